@@ -1,0 +1,90 @@
+package objstore
+
+import (
+	"errors"
+	"fmt"
+)
+
+// Kind is the type of an object. Its values are those that git's pack format uses.
+type Kind uint8
+
+// The four kinds of git objects.
+const (
+	Commit Kind = 1
+	Tree   Kind = 2
+	Blob   Kind = 3
+	Tag    Kind = 4
+)
+
+// String is git's name of the kind.
+func (k Kind) String() string {
+	switch k {
+	case Commit:
+		return "commit"
+	case Tree:
+		return "tree"
+	case Blob:
+		return "blob"
+	case Tag:
+		return "tag"
+	}
+	return "unknown"
+}
+
+// ErrNotFound is wrapped by the errors about an object that is not in the store.
+var ErrNotFound = errors.New("object not found")
+
+// ErrCorrupt is wrapped by the errors about bytes that are not what their id or
+// their format says. It is always a [*CorruptError].
+var ErrCorrupt = errors.New("corrupt object")
+
+// CorruptError says which object is damaged and how.
+type CorruptError struct {
+	ID     ID     // the object that was asked for; zero where a whole file is meant
+	File   string // base name of the file it was read from, where one is known
+	Reason string
+}
+
+// Error names the object, the file and the reason.
+func (e *CorruptError) Error() string {
+	what := "object " + e.ID.String()
+	if e.ID.IsZero() {
+		what = "file"
+	}
+	if e.File != "" {
+		return fmt.Sprintf("%s in %s: %s", what, e.File, e.Reason)
+	}
+	return fmt.Sprintf("%s: %s", what, e.Reason)
+}
+
+// Is makes errors.Is(err, ErrCorrupt) true.
+func (e *CorruptError) Is(target error) bool { return target == ErrCorrupt }
+
+// Reader reads objects.
+type Reader interface {
+	// Get returns an object, verified against its id. The bytes are shared and
+	// must not be changed. Errors wrap ErrNotFound or ErrCorrupt.
+	// Safe for concurrent use.
+	Get(id ID) (Kind, []byte, error)
+}
+
+// Writer takes new objects. What it took is readable through it at once, and
+// durable only as the implementation says.
+type Writer interface {
+	Reader
+	// Add takes an object and returns its id. The bytes must not be changed
+	// afterwards. An object that was added before is taken once.
+	Add(kind Kind, data []byte) ID
+}
+
+// GetKind is r.Get for an object that must be of one kind; another kind is corruption.
+func GetKind(r Reader, id ID, want Kind) ([]byte, error) {
+	kind, data, err := r.Get(id)
+	if err != nil {
+		return nil, err
+	}
+	if kind != want {
+		return nil, &CorruptError{ID: id, Reason: fmt.Sprintf("is a %v, expected a %v", kind, want)}
+	}
+	return data, nil
+}

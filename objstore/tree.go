@@ -1,0 +1,153 @@
+package objstore
+
+import (
+	"bytes"
+	"cmp"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// Mode is the file mode of a tree entry.
+type Mode uint32
+
+// The modes that git writes.
+const (
+	ModeTree       Mode = 0o040000
+	ModeFile       Mode = 0o100644
+	ModeExecutable Mode = 0o100755
+	ModeSymlink    Mode = 0o120000
+	ModeCommit     Mode = 0o160000 // a submodule
+)
+
+// TreeEntry is one name in a tree.
+type TreeEntry struct {
+	Name string
+	Mode Mode
+	ID   ID
+}
+
+// Compare orders entries as git does: by name, a tree's as if it ended in a slash.
+func (e TreeEntry) Compare(other TreeEntry) int {
+	n := min(len(e.Name), len(other.Name))
+	if c := strings.Compare(e.Name[:n], other.Name[:n]); c != 0 {
+		return c
+	}
+	return cmp.Compare(e.sortByte(n), other.sortByte(n))
+}
+
+// sortByte is what stands at i in the name as it is sorted, -1 beyond its end.
+func (e TreeEntry) sortByte(i int) int {
+	switch {
+	case i < len(e.Name):
+		return int(e.Name[i])
+	case e.Mode == ModeTree:
+		return '/'
+	}
+	return -1
+}
+
+// EncodeTree is the bytes of a tree object. It sorts a copy of entries; names
+// must be unique, not empty, and free of slashes and NULs, ids not zero.
+func EncodeTree(entries []TreeEntry) []byte {
+	sorted := slices.SortedFunc(slices.Values(entries), TreeEntry.Compare)
+	size := 0
+	for _, e := range sorted {
+		size += len("100644 ") + len(e.Name) + 1 + maxIDSize
+	}
+	out := make([]byte, 0, size)
+	for _, e := range sorted {
+		out = strconv.AppendUint(out, uint64(e.Mode), 8)
+		out = append(out, ' ')
+		out = append(out, e.Name...)
+		out = append(out, 0)
+		out = e.ID.AppendTo(out)
+	}
+	return out
+}
+
+// DecodeTree reads the tree object with the given id, whose size tells that of the
+// ids in it. It accepts only the bytes that EncodeTree would have written for the
+// entries it returns, in git's order, which is theirs too; anything else is a
+// [*CorruptError].
+func DecodeTree(id ID, data []byte) ([]TreeEntry, error) {
+	bad := func(reason string) ([]TreeEntry, error) {
+		return nil, &CorruptError{ID: id, Reason: "tree: " + reason}
+	}
+	size := int(id.size)
+	text := string(data) // one copy, which the names share
+	var entries []TreeEntry
+	for rest := 0; rest < len(data); {
+		mode, digits, ok := cutMode(data[rest:])
+		if !ok {
+			return bad("malformed mode")
+		}
+		start := rest + digits
+		length := bytes.IndexByte(data[start:], 0)
+		if length <= 0 || strings.Contains(text[start:start+length], "/") {
+			return bad("malformed name")
+		}
+		at := start + length + 1
+		if len(data)-at < size {
+			return bad("truncated")
+		}
+		entryID, err := IDFromBytes(data[at : at+size])
+		if err != nil || entryID.IsZero() {
+			return bad("malformed id")
+		}
+		e := TreeEntry{Name: text[start : start+length], Mode: mode, ID: entryID}
+		if !follows(entries, e) {
+			return bad("entries out of order")
+		}
+		entries = append(entries, e)
+		rest = at + size
+	}
+	return entries, nil
+}
+
+// follows tells whether e may stand after entries: in order, and with a name of
+// its own. A tree is sorted apart from a file of the same name.
+func follows(entries []TreeEntry, e TreeEntry) bool {
+	n := len(entries)
+	if n > 0 && entries[n-1].Compare(e) >= 0 {
+		return false
+	}
+	if e.Mode != ModeTree {
+		return true
+	}
+	_, doubled := slices.BinarySearchFunc(entries, TreeEntry{Name: e.Name, Mode: ModeFile}, TreeEntry.Compare)
+	return !doubled
+}
+
+// cutMode reads the octal mode in front of a tree entry, and how many bytes it
+// takes with the space after it.
+func cutMode(b []byte) (mode Mode, length int, ok bool) {
+	for i, c := range b {
+		switch {
+		case c == ' ':
+			return mode, i + 1, i > 0
+		case c < '0' || c > '7' || i == 6 || i == 0 && c == '0':
+			return 0, 0, false
+		}
+		mode = mode<<3 | Mode(c-'0')
+	}
+	return 0, 0, false
+}
+
+// FindEntry looks a name up in the entries of a tree.
+func FindEntry(entries []TreeEntry, name string) (TreeEntry, bool) {
+	i := slices.IndexFunc(entries, func(e TreeEntry) bool { return e.Name == name })
+	if i < 0 {
+		return TreeEntry{}, false
+	}
+	return entries[i], true
+}
+
+// ReadTree gets and decodes a tree.
+func ReadTree(r Reader, id ID) ([]TreeEntry, error) {
+	data, err := GetKind(r, id, Tree)
+	if err != nil {
+		return nil, err
+	}
+	return DecodeTree(id, data)
+}

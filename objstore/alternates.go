@@ -1,0 +1,66 @@
+package objstore
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+)
+
+// maxAlternateDepth is how far alternates of alternates are followed: git's own limit.
+const maxAlternateDepth = 5
+
+// alternateDirs is the object directories that dir borrows from, by
+// info/alternates, in order and each once. Like git it leaves out those that are
+// not there: the object may be found elsewhere, and is reported missing if not.
+func alternateDirs(dir string) ([]string, error) {
+	var dirs []string
+	seen := map[string]bool{filepath.Clean(dir): true}
+	var follow func(dir string, depth int) error
+	follow = func(dir string, depth int) error {
+		text, err := os.ReadFile(filepath.Join(dir, "info", "alternates"))
+		if errors.Is(err, fs.ErrNotExist) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		for line := range strings.Lines(string(text)) {
+			path := alternatePath(dir, strings.TrimSuffix(line, "\n"))
+			if path == "" || seen[path] {
+				continue
+			}
+			seen[path] = true
+			if info, err := os.Stat(path); err != nil || !info.IsDir() {
+				continue
+			}
+			dirs = append(dirs, path)
+			if depth < maxAlternateDepth {
+				if err := follow(path, depth+1); err != nil {
+					return err
+				}
+			}
+		}
+		return nil
+	}
+	return dirs, follow(dir, 1)
+}
+
+// alternatePath reads a line of info/alternates: a path, relative to the object
+// directory, that may be quoted as C quotes strings, or a comment.
+func alternatePath(dir, line string) string {
+	if line == "" || strings.HasPrefix(line, "#") {
+		return ""
+	}
+	if strings.HasPrefix(line, `"`) {
+		if unquoted, err := strconv.Unquote(line); err == nil {
+			line = unquoted
+		}
+	}
+	if !filepath.IsAbs(line) {
+		line = filepath.Join(dir, line)
+	}
+	return filepath.Clean(line)
+}

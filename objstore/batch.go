@@ -1,0 +1,139 @@
+package objstore
+
+import (
+	"context"
+	"fmt"
+	"os"
+)
+
+// Author is the identity by which commits of our making are known: a pack whose
+// first object is a commit by it is ours to merge.
+const Author = "git-smithers <git-smithers@localhost.invalid>"
+
+// Batch gathers the objects of one write in memory. Safe for use by one goroutine
+// at a time.
+type Batch struct {
+	store   *Store
+	objects map[ID]int // index in order
+	order   []batchObject
+}
+
+type batchObject struct {
+	object
+
+	id ID
+}
+
+var _ Writer = (*Batch)(nil)
+
+// Add takes an object and returns its id. The bytes must not be changed
+// afterwards, not even after Commit.
+func (b *Batch) Add(kind Kind, data []byte) ID {
+	id := Hash(kind, data)
+	if _, ok := b.objects[id]; !ok {
+		b.objects[id] = len(b.order)
+		b.order = append(b.order, batchObject{object{kind, data}, id})
+	}
+	return id
+}
+
+// Get returns an object of the batch or of its store.
+func (b *Batch) Get(id ID) (Kind, []byte, error) {
+	if i, ok := b.objects[id]; ok {
+		return b.order[i].kind, b.order[i].data, nil
+	}
+	return b.store.Get(id)
+}
+
+// Len is the number of objects that wait for Commit.
+func (b *Batch) Len() int { return len(b.order) }
+
+// Commit puts the batch on stable storage as one pack, keeps the pack from a
+// concurrent git gc while then runs, and lets go of it. then moves the refs that
+// make the objects reachable; it may be nil. An empty batch writes nothing and
+// just runs then.
+//
+// An error of then is returned as it is. Any other error means that then has not
+// run, and leaves the batch as it was; ENOSPC, EROFS and EACCES stay visible to
+// [errors.Is]. Once then has run the batch is empty and may be used again,
+// whatever then returned: its objects are in the store. The pack stays even when
+// then failed, since its outcome may be unknown (a ref that moved and an answer
+// that was lost); git gc collects it if nothing points at it.
+func (b *Batch) Commit(ctx context.Context, then func() error) error {
+	if then == nil {
+		then = func() error { return nil }
+	}
+	if len(b.order) == 0 {
+		return then()
+	}
+	release, err := b.write(ctx)
+	if err != nil {
+		return fmt.Errorf("write pack: %w", err)
+	}
+	defer release()
+	for _, o := range b.order {
+		b.store.cache.put(cacheKey{id: o.id}, o.object)
+	}
+	if err := b.store.failpoint("before-refs"); err != nil {
+		return err
+	}
+	clear(b.objects)
+	b.order = nil
+	return then()
+}
+
+// write puts the batch into a pack which git leaves alone until release.
+func (b *Batch) write(ctx context.Context) (release func(), err error) {
+	s := b.store
+	if err := s.enter(); err != nil {
+		return nil, err
+	}
+	defer s.life.RUnlock()
+	staged, err := s.stage(ctx, len(b.order), s.opts.Fsync == Durable, b.fill)
+	if err != nil {
+		return nil, err
+	}
+	if err := s.failpoint("after-pack-temp"); err != nil {
+		staged.discard()
+		return nil, err
+	}
+	keep := s.packPath(staged.name, ".keep")
+	kept, err := s.temp.keep(keep)
+	if err != nil {
+		staged.discard()
+		return nil, err
+	}
+	release = func() {
+		if kept {
+			// The refs have moved, or not: an error here must not say otherwise, and
+			// a .keep file that stays is removed by a later Merge.
+			_ = os.Remove(keep) // see above
+		}
+	}
+	if err := s.publish(staged, s.opts.Fsync == Durable, s.failpoint); err != nil {
+		release()
+		return nil, err
+	}
+	s.main.add(staged)
+	s.temp.refill()
+	return release, nil
+}
+
+// fill writes the commits first, so that the first object of a pack of ours tells
+// whose it is, then the others in the order they were added.
+func (b *Batch) fill(ctx context.Context, w *packWriter) error {
+	for _, commits := range []bool{true, false} {
+		for _, o := range b.order {
+			if (o.kind == Commit) != commits {
+				continue
+			}
+			if err := ctx.Err(); err != nil {
+				return err
+			}
+			if err := w.addObject(o.id, o.object); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}

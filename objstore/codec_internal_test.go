@@ -1,0 +1,336 @@
+package objstore
+
+import (
+	"bytes"
+	"crypto/sha1"
+	"encoding/binary"
+	"os"
+	"path/filepath"
+	"strconv"
+	"testing"
+	"time"
+
+	"github.com/go-git/go-git/v5/plumbing/format/packfile"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+)
+
+func someID(i int) ID { return Hash(Blob, []byte(strconv.Itoa(i))) }
+
+func someIndex(count int) []byte {
+	var entries []indexEntry
+	for i := range count {
+		entries = append(entries, indexEntry{someID(i), uint32(i), int64(packHeadSize + 30*i)})
+	}
+	return encodeIndex(entries, sha1.Sum(nil))
+}
+
+func FuzzIndex(f *testing.F) {
+	f.Add([]byte{})
+	f.Add(someIndex(0))
+	f.Add(someIndex(3))
+	f.Add(encodeIndex([]indexEntry{{someID(1), 1, 12}, {someID(2), 2, 1 << 31}, {someID(3), 3, 1<<40 + 7}}, sha1.Sum(nil)))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		// A wrong checksum would hide everything behind it.
+		if len(data) >= sha1.Size {
+			data = bytes.Clone(data)
+			sum := sha1.Sum(data[:len(data)-sha1.Size])
+			copy(data[len(data)-sha1.Size:], sum[:])
+		}
+		x, err := parseIndex(data)
+		if err != nil {
+			require.ErrorIs(t, err, errIndex)
+			require.Nil(t, x)
+			return
+		}
+		entries, err := x.all()
+		if err != nil {
+			require.ErrorIs(t, err, errIndex)
+			return
+		}
+		for _, e := range entries {
+			offset, found, err := x.find(e.id)
+			require.NoError(t, err)
+			if found { // not where the fan-out table tells lies
+				require.Equal(t, e.offset, offset)
+			}
+		}
+	})
+}
+
+func TestAnIndexFindsWhatItHas(t *testing.T) {
+	t.Parallel()
+	for name, count := range map[string]int{"small, in memory": 1000, "large, on disk": 60_000} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			path := filepath.Join(t.TempDir(), "pack-x.idx")
+			require.NoError(t, os.WriteFile(path, someIndex(count), 0o666))
+			x, err := openIndex(path)
+			require.NoError(t, err)
+			t.Cleanup(func() { assert.NoError(t, x.close()) })
+			for i := range count {
+				offset, found, err := x.find(someID(i))
+				require.NoError(t, err)
+				require.True(t, found)
+				require.Equal(t, int64(packHeadSize+30*i), offset)
+			}
+			for i := range 1000 {
+				_, found, err := x.find(someID(-1 - i))
+				require.NoError(t, err)
+				require.False(t, found)
+			}
+			entries, err := x.all()
+			require.NoError(t, err)
+			assert.Len(t, entries, count)
+		})
+	}
+}
+
+func TestOffsetsBeyondTwoGigabytesHaveATableOfTheirOwn(t *testing.T) {
+	t.Parallel()
+	entries := []indexEntry{{someID(1), 1, 12}, {someID(2), 2, 1<<31 - 1}, {someID(3), 3, 1 << 31}, {someID(4), 4, 1 << 40}}
+	want := map[ID]int64{}
+	for _, e := range entries {
+		want[e.id] = e.offset
+	}
+	x, err := parseIndex(encodeIndex(entries, sha1.Sum(nil)))
+	require.NoError(t, err)
+	assert.Equal(t, int64(2), x.large)
+	for id, offset := range want {
+		got, found, err := x.find(id)
+		require.NoError(t, err)
+		assert.True(t, found)
+		assert.Equal(t, offset, got)
+	}
+}
+
+func FuzzEntryHead(f *testing.F) {
+	f.Add([]byte{0x33}, int64(12))
+	f.Add(appendEntryHead(nil, entryHead{kind: uint8(Blob), size: 1 << 40}, 12), int64(12))
+	f.Add(appendEntryHead(nil, entryHead{kind: offsetDelta, size: 9, base: 12}, 1<<20), int64(1<<20))
+	f.Add(appendEntryHead(nil, entryHead{kind: idDelta, size: 9, baseID: someID(1)}, 99), int64(99))
+	f.Fuzz(func(t *testing.T, data []byte, at int64) {
+		r := bytes.NewReader(data)
+		head, err := readEntryHead(r, at)
+		if err != nil {
+			require.Zero(t, head)
+			return
+		}
+		require.Equal(t, int64(len(data)-r.Len()), head.length)
+		require.Equal(t, data[:head.length], appendEntryHead(nil, head, at))
+		if head.kind == offsetDelta {
+			require.GreaterOrEqual(t, head.base, int64(packHeadSize))
+			require.Less(t, head.base, at)
+		}
+	})
+}
+
+func FuzzPackEntry(f *testing.F) {
+	pack := appendEntryHead(make([]byte, packHeadSize), entryHead{kind: uint8(Blob), size: 5}, packHeadSize)
+	pack = appendStored(pack, []byte("hello"))
+	delta := makeDelta([]byte("hello"), []byte("hello, world"))
+	at := int64(len(pack))
+	pack = appendEntryHead(pack, entryHead{kind: offsetDelta, size: int64(len(delta)), base: packHeadSize}, at)
+	pack = appendStored(pack, delta)
+	f.Add(pack, at)
+	f.Add(pack, int64(packHeadSize))
+	f.Fuzz(func(t *testing.T, data []byte, at int64) {
+		p := newPack(newReading(newCache(1<<20), 1<<16), "", "pack-x", time.Time{})
+		p.idx = &index{}
+		c := p.cursors.get(bytes.NewReader(data), int64(len(data)))
+		o, err := p.readAt(c, at)
+		if err != nil {
+			require.Zero(t, o)
+			return
+		}
+		require.LessOrEqual(t, len(o.data), 1<<16)
+		require.NotEqual(t, "unknown", o.kind.String())
+	})
+}
+
+func FuzzDelta(f *testing.F) {
+	f.Add([]byte("hello"), makeDelta([]byte("hello"), []byte("hello, world")))
+	f.Add([]byte("0123456789abcdef"), []byte{16, 32, 0x90, 16, 0x90, 16})
+	f.Fuzz(func(t *testing.T, base, delta []byte) {
+		const limit = 1 << 16
+		out, err := applyDelta(base, delta, limit)
+		if err != nil {
+			require.ErrorIs(t, err, errDelta)
+			require.Nil(t, out)
+			return
+		}
+		require.LessOrEqual(t, len(out), limit)
+		again, err := applyDelta(base, makeDelta(base, out), limit)
+		require.NoError(t, err)
+		require.True(t, bytes.Equal(out, again))
+		if len(out) > 0 && len(base) > 0 { // go-git has rules of its own for what is empty
+			theirs, err := packfile.PatchDelta(base, delta)
+			require.NoError(t, err)
+			require.True(t, bytes.Equal(theirs, out))
+		}
+	})
+}
+
+func TestADeltaMakesItsTarget(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		base := rapid.SliceOfN(rapid.Byte(), 0, 300).Draw(t, "base")
+		if rapid.Bool().Draw(t, "large") {
+			base = bytes.Repeat(append(base, 1), 500)
+		}
+		target := bytes.Clone(base)
+		for range rapid.IntRange(0, 4).Draw(t, "edits") {
+			at := rapid.IntRange(0, len(target)).Draw(t, "at")
+			gone := rapid.IntRange(0, min(30, len(target)-at)).Draw(t, "gone")
+			put := rapid.SliceOfN(rapid.Byte(), 0, 30).Draw(t, "put")
+			target = append(target[:at:at], append(put, target[at+gone:]...)...)
+		}
+		got, err := applyDelta(base, makeDelta(base, target), 1<<20)
+		if err != nil || !bytes.Equal(got, target) {
+			t.Fatalf("%v", err)
+		}
+	})
+}
+
+func TestADeltaOfATreeCopiesWhatStayed(t *testing.T) {
+	t.Parallel()
+	var older, newer []TreeEntry
+	for i := range 16 {
+		e := TreeEntry{strconv.FormatInt(int64(i), 16), ModeFile, someID(i)}
+		older = append(older, e)
+		if i == 3 || i == 12 {
+			e.ID = someID(100 + i)
+		}
+		newer = append(newer, e)
+	}
+	delta := makeDelta(EncodeTree(newer), EncodeTree(older))
+	assert.Less(t, len(delta), 2*idSize+20)
+}
+
+func TestAStreamInflatesToWhatWasDeflated(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		data := bytes.Repeat(rapid.SliceOfN(rapid.Byte(), 0, 200).Draw(t, "data"), rapid.IntRange(0, 400).Draw(t, "times"))
+		kind := rapid.SampledFrom([]Kind{Commit, Tree, Blob}).Draw(t, "kind")
+		var d deflater
+		for _, appendTo := range []func([]byte) ([]byte, error){
+			func(out []byte) ([]byte, error) { return d.appendObject(out, kind, data) },
+			func(out []byte) ([]byte, error) { return d.appendSmallest(out, data) },
+		} {
+			stream, err := appendTo([]byte("before"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			var in inflater
+			got, err := in.inflate(bytes.NewReader(stream[len("before"):]), int64(len(data)))
+			if err != nil || !bytes.Equal(data, got) {
+				t.Fatalf("%v", err)
+			}
+			for _, size := range []int64{int64(len(data)) + 1, int64(len(data)) - 1} {
+				if size < 0 {
+					continue
+				}
+				if _, err := in.inflate(bytes.NewReader(stream[len("before"):]), size); err == nil {
+					t.Fatal("inflated to another length")
+				}
+			}
+		}
+	})
+}
+
+func FuzzMidx(f *testing.F) {
+	valid := append([]byte("MIDX\x01\x01\x01\x00\x00\x00\x00\x02PNAM"), make([]byte, 20)...)
+	binary.BigEndian.PutUint64(valid[16:], 36)
+	binary.BigEndian.PutUint64(valid[28:], 56)
+	f.Add(append(valid, "pack-a.idx\x00pack-b.idx\x00"...))
+	f.Add([]byte("MIDX"))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		names, err := parseMidxNames(bytes.NewReader(data), int64(len(data)))
+		if err != nil {
+			require.ErrorIs(t, err, errMidx)
+			require.Nil(t, names)
+		}
+	})
+}
+
+func TestPlanMergeKeepsTheNumberOfPacksSmall(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		var packs []mergePack
+		each := rapid.Int64Range(1, 60).Draw(t, "objects")
+		var captured, rewritten int64
+		for i := range 3000 {
+			captured += each
+			packs = append(packs, mergePack{strconv.Itoa(i), each, each * 100})
+			chosen := planMerge(packs)
+			if len(chosen) < 2 {
+				continue
+			}
+			merged := mergePack{name: "m" + strconv.Itoa(i)}
+			gone := make(map[string]bool)
+			for _, p := range chosen {
+				gone[p.name] = true
+				merged.objects += p.objects
+				merged.bytes += p.bytes
+			}
+			rewritten += merged.objects
+			kept := packs[:0]
+			for _, p := range packs {
+				if !gone[p.name] {
+					kept = append(kept, p)
+				}
+			}
+			packs = append(kept, merged)
+			if len(packs) > 28 {
+				t.Fatalf("%d packs", len(packs))
+			}
+		}
+		if rewritten > 9*captured {
+			t.Fatalf("%d objects were rewritten %d times", captured, rewritten)
+		}
+	})
+}
+
+func TestDeltasThatFormACircleAreCorrupt(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	a, b := someID(1), someID(2)
+	delta := makeDelta([]byte("x"), []byte("y"))
+	var file bytes.Buffer
+	var w packWriter
+	require.NoError(t, w.start(&file, 2))
+	for id, base := range map[ID]ID{a: b, b: a} {
+		entry := appendEntryHead(nil, entryHead{kind: idDelta, size: int64(len(delta)), baseID: base}, w.offset)
+		require.NoError(t, w.addEntry(id, appendStored(entry, delta), nil, 0))
+	}
+	sum, err := w.finish()
+	require.NoError(t, err)
+	require.NoError(t, os.MkdirAll(filepath.Join(dir, "pack"), 0o777))
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "pack", "pack-x.pack"), file.Bytes(), 0o666))
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "pack", "pack-x.idx"), encodeIndex(w.entries, sum), 0o666))
+
+	s, err := Open(Options{ObjectsDir: dir, TempDir: t.TempDir()})
+	require.NoError(t, err)
+	t.Cleanup(func() { assert.NoError(t, s.Close()) })
+	_, _, err = s.Get(a)
+	require.ErrorIs(t, err, ErrCorrupt)
+	_, err = s.openMergeSet([]mergePack{{name: "pack-x"}})
+	require.ErrorIs(t, err, ErrCorrupt)
+}
+
+func TestTheCacheStaysWithinItsBound(t *testing.T) {
+	t.Parallel()
+	c := newCache(10 * 1024)
+	for i := range 100 {
+		c.put(cacheKey{id: someID(i)}, object{Blob, make([]byte, 1000)})
+		assert.LessOrEqual(t, c.used, c.limit)
+		_, ok := c.get(cacheKey{id: someID(0)})
+		assert.True(t, ok, "what is used stays")
+	}
+	_, ok := c.get(cacheKey{id: someID(50)})
+	assert.False(t, ok)
+	c.put(cacheKey{id: someID(101)}, object{Blob, make([]byte, 9000)})
+	_, ok = c.get(cacheKey{id: someID(101)})
+	assert.False(t, ok, "what would push out most of the others is not kept")
+}

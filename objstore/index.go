@@ -1,0 +1,282 @@
+package objstore
+
+import (
+	"bytes"
+	"crypto/sha1"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"sort"
+)
+
+const (
+	idSize = sha1.Size
+
+	indexHeadSize  = 8
+	fanOutSize     = 256 * 4
+	indexTableAt   = indexHeadSize + fanOutSize
+	indexEntrySize = idSize + 4 + 4 // id, CRC-32, offset
+	indexTailSize  = 2 * sha1.Size  // checksums of the pack and of the index
+
+	// indexWholeMax is the size up to which an index is read whole and its checksum
+	// verified; of a larger one a lookup reads only what it needs.
+	indexWholeMax = 1 << 20
+
+	// largeOffset marks an offset that stands in the table of 64-bit offsets.
+	largeOffset = 1 << 31
+)
+
+var indexMagic = [indexHeadSize]byte{0xff, 't', 'O', 'c', 0, 0, 0, 2}
+
+// errIndex is wrapped by the errors about an index that is malformed.
+var errIndex = errors.New("malformed index")
+
+// indexEntry is one object of a pack.
+type indexEntry struct {
+	id     ID
+	crc    uint32 // CRC-32 of the entry as it stands in the pack
+	offset int64
+}
+
+// encodeIndex is the version 2 index of a pack with the given checksum. It sorts
+// entries by id; ids must be unique.
+func encodeIndex(entries []indexEntry, packSum [sha1.Size]byte) []byte {
+	slices.SortFunc(entries, func(a, b indexEntry) int { return a.id.Compare(b.id) })
+	out := make([]byte, 0, indexTableAt+len(entries)*indexEntrySize+indexTailSize)
+	out = append(out, indexMagic[:]...)
+	var fan [256]uint32
+	for _, e := range entries {
+		fan[e.id.sum[0]]++
+	}
+	var total uint32
+	for _, n := range fan {
+		total += n
+		out = binary.BigEndian.AppendUint32(out, total)
+	}
+	for _, e := range entries {
+		out = e.id.AppendTo(out)
+	}
+	for _, e := range entries {
+		out = binary.BigEndian.AppendUint32(out, e.crc)
+	}
+	var large []int64
+	for _, e := range entries {
+		offset := uint32(e.offset)
+		if e.offset >= largeOffset {
+			offset = largeOffset | uint32(len(large))
+			large = append(large, e.offset)
+		}
+		out = binary.BigEndian.AppendUint32(out, offset)
+	}
+	for _, offset := range large {
+		out = binary.BigEndian.AppendUint64(out, uint64(offset))
+	}
+	out = append(out, packSum[:]...)
+	sum := sha1.Sum(out)
+	return append(out, sum[:]...)
+}
+
+// index looks objects up in a pack's index. Safe for concurrent use.
+type index struct {
+	fan     [256]uint32
+	count   int64
+	large   int64 // number of 64-bit offsets
+	packSum [sha1.Size]byte
+	size    int64
+
+	whole []byte   // the index, when it is small
+	file  *os.File // else where to read it
+}
+
+// parseIndex takes a whole index, verified against its checksum. It keeps data.
+func parseIndex(data []byte) (*index, error) {
+	x := &index{size: int64(len(data)), whole: data}
+	if err := x.readLayout(); err != nil {
+		return nil, err
+	}
+	body := data[:len(data)-sha1.Size]
+	if sha1.Sum(body) != [sha1.Size]byte(data[len(body):]) {
+		return nil, fmt.Errorf("%w: wrong checksum", errIndex)
+	}
+	for i := range x.count {
+		if id := data[indexTableAt+i*idSize:][:idSize]; i > 0 &&
+			bytes.Compare(data[indexTableAt+(i-1)*idSize:][:idSize], id) >= 0 {
+			return nil, fmt.Errorf("%w: ids out of order", errIndex)
+		}
+	}
+	return x, nil
+}
+
+// openIndex opens an index file. A large one is kept open, until close, and is
+// verified only where it is read.
+func openIndex(path string) (_ *index, err error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	keep := false
+	defer func() {
+		if !keep {
+			err = errors.Join(err, f.Close())
+		}
+	}()
+	info, err := f.Stat()
+	if err != nil {
+		return nil, err
+	}
+	if info.Size() <= indexWholeMax {
+		data := make([]byte, info.Size())
+		if _, err := io.ReadFull(f, data); err != nil {
+			return nil, fmt.Errorf("%w: %w", errIndex, err)
+		}
+		return parseIndex(data)
+	}
+	x := &index{size: info.Size(), file: f}
+	if err := x.readLayout(); err != nil {
+		return nil, err
+	}
+	keep = true
+	return x, nil
+}
+
+func (x *index) close() error {
+	if x.file == nil {
+		return nil
+	}
+	return x.file.Close()
+}
+
+// part is size bytes of the index from offset on; they are not the caller's.
+func (x *index) part(offset, size int64) ([]byte, error) {
+	if offset < 0 || size < 0 || size > x.size-offset {
+		return nil, fmt.Errorf("%w: truncated", errIndex)
+	}
+	if x.whole != nil {
+		return x.whole[offset : offset+size], nil
+	}
+	b := make([]byte, size)
+	if _, err := x.file.ReadAt(b, offset); err != nil {
+		if errors.Is(err, io.EOF) {
+			return nil, fmt.Errorf("%w: truncated", errIndex)
+		}
+		return nil, err
+	}
+	return b, nil
+}
+
+// readLayout reads the head, the fan-out table and the pack's checksum, and checks
+// that the sizes they imply are the file's.
+func (x *index) readLayout() error {
+	head, err := x.part(0, indexTableAt)
+	if err != nil {
+		return err
+	}
+	if [indexHeadSize]byte(head[:indexHeadSize]) != indexMagic {
+		return fmt.Errorf("%w: not a version 2 index", errIndex)
+	}
+	for i := range x.fan {
+		x.fan[i] = binary.BigEndian.Uint32(head[indexHeadSize+4*i:])
+		if i > 0 && x.fan[i] < x.fan[i-1] {
+			return fmt.Errorf("%w: fan-out out of order", errIndex)
+		}
+	}
+	x.count = int64(x.fan[255])
+	extra := x.size - indexTableAt - x.count*indexEntrySize - indexTailSize
+	if extra < 0 || extra%8 != 0 || extra/8 > x.count {
+		return fmt.Errorf("%w: wrong size for %d objects", errIndex, x.count)
+	}
+	x.large = extra / 8
+	tail, err := x.part(x.size-indexTailSize, sha1.Size)
+	if err != nil {
+		return err
+	}
+	x.packSum = [sha1.Size]byte(tail)
+	return nil
+}
+
+// find is where the object starts in the pack.
+func (x *index) find(id ID) (offset int64, found bool, err error) {
+	lo, hi := int64(0), int64(x.fan[id.sum[0]])
+	if id.sum[0] > 0 {
+		lo = int64(x.fan[id.sum[0]-1])
+	}
+	// Of an index that is not in memory, ids are read one by one until few are left.
+	const few = 64
+	for x.whole == nil && hi-lo > few {
+		mid := (lo + hi) / 2
+		b, err := x.part(indexTableAt+mid*idSize, idSize)
+		if err != nil {
+			return 0, false, err
+		}
+		if bytes.Compare(b, id.sum[:idSize]) <= 0 {
+			lo = mid
+		} else {
+			hi = mid
+		}
+	}
+	ids, err := x.part(indexTableAt+lo*idSize, (hi-lo)*idSize)
+	if err != nil {
+		return 0, false, err
+	}
+	i, found := sort.Find(int(hi-lo), func(i int) int {
+		return bytes.Compare(id.sum[:idSize], ids[i*idSize:][:idSize])
+	})
+	if !found {
+		return 0, false, nil
+	}
+	offset, err = x.offset(lo + int64(i))
+	return offset, err == nil, err
+}
+
+// offset is where the i-th object, in the order of ids, starts in the pack.
+func (x *index) offset(i int64) (int64, error) {
+	offsetsAt := indexTableAt + x.count*(idSize+4)
+	b, err := x.part(offsetsAt+4*i, 4)
+	if err != nil {
+		return 0, err
+	}
+	small := binary.BigEndian.Uint32(b)
+	if small < largeOffset {
+		return int64(small), nil
+	}
+	at := int64(small - largeOffset)
+	if at >= x.large {
+		return 0, fmt.Errorf("%w: no such 64-bit offset", errIndex)
+	}
+	if b, err = x.part(offsetsAt+4*x.count+8*at, 8); err != nil {
+		return 0, err
+	}
+	offset := binary.BigEndian.Uint64(b)
+	if offset >= 1<<62 {
+		return 0, fmt.Errorf("%w: offset out of range", errIndex)
+	}
+	return int64(offset), nil
+}
+
+// all is every entry, in the order of ids.
+func (x *index) all() ([]indexEntry, error) {
+	ids, err := x.part(indexTableAt, x.count*idSize)
+	if err != nil {
+		return nil, err
+	}
+	crcs, err := x.part(indexTableAt+x.count*idSize, x.count*4)
+	if err != nil {
+		return nil, err
+	}
+	entries := make([]indexEntry, x.count)
+	for i := range x.count {
+		id, err := IDFromBytes(ids[i*idSize:][:idSize])
+		if err != nil {
+			return nil, err
+		}
+		offset, err := x.offset(i)
+		if err != nil {
+			return nil, err
+		}
+		entries[i] = indexEntry{id: id, crc: binary.BigEndian.Uint32(crcs[4*i:]), offset: offset}
+	}
+	return entries, nil
+}

@@ -1,0 +1,51 @@
+package objstore
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"github.com/go-git/go-git/v5/plumbing/format/objfile"
+)
+
+// readLoose returns the object that stands in a file of its own under the object
+// directory dir, verified. Its error is ErrNotFound where there is no such file.
+func readLoose(dir string, id ID, maxObject int64) (_ object, err error) {
+	hex := id.String()
+	f, err := os.Open(filepath.Join(dir, hex[:2], hex[2:]))
+	if errors.Is(err, fs.ErrNotExist) {
+		return object{}, fmt.Errorf("%w: %v", ErrNotFound, id)
+	}
+	if err != nil {
+		return object{}, err
+	}
+	defer func() { err = errors.Join(err, f.Close()) }()
+
+	bad := func(reason string) (object, error) {
+		return object{}, &CorruptError{ID: id, File: hex[2:], Reason: reason}
+	}
+	r, err := objfile.NewReader(f)
+	if err != nil {
+		return bad("loose object: " + err.Error())
+	}
+	defer func() { err = errors.Join(err, r.Close()) }()
+	kind, size, err := r.Header()
+	if err != nil {
+		return bad("loose object: " + err.Error())
+	}
+	if size < 0 || size > maxObject {
+		return bad("loose object: " + errTooLarge.Error())
+	}
+	// One byte more than the head claims tells a longer stream from one that ends.
+	data, err := io.ReadAll(io.LimitReader(r, size+1))
+	if err != nil {
+		return bad("loose object: " + err.Error())
+	}
+	if o := (object{Kind(kind), data}); int64(len(data)) == size && Hash(o.kind, data) == id {
+		return o, nil
+	}
+	return bad("loose object does not match its id")
+}

@@ -1,0 +1,339 @@
+package objstore
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"time"
+)
+
+const (
+	// mergeCache bounds the memory for objects that a merge inflates.
+	mergeCache = 16 << 20
+	// maxKeptChain is the depth beyond which an existing delta is not copied but its
+	// object written in full: where copies of an object in several packs meet, chains
+	// add up. It is the depth of git gc, whose deltas are kept.
+	maxKeptChain = 50
+	noBase       = -1
+)
+
+// mergeSet is the distinct objects of the packs that become one.
+type mergeSet struct {
+	inputs  []*pack
+	objects []mergeObject
+	byID    map[ID]int32 // index in objects
+}
+
+// mergeObject is one object of a merge: where it is copied from and what becomes of it.
+type mergeObject struct {
+	id     ID
+	input  int32
+	base   int32 // index of the object that this one is a delta of, or noBase
+	depth  int32 // of existing deltas below it; set while the set is loaded
+	height int32 // longest chain of deltas above it
+	kind   uint8 // of its entry in the input
+
+	offset, length int64 // of its entry in the input
+	head           int64 // length of that entry's head
+	size           int64 // what the entry's stream inflates to
+
+	inflate bool   // to be written in full, not copied
+	delta   []byte // zlib stream of a new delta against base, of deltaSize bytes inflated
+	deltaSize,
+	at int64 // offset in the output; 0 while it is not written
+}
+
+// openMergeSet opens the packs and reads what is in them. Its error is vanished
+// where one is no longer there. The largest pack comes first, since of an object
+// that is in several the first copy is taken; so a base always comes from the
+// pack of its delta or one before, and chains cannot close to a circle.
+func (s *Store) openMergeSet(chosen []mergePack) (_ *mergeSet, err error) {
+	set := &mergeSet{byID: make(map[ID]int32)}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, set.close())
+		}
+	}()
+	r := newReading(newCache(mergeCache), s.opts.MaxObject)
+	bySize := slices.SortedFunc(slices.Values(chosen), func(a, b mergePack) int {
+		return cmp.Or(cmp.Compare(b.objects, a.objects), cmp.Compare(a.name, b.name))
+	})
+	for _, c := range bySize {
+		set.inputs = append(set.inputs, newPack(r, s.main.packDir(), c.name, time.Time{}))
+	}
+	bases := make(map[int32]ID)
+	for i := range set.inputs {
+		if err := set.load(int32(i), bases); err != nil {
+			return set, err
+		}
+	}
+	for o, base := range bases {
+		b, ok := set.byID[base]
+		if !ok {
+			return set, set.corrupt(o, errNoBase)
+		}
+		set.objects[o].base = b
+	}
+	return set, set.measureChains()
+}
+
+func (m *mergeSet) close() error {
+	var errs []error
+	for _, p := range m.inputs {
+		errs = append(errs, p.close())
+	}
+	return errors.Join(errs...)
+}
+
+// load adds the objects of an input that no earlier one has, and notes the ids of
+// their bases.
+func (m *mergeSet) load(input int32, bases map[int32]ID) error {
+	p := m.inputs[input]
+	f, end, err := p.open()
+	if err != nil {
+		return err
+	}
+	idx, err := p.index()
+	if err != nil {
+		return err
+	}
+	entries, err := idx.all()
+	if err != nil {
+		return p.corrupt(ID{}, p.idxPath, err.Error())
+	}
+	slices.SortFunc(entries, func(a, b indexEntry) int { return cmp.Compare(a.offset, b.offset) })
+	c := p.cursors.get(f, end)
+	defer p.cursors.put(c)
+	for i, e := range entries {
+		if _, ok := m.byID[e.id]; ok {
+			continue
+		}
+		next := end
+		if i+1 < len(entries) {
+			next = entries[i+1].offset
+		}
+		head, err := c.entryHead(e.offset)
+		if err == nil && e.offset+head.length >= next {
+			err = errTruncated
+		}
+		if err != nil {
+			return p.explain(e.id, c, err)
+		}
+		o := int32(len(m.objects))
+		m.byID[e.id] = o
+		m.objects = append(m.objects, mergeObject{
+			id: e.id, input: input, base: noBase, kind: head.kind,
+			offset: e.offset, length: next - e.offset, head: head.length, size: head.size,
+		})
+		switch head.kind {
+		case idDelta:
+			bases[o] = head.baseID
+		case offsetDelta:
+			at, found := slices.BinarySearchFunc(entries, head.base, func(e indexEntry, offset int64) int {
+				return cmp.Compare(e.offset, offset)
+			})
+			if !found {
+				return p.corrupt(e.id, p.packPath, errNoBase.Error())
+			}
+			bases[o] = entries[at].id
+		}
+	}
+	return nil
+}
+
+// measureChains sets depths and heights, and cuts chains that are too long. Its
+// error is of deltas whose bases form a circle.
+func (m *mergeSet) measureChains() error {
+	var chain []int32
+	for i := range m.objects {
+		chain = chain[:0]
+		for o := int32(i); m.objects[o].base != noBase && m.objects[o].depth == 0; o = m.objects[o].base {
+			if len(chain) == len(m.objects) {
+				return m.corrupt(o, errChain)
+			}
+			chain = append(chain, o)
+		}
+		for _, o := range slices.Backward(chain) {
+			m.setDepth(o)
+		}
+	}
+	for i := range m.objects {
+		m.raise(int32(i))
+	}
+	return nil
+}
+
+func (m *mergeSet) setDepth(o int32) {
+	object := &m.objects[o]
+	object.depth = m.objects[object.base].depth + 1
+	if object.depth > maxKeptChain {
+		object.kind = uint8(m.kindOf(o))
+		object.base, object.depth, object.inflate = noBase, 0, true
+	}
+}
+
+// corrupt is the error about an object that is damaged in its input.
+func (m *mergeSet) corrupt(o int32, reason error) error {
+	p := m.inputs[m.objects[o].input]
+	return p.corrupt(m.objects[o].id, p.packPath, reason.Error())
+}
+
+// raise makes the heights below o large enough for it.
+func (m *mergeSet) raise(o int32) {
+	height := m.objects[o].height
+	for b := m.objects[o].base; b != noBase; b = m.objects[b].base {
+		if height++; m.objects[b].height >= height {
+			return
+		}
+		m.objects[b].height = height
+	}
+}
+
+// kindOf is the kind of an object: that of the full object its chain of deltas ends in.
+func (m *mergeSet) kindOf(o int32) Kind {
+	for m.objects[o].base != noBase && m.objects[o].kind > uint8(Tag) {
+		o = m.objects[o].base
+	}
+	return Kind(m.objects[o].kind)
+}
+
+// read returns an object of the set, verified.
+func (m *mergeSet) read(o int32) (object, error) {
+	from := m.objects[o]
+	p := m.inputs[from.input]
+	key := cacheKey{id: from.id}
+	if found, ok := p.cache.get(key); ok {
+		return found, nil
+	}
+	found, err := p.read(from.id, from.offset)
+	if err == nil {
+		p.cache.put(key, found)
+	}
+	return found, err
+}
+
+// write writes the set as a pack. A commit of ours comes first, by which the pack
+// is recognised, and every base before its deltas.
+func (m *mergeSet) write(ctx context.Context, w *packWriter) error {
+	for o := range m.objects {
+		if m.objects[o].base != noBase || m.kindOf(int32(o)) != Commit {
+			continue
+		}
+		commit, err := m.read(int32(o))
+		if err != nil {
+			return err
+		}
+		if isOurCommit(commit.data) {
+			if err := m.writeObject(int32(o), w); err != nil {
+				return err
+			}
+			break
+		}
+	}
+	for o := range m.objects {
+		if err := stopped(ctx, "write pack"); err != nil {
+			return err
+		}
+		if err := m.writeObject(int32(o), w); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (m *mergeSet) writeObject(index int32, w *packWriter) error {
+	o := &m.objects[index]
+	if o.at != 0 {
+		return nil
+	}
+	head := entryHead{kind: o.kind, size: o.size}
+	if o.base != noBase {
+		if err := m.writeObject(o.base, w); err != nil {
+			return err
+		}
+		head = entryHead{kind: offsetDelta, size: o.size, base: m.objects[o.base].at}
+	}
+	o.at = w.offset
+	if o.inflate && o.delta == nil {
+		full, err := m.read(index)
+		if err != nil {
+			return err
+		}
+		return w.addObject(o.id, full)
+	}
+	if o.delta != nil {
+		head.size = o.deltaSize
+		return w.addEntry(o.id, append(appendEntryHead(nil, head, o.at), o.delta...), nil, 0)
+	}
+	f, _, err := m.inputs[o.input].open()
+	if err != nil {
+		return err
+	}
+	stream := o.length - o.head
+	return w.addEntry(o.id, appendEntryHead(nil, head, o.at), io.NewSectionReader(f, o.offset+o.head, stream), stream)
+}
+
+// mergeChosen makes one pack of the chosen ones. Its error is vanished where one of
+// them was no longer there, with nothing changed.
+func (s *Store) mergeChosen(ctx context.Context, chosen []mergePack) (_ MergeResult, err error) {
+	set, err := s.openMergeSet(chosen)
+	if err != nil {
+		return MergeResult{}, err
+	}
+	defer func() { err = errors.Join(err, set.close()) }()
+	if err := set.deltify(ctx); err != nil {
+		return MergeResult{}, err
+	}
+	// The inputs may have been on stable storage for long, whatever the policy is
+	// now: what replaces them is put there first.
+	staged, err := s.stage(ctx, len(set.objects), true, set.write)
+	if err != nil {
+		return MergeResult{}, err
+	}
+	defer staged.discard()
+	if err := s.verifyStaged(ctx, staged); err != nil {
+		return MergeResult{}, err
+	}
+	result := MergeResult{Objects: len(set.objects), BytesAfter: staged.bytes}
+	for _, c := range chosen {
+		result.BytesBefore += c.bytes
+		if _, err := os.Lstat(s.packPath(c.name, ".idx")); err != nil {
+			return MergeResult{}, err
+		}
+	}
+	if err := s.publish(staged, true, nil); err != nil {
+		return MergeResult{}, err
+	}
+	s.main.add(staged)
+	if err := s.failpoint("merge-after-rename"); err != nil {
+		return MergeResult{}, err
+	}
+	gone, err := s.removeMerged(chosen, staged.name)
+	s.main.drop(gone)
+	return result, err
+}
+
+// verifyStaged reads every object of a staged pack back.
+func (s *Store) verifyStaged(ctx context.Context, staged *stagedPack) (err error) {
+	p := newPack(newReading(newCache(mergeCache), s.opts.MaxObject), "", staged.name, time.Time{})
+	p.idx, p.packPath = staged.idx, staged.pack
+	defer func() { err = errors.Join(err, p.close()) }()
+	entries, err := staged.idx.all()
+	if err != nil {
+		return err
+	}
+	slices.SortFunc(entries, func(a, b indexEntry) int { return cmp.Compare(a.offset, b.offset) })
+	for _, e := range entries {
+		if err := stopped(ctx, "verify pack"); err != nil {
+			return err
+		}
+		if _, err := p.read(e.id, e.offset); err != nil {
+			return fmt.Errorf("verify pack: %w", err)
+		}
+	}
+	return nil
+}

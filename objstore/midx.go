@@ -1,0 +1,111 @@
+package objstore
+
+import (
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+var errMidx = errors.New("malformed multi-pack-index")
+
+// midxPacks is the names, without suffix, of the packs that a multi-pack-index of
+// the pack directory names. Those must stay: git looks for their objects nowhere else first.
+func midxPacks(packDir string) (map[string]bool, error) {
+	paths := []string{filepath.Join(packDir, "multi-pack-index")}
+	layers := filepath.Join(packDir, "multi-pack-index.d")
+	files, err := os.ReadDir(layers)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, err
+	}
+	for _, file := range files {
+		if strings.HasSuffix(file.Name(), ".midx") {
+			paths = append(paths, filepath.Join(layers, file.Name()))
+		}
+	}
+	named := make(map[string]bool)
+	for _, path := range paths {
+		names, err := readMidxNames(path)
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return nil, err
+		}
+		for _, name := range names {
+			named[name] = true
+		}
+	}
+	return named, nil
+}
+
+func readMidxNames(path string) (_ []string, err error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, f.Close()) }()
+	info, err := f.Stat()
+	if err != nil {
+		return nil, err
+	}
+	names, err := parseMidxNames(f, info.Size())
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", filepath.Base(path), err)
+	}
+	return names, nil
+}
+
+// parseMidxNames reads the pack names of a multi-pack-index of the given size. Of
+// the file it reads the head, the table of chunks and the names.
+func parseMidxNames(r io.ReaderAt, size int64) ([]string, error) {
+	const headSize, rowSize = 12, 12
+	head := make([]byte, headSize)
+	if _, err := r.ReadAt(head, 0); err != nil {
+		return nil, fmt.Errorf("%w: %w", errMidx, err)
+	}
+	if string(head[:4]) != "MIDX" || head[4] != 1 {
+		return nil, errMidx
+	}
+	chunks := int(head[6])
+	packs := int(binary.BigEndian.Uint32(head[8:]))
+	table := make([]byte, (chunks+1)*rowSize) // its last row says where the last chunk ends
+	if _, err := r.ReadAt(table, headSize); err != nil {
+		return nil, fmt.Errorf("%w: %w", errMidx, err)
+	}
+	for i := range chunks {
+		if string(table[i*rowSize:][:4]) != "PNAM" {
+			continue
+		}
+		start := binary.BigEndian.Uint64(table[i*rowSize+4:])
+		end := binary.BigEndian.Uint64(table[(i+1)*rowSize+4:])
+		if start > end || end > uint64(size) {
+			return nil, errMidx
+		}
+		text := make([]byte, end-start)
+		if _, err := r.ReadAt(text, int64(start)); err != nil {
+			return nil, fmt.Errorf("%w: %w", errMidx, err)
+		}
+		return cutMidxNames(text, packs)
+	}
+	return nil, errMidx
+}
+
+func cutMidxNames(text []byte, packs int) ([]string, error) {
+	var names []string
+	for range packs {
+		name, rest, ok := bytes.Cut(text, []byte{0})
+		if !ok {
+			return nil, errMidx
+		}
+		pack, ok := strings.CutSuffix(string(name), ".idx")
+		if !ok {
+			return nil, errMidx
+		}
+		names = append(names, pack)
+		text = rest
+	}
+	return names, nil
+}

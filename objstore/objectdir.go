@@ -1,0 +1,252 @@
+package objstore
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// objectDir reads the packs and loose objects of one object directory. Safe for
+// concurrent use.
+type objectDir struct {
+	reading
+
+	path   string
+	latest atomic.Pointer[pack] // where the last object was found: the next is likely there
+
+	mu      sync.Mutex
+	packs   []*pack // the newest first; replaced, never changed in place
+	scanned bool
+	added   int // packs added since the last scan
+}
+
+const (
+	// maxAdded is how many packs of a process's own are remembered before a scan
+	// drops those that have been merged or collected meanwhile.
+	maxAdded = 128
+	// maxScans bounds how often a read can lose against packs being replaced.
+	maxScans = 8
+)
+
+func newObjectDir(path string, r reading) *objectDir {
+	return &objectDir{reading: r, path: path}
+}
+
+func (d *objectDir) packDir() string { return filepath.Join(d.path, "pack") }
+
+// read returns an object, verified. Where it is not among the packs that are
+// known, nor loose, the directory is scanned until two scans agree: git packs and
+// unpacks objects at any time, and a scan that runs while packs are replaced may
+// see neither the old ones nor the new.
+func (d *objectDir) read(id ID) (object, error) {
+	packs, err := d.known()
+	if err != nil {
+		return object{}, err
+	}
+	var failed error
+	agreed := 0
+	for range maxScans {
+		var o object
+		if o, failed = d.readPacked(packs, id); failed == nil {
+			return o, nil
+		}
+		if o, err = readLoose(d.path, id, d.maxObject); err == nil {
+			return o, nil
+		}
+		if errors.Is(failed, ErrNotFound) {
+			failed = err
+		}
+		before := packs
+		if packs, err = d.scan(); err != nil {
+			return object{}, err
+		}
+		if vanished(failed) || !slices.Equal(before, packs) {
+			agreed = 0
+		} else if agreed++; agreed == 2 {
+			break
+		}
+	}
+	if vanished(failed) {
+		return object{}, fmt.Errorf("%w: %v", ErrNotFound, id)
+	}
+	return object{}, failed
+}
+
+// readPacked returns an object from one of packs. Its error is of the first copy
+// that could not be read, or ErrNotFound.
+func (d *objectDir) readPacked(packs []*pack, id ID) (object, error) {
+	var failed error
+	try := func(p *pack) (object, bool) {
+		offset, found, err := p.find(id)
+		if err == nil && !found {
+			return object{}, false
+		}
+		var o object
+		if err == nil {
+			if o, err = p.read(id, offset); err == nil {
+				d.latest.Store(p)
+				return o, true
+			}
+		}
+		if failed == nil || vanished(failed) {
+			failed = err
+		}
+		return object{}, false
+	}
+	latest := d.latest.Load()
+	if latest != nil && slices.Contains(packs, latest) {
+		if o, ok := try(latest); ok {
+			return o, nil
+		}
+	}
+	for _, p := range packs {
+		if p == latest {
+			continue
+		}
+		if o, ok := try(p); ok {
+			return o, nil
+		}
+	}
+	if failed == nil {
+		failed = fmt.Errorf("%w: %v", ErrNotFound, id)
+	}
+	return object{}, failed
+}
+
+// known is the packs seen so far; the first call scans the directory.
+func (d *objectDir) known() ([]*pack, error) {
+	d.mu.Lock()
+	packs, scanned := d.packs, d.scanned
+	d.mu.Unlock()
+	if scanned {
+		return packs, nil
+	}
+	return d.scan()
+}
+
+// scan reads the directory and returns its packs, keeping those that are known
+// and letting go of those that are no longer there. The slice is the same as
+// before where nothing changed.
+func (d *objectDir) scan() ([]*pack, error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	names, err := packNames(d.packDir())
+	if err != nil {
+		return nil, err
+	}
+	byName := make(map[string]*pack, len(d.packs))
+	for _, p := range d.packs {
+		byName[p.name] = p
+	}
+	packs := make([]*pack, 0, len(names))
+	for _, name := range names {
+		if p, ok := byName[name]; ok {
+			packs = append(packs, p)
+			delete(byName, name)
+			continue
+		}
+		info, err := os.Lstat(filepath.Join(d.packDir(), name+".pack"))
+		if errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		packs = append(packs, d.newPack(name, info.ModTime()))
+	}
+	d.scanned, d.added = true, 0
+	slices.SortFunc(packs, func(a, b *pack) int {
+		if c := b.made.Compare(a.made); c != 0 {
+			return c
+		}
+		return strings.Compare(a.name, b.name)
+	})
+	if !slices.Equal(packs, d.packs) {
+		d.packs = packs
+	}
+	for _, p := range byName {
+		// Whoever reads it at this moment sees it vanish, and looks again.
+		_ = p.close() // it was opened for reading only
+	}
+	return d.packs, nil
+}
+
+// packNames is the names, without ".idx", of the packs that have an index.
+func packNames(dir string) (_ []string, err error) {
+	f, err := os.Open(dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, f.Close()) }()
+	files, err := f.Readdirnames(-1)
+	if err != nil {
+		return nil, err
+	}
+	var names []string
+	for _, file := range files {
+		if name, ok := strings.CutSuffix(file, ".idx"); ok && strings.HasPrefix(name, "pack-") {
+			names = append(names, name)
+		}
+	}
+	return names, nil
+}
+
+func (d *objectDir) newPack(name string, made time.Time) *pack {
+	return newPack(d.reading, d.packDir(), name, made)
+}
+
+// add makes a pack known that was just renamed in, with its index.
+func (d *objectDir) add(staged *stagedPack) {
+	d.mu.Lock()
+	known := slices.ContainsFunc(d.packs, func(p *pack) bool { return p.name == staged.name })
+	if !known {
+		p := d.newPack(staged.name, staged.made)
+		if staged.idx.size <= indexWholeMax {
+			p.idx = staged.idx
+		}
+		d.packs = slices.Concat([]*pack{p}, d.packs)
+		d.added++
+	}
+	crowded := d.added > maxAdded
+	d.mu.Unlock()
+	if crowded {
+		_, _ = d.scan() // the packs stay known, and the next read scans if it must
+	}
+}
+
+// drop lets go of packs that were removed.
+func (d *objectDir) drop(names map[string]bool) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	var kept []*pack
+	for _, p := range d.packs {
+		if !names[p.name] {
+			kept = append(kept, p)
+			continue
+		}
+		_ = p.close() // it was opened for reading only
+	}
+	d.packs = kept
+}
+
+// close closes every pack.
+func (d *objectDir) close() error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	var errs []error
+	for _, p := range d.packs {
+		errs = append(errs, p.close())
+	}
+	d.packs = nil
+	return errors.Join(errs...)
+}

@@ -1,0 +1,337 @@
+package objstore
+
+import (
+	"bytes"
+	"crypto/sha1"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+const (
+	packHeadSize = 12
+	packTailSize = sha1.Size
+	// maxChain bounds the deltas between an object and its full base: git's own limit.
+	maxChain = 4096
+)
+
+var packMagic = [8]byte{'P', 'A', 'C', 'K', 0, 0, 0, 2}
+
+// reading is what the packs of a store share.
+type reading struct {
+	cache     *cache
+	maxObject int64
+	cursors   *cursorPool
+	serials   *atomic.Uint64
+}
+
+func newReading(c *cache, maxObject int64) reading {
+	return reading{cache: c, maxObject: maxObject, cursors: &cursorPool{}, serials: &atomic.Uint64{}}
+}
+
+// pack reads one pack. Its files are opened when they are needed first and stay
+// open until close. Safe for concurrent use; a read that close overtakes returns
+// an error for which vanished is true.
+type pack struct {
+	reading
+
+	name   string // "pack-<checksum>"
+	serial uint64 // names the pack in the cache; unlike name it is never reused
+	made   time.Time
+
+	mu       sync.Mutex
+	closed   bool
+	idx      *index
+	idxErr   error // of an index that is damaged
+	file     *os.File
+	end      int64 // where the entries end and the checksum starts
+	fileErr  error // of a pack that is damaged
+	packPath string
+	idxPath  string
+}
+
+func newPack(r reading, dir, name string, made time.Time) *pack {
+	return &pack{
+		reading: r, name: name, serial: r.serials.Add(1), made: made,
+		packPath: filepath.Join(dir, name+".pack"),
+		idxPath:  filepath.Join(dir, name+".idx"),
+	}
+}
+
+// vanished tells whether err means that a file is no longer there, because git or a
+// merge has replaced the pack by another: looking again finds its objects.
+func vanished(err error) bool {
+	return errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrClosed)
+}
+
+func (p *pack) corrupt(id ID, file, reason string) error {
+	return &CorruptError{ID: id, File: filepath.Base(file), Reason: reason}
+}
+
+// index opens the pack's index.
+func (p *pack) index() (*index, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.closed {
+		return nil, fs.ErrClosed
+	}
+	if p.idx != nil || p.idxErr != nil {
+		return p.idx, p.idxErr
+	}
+	idx, err := openIndex(p.idxPath)
+	if errors.Is(err, errIndex) {
+		p.idxErr = p.corrupt(ID{}, p.idxPath, err.Error())
+		return nil, p.idxErr
+	}
+	if err != nil {
+		return nil, err
+	}
+	p.idx = idx
+	return idx, nil
+}
+
+// open opens the pack file and checks that it is the one its index was made for.
+func (p *pack) open() (*os.File, int64, error) {
+	idx, err := p.index()
+	if err != nil {
+		return nil, 0, err
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.closed {
+		return nil, 0, fs.ErrClosed
+	}
+	if p.file != nil || p.fileErr != nil {
+		return p.file, p.end, p.fileErr
+	}
+	f, err := os.Open(p.packPath)
+	if err != nil {
+		return nil, 0, err
+	}
+	end, reason, err := checkPack(f, idx)
+	if err == nil && reason != "" {
+		err = p.corrupt(ID{}, p.packPath, reason)
+		p.fileErr = err
+	}
+	if err != nil {
+		return nil, 0, errors.Join(err, f.Close())
+	}
+	p.file, p.end = f, end
+	return f, end, nil
+}
+
+// checkPack returns where the entries end, or what is wrong with the pack.
+func checkPack(f *os.File, idx *index) (end int64, reason string, err error) {
+	info, err := f.Stat()
+	if err != nil {
+		return 0, "", err
+	}
+	end = info.Size() - packTailSize
+	if end < packHeadSize {
+		return 0, "truncated", nil
+	}
+	var head [packHeadSize]byte
+	if _, err := f.ReadAt(head[:], 0); err != nil {
+		return 0, "", err
+	}
+	if [8]byte(head[:8]) != packMagic {
+		return 0, "not a version 2 pack", nil
+	}
+	if n := int64(binary.BigEndian.Uint32(head[8:])); n != idx.count {
+		return 0, fmt.Sprintf("has %d objects, its index %d", n, idx.count), nil
+	}
+	var tail [packTailSize]byte
+	if _, err := f.ReadAt(tail[:], end); err != nil {
+		return 0, "", err
+	}
+	if tail != idx.packSum {
+		return 0, "truncated, or not the pack of its index", nil
+	}
+	return end, "", nil
+}
+
+// close closes the files. What is being read fails as vanished.
+func (p *pack) close() error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.closed = true
+	var errs []error
+	if p.file != nil {
+		errs = append(errs, p.file.Close())
+		p.file = nil
+	}
+	if p.idx != nil {
+		errs = append(errs, p.idx.close())
+		p.idx = nil
+	}
+	return errors.Join(errs...)
+}
+
+// find is where the pack has the object.
+func (p *pack) find(id ID) (offset int64, found bool, err error) {
+	idx, err := p.index()
+	if err != nil {
+		return 0, false, err
+	}
+	offset, found, err = idx.find(id)
+	if errors.Is(err, errIndex) {
+		err = p.corrupt(id, p.idxPath, err.Error())
+	}
+	return offset, found, err
+}
+
+// read returns the object that find has found at offset, verified.
+func (p *pack) read(id ID, offset int64) (object, error) {
+	f, end, err := p.open()
+	if err != nil {
+		return object{}, err
+	}
+	c := p.cursors.get(f, end)
+	defer p.cursors.put(c)
+	o, err := p.readAt(c, offset)
+	if err != nil {
+		return object{}, p.explain(id, c, err)
+	}
+	if Hash(o.kind, o.data) != id {
+		return object{}, p.corrupt(id, p.packPath, "does not match its id")
+	}
+	return o, nil
+}
+
+// explain makes a CorruptError of what is wrong with the bytes of the pack, and
+// leaves alone what is wrong with reading them.
+func (p *pack) explain(id ID, c *packCursor, err error) error {
+	if c.rest.err != nil {
+		return fmt.Errorf("read %s: %w", filepath.Base(p.packPath), c.rest.err)
+	}
+	var already *CorruptError
+	if errors.As(err, &already) || vanished(err) {
+		return err
+	}
+	return p.corrupt(id, p.packPath, err.Error())
+}
+
+var (
+	errChain     = errors.New("delta chain is too long or has no end")
+	errTooLarge  = errors.New("larger than objects may be here")
+	errNoBase    = errors.New("base of a delta is missing")
+	errTruncated = errors.New("truncated")
+)
+
+// readAt returns the object whose entry starts at offset, not verified. Bases of
+// deltas that it resolves on the way are kept in the cache.
+func (p *pack) readAt(c *packCursor, offset int64) (object, error) {
+	type step struct {
+		offset int64
+		delta  []byte
+	}
+	var chain []step
+	var held int64
+	var o object
+	for {
+		var cached bool
+		if o, cached = p.cache.get(p.key(offset)); cached {
+			break
+		}
+		head, data, err := p.entry(c, offset)
+		if err != nil {
+			return object{}, err
+		}
+		if !head.isDelta() {
+			o = object{Kind(head.kind), data}
+			if len(chain) > 0 {
+				p.cache.put(p.key(offset), o)
+			}
+			break
+		}
+		if held += int64(len(data)); len(chain) == maxChain || held > p.maxObject {
+			return object{}, errChain
+		}
+		chain = append(chain, step{offset, data})
+		if offset, err = p.baseOffset(head); err != nil {
+			return object{}, err
+		}
+	}
+	for i, step := range slices.Backward(chain) {
+		data, err := applyDelta(o.data, step.delta, p.maxObject)
+		if err != nil {
+			return object{}, err
+		}
+		o.data = data
+		if i > 0 {
+			p.cache.put(p.key(step.offset), o)
+		}
+	}
+	return o, nil
+}
+
+func (p *pack) key(offset int64) cacheKey { return cacheKey{pack: p.serial, offset: offset} }
+
+// entry reads the entry at offset: its head and what that inflates to.
+func (p *pack) entry(c *packCursor, offset int64) (entryHead, []byte, error) {
+	if offset < packHeadSize {
+		return entryHead{}, nil, errTruncated
+	}
+	head, err := c.entryHead(offset)
+	if err != nil {
+		return entryHead{}, nil, err
+	}
+	if head.size > p.maxObject {
+		return entryHead{}, nil, errTooLarge
+	}
+	data, err := c.stream(head)
+	return head, data, err
+}
+
+func (p *pack) baseOffset(head entryHead) (int64, error) {
+	if head.kind == offsetDelta {
+		return head.base, nil
+	}
+	offset, found, err := p.find(head.baseID)
+	if err == nil && !found {
+		err = errNoBase
+	}
+	return offset, err
+}
+
+// authorLine starts the author line of the commits by which packs of our making
+// are recognised.
+var authorLine = []byte("\nauthor " + Author + " ")
+
+// firstIsOurs tells whether the first object of the pack is a commit by [Author].
+func (p *pack) firstIsOurs() (bool, error) {
+	f, end, err := p.open()
+	if err != nil {
+		return false, err
+	}
+	c := p.cursors.get(f, end)
+	defer p.cursors.put(c)
+	ours, err := firstIsOurs(c)
+	if err != nil {
+		return false, p.explain(ID{}, c, err)
+	}
+	return ours, nil
+}
+
+func firstIsOurs(c *packCursor) (bool, error) {
+	const longestCommit = 1 << 20 // ours are far below it
+	head, err := c.entryHead(packHeadSize)
+	if err != nil || head.kind != uint8(Commit) || head.size > longestCommit {
+		return false, err
+	}
+	data, err := c.stream(head)
+	return isOurCommit(data), err
+}
+
+// isOurCommit tells whether the author of a commit is [Author].
+func isOurCommit(data []byte) bool {
+	headers, _, _ := bytes.Cut(data, []byte("\n\n"))
+	return bytes.Contains(headers, authorLine)
+}

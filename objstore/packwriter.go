@@ -1,0 +1,96 @@
+package objstore
+
+import (
+	"bufio"
+	"crypto/sha1"
+	"encoding/binary"
+	"fmt"
+	"hash"
+	"hash/crc32"
+	"io"
+	"slices"
+)
+
+// packWriter writes a pack, entry after entry.
+type packWriter struct {
+	out     *bufio.Writer
+	sum     hash.Hash
+	offset  int64
+	count   int
+	entries []indexEntry
+	deflate deflater
+	scratch []byte
+}
+
+// start begins a pack of exactly count entries, written to w. A writer may be
+// started again when it has finished or has failed.
+func (p *packWriter) start(w io.Writer, count int) error {
+	if int64(count) > 1<<31 {
+		return fmt.Errorf("pack of %d objects: more than a pack can hold", count)
+	}
+	p.sum = sha1.New()
+	w = io.MultiWriter(w, p.sum)
+	if p.out == nil {
+		p.out = bufio.NewWriterSize(w, 64<<10)
+	} else {
+		p.out.Reset(w)
+	}
+	p.offset, p.count = packHeadSize, count
+	p.entries = slices.Grow(p.entries[:0], count)
+	_, err := p.out.Write(binary.BigEndian.AppendUint32(packMagic[:8:8], uint32(count)))
+	return err
+}
+
+// addObject adds an object in full.
+func (p *packWriter) addObject(id ID, o object) error {
+	entry := appendEntryHead(p.scratch[:0], entryHead{kind: uint8(o.kind), size: int64(len(o.data))}, p.offset)
+	entry, err := p.deflate.appendObject(entry, o.kind, o.data)
+	if err != nil {
+		return err
+	}
+	p.scratch = entry
+	return p.addEntry(id, entry, nil, 0)
+}
+
+// addEntry adds an entry: the bytes of start, then size bytes of rest.
+func (p *packWriter) addEntry(id ID, start []byte, rest io.Reader, size int64) error {
+	e := indexEntry{id: id, offset: p.offset, crc: crc32.ChecksumIEEE(start)}
+	if _, err := p.out.Write(start); err != nil {
+		return err
+	}
+	if size > 0 {
+		crc := crcWriter{p.out, e.crc}
+		if _, err := io.CopyN(&crc, rest, size); err != nil {
+			return err
+		}
+		e.crc = crc.sum
+	}
+	p.entries = append(p.entries, e)
+	p.offset += int64(len(start)) + size
+	return nil
+}
+
+type crcWriter struct {
+	w   io.Writer
+	sum uint32
+}
+
+func (c *crcWriter) Write(b []byte) (int, error) {
+	c.sum = crc32.Update(c.sum, crc32.IEEETable, b)
+	return c.w.Write(b)
+}
+
+// finish writes the checksum and returns it.
+func (p *packWriter) finish() ([sha1.Size]byte, error) {
+	if len(p.entries) != p.count {
+		return [sha1.Size]byte{}, fmt.Errorf("pack was to have %d entries, got %d", p.count, len(p.entries))
+	}
+	if err := p.out.Flush(); err != nil {
+		return [sha1.Size]byte{}, err
+	}
+	sum := [sha1.Size]byte(p.sum.Sum(nil))
+	if _, err := p.out.Write(sum[:]); err != nil {
+		return [sha1.Size]byte{}, err
+	}
+	return sum, p.out.Flush()
+}

@@ -1,0 +1,58 @@
+package objstore
+
+import (
+	"errors"
+	"fmt"
+)
+
+// Get returns an object, verified against its id. It looks in packs, among loose
+// objects and in the repositories this one borrows from. A damaged copy of an
+// object is an error only where there is no good one.
+func (s *Store) Get(id ID) (Kind, []byte, error) {
+	if o, ok := s.cache.get(cacheKey{id: id}); ok {
+		return o.kind, o.data, nil
+	}
+	if err := s.enter(); err != nil {
+		return 0, nil, fmt.Errorf("read object %v: %w", id, err)
+	}
+	defer s.life.RUnlock()
+	o, err := s.read(id)
+	if err != nil {
+		return 0, nil, err
+	}
+	s.cache.put(cacheKey{id: id}, o)
+	return o.kind, o.data, nil
+}
+
+// read looks an object up in the files of the store.
+func (s *Store) read(id ID) (object, error) {
+	if id.size != idSize {
+		return object{}, fmt.Errorf("%w: %v", ErrNotFound, id)
+	}
+	o, err := s.main.read(id)
+	if err == nil {
+		return o, nil
+	}
+	s.alternatesOnce.Do(s.openAlternates)
+	for _, d := range s.alternates {
+		o, otherErr := d.read(id)
+		if otherErr == nil {
+			return o, nil
+		}
+		if errors.Is(err, ErrNotFound) {
+			err = otherErr
+		}
+	}
+	if errors.Is(err, ErrNotFound) && s.alternatesErr != nil {
+		return object{}, fmt.Errorf("read object %v: alternates: %w", id, s.alternatesErr)
+	}
+	return object{}, err
+}
+
+func (s *Store) openAlternates() {
+	var paths []string
+	paths, s.alternatesErr = alternateDirs(s.opts.ObjectsDir)
+	for _, path := range paths {
+		s.alternates = append(s.alternates, newObjectDir(path, s.main.reading))
+	}
+}

@@ -1,0 +1,133 @@
+package objstore
+
+import (
+	"context"
+	"crypto/sha1"
+	"encoding/hex"
+	"errors"
+	"os"
+	"path/filepath"
+	"sync"
+	"time"
+)
+
+// stagedPack is a finished pack and its index in the temporary directory.
+type stagedPack struct {
+	name  string // what the pack is to be called, "pack-<checksum>"
+	pack  string // path of the temporary file; empty once it was renamed
+	index string // the same, of the index
+	idx   *index
+	bytes int64 // size of the pack
+	made  time.Time
+}
+
+// discard removes what has not been renamed. A file that cannot be removed is
+// litter that a later process clears away.
+func (p *stagedPack) discard() {
+	for _, path := range []string{p.pack, p.index} {
+		if path != "" {
+			_ = os.Remove(path) // see above
+		}
+	}
+}
+
+// stage writes a pack of count entries, by means of fill, and its index into the
+// temporary directory; with sync they are on stable storage when it returns. On an
+// error nothing is left.
+func (s *Store) stage(ctx context.Context, count int, sync bool, fill func(context.Context, *packWriter) error) (_ *stagedPack, err error) {
+	pack, err := s.temp.create()
+	if err != nil {
+		return nil, err
+	}
+	index, err := s.temp.create()
+	if err != nil {
+		removeTemp(pack)
+		return nil, err
+	}
+	staged := &stagedPack{pack: pack.Name(), index: index.Name()}
+	err = s.fillStaged(ctx, staged, pack, index, count, fill)
+	if err == nil && sync {
+		err = syncBoth(pack, index)
+	}
+	if err = errors.Join(err, pack.Close(), index.Close()); err != nil {
+		staged.discard()
+		return nil, err
+	}
+	return staged, nil
+}
+
+func (s *Store) fillStaged(ctx context.Context, staged *stagedPack, pack, index *os.File, count int, fill func(context.Context, *packWriter) error) error {
+	w, ok := s.packWriters.Get().(*packWriter)
+	if !ok {
+		w = &packWriter{}
+	}
+	defer s.packWriters.Put(w)
+	if err := w.start(pack, count); err != nil {
+		return err
+	}
+	if err := fill(ctx, w); err != nil {
+		return err
+	}
+	sum, err := w.finish()
+	if err != nil {
+		return err
+	}
+	info, err := pack.Stat()
+	if err != nil {
+		return err
+	}
+	data := encodeIndex(w.entries, sum)
+	if staged.idx, err = parseIndex(data); err != nil {
+		return err
+	}
+	staged.name = "pack-" + hex.EncodeToString(sum[:sha1.Size])
+	staged.bytes, staged.made = info.Size(), info.ModTime()
+	_, err = index.Write(data)
+	return err
+}
+
+// syncBoth puts two files on stable storage at once, which takes a journaling file
+// system hardly longer than one.
+func syncBoth(a, b *os.File) error {
+	var wait sync.WaitGroup
+	var first error
+	wait.Go(func() { first = a.Sync() })
+	second := b.Sync()
+	wait.Wait()
+	return errors.Join(first, second)
+}
+
+// publish renames a staged pack into the repository: the index last, since it is
+// by their indexes that git finds packs. With sync the names are on stable storage
+// when it returns. What has been renamed is never removed again on an error: a
+// pack of the same name, hence of the same bytes, may have been there before and be
+// in use. failpoint may be nil.
+func (s *Store) publish(staged *stagedPack, sync bool, failpoint func(string) error) error {
+	defer staged.discard()
+	if failpoint == nil {
+		failpoint = func(string) error { return nil }
+	}
+	if err := rename(staged.pack, s.packPath(staged.name, ".pack")); err != nil {
+		return err
+	}
+	staged.pack = ""
+	if err := failpoint("after-pack-rename"); err != nil {
+		return err
+	}
+	if err := rename(staged.index, s.packPath(staged.name, ".idx")); err != nil {
+		return err
+	}
+	staged.index = ""
+	if err := failpoint("after-idx-rename"); err != nil {
+		return err
+	}
+	if sync {
+		return syncDir(s.main.packDir())
+	}
+	return nil
+}
+
+// packPath is where a file of the named pack belongs.
+func (s *Store) packPath(name, suffix string) string {
+	return filepath.Join(s.main.packDir(), name+suffix)
+}

@@ -1,0 +1,247 @@
+package objstore
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+const (
+	tempPrefix = "unfinished-"
+	// emptyFile is one file that stays in the temporary directory: a .keep file is a
+	// hard link to it, which costs a fifth of making a file and tells our .keep
+	// files from everybody else's.
+	emptyFile = "empty"
+	// keepText is what a .keep file of ours says where it cannot be a link.
+	keepText = "git-smithers: refs to this pack are about to move\n"
+	// staleTemp is the age from which a temporary file of a dead process is litter.
+	staleTemp = time.Hour
+	// staleKeep is the age from which a .keep file of ours must be of a process that died.
+	staleKeep = 24 * time.Hour
+)
+
+// tempDir makes temporary files. The directory is made when the first one is.
+// Safe for concurrent use; processes may share the directory.
+type tempDir struct {
+	path    string
+	serial  atomic.Uint64
+	discard sync.Once
+
+	mu      sync.Mutex
+	spares  []*os.File // made ahead
+	making  sync.WaitGroup
+	refills int
+	closed  bool
+}
+
+// spareFiles is what a write takes: a pack and its index.
+const spareFiles = 2
+
+// create makes an empty file for writing, which nobody can open for writing later.
+func (t *tempDir) create() (*os.File, error) {
+	for {
+		f := t.takeSpare()
+		if f == nil {
+			return t.makeFile()
+		}
+		if _, err := os.Lstat(f.Name()); err == nil {
+			return f, nil
+		}
+		// A process that could not see that this one is alive took it for litter.
+		_ = f.Close() // nothing was written
+	}
+}
+
+func (t *tempDir) takeSpare() *os.File {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if len(t.spares) == 0 {
+		return nil
+	}
+	f := t.spares[len(t.spares)-1]
+	t.spares = t.spares[:len(t.spares)-1]
+	return f
+}
+
+// refill makes files for the next write in the background, from the second write
+// of a process on: where files are deleted often, as merges do, ext4 takes up to a
+// millisecond to find a free inode. An error is left to the next write to meet.
+func (t *tempDir) refill() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.refills++
+	if t.refills == 1 || t.closed {
+		return
+	}
+	t.making.Go(func() {
+		for range spareFiles {
+			f, err := t.makeFile()
+			if err != nil {
+				return
+			}
+			t.mu.Lock()
+			surplus := t.closed || len(t.spares) >= spareFiles
+			if !surplus {
+				t.spares = append(t.spares, f)
+			}
+			t.mu.Unlock()
+			if surplus {
+				removeTemp(f)
+				return
+			}
+		}
+	})
+}
+
+// close removes the files that were made ahead.
+func (t *tempDir) close() {
+	t.mu.Lock()
+	t.closed = true
+	t.mu.Unlock()
+	t.making.Wait()
+	for f := t.takeSpare(); f != nil; f = t.takeSpare() {
+		removeTemp(f)
+	}
+}
+
+// removeTemp closes and removes a temporary file that nobody needs. One that
+// cannot be removed is litter that a later process clears away.
+func removeTemp(f *os.File) {
+	_ = f.Close()           // see above
+	_ = os.Remove(f.Name()) // see above
+}
+
+// makeFile makes a file. Those of dead processes are removed on the first call.
+func (t *tempDir) makeFile() (*os.File, error) {
+	for {
+		name := tempPrefix + strconv.Itoa(os.Getpid()) + "-" + strconv.FormatUint(t.serial.Add(1), 10)
+		f, err := os.OpenFile(filepath.Join(t.path, name), os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o444)
+		if errors.Is(err, fs.ErrExist) {
+			continue // of another process with this number: an earlier one, or one in another container
+		}
+		if errors.Is(err, fs.ErrNotExist) {
+			if err = os.MkdirAll(t.path, 0o777); err == nil {
+				continue
+			}
+		}
+		if err != nil {
+			return nil, err
+		}
+		t.discard.Do(func() { t.discardStale(f) })
+		return f, nil
+	}
+}
+
+// discardStale removes the files that dead processes left. Their age is measured
+// by the clock of the file system, on the file that was just made. What cannot be
+// removed stays for the next process: no reason to fail a write.
+func (t *tempDir) discardStale(justMade *os.File) {
+	info, err := justMade.Stat()
+	if err != nil {
+		return
+	}
+	files, err := os.ReadDir(t.path)
+	if err != nil {
+		return
+	}
+	for _, file := range files {
+		rest, ok := strings.CutPrefix(file.Name(), tempPrefix)
+		if !ok {
+			continue
+		}
+		pid, _, _ := strings.Cut(rest, "-")
+		made, err := file.Info()
+		if err != nil || info.ModTime().Sub(made.ModTime()) < staleTemp || isAlive(pid) {
+			continue
+		}
+		_ = os.Remove(filepath.Join(t.path, file.Name())) // tried again by the next process
+	}
+}
+
+// keep makes the .keep file at path, by which git and merges leave a pack alone.
+// It tells whether it was made: one that is there already is somebody else's to remove.
+func (t *tempDir) keep(path string) (made bool, err error) {
+	empty := filepath.Join(t.path, emptyFile)
+	err = os.Link(empty, path)
+	if errors.Is(err, fs.ErrNotExist) {
+		if err = makeParents(empty, path); err == nil {
+			err = os.Link(empty, path)
+		}
+	}
+	switch {
+	case err == nil:
+		return true, nil
+	case errors.Is(err, fs.ErrExist):
+		return false, nil
+	}
+	// A file system without hard links, or one that has run out of them.
+	f, createErr := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o444)
+	if errors.Is(createErr, fs.ErrExist) {
+		return false, nil
+	}
+	if createErr != nil {
+		return false, createErr
+	}
+	_, err = f.WriteString(keepText)
+	return true, errors.Join(err, f.Close())
+}
+
+// makeParents makes the permanent empty file, and the directory that path is in.
+func makeParents(empty, path string) error {
+	if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
+		return err
+	}
+	f, err := os.OpenFile(empty, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o444)
+	if errors.Is(err, fs.ErrExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	return f.Close()
+}
+
+// isOurKeep tells whether the .keep file at path is one that keep has made.
+func (t *tempDir) isOurKeep(path string) bool {
+	info, err := os.Lstat(path)
+	if err != nil {
+		return false
+	}
+	if empty, err := os.Stat(filepath.Join(t.path, emptyFile)); err == nil && os.SameFile(empty, info) {
+		return true
+	}
+	text, err := os.ReadFile(path)
+	return err == nil && string(text) == keepText
+}
+
+// rename moves a finished file to its place, making the directory if need be.
+func rename(from, to string) error {
+	err := os.Rename(from, to)
+	if errors.Is(err, fs.ErrNotExist) {
+		if err := os.MkdirAll(filepath.Dir(to), 0o777); err != nil {
+			return err
+		}
+		return os.Rename(from, to)
+	}
+	return err
+}
+
+// syncDir puts the names in a directory on stable storage.
+func syncDir(path string) (err error) {
+	d, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, d.Close()) }()
+	if err := d.Sync(); err != nil {
+		return fmt.Errorf("fsync directory: %w", err)
+	}
+	return nil
+}

@@ -1,0 +1,170 @@
+package objstore
+
+import (
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"hash/adler32"
+	"io"
+
+	"github.com/klauspost/compress"
+	"github.com/klauspost/compress/flate"
+	"github.com/klauspost/compress/zlib"
+)
+
+const (
+	// storedMax is the size up to which deflate cannot pay for its own Huffman table.
+	storedMax = 48
+	// storedBlockMax is the size of the largest block that deflate can store.
+	storedBlockMax = 1<<16 - 1
+	// statelessMax is the size up to which an object is deflated without a window
+	// kept from call to call: as fast as a pooled writer there (8 to 9 µs for a page
+	// of 800 bytes), and without its 800 KB of tables, which cost a process that
+	// writes one capture half a millisecond.
+	statelessMax = 32 << 10
+	// incompressible is the compress.Estimate below which bytes are stored: random
+	// bytes have up to 0.14, hex digits 0.27 and JSON 0.38.
+	incompressible = 0.15
+)
+
+// deflater makes zlib streams. The zero value is ready; it serves one goroutine.
+type deflater struct{ large *zlib.Writer }
+
+// appendObject appends the zlib stream of an object. What does not compress is
+// stored: building a Huffman table for a tree of ids takes 25 µs to save 6 %.
+func (d *deflater) appendObject(out []byte, kind Kind, data []byte) ([]byte, error) {
+	if len(data) <= storedBlockMax && (len(data) <= storedMax || !worthDeflating(kind, data)) {
+		return appendStored(out, data), nil
+	}
+	return d.appendDeflated(out, data)
+}
+
+// appendSmallest appends the shorter of the stored and the deflated stream.
+func (d *deflater) appendSmallest(out, data []byte) ([]byte, error) {
+	start := len(out)
+	out, err := d.appendDeflated(out, data)
+	if err != nil || len(data) > storedBlockMax || len(out)-start <= len(data)+storedOverhead {
+		return out, err
+	}
+	return appendStored(out[:start], data), nil
+}
+
+func worthDeflating(kind Kind, data []byte) bool {
+	if kind == Tree {
+		return treeNamesDominate(data)
+	}
+	return len(data) > 1<<10 || compress.Estimate(data) >= incompressible
+}
+
+// treeNamesDominate tells whether more than half of a tree is modes and names:
+// the ids are random bytes.
+func treeNamesDominate(data []byte) bool {
+	ids := 0
+	for rest := data; len(rest) > 0; {
+		nul := bytes.IndexByte(rest, 0)
+		if nul < 0 || len(rest) < nul+1+idSize {
+			break
+		}
+		ids += idSize
+		rest = rest[nul+1+idSize:]
+	}
+	return 2*ids < len(data)
+}
+
+func (d *deflater) appendDeflated(out, data []byte) ([]byte, error) {
+	buf := bytes.NewBuffer(out)
+	if len(data) > statelessMax {
+		return d.appendLarge(buf, data)
+	}
+	buf.Write([]byte{0x78, 0x01})
+	if err := flate.StatelessDeflate(buf, data, true, nil); err != nil {
+		return nil, fmt.Errorf("deflate: %w", err)
+	}
+	return binary.BigEndian.AppendUint32(buf.Bytes(), adler32.Checksum(data)), nil
+}
+
+func (d *deflater) appendLarge(buf *bytes.Buffer, data []byte) ([]byte, error) {
+	if d.large == nil {
+		w, err := zlib.NewWriterLevel(buf, zlib.BestSpeed)
+		if err != nil {
+			return nil, fmt.Errorf("deflate: %w", err)
+		}
+		d.large = w
+	}
+	d.large.Reset(buf)
+	if _, err := d.large.Write(data); err != nil {
+		return nil, fmt.Errorf("deflate: %w", err)
+	}
+	if err := d.large.Close(); err != nil {
+		return nil, fmt.Errorf("deflate: %w", err)
+	}
+	return buf.Bytes(), nil
+}
+
+// storedOverhead is what a stored zlib stream takes beside the data: the zlib
+// head, the head of the one block, and the checksum.
+const storedOverhead = 2 + 5 + 4
+
+func appendStored(out, data []byte) []byte {
+	n := uint16(len(data))
+	out = append(out, 0x78, 0x01, 1)
+	out = binary.LittleEndian.AppendUint16(out, n)
+	out = binary.LittleEndian.AppendUint16(out, ^n)
+	out = append(out, data...)
+	return binary.BigEndian.AppendUint32(out, adler32.Checksum(data))
+}
+
+// byteSource is what an inflater reads from; with ReadByte, inflating takes no
+// byte beyond the end of the stream and needs no buffer of its own.
+type byteSource interface {
+	io.Reader
+	io.ByteReader
+}
+
+var errInflate = errors.New("malformed zlib stream")
+
+// inflater inflates zlib streams. The zero value is ready; it serves one goroutine at a time.
+type inflater struct{ r io.ReadCloser }
+
+// inflate returns the size bytes of the zlib stream at src. A stream of another
+// length, a malformed one and a wrong checksum are errInflate. Memory grows with
+// what is really there, not with what size claims.
+func (f *inflater) inflate(src byteSource, size int64) ([]byte, error) {
+	if err := f.reset(src); err != nil {
+		return nil, fmt.Errorf("%w: %w", errInflate, err)
+	}
+	const trusted = 1 << 20
+	data := make([]byte, min(size, trusted))
+	if _, err := io.ReadFull(f.r, data); err != nil {
+		return nil, fmt.Errorf("%w: %w", errInflate, err)
+	}
+	if rest := size - int64(len(data)); rest > 0 {
+		buf := bytes.NewBuffer(data)
+		if _, err := io.CopyN(buf, f.r, rest); err != nil {
+			return nil, fmt.Errorf("%w: %w", errInflate, err)
+		}
+		data = buf.Bytes()
+	}
+	var beyond [1]byte
+	if n, err := f.r.Read(beyond[:]); n != 0 || !errors.Is(err, io.EOF) {
+		return nil, fmt.Errorf("%w: does not end where it should", errInflate)
+	}
+	return data, nil
+}
+
+func (f *inflater) reset(src byteSource) error {
+	if f.r == nil {
+		r, err := zlib.NewReader(src)
+		if err != nil {
+			return err
+		}
+		f.r = r
+		return nil
+	}
+	resetter, ok := f.r.(zlib.Resetter)
+	if !ok {
+		return errors.New("zlib reader cannot be reset")
+	}
+	return resetter.Reset(src, nil)
+}

@@ -1,0 +1,274 @@
+package page
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"strconv"
+	"unicode/utf8"
+
+	"github.com/git-smithers/git-smithers/objstore"
+)
+
+// ErrInvalid is wrapped by the error about a change that no collection can hold:
+// a key that is not UTF-8, a value that is not JSON, or a size beyond the bounds.
+var ErrInvalid = errors.New("invalid row")
+
+// maxInline is the largest value that is kept in its row, and the largest that is one blob.
+const maxInline = 16 << 10
+
+// line is one row as its page holds it. The zero line is no row.
+type line struct {
+	key   string
+	raw   []byte // the whole line with its LF
+	at    int32  // where in raw the value begins, or the reference to it
+	apart bool   // whether it is a reference
+}
+
+const lineEnd = "]\n"
+
+// body is the value, or the reference to it.
+func (l *line) body() []byte {
+	end := len(l.raw) - len(lineEnd)
+	return l.raw[l.at:end:end]
+}
+
+// reference is the size and the digest of a value stored apart.
+func (l *line) reference() (size int, digest Sum) {
+	size, digest, _ = cutReference(l.body())
+	return size, digest
+}
+
+// storedApart tells whether a value has its own object.
+func storedApart(value []byte) bool {
+	return len(value) > maxInline || bytes.IndexByte(value, '\n') >= 0
+}
+
+// newLine encodes a row; its error wraps ErrInvalid.
+func newLine(key string, value []byte) (line, error) {
+	switch {
+	case len(value) > MaxValue:
+		return line{}, fmt.Errorf("%w: %q: value of %d bytes, at most %d are kept", ErrInvalid, key, len(value), MaxValue)
+	case !validJSON(value):
+		return line{}, fmt.Errorf("%w: %q: value is not one JSON value in UTF-8 without space around it", ErrInvalid, key)
+	}
+	raw := make([]byte, 0, len(`["",`)+len(lineEnd)+len(key)+min(len(value), maxInline))
+	raw = append(appendKey(append(raw, '['), key), ',')
+	l := line{key: key, at: int32(len(raw)), apart: storedApart(value)}
+	if l.apart {
+		digest := sha256.Sum256(value)
+		raw = append(strconv.AppendInt(raw, int64(len(value)), 10), ',', '"')
+		raw = append(hex.AppendEncode(raw, digest[:]), '"')
+	} else {
+		raw = append(raw, value...)
+	}
+	l.raw = append(raw, lineEnd...)
+	return l, nil
+}
+
+// checkKey tells whether a key can be stored; its error wraps ErrInvalid.
+func checkKey(key string) error {
+	switch {
+	case len(key) > MaxKey:
+		return fmt.Errorf("%w: key of %d bytes, at most %d are kept", ErrInvalid, len(key), MaxKey)
+	case !utf8.ValidString(key):
+		return fmt.Errorf("%w: key %q is not UTF-8", ErrInvalid, key)
+	}
+	return nil
+}
+
+// encodePage is the bytes of a page; its lines must be sorted by key.
+func encodePage(lines []line) []byte {
+	size := 0
+	for i := range lines {
+		size += len(lines[i].raw)
+	}
+	out := make([]byte, 0, size)
+	for i := range lines {
+		out = append(out, lines[i].raw...)
+	}
+	return out
+}
+
+// decodePage reads page number index of a collection of that many rows. It
+// accepts only what encodePage writes; the lines share memory with data.
+func decodePage(id objstore.ID, data []byte, index, rows int) ([]line, error) {
+	pages := pagesFor(rows)
+	lines := make([]line, 0, rowsPerPage+rowsPerPage/2)
+	for rest := data; len(rest) > 0; {
+		end := bytes.IndexByte(rest, '\n') + 1
+		if end == 0 {
+			return nil, corrupt(id, "page: the last line has no LF")
+		}
+		l, reason := decodeLine(rest[:end:end])
+		if reason == "" {
+			switch {
+			case len(lines) > 0 && lines[len(lines)-1].key >= l.key:
+				reason = "rows are not sorted by unique keys"
+			case pageOf(hashKey(l.key), pages) != index:
+				reason = "row belongs to another page"
+			case len(lines) == rows:
+				reason = "more rows than the collection has"
+			}
+		}
+		if reason != "" {
+			return nil, corrupt(id, "page %d, line %d: %s", index, len(lines)+1, reason)
+		}
+		lines = append(lines, l)
+		rest = rest[end:]
+	}
+	return lines, nil
+}
+
+// decodeLine reads one line with its LF; the reason is empty when it is well formed.
+func decodeLine(raw []byte) (l line, reason string) {
+	key, n, ok := cutKey(raw[1:])
+	if raw[0] != '[' || !ok {
+		return line{}, "malformed key"
+	}
+	if !bytes.HasSuffix(raw, []byte(lineEnd)) || len(raw) < 1+n+len(`,1`)+len(lineEnd) || raw[1+n] != ',' {
+		return line{}, "malformed row"
+	}
+	l = line{key: key, raw: raw, at: int32(1 + n + 1)}
+	body := l.body()
+	// A number has no comma, so a digit and a comma cannot be one inline value.
+	if isDigit(body[0]) && bytes.IndexByte(body, ',') >= 0 {
+		l.apart = true
+		if _, _, ok := cutReference(body); !ok {
+			return line{}, "malformed reference to a value"
+		}
+		return l, ""
+	}
+	if len(body) > maxInline {
+		return line{}, "a value of this size is stored apart"
+	}
+	if !validJSON(body) {
+		return line{}, "value is not JSON"
+	}
+	return l, ""
+}
+
+// cutReference reads `<size>,"<sha256>"`.
+func cutReference(b []byte) (size int, digest Sum, ok bool) {
+	number, quoted, _ := bytes.Cut(b, []byte{','})
+	size, err := strconv.Atoi(string(number))
+	if err != nil || size > MaxValue || strconv.Itoa(size) != string(number) {
+		return 0, Sum{}, false
+	}
+	const quotes = 2
+	if len(quoted) != quotes+hex.EncodedLen(len(digest)) || quoted[0] != '"' || quoted[len(quoted)-1] != '"' {
+		return 0, Sum{}, false
+	}
+	digest, ok = parseSum(quoted[1 : len(quoted)-1])
+	return size, digest, ok
+}
+
+// parseSum reads 64 lower-case hex digits.
+func parseSum(text []byte) (sum Sum, ok bool) {
+	if len(text) != hex.EncodedLen(len(sum)) {
+		return Sum{}, false
+	}
+	for _, c := range text {
+		if !isDigit(c) && (c < 'a' || c > 'f') {
+			return Sum{}, false
+		}
+	}
+	_, err := hex.Decode(sum[:], text)
+	return sum, err == nil
+}
+
+// shortEscapes holds, at the place of a control character, the letter of its
+// two-character escape in RFC 8785.
+const shortEscapes = "........btn.fr.................."
+
+// appendKey appends a key as the JSON string that RFC 8785 prescribes.
+func appendKey(b []byte, key string) []byte {
+	b = append(b, '"')
+	for i := range len(key) {
+		switch c := key[i]; {
+		case c == '"' || c == '\\':
+			b = append(b, '\\', c)
+		case c >= 0x20:
+			b = append(b, c)
+		case shortEscapes[c] != '.':
+			b = append(b, '\\', shortEscapes[c])
+		default:
+			b = append(b, '\\', 'u', '0', '0', digits[c>>digitBits], digits[c&(fanOut-1)])
+		}
+	}
+	return append(b, '"')
+}
+
+// cutKey reads the string that b begins with and returns its length as written.
+func cutKey(b []byte) (key string, n int, ok bool) {
+	if len(b) == 0 || b[0] != '"' {
+		return "", 0, false
+	}
+	end := 1
+	escaped := false
+	for end < len(b) && b[end] != '"' {
+		if b[end] == '\\' {
+			escaped = true
+			end++
+		}
+		end++
+	}
+	if end >= len(b) {
+		return "", 0, false
+	}
+	key = string(b[1:end])
+	if escaped {
+		key = unescape(key)
+	}
+	if checkKey(key) != nil {
+		return "", 0, false
+	}
+	// Whatever spelling was read, the only right one is what appendKey writes.
+	var buf [128]byte
+	if !bytes.Equal(appendKey(buf[:0], key), b[:end+1]) {
+		return "", 0, false
+	}
+	return key, end + 1, true
+}
+
+// unescape undoes appendKey. What appendKey would not have written comes out as
+// something that does not encode to s again.
+func unescape(s string) string {
+	out := make([]byte, 0, len(s))
+	for i := 0; i < len(s); i++ {
+		if s[i] != '\\' || i+1 >= len(s) {
+			out = append(out, s[i])
+			continue
+		}
+		i++
+		switch c := s[i]; c {
+		case 'b':
+			out = append(out, '\b')
+		case 't':
+			out = append(out, '\t')
+		case 'n':
+			out = append(out, '\n')
+		case 'f':
+			out = append(out, '\f')
+		case 'r':
+			out = append(out, '\r')
+		case 'u':
+			code, err := strconv.ParseUint(s[i+1:min(i+5, len(s))], 16, 8)
+			if err != nil {
+				return ""
+			}
+			out = append(out, byte(code))
+			i += 4
+		default:
+			out = append(out, c)
+		}
+	}
+	return string(out)
+}
+
+// corrupt is the error about an object that Edit would not have written.
+func corrupt(id objstore.ID, format string, args ...any) error {
+	return &objstore.CorruptError{ID: id, Reason: fmt.Sprintf(format, args...)}
+}

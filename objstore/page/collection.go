@@ -1,0 +1,170 @@
+package page
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"iter"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/git-smithers/git-smithers/objstore"
+)
+
+// Sum is a SHA-256 digest.
+type Sum [sha256.Size]byte
+
+// String is the sum in lower-case hex.
+func (s Sum) String() string { return hex.EncodeToString(s[:]) }
+
+// Row is one row of a collection: a key and the bytes of one JSON value, exactly
+// as they were given. The bytes are shared and must not be changed.
+type Row struct {
+	Key   string
+	Value []byte
+}
+
+// The names in a collection's tree.
+const (
+	pagesName  = "pages"
+	rowsName   = "rows"
+	valuesName = "values"
+)
+
+// Collection is an immutable set of rows with unique keys. It holds a few ids and
+// reads everything else when it is asked for. Safe for concurrent use.
+type Collection struct {
+	r        objstore.Reader
+	id       objstore.ID
+	rows     int
+	rowsID   objstore.ID
+	pagesID  objstore.ID
+	valuesID objstore.ID // zero when no value is stored apart
+	sum      Sum         // zero when it has to be read
+}
+
+// Open opens the collection whose tree is id, read through r; the zero id is the
+// empty collection, for which r may be nil. It reads the tree and the number of rows.
+func Open(r objstore.Reader, id objstore.ID) (*Collection, error) {
+	c := &Collection{r: r, id: id}
+	if id.IsZero() {
+		return c, nil
+	}
+	data, err := objstore.GetKind(r, id, objstore.Tree)
+	if err != nil {
+		return nil, err
+	}
+	size := idSize(id)
+	var hasPages, hasRows bool
+	c.pagesID, data, hasPages = cutEntry(data, treeMode, pagesName, size)
+	c.rowsID, data, hasRows = cutEntry(data, blobMode, rowsName, size)
+	if hasEntry(data, treeMode, valuesName) {
+		c.valuesID, data, _ = cutEntry(data, treeMode, valuesName, size)
+	}
+	if !hasPages || !hasRows || len(data) > 0 {
+		return nil, corrupt(id, "collection: expected pages, rows and values only")
+	}
+	text, err := objstore.GetKind(r, c.rowsID, objstore.Blob)
+	if err != nil {
+		return nil, err
+	}
+	number := strings.TrimSuffix(string(text), "\n")
+	c.rows, err = strconv.Atoi(number)
+	if err != nil || c.rows < 1 || c.rows > MaxRows || string(text) != encodeRows(c.rows) {
+		return nil, corrupt(c.rowsID, "rows: expected a number from 1 to %d and LF", MaxRows)
+	}
+	return c, nil
+}
+
+func encodeRows(rows int) string { return strconv.Itoa(rows) + "\n" }
+
+// ID is the collection's tree; the zero ID when it is empty. Collections with the
+// same rows have the same ID.
+func (c *Collection) ID() objstore.ID { return c.id }
+
+// Len is the number of rows.
+func (c *Collection) Len() int { return c.rows }
+
+// Sum is the SHA-256 over the collection's pages, as docs/format.md defines it;
+// the zero Sum when it is empty. It reads the topmost page directory and its sums.
+func (c *Collection) Sum() (Sum, error) {
+	if c.sum != (Sum{}) || c.rows == 0 {
+		return c.sum, nil
+	}
+	d := c.directory()
+	sums, err := d.sums(place{d.depth, 0})
+	if err != nil {
+		return Sum{}, err
+	}
+	return sumOfSums(sums), nil
+}
+
+// Get returns the value of a row and whether there is one. It reads one page, the
+// directories above it, and the value where it is stored apart. The bytes are
+// shared and must not be changed.
+func (c *Collection) Get(key string) ([]byte, bool, error) {
+	if c.rows == 0 {
+		return nil, false, nil
+	}
+	d := c.directory()
+	lines, err := d.page(pageOf(hashKey(key), d.pages))
+	if err != nil {
+		return nil, false, err
+	}
+	i, found := slices.BinarySearchFunc(lines, key, func(l line, key string) int { return strings.Compare(l.key, key) })
+	if !found {
+		return nil, false, nil
+	}
+	value, err := c.values().get(&lines[i])
+	return value, err == nil, err
+}
+
+// Rows yields every row in the order of the bytes of keys. It reads all pages
+// before the first row, and each value that is stored apart when it is its turn.
+// After an error it ends.
+func (c *Collection) Rows() iter.Seq2[Row, error] {
+	return func(yield func(Row, error) bool) {
+		lines, err := c.lines()
+		if err != nil {
+			yield(Row{}, err)
+			return
+		}
+		values := c.values()
+		for i := range lines {
+			value, err := values.get(&lines[i])
+			if err != nil {
+				yield(Row{}, err)
+				return
+			}
+			if !yield(Row{lines[i].key, value}, nil) {
+				return
+			}
+		}
+	}
+}
+
+// lines reads every row of the collection, sorted by key.
+func (c *Collection) lines() ([]line, error) {
+	d := c.directory()
+	var lines []line
+	for index := range d.pages {
+		page, err := d.page(index)
+		if err != nil {
+			return nil, err
+		}
+		lines = append(lines, page...)
+	}
+	if len(lines) != c.rows {
+		return nil, corrupt(c.id, "collection: %d rows in pages, %d counted", len(lines), c.rows)
+	}
+	sortLines(lines)
+	return lines, nil
+}
+
+func (c *Collection) directory() *directory { return newDirectory(c.r, c.pagesID, c.rows) }
+
+func (c *Collection) values() *values { return newValues(c.r, c.valuesID) }
+
+func sortLines(lines []line) {
+	slices.SortFunc(lines, func(a, b line) int { return strings.Compare(a.key, b.key) })
+}

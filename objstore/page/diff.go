@@ -1,0 +1,150 @@
+package page
+
+import (
+	"bytes"
+	"iter"
+)
+
+// Delta is one difference between two collections: From is nil for an added row,
+// To for a removed one. The bytes are shared and must not be changed.
+type Delta struct {
+	Key      string
+	From, To []byte
+}
+
+// Diff yields the rows that differ from a to b, in the order of the bytes of keys.
+// Equal subtrees are never read: of collections with one id nothing is, and else
+// the pages that differ and the directories above them. Values stored apart are
+// compared by their digests and read when they are yielded. After an error it ends.
+func Diff(a, b *Collection) iter.Seq2[Delta, error] {
+	return func(yield func(Delta, error) bool) {
+		if a.id == b.id {
+			return
+		}
+		changes, err := changedLines(a, b)
+		if err != nil {
+			yield(Delta{}, err)
+			return
+		}
+		from, to := a.values(), b.values()
+		for _, change := range changes {
+			delta, err := change.delta(from, to)
+			if err != nil {
+				yield(Delta{}, err)
+				return
+			}
+			if !yield(delta, nil) {
+				return
+			}
+		}
+	}
+}
+
+// changedLine is a row that differs; a side without the row has the zero line.
+type changedLine struct{ from, to line }
+
+func (c *changedLine) key() string { return max(c.from.key, c.to.key) }
+
+func (c *changedLine) delta(from, to *values) (Delta, error) {
+	d := Delta{Key: c.key()}
+	var err error
+	if c.from.raw != nil {
+		if d.From, err = from.get(&c.from); err != nil {
+			return Delta{}, err
+		}
+	}
+	if c.to.raw != nil {
+		if d.To, err = to.get(&c.to); err != nil {
+			return Delta{}, err
+		}
+	}
+	return d, nil
+}
+
+// changedLines finds the rows that differ, sorted by key.
+func changedLines(a, b *Collection) ([]changedLine, error) {
+	// A row that only moved to another page, because the number of pages differs,
+	// is missing on its old page and new on the other: both pages differ, so both of
+	// its lines are read and found equal.
+	c := &comparison{a: a.directory(), b: b.directory()}
+	if err := c.collect(place{max(c.a.depth, c.b.depth), 0}); err != nil {
+		return nil, err
+	}
+	from, err := c.a.linesOf(c.pages)
+	if err != nil {
+		return nil, err
+	}
+	to, err := c.b.linesOf(c.pages)
+	if err != nil {
+		return nil, err
+	}
+	var changes []changedLine
+	for len(from) > 0 || len(to) > 0 {
+		switch {
+		case len(to) == 0 || len(from) > 0 && from[0].key < to[0].key:
+			changes = append(changes, changedLine{from: from[0]})
+			from = from[1:]
+		case len(from) == 0 || to[0].key < from[0].key:
+			changes = append(changes, changedLine{to: to[0]})
+			to = to[1:]
+		default:
+			if !bytes.Equal(from[0].raw, to[0].raw) {
+				changes = append(changes, changedLine{from[0], to[0]})
+			}
+			from, to = from[1:], to[1:]
+		}
+	}
+	return changes, nil
+}
+
+// comparison finds the pages that two directories do not share.
+type comparison struct {
+	a, b  *directory
+	pages []int
+}
+
+// collect adds the pages below p that differ or that only one side has.
+func (c *comparison) collect(p place) error {
+	inA, inB := c.a.has(p), c.b.has(p)
+	if inA && inB {
+		a, err := c.a.id(p)
+		if err != nil {
+			return err
+		}
+		b, err := c.b.id(p)
+		if err != nil || a == b {
+			return err
+		}
+	}
+	if p.level == 0 {
+		c.pages = append(c.pages, p.index)
+		return nil
+	}
+	for i := range fanOut {
+		child := place{p.level - 1, p.index*fanOut + i}
+		if !c.a.has(child) && !c.b.has(child) {
+			break
+		}
+		if err := c.collect(child); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// linesOf reads those of the pages that the directory has, sorted by key.
+func (d *directory) linesOf(pages []int) ([]line, error) {
+	var lines []line
+	for _, index := range pages {
+		if !d.has(place{0, index}) {
+			continue
+		}
+		page, err := d.page(index)
+		if err != nil {
+			return nil, err
+		}
+		lines = append(lines, page...)
+	}
+	sortLines(lines)
+	return lines, nil
+}

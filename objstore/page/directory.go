@@ -1,0 +1,230 @@
+package page
+
+import (
+	"bytes"
+	"crypto/sha256"
+
+	"github.com/git-smithers/git-smithers/objstore"
+)
+
+const (
+	sumsName  = "sums"
+	blobMode  = "100644 "
+	treeMode  = "40000 "
+	maxIDSize = sha256.Size
+)
+
+// place is the place of a node in a directory of pages: pages are at level 0,
+// and the node at (level, index) has above it the one at (level+1, index/16). A
+// place means the same pages in a directory of any depth.
+type place struct{ level, index int }
+
+func (p place) parent() place { return place{p.level + 1, p.index / fanOut} }
+
+// node is one directory: the ids of its children in the order of their digits.
+type node struct {
+	children []objstore.ID
+	sumsID   objstore.ID
+	sums     []Sum // nil until they are asked for
+}
+
+// ref is a page or a directory together with its sum.
+type ref struct {
+	id  objstore.ID
+	sum Sum
+}
+
+// directory reads the pages of a collection and remembers the nodes that it has
+// read. It serves one operation and is not safe for concurrent use.
+type directory struct {
+	r     objstore.Reader
+	root  objstore.ID
+	rows  int
+	pages int
+	depth int
+	nodes map[place]*node
+}
+
+func newDirectory(r objstore.Reader, root objstore.ID, rows int) *directory {
+	d := &directory{r: r, root: root, rows: rows, nodes: make(map[place]*node)}
+	if rows > 0 {
+		d.pages = pagesFor(rows)
+		d.depth = depthFor(d.pages)
+	}
+	return d
+}
+
+// has tells whether there is a node at p.
+func (d *directory) has(p place) bool {
+	return p.level <= d.depth && p.index < nodesAt(d.pages, p.level)
+}
+
+// id is the object at p, which must be a place that the directory has.
+func (d *directory) id(p place) (objstore.ID, error) {
+	if p.level == d.depth {
+		return d.root, nil
+	}
+	n, err := d.node(p.parent())
+	if err != nil {
+		return objstore.ID{}, err
+	}
+	return n.children[p.index%fanOut], nil
+}
+
+// ref is id together with the sum.
+func (d *directory) ref(p place) (ref, error) {
+	id, err := d.id(p)
+	if err != nil {
+		return ref{}, err
+	}
+	if p.level == d.depth {
+		sums, err := d.sums(p)
+		if err != nil {
+			return ref{}, err
+		}
+		return ref{id, sumOfSums(sums)}, nil
+	}
+	sums, err := d.sums(p.parent())
+	if err != nil {
+		return ref{}, err
+	}
+	return ref{id, sums[p.index%fanOut]}, nil
+}
+
+// node reads the directory at p, whose level is at least 1.
+func (d *directory) node(p place) (*node, error) {
+	if n, ok := d.nodes[p]; ok {
+		return n, nil
+	}
+	id, err := d.id(p)
+	if err != nil {
+		return nil, err
+	}
+	data, err := objstore.GetKind(d.r, id, objstore.Tree)
+	if err != nil {
+		return nil, err
+	}
+	want := min(fanOut, nodesAt(d.pages, p.level-1)-p.index*fanOut)
+	n, ok := decodeNode(data, want, p.level > 1, idSize(id))
+	if !ok {
+		return nil, corrupt(id, "page directory: expected %d children and their sums", want)
+	}
+	d.nodes[p] = n
+	return n, nil
+}
+
+// sums are the sums of the children of the directory at p.
+func (d *directory) sums(p place) ([]Sum, error) {
+	n, err := d.node(p)
+	if err != nil {
+		return nil, err
+	}
+	if n.sums != nil {
+		return n.sums, nil
+	}
+	data, err := objstore.GetKind(d.r, n.sumsID, objstore.Blob)
+	if err != nil {
+		return nil, err
+	}
+	if len(data) != len(n.children)*sha256.Size {
+		return nil, corrupt(n.sumsID, "sums: %d bytes for %d children", len(data), len(n.children))
+	}
+	n.sums = make([]Sum, len(n.children))
+	for i := range n.sums {
+		n.sums[i] = Sum(data[i*sha256.Size:])
+	}
+	return n.sums, nil
+}
+
+// raw reads the bytes of a page.
+func (d *directory) raw(index int) (objstore.ID, []byte, error) {
+	id, err := d.id(place{0, index})
+	if err != nil {
+		return objstore.ID{}, nil, err
+	}
+	data, err := objstore.GetKind(d.r, id, objstore.Blob)
+	return id, data, err
+}
+
+// page reads the rows of a page.
+func (d *directory) page(index int) ([]line, error) {
+	id, data, err := d.raw(index)
+	if err != nil {
+		return nil, err
+	}
+	return decodePage(id, data, index, d.rows)
+}
+
+// addNode writes a directory and its sums. trees tells whether its children are directories.
+func addNode(w objstore.Writer, children []ref, trees bool) ref {
+	sums := make([]byte, 0, len(children)*sha256.Size)
+	for _, c := range children {
+		sums = append(sums, c.sum[:]...)
+	}
+	mode := blobMode
+	if trees {
+		mode = treeMode
+	}
+	data := make([]byte, 0, (len(children)+1)*(len(blobMode)+len(sumsName)+1+maxIDSize))
+	for i, c := range children {
+		data = appendEntry(data, mode, digits[i:i+1], c.id)
+	}
+	data = appendEntry(data, blobMode, sumsName, w.Add(objstore.Blob, sums))
+	return ref{w.Add(objstore.Tree, data), sha256.Sum256(sums)}
+}
+
+// decodeNode reads a directory of exactly want children.
+func decodeNode(data []byte, want int, trees bool, size int) (*node, bool) {
+	mode := blobMode
+	if trees {
+		mode = treeMode
+	}
+	n := &node{children: make([]objstore.ID, want)}
+	var ok bool
+	for i := range n.children {
+		n.children[i], data, ok = cutEntry(data, mode, digits[i:i+1], size)
+		if !ok {
+			return nil, false
+		}
+	}
+	n.sumsID, data, ok = cutEntry(data, blobMode, sumsName, size)
+	return n, ok && len(data) == 0
+}
+
+// appendEntry appends one entry to the bytes of a tree; the caller keeps git's order.
+func appendEntry(b []byte, mode, name string, id objstore.ID) []byte {
+	b = append(b, mode...)
+	b = append(b, name...)
+	return id.AppendTo(append(b, 0))
+}
+
+// cutEntry reads the entry that a tree begins with, which must have that mode and name.
+func cutEntry(b []byte, mode, name string, size int) (objstore.ID, []byte, bool) {
+	head := len(mode) + len(name) + 1
+	if len(b) < head+size || string(b[:len(mode)]) != mode ||
+		string(b[len(mode):head-1]) != name || b[head-1] != 0 {
+		return objstore.ID{}, b, false
+	}
+	id, err := objstore.IDFromBytes(b[head : head+size])
+	return id, b[head+size:], err == nil
+}
+
+// hasEntry tells whether a tree goes on with an entry of that mode and name.
+func hasEntry(b []byte, mode, name string) bool {
+	return bytes.HasPrefix(b, []byte(mode+name+"\x00"))
+}
+
+// idSize is the number of bytes of an id.
+func idSize(id objstore.ID) int {
+	var buf [maxIDSize]byte
+	return len(id.AppendTo(buf[:0]))
+}
+
+// sumOfSums is the sum of a directory.
+func sumOfSums(sums []Sum) Sum {
+	h := make([]byte, 0, len(sums)*sha256.Size)
+	for _, s := range sums {
+		h = append(h, s[:]...)
+	}
+	return sha256.Sum256(h)
+}

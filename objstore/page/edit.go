@@ -1,0 +1,306 @@
+package page
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/git-smithers/git-smithers/objstore"
+)
+
+// Change sets a row, or removes it where Value is nil. Removing a row that is not
+// there is no change.
+type Change struct {
+	Key   string
+	Value []byte
+}
+
+// Edit returns the collection with changes made, writing what is new to w, which
+// must be able to read what c reads. Of several changes to a key the last one
+// counts. The result reads through w; it is as durable as w is.
+//
+// Only what changed is read and written: the pages of the changed rows and the
+// directories above them, and the pages that a new number of rows splits or joins.
+//
+// A change that cannot be stored fails with an error wrapping [ErrInvalid], before
+// anything is written. The values must not be changed afterwards.
+func (c *Collection) Edit(w objstore.Writer, changes []Change) (*Collection, error) {
+	pending, err := prepare(changes)
+	if err != nil {
+		return nil, err
+	}
+	e := &edit{base: c, w: w, dir: c.directory(), pages: make(map[int]*editedPage)}
+	if err := e.merge(pending); err != nil {
+		return nil, err
+	}
+	if e.rows > MaxRows {
+		return nil, fmt.Errorf("%w: %d rows, at most %d are kept", ErrInvalid, e.rows, MaxRows)
+	}
+	if e.rows == 0 {
+		return &Collection{r: w}, nil
+	}
+	if err := e.relocate(); err != nil {
+		return nil, err
+	}
+	dirty := e.writePages()
+	if len(dirty) == 0 && e.rows == c.rows {
+		same := *c
+		same.r = w
+		return &same, nil
+	}
+	valuesID, err := e.writeValues()
+	if err != nil {
+		return nil, err
+	}
+	top, err := e.writeDirectory(dirty)
+	if err != nil {
+		return nil, err
+	}
+	return e.collection(top, valuesID), nil
+}
+
+// pendingChange is a change ready to be made.
+type pendingChange struct {
+	line
+	page  int    // in the base's layout
+	value []byte // nil to remove the row
+}
+
+// prepare validates changes and leaves the last one of each key, sorted by key.
+func prepare(changes []Change) ([]pendingChange, error) {
+	pending := make([]pendingChange, 0, len(changes))
+	for _, change := range changes {
+		if err := checkKey(change.Key); err != nil {
+			return nil, err
+		}
+		p := pendingChange{line: line{key: change.Key}, value: change.Value}
+		if p.value != nil {
+			l, err := newLine(change.Key, change.Value)
+			if err != nil {
+				return nil, err
+			}
+			p.line = l
+		}
+		pending = append(pending, p)
+	}
+	slices.SortStableFunc(pending, func(a, b pendingChange) int { return strings.Compare(a.key, b.key) })
+	last := pending[:0]
+	for i := range pending {
+		if i+1 == len(pending) || pending[i+1].key != pending[i].key {
+			last = append(last, pending[i])
+		}
+	}
+	return last, nil
+}
+
+// edit is one Edit under way.
+type edit struct {
+	base  *Collection
+	w     objstore.Writer
+	dir   *directory          // of the base
+	pages map[int]*editedPage // that were read, by their number; relocate makes it the new layout's
+	rows  int                 // of the result
+	// The keys of rows whose value stored apart goes, and those of rows that get one.
+	lost   map[string]struct{}
+	gained map[string]gainedValue
+}
+
+// editedPage is a page that was read, with the lines it is to have.
+type editedPage struct {
+	isNew  bool   // the base has no page of this number
+	before []byte // as it was read
+	lines  []line
+}
+
+// gainedValue is a value to be stored apart.
+type gainedValue struct {
+	value    []byte
+	replaces bool // the row had its value stored apart before
+}
+
+// load reads a page of the base, once.
+func (e *edit) load(index int) (*editedPage, error) {
+	if p, ok := e.pages[index]; ok {
+		return p, nil
+	}
+	p := &editedPage{isNew: true}
+	// Everything about the empty collection happens on a page 0 that is not there yet.
+	if e.base.rows > 0 {
+		id, data, err := e.dir.raw(index)
+		if err != nil {
+			return nil, err
+		}
+		if p.lines, err = decodePage(id, data, index, e.base.rows); err != nil {
+			return nil, err
+		}
+		p.before, p.isNew = data, false
+	}
+	e.pages[index] = p
+	return p, nil
+}
+
+// merge makes the changes on the base's pages and counts the rows.
+func (e *edit) merge(pending []pendingChange) error {
+	pages := max(1, e.dir.pages)
+	for i := range pending {
+		pending[i].page = pageOf(hashKey(pending[i].key), pages)
+	}
+	slices.SortStableFunc(pending, func(a, b pendingChange) int { return a.page - b.page })
+	e.rows = e.base.rows
+	for len(pending) > 0 {
+		n := 1
+		for n < len(pending) && pending[n].page == pending[0].page {
+			n++
+		}
+		p, err := e.load(pending[0].page)
+		if err != nil {
+			return err
+		}
+		before := len(p.lines)
+		p.lines = e.mergeLines(p.lines, pending[:n])
+		e.rows += len(p.lines) - before
+		pending = pending[n:]
+	}
+	return nil
+}
+
+// mergeLines makes the changes of one page; both are sorted by key.
+func (e *edit) mergeLines(lines []line, changes []pendingChange) []line {
+	merged := make([]line, 0, len(lines)+len(changes))
+	for i := range changes {
+		change := &changes[i]
+		for len(lines) > 0 && lines[0].key < change.key {
+			merged = append(merged, lines[0])
+			lines = lines[1:]
+		}
+		var old line
+		if len(lines) > 0 && lines[0].key == change.key {
+			old = lines[0]
+			lines = lines[1:]
+		}
+		if change.value != nil {
+			merged = append(merged, change.line)
+		}
+		e.noteValues(old, change)
+	}
+	return append(merged, lines...)
+}
+
+// relocate brings the lines of the pages that were read to the pages that they
+// have among the new number of rows, having read those that split or join.
+func (e *edit) relocate() error {
+	before, after := e.dir.pages, pagesFor(e.rows)
+	if before == after {
+		return nil
+	}
+	// A page that is in only one of the layouts shares its rows with one in the other.
+	for index := before; index < after && before > 0; index++ {
+		if _, err := e.load(pageOf(uint64(index), before)); err != nil {
+			return err
+		}
+	}
+	for index := after; index < before; index++ {
+		for _, source := range []int{index, pageOf(uint64(index), after)} {
+			if _, err := e.load(source); err != nil {
+				return err
+			}
+		}
+	}
+	moved := make(map[int]*editedPage, len(e.pages))
+	for index, p := range e.pages {
+		if index < after {
+			moved[index] = &editedPage{isNew: p.isNew, before: p.before}
+		}
+	}
+	for index := before; index < after; index++ {
+		moved[index] = &editedPage{isNew: true}
+	}
+	for _, p := range e.pages {
+		for _, l := range p.lines {
+			to := moved[pageOf(hashKey(l.key), after)]
+			to.lines = append(to.lines, l)
+		}
+	}
+	for _, p := range moved {
+		sortLines(p.lines)
+	}
+	e.pages = moved
+	return nil
+}
+
+// writePages writes the pages whose bytes are new, and returns them by their number.
+func (e *edit) writePages() map[int]ref {
+	dirty := make(map[int]ref)
+	for _, index := range slices.Sorted(maps.Keys(e.pages)) {
+		p := e.pages[index]
+		data := encodePage(p.lines)
+		if p.isNew || !bytes.Equal(data, p.before) {
+			dirty[index] = ref{e.w.Add(objstore.Blob, data), sha256.Sum256(data)}
+		}
+	}
+	return dirty
+}
+
+// writeDirectory writes the directories above the dirty pages and those whose
+// number of children has changed, and returns the topmost.
+func (e *edit) writeDirectory(dirty map[int]ref) (ref, error) {
+	pages := pagesFor(e.rows)
+	depth := depthFor(pages)
+	level := slices.Collect(maps.Keys(dirty))
+	for index := min(e.dir.pages, pages); index < max(e.dir.pages, pages); index++ {
+		level = append(level, index)
+	}
+	built := dirty
+	for at := 1; at <= depth; at++ {
+		for i := range level {
+			level[i] /= fanOut
+		}
+		slices.Sort(level)
+		level = slices.Compact(level)
+		nodes := nodesAt(pages, at)
+		next := make(map[int]ref, len(level))
+		for _, index := range level {
+			if index >= nodes {
+				continue // it is gone, as is everything below it
+			}
+			children := make([]ref, min(fanOut, nodesAt(pages, at-1)-index*fanOut))
+			for i := range children {
+				child, ok := built[index*fanOut+i]
+				if !ok {
+					var err error
+					if child, err = e.dir.ref(place{at - 1, index*fanOut + i}); err != nil {
+						return ref{}, err
+					}
+				}
+				children[i] = child
+			}
+			next[index] = addNode(e.w, children, at > 1)
+		}
+		built = next
+	}
+	if top, ok := built[0]; ok {
+		return top, nil
+	}
+	return e.dir.ref(place{depth, 0})
+}
+
+// collection writes the tree that holds it all.
+func (e *edit) collection(top ref, valuesID objstore.ID) *Collection {
+	next := &Collection{
+		r: e.w, rows: e.rows, rowsID: e.base.rowsID,
+		pagesID: top.id, valuesID: valuesID, sum: top.sum,
+	}
+	if e.rows != e.base.rows {
+		next.rowsID = e.w.Add(objstore.Blob, []byte(encodeRows(e.rows)))
+	}
+	tree := appendEntry(nil, treeMode, pagesName, next.pagesID)
+	tree = appendEntry(tree, blobMode, rowsName, next.rowsID)
+	if !valuesID.IsZero() {
+		tree = appendEntry(tree, treeMode, valuesName, valuesID)
+	}
+	next.id = e.w.Add(objstore.Tree, tree)
+	return next
+}

@@ -1,0 +1,63 @@
+package page
+
+import (
+	"bytes"
+	"maps"
+	"slices"
+
+	"github.com/git-smithers/git-smithers/objstore"
+)
+
+// noteValues notes which values stored apart a change lets go of and needs.
+func (e *edit) noteValues(old line, change *pendingChange) {
+	if bytes.Equal(old.raw, change.raw) {
+		return
+	}
+	if change.apart {
+		if e.gained == nil {
+			e.gained = make(map[string]gainedValue)
+		}
+		e.gained[change.key] = gainedValue{change.value, old.apart}
+		return
+	}
+	if old.apart {
+		if e.lost == nil {
+			e.lost = make(map[string]struct{})
+		}
+		e.lost[change.key] = struct{}{}
+	}
+}
+
+// writeValues writes the values that rows gained and drops those that they lost.
+func (e *edit) writeValues() (objstore.ID, error) {
+	if len(e.lost) == 0 && len(e.gained) == 0 {
+		return e.base.valuesID, nil
+	}
+	values := e.base.values()
+	set := make(map[string]objstore.TreeEntry, len(e.gained))
+	for _, key := range slices.Sorted(maps.Keys(e.gained)) {
+		entry, err := e.addOver(values, key, e.gained[key])
+		if err != nil {
+			return objstore.ID{}, err
+		}
+		set[key] = entry
+	}
+	return values.edit(e.w, e.lost, set)
+}
+
+// addOver stores a value without adding the chunks that the value before it has.
+func (e *edit) addOver(values *values, key string, g gainedValue) (objstore.TreeEntry, error) {
+	known := make(objects)
+	if g.replaces {
+		old, found, err := values.find(key)
+		if err != nil {
+			return objstore.TreeEntry{}, err
+		}
+		if found {
+			if err := known.reach(e.base.r, old, 0); err != nil {
+				return objstore.TreeEntry{}, err
+			}
+		}
+	}
+	return addValue(e.w, "", g.value, known), nil
+}

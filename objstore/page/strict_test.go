@@ -1,0 +1,263 @@
+package page_test
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/git-smithers/git-smithers/objstore"
+	"github.com/git-smithers/git-smithers/objstore/page"
+)
+
+// forgery is a collection of up to 16 pages put together by hand.
+type forgery struct {
+	rows   string
+	pages  []string
+	sums   func([]byte) []byte                                 // changes the sums
+	dir    func([]objstore.TreeEntry) []objstore.TreeEntry     // changes the page directory
+	tree   func([]objstore.TreeEntry) []objstore.TreeEntry     // changes the collection
+	values map[string]func(objstore.Writer) objstore.TreeEntry // by the digest of their row's key
+}
+
+func (f forgery) write(w objstore.Writer) objstore.ID {
+	var dir []objstore.TreeEntry
+	var sums []byte
+	for i, text := range f.pages {
+		sum := sha256.Sum256([]byte(text))
+		sums = append(sums, sum[:]...)
+		dir = append(dir, file(strconv.FormatInt(int64(i), 16), w.Add(objstore.Blob, []byte(text))))
+	}
+	if f.sums != nil {
+		sums = f.sums(sums)
+	}
+	dir = append(dir, file("sums", w.Add(objstore.Blob, sums)))
+	if f.dir != nil {
+		dir = f.dir(dir)
+	}
+	tree := []objstore.TreeEntry{
+		folder("pages", w.Add(objstore.Tree, objstore.EncodeTree(dir))),
+		file("rows", w.Add(objstore.Blob, []byte(f.rows))),
+	}
+	if f.values != nil {
+		tree = append(tree, folder("values", f.writeValues(w)))
+	}
+	if f.tree != nil {
+		tree = f.tree(tree)
+	}
+	return w.Add(objstore.Tree, objstore.EncodeTree(tree))
+}
+
+func (f forgery) writeValues(w objstore.Writer) objstore.ID {
+	folders := make(map[string][]objstore.TreeEntry)
+	for name, add := range f.values {
+		e := add(w)
+		e.Name = name[2:]
+		folders[name[:2]] = append(folders[name[:2]], e)
+	}
+	var root []objstore.TreeEntry
+	for name, entries := range folders {
+		root = append(root, folder(name, w.Add(objstore.Tree, objstore.EncodeTree(entries))))
+	}
+	return w.Add(objstore.Tree, objstore.EncodeTree(root))
+}
+
+func file(name string, id objstore.ID) objstore.TreeEntry {
+	return objstore.TreeEntry{Name: name, Mode: objstore.ModeFile, ID: id}
+}
+
+func folder(name string, id objstore.ID) objstore.TreeEntry {
+	return objstore.TreeEntry{Name: name, Mode: objstore.ModeTree, ID: id}
+}
+
+func blob(text string) func(objstore.Writer) objstore.TreeEntry {
+	return func(w objstore.Writer) objstore.TreeEntry { return file("", w.Add(objstore.Blob, []byte(text))) }
+}
+
+func digest(text string) string {
+	sum := sha256.Sum256([]byte(text))
+	return hex.EncodeToString(sum[:])
+}
+
+// reference is the line of the key "a" and a value stored apart.
+func reference(value string) string {
+	return `["a",` + strconv.Itoa(len(value)) + `,"` + digest(value) + "\"]\n"
+}
+
+// readAll does everything that reads a collection.
+func readAll(r objstore.Reader, id objstore.ID) error {
+	c, err := page.Open(r, id)
+	if err != nil {
+		return err
+	}
+	for _, err := range c.Rows() {
+		if err != nil {
+			return err
+		}
+	}
+	return c.Verify()
+}
+
+func TestOnlyWhatEditWritesIsRead(t *testing.T) {
+	t.Parallel()
+	const apart = "[\n1]"
+	long := text(1, 16385)
+	twoPages := func(first, second string) []string { return []string{first, second} }
+	drop := func(name string) func([]objstore.TreeEntry) []objstore.TreeEntry {
+		return func(entries []objstore.TreeEntry) []objstore.TreeEntry {
+			return slices.DeleteFunc(entries, func(e objstore.TreeEntry) bool { return e.Name == name })
+		}
+	}
+	add := func(name string) func([]objstore.TreeEntry) []objstore.TreeEntry {
+		return func(entries []objstore.TreeEntry) []objstore.TreeEntry {
+			return append(entries, file(name, entries[0].ID))
+		}
+	}
+	one := func(line string) forgery { return forgery{rows: "1\n", pages: []string{line}} }
+	withValue := func(line, name string, add func(objstore.Writer) objstore.TreeEntry) forgery {
+		f := one(line)
+		f.values = map[string]func(objstore.Writer) objstore.TreeEntry{name: add}
+		return f
+	}
+	tests := map[string]forgery{
+		"rows: none":                          {rows: "0\n", pages: []string{""}},
+		"rows: a leading zero":                {rows: "01\n", pages: []string{"[\"a\",1]\n"}},
+		"rows: no LF":                         {rows: "1", pages: []string{"[\"a\",1]\n"}},
+		"rows: negative":                      {rows: "-1\n", pages: []string{"[\"a\",1]\n"}},
+		"rows: more than the bound":           {rows: "16777217\n", pages: []string{"[\"a\",1]\n"}},
+		"rows: fewer than counted":            {rows: "2\n", pages: []string{"[\"a\",1]\n"}},
+		"rows: more than counted":             {rows: "1\n", pages: []string{"[\"a\",1]\n[\"b\",1]\n"}},
+		"tree: no rows":                       {rows: "1\n", pages: []string{"[\"a\",1]\n"}, tree: drop("rows")},
+		"tree: no pages":                      {rows: "1\n", pages: []string{"[\"a\",1]\n"}, tree: drop("pages")},
+		"tree: another name":                  {rows: "1\n", pages: []string{"[\"a\",1]\n"}, tree: add("zzz")},
+		"directory: a page too many":          {rows: "1\n", pages: twoPages("[\"a\",1]\n", "")},
+		"directory: a page missing":           {rows: "9\n", pages: []string{"[\"a\",1]\n"}},
+		"directory: no sums":                  {rows: "1\n", pages: []string{"[\"a\",1]\n"}, dir: drop("sums")},
+		"directory: another name":             {rows: "1\n", pages: []string{"[\"a\",1]\n"}, dir: add("t")},
+		"sums: too short":                     {rows: "1\n", pages: []string{"[\"a\",1]\n"}, sums: func(b []byte) []byte { return b[1:] }},
+		"sums: too long":                      {rows: "1\n", pages: []string{"[\"a\",1]\n"}, sums: func(b []byte) []byte { return append(b, b...) }},
+		"sums: wrong":                         {rows: "1\n", pages: []string{"[\"a\",1]\n"}, sums: func(b []byte) []byte { return append([]byte{b[0] + 1}, b[1:]...) }},
+		"page: no LF at the end":              one(`["a",1]`),
+		"page: an empty line":                 one("\n"),
+		"page: CR LF":                         one("[\"a\",1]\r\n"),
+		"page: space before":                  one(" [\"a\",1]\n"),
+		"page: space between":                 one("[\"a\", 1]\n"),
+		"page: no value":                      one("[\"a\"]\n"),
+		"page: an empty value":                one("[\"a\",]\n"),
+		"page: a value that is not JSON":      one("[\"a\",x]\n"),
+		"page: two values":                    one("[\"a\",1,2]\n"),
+		"page: two rows on a line":            one("[\"a\",1],[\"b\",2]\n"),
+		"page: not sorted":                    {rows: "2\n", pages: []string{"[\"b\",1]\n[\"a\",1]\n"}},
+		"page: a key twice":                   {rows: "2\n", pages: []string{"[\"a\",1]\n[\"a\",2]\n"}},
+		"page: a row of another page":         {rows: "9\n", pages: twoPages("", nineRows())},
+		"key: an escape that is not needed":   one("[\"\\u0061\",1]\n"),
+		"key: a long escape":                  one("[\"\\u000a\",1]\n"),
+		"key: upper-case hex":                 one("[\"\\u001F\",1]\n"),
+		"key: an escaped slash":               one("[\"\\/\",1]\n"),
+		"key: a raw control character":        one("[\"\x01\",1]\n"),
+		"key: not UTF-8":                      one("[\"\xff\",1]\n"),
+		"key: a lone surrogate":               one("[\"\\ud800\",1]\n"),
+		"key: not a string":                   one("[1,1]\n"),
+		"key: no end":                         one("[\"a\\\n"),
+		"key: too long":                       one("[\"" + strings.Repeat("k", page.MaxKey+1) + "\",1]\n"),
+		"value: too large for its row":        one("[\"a\"," + long + "]\n"),
+		"value: none for its row":             one(reference(apart)),
+		"value: under another row's key":      withValue(reference(apart), digest("b"), blob(apart)),
+		"value: of another digest":            withValue(reference(apart), digest("a"), blob("[\n2]")),
+		"value: of another size":              withValue(`["a",5,"`+digest(apart)+"\"]\n", digest("a"), blob(apart)),
+		"value: one that no row refers to":    withValue("[\"a\",1]\n", digest("a"), blob(apart)),
+		"value: belongs into its row":         withValue(reference("[1]"), digest("a"), blob("[1]")),
+		"value: not JSON":                     withValue(reference("x\ny"), digest("a"), blob("x\ny")),
+		"value: large, but one blob":          withValue(reference(long), digest("a"), blob(long)),
+		"value: small, but chunks":            withValue(reference(apart), digest("a"), chunked(apart, 2)),
+		"value: chunks cut elsewhere":         withValue(reference(long), digest("a"), chunked(long, 5000, 10000)),
+		"value: chunks longer than its size":  withValue(strings.Replace(reference(long), "16385", "16384", 1), digest("a"), chunked(long)),
+		"value: one chunk":                    withValue(reference(long), digest("a"), chunked(long)),
+		"value: an executable":                withValue(reference(apart), digest("a"), executable(apart)),
+		"reference: a leading zero":           withValue(strings.Replace(reference(apart), "4", "04", 1), digest("a"), blob(apart)),
+		"reference: upper-case hex":           withValue(strings.Replace(reference(apart), digest(apart), strings.ToUpper(digest(apart)), 1), digest("a"), blob(apart)),
+		"reference: larger than any value":    one(`["a",268435457,"` + digest(apart) + "\"]\n"),
+		"values: a name that is no digest":    withValue(reference(apart), "zz"+digest("a")[2:], blob(apart)),
+		"values: a name that is too short":    withValue(reference(apart), digest("a")[:63], blob(apart)),
+		"values: there, but without a folder": {rows: "1\n", pages: []string{"[\"a\",1]\n"}, values: map[string]func(objstore.Writer) objstore.TreeEntry{}},
+	}
+	for name, f := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			var store objstore.Memory
+			err := readAll(&store, f.write(&store))
+			require.ErrorIs(t, err, objstore.ErrCorrupt)
+			var corrupt *objstore.CorruptError
+			require.ErrorAs(t, err, &corrupt)
+			assert.NotEmpty(t, corrupt.Reason)
+		})
+	}
+	t.Run("and the forger can write what is right", func(t *testing.T) {
+		t.Parallel()
+		var store objstore.Memory
+		f := withValue(reference(apart), digest("a"), blob(apart))
+		require.NoError(t, readAll(&store, f.write(&store)))
+		assert.Equal(t, build(t, &store, map[string]string{"a": apart}).ID(), f.write(&store))
+	})
+}
+
+// nineRows is a page with all of nine rows, which belong on two.
+func nineRows() string {
+	var b strings.Builder
+	for i := range 9 {
+		b.WriteString(`["` + strconv.Itoa(i) + "\",1]\n")
+	}
+	return b.String()
+}
+
+// chunked cuts a value by hand.
+func chunked(value string, cuts ...int) func(objstore.Writer) objstore.TreeEntry {
+	return func(w objstore.Writer) objstore.TreeEntry {
+		var tree []objstore.TreeEntry
+		start := 0
+		for i, end := range append(cuts, len(value)) {
+			tree = append(tree, file(strconv.Itoa(i), w.Add(objstore.Blob, []byte(value[start:end]))))
+			start = end
+		}
+		return folder("", w.Add(objstore.Tree, objstore.EncodeTree(tree)))
+	}
+}
+
+func executable(value string) func(objstore.Writer) objstore.TreeEntry {
+	return func(w objstore.Writer) objstore.TreeEntry {
+		e := blob(value)(w)
+		e.Mode = objstore.ModeExecutable
+		return e
+	}
+}
+
+func TestMissingObjectsAreNotCorrupt(t *testing.T) {
+	t.Parallel()
+	var store, other objstore.Memory
+	id := build(t, &other, map[string]string{"a": "1"}).ID()
+	_, err := page.Open(&store, id)
+	require.ErrorIs(t, err, objstore.ErrNotFound)
+}
+
+// Trees that refer to one tree again and again are small and unpack to anything.
+func TestReadingChunksIsBounded(t *testing.T) {
+	t.Parallel()
+	var store countingStore
+	e := file("", store.Add(objstore.Blob, make([]byte, 16384)))
+	for range 9 {
+		var tree []objstore.TreeEntry
+		for i := range 16 {
+			tree = append(tree, objstore.TreeEntry{Name: strconv.FormatInt(int64(i), 16), Mode: e.Mode, ID: e.ID})
+		}
+		e = folder("", store.Add(objstore.Tree, objstore.EncodeTree(tree)))
+	}
+	store.reset()
+	_, err := page.ReadValue(&store, e)
+	require.ErrorIs(t, err, objstore.ErrCorrupt)
+	assert.Less(t, store.reads, 10)
+}

@@ -1,0 +1,236 @@
+package page
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/git-smithers/git-smithers/objstore"
+)
+
+// AddValue stores bytes outside any collection, as a blob, or above 16 KiB as a
+// tree of chunks, and returns the entry that holds them under a name. The same
+// bytes have the same entry. value has at most MaxValue bytes, which ReadValue
+// enforces, and must not be changed afterwards.
+func AddValue(w objstore.Writer, name string, value []byte) objstore.TreeEntry {
+	return addValue(w, name, value, nil)
+}
+
+// ReplaceValue is AddValue for bytes that take the place of what old stores: the
+// chunks that old already has are not added again. The zero old has none.
+func ReplaceValue(w objstore.Writer, name string, value []byte, old objstore.TreeEntry) (objstore.TreeEntry, error) {
+	known := make(objects)
+	if !old.ID.IsZero() {
+		if err := known.reach(w, old, 0); err != nil {
+			return objstore.TreeEntry{}, err
+		}
+	}
+	return addValue(w, name, value, known), nil
+}
+
+func addValue(w objstore.Writer, name string, value []byte, known objects) objstore.TreeEntry {
+	if len(value) > maxInline {
+		return objstore.TreeEntry{Name: name, Mode: objstore.ModeTree, ID: addChunks(w, value, known)}
+	}
+	return objstore.TreeEntry{Name: name, Mode: objstore.ModeFile, ID: known.put(w, objstore.Blob, value)}
+}
+
+// ReadValue reads what AddValue stored; anything else is a [*objstore.CorruptError].
+// The bytes are shared and must not be changed.
+func ReadValue(r objstore.Reader, e objstore.TreeEntry) ([]byte, error) {
+	return readValue(r, e, MaxValue)
+}
+
+func readValue(r objstore.Reader, e objstore.TreeEntry, limit int) ([]byte, error) {
+	switch e.Mode {
+	case objstore.ModeTree:
+		return readChunks(r, e.ID, limit)
+	case objstore.ModeFile:
+		data, err := objstore.GetKind(r, e.ID, objstore.Blob)
+		if err == nil && len(data) > min(limit, maxInline) {
+			return nil, corrupt(e.ID, "value: blob of %d bytes", len(data))
+		}
+		return data, err
+	case objstore.ModeExecutable, objstore.ModeSymlink, objstore.ModeCommit:
+	}
+	return nil, corrupt(e.ID, "value: unexpected mode %o", uint32(e.Mode))
+}
+
+// values reads the values of a collection that are stored apart, and remembers the
+// trees that it has read. It serves one operation and is not safe for concurrent use.
+type values struct {
+	r       objstore.Reader
+	root    objstore.ID
+	folders map[string]objstore.ID          // by the first two digits; nil until read
+	lists   map[string][]objstore.TreeEntry // of the folders that were read
+}
+
+func newValues(r objstore.Reader, root objstore.ID) *values { return &values{r: r, root: root} }
+
+// splitName is where the value of a row's key is: its folder and its name there.
+func splitName(key string) (folder, name string) {
+	sum := sha256.Sum256([]byte(key))
+	text := hex.EncodeToString(sum[:])
+	return text[:2], text[2:]
+}
+
+// load reads the names of the folders.
+func (v *values) load() error {
+	if v.folders != nil {
+		return nil
+	}
+	folders := make(map[string]objstore.ID)
+	if !v.root.IsZero() {
+		entries, err := objstore.ReadTree(v.r, v.root)
+		if err != nil {
+			return err
+		}
+		if len(entries) == 0 {
+			return corrupt(v.root, "values: empty tree")
+		}
+		for _, e := range entries {
+			if e.Mode != objstore.ModeTree || !isLowerHex(e.Name, 2) {
+				return corrupt(v.root, "values: unexpected entry %q", e.Name)
+			}
+			folders[e.Name] = e.ID
+		}
+	}
+	v.folders, v.lists = folders, make(map[string][]objstore.TreeEntry)
+	return nil
+}
+
+func isLowerHex(s string, size int) bool {
+	for i := range len(s) {
+		if !isDigit(s[i]) && (s[i] < 'a' || s[i] > 'f') {
+			return false
+		}
+	}
+	return len(s) == size
+}
+
+// list returns the entries of a folder, none if there is no such folder.
+func (v *values) list(folder string) ([]objstore.TreeEntry, error) {
+	if err := v.load(); err != nil {
+		return nil, err
+	}
+	id, ok := v.folders[folder]
+	if entries, read := v.lists[folder]; read || !ok {
+		return entries, nil
+	}
+	entries, err := objstore.ReadTree(v.r, id)
+	if err != nil {
+		return nil, err
+	}
+	if len(entries) == 0 {
+		return nil, corrupt(id, "values: empty folder")
+	}
+	for _, e := range entries {
+		if (e.Mode != objstore.ModeTree && e.Mode != objstore.ModeFile) || !isLowerHex(e.Name, 2*sha256.Size-len(folder)) {
+			return nil, corrupt(id, "values: unexpected entry %q", e.Name)
+		}
+	}
+	v.lists[folder] = entries
+	return entries, nil
+}
+
+// find looks the value of a row's key up.
+func (v *values) find(key string) (objstore.TreeEntry, bool, error) {
+	folder, name := splitName(key)
+	entries, err := v.list(folder)
+	if err != nil {
+		return objstore.TreeEntry{}, false, err
+	}
+	i, found := slices.BinarySearchFunc(entries, name, func(e objstore.TreeEntry, name string) int {
+		return strings.Compare(e.Name, name)
+	})
+	if !found {
+		return objstore.TreeEntry{}, false, nil
+	}
+	return entries[i], true, nil
+}
+
+// get returns the value of a line, verified when it is stored apart.
+func (v *values) get(l *line) ([]byte, error) {
+	if !l.apart {
+		return l.body(), nil
+	}
+	size, digest := l.reference()
+	e, found, err := v.find(l.key)
+	if err != nil {
+		return nil, err
+	}
+	if !found {
+		return nil, corrupt(v.root, "values: none for the row %q", l.key)
+	}
+	value, err := readValue(v.r, e, size)
+	if err != nil {
+		return nil, err
+	}
+	switch {
+	case len(value) != size || sha256.Sum256(value) != digest:
+		return nil, corrupt(e.ID, "value: not of the size and digest in its row")
+	case !storedApart(value):
+		return nil, corrupt(e.ID, "value: belongs into its row")
+	case !validJSON(value):
+		return nil, corrupt(e.ID, "value: not JSON")
+	}
+	return value, nil
+}
+
+// edit writes the tree without the values of the keys in remove and with those in
+// set; the zero ID when nothing is left.
+func (v *values) edit(w objstore.Writer, remove map[string]struct{}, set map[string]objstore.TreeEntry) (objstore.ID, error) {
+	changed := make(map[string][]objstore.TreeEntry)
+	// take drops the entry of a key and says where it was.
+	take := func(key string) (folder, name string, err error) {
+		folder, name = splitName(key)
+		if _, ok := changed[folder]; !ok {
+			entries, err := v.list(folder)
+			if err != nil {
+				return "", "", err
+			}
+			changed[folder] = slices.Clone(entries)
+		}
+		changed[folder] = slices.DeleteFunc(changed[folder], func(e objstore.TreeEntry) bool { return e.Name == name })
+		return folder, name, nil
+	}
+	for key := range remove {
+		if _, _, err := take(key); err != nil {
+			return objstore.ID{}, err
+		}
+	}
+	for key, e := range set {
+		folder, name, err := take(key)
+		if err != nil {
+			return objstore.ID{}, err
+		}
+		changed[folder] = append(changed[folder], objstore.TreeEntry{Name: name, Mode: e.Mode, ID: e.ID})
+	}
+	return v.write(w, changed)
+}
+
+// write writes the changed folders and the tree of all folders.
+func (v *values) write(w objstore.Writer, changed map[string][]objstore.TreeEntry) (objstore.ID, error) {
+	if err := v.load(); err != nil {
+		return objstore.ID{}, err
+	}
+	folders := maps.Clone(v.folders)
+	for _, name := range slices.Sorted(maps.Keys(changed)) {
+		entries := changed[name]
+		if len(entries) == 0 {
+			delete(folders, name)
+			continue
+		}
+		folders[name] = w.Add(objstore.Tree, objstore.EncodeTree(entries))
+	}
+	if len(folders) == 0 {
+		return objstore.ID{}, nil
+	}
+	root := make([]objstore.TreeEntry, 0, len(folders))
+	for name, id := range folders {
+		root = append(root, objstore.TreeEntry{Name: name, Mode: objstore.ModeTree, ID: id})
+	}
+	return w.Add(objstore.Tree, objstore.EncodeTree(root)), nil
+}

@@ -1,0 +1,8 @@
+//go:build !unix
+
+package gitexec
+
+import "os"
+
+// terminate ends a process; there is no way to ask it.
+func terminate(p *os.Process) error { return p.Kill() }

@@ -1,0 +1,53 @@
+package refs
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+)
+
+// RemoveBroken removes the file of a ref that is empty or holds garbage, which git
+// itself cannot do. A ref that is not broken is left as it is, and a symbolic ref,
+// which somebody must have wanted, is a *BrokenError. If the ref is packed, too, it
+// has its packed value again.
+func (db *DB) RemoveBroken(ctx context.Context, name Name) error {
+	if _, _, err := name.Split(); err != nil {
+		return err
+	}
+	if err := db.lock(ctx); err != nil {
+		return err
+	}
+	defer db.unlock()
+	if err := db.files.own(); err != nil {
+		return err
+	}
+	return db.patiently(ctx, nil, func() error { return db.files.removeBroken(name) })
+}
+
+// removal is what a lock holds that is not going to be renamed to its ref.
+const removal = "git-smithers:removes-broken-ref"
+
+func (w *fileWriter) removeBroken(name Name) (err error) {
+	if err := w.owner.note([]Update{{Name: name}}, []string{removal}); err != nil {
+		return err
+	}
+	held := &heldLocks{reader: w.db.reader}
+	defer func() { err = errors.Join(err, held.release(), w.owner.clear()) }()
+	if err := held.take(name, removal); err != nil {
+		return err
+	}
+	_, looseErr := w.db.reader.loose(name)
+	var broken *BrokenError
+	if !errors.As(looseErr, &broken) {
+		return looseErr
+	}
+	if broken.Symbolic {
+		return looseErr
+	}
+	if err := os.Remove(broken.Path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("remove broken %s: %w", name, err)
+	}
+	return nil
+}

@@ -1,0 +1,127 @@
+package refs
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"os/exec"
+	"strings"
+
+	"github.com/git-smithers/git-smithers/internal/gitexec"
+)
+
+// childLife is the number of transactions after which a child is replaced: it maps
+// every pack that it has met, also those that were deleted since.
+const childLife = 500
+
+// child is a git update-ref --stdin, which makes transactions until its input ends,
+// and ends by itself at the first that it refuses.
+type child struct {
+	cmd    *exec.Cmd
+	in     io.WriteCloser
+	out    *bufio.Reader
+	stderr bytes.Buffer // to be read after the child has ended
+	cancel context.CancelFunc
+	used   int // transactions so far
+}
+
+func startChild(ctx context.Context, git *gitexec.Git, args []string) (*child, error) {
+	// The child outlives the transaction that it was started for.
+	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	c := &child{cancel: cancel}
+	if err := c.start(ctx, git, args); err != nil {
+		cancel()
+		return nil, &gitexec.Error{Args: []string{"update-ref"}, Status: -1, Err: err}
+	}
+	return c, nil
+}
+
+func (c *child) start(ctx context.Context, git *gitexec.Git, args []string) error {
+	var err error
+	if c.cmd, err = git.Command(ctx, args...); err != nil {
+		return err
+	}
+	if c.in, err = c.cmd.StdinPipe(); err != nil {
+		return err
+	}
+	out, err := c.cmd.StdoutPipe()
+	if err != nil {
+		return err
+	}
+	c.out = bufio.NewReader(out)
+	c.cmd.Stderr = &c.stderr
+	return c.cmd.Start()
+}
+
+// transact makes one transaction. When git has locked all refs it calls prepared,
+// whose error calls the transaction off. After a *childError the child has ended.
+// When ctx ends, the child is ended, too.
+func (c *child) transact(ctx context.Context, updates []Update, prepared func() error) error {
+	c.used++
+	stop := context.AfterFunc(ctx, c.cancel)
+	defer stop()
+	var b strings.Builder
+	b.WriteString("start\n")
+	for _, u := range updates {
+		switch {
+		case u.Old.IsZero():
+			fmt.Fprintf(&b, "create %s %v\n", u.Name, u.New)
+		case u.New.IsZero():
+			fmt.Fprintf(&b, "delete %s %v\n", u.Name, u.Old)
+		default:
+			fmt.Fprintf(&b, "update %s %v %v\n", u.Name, u.New, u.Old)
+		}
+	}
+	b.WriteString("prepare\n")
+	if err := c.exchange(b.String(), "start: ok", "prepare: ok"); err != nil {
+		return c.fail(false, err)
+	}
+	if refusal := prepared(); refusal != nil {
+		if err := c.exchange("abort\n", "abort: ok"); err != nil {
+			return c.fail(false, err)
+		}
+		return refusal
+	}
+	if err := c.exchange("commit\n", "commit: ok"); err != nil {
+		return c.fail(true, err)
+	}
+	return nil
+}
+
+// exchange writes commands and reads git's answers to them.
+func (c *child) exchange(commands string, answers ...string) error {
+	if _, err := io.WriteString(c.in, commands); err != nil {
+		return err
+	}
+	for _, want := range answers {
+		line, err := c.out.ReadString('\n')
+		if err != nil {
+			return err
+		}
+		if got := strings.TrimSuffix(line, "\n"); got != want {
+			return fmt.Errorf("unexpected answer %q, expected %q", got, want)
+		}
+	}
+	return nil
+}
+
+// fail ends the child and makes an error of what it said.
+func (c *child) fail(prepared bool, cause error) error {
+	if err := c.end(); err != nil {
+		cause = err
+	}
+	return &childError{prepared, gitexec.NewError([]string{"update-ref"}, c.cmd.ProcessState, c.stderr.String(), cause)}
+}
+
+// end closes the child's input, which makes it end, and waits for it. A child that
+// is in a transaction gives it up.
+func (c *child) end() error {
+	defer c.cancel()
+	closeErr := c.in.Close()
+	if err := c.cmd.Wait(); err != nil {
+		return err
+	}
+	return closeErr
+}

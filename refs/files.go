@@ -1,0 +1,143 @@
+package refs
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+)
+
+// errStepBack is what the file writer returns for a transaction that only native
+// git does as git would. Nothing was written.
+var errStepBack = errors.New("left to native git")
+
+// fileWriter moves refs by the protocol of git's files backend: who creates
+// <ref>.lock holds the ref, whose value may then be looked at and, by renaming the
+// lock to the ref, be replaced.
+type fileWriter struct {
+	db    *DB
+	rules stepBackRules
+	owner *owner // nil until the first write
+}
+
+var _ writer = (*fileWriter)(nil)
+
+func newFileWriter(db *DB) *fileWriter {
+	return &fileWriter{db: db, rules: newStepBackRules(db.opts.Repo, db.opts.Env)}
+}
+
+func (w *fileWriter) close() error {
+	if w.owner == nil {
+		return nil
+	}
+	err := w.owner.close()
+	w.owner = nil
+	return err
+}
+
+func (w *fileWriter) apply(ctx context.Context, updates []Update) error {
+	if w.rules.stepBack(updates) {
+		return errStepBack
+	}
+	if err := w.own(); err != nil {
+		return err
+	}
+	contents := make([]string, len(updates))
+	for i, u := range updates {
+		contents[i] = u.New.String()
+	}
+	return w.db.patiently(ctx, updates, func() error { return w.once(updates, contents) })
+}
+
+// once makes one attempt at a transaction that writes contents.
+func (w *fileWriter) once(updates []Update, contents []string) (err error) {
+	if err := w.owner.note(updates, contents); err != nil {
+		return err
+	}
+	held := &heldLocks{reader: w.db.reader}
+	defer func() { err = errors.Join(err, held.release(), w.owner.clear()) }()
+	for i, u := range updates {
+		if err := held.take(u.Name, contents[i]); err != nil {
+			return err
+		}
+	}
+	if err := w.verify(updates); err != nil {
+		return err
+	}
+	if err := held.finish(w.db.opts.Fsync); err != nil {
+		return err
+	}
+	if err := w.db.opts.Failpoint(FailRefsLocked); err != nil {
+		return err
+	}
+	return held.commit(func() error { return w.db.opts.Failpoint(FailBetweenRenames) })
+}
+
+// verify compares refs whose locks are held with what updates expect, and looks for
+// refs in the way of new ones.
+func (w *fileWriter) verify(updates []Update) error {
+	var packed *packedRefs // opened when it is needed: a run's tip is in a file mostly
+	var err error
+	for _, u := range updates {
+		if err = w.verifyOne(u, &packed); err != nil {
+			break
+		}
+	}
+	if packed != nil {
+		err = errors.Join(err, packed.close())
+	}
+	return err
+}
+
+func (w *fileWriter) verifyOne(u Update, packed **packedRefs) error {
+	actual, err := w.db.reader.loose(u.Name)
+	if err != nil {
+		return err
+	}
+	if actual.IsZero() {
+		if *packed == nil {
+			if *packed, err = w.db.reader.openPacked(); err != nil {
+				return err
+			}
+		}
+		if actual, err = (*packed).lookup(u.Name); err != nil {
+			return err
+		}
+	}
+	if actual != u.Old {
+		return &ConflictError{Name: u.Name, Expected: u.Old, Actual: actual}
+	}
+	if !u.Old.IsZero() {
+		return nil
+	}
+	// A folder in the way may be an empty one, which git knows how to clear away.
+	if info, err := os.Lstat(w.db.reader.path(u.Name)); err == nil && info.IsDir() {
+		return errStepBack
+	}
+	return (*packed).obstructed(u.Name)
+}
+
+// obstructed looks for packed refs that cannot be beside name: one whose name is a
+// folder of it, or the reverse.
+func (p *packedRefs) obstructed(name Name) error {
+	for ref, err := range p.scan(string(name) + "/") {
+		if err != nil {
+			return err
+		}
+		return fmt.Errorf("%w of %s: %s", ErrObstructed, name, ref.Name)
+	}
+	for folder := string(name); ; {
+		folder = folder[:strings.LastIndexByte(folder, '/')]
+		if folder+"/" == prefix {
+			return nil
+		}
+		id, err := p.lookup(Name(folder))
+		if err != nil {
+			return err
+		}
+		if !id.IsZero() {
+			return fmt.Errorf("%w of %s: %s", ErrObstructed, name, folder)
+		}
+	}
+}

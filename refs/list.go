@@ -1,0 +1,161 @@
+package refs
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"sync"
+
+	"github.com/git-smithers/git-smithers/objstore"
+)
+
+// parallelFrom is the number of ref files from which reading them side by side
+// pays for the goroutines.
+const parallelFrom = 32
+
+// FrameRef is a frame number and the entry it names.
+type FrameRef struct {
+	Frame int64
+	ID    objstore.ID
+}
+
+// TipRef is a run's ref component (see EscapeRun) and its tip.
+type TipRef struct {
+	Component string
+	ID        objstore.ID
+}
+
+// Frames lists the frame refs of one run in the order of frame numbers, without
+// reading any other run's. Refs beside them that are no frame's are left out. Where
+// some refs are broken, it returns the others and an error that wraps ErrBroken.
+func (db *DB) Frames(ctx context.Context, run string) ([]FrameRef, error) {
+	component, err := EscapeRun(run)
+	if err != nil {
+		return nil, err
+	}
+	leaves, err := db.reader.list(ctx, prefix+component+"/", func(leaf string) bool {
+		_, ok := parseFrame(leaf)
+		return ok
+	})
+	frames := make([]FrameRef, len(leaves))
+	for i, l := range leaves {
+		number, _ := parseFrame(l.name)
+		frames[i] = FrameRef{Frame: number, ID: l.id}
+	}
+	slices.SortFunc(frames, func(a, b FrameRef) int { return cmp.Compare(a.Frame, b.Frame) })
+	return frames, err
+}
+
+// Tips lists the tips of all runs, in the order of their ref names. Refs beside
+// them that are no run's tip are left out. Where some refs are broken, it returns
+// the others and an error that wraps ErrBroken.
+func (db *DB) Tips(ctx context.Context) ([]TipRef, error) {
+	leaves, err := db.reader.list(ctx, tipPrefix, isComponent)
+	tips := make([]TipRef, len(leaves))
+	for i, l := range leaves {
+		tips[i] = TipRef{Component: l.name, ID: l.id}
+	}
+	return tips, err
+}
+
+// isComponent tells whether EscapeRun returns s for some run.
+func isComponent(s string) bool {
+	for i := range len(s) {
+		if c := s[i]; (c < 'a' || c > 'z') && (c < '0' || c > '9') {
+			_, _, err := UnescapeRun(s)
+			return err == nil
+		}
+	}
+	return s != "" && len(s) <= maxComponent
+}
+
+// leaf is a ref directly inside a folder, without the folder's name.
+type leaf struct {
+	name string
+	id   objstore.ID
+}
+
+// list reads the refs directly inside folder whose last components are wanted, in
+// the order of their names. The error joins what is wrong with each broken ref.
+func (r reader) list(ctx context.Context, folder string, wanted func(string) bool) ([]leaf, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	leaves, broken := r.looseLeaves(folder, wanted)
+	if broken != nil && !errors.Is(broken, ErrBroken) {
+		return nil, broken
+	}
+	packed, err := r.openPacked()
+	if err != nil {
+		return nil, err
+	}
+	for ref, scanErr := range packed.scan(folder) {
+		if scanErr != nil {
+			err = scanErr
+			break
+		}
+		if name := string(ref.Name[len(folder):]); wanted(name) {
+			leaves = append(leaves, leaf{name, ref.ID})
+		}
+	}
+	if err = errors.Join(err, packed.close()); err != nil {
+		return nil, err
+	}
+	// The file of a ref came first, and hides what is packed, even when it is broken.
+	slices.SortStableFunc(leaves, func(a, b leaf) int { return cmp.Compare(a.name, b.name) })
+	leaves = slices.CompactFunc(leaves, func(a, b leaf) bool { return a.name == b.name })
+	leaves = slices.DeleteFunc(leaves, func(l leaf) bool { return l.id.IsZero() })
+	return leaves, broken
+}
+
+// looseLeaves reads the ref files in a folder. Broken ones have no id.
+func (r reader) looseLeaves(folder string, wanted func(string) bool) ([]leaf, error) {
+	names, err := readNames(filepath.Join(r.dir, filepath.FromSlash(folder)))
+	if err != nil {
+		return nil, err
+	}
+	names = slices.DeleteFunc(names, func(name string) bool { return !wanted(name) })
+	leaves, errs := make([]leaf, len(names)), make([]error, len(names))
+	read := func(i int) {
+		leaves[i].id, errs[i] = r.loose(Name(folder + names[i]))
+		if !leaves[i].id.IsZero() || errs[i] != nil {
+			leaves[i].name = names[i] // otherwise it was packed or deleted just now
+		}
+	}
+	workers := 1
+	if len(names) >= parallelFrom {
+		workers = runtime.GOMAXPROCS(0)
+	}
+	var reading sync.WaitGroup
+	for w := range workers {
+		reading.Go(func() {
+			for i := w; i < len(names); i += workers {
+				read(i)
+			}
+		})
+	}
+	reading.Wait()
+	leaves = slices.DeleteFunc(leaves, func(l leaf) bool { return l.name == "" })
+	return leaves, errors.Join(errs...)
+}
+
+// readNames lists what is in a folder, in no order; a folder that is not there is empty.
+func readNames(dir string) ([]string, error) {
+	f, err := os.Open(dir)
+	if err != nil {
+		if isNoFile(err) {
+			return nil, nil
+		}
+		return nil, err
+	}
+	names, err := f.Readdirnames(-1)
+	if errors.Is(err, io.EOF) || isNoFile(err) {
+		err = nil
+	}
+	return names, errors.Join(err, f.Close())
+}

@@ -1,0 +1,163 @@
+package refs
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"strconv"
+	"strings"
+)
+
+const (
+	prefix    = "refs/smithers/"
+	tipFolder = "_tip"
+	tipPrefix = prefix + tipFolder + "/"
+	// hashPrefix starts the component of a run whose id is too long to be one.
+	hashPrefix = "_h-"
+	// maxComponent keeps "<component>.lock" well below the 255 bytes of file systems.
+	maxComponent = 200
+	lockSuffix   = ".lock"
+)
+
+// MaxFrame is the largest frame number, the largest integer that every JSON reader
+// keeps exactly.
+const MaxFrame = 1 << 53
+
+// NoFrame is the frame number of a name that is a tip.
+const NoFrame int64 = -1
+
+// Name is a full ref name under refs/smithers/.
+type Name string
+
+// Tip is the name of a run's tip. The error wraps ErrMalformed.
+func Tip(run string) (Name, error) {
+	component, err := EscapeRun(run)
+	if err != nil {
+		return "", err
+	}
+	return Name(tipPrefix + component), nil
+}
+
+// Frame is the name of a run's frame, 0 <= frame <= MaxFrame. The error wraps
+// ErrMalformed.
+func Frame(run string, frame int64) (Name, error) {
+	component, err := EscapeRun(run)
+	if err != nil {
+		return "", err
+	}
+	if frame < 0 || frame > MaxFrame {
+		return "", fmt.Errorf("%w: frame number %d", ErrMalformed, frame)
+	}
+	return Name(prefix + component + "/" + strconv.FormatInt(frame, 10)), nil
+}
+
+// Split is the inverse of Tip and Frame: the run's ref component, and the frame
+// number or NoFrame. The error wraps ErrMalformed for every other name.
+func (n Name) Split() (component string, frame int64, err error) {
+	frame = NoFrame
+	rest, isTip := strings.CutPrefix(string(n), tipPrefix)
+	if isTip {
+		component = rest
+	} else {
+		rest, found := strings.CutPrefix(string(n), prefix)
+		number := ""
+		if found {
+			component, number, found = strings.Cut(rest, "/")
+		}
+		var ok bool
+		if frame, ok = parseFrame(number); !found || !ok {
+			return "", 0, fmt.Errorf("%w: %q", ErrMalformed, string(n))
+		}
+	}
+	if _, _, err := UnescapeRun(component); err != nil {
+		return "", 0, err
+	}
+	return component, frame, nil
+}
+
+// parseFrame reads a frame number in the one way that it is written.
+func parseFrame(s string) (int64, bool) {
+	n, err := strconv.ParseInt(s, 10, 64)
+	if err != nil || n < 0 || n > MaxFrame || s != strconv.FormatInt(n, 10) {
+		return 0, false
+	}
+	return n, true
+}
+
+// EscapeRun is the ref component that stands for a run id: the id's bytes with
+// every byte outside [a-z0-9._-], a dot after a dot, a leading ".", "-" or "_", and
+// the dot of a trailing "." or ".lock" written as "%" and two lower-case hex digits.
+// An id whose component would be longer than 200 bytes has the component "_h-" and
+// the SHA-256 of the id in lower-case hex. Different ids have different components,
+// also where upper and lower case are the same. An id is any string of bytes but
+// the empty one, for which the error wraps ErrMalformed.
+func EscapeRun(run string) (string, error) {
+	if run == "" {
+		return "", fmt.Errorf("%w: empty run id", ErrMalformed)
+	}
+	lastDot := -1
+	if strings.HasSuffix(run, ".") || strings.HasSuffix(run, lockSuffix) {
+		lastDot = strings.LastIndexByte(run, '.')
+	}
+	var b strings.Builder
+	for i := range len(run) {
+		c := run[i]
+		var plain bool
+		switch {
+		case c >= 'a' && c <= 'z', c >= '0' && c <= '9':
+			plain = true
+		case c == '.':
+			plain = i > 0 && run[i-1] != '.' && i != lastDot
+		case c == '-', c == '_':
+			plain = i > 0
+		}
+		if plain {
+			b.WriteByte(c)
+		} else {
+			b.WriteByte('%')
+			b.WriteString(hex.EncodeToString([]byte{c}))
+		}
+		if b.Len() > maxComponent {
+			sum := sha256.Sum256([]byte(run))
+			return hashPrefix + hex.EncodeToString(sum[:]), nil
+		}
+	}
+	return b.String(), nil
+}
+
+// UnescapeRun is the inverse of EscapeRun; ok is false for a hashed id, whose run
+// id only run.json knows. A component that EscapeRun never returns is an error that
+// wraps ErrMalformed.
+func UnescapeRun(component string) (run string, ok bool, err error) {
+	malformed := func() (string, bool, error) {
+		return "", false, fmt.Errorf("%w: run %q", ErrMalformed, component)
+	}
+	if digits, hashed := strings.CutPrefix(component, hashPrefix); hashed {
+		if len(digits) != 2*sha256.Size || strings.Trim(digits, "0123456789abcdef") != "" {
+			return malformed()
+		}
+		return "", false, nil
+	}
+	var b strings.Builder
+	for i := 0; i < len(component); i++ {
+		if component[i] != '%' {
+			b.WriteByte(component[i])
+			continue
+		}
+		if len(component) < i+3 {
+			return malformed()
+		}
+		decoded, err := hex.DecodeString(component[i+1 : i+3])
+		if err != nil {
+			return malformed()
+		}
+		b.Write(decoded)
+		i += 2
+	}
+	run = b.String()
+	// Only one spelling of a run id counts.
+	if again, err := EscapeRun(run); err != nil || again != component {
+		return malformed()
+	}
+	return run, true, nil
+}

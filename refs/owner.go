@@ -1,0 +1,154 @@
+package refs
+
+import (
+	"crypto/rand"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"github.com/gofrs/flock"
+)
+
+// locksFolder holds a file for each DB that writes, under the common directory.
+const locksFolder = "smithers/locks"
+
+const (
+	noteLocked = "locks\n"
+	noteIdle   = "idle.\n" // as long as noteLocked, so that one write clears a note
+	noteEnd    = "end\n"
+)
+
+// ownerAttempts bounds the making of an owner file against a process that takes the
+// new file for a dead one's.
+const ownerAttempts = 10
+
+// owner is the file in which a DB notes, before it creates ref locks, which ones it
+// is about to create and what it will write into them. The DB holds the file's flock
+// for its life, so whoever can have the flock knows that the owner is dead, and
+// which of the locks it left behind are its own.
+//
+// The file is "idle.\n", or "locks\n", a line "<content> <ref name>\n" for each
+// lock and "end\n"; what follows is left over from a longer note.
+type owner struct {
+	path string
+	lock *flock.Flock
+	file *os.File
+}
+
+// own makes the DB's owner file if there is none yet, and clears away what dead
+// owners left.
+func (w *fileWriter) own() error {
+	if w.owner != nil {
+		return nil
+	}
+	folder := filepath.Join(w.db.reader.dir, filepath.FromSlash(locksFolder))
+	var err error
+	for range ownerAttempts {
+		w.owner, err = newOwner(folder)
+		if err == nil || !errors.Is(err, errLostOwner) {
+			break
+		}
+	}
+	if err != nil {
+		return err
+	}
+	_, _, err = w.db.removeStaleLocks(nil)
+	return err
+}
+
+var errLostOwner = errors.New("owner file was taken for a dead one's")
+
+func newOwner(folder string) (*owner, error) {
+	var random [4]byte
+	if _, err := rand.Read(random[:]); err != nil {
+		return nil, err
+	}
+	path := filepath.Join(folder, strconv.Itoa(os.Getpid())+"-"+hex.EncodeToString(random[:]))
+	lock := flock.New(path, flock.SetFlag(os.O_CREATE|os.O_EXCL|os.O_RDWR), flock.SetPermissions(0o666))
+	locked, err := lock.TryLock()
+	if errors.Is(err, fs.ErrNotExist) {
+		if err := os.MkdirAll(folder, 0o777); err != nil {
+			return nil, err
+		}
+		locked, err = lock.TryLock()
+	}
+	if err != nil {
+		return nil, fmt.Errorf("make %s: %w", path, err)
+	}
+	o := &owner{path: path, lock: lock}
+	if o.file, err = os.OpenFile(path, os.O_WRONLY, 0); err == nil && locked && o.isCurrent() {
+		return o, nil
+	}
+	// Between its making and its flock the file was taken away.
+	if err == nil || errors.Is(err, fs.ErrNotExist) {
+		err = errLostOwner
+	}
+	if o.file != nil {
+		err = errors.Join(err, o.file.Close())
+	}
+	return nil, errors.Join(err, lock.Close())
+}
+
+// isCurrent tells whether the flock and the file are of what the path names.
+func (o *owner) isCurrent() bool {
+	locked, err1 := o.lock.Stat()
+	open, err2 := o.file.Stat()
+	named, err3 := os.Stat(o.path)
+	return errors.Join(err1, err2, err3) == nil && os.SameFile(locked, open) && os.SameFile(open, named)
+}
+
+// note says that the locks of names are about to be made with contents.
+func (o *owner) note(updates []Update, contents []string) error {
+	var b strings.Builder
+	b.WriteString(noteLocked)
+	for i, u := range updates {
+		b.WriteString(contents[i] + " " + string(u.Name) + "\n")
+	}
+	b.WriteString(noteEnd)
+	_, err := o.file.WriteAt([]byte(b.String()), 0)
+	return err
+}
+
+// clear says that no lock is held.
+func (o *owner) clear() error {
+	_, err := o.file.WriteAt([]byte(noteIdle), 0)
+	return err
+}
+
+// close removes the file. Its flock goes last, so that nobody takes a living owner
+// for a dead one.
+func (o *owner) close() error {
+	return errors.Join(o.file.Close(), os.Remove(o.path), o.lock.Close())
+}
+
+// notedLock is a lock that an owner noted.
+type notedLock struct {
+	name    Name
+	content string // without the line feed at its end
+}
+
+// parseNote reads an owner file. A note that does not reach its end was being
+// written when the owner died, so none of its locks was made yet.
+func parseNote(file string) []notedLock {
+	body, locked := strings.CutPrefix(file, noteLocked)
+	if !locked {
+		return nil
+	}
+	var locks []notedLock
+	for line := range strings.Lines(body) {
+		if line == noteEnd {
+			return locks
+		}
+		content, name, found := strings.Cut(strings.TrimSuffix(line, "\n"), " ")
+		if _, _, err := Name(name).Split(); !found || err != nil {
+			return nil
+		}
+		locks = append(locks, notedLock{Name(name), content})
+	}
+	return nil
+}

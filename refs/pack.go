@@ -1,0 +1,100 @@
+package refs
+
+import (
+	"context"
+	"errors"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"sync"
+
+	"github.com/gofrs/flock"
+)
+
+// manyLoose is the number of refs in files from which packing them pays: each costs
+// every git log on a terminal some microseconds, and 4 KB.
+const manyLoose = 400
+
+// touchedRuns are the runs that a DB wrote frames of since it last packed.
+type touchedRuns struct {
+	mu         sync.Mutex
+	components map[string]bool
+}
+
+func (t *touchedRuns) add(updates []Update) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for _, u := range updates {
+		if component, frame, err := u.Name.Split(); err == nil && frame != NoFrame {
+			if t.components == nil {
+				t.components = make(map[string]bool)
+			}
+			t.components[component] = true
+		}
+	}
+}
+
+func (t *touchedRuns) list() []string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return slices.Collect(maps.Keys(t.components))
+}
+
+func (t *touchedRuns) clear() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	clear(t.components)
+}
+
+// PackIfMany has git pack the repository's refs if some hundreds of ours are in
+// files of their own. Counting reads a folder for each run that this DB wrote to, and
+// two more; a run whose frames are in files counts at least once. Where another
+// goroutine or process is at it already, PackIfMany leaves it to that one.
+func (db *DB) PackIfMany(ctx context.Context) error {
+	if !db.packing.TryLock() {
+		return nil
+	}
+	defer db.packing.Unlock()
+	many, err := db.manyLoose()
+	if err != nil || !many {
+		return err
+	}
+	return db.pack(ctx)
+}
+
+func (db *DB) manyLoose() (bool, error) {
+	folders := []string{prefix, tipPrefix}
+	for _, component := range db.touched.list() {
+		folders = append(folders, prefix+component)
+	}
+	count := 0
+	for _, folder := range folders {
+		names, err := readNames(filepath.Join(db.reader.dir, filepath.FromSlash(folder)))
+		if err != nil {
+			return false, err
+		}
+		if count += len(names); count >= manyLoose {
+			return true, nil
+		}
+	}
+	return false, nil
+}
+
+func (db *DB) pack(ctx context.Context) (err error) {
+	folder := filepath.Join(db.reader.dir, filepath.FromSlash(locksFolder))
+	if err := os.MkdirAll(folder, 0o777); err != nil {
+		return err
+	}
+	lock := flock.New(filepath.Join(folder, "pack"), flock.SetFlag(os.O_CREATE|os.O_RDWR), flock.SetPermissions(0o666))
+	ours, err := lock.TryLock()
+	if err != nil || !ours {
+		return err
+	}
+	defer func() { err = errors.Join(err, lock.Close()) }()
+	if _, err = db.git.Run(ctx, append(db.native.global, "pack-refs", "--all", "--prune")...); err != nil {
+		return err
+	}
+	db.touched.clear()
+	return nil
+}

@@ -1,0 +1,251 @@
+package refs
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"iter"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/git-smithers/git-smithers/objstore"
+)
+
+const (
+	packedHeader = "# pack-refs with:"
+	// packedBlock is what is read of a big packed-refs at a time, packedWhole the
+	// size up to which the file is read at once.
+	packedBlock = 2 << 10
+	packedWhole = 64 << 10
+	// packedLinear is the stretch in which reading line by line beats halving.
+	packedLinear = 1 << 10
+	// maxPackedLine is more than any path that a system allows.
+	maxPackedLine = 16 << 10
+)
+
+// packedRefs is an open packed-refs file: a header line, then a line "<id> <name>"
+// for each ref, in the order of names if the header says "sorted", each followed by
+// "^<id>" if the ref is an annotated tag. git replaces the file as a whole, so what
+// is open stays as it is. Not safe for concurrent use.
+type packedRefs struct {
+	file   io.ReaderAt
+	closer io.Closer // nil when there is no file
+	path   string
+	size   int64
+	hexLen int
+
+	begin  int64 // of the first line after the header
+	sorted bool
+
+	blockSize int64
+	blocks    map[int64][]byte // what was read, by offset / blockSize
+}
+
+// openPacked opens packed-refs; a repository without the file has no packed refs.
+func (r reader) openPacked() (*packedRefs, error) {
+	path := filepath.Join(r.dir, "packed-refs")
+	f, err := os.Open(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return &packedRefs{path: path, hexLen: r.hexLen, blockSize: 1}, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	info, err := f.Stat()
+	if err == nil {
+		var p *packedRefs
+		if p, err = newPacked(f, info.Size(), path, r.hexLen); err == nil {
+			p.closer = f
+			return p, nil
+		}
+	}
+	return nil, errors.Join(err, f.Close())
+}
+
+func newPacked(file io.ReaderAt, size int64, path string, hexLen int) (*packedRefs, error) {
+	p := &packedRefs{file: file, path: path, size: size, hexLen: hexLen, blockSize: packedBlock}
+	if size <= packedWhole {
+		p.blockSize = max(size, 1)
+	}
+	if size == 0 {
+		return p, nil
+	}
+	line, next, err := p.line(0)
+	if err != nil {
+		return nil, err
+	}
+	if traits, found := strings.CutPrefix(string(line), packedHeader); found {
+		p.begin = next
+		for trait := range strings.FieldsSeq(traits) {
+			p.sorted = p.sorted || trait == "sorted"
+		}
+	}
+	return p, nil
+}
+
+func (p *packedRefs) close() error {
+	if p.closer == nil {
+		return nil
+	}
+	return p.closer.Close()
+}
+
+// lookup finds one ref, and returns the zero ID when there is none.
+func (p *packedRefs) lookup(name Name) (objstore.ID, error) {
+	for ref, err := range p.scan(string(name)) {
+		if err != nil {
+			return objstore.ID{}, err
+		}
+		if ref.Name == name {
+			return ref.ID, nil
+		}
+		if p.sorted {
+			break
+		}
+	}
+	return objstore.ID{}, nil
+}
+
+// scan yields the refs whose names begin with prefix, in the order of the file. It
+// ends with the first error.
+func (p *packedRefs) scan(prefix string) iter.Seq2[Ref, error] {
+	return func(yield func(Ref, error) bool) {
+		at, err := p.begin, error(nil)
+		if p.sorted {
+			at, err = p.search(prefix)
+		}
+		var rec record
+		for err == nil && at < p.size {
+			if rec, at, err = p.record(at); err != nil || rec.name == nil {
+				continue
+			}
+			if !bytes.HasPrefix(rec.name, []byte(prefix)) {
+				if p.sorted {
+					return
+				}
+				continue
+			}
+			var ref Ref
+			if ref, err = rec.ref(p); err == nil && !yield(ref, nil) {
+				return
+			}
+		}
+		if err != nil {
+			yield(Ref{}, err)
+		}
+	}
+}
+
+// search finds where the first ref not below name begins, by halving: every line
+// that begins before lo is of a smaller name, every line at or after hi is not.
+func (p *packedRefs) search(name string) (int64, error) {
+	lo, hi := p.begin, p.size
+	for hi-lo > packedLinear {
+		mid := lo + (hi-lo)/2
+		at, err := p.lineStart(mid)
+		var rec record
+		for err == nil && at < hi && rec.name == nil {
+			rec, at, err = p.record(at)
+		}
+		switch {
+		case err != nil:
+			return 0, err
+		case rec.name != nil && string(rec.name) < name:
+			lo = at
+		default:
+			hi = mid
+		}
+	}
+	for at := lo; at < p.size; {
+		rec, next, err := p.record(at)
+		if err != nil {
+			return 0, err
+		}
+		if rec.name != nil && string(rec.name) >= name {
+			return at, nil
+		}
+		at = next
+	}
+	return p.size, nil
+}
+
+// record is a ref's line; it points into a block. A line that belongs to the ref
+// before it has no name.
+type record struct {
+	id, name []byte
+}
+
+func (rec record) ref(p *packedRefs) (Ref, error) {
+	id, err := objstore.ParseID(string(rec.id))
+	if err != nil || id.IsZero() {
+		return Ref{}, p.broken(rec.id)
+	}
+	return Ref{Name: Name(rec.name), ID: id}, nil
+}
+
+// record reads the line that begins at an offset, and tells where the next begins.
+func (p *packedRefs) record(at int64) (record, int64, error) {
+	line, next, err := p.line(at)
+	if err != nil {
+		return record{}, 0, err
+	}
+	if len(line) == 1+p.hexLen && line[0] == '^' {
+		return record{}, next, nil
+	}
+	if len(line) < p.hexLen+2 || line[p.hexLen] != ' ' {
+		return record{}, 0, p.broken(line)
+	}
+	return record{id: line[:p.hexLen], name: line[p.hexLen+1:]}, next, nil
+}
+
+// lineStart is the offset of the first line that begins at or after an offset
+// behind the first line.
+func (p *packedRefs) lineStart(at int64) (int64, error) {
+	_, next, err := p.line(at - 1)
+	return next, err
+}
+
+// line reads from an offset to the end of its line, which it leaves out, and tells
+// where the next line begins. The bytes are good until the file is closed.
+func (p *packedRefs) line(at int64) ([]byte, int64, error) {
+	var joined []byte // of a line that goes on in another block
+	for at < p.size && len(joined) < maxPackedLine {
+		block, err := p.block(at / p.blockSize)
+		if err != nil {
+			return nil, 0, err
+		}
+		rest := block[at%p.blockSize:]
+		if end := bytes.IndexByte(rest, '\n'); end >= 0 {
+			if joined == nil {
+				return rest[:end], at + int64(end) + 1, nil
+			}
+			return append(joined, rest[:end]...), at + int64(end) + 1, nil
+		}
+		joined = append(joined, rest...)
+		at += int64(len(rest))
+	}
+	return nil, 0, p.broken(joined)
+}
+
+func (p *packedRefs) block(n int64) ([]byte, error) {
+	if block, ok := p.blocks[n]; ok {
+		return block, nil
+	}
+	offset := n * p.blockSize
+	block := make([]byte, min(p.blockSize, p.size-offset))
+	if _, err := p.file.ReadAt(block, offset); err != nil {
+		return nil, fmt.Errorf("read %s: %w", p.path, err)
+	}
+	if p.blocks == nil {
+		p.blocks = make(map[int64][]byte)
+	}
+	p.blocks[n] = block
+	return block, nil
+}
+
+func (p *packedRefs) broken(line []byte) error {
+	return &BrokenError{Path: p.path, Reason: fmt.Sprintf("not a line of packed-refs: %.80q", line)}
+}

@@ -1,0 +1,118 @@
+package refs
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"syscall"
+
+	"github.com/git-smithers/git-smithers/internal/fsx"
+	"github.com/git-smithers/git-smithers/objstore"
+)
+
+// reader reads refs as git's files backend keeps them: a file each, or a line of
+// packed-refs. The file wins. Pack-refs writes packed-refs before it removes the
+// files, so a reader looks at the files first and loses no ref to it.
+type reader struct {
+	dir    string // the common directory
+	hexLen int    // digits of an id
+}
+
+// path is the file that name is kept in, while it is not packed.
+func (r reader) path(name Name) string { return filepath.Join(r.dir, filepath.FromSlash(string(name))) }
+
+// resolve reads one ref, and returns the zero ID when there is none.
+func (r reader) resolve(name Name) (objstore.ID, error) {
+	id, err := r.loose(name)
+	if err != nil || !id.IsZero() {
+		return id, err
+	}
+	packed, err := r.openPacked()
+	if err != nil {
+		return objstore.ID{}, err
+	}
+	id, err = packed.lookup(name)
+	if err = errors.Join(err, packed.close()); err != nil || !id.IsZero() {
+		return id, err
+	}
+	// Between the two looks the ref may have left packed-refs for a file.
+	return r.loose(name)
+}
+
+// loose reads the file of one ref, and returns the zero ID when there is none.
+func (r reader) loose(name Name) (objstore.ID, error) {
+	path := r.path(name)
+	var buf [2*32 + 2]byte
+	n, err := fsx.ReadSmall(path, buf[:r.hexLen+2])
+	if err != nil {
+		if isNoFile(err) {
+			return objstore.ID{}, nil
+		}
+		return objstore.ID{}, fmt.Errorf("read %s: %w", name, err)
+	}
+	id, reason := parseLoose(buf[:n], r.hexLen)
+	if reason != "" {
+		return objstore.ID{}, &BrokenError{Name: name, Path: path, Reason: reason, Symbolic: reason == symbolic}
+	}
+	return id, nil
+}
+
+// isNoFile tells whether err says that a path is no file. Where another ref's name
+// goes further or ends earlier there is a folder, or a file where a folder should be.
+func isNoFile(err error) bool {
+	return errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) || errors.Is(err, syscall.EISDIR)
+}
+
+const symbolic = "it is a symbolic ref"
+
+// parseLoose reads what a ref's file says, an id and a line feed, or gives the
+// reason why that is not what it says.
+func parseLoose(content []byte, hexLen int) (id objstore.ID, reason string) {
+	switch {
+	case len(content) == 0:
+		return objstore.ID{}, "the file is empty"
+	case len(content) >= 4 && string(content[:4]) == "ref:":
+		return objstore.ID{}, symbolic
+	case len(content) != hexLen+1 || content[hexLen] != '\n':
+		return objstore.ID{}, "the file does not hold an object id and a line feed"
+	}
+	id, err := objstore.ParseID(string(content[:hexLen]))
+	if err != nil || id.IsZero() {
+		return objstore.ID{}, "the file does not hold an object id"
+	}
+	return id, ""
+}
+
+// Resolve reads one ref. Errors wrap ErrNotFound or ErrBroken.
+func (db *DB) Resolve(ctx context.Context, name Name) (objstore.ID, error) {
+	if err := ctx.Err(); err != nil {
+		return objstore.ID{}, err
+	}
+	if _, _, err := name.Split(); err != nil {
+		return objstore.ID{}, err
+	}
+	id, err := db.reader.resolve(name)
+	if err == nil && id.IsZero() {
+		err = fmt.Errorf("%w: %s", ErrNotFound, name)
+	}
+	return id, err
+}
+
+// obstructed looks for ref files that cannot be beside name: one whose name is a
+// folder of it, or the reverse.
+func (r reader) obstructed(name Name) error {
+	for folder := filepath.Dir(r.path(name)); len(folder) > len(r.dir); folder = filepath.Dir(folder) {
+		if info, err := os.Stat(folder); err == nil && !info.IsDir() {
+			return fmt.Errorf("%w of %s: %s", ErrObstructed, name, folder)
+		}
+	}
+	return filepath.WalkDir(r.path(name), func(path string, d fs.DirEntry, err error) error {
+		if err == nil && d.Type().IsRegular() && path != r.path(name) {
+			return fmt.Errorf("%w of %s: %s", ErrObstructed, name, path)
+		}
+		return nil // what is not there is not in the way
+	})
+}

@@ -1,0 +1,102 @@
+package refstest
+
+import (
+	"errors"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/git-smithers/git-smithers/internal/repotest"
+	"github.com/git-smithers/git-smithers/objstore"
+	"github.com/git-smithers/git-smithers/refs"
+)
+
+const (
+	raceRounds = 12
+	racers     = 8
+)
+
+// testRace lets some goroutines, each with a DB of its own, and one git update-ref
+// move one ref from the same value. When packed, pack-refs runs all the while. It is
+// one git because two of them can both win then: git reads packed-refs before it has
+// the lock, and later takes another file of the same size, inode and second for it.
+func testRace(t *testing.T, open Opener, packed bool) {
+	f := newFixture(t, open, packed)
+	ids := Objects(t, f.repo, 1+raceRounds*racers)
+	f.repo.Git("update-ref", string(f.tip), ids[0].String())
+	dbs := make([]*refs.DB, racers)
+	for i := range dbs {
+		dbs[i] = open(t, f.repo)
+	}
+	stop := func() {}
+	if packed {
+		stop = packLoop(t, f.repo)
+	}
+	defer stop()
+	at := ids[0]
+	for round := range raceRounds {
+		at = raceRound(t, f, dbs, at, ids[1+round*racers:][:racers])
+	}
+	frames, err := f.db.Frames(t.Context(), "run")
+	require.NoError(t, err)
+	assert.Len(t, frames, 1+raceRounds, "a frame a round")
+}
+
+// raceRound returns where the winner moved the tip to. Who wins makes the frame of
+// the round, too, if it is one of ours.
+func raceRound(t *testing.T, f *fixture, dbs []*refs.DB, at objstore.ID, ids []objstore.ID) objstore.ID {
+	t.Helper()
+	frames, err := f.db.Frames(t.Context(), "run")
+	require.NoError(t, err)
+	frame := Frame(t, "run", int64(len(frames)))
+	var wins atomic.Int32
+	var racing sync.WaitGroup
+	for i, db := range dbs {
+		racing.Go(func() {
+			if i == racers-1 {
+				if _, err := f.repo.GitErr("update-ref", string(f.tip), ids[i].String(), at.String()); err == nil {
+					wins.Add(1)
+				}
+				return
+			}
+			err := db.Apply(t.Context(),
+				refs.Update{Name: f.tip, Old: at, New: ids[i]}, refs.Update{Name: frame, New: ids[i]})
+			if err == nil {
+				wins.Add(1)
+			} else if !errors.Is(err, refs.ErrConflict) && !errors.Is(err, refs.ErrLocked) {
+				assert.NoError(t, err)
+			}
+		})
+	}
+	racing.Wait()
+	require.Equal(t, int32(1), wins.Load(), "one winner a round")
+	now, err := f.db.Resolve(t.Context(), f.tip)
+	require.NoError(t, err)
+	require.Contains(t, ids, now)
+	Want(t, f.repo, f.db, f.tip, now)
+	if _, err := f.db.Resolve(t.Context(), frame); errors.Is(err, refs.ErrNotFound) {
+		require.NoError(t, f.db.Apply(t.Context(), refs.Update{Name: frame, New: now}), "git's own win makes no frame")
+	}
+	Want(t, f.repo, f.db, frame, now)
+	return now
+}
+
+// packLoop runs git pack-refs until it is told to stop.
+func packLoop(t *testing.T, repo *repotest.Repo) (stop func()) {
+	t.Helper()
+	var stopping atomic.Bool
+	var packing sync.WaitGroup
+	packing.Go(func() {
+		for !stopping.Load() {
+			_, err := repo.GitErr("pack-refs", "--all", "--prune")
+			assert.NoError(t, err)
+		}
+	})
+	return func() {
+		stopping.Store(true)
+		packing.Wait()
+	}
+}

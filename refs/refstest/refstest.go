@@ -1,0 +1,133 @@
+// Package refstest is the contract of refs.DB as tests: every way of moving refs
+// must pass them, with real git as the judge of what is in the repository.
+package refstest
+
+import (
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/git-smithers/git-smithers/internal/gitexec"
+	"github.com/git-smithers/git-smithers/internal/repotest"
+	"github.com/git-smithers/git-smithers/objstore"
+	"github.com/git-smithers/git-smithers/refs"
+)
+
+// Open opens the refs of a scratch repository and closes them when the test ends.
+// Change, if not nil, may change the options before.
+func Open(t testing.TB, repo *repotest.Repo, change func(*refs.Options)) *refs.DB {
+	t.Helper()
+	found, err := gitexec.Discover(t.Context(), repo.Dir, repo.Env)
+	require.NoError(t, err)
+	opts := refs.Options{Repo: found, Env: repo.Env}
+	if change != nil {
+		change(&opts)
+	}
+	db, err := refs.Open(opts)
+	require.NoError(t, err)
+	t.Cleanup(func() { assert.NoError(t, db.Close()) })
+	return db
+}
+
+// New makes a scratch repository in which no lock may be left when the test ends.
+func New(t testing.TB, opts ...repotest.Option) *repotest.Repo {
+	t.Helper()
+	repo := repotest.New(t, opts...)
+	repo.OnCleanup(func(t testing.TB) {
+		t.Helper()
+		assert.Empty(t, Locks(t, repo), "no lock stays behind")
+	})
+	return repo
+}
+
+// Locks lists the ref locks in a repository.
+func Locks(t testing.TB, repo *repotest.Repo) []string {
+	t.Helper()
+	var locks []string
+	err := filepath.WalkDir(filepath.Join(repo.GitDir, "refs"), func(path string, _ fs.DirEntry, err error) error {
+		if strings.HasSuffix(path, ".lock") {
+			locks = append(locks, path)
+		}
+		return err
+	})
+	require.NoError(t, err)
+	return locks
+}
+
+// Objects writes n different objects, for refs to point at.
+func Objects(t testing.TB, repo *repotest.Repo, n int) []objstore.ID {
+	t.Helper()
+	dir := t.TempDir()
+	var paths strings.Builder
+	for i := range n {
+		path := filepath.Join(dir, strconv.Itoa(i))
+		require.NoError(t, os.WriteFile(path, []byte("object "+strconv.Itoa(i)+"\n"), 0o666))
+		paths.WriteString(path + "\n")
+	}
+	out := repo.GitInput(paths.String(), "hash-object", "-w", "--stdin-paths")
+	var ids []objstore.ID
+	for line := range strings.Lines(out + "\n") {
+		ids = append(ids, ID(t, strings.TrimSpace(line)))
+	}
+	require.Len(t, ids, n)
+	return ids
+}
+
+// ID parses an object id.
+func ID(t testing.TB, s string) objstore.ID {
+	t.Helper()
+	id, err := objstore.ParseID(s)
+	require.NoError(t, err)
+	return id
+}
+
+// Tip is refs.Tip of a run id that must be good.
+func Tip(t testing.TB, run string) refs.Name {
+	t.Helper()
+	name, err := refs.Tip(run)
+	require.NoError(t, err)
+	return name
+}
+
+// Frame is refs.Frame of a run id and number that must be good.
+func Frame(t testing.TB, run string, frame int64) refs.Name {
+	t.Helper()
+	name, err := refs.Frame(run, frame)
+	require.NoError(t, err)
+	return name
+}
+
+// Want checks that git and db see a ref at want, or nowhere when want is zero.
+func Want(t testing.TB, repo *repotest.Repo, db *refs.DB, name refs.Name, want objstore.ID) {
+	t.Helper()
+	got := repo.Git("for-each-ref", "--format=%(objectname)", string(name))
+	id, err := db.Resolve(t.Context(), name)
+	if want.IsZero() {
+		assert.Empty(t, got, "git sees %s", name)
+		assert.ErrorIs(t, err, refs.ErrNotFound)
+		return
+	}
+	assert.Equal(t, want.String(), got, "git's %s", name)
+	if assert.NoError(t, err) {
+		assert.Equal(t, want, id, "our %s", name)
+	}
+}
+
+// WriteRef puts content into the file of a ref, past all locks.
+func WriteRef(t testing.TB, repo *repotest.Repo, name refs.Name, content string) {
+	t.Helper()
+	path := RefPath(repo, name)
+	require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o777))
+	require.NoError(t, os.WriteFile(path, []byte(content), 0o666))
+}
+
+// RefPath is the file of a ref that is not packed.
+func RefPath(repo *repotest.Repo, name refs.Name) string {
+	return filepath.Join(repo.GitDir, filepath.FromSlash(string(name)))
+}

@@ -1,0 +1,139 @@
+package refs
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/gofrs/flock"
+)
+
+// RecoverLocks removes the ref locks that processes of this program left behind when
+// they were killed, and nobody else's. It takes Options.Patience where it is not
+// plain to see whose a lock is. Apply does the same when a lock is in its way.
+func (db *DB) RecoverLocks(ctx context.Context) error {
+	if err := db.lock(ctx); err != nil {
+		return err
+	}
+	defer db.unlock()
+	_, torn, err := db.removeStaleLocks(nil)
+	if err != nil || len(torn) == 0 {
+		return err
+	}
+	wait := newWaiter(ctx, db.opts.Patience)
+	defer wait.stop()
+	for err == nil {
+		err = wait.wait("")
+	}
+	if !errors.Is(err, ErrLocked) {
+		return err
+	}
+	_, _, err = db.removeStaleLocks(torn)
+	return err
+}
+
+// removeStaleLocks looks through the notes of dead owners and removes the locks that
+// they made, and the notes. A lock is a dead owner's if it holds what the owner noted.
+//
+// A lock that holds less was made by an owner that was killed before it could
+// write, or by somebody else who is about to: these are left where they are and are
+// returned as torn, by path. One that is in seen, torn then as now, is removed: it
+// has not changed since, so nobody is at work on it.
+func (db *DB) removeStaleLocks(seen map[string]fs.FileInfo) (removed int, torn map[string]fs.FileInfo, err error) {
+	folder := filepath.Join(db.reader.dir, filepath.FromSlash(locksFolder))
+	names, err := readNames(folder)
+	if err != nil {
+		return 0, nil, err
+	}
+	torn = make(map[string]fs.FileInfo)
+	for _, name := range names {
+		path := filepath.Join(folder, name)
+		if own := db.files.owner; own != nil && path == own.path || !strings.Contains(name, "-") {
+			continue
+		}
+		n, err := db.removeOwner(path, seen, torn)
+		if err != nil {
+			return removed, nil, err
+		}
+		removed += n
+	}
+	return removed, torn, nil
+}
+
+// removeOwner removes the locks of one owner, and its file if nothing is left to
+// do, if the owner is dead.
+func (db *DB) removeOwner(path string, seen, torn map[string]fs.FileInfo) (removed int, err error) {
+	lock := flock.New(path, flock.SetFlag(os.O_RDWR))
+	dead, err := lock.TryLock()
+	if err != nil || !dead {
+		if errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrPermission) {
+			err = nil // it has just ended, or is another user's
+		}
+		return 0, err
+	}
+	// As long as this process has the flock, nobody else acts on the note, so a lock
+	// that was found to be the dead owner's stays so until it is removed.
+	defer func() { err = errors.Join(err, lock.Close()) }()
+	note, err := os.ReadFile(path)
+	if err != nil {
+		if errors.Is(err, fs.ErrNotExist) {
+			err = nil
+		}
+		return 0, err
+	}
+	left := false
+	for _, noted := range parseNote(string(note)) {
+		state, err := db.removeNoted(noted, seen, torn)
+		if err != nil {
+			return removed, err
+		}
+		removed += state.removed
+		left = left || state.torn
+	}
+	if left {
+		return removed, nil
+	}
+	if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return removed, err
+	}
+	return removed, nil
+}
+
+type staleState struct {
+	removed int
+	torn    bool
+}
+
+func (db *DB) removeNoted(noted notedLock, seen, torn map[string]fs.FileInfo) (staleState, error) {
+	path := db.reader.path(noted.name) + lockSuffix
+	info, err := os.Lstat(path)
+	if err != nil {
+		if isNoFile(err) {
+			err = nil
+		}
+		return staleState{}, err
+	}
+	content, err := os.ReadFile(path)
+	if err != nil {
+		if isNoFile(err) {
+			err = nil
+		}
+		return staleState{}, err
+	}
+	want := noted.content + "\n"
+	switch before := seen[path]; {
+	case string(content) == want:
+	case !strings.HasPrefix(want, string(content)):
+		return staleState{}, nil // somebody else's
+	case before == nil || !os.SameFile(before, info) || !before.ModTime().Equal(info.ModTime()):
+		torn[path] = info
+		return staleState{torn: true}, nil
+	}
+	if err := os.Remove(path); err != nil && !isNoFile(err) {
+		return staleState{}, err
+	}
+	return staleState{removed: 1}, nil
+}

@@ -1,0 +1,301 @@
+package snapshot
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/git-smithers/git-smithers/objstore"
+	"github.com/git-smithers/git-smithers/objstore/page"
+)
+
+// Draft is what the next entry changes. The zero Draft changes nothing.
+type Draft struct {
+	Frame     bool            // the entry is a frame and takes the next number
+	State     []Change        // changes of the state; only a frame has any
+	Journal   []Change        // collections "attempts" and "logs"; nothing is ever removed from them
+	Rendered  json.RawMessage // the rendered workflow tree; nil: as before; only a frame has any
+	Events    []Event         // their Seq is assigned
+	Run       func(*Run)      // edits the run's row; nil: as before
+	VCS       *VCS            // nil: as before
+	Workflow  *Workflow       // nil: as before; sets the row's WorkflowHash
+	Subject   string          // made to fit one line
+	AtMs      int64
+	Operation string      // see Header
+	Base      objstore.ID // only for a run's first entry
+	Limits    Limits      // the zero Limits are the default ones
+}
+
+// Append builds the entry that follows prev (nil for a run's first, whose row
+// draft.Run fills in) and writes its objects to w, the commit last. w must be able
+// to read what prev reads. frames reconstructs prev's rendered tree. The result is
+// what ReadEntry would return for it; it reads through w.
+//
+// Numbers are not draft.Run's to choose: the frame is 0 and events count from 0 in a
+// run's first entry, and where draft.Run changes the run's id, which is a fork;
+// otherwise they go on from prev. A run's first entry must be a frame; a fork's need not
+// be, when its frame 0 is prev itself.
+//
+// An error that wraps ErrInvalid means that the draft cannot be stored. What w
+// was given before an error is of no use.
+func Append(w objstore.Writer, frames *FrameCache, prev *Entry, draft Draft) (*Entry, error) {
+	a := appending{w: w, frames: frames, prev: prev, draft: draft, next: &Entry{r: w}}
+	steps := []func() error{a.base, a.numberEntry, a.writeState, a.writeJournal, a.writeFrame, a.writeEvents, a.writeVCS, a.writeWorkflow, a.writeRun}
+	for _, step := range steps {
+		if err := step(); err != nil {
+			return nil, fmt.Errorf("append to run %q: %w", a.run.ID, err)
+		}
+	}
+	return a.writeCommit()
+}
+
+// appending is the work of one Append.
+type appending struct {
+	w      objstore.Writer
+	frames *FrameCache
+	prev   *Entry
+	draft  Draft
+	next   *Entry
+
+	before Run // of prev
+	run    Run // of next
+	parts  []objstore.TreeEntry
+}
+
+// put makes id what a name in the entry's tree stands for; the zero id takes the name away.
+func (a *appending) put(name string, id objstore.ID) {
+	a.parts = slices.DeleteFunc(a.parts, func(e objstore.TreeEntry) bool { return e.Name == name })
+	if mode, known := partMode(name); known && !id.IsZero() {
+		a.parts = append(a.parts, objstore.TreeEntry{Name: name, Mode: mode, ID: id})
+	}
+}
+
+// base starts from what prev has.
+func (a *appending) base() error {
+	if a.prev == nil {
+		return nil
+	}
+	parts, err := a.prev.parts()
+	if err != nil {
+		return err
+	}
+	a.parts = slices.Clone(parts)
+	if a.before, err = a.prev.RunRow(); err != nil {
+		return err
+	}
+	a.run = a.before.clone()
+	return nil
+}
+
+// numberEntry edits the run's row and gives the entry its number.
+func (a *appending) numberEntry() error {
+	if a.draft.Run != nil {
+		a.draft.Run(&a.run)
+	}
+	fork := a.prev != nil && a.run.ID != a.before.ID
+	switch {
+	case a.prev == nil && !a.draft.Frame:
+		return invalid("a run's first entry is a frame")
+	case !a.draft.Frame && (len(a.draft.State) > 0 || a.draft.Rendered != nil):
+		return invalid("only a frame changes the state or the rendered tree")
+	case a.prev == nil || fork:
+		a.run.Frame, a.run.NextSeq = 0, 0
+	default:
+		a.run.Frame, a.run.NextSeq = a.before.Frame, a.before.NextSeq
+		if a.draft.Frame {
+			a.run.Frame++
+		}
+	}
+	a.next.Header = Header{
+		Run: a.run.ID, Frame: NoFrame, AtMs: a.draft.AtMs, Subject: cleanSubject(a.draft.Subject),
+		Operation: a.draft.Operation, Base: a.draft.Base,
+	}
+	if a.draft.Frame {
+		a.next.Frame = a.run.Frame
+	}
+	if a.prev != nil {
+		a.next.Parent, a.next.VCS = a.prev.ID, a.prev.VCS
+	}
+	return nil
+}
+
+func (a *appending) writeState() error {
+	before := EmptyState()
+	if a.prev != nil {
+		var err error
+		if before, err = a.prev.State(); err != nil {
+			return err
+		}
+	}
+	state, err := before.EditWithin(a.draft.Limits, a.w, a.draft.State)
+	if err != nil {
+		return err
+	}
+	a.next.state.set(state)
+	a.put(stateName, state.ID())
+	if a.prev != nil && state.ID() == before.ID() {
+		a.next.ContentHash = a.prev.ContentHash
+		return nil
+	}
+	a.next.ContentHash, err = state.ContentHash()
+	return err
+}
+
+func (a *appending) writeJournal() error {
+	before := journal{emptyCollection(), emptyCollection()}
+	if a.prev != nil {
+		var err error
+		if before, err = a.prev.readJournal(); err != nil {
+			return err
+		}
+	}
+	var attempts, logs []page.Change
+	for _, c := range a.draft.Journal {
+		if c.Op == OpRemove {
+			return c.invalid(errors.New("nothing is removed from the journal"))
+		}
+		row, err := c.row(a.draft.Limits)
+		if err != nil {
+			return err
+		}
+		switch c.Collection {
+		case CollectionAttempts:
+			attempts = append(attempts, row)
+		case CollectionLogs:
+			logs = append(logs, row)
+		default:
+			return c.invalid(errors.New("not a collection of the journal"))
+		}
+	}
+	var after journal
+	var err error
+	if after.attempts, err = editCollection(before.attempts, a.w, CollectionAttempts, attempts); err != nil {
+		return err
+	}
+	if after.logs, err = editCollection(before.logs, a.w, CollectionLogs, logs); err != nil {
+		return err
+	}
+	a.next.journal.set(after)
+	if len(a.draft.Journal) == 0 {
+		return nil
+	}
+	var entries []objstore.TreeEntry
+	for _, c := range []struct {
+		name string
+		id   objstore.ID
+	}{{CollectionAttempts, after.attempts.ID()}, {CollectionLogs, after.logs.ID()}} {
+		if !c.id.IsZero() {
+			entries = append(entries, objstore.TreeEntry{Name: c.name, Mode: objstore.ModeTree, ID: c.id})
+		}
+	}
+	a.put(journalName, a.w.Add(objstore.Tree, objstore.EncodeTree(entries)))
+	return nil
+}
+
+// writeFrame leaves the frame as it is where the rendered tree has not changed.
+func (a *appending) writeFrame() error {
+	if a.draft.Rendered == nil {
+		return nil
+	}
+	var before objstore.ID
+	if a.prev != nil {
+		var err error
+		if before, err = a.prev.part(frameName); err != nil {
+			return err
+		}
+	}
+	id, err := a.frames.write(a.w, before, a.draft.Rendered, a.draft.Limits)
+	if err != nil {
+		return err
+	}
+	a.put(frameName, id)
+	return nil
+}
+
+func (a *appending) writeEvents() error {
+	var events []Event
+	for i, e := range a.draft.Events {
+		e.Seq = a.run.NextSeq + int64(i)
+		normal, err := e.normalize(a.draft.Limits)
+		if err != nil {
+			return invalid("event %d: %w", i, err)
+		}
+		events = append(events, normal)
+	}
+	a.run.NextSeq += int64(len(events))
+	a.next.events.set(events)
+	if len(events) == 0 {
+		a.put(eventsName, objstore.ID{})
+		return nil
+	}
+	a.put(eventsName, a.w.Add(objstore.Blob, encodeEvents(events)))
+	return nil
+}
+
+// writeVCS leaves vcs.json as it is, with the frame at which it was captured,
+// while the working copy stays at the same revision.
+func (a *appending) writeVCS() error {
+	var before *VCS
+	if a.prev != nil {
+		var err error
+		if before, err = a.prev.VCSRevision(); err != nil {
+			return err
+		}
+	}
+	if a.draft.VCS == nil {
+		a.next.vcs.set(before)
+		return nil
+	}
+	now := *a.draft.VCS
+	now.Frame = a.run.Frame
+	if before != nil {
+		same := now
+		same.Frame = before.Frame
+		if same == *before {
+			a.next.vcs.set(before)
+			return nil
+		}
+	}
+	if err := now.check(); err != nil {
+		return invalid("vcs: %w", err)
+	}
+	a.next.vcs.set(&now)
+	a.next.VCS = now.summary()
+	a.put(vcsName, a.w.Add(objstore.Blob, encodeVCS(now)))
+	return nil
+}
+
+func (a *appending) writeWorkflow() error {
+	if a.draft.Workflow == nil {
+		return nil
+	}
+	id, err := a.draft.Workflow.write(a.w, a.draft.Limits)
+	if err != nil {
+		return err
+	}
+	a.run.WorkflowHash = a.draft.Workflow.Hash()
+	a.put(workflowName, id)
+	return nil
+}
+
+func (a *appending) writeRun() error {
+	if err := a.run.check(); err != nil {
+		return invalid("run row: %w", err)
+	}
+	a.next.run.set(a.run.clone())
+	a.put(runName, a.w.Add(objstore.Blob, encodeRun(a.run)))
+	return nil
+}
+
+// writeCommit writes the entry's tree and then its commit.
+func (a *appending) writeCommit() (*Entry, error) {
+	slices.SortFunc(a.parts, objstore.TreeEntry.Compare)
+	a.next.root.set(a.parts)
+	a.next.Tree = a.w.Add(objstore.Tree, objstore.EncodeTree(a.parts))
+	if err := a.next.check(); err != nil {
+		return nil, invalid("append to run %q: %w", a.run.ID, err)
+	}
+	a.next.ID = a.w.Add(objstore.Commit, EncodeHeader(a.next.Header))
+	return a.next, nil
+}

@@ -1,0 +1,274 @@
+package snapshot
+
+import (
+	"bytes"
+	"encoding/json"
+	"strconv"
+	"strings"
+)
+
+// maxInteger bounds the integers in our own metadata: beyond it, JSON readers that
+// keep numbers as doubles see another number.
+const maxInteger = 1<<53 - 1
+
+const hexDigits = "0123456789abcdef"
+
+// shortEscapes holds, at the place of a control character, the letter of its
+// two-character escape in RFC 8785.
+const shortEscapes = "........btn.fr.................."
+
+// appendString appends s, which must be UTF-8, as the JSON string of RFC 8785.
+func appendString(b []byte, s string) []byte {
+	b = append(b, '"')
+	for i := range len(s) {
+		switch c := s[i]; {
+		case c == '"' || c == '\\':
+			b = append(b, '\\', c)
+		case c >= 0x20:
+			b = append(b, c)
+		case shortEscapes[c] != '.':
+			b = append(b, '\\', shortEscapes[c])
+		default:
+			b = append(b, '\\', 'u', '0', '0', hexDigits[c>>4], hexDigits[c&0xf])
+		}
+	}
+	return append(b, '"')
+}
+
+// appendName appends the name of an object's next member. Callers append members
+// in the order of their names.
+func appendName(b []byte, name string) []byte {
+	if b[len(b)-1] != '{' {
+		b = append(b, ',')
+	}
+	return append(appendString(b, name), ':')
+}
+
+func appendStringMember(b []byte, name, value string) []byte {
+	return appendString(appendName(b, name), value)
+}
+
+func appendIntMember(b []byte, name string, value int64) []byte {
+	return strconv.AppendInt(appendName(b, name), value, 10)
+}
+
+// appendOptional appends a member unless its value is empty.
+func appendOptional(b []byte, name, value string) []byte {
+	if value == "" {
+		return b
+	}
+	return appendStringMember(b, name, value)
+}
+
+// appendNullable appends a member that is null where value is nil.
+func appendNullable[T any](b []byte, name string, value *T, appendValue func([]byte, T) []byte) []byte {
+	b = appendName(b, name)
+	if value == nil {
+		return append(b, "null"...)
+	}
+	return appendValue(b, *value)
+}
+
+func appendInt(b []byte, n int) []byte { return strconv.AppendInt(b, int64(n), 10) }
+
+func appendInt64(b []byte, n int64) []byte { return strconv.AppendInt(b, n, 10) }
+
+// metadata reads what the functions above write. It is quick and not strict: a
+// decoder encodes again what it got and compares, which refuses everything else.
+// After the first thing that is not as expected, bad stays true and values are zero.
+type metadata struct {
+	rest []byte
+	bad  bool
+}
+
+// skip takes text off the front and tells whether it was there.
+func (m *metadata) skip(text string) bool {
+	if m.bad || len(m.rest) < len(text) || string(m.rest[:len(text)]) != text {
+		return false
+	}
+	m.rest = m.rest[len(text):]
+	return true
+}
+
+func (m *metadata) expect(text string) {
+	if !m.skip(text) {
+		m.bad = true
+	}
+}
+
+// optional takes the name of a member and tells whether it is the next one.
+func (m *metadata) optional(name string) bool {
+	rest := m.rest
+	if m.bad || len(rest) == 0 || (rest[0] != '{' && rest[0] != ',') {
+		return false
+	}
+	m.rest = rest[1:]
+	if m.skip(`"`) && m.skip(name) && m.skip(`":`) {
+		return true
+	}
+	m.rest = rest
+	return false
+}
+
+// name expects the name of a member.
+func (m *metadata) name(name string) {
+	if !m.optional(name) {
+		m.bad = true
+	}
+}
+
+func (m *metadata) null() bool { return m.skip("null") }
+
+func (m *metadata) str() string {
+	if !m.skip(`"`) {
+		m.bad = true
+		return ""
+	}
+	i := bytes.IndexAny(m.rest, `"\`)
+	if i >= 0 && m.rest[i] == '"' {
+		s := string(m.rest[:i])
+		m.rest = m.rest[i+1:]
+		return s
+	}
+	end := stringEnd(m.rest)
+	if end < 0 {
+		m.bad = true
+		return ""
+	}
+	var s string
+	if err := json.Unmarshal(append([]byte{'"'}, m.rest[:end]...), &s); err != nil {
+		m.bad = true
+		return ""
+	}
+	m.rest = m.rest[end:]
+	return s
+}
+
+// stringEnd is the offset after the quote that ends the string whose inside b
+// begins with; -1 when there is none.
+func stringEnd(b []byte) int {
+	quote := bytes.IndexByte(b, '"')
+	if quote < 0 {
+		return -1
+	}
+	escape := bytes.IndexByte(b[:quote], '\\')
+	if escape < 0 {
+		return quote + 1
+	}
+	for i := escape; i < len(b); i++ {
+		switch b[i] {
+		case '\\':
+			i++
+		case '"':
+			return i + 1
+		}
+	}
+	return -1
+}
+
+// int reads an integer within maxInteger.
+func (m *metadata) int() int64 {
+	end := 0
+	for end < len(m.rest) && (m.rest[end] == '-' || m.rest[end] >= '0' && m.rest[end] <= '9') {
+		end++
+	}
+	n, err := strconv.ParseInt(string(m.rest[:end]), 10, 64)
+	if err != nil || n > maxInteger || n < -maxInteger {
+		m.bad = true
+		return 0
+	}
+	m.rest = m.rest[end:]
+	return n
+}
+
+func (m *metadata) bool() bool {
+	if m.skip("true") {
+		return true
+	}
+	m.expect("false")
+	return false
+}
+
+// nullable reads a value that may be null.
+func nullable[T any](m *metadata, read func() T) *T {
+	if m.null() {
+		return nil
+	}
+	v := read()
+	return &v
+}
+
+// strs reads an array of strings.
+func (m *metadata) strs() []string {
+	m.expect("[")
+	var out []string
+	for !m.bad && !m.skip("]") {
+		if len(out) > 0 {
+			m.expect(",")
+		}
+		out = append(out, m.str())
+	}
+	return out
+}
+
+// close ends an object.
+func (m *metadata) close() { m.expect("}") }
+
+// done tells whether everything was read as expected, up to what may follow the
+// last object of a file.
+func (m *metadata) done(end string) bool {
+	m.expect(end)
+	return !m.bad && len(m.rest) == 0
+}
+
+// escape percent-escapes the bytes of s that are not in alphabet, in lower-case hex.
+func escape(s string, plain func(byte) bool) string {
+	var b strings.Builder
+	for i := range len(s) {
+		c := s[i]
+		if plain(c) {
+			b.WriteByte(c)
+			continue
+		}
+		b.WriteByte('%')
+		b.WriteByte(hexDigits[c>>4])
+		b.WriteByte(hexDigits[c&0xf])
+	}
+	return b.String()
+}
+
+// unescape is the strict inverse of escape.
+func unescape(s string, plain func(byte) bool) (string, bool) {
+	out := make([]byte, 0, len(s))
+	for i := 0; i < len(s); i++ {
+		if s[i] != '%' {
+			out = append(out, s[i])
+			continue
+		}
+		if i+2 >= len(s) {
+			return "", false
+		}
+		code, err := strconv.ParseUint(s[i+1:i+3], 16, 8)
+		if err != nil {
+			return "", false
+		}
+		out = append(out, byte(code))
+		i += 2
+	}
+	text := string(out)
+	if escape(text, plain) != s {
+		return "", false
+	}
+	return text, true
+}
+
+// plainRun tells which bytes of a run id stand for themselves in a trailer: those
+// that do in a ref.
+func plainRun(c byte) bool {
+	return c >= 'a' && c <= 'z' || c >= '0' && c <= '9' || c == '.' || c == '_' || c == '-'
+}
+
+// plainTable tells which bytes of a table's name stand for themselves in a tree.
+func plainTable(c byte) bool {
+	return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || c == '_' || c == '-'
+}

@@ -1,0 +1,258 @@
+package snapshot
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/git-smithers/git-smithers/objstore"
+)
+
+const (
+	deltaVersion = 1
+	// maxOps is the largest number of ops of a delta.
+	maxOps = 10000
+)
+
+// The ops of a delta between two rendered trees.
+const (
+	opSet    = "set"    // a text, a prop, or a whole node
+	opInsert = "insert" // a child before the one that has its index
+	opRemove = "remove" // a prop or a child
+)
+
+// The names that a path goes through.
+const (
+	stepChildren = "children"
+	stepProps    = "props"
+	stepText     = "text"
+)
+
+// deltaOp changes one thing in a rendered tree.
+type deltaOp struct {
+	op     string
+	path   []step
+	value  string    // of a text or a prop
+	node   *rendered // of a whole node
+	isNode bool
+	nodeID string // for people who read deltas: the id of the nearest element; "" for none
+}
+
+// step is one step of a path: a name, or an index among children.
+type step struct {
+	name    string
+	index   int
+	isIndex bool
+}
+
+func nameStep(name string) step  { return step{name: name} }
+func indexStep(index int) step   { return step{index: index, isIndex: true} }
+func (o deltaOp) hasValue() bool { return o.op != opRemove }
+
+// encodeDelta is the text of a delta.
+func encodeDelta(ops []deltaOp) []byte {
+	b := appendInt([]byte(`{"version":`), deltaVersion)
+	b = append(b, `,"ops":[`...)
+	for i, o := range ops {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b = o.append(b)
+	}
+	return append(b, ']', '}')
+}
+
+func (o deltaOp) append(b []byte) []byte {
+	b = appendString(append(b, `{"op":`...), o.op)
+	b = append(b, `,"path":[`...)
+	for i, s := range o.path {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		if s.isIndex {
+			b = appendInt(b, s.index)
+		} else {
+			b = appendString(b, s.name)
+		}
+	}
+	b = append(b, ']')
+	if o.hasValue() {
+		b = append(b, `,"value":`...)
+		if o.isNode {
+			b = o.node.append(b)
+		} else {
+			b = appendString(b, o.value)
+		}
+	}
+	if o.nodeID != "" {
+		b = appendString(append(b, `,"nodeId":`...), o.nodeID)
+	}
+	return append(b, '}')
+}
+
+// decodeDelta is the strict inverse of encodeDelta. data must be valid JSON within
+// the limits; id is the object that it is from.
+func decodeDelta(id objstore.ID, data []byte) ([]deltaOp, error) {
+	m := metadata{rest: data}
+	m.expect(`{"version":`)
+	version := m.int()
+	if !m.bad && version > deltaVersion {
+		return nil, fmt.Errorf("%w: frame %v is a delta of version %d", ErrNewerFormat, id, version)
+	}
+	m.expect(`,"ops":[`)
+	var ops []deltaOp
+	for !m.bad && !m.skip("]") {
+		if len(ops) > 0 {
+			m.expect(",")
+		}
+		if len(ops) == maxOps {
+			return nil, corrupt(id, "frame: a delta of more than %d ops", maxOps)
+		}
+		o, err := readOp(&m)
+		if err != nil {
+			return nil, corrupt(id, "frame: op %d: %v", len(ops), err)
+		}
+		ops = append(ops, o)
+	}
+	m.close()
+	if !m.done("") || !bytes.Equal(encodeDelta(ops), data) {
+		return nil, corrupt(id, "frame: delta: %v", errNotCanonical)
+	}
+	return ops, nil
+}
+
+func readOp(m *metadata) (o deltaOp, err error) {
+	m.expect(`{"op":`)
+	o.op = m.str()
+	if o.op != opSet && o.op != opInsert && o.op != opRemove {
+		return deltaOp{}, fmt.Errorf("unknown op %q", o.op)
+	}
+	m.expect(`,"path":[`)
+	for !m.bad && !m.skip("]") {
+		if len(o.path) > 0 {
+			m.expect(",")
+		}
+		o.path = append(o.path, readStep(m))
+	}
+	if o.hasValue() {
+		m.expect(`,"value":`)
+		if err := o.readValue(m); err != nil {
+			return deltaOp{}, err
+		}
+	}
+	if m.skip(`,"nodeId":`) {
+		o.nodeID = m.str()
+	}
+	m.close()
+	if m.bad {
+		return deltaOp{}, errNotCanonical
+	}
+	return o, nil
+}
+
+func readStep(m *metadata) step {
+	if len(m.rest) > 0 && m.rest[0] == '"' {
+		return nameStep(m.str())
+	}
+	return indexStep(int(m.int()))
+}
+
+// readValue reads a string, or a node up to its end.
+func (o *deltaOp) readValue(m *metadata) (err error) {
+	if m.bad || len(m.rest) == 0 {
+		return errNotCanonical
+	}
+	if m.rest[0] == '"' {
+		o.value = m.str()
+		return nil
+	}
+	o.isNode = true
+	p := treeParser{b: m.rest}
+	if o.node, err = p.tree(); err != nil {
+		return err
+	}
+	if o.node == nil {
+		m.expect("null")
+		return nil
+	}
+	m.rest = m.rest[p.i:]
+	return nil
+}
+
+var errMisplacedOp = errors.New("op does not fit the tree")
+
+// applyDelta makes ops in root, which it changes, and returns the tree that comes of it.
+func applyDelta(root *rendered, ops []deltaOp) (*rendered, error) {
+	for i, o := range ops {
+		if len(o.path) == 0 {
+			if o.op != opSet || !o.isNode {
+				return nil, fmt.Errorf("op %d: %w", i, errMisplacedOp)
+			}
+			root = o.node
+			continue
+		}
+		if err := o.apply(root); err != nil {
+			return nil, fmt.Errorf("op %d: %w", i, err)
+		}
+	}
+	return root, nil
+}
+
+// apply walks to the node that the op is about, and changes it.
+func (o deltaOp) apply(n *rendered) error {
+	path := o.path
+	for n != nil && len(path) > 2 && path[0] == nameStep(stepChildren) && path[1].isIndex {
+		if path[1].index < 0 || path[1].index >= len(n.children) {
+			return errMisplacedOp
+		}
+		n, path = n.children[path[1].index], path[2:]
+	}
+	switch {
+	case n == nil:
+	case n.isText:
+		if len(path) == 1 && path[0] == nameStep(stepText) && o.op == opSet && !o.isNode {
+			n.text = o.value
+			return nil
+		}
+	case len(path) == 2 && path[0] == nameStep(stepProps) && !path[1].isIndex && !o.isNode:
+		return o.applyProp(n, path[1].name)
+	case len(path) == 2 && path[0] == nameStep(stepChildren) && path[1].isIndex:
+		return o.applyChild(n, path[1].index)
+	}
+	return errMisplacedOp
+}
+
+func (o deltaOp) applyProp(n *rendered, name string) error {
+	i, found := n.findProp(name)
+	switch {
+	case o.op == opSet && found:
+		n.props[i].value = o.value
+	case o.op == opSet:
+		n.props = slices.Insert(n.props, i, prop{name, o.value})
+	case o.op == opRemove && found:
+		n.props = slices.Delete(n.props, i, i+1)
+	default:
+		return errMisplacedOp
+	}
+	return nil
+}
+
+func (o deltaOp) applyChild(n *rendered, i int) error {
+	if i < 0 || i > len(n.children) || i == len(n.children) && o.op != opInsert {
+		return errMisplacedOp
+	}
+	if o.op == opRemove {
+		n.children = slices.Delete(n.children, i, i+1)
+		return nil
+	}
+	if o.node == nil {
+		return errMisplacedOp
+	}
+	if o.op == opInsert {
+		n.children = slices.Insert(n.children, i, o.node)
+		return nil
+	}
+	n.children[i] = o.node
+	return nil
+}

@@ -1,0 +1,186 @@
+package snapshot
+
+import (
+	"slices"
+	"sort"
+)
+
+// diffRendered returns the ops that lead from one rendered tree to another. Their
+// order follows from the trees alone: a node's own props first, sorted by name;
+// then its children: removals from the last to the first, insertions from the
+// first to the last, and then what changes within the children that stay, by
+// their new places.
+func diffRendered(from, to *rendered) []deltaOp {
+	var d differ
+	d.node(from, to, "")
+	return d.ops
+}
+
+type differ struct {
+	ops  []deltaOp
+	path []step // of the node that is being compared
+}
+
+// emit adds an op at the path of the current node and the given steps below it.
+func (d *differ) emit(o deltaOp, steps ...step) {
+	o.path = slices.Concat(d.path, steps)
+	d.ops = append(d.ops, o)
+}
+
+// node compares two nodes at one place. nearest is the id of the nearest element
+// above that has one.
+func (d *differ) node(from, to *rendered, nearest string) {
+	if from == nil || to == nil || from.isText != to.isText || from.tag != to.tag {
+		if from != to {
+			d.emit(deltaOp{op: opSet, node: to, isNode: true, nodeID: nearestID(to, nearest)})
+		}
+		return
+	}
+	if to.isText {
+		if from.text != to.text {
+			d.emit(deltaOp{op: opSet, value: to.text, nodeID: nearest}, nameStep(stepText))
+		}
+		return
+	}
+	nearest = nearestID(to, nearest)
+	d.props(from, to, nearest)
+	d.children(from.children, to.children, nearest)
+}
+
+func nearestID(n *rendered, otherwise string) string {
+	if n != nil {
+		if id := n.id(); id != "" {
+			return id
+		}
+	}
+	return otherwise
+}
+
+// props merges the two sorted lists of props.
+func (d *differ) props(from, to *rendered, nearest string) {
+	i, j := 0, 0
+	for i < len(from.props) || j < len(to.props) {
+		order := 0
+		switch {
+		case i == len(from.props):
+			order = 1
+		case j == len(to.props):
+			order = -1
+		default:
+			order = compareProps(from.props[i], to.props[j])
+		}
+		if order < 0 {
+			d.emit(deltaOp{op: opRemove, nodeID: nearest}, nameStep(stepProps), nameStep(from.props[i].name))
+			i++
+			continue
+		}
+		if order > 0 || from.props[i].value != to.props[j].value {
+			d.emit(deltaOp{op: opSet, value: to.props[j].value, nodeID: nearest}, nameStep(stepProps), nameStep(to.props[j].name))
+		}
+		if order == 0 {
+			i++
+		}
+		j++
+	}
+}
+
+// children compares two lists of children. Equal ones at both ends are left alone;
+// of those between, the ones stay which have the same identity and the same order.
+func (d *differ) children(from, to []*rendered, nearest string) {
+	head := 0
+	for head < len(from) && head < len(to) && from[head].equal(to[head]) {
+		head++
+	}
+	tail := 0
+	for tail < len(from)-head && tail < len(to)-head && from[len(from)-1-tail].equal(to[len(to)-1-tail]) {
+		tail++
+	}
+	from, to = from[head:len(from)-tail], to[head:len(to)-tail]
+	pairs := pairChildren(from, to)
+	stays := make(map[int]bool, len(pairs))
+	for _, p := range pairs {
+		stays[p.from] = true
+	}
+	for i, child := range slices.Backward(from) {
+		if !stays[i] {
+			d.emit(deltaOp{op: opRemove, nodeID: nearestID(child, nearest)}, nameStep(stepChildren), indexStep(head+i))
+		}
+	}
+	rest := pairs
+	for j, child := range to {
+		if len(rest) > 0 && rest[0].to == j {
+			rest = rest[1:]
+			continue
+		}
+		d.emit(deltaOp{op: opInsert, node: child, isNode: true, nodeID: nearestID(child, nearest)}, nameStep(stepChildren), indexStep(head+j))
+	}
+	for _, p := range pairs {
+		d.path = append(d.path, nameStep(stepChildren), indexStep(head+p.to))
+		d.node(from[p.from], to[p.to], nearest)
+		d.path = d.path[:len(d.path)-2]
+	}
+}
+
+// pair is a child that stays: its places before and after.
+type pair struct{ from, to int }
+
+// identity is by what a child is recognised among its siblings: its id, or else
+// its kind and tag, and how many siblings before it have the same.
+type identity struct {
+	id, tag string
+	isText  bool
+	nth     int
+}
+
+func identities(children []*rendered) []identity {
+	out := make([]identity, len(children))
+	seen := make(map[identity]int, len(children))
+	for i, c := range children {
+		out[i] = identity{id: c.id(), tag: c.tag, isText: c.isText}
+		if out[i].id != "" {
+			out[i].tag = ""
+		}
+		nth := seen[out[i]]
+		seen[out[i]] = nth + 1
+		out[i].nth = nth
+	}
+	return out
+}
+
+// pairChildren finds the longest list of children that stay in their order: since
+// identities are unique, that is the longest increasing subsequence of their old
+// places, in the order of the new ones.
+func pairChildren(from, to []*rendered) []pair {
+	places := make(map[identity]int, len(from))
+	for i, id := range identities(from) {
+		places[id] = i
+	}
+	var all []pair
+	for j, id := range identities(to) {
+		if i, ok := places[id]; ok {
+			all = append(all, pair{i, j})
+		}
+	}
+	// ends[k] is the pair with the smallest old place that ends a list of k+1 pairs.
+	var ends []int
+	before := make([]int, len(all))
+	for n, p := range all {
+		k := sort.Search(len(ends), func(k int) bool { return all[ends[k]].from >= p.from })
+		before[n] = -1
+		if k > 0 {
+			before[n] = ends[k-1]
+		}
+		if k == len(ends) {
+			ends = append(ends, n)
+		} else {
+			ends[k] = n
+		}
+	}
+	pairs := make([]pair, len(ends))
+	if len(ends) > 0 {
+		for k, n := len(ends)-1, ends[len(ends)-1]; k >= 0; k, n = k-1, before[n] {
+			pairs[k] = all[n]
+		}
+	}
+	return pairs
+}

@@ -1,0 +1,218 @@
+package snapshot
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/git-smithers/git-smithers/objstore"
+	"github.com/git-smithers/git-smithers/objstore/page"
+)
+
+// The names in an entry's tree.
+const (
+	runName      = "run.json"
+	workflowName = "workflow"
+	stateName    = "state"
+	journalName  = "journal"
+	frameName    = "frame"
+	eventsName   = "events"
+	vcsName      = "vcs.json"
+)
+
+// partMode is the mode of a name in an entry's tree, and whether the name is known.
+// What has the mode 0 is carried as it stands, whatever it is.
+func partMode(name string) (mode objstore.Mode, known bool) {
+	switch name {
+	case runName, frameName, eventsName, vcsName:
+		return objstore.ModeFile, true
+	case workflowName, stateName, journalName:
+		return objstore.ModeTree, true
+	case "ext", "worktree", "worktrees", "attachments":
+		return 0, true
+	}
+	return 0, false
+}
+
+// Entry is one entry of a run's chain, opened for reading. Safe for concurrent use.
+type Entry struct {
+	ID objstore.ID
+	Header
+
+	r       objstore.Reader
+	root    lazy[[]objstore.TreeEntry]
+	run     lazy[Run]
+	state   lazy[*State]
+	events  lazy[[]Event]
+	vcs     lazy[*VCS]
+	journal lazy[journal]
+}
+
+// journal is what is only ever added to.
+type journal struct{ attempts, logs *page.Collection }
+
+// ReadEntry reads the commit and nothing else.
+func ReadEntry(r objstore.Reader, id objstore.ID) (*Entry, error) {
+	data, err := objstore.GetKind(r, id, objstore.Commit)
+	if err != nil {
+		return nil, err
+	}
+	header, err := DecodeHeader(id, data)
+	if err != nil {
+		return nil, err
+	}
+	return &Entry{ID: id, Header: header, r: r}, nil
+}
+
+// parts reads the entry's tree, once.
+func (e *Entry) parts() ([]objstore.TreeEntry, error) {
+	return e.root.get(func() ([]objstore.TreeEntry, error) {
+		entries, err := objstore.ReadTree(e.r, e.Tree)
+		if err != nil {
+			return nil, err
+		}
+		for _, part := range entries {
+			mode, known := partMode(part.Name)
+			switch {
+			case !known:
+				return nil, fmt.Errorf("%w: %q in entry %v", ErrNewerFormat, part.Name, e.ID)
+			case mode != 0 && part.Mode != mode:
+				return nil, corrupt(e.Tree, "entry: %s has mode %o", part.Name, uint32(part.Mode))
+			}
+		}
+		return entries, nil
+	})
+}
+
+// part looks one name up in the entry's tree; the zero id when it is not there.
+func (e *Entry) part(name string) (objstore.ID, error) {
+	entries, err := e.parts()
+	if err != nil {
+		return objstore.ID{}, err
+	}
+	part, _ := objstore.FindEntry(entries, name)
+	return part.ID, nil
+}
+
+// blob reads one file of the entry; nil data and the zero id when it is not there.
+func (e *Entry) blob(name string) (objstore.ID, []byte, error) {
+	id, err := e.part(name)
+	if err != nil || id.IsZero() {
+		return id, nil, err
+	}
+	data, err := objstore.GetKind(e.r, id, objstore.Blob)
+	return id, data, err
+}
+
+// RunRow is the run's row at this entry. The caller owns it.
+func (e *Entry) RunRow() (Run, error) {
+	run, err := e.run.get(func() (Run, error) {
+		id, data, err := e.blob(runName)
+		if err != nil {
+			return Run{}, err
+		}
+		run, err := decodeRun(id, data)
+		if err != nil {
+			return Run{}, err
+		}
+		if run.ID != e.Run || e.Frame != NoFrame && run.Frame != e.Frame {
+			return Run{}, corrupt(id, "run.json: run %q, frame %d: not what the commit says", run.ID, run.Frame)
+		}
+		return run, nil
+	})
+	return run.clone(), err
+}
+
+// State is the workflow state.
+func (e *Entry) State() (*State, error) {
+	return e.state.get(func() (*State, error) {
+		id, err := e.part(stateName)
+		if err != nil {
+			return nil, err
+		}
+		return OpenState(e.r, id)
+	})
+}
+
+// StateID names the state's tree without opening it; the zero ID when it is empty.
+func (e *Entry) StateID() (objstore.ID, error) { return e.part(stateName) }
+
+// Events are what happened since the entry before, in order of their Seq; none is
+// nil. The caller owns the slice, but not the payloads.
+func (e *Entry) Events() ([]Event, error) {
+	events, err := e.events.get(func() ([]Event, error) {
+		id, data, err := e.blob(eventsName)
+		if err != nil || id.IsZero() {
+			return nil, err
+		}
+		return decodeEvents(id, data)
+	})
+	return slices.Clone(events), err
+}
+
+// VCSRevision is the working copy's revision; nil when none is known.
+func (e *Entry) VCSRevision() (*VCS, error) {
+	vcs, err := e.vcs.get(func() (*VCS, error) {
+		id, data, err := e.blob(vcsName)
+		if err != nil || id.IsZero() {
+			return nil, err
+		}
+		return decodeVCS(id, data)
+	})
+	if vcs != nil {
+		vcs = new(*vcs)
+	}
+	return vcs, err
+}
+
+// Attempts is the journal's collection of attempts, with rows for DecodeAttempt.
+func (e *Entry) Attempts() (*page.Collection, error) {
+	j, err := e.readJournal()
+	return j.attempts, err
+}
+
+// Logs is the journal's collection of logs, with rows for DecodeLog.
+func (e *Entry) Logs() (*page.Collection, error) {
+	j, err := e.readJournal()
+	return j.logs, err
+}
+
+func (e *Entry) readJournal() (journal, error) {
+	return e.journal.get(func() (journal, error) {
+		j := journal{emptyCollection(), emptyCollection()}
+		id, err := e.part(journalName)
+		if err != nil || id.IsZero() {
+			return j, err
+		}
+		entries, err := objstore.ReadTree(e.r, id)
+		if err != nil {
+			return journal{}, err
+		}
+		if len(entries) == 0 {
+			return journal{}, corrupt(id, "journal: empty tree")
+		}
+		for _, part := range entries {
+			switch part.Name {
+			case CollectionAttempts:
+				j.attempts, err = openCollection(e.r, id, part)
+			case CollectionLogs:
+				j.logs, err = openCollection(e.r, id, part)
+			default:
+				err = fmt.Errorf("%w: %q in journal %v", ErrNewerFormat, part.Name, id)
+			}
+			if err != nil {
+				return journal{}, err
+			}
+		}
+		return j, nil
+	})
+}
+
+// Workflow is what the run was started with, or replayed with since; nil when the
+// entry has none.
+func (e *Entry) Workflow() (*Workflow, error) {
+	id, err := e.part(workflowName)
+	if err != nil || id.IsZero() {
+		return nil, err
+	}
+	return readWorkflow(e.r, id)
+}

@@ -1,0 +1,135 @@
+package snapshot
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"unicode/utf8"
+
+	"github.com/git-smithers/git-smithers/objstore"
+)
+
+// Event is one thing that happened. Payload is a JSON object without the keys seq,
+// type and timestampMs; what space it has between tokens is not kept.
+type Event struct {
+	Seq     int64
+	Type    string
+	AtMs    int64
+	Payload json.RawMessage // "{}" when there is nothing to say
+}
+
+// normalize gives an event the payload that is stored.
+func (e Event) normalize(limits Limits) (Event, error) {
+	if err := e.check(); err != nil {
+		return Event{}, err
+	}
+	if len(e.Payload) == 0 {
+		e.Payload = json.RawMessage("{}")
+		return e, nil
+	}
+	if err := limits.CheckValue(e.Payload); err != nil {
+		return Event{}, fmt.Errorf("payload: %w", err)
+	}
+	var compact bytes.Buffer
+	if err := json.Compact(&compact, e.Payload); err != nil {
+		return Event{}, fmt.Errorf("payload: %w", err)
+	}
+	e.Payload = compact.Bytes()
+	if err := checkPayload(e.Payload); err != nil {
+		return Event{}, fmt.Errorf("payload: %w", err)
+	}
+	return e, nil
+}
+
+func (e Event) check() error {
+	switch {
+	case e.Type == "" || !utf8.ValidString(e.Type):
+		return errors.New("type: empty or not UTF-8")
+	case !isTime(e.AtMs):
+		return errors.New("timestampMs: out of range")
+	case e.Seq < 0 || e.Seq > maxInteger:
+		return errors.New("seq: out of range")
+	}
+	return nil
+}
+
+// checkPayload refuses a payload that is not an object or has a reserved key.
+func checkPayload(payload json.RawMessage) error {
+	return eachMember(payload, func(name string, _ json.RawMessage) error {
+		switch name {
+		case "seq", "type", "timestampMs":
+			return errors.New("reserved")
+		}
+		return nil
+	})
+}
+
+// encodeEvents is the bytes of an entry's events, one line each. Payloads must be normalized.
+func encodeEvents(events []Event) []byte {
+	var b []byte
+	for _, e := range events {
+		b = append(b, '{')
+		b = appendIntMember(b, "seq", e.Seq)
+		b = appendIntMember(b, "timestampMs", e.AtMs)
+		b = appendStringMember(b, "type", e.Type)
+		if string(e.Payload) != "{}" {
+			b = append(b, ',')
+			b = append(b, e.Payload[1:len(e.Payload)-1]...)
+		}
+		b = append(b, '}', '\n')
+	}
+	return b
+}
+
+// decodeEvents is the strict inverse of encodeEvents; seqs must count up by one.
+func decodeEvents(id objstore.ID, data []byte) ([]Event, error) {
+	var events []Event
+	for rest := data; len(rest) > 0; {
+		line, after, ok := bytes.Cut(rest, []byte{'\n'})
+		if !ok {
+			return nil, corrupt(id, "events: the last line has no LF")
+		}
+		e, err := decodeEvent(line)
+		if err == nil && len(events) > 0 && e.Seq != events[len(events)-1].Seq+1 {
+			err = errors.New("seq: not the next number")
+		}
+		if err != nil {
+			return nil, corrupt(id, "events, line %d: %v", len(events)+1, err)
+		}
+		events = append(events, e)
+		rest = after
+	}
+	if len(events) == 0 {
+		return nil, corrupt(id, "events: empty")
+	}
+	return events, nil
+}
+
+func decodeEvent(line []byte) (e Event, err error) {
+	m := metadata{rest: line}
+	m.name("seq")
+	e.Seq = m.int()
+	m.name("timestampMs")
+	e.AtMs = m.int()
+	m.name("type")
+	e.Type = m.str()
+	switch {
+	case m.bad:
+		return Event{}, errNotCanonical
+	case string(m.rest) == "}":
+		e.Payload = json.RawMessage("{}")
+	case m.skip(",") && len(m.rest) > 0:
+		e.Payload = append(json.RawMessage{'{'}, m.rest...)
+	default:
+		return Event{}, errNotCanonical
+	}
+	normal, err := e.normalize(Limits{Depth: maxDepth})
+	if err != nil {
+		return Event{}, err
+	}
+	if string(append(line, '\n')) != string(encodeEvents([]Event{normal})) {
+		return Event{}, errNotCanonical
+	}
+	return normal, nil
+}

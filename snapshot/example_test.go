@@ -1,0 +1,86 @@
+package snapshot_test
+
+import (
+	"fmt"
+
+	"github.com/git-smithers/git-smithers/objstore"
+	"github.com/git-smithers/git-smithers/snapshot"
+)
+
+// A state is edited, not changed: the state before stays what it was.
+func ExampleState() {
+	store := new(objstore.Memory)
+	pending := snapshot.EncodeNode(snapshot.Node{NodeID: "analyze", State: snapshot.NodePending, OutputTable: "analysis"})
+	before, err := snapshot.EmptyState().Edit(store, []snapshot.Change{
+		{Op: snapshot.OpSet, Collection: snapshot.CollectionNodes, Key: pending.Key, Value: pending.Value},
+	})
+	check(err)
+	after, err := before.Edit(store, []snapshot.Change{
+		{Op: snapshot.OpSet, Collection: snapshot.CollectionNodes, Key: pending.Key, Value: []byte(`{"state":"finished","lastAttempt":1,"outputTable":"analysis"}`)},
+		{Op: snapshot.OpSet, Collection: snapshot.OutputCollection("analysis"), Key: snapshot.Key("analyze", 0), Value: []byte(`{"severity": "high"}`)},
+	})
+	check(err)
+	for _, s := range []*snapshot.State{before, after} {
+		dump, err := snapshot.DumpState(s)
+		check(err)
+		fmt.Println(string(dump))
+	}
+	// Output:
+	// {"nodes":[{"nodeId":"analyze","iteration":0,"label":null,"lastAttempt":null,"needs":[],"outputTable":"analysis","ralphId":null,"state":"pending"}],"outputs":[],"loops":[]}
+	// {"nodes":[{"nodeId":"analyze","iteration":0,"label":null,"lastAttempt":1,"needs":[],"outputTable":"analysis","ralphId":null,"state":"finished"}],"outputs":[{"table":"analysis","nodeId":"analyze","iteration":0,"value":{"severity": "high"}}],"loops":[]}
+}
+
+// A run's first entry is frame 0, and each entry is built on the one before.
+func ExampleAppend() {
+	store := new(objstore.Memory)
+	frames := snapshot.NewFrameCache(512)
+	first, err := snapshot.Append(store, frames, nil, snapshot.Draft{
+		Frame: true, Subject: "started",
+		Run: func(r *snapshot.Run) {
+			*r = snapshot.Run{ID: "kmvq", Workflow: "triage", Status: snapshot.RunRunning}
+		},
+	})
+	check(err)
+	tip, err := snapshot.Append(store, frames, first, snapshot.Draft{
+		Frame: true, Subject: "finished",
+		Run:    func(r *snapshot.Run) { r.Status = snapshot.RunFinished },
+		Events: []snapshot.Event{{Type: "RunFinished"}},
+	})
+	check(err)
+	read, err := snapshot.ReadEntry(store, tip.ID)
+	check(err)
+	run, err := read.RunRow()
+	check(err)
+	fmt.Println(read.Subject, read.Frame, run.Status, read.Parent == first.ID)
+	// Output: finished 1 finished true
+}
+
+// Resetting a node makes it run again, and everything that needs it.
+func ExampleReset() {
+	store := new(objstore.Memory)
+	var changes []snapshot.Change
+	for _, n := range []snapshot.Node{
+		{NodeID: "plan", State: snapshot.NodeFinished},
+		{NodeID: "build", State: snapshot.NodeFinished, Needs: []string{"plan"}},
+		{NodeID: "test", State: snapshot.NodeFailed, Needs: []string{"build"}},
+	} {
+		row := snapshot.EncodeNode(n)
+		changes = append(changes, snapshot.Change{Op: snapshot.OpSet, Collection: snapshot.CollectionNodes, Key: row.Key, Value: row.Value})
+	}
+	state, err := snapshot.EmptyState().Edit(store, changes)
+	check(err)
+	resets, err := snapshot.Reset(state, []string{"build"}, false)
+	check(err)
+	for _, c := range resets {
+		fmt.Println(c.Op, c.Collection, c.Key)
+	}
+	// Output:
+	// set nodes build::0
+	// set nodes test::0
+}
+
+func check(err error) {
+	if err != nil {
+		panic(err)
+	}
+}

@@ -1,0 +1,128 @@
+package snapshot
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/git-smithers/git-smithers/objstore"
+	"github.com/git-smithers/git-smithers/objstore/page"
+)
+
+// The encodings of a frame.
+const (
+	encodingFull     = "full"     // the whole tree, where there was none before
+	encodingDelta    = "delta"    // ops on the tree before
+	encodingKeyframe = "keyframe" // the whole tree, though there was one before
+)
+
+// maxDeltas is the longest row of deltas without a whole tree between them.
+const maxDeltas = 49
+
+// frameBlob is the file "frame" of an entry.
+type frameBlob struct {
+	id       objstore.ID // where it was read from
+	encoding string
+	deltas   int         // since the last whole tree, itself included
+	sum      page.Sum    // of the canonical rendered tree
+	base     objstore.ID // the blob that a delta builds on
+	payload  []byte
+}
+
+func readFrameBlob(r objstore.Reader, id objstore.ID) (frameBlob, error) {
+	data, err := objstore.GetKind(r, id, objstore.Blob)
+	if err != nil {
+		return frameBlob{}, err
+	}
+	return decodeFrameBlob(id, data)
+}
+
+// encode is the bytes of the blob.
+func (b frameBlob) encode() []byte {
+	out := make([]byte, 0, len(b.payload)+160)
+	out = append(append(out, b.encoding...), ' ')
+	out = append(appendInt(out, b.deltas), ' ')
+	out = hex.AppendEncode(out, b.sum[:])
+	if b.encoding == encodingDelta {
+		out = append(append(out, ' '), b.base.String()...)
+	}
+	out = append(append(out, '\n'), b.payload...)
+	return append(out, '\n')
+}
+
+// decodeFrameBlob is the strict inverse of encode. The payload of a whole tree is
+// verified; that of a delta is a matter of what it builds on.
+func decodeFrameBlob(id objstore.ID, data []byte) (frameBlob, error) {
+	head, payload, _ := bytes.Cut(data, []byte{'\n'})
+	payload, ok := bytes.CutSuffix(payload, []byte{'\n'})
+	if !ok {
+		return frameBlob{}, corrupt(id, "frame: no payload in a line of its own")
+	}
+	b := frameBlob{id: id, payload: payload}
+	err := b.decodeHead(string(head))
+	if err == nil && !bytes.Equal(b.encode(), data) {
+		err = errNotCanonical
+	}
+	if err == nil {
+		err = (Limits{Depth: maxDepth}).CheckValue(payload)
+	}
+	if err == nil && b.encoding != encodingDelta {
+		err = b.checkWhole()
+	}
+	if err != nil {
+		return frameBlob{}, corrupt(id, "frame: %v", err)
+	}
+	return b, nil
+}
+
+func (b *frameBlob) decodeHead(line string) (err error) {
+	fields := strings.Split(line, " ")
+	want := 3
+	if b.encoding = fields[0]; b.encoding == encodingDelta {
+		want = 4
+	}
+	if len(fields) != want {
+		return errors.New("malformed first line")
+	}
+	if b.deltas, err = strconv.Atoi(fields[1]); err != nil {
+		return errors.New("malformed first line")
+	}
+	sum, err := hex.DecodeString(fields[2])
+	if err != nil || copy(b.sum[:], sum) != len(b.sum) {
+		return errors.New("malformed digest")
+	}
+	switch b.encoding {
+	case encodingFull, encodingKeyframe:
+		if b.deltas != 0 {
+			return fmt.Errorf("%s with the number %d", b.encoding, b.deltas)
+		}
+		return nil
+	case encodingDelta:
+		if b.deltas < 1 || b.deltas > maxDeltas {
+			return fmt.Errorf("delta with the number %d", b.deltas)
+		}
+		b.base, err = objstore.ParseID(fields[3])
+		return err
+	}
+	return fmt.Errorf("unknown encoding %q", b.encoding)
+}
+
+// checkWhole verifies the payload of a whole tree.
+func (b *frameBlob) checkWhole() error {
+	tree, err := parseRendered(b.payload)
+	switch {
+	case err != nil:
+		return err
+	case tree == nil:
+		return errors.New("the null tree has no frame")
+	case !bytes.Equal(tree.append(nil), b.payload):
+		return errNotCanonical
+	case page.Sum(sha256.Sum256(b.payload)) != b.sum:
+		return errors.New("the tree has another digest")
+	}
+	return nil
+}

@@ -1,0 +1,211 @@
+package snapshot
+
+import (
+	"bytes"
+	"container/list"
+	"crypto/sha256"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"sync"
+
+	"github.com/git-smithers/git-smithers/objstore"
+	"github.com/git-smithers/git-smithers/objstore/page"
+)
+
+// FrameCache reconstructs rendered frames and keeps those that were used last.
+// Safe for concurrent use. A nil *FrameCache reconstructs and keeps nothing.
+type FrameCache struct {
+	size int
+
+	mu     sync.Mutex
+	frames map[objstore.ID]*list.Element // of *cachedFrame
+	recent *list.List                    // most recently used first
+}
+
+type cachedFrame struct {
+	id objstore.ID
+	frame
+}
+
+// frame is a rendered tree as some frame blob holds it.
+type frame struct {
+	deltas   int // since the last full one
+	rendered json.RawMessage
+}
+
+// NewFrameCache makes one that holds n frames.
+func NewFrameCache(n int) *FrameCache {
+	return &FrameCache{size: n, frames: make(map[objstore.ID]*list.Element), recent: list.New()}
+}
+
+// Rendered returns the rendered tree of an entry (of its nearest frame, where it is
+// none itself): canonical JSON, "null" when there is none. It reads the frame's
+// blob and at most 49 that it builds on. The bytes are shared and must not be changed.
+func (c *FrameCache) Rendered(r objstore.Reader, e *Entry) (json.RawMessage, error) {
+	id, err := e.part(frameName)
+	if err != nil {
+		return nil, err
+	}
+	if id.IsZero() {
+		return json.RawMessage("null"), nil
+	}
+	f, err := c.read(r, id)
+	return f.rendered, err
+}
+
+// read returns the frame of a blob, verified against the digest that the blob names.
+func (c *FrameCache) read(r objstore.Reader, id objstore.ID) (frame, error) {
+	if f, ok := c.get(id); ok {
+		return f, nil
+	}
+	var deltas []frameBlob // newest first
+	var base frame
+	for at := id; ; {
+		blob, err := readFrameBlob(r, at)
+		if err != nil {
+			return frame{}, err
+		}
+		if len(deltas) > 0 && blob.deltas != deltas[len(deltas)-1].deltas-1 {
+			return frame{}, corrupt(deltas[len(deltas)-1].id, "frame: delta %d builds on number %d", deltas[len(deltas)-1].deltas, blob.deltas)
+		}
+		if blob.encoding != encodingDelta {
+			base = frame{blob.deltas, blob.payload}
+			break
+		}
+		deltas = append(deltas, blob)
+		at = blob.base
+		if f, ok := c.get(at); ok {
+			if f.deltas != blob.deltas-1 {
+				return frame{}, corrupt(blob.id, "frame: delta %d builds on number %d", blob.deltas, f.deltas)
+			}
+			base = f
+			break
+		}
+	}
+	f, err := base.advance(deltas)
+	if err != nil {
+		return frame{}, err
+	}
+	c.put(id, f)
+	return f, nil
+}
+
+// advance applies deltas, the last of them first.
+func (f frame) advance(deltas []frameBlob) (frame, error) {
+	if len(deltas) == 0 {
+		return f, nil
+	}
+	tree, err := parseRendered(f.rendered)
+	if err != nil {
+		return frame{}, fmt.Errorf("base of frame %v: %w", deltas[len(deltas)-1].id, err)
+	}
+	for _, delta := range slices.Backward(deltas) {
+		ops, err := decodeDelta(delta.id, delta.payload)
+		if err != nil {
+			return frame{}, err
+		}
+		if tree, err = applyDelta(tree, ops); err != nil {
+			return frame{}, corrupt(delta.id, "frame: %v", err)
+		}
+	}
+	newest := deltas[0]
+	out := frame{newest.deltas, tree.append(nil)}
+	if page.Sum(sha256.Sum256(out.rendered)) != newest.sum {
+		return frame{}, corrupt(newest.id, "frame: the delta leads to a tree of another digest")
+	}
+	return out, nil
+}
+
+// write adds the blob of the frame that follows the one in the blob before (the
+// zero ID when there is none), and returns its id: before itself when the tree is
+// the same, the zero ID for the null tree. The error about a tree that cannot be
+// stored wraps ErrInvalid.
+func (c *FrameCache) write(w objstore.Writer, before objstore.ID, rendered json.RawMessage, limits Limits) (objstore.ID, error) {
+	if f, ok := c.get(before); ok && bytes.Equal(f.rendered, rendered) {
+		return before, nil
+	}
+	if err := limits.CheckValue(rendered); err != nil {
+		return objstore.ID{}, fmt.Errorf("rendered tree: %w", err)
+	}
+	tree, err := parseRendered(rendered)
+	if err != nil {
+		return objstore.ID{}, invalid("rendered tree: %w", err)
+	}
+	if tree == nil {
+		return objstore.ID{}, nil
+	}
+	next := frame{rendered: tree.append(make([]byte, 0, len(rendered)))}
+	blob := frameBlob{encoding: encodingFull, sum: sha256.Sum256(next.rendered), payload: next.rendered}
+	if !before.IsZero() {
+		last, err := c.read(w, before)
+		if err != nil {
+			return objstore.ID{}, err
+		}
+		if bytes.Equal(last.rendered, next.rendered) {
+			return before, nil
+		}
+		blob.encoding = encodingKeyframe
+		if err := blob.shorten(before, last, tree); err != nil {
+			return objstore.ID{}, err
+		}
+		next.deltas = blob.deltas
+	}
+	id := w.Add(objstore.Blob, blob.encode())
+	c.put(id, next)
+	return id, nil
+}
+
+// shorten makes the blob a delta on the frame before it, if one is allowed and shorter.
+func (b *frameBlob) shorten(before objstore.ID, last frame, tree *rendered) error {
+	if last.deltas == maxDeltas {
+		return nil
+	}
+	from, err := parseRendered(last.rendered)
+	if err != nil {
+		return err
+	}
+	ops := diffRendered(from, tree)
+	if len(ops) > maxOps {
+		return nil
+	}
+	// A delta is nested a little deeper than its tree.
+	if delta := encodeDelta(ops); len(delta) < len(b.payload) && checkDepth(delta, maxDepth) == nil {
+		b.encoding, b.deltas, b.base, b.payload = encodingDelta, last.deltas+1, before, delta
+	}
+	return nil
+}
+
+func (c *FrameCache) get(id objstore.ID) (frame, bool) {
+	if c == nil || id.IsZero() {
+		return frame{}, false
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	e, ok := c.frames[id]
+	if !ok {
+		return frame{}, false
+	}
+	c.recent.MoveToFront(e)
+	cached, ok := e.Value.(*cachedFrame)
+	return cached.frame, ok
+}
+
+func (c *FrameCache) put(id objstore.ID, f frame) {
+	if c == nil || c.size <= 0 {
+		return
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if e, ok := c.frames[id]; ok {
+		c.recent.MoveToFront(e)
+		return
+	}
+	c.frames[id] = c.recent.PushFront(&cachedFrame{id, f})
+	if c.recent.Len() > c.size {
+		oldest := c.recent.Back()
+		if cached, ok := c.recent.Remove(oldest).(*cachedFrame); ok {
+			delete(c.frames, cached.id)
+		}
+	}
+}

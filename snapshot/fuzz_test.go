@@ -1,0 +1,206 @@
+package snapshot
+
+import (
+	"bytes"
+	"encoding/json"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/git-smithers/git-smithers/objstore"
+	"github.com/git-smithers/git-smithers/objstore/page"
+)
+
+// These are in the package itself since most decoders are. What all of them must
+// keep: if it parses, encoding it gives the same bytes; if not, there is no result.
+
+func FuzzHeader(f *testing.F) {
+	f.Add(EncodeHeader(Header{Run: "a", Tree: objstore.Hash(objstore.Tree, nil), Subject: "s", Operation: "o", VCS: "git:1"}))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		h, err := DecodeHeader(objstore.ID{}, data)
+		if err != nil {
+			require.Equal(t, Header{}, h)
+			return
+		}
+		require.Equal(t, string(data), string(EncodeHeader(h)))
+	})
+}
+
+func FuzzRun(f *testing.F) {
+	f.Add(encodeRun(Run{ID: "a", Status: RunRunning}))
+	f.Add(encodeRun(Run{
+		ID: "a", Workflow: "w\n\"", WorkflowPath: "p", WorkflowHash: "h", Status: RunFailed, Error: "e", Frame: 1, NextSeq: 2, Epoch: 3,
+		Parent:      &Parent{RunID: "p", Commit: objstore.Hash(objstore.Blob, nil), Label: "l", Description: "d"},
+		StartedAtMs: new(int64(4)), FinishedAtMs: new(int64(5)),
+	}))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		r, err := decodeRun(objstore.ID{}, data)
+		if err != nil {
+			require.Equal(t, Run{}, r)
+			return
+		}
+		require.Equal(t, string(data), string(encodeRun(r)))
+		require.True(t, json.Valid(data))
+	})
+}
+
+func FuzzVCS(f *testing.F) {
+	f.Add(encodeVCS(VCS{Type: VCSJJ, CommitID: "a", ChangeID: "b", Operation: "c", Branch: "d", Frame: 1}))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		v, err := decodeVCS(objstore.ID{}, data)
+		if err != nil {
+			require.Nil(t, v)
+			return
+		}
+		require.Equal(t, string(data), string(encodeVCS(*v)))
+		require.True(t, isSummary(v.summary()))
+	})
+}
+
+func FuzzEvents(f *testing.F) {
+	f.Add([]byte(`{"seq":1,"timestampMs":2,"type":"A"}` + "\n" + `{"seq":2,"timestampMs":2,"type":"B","k":[1.0,"\n"]}` + "\n"))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		events, err := decodeEvents(objstore.ID{}, data)
+		if err != nil {
+			require.Nil(t, events)
+			return
+		}
+		require.Equal(t, string(data), string(encodeEvents(events)))
+		for line := range bytes.Lines(data) {
+			require.True(t, json.Valid(line))
+		}
+	})
+}
+
+func FuzzRows(f *testing.F) {
+	f.Add("a::0", EncodeNode(Node{NodeID: "a", State: NodeFailed, LastAttempt: new(1), Label: new("l"), Needs: []string{"b", "c"}, RalphID: new("r"), OutputTable: "t"}).Value)
+	f.Add("l", EncodeLoop(Loop{RalphID: "l", Iteration: 1}).Value)
+	f.Add("a::0::1", EncodeAttempt(Attempt{NodeID: "a", Attempt: 1, State: AttemptFailed, ExitStatus: new(-1), Error: "e"}).Value)
+	f.Add("a::0::1", EncodeLog("a", 0, 1, "text\n\x00").Value)
+	f.Fuzz(func(t *testing.T, key string, value []byte) {
+		row := page.Row{Key: key, Value: value}
+		if n, err := DecodeNode(row); err == nil {
+			require.Equal(t, row, EncodeNode(n))
+		} else {
+			require.Equal(t, Node{}, n)
+		}
+		if l, err := DecodeLoop(row); err == nil {
+			require.Equal(t, row, EncodeLoop(l))
+		} else {
+			require.Equal(t, Loop{}, l)
+		}
+		if a, err := DecodeAttempt(row); err == nil {
+			require.Equal(t, row, EncodeAttempt(a))
+		} else {
+			require.Equal(t, Attempt{}, a)
+		}
+		if text, err := DecodeLog(row); err == nil {
+			node, iteration, attempt, err := SplitAttemptKey(key)
+			require.NoError(t, err)
+			require.Equal(t, row, EncodeLog(node, iteration, attempt, text))
+		} else {
+			require.Empty(t, text)
+		}
+	})
+}
+
+func FuzzFrame(f *testing.F) {
+	tree := []byte(`{"kind":"element","tag":"t","props":{"id":"a"},"children":[{"kind":"text","text":"x"}]}`)
+	m := new(objstore.Memory)
+	cache := NewFrameCache(8)
+	full, err := cache.write(m, objstore.ID{}, tree, Limits{})
+	require.NoError(f, err)
+	_, data, err := m.Get(full)
+	require.NoError(f, err)
+	f.Add(data)
+	delta := encodeDelta([]deltaOp{{op: opSet, path: []step{nameStep(stepText)}, value: "y", nodeID: "a"}})
+	f.Add(frameBlob{encoding: encodingDelta, deltas: 1, base: full, payload: delta}.encode())
+	f.Fuzz(func(t *testing.T, data []byte) {
+		b, err := decodeFrameBlob(objstore.ID{}, data)
+		if err != nil {
+			require.Equal(t, frameBlob{}, b)
+			return
+		}
+		require.Equal(t, string(data), string(b.encode()))
+	})
+}
+
+func FuzzDelta(f *testing.F) {
+	tree := `{"kind":"element","tag":"t","props":{"id":"a"},"children":[{"kind":"text","text":"x"}]}`
+	f.Add([]byte(tree), []byte(`{"version":1,"ops":[{"op":"set","path":["children",0,"text"],"value":"y","nodeId":"a"},{"op":"remove","path":["children",0]}]}`))
+	f.Add([]byte(tree), []byte(`{"version":1,"ops":[{"op":"insert","path":["children",1],"value":`+tree+`},{"op":"set","path":[],"value":null}]}`))
+	f.Fuzz(func(t *testing.T, treeText, data []byte) {
+		if (Limits{}).CheckValue(treeText) != nil || (Limits{}).CheckValue(data) != nil {
+			return
+		}
+		tree, err := parseRendered(treeText)
+		if err != nil {
+			require.Nil(t, tree)
+			return
+		}
+		canonical := tree.append(nil)
+		ops, err := decodeDelta(objstore.ID{}, data)
+		if err != nil {
+			require.Nil(t, ops)
+			return
+		}
+		require.Equal(t, string(data), string(encodeDelta(ops)))
+		next, err := applyDelta(tree, ops)
+		if err != nil {
+			require.Nil(t, next)
+			return
+		}
+		// Whatever path led there, our own delta leads there too.
+		from, err := parseRendered(canonical)
+		require.NoError(t, err)
+		got, err := applyDelta(from, diffRendered(from, next))
+		require.NoError(t, err)
+		assert.Equal(t, string(next.append(nil)), string(got.append(nil)))
+	})
+}
+
+func FuzzSpelling(f *testing.F) {
+	f.Add("a b/é%")
+	f.Fuzz(func(t *testing.T, s string) {
+		for _, plain := range []func(byte) bool{plainRun, plainTable} {
+			back, ok := unescape(escape(s, plain), plain)
+			require.True(t, ok)
+			require.Equal(t, s, back)
+			if text, ok := unescape(s, plain); ok {
+				require.Equal(t, s, escape(text, plain))
+			} else {
+				require.Empty(t, text)
+			}
+		}
+		once := cleanSubject(s)
+		require.Equal(t, once, cleanSubject(once))
+		require.LessOrEqual(t, len(once), maxSubject)
+	})
+}
+
+func FuzzWhole(f *testing.F) {
+	f.Add([]byte(`{"nodes":[{"nodeId":"a","state":"pending"}],"outputs":[{"table":"t","nodeId":"a","value": 1.0 }],"loops":[{"ralphId":"l"}],"input":{}}`))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		whole, err := ParseWhole(data)
+		if err != nil {
+			require.Equal(t, Whole{}, whole)
+			require.ErrorIs(t, err, ErrInvalid)
+			return
+		}
+		changes, err := ChangesTo(EmptyState(), whole)
+		require.NoError(t, err)
+		state, err := EmptyState().Edit(new(objstore.Memory), changes)
+		if err != nil {
+			require.ErrorIs(t, err, ErrInvalid)
+			return
+		}
+		dump, err := DumpState(state)
+		require.NoError(t, err)
+		again, err := ParseWhole(dump)
+		require.NoError(t, err)
+		none, err := ChangesTo(state, again)
+		require.NoError(t, err)
+		require.Empty(t, none)
+	})
+}

@@ -1,0 +1,256 @@
+package snapshot
+
+import (
+	"bytes"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/git-smithers/git-smithers/objstore"
+	"github.com/git-smithers/git-smithers/objstore/page"
+)
+
+// NoFrame is the frame number of an entry that is not a frame.
+const NoFrame int64 = -1
+
+// formatVersion is the version of the format that this package writes and reads.
+const formatVersion = 1
+
+// author is the author and committer of every entry: whose machine wrote it is
+// nobody's business, and the same history written twice has the same ids.
+const author = "git-smithers <git-smithers@localhost.invalid>"
+
+const (
+	// maxSubject is the largest size of a subject in bytes.
+	maxSubject = 200
+	// MaxOperation is the largest size of an operation's id in bytes.
+	MaxOperation = 1024
+	noSubject    = "(no subject)"
+)
+
+// Header is what an entry's commit says by itself: enough to list a run without reading a tree.
+type Header struct {
+	Run         string      // run id
+	Frame       int64       // NoFrame for an entry that is not a frame
+	ContentHash page.Sum    // of its state
+	AtMs        int64       // when; the commit's dates are its whole seconds, UTC
+	Subject     string      // one line for git log
+	VCS         string      // "git:<commit>", "jj:<change>@<commit>", "" for none: a summary of vcs.json
+	Operation   string      // the id of the capture that made it, by which a repeated one is known; "" for none
+	Parent      objstore.ID // the entry before it; zero for a run's first
+	Base        objstore.ID // a parent outside the chain; zero for none
+	Tree        objstore.ID
+	Extra       string // other headers of the commit as they stand, such as a signature: carried, not judged
+}
+
+// EncodeHeader is the commit object of an entry, DecodeHeader its strict inverse.
+// The subject is made fit: one line of at most 200 bytes without control
+// characters. Either Parent or Base is zero.
+func EncodeHeader(h Header) []byte {
+	seconds := strconv.FormatInt(h.AtMs/1000, 10)
+	b := make([]byte, 0, 640)
+	line := func(parts ...string) {
+		for _, p := range parts {
+			b = append(b, p...)
+		}
+		b = append(b, '\n')
+	}
+	line("tree ", h.Tree.String())
+	if parent := h.onlyParent(); !parent.IsZero() {
+		line("parent ", parent.String())
+	}
+	line("author ", author, " ", seconds, " +0000")
+	line("committer ", author, " ", seconds, " +0000")
+	b = append(b, h.Extra...)
+	line()
+	line(cleanSubject(h.Subject))
+	line()
+	line("Smithers-Format: ", strconv.Itoa(formatVersion))
+	line("Smithers-Run: ", escape(h.Run, plainRun))
+	if h.Frame != NoFrame {
+		line("Smithers-Frame: ", strconv.FormatInt(h.Frame, 10))
+	}
+	line("Smithers-Time: ", strconv.FormatInt(h.AtMs, 10))
+	line("Smithers-Content-Hash: ", hex.EncodeToString(h.ContentHash[:]))
+	if h.VCS != "" {
+		line("Smithers-Vcs: ", h.VCS)
+	}
+	if h.Operation != "" {
+		line("Smithers-Operation: ", escape(h.Operation, plainRun))
+	}
+	if !h.Base.IsZero() {
+		line("Smithers-Base: ", h.Base.String())
+	}
+	return b
+}
+
+// onlyParent is the commit's one parent; zero when it has none.
+func (h Header) onlyParent() objstore.ID {
+	if h.Parent.IsZero() {
+		return h.Base
+	}
+	return h.Parent
+}
+
+// DecodeHeader reads the commit id. Bytes that EncodeHeader would not have written
+// are objstore.ErrCorrupt, except those of a later format, which are ErrNewerFormat.
+func DecodeHeader(id objstore.ID, data []byte) (Header, error) {
+	head, message, found := bytes.Cut(data, []byte("\n\n"))
+	if !found {
+		return Header{}, corrupt(id, "entry: commit without a message")
+	}
+	if version, ok := formatOf(message); ok && version > formatVersion {
+		return Header{}, fmt.Errorf("%w: entry %v has format %d", ErrNewerFormat, id, version)
+	}
+	var h Header
+	parent, err := h.decodeCommit(string(head))
+	if err == nil {
+		err = h.decodeMessage(string(message), parent)
+	}
+	if err == nil {
+		err = h.check()
+	}
+	if err == nil && !bytes.Equal(EncodeHeader(h), data) {
+		err = errNotCanonical
+	}
+	if err != nil {
+		return Header{}, corrupt(id, "entry: %v", err)
+	}
+	return h, nil
+}
+
+// formatOf finds the version of the format in a message that may be laid out as no
+// version known here does.
+func formatOf(message []byte) (int64, bool) {
+	for line := range bytes.Lines(message) {
+		if value, ok := bytes.CutPrefix(line, []byte("Smithers-Format: ")); ok {
+			version, err := strconv.ParseInt(string(bytes.TrimSuffix(value, []byte("\n"))), 10, 64)
+			return version, err == nil
+		}
+	}
+	return 0, false
+}
+
+var errNotEntry = errors.New("not the commit of an entry")
+
+// decodeCommit reads the lines above the message.
+func (h *Header) decodeCommit(text string) (parent objstore.ID, err error) {
+	lines := lineReader{text + "\n"}
+	if h.Tree, err = objstore.ParseID(lines.field("tree ")); err != nil {
+		return objstore.ID{}, errNotEntry
+	}
+	if value := lines.field("parent "); value != "" {
+		if parent, err = objstore.ParseID(value); err != nil || parent.IsZero() {
+			return objstore.ID{}, errNotEntry
+		}
+	}
+	if lines.field("author ") == "" || lines.field("committer ") == "" {
+		return objstore.ID{}, errNotEntry
+	}
+	h.Extra = lines.rest
+	return parent, nil
+}
+
+// decodeMessage reads the subject and the trailers.
+func (h *Header) decodeMessage(text string, parent objstore.ID) (err error) {
+	lines := lineReader{text}
+	h.Subject = lines.field("")
+	if lines.field("") != "" || lines.field("Smithers-Format: ") != strconv.Itoa(formatVersion) {
+		return errNotEntry
+	}
+	run, runOK := unescape(lines.field("Smithers-Run: "), plainRun)
+	h.Run = run
+	h.Frame = NoFrame
+	var frameErr error
+	if frame := lines.field("Smithers-Frame: "); frame != "" {
+		h.Frame, frameErr = strconv.ParseInt(frame, 10, 64)
+	}
+	at, atErr := strconv.ParseInt(lines.field("Smithers-Time: "), 10, 64)
+	h.AtMs = at
+	sum, sumErr := hex.DecodeString(lines.field("Smithers-Content-Hash: "))
+	if !runOK || frameErr != nil || atErr != nil || sumErr != nil || copy(h.ContentHash[:], sum) != len(h.ContentHash) {
+		return errNotEntry
+	}
+	h.VCS = lines.field("Smithers-Vcs: ")
+	operation, ok := unescape(lines.field("Smithers-Operation: "), plainRun)
+	if !ok {
+		return errNotEntry
+	}
+	h.Operation = operation
+	h.Parent = parent
+	if base := lines.field("Smithers-Base: "); base != "" {
+		if base != parent.String() || parent.IsZero() {
+			return errNotEntry
+		}
+		h.Base, h.Parent = parent, objstore.ID{}
+	}
+	return nil
+}
+
+// lineReader takes lines off a text.
+type lineReader struct{ rest string }
+
+// field takes the next line if it begins with prefix, and returns what follows it.
+func (l *lineReader) field(prefix string) string {
+	line, rest, found := strings.Cut(l.rest, "\n")
+	value, ok := strings.CutPrefix(line, prefix)
+	if !found || !ok {
+		return ""
+	}
+	l.rest = rest
+	return value
+}
+
+// check says what of a header cannot be stored.
+func (h Header) check() error {
+	switch {
+	case h.Tree.IsZero():
+		return errors.New("no tree")
+	case !h.Parent.IsZero() && !h.Base.IsZero():
+		return errors.New("base: only a run's first entry has one")
+	case h.Frame < NoFrame || h.Frame > maxInteger:
+		return fmt.Errorf("frame %d: out of range", h.Frame)
+	case !isTime(h.AtMs):
+		return fmt.Errorf("time %d: out of range", h.AtMs)
+	case !isSummary(h.VCS):
+		return fmt.Errorf("vcs %q: not a revision", h.VCS)
+	case len(h.Operation) > MaxOperation || !utf8.ValidString(h.Operation):
+		return fmt.Errorf("operation: not at most %d bytes of UTF-8", MaxOperation)
+	}
+	if err := checkRunID(h.Run); err != nil {
+		return fmt.Errorf("run: %w", err)
+	}
+	return nil
+}
+
+// cleanSubject makes text fit to be a commit's subject: one line of printable
+// characters, single spaces between words, at most maxSubject bytes, and never
+// like one of our own trailers.
+func cleanSubject(text string) string {
+	text = strings.Map(func(r rune) rune {
+		if unicode.IsPrint(r) {
+			return r
+		}
+		return ' '
+	}, strings.ToValidUTF8(text, "\uFFFD"))
+	text = strings.Join(strings.Fields(text), " ")
+	if strings.HasPrefix(strings.ToLower(text), "smithers-") {
+		text = "entry: " + text
+	}
+	const ellipsis = "…"
+	if len(text) > maxSubject {
+		cut := maxSubject - len(ellipsis)
+		for !utf8.RuneStart(text[cut]) {
+			cut--
+		}
+		text = strings.TrimSpace(text[:cut]) + ellipsis
+	}
+	if text == "" {
+		return noSubject
+	}
+	return text
+}

@@ -1,0 +1,39 @@
+package snapshot
+
+import "sync"
+
+// lazy is a value that is made when it is first asked for. Errors are not kept.
+type lazy[T any] struct {
+	mu    sync.Mutex
+	ready bool
+	value T
+}
+
+func (l *lazy[T]) get(load func() (T, error)) (T, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.ready {
+		return l.value, nil
+	}
+	value, err := load()
+	if err != nil {
+		var zero T
+		return zero, err
+	}
+	l.value, l.ready = value, true
+	return value, nil
+}
+
+// set makes value the one that get returns.
+func (l *lazy[T]) set(value T) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.value, l.ready = value, true
+}
+
+// peek returns the value if it is there already.
+func (l *lazy[T]) peek() (T, bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.value, l.ready
+}

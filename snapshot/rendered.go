@@ -1,0 +1,267 @@
+package snapshot
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"unicode/utf8"
+)
+
+// rendered is one node of a rendered workflow tree: an element with a tag, props
+// and children, or a text. The null tree is nil.
+type rendered struct {
+	isText   bool
+	text     string // a text's
+	tag      string // an element's
+	props    []prop // sorted by UTF-16 code units of their names
+	children []*rendered
+}
+
+type prop struct{ name, value string }
+
+func compareProps(a, b prop) int { return compareUTF16(a.name, b.name) }
+
+// findProp returns the place of a prop and whether it is there.
+func (n *rendered) findProp(name string) (int, bool) {
+	return slices.BinarySearchFunc(n.props, prop{name: name}, compareProps)
+}
+
+// id is the element's own id; "" when it has none.
+func (n *rendered) id() string {
+	if i, ok := n.findProp("id"); ok {
+		return n.props[i].value
+	}
+	return ""
+}
+
+// equal tells whether two trees have the same canonical form.
+func (n *rendered) equal(other *rendered) bool {
+	if n == nil || other == nil {
+		return n == other
+	}
+	return n.isText == other.isText && n.text == other.text && n.tag == other.tag &&
+		slices.Equal(n.props, other.props) && slices.EqualFunc(n.children, other.children, (*rendered).equal)
+}
+
+// append appends the canonical form.
+func (n *rendered) append(b []byte) []byte {
+	if n == nil {
+		return append(b, "null"...)
+	}
+	if n.isText {
+		return append(appendString(append(b, `{"kind":"text","text":`...), n.text), '}')
+	}
+	b = appendString(append(b, `{"kind":"element","tag":`...), n.tag)
+	b = append(b, `,"props":{`...)
+	for i, p := range n.props {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b = append(appendString(b, p.name), ':')
+		b = appendString(b, p.value)
+	}
+	b = append(b, `},"children":[`...)
+	for i, c := range n.children {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b = c.append(b)
+	}
+	return append(b, ']', '}')
+}
+
+// compareUTF16 orders strings by UTF-16 code units, as JavaScript does. That differs
+// from the order of bytes where surrogate pairs meet U+E000 to U+FFFF.
+func compareUTF16(a, b string) int {
+	i := 0
+	for i < len(a) && i < len(b) && a[i] == b[i] {
+		i++
+	}
+	for i > 0 && i < len(a) && i < len(b) && (!utf8.RuneStart(a[i]) || !utf8.RuneStart(b[i])) {
+		i--
+	}
+	x, _ := utf8.DecodeRuneInString(a[i:])
+	y, _ := utf8.DecodeRuneInString(b[i:])
+	const bmpEnd = 0x10000
+	if (x >= bmpEnd) != (y >= bmpEnd) && i < len(a) && i < len(b) {
+		const firstSurrogate = 0xd800
+		if x >= bmpEnd {
+			return cmp.Compare(firstSurrogate, y)
+		}
+		return cmp.Compare(x, firstSurrogate)
+	}
+	return strings.Compare(a[i:], b[i:])
+}
+
+// parseRendered reads a rendered tree in any spelling; data must be valid JSON.
+func parseRendered(data []byte) (*rendered, error) {
+	p := treeParser{b: data}
+	return p.tree()
+}
+
+// treeParser reads a rendered tree in one pass over valid JSON.
+type treeParser struct {
+	b []byte
+	i int
+}
+
+// next returns the byte that the next token begins with.
+func (p *treeParser) next() byte {
+	p.i = skipSpace(p.b, p.i)
+	if p.i >= len(p.b) {
+		return 0
+	}
+	return p.b[p.i]
+}
+
+// tree reads a whole tree or null.
+func (p *treeParser) tree() (*rendered, error) {
+	if p.next() == 'n' {
+		return nil, nil
+	}
+	return p.node()
+}
+
+var errNotNode = errors.New(`expected {"kind":"element","tag":…,"props":{…},"children":[…]} or {"kind":"text","text":…}`)
+
+// The members of a node, as bits.
+const (
+	hasKind = 1 << iota
+	hasTag
+	hasText
+	hasProps
+	hasChildren
+)
+
+func (p *treeParser) node() (*rendered, error) {
+	n := new(rendered)
+	var kind string
+	seen := 0
+	err := p.members(func(name string) (err error) {
+		member := 0
+		switch name {
+		case "kind":
+			member = hasKind
+			kind, err = p.str()
+		case "tag":
+			member = hasTag
+			n.tag, err = p.str()
+		case "text":
+			member = hasText
+			n.text, err = p.str()
+		case "props":
+			member = hasProps
+			err = p.readProps(n)
+		case "children":
+			member = hasChildren
+			err = p.readChildren(n)
+		default:
+			err = fmt.Errorf("%s: %w", name, errUnknownField)
+		}
+		if err == nil && seen&member != 0 {
+			err = errNotNode
+		}
+		seen |= member
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	n.isText = kind == "text"
+	switch {
+	case n.isText && seen == hasKind|hasText:
+		return n, nil
+	case kind == "element" && seen&hasTag != 0 && seen&hasText == 0:
+		return n, nil
+	}
+	return nil, errNotNode
+}
+
+// members calls use at the value of every member of an object.
+func (p *treeParser) members(use func(name string) error) error {
+	if p.next() != '{' {
+		return errNotNode
+	}
+	p.i++
+	for p.next() != '}' {
+		if p.b[p.i] == ',' {
+			p.i++
+		}
+		name, err := p.str()
+		if err != nil {
+			return err
+		}
+		p.next()
+		p.i++ // the colon
+		if err := use(name); err != nil {
+			return err
+		}
+	}
+	p.i++
+	return nil
+}
+
+func (p *treeParser) readProps(n *rendered) error {
+	err := p.members(func(name string) error {
+		value, err := p.str()
+		if err != nil {
+			return fmt.Errorf("props.%s: %w", name, err)
+		}
+		n.props = append(n.props, prop{name, value})
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	if !slices.IsSortedFunc(n.props, compareProps) {
+		slices.SortFunc(n.props, compareProps)
+	}
+	for i := 1; i < len(n.props); i++ {
+		if n.props[i-1].name == n.props[i].name {
+			return fmt.Errorf("props.%s: given twice", n.props[i].name)
+		}
+	}
+	return nil
+}
+
+func (p *treeParser) readChildren(n *rendered) error {
+	if p.next() != '[' {
+		return errors.New("children: not an array")
+	}
+	p.i++
+	for p.next() != ']' {
+		if p.b[p.i] == ',' {
+			p.i++
+		}
+		child, err := p.node()
+		if err != nil {
+			return err
+		}
+		n.children = append(n.children, child)
+	}
+	p.i++
+	return nil
+}
+
+func (p *treeParser) str() (string, error) {
+	if p.next() != '"' {
+		return "", errors.New("not a string")
+	}
+	start := p.i
+	length := stringEnd(p.b[start+1:])
+	if length < 0 {
+		return "", errors.New("not a string")
+	}
+	p.i += 1 + length
+	inside := p.b[start+1 : p.i-1]
+	if bytes.IndexByte(inside, '\\') < 0 {
+		return string(inside), nil
+	}
+	var s string
+	err := json.Unmarshal(p.b[start:p.i], &s)
+	return s, err
+}

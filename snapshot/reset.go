@@ -1,0 +1,240 @@
+package snapshot
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/git-smithers/git-smithers/objstore/page"
+)
+
+// Reset returns the changes that make nodes run again: they become pending with no
+// last attempt, and their outputs go away. Each of nodes is a node id, which means
+// all its iterations, or "nodeId::iteration". With noDeps these alone are reset;
+// otherwise so is everything that needs them, transitively.
+//
+// A loop in which a node is reset goes back to the first iteration that is reset,
+// and is not done. What the loop did after that iteration has to be done again, so
+// the nodes of later iterations go away with their outputs, and everything outside
+// that needs any node of the loop is reset too; nodes of the iteration itself and
+// of earlier ones stay unless they need what is reset. With noDeps, later
+// iterations of other nodes stay.
+//
+// A node that the state does not have is an error wrapping ErrUnknownNode.
+func Reset(s *State, nodes []string, noDeps bool) ([]Change, error) {
+	r := resetter{state: s, byID: make(map[string][]Node), from: make(map[string]int), back: make(map[string]int)}
+	for row, err := range s.Nodes().Rows() {
+		if err != nil {
+			return nil, err
+		}
+		n, err := DecodeNode(row)
+		if err != nil {
+			return nil, err
+		}
+		r.byID[n.NodeID] = append(r.byID[n.NodeID], n)
+	}
+	var alone []string
+	for _, name := range nodes {
+		id, iteration, exact, err := r.find(name)
+		if err != nil {
+			return nil, err
+		}
+		r.mark(id, iteration)
+		if exact {
+			alone = append(alone, Key(id, iteration))
+		}
+	}
+	if noDeps {
+		return r.changesAlone(nodes, alone)
+	}
+	r.spread()
+	return r.changes()
+}
+
+// resetter works out what a reset reaches.
+type resetter struct {
+	state *State
+	byID  map[string][]Node // all iterations of each node
+	from  map[string]int    // node id -> first iteration that is reset
+	back  map[string]int    // ralph id -> iteration that the loop goes back to
+}
+
+// find reads a name of a node. exact tells whether it names one iteration.
+func (r *resetter) find(name string) (id string, iteration int, exact bool, err error) {
+	if _, ok := r.byID[name]; ok {
+		return name, 0, false, nil
+	}
+	if id, iteration, err = SplitKey(name); err == nil {
+		has := slices.ContainsFunc(r.byID[id], func(n Node) bool { return n.Iteration == iteration })
+		if has {
+			return id, iteration, true, nil
+		}
+	}
+	return "", 0, false, fmt.Errorf("%w: %q", ErrUnknownNode, name)
+}
+
+// mark resets a node from an iteration on, and tells whether that is news.
+func (r *resetter) mark(id string, iteration int) bool {
+	if at, ok := r.from[id]; ok && at <= iteration {
+		return false
+	}
+	r.from[id] = iteration
+	if loop := r.loopOf(id); loop != "" {
+		if at, ok := r.back[loop]; !ok || iteration < at {
+			r.back[loop] = iteration
+		}
+	}
+	return true
+}
+
+// loopOf is the loop that a node is in; "" for none.
+func (r *resetter) loopOf(id string) string {
+	for _, n := range r.byID[id] {
+		if n.RalphID != nil {
+			return *n.RalphID
+		}
+	}
+	return ""
+}
+
+// spread marks everything that needs what is marked, until nothing is new.
+func (r *resetter) spread() {
+	dependents := make(map[string][]string)
+	members := make(map[string][]string)
+	for id, iterations := range r.byID {
+		if loop := r.loopOf(id); loop != "" {
+			members[loop] = append(members[loop], id)
+		}
+		for _, n := range iterations {
+			for _, need := range n.Needs {
+				dependents[need] = append(dependents[need], id)
+			}
+		}
+	}
+	todo := slices.Collect(maps.Keys(r.from))
+	for len(todo) > 0 {
+		id := todo[0]
+		todo = todo[1:]
+		loop := r.loopOf(id)
+		for _, dependent := range dependents[id] {
+			iteration := 0
+			if loop != "" && r.loopOf(dependent) == loop {
+				iteration = r.from[id]
+			}
+			if r.mark(dependent, iteration) {
+				todo = append(todo, dependent)
+			}
+		}
+		for _, member := range members[loop] {
+			for _, dependent := range dependents[member] {
+				if r.loopOf(dependent) != loop && r.mark(dependent, 0) {
+					todo = append(todo, dependent)
+				}
+			}
+		}
+	}
+}
+
+// changes resets what is marked, and takes away the later iterations of loops that go back.
+func (r *resetter) changes() ([]Change, error) {
+	var out []Change
+	for _, id := range slices.Sorted(maps.Keys(r.byID)) {
+		from, marked := r.from[id]
+		back, inLoop := r.back[r.loopOf(id)]
+		for _, n := range r.byID[id] {
+			var err error
+			switch {
+			case inLoop && n.Iteration > back:
+				out, err = r.remove(out, n)
+			case marked && n.Iteration >= from:
+				out, err = r.reset(out, n)
+			}
+			if err != nil {
+				return nil, err
+			}
+		}
+	}
+	return r.rewind(out)
+}
+
+// changesAlone resets the named nodes, and only exactly those iterations that are named exactly.
+func (r *resetter) changesAlone(names, exact []string) ([]Change, error) {
+	var out []Change
+	for _, id := range slices.Sorted(maps.Keys(r.from)) {
+		whole := slices.Contains(names, id)
+		inLoop := r.loopOf(id) != ""
+		for _, n := range r.byID[id] {
+			var err error
+			switch {
+			case whole && inLoop && n.Iteration > 0:
+				out, err = r.remove(out, n)
+			case whole || slices.Contains(exact, Key(id, n.Iteration)):
+				out, err = r.reset(out, n)
+			}
+			if err != nil {
+				return nil, err
+			}
+		}
+	}
+	return r.rewind(out)
+}
+
+// reset makes one node pending.
+func (r *resetter) reset(out []Change, n Node) ([]Change, error) {
+	out, err := r.removeOutputs(out, n)
+	if err != nil || n.State == NodePending && n.LastAttempt == nil {
+		return out, err
+	}
+	n.State, n.LastAttempt = NodePending, nil
+	row := EncodeNode(n)
+	return append(out, setRow(CollectionNodes, row)), nil
+}
+
+// remove takes one node away.
+func (r *resetter) remove(out []Change, n Node) ([]Change, error) {
+	out, err := r.removeOutputs(out, n)
+	return append(out, Change{Op: OpRemove, Collection: CollectionNodes, Key: Key(n.NodeID, n.Iteration)}), err
+}
+
+// removeOutputs takes a node's output rows away, whichever tables they are in.
+func (r *resetter) removeOutputs(out []Change, n Node) ([]Change, error) {
+	key := Key(n.NodeID, n.Iteration)
+	for _, t := range r.state.tables {
+		_, found, err := t.rows.Get(key)
+		if err != nil {
+			return nil, fmt.Errorf("output %s of %s: %w", t.name, key, err)
+		}
+		if found {
+			out = append(out, Change{Op: OpRemove, Collection: OutputCollection(t.name), Key: key})
+		}
+	}
+	return out, nil
+}
+
+// rewind sets loops back.
+func (r *resetter) rewind(out []Change) ([]Change, error) {
+	for _, id := range slices.Sorted(maps.Keys(r.back)) {
+		value, found, err := r.state.Loops().Get(id)
+		if err != nil {
+			return nil, fmt.Errorf("loop %q: %w", id, err)
+		}
+		if !found {
+			continue
+		}
+		before, err := DecodeLoop(page.Row{Key: id, Value: value})
+		if err != nil {
+			return nil, err
+		}
+		after := Loop{RalphID: id, Iteration: min(before.Iteration, r.back[id])}
+		if after != before {
+			out = append(out, setRow(CollectionLoops, EncodeLoop(after)))
+		}
+	}
+	return out, nil
+}
+
+// setRow is the change that sets a row.
+func setRow(collection string, row page.Row) Change {
+	return Change{Op: OpSet, Collection: collection, Key: row.Key, Value: json.RawMessage(row.Value)}
+}

@@ -1,0 +1,230 @@
+package snapshot
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"path"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/git-smithers/git-smithers/objstore"
+)
+
+// RunStatus is the status of a run.
+type RunStatus string
+
+// The statuses of a run.
+const (
+	RunRunning   RunStatus = "running"
+	RunFinished  RunStatus = "finished"
+	RunFailed    RunStatus = "failed"
+	RunCancelled RunStatus = "cancelled"
+	RunPending   RunStatus = "pending" // forked, not yet run
+)
+
+// Ended tells whether nothing more happens to a run by itself.
+func (s RunStatus) Ended() bool {
+	return s == RunFinished || s == RunFailed || s == RunCancelled
+}
+
+// Run is run.json: the run's row.
+type Run struct {
+	ID           string    `json:"runId"`
+	Workflow     string    `json:"workflowName"`
+	WorkflowPath string    `json:"workflowPath,omitempty"` // relative to the repository's top
+	WorkflowHash string    `json:"workflowHash,omitempty"`
+	Status       RunStatus `json:"status"`
+	Error        string    `json:"error,omitempty"`
+	Frame        int64     `json:"frame"`   // the newest frame's number
+	NextSeq      int64     `json:"nextSeq"` // the seq of the next event
+	Epoch        int64     `json:"epoch"`
+	Parent       *Parent   `json:"parent,omitempty"`
+	CreatedAtMs  int64     `json:"createdAtMs"`
+	StartedAtMs  *int64    `json:"startedAtMs,omitempty"`
+	FinishedAtMs *int64    `json:"finishedAtMs,omitempty"`
+}
+
+// Parent says where a run was forked from.
+type Parent struct {
+	RunID       string      `json:"runId"`
+	Frame       int64       `json:"frame"`
+	Commit      objstore.ID `json:"commit"` // the parent's frame
+	Label       string      `json:"label,omitempty"`
+	Description string      `json:"description,omitempty"`
+	AtMs        int64       `json:"createdAtMs"`
+}
+
+// MaxRunID is the largest size of a run id in bytes.
+const MaxRunID = 4096
+
+// encodeRun is the bytes of run.json.
+func encodeRun(r Run) []byte {
+	b := append(make([]byte, 0, 512), '{')
+	b = appendIntMember(b, "createdAtMs", r.CreatedAtMs)
+	b = appendIntMember(b, "epoch", r.Epoch)
+	b = appendOptional(b, "error", r.Error)
+	if r.FinishedAtMs != nil {
+		b = appendIntMember(b, "finishedAtMs", *r.FinishedAtMs)
+	}
+	b = appendIntMember(b, "frame", r.Frame)
+	b = appendIntMember(b, "nextSeq", r.NextSeq)
+	if p := r.Parent; p != nil {
+		b = append(appendName(b, "parent"), '{')
+		b = appendStringMember(b, "commit", p.Commit.String())
+		b = appendIntMember(b, "createdAtMs", p.AtMs)
+		b = appendOptional(b, "description", p.Description)
+		b = appendIntMember(b, "frame", p.Frame)
+		b = appendOptional(b, "label", p.Label)
+		b = appendStringMember(b, "runId", p.RunID)
+		b = append(b, '}')
+	}
+	b = appendStringMember(b, "runId", r.ID)
+	if r.StartedAtMs != nil {
+		b = appendIntMember(b, "startedAtMs", *r.StartedAtMs)
+	}
+	b = appendStringMember(b, "status", string(r.Status))
+	b = appendOptional(b, "workflowHash", r.WorkflowHash)
+	b = appendStringMember(b, "workflowName", r.Workflow)
+	b = appendOptional(b, "workflowPath", r.WorkflowPath)
+	return append(b, '}', '\n')
+}
+
+// decodeRun is the strict inverse of encodeRun.
+func decodeRun(id objstore.ID, data []byte) (Run, error) {
+	var r Run
+	m := metadata{rest: data}
+	m.name("createdAtMs")
+	r.CreatedAtMs = m.int()
+	m.name("epoch")
+	r.Epoch = m.int()
+	if m.optional("error") {
+		r.Error = m.str()
+	}
+	if m.optional("finishedAtMs") {
+		r.FinishedAtMs = new(m.int())
+	}
+	m.name("frame")
+	r.Frame = m.int()
+	m.name("nextSeq")
+	r.NextSeq = m.int()
+	if m.optional("parent") {
+		r.Parent = readParent(&m)
+	}
+	m.name("runId")
+	r.ID = m.str()
+	if m.optional("startedAtMs") {
+		r.StartedAtMs = new(m.int())
+	}
+	m.name("status")
+	r.Status = RunStatus(m.str())
+	if m.optional("workflowHash") {
+		r.WorkflowHash = m.str()
+	}
+	m.name("workflowName")
+	r.Workflow = m.str()
+	if m.optional("workflowPath") {
+		r.WorkflowPath = m.str()
+	}
+	m.close()
+	if !m.done("\n") || !bytes.Equal(encodeRun(r), data) {
+		return Run{}, corrupt(id, "run.json: %v", errNotCanonical)
+	}
+	if err := r.check(); err != nil {
+		return Run{}, corrupt(id, "run.json: %v", err)
+	}
+	return r, nil
+}
+
+func readParent(m *metadata) *Parent {
+	p := new(Parent)
+	m.name("commit")
+	commit, err := objstore.ParseID(m.str())
+	if err != nil {
+		m.bad = true
+	}
+	p.Commit = commit
+	m.name("createdAtMs")
+	p.AtMs = m.int()
+	if m.optional("description") {
+		p.Description = m.str()
+	}
+	m.name("frame")
+	p.Frame = m.int()
+	if m.optional("label") {
+		p.Label = m.str()
+	}
+	m.name("runId")
+	p.RunID = m.str()
+	m.close()
+	return p
+}
+
+// check says what of a run's row cannot be stored.
+func (r Run) check() error {
+	switch r.Status {
+	case RunRunning, RunFinished, RunFailed, RunCancelled, RunPending:
+	default:
+		return fmt.Errorf("status: unknown status %q", r.Status)
+	}
+	if err := checkRunID(r.ID); err != nil {
+		return fmt.Errorf("runId: %w", err)
+	}
+	numbers := []int64{r.Frame, r.NextSeq, r.Epoch, r.CreatedAtMs}
+	texts := []string{r.Workflow, r.WorkflowHash, r.WorkflowPath, r.Error}
+	for _, at := range []*int64{r.StartedAtMs, r.FinishedAtMs} {
+		if at != nil {
+			numbers = append(numbers, *at)
+		}
+	}
+	if p := r.Parent; p != nil {
+		if err := checkRunID(p.RunID); err != nil {
+			return fmt.Errorf("parent.runId: %w", err)
+		}
+		if p.Commit.IsZero() {
+			return errors.New("parent.commit: missing")
+		}
+		numbers = append(numbers, p.Frame, p.AtMs)
+		texts = append(texts, p.Label, p.Description)
+	}
+	for _, n := range numbers {
+		if n < 0 || n > maxInteger {
+			return fmt.Errorf("number out of range: %d", n)
+		}
+	}
+	for _, s := range texts {
+		if !utf8.ValidString(s) {
+			return fmt.Errorf("text is not UTF-8: %q", s)
+		}
+	}
+	return checkPath(r.WorkflowPath)
+}
+
+func checkRunID(id string) error {
+	if id == "" || len(id) > MaxRunID || !utf8.ValidString(id) {
+		return fmt.Errorf("not 1 to %d bytes of UTF-8: %q", MaxRunID, id)
+	}
+	return nil
+}
+
+// checkPath refuses a path that names a machine.
+func checkPath(p string) error {
+	if path.IsAbs(p) || strings.HasPrefix(p, `\`) || len(p) > 1 && p[1] == ':' {
+		return fmt.Errorf("workflowPath: absolute path %q", p)
+	}
+	return nil
+}
+
+// clone is a copy that shares nothing that can be changed.
+func (r Run) clone() Run {
+	if r.Parent != nil {
+		r.Parent = new(*r.Parent)
+	}
+	if r.StartedAtMs != nil {
+		r.StartedAtMs = new(*r.StartedAtMs)
+	}
+	if r.FinishedAtMs != nil {
+		r.FinishedAtMs = new(*r.FinishedAtMs)
+	}
+	return r
+}

@@ -1,0 +1,275 @@
+package snapshot
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/git-smithers/git-smithers/objstore"
+	"github.com/git-smithers/git-smithers/objstore/page"
+)
+
+// The names in a state's tree.
+const (
+	nodesName   = "nodes"
+	outputsName = "outputs"
+	loopsName   = "loops"
+	inputName   = "input"
+)
+
+// State is the workflow state at one frame: immutable, read as it is asked for.
+// Safe for concurrent use.
+type State struct {
+	r      objstore.Reader
+	id     objstore.ID
+	nodes  *page.Collection
+	loops  *page.Collection
+	tables []table // sorted by escaped name, none empty
+	input  objstore.TreeEntry
+
+	inputSum lazy[page.Sum]
+	hash     lazy[page.Sum]
+}
+
+// table is the rows of one output table.
+type table struct {
+	name    string
+	escaped string
+	rows    *page.Collection
+}
+
+// EmptyState is the state without any row or input.
+func EmptyState() *State {
+	return &State{nodes: emptyCollection(), loops: emptyCollection()}
+}
+
+func emptyCollection() *page.Collection {
+	empty, err := page.Open(nil, objstore.ID{})
+	if err != nil {
+		panic("snapshot: the empty collection does not open: " + err.Error())
+	}
+	return empty
+}
+
+// OpenState opens the state whose tree is id; the zero id is the empty state. It
+// reads the trees and row counts of the collections, and no page.
+func OpenState(r objstore.Reader, id objstore.ID) (*State, error) {
+	s := EmptyState()
+	if id.IsZero() {
+		return s, nil
+	}
+	s.r, s.id = r, id
+	entries, err := objstore.ReadTree(r, id)
+	if err != nil {
+		return nil, err
+	}
+	if len(entries) == 0 {
+		return nil, corrupt(id, "state: empty tree")
+	}
+	for _, e := range entries {
+		switch e.Name {
+		case nodesName:
+			s.nodes, err = openCollection(r, id, e)
+		case loopsName:
+			s.loops, err = openCollection(r, id, e)
+		case outputsName:
+			err = s.openTables(id, e)
+		case inputName:
+			s.input = e
+		default:
+			err = fmt.Errorf("%w: %q in state %v", ErrNewerFormat, e.Name, id)
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	return s, nil
+}
+
+func openCollection(r objstore.Reader, tree objstore.ID, e objstore.TreeEntry) (*page.Collection, error) {
+	if e.Mode != objstore.ModeTree {
+		return nil, corrupt(tree, "%s: not a tree", e.Name)
+	}
+	return page.Open(r, e.ID)
+}
+
+func (s *State) openTables(tree objstore.ID, outputs objstore.TreeEntry) error {
+	if outputs.Mode != objstore.ModeTree {
+		return corrupt(tree, "outputs: not a tree")
+	}
+	entries, err := objstore.ReadTree(s.r, outputs.ID)
+	if err != nil {
+		return err
+	}
+	if len(entries) == 0 {
+		return corrupt(outputs.ID, "outputs: empty tree")
+	}
+	s.tables = make([]table, 0, len(entries))
+	for _, e := range entries {
+		name, ok := unescape(e.Name, plainTable)
+		if !ok || checkTable(name) != nil {
+			return corrupt(outputs.ID, "outputs: malformed table name %q", e.Name)
+		}
+		rows, err := openCollection(s.r, outputs.ID, e)
+		if err != nil {
+			return err
+		}
+		s.tables = append(s.tables, table{name, e.Name, rows})
+	}
+	slices.SortFunc(s.tables, compareTables)
+	return nil
+}
+
+func compareTables(a, b table) int { return strings.Compare(a.escaped, b.escaped) }
+
+// ID is the state's tree; the zero ID when it is empty. Equal states have equal IDs.
+func (s *State) ID() objstore.ID { return s.id }
+
+// Nodes is the collection of nodes, with rows for DecodeNode.
+func (s *State) Nodes() *page.Collection { return s.nodes }
+
+// Loops is the collection of loops, with rows for DecodeLoop.
+func (s *State) Loops() *page.Collection { return s.loops }
+
+// Outputs is the collection of a table's output rows, with keys for SplitKey and
+// the user's JSON as values. It is the empty one for an unknown table.
+func (s *State) Outputs(table string) *page.Collection {
+	if t := s.findTable(table); t != nil {
+		return t.rows
+	}
+	return emptyCollection()
+}
+
+func (s *State) findTable(name string) *table {
+	for i := range s.tables {
+		if s.tables[i].name == name {
+			return &s.tables[i]
+		}
+	}
+	return nil
+}
+
+// Tables are the names of the output tables that have rows, sorted. The caller owns the slice.
+func (s *State) Tables() []string {
+	names := make([]string, 0, len(s.tables))
+	for _, t := range s.tables {
+		names = append(names, t.name)
+	}
+	slices.Sort(names)
+	return names
+}
+
+// Input is the run's input, byte for byte as it was given; nil when there is none.
+// It must not be changed.
+func (s *State) Input() (json.RawMessage, error) {
+	if s.input.ID.IsZero() {
+		return nil, nil
+	}
+	value, err := page.ReadValue(s.r, s.input)
+	if err != nil {
+		return nil, fmt.Errorf("input: %w", err)
+	}
+	if err := (Limits{Depth: maxDepth}).CheckValue(value); err != nil {
+		return nil, corrupt(s.input.ID, "input: %v", err)
+	}
+	return value, nil
+}
+
+// InputID names the input's object, so that inputs are compared without being
+// read; the zero ID when there is none.
+func (s *State) InputID() objstore.ID { return s.input.ID }
+
+// ContentHash is the SHA-256 over nodes, outputs, loops and input, as
+// docs/format.md defines it. It reads each collection's topmost sums, and the input.
+func (s *State) ContentHash() (page.Sum, error) { return s.hash.get(s.computeHash) }
+
+func (s *State) computeHash() (page.Sum, error) {
+	text := append(make([]byte, 0, 512), "smithers state 1\n"...)
+	add := func(name string, c *page.Collection) error {
+		if c.Len() == 0 {
+			return nil
+		}
+		sum, err := c.Sum()
+		if err != nil {
+			return fmt.Errorf("%s: %w", name, err)
+		}
+		text = append(append(text, name...), ' ')
+		text = append(appendInt(text, c.Len()), ' ')
+		text = append(hex.AppendEncode(text, sum[:]), '\n')
+		return nil
+	}
+	if err := add(nodesName, s.nodes); err != nil {
+		return page.Sum{}, err
+	}
+	for _, t := range s.tables {
+		if err := add(outputsPrefix+t.escaped, t.rows); err != nil {
+			return page.Sum{}, err
+		}
+	}
+	if err := add(loopsName, s.loops); err != nil {
+		return page.Sum{}, err
+	}
+	if !s.input.ID.IsZero() {
+		sum, err := s.inputSum.get(func() (page.Sum, error) {
+			input, err := s.Input()
+			return sha256.Sum256(input), err
+		})
+		if err != nil {
+			return page.Sum{}, err
+		}
+		text = append(hex.AppendEncode(append(text, "input "...), sum[:]), '\n')
+	}
+	return sha256.Sum256(text), nil
+}
+
+// Verify reads everything in the state and returns the first thing that is wrong
+// with it. For every tree that it meets it calls seen, and passes over the tree
+// when that returns true; a nil seen never does.
+func (s *State) Verify(seen func(tree objstore.ID) bool) error {
+	check := func(name string, c *page.Collection, decode func(page.Row) error) error {
+		if c.Len() == 0 || seen != nil && seen(c.ID()) {
+			return nil
+		}
+		if err := c.Verify(); err != nil {
+			return fmt.Errorf("%s: %w", name, err)
+		}
+		for row, err := range c.Rows() {
+			if err == nil {
+				err = decode(row)
+			}
+			if err != nil {
+				return fmt.Errorf("%s: %w", name, err)
+			}
+		}
+		return nil
+	}
+	err := check(nodesName, s.nodes, func(row page.Row) error {
+		_, err := DecodeNode(row)
+		return err
+	})
+	for _, t := range s.tables {
+		if err == nil {
+			err = check(outputsPrefix+t.name, t.rows, checkOutputKey)
+		}
+	}
+	if err == nil {
+		err = check(loopsName, s.loops, func(row page.Row) error {
+			_, err := DecodeLoop(row)
+			return err
+		})
+	}
+	if err == nil {
+		_, err = s.Input()
+	}
+	return err
+}
+
+func checkOutputKey(row page.Row) error {
+	if _, _, err := SplitKey(row.Key); err != nil {
+		return corrupt(objstore.ID{}, "output %q: %v", row.Key, err)
+	}
+	return nil
+}

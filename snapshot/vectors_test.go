@@ -1,0 +1,326 @@
+package snapshot_test
+
+import (
+	"bytes"
+	"encoding/hex"
+	"encoding/json"
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"github.com/rogpeppe/go-internal/txtar"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/git-smithers/git-smithers/objstore"
+	"github.com/git-smithers/git-smithers/objstore/page"
+	"github.com/git-smithers/git-smithers/snapshot"
+)
+
+var update = flag.Bool("update", false, "rewrite the ids and objects in testdata/vectors")
+
+func vectorFile(name string) string {
+	return filepath.Join("..", "testdata", "vectors", name+".txtar")
+}
+
+// TestFileVectors runs every file of the vectors through what reads it. The first
+// part of a file's name says what must come of it; what is accepted must have the
+// id that the archive's ids give.
+func TestFileVectors(t *testing.T) {
+	t.Parallel()
+	for _, tc := range []struct {
+		name string
+		kind objstore.Kind
+		// read reads data, stored as the object id in m.
+		read func(t *testing.T, m *objstore.Memory, id objstore.ID, data []byte) error
+	}{
+		{"commit", objstore.Commit, func(_ *testing.T, m *objstore.Memory, id objstore.ID, data []byte) error {
+			if _, err := snapshot.DecodeHeader(id, data); err != nil {
+				return err
+			}
+			_, err := snapshot.ReadEntry(m, id)
+			return err
+		}},
+		{"run", objstore.Blob, readPart("run.json", func(_ objstore.Reader, e *snapshot.Entry) error {
+			_, err := e.RunRow()
+			return err
+		})},
+		{"vcs", objstore.Blob, readPart("vcs.json", func(_ objstore.Reader, e *snapshot.Entry) error {
+			_, err := e.VCSRevision()
+			return err
+		})},
+		{"events", objstore.Blob, readPart("events", func(_ objstore.Reader, e *snapshot.Entry) error {
+			_, err := e.Events()
+			return err
+		})},
+		{"frame", objstore.Blob, readPart("frame", func(r objstore.Reader, e *snapshot.Entry) error {
+			_, err := snapshot.NewFrameCache(4).Rendered(r, e)
+			return err
+		})},
+		{"node", objstore.Blob, readRow(func(row page.Row) error { _, err := snapshot.DecodeNode(row); return err })},
+		{"loop", objstore.Blob, readRow(func(row page.Row) error { _, err := snapshot.DecodeLoop(row); return err })},
+		{"attempt", objstore.Blob, readRow(func(row page.Row) error { _, err := snapshot.DecodeAttempt(row); return err })},
+		{"log", objstore.Blob, readRow(func(row page.Row) error { _, err := snapshot.DecodeLog(row); return err })},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			t.Parallel()
+			archive, err := txtar.ParseFile(vectorFile(tc.name))
+			require.NoError(t, err)
+			m := new(objstore.Memory)
+			var ids strings.Builder
+			for _, f := range archive.Files {
+				if f.Name == "ids" {
+					continue
+				}
+				id := m.Add(tc.kind, f.Data)
+				if name, ok := strings.CutPrefix(f.Name, "ok/"); ok {
+					fmt.Fprintf(&ids, "%v %s\n", id, name)
+				}
+			}
+			for _, f := range archive.Files {
+				expect, _, found := strings.Cut(f.Name, "/")
+				if !found {
+					continue
+				}
+				err := tc.read(t, m, objstore.Hash(tc.kind, f.Data), f.Data)
+				switch expect {
+				case "ok":
+					assert.NoError(t, err, f.Name)
+				case "corrupt":
+					assert.ErrorIs(t, err, objstore.ErrCorrupt, f.Name)
+				case "newer":
+					assert.ErrorIs(t, err, snapshot.ErrNewerFormat, f.Name)
+				case "missing":
+					assert.ErrorIs(t, err, objstore.ErrNotFound, f.Name)
+				default:
+					assert.Fail(t, "unknown expectation", f.Name)
+				}
+			}
+			compareFile(t, vectorFile(tc.name), archive, "ids", ids.String())
+		})
+	}
+}
+
+// compareFile compares a file of an archive, or rewrites it with -update.
+func compareFile(t *testing.T, path string, archive *txtar.Archive, name, got string) {
+	t.Helper()
+	i := slices.IndexFunc(archive.Files, func(f txtar.File) bool { return f.Name == name })
+	if *update {
+		if i < 0 {
+			archive.Files = append(archive.Files, txtar.File{Name: name})
+			i = len(archive.Files) - 1
+		}
+		archive.Files[i].Data = []byte(got)
+		require.NoError(t, os.WriteFile(path, txtar.Format(archive), 0o644))
+		return
+	}
+	require.GreaterOrEqual(t, i, 0, "%s has no %s", path, name)
+	assert.Equal(t, string(archive.Files[i].Data), got)
+}
+
+// readPart puts data into an entry of run "r", frame 1, under a name, and reads that part.
+func readPart(name string, read func(objstore.Reader, *snapshot.Entry) error) func(*testing.T, *objstore.Memory, objstore.ID, []byte) error {
+	return func(_ *testing.T, m *objstore.Memory, id objstore.ID, _ []byte) error {
+		tree := m.Add(objstore.Tree, objstore.EncodeTree([]objstore.TreeEntry{{Name: name, Mode: objstore.ModeFile, ID: id}}))
+		e, err := snapshot.ReadEntry(m, m.Add(objstore.Commit, snapshot.EncodeHeader(snapshot.Header{Run: "r", Frame: 1, Tree: tree})))
+		if err != nil {
+			return err
+		}
+		return read(m, e)
+	}
+}
+
+// readRow reads a line of a page: ["<key>",<value>].
+func readRow(read func(page.Row) error) func(*testing.T, *objstore.Memory, objstore.ID, []byte) error {
+	return func(t *testing.T, _ *objstore.Memory, _ objstore.ID, data []byte) error {
+		t.Helper()
+		var parts []json.RawMessage
+		require.NoError(t, json.Unmarshal(data, &parts))
+		require.Len(t, parts, 2)
+		var key string
+		require.NoError(t, json.Unmarshal(parts[0], &key))
+		return read(page.Row{Key: key, Value: parts[1]})
+	}
+}
+
+// recorder remembers what was written, in order.
+type recorder struct {
+	objstore.Memory
+	order []objstore.ID
+	seen  map[objstore.ID]bool
+}
+
+func (r *recorder) Add(kind objstore.Kind, data []byte) objstore.ID {
+	id := r.Memory.Add(kind, data)
+	if !r.seen[id] {
+		r.seen[id] = true
+		r.order = append(r.order, id)
+	}
+	return id
+}
+
+// TestHistoryVector writes the reference history, and reads the one in the vector:
+// both must be the same objects.
+func TestHistoryVector(t *testing.T) {
+	t.Parallel()
+	written := &recorder{seen: make(map[objstore.ID]bool)}
+	entries := referenceHistory(t, written)
+	var summary strings.Builder
+	for _, e := range entries {
+		frame := "-"
+		if e.Frame != snapshot.NoFrame {
+			frame = strconv.FormatInt(e.Frame, 10)
+		}
+		fmt.Fprintf(&summary, "%v %s %s %v\n", e.ID, e.Run, frame, e.ContentHash)
+	}
+	archive, err := txtar.ParseFile(vectorFile("history"))
+	require.NoError(t, err)
+	if *update {
+		archive.Files = []txtar.File{{Name: "entries", Data: []byte(summary.String())}}
+		for _, id := range written.order {
+			kind, data, err := written.Get(id)
+			require.NoError(t, err)
+			archive.Files = append(archive.Files, objectFile(t, id, kind, data))
+		}
+		require.NoError(t, os.WriteFile(vectorFile("history"), txtar.Format(archive), 0o644))
+	}
+	require.Equal(t, "entries", archive.Files[0].Name)
+	assert.Equal(t, string(archive.Files[0].Data), summary.String())
+	require.Len(t, archive.Files[1:], len(written.order))
+
+	read := new(objstore.Memory)
+	for i, f := range archive.Files[1:] {
+		kind, data := parseObject(t, f)
+		id := read.Add(kind, data)
+		assert.True(t, strings.HasPrefix(f.Name, id.String()), "%s is really %v", f.Name, id)
+		assert.Equal(t, written.order[i], id)
+	}
+	for _, e := range entries {
+		again, err := snapshot.ReadEntry(read, e.ID)
+		require.NoError(t, err)
+		require.NoError(t, readAll(read, again))
+		requireSame(t, e, again)
+	}
+}
+
+// objectFile is an object as a file of an archive: a tree as git ls-tree shows it,
+// bytes that are no lines of text in hex.
+func objectFile(t *testing.T, id objstore.ID, kind objstore.Kind, data []byte) txtar.File {
+	t.Helper()
+	name := id.String() + " " + kind.String()
+	if kind == objstore.Tree {
+		entries, err := objstore.DecodeTree(id, data)
+		require.NoError(t, err)
+		var text strings.Builder
+		for _, e := range entries {
+			of := objstore.Blob
+			if e.Mode == objstore.ModeTree {
+				of = objstore.Tree
+			}
+			fmt.Fprintf(&text, "%06o %v %v\t%s\n", uint32(e.Mode), of, e.ID, e.Name)
+		}
+		return txtar.File{Name: name, Data: []byte(text.String())}
+	}
+	if !bytes.HasSuffix(data, []byte("\n")) || !utf8.Valid(data) || bytes.IndexByte(data, 0) >= 0 {
+		return txtar.File{Name: name + " hex", Data: []byte(hex.EncodeToString(data) + "\n")}
+	}
+	return txtar.File{Name: name, Data: data}
+}
+
+func parseObject(t *testing.T, f txtar.File) (objstore.Kind, []byte) {
+	t.Helper()
+	words := strings.Fields(f.Name)
+	if len(words) == 3 {
+		data, err := hex.DecodeString(strings.TrimSpace(string(f.Data)))
+		require.NoError(t, err)
+		return objstore.Blob, data
+	}
+	switch words[1] {
+	case "blob":
+		return objstore.Blob, f.Data
+	case "commit":
+		return objstore.Commit, f.Data
+	}
+	var entries []objstore.TreeEntry
+	for line := range strings.Lines(string(f.Data)) {
+		var e objstore.TreeEntry
+		var mode uint32
+		var kind, id string
+		_, err := fmt.Sscanf(line, "%o %s %s\t%s\n", &mode, &kind, &id, &e.Name)
+		require.NoError(t, err)
+		e.Mode = objstore.Mode(mode)
+		e.ID, err = objstore.ParseID(id)
+		require.NoError(t, err)
+		entries = append(entries, e)
+	}
+	return objstore.Tree, objstore.EncodeTree(entries)
+}
+
+// referenceHistory is a run of two frames and a signal, and a fork of its frame 1
+// with another input and a node reset.
+func referenceHistory(t *testing.T, w objstore.Writer) []*snapshot.Entry {
+	t.Helper()
+	rendered := func(state string) json.RawMessage {
+		return json.RawMessage(element("smithers:workflow", `"name":"triage"`,
+			element("smithers:task", `"id":"analyze","state":"`+state+`"`, text("Read the ticket and say what it is about.")),
+			element("smithers:loop", `"id":"review"`, element("smithers:task", `"id":"check","state":"pending"`))))
+	}
+	analyze := snapshot.Node{NodeID: "analyze", State: snapshot.NodePending, OutputTable: "analysis"}
+	check := snapshot.Node{NodeID: "check", State: snapshot.NodePending, OutputTable: "verdict", Needs: []string{"analyze"}, RalphID: new("review"), Label: new("Check it")}
+	finished := analyze
+	finished.State, finished.LastAttempt = snapshot.NodeFinished, new(1)
+	attempt := snapshot.Attempt{NodeID: "analyze", Attempt: 1, State: snapshot.AttemptFinished, StartedAtMs: someTime, FinishedAtMs: new(someTime + 1000), ExitStatus: new(0)}
+	frames := snapshot.NewFrameCache(8)
+	var entries []*snapshot.Entry
+	add := func(prev *snapshot.Entry, draft snapshot.Draft) *snapshot.Entry {
+		draft.AtMs = someTime + int64(len(entries))*1500
+		e, err := snapshot.Append(w, frames, prev, draft)
+		require.NoError(t, err)
+		entries = append(entries, e)
+		return e
+	}
+	first := add(nil, snapshot.Draft{
+		Frame: true, Subject: "started triage", Base: objstore.Hash(objstore.Commit, []byte("of the user's")),
+		State:    []snapshot.Change{node(analyze), node(check), loop(snapshot.Loop{RalphID: "review"}), input(`{"ticket": "T-1", "n": 9007199254740993}`)},
+		Rendered: rendered("pending"),
+		Events:   []snapshot.Event{{Type: "RunStarted", AtMs: someTime}},
+		Run: func(r *snapshot.Run) {
+			*r = snapshot.Run{ID: "Triage:1", Workflow: "triage", WorkflowPath: "flows/triage.yaml", Status: snapshot.RunRunning, CreatedAtMs: someTime, StartedAtMs: new(someTime)}
+		},
+		VCS:      &snapshot.VCS{Type: snapshot.VCSGit, CommitID: "0123456789abcdef0123456789abcdef01234567", Branch: "main"},
+		Workflow: &snapshot.Workflow{Definition: []byte("name: triage\n"), Schemas: map[string]json.RawMessage{"analysis": json.RawMessage(`{"type":"object"}`), "v.1": json.RawMessage(`true`)}},
+	})
+	parent := add(first, snapshot.Draft{
+		Frame: true, Subject: "analyze finished", Operation: "capture/2",
+		State: []snapshot.Change{
+			node(finished), output("analysis", "analyze", 0, `{"severity":"high","summary":"é"}`), output("v.1", "analyze", 0, "[1.0,\n 2]"),
+		},
+		Journal: []snapshot.Change{
+			set(snapshot.CollectionAttempts, snapshot.EncodeAttempt(attempt)), set(snapshot.CollectionLogs, snapshot.EncodeLog("analyze", 0, 1, "reading\ndone\n")),
+		},
+		Rendered: rendered("finished"),
+		Events:   []snapshot.Event{{Type: "NodeFinished", AtMs: someTime + 1000, Payload: json.RawMessage(`{"nodeId": "analyze", "iteration": 0}`)}},
+	})
+	add(parent, snapshot.Draft{Subject: "signal: go on", Events: []snapshot.Event{{Type: "SignalReceived", AtMs: someTime + 2000, Payload: json.RawMessage(`{"name":"go on"}`)}}})
+	state, err := parent.State()
+	require.NoError(t, err)
+	resets, err := snapshot.Reset(state, []string{"analyze"}, false)
+	require.NoError(t, err)
+	add(parent, snapshot.Draft{
+		Frame: true, Subject: "forked from Triage:1:1", State: append(resets, input(`{"ticket":"T-2"}`)),
+		Run: func(r *snapshot.Run) {
+			*r = snapshot.Run{
+				ID: "retry", Workflow: r.Workflow, WorkflowPath: r.WorkflowPath, WorkflowHash: r.WorkflowHash, Status: snapshot.RunPending, CreatedAtMs: someTime + 4500,
+				Parent: &snapshot.Parent{RunID: "Triage:1", Frame: 1, Commit: parent.ID, Label: "another ticket", AtMs: someTime + 4500},
+			}
+		},
+		Events: []snapshot.Event{{Type: "RunForked", AtMs: someTime + 4500, Payload: json.RawMessage(`{"parentRunId":"Triage:1"}`)}},
+	})
+	return entries
+}

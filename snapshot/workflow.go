@@ -1,0 +1,144 @@
+package snapshot
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/git-smithers/git-smithers/objstore"
+	"github.com/git-smithers/git-smithers/objstore/page"
+)
+
+const (
+	definitionName = "definition"
+	schemasName    = "schemas"
+	schemaSuffix   = ".json"
+)
+
+// Workflow is the definition a run was started with: the file's bytes and the
+// schemas of its output tables, both as they were given.
+type Workflow struct {
+	Definition []byte
+	Schemas    map[string]json.RawMessage // output table -> JSON Schema
+}
+
+// Hash is the workflow hash: SHA-256 as docs/format.md defines it, lower-case hex.
+func (w *Workflow) Hash() string {
+	h := sha256.New()
+	add := func(name string, data []byte) {
+		h.Write([]byte(name + " " + strconv.Itoa(len(data)) + "\n"))
+		h.Write(data)
+		h.Write([]byte{'\n'})
+	}
+	h.Write([]byte("smithers workflow 1\n"))
+	add(definitionName, w.Definition)
+	for _, f := range w.schemaFiles() {
+		add(schemasName+"/"+f.name, f.schema)
+	}
+	return hex.EncodeToString(h.Sum(nil))
+}
+
+type schemaFile struct {
+	name   string
+	schema json.RawMessage
+}
+
+// schemaFiles are the schemas under their names in the tree, sorted by name.
+func (w *Workflow) schemaFiles() []schemaFile {
+	files := make([]schemaFile, 0, len(w.Schemas))
+	for table, schema := range w.Schemas {
+		files = append(files, schemaFile{escape(table, plainTable) + schemaSuffix, schema})
+	}
+	slices.SortFunc(files, func(a, b schemaFile) int { return strings.Compare(a.name, b.name) })
+	return files
+}
+
+// write checks the workflow and adds its tree to w. The error wraps ErrInvalid.
+func (w *Workflow) write(to objstore.Writer, limits Limits) (objstore.ID, error) {
+	if len(w.Definition) > page.MaxValue {
+		return objstore.ID{}, fmt.Errorf("%w: workflow definition of %d bytes, at most %d are kept", ErrLimit, len(w.Definition), page.MaxValue)
+	}
+	for _, table := range slices.Sorted(maps.Keys(w.Schemas)) {
+		if err := checkTable(table); err != nil {
+			return objstore.ID{}, invalid("workflow: %w", err)
+		}
+		if err := limits.CheckValue(w.Schemas[table]); err != nil {
+			return objstore.ID{}, fmt.Errorf("workflow: schema of %q: %w", table, err)
+		}
+	}
+	entries := []objstore.TreeEntry{{
+		Name: definitionName, Mode: objstore.ModeFile, ID: to.Add(objstore.Blob, w.Definition),
+	}}
+	if len(w.Schemas) > 0 {
+		var schemas []objstore.TreeEntry
+		for _, f := range w.schemaFiles() {
+			schemas = append(schemas, objstore.TreeEntry{
+				Name: f.name, Mode: objstore.ModeFile, ID: to.Add(objstore.Blob, f.schema),
+			})
+		}
+		entries = append(entries, objstore.TreeEntry{
+			Name: schemasName, Mode: objstore.ModeTree, ID: to.Add(objstore.Tree, objstore.EncodeTree(schemas)),
+		})
+	}
+	return to.Add(objstore.Tree, objstore.EncodeTree(entries)), nil
+}
+
+// readWorkflow is the strict inverse of write.
+func readWorkflow(r objstore.Reader, id objstore.ID) (*Workflow, error) {
+	entries, err := objstore.ReadTree(r, id)
+	if err != nil {
+		return nil, err
+	}
+	w := new(Workflow)
+	found := false
+	for _, e := range entries {
+		switch {
+		case e.Name == definitionName && e.Mode == objstore.ModeFile:
+			w.Definition, err = objstore.GetKind(r, e.ID, objstore.Blob)
+			found = true
+		case e.Name == schemasName && e.Mode == objstore.ModeTree:
+			w.Schemas, err = readSchemas(r, e.ID)
+		default:
+			err = corrupt(id, "workflow: unexpected entry %q", e.Name)
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	if !found {
+		return nil, corrupt(id, "workflow: no definition")
+	}
+	return w, nil
+}
+
+func readSchemas(r objstore.Reader, id objstore.ID) (map[string]json.RawMessage, error) {
+	entries, err := objstore.ReadTree(r, id)
+	if err != nil {
+		return nil, err
+	}
+	if len(entries) == 0 {
+		return nil, corrupt(id, "schemas: empty tree")
+	}
+	schemas := make(map[string]json.RawMessage, len(entries))
+	for _, e := range entries {
+		escaped, suffixed := strings.CutSuffix(e.Name, schemaSuffix)
+		table, ok := unescape(escaped, plainTable)
+		if !suffixed || !ok || checkTable(table) != nil || e.Mode != objstore.ModeFile {
+			return nil, corrupt(id, "schemas: unexpected entry %q", e.Name)
+		}
+		schema, err := objstore.GetKind(r, e.ID, objstore.Blob)
+		if err != nil {
+			return nil, err
+		}
+		if err := (Limits{Depth: maxDepth}).CheckValue(schema); err != nil {
+			return nil, corrupt(e.ID, "schema of %q: %v", table, err)
+		}
+		schemas[table] = schema
+	}
+	return schemas, nil
+}

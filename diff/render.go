@@ -1,0 +1,130 @@
+package diff
+
+import (
+	"fmt"
+	"io"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/git-smithers/git-smithers/snapshot"
+)
+
+// RenderOptions say how a Result is shown.
+type RenderOptions struct {
+	// Colors marks added, removed and changed lines in green, red and yellow as well.
+	Colors bool
+	// Full shows values whole. Else long lines and long values are shortened, with a
+	// note of how much is left out.
+	Full bool
+}
+
+// Render writes the result as text for people: sections as Smithers prints them,
+// with the values of outputs and of the input. What is stored cannot control the
+// terminal: characters that are not printable are written as \u escapes. The only
+// errors are those of w.
+func (r *Result) Render(w io.Writer, options RenderOptions) error {
+	p := &printer{options: options}
+	if r.Empty() {
+		p.line(plain, "No differences")
+	}
+	r.renderNodes(p)
+	r.renderOutputs(p)
+	r.renderLoops(p)
+	if r.InputChanged {
+		p.line(plain, "Input changed")
+		if r.Input != nil {
+			p.change(r.Input.From, r.Input.To)
+		}
+	}
+	if r.VCSPointerChanged {
+		p.line(plain, "VCS pointer changed")
+		if r.VCSPointer != nil {
+			p.line(changed, "  ~ "+printable(orNone(r.VCSPointer.From))+" -> "+printable(orNone(r.VCSPointer.To)))
+		}
+	}
+	_, err := w.Write(p.out)
+	return err
+}
+
+func (r *Result) renderNodes(p *printer) {
+	p.keys("Nodes added:", added, r.NodesAdded)
+	p.keys("Nodes removed:", removed, r.NodesRemoved)
+	p.heading("Nodes changed:", len(r.NodesChanged))
+	for _, n := range r.NodesChanged {
+		p.line(changed, "  ~ "+printable(n.Key)+": "+strings.Join(nodeDifferences(n.From, n.To), ", "))
+	}
+}
+
+func (r *Result) renderOutputs(p *printer) {
+	p.heading("Outputs added:", len(r.OutputsAdded))
+	for _, o := range r.OutputsAdded {
+		p.value(added, rowName(o.Table, o.NodeID, o.Iteration), o.Value)
+	}
+	p.heading("Outputs removed:", len(r.OutputsRemoved))
+	for _, o := range r.OutputsRemoved {
+		p.value(removed, rowName(o.Table, o.NodeID, o.Iteration), o.Value)
+	}
+	p.heading("Outputs changed:", len(r.OutputsChanged))
+	for _, o := range r.OutputsChanged {
+		p.line(changed, "  ~ "+rowName(o.Table, o.NodeID, o.Iteration))
+		p.change(o.From, o.To)
+	}
+}
+
+func (r *Result) renderLoops(p *printer) {
+	p.keys("Ralph (loops) added:", added, r.LoopsAdded)
+	p.keys("Ralph (loops) removed:", removed, r.LoopsRemoved)
+	p.heading("Ralph (loops) changed:", len(r.LoopsChanged))
+	for _, l := range r.LoopsChanged {
+		p.line(changed, fmt.Sprintf("  ~ %s: iter %d->%d done %t->%t",
+			printable(l.RalphID), l.From.Iteration, l.To.Iteration, l.From.Done, l.To.Done))
+	}
+}
+
+func rowName(table, nodeID string, iteration int) string {
+	return printable(table) + " " + printable(snapshot.Key(nodeID, iteration))
+}
+
+func orNone(s string) string {
+	if s == "" {
+		return "none"
+	}
+	return s
+}
+
+// nodeDifferences says what differs between two rows of a node, its state first.
+// An attempt is told only where it is not what the new state implies.
+func nodeDifferences(from, to snapshot.Node) []string {
+	var out []string
+	note := func(what, from, to string) {
+		if from != to {
+			out = append(out, what+printable(orNone(from))+" -> "+printable(orNone(to)))
+		}
+	}
+	note("", string(from.State), string(to.State))
+	if from.State == to.State || (from.LastAttempt != nil && to.LastAttempt != nil) {
+		note("attempt ", number(from.LastAttempt), number(to.LastAttempt))
+	}
+	note("label ", quoted(from.Label), quoted(to.Label))
+	note("output ", from.OutputTable, to.OutputTable)
+	note("loop ", quoted(from.RalphID), quoted(to.RalphID))
+	if !slices.Equal(from.Needs, to.Needs) {
+		note("needs ", strings.Join(from.Needs, ","), strings.Join(to.Needs, ","))
+	}
+	return out
+}
+
+func number(n *int) string {
+	if n == nil {
+		return ""
+	}
+	return strconv.Itoa(*n)
+}
+
+func quoted(s *string) string {
+	if s == nil {
+		return ""
+	}
+	return strconv.Quote(*s)
+}

@@ -1,0 +1,199 @@
+package diff
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/git-smithers/git-smithers/objstore/page"
+	"github.com/git-smithers/git-smithers/snapshot"
+)
+
+// Snapshot is one side of a comparison: a state, and the revision of the working
+// copy that belongs to it, nil for none.
+type Snapshot struct {
+	State *snapshot.State
+	VCS   *snapshot.VCS
+}
+
+// Snapshots compares the states and the vcs pointers of two snapshots.
+func Snapshots(a, b Snapshot) (*Result, error) {
+	result, err := States(a.State, b.State)
+	if err != nil {
+		return nil, err
+	}
+	if from, to := pointer(a.VCS), pointer(b.VCS); from != to {
+		result.VCSPointerChanged = true
+		result.VCSPointer = &PointerChange{from, to}
+	}
+	return result, nil
+}
+
+func pointer(v *snapshot.VCS) string {
+	if v == nil {
+		return ""
+	}
+	return v.Pointer()
+}
+
+// States compares two states. Equal subtrees are never read, and nothing is when
+// the states are equal. Errors are those of reading: objstore.ErrNotFound and
+// objstore.ErrCorrupt.
+func States(a, b *snapshot.State) (*Result, error) {
+	result := newResult()
+	if a.ID() == b.ID() {
+		return result, nil
+	}
+	if err := result.nodes(a.Nodes(), b.Nodes()); err != nil {
+		return nil, fmt.Errorf("compare nodes: %w", err)
+	}
+	for _, table := range tables(a, b) {
+		if err := result.outputs(table, a.Outputs(table), b.Outputs(table)); err != nil {
+			return nil, fmt.Errorf("compare outputs of %q: %w", table, err)
+		}
+	}
+	if err := result.loops(a.Loops(), b.Loops()); err != nil {
+		return nil, fmt.Errorf("compare loops: %w", err)
+	}
+	if err := result.input(a, b); err != nil {
+		return nil, fmt.Errorf("compare the input: %w", err)
+	}
+	result.sort()
+	return result, nil
+}
+
+// tables are the names of the tables of either side, sorted.
+func tables(a, b *snapshot.State) []string {
+	names := slices.Concat(a.Tables(), b.Tables())
+	slices.Sort(names)
+	return slices.Compact(names)
+}
+
+func (r *Result) nodes(a, b *page.Collection) error {
+	for delta, err := range page.Diff(a, b) {
+		if err != nil {
+			return err
+		}
+		from, to, err := decodeBoth(delta, decodeNode)
+		switch {
+		case err != nil:
+			return err
+		case delta.From == nil:
+			r.NodesAdded = append(r.NodesAdded, delta.Key)
+		case delta.To == nil:
+			r.NodesRemoved = append(r.NodesRemoved, delta.Key)
+		default:
+			r.NodesChanged = append(r.NodesChanged, NodeChange{delta.Key, from, to})
+		}
+	}
+	return nil
+}
+
+// decodeNode makes an empty list of needs one that is not null in JSON.
+func decodeNode(row page.Row) (snapshot.Node, error) {
+	n, err := snapshot.DecodeNode(row)
+	if n.Needs == nil {
+		n.Needs = []string{}
+	}
+	return n, err
+}
+
+func (r *Result) loops(a, b *page.Collection) error {
+	for delta, err := range page.Diff(a, b) {
+		if err != nil {
+			return err
+		}
+		from, to, err := decodeBoth(delta, snapshot.DecodeLoop)
+		switch {
+		case err != nil:
+			return err
+		case delta.From == nil:
+			r.LoopsAdded = append(r.LoopsAdded, delta.Key)
+		case delta.To == nil:
+			r.LoopsRemoved = append(r.LoopsRemoved, delta.Key)
+		default:
+			r.LoopsChanged = append(r.LoopsChanged, LoopChange{delta.Key, from, to})
+		}
+	}
+	return nil
+}
+
+// decodeBoth decodes the sides that a row has.
+func decodeBoth[T any](d page.Delta, decode func(page.Row) (T, error)) (from, to T, err error) {
+	if d.From != nil {
+		from, err = decode(page.Row{Key: d.Key, Value: d.From})
+	}
+	if err == nil && d.To != nil {
+		to, err = decode(page.Row{Key: d.Key, Value: d.To})
+	}
+	return from, to, err
+}
+
+func (r *Result) outputs(table string, a, b *page.Collection) error {
+	for delta, err := range page.Diff(a, b) {
+		if err != nil {
+			return err
+		}
+		node, iteration, err := snapshot.SplitKey(delta.Key)
+		switch {
+		case err != nil:
+			return err
+		case delta.From == nil:
+			r.OutputsAdded = append(r.OutputsAdded, Output{table, node, iteration, delta.To})
+		case delta.To == nil:
+			r.OutputsRemoved = append(r.OutputsRemoved, Output{table, node, iteration, delta.From})
+		default:
+			r.OutputsChanged = append(r.OutputsChanged, OutputChange{table, node, iteration, delta.From, delta.To})
+		}
+	}
+	return nil
+}
+
+func (r *Result) input(a, b *snapshot.State) error {
+	change, err := compareInputs(a, b)
+	r.InputChanged, r.Input = change != nil, change
+	return err
+}
+
+// compareInputs returns nil when the inputs are the same, which it tells by their ids.
+func compareInputs(a, b *snapshot.State) (*InputChange, error) {
+	if a.InputID() == b.InputID() {
+		return nil, nil
+	}
+	from, err := a.Input()
+	if err != nil {
+		return nil, err
+	}
+	to, err := b.Input()
+	if err != nil {
+		return nil, err
+	}
+	return &InputChange{from, to}, nil
+}
+
+// sort brings the rows from the order of the bytes of keys to that of numbers, in
+// which iteration 10 comes after 9.
+func (r *Result) sort() {
+	slices.SortFunc(r.NodesAdded, compareKeys)
+	slices.SortFunc(r.NodesRemoved, compareKeys)
+	slices.SortFunc(r.NodesChanged, func(a, b NodeChange) int { return compareKeys(a.Key, b.Key) })
+	outputs := func(a, b Output) int {
+		return cmp.Or(strings.Compare(a.Table, b.Table), strings.Compare(a.NodeID, b.NodeID), cmp.Compare(a.Iteration, b.Iteration))
+	}
+	slices.SortFunc(r.OutputsAdded, outputs)
+	slices.SortFunc(r.OutputsRemoved, outputs)
+	slices.SortFunc(r.OutputsChanged, func(a, b OutputChange) int {
+		return outputs(Output{a.Table, a.NodeID, a.Iteration, nil}, Output{b.Table, b.NodeID, b.Iteration, nil})
+	})
+}
+
+// compareKeys orders keys by node id and then by iteration.
+func compareKeys(a, b string) int {
+	nodeA, iterationA, errA := snapshot.SplitKey(a)
+	nodeB, iterationB, errB := snapshot.SplitKey(b)
+	if errA != nil || errB != nil {
+		return strings.Compare(a, b)
+	}
+	return cmp.Or(strings.Compare(nodeA, nodeB), cmp.Compare(iterationA, iterationB))
+}

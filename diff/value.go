@@ -1,0 +1,202 @@
+package diff
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	anchored "github.com/rogpeppe/go-internal/diff"
+)
+
+// Values beyond these are not laid out: a few bytes of nesting would become
+// megabytes of indentation.
+const (
+	maxLayoutDepth = 100
+	maxLayoutSize  = 8 << 20
+)
+
+// valueLine is one line of a value that is shown.
+type valueLine struct {
+	mark  mark
+	text  string
+	focus int // the offset that stays in sight when the line is shortened
+}
+
+// layOut indents a value, each line ending in LF. Numbers, strings and the order of
+// members stay as they are. The nil value has no lines.
+func layOut(value json.RawMessage) []byte {
+	if value == nil {
+		return nil
+	}
+	var out bytes.Buffer
+	if len(value) > maxLayoutSize || depth(value) > maxLayoutDepth || json.Indent(&out, value, "", "  ") != nil {
+		out.Reset()
+		out.Write(value)
+	}
+	out.WriteByte('\n')
+	return out.Bytes()
+}
+
+// depth is how deep arrays and objects nest in a value.
+func depth(value []byte) int {
+	deepest, depth, inString := 0, 0, false
+	for i := 0; i < len(value); i++ {
+		switch c := value[i]; {
+		case c == '"':
+			inString = !inString
+		case inString && c == '\\':
+			i++
+		case inString:
+		case c == '{' || c == '[':
+			depth++
+			deepest = max(deepest, depth)
+		case c == '}' || c == ']':
+			depth--
+		}
+	}
+	return deepest
+}
+
+func valueLines(value json.RawMessage) []string {
+	return strings.Split(strings.TrimSuffix(string(layOut(value)), "\n"), "\n")
+}
+
+// compactValue is a value on one line; not ok when it is too long for that anyway.
+func compactValue(value json.RawMessage) (string, bool) {
+	if len(value) > 2*maxColumns {
+		return "", false
+	}
+	var out bytes.Buffer
+	if err := json.Compact(&out, value); err != nil {
+		return "", false
+	}
+	return out.String(), true
+}
+
+// diffValues is the difference of two values, line by line of their layout, with
+// three lines of context; none when they are laid out the same. Commas at the ends
+// of lines are left out, so that a member which is not the last any more is no change.
+func diffValues(from, to json.RawMessage) []valueLine {
+	text := string(anchored.Diff("from", dropCommas(layOut(from)), "to", dropCommas(layOut(to))))
+	_, hunks, found := strings.Cut(text, "\n@@")
+	if !found {
+		return nil
+	}
+	var lines []valueLine
+	for i, line := range strings.Split(strings.TrimSuffix(hunks, "\n"), "\n") {
+		switch {
+		case i == 0: // what is left of the first hunk's header
+		case strings.HasPrefix(line, "@@"):
+			lines = append(lines, valueLine{mark: plain, text: "..."})
+		case line == "":
+		default:
+			lines = append(lines, valueLine{mark: lineMark(line[0]), text: line[1:]})
+		}
+	}
+	focusPairs(lines)
+	return lines
+}
+
+func dropCommas(layout []byte) []byte {
+	return bytes.ReplaceAll(layout, []byte(",\n"), []byte("\n"))
+}
+
+func lineMark(c byte) mark {
+	switch mark(c) {
+	case added:
+		return added
+	case removed:
+		return removed
+	case plain, changed:
+	}
+	return plain
+}
+
+// focusPairs finds, where as many lines were added as removed, the first byte that
+// differs in each pair.
+func focusPairs(lines []valueLine) {
+	count := func(from int, m mark) int {
+		n := 0
+		for from+n < len(lines) && lines[from+n].mark == m {
+			n++
+		}
+		return n
+	}
+	for i := 0; i < len(lines); {
+		n := count(i, removed)
+		if n == 0 {
+			i++
+			continue
+		}
+		if count(i+n, added) == n {
+			for k := i; k < i+n; k++ {
+				focus := commonPrefix(lines[k].text, lines[k+n].text)
+				lines[k].focus, lines[k+n].focus = focus, focus
+			}
+		}
+		i += n
+	}
+}
+
+func commonPrefix(a, b string) int {
+	n := 0
+	for n < len(a) && n < len(b) && a[n] == b[n] {
+		n++
+	}
+	return n
+}
+
+// shorten cuts a long line to what is around focus and says how much it leaves out.
+func shorten(text string, focus int) string {
+	if len(text) <= maxColumns+maxColumns/4 {
+		return text
+	}
+	start := 0
+	if focus > maxColumns/2 {
+		start = focus - maxColumns/4
+	}
+	end := min(start+maxColumns, len(text))
+	for start > 0 && start < len(text) && !utf8.RuneStart(text[start]) {
+		start++
+	}
+	for end < len(text) && !utf8.RuneStart(text[end]) {
+		end--
+	}
+	out := text[start:end]
+	if start > 0 {
+		out = fmt.Sprintf("(%d bytes) ...%s", start, out)
+	}
+	if end < len(text) {
+		out = fmt.Sprintf("%s... (%d bytes)", out, len(text)-end)
+	}
+	return out
+}
+
+// printable replaces what could control a terminal or deceive a reader (control
+// characters, marks of direction, bytes that are not UTF-8) by escapes.
+func printable(s string) string {
+	if strings.IndexFunc(s, unprintable) < 0 && utf8.ValidString(s) {
+		return s
+	}
+	var out strings.Builder
+	for len(s) > 0 {
+		r, size := utf8.DecodeRuneInString(s)
+		switch {
+		case r == utf8.RuneError && size == 1:
+			fmt.Fprintf(&out, `\x%02x`, s[0])
+		case !unprintable(r):
+			out.WriteString(s[:size])
+		case r > 0xffff:
+			fmt.Fprintf(&out, `\U%08x`, r)
+		default:
+			fmt.Fprintf(&out, `\u%04x`, r)
+		}
+		s = s[size:]
+	}
+	return out.String()
+}
+
+func unprintable(r rune) bool { return !unicode.IsPrint(r) }

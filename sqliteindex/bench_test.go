@@ -1,0 +1,92 @@
+package sqliteindex_test
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/git-smithers/git-smithers/objstore"
+	"github.com/git-smithers/git-smithers/refs"
+	"github.com/git-smithers/git-smithers/snapshot"
+	"github.com/git-smithers/git-smithers/sqliteindex"
+)
+
+// populate makes runs by writing their commits alone: what an index reads.
+func (w *world) populate(b *testing.B, runs, frames int) {
+	b.Helper()
+	batch := w.objects.Begin()
+	var packed strings.Builder
+	packed.WriteString("# pack-refs with: peeled fully-peeled sorted \n")
+	for i := range runs {
+		name := fmt.Sprintf("run-%06d", i)
+		first, err := snapshot.Append(batch, snapshot.NewFrameCache(1), nil, w.first(name))
+		require.NoError(b, err)
+		header, id := first.Header, first.ID
+		for range frames - 1 {
+			header.Parent, header.Frame, header.AtMs = id, header.Frame+1, header.AtMs+1000
+			id = batch.Add(objstore.Commit, snapshot.EncodeHeader(header))
+		}
+		// The first frame's run.json goes with an entry that is not a frame.
+		header.Parent, header.Frame = id, snapshot.NoFrame
+		id = batch.Add(objstore.Commit, snapshot.EncodeHeader(header))
+		component, err := refs.EscapeRun(name)
+		require.NoError(b, err)
+		fmt.Fprintf(&packed, "%v refs/smithers/_tip/%s\n", id, component)
+	}
+	require.NoError(b, batch.Commit(context.Background(), func() error { return nil }))
+	writeFile(b, filepath.Join(w.GitDir, "packed-refs"), packed.String())
+}
+
+// BenchmarkSyncNothingToDo is what every command pays.
+func BenchmarkSyncNothingToDo(b *testing.B) {
+	w := newWorld(b)
+	w.populate(b, 1000, 1)
+	x := w.index(b)
+	require.NoError(b, x.Sync(b.Context()))
+	for b.Loop() {
+		require.NoError(b, x.Sync(b.Context()))
+	}
+}
+
+// BenchmarkTimeline is what a timeline of one run takes of the index, opening
+// and closing included.
+func BenchmarkTimeline(b *testing.B) {
+	w := newWorld(b)
+	w.populate(b, 1000, 100)
+	x, err := sqliteindex.Open(b.Context(), w.options())
+	require.NoError(b, err)
+	require.NoError(b, x.Sync(b.Context()))
+	require.NoError(b, x.Close())
+	for b.Loop() {
+		x, err := sqliteindex.Open(b.Context(), w.options())
+		require.NoError(b, err)
+		require.NoError(b, x.Sync(b.Context()))
+		_, ok, err := x.Run(b.Context(), "run-000500")
+		require.NoError(b, err)
+		require.True(b, ok)
+		frames, err := x.Frames(b.Context(), "run-000500")
+		require.NoError(b, err)
+		require.Len(b, frames, 100)
+		_, err = x.Children(b.Context(), "run-000500")
+		require.NoError(b, err)
+		require.NoError(b, x.Close())
+	}
+}
+
+// BenchmarkRebuild reads 10,000 frames from their commits.
+func BenchmarkRebuild(b *testing.B) {
+	w := newWorld(b)
+	w.populate(b, 100, 100)
+	x := w.index(b)
+	frames := 0
+	for b.Loop() {
+		stats, err := x.Rebuild(b.Context(), nil)
+		require.NoError(b, err)
+		frames += stats.Frames
+	}
+	b.ReportMetric(float64(frames)/b.Elapsed().Seconds(), "frames/s")
+}

@@ -1,0 +1,125 @@
+package sqliteindex
+
+import (
+	"context"
+	"slices"
+
+	"github.com/git-smithers/git-smithers/objstore"
+	"github.com/git-smithers/git-smithers/refs"
+	"github.com/git-smithers/git-smithers/snapshot"
+)
+
+// tip is what the index holds of a run's ref.
+type tip struct {
+	id          objstore.ID
+	latestFrame int64
+}
+
+// chain is what a run's entries say, read from a tip down.
+type chain struct {
+	ref     string
+	head    snapshot.Header // of the tip
+	tip     objstore.ID
+	run     snapshot.Run
+	base    objstore.ID // the indexed tip that the entries follow; zero: they are the whole run
+	frames  []frame     // by number
+	latest  int64       // newest frame's number, NoFrame for none
+	entries int
+}
+
+// frame is one numbered entry.
+type frame struct {
+	number int64
+	commit objstore.ID
+	snapshot.Header
+}
+
+// readChain reads the entries of the run whose ref is at id, down to what is
+// indexed or, where that is not among them, down to the run's first. It reads
+// run.json of the tip, and of the other entries nothing but their commits.
+func readChain(ctx context.Context, r objstore.Reader, ref string, id objstore.ID, indexed tip) (*chain, error) {
+	head, err := snapshot.ReadEntry(r, id)
+	if err != nil {
+		return nil, err
+	}
+	run, err := head.RunRow()
+	if err != nil {
+		return nil, err
+	}
+	// Two refs that stand for one run would take turns in its rows.
+	if component, err := refs.EscapeRun(run.ID); err != nil || component != ref {
+		return nil, malformed(id, "is the tip of another run")
+	}
+	c := &chain{ref: ref, head: head.Header, tip: id, run: run, latest: snapshot.NoFrame}
+	if err := c.walk(ctx, r, head, indexed); err != nil {
+		return nil, err
+	}
+	slices.Reverse(c.frames)
+	return c, nil
+}
+
+// walk follows first parents from head and gathers frames, newest first.
+func (c *chain) walk(ctx context.Context, r objstore.Reader, head *snapshot.Entry, indexed tip) error {
+	for e := head; ; {
+		c.entries++
+		if err := c.add(e.Frame, e); err != nil {
+			return err
+		}
+		if e.Parent.IsZero() {
+			return nil
+		}
+		if e.Parent == indexed.id {
+			return c.join(indexed)
+		}
+		if err := ctx.Err(); err != nil {
+			return context.Cause(ctx)
+		}
+		parent, err := snapshot.ReadEntry(r, e.Parent)
+		if err != nil {
+			return err
+		}
+		if parent.Run != c.run.ID {
+			return c.fork(e, parent)
+		}
+		e = parent
+	}
+}
+
+// add takes e as a frame, if number is one.
+func (c *chain) add(number int64, e *snapshot.Entry) error {
+	if number == snapshot.NoFrame {
+		return nil
+	}
+	if n := len(c.frames); n > 0 && c.frames[n-1].number <= number {
+		return malformed(e.ID, "frame numbers do not rise along the chain")
+	}
+	c.frames = append(c.frames, frame{number: number, commit: e.ID, Header: e.Header})
+	c.latest = max(c.latest, number)
+	return nil
+}
+
+// join ends the walk at entries that are in the index already.
+func (c *chain) join(indexed tip) error {
+	if n := len(c.frames); n > 0 && c.frames[n-1].number <= indexed.latestFrame {
+		return malformed(c.frames[n-1].commit, "frame numbers do not rise along the chain")
+	}
+	c.base = indexed.id
+	c.latest = max(c.latest, indexed.latestFrame)
+	return nil
+}
+
+// fork ends the walk at point, an entry of the run that this one was forked from.
+// It is this run's frame 0, unless the run's own first entry is.
+func (c *chain) fork(first, point *snapshot.Entry) error {
+	if c.run.Parent == nil {
+		return malformed(c.tip, "run.json names no parent, but the chain continues another run's")
+	}
+	if first.Frame != snapshot.NoFrame {
+		return nil
+	}
+	return c.add(0, point)
+}
+
+func malformed(id objstore.ID, reason string) error {
+	return &objstore.CorruptError{ID: id, Reason: reason}
+}

@@ -1,0 +1,234 @@
+package sqliteindex
+
+import (
+	"context"
+	"database/sql"
+	"database/sql/driver"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net/url"
+	"os"
+	"path/filepath"
+	"sync/atomic"
+	"time"
+
+	"github.com/gofrs/flock"
+	"modernc.org/sqlite"
+)
+
+// lockPoll is how often a taken lock is tried again. It is held for the time of
+// opening a database or of putting an empty one in its place.
+const lockPoll = 5 * time.Millisecond
+
+// database is one open database: the file, or one in memory. Its pool has a
+// single connection, so a transaction excludes every other use in this process.
+type database struct {
+	*sql.DB
+	file *fileConnector // nil in memory
+}
+
+// moved tells whether the path names another file than the one that is open.
+func (d *database) moved() bool {
+	if d.file == nil {
+		return false
+	}
+	now, err := os.Stat(d.file.path)
+	return err != nil || !os.SameFile(d.file.info(), now)
+}
+
+// openFile opens the database at path and checks whose it is. It reads its header
+// and changes nothing.
+func openFile(ctx context.Context, path string, mode openMode, busy time.Duration) (*database, error) {
+	base, err := sqlite.NewConnector(dsn(path, mode, busy))
+	if err != nil {
+		return nil, err
+	}
+	connector := &fileConnector{Connector: base, path: path}
+	db := single(connector)
+	if err := db.PingContext(ctx); err != nil {
+		return nil, errors.Join(err, db.Close())
+	}
+	return &database{DB: db, file: connector}, nil
+}
+
+// openMemory makes an empty database that lives as long as its connection.
+func openMemory(ctx context.Context) (*database, error) {
+	base, err := sqlite.NewConnector("file::memory:?_txlock=immediate")
+	if err != nil {
+		return nil, err
+	}
+	db := single(memoryConnector{base})
+	if err := db.PingContext(ctx); err != nil {
+		return nil, errors.Join(err, db.Close())
+	}
+	return &database{DB: db}, nil
+}
+
+func single(c driver.Connector) *sql.DB {
+	db := sql.OpenDB(c)
+	db.SetMaxOpenConns(1)
+	db.SetMaxIdleConns(1)
+	return db
+}
+
+// openMode says what the file may be used for.
+type openMode string
+
+const (
+	readWrite openMode = "mode=rw"
+	readOnly  openMode = "mode=ro"
+	// A write-ahead log that does not exist cannot be made in a folder that is not
+	// writable. immutable keeps SQLite from needing one.
+	readImmutable openMode = "mode=ro&immutable=1"
+)
+
+// readOnlyMode chooses between the modes for reading what is at path.
+func readOnlyMode(path string) openMode {
+	if log, err := os.Stat(path + "-wal"); err == nil && log.Size() > 0 {
+		return readOnly
+	}
+	return readImmutable
+}
+
+func dsn(path string, mode openMode, busy time.Duration) string {
+	return fmt.Sprintf("file:%s?%s&_txlock=immediate&_busy_timeout=%d&_synchronous=NORMAL",
+		(&url.URL{Path: path}).EscapedPath(), mode, max(busy.Milliseconds(), 1))
+}
+
+// fileConnector connects to the file while holding the lock shared, so that the
+// database and its log which one connection opens belong together.
+type fileConnector struct {
+	driver.Connector
+
+	path   string
+	opened atomic.Pointer[fs.FileInfo] // of the last connection
+}
+
+// info is the file that the last connection opened.
+func (c *fileConnector) info() fs.FileInfo {
+	if info := c.opened.Load(); info != nil {
+		return *info
+	}
+	return nil
+}
+
+// Connect opens the file and checks its header. The check also opens the log.
+func (c *fileConnector) Connect(ctx context.Context) (driver.Conn, error) {
+	// A folder that is not writable has no lock file, and nobody who replaces databases.
+	if lock, err := lockFile(ctx, c.path, (*flock.Flock).TryRLockContext); err == nil {
+		defer func() { _ = lock.Unlock() }() // closing the file lets go of it in any case
+	} else if err := ctx.Err(); err != nil {
+		return nil, context.Cause(ctx)
+	}
+	info, err := os.Stat(c.path)
+	if err != nil {
+		return nil, err
+	}
+	conn, err := c.Connector.Connect(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if err := checkSchema(ctx, conn); err != nil {
+		return nil, errors.Join(err, conn.Close())
+	}
+	c.opened.Store(&info)
+	return conn, nil
+}
+
+// memoryConnector makes a database in memory with every connection.
+type memoryConnector struct{ driver.Connector }
+
+// Connect makes the database.
+func (c memoryConnector) Connect(ctx context.Context) (driver.Conn, error) {
+	conn, err := c.Connector.Connect(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if err := createSchema(ctx, conn); err != nil {
+		return nil, errors.Join(err, conn.Close())
+	}
+	return conn, nil
+}
+
+// lockFile takes the lock that orders opening against replacing. On error the lock is nil.
+func lockFile(ctx context.Context, path string, take func(*flock.Flock, context.Context, time.Duration) (bool, error)) (*flock.Flock, error) {
+	folder := filepath.Join(filepath.Dir(path), "locks")
+	// Readable for everybody who may read the index; the umask narrows it.
+	lock := flock.New(filepath.Join(folder, filepath.Base(path)+".lock"), flock.SetPermissions(0o666))
+	_, err := take(lock, ctx, lockPoll)
+	if errors.Is(err, fs.ErrNotExist) {
+		if err := os.MkdirAll(folder, 0o777); err != nil {
+			return nil, err
+		}
+		_, err = take(lock, ctx, lockPoll)
+	}
+	if err != nil {
+		return nil, errors.Join(err, lock.Close())
+	}
+	return lock, nil
+}
+
+// replaceFile puts an empty database at path. Where a file is there already it asks
+// first whether that one may go: what somebody else has put there since it was
+// found missing or bad is better than an empty one.
+//
+// A process that has the old file open keeps it, and its log, until it notices
+// (see moved): SQLite leaves the log of a file that was moved away alone.
+func replaceFile(ctx context.Context, path string, mayGo func(fs.FileInfo) bool) (err error) {
+	lock, err := lockFile(ctx, path, (*flock.Flock).TryLockContext)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, lock.Unlock()) }()
+	if now, err := os.Stat(path); err == nil && !mayGo(now) {
+		return nil
+	}
+	fresh := path + ".new"
+	if err := removeDatabase(fresh); err != nil {
+		return err
+	}
+	if err := createFile(ctx, fresh); err != nil {
+		return errors.Join(err, removeDatabase(fresh))
+	}
+	// The old log must be gone before the new file is there: SQLite would take it for the new file's.
+	if err := removeDatabase(path); err != nil {
+		return errors.Join(err, removeDatabase(fresh))
+	}
+	return os.Rename(fresh, path)
+}
+
+// createFile makes an empty database. It is not made durable: after a power cut
+// it is either good or found damaged.
+func createFile(ctx context.Context, path string) (err error) {
+	base, err := sqlite.NewConnector("file:" + (&url.URL{Path: path}).EscapedPath() + "?_synchronous=OFF")
+	if err != nil {
+		return err
+	}
+	conn, err := base.Connect(ctx)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, conn.Close()) }()
+	if err := createSchema(ctx, conn); err != nil {
+		return err
+	}
+	exec, ok := conn.(driver.ExecerContext)
+	if !ok {
+		return errors.ErrUnsupported
+	}
+	// Last, so that the header is in the file and not in a log that a rename leaves behind.
+	_, err = exec.ExecContext(ctx, "PRAGMA journal_mode = WAL", nil)
+	return err
+}
+
+// removeDatabase deletes a database with its log, as far as they exist.
+func removeDatabase(path string) error {
+	var errs []error
+	for _, suffix := range []string{"-journal", "-wal", "-shm", ""} {
+		if err := os.Remove(path + suffix); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			errs = append(errs, err)
+		}
+	}
+	return errors.Join(errs...)
+}

@@ -1,0 +1,68 @@
+package sqliteindex
+
+import (
+	"crypto/sha256"
+	"encoding/binary"
+	"math/bits"
+
+	"github.com/git-smithers/git-smithers/objstore"
+)
+
+// digestSize is the length of a stored digest in bytes.
+const digestSize = 32
+
+// digest stands for a set of tips: the sum, modulo 2^256, of the SHA-256 of each
+// member. So it does not depend on an order, a member is added or taken away at
+// the cost of that member, and equal digests mean equal sets for anybody who is
+// not looking for a collision, who could at most hide his own runs from a list.
+type digest [digestSize / 8]uint64
+
+// add makes (ref, tip) a member.
+func (d *digest) add(ref string, tip objstore.ID) {
+	var carry uint64
+	for i, word := range member(ref, tip) {
+		d[i], carry = bits.Add64(d[i], word, carry)
+	}
+}
+
+// remove takes the member (ref, tip) away.
+func (d *digest) remove(ref string, tip objstore.ID) {
+	var borrow uint64
+	for i, word := range member(ref, tip) {
+		d[i], borrow = bits.Sub64(d[i], word, borrow)
+	}
+}
+
+// bytes is the stored form.
+func (d *digest) bytes() []byte {
+	out := make([]byte, 0, digestSize)
+	for _, word := range d {
+		out = binary.LittleEndian.AppendUint64(out, word)
+	}
+	return out
+}
+
+// parseDigest is the inverse of bytes.
+func parseDigest(b []byte) (digest, error) {
+	var d digest
+	if len(b) != digestSize {
+		return d, damaged("digest of tips")
+	}
+	for i := range d {
+		d[i] = binary.LittleEndian.Uint64(b[8*i:])
+	}
+	return d, nil
+}
+
+// member hashes one pair. A ref component holds no NUL, so no two pairs share their bytes.
+func member(ref string, tip objstore.ID) digest {
+	buf := make([]byte, 0, 128)
+	buf = append(buf, ref...)
+	buf = append(buf, 0)
+	sum := sha256.Sum256(tip.AppendTo(buf))
+	var d digest
+	for i := range d {
+		d[i] = binary.LittleEndian.Uint64(sum[8*i:])
+	}
+	return d
+}

@@ -1,0 +1,103 @@
+package sqliteindex
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+
+	sqlite3 "modernc.org/sqlite/lib"
+
+	"github.com/git-smithers/git-smithers/objstore"
+)
+
+// ErrClosed is returned by the methods of an [Index] that was closed.
+var ErrClosed = errors.New("index is closed")
+
+// RunError says why a run is not in the index: its history cannot be read. The
+// other runs are not affected, and the run is tried again at the next Sync.
+type RunError struct {
+	Ref string      // the run's ref component
+	Tip objstore.ID // what its tip ref points at
+	Err error       // wraps objstore.ErrNotFound, objstore.ErrCorrupt or an error of package snapshot
+}
+
+// Error names the run's ref and the reason.
+func (e *RunError) Error() string { return fmt.Sprintf("run %s: %v", e.Ref, e.Err) }
+
+// Unwrap returns the reason.
+func (e *RunError) Unwrap() error { return e.Err }
+
+// errDamaged is wrapped by the errors that mean that the database file has to be
+// made anew. It never leaves this package unless making it anew did not help.
+var errDamaged = errors.New("index is damaged")
+
+// databaseError is an error of the database itself, and not of the refs or objects
+// that were read for it.
+type databaseError struct{ err error }
+
+// Error names the index.
+func (e *databaseError) Error() string { return "index: " + e.err.Error() }
+
+// Unwrap returns the error of SQLite or of the file system.
+func (e *databaseError) Unwrap() error { return e.err }
+
+// errOvertaken means that another process wrote between reading and writing.
+var errOvertaken = errors.New("index was changed by another process")
+
+func damaged(what string) error { return fmt.Errorf("%w: %s", errDamaged, what) }
+
+// code is SQLite's primary result code of err, 0 for an error that is not SQLite's.
+func code(err error) int {
+	coded, ok := errors.AsType[interface {
+		error
+		Code() int
+	}](err)
+	if !ok {
+		return sqlite3.SQLITE_OK
+	}
+	return coded.Code() & 0xff
+}
+
+// isTransient tells whether trying again later may help.
+func isTransient(err error) bool {
+	switch code(err) {
+	case sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED, sqlite3.SQLITE_IOERR:
+		return true
+	}
+	return false
+}
+
+// remedy is what helps against an error of the database.
+type remedy int
+
+const (
+	noRemedy  remedy = iota
+	makeAnew         // the file is not one that this package wrote, or not ours to write
+	useMemory        // no file will do
+)
+
+// remedyFor chooses the remedy. The statements here are fixed, so one that does not
+// fit the schema or its constraints has met a database that is damaged.
+func remedyFor(err error) remedy {
+	if _, ok := errors.AsType[*databaseError](err); !ok {
+		return noRemedy
+	}
+	switch code(err) {
+	case sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_FORMAT, sqlite3.SQLITE_ERROR,
+		sqlite3.SQLITE_CONSTRAINT, sqlite3.SQLITE_MISMATCH, sqlite3.SQLITE_TOOBIG,
+		sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_PERM, sqlite3.SQLITE_AUTH:
+		return makeAnew
+	case sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR:
+		return useMemory
+	}
+	if errors.Is(err, errDamaged) {
+		return makeAnew
+	}
+	_, path := errors.AsType[*fs.PathError](err)
+	_, link := errors.AsType[*os.LinkError](err)
+	if path || link {
+		return useMemory
+	}
+	return noRemedy
+}

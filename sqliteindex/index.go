@@ -1,0 +1,150 @@
+package sqliteindex
+
+import (
+	"context"
+	"errors"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/git-smithers/git-smithers/objstore"
+	"github.com/git-smithers/git-smithers/refs"
+)
+
+// Index is the database smithers/index.db of one repository. Safe for concurrent
+// use, also by several processes.
+type Index struct {
+	opts  Options
+	retry retrier
+
+	syncing chan struct{} // holds one token while a Sync, SyncRun or Rebuild is under way
+
+	mu       sync.RWMutex // held shared while db is used, exclusively to replace it
+	db       *database    // nil once closed
+	closed   bool
+	problems []error
+	degraded error
+}
+
+// Options configure an Index.
+type Options struct {
+	Path    string // of the database file; its folder is made when missing
+	Refs    *refs.DB
+	Objects objstore.Reader
+
+	// BusyTimeout is how long SQLite itself waits for another process before a
+	// write counts as failed and is retried; 0 means 500 ms.
+	BusyTimeout time.Duration
+	// Sleep waits between retries; nil means on a timer.
+	Sleep func(context.Context, time.Duration) error
+	// Random spreads the waiting times: a number in [0, 1); nil means math/rand/v2.
+	Random func() float64
+}
+
+// Open opens the index, making it anew where it is missing, damaged or of another
+// version. It reads the database's header and no ref: see [Index.Sync].
+//
+// Where the file can be neither read nor made, the index is in memory and
+// [Index.Degraded] says why.
+func Open(ctx context.Context, opts Options) (*Index, error) {
+	if opts.BusyTimeout == 0 {
+		opts.BusyTimeout = 500 * time.Millisecond
+	}
+	if opts.Sleep == nil {
+		opts.Sleep = sleepOnTimer
+	}
+	if opts.Random == nil {
+		opts.Random = rand.Float64
+	}
+	x := &Index{
+		opts:    opts,
+		retry:   retrier{sleep: opts.Sleep, random: opts.Random},
+		syncing: make(chan struct{}, 1),
+	}
+	if err := x.open(ctx); err != nil {
+		return nil, err
+	}
+	return x, nil
+}
+
+// Close closes the database. It waits for queries that are under way.
+func (x *Index) Close() error {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	x.closed = true
+	if x.db == nil {
+		return nil
+	}
+	err := x.db.Close()
+	x.db = nil
+	return err
+}
+
+// Problems says which runs the last [Index.Sync] or [Index.Rebuild] could not read,
+// in the order of their messages: a [*RunError] for each, and one error that wraps
+// refs.ErrBroken for the tips that are no refs. The caller owns the slice.
+func (x *Index) Problems() []error {
+	x.mu.RLock()
+	defer x.mu.RUnlock()
+	return slices.Clone(x.problems)
+}
+
+// Degraded says why the index is in memory; nil when it is on disk.
+func (x *Index) Degraded() error {
+	x.mu.RLock()
+	defer x.mu.RUnlock()
+	return x.degraded
+}
+
+// Retries counts how often the database was tried again because it was busy.
+func (x *Index) Retries() int64 { return x.retry.count.Load() }
+
+// use calls fn with the database, which is not replaced meanwhile, and calls it
+// again where the database was busy. fn must leave nothing behind when it fails.
+func (x *Index) use(ctx context.Context, fn func(*database) error) error {
+	return x.retry.do(ctx, func() error {
+		x.mu.RLock()
+		defer x.mu.RUnlock()
+		if x.db == nil {
+			return ErrClosed
+		}
+		if err := fn(x.db); err != nil {
+			return &databaseError{err}
+		}
+		return nil
+	})
+}
+
+// answer is use for a query: where the database turns out to be damaged, it is
+// made anew and asked again.
+func (x *Index) answer(ctx context.Context, query func(*database) error) error {
+	err := x.use(ctx, query)
+	if err == nil || remedyFor(err) == noRemedy {
+		return err
+	}
+	release, err := x.acquire(ctx)
+	if err != nil {
+		return err
+	}
+	defer release()
+	// Somebody else may have healed it while this query waited for its turn.
+	if err = x.use(ctx, query); err == nil {
+		return nil
+	}
+	if healed, healErr := x.heal(ctx, err); !healed || healErr != nil {
+		return errors.Join(healErr, err)
+	}
+	if _, err := x.sync(ctx, nil); err != nil {
+		return err
+	}
+	return x.use(ctx, query)
+}
+
+func (x *Index) setProblems(problems []error) {
+	slices.SortFunc(problems, func(a, b error) int { return strings.Compare(a.Error(), b.Error()) })
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	x.problems = problems
+}

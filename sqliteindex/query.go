@@ -1,0 +1,202 @@
+package sqliteindex
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+
+	"github.com/git-smithers/git-smithers/objstore"
+)
+
+// RunRow is a run in the index.
+type RunRow struct {
+	RunID, WorkflowName, Status  string
+	ParentRunID                  *string
+	ParentFrameNo                *int64
+	BranchLabel, ForkDescription *string
+	ForkedAtMs                   *int64
+	LatestFrame                  int64 // snapshot.NoFrame for a run without one
+	CreatedAtMs, UpdatedAtMs     int64 // UpdatedAtMs is the time of the newest entry
+	FinishedAtMs                 *int64
+	Tip                          objstore.ID
+}
+
+// FrameRow is a frame in the index. Frame 0 of a fork may be a commit of its
+// parent; its other columns are then that commit's.
+type FrameRow struct {
+	RunID       string
+	FrameNo     int64
+	Commit      objstore.ID
+	ContentHash string // lower-case hex
+	CreatedAtMs int64
+	Subject     string
+	VCS         string // as in snapshot.Header; "" for none
+}
+
+// Counts says how much the index holds. Branches are the runs that are forks.
+type Counts struct{ Runs, Branches, Frames int }
+
+const (
+	sqlRuns = `SELECT run_id, workflow_name, status, parent_run_id, parent_frame_no, branch_label,
+		fork_description, forked_at_ms, latest_frame, created_at_ms, updated_at_ms, finished_at_ms, git_tip
+		FROM _smithers_runs`
+	sqlAllRuns  = sqlRuns + ` ORDER BY created_at_ms DESC, run_id`
+	sqlRun      = sqlRuns + ` WHERE run_id = ?`
+	sqlLookup   = sqlRuns + ` WHERE git_ref = ?`
+	sqlChildren = sqlRuns + ` WHERE parent_run_id = ? ORDER BY forked_at_ms, run_id`
+	sqlFrames   = `SELECT run_id, frame_no, git_commit, content_hash, created_at_ms, subject, coalesce(vcs, '')
+		FROM _smithers_snapshots WHERE run_id = ?`
+	sqlAllFrames  = sqlFrames + ` ORDER BY frame_no`
+	sqlFrame      = sqlFrames + ` AND frame_no = ?`
+	sqlPrefix     = `SELECT run_id FROM _smithers_runs WHERE run_id >= ? AND run_id < ? ORDER BY run_id LIMIT ?`
+	sqlPrefixOpen = `SELECT run_id FROM _smithers_runs WHERE run_id >= ? ORDER BY run_id LIMIT ?`
+	sqlCounts     = `SELECT (SELECT count(*) FROM _smithers_runs),
+		(SELECT count(*) FROM _smithers_runs WHERE parent_run_id IS NOT NULL),
+		(SELECT count(*) FROM _smithers_snapshots)`
+)
+
+// Queries answer from what the last Sync left, or a later one of another process.
+// A query that finds the database damaged has it made anew, from the refs, and
+// answers then.
+
+// Runs lists all runs by creation, newest first.
+func (x *Index) Runs(ctx context.Context) ([]RunRow, error) {
+	return list(ctx, x, scanRun, sqlAllRuns)
+}
+
+// Run returns one run, given its whole run id. ok is false where there is none.
+func (x *Index) Run(ctx context.Context, runID string) (row RunRow, ok bool, err error) {
+	return first(list(ctx, x, scanRun, sqlRun, runID))
+}
+
+// Lookup is [Index.Run], given the run's ref component (see refs.EscapeRun).
+func (x *Index) Lookup(ctx context.Context, component string) (row RunRow, ok bool, err error) {
+	return first(list(ctx, x, scanRun, sqlLookup, component))
+}
+
+// RunsWithPrefix lists the ids of the runs that begin with prefix, at most limit of
+// them, in order; with a limit of 0 or less all of them. No character is special.
+func (x *Index) RunsWithPrefix(ctx context.Context, prefix string, limit int) ([]string, error) {
+	if limit <= 0 {
+		limit = -1
+	}
+	if end, ok := prefixEnd(prefix); ok {
+		return list(ctx, x, scanString, sqlPrefix, prefix, end, limit)
+	}
+	return list(ctx, x, scanString, sqlPrefixOpen, prefix, limit)
+}
+
+// Frames lists the frames of a run by number; none for an unknown run.
+func (x *Index) Frames(ctx context.Context, runID string) ([]FrameRow, error) {
+	return list(ctx, x, scanFrame, sqlAllFrames, runID)
+}
+
+// Frame returns one frame. ok is false where there is none.
+func (x *Index) Frame(ctx context.Context, runID string, frame int64) (row FrameRow, ok bool, err error) {
+	return first(list(ctx, x, scanFrame, sqlFrame, runID, frame))
+}
+
+// Children lists the forks of a run by the time of forking, oldest first.
+func (x *Index) Children(ctx context.Context, runID string) ([]RunRow, error) {
+	return list(ctx, x, scanRun, sqlChildren, runID)
+}
+
+// Counts counts what the index holds.
+func (x *Index) Counts(ctx context.Context) (Counts, error) {
+	counts, _, err := first(list(ctx, x, scanCounts, sqlCounts))
+	return counts, err
+}
+
+// prefixEnd is the least string above all that begin with prefix; ok is false where there is none.
+func prefixEnd(prefix string) (end string, ok bool) {
+	b := []byte(prefix)
+	for len(b) > 0 && b[len(b)-1] == 0xff {
+		b = b[:len(b)-1]
+	}
+	if len(b) == 0 {
+		return "", false
+	}
+	b[len(b)-1]++
+	return string(b), true
+}
+
+// queryer is a database or a transaction.
+type queryer interface {
+	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
+}
+
+// list answers a query whole, or not at all.
+func list[T any](ctx context.Context, x *Index, scan func(*sql.Rows) (T, error), query string, args ...any) ([]T, error) {
+	var all []T
+	err := x.answer(ctx, func(db *database) (err error) {
+		all, err = collect(ctx, db, scan, query, args...)
+		return err
+	})
+	return all, err
+}
+
+// collect runs a query and scans every row.
+func collect[T any](ctx context.Context, q queryer, scan func(*sql.Rows) (T, error), query string, args ...any) (all []T, err error) {
+	rows, err := q.QueryContext(ctx, query, args...)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, rows.Close()) }()
+	for rows.Next() {
+		row, err := scan(rows)
+		if err != nil {
+			return nil, scanError(err)
+		}
+		all = append(all, row)
+	}
+	return all, rows.Err()
+}
+
+// scanError is err, an error of scanning a row: unless SQLite or the context caused
+// it, the row is not what was written.
+func scanError(err error) error {
+	if code(err) != 0 || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
+		return err
+	}
+	return fmt.Errorf("%w: %w", errDamaged, err)
+}
+
+// first is the first of the rows.
+func first[T any](rows []T, err error) (row T, ok bool, _ error) {
+	if err != nil || len(rows) == 0 {
+		return row, false, err
+	}
+	return rows[0], true, nil
+}
+
+func scanRun(rows *sql.Rows) (r RunRow, err error) {
+	var id string
+	err = rows.Scan(&r.RunID, &r.WorkflowName, &r.Status, &r.ParentRunID, &r.ParentFrameNo, &r.BranchLabel,
+		&r.ForkDescription, &r.ForkedAtMs, &r.LatestFrame, &r.CreatedAtMs, &r.UpdatedAtMs, &r.FinishedAtMs, &id)
+	if err != nil {
+		return r, err
+	}
+	r.Tip, err = objstore.ParseID(id)
+	return r, err
+}
+
+func scanFrame(rows *sql.Rows) (f FrameRow, err error) {
+	var id string
+	err = rows.Scan(&f.RunID, &f.FrameNo, &id, &f.ContentHash, &f.CreatedAtMs, &f.Subject, &f.VCS)
+	if err != nil {
+		return f, err
+	}
+	f.Commit, err = objstore.ParseID(id)
+	return f, err
+}
+
+func scanString(rows *sql.Rows) (s string, err error) {
+	err = rows.Scan(&s)
+	return s, err
+}
+
+func scanCounts(rows *sql.Rows) (c Counts, err error) {
+	err = rows.Scan(&c.Runs, &c.Branches, &c.Frames)
+	return c, err
+}

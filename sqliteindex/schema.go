@@ -1,0 +1,141 @@
+package sqliteindex
+
+import (
+	"context"
+	"database/sql/driver"
+	"errors"
+	"io"
+	"strconv"
+)
+
+// The header of the database says whose it is, and of which version. A database
+// with other numbers is made anew, so a changed schema needs a new version and
+// no migration.
+const (
+	applicationID = 0x67736d69 // "gsmi"
+	schemaVersion = 1
+)
+
+// schema is documented in docs/index.md. Tables are under Smithers' names and
+// hold its columns first, then ours; what would only repeat a table is a view.
+const schema = `
+CREATE TABLE _smithers_runs (
+	run_id           TEXT NOT NULL PRIMARY KEY,
+	parent_run_id    TEXT,
+	workflow_name    TEXT NOT NULL,
+	workflow_path    TEXT,
+	workflow_hash    TEXT,
+	status           TEXT NOT NULL,
+	created_at_ms    INTEGER NOT NULL,
+	started_at_ms    INTEGER,
+	finished_at_ms   INTEGER,
+	vcs_type         TEXT AS (substr(vcs, 1, instr(vcs, ':') - 1)),
+	vcs_revision     TEXT AS (substr(vcs, max(instr(vcs, ':'), instr(vcs, '@')) + 1)),
+	parent_frame_no  INTEGER,
+	branch_label     TEXT,
+	fork_description TEXT,
+	forked_at_ms     INTEGER,
+	updated_at_ms    INTEGER NOT NULL,
+	latest_frame     INTEGER NOT NULL,
+	vcs              TEXT,
+	git_ref          TEXT NOT NULL,
+	git_tip          TEXT NOT NULL
+) STRICT, WITHOUT ROWID;
+
+CREATE INDEX _smithers_runs_parent_idx ON _smithers_runs (parent_run_id);
+
+CREATE UNIQUE INDEX _smithers_runs_ref_idx ON _smithers_runs (git_ref, git_tip, latest_frame);
+
+CREATE TABLE _smithers_snapshots (
+	run_id        TEXT NOT NULL,
+	frame_no      INTEGER NOT NULL,
+	vcs_pointer   TEXT AS (substr(vcs, max(instr(vcs, ':'), instr(vcs, '@')) + 1)),
+	workflow_hash TEXT,
+	content_hash  TEXT NOT NULL,
+	created_at_ms INTEGER NOT NULL,
+	vcs           TEXT,
+	subject       TEXT NOT NULL,
+	git_commit    TEXT NOT NULL,
+	PRIMARY KEY (run_id, frame_no)
+) STRICT, WITHOUT ROWID;
+
+CREATE VIEW _smithers_frames AS
+	SELECT run_id, frame_no, created_at_ms, subject, git_commit
+	FROM _smithers_snapshots;
+
+CREATE VIEW _smithers_branches AS
+	SELECT run_id, parent_run_id, parent_frame_no, branch_label, fork_description,
+		forked_at_ms AS created_at_ms
+	FROM _smithers_runs
+	WHERE parent_run_id IS NOT NULL;
+
+CREATE VIEW _smithers_vcs_tags AS
+	SELECT run_id, frame_no, substr(vcs, 1, instr(vcs, ':') - 1) AS vcs_type, vcs_pointer,
+		NULL AS vcs_root, NULL AS jj_operation_id, created_at_ms
+	FROM _smithers_snapshots
+	WHERE vcs IS NOT NULL;
+
+CREATE TABLE _index_state (
+	id   INTEGER PRIMARY KEY CHECK (id = 1),
+	tips BLOB NOT NULL
+) STRICT;
+
+INSERT INTO _index_state (id, tips) VALUES (1, zeroblob(32));
+`
+
+// createSchema fills an empty database.
+func createSchema(ctx context.Context, conn driver.Conn) error {
+	exec, ok := conn.(driver.ExecerContext)
+	if !ok {
+		return errors.ErrUnsupported
+	}
+	script := "BEGIN;" + schema +
+		"PRAGMA application_id = " + strconv.Itoa(applicationID) + ";" +
+		"PRAGMA user_version = " + strconv.Itoa(schemaVersion) + ";" +
+		"COMMIT;"
+	_, err := exec.ExecContext(ctx, script, nil)
+	return err
+}
+
+// checkSchema returns an error that wraps errDamaged where the database is not one
+// of this version.
+func checkSchema(ctx context.Context, conn driver.Conn) error {
+	for _, want := range []struct {
+		pragma string
+		value  int64
+	}{{"PRAGMA application_id", applicationID}, {"PRAGMA user_version", schemaVersion}} {
+		got, err := queryInt(ctx, conn, want.pragma)
+		if err != nil {
+			return err
+		}
+		if got != want.value {
+			return damaged(want.pragma + " is " + strconv.FormatInt(got, 10))
+		}
+	}
+	return nil
+}
+
+// queryInt returns the single integer that a query answers with, 0 where it has no row.
+func queryInt(ctx context.Context, conn driver.Conn, query string) (value int64, err error) {
+	queryer, ok := conn.(driver.QueryerContext)
+	if !ok {
+		return 0, errors.ErrUnsupported
+	}
+	rows, err := queryer.QueryContext(ctx, query, nil)
+	if err != nil {
+		return 0, err
+	}
+	defer func() { err = errors.Join(err, rows.Close()) }()
+	dest := make([]driver.Value, len(rows.Columns()))
+	if err := rows.Next(dest); err != nil {
+		if errors.Is(err, io.EOF) {
+			return 0, nil
+		}
+		return 0, err
+	}
+	value, ok = dest[0].(int64)
+	if !ok {
+		return 0, damaged(query)
+	}
+	return value, nil
+}

@@ -1,0 +1,202 @@
+package sqliteindex
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+
+	"github.com/git-smithers/git-smithers/refs"
+)
+
+// maxRounds bounds how often a Sync starts over because another process wrote or
+// the database had to be replaced. Every overtaking is somebody's progress.
+const maxRounds = 16
+
+// Stats says what a rebuild read.
+type Stats struct{ Runs, Entries, Frames int }
+
+// Sync brings the index up to date with the refs: it reads the entries that the tips
+// gained, and drops runs whose tips are gone or no longer descend from what was indexed.
+//
+// A run that cannot be read is left out of the index and reported by
+// [Index.Problems]; it is tried again at the next Sync. With nothing to do, a Sync costs listing the tips and one
+// query. After an error the index may be behind.
+func (x *Index) Sync(ctx context.Context) error {
+	release, err := x.acquire(ctx)
+	if err != nil {
+		return err
+	}
+	defer release()
+	_, err = x.sync(ctx, nil)
+	return err
+}
+
+// SyncRun is [Index.Sync] for one run, given its run id: it reads no other ref.
+// Where the run cannot be read, it returns what [Index.Problems] would say. A run
+// that does not exist is dropped from the index, and no error.
+func (x *Index) SyncRun(ctx context.Context, runID string) error {
+	release, err := x.acquire(ctx)
+	if err != nil {
+		return err
+	}
+	defer release()
+	return x.rounds(ctx, func() error { return x.syncRunOnce(ctx, runID) })
+}
+
+// Rebuild drops everything and reads it again from the refs. progress, unless it is
+// nil, is called after every run, by one goroutine at a time, with the number of
+// runs read so far and in all. Other processes notice at their next Sync.
+//
+// Where the file cannot be made anew Rebuild returns an error, and the index goes
+// on in memory.
+func (x *Index) Rebuild(ctx context.Context, progress func(done, total int)) (Stats, error) {
+	release, err := x.acquire(ctx)
+	if err != nil {
+		return Stats{}, err
+	}
+	defer release()
+	if err := x.follow(ctx); err != nil { // closed, above all
+		return Stats{}, err
+	}
+	if err := x.renew(ctx, func(fs.FileInfo) bool { return true }); err != nil {
+		return Stats{}, err
+	}
+	stats, err := x.sync(ctx, progress)
+	return stats, errors.Join(err, x.Degraded())
+}
+
+// acquire waits for the turn to bring the index up to date.
+func (x *Index) acquire(ctx context.Context) (release func(), err error) {
+	select {
+	case x.syncing <- struct{}{}:
+		return func() { <-x.syncing }, nil
+	case <-ctx.Done():
+		return nil, context.Cause(ctx)
+	}
+}
+
+// sync is Sync for a caller that holds the token.
+func (x *Index) sync(ctx context.Context, progress func(done, total int)) (stats Stats, err error) {
+	err = x.rounds(ctx, func() error {
+		round, err := x.syncOnce(ctx, progress)
+		stats.Runs += round.Runs
+		stats.Entries += round.Entries
+		stats.Frames += round.Frames
+		return err
+	})
+	return stats, err
+}
+
+// rounds calls fn until nobody has overtaken it and the database is sound.
+func (x *Index) rounds(ctx context.Context, fn func() error) error {
+	var err error
+	for range maxRounds {
+		if err := x.follow(ctx); err != nil {
+			return err
+		}
+		if err = fn(); err == nil {
+			return nil
+		}
+		if errors.Is(err, errOvertaken) {
+			continue
+		}
+		if healed, healErr := x.heal(ctx, err); !healed || healErr != nil {
+			return errors.Join(healErr, err)
+		}
+	}
+	return err
+}
+
+// syncOnce makes one attempt. What is indexed is read before the refs are, and
+// replaced only if it has not changed since: so no write is based on older refs
+// than the one that it replaces.
+func (x *Index) syncOnce(ctx context.Context, progress func(done, total int)) (Stats, error) {
+	before, err := x.digest(ctx)
+	if err != nil {
+		return Stats{}, err
+	}
+	tips, err := x.opts.Refs.Tips(ctx)
+	var problems []error
+	if errors.Is(err, refs.ErrBroken) {
+		problems = append(problems, err)
+	} else if err != nil {
+		return Stats{}, err
+	}
+	var now digest
+	for _, t := range tips {
+		now.add(t.Component, t.ID)
+	}
+	if now == before {
+		x.setProblems(problems)
+		return Stats{}, nil
+	}
+	indexed, err := x.indexedTips(ctx, before)
+	if err != nil {
+		return Stats{}, err
+	}
+	changed, gone := compare(tips, indexed)
+	u := update{index: x, progress: progress, total: len(changed), batch: gone, problems: problems}
+	if err := u.run(ctx, changed); err != nil {
+		return u.stats, err
+	}
+	x.setProblems(u.problems)
+	return u.stats, nil
+}
+
+// compare finds the tips that are not what is indexed, and the indexed runs that
+// have no tip any more.
+func compare(tips []refs.TipRef, indexed map[string]tip) (changed []pending, gone []change) {
+	for _, t := range tips {
+		from := indexed[t.Component]
+		delete(indexed, t.Component)
+		if from.id != t.ID {
+			changed = append(changed, pending{ref: t.Component, id: t.ID, indexed: from})
+		}
+	}
+	for ref, t := range indexed {
+		gone = append(gone, change{ref: ref, from: t.id})
+	}
+	return changed, gone
+}
+
+// syncRunOnce is syncOnce for one run.
+func (x *Index) syncRunOnce(ctx context.Context, runID string) error {
+	name, err := refs.Tip(runID)
+	if err != nil {
+		return err
+	}
+	ref, err := refs.EscapeRun(runID)
+	if err != nil {
+		return err
+	}
+	indexed, err := x.indexedTip(ctx, ref)
+	if err != nil {
+		return err
+	}
+	c := change{ref: ref, from: indexed.id}
+	switch id, err := x.opts.Refs.Resolve(ctx, name); {
+	case errors.Is(err, refs.ErrNotFound):
+	case errors.Is(err, refs.ErrBroken):
+		c.problem = err
+	case err != nil:
+		return err
+	case id == indexed.id:
+		return nil
+	default:
+		c = pending{ref: ref, id: id, indexed: indexed}.read(ctx, x.opts.Objects)
+	}
+	if err := ctx.Err(); err != nil {
+		return context.Cause(ctx)
+	}
+	if c.chain == nil && c.from.IsZero() {
+		return c.problem
+	}
+	applied, err := x.apply(ctx, []change{c})
+	if err == nil && !applied[0] {
+		err = errOvertaken
+	}
+	if err != nil {
+		return err
+	}
+	return c.problem
+}

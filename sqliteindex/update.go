@@ -1,0 +1,158 @@
+package sqliteindex
+
+import (
+	"context"
+	"iter"
+	"runtime"
+	"sync"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/git-smithers/git-smithers/objstore"
+)
+
+// batchFrames is about how many frames one transaction writes.
+const batchFrames = 4096
+
+// pending is a run whose tip is not what is indexed.
+type pending struct {
+	ref     string
+	id      objstore.ID
+	indexed tip
+}
+
+// change is what becomes of one run's rows, if they are still those of the tip from.
+type change struct {
+	ref     string
+	from    objstore.ID // zero: the run was not indexed
+	chain   *chain      // nil: the run leaves the index
+	problem error       // why it does, where it still has a tip
+}
+
+// read finds out what becomes of the run. A run that cannot be read leaves the
+// index: what was indexed of it is no longer what its ref says.
+func (p pending) read(ctx context.Context, r objstore.Reader) change {
+	c := change{ref: p.ref, from: p.indexed.id}
+	err := ctx.Err()
+	if err == nil {
+		c.chain, err = readChain(ctx, r, p.ref, p.id, p.indexed)
+	}
+	if err != nil {
+		c.problem = &RunError{Ref: p.ref, Tip: p.id, Err: err}
+	}
+	return c
+}
+
+// update reads runs side by side and writes them in batches.
+type update struct {
+	index    *Index
+	progress func(done, total int) // may be nil
+	total    int
+
+	batch    []change // read and not yet written
+	frames   int      // in batch
+	done     int
+	stats    Stats
+	problems []error
+	overtook bool // somebody else changed a run of ours
+}
+
+// run brings the index from what it holds to the tips of the changed runs, in the
+// order in which they are read.
+func (u *update) run(ctx context.Context, changed []pending) error {
+	for c := range readSideBySide(ctx, u.index.opts.Objects, changed) {
+		if err := u.take(ctx, c); err != nil {
+			return err
+		}
+	}
+	if err := ctx.Err(); err != nil {
+		return context.Cause(ctx)
+	}
+	if err := u.flush(ctx); err != nil {
+		return err
+	}
+	if u.overtook {
+		return errOvertaken
+	}
+	return nil
+}
+
+// take adds one run's change to the batch.
+func (u *update) take(ctx context.Context, c change) error {
+	if err := ctx.Err(); err != nil {
+		return context.Cause(ctx)
+	}
+	if c.problem != nil {
+		u.problems = append(u.problems, c.problem)
+	}
+	if c.chain != nil || !c.from.IsZero() {
+		u.batch = append(u.batch, c)
+	}
+	if c.chain != nil {
+		u.frames += len(c.chain.frames)
+	}
+	u.done++
+	if u.progress != nil {
+		u.progress(u.done, u.total)
+	}
+	if u.frames < batchFrames {
+		return nil
+	}
+	return u.flush(ctx)
+}
+
+// flush writes the batch.
+func (u *update) flush(ctx context.Context) error {
+	if len(u.batch) == 0 {
+		return nil
+	}
+	applied, err := u.index.apply(ctx, u.batch)
+	if err != nil {
+		return err
+	}
+	for i, c := range u.batch {
+		switch {
+		case !applied[i]:
+			u.overtook = true
+		case c.chain != nil:
+			u.stats.Runs++
+			u.stats.Entries += c.chain.entries
+			u.stats.Frames += len(c.chain.frames)
+		}
+	}
+	u.batch, u.frames = nil, 0
+	return nil
+}
+
+// readSideBySide yields what becomes of the runs, in the order in which they are
+// read: by as many goroutines as there are processors, all of which have ended when
+// the loop has. It yields less when ctx is done.
+func readSideBySide(ctx context.Context, r objstore.Reader, runs []pending) iter.Seq[change] {
+	return func(yield func(change) bool) {
+		ctx, cancel := context.WithCancel(ctx)
+		results := make(chan change)
+		var reading sync.WaitGroup
+		defer reading.Wait()
+		defer cancel()
+		reading.Go(func() {
+			defer close(results)
+			var readers errgroup.Group
+			readers.SetLimit(runtime.GOMAXPROCS(0))
+			for _, p := range runs {
+				readers.Go(func() error {
+					select {
+					case results <- p.read(ctx, r):
+					case <-ctx.Done():
+					}
+					return nil
+				})
+			}
+			_ = readers.Wait() // no reader returns an error
+		})
+		for c := range results {
+			if !yield(c) {
+				return
+			}
+		}
+	}
+}

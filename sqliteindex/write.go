@@ -1,0 +1,227 @@
+package sqliteindex
+
+import (
+	"context"
+	"database/sql"
+	"encoding/hex"
+	"errors"
+
+	"github.com/git-smithers/git-smithers/objstore"
+)
+
+const (
+	sqlDigest    = `SELECT tips FROM _index_state WHERE id = 1`
+	sqlSetDigest = `UPDATE _index_state SET tips = ? WHERE id = 1`
+
+	sqlTips = `SELECT git_ref, git_tip, latest_frame FROM _smithers_runs`
+	sqlTip  = sqlTips + ` WHERE git_ref = ?`
+
+	sqlIndexed      = `SELECT run_id, git_tip FROM _smithers_runs WHERE git_ref = ?`
+	sqlDeleteFrames = `DELETE FROM _smithers_snapshots WHERE run_id = ?`
+	sqlDeleteRun    = `DELETE FROM _smithers_runs WHERE run_id = ?`
+
+	sqlInsertFrame = `INSERT INTO _smithers_snapshots
+		(run_id, frame_no, content_hash, created_at_ms, vcs, subject, git_commit)
+		VALUES (?, ?, ?, ?, ?, ?, ?)`
+
+	sqlInsertRun = `INSERT OR REPLACE INTO _smithers_runs
+		(run_id, parent_run_id, workflow_name, workflow_path, workflow_hash, status,
+		created_at_ms, started_at_ms, finished_at_ms, parent_frame_no, branch_label, fork_description,
+		forked_at_ms, updated_at_ms, latest_frame, vcs, git_ref, git_tip)
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
+)
+
+// apply makes the changes in one transaction, each only if the run is still
+// indexed at the tip that it was read against. applied tells of each whether it was.
+func (x *Index) apply(ctx context.Context, changes []change) (applied []bool, err error) {
+	err = x.use(ctx, func(db *database) error {
+		tx, err := db.BeginTx(ctx, nil)
+		if err != nil {
+			return err
+		}
+		if applied, err = applyIn(ctx, tx, changes); err != nil {
+			_ = tx.Rollback() // err says why already
+			return err
+		}
+		return tx.Commit()
+	})
+	return applied, err
+}
+
+// applyIn is apply inside a transaction. The digest it stores is that of the tips it leaves.
+func applyIn(ctx context.Context, tx *sql.Tx, changes []change) ([]bool, error) {
+	insertFrame, err := tx.PrepareContext(ctx, sqlInsertFrame)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = insertFrame.Close() }() // the transaction's end closes it, too
+	w := writer{tx, insertFrame}
+	var stored []byte
+	if err := tx.QueryRowContext(ctx, sqlDigest).Scan(&stored); err != nil {
+		return nil, scanError(err)
+	}
+	tips, err := parseDigest(stored)
+	if err != nil {
+		return nil, err
+	}
+	applied := make([]bool, len(changes))
+	for i, c := range changes {
+		if applied[i], err = w.apply(ctx, c); err != nil {
+			return nil, err
+		}
+		if !applied[i] {
+			continue
+		}
+		if !c.from.IsZero() {
+			tips.remove(c.ref, c.from)
+		}
+		if c.chain != nil {
+			tips.add(c.ref, c.chain.tip)
+		}
+	}
+	_, err = tx.ExecContext(ctx, sqlSetDigest, tips.bytes())
+	return applied, err
+}
+
+// writer writes inside a transaction. Only the statement that runs once a frame is
+// worth preparing.
+type writer struct {
+	tx          *sql.Tx
+	insertFrame *sql.Stmt
+}
+
+// apply makes one change, or none where somebody else has made one.
+func (w writer) apply(ctx context.Context, c change) (bool, error) {
+	var runID, tipText string
+	err := w.tx.QueryRowContext(ctx, sqlIndexed, c.ref).Scan(&runID, &tipText)
+	if err != nil && !errors.Is(err, sql.ErrNoRows) {
+		return false, scanError(err)
+	}
+	if err == nil && tipText != c.from.String() || err != nil && !c.from.IsZero() {
+		return false, nil
+	}
+	if !c.from.IsZero() && (c.chain == nil || c.chain.base.IsZero()) {
+		if _, err := w.tx.ExecContext(ctx, sqlDeleteFrames, runID); err != nil {
+			return false, err
+		}
+		if _, err := w.tx.ExecContext(ctx, sqlDeleteRun, runID); err != nil {
+			return false, err
+		}
+	}
+	if c.chain == nil {
+		return true, nil
+	}
+	return true, w.insert(ctx, c.chain)
+}
+
+// insert writes the run's row and its new frames.
+func (w writer) insert(ctx context.Context, c *chain) error {
+	run := c.run
+	var parentID, label, description any
+	var parentFrame, forkedAt any
+	if p := run.Parent; p != nil {
+		parentID, parentFrame, forkedAt = p.RunID, p.Frame, p.AtMs
+		label, description = nullable(p.Label), nullable(p.Description)
+	}
+	_, err := w.tx.ExecContext(ctx, sqlInsertRun, run.ID, parentID, run.Workflow, nullable(run.WorkflowPath),
+		nullable(run.WorkflowHash), string(run.Status), run.CreatedAtMs, run.StartedAtMs, run.FinishedAtMs,
+		parentFrame, label, description, forkedAt, c.head.AtMs, c.latest, nullable(c.head.VCS), c.ref, c.tip.String())
+	if err != nil {
+		return err
+	}
+	for _, f := range c.frames {
+		if _, err := w.insertFrame.ExecContext(ctx, run.ID, f.number, hex.EncodeToString(f.ContentHash[:]),
+			f.AtMs, nullable(f.VCS), f.Subject, f.commit.String()); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// nullable is NULL for the empty string.
+func nullable(s string) any {
+	if s == "" {
+		return nil
+	}
+	return s
+}
+
+// digest reads the digest of the indexed tips.
+func (x *Index) digest(ctx context.Context) (d digest, err error) {
+	err = x.use(ctx, func(db *database) error {
+		var stored []byte
+		if err := db.QueryRowContext(ctx, sqlDigest).Scan(&stored); err != nil {
+			return scanError(err)
+		}
+		d, err = parseDigest(stored)
+		return err
+	})
+	return d, err
+}
+
+// indexedTips reads the indexed tips by ref, if they are still those of the
+// digest that was read before the refs were.
+func (x *Index) indexedTips(ctx context.Context, before digest) (map[string]tip, error) {
+	tips := make(map[string]tip)
+	err := x.use(ctx, func(db *database) error {
+		clear(tips)
+		tx, err := db.BeginTx(ctx, &sql.TxOptions{ReadOnly: true})
+		if err != nil {
+			return err
+		}
+		defer func() { _ = tx.Rollback() }() // nothing was written
+		var stored []byte
+		if err := tx.QueryRowContext(ctx, sqlDigest).Scan(&stored); err != nil {
+			return scanError(err)
+		}
+		d, err := parseDigest(stored)
+		if err != nil {
+			return err
+		}
+		rows, err := collect(ctx, tx, scanTip, sqlTips)
+		if err != nil {
+			return err
+		}
+		var sum digest
+		for _, r := range rows {
+			tips[r.ref] = r.tip
+			sum.add(r.ref, r.id)
+		}
+		switch {
+		case d != before:
+			return errOvertaken
+		case sum != d:
+			return damaged("digest of tips")
+		}
+		return nil
+	})
+	return tips, err
+}
+
+// indexedTip reads the indexed tip of one ref, zero where it is not indexed.
+func (x *Index) indexedTip(ctx context.Context, ref string) (tip, error) {
+	var rows []tipRow
+	err := x.use(ctx, func(db *database) (err error) {
+		rows, err = collect(ctx, db, scanTip, sqlTip, ref)
+		return err
+	})
+	if err != nil || len(rows) == 0 {
+		return tip{}, err
+	}
+	return rows[0].tip, nil
+}
+
+// tipRow is one row of sqlTips.
+type tipRow struct {
+	ref string
+	tip
+}
+
+func scanTip(rows *sql.Rows) (r tipRow, err error) {
+	var id string
+	if err := rows.Scan(&r.ref, &id, &r.latestFrame); err != nil {
+		return r, err
+	}
+	r.id, err = objstore.ParseID(id)
+	return r, err
+}

@@ -1,0 +1,214 @@
+package timeline
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/git-smithers/git-smithers/objstore"
+	"github.com/git-smithers/git-smithers/refs"
+	"github.com/git-smithers/git-smithers/snapshot"
+	"github.com/git-smithers/git-smithers/timeline/fault"
+)
+
+// Address names a frame. Frame is snapshot.NoFrame for a bare run, which means
+// the state at its tip.
+type Address struct {
+	Run   string
+	Frame int64
+}
+
+// String is "run" or "run:frame".
+func (a Address) String() string {
+	if a.Frame == snapshot.NoFrame {
+		return a.Run
+	}
+	return a.Run + ":" + strconv.FormatInt(a.Frame, 10)
+}
+
+// Loaded is an entry and where it stands in its run.
+type Loaded struct {
+	Address Address         // the run's full id; the number of the entry's frame
+	Entry   *snapshot.Entry // of the run that it was forked from, where a fork's frame 0 is that run's
+}
+
+// Load finds what an address means, "run" or "run:frame" with the run's id or a
+// unique prefix of it, and reads that entry. A bare run is its tip.
+func (s *Store) Load(ctx context.Context, address string) (*Loaded, error) {
+	at, tip, err := s.resolve(ctx, address)
+	if err != nil {
+		return nil, err
+	}
+	if at.Frame != snapshot.NoFrame {
+		return s.loadFrame(ctx, at, tip)
+	}
+	entry, row, err := s.readTip(ctx, tip)
+	if err != nil {
+		return nil, err
+	}
+	return &Loaded{Address{at.Run, row.Frame}, entry}, nil
+}
+
+// loadFrame reads a frame by its ref and, where the ref is missing or broken,
+// through the chain.
+func (s *Store) loadFrame(ctx context.Context, at Address, tip objstore.ID) (*Loaded, error) {
+	name, err := refs.Frame(at.Run, at.Frame)
+	if err != nil {
+		return nil, Explain(err)
+	}
+	id, err := s.refs.Resolve(ctx, name)
+	if err == nil {
+		entry, err := snapshot.ReadEntry(s.objects, id)
+		if err != nil {
+			return nil, Explain(err)
+		}
+		return &Loaded{at, entry}, nil
+	}
+	if !errors.Is(err, refs.ErrNotFound) && !errors.Is(err, refs.ErrBroken) {
+		return nil, Explain(err)
+	}
+	newest, row, err := s.readTip(ctx, tip)
+	if err != nil {
+		return nil, err
+	}
+	entry, err := s.frameInChain(row, newest, at.Frame)
+	if err != nil {
+		return nil, err
+	}
+	return &Loaded{at, entry}, nil
+}
+
+// readTip reads a tip and its row, and repairs the newest frame's ref.
+func (s *Store) readTip(ctx context.Context, tip objstore.ID) (*snapshot.Entry, snapshot.Run, error) {
+	entry, err := snapshot.ReadEntry(s.objects, tip)
+	if err != nil {
+		return nil, snapshot.Run{}, Explain(err)
+	}
+	row, err := entry.RunRow()
+	if err != nil {
+		return nil, snapshot.Run{}, Explain(err)
+	}
+	return entry, row, s.repairNewestFrame(ctx, row, entry)
+}
+
+// ResolveRun finds the full id of a run from its id or a unique prefix of it.
+func (s *Store) ResolveRun(ctx context.Context, run string) (string, error) {
+	id, _, err := s.findRun(ctx, run)
+	return id, err
+}
+
+// resolve splits an address: as a whole run id first, since a run id may contain
+// colons, then at its last colon before digits. Prefixes come after exact ids,
+// because finding them takes reading the tips of all runs.
+func (s *Store) resolve(ctx context.Context, address string) (Address, objstore.ID, error) {
+	if address == "" {
+		return Address{}, objstore.ID{}, fault.New(fault.InvalidRunID, "the run id is empty")
+	}
+	whole := Address{address, snapshot.NoFrame}
+	split, hasFrame, splitErr := splitAddress(address)
+	candidates := []Address{whole}
+	if hasFrame {
+		candidates = append(candidates, split)
+	}
+	for _, find := range []func(context.Context, string) (string, objstore.ID, error){s.findRunExactly, s.findRunByPrefix} {
+		for _, candidate := range candidates {
+			run, tip, err := find(ctx, candidate.Run)
+			if err == nil {
+				return Address{run, candidate.Frame}, tip, nil
+			}
+			if fault.CodeOf(err) != fault.RunNotFound {
+				return Address{}, objstore.ID{}, err
+			}
+		}
+	}
+	if splitErr != nil {
+		return Address{}, objstore.ID{}, splitErr
+	}
+	return Address{}, objstore.ID{}, runNotFound(candidates[len(candidates)-1].Run)
+}
+
+// splitAddress splits run:frame. hasFrame is false for an address without a colon;
+// the error is about what follows one.
+func splitAddress(address string) (at Address, hasFrame bool, err error) {
+	colon := strings.LastIndexByte(address, ':')
+	if colon < 0 {
+		return Address{}, false, nil
+	}
+	frame, ok := parseFrame(address[colon+1:])
+	if !ok || colon == 0 {
+		return Address{}, false, fault.New(fault.InvalidAddress, "%q is not an address", address).
+			Hint("an address is <run> or <run>:<frame>, for example triage-1:7")
+	}
+	return Address{address[:colon], frame}, true, nil
+}
+
+// parseFrame reads a frame number: decimal digits without a superfluous zero.
+func parseFrame(s string) (int64, bool) {
+	n, err := strconv.ParseInt(s, 10, 64)
+	return n, err == nil && n >= 0 && strconv.FormatInt(n, 10) == s
+}
+
+// findRun finds a run by its id or a unique prefix of it, and its tip.
+func (s *Store) findRun(ctx context.Context, run string) (string, objstore.ID, error) {
+	if run == "" {
+		return "", objstore.ID{}, fault.New(fault.InvalidRunID, "the run id is empty")
+	}
+	id, tip, err := s.findRunExactly(ctx, run)
+	if fault.CodeOf(err) == fault.RunNotFound {
+		return s.findRunByPrefix(ctx, run)
+	}
+	return id, tip, err
+}
+
+func (s *Store) findRunExactly(ctx context.Context, run string) (string, objstore.ID, error) {
+	name, err := refs.Tip(run)
+	if err != nil {
+		return "", objstore.ID{}, Explain(err)
+	}
+	tip, err := s.refs.Resolve(ctx, name)
+	if errors.Is(err, refs.ErrNotFound) {
+		return "", objstore.ID{}, runNotFound(run)
+	}
+	return run, tip, Explain(err)
+}
+
+func runNotFound(run string) error {
+	return fault.New(fault.RunNotFound, "no run is called %q", run).
+		Hint("`git smithers runs` lists the runs").Detail("run", run)
+}
+
+func (s *Store) findRunByPrefix(ctx context.Context, prefix string) (string, objstore.ID, error) {
+	tips, err := s.refs.Tips(ctx)
+	if err != nil {
+		return "", objstore.ID{}, Explain(err)
+	}
+	var found []string
+	var tip objstore.ID
+	for _, t := range tips {
+		run, ok, err := refs.UnescapeRun(t.Component)
+		if err != nil || !ok || !strings.HasPrefix(run, prefix) {
+			continue
+		}
+		found, tip = append(found, run), t.ID
+	}
+	switch len(found) {
+	case 1:
+		return found[0], tip, nil
+	case 0:
+		return "", objstore.ID{}, runNotFound(prefix)
+	}
+	return "", objstore.ID{}, runAmbiguous(prefix, found)
+}
+
+func runAmbiguous(prefix string, found []string) error {
+	const shown = 5
+	slices.Sort(found)
+	list := strings.Join(found[:min(shown, len(found))], ", ")
+	if len(found) > shown {
+		list += ", …"
+	}
+	return fault.New(fault.RunAmbiguous, "%d runs begin with %q", len(found), prefix).
+		Hint("they are %s", list).Detail("runs", found)
+}

@@ -1,0 +1,94 @@
+package timeline_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/git-smithers/git-smithers/internal/repotest"
+	"github.com/git-smithers/git-smithers/snapshot"
+	"github.com/git-smithers/git-smithers/timeline"
+	"github.com/git-smithers/git-smithers/timeline/fault"
+)
+
+func TestAnAddressFindsItsFrame(t *testing.T) {
+	t.Parallel()
+	s := open(t, repotest.New(t, repotest.Commit))
+	triage(t, s, "triage-1")
+	triage(t, s, "deploy")
+	triage(t, s, "odd:7")
+	triage(t, s, "Ünï/code:x")
+	for _, c := range []struct {
+		name, address string
+		want          timeline.Address
+	}{
+		{"run and frame", "triage-1:2", timeline.Address{Run: "triage-1", Frame: 2}},
+		{"a bare run is its newest frame", "triage-1", timeline.Address{Run: "triage-1", Frame: 4}},
+		{"a unique prefix of a run", "tri", timeline.Address{Run: "triage-1", Frame: 4}},
+		{"a unique prefix and a frame", "dep:0", timeline.Address{Run: "deploy", Frame: 0}},
+		{"a run id that looks like an address is a run first", "odd:7", timeline.Address{Run: "odd:7", Frame: 4}},
+		{"its frames are found at the last colon", "odd:7:1", timeline.Address{Run: "odd:7", Frame: 1}},
+		{"any text is a run id", "Ünï/code:x:3", timeline.Address{Run: "Ünï/code:x", Frame: 3}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			loaded, err := s.Load(t.Context(), c.address)
+			require.NoError(t, err)
+			assert.Equal(t, c.want, loaded.Address)
+			assert.Equal(t, c.want.Frame, loaded.Entry.Frame)
+		})
+	}
+}
+
+func TestABadAddressSaysWhatIsWrong(t *testing.T) {
+	t.Parallel()
+	s := open(t, repotest.New(t, repotest.Commit))
+	triage(t, s, "triage-1")
+	triage(t, s, "triage-2")
+	for _, c := range []struct {
+		name, address string
+		code          fault.Code
+		message, hint string
+	}{
+		{"unknown run", "nope", fault.RunNotFound, `no run is called "nope"`, "`git smithers runs` lists the runs"},
+		{"unknown run with a frame", "nope:3", fault.RunNotFound, `no run is called "nope"`, "`git smithers runs` lists the runs"},
+		{"ambiguous prefix", "tri", fault.RunAmbiguous, `2 runs begin with "tri"`, "they are triage-1, triage-2"},
+		{"past the end", "triage-1:5", fault.FrameNotFound, `run "triage-1" has no frame 5`, "its frames are 0 to 4"},
+		{"not a number", "triage-1:x", fault.InvalidAddress, `"triage-1:x" is not an address`, "an address is <run> or <run>:<frame>, for example triage-1:7"},
+		{"negative", "triage-1:-1", fault.InvalidAddress, `"triage-1:-1" is not an address`, "an address is <run> or <run>:<frame>, for example triage-1:7"},
+		{"leading zero", "triage-1:01", fault.InvalidAddress, `"triage-1:01" is not an address`, "an address is <run> or <run>:<frame>, for example triage-1:7"},
+		{"no run", ":1", fault.InvalidAddress, `":1" is not an address`, "an address is <run> or <run>:<frame>, for example triage-1:7"},
+		{"nothing", "", fault.InvalidRunID, "the run id is empty", ""},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			_, err := s.Load(t.Context(), c.address)
+			var f *fault.Error
+			require.ErrorAs(t, err, &f)
+			assert.Equal(t, c.code, f.Code)
+			assert.Equal(t, c.message, f.Msg)
+			if c.hint != "" {
+				assert.Equal(t, []string{c.hint}, f.Hints)
+			}
+		})
+	}
+}
+
+func TestARunIDThatCannotBeIsRefused(t *testing.T) {
+	t.Parallel()
+	repo := repotest.New(t, repotest.Commit)
+	s := open(t, repo)
+	triage(t, s, "parent")
+	before := repo.Git("for-each-ref")
+	for name, id := range map[string]string{"empty": "", "too long": strings.Repeat("x", 4097), "no text": "\xff\xfe"} {
+		_, err := s.Create(t.Context(), snapshot.Run{ID: id, Status: snapshot.RunRunning}, snapshot.Draft{})
+		assert.Equal(t, fault.InvalidRunID, fault.CodeOf(err), name)
+		if id != "" {
+			_, err = s.Fork(t.Context(), timeline.ForkRequest{From: "parent", RunID: id})
+			assert.Equal(t, fault.InvalidRunID, fault.CodeOf(err), name)
+		}
+	}
+	assert.Equal(t, before, repo.Git("for-each-ref"))
+}

@@ -1,0 +1,351 @@
+package timeline
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"math/rand/v2"
+	"strconv"
+	"time"
+
+	"github.com/git-smithers/git-smithers/objstore"
+	"github.com/git-smithers/git-smithers/snapshot"
+	"github.com/git-smithers/git-smithers/timeline/fault"
+)
+
+// captureMemory is how many of the newest entries are searched for a capture's id.
+const captureMemory = 1000
+
+// Capture is one capture, as other engines write it: what docs/scripting.md
+// describes. State gives the whole state, Changes what changes in it; giving both
+// is an error. A capture that gives neither, and no frame, appends an entry that is
+// not a frame.
+type Capture struct {
+	ID      string            `json:"id"`
+	Expect  json.RawMessage   `json:"expect"` // absent: whatever the tip is; null: the run must not exist; or the tip's commit
+	State   json.RawMessage   `json:"state"`
+	Changes []snapshot.Change `json:"changes"`
+	Events  []captureEvent    `json:"events"`
+	Frame   json.RawMessage   `json:"frame"` // the rendered workflow tree
+	VCS     *snapshot.VCS     `json:"vcs"`
+	Run     *captureRun       `json:"run"`
+	Subject string            `json:"subject"`
+}
+
+// captureRun is what a capture may say of the run's row.
+type captureRun struct {
+	Workflow *string             `json:"workflowName"`
+	Status   *snapshot.RunStatus `json:"status"`
+	Error    *string             `json:"error"`
+}
+
+// captureEvent is an event as an engine writes it.
+type captureEvent struct {
+	Type    string          `json:"type"`
+	AtMs    int64           `json:"timestampMs"`
+	Payload json.RawMessage `json:"payload"`
+}
+
+// Captured answers a capture that is on stable storage. Frame is null for an
+// entry that is not a frame.
+type Captured struct {
+	ID          string `json:"id,omitempty"`
+	Frame       *int64 `json:"frame"`
+	Commit      string `json:"commit"`
+	ContentHash string `json:"contentHash"`
+}
+
+// Capturer captures one run for as long as its caller lives, and remembers what it
+// answered. For one goroutine at a time.
+type Capturer struct {
+	store    *Store
+	run      string
+	head     *Head // nil until the run exists
+	answered map[string]Captured
+}
+
+// Capturer opens a run for capturing. The run need not exist: the first capture makes it.
+func (s *Store) Capturer(ctx context.Context, run string) (*Capturer, error) {
+	c := &Capturer{store: s, run: run, answered: make(map[string]Captured)}
+	head, err := s.Head(ctx, run)
+	if fault.CodeOf(err) == fault.RunNotFound {
+		return c, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	c.head = head
+	return c, c.recall(nil)
+}
+
+// ParseCapture reads one capture. Unknown members are refused by name.
+func ParseCapture(line []byte) (*Capture, error) {
+	// The store's own limits are looked at when the capture is appended.
+	deepest := snapshot.Limits{Depth: math.MaxInt, Value: math.MaxInt}
+	if err := deepest.CheckValue(bytes.TrimSpace(line)); errors.Is(err, snapshot.ErrLimit) {
+		return nil, Explain(err)
+	}
+	dec := json.NewDecoder(bytes.NewReader(line))
+	dec.DisallowUnknownFields()
+	var c Capture
+	if err := dec.Decode(&c); err != nil {
+		return nil, fault.New(fault.InvalidInput, "a capture is one JSON object: %w", err).
+			Hint("docs/scripting.md describes its members")
+	}
+	if _, err := dec.Token(); !errors.Is(err, io.EOF) {
+		return nil, fault.New(fault.InvalidInput, "something follows the capture").
+			Hint("with --batch, give one capture a line")
+	}
+	if c.State != nil && c.Changes != nil {
+		return nil, fault.New(fault.InvalidInput, "a capture has either state or changes, not both")
+	}
+	return &c, nil
+}
+
+// Capture appends what c says and answers when it is on stable storage. A c whose
+// id was answered before, here or by any of the run's newest 1,000 entries, gets
+// that answer again and appends nothing. With Expect, a tip that is elsewhere is a
+// conflict; without, the capture is built again on the new tip until it succeeds or
+// ctx ends: each time that it has to be, somebody else's succeeded.
+func (c *Capturer) Capture(ctx context.Context, req *Capture) (Captured, error) {
+	for try := 1; ; try++ {
+		answer, err := c.attempt(ctx, req)
+		if err == nil || fault.CodeOf(err) != fault.Conflict {
+			return answer, err
+		}
+		if before, ok := c.answered[req.ID]; ok && req.ID != "" {
+			return before, nil
+		}
+		if req.Expect != nil {
+			return answer, err
+		}
+		if err := pause(ctx, try); err != nil {
+			return Captured{}, Explain(err)
+		}
+	}
+}
+
+// pause waits a moment that grows with the number of tries, so that writers who
+// meet at one run do not meet again.
+func pause(ctx context.Context, try int) error {
+	limit := min(time.Duration(try)*time.Millisecond, 20*time.Millisecond)
+	timer := time.NewTimer(rand.N(limit) + 1)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-timer.C:
+		return nil
+	}
+}
+
+// attempt captures once, on the tip as it is now.
+func (c *Capturer) attempt(ctx context.Context, req *Capture) (Captured, error) {
+	if before, ok := c.answered[req.ID]; ok && req.ID != "" {
+		return before, nil
+	}
+	if err := c.checkExpect(ctx, req); err != nil {
+		return Captured{}, err
+	}
+	draft, err := c.draft(req)
+	if err != nil {
+		return Captured{}, err
+	}
+	if c.head == nil {
+		row := snapshot.Run{ID: c.run, Status: snapshot.RunRunning, CreatedAtMs: draft.AtMs}
+		head, err := c.store.Create(ctx, row, draft)
+		if fault.CodeOf(err) == fault.RunExists {
+			return Captured{}, errors.Join(fault.New(fault.Conflict, "run %q was created meanwhile", c.run), c.catchUp(ctx))
+		}
+		if err != nil {
+			return Captured{}, err
+		}
+		c.head = head
+	} else if err := c.head.Append(ctx, draft); err != nil {
+		if fault.CodeOf(err) == fault.Conflict {
+			if err := c.catchUp(ctx); err != nil {
+				return Captured{}, err
+			}
+		}
+		return Captured{}, err
+	}
+	answer := answerFor(c.head.Entry())
+	c.remember(answer)
+	return answer, nil
+}
+
+// checkExpect compares what the capture expects with the tip. A tip elsewhere is
+// read first, since it may hold the very capture, acknowledged or not.
+func (c *Capturer) checkExpect(ctx context.Context, req *Capture) error {
+	if req.Expect == nil {
+		return nil
+	}
+	var expect *objstore.ID
+	if err := json.Unmarshal(req.Expect, &expect); err != nil {
+		return fault.New(fault.InvalidInput, "expect is neither null nor a commit id: %w", err)
+	}
+	have := objstore.ID{}
+	if c.head != nil {
+		have = c.head.Entry().ID
+	}
+	want := objstore.ID{}
+	if expect != nil {
+		want = *expect
+	}
+	if have == want {
+		return nil
+	}
+	if err := c.catchUp(ctx); err != nil {
+		return err
+	}
+	if c.head != nil && c.head.Entry().ID == want {
+		return nil
+	}
+	return fault.New(fault.Conflict, "the tip of run %q is not what the capture expects", c.run).
+		Hint("nothing was written; read the tip and build on it").
+		Detail("expect", want.String()).Detail("tip", c.tipString())
+}
+
+func (c *Capturer) tipString() string {
+	if c.head == nil {
+		return objstore.ID{}.String()
+	}
+	return c.head.Entry().ID.String()
+}
+
+// catchUp reads the tip again and learns the ids of the captures that others appended.
+func (c *Capturer) catchUp(ctx context.Context) error {
+	var known *snapshot.Entry
+	if c.head != nil {
+		known = c.head.Entry()
+		if err := c.head.Refresh(ctx); err != nil {
+			return err
+		}
+		return c.recall(known)
+	}
+	head, err := c.store.Head(ctx, c.run)
+	if fault.CodeOf(err) == fault.RunNotFound {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	c.head = head
+	return c.recall(nil)
+}
+
+// recall learns the ids of the captures between the tip and an entry that is
+// known already, at most captureMemory of them.
+func (c *Capturer) recall(known *snapshot.Entry) error {
+	left := captureMemory
+	for entry, err := range c.store.chain(c.head.Entry()) {
+		if err != nil {
+			return Explain(err)
+		}
+		if left == 0 || (known != nil && entry.ID == known.ID) {
+			return nil
+		}
+		left--
+		c.remember(answerFor(entry))
+	}
+	return nil
+}
+
+func (c *Capturer) remember(answer Captured) {
+	if _, ok := c.answered[answer.ID]; !ok && answer.ID != "" {
+		c.answered[answer.ID] = answer
+	}
+}
+
+func answerFor(entry *snapshot.Entry) Captured {
+	out := Captured{ID: entry.Operation, Commit: entry.ID.String(), ContentHash: entry.ContentHash.String()}
+	if frame := entry.Frame; frame != snapshot.NoFrame {
+		out.Frame = &frame
+	}
+	return out
+}
+
+// draft turns a capture into what the next entry changes.
+func (c *Capturer) draft(req *Capture) (snapshot.Draft, error) {
+	at := c.store.now().UnixMilli()
+	draft := snapshot.Draft{
+		Operation: req.ID, State: req.Changes, Rendered: req.Frame, VCS: req.VCS, AtMs: at,
+		Frame:   req.State != nil || req.Changes != nil || req.Frame != nil,
+		Subject: req.Subject,
+	}
+	if req.State != nil {
+		changes, err := c.wholeState(req.State)
+		if err != nil {
+			return snapshot.Draft{}, Explain(err)
+		}
+		draft.State = changes
+	}
+	for i, e := range req.Events {
+		if e.Type == "" {
+			return snapshot.Draft{}, fault.New(fault.InvalidInput, "event %d has no type", i)
+		}
+		if e.AtMs == 0 {
+			e.AtMs = at
+		}
+		draft.Events = append(draft.Events, snapshot.Event{Type: e.Type, AtMs: e.AtMs, Payload: e.Payload})
+	}
+	if draft.Subject == "" {
+		draft.Subject = captureSubject(req)
+	}
+	if req.Run != nil {
+		draft.Run = req.Run.edit(at)
+	}
+	return draft, nil
+}
+
+// wholeState finds the changes that lead from the tip's state to the given one.
+func (c *Capturer) wholeState(state json.RawMessage) ([]snapshot.Change, error) {
+	whole, err := snapshot.ParseWholeWithin(c.store.settings.limits, state)
+	if err != nil {
+		return nil, err
+	}
+	before := snapshot.EmptyState()
+	if c.head != nil {
+		before = c.head.State()
+	}
+	return snapshot.ChangesTo(before, whole)
+}
+
+// edit is what a capture says of the run's row.
+func (r *captureRun) edit(at int64) func(*snapshot.Run) {
+	return func(row *snapshot.Run) {
+		if r.Workflow != nil {
+			row.Workflow = *r.Workflow
+		}
+		if r.Error != nil {
+			row.Error = *r.Error
+		}
+		if r.Status == nil {
+			return
+		}
+		row.Status = *r.Status
+		row.FinishedAtMs = nil
+		if row.Status.Ended() {
+			row.FinishedAtMs = &at
+		}
+	}
+}
+
+// captureSubject is the line of git log for a capture that gives none.
+func captureSubject(req *Capture) string {
+	switch {
+	case len(req.Events) == 1:
+		return req.Events[0].Type
+	case len(req.Events) > 1:
+		return fmt.Sprintf("%s and %d more events", req.Events[0].Type, len(req.Events)-1)
+	case len(req.Changes) == 1:
+		return req.Changes[0].Op + " " + req.Changes[0].Collection + " " + req.Changes[0].Key
+	case req.Changes != nil:
+		return strconv.Itoa(len(req.Changes)) + " changes"
+	}
+	return "captured"
+}

@@ -1,0 +1,72 @@
+package timeline
+
+import (
+	"context"
+	"errors"
+	"syscall"
+
+	"github.com/git-smithers/git-smithers/internal/gitexec"
+	"github.com/git-smithers/git-smithers/objstore"
+	"github.com/git-smithers/git-smithers/objstore/page"
+	"github.com/git-smithers/git-smithers/refs"
+	"github.com/git-smithers/git-smithers/snapshot"
+	"github.com/git-smithers/git-smithers/timeline/fault"
+)
+
+// An explanation turns errors of the packages below into a code and hints.
+type explanation struct {
+	target error
+	code   fault.Code
+	hint   string
+}
+
+// The first match wins, so causes that say more stand first.
+var explanations = []explanation{
+	{context.Canceled, fault.Interrupted, ""},
+	{context.DeadlineExceeded, fault.Interrupted, ""},
+	{syscall.ENOSPC, fault.DiskFull, "nothing that was stored before is harmed; free some space and try again"},
+	{syscall.EDQUOT, fault.DiskFull, "the disk quota is used up; free some space and try again"},
+	{syscall.EROFS, fault.ReadOnly, "the repository is on a read-only file system"},
+	{syscall.EACCES, fault.ReadOnly, "the repository is not writable by this user"},
+	{syscall.EPERM, fault.ReadOnly, "the repository is not writable by this user"},
+	{gitexec.ErrNoGit, fault.GitMissing, "install git and put it on PATH"},
+	{gitexec.ErrConfig, fault.Usage, "docs/scripting.md lists the settings"},
+	{gitexec.ErrGitTooOld, fault.GitTooOld, "install git 2.30 or newer"},
+	{gitexec.ErrNoRepository, fault.NoRepository, "run `git init`, or `git smithers init` to keep run history alone"},
+	{snapshot.ErrNewerFormat, fault.NewerFormat, "this history was written by a newer git-smithers: upgrade"},
+	{snapshot.ErrUnknownNode, fault.NodeNotFound, "`git smithers show <run>` lists the nodes"},
+	{snapshot.ErrLimit, fault.LimitExceeded, "docs/format.md lists the limits"},
+	{snapshot.ErrInvalid, fault.InvalidState, "docs/scripting.md describes what a capture accepts"},
+	{page.ErrInvalid, fault.InvalidState, "docs/scripting.md describes what a capture accepts"},
+	{refs.ErrMalformed, fault.InvalidRunID, "a run id is 1 to 4096 bytes of text"},
+	{refs.ErrConflict, fault.Conflict, "nothing was written; it is safe to try again"},
+	{refs.ErrLocked, fault.Locked, "another git process holds the ref; try again when it is done"},
+	{refs.ErrUnsupported, fault.UnsupportedFormat, "it takes sha1 objects and refs in files to keep run history in"},
+	{refs.ErrObstructed, fault.BrokenRef, "`git for-each-ref refs/smithers` shows the ref that is in the way; it is none of ours"},
+	{refs.ErrBroken, fault.BrokenRef, "run `git smithers verify`"},
+	{objstore.ErrCorrupt, fault.CorruptObject, "run `git smithers verify` and `git fsck`; a remote that has the run can give it back"},
+	{objstore.ErrNotFound, fault.MissingObject, "run `git smithers verify` and `git fsck`; a remote that has the run can give it back"},
+}
+
+// Explain gives an error of the packages below its code and hints: a [fault.Error].
+// One that has a code already stays what it is; nil stays nil. What it cannot place
+// is a bug (internal).
+func Explain(err error) error {
+	if err == nil {
+		return nil
+	}
+	if known, ok := errors.AsType[*fault.Error](err); ok {
+		return known
+	}
+	for _, e := range explanations {
+		if !errors.Is(err, e.target) {
+			continue
+		}
+		out := fault.New(e.code, "%w", err)
+		if e.hint != "" {
+			out = out.Hint("%s", e.hint)
+		}
+		return out
+	}
+	return fault.New(fault.Internal, "%w", err)
+}

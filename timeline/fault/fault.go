@@ -1,0 +1,144 @@
+// Package fault is what goes wrong, as the outside sees it: an error with a
+// stable code, a message, hints, and the exit status that belongs to the code.
+//
+// The packages below timeline return sentinels and small typed errors; timeline,
+// engine and cli turn them into an [Error]. docs/errors.md describes every code.
+package fault
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+)
+
+// Code names a kind of failure: lower_snake, never reused for another meaning.
+type Code string
+
+// Exit statuses of the process.
+const (
+	ExitOK        = 0
+	ExitFailed    = 1
+	ExitCancelled = 2
+	ExitWaiting   = 3
+	ExitUsage     = 4
+	ExitNotFound  = 10
+	ExitConflict  = 11
+	ExitCorrupt   = 12
+	ExitTooNew    = 13
+	ExitBug       = 70
+	ExitInterrupt = 130
+	ExitTerminate = 143
+)
+
+// The codes; exits says which exit status each has.
+const (
+	RunFailed         Code = "run_failed"
+	RunCancelled      Code = "run_cancelled"
+	WriteFailed       Code = "write_failed"
+	ReadOnly          Code = "read_only"
+	DiskFull          Code = "disk_full"
+	VerifyFailed      Code = "verify_failed"
+	Usage             Code = "usage"
+	UnknownCommand    Code = "unknown_command"
+	InvalidRunID      Code = "invalid_run_id"
+	InvalidAddress    Code = "invalid_address"
+	InvalidInput      Code = "invalid_input"
+	InvalidState      Code = "invalid_state"
+	InvalidWorkflow   Code = "invalid_workflow"
+	WorkflowChanged   Code = "workflow_changed"
+	SchemaConflict    Code = "schema_conflict"
+	LimitExceeded     Code = "limit_exceeded"
+	RunExists         Code = "run_exists"
+	RunNotResumable   Code = "run_not_resumable"
+	NoRepository      Code = "no_repository"
+	WorkflowNotFound  Code = "workflow_not_found"
+	RunNotFound       Code = "run_not_found"
+	RunAmbiguous      Code = "run_ambiguous"
+	FrameNotFound     Code = "frame_not_found"
+	NodeNotFound      Code = "node_not_found"
+	Conflict          Code = "conflict"
+	Locked            Code = "locked"
+	CorruptObject     Code = "corrupt_object"
+	MissingObject     Code = "missing_object"
+	BrokenRef         Code = "broken_ref"
+	NewerFormat       Code = "newer_format"
+	UnsupportedFormat Code = "unsupported_repository"
+	GitTooOld         Code = "git_too_old"
+	GitMissing        Code = "git_missing"
+	Internal          Code = "internal"
+	Interrupted       Code = "interrupted"
+	Terminated        Code = "terminated"
+)
+
+// exits is the one table from codes to exit statuses.
+var exits = map[Code]int{
+	RunFailed: ExitFailed, RunCancelled: ExitCancelled, WriteFailed: ExitFailed, ReadOnly: ExitFailed,
+	DiskFull: ExitFailed, VerifyFailed: ExitCorrupt,
+	Usage: ExitUsage, UnknownCommand: ExitUsage, InvalidRunID: ExitUsage, InvalidAddress: ExitUsage,
+	InvalidInput: ExitUsage, InvalidState: ExitUsage, InvalidWorkflow: ExitUsage, WorkflowChanged: ExitUsage,
+	SchemaConflict: ExitUsage, LimitExceeded: ExitUsage, RunExists: ExitUsage, RunNotResumable: ExitUsage,
+	NoRepository: ExitNotFound, WorkflowNotFound: ExitNotFound, RunNotFound: ExitNotFound,
+	RunAmbiguous: ExitNotFound, FrameNotFound: ExitNotFound, NodeNotFound: ExitNotFound,
+	Conflict: ExitConflict, Locked: ExitConflict,
+	CorruptObject: ExitCorrupt, MissingObject: ExitCorrupt, BrokenRef: ExitCorrupt,
+	NewerFormat: ExitTooNew, UnsupportedFormat: ExitTooNew, GitTooOld: ExitTooNew, GitMissing: ExitTooNew,
+	Internal: ExitBug, Interrupted: ExitInterrupt, Terminated: ExitTerminate,
+}
+
+// Codes lists every code with its exit status. The caller owns the map.
+func Codes() map[Code]int {
+	return maps.Clone(exits)
+}
+
+// Error is a failure with a stable code. Msg is one line without a final period;
+// each hint says what to do next. Err is the cause, if there is one worth keeping.
+type Error struct {
+	Code    Code
+	Msg     string
+	Hints   []string
+	Details map[string]any
+	Err     error
+}
+
+// New makes an error. Like fmt.Errorf, it wraps the operand of %w.
+func New(code Code, format string, args ...any) *Error {
+	err := fmt.Errorf(format, args...)
+	return &Error{Code: code, Msg: err.Error(), Err: errors.Unwrap(err)}
+}
+
+// Hint adds a hint and returns e.
+func (e *Error) Hint(format string, args ...any) *Error {
+	e.Hints = append(e.Hints, fmt.Sprintf(format, args...))
+	return e
+}
+
+// Detail adds a value for machines and returns e.
+func (e *Error) Detail(key string, value any) *Error {
+	if e.Details == nil {
+		e.Details = make(map[string]any)
+	}
+	e.Details[key] = value
+	return e
+}
+
+// Error is the message.
+func (e *Error) Error() string { return e.Msg }
+
+// Unwrap is the cause.
+func (e *Error) Unwrap() error { return e.Err }
+
+// Exit is the exit status of e's code.
+func (e *Error) Exit() int {
+	if exit, ok := exits[e.Code]; ok {
+		return exit
+	}
+	return ExitBug
+}
+
+// CodeOf is the code of the first Error in err's chain; Internal when there is none.
+func CodeOf(err error) Code {
+	if e, ok := errors.AsType[*Error](err); ok {
+		return e.Code
+	}
+	return Internal
+}

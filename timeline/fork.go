@@ -1,0 +1,188 @@
+package timeline
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/base32"
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"github.com/git-smithers/git-smithers/objstore"
+	"github.com/git-smithers/git-smithers/refs"
+	"github.com/git-smithers/git-smithers/snapshot"
+	"github.com/git-smithers/git-smithers/timeline/fault"
+)
+
+// ForkRequest says what to fork and how the child differs from it.
+type ForkRequest struct {
+	From        string          // an address; a bare run is its newest frame
+	RunID       string          // of the child; "" makes one up
+	Nodes       []string        // reset these, and by needs everything downstream of them
+	NoDeps      bool            // reset Nodes alone
+	Input       json.RawMessage // a JSON object, merged over the parent's input; nil: as it is
+	Label       string
+	Description string
+	// Prepare returns further changes of the child's frame 0, made before the
+	// resets; nil: none. It may refuse with an error, and then nothing is written.
+	Prepare func(*snapshot.State) ([]snapshot.Change, error)
+	// CheckInput may refuse the merged input, where Input is given; nil: any will do.
+	CheckInput func(json.RawMessage) error
+	// The child's workflow and where its file is, where it is another than the
+	// parent's; nil and "": as they are.
+	Workflow     *snapshot.Workflow
+	WorkflowPath string
+}
+
+// Fork makes a child run of a frame and returns its tip. When the child's state is
+// the frame's, its frame 0 is the very commit of the parent's frame; otherwise
+// frame 0 is one new entry that differs from it by just the changed rows.
+func (s *Store) Fork(ctx context.Context, req ForkRequest) (*Head, error) {
+	from, err := s.forkPoint(ctx, req.From)
+	if err != nil {
+		return nil, err
+	}
+	id := req.RunID
+	if id == "" {
+		id = NewRunID()
+	}
+	tip, err := newTip(id)
+	if err != nil {
+		return nil, err
+	}
+	changes, err := s.forkChanges(from.Entry, req)
+	if err != nil {
+		return nil, err
+	}
+	draft, err := s.forkDraft(from, id, changes, req)
+	if err != nil {
+		return nil, err
+	}
+	batch := s.objects.Begin()
+	entry, err := snapshot.Append(batch, s.frames, from.Entry, draft)
+	if err != nil {
+		return nil, Explain(err)
+	}
+	if err := s.commitFork(ctx, batch, id, tip, from.Entry, entry); err != nil {
+		return nil, err
+	}
+	h := &Head{store: s, tip: tip}
+	return h, h.adopt(entry)
+}
+
+// NewRunID makes up a run id: eight random characters of [a-z2-7].
+func NewRunID() string {
+	var b [5]byte
+	rand.Read(b[:])
+	return strings.ToLower(base32.StdEncoding.EncodeToString(b[:]))
+}
+
+// forkPoint loads the frame to fork. The entries after a run's newest frame only
+// append events, so a bare run's frame has the state of its tip.
+func (s *Store) forkPoint(ctx context.Context, address string) (*Loaded, error) {
+	from, err := s.Load(ctx, address)
+	if err != nil || from.Entry.Frame != snapshot.NoFrame {
+		return from, err
+	}
+	return s.Load(ctx, from.Address.String())
+}
+
+// forkChanges gathers what the child's state changes: what Prepare asks for, the
+// input, and the resets, which see the nodes as Prepare leaves them.
+func (s *Store) forkChanges(parent *snapshot.Entry, req ForkRequest) ([]snapshot.Change, error) {
+	state, err := parent.State()
+	if err != nil {
+		return nil, Explain(err)
+	}
+	var changes []snapshot.Change
+	if req.Prepare != nil {
+		if changes, err = req.Prepare(state); err != nil {
+			return nil, Explain(err)
+		}
+	}
+	if req.Input != nil {
+		before, err := state.Input()
+		if err != nil {
+			return nil, Explain(err)
+		}
+		merged, err := mergeInput(before, req.Input)
+		if err != nil {
+			return nil, err
+		}
+		if req.CheckInput != nil {
+			if err := req.CheckInput(merged); err != nil {
+				return nil, Explain(err)
+			}
+		}
+		changes = append(changes, snapshot.Change{Op: snapshot.OpSet, Collection: snapshot.CollectionInput, Value: merged})
+	}
+	if len(req.Nodes) > 0 {
+		prepared, err := state.EditWithin(s.settings.limits, s.objects.Begin(), changes)
+		if err != nil {
+			return nil, Explain(err)
+		}
+		resets, err := snapshot.Reset(prepared, req.Nodes, req.NoDeps)
+		if err != nil {
+			return nil, Explain(err)
+		}
+		changes = append(changes, resets...)
+	}
+	return changes, nil
+}
+
+// forkDraft is the child's first own entry.
+func (s *Store) forkDraft(from *Loaded, id string, changes []snapshot.Change, req ForkRequest) (snapshot.Draft, error) {
+	at := s.now().UnixMilli()
+	payload, err := json.Marshal(struct {
+		RunID  string `json:"runId"`
+		Parent string `json:"parentRunId"`
+		Frame  int64  `json:"parentFrameNo"`
+		Label  string `json:"branchLabel,omitempty"`
+	}{id, from.Address.Run, from.Address.Frame, req.Label})
+	if err != nil {
+		return snapshot.Draft{}, Explain(err)
+	}
+	subject := fmt.Sprintf("forked from %s", from.Address)
+	if req.Label != "" {
+		subject += " (" + req.Label + ")"
+	}
+	return snapshot.Draft{
+		Frame:    len(changes) > 0,
+		State:    changes,
+		Workflow: req.Workflow,
+		Events:   []snapshot.Event{{Type: "RunForked", AtMs: at, Payload: payload}},
+		Subject:  subject,
+		AtMs:     at,
+		Limits:   s.settings.limits,
+		Run: func(row *snapshot.Run) {
+			*row = snapshot.Run{
+				ID: id, Workflow: row.Workflow, WorkflowPath: row.WorkflowPath, WorkflowHash: row.WorkflowHash,
+				Status: snapshot.RunPending, CreatedAtMs: at,
+				Parent: &snapshot.Parent{
+					RunID: from.Address.Run, Frame: from.Address.Frame, Commit: from.Entry.ID,
+					Label: req.Label, Description: req.Description, AtMs: at,
+				},
+			}
+			if req.WorkflowPath != "" {
+				row.WorkflowPath = req.WorkflowPath
+			}
+		},
+	}, nil
+}
+
+// commitFork writes the child's entry and creates its tip and its frame 0.
+func (s *Store) commitFork(ctx context.Context, batch *objstore.Batch, id string, tip refs.Name, parent, entry *snapshot.Entry) error {
+	frame, err := refs.Frame(id, 0)
+	if err != nil {
+		return Explain(err)
+	}
+	zero := parent.ID
+	if entry.Frame != snapshot.NoFrame {
+		zero = entry.ID
+	}
+	err = s.commit(ctx, batch, []refs.Update{{Name: tip, New: entry.ID}, {Name: frame, New: zero}})
+	if fault.CodeOf(err) == fault.Conflict {
+		return runExists(id)
+	}
+	return err
+}

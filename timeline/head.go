@@ -1,0 +1,210 @@
+package timeline
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"unicode/utf8"
+
+	"github.com/git-smithers/git-smithers/objstore"
+	"github.com/git-smithers/git-smithers/refs"
+	"github.com/git-smithers/git-smithers/snapshot"
+	"github.com/git-smithers/git-smithers/timeline/fault"
+)
+
+// Head is the tip of a run as this process knows it. For one goroutine at a time.
+type Head struct {
+	store *Store
+	tip   refs.Name
+	entry *snapshot.Entry
+	row   snapshot.Run
+	state *snapshot.State
+}
+
+// Create starts a run whose row is run: its first entry is frame 0, whatever
+// draft.Frame says. A run of that id must not exist (run_exists).
+func (s *Store) Create(ctx context.Context, run snapshot.Run, draft snapshot.Draft) (*Head, error) {
+	tip, err := newTip(run.ID)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := s.refs.Resolve(ctx, tip); err == nil {
+		return nil, runExists(run.ID)
+	} else if !errors.Is(err, refs.ErrNotFound) {
+		return nil, Explain(err)
+	}
+	edit := draft.Run
+	draft.Run = func(row *snapshot.Run) {
+		*row = run
+		if edit != nil {
+			edit(row)
+		}
+	}
+	draft.Frame = true
+	h := &Head{store: s, tip: tip}
+	if err := h.Append(ctx, draft); err != nil {
+		if fault.CodeOf(err) == fault.Conflict {
+			return nil, runExists(run.ID)
+		}
+		return nil, err
+	}
+	return h, nil
+}
+
+// newTip is the tip of a run that is to be made.
+func newTip(id string) (refs.Name, error) {
+	if len(id) > snapshot.MaxRunID || !utf8.ValidString(id) {
+		return "", fault.New(fault.InvalidRunID, "a run id is text of at most %d bytes", snapshot.MaxRunID).
+			Hint("leave out --run-id to have one made up")
+	}
+	tip, err := refs.Tip(id)
+	return tip, Explain(err)
+}
+
+func runExists(id string) error {
+	return fault.New(fault.RunExists, "run %q exists already", id).
+		Hint("choose another --run-id, or continue it with `git smithers resume`").Detail("runId", id)
+}
+
+// Head opens the tip of a run for appending. run is an exact run id. What a crash
+// left between the tip and its frame ref is repaired first.
+func (s *Store) Head(ctx context.Context, run string) (*Head, error) {
+	tip, err := refs.Tip(run)
+	if err != nil {
+		return nil, Explain(err)
+	}
+	h := &Head{store: s, tip: tip}
+	if err := h.Refresh(ctx); err != nil {
+		return nil, err
+	}
+	return h, nil
+}
+
+// Refresh reads the tip again.
+func (h *Head) Refresh(ctx context.Context) error {
+	id, err := h.store.refs.Resolve(ctx, h.tip)
+	if errors.Is(err, refs.ErrNotFound) {
+		return fault.New(fault.RunNotFound, "%w", err).Hint("`git smithers runs` lists the runs")
+	}
+	if err != nil {
+		return Explain(err)
+	}
+	if h.entry != nil && h.entry.ID == id {
+		return nil
+	}
+	entry, err := snapshot.ReadEntry(h.store.objects, id)
+	if err != nil {
+		return Explain(fmt.Errorf("read %s: %w", h.tip, err))
+	}
+	if err := h.adopt(entry); err != nil {
+		return err
+	}
+	return h.store.repairNewestFrame(ctx, h.row, entry)
+}
+
+// adopt makes entry what h knows as the tip.
+func (h *Head) adopt(entry *snapshot.Entry) error {
+	row, err := entry.RunRow()
+	if err != nil {
+		return Explain(err)
+	}
+	state, err := entry.State()
+	if err != nil {
+		return Explain(err)
+	}
+	h.entry, h.row, h.state = entry, row, state
+	return nil
+}
+
+// Entry is the tip.
+func (h *Head) Entry() *snapshot.Entry { return h.entry }
+
+// Row is the run's row at the tip.
+func (h *Head) Row() snapshot.Run { return h.row }
+
+// State is the workflow state at the tip.
+func (h *Head) State() *snapshot.State { return h.state }
+
+// Append adds an entry to the run on exactly the tip that h knows. If the tip has
+// moved, the error's code is conflict, nothing is written, and Refresh shows the
+// new tip. When Append returns nil, the entry and its refs are on stable storage,
+// as far as the repository's core.fsync asks for it. A draft without a time gets
+// the store's.
+func (h *Head) Append(ctx context.Context, draft snapshot.Draft) error {
+	s := h.store
+	if draft.AtMs == 0 {
+		draft.AtMs = s.now().UnixMilli()
+	}
+	draft.Limits = s.settings.limits
+	batch := s.objects.Begin()
+	next, err := snapshot.Append(batch, s.frames, h.entry, draft)
+	if err != nil {
+		return Explain(err)
+	}
+	row, err := next.RunRow()
+	if err != nil {
+		return Explain(err)
+	}
+	updates := []refs.Update{{Name: h.tip, New: next.ID}}
+	if h.entry != nil {
+		updates[0].Old = h.entry.ID
+	}
+	if next.Frame != snapshot.NoFrame {
+		name, err := refs.Frame(row.ID, next.Frame)
+		if err != nil {
+			return Explain(err)
+		}
+		updates = append(updates, refs.Update{Name: name, New: next.ID})
+	}
+	if err := s.commit(ctx, batch, updates); err != nil {
+		return err
+	}
+	return h.adopt(next)
+}
+
+// commit writes the batch and moves the refs that make it reachable, the tip first.
+func (s *Store) commit(ctx context.Context, batch *objstore.Batch, updates []refs.Update) error {
+	err := batch.Commit(ctx, func() error {
+		err := s.refs.Apply(ctx, updates...)
+		if err == nil {
+			return nil
+		}
+		return s.replaceStrays(ctx, updates, err)
+	})
+	if err != nil {
+		return Explain(err)
+	}
+	s.upkeep.wrote(ctx)
+	return nil
+}
+
+// replaceStrays tries once more where only a frame ref stood in the way: a frame
+// ref at a number that the chain has not reached is nobody's frame, whatever put
+// it there. The tip decides: where it is no longer what the entry was built on,
+// somebody else was first, and the frame ref is theirs.
+func (s *Store) replaceStrays(ctx context.Context, updates []refs.Update, cause error) error {
+	tip, err := s.refs.Resolve(ctx, updates[0].Name)
+	if err != nil && !errors.Is(err, refs.ErrNotFound) || tip != updates[0].Old {
+		return cause
+	}
+	var conflict *refs.ConflictError
+	var broken *refs.BrokenError
+	for i := 1; i < len(updates); i++ {
+		switch name := updates[i].Name; {
+		case errors.As(cause, &conflict) && conflict.Name == name:
+			updates[i].Old = conflict.Actual
+		case errors.As(cause, &broken) && broken.Name == name:
+			if err := s.refs.RemoveBroken(ctx, name); err != nil {
+				return errors.Join(cause, err)
+			}
+		default:
+			continue
+		}
+		if err := s.refs.Apply(ctx, updates...); err != nil {
+			return err
+		}
+		s.warn(fmt.Errorf("replaced %s, which was not part of its run: %w", updates[i].Name, cause))
+		return nil
+	}
+	return cause
+}

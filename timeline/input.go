@@ -1,0 +1,103 @@
+package timeline
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"io"
+
+	"github.com/git-smithers/git-smithers/timeline/fault"
+)
+
+// member is one name and value of a JSON object, as they were written.
+type member struct{ name, value json.RawMessage }
+
+// mergeInput lays the members of override over those of base: a name that base
+// has keeps its place, a new one is appended. Values keep their bytes. No base is
+// the empty object.
+func mergeInput(base, override json.RawMessage) (json.RawMessage, error) {
+	over, err := members(override)
+	if err != nil {
+		return nil, fault.New(fault.InvalidInput, "the input is not a JSON object: %w", err).
+			Hint(`give an object, for example --input '{"ticket":"T-12"}'`)
+	}
+	var merged []member
+	if base != nil {
+		if merged, err = members(base); err != nil {
+			return nil, fault.New(fault.InvalidInput, "the run's input is not a JSON object, so nothing can be merged over it: %w", err)
+		}
+	}
+	for _, m := range over {
+		merged = set(merged, m)
+	}
+	out := []byte{'{'}
+	for i, m := range merged {
+		if i > 0 {
+			out = append(out, ',')
+		}
+		out = append(out, m.name...)
+		out = append(out, ':')
+		out = append(out, m.value...)
+	}
+	return append(out, '}'), nil
+}
+
+// set replaces every member of m's name by m once, where the first of them stood.
+func set(list []member, m member) []member {
+	name := unquote(m.name)
+	out, placed := list[:0], false
+	for _, have := range list {
+		switch {
+		case unquote(have.name) != name:
+			out = append(out, have)
+		case !placed:
+			out, placed = append(out, m), true
+		}
+	}
+	if !placed {
+		out = append(out, m)
+	}
+	return out
+}
+
+func unquote(name json.RawMessage) string {
+	var s string
+	if err := json.Unmarshal(name, &s); err != nil {
+		return string(name)
+	}
+	return s
+}
+
+var errNotObject = errors.New("expected {")
+
+// members splits a JSON object into its members, in order, without reading their values.
+func members(object json.RawMessage) ([]member, error) {
+	dec := json.NewDecoder(bytes.NewReader(object))
+	open, err := dec.Token()
+	if err != nil {
+		return nil, err
+	}
+	if open != json.Delim('{') {
+		return nil, errNotObject
+	}
+	var out []member
+	for dec.More() {
+		start := dec.InputOffset()
+		if _, err := dec.Token(); err != nil {
+			return nil, err
+		}
+		name := bytes.TrimLeft(object[start:dec.InputOffset()], " \t\r\n,")
+		var value json.RawMessage
+		if err := dec.Decode(&value); err != nil {
+			return nil, err
+		}
+		out = append(out, member{name, value})
+	}
+	if _, err := dec.Token(); err != nil {
+		return nil, err
+	}
+	if _, err := dec.Token(); !errors.Is(err, io.EOF) {
+		return nil, errors.New("something follows the object")
+	}
+	return out, nil
+}

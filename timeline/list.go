@@ -1,0 +1,226 @@
+package timeline
+
+import (
+	"context"
+
+	"github.com/git-smithers/git-smithers/sqliteindex"
+	"github.com/git-smithers/git-smithers/timeline/fault"
+)
+
+// RunInfo is a run in a list.
+type RunInfo struct {
+	RunID         string  `json:"runId"`
+	WorkflowName  string  `json:"workflowName"`
+	Status        string  `json:"status"`
+	LatestFrame   int64   `json:"latestFrame"`
+	ParentRunID   *string `json:"parentRunId"`
+	ParentFrameNo *int64  `json:"parentFrameNo"`
+	BranchLabel   *string `json:"branchLabel"`
+	CreatedAtMs   int64   `json:"createdAtMs"`
+	UpdatedAtMs   int64   `json:"updatedAtMs"`
+	FinishedAtMs  *int64  `json:"finishedAtMs"`
+	Tip           string  `json:"tip"`
+}
+
+// Branch is the record of a fork, as Smithers calls it.
+type Branch struct {
+	RunID           string  `json:"runId"`
+	ParentRunID     string  `json:"parentRunId"`
+	ParentFrameNo   int64   `json:"parentFrameNo"`
+	BranchLabel     *string `json:"branchLabel"`
+	ForkDescription *string `json:"forkDescription"`
+	CreatedAtMs     int64   `json:"createdAtMs"`
+}
+
+// FrameInfo is a frame in a timeline, and the forks that start from it.
+type FrameInfo struct {
+	FrameNo     int64      `json:"frameNo"`
+	CreatedAtMs int64      `json:"createdAtMs"`
+	ContentHash string     `json:"contentHash"`
+	Forks       []ForkInfo `json:"forks"`
+	Subject     string     `json:"subject"`
+	Commit      string     `json:"commit"`
+}
+
+// ForkInfo is a fork at the frame where it starts.
+type ForkInfo struct {
+	RunID           string  `json:"runId"`
+	BranchLabel     *string `json:"branchLabel"`
+	ForkDescription *string `json:"forkDescription"`
+}
+
+// RunTimeline is the frames of one run in the order of their numbers. Branch is
+// nil for a run that is no fork. No slice is nil.
+type RunTimeline struct {
+	RunID  string      `json:"runId"`
+	Status string      `json:"status"`
+	Branch *Branch     `json:"branch"`
+	Frames []FrameInfo `json:"frames"`
+}
+
+// Tree is a run's timeline and, when it was asked for, those of its forks, oldest first.
+type Tree struct {
+	Timeline RunTimeline `json:"timeline"`
+	Children []Tree      `json:"children"`
+}
+
+// Runs lists all runs, the newest first.
+func (s *Store) Runs(ctx context.Context) ([]RunInfo, error) {
+	index, err := s.Index(ctx)
+	if err != nil {
+		return nil, err
+	}
+	rows, err := index.Runs(ctx)
+	if err != nil {
+		return nil, Explain(err)
+	}
+	out := make([]RunInfo, len(rows))
+	for i, row := range rows {
+		out[i] = RunInfo{
+			RunID: row.RunID, WorkflowName: row.WorkflowName, Status: row.Status, LatestFrame: row.LatestFrame,
+			ParentRunID: row.ParentRunID, ParentFrameNo: row.ParentFrameNo, BranchLabel: row.BranchLabel,
+			CreatedAtMs: row.CreatedAtMs, UpdatedAtMs: row.UpdatedAtMs, FinishedAtMs: row.FinishedAtMs,
+			Tip: row.Tip.String(),
+		}
+	}
+	return out, nil
+}
+
+// Branches lists the forks of a run (an id or a unique prefix), oldest first.
+func (s *Store) Branches(ctx context.Context, run string) ([]Branch, error) {
+	id, err := s.ResolveRun(ctx, run)
+	if err != nil {
+		return nil, err
+	}
+	index, err := s.Index(ctx)
+	if err != nil {
+		return nil, err
+	}
+	rows, err := index.Children(ctx, id)
+	if err != nil {
+		return nil, Explain(err)
+	}
+	out := make([]Branch, 0, len(rows))
+	for _, row := range rows {
+		if b := branchOf(row); b != nil {
+			out = append(out, *b)
+		}
+	}
+	return out, nil
+}
+
+// Branch is the record of the fork that a run is; nil when it is none.
+func (s *Store) Branch(ctx context.Context, run string) (*Branch, error) {
+	id, err := s.ResolveRun(ctx, run)
+	if err != nil {
+		return nil, err
+	}
+	index, err := s.Index(ctx)
+	if err != nil {
+		return nil, err
+	}
+	row, err := indexedRun(ctx, index, id)
+	if err != nil {
+		return nil, err
+	}
+	return branchOf(row), nil
+}
+
+// Timeline lists the frames of a run (an id or a unique prefix); with tree also
+// those of its forks, and theirs.
+func (s *Store) Timeline(ctx context.Context, run string, tree bool) (*Tree, error) {
+	id, err := s.ResolveRun(ctx, run)
+	if err != nil {
+		return nil, err
+	}
+	index, err := s.Index(ctx)
+	if err != nil {
+		return nil, err
+	}
+	row, err := indexedRun(ctx, index, id)
+	if err != nil {
+		return nil, err
+	}
+	t, err := timelineOf(ctx, index, row, tree, map[string]bool{})
+	if err != nil {
+		return nil, Explain(err)
+	}
+	return &t, nil
+}
+
+// indexedRun finds a run whose tip exists. That the index lacks it means that its
+// tip could not be read.
+func indexedRun(ctx context.Context, index *sqliteindex.Index, id string) (sqliteindex.RunRow, error) {
+	row, ok, err := index.Run(ctx, id)
+	if err != nil {
+		return row, Explain(err)
+	}
+	if !ok {
+		return row, fault.New(fault.CorruptObject, "the history of run %q cannot be read", id).
+			Hint("run `git smithers verify %s`", id)
+	}
+	return row, nil
+}
+
+// timelineOf reads one run's timeline. seen keeps forged history, in which a run
+// descends from itself, from being followed for ever.
+func timelineOf(ctx context.Context, index *sqliteindex.Index, row sqliteindex.RunRow, tree bool, seen map[string]bool) (Tree, error) {
+	seen[row.RunID] = true
+	frames, err := index.Frames(ctx, row.RunID)
+	if err != nil {
+		return Tree{}, err
+	}
+	children, err := index.Children(ctx, row.RunID)
+	if err != nil {
+		return Tree{}, err
+	}
+	forks := make(map[int64][]ForkInfo)
+	for _, child := range children {
+		if child.ParentFrameNo != nil {
+			at := *child.ParentFrameNo
+			forks[at] = append(forks[at], ForkInfo{child.RunID, child.BranchLabel, child.ForkDescription})
+		}
+	}
+	out := Tree{
+		Timeline: RunTimeline{
+			RunID: row.RunID, Status: row.Status, Branch: branchOf(row),
+			Frames: make([]FrameInfo, len(frames)),
+		},
+		Children: []Tree{},
+	}
+	for i, f := range frames {
+		out.Timeline.Frames[i] = FrameInfo{
+			FrameNo: f.FrameNo, CreatedAtMs: f.CreatedAtMs, ContentHash: f.ContentHash,
+			Forks: append([]ForkInfo{}, forks[f.FrameNo]...), Subject: f.Subject, Commit: f.Commit.String(),
+		}
+	}
+	if !tree {
+		return out, nil
+	}
+	for _, child := range children {
+		if seen[child.RunID] {
+			continue
+		}
+		sub, err := timelineOf(ctx, index, child, true, seen)
+		if err != nil {
+			return Tree{}, err
+		}
+		out.Children = append(out.Children, sub)
+	}
+	return out, nil
+}
+
+func branchOf(row sqliteindex.RunRow) *Branch {
+	if row.ParentRunID == nil || row.ParentFrameNo == nil {
+		return nil
+	}
+	b := &Branch{
+		RunID: row.RunID, ParentRunID: *row.ParentRunID, ParentFrameNo: *row.ParentFrameNo,
+		BranchLabel: row.BranchLabel, ForkDescription: row.ForkDescription,
+		CreatedAtMs: row.CreatedAtMs,
+	}
+	if row.ForkedAtMs != nil {
+		b.CreatedAtMs = *row.ForkedAtMs
+	}
+	return b
+}

@@ -1,0 +1,228 @@
+package timeline
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/git-smithers/git-smithers/internal/gitexec"
+	"github.com/git-smithers/git-smithers/jjbridge"
+	"github.com/git-smithers/git-smithers/objstore"
+	"github.com/git-smithers/git-smithers/refs"
+	"github.com/git-smithers/git-smithers/snapshot"
+	"github.com/git-smithers/git-smithers/sqliteindex"
+	"github.com/git-smithers/git-smithers/timeline/fault"
+)
+
+const (
+	// privateDir is the store's folder in the repository's common directory.
+	privateDir = "smithers"
+	// renderedFrames is how many reconstructed frames a store keeps.
+	renderedFrames = 512
+)
+
+// Options say which repository to open and what the store may use of the world.
+type Options struct {
+	Dir  string           // where to look for the repository
+	Env  []string         // the environment git runs under, as os.Environ gives it
+	Now  func() time.Time // the clock that dates entries; required
+	Warn func(error)      // told of what went wrong without harm to stored history; nil: dropped
+	// Failpoint is called at named points of a write; an error it returns stops the
+	// write there. For tests of what a crash leaves behind; nil in production.
+	Failpoint func(name string) error
+}
+
+// Store is the run history of one repository. Safe for concurrent use.
+type Store struct {
+	repo     gitexec.Repo
+	env      []string
+	settings settings
+	objects  *objstore.Store
+	refs     *refs.DB
+	frames   *snapshot.FrameCache
+	now      func() time.Time
+	warn     func(error)
+	upkeep   *upkeep
+
+	indexMu sync.Mutex
+	index   *sqliteindex.Index
+}
+
+// Open finds the repository and opens its history. It writes nothing and reads
+// no history. The caller closes the store.
+func Open(ctx context.Context, opts Options) (*Store, error) {
+	repo, err := discover(ctx, opts.Dir, opts.Env)
+	if err != nil {
+		return nil, err
+	}
+	set, err := readSettings(repo.Config, opts.Env)
+	if err != nil {
+		return nil, err
+	}
+	private := filepath.Join(repo.CommonDir, privateDir)
+	policy := objstore.Relaxed
+	if set.fsync {
+		policy = objstore.Durable
+	}
+	objects, err := objstore.Open(objstore.Options{
+		ObjectsDir: filepath.Join(repo.CommonDir, "objects"),
+		TempDir:    filepath.Join(private, "tmp"),
+		Fsync:      policy,
+		Failpoint:  opts.Failpoint,
+	})
+	if err != nil {
+		return nil, Explain(err)
+	}
+	db, err := refs.Open(refs.Options{Repo: repo, Fsync: set.fsync, Env: opts.Env, Failpoint: opts.Failpoint})
+	if err != nil {
+		return nil, Explain(errors.Join(err, objects.Close()))
+	}
+	s := &Store{
+		repo: repo, env: opts.Env, settings: set, objects: objects, refs: db,
+		frames: snapshot.NewFrameCache(renderedFrames),
+		now:    opts.Now, warn: opts.Warn,
+	}
+	if s.warn == nil {
+		s.warn = func(error) {}
+	}
+	s.upkeep = newUpkeep(s)
+	return s, nil
+}
+
+// Close ends background work, brings the index up to date with what this store
+// wrote, and releases everything. Trouble with the index is only a warning: it
+// can be rebuilt at any time.
+func (s *Store) Close() error {
+	s.upkeep.finish()
+	s.indexMu.Lock()
+	defer s.indexMu.Unlock()
+	var indexErr error
+	if s.index != nil {
+		indexErr = s.index.Close()
+		s.index = nil
+	}
+	return Explain(errors.Join(indexErr, s.refs.Close(), s.objects.Close()))
+}
+
+// CommonDir is the git directory that all worktrees of the repository share.
+func (s *Store) CommonDir() string { return s.repo.CommonDir }
+
+// WorkTree is the top of the working copy; "" in a bare repository.
+func (s *Store) WorkTree() string { return s.repo.WorkTree }
+
+// Revision is the revision of the working copy as it is now; nil where there is none.
+func (s *Store) Revision(ctx context.Context) (*snapshot.VCS, error) {
+	v, err := jjbridge.Revision(ctx, s.repo, s.env)
+	return v, Explain(err)
+}
+
+// Rendered is the rendered workflow tree of an entry: canonical JSON, "null" when
+// there is none.
+func (s *Store) Rendered(entry *snapshot.Entry) (json.RawMessage, error) {
+	tree, err := s.frames.Rendered(s.objects, entry)
+	return tree, Explain(err)
+}
+
+// Index opens the index, brings it up to date with the refs, and returns it. It
+// stays the store's.
+func (s *Store) Index(ctx context.Context) (*sqliteindex.Index, error) {
+	s.indexMu.Lock()
+	defer s.indexMu.Unlock()
+	if s.index == nil {
+		index, err := s.openIndex(ctx)
+		if err != nil {
+			return nil, Explain(err)
+		}
+		s.index = index
+	}
+	if err := s.index.Sync(ctx); err != nil {
+		return nil, Explain(err)
+	}
+	return s.index, nil
+}
+
+func (s *Store) openIndex(ctx context.Context) (*sqliteindex.Index, error) {
+	return sqliteindex.Open(ctx, sqliteindex.Options{
+		Path:    filepath.Join(s.repo.CommonDir, privateDir, "index.db"),
+		Refs:    s.refs,
+		Objects: s.objects,
+	})
+}
+
+// RebuildIndex drops the index and reads it again from the refs. progress may be nil.
+func (s *Store) RebuildIndex(ctx context.Context, progress func(done, total int)) (sqliteindex.Stats, error) {
+	s.indexMu.Lock()
+	defer s.indexMu.Unlock()
+	if s.index == nil {
+		index, err := s.openIndex(ctx)
+		if err != nil {
+			return sqliteindex.Stats{}, Explain(err)
+		}
+		s.index = index
+	}
+	stats, err := s.index.Rebuild(ctx, progress)
+	return stats, Explain(err)
+}
+
+// discover finds the repository that git would use in dir, or the store that
+// "init" made outside of any repository.
+func discover(ctx context.Context, dir string, env []string) (gitexec.Repo, error) {
+	repo, err := gitexec.Discover(ctx, dir, env)
+	if errors.Is(err, gitexec.ErrNoRepository) {
+		store, ok := findBareStore(dir)
+		if !ok {
+			return gitexec.Repo{}, Explain(err)
+		}
+		repo, err = gitexec.Discover(ctx, store, env)
+	}
+	if unknown, ok := errors.AsType[*gitexec.Error](err); ok && errors.Is(err, gitexec.ErrUnknownFormat) {
+		return gitexec.Repo{}, fault.New(fault.UnsupportedFormat, "the installed git does not know this repository's format: %s",
+			strings.Join(strings.Fields(unknown.Stderr), " ")).
+			Hint("it takes sha1 objects and refs in files to keep run history in")
+	}
+	if err != nil {
+		return gitexec.Repo{}, Explain(err)
+	}
+	if repo.ObjectFormat != "sha1" || repo.RefFormat != "files" {
+		return gitexec.Repo{}, fault.New(fault.UnsupportedFormat,
+			"this repository keeps %s objects and %s refs; this version reads sha1 objects and refs in files",
+			repo.ObjectFormat, repo.RefFormat).
+			Hint("keep run history in a repository made by `git init --object-format=sha1 --ref-format=files`")
+	}
+	return repo, nil
+}
+
+// bareStore is where init keeps run history outside of any repository.
+const bareStore = ".smithers/store.git"
+
+func findBareStore(dir string) (string, bool) {
+	for {
+		store := filepath.Join(dir, filepath.FromSlash(bareStore))
+		if _, err := os.Stat(filepath.Join(store, "HEAD")); err == nil {
+			return store, true
+		}
+		parent := filepath.Dir(dir)
+		if parent == dir {
+			return "", false
+		}
+		dir = parent
+	}
+}
+
+// InitBare makes a store for run history alone in dir, outside of any repository,
+// and returns its path. A store that is there already is left as it is.
+func InitBare(ctx context.Context, dir string, env []string) (string, error) {
+	store := filepath.Join(dir, filepath.FromSlash(bareStore))
+	if _, err := os.Stat(filepath.Join(store, "HEAD")); err == nil {
+		return store, nil
+	}
+	if err := gitexec.InitBare(ctx, store, env); err != nil {
+		return "", Explain(err)
+	}
+	return store, nil
+}

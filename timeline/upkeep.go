@@ -1,0 +1,71 @@
+package timeline
+
+import (
+	"context"
+	"fmt"
+	"sync"
+)
+
+// upkeepEvery is the number of appends between two looks at whether packs or refs
+// want tidying. It is well below the numbers at which they do.
+const upkeepEvery = 8
+
+// upkeep keeps what appends leave behind small: it merges packs and packs loose
+// refs in the background, one round at a time, and at the end brings the index up
+// to date. All its trouble is warnings: what was acknowledged is stored already.
+type upkeep struct {
+	store *Store
+
+	mu      sync.Mutex
+	appends int
+	busy    bool
+	rounds  sync.WaitGroup
+}
+
+func newUpkeep(s *Store) *upkeep { return &upkeep{store: s} }
+
+// wrote counts a write, and starts a round when one is due and none is under way.
+func (u *upkeep) wrote(ctx context.Context) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	u.appends++
+	if u.busy || u.appends%upkeepEvery != 0 {
+		return
+	}
+	u.busy = true
+	// What ends the caller's work is no reason to leave this half done.
+	ctx = context.WithoutCancel(ctx)
+	u.rounds.Go(func() {
+		u.round(ctx)
+		u.mu.Lock()
+		defer u.mu.Unlock()
+		u.busy = false
+	})
+}
+
+// round merges packs and packs refs where their number asks for it.
+func (u *upkeep) round(ctx context.Context) {
+	due, err := u.store.objects.NeedsMerge()
+	if err == nil && due {
+		_, err = u.store.objects.Merge(ctx)
+	}
+	if err != nil {
+		u.store.warn(fmt.Errorf("merge packs: %w", err))
+	}
+	if err := u.store.refs.PackIfMany(ctx); err != nil {
+		u.store.warn(fmt.Errorf("pack refs: %w", err))
+	}
+}
+
+// finish waits for a round under way, and closes what was written with one more
+// and an update of the index.
+func (u *upkeep) finish() {
+	u.rounds.Wait()
+	if u.appends == 0 {
+		return
+	}
+	u.round(context.Background())
+	if _, err := u.store.Index(context.Background()); err != nil {
+		u.store.warn(fmt.Errorf("update index: %w", err))
+	}
+}

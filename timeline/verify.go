@@ -1,0 +1,289 @@
+package timeline
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/git-smithers/git-smithers/objstore"
+	"github.com/git-smithers/git-smithers/refs"
+	"github.com/git-smithers/git-smithers/snapshot"
+	"github.com/git-smithers/git-smithers/timeline/fault"
+)
+
+// Problem is one thing that is wrong with stored history.
+type Problem struct {
+	Run    string     `json:"runId"`
+	Frame  *int64     `json:"frame"` // nil where no frame is meant
+	Commit string     `json:"commit,omitempty"`
+	Code   fault.Code `json:"code"`
+	What   string     `json:"message"`
+}
+
+// Report is what a verification looked at and found. Problems is never nil.
+type Report struct {
+	Runs     int       `json:"runs"`
+	Entries  int       `json:"entries"`
+	Frames   int       `json:"frames"`
+	Problems []Problem `json:"problems"`
+}
+
+// Verify reads the named runs (ids or unique prefixes), or all of them, and checks
+// every entry that their tips reach: each object against its id, each encoding
+// against the one that is valid, content hashes, the sums of pages, frame deltas,
+// the numbering of frames and events, and the frame refs. It changes nothing but a
+// newest frame's ref that a crash left out. Problems are in the report; an error
+// means that there is none.
+func (s *Store) Verify(ctx context.Context, runs ...string) (*Report, error) {
+	v := &verifier{store: s, report: &Report{Problems: []Problem{}}, states: make(map[objstore.ID]bool)}
+	if len(runs) > 0 {
+		for _, run := range runs {
+			id, tip, err := s.findRun(ctx, run)
+			if err != nil {
+				return nil, err
+			}
+			if err := v.run(ctx, id, tip); err != nil {
+				return nil, err
+			}
+		}
+		return v.report, nil
+	}
+	tips, err := s.refs.Tips(ctx)
+	if err != nil {
+		return nil, Explain(err)
+	}
+	for _, tip := range tips {
+		id, ok, err := refs.UnescapeRun(tip.Component)
+		if err != nil {
+			v.note(tip.Component, nil, Explain(err))
+			continue
+		}
+		if !ok {
+			id = s.hashedRun(tip)
+		}
+		if err := v.run(ctx, id, tip.ID); err != nil {
+			return nil, err
+		}
+	}
+	return v.report, nil
+}
+
+// hashedRun finds the id of a run whose ref name is a hash of it; the component
+// itself where the run cannot be read.
+func (s *Store) hashedRun(tip refs.TipRef) string {
+	entry, err := snapshot.ReadEntry(s.objects, tip.ID)
+	if err != nil {
+		return tip.Component
+	}
+	row, err := entry.RunRow()
+	if err != nil {
+		return tip.Component
+	}
+	return row.ID
+}
+
+// verifier gathers a report. Entries share most of their state, so each tree is
+// checked once.
+type verifier struct {
+	store  *Store
+	report *Report
+	states map[objstore.ID]bool
+}
+
+// note adds a problem.
+func (v *verifier) note(run string, entry *snapshot.Entry, err error) {
+	p := Problem{Run: run, Code: fault.CodeOf(Explain(err)), What: err.Error()}
+	if entry != nil {
+		p.Commit = entry.ID.String()
+		if entry.Frame != snapshot.NoFrame {
+			frame := entry.Frame
+			p.Frame = &frame
+		}
+	}
+	v.report.Problems = append(v.report.Problems, p)
+}
+
+// run checks one run. Only a cancelled context is an error.
+func (v *verifier) run(ctx context.Context, id string, tip objstore.ID) error {
+	v.report.Runs++
+	entry, err := snapshot.ReadEntry(v.store.objects, tip)
+	if err != nil {
+		v.note(id, nil, fmt.Errorf("tip %v: %w", tip, err))
+		return nil
+	}
+	row, err := entry.RunRow()
+	if err != nil {
+		v.note(id, entry, err)
+		return nil
+	}
+	if row.ID != id {
+		v.note(id, entry, fmt.Errorf("%w: the entry belongs to run %q", refs.ErrBroken, row.ID))
+		return nil
+	}
+	if err := v.store.repairNewestFrame(ctx, row, entry); err != nil {
+		v.note(id, entry, err)
+	}
+	frames, err := v.chain(ctx, id, entry)
+	if err != nil {
+		return err
+	}
+	if row.Parent != nil {
+		if _, ok := frames[0]; !ok {
+			frames[0] = row.Parent.Commit
+		}
+	}
+	v.frameRefs(ctx, row, frames)
+	return ctx.Err()
+}
+
+// chain checks every entry of a run and the numbering between them, and returns
+// the commits of the frames.
+func (v *verifier) chain(ctx context.Context, id string, tip *snapshot.Entry) (map[int64]objstore.ID, error) {
+	frames := make(map[int64]objstore.ID)
+	var newer *snapshot.Run
+	for entry, err := range v.store.chain(tip) {
+		if ctx.Err() != nil {
+			return nil, Explain(ctx.Err())
+		}
+		if err != nil {
+			v.note(id, nil, err)
+			return frames, nil
+		}
+		v.report.Entries++
+		if entry.Frame != snapshot.NoFrame {
+			v.report.Frames++
+			frames[entry.Frame] = entry.ID
+		}
+		row, err := v.entry(entry)
+		if err != nil {
+			v.note(id, entry, err)
+			newer = nil
+			continue
+		}
+		if newer != nil {
+			if err := follows(row, *newer); err != nil {
+				v.note(id, entry, err)
+			}
+		}
+		newer = &row
+	}
+	return frames, nil
+}
+
+// follows checks the numbers of an entry against those of the one after it.
+func follows(row, newer snapshot.Run) error {
+	if newer.Frame != row.Frame && newer.Frame != row.Frame+1 {
+		return fmt.Errorf("%w: frame %d is followed by frame %d", objstore.ErrCorrupt, row.Frame, newer.Frame)
+	}
+	if newer.NextSeq < row.NextSeq {
+		return fmt.Errorf("%w: event %d is followed by event %d", objstore.ErrCorrupt, row.NextSeq, newer.NextSeq)
+	}
+	return nil
+}
+
+// entry checks one entry by itself and returns its row.
+func (v *verifier) entry(entry *snapshot.Entry) (snapshot.Run, error) {
+	row, err := entry.RunRow()
+	if err != nil {
+		return row, err
+	}
+	if entry.Frame != snapshot.NoFrame && entry.Frame != row.Frame {
+		return row, fmt.Errorf("%w: the commit says frame %d, run.json %d", objstore.ErrCorrupt, entry.Frame, row.Frame)
+	}
+	if err := v.events(entry, row); err != nil {
+		return row, err
+	}
+	if _, err := entry.VCSRevision(); err != nil {
+		return row, err
+	}
+	if _, err := entry.Workflow(); err != nil {
+		return row, err
+	}
+	if _, err := v.store.frames.Rendered(v.store.objects, entry); err != nil {
+		return row, err
+	}
+	if err := v.state(entry); err != nil {
+		return row, err
+	}
+	return row, v.journal(entry)
+}
+
+// events checks that an entry's events end where its row says.
+func (v *verifier) events(entry *snapshot.Entry, row snapshot.Run) error {
+	events, err := entry.Events()
+	if err != nil {
+		return err
+	}
+	for i, e := range events {
+		if want := row.NextSeq - int64(len(events)) + int64(i); e.Seq != want {
+			return fmt.Errorf("%w: event %d has the seq %d", objstore.ErrCorrupt, want, e.Seq)
+		}
+	}
+	return nil
+}
+
+// state checks the collections of a state and its content hash.
+func (v *verifier) state(entry *snapshot.Entry) error {
+	state, err := entry.State()
+	if err != nil {
+		return err
+	}
+	sum, err := state.ContentHash()
+	if err != nil {
+		return err
+	}
+	if sum != entry.ContentHash {
+		return fmt.Errorf("%w: content hash is %v, the commit says %v", objstore.ErrCorrupt, sum, entry.ContentHash)
+	}
+	if v.seen(state.ID()) {
+		return nil
+	}
+	return state.Verify(v.seen)
+}
+
+// journal checks the attempts and logs of an entry.
+func (v *verifier) journal(entry *snapshot.Entry) error {
+	attempts, attemptsErr := entry.Attempts()
+	logs, logsErr := entry.Logs()
+	if err := errors.Join(attemptsErr, logsErr); err != nil {
+		return err
+	}
+	if !v.seen(attempts.ID()) {
+		if err := attempts.Verify(); err != nil {
+			return fmt.Errorf("attempts: %w", err)
+		}
+	}
+	if !v.seen(logs.ID()) {
+		if err := logs.Verify(); err != nil {
+			return fmt.Errorf("logs: %w", err)
+		}
+	}
+	return nil
+}
+
+// seen tells whether a tree was met before, and marks it as met.
+func (v *verifier) seen(tree objstore.ID) bool {
+	was := v.states[tree]
+	v.states[tree] = true
+	return was || tree.IsZero()
+}
+
+// frameRefs compares a run's frame refs with the frames of its chain. A frame
+// without a ref is found through the chain, so only refs that lie are problems.
+func (v *verifier) frameRefs(ctx context.Context, row snapshot.Run, frames map[int64]objstore.ID) {
+	list, err := v.store.refs.Frames(ctx, row.ID)
+	if err != nil {
+		v.note(row.ID, nil, err)
+		return
+	}
+	for _, ref := range list {
+		if frames[ref.Frame] == ref.ID {
+			continue
+		}
+		frame := ref.Frame
+		v.report.Problems = append(v.report.Problems, Problem{
+			Run: row.ID, Frame: &frame, Commit: ref.ID.String(), Code: fault.BrokenRef,
+			What: fmt.Sprintf("the ref of frame %d is not part of the run's chain", ref.Frame),
+		})
+	}
+}

@@ -1,0 +1,177 @@
+package timeline_test
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/git-smithers/git-smithers/internal/repotest"
+	"github.com/git-smithers/git-smithers/snapshot"
+	"github.com/git-smithers/git-smithers/timeline/fault"
+)
+
+func TestVerifyCountsWhatItRead(t *testing.T) {
+	t.Parallel()
+	s := open(t, repotest.New(t, repotest.Commit))
+	triage(t, s, "one")
+	triage(t, s, "two")
+	report, err := s.Verify(t.Context())
+	require.NoError(t, err)
+	assert.Equal(t, 2, report.Runs)
+	assert.Equal(t, 10, report.Frames)
+	assert.Empty(t, report.Problems)
+	report, err = s.Verify(t.Context(), "one")
+	require.NoError(t, err)
+	assert.Equal(t, 1, report.Runs)
+}
+
+func TestVerifyNamesWhatIsWrong(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		name   string
+		damage func(t *testing.T, repo *repotest.Repo)
+		code   fault.Code
+		what   string
+	}{
+		{
+			"a frame ref that is not part of the chain",
+			func(t *testing.T, repo *repotest.Repo) {
+				t.Helper()
+				repo.Git("update-ref", "refs/smithers/one/2", "refs/smithers/one/3")
+			},
+			fault.BrokenRef, "frame 2 is not part of the run's chain",
+		},
+		{
+			"a tip that belongs to another run",
+			func(t *testing.T, repo *repotest.Repo) {
+				t.Helper()
+				repo.Git("update-ref", "refs/smithers/_tip/else", "refs/smithers/_tip/one")
+			},
+			fault.BrokenRef, `the entry belongs to run "one"`,
+		},
+		{
+			"a content hash that is not the state's",
+			func(t *testing.T, repo *repotest.Repo) {
+				t.Helper()
+				commit := repo.Git("cat-file", "commit", "refs/smithers/_tip/one")
+				at := strings.Index(commit, "Smithers-Content-Hash: ") + len("Smithers-Content-Hash: ")
+				forged := commit[:at] + strings.Repeat("0", 64) + commit[at+64:] + "\n"
+				require.NoError(t, os.WriteFile(filepath.Join(repo.Home, "forged"), []byte(forged), 0o600))
+				id := repo.Git("hash-object", "-t", "commit", "-w", filepath.Join(repo.Home, "forged"))
+				repo.Git("update-ref", "refs/smithers/_tip/one", id)
+				repo.Git("update-ref", "refs/smithers/one/4", id)
+			},
+			fault.CorruptObject, "content hash is",
+		},
+		{
+			"a tip that is no entry",
+			func(t *testing.T, repo *repotest.Repo) {
+				t.Helper()
+				repo.Git("update-ref", "refs/smithers/_tip/one", "HEAD")
+			},
+			fault.CorruptObject, "tip",
+		},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			repo := repotest.New(t, repotest.Commit)
+			s := open(t, repo)
+			triage(t, s, "one")
+			c.damage(t, repo)
+			repo.Damaged()
+			report, err := s.Verify(t.Context())
+			require.NoError(t, err)
+			require.NotEmpty(t, report.Problems)
+			assert.Equal(t, c.code, report.Problems[0].Code, "%+v", report.Problems)
+			assert.Contains(t, report.Problems[0].What, c.what)
+		})
+	}
+}
+
+func TestTheNewestFrameRefIsRepairedOnTheNextRead(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		name  string
+		spoil func(path string) error
+	}{
+		{"missing", os.Remove},
+		{"empty", func(path string) error { return os.Truncate(path, 0) }},
+		{"garbage", func(path string) error { return os.WriteFile(path, []byte("garbage"), 0o600) }},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			repo := repotest.New(t, repotest.Commit)
+			s := open(t, repo)
+			tip := triage(t, s, "one").Entry().ID.String()
+			require.NoError(t, c.spoil(filepath.Join(repo.GitDir, "refs/smithers/one/4")))
+			loaded, err := s.Load(t.Context(), "one")
+			require.NoError(t, err)
+			assert.Equal(t, tip, loaded.Entry.ID.String())
+			assert.Equal(t, tip, repo.Git("rev-parse", "refs/smithers/one/4"))
+		})
+	}
+}
+
+func TestAFrameWithoutARefIsFoundThroughTheChain(t *testing.T) {
+	t.Parallel()
+	repo := repotest.New(t, repotest.Commit)
+	s := open(t, repo)
+	triage(t, s, "one")
+	want := repo.Git("rev-parse", "refs/smithers/one/2")
+	repo.Git("update-ref", "-d", "refs/smithers/one/2")
+	loaded, err := s.Load(t.Context(), "one:2")
+	require.NoError(t, err)
+	assert.Equal(t, want, loaded.Entry.ID.String())
+}
+
+func TestAStrayFrameRefIsReportedAndReplaced(t *testing.T) {
+	t.Parallel()
+	repo := repotest.New(t, repotest.Commit)
+	s := open(t, repo)
+	head := triage(t, s, "one")
+	repo.Git("update-ref", "refs/smithers/one/5", "HEAD")
+	require.NoError(t, head.Append(t.Context(), snapshot.Draft{Frame: true}))
+	assert.Equal(t, head.Entry().ID.String(), repo.Git("rev-parse", "refs/smithers/one/5"))
+}
+
+func TestADamagedObjectIsNamedAndOtherRunsStayReadable(t *testing.T) {
+	t.Parallel()
+	repo := repotest.New(t, repotest.Commit)
+	s := open(t, repo)
+	triage(t, s, "one")
+	triage(t, s, "two")
+	newest := repo.Git("rev-parse", "refs/smithers/one/4")
+	packs, err := filepath.Glob(filepath.Join(repo.GitDir, "objects/pack/*.pack"))
+	require.NoError(t, err)
+	repo.Damaged()
+	for _, pack := range packs {
+		if strings.Contains(repo.Git("verify-pack", "-v", pack), newest) {
+			info, err := os.Stat(pack)
+			require.NoError(t, err)
+			require.NoError(t, os.Chmod(pack, 0o600))
+			require.NoError(t, os.Truncate(pack, info.Size()/3))
+		}
+	}
+	fresh := open(t, repo)
+	_, err = fresh.Load(t.Context(), "one")
+	assert.Equal(t, 12, exit(t, err))
+	report, err := fresh.Verify(t.Context())
+	require.NoError(t, err)
+	require.NotEmpty(t, report.Problems)
+	for _, p := range report.Problems {
+		assert.Equal(t, "one", p.Run)
+	}
+	_, err = fresh.Load(t.Context(), "two")
+	assert.NoError(t, err)
+}
+
+func exit(t *testing.T, err error) int {
+	t.Helper()
+	var f *fault.Error
+	require.ErrorAs(t, err, &f)
+	return f.Exit()
+}

@@ -1,0 +1,187 @@
+package engine
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"os/exec"
+	"strconv"
+
+	"github.com/git-smithers/git-smithers/snapshot"
+)
+
+// The reasons why an attempt fails, as the journal keeps them: "code: reason".
+const (
+	reasonExit        = "exit_status"
+	reasonSignal      = "signal"
+	reasonTimeout     = "timeout"
+	reasonOutput      = "invalid_output"
+	reasonMissing     = "missing_command"
+	reasonNotStarted  = "not_started"
+	reasonCancelled   = "cancelled"
+	reasonInterrupted = "interrupted"
+	reasonCondition   = "condition"
+)
+
+// reason is why an attempt failed.
+type reason struct{ code, text string }
+
+func (r *reason) String() string { return r.code + ": " + r.text }
+
+// nodeKey is a task at an iteration.
+type nodeKey struct {
+	id        string
+	iteration int
+}
+
+// name is how people see the node: a task of a loop with its iteration.
+func (k nodeKey) name(t *Task) string {
+	if t.Loop == "" {
+		return k.id
+	}
+	return snapshot.Key(k.id, k.iteration)
+}
+
+// taskContext is what a command reads on stdin.
+type taskContext struct {
+	Run           string                     `json:"run"`
+	Node          string                     `json:"node"`
+	Iteration     int                        `json:"iteration"`
+	Attempt       int                        `json:"attempt"`
+	Loop          string                     `json:"loop,omitempty"`
+	PreviousError *string                    `json:"previousError"`
+	Input         json.RawMessage            `json:"input"`
+	Outputs       map[string]json.RawMessage `json:"outputs"`
+	Needs         map[string]json.RawMessage `json:"needs"`
+	Previous      map[string]json.RawMessage `json:"previous,omitempty"`
+}
+
+// job is one attempt, ready to be executed by a worker. It shares nothing with
+// the state that changes while it runs.
+type job struct {
+	key     nodeKey
+	task    *Task
+	attempt int
+	stdin   []byte
+	schema  *schema // of the output; nil for a task without
+	opts    *Options
+	runID   string
+	live    *liveLog
+}
+
+// outcome is what became of an attempt.
+type outcome struct {
+	job    *job
+	output json.RawMessage // nil where there is none
+	status *int            // the exit status
+	failed *reason         // nil: finished
+	log    string
+}
+
+var (
+	errCancelled = errors.New("cancelled")
+	errTimeout   = errors.New("timeout")
+	errTooMuch   = errors.New("too much output")
+)
+
+// execute runs the attempt. ctx ends with cause errCancelled to cancel it.
+func (j *job) execute(ctx context.Context) outcome {
+	ctx, stop := context.WithCancelCause(ctx)
+	defer stop(nil)
+	if j.task.Timeout > 0 {
+		var release context.CancelFunc
+		ctx, release = context.WithTimeoutCause(ctx, j.task.Timeout, errTimeout)
+		defer release()
+	}
+	log := &tail{limit: j.opts.MaxLog}
+	live := j.live.stream(j.key.name(j.task))
+	stdout := &bounded{limit: j.opts.MaxOutput, over: func() { stop(errTooMuch) }}
+	c := command{
+		line:   j.task.Run,
+		dir:    j.opts.WorkDir,
+		env:    taskEnv(j.opts.Env, j.task, j.runID, j.key.iteration, j.attempt),
+		stdin:  j.stdin,
+		stdout: stdout,
+		stderr: io.MultiWriter(log, live),
+		grace:  j.opts.Grace,
+	}
+	if j.schema == nil {
+		c.stdout = log
+	}
+	end, err := c.run(ctx)
+	live.flush()
+	out := outcome{job: j, status: end.status, log: log.String()}
+	out.output, out.failed = j.judge(end, err, context.Cause(ctx), stdout.data)
+	return out
+}
+
+// judge decides whether an attempt finished. Who was cut short did not, whatever
+// it made of it.
+func (j *job) judge(end exit, startErr, cause error, stdout []byte) (json.RawMessage, *reason) {
+	switch {
+	case errors.Is(startErr, exec.ErrNotFound):
+		return nil, &reason{reasonMissing, "there is no sh"}
+	case startErr != nil && errors.Is(cause, errCancelled):
+		return nil, &reason{reasonCancelled, "the run was cancelled before it started"}
+	case startErr != nil:
+		return nil, &reason{reasonNotStarted, whyNotStarted(startErr, j.opts.WorkDir)}
+	case end.cut && errors.Is(cause, errTooMuch):
+		return nil, &reason{reasonOutput, fmt.Sprintf("stdout is larger than %d bytes", j.opts.MaxOutput)}
+	case end.cut && errors.Is(cause, errTimeout):
+		return nil, &reason{reasonTimeout, "no result within " + j.task.Timeout.String()}
+	case end.cut:
+		return nil, &reason{reasonCancelled, "the run was cancelled"}
+	case end.status == nil:
+		return nil, &reason{reasonSignal, "ended by signal: " + end.signal}
+	case *end.status == 127:
+		return nil, &reason{reasonMissing, "command not found (exit status 127)"}
+	case *end.status != 0:
+		return nil, &reason{reasonExit, "exit status " + strconv.Itoa(*end.status)}
+	case j.schema == nil:
+		return nil, nil
+	case int64(len(stdout)) > j.opts.MaxOutput:
+		return nil, &reason{reasonOutput, fmt.Sprintf("stdout is larger than %d bytes", j.opts.MaxOutput)}
+	}
+	output, err := checkOutput(j.schema, j.task.Output, stdout)
+	if err != nil {
+		return nil, &reason{reasonOutput, err.Error()}
+	}
+	return output, nil
+}
+
+// whyNotStarted is the text of an error without the paths in it: what is stored
+// names no place of a machine.
+func whyNotStarted(err error, dir string) string {
+	what := "sh"
+	if dir != "" {
+		if _, statErr := os.Stat(dir); statErr != nil {
+			what, err = "the folder to run it in", statErr
+		}
+	}
+	if path, ok := errors.AsType[*fs.PathError](err); ok {
+		err = path.Err
+	}
+	return what + ": " + err.Error()
+}
+
+// bounded keeps what is written to it up to one byte more than its limit, and
+// calls over once when there is more than that. For one goroutine at a time.
+type bounded struct {
+	limit int64
+	data  []byte
+	over  func()
+}
+
+// Write never fails: what is too much is dropped.
+func (b *bounded) Write(p []byte) (int, error) {
+	room := b.limit + 1 - int64(len(b.data))
+	if int64(len(p)) >= room && room > 0 {
+		b.over()
+	}
+	b.data = append(b.data, p[:max(0, min(int64(len(p)), room))]...)
+	return len(p), nil
+}

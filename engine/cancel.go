@@ -1,0 +1,44 @@
+package engine
+
+import (
+	"context"
+	"time"
+
+	"github.com/git-smithers/git-smithers/snapshot"
+	"github.com/git-smithers/git-smithers/timeline/fault"
+)
+
+// Cancel records that a run is to stop. A process that runs it notices within its
+// Options.Watch, ends its commands and commits what is true; where no process runs
+// it any more, the run is cancelled all the same, and Run goes on with it. A run
+// that is cancelled already is left as it is; one that has ended is an error of
+// code run_not_resumable.
+func Cancel(ctx context.Context, rec Recorder, at time.Time) error {
+	for {
+		row := rec.Row()
+		switch row.Status {
+		case snapshot.RunCancelled:
+			return nil
+		case snapshot.RunFinished, snapshot.RunFailed:
+			return fault.New(fault.RunNotResumable, "run %s is %s; there is nothing to cancel", row.ID, row.Status)
+		case snapshot.RunRunning, snapshot.RunPending:
+		}
+		d := newDraft(row.ID, at)
+		d.event("RunStatusChanged", payload{Status: string(snapshot.RunCancelled)})
+		d.event("RunCancelled", payload{})
+		d.edit(func(row *snapshot.Run) { row.Status, row.FinishedAtMs = snapshot.RunCancelled, &d.atMs })
+		d.sayAlone("run", "cancelled")
+		entry, err := d.snapshot()
+		if err != nil {
+			return err
+		}
+		entry.Frame = false
+		err = rec.Append(ctx, entry)
+		if err == nil || fault.CodeOf(err) != fault.Conflict {
+			return err
+		}
+		if err := rec.Refresh(ctx); err != nil {
+			return err
+		}
+	}
+}

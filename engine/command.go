@@ -1,0 +1,193 @@
+package engine
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"os"
+	"os/exec"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+)
+
+// command is one execution of a task's command.
+type command struct {
+	line   string   // for sh -c
+	dir    string   // "" is the process's own
+	env    []string // all of it
+	stdin  []byte
+	stdout io.Writer // called from one goroutine
+	stderr io.Writer // called from one goroutine
+	grace  time.Duration
+}
+
+// exit is how a command ended. status is nil where it did not exit by itself.
+type exit struct {
+	status *int
+	signal string // "" where it was not a signal
+	cut    bool   // ctx ended before the command did
+}
+
+// run runs the command in a process group of its own and returns when the whole
+// group is gone. When ctx ends, the group gets TERM, and after the grace KILL. What
+// the command leaves behind in its group when it ends gets the same. An error
+// means that the command was not started.
+func (c *command) run(ctx context.Context) (exit, error) {
+	var end exit
+	cmd := exec.CommandContext(ctx, "sh", "-c", c.line)
+	cmd.Dir, cmd.Env = c.dir, c.env
+	ownGroup(cmd)
+	var deadline *time.Timer
+	cmd.Cancel = func() error {
+		end.cut = true
+		deadline = time.AfterFunc(c.grace, func() { killGroup(cmd.Process) })
+		return terminateGroup(cmd.Process)
+	}
+	streams, err := c.connect(cmd)
+	if err != nil {
+		return exit{}, err
+	}
+	if err := cmd.Start(); err != nil {
+		streams.abandon()
+		return exit{}, err
+	}
+	streams.begin()
+	if err := cmd.Wait(); err != nil && cmd.ProcessState == nil {
+		return exit{}, errors.Join(err, streams.finish(c.grace))
+	}
+	endGroup(cmd.Process, c.grace)
+	if deadline != nil {
+		deadline.Stop()
+	}
+	if err := streams.finish(c.grace); err != nil {
+		return exit{}, err
+	}
+	end.status, end.signal = exitOf(cmd.ProcessState)
+	return end, nil
+}
+
+// exitOf splits a state into an exit status or the name of a signal.
+func exitOf(state *os.ProcessState) (status *int, signal string) {
+	if code := state.ExitCode(); code >= 0 {
+		return &code, ""
+	}
+	return nil, strings.TrimPrefix(state.String(), "signal: ")
+}
+
+// streams are the pipes to a command. They are ours and not os/exec's, so that a
+// process which escaped its group with a pipe in its hand cannot keep us waiting.
+type streams struct {
+	c      *command
+	theirs []*os.File // the command's ends
+	stdin  *os.File
+	stdout *os.File
+	stderr *os.File
+	copies sync.WaitGroup
+}
+
+func (c *command) connect(cmd *exec.Cmd) (*streams, error) {
+	s := &streams{c: c}
+	var files [6]*os.File
+	for i := 0; i < len(files); i += 2 {
+		r, w, err := os.Pipe()
+		if err != nil {
+			s.abandon()
+			return nil, err
+		}
+		files[i], files[i+1] = r, w
+		switch i {
+		case 0:
+			cmd.Stdin, s.stdin = r, w
+			s.theirs = append(s.theirs, r)
+		case 2:
+			cmd.Stdout, s.stdout = w, r
+			s.theirs = append(s.theirs, w)
+		default:
+			cmd.Stderr, s.stderr = w, r
+			s.theirs = append(s.theirs, w)
+		}
+	}
+	return s, nil
+}
+
+// abandon closes everything where no command was started.
+func (s *streams) abandon() {
+	for _, f := range append(s.theirs, s.stdin, s.stdout, s.stderr) {
+		closePipe(f)
+	}
+}
+
+// closePipe closes one end of a pipe, where nothing is buffered that could be lost.
+func closePipe(f *os.File) {
+	if f != nil {
+		_ = f.Close()
+	}
+}
+
+// begin closes the command's ends and starts copying.
+func (s *streams) begin() {
+	for _, f := range s.theirs {
+		closePipe(f)
+	}
+	s.copies.Go(func() {
+		// A command that does not read its input ends the copy with EPIPE; that is its right.
+		_, _ = io.Copy(s.stdin, bytes.NewReader(s.c.stdin))
+		closePipe(s.stdin)
+	})
+	s.copies.Go(func() { drain(s.c.stdout, s.stdout) })
+	s.copies.Go(func() { drain(s.c.stderr, s.stderr) })
+}
+
+// drain copies until the end of the pipe, or until finish closes it. The writers
+// are ours and do not fail.
+func drain(to io.Writer, from *os.File) { _, _ = io.Copy(to, from) }
+
+// finish waits for the copies, but no longer than the grace for pipes that some
+// process outside of the group still holds.
+func (s *streams) finish(grace time.Duration) error {
+	late := time.AfterFunc(grace, func() {
+		closePipe(s.stdin)
+		closePipe(s.stdout)
+		closePipe(s.stderr)
+	})
+	s.copies.Wait()
+	if late.Stop() {
+		return errors.Join(s.stdout.Close(), s.stderr.Close())
+	}
+	return nil
+}
+
+// repositoryVariables locate a repository. git sets them for the programs that it
+// starts; a task's own git has to find the repository it stands in by itself.
+var repositoryVariables = []string{
+	"GIT_DIR", "GIT_WORK_TREE", "GIT_IMPLICIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_COMMON_DIR", "GIT_PREFIX",
+	"GIT_OBJECT_DIRECTORY", "GIT_ALTERNATE_OBJECT_DIRECTORIES", "GIT_NAMESPACE", "GIT_GRAFT_FILE",
+	"GIT_SHALLOW_FILE", "GIT_INTERNAL_SUPER_PREFIX",
+}
+
+// taskEnv is the environment of an attempt: ours without what locates a
+// repository, then the task's own, then what tells the attempt who it is.
+func taskEnv(base []string, t *Task, runID string, iteration, attempt int) []string {
+	env := make([]string, 0, len(base)+len(t.Env)+5)
+	for _, entry := range base {
+		name, _, _ := strings.Cut(entry, "=")
+		located := false
+		for _, variable := range repositoryVariables {
+			located = located || name == variable
+		}
+		if !located {
+			env = append(env, entry)
+		}
+	}
+	env = append(env, t.Env...)
+	return append(env,
+		"SMITHERS_RUN_ID="+runID,
+		"SMITHERS_NODE_ID="+t.ID,
+		"SMITHERS_ITERATION="+strconv.Itoa(iteration),
+		"SMITHERS_ATTEMPT="+strconv.Itoa(attempt),
+		"SMITHERS_OUTPUT="+t.Output,
+	)
+}

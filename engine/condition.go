@@ -1,0 +1,187 @@
+package engine
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/expr-lang/expr"
+	"github.com/expr-lang/expr/ast"
+	exprparser "github.com/expr-lang/expr/parser"
+	"github.com/expr-lang/expr/vm"
+)
+
+// Bounds of a condition.
+const (
+	maxConditionBytes  = 4096
+	maxConditionNodes  = 1000
+	maxConditionMemory = 100_000 // elements that it may make while it runs
+	maxShownResult     = 100     // bytes of a result that is quoted in an error
+)
+
+// condition is a compiled expression that is true or false. Safe for concurrent use.
+type condition struct {
+	program *vm.Program
+	refs    []outputRef
+}
+
+// outputRef is an output that a condition reads. node is "" for outputs.T until
+// the workflow says who writes T.
+type outputRef struct {
+	table, node string
+}
+
+// compileCondition compiles an expression over input, outputs, output() and, in a
+// loop, iteration. Reading a member of null gives null, and null is false.
+func compileCondition(text string, inLoop bool) (*condition, error) {
+	if len(text) > maxConditionBytes {
+		return nil, fmt.Errorf("longer than %d bytes", maxConditionBytes)
+	}
+	tree, err := exprparser.Parse(text)
+	if err != nil {
+		return nil, errors.New(firstLine(err.Error()))
+	}
+	var found refFinder
+	ast.Walk(&tree.Node, &found)
+	if err := found.check(); err != nil {
+		return nil, err
+	}
+	options := []expr.Option{
+		expr.Env(conditionEnv(map[string]any{}, map[string]any{}, nil, inLoop, 0)),
+		expr.MaxNodes(maxConditionNodes),
+		expr.DisableBuiltin("now"), // the same state must give the same answer
+		expr.Patch(nullSafe{}),
+	}
+	// What is known to be no boolean is refused here; the rest shows when it runs.
+	if _, err := expr.Compile(text, append(options, expr.AsBool())...); err != nil {
+		return nil, errors.New(firstLine(err.Error()))
+	}
+	program, err := expr.Compile(text, options...)
+	if err != nil {
+		return nil, errors.New(firstLine(err.Error()))
+	}
+	return &condition{program: program, refs: found.refs}, nil
+}
+
+// eval runs the condition. outputs has every ref's value under its table and node.
+func (c *condition) eval(input map[string]any, outputs map[outputRef]any, inLoop bool, iteration int) (bool, error) {
+	tables := make(map[string]any)
+	for _, ref := range c.refs {
+		if ref.node == "" {
+			tables[ref.table] = outputs[ref]
+		}
+	}
+	read := func(table, node string) any { return outputs[outputRef{table, node}] }
+	machine := vm.VM{MemoryBudget: maxConditionMemory}
+	value, err := machine.Run(c.program, conditionEnv(input, tables, read, inLoop, iteration))
+	if err != nil {
+		return false, errors.New(firstLine(err.Error()))
+	}
+	switch v := value.(type) {
+	case nil:
+		return false, nil
+	case bool:
+		return v, nil
+	}
+	return false, fmt.Errorf("the result is %s, neither true nor false", cut(fmt.Sprintf("%q", fmt.Sprint(value)), maxShownResult))
+}
+
+func conditionEnv(input, outputs map[string]any, read func(table, node string) any, inLoop bool, iteration int) map[string]any {
+	if read == nil {
+		read = func(string, string) any { return nil }
+	}
+	env := map[string]any{"input": input, "outputs": outputs, "output": read}
+	if inLoop {
+		env["iteration"] = iteration
+	}
+	return env
+}
+
+// refFinder gathers the outputs that an expression reads. Only constant names are
+// allowed, so that what a condition depends on is known when the file is loaded.
+type refFinder struct {
+	refs           []outputRef
+	outputs, calls int // how often the two names occur in the allowed forms
+	names, callees int // and in all
+	badCall        bool
+}
+
+// Visit is called for every node of the expression.
+func (f *refFinder) Visit(node *ast.Node) {
+	switch n := (*node).(type) {
+	case *ast.IdentifierNode:
+		switch n.Value {
+		case "outputs":
+			f.names++
+		case "output":
+			f.callees++
+		}
+	case *ast.MemberNode:
+		if name, ok := n.Node.(*ast.IdentifierNode); ok && name.Value == "outputs" {
+			if table, ok := n.Property.(*ast.StringNode); ok {
+				f.outputs++
+				f.refs = append(f.refs, outputRef{table: table.Value})
+			}
+		}
+	case *ast.CallNode:
+		if name, ok := n.Callee.(*ast.IdentifierNode); ok && name.Value == "output" {
+			f.calls++
+			f.call(n.Arguments)
+		}
+	}
+}
+
+func (f *refFinder) call(args []ast.Node) {
+	if len(args) != 2 {
+		f.badCall = true
+		return
+	}
+	table, ok1 := args[0].(*ast.StringNode)
+	node, ok2 := args[1].(*ast.StringNode)
+	if !ok1 || !ok2 {
+		f.badCall = true
+		return
+	}
+	f.refs = append(f.refs, outputRef{table.Value, node.Value})
+}
+
+func (f *refFinder) check() error {
+	switch {
+	case f.names != f.outputs:
+		return errors.New("outputs must be followed by the name of a table, as in outputs.verdict")
+	case f.badCall || f.callees != f.calls:
+		return errors.New("output takes two texts, as in output('verdict', 'check')")
+	}
+	return nil
+}
+
+// nullSafe makes reading a member of null give null, and null false where a
+// boolean is expected.
+type nullSafe struct{}
+
+// Visit is called for every node, inner nodes first.
+func (nullSafe) Visit(node *ast.Node) {
+	switch n := (*node).(type) {
+	case *ast.MemberNode:
+		if !n.Optional {
+			n.Optional = true
+			ast.Patch(node, &ast.ChainNode{Node: n})
+		}
+	case *ast.UnaryNode:
+		if n.Operator == "!" || n.Operator == "not" {
+			n.Node = orFalse(n.Node)
+		}
+	case *ast.BinaryNode:
+		switch n.Operator {
+		case "and", "&&", "or", "||":
+			n.Left, n.Right = orFalse(n.Left), orFalse(n.Right)
+		}
+	}
+}
+
+func orFalse(n ast.Node) ast.Node {
+	switch n.(type) {
+	case *ast.ChainNode, *ast.CallNode:
+		return &ast.BinaryNode{Operator: "??", Left: n, Right: &ast.BoolNode{Value: false}}
+	}
+	return n
+}

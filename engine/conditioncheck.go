@@ -1,0 +1,82 @@
+package engine
+
+import (
+	"maps"
+	"slices"
+	"strings"
+)
+
+// compileConditions compiles every when and until, and checks what they read.
+func (p *parser) compileConditions() {
+	if p.err != nil {
+		return
+	}
+	for _, t := range p.wf.Tasks {
+		if t.When == "" {
+			continue
+		}
+		t.before = p.wf.before(t.ID)
+		readable := maps.Clone(t.before)
+		if t.Loop != "" { // what the loop wrote in the iteration before is there too
+			for _, sibling := range p.wf.loops[t.Loop].Tasks {
+				readable[sibling.ID] = true
+			}
+		}
+		t.when = p.condition(t.line, "when of task "+t.ID, t.When, t.Loop != "", readable)
+	}
+	for _, l := range p.wf.Loops {
+		l.until = p.condition(l.line, "until of loop "+l.ID, l.Until, true, p.wf.before(l.ID))
+	}
+}
+
+func (p *parser) condition(line int, what, text string, inLoop bool, readable map[string]bool) *condition {
+	if p.err != nil {
+		return nil
+	}
+	c, err := compileCondition(text, inLoop)
+	if err != nil {
+		hint := ""
+		if strings.Contains(err.Error(), "unknown name iteration") {
+			hint = "iteration exists only in a loop"
+		}
+		p.failLine(line, hint, "%s: %s", what, err)
+		return nil
+	}
+	for i := range c.refs {
+		p.checkRef(line, what, &c.refs[i], readable)
+	}
+	return c
+}
+
+// checkRef finds the task that a reference means, and makes sure that it is done
+// by then: else the answer would depend on which command is faster.
+func (p *parser) checkRef(line int, what string, ref *outputRef, readable map[string]bool) {
+	if _, ok := p.wf.outputs[ref.table]; !ok {
+		p.failLine(line, suggest(ref.table, slices.Sorted(maps.Keys(p.wf.outputs))),
+			"%s reads table %q, which is not under outputs", what, ref.table)
+		return
+	}
+	writers := p.wf.writers(ref.table)
+	switch {
+	case len(writers) == 0:
+		p.failLine(line, "", "%s reads table %q, which no task writes", what, ref.table)
+		return
+	case ref.node == "" && len(writers) > 1:
+		p.failLine(line, "say which one: output('"+ref.table+"', '"+writers[0].ID+"')",
+			"%s reads outputs.%s, which tasks %s and %s write", what, ref.table, writers[0].ID, writers[1].ID)
+		return
+	}
+	writer := writers[0]
+	if ref.node != "" {
+		at := slices.IndexFunc(writers, func(t *Task) bool { return t.ID == ref.node })
+		if at < 0 {
+			p.failLine(line, "", "%s reads output('%s', '%s'), but that task does not write %s", what, ref.table, ref.node, ref.table)
+			return
+		}
+		writer = writers[at]
+	}
+	if !readable[writer.ID] {
+		p.failLine(line, "add "+writer.ID+" to the needs", "%s reads the output of task %s without waiting for it", what, writer.ID)
+		return
+	}
+}

@@ -1,0 +1,120 @@
+package engine
+
+import (
+	"encoding/json"
+
+	"github.com/git-smithers/git-smithers/snapshot"
+	"github.com/git-smithers/git-smithers/timeline"
+)
+
+// value is a task's output at its newest iteration, up to a limit, that is over:
+// nil when that was skipped, when there is none, and for a task without output.
+func (r *runner) value(t *Task, limit int) (json.RawMessage, error) {
+	if t.Output == "" {
+		return nil, nil
+	}
+	for i := min(limit, r.iteration(t)); i >= 0; i-- {
+		switch r.nodes[nodeKey{t.ID, i}].State {
+		case snapshot.NodeSkipped:
+			return nil, nil
+		case snapshot.NodeFinished:
+			value, ok, err := r.rec.State().Outputs(t.Output).Get(snapshot.Key(t.ID, i))
+			if err != nil || !ok {
+				return nil, timeline.Explain(err)
+			}
+			return value, nil
+		case snapshot.NodePending, snapshot.NodeInProgress, snapshot.NodeFailed, snapshot.NodeCancelled:
+		}
+	}
+	return nil, nil
+}
+
+// contextOf is what an attempt reads on stdin.
+func (r *runner) contextOf(t *Task, key nodeKey, number int, previous *string) ([]byte, error) {
+	c := taskContext{
+		Run: r.runID, Node: t.ID, Iteration: key.iteration, Attempt: number, Loop: t.Loop,
+		PreviousError: previous, Input: r.input,
+		Outputs: make(map[string]json.RawMessage), Needs: make(map[string]json.RawMessage),
+	}
+	writers := make(map[string]int)
+	for _, id := range r.wf.needs(t) {
+		need := r.wf.tasks[id]
+		if need.Output == "" {
+			continue
+		}
+		value, err := r.value(need, r.iteration(need))
+		if err != nil {
+			return nil, err
+		}
+		c.Needs[id], c.Outputs[need.Output] = value, value
+		writers[need.Output]++
+	}
+	for table, n := range writers {
+		if n > 1 { // which of them would be meant?
+			delete(c.Outputs, table)
+		}
+	}
+	if t.Loop != "" && key.iteration > 0 {
+		c.Previous = make(map[string]json.RawMessage)
+		for _, sibling := range r.wf.loops[t.Loop].Tasks {
+			if sibling.Output == "" {
+				continue
+			}
+			value, err := r.value(sibling, key.iteration-1)
+			if err != nil {
+				return nil, err
+			}
+			c.Previous[sibling.ID] = value
+		}
+	}
+	text, err := encode(c)
+	if err != nil {
+		return nil, timeline.Explain(err)
+	}
+	return append(text, '\n'), nil
+}
+
+// readRefs reads the outputs that a condition refers to. of is the task whose
+// condition it is, nil for a loop's. A task of the same loop that of does not wait
+// for counts with the iteration before: its present one may or may not be over.
+func (r *runner) readRefs(c *condition, of *Task, iteration int) (map[outputRef]any, error) {
+	outputs := make(map[outputRef]any, len(c.refs))
+	for _, ref := range c.refs {
+		writer := r.wf.writers(ref.table)[0]
+		if ref.node != "" {
+			writer = r.wf.tasks[ref.node]
+		}
+		limit := r.iteration(writer)
+		if of != nil && of.Loop != "" && writer.Loop == of.Loop && !of.before[writer.ID] {
+			limit = iteration - 1
+		}
+		text, err := r.value(writer, limit)
+		if err != nil {
+			return nil, err
+		}
+		if text == nil {
+			continue
+		}
+		if _, outputs[ref], err = decodeValue(text); err != nil {
+			return nil, timeline.Explain(err)
+		}
+	}
+	return outputs, nil
+}
+
+// eval evaluates a condition. trouble is why it has no answer, "" when it has one.
+func (r *runner) eval(c *condition, outputs map[outputRef]any, inLoop bool, iteration int) (holds bool, trouble string) {
+	var input map[string]any // reading a member of none gives null
+	if r.input != nil {
+		_, value, err := decodeValue(r.input)
+		if err != nil {
+			return false, err.Error()
+		}
+		input, _ = value.(map[string]any)
+	}
+	var err error
+	if holds, err = c.eval(input, outputs, inLoop, iteration); err != nil {
+		return false, err.Error()
+	}
+	return holds, ""
+}

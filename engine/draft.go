@@ -1,0 +1,176 @@
+package engine
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/git-smithers/git-smithers/snapshot"
+	"github.com/git-smithers/git-smithers/timeline"
+)
+
+// draft gathers what one frame changes. The order of calls is the order of events.
+type draft struct {
+	runID    string
+	atMs     int64
+	state    []snapshot.Change
+	journal  []snapshot.Change
+	events   []snapshot.Event
+	phrases  []phrase
+	edits    []func(*snapshot.Run)
+	rendered json.RawMessage
+	workflow *snapshot.Workflow
+	vcs      *snapshot.VCS // nil: as before
+	err      error         // of the first thing that could not be encoded
+}
+
+// phrase is a part of the subject line: "analyze, lint started".
+type phrase struct {
+	names []string
+	verb  string
+}
+
+// payload is what an event tells, beside its type and time. The fields that do
+// not apply are left out.
+type payload struct {
+	RunID     string `json:"runId"`
+	NodeID    string `json:"nodeId,omitempty"`
+	Iteration *int   `json:"iteration,omitempty"`
+	Attempt   int    `json:"attempt,omitempty"`
+	Error     string `json:"error,omitempty"`
+	Status    string `json:"status,omitempty"`
+}
+
+func newDraft(runID string, at time.Time) *draft {
+	return &draft{runID: runID, atMs: at.UnixMilli()}
+}
+
+// said tells whether something happened that is worth a frame.
+func (d *draft) said() bool { return len(d.phrases) > 0 }
+
+// snapshot is the draft as a frame.
+func (d *draft) snapshot() (snapshot.Draft, error) {
+	if d.err != nil {
+		return snapshot.Draft{}, timeline.Explain(d.err)
+	}
+	return snapshot.Draft{
+		Frame:    true,
+		State:    d.state,
+		Journal:  d.journal,
+		Rendered: d.rendered,
+		Events:   d.events,
+		Run: func(row *snapshot.Run) {
+			for _, edit := range d.edits {
+				edit(row)
+			}
+		},
+		VCS:      d.vcs,
+		Workflow: d.workflow,
+		Subject:  d.subject(),
+		AtMs:     d.atMs,
+	}, nil
+}
+
+// edit changes the run's row.
+func (d *draft) edit(f func(*snapshot.Run)) { d.edits = append(d.edits, f) }
+
+// say adds to the subject line that verb is true of name.
+func (d *draft) say(name, verb string) {
+	if n := len(d.phrases); n > 0 && d.phrases[n-1].verb == verb {
+		d.phrases[n-1].names = append(d.phrases[n-1].names, name)
+		return
+	}
+	d.sayAlone(name, verb)
+}
+
+// sayAlone is say for what shares its verb with nothing before it.
+func (d *draft) sayAlone(name, verb string) {
+	d.phrases = append(d.phrases, phrase{[]string{name}, verb})
+}
+
+// maxSubject bounds the subject line: it is for git log.
+const maxSubject = 160
+
+func (d *draft) subject() string {
+	parts := make([]string, len(d.phrases))
+	for i, p := range d.phrases {
+		const shown = 4
+		names := strings.Join(p.names[:min(shown, len(p.names))], ", ")
+		if more := len(p.names) - shown; more > 0 {
+			names += " and " + strconv.Itoa(more) + " more"
+		}
+		parts[i] = names + " " + p.verb
+	}
+	return cut(strings.Join(strings.Fields(strings.Join(parts, "; ")), " "), maxSubject)
+}
+
+func (d *draft) setNode(n snapshot.Node) {
+	row := snapshot.EncodeNode(n)
+	d.state = append(d.state, snapshot.Change{Op: snapshot.OpSet, Collection: "nodes", Key: row.Key, Value: row.Value})
+}
+
+func (d *draft) setLoop(l snapshot.Loop) {
+	row := snapshot.EncodeLoop(l)
+	d.state = append(d.state, snapshot.Change{Op: snapshot.OpSet, Collection: "loops", Key: row.Key, Value: row.Value})
+}
+
+func (d *draft) setOutput(table, key string, value json.RawMessage) {
+	d.state = append(d.state, snapshot.Change{Op: snapshot.OpSet, Collection: "outputs/" + table, Key: key, Value: value})
+}
+
+// remove takes a row out of a collection of the state.
+func (d *draft) remove(collection, key string) {
+	d.state = append(d.state, snapshot.Change{Op: snapshot.OpRemove, Collection: collection, Key: key})
+}
+
+// attempt writes an attempt's row into the journal.
+func (d *draft) attempt(a snapshot.Attempt) {
+	row := snapshot.EncodeAttempt(a)
+	d.journal = append(d.journal, snapshot.Change{Op: snapshot.OpSet, Collection: "attempts", Key: row.Key, Value: row.Value})
+}
+
+// log writes an attempt's log into the journal, where there is one.
+func (d *draft) log(a snapshot.Attempt, text string) {
+	if text == "" {
+		return
+	}
+	row := snapshot.EncodeLog(a.NodeID, a.Iteration, a.Attempt, text)
+	d.journal = append(d.journal, snapshot.Change{Op: snapshot.OpSet, Collection: "logs", Key: row.Key, Value: row.Value})
+}
+
+func (d *draft) event(kind string, p payload) {
+	p.RunID = d.runID
+	text, err := encode(p)
+	if err != nil {
+		d.fail(fmt.Errorf("event %s: %w", kind, err))
+		return
+	}
+	d.events = append(d.events, snapshot.Event{Type: kind, AtMs: d.atMs, Payload: text})
+}
+
+// render puts the rendered workflow tree into the frame.
+func (d *draft) render(wf *Workflow, done func(loop string) bool) {
+	text, err := wf.render(done)
+	if err != nil {
+		d.fail(err)
+		return
+	}
+	d.rendered = text
+}
+
+func (d *draft) fail(err error) { d.err = errors.Join(d.err, err) }
+
+// encode is json.Marshal without the escapes for HTML.
+func encode(value any) (json.RawMessage, error) {
+	var out bytes.Buffer
+	enc := json.NewEncoder(&out)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(value); err != nil {
+		return nil, err
+	}
+	return bytes.TrimSuffix(out.Bytes(), []byte("\n")), nil
+}

@@ -1,0 +1,118 @@
+package engine
+
+import (
+	"maps"
+	"slices"
+	"strings"
+)
+
+// resolveNeeds turns the needs of every task into what it waits for. A task of a
+// loop is, seen from outside, the whole loop.
+func (p *parser) resolveNeeds() {
+	if p.err != nil {
+		return
+	}
+	names := slices.AppendSeq(slices.Collect(maps.Keys(p.wf.tasks)), maps.Keys(p.wf.loops))
+	slices.Sort(names)
+	for _, t := range p.wf.Tasks {
+		for _, need := range t.Needs {
+			target, ok := p.wf.tasks[need]
+			switch {
+			case !ok && p.wf.loops[need] == nil:
+				p.failLine(t.line, suggest(need, names), "task %s needs %q, which is no task or loop", t.ID, need)
+				return
+			case ok && target.Loop != "" && target.Loop != t.Loop:
+				need = target.Loop
+			case !ok && need == t.Loop:
+				p.failLine(t.line, "need a task of the loop instead", "task %s needs the loop %s that it is part of", t.ID, need)
+				return
+			}
+			if !slices.Contains(t.waits, need) {
+				t.waits = append(t.waits, need)
+			}
+		}
+	}
+}
+
+// edges are what must be done before a task or loop is: a loop is done after its tasks.
+func (w *Workflow) edges(id string) []string {
+	if t, ok := w.tasks[id]; ok {
+		return t.waits
+	}
+	var ids []string
+	for _, t := range w.loops[id].Tasks {
+		ids = append(ids, t.ID)
+	}
+	return ids
+}
+
+// findCycle fails on the first cycle, in the order of the file.
+func (p *parser) findCycle() {
+	if p.err != nil {
+		return
+	}
+	done := make(map[string]bool)
+	var path []string
+	var visit func(id string) bool
+	visit = func(id string) bool {
+		if at := slices.Index(path, id); at >= 0 {
+			path = append(path[at:], id)
+			return true
+		}
+		if done[id] {
+			return false
+		}
+		path = append(path, id)
+		if slices.ContainsFunc(p.wf.edges(id), visit) {
+			return true
+		}
+		path = path[:len(path)-1]
+		done[id] = true
+		return false
+	}
+	for _, t := range p.wf.Tasks {
+		if visit(t.ID) {
+			p.failLine(t.line, "remove one of these needs", "the needs form a cycle: %s", strings.Join(path, " -> "))
+			return
+		}
+	}
+}
+
+// before are the tasks that are done whenever a task or loop gets its turn.
+// For a loop these include its own tasks.
+func (w *Workflow) before(id string) map[string]bool {
+	seen := make(map[string]bool)
+	queue := slices.Clone(w.edges(id))
+	for len(queue) > 0 {
+		next := queue[0]
+		queue = queue[1:]
+		if seen[next] {
+			continue
+		}
+		seen[next] = true
+		queue = append(queue, w.edges(next)...)
+	}
+	return seen
+}
+
+// spread adds to from every task that, transitively, needs one in it: from the same
+// iteration on where both are in one loop, and else from its first.
+func (w *Workflow) spread(from map[string]int) {
+	for changed := true; changed; {
+		changed = false
+		for _, t := range w.Tasks {
+			for _, need := range w.needs(t) {
+				first, ok := from[need]
+				if !ok {
+					continue
+				}
+				if u := w.tasks[need]; u.Loop == "" || u.Loop != t.Loop {
+					first = 0
+				}
+				if have, ok := from[t.ID]; !ok || first < have {
+					from[t.ID], changed = first, true
+				}
+			}
+		}
+	}
+}

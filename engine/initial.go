@@ -1,0 +1,34 @@
+package engine
+
+import (
+	"bytes"
+	"encoding/json"
+	"time"
+
+	"github.com/git-smithers/git-smithers/snapshot"
+)
+
+// Initial is frame 0 of the run of that id: every task pending, the input, the
+// definition. The input, nil for none, is checked against the workflow's schema.
+// The draft names the workflow in the run's row and leaves the rest as it is.
+func Initial(runID string, wf *Workflow, input json.RawMessage, at time.Time) (snapshot.Draft, error) {
+	if err := wf.ValidateInput(input); err != nil {
+		return snapshot.Draft{}, err
+	}
+	d := newDraft(runID, at)
+	for _, n := range wf.firstNodes() {
+		d.setNode(n)
+		d.event("NodePending", payload{NodeID: n.NodeID, Iteration: &n.Iteration})
+	}
+	for _, l := range wf.Loops {
+		d.setLoop(snapshot.Loop{RalphID: l.ID})
+	}
+	if input != nil {
+		d.state = append(d.state, snapshot.Change{Op: snapshot.OpSet, Collection: "input", Value: bytes.TrimSpace(input)})
+	}
+	d.render(wf, func(string) bool { return false })
+	d.workflow = wf.Snapshot()
+	d.edit(func(row *snapshot.Run) { row.Workflow, row.Status = wf.Name, snapshot.RunPending })
+	d.say(wf.Name, "created")
+	return d.snapshot()
+}

@@ -1,0 +1,87 @@
+package engine
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"strconv"
+	"unicode/utf8"
+
+	"github.com/git-smithers/git-smithers/snapshot"
+)
+
+var (
+	errEmpty   = errors.New("nothing was printed; expected one JSON value")
+	errNotUTF8 = errors.New("not valid UTF-8")
+	errMore    = errors.New("something follows the JSON value")
+)
+
+// decodeValue reads one JSON value. It returns the value's bytes without the white
+// space around them, and the value for schemas and conditions, where a number is
+// an int64 or uint64 when it is one and else the nearest float64.
+func decodeValue(data []byte) (json.RawMessage, any, error) {
+	text := bytes.Trim(data, " \t\r\n")
+	switch {
+	case len(text) == 0:
+		return nil, nil, errEmpty
+	case !utf8.Valid(text):
+		return nil, nil, errNotUTF8
+	}
+	if err := snapshot.CheckDepth(text); err != nil {
+		return nil, nil, err
+	}
+	dec := json.NewDecoder(bytes.NewReader(text))
+	dec.UseNumber()
+	var value any
+	if err := dec.Decode(&value); err != nil {
+		return nil, nil, describeSyntax(err)
+	}
+	if _, err := dec.Token(); !errors.Is(err, io.EOF) {
+		return nil, nil, errMore
+	}
+	return text, plainNumbers(value), nil
+}
+
+func describeSyntax(err error) error {
+	if syntax, ok := errors.AsType[*json.SyntaxError](err); ok {
+		return fmt.Errorf("not JSON: %w (at byte %d)", err, syntax.Offset)
+	}
+	if errors.Is(err, io.ErrUnexpectedEOF) {
+		return errors.New("not JSON: it ends in the middle of a value")
+	}
+	return fmt.Errorf("not JSON: %w", err)
+}
+
+// plainNumbers replaces every json.Number, in place where it can.
+func plainNumbers(value any) any {
+	switch v := value.(type) {
+	case map[string]any:
+		for key, item := range v {
+			v[key] = plainNumbers(item)
+		}
+	case []any:
+		for i, item := range v {
+			v[i] = plainNumbers(item)
+		}
+	case json.Number:
+		return plainNumber(v.String())
+	}
+	return value
+}
+
+func plainNumber(text string) any {
+	if n, err := strconv.ParseInt(text, 10, 64); err == nil {
+		return n
+	}
+	if n, err := strconv.ParseUint(text, 10, 64); err == nil {
+		return n
+	}
+	f, err := strconv.ParseFloat(text, 64)
+	if err != nil { // beyond every float64: as far as it goes
+		return math.Copysign(math.MaxFloat64, f)
+	}
+	return f
+}

@@ -1,0 +1,181 @@
+package engine
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+
+	"github.com/git-smithers/git-smithers/objstore/page"
+	"github.com/git-smithers/git-smithers/snapshot"
+	"github.com/git-smithers/git-smithers/timeline"
+)
+
+// model is the nodes and loops of a run in memory. What changes them writes the
+// same change to a draft.
+type model struct {
+	nodes map[nodeKey]snapshot.Node
+	loops map[string]snapshot.Loop
+}
+
+func loadModel(state *snapshot.State) (*model, error) {
+	m := &model{nodes: make(map[nodeKey]snapshot.Node), loops: make(map[string]snapshot.Loop)}
+	for row, err := range state.Nodes().Rows() {
+		if err != nil {
+			return nil, timeline.Explain(err)
+		}
+		n, err := snapshot.DecodeNode(row)
+		if err != nil {
+			return nil, timeline.Explain(err)
+		}
+		m.nodes[nodeKey{n.NodeID, n.Iteration}] = n
+	}
+	for row, err := range state.Loops().Rows() {
+		if err != nil {
+			return nil, timeline.Explain(err)
+		}
+		l, err := snapshot.DecodeLoop(row)
+		if err != nil {
+			return nil, timeline.Explain(err)
+		}
+		m.loops[l.RalphID] = l
+	}
+	return m, nil
+}
+
+func (m *model) setNode(d *draft, n snapshot.Node) {
+	m.nodes[nodeKey{n.NodeID, n.Iteration}] = n
+	d.setNode(n)
+}
+
+func (m *model) setLoop(d *draft, l snapshot.Loop) {
+	m.loops[l.RalphID] = l
+	d.setLoop(l)
+}
+
+// drop takes a node and its output out of the state.
+func (m *model) drop(d *draft, key nodeKey) {
+	n := m.nodes[key]
+	delete(m.nodes, key)
+	row := snapshot.Key(key.id, key.iteration)
+	d.remove("nodes", row)
+	if n.OutputTable != "" {
+		d.remove("outputs/"+n.OutputTable, row)
+	}
+}
+
+// keys are the keys of all nodes, sorted.
+func (m *model) keys() []nodeKey {
+	return slices.SortedFunc(maps.Keys(m.nodes), func(a, b nodeKey) int {
+		return cmp.Or(cmp.Compare(a.id, b.id), cmp.Compare(a.iteration, b.iteration))
+	})
+}
+
+// fit gives the model the tasks and loops of a workflow: what vanished is dropped,
+// what is new is pending, what stays keeps its state. It changes nothing where the
+// model is the workflow's already.
+func (m *model) fit(d *draft, wf *Workflow) {
+	for _, id := range slices.Sorted(maps.Keys(m.loops)) {
+		if wf.loops[id] == nil {
+			delete(m.loops, id)
+			d.remove("loops", id)
+		}
+	}
+	for _, l := range wf.Loops {
+		if _, ok := m.loops[l.ID]; !ok {
+			m.setLoop(d, snapshot.Loop{RalphID: l.ID})
+		}
+	}
+	for _, key := range m.keys() {
+		t, ok := wf.tasks[key.id]
+		if !ok || t.Loop == "" && key.iteration > 0 {
+			m.drop(d, key)
+			continue
+		}
+		have, want := m.nodes[key], wf.node(t, key.iteration)
+		want.State, want.LastAttempt = have.State, have.LastAttempt
+		if !sameRow(snapshot.EncodeNode(have), snapshot.EncodeNode(want)) {
+			m.setNode(d, want)
+		}
+	}
+	for _, t := range wf.Tasks {
+		key := nodeKey{t.ID, m.iteration(t)}
+		if _, ok := m.nodes[key]; !ok {
+			m.setNode(d, wf.node(t, key.iteration))
+			d.event("NodePending", payload{NodeID: key.id, Iteration: &key.iteration})
+		}
+	}
+}
+
+func sameRow(a, b page.Row) bool { return a.Key == b.Key && string(a.Value) == string(b.Value) }
+
+// iteration is the newest iteration of a task.
+func (m *model) iteration(t *Task) int {
+	if t.Loop == "" {
+		return 0
+	}
+	return m.loops[t.Loop].Iteration
+}
+
+// reopen takes every loop that has work left back to the first iteration with
+// any, so that it is done. Nodes of later iterations that are over stay so.
+func (m *model) reopen(d *draft, wf *Workflow) {
+	for _, l := range wf.Loops {
+		loop := m.loops[l.ID]
+		first := loop.Iteration + 1
+		for key, n := range m.nodes {
+			if t := wf.tasks[key.id]; t.Loop == l.ID && !over(n.State) {
+				first = min(first, key.iteration)
+			}
+		}
+		if first < loop.Iteration || first == loop.Iteration && loop.Done {
+			m.setLoop(d, snapshot.Loop{RalphID: l.ID, Iteration: first})
+		}
+	}
+}
+
+// over tells whether a node needs no more work.
+func over(s snapshot.NodeState) bool {
+	return s == snapshot.NodeFinished || s == snapshot.NodeSkipped
+}
+
+// ready tells whether everything that t waits for is done.
+func (m *model) ready(wf *Workflow, t *Task) bool {
+	for _, id := range t.waits {
+		need, ok := wf.tasks[id]
+		if !ok {
+			if !m.loops[id].Done {
+				return false
+			}
+			continue
+		}
+		if !over(m.nodes[nodeKey{id, m.iteration(need)}].State) {
+			return false
+		}
+	}
+	return true
+}
+
+// idle tells whether no task of the loop's newest iteration has work left.
+func (m *model) idle(l *Loop) bool {
+	for _, t := range l.Tasks {
+		if !over(m.nodes[nodeKey{t.ID, m.loops[l.ID].Iteration}].State) {
+			return false
+		}
+	}
+	return true
+}
+
+// complete tells whether nothing of the workflow is left to do.
+func (m *model) complete(wf *Workflow) bool {
+	for _, l := range wf.Loops {
+		if !m.loops[l.ID].Done {
+			return false
+		}
+	}
+	for _, t := range wf.Tasks {
+		if !over(m.nodes[nodeKey{t.ID, m.iteration(t)}].State) {
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,298 @@
+package engine
+
+import (
+	"encoding/json"
+	"maps"
+	"regexp"
+	"slices"
+	"strings"
+
+	"go.yaml.in/yaml/v4"
+)
+
+// Bounds of what a workflow file may say.
+const (
+	maxIDBytes    = 100
+	maxRetries    = 100
+	maxIterations = 10_000
+)
+
+var (
+	workflowKeys = []string{"name", "input", "outputs", "tasks"}
+	taskKeys     = []string{"id", "output", "run", "needs", "retries", "timeout", "when", "label", "env"}
+	loopKeys     = []string{"loop", "until", "max", "on_max", "tasks"}
+)
+
+// Parse reads a workflow file. file is its name, for messages. What is wrong with
+// it is a fault.Error of code invalid_workflow that names file and line; the first
+// thing wrong is reported.
+func Parse(file string, data []byte) (*Workflow, error) {
+	p := &parser{reader: reader{file: file}, wf: &Workflow{
+		definition: slices.Clone(data),
+		outputs:    make(map[string]*schema),
+		tasks:      make(map[string]*Task),
+		loops:      make(map[string]*Loop),
+	}}
+	top := p.document(data)
+	_, fields := p.mapping(top, "the workflow", workflowKeys)
+	if p.err == nil {
+		p.workflow(top, fields)
+	}
+	if p.err != nil {
+		return nil, p.err
+	}
+	return p.wf, nil
+}
+
+// parser builds a workflow from the nodes of its file.
+type parser struct {
+	reader
+	wf *Workflow
+}
+
+func (p *parser) workflow(top *yaml.Node, fields map[string]*yaml.Node) {
+	p.wf.Name = p.required(top, fields, "the workflow", "name")
+	p.checkID(fields["name"], "name", p.wf.Name)
+	if n := fields["input"]; n != nil {
+		p.wf.input = p.schema(n, "input")
+	}
+	if n := fields["outputs"]; n != nil {
+		keys, tables := p.mapping(n, "outputs", nil)
+		for _, key := range keys {
+			p.checkTable(key)
+			p.wf.outputs[key.Value] = p.schema(tables[key.Value], "outputs."+key.Value)
+		}
+	}
+	if fields["tasks"] == nil {
+		p.fail(top, "", "the workflow has no tasks")
+		return
+	}
+	p.entries(fields["tasks"], nil)
+	if p.err == nil && len(p.wf.Tasks) == 0 {
+		p.fail(fields["tasks"], "", "the workflow has no tasks")
+	}
+	p.resolveNeeds()
+	p.findCycle()
+	p.compileConditions()
+}
+
+// entries reads a list of tasks and, at the top level, loops.
+func (p *parser) entries(n *yaml.Node, loop *Loop) {
+	for _, item := range p.list(n, "tasks") {
+		item = p.follow(item)
+		switch {
+		case p.err != nil:
+			return
+		case item.Kind == yaml.MappingNode && hasKey(item, "loop"):
+			if loop != nil {
+				p.fail(item, "put the inner loop's tasks into one of their own workflow, or flatten them",
+					"loop %q contains a loop; loops cannot be nested", loop.ID)
+				return
+			}
+			p.loop(item)
+		default:
+			p.task(item, loop)
+		}
+	}
+}
+
+func hasKey(n *yaml.Node, key string) bool {
+	for i := 0; i < len(n.Content); i += 2 {
+		if n.Content[i].Value == key {
+			return true
+		}
+	}
+	return false
+}
+
+func (p *parser) loop(n *yaml.Node) {
+	_, fields := p.mapping(n, "a loop", loopKeys)
+	if p.err != nil {
+		return
+	}
+	loop := &Loop{line: n.Line, ID: p.required(n, fields, "a loop", "loop")}
+	what := "loop " + loop.ID
+	p.checkName(fields["loop"], loop.ID)
+	loop.Until = p.required(n, fields, what, "until")
+	if p.err == nil && fields["max"] == nil {
+		p.fail(n, "max is how many iterations it may take, for example max: 5", "%s has no max", what)
+	}
+	if p.err != nil {
+		return
+	}
+	loop.Max = p.integer(fields["max"], "max", 1, maxIterations)
+	if on := fields["on_max"]; on != nil {
+		switch text := p.text(on, "on_max"); {
+		case text == "finish":
+			loop.Finish = true
+		case text != "fail" && p.err == nil:
+			p.fail(on, suggest(text, []string{"fail", "finish"}), "on_max must be fail or finish, not %q", text)
+		}
+	}
+	if p.err != nil {
+		return
+	}
+	p.wf.loops[loop.ID] = loop
+	p.wf.Loops = append(p.wf.Loops, loop)
+	p.wf.children = append(p.wf.children, child{loop: loop})
+	if fields["tasks"] != nil {
+		p.entries(fields["tasks"], loop)
+	}
+	if len(loop.Tasks) == 0 {
+		p.fail(n, "", "%s has no tasks", what)
+	}
+}
+
+func (p *parser) task(n *yaml.Node, loop *Loop) {
+	_, fields := p.mapping(n, "a task", taskKeys)
+	if p.err != nil {
+		return
+	}
+	t := &Task{line: n.Line, ID: p.required(n, fields, "a task", "id")}
+	p.checkName(fields["id"], t.ID)
+	t.Run = p.required(n, fields, "task "+t.ID, "run")
+	p.taskOptions(t, fields)
+	if p.err != nil {
+		return
+	}
+	p.wf.tasks[t.ID] = t
+	p.wf.Tasks = append(p.wf.Tasks, t)
+	if loop == nil {
+		p.wf.children = append(p.wf.children, child{task: t})
+		return
+	}
+	t.Loop = loop.ID
+	loop.Tasks = append(loop.Tasks, t)
+}
+
+func (p *parser) taskOptions(t *Task, fields map[string]*yaml.Node) {
+	if n := fields["output"]; n != nil {
+		t.Output = p.text(n, "output")
+		if _, ok := p.wf.outputs[t.Output]; !ok {
+			p.fail(n, suggest(t.Output, slices.Sorted(maps.Keys(p.wf.outputs))),
+				"task %s writes to table %q, which is not under outputs", t.ID, t.Output)
+		}
+	}
+	if n := fields["needs"]; n != nil {
+		for _, need := range p.list(n, "needs") {
+			t.Needs = append(t.Needs, p.text(need, "a need"))
+		}
+	}
+	if n := fields["retries"]; n != nil {
+		t.Retries = p.integer(n, "retries", 0, maxRetries)
+	}
+	if n := fields["timeout"]; n != nil {
+		t.Timeout = p.duration(n, "timeout")
+	}
+	if n := fields["when"]; n != nil {
+		t.When = p.text(n, "when")
+	}
+	if n := fields["label"]; n != nil {
+		t.Label = p.text(n, "label")
+	}
+	if n := fields["env"]; n != nil {
+		t.Env = p.env(n)
+	}
+}
+
+var envName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
+
+func (p *parser) env(n *yaml.Node) []string {
+	keys, fields := p.mapping(n, "env", nil)
+	var env []string
+	for _, key := range keys {
+		switch {
+		case !envName.MatchString(key.Value):
+			p.fail(key, "", "%q is not the name of an environment variable", key.Value)
+		case strings.HasPrefix(key.Value, "SMITHERS_"):
+			p.fail(key, "", "%s is set by git-smithers itself", key.Value)
+		}
+		value := p.follow(fields[key.Value])
+		if value == nil {
+			return nil
+		}
+		if value.Kind != yaml.ScalarNode {
+			p.fail(value, "", "env.%s must be text, not %s", key.Value, kindName(value))
+			return nil
+		}
+		env = append(env, key.Value+"="+value.Value)
+	}
+	slices.Sort(env)
+	return env
+}
+
+// required reads a key that must be there.
+func (p *parser) required(n *yaml.Node, fields map[string]*yaml.Node, what, key string) string {
+	if p.err != nil {
+		return ""
+	}
+	if fields[key] == nil {
+		p.fail(n, "", "%s has no %s", what, key)
+		return ""
+	}
+	return p.text(fields[key], key)
+}
+
+var (
+	idPattern    = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9_.-]*$`)
+	tablePattern = regexp.MustCompile(`^[A-Za-z0-9_-]+$`)
+)
+
+func (p *parser) checkID(at *yaml.Node, what, id string) {
+	if p.err == nil && (len(id) > maxIDBytes || !idPattern.MatchString(id)) {
+		p.fail(at, "letters, digits and _ . - are allowed, at most 100 of them, the first one no . or -",
+			"%s %q has a character that is not allowed, or is too long", what, id)
+	}
+}
+
+// checkName checks the id of a task or loop, which share one set of names.
+func (p *parser) checkName(at *yaml.Node, id string) {
+	p.checkID(at, "id", id)
+	if p.err != nil {
+		return
+	}
+	line := 0
+	if t := p.wf.tasks[id]; t != nil {
+		line = t.line
+	}
+	if l := p.wf.loops[id]; l != nil {
+		line = l.line
+	}
+	if line > 0 {
+		p.fail(at, "every task and every loop has an id of its own", "the id %q is taken by line %d", id, line)
+	}
+}
+
+func (p *parser) checkTable(key *yaml.Node) {
+	if p.err == nil && (len(key.Value) > maxIDBytes || !tablePattern.MatchString(key.Value)) {
+		p.fail(key, "letters, digits, _ and - are allowed, at most 100 of them",
+			"%q cannot be the name of a table", key.Value)
+	}
+}
+
+// schema reads a JSON Schema. what is where it stands, for messages.
+func (p *parser) schema(n *yaml.Node, what string) *schema {
+	n = p.follow(n)
+	if n == nil {
+		return nil
+	}
+	if n.Kind != yaml.MappingNode {
+		p.fail(n, "", "%s must be a JSON Schema, a mapping, not %s", what, kindName(n))
+		return nil
+	}
+	value := p.json(n, 0)
+	if p.err != nil {
+		return nil
+	}
+	text, err := json.Marshal(value)
+	if err != nil {
+		p.fail(n, "", "%s is not a JSON Schema: %s", what, err)
+		return nil
+	}
+	s, err := compileSchema(text)
+	if err != nil {
+		p.fail(n, "", "%s is not a JSON Schema: %s", what, err)
+		return nil
+	}
+	return s
+}

@@ -1,0 +1,220 @@
+package engine_test
+
+import (
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/git-smithers/git-smithers/engine"
+	"github.com/git-smithers/git-smithers/timeline/fault"
+)
+
+const triage = `name: triage
+input: {type: object, required: [ticket], properties: {ticket: {type: string}}}        # JSON Schema
+outputs:
+  analysis: {type: object, required: [summary, severity], properties: {summary: {type: string}, severity: {enum: [low, medium, high]}}}
+  patch: {type: object}
+  verdict: {type: object, required: [approved], properties: {approved: {type: boolean}}}
+tasks:
+  - {id: analyze, output: analysis, run: ./agents/analyze.sh}
+  - {id: fix, needs: [analyze], output: patch, run: ./agents/fix.sh, retries: 2, timeout: 10m, when: outputs.analysis.severity != "low"}
+  - loop: review
+    until: outputs.verdict.approved
+    max: 5
+    tasks:
+      - {id: check, needs: [fix], output: verdict, run: ./agents/check.sh}
+`
+
+func TestParseReadsEveryKey(t *testing.T) {
+	t.Parallel()
+	wf := parse(t, triage)
+	assert.Equal(t, "triage", wf.Name)
+	require.Len(t, wf.Tasks, 3)
+	fix := wf.Tasks[1]
+	assert.Equal(t, []string{"analyze"}, fix.Needs)
+	assert.Equal(t, 2, fix.Retries)
+	assert.Equal(t, 10*time.Minute, fix.Timeout)
+	assert.Equal(t, `outputs.analysis.severity != "low"`, fix.When)
+	require.Len(t, wf.Loops, 1)
+	assert.Equal(t, 5, wf.Loops[0].Max)
+	assert.Equal(t, "review", wf.Tasks[2].Loop)
+	def := wf.Snapshot()
+	assert.Equal(t, triage, string(def.Definition))
+	assert.JSONEq(t, `{"type":"object"}`, string(def.Schemas["patch"]))
+}
+
+func TestParseFollowsAliases(t *testing.T) {
+	t.Parallel()
+	wf := parse(t, `
+name: w
+outputs:
+  a: &shape {type: object, required: [n]}
+  b: *shape
+tasks:
+  - {id: t, run: "true"}
+`)
+	assert.JSONEq(t, `{"type":"object","required":["n"]}`, string(wf.Snapshot().Schemas["b"]))
+}
+
+func TestParseKeepsNumbersOfSchemasExact(t *testing.T) {
+	t.Parallel()
+	wf := parse(t, "name: w\noutputs: {a: {minimum: 0x10, maximum: 1_000, default: 20, multipleOf: 0.5}}\ntasks: [{id: t, run: x}]\n")
+	assert.Equal(t, `{"default":20,"maximum":1000,"minimum":16,"multipleOf":0.5}`, string(wf.Snapshot().Schemas["a"]))
+}
+
+func TestParseNamesWhatIsWrong(t *testing.T) {
+	t.Parallel()
+	task := func(fields string) string { return "name: w\noutputs: {a: {}, b: {}}\ntasks:\n  - {" + fields + "}\n" }
+	for name, c := range map[string]struct{ file, message, hint string }{
+		"no YAML":         {"name: [w\n", "wf.yaml:2: not valid YAML: did not find expected ',' or ']'", ""},
+		"unknown anchor":  {"name: *w\n", "wf.yaml:1: not valid YAML: unknown anchor 'w' referenced", ""},
+		"empty file":      {"# nothing\n", "wf.yaml: the file is empty", "a workflow has at least a name and tasks"},
+		"two documents":   {"name: w\n---\nname: v\n", "wf.yaml:2: a second YAML document begins", "one file is one workflow"},
+		"a list":          {"- name: w\n", "wf.yaml:1: the workflow must be a mapping, not a list", ""},
+		"unknown key":     {"name: w\ntask: []\n", `wf.yaml:2: the workflow has no key "task"`, `did you mean "tasks"?`},
+		"far unknown key": {"name: w\nzzz: 1\n", `wf.yaml:2: the workflow has no key "zzz"`, "there are: name, input, outputs, tasks"},
+		"key twice":       {"name: w\nname: v\n", `wf.yaml:2: the workflow has the key "name" twice`, ""},
+		"list as key":     {"? [a]\n: b\n", "wf.yaml:1: a key of the workflow must be plain text", ""},
+		"no name":         {"tasks: []\n", "wf.yaml:1: the workflow has no name", ""},
+		"empty name":      {"name: ''\n", "wf.yaml:1: name is empty", ""},
+		"no tasks":        {"name: w\n", "wf.yaml:1: the workflow has no tasks", ""},
+		"tasks: []":       {"name: w\ntasks: []\n", "wf.yaml:2: the workflow has no tasks", ""},
+		"tasks no list":   {"name: w\ntasks: {a: 1}\n", "wf.yaml:2: tasks must be a list, not a mapping", ""},
+
+		"unknown key of a task": {task("id: x, run: y, need: [a]"), `wf.yaml:4: a task has no key "need"`, `did you mean "needs"?`},
+		"no id":                 {task("run: y"), "wf.yaml:4: a task has no id", ""},
+		"bad id":                {task("id: a b, run: y"), `wf.yaml:4: id "a b" has a character that is not allowed, or is too long`, "letters, digits and _ . - are allowed, at most 100 of them, the first one no . or -"},
+		"no run":                {task("id: x"), "wf.yaml:4: task x has no run", ""},
+		"run is a list":         {task("id: x, run: [a]"), "wf.yaml:4: run must be text, not a list", ""},
+		"undeclared table":      {task("id: x, run: y, output: c"), `wf.yaml:4: task x writes to table "c", which is not under outputs`, "there are: a, b"},
+		"bad retries":           {task("id: x, run: y, retries: many"), `wf.yaml:4: retries must be a whole number from 0 to 100, not "many"`, ""},
+		"negative retries":      {task("id: x, run: y, retries: -1"), `wf.yaml:4: retries must be a whole number from 0 to 100, not "-1"`, ""},
+		"bad timeout":           {task("id: x, run: y, timeout: 10"), `wf.yaml:4: timeout is not a duration: "10"`, "a duration is written like 90s, 10m or 1h30m"},
+		"no timeout at all":     {task("id: x, run: y, timeout: 0s"), `wf.yaml:4: timeout is not a duration: "0s"`, "a duration is written like 90s, 10m or 1h30m"},
+		"tag as condition":      {task("id: x, run: y, when: !done"), `wf.yaml:4: when has the YAML tag "!done"`, "put a value that begins with ! in quotes"},
+		"bad variable":          {task("id: x, run: y, env: {A-B: c}"), `wf.yaml:4: "A-B" is not the name of an environment variable`, ""},
+		"our variable":          {task("id: x, run: y, env: {SMITHERS_RUN_ID: c}"), "wf.yaml:4: SMITHERS_RUN_ID is set by git-smithers itself", ""},
+		"id twice":              {"name: w\ntasks:\n  - {id: x, run: y}\n  - {id: x, run: z}\n", `wf.yaml:4: the id "x" is taken by line 3`, "every task and every loop has an id of its own"},
+
+		"unknown need":          {task("id: fix, run: y, needs: [fxi]"), `wf.yaml:4: task fix needs "fxi", which is no task or loop`, `did you mean "fix"?`},
+		"needs itself":          {task("id: x, run: y, needs: [x]"), "wf.yaml:4: the needs form a cycle: x -> x", "remove one of these needs"},
+		"cycle":                 {"name: w\ntasks:\n  - {id: a, run: y, needs: [b]}\n  - {id: b, run: y, needs: [c]}\n  - {id: c, run: y, needs: [b]}\n", "wf.yaml:3: the needs form a cycle: b -> c -> b", "remove one of these needs"},
+		"cycle through a loop":  {"name: w\ntasks:\n  - {id: a, run: y, needs: [l]}\n  - {loop: l, until: 'true', max: 1, tasks: [{id: b, run: y, needs: [a]}]}\n", "wf.yaml:3: the needs form a cycle: a -> l -> b -> a", "remove one of these needs"},
+		"needs its own loop":    {"name: w\ntasks:\n  - {loop: l, until: 'true', max: 1, tasks: [{id: b, run: y, needs: [l]}]}\n", "wf.yaml:3: task b needs the loop l that it is part of", "need a task of the loop instead"},
+		"unknown key of a loop": {"name: w\ntasks:\n  - {loop: l, until_: 'true', max: 1, tasks: []}\n", `wf.yaml:3: a loop has no key "until_"`, `did you mean "until"?`},
+		"loop without until":    {"name: w\ntasks:\n  - {loop: l, max: 1, tasks: []}\n", "wf.yaml:3: loop l has no until", ""},
+		"loop without max":      {"name: w\ntasks:\n  - {loop: l, until: 'true', tasks: []}\n", "wf.yaml:3: loop l has no max", "max is how many iterations it may take, for example max: 5"},
+		"loop without tasks":    {"name: w\ntasks:\n  - {loop: l, until: 'true', max: 2}\n", "wf.yaml:3: loop l has no tasks", ""},
+		"bad on_max":            {"name: w\ntasks:\n  - {loop: l, until: 'true', max: 2, on_max: finsh, tasks: []}\n", `wf.yaml:3: on_max must be fail or finish, not "finsh"`, `did you mean "finish"?`},
+		"nested loop":           {"name: w\ntasks:\n  - loop: l\n    until: 'true'\n    max: 2\n    tasks:\n      - {loop: m, until: 'true', max: 1, tasks: [{id: x, run: y}]}\n", `wf.yaml:7: loop "l" contains a loop; loops cannot be nested`, "put the inner loop's tasks into one of their own workflow, or flatten them"},
+
+		"schema no mapping":                {"name: w\ninput: string\ntasks: []\n", `wf.yaml:2: input must be a JSON Schema, a mapping, not "string"`, ""},
+		"unknown type":                     {"name: w\noutputs:\n  a: {properties: {n: {type: objekt}}}\ntasks: []\n", "wf.yaml:3: outputs.a is not a JSON Schema: #/properties/n/type: objekt is no type; types are null, boolean, object, array, number, integer, string", ""},
+		"remote reference":                 {"name: w\noutputs:\n  a: {$ref: 'http://x/y'}\ntasks: []\n", `wf.yaml:3: outputs.a is not a JSON Schema: #/$ref: http://x/y must point into the schema itself, like "#/$defs/name"`, ""},
+		"dangling reference":               {"name: w\noutputs:\n  a: {$ref: '#/$defs/y'}\ntasks: []\n", `wf.yaml:3: outputs.a is not a JSON Schema: JSON Pointer "/$defs/y": no key "y" in map`, ""},
+		"circular reference":               {"name: w\noutputs:\n  a: {allOf: [{$ref: '#'}]}\ntasks: []\n", "wf.yaml:3: outputs.a is not a JSON Schema: $ref goes in a circle at #", ""},
+		"inexact number":                   {"name: w\noutputs:\n  a: {const: 9007199254740993}\ntasks: []\n", "wf.yaml:3: outputs.a is not a JSON Schema: #/const: 9007199254740993 is no exact double, and would be compared as another number", ""},
+		"bad pattern":                      {"name: w\noutputs:\n  a: {pattern: '('}\ntasks: []\n", "wf.yaml:3: outputs.a is not a JSON Schema: jsonschema.Schema: <anonymous schema>: pattern: error parsing regexp: missing closing ): `(`", ""},
+		"no JSON value":                    {"name: w\noutputs:\n  a: {default: .nan}\ntasks: []\n", `wf.yaml:3: ".nan" is no JSON value`, ""},
+		"bad table name":                   {"name: w\noutputs: {a.b: {}}\ntasks: []\n", `wf.yaml:2: "a.b" cannot be the name of a table`, "letters, digits, _ and - are allowed, at most 100 of them"},
+		"merge key":                        {"name: w\noutputs: {a: &a {type: object}, b: {<<: *a}}\ntasks: []\n", "wf.yaml:2: a key of a schema must be plain text", ""},
+		"schema refers to itself by alias": {"name: w\noutputs: {a: &a {not: *a}}\ntasks: []\n", "wf.yaml:2: nested more than 100 levels deep", ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			wf, err := engine.Parse("wf.yaml", []byte(c.file))
+			assert.Nil(t, wf)
+			assert.Equal(t, c.message, fails(t, fault.InvalidWorkflow, err))
+			var e *fault.Error
+			require.ErrorAs(t, err, &e)
+			assert.Equal(t, c.hint, strings.Join(e.Hints, ";"))
+		})
+	}
+}
+
+func TestParseRefusesConditionsThatCouldNotWork(t *testing.T) {
+	t.Parallel()
+	const file = `name: w
+outputs: {one: {}, two: {}, none: {}}
+tasks:
+  - {id: a, run: x, output: one}
+  - {id: b, run: x, output: two}
+  - {id: c, run: x, output: two}
+  - {id: t, run: x, needs: [a, b], when: '%s'}
+`
+	for name, c := range map[string]struct{ condition, message, hint string }{
+		"syntax":                  {`1 +`, ": unexpected token EOF (1:3)", ""},
+		"unknown name":            {`severity == "low"`, ": unknown name severity (1:1)", ""},
+		"iteration without loop":  {`iteration > 1`, ": unknown name iteration (1:1)", "iteration exists only in a loop"},
+		"no boolean":              {`"text"`, ": expected bool, but got string", ""},
+		"the clock":               {`now() > 1`, ": unknown name now (1:1)", ""},
+		"undeclared table":        {`outputs.on.x`, ` reads table "on", which is not under outputs`, `did you mean "one"?`},
+		"table nobody writes":     {`outputs.none.x`, ` reads table "none", which no task writes`, ""},
+		"table of two writers":    {`outputs.two.x`, " reads outputs.two, which tasks b and c write", "say which one: output('two', 'b')"},
+		"task of another table":   {`output("two", "a").x`, " reads output('two', 'a'), but that task does not write two", ""},
+		"task that is not needed": {`output("two", "c").x`, " reads the output of task c without waiting for it", "add c to the needs"},
+		"output without a task":   {`output("two").x`, ": output takes two texts, as in output('verdict', 'check')", ""},
+		"output of a variable":    {`output("two", input.n).x`, ": output takes two texts, as in output('verdict', 'check')", ""},
+		"output uncalled":         {`[output] == 1`, ": output takes two texts, as in output('verdict', 'check')", ""},
+		"outputs of a variable":   {`outputs[input.table].x`, ": outputs must be followed by the name of a table, as in outputs.verdict", ""},
+		"outputs as a whole":      {`len(outputs) > 1`, ": outputs must be followed by the name of a table, as in outputs.verdict", ""},
+		"length":                  {strings.Repeat("x", 5000), ": longer than 4096 bytes", ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			_, err := engine.Parse("wf.yaml", []byte(strings.Replace(file, "%s", c.condition, 1)))
+			assert.Equal(t, "wf.yaml:7: when of task t"+c.message, fails(t, fault.InvalidWorkflow, err))
+			var e *fault.Error
+			require.ErrorAs(t, err, &e)
+			assert.Equal(t, c.hint, strings.Join(e.Hints, ";"))
+		})
+	}
+}
+
+func TestParseBoundsTheFile(t *testing.T) {
+	t.Parallel()
+	var bomb strings.Builder
+	bomb.WriteString("name: w\noutputs:\n  a: &a {enum: [x,x,x,x,x,x,x,x,x,x]}\n")
+	for i := range 8 {
+		prev, next := string(rune('a'+i)), string(rune('b'+i))
+		bomb.WriteString("  " + next + ": &" + next + " {allOf: [" + strings.TrimSuffix(strings.Repeat("*"+prev+",", 10), ",") + "]}\n")
+	}
+	for name, c := range map[string]struct{ file, message string }{
+		"size":    {"name: w\n#" + strings.Repeat("x", 1<<20), "wf.yaml: the file is larger than 1048576 bytes"},
+		"aliases": {bomb.String() + "tasks: []\n", "the file has more than 100000 values"},
+		"nesting": {"name: w\noutputs: {a: " + strings.Repeat("{not: ", 200) + "{}" + strings.Repeat("}", 200) + "}\ntasks: []\n", "nested more than 100 levels deep"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			_, err := engine.Parse("wf.yaml", []byte(c.file))
+			assert.Contains(t, fails(t, fault.InvalidWorkflow, err), c.message)
+		})
+	}
+}
+
+func FuzzParse(f *testing.F) {
+	f.Add(triage)
+	f.Add("name: w\ntasks: [{id: a, run: b, when: output('x','y') ?? true}]")
+	f.Add("name: w\noutputs: {a: {$defs: {b: {$ref: '#'}}}}\ntasks: [{id: a, run: b, output: a}]")
+	if more, err := os.ReadFile("../testdata/workflow.yaml"); err == nil {
+		f.Add(string(more))
+	}
+	f.Fuzz(func(t *testing.T, file string) {
+		wf, err := engine.Parse("wf.yaml", []byte(file))
+		if err != nil {
+			assert.Nil(t, wf)
+			var e *fault.Error
+			assert.ErrorAs(t, err, &e)
+			return
+		}
+		assert.Equal(t, file, string(wf.Snapshot().Definition))
+		_, err = engine.Initial("r", wf, nil, time.UnixMilli(1))
+		if err != nil {
+			assert.Equal(t, fault.InvalidInput, fault.CodeOf(err))
+		}
+	})
+}

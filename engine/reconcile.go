@@ -1,0 +1,107 @@
+package engine
+
+import (
+	"time"
+
+	"github.com/git-smithers/git-smithers/snapshot"
+	"github.com/git-smithers/git-smithers/timeline"
+	"github.com/git-smithers/git-smithers/timeline/fault"
+)
+
+// ReconcileRequest says how a run goes on with another workflow definition.
+type ReconcileRequest struct {
+	Workflow *Workflow
+	// Reset are the nodes that will be reset afterwards, ids or keys, and NoDeps
+	// whether these alone: their outputs need not fit the new definition.
+	Reset  []string
+	NoDeps bool
+}
+
+// Reconcile returns the changes that fit a state to another definition: tasks that
+// vanished are dropped with their outputs, new ones are pending, finished ones are
+// kept. An output that is kept and does not fit its new schema is an error of code
+// schema_conflict that names the task and the field. It is what timeline.Fork's
+// Prepare is for.
+func Reconcile(state *snapshot.State, req ReconcileRequest) ([]snapshot.Change, error) {
+	m, err := loadModel(state)
+	if err != nil {
+		return nil, err
+	}
+	if err := m.checkOutputs(state, req); err != nil {
+		return nil, err
+	}
+	d := newDraft("", time.Time{})
+	m.fit(d, req.Workflow)
+	return d.state, d.err
+}
+
+// checkOutputs checks the outputs of finished tasks against the new definition.
+func (m *model) checkOutputs(state *snapshot.State, req ReconcileRequest) error {
+	reset := req.resets()
+	for _, key := range m.keys() {
+		n, t := m.nodes[key], req.Workflow.tasks[key.id]
+		if from, ok := reset[key.id]; t == nil || n.State != snapshot.NodeFinished || ok && key.iteration >= from {
+			continue
+		}
+		if err := m.checkOutput(state, req.Workflow, key); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (m *model) checkOutput(state *snapshot.State, wf *Workflow, key nodeKey) error {
+	table, now := m.nodes[key].OutputTable, wf.tasks[key.id].Output
+	if table != now {
+		return conflict(key, table, "task %s is finished with %s, but now it is to have %s",
+			key.id, describeTable(table), describeTable(now))
+	}
+	if table == "" {
+		return nil
+	}
+	value, ok, err := state.Outputs(table).Get(snapshot.Key(key.id, key.iteration))
+	if err != nil {
+		return timeline.Explain(err)
+	}
+	if !ok {
+		return conflict(key, table, "task %s is finished, but has no output in table %s", key.id, table)
+	}
+	if _, err := checkOutput(wf.outputs[table], table, value); err != nil {
+		return conflict(key, table, "task %s is finished, but its output does not fit the new schema: %w", key.id, err)
+	}
+	return nil
+}
+
+// resets are the tasks that will be reset, each from an iteration on, as
+// snapshot.Reset does it.
+func (req ReconcileRequest) resets() map[string]int {
+	from := make(map[string]int)
+	for _, name := range req.Reset {
+		iteration := 0
+		if req.Workflow.tasks[name] == nil {
+			if id, n, err := snapshot.SplitKey(name); err == nil {
+				name, iteration = id, n
+			}
+		}
+		if have, ok := from[name]; !ok || iteration < have {
+			from[name] = iteration
+		}
+	}
+	if !req.NoDeps {
+		req.Workflow.spread(from)
+	}
+	return from
+}
+
+func conflict(key nodeKey, table, format string, args ...any) error {
+	return fault.New(fault.SchemaConflict, format, args...).
+		Hint("run the task again with `git smithers replay … --node %s`, or keep its old schema", key.id).
+		Detail("nodeId", key.id).Detail("iteration", key.iteration).Detail("table", table)
+}
+
+func describeTable(table string) string {
+	if table == "" {
+		return "no output"
+	}
+	return "an output in table " + table
+}

@@ -1,0 +1,152 @@
+package engine
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/google/jsonschema-go/jsonschema"
+	"github.com/gowebpki/jcs"
+
+	"github.com/git-smithers/git-smithers/timeline/fault"
+)
+
+// maxSchemaError bounds the text of a schema error: it quotes the value.
+const maxSchemaError = 600
+
+// schema is a JSON Schema, draft 2020-12 or draft-07, ready to validate. Safe for
+// concurrent use.
+type schema struct {
+	text     json.RawMessage // canonical (RFC 8785)
+	resolved *jsonschema.Resolved
+}
+
+// compileSchema reads a schema and refuses what could not be validated later.
+func compileSchema(text []byte) (*schema, error) {
+	if err := inspectSchema(text); err != nil {
+		return nil, err
+	}
+	var parsed jsonschema.Schema
+	if err := json.Unmarshal(text, &parsed); err != nil {
+		return nil, err
+	}
+	resolved, err := parsed.Resolve(&jsonschema.ResolveOptions{ValidateDefaults: true})
+	if err != nil {
+		return nil, err
+	}
+	canonical, err := jcs.Transform(text)
+	if err != nil {
+		return nil, err
+	}
+	return &schema{text: canonical, resolved: resolved}, nil
+}
+
+// validate checks a value that decodeValue returned. root names the value; the
+// error begins with the path from there to what is wrong.
+func (s *schema) validate(root string, value any) error {
+	err := s.resolved.Validate(value)
+	if err == nil {
+		return nil
+	}
+	path, reason := locate(err)
+	reason = strings.ReplaceAll(reason, "<invalid reflect.Value>", "null")
+	reason = strings.ReplaceAll(reason, "\n", "; ")
+	return errors.New(root + path + ": " + cut(reason, maxSchemaError))
+}
+
+// locate unwraps "validating <schema>: validating <schema>: … reason" into the
+// path of the value that the innermost schema applies to, and the reason.
+func locate(err error) (path, reason string) {
+	at := ""
+	for {
+		inner := errors.Unwrap(err)
+		if inner == nil {
+			return path, err.Error()
+		}
+		name, ok := strings.CutPrefix(strings.TrimSuffix(err.Error(), ": "+inner.Error()), "validating ")
+		if !ok {
+			return path, err.Error()
+		}
+		switch {
+		case !strings.HasPrefix(name, "/"): // the root
+			at = ""
+		default:
+			if step, ok := strings.CutPrefix(name, at+"/"); ok {
+				path += valuePath(step)
+			}
+			at = name
+		}
+		err = inner
+	}
+}
+
+// valuePath turns the part of a schema's JSON pointer into steps of the value.
+func valuePath(pointer string) string {
+	var path strings.Builder
+	steps := strings.Split(pointer, "/")
+	for i := 0; i < len(steps); i++ {
+		switch steps[i] {
+		case "properties":
+			if i++; i < len(steps) {
+				path.WriteString("." + strings.NewReplacer("~1", "/", "~0", "~").Replace(steps[i]))
+			}
+		case "prefixItems":
+			if i++; i < len(steps) {
+				path.WriteString("[" + steps[i] + "]")
+			}
+		case "items", "contains", "additionalItems", "unevaluatedItems":
+			path.WriteString("[]")
+		case "additionalProperties", "unevaluatedProperties":
+			path.WriteString(".*")
+		case "patternProperties":
+			path.WriteString(".*")
+			i++
+		}
+	}
+	return path.String()
+}
+
+// cut shortens a text to about n bytes, whole runes.
+func cut(s string, n int) string {
+	if len(s) <= n {
+		return s
+	}
+	for n > 0 && !utf8.RuneStart(s[n]) {
+		n--
+	}
+	return s[:n] + "…"
+}
+
+// checkInput checks a run's input against a schema, nil for none. No input is the
+// empty object.
+func checkInput(s *schema, input json.RawMessage) error {
+	if input == nil {
+		input = json.RawMessage("{}")
+	}
+	const hint = `give an object, for example --input '{"ticket":"T-12"}'`
+	_, value, err := decodeValue(input)
+	if err != nil {
+		return fault.New(fault.InvalidInput, "input: %w", err).Hint(hint)
+	}
+	if _, ok := value.(map[string]any); !ok {
+		return fault.New(fault.InvalidInput, "input: not a JSON object").Hint(hint)
+	}
+	if s == nil {
+		return nil
+	}
+	if err := s.validate("input", value); err != nil {
+		return fault.New(fault.InvalidInput, "%w", err).Hint("the schema is under input: in the workflow file")
+	}
+	return nil
+}
+
+// checkOutput reads what a task printed for a table and checks it.
+func checkOutput(s *schema, table string, printed []byte) (json.RawMessage, error) {
+	text, value, err := decodeValue(printed)
+	if err != nil {
+		return nil, fmt.Errorf("stdout: %w", err)
+	}
+	return text, s.validate(table, value)
+}

@@ -1,0 +1,52 @@
+package engine
+
+import (
+	"strconv"
+	"strings"
+)
+
+// suggest is the hint for a word that is not one of known: the nearest of them,
+// or all when none is near.
+func suggest(word string, known []string) string {
+	best, distance := "", min(len(word), max(3, len(word)/2+1))
+	for _, k := range known {
+		if d := editDistance(strings.ToLower(word), strings.ToLower(k)); d < distance {
+			best, distance = k, d
+		}
+	}
+	if best != "" {
+		return "did you mean " + strconv.Quote(best) + "?"
+	}
+	const shown = 12
+	if len(known) == 0 || len(known) > shown {
+		return ""
+	}
+	return "there are: " + strings.Join(known, ", ")
+}
+
+// editDistance is the number of bytes to insert, delete or replace to make b of a.
+func editDistance(a, b string) int {
+	row := make([]int, len(b)+1)
+	for j := range row {
+		row[j] = j
+	}
+	for i := range len(a) {
+		previous := row[0]
+		row[0] = i + 1
+		for j := range len(b) {
+			cost := previous
+			if a[i] != b[j] {
+				cost++
+			}
+			previous = row[j+1]
+			row[j+1] = min(cost, row[j]+1, previous+1)
+		}
+	}
+	return row[len(b)]
+}
+
+// firstLine cuts a message of a library to its first line.
+func firstLine(s string) string {
+	line, _, _ := strings.Cut(s, "\n")
+	return line
+}

@@ -1,0 +1,275 @@
+package engine
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"io"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"go.yaml.in/yaml/v4"
+
+	"github.com/git-smithers/git-smithers/timeline/fault"
+)
+
+// Bounds of a workflow file.
+const (
+	maxFileBytes = 1 << 20
+	maxYAMLNodes = 100_000 // after aliases are followed
+	maxYAMLDepth = 100
+)
+
+// reader reads YAML nodes strictly. Its first error sticks: after it, every
+// method returns a zero value, so callers check err once, at the end.
+type reader struct {
+	file  string
+	nodes int
+	err   error
+}
+
+// document reads the one document of a file and returns its top node.
+func (r *reader) document(data []byte) *yaml.Node {
+	if len(data) > maxFileBytes {
+		r.failLine(0, "", "the file is larger than %d bytes", maxFileBytes)
+		return nil
+	}
+	loader, err := yaml.NewLoader(bytes.NewReader(data))
+	if err != nil {
+		r.failYAML(err)
+		return nil
+	}
+	var doc, more yaml.Node
+	if err := loader.Load(&doc); errors.Is(err, io.EOF) || err == nil && len(doc.Content) == 0 {
+		r.failLine(0, "a workflow has at least a name and tasks", "the file is empty")
+		return nil
+	} else if err != nil {
+		r.failYAML(err)
+		return nil
+	}
+	if err := loader.Load(&more); !errors.Is(err, io.EOF) {
+		if err != nil {
+			r.failYAML(err)
+		} else {
+			r.fail(&more, "one file is one workflow", "a second YAML document begins")
+		}
+		return nil
+	}
+	return doc.Content[0]
+}
+
+func (r *reader) failYAML(err error) {
+	if load, ok := errors.AsType[*yaml.LoadError](err); ok {
+		r.failLine(load.Mark.Line, "", "not valid YAML: %s", load.Message)
+		return
+	}
+	r.failLine(0, "", "not valid YAML: %s", firstLine(err.Error()))
+}
+
+// fail records the first error, at a node. hint may be "".
+func (r *reader) fail(at *yaml.Node, hint, format string, args ...any) {
+	line := 0
+	if at != nil {
+		line = at.Line
+	}
+	r.failLine(line, hint, format, args...)
+}
+
+// failLine is fail at a line, 0 for the file as a whole.
+func (r *reader) failLine(line int, hint, format string, args ...any) {
+	if r.err != nil {
+		return
+	}
+	where := r.file
+	if line > 0 {
+		where += ":" + strconv.Itoa(line)
+	}
+	e := fault.New(fault.InvalidWorkflow, where+": "+format, args...).Detail("file", r.file)
+	if line > 0 {
+		e = e.Detail("line", line)
+	}
+	if hint != "" {
+		e = e.Hint("%s", hint)
+	}
+	r.err = e
+}
+
+// follow returns the node that n stands for, and counts it.
+func (r *reader) follow(n *yaml.Node) *yaml.Node {
+	if r.nodes++; r.nodes > maxYAMLNodes {
+		r.fail(n, "aliases (*name) count as often as they are used", "the file has more than %d values", maxYAMLNodes)
+	}
+	if r.err != nil || n == nil {
+		return nil
+	}
+	if n.Kind == yaml.AliasNode {
+		return r.follow(n.Alias)
+	}
+	return n
+}
+
+// mapping reads a mapping whose keys must all be known; nil known allows any.
+// what says what the mapping is, for messages.
+func (r *reader) mapping(n *yaml.Node, what string, known []string) (keys []*yaml.Node, fields map[string]*yaml.Node) {
+	n = r.follow(n)
+	if n == nil {
+		return nil, nil
+	}
+	if n.Kind != yaml.MappingNode {
+		r.fail(n, "", "%s must be a mapping, not %s", what, kindName(n))
+		return nil, nil
+	}
+	fields = make(map[string]*yaml.Node, len(n.Content)/2)
+	for i := 0; i+1 < len(n.Content); i += 2 {
+		key := r.follow(n.Content[i])
+		if key == nil {
+			return nil, nil
+		}
+		switch {
+		case key.Kind != yaml.ScalarNode || key.ShortTag() == "!!merge":
+			r.fail(key, "", "a key of %s must be plain text", what)
+		case fields[key.Value] != nil:
+			r.fail(key, "", "%s has the key %q twice", what, key.Value)
+		case known != nil && !slices.Contains(known, key.Value):
+			r.fail(key, suggest(key.Value, known), "%s has no key %q", what, key.Value)
+		}
+		if r.err != nil {
+			return nil, nil
+		}
+		keys = append(keys, key)
+		fields[key.Value] = n.Content[i+1]
+	}
+	return keys, fields
+}
+
+// list reads a sequence.
+func (r *reader) list(n *yaml.Node, what string) []*yaml.Node {
+	n = r.follow(n)
+	if n == nil {
+		return nil
+	}
+	if n.Kind != yaml.SequenceNode {
+		r.fail(n, "", "%s must be a list, not %s", what, kindName(n))
+		return nil
+	}
+	return n.Content
+}
+
+// text reads a scalar as it is written. It must not be empty.
+func (r *reader) text(n *yaml.Node, what string) string {
+	n = r.follow(n)
+	if n == nil {
+		return ""
+	}
+	switch {
+	case n.Kind != yaml.ScalarNode:
+		r.fail(n, "", "%s must be text, not %s", what, kindName(n))
+	case !strings.HasPrefix(n.ShortTag(), "!!"):
+		r.fail(n, "put a value that begins with ! in quotes", "%s has the YAML tag %q", what, n.ShortTag())
+	case strings.TrimSpace(n.Value) == "" || n.ShortTag() == "!!null":
+		r.fail(n, "", "%s is empty", what)
+	default:
+		return n.Value
+	}
+	return ""
+}
+
+// integer reads a whole number from low to high.
+func (r *reader) integer(n *yaml.Node, what string, low, high int) int {
+	text := r.text(n, what)
+	if r.err != nil {
+		return 0
+	}
+	number, err := strconv.Atoi(text)
+	if err != nil || number < low || number > high {
+		r.fail(n, "", "%s must be a whole number from %d to %d, not %q", what, low, high, text)
+		return 0
+	}
+	return number
+}
+
+// duration reads a positive duration such as 90s, 10m or 1h30m.
+func (r *reader) duration(n *yaml.Node, what string) time.Duration {
+	text := r.text(n, what)
+	if r.err != nil {
+		return 0
+	}
+	d, err := time.ParseDuration(text)
+	if err != nil || d <= 0 {
+		r.fail(n, "a duration is written like 90s, 10m or 1h30m", "%s is not a duration: %q", what, text)
+		return 0
+	}
+	return d
+}
+
+// json turns a node into the JSON value that it means.
+func (r *reader) json(n *yaml.Node, depth int) any {
+	n = r.follow(n)
+	if n == nil {
+		return nil
+	}
+	if depth > maxYAMLDepth {
+		r.fail(n, "", "nested more than %d levels deep", maxYAMLDepth)
+		return nil
+	}
+	switch n.Kind {
+	case yaml.MappingNode:
+		keys, fields := r.mapping(n, "a schema", nil)
+		object := make(map[string]any, len(keys))
+		for _, key := range keys {
+			object[key.Value] = r.json(fields[key.Value], depth+1)
+		}
+		return object
+	case yaml.SequenceNode:
+		list := make([]any, len(n.Content))
+		for i, item := range n.Content {
+			list[i] = r.json(item, depth+1)
+		}
+		return list
+	default:
+		return r.scalar(n)
+	}
+}
+
+func (r *reader) scalar(n *yaml.Node) any {
+	switch n.ShortTag() {
+	case "!!null":
+		return nil
+	case "!!str", "!!timestamp":
+		return n.Value
+	case "!!int", "!!float":
+		if json.Valid([]byte(n.Value)) {
+			return json.Number(n.Value)
+		}
+	case "!!bool":
+	default:
+		r.fail(n, "put a value that begins with ! in quotes", "the YAML tag %q has no meaning in JSON", n.ShortTag())
+		return nil
+	}
+	var value any
+	if err := n.Decode(&value); err != nil {
+		r.failYAML(err)
+		return nil
+	}
+	if _, err := json.Marshal(value); err != nil {
+		r.fail(n, "", "%q is no JSON value", n.Value)
+		return nil
+	}
+	return value
+}
+
+func kindName(n *yaml.Node) string {
+	switch n.Kind {
+	case yaml.MappingNode:
+		return "a mapping"
+	case yaml.SequenceNode:
+		return "a list"
+	default:
+		if n.ShortTag() == "!!null" {
+			return "nothing"
+		}
+		return strconv.Quote(n.Value)
+	}
+}

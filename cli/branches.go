@@ -1,0 +1,73 @@
+package cli
+
+import (
+	"context"
+	"strconv"
+
+	urfave "github.com/urfave/cli/v2"
+
+	"github.com/git-smithers/git-smithers/timeline"
+)
+
+// branchDocument is a line of branches --json.
+type branchDocument struct {
+	Kind string `json:"kind"`
+	timeline.Branch
+}
+
+func branchesCommand() *command {
+	return &command{
+		name:    "branches",
+		summary: "list the forks of a run",
+		usage:   []string{"<run>"},
+		about: `Lists the runs that were forked from a run, the oldest first: the child's id, the
+frame it starts from, its label, when it was forked, and its description. With
+--json, one object a line.`,
+		minArgs: 1, maxArgs: 1,
+		exits:    reads(),
+		examples: []example{{"list what was tried from triage-1", "git smithers branches triage-1"}},
+		run: func(ctx context.Context, s *session, c *urfave.Context) error {
+			return s.withStore(ctx, func(store *timeline.Store) error {
+				return runBranches(ctx, s, store, c.Args().First())
+			})
+		},
+	}
+}
+
+// runBranches prints the forks of a run.
+func runBranches(ctx context.Context, s *session, store *timeline.Store, run string) error {
+	list, err := store.Branches(ctx, run)
+	if err != nil {
+		return err
+	}
+	if s.json {
+		for _, branch := range list {
+			if err := s.writeJSON(branchDocument{"branch", branch}); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	if len(list) == 0 && s.outTTY {
+		s.note("run %s has no forks", plain(run))
+	}
+	t := table{header: []string{"RUN", "FRAME", "LABEL", "CREATED", "DESCRIPTION"}}
+	for _, branch := range list {
+		created := clockTime(branch.CreatedAtMs)
+		if s.isTerminalOut() {
+			created = ago(s.Now(), branch.CreatedAtMs)
+		}
+		t.add(
+			cell{text: branch.RunID}, cell{text: strconv.FormatInt(branch.ParentFrameNo, 10)},
+			cell{text: orEmpty(branch.BranchLabel)}, cell{text: created}, cell{text: orEmpty(branch.ForkDescription)},
+		)
+	}
+	return t.write(s)
+}
+
+func orEmpty(s *string) string {
+	if s == nil {
+		return ""
+	}
+	return *s
+}

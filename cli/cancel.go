@@ -1,0 +1,59 @@
+package cli
+
+import (
+	"context"
+
+	urfave "github.com/urfave/cli/v2"
+
+	"github.com/git-smithers/git-smithers/engine"
+	"github.com/git-smithers/git-smithers/timeline"
+)
+
+func cancelCommand() *command {
+	return &command{
+		name:    "cancel",
+		summary: "cancel a run, also one that another process is running",
+		usage:   []string{"<run>"},
+		about: `Marks the run as cancelled. A process that is running it ends its tasks when it
+sees that, and stops. resume continues a cancelled run.
+
+Prints the run's id.`,
+		minArgs: 1, maxArgs: 1,
+		exits:    writes(),
+		examples: []example{{"stop a run", "git smithers cancel triage-1"}},
+		run: func(ctx context.Context, s *session, c *urfave.Context) error {
+			return s.withStore(ctx, func(store *timeline.Store) error {
+				return runCancel(ctx, s, store, c.Args().First())
+			})
+		},
+	}
+}
+
+// cancelDocument is what cancel prints with --json.
+type cancelDocument struct {
+	Kind   string `json:"kind"`
+	RunID  string `json:"runId"`
+	Status string `json:"status"`
+	Tip    string `json:"tip"`
+}
+
+// runCancel records that a run is to stop.
+func runCancel(ctx context.Context, s *session, store *timeline.Store, run string) error {
+	id, err := store.ResolveRun(ctx, run)
+	if err != nil {
+		return err
+	}
+	head, err := store.Head(ctx, id)
+	if err != nil {
+		return err
+	}
+	if err := engine.Cancel(ctx, head, s.Now()); err != nil {
+		return err
+	}
+	row := head.Row()
+	if s.json {
+		return s.writeJSON(cancelDocument{"cancel", row.ID, string(row.Status), head.Entry().ID.String()})
+	}
+	s.note("run %s is cancelled; `%s resume %s` continues it", plain(row.ID), program, plain(row.ID))
+	return s.printf("%s\n", plain(row.ID))
+}

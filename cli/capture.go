@@ -1,0 +1,123 @@
+package cli
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+
+	urfave "github.com/urfave/cli/v2"
+
+	"github.com/git-smithers/git-smithers/timeline"
+	"github.com/git-smithers/git-smithers/timeline/fault"
+)
+
+// maxCapture is how long one capture may be.
+const maxCapture = 256 << 20
+
+// captureOptions are what capture takes.
+type captureOptions struct {
+	run   string
+	batch bool
+}
+
+// captureFailure answers a line of --batch that could not be captured.
+type captureFailure struct {
+	ID    string        `json:"id,omitempty"`
+	Error errorDocument `json:"error"`
+}
+
+func captureCommand() *command {
+	return &command{
+		name:    "capture",
+		summary: "append a frame to a run, for other engines",
+		usage:   []string{"<run> [--batch]"},
+		about: `Reads a capture, one JSON object, from standard input: a whole state, or changes to
+the run's newest one, with events, the rendered frame and the revision of the
+working copy. Prints {"id","frame","commit","contentHash"} when it is on stable
+storage. The run is made when it does not exist. docs/scripting.md has the schema.
+
+With --batch, reads one capture a line and answers each with a line, in order, until
+the input ends. A line that fails is answered with {"id","error"}, and the next one
+is read. A capture whose "id" was answered before gets the same answer again.`,
+		minArgs: 1, maxArgs: 1,
+		flags: []urfave.Flag{
+			&urfave.BoolFlag{Name: "batch", Usage: "read one capture a line and answer each"},
+		},
+		exits: writes(),
+		examples: []example{
+			{"set one node", `echo '{"changes":[{"op":"set","collection":"loops","key":"review","value":{"iteration":1,"done":false}}]}' | git smithers capture triage-1`},
+			{"serve an engine for as long as it runs", "git smithers capture triage-1 --batch"},
+		},
+		run: func(ctx context.Context, s *session, c *urfave.Context) error {
+			opts := captureOptions{run: c.Args().First(), batch: c.Bool("batch")}
+			return s.withStore(ctx, func(store *timeline.Store) error { return runCapture(ctx, s, store, opts) })
+		},
+	}
+}
+
+// runCapture captures one object, or one a line.
+func runCapture(ctx context.Context, s *session, store *timeline.Store, opts captureOptions) error {
+	capturer, err := store.Capturer(ctx, opts.run)
+	if err != nil {
+		return err
+	}
+	if opts.batch {
+		return captureBatch(ctx, s, capturer)
+	}
+	data, err := s.readStdin(maxCapture)
+	if err != nil {
+		return err
+	}
+	answer, err := captureOne(ctx, capturer, data)
+	if err != nil {
+		return err
+	}
+	return s.writeJSON(answer)
+}
+
+func captureOne(ctx context.Context, capturer *timeline.Capturer, data []byte) (timeline.Captured, error) {
+	if len(data) > maxCapture {
+		return timeline.Captured{}, fault.New(fault.LimitExceeded, "a capture is longer than %d bytes", maxCapture)
+	}
+	req, err := timeline.ParseCapture(data)
+	if err != nil {
+		return timeline.Captured{}, err
+	}
+	return capturer.Capture(ctx, req)
+}
+
+// captureBatch answers every line until the input ends.
+func captureBatch(ctx context.Context, s *session, capturer *timeline.Capturer) error {
+	for line, err := range linesOf(s.In, maxCapture) {
+		if err != nil {
+			return err
+		}
+		if len(bytes.TrimSpace(line)) == 0 {
+			continue
+		}
+		answer, err := captureOne(ctx, capturer, line)
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		if err == nil {
+			err = s.writeJSON(answer)
+		} else {
+			err = s.writeJSON(captureFailure{captureID(line), documentOf(s.describe(err))})
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// captureID finds the id of a line that is no valid capture, if it has one.
+func captureID(line []byte) string {
+	var named struct {
+		ID string `json:"id"`
+	}
+	if json.Unmarshal(line, &named) != nil {
+		return ""
+	}
+	return named.ID
+}

@@ -1,0 +1,196 @@
+package cli
+
+import (
+	"context"
+	"slices"
+	"strings"
+
+	urfave "github.com/urfave/cli/v2"
+
+	"github.com/git-smithers/git-smithers/timeline/fault"
+)
+
+// program is what people type before the name of a command.
+const program = "git smithers"
+
+// A command describes one command, or a group of them. Parsing, help, the man
+// page and shell completion all derive from it.
+type command struct {
+	name     string
+	summary  string   // one line for lists: imperative, no period
+	usage    []string // what may follow the name, one line for each form
+	about    string   // paragraphs, separated by empty lines; already wrapped
+	minArgs  int
+	maxArgs  int
+	required []string // names of flags that must be given
+	flags    []urfave.Flag
+	examples []example
+	exits    []int // the exit statuses that it can have, besides 0, 4, 70, 130 and 143
+	hidden   bool
+	children []*command // of a group; a group has no run
+	run      func(context.Context, *session, *urfave.Context) error
+
+	path string // the names from the first group to this command; set by link
+}
+
+// An example is a command line and what it is for.
+type example struct {
+	what string
+	line string
+}
+
+// commonFlags are what every command takes, also before its name.
+func commonFlags() []urfave.Flag {
+	return []urfave.Flag{
+		&urfave.BoolFlag{Name: "json", Usage: "print JSON"},
+		&urfave.StringFlag{Name: "color", Usage: "colour the output: `WHEN` is auto, always or never", Value: "auto"},
+		&urfave.BoolFlag{Name: "quiet", Aliases: []string{"q"}, Usage: "print no progress"},
+		&urfave.BoolFlag{Name: "help", Aliases: []string{"h"}, Usage: "show help"},
+	}
+}
+
+// tree is all commands, in the order in which help lists them.
+func tree() *command {
+	root := &command{
+		summary: "keep the history of workflow runs in the repository they work on",
+		usage:   []string{"<command> [<argument>...] [<flag>...]"},
+		about: `Every change of a run's state is a frame: a commit under refs/smithers/. Frames are
+called <run>:<frame>, such as triage-1:7; <run> alone is its newest state. A unique
+prefix of a run's id does.`,
+		examples: []example{
+			{"run a workflow", "git smithers run triage.yaml"},
+			{"see what happened", "git smithers timeline triage-1"},
+			{"see what a step changed", "git smithers diff triage-1:6 triage-1:7"},
+			{"try again from before the failure", "git smithers replay triage.yaml --run-id triage-1 --frame 6"},
+		},
+		children: []*command{
+			runCommand(), resumeCommand(), cancelCommand(),
+			runsCommand(), timelineCommand(), showCommand(), diffCommand(),
+			forkCommand(), replayCommand(), branchesCommand(),
+			initCommand(), captureCommand(), indexCommand(), verifyCommand(),
+			completionCommand(), manCommand(), versionCommand(),
+		},
+	}
+	root.link("")
+	return root
+}
+
+// link fills in what follows from the place of a command in the tree.
+func (c *command) link(parent string) {
+	c.path = strings.TrimSpace(parent + " " + c.name)
+	c.flags = append(c.flags, commonFlags()...)
+	for _, child := range c.children {
+		child.link(c.path)
+	}
+}
+
+// child finds a command of a group by name; nil when there is none.
+func (c *command) child(name string) *command {
+	i := slices.IndexFunc(c.children, func(child *command) bool { return child.name == name })
+	if i < 0 {
+		return nil
+	}
+	return c.children[i]
+}
+
+// visible are the commands of a group that help lists.
+func (c *command) visible() []*command {
+	return slices.DeleteFunc(slices.Clone(c.children), func(child *command) bool { return child.hidden })
+}
+
+// line is how the command is called, up to its arguments.
+func (c *command) line() string { return strings.TrimSpace(program + " " + c.path) }
+
+// usageLines are the forms of the command line.
+func (c *command) usageLines() []string {
+	if len(c.usage) == 0 {
+		return []string{c.line()}
+	}
+	lines := make([]string, len(c.usage))
+	for i, form := range c.usage {
+		lines[i] = strings.TrimSpace(c.line() + " " + form)
+	}
+	return lines
+}
+
+// misused is a usage error that shows how the command is called.
+func (c *command) misused(format string, args ...any) *fault.Error {
+	return fault.New(fault.Usage, format, args...).Hint("usage: %s", strings.Join(c.usageLines(), " | "))
+}
+
+// check compares the command line with what the command needs and takes.
+func (c *command) check(uc *urfave.Context) error {
+	for _, flag := range c.required {
+		if !uc.IsSet(flag) {
+			return c.misused("%s needs --%s", c.path, flag)
+		}
+	}
+	args := uc.Args().Slice()
+	switch {
+	case len(args) < c.minArgs:
+		return c.misused("%s needs %s, got %d", c.path, plural(c.minArgs, "argument"), len(args))
+	case len(args) > c.maxArgs && c.maxArgs == 0:
+		return c.misused("%s takes no arguments, got %q", c.path, args[0])
+	case len(args) > c.maxArgs:
+		return c.misused("%s takes at most %s, got %d: %q is one too many",
+			c.path, plural(c.maxArgs, "argument"), len(args), args[c.maxArgs])
+	}
+	return nil
+}
+
+// app builds the urfave application that runs the tree on s. It never prints
+// and never exits: every outcome is the error that it returns.
+func (c *command) app(s *session) *urfave.App {
+	app := &urfave.App{
+		Name: "git-smithers", HideHelp: true, HideVersion: true,
+		Writer: s.Err, ErrWriter: s.Err, Reader: s.In,
+		DisableSliceFlagSeparator: true,
+		ExitErrHandler:            func(*urfave.Context, error) {},
+		OnUsageError:              c.usageError,
+	}
+	for _, child := range c.children {
+		app.Commands = append(app.Commands, child.build(s))
+	}
+	return app
+}
+
+func (c *command) build(s *session) *urfave.Command {
+	out := &urfave.Command{Name: c.name, Flags: c.flags, HideHelp: true, OnUsageError: c.usageError}
+	for _, child := range c.children {
+		out.Subcommands = append(out.Subcommands, child.build(s))
+	}
+	if c.run != nil {
+		out.Action = func(uc *urfave.Context) error {
+			if err := s.configure(uc); err != nil {
+				return err
+			}
+			if err := c.check(uc); err != nil {
+				return err
+			}
+			return c.run(uc.Context, s, uc)
+		}
+	}
+	return out
+}
+
+// usageError turns what urfave found wrong with a flag into our own words.
+func (c *command) usageError(_ *urfave.Context, err error, _ bool) error {
+	return c.misused("%s", describeFlagError(err))
+}
+
+// describeFlagError rewrites the flag package's `invalid value "x" for flag -frame: …`.
+func describeFlagError(err error) string {
+	text := err.Error()
+	value, rest, ok := strings.Cut(strings.TrimPrefix(text, "invalid value "), " for flag -")
+	if !ok {
+		value, rest, ok = strings.Cut(strings.TrimPrefix(text, "invalid boolean value "), " for -")
+	}
+	if !ok {
+		return text
+	}
+	name, reason, _ := strings.Cut(rest, ":")
+	if strings.Contains(reason, "parse error") || strings.Contains(reason, "ParseBool") {
+		reason = " it is not of the right type"
+	}
+	return "--" + name + " does not take " + value + ":" + reason
+}

@@ -1,0 +1,183 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	urfave "github.com/urfave/cli/v2"
+
+	"github.com/git-smithers/git-smithers/timeline/fault"
+)
+
+func completionCommand() *command {
+	return &command{
+		name:    "completion",
+		summary: "print the completion script of a shell",
+		usage:   []string{"{bash | zsh | fish}"},
+		about: `The script completes commands and flags, for "git smithers" and for
+"git-smithers". In bash and zsh it works together with git's own completion.`,
+		minArgs: 1, maxArgs: 1,
+		examples: []example{
+			{"complete in this bash", `source <(git smithers completion bash)`},
+			{"complete in every fish", `git smithers completion fish > ~/.config/fish/completions/git-smithers.fish`},
+		},
+		run: func(_ context.Context, s *session, c *urfave.Context) error {
+			return runCompletion(s, c.Args().First())
+		},
+	}
+}
+
+// runCompletion prints the script for a shell.
+func runCompletion(s *session, shell string) error {
+	root := tree()
+	switch shell {
+	case "bash":
+		return s.printf("%s", bashCompletion(root))
+	case "zsh":
+		return s.printf("%s", zshCompletion(root))
+	case "fish":
+		return s.printf("%s", fishCompletion(root))
+	}
+	return fault.New(fault.Usage, "there is no completion for %q", shell).Hint("choose bash, zsh or fish")
+}
+
+// completions are the words that may follow a command: those of its commands, or its flags.
+func (c *command) completions() string {
+	var words []string
+	for _, child := range c.visible() {
+		words = append(words, child.name)
+	}
+	for _, h := range c.flagHelps() {
+		words = append(words, "--"+h.long)
+	}
+	return strings.Join(words, " ")
+}
+
+// walk calls f for c and every visible command below it.
+func (c *command) walk(f func(*command)) {
+	f(c)
+	for _, child := range c.visible() {
+		child.walk(f)
+	}
+}
+
+// bashWords prints a case of "path) words" for every command; zsh reads it too.
+func bashWords(root *command) string {
+	var b strings.Builder
+	root.walk(func(c *command) {
+		fmt.Fprintf(&b, "\t%q) printf '%%s' %q ;;\n", c.path, c.completions())
+	})
+	return b.String()
+}
+
+const bashTemplate = `# bash completion for git-smithers
+_git_smithers_words() {
+	case "$1" in
+%s	esac
+}
+
+# The words after "smithers" choose the command: it takes the longest path that is one.
+_git_smithers() {
+	local i chosen="" word started=""
+	for ((i = 0; i < COMP_CWORD; i++)); do
+		word=${COMP_WORDS[i]}
+		if [[ -z $started ]]; then
+			[[ $word == smithers || $word == git-smithers || $word == */git-smithers ]] && started=1
+			continue
+		fi
+		[[ $word == -* ]] && continue
+		if [[ -n $(_git_smithers_words "${chosen:+$chosen }$word") ]]; then
+			chosen="${chosen:+$chosen }$word"
+		fi
+	done
+	mapfile -t COMPREPLY < <(compgen -W "$(_git_smithers_words "$chosen")" -- "${COMP_WORDS[COMP_CWORD]}")
+	[[ ${#COMPREPLY[@]} -gt 0 ]] || mapfile -t COMPREPLY < <(compgen -f -- "${COMP_WORDS[COMP_CWORD]}")
+}
+complete -F _git_smithers git-smithers
+`
+
+func bashCompletion(root *command) string { return fmt.Sprintf(bashTemplate, bashWords(root)) }
+
+const zshTemplate = `#compdef git-smithers
+_git_smithers_words() {
+	case "$1" in
+%s	esac
+}
+
+# git's completion calls _git-smithers for "git smithers", with "smithers" as the first word.
+_git-smithers() {
+	local chosen="" word i
+	for ((i = 2; i < CURRENT; i++)); do
+		word=${words[i]}
+		[[ $word == -* ]] && continue
+		if [[ -n $(_git_smithers_words "${chosen:+$chosen }$word") ]]; then
+			chosen="${chosen:+$chosen }$word"
+		fi
+	done
+	compadd -- ${=$(_git_smithers_words "$chosen")} || _files
+}
+zstyle ':completion:*:*:git:*' user-commands smithers:'keep the history of workflow runs'
+if [[ $funcstack[1] == _git-smithers ]]; then
+	_git-smithers "$@"
+else
+	compdef _git-smithers git-smithers
+fi
+`
+
+func zshCompletion(root *command) string { return fmt.Sprintf(zshTemplate, bashWords(root)) }
+
+// fishCompletion prints a line for every command and flag.
+func fishCompletion(root *command) string {
+	var b strings.Builder
+	b.WriteString("# fish completion for git-smithers\n")
+	for _, program := range []string{"git-smithers", "git"} {
+		within := ""
+		if program == "git" {
+			within = "__fish_seen_subcommand_from smithers; and "
+			fmt.Fprintf(&b, "complete -c git -n __fish_use_subcommand -f -a smithers -d %s\n", fishQuote(root.summary))
+		}
+		fmt.Fprintf(&b, "set -l commands %s\n", commandNames(root))
+		for _, c := range root.visible() {
+			fmt.Fprintf(&b, "complete -c %s -n '%snot __fish_seen_subcommand_from '\"$commands\" -f -a %s -d %s\n",
+				program, within, c.name, fishQuote(c.summary))
+		}
+		root.walk(func(c *command) {
+			if c == root {
+				return
+			}
+			fishCommand(&b, program, within, c)
+		})
+	}
+	return b.String()
+}
+
+// fishCommand completes what follows the name of one command.
+func fishCommand(b *strings.Builder, program, within string, c *command) {
+	for _, child := range c.visible() {
+		fmt.Fprintf(b, "complete -c %s -n '%s__fish_seen_subcommand_from %s' -f -a %s -d %s\n",
+			program, within, c.name, child.name, fishQuote(child.summary))
+	}
+	for _, h := range c.flagHelps() {
+		fmt.Fprintf(b, "complete -c %s -n '%s__fish_seen_subcommand_from %s' -l %s", program, within, c.name, h.long)
+		if h.short != "" {
+			fmt.Fprintf(b, " -s %s", h.short)
+		}
+		if h.value != "" {
+			b.WriteString(" -r")
+		}
+		fmt.Fprintf(b, " -d %s\n", fishQuote(h.usage))
+	}
+}
+
+func commandNames(root *command) string {
+	var names []string
+	for _, c := range root.visible() {
+		names = append(names, c.name)
+	}
+	return strings.Join(names, " ")
+}
+
+func fishQuote(s string) string {
+	return "'" + strings.NewReplacer(`\`, `\\`, `'`, `\'`).Replace(s) + "'"
+}

@@ -1,0 +1,12 @@
+// Package cli is the command line: it reads arguments, calls the use cases of
+// timeline and engine, and renders what they return for people and for scripts.
+//
+// Standard output is data, standard error is talk. People at a terminal get
+// aligned tables, colour, progress and a pager; everybody else gets tab-separated
+// lines without a header. With --json, every command prints one JSON document, or
+// one object a line for a list; so does an error, on standard error.
+//
+// [Main] is the only door. A file holds one command in four parts: its options,
+// its description (flags, help, examples), the reading of its options from the
+// command line, and what it does.
+package cli

@@ -1,0 +1,72 @@
+package cli
+
+import (
+	"errors"
+	"slices"
+
+	"github.com/git-smithers/git-smithers/timeline"
+	"github.com/git-smithers/git-smithers/timeline/fault"
+)
+
+// reportURL is where bugs are reported.
+const reportURL = "https://github.com/git-smithers/git-smithers/issues"
+
+// errorDocument is an error for scripts.
+type errorDocument struct {
+	Kind    string         `json:"kind"`
+	Code    fault.Code     `json:"code"`
+	Exit    int            `json:"exit"`
+	Message string         `json:"message"`
+	Hints   []string       `json:"hints"`
+	Details map[string]any `json:"details"`
+}
+
+// report prints an error, for people or for scripts, and returns the exit status.
+func (s *session) report(err error) int {
+	if err == nil || errors.Is(err, errOutputClosed) {
+		return fault.ExitOK
+	}
+	e := s.describe(err)
+	if s.json {
+		s.talkJSON(documentOf(e))
+		return e.Exit()
+	}
+	s.talk("git-smithers: error: %s\n", plain(e.Msg))
+	for _, hint := range e.Hints {
+		s.talk("git-smithers: hint: %s\n", plain(hint))
+	}
+	return e.Exit()
+}
+
+// documentOf is an error for scripts.
+func documentOf(e *fault.Error) errorDocument {
+	doc := errorDocument{"error", e.Code, e.Exit(), e.Msg, e.Hints, e.Details}
+	if doc.Hints == nil {
+		doc.Hints = []string{}
+	}
+	if doc.Details == nil {
+		doc.Details = map[string]any{}
+	}
+	return doc
+}
+
+// describe finds the coded error in err. One without a code is a bug: everything
+// that can go wrong has one.
+func (s *session) describe(err error) *fault.Error {
+	known, ok := errors.AsType[*fault.Error](timeline.Explain(err))
+	if !ok {
+		known = fault.New(fault.Internal, "%w", err)
+	}
+	if known.Code != fault.Internal {
+		return known
+	}
+	bug := *known
+	bug.Msg = "internal error: " + known.Msg
+	bug.Hints = append(slices.Clone(bug.Hints), "this is a bug: report it at "+reportURL)
+	if debug, _ := s.lookupEnv("GIT_SMITHERS_DEBUG"); debug != "1" {
+		bug.Hints = append(bug.Hints, "GIT_SMITHERS_DEBUG=1 shows where it happened")
+	} else if thrown, ok := errors.AsType[*panicError](err); ok {
+		s.talk("%s\n", thrown.stack)
+	}
+	return &bug
+}

@@ -1,0 +1,177 @@
+package cli
+
+import (
+	"cmp"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	urfave "github.com/urfave/cli/v2"
+
+	"github.com/git-smithers/git-smithers/timeline/fault"
+)
+
+// An exitStatus is a status of the process and what it means.
+type exitStatus struct {
+	status  int
+	meaning string
+}
+
+// exitStatuses are all of them, in the order of their numbers.
+func exitStatuses() []exitStatus {
+	return []exitStatus{
+		{fault.ExitOK, "success"},
+		{fault.ExitFailed, "the run failed, or nothing could be written"},
+		{fault.ExitCancelled, "the run was cancelled"},
+		{fault.ExitWaiting, "the run waits: for an approval, a signal or a timer"},
+		{fault.ExitUsage, "wrong command line or input"},
+		{fault.ExitNotFound, "no such repository, workflow, run, frame or node"},
+		{fault.ExitConflict, "somebody else moved first; nothing was written, and it is safe to try again"},
+		{fault.ExitCorrupt, "stored data failed verification"},
+		{fault.ExitTooNew, "needs a newer git, a newer git-smithers or another kind of repository"},
+		{fault.ExitBug, "a bug in git-smithers"},
+		{fault.ExitInterrupt, "interrupted"},
+		{fault.ExitTerminate, "terminated"},
+	}
+}
+
+// statuses are the exit statuses that a command can have.
+func (c *command) statuses() []exitStatus {
+	if c.run == nil {
+		return nil
+	}
+	always := []int{fault.ExitOK, fault.ExitUsage, fault.ExitBug, fault.ExitInterrupt, fault.ExitTerminate}
+	return slices.DeleteFunc(exitStatuses(), func(e exitStatus) bool {
+		return !slices.Contains(always, e.status) && !slices.Contains(c.exits, e.status)
+	})
+}
+
+// reads, writes and runs are the statuses of commands that read history, write it,
+// and run workflows.
+func reads() []int  { return []int{fault.ExitNotFound, fault.ExitCorrupt, fault.ExitTooNew} }
+func writes() []int { return append(reads(), fault.ExitFailed, fault.ExitConflict) }
+func runs() []int   { return append(writes(), fault.ExitCancelled, fault.ExitWaiting) }
+
+// A flagHelp is a flag as help, man page and completion show it.
+type flagHelp struct {
+	short string // "" when it has none
+	long  string
+	value string // the placeholder of its value; "" for a boolean
+	usage string
+}
+
+// flagHelps describes the flags of a command, its own first.
+func (c *command) flagHelps() []flagHelp {
+	var out []flagHelp
+	for _, flag := range c.flags {
+		documented, ok := flag.(urfave.DocGenerationFlag)
+		if !ok {
+			continue
+		}
+		h := flagHelp{long: longName(flag)}
+		for _, name := range flag.Names() {
+			if len(name) == 1 {
+				h.short = name
+			}
+		}
+		h.value, h.usage = placeholder(documented.GetUsage())
+		if !documented.TakesValue() {
+			h.value = ""
+		} else {
+			h.value = cmp.Or(h.value, "VALUE")
+		}
+		out = append(out, h)
+	}
+	return out
+}
+
+// placeholder finds the word in backquotes, which stands for a flag's value.
+func placeholder(usage string) (name, text string) {
+	before, rest, ok := strings.Cut(usage, "`")
+	if !ok {
+		return "", usage
+	}
+	name, after, _ := strings.Cut(rest, "`")
+	return name, before + name + after
+}
+
+// spelling is a flag as one writes it: "-n, --node ID".
+func (h flagHelp) spelling() string {
+	s := "    --" + h.long
+	if h.short != "" {
+		s = "-" + h.short + ", --" + h.long
+	}
+	if h.value != "" {
+		s += " " + h.value
+	}
+	return s
+}
+
+// printHelp prints the help of a command or a group.
+func (c *command) printHelp(w io.Writer) error {
+	var b strings.Builder
+	title := c.summary
+	if c.path == "" {
+		title = program + ": " + title
+	} else {
+		title = strings.ToUpper(title[:1]) + title[1:]
+	}
+	fmt.Fprintf(&b, "%s\n\nUSAGE\n", title)
+	for _, line := range c.usageLines() {
+		fmt.Fprintf(&b, "  %s\n", line)
+	}
+	section(&b, "DESCRIPTION", strings.Split(c.about, "\n"))
+	section(&b, "COMMANDS", columns(c.visible(), func(child *command) (string, string) {
+		return child.name, child.summary
+	}))
+	section(&b, "FLAGS", columns(c.flagHelps(), func(h flagHelp) (string, string) {
+		return h.spelling(), h.usage
+	}))
+	section(&b, "EXAMPLES", exampleLines(c.examples))
+	section(&b, "EXIT STATUS", columns(c.statuses(), func(e exitStatus) (string, string) {
+		return fmt.Sprintf("%3d", e.status), e.meaning
+	}))
+	if len(c.children) > 0 {
+		fmt.Fprintf(&b, "\n`%s <command> -h` shows the help of a command.\n", c.line())
+	}
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+// section prints lines under a title; none prints nothing.
+func section(b *strings.Builder, title string, lines []string) {
+	if len(lines) == 0 || len(lines) == 1 && lines[0] == "" {
+		return
+	}
+	fmt.Fprintf(b, "\n%s\n", title)
+	for _, line := range lines {
+		b.WriteString(strings.TrimRight("  "+line, " ") + "\n")
+	}
+}
+
+// columns lays out pairs, the second aligned.
+func columns[T any](items []T, pair func(T) (string, string)) []string {
+	width := 0
+	for _, item := range items {
+		left, _ := pair(item)
+		width = max(width, len(left))
+	}
+	lines := make([]string, len(items))
+	for i, item := range items {
+		left, right := pair(item)
+		lines[i] = fmt.Sprintf("%-*s  %s", width, left, right)
+	}
+	return lines
+}
+
+func exampleLines(examples []example) []string {
+	var lines []string
+	for i, e := range examples {
+		if i > 0 {
+			lines = append(lines, "")
+		}
+		lines = append(lines, "# "+e.what, "$ "+e.line)
+	}
+	return lines
+}

@@ -1,0 +1,64 @@
+package cli
+
+import (
+	"context"
+
+	urfave "github.com/urfave/cli/v2"
+
+	"github.com/git-smithers/git-smithers/timeline"
+)
+
+// indexDocument is what index rebuild prints with --json.
+type indexDocument struct {
+	Kind    string `json:"kind"`
+	Runs    int    `json:"runs"`
+	Entries int    `json:"entries"`
+	Frames  int    `json:"frames"`
+}
+
+func indexCommand() *command {
+	return &command{
+		name:    "index",
+		summary: "look after the index of runs and frames",
+		usage:   []string{"<command>"},
+		about: `The index is a cache, a SQLite database beside the repository's refs. Everything in
+it can be read from the refs again, so it may be deleted at any time.`,
+		children: []*command{indexRebuildCommand()},
+	}
+}
+
+func indexRebuildCommand() *command {
+	return &command{
+		name:    "rebuild",
+		summary: "drop the index and read it again from the refs",
+		about: `The index brings itself up to date and makes itself anew when it is damaged, so this
+is seldom needed.`,
+		exits:    writes(),
+		examples: []example{{"make the index anew", "git smithers index rebuild"}},
+		run: func(ctx context.Context, s *session, _ *urfave.Context) error {
+			return s.withStore(ctx, func(store *timeline.Store) error { return runIndexRebuild(ctx, s, store) })
+		},
+	}
+}
+
+// runIndexRebuild makes the index anew and says what is in it.
+func runIndexRebuild(ctx context.Context, s *session, store *timeline.Store) error {
+	bar := s.progress("indexing")
+	stats, err := store.RebuildIndex(ctx, bar.update)
+	bar.finish()
+	if err != nil {
+		return err
+	}
+	if s.json {
+		return s.writeJSON(indexDocument{"index", stats.Runs, stats.Entries, stats.Frames})
+	}
+	return s.printf("indexed %s, %s, %s\n", plural(stats.Runs, "run"), entries(stats.Entries), plural(stats.Frames, "frame"))
+}
+
+// entries is a number of entries.
+func entries(n int) string {
+	if n == 1 {
+		return "1 entry"
+	}
+	return plural(n, "entrie")
+}

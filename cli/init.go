@@ -1,0 +1,95 @@
+package cli
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"strings"
+
+	urfave "github.com/urfave/cli/v2"
+
+	"github.com/git-smithers/git-smithers/timeline"
+	"github.com/git-smithers/git-smithers/timeline/fault"
+)
+
+// initDocument is what init prints with --json.
+type initDocument struct {
+	Kind    string `json:"kind"`
+	Created bool   `json:"created"`
+	GitDir  string `json:"gitDir"`
+}
+
+func initCommand() *command {
+	return &command{
+		name:    "init",
+		summary: "say where run history is kept, or make a place for it",
+		usage:   []string{"[--yes]"},
+		about: `In a git repository there is nothing to set up: runs are kept in it, under
+refs/smithers/, from the first one on. Outside of any repository, init offers to
+make .smithers/store.git, a bare repository for run history alone; commands called
+in this folder, or below it, then use that.
+
+Prints the git directory that keeps the runs.`,
+		flags: []urfave.Flag{
+			&urfave.BoolFlag{Name: "yes", Aliases: []string{"y"}, Usage: "make it without asking"},
+		},
+		exits:    writes(),
+		examples: []example{{"keep run history in a folder that is no repository", "git smithers init --yes"}},
+		run: func(ctx context.Context, s *session, c *urfave.Context) error {
+			return runInit(ctx, s, c.Bool("yes"))
+		},
+	}
+}
+
+// runInit finds where runs are kept, or makes a place for them with consent.
+func runInit(ctx context.Context, s *session, yes bool) error {
+	doc := initDocument{Kind: "init"}
+	err := s.withStore(ctx, func(store *timeline.Store) error {
+		doc.GitDir = store.CommonDir()
+		return nil
+	})
+	if fault.CodeOf(err) == fault.NoRepository {
+		doc.Created = true
+		doc.GitDir, err = s.makeStore(ctx, yes)
+	}
+	if err != nil {
+		return err
+	}
+	if s.json {
+		return s.writeJSON(doc)
+	}
+	if doc.Created {
+		s.note("made a bare repository for run history alone")
+	} else {
+		s.note("runs are kept in this repository: there is nothing to set up")
+	}
+	return s.printf("%s\n", plain(doc.GitDir))
+}
+
+// makeStore makes .smithers/store.git in the folder of the command.
+func (s *session) makeStore(ctx context.Context, yes bool) (string, error) {
+	if !yes {
+		if err := s.confirm("This is no git repository. Make .smithers/store.git here, for run history alone?"); err != nil {
+			return "", err
+		}
+	}
+	return timeline.InitBare(ctx, s.Dir, s.Env)
+}
+
+// confirm asks a person. Anything but yes, and nobody to ask, is an error.
+func (s *session) confirm(question string) error {
+	if !s.isTTY(s.In) || !s.isTTY(s.Err) {
+		return fault.New(fault.NoRepository, "not a git repository, and there is no terminal to ask at").
+			Hint("run `git init`, or `git smithers init --yes` to keep run history alone")
+	}
+	s.talk("%s [y/N] ", question)
+	answer, err := bufio.NewReader(s.In).ReadString('\n')
+	if err == nil {
+		switch strings.ToLower(strings.TrimSpace(answer)) {
+		case "y", "yes":
+			return nil
+		}
+	}
+	return errors.Join(fault.New(fault.NoRepository, "nothing was made").
+		Hint("run `git init`, or `git smithers init --yes` to keep run history alone"), err)
+}

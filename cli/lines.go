@@ -1,0 +1,51 @@
+package cli
+
+import (
+	"bufio"
+	"errors"
+	"io"
+	"iter"
+)
+
+// linesOf yields the lines of r without their line feeds, until r ends or fails. A
+// line longer than limit is cut at limit+1 bytes, so that its length tells. A line
+// is the caller's to keep.
+func linesOf(r io.Reader, limit int) iter.Seq2[[]byte, error] {
+	return func(yield func([]byte, error) bool) {
+		in := bufio.NewReader(r)
+		for {
+			line, err := readLine(in, limit)
+			switch {
+			case err == nil:
+				if !yield(line, nil) {
+					return
+				}
+				continue
+			case !errors.Is(err, io.EOF):
+				yield(nil, err)
+			case len(line) > 0:
+				yield(line, nil)
+			}
+			return
+		}
+	}
+}
+
+// readLine reads one line and keeps limit+1 bytes of it at most.
+func readLine(in *bufio.Reader, limit int) ([]byte, error) {
+	var line []byte
+	for {
+		part, err := in.ReadSlice('\n')
+		end := err == nil
+		if end {
+			part = part[:len(part)-1]
+		}
+		line = append(line, part[:min(len(part), limit+1-len(line))]...)
+		if end {
+			return line, nil
+		}
+		if !errors.Is(err, bufio.ErrBufferFull) {
+			return line, err
+		}
+	}
+}

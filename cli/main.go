@@ -1,0 +1,126 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/signal"
+	"runtime/debug"
+	"syscall"
+
+	"github.com/git-smithers/git-smithers/timeline/fault"
+)
+
+// Main runs one command line, args being what follows the program's name, and
+// returns the exit status of the process. It writes to s and nowhere else. The
+// first SIGINT or SIGTERM cancels what is under way, which then ends in an orderly
+// way; the second one ends the process.
+func Main(ctx context.Context, s Streams, args []string) int {
+	ctx, stop := catchSignals(ctx)
+	defer stop()
+	out := &session{Streams: s, json: wantsJSON(args), outTTY: s.isTTY(s.Out)}
+	out.In, out.Out = inputReader{ctx, s.In}, dataWriter{s.Out}
+	err := guard(func() error { return dispatch(ctx, out, args) })
+	return out.report(interrupted(ctx, err))
+}
+
+// dispatch finds the command and runs it, or shows its help.
+func dispatch(ctx context.Context, s *session, args []string) error {
+	root := tree()
+	in, err := parse(root, args)
+	if err != nil {
+		return err
+	}
+	if in.help || in.command.run == nil {
+		return in.command.printHelp(s.Out)
+	}
+	return root.app(s).RunContext(ctx, in.argv())
+}
+
+// wantsJSON tells whether a command line asks for JSON, even if it has other faults.
+func wantsJSON(args []string) bool {
+	for _, arg := range args {
+		switch arg {
+		case "--":
+			return false
+		case "--json", "--json=true":
+			return true
+		}
+	}
+	return false
+}
+
+// panicError is a panic, and where it happened.
+type panicError struct {
+	value any
+	stack []byte
+}
+
+// Error is the value that was thrown.
+func (e *panicError) Error() string { return fmt.Sprint(e.value) }
+
+// guard runs f and turns a panic into an error.
+func guard(f func() error) (err error) {
+	defer func() {
+		switch value := recover().(type) {
+		case nil:
+		case *panicError: // thrown again, from another goroutine
+			err = value
+		default:
+			err = &panicError{value, debug.Stack()}
+		}
+	}()
+	return f()
+}
+
+// signalError is the cause of a context that a signal cancelled.
+type signalError struct{ signal os.Signal }
+
+// Error names the signal.
+func (e *signalError) Error() string { return "got signal " + e.signal.String() }
+
+// catchSignals returns a context that the first SIGINT or SIGTERM cancels. Writes
+// to a closed pipe become errors instead of ending the process; children get
+// SIGPIPE as usual. stop undoes it and waits for no one.
+func catchSignals(parent context.Context) (ctx context.Context, stop func()) {
+	ctx, cancel := context.WithCancelCause(parent)
+	ends := make(chan os.Signal, 1)
+	signal.Notify(ends, os.Interrupt, syscall.SIGTERM)
+	pipes := make(chan os.Signal, 1)
+	signal.Notify(pipes, syscall.SIGPIPE)
+	go func() {
+		select {
+		case sig := <-ends:
+			signal.Stop(ends)
+			cancel(&signalError{sig})
+		case <-ctx.Done():
+		}
+	}()
+	return ctx, func() {
+		signal.Stop(ends)
+		signal.Stop(pipes)
+		cancel(nil)
+	}
+}
+
+// interrupted gives an error that a signal caused the code of that signal. An
+// error with a code of its own, such as that of a run which was cancelled in good
+// order, keeps it.
+func interrupted(ctx context.Context, err error) error {
+	var sig *signalError
+	if err == nil || !errors.As(context.Cause(ctx), &sig) {
+		return err
+	}
+	var known *fault.Error
+	if errors.As(err, &known) && known.Code != fault.Interrupted {
+		return err
+	}
+	if !errors.Is(err, context.Canceled) && known == nil {
+		return err
+	}
+	if sig.signal == syscall.SIGTERM {
+		return fault.New(fault.Terminated, "terminated")
+	}
+	return fault.New(fault.Interrupted, "interrupted")
+}

@@ -1,0 +1,61 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"os"
+	"os/exec"
+	"os/signal"
+	"slices"
+)
+
+// paged runs f, whose output a pager shows when a person reads it at a terminal.
+// Which pager, if any, git decides. A pager that is left early is success.
+func (s *session) paged(ctx context.Context, f func() error) error {
+	if s.json || !s.outTTY {
+		return f()
+	}
+	pager, err := s.git(ctx, "var", "GIT_PAGER")
+	if err != nil || pager == "" || pager == "cat" {
+		return f()
+	}
+	return s.through(context.WithoutCancel(ctx), pager, f)
+}
+
+// through runs f with its output going through the shell command pager. The pager
+// outlives an interrupt, as its keys, which include Ctrl-C, are the user's.
+func (s *session) through(ctx context.Context, pager string, f func() error) error {
+	cmd := exec.CommandContext(ctx, "sh", "-c", pager)
+	cmd.Dir, cmd.Env = s.Dir, slices.Clone(s.Env)
+	for _, preset := range [][2]string{{"LESS", "FRX"}, {"LV", "-c"}} {
+		if _, ok := s.lookupEnv(preset[0]); !ok {
+			cmd.Env = append(cmd.Env, preset[0]+"="+preset[1])
+		}
+	}
+	terminal := s.Out
+	if w, ok := terminal.(dataWriter); ok {
+		terminal = w.Writer
+	}
+	cmd.Stdout, cmd.Stderr = terminal, s.Err
+	in, err := cmd.StdinPipe()
+	if err != nil {
+		return err
+	}
+	if err := cmd.Start(); err != nil {
+		return f()
+	}
+	keys := make(chan os.Signal, 1)
+	signal.Notify(keys, os.Interrupt)
+	defer signal.Stop(keys)
+
+	before := s.Out
+	s.Out = dataWriter{in}
+	err = errors.Join(f(), in.Close())
+	s.Out = before
+	if waitErr := cmd.Wait(); waitErr != nil {
+		if _, ended := errors.AsType[*exec.ExitError](waitErr); !ended {
+			err = errors.Join(err, waitErr)
+		}
+	}
+	return err
+}

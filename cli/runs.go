@@ -1,0 +1,73 @@
+package cli
+
+import (
+	"context"
+	"strconv"
+
+	urfave "github.com/urfave/cli/v2"
+
+	"github.com/git-smithers/git-smithers/timeline"
+)
+
+// runDocument is a line of runs --json.
+type runDocument struct {
+	Kind string `json:"kind"`
+	timeline.RunInfo
+}
+
+func runsCommand() *command {
+	return &command{
+		name:    "runs",
+		summary: "list the runs of this repository",
+		about: `Lists every run, the newest first: its id, status, newest frame, workflow, when it
+was created, and the frame that it was forked from. With --json, one object a line.`,
+		exits: reads(),
+		examples: []example{
+			{"list the runs", "git smithers runs"},
+			{"list the ids of the runs that failed", `git smithers runs --json | jq -r 'select(.status == "failed").runId'`},
+		},
+		run: func(ctx context.Context, s *session, _ *urfave.Context) error {
+			return s.withStore(ctx, func(store *timeline.Store) error { return runRuns(ctx, s, store) })
+		},
+	}
+}
+
+// runRuns prints all runs.
+func runRuns(ctx context.Context, s *session, store *timeline.Store) error {
+	list, err := store.Runs(ctx)
+	if err != nil {
+		return err
+	}
+	if s.json {
+		for _, run := range list {
+			if err := s.writeJSON(runDocument{"run", run}); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	if len(list) == 0 && s.outTTY {
+		s.note("no runs yet: `git smithers run <workflow>` makes one")
+	}
+	p := s.painter(ctx)
+	t := table{header: []string{"RUN", "STATUS", "FRAME", "WORKFLOW", "CREATED", "FORKED FROM"}}
+	for _, run := range list {
+		created := clockTime(run.CreatedAtMs)
+		if s.isTerminalOut() {
+			created = ago(s.Now(), run.CreatedAtMs)
+		}
+		t.add(
+			cell{text: run.RunID}, cell{run.Status, p.status}, cell{text: strconv.FormatInt(run.LatestFrame, 10)},
+			cell{text: run.WorkflowName}, cell{text: created}, cell{text: parentAddress(run)},
+		)
+	}
+	return t.write(s)
+}
+
+// parentAddress is the frame that a run was forked from; "" for a run that is no fork.
+func parentAddress(run timeline.RunInfo) string {
+	if run.ParentRunID == nil || run.ParentFrameNo == nil {
+		return ""
+	}
+	return timeline.Address{Run: *run.ParentRunID, Frame: *run.ParentFrameNo}.String()
+}

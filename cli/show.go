@@ -1,0 +1,125 @@
+package cli
+
+import (
+	"context"
+	"encoding/json"
+
+	urfave "github.com/urfave/cli/v2"
+
+	"github.com/git-smithers/git-smithers/snapshot"
+	"github.com/git-smithers/git-smithers/timeline"
+)
+
+// showOptions are what show takes.
+type showOptions struct {
+	address  string
+	attempts bool
+}
+
+func showCommand() *command {
+	return &command{
+		name:    "show",
+		summary: "show the state of a run at a frame",
+		usage:   []string{"<run>[:<frame>] [--attempts]"},
+		about: `Shows the run's row, its nodes, outputs, loops and input as they were at the frame;
+without a frame, as they are now. Of attempts that failed it shows the reason and
+the end of the log. --json prints the whole state.`,
+		minArgs: 1, maxArgs: 1,
+		flags: []urfave.Flag{
+			&urfave.BoolFlag{Name: "attempts", Aliases: []string{"a"}, Usage: "show every attempt and all of its log"},
+		},
+		exits: reads(),
+		examples: []example{
+			{"see how a run stands", "git smithers show triage-1"},
+			{"read one output of frame 3", `git smithers show triage-1:3 --json | jq '.state.outputs[] | select(.table == "analysis")'`},
+		},
+		run: func(ctx context.Context, s *session, c *urfave.Context) error {
+			opts := showOptions{c.Args().First(), c.Bool("attempts")}
+			return s.withStore(ctx, func(store *timeline.Store) error { return runShow(ctx, s, store, opts) })
+		},
+	}
+}
+
+// showDocument is what show prints with --json. State is the whole state, as
+// capture reads it.
+type showDocument struct {
+	Kind        string             `json:"kind"`
+	RunID       string             `json:"runId"`
+	Frame       int64              `json:"frame"`
+	Commit      string             `json:"commit"`
+	ContentHash string             `json:"contentHash"`
+	CreatedAtMs int64              `json:"createdAtMs"`
+	Subject     string             `json:"subject"`
+	Run         snapshot.Run       `json:"run"`
+	VCS         *snapshot.VCS      `json:"vcs"`
+	State       json.RawMessage    `json:"state"`
+	Attempts    []snapshot.Attempt `json:"attempts,omitempty"`
+}
+
+// runShow prints what is at an address.
+func runShow(ctx context.Context, s *session, store *timeline.Store, opts showOptions) error {
+	at, err := store.Load(ctx, opts.address)
+	if err != nil {
+		return err
+	}
+	if s.json {
+		doc, err := describeEntry(at, opts.attempts)
+		if err != nil {
+			return err
+		}
+		return s.writeJSON(doc)
+	}
+	return s.paged(ctx, func() error {
+		view := stateView{p: s.painter(ctx), attempts: opts.attempts}
+		if err := view.entry(at.Address, at.Entry); err != nil {
+			return err
+		}
+		return s.printf("%s", view.String())
+	})
+}
+
+// describeEntry reads everything that show prints with --json.
+func describeEntry(at *timeline.Loaded, attempts bool) (*showDocument, error) {
+	entry := at.Entry
+	doc := &showDocument{
+		Kind: "snapshot", RunID: at.Address.Run, Frame: at.Address.Frame, Commit: entry.ID.String(),
+		ContentHash: entry.ContentHash.String(), CreatedAtMs: entry.AtMs, Subject: entry.Subject,
+	}
+	var err error
+	if doc.Run, err = entry.RunRow(); err != nil {
+		return nil, err
+	}
+	if doc.VCS, err = entry.VCSRevision(); err != nil {
+		return nil, err
+	}
+	state, err := entry.State()
+	if err != nil {
+		return nil, err
+	}
+	if doc.State, err = snapshot.DumpState(state); err != nil {
+		return nil, err
+	}
+	if attempts {
+		doc.Attempts, err = listAttempts(entry)
+	}
+	return doc, err
+}
+
+func listAttempts(entry *snapshot.Entry) ([]snapshot.Attempt, error) {
+	rows, err := entry.Attempts()
+	if err != nil {
+		return nil, err
+	}
+	list := make([]snapshot.Attempt, 0, rows.Len())
+	for row, err := range rows.Rows() {
+		if err != nil {
+			return nil, err
+		}
+		a, err := snapshot.DecodeAttempt(row)
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, a)
+	}
+	return list, nil
+}

@@ -1,0 +1,219 @@
+package cli
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/git-smithers/git-smithers/objstore/page"
+	"github.com/git-smithers/git-smithers/snapshot"
+	"github.com/git-smithers/git-smithers/timeline"
+)
+
+const (
+	// valueShown is how much of a value people see in a list.
+	valueShown = 100
+	// logShown is how many lines of a failed attempt's log people see.
+	logShown = 10
+)
+
+// A stateView writes what an entry holds, for people.
+type stateView struct {
+	strings.Builder
+	p        painter
+	attempts bool // all of them, with all of their logs
+}
+
+// entry writes everything.
+func (v *stateView) entry(at timeline.Address, entry *snapshot.Entry) error {
+	row, err := entry.RunRow()
+	if err != nil {
+		return err
+	}
+	v.row(at, row, entry)
+	state, err := entry.State()
+	if err != nil {
+		return err
+	}
+	for _, part := range []func(*snapshot.State) error{v.input, v.nodes, v.loops, v.outputs} {
+		if err := part(state); err != nil {
+			return err
+		}
+	}
+	return v.journal(entry)
+}
+
+// row writes what the run and the entry are.
+func (v *stateView) row(at timeline.Address, row snapshot.Run, entry *snapshot.Entry) {
+	v.printf("%s  %s\n", v.p.paint(bold, plain(at.String())), v.p.status(plain(string(row.Status))))
+	workflow := row.Workflow
+	if row.WorkflowPath != "" {
+		workflow += " (" + row.WorkflowPath + ")"
+	}
+	v.field("workflow", workflow)
+	if row.Parent != nil {
+		from := timeline.Address{Run: row.Parent.RunID, Frame: row.Parent.Frame}
+		v.field("forked from", from.String()+label(&row.Parent.Label))
+		v.field("description", row.Parent.Description)
+	}
+	v.field("time", clockTime(entry.AtMs))
+	v.field("what", entry.Subject)
+	v.field("commit", entry.ID.String())
+	v.field("content", entry.ContentHash.String())
+	v.field("revision", entry.VCS)
+	v.field("error", row.Error)
+}
+
+// field writes a named line; an empty value writes nothing.
+func (v *stateView) field(name, value string) {
+	if value != "" {
+		v.printf("  %-11s  %s\n", name, plain(value))
+	}
+}
+
+func (v *stateView) printf(format string, args ...any) { fmt.Fprintf(&v.Builder, format, args...) }
+
+func (v *stateView) title(text string) { v.WriteString("\n" + v.p.paint(bold, text) + "\n") }
+
+func (v *stateView) input(state *snapshot.State) error {
+	input, err := state.Input()
+	if err != nil || input == nil {
+		return err
+	}
+	v.title("Input")
+	v.printf("  %s\n", plain(shorten(string(input), valueShown)))
+	return nil
+}
+
+func (v *stateView) nodes(state *snapshot.State) error {
+	t := table{header: []string{"NODE", "ITERATION", "STATE", "ATTEMPT", "NEEDS", "LABEL"}}
+	for row, err := range state.Nodes().Rows() {
+		if err != nil {
+			return err
+		}
+		n, err := snapshot.DecodeNode(row)
+		if err != nil {
+			return err
+		}
+		attempt := ""
+		if n.LastAttempt != nil {
+			attempt = strconv.Itoa(*n.LastAttempt)
+		}
+		t.add(cell{text: n.NodeID}, cell{text: strconv.Itoa(n.Iteration)}, cell{string(n.State), v.p.status},
+			cell{text: attempt}, cell{text: strings.Join(n.Needs, " ")}, cell{text: orEmpty(n.Label)})
+	}
+	v.table("Nodes", &t)
+	return nil
+}
+
+func (v *stateView) loops(state *snapshot.State) error {
+	t := table{header: []string{"LOOP", "ITERATION", "DONE"}}
+	for row, err := range state.Loops().Rows() {
+		if err != nil {
+			return err
+		}
+		l, err := snapshot.DecodeLoop(row)
+		if err != nil {
+			return err
+		}
+		t.add(cell{text: l.RalphID}, cell{text: strconv.Itoa(l.Iteration)}, cell{text: strconv.FormatBool(l.Done)})
+	}
+	v.table("Loops", &t)
+	return nil
+}
+
+func (v *stateView) outputs(state *snapshot.State) error {
+	t := table{header: []string{"OUTPUT", "NODE", "ITERATION", "VALUE"}}
+	for _, name := range state.Tables() {
+		for row, err := range state.Outputs(name).Rows() {
+			if err != nil {
+				return err
+			}
+			node, iteration, err := snapshot.SplitKey(row.Key)
+			if err != nil {
+				return err
+			}
+			t.add(cell{text: name}, cell{text: node}, cell{text: strconv.Itoa(iteration)},
+				cell{text: shorten(string(row.Value), valueShown)})
+		}
+	}
+	v.table("Outputs", &t)
+	return nil
+}
+
+func (v *stateView) table(title string, t *table) {
+	if len(t.rows) > 0 {
+		v.title(title)
+		t.align(&v.Builder, "  ")
+	}
+}
+
+// journal writes the attempts: those that failed with the end of their logs, or all.
+func (v *stateView) journal(entry *snapshot.Entry) error {
+	attempts, err := entry.Attempts()
+	if err != nil {
+		return err
+	}
+	logs, err := entry.Logs()
+	if err != nil {
+		return err
+	}
+	title := "Failed attempts"
+	if v.attempts {
+		title = "Attempts"
+	}
+	for row, err := range attempts.Rows() {
+		if err != nil {
+			return err
+		}
+		a, err := snapshot.DecodeAttempt(row)
+		if err != nil {
+			return err
+		}
+		if !v.attempts && a.State != snapshot.AttemptFailed {
+			continue
+		}
+		if title != "" {
+			v.title(title)
+			title = ""
+		}
+		if err := v.attempt(row.Key, a, logs); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// attempt writes one attempt and its log.
+func (v *stateView) attempt(key string, a snapshot.Attempt, logs *page.Collection) error {
+	name := a.NodeID
+	if a.Iteration > 0 {
+		name = fmt.Sprintf("%s, iteration %d", name, a.Iteration)
+	}
+	v.printf("  %s, attempt %d: %s", plain(name), a.Attempt, v.p.status(plain(a.State)))
+	if a.FinishedAtMs != nil {
+		v.printf(" after %s", duration(time.Duration(*a.FinishedAtMs-a.StartedAtMs)*time.Millisecond))
+	}
+	if a.Error != "" {
+		v.printf(": %s", plain(a.Error))
+	}
+	v.WriteByte('\n')
+	text, ok, err := logs.Get(key)
+	if err != nil || !ok {
+		return err
+	}
+	log, err := snapshot.DecodeLog(page.Row{Key: key, Value: text})
+	if err != nil {
+		return err
+	}
+	lines := plainLines(log)
+	if cut := len(lines) - logShown; cut > 0 && !v.attempts {
+		v.printf("    | %s\n", v.p.paint(dim, "… "+plural(cut, "line")+" before; --attempts shows them"))
+		lines = lines[cut:]
+	}
+	for _, line := range lines {
+		v.printf("    | %s\n", line)
+	}
+	return nil
+}

@@ -1,0 +1,50 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"os"
+	"syscall"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+
+	"github.com/git-smithers/git-smithers/timeline/fault"
+)
+
+func TestInterruptedNamesTheSignalUnlessTheErrorSaysMore(t *testing.T) {
+	t.Parallel()
+	broken := errors.New("broken")
+	tests := map[string]struct {
+		signal os.Signal
+		err    error
+		want   fault.Code
+	}{
+		"SIGINT":                             {os.Interrupt, context.Canceled, fault.Interrupted},
+		"SIGTERM":                            {syscall.SIGTERM, context.Canceled, fault.Terminated},
+		"SIGTERM, explained":                 {syscall.SIGTERM, fault.New(fault.Interrupted, "%w", context.Canceled), fault.Terminated},
+		"a run that was cancelled":           {syscall.SIGTERM, fault.New(fault.RunCancelled, "run cancelled"), fault.RunCancelled},
+		"an error of its own":                {os.Interrupt, fault.New(fault.DiskFull, "disk full"), fault.DiskFull},
+		"a bug":                              {os.Interrupt, broken, fault.Internal},
+		"a cancelled context and no signal":  {nil, fault.New(fault.Interrupted, "%w", context.Canceled), fault.Interrupted},
+		"an error where no signal has come":  {nil, broken, fault.Internal},
+		"a run cancelled by another process": {nil, fault.New(fault.RunCancelled, "run cancelled"), fault.RunCancelled},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			ctx, cancel := context.WithCancelCause(t.Context())
+			if test.signal != nil {
+				cancel(&signalError{test.signal})
+			}
+			defer cancel(nil)
+			assert.Equal(t, test.want, fault.CodeOf(interrupted(ctx, test.err)))
+		})
+	}
+	t.Run("what was done all the same is done", func(t *testing.T) {
+		t.Parallel()
+		ctx, cancel := context.WithCancelCause(t.Context())
+		cancel(&signalError{os.Interrupt})
+		assert.NoError(t, interrupted(ctx, nil))
+	})
+}

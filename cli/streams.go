@@ -1,0 +1,118 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"io"
+	"slices"
+	"strings"
+	"syscall"
+	"time"
+
+	"golang.org/x/term"
+
+	"github.com/git-smithers/git-smithers/timeline/fault"
+)
+
+// Streams is what a command may use of the world. In, Out, Err, Env, Dir and Now
+// are required.
+type Streams struct {
+	In  io.Reader        // data for commands that read some
+	Out io.Writer        // data
+	Err io.Writer        // talk: errors, hints, progress
+	Env []string         // as os.Environ gives it
+	Dir string           // the folder in which the command was called
+	Now func() time.Time // the clock
+	// IsTTY tells whether In, Out or Err is a terminal; nil asks the operating system.
+	IsTTY func(stream any) bool
+}
+
+// isTTY tells whether stream, one of s's own, is a terminal.
+func (s *Streams) isTTY(stream any) bool {
+	if s.IsTTY != nil {
+		return s.IsTTY(stream)
+	}
+	file, ok := stream.(interface{ Fd() uintptr })
+	return ok && term.IsTerminal(int(file.Fd()))
+}
+
+// lookupEnv is os.LookupEnv over Env: the last entry wins.
+func (s *Streams) lookupEnv(name string) (string, bool) {
+	for _, entry := range slices.Backward(s.Env) {
+		if value, ok := strings.CutPrefix(entry, name+"="); ok {
+			return value, true
+		}
+	}
+	return "", false
+}
+
+// errOutputClosed says that whoever read the output has seen enough, such as a
+// pager that was left or head(1). It is no failure.
+var errOutputClosed = errors.New("output closed by its reader")
+
+// dataWriter is standard output: it tells a closed reader from every other
+// failure, which it gives a code.
+type dataWriter struct{ io.Writer }
+
+func (w dataWriter) Write(p []byte) (int, error) {
+	n, err := w.Writer.Write(p)
+	if errors.Is(err, syscall.EPIPE) || errors.Is(err, io.ErrClosedPipe) {
+		return n, errOutputClosed
+	}
+	if err != nil {
+		return n, fault.New(fault.WriteFailed, "write standard output: %w", err)
+	}
+	return n, nil
+}
+
+// inputReader is standard input that an interrupt does not have to wait for: a Read
+// ends with the context's error when the context does, and leaves the one under way
+// behind. For one goroutine at a time.
+type inputReader struct {
+	ctx context.Context // here, since Read has no room for it
+	r   io.Reader
+}
+
+func (in inputReader) Read(p []byte) (int, error) {
+	if err := in.ctx.Err(); err != nil {
+		return 0, err
+	}
+	type read struct {
+		data []byte
+		err  error
+	}
+	done := make(chan read, 1)
+	go func() {
+		data := make([]byte, len(p)) // p is the caller's again once Read has returned
+		err := guard(func() error {
+			n, err := in.r.Read(data)
+			data = data[:n]
+			return err
+		})
+		done <- read{data, err}
+	}()
+	select {
+	case got := <-done:
+		if thrown, ok := errors.AsType[*panicError](got.err); ok {
+			panic(thrown)
+		}
+		return copy(p, got.data), got.err
+	case <-in.ctx.Done():
+		return 0, in.ctx.Err()
+	}
+}
+
+// readStdin reads all of standard input, at most limit bytes.
+func (s *session) readStdin(limit int) ([]byte, error) {
+	data, err := io.ReadAll(io.LimitReader(s.In, int64(limit)+1))
+	switch {
+	case errors.Is(err, context.Canceled):
+		return nil, err
+	case err != nil:
+		return nil, fault.New(fault.InvalidInput, "read standard input: %w", err)
+	case len(data) > limit:
+		return nil, fault.New(fault.LimitExceeded, "standard input is longer than %d bytes", limit).
+			Hint("docs/format.md lists the limits")
+	}
+	return data, nil
+}

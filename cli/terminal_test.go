@@ -1,0 +1,240 @@
+package cli_test
+
+import (
+	"context"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/git-smithers/git-smithers/cli"
+	"github.com/git-smithers/git-smithers/internal/repotest"
+	"github.com/git-smithers/git-smithers/timeline/fault"
+)
+
+// A desk is a repository with a person at a terminal in it.
+type desk struct{ repo *repotest.Repo }
+
+// newDesk makes a repository with one run of two frames. It must verify in the end.
+func newDesk(t *testing.T) *desk {
+	t.Helper()
+	d := &desk{repotest.New(t)}
+	d.repo.OnCleanup(func(t testing.TB) {
+		t.Helper()
+		var out strings.Builder
+		exit := cli.Main(context.Background(), cli.Streams{
+			In: strings.NewReader(""), Out: &out, Err: &out, Dir: d.repo.Dir, Env: d.repo.Env, Now: time.Now,
+		}, []string{"verify"})
+		assert.Equal(t, fault.ExitOK, exit, out.String())
+	})
+	for _, name := range []string{"one", "two"} {
+		c := d.invoke(t, func(s *cli.Streams) {
+			s.In = strings.NewReader(`{"changes":[{"op":"set","collection":"loops","key":"` + name + `","value":{"iteration":0,"done":false}}]}`)
+		}, "capture", "triage")
+		require.Equal(t, fault.ExitOK, c.exit, c.err.String())
+	}
+	return d
+}
+
+func (d *desk) invoke(t *testing.T, edit func(*cli.Streams), args ...string) *call {
+	t.Helper()
+	return invoke(t, func(s *cli.Streams) {
+		s.Dir = d.repo.Dir
+		s.Env = append(slices.Clone(d.repo.Env), "GIT_PAGER=cat", "GIT_SMITHERS_FSYNC=0", "TERM=xterm")
+		if edit != nil {
+			edit(s)
+		}
+	}, args...)
+}
+
+// atTerminal makes all streams a terminal, and adds to the environment.
+func atTerminal(env ...string) func(*cli.Streams) {
+	return func(s *cli.Streams) {
+		s.IsTTY = func(any) bool { return true }
+		s.Env = append(s.Env, env...)
+	}
+}
+
+func TestListsAreTablesForPeopleAndTabsForScripts(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t)
+
+	c := d.invoke(t, nil, "runs")
+	assert.Equal(t, "triage\trunning\t1\t\t2026-11-20 17:47:44Z\t\n", c.out.String())
+
+	c = d.invoke(t, atTerminal("NO_COLOR=1"), "runs")
+	assert.Equal(t, "RUN     STATUS   FRAME  WORKFLOW  CREATED   FORKED FROM\n"+
+		"triage  running  1                just now\n", c.out.String())
+}
+
+func TestColor(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t)
+	const colored = "\x1b[36mrunning\x1b[m"
+	tests := map[string]struct {
+		edit func(*cli.Streams)
+		args []string
+		want bool
+	}{
+		"not where nobody looks":           {nil, nil, false},
+		"at a terminal":                    {atTerminal(), nil, true},
+		"through the pager that git began": {func(s *cli.Streams) { s.Env = append(s.Env, "GIT_PAGER_IN_USE=true") }, nil, true},
+		"not with NO_COLOR":                {atTerminal("NO_COLOR=1"), nil, false},
+		"not at a dumb terminal":           {atTerminal("TERM=dumb"), nil, false},
+		"not when git's color.ui says no": {
+			atTerminal("GIT_CONFIG_COUNT=1", "GIT_CONFIG_KEY_0=color.ui", "GIT_CONFIG_VALUE_0=never"), nil, false,
+		},
+		"never":                  {atTerminal(), []string{"--color=never"}, false},
+		"always":                 {nil, []string{"--color=always"}, true},
+		"always, in spite of it": {atTerminal("NO_COLOR=1"), []string{"--color", "always"}, true},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			c := d.invoke(t, test.edit, append([]string{"runs"}, test.args...)...)
+			require.Equal(t, fault.ExitOK, c.exit, c.err.String())
+			if test.want {
+				assert.Contains(t, c.out.String(), colored)
+			} else {
+				assert.NotContains(t, c.out.String(), "\x1b")
+				assert.Contains(t, c.out.String(), "running")
+			}
+		})
+	}
+}
+
+func TestPager(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t)
+	marked := atTerminal("GIT_PAGER=sed 's/^/P:/'", "NO_COLOR=1")
+
+	t.Run("shows what a person reads", func(t *testing.T) {
+		t.Parallel()
+		for _, args := range [][]string{{"timeline", "triage"}, {"show", "triage"}, {"diff", "triage:0", "triage:1"}} {
+			c := d.invoke(t, marked, args...)
+			require.Equal(t, fault.ExitOK, c.exit, c.err.String())
+			for line := range strings.Lines(c.out.String()) {
+				assert.True(t, strings.HasPrefix(line, "P:"), line)
+			}
+			assert.NotEmpty(t, c.out.String())
+		}
+	})
+	t.Run("not what a script reads", func(t *testing.T) {
+		t.Parallel()
+		c := d.invoke(t, marked, "timeline", "triage", "--json")
+		assert.True(t, strings.HasPrefix(c.out.String(), "{"))
+		c = d.invoke(t, func(s *cli.Streams) { s.Env = append(s.Env, "GIT_PAGER=sed 's/^/P:/'") }, "timeline", "triage")
+		assert.True(t, strings.HasPrefix(c.out.String(), "triage"))
+	})
+	t.Run("that is left early is success", func(t *testing.T) {
+		t.Parallel()
+		c := d.invoke(t, atTerminal("GIT_PAGER=exit 3"), "timeline", "triage")
+		assert.Equal(t, fault.ExitOK, c.exit)
+		assert.Empty(t, c.err.String())
+	})
+	t.Run("leaves errors where they are", func(t *testing.T) {
+		t.Parallel()
+		c := d.invoke(t, marked, "timeline", "nope")
+		assert.Equal(t, fault.ExitNotFound, c.exit)
+		assert.Empty(t, c.out.String())
+		assert.Contains(t, c.err.String(), "git-smithers: error:")
+	})
+	t.Run("gets less's settings from git's defaults", func(t *testing.T) {
+		t.Parallel()
+		c := d.invoke(t, atTerminal(`GIT_PAGER=echo "$LESS $LV"; cat >/dev/null`), "timeline", "triage")
+		assert.Equal(t, "FRX -c\n", c.out.String())
+		c = d.invoke(t, atTerminal(`GIT_PAGER=echo "$LESS"; cat >/dev/null`, "LESS=S"), "timeline", "triage")
+		assert.Equal(t, "S\n", c.out.String())
+	})
+}
+
+func TestProgressIsForPeopleWhoWaitAndGoesAway(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t)
+	slow := func(s *cli.Streams) {
+		now := time.UnixMilli(0)
+		s.Now = func() time.Time {
+			now = now.Add(time.Second)
+			return now
+		}
+	}
+	c := d.invoke(t, func(s *cli.Streams) { atTerminal()(s); slow(s) }, "index", "rebuild")
+	assert.Contains(t, c.err.String(), "\r\x1b[Kindexing: ")
+	assert.True(t, strings.HasSuffix(c.err.String(), "\r\x1b[K"))
+	assert.Equal(t, "indexed 1 run, 2 entries, 2 frames\n", c.out.String())
+
+	c = d.invoke(t, atTerminal(), "index", "rebuild")
+	assert.Empty(t, c.err.String(), "nothing is shown of what is done at once")
+	c = d.invoke(t, func(s *cli.Streams) { atTerminal()(s); slow(s) }, "index", "rebuild", "--quiet")
+	assert.Empty(t, c.err.String())
+	c = d.invoke(t, slow, "index", "rebuild")
+	assert.Empty(t, c.err.String(), "nobody looks")
+}
+
+func TestInitAsksAPerson(t *testing.T) {
+	t.Parallel()
+	answering := func(dir, answer string) func(*cli.Streams) {
+		return func(s *cli.Streams) {
+			atTerminal()(s)
+			s.Dir, s.In = dir, io.Reader(strings.NewReader(answer))
+			s.Env = append(s.Env, "GIT_CEILING_DIRECTORIES="+filepath.Dir(dir))
+		}
+	}
+	for name, test := range map[string]struct {
+		answer string
+		made   bool
+	}{
+		"yes": {"y\n", true}, "Yes": {"Yes\n", true}, "no": {"n\n", false}, "enter": {"\n", false}, "end of input": {"", false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			dir := t.TempDir()
+			c := invoke(t, answering(dir, test.answer), "init")
+			assert.Contains(t, c.err.String(), "[y/N]")
+			_, err := os.Stat(filepath.Join(dir, ".smithers", "store.git", "HEAD"))
+			if test.made {
+				assert.Equal(t, fault.ExitOK, c.exit)
+				assert.NoError(t, err)
+			} else {
+				assert.Equal(t, fault.ExitNotFound, c.exit)
+				assert.Empty(t, c.out.String())
+				assert.ErrorIs(t, err, os.ErrNotExist)
+			}
+		})
+	}
+}
+
+// What is stored may come from somebody else.
+func TestStoredTextCannotDriveATerminal(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t)
+	c := d.invoke(t, func(s *cli.Streams) {
+		s.In = strings.NewReader(`{"subject":"evil \u009b2J\u202e","run":{"workflowName":"w\u001b[2J","error":"\u001b]0;x\u0007"},` +
+			`"changes":[{"op":"set","collection":"nodes","key":"n\u001b[31m::0","value":` +
+			`{"label":"l\u001b[m","lastAttempt":null,"needs":[],"outputTable":"","state":"pending"}}]}`)
+	}, "capture", "evil\x1b[5m")
+	require.Equal(t, fault.ExitOK, c.exit, c.err.String())
+	for _, args := range [][]string{
+		{"runs"},
+		{"timeline", "evil"},
+		{"show", "evil"},
+		{"show", "evil", "--attempts"},
+		{"diff", "triage", "evil"},
+		{"branches", "evil"},
+		{"fork", "evil"},
+		{"show", "evil:9"},
+		{"verify"},
+		{"verify", "evil"},
+	} {
+		c := d.invoke(t, atTerminal("NO_COLOR=1"), args...)
+		assert.NotContains(t, c.out.String()+c.err.String(), "\x1b", args)
+		assert.NotContains(t, c.out.String()+c.err.String(), "\u009b", args)
+		assert.NotContains(t, c.out.String()+c.err.String(), "\u202e", args)
+	}
+}

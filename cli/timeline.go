@@ -1,0 +1,121 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"strings"
+
+	urfave "github.com/urfave/cli/v2"
+
+	"github.com/git-smithers/git-smithers/timeline"
+)
+
+// hashShown is how many digits of a content hash people see.
+const hashShown = 8
+
+// timelineDocument is what timeline prints with --json; Smithers' shape, and kind.
+type timelineDocument struct {
+	Kind     string       `json:"kind"`
+	Timeline timelineNode `json:"timeline"`
+}
+
+// timelineNode is a run's timeline with those of its forks inside.
+type timelineNode struct {
+	timeline.RunTimeline
+	Children []timelineNode `json:"children"`
+}
+
+// timelineOptions are what timeline takes.
+type timelineOptions struct {
+	run  string
+	tree bool
+}
+
+func timelineCommand() *command {
+	return &command{
+		name:    "timeline",
+		summary: "list the frames of a run and where it was forked",
+		usage:   []string{"<run> [--tree]"},
+		about: `Lists the frames of a run in their order: number, time, content hash, and what
+happened. Below a frame stand the forks that start from it. Frames with the same
+content hash have the same state. <run> is a run's id or a unique prefix of it.`,
+		minArgs: 1, maxArgs: 1,
+		flags: []urfave.Flag{
+			&urfave.BoolFlag{Name: "tree", Usage: "show the forks' timelines too, and those of their forks"},
+		},
+		exits: reads(),
+		examples: []example{
+			{"list the frames of a run", "git smithers timeline triage-1"},
+			{"list them with everything that was forked from it", "git smithers timeline triage-1 --tree"},
+		},
+		run: func(ctx context.Context, s *session, c *urfave.Context) error {
+			opts := timelineOptions{run: c.Args().First(), tree: c.Bool("tree")}
+			return s.withStore(ctx, func(store *timeline.Store) error { return runTimeline(ctx, s, store, opts) })
+		},
+	}
+}
+
+// runTimeline prints a run's timeline.
+func runTimeline(ctx context.Context, s *session, store *timeline.Store, opts timelineOptions) error {
+	t, err := store.Timeline(ctx, opts.run, opts.tree)
+	if err != nil {
+		return err
+	}
+	if s.json {
+		return s.writeJSON(timelineDocument{"timeline", nestTimeline(t)})
+	}
+	return s.paged(ctx, func() error {
+		var b strings.Builder
+		renderTimeline(&b, s.painter(ctx), t, "")
+		return s.printf("%s", b.String())
+	})
+}
+
+func nestTimeline(t *timeline.Tree) timelineNode {
+	node := timelineNode{t.Timeline, make([]timelineNode, len(t.Children))}
+	for i := range t.Children {
+		node.Children[i] = nestTimeline(&t.Children[i])
+	}
+	return node
+}
+
+// renderTimeline writes a run's frames, and below each the forks that start there.
+func renderTimeline(b *strings.Builder, p painter, t *timeline.Tree, indent string) {
+	run := t.Timeline
+	b.WriteString(indent + p.paint(bold, plain(run.RunID)))
+	if branch := run.Branch; branch != nil {
+		from := timeline.Address{Run: branch.ParentRunID, Frame: branch.ParentFrameNo}
+		fmt.Fprintf(b, "%s (forked from %s)", label(branch.BranchLabel), plain(from.String()))
+	}
+	fmt.Fprintf(b, "  %s\n", p.status(plain(run.Status)))
+	children := make(map[string]*timeline.Tree, len(t.Children))
+	for i := range t.Children {
+		children[t.Children[i].Timeline.RunID] = &t.Children[i]
+	}
+	width := 1
+	if n := len(run.Frames); n > 0 {
+		width = len(strconv.FormatInt(run.Frames[n-1].FrameNo, 10))
+	}
+	for _, f := range run.Frames {
+		fmt.Fprintf(b, "%s  Frame %*d  %s  %s  %s\n", indent, width, f.FrameNo, p.paint(dim, clockTime(f.CreatedAtMs)),
+			p.paint(yellow, shortHash(f.ContentHash)), plain(f.Subject))
+		for _, fork := range f.Forks {
+			fmt.Fprintf(b, "%s  |-- %s%s (forked at frame %d)\n", indent, p.paint(bold, plain(fork.RunID)),
+				label(fork.BranchLabel), f.FrameNo)
+			if child := children[fork.RunID]; child != nil {
+				renderTimeline(b, p, child, indent+"    ")
+			}
+		}
+	}
+}
+
+// label is a fork's label in brackets, behind a space; "" when it has none.
+func label(text *string) string {
+	if text == nil || *text == "" {
+		return ""
+	}
+	return " [" + plain(*text) + "]"
+}
+
+func shortHash(hash string) string { return hash[:min(hashShown, len(hash))] }

@@ -1,0 +1,50 @@
+package cli
+
+import (
+	"context"
+	"runtime"
+	"runtime/debug"
+
+	urfave "github.com/urfave/cli/v2"
+)
+
+// versionDocument is what version prints with --json.
+type versionDocument struct {
+	Kind     string `json:"kind"`
+	Version  string `json:"version"`
+	Revision string `json:"revision"`
+	Go       string `json:"go"`
+	Platform string `json:"platform"`
+}
+
+func versionCommand() *command {
+	return &command{
+		name:     "version",
+		summary:  "print the version",
+		examples: []example{{"say which build this is", "git smithers version"}},
+		run: func(_ context.Context, s *session, _ *urfave.Context) error {
+			return runVersion(s)
+		},
+	}
+}
+
+// runVersion prints what the Go toolchain recorded about the build.
+func runVersion(s *session) error {
+	doc := versionDocument{
+		Kind: "version", Version: "(devel)", Go: runtime.Version(), Platform: runtime.GOOS + "/" + runtime.GOARCH,
+	}
+	if info, ok := debug.ReadBuildInfo(); ok {
+		if info.Main.Version != "" {
+			doc.Version = info.Main.Version
+		}
+		for _, setting := range info.Settings {
+			if setting.Key == "vcs.revision" {
+				doc.Revision = setting.Value
+			}
+		}
+	}
+	if s.json {
+		return s.writeJSON(doc)
+	}
+	return s.printf("git-smithers %s %s %s\n", doc.Version, doc.Go, doc.Platform)
+}

@@ -1,0 +1,174 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"flag"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/rogpeppe/go-internal/testscript"
+
+	"github.com/git-smithers/git-smithers/internal/repotest"
+)
+
+var update = flag.Bool("update", false, "rewrite golden sections in testdata/script")
+
+// TestMain lets this binary be git-smithers as well: scripts put it on PATH, so
+// that "git smithers" finds it as git finds any command of that name.
+func TestMain(m *testing.M) {
+	testscript.Main(m, map[string]func(){
+		"git-smithers": func() { os.Exit(run(scriptClock())) },
+	})
+}
+
+// scriptClock stands still at the moment that a script sets, so that ids of commits
+// and printed times are the same every time.
+func scriptClock() func() time.Time {
+	at, err := time.Parse(time.RFC3339, os.Getenv("SCRIPT_NOW"))
+	if err != nil {
+		return time.Now
+	}
+	return func() time.Time { return at }
+}
+
+// TestScript runs the scripts of testdata/script through real git.
+func TestScript(t *testing.T) {
+	t.Parallel()
+	testscript.Run(t, testscript.Params{
+		Dir:                 filepath.Join("testdata", "script"),
+		UpdateScripts:       *update,
+		RequireExplicitExec: true,
+		RequireUniqueNames:  true,
+		Setup:               setUpScript,
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){
+			"exits":    exits,
+			"truncate": truncate,
+			"contains": contains,
+		},
+	})
+}
+
+// setUpScript gives a script an environment without anything of the machine's, in
+// particular without the GIT_DIR of a hook that runs the tests. When the script is
+// over, every repository in its folder must be sound, unless it says by a file
+// called damaged that it has damaged them.
+func setUpScript(env *testscript.Env) error {
+	env.Vars = slices.DeleteFunc(env.Vars, func(v string) bool { return strings.HasPrefix(v, "GIT_") })
+	for _, entry := range repotest.Env(env.WorkDir) {
+		name, value, _ := strings.Cut(entry, "=")
+		if strings.HasPrefix(name, "GIT_") || slices.Contains([]string{"HOME", "TZ", "LC_ALL"}, name) {
+			env.Setenv(name, value)
+		}
+	}
+	env.Setenv("GIT_SMITHERS_FSYNC", "0")
+	env.Setenv("SCRIPT_NOW", "2026-01-02T03:04:05Z")
+	env.Defer(func() {
+		if _, err := os.Stat(filepath.Join(env.WorkDir, "damaged")); err == nil {
+			return
+		}
+		for _, dir := range repositories(env) {
+			checkSoundness(env, dir)
+		}
+	})
+	return nil
+}
+
+// repositories finds the git directories in a script's folder, but for those of
+// linked worktrees.
+func repositories(env *testscript.Env) []string {
+	var found []string
+	err := filepath.WalkDir(env.WorkDir, func(path string, entry fs.DirEntry, err error) error {
+		if err != nil || !entry.IsDir() {
+			return err
+		}
+		if isGitDir(path) {
+			found = append(found, path)
+		}
+		return nil
+	})
+	if err != nil {
+		env.T().Fatal(err)
+	}
+	return found
+}
+
+func isGitDir(path string) bool {
+	return !slices.ContainsFunc([]string{"HEAD", "objects", "refs"}, func(part string) bool {
+		_, err := os.Stat(filepath.Join(path, part))
+		return err != nil
+	})
+}
+
+// checkSoundness asks git and git-smithers about a repository.
+func checkSoundness(env *testscript.Env, gitDir string) {
+	for _, args := range [][]string{{"fsck", "--strict"}, {"smithers", "verify"}} {
+		cmd := exec.CommandContext(context.Background(), "git", append([]string{"--git-dir=" + gitDir}, args...)...)
+		cmd.Dir, cmd.Env = env.WorkDir, env.Vars
+		if out, err := cmd.CombinedOutput(); err != nil {
+			env.T().Fatal("git", args, "in", gitDir, err, string(out))
+		}
+	}
+}
+
+// exits runs a command that must end with a status.
+//
+//	exits status command [arg...]
+func exits(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 2 {
+		ts.Fatalf("usage: exits status command [arg...]")
+	}
+	want, err := strconv.Atoi(args[0])
+	ts.Check(err)
+	err = ts.Exec(args[1], args[2:]...)
+	var failed *exec.ExitError
+	switch {
+	case err == nil && want == 0:
+	case !errors.As(err, &failed):
+		ts.Fatalf("%s ended with %v, not with status %d", strings.Join(args[1:], " "), err, want)
+	case failed.ExitCode() != want:
+		ts.Fatalf("%s ended with status %d, not %d", strings.Join(args[1:], " "), failed.ExitCode(), want)
+	}
+}
+
+// truncate cuts files to a number of bytes, as a crash or a bad disk does.
+//
+//	truncate size file...
+func truncate(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 2 {
+		ts.Fatalf("usage: truncate size file...")
+	}
+	size, err := strconv.ParseInt(args[0], 10, 64)
+	ts.Check(err)
+	for _, pattern := range args[1:] {
+		files, err := filepath.Glob(ts.MkAbs(pattern))
+		ts.Check(err)
+		if len(files) == 0 {
+			ts.Fatalf("no file is called %s", pattern)
+		}
+		for _, file := range files {
+			ts.Check(os.Chmod(file, 0o644))
+			ts.Check(os.Truncate(file, size))
+		}
+	}
+}
+
+// contains checks that a file, or the last command's output, has a text in it, byte for byte.
+//
+//	contains {stdout | stderr | file} text
+func contains(ts *testscript.TestScript, neg bool, args []string) {
+	if len(args) != 2 {
+		ts.Fatalf("usage: contains file text")
+	}
+	if bytes.Contains([]byte(ts.ReadFile(args[0])), []byte(args[1])) == neg {
+		ts.Fatalf("in %s: %s", args[0], args[1])
+	}
+}

@@ -135,7 +135,7 @@ func isTime(ms int64) bool { return ms >= 0 && ms <= maxInteger }
 func EncodeLog(nodeID string, iteration, attempt int, text string) page.Row {
 	return page.Row{
 		Key:   AttemptKey(nodeID, iteration, attempt),
-		Value: appendString(nil, strings.ToValidUTF8(text, "\uFFFD")),
+		Value: page.AppendString(nil, strings.ToValidUTF8(text, "\uFFFD")),
 	}
 }
 
@@ -146,7 +146,7 @@ func DecodeLog(row page.Row) (string, error) {
 	if err == nil {
 		_, _, _, err = SplitAttemptKey(row.Key)
 	}
-	if err != nil || !bytes.Equal(appendString(nil, text), row.Value) {
+	if err != nil || !bytes.Equal(page.AppendString(nil, text), row.Value) {
 		return "", corrupt(objstore.ID{}, "log %q: %v", row.Key, errors.Join(err, errNotCanonical))
 	}
 	return text, nil

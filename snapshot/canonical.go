@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"strconv"
 	"strings"
+
+	"github.com/git-smithers/git-smithers/objstore/page"
 )
 
 // maxInteger bounds the integers in our own metadata: beyond it, JSON readers that
@@ -13,39 +15,17 @@ const maxInteger = 1<<53 - 1
 
 const hexDigits = "0123456789abcdef"
 
-// shortEscapes holds, at the place of a control character, the letter of its
-// two-character escape in RFC 8785.
-const shortEscapes = "........btn.fr.................."
-
-// appendString appends s, which must be UTF-8, as the JSON string of RFC 8785.
-func appendString(b []byte, s string) []byte {
-	b = append(b, '"')
-	for i := range len(s) {
-		switch c := s[i]; {
-		case c == '"' || c == '\\':
-			b = append(b, '\\', c)
-		case c >= 0x20:
-			b = append(b, c)
-		case shortEscapes[c] != '.':
-			b = append(b, '\\', shortEscapes[c])
-		default:
-			b = append(b, '\\', 'u', '0', '0', hexDigits[c>>4], hexDigits[c&0xf])
-		}
-	}
-	return append(b, '"')
-}
-
 // appendName appends the name of an object's next member. Callers append members
 // in the order of their names.
 func appendName(b []byte, name string) []byte {
 	if b[len(b)-1] != '{' {
 		b = append(b, ',')
 	}
-	return append(appendString(b, name), ':')
+	return append(page.AppendString(b, name), ':')
 }
 
 func appendStringMember(b []byte, name, value string) []byte {
-	return appendString(appendName(b, name), value)
+	return page.AppendString(appendName(b, name), value)
 }
 
 func appendIntMember(b []byte, name string, value int64) []byte {

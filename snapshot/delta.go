@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/git-smithers/git-smithers/objstore/page"
+
 	"github.com/git-smithers/git-smithers/objstore"
 )
 
@@ -64,7 +66,7 @@ func encodeDelta(ops []deltaOp) []byte {
 }
 
 func (o deltaOp) append(b []byte) []byte {
-	b = appendString(append(b, `{"op":`...), o.op)
+	b = page.AppendString(append(b, `{"op":`...), o.op)
 	b = append(b, `,"path":[`...)
 	for i, s := range o.path {
 		if i > 0 {
@@ -73,7 +75,7 @@ func (o deltaOp) append(b []byte) []byte {
 		if s.isIndex {
 			b = appendInt(b, s.index)
 		} else {
-			b = appendString(b, s.name)
+			b = page.AppendString(b, s.name)
 		}
 	}
 	b = append(b, ']')
@@ -82,11 +84,11 @@ func (o deltaOp) append(b []byte) []byte {
 		if o.isNode {
 			b = o.node.append(b)
 		} else {
-			b = appendString(b, o.value)
+			b = page.AppendString(b, o.value)
 		}
 	}
 	if o.nodeID != "" {
-		b = appendString(append(b, `,"nodeId":`...), o.nodeID)
+		b = page.AppendString(append(b, `,"nodeId":`...), o.nodeID)
 	}
 	return append(b, '}')
 }

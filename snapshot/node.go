@@ -125,7 +125,7 @@ func decodeNode(row page.Row) (n Node, err error) {
 
 func appendNode(b []byte, n Node) []byte {
 	b = append(b, '{')
-	b = appendNullable(b, "label", n.Label, appendString)
+	b = appendNullable(b, "label", n.Label, page.AppendString)
 	b = appendNullable(b, "lastAttempt", n.LastAttempt, appendInt)
 	b = append(appendName(b, "needs"), '[')
 	needs := n.Needs
@@ -136,16 +136,16 @@ func appendNode(b []byte, n Node) []byte {
 		if i > 0 {
 			b = append(b, ',')
 		}
-		b = appendString(b, id)
+		b = page.AppendString(b, id)
 	}
 	b = append(b, ']')
 	b = appendName(b, "outputTable")
 	if n.OutputTable == "" {
 		b = append(b, "null"...)
 	} else {
-		b = appendString(b, n.OutputTable)
+		b = page.AppendString(b, n.OutputTable)
 	}
-	b = appendNullable(b, "ralphId", n.RalphID, appendString)
+	b = appendNullable(b, "ralphId", n.RalphID, page.AppendString)
 	b = appendStringMember(b, "state", string(n.State))
 	return append(b, '}')
 }

@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/git-smithers/git-smithers/objstore/page"
 )
 
 // rendered is one node of a rendered workflow tree: an element with a tag, props
@@ -53,16 +55,16 @@ func (n *rendered) append(b []byte) []byte {
 		return append(b, "null"...)
 	}
 	if n.isText {
-		return append(appendString(append(b, `{"kind":"text","text":`...), n.text), '}')
+		return append(page.AppendString(append(b, `{"kind":"text","text":`...), n.text), '}')
 	}
-	b = appendString(append(b, `{"kind":"element","tag":`...), n.tag)
+	b = page.AppendString(append(b, `{"kind":"element","tag":`...), n.tag)
 	b = append(b, `,"props":{`...)
 	for i, p := range n.props {
 		if i > 0 {
 			b = append(b, ',')
 		}
-		b = append(appendString(b, p.name), ':')
-		b = appendString(b, p.value)
+		b = append(page.AppendString(b, p.name), ':')
+		b = page.AppendString(b, p.value)
 	}
 	b = append(b, `},"children":[`...)
 	for i, c := range n.children {

@@ -88,15 +88,11 @@ func (s *Store) Runs(ctx context.Context) ([]RunInfo, error) {
 
 // Branches lists the forks of a run (an id or a unique prefix), oldest first.
 func (s *Store) Branches(ctx context.Context, run string) ([]Branch, error) {
-	id, err := s.ResolveRun(ctx, run)
+	index, row, err := s.indexedRun(ctx, run)
 	if err != nil {
 		return nil, err
 	}
-	index, err := s.Index(ctx)
-	if err != nil {
-		return nil, err
-	}
-	rows, err := index.Children(ctx, id)
+	rows, err := index.Children(ctx, row.RunID)
 	if err != nil {
 		return nil, Explain(err)
 	}
@@ -111,15 +107,7 @@ func (s *Store) Branches(ctx context.Context, run string) ([]Branch, error) {
 
 // Branch is the record of the fork that a run is; nil when it is none.
 func (s *Store) Branch(ctx context.Context, run string) (*Branch, error) {
-	id, err := s.ResolveRun(ctx, run)
-	if err != nil {
-		return nil, err
-	}
-	index, err := s.Index(ctx)
-	if err != nil {
-		return nil, err
-	}
-	row, err := indexedRun(ctx, index, id)
+	_, row, err := s.indexedRun(ctx, run)
 	if err != nil {
 		return nil, err
 	}
@@ -129,15 +117,7 @@ func (s *Store) Branch(ctx context.Context, run string) (*Branch, error) {
 // Timeline lists the frames of a run (an id or a unique prefix); with tree also
 // those of its forks, and theirs.
 func (s *Store) Timeline(ctx context.Context, run string, tree bool) (*Tree, error) {
-	id, err := s.ResolveRun(ctx, run)
-	if err != nil {
-		return nil, err
-	}
-	index, err := s.Index(ctx)
-	if err != nil {
-		return nil, err
-	}
-	row, err := indexedRun(ctx, index, id)
+	index, row, err := s.indexedRun(ctx, run)
 	if err != nil {
 		return nil, err
 	}
@@ -148,18 +128,26 @@ func (s *Store) Timeline(ctx context.Context, run string, tree bool) (*Tree, err
 	return &t, nil
 }
 
-// indexedRun finds a run whose tip exists. That the index lacks it means that its
-// tip could not be read.
-func indexedRun(ctx context.Context, index *sqliteindex.Index, id string) (sqliteindex.RunRow, error) {
+// indexedRun finds a run, by its id or a unique prefix, in the index brought up to
+// date. That the index lacks a run whose tip exists means that its tip cannot be read.
+func (s *Store) indexedRun(ctx context.Context, run string) (*sqliteindex.Index, sqliteindex.RunRow, error) {
+	id, err := s.ResolveRun(ctx, run)
+	if err != nil {
+		return nil, sqliteindex.RunRow{}, err
+	}
+	index, err := s.Index(ctx)
+	if err != nil {
+		return nil, sqliteindex.RunRow{}, err
+	}
 	row, ok, err := index.Run(ctx, id)
 	if err != nil {
-		return row, Explain(err)
+		return nil, row, Explain(err)
 	}
 	if !ok {
-		return row, fault.New(fault.CorruptObject, "the history of run %q cannot be read", id).
+		return nil, row, fault.New(fault.CorruptObject, "the history of run %q cannot be read", id).
 			Hint("run `git smithers verify %s`", id)
 	}
-	return row, nil
+	return index, row, nil
 }
 
 // timelineOf reads one run's timeline. seen keeps forged history, in which a run

@@ -55,7 +55,7 @@ func newLine(key string, value []byte) (line, error) {
 		return line{}, fmt.Errorf("%w: %q: value is not one JSON value in UTF-8 without space around it", ErrInvalid, key)
 	}
 	raw := make([]byte, 0, len(`["",`)+len(lineEnd)+len(key)+min(len(value), maxInline))
-	raw = append(appendKey(append(raw, '['), key), ',')
+	raw = append(AppendString(append(raw, '['), key), ',')
 	l := line{key: key, at: int32(len(raw)), apart: storedApart(value)}
 	if l.apart {
 		digest := sha256.Sum256(value)
@@ -183,11 +183,12 @@ func parseSum(text []byte) (sum Sum, ok bool) {
 // two-character escape in RFC 8785.
 const shortEscapes = "........btn.fr.................."
 
-// appendKey appends a key as the JSON string that RFC 8785 prescribes.
-func appendKey(b []byte, key string) []byte {
+// AppendString appends s, which must be UTF-8, as the JSON string that RFC 8785
+// prescribes: the spelling of keys in pages.
+func AppendString(b []byte, s string) []byte {
 	b = append(b, '"')
-	for i := range len(key) {
-		switch c := key[i]; {
+	for i := range len(s) {
+		switch c := s[i]; {
 		case c == '"' || c == '\\':
 			b = append(b, '\\', c)
 		case c >= 0x20:
@@ -225,15 +226,15 @@ func cutKey(b []byte) (key string, n int, ok bool) {
 	if checkKey(key) != nil {
 		return "", 0, false
 	}
-	// Whatever spelling was read, the only right one is what appendKey writes.
+	// Whatever spelling was read, the only right one is what AppendString writes.
 	var buf [128]byte
-	if !bytes.Equal(appendKey(buf[:0], key), b[:end+1]) {
+	if !bytes.Equal(AppendString(buf[:0], key), b[:end+1]) {
 		return "", 0, false
 	}
 	return key, end + 1, true
 }
 
-// unescape undoes appendKey. What appendKey would not have written comes out as
+// unescape undoes AppendString. What AppendString would not have written comes out as
 // something that does not encode to s again.
 func unescape(s string) string {
 	out := make([]byte, 0, len(s))

@@ -145,15 +145,11 @@ func (c *Collection) Rows() iter.Seq2[Row, error] {
 
 // lines reads every row of the collection, sorted by key.
 func (c *Collection) lines() ([]line, error) {
-	d := c.directory()
-	var lines []line
-	for index := range d.pages {
-		page, err := d.page(index)
-		if err != nil {
-			return nil, err
-		}
-		lines = append(lines, page...)
+	pages, err := c.directory().allPages()
+	if err != nil {
+		return nil, err
 	}
+	lines := slices.Concat(pages...)
 	if len(lines) != c.rows {
 		return nil, corrupt(c.id, "collection: %d rows in pages, %d counted", len(lines), c.rows)
 	}

@@ -1,0 +1,42 @@
+package page
+
+import (
+	"runtime"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/git-smithers/git-smithers/objstore"
+)
+
+// pagesPerReader is the number of pages below which another goroutine does not pay.
+const pagesPerReader = 16
+
+// allPages reads the rows of every page, the pages in order. Inflating and checking
+// pages is what a cold load costs, so it is done on all processors.
+func (d *directory) allPages() ([][]line, error) {
+	ids := make([]objstore.ID, d.pages)
+	for index := range ids {
+		var err error
+		if ids[index], err = d.id(place{0, index}); err != nil {
+			return nil, err
+		}
+	}
+	pages := make([][]line, d.pages)
+	readers := max(1, min(runtime.GOMAXPROCS(0), d.pages/pagesPerReader))
+	var group errgroup.Group
+	for first := range readers {
+		group.Go(func() error {
+			for index := first; index < d.pages; index += readers {
+				data, err := objstore.GetKind(d.r, ids[index], objstore.Blob)
+				if err != nil {
+					return err
+				}
+				if pages[index], err = decodePage(ids[index], data, index, d.rows); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+	}
+	return pages, group.Wait()
+}

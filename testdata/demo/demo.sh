@@ -1,0 +1,109 @@
+# Shows what git-smithers is for, on a scratch repository: a workflow fails at its
+# fourth step, and is forked before the failure, changed, and replayed to its end.
+# `make demo` runs it. It needs git, and git-smithers on the PATH.
+set -eu
+
+project=$(cd "$(dirname "$0")/project" && pwd)
+scratch=$(mktemp -d "${TMPDIR:-/tmp}/smithers-demo.XXXXXX")
+
+# Nothing of the surroundings leaks in, and nothing leaks out.
+unset GIT_DIR GIT_WORK_TREE GIT_INDEX_FILE GIT_COMMON_DIR GIT_OBJECT_DIRECTORY
+export GIT_CONFIG_NOSYSTEM=1 GIT_CONFIG_GLOBAL="$scratch/.gitconfig" GIT_PAGER=cat NO_COLOR=1
+git config --file "$GIT_CONFIG_GLOBAL" user.name 'Demo'
+git config --file "$GIT_CONFIG_GLOBAL" user.email 'demo@localhost.invalid'
+git config --file "$GIT_CONFIG_GLOBAL" init.defaultBranch main
+
+say() { printf '\n# %s\n' "$*"; }
+
+# show COMMAND... types a command line and runs it. A failure ends the demo.
+show() {
+	printf '$ %s\n' "$*"
+	eval "$*"
+}
+
+# fails COMMAND... shows a command that must fail.
+fails() {
+	printf '$ %s\n' "$*"
+	if eval "$*"; then
+		echo "this should have failed" >&2
+		exit 1
+	else
+		printf '(exit status %d)\n' "$?"
+	fi
+}
+
+# frame_of SUBJECT prints the number of the newest frame of run strict whose
+# commit message has SUBJECT, by plain git.
+frame_of() {
+	git log --format='%(trailers:key=Smithers-Frame,valueonly,separator=%x2C) %s' refs/smithers/_tip/strict |
+		grep -m 1 -- "$1" | cut -d ' ' -f 1
+}
+
+cp -R "$project" "$scratch/slug"
+cd "$scratch/slug"
+git init -q
+git add .
+git commit -q -m 'slug: titles to URL names'
+
+say 'A repository with a little code, some tests of which fail.'
+show 'git log --oneline'
+fails 'sh tests/run'
+
+say 'A workflow of six steps repairs it: reproduce, plan, patch, review, document, commit.'
+show 'sed -n "/^tasks:/,\$p" fix.yaml'
+
+say 'Run it. Its fourth step, the review, does not like the style of the patch.'
+fails "git smithers run fix.yaml --run-id strict --input '{\"issue\":\"doubled dashes\",\"style\":\"strict\"}'"
+
+say 'Every change of state was kept as a frame.'
+show 'git smithers timeline strict'
+
+failed=$(frame_of '^[0-9]* review failed')
+started=$((failed - 1))
+before=$((failed - 2))
+
+say 'A frame is a commit, so plain git reads it: as a log, as a commit, as files.'
+show "git log --oneline refs/smithers/_tip/strict"
+show "git show --stat --format=medium refs/smithers/strict/$failed"
+show "git show refs/smithers/strict/$failed:state/outputs/report/pages/0"
+show "git show refs/smithers/strict/$failed:journal/logs/pages/0"
+
+say 'What did the failing step change? As git-smithers says it, and as plain git does.'
+show "git smithers diff strict:$started strict:$failed"
+show "git diff --unified=0 refs/smithers/strict/$started refs/smithers/strict/$failed -- state ':!*/sums'"
+
+say 'Why did it fail?'
+show "git smithers show strict:$failed"
+
+say 'Fork the run before the review, with another input. Nothing is copied, and the failed run stays.'
+show "git smithers fork strict:$before --run-id relaxed --label 'relaxed style' --input '{\"style\":\"relaxed\"}'"
+show "git smithers diff strict:$before relaxed:0"
+
+say 'Replay the fork: the three finished steps are not run again, the review is.'
+show "git smithers replay fix.yaml --run-id relaxed --frame 0 --label 'second try'"
+
+say 'The failed run, its fork, and the replay, and where they part.'
+show 'git smithers timeline strict --tree'
+
+say 'The code is repaired, and the branch holds nothing but what was committed to it.'
+show 'sh tests/run'
+show 'git log --oneline'
+show 'git status --short'
+
+say 'It is all ordinary git.'
+show 'git fsck --strict'
+show 'git smithers verify'
+
+cat <<END
+
+The scratch repository is $scratch/slug
+To look around:
+
+    cd $scratch/slug
+    PATH=$(dirname "$(command -v git-smithers)"):\$PATH
+    git smithers runs
+    git smithers show strict:$failed --attempts
+    git smithers fork strict:$before --node patch --label 'another patch'
+    git smithers branches strict
+    git log --stat refs/smithers/_tip/strict
+END

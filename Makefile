@@ -43,7 +43,7 @@ fmt-check: ## every file is gofmt'ed
 	@files=$$(git ls-files -co --exclude-standard '*.go' | xargs gofmt -l); [ -z "$$files" ] || { printf 'not gofmt-ed, run make fmt:\n%s\n' "$$files"; exit 1; }
 
 lint: $(LINT) ## golangci-lint, with the layer rules of docs/architecture.md
-	$(LINT) run ./...
+	$(LINT) run --allow-parallel-runners ./...
 
 fmt: $(LINT) ## rewrite every file as the linter wants it
 	$(LINT) fmt

@@ -3,6 +3,7 @@ package page
 import (
 	"bytes"
 	"crypto/sha256"
+	"encoding/hex"
 
 	"github.com/git-smithers/git-smithers/objstore"
 )
@@ -126,13 +127,11 @@ func (d *directory) sums(p place) ([]Sum, error) {
 	if err != nil {
 		return nil, err
 	}
-	if len(data) != len(n.children)*sha256.Size {
-		return nil, corrupt(n.sumsID, "sums: %d bytes for %d children", len(data), len(n.children))
+	sums, ok := parseSums(data, len(n.children))
+	if !ok {
+		return nil, corrupt(n.sumsID, "sums: expected %d lines of 64 hex digits", len(n.children))
 	}
-	n.sums = make([]Sum, len(n.children))
-	for i := range n.sums {
-		n.sums[i] = Sum(data[i*sha256.Size:])
-	}
+	n.sums = sums
 	return n.sums, nil
 }
 
@@ -157,9 +156,9 @@ func (d *directory) page(index int) ([]line, error) {
 
 // addNode writes a directory and its sums. trees tells whether its children are directories.
 func addNode(w objstore.Writer, children []ref, trees bool) ref {
-	sums := make([]byte, 0, len(children)*sha256.Size)
+	sums := make([]byte, 0, len(children)*sumLine)
 	for _, c := range children {
-		sums = append(sums, c.sum[:]...)
+		sums = appendSum(sums, c.sum)
 	}
 	mode := blobMode
 	if trees {
@@ -220,11 +219,35 @@ func idSize(id objstore.ID) int {
 	return len(id.AppendTo(buf[:0]))
 }
 
+// sumLine is the length of a line of sums.
+const sumLine = 2*sha256.Size + 1
+
+// appendSum appends a line of sums: lower-case hex and LF, so that git shows a
+// changed sum as a changed line.
+func appendSum(b []byte, sum Sum) []byte { return append(hex.AppendEncode(b, sum[:]), '\n') }
+
+// parseSums reads exactly want lines of sums.
+func parseSums(data []byte, want int) ([]Sum, bool) {
+	if len(data) != want*sumLine {
+		return nil, false
+	}
+	sums := make([]Sum, want)
+	for i := range sums {
+		line := data[i*sumLine : (i+1)*sumLine]
+		sum, ok := parseSum(line[:sumLine-1])
+		if !ok || line[sumLine-1] != '\n' {
+			return nil, false
+		}
+		sums[i] = sum
+	}
+	return sums, true
+}
+
 // sumOfSums is the sum of a directory.
 func sumOfSums(sums []Sum) Sum {
-	h := make([]byte, 0, len(sums)*sha256.Size)
+	text := make([]byte, 0, len(sums)*sumLine)
 	for _, s := range sums {
-		h = append(h, s[:]...)
+		text = appendSum(text, s)
 	}
-	return sha256.Sum256(h)
+	return sha256.Sum256(text)
 }

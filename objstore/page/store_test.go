@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"sync"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -15,17 +16,23 @@ import (
 // countingStore counts what passes through a store.
 type countingStore struct {
 	objstore.Memory
+
+	mu                      sync.Mutex
 	reads, adds, addedBytes int
 }
 
 func (s *countingStore) Get(id objstore.ID) (objstore.Kind, []byte, error) {
+	s.mu.Lock()
 	s.reads++
+	s.mu.Unlock()
 	return s.Memory.Get(id)
 }
 
 func (s *countingStore) Add(kind objstore.Kind, data []byte) objstore.ID {
+	s.mu.Lock()
 	s.adds++
 	s.addedBytes += len(data)
+	s.mu.Unlock()
 	return s.Memory.Add(kind, data)
 }
 

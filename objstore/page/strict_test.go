@@ -1,6 +1,7 @@
 package page_test
 
 import (
+	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
 	"slices"
@@ -30,7 +31,7 @@ func (f forgery) write(w objstore.Writer) objstore.ID {
 	var sums []byte
 	for i, text := range f.pages {
 		sum := sha256.Sum256([]byte(text))
-		sums = append(sums, sum[:]...)
+		sums = append(hex.AppendEncode(sums, sum[:]), '\n')
 		dir = append(dir, file(strconv.FormatInt(int64(i), 16), w.Add(objstore.Blob, []byte(text))))
 	}
 	if f.sums != nil {
@@ -141,7 +142,9 @@ func TestOnlyWhatEditWritesIsRead(t *testing.T) {
 		"directory: another name":             {rows: "1\n", pages: []string{"[\"a\",1]\n"}, dir: add("t")},
 		"sums: too short":                     {rows: "1\n", pages: []string{"[\"a\",1]\n"}, sums: func(b []byte) []byte { return b[1:] }},
 		"sums: too long":                      {rows: "1\n", pages: []string{"[\"a\",1]\n"}, sums: func(b []byte) []byte { return append(b, b...) }},
-		"sums: wrong":                         {rows: "1\n", pages: []string{"[\"a\",1]\n"}, sums: func(b []byte) []byte { return append([]byte{b[0] + 1}, b[1:]...) }},
+		"sums: wrong":                         {rows: "1\n", pages: []string{"[\"a\",1]\n"}, sums: func(b []byte) []byte { return append([]byte{b[1], b[0]}, b[2:]...) }},
+		"sums: upper-case hex":                {rows: "1\n", pages: []string{"[\"a\",1]\n"}, sums: bytes.ToUpper},
+		"sums: no LF":                         {rows: "1\n", pages: []string{"[\"a\",1]\n"}, sums: func(b []byte) []byte { return append(b[:64:64], ' ') }},
 		"page: no LF at the end":              one(`["a",1]`),
 		"page: an empty line":                 one("\n"),
 		"page: CR LF":                         one("[\"a\",1]\r\n"),

@@ -70,7 +70,7 @@ show "git show refs/smithers/strict/$failed:journal/logs/pages/0"
 
 say 'What did the failing step change? As git-smithers says it, and as plain git does.'
 show "git smithers diff strict:$started strict:$failed"
-show "git diff --unified=0 refs/smithers/strict/$started refs/smithers/strict/$failed -- state ':!*/sums'"
+show "git diff --unified=0 refs/smithers/strict/$started refs/smithers/strict/$failed -- state"
 
 say 'Why did it fail?'
 show "git smithers show strict:$failed"

@@ -4,9 +4,11 @@ import (
 	"bytes"
 	"crypto/sha1"
 	"encoding/binary"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strconv"
+	"strings"
 	"testing"
 	"time"
 
@@ -206,6 +208,23 @@ func TestADeltaOfATreeCopiesWhatStayed(t *testing.T) {
 	}
 	delta := makeDelta(EncodeTree(newer), EncodeTree(older))
 	assert.Less(t, len(delta), 2*idSize+20)
+}
+
+func TestADeltaOfAPageCopiesTheRowsThatStayed(t *testing.T) {
+	t.Parallel()
+	var older, newer []byte
+	for i := range 9 {
+		row := fmt.Appendf(nil, "[%q,%q]\n", strconv.Itoa(i), strings.Repeat(strconv.Itoa(i), 100))
+		older = append(older, row...)
+		if i%2 == 0 { // the other rows went to the page that was split off
+			newer = append(newer, row...)
+		}
+	}
+	delta := makeDelta(newer, older)
+	assert.Less(t, len(delta), 4*110+40, "four rows are not in the newer page")
+	got, err := applyDelta(newer, delta, 1<<20)
+	require.NoError(t, err)
+	assert.Equal(t, older, got)
 }
 
 func TestAStreamInflatesToWhatWasDeflated(t *testing.T) {

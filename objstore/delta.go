@@ -1,6 +1,9 @@
 package objstore
 
-import "errors"
+import (
+	"bytes"
+	"errors"
+)
 
 var errDelta = errors.New("malformed delta")
 
@@ -116,10 +119,11 @@ func appendDeltaNumber(out []byte, n int64) []byte {
 	return append(out, byte(n))
 }
 
-// makeDelta is a delta that makes target of base: their common prefix and
-// suffix are copied and what is between is inserted; where that has the same
-// length on both sides, as in a tree or a list of sums whose entries changed, equal
-// runs at the same distance are copied too. Always a valid delta, not always a short one.
+// makeDelta is a delta that makes target of base: their common prefix and suffix
+// are copied. Of what is between, equal runs at the same distance are copied where it
+// has the same length on both sides, as in a tree or a list of sums whose entries
+// changed; elsewhere equal lines are, wherever they stand, as in a page some of whose
+// rows went to another. The rest is inserted. Always a valid delta, not always a short one.
 func makeDelta(base, target []byte) []byte {
 	out := appendDeltaNumber(nil, int64(len(base)))
 	out = appendDeltaNumber(out, int64(len(target)))
@@ -130,7 +134,7 @@ func makeDelta(base, target []byte) []byte {
 	if len(base) == len(target) {
 		out = appendAligned(out, base[prefix:len(base)-suffix], middle, prefix)
 	} else {
-		out = appendInsert(out, middle)
+		out = appendLines(out, base, middle)
 	}
 	return appendCopy(out, len(base)-suffix, target[len(target)-suffix:])
 }
@@ -149,6 +153,39 @@ func appendAligned(out, base, target []byte, offset int) []byte {
 		i += run + 1
 	}
 	return appendInsert(out, target[pending:])
+}
+
+// appendLines covers target, which begins anywhere in a line, given the whole base.
+func appendLines(out, base, target []byte) []byte {
+	places := make(map[string]int)
+	for start := 0; start < len(base); {
+		end := lineEnd(base, start)
+		places[string(base[start:end])] = start
+		start = end
+	}
+	pending := 0 // start of what is not covered yet
+	for i := 0; i < len(target); {
+		end := lineEnd(target, i)
+		place, found := places[string(target[i:end])]
+		if !found || end-i < minCopy {
+			i = end
+			continue
+		}
+		run := commonPrefix(base[place:], target[i:])
+		out = appendInsert(out, target[pending:i])
+		out = appendCopy(out, place, target[i:i+run])
+		i += run
+		pending = i
+	}
+	return appendInsert(out, target[pending:])
+}
+
+// lineEnd is where the line that contains start ends, after its LF.
+func lineEnd(b []byte, start int) int {
+	if i := bytes.IndexByte(b[start:], '\n'); i >= 0 {
+		return start + i + 1
+	}
+	return len(b)
 }
 
 func appendInsert(out, data []byte) []byte {

@@ -83,8 +83,9 @@ func (h *heldLocks) sync() error {
 	}
 	first := h.locks[0]
 	err := first.file.Sync()
-	if first.made {
-		err = errors.Join(err, fsx.SyncDir(filepath.Dir(filepath.Dir(first.path))))
+	if first.made { // with the first tip of a repository, the folder around it is new, too
+		folder := filepath.Dir(filepath.Dir(first.path))
+		err = errors.Join(err, fsx.SyncDir(folder), fsx.SyncDir(filepath.Dir(folder)))
 	}
 	for range h.locks[1:] {
 		err = errors.Join(err, <-errs)

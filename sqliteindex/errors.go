@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"syscall"
 
 	sqlite3 "modernc.org/sqlite/lib"
 
@@ -41,6 +42,19 @@ func (e *databaseError) Error() string { return "index: " + e.err.Error() }
 
 // Unwrap returns the error of SQLite or of the file system.
 func (e *databaseError) Unwrap() error { return e.err }
+
+// Is tells which of the operating system's errors stands behind SQLite's.
+func (e *databaseError) Is(target error) bool {
+	switch code(e.err) {
+	case sqlite3.SQLITE_FULL:
+		return target == syscall.ENOSPC
+	case sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_PERM:
+		return target == syscall.EACCES
+	case sqlite3.SQLITE_IOERR:
+		return target == syscall.EIO
+	}
+	return false
+}
 
 // errOvertaken means that another process wrote between reading and writing.
 var errOvertaken = errors.New("index was changed by another process")

@@ -14,6 +14,10 @@ func (x *Index) open(ctx context.Context) error {
 	if errors.Is(err, fs.ErrNotExist) {
 		return x.renew(ctx, func(fs.FileInfo) bool { return false })
 	}
+	if err == nil && !found.Mode().IsRegular() {
+		// SQLite would take a folder for a disk that fails, and try again for seconds.
+		return x.renew(ctx, isFile(found))
+	}
 	db, err := x.openFile(ctx, readWrite)
 	if err == nil {
 		return x.swap(db, nil)

@@ -3,6 +3,7 @@ package timeline
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -52,22 +53,22 @@ func (s *Store) Load(ctx context.Context, address string) (*Loaded, error) {
 }
 
 // loadFrame reads a frame by its ref and, where the ref is missing or broken,
-// through the chain.
+// through the chain. A broken one is repaired, where that is possible.
 func (s *Store) loadFrame(ctx context.Context, at Address, tip objstore.ID) (*Loaded, error) {
 	name, err := refs.Frame(at.Run, at.Frame)
 	if err != nil {
 		return nil, Explain(err)
 	}
-	id, err := s.refs.Resolve(ctx, name)
-	if err == nil {
+	id, refErr := s.refs.Resolve(ctx, name)
+	if refErr == nil {
 		entry, err := snapshot.ReadEntry(s.objects, id)
 		if err != nil {
 			return nil, Explain(err)
 		}
 		return &Loaded{at, entry}, nil
 	}
-	if !errors.Is(err, refs.ErrNotFound) && !errors.Is(err, refs.ErrBroken) {
-		return nil, Explain(err)
+	if !errors.Is(refErr, refs.ErrNotFound) && !errors.Is(refErr, refs.ErrBroken) {
+		return nil, Explain(refErr)
 	}
 	newest, row, err := s.readTip(ctx, tip)
 	if err != nil {
@@ -76,6 +77,11 @@ func (s *Store) loadFrame(ctx context.Context, at Address, tip objstore.ID) (*Lo
 	entry, err := s.frameInChain(row, newest, at.Frame)
 	if err != nil {
 		return nil, err
+	}
+	if errors.Is(refErr, refs.ErrBroken) {
+		if err := s.restoreFrameRef(ctx, name, entry.ID, refErr); err != nil {
+			s.warn(fmt.Errorf("repair %s: %w", name, err))
+		}
 	}
 	return &Loaded{at, entry}, nil
 }

@@ -2,6 +2,7 @@ package timeline
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -10,6 +11,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/git-smithers/git-smithers/objstore"
@@ -93,8 +95,7 @@ func ParseCapture(line []byte) (*Capture, error) {
 	dec.DisallowUnknownFields()
 	var c Capture
 	if err := dec.Decode(&c); err != nil {
-		return nil, fault.New(fault.InvalidInput, "a capture is one JSON object: %w", err).
-			Hint("docs/scripting.md describes its members")
+		return nil, notCapture(err)
 	}
 	if _, err := dec.Token(); !errors.Is(err, io.EOF) {
 		return nil, fault.New(fault.InvalidInput, "something follows the capture").
@@ -104,6 +105,15 @@ func ParseCapture(line []byte) (*Capture, error) {
 		return nil, fault.New(fault.InvalidInput, "a capture has either state or changes, not both")
 	}
 	return &c, nil
+}
+
+// notCapture explains what keeps a line from being a capture.
+func notCapture(err error) error {
+	out := fault.New(fault.InvalidInput, "a capture is one JSON object: %s", strings.TrimPrefix(err.Error(), "json: "))
+	if wrong, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
+		out = fault.New(fault.InvalidInput, "a JSON %s cannot be %s", wrong.Value, cmp.Or(wrong.Field, "a capture"))
+	}
+	return out.Hint("docs/scripting.md describes its members")
 }
 
 // Capture appends what c says and answers when it is on stable storage. A c whose

@@ -78,14 +78,19 @@ func TestARepeatedIDGetsTheFirstAnswerAgain(t *testing.T) {
 	c := capturer(t, s)
 	first, err := capture(t, c, `{"id":"one","state":`+wholeState+`}`)
 	require.NoError(t, err)
-	_, err = capture(t, c, `{"id":"two","changes":[{"op":"remove","collection":"nodes","key":"a::0"}]}`)
+	behind := capturer(t, s)
+	const removal = `{"id":"two","changes":[{"op":"remove","collection":"nodes","key":"a::0"}]}`
+	second, err := capture(t, c, removal)
 	require.NoError(t, err)
+	answer, err := capture(t, behind, removal)
+	require.NoError(t, err, "from a process that has not read the tip since")
+	assert.Equal(t, second, answer)
 	for name, again := range map[string]*timeline.Capturer{"from the same process": c, "from another process": capturer(t, s)} {
 		answer, err := capture(t, again, `{"id":"one","state":`+wholeState+`}`)
 		require.NoError(t, err, name)
 		assert.Equal(t, first, answer, name)
 	}
-	answer, err := capture(t, capturer(t, s), `{"id":"one","expect":null,"state":`+wholeState+`}`)
+	answer, err = capture(t, capturer(t, s), `{"id":"one","expect":null,"state":`+wholeState+`}`)
 	require.NoError(t, err, "also when it expects the tip of then")
 	assert.Equal(t, first, answer)
 	head, err := s.Head(t.Context(), "run")

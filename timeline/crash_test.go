@@ -8,7 +8,6 @@ import (
 	"os/exec"
 	"strconv"
 	"strings"
-	"syscall"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -32,6 +31,10 @@ func TestMain(m *testing.M) {
 	switch os.Getenv(roleVariable) {
 	case "crash":
 		appendUntilKilled()
+	case "fork":
+		forkUntilKilled()
+	case "capture":
+		captureUntilKilled()
 	case "append":
 		appendFrames()
 	default:
@@ -69,17 +72,7 @@ func must(err error) {
 // appendUntilKilled appends frames, prints each one that was acknowledged, and
 // kills itself at the third time that it comes by the named point.
 func appendUntilKilled() {
-	times := 0
-	s := openHere(func(name string) error {
-		if name != os.Getenv(pointVariable) {
-			return nil
-		}
-		if times++; times == 3 {
-			must(syscall.Kill(os.Getpid(), syscall.SIGKILL))
-			select {}
-		}
-		return nil
-	})
+	s := openHere(killAt(3))
 	head, err := s.Create(context.Background(), snapshot.Run{ID: "run", Status: snapshot.RunRunning}, snapshot.Draft{})
 	must(err)
 	fmt.Println(head.Entry().ID)
@@ -91,21 +84,11 @@ func appendUntilKilled() {
 
 func TestAKilledProcessLosesNothingThatWasAcknowledged(t *testing.T) {
 	t.Parallel()
-	for _, point := range []string{
-		"after-pack-temp", "after-pack-rename", "after-idx-rename", "before-refs",
-		"refs-locked", "between-renames", "refs-done", "merge-after-rename", "merge-between-removes",
-	} {
+	for _, point := range points {
 		t.Run(point, func(t *testing.T) {
 			t.Parallel()
 			repo := repotest.New(t, repotest.Commit)
-			out, err := again(t.Context(), repo, "crash", pointVariable+"="+point).Output()
-			var exit *exec.ExitError
-			require.ErrorAs(t, err, &exit, "the process ended by itself: it never came by %s", point)
-			status, ok := exit.Sys().(syscall.WaitStatus)
-			require.True(t, ok)
-			require.Equal(t, syscall.SIGKILL, status.Signal())
-			acknowledged := strings.Fields(string(out))
-			require.GreaterOrEqual(t, len(acknowledged), 2)
+			acknowledged := killed(t, repo, "crash", point)
 
 			s := open(t, repo)
 			head, err := s.Head(t.Context(), "run")

@@ -3,6 +3,8 @@ package timeline
 import (
 	"context"
 	"errors"
+	"slices"
+	"strings"
 	"syscall"
 
 	"github.com/git-smithers/git-smithers/internal/gitexec"
@@ -26,9 +28,10 @@ var explanations = []explanation{
 	{context.DeadlineExceeded, fault.Interrupted, ""},
 	{syscall.ENOSPC, fault.DiskFull, "nothing that was stored before is harmed; free some space and try again"},
 	{syscall.EDQUOT, fault.DiskFull, "the disk quota is used up; free some space and try again"},
+	{syscall.EFBIG, fault.DiskFull, "a limit on the size of files is reached: `ulimit -f` shows it"},
 	{syscall.EROFS, fault.ReadOnly, "the repository is on a read-only file system"},
-	{syscall.EACCES, fault.ReadOnly, "the repository is not writable by this user"},
-	{syscall.EPERM, fault.ReadOnly, "the repository is not writable by this user"},
+	{syscall.EACCES, fault.ReadOnly, "this user lacks the permission"},
+	{syscall.EPERM, fault.ReadOnly, "this user lacks the permission"},
 	{gitexec.ErrNoGit, fault.GitMissing, "install git and put it on PATH"},
 	{gitexec.ErrConfig, fault.Usage, "docs/scripting.md lists the settings"},
 	{gitexec.ErrGitTooOld, fault.GitTooOld, "install git 2.30 or newer"},
@@ -43,14 +46,14 @@ var explanations = []explanation{
 	{refs.ErrLocked, fault.Locked, "another git process holds the ref; try again when it is done"},
 	{refs.ErrUnsupported, fault.UnsupportedFormat, "it takes sha1 objects and refs in files to keep run history in"},
 	{refs.ErrObstructed, fault.BrokenRef, "`git for-each-ref refs/smithers` shows the ref that is in the way; it is none of ours"},
-	{refs.ErrBroken, fault.BrokenRef, "run `git smithers verify`"},
+	{refs.ErrBroken, fault.BrokenRef, "`git smithers verify` tells what else is wrong; docs/errors.md says how to restore a ref"},
 	{objstore.ErrCorrupt, fault.CorruptObject, "run `git smithers verify` and `git fsck`; a remote that has the run can give it back"},
 	{objstore.ErrNotFound, fault.MissingObject, "run `git smithers verify` and `git fsck`; a remote that has the run can give it back"},
 }
 
 // Explain gives an error of the packages below its code and hints: a [fault.Error].
-// One that has a code already stays what it is; nil stays nil. What it cannot place
-// is a bug (internal).
+// One that has a code already stays what it is; nil stays nil. What neither git nor
+// the operating system said, and it cannot place, is a bug (internal).
 func Explain(err error) error {
 	if err == nil {
 		return nil
@@ -68,5 +71,28 @@ func Explain(err error) error {
 		}
 		return out
 	}
+	if git, ok := errors.AsType[*gitexec.Error](err); ok {
+		return explainGit(fault.GitFailed, git)
+	}
+	if _, ok := errors.AsType[syscall.Errno](err); ok {
+		return fault.New(fault.WriteFailed, "%w", err).Hint("what was acknowledged before is stored")
+	}
 	return fault.New(fault.Internal, "%w", err)
+}
+
+// explainGit is a git that did not do what it was told, in its own words: the
+// message is why it ended, and a hint whatever else it said.
+func explainGit(code fault.Code, git *gitexec.Error) *fault.Error {
+	const fatal = "fatal: "
+	out := &fault.Error{Code: code, Msg: git.Error(), Err: git}
+	lines := slices.DeleteFunc(strings.Split(git.Stderr, "\n"), func(line string) bool { return strings.TrimSpace(line) == "" })
+	ended := slices.IndexFunc(lines, func(line string) bool { return strings.HasPrefix(line, fatal) })
+	if ended < 0 {
+		return out
+	}
+	out.Msg = "git: " + strings.TrimPrefix(lines[ended], fatal)
+	if rest := strings.Fields(strings.Join(slices.Delete(lines, ended, ended+1), " ")); len(rest) > 0 {
+		out = out.Hint("git said: %s", strings.Join(rest, " "))
+	}
+	return out
 }

@@ -1,10 +1,11 @@
 package timeline
 
 import (
+	"cmp"
 	"context"
+	"fmt"
 
 	"github.com/git-smithers/git-smithers/sqliteindex"
-	"github.com/git-smithers/git-smithers/timeline/fault"
 )
 
 // RunInfo is a run in a list.
@@ -64,12 +65,14 @@ type Tree struct {
 	Children []Tree      `json:"children"`
 }
 
-// Runs lists all runs, the newest first.
+// Runs lists all runs, the newest first. Runs that cannot be read are left out, with
+// a warning for each.
 func (s *Store) Runs(ctx context.Context) ([]RunInfo, error) {
 	index, err := s.Index(ctx)
 	if err != nil {
 		return nil, err
 	}
+	s.warnOf(index.Problems())
 	rows, err := index.Runs(ctx)
 	if err != nil {
 		return nil, Explain(err)
@@ -84,6 +87,19 @@ func (s *Store) Runs(ctx context.Context) ([]RunInfo, error) {
 		}
 	}
 	return out, nil
+}
+
+// warnOf tells which runs a list leaves out.
+func (s *Store) warnOf(problems []error) {
+	for _, problem := range problems {
+		broken, err := brokenRefs(problem)
+		for _, b := range broken {
+			s.warn(fmt.Errorf("left out: %w", b))
+		}
+		if err != nil {
+			s.warn(fmt.Errorf("left out: %w", err))
+		}
+	}
 }
 
 // Branches lists the forks of a run (an id or a unique prefix), oldest first.
@@ -144,8 +160,8 @@ func (s *Store) indexedRun(ctx context.Context, run string) (*sqliteindex.Index,
 		return nil, row, Explain(err)
 	}
 	if !ok {
-		return nil, row, fault.New(fault.CorruptObject, "the history of run %q cannot be read", id).
-			Hint("run `git smithers verify %s`", id)
+		// Why is what reading the run once more says.
+		return nil, row, cmp.Or(Explain(index.SyncRun(ctx, id)), runNotFound(id))
 	}
 	return index, row, nil
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -166,7 +167,13 @@ func (s *Store) RebuildIndex(ctx context.Context, progress func(done, total int)
 		s.index = index
 	}
 	stats, err := s.index.Rebuild(ctx, progress)
-	return stats, Explain(err)
+	s.warnOf(s.index.Problems())
+	err = Explain(err)
+	if code := fault.CodeOf(err); s.index.Degraded() != nil && (code == fault.Internal || code == fault.WriteFailed) {
+		err = fault.New(fault.WriteFailed, "%w", s.index.Degraded()).
+			Hint("no history is in the index: what is in its way can be removed")
+	}
+	return stats, err
 }
 
 // discover finds the repository that git would use in dir, or the store that
@@ -176,7 +183,7 @@ func discover(ctx context.Context, dir string, env []string) (gitexec.Repo, erro
 	if errors.Is(err, gitexec.ErrNoRepository) {
 		store, ok := findBareStore(dir)
 		if !ok {
-			return gitexec.Repo{}, Explain(err)
+			return gitexec.Repo{}, noRepository(err)
 		}
 		repo, err = gitexec.Discover(ctx, store, env)
 	}
@@ -184,6 +191,9 @@ func discover(ctx context.Context, dir string, env []string) (gitexec.Repo, erro
 		return gitexec.Repo{}, fault.New(fault.UnsupportedFormat, "the installed git does not know this repository's format: %s",
 			strings.Join(strings.Fields(unknown.Stderr), " ")).
 			Hint("it takes sha1 objects and refs in files to keep run history in")
+	}
+	if errors.Is(err, fs.ErrNotExist) {
+		return gitexec.Repo{}, fault.New(fault.NoRepository, "the current folder is gone: %w", err)
 	}
 	if err != nil {
 		return gitexec.Repo{}, Explain(err)
@@ -195,6 +205,16 @@ func discover(ctx context.Context, dir string, env []string) (gitexec.Repo, erro
 			Hint("keep run history in a repository made by `git init --object-format=sha1 --ref-format=files`")
 	}
 	return repo, nil
+}
+
+// noRepository explains that git found none.
+func noRepository(err error) error {
+	git, ok := errors.AsType[*gitexec.Error](err)
+	if !ok {
+		return Explain(err)
+	}
+	return explainGit(fault.NoRepository, git).
+		Hint("run `git init`, or `git smithers init` to keep run history alone")
 }
 
 // bareStore is where init keeps run history outside of any repository.

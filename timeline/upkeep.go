@@ -64,8 +64,13 @@ func (u *upkeep) finish() {
 	if u.appends == 0 {
 		return
 	}
+	u.appends = 0
 	u.round(context.Background())
-	if _, err := u.store.Index(context.Background()); err != nil {
+	index, err := u.store.Index(context.Background())
+	if err == nil {
+		err = index.Degraded()
+	}
+	if err != nil {
 		u.store.warn(fmt.Errorf("update index: %w", err))
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"path"
 
 	"github.com/git-smithers/git-smithers/objstore"
 	"github.com/git-smithers/git-smithers/refs"
@@ -39,6 +40,11 @@ func (s *Store) Verify(ctx context.Context, runs ...string) (*Report, error) {
 	if len(runs) > 0 {
 		for _, run := range runs {
 			id, tip, err := s.findRun(ctx, run)
+			if errors.Is(err, refs.ErrBroken) {
+				v.report.Runs++
+				v.note(run, nil, err)
+				continue
+			}
 			if err != nil {
 				return nil, err
 			}
@@ -49,7 +55,7 @@ func (s *Store) Verify(ctx context.Context, runs ...string) (*Report, error) {
 		return v.report, nil
 	}
 	tips, err := s.refs.Tips(ctx)
-	if err != nil {
+	if err := v.brokenTips(err); err != nil {
 		return nil, Explain(err)
 	}
 	for _, tip := range tips {
@@ -101,6 +107,39 @@ func (v *verifier) note(run string, entry *snapshot.Entry, err error) {
 		}
 	}
 	v.report.Problems = append(v.report.Problems, p)
+}
+
+// brokenTips notes the tips that a listing found broken. Any other error is returned.
+func (v *verifier) brokenTips(err error) error {
+	broken, err := brokenRefs(err)
+	for _, b := range broken {
+		component := path.Base(string(b.Name))
+		id, ok, err := refs.UnescapeRun(component)
+		if err != nil || !ok {
+			id = component
+		}
+		v.report.Runs++
+		v.note(id, nil, b)
+	}
+	return err
+}
+
+// brokenRefs takes the refs that a listing found broken out of its error.
+func brokenRefs(err error) ([]*refs.BrokenError, error) {
+	all := []error{err}
+	if joined, ok := err.(interface{ Unwrap() []error }); ok {
+		all = joined.Unwrap()
+	}
+	var broken []*refs.BrokenError
+	var others []error
+	for _, err := range all {
+		if b, ok := errors.AsType[*refs.BrokenError](err); ok && b.Name != "" {
+			broken = append(broken, b)
+		} else {
+			others = append(others, err)
+		}
+	}
+	return broken, errors.Join(others...)
 }
 
 // run checks one run. Only a cancelled context is an error.
@@ -272,6 +311,10 @@ func (v *verifier) seen(tree objstore.ID) bool {
 // without a ref is found through the chain, so only refs that lie are problems.
 func (v *verifier) frameRefs(ctx context.Context, row snapshot.Run, frames map[int64]objstore.ID) {
 	list, err := v.store.refs.Frames(ctx, row.ID)
+	broken, err := brokenRefs(err)
+	for _, b := range broken {
+		v.note(row.ID, nil, b)
+	}
 	if err != nil {
 		v.note(row.ID, nil, err)
 		return

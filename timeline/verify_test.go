@@ -92,6 +92,46 @@ func TestVerifyNamesWhatIsWrong(t *testing.T) {
 	}
 }
 
+func TestABrokenTipIsReportedBesideWhatElseIsThere(t *testing.T) {
+	t.Parallel()
+	repo := repotest.New(t, repotest.Commit)
+	s := open(t, repo)
+	triage(t, s, "one")
+	triage(t, s, "two")
+	triage(t, s, "three")
+	require.NoError(t, os.Truncate(filepath.Join(repo.GitDir, "refs/smithers/_tip/one"), 0))
+	require.NoError(t, os.Truncate(filepath.Join(repo.GitDir, "refs/smithers/_tip/two"), 0))
+	repo.Damaged()
+
+	report, err := s.Verify(t.Context())
+	require.NoError(t, err)
+	assert.Equal(t, 3, report.Runs)
+	assert.Equal(t, 5, report.Frames)
+	runs := make(map[string]fault.Code)
+	for _, p := range report.Problems {
+		runs[p.Run] = p.Code
+	}
+	assert.Equal(t, map[string]fault.Code{"one": fault.BrokenRef, "two": fault.BrokenRef}, runs)
+
+	report, err = s.Verify(t.Context(), "one")
+	require.NoError(t, err)
+	require.Len(t, report.Problems, 1)
+	assert.Equal(t, "one", report.Problems[0].Run)
+}
+
+func TestAFrameRefThatIsBrokenIsRepairedWhenTheFrameIsRead(t *testing.T) {
+	t.Parallel()
+	repo := repotest.New(t, repotest.Commit)
+	s := open(t, repo)
+	triage(t, s, "one")
+	want := repo.Git("rev-parse", "refs/smithers/one/2")
+	require.NoError(t, os.Truncate(filepath.Join(repo.GitDir, "refs/smithers/one/2"), 0))
+	loaded, err := s.Load(t.Context(), "one:2")
+	require.NoError(t, err)
+	assert.Equal(t, want, loaded.Entry.ID.String())
+	assert.Equal(t, want, repo.Git("rev-parse", "refs/smithers/one/2"))
+}
+
 func TestTheNewestFrameRefIsRepairedOnTheNextRead(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {

@@ -37,6 +37,7 @@ const (
 	WriteFailed       Code = "write_failed"
 	ReadOnly          Code = "read_only"
 	DiskFull          Code = "disk_full"
+	GitFailed         Code = "git_failed"
 	VerifyFailed      Code = "verify_failed"
 	Usage             Code = "usage"
 	UnknownCommand    Code = "unknown_command"
@@ -73,7 +74,7 @@ const (
 // exits is the one table from codes to exit statuses.
 var exits = map[Code]int{
 	RunFailed: ExitFailed, RunCancelled: ExitCancelled, WriteFailed: ExitFailed, ReadOnly: ExitFailed,
-	DiskFull: ExitFailed, VerifyFailed: ExitCorrupt,
+	DiskFull: ExitFailed, GitFailed: ExitFailed, VerifyFailed: ExitCorrupt,
 	Usage: ExitUsage, UnknownCommand: ExitUsage, InvalidRunID: ExitUsage, InvalidAddress: ExitUsage,
 	InvalidInput: ExitUsage, InvalidState: ExitUsage, InvalidWorkflow: ExitUsage, WorkflowChanged: ExitUsage,
 	SchemaConflict: ExitUsage, LimitExceeded: ExitUsage, RunExists: ExitUsage, RunNotResumable: ExitUsage,

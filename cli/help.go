@@ -22,7 +22,7 @@ type exitStatus struct {
 func exitStatuses() []exitStatus {
 	return []exitStatus{
 		{fault.ExitOK, "success"},
-		{fault.ExitFailed, "the run failed, or nothing could be written"},
+		{fault.ExitFailed, "the run failed, or something could not be read or written"},
 		{fault.ExitCancelled, "the run was cancelled"},
 		{fault.ExitWaiting, "the run waits: for an approval, a signal or a timer"},
 		{fault.ExitUsage, "wrong command line or input"},
@@ -49,8 +49,10 @@ func (c *command) statuses() []exitStatus {
 
 // reads, writes and runs are the statuses of commands that read history, write it,
 // and run workflows.
-func reads() []int  { return []int{fault.ExitNotFound, fault.ExitCorrupt, fault.ExitTooNew} }
-func writes() []int { return append(reads(), fault.ExitFailed, fault.ExitConflict) }
+func reads() []int {
+	return []int{fault.ExitFailed, fault.ExitNotFound, fault.ExitCorrupt, fault.ExitTooNew}
+}
+func writes() []int { return append(reads(), fault.ExitConflict) }
 func runs() []int   { return append(writes(), fault.ExitCancelled, fault.ExitWaiting) }
 
 // A flagHelp is a flag as help, man page and completion show it.

@@ -2,8 +2,11 @@ package cli
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
+	"io"
+	"math"
 	"os"
 	"path/filepath"
 	"strings"
@@ -26,11 +29,16 @@ func (s *session) readInput(c *urfave.Context) (json.RawMessage, error) {
 	if !c.IsSet("input") {
 		return nil, nil
 	}
-	data, source, err := s.inputBytes(c.String("input"))
+	data, source, err := s.inputBytes(c.Context, c.String("input"))
 	if err != nil {
 		return nil, err
 	}
 	data = bytes.TrimSpace(data)
+	// The store's own limits are looked at when the input is stored.
+	deepest := snapshot.Limits{Depth: math.MaxInt}
+	if err := deepest.CheckSize(data); err != nil {
+		return nil, fault.New(fault.LimitExceeded, "%s: %w", source, err).Hint("docs/format.md lists the limits")
+	}
 	var probe json.RawMessage
 	if err := json.Unmarshal(data, &probe); err != nil {
 		return nil, notJSON(source, err)
@@ -49,7 +57,7 @@ func notJSON(source string, err error) error {
 	return out
 }
 
-func (s *session) inputBytes(value string) (data []byte, source string, err error) {
+func (s *session) inputBytes(ctx context.Context, value string) (data []byte, source string, err error) {
 	if value == "-" {
 		data, err := s.readStdin(snapshot.DefaultValue)
 		return data, "standard input", err
@@ -58,11 +66,43 @@ func (s *session) inputBytes(value string) (data []byte, source string, err erro
 	if !ok {
 		return []byte(value), "--input", nil
 	}
-	data, err = os.ReadFile(s.path(name))
+	data, err = s.readFile(ctx, name, snapshot.DefaultValue)
+	if ctx.Err() != nil {
+		return nil, "", ctx.Err()
+	}
 	if err != nil {
 		return nil, "", fault.New(fault.InvalidInput, "read --input: %w", err).Hint("%s", inputHint)
 	}
+	if len(data) > snapshot.DefaultValue {
+		return nil, "", fault.New(fault.LimitExceeded, "%s is longer than %d bytes", name, snapshot.DefaultValue).
+			Hint("docs/format.md lists the limits")
+	}
 	return data, name, nil
+}
+
+// readFile reads a file that the command line names, and no more than one byte
+// beyond limit. The file may be a pipe, which an interrupt does not have to wait for.
+func (s *session) readFile(ctx context.Context, name string, limit int) ([]byte, error) {
+	type read struct {
+		data []byte
+		err  error
+	}
+	done := make(chan read, 1)
+	go func() {
+		file, err := os.Open(s.path(name))
+		if err != nil {
+			done <- read{nil, err}
+			return
+		}
+		data, err := io.ReadAll(io.LimitReader(file, int64(limit)+1))
+		done <- read{data, errors.Join(err, file.Close())}
+	}()
+	select {
+	case got := <-done:
+		return got.data, got.err
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
 }
 
 // path is a file that the command line names.

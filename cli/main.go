@@ -80,6 +80,9 @@ type signalError struct{ signal os.Signal }
 // Error names the signal.
 func (e *signalError) Error() string { return "got signal " + e.signal.String() }
 
+// Unwrap is context.Canceled, for whoever reports the cause in its place.
+func (e *signalError) Unwrap() error { return context.Canceled }
+
 // catchSignals returns a context that the first SIGINT or SIGTERM cancels. Writes
 // to a closed pipe become errors instead of ending the process; children get
 // SIGPIPE as usual. stop undoes it and waits for no one.

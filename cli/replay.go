@@ -82,7 +82,7 @@ func parseReplay(s *session, c *urfave.Context) (replayOptions, error) {
 
 // runReplay forks a frame, fits its state to the workflow, and runs the fork.
 func runReplay(ctx context.Context, s *session, store *timeline.Store, opts replayOptions) error {
-	wf, err := s.readWorkflow(opts.workflow)
+	wf, err := s.readWorkflow(ctx, opts.workflow)
 	if err != nil {
 		return err
 	}

@@ -65,7 +65,7 @@ func runResume(ctx context.Context, s *session, store *timeline.Store, opts resu
 			return err
 		}
 	}
-	wf, err := s.readWorkflow(file)
+	wf, err := s.readWorkflow(ctx, file)
 	if err != nil {
 		return err
 	}

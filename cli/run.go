@@ -89,7 +89,7 @@ func parseRun(s *session, c *urfave.Context) (runOptions, error) {
 
 // runRun creates a run and runs it.
 func runRun(ctx context.Context, s *session, store *timeline.Store, opts runOptions) error {
-	wf, err := s.readWorkflow(opts.workflow)
+	wf, err := s.readWorkflow(ctx, opts.workflow)
 	if err != nil {
 		return err
 	}

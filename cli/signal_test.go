@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"syscall"
 	"testing"
@@ -22,6 +23,7 @@ func TestInterruptedNamesTheSignalUnlessTheErrorSaysMore(t *testing.T) {
 	}{
 		"SIGINT":                             {os.Interrupt, context.Canceled, fault.Interrupted},
 		"SIGTERM":                            {syscall.SIGTERM, context.Canceled, fault.Terminated},
+		"SIGINT, named as the cause":         {os.Interrupt, fmt.Errorf("git rev-parse: %w", &signalError{os.Interrupt}), fault.Interrupted},
 		"SIGTERM, explained":                 {syscall.SIGTERM, fault.New(fault.Interrupted, "%w", context.Canceled), fault.Terminated},
 		"a run that was cancelled":           {syscall.SIGTERM, fault.New(fault.RunCancelled, "run cancelled"), fault.RunCancelled},
 		"an error of its own":                {os.Interrupt, fault.New(fault.DiskFull, "disk full"), fault.DiskFull},

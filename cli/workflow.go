@@ -1,10 +1,11 @@
 package cli
 
 import (
+	"context"
 	"errors"
 	"io/fs"
-	"os"
 	"path/filepath"
+	"unicode/utf8"
 
 	"github.com/git-smithers/git-smithers/engine"
 	"github.com/git-smithers/git-smithers/snapshot"
@@ -13,14 +14,18 @@ import (
 )
 
 // readWorkflow reads a workflow file that the command line, or a run's row, names.
-func (s *session) readWorkflow(file string) (*engine.Workflow, error) {
-	data, err := os.ReadFile(s.path(file))
+func (s *session) readWorkflow(ctx context.Context, file string) (*engine.Workflow, error) {
+	data, err := s.readFile(ctx, file, engine.MaxFile)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, fault.New(fault.WorkflowNotFound, "there is no workflow file %s", file).
 			Hint("name a YAML file").Detail("file", file)
 	}
+	if ctx.Err() != nil {
+		return nil, ctx.Err()
+	}
 	if err != nil {
-		return nil, fault.New(fault.WorkflowNotFound, "read workflow: %w", err)
+		return nil, fault.New(fault.WorkflowNotFound, "read workflow: %w", err).
+			Hint("name a YAML file").Detail("file", file)
 	}
 	return engine.Parse(file, data)
 }
@@ -39,7 +44,7 @@ func (s *session) workDir(store *timeline.Store) string {
 
 // storedPath is how a run remembers its workflow file: relative to the folder in
 // which its tasks run, with slashes. "" for a file elsewhere, since nothing that is
-// stored names a machine's folders.
+// stored names a machine's folders, and for a name that is no text.
 func (s *session) storedPath(store *timeline.Store, file string) string {
 	top, topErr := filepath.EvalSymlinks(s.workDir(store))
 	path, pathErr := filepath.EvalSymlinks(s.path(file))
@@ -47,7 +52,7 @@ func (s *session) storedPath(store *timeline.Store, file string) string {
 		return ""
 	}
 	rel, err := filepath.Rel(top, path)
-	if err != nil || !filepath.IsLocal(rel) {
+	if err != nil || !filepath.IsLocal(rel) || !utf8.ValidString(rel) {
 		return ""
 	}
 	return filepath.ToSlash(rel)

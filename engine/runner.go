@@ -56,7 +56,7 @@ func newRunner(rec Recorder, wf *Workflow, opts Options) *runner {
 		changed:  row.WorkflowHash != wf.Snapshot().Hash(),
 		running:  make(map[nodeKey]*attempt),
 		first:    make(map[nodeKey]int),
-		outcomes: make(chan outcome, opts.MaxParallel),
+		outcomes: make(chan outcome, min(opts.MaxParallel, len(wf.Tasks))),
 		live:     &liveLog{out: opts.Log},
 	}
 }

@@ -15,9 +15,11 @@ import (
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
 
-// Bounds of a workflow file.
+// MaxFile is how many bytes of a workflow file are taken.
+const MaxFile = 1 << 20
+
+// Bounds of what is in a workflow file.
 const (
-	maxFileBytes = 1 << 20
 	maxYAMLNodes = 100_000 // after aliases are followed
 	maxYAMLDepth = 100
 )
@@ -32,8 +34,8 @@ type reader struct {
 
 // document reads the one document of a file and returns its top node.
 func (r *reader) document(data []byte) *yaml.Node {
-	if len(data) > maxFileBytes {
-		r.failLine(0, "", "the file is larger than %d bytes", maxFileBytes)
+	if len(data) > MaxFile {
+		r.failLine(0, "", "the file is larger than %d bytes", MaxFile)
 		return nil
 	}
 	loader, err := yaml.NewLoader(bytes.NewReader(data))

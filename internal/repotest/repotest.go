@@ -80,7 +80,9 @@ func Env(home string) []string {
 	set := []string{
 		"HOME=" + home,
 		"XDG_CONFIG_HOME=" + filepath.Join(home, ".config"),
-		"GIT_CONFIG_GLOBAL=" + os.DevNull,
+		// A file that is not there yet, and not the null device: git config --global
+		// renames what it writes over what is there.
+		"GIT_CONFIG_GLOBAL=" + filepath.Join(home, "gitconfig"),
 		"GIT_CONFIG_NOSYSTEM=1",
 		"GIT_CEILING_DIRECTORIES=" + filepath.Dir(home),
 		"GIT_TERMINAL_PROMPT=0",

@@ -20,7 +20,7 @@ func (s *session) execute(ctx context.Context, store *timeline.Store, head *time
 	dir := s.workDir(store)
 	opts := engine.Options{
 		Now: s.Now, WorkDir: dir, Env: s.taskEnv(), MaxParallel: settings.maxParallel,
-		AcceptWorkflowChange: settings.acceptChange, Revision: store.Revision,
+		AcceptWorkflowChange: settings.acceptChange, Revision: store.Revision, Hurry: s.hurry,
 		Progress: func(p engine.Progress) {
 			s.note("  frame %d  %s  (%d of %d done)", p.Frame, plain(p.Subject), p.Finished+p.Skipped, p.Nodes)
 		},

@@ -15,11 +15,12 @@ import (
 // Main runs one command line, args being what follows the program's name, and
 // returns the exit status of the process. It writes to s and nowhere else. The
 // first SIGINT or SIGTERM cancels what is under way, which then ends in an orderly
-// way; the second one ends the process.
+// way; the second one leaves tasks no time to end by themselves; the third one ends
+// the process.
 func Main(ctx context.Context, s Streams, args []string) int {
-	ctx, stop := catchSignals(ctx)
+	ctx, hurry, stop := catchSignals(ctx)
 	defer stop()
-	out := &session{Streams: s, json: wantsJSON(args), outTTY: s.isTTY(s.Out)}
+	out := &session{Streams: s, hurry: hurry, json: wantsJSON(args), outTTY: s.isTTY(s.Out)}
 	out.In, out.Out = inputReader{ctx, s.In}, dataWriter{s.Out}
 	err := guard(func() error { return dispatch(ctx, out, args) })
 	return out.report(interrupted(ctx, err))
@@ -83,27 +84,36 @@ func (e *signalError) Error() string { return "got signal " + e.signal.String() 
 // Unwrap is context.Canceled, for whoever reports the cause in its place.
 func (e *signalError) Unwrap() error { return context.Canceled }
 
-// catchSignals returns a context that the first SIGINT or SIGTERM cancels. Writes
-// to a closed pipe become errors instead of ending the process; children get
-// SIGPIPE as usual. stop undoes it and waits for no one.
-func catchSignals(parent context.Context) (ctx context.Context, stop func()) {
+// catchSignals returns a context that the first SIGINT or SIGTERM cancels, and one
+// that the second does; the third ends the process. Writes to a closed pipe become
+// errors instead of ending the process; children get SIGPIPE as usual. stop undoes it
+// and waits for no one.
+func catchSignals(parent context.Context) (ctx, hurry context.Context, stop func()) {
 	ctx, cancel := context.WithCancelCause(parent)
-	ends := make(chan os.Signal, 1)
+	hurry, now := context.WithCancel(context.WithoutCancel(parent))
+	ends := make(chan os.Signal, 2)
 	signal.Notify(ends, os.Interrupt, syscall.SIGTERM)
 	pipes := make(chan os.Signal, 1)
 	signal.Notify(pipes, syscall.SIGPIPE)
 	go func() {
 		select {
 		case sig := <-ends:
-			signal.Stop(ends)
 			cancel(&signalError{sig})
 		case <-ctx.Done():
+			return
+		}
+		select {
+		case <-ends:
+			signal.Stop(ends)
+			now()
+		case <-hurry.Done():
 		}
 	}()
-	return ctx, func() {
+	return ctx, hurry, func() {
 		signal.Stop(ends)
 		signal.Stop(pipes)
 		cancel(nil)
+		now()
 	}
 }
 

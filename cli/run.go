@@ -33,7 +33,8 @@ repository after every change of the run's state. Tasks whose needs are met run 
 by side. When a task fails, those under way finish and nothing new starts; the run
 can then be looked at, forked, and replayed from any frame.
 
-Ctrl-C ends the tasks and leaves a run that resume continues. Prints the run's id.`,
+Ctrl-C asks the tasks to end and leaves a run that resume continues; a second Ctrl-C
+kills them at once. Prints the run's id.`,
 		minArgs: 1, maxArgs: 1,
 		flags: append([]urfave.Flag{
 			&urfave.StringFlag{Name: "run-id", Usage: "give the run this `ID`"},

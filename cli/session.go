@@ -23,6 +23,7 @@ type session struct {
 	color string // auto, always or never
 	// outTTY tells whether standard output is a terminal, before any pager.
 	outTTY  bool
+	hurry   context.Context // ends with the second signal
 	talking sync.Mutex
 }
 

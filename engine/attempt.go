@@ -108,6 +108,7 @@ func (j *job) execute(ctx context.Context) outcome {
 		stdout: stdout,
 		stderr: io.MultiWriter(log, live),
 		grace:  j.opts.Grace,
+		hurry:  j.opts.Hurry,
 	}
 	if j.schema == nil {
 		c.stdout = log

@@ -2,6 +2,7 @@ package engine_test
 
 import (
 	"context"
+	"io"
 	"strings"
 	"testing"
 	"time"
@@ -169,6 +170,31 @@ tasks:
 	fails(t, fault.RunCancelled, err)
 	assert.Equal(t, "asked\n", s.read("asked"))
 	assert.Equal(t, snapshot.NodePending, s.states()["a::0"], "what was cut short did not finish, whatever its exit status")
+}
+
+func TestACommandThatDoesNotEndIsKilledAtOnceInAHurry(t *testing.T) {
+	t.Parallel()
+	s := newScratch(t, `
+name: w
+tasks:
+  - id: a
+    run: |
+      trap 'echo asked >&2' TERM
+      echo $$ > child
+      echo ready >&2
+      while :; do read x < fifo; done
+`, "")
+	s.fifo("fifo")
+	s.opts.Grace = time.Hour
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	hurry, now := context.WithCancel(context.Background())
+	defer now()
+	s.opts.Hurry = hurry //nolint:fatcontext // it is an option
+	s.opts.Log = io.MultiWriter(onLine{"a| ready", cancel}, onLine{"a| asked", now})
+	_, err := s.runWithin(ctx)
+	fails(t, fault.RunCancelled, err)
+	s.gone("child")
 }
 
 func TestWhatACommandLeavesBehindIsEnded(t *testing.T) {

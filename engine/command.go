@@ -22,6 +22,12 @@ type command struct {
 	stdout io.Writer // called from one goroutine
 	stderr io.Writer // called from one goroutine
 	grace  time.Duration
+	hurry  context.Context // when it ends, the grace does
+}
+
+// startGrace begins the time that a command has to end by itself. The caller ends it.
+func (c *command) startGrace() (context.Context, context.CancelFunc) {
+	return context.WithTimeout(c.hurry, c.grace)
 }
 
 // exit is how a command ended. status is nil where it did not exit by itself.
@@ -33,17 +39,24 @@ type exit struct {
 
 // run runs the command in a process group of its own and returns when the whole
 // group is gone. When ctx ends, the group gets TERM, and after the grace KILL. What
-// the command leaves behind in its group when it ends gets the same. An error
+// the command leaves behind in its group when it ends gets the same. The end of
+// hurry ends the grace. An error
 // means that the command was not started.
 func (c *command) run(ctx context.Context) (exit, error) {
 	var end exit
 	cmd := exec.CommandContext(ctx, "sh", "-c", c.line)
 	cmd.Dir, cmd.Env = c.dir, c.env
 	ownGroup(cmd)
-	var deadline *time.Timer
-	cmd.Cancel = func() error {
+	spare := func() {}
+	defer func() { spare() }()
+	cmd.Cancel = func() error { //nolint:contextcheck // the grace begins when ctx ends
 		end.cut = true
-		deadline = time.AfterFunc(c.grace, func() { killGroup(cmd.Process) })
+		grace, over := c.startGrace()
+		kill := context.AfterFunc(grace, func() { killGroup(cmd.Process) })
+		spare = func() {
+			kill()
+			over()
+		}
 		return terminateGroup(cmd.Process)
 	}
 	streams, err := c.connect(cmd)
@@ -56,13 +69,10 @@ func (c *command) run(ctx context.Context) (exit, error) {
 	}
 	streams.begin()
 	if err := cmd.Wait(); err != nil && cmd.ProcessState == nil {
-		return exit{}, errors.Join(err, streams.finish(c.grace))
+		return exit{}, errors.Join(err, streams.finish()) //nolint:contextcheck // the grace begins when ctx ends
 	}
-	endGroup(cmd.Process, c.grace)
-	if deadline != nil {
-		deadline.Stop()
-	}
-	if err := streams.finish(c.grace); err != nil {
+	c.endGroup(cmd.Process)
+	if err := streams.finish(); err != nil { //nolint:contextcheck // the grace begins when ctx ends
 		return exit{}, err
 	}
 	end.status, end.signal = exitOf(cmd.ProcessState)
@@ -147,14 +157,16 @@ func drain(to io.Writer, from *os.File) { _, _ = io.Copy(to, from) }
 
 // finish waits for the copies, but no longer than the grace for pipes that some
 // process outside of the group still holds.
-func (s *streams) finish(grace time.Duration) error {
-	late := time.AfterFunc(grace, func() {
+func (s *streams) finish() error {
+	grace, over := s.c.startGrace()
+	defer over()
+	inTime := context.AfterFunc(grace, func() {
 		closePipe(s.stdin)
 		closePipe(s.stdout)
 		closePipe(s.stderr)
 	})
 	s.copies.Wait()
-	if late.Stop() {
+	if inTime() {
 		return errors.Join(s.stdout.Close(), s.stderr.Close())
 	}
 	return nil

@@ -29,6 +29,7 @@ type Options struct {
 	Env         []string         // the environment of commands, as os.Environ gives it
 	MaxParallel int              // how many commands run at once; 0 means 4
 	Grace       time.Duration    // from TERM to KILL; 0 means 5 s
+	Hurry       context.Context  // when it ends, there is no grace any more; nil: never
 	Watch       time.Duration    // how often the tip is read for news from others; 0 means 1 s
 	MaxOutput   int64            // bytes of stdout; 0 means 16 MiB
 	MaxLog      int              // bytes of a log that are kept, its end; 0 means 1 MiB
@@ -64,6 +65,9 @@ func (o Options) withDefaults() Options {
 	}
 	if o.Grace <= 0 {
 		o.Grace = 5 * time.Second
+	}
+	if o.Hurry == nil {
+		o.Hurry = context.Background()
 	}
 	if o.Watch <= 0 {
 		o.Watch = time.Second

@@ -5,7 +5,6 @@ package engine
 import (
 	"os"
 	"os/exec"
-	"time"
 )
 
 // ownGroup does nothing where there are no process groups: only the command's own
@@ -16,4 +15,4 @@ func terminateGroup(leader *os.Process) error { return leader.Kill() }
 
 func killGroup(leader *os.Process) { _ = leader.Kill() }
 
-func endGroup(*os.Process, time.Duration) {}
+func (c *command) endGroup(*os.Process) {}

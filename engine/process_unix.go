@@ -30,21 +30,21 @@ func killGroup(leader *os.Process) { _ = syscall.Kill(-leader.Pid, syscall.SIGKI
 
 // endGroup ends what is left of the group of a leader that is gone: TERM, and
 // after the grace KILL. It returns when nothing is left, or KILL is sent.
-func endGroup(leader *os.Process, grace time.Duration) {
+func (c *command) endGroup(leader *os.Process) {
 	if terminateGroup(leader) != nil {
 		return
 	}
 	poll := time.NewTicker(groupPoll)
 	defer poll.Stop()
-	over := time.NewTimer(grace)
-	defer over.Stop()
+	grace, over := c.startGrace()
+	defer over()
 	for {
 		select {
 		case <-poll.C:
 			if syscall.Kill(-leader.Pid, 0) != nil {
 				return
 			}
-		case <-over.C:
+		case <-grace.Done():
 			killGroup(leader)
 			return
 		}

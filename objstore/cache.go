@@ -1,9 +1,6 @@
 package objstore
 
-import (
-	"container/list"
-	"sync"
-)
+import "github.com/git-smithers/git-smithers/internal/lru"
 
 // object is the kind and the bytes of an object; the bytes are shared and never changed.
 type object struct {
@@ -22,65 +19,22 @@ type cacheKey struct {
 // cache is a least-recently-used cache of objects, bounded by their bytes. Safe
 // for concurrent use.
 type cache struct {
-	mu      sync.Mutex
 	limit   int64
-	used    int64
-	entries map[cacheKey]*list.Element
-	recent  *list.List // of *cacheEntry, the most recently used first
-}
-
-type cacheEntry struct {
-	key cacheKey
-	object
+	objects *lru.Cache[cacheKey, object]
 }
 
 // cacheEntryCost is about what an entry takes beside its bytes.
 const cacheEntryCost = 256
 
-func newCache(limit int64) *cache {
-	return &cache{limit: limit, entries: make(map[cacheKey]*list.Element), recent: list.New()}
-}
+func newCache(limit int64) *cache { return &cache{limit, lru.New[cacheKey](limit, object.cost)} }
 
-func (e *cacheEntry) cost() int64 { return int64(len(e.data)) + cacheEntryCost }
+func (o object) cost() int64 { return int64(len(o.data)) + cacheEntryCost }
 
-func (c *cache) get(key cacheKey) (object, bool) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	el, ok := c.entries[key]
-	if !ok {
-		return object{}, false
-	}
-	c.recent.MoveToFront(el)
-	return entryOf(el).object, true
-}
+func (c *cache) get(key cacheKey) (object, bool) { return c.objects.Get(key) }
 
 // put keeps an object, unless it is so large that it would push out most of the others.
 func (c *cache) put(key cacheKey, o object) {
-	e := &cacheEntry{key, o}
-	if e.cost() > c.limit/4 {
-		return
+	if o.cost() <= c.limit/4 {
+		c.objects.Put(key, o)
 	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if el, ok := c.entries[key]; ok {
-		c.recent.MoveToFront(el)
-		return
-	}
-	c.entries[key] = c.recent.PushFront(e)
-	c.used += e.cost()
-	for c.used > c.limit {
-		oldest := c.recent.Back()
-		gone := entryOf(oldest)
-		c.recent.Remove(oldest)
-		delete(c.entries, gone.key)
-		c.used -= gone.cost()
-	}
-}
-
-func entryOf(el *list.Element) *cacheEntry {
-	e, ok := el.Value.(*cacheEntry)
-	if !ok {
-		panic("objstore: the cache's list holds something else")
-	}
-	return e
 }

@@ -2,13 +2,12 @@ package snapshot
 
 import (
 	"bytes"
-	"container/list"
 	"crypto/sha256"
 	"encoding/json"
 	"fmt"
 	"slices"
-	"sync"
 
+	"github.com/git-smithers/git-smithers/internal/lru"
 	"github.com/git-smithers/git-smithers/objstore"
 	"github.com/git-smithers/git-smithers/objstore/page"
 )
@@ -16,16 +15,7 @@ import (
 // FrameCache reconstructs rendered frames and keeps those that were used last.
 // Safe for concurrent use. A nil *FrameCache reconstructs and keeps nothing.
 type FrameCache struct {
-	size int
-
-	mu     sync.Mutex
-	frames map[objstore.ID]*list.Element // of *cachedFrame
-	recent *list.List                    // most recently used first
-}
-
-type cachedFrame struct {
-	id objstore.ID
-	frame
+	frames *lru.Cache[objstore.ID, frame]
 }
 
 // frame is a rendered tree as some frame blob holds it.
@@ -36,7 +26,7 @@ type frame struct {
 
 // NewFrameCache makes one that holds n frames.
 func NewFrameCache(n int) *FrameCache {
-	return &FrameCache{size: n, frames: make(map[objstore.ID]*list.Element), recent: list.New()}
+	return &FrameCache{lru.New[objstore.ID](int64(n), func(frame) int64 { return 1 })}
 }
 
 // Rendered returns the rendered tree of an entry (of its nearest frame, where it is
@@ -180,32 +170,11 @@ func (c *FrameCache) get(id objstore.ID) (frame, bool) {
 	if c == nil || id.IsZero() {
 		return frame{}, false
 	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	e, ok := c.frames[id]
-	if !ok {
-		return frame{}, false
-	}
-	c.recent.MoveToFront(e)
-	cached, ok := e.Value.(*cachedFrame)
-	return cached.frame, ok
+	return c.frames.Get(id)
 }
 
 func (c *FrameCache) put(id objstore.ID, f frame) {
-	if c == nil || c.size <= 0 {
-		return
-	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if e, ok := c.frames[id]; ok {
-		c.recent.MoveToFront(e)
-		return
-	}
-	c.frames[id] = c.recent.PushFront(&cachedFrame{id, f})
-	if c.recent.Len() > c.size {
-		oldest := c.recent.Back()
-		if cached, ok := c.recent.Remove(oldest).(*cachedFrame); ok {
-			delete(c.frames, cached.id)
-		}
+	if c != nil {
+		c.frames.Put(id, f)
 	}
 }

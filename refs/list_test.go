@@ -87,6 +87,35 @@ func TestListsReturnWhatIsGoodBesideWhatIsBroken(t *testing.T) {
 	require.NoError(t, db.RemoveBroken(t.Context(), broken))
 }
 
+// What would be an error if it were read is in other runs' folders and among their
+// packed refs.
+func TestReadingARunReadsNoOthers(t *testing.T) {
+	t.Parallel()
+	repo := refstest.New(t)
+	repo.Damaged()
+	id := refstest.Objects(t, repo, 1)[0]
+	noID := strings.Repeat("x", 40)
+	packed := []byte("# pack-refs with: peeled fully-peeled sorted \n" + noID + " refs/smithers/aaa/0\n")
+	for run := range 1000 {
+		packed = fmt.Appendf(packed, "%v refs/smithers/run-%04d/0\n", id, run)
+	}
+	packed = append(packed, noID+" refs/smithers/zzz/0\n"...)
+	require.NoError(t, os.WriteFile(filepath.Join(repo.GitDir, "packed-refs"), packed, 0o666))
+	for _, other := range []string{"aaa", "run-0499", "run-0501", "zzz"} {
+		refstest.WriteRef(t, repo, refstest.Frame(t, other, 1), "garbage")
+	}
+	db := refstest.Open(t, repo, nil)
+
+	frames, err := db.Frames(t.Context(), "run-0500")
+	require.NoError(t, err)
+	assert.Equal(t, []refs.FrameRef{{Frame: 0, ID: id}}, frames)
+	got, err := db.Resolve(t.Context(), refstest.Frame(t, "run-0500", 0))
+	require.NoError(t, err)
+	assert.Equal(t, id, got)
+	_, err = db.Frames(t.Context(), "run-0501")
+	assert.ErrorIs(t, err, refs.ErrBroken, "and they would be an error")
+}
+
 func TestBrokenPackedRefsAreAnError(t *testing.T) {
 	t.Parallel()
 	for name, content := range map[string]string{

@@ -1,6 +1,7 @@
 package timeline
 
 import (
+	"fmt"
 	"maps"
 	"strings"
 
@@ -36,6 +37,9 @@ func readSettings(config gitexec.Config, env []string) (settings, error) {
 		value, err := config.Int(key, 0)
 		if err != nil {
 			return settings{}, badSetting(err)
+		}
+		if value < 0 {
+			return settings{}, badSetting(fmt.Errorf("%s is negative: %d", key, value))
 		}
 		*limit = int(value)
 	}

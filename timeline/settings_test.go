@@ -47,11 +47,13 @@ func TestLimitsAreConfigured(t *testing.T) {
 
 func TestASettingThatIsNoneIsNamed(t *testing.T) {
 	t.Parallel()
-	repo := repotest.New(t, repotest.Commit)
-	repo.Git("config", "smithers.maxDepth", "deep")
-	_, err := timeline.Open(t.Context(), timeline.Options{Dir: repo.Dir, Env: repo.Env, Now: clock()})
-	var f *fault.Error
-	require.ErrorAs(t, err, &f)
-	assert.Equal(t, fault.Usage, f.Code)
-	assert.Contains(t, f.Msg, "smithers.maxdepth")
+	for _, value := range []string{"deep", "-1"} {
+		repo := repotest.New(t, repotest.Commit)
+		repo.Git("config", "smithers.maxDepth", value)
+		_, err := timeline.Open(t.Context(), timeline.Options{Dir: repo.Dir, Env: repo.Env, Now: clock()})
+		var f *fault.Error
+		require.ErrorAs(t, err, &f, value)
+		assert.Equal(t, fault.Usage, f.Code)
+		assert.Contains(t, f.Msg, "smithers.maxdepth")
+	}
 }

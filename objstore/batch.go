@@ -2,6 +2,7 @@ package objstore
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 )
@@ -10,8 +11,8 @@ import (
 // first object is a commit by it is ours to merge.
 const Author = "git-smithers <git-smithers@localhost.invalid>"
 
-// Batch gathers the objects of one write in memory. Safe for use by one goroutine
-// at a time.
+// Batch gathers the objects of one write, in memory but for those of [AddLoose]. Safe
+// for use by one goroutine at a time.
 type Batch struct {
 	store   *Store
 	objects map[ID]int // index in order
@@ -21,7 +22,8 @@ type Batch struct {
 type batchObject struct {
 	object
 
-	id ID
+	id   ID
+	file *deferred // where the bytes are; nil: in data
 }
 
 var _ Writer = (*Batch)(nil)
@@ -32,17 +34,39 @@ func (b *Batch) Add(kind Kind, data []byte) ID {
 	id := Hash(kind, data)
 	if _, ok := b.objects[id]; !ok {
 		b.objects[id] = len(b.order)
-		b.order = append(b.order, batchObject{object{kind, data}, id})
+		b.order = append(b.order, batchObject{object: object{kind, data}, id: id})
 	}
 	return id
+}
+
+// addDeferred takes an object that is in a file.
+func (b *Batch) addDeferred(d deferred) error {
+	if _, ok := b.objects[d.id]; ok {
+		return nil
+	}
+	if err := d.inspect(); err != nil {
+		return err
+	}
+	b.objects[d.id] = len(b.order)
+	b.order = append(b.order, batchObject{object: object{kind: d.kind}, id: d.id, file: &d})
+	return nil
 }
 
 // Get returns an object of the batch or of its store.
 func (b *Batch) Get(id ID) (Kind, []byte, error) {
 	if i, ok := b.objects[id]; ok {
-		return b.order[i].kind, b.order[i].data, nil
+		o, err := b.order[i].read()
+		return o.kind, o.data, err
 	}
 	return b.store.Get(id)
+}
+
+// read returns the object, verified if it is in a file.
+func (o batchObject) read() (object, error) {
+	if o.file == nil {
+		return o.object, nil
+	}
+	return o.file.read()
 }
 
 // Len is the number of objects that wait for Commit.
@@ -72,7 +96,9 @@ func (b *Batch) Commit(ctx context.Context, then func() error) error {
 	}
 	defer release()
 	for _, o := range b.order {
-		b.store.cache.put(cacheKey{id: o.id}, o.object)
+		if o.file == nil {
+			b.store.cache.put(cacheKey{id: o.id}, o.object)
+		}
 	}
 	if err := b.store.failpoint("before-refs"); err != nil {
 		return err
@@ -130,10 +156,30 @@ func (b *Batch) fill(ctx context.Context, w *packWriter) error {
 			if err := ctx.Err(); err != nil {
 				return err
 			}
-			if err := w.addObject(o.id, o.object); err != nil {
+			if err := o.writeTo(w); err != nil {
 				return err
 			}
 		}
 	}
 	return nil
+}
+
+// streamedFrom is the size from which an object in a file is never in memory as a whole.
+const streamedFrom = 1 << 20
+
+// writeTo adds the object to a pack.
+func (o batchObject) writeTo(w *packWriter) (err error) {
+	if o.file == nil || o.file.size < streamedFrom {
+		whole, err := o.read()
+		if err != nil {
+			return err
+		}
+		return w.addObject(o.id, whole)
+	}
+	r, err := o.file.reader()
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, r.close()) }()
+	return w.addStream(o.id, r.kind, r.size, r)
 }

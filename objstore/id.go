@@ -105,14 +105,17 @@ func (id *ID) UnmarshalText(text []byte) error {
 // Hash computes the id that git gives an object.
 func Hash(kind Kind, data []byte) ID {
 	h := sha1.New()
-	var head [32]byte
-	buf := append(head[:0], kind.String()...)
-	buf = append(buf, ' ')
-	buf = strconv.AppendInt(buf, int64(len(data)), 10)
-	buf = append(buf, 0)
-	h.Write(buf)
+	h.Write(hashHead(kind, int64(len(data))))
 	h.Write(data)
 	id := ID{size: sha1.Size}
 	h.Sum(id.sum[:0])
 	return id
+}
+
+// hashHead is what an object's bytes follow where they are hashed.
+func hashHead(kind Kind, size int64) []byte {
+	head := append(make([]byte, 0, 32), kind.String()...)
+	head = append(head, ' ')
+	head = strconv.AppendInt(head, size, 10)
+	return append(head, 0)
 }

@@ -290,6 +290,32 @@ func (p *pack) entry(c *packCursor, offset int64) (entryHead, []byte, error) {
 	return head, data, err
 }
 
+// openEntry opens the object whose entry starts at offset. One that is no delta is
+// inflated as it is read.
+func (p *pack) openEntry(offset int64) (*objectReader, error) {
+	f, end, err := p.open()
+	if err != nil {
+		return nil, err
+	}
+	c := &packCursor{}
+	c.use(f, end)
+	if offset < packHeadSize {
+		return nil, errTruncated
+	}
+	head, err := c.entryHead(offset)
+	if err != nil {
+		return nil, err
+	}
+	if head.isDelta() {
+		o, err := p.readAt(c, offset)
+		return &objectReader{Reader: bytes.NewReader(o.data), kind: o.kind, size: int64(len(o.data))}, err
+	}
+	if err := c.reset(c.ahead); err != nil {
+		return nil, err
+	}
+	return &objectReader{Reader: c.r, kind: Kind(head.kind), size: head.size}, nil
+}
+
 func (p *pack) baseOffset(head entryHead) (int64, error) {
 	if head.kind == offsetDelta {
 		return head.base, nil

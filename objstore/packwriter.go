@@ -52,6 +52,20 @@ func (p *packWriter) addObject(id ID, o object) error {
 	return p.addEntry(id, entry, nil, 0)
 }
 
+// addStream adds an object of so many bytes in full, as it is read.
+func (p *packWriter) addStream(id ID, kind Kind, size int64, r io.Reader) error {
+	out := &crcWriter{w: p.out}
+	if _, err := out.Write(appendEntryHead(p.scratch[:0], entryHead{kind: uint8(kind), size: size}, p.offset)); err != nil {
+		return err
+	}
+	if err := p.deflate.copy(out, r); err != nil {
+		return err
+	}
+	p.entries = append(p.entries, indexEntry{id: id, offset: p.offset, crc: out.sum})
+	p.offset += out.size
+	return nil
+}
+
 // addEntry adds an entry: the bytes of start, then size bytes of rest.
 func (p *packWriter) addEntry(id ID, start []byte, rest io.Reader, size int64) error {
 	e := indexEntry{id: id, offset: p.offset, crc: crc32.ChecksumIEEE(start)}
@@ -59,7 +73,7 @@ func (p *packWriter) addEntry(id ID, start []byte, rest io.Reader, size int64) e
 		return err
 	}
 	if size > 0 {
-		crc := crcWriter{p.out, e.crc}
+		crc := crcWriter{w: p.out, sum: e.crc}
 		if _, err := io.CopyN(&crc, rest, size); err != nil {
 			return err
 		}
@@ -71,12 +85,14 @@ func (p *packWriter) addEntry(id ID, start []byte, rest io.Reader, size int64) e
 }
 
 type crcWriter struct {
-	w   io.Writer
-	sum uint32
+	w    io.Writer
+	sum  uint32
+	size int64
 }
 
 func (c *crcWriter) Write(b []byte) (int, error) {
 	c.sum = crc32.Update(c.sum, crc32.IEEETable, b)
+	c.size += int64(len(b))
 	return c.w.Write(b)
 }
 

@@ -33,12 +33,18 @@ func newRepo(t testing.TB) *repo {
 
 // run runs git in the repository, apart from the machine's configuration.
 func (r *repo) run(stdin string, args ...string) (string, error) {
+	return r.runWith(nil, stdin, args...)
+}
+
+// runWith is run with more in the environment.
+func (r *repo) runWith(env []string, stdin string, args ...string) (string, error) {
 	cmd := exec.CommandContext(r.t.Context(), "git", args...)
 	cmd.Dir = r.dir
 	cmd.Env = []string{
 		"PATH=" + os.Getenv("PATH"), "HOME=" + r.dir, "LC_ALL=C",
 		"GIT_CONFIG_GLOBAL=/dev/null", "GIT_CONFIG_NOSYSTEM=1",
 	}
+	cmd.Env = append(cmd.Env, env...)
 	cmd.Stdin = strings.NewReader(stdin)
 	out, err := cmd.CombinedOutput()
 	return string(out), err

@@ -70,7 +70,13 @@ func EncodeTree(entries []TreeEntry) []byte {
 // ids in it. It accepts only the bytes that EncodeTree would have written for the
 // entries it returns, in git's order, which is theirs too; anything else is a
 // [*CorruptError].
-func DecodeTree(id ID, data []byte) ([]TreeEntry, error) {
+func DecodeTree(id ID, data []byte) ([]TreeEntry, error) { return decodeTree(id, data, true) }
+
+// DecodeForeignTree reads a tree that another program may have written, and git reads:
+// entries in any order, modes with leading zeros.
+func DecodeForeignTree(id ID, data []byte) ([]TreeEntry, error) { return decodeTree(id, data, false) }
+
+func decodeTree(id ID, data []byte, strict bool) ([]TreeEntry, error) {
 	bad := func(reason string) ([]TreeEntry, error) {
 		return nil, &CorruptError{ID: id, Reason: "tree: " + reason}
 	}
@@ -78,7 +84,7 @@ func DecodeTree(id ID, data []byte) ([]TreeEntry, error) {
 	text := string(data) // one copy, which the names share
 	var entries []TreeEntry
 	for rest := 0; rest < len(data); {
-		mode, digits, ok := cutMode(data[rest:])
+		mode, digits, ok := cutMode(data[rest:], strict)
 		if !ok {
 			return bad("malformed mode")
 		}
@@ -96,7 +102,7 @@ func DecodeTree(id ID, data []byte) ([]TreeEntry, error) {
 			return bad("malformed id")
 		}
 		e := TreeEntry{Name: text[start : start+length], Mode: mode, ID: entryID}
-		if !follows(entries, e) {
+		if strict && !follows(entries, e) {
 			return bad("entries out of order")
 		}
 		entries = append(entries, e)
@@ -120,13 +126,13 @@ func follows(entries []TreeEntry, e TreeEntry) bool {
 }
 
 // cutMode reads the octal mode in front of a tree entry, and how many bytes it
-// takes with the space after it.
-func cutMode(b []byte) (mode Mode, length int, ok bool) {
+// takes with the space after it. Strict is without leading zeros.
+func cutMode(b []byte, strict bool) (mode Mode, length int, ok bool) {
 	for i, c := range b {
 		switch {
 		case c == ' ':
 			return mode, i + 1, i > 0
-		case c < '0' || c > '7' || i == 6 || i == 0 && c == '0':
+		case c < '0' || c > '7' || i == 6 || strict && i == 0 && c == '0':
 			return 0, 0, false
 		}
 		mode = mode<<3 | Mode(c-'0')

@@ -85,21 +85,29 @@ func (d *deflater) appendDeflated(out, data []byte) ([]byte, error) {
 }
 
 func (d *deflater) appendLarge(buf *bytes.Buffer, data []byte) ([]byte, error) {
-	if d.large == nil {
-		w, err := zlib.NewWriterLevel(buf, zlib.BestSpeed)
-		if err != nil {
-			return nil, fmt.Errorf("deflate: %w", err)
-		}
-		d.large = w
-	}
-	d.large.Reset(buf)
-	if _, err := d.large.Write(data); err != nil {
-		return nil, fmt.Errorf("deflate: %w", err)
-	}
-	if err := d.large.Close(); err != nil {
-		return nil, fmt.Errorf("deflate: %w", err)
+	if err := d.copy(buf, bytes.NewReader(data)); err != nil {
+		return nil, err
 	}
 	return buf.Bytes(), nil
+}
+
+// copy writes the deflated stream of what it reads.
+func (d *deflater) copy(w io.Writer, r io.Reader) error {
+	if d.large == nil {
+		large, err := zlib.NewWriterLevel(w, zlib.BestSpeed)
+		if err != nil {
+			return fmt.Errorf("deflate: %w", err)
+		}
+		d.large = large
+	}
+	d.large.Reset(w)
+	if _, err := io.Copy(d.large, r); err != nil {
+		return fmt.Errorf("deflate: %w", err)
+	}
+	if err := d.large.Close(); err != nil {
+		return fmt.Errorf("deflate: %w", err)
+	}
+	return nil
 }
 
 // storedOverhead is what a stored zlib stream takes beside the data: the zlib

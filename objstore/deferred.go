@@ -1,0 +1,110 @@
+package objstore
+
+import (
+	"bytes"
+	"crypto/sha1"
+	"errors"
+	"hash"
+	"io"
+	"io/fs"
+)
+
+// opener opens an object that stands in a file.
+type opener func() (*objectReader, error)
+
+// objectReader reads the bytes of an object from a file, not verified.
+type objectReader struct {
+	io.Reader
+
+	kind  Kind
+	size  int64
+	file  string // its base name
+	close func() error
+}
+
+// deferred is an object in a file, which is read each time that it is needed.
+type deferred struct {
+	id        ID
+	open      opener
+	maxObject int64
+
+	kind Kind
+	size int64
+}
+
+// inspect reads of what kind and size the object says that it is.
+func (d *deferred) inspect() error {
+	r, err := d.reader()
+	if err != nil {
+		return err
+	}
+	d.kind, d.size = r.kind, r.size
+	return r.close()
+}
+
+// reader opens the object to be read and verified.
+func (d *deferred) reader() (*verifiedReader, error) {
+	r, err := d.open()
+	if err != nil {
+		return nil, err
+	}
+	if r.size < 0 || r.size > d.maxObject {
+		return nil, errors.Join(&CorruptError{ID: d.id, File: r.file, Reason: errTooLarge.Error()}, r.close())
+	}
+	v := &verifiedReader{objectReader: r, id: d.id, sum: sha1.New(), left: r.size}
+	v.sum.Write(hashHead(r.kind, r.size))
+	return v, nil
+}
+
+// read returns the object, verified.
+func (d *deferred) read() (o object, err error) {
+	r, err := d.reader()
+	if err != nil {
+		return object{}, err
+	}
+	defer func() { err = errors.Join(err, r.close()) }()
+	// The head may claim more than is there.
+	const trusted = 1 << 20
+	data := bytes.NewBuffer(make([]byte, 0, min(r.size, trusted)+bytes.MinRead))
+	if _, err := data.ReadFrom(r); err != nil {
+		return object{}, err
+	}
+	return object{r.kind, data.Bytes()}, nil
+}
+
+// verifiedReader reads an object and ends in io.EOF only if it was what its id says;
+// else in a [*CorruptError], or in what went wrong with the file.
+type verifiedReader struct {
+	*objectReader
+
+	id   ID
+	sum  hash.Hash
+	left int64 // how much is to come
+}
+
+// Read implements io.Reader.
+func (r *verifiedReader) Read(b []byte) (int, error) {
+	n, err := r.objectReader.Read(b)
+	r.sum.Write(b[:n])
+	r.left -= int64(n)
+	ended := errors.Is(err, io.EOF)
+	switch {
+	case r.left < 0:
+		return 0, r.corrupt("longer than it says")
+	case ended && (r.left > 0 || !bytes.Equal(r.sum.Sum(nil), r.id.sum[:r.id.size])):
+		return n, r.corrupt("does not match its id")
+	case err != nil && !ended && !isFileError(err):
+		return n, r.corrupt(err.Error())
+	}
+	return n, err
+}
+
+func (r *verifiedReader) corrupt(reason string) error {
+	return &CorruptError{ID: r.id, File: r.file, Reason: reason}
+}
+
+// isFileError tells whether err is about reading a file and not about what is in it.
+func isFileError(err error) bool {
+	_, ok := errors.AsType[*fs.PathError](err)
+	return ok
+}

@@ -12,15 +12,16 @@ import (
 
 // Draft is what the next entry changes. The zero Draft changes nothing.
 type Draft struct {
-	Frame     bool            // the entry is a frame and takes the next number
-	State     []Change        // changes of the state; only a frame has any
-	Journal   []Change        // collections "attempts" and "logs"; nothing is ever removed from them
-	Rendered  json.RawMessage // the rendered workflow tree; nil: as before; only a frame has any
-	Events    []Event         // their Seq is assigned
-	Run       func(*Run)      // edits the run's row; nil: as before
-	VCS       *VCS            // nil: as before
-	Workflow  *Workflow       // nil: as before; sets the row's WorkflowHash
-	Subject   string          // made to fit one line
+	Frame     bool                        // the entry is a frame and takes the next number
+	State     []Change                    // changes of the state; only a frame has any
+	Journal   []Change                    // collections "attempts" and "logs"; nothing is ever removed from them
+	Rendered  json.RawMessage             // the rendered workflow tree; nil: as before; only a frame has any
+	Events    []Event                     // their Seq is assigned
+	Run       func(*Run)                  // edits the run's row; nil: as before
+	VCS       *VCS                        // nil: as before; its trees become worktree/ and worktrees/
+	Objects   func(objstore.Writer) error // adds the objects of VCS's trees that the store does not have; nil: none
+	Workflow  *Workflow                   // nil: as before; sets the row's WorkflowHash
+	Subject   string                      // made to fit one line
 	AtMs      int64
 	Operation string      // see Header
 	Base      objstore.ID // only for a run's first entry
@@ -92,6 +93,7 @@ func (a *appending) base() error {
 func (a *appending) numberEntry() error {
 	if a.draft.Run != nil {
 		a.draft.Run(&a.run)
+		a.run.VCSRoot = cleanRoot(a.run.VCSRoot)
 	}
 	fork := a.prev != nil && a.run.ID != a.before.ID
 	switch {
@@ -230,39 +232,6 @@ func (a *appending) writeEvents() error {
 		return nil
 	}
 	a.put(eventsName, a.w.Add(objstore.Blob, encodeEvents(events)))
-	return nil
-}
-
-// writeVCS leaves vcs.json as it is, with the frame at which it was captured,
-// while the working copy stays at the same revision.
-func (a *appending) writeVCS() error {
-	var before *VCS
-	if a.prev != nil {
-		var err error
-		if before, err = a.prev.VCSRevision(); err != nil {
-			return err
-		}
-	}
-	if a.draft.VCS == nil {
-		a.next.vcs.set(before)
-		return nil
-	}
-	now := *a.draft.VCS
-	now.Frame = a.run.Frame
-	if before != nil {
-		same := now
-		same.Frame = before.Frame
-		if same == *before {
-			a.next.vcs.set(before)
-			return nil
-		}
-	}
-	if err := now.check(); err != nil {
-		return invalid("vcs: %w", err)
-	}
-	a.next.vcs.set(&now)
-	a.next.VCS = now.summary()
-	a.put(vcsName, a.w.Add(objstore.Blob, encodeVCS(now)))
 	return nil
 }
 

@@ -31,6 +31,16 @@ type Attempt struct {
 	FinishedAtMs *int64 `json:"finishedAtMs"`
 	ExitStatus   *int   `json:"exitStatus"`
 	Error        string `json:"error,omitempty"` // code: reason
+
+	// The attempt's pointer: the working copy as it was when the attempt ended. CommitID
+	// is jj's commit or git's HEAD, Tree the exact files, Frame the frame of the run at
+	// which they were captured, Worktree the name of the task's own worktree, Beside
+	// the keys of other attempts that shared the files and were running then.
+	CommitID string      `json:"commitId,omitempty"`
+	Tree     objstore.ID `json:"treeId,omitzero"`
+	Frame    *int64      `json:"frame,omitempty"`
+	Worktree string      `json:"worktree,omitempty"`
+	Beside   []string    `json:"beside,omitempty"`
 }
 
 // AttemptKey is the key of an attempt's and of its log's row: "nodeId::iteration::attempt".
@@ -79,17 +89,22 @@ func decodeAttempt(row page.Row) (a Attempt, err error) {
 		return Attempt{}, err
 	}
 	m := metadata{rest: row.Value}
-	if m.optional("error") {
-		a.Error = m.str()
+	if m.optional("beside") {
+		a.Beside = m.strs()
 	}
+	a.CommitID, a.Error = m.optionalStr("commitId"), m.optionalStr("error")
 	m.name("exitStatus")
 	a.ExitStatus = nullable(&m, func() int { return int(m.int()) })
 	m.name("finishedAtMs")
 	a.FinishedAtMs = nullable(&m, m.int)
+	if m.optional("frame") {
+		a.Frame = new(m.int())
+	}
 	m.name("startedAtMs")
 	a.StartedAtMs = m.int()
 	m.name("state")
 	a.State = m.str()
+	a.Tree, a.Worktree = m.optionalID("treeId"), m.optionalStr("worktree")
 	m.close()
 	if !m.done("") || !bytes.Equal(appendAttempt(nil, a), row.Value) {
 		return Attempt{}, errNotCanonical
@@ -102,11 +117,20 @@ func decodeAttempt(row page.Row) (a Attempt, err error) {
 
 func appendAttempt(b []byte, a Attempt) []byte {
 	b = append(b, '{')
+	if len(a.Beside) > 0 {
+		b = appendArray(b, "beside", a.Beside, page.AppendString)
+	}
+	b = appendOptional(b, "commitId", a.CommitID)
 	b = appendOptional(b, "error", a.Error)
 	b = appendNullable(b, "exitStatus", a.ExitStatus, appendInt)
 	b = appendNullable(b, "finishedAtMs", a.FinishedAtMs, appendInt64)
+	if a.Frame != nil {
+		b = appendIntMember(b, "frame", *a.Frame)
+	}
 	b = appendIntMember(b, "startedAtMs", a.StartedAtMs)
 	b = appendStringMember(b, "state", a.State)
+	b = appendOptionalID(b, "treeId", a.Tree)
+	b = appendOptional(b, "worktree", a.Worktree)
 	return append(b, '}')
 }
 
@@ -123,6 +147,24 @@ func (a Attempt) check() error {
 		return errors.New("startedAtMs or finishedAtMs: out of range")
 	case a.ExitStatus != nil && (*a.ExitStatus > maxInteger || *a.ExitStatus < -maxInteger):
 		return errors.New("exitStatus: out of range")
+	}
+	return a.checkPointer()
+}
+
+func (a Attempt) checkPointer() error {
+	if err := checkAttemptKeys(a.Beside); err != nil {
+		return fmt.Errorf("beside: %w", err)
+	}
+	if a.Worktree != "" {
+		if err := checkWorktreeName(a.Worktree); err != nil {
+			return fmt.Errorf("worktree: %w", err)
+		}
+	}
+	switch {
+	case !isRevision(a.CommitID):
+		return errors.New("commitId: not lower-case letters and digits")
+	case a.Frame != nil && (*a.Frame < 0 || *a.Frame > maxInteger):
+		return errors.New("frame: out of range")
 	}
 	return nil
 }
@@ -177,7 +219,7 @@ func parseAttempt(key string, value json.RawMessage) (a Attempt, err error) {
 		case "error":
 			return field(value, &a.Error)
 		}
-		return errUnknownField
+		return a.pointerField(name, value)
 	})
 	if err == nil && (a.NodeID != of.NodeID || a.Iteration != of.Iteration || a.Attempt != of.Attempt) {
 		err = errors.New("nodeId, iteration or attempt: not that of the key")
@@ -189,4 +231,21 @@ func parseAttempt(key string, value json.RawMessage) (a Attempt, err error) {
 		return Attempt{}, fmt.Errorf("attempt %q: %w", key, err)
 	}
 	return a, nil
+}
+
+// pointerField reads a member of the attempt's pointer.
+func (a *Attempt) pointerField(name string, value json.RawMessage) error {
+	switch name {
+	case "commitId":
+		return field(value, &a.CommitID)
+	case "treeId":
+		return field(value, &a.Tree)
+	case "frame":
+		return field(value, &a.Frame)
+	case "worktree":
+		return field(value, &a.Worktree)
+	case "beside":
+		return field(value, &a.Beside)
+	}
+	return errUnknownField
 }

@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/git-smithers/git-smithers/objstore"
 	"github.com/git-smithers/git-smithers/objstore/page"
 )
 
@@ -47,6 +48,34 @@ func appendNullable[T any](b []byte, name string, value *T, appendValue func([]b
 		return append(b, "null"...)
 	}
 	return appendValue(b, *value)
+}
+
+// appendCount appends a member unless its value is 0.
+func appendCount(b []byte, name string, value int64) []byte {
+	if value == 0 {
+		return b
+	}
+	return appendIntMember(b, name, value)
+}
+
+// appendOptionalID appends a member unless the id is zero.
+func appendOptionalID(b []byte, name string, id objstore.ID) []byte {
+	if id.IsZero() {
+		return b
+	}
+	return appendStringMember(b, name, id.String())
+}
+
+// appendArray appends a member that is an array.
+func appendArray[T any](b []byte, name string, values []T, appendValue func([]byte, T) []byte) []byte {
+	b = append(appendName(b, name), '[')
+	for i, v := range values {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b = appendValue(b, v)
+	}
+	return append(b, ']')
 }
 
 func appendInt(b []byte, n int) []byte { return strconv.AppendInt(b, int64(n), 10) }
@@ -179,16 +208,56 @@ func nullable[T any](m *metadata, read func() T) *T {
 }
 
 // strs reads an array of strings.
-func (m *metadata) strs() []string {
+func (m *metadata) strs() []string { return elements(m, (*metadata).str) }
+
+// elements reads an array.
+func elements[T any](m *metadata, read func(*metadata) T) []T {
 	m.expect("[")
-	var out []string
+	var out []T
 	for !m.bad && !m.skip("]") {
 		if len(out) > 0 {
 			m.expect(",")
 		}
-		out = append(out, m.str())
+		out = append(out, read(m))
 	}
 	return out
+}
+
+// optionalStr reads a member that appendOptional has written; "" where there is none.
+func (m *metadata) optionalStr(name string) string {
+	if !m.optional(name) {
+		return ""
+	}
+	return m.str()
+}
+
+// count reads a member that appendCount has written.
+func (m *metadata) count(name string) int64 {
+	if !m.optional(name) {
+		return 0
+	}
+	return m.int()
+}
+
+// optionalID reads a member that appendOptionalID has written.
+func (m *metadata) optionalID(name string) objstore.ID {
+	if !m.optional(name) {
+		return objstore.ID{}
+	}
+	id, err := objstore.ParseID(m.str())
+	if err != nil {
+		m.bad = true
+	}
+	return id
+}
+
+// path takes a path as escapePath has spelled it.
+func (m *metadata) path(s string) string {
+	p, ok := unescapePath(s)
+	if !ok {
+		m.bad = true
+	}
+	return p
 }
 
 // close ends an object.
@@ -219,6 +288,15 @@ func escape(s string, plain func(byte) bool) string {
 
 // unescape is the strict inverse of escape.
 func unescape(s string, plain func(byte) bool) (string, bool) {
+	text, ok := percentDecode(s)
+	if !ok || escape(text, plain) != s {
+		return "", false
+	}
+	return text, true
+}
+
+// percentDecode puts bytes where a percent sign and two hex digits stand.
+func percentDecode(s string) (string, bool) {
 	out := make([]byte, 0, len(s))
 	for i := 0; i < len(s); i++ {
 		if s[i] != '%' {
@@ -235,11 +313,7 @@ func unescape(s string, plain func(byte) bool) (string, bool) {
 		out = append(out, byte(code))
 		i += 2
 	}
-	text := string(out)
-	if escape(text, plain) != s {
-		return "", false
-	}
-	return text, true
+	return string(out), true
 }
 
 // plainRun tells which bytes of a run id stand for themselves in a trailer: those

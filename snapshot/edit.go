@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 
 	"github.com/git-smithers/git-smithers/objstore"
@@ -112,7 +113,7 @@ func (s *State) editTables(base *State, w objstore.Writer, changes map[string][]
 			return err
 		}
 	}
-	for name := range changes {
+	for _, name := range slices.Sorted(maps.Keys(changes)) {
 		if base.findTable(name) != nil {
 			continue
 		}

@@ -17,6 +17,9 @@ const (
 	frameName    = "frame"
 	eventsName   = "events"
 	vcsName      = "vcs.json"
+
+	worktreeName  = "worktree"
+	worktreesName = "worktrees"
 )
 
 // partMode is the mode of a name in an entry's tree, and whether the name is known.
@@ -25,9 +28,9 @@ func partMode(name string) (mode objstore.Mode, known bool) {
 	switch name {
 	case runName, frameName, eventsName, vcsName:
 		return objstore.ModeFile, true
-	case workflowName, stateName, journalName:
+	case workflowName, stateName, journalName, worktreeName, worktreesName:
 		return objstore.ModeTree, true
-	case "ext", "worktree", "worktrees", "attachments":
+	case "ext", "attachments":
 		return 0, true
 	}
 	return 0, false
@@ -149,20 +152,31 @@ func (e *Entry) Events() ([]Event, error) {
 	return slices.Clone(events), err
 }
 
-// VCSRevision is the working copy's revision; nil when none is known.
+// VCSRevision is the working copy at this entry, whose trees the entry has as it says;
+// nil when none is known. The caller owns it.
 func (e *Entry) VCSRevision() (*VCS, error) {
 	vcs, err := e.vcs.get(func() (*VCS, error) {
 		id, data, err := e.blob(vcsName)
-		if err != nil || id.IsZero() {
+		if err != nil {
 			return nil, err
 		}
-		return decodeVCS(id, data)
+		var vcs *VCS
+		if !id.IsZero() {
+			if vcs, err = decodeVCS(id, data); err != nil {
+				return nil, err
+			}
+		}
+		return vcs, e.checkWorktrees(vcs)
 	})
 	if vcs != nil {
-		vcs = new(*vcs)
+		vcs = vcs.clone()
 	}
 	return vcs, err
 }
+
+// VCSID names vcs.json without reading it; the zero ID when there is none. As long as
+// it is the same, so is what VCSRevision returns.
+func (e *Entry) VCSID() (objstore.ID, error) { return e.part(vcsName) }
 
 // Attempts is the journal's collection of attempts, with rows for DecodeAttempt.
 func (e *Entry) Attempts() (*page.Collection, error) {

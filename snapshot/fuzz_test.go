@@ -32,7 +32,7 @@ func FuzzRun(f *testing.F) {
 	f.Add(encodeRun(Run{
 		ID: "a", Workflow: "w\n\"", WorkflowPath: "p", WorkflowHash: "h", Status: RunFailed, Error: "e", Frame: 1, NextSeq: 2, Epoch: 3,
 		Parent:      &Parent{RunID: "p", Commit: objstore.Hash(objstore.Blob, nil), Label: "l", Description: "d"},
-		StartedAtMs: new(int64(4)), FinishedAtMs: new(int64(5)),
+		StartedAtMs: new(int64(4)), FinishedAtMs: new(int64(5)), VCSType: VCSJJ, VCSRoot: "../r", VCSRevision: "v",
 	}))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		r, err := decodeRun(objstore.ID{}, data)
@@ -47,6 +47,13 @@ func FuzzRun(f *testing.F) {
 
 func FuzzVCS(f *testing.F) {
 	f.Add(encodeVCS(VCS{Type: VCSJJ, CommitID: "a", ChangeID: "b", Operation: "c", Branch: "d", Frame: 1}))
+	tree := objstore.Hash(objstore.Tree, nil)
+	f.Add(encodeVCS(VCS{
+		Type: VCSGit, Frame: 1, Root: "../a", Tree: tree, Scope: ScopeAll, Conflicted: true, Attempts: []string{"a::0::1"},
+		LeftOut: []LeftOut{{Path: "a%\xff/", Reason: LeftEmbedded, Bytes: 2}}, LeftOutMore: 3,
+		Altered: []Altered{{Path: "b", By: "lfs"}}, AlteredMore: 4,
+		Worktrees: []Worktree{{Name: "c", VCS: VCS{Type: VCSGit, Tree: tree, Scope: ScopeTracked}}},
+	}))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		v, err := decodeVCS(objstore.ID{}, data)
 		if err != nil {
@@ -55,6 +62,9 @@ func FuzzVCS(f *testing.F) {
 		}
 		require.Equal(t, string(data), string(encodeVCS(*v)))
 		require.True(t, isSummary(v.summary()))
+		var again VCS
+		require.NoError(t, json.Unmarshal(data, &again))
+		require.Equal(t, *v, again, "as other engines give it")
 	})
 }
 
@@ -77,6 +87,7 @@ func FuzzRows(f *testing.F) {
 	f.Add("a::0", EncodeNode(Node{NodeID: "a", State: NodeFailed, LastAttempt: new(1), Label: new("l"), Needs: []string{"b", "c"}, RalphID: new("r"), OutputTable: "t"}).Value)
 	f.Add("l", EncodeLoop(Loop{RalphID: "l", Iteration: 1}).Value)
 	f.Add("a::0::1", EncodeAttempt(Attempt{NodeID: "a", Attempt: 1, State: AttemptFailed, ExitStatus: new(-1), Error: "e"}).Value)
+	f.Add("a::0::1", EncodeAttempt(Attempt{NodeID: "a", Attempt: 1, State: AttemptFinished, CommitID: "b", Tree: objstore.Hash(objstore.Tree, nil), Frame: new(int64(2)), Worktree: "w", Beside: []string{"b::0::1"}}).Value)
 	f.Add("a::0::1", EncodeLog("a", 0, 1, "text\n\x00").Value)
 	f.Fuzz(func(t *testing.T, key string, value []byte) {
 		row := page.Row{Key: key, Value: value}
@@ -162,6 +173,7 @@ func FuzzDelta(f *testing.F) {
 
 func FuzzSpelling(f *testing.F) {
 	f.Add("a b/é%")
+	f.Add("a\xff%41")
 	f.Fuzz(func(t *testing.T, s string) {
 		for _, plain := range []func(byte) bool{plainRun, plainTable} {
 			back, ok := unescape(escape(s, plain), plain)
@@ -172,6 +184,12 @@ func FuzzSpelling(f *testing.F) {
 			} else {
 				require.Empty(t, text)
 			}
+		}
+		path, ok := unescapePath(escapePath(s))
+		require.True(t, ok)
+		require.Equal(t, s, path)
+		if path, ok := unescapePath(s); ok {
+			require.Equal(t, s, escapePath(path))
 		}
 		once := cleanSubject(s)
 		require.Equal(t, once, cleanSubject(once))

@@ -43,6 +43,12 @@ type Run struct {
 	CreatedAtMs  int64     `json:"createdAtMs"`
 	StartedAtMs  *int64    `json:"startedAtMs,omitempty"`
 	FinishedAtMs *int64    `json:"finishedAtMs,omitempty"`
+
+	// The working copy when the run was last started: git or jj, VCS.Root, and the
+	// commit id (VCS.Pointer). "" where there is none.
+	VCSType     string `json:"vcsType,omitempty"`
+	VCSRoot     string `json:"vcsRoot,omitempty"`
+	VCSRevision string `json:"vcsRevision,omitempty"`
 }
 
 // Parent says where a run was forked from.
@@ -84,6 +90,9 @@ func encodeRun(r Run) []byte {
 		b = appendIntMember(b, "startedAtMs", *r.StartedAtMs)
 	}
 	b = appendStringMember(b, "status", string(r.Status))
+	b = appendOptional(b, "vcsRevision", r.VCSRevision)
+	b = appendOptional(b, "vcsRoot", r.VCSRoot)
+	b = appendOptional(b, "vcsType", r.VCSType)
 	b = appendOptional(b, "workflowHash", r.WorkflowHash)
 	b = appendStringMember(b, "workflowName", r.Workflow)
 	b = appendOptional(b, "workflowPath", r.WorkflowPath)
@@ -118,6 +127,7 @@ func decodeRun(id objstore.ID, data []byte) (Run, error) {
 	}
 	m.name("status")
 	r.Status = RunStatus(m.str())
+	r.VCSRevision, r.VCSRoot, r.VCSType = m.optionalStr("vcsRevision"), m.optionalStr("vcsRoot"), m.optionalStr("vcsType")
 	if m.optional("workflowHash") {
 		r.WorkflowHash = m.str()
 	}
@@ -197,7 +207,29 @@ func (r Run) check() error {
 			return fmt.Errorf("text is not UTF-8: %q", s)
 		}
 	}
-	return checkPath(r.WorkflowPath)
+	if err := checkPath(r.WorkflowPath); err != nil {
+		return err
+	}
+	return r.checkVCS()
+}
+
+func (r Run) checkVCS() error {
+	switch r.VCSType {
+	case VCSGit, VCSJJ:
+	case "":
+		if r.VCSRoot != "" || r.VCSRevision != "" {
+			return errors.New("vcsRoot or vcsRevision: without vcsType")
+		}
+	default:
+		return fmt.Errorf("vcsType: unknown type %q", r.VCSType)
+	}
+	if !isRevision(r.VCSRevision) {
+		return errors.New("vcsRevision: not lower-case letters and digits")
+	}
+	if err := checkRoot(r.VCSRoot); err != nil {
+		return fmt.Errorf("vcsRoot: %w", err)
+	}
+	return nil
 }
 
 func checkRunID(id string) error {

@@ -51,10 +51,7 @@ func TestFileVectors(t *testing.T) {
 			_, err := e.RunRow()
 			return err
 		})},
-		{"vcs", objstore.Blob, readPart("vcs.json", func(_ objstore.Reader, e *snapshot.Entry) error {
-			_, err := e.VCSRevision()
-			return err
-		})},
+		{"vcs", objstore.Blob, readVCS},
 		{"events", objstore.Blob, readPart("events", func(_ objstore.Reader, e *snapshot.Entry) error {
 			_, err := e.Events()
 			return err
@@ -134,6 +131,32 @@ func readPart(name string, read func(objstore.Reader, *snapshot.Entry) error) fu
 		}
 		return read(m, e)
 	}
+}
+
+// readVCS reads data as the vcs.json of an entry that has the trees which it names.
+func readVCS(_ *testing.T, m *objstore.Memory, id objstore.ID, data []byte) error {
+	var vcs snapshot.VCS
+	_ = json.Unmarshal(data, &vcs) // what is not JSON names no trees
+	parts := []objstore.TreeEntry{{Name: "vcs.json", Mode: objstore.ModeFile, ID: id}}
+	if !vcs.Tree.IsZero() {
+		parts = append(parts, objstore.TreeEntry{Name: "worktree", Mode: objstore.ModeTree, ID: vcs.Tree})
+	}
+	var worktrees []objstore.TreeEntry
+	for _, w := range vcs.Worktrees {
+		if !w.Tree.IsZero() {
+			worktrees = append(worktrees, objstore.TreeEntry{Name: strings.ReplaceAll(w.Name, " ", "%20"), Mode: objstore.ModeTree, ID: w.Tree})
+		}
+	}
+	if worktrees != nil {
+		parts = append(parts, objstore.TreeEntry{Name: "worktrees", Mode: objstore.ModeTree, ID: m.Add(objstore.Tree, objstore.EncodeTree(worktrees))})
+	}
+	header := snapshot.Header{Run: "r", Frame: 1, Tree: m.Add(objstore.Tree, objstore.EncodeTree(parts))}
+	e, err := snapshot.ReadEntry(m, m.Add(objstore.Commit, snapshot.EncodeHeader(header)))
+	if err != nil {
+		return err
+	}
+	_, err = e.VCSRevision()
+	return err
 }
 
 // readRow reads a line of a page: ["<key>",<value>].
@@ -262,6 +285,17 @@ func parseObject(t *testing.T, f txtar.File) (objstore.Kind, []byte) {
 	return objstore.Tree, objstore.EncodeTree(entries)
 }
 
+// addFiles adds a captured working copy and returns its tree.
+func addFiles(w objstore.Writer) objstore.ID {
+	sources := w.Add(objstore.Tree, objstore.EncodeTree([]objstore.TreeEntry{
+		{Name: "run.sh", Mode: objstore.ModeExecutable, ID: w.Add(objstore.Blob, []byte("#!/bin/sh\n"))},
+	}))
+	return w.Add(objstore.Tree, objstore.EncodeTree([]objstore.TreeEntry{
+		{Name: "README", Mode: objstore.ModeFile, ID: w.Add(objstore.Blob, []byte("Read me.\n"))},
+		{Name: "src", Mode: objstore.ModeTree, ID: sources},
+	}))
+}
+
 // referenceHistory is a run of two frames and a signal, and a fork of its frame 1
 // with another input and a node reset.
 func referenceHistory(t *testing.T, w objstore.Writer) []*snapshot.Entry {
@@ -275,7 +309,18 @@ func referenceHistory(t *testing.T, w objstore.Writer) []*snapshot.Entry {
 	check := snapshot.Node{NodeID: "check", State: snapshot.NodePending, OutputTable: "verdict", Needs: []string{"analyze"}, RalphID: new("review"), Label: new("Check it")}
 	finished := analyze
 	finished.State, finished.LastAttempt = snapshot.NodeFinished, new(1)
-	attempt := snapshot.Attempt{NodeID: "analyze", Attempt: 1, State: snapshot.AttemptFinished, StartedAtMs: someTime, FinishedAtMs: new(someTime + 1000), ExitStatus: new(0)}
+	captured := &snapshot.VCS{
+		Type: snapshot.VCSGit, CommitID: "0123456789abcdef0123456789abcdef01234567", Branch: "main",
+		Tree: addFiles(new(objstore.Memory)), Scope: snapshot.ScopeAll,
+		LeftOut: []snapshot.LeftOut{{Path: "video\xff.mp4", Reason: snapshot.LeftTooLarge, Bytes: 1 << 30}},
+		Worktrees: []snapshot.Worktree{{Name: "check it", VCS: snapshot.VCS{
+			Type: snapshot.VCSGit, Root: ".worktrees/check", Tree: objstore.Hash(objstore.Tree, nil), Scope: snapshot.ScopeAll,
+		}}},
+	}
+	attempt := snapshot.Attempt{
+		NodeID: "analyze", Attempt: 1, State: snapshot.AttemptFinished, StartedAtMs: someTime, FinishedAtMs: new(someTime + 1000), ExitStatus: new(0),
+		CommitID: captured.CommitID, Tree: captured.Tree, Frame: new(int64(1)),
+	}
 	frames := snapshot.NewFrameCache(8)
 	var entries []*snapshot.Entry
 	add := func(prev *snapshot.Entry, draft snapshot.Draft) *snapshot.Entry {
@@ -291,7 +336,7 @@ func referenceHistory(t *testing.T, w objstore.Writer) []*snapshot.Entry {
 		Rendered: rendered("pending"),
 		Events:   []snapshot.Event{{Type: "RunStarted", AtMs: someTime}},
 		Run: func(r *snapshot.Run) {
-			*r = snapshot.Run{ID: "Triage:1", Workflow: "triage", WorkflowPath: "flows/triage.yaml", Status: snapshot.RunRunning, CreatedAtMs: someTime, StartedAtMs: new(someTime)}
+			*r = snapshot.Run{ID: "Triage:1", Workflow: "triage", WorkflowPath: "flows/triage.yaml", Status: snapshot.RunRunning, CreatedAtMs: someTime, StartedAtMs: new(someTime), VCSType: snapshot.VCSGit, VCSRevision: "0123456789abcdef0123456789abcdef01234567"}
 		},
 		VCS:      &snapshot.VCS{Type: snapshot.VCSGit, CommitID: "0123456789abcdef0123456789abcdef01234567", Branch: "main"},
 		Workflow: &snapshot.Workflow{Definition: []byte("name: triage\n"), Schemas: map[string]json.RawMessage{"analysis": json.RawMessage(`{"type":"object"}`), "v.1": json.RawMessage(`true`)}},
@@ -304,6 +349,8 @@ func referenceHistory(t *testing.T, w objstore.Writer) []*snapshot.Entry {
 		Journal: []snapshot.Change{
 			set(snapshot.CollectionAttempts, snapshot.EncodeAttempt(attempt)), set(snapshot.CollectionLogs, snapshot.EncodeLog("analyze", 0, 1, "reading\ndone\n")),
 		},
+		VCS:      captured,
+		Objects:  func(w objstore.Writer) error { addFiles(w); return nil },
 		Rendered: rendered("finished"),
 		Events:   []snapshot.Event{{Type: "NodeFinished", AtMs: someTime + 1000, Payload: json.RawMessage(`{"nodeId": "analyze", "iteration": 0}`)}},
 	})

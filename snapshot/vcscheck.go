@@ -1,0 +1,173 @@
+package snapshot
+
+import (
+	"errors"
+	"fmt"
+	"path"
+	"strings"
+	"unicode/utf8"
+)
+
+// check says what of a working copy cannot be stored.
+func (v *VCS) check() error {
+	switch {
+	case v.Type != VCSGit && v.Type != VCSJJ:
+		return fmt.Errorf("type: unknown type %q", v.Type)
+	case !isRevision(v.CommitID) || !isRevision(v.ChangeID) || !isRevision(v.Operation):
+		return errors.New("commitId, changeId or operationId: not lower-case letters and digits")
+	case !utf8.ValidString(v.Branch):
+		return errors.New("branch: not UTF-8")
+	case v.Frame < 0 || v.Frame > maxInteger:
+		return errors.New("frame: out of range")
+	case v.Tree.IsZero() != (v.Scope == ""):
+		return errors.New("scope: goes with treeId")
+	case v.Scope != "" && v.Scope != ScopeAll && v.Scope != ScopeTracked:
+		return fmt.Errorf("scope: unknown scope %q", v.Scope)
+	}
+	if err := checkRoot(v.Root); err != nil {
+		return fmt.Errorf("root: %w", err)
+	}
+	if err := checkAttemptKeys(v.Attempts); err != nil {
+		return fmt.Errorf("attempts: %w", err)
+	}
+	if err := v.checkFiles(); err != nil {
+		return err
+	}
+	return v.checkWorktrees()
+}
+
+func (v *VCS) checkFiles() error {
+	if v.LeftOutMore < 0 || v.LeftOutMore > maxInteger || v.AlteredMore < 0 || v.AlteredMore > maxInteger {
+		return errors.New("leftOutMore or alteredMore: out of range")
+	}
+	if len(v.LeftOut) > MaxListed || len(v.Altered) > MaxListed {
+		return fmt.Errorf("leftOut or altered: more than %d", MaxListed)
+	}
+	for i, l := range v.LeftOut {
+		if err := l.check(); err != nil {
+			return fmt.Errorf("leftOut: %q: %w", l.Path, err)
+		}
+		if i > 0 && v.LeftOut[i-1].Path >= l.Path {
+			return fmt.Errorf("leftOut: %q: not in order", l.Path)
+		}
+	}
+	for i, a := range v.Altered {
+		if err := a.check(); err != nil {
+			return fmt.Errorf("altered: %q: %w", a.Path, err)
+		}
+		if i > 0 && v.Altered[i-1].Path >= a.Path {
+			return fmt.Errorf("altered: %q: not in order", a.Path)
+		}
+	}
+	return nil
+}
+
+func (l LeftOut) check() error {
+	switch l.Reason {
+	case LeftUntracked:
+		if l.Path == "" {
+			return checkBytes(l.Bytes)
+		}
+	case LeftTooLarge, LeftEmbedded, LeftByJJ, LeftUnreadable, LeftDirty:
+	default:
+		return fmt.Errorf("reason: unknown reason %q", l.Reason)
+	}
+	if err := checkBytes(l.Bytes); err != nil {
+		return err
+	}
+	return checkFilePath(strings.TrimSuffix(l.Path, "/"))
+}
+
+func checkBytes(n int64) error {
+	if n < 0 || n > maxInteger {
+		return errors.New("bytes: out of range")
+	}
+	return nil
+}
+
+func (a Altered) check() error {
+	if a.By == "" || !utf8.ValidString(a.By) {
+		return errors.New("by: empty or not UTF-8")
+	}
+	return checkFilePath(a.Path)
+}
+
+func (v *VCS) checkWorktrees() error {
+	for i := range v.Worktrees {
+		w := &v.Worktrees[i]
+		if err := checkWorktreeName(w.Name); err != nil {
+			return fmt.Errorf("worktrees: %w", err)
+		}
+		if i > 0 && v.Worktrees[i-1].Name >= w.Name {
+			return fmt.Errorf("worktrees: %q: not in order", w.Name)
+		}
+		if len(w.Worktrees) > 0 {
+			return fmt.Errorf("worktrees: %q has worktrees of its own", w.Name)
+		}
+		if err := w.check(); err != nil {
+			return fmt.Errorf("worktrees: %q: %w", w.Name, err)
+		}
+	}
+	return nil
+}
+
+// checkWorktreeName says why a task's worktree cannot be called name: it is spelled
+// as an output table in the tree.
+func checkWorktreeName(name string) error {
+	switch {
+	case name == "":
+		return errors.New("empty name")
+	case !utf8.ValidString(name):
+		return fmt.Errorf("name %q is not UTF-8", name)
+	case len(escape(name, plainTable)) > maxTable:
+		return fmt.Errorf("name %q has more than %d bytes when escaped", name, maxTable)
+	}
+	return nil
+}
+
+// checkAttemptKeys checks a list of attempts: sorted, each once.
+func checkAttemptKeys(keys []string) error {
+	for _, key := range keys {
+		if _, _, _, err := SplitAttemptKey(key); err != nil {
+			return err
+		}
+		if !utf8.ValidString(key) {
+			return fmt.Errorf("%q: not UTF-8", key)
+		}
+	}
+	if !isSortedSet(keys) {
+		return errors.New("not sorted, or one twice")
+	}
+	return nil
+}
+
+// checkRoot refuses a folder that is not given relative to another, in the shortest
+// way. It may lead out of that one.
+func checkRoot(root string) error {
+	switch {
+	case strings.ContainsRune(root, 0) || !utf8.ValidString(root):
+		return fmt.Errorf("not UTF-8, or a NUL in it: %q", root)
+	case namesMachine(root):
+		return fmt.Errorf("absolute path %q", root)
+	case root != "" && (root == "." || path.Clean(root) != root):
+		return fmt.Errorf("not the shortest path: %q", root)
+	}
+	return nil
+}
+
+// namesMachine tells whether p is absolute, on any system.
+func namesMachine(p string) bool {
+	drive := len(p) > 1 && p[1] == ':' && (p[0]|0x20) >= 'a' && (p[0]|0x20) <= 'z' &&
+		(len(p) == 2 || p[2] == '/' || p[2] == '\\')
+	return path.IsAbs(p) || strings.HasPrefix(p, `\`) || drive
+}
+
+// checkFilePath refuses what cannot be a file's path in a git tree.
+func checkFilePath(p string) error {
+	for part := range strings.SplitSeq(p, "/") {
+		if part == "" || part == "." || part == ".." || strings.ContainsRune(part, 0) {
+			return errors.New("path: not a file's path relative to the top")
+		}
+	}
+	return nil
+}

@@ -1,0 +1,121 @@
+package snapshot
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/git-smithers/git-smithers/objstore"
+)
+
+// emptyTree is what git write-tree says of an empty working copy; it writes no object for it.
+var emptyTree = objstore.Hash(objstore.Tree, nil)
+
+// worktreesTree is the bytes of worktrees/: the trees of the tasks' own worktrees.
+// nil when no worktree has one.
+func (v *VCS) worktreesTree() []byte {
+	var entries []objstore.TreeEntry
+	if v != nil {
+		for _, w := range v.Worktrees {
+			if !w.Tree.IsZero() {
+				entries = append(entries, objstore.TreeEntry{Name: escape(w.Name, plainTable), Mode: objstore.ModeTree, ID: w.Tree})
+			}
+		}
+	}
+	if len(entries) == 0 {
+		return nil
+	}
+	return objstore.EncodeTree(entries)
+}
+
+// checkWorktrees compares the captured trees with what vcs.json says that they are.
+func (e *Entry) checkWorktrees(vcs *VCS) error {
+	var worktree, worktrees objstore.ID
+	if vcs != nil {
+		worktree = vcs.Tree
+	}
+	if data := vcs.worktreesTree(); data != nil {
+		worktrees = objstore.Hash(objstore.Tree, data)
+	}
+	for _, want := range []struct {
+		name string
+		id   objstore.ID
+	}{{worktreeName, worktree}, {worktreesName, worktrees}} {
+		have, err := e.part(want.name)
+		if err != nil {
+			return err
+		}
+		if have != want.id {
+			return corrupt(e.Tree, "entry: %s is not what vcs.json says", want.name)
+		}
+	}
+	return nil
+}
+
+// writeVCS leaves vcs.json as it is, with the frame at which it was captured,
+// while the working copy stays as it is.
+func (a *appending) writeVCS() error {
+	var before *VCS
+	if a.prev != nil {
+		var err error
+		if before, err = a.prev.VCSRevision(); err != nil {
+			return err
+		}
+	}
+	if a.draft.VCS == nil {
+		a.next.vcs.set(before)
+		return nil
+	}
+	now := a.draft.VCS.clone()
+	now.normalize()
+	now.date(before, a.run.Frame)
+	if err := now.check(); err != nil {
+		return invalid("vcs: %w", err)
+	}
+	a.next.vcs.set(now)
+	a.next.VCS = now.summary()
+	data := encodeVCS(*now)
+	if before != nil && string(data) == string(encodeVCS(*before)) {
+		return nil
+	}
+	a.put(vcsName, a.w.Add(objstore.Blob, data))
+	return a.writeWorktrees(now)
+}
+
+// writeWorktrees hangs the captured trees into the entry.
+func (a *appending) writeWorktrees(vcs *VCS) error {
+	if a.draft.Objects != nil {
+		if err := a.draft.Objects(a.w); err != nil {
+			return fmt.Errorf("captured files: %w", err)
+		}
+	}
+	if err := a.checkTree("vcs", vcs.Tree); err != nil {
+		return err
+	}
+	for _, w := range vcs.Worktrees {
+		if err := a.checkTree(fmt.Sprintf("vcs: worktree %q", w.Name), w.Tree); err != nil {
+			return err
+		}
+	}
+	a.put(worktreeName, vcs.Tree)
+	a.put(worktreesName, objstore.ID{})
+	if data := vcs.worktreesTree(); data != nil {
+		a.put(worktreesName, a.w.Add(objstore.Tree, data))
+	}
+	return nil
+}
+
+// checkTree refuses to refer to a tree that is not there. What it reaches is for the
+// one to answer for who has captured it.
+func (a *appending) checkTree(what string, id objstore.ID) error {
+	if id == emptyTree {
+		a.w.Add(objstore.Tree, nil)
+	}
+	if id.IsZero() || id == emptyTree {
+		return nil
+	}
+	kind, _, err := a.w.Get(id)
+	if errors.Is(err, objstore.ErrNotFound) || err == nil && kind != objstore.Tree {
+		return invalid("%s: treeId: no tree %v in the repository", what, id)
+	}
+	return err
+}

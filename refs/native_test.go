@@ -26,10 +26,11 @@ func fakeGit(t *testing.T, env []string, script string) []string {
 
 func TestNativeOutcomeIsReadFromTheRefs(t *testing.T) {
 	t.Parallel()
+	const prepare = `echo 'start: ok'; echo 'prepare: ok'; while read -r line && [ "$line" != commit ]; do :; done; `
 	for name, script := range map[string]string{
 		"git dies before anything":   `if [ -e $HOME/died ]; then exec "$git" "$@"; fi; touch $HOME/died; kill -9 $$`,
-		"git dies after everything":  `echo 'start: ok'; echo 'prepare: ok'; for ref in $TIP $FRAME; do "$git" update-ref $ref $NEW; done; kill -9 $$`,
-		"git dies between two refs":  `if [ -e $HOME/died ]; then exec "$git" "$@"; fi; touch $HOME/died; echo 'start: ok'; echo 'prepare: ok'; "$git" update-ref $TIP $NEW; kill -9 $$`,
+		"git dies after everything":  prepare + `for ref in $TIP $FRAME; do "$git" update-ref $ref $NEW; done; kill -9 $$`,
+		"git dies between two refs":  `if [ -e $HOME/died ]; then exec "$git" "$@"; fi; touch $HOME/died; ` + prepare + `"$git" update-ref $TIP $NEW; kill -9 $$`,
 		"git says what nobody knows": `if [ -e $HOME/died ]; then exec "$git" "$@"; fi; touch $HOME/died; echo 'what: ok'`,
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -13,7 +13,7 @@ import (
 // which somebody must have wanted, is a *BrokenError. If the ref is packed, too, it
 // has its packed value again.
 func (db *DB) RemoveBroken(ctx context.Context, name Name) error {
-	if _, _, err := name.Split(); err != nil {
+	if err := name.check(); err != nil {
 		return err
 	}
 	if err := db.lock(ctx); err != nil {

@@ -187,7 +187,7 @@ var errClosed = errors.New("already closed")
 
 func checkUpdates(updates []Update) error {
 	for i, u := range updates {
-		if _, _, err := u.Name.Split(); err != nil {
+		if err := u.Name.check(); err != nil {
 			return err
 		}
 		if u.Old.IsZero() && u.New.IsZero() {

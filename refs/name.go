@@ -29,6 +29,10 @@ const NoFrame int64 = -1
 // Name is a full ref name under refs/smithers/.
 type Name string
 
+// Base is the newest of the commits that hold nothing but code, for runs whose
+// remote has none of the code to build on. It is no run's.
+const Base Name = prefix + "_base"
+
 // Tip is the name of a run's tip. The error wraps ErrMalformed.
 func Tip(run string) (Name, error) {
 	component, err := EscapeRun(run)
@@ -73,6 +77,15 @@ func (n Name) Split() (component string, frame int64, err error) {
 		return "", 0, err
 	}
 	return component, frame, nil
+}
+
+// check is nil for every name that a ref of ours may have. The error wraps ErrMalformed.
+func (n Name) check() error {
+	if n == Base {
+		return nil
+	}
+	_, _, err := n.Split()
+	return err
 }
 
 // parseFrame reads a frame number in the one way that it is written.

@@ -145,7 +145,7 @@ func parseNote(file string) []notedLock {
 			return locks
 		}
 		content, name, found := strings.Cut(strings.TrimSuffix(line, "\n"), " ")
-		if _, _, err := Name(name).Split(); !found || err != nil {
+		if err := Name(name).check(); !found || err != nil {
 			return nil
 		}
 		locks = append(locks, notedLock{Name(name), content})

@@ -91,7 +91,7 @@ func (db *DB) Resolve(ctx context.Context, name Name) (objstore.ID, error) {
 	if err := ctx.Err(); err != nil {
 		return objstore.ID{}, err
 	}
-	if _, _, err := name.Split(); err != nil {
+	if err := name.check(); err != nil {
 		return objstore.ID{}, err
 	}
 	id, err := db.reader.resolve(name)

@@ -17,8 +17,10 @@ GOTEST   := CGO_ENABLED=$(if $(RACE),1,0) go test -tags $(TAGS) -timeout 20m
 # The linter is built once for its own version and Go's.
 LINT := .tools/golangci-lint-$(shell sed -n 's|.*/golangci-lint/v2 \(v[^ ]*\).*|\1|p' tools/go.mod)-$(shell go env GOVERSION)
 
+NEWER_GIT := .tools/newer-git/bin
+
 .DEFAULT_GOAL := help
-.PHONY: help demo test check build vet tidy fmt-check lint fmt race unit e2e fuzz crash cover bench man man-check demo-check install clean cc
+.PHONY: help demo test check build vet tidy fmt-check lint fmt tools race newer-git unit e2e fuzz crash cover bench man man-check demo-check install clean cc
 
 help: ## list the targets
 	@sed -n 's/^\([a-z0-9-]*\):.*## \(.*\)/\1\t\2/p' $(MAKEFILE_LIST) | while IFS='	' read -r name what; do printf '  %-10s %s\n' "$$name" "$$what"; done
@@ -26,7 +28,7 @@ help: ## list the targets
 demo: build ## run the main job on a scratch repository, and show it
 	@PATH="$(CURDIR)/bin:$$PATH" sh testdata/demo/demo.sh
 
-test: build vet tidy fmt-check man-check demo-check lint race ## everything that must pass
+test: build vet tidy fmt-check man-check demo-check lint tools race newer-git ## everything that must pass
 
 check: test ## the same as test
 
@@ -48,8 +50,17 @@ lint: $(LINT) ## golangci-lint, with the layer rules of docs/architecture.md
 fmt: $(LINT) ## rewrite every file as the linter wants it
 	$(LINT) fmt
 
+tools: ## fetch the jj, and build the newer git, that tests run
+	@tools/jj.sh
+	@tools/newer-git.sh
+
 race: cc ## every test, with the race detector
 	$(GOTEST) $(RACE) ./...
+
+newer-git: tools ## what runs git and jj once more, with the newer git
+	@if [ -x $(NEWER_GIT)/git ]; then \
+		export PATH="$(CURDIR)/$(NEWER_GIT):$$PATH" && git version && $(GOTEST) ./internal/gitexec ./jjbridge && $(GOTEST) -run '^TestScript' .; \
+	else echo '*** no newer git: nothing runs once more'; [ "$$CI" != true ]; fi
 
 unit: ## every test but the end-to-end scripts, without the race detector
 	$(GOTEST) -short -skip '^TestScript' ./...

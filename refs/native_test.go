@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/git-smithers/git-smithers/internal/gitexec"
+	"github.com/git-smithers/git-smithers/internal/repotest"
 	"github.com/git-smithers/git-smithers/refs"
 	"github.com/git-smithers/git-smithers/refs/refstest"
 )
@@ -20,7 +21,7 @@ func fakeGit(t *testing.T, env []string, script string) []string {
 	t.Helper()
 	dir := t.TempDir()
 	content := "#!/bin/sh\ngit=$(PATH=${PATH#*:} command -v git)\n" + script + "\n"
-	require.NoError(t, os.WriteFile(filepath.Join(dir, "git"), []byte(content), 0o777))
+	repotest.WriteProgram(t, filepath.Join(dir, "git"), content)
 	return append(env, "PATH="+dir+":"+os.Getenv("PATH"))
 }
 

@@ -32,17 +32,30 @@ func Discover(ctx context.Context, dir string, env []string) (Repo, error) {
 	if dir, err = filepath.EvalSymlinks(dir); err != nil {
 		return Repo{}, err
 	}
-	env = plainEnv(env)
+	return discover(ctx, Process{Dir: dir, Env: plainEnv(env)})
+}
+
+// DiscoverGitDir is Discover for a git directory that is known, whatever env points at
+// and whoever owns it. WorkTree is "".
+func DiscoverGitDir(ctx context.Context, gitDir string, env []string) (Repo, error) {
+	git := Process{Dir: filepath.Dir(gitDir), Env: PlumbingEnv(env), Options: []string{"--git-dir=" + gitDir}}
+	repo, err := discover(ctx, git)
+	repo.WorkTree = "" // git takes the folder that it runs in
+	return repo, err
+}
+
+// discover has git tell about a repository and its configuration.
+func discover(ctx context.Context, git Process) (Repo, error) {
 	type answer struct {
 		out []byte
 		err error
 	}
 	config := make(chan answer, 1)
 	go func() {
-		out, err := runIn(ctx, dir, env, "config", "--list", "-z")
+		out, err := git.run(ctx, "config", "--list", "-z")
 		config <- answer{out, err}
 	}()
-	repo, err := locate(ctx, dir, env)
+	repo, err := locate(ctx, git)
 	list := <-config
 	if err == nil {
 		err = list.err
@@ -56,9 +69,9 @@ func Discover(ctx context.Context, dir string, env []string) (Repo, error) {
 }
 
 // locate asks git for the repository's directories.
-func locate(ctx context.Context, dir string, env []string) (Repo, error) {
+func locate(ctx context.Context, git Process) (Repo, error) {
 	args := []string{"rev-parse", "--absolute-git-dir", "--git-common-dir", "--is-inside-work-tree", "--show-toplevel"}
-	out, err := runIn(ctx, dir, env, args...)
+	out, err := git.run(ctx, args...)
 	lines := strings.Split(strings.TrimSuffix(string(out), "\n"), "\n")
 	// Without a working copy git refuses the last question, after it has answered
 	// the others. An old git echoes questions that it does not know, hence the look
@@ -72,11 +85,11 @@ func locate(ctx context.Context, dir string, env []string) (Repo, error) {
 		return Repo{}, err
 	}
 	repo := Repo{GitDir: filepath.FromSlash(lines[0])}
-	if repo.CommonDir, err = resolve(dir, lines[1]); err != nil {
+	if repo.CommonDir, err = resolve(git.Dir, lines[1]); err != nil {
 		return Repo{}, err
 	}
 	if len(lines) > 3 {
-		repo.WorkTree, err = resolve(dir, lines[3])
+		repo.WorkTree, err = resolve(git.Dir, lines[3])
 	}
 	return repo, err
 }
@@ -104,10 +117,9 @@ func formats(config Config, commonDir string) (objects, refs string) {
 	return objects, refs
 }
 
-func runIn(ctx context.Context, dir string, env []string, args ...string) ([]byte, error) {
-	cmd, err := command(ctx, dir, env, args)
-	if err != nil {
-		return nil, &Error{Args: args, Status: -1, Err: err}
-	}
-	return output(ctx, cmd, args)
+// run is Run of other arguments, without standard error.
+func (p Process) run(ctx context.Context, args ...string) ([]byte, error) {
+	p.Args = args
+	out, _, err := p.Run(ctx)
+	return out, err
 }

@@ -15,8 +15,10 @@ var locating = []string{
 	"GIT_INTERNAL_SUPER_PREFIX",
 }
 
-// plumbingEnv is env for plumbing inside a known git directory. The caller owns it.
-func plumbingEnv(env []string) []string {
+// PlumbingEnv is env for a git that is told where its repository is: without the
+// variables that point git at a repository or its parts, with messages in the C locale,
+// and git takes no lock it can do without. The caller owns it.
+func PlumbingEnv(env []string) []string {
 	env = slices.DeleteFunc(plainEnv(env), func(entry string) bool {
 		name, _, _ := strings.Cut(entry, "=")
 		return slices.Contains(locating, name)

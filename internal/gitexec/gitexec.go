@@ -5,13 +5,11 @@
 package gitexec
 
 import (
-	"bytes"
+	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"strings"
 	"syscall"
 	"time"
@@ -30,11 +28,12 @@ var (
 // killDelay is how long a git that was asked to end may take to remove its lock files.
 const killDelay = 2 * time.Second
 
-// Error is a git that did not succeed.
+// Error is a git, or another program, that did not succeed.
 type Error struct {
-	Args   []string // what came after "git"
-	Status int      // the exit status; -1 when git did not run or was ended by a signal
-	Stderr string   // what git said, without surrounding white space
+	Program string   // its name; "" is git
+	Args    []string // what came after the name and the program's own options
+	Status  int      // the exit status; -1 when it did not run or was ended by a signal
+	Stderr  string   // what it said, without surrounding white space
 	// Err is the cause: ErrNoRepository, ErrUnknownFormat, ErrNoGit, the context's error, the
 	// syscall.Errno that git ran into, or an *exec.ExitError.
 	Err error
@@ -69,7 +68,7 @@ func NewError(args []string, state *os.ProcessState, stderr string, err error) *
 
 // Error is the command's name and what git said.
 func (e *Error) Error() string {
-	what := "git"
+	what := cmp.Or(e.Program, "git")
 	if len(e.Args) > 0 {
 		what += " " + e.Args[0]
 	}
@@ -93,78 +92,35 @@ type Git struct {
 // os.Environ gives it. Variables that point git at a repository or its parts are
 // left out; messages are in the C locale; git takes no lock it can do without.
 func New(repo Repo, env []string) *Git {
-	return &Git{dir: repo.CommonDir, env: plumbingEnv(env)}
+	return &Git{dir: repo.CommonDir, env: PlumbingEnv(env)}
 }
 
 // Command is a git that is ready to start: its directory, environment and global
 // options are set, its streams are the caller's to set. When ctx ends, git is
 // asked to end, and killed if it does not.
 func (g *Git) Command(ctx context.Context, args ...string) (*exec.Cmd, error) {
-	// git looks up every id that it is given as a ref name, too, in a dozen places,
-	// unless core.warnAmbiguousRefs is off.
-	all := append([]string{"-c", "core.warnAmbiguousRefs=false", "--git-dir=."}, args...)
-	return command(ctx, g.dir, g.env, all)
+	return g.process(args).command(ctx)
 }
 
 // Run runs git to its end and returns its standard output. The error is an *Error.
 func (g *Git) Run(ctx context.Context, args ...string) ([]byte, error) {
-	cmd, err := g.Command(ctx, args...)
-	if err != nil {
-		return nil, &Error{Args: args, Status: -1, Err: err}
-	}
-	return output(ctx, cmd, args)
+	out, _, err := g.process(args).Run(ctx)
+	return out, err
+}
+
+func (g *Git) process(args []string) Process {
+	// git looks up every id that it is given as a ref name, too, in a dozen places,
+	// unless core.warnAmbiguousRefs is off.
+	options := []string{"-c", "core.warnAmbiguousRefs=false", "--git-dir=."}
+	return Process{Dir: g.dir, Env: g.env, Options: options, Args: args}
 }
 
 // InitBare makes a bare repository in dir, and the folders that lead to it. Its
 // objects are sha1 and its refs files, whatever the defaults of git and user are,
 // and it has no hooks.
 func InitBare(ctx context.Context, dir string, env []string) error {
-	env = append(plumbingEnv(env), "GIT_DEFAULT_HASH=sha1", "GIT_DEFAULT_REF_FORMAT=files")
+	env = append(PlumbingEnv(env), "GIT_DEFAULT_HASH=sha1", "GIT_DEFAULT_REF_FORMAT=files")
 	args := []string{"init", "--quiet", "--bare", "--template=", "--", dir}
-	cmd, err := command(ctx, "", env, args)
-	if err != nil {
-		return &Error{Args: args, Status: -1, Err: err}
-	}
-	_, err = output(ctx, cmd, args)
+	_, _, err := Process{Env: env, Args: args}.Run(ctx)
 	return err
-}
-
-func command(ctx context.Context, dir string, env, args []string) (*exec.Cmd, error) {
-	git, err := find(env)
-	if err != nil {
-		return nil, err
-	}
-	cmd := exec.CommandContext(ctx, git, args...)
-	cmd.Dir, cmd.Env = dir, env
-	cmd.Cancel = func() error { return terminate(cmd.Process) }
-	cmd.WaitDelay = killDelay
-	return cmd, nil
-}
-
-// output runs cmd, which was called with args.
-func output(ctx context.Context, cmd *exec.Cmd, args []string) ([]byte, error) {
-	var stdout, stderr bytes.Buffer
-	cmd.Stdout, cmd.Stderr = &stdout, &stderr
-	err := cmd.Run()
-	if err == nil {
-		return stdout.Bytes(), nil
-	}
-	if ctx.Err() != nil {
-		err = context.Cause(ctx)
-	}
-	return stdout.Bytes(), NewError(args, cmd.ProcessState, stderr.String(), err)
-}
-
-// find is the git that a shell would run under env.
-func find(env []string) (string, error) {
-	path, _ := lookup(env, "PATH")
-	for _, dir := range filepath.SplitList(path) {
-		if !filepath.IsAbs(dir) {
-			continue // like os/exec, never run what happens to lie in the current directory
-		}
-		if git, err := exec.LookPath(filepath.Join(dir, "git")); err == nil {
-			return git, nil
-		}
-	}
-	return "", fmt.Errorf("%w: %q", ErrNoGit, path)
 }

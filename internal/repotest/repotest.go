@@ -35,9 +35,11 @@ type Repo struct {
 	Home   string   // HOME in Env; empty at first
 	Env    []string // the whole environment to run things under; see the function Env
 
-	t       testing.TB
-	damaged bool
-	hooks   []func(t testing.TB)
+	t        testing.TB
+	damaged  bool
+	explicit bool // git has to be told where GitDir and Dir are
+	jj       bool // Dir is a jj workspace
+	hooks    []func(t testing.TB)
 }
 
 // New makes a repository under t.TempDir. When t ends, the hooks of OnCleanup
@@ -72,7 +74,7 @@ func New(t testing.TB, opts ...Option) *Repo {
 	return r
 }
 
-// Env is the environment of this process without any GIT_ variable, and with what
+// Env is the environment of this process without any GIT_ or JJ_ variable, and with what
 // makes git's behaviour the same everywhere: home as HOME, no system or user
 // configuration, fixed author, committer and dates, UTC, the C locale. git looks
 // for a repository no higher than in home's siblings.
@@ -103,7 +105,7 @@ func Env(home string) []string {
 	var env []string
 	for _, entry := range os.Environ() {
 		name, _, _ := strings.Cut(entry, "=")
-		if !overridden[name] && !strings.HasPrefix(name, "GIT_") {
+		if !overridden[name] && !strings.HasPrefix(name, "GIT_") && !strings.HasPrefix(name, "JJ_") {
 			env = append(env, entry)
 		}
 	}
@@ -138,7 +140,14 @@ func (r *Repo) GitInput(stdin string, args ...string) string {
 func (r *Repo) GitIn(dir string, args ...string) (string, error) { return r.run(dir, "", args) }
 
 func (r *Repo) run(dir, stdin string, args []string) (string, error) {
-	cmd := exec.Command("git", args...)
+	if r.explicit {
+		args = append([]string{"--git-dir=" + r.GitDir, "--work-tree=" + r.Dir}, args...)
+	}
+	return r.command(dir, stdin, "git", args)
+}
+
+func (r *Repo) command(dir, stdin, program string, args []string) (string, error) {
+	cmd := exec.Command(program, args...)
 	cmd.Dir, cmd.Env, cmd.Stdin = dir, r.Env, strings.NewReader(stdin)
 	var stdout, stderr bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &stdout, &stderr
@@ -189,6 +198,9 @@ func (r *Repo) check() {
 	}
 	for _, hook := range r.hooks {
 		hook(r.t)
+	}
+	if r.jj {
+		r.checkJJ()
 	}
 	out, err := r.GitErr("fsck", "--strict", "--no-dangling", "--no-progress")
 	if err != nil || out != "" {

@@ -1,0 +1,107 @@
+package repotest
+
+import (
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// Kind is a kind of working copy.
+type Kind string
+
+// The kinds of working copies.
+const (
+	Git         Kind = "git"
+	GitWorktree Kind = "git worktree"
+	JJColocated Kind = "jj colocated"
+	JJ          Kind = "jj not colocated"
+	JJSecondary Kind = "jj secondary workspace"
+)
+
+// Kinds are all kinds, those that need no jj first.
+func Kinds() []Kind { return []Kind{Git, GitWorktree, JJColocated, JJ, JJSecondary} }
+
+// IsJJ tells whether the kind is one of jj's.
+func (k Kind) IsJJ() bool { return strings.HasPrefix(string(k), "jj") }
+
+// EachKind runs a test once for every kind, each in a scratch repository of its own with
+// one commit. Dir is the working copy of the kind, GitDir the shared git directory.
+func EachKind(t *testing.T, test func(t *testing.T, kind Kind, repo *Repo)) {
+	t.Helper()
+	for _, kind := range Kinds() {
+		t.Run(strings.ReplaceAll(string(kind), " ", "-"), func(t *testing.T) {
+			t.Parallel()
+			test(t, kind, NewKind(t, kind))
+		})
+	}
+}
+
+// NewKind makes a scratch repository with one commit on main and a working copy of the
+// kind. Repo.Git works in all of them: where git would not find the repository by itself,
+// it is told where.
+func NewKind(t testing.TB, kind Kind) *Repo {
+	t.Helper()
+	r := New(t, Commit)
+	base := filepath.Dir(r.Dir)
+	switch kind {
+	case Git:
+	case GitWorktree:
+		linked := filepath.Join(base, "linked")
+		r.Git("worktree", "add", "--quiet", "-b", "side", linked)
+		r.Dir = linked
+	case JJColocated:
+		r.useJJ()
+		r.JJ("git", "init", "--quiet", "--colocate")
+		r.JJ("new", "--quiet", "main")
+	case JJ, JJSecondary:
+		r.useJJ()
+		first := filepath.Join(base, "jj")
+		r.jjIn(base, "git", "init", "--quiet", "--no-colocate", first)
+		origin := r.Dir
+		r.Dir, r.GitDir, r.explicit = first, filepath.Join(first, ".jj", "repo", "store", "git"), true
+		// jj's own fetch needs a newer git than ours does.
+		r.Git("fetch", "--quiet", origin, "main:main")
+		r.JJ("git", "import", "--quiet")
+		r.JJ("new", "--quiet", "main")
+		if kind == JJSecondary {
+			second := filepath.Join(base, "second")
+			r.JJ("workspace", "add", "--quiet", "--revision=main", second)
+			r.Dir = second
+		}
+	}
+	return r
+}
+
+// useJJ makes Env one for jj.
+func (r *Repo) useJJ() {
+	r.t.Helper()
+	LookJJ(r.t)
+	r.Env = slices.Clip(WithJJ(r.Env, r.Home))
+	r.jj = true
+}
+
+// JJ runs jj in Dir and returns its standard output without the last line feed. A
+// failure ends the test. Only in repositories of jj's kinds.
+func (r *Repo) JJ(args ...string) string {
+	r.t.Helper()
+	return r.jjIn(r.Dir, args...)
+}
+
+func (r *Repo) jjIn(dir string, args ...string) string {
+	r.t.Helper()
+	out, err := r.command(dir, "", LookJJ(r.t), args)
+	if err != nil {
+		r.t.Fatalf("jj %s: %v", strings.Join(args, " "), err)
+	}
+	return out
+}
+
+// checkJJ looks at jj's own health: it reads its operations, and one of them is the newest.
+func (r *Repo) checkJJ() {
+	args := []string{"operation", "log", "--no-graph", "--ignore-working-copy", "--template", `id ++ "\n"`}
+	out, err := r.command(r.Dir, "", LookJJ(r.t), args)
+	if err != nil || out == "" {
+		r.t.Errorf("jj operation log found:\n%s\n%v", out, err)
+	}
+}

@@ -1,0 +1,94 @@
+package repotest
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// LookJJ is the jj to test with: the one that `make tools` fetches, or the one on PATH.
+// Without any, the test is skipped, and fails where CI=true.
+func LookJJ(t testing.TB) string {
+	t.Helper()
+	if path := FindJJ(); path != "" {
+		return path
+	}
+	missing(t, "there is no jj")
+	return ""
+}
+
+// FindJJ is LookJJ outside of a test; "" where there is none.
+func FindJJ() string {
+	found, err := filepath.Glob(filepath.Join(toolsDir(), "node_modules", "@smithers-orchestrator", "jj-*", "bin", "jj"))
+	if err == nil && len(found) > 0 {
+		return found[0]
+	}
+	path, err := exec.LookPath("jj")
+	if err != nil {
+		return ""
+	}
+	return path
+}
+
+// NewerGit is the folder of a git that jj fetches and pushes with: the one that `make
+// tools` builds. Without it, the test is skipped, and fails where CI=true.
+func NewerGit(t testing.TB) string {
+	t.Helper()
+	dir := filepath.Join(toolsDir(), "newer-git", "bin")
+	if _, err := os.Stat(filepath.Join(dir, "git")); err == nil {
+		return dir
+	}
+	missing(t, "there is no newer git")
+	return ""
+}
+
+// UseNewerGit puts the git of NewerGit first on PATH in Env.
+func (r *Repo) UseNewerGit() {
+	r.t.Helper()
+	r.Env = prependPath(r.Env, NewerGit(r.t))
+}
+
+// WithJJ is env with jj on PATH, where there is one, and with what makes its behaviour the
+// same everywhere: no configuration but the file jj.toml in home, which is not there yet,
+// and fixed names. The caller owns it.
+func WithJJ(env []string, home string) []string {
+	onPath, _ := exec.LookPath("jj")
+	if found := FindJJ(); found != onPath {
+		env = prependPath(env, filepath.Dir(found))
+	}
+	return slices.Concat(env, []string{
+		"JJ_CONFIG=" + filepath.Join(home, "jj.toml"),
+		"JJ_USER=A U Thor", "JJ_EMAIL=author@example.invalid",
+		"JJ_OP_USERNAME=author", "JJ_OP_HOSTNAME=example.invalid",
+	})
+}
+
+// missing ends a test that needs a tool.
+func missing(t testing.TB, what string) {
+	t.Helper()
+	if os.Getenv("CI") == "true" {
+		t.Fatal(what + ": run `make tools`")
+	}
+	t.Skip(what + ": run `make tools` to test with one")
+}
+
+// toolsDir is where `make tools` puts things.
+func toolsDir() string {
+	_, file, _, _ := runtime.Caller(0)
+	return filepath.Join(filepath.Dir(file), "..", "..", ".tools")
+}
+
+// prependPath is env with dir first on PATH. The caller owns it.
+func prependPath(env []string, dir string) []string {
+	env = slices.Clone(env)
+	for i, entry := range env {
+		if path, ok := strings.CutPrefix(entry, "PATH="); ok {
+			env[i] = "PATH=" + dir + string(filepath.ListSeparator) + path
+		}
+	}
+	return slices.Clip(env)
+}

@@ -1,0 +1,141 @@
+package jjbridge
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/git-smithers/git-smithers/internal/gitexec"
+	"github.com/git-smithers/git-smithers/snapshot"
+)
+
+// gitRun is one run of git.
+type gitRun struct {
+	args     []string
+	env      []string  // NAME=value, above everything else: GIT_INDEX_FILE, GIT_OBJECT_DIRECTORY, …
+	stdin    io.Reader // nil: nothing
+	settings []string  // more configuration, as -c takes it, above all other
+	gitDir   string    // "" is this worktree's
+}
+
+// git runs git on the working copy, as gitWith does.
+func (w *Workspace) git(ctx context.Context, args ...string) ([]byte, error) {
+	return w.gitWith(ctx, gitRun{args: args})
+}
+
+// gitWith runs git in Root, on this worktree's git directory and files, and returns its
+// standard output. It takes no lock that it can do without, runs no hook, and does the
+// same whatever the user's settings are; what the user says about the content of files
+// (filters, attributes, line ends, ignore rules, core.fileMode) counts. Where there is no
+// working copy it runs in the git directory. The error is a *gitexec.Error.
+func (w *Workspace) gitWith(ctx context.Context, run gitRun) ([]byte, error) {
+	out, _, err := w.gitFull(ctx, run)
+	return out, err
+}
+
+// gitFull is gitWith that returns what git said on stderr, too.
+func (w *Workspace) gitFull(ctx context.Context, run gitRun) (stdout, stderr []byte, err error) {
+	gitDir := cmp.Or(run.gitDir, w.Repo.GitDir)
+	options := append(gitSettings(gitDir), "--git-dir="+gitDir)
+	for _, setting := range run.settings {
+		options = append(options, "-c", setting)
+	}
+	if w.Root != "" {
+		options = append(options, "--work-tree="+w.Root)
+	}
+	return gitexec.Process{
+		Dir: cmp.Or(w.Root, w.Repo.GitDir), Env: append(w.gitEnv(), run.env...),
+		Options: options, Args: run.args, Stdin: run.stdin,
+	}.Run(ctx)
+}
+
+// gitSettings are git's options that set aside what a user may have configured.
+func gitSettings(gitDir string) []string {
+	var options []string
+	for _, setting := range []string{
+		"core.fsmonitor=false",      // starts a daemon, and trusts it
+		"core.untrackedCache=false", // is worth nothing in an index of one's own
+		"core.splitIndex=false",     // leaves files beside the index
+		"core.safecrlf=false",       // refuses files, or warns
+		"core.quotePath=false",
+		"core.warnAmbiguousRefs=false",
+		// HEAD is a file, so that nothing can be in it: no hook is found, on any system.
+		"core.hooksPath=" + filepath.Join(gitDir, "HEAD"),
+		"submodule.recurse=false",
+		"diff.ignoreSubmodules=none",
+		"commit.gpgSign=false",
+		"gc.auto=0",
+		"maintenance.auto=false",
+		"color.ui=false",
+	} {
+		options = append(options, "-c", setting)
+	}
+	return options
+}
+
+// gitEnv is the environment for plumbing. The caller owns it.
+func (w *Workspace) gitEnv() []string {
+	env := slices.DeleteFunc(gitexec.PlumbingEnv(w.env), func(entry string) bool {
+		name, _, _ := strings.Cut(entry, "=")
+		switch name {
+		case "GIT_LITERAL_PATHSPECS", "GIT_GLOB_PATHSPECS", "GIT_NOGLOB_PATHSPECS", "GIT_ICASE_PATHSPECS",
+			"GIT_ATTR_SOURCE", "GIT_INDEX_VERSION", "GIT_EXTERNAL_DIFF", "GIT_DIFF_OPTS":
+			return true
+		}
+		return false
+	})
+	return append(env, "GIT_ADVICE=0")
+}
+
+// jj runs jj in Root and returns what it wrote; its warnings are on stderr. As everywhere
+// in jj, most commands take a snapshot of the working copy first. The error is a
+// *gitexec.Error; it wraps ErrNoJJ, ErrJJTooOld or ErrStale where that is why.
+func (w *Workspace) jj(ctx context.Context, args ...string) (stdout, stderr []byte, err error) {
+	program, err := findJJ(w.env)
+	if err != nil {
+		return nil, nil, &gitexec.Error{Program: "jj", Args: args, Status: -1, Err: err}
+	}
+	stdout, stderr, err = gitexec.Process{
+		Program: program, Dir: w.Root, Env: gitexec.PlumbingEnv(w.env),
+		Options: []string{"--no-pager", "--color=never"}, Args: args,
+	}.Run(ctx)
+	if failed, ok := errors.AsType[*gitexec.Error](err); ok && ctx.Err() == nil {
+		failed.Program = "jj"
+		failed.Err = w.whyJJ(ctx, failed)
+	}
+	return stdout, stderr, err
+}
+
+// findJJ is the jj to run: what SMITHERS_JJ_PATH names, or else the one on PATH.
+func findJJ(env []string) (string, error) {
+	for _, entry := range slices.Backward(env) {
+		if path, ok := strings.CutPrefix(entry, "SMITHERS_JJ_PATH="); ok && path != "" {
+			if found, err := exec.LookPath(path); err == nil && filepath.IsAbs(found) {
+				return found, nil
+			}
+			return "", fmt.Errorf("%w: SMITHERS_JJ_PATH is %q", ErrNoJJ, path)
+		}
+	}
+	path, err := gitexec.Find(env, "jj")
+	if err != nil {
+		return "", fmt.Errorf("%w: %w", ErrNoJJ, err)
+	}
+	return path, nil
+}
+
+// Run runs jj, or git, in the top of the working copy and returns its standard
+// output. The error is a *gitexec.Error; with jj it wraps ErrNoJJ or ErrJJTooOld where
+// that is why.
+func (w *Workspace) Run(ctx context.Context, args ...string) ([]byte, error) {
+	if w.Type == snapshot.VCSJJ {
+		out, _, err := w.jj(ctx, args...)
+		return out, err
+	}
+	return w.git(ctx, args...)
+}

@@ -1,0 +1,121 @@
+package jjbridge
+
+import (
+	"encoding/binary"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/git-smithers/git-smithers/internal/gitexec"
+	"github.com/git-smithers/git-smithers/snapshot"
+)
+
+// jjFolder is what a workspace's .jj folder says.
+type jjFolder struct {
+	top    string // of the workspace
+	repo   string // the .jj/repo folder, that of the main workspace
+	target string // the git directory that jj keeps commits in
+	name   string // of the workspace
+}
+
+// readJJ reads the .jj folder of the workspace at top. The error wraps ErrBackend or
+// ErrNoStore.
+func readJJ(top string) (jjFolder, error) {
+	link := jjFolder{top: top, repo: filepath.Join(top, ".jj", "repo")}
+	info, err := os.Stat(link.repo)
+	if err != nil {
+		return jjFolder{}, fmt.Errorf("%w: %w", ErrNoStore, err)
+	}
+	if !info.IsDir() {
+		if link.repo, err = follow(filepath.Dir(link.repo), link.repo); err != nil {
+			return jjFolder{}, fmt.Errorf("%w: the workspace's main repository is gone: %w", ErrNoStore, err)
+		}
+	}
+	store := filepath.Join(link.repo, "store")
+	kind, err := os.ReadFile(filepath.Join(store, "type"))
+	if err != nil {
+		return jjFolder{}, fmt.Errorf("%w: %w", ErrNoStore, err)
+	}
+	if string(kind) != "git" {
+		return jjFolder{}, fmt.Errorf("%w: its type is %q", ErrBackend, kind)
+	}
+	if link.target, err = follow(store, filepath.Join(store, "git_target")); err != nil {
+		return jjFolder{}, fmt.Errorf("%w: %w", ErrNoStore, err)
+	}
+	link.name = workspaceName(top, info.IsDir())
+	return link, nil
+}
+
+// follow reads a path from a file and resolves it, relative to base. What is there exists.
+func follow(base, file string) (string, error) {
+	data, err := os.ReadFile(file)
+	if err != nil {
+		return "", err
+	}
+	path := filepath.FromSlash(strings.TrimRight(string(data), "\r\n"))
+	if !filepath.IsAbs(path) {
+		path = filepath.Join(base, path)
+	}
+	return filepath.EvalSymlinks(path)
+}
+
+// leadsTo tells whether jj keeps its commits in repo.
+func (l jjFolder) leadsTo(repo gitexec.Repo) bool {
+	if l.target == repo.CommonDir || l.target == repo.GitDir {
+		return true
+	}
+	dotGit, err := filepath.EvalSymlinks(filepath.Join(repo.WorkTree, ".git")) // a file, in a linked worktree
+	return err == nil && l.target == dotGit
+}
+
+// workspace is the jj workspace, whose commits are in repo.
+func (l jjFolder) workspace(repo gitexec.Repo, env []string) *Workspace {
+	return &Workspace{
+		Repo: repo, Type: snapshot.VCSJJ, Root: l.top, Name: l.name,
+		main: filepath.Dir(filepath.Dir(l.repo)), jjRepo: l.repo, env: env,
+	}
+}
+
+// workspaceName is the name that jj wrote down when it last updated the workspace at top.
+// Where jj has changed how it writes, it is the name that jj gives by itself.
+func workspaceName(top string, first bool) string {
+	if data, err := os.ReadFile(filepath.Join(top, ".jj", "working_copy", "checkout")); err == nil {
+		if name, ok := stringField(data, 3); ok && name != "" {
+			return name
+		}
+	}
+	if first {
+		return "default"
+	}
+	return filepath.Base(top)
+}
+
+// stringField is a field of an encoded protocol buffer.
+func stringField(data []byte, number uint64) (value string, ok bool) {
+	for len(data) > 0 {
+		key, n := binary.Uvarint(data)
+		if n <= 0 {
+			return "", false
+		}
+		size, m := binary.Uvarint(data[n:])
+		if m <= 0 {
+			return "", false
+		}
+		data = data[n+m:]
+		switch key & 7 {
+		case 0: // an integer, which was no size
+		case 2:
+			if size > uint64(len(data)) {
+				return "", false
+			}
+			if key>>3 == number {
+				return string(data[:size]), true
+			}
+			data = data[size:]
+		default:
+			return "", false
+		}
+	}
+	return "", false
+}

@@ -1,0 +1,132 @@
+package jjbridge
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/git-smithers/git-smithers/internal/gitexec"
+	"github.com/git-smithers/git-smithers/snapshot"
+)
+
+// Locate finds the working copy that dir is in, from dir upwards: .jj before .git
+// where one folder has both. GIT_DIR and its like in env come first, as they do for
+// git. In a bare repository, and inside a git directory, there is no working copy, and
+// Type is "". The error wraps gitexec.ErrNoRepository where there is none at all,
+// ErrBackend where jj keeps its commits in something other than git, and ErrNoStore where
+// a jj workspace leads to no repository. It runs git twice, side by side, and no jj.
+func Locate(ctx context.Context, dir string, env []string) (*Workspace, error) {
+	dir, err := filepath.Abs(dir)
+	if err != nil {
+		return nil, err
+	}
+	if dir, err = filepath.EvalSymlinks(dir); err != nil {
+		return nil, err
+	}
+	if !pointsAtRepository(env) {
+		if top, kind := walk(dir); kind == snapshot.VCSJJ {
+			return locateJJ(ctx, top, env)
+		}
+	}
+	repo, err := gitexec.Discover(ctx, dir, env)
+	if err != nil {
+		return nil, err
+	}
+	// git's answer need not be the walk's: GIT_DIR, or a .git that is no repository.
+	if repo.WorkTree != "" && isFolder(filepath.Join(repo.WorkTree, ".jj")) {
+		if link, err := readJJ(repo.WorkTree); err == nil && link.leadsTo(repo) {
+			return link.workspace(repo, env), nil
+		}
+	}
+	return gitWorkspace(repo, env), nil
+}
+
+// IsRepo tells whether dir is inside a working copy, without running anything.
+func IsRepo(dir string) bool {
+	dir, err := filepath.Abs(dir)
+	if err != nil {
+		return false
+	}
+	if dir, err = filepath.EvalSymlinks(dir); err != nil {
+		return false
+	}
+	_, kind := walk(dir)
+	return kind != ""
+}
+
+// walk looks for the top of the working copy that dir is in, and says whose it is; both
+// are "" where there is none, or where a git directory is met first.
+func walk(dir string) (top, kind string) {
+	for {
+		if isFolder(filepath.Join(dir, ".jj")) {
+			return dir, snapshot.VCSJJ
+		}
+		if _, err := os.Lstat(filepath.Join(dir, ".git")); err == nil {
+			return dir, snapshot.VCSGit
+		}
+		parent := filepath.Dir(dir)
+		if parent == dir || isGitDir(dir) {
+			return "", ""
+		}
+		dir = parent
+	}
+}
+
+// locateJJ is the jj workspace at top. Where it is colocated, git is asked as everywhere,
+// so that the checks that it makes of a repository's owner count.
+func locateJJ(ctx context.Context, top string, env []string) (*Workspace, error) {
+	link, err := readJJ(top)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := os.Lstat(filepath.Join(top, ".git")); err == nil {
+		repo, err := gitexec.Discover(ctx, top, env)
+		switch {
+		case err == nil && repo.WorkTree == top && link.leadsTo(repo):
+			return link.workspace(repo, env), nil
+		case err != nil && !errors.Is(err, gitexec.ErrNoRepository):
+			return nil, err
+		}
+	}
+	repo, err := gitexec.DiscoverGitDir(ctx, link.target, env)
+	if err != nil {
+		return nil, err
+	}
+	repo.GitDir, repo.WorkTree = repo.CommonDir, top
+	return link.workspace(repo, env), nil
+}
+
+// gitWorkspace is what git found.
+func gitWorkspace(repo gitexec.Repo, env []string) *Workspace {
+	w := &Workspace{Repo: repo, Root: repo.WorkTree, env: env}
+	if w.Root == "" {
+		return w
+	}
+	w.Type, w.main = snapshot.VCSGit, mainTop(repo)
+	if repo.GitDir != repo.CommonDir {
+		w.Name = filepath.Base(repo.GitDir)
+	}
+	return w
+}
+
+// pointsAtRepository tells whether env says which repository, or which files, git uses.
+func pointsAtRepository(env []string) bool {
+	return slices.ContainsFunc(env, func(entry string) bool {
+		name, value, _ := strings.Cut(entry, "=")
+		return value != "" && (name == "GIT_DIR" || name == "GIT_WORK_TREE")
+	})
+}
+
+// isGitDir tells whether dir is a repository's git directory, as git tells it.
+func isGitDir(dir string) bool {
+	_, err := os.Lstat(filepath.Join(dir, "HEAD"))
+	return err == nil && isFolder(filepath.Join(dir, "objects")) && isFolder(filepath.Join(dir, "refs"))
+}
+
+func isFolder(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && info.IsDir()
+}

@@ -1,0 +1,103 @@
+package jjbridge
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/git-smithers/git-smithers/internal/gitexec"
+	"github.com/git-smithers/git-smithers/snapshot"
+)
+
+// Pointer is the revision of the working copy: HEAD and branch with git; change, commit,
+// operation and the first bookmark of @ with jj, after jj has taken a snapshot. It reads
+// no files itself, so Tree is zero. nil where there is none: without a working copy, and
+// before git's first commit. One process.
+func (w *Workspace) Pointer(ctx context.Context) (*snapshot.VCS, error) {
+	switch w.Type {
+	case snapshot.VCSJJ:
+		rev, _, err := w.jjRevision(ctx)
+		if err != nil {
+			return nil, err
+		}
+		return &snapshot.VCS{
+			Type: snapshot.VCSJJ, ChangeID: rev.change, CommitID: rev.commit, Operation: rev.operation,
+			Branch: rev.bookmark, Root: w.vcsRoot(), Conflicted: rev.conflict,
+		}, nil
+	case snapshot.VCSGit:
+		commit, branch, err := w.head(ctx)
+		if err != nil || commit == "" {
+			return nil, err
+		}
+		return &snapshot.VCS{Type: snapshot.VCSGit, CommitID: commit, Branch: branch, Root: w.vcsRoot()}, nil
+	}
+	return nil, nil //nolint:nilnil // no revision is an answer, and no error
+}
+
+// head is the commit of git's HEAD and its branch, "" where HEAD is detached. Both are ""
+// before the first commit. One process.
+func (w *Workspace) head(ctx context.Context) (commit, branch string, err error) {
+	out, err := w.git(ctx, "rev-parse", "HEAD", "--symbolic-full-name", "HEAD")
+	if isUnborn(err) {
+		return "", "", nil
+	}
+	if err != nil {
+		return "", "", err
+	}
+	commit, ref, _ := strings.Cut(strings.TrimSpace(string(out)), "\n")
+	branch, ok := strings.CutPrefix(ref, "refs/heads/")
+	if !ok {
+		branch = ""
+	}
+	return commit, branch, nil
+}
+
+// isUnborn tells whether err is git rev-parse's for a HEAD on a branch without a commit.
+func isUnborn(err error) bool {
+	failed, ok := errors.AsType[*gitexec.Error](err)
+	return ok && strings.Contains(failed.Stderr, "ambiguous argument 'HEAD'")
+}
+
+// jjRevision is what jj says of @.
+type jjRevision struct {
+	change, commit string
+	conflict       bool
+	bookmark       string // the first local one at @; "" for none
+	operation      string // "" where somebody else was working at the same time
+}
+
+// revisionTemplate prints a jjRevision but for the operation, each member on a line. It
+// calls methods: the keywords may be aliases of the user's.
+const revisionTemplate = `self.change_id() ++ "\n" ++ self.commit_id() ++ "\n" ++ if(self.conflict(), "conflict") ++ "\n" ++ self.local_bookmarks().map(|b| b.name()).join("\n") ++ "\n"`
+
+// jjRevision has jj take a snapshot of the working copy, under the further options of jj
+// that are given, and tells what @ is then, and what jj warned of. One process.
+func (w *Workspace) jjRevision(ctx context.Context, options ...string) (rev jjRevision, stderr []byte, err error) {
+	out, stderr, err := w.jj(ctx, append([]string{"log", "--revisions=@", "--no-graph", "--template=" + revisionTemplate}, options...)...)
+	if err != nil {
+		return jjRevision{}, stderr, err
+	}
+	lines := strings.Split(string(out), "\n")
+	if len(lines) < 4 {
+		return jjRevision{}, stderr, fmt.Errorf("%w: unexpected answer %q", ErrJJTooOld, out)
+	}
+	rev = jjRevision{change: lines[0], commit: lines[1], conflict: lines[2] != "", bookmark: lines[3]}
+	rev.operation, err = w.operation()
+	return rev, stderr, err
+}
+
+// operation is the id of jj's newest operation, which the head's file is named for; ""
+// where there are several heads, which jj's next command merges.
+func (w *Workspace) operation() (string, error) {
+	heads, err := os.ReadDir(filepath.Join(w.jjRepo, "op_heads", "heads"))
+	if err != nil {
+		return "", err
+	}
+	if len(heads) != 1 {
+		return "", nil
+	}
+	return heads[0].Name(), nil
+}

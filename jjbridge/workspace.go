@@ -1,0 +1,57 @@
+package jjbridge
+
+import (
+	"errors"
+
+	"github.com/git-smithers/git-smithers/internal/gitexec"
+	"github.com/git-smithers/git-smithers/snapshot"
+)
+
+// Errors of this package. Errors of git and jj are *gitexec.Error.
+var (
+	ErrNoWorkingCopy = errors.New("no working copy")
+	ErrNoJJ          = errors.New("jj was not found on PATH")
+	ErrJJTooOld      = errors.New("jj is too old")
+	ErrBackend       = errors.New("jj repository without a git store")
+	ErrNoStore       = errors.New("jj workspace without a repository")
+	ErrRefused       = errors.New("restore refused") // always a *RefusedError
+	ErrUnsaved       = errors.New("unsaved work")    // always an *UnsavedError
+	ErrStale         = errors.New("stale working copy")
+)
+
+// Workspace is one working copy of a repository: git's main or linked worktree, or a
+// jj workspace, colocated with git's or not. It runs git and jj in its top folder.
+// Safe for concurrent use.
+type Workspace struct {
+	// Repo is the shared git store. WorkTree is Root; in a jj workspace without a
+	// .git, GitDir is CommonDir.
+	Repo gitexec.Repo
+	Type string // snapshot.VCSGit or snapshot.VCSJJ; "" where there is no working copy
+	Root string // the top; "" where there is no working copy
+	Name string // jj's name of the workspace, "default" for the first; git's id of a linked worktree, "" for the main one
+
+	main   string // the top of the main working copy; "" where that cannot be told
+	jjRepo string // jj's .jj/repo folder, that of the main workspace; "" with git
+	env    []string
+}
+
+// Tag is the VCS tag of a frame, as Smithers calls it.
+type Tag struct {
+	VCSType       string  `json:"vcsType"`
+	VCSPointer    string  `json:"vcsPointer"`
+	VCSRoot       *string `json:"vcsRoot"`
+	JJOperationID *string `json:"jjOperationId"`
+}
+
+// TagOf is the tag of a frame whose vcs.json is v; nil for nil.
+func TagOf(v *snapshot.VCS) *Tag {
+	if v == nil {
+		return nil
+	}
+	root, operation := v.Root, v.Operation
+	tag := &Tag{VCSType: v.Type, VCSPointer: v.Pointer(), VCSRoot: &root}
+	if operation != "" {
+		tag.JJOperationID = &operation
+	}
+	return tag
+}

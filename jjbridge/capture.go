@@ -1,0 +1,145 @@
+package jjbridge
+
+import (
+	"cmp"
+	"context"
+	"errors"
+
+	"github.com/git-smithers/git-smithers/objstore"
+	"github.com/git-smithers/git-smithers/snapshot"
+)
+
+// ScopeOff captures no files, only the revision.
+const ScopeOff = "off"
+
+// CaptureOptions say what a capture takes. The zero value takes everything within the
+// default limits.
+type CaptureOptions struct {
+	Scope             string // snapshot.ScopeAll ("" means it), snapshot.ScopeTracked or ScopeOff
+	MaxFile           int64  // bytes; a larger file is left out; 0 means DefaultMaxFile
+	MaxUntracked      int    // files; 0 means DefaultMaxUntracked
+	MaxUntrackedBytes int64  // bytes of them together; 0 means DefaultMaxUntrackedBytes
+	// Warn is told of what is left out in another way than was asked for; nil: nobody.
+	Warn func(error)
+}
+
+// The default limits of a capture.
+const (
+	DefaultMaxFile           = 50 << 20
+	DefaultMaxUntracked      = 20_000
+	DefaultMaxUntrackedBytes = 500 << 20
+)
+
+// maxMaxFile is the largest file that an object store takes, whatever the limit is.
+const maxMaxFile = 1 << 30
+
+func (o CaptureOptions) withDefaults() CaptureOptions {
+	o.Scope = cmp.Or(o.Scope, snapshot.ScopeAll)
+	o.MaxFile = min(cmp.Or(o.MaxFile, DefaultMaxFile), maxMaxFile)
+	o.MaxUntracked = cmp.Or(o.MaxUntracked, DefaultMaxUntracked)
+	o.MaxUntrackedBytes = cmp.Or(o.MaxUntrackedBytes, DefaultMaxUntrackedBytes)
+	if o.Warn == nil {
+		o.Warn = func(error) {}
+	}
+	return o
+}
+
+// Captured is the working copy as it was captured: VCS with its trees, and the objects
+// that the repository does not have yet, in a quarantine of their own. The caller
+// closes it when they are stored, or not wanted.
+type Captured struct {
+	VCS snapshot.VCS
+
+	objects    string      // the quarantine's object directory; "" for none
+	quarantine *quarantine // nil for none
+}
+
+// Objects adds the quarantined objects to w; it is what snapshot.Draft.Objects takes.
+func (c *Captured) Objects(w objstore.Writer) error {
+	if c.objects == "" {
+		return nil
+	}
+	return objstore.AddLoose(w, c.objects)
+}
+
+// Close drops the quarantine. It may be called more than once.
+func (c *Captured) Close() error {
+	if c.quarantine == nil {
+		return nil
+	}
+	err := c.quarantine.close()
+	c.objects, c.quarantine = "", nil
+	return err
+}
+
+// Capture reads the working copy. What is the user's stays as it is: index, HEAD,
+// stash, hooks and reflogs; with jj, jj itself takes a snapshot, which is at most one
+// operation. Captures of one working copy wait for each other, also across processes.
+// ErrNoWorkingCopy where there is none.
+func (w *Workspace) Capture(ctx context.Context, opts CaptureOptions) (*Captured, error) {
+	opts = opts.withDefaults()
+	switch {
+	case w.Root == "":
+		return nil, ErrNoWorkingCopy
+	case w.Type == snapshot.VCSJJ:
+		return w.captureJJ(ctx, opts)
+	}
+	return w.captureGit(ctx, opts)
+}
+
+// captureGit reads the working copy of a git repository.
+func (w *Workspace) captureGit(ctx context.Context, opts CaptureOptions) (_ *Captured, err error) {
+	c := &Captured{VCS: snapshot.VCS{Type: snapshot.VCSGit, Root: w.vcsRoot()}}
+	if opts.Scope == ScopeOff {
+		c.VCS.CommitID, c.VCS.Branch, err = w.head(ctx)
+		return c, err
+	}
+	p, err := w.lockIndex(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer func() {
+		if unlocked := p.unlock(); unlocked != nil {
+			err = errors.Join(err, unlocked)
+		}
+	}()
+	head := make(chan error, 1)
+	go func() {
+		var err error
+		c.VCS.CommitID, c.VCS.Branch, err = w.head(ctx)
+		head <- err
+	}()
+	files, err := w.captureFiles(ctx, p, opts)
+	if err := errors.Join(err, <-head); err != nil {
+		if files.q != nil {
+			err = errors.Join(err, files.q.close())
+		}
+		return nil, err
+	}
+	c.take(files)
+	return c, nil
+}
+
+// captureFiles captures the files as git sees them.
+func (w *Workspace) captureFiles(ctx context.Context, p *privateIndex, opts CaptureOptions) (_ captured, err error) {
+	objects, err := w.openObjects()
+	if err != nil {
+		return captured{}, err
+	}
+	defer func() { err = errors.Join(err, objects.Close()) }()
+	source, err := w.sync(ctx, p, objects, opts.Warn)
+	if err != nil {
+		return captured{}, err
+	}
+	capture := &filesCapture{w: w, p: p, opts: opts, objects: objects, source: source, scope: opts.Scope}
+	return capture.run(ctx)
+}
+
+// take makes what was captured of files part of c.
+func (c *Captured) take(files captured) {
+	c.VCS.Tree, c.VCS.Scope = files.tree, files.scope
+	c.VCS.LeftOut, c.VCS.Altered = files.left, files.altered
+	if files.q != nil {
+		c.quarantine, c.objects = files.q, files.q.dir
+	}
+}

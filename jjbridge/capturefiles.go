@@ -1,0 +1,259 @@
+package jjbridge
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/git-smithers/git-smithers/objstore"
+	"github.com/git-smithers/git-smithers/snapshot"
+)
+
+// filesCapture is one capture of files by git's means, under the lock of the private index.
+type filesCapture struct {
+	w       *Workspace
+	p       *privateIndex
+	opts    CaptureOptions // without zeros
+	objects objstore.Reader
+	source  *synced
+	q       *quarantine // nil as long as nothing is new
+	git     gitRun      // how git is run to read files: environment, settings, git directory
+
+	scope string
+	left  leftOuts
+}
+
+// captured is what a capture of files found.
+type captured struct {
+	tree    objstore.ID
+	scope   string
+	left    []snapshot.LeftOut
+	altered []snapshot.Altered
+	q       *quarantine // nil for none
+}
+
+// captureRounds bounds how often files are read again that change while they are read.
+const captureRounds = 4
+
+// run captures the files. On an error nothing stays of it but what the next one can use.
+func (c *filesCapture) run(ctx context.Context) (_ captured, err error) {
+	defer func() {
+		if err != nil && c.q != nil {
+			err = errors.Join(err, c.q.close())
+		}
+	}()
+	found, err := c.scan(ctx)
+	if err != nil {
+		return captured{}, err
+	}
+	now := c.source.now
+	edits := c.choose(found)
+	if !edits.empty() {
+		if now, err = c.apply(ctx, now, edits); err != nil {
+			return captured{}, err
+		}
+	}
+	c.dirtyModules(ctx)
+	result := captured{scope: c.scope, left: c.left.sorted()}
+	if result.tree, err = c.writeTrees(ctx, now); err != nil {
+		return captured{}, err
+	}
+	if result.altered, err = c.altered(ctx, now, result.tree, edits.read); err != nil {
+		return captured{}, err
+	}
+	result.q = c.q
+	return result, nil
+}
+
+// apply brings the private index up to date and returns what is in it.
+func (c *filesCapture) apply(ctx context.Context, now *index, edits *indexEdits) (*index, error) {
+	if len(edits.gone) > 0 || len(edits.put) > 0 {
+		now = now.without(edits.gone, edits.put)
+		if err := now.write(c.p.path()); err != nil {
+			return nil, err
+		}
+	}
+	again := edits.read
+	for range captureRounds {
+		if len(again) == 0 {
+			break
+		}
+		if err := c.read(ctx, again); err != nil {
+			return nil, err
+		}
+		var err error
+		if now, err = readIndex(c.p.path()); err != nil {
+			return nil, err
+		}
+		again = c.w.changedMeanwhile(now, again)
+	}
+	if failed := c.left.failed; len(failed) > 0 {
+		now = now.without(failed, nil)
+		if err := now.write(c.p.path()); err != nil {
+			return nil, err
+		}
+	}
+	return now, c.keepBlobs(now, edits.read)
+}
+
+// read has git read files into the private index, as many as it can: a file that it
+// cannot read is left out.
+func (c *filesCapture) read(ctx context.Context, paths []string) error {
+	if err := c.quarantine(); err != nil {
+		return err
+	}
+	var list bytes.Buffer
+	for _, path := range paths {
+		list.WriteString(path)
+		list.WriteByte(0)
+	}
+	_, err := c.w.gitWith(ctx, gitRun{
+		args:  []string{"update-index", "-z", "--add", "--remove", "--replace", "--stdin"},
+		env:   slices.Concat(c.git.env, c.q.gitEnv(c.w), []string{"GIT_INDEX_FILE=" + c.p.path()}),
+		stdin: &list, settings: slices.Concat(c.git.settings, readSettings), gitDir: c.git.gitDir,
+	})
+	switch {
+	case err == nil:
+		return nil
+	case ctx.Err() != nil || !isAboutOneFile(err):
+		return err
+	case len(paths) == 1:
+		return c.leaveFailed(paths[0], err)
+	}
+	// git gives up at the first one, without changing anything.
+	half := len(paths) / 2
+	if err := c.read(ctx, paths[:half]); err != nil {
+		return err
+	}
+	return c.read(ctx, paths[half:])
+}
+
+// readSettings are for a git that writes into a quarantine: what is in it is stored again,
+// packed and synced, or dropped.
+var readSettings = []string{
+	"core.bigFileThreshold=2047m", "core.looseCompression=1", "core.fsync=none", "core.fsyncObjectFiles=false",
+	"index.sparse=false", "core.ignoreStat=false",
+}
+
+// quarantine makes the quarantine if there is none yet.
+func (c *filesCapture) quarantine() (err error) {
+	if c.q == nil {
+		c.q, err = c.p.newQuarantine()
+	}
+	return err
+}
+
+// changedMeanwhile are those of paths that are not what the index says, by now.
+func (w *Workspace) changedMeanwhile(now *index, paths []string) []string {
+	var changed []string
+	for _, path := range paths {
+		i, found := now.find(path)
+		info, err := lstat(w.full(path))
+		switch {
+		case !found:
+			if err == nil && !info.IsDir() {
+				changed = append(changed, path)
+			}
+		case err != nil:
+			changed = append(changed, path)
+		case now.entries[i].mode != objstore.ModeCommit && !now.entries[i].mtime().Equal(info.ModTime()):
+			changed = append(changed, path)
+		}
+	}
+	return changed
+}
+
+// keepBlobs puts into the quarantine those new contents that the repository has already:
+// it may have them only because of something that nobody keeps, and let go of them
+// before the capture is stored.
+func (c *filesCapture) keepBlobs(now *index, paths []string) error {
+	for _, path := range paths {
+		i, found := now.find(path)
+		if !found || now.entries[i].mode == objstore.ModeCommit {
+			continue
+		}
+		id := now.entries[i].id
+		if i, found := c.source.now.find(path); found && c.source.now.entries[i].id == id || c.q.has(id) {
+			continue
+		}
+		kind, data, err := c.objects.Get(id)
+		if err != nil {
+			continue // it is where only git finds it
+		}
+		if err := c.q.add(id, kind, data); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// writeTrees writes the trees of the index into the quarantine that the repository does
+// not have, and returns the root.
+func (c *filesCapture) writeTrees(ctx context.Context, now *index) (objstore.ID, error) {
+	trees := now.trees()
+	if c.source.stored {
+		return trees.root, c.addTrees(trees)
+	}
+	if err := c.quarantine(); err != nil {
+		return objstore.ID{}, err
+	}
+	out, err := c.w.gitWith(ctx, gitRun{
+		args: []string{"write-tree"}, settings: readSettings,
+		env: append(c.q.gitEnv(c.w), "GIT_INDEX_FILE="+c.p.path()),
+	})
+	if err != nil {
+		return objstore.ID{}, err
+	}
+	root := strings.TrimSpace(string(out))
+	if root != trees.root.String() {
+		return objstore.ID{}, fmt.Errorf("git write-tree: %s, expected %v", root, trees.root)
+	}
+	if len(now.entries) == 0 {
+		return trees.root, c.addTrees(trees) // git has the empty tree without any file
+	}
+	return trees.root, nil
+}
+
+// addTrees writes the trees that the index did not have before.
+func (c *filesCapture) addTrees(trees indexTrees) error {
+	for _, id := range slices.SortedFunc(maps.Keys(trees.encoded), objstore.ID.Compare) {
+		if _, known := c.source.trees.encoded[id]; known && c.source.stored {
+			continue
+		}
+		if err := c.quarantine(); err != nil {
+			return err
+		}
+		if err := c.q.add(id, objstore.Tree, trees.encoded[id]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// dirtyModules notes the submodules that have changes in them. One that cannot be asked
+// may have.
+func (c *filesCapture) dirtyModules(ctx context.Context) {
+	for _, path := range c.left.modules {
+		if _, err := lstat(c.w.full(path + "/.git")); err != nil {
+			continue // not initialized
+		}
+		git := moduleGit{dir: c.w.full(path), env: c.w.gitEnv()}
+		out, err := git.run(ctx, "status", "--porcelain", "-z", "--ignore-submodules=none", "--no-renames")
+		if err != nil || len(out) > 0 {
+			c.left.add(path, snapshot.LeftDirty, 0)
+		}
+	}
+}
+
+// openObjects opens the repository's objects for reading.
+func (w *Workspace) openObjects() (*objstore.Store, error) {
+	return objstore.Open(objstore.Options{
+		ObjectsDir: filepath.Join(w.Repo.CommonDir, "objects"),
+		TempDir:    filepath.Join(w.Repo.CommonDir, "smithers", "tmp"),
+	})
+}

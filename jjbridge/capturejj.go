@@ -1,0 +1,234 @@
+package jjbridge
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"regexp"
+	"strconv"
+	"strings"
+
+	"github.com/git-smithers/git-smithers/objstore"
+	"github.com/git-smithers/git-smithers/snapshot"
+)
+
+// captureJJ has jj take a snapshot and reads what @ is then: its tree is what was
+// captured, and jj keeps it from every gc until the capture is stored.
+func (w *Workspace) captureJJ(ctx context.Context, opts CaptureOptions) (_ *Captured, err error) {
+	if opts.Scope == ScopeOff {
+		v, err := w.Pointer(ctx)
+		if err != nil {
+			return nil, err
+		}
+		return &Captured{VCS: *v}, nil
+	}
+	embedded := make(chan []string, 1)
+	go func() {
+		folders, err := w.embeddedInJJ(ctx)
+		if err != nil {
+			opts.Warn(fmt.Errorf("repositories inside the working copy are not named: %w", err))
+		}
+		embedded <- folders
+	}()
+	rev, stderr, err := w.jjRevision(ctx)
+	inside := <-embedded
+	if err != nil {
+		return nil, err
+	}
+	c := &Captured{VCS: snapshot.VCS{
+		Type: snapshot.VCSJJ, ChangeID: rev.change, CommitID: rev.commit, Operation: rev.operation,
+		Branch: rev.bookmark, Root: w.vcsRoot(), Conflicted: rev.conflict,
+	}}
+	objects, err := w.openObjects()
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, objects.Close()) }()
+	left := leftOuts{all: leftByJJ(stderr)}
+	files := captured{scope: snapshot.ScopeAll}
+	if rev.conflict {
+		files, err = w.captureConflicted(ctx, objects, rev, opts)
+	} else {
+		files.tree, files.q, err = w.takeLarge(ctx, objects, rev.commit, opts.MaxFile, &left)
+	}
+	if err != nil {
+		return nil, err
+	}
+	left.all = append(left.all, files.left...)
+	left.addEmbedded(objects, files.tree, inside)
+	files.left = left.sorted()
+	c.take(files)
+	return c, nil
+}
+
+// captureConflicted reads the files as they stand, with jj's conflict markers: the tree of
+// a conflicted commit has all sides in folders that no checkout shows.
+func (w *Workspace) captureConflicted(ctx context.Context, objects objstore.Reader, rev jjRevision, opts CaptureOptions) (_ captured, err error) {
+	p, err := w.lockIndex(ctx)
+	if err != nil {
+		return captured{}, err
+	}
+	defer func() { err = errors.Join(err, p.unlock()) }()
+	plain, err := w.filesGit(p, "") // stores byte for byte
+	if err != nil {
+		return captured{}, err
+	}
+	source, err := w.syncJJ(ctx, p, objects, rev)
+	if err != nil {
+		return captured{}, err
+	}
+	// jj has just added what is new, unless it was told not to.
+	files := &filesCapture{
+		w: w, p: p, opts: opts, objects: objects, source: source, scope: snapshot.ScopeTracked,
+		git: gitRun{env: plain.env, settings: plain.settings, gitDir: plain.gitDir},
+	}
+	result, err := files.run(ctx)
+	result.scope = snapshot.ScopeAll
+	return result, err
+}
+
+// takeLarge is the tree of a commit of jj's without the files above the limit that the
+// commit changes. Those go to left; what its parents have stays, since the repository
+// keeps it anyway. The quarantine is nil where the tree is the commit's own.
+func (w *Workspace) takeLarge(ctx context.Context, objects objstore.Reader, commit string, limit int64, left *leftOuts) (tree objstore.ID, _ *quarantine, err error) {
+	tree, parents, err := readCommit(objects, commit)
+	if err != nil {
+		return objstore.ID{}, nil, err
+	}
+	var before []objstore.ID
+	for _, parent := range parents {
+		parentTree, _, err := readCommit(objects, parent)
+		if err != nil {
+			return objstore.ID{}, nil, err
+		}
+		before = append(before, parentTree)
+	}
+	filter := largeFilter{w: w, objects: objects, limit: limit, left: left}
+	filtered, err := filter.tree(tree, before, "")
+	if err != nil || filtered == tree {
+		return tree, nil, err
+	}
+	p, err := w.lockIndex(ctx)
+	if err != nil {
+		return objstore.ID{}, nil, err
+	}
+	defer func() { err = errors.Join(err, p.unlock()) }()
+	q, err := p.newQuarantine()
+	if err != nil {
+		return objstore.ID{}, nil, err
+	}
+	for _, data := range filter.made {
+		if err := q.add(objstore.Hash(objstore.Tree, data), objstore.Tree, data); err != nil {
+			return objstore.ID{}, nil, errors.Join(err, q.close())
+		}
+	}
+	return filtered, q, nil
+}
+
+// readCommit is a commit's tree and parents.
+func readCommit(objects objstore.Reader, commit string) (tree objstore.ID, parents []string, err error) {
+	id, err := objstore.ParseID(commit)
+	if err != nil {
+		return objstore.ID{}, nil, err
+	}
+	data, err := objstore.GetKind(objects, id, objstore.Commit)
+	if err != nil {
+		return objstore.ID{}, nil, err
+	}
+	head, _, _ := bytes.Cut(data, []byte("\n\n"))
+	for line := range strings.Lines(string(head)) {
+		name, value, _ := strings.Cut(strings.TrimSuffix(line, "\n"), " ")
+		switch name {
+		case "tree":
+			tree, err = objstore.ParseID(value)
+		case "parent":
+			parents = append(parents, value)
+		}
+		if err != nil {
+			return objstore.ID{}, nil, fmt.Errorf("commit %s: %w", commit, err)
+		}
+	}
+	return tree, parents, nil
+}
+
+// largeFilter takes files out of trees.
+type largeFilter struct {
+	w       *Workspace
+	objects objstore.Reader
+	limit   int64
+	left    *leftOuts
+	made    [][]byte // the trees that are new
+}
+
+// tree is the tree id, which stands at prefix, without large files that none of the trees
+// before has. It reads what differs from all of them.
+func (f *largeFilter) tree(id objstore.ID, before []objstore.ID, prefix string) (objstore.ID, error) {
+	entries, err := objstore.ReadTree(f.objects, id)
+	if err != nil {
+		return objstore.ID{}, err
+	}
+	others := make([][]objstore.TreeEntry, len(before))
+	for i, other := range before {
+		if others[i], err = objstore.ReadTree(f.objects, other); err != nil {
+			return objstore.ID{}, err
+		}
+	}
+	kept := make([]objstore.TreeEntry, 0, len(entries))
+	for _, e := range entries {
+		e, keep, err := f.entry(e, others, prefix+e.Name)
+		if err != nil {
+			return objstore.ID{}, err
+		}
+		if keep {
+			kept = append(kept, e)
+		}
+	}
+	data := objstore.EncodeTree(kept)
+	filtered := objstore.Hash(objstore.Tree, data)
+	if filtered != id {
+		f.made = append(f.made, data)
+	}
+	return filtered, nil
+}
+
+func (f *largeFilter) entry(e objstore.TreeEntry, others [][]objstore.TreeEntry, path string) (objstore.TreeEntry, bool, error) {
+	var before []objstore.ID
+	for _, entries := range others {
+		switch other, ok := objstore.FindEntry(entries, e.Name); {
+		case ok && other == e:
+			return e, true, nil
+		case ok && other.Mode == objstore.ModeTree:
+			before = append(before, other.ID)
+		}
+	}
+	switch e.Mode {
+	case objstore.ModeTree:
+		id, err := f.tree(e.ID, before, path+"/")
+		e.ID = id
+		return e, id != objstore.Hash(objstore.Tree, nil), err
+	case objstore.ModeFile, objstore.ModeExecutable:
+		if info, err := lstat(f.w.full(path)); err == nil && info.Mode().IsRegular() && info.Size() > f.limit {
+			f.left.add(path, snapshot.LeftTooLarge, info.Size())
+			return e, false, nil
+		}
+	default:
+	}
+	return e, true, nil
+}
+
+// refusedByJJ is a line in which jj says that it left out a new file because of its size:
+// "  <path>: 1.5MiB (1572864 bytes); the maximum size allowed is …".
+var refusedByJJ = regexp.MustCompile(`(?m)^  (.*): [^:]* \((\d+) bytes\); the maximum size allowed is `)
+
+// leftByJJ are the files that jj warned of.
+func leftByJJ(stderr []byte) []snapshot.LeftOut {
+	var left []snapshot.LeftOut
+	for _, match := range refusedByJJ.FindAllStringSubmatch(string(stderr), -1) {
+		size, err := strconv.ParseInt(match[2], 10, 64)
+		if err == nil {
+			left = append(left, snapshot.LeftOut{Path: match[1], Reason: snapshot.LeftByJJ, Bytes: size})
+		}
+	}
+	return left
+}

@@ -1,0 +1,231 @@
+package jjbridge
+
+import (
+	"fmt"
+	"io/fs"
+	"math"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/git-smithers/git-smithers/objstore"
+	"github.com/git-smithers/git-smithers/snapshot"
+)
+
+// indexEdits are what a capture does to the private index.
+type indexEdits struct {
+	gone map[string]bool // paths that leave it
+	put  []indexEntry    // entries that are taken from the user's index as they are
+	read []string        // paths that git reads
+}
+
+func (e *indexEdits) empty() bool { return len(e.gone)+len(e.put)+len(e.read) == 0 }
+
+// lstat is os.Lstat.
+func lstat(path string) (fs.FileInfo, error) { return os.Lstat(path) }
+
+// choosing decides what becomes of every path that may have changed.
+type choosing struct {
+	*filesCapture
+	edits indexEdits
+}
+
+// choose turns what was found into edits, within the limits, and notes what is left out.
+func (c *filesCapture) choose(found *changes) *indexEdits {
+	ch := choosing{filesCapture: c, edits: indexEdits{gone: make(map[string]bool)}}
+	for _, folder := range found.unreadable {
+		ch.left.add(folder, snapshot.LeftUnreadable, 0)
+		ch.dropUnder(folder)
+	}
+	for _, path := range found.gone {
+		ch.edits.gone[path] = true
+	}
+	for _, m := range found.modified {
+		ch.modified(m)
+	}
+	ch.missing()
+	ch.untracked(found.untracked)
+	ch.tooLarge()
+	return &ch.edits
+}
+
+// dropUnder drops what is in a folder.
+func (c *choosing) dropUnder(folder string) {
+	for i, _ := c.source.now.find(folder); i < len(c.source.now.entries); i++ {
+		path := c.source.now.entries[i].path
+		if !strings.HasPrefix(path, folder) {
+			break
+		}
+		c.edits.gone[path] = true
+	}
+}
+
+// modified decides on a path that is in the private index and does not look as before.
+func (c *choosing) modified(m modified) {
+	info, err := lstat(c.w.full(m.path))
+	switch {
+	case err != nil:
+		c.edits.gone[m.path] = true
+	case info.IsDir() && m.module:
+		c.edits.read = append(c.edits.read, m.path)
+		c.left.modules = append(c.left.modules, m.path)
+	case !c.take(m.path, info):
+		c.edits.gone[m.path] = true
+	}
+}
+
+// take has git read a file that was not read as it is now, and tells whether it does: not
+// when the file is left out, or when it is something that git does not track.
+func (c *choosing) take(path string, info fs.FileInfo) bool {
+	link := info.Mode()&fs.ModeSymlink != 0
+	switch {
+	case !info.Mode().IsRegular() && !link:
+		return false
+	case info.Size() > c.opts.MaxFile:
+		c.left.add(path, snapshot.LeftTooLarge, info.Size())
+		return false
+	case !link && !readable(c.w.full(path)):
+		c.left.add(path, snapshot.LeftUnreadable, 0)
+		return false
+	}
+	c.edits.read = append(c.edits.read, path)
+	return true
+}
+
+// readable tells whether a file can be opened.
+func readable(path string) bool {
+	f, err := os.Open(path)
+	if err != nil {
+		return os.IsNotExist(err)
+	}
+	return f.Close() == nil
+}
+
+// missing looks at the tracked paths that the private index does not have: they were
+// gone, or left out, when the last capture was made.
+func (c *choosing) missing() {
+	rest := c.source.now.entries
+	for i, e := range c.source.tracked.entries {
+		for len(rest) > 0 && rest[0].path < e.path {
+			rest = rest[1:]
+		}
+		if len(rest) > 0 && rest[0].path == e.path || i > 0 && c.source.tracked.entries[i-1].path == e.path {
+			continue
+		}
+		if c.underUnreadable(e.path) {
+			continue
+		}
+		info, err := lstat(c.w.full(e.path))
+		switch {
+		case err != nil:
+		case info.IsDir() && e.mode == objstore.ModeCommit:
+			c.edits.put = append(c.edits.put, c.w.plain(e))
+			c.edits.read = append(c.edits.read, e.path)
+			c.left.modules = append(c.left.modules, e.path)
+		default:
+			c.take(e.path, info)
+		}
+	}
+}
+
+func (c *choosing) underUnreadable(path string) bool {
+	return slices.ContainsFunc(c.left.all, func(l snapshot.LeftOut) bool {
+		return strings.HasSuffix(l.Path, "/") && strings.HasPrefix(path, l.Path)
+	})
+}
+
+// untracked decides on what the user's index does not have: paths are all that are there
+// and not ignored.
+func (c *choosing) untracked(paths []string) {
+	added := c.source.added()
+	if c.scope == snapshot.ScopeAll {
+		paths = c.withoutRepositories(paths)
+		sizes, total := c.sizes(paths, added)
+		if len(paths) > c.opts.MaxUntracked || total > c.opts.MaxUntrackedBytes {
+			c.opts.Warn(fmt.Errorf("%d untracked files of %d bytes together are left out: the limits are %d and %d",
+				len(paths), total, c.opts.MaxUntracked, c.opts.MaxUntrackedBytes))
+			c.left.add("", snapshot.LeftUntracked, total)
+			c.scope, paths = snapshot.ScopeTracked, nil
+		}
+		for _, path := range paths {
+			if _, known := added[path]; known {
+				delete(added, path)
+			} else if info := sizes[path]; info != nil {
+				c.take(path, info)
+			}
+		}
+	}
+	// What is left was deleted, or is ignored now.
+	for path := range added {
+		c.edits.gone[path] = true
+		c.edits.read = slices.DeleteFunc(c.edits.read, func(read string) bool { return read == path })
+	}
+}
+
+// added are the entries of the private index that the user's does not have.
+func (s *synced) added() map[string]*indexEntry {
+	added := make(map[string]*indexEntry)
+	rest := s.tracked.entries
+	for i := range s.now.entries {
+		e := &s.now.entries[i]
+		for len(rest) > 0 && rest[0].path < e.path {
+			rest = rest[1:]
+		}
+		if len(rest) == 0 || rest[0].path != e.path {
+			added[e.path] = e
+		}
+	}
+	return added
+}
+
+// sizes adds up the bytes of files, and returns what is new among them.
+func (c *choosing) sizes(paths []string, added map[string]*indexEntry) (fresh map[string]fs.FileInfo, total int64) {
+	fresh = make(map[string]fs.FileInfo)
+	for _, path := range paths {
+		if e, known := added[path]; known {
+			total += min(int64(e.size()), c.opts.MaxFile)
+			continue
+		}
+		if info, err := lstat(c.w.full(path)); err == nil {
+			fresh[path] = info
+			if info.Size() <= c.opts.MaxFile {
+				total += info.Size()
+			}
+		}
+	}
+	return fresh, total
+}
+
+// withoutRepositories are the paths that are in no repository inside the working copy:
+// git names one of its own kind with a slash at the end, of jj's it knows nothing.
+func (c *choosing) withoutRepositories(paths []string) []string {
+	var kept []string
+	for _, path := range paths {
+		if folder, ok := repositoryOf(path); ok {
+			c.left.add(folder, snapshot.LeftEmbedded, 0)
+			continue
+		}
+		kept = append(kept, path)
+	}
+	if len(kept) == len(paths) {
+		return kept
+	}
+	return slices.DeleteFunc(kept, c.underUnreadable)
+}
+
+// tooLarge drops entries that were captured under a higher limit. What the user's index
+// has as it is stays: the repository keeps it anyway.
+func (c *choosing) tooLarge() {
+	limit := uint32(min(c.opts.MaxFile, math.MaxUint32))
+	for i := range c.source.now.entries {
+		e := &c.source.now.entries[i]
+		if e.size() <= limit || c.edits.gone[e.path] {
+			continue
+		}
+		if i, found := c.source.tracked.find(e.path); found && c.source.tracked.entries[i].id == e.id {
+			continue
+		}
+		c.edits.gone[e.path] = true
+		c.left.add(e.path, snapshot.LeftTooLarge, int64(e.size()))
+	}
+}

@@ -1,0 +1,145 @@
+package jjbridge
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/git-smithers/git-smithers/objstore"
+)
+
+// edit is one path that differs between two trees.
+type edit struct {
+	path     string
+	from, to treeFile
+}
+
+// treeFile is what a tree has at a path; its mode is 0 where it has no file.
+type treeFile struct {
+	mode objstore.Mode
+	id   objstore.ID
+}
+
+func (f treeFile) exists() bool   { return f.mode != 0 }
+func (f treeFile) isModule() bool { return f.mode == objstore.ModeCommit }
+
+func (e edit) change() PathChange {
+	switch {
+	case !e.from.exists():
+		return PathChange{Path: e.path, Op: OpAdd}
+	case !e.to.exists():
+		return PathChange{Path: e.path, Op: OpRemove}
+	}
+	return PathChange{Path: e.path, Op: OpModify}
+}
+
+// compare lists how the files of plan.From become those of plan.To, sorted by path.
+func (w *Workspace) compare(ctx context.Context, plan *Plan) ([]edit, error) {
+	out, err := w.gitWith(ctx, gitRun{
+		args: diffTreeArgs(plan.From.String(), plan.To.String()), env: alternates(plan.objects),
+	})
+	if err != nil {
+		return nil, err
+	}
+	return parseEdits(out)
+}
+
+// diffTreeArgs are the arguments of the git whose answer parseEdits reads.
+func diffTreeArgs(from, to string) []string {
+	return []string{
+		"diff-tree", "-r", "-z", "--raw", "--no-abbrev", "--no-renames", "--no-ext-diff", "--ignore-submodules=none", from, to,
+	}
+}
+
+// alternates is the environment that lets git read objects in another directory too.
+func alternates(dir string) []string {
+	if dir == "" {
+		return nil
+	}
+	return []string{"GIT_ALTERNATE_OBJECT_DIRECTORIES=" + quoteAlternate(dir)}
+}
+
+func parseEdits(out []byte) ([]edit, error) {
+	var edits []edit
+	for len(out) > 0 {
+		head, rest, ok := bytes.Cut(out, []byte{0})
+		path, rest, found := bytes.Cut(rest, []byte{0})
+		fields := strings.Fields(strings.TrimPrefix(string(head), ":"))
+		if !ok || !found || len(fields) != 5 {
+			return nil, fmt.Errorf("git diff-tree: unexpected answer %q", head)
+		}
+		e := edit{path: string(path)}
+		var err error
+		if e.from, err = parseTreeFile(fields[0], fields[2]); err == nil {
+			e.to, err = parseTreeFile(fields[1], fields[3])
+		}
+		if err != nil {
+			return nil, fmt.Errorf("git diff-tree: %w", err)
+		}
+		edits, out = append(edits, e), rest
+	}
+	slices.SortFunc(edits, func(a, b edit) int { return cmp.Compare(a.path, b.path) })
+	return edits, nil
+}
+
+func parseTreeFile(mode, id string) (treeFile, error) {
+	m, err := strconv.ParseUint(mode, 8, 32)
+	if err != nil {
+		return treeFile{}, err
+	}
+	f := treeFile{mode: objstore.Mode(m)}
+	f.id, err = objstore.ParseID(id)
+	return f, err
+}
+
+// present looks for every file that is to be written, so that nothing is begun which
+// a missing object would end. It returns the size of the largest that comes back.
+func (w *Workspace) present(ctx context.Context, edits []edit) (largest int64, err error) {
+	var ask bytes.Buffer
+	added := make(map[string]bool)
+	for _, e := range edits {
+		if !e.to.exists() || e.to.isModule() {
+			continue
+		}
+		id := e.to.id.String()
+		fmt.Fprintln(&ask, id)
+		added[id] = added[id] || !e.from.exists()
+	}
+	if ask.Len() == 0 {
+		return 0, nil
+	}
+	out, err := w.gitWith(ctx, gitRun{
+		args: []string{"cat-file", "--batch-check=%(objectname) %(objecttype) %(objectsize)"}, stdin: &ask,
+	})
+	if err != nil {
+		return 0, err
+	}
+	for line := range strings.Lines(string(out)) {
+		fields := strings.Fields(line)
+		if len(fields) != 3 || fields[1] != objstore.Blob.String() {
+			return 0, fmt.Errorf("%w: %s", objstore.ErrNotFound, strings.TrimSpace(line))
+		}
+		size, err := strconv.ParseInt(fields[2], 10, 64)
+		if err != nil {
+			return 0, fmt.Errorf("git cat-file: %w", err)
+		}
+		if added[fields[0]] {
+			largest = max(largest, size)
+		}
+	}
+	return largest, nil
+}
+
+// quoteAlternate is a directory as git reads it in a list of them: in quotes, with
+// escapes, where the separator of lists or a quote is in its name.
+func quoteAlternate(dir string) string {
+	if !strings.ContainsAny(dir, "\"\n"+string(filepath.ListSeparator)) {
+		return dir
+	}
+	return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`, "\n", `\n`).Replace(dir) + `"`
+}

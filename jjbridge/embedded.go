@@ -1,0 +1,65 @@
+package jjbridge
+
+import (
+	"context"
+	"strings"
+
+	"github.com/git-smithers/git-smithers/objstore"
+	"github.com/git-smithers/git-smithers/snapshot"
+)
+
+// embeddedInJJ are the repositories inside a jj working copy, which jj passes over
+// without a word.
+func (w *Workspace) embeddedInJJ(ctx context.Context) ([]string, error) {
+	out, err := w.gitWith(ctx, gitRun{
+		// An index that is not there: everything that is not ignored is listed.
+		args: []string{"ls-files", "-z", "--others", "--exclude-standard", "--exclude=/.jj"},
+		env:  []string{"GIT_INDEX_FILE=" + w.full(".jj/no-index")},
+	})
+	if err != nil {
+		return nil, err
+	}
+	var folders []string
+	for _, path := range splitPaths(out) {
+		folder, ok := repositoryOf(path)
+		if ok && (len(folders) == 0 || folders[len(folders)-1] != folder) {
+			folders = append(folders, folder)
+		}
+	}
+	return folders, nil
+}
+
+// repositoryOf is the repository inside the working copy in which a path is that git lists
+// as untracked: one of its own kind has a slash at its end, of jj's it knows nothing.
+func repositoryOf(path string) (folder string, ok bool) {
+	if at := strings.Index(path, "/.jj/"); at >= 0 {
+		return path[:at+1], true
+	}
+	return path, strings.HasSuffix(path, "/")
+}
+
+// addEmbedded notes repositories that are no submodules of tree.
+func (l *leftOuts) addEmbedded(objects objstore.Reader, tree objstore.ID, folders []string) {
+	for _, folder := range folders {
+		if !isSubmodule(objects, tree, strings.TrimSuffix(folder, "/")) {
+			l.add(folder, snapshot.LeftEmbedded, 0)
+		}
+	}
+}
+
+// isSubmodule tells whether tree has a submodule at path.
+func isSubmodule(objects objstore.Reader, tree objstore.ID, path string) bool {
+	name, rest, inner := strings.Cut(path, "/")
+	entries, err := objstore.ReadTree(objects, tree)
+	if err != nil {
+		return false
+	}
+	e, ok := objstore.FindEntry(entries, name)
+	switch {
+	case !ok:
+		return false
+	case inner:
+		return e.Mode == objstore.ModeTree && isSubmodule(objects, e.ID, rest)
+	}
+	return e.Mode == objstore.ModeCommit
+}

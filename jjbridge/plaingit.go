@@ -1,0 +1,52 @@
+package jjbridge
+
+import (
+	"os"
+	"path/filepath"
+)
+
+// plainGit is how git is run so that it stores and writes files byte for byte, as jj
+// does, whatever .gitattributes and the user's settings say.
+type plainGit struct {
+	gitDir   string
+	settings []string // what -c takes
+	env      []string
+	options  []string // gitDir and settings, as git's options
+}
+
+// plainGitDir makes, below dir, a git directory for it. It has nothing of its own but
+// attributes that are above all others; the objects are the repository's.
+func (w *Workspace) plainGitDir(dir string) (plainGit, error) {
+	gitDir := filepath.Join(dir, "plain")
+	format := "[core]\n\trepositoryFormatVersion = 1\n\tbare = false\n[extensions]\n\tobjectFormat = " + w.Repo.ObjectFormat + "\n"
+	for _, file := range []struct{ name, content string }{
+		{"config", format},
+		{"info/attributes", "* -text -ident -filter !working-tree-encoding\n"},
+		{"refs/.none", ""},
+		{"HEAD", "ref: refs/heads/none\n"}, // the last one, which makes it a git directory
+	} {
+		path := filepath.Join(gitDir, filepath.FromSlash(file.name))
+		if found, err := os.ReadFile(path); err == nil && string(found) == file.content {
+			continue
+		}
+		if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
+			return plainGit{}, err
+		}
+		if err := os.WriteFile(path, []byte(file.content), 0o666); err != nil {
+			return plainGit{}, err
+		}
+	}
+	plain := plainGit{
+		gitDir: gitDir,
+		settings: []string{
+			"core.autocrlf=false", "core.fileMode=true", "core.symlinks=true",
+			"core.sparseCheckout=false", "core.precomposeUnicode=false",
+		},
+		env: []string{"GIT_OBJECT_DIRECTORY=" + filepath.Join(w.Repo.CommonDir, "objects")},
+	}
+	plain.options = []string{"--git-dir=" + gitDir}
+	for _, setting := range plain.settings {
+		plain.options = append(plain.options, "-c", setting)
+	}
+	return plain, nil
+}

@@ -1,0 +1,94 @@
+package jjbridge
+
+import (
+	"context"
+	"io"
+	"os"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/git-smithers/git-smithers/objstore"
+)
+
+// contentAttributes are the attributes that decide what a checkout makes of a stored file.
+func contentAttributes() []string {
+	return []string{"text", "crlf", "eol", "ident", "filter", "working-tree-encoding"}
+}
+
+// reattributed lists the files that edits do not touch, but of which a .gitattributes
+// among them may speak, and which are as in the index.
+func (g *filesGit) reattributed(ctx context.Context, edits []edit) ([]string, error) {
+	args := []string{"ls-files", "-z", "-t", "--"}
+	theirs := make(map[string]bool) // files that are not ours to write
+	for _, e := range edits {
+		theirs[e.path] = true
+		if path.Base(e.path) == ".gitattributes" {
+			args = append(args, ":(top,literal)"+path.Dir(e.path))
+		}
+	}
+	if len(args) == 4 {
+		return nil, nil
+	}
+	listed, err := g.run(ctx, args...)
+	if err != nil {
+		return nil, err
+	}
+	changed, err := g.run(ctx, "diff-files", "-z", "--name-only", "--ignore-submodules=all")
+	if err != nil {
+		return nil, err
+	}
+	for name := range strings.SplitSeq(string(changed), "\x00") {
+		theirs[name] = true
+	}
+	var names []string
+	for line := range strings.SplitSeq(string(listed), "\x00") {
+		// Another tag than H is that of a file outside a sparse checkout.
+		if name, ok := strings.CutPrefix(line, "H "); ok && !theirs[name] {
+			names = append(names, name)
+		}
+	}
+	return names, nil
+}
+
+// attributes reads contentAttributes by path, one path's as git prints them.
+func (g *filesGit) attributes(ctx context.Context, names []string) (map[string]string, error) {
+	out, err := g.runWith(ctx, paths(names), append([]string{"check-attr", "-z", "--stdin"}, contentAttributes()...)...)
+	if err != nil {
+		return nil, err
+	}
+	found := make(map[string]string)
+	for fields := strings.Split(string(out), "\x00"); len(fields) >= 3; fields = fields[3:] {
+		found[fields[0]] += fields[1] + "=" + fields[2] + "\n"
+	}
+	return found, nil
+}
+
+// paths is the input of a git that is told -z.
+func paths(names []string) io.Reader {
+	return strings.NewReader(strings.Join(names, "\x00") + "\x00")
+}
+
+// checkOutAgain writes the files of tree whose attributes are not what they were, as a
+// checkout under the new ones does.
+func (g *filesGit) checkOutAgain(ctx context.Context, tree objstore.ID, names []string, before map[string]string) error {
+	after, err := g.attributes(ctx, names)
+	if err != nil {
+		return err
+	}
+	names = slices.DeleteFunc(names, func(name string) bool { return before[name] == after[name] })
+	if len(names) == 0 {
+		return nil
+	}
+	// git writes no file that is as its index remembers it, so it gets one that remembers
+	// nothing.
+	index := g.index.path() + ".attributes" + unfinished
+	defer os.Remove(index) //nolint:errcheck // whoever locks the folder next removes it
+	fresh := *g
+	fresh.env = append(slices.Clip(g.env), "GIT_INDEX_FILE="+index)
+	if _, err := fresh.run(ctx, "read-tree", tree.String()); err != nil {
+		return err
+	}
+	_, err = fresh.runWith(ctx, paths(names), "checkout-index", "-z", "--force", "--stdin")
+	return err
+}

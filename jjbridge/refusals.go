@@ -1,0 +1,81 @@
+package jjbridge
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"slices"
+
+	"github.com/git-smithers/git-smithers/snapshot"
+)
+
+// refusals lists what speaks against a plan, sorted by path, and the submodules that it
+// moves. It reads the working copy as it is now.
+func (w *Workspace) refusals(ctx context.Context, plan *Plan) ([]moduleMove, []Refusal, error) {
+	found := newObstacles(w.Root, plan.edits, w.foldsCase(), plan.leftOut)
+	found.find()
+	refused := found.refused
+	var moves []moduleMove
+	if w.Type == snapshot.VCSJJ {
+		sparse, err := w.sparseRefusals(ctx, plan.edits)
+		if err != nil {
+			return nil, nil, err
+		}
+		refused = append(append(refused, jjRefusals(plan.edits)...), sparse...)
+	} else {
+		var more []Refusal
+		var err error
+		if moves, more, err = w.moduleMoves(ctx, w.Root, "", plan.edits); err != nil {
+			return nil, nil, err
+		}
+		refused = append(refused, more...)
+	}
+	if len(refused) == 0 {
+		return moves, nil, nil
+	}
+	if err := w.tellIgnored(ctx, refused); err != nil {
+		return nil, nil, err
+	}
+	slices.SortStableFunc(refused, func(a, b Refusal) int { return cmp.Compare(a.Path, b.Path) })
+	return nil, refused, nil
+}
+
+// jjRefusals are what jj's working copy does not do.
+func jjRefusals(edits []edit) []Refusal {
+	var refused []Refusal
+	for _, e := range edits {
+		if e.from.isModule() || e.to.isModule() {
+			refused = append(refused, Refusal{e.path, "jj does not change submodules"})
+		}
+	}
+	return refused
+}
+
+// foldsCase tells whether the file system takes names that differ in case for one.
+func (w *Workspace) foldsCase() bool {
+	fold, err := w.Repo.Config.Bool("core.ignoreCase", false)
+	return err == nil && fold
+}
+
+// tellIgnored says of unrecorded files that they are ignored, where git ignores them.
+func (w *Workspace) tellIgnored(ctx context.Context, refused []Refusal) error {
+	var ask bytes.Buffer
+	for _, r := range refused {
+		ask.WriteString("./" + r.Path + "\x00")
+	}
+	// An exit status of 1 says that none is.
+	out, err := w.gitWith(ctx, gitRun{args: []string{"check-ignore", "-z", "--stdin", "--no-index"}, stdin: &ask})
+	if err != nil && ctx.Err() != nil {
+		return err
+	}
+	ignored := make(map[string]bool)
+	for name := range bytes.SplitSeq(out, []byte{0}) {
+		ignored[string(bytes.TrimPrefix(name, []byte("./")))] = true
+	}
+	for i, r := range refused {
+		if ignored[r.Path] && r.Reason == unrecorded("file") {
+			refused[i].Reason = "an ignored file is in the way"
+		}
+	}
+	return nil
+}

@@ -1,0 +1,176 @@
+package jjbridge
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/git-smithers/git-smithers/objstore"
+	"github.com/git-smithers/git-smithers/snapshot"
+)
+
+// Plan is what a restore does to a working copy: how the files that were captured in
+// From become those of To. It touches no path that is the same in both.
+type Plan struct {
+	From, To objstore.ID
+	Changes  []PathChange // sorted by path
+	Refused  []Refusal    // why it would not be done; then nothing is
+
+	edits   []edit
+	modules []moduleMove
+	leftOut []snapshot.LeftOut
+	objects string // where From's objects may be that the repository does not have
+	largest int64  // bytes of the largest file that comes back
+}
+
+// PathChange is one path that a restore changes.
+type PathChange struct {
+	Path string `json:"path"`
+	Op   string `json:"op"` // OpAdd, OpModify, OpRemove
+}
+
+// What a restore does to a path.
+const (
+	OpAdd    = "add"
+	OpModify = "modify" // content, mode or kind
+	OpRemove = "remove"
+)
+
+// Refusal is one reason why a restore cannot be done without harm.
+type Refusal struct {
+	Path   string `json:"path"`
+	Reason string `json:"reason"` // in words: "an ignored file is in the way", "submodule has uncommitted changes", …
+}
+
+// RefusedError says why a restore was not done. Nothing was touched.
+type RefusedError struct{ Refused []Refusal }
+
+// Error tells the first reason, and how many more there are.
+func (e *RefusedError) Error() string {
+	if len(e.Refused) == 0 {
+		return ErrRefused.Error()
+	}
+	first := e.Refused[0]
+	text := ErrRefused.Error() + ": " + first.Reason
+	if first.Path != "" {
+		text = ErrRefused.Error() + ": " + first.Path + ": " + first.Reason
+	}
+	if more := len(e.Refused) - 1; more > 0 {
+		text += fmt.Sprintf(" (and %d more)", more)
+	}
+	return text
+}
+
+// Unwrap is ErrRefused.
+func (e *RefusedError) Unwrap() error { return ErrRefused }
+
+// ErrUnfinished is wrapped by the error of a restore that began and did not come to its
+// end: some files are those of To, others still those of From. Both are recorded, so a
+// restore of either puts it right.
+var ErrUnfinished = errors.New("the working copy is restored only in part")
+
+// Plan compares have, which Capture has just made of this working copy and is not
+// closed yet, with the tree want, whose objects are in the repository. It changes
+// nothing. The error wraps objstore.ErrNotFound when an object of want is missing.
+func (w *Workspace) Plan(ctx context.Context, have *Captured, want objstore.ID) (*Plan, error) {
+	if w.Root == "" {
+		return nil, ErrNoWorkingCopy
+	}
+	from := have.VCS.Tree
+	if from.IsZero() {
+		return nil, fmt.Errorf("%w: its files were not captured", ErrNoWorkingCopy)
+	}
+	plan := &Plan{From: from, To: want, objects: have.objects, leftOut: have.VCS.LeftOut}
+	var err error
+	if plan.edits, err = w.compare(ctx, plan); err != nil {
+		return nil, err
+	}
+	plan.Changes = make([]PathChange, len(plan.edits))
+	for i, e := range plan.edits {
+		plan.Changes[i] = e.change()
+	}
+	if plan.largest, err = w.present(ctx, plan.edits); err != nil {
+		return nil, err
+	}
+	if plan.modules, plan.Refused, err = w.refusals(ctx, plan); err != nil {
+		return nil, err
+	}
+	return plan, nil
+}
+
+// Restore does what plan says: afterwards the working copy has exactly the files of
+// plan.To, as a checkout would give them, and whatever plan.From did not have. A file
+// that changed since the capture is never overwritten: that is a *RefusedError and
+// nothing is touched. HEAD, branch and the user's index stay as they are. With jj it
+// ends with one snapshot, an operation that `jj undo` undoes. What has begun is brought
+// to its end even when ctx ends; where it cannot be, the error wraps ErrUnfinished.
+func (w *Workspace) Restore(ctx context.Context, plan *Plan) (err error) {
+	if len(plan.Refused) > 0 {
+		return &RefusedError{Refused: plan.Refused}
+	}
+	if len(plan.edits) == 0 {
+		return ctx.Err()
+	}
+	index, err := w.lockIndex(ctx)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, index.unlock()) }()
+	git, err := w.filesGit(index, plan.objects)
+	if err != nil {
+		return err
+	}
+	// Once more: an ignored file in the way is none to git.
+	modules, refused, err := w.refusals(ctx, plan)
+	if err != nil {
+		return err
+	}
+	if len(refused) > 0 {
+		return &RefusedError{Refused: refused}
+	}
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	ctx = context.WithoutCancel(ctx)
+	if err := w.restoreFiles(ctx, git, plan); err != nil {
+		return err
+	}
+	for _, m := range modules {
+		if err := m.checkout(ctx, w); err != nil {
+			return fmt.Errorf("%w: %w", ErrUnfinished, err)
+		}
+	}
+	if w.Type == snapshot.VCSJJ {
+		return w.snapshotRestored(ctx, index.dir, plan)
+	}
+	return nil
+}
+
+// restoreFiles makes the files those of plan.To. Where it changes attributes, it looks at
+// the other files that they speak of, too.
+func (w *Workspace) restoreFiles(ctx context.Context, git *filesGit, plan *Plan) error {
+	if err := git.begin(ctx, plan.From); err != nil {
+		return err
+	}
+	if w.Type == snapshot.VCSJJ {
+		return git.switchTree(ctx, plan.From, plan.To)
+	}
+	others, err := git.reattributed(ctx, plan.edits)
+	if err != nil {
+		return err
+	}
+	if len(others) == 0 {
+		return git.switchTree(ctx, plan.From, plan.To)
+	}
+	before, err := git.attributes(ctx, others)
+	if err != nil {
+		return err
+	}
+	if err := git.switchTree(ctx, plan.From, plan.To); err != nil {
+		return err
+	}
+	if err := git.checkOutAgain(ctx, plan.To, others, before); err != nil {
+		return fmt.Errorf("%w: %w", ErrUnfinished, err)
+	}
+	return nil
+}

@@ -1,0 +1,105 @@
+package jjbridge
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+// snapshotRestored lets jj take the restored files into its working-copy commit, by one
+// command and so as one operation. Only where files came back that jj is told to ignore
+// there are two more, by which jj tracks them nevertheless. dir is for temporary files.
+func (w *Workspace) snapshotRestored(ctx context.Context, dir string, plan *Plan) error {
+	err := w.trackRestored(ctx, dir, plan)
+	if err != nil {
+		return fmt.Errorf("%w: the files are as they should be, but jj has not recorded them: %w", ErrUnfinished, err)
+	}
+	return nil
+}
+
+func (w *Workspace) trackRestored(ctx context.Context, dir string, plan *Plan) error {
+	config := filepath.Join(dir, "jj.toml"+unfinished)
+	if err := os.WriteFile(config, snapshotConfig(plan), 0o666); err != nil {
+		return err
+	}
+	defer os.Remove(config) //nolint:errcheck // whoever locks the folder next removes it
+	rev, _, err := w.jjRevision(ctx, "--config-file="+config)
+	if err != nil || rev.conflict || len(plan.added()) == 0 {
+		return err
+	}
+	out, err := w.git(ctx, diffTreeArgs(rev.commit, plan.To.String())...)
+	if err != nil {
+		return err
+	}
+	edits, err := parseEdits(out)
+	if err != nil {
+		return err
+	}
+	missing := (&Plan{edits: edits}).added()
+	if len(missing) == 0 {
+		return nil
+	}
+	args := []string{"file", "track", "--quiet", "--include-ignored", "--config-file=" + config, "--"}
+	if _, _, err := w.jj(ctx, append(args, missing...)...); err != nil {
+		return err
+	}
+	_, _, err = w.jjRevision(ctx, "--config-file="+config) // which is when jj reads them
+	return err
+}
+
+// snapshotConfig is jj configuration under which exactly the files that came back become
+// tracked: those above jj's limit for new files too, and no other file that jj left out.
+func snapshotConfig(plan *Plan) []byte {
+	return fmt.Appendf(nil, "[snapshot]\nmax-new-file-size = %d\nauto-track = %s\n",
+		max(plan.largest, 1), quoteTOML(oneOf(plan.added())))
+}
+
+// added are the files that come back, each as a fileset of jj's.
+func (p *Plan) added() []string {
+	var files []string
+	for _, e := range p.edits {
+		if e.to.exists() && !e.from.exists() {
+			files = append(files, "root-file:"+quoteFileset(e.path))
+		}
+	}
+	return files
+}
+
+// oneOf is the fileset of all the given ones. It is as shallow as it can be: jj reads
+// nested expressions by recursion.
+func oneOf(filesets []string) string {
+	switch n := len(filesets); n {
+	case 0:
+		return "none()"
+	case 1:
+		return filesets[0]
+	default:
+		return "(" + oneOf(filesets[:n/2]) + "|" + oneOf(filesets[n/2:]) + ")"
+	}
+}
+
+// quoteFileset is a string of jj's fileset language, without control characters.
+func quoteFileset(s string) string {
+	var b strings.Builder
+	b.WriteByte('"')
+	for i := range len(s) {
+		switch c := s[i]; {
+		case c == '"' || c == '\\':
+			b.WriteByte('\\')
+			b.WriteByte(c)
+		case c < ' ' || c == 0x7f:
+			fmt.Fprintf(&b, `\x%02x`, c)
+		default:
+			b.WriteByte(c)
+		}
+	}
+	b.WriteByte('"')
+	return b.String()
+}
+
+// quoteTOML is a string without control characters in TOML.
+func quoteTOML(s string) string {
+	return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(s) + `"`
+}

@@ -1,0 +1,106 @@
+package jjbridge
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/git-smithers/git-smithers/internal/gitexec"
+	"github.com/git-smithers/git-smithers/objstore"
+)
+
+// moduleMove is a submodule that is put on another commit.
+type moduleMove struct {
+	dir    string // of its working copy
+	commit objstore.ID
+}
+
+// moduleMoves lists the submodules that edits put on another commit, those inside them
+// included, and what speaks against it. root is the top of the working copy with the
+// edits, prefix its path in the outermost one. A submodule that is not initialised stays so.
+func (w *Workspace) moduleMoves(ctx context.Context, root, prefix string, edits []edit) ([]moduleMove, []Refusal, error) {
+	var moves []moduleMove
+	var refused []Refusal
+	for _, e := range edits {
+		if !e.to.isModule() {
+			continue
+		}
+		dir := filepath.Join(root, filepath.FromSlash(e.path))
+		if _, err := os.Lstat(filepath.Join(dir, ".git")); err != nil {
+			if entries, err := os.ReadDir(dir); err == nil && len(entries) > 0 && !e.from.isModule() {
+				refused = append(refused, Refusal{prefix + e.path, "a folder that was not recorded is in the way"})
+			}
+			continue
+		}
+		inner, reasons, err := w.moduleMove(ctx, dir, prefix+e.path, e.to.id)
+		if err != nil {
+			return nil, nil, err
+		}
+		moves, refused = append(moves, inner...), append(refused, reasons...)
+	}
+	return moves, refused, nil
+}
+
+// moduleMove is moduleMoves for one submodule that is there.
+func (w *Workspace) moduleMove(ctx context.Context, dir, name string, commit objstore.ID) ([]moduleMove, []Refusal, error) {
+	git := moduleGit{dir: dir, env: w.gitEnv()}
+	refuse := func(reason string) ([]moduleMove, []Refusal, error) {
+		return nil, []Refusal{{name, reason}}, ctx.Err()
+	}
+	head, err := git.run(ctx, "rev-parse", "--quiet", "--verify", "HEAD^{commit}")
+	if err != nil {
+		return refuse("the repository there has no commit checked out")
+	}
+	from := strings.TrimSpace(string(head))
+	if from == commit.String() {
+		return nil, nil, nil
+	}
+	status, err := git.run(ctx, "status", "--porcelain", "-z", "--untracked-files=no", "--ignore-submodules=none", "--no-renames")
+	if err != nil {
+		return nil, nil, err
+	}
+	if len(status) > 0 {
+		return refuse("the submodule has uncommitted changes")
+	}
+	if _, err := git.run(ctx, "cat-file", "-e", commit.String()+"^{commit}"); err != nil {
+		return refuse("the submodule has no commit " + commit.String() + "; fetch it there first")
+	}
+	out, err := git.run(ctx, diffTreeArgs(from, commit.String())...)
+	if err != nil {
+		return nil, nil, err
+	}
+	edits, err := parseEdits(out)
+	if err != nil {
+		return nil, nil, err
+	}
+	found := newObstacles(dir, edits, w.foldsCase(), nil)
+	found.find()
+	for i := range found.refused {
+		found.refused[i].Path = name + "/" + found.refused[i].Path
+	}
+	moves, refused, err := w.moduleMoves(ctx, dir, name+"/", edits)
+	return append([]moduleMove{{dir, commit}}, moves...), append(found.refused, refused...), err
+}
+
+// checkout puts the submodule on the commit, on no branch.
+func (m moduleMove) checkout(ctx context.Context, w *Workspace) error {
+	_, err := moduleGit{dir: m.dir, env: w.gitEnv()}.run(ctx,
+		"checkout", "--quiet", "--detach", "--no-overwrite-ignore", "--no-recurse-submodules", m.commit.String())
+	return err
+}
+
+// moduleGit runs git in a submodule.
+type moduleGit struct {
+	dir string
+	env []string
+}
+
+func (g moduleGit) run(ctx context.Context, args ...string) ([]byte, error) {
+	dotGit := filepath.Join(g.dir, ".git")
+	out, _, err := gitexec.Process{
+		Dir: g.dir, Env: g.env, Args: args,
+		Options: append(gitSettings(dotGit), "--git-dir="+dotGit, "--work-tree="+g.dir),
+	}.Run(ctx)
+	return out, err
+}

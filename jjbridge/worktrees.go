@@ -1,0 +1,126 @@
+package jjbridge
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/git-smithers/git-smithers/objstore"
+	"github.com/git-smithers/git-smithers/snapshot"
+)
+
+// WorkspaceInfo is a working copy of the repository in a list.
+type WorkspaceInfo struct {
+	Name     string // as Workspace.Name
+	Path     string // absolute; "" where jj does not know it
+	Branch   string // git's branch, or jj's bookmark at its commit; "" for none
+	CommitID string
+	ChangeID string // jj's
+	Missing  bool   // its folder is gone
+}
+
+// AddRequest asks for a new working copy.
+type AddRequest struct {
+	// Path is absolute, and no file yet, or an empty folder. Inside another working copy
+	// it must be ignored there.
+	Path string
+	Name string // jj's name of the workspace; "" makes one of the folder's
+	// Branch is made, or reset, to the base (git worktree add -B; a jj bookmark at the
+	// new workspace's commit); "" for none: HEAD is detached.
+	Branch string
+	// Base is the revision to start from: the first of Base, origin/<Base>, main,
+	// origin/main, HEAD that exists; "" means "main". With jj it may be a revset.
+	Base string
+	// Commit, when it is not zero, is where to start from, in place of Base. With jj it is
+	// the nearest of it and its ancestors that jj shows and that is no workspace's
+	// working copy, which goes on changing. Base counts where git has no such commit.
+	Commit objstore.ID
+}
+
+// ErrWorktree is wrapped by the errors for working copies that cannot be made, removed
+// or rebased as asked: always a *WorktreeError.
+var ErrWorktree = errors.New("worktree")
+
+// WorktreeError says why a working copy cannot be made, removed or rebased. Nothing was
+// touched.
+type WorktreeError struct {
+	Path   string // of the working copy, or where it should have been
+	Reason string // in words
+	Err    error  // what git or jj said; may be nil
+}
+
+// Error names the folder and the reason.
+func (e *WorktreeError) Error() string {
+	if e.Err != nil {
+		return fmt.Sprintf("%s: %s: %v", e.Path, e.Reason, e.Err)
+	}
+	return e.Path + ": " + e.Reason
+}
+
+// Unwrap is ErrWorktree and the cause.
+func (e *WorktreeError) Unwrap() []error { return []error{ErrWorktree, e.Err} }
+
+// UnsavedError says what work would be lost with a working copy, or with a branch that
+// is reset.
+type UnsavedError struct {
+	Path   string // the folder; a branch's name
+	Reason string // in words
+}
+
+// Error names the folder and the work.
+func (e *UnsavedError) Error() string { return fmt.Sprintf("%s: %s", e.Path, e.Reason) }
+
+// Unwrap is ErrUnsaved.
+func (e *UnsavedError) Unwrap() error { return ErrUnsaved }
+
+// FetchError is a fetch that failed before a rebase. The rebase went on with what is
+// here, and succeeded unless another error stands beside this one.
+type FetchError struct{ Err error }
+
+// Error says what git or jj said.
+func (e *FetchError) Error() string { return fmt.Sprintf("rebased on what is here: %v", e.Err) }
+
+// Unwrap is the cause.
+func (e *FetchError) Unwrap() error { return e.Err }
+
+// Workspaces lists the working copies of the repository, the main one first. One
+// process; with jj it takes no snapshot, so that commits are those of each working
+// copy's last one.
+func (w *Workspace) Workspaces(ctx context.Context) ([]WorkspaceInfo, error) {
+	defer w.shareWorktrees(ctx)()
+	return w.list(ctx)
+}
+
+// list is Workspaces for whoever has the lock.
+func (w *Workspace) list(ctx context.Context) ([]WorkspaceInfo, error) {
+	if w.Type == snapshot.VCSJJ {
+		return w.jjWorkspaces(ctx)
+	}
+	return w.gitWorktrees(ctx)
+}
+
+// AddWorkspace makes a working copy and returns it: git worktree add -B, or jj
+// workspace add. A workspace of that name, place or branch whose folder is gone is
+// forgotten first. Where it fails, nothing stays behind. Hooks are not run, and
+// submodules are left as they are in a fresh clone. A branch whose commits nothing else
+// has is not reset: that is an *UnsavedError. Several may be made side by side, also by
+// different processes.
+func (w *Workspace) AddWorkspace(ctx context.Context, req AddRequest) (added *Workspace, err error) {
+	unlock, err := w.lockWorktrees(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, unlock()) }()
+	list, err := w.list(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if req.Path, err = w.checkPlace(ctx, req.Path, list); err != nil {
+		return nil, err
+	}
+	add := w.addGit
+	if w.Type == snapshot.VCSJJ {
+		add = w.addJJ
+	}
+	return add(ctx, req, list)
+}

@@ -1,0 +1,220 @@
+package jjbridge
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/git-smithers/git-smithers/internal/gitexec"
+)
+
+// defaultBase is the branch that work starts from where nobody says which.
+const defaultBase = "main"
+
+// addGit makes a linked worktree.
+func (w *Workspace) addGit(ctx context.Context, req AddRequest, list []WorkspaceInfo) (*Workspace, error) {
+	if err := w.forgetStale(ctx, req, list); err != nil {
+		return nil, err
+	}
+	start, err := w.startCommit(ctx, req)
+	if err != nil {
+		return nil, err
+	}
+	args := []string{"worktree", "add", "--detach", "--", req.Path, start}
+	var before string // the branch's commit; "" where there is no branch yet
+	if req.Branch != "" {
+		if before, err = w.checkBranch(ctx, req, start); err != nil {
+			return nil, err
+		}
+		args = []string{"worktree", "add", "-B", req.Branch, "--", req.Path, start}
+	}
+	folder, err := makePlace(req.Path)
+	if err != nil {
+		return nil, err
+	}
+	added, err := w.addAndLocate(ctx, req.Path, args)
+	if err != nil {
+		ctx := context.WithoutCancel(ctx)
+		if req.Branch != "" && before != start {
+			w.putBack(ctx, "refs/heads/"+req.Branch, start, before)
+		}
+		folder.putBack()
+		return nil, err
+	}
+	return added, nil
+}
+
+// addAndLocate runs git worktree add. Where that fails, or its result is not what it
+// should be, git's record and the folder's content are gone again.
+func (w *Workspace) addAndLocate(ctx context.Context, path string, args []string) (*Workspace, error) {
+	if _, err := w.git(ctx, args...); err != nil {
+		// git removes what it made, the folder as well.
+		if isGone(path) {
+			return nil, err
+		}
+		return nil, errors.Join(err, w.dropGit(context.WithoutCancel(ctx), path))
+	}
+	added, err := Locate(ctx, path, gitexec.PlumbingEnv(w.env))
+	if err != nil {
+		return nil, errors.Join(err, w.dropGit(context.WithoutCancel(ctx), path))
+	}
+	return added, nil
+}
+
+// dropGit removes a linked worktree that was made just now. None is fine.
+func (w *Workspace) dropGit(ctx context.Context, path string) error {
+	if isEmptyFolder(path) {
+		return nil
+	}
+	_, err := w.git(ctx, "worktree", "remove", "--force", "--force", "--", path)
+	return err
+}
+
+// putBack makes a branch what it was, "" for nothing, if it still is what it was made.
+// Nothing can be done about it where that fails.
+func (w *Workspace) putBack(ctx context.Context, ref, now, before string) {
+	args := []string{"update-ref", "-d", ref, now}
+	if before != "" {
+		args = []string{"update-ref", ref, before, now}
+	}
+	_, _ = w.git(ctx, args...)
+}
+
+// startCommit is the commit to start from. One process for each revision that is tried.
+func (w *Workspace) startCommit(ctx context.Context, req AddRequest) (string, error) {
+	var revisions []string
+	if !req.Commit.IsZero() {
+		revisions = append(revisions, req.Commit.String())
+	}
+	for _, base := range bases(req.Base) {
+		revisions = append(revisions, base, "origin/"+base)
+	}
+	for _, revision := range append(revisions, "HEAD") {
+		commit, err := w.commitOf(ctx, revision)
+		if err != nil || commit != "" {
+			return commit, err
+		}
+	}
+	return "", &WorktreeError{Path: req.Path, Reason: "there is no commit yet to start from"}
+}
+
+// bases are the names to look for: base, and then main.
+func bases(base string) []string {
+	if base == "" || base == defaultBase {
+		return []string{defaultBase}
+	}
+	return []string{base, defaultBase}
+}
+
+// commitOf is the commit that git knows under a name; "" for none.
+func (w *Workspace) commitOf(ctx context.Context, revision string) (string, error) {
+	if strings.HasPrefix(revision, "-") {
+		return "", nil // an option, and no revision
+	}
+	out, err := w.git(ctx, "rev-parse", "--verify", "--quiet", revision+"^{commit}")
+	if failed, ok := errors.AsType[*gitexec.Error](err); ok && failed.Status > 0 && ctx.Err() == nil {
+		return "", nil
+	}
+	return strings.TrimSpace(string(out)), err
+}
+
+// checkBranch checks that the branch can be made at start, or reset to it, and returns
+// the commit that it is at; "" where it is not there. Being reset drops the commits that
+// only the branch has: its reflog would keep them for a month, where there is one.
+func (w *Workspace) checkBranch(ctx context.Context, req AddRequest, start string) (string, error) {
+	if out, err := w.git(ctx, "check-ref-format", "--branch", req.Branch); err != nil || strings.TrimSpace(string(out)) != req.Branch {
+		if ctx.Err() != nil {
+			return "", err
+		}
+		return "", &WorktreeError{Path: req.Path, Reason: "not a name for a branch: " + req.Branch}
+	}
+	ref := "refs/heads/" + req.Branch
+	before, err := w.commitOf(ctx, ref)
+	if err != nil || before == "" || before == start {
+		return before, err
+	}
+	out, err := w.git(ctx, "rev-list", "--max-count=1", ref, "--not", start, "--exclude="+req.Branch, "--branches", "--tags", "--remotes")
+	if err == nil && len(out) > 0 {
+		err = &UnsavedError{Path: "branch " + req.Branch, Reason: "has commits that nothing else has: rename or delete it, or start from it"}
+	}
+	return before, err
+}
+
+// forgetStale removes git's records of worktrees that are in the way of the new one and
+// whose folder is gone. The branch must not be checked out anywhere else.
+func (w *Workspace) forgetStale(ctx context.Context, req AddRequest, list []WorkspaceInfo) error {
+	for _, info := range list {
+		here := info.Path == req.Path // which is gone, or empty
+		onBranch := req.Branch != "" && info.Branch == req.Branch
+		switch {
+		case !here && !onBranch:
+			continue
+		case !here && !info.Missing:
+			return &WorktreeError{Path: req.Path, Reason: "branch " + req.Branch + " is checked out at " + info.Path}
+		}
+		info.Missing = true
+		if err := w.forgetMissing(ctx, info); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// forgetMissing removes git's record of a worktree whose folder is gone, or empty.
+func (w *Workspace) forgetMissing(ctx context.Context, info WorkspaceInfo) error {
+	if err := w.checkMissing(ctx, info); err != nil {
+		return err
+	}
+	if isEmptyFolder(info.Path) {
+		if err := os.Remove(info.Path); err != nil {
+			return err
+		}
+	}
+	_, err := w.git(ctx, "worktree", "remove", "--force", "--force", "--", info.Path)
+	return err
+}
+
+// checkMissing checks that git's record of a worktree is not all that is left of work.
+func (w *Workspace) checkMissing(ctx context.Context, info WorkspaceInfo) error {
+	if info.Name == "" {
+		return &WorktreeError{Path: info.Path, Reason: "is the main working copy"}
+	}
+	locked, err := lockReason(w.adminDir(info))
+	if err != nil {
+		return err
+	}
+	if locked != "" && locked != unfinishedLock {
+		return &UnsavedError{Path: info.Path, Reason: locked}
+	}
+	if info.Branch != "" {
+		return nil
+	}
+	lost, err := w.isUnreachable(ctx, info.CommitID, w.adminDir(info))
+	if err == nil && lost {
+		err = &UnsavedError{Path: info.Path, Reason: reasonDetached}
+	}
+	return err
+}
+
+// adminDir is where git keeps what it knows of a linked worktree.
+func (w *Workspace) adminDir(info WorkspaceInfo) string {
+	return filepath.Join(w.Repo.CommonDir, "worktrees", info.Name)
+}
+
+// unfinishedLock is the lock that git holds while it makes a worktree, and that stays
+// where it dies over it.
+const unfinishedLock = "is locked: initializing"
+
+// lockReason says that git worktree lock was used, and why; "" where it was not.
+func lockReason(admin string) (string, error) {
+	data, err := os.ReadFile(filepath.Join(admin, "locked"))
+	if errors.Is(err, os.ErrNotExist) {
+		return "", nil
+	}
+	if why := strings.TrimSpace(string(data)); why != "" {
+		return "is locked: " + why, err
+	}
+	return "is locked", err
+}

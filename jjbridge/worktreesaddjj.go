@@ -1,0 +1,170 @@
+package jjbridge
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"strings"
+
+	"github.com/git-smithers/git-smithers/internal/gitexec"
+)
+
+// addJJ makes a jj workspace. jj checks out its files, and no git worktree comes with it.
+func (w *Workspace) addJJ(ctx context.Context, req AddRequest, list []WorkspaceInfo) (*Workspace, error) {
+	req.Name = cmp.Or(req.Name, filepath.Base(req.Path))
+	if err := w.forgetStaleJJ(ctx, req, list); err != nil {
+		return nil, err
+	}
+	start, err := w.startRevision(ctx, req)
+	if err != nil {
+		return nil, err
+	}
+	folder, err := makePlace(req.Path)
+	if err != nil {
+		return nil, err
+	}
+	added, err := w.addWorkspaceJJ(ctx, req, start)
+	if err != nil {
+		err = errors.Join(err, w.dropJJ(context.WithoutCancel(ctx), req))
+		folder.putBack()
+		return nil, err
+	}
+	return added, nil
+}
+
+// addWorkspaceJJ makes the workspace, and sets its bookmark.
+func (w *Workspace) addWorkspaceJJ(ctx context.Context, req AddRequest, start string) (*Workspace, error) {
+	if _, _, err := w.jj(ctx, "workspace", "add", "--name="+req.Name, "--revision="+start, "--", req.Path); err != nil {
+		return nil, err
+	}
+	added, err := Locate(ctx, req.Path, gitexec.PlumbingEnv(w.env))
+	if err != nil || req.Branch == "" {
+		return added, err
+	}
+	// At the workspace's own commit the bookmark has the work as it goes on, as a branch
+	// does. Where the bookmark was before, jj goes on showing the commits.
+	_, _, err = added.jj(ctx, "bookmark", "set", "--allow-backwards", "--revision=@", "--", req.Branch)
+	return added, err
+}
+
+// dropJJ removes a workspace that was made just now, or in part.
+func (w *Workspace) dropJJ(ctx context.Context, req AddRequest) error {
+	list, err := w.jjWorkspaces(ctx)
+	if err != nil {
+		return err
+	}
+	for _, info := range list {
+		if info.Name == req.Name {
+			if _, _, err := w.jj(ctx, "workspace", "forget", "--", req.Name); err != nil {
+				return err
+			}
+		}
+	}
+	return removeContent(req.Path)
+}
+
+// forgetStaleJJ forgets workspaces that are in the way of the new one. That loses
+// nothing, as jj goes on showing their commits. Where jj does not know the folder of a
+// workspace of the same name, it counts as gone.
+func (w *Workspace) forgetStaleJJ(ctx context.Context, req AddRequest, list []WorkspaceInfo) error {
+	for _, info := range list {
+		switch {
+		case info.Name != req.Name && info.Path != req.Path:
+			continue
+		case info.Name == w.Name || (info.Path != "" && info.Path != req.Path && !info.Missing):
+			return &WorktreeError{Path: req.Path, Reason: fmt.Sprintf("there is a workspace %q already, at %s", info.Name, info.Path)}
+		}
+		if _, _, err := w.jj(ctx, "workspace", "forget", "--", info.Name); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// startRevision is the commit to start from.
+func (w *Workspace) startRevision(ctx context.Context, req AddRequest) (string, error) {
+	if !req.Commit.IsZero() {
+		revset, err := w.nearest(ctx, req.Commit.String())
+		if err != nil {
+			return "", err
+		}
+		if revset != "" {
+			return w.oneRevision(ctx, req.Path, revset)
+		}
+	}
+	var revsets []string
+	for _, base := range bases(req.Base) {
+		revsets = append(revsets, local(base), remote(base))
+	}
+	return w.oneRevision(ctx, req.Path, "coalesce("+strings.Join(append(revsets, "@-"), ", ")+")")
+}
+
+// oneRevision is the commit that a revset names, the newest of several.
+func (w *Workspace) oneRevision(ctx context.Context, path, revset string) (string, error) {
+	out, _, err := w.jj(ctx, "log", "--no-graph", "--limit=1", "--template=commit_id", "--revisions=latest("+revset+")")
+	commit := strings.TrimSpace(string(out))
+	if err == nil && commit == "" {
+		err = &WorktreeError{Path: path, Reason: "there is no commit to start from"}
+	}
+	return commit, err
+}
+
+// maxAncestors is how far back a commit is looked for that jj still knows.
+const maxAncestors = 200
+
+// nearest is the revset of the commit, or of its ancestors that jj shows and that come
+// next. jj would show a hidden one again, beside what became of it; and a commit that
+// is a working copy goes on changing, and what stands on it with it. "" where git has no
+// such commit.
+func (w *Workspace) nearest(ctx context.Context, commit string) (string, error) {
+	out, err := w.git(ctx, "rev-list", fmt.Sprintf("--max-count=%d", maxAncestors), commit)
+	if failed, ok := errors.AsType[*gitexec.Error](err); ok && failed.Status > 0 && ctx.Err() == nil {
+		return "", nil
+	}
+	if err != nil {
+		return "", err
+	}
+	known := []string{"root()"}
+	for id := range strings.FieldsSeq(string(out)) {
+		known = append(known, "present("+id+")")
+	}
+	return "heads(::(" + strings.Join(known, "|") + ") & ::visible_heads() ~ working_copies())", nil
+}
+
+// local is the revset of a name as it is here: a bookmark, a tag, an id, or a revset.
+func local(base string) string {
+	switch {
+	case base == "HEAD":
+		return "present(@-)"
+	case isSymbol(base):
+		return "present(" + quote(base) + ")"
+	}
+	return "present(" + base + ")"
+}
+
+// remote is the revset of a bookmark on origin, or of one that is named as git does,
+// with its remote first; none() for what is no name.
+func remote(base string) string {
+	if !isSymbol(base) {
+		return "none()"
+	}
+	revset := "present(" + quote(base) + "@" + quote("origin") + ")"
+	if name, bookmark, ok := strings.Cut(base, "/"); ok {
+		revset = "coalesce(" + revset + ", present(" + quote(bookmark) + "@" + quote(name) + "))"
+	}
+	return revset
+}
+
+// isSymbol tells whether s is one name in a revset, and not an expression. A sign at the
+// end of it is an operator there.
+func isSymbol(s string) bool {
+	outside := func(r rune) bool {
+		return r < 0x80 && !strings.ContainsRune("-+./_", r) && (r < '0' || r > '9') && (r < 'A' || r > 'Z') && (r < 'a' || r > 'z')
+	}
+	return s != "" && !strings.ContainsFunc(s, outside) && !strings.ContainsAny(s[len(s)-1:], "-+") && !strings.Contains(s, "..")
+}
+
+// quote makes a symbol a literal.
+func quote(symbol string) string { return `"` + symbol + `"` }

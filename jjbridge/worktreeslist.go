@@ -1,0 +1,115 @@
+package jjbridge
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/git-smithers/git-smithers/internal/gitexec"
+)
+
+// usageStatus is git's exit status where it does not know an option.
+const usageStatus = 129
+
+// gitWorktrees lists git's worktrees. A bare repository is none.
+func (w *Workspace) gitWorktrees(ctx context.Context) ([]WorkspaceInfo, error) {
+	end := "\x00"
+	out, err := w.git(ctx, "worktree", "list", "--porcelain", "-z")
+	if failed, ok := errors.AsType[*gitexec.Error](err); ok && failed.Status == usageStatus {
+		end = "\n" // git before 2.36
+		out, err = w.git(ctx, "worktree", "list", "--porcelain")
+	}
+	if err != nil {
+		return nil, err
+	}
+	names, err := worktreeNames(w.Repo.CommonDir)
+	if err != nil {
+		return nil, err
+	}
+	var list []WorkspaceInfo
+	for i, record := range strings.Split(strings.TrimSuffix(string(out), end+end), end+end) {
+		info, bare := parseWorktree(record, end)
+		switch {
+		case bare || info.Path == "":
+			continue
+		case i > 0:
+			info.Name = names[info.Path]
+		case w.main != "":
+			info.Path = w.main // git names the git directory where that is somewhere else
+		}
+		info.Missing = isGone(info.Path)
+		list = append(list, info)
+	}
+	return list, nil
+}
+
+// parseWorktree reads one record of git worktree list --porcelain.
+func parseWorktree(record, end string) (info WorkspaceInfo, bare bool) {
+	for line := range strings.SplitSeq(record, end) {
+		key, value, _ := strings.Cut(line, " ")
+		switch key {
+		case "worktree":
+			info.Path = filepath.Clean(filepath.FromSlash(value))
+		case "HEAD":
+			if strings.Trim(value, "0") != "" { // zeros before the first commit
+				info.CommitID = value
+			}
+		case "branch":
+			info.Branch = strings.TrimPrefix(value, "refs/heads/")
+		case "bare":
+			bare = true
+		}
+	}
+	return info, bare
+}
+
+// worktreeNames are git's ids of the linked worktrees by their paths.
+func worktreeNames(commonDir string) (map[string]string, error) {
+	dir := filepath.Join(commonDir, "worktrees")
+	entries, err := os.ReadDir(dir)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, err
+	}
+	names := make(map[string]string)
+	for _, entry := range entries {
+		data, err := os.ReadFile(filepath.Join(dir, entry.Name(), "gitdir"))
+		if err != nil {
+			continue // git leaves it out, too
+		}
+		dotGit := filepath.FromSlash(strings.TrimRight(string(data), "\r\n"))
+		if !filepath.IsAbs(dotGit) {
+			dotGit = filepath.Join(dir, entry.Name(), dotGit)
+		}
+		names[filepath.Dir(filepath.Clean(dotGit))] = entry.Name()
+	}
+	return names, nil
+}
+
+// isGone tells whether nothing is at path.
+func isGone(path string) bool {
+	_, err := os.Lstat(path)
+	return errors.Is(err, fs.ErrNotExist)
+}
+
+// isWithin tells whether path is dir or below it. Both are clean.
+func isWithin(path, dir string) bool {
+	rel, err := filepath.Rel(dir, path)
+	return err == nil && filepath.IsLocal(rel)
+}
+
+// sortWorkspaces puts the main working copy first, and the others in the order of names.
+func sortWorkspaces(list []WorkspaceInfo, main string) {
+	slices.SortFunc(list, func(a, b WorkspaceInfo) int {
+		switch {
+		case a.Path == main && b.Path != main:
+			return -1
+		case b.Path == main && a.Path != main:
+			return 1
+		}
+		return strings.Compare(a.Name, b.Name)
+	})
+}

@@ -1,0 +1,128 @@
+package jjbridge
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"github.com/git-smithers/git-smithers/internal/gitexec"
+)
+
+// checkPlace checks that a working copy can be made at path, and returns the path
+// without symbolic links.
+//
+// Inside another working copy the new one would stand among its untracked files, and a
+// git add there would take it for an embedded repository; so it must be ignored there.
+func (w *Workspace) checkPlace(ctx context.Context, path string, list []WorkspaceInfo) (string, error) {
+	if !filepath.IsAbs(path) {
+		return "", &WorktreeError{Path: path, Reason: "not an absolute path"}
+	}
+	path, err := resolveNew(filepath.Clean(path))
+	if err != nil {
+		return "", err
+	}
+	switch info, err := os.Lstat(path); {
+	case errors.Is(err, fs.ErrNotExist):
+	case err != nil:
+		return "", err
+	case !info.IsDir() || !isEmptyFolder(path):
+		return "", &WorktreeError{Path: path, Reason: "is there already, and is not an empty folder"}
+	}
+	if isWithin(path, w.Repo.CommonDir) || (w.jjRepo != "" && isWithin(path, filepath.Dir(w.jjRepo))) {
+		return "", &WorktreeError{Path: path, Reason: "is inside the repository's own folder"}
+	}
+	around := w.around(path, list)
+	if around == "" {
+		return path, nil
+	}
+	ignored, err := w.ignores(ctx, around, path)
+	if err == nil && !ignored {
+		err = &WorktreeError{Path: path, Reason: "is inside the working copy " + around + " and not ignored there: add it to .gitignore, or put it elsewhere"}
+	}
+	return path, err
+}
+
+// around is the innermost known working copy that path is in; "" for none.
+func (w *Workspace) around(path string, list []WorkspaceInfo) string {
+	tops := []string{w.Root, w.main}
+	for _, info := range list {
+		tops = append(tops, info.Path)
+	}
+	found := ""
+	for _, top := range tops {
+		if top != "" && top != path && isWithin(path, top) && len(top) > len(found) {
+			found = top
+		}
+	}
+	return found
+}
+
+// ignores tells whether the folder path, which need not be there, is ignored in the
+// working copy at top.
+func (w *Workspace) ignores(ctx context.Context, top, path string) (bool, error) {
+	rel, err := filepath.Rel(top, path)
+	if err != nil {
+		return false, err
+	}
+	at, err := Locate(ctx, top, gitexec.PlumbingEnv(w.env))
+	if err != nil {
+		return false, err
+	}
+	// A pattern for folders alone matches what is below the folder.
+	_, err = at.git(ctx, "check-ignore", "--quiet", "--no-index", "--", filepath.ToSlash(rel)+"/x")
+	if failed, ok := errors.AsType[*gitexec.Error](err); ok && failed.Status == 1 {
+		return false, nil
+	}
+	return err == nil, err
+}
+
+// resolveNew resolves the symbolic links on the way to path, which need not be there. What
+// path itself names is not followed.
+func resolveNew(path string) (string, error) {
+	parent, err := filepath.EvalSymlinks(filepath.Dir(path))
+	if errors.Is(err, fs.ErrNotExist) && filepath.Dir(path) != path {
+		parent, err = resolveNew(filepath.Dir(path))
+	}
+	return filepath.Join(parent, filepath.Base(path)), err
+}
+
+func isEmptyFolder(path string) bool {
+	entries, err := os.ReadDir(path)
+	return err == nil && len(entries) == 0
+}
+
+// place is the folder of a working copy that is being made.
+type place struct {
+	path string
+	made []string // the folders that were made for it, itself first; none where it was there, empty
+}
+
+// makePlace makes the folder path, which may be there, and those that lead to it.
+func makePlace(path string) (place, error) {
+	p := place{path: path}
+	for dir := path; isGone(dir) && filepath.Dir(dir) != dir; dir = filepath.Dir(dir) {
+		p.made = append(p.made, dir)
+	}
+	for _, dir := range slices.Backward(p.made) {
+		if err := os.Mkdir(dir, 0o777); err != nil && !errors.Is(err, fs.ErrExist) {
+			p.putBack()
+			return place{}, err
+		}
+	}
+	return p, nil
+}
+
+// putBack makes it as it was before, as far as what is there is empty.
+func (p place) putBack() {
+	if len(p.made) == 0 {
+		_ = os.Mkdir(p.path, 0o777) // git may have removed it; else it is there
+	}
+	for _, dir := range p.made {
+		if err := os.Remove(dir); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return
+		}
+	}
+}

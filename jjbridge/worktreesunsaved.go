@@ -1,0 +1,219 @@
+package jjbridge
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/git-smithers/git-smithers/objstore"
+	"github.com/git-smithers/git-smithers/snapshot"
+)
+
+// Why a working copy is not removed.
+const (
+	reasonDetached    = "has commits that no branch, tag or remote has"
+	reasonAnonymous   = "has commits that no bookmark, tag or remote has"
+	reasonUncommitted = "has uncommitted changes"
+	reasonStaged      = "has staged content that its file has no more: "
+	reasonUnmerged    = "has unmerged files"
+	reasonSubmodules  = "has submodules that are checked out"
+)
+
+// unsavedGit says in words what would be lost with this worktree; "" for nothing.
+func (w *Workspace) unsavedGit(ctx context.Context, saved objstore.ID) (string, error) {
+	if reason, err := lockReason(w.Repo.GitDir); err != nil || reason != "" {
+		if reason == unfinishedLock && err == nil {
+			return w.unsavedUnfinished(ctx)
+		}
+		return reason, err
+	}
+	if doing := w.unfinished(); doing != "" {
+		return doing + " is in progress", nil
+	}
+	// The commits of a worktree's submodules are kept with the worktree.
+	if entries, err := os.ReadDir(filepath.Join(w.Repo.GitDir, "modules")); len(entries) > 0 || (err != nil && !errors.Is(err, fs.ErrNotExist)) {
+		return reasonSubmodules, nil
+	}
+	status, err := w.status(ctx)
+	if err != nil {
+		return "", err
+	}
+	if status.detached {
+		if lost, err := w.isUnreachable(ctx, "HEAD", w.Repo.GitDir); err != nil || lost {
+			return reasonDetached, err
+		}
+	}
+	switch {
+	case status.unmerged:
+		return reasonUnmerged, nil
+	case status.staged != "":
+		return reasonStaged + status.staged, nil
+	case !status.changed:
+		return "", nil
+	}
+	same, reason, err := w.isSaved(ctx, saved)
+	if err != nil || same {
+		return "", err
+	}
+	return reason, nil
+}
+
+// isSaved tells whether the files are exactly the tree saved, and says in words why not.
+func (w *Workspace) isSaved(ctx context.Context, saved objstore.ID) (same bool, reason string, err error) {
+	if saved.IsZero() {
+		return false, reasonUncommitted, nil
+	}
+	captured, err := w.Capture(ctx, CaptureOptions{})
+	if err != nil {
+		return false, "", err
+	}
+	defer func() { err = errors.Join(err, captured.Close()) }()
+	if left := captured.VCS.LeftOut; len(left) > 0 {
+		return false, leftOutReason(left[0]), nil
+	}
+	return captured.VCS.Tree == saved, reasonUncommitted, nil
+}
+
+// unsavedUnfinished is unsavedGit for a worktree that git did not finish making: nothing
+// may be in it but files of its commit. Its index is not there yet, or not whole.
+func (w *Workspace) unsavedUnfinished(ctx context.Context) (string, error) {
+	index := "GIT_INDEX_FILE=" + filepath.Join(w.Repo.GitDir, "smithers-index")
+	for _, args := range [][]string{
+		{"read-tree", "HEAD"},
+		{"update-index", "-q", "--refresh"}, // fails where files are missing, as they are here
+		{"diff-files", "--name-only", "--diff-filter=d", "-z"},
+		{"ls-files", "--others", "--exclude-standard", "-z"},
+	} {
+		out, err := w.gitWith(ctx, gitRun{args: args, env: []string{index}})
+		if err != nil && args[0] != "update-index" {
+			return "", err
+		}
+		if len(out) > 0 && args[0] != "update-index" {
+			return reasonUncommitted, nil
+		}
+	}
+	return "", nil
+}
+
+// isUnreachable tells whether a commit is one that no branch, tag or remote-tracking
+// branch has, and neither the one that the worktree began with. "" is none. admin is
+// where git keeps what it knows of the worktree.
+func (w *Workspace) isUnreachable(ctx context.Context, commit, admin string) (bool, error) {
+	if commit == "" {
+		return false, nil
+	}
+	args := []string{"rev-list", "--max-count=1", commit, "--not", "--branches", "--tags", "--remotes"}
+	if first := firstCommit(admin); first != "" {
+		args = append(args, first)
+	}
+	out, err := w.git(ctx, args...)
+	return len(out) > 0, err
+}
+
+// firstCommit is the commit that a worktree began with, by the reflog of its HEAD; ""
+// where that does not go back so far.
+func firstCommit(admin string) string {
+	data, err := os.ReadFile(filepath.Join(admin, "logs", "HEAD"))
+	if err != nil {
+		return ""
+	}
+	fields := strings.SplitN(string(data), " ", 3)
+	if len(fields) < 3 || strings.Trim(fields[0], "0") != "" {
+		return ""
+	}
+	return fields[1]
+}
+
+// unfinished is what git is in the middle of; "" for nothing.
+func (w *Workspace) unfinished() string {
+	for _, mark := range []struct{ file, doing string }{
+		{"rebase-merge", "a rebase"},
+		{"rebase-apply", "a rebase"},
+		{"MERGE_HEAD", "a merge"},
+		{"CHERRY_PICK_HEAD", "a cherry-pick"},
+		{"REVERT_HEAD", "a revert"},
+		{"sequencer", "a cherry-pick or revert"},
+		{"BISECT_LOG", "a bisect"},
+	} {
+		if !isGone(filepath.Join(w.Repo.GitDir, mark.file)) {
+			return mark.doing
+		}
+	}
+	return ""
+}
+
+// gitStatus is what git status says.
+type gitStatus struct {
+	detached bool
+	changed  bool   // tracked files, or untracked and not ignored ones
+	unmerged bool   // merged with conflicts
+	staged   string // a file whose staged content is neither HEAD's nor the file's; "" for none
+}
+
+func (w *Workspace) status(ctx context.Context) (gitStatus, error) {
+	var status gitStatus
+	out, err := w.git(ctx, "status", "--porcelain=v2", "-z", "--branch", "--untracked-files=normal", "--ignore-submodules=none", "--no-renames")
+	for line := range strings.SplitSeq(string(out), "\x00") {
+		kind, rest, _ := strings.Cut(line, " ")
+		switch kind {
+		case "#":
+			status.detached = status.detached || rest == "branch.head (detached)"
+		case "1": // XY sub mH mI mW hH hI path
+			status.changed = true
+			fields := strings.SplitN(rest, " ", 8)
+			if xy := fields[0]; len(fields) == 8 && len(xy) == 2 && xy[0] != '.' && xy[1] != '.' {
+				status.staged = fields[7]
+			}
+		case "u":
+			status.changed, status.unmerged = true, true
+		case "?":
+			status.changed = true
+		}
+	}
+	return status, err
+}
+
+// lostRevset is what jj would no longer keep a name for without this workspace: @ and its
+// ancestors that no bookmark, tag, remote or other head has.
+const lostRevset = `::@ ~ ::(bookmarks() | remote_bookmarks() | tags() | (visible_heads() ~ @) | (working_copies() ~ @)) ~ root()`
+
+// lostTemplate prints "@" for the workspace's own commit, "-" for another one, and whether
+// there is anything in it.
+const lostTemplate = `if(current_working_copy, "@", "-") ++ if(empty && !description, "", "work") ++ "\n"`
+
+// unsavedJJ says in words what would be lost with this workspace; "" for nothing. jj goes
+// on showing commits that have changes, so that it is what would be without a name.
+func (w *Workspace) unsavedJJ(ctx context.Context, saved objstore.ID) (string, error) {
+	captured, err := w.Capture(ctx, CaptureOptions{})
+	if err != nil {
+		return "", err
+	}
+	vcs := captured.VCS
+	if err := captured.Close(); err != nil {
+		return "", err
+	}
+	if len(vcs.LeftOut) > 0 {
+		return leftOutReason(vcs.LeftOut[0]), nil
+	}
+	out, _, err := w.jj(ctx, "log", "--ignore-working-copy", "--no-graph", "--revisions="+lostRevset, "--template="+lostTemplate)
+	if err != nil {
+		return "", err
+	}
+	for line := range strings.SplitSeq(string(out), "\n") {
+		switch {
+		case line == "@work" && vcs.Tree != saved:
+			return reasonUncommitted, nil
+		case line == "-work":
+			return reasonAnonymous, nil
+		}
+	}
+	return "", nil
+}
+
+// leftOutReason says of a file that a capture leaves out that it would be lost.
+func leftOutReason(left snapshot.LeftOut) string {
+	return "has files that no frame has: " + left.Path + " (" + left.Reason + ")"
+}

@@ -90,3 +90,27 @@ func BenchmarkRebuild(b *testing.B) {
 	}
 	b.ReportMetric(float64(frames)/b.Elapsed().Seconds(), "frames/s")
 }
+
+// BenchmarkRebuildOfCaptures reads 10,000 frames each of which has an attempt and
+// a working copy of its own.
+func BenchmarkRebuildOfCaptures(b *testing.B) {
+	w := newWorld(b)
+	w.quick = true
+	for i := range 100 {
+		drafts := []snapshot.Draft{w.first(fmt.Sprintf("run-%06d", i))}
+		for n := range 99 {
+			draft := attemptDraft(snapshot.Attempt{NodeID: fmt.Sprintf("task-%d", n), Attempt: 1, State: snapshot.AttemptFinished})
+			draft.VCS = atJJ("kxyzkxyzkxyz", fmt.Sprintf("%02x%02x", i, n)).VCS
+			drafts = append(drafts, draft)
+		}
+		w.setTip(b, fmt.Sprintf("run-%06d", i), w.write(b, nil, drafts...).ID)
+	}
+	x := w.index(b)
+	frames := 0
+	for b.Loop() {
+		stats, err := x.Rebuild(b.Context(), nil)
+		require.NoError(b, err)
+		frames += stats.Frames
+	}
+	b.ReportMetric(float64(frames)/b.Elapsed().Seconds(), "frames/s")
+}

@@ -25,6 +25,9 @@ type chain struct {
 	frames  []frame     // by number
 	latest  int64       // newest frame's number, NoFrame for none
 	entries int
+
+	attempts []snapshot.Attempt // those that base does not have so
+	tags     tagReader
 }
 
 // frame is one numbered entry.
@@ -32,11 +35,13 @@ type frame struct {
 	number int64
 	commit objstore.ID
 	snapshot.Header
+	tag
 }
 
 // readChain reads the entries of the run whose ref is at id, down to what is
 // indexed or, where that is not among them, down to the run's first. It reads
-// run.json of the tip, and of the other entries nothing but their commits.
+// run.json of the tip, attempts that are new, and of the other entries nothing but
+// their commits, and vcs.json where it has changed.
 func readChain(ctx context.Context, r objstore.Reader, ref string, id objstore.ID, indexed tip) (*chain, error) {
 	head, err := snapshot.ReadEntry(r, id)
 	if err != nil {
@@ -55,7 +60,8 @@ func readChain(ctx context.Context, r objstore.Reader, ref string, id objstore.I
 		return nil, err
 	}
 	slices.Reverse(c.frames)
-	return c, nil
+	c.attempts, err = readAttempts(r, head, c.base)
+	return c, err
 }
 
 // walk follows first parents from head and gathers frames, newest first.
@@ -93,7 +99,11 @@ func (c *chain) add(number int64, e *snapshot.Entry) error {
 	if n := len(c.frames); n > 0 && c.frames[n-1].number <= number {
 		return malformed(e.ID, "frame numbers do not rise along the chain")
 	}
-	c.frames = append(c.frames, frame{number: number, commit: e.ID, Header: e.Header})
+	tag, err := c.tags.of(e)
+	if err != nil {
+		return err
+	}
+	c.frames = append(c.frames, frame{number: number, commit: e.ID, Header: e.Header, tag: tag})
 	c.latest = max(c.latest, number)
 	return nil
 }

@@ -32,6 +32,8 @@ type FrameRow struct {
 	CreatedAtMs int64
 	Subject     string
 	VCS         string // as in snapshot.Header; "" for none
+	VCSRoot     string // as in snapshot.VCS, as is JJOperation
+	JJOperation string
 }
 
 // Counts says how much the index holds. Branches are the runs that are forks.
@@ -41,17 +43,21 @@ const (
 	sqlRuns = `SELECT run_id, workflow_name, status, parent_run_id, parent_frame_no, branch_label,
 		fork_description, forked_at_ms, latest_frame, created_at_ms, updated_at_ms, finished_at_ms, git_tip
 		FROM _smithers_runs`
-	sqlAllRuns  = sqlRuns + ` ORDER BY created_at_ms DESC, run_id`
-	sqlRun      = sqlRuns + ` WHERE run_id = ?`
-	sqlLookup   = sqlRuns + ` WHERE git_ref = ?`
-	sqlChildren = sqlRuns + ` WHERE parent_run_id = ? ORDER BY forked_at_ms, run_id`
-	sqlFrames   = `SELECT run_id, frame_no, git_commit, content_hash, created_at_ms, subject, coalesce(vcs, '')
-		FROM _smithers_snapshots WHERE run_id = ?`
-	sqlAllFrames  = sqlFrames + ` ORDER BY frame_no`
-	sqlFrame      = sqlFrames + ` AND frame_no = ?`
-	sqlPrefix     = `SELECT run_id FROM _smithers_runs WHERE run_id >= ? AND run_id < ? ORDER BY run_id LIMIT ?`
-	sqlPrefixOpen = `SELECT run_id FROM _smithers_runs WHERE run_id >= ? ORDER BY run_id LIMIT ?`
-	sqlCounts     = `SELECT (SELECT count(*) FROM _smithers_runs),
+	sqlAllRuns      = sqlRuns + ` ORDER BY created_at_ms DESC, run_id`
+	sqlRun          = sqlRuns + ` WHERE run_id = ?`
+	sqlLookup       = sqlRuns + ` WHERE git_ref = ?`
+	sqlChildren     = sqlRuns + ` WHERE parent_run_id = ? ORDER BY forked_at_ms, run_id`
+	sqlFrameColumns = `SELECT s.run_id, s.frame_no, s.git_commit, s.content_hash, s.created_at_ms, s.subject,
+		coalesce(s.vcs, ''), coalesce(s.vcs_root, ''), coalesce(s.operation_id, '') FROM _smithers_snapshots AS s`
+	sqlFrames         = sqlFrameColumns + ` WHERE run_id = ?`
+	sqlNewestRunFirst = ` ORDER BY (SELECT created_at_ms FROM _smithers_runs AS r WHERE r.run_id = s.run_id) DESC, run_id, frame_no`
+	sqlByChange       = sqlFrameColumns + ` WHERE change_id >= ? AND change_id < ?` + sqlNewestRunFirst
+	sqlByCommit       = sqlFrameColumns + ` WHERE vcs_pointer >= ? AND vcs_pointer < ?` + sqlNewestRunFirst
+	sqlAllFrames      = sqlFrames + ` ORDER BY frame_no`
+	sqlFrame          = sqlFrames + ` AND frame_no = ?`
+	sqlPrefix         = `SELECT run_id FROM _smithers_runs WHERE run_id >= ? AND run_id < ? ORDER BY run_id LIMIT ?`
+	sqlPrefixOpen     = `SELECT run_id FROM _smithers_runs WHERE run_id >= ? ORDER BY run_id LIMIT ?`
+	sqlCounts         = `SELECT (SELECT count(*) FROM _smithers_runs),
 		(SELECT count(*) FROM _smithers_runs WHERE parent_run_id IS NOT NULL),
 		(SELECT count(*) FROM _smithers_snapshots)`
 )
@@ -95,6 +101,26 @@ func (x *Index) Frames(ctx context.Context, runID string) ([]FrameRow, error) {
 // Frame returns one frame. ok is false where there is none.
 func (x *Index) Frame(ctx context.Context, runID string, frame int64) (row FrameRow, ok bool, err error) {
 	return first(list(ctx, x, scanFrame, sqlFrame, runID, frame))
+}
+
+// FramesByChange lists the frames whose working copy was at a jj change, given a
+// prefix of its id that is not empty: the newest run first, and by number. No
+// character is special.
+func (x *Index) FramesByChange(ctx context.Context, prefix string) ([]FrameRow, error) {
+	return x.framesByRevision(ctx, sqlByChange, prefix)
+}
+
+// FramesByCommit is FramesByChange for the commit that the working copy was at.
+func (x *Index) FramesByCommit(ctx context.Context, prefix string) ([]FrameRow, error) {
+	return x.framesByRevision(ctx, sqlByCommit, prefix)
+}
+
+func (x *Index) framesByRevision(ctx context.Context, query, prefix string) ([]FrameRow, error) {
+	end, ok := prefixEnd(prefix)
+	if !ok {
+		return nil, nil // ids are ASCII, and nobody asks for all of them
+	}
+	return list(ctx, x, scanFrame, query, prefix, end)
 }
 
 // Children lists the forks of a run by the time of forking, oldest first.
@@ -183,7 +209,7 @@ func scanRun(rows *sql.Rows) (r RunRow, err error) {
 
 func scanFrame(rows *sql.Rows) (f FrameRow, err error) {
 	var id string
-	err = rows.Scan(&f.RunID, &f.FrameNo, &id, &f.ContentHash, &f.CreatedAtMs, &f.Subject, &f.VCS)
+	err = rows.Scan(&f.RunID, &f.FrameNo, &id, &f.ContentHash, &f.CreatedAtMs, &f.Subject, &f.VCS, &f.VCSRoot, &f.JJOperation)
 	if err != nil {
 		return f, err
 	}

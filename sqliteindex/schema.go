@@ -13,7 +13,7 @@ import (
 // no migration.
 const (
 	applicationID = 0x67736d69 // "gsmi"
-	schemaVersion = 1
+	schemaVersion = 2
 )
 
 // schema is documented in docs/index.md. Tables are under Smithers' names and
@@ -29,8 +29,9 @@ CREATE TABLE _smithers_runs (
 	created_at_ms    INTEGER NOT NULL,
 	started_at_ms    INTEGER,
 	finished_at_ms   INTEGER,
-	vcs_type         TEXT AS (substr(vcs, 1, instr(vcs, ':') - 1)),
-	vcs_revision     TEXT AS (substr(vcs, max(instr(vcs, ':'), instr(vcs, '@')) + 1)),
+	vcs_type         TEXT,
+	vcs_root         TEXT,
+	vcs_revision     TEXT,
 	parent_frame_no  INTEGER,
 	branch_label     TEXT,
 	fork_description TEXT,
@@ -54,10 +55,46 @@ CREATE TABLE _smithers_snapshots (
 	content_hash  TEXT NOT NULL,
 	created_at_ms INTEGER NOT NULL,
 	vcs           TEXT,
+	vcs_root      TEXT,
+	operation_id  TEXT,
+	change_id     TEXT AS (CASE WHEN substr(vcs, 1, 3) = 'jj:' THEN substr(vcs, 4, instr(vcs, '@') - 4) END),
 	subject       TEXT NOT NULL,
 	git_commit    TEXT NOT NULL,
 	PRIMARY KEY (run_id, frame_no)
 ) STRICT, WITHOUT ROWID;
+
+CREATE INDEX _smithers_snapshots_pointer_idx ON _smithers_snapshots (vcs_pointer)
+	WHERE vcs_pointer IS NOT NULL;
+
+CREATE INDEX _smithers_snapshots_change_idx ON _smithers_snapshots (change_id)
+	WHERE change_id IS NOT NULL;
+
+CREATE TABLE _index_attempts (
+	run_id         TEXT NOT NULL,
+	node_id        TEXT NOT NULL,
+	iteration      INTEGER NOT NULL,
+	attempt        INTEGER NOT NULL,
+	state          TEXT NOT NULL,
+	started_at_ms  INTEGER NOT NULL,
+	finished_at_ms INTEGER,
+	error          TEXT,
+	exit_status    INTEGER,
+	commit_id      TEXT,
+	tree_id        TEXT,
+	frame_no       INTEGER,
+	worktree       TEXT,
+	PRIMARY KEY (run_id, node_id, iteration, attempt)
+) STRICT, WITHOUT ROWID;
+
+CREATE VIEW _smithers_attempts AS
+	SELECT run_id, a.node_id, a.iteration, a.attempt, a.state, a.started_at_ms, a.finished_at_ms,
+		NULL AS heartbeat_at_ms, NULL AS heartbeat_data_json,
+		CASE WHEN a.error IS NOT NULL THEN json_object('message', a.error) END AS error_json,
+		CASE coalesce(r.vcs_type, substr(r.vcs, 1, instr(r.vcs, ':') - 1))
+			WHEN 'jj' THEN a.commit_id ELSE coalesce(a.tree_id, a.commit_id) END AS jj_pointer,
+		NULL AS response_text, NULL AS jj_cwd, 0 AS cached, NULL AS meta_json,
+		a.exit_status, a.commit_id, a.tree_id, a.frame_no, a.worktree
+	FROM _index_attempts AS a JOIN _smithers_runs AS r USING (run_id);
 
 CREATE VIEW _smithers_frames AS
 	SELECT run_id, frame_no, created_at_ms, subject, git_commit
@@ -71,7 +108,7 @@ CREATE VIEW _smithers_branches AS
 
 CREATE VIEW _smithers_vcs_tags AS
 	SELECT run_id, frame_no, substr(vcs, 1, instr(vcs, ':') - 1) AS vcs_type, vcs_pointer,
-		NULL AS vcs_root, NULL AS jj_operation_id, created_at_ms
+		vcs_root, operation_id AS jj_operation_id, created_at_ms, change_id
 	FROM _smithers_snapshots
 	WHERE vcs IS NOT NULL;
 

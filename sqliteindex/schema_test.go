@@ -11,15 +11,29 @@ import (
 	"github.com/git-smithers/git-smithers/sqliteindex"
 )
 
+const startCommit = "89abcdef0123456789abcdef0123456789abcdef"
+
 // TestSmithersNamesAnswer asks as people ask Smithers' own database: with its table
 // and column names.
 func TestSmithersNamesAnswer(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	frame0 := w.write(t, nil, w.first("parent"))
-	frame1 := w.write(t, frame0, frameDraft())
+	started := w.first("parent")
+	row := started.Run
+	started.Run = func(r *snapshot.Run) {
+		row(r)
+		r.VCSType, r.VCSRoot, r.VCSRevision = snapshot.VCSGit, "../side", startCommit
+	}
+	frame0 := w.write(t, nil, started)
+	draft := frameDraft()
+	draft.VCS.Root = "../side"
+	frame1 := w.write(t, frame0, draft)
 	w.setTip(t, "parent", frame1.ID)
 	w.fork(t, "child", snapshot.Parent{RunID: "parent", Frame: 1, Label: "try"}, frame1, false)
+	atJJ := w.write(t, nil, w.first("jj"), snapshot.Draft{Frame: true, VCS: &snapshot.VCS{
+		Type: snapshot.VCSJJ, ChangeID: "kxyz", CommitID: "0123", Operation: "abcd",
+	}})
+	w.setTip(t, "jj", atJJ.ID)
 	x, err := sqliteindex.Open(t.Context(), w.options())
 	require.NoError(t, err)
 	synced(t, x)
@@ -34,8 +48,8 @@ func TestSmithersNamesAnswer(t *testing.T) {
 		want  []any
 	}{
 		{
-			"SELECT run_id, status, workflow_name, workflow_path, workflow_hash, vcs_type, vcs_revision FROM _smithers_runs WHERE parent_run_id IS NULL",
-			[]any{"parent", "running", "triage", "flows/triage.yaml", "abc", "git", commit},
+			"SELECT run_id, status, workflow_name, workflow_path, workflow_hash, vcs_type, vcs_root, vcs_revision FROM _smithers_runs WHERE run_id = 'parent'",
+			[]any{"parent", "running", "triage", "flows/triage.yaml", "abc", "git", "../side", startCommit},
 		},
 		{
 			"SELECT created_at_ms, started_at_ms, finished_at_ms, latest_frame, git_ref, git_tip FROM _smithers_runs WHERE run_id = 'parent'",
@@ -58,8 +72,16 @@ func TestSmithersNamesAnswer(t *testing.T) {
 			[]any{"child", "parent", int64(1), "try", nil, frame1.AtMs},
 		},
 		{
-			"SELECT frame_no, vcs_type, vcs_pointer, vcs_root, jj_operation_id, created_at_ms FROM _smithers_vcs_tags WHERE run_id = 'parent'",
-			[]any{int64(1), "git", commit, nil, nil, frame1.AtMs},
+			"SELECT frame_no, vcs_type, vcs_pointer, vcs_root, jj_operation_id, created_at_ms, change_id FROM _smithers_vcs_tags WHERE run_id = 'parent'",
+			[]any{int64(1), "git", commit, "../side", nil, frame1.AtMs, nil},
+		},
+		{
+			"SELECT frame_no, vcs_type, vcs_pointer, vcs_root, jj_operation_id, created_at_ms, change_id FROM _smithers_vcs_tags WHERE run_id = 'jj'",
+			[]any{int64(1), "jj", "0123", "", "abcd", atJJ.AtMs, "kxyz"},
+		},
+		{
+			"SELECT count(*), min(vcs_type), min(vcs_root), min(vcs_revision) FROM _smithers_runs WHERE run_id = 'jj'",
+			[]any{int64(1), nil, nil, nil},
 		},
 	} {
 		t.Run(tc.query, func(t *testing.T) {

@@ -7,6 +7,7 @@ import (
 	"errors"
 
 	"github.com/git-smithers/git-smithers/objstore"
+	"github.com/git-smithers/git-smithers/snapshot"
 )
 
 const (
@@ -16,19 +17,25 @@ const (
 	sqlTips = `SELECT git_ref, git_tip, latest_frame FROM _smithers_runs`
 	sqlTip  = sqlTips + ` WHERE git_ref = ?`
 
-	sqlIndexed      = `SELECT run_id, git_tip FROM _smithers_runs WHERE git_ref = ?`
-	sqlDeleteFrames = `DELETE FROM _smithers_snapshots WHERE run_id = ?`
-	sqlDeleteRun    = `DELETE FROM _smithers_runs WHERE run_id = ?`
+	sqlIndexed        = `SELECT run_id, git_tip FROM _smithers_runs WHERE git_ref = ?`
+	sqlDeleteFrames   = `DELETE FROM _smithers_snapshots WHERE run_id = ?`
+	sqlDeleteAttempts = `DELETE FROM _index_attempts WHERE run_id = ?`
+	sqlDeleteRun      = `DELETE FROM _smithers_runs WHERE run_id = ?`
 
 	sqlInsertFrame = `INSERT INTO _smithers_snapshots
-		(run_id, frame_no, content_hash, created_at_ms, vcs, subject, git_commit)
-		VALUES (?, ?, ?, ?, ?, ?, ?)`
+		(run_id, frame_no, content_hash, created_at_ms, vcs, vcs_root, operation_id, subject, git_commit)
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`
+
+	sqlInsertAttempt = `INSERT OR REPLACE INTO _index_attempts
+		(run_id, node_id, iteration, attempt, state, started_at_ms, finished_at_ms, error, exit_status,
+		commit_id, tree_id, frame_no, worktree)
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
 
 	sqlInsertRun = `INSERT OR REPLACE INTO _smithers_runs
 		(run_id, parent_run_id, workflow_name, workflow_path, workflow_hash, status,
-		created_at_ms, started_at_ms, finished_at_ms, parent_frame_no, branch_label, fork_description,
-		forked_at_ms, updated_at_ms, latest_frame, vcs, git_ref, git_tip)
-		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
+		created_at_ms, started_at_ms, finished_at_ms, vcs_type, vcs_root, vcs_revision, parent_frame_no,
+		branch_label, fork_description, forked_at_ms, updated_at_ms, latest_frame, vcs, git_ref, git_tip)
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
 )
 
 // apply makes the changes in one transaction, each only if the run is still
@@ -55,7 +62,12 @@ func applyIn(ctx context.Context, tx *sql.Tx, changes []change) ([]bool, error) 
 		return nil, err
 	}
 	defer func() { _ = insertFrame.Close() }() // the transaction's end closes it, too
-	w := writer{tx, insertFrame}
+	insertAttempt, err := tx.PrepareContext(ctx, sqlInsertAttempt)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = insertAttempt.Close() }() // the same
+	w := writer{tx, insertFrame, insertAttempt}
 	var stored []byte
 	if err := tx.QueryRowContext(ctx, sqlDigest).Scan(&stored); err != nil {
 		return nil, scanError(err)
@@ -83,11 +95,12 @@ func applyIn(ctx context.Context, tx *sql.Tx, changes []change) ([]bool, error) 
 	return applied, err
 }
 
-// writer writes inside a transaction. Only the statement that runs once a frame is
-// worth preparing.
+// writer writes inside a transaction. Only the statements that run once a frame or
+// attempt are worth preparing.
 type writer struct {
-	tx          *sql.Tx
-	insertFrame *sql.Stmt
+	tx            *sql.Tx
+	insertFrame   *sql.Stmt
+	insertAttempt *sql.Stmt
 }
 
 // apply makes one change, or none where somebody else has made one.
@@ -101,11 +114,10 @@ func (w writer) apply(ctx context.Context, c change) (bool, error) {
 		return false, nil
 	}
 	if !c.from.IsZero() && (c.chain == nil || c.chain.base.IsZero()) {
-		if _, err := w.tx.ExecContext(ctx, sqlDeleteFrames, runID); err != nil {
-			return false, err
-		}
-		if _, err := w.tx.ExecContext(ctx, sqlDeleteRun, runID); err != nil {
-			return false, err
+		for _, statement := range []string{sqlDeleteFrames, sqlDeleteAttempts, sqlDeleteRun} {
+			if _, err := w.tx.ExecContext(ctx, statement, runID); err != nil {
+				return false, err
+			}
 		}
 	}
 	if c.chain == nil {
@@ -114,7 +126,7 @@ func (w writer) apply(ctx context.Context, c change) (bool, error) {
 	return true, w.insert(ctx, c.chain)
 }
 
-// insert writes the run's row and its new frames.
+// insert writes the run's row, its new frames and attempts.
 func (w writer) insert(ctx context.Context, c *chain) error {
 	run := c.run
 	var parentID, label, description any
@@ -125,17 +137,41 @@ func (w writer) insert(ctx context.Context, c *chain) error {
 	}
 	_, err := w.tx.ExecContext(ctx, sqlInsertRun, run.ID, parentID, run.Workflow, nullable(run.WorkflowPath),
 		nullable(run.WorkflowHash), string(run.Status), run.CreatedAtMs, run.StartedAtMs, run.FinishedAtMs,
+		nullable(run.VCSType), vcsRoot(run.VCSType, run.VCSRoot), nullable(run.VCSRevision),
 		parentFrame, label, description, forkedAt, c.head.AtMs, c.latest, nullable(c.head.VCS), c.ref, c.tip.String())
 	if err != nil {
 		return err
 	}
 	for _, f := range c.frames {
 		if _, err := w.insertFrame.ExecContext(ctx, run.ID, f.number, hex.EncodeToString(f.ContentHash[:]),
-			f.AtMs, nullable(f.VCS), f.Subject, f.commit.String()); err != nil {
+			f.AtMs, nullable(f.VCS), vcsRoot(f.VCS, f.root), nullable(f.operation), f.Subject, f.commit.String()); err != nil {
+			return err
+		}
+	}
+	for _, a := range c.attempts {
+		if err := w.attempt(ctx, run.ID, a); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+func (w writer) attempt(ctx context.Context, runID string, a snapshot.Attempt) error {
+	var tree any
+	if !a.Tree.IsZero() {
+		tree = a.Tree.String()
+	}
+	_, err := w.insertAttempt.ExecContext(ctx, runID, a.NodeID, a.Iteration, a.Attempt, a.State, a.StartedAtMs,
+		a.FinishedAtMs, nullable(a.Error), a.ExitStatus, nullable(a.CommitID), tree, a.Frame, nullable(a.Worktree))
+	return err
+}
+
+// vcsRoot is where a working copy is, "" for the repository's main one; NULL where there is none.
+func vcsRoot(vcs, root string) any {
+	if vcs == "" {
+		return nil
+	}
+	return root
 }
 
 // nullable is NULL for the empty string.

@@ -1,0 +1,44 @@
+package sqliteindex
+
+import (
+	"github.com/git-smithers/git-smithers/objstore"
+	"github.com/git-smithers/git-smithers/objstore/page"
+	"github.com/git-smithers/git-smithers/snapshot"
+)
+
+// readAttempts reads the attempts that came or changed between the indexed entry and
+// the tip; all of the tip's where base is the zero id. What is in a journal stays there.
+func readAttempts(r objstore.Reader, head *snapshot.Entry, base objstore.ID) ([]snapshot.Attempt, error) {
+	now, err := head.Attempts()
+	if err != nil {
+		return nil, err
+	}
+	before, err := page.Open(r, objstore.ID{})
+	if err != nil {
+		return nil, err
+	}
+	if !base.IsZero() {
+		entry, err := snapshot.ReadEntry(r, base)
+		if err != nil {
+			return nil, err
+		}
+		if before, err = entry.Attempts(); err != nil {
+			return nil, err
+		}
+	}
+	var attempts []snapshot.Attempt
+	for delta, err := range page.Diff(before, now) {
+		if err != nil {
+			return nil, err
+		}
+		if delta.To == nil {
+			return nil, malformed(head.ID, "an attempt is gone from the journal")
+		}
+		a, err := snapshot.DecodeAttempt(page.Row{Key: delta.Key, Value: delta.To})
+		if err != nil {
+			return nil, err
+		}
+		attempts = append(attempts, a)
+	}
+	return attempts, nil
+}

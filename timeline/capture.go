@@ -33,9 +33,12 @@ type Capture struct {
 	Changes []snapshot.Change `json:"changes"`
 	Events  []captureEvent    `json:"events"`
 	Frame   json.RawMessage   `json:"frame"` // the rendered workflow tree
-	VCS     *snapshot.VCS     `json:"vcs"`
-	Run     *captureRun       `json:"run"`
-	Subject string            `json:"subject"`
+	VCS     *snapshot.VCS     `json:"vcs"`   // the revision alone; the files are captured, or not
+	// Worktree says whether the files of the working copy are captured. nil: for the
+	// run's first entry, and where an attempt ends.
+	Worktree *bool       `json:"worktree"`
+	Run      *captureRun `json:"run"`
+	Subject  string      `json:"subject"`
 }
 
 // captureRun is what a capture may say of the run's row.
@@ -122,8 +125,10 @@ func notCapture(err error) error {
 // conflict; without, the capture is built again on the new tip until it succeeds or
 // ctx ends: each time that it has to be, somebody else's succeeded.
 func (c *Capturer) Capture(ctx context.Context, req *Capture) (Captured, error) {
+	files := new(captureFiles)
+	defer files.close()
 	for try := 1; ; try++ {
-		answer, err := c.attempt(ctx, req)
+		answer, err := c.attempt(ctx, req, files)
 		if err == nil || fault.CodeOf(err) != fault.Conflict {
 			return answer, err
 		}
@@ -154,7 +159,7 @@ func pause(ctx context.Context, try int) error {
 }
 
 // attempt captures once, on the tip as it is now.
-func (c *Capturer) attempt(ctx context.Context, req *Capture) (Captured, error) {
+func (c *Capturer) attempt(ctx context.Context, req *Capture, files *captureFiles) (Captured, error) {
 	if before, ok := c.answered[req.ID]; ok && req.ID != "" {
 		return before, nil
 	}
@@ -163,6 +168,9 @@ func (c *Capturer) attempt(ctx context.Context, req *Capture) (Captured, error) 
 	}
 	draft, err := c.draft(req)
 	if err != nil {
+		return Captured{}, err
+	}
+	if err := c.addFiles(ctx, req, files, &draft); err != nil {
 		return Captured{}, err
 	}
 	if c.head == nil {
@@ -283,9 +291,19 @@ func answerFor(entry *snapshot.Entry) Captured {
 func (c *Capturer) draft(req *Capture) (snapshot.Draft, error) {
 	at := c.store.now().UnixMilli()
 	draft := snapshot.Draft{
-		Operation: req.ID, State: req.Changes, Rendered: req.Frame, VCS: req.VCS, AtMs: at,
+		Operation: req.ID, Rendered: req.Frame, VCS: req.VCS, AtMs: at,
 		Frame:   req.State != nil || req.Changes != nil || req.Frame != nil,
 		Subject: req.Subject,
+	}
+	if err := checkVCS(req.VCS); err != nil {
+		return snapshot.Draft{}, err
+	}
+	for _, change := range req.Changes {
+		if change.Collection == snapshot.CollectionAttempts || change.Collection == snapshot.CollectionLogs {
+			draft.Journal = append(draft.Journal, change)
+		} else {
+			draft.State = append(draft.State, change)
+		}
 	}
 	if req.State != nil {
 		changes, err := c.wholeState(req.State)

@@ -35,6 +35,8 @@ func TestMain(m *testing.M) {
 		forkUntilKilled()
 	case "capture":
 		captureUntilKilled()
+	case "restore":
+		restoreUntilKilled()
 	case "append":
 		appendFrames()
 	default:

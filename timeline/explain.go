@@ -8,6 +8,7 @@ import (
 	"syscall"
 
 	"github.com/git-smithers/git-smithers/internal/gitexec"
+	"github.com/git-smithers/git-smithers/jjbridge"
 	"github.com/git-smithers/git-smithers/objstore"
 	"github.com/git-smithers/git-smithers/objstore/page"
 	"github.com/git-smithers/git-smithers/refs"
@@ -32,6 +33,15 @@ var explanations = []explanation{
 	{syscall.EROFS, fault.ReadOnly, "the repository is on a read-only file system"},
 	{syscall.EACCES, fault.ReadOnly, "this user lacks the permission"},
 	{syscall.EPERM, fault.ReadOnly, "this user lacks the permission"},
+	{jjbridge.ErrNoWorkingCopy, fault.NoWorkingCopy, "run it inside the working copy"},
+	{jjbridge.ErrNoJJ, fault.JJMissing, "this working copy is a jj workspace: install jj and put it on PATH"},
+	{jjbridge.ErrJJTooOld, fault.JJTooOld, "install a newer jj"},
+	{jjbridge.ErrNoStore, fault.NoRepository, "the repository that this jj workspace belongs to was moved or removed; .jj/repo says where it was"},
+	{jjbridge.ErrBackend, fault.UnsupportedFormat, "run history is kept in git's objects: use a jj repository with a git store"},
+	{jjbridge.ErrUnsaved, fault.UnsavedWork, "commit the work there, or remove the worktree by hand"},
+	{jjbridge.ErrNoStore, fault.NoRepository, "a jj workspace works as long as the repository that it was added to is where it was"},
+	{jjbridge.ErrWorktree, fault.WorktreeFailed, "docs/errors.md says why it may not be possible"},
+	{jjbridge.ErrStale, fault.JJFailed, "run `jj workspace update-stale`"},
 	{gitexec.ErrNoGit, fault.GitMissing, "install git and put it on PATH"},
 	{gitexec.ErrConfig, fault.Usage, "docs/scripting.md lists the settings"},
 	{gitexec.ErrGitTooOld, fault.GitTooOld, "install git 2.30 or newer"},
@@ -61,6 +71,9 @@ func Explain(err error) error {
 	if known, ok := errors.AsType[*fault.Error](err); ok {
 		return known
 	}
+	if refused, ok := errors.AsType[*jjbridge.RefusedError](err); ok {
+		return explainRefused(refused)
+	}
 	for _, e := range explanations {
 		if !errors.Is(err, e.target) {
 			continue
@@ -72,12 +85,43 @@ func Explain(err error) error {
 		return out
 	}
 	if git, ok := errors.AsType[*gitexec.Error](err); ok {
-		return explainGit(fault.GitFailed, git)
+		return explainProgram(git)
 	}
 	if _, ok := errors.AsType[syscall.Errno](err); ok {
 		return fault.New(fault.WriteFailed, "%w", err).Hint("what was acknowledged before is stored")
 	}
 	return fault.New(fault.Internal, "%w", err)
+}
+
+// explainRefused names every path that stands in the way of a restore.
+func explainRefused(refused *jjbridge.RefusedError) *fault.Error {
+	const shown = 5
+	out := fault.New(fault.RestoreRefused, "%w", refused).
+		Hint("no file was touched; move what is in the way, or restore into another folder with `git smithers restore --to`").
+		Detail("refused", refused.Refused)
+	if len(refused.Refused) < 2 {
+		return out
+	}
+	for _, r := range refused.Refused[:min(shown, len(refused.Refused))] {
+		out = out.Hint("%s: %s", r.Path, r.Reason)
+	}
+	return out
+}
+
+// explainProgram is a git or a jj that failed.
+func explainProgram(failed *gitexec.Error) *fault.Error {
+	if failed.Program != "jj" {
+		return explainGit(fault.GitFailed, failed)
+	}
+	out := &fault.Error{Code: fault.JJFailed, Msg: failed.Error(), Err: failed}
+	first, rest, _ := strings.Cut(failed.Stderr, "\n")
+	if first != "" {
+		out.Msg = "jj: " + strings.TrimPrefix(first, "Error: ")
+	}
+	if rest := strings.Fields(rest); len(rest) > 0 {
+		out = out.Hint("jj said: %s", strings.Join(rest, " "))
+	}
+	return out
 }
 
 // explainGit is a git that did not do what it was told, in its own words: the

@@ -22,7 +22,8 @@ type Head struct {
 }
 
 // Create starts a run whose row is run: its first entry is frame 0, whatever
-// draft.Frame says. A run of that id must not exist (run_exists).
+// draft.Frame says. A run of that id must not exist (run_exists). draft.VCS is the
+// working copy that the row names, and decides on draft.Base where that is zero.
 func (s *Store) Create(ctx context.Context, run snapshot.Run, draft snapshot.Draft) (*Head, error) {
 	tip, err := newTip(run.ID)
 	if err != nil {
@@ -33,9 +34,18 @@ func (s *Store) Create(ctx context.Context, run snapshot.Run, draft snapshot.Dra
 	} else if !errors.Is(err, refs.ErrNotFound) {
 		return nil, Explain(err)
 	}
+	if draft.AtMs == 0 {
+		draft.AtMs = s.now().UnixMilli()
+	}
+	if err := s.addBase(ctx, &draft); err != nil {
+		return nil, err
+	}
 	edit := draft.Run
 	draft.Run = func(row *snapshot.Run) {
 		*row = run
+		if v := draft.VCS; v != nil {
+			row.VCSType, row.VCSRoot, row.VCSRevision = v.Type, v.Root, v.Pointer()
+		}
 		if edit != nil {
 			edit(row)
 		}

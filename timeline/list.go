@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"strings"
 
 	"github.com/git-smithers/git-smithers/sqliteindex"
 )
@@ -41,6 +42,14 @@ type FrameInfo struct {
 	Forks       []ForkInfo `json:"forks"`
 	Subject     string     `json:"subject"`
 	Commit      string     `json:"commit"`
+	VCS         *FrameVCS  `json:"vcs"` // nil where the frame has no revision
+}
+
+// FrameVCS is the revision of the working copy at a frame in a timeline.
+type FrameVCS struct {
+	VCSType    string  `json:"vcsType"`
+	VCSPointer string  `json:"vcsPointer"`
+	ChangeID   *string `json:"changeId"` // jj's
 }
 
 // ForkInfo is a fork at the frame where it starts.
@@ -196,6 +205,7 @@ func timelineOf(ctx context.Context, index *sqliteindex.Index, row sqliteindex.R
 		out.Timeline.Frames[i] = FrameInfo{
 			FrameNo: f.FrameNo, CreatedAtMs: f.CreatedAtMs, ContentHash: f.ContentHash,
 			Forks: append([]ForkInfo{}, forks[f.FrameNo]...), Subject: f.Subject, Commit: f.Commit.String(),
+			VCS: frameVCS(f.VCS),
 		}
 	}
 	if !tree {
@@ -212,6 +222,18 @@ func timelineOf(ctx context.Context, index *sqliteindex.Index, row sqliteindex.R
 		out.Children = append(out.Children, sub)
 	}
 	return out, nil
+}
+
+// frameVCS reads snapshot.Header.VCS.
+func frameVCS(summary string) *FrameVCS {
+	kind, ids, ok := strings.Cut(summary, ":")
+	if !ok {
+		return nil
+	}
+	if change, commit, ok := strings.Cut(ids, "@"); ok {
+		return &FrameVCS{kind, commit, &change}
+	}
+	return &FrameVCS{kind, ids, nil}
 }
 
 func branchOf(row sqliteindex.RunRow) *Branch {

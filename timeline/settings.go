@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/git-smithers/git-smithers/internal/gitexec"
+	"github.com/git-smithers/git-smithers/jjbridge"
 	"github.com/git-smithers/git-smithers/snapshot"
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
@@ -13,12 +14,15 @@ import (
 // settings are the configuration that the core obeys. Precedence: environment,
 // git configuration, default.
 type settings struct {
-	fsync  bool
-	limits snapshot.Limits
+	fsync   bool
+	limits  snapshot.Limits
+	scope   string // of captures of the working copy: snapshot.ScopeAll, snapshot.ScopeTracked or jjbridge.ScopeOff
+	maxFile int64  // of one captured file, in bytes
+	remote  string // the remote whose code runs build on; "" for any
 }
 
-// readSettings reads git's core.fsync, and smithers.fsync, smithers.maxDepth,
-// smithers.maxKey and smithers.maxValue with the variables of their names.
+// readSettings reads git's core.fsync, and the keys of variables, with the variables
+// of their names.
 func readSettings(config gitexec.Config, env []string) (settings, error) {
 	set := settings{fsync: true}
 	if value, ok := config.Get("core.fsync"); ok {
@@ -43,7 +47,31 @@ func readSettings(config gitexec.Config, env []string) (settings, error) {
 		}
 		*limit = int(value)
 	}
-	return set, nil
+	return set, set.readWorktree(config)
+}
+
+// readWorktree reads what is about the working copy.
+func (set *settings) readWorktree(config gitexec.Config) error {
+	const scope, maxFile = "smithers.worktree", "smithers.worktreemaxfile"
+	set.remote, _ = config.Get("smithers.remote")
+	set.scope = snapshot.ScopeAll
+	if value, ok := config.Get(scope); ok {
+		set.scope = strings.ToLower(value)
+	}
+	switch set.scope {
+	case snapshot.ScopeAll, snapshot.ScopeTracked, jjbridge.ScopeOff:
+	default:
+		return badSetting(fmt.Errorf("%s is neither %s, %s nor %s: %q",
+			scope, snapshot.ScopeAll, snapshot.ScopeTracked, jjbridge.ScopeOff, set.scope))
+	}
+	var err error
+	if set.maxFile, err = config.Int(maxFile, jjbridge.DefaultMaxFile); err != nil {
+		return badSetting(err)
+	}
+	if set.maxFile <= 0 {
+		return badSetting(fmt.Errorf("%s is not above 0: %d", maxFile, set.maxFile))
+	}
+	return nil
 }
 
 func badSetting(err error) error {
@@ -52,10 +80,13 @@ func badSetting(err error) error {
 
 // variables are the environment's names of settings.
 var variables = map[string]string{
-	"GIT_SMITHERS_FSYNC":     "smithers.fsync",
-	"GIT_SMITHERS_MAX_DEPTH": "smithers.maxdepth",
-	"GIT_SMITHERS_MAX_KEY":   "smithers.maxkey",
-	"GIT_SMITHERS_MAX_VALUE": "smithers.maxvalue",
+	"GIT_SMITHERS_FSYNC":             "smithers.fsync",
+	"GIT_SMITHERS_MAX_DEPTH":         "smithers.maxdepth",
+	"GIT_SMITHERS_MAX_KEY":           "smithers.maxkey",
+	"GIT_SMITHERS_MAX_VALUE":         "smithers.maxvalue",
+	"GIT_SMITHERS_REMOTE":            "smithers.remote",
+	"GIT_SMITHERS_WORKTREE":          "smithers.worktree",
+	"GIT_SMITHERS_WORKTREE_MAX_FILE": "smithers.worktreemaxfile",
 }
 
 // withEnvironment is config with the settings of the environment as the strongest.

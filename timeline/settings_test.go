@@ -1,6 +1,7 @@
 package timeline_test
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -47,13 +48,22 @@ func TestLimitsAreConfigured(t *testing.T) {
 
 func TestASettingThatIsNoneIsNamed(t *testing.T) {
 	t.Parallel()
-	for _, value := range []string{"deep", "-1"} {
+	for _, c := range [][2]string{
+		{"smithers.maxDepth", "deep"},
+		{"smithers.maxDepth", "-1"},
+		{"smithers.worktree", "some"},
+		{"smithers.worktree", ""},
+		{"smithers.worktreeMaxFile", "big"},
+		{"smithers.worktreeMaxFile", "-1"},
+		{"smithers.worktreeMaxFile", "0"},
+	} {
+		key, value := c[0], c[1]
 		repo := repotest.New(t, repotest.Commit)
-		repo.Git("config", "smithers.maxDepth", value)
+		repo.Git("config", key, value)
 		_, err := timeline.Open(t.Context(), timeline.Options{Dir: repo.Dir, Env: repo.Env, Now: clock()})
 		var f *fault.Error
-		require.ErrorAs(t, err, &f, value)
+		require.ErrorAs(t, err, &f, c)
 		assert.Equal(t, fault.Usage, f.Code)
-		assert.Contains(t, f.Msg, "smithers.maxdepth")
+		assert.Contains(t, f.Msg, strings.ToLower(key))
 	}
 }

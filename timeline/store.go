@@ -40,15 +40,16 @@ type Options struct {
 
 // Store is the run history of one repository. Safe for concurrent use.
 type Store struct {
-	repo     gitexec.Repo
-	env      []string
-	settings settings
-	objects  *objstore.Store
-	refs     *refs.DB
-	frames   *snapshot.FrameCache
-	now      func() time.Time
-	warn     func(error)
-	upkeep   *upkeep
+	repo      gitexec.Repo
+	workspace *jjbridge.Workspace
+	env       []string
+	settings  settings
+	objects   *objstore.Store
+	refs      *refs.DB
+	frames    *snapshot.FrameCache
+	now       func() time.Time
+	warn      func(error)
+	upkeep    *upkeep
 
 	indexMu sync.Mutex
 	index   *sqliteindex.Index
@@ -57,10 +58,11 @@ type Store struct {
 // Open finds the repository and opens its history. It writes nothing and reads
 // no history. The caller closes the store.
 func Open(ctx context.Context, opts Options) (*Store, error) {
-	repo, err := discover(ctx, opts.Dir, opts.Env)
+	workspace, err := discover(ctx, opts.Dir, opts.Env)
 	if err != nil {
 		return nil, err
 	}
+	repo := workspace.Repo
 	set, err := readSettings(repo.Config, opts.Env)
 	if err != nil {
 		return nil, err
@@ -84,7 +86,7 @@ func Open(ctx context.Context, opts Options) (*Store, error) {
 		return nil, Explain(errors.Join(err, objects.Close()))
 	}
 	s := &Store{
-		repo: repo, env: opts.Env, settings: set, objects: objects, refs: db,
+		repo: repo, workspace: workspace, env: opts.Env, settings: set, objects: objects, refs: db,
 		frames: snapshot.NewFrameCache(renderedFrames),
 		now:    opts.Now, warn: opts.Warn,
 	}
@@ -114,7 +116,7 @@ func (s *Store) Close() error {
 func (s *Store) CommonDir() string { return s.repo.CommonDir }
 
 // WorkTree is the top of the working copy; "" in a bare repository.
-func (s *Store) WorkTree() string { return s.repo.WorkTree }
+func (s *Store) WorkTree() string { return s.workspace.Root }
 
 // Revision is the revision of the working copy as it is now; nil where there is none.
 func (s *Store) Revision(ctx context.Context) (*snapshot.VCS, error) {
@@ -176,35 +178,35 @@ func (s *Store) RebuildIndex(ctx context.Context, progress func(done, total int)
 	return stats, err
 }
 
-// discover finds the repository that git would use in dir, or the store that
+// discover finds the working copy and repository that dir is in, or the store that
 // "init" made outside of any repository.
-func discover(ctx context.Context, dir string, env []string) (gitexec.Repo, error) {
-	repo, err := gitexec.Discover(ctx, dir, env)
+func discover(ctx context.Context, dir string, env []string) (*jjbridge.Workspace, error) {
+	found, err := jjbridge.Locate(ctx, dir, env)
 	if errors.Is(err, gitexec.ErrNoRepository) {
 		store, ok := findBareStore(dir)
 		if !ok {
-			return gitexec.Repo{}, noRepository(err)
+			return nil, noRepository(err)
 		}
-		repo, err = gitexec.Discover(ctx, store, env)
+		found, err = jjbridge.Locate(ctx, store, env)
 	}
 	if unknown, ok := errors.AsType[*gitexec.Error](err); ok && errors.Is(err, gitexec.ErrUnknownFormat) {
-		return gitexec.Repo{}, fault.New(fault.UnsupportedFormat, "the installed git does not know this repository's format: %s",
+		return nil, fault.New(fault.UnsupportedFormat, "the installed git does not know this repository's format: %s",
 			strings.Join(strings.Fields(unknown.Stderr), " ")).
 			Hint("it takes sha1 objects and refs in files to keep run history in")
 	}
-	if errors.Is(err, fs.ErrNotExist) {
-		return gitexec.Repo{}, fault.New(fault.NoRepository, "the current folder is gone: %w", err)
+	if errors.Is(err, fs.ErrNotExist) && !errors.Is(err, jjbridge.ErrNoStore) {
+		return nil, fault.New(fault.NoRepository, "the current folder is gone: %w", err)
 	}
 	if err != nil {
-		return gitexec.Repo{}, Explain(err)
+		return nil, Explain(err)
 	}
-	if repo.ObjectFormat != "sha1" || repo.RefFormat != "files" {
-		return gitexec.Repo{}, fault.New(fault.UnsupportedFormat,
+	if repo := found.Repo; repo.ObjectFormat != "sha1" || repo.RefFormat != "files" {
+		return nil, fault.New(fault.UnsupportedFormat,
 			"this repository keeps %s objects and %s refs; this version reads sha1 objects and refs in files",
 			repo.ObjectFormat, repo.RefFormat).
 			Hint("keep run history in a repository made by `git init --object-format=sha1 --ref-format=files`")
 	}
-	return repo, nil
+	return found, nil
 }
 
 // noRepository explains that git found none.

@@ -32,11 +32,11 @@ type Report struct {
 // Verify reads the named runs (ids or unique prefixes), or all of them, and checks
 // every entry that their tips reach: each object against its id, each encoding
 // against the one that is valid, content hashes, the sums of pages, frame deltas,
-// the numbering of frames and events, and the frame refs. It changes nothing but a
+// the numbering of frames and events, the captured files, and the frame refs. It changes nothing but a
 // newest frame's ref that a crash left out. Problems are in the report; an error
 // means that there is none.
 func (s *Store) Verify(ctx context.Context, runs ...string) (*Report, error) {
-	v := &verifier{store: s, report: &Report{Problems: []Problem{}}, states: make(map[objstore.ID]bool)}
+	v := &verifier{store: s, report: &Report{Problems: []Problem{}}, states: make(map[objstore.ID]bool), files: newFileVerifier(s.objects)}
 	if len(runs) > 0 {
 		for _, run := range runs {
 			id, tip, err := s.findRun(ctx, run)
@@ -94,6 +94,7 @@ type verifier struct {
 	store  *Store
 	report *Report
 	states map[objstore.ID]bool
+	files  *fileVerifier
 }
 
 // note adds a problem.
@@ -166,6 +167,9 @@ func (v *verifier) run(ctx context.Context, id string, tip objstore.ID) error {
 	if err != nil {
 		return err
 	}
+	if err := v.files.attempts(entry); err != nil {
+		v.note(id, entry, err)
+	}
 	if row.Parent != nil {
 		if _, ok := frames[0]; !ok {
 			frames[0] = row.Parent.Commit
@@ -232,7 +236,8 @@ func (v *verifier) entry(entry *snapshot.Entry) (snapshot.Run, error) {
 	if err := v.events(entry, row); err != nil {
 		return row, err
 	}
-	if _, err := entry.VCSRevision(); err != nil {
+	vcs, err := entry.VCSRevision()
+	if err != nil {
 		return row, err
 	}
 	if _, err := entry.Workflow(); err != nil {
@@ -244,7 +249,10 @@ func (v *verifier) entry(entry *snapshot.Entry) (snapshot.Run, error) {
 	if err := v.state(entry); err != nil {
 		return row, err
 	}
-	return row, v.journal(entry)
+	if err := v.journal(entry); err != nil {
+		return row, err
+	}
+	return row, v.files.captured(vcs)
 }
 
 // events checks that an entry's events end where its row says.

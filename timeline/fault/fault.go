@@ -38,6 +38,8 @@ const (
 	ReadOnly          Code = "read_only"
 	DiskFull          Code = "disk_full"
 	GitFailed         Code = "git_failed"
+	JJFailed          Code = "jj_failed"
+	WorktreeFailed    Code = "worktree_failed"
 	VerifyFailed      Code = "verify_failed"
 	Usage             Code = "usage"
 	UnknownCommand    Code = "unknown_command"
@@ -57,8 +59,13 @@ const (
 	RunAmbiguous      Code = "run_ambiguous"
 	FrameNotFound     Code = "frame_not_found"
 	NodeNotFound      Code = "node_not_found"
+	AttemptNotFound   Code = "attempt_not_found"
+	NoWorkingCopy     Code = "no_working_copy"
+	NoCode            Code = "no_code"
 	Conflict          Code = "conflict"
 	Locked            Code = "locked"
+	RestoreRefused    Code = "restore_refused"
+	UnsavedWork       Code = "unsaved_work"
 	CorruptObject     Code = "corrupt_object"
 	MissingObject     Code = "missing_object"
 	BrokenRef         Code = "broken_ref"
@@ -66,6 +73,8 @@ const (
 	UnsupportedFormat Code = "unsupported_repository"
 	GitTooOld         Code = "git_too_old"
 	GitMissing        Code = "git_missing"
+	JJTooOld          Code = "jj_too_old"
+	JJMissing         Code = "jj_missing"
 	Internal          Code = "internal"
 	Interrupted       Code = "interrupted"
 	Terminated        Code = "terminated"
@@ -74,15 +83,18 @@ const (
 // exits is the one table from codes to exit statuses.
 var exits = map[Code]int{
 	RunFailed: ExitFailed, RunCancelled: ExitCancelled, WriteFailed: ExitFailed, ReadOnly: ExitFailed,
-	DiskFull: ExitFailed, GitFailed: ExitFailed, VerifyFailed: ExitCorrupt,
-	Usage: ExitUsage, UnknownCommand: ExitUsage, InvalidRunID: ExitUsage, InvalidAddress: ExitUsage,
+	DiskFull: ExitFailed, GitFailed: ExitFailed, JJFailed: ExitFailed, WorktreeFailed: ExitFailed,
+	VerifyFailed: ExitCorrupt,
+	Usage:        ExitUsage, UnknownCommand: ExitUsage, InvalidRunID: ExitUsage, InvalidAddress: ExitUsage,
 	InvalidInput: ExitUsage, InvalidState: ExitUsage, InvalidWorkflow: ExitUsage, WorkflowChanged: ExitUsage,
 	SchemaConflict: ExitUsage, LimitExceeded: ExitUsage, RunExists: ExitUsage, RunNotResumable: ExitUsage,
 	NoRepository: ExitNotFound, WorkflowNotFound: ExitNotFound, RunNotFound: ExitNotFound,
 	RunAmbiguous: ExitNotFound, FrameNotFound: ExitNotFound, NodeNotFound: ExitNotFound,
-	Conflict: ExitConflict, Locked: ExitConflict,
+	AttemptNotFound: ExitNotFound, NoWorkingCopy: ExitNotFound, NoCode: ExitNotFound,
+	Conflict: ExitConflict, Locked: ExitConflict, RestoreRefused: ExitConflict, UnsavedWork: ExitConflict,
 	CorruptObject: ExitCorrupt, MissingObject: ExitCorrupt, BrokenRef: ExitCorrupt,
 	NewerFormat: ExitTooNew, UnsupportedFormat: ExitTooNew, GitTooOld: ExitTooNew, GitMissing: ExitTooNew,
+	JJTooOld: ExitTooNew, JJMissing: ExitTooNew,
 	Internal: ExitBug, Interrupted: ExitInterrupt, Terminated: ExitTerminate,
 }
 

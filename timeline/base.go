@@ -1,0 +1,105 @@
+package timeline
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+
+	"github.com/git-smithers/git-smithers/objstore"
+	"github.com/git-smithers/git-smithers/refs"
+	"github.com/git-smithers/git-smithers/snapshot"
+	"github.com/git-smithers/git-smithers/timeline/fault"
+)
+
+// addBase gives a run's first entry the commit by which git knows, when the run is
+// pushed, which code the remote has already. A run without code needs none, and one
+// for which none is found is stored all the same.
+func (s *Store) addBase(ctx context.Context, draft *snapshot.Draft) error {
+	if !draft.Base.IsZero() || draft.VCS == nil || draft.VCS.Tree.IsZero() || s.workspace.Root == "" {
+		return nil
+	}
+	base, err := s.workspace.BaseCommit(ctx, s.settings.remote)
+	if err == nil && base.IsZero() && s.settings.remote != "" {
+		base, err = s.ownBase(ctx, draft)
+	}
+	if ctx.Err() != nil {
+		return Explain(ctx.Err())
+	}
+	if err != nil {
+		s.warn(fmt.Errorf("no commit to build the run on was found, so that its first push sends all of its code: %w", err))
+		return nil
+	}
+	draft.Base = base
+	return nil
+}
+
+// ownBase is a commit of ours with the code of draft and nothing else: the newest one
+// where that has the code already, and otherwise one that follows it.
+func (s *Store) ownBase(ctx context.Context, draft *snapshot.Draft) (objstore.ID, error) {
+	for try := 1; ; try++ {
+		newest, err := s.refs.Resolve(ctx, refs.Base)
+		if err != nil && !errors.Is(err, refs.ErrNotFound) {
+			return objstore.ID{}, err
+		}
+		batch := s.objects.Begin()
+		root := objstore.EncodeTree([]objstore.TreeEntry{{Name: "worktree", Mode: objstore.ModeTree, ID: draft.VCS.Tree}})
+		tree := batch.Add(objstore.Tree, root)
+		if !newest.IsZero() {
+			if has, err := commitTree(s.objects, newest); err != nil || has == tree {
+				return newest, err
+			}
+		}
+		if draft.Objects != nil {
+			if err := draft.Objects(batch); err != nil {
+				return objstore.ID{}, err
+			}
+		}
+		base := batch.Add(objstore.Commit, encodeBase(tree, newest, draft.AtMs))
+		err = s.commit(ctx, batch, []refs.Update{{Name: refs.Base, Old: newest, New: base}})
+		if fault.CodeOf(err) != fault.Conflict {
+			return base, err
+		}
+		// Another run that is being started was first.
+		if err := pause(ctx, try); err != nil {
+			return objstore.ID{}, err
+		}
+	}
+}
+
+// encodeBase is the commit of a tree that holds nothing but code.
+func encodeBase(tree, parent objstore.ID, atMs int64) []byte {
+	var b bytes.Buffer
+	fmt.Fprintf(&b, "tree %s\n", tree)
+	if !parent.IsZero() {
+		fmt.Fprintf(&b, "parent %s\n", parent)
+	}
+	seconds := strconv.FormatInt(atMs/1000, 10)
+	for _, who := range []string{"author", "committer"} {
+		fmt.Fprintf(&b, "%s %s %s +0000\n", who, objstore.Author, seconds)
+	}
+	b.WriteString("\ncode that runs build on\n")
+	return b.Bytes()
+}
+
+// commitTree reads the tree of a commit.
+func commitTree(r objstore.Reader, id objstore.ID) (objstore.ID, error) {
+	data, err := objstore.GetKind(r, id, objstore.Commit)
+	if err != nil {
+		return objstore.ID{}, err
+	}
+	line, _, _ := bytes.Cut(data, []byte("\n"))
+	digits, ok := bytes.CutPrefix(line, []byte("tree "))
+	tree, err := objstore.ParseID(string(digits))
+	if !ok || err != nil {
+		return objstore.ID{}, &objstore.CorruptError{ID: id, Reason: "commit without a tree"}
+	}
+	return tree, nil
+}
+
+// isOwnBase tells whether a commit is one of ownBase's, and none of the user's.
+func isOwnBase(r objstore.Reader, id objstore.ID) bool {
+	data, err := objstore.GetKind(r, id, objstore.Commit)
+	return err == nil && bytes.Contains(data, []byte("\nauthor "+objstore.Author+" "))
+}

@@ -1,0 +1,121 @@
+package timeline_test
+
+import (
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/git-smithers/git-smithers/internal/repotest"
+	"github.com/git-smithers/git-smithers/snapshot"
+	"github.com/git-smithers/git-smithers/timeline"
+)
+
+// publish gives a repository the remote origin, which has its commits.
+func publish(t *testing.T, repo *repotest.Repo) {
+	t.Helper()
+	repo.Git("remote", "add", "origin", repotest.New(t, repotest.Bare).Dir)
+	repo.Git("push", "--quiet", "origin", "main")
+	repo.Git("fetch", "--quiet", "origin")
+}
+
+func TestARunIsBuiltOnTheCommitThatARemoteHas(t *testing.T) {
+	t.Parallel()
+	repo := repotest.New(t, repotest.Commit)
+	publish(t, repo)
+	there := repo.Git("rev-parse", "HEAD")
+	repo.Git("commit", "--quiet", "--allow-empty", "--message=not pushed")
+	s := open(t, repo)
+	head := startRun(t, s, "run")
+	assert.Equal(t, there, head.Entry().Base.String())
+	assert.Equal(t, there, repo.Git("rev-parse", "refs/smithers/run/0^"))
+	shoot(t, s, head, "goes on")
+	assert.True(t, head.Entry().Base.IsZero())
+
+	bare, err := s.Create(t.Context(), snapshot.Run{ID: "without-code", Status: snapshot.RunRunning}, snapshot.Draft{})
+	require.NoError(t, err)
+	assert.True(t, bare.Entry().Base.IsZero(), "a run without code needs none")
+}
+
+func TestWithoutARemoteARunIsBuiltOnNothing(t *testing.T) {
+	t.Parallel()
+	repo := repotest.New(t, repotest.Commit)
+	assert.True(t, startRun(t, open(t, repo), "run").Entry().Base.IsZero())
+}
+
+// The remote for runs has none of the user's commits; base commits of ours stand in.
+func TestWhereTheRemoteForRunsHasNoCodeRunsShareIt(t *testing.T) {
+	t.Parallel()
+	repo := repotest.New(t, repotest.Commit)
+	publish(t, repo)
+	repo.Git("config", "smithers.remote", "archive")
+	s := open(t, repo)
+	first := startRun(t, s, "first").Entry()
+	same := startRun(t, s, "same").Entry()
+	repo.Write("README.md", "# Changed\n")
+	other := startRun(t, s, "other").Entry()
+
+	require.False(t, first.Base.IsZero())
+	assert.Equal(t, first.Base, same.Base, "the same code is one base")
+	assert.NotEqual(t, first.Base, other.Base)
+	assert.Equal(t, other.Base.String(), repo.Git("rev-parse", "refs/smithers/_base"))
+	assert.Equal(t, first.Base.String(), repo.Git("rev-parse", "refs/smithers/_base^"))
+	assert.Equal(t, "worktree", repo.Git("ls-tree", "--name-only", "refs/smithers/_base"))
+	assert.Equal(t, repo.Git("rev-parse", "refs/smithers/other/0:worktree"), repo.Git("rev-parse", "refs/smithers/_base:worktree"))
+	assert.Equal(t, "git-smithers git-smithers", repo.Git("log", "-1", "--format=%an %cn", "refs/smithers/_base"))
+
+	// What the pairing is for: the second run does not send the code again.
+	archive := repotest.New(t, repotest.Bare)
+	repo.Git("push", "--quiet", archive.Dir, "refs/smithers/_tip/first")
+	sent := repo.GitInput("refs/smithers/_tip/same\n^refs/smithers/_tip/first\n", "rev-list", "--objects", "--stdin")
+	assert.NotContains(t, sent, "src/main.go")
+}
+
+func TestRunsThatAreStartedAtOnceShareOneChainOfBases(t *testing.T) {
+	t.Parallel()
+	repo := repotest.New(t, repotest.Commit)
+	repo.Git("config", "smithers.remote", "archive")
+	const runs = 6
+	drafts := make([]snapshot.Draft, runs)
+	s := open(t, repo)
+	for i := range drafts {
+		repo.Write("README.md", strings.Repeat("#", i+1))
+		drafts[i] = shot(t, s.WorkingCopy(), "started")
+	}
+	heads := make([]*timeline.Head, runs)
+	errs := make([]error, runs)
+	var starting sync.WaitGroup
+	for i := range runs {
+		other := open(t, repo)
+		starting.Go(func() {
+			heads[i], errs[i] = other.Create(t.Context(), snapshot.Run{ID: string(rune('a' + i)), Status: snapshot.RunRunning}, drafts[i])
+		})
+	}
+	starting.Wait()
+	chain := strings.Fields(repo.Git("rev-list", "refs/smithers/_base"))
+	assert.Len(t, chain, runs)
+	for i, head := range heads {
+		require.NoError(t, errs[i])
+		assert.Contains(t, chain, head.Entry().Base.String())
+	}
+}
+
+func TestARunIsStoredThoughNoBaseIsFound(t *testing.T) {
+	t.Parallel()
+	repo := repotest.New(t, repotest.Commit)
+	repo.Git("config", "smithers.remote", "archive")
+	var warnings []error
+	s, err := timeline.Open(t.Context(), timeline.Options{
+		Dir: repo.Dir, Env: repo.Env, Now: clock(), Warn: func(err error) { warnings = append(warnings, err) },
+	})
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, s.Close()) })
+	// A ref of that name is in the way of ours.
+	repo.Git("update-ref", "refs/smithers/_base/not-ours", "HEAD")
+	assert.True(t, startRun(t, s, "run").Entry().Base.IsZero())
+	require.Len(t, warnings, 1)
+	assert.ErrorContains(t, warnings[0], "no commit to build the run on")
+	repo.Git("update-ref", "-d", "refs/smithers/_base/not-ours")
+}

@@ -1,0 +1,170 @@
+package timeline
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"strconv"
+	"strings"
+
+	"github.com/git-smithers/git-smithers/jjbridge"
+	"github.com/git-smithers/git-smithers/objstore"
+	"github.com/git-smithers/git-smithers/refs"
+	"github.com/git-smithers/git-smithers/snapshot"
+	"github.com/git-smithers/git-smithers/timeline/fault"
+)
+
+// CheckoutRequest asks for a new working copy with the code of a frame.
+type CheckoutRequest struct {
+	From string // an address
+	Dir  string // absolute; must not exist, or be an empty folder; "" chooses one beside the working copy
+	Name string // of the workspace, and in the folder's name; "" makes one of the address
+	Run  string // the run that it is for, with which it is listed and pruned; "" is that of From
+}
+
+// CheckedOut is a working copy that Checkout made.
+type CheckedOut struct {
+	From        Address
+	WorkingCopy *WorkingCopy
+	VCS         *snapshot.VCS
+
+	made madeWorktree
+}
+
+// Checkout makes a git worktree or a jj workspace whose files are exactly those of a
+// frame, on the commit that the frame names where it is still there. Worktrees lists it.
+// Where it fails, nothing stays behind.
+func (s *Store) Checkout(ctx context.Context, req CheckoutRequest) (*CheckedOut, error) {
+	from, vcs, err := s.loadCode(ctx, req.From)
+	if err != nil {
+		return nil, err
+	}
+	dir := req.Dir
+	if dir == "" {
+		if dir, err = s.besideTop(checkoutName(req.Name, from.Address)); err != nil {
+			return nil, err
+		}
+	}
+	commit, err := s.startingCommit(from.Entry, vcs)
+	if err != nil {
+		return nil, Explain(err)
+	}
+	workspace, err := s.workspace.AddWorkspace(ctx, jjbridge.AddRequest{Path: dir, Name: req.Name, Commit: commit})
+	if err != nil {
+		return nil, Explain(err)
+	}
+	made := madeWorktree{
+		Run: cmp.Or(req.Run, from.Address.Run), Name: workspace.Name, Path: workspace.Root, Checkout: true, Tree: vcs.Tree,
+	}
+	out := &CheckedOut{From: from.Address, WorkingCopy: &WorkingCopy{store: s, workspace: workspace}, VCS: vcs, made: made}
+	err = s.putMade(made)
+	if err == nil {
+		err = out.WorkingCopy.become(ctx, vcs)
+	}
+	if err != nil {
+		return nil, errors.Join(Explain(err), s.dropCheckout(context.WithoutCancel(ctx), workspace, made))
+	}
+	return out, nil
+}
+
+// Discard removes a working copy in which nobody has worked yet, for whoever made it in vain.
+func (c *CheckedOut) Discard(ctx context.Context) error {
+	return Explain(c.WorkingCopy.store.dropCheckout(ctx, c.WorkingCopy.workspace, c.made))
+}
+
+// checkoutName is what the folder of a checkout is named for.
+func checkoutName(name string, at Address) []string {
+	if name != "" {
+		return []string{name}
+	}
+	return []string{at.Run, strconv.FormatInt(at.Frame, 10)}
+}
+
+// besideTop is a folder beside the working copy, named for it and for names.
+func (s *Store) besideTop(names []string) (string, error) {
+	if s.workspace.Root == "" {
+		return "", fault.New(fault.NoWorkingCopy, "there is no working copy to put another one beside").
+			Hint("give a folder with --to")
+	}
+	parts := []string{s.workspace.Root}
+	for _, name := range names {
+		safe, err := refs.EscapeRun(name)
+		if err != nil {
+			return "", Explain(err)
+		}
+		parts = append(parts, safe)
+	}
+	return strings.Join(parts, "-"), nil
+}
+
+// startingCommit is the commit that a frame's code is shown to differ from: the one that
+// the frame names or, where that is not here, the one that its run was built on. Zero
+// where neither is.
+func (s *Store) startingCommit(entry *snapshot.Entry, vcs *snapshot.VCS) (objstore.ID, error) {
+	if id, err := objstore.ParseID(vcs.CommitID); err == nil {
+		if _, err := objstore.GetKind(s.objects, id, objstore.Commit); err == nil {
+			return id, nil
+		}
+	}
+	for !entry.Parent.IsZero() {
+		var err error
+		if entry, err = snapshot.ReadEntry(s.objects, entry.Parent); err != nil {
+			return objstore.ID{}, err
+		}
+	}
+	if entry.Base.IsZero() || isOwnBase(s.objects, entry.Base) {
+		return objstore.ID{}, nil
+	}
+	_, err := objstore.GetKind(s.objects, entry.Base, objstore.Commit)
+	if errors.Is(err, objstore.ErrNotFound) {
+		return objstore.ID{}, nil
+	}
+	return entry.Base, err
+}
+
+// become gives a fresh working copy the files of vcs.
+func (c *WorkingCopy) become(ctx context.Context, vcs *snapshot.VCS) error {
+	have, err := c.read(ctx, scopeLike(vcs))
+	if err != nil {
+		return err
+	}
+	defer have.Close() //nolint:errcheck // a quarantine that stays is removed by a later capture
+	plan, err := c.workspace.Plan(ctx, have, vcs.Tree)
+	if err != nil {
+		return err
+	}
+	if len(plan.Refused) > 0 {
+		return &jjbridge.RefusedError{Refused: plan.Refused}
+	}
+	if len(plan.Changes) == 0 {
+		return nil
+	}
+	if err := c.workspace.Restore(ctx, plan); err != nil {
+		return err
+	}
+	now, err := c.read(ctx, scopeLike(vcs))
+	if err != nil {
+		return err
+	}
+	defer now.Close() //nolint:errcheck // see above
+	c.compare(now, vcs.Tree)
+	return nil
+}
+
+// dropCheckout removes a working copy that was just made, in which nobody has worked.
+func (s *Store) dropCheckout(ctx context.Context, workspace *jjbridge.Workspace, made madeWorktree) error {
+	err := os.RemoveAll(workspace.Root)
+	if err == nil {
+		info := jjbridge.WorkspaceInfo{Name: workspace.Name, Path: workspace.Root, Missing: true}
+		err = s.workspace.ForgetWorkspace(ctx, info, objstore.ID{})
+	}
+	if err == nil {
+		err = s.dropMade(made)
+	}
+	if err != nil {
+		return fmt.Errorf("remove %s again: %w", workspace.Root, err)
+	}
+	return nil
+}

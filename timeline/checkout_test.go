@@ -1,0 +1,177 @@
+package timeline_test
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/git-smithers/git-smithers/internal/repotest"
+	"github.com/git-smithers/git-smithers/timeline"
+	"github.com/git-smithers/git-smithers/timeline/fault"
+)
+
+func TestCheckoutMakesAWorkingCopyWithTheFilesOfAFrame(t *testing.T) {
+	t.Parallel()
+	repotest.EachKind(t, func(t *testing.T, kind repotest.Kind, repo *repotest.Repo) {
+		t.Helper()
+		s := open(t, repo)
+		head := startRun(t, s, "Run")
+		work(t, repo)
+		files := filesIn(t, repo.Dir)
+		shoot(t, s, head, "worked")
+		repo.Write("src/main.go", "package main // later\n")
+		shoot(t, s, head, "worked on")
+		untouched := filesIn(t, repo.Dir)
+
+		made, err := s.Checkout(t.Context(), timeline.CheckoutRequest{From: "Run:1"})
+		require.NoError(t, err)
+		assert.Equal(t, repo.Dir+"-%52un-1", made.WorkingCopy.Root())
+		assert.Equal(t, timeline.Address{Run: "Run", Frame: 1}, made.From)
+		assert.Equal(t, files, filesIn(t, made.WorkingCopy.Root()))
+		assert.Equal(t, untouched, filesIn(t, repo.Dir))
+		captured, err := made.WorkingCopy.Capture(t.Context())
+		require.NoError(t, err)
+		assert.Equal(t, vcsAt(t, s, "Run:1").Tree, captured.VCS.Tree)
+		require.NoError(t, captured.Close())
+		if !kind.IsJJ() {
+			there, err := repo.GitIn(made.WorkingCopy.Root(), "rev-parse", "HEAD")
+			require.NoError(t, err)
+			assert.Equal(t, made.VCS.CommitID, there)
+		}
+
+		list, err := s.Worktrees(t.Context())
+		require.NoError(t, err)
+		require.Len(t, list, 1)
+		assert.Equal(t, "Run", list[0].RunID)
+		assert.Equal(t, made.WorkingCopy.Root(), list[0].Path)
+		assert.Empty(t, list[0].Unsaved, "a frame has its files")
+		_, err = s.Checkout(t.Context(), timeline.CheckoutRequest{From: "Run:1"})
+		assert.Equal(t, fault.WorktreeFailed, fault.CodeOf(err), "the folder is taken: %v", err)
+		assert.Equal(t, files, filesIn(t, made.WorkingCopy.Root()))
+	})
+}
+
+func TestACheckoutGoesWhereItIsTold(t *testing.T) {
+	t.Parallel()
+	repo := repotest.New(t, repotest.Commit)
+	s := open(t, repo)
+	startRun(t, s, "run")
+	named, err := s.Checkout(t.Context(), timeline.CheckoutRequest{From: "run", Name: "../try 2"})
+	require.NoError(t, err)
+	assert.Equal(t, repo.Dir+"-%2e%2e%2ftry%202", named.WorkingCopy.Root())
+	placed, err := s.Checkout(t.Context(), timeline.CheckoutRequest{From: "run", Dir: filepath.Join(repo.Home, "placed")})
+	require.NoError(t, err)
+	assert.Equal(t, filepath.Join(repo.Home, "placed"), placed.WorkingCopy.Root())
+}
+
+func TestACheckoutThatFailsLeavesNothingBehind(t *testing.T) {
+	t.Parallel()
+	for _, kind := range []repotest.Kind{repotest.Git, repotest.JJColocated} {
+		t.Run(strings.ReplaceAll(string(kind), " ", "-"), func(t *testing.T) {
+			t.Parallel()
+			repo := repotest.NewKind(t, kind)
+			s := open(t, repo)
+			head := startRun(t, s, "run")
+			repo.Write("src/main.go", "package main // worked on\n")
+			shoot(t, s, head, "worked")
+			listing := func() string {
+				if kind.IsJJ() {
+					return repo.JJ("workspace", "list")
+				}
+				return repo.Git("worktree", "list")
+			}
+			before := listing()
+			beside, err := os.ReadDir(filepath.Dir(repo.Dir))
+			require.NoError(t, err)
+			// A folder where the registry would note the new working copy.
+			made := filepath.Join(repo.GitDir, "smithers", "worktrees", "made")
+			require.NoError(t, os.MkdirAll(filepath.Dir(made), 0o777))
+			require.NoError(t, os.WriteFile(made, []byte("in the way"), 0o666))
+
+			_, err = s.Checkout(t.Context(), timeline.CheckoutRequest{From: "run:1"})
+			require.Error(t, err)
+			assert.Equal(t, before, listing())
+			now, err := os.ReadDir(filepath.Dir(repo.Dir))
+			require.NoError(t, err)
+			assert.Len(t, now, len(beside))
+			require.NoError(t, os.Remove(made))
+		})
+	}
+}
+
+func TestACheckoutOfAFrameWithoutCodeIsRefused(t *testing.T) {
+	t.Parallel()
+	s := open(t, repotest.New(t, repotest.Commit))
+	triage(t, s, "run")
+	_, err := s.Checkout(t.Context(), timeline.CheckoutRequest{From: "run:1"})
+	assert.Equal(t, fault.NoCode, fault.CodeOf(err))
+}
+
+// The clone has the run's history and none of the user's commits that it was made on.
+func TestAFreshCloneRestoresAnyFrame(t *testing.T) {
+	t.Parallel()
+	repo := repotest.New(t, repotest.Commit)
+	s := open(t, repo)
+	var want []map[string]string
+	want = append(want, filesIn(t, repo.Dir))
+	head := startRun(t, s, "run")
+	work(t, repo)
+	want = append(want, filesIn(t, repo.Dir))
+	shoot(t, s, head, "worked")
+	repo.Git("checkout", "--quiet", "--detach")
+	repo.Git("add", "--all")
+	repo.Git("commit", "--quiet", "--message=never pushed")
+	repo.Write("README.md", "# After that commit\n")
+	want = append(want, filesIn(t, repo.Dir))
+	shoot(t, s, head, "worked on")
+
+	for _, jj := range []bool{false, true} {
+		clone := repotest.New(t, repotest.Commit)
+		clone.Git("remote", "add", "origin", repo.Dir)
+		clone.Git("fetch", "--quiet", "origin", "main", "refs/smithers/*:refs/smithers/*")
+		if jj {
+			clone = asJJ(t, clone)
+		}
+		_, err := clone.GitErr("cat-file", "-e", head.Entry().ID.String())
+		require.NoError(t, err)
+		there := open(t, clone)
+		for frame, files := range want {
+			address := timeline.Address{Run: "run", Frame: int64(frame)}.String()
+			made, err := there.Checkout(t.Context(), timeline.CheckoutRequest{From: address})
+			require.NoError(t, err, address)
+			assert.Equal(t, files, filesIn(t, made.WorkingCopy.Root()), address)
+			_, err = there.Restore(t.Context(), timeline.RestoreRequest{From: address})
+			require.NoError(t, err, address)
+			assert.Equal(t, files, filesIn(t, clone.Dir), address)
+		}
+	}
+}
+
+// asJJ makes a colocated jj repository of one of git's.
+func asJJ(t *testing.T, repo *repotest.Repo) *repotest.Repo {
+	t.Helper()
+	colocated := repotest.NewKind(t, repotest.JJColocated)
+	colocated.Git("fetch", "--quiet", repo.Dir, "refs/smithers/*:refs/smithers/*")
+	return colocated
+}
+
+func TestACheckoutOfABareRepositoryIsToldWhereToGo(t *testing.T) {
+	t.Parallel()
+	repo := repotest.New(t, repotest.Commit)
+	s := open(t, repo)
+	work(t, repo)
+	files := filesIn(t, repo.Dir)
+	startRun(t, s, "run")
+	bare := repotest.New(t, repotest.Bare, repotest.Commit)
+	bare.Git("fetch", "--quiet", repo.Dir, "refs/smithers/*:refs/smithers/*")
+	there := open(t, bare)
+	_, err := there.Checkout(t.Context(), timeline.CheckoutRequest{From: "run"})
+	assert.Equal(t, fault.NoWorkingCopy, fault.CodeOf(err))
+	made, err := there.Checkout(t.Context(), timeline.CheckoutRequest{From: "run", Dir: filepath.Join(bare.Home, "out")})
+	require.NoError(t, err)
+	assert.Equal(t, files, filesIn(t, made.WorkingCopy.Root()))
+}

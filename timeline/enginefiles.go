@@ -1,0 +1,271 @@
+package timeline
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+
+	"github.com/git-smithers/git-smithers/jjbridge"
+	"github.com/git-smithers/git-smithers/snapshot"
+	"github.com/git-smithers/git-smithers/timeline/fault"
+)
+
+// captureFiles is the working copy as one capture of another engine reads it: at most
+// once, however often the entry has to be built again.
+type captureFiles struct {
+	files *jjbridge.Captured // nil: not read, or not there
+	read  bool
+}
+
+// capture reads the working copy, unless it has been read. Trouble is a warning.
+func (f *captureFiles) capture(ctx context.Context, s *Store) (err error) {
+	if f.read {
+		return nil
+	}
+	f.read = true
+	if f.files, err = s.WorkingCopy().Capture(ctx); err == nil {
+		return nil
+	}
+	if ctx.Err() != nil {
+		return err
+	}
+	s.warn(fmt.Errorf("the working copy is not captured: %w", err))
+	return nil
+}
+
+// close drops what was read.
+func (f *captureFiles) close() {
+	if f.files != nil {
+		_ = f.files.Close() // a quarantine that stays is removed by a later capture
+	}
+}
+
+// checkVCS refuses a revision that claims to know of files what only reading them tells.
+func checkVCS(v *snapshot.VCS) error {
+	if v == nil {
+		return nil
+	}
+	for _, member := range []struct {
+		name  string
+		given bool
+	}{
+		{"root", v.Root != ""},
+		{"treeId", !v.Tree.IsZero()},
+		{"scope", v.Scope != ""},
+		{"conflicted", v.Conflicted},
+		{"attempts", v.Attempts != nil},
+		{"leftOut", v.LeftOut != nil},
+		{"altered", v.Altered != nil},
+		{"worktrees", v.Worktrees != nil},
+	} {
+		if member.given {
+			return fault.New(fault.InvalidInput, "vcs: %s is not for an engine to give", member.name).
+				Hint(`give "worktree": true, and the files are captured`)
+		}
+	}
+	return nil
+}
+
+// addFiles adds the working copy to a draft, where the capture asks for it or is one of
+// those that have it anyway. The revision that the engine gives counts.
+func (c *Capturer) addFiles(ctx context.Context, req *Capture, files *captureFiles, draft *snapshot.Draft) error {
+	wanted, err := c.wantsFiles(req, draft)
+	if err != nil || !wanted {
+		return err
+	}
+	if err := files.capture(ctx, c.store); err != nil || files.files == nil {
+		return err
+	}
+	vcs := files.files.VCS
+	if v := req.VCS; v != nil {
+		vcs.Type, vcs.CommitID, vcs.ChangeID, vcs.Operation, vcs.Branch = v.Type, v.CommitID, v.ChangeID, v.Operation, v.Branch
+	}
+	if vcs.Worktrees, err = c.worktrees(); err != nil {
+		return err
+	}
+	if vcs.Attempts, err = c.runningAttempts(draft.State); err != nil {
+		return err
+	}
+	draft.VCS, draft.Objects = &vcs, files.files.Objects
+	return c.pointAttempts(draft)
+}
+
+// wantsFiles tells whether a capture has the working copy read.
+func (c *Capturer) wantsFiles(req *Capture, draft *snapshot.Draft) (bool, error) {
+	switch {
+	case req.Worktree != nil:
+		return *req.Worktree, nil
+	case c.head == nil:
+		return true, nil
+	}
+	return c.endsAttempt(draft)
+}
+
+// worktrees are the tasks' own worktrees, as the tip has them.
+func (c *Capturer) worktrees() ([]snapshot.Worktree, error) {
+	if c.head == nil {
+		return nil, nil
+	}
+	tip, err := c.head.entry.VCSRevision()
+	if err != nil || tip == nil {
+		return nil, Explain(err)
+	}
+	return tip.Worktrees, nil
+}
+
+// endsAttempt tells whether a draft ends an attempt: a node, or an attempt of the
+// journal, comes to an end that had not.
+func (c *Capturer) endsAttempt(draft *snapshot.Draft) (bool, error) {
+	for _, change := range draft.Journal {
+		if ended, err := c.endsJournaled(change); err != nil || ended {
+			return ended, err
+		}
+	}
+	for _, change := range draft.State {
+		if change.Collection != snapshot.CollectionNodes || change.Op != snapshot.OpSet {
+			continue
+		}
+		now, ok := partOfNode(change.Value)
+		if !ok || !hasEnded(now.State) {
+			continue
+		}
+		value, found, err := c.head.state.Nodes().Get(change.Key)
+		if err != nil {
+			return false, Explain(err)
+		}
+		before, _ := partOfNode(value)
+		if !found || !hasEnded(before.State) || !sameAttempt(before, now) {
+			return true, nil
+		}
+	}
+	return false, nil
+}
+
+// nodePart is what of a node tells whether an attempt of it runs.
+type nodePart struct {
+	State       snapshot.NodeState `json:"state"`
+	LastAttempt *int               `json:"lastAttempt"`
+}
+
+// partOfNode reads a node's row as engines and git-smithers write it. One that cannot be
+// read is the append's to refuse.
+func partOfNode(value []byte) (part nodePart, ok bool) {
+	return part, json.Unmarshal(value, &part) == nil
+}
+
+func sameAttempt(a, b nodePart) bool {
+	return a.LastAttempt == nil || b.LastAttempt == nil || *a.LastAttempt == *b.LastAttempt
+}
+
+func hasEnded(state snapshot.NodeState) bool {
+	return state == snapshot.NodeFinished || state == snapshot.NodeFailed || state == snapshot.NodeCancelled
+}
+
+// endsJournaled tells whether a change of the journal ends an attempt.
+func (c *Capturer) endsJournaled(change snapshot.Change) (bool, error) {
+	if change.Collection != snapshot.CollectionAttempts {
+		return false, nil
+	}
+	now, ok := stateOfAttempt(change.Value)
+	if !ok || now == snapshot.AttemptInProgress {
+		return false, nil
+	}
+	if c.head == nil {
+		return true, nil
+	}
+	attempts, err := c.head.entry.Attempts()
+	if err != nil {
+		return false, Explain(err)
+	}
+	value, found, err := attempts.Get(change.Key)
+	if err != nil {
+		return false, Explain(err)
+	}
+	before, _ := stateOfAttempt(value)
+	return !found || before == snapshot.AttemptInProgress, nil
+}
+
+func stateOfAttempt(value []byte) (state string, ok bool) {
+	var part struct {
+		State string `json:"state"`
+	}
+	return part.State, json.Unmarshal(value, &part) == nil
+}
+
+// runningAttempts are the keys of the attempts that run after a draft's changes, as far
+// as the nodes tell.
+func (c *Capturer) runningAttempts(changes []snapshot.Change) ([]string, error) {
+	running := make(map[string]string) // from the node's key
+	note := func(key string, value []byte) {
+		delete(running, key)
+		node, iteration, err := snapshot.SplitKey(key)
+		part, ok := partOfNode(value)
+		if err == nil && ok && part.State == snapshot.NodeInProgress {
+			attempt := 1
+			if part.LastAttempt != nil {
+				attempt = max(attempt, *part.LastAttempt)
+			}
+			running[key] = snapshot.AttemptKey(node, iteration, attempt)
+		}
+	}
+	if c.head != nil {
+		for row, err := range c.head.state.Nodes().Rows() {
+			if err != nil {
+				return nil, Explain(err)
+			}
+			note(row.Key, row.Value)
+		}
+	}
+	for _, change := range changes {
+		if change.Collection == snapshot.CollectionNodes {
+			note(change.Key, change.Value)
+		}
+	}
+	var keys []string
+	for _, key := range running {
+		keys = append(keys, key)
+	}
+	slices.Sort(keys)
+	return keys, nil
+}
+
+// pointAttempts gives the attempts that a draft ends, and that have no pointer, that of
+// the working copy.
+func (c *Capturer) pointAttempts(draft *snapshot.Draft) error {
+	frame := int64(0)
+	if c.head != nil {
+		frame = c.head.row.Frame + 1
+	}
+	for i, change := range draft.Journal {
+		ended, err := c.endsJournaled(change)
+		if err != nil {
+			return err
+		}
+		var members map[string]json.RawMessage
+		if !ended || json.Unmarshal(change.Value, &members) != nil || members["treeId"] != nil || members["commitId"] != nil {
+			continue
+		}
+		pointer := struct {
+			Commit string   `json:"commitId,omitempty"`
+			Tree   string   `json:"treeId,omitempty"`
+			Frame  int64    `json:"frame"`
+			Beside []string `json:"beside,omitempty"`
+		}{draft.VCS.CommitID, "", frame, draft.VCS.Attempts}
+		if !draft.VCS.Tree.IsZero() {
+			pointer.Tree = draft.VCS.Tree.String()
+		}
+		data, err := json.Marshal(pointer)
+		if err == nil {
+			err = json.Unmarshal(data, &members)
+		}
+		if err == nil {
+			data, err = json.Marshal(members)
+		}
+		if err != nil {
+			return Explain(err)
+		}
+		draft.Journal[i].Value = data
+	}
+	return nil
+}

@@ -1,0 +1,90 @@
+package timeline
+
+import (
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/git-smithers/git-smithers/jjbridge"
+	"github.com/git-smithers/git-smithers/objstore"
+)
+
+// changedFiles lists what becomes of the files of one tree in another, sorted by path.
+// under is a path that it is about, a file's or a folder's; "" means all. It reads no
+// tree that is the same in both, and nothing beside under. Zero ids are empty trees.
+func changedFiles(r objstore.Reader, from, to objstore.ID, under string) ([]jjbridge.PathChange, error) {
+	c := comparison{r: r}
+	err := c.trees(from, to, "", under)
+	slices.SortFunc(c.changes, func(a, b jjbridge.PathChange) int { return strings.Compare(a.Path, b.Path) })
+	return c.changes, err
+}
+
+// emptyTree is git's, which need not be stored.
+var emptyTree = objstore.Hash(objstore.Tree, nil)
+
+type comparison struct {
+	r       objstore.Reader
+	changes []jjbridge.PathChange
+}
+
+// trees compares two trees whose path, with a slash at its end, is prefix.
+func (c *comparison) trees(from, to objstore.ID, prefix, under string) error {
+	if from == to {
+		return nil
+	}
+	before, err := c.entries(from)
+	if err != nil {
+		return err
+	}
+	after, err := c.entries(to)
+	if err != nil {
+		return err
+	}
+	name, below, _ := strings.Cut(under, "/")
+	both := maps.Clone(before)
+	maps.Copy(both, after)
+	for entry := range both {
+		if name != "" && entry != name {
+			continue
+		}
+		if err := c.entry(before[entry], after[entry], prefix+entry, below); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// entries reads what is in a tree, by name.
+func (c *comparison) entries(tree objstore.ID) (map[string]objstore.TreeEntry, error) {
+	out := make(map[string]objstore.TreeEntry)
+	if tree.IsZero() || tree == emptyTree {
+		return out, nil
+	}
+	list, err := objstore.ReadTree(c.r, tree)
+	for _, e := range list {
+		out[e.Name] = e
+	}
+	return out, err
+}
+
+// entry compares what is at one path: a file, a folder or, with the zero entry, nothing.
+func (c *comparison) entry(from, to objstore.TreeEntry, path, under string) error {
+	var fromTree, toTree objstore.ID
+	if from.Mode == objstore.ModeTree {
+		fromTree, from = from.ID, objstore.TreeEntry{}
+	}
+	if to.Mode == objstore.ModeTree {
+		toTree, to = to.ID, objstore.TreeEntry{}
+	}
+	if under == "" && (from.ID != to.ID || from.Mode != to.Mode) {
+		change := jjbridge.PathChange{Path: path, Op: jjbridge.OpModify}
+		switch {
+		case from.ID.IsZero():
+			change.Op = jjbridge.OpAdd
+		case to.ID.IsZero():
+			change.Op = jjbridge.OpRemove
+		}
+		c.changes = append(c.changes, change)
+	}
+	return c.trees(fromTree, toTree, path+"/", under)
+}

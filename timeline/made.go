@@ -1,0 +1,114 @@
+package timeline
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/git-smithers/git-smithers/objstore"
+)
+
+// madeFolder holds a file for each worktree that runs made in this clone, under the
+// common directory. It is no history: paths are this machine's.
+const madeFolder = "worktrees/made"
+
+// madeWorktree is a worktree that a run made in this clone.
+type madeWorktree struct {
+	Run      string      `json:"runId"`
+	Name     string      `json:"name"` // as WorktreeSpec.Name; of a checkout, the workspace's
+	Path     string      `json:"path"`
+	Checkout bool        `json:"checkout,omitempty"` // by Checkout, of a frame of the run
+	Tree     objstore.ID `json:"treeId,omitzero"`    // of a checkout
+	Begun    bool        `json:"begun,omitempty"`    // it is being made, or whoever made it died
+}
+
+// file is the name of the record's file.
+func (m madeWorktree) file() string {
+	kind := "worktree"
+	if m.Checkout {
+		kind = "checkout"
+	}
+	sum := sha256.Sum256([]byte(strings.Join([]string{kind, m.Run, m.Name}, "\x00")))
+	return hex.EncodeToString(sum[:16]) + ".json"
+}
+
+func (s *Store) madePath(file string) string {
+	return filepath.Join(s.repo.CommonDir, privateDir, filepath.FromSlash(madeFolder), file)
+}
+
+// madeWorktree finds the worktree that a run made for a task, or for itself; nil where
+// it made none.
+func (s *Store) madeWorktree(run, name string) (*madeWorktree, error) {
+	made, err := s.readMade(madeWorktree{Run: run, Name: name}.file())
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil //nolint:nilnil // that there is none is an answer, and no error
+	}
+	return made, err
+}
+
+func (s *Store) readMade(file string) (*madeWorktree, error) {
+	data, err := os.ReadFile(s.madePath(file))
+	if err != nil {
+		return nil, err
+	}
+	made := new(madeWorktree)
+	if err := json.Unmarshal(data, made); err != nil {
+		return nil, fmt.Errorf("%s: %w", s.madePath(file), err)
+	}
+	return made, nil
+}
+
+// allMade lists what runs made, in no order. What cannot be read is left out, with a warning.
+func (s *Store) allMade() ([]madeWorktree, error) {
+	entries, err := os.ReadDir(s.madePath(""))
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, err
+	}
+	var out []madeWorktree
+	for _, entry := range entries {
+		if filepath.Ext(entry.Name()) != ".json" {
+			continue
+		}
+		made, err := s.readMade(entry.Name())
+		switch {
+		case errors.Is(err, fs.ErrNotExist):
+		case err != nil:
+			s.warn(fmt.Errorf("left out: %w", err))
+		default:
+			out = append(out, *made)
+		}
+	}
+	return out, nil
+}
+
+// putMade writes a record, in place of the one that is there.
+func (s *Store) putMade(made madeWorktree) error {
+	data, err := json.Marshal(made)
+	if err != nil {
+		return err
+	}
+	path := s.madePath(made.file())
+	if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
+		return err
+	}
+	// Only the process that has claimed the run writes its records.
+	fresh := path + ".new"
+	if err = os.WriteFile(fresh, append(data, '\n'), 0o666); err == nil {
+		err = os.Rename(fresh, path)
+	}
+	return err
+}
+
+func (s *Store) dropMade(made madeWorktree) error {
+	err := os.Remove(s.madePath(made.file()))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	return err
+}

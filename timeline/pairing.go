@@ -1,0 +1,160 @@
+package timeline
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/git-smithers/git-smithers/jjbridge"
+	"github.com/git-smithers/git-smithers/snapshot"
+	"github.com/git-smithers/git-smithers/sqliteindex"
+	"github.com/git-smithers/git-smithers/timeline/fault"
+)
+
+// FrameQuery says which frames to find. Exactly one of Change, Commit and Path is given.
+type FrameQuery struct {
+	Change string // a jj change id or a prefix of it
+	Commit string // a commit id or a prefix of it, of at least 4 characters
+	Path   string // relative to the top of the working copy, with slashes: a file, or a folder for all in it; "." is the top
+	Run    string // an id or a unique prefix; "" for all runs
+}
+
+// FrameMatch is a frame that belongs to a change or a commit, or that changed a path.
+type FrameMatch struct {
+	RunID       string        `json:"runId"`
+	FrameNo     int64         `json:"frameNo"`
+	CreatedAtMs int64         `json:"createdAtMs"`
+	Subject     string        `json:"subject"`
+	Commit      string        `json:"commit"` // of the frame
+	VCS         *jjbridge.Tag `json:"vcs"`
+	ChangeID    *string       `json:"changeId"`
+	// Paths are the paths that the frame changed under the one that was asked for, with
+	// what became of each, in the run's working copy and the tasks' own worktrees; only
+	// for a query by path.
+	Paths []jjbridge.PathChange `json:"paths,omitempty"`
+}
+
+// FramesOf finds frames, by run (the newest first) and number. A path is changed by
+// the frame whose captured files differ there from those captured last before. A frame
+// that a fork shares with its parent is the parent's. The result is never nil.
+func (s *Store) FramesOf(ctx context.Context, query FrameQuery) ([]FrameMatch, error) {
+	if err := query.check(); err != nil {
+		return nil, err
+	}
+	if query.Run != "" {
+		var err error
+		if query.Run, err = s.ResolveRun(ctx, query.Run); err != nil {
+			return nil, err
+		}
+	}
+	index, err := s.Index(ctx)
+	if err != nil {
+		return nil, err
+	}
+	s.warnOf(index.Problems())
+	if query.Path != "" {
+		return s.framesOfPath(ctx, index, query)
+	}
+	find, id := index.FramesByCommit, query.Commit
+	if query.Change != "" {
+		find, id = index.FramesByChange, query.Change
+	}
+	rows, err := find(ctx, strings.ToLower(id))
+	if err != nil {
+		return nil, Explain(err)
+	}
+	out := []FrameMatch{}
+	for _, row := range rows {
+		if query.Run != "" && row.RunID != query.Run {
+			continue
+		}
+		entry, err := snapshot.ReadEntry(s.objects, row.Commit)
+		if err != nil {
+			return nil, Explain(err)
+		}
+		if entry.Run != row.RunID {
+			continue
+		}
+		match, err := matchOf(entry)
+		if err != nil {
+			return nil, Explain(err)
+		}
+		out = append(out, match)
+	}
+	return out, nil
+}
+
+// check refuses a query that cannot be answered, and brings its path into the form that
+// trees have.
+func (q *FrameQuery) check() error {
+	given := 0
+	for _, value := range []string{q.Change, q.Commit, q.Path} {
+		if value != "" {
+			given++
+		}
+	}
+	switch {
+	case given != 1:
+		return fault.New(fault.Usage, "frames are found by one of --change, --commit and --path")
+	case strings.Trim(strings.ToLower(q.Change), "klmnopqrstuvwxyz") != "":
+		return fault.New(fault.Usage, "%q is no jj change id", q.Change).
+			Hint("a change id, or the beginning of one, has letters from k to z: `jj log` shows them")
+	case q.Commit != "" && (len(q.Commit) < 4 || strings.Trim(strings.ToLower(q.Commit), "0123456789abcdef") != ""):
+		return fault.New(fault.Usage, "%q is no commit id", q.Commit).
+			Hint("give at least 4 hexadecimal digits; `git rev-parse` makes an id of a name")
+	case q.Path == "":
+		return nil
+	}
+	parts := strings.Split(strings.TrimSuffix(q.Path, "/"), "/")
+	if q.Path == "." {
+		return nil
+	}
+	for _, part := range parts {
+		if part == "" || part == "." || part == ".." {
+			return fault.New(fault.Usage, "%q is no path in the working copy", q.Path).
+				Hint("give it relative to the top of the working copy")
+		}
+	}
+	q.Path = strings.Join(parts, "/")
+	return nil
+}
+
+// matchOf is a frame without its paths.
+func matchOf(entry *snapshot.Entry) (FrameMatch, error) {
+	vcs, err := entry.VCSRevision()
+	match := FrameMatch{
+		RunID: entry.Run, FrameNo: entry.Frame, CreatedAtMs: entry.AtMs, Subject: entry.Subject,
+		Commit: entry.ID.String(), VCS: jjbridge.TagOf(vcs),
+	}
+	if vcs != nil && vcs.ChangeID != "" {
+		match.ChangeID = &vcs.ChangeID
+	}
+	return match, err
+}
+
+// framesOfPath finds the frames that changed a path.
+func (s *Store) framesOfPath(ctx context.Context, index *sqliteindex.Index, query FrameQuery) ([]FrameMatch, error) {
+	rows, err := index.Runs(ctx)
+	if err != nil {
+		return nil, Explain(err)
+	}
+	if query.Path == "." {
+		query.Path = ""
+	}
+	out := []FrameMatch{}
+	for _, row := range rows {
+		if query.Run != "" && row.RunID != query.Run {
+			continue
+		}
+		tip, err := snapshot.ReadEntry(s.objects, row.Tip)
+		if err != nil {
+			return nil, Explain(err)
+		}
+		frames, err := s.framesTouching(ctx, tip, query.Path)
+		if err != nil {
+			return nil, Explain(fmt.Errorf("run %q: %w", row.RunID, err))
+		}
+		out = append(out, frames...)
+	}
+	return out, nil
+}

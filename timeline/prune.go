@@ -1,0 +1,198 @@
+package timeline
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"slices"
+	"strings"
+
+	"github.com/git-smithers/git-smithers/jjbridge"
+	"github.com/git-smithers/git-smithers/objstore"
+	"github.com/git-smithers/git-smithers/refs"
+	"github.com/git-smithers/git-smithers/snapshot"
+	"github.com/git-smithers/git-smithers/timeline/fault"
+)
+
+// RunWorktree is a worktree that a run made.
+type RunWorktree struct {
+	RunID   string `json:"runId"`
+	Name    string `json:"name"`
+	Path    string `json:"path"`
+	Branch  string `json:"branch"`
+	Commit  string `json:"commitId"`
+	Missing bool   `json:"missing"` // its folder is gone
+	Unsaved string `json:"unsaved"` // why prune keeps it; "" when it would not
+	Removed bool   `json:"removed"` // by PruneWorktrees
+}
+
+// Worktrees lists the worktrees that runs made in this clone and that are not removed,
+// by run, name and path.
+func (s *Store) Worktrees(ctx context.Context) ([]RunWorktree, error) {
+	return s.pruneMade(ctx, true, func(string) (bool, error) { return true, nil })
+}
+
+// PruneWorktrees removes the worktrees of the named runs (ids or unique prefixes), or
+// of all that are not running, except those with unsaved work. It returns all that it
+// looked at.
+func (s *Store) PruneWorktrees(ctx context.Context, runs []string, dryRun bool) ([]RunWorktree, error) {
+	if len(runs) == 0 {
+		return s.pruneMade(ctx, dryRun, func(run string) (bool, error) {
+			running, err := s.isRunning(ctx, run)
+			return !running, err
+		})
+	}
+	named := make(map[string]bool)
+	for _, run := range runs {
+		id, err := s.ResolveRun(ctx, run)
+		if err != nil {
+			return nil, err
+		}
+		named[id] = true
+	}
+	return s.pruneMade(ctx, dryRun, func(run string) (bool, error) { return named[run], nil })
+}
+
+// isRunning tells whether a run is, as far as its row knows. One that is gone is not.
+func (s *Store) isRunning(ctx context.Context, run string) (bool, error) {
+	head, err := s.Head(ctx, run)
+	switch {
+	case err == nil:
+		return head.row.Status == snapshot.RunRunning, nil
+	case fault.CodeOf(err) == fault.RunNotFound:
+		return false, nil
+	}
+	return false, err
+}
+
+// pruneMade looks at the worktrees of the runs that are wanted and, unless dryRun,
+// removes those without unsaved work.
+func (s *Store) pruneMade(ctx context.Context, dryRun bool, wanted func(run string) (bool, error)) ([]RunWorktree, error) {
+	all, err := s.allMade()
+	if err != nil {
+		return nil, Explain(err)
+	}
+	out := []RunWorktree{}
+	if len(all) == 0 {
+		return out, nil
+	}
+	list, err := s.workspace.Workspaces(ctx)
+	if err != nil {
+		return nil, Explain(err)
+	}
+	slices.SortFunc(all, func(a, b madeWorktree) int {
+		return cmp.Or(strings.Compare(a.Run, b.Run), strings.Compare(a.Name, b.Name), strings.Compare(a.Path, b.Path))
+	})
+	for _, made := range all {
+		ok, err := wanted(made.Run)
+		if err != nil {
+			return nil, err
+		}
+		if !ok {
+			continue
+		}
+		one, err := s.pruneOne(ctx, made, list, dryRun)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, one)
+	}
+	return out, nil
+}
+
+// pruneOne looks at one worktree.
+func (s *Store) pruneOne(ctx context.Context, made madeWorktree, list []jjbridge.WorkspaceInfo, dryRun bool) (RunWorktree, error) {
+	out := RunWorktree{RunID: made.Run, Name: made.Name, Path: made.Path, Missing: isMissing(made.Path)}
+	info, known := workspaceAt(list, made.Path)
+	out.Branch, out.Commit = info.Branch, info.CommitID
+	if known {
+		reason, err := s.remove(ctx, made, info, dryRun)
+		if err != nil {
+			return out, err
+		}
+		out.Unsaved = reason
+	} else if !out.Missing {
+		out.Unsaved = "is no worktree of this repository any more"
+	}
+	if dryRun || out.Unsaved != "" {
+		return out, nil
+	}
+	out.Removed = true
+	return out, Explain(s.dropMade(made))
+}
+
+// remove removes a worktree, or with dryRun finds out whether it would; the reason is
+// why not.
+func (s *Store) remove(ctx context.Context, made madeWorktree, info jjbridge.WorkspaceInfo, dryRun bool) (reason string, err error) {
+	act := s.workspace.ForgetWorkspace
+	if dryRun {
+		act = s.workspace.CheckRemoval
+	}
+	err = act(ctx, info, objstore.ID{})
+	if errors.Is(err, jjbridge.ErrUnsaved) {
+		tree, kept, keptErr := s.keptTree(ctx, made)
+		if keptErr != nil {
+			err = keptErr
+		} else if kept {
+			err = act(ctx, info, tree)
+		}
+	}
+	var unsaved *jjbridge.UnsavedError
+	var refused *jjbridge.WorktreeError
+	switch {
+	case err == nil:
+		return "", nil
+	case ctx.Err() != nil:
+		return "", Explain(err)
+	case errors.As(err, &unsaved):
+		return unsaved.Reason, nil
+	case errors.As(err, &refused):
+		return refused.Reason, nil
+	}
+	// One that cannot be looked at is kept, and is no reason not to look at the others.
+	return "cannot be looked at: " + err.Error(), nil
+}
+
+// keptTree is the files of a worktree as they are now, and whether the tip of a run
+// keeps exactly these, or they are what the worktree began with.
+func (s *Store) keptTree(ctx context.Context, made madeWorktree) (tree objstore.ID, kept bool, err error) {
+	files, err := s.WorkingCopyAt(ctx, made.Path)
+	if err != nil {
+		return tree, false, err
+	}
+	now, err := files.read(ctx, snapshot.ScopeAll)
+	if err != nil {
+		return tree, false, err
+	}
+	tree = now.VCS.Tree
+	if err := now.Close(); err != nil {
+		return tree, false, err
+	}
+	if tree == made.Tree {
+		return tree, true, nil
+	}
+	tips, err := s.refs.Tips(ctx)
+	if err != nil && !errors.Is(err, refs.ErrBroken) {
+		return tree, false, err
+	}
+	for _, tip := range tips {
+		if s.tipHas(tip.ID, tree) {
+			return tree, true, nil
+		}
+	}
+	return tree, false, nil
+}
+
+// tipHas tells whether a run's newest entry keeps the files of a tree. One that cannot
+// be read keeps nothing; verify tells why.
+func (s *Store) tipHas(tip, tree objstore.ID) bool {
+	entry, err := snapshot.ReadEntry(s.objects, tip)
+	if err != nil {
+		return false
+	}
+	vcs, err := entry.VCSRevision()
+	if err != nil || vcs == nil {
+		return false
+	}
+	return vcs.Tree == tree || slices.ContainsFunc(vcs.Worktrees, func(w snapshot.Worktree) bool { return w.Tree == tree })
+}

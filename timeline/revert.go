@@ -1,0 +1,212 @@
+package timeline
+
+import (
+	"context"
+	"encoding/json"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/git-smithers/git-smithers/snapshot"
+	"github.com/git-smithers/git-smithers/timeline/fault"
+)
+
+// RevertRequest asks for the code as it was after an attempt.
+type RevertRequest struct {
+	Run       string // an id or a unique prefix
+	Node      string
+	Iteration int
+	Attempt   int // 0: the newest of the iteration
+	DryRun    bool
+}
+
+// Revert makes the working copy exactly what it was after an attempt, as Restore does,
+// and appends the events RevertStarted and RevertFinished. attempt_not_found where
+// there is no such attempt. The files of a task that has a worktree of its own are
+// restored there.
+func (s *Store) Revert(ctx context.Context, req RevertRequest) (*Restored, error) {
+	run, err := s.ResolveRun(ctx, req.Run)
+	if err != nil {
+		return nil, err
+	}
+	head, err := s.Head(ctx, run)
+	if err != nil {
+		return nil, err
+	}
+	attempt, err := findAttempt(head.entry, req)
+	if err != nil {
+		return nil, err
+	}
+	key := snapshot.AttemptKey(attempt.NodeID, attempt.Iteration, attempt.Attempt)
+	if attempt.Tree.IsZero() {
+		return nil, fault.New(fault.NoCode, "no files were captured after attempt %s of run %q", key, run).
+			Hint("its state is %s; `git smithers show %s --attempts` lists the others", attempt.State, run)
+	}
+	at, vcs, err := s.attemptCode(head, attempt)
+	if err != nil {
+		return nil, err
+	}
+	files, err := s.attemptFiles(ctx, run, attempt, at)
+	if err != nil {
+		return nil, err
+	}
+	r := &restoring{
+		store: s, copy: files, name: attempt.Worktree, head: head, want: vcs,
+		subject: "working copy reverted to after " + key,
+	}
+	r.started = func() snapshot.Event { return s.revertEvent("RevertStarted", run, attempt, vcs, nil) }
+	r.finished = func(cause error) snapshot.Event {
+		return s.revertEvent("RevertFinished", run, attempt, vcs, &revertOutcome{cause})
+	}
+	return r.do(ctx, &Restored{From: at, VCS: vcs, Attempt: attempt.Attempt, Beside: attempt.Beside}, req.DryRun)
+}
+
+// findAttempt finds the attempt that a request names.
+func findAttempt(entry *snapshot.Entry, req RevertRequest) (snapshot.Attempt, error) {
+	attempts, err := entry.Attempts()
+	if err != nil {
+		return snapshot.Attempt{}, Explain(err)
+	}
+	var found snapshot.Attempt
+	var others []string
+	for row, err := range attempts.Rows() {
+		if err != nil {
+			return found, Explain(err)
+		}
+		a, err := snapshot.DecodeAttempt(row)
+		if err != nil {
+			return found, Explain(err)
+		}
+		if a.NodeID != req.Node {
+			continue
+		}
+		others = append(others, row.Key)
+		if a.Iteration != req.Iteration {
+			continue
+		}
+		if a.Attempt == req.Attempt || req.Attempt == 0 && a.Attempt > found.Attempt {
+			found = a
+		}
+	}
+	if found.Attempt == 0 {
+		return found, attemptNotFound(entry.Run, req, others)
+	}
+	return found, nil
+}
+
+func attemptNotFound(run string, req RevertRequest, others []string) error {
+	const shown = 10
+	what := "no attempt"
+	if req.Attempt != 0 {
+		what += " " + strconv.Itoa(req.Attempt)
+	}
+	out := fault.New(fault.AttemptNotFound, "node %q of run %q has %s in iteration %d", req.Node, run, what, req.Iteration).
+		Detail("runId", run).Detail("nodeId", req.Node).Detail("iteration", req.Iteration)
+	if len(others) == 0 {
+		return out.Hint("`git smithers show %s --attempts` lists the attempts", run)
+	}
+	slices.Sort(others)
+	list := strings.Join(others[:min(shown, len(others))], ", ")
+	if len(others) > shown {
+		list += ", …"
+	}
+	return out.Hint("its attempts are %s", list)
+}
+
+// attemptCode finds the frame at which the files of an attempt were captured, which is
+// one of an ancestor's where the attempt was made before a fork, and what it says of
+// them. Where no frame says so, the attempt's own word is taken.
+func (s *Store) attemptCode(head *Head, attempt snapshot.Attempt) (Address, *snapshot.VCS, error) {
+	at := Address{head.row.ID, head.row.Frame}
+	if attempt.Frame == nil {
+		return at, attemptVCS(attempt), nil
+	}
+	tip, row := head.entry, head.row
+	for {
+		frame, err := s.frameInChain(row, tip, *attempt.Frame)
+		if err != nil && fault.CodeOf(err) != fault.FrameNotFound {
+			return at, nil, err
+		}
+		if err == nil {
+			all, err := frame.VCSRevision()
+			if err != nil {
+				return at, nil, Explain(err)
+			}
+			if vcs := worktreeOf(all, attempt.Worktree); vcs != nil && vcs.Tree == attempt.Tree {
+				return Address{row.ID, *attempt.Frame}, vcs, nil
+			}
+		}
+		if row.Parent == nil {
+			return at, attemptVCS(attempt), nil
+		}
+		if tip, err = snapshot.ReadEntry(s.objects, row.Parent.Commit); err != nil {
+			return at, nil, Explain(err)
+		}
+		if row, err = tip.RunRow(); err != nil {
+			return at, nil, Explain(err)
+		}
+	}
+}
+
+// attemptVCS is what an attempt says by itself.
+func attemptVCS(attempt snapshot.Attempt) *snapshot.VCS {
+	return &snapshot.VCS{Type: snapshot.VCSGit, CommitID: attempt.CommitID, Tree: attempt.Tree, Attempts: attempt.Beside}
+}
+
+// attemptFiles is the working copy that an attempt worked in.
+func (s *Store) attemptFiles(ctx context.Context, run string, attempt snapshot.Attempt, at Address) (*WorkingCopy, error) {
+	if attempt.Worktree == "" {
+		if s.workspace.Root == "" {
+			return nil, noWorkingCopy()
+		}
+		return s.WorkingCopy(), nil
+	}
+	made, err := s.madeWorktree(run, attempt.Worktree)
+	if err != nil {
+		return nil, Explain(err)
+	}
+	if made != nil {
+		files, err := s.WorkingCopyAt(ctx, made.Path)
+		if err == nil && files.Root() == made.Path {
+			return files, nil
+		}
+	}
+	return nil, fault.New(fault.NoWorkingCopy, "the worktree of task %q, in which it ran, is not here any more", attempt.NodeID).
+		Hint("`git restore --source=refs/smithers/_tip/… -- worktrees/%s` is what git has of it; "+
+			"`git smithers restore %s --to DIR` checks out the run's working copy at that frame", attempt.Worktree, at)
+}
+
+// revertOutcome is how a revert ended.
+type revertOutcome struct{ err error }
+
+// revertEvent is an event of a revert, with the members that Smithers gives it.
+func (s *Store) revertEvent(kind, run string, attempt snapshot.Attempt, vcs *snapshot.VCS, outcome *revertOutcome) snapshot.Event {
+	payload := struct {
+		Run       string `json:"runId"`
+		Node      string `json:"nodeId"`
+		Iteration int    `json:"iteration"`
+		Attempt   int    `json:"attempt"`
+		JJPointer string `json:"jjPointer,omitempty"`
+		Pointer   string `json:"vcsPointer"`
+		Tree      string `json:"treeId"`
+		Success   *bool  `json:"success,omitempty"`
+		Error     string `json:"error,omitempty"`
+	}{
+		Run: run, Node: attempt.NodeID, Iteration: attempt.Iteration, Attempt: attempt.Attempt,
+		Pointer: attempt.CommitID, Tree: attempt.Tree.String(),
+	}
+	if vcs.Type == snapshot.VCSJJ {
+		payload.JJPointer = attempt.CommitID
+	}
+	if outcome != nil {
+		payload.Success = new(outcome.err == nil)
+		if outcome.err != nil {
+			payload.Error = string(fault.CodeOf(outcome.err)) // its words may name this machine
+		}
+	}
+	data, err := json.Marshal(payload)
+	if err != nil {
+		data = nil // a struct of texts and numbers cannot fail
+	}
+	return snapshot.Event{Type: kind, AtMs: s.now().UnixMilli(), Payload: data}
+}

@@ -1,0 +1,115 @@
+package timeline
+
+import (
+	"cmp"
+	"context"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/git-smithers/git-smithers/jjbridge"
+	"github.com/git-smithers/git-smithers/objstore"
+	"github.com/git-smithers/git-smithers/snapshot"
+)
+
+// touching finds the frames of a run that changed a path, from the newest down.
+type touching struct {
+	objects objstore.Reader
+	path    string
+	// newer are the working copies by their names, "" for the run's own, as the frames
+	// had them that were looked at so far, and the oldest frame which had them so.
+	newer map[string]capturedIn
+	id    objstore.ID            // of the vcs.json that was read last
+	trees map[string]objstore.ID // what it says
+	found map[int64]FrameMatch
+}
+
+type capturedIn struct {
+	tree  objstore.ID
+	frame *snapshot.Entry
+}
+
+// framesTouching walks a run's chain from its tip down, as far as the frame it was
+// forked from, and compares what each frame has captured with what was captured last
+// before.
+func (s *Store) framesTouching(ctx context.Context, tip *snapshot.Entry, path string) ([]FrameMatch, error) {
+	t := &touching{objects: s.objects, path: path, newer: make(map[string]capturedIn), found: make(map[int64]FrameMatch)}
+	for entry := tip; ; {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		if entry.Frame != snapshot.NoFrame {
+			if err := t.look(entry); err != nil {
+				return nil, err
+			}
+		}
+		if entry.Parent.IsZero() || entry.Run != tip.Run && entry.Frame != snapshot.NoFrame {
+			break
+		}
+		var err error
+		if entry, err = snapshot.ReadEntry(s.objects, entry.Parent); err != nil {
+			return nil, err
+		}
+	}
+	return slices.SortedFunc(maps.Values(t.found), func(a, b FrameMatch) int { return cmp.Compare(a.FrameNo, b.FrameNo) }), nil
+}
+
+// look compares the frames that were looked at before with an older one.
+func (t *touching) look(frame *snapshot.Entry) error {
+	id, err := frame.VCSID()
+	if err != nil || id.IsZero() {
+		return err
+	}
+	if id != t.id {
+		vcs, err := frame.VCSRevision()
+		if err != nil {
+			return err
+		}
+		t.id, t.trees = id, treesOf(vcs)
+	}
+	for name, tree := range t.trees {
+		if newer, ok := t.newer[name]; ok && newer.tree != tree {
+			if err := t.compare(tree, newer); err != nil {
+				return err
+			}
+		}
+		t.newer[name] = capturedIn{tree, frame}
+	}
+	return nil
+}
+
+// treesOf are the captured trees of the run's working copy, under the name "", and of
+// the tasks' own.
+func treesOf(v *snapshot.VCS) map[string]objstore.ID {
+	trees := make(map[string]objstore.ID)
+	if !v.Tree.IsZero() {
+		trees[""] = v.Tree
+	}
+	for _, w := range v.Worktrees {
+		if !w.Tree.IsZero() {
+			trees[w.Name] = w.Tree
+		}
+	}
+	return trees
+}
+
+// compare notes what a frame has changed of a tree.
+func (t *touching) compare(before objstore.ID, now capturedIn) error {
+	changes, err := changedFiles(t.objects, before, now.tree, t.path)
+	if err != nil || len(changes) == 0 {
+		return err
+	}
+	match, ok := t.found[now.frame.Frame]
+	if !ok {
+		if match, err = matchOf(now.frame); err != nil {
+			return err
+		}
+	}
+	match.Paths = append(match.Paths, changes...)
+	slices.SortFunc(match.Paths, func(a, b jjbridge.PathChange) int {
+		return cmp.Or(strings.Compare(a.Path, b.Path), strings.Compare(a.Op, b.Op))
+	})
+	match.Paths = slices.Compact(match.Paths)
+	t.found[now.frame.Frame] = match
+	return nil
+}

@@ -1,0 +1,108 @@
+package timeline
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/git-smithers/git-smithers/internal/gitexec"
+	"github.com/git-smithers/git-smithers/jjbridge"
+	"github.com/git-smithers/git-smithers/objstore"
+	"github.com/git-smithers/git-smithers/timeline/fault"
+)
+
+// WorkingCopy captures the files of one working copy for the runs of a store.
+type WorkingCopy struct {
+	store     *Store
+	workspace *jjbridge.Workspace
+}
+
+// WorkingCopy is the working copy in which the store was opened. Where there is none
+// it captures nothing.
+func (s *Store) WorkingCopy() *WorkingCopy { return &WorkingCopy{store: s, workspace: s.workspace} }
+
+// WorkingCopyAt is the working copy that dir is in, another one of this repository.
+// worktree_failed where it is another repository's, no_working_copy where it is none.
+func (s *Store) WorkingCopyAt(ctx context.Context, dir string) (*WorkingCopy, error) {
+	// What points git at this repository says nothing of another folder.
+	workspace, err := jjbridge.Locate(ctx, dir, gitexec.PlumbingEnv(s.env))
+	if err != nil {
+		return nil, fault.New(fault.NoWorkingCopy, "%s: %w", dir, err)
+	}
+	if workspace.Root == "" {
+		return nil, fault.New(fault.NoWorkingCopy, "%s is in no working copy", dir)
+	}
+	if workspace.Repo.CommonDir != s.repo.CommonDir {
+		return nil, fault.New(fault.WorktreeFailed, "%s belongs to another repository", dir).
+			Hint("the history of this one is in %s", s.repo.CommonDir)
+	}
+	return &WorkingCopy{store: s, workspace: workspace}, nil
+}
+
+// Root is the top of the working copy; "" where there is none.
+func (c *WorkingCopy) Root() string { return c.workspace.Root }
+
+// Capture reads the working copy as the configuration asks for it. The result is nil
+// where there is none; the caller closes it after the append that stores it. Where the
+// files cannot be read, that is a warning, and the result has the revision alone.
+func (c *WorkingCopy) Capture(ctx context.Context) (*jjbridge.Captured, error) {
+	if c.Root() == "" {
+		return nil, nil //nolint:nilnil // no working copy is an answer, and no error
+	}
+	if c.store.settings.scope == jjbridge.ScopeOff {
+		return c.revision(ctx)
+	}
+	captured, err := c.read(ctx, c.store.settings.scope)
+	if err == nil || ctx.Err() != nil {
+		return captured, Explain(err)
+	}
+	revision, pointerErr := c.revision(ctx)
+	if pointerErr != nil {
+		return nil, Explain(err)
+	}
+	c.store.warn(fmt.Errorf("the files of %s are not captured: %w", c.Root(), err))
+	return revision, nil
+}
+
+// read captures the files of a scope.
+func (c *WorkingCopy) read(ctx context.Context, scope string) (*jjbridge.Captured, error) {
+	return c.workspace.Capture(ctx, jjbridge.CaptureOptions{
+		Scope: scope, MaxFile: c.store.settings.maxFile, Warn: c.store.warn,
+	})
+}
+
+// revision captures no files, only which revision the working copy is at.
+func (c *WorkingCopy) revision(ctx context.Context) (*jjbridge.Captured, error) {
+	vcs, err := c.workspace.Pointer(ctx)
+	if err != nil || vcs == nil {
+		return nil, Explain(err)
+	}
+	return &jjbridge.Captured{VCS: *vcs}, nil
+}
+
+// compare warns of files that are not what was wanted: what this machine cannot
+// represent, or a filter makes of it.
+func (c *WorkingCopy) compare(now *jjbridge.Captured, want objstore.ID) {
+	const shown = 5
+	if now.VCS.Tree == want {
+		return
+	}
+	objects := c.store.objects.Begin() // reads the quarantine, and is never committed
+	err := now.Objects(objects)
+	var differ []jjbridge.PathChange
+	if err == nil {
+		differ, err = changedFiles(objects, want, now.VCS.Tree, "")
+	}
+	if err != nil {
+		c.store.warn(fmt.Errorf("compare the restored files: %w", err))
+		return
+	}
+	paths := make([]string, 0, shown+1)
+	for _, d := range differ[:min(shown, len(differ))] {
+		paths = append(paths, d.Path)
+	}
+	if len(differ) > shown {
+		paths = append(paths, fmt.Sprintf("and %d more", len(differ)-shown))
+	}
+	c.store.warn(fmt.Errorf("%d of the restored files are not exactly what was captured: %s", len(differ), strings.Join(paths, ", ")))
+}

@@ -17,13 +17,19 @@ func (s *session) execute(ctx context.Context, store *timeline.Store, head *time
 	settings engineSettings, finish func(runResult) any,
 ) error {
 	started := s.Now()
-	dir := s.workDir(store)
+	files := settings.files
+	if files == nil {
+		files = store.WorkingCopy()
+	}
 	opts := engine.Options{
-		Now: s.Now, WorkDir: dir, Env: s.taskEnv(), MaxParallel: settings.maxParallel,
-		AcceptWorkflowChange: settings.acceptChange, Revision: store.Revision, Hurry: s.hurry,
+		Now: s.Now, WorkDir: s.workDir(store), Env: s.taskEnv(), MaxParallel: settings.maxParallel,
+		AcceptWorkflowChange: settings.acceptChange, WorkingCopy: files, Hurry: s.hurry, Warn: s.warn,
 		Progress: func(p engine.Progress) {
 			s.note("  frame %d  %s  (%d of %d done)", p.Frame, plain(p.Subject), p.Finished+p.Skipped, p.Nodes)
 		},
+	}
+	if files.Root() != "" {
+		opts.Worktree = worktrees(store, head.Row().ID)
 	}
 	if settings.logs {
 		opts.Log = logWriter{s}
@@ -55,11 +61,23 @@ func (s *session) printRun(doc runResult, finish func(runResult) any) error {
 	return err
 }
 
-// engineSettings are the flags that say how to run.
+// engineSettings say how to run, and on which files.
 type engineSettings struct {
 	maxParallel  int
 	acceptChange bool
 	logs         bool
+	files        *timeline.WorkingCopy // nil: those in which the command was called
+}
+
+// worktrees makes the worktrees that a run asks for.
+func worktrees(store *timeline.Store, run string) func(context.Context, timeline.WorktreeSpec, bool) (engine.WorkingCopy, error) {
+	return func(ctx context.Context, spec timeline.WorktreeSpec, rebase bool) (engine.WorkingCopy, error) {
+		opened, err := store.OpenWorktree(ctx, run, spec, rebase)
+		if err != nil {
+			return nil, err
+		}
+		return opened, nil
+	}
 }
 
 // runResult is what run, resume and replay print with --json.

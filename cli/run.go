@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 
 	urfave "github.com/urfave/cli/v2"
 
@@ -103,14 +104,31 @@ func runRun(ctx context.Context, s *session, store *timeline.Store, opts runOpti
 	if err != nil {
 		return err
 	}
-	if draft.VCS, err = store.Revision(ctx); err != nil {
-		return err
-	}
 	row := snapshot.Run{ID: id, WorkflowPath: s.storedPath(store, opts.workflow), CreatedAtMs: now.UnixMilli()}
-	head, err := store.Create(ctx, row, draft)
+	head, err := s.create(ctx, store, row, draft)
 	if err != nil {
 		return err
 	}
 	s.note("run %s", plain(id))
 	return s.execute(ctx, store, head, wf, opts.engine, func(r runResult) any { return r })
+}
+
+// create makes a run whose frame 0 has the files as they are. That they cannot be
+// read is a warning: the run is worth having without.
+func (s *session) create(ctx context.Context, store *timeline.Store, row snapshot.Run, draft snapshot.Draft) (*timeline.Head, error) {
+	captured, err := store.WorkingCopy().Capture(ctx)
+	switch {
+	case ctx.Err() != nil:
+		return nil, ctx.Err()
+	case err != nil:
+		s.warn(fmt.Errorf("the working copy is not captured: %w", err))
+	case captured != nil:
+		defer func() {
+			if err := captured.Close(); err != nil {
+				s.warn(err)
+			}
+		}()
+		draft.VCS, draft.Objects = &captured.VCS, captured.Objects
+	}
+	return store.Create(ctx, row, draft)
 }

@@ -21,7 +21,9 @@ type session struct {
 	json  bool
 	quiet bool
 	color string // auto, always or never
-	// outTTY tells whether standard output is a terminal, before any pager.
+	// inTTY and outTTY tell whether standard input and output are terminals, before
+	// any pager.
+	inTTY   bool
 	outTTY  bool
 	hurry   context.Context // ends with the second signal
 	talking sync.Mutex

@@ -25,6 +25,7 @@ const (
 	reasonCancelled   = "cancelled"
 	reasonInterrupted = "interrupted"
 	reasonCondition   = "condition"
+	reasonWorktree    = "worktree"
 )
 
 // reason is why an attempt failed.
@@ -71,6 +72,8 @@ type job struct {
 	opts    *Options
 	runID   string
 	live    *liveLog
+	dir     string   // where the command runs
+	opening *opening // opens the worktree to run it in; nil where dir says
 }
 
 // outcome is what became of an attempt.
@@ -80,6 +83,9 @@ type outcome struct {
 	status *int            // the exit status
 	failed *reason         // nil: finished
 	log    string
+
+	opened  WorkingCopy // the task's own worktree, where this attempt opened it
+	trouble error       // why it could not be opened
 }
 
 var (
@@ -88,8 +94,28 @@ var (
 	errTooMuch   = errors.New("too much output")
 )
 
-// execute runs the attempt. ctx ends with cause errCancelled to cancel it.
+// execute runs the attempt, where need be in a worktree that it opens first. ctx
+// ends with cause errCancelled to cancel it.
 func (j *job) execute(ctx context.Context) outcome {
+	if j.opening == nil {
+		return j.command(ctx)
+	}
+	opened, err := j.opening.run(ctx)
+	switch {
+	case err == nil:
+		j.dir = opened.Root()
+		out := j.command(ctx)
+		out.opened = opened
+		return out
+	case errors.Is(context.Cause(ctx), errCancelled):
+		return outcome{job: j, failed: &reason{reasonCancelled, "the run was cancelled before it started"}}
+	default: // what is stored names no place of a machine, as the error may
+		return outcome{job: j, failed: &reason{reasonWorktree, "the worktree could not be opened"}, trouble: err}
+	}
+}
+
+// command runs the attempt's command in its folder. The task's timeout begins here.
+func (j *job) command(ctx context.Context) outcome {
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
 	if j.task.Timeout > 0 {
@@ -102,7 +128,7 @@ func (j *job) execute(ctx context.Context) outcome {
 	stdout := &bounded{limit: j.opts.MaxOutput, over: func() { stop(errTooMuch) }}
 	c := command{
 		line:   j.task.Run,
-		dir:    j.opts.WorkDir,
+		dir:    j.dir,
 		env:    taskEnv(j.opts.Env, j.task, j.runID, j.key.iteration, j.attempt),
 		stdin:  j.stdin,
 		stdout: stdout,
@@ -129,7 +155,7 @@ func (j *job) judge(end exit, startErr, cause error, stdout []byte) (json.RawMes
 	case startErr != nil && errors.Is(cause, errCancelled):
 		return nil, &reason{reasonCancelled, "the run was cancelled before it started"}
 	case startErr != nil:
-		return nil, &reason{reasonNotStarted, whyNotStarted(startErr, j.opts.WorkDir)}
+		return nil, &reason{reasonNotStarted, whyNotStarted(startErr, j.dir)}
 	case end.cut && errors.Is(cause, errTooMuch):
 		return nil, &reason{reasonOutput, fmt.Sprintf("stdout is larger than %d bytes", j.opts.MaxOutput)}
 	case end.cut && errors.Is(cause, errTimeout):

@@ -24,8 +24,8 @@ type draft struct {
 	edits    []func(*snapshot.Run)
 	rendered json.RawMessage
 	workflow *snapshot.Workflow
-	vcs      *snapshot.VCS // nil: as before
-	err      error         // of the first thing that could not be encoded
+	ended    []snapshot.Attempt // those that ended, still without their pointers
+	err      error              // of the first thing that could not be encoded
 }
 
 // phrase is a part of the subject line: "analyze, lint started".
@@ -52,7 +52,7 @@ func newDraft(runID string, at time.Time) *draft {
 // said tells whether something happened that is worth a frame.
 func (d *draft) said() bool { return len(d.phrases) > 0 }
 
-// snapshot is the draft as a frame.
+// snapshot is the draft as a frame, all but the working copy and what ended in it.
 func (d *draft) snapshot() (snapshot.Draft, error) {
 	if d.err != nil {
 		return snapshot.Draft{}, timeline.Explain(d.err)
@@ -68,7 +68,6 @@ func (d *draft) snapshot() (snapshot.Draft, error) {
 				edit(row)
 			}
 		},
-		VCS:      d.vcs,
 		Workflow: d.workflow,
 		Subject:  d.subject(),
 		AtMs:     d.atMs,
@@ -128,10 +127,16 @@ func (d *draft) remove(collection, key string) {
 }
 
 // attempt writes an attempt's row into the journal.
-func (d *draft) attempt(a snapshot.Attempt) {
+func (d *draft) attempt(a snapshot.Attempt) { d.journal = append(d.journal, attemptChange(a)) }
+
+func attemptChange(a snapshot.Attempt) snapshot.Change {
 	row := snapshot.EncodeAttempt(a)
-	d.journal = append(d.journal, snapshot.Change{Op: snapshot.OpSet, Collection: "attempts", Key: row.Key, Value: row.Value})
+	return snapshot.Change{Op: snapshot.OpSet, Collection: "attempts", Key: row.Key, Value: row.Value}
 }
+
+// end notes that an attempt has ended. Its row is written with the frame, which
+// gives it its pointer.
+func (d *draft) end(a snapshot.Attempt) { d.ended = append(d.ended, a) }
 
 // log writes an attempt's log into the journal, where there is one.
 func (d *draft) log(a snapshot.Attempt, text string) {

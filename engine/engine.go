@@ -5,7 +5,9 @@ import (
 	"io"
 	"time"
 
+	"github.com/git-smithers/git-smithers/jjbridge"
 	"github.com/git-smithers/git-smithers/snapshot"
+	"github.com/git-smithers/git-smithers/timeline"
 )
 
 // Recorder is where a run's frames go: the tip of one run. *timeline.Head is one.
@@ -25,7 +27,7 @@ type Recorder interface {
 // Options say how to run a workflow. The zero value of all but Now is a default.
 type Options struct {
 	Now         func() time.Time // the clock; required
-	WorkDir     string           // where commands run; "" is the process's own folder
+	WorkDir     string           // where commands run, unless WorkingCopy says; "" is the process's own folder
 	Env         []string         // the environment of commands, as os.Environ gives it
 	MaxParallel int              // how many commands run at once; 0 means 4
 	Grace       time.Duration    // from TERM to KILL; 0 means 5 s
@@ -34,14 +36,27 @@ type Options struct {
 	MaxOutput   int64            // bytes of stdout; 0 means 16 MiB
 	MaxLog      int              // bytes of a log that are kept, its end; 0 means 1 MiB
 	Log         io.Writer        // gets the logs of commands as they come, lines after "task| "; nil: nobody
-	// Revision reads which revision the working copy is at. It is called for a run's
-	// first frame here and whenever a command has ended; nil, and an error, leave the
-	// frame with the revision of the one before.
-	Revision func(context.Context) (*snapshot.VCS, error)
+	// WorkingCopy is what commands run in and what is captured for a run's first frame
+	// here and whenever an attempt has ended. nil: they run in WorkDir, and nothing is.
+	WorkingCopy WorkingCopy
+	// Worktree makes the worktree that the workflow or a task asks for, or finds the one
+	// that the run made before and, with rebase, puts it on its base as that is now. The
+	// engine calls it from one goroutine at a time. nil refuses workflows that ask for one.
+	Worktree func(ctx context.Context, spec timeline.WorktreeSpec, rebase bool) (WorkingCopy, error)
+	Warn     func(error)    // told, from Run's goroutine, of what went wrong without harm to the run; nil: dropped
 	Progress func(Progress) // called after every frame, from the goroutine that called Run; may be nil
 	// AcceptWorkflowChange lets a run go on with another definition than it began
 	// with; see Reconcile.
 	AcceptWorkflowChange bool
+}
+
+// WorkingCopy is the files that tasks work on. *timeline.WorkingCopy is one.
+type WorkingCopy interface {
+	// Root is the folder in which the commands of tasks run; "" leaves it to Options.WorkDir.
+	Root() string
+	// Capture reads the files as they are now; nil where they are under no version control.
+	// The engine closes the result.
+	Capture(ctx context.Context) (*jjbridge.Captured, error)
 }
 
 // Progress is what a frame that was just committed says.
@@ -78,6 +93,9 @@ func (o Options) withDefaults() Options {
 	if o.MaxLog <= 0 {
 		o.MaxLog = 1 << 20
 	}
+	if o.Warn == nil {
+		o.Warn = func(error) {}
+	}
 	return o
 }
 
@@ -101,6 +119,9 @@ func Run(ctx context.Context, rec Recorder, wf *Workflow, opts Options) (Result,
 		return Result{Run: rec.Row(), Nothing: true}, nil
 	}
 	if err := r.prepare(); err != nil {
+		return Result{Run: rec.Row()}, err
+	}
+	if err := r.openShared(ctx); err != nil {
 		return Result{Run: rec.Row()}, err
 	}
 	err := r.loop(ctx)

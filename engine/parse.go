@@ -18,8 +18,8 @@ const (
 )
 
 var (
-	workflowKeys = []string{"name", "input", "outputs", "tasks"}
-	taskKeys     = []string{"id", "output", "run", "needs", "retries", "timeout", "when", "label", "env"}
+	workflowKeys = []string{"name", "input", "outputs", "worktree", "tasks"}
+	taskKeys     = []string{"id", "output", "run", "needs", "retries", "timeout", "when", "label", "env", "worktree"}
 	loopKeys     = []string{"loop", "until", "max", "on_max", "tasks"}
 )
 
@@ -27,7 +27,7 @@ var (
 // it is a fault.Error of code invalid_workflow that names file and line; the first
 // thing wrong is reported.
 func Parse(file string, data []byte) (*Workflow, error) {
-	p := &parser{reader: reader{file: file}, wf: &Workflow{
+	p := &parser{reader: reader{file: file}, worktrees: make(map[string]int), wf: &Workflow{
 		definition: slices.Clone(data),
 		outputs:    make(map[string]*schema),
 		tasks:      make(map[string]*Task),
@@ -47,7 +47,8 @@ func Parse(file string, data []byte) (*Workflow, error) {
 // parser builds a workflow from the nodes of its file.
 type parser struct {
 	reader
-	wf *Workflow
+	wf        *Workflow
+	worktrees map[string]int // the line at which a path or branch of a worktree stands
 }
 
 func (p *parser) workflow(top *yaml.Node, fields map[string]*yaml.Node) {
@@ -62,6 +63,9 @@ func (p *parser) workflow(top *yaml.Node, fields map[string]*yaml.Node) {
 			p.checkTable(key)
 			p.wf.outputs[key.Value] = p.schema(tables[key.Value], "outputs."+key.Value)
 		}
+	}
+	if n := fields["worktree"]; n != nil {
+		p.wf.Worktree = p.worktree(n, "")
 	}
 	if fields["tasks"] == nil {
 		p.fail(top, "", "the workflow has no tasks")
@@ -192,6 +196,9 @@ func (p *parser) taskOptions(t *Task, fields map[string]*yaml.Node) {
 	}
 	if n := fields["env"]; n != nil {
 		t.Env = p.env(n)
+	}
+	if n := fields["worktree"]; n != nil {
+		t.Worktree = p.worktree(n, t.ID)
 	}
 }
 

@@ -76,7 +76,7 @@ func TestParseNamesWhatIsWrong(t *testing.T) {
 		"two documents":   {"name: w\n---\nname: v\n", "wf.yaml:2: a second YAML document begins", "one file is one workflow"},
 		"a list":          {"- name: w\n", "wf.yaml:1: the workflow must be a mapping, not a list", ""},
 		"unknown key":     {"name: w\ntask: []\n", `wf.yaml:2: the workflow has no key "task"`, `did you mean "tasks"?`},
-		"far unknown key": {"name: w\nzzz: 1\n", `wf.yaml:2: the workflow has no key "zzz"`, "there are: name, input, outputs, tasks"},
+		"far unknown key": {"name: w\nzzz: 1\n", `wf.yaml:2: the workflow has no key "zzz"`, "there are: name, input, outputs, worktree, tasks"},
 		"key twice":       {"name: w\nname: v\n", `wf.yaml:2: the workflow has the key "name" twice`, ""},
 		"list as key":     {"? [a]\n: b\n", "wf.yaml:1: a key of the workflow must be plain text", ""},
 		"no name":         {"tasks: []\n", "wf.yaml:1: the workflow has no name", ""},

@@ -21,7 +21,9 @@ func newElement(tag string, props map[string]string) element {
 // render is the rendered workflow tree. done tells of a loop whether it is over;
 // nothing else of a run's state shows in the tree.
 func (w *Workflow) render(done func(loop string) bool) (json.RawMessage, error) {
-	root := newElement("workflow", map[string]string{"name": w.Name})
+	props := map[string]string{"name": w.Name}
+	renderWorktree(props, w.Worktree)
+	root := newElement("workflow", props)
 	for _, c := range w.children {
 		if c.task != nil {
 			root.Children = append(root.Children, renderTask(c.task))
@@ -61,5 +63,24 @@ func renderTask(t *Task) element {
 	if t.Timeout > 0 {
 		props["timeoutMs"] = strconv.FormatInt(t.Timeout.Milliseconds(), 10)
 	}
+	renderWorktree(props, t.Worktree)
 	return newElement("task", props)
+}
+
+// renderWorktree adds the worktree that is asked for: worktree is its path, "true"
+// where that is chosen for it.
+func renderWorktree(props map[string]string, w *Worktree) {
+	if w == nil {
+		return
+	}
+	props["worktree"] = "true"
+	if w.Path != "" {
+		props["worktree"] = w.Path
+	}
+	if w.Branch != "" {
+		props["branch"] = w.Branch
+	}
+	if w.Base != "" {
+		props["base"] = w.Base
+	}
 }

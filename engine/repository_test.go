@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -13,9 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/git-smithers/git-smithers/engine"
-	"github.com/git-smithers/git-smithers/internal/gitexec"
 	"github.com/git-smithers/git-smithers/internal/repotest"
-	"github.com/git-smithers/git-smithers/jjbridge"
 	"github.com/git-smithers/git-smithers/snapshot"
 	"github.com/git-smithers/git-smithers/timeline"
 	"github.com/git-smithers/git-smithers/timeline/fault"
@@ -48,11 +47,9 @@ func openIn(t *testing.T, repo *repotest.Repo) (*timeline.Store, engine.Options)
 		require.Empty(t, report.Problems)
 		require.NoError(t, again.Close())
 	})
-	here, err := gitexec.Discover(t.Context(), repo.Dir, repo.Env)
-	require.NoError(t, err)
 	return store, engine.Options{
-		Now: clock(), WorkDir: repo.Dir, Env: repo.Env,
-		Revision: func(ctx context.Context) (*snapshot.VCS, error) { return jjbridge.Revision(ctx, here, repo.Env) },
+		Now: clock(), WorkDir: repo.Dir, Env: repo.Env, WorkingCopy: store.WorkingCopy(),
+		Warn: func(err error) { assert.NoError(t, err, "a warning") },
 	}
 }
 
@@ -104,4 +101,75 @@ tasks:
 	commit, first := repo.Git("rev-parse", "HEAD"), repo.Git("rev-parse", "HEAD~")
 	assert.Contains(t, repo.Git("log", "-1", "--format=%B", "refs/smithers/parent/1"), "Smithers-Vcs: git:"+strings.TrimSpace(first))
 	assert.Contains(t, repo.Git("log", "-1", "--format=%B", "refs/smithers/parent/2"), "Smithers-Vcs: git:"+strings.TrimSpace(commit))
+}
+
+// codeOf is the files of every frame of the run "r" from the first one on: paths and
+// contents, as plain git reads them.
+func codeOf(repo *repotest.Repo, last int64, under string) []string {
+	var frames []string
+	for frame := range last {
+		tree := "refs/smithers/r/" + strconv.FormatInt(frame+1, 10) + ":" + under
+		var files []string
+		for path := range strings.FieldsSeq(repo.Git("ls-tree", "-r", "--name-only", tree)) {
+			files = append(files, path+"="+strings.TrimSpace(repo.Git("cat-file", "blob", tree+"/"+path)))
+		}
+		frames = append(frames, strings.Join(files, " "))
+	}
+	return frames
+}
+
+func TestEveryFrameHasExactlyTheFilesOfItsTime(t *testing.T) {
+	t.Parallel()
+	repotest.EachKind(t, func(t *testing.T, _ repotest.Kind, repo *repotest.Repo) {
+		t.Helper()
+		store, opts := openIn(t, repo)
+		wf := parse(t, `
+name: w
+tasks:
+  - {id: write, run: 'mkdir d; echo 1 > d/new; echo changed > README'}
+  - {id: fail, needs: [write], run: 'echo $SMITHERS_ATTEMPT > tried; test $SMITHERS_ATTEMPT = 2', retries: 1}
+  - {id: remove, needs: [fail], run: 'rm -r d README'}
+`)
+		for path := range strings.FieldsSeq(repo.Git("ls-tree", "--name-only", "main")) {
+			require.NoError(t, os.RemoveAll(filepath.Join(repo.Dir, path)))
+		}
+		require.NoError(t, os.WriteFile(filepath.Join(repo.Dir, "README"), []byte("mine\n"), 0o666))
+		head := create(t, store, "r", wf, nil)
+		result, err := engine.Run(t.Context(), head, wf, opts)
+		require.NoError(t, err)
+		const written, tried = "README=changed d/new=1", "README=changed d/new=1 tried="
+		assert.Equal(t, []string{
+			"README=mine", written, written, tried + "1", tried + "1", tried + "2", tried + "2", "tried=2", "tried=2",
+		}, codeOf(repo, result.Run.Frame, "worktree"))
+		assert.NotEmpty(t, result.Run.VCSRevision)
+	})
+}
+
+func TestATasksOwnWorktreeIsKeptApart(t *testing.T) {
+	t.Parallel()
+	repotest.EachKind(t, func(t *testing.T, _ repotest.Kind, repo *repotest.Repo) {
+		t.Helper()
+		store, opts := openIn(t, repo)
+		opts.Worktree = func(ctx context.Context, spec timeline.WorktreeSpec, rebase bool) (engine.WorkingCopy, error) {
+			return store.OpenWorktree(ctx, "r", spec, rebase)
+		}
+		wf := parse(t, `
+name: w
+tasks:
+  - {id: apart, run: 'echo apart > own', worktree: {branch: "b-{run}"}}
+  - {id: shared, needs: [apart], run: 'test ! -e own; echo shared > s'}
+`)
+		head := create(t, store, "r", wf, nil)
+		result, err := engine.Run(t.Context(), head, wf, opts)
+		require.NoError(t, err)
+		tip := "refs/smithers/_tip/r:"
+		assert.Equal(t, "apart", strings.TrimSpace(repo.Git("show", tip+"worktrees/apart/own")))
+		assert.Equal(t, "shared", strings.TrimSpace(repo.Git("show", tip+"worktree/s")))
+		assert.NotContains(t, repo.Git("ls-tree", "--name-only", tip+"worktree"), "own")
+		vcs, err := head.Entry().VCSRevision()
+		require.NoError(t, err)
+		require.Len(t, vcs.Worktrees, 1)
+		assert.Equal(t, "apart", vcs.Worktrees[0].Name)
+		assert.Equal(t, snapshot.RunFinished, result.Run.Status)
+	})
 }

@@ -6,7 +6,6 @@ import (
 
 	"github.com/git-smithers/git-smithers/objstore/page"
 	"github.com/git-smithers/git-smithers/snapshot"
-	"github.com/git-smithers/git-smithers/timeline"
 )
 
 // round makes every change that can be made now: tasks start or are skipped, loops
@@ -91,9 +90,10 @@ func (r *runner) start(t *Task, key nodeKey) (*job, error) {
 		key: key, task: t, attempt: number, stdin: stdin, schema: r.wf.outputs[t.Output],
 		opts: &r.opts, runID: r.runID, live: r.live,
 	}
+	j.dir, j.opening = r.placeOf(t)
 	a := &attempt{job: j, Attempt: snapshot.Attempt{
 		NodeID: key.id, Iteration: key.iteration, Attempt: number,
-		State: snapshot.AttemptInProgress, StartedAtMs: r.next.atMs,
+		State: snapshot.AttemptInProgress, StartedAtMs: r.next.atMs, Worktree: t.ownWorktree(),
 	}}
 	r.running[key] = a
 	n := r.nodes[key]
@@ -134,16 +134,6 @@ func (r *runner) nextAttempt(key nodeKey) (number int, previous *string, err err
 
 // errorOf is why an attempt failed, nil when it did not.
 func (r *runner) errorOf(key nodeKey, number int) (*string, error) {
-	for _, c := range r.next.journal { // the attempt may have ended in this very frame
-		if c.Collection != "attempts" || c.Key != snapshot.AttemptKey(key.id, key.iteration, number) {
-			continue
-		}
-		a, err := snapshot.DecodeAttempt(pageRow(c.Key, c.Value))
-		if err != nil || a.Error == "" {
-			return nil, timeline.Explain(err)
-		}
-		return &a.Error, nil
-	}
 	a, ok, err := r.pastAttempt(key, number)
 	if err != nil || !ok || a.Error == "" {
 		return nil, err
@@ -216,7 +206,12 @@ func (r *runner) apply(out outcome) {
 	key, t := out.job.key, out.job.task
 	a := r.running[key].Attempt
 	delete(r.running, key)
-	r.moved = true
+	if out.opened != nil {
+		r.copies[key.id] = out.opened
+	}
+	if out.trouble != nil {
+		r.opts.Warn(fmt.Errorf("task %s: the worktree could not be opened: %w", key.name(t), out.trouble))
+	}
 	now := r.opts.Now().UnixMilli()
 	r.next.atMs = max(r.next.atMs, now)
 	a.FinishedAtMs, a.ExitStatus = &now, out.status
@@ -238,7 +233,7 @@ func (r *runner) apply(out outcome) {
 		a.State, a.Error = snapshot.AttemptFailed, out.failed.String()
 		n.State = r.failed(out, p)
 	}
-	r.next.attempt(a)
+	r.next.end(a)
 	r.next.log(a, out.log)
 	r.setNode(r.next, n)
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"strconv"
 	"sync"
 	"time"
@@ -26,7 +27,7 @@ type runner struct {
 	input   json.RawMessage    // nil when there is none
 	next    *draft             // what the next frame changes
 	claimed bool               // the first frame is committed
-	moved   bool               // a command has ended, which may have moved the working copy
+	resumed bool               // the run was started before
 	epoch   int64              // of the tip as we know it
 	state   objstore.ID        // of the tip as we know it
 	status  snapshot.RunStatus // of the tip as we know it
@@ -38,6 +39,11 @@ type runner struct {
 	workers  sync.WaitGroup
 	live     *liveLog
 
+	dir       string                 // where commands run that have no worktree of their own
+	copies    map[string]WorkingCopy // by name, "" the one that tasks share, else a task's own once it is open
+	unread    map[string]bool        // those whose last capture failed
+	worktrees sync.Mutex             // see opening
+
 	failure  string // why the run fails; "" while it does not
 	stopping bool   // cancelled: commands are told to end
 }
@@ -45,7 +51,8 @@ type runner struct {
 // attempt is an attempt under way.
 type attempt struct {
 	snapshot.Attempt
-	job *job
+	job      *job
+	launched bool // its command has been started, or is about to be
 }
 
 func newRunner(rec Recorder, wf *Workflow, opts Options) *runner {
@@ -58,6 +65,10 @@ func newRunner(rec Recorder, wf *Workflow, opts Options) *runner {
 		first:    make(map[nodeKey]int),
 		outcomes: make(chan outcome, min(opts.MaxParallel, len(wf.Tasks))),
 		live:     &liveLog{out: opts.Log},
+		resumed:  row.StartedAtMs != nil,
+		dir:      opts.WorkDir,
+		copies:   make(map[string]WorkingCopy),
+		unread:   make(map[string]bool),
 	}
 }
 
@@ -148,7 +159,7 @@ func (r *runner) interrupt(key nodeKey, n snapshot.Node) error {
 		return err
 	}
 	a.State, a.Error, a.FinishedAtMs = snapshot.AttemptFailed, why.String(), &r.next.atMs
-	r.next.attempt(a)
+	r.next.end(a)
 	r.next.event("NodeFailed", payload{NodeID: key.id, Iteration: &key.iteration, Attempt: a.Attempt, Error: a.Error})
 	return nil
 }
@@ -220,6 +231,7 @@ func (r *runner) step(ctx, work context.Context) (bool, error) {
 		return false, err
 	}
 	for _, j := range jobs {
+		r.running[j.key].launched = true
 		r.workers.Go(func() { r.outcomes <- j.execute(work) })
 	}
 	return true, nil
@@ -273,20 +285,41 @@ func (r *runner) checkTip() error {
 // the run as well.
 const maxRebuilds = 16
 
-// commit appends what was drafted as one frame. It is not cut short by a cancel:
-// what is true is recorded.
+// commit appends what was drafted as one frame, with the working copy as it is now
+// where that may have changed. It is not cut short by a cancel: what is true is
+// recorded. A capture that cannot be stored is left out rather than the frame lost.
 func (r *runner) commit(ctx context.Context) error {
+	read := r.capture(ctx)
+	defer read.close(r.opts.Warn)
+	r.compare(read[""])
 	ctx = context.WithoutCancel(ctx)
-	if !r.claimed || r.moved {
-		r.readRevision(ctx)
+	err := r.appendFrame(ctx, read)
+	if err != nil && read.any() && fault.CodeOf(err) != fault.Conflict {
+		cause := err
+		if err = r.appendFrame(ctx, nil); err == nil {
+			r.opts.Warn(fmt.Errorf("the working copy could not be stored with frame %d: %w", r.rec.Row().Frame, cause))
+		}
 	}
-	d, err := r.next.snapshot()
 	if err != nil {
 		return err
 	}
+	row, subject := r.rec.Row(), r.next.subject()
+	r.claimed, r.epoch, r.state, r.status = true, row.Epoch, r.rec.State().ID(), row.Status
+	r.next = newDraft(r.runID, r.opts.Now())
+	r.report(row.Frame, subject)
+	return nil
+}
+
+// appendFrame appends what was drafted and read, built anew whenever others were first.
+func (r *runner) appendFrame(ctx context.Context, read captures) error {
+	var err error
 	for range maxRebuilds {
+		var d snapshot.Draft
+		if d, err = r.frame(read); err != nil {
+			return err
+		}
 		if err = r.rec.Append(ctx, d); fault.CodeOf(err) != fault.Conflict || err == nil {
-			break
+			return err
 		}
 		if refreshErr := r.rec.Refresh(ctx); refreshErr != nil {
 			return errors.Join(err, refreshErr)
@@ -295,25 +328,7 @@ func (r *runner) commit(ctx context.Context) error {
 			return err
 		}
 	}
-	if err != nil {
-		return err
-	}
-	row := r.rec.Row()
-	r.claimed, r.epoch, r.state, r.status = true, row.Epoch, r.rec.State().ID(), row.Status
-	r.next, r.moved = newDraft(r.runID, r.opts.Now()), false
-	r.report(row.Frame, d.Subject)
-	return nil
-}
-
-// readRevision pairs the next frame with the revision of the working copy. A
-// revision that cannot be read is no reason to lose the frame.
-func (r *runner) readRevision(ctx context.Context) {
-	if r.opts.Revision == nil {
-		return
-	}
-	if vcs, err := r.opts.Revision(ctx); err == nil {
-		r.next.vcs = vcs
-	}
+	return err
 }
 
 // report tells the caller of a committed frame.

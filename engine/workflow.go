@@ -15,6 +15,8 @@ type Workflow struct {
 	Tasks []*Task // in the order of the file, those of loops included
 	Loops []*Loop // in the order of the file
 
+	Worktree *Worktree // that tasks share; nil: the one that the run is started in
+
 	definition []byte
 	input      *schema            // nil: anything
 	outputs    map[string]*schema // by table
@@ -35,6 +37,8 @@ type Task struct {
 	When    string        // "" for always
 	Env     []string      // "NAME=value", sorted
 	Loop    string        // the loop it is part of; "" for none
+
+	Worktree *Worktree // of its own; nil: it shares that of the run
 
 	line   int
 	when   *condition
@@ -119,6 +123,14 @@ func (w *Workflow) needs(t *Task) []string {
 	}
 	slices.Sort(needs)
 	return slices.Compact(needs)
+}
+
+// ownWorktree is the name of the task's own worktree; "" where it has none.
+func (t *Task) ownWorktree() string {
+	if t.Worktree == nil {
+		return ""
+	}
+	return t.ID
 }
 
 // writers are the tasks that write a table, in the order of the file.

@@ -118,12 +118,6 @@ func (s *Store) CommonDir() string { return s.repo.CommonDir }
 // WorkTree is the top of the working copy; "" in a bare repository.
 func (s *Store) WorkTree() string { return s.workspace.Root }
 
-// Revision is the revision of the working copy as it is now; nil where there is none.
-func (s *Store) Revision(ctx context.Context) (*snapshot.VCS, error) {
-	v, err := jjbridge.Revision(ctx, s.repo, s.env)
-	return v, Explain(err)
-}
-
 // Rendered is the rendered workflow tree of an entry: canonical JSON, "null" when
 // there is none.
 func (s *Store) Rendered(entry *snapshot.Entry) (json.RawMessage, error) {

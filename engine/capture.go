@@ -1,0 +1,149 @@
+package engine
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/git-smithers/git-smithers/jjbridge"
+	"github.com/git-smithers/git-smithers/objstore"
+	"github.com/git-smithers/git-smithers/snapshot"
+)
+
+// captures are working copies as they were read for one frame, by name: "" is the
+// one that tasks share, others are tasks' own worktrees. What was not read is missing.
+type captures map[string]*jjbridge.Captured
+
+// capture reads the working copies in which attempts have ended since the frame
+// before, and for the first frame the shared one. What cannot be read is no reason
+// to lose the frame: that is a warning.
+func (r *runner) capture(ctx context.Context) captures {
+	due := make(map[string]bool)
+	if !r.claimed {
+		due[""] = true
+	}
+	for _, a := range r.next.ended {
+		if r.claimed || a.Worktree == "" { // an interrupted one's own is not open yet
+			due[a.Worktree] = true
+		}
+	}
+	if len(due) == 0 || r.opts.Hurry.Err() != nil {
+		return nil
+	}
+	ctx, stop := r.whileThereIsTime(ctx)
+	defer stop()
+	read := make(captures, len(due))
+	for _, name := range slices.Sorted(maps.Keys(due)) {
+		if got := r.captureOf(ctx, name); got != nil {
+			read[name] = got
+		}
+	}
+	return read
+}
+
+// captureOf reads one working copy; nil where there is nothing to read, or no way to.
+func (r *runner) captureOf(ctx context.Context, name string) *jjbridge.Captured {
+	from := r.copies[name]
+	if from == nil || ctx.Err() != nil {
+		return nil
+	}
+	got, err := from.Capture(ctx)
+	switch {
+	case err == nil:
+		delete(r.unread, name)
+		return got
+	case r.opts.Hurry.Err() != nil || r.unread[name]: // told once until it succeeds again
+	case name == "":
+		r.opts.Warn(fmt.Errorf("the working copy could not be captured; frames name the code of the ones before: %w", err))
+	default:
+		r.opts.Warn(fmt.Errorf("the worktree of task %s could not be captured; frames name the code of the ones before: %w", name, err))
+	}
+	r.unread[name] = true
+	return nil
+}
+
+// whileThereIsTime is a context that outlives ctx by the grace, and ends with the
+// hurry: who cancels a run waits no longer for its last capture than for its commands.
+func (r *runner) whileThereIsTime(ctx context.Context) (context.Context, context.CancelFunc) {
+	within, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	end := func() {
+		grace := time.NewTimer(r.opts.Grace)
+		defer grace.Stop()
+		select {
+		case <-grace.C:
+			cancel()
+		case <-within.Done():
+		}
+	}
+	calm := context.AfterFunc(r.opts.Hurry, cancel)
+	going := context.AfterFunc(ctx, end)
+	if r.stopping { // by another process too, which does not end ctx
+		go end()
+	}
+	return within, func() {
+		calm()
+		going()
+		cancel()
+	}
+}
+
+// any tells whether anything was read.
+func (c captures) any() bool { return len(c) > 0 }
+
+// objects adds what was read and is not stored yet; it is what snapshot.Draft.Objects takes.
+func (c captures) objects(w objstore.Writer) error {
+	for _, name := range slices.Sorted(maps.Keys(c)) {
+		if err := c[name].Objects(w); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// close lets go of everything.
+func (c captures) close(warn func(error)) {
+	for _, name := range slices.Sorted(maps.Keys(c)) {
+		if err := c[name].Close(); err != nil {
+			warn(fmt.Errorf("files of a capture stay behind: %w", err))
+		}
+	}
+}
+
+// vcs is vcs.json with what was read: the rest is as the tip has it in before.
+// running are the attempts that may have been changing the shared files meanwhile.
+func (c captures) vcs(before *snapshot.VCS, running []string, wf *Workflow) *snapshot.VCS {
+	if !c.any() {
+		return nil
+	}
+	own := make(map[string]snapshot.VCS)
+	if before != nil {
+		for _, w := range before.Worktrees {
+			if t := wf.tasks[w.Name]; t != nil && t.Worktree != nil {
+				own[w.Name] = w.VCS
+			}
+		}
+	}
+	var now snapshot.VCS
+	if before != nil {
+		now = *before
+	}
+	for name, got := range c {
+		switch {
+		case name != "":
+			own[name] = got.VCS
+			if now.Type == "" { // tasks share no working copy
+				now.Type = got.VCS.Type
+			}
+		default:
+			now = got.VCS
+			now.Attempts = running
+		}
+	}
+	now.Worktrees = nil
+	for _, name := range slices.Sorted(maps.Keys(own)) {
+		now.Worktrees = append(now.Worktrees, snapshot.Worktree{Name: name, VCS: own[name]})
+	}
+	return &now
+}

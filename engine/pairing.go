@@ -1,0 +1,119 @@
+package engine
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/git-smithers/git-smithers/jjbridge"
+	"github.com/git-smithers/git-smithers/snapshot"
+	"github.com/git-smithers/git-smithers/timeline"
+)
+
+// frame is what was drafted as a frame on the tip as it is known now, with the
+// working copies that were read for it. It may be called again when the tip has moved.
+func (r *runner) frame(read captures) (snapshot.Draft, error) {
+	d, err := r.next.snapshot()
+	if err != nil {
+		return d, err
+	}
+	d.Journal = append(slices.Clip(d.Journal), r.endedRows(read, r.rec.Row().Frame+1)...)
+	if read.any() {
+		before, err := r.rec.Entry().VCSRevision()
+		if err != nil {
+			return d, timeline.Explain(err)
+		}
+		d.VCS, d.Objects = read.vcs(before, r.runningIn(""), r.wf), read.objects
+	}
+	if shared := read[""]; shared != nil && !r.claimed {
+		edit := d.Run
+		d.Run = func(row *snapshot.Run) {
+			edit(row)
+			row.VCSType, row.VCSRoot, row.VCSRevision = shared.VCS.Type, shared.VCS.Root, shared.VCS.Pointer()
+		}
+	}
+	return d, nil
+}
+
+// endedRows are the journal's rows of the attempts that ended, each with the files
+// as they were then: those of frame. One whose working copy was not read has no pointer.
+func (r *runner) endedRows(read captures, frame int64) []snapshot.Change {
+	rows := make([]snapshot.Change, 0, len(r.next.ended))
+	for _, a := range r.next.ended {
+		if got := read[a.Worktree]; got != nil {
+			a.CommitID, a.Tree, a.Frame = got.VCS.CommitID, got.VCS.Tree, &frame
+			a.Beside = r.beside(a)
+		}
+		rows = append(rows, attemptChange(a))
+	}
+	return rows
+}
+
+// beside are the other attempts that shared the files of one that ended: those
+// that are running still, and those that ended for the same frame.
+func (r *runner) beside(a snapshot.Attempt) []string {
+	keys := r.runningIn(a.Worktree)
+	for _, other := range r.next.ended {
+		if other.Worktree == a.Worktree && keyOf(other) != keyOf(a) {
+			keys = append(keys, keyOf(other))
+		}
+	}
+	slices.Sort(keys)
+	return keys
+}
+
+// runningIn are the keys of the attempts whose commands run in a working copy, sorted.
+func (r *runner) runningIn(name string) []string {
+	var keys []string
+	for _, a := range r.running {
+		if a.launched && a.Worktree == name {
+			keys = append(keys, keyOf(a.Attempt))
+		}
+	}
+	slices.Sort(keys)
+	return keys
+}
+
+func keyOf(a snapshot.Attempt) string { return snapshot.AttemptKey(a.NodeID, a.Iteration, a.Attempt) }
+
+// compare warns when a run goes on with other code than its last frame has.
+func (r *runner) compare(now *jjbridge.Captured) {
+	if now == nil || !r.resumed || r.claimed {
+		return
+	}
+	before, err := r.rec.Entry().VCSRevision()
+	if err != nil || before == nil { // damage is the frame's trouble
+		return
+	}
+	if what := difference(*before, now.VCS, r.runID, r.rec.Row().Frame); what != "" {
+		r.opts.Warn(errors.New(what))
+	}
+}
+
+// difference says in what a working copy is not as a run's frame has it; "" where
+// it is. Change ids are not compared: they name what a change has become by now.
+func difference(before, now snapshot.VCS, run string, frame int64) string {
+	known := !before.Tree.IsZero() && !now.Tree.IsZero() && before.Scope == now.Scope
+	back := fmt.Sprintf("; `git smithers restore %s:%d` brings its code back", run, frame)
+	switch {
+	case before.Pointer() != now.Pointer():
+		if known && before.Tree == now.Tree {
+			back = "; the files are the same"
+		}
+		return fmt.Sprintf("the working copy is at %s, and run %s was at %s at frame %d%s",
+			revision(now), run, revision(before), frame, back)
+	case known && before.Tree != now.Tree:
+		return fmt.Sprintf("the working copy has other files than run %s had at frame %d%s", run, frame, back)
+	}
+	return ""
+}
+
+// revision is how people see a revision.
+func revision(v snapshot.VCS) string {
+	const shown = 7
+	id := v.Pointer()
+	if id == "" {
+		return "no commit"
+	}
+	return "commit " + id[:min(shown, len(id))]
+}

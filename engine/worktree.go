@@ -1,0 +1,154 @@
+package engine
+
+import (
+	"regexp"
+	"strings"
+
+	"go.yaml.in/yaml/v4"
+
+	"github.com/git-smithers/git-smithers/refs"
+	"github.com/git-smithers/git-smithers/timeline"
+)
+
+// Worktree is the worktree that a workflow or a task asks for. Path and Branch may
+// have placeholders.
+type Worktree struct {
+	Path   string // relative to the top of the working copy, or absolute; "" has one chosen
+	Branch string // "" for none
+	Base   string // the revision it starts from; "" means main
+}
+
+// The placeholders of a worktree's path and branch.
+const (
+	runPlaceholder  = "{run}"
+	taskPlaceholder = "{task}"
+)
+
+var (
+	worktreeKeys = []string{"path", "branch", "base"}
+	placeholder  = regexp.MustCompile(`\{[^{}]*\}`)
+)
+
+// worktree reads the worktree of a workflow or a task: true, or a mapping. task is
+// the task's id, "" for the workflow's own.
+func (p *parser) worktree(n *yaml.Node, task string) *Worktree {
+	if n = p.follow(n); n == nil {
+		return nil
+	}
+	if n.Kind == yaml.ScalarNode {
+		if n.ShortTag() != "!!bool" || n.Value != "true" {
+			p.fail(n, `for example worktree: true, or worktree: {branch: "fix-{run}"}`,
+				"worktree must be true or a mapping with %s, not %s", strings.Join(worktreeKeys, ", "), kindName(n))
+			return nil
+		}
+		return p.taken(n, &Worktree{}, task)
+	}
+	_, fields := p.mapping(n, "worktree", worktreeKeys)
+	if p.err != nil {
+		return nil
+	}
+	w := &Worktree{}
+	if at := fields["path"]; at != nil {
+		w.Path = p.text(at, "path")
+		p.checkPath(at, w.Path, task)
+	}
+	if at := fields["branch"]; at != nil {
+		w.Branch = p.text(at, "branch")
+		p.checkPlaceholders(at, "branch", w.Branch, task)
+		p.checkBranch(at, w.expand(w.Branch, "run", "task"))
+	}
+	if at := fields["base"]; at != nil {
+		w.Base = p.text(at, "base")
+		p.checkBase(at, w.Base)
+	}
+	return p.taken(n, w, task)
+}
+
+// taken refuses a path or a branch that another worktree of the file has.
+func (p *parser) taken(n *yaml.Node, w *Worktree, task string) *Worktree {
+	for _, name := range []struct{ what, value string }{{"path", w.Path}, {"branch", w.Branch}} {
+		if name.value == "" {
+			continue
+		}
+		key := name.what + " " + strings.ReplaceAll(name.value, taskPlaceholder, task)
+		if line := p.worktrees[key]; line > 0 {
+			p.fail(n, "{task} in it stands for the task's id",
+				"the worktree of line %d has the %s %q already", line, name.what, name.value)
+		}
+		p.worktrees[key] = n.Line
+	}
+	if p.err != nil {
+		return nil
+	}
+	return w
+}
+
+func (p *parser) checkPlaceholders(at *yaml.Node, what, text, task string) {
+	known := []string{runPlaceholder, taskPlaceholder}
+	if task == "" {
+		known = known[:1]
+	}
+	for _, found := range placeholder.FindAllString(text, -1) {
+		if found == runPlaceholder || found == taskPlaceholder && task != "" {
+			continue
+		}
+		p.fail(at, suggest(found, known), "%s has the unknown placeholder %s", what, found)
+	}
+}
+
+func (p *parser) checkPath(at *yaml.Node, path, task string) {
+	p.checkPlaceholders(at, "path", path, task)
+	if p.err == nil && strings.ContainsFunc(path, isControl) {
+		p.fail(at, "", "path has a control character")
+	}
+}
+
+// branchPattern is what git allows in no branch's name, and what reads as an option.
+var branchPattern = regexp.MustCompile(`^[-/.@]$|^[-/.]|[\x00-\x20\x7f~^:?*\[\\]|\.\.|//|/\.|@\{|\.lock(/|$)|[/.]$`)
+
+// checkBranch checks the name of a branch, with something in place of placeholders.
+func (p *parser) checkBranch(at *yaml.Node, branch string) {
+	if p.err == nil && branchPattern.MatchString(branch) {
+		p.fail(at, "`git help check-ref-format` says what is allowed", "branch %q cannot be the name of a branch", branch)
+	}
+}
+
+func (p *parser) checkBase(at *yaml.Node, base string) {
+	switch {
+	case p.err != nil:
+	case strings.HasPrefix(base, "-") || strings.ContainsFunc(base, isControl):
+		p.fail(at, "a branch, a tag or a commit, for example main", "base %q is no revision", base)
+	case placeholder.MatchString(base) && !strings.Contains(base, "@{") && !strings.Contains(base, "^{"):
+		p.fail(at, "placeholders are for path and branch", "base %q is no revision", base)
+	}
+}
+
+func isControl(r rune) bool { return r < ' ' || r == 0x7f }
+
+// asksForWorktrees tells whether the workflow or a task of it wants a worktree.
+func (w *Workflow) asksForWorktrees() bool {
+	if w.Worktree != nil {
+		return true
+	}
+	for _, t := range w.Tasks {
+		if t.Worktree != nil {
+			return true
+		}
+	}
+	return false
+}
+
+// spec is the worktree for a run. task is the task's id, "" for the workflow's own.
+func (w *Worktree) spec(run, task string) timeline.WorktreeSpec {
+	return timeline.WorktreeSpec{Name: task, Path: w.expand(w.Path, run, task), Branch: w.expand(w.Branch, run, task), Base: w.Base}
+}
+
+// expand fills in the placeholders. A run's id is escaped as in the names of refs:
+// it may be any text, from another repository too, and must not lead elsewhere.
+func (w *Worktree) expand(text, run, task string) string {
+	escaped, err := refs.EscapeRun(run)
+	if err != nil { // the empty id, which no run has
+		escaped = ""
+	}
+	return strings.NewReplacer(runPlaceholder, escaped, taskPlaceholder, task).Replace(text)
+}

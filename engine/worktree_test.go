@@ -1,0 +1,272 @@
+package engine_test
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/git-smithers/git-smithers/engine"
+	"github.com/git-smithers/git-smithers/snapshot"
+	"github.com/git-smithers/git-smithers/timeline"
+	"github.com/git-smithers/git-smithers/timeline/fault"
+)
+
+func TestParseReadsWorktrees(t *testing.T) {
+	t.Parallel()
+	wf := parse(t, `
+name: w
+worktree: {path: ../run, branch: "w-{run}", base: develop}
+tasks:
+  - {id: a, run: x}
+  - {id: b, run: x, worktree: true}
+  - loop: l
+    until: 'true'
+    max: 2
+    tasks:
+      - {id: c, run: x, worktree: {branch: "{task}/{run}"}}
+`)
+	assert.Equal(t, &engine.Worktree{Path: "../run", Branch: "w-{run}", Base: "develop"}, wf.Worktree)
+	assert.Nil(t, wf.Tasks[0].Worktree)
+	assert.Equal(t, &engine.Worktree{}, wf.Tasks[1].Worktree)
+	assert.Equal(t, &engine.Worktree{Branch: "{task}/{run}"}, wf.Tasks[2].Worktree)
+}
+
+func TestParseNamesWhatIsWrongWithWorktrees(t *testing.T) {
+	t.Parallel()
+	file := func(worktree string) string {
+		return "name: w\ntasks:\n  - {id: a, run: x}\n  - {id: b, run: x, worktree: " + worktree + "}\n"
+	}
+	const form = `for example worktree: true, or worktree: {branch: "fix-{run}"}`
+	const git = "`git help check-ref-format` says what is allowed"
+	for name, c := range map[string]struct{ file, message, hint string }{
+		"false": {file("false"), `wf.yaml:4: worktree must be true or a mapping with path, branch, base, not "false"`, form},
+		"text":  {file("../b"), `wf.yaml:4: worktree must be true or a mapping with path, branch, base, not "../b"`, form},
+		"none":  {file(""), "wf.yaml:4: worktree must be true or a mapping with path, branch, base, not nothing", form},
+		"list":  {file("[b]"), "wf.yaml:4: worktree must be a mapping, not a list", ""},
+
+		"unknown key": {file("{brnch: b}"), `wf.yaml:4: worktree has no key "brnch"`, `did you mean "branch"?`},
+		"empty path":  {file(`{path: ""}`), "wf.yaml:4: path is empty", ""},
+		"control":     {file(`{path: "a\tb"}`), "wf.yaml:4: path has a control character", ""},
+		"placeholder": {file(`{path: "{iteration}"}`), "wf.yaml:4: path has the unknown placeholder {iteration}", "there are: {run}, {task}"},
+		"near one":    {file(`{branch: "{tsk}"}`), "wf.yaml:4: branch has the unknown placeholder {tsk}", `did you mean "{task}"?`},
+		"option":      {file("{branch: -b}"), `wf.yaml:4: branch "-b" cannot be the name of a branch`, git},
+		"space":       {file("{branch: my b}"), `wf.yaml:4: branch "my b" cannot be the name of a branch`, git},
+		"lock":        {file("{branch: b.lock/c}"), `wf.yaml:4: branch "b.lock/c" cannot be the name of a branch`, git},
+		"base option": {file("{base: --all}"), `wf.yaml:4: base "--all" is no revision`, "a branch, a tag or a commit, for example main"},
+		"base of run": {file(`{base: "w-{run}"}`), `wf.yaml:4: base "w-{run}" is no revision`, "placeholders are for path and branch"},
+		"task of all": {"name: w\nworktree: {branch: \"{task}\"}\n", "wf.yaml:2: branch has the unknown placeholder {task}", "there are: {run}"},
+
+		"branch twice": {
+			"name: w\nworktree: {branch: b}\ntasks: [{id: a, run: x, worktree: {branch: b}}]\n",
+			`wf.yaml:3: the worktree of line 2 has the branch "b" already`, "{task} in it stands for the task's id",
+		},
+		"path twice": {
+			"name: w\ntasks:\n  - {id: a, run: x, worktree: {path: p-a}}\n  - {id: b, run: x, worktree: {path: p-a}}\n",
+			`wf.yaml:4: the worktree of line 3 has the path "p-a" already`, "{task} in it stands for the task's id",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			_, err := engine.Parse("wf.yaml", []byte(c.file))
+			require.Equal(t, fault.InvalidWorkflow, fault.CodeOf(err), "%v", err)
+			assert.Equal(t, c.message, err.Error())
+			var f *fault.Error
+			require.ErrorAs(t, err, &f)
+			assert.Equal(t, c.hint, strings.Join(f.Hints, ";"))
+		})
+	}
+}
+
+func TestTheRenderedTreeShowsWorktrees(t *testing.T) {
+	t.Parallel()
+	s := newScratch(t, `
+name: w
+worktree: true
+tasks:
+  - {id: a, run: x, worktree: {path: "../{task}", branch: b, base: develop}}
+`, "")
+	frame, err := s.frames.Rendered(&s.objects, s.frame(0))
+	require.NoError(t, err)
+	assert.JSONEq(t, `{"kind":"element","tag":"smithers:workflow","props":{"name":"w","worktree":"true"},"children":[
+		{"kind":"element","tag":"smithers:task","props":{"id":"a","worktree":"../{task}","branch":"b","base":"develop"},"children":[]}]}`, string(frame))
+}
+
+// opener makes folders as worktrees and notes what it was asked for.
+type opener struct {
+	s      *scratch
+	dir    string
+	asked  []timeline.WorktreeSpec
+	rebase []bool
+	fail   error
+	made   map[string]*folder
+}
+
+// worktrees lets the run open worktrees.
+func (s *scratch) worktrees() *opener {
+	o := &opener{s: s, dir: s.t.TempDir(), made: make(map[string]*folder)}
+	s.opts.Worktree = o.open
+	return o
+}
+
+func (o *opener) open(_ context.Context, spec timeline.WorktreeSpec, rebase bool) (engine.WorkingCopy, error) {
+	o.asked, o.rebase = append(o.asked, spec), append(o.rebase, rebase)
+	if o.fail != nil {
+		return nil, o.fail
+	}
+	f := &folder{history: o.s.history, dir: filepath.Join(o.dir, "of-"+spec.Name), commit: "decafbad"}
+	o.made[spec.Name] = f
+	return f, os.MkdirAll(f.dir, 0o777)
+}
+
+func TestATaskRunsInItsOwnWorktreeWhichIsCapturedApart(t *testing.T) {
+	t.Parallel()
+	s := newScratch(t, `
+name: w
+tasks:
+  - {id: shared, run: 'touch s; read x < pipe'}
+  - {id: apart, run: 'touch own', worktree: {path: "../{run}-{task}", branch: "{task}", base: develop}}
+  - {id: after, needs: [apart], run: 'echo > pipe'}
+`, "")
+	s.fifo("pipe")
+	o, files := s.worktrees(), s.folder()
+	s.opts.WorkingCopy = files
+	_, err := s.run()
+	require.NoError(t, err)
+	assert.Equal(t, []timeline.WorktreeSpec{{Name: "apart", Path: "../r-apart", Branch: "apart", Base: "develop"}}, o.asked)
+	assert.Equal(t, []bool{false}, o.rebase)
+
+	apart := s.attempts()["apart::0::1"]
+	assert.Equal(t, "apart", apart.Worktree)
+	assert.Equal(t, "own", s.names(apart.Tree))
+	assert.Equal(t, "decafbad", apart.CommitID)
+	assert.Empty(t, apart.Beside, "it shares its files with nobody")
+	assert.Equal(t, "apart finished", s.frame(*apart.Frame).Subject)
+
+	vcs := s.vcs(*apart.Frame)
+	require.Len(t, vcs.Worktrees, 1)
+	assert.Equal(t, "apart", vcs.Worktrees[0].Name)
+	assert.Equal(t, apart.Tree, vcs.Worktrees[0].Tree)
+	assert.Equal(t, s.vcs(1).Tree, vcs.Tree, "the shared files are not read for it")
+
+	last := s.vcs(s.tipRow().Frame)
+	assert.Equal(t, vcs.Worktrees, last.Worktrees, "later frames have it as it was last captured")
+	assert.NotContains(t, last.Attempts, "apart::0::1")
+	assert.Equal(t, 1, o.made["apart"].captures)
+}
+
+func TestAllIterationsOfATaskHaveOneWorktree(t *testing.T) {
+	t.Parallel()
+	s := newScratch(t, `
+name: w
+tasks:
+  - loop: l
+    until: iteration == 2
+    max: 5
+    tasks:
+      - {id: a, run: 'touch $SMITHERS_ITERATION', worktree: true}
+`, "")
+	o := s.worktrees()
+	s.opts.WorkingCopy = s.folder()
+	_, err := s.run()
+	require.NoError(t, err)
+	assert.Len(t, o.asked, 1)
+	assert.Equal(t, "0 1 2", s.names(s.attempts()["a::2::1"].Tree))
+	assert.Equal(t, "0", s.names(s.attempts()["a::0::1"].Tree))
+}
+
+func TestTheWorktreeOfAWorkflowIsWhereItsTasksRun(t *testing.T) {
+	t.Parallel()
+	s := newScratch(t, `
+name: w
+worktree: {branch: "w-{run}"}
+tasks: [{id: a, run: 'touch a; test $SMITHERS_ATTEMPT = 2'}]
+`, "")
+	o := s.worktrees()
+	s.opts.WorkingCopy = s.folder()
+	_, err := s.run()
+	fails(t, fault.RunFailed, err)
+	a := s.attempts()["a::0::1"]
+	assert.Empty(t, a.Worktree)
+	assert.Equal(t, "a", s.names(a.Tree))
+	assert.Equal(t, "decafbad", s.vcs(1).CommitID)
+	assert.NoFileExists(t, filepath.Join(s.dir, "a"))
+
+	_, err = s.run()
+	require.NoError(t, err)
+	assert.Equal(t, []bool{false, true}, o.rebase, "a resume puts it on its base as that is now")
+	assert.Equal(t, timeline.WorktreeSpec{Branch: "w-r"}, o.asked[1])
+}
+
+func TestATaskWhoseWorktreeCannotBeOpenedFails(t *testing.T) {
+	t.Parallel()
+	s := newScratch(t, "{name: w, tasks: [{id: a, run: touch a, worktree: true, retries: 1}]}", "")
+	o := s.worktrees()
+	o.fail = errors.New("/home/me/a is in the way")
+	s.opts.WorkingCopy = s.folder()
+	said := s.warnings()
+	_, err := s.run()
+	fails(t, fault.RunFailed, err)
+	a := s.attempts()["a::0::2"]
+	assert.Equal(t, "worktree: the worktree could not be opened", a.Error, "what is stored names no place of a machine")
+	assert.Nil(t, a.Frame)
+	assert.Equal(t, "task a: the worktree could not be opened: /home/me/a is in the way", (*said)[0])
+	assert.Len(t, o.asked, 2, "every attempt tries it")
+	assert.NoFileExists(t, filepath.Join(s.dir, "a"))
+}
+
+func TestARunWhoseWorktreeCannotBeOpenedWritesNothing(t *testing.T) {
+	t.Parallel()
+	s := newScratch(t, "{name: w, worktree: true, tasks: [{id: a, run: touch a}]}", "")
+	s.worktrees().fail = fault.New(fault.WorktreeFailed, "something is in the way")
+	_, err := s.run()
+	fails(t, fault.WorktreeFailed, err)
+	assert.Len(t, s.entries, 1)
+}
+
+func TestWorktreesNeedAPlace(t *testing.T) {
+	t.Parallel()
+	s := newScratch(t, "{name: w, tasks: [{id: a, run: touch a, worktree: true}]}", "")
+	_, err := s.run()
+	assert.Equal(t, "workflow w asks for worktrees, and there is nowhere to make them", fails(t, fault.WorktreeFailed, err))
+	assert.Len(t, s.entries, 1)
+}
+
+func TestARunThatIsCancelledWhileAWorktreeIsOpenedIsCancelled(t *testing.T) {
+	t.Parallel()
+	s := newScratch(t, "{name: w, tasks: [{id: a, run: touch a, worktree: true}]}", "")
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	s.opts.Worktree = func(ctx context.Context, _ timeline.WorktreeSpec, _ bool) (engine.WorkingCopy, error) {
+		cancel()
+		<-ctx.Done()
+		return nil, ctx.Err()
+	}
+	_, err := s.runWithin(ctx)
+	fails(t, fault.RunCancelled, err)
+	assert.Equal(t, "cancelled: the run was cancelled before it started", s.attempts()["a::0::1"].Error)
+	assert.Equal(t, snapshot.NodePending, s.states()["a::0"])
+}
+
+// A run's id may be any text and come from another repository; it must not lead a
+// path elsewhere.
+func TestARunsIDIsEscapedInPaths(t *testing.T) {
+	t.Parallel()
+	s := newScratch(t, `{name: w, worktree: {path: "wt/{run}"}, tasks: [{id: a, run: 'true'}]}`, "")
+	row := s.tipRow()
+	row.ID = "../../Etc"
+	o := s.worktrees()
+	d, err := engine.Initial(row.ID, s.wf, nil, s.opts.Now())
+	require.NoError(t, err)
+	d.Run = func(to *snapshot.Run) { *to = row }
+	s.entries = nil
+	require.NoError(t, (&recorder{history: s.history}).Append(t.Context(), d))
+	_, err = s.run()
+	require.NoError(t, err)
+	assert.Equal(t, "wt/%2e%2e%2f.%2e%2f%45tc", o.asked[0].Path)
+}

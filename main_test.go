@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"flag"
+	"fmt"
 	"io/fs"
 	"os"
 	"os/exec"
@@ -49,6 +50,7 @@ func TestScript(t *testing.T) {
 		RequireExplicitExec: true,
 		RequireUniqueNames:  true,
 		Setup:               setUpScript,
+		Condition:           condition,
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"exits":    exits,
 			"truncate": truncate,
@@ -57,10 +59,22 @@ func TestScript(t *testing.T) {
 	})
 }
 
+// condition tells whether there is a jj: [jj]. With CI=true it is an error that there is none.
+func condition(name string) (bool, error) {
+	if name != "jj" {
+		return false, fmt.Errorf("unknown condition %q", name)
+	}
+	found := repotest.FindJJ() != ""
+	if !found && os.Getenv("CI") == "true" {
+		return false, errors.New("there is no jj: run `make tools`")
+	}
+	return found, nil
+}
+
 // setUpScript gives a script an environment without anything of the machine's, in
-// particular without the GIT_DIR of a hook that runs the tests. When the script is
-// over, every repository in its folder must be sound, unless it says by a file
-// called damaged that it has damaged them.
+// particular without the GIT_DIR of a hook that runs the tests. Files are captured only
+// where the script asks for it. When the script is over, every repository in its folder
+// must be sound, unless it says by a file called damaged that it has damaged them.
 func setUpScript(env *testscript.Env) error {
 	env.Vars = slices.DeleteFunc(env.Vars, func(v string) bool { return strings.HasPrefix(v, "GIT_") })
 	for _, entry := range repotest.Env(env.WorkDir) {
@@ -69,7 +83,9 @@ func setUpScript(env *testscript.Env) error {
 			env.Setenv(name, value)
 		}
 	}
+	env.Vars = repotest.WithJJ(env.Vars, env.WorkDir)
 	env.Setenv("GIT_SMITHERS_FSYNC", "0")
+	env.Setenv("GIT_SMITHERS_WORKTREE", "off")
 	env.Setenv("SCRIPT_NOW", "2026-01-02T03:04:05Z")
 	env.Defer(func() {
 		if _, err := os.Stat(filepath.Join(env.WorkDir, "damaged")); err == nil {
@@ -82,8 +98,8 @@ func setUpScript(env *testscript.Env) error {
 	return nil
 }
 
-// repositories finds the git directories in a script's folder, but for those of
-// linked worktrees.
+// repositories finds the git directories in a script's folder, jj's own among them. Those
+// of linked worktrees are parts of others.
 func repositories(env *testscript.Env) []string {
 	var found []string
 	err := filepath.WalkDir(env.WorkDir, func(path string, entry fs.DirEntry, err error) error {

@@ -12,12 +12,13 @@ type painter struct{ on bool }
 
 // The styles, as parameters of the terminal's SGR sequence.
 const (
-	bold   = "1"
-	dim    = "2"
-	red    = "31"
-	green  = "32"
-	yellow = "33"
-	cyan   = "36"
+	bold    = "1"
+	dim     = "2"
+	red     = "31"
+	green   = "32"
+	yellow  = "33"
+	magenta = "35"
+	cyan    = "36"
 )
 
 func (p painter) paint(style, text string) string {

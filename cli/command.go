@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"math"
 	"slices"
 	"strings"
 
@@ -9,6 +10,9 @@ import (
 
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
+
+// anyNumber is the maxArgs of a command that takes as many arguments as one likes.
+const anyNumber = math.MaxInt
 
 // program is what people type before the name of a command.
 const program = "git smithers"
@@ -27,7 +31,7 @@ type command struct {
 	examples []example
 	exits    []int // the exit statuses that it can have, besides 0, 4, 70, 130 and 143
 	hidden   bool
-	children []*command // of a group; a group has no run
+	children []*command // of a group; one without a run needs one of them
 	run      func(context.Context, *session, *urfave.Context) error
 
 	path string // the names from the first group to this command; set by link
@@ -61,12 +65,15 @@ prefix of a run's id does.`,
 			{"run a workflow", "git smithers run triage.yaml"},
 			{"see what happened", "git smithers timeline triage-1"},
 			{"see what a step changed", "git smithers diff triage-1:6 triage-1:7"},
+			{"see which code it changed", "git smithers diff --code triage-1:6 triage-1:7"},
+			{"get the code back as it was before", "git smithers restore triage-1:6"},
 			{"try again from before the failure", "git smithers replay triage.yaml --run-id triage-1 --frame 6"},
 		},
 		children: []*command{
 			runCommand(), resumeCommand(), cancelCommand(),
 			runsCommand(), timelineCommand(), showCommand(), diffCommand(),
-			forkCommand(), replayCommand(), branchesCommand(),
+			framesCommand(), revertCommand(), restoreCommand(),
+			forkCommand(), replayCommand(), branchesCommand(), worktreesCommand(),
 			initCommand(), captureCommand(), indexCommand(), verifyCommand(),
 			completionCommand(), manCommand(), versionCommand(),
 		},

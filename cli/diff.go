@@ -11,30 +11,68 @@ import (
 )
 
 func diffCommand() *command {
-	return &command{
+	cmd := &command{
 		name:    "diff",
-		summary: "show how the state of two frames differs",
-		usage:   []string{"[<workflow>] <run>[:<frame>] <run>[:<frame>] [--full]"},
+		summary: "show how two frames differ, in state or in code",
+		usage: []string{
+			"[<workflow>] <run>[:<frame>] <run>[:<frame>] [--full]",
+			"--code [--stat] [--worktree TASK] <run>[:<frame>] <run>[:<frame>] [[--] <path>...]",
+		},
 		about: `Compares nodes, output rows, loops, input, and the revision of the working copy. A
 bare run is its newest state. The two frames may belong to different runs. A workflow
-file in front is accepted, as other tools give one, and is not read.`,
-		minArgs: 2, maxArgs: 3,
+file in front is accepted, as other tools give one, and is not read.
+
+With --code, shows how the files differ: git diff does it, with your pager, colours and
+diff settings. Paths are as for git diff.`,
+		minArgs: 2, maxArgs: anyNumber,
 		flags: []urfave.Flag{
 			&urfave.BoolFlag{Name: "full", Usage: "show long values whole"},
+			&urfave.BoolFlag{Name: "code", Usage: "show how the files differ"},
+			&urfave.StringFlag{Name: "worktree", Usage: "with --code: compare the worktrees of `TASK`"},
+			&urfave.BoolFlag{Name: "stat", Usage: "with --code: show how many lines of which file"},
+			&urfave.BoolFlag{Name: "name-only", Usage: "with --code: show the names of the files"},
+			&urfave.BoolFlag{Name: "name-status", Usage: "with --code: show the names, and what became of them"},
 		},
 		exits: reads(),
 		examples: []example{
 			{"see what frame 7 changed", "git smithers diff triage-1:6 triage-1:7"},
+			{"see which code it changed", "git smithers diff --code triage-1:6 triage-1:7"},
 			{"compare the newest state of a run with that of its fork", "git smithers diff triage-1 kx2m4abc"},
 		},
-		run: func(ctx context.Context, s *session, c *urfave.Context) error {
-			args := c.Args().Slice()
-			args = args[len(args)-2:]
-			return s.withStore(ctx, func(store *timeline.Store) error {
-				return runDiff(ctx, s, store, args[0], args[1], c.Bool("full"))
-			})
-		},
 	}
+	cmd.run = func(ctx context.Context, s *session, c *urfave.Context) error {
+		args := c.Args().Slice()
+		formats := codeDiffFormats(c)
+		switch {
+		case c.Bool("code"):
+			opts := codeDiffOptions{
+				from: args[0], to: args[1], worktree: c.String("worktree"), paths: args[2:], formats: formats,
+			}
+			return s.withStore(ctx, func(store *timeline.Store) error { return runCodeDiff(ctx, s, store, opts) })
+		case c.IsSet("worktree"):
+			return cmd.misused("--worktree goes with --code")
+		case len(formats) > 0:
+			return cmd.misused("%s goes with --code", formats[0])
+		case len(args) > 3:
+			return cmd.misused("diff takes at most 3 arguments, got %d: %q is one too many", len(args), args[3])
+		}
+		args = args[len(args)-2:]
+		return s.withStore(ctx, func(store *timeline.Store) error {
+			return runDiff(ctx, s, store, args[0], args[1], c.Bool("full"))
+		})
+	}
+	return cmd
+}
+
+// codeDiffFormats are the options of git diff that diff --code passes on.
+func codeDiffFormats(c *urfave.Context) []string {
+	var formats []string
+	for _, name := range []string{"stat", "name-only", "name-status"} {
+		if c.Bool(name) {
+			formats = append(formats, "--"+name)
+		}
+	}
+	return formats
 }
 
 // diffDocument is what diff prints with --json: Smithers' shape, and what was compared.

@@ -17,32 +17,40 @@ type initDocument struct {
 	Kind    string `json:"kind"`
 	Created bool   `json:"created"`
 	GitDir  string `json:"gitDir"`
+	JJAlias *bool  `json:"jjAlias"` // whether jj smithers works; null outside of jj
 }
 
 func initCommand() *command {
 	return &command{
 		name:    "init",
 		summary: "say where run history is kept, or make a place for it",
-		usage:   []string{"[--yes]"},
+		usage:   []string{"[--yes] [--jj]"},
 		about: `In a git repository there is nothing to set up: runs are kept in it, under
 refs/smithers/, from the first one on. Outside of any repository, init offers to
 make .smithers/store.git, a bare repository for run history alone; commands called
 in this folder, or below it, then use that.
 
+In a working copy of jj, init offers to set an alias in the configuration of the jj
+repository, with which "jj smithers" works like "git smithers".
+
 Prints the git directory that keeps the runs.`,
 		flags: []urfave.Flag{
-			&urfave.BoolFlag{Name: "yes", Aliases: []string{"y"}, Usage: "make it without asking"},
+			&urfave.BoolFlag{Name: "yes", Aliases: []string{"y"}, Usage: "make and set it without asking"},
+			&urfave.BoolFlag{Name: "jj", Usage: "set the alias of jj without asking"},
 		},
-		exits:    writes(),
-		examples: []example{{"keep run history in a folder that is no repository", "git smithers init --yes"}},
+		exits: writes(),
+		examples: []example{
+			{"keep run history in a folder that is no repository", "git smithers init --yes"},
+			{"make `jj smithers` work in a jj repository", "git smithers init --jj"},
+		},
 		run: func(ctx context.Context, s *session, c *urfave.Context) error {
-			return runInit(ctx, s, c.Bool("yes"))
+			return runInit(ctx, s, c.Bool("yes"), c.Bool("jj"))
 		},
 	}
 }
 
 // runInit finds where runs are kept, or makes a place for them with consent.
-func runInit(ctx context.Context, s *session, yes bool) error {
+func runInit(ctx context.Context, s *session, yes, jj bool) error {
 	doc := initDocument{Kind: "init"}
 	err := s.withStore(ctx, func(store *timeline.Store) error {
 		doc.GitDir = store.CommonDir()
@@ -51,6 +59,12 @@ func runInit(ctx context.Context, s *session, yes bool) error {
 	if fault.CodeOf(err) == fault.NoRepository {
 		doc.Created = true
 		doc.GitDir, err = s.makeStore(ctx, yes)
+	}
+	if err == nil && !doc.Created {
+		doc.JJAlias, err = s.offerJJ(ctx, yes || jj)
+	}
+	if err == nil && jj && doc.JJAlias == nil {
+		err = noJJ()
 	}
 	if err != nil {
 		return err
@@ -62,6 +76,9 @@ func runInit(ctx context.Context, s *session, yes bool) error {
 		s.note("made a bare repository for run history alone")
 	} else {
 		s.note("runs are kept in this repository: there is nothing to set up")
+	}
+	if doc.JJAlias != nil {
+		s.noteJJ(*doc.JJAlias)
 	}
 	return s.printf("%s\n", plain(doc.GitDir))
 }
@@ -78,18 +95,25 @@ func (s *session) makeStore(ctx context.Context, yes bool) (string, error) {
 
 // confirm asks a person. Anything but yes, and nobody to ask, is an error.
 func (s *session) confirm(question string) error {
-	if !s.isTTY(s.In) || !s.isTTY(s.Err) {
+	if !s.inTTY || !s.isTTY(s.Err) {
 		return fault.New(fault.NoRepository, "not a git repository, and there is no terminal to ask at").
 			Hint("run `git init`, or `git smithers init --yes` to keep run history alone")
 	}
-	s.talk("%s [y/N] ", question)
-	answer, err := bufio.NewReader(s.In).ReadString('\n')
-	if err == nil {
-		switch strings.ToLower(strings.TrimSpace(answer)) {
-		case "y", "yes":
-			return nil
-		}
+	yes, err := s.ask(question)
+	if yes && err == nil {
+		return nil
 	}
 	return errors.Join(fault.New(fault.NoRepository, "nothing was made").
 		Hint("run `git init`, or `git smithers init --yes` to keep run history alone"), err)
+}
+
+// ask asks a person at the terminal; anything but yes is no.
+func (s *session) ask(question string) (bool, error) {
+	s.talk("%s [y/N] ", question)
+	answer, err := bufio.NewReader(s.In).ReadString('\n')
+	if err != nil {
+		return false, err
+	}
+	answer = strings.ToLower(strings.TrimSpace(answer))
+	return answer == "y" || answer == "yes", nil
 }

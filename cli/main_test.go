@@ -62,7 +62,8 @@ func golden(t *testing.T, file, got string) {
 // commands are all the commands that help lists.
 func commands() []string {
 	return []string{
-		"run", "resume", "cancel", "runs", "timeline", "show", "diff", "fork", "replay", "branches",
+		"run", "resume", "cancel", "runs", "timeline", "show", "diff", "frames", "revert", "restore",
+		"fork", "replay", "branches", "worktrees", "worktrees prune",
 		"init", "capture", "index", "index rebuild", "verify", "completion", "version",
 	}
 }
@@ -142,7 +143,7 @@ git-smithers: hint: it takes a number from 1 on
 `},
 		"a flag that is required": {[]string{"replay", "w", "--run-id", "a"}, `
 git-smithers: error: replay needs --frame
-git-smithers: hint: usage: git smithers replay <workflow> --run-id R --frame N [--node ID]... [--input JSON] [--label L]
+git-smithers: hint: usage: git smithers replay <workflow> --run-id R --frame N [--restore-vcs [--to DIR]] [--node ID]... [--input JSON] [--label L]
 `},
 		"an unknown colour": {[]string{"--color", "sometimes", "runs"}, `
 git-smithers: error: --color does not take "sometimes"

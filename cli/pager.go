@@ -32,11 +32,7 @@ func (s *session) through(ctx context.Context, pager string, f func() error) err
 			cmd.Env = append(cmd.Env, preset[0]+"="+preset[1])
 		}
 	}
-	terminal := s.Out
-	if w, ok := terminal.(dataWriter); ok {
-		terminal = w.Writer
-	}
-	cmd.Stdout, cmd.Stderr = terminal, s.Err
+	cmd.Stdout, cmd.Stderr = s.rawOut(), s.Err
 	in, err := cmd.StdinPipe()
 	if err != nil {
 		return err

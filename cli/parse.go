@@ -51,10 +51,13 @@ func parse(root *command, args []string) (*invocation, error) {
 			args = rest
 		case in.command == root && arg == "help":
 			in.help, args = true, args[1:]
-		case in.command.run == nil:
+		case len(in.command.children) > 0 && len(in.args) == 0:
 			child := in.command.child(arg)
-			if child == nil {
+			if child == nil && in.command.run == nil {
 				return nil, in.command.unknownChild(arg)
+			}
+			if child == nil {
+				return nil, in.command.misused("%s takes no arguments, got %q", in.command.path, arg)
 			}
 			in.command, args = child, args[1:]
 		default:

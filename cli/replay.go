@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"errors"
 
 	urfave "github.com/urfave/cli/v2"
 
@@ -17,6 +18,8 @@ type replayOptions struct {
 	fork     forkOptions
 	workflow string
 	engine   engineSettings
+	code     bool   // run on the files of the frame, in a working copy of their own
+	to       string // where that is made; "" chooses a folder
 }
 
 // replayDocument is what replay prints with --json.
@@ -27,17 +30,25 @@ type replayDocument struct {
 	ParentFrame int64   `json:"parentFrame"`
 	BranchLabel *string `json:"branchLabel"`
 	Started     bool    `json:"started"`
+	VCSRestored bool    `json:"vcsRestored"`
+	VCSPointer  *string `json:"vcsPointer"`
+	Path        *string `json:"path"`
 }
 
 func replayCommand() *command {
 	return &command{
 		name:    "replay",
 		summary: "fork a run at a frame and run it from there",
-		usage:   []string{"<workflow> --run-id R --frame N [--node ID]... [--input JSON] [--label L]"},
+		usage:   []string{"<workflow> --run-id R --frame N [--restore-vcs [--to DIR]] [--node ID]... [--input JSON] [--label L]"},
 		about: `Forks the run R at frame N and runs the fork with the workflow file as it is now,
 which may have changed: tasks that it no longer has are dropped, new ones are
 pending. Tasks that were finished at that frame, and are not reset by --node, do not
 run again.
+
+The files are those of the working copy as it is. With --restore-vcs they are those of
+the frame, in a new working copy: a linked worktree of git, or a workspace of jj, which
+is made beside this one and stays for you to look at. The workflow file is still the
+one that is named here.
 
 Prints the new run's id.`,
 		minArgs: 1, maxArgs: 1,
@@ -45,10 +56,13 @@ Prints the new run's id.`,
 		flags: append([]urfave.Flag{
 			&urfave.StringFlag{Name: "run-id", Aliases: []string{"r"}, Usage: "the `RUN` to replay, or a unique prefix of it (required)"},
 			&urfave.Int64Flag{Name: "frame", Aliases: []string{"f"}, Usage: "the frame `N` to start from (required)"},
+			&urfave.BoolFlag{Name: "restore-vcs", Usage: "run on the files of the frame, in a new working copy"},
+			&urfave.StringFlag{Name: "to", Usage: "make the new working copy in `DIR`"},
 		}, append(resetFlags(), engineFlags()...)...),
 		exits: runs(),
 		examples: []example{
 			{"mend the workflow, then try again from before the failure", "git smithers replay triage.yaml --run-id triage-1 --frame 6"},
+			{"try again on the code as it was then", "git smithers replay triage.yaml --run-id triage-1 --frame 6 --restore-vcs"},
 			{"try again with another input", `git smithers replay triage.yaml -r triage-1 -f 6 --input '{"strict":false}' --label lenient`},
 		},
 		run: func(ctx context.Context, s *session, c *urfave.Context) error {
@@ -66,6 +80,10 @@ func parseReplay(s *session, c *urfave.Context) (replayOptions, error) {
 		return replayOptions{}, fault.New(fault.InvalidAddress, "--frame does not take %d", frame).
 			Hint("frames are numbered from 0")
 	}
+	if to := c.String("to"); c.IsSet("to") && (to == "" || !c.Bool("restore-vcs")) {
+		return replayOptions{}, fault.New(fault.Usage, "--to names the folder that --restore-vcs makes").
+			Hint("give both, for example --restore-vcs --to ../again")
+	}
 	settings, err := parseEngine(c)
 	if err != nil {
 		return replayOptions{}, err
@@ -76,7 +94,7 @@ func parseReplay(s *session, c *urfave.Context) (replayOptions, error) {
 		fork: forkOptions{
 			nodes: c.StringSlice("node"), noDeps: c.Bool("no-deps"), input: input, label: c.String("label"),
 		},
-		workflow: c.Args().First(), engine: settings,
+		workflow: c.Args().First(), engine: settings, code: c.Bool("restore-vcs"), to: c.String("to"),
 	}, err
 }
 
@@ -86,28 +104,78 @@ func runReplay(ctx context.Context, s *session, store *timeline.Store, opts repl
 	if err != nil {
 		return err
 	}
+	if opts.code && wf.Worktree != nil {
+		return fault.New(fault.Usage, "workflow %s asks for a worktree: its files cannot be those of the frame as well", wf.Name).
+			Hint("leave out --restore-vcs, or the worktree of the workflow")
+	}
 	run, err := store.ResolveRun(ctx, opts.from.Run)
 	if err != nil {
 		return err
 	}
 	from := timeline.Address{Run: run, Frame: opts.from.Frame}.String()
+	id := timeline.NewRunID()
+	var made *timeline.CheckedOut
+	if opts.code {
+		if made, err = s.checkOut(ctx, store, from, id, opts.to); err != nil {
+			return err
+		}
+		opts.engine.files = made.WorkingCopy
+	}
+	head, err := forkForReplay(ctx, s, store, wf, from, id, opts)
+	if err != nil {
+		return errors.Join(err, discard(ctx, made))
+	}
+	fork := describeFork(head)
+	s.note("run %s, forked from %s", plain(fork.ForkedRunID), plain(from))
+	return s.execute(ctx, store, head, wf, opts.engine, func(r runResult) any {
+		r.Kind = "replay"
+		doc := replayDocument{
+			runResult: r, ForkedRunID: fork.ForkedRunID, ParentRunID: fork.ParentRunID, ParentFrame: fork.ParentFrame,
+			BranchLabel: fork.BranchLabel, Started: true,
+		}
+		if made != nil {
+			doc.VCSRestored, doc.Path = true, new(made.WorkingCopy.Root())
+			doc.VCSPointer = new(made.VCS.Pointer())
+		}
+		return doc
+	})
+}
+
+// checkOut makes the working copy on which the run id is going to run.
+func (s *session) checkOut(ctx context.Context, store *timeline.Store, from, id, to string) (*timeline.CheckedOut, error) {
+	req := timeline.CheckoutRequest{From: from, Name: id, Run: id}
+	if to != "" {
+		req.Dir = s.path(to)
+	}
+	made, err := store.Checkout(ctx, req)
+	if err != nil {
+		return nil, err
+	}
+	s.note("the files of %s are in %s", plain(from), plain(made.WorkingCopy.Root()))
+	s.noteIncomplete(made.VCS)
+	return made, nil
+}
+
+// discard removes the working copy of a run that was not made; nil is none.
+func discard(ctx context.Context, made *timeline.CheckedOut) error {
+	if made == nil {
+		return nil
+	}
+	return made.Discard(context.WithoutCancel(ctx))
+}
+
+// forkForReplay forks a frame into the run id, fitted to the workflow.
+func forkForReplay(ctx context.Context, s *session, store *timeline.Store, wf *engine.Workflow, from, id string,
+	opts replayOptions,
+) (*timeline.Head, error) {
 	reset := engine.ReconcileRequest{Workflow: wf, Reset: opts.fork.nodes, NoDeps: opts.fork.noDeps}
-	head, err := store.Fork(ctx, timeline.ForkRequest{
-		From: from, Nodes: opts.fork.nodes, NoDeps: opts.fork.noDeps, Input: opts.fork.input,
+	return store.Fork(ctx, timeline.ForkRequest{
+		From: from, RunID: id, Nodes: opts.fork.nodes, NoDeps: opts.fork.noDeps, Input: opts.fork.input,
 		Label: opts.fork.label, Description: "Replay from " + from,
 		Prepare: func(state *snapshot.State) ([]snapshot.Change, error) {
 			return engine.Reconcile(state, reset)
 		},
 		CheckInput: wf.ValidateInput,
 		Workflow:   wf.Snapshot(), WorkflowPath: s.storedPath(store, opts.workflow),
-	})
-	if err != nil {
-		return err
-	}
-	fork := describeFork(head)
-	s.note("run %s, forked from %s", plain(fork.ForkedRunID), plain(from))
-	return s.execute(ctx, store, head, wf, opts.engine, func(r runResult) any {
-		r.Kind = "replay"
-		return replayDocument{r, fork.ForkedRunID, fork.ParentRunID, fork.ParentFrame, fork.BranchLabel, true}
 	})
 }

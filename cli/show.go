@@ -6,6 +6,7 @@ import (
 
 	urfave "github.com/urfave/cli/v2"
 
+	"github.com/git-smithers/git-smithers/jjbridge"
 	"github.com/git-smithers/git-smithers/snapshot"
 	"github.com/git-smithers/git-smithers/timeline"
 )
@@ -21,9 +22,10 @@ func showCommand() *command {
 		name:    "show",
 		summary: "show the state of a run at a frame",
 		usage:   []string{"<run>[:<frame>] [--attempts]"},
-		about: `Shows the run's row, its nodes, outputs, loops and input as they were at the frame;
-without a frame, as they are now. Of attempts that failed it shows the reason and
-the end of the log. --json prints the whole state.`,
+		about: `Shows the run's row, the revision of the working copy and what of its files was
+captured, its nodes, outputs, loops and input as they were at the frame; without a
+frame, as they are now. Of attempts that failed it shows the reason and the end of the
+log. --json prints the whole state.`,
 		minArgs: 1, maxArgs: 1,
 		flags: []urfave.Flag{
 			&urfave.BoolFlag{Name: "attempts", Aliases: []string{"a"}, Usage: "show every attempt and all of its log"},
@@ -52,6 +54,7 @@ type showDocument struct {
 	Subject     string             `json:"subject"`
 	Run         snapshot.Run       `json:"run"`
 	VCS         *snapshot.VCS      `json:"vcs"`
+	VCSTag      *jjbridge.Tag      `json:"vcsTag"`
 	State       json.RawMessage    `json:"state"`
 	Attempts    []snapshot.Attempt `json:"attempts,omitempty"`
 }
@@ -92,6 +95,7 @@ func describeEntry(at *timeline.Loaded, attempts bool) (*showDocument, error) {
 	if doc.VCS, err = entry.VCSRevision(); err != nil {
 		return nil, err
 	}
+	doc.VCSTag = jjbridge.TagOf(doc.VCS)
 	state, err := entry.State()
 	if err != nil {
 		return nil, err

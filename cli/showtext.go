@@ -32,6 +32,9 @@ func (v *stateView) entry(at timeline.Address, entry *snapshot.Entry) error {
 		return err
 	}
 	v.row(at, row, entry)
+	if err := v.workingCopy(entry); err != nil {
+		return err
+	}
 	state, err := entry.State()
 	if err != nil {
 		return err
@@ -61,7 +64,6 @@ func (v *stateView) row(at timeline.Address, row snapshot.Run, entry *snapshot.E
 	v.field("what", entry.Subject)
 	v.field("commit", entry.ID.String())
 	v.field("content", entry.ContentHash.String())
-	v.field("revision", entry.VCS)
 	v.field("error", row.Error)
 }
 
@@ -187,11 +189,7 @@ func (v *stateView) journal(entry *snapshot.Entry) error {
 
 // attempt writes one attempt and its log.
 func (v *stateView) attempt(key string, a snapshot.Attempt, logs *page.Collection) error {
-	name := a.NodeID
-	if a.Iteration > 0 {
-		name = fmt.Sprintf("%s, iteration %d", name, a.Iteration)
-	}
-	v.printf("  %s, attempt %d: %s", plain(name), a.Attempt, v.p.status(plain(a.State)))
+	v.printf("  %s, attempt %d: %s", plain(attemptName(a.NodeID, a.Iteration)), a.Attempt, v.p.status(plain(a.State)))
 	if a.FinishedAtMs != nil {
 		v.printf(" after %s", duration(time.Duration(*a.FinishedAtMs-a.StartedAtMs)*time.Millisecond))
 	}
@@ -199,6 +197,7 @@ func (v *stateView) attempt(key string, a snapshot.Attempt, logs *page.Collectio
 		v.printf(": %s", plain(a.Error))
 	}
 	v.WriteByte('\n')
+	v.pointer(a)
 	text, ok, err := logs.Get(key)
 	if err != nil || !ok {
 		return err

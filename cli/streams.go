@@ -65,6 +65,14 @@ func (w dataWriter) Write(p []byte) (int, error) {
 	return n, nil
 }
 
+// rawOut is standard output as a child process gets it.
+func (s *session) rawOut() io.Writer {
+	if w, ok := s.Out.(dataWriter); ok {
+		return w.Writer
+	}
+	return s.Out
+}
+
 // inputReader is standard input that an interrupt does not have to wait for: a Read
 // ends with the context's error when the context does, and leaves the one under way
 // behind. For one goroutine at a time.

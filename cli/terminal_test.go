@@ -56,7 +56,8 @@ func (d *desk) invoke(t *testing.T, edit func(*cli.Streams), args ...string) *ca
 // atTerminal makes all streams a terminal, and adds to the environment.
 func atTerminal(env ...string) func(*cli.Streams) {
 	return func(s *cli.Streams) {
-		s.IsTTY = func(any) bool { return true }
+		in, out, err := s.In, s.Out, s.Err
+		s.IsTTY = func(stream any) bool { return stream == in || stream == out || stream == err }
 		s.Env = append(s.Env, env...)
 	}
 }
@@ -181,8 +182,8 @@ func TestInitAsksAPerson(t *testing.T) {
 	t.Parallel()
 	answering := func(dir, answer string) func(*cli.Streams) {
 		return func(s *cli.Streams) {
-			atTerminal()(s)
 			s.Dir, s.In = dir, io.Reader(strings.NewReader(answer))
+			atTerminal()(s)
 			s.Env = append(s.Env, "GIT_CEILING_DIRECTORIES="+filepath.Dir(dir))
 		}
 	}
@@ -208,6 +209,31 @@ func TestInitAsksAPerson(t *testing.T) {
 			}
 		})
 	}
+}
+
+func TestInitAsksForTheAliasOfJJ(t *testing.T) {
+	t.Parallel()
+	repo := repotest.NewKind(t, repotest.JJSecondary)
+	in := func(answer string) func(*cli.Streams) {
+		return func(s *cli.Streams) {
+			s.Dir, s.Env, s.In = repo.Dir, append(slices.Clone(repo.Env), "TERM=xterm"), strings.NewReader(answer)
+			atTerminal()(s)
+		}
+	}
+	question := "so that `jj smithers` works? [y/N]"
+	c := invoke(t, in("n\n"), "init")
+	assert.Equal(t, fault.ExitOK, c.exit, "no is an answer")
+	assert.Contains(t, c.err.String(), question)
+	assert.Contains(t, c.err.String(), "init --jj` sets the alias")
+	assert.Empty(t, repo.JJ("config", "list", "--quiet", "aliases.smithers"))
+
+	c = invoke(t, in("y\n"), "init")
+	assert.Equal(t, fault.ExitOK, c.exit)
+	assert.Equal(t, `aliases.smithers = ["util", "exec", "--", "git-smithers"]`, repo.JJ("config", "list", "aliases.smithers"))
+
+	c = invoke(t, in(""), "init")
+	assert.Equal(t, fault.ExitOK, c.exit)
+	assert.NotContains(t, c.err.String(), question, "it is set already")
 }
 
 // What is stored may come from somebody else.

@@ -3,8 +3,10 @@ package cli
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	urfave "github.com/urfave/cli/v2"
 
@@ -37,9 +39,10 @@ func timelineCommand() *command {
 		name:    "timeline",
 		summary: "list the frames of a run and where it was forked",
 		usage:   []string{"<run> [--tree]"},
-		about: `Lists the frames of a run in their order: number, time, content hash, and what
-happened. Below a frame stand the forks that start from it. Frames with the same
-content hash have the same state. <run> is a run's id or a unique prefix of it.`,
+		about: `Lists the frames of a run in their order: number, time, content hash, the revision of
+the working copy (jj's change, or git's commit), and what happened. Below a frame
+stand the forks that start from it. Frames with the same content hash have the same
+state. <run> is a run's id or a unique prefix of it.`,
 		minArgs: 1, maxArgs: 1,
 		flags: []urfave.Flag{
 			&urfave.BoolFlag{Name: "tree", Usage: "show the forks' timelines too, and those of their forks"},
@@ -97,9 +100,14 @@ func renderTimeline(b *strings.Builder, p painter, t *timeline.Tree, indent stri
 	if n := len(run.Frames); n > 0 {
 		width = len(strconv.FormatInt(run.Frames[n-1].FrameNo, 10))
 	}
+	revised := slices.ContainsFunc(run.Frames, func(f timeline.FrameInfo) bool { return f.VCS != nil })
 	for _, f := range run.Frames {
-		fmt.Fprintf(b, "%s  Frame %*d  %s  %s  %s\n", indent, width, f.FrameNo, p.paint(dim, clockTime(f.CreatedAtMs)),
-			p.paint(yellow, shortHash(f.ContentHash)), plain(f.Subject))
+		fmt.Fprintf(b, "%s  Frame %*d  %s  %s", indent, width, f.FrameNo, p.paint(dim, clockTime(f.CreatedAtMs)),
+			p.paint(yellow, shortHash(f.ContentHash)))
+		if revised {
+			b.WriteString("  " + p.frameRevision(f.VCS))
+		}
+		fmt.Fprintf(b, "  %s\n", plain(f.Subject))
 		for _, fork := range f.Forks {
 			fmt.Fprintf(b, "%s  |-- %s%s (forked at frame %d)\n", indent, p.paint(bold, plain(fork.RunID)),
 				label(fork.BranchLabel), f.FrameNo)
@@ -108,6 +116,15 @@ func renderTimeline(b *strings.Builder, p painter, t *timeline.Tree, indent stri
 			}
 		}
 	}
+}
+
+// frameRevision is the revision of a frame, as wide as all others.
+func (p painter) frameRevision(v *timeline.FrameVCS) string {
+	text := ""
+	if v != nil {
+		text = plain(shortRevision(v.VCSType, v.VCSPointer, orEmpty(v.ChangeID)))
+	}
+	return p.revision(text) + strings.Repeat(" ", max(0, revisionShown-utf8.RuneCountInString(text)))
 }
 
 // label is a fork's label in brackets, behind a space; "" when it has none.

@@ -72,6 +72,12 @@ say 'What did the failing step change? As git-smithers says it, and as plain git
 show "git smithers diff strict:$started strict:$failed"
 show "git diff --unified=0 refs/smithers/strict/$started refs/smithers/strict/$failed -- state"
 
+say 'Each frame has the files of its moment. What had the patch done to the code, and which steps touched it?'
+patched=$(frame_of '^[0-9]* patch finished')
+show "git smithers diff --code strict:$((patched - 1)) strict:$patched"
+show 'git smithers frames --path slug.sh'
+show 'git smithers revert --run-id strict --node-id reproduce --dry-run'
+
 say 'Why did it fail?'
 show "git smithers show strict:$failed"
 

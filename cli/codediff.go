@@ -1,0 +1,159 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"os"
+	"os/exec"
+	"os/signal"
+	"slices"
+	"strings"
+	"syscall"
+
+	"github.com/git-smithers/git-smithers/jjbridge"
+	"github.com/git-smithers/git-smithers/snapshot"
+	"github.com/git-smithers/git-smithers/timeline"
+	"github.com/git-smithers/git-smithers/timeline/fault"
+)
+
+// codeDiffOptions are what diff --code takes.
+type codeDiffOptions struct {
+	from, to string
+	worktree string // a task's own; "": the files of the run
+	paths    []string
+	formats  []string // options of git diff
+}
+
+// codeDiffDocument is what diff --code prints with --json.
+type codeDiffDocument struct {
+	Kind     string                `json:"kind"`
+	From     string                `json:"from"`
+	To       string                `json:"to"`
+	FromTree string                `json:"fromTree"`
+	ToTree   string                `json:"toTree"`
+	Changes  []jjbridge.PathChange `json:"changes"`
+}
+
+// runCodeDiff shows how the files of two frames differ. For people it is the user's
+// own git diff, with their pager, colours and settings.
+func runCodeDiff(ctx context.Context, s *session, store *timeline.Store, opts codeDiffOptions) error {
+	doc := codeDiffDocument{Kind: "code-diff", Changes: []jjbridge.PathChange{}}
+	var err error
+	if doc.From, doc.FromTree, err = codeTree(ctx, store, opts.from, opts.worktree); err != nil {
+		return err
+	}
+	if doc.To, doc.ToTree, err = codeTree(ctx, store, opts.to, opts.worktree); err != nil {
+		return err
+	}
+	where, err := s.whereForGit(ctx, store)
+	if err != nil {
+		return err
+	}
+	tail := append([]string{doc.FromTree, doc.ToTree, "--"}, opts.paths...)
+	if !s.json {
+		args := append(where, "diff")
+		if s.color != "auto" {
+			args = append(args, "--color="+s.color)
+		}
+		return s.handOver(ctx, append(append(args, opts.formats...), tail...))
+	}
+	out, err := s.git(ctx, append(append(where, "diff-tree", "-r", "-z", "--name-status", "--no-renames"), tail...)...)
+	if err != nil {
+		return gitDiffFailed(ctx, err)
+	}
+	doc.Changes = append(doc.Changes, readNameStatus(out)...)
+	return s.writeJSON(doc)
+}
+
+// codeTree is the tree of the files at an address, or of those of a task's own worktree.
+func codeTree(ctx context.Context, store *timeline.Store, address, worktree string) (at, tree string, err error) {
+	loaded, err := store.Load(ctx, address)
+	if err != nil {
+		return "", "", err
+	}
+	vcs, err := loaded.Entry.VCSRevision()
+	if err != nil {
+		return "", "", err
+	}
+	at = loaded.Address.String()
+	if worktree != "" {
+		if vcs = ownWorktree(vcs, worktree); vcs == nil || vcs.Tree.IsZero() {
+			return "", "", fault.New(fault.NoCode, "%s has no worktree of task %q", at, worktree).
+				Hint("`%s show %s` lists those that it has", program, at).Detail("frame", at)
+		}
+	}
+	if vcs == nil || vcs.Tree.IsZero() {
+		return "", "", fault.New(fault.NoCode, "%s has no files", at).
+			Hint("files are captured unless smithers.worktree is off").Detail("frame", at)
+	}
+	return at, vcs.Tree.String(), nil
+}
+
+// ownWorktree is what vcs says of a task's own worktree; nil where it says nothing.
+func ownWorktree(vcs *snapshot.VCS, task string) *snapshot.VCS {
+	if vcs == nil {
+		return nil
+	}
+	i := slices.IndexFunc(vcs.Worktrees, func(w snapshot.Worktree) bool { return w.Name == task })
+	if i < 0 {
+		return nil
+	}
+	return &vcs.Worktrees[i].VCS
+}
+
+// whereForGit tells git where the repository is, where it would not find it by itself:
+// in a jj workspace without a .git, and beside a store for run history alone.
+func (s *session) whereForGit(ctx context.Context, store *timeline.Store) ([]string, error) {
+	here, err := jjbridge.Locate(ctx, s.Dir, s.Env)
+	if fault.CodeOf(timeline.Explain(err)) == fault.NoRepository {
+		return []string{"--git-dir=" + store.CommonDir()}, nil
+	}
+	if err != nil || here.Type != snapshot.VCSJJ {
+		return nil, timeline.Explain(err)
+	}
+	return []string{"--git-dir=" + here.Repo.GitDir, "--work-tree=" + here.Root}, nil
+}
+
+// handOver runs git with the streams of this process. An interrupt is git's and its
+// pager's, whose keys are the user's.
+func (s *session) handOver(ctx context.Context, args []string) error {
+	cmd := exec.CommandContext(context.WithoutCancel(ctx), "git", args...)
+	cmd.Dir, cmd.Env, cmd.Stdin, cmd.Stdout, cmd.Stderr = s.Dir, s.Env, nil, s.rawOut(), s.Err
+	keys := make(chan os.Signal, 1)
+	signal.Notify(keys, os.Interrupt)
+	defer signal.Stop(keys)
+	return gitDiffFailed(ctx, cmd.Run())
+}
+
+// gitDiffFailed gives what became of git its code. That nobody reads on is no failure.
+func gitDiffFailed(ctx context.Context, err error) error {
+	if err == nil {
+		return nil
+	}
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	if failed, ok := errors.AsType[*exec.ExitError](err); ok {
+		if status, ok := failed.Sys().(syscall.WaitStatus); ok && status.Signaled() && status.Signal() == syscall.SIGPIPE {
+			return errOutputClosed
+		}
+	}
+	return fault.New(fault.GitFailed, "git diff failed: %w", err).Hint("git has said why")
+}
+
+// readNameStatus reads the output of git diff-tree -z --name-status.
+func readNameStatus(out string) []jjbridge.PathChange {
+	fields := strings.Split(strings.TrimSuffix(out, "\x00"), "\x00")
+	var list []jjbridge.PathChange
+	for i := 0; i+1 < len(fields); i += 2 {
+		op := jjbridge.OpModify
+		switch fields[i] {
+		case "A":
+			op = jjbridge.OpAdd
+		case "D":
+			op = jjbridge.OpRemove
+		}
+		list = append(list, jjbridge.PathChange{Path: fields[i+1], Op: op})
+	}
+	return list
+}

@@ -1,0 +1,166 @@
+package cli
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"strings"
+
+	urfave "github.com/urfave/cli/v2"
+
+	"github.com/git-smithers/git-smithers/jjbridge"
+	"github.com/git-smithers/git-smithers/timeline"
+	"github.com/git-smithers/git-smithers/timeline/fault"
+)
+
+// frameDocument is a line of frames --json.
+type frameDocument struct {
+	Kind string `json:"kind"`
+	timeline.FrameMatch
+}
+
+func framesCommand() *command {
+	cmd := &command{
+		name:    "frames",
+		summary: "find the frames of a change, a commit or a file",
+		usage:   []string{"{--change ID | --commit SHA | --path PATH} [--run RUN]"},
+		about: `Lists the frames whose working copy was at a change of jj or at a commit, or which
+changed a file: run and frame, time, revision, and what happened; with --path also
+what became of the file. Ids may be shortened. A folder stands for all that is in it.
+The newest run comes first. With --json, one object a line.`,
+		flags: []urfave.Flag{
+			&urfave.StringFlag{Name: "change", Usage: "find the frames of jj's change `ID`"},
+			&urfave.StringFlag{Name: "commit", Usage: "find the frames at the commit `SHA`"},
+			&urfave.StringFlag{Name: "path", Usage: "find the frames that changed `PATH`, a file or a folder"},
+			&urfave.StringFlag{Name: "run", Aliases: []string{"r"}, Usage: "look at this `RUN` alone, or a unique prefix of it"},
+		},
+		exits: reads(),
+		examples: []example{
+			{"see which frames belong to a change that `jj log` shows", "git smithers frames --change qpvuntsm"},
+			{"see which steps touched a file", "git smithers frames --path src/parser.go --run triage-1"},
+		},
+	}
+	cmd.run = func(ctx context.Context, s *session, c *urfave.Context) error {
+		query, err := parseFrames(cmd, c)
+		if err != nil {
+			return err
+		}
+		return s.withStore(ctx, func(store *timeline.Store) error { return runFrames(ctx, s, store, query) })
+	}
+	return cmd
+}
+
+// parseFrames reads what to look for. Path is still as it was given.
+func parseFrames(cmd *command, c *urfave.Context) (timeline.FrameQuery, error) {
+	asked := 0
+	for _, name := range []string{"change", "commit", "path"} {
+		if !c.IsSet(name) {
+			continue
+		}
+		asked++
+		if c.String(name) == "" {
+			return timeline.FrameQuery{}, cmd.misused("--%s is empty", name)
+		}
+	}
+	if asked != 1 {
+		return timeline.FrameQuery{}, cmd.misused("frames needs one of --change, --commit and --path")
+	}
+	return timeline.FrameQuery{
+		Change: c.String("change"), Commit: c.String("commit"), Path: c.String("path"), Run: c.String("run"),
+	}, nil
+}
+
+// runFrames prints the frames that match.
+func runFrames(ctx context.Context, s *session, store *timeline.Store, query timeline.FrameQuery) error {
+	if query.Path != "" {
+		path, err := s.pathInside(store, query.Path)
+		if err != nil {
+			return err
+		}
+		query.Path = path
+	}
+	list, err := store.FramesOf(ctx, query)
+	if err != nil {
+		return err
+	}
+	if s.json {
+		for _, match := range list {
+			if err := s.writeJSON(frameDocument{"frame", match}); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	if len(list) == 0 && s.outTTY {
+		s.note("there is no such frame")
+	}
+	p := s.painter(ctx)
+	t := table{header: []string{"FRAME", "TIME", "REVISION", "WHAT"}}
+	if query.Path != "" {
+		t.header = append(t.header, "CHANGED")
+	}
+	for _, match := range list {
+		cells := []cell{
+			{text: timeline.Address{Run: match.RunID, Frame: match.FrameNo}.String()},
+			{text: clockTime(match.CreatedAtMs)},
+			p.revisionCell(match.VCS, match.ChangeID),
+			{text: match.Subject},
+		}
+		if query.Path != "" {
+			cells = append(cells, cell{text: s.changedPaths(match.Paths, query.Path)})
+		}
+		t.add(cells...)
+	}
+	return t.write(s)
+}
+
+// pathInside is a path that the command line names, relative to the top of the
+// working copy. The path need not exist any more. Symbolic links on the way to it are
+// followed, and not one that it is itself.
+func (s *session) pathInside(store *timeline.Store, name string) (string, error) {
+	path := filepath.Clean(s.path(name))
+	top := store.WorkTree()
+	if top == "" {
+		return "", fault.New(fault.NoWorkingCopy, "there is no working copy here that %s could be in", name).
+			Hint("call it in the repository's working copy")
+	}
+	if realFolder(path) == top {
+		return ".", nil
+	}
+	path = filepath.Join(realFolder(filepath.Dir(path)), filepath.Base(path))
+	rel, err := filepath.Rel(top, path)
+	if err != nil || !filepath.IsLocal(rel) {
+		return "", fault.New(fault.Usage, "%s is outside of the working copy", name).
+			Hint("its top is %s", top)
+	}
+	return filepath.ToSlash(rel), nil
+}
+
+// realFolder resolves the symbolic links in the part of a path that exists.
+func realFolder(dir string) string {
+	resolved, err := filepath.EvalSymlinks(dir)
+	switch parent := filepath.Dir(dir); {
+	case err == nil:
+		return resolved
+	case !os.IsNotExist(err) || parent == dir:
+		return dir
+	default:
+		return filepath.Join(realFolder(parent), filepath.Base(dir))
+	}
+}
+
+// changedPaths says what became of a file, or of the files of a folder.
+func (s *session) changedPaths(changes []jjbridge.PathChange, asked string) string {
+	if len(changes) == 1 && changes[0].Path == asked {
+		return changes[0].Op
+	}
+	words := make([]string, len(changes))
+	for i, change := range changes {
+		words[i] = change.Op + " " + change.Path
+	}
+	list := strings.Join(words, ", ")
+	if s.isTerminalOut() {
+		return shorten(list, valueShown)
+	}
+	return list
+}

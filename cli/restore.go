@@ -1,0 +1,94 @@
+package cli
+
+import (
+	"context"
+
+	urfave "github.com/urfave/cli/v2"
+
+	"github.com/git-smithers/git-smithers/timeline"
+)
+
+// restoreOptions are what restore takes.
+type restoreOptions struct {
+	address string
+	to      string // "": in place
+	dryRun  bool
+}
+
+func restoreCommand() *command {
+	cmd := &command{
+		name:    "restore",
+		summary: "put the files of a frame into the working copy, or a new one",
+		usage:   []string{"<run>[:<frame>] [--dry-run]", "<run>[:<frame>] --to DIR"},
+		about: `Makes the working copy exactly what it was at the frame. What is there now and in no
+frame of the run yet is captured as one first. Files that were never captured stay as
+they are, and where one is in the way, nothing is done. HEAD, branch and index stay
+too; with jj it is one operation, which jj undo takes back. The state of the run does
+not change. Prints what changed: add, modify or remove, and the path.
+
+With --to, makes a new working copy of them in DIR, which must not exist or be empty:
+a linked worktree of git, or a workspace of jj. Prints its path.`,
+		minArgs: 1, maxArgs: 1,
+		flags: []urfave.Flag{
+			&urfave.StringFlag{Name: "to", Usage: "make a new working copy in `DIR`"},
+			&urfave.BoolFlag{Name: "dry-run", Usage: "say what would change, and change nothing"},
+		},
+		exits: writes(),
+		examples: []example{
+			{"see what would change", "git smithers restore triage-1:6 --dry-run"},
+			{"get the files of frame 6 back", "git smithers restore triage-1:6"},
+			{"look at them in another folder", "git smithers restore triage-1:6 --to ../before"},
+		},
+	}
+	cmd.run = func(ctx context.Context, s *session, c *urfave.Context) error {
+		opts := restoreOptions{c.Args().First(), c.String("to"), c.Bool("dry-run")}
+		switch {
+		case opts.to == "" && c.IsSet("to"):
+			return cmd.misused("--to is empty")
+		case opts.to != "" && opts.dryRun:
+			return cmd.misused("--to makes a new folder: there is nothing that --dry-run could say")
+		}
+		return s.withStore(ctx, func(store *timeline.Store) error {
+			if opts.to != "" {
+				return runCheckout(ctx, s, store, opts)
+			}
+			return runRestore(ctx, s, store, opts)
+		})
+	}
+	return cmd
+}
+
+// runRestore restores in place.
+func runRestore(ctx context.Context, s *session, store *timeline.Store, opts restoreOptions) error {
+	done, err := store.Restore(ctx, timeline.RestoreRequest{From: opts.address, DryRun: opts.dryRun})
+	if err != nil {
+		return err
+	}
+	if s.json {
+		return s.writeJSON(restoreDocument{"restore", describeRestored(done, opts.dryRun)})
+	}
+	return s.tellRestored(ctx, store, done, opts.dryRun)
+}
+
+// checkoutDocument is what restore --to prints with --json.
+type checkoutDocument struct {
+	Kind string `json:"kind"`
+	From string `json:"from"`
+	Path string `json:"path"`
+	restoredCode
+}
+
+// runCheckout makes a new working copy.
+func runCheckout(ctx context.Context, s *session, store *timeline.Store, opts restoreOptions) error {
+	made, err := store.Checkout(ctx, timeline.CheckoutRequest{From: opts.address, Dir: s.path(opts.to)})
+	if err != nil {
+		return err
+	}
+	path := made.WorkingCopy.Root()
+	if s.json {
+		return s.writeJSON(checkoutDocument{"checkout", made.From.String(), path, codeOf(made.VCS)})
+	}
+	s.note("the files of %s, in a working copy of their own", plain(made.From.String()))
+	s.noteIncomplete(made.VCS)
+	return s.printf("%s\n", plain(path))
+}

@@ -1,0 +1,216 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/git-smithers/git-smithers/jjbridge"
+	"github.com/git-smithers/git-smithers/snapshot"
+	"github.com/git-smithers/git-smithers/timeline"
+)
+
+// restoreDocument is what restore prints with --json.
+type restoreDocument struct {
+	Kind string `json:"kind"`
+	restoredDocument
+}
+
+// restoredDocument is what restore and revert have in common.
+type restoredDocument struct {
+	From    string                `json:"from"`
+	Path    string                `json:"path"`
+	DryRun  bool                  `json:"dryRun"`
+	Changes []jjbridge.PathChange `json:"changes"`
+	Saved   *string               `json:"saved"`
+	Frame   *string               `json:"frame"`
+	Beside  []string              `json:"beside"`
+	restoredCode
+}
+
+// restoredCode says what code it was.
+type restoredCode struct {
+	VCS     *jjbridge.Tag      `json:"vcs"`
+	LeftOut []snapshot.LeftOut `json:"leftOut"`
+	Altered []snapshot.Altered `json:"altered"`
+}
+
+func codeOf(v *snapshot.VCS) restoredCode {
+	code := restoredCode{VCS: jjbridge.TagOf(v), LeftOut: []snapshot.LeftOut{}, Altered: []snapshot.Altered{}}
+	if v != nil {
+		code.LeftOut = append(code.LeftOut, v.LeftOut...)
+		code.Altered = append(code.Altered, v.Altered...)
+	}
+	return code
+}
+
+func describeRestored(done *timeline.Restored, dryRun bool) restoredDocument {
+	return restoredDocument{
+		From: done.From.String(), Path: done.Root, DryRun: dryRun, Changes: done.Changes,
+		Saved: addressText(done.Saved), Frame: addressText(done.Frame),
+		Beside: append([]string{}, done.Beside...), restoredCode: codeOf(done.VCS),
+	}
+}
+
+func addressText(at *timeline.Address) *string {
+	if at == nil {
+		return nil
+	}
+	return new(at.String())
+}
+
+// tellRestored prints the changed paths, and talks about what else there is to know.
+func (s *session) tellRestored(ctx context.Context, store *timeline.Store, done *timeline.Restored, dryRun bool) error {
+	p := s.painter(ctx)
+	t := table{header: []string{"CHANGE", "PATH"}}
+	for _, change := range done.Changes {
+		t.add(cell{change.Op, p.change}, cell{text: change.Path})
+	}
+	if err := t.write(s); err != nil {
+		return err
+	}
+	s.note("%s", restoredSummary(done, dryRun))
+	if done.Root != store.WorkTree() {
+		s.note("this is the task's own worktree: %s", plain(done.Root))
+	}
+	s.noteShared(done.Beside)
+	s.noteIncomplete(done.VCS)
+	if err := s.noteElsewhere(ctx, store, done); err != nil {
+		return err
+	}
+	if before := frameBefore(done); before != nil {
+		at := plain(before.String())
+		s.note("what was there before is %s: `%s restore %s` brings it back", at, program, at)
+	}
+	return nil
+}
+
+// frameBefore is the frame that has what a restore changed; nil where it changed nothing.
+func frameBefore(done *timeline.Restored) *timeline.Address {
+	switch {
+	case len(done.Changes) == 0:
+		return nil
+	case done.Saved != nil || done.Frame == nil:
+		return done.Saved
+	}
+	return &timeline.Address{Run: done.Frame.Run, Frame: done.Frame.Frame - 1}
+}
+
+// change paints what becomes of a path.
+func (p painter) change(op string) string {
+	switch op {
+	case jjbridge.OpAdd:
+		return p.paint(green, op)
+	case jjbridge.OpRemove:
+		return p.paint(red, op)
+	}
+	return p.paint(yellow, op)
+}
+
+// restoredSummary is one line that says what a restore did.
+func restoredSummary(done *timeline.Restored, dryRun bool) string {
+	from := plain(done.From.String())
+	if len(done.Changes) == 0 {
+		return "the working copy is what it was at " + from + ": nothing to change"
+	}
+	counts := make(map[string]int)
+	for _, change := range done.Changes {
+		counts[change.Op]++
+	}
+	var parts []string
+	for _, op := range []struct{ op, done string }{
+		{jjbridge.OpAdd, "added"}, {jjbridge.OpModify, "modified"}, {jjbridge.OpRemove, "removed"},
+	} {
+		if n := counts[op.op]; n > 0 {
+			parts = append(parts, fmt.Sprintf("%d %s", n, op.done))
+		}
+	}
+	if dryRun {
+		return fmt.Sprintf("%s would make the working copy what it was at %s; nothing was changed", strings.Join(parts, ", "), from)
+	}
+	return fmt.Sprintf("%s: the working copy is what it was at %s", strings.Join(parts, ", "), from)
+}
+
+// namesShown is how many of a list of names people see in talk.
+const namesShown = 5
+
+// noteShared warns that other tasks may have changed the files that were restored.
+func (s *session) noteShared(beside []string) {
+	if len(beside) > 0 {
+		s.note("running beside it then, in the same files: %s; what they had done by that time is part of this",
+			besideNames(beside))
+	}
+}
+
+// noteIncomplete tells which files the frame does not have, or not as they were.
+func (s *session) noteIncomplete(v *snapshot.VCS) {
+	if v == nil {
+		return
+	}
+	if len(v.LeftOut) > 0 {
+		s.note("not captured, so left as they are: %s", listNames(leftOutNames(v.LeftOut)))
+	}
+	if v.Conflicted {
+		s.note("the change had conflicts then: its files have jj's conflict markers, as text")
+	}
+}
+
+// noteElsewhere tells that HEAD, or jj's change, is not the one of the frame.
+func (s *session) noteElsewhere(ctx context.Context, store *timeline.Store, done *timeline.Restored) error {
+	if done.Frame == nil || done.VCS == nil {
+		return nil
+	}
+	at, err := store.Load(ctx, done.Frame.String())
+	if err != nil {
+		return err
+	}
+	now, err := at.Entry.VCSRevision()
+	if err != nil || now == nil {
+		return err
+	}
+	then, here := shortRevision(done.VCS.Type, done.VCS.CommitID, done.VCS.ChangeID), shortRevision(now.Type, now.CommitID, now.ChangeID)
+	if then == here {
+		return nil
+	}
+	what := "HEAD"
+	if now.Type == snapshot.VCSJJ {
+		what = "the change"
+	}
+	s.note("%s stays at %s; it was at %s then", what, orNone(here), orNone(then))
+	return nil
+}
+
+func orNone(text string) string {
+	if text == "" {
+		return "none"
+	}
+	return plain(text)
+}
+
+// leftOutNames are the files that a capture left out, with the reason of each.
+func leftOutNames(list []snapshot.LeftOut) []string {
+	names := make([]string, len(list))
+	for i, f := range list {
+		switch {
+		case f.Path == "":
+			names[i] = "untracked files (too many)"
+		case f.Bytes > 0:
+			names[i] = fmt.Sprintf("%s (%s, %d bytes)", f.Path, f.Reason, f.Bytes)
+		default:
+			names[i] = fmt.Sprintf("%s (%s)", f.Path, f.Reason)
+		}
+	}
+	return names
+}
+
+// listNames is a list for people, cut where it is long.
+func listNames(names []string) string {
+	shown := make([]string, 0, namesShown)
+	for _, name := range names[:min(namesShown, len(names))] {
+		shown = append(shown, plain(name))
+	}
+	if rest := len(names) - len(shown); rest > 0 {
+		return fmt.Sprintf("%s and %d more", strings.Join(shown, ", "), rest)
+	}
+	return strings.Join(shown, ", ")
+}

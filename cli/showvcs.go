@@ -1,0 +1,118 @@
+package cli
+
+import (
+	"fmt"
+	"strconv"
+
+	"github.com/git-smithers/git-smithers/snapshot"
+)
+
+// itemsShown is how many files of a kind people see.
+const itemsShown = 10
+
+// workingCopy writes what the entry knows of the files that the run worked on.
+func (v *stateView) workingCopy(entry *snapshot.Entry) error {
+	vcs, err := entry.VCSRevision()
+	if err != nil || vcs == nil {
+		return err
+	}
+	v.title("Working copy")
+	v.vcs(vcs)
+	for _, own := range vcs.Worktrees {
+		v.title("Worktree of " + plain(own.Name))
+		v.vcs(&own.VCS)
+	}
+	return nil
+}
+
+// vcs writes one revision, and what its tree does not have.
+func (v *stateView) vcs(vcs *snapshot.VCS) {
+	v.field("type", vcs.Type)
+	v.id("change", vcs.ChangeID)
+	v.id("commit", vcs.CommitID)
+	v.id("operation", vcs.Operation)
+	v.field("branch", vcs.Branch)
+	v.field("root", vcs.Root)
+	if vcs.Tree.IsZero() {
+		v.field("files", "not captured")
+	} else {
+		files := fmt.Sprintf("captured at frame %d", vcs.Frame)
+		if vcs.Scope == snapshot.ScopeTracked {
+			files += ", tracked ones alone"
+		}
+		if vcs.Conflicted {
+			files += ", with conflict markers"
+		}
+		v.field("files", files)
+	}
+	for _, key := range vcs.Attempts {
+		v.field("running", describeAttemptKey(key))
+	}
+	altered := make([]string, len(vcs.Altered))
+	for i, file := range vcs.Altered {
+		altered[i] = file.Path + " (" + file.By + ")"
+	}
+	v.list("left out", leftOutNames(vcs.LeftOut))
+	v.list("altered", altered)
+}
+
+// list writes a line for each of the first few items.
+func (v *stateView) list(name string, items []string) {
+	for _, item := range items[:min(itemsShown, len(items))] {
+		v.field(name, item)
+	}
+	if rest := len(items) - itemsShown; rest > 0 {
+		v.field(name, fmt.Sprintf("%d more; --json lists them all", rest))
+	}
+}
+
+// id writes an id as people see it, and then all of it.
+func (v *stateView) id(name, id string) {
+	if id != "" {
+		v.printf("  %-11s  %s  %s\n", name, v.p.revision(plain(shortID(id))), v.p.paint(dim, plain(id)))
+	}
+}
+
+// describeAttemptKey is the key of an attempt in words.
+func describeAttemptKey(key string) string {
+	node, iteration, attempt, err := snapshot.SplitAttemptKey(key)
+	if err != nil {
+		return key
+	}
+	return attemptName(node, iteration) + ", attempt " + strconv.Itoa(attempt)
+}
+
+// attemptName is a node, and its iteration where it is in a loop.
+func attemptName(node string, iteration int) string {
+	if iteration > 0 {
+		return fmt.Sprintf("%s, iteration %d", node, iteration)
+	}
+	return node
+}
+
+// pointer writes where the files are that an attempt left.
+func (v *stateView) pointer(a snapshot.Attempt) {
+	if a.Frame == nil || a.Tree.IsZero() {
+		return
+	}
+	v.printf("    files: frame %d", *a.Frame)
+	if a.CommitID != "" {
+		v.printf(", on commit %s", v.p.revision(plain(shortID(a.CommitID))))
+	}
+	if a.Worktree != "" {
+		v.printf(", in the worktree of %s", plain(a.Worktree))
+	}
+	if len(a.Beside) > 0 {
+		v.printf(", shared with %s", besideNames(a.Beside))
+	}
+	v.WriteByte('\n')
+}
+
+// besideNames are attempts that ran in the same files, for people.
+func besideNames(keys []string) string {
+	names := make([]string, len(keys))
+	for i, key := range keys {
+		names[i] = describeAttemptKey(key)
+	}
+	return listNames(names)
+}

@@ -1,0 +1,126 @@
+package cli
+
+import (
+	"context"
+
+	urfave "github.com/urfave/cli/v2"
+
+	"github.com/git-smithers/git-smithers/timeline"
+)
+
+// worktreeDocument is a line of worktrees --json, and of worktrees prune --json.
+type worktreeDocument struct {
+	Kind string `json:"kind"`
+	timeline.RunWorktree
+}
+
+func worktreesCommand() *command {
+	return &command{
+		name:    "worktrees",
+		summary: "list the worktrees that runs have made, or remove them",
+		about: `Lists the working copies that runs asked for, in this clone: git's linked worktrees or
+jj's workspaces. With each stand its run, its name there, its branch, commit and
+folder, and why prune would keep it. With --json, one object a line.`,
+		exits: reads(),
+		examples: []example{
+			{"list them", "git smithers worktrees"},
+			{"remove those of one run", "git smithers worktrees prune triage-1"},
+		},
+		children: []*command{worktreesPruneCommand()},
+		run: func(ctx context.Context, s *session, _ *urfave.Context) error {
+			return s.withStore(ctx, func(store *timeline.Store) error { return runWorktrees(ctx, s, store) })
+		},
+	}
+}
+
+func worktreesPruneCommand() *command {
+	return &command{
+		name:    "prune",
+		summary: "remove worktrees that runs have made",
+		usage:   []string{"[<run>...] [--dry-run]"},
+		about: `Removes the worktrees of the named runs, or of all that are not running. One that has
+work in it which is neither in a frame nor committed to a branch stays, and the reason
+is shown. Branches stay. Prints each worktree, and what became of it.`,
+		maxArgs: anyNumber,
+		flags: []urfave.Flag{
+			&urfave.BoolFlag{Name: "dry-run", Usage: "say what would be removed, and remove nothing"},
+		},
+		exits:    writes(),
+		examples: []example{{"see what would be removed", "git smithers worktrees prune --dry-run"}},
+		run: func(ctx context.Context, s *session, c *urfave.Context) error {
+			return s.withStore(ctx, func(store *timeline.Store) error {
+				return runWorktreesPrune(ctx, s, store, c.Args().Slice(), c.Bool("dry-run"))
+			})
+		},
+	}
+}
+
+// runWorktrees prints the worktrees.
+func runWorktrees(ctx context.Context, s *session, store *timeline.Store) error {
+	list, err := store.Worktrees(ctx)
+	if err != nil {
+		return err
+	}
+	if s.json {
+		return s.writeWorktrees(list)
+	}
+	if len(list) == 0 && s.outTTY {
+		s.note("no run has made a worktree")
+	}
+	return s.tableWorktrees(ctx, list, func(w timeline.RunWorktree) string {
+		switch {
+		case w.Missing:
+			return "its folder is gone"
+		case w.Unsaved != "":
+			return "kept: " + w.Unsaved
+		}
+		return ""
+	})
+}
+
+// runWorktreesPrune removes worktrees and prints what became of each.
+func runWorktreesPrune(ctx context.Context, s *session, store *timeline.Store, runs []string, dryRun bool) error {
+	list, err := store.PruneWorktrees(ctx, runs, dryRun)
+	if err != nil {
+		return err
+	}
+	if s.json {
+		return s.writeWorktrees(list)
+	}
+	if len(list) == 0 && s.outTTY {
+		s.note("there is nothing to remove")
+	}
+	return s.tableWorktrees(ctx, list, func(w timeline.RunWorktree) string {
+		switch {
+		case w.Removed:
+			return "removed"
+		case w.Unsaved != "":
+			return "kept: " + w.Unsaved
+		case dryRun:
+			return "would be removed"
+		}
+		return "kept"
+	})
+}
+
+func (s *session) writeWorktrees(list []timeline.RunWorktree) error {
+	for _, worktree := range list {
+		if err := s.writeJSON(worktreeDocument{"worktree", worktree}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// tableWorktrees prints a line a worktree; state says what there is to say of it.
+func (s *session) tableWorktrees(ctx context.Context, list []timeline.RunWorktree, state func(timeline.RunWorktree) string) error {
+	p := s.painter(ctx)
+	t := table{header: []string{"RUN", "NAME", "BRANCH", "COMMIT", "PATH", "STATE"}}
+	for _, w := range list {
+		t.add(
+			cell{text: w.RunID}, cell{text: w.Name}, cell{text: w.Branch}, cell{shortID(w.Commit), p.revision},
+			cell{text: w.Path}, cell{text: state(w)},
+		)
+	}
+	return t.write(s)
+}

@@ -251,7 +251,7 @@ func (m *metadata) optionalID(name string) objstore.ID {
 	return id
 }
 
-// path takes a path as escapePath has spelled it.
+// path takes a path as EscapePath has spelled it.
 func (m *metadata) path(s string) string {
 	p, ok := unescapePath(s)
 	if !ok {

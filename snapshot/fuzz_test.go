@@ -185,11 +185,11 @@ func FuzzSpelling(f *testing.F) {
 				require.Empty(t, text)
 			}
 		}
-		path, ok := unescapePath(escapePath(s))
+		path, ok := unescapePath(EscapePath(s))
 		require.True(t, ok)
 		require.Equal(t, s, path)
 		if path, ok := unescapePath(s); ok {
-			require.Equal(t, s, escapePath(path))
+			require.Equal(t, s, EscapePath(path))
 		}
 		once := cleanSubject(s)
 		require.Equal(t, once, cleanSubject(once))

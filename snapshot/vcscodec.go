@@ -47,13 +47,13 @@ func appendVCS(b []byte, name *string, v VCS) []byte {
 
 func appendAltered(b []byte, a Altered) []byte {
 	b = appendStringMember(append(b, '{'), "by", a.By)
-	b = appendStringMember(b, "path", escapePath(a.Path))
+	b = appendStringMember(b, "path", EscapePath(a.Path))
 	return append(b, '}')
 }
 
 func appendLeftOut(b []byte, l LeftOut) []byte {
 	b = appendCount(append(b, '{'), "bytes", l.Bytes)
-	b = appendStringMember(b, "path", escapePath(l.Path))
+	b = appendStringMember(b, "path", EscapePath(l.Path))
 	b = appendStringMember(b, "reason", l.Reason)
 	return append(b, '}')
 }

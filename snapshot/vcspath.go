@@ -7,9 +7,9 @@ import (
 	"unicode/utf8"
 )
 
-// escapePath spells a path, which is any bytes, as text: a byte that is not part of
+// EscapePath spells a path, which is any bytes, as text: a byte that is not part of
 // UTF-8, and a percent sign, as a percent sign and two hex digits.
-func escapePath(p string) string {
+func EscapePath(p string) string {
 	if utf8.ValidString(p) && !strings.Contains(p, "%") {
 		return p
 	}
@@ -26,13 +26,13 @@ func escapePath(p string) string {
 	return b.String()
 }
 
-// unescapePath is the strict inverse of escapePath.
+// unescapePath is the strict inverse of EscapePath.
 func unescapePath(s string) (string, bool) {
 	if !strings.Contains(s, "%") {
 		return s, utf8.ValidString(s)
 	}
 	p, ok := percentDecode(s)
-	if !ok || escapePath(p) != s {
+	if !ok || EscapePath(p) != s {
 		return "", false
 	}
 	return p, true
@@ -74,7 +74,7 @@ func (a *Altered) UnmarshalJSON(data []byte) error {
 	})
 }
 
-// pathField reads a path that escapePath has spelled.
+// pathField reads a path that EscapePath has spelled.
 func pathField(value json.RawMessage, target *string) error {
 	var spelled string
 	if err := field(value, &spelled); err != nil {

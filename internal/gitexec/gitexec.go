@@ -39,10 +39,13 @@ type Error struct {
 	Err error
 }
 
+// ofOurSettings is what a newer git says of a setting that an older one is given.
+const ofOurSettings = "warning: core.fsyncObjectFiles is deprecated; use core.fsync instead\n"
+
 // NewError makes the error of a git that was called with args, ended with state (nil
 // if it did not run) and err, and said stderr in the C locale.
 func NewError(args []string, state *os.ProcessState, stderr string, err error) *Error {
-	e := &Error{Args: args, Status: -1, Stderr: strings.TrimSpace(stderr), Err: err}
+	e := &Error{Args: args, Status: -1, Stderr: strings.TrimSpace(strings.ReplaceAll(stderr, ofOurSettings, "")), Err: err}
 	if state != nil {
 		e.Status = state.ExitCode()
 	}

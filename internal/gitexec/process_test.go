@@ -76,3 +76,9 @@ func TestDiscoverGitDirKnowsARepositoryThatNoFolderLeadsTo(t *testing.T) {
 	_, err := gitexec.DiscoverGitDir(t.Context(), repo.Home, repo.Env)
 	assert.ErrorIs(t, err, gitexec.ErrNoRepository)
 }
+
+func TestWhatGitSaysOfOurOwnSettingsIsNotTold(t *testing.T) {
+	t.Parallel()
+	said := "warning: core.fsyncObjectFiles is deprecated; use core.fsync instead\nfatal: no\n"
+	assert.Equal(t, "fatal: no", gitexec.NewError([]string{"add"}, nil, said, assert.AnError).Stderr)
+}

@@ -50,16 +50,46 @@ func (o CaptureOptions) withDefaults() CaptureOptions {
 type Captured struct {
 	VCS snapshot.VCS
 
+	trees      [][]byte    // more tree objects that the repository does not have
 	objects    string      // the quarantine's object directory; "" for none
 	quarantine *quarantine // nil for none
 }
 
 // Objects adds the quarantined objects to w; it is what snapshot.Draft.Objects takes.
 func (c *Captured) Objects(w objstore.Writer) error {
+	for _, tree := range c.trees {
+		w.Add(objstore.Tree, tree)
+	}
 	if c.objects == "" {
 		return nil
 	}
 	return objstore.AddLoose(w, c.objects)
+}
+
+// directory is an object directory with everything that Objects would add; "" where that
+// is nothing.
+func (c *Captured) directory(ctx context.Context, w *Workspace) (string, error) {
+	if len(c.trees) == 0 {
+		return c.objects, nil
+	}
+	if c.quarantine == nil {
+		p, err := w.lockIndex(ctx)
+		if err != nil {
+			return "", err
+		}
+		c.quarantine, err = p.newQuarantine()
+		if err = errors.Join(err, p.unlock()); err != nil {
+			return "", err
+		}
+		c.objects = c.quarantine.dir
+	}
+	for _, tree := range c.trees {
+		if err := c.quarantine.add(objstore.Hash(objstore.Tree, tree), objstore.Tree, tree); err != nil {
+			return "", err
+		}
+	}
+	c.trees = nil
+	return c.objects, nil
 }
 
 // Close drops the quarantine. It may be called more than once.
@@ -68,7 +98,7 @@ func (c *Captured) Close() error {
 		return nil
 	}
 	err := c.quarantine.close()
-	c.objects, c.quarantine = "", nil
+	c.trees, c.objects, c.quarantine = nil, "", nil
 	return err
 }
 
@@ -127,18 +157,25 @@ func (w *Workspace) captureFiles(ctx context.Context, p *privateIndex, opts Capt
 		return captured{}, err
 	}
 	defer func() { err = errors.Join(err, objects.Close()) }()
-	source, err := w.sync(ctx, p, objects, opts.Warn)
-	if err != nil {
+	capture := &filesCapture{w: w, p: p, opts: opts, objects: objects, scope: opts.Scope}
+	// Mostly the index is up to date, so the files are looked at meanwhile.
+	early := capture.scanEarly(ctx)
+	capture.source, err = w.sync(ctx, p, objects, opts.Warn)
+	found, scanErr := early()
+	if err == nil && (found == nil || capture.source.remade) {
+		found, scanErr = capture.scan(ctx)
+	}
+	if err = cmp.Or(err, scanErr); err != nil {
 		return captured{}, err
 	}
-	capture := &filesCapture{w: w, p: p, opts: opts, objects: objects, source: source, scope: opts.Scope}
-	return capture.run(ctx)
+	return capture.run(ctx, found)
 }
 
 // take makes what was captured of files part of c.
 func (c *Captured) take(files captured) {
 	c.VCS.Tree, c.VCS.Scope = files.tree, files.scope
 	c.VCS.LeftOut, c.VCS.Altered = files.left, files.altered
+	c.trees = files.trees
 	if files.q != nil {
 		c.quarantine, c.objects = files.q, files.q.dir
 	}

@@ -26,6 +26,7 @@ type filesCapture struct {
 
 	scope string
 	left  leftOuts
+	trees [][]byte // new tree objects
 }
 
 // captured is what a capture of files found.
@@ -34,23 +35,21 @@ type captured struct {
 	scope   string
 	left    []snapshot.LeftOut
 	altered []snapshot.Altered
+	trees   [][]byte    // tree objects that the repository does not have
 	q       *quarantine // nil for none
 }
 
 // captureRounds bounds how often files are read again that change while they are read.
 const captureRounds = 4
 
-// run captures the files. On an error nothing stays of it but what the next one can use.
-func (c *filesCapture) run(ctx context.Context) (_ captured, err error) {
+// run captures the files, of which a scan of the index as it is now found the changes. On
+// an error nothing stays of it but what the next one can use.
+func (c *filesCapture) run(ctx context.Context, found *changes) (_ captured, err error) {
 	defer func() {
 		if err != nil && c.q != nil {
 			err = errors.Join(err, c.q.close())
 		}
 	}()
-	found, err := c.scan(ctx)
-	if err != nil {
-		return captured{}, err
-	}
 	now := c.source.now
 	edits := c.choose(found)
 	if !edits.empty() {
@@ -60,13 +59,13 @@ func (c *filesCapture) run(ctx context.Context) (_ captured, err error) {
 	}
 	c.dirtyModules(ctx)
 	result := captured{scope: c.scope, left: c.left.sorted()}
-	if result.tree, err = c.writeTrees(ctx, now); err != nil {
+	if result.tree, err = c.writeTrees(ctx, now, edits); err != nil {
 		return captured{}, err
 	}
 	if result.altered, err = c.altered(ctx, now, result.tree, edits.read); err != nil {
 		return captured{}, err
 	}
-	result.q = c.q
+	result.q, result.trees = c.q, c.trees
 	return result, nil
 }
 
@@ -192,13 +191,15 @@ func (c *filesCapture) keepBlobs(now *index, paths []string) error {
 	return nil
 }
 
-// writeTrees writes the trees of the index into the quarantine that the repository does
-// not have, and returns the root.
-func (c *filesCapture) writeTrees(ctx context.Context, now *index) (objstore.ID, error) {
-	trees := now.trees()
+// writeTrees finds, or writes into the quarantine, the trees of the index that the
+// repository does not have, and returns the root.
+func (c *filesCapture) writeTrees(ctx context.Context, now *index, edits *indexEdits) (objstore.ID, error) {
 	if c.source.stored {
-		return trees.root, c.addTrees(trees)
+		trees := now.treesSince(c.source.trees, edits.paths())
+		c.addTrees(trees)
+		return trees.root, nil
 	}
+	trees := now.trees()
 	if err := c.quarantine(); err != nil {
 		return objstore.ID{}, err
 	}
@@ -214,25 +215,18 @@ func (c *filesCapture) writeTrees(ctx context.Context, now *index) (objstore.ID,
 		return objstore.ID{}, fmt.Errorf("git write-tree: %s, expected %v", root, trees.root)
 	}
 	if len(now.entries) == 0 {
-		return trees.root, c.addTrees(trees) // git has the empty tree without any file
+		c.addTrees(trees) // git has the empty tree without any file
 	}
 	return trees.root, nil
 }
 
-// addTrees writes the trees that the index did not have before.
-func (c *filesCapture) addTrees(trees indexTrees) error {
+// addTrees keeps the trees that the index did not have before.
+func (c *filesCapture) addTrees(trees indexTrees) {
 	for _, id := range slices.SortedFunc(maps.Keys(trees.encoded), objstore.ID.Compare) {
-		if _, known := c.source.trees.encoded[id]; known && c.source.stored {
-			continue
-		}
-		if err := c.quarantine(); err != nil {
-			return err
-		}
-		if err := c.q.add(id, objstore.Tree, trees.encoded[id]); err != nil {
-			return err
+		if _, known := c.source.trees.encoded[id]; !known || !c.source.stored {
+			c.trees = append(c.trees, trees.encoded[id])
 		}
 	}
-	return nil
 }
 
 // dirtyModules notes the submodules that have changes in them. One that cannot be asked

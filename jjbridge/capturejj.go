@@ -83,7 +83,11 @@ func (w *Workspace) captureConflicted(ctx context.Context, objects objstore.Read
 		w: w, p: p, opts: opts, objects: objects, source: source, scope: snapshot.ScopeTracked,
 		git: gitRun{env: plain.env, settings: plain.settings, gitDir: plain.gitDir},
 	}
-	result, err := files.run(ctx)
+	found, err := files.scan(ctx)
+	if err != nil {
+		return captured{}, err
+	}
+	result, err := files.run(ctx, found)
 	result.scope = snapshot.ScopeAll
 	return result, err
 }

@@ -159,6 +159,13 @@ func TestACaptureWhileTheUserWorks(t *testing.T) {
 		}
 		wait.Wait()
 		assert.Equal(t, expected(t, repo), capturedAs(t, repo).Tree.String())
+		if kind.IsJJ() {
+			assert.Equal(t, "14", repo.JJ("log", "--no-graph", "--revisions=@", "--template=description.first_line()"))
+			assert.Empty(t, repo.JJ("log", "--no-graph", "--revisions=all()", `--template=if(divergent, change_id ++ "\n")`))
+			return
+		}
+		assert.Equal(t, "16", repo.Git("rev-list", "--count", "HEAD"), "every commit of the user's, and no other")
+		assert.Empty(t, repo.Git("status", "--porcelain"))
 	})
 }
 

@@ -3,6 +3,7 @@ package jjbridge
 import (
 	"fmt"
 	"io/fs"
+	"maps"
 	"math"
 	"os"
 	"slices"
@@ -20,6 +21,15 @@ type indexEdits struct {
 }
 
 func (e *indexEdits) empty() bool { return len(e.gone)+len(e.put)+len(e.read) == 0 }
+
+// paths are all of them.
+func (e *indexEdits) paths() []string {
+	paths := slices.AppendSeq(slices.Clone(e.read), maps.Keys(e.gone))
+	for _, entry := range e.put {
+		paths = append(paths, entry.path)
+	}
+	return paths
+}
 
 // lstat is os.Lstat.
 func lstat(path string) (fs.FileInfo, error) { return os.Lstat(path) }

@@ -124,7 +124,7 @@ func findJJ(env []string) (string, error) {
 	}
 	path, err := gitexec.Find(env, "jj")
 	if err != nil {
-		return "", fmt.Errorf("%w: %w", ErrNoJJ, err)
+		return "", ErrNoJJ // where it was looked for is the user's own PATH
 	}
 	return path, nil
 }

@@ -87,12 +87,15 @@ func TestAFailureSaysWhatTheProgramSaid(t *testing.T) {
 func TestWithoutJJOnPathOnlyJJIsMissed(t *testing.T) {
 	t.Parallel()
 	repotest.EachKind(t, func(t *testing.T, kind repotest.Kind, repo *repotest.Repo) {
-		w := locate(t, repo.Dir, append(repo.Env, "PATH="+onlyGit(t)))
+		path := onlyGit(t)
+		w := locate(t, repo.Dir, append(repo.Env, "PATH="+path))
 		pointer, err := w.Pointer(t.Context())
 		if kind.IsJJ() {
 			require.ErrorIs(t, err, jjbridge.ErrNoJJ)
 			var failed *gitexec.Error
 			require.ErrorAs(t, err, &failed)
+			assert.ErrorContains(t, err, ": jj was not found on PATH")
+			assert.NotContains(t, err.Error(), path, "it can be long")
 			return
 		}
 		require.NoError(t, err)

@@ -29,9 +29,6 @@ func (l *leftOuts) add(path, reason string, size int64) {
 
 // sorted is what is left out by path, each once.
 func (l *leftOuts) sorted() []snapshot.LeftOut {
-	for i := range l.all {
-		l.all[i].Path = strings.ToValidUTF8(l.all[i].Path, "\uFFFD")
-	}
 	slices.SortStableFunc(l.all, func(a, b snapshot.LeftOut) int { return cmp.Compare(a.Path, b.Path) })
 	return slices.CompactFunc(l.all, func(a, b snapshot.LeftOut) bool { return a.Path == b.Path })
 }

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"path"
+	"slices"
 
 	"github.com/git-smithers/git-smithers/objstore"
 	"github.com/git-smithers/git-smithers/snapshot"
@@ -17,6 +19,7 @@ type Plan struct {
 	Refused  []Refusal    // why it would not be done; then nothing is
 
 	edits   []edit
+	kept    []string // paths of From that stay, although To does not have them
 	modules []moduleMove
 	leftOut []snapshot.LeftOut
 	objects string // where From's objects may be that the repository does not have
@@ -70,9 +73,10 @@ func (e *RefusedError) Unwrap() error { return ErrRefused }
 var ErrUnfinished = errors.New("the working copy is restored only in part")
 
 // Plan compares have, which Capture has just made of this working copy and is not
-// closed yet, with the tree want, whose objects are in the repository. It changes
-// nothing. The error wraps objstore.ErrNotFound when an object of want is missing.
-func (w *Workspace) Plan(ctx context.Context, have *Captured, want objstore.ID) (*Plan, error) {
+// closed yet, with the tree want, whose objects are in the repository. What left names was
+// there too, and stays as it is. Plan changes nothing. The error wraps
+// objstore.ErrNotFound when an object of want is missing.
+func (w *Workspace) Plan(ctx context.Context, have *Captured, want objstore.ID, left ...snapshot.LeftOut) (*Plan, error) {
 	if w.Root == "" {
 		return nil, ErrNoWorkingCopy
 	}
@@ -80,11 +84,19 @@ func (w *Workspace) Plan(ctx context.Context, have *Captured, want objstore.ID) 
 	if from.IsZero() {
 		return nil, fmt.Errorf("%w: its files were not captured", ErrNoWorkingCopy)
 	}
-	plan := &Plan{From: from, To: want, objects: have.objects, leftOut: have.VCS.LeftOut}
-	var err error
+	objects, err := have.directory(ctx, w)
+	if err != nil {
+		return nil, err
+	}
+	plan := &Plan{From: from, To: want, objects: objects, leftOut: have.VCS.LeftOut}
 	if plan.edits, err = w.compare(ctx, plan); err != nil {
 		return nil, err
 	}
+	ignored, err := w.ignoredIn(ctx, plan)
+	if err != nil {
+		return nil, err
+	}
+	plan.keep(append(ignored, left...))
 	plan.Changes = make([]PathChange, len(plan.edits))
 	for i, e := range plan.edits {
 		plan.Changes[i] = e.change()
@@ -96,6 +108,16 @@ func (w *Workspace) Plan(ctx context.Context, have *Captured, want objstore.ID) 
 		return nil, err
 	}
 	return plan, nil
+}
+
+// Settled tells whether, once Restore has succeeded, a capture would find nothing but To
+// where no filter alters what files have: git has written them just so, and no path
+// changes that says which other files count, or what is made of them.
+func (p *Plan) Settled() bool {
+	return len(p.kept) == 0 && !slices.ContainsFunc(p.edits, func(e edit) bool {
+		name := path.Base(e.path)
+		return e.from.isModule() || e.to.isModule() || name == ".gitignore" || name == ".gitattributes" || name == ".gitmodules"
+	})
 }
 
 // Restore does what plan says: afterwards the working copy has exactly the files of
@@ -152,21 +174,33 @@ func (w *Workspace) restoreFiles(ctx context.Context, git *filesGit, plan *Plan)
 	if err := git.begin(ctx, plan.From); err != nil {
 		return err
 	}
+	from := plan.From
+	if len(plan.kept) > 0 {
+		from = objstore.ID{}
+		if err := git.forget(ctx, plan.kept); err != nil {
+			return err
+		}
+	}
 	if w.Type == snapshot.VCSJJ {
-		return git.switchTree(ctx, plan.From, plan.To)
+		return git.switchTree(ctx, from, plan.To)
+	}
+	if skipped, err := git.skip(ctx, plan.edits); err != nil {
+		return err
+	} else if skipped {
+		from = objstore.ID{}
 	}
 	others, err := git.reattributed(ctx, plan.edits)
 	if err != nil {
 		return err
 	}
 	if len(others) == 0 {
-		return git.switchTree(ctx, plan.From, plan.To)
+		return git.switchTree(ctx, from, plan.To)
 	}
 	before, err := git.attributes(ctx, others)
 	if err != nil {
 		return err
 	}
-	if err := git.switchTree(ctx, plan.From, plan.To); err != nil {
+	if err := git.switchTree(ctx, from, plan.To); err != nil {
 		return err
 	}
 	if err := git.checkOutAgain(ctx, plan.To, others, before); err != nil {

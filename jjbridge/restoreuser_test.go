@@ -106,6 +106,39 @@ func TestPathsOutsideASparseCheckoutStayOut(t *testing.T) {
 	}
 }
 
+func TestWhatStandsOutsideASparseCheckoutIsRestoredAndNothingElseComesThere(t *testing.T) {
+	t.Parallel()
+	for _, cone := range []string{"--cone", "--no-cone"} {
+		t.Run(cone, func(t *testing.T) {
+			t.Parallel()
+			c := workingCopy(t, repotest.Git, repotest.New(t, repotest.Commit))
+			c.Write("notes/later.txt", "later\n")
+			c.Git("add", "notes")
+			c.Git("commit", "-q", "-m", "later")
+			whole := c.capture()
+			c.Git("reset", "-q", "--hard", "HEAD~1")
+			c.Write("notes/todo.txt", "other\n")
+			c.Git("commit", "-q", "-a", "-m", "other")
+			c.Git("sparse-checkout", "set", cone, "src")
+			c.Write("outside/made.txt", "made\n")
+			c.Write("outside/more.txt", "a\n")
+			a := c.capture()
+			c.Write("src/main.go", "b\n")
+			c.Write("outside/more.txt", "b\n")
+			b := c.capture()
+			c.restore(a)
+			assert.Equal(t, "file: made\n", files(t, c.Dir)["outside/made.txt"])
+			assert.Equal(t, "file: a\n", files(t, c.Dir)["outside/more.txt"])
+			assert.Equal(t, a, c.capture())
+			c.restore(b)
+			assert.Equal(t, b, c.capture())
+			c.restore(whole)
+			assert.NotContains(t, files(t, c.Dir), "notes/todo.txt", "it was changed there, and is not in the checkout")
+			assert.NotContains(t, files(t, c.Dir), "outside/made.txt")
+		})
+	}
+}
+
 func TestTheFiltersAndLineEndsOfTheUserCount(t *testing.T) {
 	t.Parallel()
 	for _, kind := range []repotest.Kind{repotest.Git, repotest.GitWorktree} {

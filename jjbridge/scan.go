@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/git-smithers/git-smithers/objstore"
 	"github.com/git-smithers/git-smithers/snapshot"
@@ -61,6 +62,22 @@ func (c *filesCapture) scan(ctx context.Context) (*changes, error) {
 	}
 	found := &changes{untracked: splitPaths(other.out), unreadable: unreadableFolders(other.stderr)}
 	return found, found.parse(out)
+}
+
+// scanEarly begins a scan, where there is an index to scan with, and returns how to get
+// at what it found: nil where there was none.
+func (c *filesCapture) scanEarly(ctx context.Context) func() (*changes, error) {
+	if _, err := lstat(c.p.path()); err != nil {
+		return func() (*changes, error) { return nil, nil } //nolint:nilnil // see above
+	}
+	var found *changes
+	var err error
+	var scan sync.WaitGroup
+	scan.Go(func() { found, err = c.scan(ctx) })
+	return func() (*changes, error) {
+		scan.Wait()
+		return found, err
+	}
 }
 
 // parse reads what git diff-files -z --raw says.

@@ -50,9 +50,9 @@ func (g *filesGit) runWith(ctx context.Context, stdin io.Reader, args ...string)
 }
 
 // switchTree makes files that are those of one tree, which begin was called for, those of
-// another. The error is a
-// *RefusedError, and nothing was touched, where they are not; it wraps ErrUnfinished where
-// some were touched.
+// another. Where from is zero, they are those of the index. The error is a *RefusedError,
+// and nothing was touched, where they are not; it wraps ErrUnfinished where some were
+// touched.
 func (g *filesGit) switchTree(ctx context.Context, from, to objstore.ID) error {
 	err := g.readTree(ctx, from, to)
 	if !errors.Is(err, ErrRefused) {
@@ -82,6 +82,16 @@ func (g *filesGit) begin(ctx context.Context, tree objstore.ID) error {
 	return g.refresh(ctx)
 }
 
+// forget takes paths out of the index. Their files stay, untracked.
+func (g *filesGit) forget(ctx context.Context, paths []string) error {
+	if len(paths) == 0 {
+		return nil
+	}
+	list := strings.NewReader(strings.Join(paths, "\x00") + "\x00")
+	_, err := g.runWith(ctx, list, "update-index", "-z", "--force-remove", "--stdin")
+	return err
+}
+
 // refresh compares the files with the index, where they were not known to be the same.
 func (g *filesGit) refresh(ctx context.Context) error {
 	_, err := g.run(ctx, "update-index", "-q", "--refresh")
@@ -92,7 +102,11 @@ func (g *filesGit) refresh(ctx context.Context) error {
 }
 
 func (g *filesGit) readTree(ctx context.Context, from, to objstore.ID) error {
-	_, err := g.run(ctx, "read-tree", "-m", "-u", "--no-recurse-submodules", from.String(), to.String())
+	trees := []string{from.String(), to.String()}
+	if from.IsZero() {
+		trees = trees[1:]
+	}
+	_, err := g.run(ctx, append([]string{"read-tree", "-m", "-u", "--no-recurse-submodules", "--no-sparse-checkout"}, trees...)...)
 	failed, ok := errors.AsType[*gitexec.Error](err)
 	if !ok || errors.Is(err, gitexec.ErrNoGit) {
 		return err

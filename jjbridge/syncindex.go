@@ -19,6 +19,7 @@ type synced struct {
 	now, tracked *index
 	trees        indexTrees // of now
 	stored       bool       // the repository has the trees and all that they name
+	remade       bool       // the index is not the one that was there before
 	state        indexState
 }
 
@@ -80,7 +81,7 @@ func (w *Workspace) syncJJ(ctx context.Context, p *privateIndex, objects objstor
 
 // resync makes the index anew of the tracked paths and those of before.
 func (w *Workspace) resync(p *privateIndex, s *synced, user userIndex, before *index, objects objstore.Reader) error {
-	s.now = w.merge(s.tracked, before)
+	s.now, s.remade = w.merge(s.tracked, before), true
 	if err := s.now.write(p.path()); err != nil {
 		return err
 	}

@@ -205,6 +205,25 @@ func start(t *testing.T, kind repotest.Kind, repo *repotest.Repo, added *jjbridg
 	return commit
 }
 
+func TestOriginsMainComesBeforeHEAD(t *testing.T) {
+	t.Parallel()
+	for _, kind := range []repotest.Kind{repotest.Git, repotest.JJColocated} {
+		t.Run(string(kind), func(t *testing.T) {
+			t.Parallel()
+			repo := repotest.NewKind(t, kind)
+			theirs := repo.Git("commit-tree", "-m", "theirs", "-p", "main", "main^{tree}")
+			repo.Git("update-ref", "refs/remotes/origin/main", theirs)
+			repo.Git("update-ref", "refs/heads/trunk", "main")
+			repo.Git("symbolic-ref", "HEAD", "refs/heads/trunk")
+			repo.Git("update-ref", "-d", "refs/heads/main")
+
+			added := add(t, workspace(t, repo), jjbridge.AddRequest{Path: beside(repo, "new"), Base: "dev"})
+
+			assert.Equal(t, theirs, start(t, kind, repo, added))
+		})
+	}
+}
+
 func TestHEADIsTheLastBase(t *testing.T) {
 	t.Parallel()
 	for _, kind := range []repotest.Kind{repotest.Git, repotest.JJColocated} {

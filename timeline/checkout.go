@@ -19,9 +19,11 @@ import (
 // CheckoutRequest asks for a new working copy with the code of a frame.
 type CheckoutRequest struct {
 	From string // an address
-	Dir  string // absolute; must not exist, or be an empty folder; "" chooses one beside the working copy
-	Name string // of the workspace, and in the folder's name; "" makes one of the address
-	Run  string // the run that it is for, with which it is listed and pruned; "" is that of From
+	// Worktree is the task whose own worktree's code it is; "": the run's.
+	Worktree string
+	Dir      string // absolute; must not exist, or be an empty folder; "" chooses one beside the working copy
+	Name     string // of the workspace, and in the folder's name; "" makes one of the address
+	Run      string // the run that it is for, with which it is listed and pruned; "" is that of From
 }
 
 // CheckedOut is a working copy that Checkout made.
@@ -37,7 +39,7 @@ type CheckedOut struct {
 // frame, on the commit that the frame names where it is still there. Worktrees lists it.
 // Where it fails, nothing stays behind.
 func (s *Store) Checkout(ctx context.Context, req CheckoutRequest) (*CheckedOut, error) {
-	from, vcs, err := s.loadCode(ctx, req.From)
+	from, vcs, err := s.loadCode(ctx, req.From, req.Worktree)
 	if err != nil {
 		return nil, err
 	}
@@ -149,7 +151,7 @@ func (c *WorkingCopy) become(ctx context.Context, vcs *snapshot.VCS) error {
 		return err
 	}
 	defer now.Close() //nolint:errcheck // see above
-	c.compare(now, vcs.Tree)
+	c.compare(now, vcs)
 	return nil
 }
 

@@ -114,49 +114,55 @@ func TestACheckoutOfAFrameWithoutCodeIsRefused(t *testing.T) {
 // The clone has the run's history and none of the user's commits that it was made on.
 func TestAFreshCloneRestoresAnyFrame(t *testing.T) {
 	t.Parallel()
-	repo := repotest.New(t, repotest.Commit)
+	for _, c := range []struct{ from, to repotest.Kind }{
+		{repotest.Git, repotest.Git},
+		{repotest.Git, repotest.JJColocated},
+		{repotest.JJColocated, repotest.Git},
+		{repotest.JJSecondary, repotest.JJ},
+	} {
+		t.Run(strings.ReplaceAll(string(c.from)+" to "+string(c.to), " ", "-"), func(t *testing.T) {
+			t.Parallel()
+			remote := repotest.New(t, repotest.Bare)
+			want := pushRun(t, repotest.NewKind(t, c.from), c.from, remote)
+			clone := repotest.NewKind(t, c.to)
+			clone.Git("remote", "add", "origin", remote.Dir)
+			clone.Git("fetch", "--quiet", "origin", "refs/smithers/*:refs/smithers/*")
+			there := open(t, clone)
+			_, err := clone.GitErr("cat-file", "-e", vcsAt(t, there, "run:2").CommitID)
+			require.Error(t, err, "nobody pushed the commit")
+			for frame, files := range want {
+				address := timeline.Address{Run: "run", Frame: int64(frame)}.String()
+				made, err := there.Checkout(t.Context(), timeline.CheckoutRequest{From: address})
+				require.NoError(t, err, address)
+				assert.Equal(t, files, filesIn(t, made.WorkingCopy.Root()), address)
+				_, err = there.Restore(t.Context(), timeline.RestoreRequest{From: address})
+				require.NoError(t, err, address)
+				assert.Equal(t, files, filesIn(t, clone.Dir), address)
+			}
+		})
+	}
+}
+
+// pushRun makes a run, pushes it and nothing else, and returns the files of its frames.
+func pushRun(t *testing.T, repo *repotest.Repo, kind repotest.Kind, remote *repotest.Repo) []map[string]string {
+	t.Helper()
 	s := open(t, repo)
-	var want []map[string]string
-	want = append(want, filesIn(t, repo.Dir))
+	want := []map[string]string{filesIn(t, repo.Dir)}
 	head := startRun(t, s, "run")
 	work(t, repo)
 	want = append(want, filesIn(t, repo.Dir))
 	shoot(t, s, head, "worked")
-	repo.Git("checkout", "--quiet", "--detach")
-	repo.Git("add", "--all")
-	repo.Git("commit", "--quiet", "--message=never pushed")
+	if kind.IsJJ() {
+		repo.JJ("commit", "--quiet", "--message=never pushed")
+	} else {
+		repo.Git("add", "--all")
+		repo.Git("commit", "--quiet", "--message=never pushed")
+	}
 	repo.Write("README.md", "# After that commit\n")
 	want = append(want, filesIn(t, repo.Dir))
 	shoot(t, s, head, "worked on")
-
-	for _, jj := range []bool{false, true} {
-		clone := repotest.New(t, repotest.Commit)
-		clone.Git("remote", "add", "origin", repo.Dir)
-		clone.Git("fetch", "--quiet", "origin", "main", "refs/smithers/*:refs/smithers/*")
-		if jj {
-			clone = asJJ(t, clone)
-		}
-		_, err := clone.GitErr("cat-file", "-e", head.Entry().ID.String())
-		require.NoError(t, err)
-		there := open(t, clone)
-		for frame, files := range want {
-			address := timeline.Address{Run: "run", Frame: int64(frame)}.String()
-			made, err := there.Checkout(t.Context(), timeline.CheckoutRequest{From: address})
-			require.NoError(t, err, address)
-			assert.Equal(t, files, filesIn(t, made.WorkingCopy.Root()), address)
-			_, err = there.Restore(t.Context(), timeline.RestoreRequest{From: address})
-			require.NoError(t, err, address)
-			assert.Equal(t, files, filesIn(t, clone.Dir), address)
-		}
-	}
-}
-
-// asJJ makes a colocated jj repository of one of git's.
-func asJJ(t *testing.T, repo *repotest.Repo) *repotest.Repo {
-	t.Helper()
-	colocated := repotest.NewKind(t, repotest.JJColocated)
-	colocated.Git("fetch", "--quiet", repo.Dir, "refs/smithers/*:refs/smithers/*")
-	return colocated
+	repo.Git("push", "--quiet", remote.Dir, "refs/smithers/*:refs/smithers/*")
+	return want
 }
 
 func TestACheckoutOfABareRepositoryIsToldWhereToGo(t *testing.T) {

@@ -40,7 +40,7 @@ var explanations = []explanation{
 	{jjbridge.ErrBackend, fault.UnsupportedFormat, "run history is kept in git's objects: use a jj repository with a git store"},
 	{jjbridge.ErrUnsaved, fault.UnsavedWork, "commit the work there, or remove the worktree by hand"},
 	{jjbridge.ErrNoStore, fault.NoRepository, "a jj workspace works as long as the repository that it was added to is where it was"},
-	{jjbridge.ErrWorktree, fault.WorktreeFailed, "docs/errors.md says why it may not be possible"},
+	{jjbridge.ErrWorktree, fault.WorktreeFailed, "it takes a folder that is new or empty, a branch that is checked out nowhere else, and a commit to start from"},
 	{jjbridge.ErrStale, fault.JJFailed, "run `jj workspace update-stale`"},
 	{gitexec.ErrNoGit, fault.GitMissing, "install git and put it on PATH"},
 	{gitexec.ErrConfig, fault.Usage, "docs/scripting.md lists the settings"},
@@ -117,6 +117,10 @@ func explainProgram(failed *gitexec.Error) *fault.Error {
 	first, rest, _ := strings.Cut(failed.Stderr, "\n")
 	if first != "" {
 		out.Msg = "jj: " + strings.TrimPrefix(first, "Error: ")
+	}
+	if cause, ok := strings.CutPrefix(rest, "Caused by: "); ok {
+		cause, rest, _ = strings.Cut(cause, "\n")
+		out.Msg += ": " + cause
 	}
 	if rest := strings.Fields(rest); len(rest) > 0 {
 		out = out.Hint("jj said: %s", strings.Join(rest, " "))

@@ -59,4 +59,9 @@ func TestWhatJJSaidIsTold(t *testing.T) {
 	assert.Equal(t, []string{"jj said: Hint: Did you mean `y`?"}, f.Hints)
 	require.ErrorAs(t, Explain(&gitexec.Error{Program: "jj", Args: []string{"new"}, Stderr: "Error: no", Err: assert.AnError}), &f)
 	assert.Equal(t, "jj: no", f.Msg)
+	require.ErrorAs(t, Explain(&gitexec.Error{
+		Program: "jj", Args: []string{"log"}, Stderr: "Internal error: Failed to snapshot\nCaused by: Bad name\nHint: y", Err: assert.AnError,
+	}), &f)
+	assert.Equal(t, "jj: Internal error: Failed to snapshot: Bad name", f.Msg)
+	assert.Equal(t, []string{"jj said: Hint: y"}, f.Hints)
 }

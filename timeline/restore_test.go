@@ -196,8 +196,8 @@ func TestARestoreOfTrackedFilesLeavesUntrackedOnesAlone(t *testing.T) {
 func TestWithoutAWorkingCopyThereIsNothingToRestoreInto(t *testing.T) {
 	t.Parallel()
 	repo := repotest.New(t, repotest.Bare, repotest.Commit)
+	pushRun(t, repotest.New(t, repotest.Commit), repotest.Git, repo)
 	s := open(t, repo)
-	triage(t, s, "run")
 	assert.Empty(t, s.WorkingCopy().Root())
 	captured, err := s.WorkingCopy().Capture(t.Context())
 	require.NoError(t, err)
@@ -274,4 +274,24 @@ func TestARestoreThatCannotBeRecordedHasKeptTheFilesFirst(t *testing.T) {
 	_, err = s.Restore(t.Context(), timeline.RestoreRequest{From: "run:1"})
 	require.NoError(t, err)
 	assert.Equal(t, worked, filesIn(t, repo.Dir))
+}
+
+func TestARestoreNamesTheAttemptsThatHaveNotEnded(t *testing.T) {
+	t.Parallel()
+	repo := repotest.New(t, repotest.Commit)
+	s := open(t, repo)
+	head := startRun(t, s, "run")
+	running := snapshot.EncodeAttempt(snapshot.Attempt{NodeID: "b", Attempt: 1, State: snapshot.AttemptInProgress, StartedAtMs: 1})
+	elsewhere := snapshot.EncodeAttempt(snapshot.Attempt{NodeID: "c", Attempt: 1, State: snapshot.AttemptInProgress, StartedAtMs: 1, Worktree: "c"})
+	draft := shot(t, s.WorkingCopy(), "b, c started")
+	draft.Journal = []snapshot.Change{
+		{Op: snapshot.OpSet, Collection: snapshot.CollectionAttempts, Key: running.Key, Value: running.Value},
+		{Op: snapshot.OpSet, Collection: snapshot.CollectionAttempts, Key: elsewhere.Key, Value: elsewhere.Value},
+	}
+	require.NoError(t, head.Append(t.Context(), draft))
+	for _, dryRun := range []bool{true, false} {
+		done, err := s.Restore(t.Context(), timeline.RestoreRequest{From: "run:0", DryRun: dryRun})
+		require.NoError(t, err)
+		assert.Equal(t, []string{"b::0::1"}, done.Running)
+	}
 }

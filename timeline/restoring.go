@@ -2,6 +2,7 @@ package timeline
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -32,7 +33,7 @@ func (r *restoring) do(ctx context.Context, out *Restored, dryRun bool) (*Restor
 		return nil, Explain(err)
 	}
 	defer have.Close() //nolint:errcheck // a quarantine that stays is removed by a later capture
-	plan, err := r.copy.workspace.Plan(ctx, have, r.want.Tree)
+	plan, err := r.copy.workspace.Plan(ctx, have, r.want.Tree, r.want.LeftOut...)
 	if err != nil {
 		return nil, Explain(err)
 	}
@@ -40,7 +41,10 @@ func (r *restoring) do(ctx context.Context, out *Restored, dryRun bool) (*Restor
 		return nil, Explain(&jjbridge.RefusedError{Refused: plan.Refused})
 	}
 	out.Changes = append([]jjbridge.PathChange{}, plan.Changes...)
-	out.Root = r.copy.Root()
+	out.Root, out.Name = r.copy.Root(), r.name
+	if out.Running, err = r.runningAttempts(); err != nil {
+		return nil, Explain(err)
+	}
 	if dryRun {
 		return out, nil
 	}
@@ -53,7 +57,7 @@ func (r *restoring) do(ctx context.Context, out *Restored, dryRun bool) (*Restor
 		}
 	}
 	// The files are restored: whoever has had enough by now gets that recorded all the same.
-	if err := r.record(context.WithoutCancel(ctx), have, out); err != nil {
+	if err := r.record(context.WithoutCancel(ctx), have, plan, out); err != nil {
 		return nil, err
 	}
 	return out, nil
@@ -100,15 +104,11 @@ func (r *restoring) save(ctx context.Context, have *jjbridge.Captured, out *Rest
 }
 
 // record appends the frame that says what the working copy has become.
-func (r *restoring) record(ctx context.Context, before *jjbridge.Captured, out *Restored) error {
-	now, err := r.copy.read(ctx, scopeLike(r.want))
-	if err != nil {
-		r.store.warn(fmt.Errorf("the restored files are not looked at again: %w", err))
-		now = &jjbridge.Captured{VCS: before.VCS}
-		now.VCS.Tree, now.VCS.LeftOut, now.VCS.Altered = r.want.Tree, r.want.LeftOut, r.want.Altered
-	}
+func (r *restoring) record(ctx context.Context, before *jjbridge.Captured, plan *jjbridge.Plan, out *Restored) error {
+	var err error
+	now := r.after(ctx, before, plan)
 	defer now.Close() //nolint:errcheck // see do
-	r.copy.compare(now, r.want.Tree)
+	r.copy.compare(now, r.want)
 	var records bool
 	err = r.head.appendRetrying(ctx, func() (*snapshot.Draft, error) {
 		tip, err := r.head.entry.VCSRevision()
@@ -138,9 +138,34 @@ func (r *restoring) record(ctx context.Context, before *jjbridge.Captured, out *
 	return nil
 }
 
+// after is the working copy when its files are restored.
+func (r *restoring) after(ctx context.Context, before *jjbridge.Captured, plan *jjbridge.Plan) *jjbridge.Captured {
+	wanted := &jjbridge.Captured{VCS: before.VCS}
+	wanted.VCS.Tree, wanted.VCS.Altered, wanted.VCS.AlteredMore = r.want.Tree, r.want.Altered, r.want.AlteredMore
+	if before.VCS.Type == snapshot.VCSGit && len(before.VCS.Altered)+len(r.want.Altered) == 0 && plan.Settled() {
+		return wanted
+	}
+	now, err := r.copy.read(ctx, scopeLike(r.want))
+	if err != nil {
+		r.store.warn(fmt.Errorf("the restored files are not looked at again: %w", err))
+		wanted.VCS.LeftOut, wanted.VCS.LeftOutMore = r.want.LeftOut, r.want.LeftOutMore
+		return wanted
+	}
+	return now
+}
+
 // failed records that a revert failed, and explains why.
 func (r *restoring) failed(ctx context.Context, cause error) error {
+	unfinished := errors.Is(cause, jjbridge.ErrUnfinished)
 	cause = Explain(cause)
+	if known, ok := errors.AsType[*fault.Error](cause); ok && unfinished {
+		worktree := ""
+		if r.name != "" {
+			worktree = " --worktree " + r.name
+		}
+		cause = known.Hint("some files were changed and others were not; what was there before is %[1]s: "+
+			"`git smithers restore %[1]s%[2]s` brings it back", r.newest(), worktree)
+	}
 	if r.finished == nil {
 		return cause
 	}

@@ -46,7 +46,7 @@ func (s *Store) Revert(ctx context.Context, req RevertRequest) (*Restored, error
 	if err != nil {
 		return nil, err
 	}
-	files, err := s.attemptFiles(ctx, run, attempt, at)
+	files, err := s.worktreeFiles(ctx, Address{run, at.Frame}, attempt.Worktree)
 	if err != nil {
 		return nil, err
 	}
@@ -151,29 +151,6 @@ func (s *Store) attemptCode(head *Head, attempt snapshot.Attempt) (Address, *sna
 // attemptVCS is what an attempt says by itself.
 func attemptVCS(attempt snapshot.Attempt) *snapshot.VCS {
 	return &snapshot.VCS{Type: snapshot.VCSGit, CommitID: attempt.CommitID, Tree: attempt.Tree, Attempts: attempt.Beside}
-}
-
-// attemptFiles is the working copy that an attempt worked in.
-func (s *Store) attemptFiles(ctx context.Context, run string, attempt snapshot.Attempt, at Address) (*WorkingCopy, error) {
-	if attempt.Worktree == "" {
-		if s.workspace.Root == "" {
-			return nil, noWorkingCopy()
-		}
-		return s.WorkingCopy(), nil
-	}
-	made, err := s.madeWorktree(run, attempt.Worktree)
-	if err != nil {
-		return nil, Explain(err)
-	}
-	if made != nil {
-		files, err := s.WorkingCopyAt(ctx, made.Path)
-		if err == nil && files.Root() == made.Path {
-			return files, nil
-		}
-	}
-	return nil, fault.New(fault.NoWorkingCopy, "the worktree of task %q, in which it ran, is not here any more", attempt.NodeID).
-		Hint("`git restore --source=refs/smithers/_tip/… -- worktrees/%s` is what git has of it; "+
-			"`git smithers restore %s --to DIR` checks out the run's working copy at that frame", attempt.Worktree, at)
 }
 
 // revertOutcome is how a revert ended.

@@ -3,11 +3,12 @@ package timeline
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/git-smithers/git-smithers/internal/gitexec"
 	"github.com/git-smithers/git-smithers/jjbridge"
-	"github.com/git-smithers/git-smithers/objstore"
+	"github.com/git-smithers/git-smithers/snapshot"
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
 
@@ -82,19 +83,23 @@ func (c *WorkingCopy) revision(ctx context.Context) (*jjbridge.Captured, error) 
 
 // compare warns of files that are not what was wanted: what this machine cannot
 // represent, or a filter makes of it.
-func (c *WorkingCopy) compare(now *jjbridge.Captured, want objstore.ID) {
+func (c *WorkingCopy) compare(now *jjbridge.Captured, want *snapshot.VCS) {
 	const shown = 5
-	if now.VCS.Tree == want {
+	if now.VCS.Tree == want.Tree {
 		return
 	}
 	objects := c.store.objects.Begin() // reads the quarantine, and is never committed
 	err := now.Objects(objects)
 	var differ []jjbridge.PathChange
 	if err == nil {
-		differ, err = changedFiles(objects, want, now.VCS.Tree, "")
+		differ, err = changedFiles(objects, want.Tree, now.VCS.Tree, "")
 	}
 	if err != nil {
 		c.store.warn(fmt.Errorf("compare the restored files: %w", err))
+		return
+	}
+	differ = slices.DeleteFunc(differ, func(d jjbridge.PathChange) bool { return jjbridge.IsLeftOut(want.LeftOut, d.Path) })
+	if len(differ) == 0 {
 		return
 	}
 	paths := make([]string, 0, shown+1)

@@ -104,3 +104,32 @@ func TestAnotherWorkingCopyMustBeOfThisRepository(t *testing.T) {
 		assert.Equal(t, fault.NoWorkingCopy, fault.CodeOf(err), dir)
 	}
 }
+
+// Whatever kind of working copy it is, and wherever a worktree is made: no object that a
+// run has names a folder of this machine.
+func TestNothingThatIsStoredNamesAFolderOfTheMachine(t *testing.T) {
+	t.Parallel()
+	repotest.EachKind(t, func(t *testing.T, _ repotest.Kind, repo *repotest.Repo) {
+		t.Helper()
+		s := open(t, repo)
+		head := startRun(t, s, "run")
+		work(t, repo)
+		finish(t, s, head, 1)
+		own, err := s.OpenWorktree(t.Context(), "run", timeline.WorktreeSpec{Name: "a", Path: filepath.Join(repo.Home, "far")}, false)
+		require.NoError(t, err)
+		draft, apart := shot(t, s.WorkingCopy(), "in a worktree"), shot(t, own, "")
+		draft.VCS.Worktrees = []snapshot.Worktree{{Name: "a", VCS: *apart.VCS}}
+		draft.Objects = apart.Objects
+		require.NoError(t, head.Append(t.Context(), draft))
+		repo.Write("src/main.go", "package main // later\n")
+		_, err = s.Revert(t.Context(), timeline.RevertRequest{Run: "run", Node: "a"})
+		require.NoError(t, err)
+
+		row := head.Row()
+		assert.False(t, filepath.IsAbs(row.VCSRoot), row.VCSRoot)
+		ids := repo.Git("rev-list", "--objects", "--no-object-names", "refs/smithers/_tip/run")
+		stored := repo.GitInput(ids+"\n", "cat-file", "--batch")
+		require.Contains(t, stored, "RevertFinished")
+		assert.NotContains(t, stored, filepath.Dir(repo.Home))
+	})
+}

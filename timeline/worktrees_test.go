@@ -217,3 +217,48 @@ func TestAWorktreeOfATaskIsWhereItIsReverted(t *testing.T) {
 	assert.Equal(t, fault.NoWorkingCopy, fault.CodeOf(err))
 	assert.NoDirExists(t, own.Root())
 }
+
+// The run leaves the working copy alone that it was started in, and so does a restore of it.
+func TestTheOwnWorktreeOfARunIsWhereItIsRestored(t *testing.T) {
+	t.Parallel()
+	repotest.EachKind(t, func(t *testing.T, _ repotest.Kind, repo *repotest.Repo) {
+		t.Helper()
+		s := open(t, repo)
+		row := snapshot.Run{ID: "run", Status: snapshot.RunRunning}
+		head, err := s.Create(t.Context(), row, snapshot.Draft{})
+		require.NoError(t, err)
+		own, err := s.OpenWorktree(t.Context(), "run", timeline.WorktreeSpec{}, false)
+		require.NoError(t, err)
+		write := func(content string) {
+			require.NoError(t, os.WriteFile(filepath.Join(own.Root(), "work.txt"), []byte(content), 0o666))
+		}
+		write("first\n")
+		draft := shot(t, own, "a finished")
+		draft.Journal = []snapshot.Change{ended(snapshot.Attempt{
+			Attempt: 1, CommitID: draft.VCS.CommitID, Tree: draft.VCS.Tree, Frame: new(int64(1)),
+		})}
+		require.NoError(t, head.Append(t.Context(), draft))
+		first := filesIn(t, own.Root())
+		repo.Write("README.md", "# Mine\n")
+		mine := filesIn(t, repo.Dir)
+
+		write("second\n")
+		reverted, err := s.Revert(t.Context(), timeline.RevertRequest{Run: "run", Node: "a"})
+		require.NoError(t, err)
+		assert.Equal(t, own.Root(), reverted.Root)
+		assert.Equal(t, first, filesIn(t, own.Root()))
+		write("third\n")
+		restored, err := s.Restore(t.Context(), timeline.RestoreRequest{From: "run:1"})
+		require.NoError(t, err)
+		assert.Equal(t, own.Root(), restored.Root)
+		assert.Equal(t, first, filesIn(t, own.Root()))
+		assert.Equal(t, mine, filesIn(t, repo.Dir))
+
+		require.NoError(t, os.RemoveAll(own.Root()))
+		_, err = s.Restore(t.Context(), timeline.RestoreRequest{From: "run:1"})
+		assert.Equal(t, fault.NoWorkingCopy, fault.CodeOf(err))
+		_, err = s.Revert(t.Context(), timeline.RevertRequest{Run: "run", Node: "a"})
+		assert.Equal(t, fault.NoWorkingCopy, fault.CodeOf(err))
+		assert.Equal(t, mine, filesIn(t, repo.Dir))
+	})
+}

@@ -10,27 +10,33 @@ import (
 
 // restoreOptions are what restore takes.
 type restoreOptions struct {
-	address string
-	to      string // "": in place
-	dryRun  bool
+	address  string
+	worktree string // a task's own; "": the files of the run
+	to       string // "": in place
+	dryRun   bool
 }
 
 func restoreCommand() *command {
 	cmd := &command{
 		name:    "restore",
 		summary: "put the files of a frame into the working copy, or a new one",
-		usage:   []string{"<run>[:<frame>] [--dry-run]", "<run>[:<frame>] --to DIR"},
-		about: `Makes the working copy exactly what it was at the frame. What is there now and in no
-frame of the run yet is captured as one first. Files that were never captured stay as
-they are, and where one is in the way, nothing is done. HEAD, branch and index stay
-too; with jj it is one operation, which jj undo takes back. The state of the run does
-not change. Prints what changed: add, modify or remove, and the path.
+		usage:   []string{"<run>[:<frame>] [--worktree TASK] [--dry-run]", "<run>[:<frame>] [--worktree TASK] --to DIR"},
+		about: `Makes the working copy exactly what it was at the frame; where the run made a worktree
+for itself, as its workflow may ask, that one. What is there now and in no frame of the
+run yet is captured as one first. Files that were never captured stay as they are, and
+where one is in the way, nothing is done. HEAD, branch and index stay too; with jj it is
+one operation, which jj undo takes back. The state of the run does not change. Prints
+what changed: add, modify or remove, and the path.
 
 With --to, makes a new working copy of them in DIR, which must not exist or be empty:
-a linked worktree of git, or a workspace of jj. Prints its path.`,
+a linked worktree of git, or a workspace of jj. Prints its path.
+
+With --worktree, the files are those of the task's own worktree, and that is where they
+are restored.`,
 		minArgs: 1, maxArgs: 1,
 		flags: []urfave.Flag{
 			&urfave.StringFlag{Name: "to", Usage: "make a new working copy in `DIR`"},
+			&urfave.StringFlag{Name: "worktree", Usage: "restore the worktree of `TASK`"},
 			&urfave.BoolFlag{Name: "dry-run", Usage: "say what would change, and change nothing"},
 		},
 		exits: writes(),
@@ -41,7 +47,7 @@ a linked worktree of git, or a workspace of jj. Prints its path.`,
 		},
 	}
 	cmd.run = func(ctx context.Context, s *session, c *urfave.Context) error {
-		opts := restoreOptions{c.Args().First(), c.String("to"), c.Bool("dry-run")}
+		opts := restoreOptions{c.Args().First(), c.String("worktree"), c.String("to"), c.Bool("dry-run")}
 		switch {
 		case opts.to == "" && c.IsSet("to"):
 			return cmd.misused("--to is empty")
@@ -60,10 +66,11 @@ a linked worktree of git, or a workspace of jj. Prints its path.`,
 
 // runRestore restores in place.
 func runRestore(ctx context.Context, s *session, store *timeline.Store, opts restoreOptions) error {
-	done, err := store.Restore(ctx, timeline.RestoreRequest{From: opts.address, DryRun: opts.dryRun})
+	done, err := store.Restore(ctx, timeline.RestoreRequest{From: opts.address, Worktree: opts.worktree, DryRun: opts.dryRun})
 	if err != nil {
 		return err
 	}
+	ctx = context.WithoutCancel(ctx) // it is done, and that is told
 	if s.json {
 		return s.writeJSON(restoreDocument{"restore", describeRestored(done, opts.dryRun)})
 	}
@@ -80,7 +87,7 @@ type checkoutDocument struct {
 
 // runCheckout makes a new working copy.
 func runCheckout(ctx context.Context, s *session, store *timeline.Store, opts restoreOptions) error {
-	made, err := store.Checkout(ctx, timeline.CheckoutRequest{From: opts.address, Dir: s.path(opts.to)})
+	made, err := store.Checkout(ctx, timeline.CheckoutRequest{From: opts.address, Worktree: opts.worktree, Dir: s.path(opts.to)})
 	if err != nil {
 		return err
 	}

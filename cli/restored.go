@@ -24,6 +24,7 @@ type restoredDocument struct {
 	Changes []jjbridge.PathChange `json:"changes"`
 	Saved   *string               `json:"saved"`
 	Frame   *string               `json:"frame"`
+	Running []string              `json:"running"`
 	Beside  []string              `json:"beside"`
 	restoredCode
 }
@@ -48,7 +49,7 @@ func describeRestored(done *timeline.Restored, dryRun bool) restoredDocument {
 	return restoredDocument{
 		From: done.From.String(), Path: done.Root, DryRun: dryRun, Changes: done.Changes,
 		Saved: addressText(done.Saved), Frame: addressText(done.Frame),
-		Beside: append([]string{}, done.Beside...), restoredCode: codeOf(done.VCS),
+		Running: append([]string{}, done.Running...), Beside: append([]string{}, done.Beside...), restoredCode: codeOf(done.VCS),
 	}
 }
 
@@ -71,7 +72,10 @@ func (s *session) tellRestored(ctx context.Context, store *timeline.Store, done 
 	}
 	s.note("%s", restoredSummary(done, dryRun))
 	if done.Root != store.WorkTree() {
-		s.note("this is the task's own worktree: %s", plain(done.Root))
+		s.note("these are the files of its own worktree: %s", plain(done.Root))
+	}
+	if len(done.Running) > 0 {
+		s.note("not ended yet, in the same files: %s; if it still runs, it goes on with these", besideNames(done.Running))
 	}
 	s.noteShared(done.Beside)
 	s.noteIncomplete(done.VCS)
@@ -79,8 +83,11 @@ func (s *session) tellRestored(ctx context.Context, store *timeline.Store, done 
 		return err
 	}
 	if before := frameBefore(done); before != nil {
-		at := plain(before.String())
-		s.note("what was there before is %s: `%s restore %s` brings it back", at, program, at)
+		at, worktree := plain(before.String()), ""
+		if done.Name != "" {
+			worktree = " --worktree " + plain(done.Name)
+		}
+		s.note("what was there before is %s: `%s restore %s%s` brings it back", at, program, at, worktree)
 	}
 	return nil
 }

@@ -27,7 +27,8 @@ func revertCommand() *command {
 restore does for a frame: what is there now is captured first, files that were never
 captured stay, and where one is in the way, nothing is done. The state of the run does
 not change; the run records the revert as a frame. A workflow file in front is
-accepted, as other tools give one, and is not read.
+accepted, as other tools give one, and is not read. Where the task, or the whole run,
+has a worktree of its own, its files are put back there.
 
 Tasks that run side by side share their files: what the others had done by then is
 part of it, and they are named. Prints what changed: add, modify or remove, and the
@@ -38,7 +39,7 @@ path.`,
 			&urfave.StringFlag{Name: "run-id", Aliases: []string{"r"}, Usage: "the `RUN`, or a unique prefix of it (required)"},
 			&urfave.StringFlag{Name: "node-id", Aliases: []string{"n", "node"}, Usage: "the task `ID` (required)"},
 			&urfave.IntFlag{Name: "attempt", Aliases: []string{"a"}, Usage: "the attempt `A`, from 1; without it, the newest"},
-			&urfave.IntFlag{Name: "iteration", Usage: "the iteration `I` of a task in a loop, from 0"},
+			&urfave.IntFlag{Name: "iteration", Usage: "the iteration `I` of a task in a loop, from 0; without it, 0"},
 			&urfave.BoolFlag{Name: "dry-run", Usage: "say what would change, and change nothing"},
 		},
 		exits: writes(),
@@ -76,6 +77,7 @@ func runRevert(ctx context.Context, s *session, store *timeline.Store, req timel
 	if err != nil {
 		return err
 	}
+	ctx = context.WithoutCancel(ctx) // it is done, and that is told
 	if s.json {
 		return s.writeJSON(revertDocument{"revert", req.Node, req.Iteration, done.Attempt, describeRestored(done, req.DryRun)})
 	}

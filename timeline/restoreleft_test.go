@@ -64,6 +64,27 @@ func TestWhatAFrameIgnoredStaysWhereItIsNotIgnoredAnyMore(t *testing.T) {
 	})
 }
 
+// A file that is ignored may be a secret, and a frame can be pushed.
+func TestWhatIsIgnoredDoesNotGetIntoHistoryByARestore(t *testing.T) {
+	t.Parallel()
+	repotest.EachKind(t, func(t *testing.T, _ repotest.Kind, repo *repotest.Repo) {
+		t.Helper()
+		s := open(t, repo)
+		head := startRun(t, s, "run")
+		repo.Write(".gitignore", ".env\n")
+		repo.Write(".env", "secret of mine\n")
+		shoot(t, s, head, "worked")
+
+		done, err := s.Restore(t.Context(), timeline.RestoreRequest{From: "run:0"})
+
+		require.NoError(t, err)
+		require.Contains(t, filesIn(t, repo.Dir), ".env")
+		assert.Equal(t, vcsAt(t, s, "run:0").Tree, vcsAt(t, s, done.Frame.String()).Tree)
+		reached := repo.Git("rev-list", "--objects", "--glob=refs/smithers")
+		assert.NotContains(t, reached, ".env")
+	})
+}
+
 // requireStays restores a frame that a file was left out of, after change has made it one
 // that is captured.
 func requireStays(t *testing.T, repo *repotest.Repo, left string, change func()) {

@@ -105,12 +105,16 @@ func (r *restoring) save(ctx context.Context, have *jjbridge.Captured, out *Rest
 
 // record appends the frame that says what the working copy has become.
 func (r *restoring) record(ctx context.Context, before *jjbridge.Captured, plan *jjbridge.Plan, out *Restored) error {
-	var err error
 	now := r.after(ctx, before, plan)
 	defer now.Close() //nolint:errcheck // see do
-	r.copy.compare(now, r.want)
+	if r.copy.compare(now, r.want) {
+		// What is there besides may be a secret that was ignored a moment ago.
+		now = &jjbridge.Captured{VCS: now.VCS}
+		now.VCS.Tree, now.VCS.Scope = r.want.Tree, r.want.Scope
+		now.VCS.LeftOut, now.VCS.LeftOutMore = r.want.LeftOut, r.want.LeftOutMore
+	}
 	var records bool
-	err = r.head.appendRetrying(ctx, func() (*snapshot.Draft, error) {
+	err := r.head.appendRetrying(ctx, func() (*snapshot.Draft, error) {
 		tip, err := r.head.entry.VCSRevision()
 		if err != nil {
 			return nil, err

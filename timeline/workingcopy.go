@@ -81,12 +81,12 @@ func (c *WorkingCopy) revision(ctx context.Context) (*jjbridge.Captured, error) 
 	return &jjbridge.Captured{VCS: *vcs}, nil
 }
 
-// compare warns of files that are not what was wanted: what this machine cannot
-// represent, or a filter makes of it.
-func (c *WorkingCopy) compare(now *jjbridge.Captured, want *snapshot.VCS) {
-	const shown = 5
+// compare looks at how files that were just restored differ from what was wanted, and
+// warns where they do. What is there besides was not restored, and nobody has recorded
+// it: that was ignored until now. It tells whether nothing else differs.
+func (c *WorkingCopy) compare(now *jjbridge.Captured, want *snapshot.VCS) (same bool) {
 	if now.VCS.Tree == want.Tree {
-		return
+		return true
 	}
 	objects := c.store.objects.Begin() // reads the quarantine, and is never committed
 	err := now.Objects(objects)
@@ -96,18 +96,32 @@ func (c *WorkingCopy) compare(now *jjbridge.Captured, want *snapshot.VCS) {
 	}
 	if err != nil {
 		c.store.warn(fmt.Errorf("compare the restored files: %w", err))
-		return
+		return false
 	}
 	differ = slices.DeleteFunc(differ, func(d jjbridge.PathChange) bool { return jjbridge.IsLeftOut(want.LeftOut, d.Path) })
-	if len(differ) == 0 {
-		return
+	var besides, others []string
+	for _, d := range differ {
+		if d.Op == jjbridge.OpAdd {
+			besides = append(besides, d.Path)
+		} else {
+			others = append(others, d.Path)
+		}
 	}
-	paths := make([]string, 0, shown+1)
-	for _, d := range differ[:min(shown, len(differ))] {
-		paths = append(paths, d.Path)
+	if len(besides) > 0 {
+		c.store.warn(fmt.Errorf("not ignored any more, and so part of the next capture: %s", someOf(besides)))
 	}
-	if len(differ) > shown {
-		paths = append(paths, fmt.Sprintf("and %d more", len(differ)-shown))
+	if len(others) > 0 {
+		c.store.warn(fmt.Errorf("%d of the restored files are not exactly what was captured: %s", len(others), someOf(others)))
 	}
-	c.store.warn(fmt.Errorf("%d of the restored files are not exactly what was captured: %s", len(differ), strings.Join(paths, ", ")))
+	return len(others) == 0
+}
+
+// someOf lists the first of paths, and how many more there are.
+func someOf(paths []string) string {
+	const shown = 5
+	list := strings.Join(paths[:min(shown, len(paths))], ", ")
+	if more := len(paths) - shown; more > 0 {
+		list += fmt.Sprintf(", and %d more", more)
+	}
+	return list
 }

@@ -23,7 +23,8 @@ func (s *session) execute(ctx context.Context, store *timeline.Store, head *time
 	}
 	opts := engine.Options{
 		Now: s.Now, WorkDir: s.workDir(store), Env: s.taskEnv(), MaxParallel: settings.maxParallel,
-		AcceptWorkflowChange: settings.acceptChange, WorkingCopy: files, Hurry: s.hurry, Warn: s.warn,
+		AcceptWorkflowChange: settings.acceptChange, WorkingCopy: files, Captured: settings.captured,
+		Hurry: s.hurry, Warn: s.warn,
 		Progress: func(p engine.Progress) {
 			s.note("  frame %d  %s  (%d of %d done)", p.Frame, plain(p.Subject), p.Finished+p.Skipped, p.Nodes)
 		},
@@ -67,6 +68,7 @@ type engineSettings struct {
 	acceptChange bool
 	logs         bool
 	files        *timeline.WorkingCopy // nil: those in which the command was called
+	captured     bool                  // the run's tip has the files as they are
 }
 
 // worktrees makes the worktrees that a run asks for.

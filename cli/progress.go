@@ -52,3 +52,23 @@ func (p *progress) finish() {
 		p.s.talk("\r\x1b[K")
 	}
 }
+
+// while says what is being waited for, if a person would see it and it takes long. The
+// caller calls done when it is over.
+func (s *session) while(what string) (done func()) {
+	if s.quiet || !s.isTTY(s.Err) {
+		return func() {}
+	}
+	shown := make(chan bool, 1)
+	timer := time.AfterFunc(progressAfter, func() {
+		s.talk("\r\x1b[K%s …", what)
+		shown <- true
+	})
+	return func() {
+		if timer.Stop() {
+			return
+		}
+		<-shown
+		s.talk("\r\x1b[K")
+	}
+}

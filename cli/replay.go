@@ -147,7 +147,9 @@ func (s *session) checkOut(ctx context.Context, store *timeline.Store, from, id,
 	if to != "" {
 		req.Dir = s.path(to)
 	}
+	over := s.while("checking the files out")
 	made, err := store.Checkout(ctx, req)
+	over()
 	if err != nil {
 		return nil, err
 	}

@@ -66,7 +66,9 @@ are restored.`,
 
 // runRestore restores in place.
 func runRestore(ctx context.Context, s *session, store *timeline.Store, opts restoreOptions) error {
+	over := s.while("restoring the files")
 	done, err := store.Restore(ctx, timeline.RestoreRequest{From: opts.address, Worktree: opts.worktree, DryRun: opts.dryRun})
+	over()
 	if err != nil {
 		return err
 	}
@@ -87,7 +89,9 @@ type checkoutDocument struct {
 
 // runCheckout makes a new working copy.
 func runCheckout(ctx context.Context, s *session, store *timeline.Store, opts restoreOptions) error {
+	over := s.while("checking the files out")
 	made, err := store.Checkout(ctx, timeline.CheckoutRequest{From: opts.address, Worktree: opts.worktree, Dir: s.path(opts.to)})
+	over()
 	if err != nil {
 		return err
 	}

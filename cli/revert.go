@@ -73,7 +73,9 @@ func parseRevert(c *urfave.Context) (timeline.RevertRequest, error) {
 
 // runRevert restores the files that an attempt left.
 func runRevert(ctx context.Context, s *session, store *timeline.Store, req timeline.RevertRequest) error {
+	over := s.while("restoring the files")
 	done, err := store.Revert(ctx, req)
+	over()
 	if err != nil {
 		return err
 	}

@@ -110,13 +110,16 @@ func runRun(ctx context.Context, s *session, store *timeline.Store, opts runOpti
 		return err
 	}
 	s.note("run %s", plain(id))
+	opts.engine.captured = true
 	return s.execute(ctx, store, head, wf, opts.engine, func(r runResult) any { return r })
 }
 
 // create makes a run whose frame 0 has the files as they are. That they cannot be
 // read is a warning: the run is worth having without.
 func (s *session) create(ctx context.Context, store *timeline.Store, row snapshot.Run, draft snapshot.Draft) (*timeline.Head, error) {
+	done := s.while("reading the working copy")
 	captured, err := store.WorkingCopy().Capture(ctx)
+	done()
 	switch {
 	case ctx.Err() != nil:
 		return nil, ctx.Err()

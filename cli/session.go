@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strings"
 	"sync"
 
 	urfave "github.com/urfave/cli/v2"
@@ -27,6 +28,7 @@ type session struct {
 	outTTY  bool
 	hurry   context.Context // ends with the second signal
 	talking sync.Mutex
+	warned  map[string]bool // what warn has said
 }
 
 // configure reads the flags that every command takes.
@@ -54,13 +56,31 @@ type warningDocument struct {
 	Message string `json:"message"`
 }
 
-// warn reports what went wrong without harm to stored history.
+// warn reports what went wrong without harm to stored history, once.
 func (s *session) warn(err error) {
-	if s.json {
-		s.talkJSON(warningDocument{"warning", err.Error()})
+	text := strings.Join(strings.FieldsFunc(err.Error(), func(c rune) bool { return c == '\n' }), "; ")
+	if !s.warnsFirst(text) {
 		return
 	}
-	s.talk("git-smithers: warning: %s\n", plain(err.Error()))
+	if s.json {
+		s.talkJSON(warningDocument{"warning", text})
+		return
+	}
+	s.talk("git-smithers: warning: %s\n", plain(text))
+}
+
+// warnsFirst tells whether a warning has not been given yet.
+func (s *session) warnsFirst(text string) bool {
+	s.talking.Lock()
+	defer s.talking.Unlock()
+	if s.warned[text] {
+		return false
+	}
+	if s.warned == nil {
+		s.warned = make(map[string]bool)
+	}
+	s.warned[text] = true
+	return true
 }
 
 // note prints a line of talk for people. --quiet silences it, and so does --json,

@@ -18,8 +18,8 @@ func worktreesCommand() *command {
 	return &command{
 		name:    "worktrees",
 		summary: "list the worktrees that runs have made, or remove them",
-		about: `Lists the working copies that runs asked for, in this clone: git's linked worktrees or
-jj's workspaces. With each stand its run, its name there, its branch, commit and
+		about: `Lists the working copies that runs asked for, in this clone, and those that restore --to
+and replay --restore-vcs made: git's linked worktrees or jj's workspaces. With each stand its run, its name there, its branch, commit and
 folder, and why prune would keep it. With --json, one object a line.`,
 		exits: reads(),
 		examples: []example{
@@ -38,7 +38,8 @@ func worktreesPruneCommand() *command {
 		name:    "prune",
 		summary: "remove worktrees that runs have made",
 		usage:   []string{"[<run>...] [--dry-run]"},
-		about: `Removes the worktrees of the named runs, or of all that are not running. One that has
+		about: `Removes the worktrees of the named runs, or of all that are not running, those that
+restore --to and replay --restore-vcs made included. One that has
 work in it which is neither in a frame nor committed to a branch stays, and the reason
 is shown. Branches stay. Prints each worktree, and what became of it.`,
 		maxArgs: anyNumber,
@@ -80,7 +81,9 @@ func runWorktrees(ctx context.Context, s *session, store *timeline.Store) error 
 
 // runWorktreesPrune removes worktrees and prints what became of each.
 func runWorktreesPrune(ctx context.Context, s *session, store *timeline.Store, runs []string, dryRun bool) error {
+	over := s.while("looking for unsaved work")
 	list, err := store.PruneWorktrees(ctx, runs, dryRun)
+	over()
 	if err != nil {
 		return err
 	}

@@ -81,6 +81,21 @@ func TestTheRunSaysWhichRevisionItWasStartedAt(t *testing.T) {
 	assert.Nil(t, s.vcs(0))
 }
 
+func TestFilesThatTheTipHasAreNotReadAgainAtTheStart(t *testing.T) {
+	t.Parallel()
+	s := newScratch(t, "{name: w, tasks: [{id: a, run: 'true'}]}", "")
+	files := s.folder()
+	s.opts.WorkingCopy, s.opts.Captured = files, true
+	var read int
+	files.before = func(context.Context, int) error {
+		read++
+		return nil
+	}
+	_, err := s.run()
+	require.NoError(t, err)
+	assert.Equal(t, 1, read, "when the attempt has ended")
+}
+
 func TestWhoWasRunningWhenFilesWereReadIsNamed(t *testing.T) {
 	t.Parallel()
 	s := newScratch(t, `

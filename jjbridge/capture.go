@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"io/fs"
+	"os"
 
 	"github.com/git-smithers/git-smithers/objstore"
 	"github.com/git-smithers/git-smithers/snapshot"
@@ -53,6 +55,7 @@ type Captured struct {
 	trees      [][]byte    // more tree objects that the repository does not have
 	objects    string      // the quarantine's object directory; "" for none
 	quarantine *quarantine // nil for none
+	index      fs.FileInfo // of the private index with VCS.Tree; nil where none has it
 }
 
 // Objects adds the quarantined objects to w; it is what snapshot.Draft.Objects takes.
@@ -147,6 +150,9 @@ func (w *Workspace) captureGit(ctx context.Context, opts CaptureOptions) (_ *Cap
 		return nil, err
 	}
 	c.take(files)
+	if info, err := os.Stat(p.path()); err == nil {
+		c.index = info
+	}
 	return c, nil
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"path"
 	"slices"
 
@@ -22,8 +23,9 @@ type Plan struct {
 	kept    []string // paths of From that stay, although To does not have them
 	modules []moduleMove
 	leftOut []snapshot.LeftOut
-	objects string // where From's objects may be that the repository does not have
-	largest int64  // bytes of the largest file that comes back
+	index   fs.FileInfo // of the private index with From; nil where none has it
+	objects string      // where From's objects may be that the repository does not have
+	largest int64       // bytes of the largest file that comes back
 }
 
 // PathChange is one path that a restore changes.
@@ -88,7 +90,7 @@ func (w *Workspace) Plan(ctx context.Context, have *Captured, want objstore.ID, 
 	if err != nil {
 		return nil, err
 	}
-	plan := &Plan{From: from, To: want, objects: objects, leftOut: have.VCS.LeftOut}
+	plan := &Plan{From: from, To: want, objects: objects, index: have.index, leftOut: have.VCS.LeftOut}
 	if plan.edits, err = w.compare(ctx, plan); err != nil {
 		return nil, err
 	}
@@ -171,7 +173,7 @@ func (w *Workspace) Restore(ctx context.Context, plan *Plan) (err error) {
 // restoreFiles makes the files those of plan.To. Where it changes attributes, it looks at
 // the other files that they speak of, too.
 func (w *Workspace) restoreFiles(ctx context.Context, git *filesGit, plan *Plan) error {
-	if err := git.begin(ctx, plan.From); err != nil {
+	if err := git.begin(ctx, plan.From, plan.index); err != nil {
 		return err
 	}
 	from := plan.From

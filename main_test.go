@@ -84,6 +84,7 @@ func setUpScript(env *testscript.Env) error {
 		}
 	}
 	env.Vars = repotest.WithJJ(env.Vars, env.WorkDir)
+	env.Setenv("GORACE", "atexit_sleep_ms=0") // else a process with the race detector takes a second to end
 	env.Setenv("GIT_SMITHERS_FSYNC", "0")
 	env.Setenv("GIT_SMITHERS_WORKTREE", "off")
 	env.Setenv("SCRIPT_NOW", "2026-01-02T03:04:05Z")

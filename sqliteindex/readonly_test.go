@@ -11,6 +11,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/git-smithers/git-smithers/internal/repotest"
+
 	"github.com/git-smithers/git-smithers/sqliteindex"
 )
 
@@ -76,7 +78,7 @@ func (w *world) asReader(t *testing.T) report {
 		program, err := os.ReadFile(cmd.Path)
 		require.NoError(t, err)
 		cmd.Path = filepath.Join(filepath.Dir(w.GitDir), "child")
-		require.NoError(t, os.WriteFile(cmd.Path, program, 0o755))
+		repotest.WriteProgram(t, cmd.Path, string(program))
 		cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: 65534, Gid: 65534}}
 		cmd.Dir = "/"
 	}

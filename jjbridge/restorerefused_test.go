@@ -229,3 +229,24 @@ func TestATreeThatWouldWriteIntoARepositorysFoldersIsRefused(t *testing.T) {
 		})
 	}
 }
+
+func TestAFolderThatCannotBeWrittenToRefusesTheWhole(t *testing.T) {
+	t.Parallel()
+	if !asNobody(t) {
+		return
+	}
+	repo := repotest.New(t, repotest.Commit)
+	c := workingCopy(t, repotest.Git, repo)
+	a := c.capture()
+	c.Write("README.md", "b\n")
+	c.Write("src/main.go", "b\n")
+	c.Write("notes/deep/new", "b\n")
+	c.chmod(0o555, "src")
+	c.chmod(0o555, "notes/deep")
+	t.Cleanup(func() { // for the removal
+		c.chmod(0o755, "src")
+		c.chmod(0o755, "notes/deep")
+	})
+	c.refused(a, "src", "the folder cannot be written to")
+	c.refused(a, "notes/deep", "the folder cannot be written to")
+}

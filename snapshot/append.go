@@ -13,10 +13,13 @@ import (
 // Draft is what the next entry changes. The zero Draft changes nothing.
 type Draft struct {
 	Frame     bool                        // the entry is a frame and takes the next number
-	State     []Change                    // changes of the state; only a frame has any
-	Journal   []Change                    // collections "attempts" and "logs"; nothing is ever removed from them
+	State     []Change                    // changes of the state; what is not a frame changes the mailbox only
+	Restore   *State                      // what State changes in place of the state before; nil: that; only a frame has one
+	Based     *int64                      // see Header; only a frame has one
+	Journal   []Change                    // collections "attempts", "logs" and "ops"; nothing is ever removed from them
 	Rendered  json.RawMessage             // the rendered workflow tree; nil: as before; only a frame has any
 	Events    []Event                     // their Seq is assigned
+	Announce  bool                        // a frame's last event is SnapshotCaptured: its number and content hash
 	Run       func(*Run)                  // edits the run's row; nil: as before
 	VCS       *VCS                        // nil: as before; its trees become worktree/ and worktrees/
 	Objects   func(objstore.Writer) error // adds the objects of VCS's trees that the store does not have; nil: none
@@ -30,7 +33,7 @@ type Draft struct {
 
 // Append builds the entry that follows prev (nil for a run's first, whose row
 // draft.Run fills in) and writes its objects to w, the commit last. w must be able
-// to read what prev reads. frames reconstructs prev's rendered tree. The result is
+// to read what prev and draft.Restore read. frames reconstructs prev's rendered tree. The result is
 // what ReadEntry would return for it; it reads through w.
 //
 // Numbers are not draft.Run's to choose: the frame is 0 and events count from 0 in a
@@ -59,8 +62,9 @@ type appending struct {
 	draft  Draft
 	next   *Entry
 
-	before Run // of prev
-	run    Run // of next
+	before Run  // of prev
+	run    Run  // of next
+	fork   bool // next is the first entry of another run than prev's
 	parts  []objstore.TreeEntry
 }
 
@@ -95,13 +99,15 @@ func (a *appending) numberEntry() error {
 		a.draft.Run(&a.run)
 		a.run.VCSRoot = cleanRoot(a.run.VCSRoot)
 	}
-	fork := a.prev != nil && a.run.ID != a.before.ID
+	a.fork = a.prev != nil && a.run.ID != a.before.ID
 	switch {
 	case a.prev == nil && !a.draft.Frame:
 		return invalid("a run's first entry is a frame")
-	case !a.draft.Frame && (len(a.draft.State) > 0 || a.draft.Rendered != nil):
-		return invalid("only a frame changes the state or the rendered tree")
-	case a.prev == nil || fork:
+	case !a.draft.Frame && (a.draft.Rendered != nil || a.draft.Restore != nil || a.draft.Based != nil):
+		return invalid("only a frame changes the rendered tree, has another state, or is based on a frame")
+	case !a.draft.Frame && slices.ContainsFunc(a.draft.State, func(c Change) bool { return !isMailbox(c) }):
+		return invalid("only a frame changes the state, but for the mailbox")
+	case a.prev == nil || a.fork:
 		a.run.Frame, a.run.NextSeq = 0, 0
 	default:
 		a.run.Frame, a.run.NextSeq = a.before.Frame, a.before.NextSeq
@@ -115,6 +121,9 @@ func (a *appending) numberEntry() error {
 	}
 	if a.draft.Frame {
 		a.next.Frame = a.run.Frame
+		if based := a.draft.Based; based != nil && *based != a.run.Frame-1 {
+			a.next.Based = new(*based)
+		}
 	}
 	if a.prev != nil {
 		a.next.Parent, a.next.VCS = a.prev.ID, a.prev.VCS
@@ -130,13 +139,17 @@ func (a *appending) writeState() error {
 			return err
 		}
 	}
-	state, err := before.EditWithin(a.draft.Limits, a.w, a.draft.State)
+	base := before
+	if a.draft.Restore != nil {
+		base = a.draft.Restore
+	}
+	state, err := base.EditWithin(a.draft.Limits, a.w, a.draft.State)
 	if err != nil {
 		return err
 	}
 	a.next.state.set(state)
 	a.put(stateName, state.ID())
-	if a.prev != nil && state.ID() == before.ID() {
+	if a.prev != nil && SameCore(state, before) {
 		a.next.ContentHash = a.prev.ContentHash
 		return nil
 	}
@@ -145,14 +158,18 @@ func (a *appending) writeState() error {
 }
 
 func (a *appending) writeJournal() error {
-	before := journal{emptyCollection(), emptyCollection()}
+	before := emptyJournal()
 	if a.prev != nil {
 		var err error
 		if before, err = a.prev.readJournal(); err != nil {
 			return err
 		}
 	}
-	var attempts, logs []page.Change
+	anew := a.fork && before.ops.Len() > 0
+	if a.fork {
+		before.ops = emptyCollection()
+	}
+	var attempts, logs, ops []page.Change
 	for _, c := range a.draft.Journal {
 		if c.Op == OpRemove {
 			return c.invalid(errors.New("nothing is removed from the journal"))
@@ -166,6 +183,8 @@ func (a *appending) writeJournal() error {
 			attempts = append(attempts, row)
 		case CollectionLogs:
 			logs = append(logs, row)
+		case CollectionOps:
+			ops = append(ops, row)
 		default:
 			return c.invalid(errors.New("not a collection of the journal"))
 		}
@@ -178,18 +197,25 @@ func (a *appending) writeJournal() error {
 	if after.logs, err = editCollection(before.logs, a.w, CollectionLogs, logs); err != nil {
 		return err
 	}
+	if after.ops, err = editCollection(before.ops, a.w, CollectionOps, ops); err != nil {
+		return err
+	}
 	a.next.journal.set(after)
-	if len(a.draft.Journal) == 0 {
+	if len(a.draft.Journal) == 0 && !anew {
 		return nil
 	}
 	var entries []objstore.TreeEntry
 	for _, c := range []struct {
 		name string
 		id   objstore.ID
-	}{{CollectionAttempts, after.attempts.ID()}, {CollectionLogs, after.logs.ID()}} {
+	}{{CollectionAttempts, after.attempts.ID()}, {CollectionLogs, after.logs.ID()}, {CollectionOps, after.ops.ID()}} {
 		if !c.id.IsZero() {
 			entries = append(entries, objstore.TreeEntry{Name: c.name, Mode: objstore.ModeTree, ID: c.id})
 		}
+	}
+	if len(entries) == 0 {
+		a.put(journalName, objstore.ID{})
+		return nil
 	}
 	a.put(journalName, a.w.Add(objstore.Tree, objstore.EncodeTree(entries)))
 	return nil
@@ -217,7 +243,7 @@ func (a *appending) writeFrame() error {
 
 func (a *appending) writeEvents() error {
 	var events []Event
-	for i, e := range a.draft.Events {
+	for i, e := range a.events() {
 		e.Seq = a.run.NextSeq + int64(i)
 		normal, err := e.normalize(a.draft.Limits)
 		if err != nil {
@@ -233,6 +259,19 @@ func (a *appending) writeEvents() error {
 	}
 	a.put(eventsName, a.w.Add(objstore.Blob, encodeEvents(events)))
 	return nil
+}
+
+// events are what the entry says has happened.
+func (a *appending) events() []Event {
+	if !a.draft.Announce || !a.draft.Frame {
+		return a.draft.Events
+	}
+	payload := appendStringMember([]byte{'{'}, "runId", a.run.ID)
+	payload = appendIntMember(payload, "frameNo", a.run.Frame)
+	payload = appendStringMember(payload, "contentHash", a.next.ContentHash.String())
+	return append(slices.Clone(a.draft.Events), Event{
+		Type: eventCaptured, AtMs: a.draft.AtMs, Payload: append(payload, '}'),
+	})
 }
 
 func (a *appending) writeWorkflow() error {

@@ -182,6 +182,13 @@ func TestAppendRefuses(t *testing.T) {
 		{"a revision that is none", false, snapshot.Draft{VCS: &snapshot.VCS{Type: "git", CommitID: "a\nb"}}},
 		{"a removal from the journal", false, snapshot.Draft{Journal: []snapshot.Change{remove(snapshot.CollectionAttempts, "a::0::1")}}},
 		{"a journal collection in the state", false, snapshot.Draft{Frame: true, State: []snapshot.Change{set("attempts", page.Row{Key: "a::0::1", Value: []byte(`{}`)})}}},
+		{"another state without a frame", false, snapshot.Draft{Restore: snapshot.EmptyState()}},
+		{"a base of what is no frame", false, snapshot.Draft{Based: new(snapshot.NoFrame)}},
+		{"a frame based on itself", false, snapshot.Draft{Frame: true, Based: new(int64(1))}},
+		{"a frame based on less than none", false, snapshot.Draft{Frame: true, Based: new(int64(-2))}},
+		{"a mailbox that changes in the journal", false, snapshot.Draft{Journal: mail("a", 0)}},
+		{"an op of an unknown kind", false, snapshot.Draft{Journal: []snapshot.Change{set(snapshot.CollectionOps, page.Row{Key: "1", Value: []byte(`{"kind":"odd"}`)})}}},
+		{"an owner that is no token", true, snapshot.Draft{Frame: true, Run: func(r *snapshot.Run) { ok(r); r.Owner = "me@host" }}},
 		{"a schema that is not JSON", false, snapshot.Draft{Workflow: &snapshot.Workflow{Schemas: map[string]rawJSON{"t": rawJSON("{")}}}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {

@@ -26,7 +26,7 @@ type Attempt struct {
 	NodeID       string `json:"nodeId"`
 	Iteration    int    `json:"iteration"`
 	Attempt      int    `json:"attempt"` // from 1
-	State        string `json:"state"`   // in-progress, finished, failed, cancelled
+	State        string `json:"state"`   // in-progress, finished, failed, cancelled, or a waiting NodeState
 	StartedAtMs  int64  `json:"startedAtMs"`
 	FinishedAtMs *int64 `json:"finishedAtMs"`
 	ExitStatus   *int   `json:"exitStatus"`
@@ -137,6 +137,7 @@ func appendAttempt(b []byte, a Attempt) []byte {
 func (a Attempt) check() error {
 	switch a.State {
 	case AttemptInProgress, AttemptFinished, AttemptFailed, AttemptCancelled:
+	case string(NodeWaitingApproval), string(NodeWaitingHuman), string(NodeWaitingEvent), string(NodeWaitingTimer):
 	default:
 		return fmt.Errorf("state: unknown state %q", a.State)
 	}

@@ -32,6 +32,33 @@ func BenchmarkAppend(b *testing.B) {
 	}
 }
 
+// BenchmarkSignal appends an entry with one signal to a run that has received many.
+func BenchmarkSignal(b *testing.B) {
+	for _, n := range []int{0, 1000, 10000} {
+		b.Run(fmt.Sprint("signals=", n), func(b *testing.B) {
+			draft := snapshot.Draft{State: many(100)}
+			for i := range n {
+				draft.State = append(draft.State, signal(someSignal(int64(i), fmt.Sprint("s", i))))
+			}
+			c := start(b, draft)
+			seq := int64(n)
+			before := c.store.Len()
+			b.ReportAllocs()
+			for b.Loop() {
+				next, err := snapshot.Append(c.store, c.frames, c.tip, snapshot.Draft{
+					AtMs: someTime, State: []snapshot.Change{signal(someSignal(seq, fmt.Sprint("s", seq)))},
+				})
+				if err != nil {
+					b.Fatal(err)
+				}
+				c.tip = next
+				seq++
+			}
+			b.ReportMetric(float64(c.store.Len()-before)/float64(seq-int64(n)), "objects/op")
+		})
+	}
+}
+
 // BenchmarkRenderedDelta stores a frame of a tree of 1,000 elements of which one changes.
 func BenchmarkRenderedDelta(b *testing.B) {
 	c := start(b, snapshot.Draft{})

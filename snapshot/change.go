@@ -23,6 +23,13 @@ const (
 	CollectionInput    = "input"    // one value without a key
 	CollectionAttempts = "attempts" // in the journal
 	CollectionLogs     = "logs"     // in the journal
+	CollectionOps      = "ops"      // in the journal
+
+	// The mailbox.
+	CollectionApprovals     = "approvals"
+	CollectionHumanRequests = "human-requests"
+	CollectionSignals       = "signals"
+	CollectionWaits         = "waits"
 )
 
 const outputsPrefix = "outputs/"
@@ -35,18 +42,21 @@ func OutputCollection(table string) string { return outputsPrefix + table }
 // left out; output rows and the input are any JSON value, kept byte for byte.
 type Change struct {
 	Op         string          `json:"op"`         // "set" or "remove"
-	Collection string          `json:"collection"` // "nodes", "outputs/<table>", "loops", "input"; "attempts", "logs" in the journal
+	Collection string          `json:"collection"` // "nodes", "outputs/<table>", "loops", "input", one of the mailbox; "attempts", "logs", "ops" in the journal
 	Key        string          `json:"key"`        // "" for input
 	Value      json.RawMessage `json:"value,omitempty"`
 }
 
 // row is the change as its collection takes it. The error wraps ErrInvalid.
 func (c Change) row(limits Limits) (page.Change, error) {
-	value, err := c.value(limits)
+	row, err := c.encode(limits)
+	if err == nil {
+		err = limits.CheckKey(row.Key)
+	}
 	if err != nil {
 		return page.Change{}, c.invalid(err)
 	}
-	return page.Change{Key: c.Key, Value: value}, nil
+	return page.Change(row), nil
 }
 
 // invalid names the change that err is about.
@@ -57,77 +67,83 @@ func (c Change) invalid(err error) error {
 	return fmt.Errorf("%s %s %q: %w", c.Op, c.Collection, c.Key, err)
 }
 
-// value is what the row gets: nil for a removal.
-func (c Change) value(limits Limits) ([]byte, error) {
-	if err := limits.CheckKey(c.Key); err != nil {
-		return nil, err
+// encode is the row that is set, as it is stored; one without a value for a removal.
+func (c Change) encode(limits Limits) (page.Row, error) {
+	switch {
+	case c.Op == OpRemove && c.Value != nil:
+		return page.Row{}, errors.New("value: a removal has none")
+	case c.Op == OpRemove:
+		return page.Row{Key: c.Key}, nil
+	case c.Op != OpSet:
+		return page.Row{}, fmt.Errorf("op: neither %q nor %q", OpSet, OpRemove)
+	case c.Value == nil:
+		return page.Row{}, errors.New("value: missing")
 	}
-	switch c.Op {
-	case OpRemove:
-		if c.Value != nil {
-			return nil, errors.New("value: a removal has none")
-		}
-		return nil, nil
-	case OpSet:
-		if c.Value == nil {
-			return nil, errors.New("value: missing")
-		}
-		return c.encode(limits)
-	}
-	return nil, fmt.Errorf("op: neither %q nor %q", OpSet, OpRemove)
-}
-
-// encode is the value of a row that is set, as it is stored.
-func (c Change) encode(limits Limits) ([]byte, error) {
 	switch c.Collection {
 	case CollectionNodes:
-		if _, err := decodeNode(page.Row{Key: c.Key, Value: c.Value}); err == nil {
-			return c.Value, nil
+		if row := (page.Row{Key: c.Key, Value: c.Value}); decodes(row) {
+			return row, nil
 		}
-		if err := limits.CheckValue(c.Value); err != nil {
-			return nil, err
-		}
-		n, err := parseNode(c.Key, c.Value)
-		return EncodeNode(n).Value, err
+		return encoded(c, limits, parseNode, EncodeNode)
 	case CollectionLoops:
-		if err := limits.CheckValue(c.Value); err != nil {
-			return nil, err
-		}
-		l, err := parseLoop(c.Key, c.Value)
-		return EncodeLoop(l).Value, err
+		return encoded(c, limits, parseLoop, EncodeLoop)
+	case CollectionApprovals:
+		return encoded(c, limits, parseApproval, EncodeApproval)
+	case CollectionHumanRequests:
+		return encoded(c, limits, parseHumanRequest, EncodeHumanRequest)
+	case CollectionSignals:
+		return encoded(c, limits, parseSignal, EncodeSignal)
+	case CollectionWaits:
+		return encoded(c, limits, parseWait, EncodeWait)
 	case CollectionAttempts:
-		if err := limits.CheckValue(c.Value); err != nil {
-			return nil, err
-		}
-		a, err := parseAttempt(c.Key, c.Value)
-		return EncodeAttempt(a).Value, err
+		return encoded(c, limits, parseAttempt, EncodeAttempt)
+	case CollectionOps:
+		return encoded(c, limits, parseOp, EncodeOp)
 	case CollectionLogs:
 		return c.encodeLog(limits)
 	case CollectionInput:
-		return c.Value, limits.CheckValue(c.Value)
+		return page.Row{Key: c.Key, Value: c.Value}, limits.CheckValue(c.Value)
 	}
 	if _, _, err := SplitKey(c.Key); err != nil {
-		return nil, err
+		return page.Row{}, err
 	}
-	return c.Value, limits.CheckSize(c.Value)
+	return page.Row{Key: c.Key, Value: c.Value}, limits.CheckSize(c.Value)
 }
 
-func (c Change) encodeLog(limits Limits) ([]byte, error) {
+// decodes tells whether a node's row is as it is stored, which is what engines mostly hand in.
+func decodes(row page.Row) bool {
+	_, err := decodeNode(row)
+	return err == nil
+}
+
+// encoded is the row of what parse reads.
+func encoded[T any](c Change, limits Limits, parse func(string, json.RawMessage) (T, error), encode func(T) page.Row) (page.Row, error) {
+	if err := limits.CheckValue(c.Value); err != nil {
+		return page.Row{}, err
+	}
+	v, err := parse(c.Key, c.Value)
+	if err != nil {
+		return page.Row{}, err
+	}
+	return encode(v), nil
+}
+
+func (c Change) encodeLog(limits Limits) (page.Row, error) {
 	node, iteration, attempt, err := SplitAttemptKey(c.Key)
 	if err != nil {
-		return nil, err
+		return page.Row{}, err
 	}
 	if err := limits.CheckValue(c.Value); err != nil {
-		return nil, err
+		return page.Row{}, err
 	}
 	if c.Value[0] != '"' {
-		return nil, errors.New("a log is a JSON string")
+		return page.Row{}, errors.New("a log is a JSON string")
 	}
 	var text string
 	if err := json.Unmarshal(c.Value, &text); err != nil {
-		return nil, err
+		return page.Row{}, err
 	}
-	return EncodeLog(node, iteration, attempt, text).Value, nil
+	return EncodeLog(node, iteration, attempt, text), nil
 }
 
 // maxTable is the largest size of a table's name in bytes, as a tree spells it.

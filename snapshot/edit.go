@@ -26,7 +26,13 @@ func (s *State) Edit(w objstore.Writer, changes []Change) (*State, error) {
 func (s *State) EditWithin(limits Limits, w objstore.Writer, changes []Change) (*State, error) {
 	next := &State{r: w, id: s.id, input: s.input}
 	var nodes, loops []page.Change
-	outputs := make(map[string][]page.Change)
+	var outputs, mail map[string][]page.Change
+	add := func(to *map[string][]page.Change, name string, row page.Change) {
+		if *to == nil {
+			*to = make(map[string][]page.Change)
+		}
+		(*to)[name] = append((*to)[name], row)
+	}
 	for _, c := range changes {
 		row, err := c.row(limits)
 		if err != nil {
@@ -41,12 +47,14 @@ func (s *State) EditWithin(limits Limits, w objstore.Writer, changes []Change) (
 			if err := next.editInput(w, row); err != nil {
 				return nil, err
 			}
+		case CollectionApprovals, CollectionHumanRequests, CollectionSignals, CollectionWaits:
+			add(&mail, c.Collection, row)
 		default:
 			table, err := c.table()
 			if err != nil {
 				return nil, err
 			}
-			outputs[table] = append(outputs[table], row)
+			add(&outputs, table, row)
 		}
 	}
 	var err error
@@ -57,6 +65,9 @@ func (s *State) EditWithin(limits Limits, w objstore.Writer, changes []Change) (
 		return nil, err
 	}
 	if err := next.editTables(s, w, outputs); err != nil {
+		return nil, err
+	}
+	if next.mail, err = s.mail.edit(w, mail); err != nil {
 		return nil, err
 	}
 	next.inherit(s)
@@ -83,8 +94,12 @@ func (s *State) editInput(w objstore.Writer, row page.Change) error {
 }
 
 // editCollection makes changes in a collection. Without any it only makes the
-// collection read through w, so that the state does not hold on to earlier writers.
+// collection read through w, so that the state does not hold on to earlier writers;
+// an empty one reads nothing.
 func editCollection(c *page.Collection, w objstore.Writer, name string, changes []page.Change) (*page.Collection, error) {
+	if len(changes) == 0 && c.Len() == 0 {
+		return c, nil
+	}
 	next, err := c.Edit(w, changes)
 	switch {
 	case errors.Is(err, page.ErrInvalid):
@@ -137,11 +152,13 @@ func (s *State) inherit(base *State) {
 
 // write adds the state's own trees to w, those that base does not have.
 func (s *State) write(w objstore.Writer, base *State) {
-	if s.sameAs(base) {
+	if SameCore(s, base) {
 		if sum, ok := base.hash.peek(); ok {
 			s.hash.set(sum)
 		}
-		return
+		if s.mail.same(&base.mail) {
+			return
+		}
 	}
 	var entries []objstore.TreeEntry
 	add := func(name string, id objstore.ID) {
@@ -155,6 +172,9 @@ func (s *State) write(w objstore.Writer, base *State) {
 	add(loopsName, s.loops.ID())
 	add(nodesName, s.nodes.ID())
 	add(outputsName, s.writeTables(w))
+	for name, c := range s.mail.all() {
+		add(name, c.ID())
+	}
 	s.id = objstore.ID{}
 	if len(entries) > 0 {
 		s.id = w.Add(objstore.Tree, objstore.EncodeTree(entries))
@@ -170,12 +190,4 @@ func (s *State) writeTables(w objstore.Writer) objstore.ID {
 		entries = append(entries, objstore.TreeEntry{Name: t.escaped, Mode: objstore.ModeTree, ID: t.rows.ID()})
 	}
 	return w.Add(objstore.Tree, objstore.EncodeTree(entries))
-}
-
-// sameAs tells whether the parts of two states have the same ids.
-func (s *State) sameAs(other *State) bool {
-	return s.nodes.ID() == other.nodes.ID() && s.loops.ID() == other.loops.ID() && s.input == other.input &&
-		slices.EqualFunc(s.tables, other.tables, func(a, b table) bool {
-			return a.escaped == b.escaped && a.rows.ID() == b.rows.ID()
-		})
 }

@@ -51,7 +51,12 @@ type Entry struct {
 }
 
 // journal is what is only ever added to.
-type journal struct{ attempts, logs *page.Collection }
+type journal struct{ attempts, logs, ops *page.Collection }
+
+func emptyJournal() journal {
+	empty := emptyCollection()
+	return journal{empty, empty, empty}
+}
 
 // ReadEntry reads the commit and nothing else.
 func ReadEntry(r objstore.Reader, id objstore.ID) (*Entry, error) {
@@ -190,9 +195,15 @@ func (e *Entry) Logs() (*page.Collection, error) {
 	return j.logs, err
 }
 
+// Ops is the journal's collection of ops, with rows for DecodeOp.
+func (e *Entry) Ops() (*page.Collection, error) {
+	j, err := e.readJournal()
+	return j.ops, err
+}
+
 func (e *Entry) readJournal() (journal, error) {
 	return e.journal.get(func() (journal, error) {
-		j := journal{emptyCollection(), emptyCollection()}
+		j := emptyJournal()
 		id, err := e.part(journalName)
 		if err != nil || id.IsZero() {
 			return j, err
@@ -210,6 +221,8 @@ func (e *Entry) readJournal() (journal, error) {
 				j.attempts, err = openCollection(e.r, id, part)
 			case CollectionLogs:
 				j.logs, err = openCollection(e.r, id, part)
+			case CollectionOps:
+				j.ops, err = openCollection(e.r, id, part)
 			default:
 				err = fmt.Errorf("%w: %q in journal %v", ErrNewerFormat, part.Name, id)
 			}
@@ -228,5 +241,9 @@ func (e *Entry) Workflow() (*Workflow, error) {
 	if err != nil || id.IsZero() {
 		return nil, err
 	}
-	return readWorkflow(e.r, id)
+	return ReadWorkflow(e.r, id)
 }
+
+// WorkflowID names the workflow's tree without reading it; the zero ID when there is
+// none. As long as it is the same, so is what Workflow returns.
+func (e *Entry) WorkflowID() (objstore.ID, error) { return e.part(workflowName) }

@@ -19,6 +19,9 @@ type Event struct {
 	Payload json.RawMessage // "{}" when there is nothing to say
 }
 
+// eventCaptured is the type of the event by which a frame says its number and content hash.
+const eventCaptured = "SnapshotCaptured"
+
 // normalize gives an event the payload that is stored.
 func (e Event) normalize(limits Limits) (Event, error) {
 	if err := e.check(); err != nil {

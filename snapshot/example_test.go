@@ -26,8 +26,8 @@ func ExampleState() {
 		fmt.Println(string(dump))
 	}
 	// Output:
-	// {"nodes":[{"nodeId":"analyze","iteration":0,"label":null,"lastAttempt":null,"needs":[],"outputTable":"analysis","ralphId":null,"state":"pending"}],"outputs":[],"loops":[]}
-	// {"nodes":[{"nodeId":"analyze","iteration":0,"label":null,"lastAttempt":1,"needs":[],"outputTable":"analysis","ralphId":null,"state":"finished"}],"outputs":[{"table":"analysis","nodeId":"analyze","iteration":0,"value":{"severity": "high"}}],"loops":[]}
+	// {"nodes":[{"nodeId":"analyze","iteration":0,"label":null,"lastAttempt":null,"needs":[],"outputTable":"analysis","ralphId":null,"state":"pending"}],"outputs":[],"loops":[],"approvals":[],"humanRequests":[],"signals":[],"waits":[]}
+	// {"nodes":[{"nodeId":"analyze","iteration":0,"label":null,"lastAttempt":1,"needs":[],"outputTable":"analysis","ralphId":null,"state":"finished"}],"outputs":[{"table":"analysis","nodeId":"analyze","iteration":0,"value":{"severity": "high"}}],"loops":[],"approvals":[],"humanRequests":[],"signals":[],"waits":[]}
 }
 
 // A run's first entry is frame 0, and each entry is built on the one before.

@@ -17,6 +17,8 @@ import (
 
 func FuzzHeader(f *testing.F) {
 	f.Add(EncodeHeader(Header{Run: "a", Tree: objstore.Hash(objstore.Tree, nil), Subject: "s", Operation: "o", VCS: "git:1"}))
+	f.Add(EncodeHeader(Header{Run: "a", Tree: objstore.Hash(objstore.Tree, nil), Subject: "s", Frame: 9, Based: new(int64(3))}))
+	f.Add(EncodeHeader(Header{Run: "a", Tree: objstore.Hash(objstore.Tree, nil), Subject: "s", Frame: 9, Based: new(NoFrame)}))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		h, err := DecodeHeader(objstore.ID{}, data)
 		if err != nil {
@@ -30,8 +32,8 @@ func FuzzHeader(f *testing.F) {
 func FuzzRun(f *testing.F) {
 	f.Add(encodeRun(Run{ID: "a", Status: RunRunning}))
 	f.Add(encodeRun(Run{
-		ID: "a", Workflow: "w\n\"", WorkflowPath: "p", WorkflowHash: "h", Status: RunFailed, Error: "e", Frame: 1, NextSeq: 2, Epoch: 3,
-		Parent:      &Parent{RunID: "p", Commit: objstore.Hash(objstore.Blob, nil), Label: "l", Description: "d"},
+		ID: "a", Workflow: "w\n\"", WorkflowPath: "p", WorkflowHash: "h", Status: RunFailed, Error: "e", Frame: 1, NextSeq: 2, Epoch: 3, Owner: "0123456789abcdef",
+		Parent:      &Parent{RunID: "p", Commit: objstore.Hash(objstore.Blob, nil), Label: "l", Description: "d", Undone: true},
 		StartedAtMs: new(int64(4)), FinishedAtMs: new(int64(5)), VCSType: VCSJJ, VCSRoot: "../r", VCSRevision: "v",
 	}))
 	f.Fuzz(func(t *testing.T, data []byte) {
@@ -91,21 +93,9 @@ func FuzzRows(f *testing.F) {
 	f.Add("a::0::1", EncodeLog("a", 0, 1, "text\n\x00").Value)
 	f.Fuzz(func(t *testing.T, key string, value []byte) {
 		row := page.Row{Key: key, Value: value}
-		if n, err := DecodeNode(row); err == nil {
-			require.Equal(t, row, EncodeNode(n))
-		} else {
-			require.Equal(t, Node{}, n)
-		}
-		if l, err := DecodeLoop(row); err == nil {
-			require.Equal(t, row, EncodeLoop(l))
-		} else {
-			require.Equal(t, Loop{}, l)
-		}
-		if a, err := DecodeAttempt(row); err == nil {
-			require.Equal(t, row, EncodeAttempt(a))
-		} else {
-			require.Equal(t, Attempt{}, a)
-		}
+		comesBack(t, row, DecodeNode, EncodeNode)
+		comesBack(t, row, DecodeLoop, EncodeLoop)
+		comesBack(t, row, DecodeAttempt, EncodeAttempt)
 		if text, err := DecodeLog(row); err == nil {
 			node, iteration, attempt, err := SplitAttemptKey(key)
 			require.NoError(t, err)
@@ -113,6 +103,111 @@ func FuzzRows(f *testing.F) {
 		} else {
 			require.Empty(t, text)
 		}
+	})
+}
+
+// comesBack checks that a row which decodes is encoded as it was.
+func comesBack[T any](t *testing.T, row page.Row, decode func(page.Row) (T, error), encode func(T) page.Row) {
+	t.Helper()
+	var none T
+	v, err := decode(row)
+	if err != nil {
+		require.Equal(t, none, v)
+		return
+	}
+	require.Equal(t, row, encode(v))
+}
+
+// comesBackParsed is comesBack for rows with values of the user's. What is parsed, with all
+// its members in any order, is decoded again once it is stored.
+func comesBackParsed[T any](
+	t *testing.T, row page.Row, decode func(page.Row) (T, error), encode func(T) page.Row, parse func(string, json.RawMessage) (T, error),
+) {
+	t.Helper()
+	comesBack(t, row, decode, encode)
+	if _, err := decode(row); err == nil {
+		require.NoError(t, Limits{Depth: maxDepth}.CheckValue(row.Value))
+	}
+	if (Limits{}).CheckValue(row.Value) != nil {
+		return
+	}
+	for _, key := range []string{row.Key, ""} {
+		v, err := parse(key, row.Value)
+		if err != nil {
+			var none T
+			require.Equal(t, none, v)
+			continue
+		}
+		stored := encode(v)
+		require.True(t, json.Valid(stored.Value))
+		again, err := decode(stored)
+		require.NoError(t, err)
+		require.Equal(t, v, again)
+	}
+}
+
+func FuzzApproval(f *testing.F) {
+	add := func(a Approval) { row := EncodeApproval(a); f.Add(row.Key, row.Value) }
+	add(Approval{NodeID: "a", Attempt: 1, Status: ApprovalRequested, Title: "t", Summary: "s"})
+	add(Approval{NodeID: "a", Iteration: 2, Attempt: 1, Status: ApprovalDenied, DecidedAtMs: new(int64(3)), DecidedBy: new("b"), Note: new("n\n")})
+	f.Fuzz(func(t *testing.T, key string, value []byte) {
+		comesBackParsed(t, page.Row{Key: key, Value: value}, DecodeApproval, EncodeApproval, parseApproval)
+	})
+}
+
+func FuzzHumanRequest(f *testing.F) {
+	add := func(h HumanRequest) { row := EncodeHumanRequest(h); f.Add(row.Key, row.Value) }
+	add(HumanRequest{NodeID: "a", Attempt: 1, Kind: HumanAsk, Status: HumanPending, Prompt: "p", TimeoutAtMs: new(int64(3))})
+	add(HumanRequest{
+		NodeID: "a", Attempt: 1, Kind: HumanJSON, Status: HumanAnswered, Form: []byte(`{ "type" : [] }`), Response: []byte("[1.0,\n\"}\"]"),
+		AnsweredAtMs: new(int64(2)), AnsweredBy: new("b"),
+	})
+	add(HumanRequest{NodeID: "a", Attempt: 1, Kind: HumanJSON, Status: HumanAnswered, Response: []byte("null"), AnsweredAtMs: new(int64(2))})
+	for _, noJSON := range []string{`[}`, `["a`, `"\u"`, `nul`, "\"\xff\""} {
+		add(HumanRequest{NodeID: "a", Attempt: 1, Kind: HumanAsk, Status: HumanPending, Form: []byte(noJSON)})
+	}
+	f.Fuzz(func(t *testing.T, key string, value []byte) {
+		comesBackParsed(t, page.Row{Key: key, Value: value}, DecodeHumanRequest, EncodeHumanRequest, parseHumanRequest)
+	})
+}
+
+func FuzzSignal(f *testing.F) {
+	add := func(s Signal) { row := EncodeSignal(s); f.Add(row.Key, row.Value) }
+	add(Signal{Name: "a", Payload: []byte(`null`)})
+	add(Signal{Name: "a", Payload: []byte(`[}`)})
+	add(Signal{Name: "a", Payload: []byte(`["a`)})
+	add(Signal{Seq: 3, Name: "a", CorrelationID: new(""), Payload: []byte(`{"a" :"}", "a":1e0}`), ReceivedAtMs: 4, ReceivedBy: new("b")})
+	f.Fuzz(func(t *testing.T, key string, value []byte) {
+		comesBackParsed(t, page.Row{Key: key, Value: value}, DecodeSignal, EncodeSignal, parseSignal)
+		if (Limits{}).CheckValue(value) != nil {
+			return
+		}
+		if s, err := parseSignal("", value); err == nil { // nobody guesses digests
+			comesBackParsed(t, EncodeSignal(s), DecodeSignal, EncodeSignal, parseSignal)
+		}
+	})
+}
+
+func FuzzWait(f *testing.F) {
+	add := func(w Wait) { row := EncodeWait(w); f.Add(row.Key, row.Value) }
+	add(Wait{NodeID: "a", Attempt: 1, Kind: WaitTimer, Status: WaitFired, DueAtMs: new(int64(3)), EndedAtMs: new(int64(4))})
+	add(Wait{NodeID: "a", Attempt: 1, Kind: WaitSignal, Status: WaitWaiting, Signal: "s", AnyCorrelation: true})
+	add(Wait{NodeID: "a", Attempt: 1, Kind: WaitSignal, Status: WaitReceived, Signal: "s", CorrelationID: new("c"), EndedAtMs: new(int64(4)), SignalSeq: new(int64(0))})
+	f.Fuzz(func(t *testing.T, key string, value []byte) {
+		comesBackParsed(t, page.Row{Key: key, Value: value}, DecodeWait, EncodeWait, parseWait)
+	})
+}
+
+func FuzzOp(f *testing.F) {
+	add := func(o Op) { row := EncodeOp(o); f.Add(row.Key, row.Value) }
+	add(Op{Number: 1, Kind: OpFork, UndoneBy: 2})
+	add(Op{
+		Number: 2, Kind: OpTravel, AtMs: 1, Before: objstore.Hash(objstore.Blob, nil), Frame: new(int64(4)), To: new(int64(1)),
+		NodeID: "a", Iteration: 1, Attempt: 2, NoDeps: true, Files: true, Worktree: "w",
+	})
+	add(Op{Number: 3, Kind: OpUndo, Before: objstore.Hash(objstore.Blob, nil), Undoes: 2})
+	f.Fuzz(func(t *testing.T, key string, value []byte) {
+		comesBackParsed(t, page.Row{Key: key, Value: value}, DecodeOp, EncodeOp, parseOp)
 	})
 }
 
@@ -199,6 +294,8 @@ func FuzzSpelling(f *testing.F) {
 
 func FuzzWhole(f *testing.F) {
 	f.Add([]byte(`{"nodes":[{"nodeId":"a","state":"pending"}],"outputs":[{"table":"t","nodeId":"a","value": 1.0 }],"loops":[{"ralphId":"l"}],"input":{}}`))
+	f.Add([]byte(`{"approvals":[{"nodeId":"a","attempt":1,"status":"requested"}],"waits":[],"signals":[{"name":"s","payload": [] }],` +
+		`"humanRequests":[{"nodeId":"a","attempt":1,"kind":"ask","status":"pending","form": {} }]}`))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		whole, err := ParseWhole(data)
 		if err != nil {

@@ -40,6 +40,7 @@ type Header struct {
 	AtMs        int64       // when; the commit's dates are its whole seconds, UTC
 	Subject     string      // one line for git log
 	VCS         string      // "git:<commit>", "jj:<change>@<commit>", "" for none: a summary of vcs.json
+	Based       *int64      // the frame of this run that a frame goes on from; nil: the one before it; NoFrame: none. Frames between are dropped
 	Operation   string      // the id of the capture that made it, by which a repeated one is known; "" for none
 	Parent      objstore.ID // the entry before it; zero for a run's first
 	Base        objstore.ID // a parent outside the chain; zero for none
@@ -74,6 +75,9 @@ func EncodeHeader(h Header) []byte {
 	if h.Frame != NoFrame {
 		line("Smithers-Frame: ", strconv.FormatInt(h.Frame, 10))
 	}
+	if h.Based != nil {
+		line("Smithers-Based: ", basedText(*h.Based))
+	}
 	line("Smithers-Time: ", strconv.FormatInt(h.AtMs, 10))
 	line("Smithers-Content-Hash: ", hex.EncodeToString(h.ContentHash[:]))
 	if h.VCS != "" {
@@ -86,6 +90,28 @@ func EncodeHeader(h Header) []byte {
 		line("Smithers-Base: ", h.Base.String())
 	}
 	return b
+}
+
+// noBased is what the trailer says for a frame that goes on from none.
+const noBased = "none"
+
+func basedText(frame int64) string {
+	if frame == NoFrame {
+		return noBased
+	}
+	return strconv.FormatInt(frame, 10)
+}
+
+// parseBased is the inverse of basedText; nil for no trailer.
+func parseBased(text string) (*int64, error) {
+	switch text {
+	case "":
+		return nil, nil
+	case noBased:
+		return new(NoFrame), nil
+	}
+	frame, err := strconv.ParseInt(text, 10, 64)
+	return &frame, err
 }
 
 // onlyParent is the commit's one parent; zero when it has none.
@@ -165,14 +191,15 @@ func (h *Header) decodeMessage(text string, parent objstore.ID) (err error) {
 	run, runOK := unescape(lines.field("Smithers-Run: "), plainRun)
 	h.Run = run
 	h.Frame = NoFrame
-	var frameErr error
+	var frameErr, basedErr error
 	if frame := lines.field("Smithers-Frame: "); frame != "" {
 		h.Frame, frameErr = strconv.ParseInt(frame, 10, 64)
 	}
+	h.Based, basedErr = parseBased(lines.field("Smithers-Based: "))
 	at, atErr := strconv.ParseInt(lines.field("Smithers-Time: "), 10, 64)
 	h.AtMs = at
 	sum, sumErr := hex.DecodeString(lines.field("Smithers-Content-Hash: "))
-	if !runOK || frameErr != nil || atErr != nil || sumErr != nil || copy(h.ContentHash[:], sum) != len(h.ContentHash) {
+	if !runOK || frameErr != nil || basedErr != nil || atErr != nil || sumErr != nil || copy(h.ContentHash[:], sum) != len(h.ContentHash) {
 		return errNotEntry
 	}
 	h.VCS = lines.field("Smithers-Vcs: ")
@@ -214,6 +241,8 @@ func (h Header) check() error {
 		return errors.New("base: only a run's first entry has one")
 	case h.Frame < NoFrame || h.Frame > maxInteger:
 		return fmt.Errorf("frame %d: out of range", h.Frame)
+	case h.Based != nil && (*h.Based < NoFrame || *h.Based >= h.Frame-1):
+		return fmt.Errorf("based on frame %d: only a frame is, and on one before the last", *h.Based)
 	case !isTime(h.AtMs):
 		return fmt.Errorf("time %d: out of range", h.AtMs)
 	case !isSummary(h.VCS):

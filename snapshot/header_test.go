@@ -50,6 +50,8 @@ func TestHeadersComeBack(t *testing.T) {
 		"no revision, no operation": func(h *snapshot.Header) { h.VCS, h.Operation = "", "" },
 		"a jj revision":             func(h *snapshot.Header) { h.VCS = "jj:kxyz@0123" },
 		"a signature":               func(h *snapshot.Header) { h.Extra = "gpgsig -----BEGIN\n line\n -----END\n" },
+		"based on a frame":          func(h *snapshot.Header) { h.Based = new(int64(3)) },
+		"based on none":             func(h *snapshot.Header) { h.Based = new(snapshot.NoFrame) },
 		"a long run id":             func(h *snapshot.Header) { h.Run = strings.Repeat("é:", 1000) },
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -26,11 +26,29 @@ const (
 	NodeFailed     NodeState = "failed"
 	NodeSkipped    NodeState = "skipped"
 	NodeCancelled  NodeState = "cancelled"
+
+	NodeWaitingApproval NodeState = "waiting-approval"
+	NodeWaitingHuman    NodeState = "waiting-human"
+	NodeWaitingEvent    NodeState = "waiting-event"
+	NodeWaitingTimer    NodeState = "waiting-timer"
 )
+
+// Waiting tells whether the node waits for what is in the mailbox. The attempt that
+// waits has the same state.
+func (s NodeState) Waiting() bool {
+	switch s {
+	case NodeWaitingApproval, NodeWaitingHuman, NodeWaitingEvent, NodeWaitingTimer:
+		return true
+	case NodePending, NodeInProgress, NodeFinished, NodeFailed, NodeSkipped, NodeCancelled:
+	}
+	return false
+}
 
 func (s NodeState) known() bool {
 	switch s {
 	case NodePending, NodeInProgress, NodeFinished, NodeFailed, NodeSkipped, NodeCancelled:
+		return true
+	case NodeWaitingApproval, NodeWaitingHuman, NodeWaitingEvent, NodeWaitingTimer:
 		return true
 	}
 	return false

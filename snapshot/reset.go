@@ -10,7 +10,8 @@ import (
 )
 
 // Reset returns the changes that make nodes run again: they become pending with no
-// last attempt, and their outputs go away. Each of nodes is a node id, which means
+// last attempt, and their outputs, approvals, human requests and waits go away. What
+// signals were received stays. Each of nodes is a node id, which means
 // all its iterations, or "nodeId::iteration". With noDeps these alone are reset;
 // otherwise so is everything that needs them, transitively.
 //
@@ -182,7 +183,7 @@ func (r *resetter) changesAlone(names, exact []string) ([]Change, error) {
 
 // reset makes one node pending.
 func (r *resetter) reset(out []Change, n Node) ([]Change, error) {
-	out, err := r.removeOutputs(out, n)
+	out, err := r.clear(out, n)
 	if err != nil || n.State == NodePending && n.LastAttempt == nil {
 		return out, err
 	}
@@ -193,12 +194,13 @@ func (r *resetter) reset(out []Change, n Node) ([]Change, error) {
 
 // remove takes one node away.
 func (r *resetter) remove(out []Change, n Node) ([]Change, error) {
-	out, err := r.removeOutputs(out, n)
-	return append(out, Change{Op: OpRemove, Collection: CollectionNodes, Key: Key(n.NodeID, n.Iteration)}), err
+	out, err := r.clear(out, n)
+	return append(out, removeRow(CollectionNodes, Key(n.NodeID, n.Iteration))), err
 }
 
-// removeOutputs takes a node's output rows away, whichever tables they are in.
-func (r *resetter) removeOutputs(out []Change, n Node) ([]Change, error) {
+// clear takes a node's output rows away, whichever tables they are in, and what it has
+// in the mailbox.
+func (r *resetter) clear(out []Change, n Node) ([]Change, error) {
 	key := Key(n.NodeID, n.Iteration)
 	for _, t := range r.state.tables {
 		_, found, err := t.rows.Get(key)
@@ -206,7 +208,19 @@ func (r *resetter) removeOutputs(out []Change, n Node) ([]Change, error) {
 			return nil, fmt.Errorf("output %s of %s: %w", t.name, key, err)
 		}
 		if found {
-			out = append(out, Change{Op: OpRemove, Collection: OutputCollection(t.name), Key: key})
+			out = append(out, removeRow(OutputCollection(t.name), key))
+		}
+	}
+	for name, rows := range r.state.mail.all() {
+		if name == CollectionSignals { // which are no node's
+			continue
+		}
+		_, found, err := rows.Get(key)
+		if err != nil {
+			return nil, fmt.Errorf("%s of %s: %w", name, key, err)
+		}
+		if found {
+			out = append(out, removeRow(name, key))
 		}
 	}
 	return out, nil
@@ -237,4 +251,9 @@ func (r *resetter) rewind(out []Change) ([]Change, error) {
 // setRow is the change that sets a row.
 func setRow(collection string, row page.Row) Change {
 	return Change{Op: OpSet, Collection: collection, Key: row.Key, Value: json.RawMessage(row.Value)}
+}
+
+// removeRow is the change that takes a row away.
+func removeRow(collection, key string) Change {
+	return Change{Op: OpRemove, Collection: collection, Key: key}
 }

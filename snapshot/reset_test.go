@@ -128,6 +128,53 @@ func TestResetFindsANodeIDThatLooksLikeAnIteration(t *testing.T) {
 	assert.Equal(t, "a1* (a::10)", outline(t, after))
 }
 
+func TestResetTakesWhatWasAskedAlong(t *testing.T) {
+	t.Parallel()
+	w := new(objstore.Memory)
+	s, err := review(t, w).Edit(w, slices.Concat(mail("plan", 0), mail("check", 0), mail("check", 2), mail("log", 0), []snapshot.Change{
+		signal(someSignal(0, "go")),
+		node(snapshot.Node{NodeID: "ship", State: snapshot.NodeWaitingApproval, LastAttempt: new(1), Needs: []string{"check"}}),
+	}))
+	require.NoError(t, err)
+	changes, err := snapshot.Reset(s, []string{"check"}, false)
+	require.NoError(t, err)
+	s, err = s.Edit(w, changes)
+	require.NoError(t, err)
+	assert.Equal(t, "(check0) draft0* log0* plan0* (ship0) (tally0) review=0,false", outline(t, s))
+	for name, rows := range map[string]*page.Collection{"approvals": s.Approvals(), "human requests": s.HumanRequests(), "waits": s.Waits()} {
+		var keys []string
+		for row, err := range rows.Rows() {
+			require.NoError(t, err)
+			keys = append(keys, row.Key)
+		}
+		assert.Equal(t, []string{"log::0", "plan::0"}, keys, name)
+	}
+	assert.Equal(t, 1, s.Signals().Len(), "what was received stays")
+}
+
+func TestResetAllBeginsAnew(t *testing.T) {
+	t.Parallel()
+	w := new(objstore.Memory)
+	s, err := review(t, w).Edit(w, slices.Concat(mail("check", 2), []snapshot.Change{
+		signal(someSignal(0, "go")), input(`{"x":1}`), output("other", "gone", 3, `1`),
+	}))
+	require.NoError(t, err)
+	changes, err := snapshot.ResetAll(s)
+	require.NoError(t, err)
+	s, err = s.Edit(w, changes)
+	require.NoError(t, err)
+	assert.Equal(t, "(check0) (draft0) (log0) (plan0) (ship0) (tally0) review=0,false", outline(t, s))
+	assert.Empty(t, s.Tables())
+	assert.Zero(t, s.Approvals().Len()+s.HumanRequests().Len()+s.Signals().Len()+s.Waits().Len())
+	kept, err := s.Input()
+	require.NoError(t, err)
+	assert.Equal(t, `{"x":1}`, string(kept))
+
+	again, err := snapshot.ResetAll(s)
+	require.NoError(t, err)
+	assert.Empty(t, again)
+}
+
 func TestResetReachesExactlyWhatNeedsIt(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(rt *rapid.T) {

@@ -20,8 +20,24 @@ const (
 	RunFinished  RunStatus = "finished"
 	RunFailed    RunStatus = "failed"
 	RunCancelled RunStatus = "cancelled"
-	RunPending   RunStatus = "pending" // forked, not yet run
+	RunPending   RunStatus = "pending" // forked or gone back, not yet run
+
+	// Nothing goes on until somebody or something has done its part.
+	RunWaitingApproval RunStatus = "waiting-approval"
+	RunWaitingHuman    RunStatus = "waiting-human"
+	RunWaitingEvent    RunStatus = "waiting-event"
+	RunWaitingTimer    RunStatus = "waiting-timer"
 )
+
+// Waiting tells whether the run goes on when what it waits for has happened.
+func (s RunStatus) Waiting() bool {
+	switch s {
+	case RunWaitingApproval, RunWaitingHuman, RunWaitingEvent, RunWaitingTimer:
+		return true
+	case RunRunning, RunFinished, RunFailed, RunCancelled, RunPending:
+	}
+	return false
+}
 
 // Ended tells whether nothing more happens to a run by itself.
 func (s RunStatus) Ended() bool {
@@ -36,9 +52,10 @@ type Run struct {
 	WorkflowHash string    `json:"workflowHash,omitempty"`
 	Status       RunStatus `json:"status"`
 	Error        string    `json:"error,omitempty"`
-	Frame        int64     `json:"frame"`   // the newest frame's number
-	NextSeq      int64     `json:"nextSeq"` // the seq of the next event
-	Epoch        int64     `json:"epoch"`
+	Frame        int64     `json:"frame"`           // the newest frame's number
+	NextSeq      int64     `json:"nextSeq"`         // the seq of the next event
+	Epoch        int64     `json:"epoch"`           // how often the run was claimed
+	Owner        string    `json:"owner,omitempty"` // the token of the claim in force: 16 hex digits; "" for none
 	Parent       *Parent   `json:"parent,omitempty"`
 	CreatedAtMs  int64     `json:"createdAtMs"`
 	StartedAtMs  *int64    `json:"startedAtMs,omitempty"`
@@ -59,6 +76,7 @@ type Parent struct {
 	Label       string      `json:"label,omitempty"`
 	Description string      `json:"description,omitempty"`
 	AtMs        int64       `json:"createdAtMs"`
+	Undone      bool        `json:"undone,omitempty"` // the fork was taken back before it ran
 }
 
 // MaxRunID is the largest size of a run id in bytes.
@@ -75,6 +93,7 @@ func encodeRun(r Run) []byte {
 	}
 	b = appendIntMember(b, "frame", r.Frame)
 	b = appendIntMember(b, "nextSeq", r.NextSeq)
+	b = appendOptional(b, "owner", r.Owner)
 	if p := r.Parent; p != nil {
 		b = append(appendName(b, "parent"), '{')
 		b = appendStringMember(b, "commit", p.Commit.String())
@@ -83,6 +102,7 @@ func encodeRun(r Run) []byte {
 		b = appendIntMember(b, "frame", p.Frame)
 		b = appendOptional(b, "label", p.Label)
 		b = appendStringMember(b, "runId", p.RunID)
+		b = appendTrue(b, "undone", p.Undone)
 		b = append(b, '}')
 	}
 	b = appendStringMember(b, "runId", r.ID)
@@ -117,6 +137,7 @@ func decodeRun(id objstore.ID, data []byte) (Run, error) {
 	r.Frame = m.int()
 	m.name("nextSeq")
 	r.NextSeq = m.int()
+	r.Owner = m.optionalStr("owner")
 	if m.optional("parent") {
 		r.Parent = readParent(&m)
 	}
@@ -166,6 +187,7 @@ func readParent(m *metadata) *Parent {
 	}
 	m.name("runId")
 	p.RunID = m.str()
+	p.Undone = m.optionalTrue("undone")
 	m.close()
 	return p
 }
@@ -174,11 +196,15 @@ func readParent(m *metadata) *Parent {
 func (r Run) check() error {
 	switch r.Status {
 	case RunRunning, RunFinished, RunFailed, RunCancelled, RunPending:
+	case RunWaitingApproval, RunWaitingHuman, RunWaitingEvent, RunWaitingTimer:
 	default:
 		return fmt.Errorf("status: unknown status %q", r.Status)
 	}
 	if err := checkRunID(r.ID); err != nil {
 		return fmt.Errorf("runId: %w", err)
+	}
+	if !isOwner(r.Owner) {
+		return errors.New("owner: not 16 hex digits")
 	}
 	numbers := []int64{r.Frame, r.NextSeq, r.Epoch, r.CreatedAtMs}
 	texts := []string{r.Workflow, r.WorkflowHash, r.WorkflowPath, r.Error}
@@ -230,6 +256,12 @@ func (r Run) checkVCS() error {
 		return fmt.Errorf("vcsRoot: %w", err)
 	}
 	return nil
+}
+
+// isOwner tells whether s can be the token of a claim, or none.
+func isOwner(s string) bool {
+	const size = 16
+	return s == "" || len(s) == size && strings.Trim(s, hexDigits) == ""
 }
 
 func checkRunID(id string) error {

@@ -98,11 +98,13 @@ func parts(t testing.TB, e *snapshot.Entry) map[string]any {
 	require.NoError(t, err)
 	logs, err := e.Logs()
 	require.NoError(t, err)
+	ops, err := e.Ops()
+	require.NoError(t, err)
 	workflow, err := e.Workflow()
 	require.NoError(t, err)
 	return map[string]any{
 		"run": run, "state": state.ID(), "events": events, "vcs": vcs,
-		"attempts": attempts.ID(), "logs": logs.ID(), "workflow": workflow,
+		"attempts": attempts.ID(), "logs": logs.ID(), "ops": ops.ID(), "workflow": workflow,
 	}
 }
 

@@ -29,6 +29,7 @@ type State struct {
 	loops  *page.Collection
 	tables []table // sorted by escaped name, none empty
 	input  objstore.TreeEntry
+	mail   mailbox
 
 	inputSum lazy[page.Sum]
 	hash     lazy[page.Sum]
@@ -43,7 +44,8 @@ type table struct {
 
 // EmptyState is the state without any row or input.
 func EmptyState() *State {
-	return &State{nodes: emptyCollection(), loops: emptyCollection()}
+	empty := emptyCollection()
+	return &State{nodes: empty, loops: empty, mail: emptyMailbox()}
 }
 
 func emptyCollection() *page.Collection {
@@ -80,13 +82,22 @@ func OpenState(r objstore.Reader, id objstore.ID) (*State, error) {
 		case inputName:
 			s.input = e
 		default:
-			err = fmt.Errorf("%w: %q in state %v", ErrNewerFormat, e.Name, id)
+			err = s.openMail(id, e)
 		}
 		if err != nil {
 			return nil, err
 		}
 	}
 	return s, nil
+}
+
+func (s *State) openMail(tree objstore.ID, e objstore.TreeEntry) (err error) {
+	c := s.mail.at(e.Name)
+	if c == nil {
+		return fmt.Errorf("%w: %q in state %v", ErrNewerFormat, e.Name, tree)
+	}
+	*c, err = openCollection(s.r, tree, e)
+	return err
 }
 
 func openCollection(r objstore.Reader, tree objstore.ID, e objstore.TreeEntry) (*page.Collection, error) {
@@ -226,11 +237,11 @@ func (s *State) computeHash() (page.Sum, error) {
 }
 
 // Verify reads everything in the state and returns the first thing that is wrong
-// with it. For every tree that it meets it calls seen, and passes over the tree
-// when that returns true; a nil seen never does.
-func (s *State) Verify(seen func(tree objstore.ID) bool) error {
+// with it. For every collection that it meets it calls seen, with its name and tree, and
+// passes over it when that returns true; a nil seen never does.
+func (s *State) Verify(seen func(name string, tree objstore.ID) bool) error {
 	check := func(name string, c *page.Collection, decode func(page.Row) error) error {
-		if c.Len() == 0 || seen != nil && seen(c.ID()) {
+		if c.Len() == 0 || seen != nil && seen(name, c.ID()) {
 			return nil
 		}
 		if err := c.Verify(); err != nil {
@@ -246,20 +257,17 @@ func (s *State) Verify(seen func(tree objstore.ID) bool) error {
 		}
 		return nil
 	}
-	err := check(nodesName, s.nodes, func(row page.Row) error {
-		_, err := DecodeNode(row)
-		return err
-	})
+	err := check(nodesName, s.nodes, decoder(DecodeNode))
 	for _, t := range s.tables {
 		if err == nil {
 			err = check(outputsPrefix+t.name, t.rows, checkOutputKey)
 		}
 	}
 	if err == nil {
-		err = check(loopsName, s.loops, func(row page.Row) error {
-			_, err := DecodeLoop(row)
-			return err
-		})
+		err = check(loopsName, s.loops, decoder(DecodeLoop))
+	}
+	if err == nil {
+		err = s.mail.verify(check)
 	}
 	if err == nil {
 		_, err = s.Input()

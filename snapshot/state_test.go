@@ -180,7 +180,9 @@ func genChanges() *rapid.Generator[[]snapshot.Change] {
 	})
 	change := rapid.Custom(func(t *rapid.T) snapshot.Change {
 		c := snapshot.Change{Op: snapshot.OpSet}
-		c.Collection = rapid.SampledFrom([]string{"nodes", "outputs/t", "outputs/T", "outputs/t-u", "loops", "input"}).Draw(t, "collection")
+		c.Collection = rapid.SampledFrom([]string{
+			"nodes", "outputs/t", "outputs/T", "outputs/t-u", "loops", "input", "approvals", "human-requests", "waits",
+		}).Draw(t, "collection")
 		if c.Collection != snapshot.CollectionInput {
 			c.Key = key.Draw(t, "key")
 		}
@@ -193,6 +195,12 @@ func genChanges() *rapid.Generator[[]snapshot.Change] {
 			c.Value = fmt.Appendf(nil, `{"state":%q}`, rapid.SampledFrom([]string{"pending", "finished"}).Draw(t, "state"))
 		case snapshot.CollectionLoops:
 			c.Value = fmt.Appendf(nil, `{"iteration":%d}`, rapid.IntRange(0, 2).Draw(t, "at"))
+		case snapshot.CollectionApprovals:
+			c.Value = fmt.Appendf(nil, `{"attempt":1,"status":"requested","requestedAtMs":%d}`, rapid.IntRange(0, 2).Draw(t, "at"))
+		case snapshot.CollectionHumanRequests:
+			c.Value = fmt.Appendf(nil, `{"attempt":1,"kind":"json","status":"pending","form":%s}`, rapid.SampledFrom([]string{`null`, `true`, "{\n}"}).Draw(t, "form"))
+		case snapshot.CollectionWaits:
+			c.Value = fmt.Appendf(nil, `{"attempt":1,"kind":"timer","status":"waiting","dueAtMs":%d}`, rapid.IntRange(0, 2).Draw(t, "at"))
 		default:
 			c.Value = []byte(rapid.SampledFrom([]string{`1`, `1.0`, "[\n]", `"` + strings.Repeat("y", 17000) + `"`}).Draw(t, "value"))
 		}
@@ -236,7 +244,9 @@ func TestEqualStatesHaveEqualIDs(t *testing.T) {
 		sumB, err := b.ContentHash()
 		require.NoError(rt, err)
 		require.Equal(rt, equal, a.ID() == b.ID())
-		require.Equal(rt, equal, sumA == sumB)
+		sameCore := maps.Equal(core(am), core(bm))
+		require.Equal(rt, sameCore, sumA == sumB)
+		require.Equal(rt, sameCore, snapshot.SameCore(a, b))
 
 		// A state opened anew says the same, and its dump leads to it from anywhere.
 		reopened, err := snapshot.OpenState(w, a.ID())
@@ -244,6 +254,7 @@ func TestEqualStatesHaveEqualIDs(t *testing.T) {
 		sum, err := reopened.ContentHash()
 		require.NoError(rt, err)
 		require.Equal(rt, sumA, sum)
+		require.True(rt, snapshot.SameCore(a, reopened))
 		require.NoError(rt, reopened.Verify(nil))
 		dump, err := snapshot.DumpState(reopened)
 		require.NoError(rt, err)
@@ -264,6 +275,16 @@ func TestEqualStatesHaveEqualIDs(t *testing.T) {
 	})
 }
 
+// core is what of a model is not in the mailbox.
+func core(m map[string]string) map[string]string {
+	out := maps.Clone(m)
+	maps.DeleteFunc(out, func(at, _ string) bool {
+		collection, _, _ := strings.Cut(at, " ")
+		return slices.Contains([]string{"approvals", "human-requests", "waits"}, collection)
+	})
+	return out
+}
+
 func union(a, b map[string]string) map[string]string {
 	out := maps.Clone(a)
 	maps.Copy(out, b)
@@ -282,7 +303,7 @@ func TestWholeStates(t *testing.T) {
 	want := `{"nodes":[{"nodeId":"a","iteration":0,"label":null,"lastAttempt":1,"needs":[],"outputTable":"t","ralphId":null,"state":"finished"},` +
 		`{"nodeId":"b","iteration":0,"label":null,"lastAttempt":null,"needs":["a"],"outputTable":null,"ralphId":"l","state":"pending"}],` +
 		`"outputs":[{"table":"t","nodeId":"a","iteration":0,"value":{ "n" : 1.0 }}],` +
-		`"loops":[{"ralphId":"l","done":false,"iteration":0}],"input":{"x": 1}}`
+		`"loops":[{"ralphId":"l","done":false,"iteration":0}],"input":{"x": 1},"approvals":[],"humanRequests":[],"signals":[],"waits":[]}`
 	assert.Equal(t, want, string(dump))
 
 	whole, err := snapshot.ParseWhole([]byte(` {"nodes":[{"nodeId":"a","state":"failed"}],"input":{"x": 1}} `))
@@ -293,6 +314,8 @@ func TestWholeStates(t *testing.T) {
 	assert.Equal(t, []snapshot.Change{remove("loops", "l"), set("nodes", failed), remove("nodes", "b::0"), remove("outputs/t", "a::0")}, changes)
 
 	for _, tc := range []struct{ name, given, says string }{
+		{"an approval twice", `{"approvals":[{"nodeId":"a","attempt":1,"status":"requested"},{"nodeId":"a","attempt":2,"status":"requested"}]}`, "given twice"},
+		{"an unknown member of a wait", `{"waits":[{"nodeId":"a","x":1}]}`, "waits: [0]: wait"},
 		{"not JSON", `{`, "JSON"},
 		{"no object", `[]`, "object"},
 		{"an unknown member", `{"node":[]}`, "node: unknown field"},
@@ -314,11 +337,42 @@ func TestWholeStates(t *testing.T) {
 	}
 }
 
+func TestAWholeStateMayLeaveTheMailboxAlone(t *testing.T) {
+	t.Parallel()
+	w := new(objstore.Memory)
+	s := stateWith(t, w, append(mail("a", 0), signal(someSignal(1, "c")), signal(someSignal(0, "b")))...)
+	dump, err := snapshot.DumpState(s)
+	require.NoError(t, err)
+	want := `{"nodes":[],"outputs":[],"loops":[],` +
+		`"approvals":[{"nodeId":"a","iteration":0,"attempt":1,"decidedAtMs":null,"decidedBy":null,"note":null,"requestedAtMs":0,"status":"requested","title":"Ship it?"}],` +
+		`"humanRequests":[{"nodeId":"a","iteration":0,"answeredAtMs":null,"answeredBy":null,"attempt":1,"form":null,"kind":"confirm","prompt":"","requestedAtMs":0,"response":null,"status":"pending","timeoutAtMs":null}],` +
+		`"signals":[{"correlationId":null,"name":"b","payload":{"ok": true},"receivedAtMs":1767323045678,"receivedBy":null,"seq":0},{"correlationId":null,"name":"c","payload":{"ok": true},"receivedAtMs":1767323045678,"receivedBy":null,"seq":1}],` +
+		`"waits":[{"nodeId":"a","iteration":0,"attempt":1,"correlationId":null,"dueAtMs":null,"endedAtMs":null,"kind":"signal","signal":"go","startedAtMs":0,"status":"waiting"}]}`
+	assert.Equal(t, want, string(dump))
+	for _, tc := range []struct {
+		name, given string
+		want        []snapshot.Change
+	}{
+		{"what is left out stays", `{}`, nil},
+		{"what it is stays", string(dump), nil},
+		{"what is empty is emptied", `{"waits":[]}`, []snapshot.Change{remove("waits", "a::0")}},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			t.Parallel()
+			whole, err := snapshot.ParseWhole([]byte(tc.given))
+			require.NoError(t, err)
+			changes, err := snapshot.ChangesTo(s, whole)
+			require.NoError(t, err)
+			assert.Equal(t, tc.want, changes)
+		})
+	}
+}
+
 func TestVerifyPassesOverWhatWasSeen(t *testing.T) {
 	t.Parallel()
 	s := stateWith(t, new(objstore.Memory), append(many(3), loop(snapshot.Loop{RalphID: "l"}))...)
 	var met []objstore.ID
-	require.NoError(t, s.Verify(func(id objstore.ID) bool {
+	require.NoError(t, s.Verify(func(_ string, id objstore.ID) bool {
 		met = append(met, id)
 		return false
 	}))

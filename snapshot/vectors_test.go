@@ -60,10 +60,15 @@ func TestFileVectors(t *testing.T) {
 			_, err := snapshot.NewFrameCache(4).Rendered(r, e)
 			return err
 		})},
-		{"node", objstore.Blob, readRow(func(row page.Row) error { _, err := snapshot.DecodeNode(row); return err })},
-		{"loop", objstore.Blob, readRow(func(row page.Row) error { _, err := snapshot.DecodeLoop(row); return err })},
-		{"attempt", objstore.Blob, readRow(func(row page.Row) error { _, err := snapshot.DecodeAttempt(row); return err })},
-		{"log", objstore.Blob, readRow(func(row page.Row) error { _, err := snapshot.DecodeLog(row); return err })},
+		{"node", objstore.Blob, readRow(decoding(snapshot.DecodeNode))},
+		{"loop", objstore.Blob, readRow(decoding(snapshot.DecodeLoop))},
+		{"approval", objstore.Blob, readRow(decoding(snapshot.DecodeApproval))},
+		{"humanrequest", objstore.Blob, readRow(decoding(snapshot.DecodeHumanRequest))},
+		{"signal", objstore.Blob, readRow(decoding(snapshot.DecodeSignal))},
+		{"wait", objstore.Blob, readRow(decoding(snapshot.DecodeWait))},
+		{"attempt", objstore.Blob, readRow(decoding(snapshot.DecodeAttempt))},
+		{"log", objstore.Blob, readRow(decoding(snapshot.DecodeLog))},
+		{"op", objstore.Blob, readRow(decoding(snapshot.DecodeOp))},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			t.Parallel()
@@ -169,6 +174,14 @@ func readRow(read func(page.Row) error) func(*testing.T, *objstore.Memory, objst
 		var key string
 		require.NoError(t, json.Unmarshal(parts[0], &key))
 		return read(page.Row{Key: key, Value: parts[1]})
+	}
+}
+
+// decoding is a decoder of which only the error is wanted.
+func decoding[T any](decode func(page.Row) (T, error)) func(page.Row) error {
+	return func(row page.Row) error {
+		_, err := decode(row)
+		return err
 	}
 }
 
@@ -296,8 +309,8 @@ func addFiles(w objstore.Writer) objstore.ID {
 	}))
 }
 
-// referenceHistory is a run of two frames and a signal, and a fork of its frame 1
-// with another input and a node reset.
+// referenceHistory is a run of two frames, a signal, and a travel back to frame 0, and a
+// fork of its frame 1 with another input and a node reset.
 func referenceHistory(t *testing.T, w objstore.Writer) []*snapshot.Entry {
 	t.Helper()
 	rendered := func(state string) json.RawMessage {
@@ -309,6 +322,8 @@ func referenceHistory(t *testing.T, w objstore.Writer) []*snapshot.Entry {
 	check := snapshot.Node{NodeID: "check", State: snapshot.NodePending, OutputTable: "verdict", Needs: []string{"analyze"}, RalphID: new("review"), Label: new("Check it")}
 	finished := analyze
 	finished.State, finished.LastAttempt = snapshot.NodeFinished, new(1)
+	waiting := check
+	waiting.State, waiting.LastAttempt = snapshot.NodeWaitingApproval, new(1)
 	captured := &snapshot.VCS{
 		Type: snapshot.VCSGit, CommitID: "0123456789abcdef0123456789abcdef01234567", Branch: "main",
 		Tree: addFiles(new(objstore.Memory)), Scope: snapshot.ScopeAll,
@@ -344,7 +359,10 @@ func referenceHistory(t *testing.T, w objstore.Writer) []*snapshot.Entry {
 	parent := add(first, snapshot.Draft{
 		Frame: true, Subject: "analyze finished", Operation: "capture/2",
 		State: []snapshot.Change{
-			node(finished), output("analysis", "analyze", 0, `{"severity":"high","summary":"é"}`), output("v.1", "analyze", 0, "[1.0,\n 2]"),
+			node(finished), node(waiting), output("analysis", "analyze", 0, `{"severity":"high","summary":"é"}`), output("v.1", "analyze", 0, "[1.0,\n 2]"),
+			set(snapshot.CollectionApprovals, snapshot.EncodeApproval(snapshot.Approval{
+				NodeID: "check", Attempt: 1, Status: snapshot.ApprovalRequested, Title: "Check it?", Summary: "severity: high", RequestedAtMs: someTime + 1000,
+			})),
 		},
 		Journal: []snapshot.Change{
 			set(snapshot.CollectionAttempts, snapshot.EncodeAttempt(attempt)), set(snapshot.CollectionLogs, snapshot.EncodeLog("analyze", 0, 1, "reading\ndone\n")),
@@ -354,7 +372,13 @@ func referenceHistory(t *testing.T, w objstore.Writer) []*snapshot.Entry {
 		Rendered: rendered("finished"),
 		Events:   []snapshot.Event{{Type: "NodeFinished", AtMs: someTime + 1000, Payload: json.RawMessage(`{"nodeId": "analyze", "iteration": 0}`)}},
 	})
-	add(parent, snapshot.Draft{Subject: "signal: go on", Events: []snapshot.Event{{Type: "SignalReceived", AtMs: someTime + 2000, Payload: json.RawMessage(`{"name":"go on"}`)}}})
+	sent := snapshot.Signal{Name: "go on", Payload: json.RawMessage(`{ "by": 2.0 }`), ReceivedAtMs: someTime + 2000, ReceivedBy: new("Ada")}
+	received := add(parent, snapshot.Draft{
+		Subject: "signal: go on", Operation: "signal:" + sent.Digest(),
+		State:  []snapshot.Change{set(snapshot.CollectionSignals, snapshot.EncodeSignal(sent))},
+		Events: []snapshot.Event{{Type: "SignalReceived", AtMs: someTime + 2000, Payload: json.RawMessage(`{"runId":"Triage:1","signalName":"go on","correlationId":null}`)}},
+	})
+	addTravel(t, add, first, received, attempt)
 	state, err := parent.State()
 	require.NoError(t, err)
 	resets, err := snapshot.Reset(state, []string{"analyze"}, false)
@@ -363,11 +387,31 @@ func referenceHistory(t *testing.T, w objstore.Writer) []*snapshot.Entry {
 		Frame: true, Subject: "forked from Triage:1:1", State: append(resets, input(`{"ticket":"T-2"}`)),
 		Run: func(r *snapshot.Run) {
 			*r = snapshot.Run{
-				ID: "retry", Workflow: r.Workflow, WorkflowPath: r.WorkflowPath, WorkflowHash: r.WorkflowHash, Status: snapshot.RunPending, CreatedAtMs: someTime + 4500,
-				Parent: &snapshot.Parent{RunID: "Triage:1", Frame: 1, Commit: parent.ID, Label: "another ticket", AtMs: someTime + 4500},
+				ID: "retry", Workflow: r.Workflow, WorkflowPath: r.WorkflowPath, WorkflowHash: r.WorkflowHash, Status: snapshot.RunPending, CreatedAtMs: someTime + 6000,
+				Parent: &snapshot.Parent{RunID: "Triage:1", Frame: 1, Commit: parent.ID, Label: "another ticket", AtMs: someTime + 6000},
 			}
 		},
-		Events: []snapshot.Event{{Type: "RunForked", AtMs: someTime + 4500, Payload: json.RawMessage(`{"parentRunId":"Triage:1"}`)}},
+		Events: []snapshot.Event{{Type: "RunForked", AtMs: someTime + 6000, Payload: json.RawMessage(`{"parentRunId":"Triage:1"}`)}},
 	})
 	return entries
+}
+
+// addTravel adds the frame that goes back to before analyze started, which is that of first.
+func addTravel(
+	t *testing.T, add func(*snapshot.Entry, snapshot.Draft) *snapshot.Entry, first, tip *snapshot.Entry, attempt snapshot.Attempt,
+) {
+	t.Helper()
+	then, err := first.State()
+	require.NoError(t, err)
+	attempt.State, attempt.Error = snapshot.AttemptCancelled, "stepped_over: travel to before analyze"
+	op := snapshot.Op{
+		Number: 1, Kind: snapshot.OpTravel, AtMs: someTime + 4500, Before: tip.ID, Frame: new(int64(2)), To: new(int64(0)), NodeID: "analyze", Attempt: 1,
+	}
+	add(tip, snapshot.Draft{
+		Frame: true, Subject: "traveled to before analyze", Restore: then, Based: new(int64(0)), Announce: true,
+		Journal: []snapshot.Change{
+			set(snapshot.CollectionAttempts, snapshot.EncodeAttempt(attempt)), set(snapshot.CollectionOps, snapshot.EncodeOp(op)),
+		},
+		Run: func(r *snapshot.Run) { r.Status, r.Epoch = snapshot.RunPending, 1 },
+	})
 }

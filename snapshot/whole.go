@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -25,12 +26,24 @@ type Output struct {
 //	{"nodes":[{"nodeId":"a","iteration":0,"state":"finished",…}],
 //	 "outputs":[{"table":"t","nodeId":"a","iteration":0,"value":…}],
 //	 "loops":[{"ralphId":"l","iteration":0,"done":false}],
-//	 "input":{…}}
+//	 "input":{…},
+//	 "approvals":[{"nodeId":"a","iteration":0,"status":"requested",…}],
+//	 "humanRequests":[{"nodeId":"a","iteration":0,"status":"pending",…}],
+//	 "signals":[{"seq":0,"name":"s",…}],
+//	 "waits":[{"nodeId":"a","iteration":0,"kind":"timer",…}]}
+//
+// Engines that know nothing of the mailbox leave it alone: a collection of it that is nil,
+// whose member is left out, stays as it is. One that is empty is emptied.
 type Whole struct {
 	Nodes   []Node
 	Outputs []Output
 	Loops   []Loop
 	Input   json.RawMessage // nil for none
+
+	Approvals     []Approval
+	HumanRequests []HumanRequest
+	Signals       []Signal
+	Waits         []Wait
 }
 
 // ParseWhole reads a whole state. Members may be in any order and left out;
@@ -58,7 +71,7 @@ func ParseWholeWithin(limits Limits, data []byte) (Whole, error) {
 			w.Input = value
 			return nil
 		}
-		return errUnknownField
+		return w.addMail(name, value)
 	})
 	if err == nil {
 		_, err = w.rows()
@@ -67,6 +80,34 @@ func ParseWholeWithin(limits Limits, data []byte) (Whole, error) {
 		return Whole{}, invalid("state: %w", err)
 	}
 	return w, nil
+}
+
+// addMail reads one collection of the mailbox, which is then not nil.
+func (w *Whole) addMail(name string, value json.RawMessage) (err error) {
+	switch name {
+	case "approvals":
+		w.Approvals, err = parseAll(value, parseApproval)
+	case "humanRequests":
+		w.HumanRequests, err = parseAll(value, parseHumanRequest)
+	case "signals":
+		w.Signals, err = parseAll(value, parseSignal)
+	case "waits":
+		w.Waits, err = parseAll(value, parseWait)
+	default:
+		err = errUnknownField
+	}
+	return err
+}
+
+// parseAll reads an array of rows that say themselves what their keys are.
+func parseAll[T any](array json.RawMessage, parse func(string, json.RawMessage) (T, error)) ([]T, error) {
+	rows := []T{}
+	err := eachElement(array, func(_ int, value json.RawMessage) error {
+		row, err := parse("", value)
+		rows = append(rows, row)
+		return err
+	})
+	return rows, err
 }
 
 func (w *Whole) addNode(_ int, value json.RawMessage) error {
@@ -110,41 +151,68 @@ func (w *Whole) addOutput(_ int, value json.RawMessage) error {
 // wholeRow names one row of a state.
 type wholeRow struct{ collection, key string }
 
-// rows are the values of all rows; the input is a row without a key.
-func (w *Whole) rows() (map[wholeRow][]byte, error) {
-	rows := make(map[wholeRow][]byte, len(w.Nodes)+len(w.Outputs)+len(w.Loops)+1)
-	add := func(collection string, row page.Row) error {
-		at := wholeRow{collection, row.Key}
-		if _, ok := rows[at]; ok {
-			return fmt.Errorf("%s: %q: given twice", collection, row.Key)
-		}
-		rows[at] = row.Value
-		return nil
+// wholeRows are the values of all rows; the input is a row without a key.
+type wholeRows map[wholeRow][]byte
+
+func (r wholeRows) add(collection string, row page.Row) error {
+	at := wholeRow{collection, row.Key}
+	if _, ok := r[at]; ok {
+		return fmt.Errorf("%s: %q: given twice", collection, row.Key)
 	}
-	for _, n := range w.Nodes {
-		if err := add(CollectionNodes, EncodeNode(n)); err != nil {
-			return nil, err
+	r[at] = row.Value
+	return nil
+}
+
+// addAll adds rows of one collection.
+func addAll[T any](r wholeRows, collection string, rows []T, encode func(T) page.Row) error {
+	for _, row := range rows {
+		if err := r.add(collection, encode(row)); err != nil {
+			return err
 		}
 	}
+	return nil
+}
+
+func (w *Whole) rows() (wholeRows, error) {
+	rows := make(wholeRows, len(w.Nodes)+len(w.Outputs)+len(w.Loops)+1)
 	for _, o := range w.Outputs {
 		row := page.Row{Key: Key(o.NodeID, o.Iteration), Value: o.Value}
-		if err := add(OutputCollection(o.Table), row); err != nil {
-			return nil, err
-		}
-	}
-	for _, l := range w.Loops {
-		if err := add(CollectionLoops, EncodeLoop(l)); err != nil {
+		if err := rows.add(OutputCollection(o.Table), row); err != nil {
 			return nil, err
 		}
 	}
 	if w.Input != nil {
 		rows[wholeRow{collection: CollectionInput}] = w.Input
 	}
-	return rows, nil
+	err := cmp.Or(
+		addAll(rows, CollectionNodes, w.Nodes, EncodeNode),
+		addAll(rows, CollectionLoops, w.Loops, EncodeLoop),
+		addAll(rows, CollectionApprovals, w.Approvals, EncodeApproval),
+		addAll(rows, CollectionHumanRequests, w.HumanRequests, EncodeHumanRequest),
+		addAll(rows, CollectionSignals, w.Signals, EncodeSignal),
+		addAll(rows, CollectionWaits, w.Waits, EncodeWait),
+	)
+	return rows, err
+}
+
+// leaves tells whether a collection of the mailbox is not given.
+func (w *Whole) leaves(collection string) bool {
+	switch collection {
+	case CollectionApprovals:
+		return w.Approvals == nil
+	case CollectionHumanRequests:
+		return w.HumanRequests == nil
+	case CollectionSignals:
+		return w.Signals == nil
+	case CollectionWaits:
+		return w.Waits == nil
+	}
+	return false
 }
 
 // ChangesTo returns the changes that lead from s to a whole state: the rows that
-// differ and nothing else, sorted by collection and key. It reads all of s.
+// differ and nothing else, sorted by collection and key. It reads all of s but what the
+// whole state leaves as it is.
 func ChangesTo(s *State, whole Whole) ([]Change, error) {
 	want, err := whole.rows()
 	if err != nil {
@@ -163,6 +231,9 @@ func ChangesTo(s *State, whole Whole) ([]Change, error) {
 		}
 	}
 	for collection, rows := range s.collections() {
+		if whole.leaves(collection) {
+			continue
+		}
 		for row, err := range rows.Rows() {
 			if err != nil {
 				return nil, fmt.Errorf("%s: %w", collection, err)
@@ -192,73 +263,6 @@ func (s *State) collections() map[string]*page.Collection {
 	for _, t := range s.tables {
 		all[OutputCollection(t.name)] = t.rows
 	}
+	maps.Insert(all, s.mail.all())
 	return all
-}
-
-// DumpState returns a state as the JSON of a [Whole], rows sorted by key, with all
-// members of each, compact but for the user's own values, which are byte for byte
-// as they were given. (encoding/json would compact them.)
-func DumpState(s *State) (json.RawMessage, error) {
-	b := []byte(`{"nodes":[`)
-	for row, err := range s.nodes.Rows() {
-		if err != nil {
-			return nil, fmt.Errorf("nodes: %w", err)
-		}
-		n, err := DecodeNode(row)
-		if err != nil {
-			return nil, err
-		}
-		b = dumpPlace(nextElement(b), n.NodeID, n.Iteration)
-		b = append(append(b, ','), row.Value[1:]...)
-	}
-	b = append(b, `],"outputs":[`...)
-	for _, t := range s.tables {
-		for row, err := range t.rows.Rows() {
-			if err != nil {
-				return nil, fmt.Errorf("outputs of %s: %w", t.name, err)
-			}
-			nodeID, iteration, err := SplitKey(row.Key)
-			if err != nil {
-				return nil, checkOutputKey(row)
-			}
-			b = appendStringMember(append(nextElement(b), '{'), "table", t.name)
-			b = append(b, ',')
-			b = append(b, dumpPlace(nil, nodeID, iteration)[1:]...)
-			b = append(append(appendName(b, "value"), row.Value...), '}')
-		}
-	}
-	b = append(b, `],"loops":[`...)
-	for row, err := range s.loops.Rows() {
-		if err != nil {
-			return nil, fmt.Errorf("loops: %w", err)
-		}
-		if _, err := DecodeLoop(row); err != nil {
-			return nil, err
-		}
-		b = appendStringMember(append(nextElement(b), '{'), "ralphId", row.Key)
-		b = append(append(b, ','), row.Value[1:]...)
-	}
-	b = append(b, ']')
-	input, err := s.Input()
-	if err != nil {
-		return nil, err
-	}
-	if input != nil {
-		b = append(append(b, `,"input":`...), input...)
-	}
-	return append(b, '}'), nil
-}
-
-// nextElement puts a comma before every element of an array but the first.
-func nextElement(b []byte) []byte {
-	if b[len(b)-1] != '[' {
-		b = append(b, ',')
-	}
-	return b
-}
-
-// dumpPlace begins an object with the node and iteration that a row is of.
-func dumpPlace(b []byte, nodeID string, iteration int) []byte {
-	b = appendStringMember(append(b, '{'), "nodeId", nodeID)
-	return appendIntMember(b, "iteration", int64(iteration))
 }

@@ -88,8 +88,9 @@ func (w *Workflow) write(to objstore.Writer, limits Limits) (objstore.ID, error)
 	return to.Add(objstore.Tree, objstore.EncodeTree(entries)), nil
 }
 
-// readWorkflow is the strict inverse of write.
-func readWorkflow(r objstore.Reader, id objstore.ID) (*Workflow, error) {
+// ReadWorkflow reads the definition whose tree is id; see [Entry.WorkflowID]. It is the
+// strict inverse of write.
+func ReadWorkflow(r objstore.Reader, id objstore.ID) (*Workflow, error) {
 	entries, err := objstore.ReadTree(r, id)
 	if err != nil {
 		return nil, err

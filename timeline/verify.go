@@ -285,7 +285,7 @@ func (v *verifier) state(entry *snapshot.Entry) error {
 	if v.seen(state.ID()) {
 		return nil
 	}
-	return state.Verify(v.seen)
+	return state.Verify(func(_ string, tree objstore.ID) bool { return v.seen(tree) })
 }
 
 // journal checks the attempts and logs of an entry.

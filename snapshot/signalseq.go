@@ -1,0 +1,69 @@
+package snapshot
+
+import (
+	"fmt"
+
+	"github.com/git-smithers/git-smithers/objstore/page"
+)
+
+// checkSeqs refuses changes that lead from one collection of signals to another in which
+// their Seq does not count from 0. It reads what they change, or all where they remove any.
+func checkSeqs(before, after *page.Collection, changes []page.Change) error {
+	if len(changes) == 0 {
+		return nil
+	}
+	news := make(map[string]page.Change, len(changes))
+	for _, c := range changes {
+		news[c.Key] = c
+		if c.Value == nil {
+			return checkAllSeqs(after)
+		}
+	}
+	counts := seqCounter{from: int64(before.Len()), to: int64(after.Len())}
+	for _, c := range news {
+		signal, err := DecodeSignal(page.Row(c))
+		if err != nil {
+			return err
+		}
+		value, known, err := before.Get(c.Key)
+		switch {
+		case err != nil:
+			return fmt.Errorf("%s: %w", CollectionSignals, err)
+		case known && string(value) != string(c.Value) || !known && !counts.add(signal.Seq):
+			return invalid("signal %q: seq %d: not the number of signals before it", c.Key, signal.Seq)
+		}
+	}
+	return nil
+}
+
+func checkAllSeqs(signals *page.Collection) error {
+	counts := seqCounter{to: int64(signals.Len())}
+	for signal, err := range decoded(signals, DecodeSignal) {
+		if err != nil {
+			return fmt.Errorf("%s: %w", CollectionSignals, err)
+		}
+		if !counts.add(signal.Seq) {
+			return invalid("signal %q: seq %d: not the number of signals before it", signal.Digest(), signal.Seq)
+		}
+	}
+	return nil
+}
+
+// seqCounter sees to it that signals have the numbers of a range, each once: there must be
+// as many as numbers.
+type seqCounter struct {
+	from, to int64
+	seen     map[int64]bool
+}
+
+// add tells whether a number is in the range and new.
+func (c *seqCounter) add(seq int64) bool {
+	if seq < c.from || seq >= c.to || c.seen[seq] {
+		return false
+	}
+	if c.seen == nil {
+		c.seen = make(map[int64]bool)
+	}
+	c.seen[seq] = true
+	return true
+}

@@ -34,6 +34,13 @@ const (
 const (
 	RunFailed         Code = "run_failed"
 	RunCancelled      Code = "run_cancelled"
+	RunWaiting        Code = "run_waiting"
+	RunOwned          Code = "run_owned"
+	RequestNotFound   Code = "request_not_found"
+	NotPending        Code = "not_pending"
+	NothingToUndo     Code = "nothing_to_undo"
+	UndoRefused       Code = "undo_refused"
+	InvalidQuery      Code = "invalid_query"
 	WriteFailed       Code = "write_failed"
 	ReadOnly          Code = "read_only"
 	DiskFull          Code = "disk_full"
@@ -85,7 +92,10 @@ var exits = map[Code]int{
 	RunFailed: ExitFailed, RunCancelled: ExitCancelled, WriteFailed: ExitFailed, ReadOnly: ExitFailed,
 	DiskFull: ExitFailed, GitFailed: ExitFailed, JJFailed: ExitFailed, WorktreeFailed: ExitFailed,
 	VerifyFailed: ExitCorrupt,
-	Usage:        ExitUsage, UnknownCommand: ExitUsage, InvalidRunID: ExitUsage, InvalidAddress: ExitUsage,
+	RunWaiting:   ExitWaiting,
+	RunOwned:     ExitConflict, NotPending: ExitConflict, UndoRefused: ExitConflict,
+	RequestNotFound: ExitNotFound, NothingToUndo: ExitNotFound, InvalidQuery: ExitUsage,
+	Usage: ExitUsage, UnknownCommand: ExitUsage, InvalidRunID: ExitUsage, InvalidAddress: ExitUsage,
 	InvalidInput: ExitUsage, InvalidState: ExitUsage, InvalidWorkflow: ExitUsage, WorkflowChanged: ExitUsage,
 	SchemaConflict: ExitUsage, LimitExceeded: ExitUsage, RunExists: ExitUsage, RunNotResumable: ExitUsage,
 	NoRepository: ExitNotFound, WorkflowNotFound: ExitNotFound, RunNotFound: ExitNotFound,

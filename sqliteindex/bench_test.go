@@ -114,3 +114,56 @@ func BenchmarkRebuildOfCaptures(b *testing.B) {
 	}
 	b.ReportMetric(float64(frames)/b.Elapsed().Seconds(), "frames/s")
 }
+
+// thousand is a run of 1,000 frames of fifty nodes, one of which each frame changes, with an
+// output and events.
+func (w *world) thousand(b *testing.B) *snapshot.Entry {
+	b.Helper()
+	const frames, nodes = 1000, 50
+	first := w.workflowDraft("run", "w", map[string]string{"out": object("text:string", "n:number")})
+	for i := range nodes {
+		first.State = append(first.State, setNode(snapshot.Node{NodeID: fmt.Sprintf("node-%d", i), State: snapshot.NodePending, OutputTable: "out"}))
+	}
+	drafts := []snapshot.Draft{first}
+	for i := range frames - 1 {
+		id, iteration := fmt.Sprintf("node-%d", i%nodes), i/nodes
+		draft := stateDraft(setNode(snapshot.Node{NodeID: id, Iteration: iteration, State: snapshot.NodeFinished, OutputTable: "out"}),
+			setOutput("out", id, iteration, fmt.Sprintf(`{"text":%q,"n":%d}`, strings.Repeat("x", 200), i)))
+		draft.Announce = true
+		draft.Events = []snapshot.Event{event("NodeStarted", 1, `{"runId":"run","nodeId":"`+id+`"}`), event("NodeFinished", 2, `{"runId":"run","nodeId":"`+id+`"}`)}
+		drafts = append(drafts, draft)
+	}
+	return w.run(b, "run", drafts...)
+}
+
+// BenchmarkSyncDetails reads the details of a run of 1,000 frames for the first time.
+func BenchmarkSyncDetails(b *testing.B) {
+	w := newWorld(b)
+	w.thousand(b)
+	for b.Loop() {
+		b.StopTimer()
+		x, err := sqliteindex.Open(b.Context(), sqliteindex.Options{Path: filepath.Join(b.TempDir(), "index.db"), Refs: w.refs, Objects: w.objects})
+		require.NoError(b, err)
+		require.NoError(b, x.Sync(b.Context()))
+		b.StartTimer()
+		require.NoError(b, x.SyncDetails(b.Context(), "run"))
+		b.StopTimer()
+		require.NoError(b, x.Close())
+		b.StartTimer()
+	}
+}
+
+// BenchmarkSyncDetailsOfOneFrame is what following a run of 1,000 frames costs a frame.
+func BenchmarkSyncDetailsOfOneFrame(b *testing.B) {
+	w := newWorld(b)
+	w.quick = true
+	tip := w.thousand(b)
+	x := w.index(b)
+	require.NoError(b, x.SyncDetails(b.Context(), "run"))
+	for n := 0; b.Loop(); n++ {
+		b.StopTimer()
+		tip = w.extend(b, tip, stateDraft(setNode(snapshot.Node{NodeID: "node-1", State: snapshot.NodeFinished, LastAttempt: &n})))
+		b.StartTimer()
+		require.NoError(b, x.SyncDetails(b.Context(), "run"))
+	}
+}

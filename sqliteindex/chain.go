@@ -127,7 +127,11 @@ func (c *chain) fork(first, point *snapshot.Entry) error {
 	if first.Frame != snapshot.NoFrame {
 		return nil
 	}
-	return c.add(0, point)
+	if err := c.add(0, point); err != nil {
+		return err
+	}
+	c.frames[len(c.frames)-1].Based = nil // it names a frame of the parent
+	return nil
 }
 
 func malformed(id objstore.ID, reason string) error {

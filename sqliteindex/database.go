@@ -39,12 +39,12 @@ func (d *database) moved() bool {
 
 // openFile opens the database at path and checks whose it is. It reads its header
 // and changes nothing.
-func openFile(ctx context.Context, path string, mode openMode, busy time.Duration) (*database, error) {
+func openFile(ctx context.Context, path string, has schema, mode openMode, busy time.Duration) (*database, error) {
 	base, err := sqlite.NewConnector(dsn(path, mode, busy))
 	if err != nil {
 		return nil, err
 	}
-	connector := &fileConnector{Connector: base, path: path}
+	connector := &fileConnector{Connector: base, path: path, schema: has}
 	db := single(connector)
 	if err := db.PingContext(ctx); err != nil {
 		return nil, errors.Join(err, db.Close())
@@ -53,12 +53,12 @@ func openFile(ctx context.Context, path string, mode openMode, busy time.Duratio
 }
 
 // openMemory makes an empty database that lives as long as its connection.
-func openMemory(ctx context.Context) (*database, error) {
-	base, err := sqlite.NewConnector("file::memory:?_txlock=immediate")
+func openMemory(ctx context.Context, has schema) (*database, error) {
+	base, err := sqlite.NewConnector("file::memory:?_txlock=immediate&_dqs=0")
 	if err != nil {
 		return nil, err
 	}
-	db := single(memoryConnector{base})
+	db := single(memoryConnector{base, has})
 	if err := db.PingContext(ctx); err != nil {
 		return nil, errors.Join(err, db.Close())
 	}
@@ -92,7 +92,7 @@ func readOnlyMode(path string) openMode {
 }
 
 func dsn(path string, mode openMode, busy time.Duration) string {
-	return fmt.Sprintf("file:%s?%s&_txlock=immediate&_busy_timeout=%d&_synchronous=NORMAL",
+	return fmt.Sprintf("file:%s?%s&_txlock=immediate&_dqs=0&_busy_timeout=%d&_synchronous=NORMAL",
 		(&url.URL{Path: path}).EscapedPath(), mode, max(busy.Milliseconds(), 1))
 }
 
@@ -102,6 +102,7 @@ type fileConnector struct {
 	driver.Connector
 
 	path   string
+	schema schema
 	opened atomic.Pointer[fs.FileInfo] // of the last connection
 }
 
@@ -129,7 +130,7 @@ func (c *fileConnector) Connect(ctx context.Context) (driver.Conn, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := checkSchema(ctx, conn); err != nil {
+	if err := c.schema.check(ctx, conn); err != nil {
 		return nil, errors.Join(err, conn.Close())
 	}
 	c.opened.Store(&info)
@@ -137,7 +138,11 @@ func (c *fileConnector) Connect(ctx context.Context) (driver.Conn, error) {
 }
 
 // memoryConnector makes a database in memory with every connection.
-type memoryConnector struct{ driver.Connector }
+type memoryConnector struct {
+	driver.Connector
+
+	schema schema
+}
 
 // Connect makes the database.
 func (c memoryConnector) Connect(ctx context.Context) (driver.Conn, error) {
@@ -145,7 +150,7 @@ func (c memoryConnector) Connect(ctx context.Context) (driver.Conn, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := createSchema(ctx, conn); err != nil {
+	if err := c.schema.create(ctx, conn); err != nil {
 		return nil, errors.Join(err, conn.Close())
 	}
 	return conn, nil
@@ -175,7 +180,7 @@ func lockFile(ctx context.Context, path string, take func(*flock.Flock, context.
 //
 // A process that has the old file open keeps it, and its log, until it notices
 // (see moved): SQLite leaves the log of a file that was moved away alone.
-func replaceFile(ctx context.Context, path string, mayGo func(fs.FileInfo) bool) (err error) {
+func replaceFile(ctx context.Context, path string, with schema, mayGo func(fs.FileInfo) bool) (err error) {
 	lock, err := lockFile(ctx, path, (*flock.Flock).TryLockContext)
 	if err != nil {
 		return err
@@ -188,7 +193,7 @@ func replaceFile(ctx context.Context, path string, mayGo func(fs.FileInfo) bool)
 	if err := removeDatabase(fresh); err != nil {
 		return err
 	}
-	if err := createFile(ctx, fresh); err != nil {
+	if err := createFile(ctx, fresh, with); err != nil {
 		return errors.Join(err, removeDatabase(fresh))
 	}
 	// The old log must be gone before the new file is there: SQLite would take it for the new file's.
@@ -200,7 +205,7 @@ func replaceFile(ctx context.Context, path string, mayGo func(fs.FileInfo) bool)
 
 // createFile makes an empty database. It is not made durable: after a power cut
 // it is either good or found damaged.
-func createFile(ctx context.Context, path string) (err error) {
+func createFile(ctx context.Context, path string, has schema) (err error) {
 	base, err := sqlite.NewConnector("file:" + (&url.URL{Path: path}).EscapedPath() + "?_synchronous=OFF")
 	if err != nil {
 		return err
@@ -210,7 +215,7 @@ func createFile(ctx context.Context, path string) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, conn.Close()) }()
-	if err := createSchema(ctx, conn); err != nil {
+	if err := has.create(ctx, conn); err != nil {
 		return err
 	}
 	exec, ok := conn.(driver.ExecerContext)

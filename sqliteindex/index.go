@@ -13,11 +13,17 @@ import (
 	"github.com/git-smithers/git-smithers/refs"
 )
 
-// Index is the database smithers/index.db of one repository. Safe for concurrent
-// use, also by several processes.
+// Index is the database smithers/index.db of one repository and, once they are asked
+// for, the details in a database beside it. Safe for concurrent use, also by several
+// processes.
 type Index struct {
-	opts  Options
-	retry retrier
+	opts   Options
+	schema schema
+	retry  retrier
+	refill func(context.Context) error // fills a database that was made anew
+
+	detailMu sync.Mutex
+	detail   *details // nil until somebody asks
 
 	syncing chan struct{} // holds one token while a Sync, SyncRun or Rebuild is under way
 
@@ -30,7 +36,7 @@ type Index struct {
 
 // Options configure an Index.
 type Options struct {
-	Path    string // of the database file; its folder is made when missing
+	Path    string // of the database file, *.db; its folder is made when missing
 	Refs    *refs.DB
 	Objects objstore.Reader
 
@@ -58,10 +64,10 @@ func Open(ctx context.Context, opts Options) (*Index, error) {
 	if opts.Random == nil {
 		opts.Random = rand.Float64
 	}
-	x := &Index{
-		opts:    opts,
-		retry:   retrier{sleep: opts.Sleep, random: opts.Random},
-		syncing: make(chan struct{}, 1),
+	x := newIndex(opts, baseSchema())
+	x.refill = func(ctx context.Context) error {
+		_, err := x.sync(ctx, nil)
+		return err
 	}
 	if err := x.open(ctx); err != nil {
 		return nil, err
@@ -69,8 +75,26 @@ func Open(ctx context.Context, opts Options) (*Index, error) {
 	return x, nil
 }
 
+func newIndex(opts Options, has schema) *Index {
+	return &Index{
+		opts:    opts,
+		schema:  has,
+		retry:   retrier{sleep: opts.Sleep, random: opts.Random},
+		syncing: make(chan struct{}, 1),
+	}
+}
+
 // Close closes the database. It waits for queries that are under way.
 func (x *Index) Close() error {
+	x.detailMu.Lock()
+	defer x.detailMu.Unlock()
+	if x.detail == nil {
+		return x.close()
+	}
+	return errors.Join(x.detail.close(), x.close())
+}
+
+func (x *Index) close() error {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	x.closed = true
@@ -82,7 +106,7 @@ func (x *Index) Close() error {
 	return err
 }
 
-// Problems says which runs the last [Index.Sync] or [Index.Rebuild] could not read,
+// Problems says which runs the last [Index.Sync], [Index.SyncDetails] or [Index.Rebuild] could not read,
 // in the order of their messages: a [*RunError] for each, and one error that wraps
 // refs.ErrBroken for the tips that are no refs. The caller owns the slice.
 func (x *Index) Problems() []error {
@@ -91,14 +115,27 @@ func (x *Index) Problems() []error {
 	return slices.Clone(x.problems)
 }
 
-// Degraded says why the index is in memory; nil when it is on disk.
+// Degraded says why the index, or that with details, is in memory; nil when what was
+// asked for is on disk.
 func (x *Index) Degraded() error {
+	if err := x.inMemory(); err != nil {
+		return err
+	}
+	x.detailMu.Lock()
+	defer x.detailMu.Unlock()
+	if x.detail == nil {
+		return nil
+	}
+	return x.detail.inMemory()
+}
+
+func (x *Index) inMemory() error {
 	x.mu.RLock()
 	defer x.mu.RUnlock()
 	return x.degraded
 }
 
-// Retries counts how often the database was tried again because it was busy.
+// Retries counts how often the database of lists was tried again because it was busy.
 func (x *Index) Retries() int64 { return x.retry.count.Load() }
 
 // use calls fn with the database, which is not replaced meanwhile, and calls it
@@ -136,7 +173,7 @@ func (x *Index) answer(ctx context.Context, query func(*database) error) error {
 	if healed, healErr := x.heal(ctx, err); !healed || healErr != nil {
 		return errors.Join(healErr, err)
 	}
-	if _, err := x.sync(ctx, nil); err != nil {
+	if err := x.refill(ctx); err != nil {
 		return err
 	}
 	return x.use(ctx, query)

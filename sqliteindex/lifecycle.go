@@ -35,7 +35,7 @@ func (x *Index) open(ctx context.Context) error {
 // openFile is openFile, tried again where the database was busy.
 func (x *Index) openFile(ctx context.Context, mode openMode) (db *database, err error) {
 	err = x.retry.do(ctx, func() error {
-		if db, err = openFile(ctx, x.opts.Path, mode, x.opts.BusyTimeout); err != nil {
+		if db, err = openFile(ctx, x.opts.Path, x.schema, mode, x.opts.BusyTimeout); err != nil {
 			return &databaseError{err}
 		}
 		return nil
@@ -53,7 +53,7 @@ func isFile(one fs.FileInfo) func(fs.FileInfo) bool {
 func (x *Index) renew(ctx context.Context, mayGo func(fs.FileInfo) bool) error {
 	err := os.MkdirAll(filepath.Dir(x.opts.Path), 0o777)
 	if err == nil {
-		err = replaceFile(ctx, x.opts.Path, mayGo)
+		err = replaceFile(ctx, x.opts.Path, x.schema, mayGo)
 	}
 	if err != nil {
 		err = &databaseError{err}
@@ -71,7 +71,7 @@ func (x *Index) renew(ctx context.Context, mayGo func(fs.FileInfo) bool) error {
 
 // degrade goes on in memory.
 func (x *Index) degrade(ctx context.Context, reason error) error {
-	db, err := openMemory(ctx)
+	db, err := openMemory(ctx, x.schema)
 	if err != nil {
 		return errors.Join(reason, err)
 	}

@@ -16,6 +16,7 @@ type RunRow struct {
 	ParentFrameNo                *int64
 	BranchLabel, ForkDescription *string
 	ForkedAtMs                   *int64
+	ForkUndone                   bool  // it was taken back before it ran
 	LatestFrame                  int64 // snapshot.NoFrame for a run without one
 	CreatedAtMs, UpdatedAtMs     int64 // UpdatedAtMs is the time of the newest entry
 	FinishedAtMs                 *int64
@@ -34,21 +35,27 @@ type FrameRow struct {
 	VCS         string // as in snapshot.Header; "" for none
 	VCSRoot     string // as in snapshot.VCS, as is JJOperation
 	JJOperation string
+	Based       *int64 // as in snapshot.Header
+	Dropped     bool   // no frame from the newest back goes on from it
 }
 
-// Counts says how much the index holds. Branches are the runs that are forks.
+// Counts says how much the index holds. Branches are the forks
+// that were not undone.
 type Counts struct{ Runs, Branches, Frames int }
 
 const (
 	sqlRuns = `SELECT run_id, workflow_name, status, parent_run_id, parent_frame_no, branch_label,
-		fork_description, forked_at_ms, latest_frame, created_at_ms, updated_at_ms, finished_at_ms, git_tip
+		fork_description, forked_at_ms, fork_undone, latest_frame, created_at_ms, updated_at_ms, finished_at_ms, git_tip
 		FROM _smithers_runs`
 	sqlAllRuns      = sqlRuns + ` ORDER BY created_at_ms DESC, run_id`
 	sqlRun          = sqlRuns + ` WHERE run_id = ?`
 	sqlLookup       = sqlRuns + ` WHERE git_ref = ?`
-	sqlChildren     = sqlRuns + ` WHERE parent_run_id = ? ORDER BY forked_at_ms, run_id`
+	sqlChildren     = sqlRuns + ` WHERE parent_run_id = ? AND NOT fork_undone` + sqlOldestFork
+	sqlAllChildren  = sqlRuns + ` WHERE parent_run_id = ?` + sqlOldestFork
+	sqlOldestFork   = ` ORDER BY forked_at_ms, run_id`
 	sqlFrameColumns = `SELECT s.run_id, s.frame_no, s.git_commit, s.content_hash, s.created_at_ms, s.subject,
-		coalesce(s.vcs, ''), coalesce(s.vcs_root, ''), coalesce(s.operation_id, '') FROM _smithers_snapshots AS s`
+		coalesce(s.vcs, ''), coalesce(s.vcs_root, ''), coalesce(s.operation_id, ''),
+		s.based_on, s.dropped FROM _smithers_snapshots AS s`
 	sqlFrames         = sqlFrameColumns + ` WHERE run_id = ?`
 	sqlNewestRunFirst = ` ORDER BY (SELECT created_at_ms FROM _smithers_runs AS r WHERE r.run_id = s.run_id) DESC, run_id, frame_no`
 	sqlByChange       = sqlFrameColumns + ` WHERE change_id >= ? AND change_id < ?` + sqlNewestRunFirst
@@ -58,7 +65,7 @@ const (
 	sqlPrefix         = `SELECT run_id FROM _smithers_runs WHERE run_id >= ? AND run_id < ? ORDER BY run_id LIMIT ?`
 	sqlPrefixOpen     = `SELECT run_id FROM _smithers_runs WHERE run_id >= ? ORDER BY run_id LIMIT ?`
 	sqlCounts         = `SELECT (SELECT count(*) FROM _smithers_runs),
-		(SELECT count(*) FROM _smithers_runs WHERE parent_run_id IS NOT NULL),
+		(SELECT count(*) FROM _smithers_branches),
 		(SELECT count(*) FROM _smithers_snapshots)`
 )
 
@@ -93,7 +100,7 @@ func (x *Index) RunsWithPrefix(ctx context.Context, prefix string, limit int) ([
 	return list(ctx, x, scanString, sqlPrefixOpen, prefix, limit)
 }
 
-// Frames lists the frames of a run by number; none for an unknown run.
+// Frames lists the frames of a run by number, dropped ones as well; none for an unknown run.
 func (x *Index) Frames(ctx context.Context, runID string) ([]FrameRow, error) {
 	return list(ctx, x, scanFrame, sqlAllFrames, runID)
 }
@@ -123,9 +130,15 @@ func (x *Index) framesByRevision(ctx context.Context, query, prefix string) ([]F
 	return list(ctx, x, scanFrame, query, prefix, end)
 }
 
-// Children lists the forks of a run by the time of forking, oldest first.
+// Children lists the forks of a run by the time of forking, oldest first, without
+// those that were undone.
 func (x *Index) Children(ctx context.Context, runID string) ([]RunRow, error) {
 	return list(ctx, x, scanRun, sqlChildren, runID)
+}
+
+// AllChildren is Children with the forks that were undone.
+func (x *Index) AllChildren(ctx context.Context, runID string) ([]RunRow, error) {
+	return list(ctx, x, scanRun, sqlAllChildren, runID)
 }
 
 // Counts counts what the index holds.
@@ -199,7 +212,7 @@ func first[T any](rows []T, err error) (row T, ok bool, _ error) {
 func scanRun(rows *sql.Rows) (r RunRow, err error) {
 	var id string
 	err = rows.Scan(&r.RunID, &r.WorkflowName, &r.Status, &r.ParentRunID, &r.ParentFrameNo, &r.BranchLabel,
-		&r.ForkDescription, &r.ForkedAtMs, &r.LatestFrame, &r.CreatedAtMs, &r.UpdatedAtMs, &r.FinishedAtMs, &id)
+		&r.ForkDescription, &r.ForkedAtMs, &r.ForkUndone, &r.LatestFrame, &r.CreatedAtMs, &r.UpdatedAtMs, &r.FinishedAtMs, &id)
 	if err != nil {
 		return r, err
 	}
@@ -209,7 +222,8 @@ func scanRun(rows *sql.Rows) (r RunRow, err error) {
 
 func scanFrame(rows *sql.Rows) (f FrameRow, err error) {
 	var id string
-	err = rows.Scan(&f.RunID, &f.FrameNo, &id, &f.ContentHash, &f.CreatedAtMs, &f.Subject, &f.VCS, &f.VCSRoot, &f.JJOperation)
+	err = rows.Scan(&f.RunID, &f.FrameNo, &id, &f.ContentHash, &f.CreatedAtMs, &f.Subject, &f.VCS, &f.VCSRoot,
+		&f.JJOperation, &f.Based, &f.Dropped)
 	if err != nil {
 		return f, err
 	}

@@ -6,141 +6,51 @@ import (
 	"errors"
 	"io"
 	"strconv"
+	"strings"
 )
 
-// The header of the database says whose it is, and of which version. A database
-// with other numbers is made anew, so a changed schema needs a new version and
-// no migration.
-const (
-	applicationID = 0x67736d69 // "gsmi"
-	schemaVersion = 2
-)
+// schema is what a database has in it. Its header says whose it is, and of which
+// version. A database with other numbers is made anew, so a changed schema needs a new
+// version and no migration.
+type schema struct {
+	applicationID int64
+	version       int64
+	tables        []string
+}
 
-// schema is documented in docs/index.md. Tables are under Smithers' names and
-// hold its columns first, then ours; what would only repeat a table is a view.
-const schema = `
-CREATE TABLE _smithers_runs (
-	run_id           TEXT NOT NULL PRIMARY KEY,
-	parent_run_id    TEXT,
-	workflow_name    TEXT NOT NULL,
-	workflow_path    TEXT,
-	workflow_hash    TEXT,
-	status           TEXT NOT NULL,
-	created_at_ms    INTEGER NOT NULL,
-	started_at_ms    INTEGER,
-	finished_at_ms   INTEGER,
-	vcs_type         TEXT,
-	vcs_root         TEXT,
-	vcs_revision     TEXT,
-	parent_frame_no  INTEGER,
-	branch_label     TEXT,
-	fork_description TEXT,
-	forked_at_ms     INTEGER,
-	updated_at_ms    INTEGER NOT NULL,
-	latest_frame     INTEGER NOT NULL,
-	vcs              TEXT,
-	git_ref          TEXT NOT NULL,
-	git_tip          TEXT NOT NULL
-) STRICT, WITHOUT ROWID;
+// baseSchema is that of the index which every list opens: the fewer tables it has, the
+// sooner it is open.
+func baseSchema() schema {
+	return schema{applicationID: 0x67736d69, version: 3, tables: []string{baseTables}} // "gsmi"
+}
 
-CREATE INDEX _smithers_runs_parent_idx ON _smithers_runs (parent_run_id);
+// detailSchema is that of the index with details, which holds the base tables, too, so
+// that one query can ask for both.
+func detailSchema() schema {
+	return schema{applicationID: 0x67736d64, version: 1, tables: []string{baseTables, detailTables}} // "gsmd"
+}
 
-CREATE UNIQUE INDEX _smithers_runs_ref_idx ON _smithers_runs (git_ref, git_tip, latest_frame);
-
-CREATE TABLE _smithers_snapshots (
-	run_id        TEXT NOT NULL,
-	frame_no      INTEGER NOT NULL,
-	vcs_pointer   TEXT AS (substr(vcs, max(instr(vcs, ':'), instr(vcs, '@')) + 1)),
-	workflow_hash TEXT,
-	content_hash  TEXT NOT NULL,
-	created_at_ms INTEGER NOT NULL,
-	vcs           TEXT,
-	vcs_root      TEXT,
-	operation_id  TEXT,
-	change_id     TEXT AS (CASE WHEN substr(vcs, 1, 3) = 'jj:' THEN substr(vcs, 4, instr(vcs, '@') - 4) END),
-	subject       TEXT NOT NULL,
-	git_commit    TEXT NOT NULL,
-	PRIMARY KEY (run_id, frame_no)
-) STRICT, WITHOUT ROWID;
-
-CREATE INDEX _smithers_snapshots_pointer_idx ON _smithers_snapshots (vcs_pointer)
-	WHERE vcs_pointer IS NOT NULL;
-
-CREATE INDEX _smithers_snapshots_change_idx ON _smithers_snapshots (change_id)
-	WHERE change_id IS NOT NULL;
-
-CREATE TABLE _index_attempts (
-	run_id         TEXT NOT NULL,
-	node_id        TEXT NOT NULL,
-	iteration      INTEGER NOT NULL,
-	attempt        INTEGER NOT NULL,
-	state          TEXT NOT NULL,
-	started_at_ms  INTEGER NOT NULL,
-	finished_at_ms INTEGER,
-	error          TEXT,
-	exit_status    INTEGER,
-	commit_id      TEXT,
-	tree_id        TEXT,
-	frame_no       INTEGER,
-	worktree       TEXT,
-	PRIMARY KEY (run_id, node_id, iteration, attempt)
-) STRICT, WITHOUT ROWID;
-
-CREATE VIEW _smithers_attempts AS
-	SELECT run_id, a.node_id, a.iteration, a.attempt, a.state, a.started_at_ms, a.finished_at_ms,
-		NULL AS heartbeat_at_ms, NULL AS heartbeat_data_json,
-		CASE WHEN a.error IS NOT NULL THEN json_object('message', a.error) END AS error_json,
-		CASE coalesce(r.vcs_type, substr(r.vcs, 1, instr(r.vcs, ':') - 1))
-			WHEN 'jj' THEN a.commit_id ELSE coalesce(a.tree_id, a.commit_id) END AS jj_pointer,
-		NULL AS response_text, NULL AS jj_cwd, 0 AS cached, NULL AS meta_json,
-		a.exit_status, a.commit_id, a.tree_id, a.frame_no, a.worktree
-	FROM _index_attempts AS a JOIN _smithers_runs AS r USING (run_id);
-
-CREATE VIEW _smithers_frames AS
-	SELECT run_id, frame_no, created_at_ms, subject, git_commit
-	FROM _smithers_snapshots;
-
-CREATE VIEW _smithers_branches AS
-	SELECT run_id, parent_run_id, parent_frame_no, branch_label, fork_description,
-		forked_at_ms AS created_at_ms
-	FROM _smithers_runs
-	WHERE parent_run_id IS NOT NULL;
-
-CREATE VIEW _smithers_vcs_tags AS
-	SELECT run_id, frame_no, substr(vcs, 1, instr(vcs, ':') - 1) AS vcs_type, vcs_pointer,
-		vcs_root, operation_id AS jj_operation_id, created_at_ms, change_id
-	FROM _smithers_snapshots
-	WHERE vcs IS NOT NULL;
-
-CREATE TABLE _index_state (
-	id   INTEGER PRIMARY KEY CHECK (id = 1),
-	tips BLOB NOT NULL
-) STRICT;
-
-INSERT INTO _index_state (id, tips) VALUES (1, zeroblob(32));
-`
-
-// createSchema fills an empty database.
-func createSchema(ctx context.Context, conn driver.Conn) error {
+// create fills an empty database.
+func (s schema) create(ctx context.Context, conn driver.Conn) error {
 	exec, ok := conn.(driver.ExecerContext)
 	if !ok {
 		return errors.ErrUnsupported
 	}
-	script := "BEGIN;" + schema +
-		"PRAGMA application_id = " + strconv.Itoa(applicationID) + ";" +
-		"PRAGMA user_version = " + strconv.Itoa(schemaVersion) + ";" +
+	script := "BEGIN;" + strings.Join(s.tables, "") +
+		"PRAGMA application_id = " + strconv.FormatInt(s.applicationID, 10) + ";" +
+		"PRAGMA user_version = " + strconv.FormatInt(s.version, 10) + ";" +
 		"COMMIT;"
 	_, err := exec.ExecContext(ctx, script, nil)
 	return err
 }
 
-// checkSchema returns an error that wraps errDamaged where the database is not one
-// of this version.
-func checkSchema(ctx context.Context, conn driver.Conn) error {
+// check returns an error that wraps errDamaged where the database is not one of this
+// schema.
+func (s schema) check(ctx context.Context, conn driver.Conn) error {
 	for _, want := range []struct {
 		pragma string
 		value  int64
-	}{{"PRAGMA application_id", applicationID}, {"PRAGMA user_version", schemaVersion}} {
+	}{{"PRAGMA application_id", s.applicationID}, {"PRAGMA user_version", s.version}} {
 		got, err := queryInt(ctx, conn, want.pragma)
 		if err != nil {
 			return err

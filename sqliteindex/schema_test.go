@@ -23,6 +23,7 @@ func TestSmithersNamesAnswer(t *testing.T) {
 	started.Run = func(r *snapshot.Run) {
 		row(r)
 		r.VCSType, r.VCSRoot, r.VCSRevision = snapshot.VCSGit, "../side", startCommit
+		r.Owner, r.Epoch, r.Error = "0123456789abcdef", 2, "timeout: too slow"
 	}
 	frame0 := w.write(t, nil, started)
 	draft := frameDraft()
@@ -54,6 +55,10 @@ func TestSmithersNamesAnswer(t *testing.T) {
 		{
 			"SELECT created_at_ms, started_at_ms, finished_at_ms, latest_frame, git_ref, git_tip FROM _smithers_runs WHERE run_id = 'parent'",
 			[]any{int64(1_700_000_000_000), int64(1_700_000_000_000), nil, int64(1), "parent", frame1.ID.String()},
+		},
+		{
+			"SELECT runtime_owner_id, epoch, error_json, heartbeat_at_ms, cancel_requested_at_ms, config_json, fork_undone FROM _smithers_runs WHERE run_id = 'parent'",
+			[]any{"0123456789abcdef", int64(2), `{"message":"timeout: too slow"}`, nil, nil, nil, int64(0)},
 		},
 		{
 			"SELECT count(*), max(frame_no), min(workflow_hash) FROM _smithers_snapshots WHERE run_id = 'parent'",

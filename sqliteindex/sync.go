@@ -43,13 +43,31 @@ func (x *Index) SyncRun(ctx context.Context, runID string) error {
 	return x.rounds(ctx, func() error { return x.syncRunOnce(ctx, runID) })
 }
 
-// Rebuild drops everything and reads it again from the refs. progress, unless it is
-// nil, is called after every run, by one goroutine at a time, with the number of
-// runs read so far and in all. Other processes notice at their next Sync.
+// Rebuild drops everything and reads it again from the refs: first what lists need,
+// then the details. progress, unless it is nil, is called after every run of either, by
+// one goroutine at a time, with the number of runs read so far and in all. Other
+// processes notice at their next Sync.
 //
-// Where the file cannot be made anew Rebuild returns an error, and the index goes
+// Where a file cannot be made anew Rebuild returns an error, and the index goes
 // on in memory.
 func (x *Index) Rebuild(ctx context.Context, progress func(done, total int)) (Stats, error) {
+	stats, err := x.rebuild(ctx, func(ctx context.Context) (Stats, error) { return x.sync(ctx, progress) })
+	if err != nil {
+		return stats, err
+	}
+	d, err := x.openDetails(ctx)
+	if err != nil {
+		return stats, err
+	}
+	if err := d.rebuildAll(ctx, progress); err != nil {
+		return stats, err
+	}
+	x.setProblems(withoutRepeats(append(x.Problems(), d.Problems()...)))
+	return stats, nil
+}
+
+// rebuild makes the database anew and fills it.
+func (x *Index) rebuild(ctx context.Context, fill func(context.Context) (Stats, error)) (Stats, error) {
 	release, err := x.acquire(ctx)
 	if err != nil {
 		return Stats{}, err
@@ -61,8 +79,8 @@ func (x *Index) Rebuild(ctx context.Context, progress func(done, total int)) (St
 	if err := x.renew(ctx, func(fs.FileInfo) bool { return true }); err != nil {
 		return Stats{}, err
 	}
-	stats, err := x.sync(ctx, progress)
-	return stats, errors.Join(err, x.Degraded())
+	stats, err := fill(ctx)
+	return stats, errors.Join(err, x.inMemory())
 }
 
 // acquire waits for the turn to bring the index up to date.

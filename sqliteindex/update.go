@@ -60,7 +60,8 @@ type update struct {
 // run brings the index from what it holds to the tips of the changed runs, in the
 // order in which they are read.
 func (u *update) run(ctx context.Context, changed []pending) error {
-	for c := range readSideBySide(ctx, u.index.opts.Objects, changed) {
+	read := func(ctx context.Context, p pending) change { return p.read(ctx, u.index.opts.Objects) }
+	for c := range readSideBySide(ctx, changed, read) {
 		if err := u.take(ctx, c); err != nil {
 			return err
 		}
@@ -124,13 +125,13 @@ func (u *update) flush(ctx context.Context) error {
 	return nil
 }
 
-// readSideBySide yields what becomes of the runs, in the order in which they are
+// readSideBySide yields what reading the runs gives, in the order in which they are
 // read: by as many goroutines as there are processors, all of which have ended when
 // the loop has. It yields less when ctx is done.
-func readSideBySide(ctx context.Context, r objstore.Reader, runs []pending) iter.Seq[change] {
-	return func(yield func(change) bool) {
+func readSideBySide[P, C any](ctx context.Context, runs []P, read func(context.Context, P) C) iter.Seq[C] {
+	return func(yield func(C) bool) {
 		ctx, cancel := context.WithCancel(ctx)
-		results := make(chan change)
+		results := make(chan C)
 		var reading sync.WaitGroup
 		defer reading.Wait()
 		defer cancel()
@@ -141,7 +142,7 @@ func readSideBySide(ctx context.Context, r objstore.Reader, runs []pending) iter
 			for _, p := range runs {
 				readers.Go(func() error {
 					select {
-					case results <- p.read(ctx, r):
+					case results <- read(ctx, p):
 					case <-ctx.Done():
 					}
 					return nil

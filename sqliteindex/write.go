@@ -23,8 +23,20 @@ const (
 	sqlDeleteRun      = `DELETE FROM _smithers_runs WHERE run_id = ?`
 
 	sqlInsertFrame = `INSERT INTO _smithers_snapshots
-		(run_id, frame_no, content_hash, created_at_ms, vcs, vcs_root, operation_id, subject, git_commit)
-		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`
+		(run_id, frame_no, content_hash, created_at_ms, vcs, vcs_root, operation_id, based_on, subject, git_commit)
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
+
+	// A frame goes on from one with a lower number, whatever it says, so this ends.
+	sqlDropFrames = `WITH RECURSIVE live (frame_no, next) AS (
+			SELECT frame_no, based_on FROM _smithers_snapshots WHERE run_id = ?1
+				AND frame_no = (SELECT max(frame_no) FROM _smithers_snapshots WHERE run_id = ?1)
+			UNION ALL
+			SELECT s.frame_no, s.based_on FROM live JOIN _smithers_snapshots AS s ON s.run_id = ?1
+				AND s.frame_no = coalesce(live.next,
+					(SELECT max(frame_no) FROM _smithers_snapshots WHERE run_id = ?1 AND frame_no < live.frame_no))
+			WHERE s.frame_no < live.frame_no)
+		UPDATE _smithers_snapshots SET dropped = NOT dropped
+		WHERE run_id = ?1 AND dropped = (frame_no IN (SELECT frame_no FROM live))`
 
 	sqlInsertAttempt = `INSERT OR REPLACE INTO _index_attempts
 		(run_id, node_id, iteration, attempt, state, started_at_ms, finished_at_ms, error, exit_status,
@@ -33,9 +45,10 @@ const (
 
 	sqlInsertRun = `INSERT OR REPLACE INTO _smithers_runs
 		(run_id, parent_run_id, workflow_name, workflow_path, workflow_hash, status,
-		created_at_ms, started_at_ms, finished_at_ms, vcs_type, vcs_root, vcs_revision, parent_frame_no,
-		branch_label, fork_description, forked_at_ms, updated_at_ms, latest_frame, vcs, git_ref, git_tip)
-		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
+		created_at_ms, started_at_ms, finished_at_ms, runtime_owner_id, vcs_type, vcs_root, vcs_revision, error,
+		epoch, parent_frame_no, branch_label, fork_description, forked_at_ms, fork_undone, updated_at_ms,
+		latest_frame, vcs, git_ref, git_tip)
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
 )
 
 // apply makes the changes in one transaction, each only if the run is still
@@ -131,20 +144,30 @@ func (w writer) insert(ctx context.Context, c *chain) error {
 	run := c.run
 	var parentID, label, description any
 	var parentFrame, forkedAt any
+	undone := false
 	if p := run.Parent; p != nil {
-		parentID, parentFrame, forkedAt = p.RunID, p.Frame, p.AtMs
+		parentID, parentFrame, forkedAt, undone = p.RunID, p.Frame, p.AtMs, p.Undone
 		label, description = nullable(p.Label), nullable(p.Description)
 	}
 	_, err := w.tx.ExecContext(ctx, sqlInsertRun, run.ID, parentID, run.Workflow, nullable(run.WorkflowPath),
 		nullable(run.WorkflowHash), string(run.Status), run.CreatedAtMs, run.StartedAtMs, run.FinishedAtMs,
-		nullable(run.VCSType), vcsRoot(run.VCSType, run.VCSRoot), nullable(run.VCSRevision),
-		parentFrame, label, description, forkedAt, c.head.AtMs, c.latest, nullable(c.head.VCS), c.ref, c.tip.String())
+		nullable(run.Owner), nullable(run.VCSType), vcsRoot(run.VCSType, run.VCSRoot), nullable(run.VCSRevision),
+		nullable(run.Error), run.Epoch, parentFrame, label, description, forkedAt, undone, c.head.AtMs,
+		c.latest, nullable(c.head.VCS), c.ref, c.tip.String())
 	if err != nil {
 		return err
 	}
+	stepsOver := false
 	for _, f := range c.frames {
-		if _, err := w.insertFrame.ExecContext(ctx, run.ID, f.number, hex.EncodeToString(f.ContentHash[:]),
-			f.AtMs, nullable(f.VCS), vcsRoot(f.VCS, f.root), nullable(f.operation), f.Subject, f.commit.String()); err != nil {
+		if _, err := w.insertFrame.ExecContext(ctx, run.ID, f.number, hex.EncodeToString(f.ContentHash[:]), f.AtMs,
+			nullable(f.VCS), vcsRoot(f.VCS, f.root), nullable(f.operation), f.Based, f.Subject, f.commit.String()); err != nil {
+			return err
+		}
+		stepsOver = stepsOver || f.Based != nil
+	}
+	// What goes on from the frame before it, as nearly all do, drops none and brings none back.
+	if stepsOver {
+		if _, err := w.tx.ExecContext(ctx, sqlDropFrames, run.ID); err != nil {
 			return err
 		}
 	}

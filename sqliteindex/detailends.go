@@ -1,0 +1,208 @@
+package sqliteindex
+
+import (
+	"context"
+	"errors"
+	"maps"
+	"slices"
+
+	"github.com/git-smithers/git-smithers/objstore"
+	"github.com/git-smithers/git-smithers/objstore/page"
+	"github.com/git-smithers/git-smithers/snapshot"
+)
+
+// ends reads what only matters as it was at the entry that is indexed and as it is at
+// the tip, whatever it was between the two.
+func (d *detailReader) ends() error {
+	before, opsBefore := snapshot.EmptyState(), (*page.Collection)(nil)
+	if d.from != nil {
+		var err error
+		if before, err = d.from.State(); err != nil {
+			return err
+		}
+		if opsBefore, err = d.from.Ops(); err != nil {
+			return err
+		}
+	}
+	after, err := d.detail.tip.State()
+	if err != nil {
+		return err
+	}
+	if err := d.mailbox(before, after); err != nil {
+		return err
+	}
+	if err := d.readOps(opsBefore); err != nil {
+		return err
+	}
+	if before.InputID() != after.InputID() {
+		text, err := after.Input()
+		if err != nil {
+			return err
+		}
+		d.detail.input = inputDelta{true, text}
+	}
+	if err := d.readOutputs(before, after); err != nil {
+		return err
+	}
+	d.detail.declared, err = d.schemas.declared(d.r, d.detail.workflows, after.Tables())
+	return err
+}
+
+func (d *detailReader) mailbox(before, after *snapshot.State) (err error) {
+	out := d.detail
+	if out.approvals, err = rowDeltas(before.Approvals(), after.Approvals(), snapshot.DecodeApproval); err != nil {
+		return err
+	}
+	if out.humans, err = rowDeltas(before.HumanRequests(), after.HumanRequests(), snapshot.DecodeHumanRequest); err != nil {
+		return err
+	}
+	if out.signals, err = rowDeltas(before.Signals(), after.Signals(), snapshot.DecodeSignal); err != nil {
+		return err
+	}
+	out.waits, err = rowDeltas(before.Waits(), after.Waits(), snapshot.DecodeWait)
+	return err
+}
+
+func rowDeltas[T any](before, after *page.Collection, decode func(page.Row) (T, error)) ([]rowDelta[T], error) {
+	var deltas []rowDelta[T]
+	for delta, err := range page.Diff(before, after) {
+		if err != nil {
+			return nil, err
+		}
+		var d rowDelta[T]
+		if d.from, err = decodeSide(delta.Key, delta.From, decode); err != nil {
+			return nil, err
+		}
+		if d.to, err = decodeSide(delta.Key, delta.To, decode); err != nil {
+			return nil, err
+		}
+		deltas = append(deltas, d)
+	}
+	return deltas, nil
+}
+
+func decodeSide[T any](key string, value []byte, decode func(page.Row) (T, error)) (*T, error) {
+	if value == nil {
+		return nil, nil
+	}
+	row, err := decode(page.Row{Key: key, Value: value})
+	return &row, err
+}
+
+// opRow is an op, and the newest frame before it; nil for none.
+type opRow struct {
+	snapshot.Op
+
+	from *int64
+}
+
+// readOps reads the ops that came or changed.
+func (d *detailReader) readOps(before *page.Collection) error {
+	after, err := d.detail.tip.Ops()
+	if err != nil {
+		return err
+	}
+	if before == nil {
+		if before, err = page.Open(d.r, objstore.ID{}); err != nil {
+			return err
+		}
+	}
+	deltas, err := rowDeltas(before, after, snapshot.DecodeOp)
+	if err != nil {
+		return err
+	}
+	for _, delta := range deltas {
+		if delta.to == nil {
+			return malformed(d.detail.tip.ID, "an op is gone from the journal")
+		}
+		from, err := d.frameAt(delta.to.Before)
+		if err != nil {
+			return err
+		}
+		d.detail.ops = append(d.detail.ops, opRow{*delta.to, from})
+	}
+	return nil
+}
+
+// frameAt is the newest frame at an entry of the run. What cannot be read of it is no
+// reason to leave out all the rest.
+func (d *detailReader) frameAt(id objstore.ID) (*int64, error) {
+	if id.IsZero() {
+		return nil, nil
+	}
+	var run snapshot.Run
+	entry, err := snapshot.ReadEntry(d.r, id)
+	if err == nil {
+		run, err = entry.RunRow()
+	}
+	switch {
+	case errors.Is(err, objstore.ErrCorrupt), errors.Is(err, objstore.ErrNotFound), errors.Is(err, snapshot.ErrNewerFormat):
+		return nil, nil
+	case err != nil || run.ID != d.detail.runID:
+		return nil, err
+	}
+	return &run.Frame, nil
+}
+
+// readOutputs reads the outputs that came, changed or went, by their keys.
+func (d *detailReader) readOutputs(before, after *snapshot.State) error {
+	d.detail.outputs = make(map[string][]outputDelta)
+	tables := slices.Concat(before.Tables(), after.Tables())
+	slices.Sort(tables)
+	for _, table := range slices.Compact(tables) {
+		for delta, err := range page.Diff(before.Outputs(table), after.Outputs(table)) {
+			if err != nil {
+				return err
+			}
+			output, err := newOutputDelta(delta.Key, delta.To)
+			if err != nil {
+				return err
+			}
+			d.detail.outputs[table] = append(d.detail.outputs[table], output)
+		}
+	}
+	return nil
+}
+
+func newOutputDelta(key string, value []byte) (outputDelta, error) {
+	nodeID, iteration, err := snapshot.SplitKey(key)
+	if err != nil {
+		return outputDelta{}, malformed(objstore.ID{}, "output: "+err.Error())
+	}
+	return outputDelta{nodeID, iteration, value}, nil
+}
+
+// workflowSet is the trees of definitions.
+type workflowSet map[objstore.ID]struct{}
+
+func (w workflowSet) add(e *snapshot.Entry) error {
+	id, err := e.WorkflowID()
+	if err == nil && !id.IsZero() {
+		w[id] = struct{}{}
+	}
+	return err
+}
+
+func (w workflowSet) addAll(ids []objstore.ID) {
+	for _, id := range ids {
+		w[id] = struct{}{}
+	}
+}
+
+func (w workflowSet) sorted() []objstore.ID {
+	return slices.SortedFunc(maps.Keys(w), objstore.ID.Compare)
+}
+
+// addChain adds the definitions of an entry and of all before it: outputs may be as old.
+func (w workflowSet) addChain(ctx context.Context, r objstore.Reader, e *snapshot.Entry) (err error) {
+	for e != nil && err == nil {
+		if err := ctx.Err(); err != nil {
+			return context.Cause(ctx)
+		}
+		if err := w.add(e); err != nil {
+			return err
+		}
+		e, err = parentOf(r, e)
+	}
+	return err
+}

@@ -1,0 +1,244 @@
+package sqliteindex
+
+import (
+	"context"
+	"slices"
+
+	"github.com/git-smithers/git-smithers/objstore"
+	"github.com/git-smithers/git-smithers/objstore/page"
+	"github.com/git-smithers/git-smithers/snapshot"
+)
+
+// detail is what a run's entries say beyond the base tables: of those after the entry that
+// is indexed or, where that is not among them, of all.
+type detail struct {
+	runID    string
+	workflow string // the workflow's name
+	tip      *snapshot.Entry
+	whole    bool // it takes the place of all that is indexed of the run
+
+	events    []EventRow // of the newest entry first, with an entry in order
+	nodeIDs   []string   // of the node that each event is about
+	nodes     []timedRow[snapshot.Node]
+	loops     []timedRow[snapshot.Loop]
+	approvals []rowDelta[snapshot.Approval]
+	humans    []rowDelta[snapshot.HumanRequest]
+	signals   []rowDelta[snapshot.Signal]
+	waits     []rowDelta[snapshot.Wait]
+	ops       []opRow
+	input     inputDelta
+	workflows []objstore.ID // every definition along the chain, forks included; sorted
+	declared  map[string]outputColumns
+	outputs   map[string][]outputDelta
+}
+
+// timedRow is a row that has changed, with the time of the entry that changed it last.
+type timedRow[T any] struct {
+	key  string
+	row  *T // nil: it is gone
+	atMs int64
+}
+
+// rowDelta is a row that has changed: From is nil for an added one, To for one that is gone.
+type rowDelta[T any] struct{ from, to *T }
+
+// inputDelta is the input where it has changed; no text: there is none.
+type inputDelta struct {
+	changed bool
+	text    []byte
+}
+
+// outputDelta is an output that has changed; no value: it is gone.
+type outputDelta struct {
+	nodeID    string
+	iteration int
+	value     []byte
+}
+
+// detailReader reads the details of one run.
+type detailReader struct {
+	r       objstore.Reader
+	schemas *schemaCache
+	detail  *detail
+	from    *snapshot.Entry // the entry that is indexed, once it is met; nil: none
+	nodes   timed
+	loops   timed
+	known   workflowSet
+}
+
+// readDetail reads the entries of the run from its tip down to what is indexed.
+func readDetail(ctx context.Context, r objstore.Reader, schemas *schemaCache, b behind) (*detail, error) {
+	tip, err := snapshot.ReadEntry(r, b.tip)
+	if err != nil {
+		return nil, err
+	}
+	run, err := tip.RunRow()
+	if err != nil {
+		return nil, err
+	}
+	d := &detail{runID: b.runID, workflow: run.Workflow, tip: tip}
+	reader := detailReader{r: r, schemas: schemas, detail: d, nodes: timed{}, loops: timed{}, known: workflowSet{}}
+	if err := reader.walk(ctx, b); err != nil {
+		return nil, err
+	}
+	d.workflows = reader.known.sorted()
+	if d.nodes, err = timedRows(reader.nodes, snapshot.DecodeNode); err != nil {
+		return nil, err
+	}
+	if d.loops, err = timedRows(reader.loops, snapshot.DecodeLoop); err != nil {
+		return nil, err
+	}
+	return d, reader.ends()
+}
+
+// walk follows first parents from the tip. What it meets first of a row is the newest.
+func (d *detailReader) walk(ctx context.Context, b behind) error {
+	rows, err := readCore(d.r, d.detail.tip)
+	if err != nil {
+		return err
+	}
+	for e := d.detail.tip; ; {
+		if err := ctx.Err(); err != nil {
+			return context.Cause(ctx)
+		}
+		if err := d.takeEntry(e); err != nil {
+			return err
+		}
+		parent, err := parentOf(d.r, e)
+		if err != nil {
+			return err
+		}
+		if parent == nil || parent.Run != b.runID {
+			d.detail.whole = true
+			if err := d.takeRows(core{}, rows, e.AtMs); err != nil {
+				return err
+			}
+			return d.known.addChain(ctx, d.r, parent)
+		}
+		before, err := readCore(d.r, parent)
+		if err != nil {
+			return err
+		}
+		if err := d.takeRows(before, rows, e.AtMs); err != nil {
+			return err
+		}
+		if parent.ID == b.from {
+			d.from = parent
+			d.known.addAll(b.workflows)
+			return nil
+		}
+		e, rows = parent, before
+	}
+}
+
+// parentOf is the entry before another; nil for none.
+func parentOf(r objstore.Reader, e *snapshot.Entry) (*snapshot.Entry, error) {
+	if e.Parent.IsZero() {
+		return nil, nil
+	}
+	return snapshot.ReadEntry(r, e.Parent)
+}
+
+// takeEntry adds the events of an entry, and its definition.
+func (d *detailReader) takeEntry(e *snapshot.Entry) error {
+	if err := d.known.add(e); err != nil {
+		return err
+	}
+	return d.takeEvents(e)
+}
+
+// takeEvents adds the events of an entry.
+func (d *detailReader) takeEvents(e *snapshot.Entry) error {
+	events, err := e.Events()
+	if err != nil {
+		return err
+	}
+	for _, event := range slices.Backward(events) {
+		row, node, err := eventRow(d.detail.runID, event)
+		if err != nil {
+			return malformed(e.ID, "events: "+err.Error())
+		}
+		d.detail.events = append(d.detail.events, row)
+		d.detail.nodeIDs = append(d.detail.nodeIDs, node)
+	}
+	return nil
+}
+
+// takeRows notes the rows that an entry changed, unless a newer one did.
+func (d *detailReader) takeRows(before, after core, atMs int64) error {
+	if err := d.nodes.diff(d.r, before.nodes, after.nodes, atMs); err != nil {
+		return err
+	}
+	return d.loops.diff(d.r, before.loops, after.loops, atMs)
+}
+
+// core names the collections whose rows have a time.
+type core struct{ nodes, loops objstore.ID }
+
+// readCore reads the tree of an entry's state and no more.
+func readCore(r objstore.Reader, e *snapshot.Entry) (c core, err error) {
+	id, err := e.StateID()
+	if err != nil || id.IsZero() {
+		return core{}, err
+	}
+	entries, err := objstore.ReadTree(r, id)
+	if err != nil {
+		return core{}, err
+	}
+	for _, part := range entries {
+		switch part.Name {
+		case snapshot.CollectionNodes:
+			c.nodes = part.ID
+		case snapshot.CollectionLoops:
+			c.loops = part.ID
+		}
+	}
+	return c, nil
+}
+
+// timed is rows by their keys, as the newest entry left them that changed them.
+type timed map[string]timedValue
+
+type timedValue struct {
+	value []byte // nil: it is gone
+	atMs  int64
+}
+
+func (t timed) diff(r objstore.Reader, before, after objstore.ID, atMs int64) error {
+	if before == after {
+		return nil
+	}
+	a, err := page.Open(r, before)
+	if err != nil {
+		return err
+	}
+	b, err := page.Open(r, after)
+	if err != nil {
+		return err
+	}
+	for delta, err := range page.Diff(a, b) {
+		if err != nil {
+			return err
+		}
+		if _, newer := t[delta.Key]; !newer {
+			t[delta.Key] = timedValue{delta.To, atMs}
+		}
+	}
+	return nil
+}
+
+func timedRows[T any](t timed, decode func(page.Row) (T, error)) ([]timedRow[T], error) {
+	rows := make([]timedRow[T], 0, len(t))
+	for key, v := range t {
+		row := timedRow[T]{key: key, atMs: v.atMs}
+		if v.value != nil {
+			decoded, err := decode(page.Row{Key: key, Value: v.value})
+			if err != nil {
+				return nil, err
+			}
+			row.row = &decoded
+		}
+		rows = append(rows, row)
+	}
+	return rows, nil
+}

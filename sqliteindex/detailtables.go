@@ -1,0 +1,166 @@
+package sqliteindex
+
+// detailTables is the schema of what only some commands ask for; SyncDetails fills it.
+// _index_details says of each run up to which entry. Tables of outputs come and go with the
+// schemas of the runs in _index_outputs, and are listed in _smithers_output_schema_columns.
+const detailTables = `
+CREATE TABLE _index_details (
+	run_id    TEXT NOT NULL PRIMARY KEY,
+	git_tip   TEXT NOT NULL,
+	workflows TEXT NOT NULL
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE _smithers_nodes (
+	run_id        TEXT NOT NULL,
+	node_id       TEXT NOT NULL,
+	iteration     INTEGER NOT NULL DEFAULT 0,
+	state         TEXT NOT NULL,
+	last_attempt  INTEGER,
+	updated_at_ms INTEGER NOT NULL,
+	output_table  TEXT NOT NULL,
+	label         TEXT,
+	ralph_id      TEXT,
+	needs_json    TEXT NOT NULL,
+	PRIMARY KEY (run_id, node_id, iteration)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE _smithers_ralph (
+	run_id        TEXT NOT NULL,
+	ralph_id      TEXT NOT NULL,
+	iteration     INTEGER NOT NULL DEFAULT 0,
+	done          INTEGER NOT NULL DEFAULT 0,
+	updated_at_ms INTEGER NOT NULL,
+	PRIMARY KEY (run_id, ralph_id)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE _smithers_events (
+	run_id       TEXT NOT NULL,
+	seq          INTEGER NOT NULL,
+	timestamp_ms INTEGER NOT NULL,
+	type         TEXT NOT NULL,
+	payload_json TEXT NOT NULL,
+	node_id      TEXT,
+	PRIMARY KEY (run_id, seq)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE _smithers_approvals (
+	run_id          TEXT NOT NULL,
+	node_id         TEXT NOT NULL,
+	iteration       INTEGER NOT NULL DEFAULT 0,
+	status          TEXT NOT NULL,
+	requested_at_ms INTEGER,
+	decided_at_ms   INTEGER,
+	note            TEXT,
+	decided_by      TEXT,
+	request_json    TEXT AS (json_object('mode', 'decision', 'title', title, 'summary', summary)),
+	decision_json   TEXT AS (NULL),
+	auto_approved   INTEGER AS (0),
+	attempt         INTEGER NOT NULL,
+	title           TEXT NOT NULL,
+	summary         TEXT,
+	PRIMARY KEY (run_id, node_id, iteration)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE _smithers_human_requests (
+	request_id      TEXT NOT NULL,
+	run_id          TEXT NOT NULL,
+	node_id         TEXT NOT NULL,
+	iteration       INTEGER NOT NULL DEFAULT 0,
+	kind            TEXT NOT NULL,
+	status          TEXT NOT NULL,
+	prompt          TEXT NOT NULL,
+	schema_json     TEXT,
+	options_json    TEXT,
+	response_json   TEXT,
+	requested_at_ms INTEGER NOT NULL,
+	answered_at_ms  INTEGER,
+	answered_by     TEXT,
+	timeout_at_ms   INTEGER,
+	attempt         INTEGER NOT NULL,
+	PRIMARY KEY (run_id, node_id, iteration)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE _smithers_signals (
+	run_id         TEXT NOT NULL,
+	seq            INTEGER NOT NULL,
+	signal_name    TEXT NOT NULL,
+	correlation_id TEXT,
+	payload_json   TEXT NOT NULL,
+	received_at_ms INTEGER NOT NULL,
+	received_by    TEXT,
+	PRIMARY KEY (run_id, seq)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE _smithers_waits (
+	run_id          TEXT NOT NULL,
+	node_id         TEXT NOT NULL,
+	iteration       INTEGER NOT NULL,
+	attempt         INTEGER NOT NULL,
+	kind            TEXT NOT NULL,
+	status          TEXT NOT NULL,
+	signal_name     TEXT,
+	correlation_id  TEXT,
+	any_correlation INTEGER NOT NULL,
+	started_at_ms   INTEGER NOT NULL,
+	due_at_ms       INTEGER,
+	ended_at_ms     INTEGER,
+	signal_seq      INTEGER,
+	PRIMARY KEY (run_id, node_id, iteration)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE _smithers_ops (
+	run_id        TEXT NOT NULL,
+	op            INTEGER NOT NULL,
+	kind          TEXT NOT NULL,
+	at_ms         INTEGER NOT NULL,
+	from_frame_no INTEGER,
+	to_frame_no   INTEGER,
+	frame_no      INTEGER,
+	node_id       TEXT,
+	iteration     INTEGER,
+	attempt       INTEGER,
+	no_deps       INTEGER NOT NULL,
+	files         INTEGER NOT NULL,
+	worktree      TEXT,
+	undoes        INTEGER,
+	undone_by     INTEGER,
+	git_before    TEXT,
+	PRIMARY KEY (run_id, op)
+) STRICT, WITHOUT ROWID;
+
+CREATE VIEW _smithers_time_travel_audit AS
+	SELECT o.op AS id, o.run_id, o.from_frame_no,
+		coalesce(o.to_frame_no, u.from_frame_no, a.frame_no) AS to_frame_no,
+		NULL AS caller, o.at_ms AS timestamp_ms, 'success' AS result, NULL AS duration_ms, o.kind
+	FROM _smithers_ops AS o
+	LEFT JOIN _smithers_ops AS u ON u.run_id = o.run_id AND u.op = o.undoes
+	LEFT JOIN _index_attempts AS a ON a.run_id = o.run_id AND a.node_id = o.node_id
+		AND a.iteration = o.iteration AND a.attempt = o.attempt
+	WHERE o.kind <> 'fork';
+
+CREATE TABLE input (
+	run_id  TEXT NOT NULL PRIMARY KEY,
+	payload JSON TEXT NOT NULL
+);
+
+CREATE TABLE _index_outputs (
+	output_key    TEXT NOT NULL,
+	workflow_name TEXT NOT NULL,
+	run_id        TEXT NOT NULL,
+	columns       TEXT NOT NULL,
+	PRIMARY KEY (output_key, workflow_name, run_id)
+) STRICT, WITHOUT ROWID;
+
+CREATE INDEX _index_outputs_run_idx ON _index_outputs (run_id);
+
+CREATE TABLE _smithers_output_schema_columns (
+	table_name    TEXT NOT NULL,
+	column_name   TEXT NOT NULL,
+	kind          TEXT NOT NULL,
+	output_key    TEXT NOT NULL,
+	workflow_name TEXT,
+	property      TEXT,
+	json_type     TEXT NOT NULL,
+	PRIMARY KEY (table_name, column_name)
+) STRICT, WITHOUT ROWID;
+`

@@ -1,0 +1,228 @@
+package sqliteindex
+
+import (
+	"context"
+	"database/sql"
+	"strings"
+
+	"github.com/git-smithers/git-smithers/objstore"
+)
+
+// batchRows is about how many rows of details one transaction writes.
+const batchRows = 8192
+
+// behind is a run whose details are not those of its tip.
+type behind struct {
+	runID     string
+	ref       string
+	tip       objstore.ID   // zero: the run is gone
+	known     bool          // there are details of it
+	from      objstore.ID   // the entry whose details they are; zero: none, or they have to be read again
+	workflows []objstore.ID // the definitions that they know
+}
+
+// No entry has the empty text for an id: what has it is read again as a whole.
+const (
+	sqlBehind = `SELECT r.run_id, r.git_ref, r.git_tip, d.git_tip, d.workflows
+		FROM _smithers_runs AS r LEFT JOIN _index_details AS d USING (run_id)
+		WHERE d.git_tip IS NOT r.git_tip`
+	sqlRunBehind = sqlBehind + ` AND run_id = ?`
+	sqlGone      = `SELECT run_id, '', '', git_tip, workflows FROM _index_details
+		WHERE run_id NOT IN (SELECT run_id FROM _smithers_runs)`
+)
+
+// runsBehind finds what there is to do for what was asked for, and which runs are gone.
+func (d *details) runsBehind(ctx context.Context) (runs []behind, err error) {
+	err = d.use(ctx, func(db *database) error {
+		runs = nil
+		add := func(query string, args ...any) error {
+			rows, err := collect(ctx, db, scanBehind, query, args...)
+			runs = append(runs, rows...)
+			return err
+		}
+		if err := add(sqlGone); err != nil {
+			return err
+		}
+		if len(d.asked) == 0 {
+			return add(sqlBehind)
+		}
+		for _, runID := range d.asked {
+			if err := add(sqlRunBehind, runID); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	return runs, err
+}
+
+func scanBehind(rows *sql.Rows) (b behind, err error) {
+	var tip string
+	var from, workflows sql.NullString
+	if err := rows.Scan(&b.runID, &b.ref, &tip, &from, &workflows); err != nil {
+		return b, err
+	}
+	b.known = from.Valid
+	if b.tip, err = parseOptionalID(tip); err != nil {
+		return b, err
+	}
+	if b.from, err = parseOptionalID(from.String); err != nil {
+		return b, err
+	}
+	for word := range strings.FieldsSeq(workflows.String) {
+		id, err := objstore.ParseID(word)
+		if err != nil {
+			return b, err
+		}
+		b.workflows = append(b.workflows, id)
+	}
+	return b, nil
+}
+
+// parseOptionalID reads what is empty as the zero id.
+func parseOptionalID(text string) (objstore.ID, error) {
+	if text == "" {
+		return objstore.ID{}, nil
+	}
+	return objstore.ParseID(text)
+}
+
+// joinIDs is the inverse of what scanBehind does to a list of ids.
+func joinIDs(ids []objstore.ID) string {
+	texts := make([]string, len(ids))
+	for i, id := range ids {
+		texts[i] = id.String()
+	}
+	return strings.Join(texts, " ")
+}
+
+// detailChange is what becomes of one run's details, if they are still those of the entry
+// that it was read against.
+type detailChange struct {
+	behind
+
+	detail  *detail // nil: they go
+	problem error   // why they do, where the run is still there
+}
+
+// read finds out what becomes of the run's details.
+func (b behind) read(ctx context.Context, r objstore.Reader, schemas *schemaCache) detailChange {
+	c := detailChange{behind: b}
+	if b.tip.IsZero() {
+		return c
+	}
+	err := ctx.Err()
+	if err == nil {
+		c.detail, err = readDetail(ctx, r, schemas, b)
+	}
+	if err != nil {
+		c.detail, c.problem = nil, &RunError{Ref: b.ref, Tip: b.tip, Err: err}
+	}
+	return c
+}
+
+// detailUpdate reads runs side by side and writes their details in batches.
+type detailUpdate struct {
+	details  *details
+	progress func(done, total int) // may be nil
+	total    int
+
+	batch    []detailChange // read and not yet written
+	rows     int            // in batch
+	done     int
+	problems []error
+	again    bool // somebody else wrote, or a run turned out to need reading again
+}
+
+// run brings the details of the runs up to date, in the order in which they are read.
+func (u *detailUpdate) run(ctx context.Context, runs []behind) error {
+	schemas := newSchemaCache()
+	read := func(ctx context.Context, b behind) detailChange { return b.read(ctx, u.details.opts.Objects, schemas) }
+	for c := range readSideBySide(ctx, runs, read) {
+		if err := u.take(ctx, c); err != nil {
+			return err
+		}
+	}
+	if err := ctx.Err(); err != nil {
+		return context.Cause(ctx)
+	}
+	if err := u.flush(ctx); err != nil {
+		return err
+	}
+	if u.again {
+		return errOvertaken
+	}
+	return nil
+}
+
+// take adds one run's change to the batch.
+func (u *detailUpdate) take(ctx context.Context, c detailChange) error {
+	if err := ctx.Err(); err != nil {
+		return context.Cause(ctx)
+	}
+	if c.problem != nil {
+		u.problems = append(u.problems, c.problem)
+	}
+	if c.detail != nil || c.known {
+		u.batch = append(u.batch, c)
+	}
+	if c.detail != nil {
+		u.rows += c.detail.size()
+	}
+	u.done++
+	if u.progress != nil {
+		u.progress(u.done, u.total)
+	}
+	if u.rows < batchRows {
+		return nil
+	}
+	return u.flush(ctx)
+}
+
+// size is about how many rows the run's details are; long texts count as several.
+func (d *detail) size() int {
+	const longText = 4096
+	n := len(d.events) + len(d.nodes) + len(d.loops) + len(d.approvals) + len(d.humans) + len(d.signals) + len(d.waits)
+	n += len(d.input.text) / longText
+	for _, outputs := range d.outputs {
+		n += len(outputs)
+		for _, o := range outputs {
+			n += len(o.value) / longText
+		}
+	}
+	return n
+}
+
+// flush writes the batch.
+func (u *detailUpdate) flush(ctx context.Context) error {
+	if len(u.batch) == 0 {
+		return nil
+	}
+	again, err := u.details.write(ctx, u.batch)
+	u.again = u.again || again
+	u.batch, u.rows = nil, 0
+	return err
+}
+
+// write makes the changes in one transaction. again tells that not all of them could be
+// made, or that one of them left another run behind.
+func (d *details) write(ctx context.Context, changes []detailChange) (again bool, err error) {
+	err = d.use(ctx, func(db *database) error {
+		tx, err := db.BeginTx(ctx, nil)
+		if err != nil {
+			return err
+		}
+		w := detailWriter{tx: tx, r: d.opts.Objects, prepared: map[string]*sql.Stmt{}}
+		err = w.writeAll(ctx, changes)
+		if closing := w.close(); err == nil {
+			err = closing
+		}
+		if err != nil {
+			_ = tx.Rollback() // err says why already
+			return err
+		}
+		again = w.again
+		return tx.Commit()
+	})
+	return again, err
+}

@@ -1,0 +1,136 @@
+package sqliteindex
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+
+	"github.com/git-smithers/git-smithers/objstore"
+)
+
+const (
+	sqlDetailTip  = `SELECT git_tip FROM _index_details WHERE run_id = ?`
+	sqlIsIndexed  = `SELECT EXISTS (SELECT 1 FROM _smithers_runs WHERE run_id = ?)`
+	sqlSetDetail  = `INSERT OR REPLACE INTO _index_details (run_id, git_tip, workflows) VALUES (?, ?, ?)`
+	sqlDropDetail = `DELETE FROM _index_details WHERE run_id = ?`
+)
+
+// detailTableNames are the tables of details that are always there.
+func detailTableNames() []string {
+	return []string{
+		"_smithers_nodes", "_smithers_ralph", "_smithers_events", "_smithers_approvals", "_smithers_human_requests",
+		"_smithers_signals", "_smithers_waits", "_smithers_ops", "input",
+	}
+}
+
+// detailWriter writes details inside a transaction.
+type detailWriter struct {
+	tx       *sql.Tx
+	r        objstore.Reader
+	prepared map[string]*sql.Stmt
+	tables   catalog
+	again    bool // a run has to be read again
+}
+
+// close lets go of the statements.
+func (w *detailWriter) close() error {
+	var errs []error
+	for _, stmt := range w.prepared {
+		errs = append(errs, stmt.Close())
+	}
+	return errors.Join(errs...)
+}
+
+// exec runs a statement that is prepared once.
+func (w *detailWriter) exec(ctx context.Context, query string, args ...any) error {
+	stmt := w.prepared[query]
+	if stmt == nil {
+		var err error
+		if stmt, err = w.tx.PrepareContext(ctx, query); err != nil {
+			return err
+		}
+		w.prepared[query] = stmt
+	}
+	_, err := stmt.ExecContext(ctx, args...)
+	return err
+}
+
+// writeAll makes the changes, each only if the run's details are still those that it was
+// read against. The tables of outputs get their shape before they get their rows.
+func (w *detailWriter) writeAll(ctx context.Context, changes []detailChange) (err error) {
+	if w.tables, err = readCatalog(ctx, w.tx); err != nil {
+		return err
+	}
+	var mine []detailChange
+	for _, c := range changes {
+		ok, err := w.isCurrent(ctx, c)
+		if err != nil {
+			return err
+		}
+		if !ok {
+			w.again = true
+			continue
+		}
+		mine = append(mine, c)
+	}
+	outputs := outputUpdate{detailWriter: w, inBatch: make(map[string]bool)}
+	for _, c := range mine {
+		if err := w.clear(ctx, c); err != nil {
+			return err
+		}
+		if err := outputs.declare(ctx, c); err != nil {
+			return err
+		}
+	}
+	if err := outputs.reshape(ctx); err != nil {
+		return err
+	}
+	for _, c := range mine {
+		if c.detail == nil {
+			continue
+		}
+		if err := w.rows(ctx, c.detail); err != nil {
+			return err
+		}
+		if err := outputs.rows(ctx, c.detail); err != nil {
+			return err
+		}
+		if err := w.exec(ctx, sqlSetDetail, c.runID, c.tip.String(), joinIDs(c.detail.workflows)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// isCurrent tells whether nobody has written the run's details, or has seen it go, since
+// they were read.
+func (w *detailWriter) isCurrent(ctx context.Context, c detailChange) (bool, error) {
+	var tip string
+	err := w.tx.QueryRowContext(ctx, sqlDetailTip, c.runID).Scan(&tip)
+	known := !errors.Is(err, sql.ErrNoRows)
+	if err != nil && known {
+		return false, scanError(err)
+	}
+	from := ""
+	if !c.from.IsZero() {
+		from = c.from.String()
+	}
+	var indexed bool
+	if err := w.tx.QueryRowContext(ctx, sqlIsIndexed, c.runID).Scan(&indexed); err != nil {
+		return false, scanError(err)
+	}
+	return known == c.known && tip == from && indexed == !c.tip.IsZero(), nil
+}
+
+// clear takes away the rows that the change replaces, but for outputs.
+func (w *detailWriter) clear(ctx context.Context, c detailChange) error {
+	if c.detail != nil && !c.detail.whole || !c.known {
+		return nil
+	}
+	for _, table := range detailTableNames() {
+		if err := w.exec(ctx, "DELETE FROM "+table+" WHERE run_id = ?", c.runID); err != nil {
+			return err
+		}
+	}
+	return w.exec(ctx, sqlDropDetail, c.runID)
+}

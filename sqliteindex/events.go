@@ -1,0 +1,119 @@
+package sqliteindex
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"strconv"
+	"strings"
+
+	"github.com/git-smithers/git-smithers/objstore/page"
+	"github.com/git-smithers/git-smithers/snapshot"
+)
+
+// EventQuery selects events of one run. The zero value of all but RunID selects all.
+type EventQuery struct {
+	RunID   string
+	After   *int64   // events with a greater seq
+	Types   []string // of one of these types
+	Node    string   // about this node
+	SinceMs int64    // not before this time
+	Limit   int      // the first so many; 0: all
+}
+
+// EventRow is an event. Payload has the members runId, type and timestampMs, as Smithers does.
+type EventRow struct {
+	RunID       string
+	Seq         int64
+	TimestampMs int64
+	Type        string
+	Payload     string // a JSON object
+}
+
+// Queries about details answer from what the last SyncDetails left.
+
+// Events lists events by seq.
+func (x *Index) Events(ctx context.Context, q EventQuery) ([]EventRow, error) {
+	d, err := x.openDetails(ctx)
+	if err != nil {
+		return nil, err
+	}
+	where, args := q.where()
+	query := "SELECT run_id, seq, timestamp_ms, type, payload_json" + where + " ORDER BY seq"
+	if q.Limit > 0 {
+		query, args = query+" LIMIT ?", append(args, q.Limit)
+	}
+	return list(ctx, d.Index, scanEvent, query, args...)
+}
+
+// CountEvents counts what Events would list.
+func (x *Index) CountEvents(ctx context.Context, q EventQuery) (int64, error) {
+	d, err := x.openDetails(ctx)
+	if err != nil {
+		return 0, err
+	}
+	where, args := q.where()
+	query := "SELECT count(*)" + where
+	if q.Limit > 0 {
+		query, args = "SELECT count(*) FROM (SELECT 1"+where+" LIMIT ?)", append(args, q.Limit)
+	}
+	count, _, err := first(list(ctx, d.Index, scanCount, query, args...))
+	return count, err
+}
+
+func (q EventQuery) where() (clause string, args []any) {
+	clause, args = " FROM _smithers_events WHERE run_id = ?", []any{q.RunID}
+	and := func(condition string, values ...any) {
+		clause, args = clause+" AND "+condition, append(args, values...)
+	}
+	if q.After != nil {
+		and("seq > ?", *q.After)
+	}
+	if q.SinceMs != 0 {
+		and("timestamp_ms >= ?", q.SinceMs)
+	}
+	if q.Node != "" {
+		and("node_id = ?", q.Node)
+	}
+	if len(q.Types) > 0 {
+		types := make([]any, len(q.Types))
+		for i, t := range q.Types {
+			types[i] = t
+		}
+		and("type IN (?"+strings.Repeat(", ?", len(types)-1)+")", types...)
+	}
+	return clause, args
+}
+
+func scanEvent(rows *sql.Rows) (e EventRow, err error) {
+	err = rows.Scan(&e.RunID, &e.Seq, &e.TimestampMs, &e.Type, &e.Payload)
+	return e, err
+}
+
+func scanCount(rows *sql.Rows) (n int64, err error) {
+	err = rows.Scan(&n)
+	return n, err
+}
+
+// eventRow is an event of a run, with its payload as Smithers spells it, and the id of the node
+// that it is about; "" for none.
+func eventRow(runID string, e snapshot.Event) (row EventRow, nodeID string, err error) {
+	var members map[string]json.RawMessage
+	if err := json.Unmarshal(e.Payload, &members); err != nil {
+		return row, "", err
+	}
+	payload := page.AppendString([]byte(`{"type":`), e.Type)
+	if _, named := members["runId"]; !named {
+		payload = page.AppendString(append(payload, `,"runId":`...), runID)
+	}
+	if len(members) > 0 {
+		payload = append(append(payload, ','), e.Payload[1:len(e.Payload)-1]...)
+	}
+	payload = strconv.AppendInt(append(payload, `,"timestampMs":`...), e.AtMs, 10)
+	if text, ok := members["nodeId"]; ok && text[0] == '"' {
+		if err := json.Unmarshal(text, &nodeID); err != nil {
+			return row, "", err
+		}
+	}
+	return EventRow{runID, e.Seq, e.AtMs, e.Type, string(append(payload, '}'))}, nodeID, nil
+}

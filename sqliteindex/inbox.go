@@ -1,0 +1,69 @@
+package sqliteindex
+
+import (
+	"context"
+	"database/sql"
+)
+
+// InboxRow is something that waits for a person: an approval or a human request.
+type InboxRow struct {
+	RunID, WorkflowName, RunStatus string
+	NodeID                         string
+	NodeLabel                      *string
+	Iteration                      int
+	Kind                           string // "approval", or the kind of the human request
+	Status                         string // requested or pending; with InboxQuery.All the others as well
+	RequestID                      string // of a human request; "" for an approval
+	Prompt                         string // of an approval: its title
+	Summary                        string // of an approval
+	Form                           *string
+	RequestedAtMs                  int64
+	TimeoutAtMs                    *int64
+}
+
+// InboxQuery selects what the inbox lists.
+type InboxQuery struct {
+	RunID string // "": of all runs
+	All   bool   // what is settled, and that of runs that have ended or were undone, as well
+}
+
+const (
+	sqlInbox = `SELECT r.run_id, r.workflow_name, r.status, q.node_id, n.label, q.iteration, q.kind, q.status,
+			q.request_id, q.prompt, q.summary, q.form, q.requested_at_ms, q.timeout_at_ms
+		FROM (SELECT run_id, node_id, iteration, 'approval' AS kind, status, '' AS request_id, title AS prompt,
+				coalesce(summary, '') AS summary, NULL AS form, requested_at_ms, NULL AS timeout_at_ms
+			FROM _smithers_approvals
+			UNION ALL
+			SELECT run_id, node_id, iteration, kind, status, request_id, prompt,
+				'', schema_json, requested_at_ms, timeout_at_ms
+			FROM _smithers_human_requests) AS q
+		JOIN _smithers_runs AS r USING (run_id)
+		LEFT JOIN _smithers_nodes AS n USING (run_id, node_id, iteration)
+		WHERE true`
+	sqlInboxOfRun = ` AND run_id = ?`
+	sqlInboxOpen  = ` AND q.status IN ('requested', 'pending')
+		AND r.status NOT IN ('finished', 'failed', 'cancelled') AND NOT r.fork_undone`
+	sqlInboxOrder = ` ORDER BY q.requested_at_ms, run_id, node_id, iteration`
+)
+
+// Inbox lists what waits for people, the oldest first, then by run and node.
+func (x *Index) Inbox(ctx context.Context, q InboxQuery) ([]InboxRow, error) {
+	d, err := x.openDetails(ctx)
+	if err != nil {
+		return nil, err
+	}
+	query, args := sqlInbox, []any(nil)
+	if q.RunID != "" {
+		query, args = query+sqlInboxOfRun, append(args, q.RunID)
+	}
+	if !q.All {
+		query += sqlInboxOpen
+	}
+	return list(ctx, d.Index, scanInbox, query+sqlInboxOrder, args...)
+}
+
+func scanInbox(rows *sql.Rows) (r InboxRow, err error) {
+	err = rows.Scan(&r.RunID, &r.WorkflowName, &r.RunStatus, &r.NodeID, &r.NodeLabel, &r.Iteration, &r.Kind, &r.Status,
+		&r.RequestID, &r.Prompt, &r.Summary, &r.Form, &r.RequestedAtMs, &r.TimeoutAtMs)
+	return r, err
+}

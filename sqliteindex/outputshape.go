@@ -1,0 +1,167 @@
+package sqliteindex
+
+import (
+	"context"
+	"database/sql"
+	"strings"
+)
+
+const (
+	sqlAddColumn = `INSERT INTO _smithers_output_schema_columns
+		(table_name, column_name, kind, output_key, workflow_name, property, json_type) VALUES (?, ?, ?, ?, ?, ?, ?)`
+	sqlDropColumns = `DELETE FROM _smithers_output_schema_columns WHERE table_name = ?`
+
+	// All other views are ours.
+	sqlKeyViews = `SELECT name FROM sqlite_schema WHERE type = 'view' AND name NOT GLOB '_smithers_*'`
+)
+
+// setAside is what a table is called while its rows move to a new one.
+const setAside = "_index_set_aside"
+
+// reshape gives the tables of outputs the shape that the schemas of all runs ask for.
+func (u *outputUpdate) reshape(ctx context.Context) error {
+	if !u.moved {
+		return nil
+	}
+	want, err := wantedCatalog(ctx, u.tx)
+	if err != nil {
+		return err
+	}
+	if err := u.dropKeyViews(ctx); err != nil {
+		return err
+	}
+	have := u.tables
+	u.tables, u.refilled = want, make(map[string]bool)
+	for i := range have {
+		if w := want.named(have[i].name); w == nil || !w.sameOutputs(&have[i]) {
+			if err := u.dropTable(ctx, &have[i]); err != nil {
+				return err
+			}
+		}
+	}
+	for i := range want {
+		w := &want[i]
+		h := have.named(w.name)
+		switch {
+		case h == nil || !w.sameOutputs(h):
+			err = u.makeAnew(ctx, w)
+		case w.same(h):
+			continue
+		case keepsValues(h, w):
+			err = u.move(ctx, h, w)
+		default:
+			if err = u.dropTable(ctx, h); err == nil {
+				err = u.makeAnew(ctx, w)
+			}
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return u.makeKeyViews(ctx)
+}
+
+func (u *outputUpdate) dropKeyViews(ctx context.Context) error {
+	views, err := collect(ctx, u.tx, scanString, sqlKeyViews)
+	if err != nil {
+		return err
+	}
+	for _, view := range views {
+		if err := u.run(ctx, "DROP VIEW "+quoted(view)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (u *outputUpdate) makeKeyViews(ctx context.Context) error {
+	for _, t := range u.tables {
+		if t.view == "" {
+			continue
+		}
+		if err := u.run(ctx, "CREATE VIEW "+quoted(t.view)+" AS SELECT * FROM "+quoted(t.name)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// run runs a statement that is run once.
+func (u *outputUpdate) run(ctx context.Context, statement string, args ...any) error {
+	_, err := u.tx.ExecContext(ctx, statement, args...)
+	return err
+}
+
+func (u *outputUpdate) dropTable(ctx context.Context, t *outputTable) error {
+	if err := u.run(ctx, sqlDropColumns, t.name); err != nil {
+		return err
+	}
+	return u.run(ctx, "DROP TABLE "+quoted(t.name))
+}
+
+// create makes an empty table.
+func (u *outputUpdate) create(ctx context.Context, t *outputTable) error {
+	var b strings.Builder
+	b.WriteString("CREATE TABLE " + quoted(t.name) + " (run_id TEXT NOT NULL, node_id TEXT NOT NULL, iteration INTEGER NOT NULL DEFAULT 0")
+	for _, c := range t.columns {
+		b.WriteString(", " + quoted(c.name) + " " + c.declaration())
+	}
+	b.WriteString(", PRIMARY KEY (run_id, node_id, iteration))")
+	if err := u.run(ctx, b.String()); err != nil {
+		return err
+	}
+	workflow := sql.NullString{String: t.workflow, Valid: !t.shared}
+	for _, c := range t.columns {
+		property := sql.NullString{String: c.property, Valid: !c.whole}
+		if err := u.exec(ctx, sqlAddColumn, t.name, c.name, c.kind.kind(), t.key, workflow, property, string(c.kind)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// makeAnew makes a table with the rows that are the runs'.
+func (u *outputUpdate) makeAnew(ctx context.Context, t *outputTable) error {
+	u.refilled[t.name] = true
+	if err := u.create(ctx, t); err != nil {
+		return err
+	}
+	return u.refill(ctx, t)
+}
+
+// keepsValues tells whether what both tables have of an output is the same in both.
+func keepsValues(from, to *outputTable) bool {
+	for _, f := range from.columns {
+		for _, t := range to.columns {
+			if f.whole == t.whole && f.property == t.property && f.kind != t.kind {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// move gives a table other columns and keeps its rows.
+func (u *outputUpdate) move(ctx context.Context, from, to *outputTable) error {
+	if err := u.run(ctx, "ALTER TABLE "+quoted(from.name)+" RENAME TO "+setAside); err != nil {
+		return err
+	}
+	if err := u.run(ctx, sqlDropColumns, from.name); err != nil {
+		return err
+	}
+	if err := u.create(ctx, to); err != nil {
+		return err
+	}
+	into, out := "run_id, node_id, iteration", "run_id, node_id, iteration"
+	for _, t := range to.columns {
+		for _, f := range from.columns {
+			if f.outputColumn == t.outputColumn {
+				into, out = into+", "+quoted(t.name), out+", "+quoted(f.name)
+			}
+		}
+	}
+	if err := u.run(ctx, "INSERT INTO "+quoted(to.name)+" ("+into+") SELECT "+out+" FROM "+setAside); err != nil {
+		return err
+	}
+	return u.run(ctx, "DROP TABLE "+setAside)
+}

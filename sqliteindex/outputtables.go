@@ -1,0 +1,233 @@
+package sqliteindex
+
+import (
+	"cmp"
+	"context"
+	"database/sql"
+	"maps"
+	"slices"
+	"strings"
+)
+
+// maxColumns bounds the columns of one output table; SQLite allows 2,000.
+const maxColumns = 1900
+
+// wholeColumn is the column that holds the whole output.
+const wholeColumn = "payload"
+
+// outputTable is one table of outputs: those of a schema key, of one workflow where it
+// is not the table of all.
+type outputTable struct {
+	name     string
+	key      string
+	shared   bool
+	workflow string // "" in a table of all
+	columns  []tableColumn
+	view     string // the name of the view that finds it by its key; "" for none
+	insert   string // the statement that adds a row
+}
+
+// tableColumn is a column of a table of outputs.
+type tableColumn struct {
+	outputColumn
+
+	name string
+}
+
+// declaration is the column's type in SQL. Its first word is the kind; the second gives
+// it the affinity that keeps a value as it comes.
+func (c tableColumn) declaration() string {
+	switch c.kind.kind() {
+	case string(stringColumn):
+		return "STRING TEXT"
+	case string(numberColumn):
+		return "NUMBER BLOB"
+	case string(booleanColumn):
+		return "BOOLEAN BLOB"
+	}
+	return "JSON TEXT"
+}
+
+// kindOf is the kind of a column by its declaration; "" for none of an output table.
+func kindOf(declaration string) string {
+	switch declaration {
+	case "STRING TEXT":
+		return string(stringColumn)
+	case "NUMBER BLOB":
+		return string(numberColumn)
+	case "BOOLEAN BLOB":
+		return string(booleanColumn)
+	case "JSON TEXT":
+		return string(jsonColumn)
+	}
+	return ""
+}
+
+// catalog is the tables of outputs, by key and workflow.
+type catalog []outputTable
+
+// find is the table of a key's outputs in a workflow's runs; nil for none.
+func (c catalog) find(key, workflow string) *outputTable {
+	for i := range c {
+		if t := &c[i]; t.key == key && (t.shared || t.workflow == workflow) {
+			return t
+		}
+	}
+	return nil
+}
+
+func (c catalog) named(name string) *outputTable {
+	for i := range c {
+		if c[i].name == name {
+			return &c[i]
+		}
+	}
+	return nil
+}
+
+// same tells whether two tables have the same name, outputs and columns.
+func (t *outputTable) same(other *outputTable) bool {
+	return t.sameOutputs(other) && slices.Equal(t.columns, other.columns)
+}
+
+func (t *outputTable) sameOutputs(other *outputTable) bool {
+	return t.name == other.name && t.key == other.key && t.shared == other.shared && t.workflow == other.workflow
+}
+
+const sqlCatalog = `SELECT table_name, output_key, workflow_name, column_name, property, json_type
+	FROM _smithers_output_schema_columns ORDER BY table_name, column_name`
+
+// readCatalog reads which tables of outputs there are.
+func readCatalog(ctx context.Context, q queryer) (tables catalog, err error) {
+	_, err = collect(ctx, q, func(rows *sql.Rows) (struct{}, error) {
+		var t outputTable
+		var column tableColumn
+		var workflow, property sql.NullString
+		var kind string
+		if err := rows.Scan(&t.name, &t.key, &workflow, &column.name, &property, &kind); err != nil {
+			return struct{}{}, err
+		}
+		t.shared, t.workflow = !workflow.Valid, workflow.String
+		column.outputColumn = outputColumn{whole: !property.Valid, property: property.String, kind: columnType(kind)}
+		if n := len(tables); n == 0 || tables[n-1].name != t.name {
+			tables = append(tables, t)
+		}
+		last := &tables[len(tables)-1]
+		last.columns = append(last.columns, column)
+		return struct{}{}, nil
+	}, sqlCatalog)
+	for i := range tables {
+		tables[i].insert = insertStatement(&tables[i])
+	}
+	return tables, err
+}
+
+func insertStatement(t *outputTable) string {
+	var b strings.Builder
+	b.WriteString("INSERT OR REPLACE INTO " + quoted(t.name) + " (run_id, node_id, iteration")
+	for _, c := range t.columns {
+		b.WriteString(", " + quoted(c.name))
+	}
+	b.WriteString(") VALUES (?, ?, ?" + strings.Repeat(", ?", len(t.columns)) + ")")
+	return b.String()
+}
+
+// declaredOutputs are the columns of outputs by key and workflow.
+type declaredOutputs map[string]map[string]outputColumns
+
+const sqlDeclared = `SELECT DISTINCT output_key, workflow_name, columns FROM _index_outputs`
+
+// wantedCatalog is the tables that the schemas of all runs ask for. It follows from the set
+// of them alone, in whatever order they came.
+func wantedCatalog(ctx context.Context, q queryer) (catalog, error) {
+	declared := make(declaredOutputs)
+	_, err := collect(ctx, q, func(rows *sql.Rows) (struct{}, error) {
+		var key, workflow, text string
+		if err := rows.Scan(&key, &workflow, &text); err != nil {
+			return struct{}{}, err
+		}
+		columns, err := parseColumns(text)
+		if declared[key] == nil {
+			declared[key] = make(map[string]outputColumns)
+		}
+		declared[key][workflow] = declared[key][workflow].merge(columns)
+		return struct{}{}, err
+	}, sqlDeclared)
+	return declared.catalog(), err
+}
+
+// catalog names the tables and their columns.
+func (d declaredOutputs) catalog() catalog {
+	tables := snakeNames(slices.Collect(maps.Keys(d)), newNames(), fitTable)
+	var shared, split catalog
+	for _, key := range slices.Sorted(maps.Keys(d)) {
+		if columns, agreed := agree(d[key]); agreed {
+			shared = append(shared, outputTable{name: tables[key], key: key, shared: true, columns: nameColumns(columns)})
+			continue
+		}
+		for _, workflow := range slices.Sorted(maps.Keys(d[key])) {
+			split = append(split, outputTable{
+				name: fitTable(fitWorkflow(workflow) + "_" + tables[key]),
+				key:  key, workflow: workflow, columns: nameColumns(d[key][workflow]),
+			})
+		}
+	}
+	given := newNames()
+	// A name that is split is nobody's, so that who asks for it is told.
+	for _, t := range split {
+		given.take(tables[t.key])
+	}
+	out := append(shared, split...)
+	for i := range out {
+		out[i].name = given.give(out[i].name)
+	}
+	for i := range out {
+		if t := &out[i]; t.shared && isViewName(t.key) && foldCase(t.key) != foldCase(t.name) && given.take(t.key) {
+			t.view = t.key
+		}
+		out[i].insert = insertStatement(&out[i])
+	}
+	slices.SortFunc(out, func(a, b outputTable) int { return cmp.Compare(a.name, b.name) })
+	return out
+}
+
+// agree is the columns of a key's outputs in all workflows; agreed is false where two of
+// them give a property different kinds.
+func agree(of map[string]outputColumns) (columns outputColumns, agreed bool) {
+	kinds := make(map[outputColumn]string)
+	for _, declared := range of {
+		for _, c := range declared {
+			source := outputColumn{whole: c.whole, property: c.property}
+			if kind, known := kinds[source]; known && kind != c.kind.kind() {
+				return nil, false
+			}
+			kinds[source] = c.kind.kind()
+		}
+		columns = columns.merge(declared)
+	}
+	return columns, true
+}
+
+// nameColumns names columns and sorts them by their names.
+func nameColumns(columns outputColumns) []tableColumn {
+	given := newNames("run_id", "node_id", "iteration")
+	columns = columns[:min(len(columns), maxColumns)]
+	properties := make([]string, 0, len(columns))
+	for _, c := range columns {
+		if c.whole {
+			given.take(wholeColumn)
+			continue
+		}
+		properties = append(properties, c.property)
+	}
+	named := snakeNames(properties, given, func(name string) string { return name })
+	out := make([]tableColumn, len(columns))
+	for i, c := range columns {
+		out[i] = tableColumn{c, named[c.property]}
+		if c.whole {
+			out[i].name = wholeColumn
+		}
+	}
+	slices.SortFunc(out, func(a, b tableColumn) int { return strings.Compare(a.name, b.name) })
+	return out
+}

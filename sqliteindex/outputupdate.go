@@ -1,0 +1,240 @@
+package sqliteindex
+
+import (
+	"context"
+	"database/sql"
+	"maps"
+	"slices"
+
+	"github.com/git-smithers/git-smithers/objstore"
+	"github.com/git-smithers/git-smithers/snapshot"
+)
+
+const (
+	sqlDeclaredOf = `SELECT output_key, workflow_name, columns FROM _index_outputs WHERE run_id = ?`
+	sqlDeclare    = `INSERT INTO _index_outputs (output_key, workflow_name, run_id, columns) VALUES (?, ?, ?, ?)`
+	sqlUndeclare  = `DELETE FROM _index_outputs WHERE output_key = ? AND workflow_name = ? AND run_id = ?`
+	sqlAnother    = `SELECT EXISTS (SELECT 1 FROM _index_outputs
+		WHERE output_key = ? AND workflow_name = ? AND columns = ? AND run_id <> ?)`
+	sqlDeclaring = `SELECT o.run_id, o.columns, d.git_tip FROM _index_outputs AS o JOIN _index_details AS d USING (run_id)
+		WHERE o.output_key = ?1 AND (?2 OR o.workflow_name = ?3)`
+	sqlReadAgain = `UPDATE _index_details SET git_tip = '' WHERE run_id = ?`
+)
+
+// outputUpdate writes the outputs of a batch of runs, in tables of the shape that the
+// schemas of all runs ask for.
+type outputUpdate struct {
+	*detailWriter
+
+	inBatch  map[string]bool            // runs whose rows are written, or gone, anyway
+	anew     map[string]map[string]bool // by run and key: outputs whose columns are others than before
+	moved    bool                       // the set of declarations is another than before
+	refilled map[string]bool            // tables that were made anew
+}
+
+// declaredOutput is one row of _index_outputs.
+type declaredOutput struct{ key, workflow, columns string }
+
+// declare notes what the run's schemas say of its outputs, and takes away rows that have
+// no place any more.
+func (u *outputUpdate) declare(ctx context.Context, c detailChange) error {
+	u.inBatch[c.runID] = true
+	before, err := collect(ctx, u.tx, func(rows *sql.Rows) (d declaredOutput, err error) {
+		err = rows.Scan(&d.key, &d.workflow, &d.columns)
+		return d, err
+	}, sqlDeclaredOf, c.runID)
+	if err != nil {
+		return err
+	}
+	now, err := declaredOutputsOf(c.detail)
+	if err != nil {
+		return err
+	}
+	whole := c.detail == nil || c.detail.whole
+	for _, old := range before {
+		kept := now[old.key] == old
+		if kept {
+			delete(now, old.key)
+		}
+		if whole || !kept {
+			if err := u.dropRows(ctx, old, c.runID); err != nil {
+				return err
+			}
+		}
+		if !kept {
+			if err := u.change(ctx, sqlUndeclare, old, c.runID, old.key, old.workflow, c.runID); err != nil {
+				return err
+			}
+		}
+	}
+	for _, key := range slices.Sorted(maps.Keys(now)) {
+		u.writeAnew(c.runID, key)
+		added := now[key]
+		if err := u.change(ctx, sqlDeclare, added, c.runID, added.key, added.workflow, c.runID, added.columns); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func declaredOutputsOf(d *detail) (map[string]declaredOutput, error) {
+	out := make(map[string]declaredOutput)
+	if d == nil {
+		return out, nil
+	}
+	for key, columns := range d.declared {
+		text, err := columns.text()
+		if err != nil {
+			return nil, err
+		}
+		out[key] = declaredOutput{key, d.workflow, text}
+	}
+	return out, nil
+}
+
+func (u *outputUpdate) writeAnew(runID, key string) {
+	if u.anew == nil {
+		u.anew = make(map[string]map[string]bool)
+	}
+	if u.anew[runID] == nil {
+		u.anew[runID] = make(map[string]bool)
+	}
+	u.anew[runID][key] = true
+}
+
+// change makes one change of _index_outputs, and finds out whether it matters to tables: not
+// if another run says the same.
+func (u *outputUpdate) change(ctx context.Context, statement string, d declaredOutput, runID string, args ...any) error {
+	if err := u.exec(ctx, statement, args...); err != nil || u.moved {
+		return err
+	}
+	var another bool
+	if err := u.tx.QueryRowContext(ctx, sqlAnother, d.key, d.workflow, d.columns, runID).Scan(&another); err != nil {
+		return scanError(err)
+	}
+	u.moved = !another
+	return nil
+}
+
+func (u *outputUpdate) dropRows(ctx context.Context, d declaredOutput, runID string) error {
+	t := u.tables.find(d.key, d.workflow)
+	if t == nil {
+		return damaged("no table for outputs " + d.key)
+	}
+	return u.exec(ctx, "DELETE FROM "+quoted(t.name)+" WHERE run_id = ?", runID)
+}
+
+// rows writes a run's outputs: what has changed or, where its columns have, all of them.
+func (u *outputUpdate) rows(ctx context.Context, d *detail) error {
+	for _, key := range slices.Sorted(maps.Keys(d.declared)) {
+		t := u.tables.find(key, d.workflow)
+		if t == nil {
+			return damaged("no table for outputs " + key)
+		}
+		anew := !d.whole && (u.anew[d.runID][key] || u.refilled[t.name])
+		if !anew && len(d.outputs[key]) == 0 {
+			continue
+		}
+		row := newRowEncoder(t, d.declared[key])
+		if anew {
+			if err := u.rowsAnew(ctx, d, row); err != nil {
+				return err
+			}
+			continue
+		}
+		for _, o := range d.outputs[key] {
+			if err := u.row(ctx, d.runID, row, o); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// rowsAnew writes all of a run's outputs that belong to a table.
+func (u *outputUpdate) rowsAnew(ctx context.Context, d *detail, row rowEncoder) error {
+	state, err := d.tip.State()
+	if err != nil {
+		return err
+	}
+	if err := u.dropRows(ctx, declaredOutput{key: row.table.key, workflow: d.workflow}, d.runID); err != nil {
+		return err
+	}
+	return u.allRows(ctx, d.runID, row, state)
+}
+
+// allRows adds all outputs of a state that belong to a table.
+func (u *outputUpdate) allRows(ctx context.Context, runID string, row rowEncoder, state *snapshot.State) error {
+	for r, err := range state.Outputs(row.table.key).Rows() {
+		if err != nil {
+			return err
+		}
+		o, err := newOutputDelta(r.Key, r.Value)
+		if err != nil {
+			return err
+		}
+		if err := u.row(ctx, runID, row, o); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (u *outputUpdate) row(ctx context.Context, runID string, row rowEncoder, o outputDelta) error {
+	if o.value == nil {
+		return u.exec(ctx, "DELETE FROM "+quoted(row.table.name)+" WHERE run_id = ? AND node_id = ? AND iteration = ?",
+			runID, o.nodeID, o.iteration)
+	}
+	return u.exec(ctx, row.table.insert, append([]any{runID, o.nodeID, o.iteration}, row.values(o.value)...)...)
+}
+
+// refill fills a table that was made anew with the outputs of the runs that are not being
+// written anyway. One that cannot be read is left to be read again.
+func (u *outputUpdate) refill(ctx context.Context, t *outputTable) error {
+	type declaring struct {
+		runID, columns, tip string
+	}
+	runs, err := collect(ctx, u.tx, func(rows *sql.Rows) (d declaring, err error) {
+		err = rows.Scan(&d.runID, &d.columns, &d.tip)
+		return d, err
+	}, sqlDeclaring, t.key, t.shared, t.workflow)
+	if err != nil {
+		return err
+	}
+	for _, run := range runs {
+		if u.inBatch[run.runID] || run.tip == "" {
+			continue
+		}
+		columns, err := parseColumns(run.columns)
+		if err != nil {
+			return err
+		}
+		state, err := stateAt(u.r, run.tip)
+		if err == nil {
+			err = u.allRows(ctx, run.runID, newRowEncoder(t, columns), state)
+		}
+		if err == nil {
+			continue
+		}
+		if code(err) != 0 || ctx.Err() != nil {
+			return err
+		}
+		u.again = true
+		if err := u.exec(ctx, sqlReadAgain, run.runID); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func stateAt(r objstore.Reader, tip string) (*snapshot.State, error) {
+	id, err := objstore.ParseID(tip)
+	if err != nil {
+		return nil, err
+	}
+	entry, err := snapshot.ReadEntry(r, id)
+	if err != nil {
+		return nil, err
+	}
+	return entry.State()
+}

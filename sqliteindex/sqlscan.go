@@ -1,0 +1,121 @@
+package sqliteindex
+
+import (
+	"errors"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// checkQuery refuses what is not one statement that reads. What it lets pass still
+// runs on a connection that refuses to write.
+func checkQuery(query string) error {
+	if strings.ContainsRune(query, 0) {
+		return errors.New("a NUL character")
+	}
+	var first []string // what the statement begins with
+	ended := false
+	for token := range tokens(query) {
+		switch {
+		case token == ";":
+			ended = ended || len(first) > 0
+		case ended:
+			return errors.New("more than one statement")
+		case strings.ContainsRune("?:@$", rune(token[0])):
+			return errors.New("a parameter, for which there is no value")
+		case len(first) < 4:
+			first = append(first, strings.ToUpper(token))
+		}
+	}
+	if len(first) > 0 && first[0] == "EXPLAIN" {
+		first = first[1:]
+		if len(first) > 1 && first[0] == "QUERY" && first[1] == "PLAN" {
+			first = first[2:]
+		}
+	}
+	switch {
+	case len(first) == 0:
+		return errors.New("no statement")
+	case first[0] == "SELECT", first[0] == "WITH", first[0] == "VALUES":
+		return nil
+	}
+	return errors.New("only SELECT, WITH, VALUES and EXPLAIN read and change nothing")
+}
+
+// queryWords are the names in a query, quoted or not, with their ASCII letters small.
+func queryWords(query string) map[string]bool {
+	words := make(map[string]bool)
+	for token := range tokens(query) {
+		if n := len(token); n > 1 && strings.ContainsRune("\"`[", rune(token[0])) {
+			token = token[1 : n-1]
+		}
+		words[foldCase(token)] = true
+	}
+	return words
+}
+
+// tokens yields the words, quoted texts and other characters of a query, as SQLite takes
+// it apart, without space and comments.
+func tokens(query string) func(yield func(string) bool) {
+	return func(yield func(string) bool) {
+		for query != "" {
+			n, space := nextToken(query)
+			token := query[:n]
+			query = query[n:]
+			if !space && !yield(token) {
+				return
+			}
+		}
+	}
+}
+
+// nextToken is the length of what the text begins with, and whether that is space or a comment.
+func nextToken(text string) (n int, space bool) {
+	switch text[0] {
+	case '\'', '"', '`':
+		return quotedLength(text), false
+	case '[':
+		return until(text, "]"), false
+	case '-':
+		if strings.HasPrefix(text, "--") {
+			return until(text, "\n"), true
+		}
+	case '/':
+		if strings.HasPrefix(text, "/*") {
+			return 2 + until(text[2:], "*/"), true
+		}
+	case ' ', '\t', '\n', '\f', '\r':
+		return 1, true
+	}
+	word := strings.IndexFunc(text, func(r rune) bool {
+		return r != '_' && r != '$' && r < utf8.RuneSelf && !unicode.IsLetter(r) && !unicode.IsDigit(r)
+	})
+	switch {
+	case word < 0:
+		return len(text), false
+	case word == 0:
+		return 1, false
+	}
+	return word, false
+}
+
+// quotedLength is the length of a quoted text; a quote inside of it is doubled.
+func quotedLength(text string) int {
+	quote := text[:1]
+	n := 1
+	for {
+		n += until(text[n:], quote)
+		if n >= len(text) || text[n:n+1] != quote {
+			return n
+		}
+		n++
+	}
+}
+
+// until is the length of the text up to and including end; all of it where there is none.
+func until(text, end string) int {
+	if i := strings.Index(text, end); i >= 0 {
+		return i + len(end)
+	}
+	return len(text)
+}

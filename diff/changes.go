@@ -21,6 +21,10 @@ func Changes(a, b *snapshot.State) ([]snapshot.Change, error) {
 			if delta.To == nil {
 				change.Op = snapshot.OpRemove
 			}
+			if name == snapshot.CollectionSignals && delta.From != nil && delta.To != nil {
+				// A signal gets no other number: it goes, and comes again.
+				changes = append(changes, snapshot.Change{Op: snapshot.OpRemove, Collection: name, Key: delta.Key})
+			}
 			changes = append(changes, change)
 		}
 		return nil
@@ -33,8 +37,19 @@ func Changes(a, b *snapshot.State) ([]snapshot.Change, error) {
 			return nil, err
 		}
 	}
-	if err := collect(snapshot.CollectionLoops, a.Loops(), b.Loops()); err != nil {
-		return nil, err
+	for _, c := range []struct {
+		name     string
+		from, to *page.Collection
+	}{
+		{snapshot.CollectionLoops, a.Loops(), b.Loops()},
+		{snapshot.CollectionApprovals, a.Approvals(), b.Approvals()},
+		{snapshot.CollectionHumanRequests, a.HumanRequests(), b.HumanRequests()},
+		{snapshot.CollectionSignals, a.Signals(), b.Signals()},
+		{snapshot.CollectionWaits, a.Waits(), b.Waits()},
+	} {
+		if err := collect(c.name, c.from, c.to); err != nil {
+			return nil, err
+		}
 	}
 	input, err := compareInputs(a, b)
 	switch {

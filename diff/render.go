@@ -31,6 +31,7 @@ func (r *Result) Render(w io.Writer, options RenderOptions) error {
 	r.renderNodes(p)
 	r.renderOutputs(p)
 	r.renderLoops(p)
+	r.renderMailbox(p)
 	if r.InputChanged {
 		p.line(plain, "Input changed")
 		if r.Input != nil {

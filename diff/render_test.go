@@ -46,11 +46,18 @@ func renderCases() map[string]rows {
 			"loops refine": `{"iteration":2,"done":true}`, "loops other": `{"iteration":0,"done":false}`,
 			"input ": `{"ticket":"T-2","n":1.50}`,
 		},
+		"mailbox": {
+			"approvals ship::0": approved, "approvals again::0": requested, "approvals old::0": "",
+			"human-requests ask::0": answered, "human-requests more::0": pending, "human-requests gone::0": "",
+			"waits nap::0": fired, "waits listen::0": gotPing, "waits nap::1": waiting, "waits over::0": "",
+			"signals pong": pong, "signals ping": ping, "signals old": "",
+		},
 		"white-space-only": {"outputs/plan plan::0": `{ "steps": 3 }`},
 		"long-strings": {
 			"outputs/draft write::0": `{"text":"` + strings.Repeat("first ", 200) + `END","size":9007199254740993}`,
 			"outputs/plan plan::0":   `"` + strings.Repeat("é", 500) + `"`,
 			"outputs/log verify::0":  `"` + strings.Repeat("the same ", 100) + `after` + strings.Repeat(" and more", 100) + `"`,
+			"approvals again::0":     `{"attempt":1,"status":"requested","title":"` + strings.Repeat("long ", 100) + `","requestedAtMs":5}`,
 		},
 		"hostile": {
 			"nodes \x1b[31mred::0":      `{"state":"pending"}`,
@@ -61,16 +68,28 @@ func renderCases() map[string]rows {
 			"nodes plan::0":             `{"state":"finished","lastAttempt":1,"outputTable":"plan","label":"\u001b[2J"}`,
 			"outputs/draft write::0":    `{"` + "\u009b" + `":1}`,
 			"outputs/check verify::10":  "\"\u2028\"",
+			"approvals ship::0":         `{"attempt":1,"status":"denied","title":"\u001b[2J","requestedAtMs":5,"decidedAtMs":9,"note":"\u202e"}`,
+			"approvals \x1b[31mred::0":  `{"attempt":1,"status":"requested","title":"\u001b[2J","requestedAtMs":5}`,
+			"human-requests more::0":    `{"attempt":1,"kind":"ask","status":"pending","prompt":"two\nlines","requestedAtMs":5}`,
+			"waits listen::0":           `{"attempt":1,"kind":"signal","status":"waiting","signal":"p\u0007ng","startedAtMs":5}`,
+			"signals ping":              `{"seq":1,"name":"p\u0007ng","correlationId":"\u009b","payload":"` + "\u202e" + `","receivedAtMs":7}`,
 		},
 	}
+}
+
+// shownRows are baseRows with a mailbox.
+func shownRows() rows {
+	return baseRows().with(mailRows()).with(rows{
+		"approvals old::0": requested, "waits over::0": waiting, "signals ping": "", "signals old": `{"seq":0,"name":"old","payload":[1,2],"receivedAtMs":7}`,
+	})
 }
 
 func render(t *testing.T, edit rows, options diff.RenderOptions) string {
 	t.Helper()
 	var store objstore.Memory
 	result, err := diff.Snapshots(
-		diff.Snapshot{State: state(t, &store, baseRows())},
-		diff.Snapshot{State: state(t, &store, baseRows().with(edit))})
+		diff.Snapshot{State: state(t, &store, shownRows())},
+		diff.Snapshot{State: state(t, &store, shownRows().with(edit))})
 	require.NoError(t, err)
 	var out strings.Builder
 	require.NoError(t, result.Render(&out, options))

@@ -7,9 +7,10 @@ import (
 )
 
 // Result is what differs from one snapshot to another. Lists are sorted, outputs by
-// table first, rows by node id and then by iteration, and never null in JSON. Nodes
-// are named by their key, "nodeId::iteration". Values are the stored bytes, shared:
-// they must not be changed. Encode it with HTML escaping off to keep them as they are.
+// table first, rows by node id and then by iteration, signals by seq, and never null in
+// JSON. Nodes, and what they wait for, are named by the node's key, "nodeId::iteration".
+// Values are the stored bytes, shared: they must not be changed. Encode it with HTML
+// escaping off to keep them as they are.
 type Result struct {
 	NodesAdded   []string     `json:"nodesAdded"`
 	NodesRemoved []string     `json:"nodesRemoved"`
@@ -22,6 +23,21 @@ type Result struct {
 	LoopsAdded   []string     `json:"ralphAdded"`
 	LoopsRemoved []string     `json:"ralphRemoved"`
 	LoopsChanged []LoopChange `json:"ralphChanged"`
+
+	ApprovalsAdded   []Mail[snapshot.Approval]       `json:"approvalsAdded"`
+	ApprovalsRemoved []Mail[snapshot.Approval]       `json:"approvalsRemoved"`
+	ApprovalsChanged []MailChange[snapshot.Approval] `json:"approvalsChanged"`
+
+	HumanRequestsAdded   []Mail[snapshot.HumanRequest]       `json:"humanRequestsAdded"`
+	HumanRequestsRemoved []Mail[snapshot.HumanRequest]       `json:"humanRequestsRemoved"`
+	HumanRequestsChanged []MailChange[snapshot.HumanRequest] `json:"humanRequestsChanged"`
+
+	WaitsAdded   []Mail[snapshot.Wait]       `json:"waitsAdded"`
+	WaitsRemoved []Mail[snapshot.Wait]       `json:"waitsRemoved"`
+	WaitsChanged []MailChange[snapshot.Wait] `json:"waitsChanged"`
+
+	SignalsAdded   []Signal `json:"signalsAdded"`
+	SignalsRemoved []Signal `json:"signalsRemoved"`
 
 	InputChanged bool         `json:"inputChanged"`
 	Input        *InputChange `json:"input,omitempty"` // set when it changed
@@ -62,6 +78,30 @@ type LoopChange struct {
 	To      snapshot.Loop `json:"to"`
 }
 
+// Mail is a row of the mailbox that only one side has: in JSON its key.
+type Mail[T any] struct {
+	Key string
+	Row T
+}
+
+// MarshalText is the key.
+func (m Mail[T]) MarshalText() ([]byte, error) { return []byte(m.Key), nil }
+
+// MailChange is a row of the mailbox of which anything differs.
+type MailChange[T any] struct {
+	Key  string `json:"nodeId"` // as in NodeChange
+	From T      `json:"from"`
+	To   T      `json:"to"`
+}
+
+// Signal is a signal that only one side has, or has by that number.
+type Signal struct {
+	Seq           int64           `json:"seq"`
+	Name          string          `json:"name"`
+	CorrelationID *string         `json:"correlationId"`
+	Payload       json.RawMessage `json:"-"`
+}
+
 // InputChange has the run's input on both sides; nil where there is none.
 type InputChange struct {
 	From json.RawMessage `json:"from,omitempty"`
@@ -80,6 +120,12 @@ func newResult() *Result {
 		NodesAdded: []string{}, NodesRemoved: []string{}, NodesChanged: []NodeChange{},
 		OutputsAdded: []Output{}, OutputsRemoved: []Output{}, OutputsChanged: []OutputChange{},
 		LoopsAdded: []string{}, LoopsRemoved: []string{}, LoopsChanged: []LoopChange{},
+		ApprovalsAdded: []Mail[snapshot.Approval]{}, ApprovalsRemoved: []Mail[snapshot.Approval]{},
+		ApprovalsChanged:   []MailChange[snapshot.Approval]{},
+		HumanRequestsAdded: []Mail[snapshot.HumanRequest]{}, HumanRequestsRemoved: []Mail[snapshot.HumanRequest]{},
+		HumanRequestsChanged: []MailChange[snapshot.HumanRequest]{},
+		WaitsAdded:           []Mail[snapshot.Wait]{}, WaitsRemoved: []Mail[snapshot.Wait]{}, WaitsChanged: []MailChange[snapshot.Wait]{},
+		SignalsAdded: []Signal{}, SignalsRemoved: []Signal{},
 	}
 }
 
@@ -88,5 +134,12 @@ func (r *Result) Empty() bool {
 	return len(r.NodesAdded)+len(r.NodesRemoved)+len(r.NodesChanged)+
 		len(r.OutputsAdded)+len(r.OutputsRemoved)+len(r.OutputsChanged)+
 		len(r.LoopsAdded)+len(r.LoopsRemoved)+len(r.LoopsChanged) == 0 &&
-		!r.InputChanged && !r.VCSPointerChanged
+		!r.InputChanged && !r.VCSPointerChanged && r.sameMailbox()
+}
+
+func (r *Result) sameMailbox() bool {
+	return len(r.ApprovalsAdded)+len(r.ApprovalsRemoved)+len(r.ApprovalsChanged)+
+		len(r.HumanRequestsAdded)+len(r.HumanRequestsRemoved)+len(r.HumanRequestsChanged)+
+		len(r.WaitsAdded)+len(r.WaitsRemoved)+len(r.WaitsChanged)+
+		len(r.SignalsAdded)+len(r.SignalsRemoved) == 0
 }

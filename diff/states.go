@@ -56,6 +56,9 @@ func States(a, b *snapshot.State) (*Result, error) {
 	if err := result.loops(a.Loops(), b.Loops()); err != nil {
 		return nil, fmt.Errorf("compare loops: %w", err)
 	}
+	if err := result.mailbox(a, b); err != nil {
+		return nil, err
+	}
 	if err := result.input(a, b); err != nil {
 		return nil, fmt.Errorf("compare the input: %w", err)
 	}
@@ -186,6 +189,7 @@ func (r *Result) sort() {
 	slices.SortFunc(r.OutputsChanged, func(a, b OutputChange) int {
 		return outputs(Output{a.Table, a.NodeID, a.Iteration, nil}, Output{b.Table, b.NodeID, b.Iteration, nil})
 	})
+	r.sortMailbox()
 }
 
 // compareKeys orders keys by node id and then by iteration.

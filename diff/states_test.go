@@ -33,13 +33,16 @@ func (s *countingStore) Get(id objstore.ID) (objstore.Kind, []byte, error) {
 }
 
 // rows are what a state is made of: JSON by collection and key, "collection key".
-// The input is "input ".
+// The input is "input ". The key of a signal follows from the signal.
 type rows map[string]string
 
 func (r rows) changes() []snapshot.Change {
 	var changes []snapshot.Change
 	for _, name := range slices.Sorted(maps.Keys(r)) {
 		collection, key, _ := strings.Cut(name, " ")
+		if collection == snapshot.CollectionSignals {
+			key = ""
+		}
 		changes = append(changes, snapshot.Change{
 			Op: snapshot.OpSet, Collection: collection, Key: key, Value: json.RawMessage(r[name]),
 		})
@@ -139,9 +142,10 @@ func TestStates(t *testing.T) {
 			assert.Equal(t, tt.want == "{}", result.Empty())
 
 			want := map[string]any{"inputChanged": false, "vcsPointerChanged": false}
-			for _, list := range []string{"nodes", "outputs", "ralph"} {
+			for _, list := range []string{"nodes", "outputs", "ralph", "approvals", "humanRequests", "waits"} {
 				want[list+"Added"], want[list+"Removed"], want[list+"Changed"] = []any{}, []any{}, []any{}
 			}
+			want["signalsAdded"], want["signalsRemoved"] = []any{}, []any{}
 			require.NoError(t, decode(tt.want, &want))
 			var got map[string]any
 			require.NoError(t, decode(encode(t, result), &got))
@@ -263,6 +267,14 @@ func TestApplyingTheChangesGivesTheOtherState(t *testing.T) {
 		if rapid.Bool().Draw(t, "loop") {
 			r["loops l"] = fmt.Sprintf(`{"iteration":%d,"done":false}`, rapid.IntRange(0, 3).Draw(t, "iteration"))
 		}
+		for _, key := range rapid.SliceOfDistinct(keys, rapid.ID[string]).Draw(t, "approvals") {
+			r["approvals "+key] = rapid.SampledFrom([]string{requested, approved}).Draw(t, "approval")
+			r["human-requests "+key] = pending
+			r["waits "+key] = rapid.SampledFrom([]string{waiting, fired}).Draw(t, "wait")
+		}
+		for seq, name := range rapid.SliceOfDistinct(rapid.SampledFrom([]string{"p", "q", "r"}), rapid.ID[string]).Draw(t, "signals") {
+			r["signals "+name] = fmt.Sprintf(`{"seq":%d,"name":%q,"payload":1,"receivedAtMs":5}`, seq, name)
+		}
 		if rapid.Bool().Draw(t, "has input") {
 			r["input "] = rapid.SampledFrom([]string{"{}", "null"}).Draw(t, "input")
 		}
@@ -287,5 +299,7 @@ func TestApplyingTheChangesGivesTheOtherState(t *testing.T) {
 		require.Equal(t, result.NodesAdded, back.NodesRemoved)
 		require.Equal(t, result.OutputsRemoved, back.OutputsAdded)
 		require.Len(t, back.OutputsChanged, len(result.OutputsChanged))
+		require.Equal(t, result.ApprovalsAdded, back.ApprovalsRemoved)
+		require.Equal(t, result.SignalsAdded, back.SignalsRemoved)
 	})
 }

@@ -1,0 +1,140 @@
+package diff
+
+import (
+	"strconv"
+	"strings"
+
+	"github.com/git-smithers/git-smithers/snapshot"
+)
+
+func (r *Result) renderMailbox(p *printer) {
+	renderMail(p, "Approvals", r.ApprovalsAdded, r.ApprovalsRemoved, describeApproval)
+	p.heading("Approvals changed:", len(r.ApprovalsChanged))
+	for _, c := range r.ApprovalsChanged {
+		p.mail(c.Key, approvalDifferences(c.From, c.To))
+	}
+	renderMail(p, "Human requests", r.HumanRequestsAdded, r.HumanRequestsRemoved, describeRequest)
+	p.heading("Human requests changed:", len(r.HumanRequestsChanged))
+	for _, c := range r.HumanRequestsChanged {
+		p.mail(c.Key, requestDifferences(c.From, c.To))
+		if string(c.From.Response) != string(c.To.Response) {
+			p.change(c.From.Response, c.To.Response)
+		}
+	}
+	renderMail(p, "Waits", r.WaitsAdded, r.WaitsRemoved, describeWait)
+	p.heading("Waits changed:", len(r.WaitsChanged))
+	for _, c := range r.WaitsChanged {
+		p.mail(c.Key, waitDifferences(c.From, c.To))
+	}
+	p.signals("Signals added:", added, r.SignalsAdded)
+	p.signals("Signals removed:", removed, r.SignalsRemoved)
+}
+
+// renderMail shows the rows that only one side has, each on a line.
+func renderMail[T any](p *printer, what string, plus, minus []Mail[T], describe func(T) string) {
+	p.heading(what+" added:", len(plus))
+	for _, m := range plus {
+		p.row(added, m.Key, describe(m.Row))
+	}
+	p.heading(what+" removed:", len(minus))
+	for _, m := range minus {
+		p.row(removed, m.Key, describe(m.Row))
+	}
+}
+
+// mail is the line of a row that differs.
+func (p *printer) mail(key string, differences []string) {
+	p.row(changed, key, strings.Join(differences, ", "))
+}
+
+// row is the line of a row, with text that is printable.
+func (p *printer) row(m mark, key, text string) {
+	if !p.options.Full {
+		text = shorten(text, 0)
+	}
+	p.line(m, "  "+string(m)+" "+printable(key)+": "+text)
+}
+
+func (p *printer) signals(heading string, m mark, signals []Signal) {
+	p.heading(heading, len(signals))
+	for _, s := range signals {
+		name := strconv.FormatInt(s.Seq, 10) + " " + printable(s.Name)
+		if s.CorrelationID != nil {
+			name += " (" + printable(*s.CorrelationID) + ")"
+		}
+		p.value(m, name, s.Payload)
+	}
+}
+
+func describeApproval(a snapshot.Approval) string {
+	return a.Status + " " + printable(strconv.Quote(a.Title))
+}
+
+func describeRequest(h snapshot.HumanRequest) string {
+	return h.Status + " " + printable(strconv.Quote(h.Prompt))
+}
+
+func describeWait(w snapshot.Wait) string { return w.Status + ", " + printable(waitedFor(w)) }
+
+// differences gathers what differs between two rows; where nothing that is worth a word
+// does, it says so.
+type differences []string
+
+func (d *differences) note(what, from, to string) {
+	if from != to {
+		*d = append(*d, what+printable(orNone(from))+" -> "+printable(orNone(to)))
+	}
+}
+
+// set notes what the new row alone has.
+func (d *differences) set(what string, from, to *string) {
+	if to != nil && (from == nil || *from != *to) {
+		*d = append(*d, what+printable(strconv.Quote(*to)))
+	}
+}
+
+// words are the differences, at least one.
+func (d differences) words() []string {
+	if len(d) == 0 {
+		return []string{"other details differ"}
+	}
+	return d
+}
+
+func approvalDifferences(from, to snapshot.Approval) []string {
+	var d differences
+	d.note("", from.Status, to.Status)
+	d.note("attempt ", strconv.Itoa(from.Attempt), strconv.Itoa(to.Attempt))
+	d.note("title ", strconv.Quote(from.Title), strconv.Quote(to.Title))
+	d.set("by ", from.DecidedBy, to.DecidedBy)
+	d.set("note ", from.Note, to.Note)
+	return d.words()
+}
+
+func requestDifferences(from, to snapshot.HumanRequest) []string {
+	var d differences
+	d.note("", from.Status, to.Status)
+	d.note("attempt ", strconv.Itoa(from.Attempt), strconv.Itoa(to.Attempt))
+	d.note("prompt ", strconv.Quote(from.Prompt), strconv.Quote(to.Prompt))
+	d.set("by ", from.AnsweredBy, to.AnsweredBy)
+	return d.words()
+}
+
+func waitDifferences(from, to snapshot.Wait) []string {
+	var d differences
+	d.note("", from.Status, to.Status)
+	d.note("attempt ", strconv.Itoa(from.Attempt), strconv.Itoa(to.Attempt))
+	d.note("for ", waitedFor(from), waitedFor(to))
+	if to.SignalSeq != nil && (from.SignalSeq == nil || *from.SignalSeq != *to.SignalSeq) {
+		d = append(d, "signal "+strconv.FormatInt(*to.SignalSeq, 10))
+	}
+	return d.words()
+}
+
+// waitedFor is what a wait is for.
+func waitedFor(w snapshot.Wait) string {
+	if w.Kind == snapshot.WaitSignal {
+		return "signal " + w.Signal
+	}
+	return w.Kind
+}

@@ -61,7 +61,7 @@ state. <run> is a run's id or a unique prefix of it.`,
 
 // runTimeline prints a run's timeline.
 func runTimeline(ctx context.Context, s *session, store *timeline.Store, opts timelineOptions) error {
-	t, err := store.Timeline(ctx, opts.run, opts.tree)
+	t, err := store.Timeline(ctx, opts.run, timeline.TreeOptions{Tree: opts.tree})
 	if err != nil {
 		return err
 	}

@@ -131,7 +131,7 @@ func TestACaptureOfEventsAloneIsNoFrame(t *testing.T) {
 	events, err := loaded.Entry.Events()
 	require.NoError(t, err)
 	require.Len(t, events, 2)
-	assert.EqualValues(t, 1, events[0].Seq)
+	assert.EqualValues(t, 2, events[0].Seq, "after RunStarted and the frame's own SnapshotCaptured")
 	assert.Equal(t, `{"at":1.50}`, string(events[0].Payload), "a number keeps its spelling")
 }
 

@@ -12,6 +12,7 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	"go.uber.org/goleak"
 
 	"github.com/git-smithers/git-smithers/internal/repotest"
 	"github.com/git-smithers/git-smithers/snapshot"
@@ -37,10 +38,14 @@ func TestMain(m *testing.M) {
 		captureUntilKilled()
 	case "restore":
 		restoreUntilKilled()
+	case "travel":
+		travelUntilKilled()
 	case "append":
 		appendFrames()
+	case "claim":
+		claimUntilKilled()
 	default:
-		os.Exit(m.Run())
+		goleak.VerifyTestMain(m)
 	}
 }
 

@@ -32,6 +32,9 @@ type ForkRequest struct {
 	// parent's; nil and "": as they are.
 	Workflow     *snapshot.Workflow
 	WorkflowPath string
+	// Replay says that the child is to be run at once, and RestoreVCS that it is on the
+	// files of the frame: its events tell.
+	Replay, RestoreVCS bool
 }
 
 // Fork makes a child run of a frame and returns its tip. When the child's state is
@@ -54,12 +57,8 @@ func (s *Store) Fork(ctx context.Context, req ForkRequest) (*Head, error) {
 	if err != nil {
 		return nil, err
 	}
-	draft, err := s.forkDraft(from, id, changes, req)
-	if err != nil {
-		return nil, err
-	}
 	batch := s.objects.Begin()
-	entry, err := snapshot.Append(batch, s.frames, from.Entry, draft)
+	entry, err := snapshot.Append(batch, s.frames, from.Entry, s.forkDraft(from, id, changes, req))
 	if err != nil {
 		return nil, Explain(err)
 	}
@@ -77,8 +76,8 @@ func NewRunID() string {
 	return strings.ToLower(base32.StdEncoding.EncodeToString(b[:]))
 }
 
-// forkPoint loads the frame to fork. The entries after a run's newest frame only
-// append events, so a bare run's frame has the state of its tip.
+// forkPoint loads the frame to fork. What arrived after a run's newest frame is not part
+// of it, and so not of a bare run's fork.
 func (s *Store) forkPoint(ctx context.Context, address string) (*Loaded, error) {
 	from, err := s.Load(ctx, address)
 	if err != nil || from.Entry.Frame != snapshot.NoFrame {
@@ -105,7 +104,7 @@ func (s *Store) forkChanges(parent *snapshot.Entry, req ForkRequest) ([]snapshot
 		if err != nil {
 			return nil, Explain(err)
 		}
-		merged, err := mergeInput(before, req.Input)
+		merged, err := MergeInput(before, req.Input)
 		if err != nil {
 			return nil, err
 		}
@@ -131,16 +130,11 @@ func (s *Store) forkChanges(parent *snapshot.Entry, req ForkRequest) ([]snapshot
 }
 
 // forkDraft is the child's first own entry.
-func (s *Store) forkDraft(from *Loaded, id string, changes []snapshot.Change, req ForkRequest) (snapshot.Draft, error) {
+func (s *Store) forkDraft(from *Loaded, id string, changes []snapshot.Change, req ForkRequest) snapshot.Draft {
 	at := s.now().UnixMilli()
-	payload, err := json.Marshal(struct {
-		RunID  string `json:"runId"`
-		Parent string `json:"parentRunId"`
-		Frame  int64  `json:"parentFrameNo"`
-		Label  string `json:"branchLabel,omitempty"`
-	}{id, from.Address.Run, from.Address.Frame, req.Label})
-	if err != nil {
-		return snapshot.Draft{}, Explain(err)
+	op := snapshot.Op{Number: 1, Kind: snapshot.OpFork, AtMs: at}
+	if len(changes) > 0 {
+		op.Frame = new(int64)
 	}
 	subject := fmt.Sprintf("forked from %s", from.Address)
 	if req.Label != "" {
@@ -149,8 +143,10 @@ func (s *Store) forkDraft(from *Loaded, id string, changes []snapshot.Change, re
 	return snapshot.Draft{
 		Frame:    len(changes) > 0,
 		State:    changes,
+		Journal:  []snapshot.Change{setOp(op)},
 		Workflow: req.Workflow,
-		Events:   []snapshot.Event{{Type: "RunForked", AtMs: at, Payload: payload}},
+		Events:   forkEvents(from, id, req, at),
+		Announce: len(changes) > 0,
 		Subject:  subject,
 		AtMs:     at,
 		Limits:   s.settings.limits,
@@ -167,7 +163,26 @@ func (s *Store) forkDraft(from *Loaded, id string, changes []snapshot.Change, re
 				row.WorkflowPath = req.WorkflowPath
 			}
 		},
-	}, nil
+	}
+}
+
+// forkEvents are the first events of the child.
+func forkEvents(from *Loaded, id string, req ForkRequest, at int64) []snapshot.Event {
+	events := []snapshot.Event{runEvent("RunForked", at, struct {
+		RunID  string `json:"runId"`
+		Parent string `json:"parentRunId"`
+		Frame  int64  `json:"parentFrameNo"`
+		Label  string `json:"branchLabel,omitempty"`
+	}{id, from.Address.Run, from.Address.Frame, req.Label})}
+	if req.Replay {
+		events = append(events, runEvent("ReplayStarted", at, struct {
+			RunID      string `json:"runId"`
+			Parent     string `json:"parentRunId"`
+			Frame      int64  `json:"parentFrameNo"`
+			RestoreVCS bool   `json:"restoreVcs"`
+		}{id, from.Address.Run, from.Address.Frame, req.RestoreVCS}))
+	}
+	return events
 }
 
 // commitFork writes the child's entry and creates its tip and its frame 0.

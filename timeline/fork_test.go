@@ -47,7 +47,7 @@ func TestTheFramesOfAForkGoOnFromZero(t *testing.T) {
 	require.NoError(t, err)
 	require.NoError(t, child.Append(t.Context(), snapshot.Draft{Frame: true, State: []snapshot.Change{node(t, "b", snapshot.NodeFailed, "a")}}))
 
-	tree, err := s.Timeline(t.Context(), "child", false)
+	tree, err := s.Timeline(t.Context(), "child", timeline.TreeOptions{})
 	require.NoError(t, err)
 	require.Len(t, tree.Timeline.Frames, 2)
 	parent, err := s.Load(t.Context(), "parent:2")
@@ -166,7 +166,7 @@ func TestATreeShowsForksOfForks(t *testing.T) {
 		_, err := s.Fork(t.Context(), f)
 		require.NoError(t, err)
 	}
-	tree, err := s.Timeline(t.Context(), "root", true)
+	tree, err := s.Timeline(t.Context(), "root", timeline.TreeOptions{Tree: true})
 	require.NoError(t, err)
 	assert.Equal(t, "root(left(leaf) right)", outline(*tree))
 	assert.Equal(t, "left", tree.Timeline.Frames[1].Forks[0].RunID)

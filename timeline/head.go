@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"unicode/utf8"
 
-	"github.com/git-smithers/git-smithers/objstore"
 	"github.com/git-smithers/git-smithers/refs"
 	"github.com/git-smithers/git-smithers/snapshot"
 	"github.com/git-smithers/git-smithers/timeline/fault"
@@ -134,87 +133,3 @@ func (h *Head) Row() snapshot.Run { return h.row }
 
 // State is the workflow state at the tip.
 func (h *Head) State() *snapshot.State { return h.state }
-
-// Append adds an entry to the run on exactly the tip that h knows. If the tip has
-// moved, the error's code is conflict, nothing is written, and Refresh shows the
-// new tip. When Append returns nil, the entry and its refs are on stable storage,
-// as far as the repository's core.fsync asks for it. A draft without a time gets
-// the store's.
-func (h *Head) Append(ctx context.Context, draft snapshot.Draft) error {
-	s := h.store
-	if draft.AtMs == 0 {
-		draft.AtMs = s.now().UnixMilli()
-	}
-	draft.Limits = s.settings.limits
-	batch := s.objects.Begin()
-	next, err := snapshot.Append(batch, s.frames, h.entry, draft)
-	if err != nil {
-		return Explain(err)
-	}
-	row, err := next.RunRow()
-	if err != nil {
-		return Explain(err)
-	}
-	updates := []refs.Update{{Name: h.tip, New: next.ID}}
-	if h.entry != nil {
-		updates[0].Old = h.entry.ID
-	}
-	if next.Frame != snapshot.NoFrame {
-		name, err := refs.Frame(row.ID, next.Frame)
-		if err != nil {
-			return Explain(err)
-		}
-		updates = append(updates, refs.Update{Name: name, New: next.ID})
-	}
-	if err := s.commit(ctx, batch, updates); err != nil {
-		return err
-	}
-	return h.adopt(next)
-}
-
-// commit writes the batch and moves the refs that make it reachable, the tip first.
-func (s *Store) commit(ctx context.Context, batch *objstore.Batch, updates []refs.Update) error {
-	err := batch.Commit(ctx, func() error {
-		err := s.refs.Apply(ctx, updates...)
-		if err == nil {
-			return nil
-		}
-		return s.replaceStrays(ctx, updates, err)
-	})
-	if err != nil {
-		return Explain(err)
-	}
-	s.upkeep.wrote(ctx)
-	return nil
-}
-
-// replaceStrays tries once more where only a frame ref stood in the way: a frame
-// ref at a number that the chain has not reached is nobody's frame, whatever put
-// it there. The tip decides: where it is no longer what the entry was built on,
-// somebody else was first, and the frame ref is theirs.
-func (s *Store) replaceStrays(ctx context.Context, updates []refs.Update, cause error) error {
-	tip, err := s.refs.Resolve(ctx, updates[0].Name)
-	if err != nil && !errors.Is(err, refs.ErrNotFound) || tip != updates[0].Old {
-		return cause
-	}
-	var conflict *refs.ConflictError
-	var broken *refs.BrokenError
-	for i := 1; i < len(updates); i++ {
-		switch name := updates[i].Name; {
-		case errors.As(cause, &conflict) && conflict.Name == name:
-			updates[i].Old = conflict.Actual
-		case errors.As(cause, &broken) && broken.Name == name:
-			if err := s.refs.RemoveBroken(ctx, name); err != nil {
-				return errors.Join(cause, err)
-			}
-		default:
-			continue
-		}
-		if err := s.refs.Apply(ctx, updates...); err != nil {
-			return err
-		}
-		s.warn(fmt.Errorf("replaced %s, which was not part of its run: %w", updates[i].Name, cause))
-		return nil
-	}
-	return cause
-}

@@ -12,10 +12,10 @@ import (
 // member is one name and value of a JSON object, as they were written.
 type member struct{ name, value json.RawMessage }
 
-// mergeInput lays the members of override over those of base: a name that base
+// MergeInput lays the members of override over those of base: a name that base
 // has keeps its place, a new one is appended. Values keep their bytes. No base is
 // the empty object.
-func mergeInput(base, override json.RawMessage) (json.RawMessage, error) {
+func MergeInput(base, override json.RawMessage) (json.RawMessage, error) {
 	over, err := members(override)
 	if err != nil {
 		return nil, fault.New(fault.InvalidInput, "the input is not a JSON object: %w", err).

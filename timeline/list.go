@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"strings"
 
 	"github.com/git-smithers/git-smithers/sqliteindex"
 )
@@ -32,46 +31,6 @@ type Branch struct {
 	BranchLabel     *string `json:"branchLabel"`
 	ForkDescription *string `json:"forkDescription"`
 	CreatedAtMs     int64   `json:"createdAtMs"`
-}
-
-// FrameInfo is a frame in a timeline, and the forks that start from it.
-type FrameInfo struct {
-	FrameNo     int64      `json:"frameNo"`
-	CreatedAtMs int64      `json:"createdAtMs"`
-	ContentHash string     `json:"contentHash"`
-	Forks       []ForkInfo `json:"forks"`
-	Subject     string     `json:"subject"`
-	Commit      string     `json:"commit"`
-	VCS         *FrameVCS  `json:"vcs"` // nil where the frame has no revision
-}
-
-// FrameVCS is the revision of the working copy at a frame in a timeline.
-type FrameVCS struct {
-	VCSType    string  `json:"vcsType"`
-	VCSPointer string  `json:"vcsPointer"`
-	ChangeID   *string `json:"changeId"` // jj's
-}
-
-// ForkInfo is a fork at the frame where it starts.
-type ForkInfo struct {
-	RunID           string  `json:"runId"`
-	BranchLabel     *string `json:"branchLabel"`
-	ForkDescription *string `json:"forkDescription"`
-}
-
-// RunTimeline is the frames of one run in the order of their numbers. Branch is
-// nil for a run that is no fork. No slice is nil.
-type RunTimeline struct {
-	RunID  string      `json:"runId"`
-	Status string      `json:"status"`
-	Branch *Branch     `json:"branch"`
-	Frames []FrameInfo `json:"frames"`
-}
-
-// Tree is a run's timeline and, when it was asked for, those of its forks, oldest first.
-type Tree struct {
-	Timeline RunTimeline `json:"timeline"`
-	Children []Tree      `json:"children"`
 }
 
 // Runs lists all runs, the newest first. Runs that cannot be read are left out, with
@@ -111,7 +70,8 @@ func (s *Store) warnOf(problems []error) {
 	}
 }
 
-// Branches lists the forks of a run (an id or a unique prefix), oldest first.
+// Branches lists the forks of a run (an id or a unique prefix), oldest first, without
+// those that were undone.
 func (s *Store) Branches(ctx context.Context, run string) ([]Branch, error) {
 	index, row, err := s.indexedRun(ctx, run)
 	if err != nil {
@@ -139,20 +99,6 @@ func (s *Store) Branch(ctx context.Context, run string) (*Branch, error) {
 	return branchOf(row), nil
 }
 
-// Timeline lists the frames of a run (an id or a unique prefix); with tree also
-// those of its forks, and theirs.
-func (s *Store) Timeline(ctx context.Context, run string, tree bool) (*Tree, error) {
-	index, row, err := s.indexedRun(ctx, run)
-	if err != nil {
-		return nil, err
-	}
-	t, err := timelineOf(ctx, index, row, tree, map[string]bool{})
-	if err != nil {
-		return nil, Explain(err)
-	}
-	return &t, nil
-}
-
 // indexedRun finds a run, by its id or a unique prefix, in the index brought up to
 // date. That the index lacks a run whose tip exists means that its tip cannot be read.
 func (s *Store) indexedRun(ctx context.Context, run string) (*sqliteindex.Index, sqliteindex.RunRow, error) {
@@ -173,67 +119,6 @@ func (s *Store) indexedRun(ctx context.Context, run string) (*sqliteindex.Index,
 		return nil, row, cmp.Or(Explain(index.SyncRun(ctx, id)), runNotFound(id))
 	}
 	return index, row, nil
-}
-
-// timelineOf reads one run's timeline. seen keeps forged history, in which a run
-// descends from itself, from being followed for ever.
-func timelineOf(ctx context.Context, index *sqliteindex.Index, row sqliteindex.RunRow, tree bool, seen map[string]bool) (Tree, error) {
-	seen[row.RunID] = true
-	frames, err := index.Frames(ctx, row.RunID)
-	if err != nil {
-		return Tree{}, err
-	}
-	children, err := index.Children(ctx, row.RunID)
-	if err != nil {
-		return Tree{}, err
-	}
-	forks := make(map[int64][]ForkInfo)
-	for _, child := range children {
-		if child.ParentFrameNo != nil {
-			at := *child.ParentFrameNo
-			forks[at] = append(forks[at], ForkInfo{child.RunID, child.BranchLabel, child.ForkDescription})
-		}
-	}
-	out := Tree{
-		Timeline: RunTimeline{
-			RunID: row.RunID, Status: row.Status, Branch: branchOf(row),
-			Frames: make([]FrameInfo, len(frames)),
-		},
-		Children: []Tree{},
-	}
-	for i, f := range frames {
-		out.Timeline.Frames[i] = FrameInfo{
-			FrameNo: f.FrameNo, CreatedAtMs: f.CreatedAtMs, ContentHash: f.ContentHash,
-			Forks: append([]ForkInfo{}, forks[f.FrameNo]...), Subject: f.Subject, Commit: f.Commit.String(),
-			VCS: frameVCS(f.VCS),
-		}
-	}
-	if !tree {
-		return out, nil
-	}
-	for _, child := range children {
-		if seen[child.RunID] {
-			continue
-		}
-		sub, err := timelineOf(ctx, index, child, true, seen)
-		if err != nil {
-			return Tree{}, err
-		}
-		out.Children = append(out.Children, sub)
-	}
-	return out, nil
-}
-
-// frameVCS reads snapshot.Header.VCS.
-func frameVCS(summary string) *FrameVCS {
-	kind, ids, ok := strings.Cut(summary, ":")
-	if !ok {
-		return nil
-	}
-	if change, commit, ok := strings.Cut(ids, "@"); ok {
-		return &FrameVCS{kind, commit, &change}
-	}
-	return &FrameVCS{kind, ids, nil}
 }
 
 func branchOf(row sqliteindex.RunRow) *Branch {

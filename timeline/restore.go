@@ -51,11 +51,92 @@ func (s *Store) Restore(ctx context.Context, req RestoreRequest) (*Restored, err
 	if err != nil {
 		return nil, err
 	}
-	r := &restoring{
-		store: s, copy: files, name: req.Worktree, head: head, want: vcs,
+	r := &restoreRun{
+		store: s, head: head, op: snapshot.Op{Kind: snapshot.OpRestore, Worktree: req.Worktree},
 		subject: fmt.Sprintf("working copy restored to %s", from.Address),
 	}
-	return r.do(ctx, &Restored{From: from.Address, VCS: vcs, Beside: vcs.Attempts}, req.DryRun)
+	return r.do(ctx, files, &Restored{From: from.Address, VCS: vcs, Beside: vcs.Attempts}, req.DryRun)
+}
+
+// restoreRun is a restore of one working copy, and what its run tells of it.
+type restoreRun struct {
+	store   *Store
+	head    *Head
+	op      snapshot.Op
+	subject string // of the frame that records it
+	// started and finished are the events of a revert, nil for a restore. The error is
+	// why it failed.
+	started  func() snapshot.Event
+	finished func(error) snapshot.Event
+}
+
+// do restores, and adds to out what it did. With dryRun it only finds out.
+func (r *restoreRun) do(ctx context.Context, files *WorkingCopy, out *Restored, dryRun bool) (*Restored, error) {
+	all := &restores{store: r.store, head: r.head, all: []*restoring{
+		{store: r.store, copy: files, name: r.op.Worktree, want: out.VCS, out: out},
+	}}
+	defer all.close()
+	if err := all.prepare(ctx); err != nil {
+		return nil, err
+	}
+	if dryRun {
+		return out, nil
+	}
+	var started func(int64) []snapshot.Event
+	if r.started != nil {
+		started = func(int64) []snapshot.Event { return []snapshot.Event{r.started()} }
+	}
+	if err := all.save(ctx, r.subject, started); err != nil {
+		return nil, err
+	}
+	if err := all.restore(ctx); err != nil {
+		return nil, r.failed(ctx, err)
+	}
+	r.op.Files = all.changes()
+	if err := r.record(context.WithoutCancel(ctx), all, out); err != nil {
+		return nil, fault.New(fault.CodeOf(err), "the files are restored, but no frame says so: %w", err)
+	}
+	return out, nil
+}
+
+// record appends what the working copy has become, and the op.
+func (r *restoreRun) record(ctx context.Context, all *restores, out *Restored) error {
+	var records bool
+	err := all.update(ctx, func() (*snapshot.Draft, error) {
+		draft := &snapshot.Draft{Subject: r.subject, AtMs: r.store.now().UnixMilli()}
+		news, err := all.capture(draft, restored)
+		if err != nil {
+			return nil, err
+		}
+		if records = len(news) > 0; records {
+			draft.Frame = true
+		}
+		if r.finished != nil {
+			draft.Events = []snapshot.Event{r.finished(nil)}
+		} else if !records {
+			return nil, nil //nolint:nilnil // nothing is to be appended
+		}
+		_, err = r.head.addOp(draft, r.op)
+		return draft, err
+	})
+	if err == nil && records {
+		out.Frame = all.newest()
+	}
+	return err
+}
+
+// failed records that a revert failed.
+func (r *restoreRun) failed(ctx context.Context, cause error) error {
+	if r.finished == nil {
+		return cause
+	}
+	err := r.head.Update(context.WithoutCancel(ctx), func() (*snapshot.Draft, error) {
+		return &snapshot.Draft{Subject: "failed: " + r.subject, Events: []snapshot.Event{r.finished(cause)}}, nil
+	})
+	if err != nil {
+		r.store.warn(fmt.Errorf("record that the revert failed: %w", err))
+	}
+	return cause
 }
 
 // worktreeFiles is a task's own worktree that its run made here. Without a name it is the

@@ -33,7 +33,7 @@ func (s *Store) Revert(ctx context.Context, req RevertRequest) (*Restored, error
 	if err != nil {
 		return nil, err
 	}
-	attempt, err := findAttempt(head.entry, req)
+	attempt, err := findAttempt(head.entry, attemptName{req.Node, req.Iteration, req.Attempt})
 	if err != nil {
 		return nil, err
 	}
@@ -50,19 +50,28 @@ func (s *Store) Revert(ctx context.Context, req RevertRequest) (*Restored, error
 	if err != nil {
 		return nil, err
 	}
-	r := &restoring{
-		store: s, copy: files, name: attempt.Worktree, head: head, want: vcs,
-		subject: "working copy reverted to after " + key,
+	r := &restoreRun{
+		store: s, head: head, subject: "working copy reverted to after " + key,
+		op: snapshot.Op{
+			Kind: snapshot.OpRevert, NodeID: attempt.NodeID, Iteration: attempt.Iteration, Attempt: attempt.Attempt,
+			Worktree: attempt.Worktree,
+		},
 	}
 	r.started = func() snapshot.Event { return s.revertEvent("RevertStarted", run, attempt, vcs, nil) }
 	r.finished = func(cause error) snapshot.Event {
 		return s.revertEvent("RevertFinished", run, attempt, vcs, &revertOutcome{cause})
 	}
-	return r.do(ctx, &Restored{From: at, VCS: vcs, Attempt: attempt.Attempt, Beside: attempt.Beside}, req.DryRun)
+	return r.do(ctx, files, &Restored{From: at, VCS: vcs, Attempt: attempt.Attempt, Beside: attempt.Beside}, req.DryRun)
 }
 
-// findAttempt finds the attempt that a request names.
-func findAttempt(entry *snapshot.Entry, req RevertRequest) (snapshot.Attempt, error) {
+// attemptName is how people name an attempt: 0 is the newest of the iteration.
+type attemptName struct {
+	node               string
+	iteration, attempt int
+}
+
+// findAttempt finds the attempt of a name.
+func findAttempt(entry *snapshot.Entry, name attemptName) (snapshot.Attempt, error) {
 	attempts, err := entry.Attempts()
 	if err != nil {
 		return snapshot.Attempt{}, Explain(err)
@@ -77,31 +86,31 @@ func findAttempt(entry *snapshot.Entry, req RevertRequest) (snapshot.Attempt, er
 		if err != nil {
 			return found, Explain(err)
 		}
-		if a.NodeID != req.Node {
+		if a.NodeID != name.node {
 			continue
 		}
 		others = append(others, row.Key)
-		if a.Iteration != req.Iteration {
+		if a.Iteration != name.iteration {
 			continue
 		}
-		if a.Attempt == req.Attempt || req.Attempt == 0 && a.Attempt > found.Attempt {
+		if a.Attempt == name.attempt || name.attempt == 0 && a.Attempt > found.Attempt {
 			found = a
 		}
 	}
 	if found.Attempt == 0 {
-		return found, attemptNotFound(entry.Run, req, others)
+		return found, attemptNotFound(entry.Run, name, others)
 	}
 	return found, nil
 }
 
-func attemptNotFound(run string, req RevertRequest, others []string) error {
+func attemptNotFound(run string, name attemptName, others []string) error {
 	const shown = 10
 	what := "no attempt"
-	if req.Attempt != 0 {
-		what += " " + strconv.Itoa(req.Attempt)
+	if name.attempt != 0 {
+		what += " " + strconv.Itoa(name.attempt)
 	}
-	out := fault.New(fault.AttemptNotFound, "node %q of run %q has %s in iteration %d", req.Node, run, what, req.Iteration).
-		Detail("runId", run).Detail("nodeId", req.Node).Detail("iteration", req.Iteration)
+	out := fault.New(fault.AttemptNotFound, "node %q of run %q has %s in iteration %d", name.node, run, what, name.iteration).
+		Detail("runId", run).Detail("nodeId", name.node).Detail("iteration", name.iteration)
 	if len(others) == 0 {
 		return out.Hint("`git smithers show %s --attempts` lists the attempts", run)
 	}

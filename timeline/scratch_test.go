@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"sync"
 	"testing"
 	"time"
 
@@ -14,10 +15,13 @@ import (
 	"github.com/git-smithers/git-smithers/timeline"
 )
 
-// clock starts at a fixed moment and goes on by one second a reading.
+// clock starts at a fixed moment and goes on by one second a reading. Safe for concurrent use.
 func clock() func() time.Time {
+	var mu sync.Mutex
 	at := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 	return func() time.Time {
+		mu.Lock()
+		defer mu.Unlock()
 		at = at.Add(time.Second)
 		return at
 	}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"strings"
+	"time"
 
 	"github.com/git-smithers/git-smithers/internal/gitexec"
 	"github.com/git-smithers/git-smithers/jjbridge"
@@ -19,7 +20,14 @@ type settings struct {
 	scope   string // of captures of the working copy: snapshot.ScopeAll, snapshot.ScopeTracked or jjbridge.ScopeOff
 	maxFile int64  // of one captured file, in bytes
 	remote  string // the remote whose code runs build on; "" for any
+
+	staleAfter time.Duration // how long a process that executes a run may give no sign of life
 }
+
+const (
+	defaultStaleAfter = 30 * time.Second
+	minStaleAfter     = 100 * time.Millisecond
+)
 
 // readSettings reads git's core.fsync, and the keys of variables, with the variables
 // of their names.
@@ -47,7 +55,27 @@ func readSettings(config gitexec.Config, env []string) (settings, error) {
 		}
 		*limit = int(value)
 	}
+	if err := set.readStaleAfter(config); err != nil {
+		return settings{}, err
+	}
 	return set, set.readWorktree(config)
+}
+
+func (set *settings) readStaleAfter(config gitexec.Config) error {
+	const key = "smithers.staleafter"
+	set.staleAfter = defaultStaleAfter
+	value, ok := config.Get(key)
+	if !ok {
+		return nil
+	}
+	var err error
+	if set.staleAfter, err = time.ParseDuration(value); err != nil {
+		return badSetting(fmt.Errorf("%s is not a duration such as %s: %q", key, defaultStaleAfter, value))
+	}
+	if set.staleAfter < minStaleAfter {
+		return badSetting(fmt.Errorf("%s is shorter than %s: %s", key, minStaleAfter, value))
+	}
+	return nil
 }
 
 // readWorktree reads what is about the working copy.
@@ -85,6 +113,7 @@ var variables = map[string]string{
 	"GIT_SMITHERS_MAX_KEY":           "smithers.maxkey",
 	"GIT_SMITHERS_MAX_VALUE":         "smithers.maxvalue",
 	"GIT_SMITHERS_REMOTE":            "smithers.remote",
+	"GIT_SMITHERS_STALE_AFTER":       "smithers.staleafter",
 	"GIT_SMITHERS_WORKTREE":          "smithers.worktree",
 	"GIT_SMITHERS_WORKTREE_MAX_FILE": "smithers.worktreemaxfile",
 }

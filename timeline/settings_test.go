@@ -56,6 +56,10 @@ func TestASettingThatIsNoneIsNamed(t *testing.T) {
 		{"smithers.worktreeMaxFile", "big"},
 		{"smithers.worktreeMaxFile", "-1"},
 		{"smithers.worktreeMaxFile", "0"},
+		{"smithers.staleAfter", "soon"},
+		{"smithers.staleAfter", "30"},
+		{"smithers.staleAfter", "99ms"},
+		{"smithers.staleAfter", "-1s"},
 	} {
 		key, value := c[0], c[1]
 		repo := repotest.New(t, repotest.Commit)

@@ -31,7 +31,7 @@ const (
 type Options struct {
 	Dir  string           // where to look for the repository
 	Env  []string         // the environment git runs under, as os.Environ gives it
-	Now  func() time.Time // the clock that dates entries; required
+	Now  func() time.Time // the clock that dates entries; required, and safe for concurrent use
 	Warn func(error)      // told of what went wrong without harm to stored history; nil: dropped
 	// Failpoint is called at named points of a write; an error it returns stops the
 	// write there. For tests of what a crash leaves behind; nil in production.
@@ -128,6 +128,11 @@ func (s *Store) Rendered(entry *snapshot.Entry) (json.RawMessage, error) {
 // Index opens the index, brings it up to date with the refs, and returns it. It
 // stays the store's.
 func (s *Store) Index(ctx context.Context) (*sqliteindex.Index, error) {
+	return s.indexWith(ctx, (*sqliteindex.Index).Sync)
+}
+
+// indexWith opens the index and brings it up to date in that way.
+func (s *Store) indexWith(ctx context.Context, bringUp func(*sqliteindex.Index, context.Context) error) (*sqliteindex.Index, error) {
 	s.indexMu.Lock()
 	defer s.indexMu.Unlock()
 	if s.index == nil {
@@ -137,7 +142,7 @@ func (s *Store) Index(ctx context.Context) (*sqliteindex.Index, error) {
 		}
 		s.index = index
 	}
-	if err := s.index.Sync(ctx); err != nil {
+	if err := bringUp(s.index, ctx); err != nil {
 		return nil, Explain(err)
 	}
 	return s.index, nil

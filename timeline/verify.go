@@ -32,11 +32,15 @@ type Report struct {
 // Verify reads the named runs (ids or unique prefixes), or all of them, and checks
 // every entry that their tips reach: each object against its id, each encoding
 // against the one that is valid, content hashes, the sums of pages, frame deltas,
-// the numbering of frames and events, the captured files, and the frame refs. It changes nothing but a
-// newest frame's ref that a crash left out. Problems are in the report; an error
-// means that there is none.
+// the numbering of frames, events, signals and ops, what an entry may change of the one
+// before it, the captured files, and the frame refs. It changes nothing but a newest
+// frame's ref that a crash left out. Problems are in the report; an error means that
+// there is none.
 func (s *Store) Verify(ctx context.Context, runs ...string) (*Report, error) {
-	v := &verifier{store: s, report: &Report{Problems: []Problem{}}, states: make(map[objstore.ID]bool), files: newFileVerifier(s.objects)}
+	v := &verifier{
+		store: s, report: &Report{Problems: []Problem{}},
+		trees: make(map[verifiedTree]bool), files: newFileVerifier(s.objects),
+	}
 	if len(runs) > 0 {
 		for _, run := range runs {
 			id, tip, err := s.findRun(ctx, run)
@@ -93,8 +97,15 @@ func (s *Store) hashedRun(tip refs.TipRef) string {
 type verifier struct {
 	store  *Store
 	report *Report
-	states map[objstore.ID]bool
+	trees  map[verifiedTree]bool
 	files  *fileVerifier
+}
+
+// verifiedTree is a tree as what it was checked: rows that are sound as nodes are not so
+// as approvals.
+type verifiedTree struct {
+	name string
+	id   objstore.ID
 }
 
 // note adds a problem.
@@ -179,11 +190,12 @@ func (v *verifier) run(ctx context.Context, id string, tip objstore.ID) error {
 	return ctx.Err()
 }
 
-// chain checks every entry of a run and the numbering between them, and returns
-// the commits of the frames.
+// chain checks every entry of a run and what it makes of the one before it, and
+// returns the commits of the frames.
 func (v *verifier) chain(ctx context.Context, id string, tip *snapshot.Entry) (map[int64]objstore.ID, error) {
 	frames := make(map[int64]objstore.ID)
-	var newer *snapshot.Run
+	ops := newOpsVerifier()
+	var newer *link
 	for entry, err := range v.store.chain(tip) {
 		if ctx.Err() != nil {
 			return nil, Explain(ctx.Err())
@@ -197,31 +209,30 @@ func (v *verifier) chain(ctx context.Context, id string, tip *snapshot.Entry) (m
 			v.report.Frames++
 			frames[entry.Frame] = entry.ID
 		}
+		ops.met(entry.ID)
 		row, err := v.entry(entry)
 		if err != nil {
 			v.note(id, entry, err)
 			newer = nil
 			continue
 		}
+		at := &link{entry, row}
 		if newer != nil {
-			if err := follows(row, *newer); err != nil {
-				v.note(id, entry, err)
+			if err := v.follows(at, newer, ops); err != nil {
+				v.note(id, newer.entry, err)
 			}
 		}
-		newer = &row
+		newer = at
+	}
+	if newer != nil {
+		if err := v.begins(newer, ops); err != nil {
+			v.note(id, newer.entry, err)
+		}
+	}
+	if err := ops.check(tip); err != nil {
+		v.note(id, tip, err)
 	}
 	return frames, nil
-}
-
-// follows checks the numbers of an entry against those of the one after it.
-func follows(row, newer snapshot.Run) error {
-	if newer.Frame != row.Frame && newer.Frame != row.Frame+1 {
-		return fmt.Errorf("%w: frame %d is followed by frame %d", objstore.ErrCorrupt, row.Frame, newer.Frame)
-	}
-	if newer.NextSeq < row.NextSeq {
-		return fmt.Errorf("%w: event %d is followed by event %d", objstore.ErrCorrupt, row.NextSeq, newer.NextSeq)
-	}
-	return nil
 }
 
 // entry checks one entry by itself and returns its row.
@@ -282,37 +293,35 @@ func (v *verifier) state(entry *snapshot.Entry) error {
 	if sum != entry.ContentHash {
 		return fmt.Errorf("%w: content hash is %v, the commit says %v", objstore.ErrCorrupt, sum, entry.ContentHash)
 	}
-	if v.seen(state.ID()) {
+	if v.seen("state", state.ID()) {
 		return nil
 	}
-	return state.Verify(func(_ string, tree objstore.ID) bool { return v.seen(tree) })
+	return state.Verify(v.seen)
 }
 
-// journal checks the attempts and logs of an entry.
+// journal checks the collections of an entry's journal, but for what their rows say.
 func (v *verifier) journal(entry *snapshot.Entry) error {
-	attempts, attemptsErr := entry.Attempts()
-	logs, logsErr := entry.Logs()
-	if err := errors.Join(attemptsErr, logsErr); err != nil {
-		return err
-	}
-	if !v.seen(attempts.ID()) {
-		if err := attempts.Verify(); err != nil {
-			return fmt.Errorf("attempts: %w", err)
+	for _, part := range journalParts() {
+		rows, err := part.of(entry)
+		if err != nil {
+			return err
 		}
-	}
-	if !v.seen(logs.ID()) {
-		if err := logs.Verify(); err != nil {
-			return fmt.Errorf("logs: %w", err)
+		if v.seen(part.name, rows.ID()) {
+			continue
+		}
+		if err := rows.Verify(); err != nil {
+			return fmt.Errorf("%s: %w", part.name, err)
 		}
 	}
 	return nil
 }
 
-// seen tells whether a tree was met before, and marks it as met.
-func (v *verifier) seen(tree objstore.ID) bool {
-	was := v.states[tree]
-	v.states[tree] = true
-	return was || tree.IsZero()
+// seen tells whether a tree was met before as what it is called, and marks it as met.
+func (v *verifier) seen(name string, id objstore.ID) bool {
+	tree := verifiedTree{name, id}
+	was := v.trees[tree]
+	v.trees[tree] = true
+	return was || id.IsZero()
 }
 
 // frameRefs compares a run's frame refs with the frames of its chain. A frame

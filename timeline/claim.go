@@ -1,0 +1,130 @@
+package timeline
+
+import (
+	"context"
+	"sync"
+
+	"github.com/git-smithers/git-smithers/snapshot"
+	"github.com/git-smithers/git-smithers/timeline/fault"
+)
+
+// ClaimRequest says how to claim a run.
+type ClaimRequest struct {
+	// Force takes the run over from a live owner too.
+	Force bool
+}
+
+// Claim is this process's ownership of a run, kept alive in the background until it
+// is released or lost. Safe for concurrent use, but for its Release.
+type Claim struct {
+	head    *Head
+	token   string
+	file    *claimFile
+	beats   *heartbeat
+	release sync.Once
+}
+
+// Claim makes the run of which h is the tip this process's: it appends an entry with
+// the next epoch and a new owner, on exactly the tip that h knows, and adopts it.
+//
+// run_owned where a live process owns the run, unless req.Force. conflict where the
+// tip has moved: nothing is written, and whoever moved it may own the run. A run whose
+// owner is not live is taken over.
+//
+// The entry fences: an engine appends on tips with its own epoch only. The claim's
+// file in the store's private folder exists before the entry does, locked by this
+// process, and is touched every sixth of the setting smithers.staleAfter.
+func (h *Head) Claim(ctx context.Context, req ClaimRequest) (*Claim, error) {
+	s, before := h.store, h.row
+	owner := s.Owner(before)
+	if owner.Live && !req.Force {
+		return nil, runOwned(before, owner)
+	}
+	folder, err := s.claimFolder(before.ID)
+	if err != nil {
+		return nil, Explain(err)
+	}
+	file, err := folder.claim(before.Epoch+1, s.now(), s.settings.fsync)
+	if err != nil {
+		return nil, Explain(err)
+	}
+	c := &Claim{head: h, token: file.token(), file: file}
+	if err := h.Append(ctx, c.draft(before, owner)); err != nil {
+		if closeErr := file.undo(); closeErr != nil {
+			s.warn(closeErr)
+		}
+		return nil, err
+	}
+	// Nobody but the owner of before had the right to write until now, dead or not.
+	if err := folder.clear(before.Owner); err != nil {
+		s.warn(err)
+	}
+	c.beats = startHeartbeat(s.settings.staleAfter/beatsPerStale, func() error { return file.touch(s.now()) })
+	return c, nil
+}
+
+// draft is the entry that makes the run this claim's.
+func (c *Claim) draft(before snapshot.Run, owner Owner) snapshot.Draft {
+	subject := "claimed"
+	switch {
+	case owner.Live:
+		subject = "taken over from a live process"
+	case before.Owner != "":
+		subject = "taken over from a process that is gone"
+	}
+	return snapshot.Draft{
+		Subject:   subject,
+		Operation: "claim:" + c.token,
+		Run:       func(row *snapshot.Run) { row.Epoch, row.Owner = before.Epoch+1, c.token },
+	}
+}
+
+// Lost is closed when another process has taken the run over, at the latest one beat
+// after that.
+func (c *Claim) Lost() <-chan struct{} { return c.beats.lost }
+
+// Release gives the run back: where its row still names this claim, it appends an
+// entry that names no owner and changes nothing else; the run is then as it was. The
+// claim's file is removed. It returns when no background work is left, and is not cut
+// short by the end of ctx. Calling it again does nothing.
+func (c *Claim) Release(ctx context.Context) error {
+	var err error
+	c.release.Do(func() { err = c.end(context.WithoutCancel(ctx)) })
+	return err
+}
+
+func (c *Claim) end(ctx context.Context) error {
+	c.beats.end()
+	s := c.head.store
+	err := c.head.Update(ctx, func() (*snapshot.Draft, error) {
+		if c.head.row.Owner != c.token {
+			return nil, nil //nolint:nilnil // nothing is to be appended
+		}
+		return &snapshot.Draft{
+			Subject:   "released",
+			Operation: "release:" + c.token,
+			Run:       func(row *snapshot.Run) { row.Owner = "" },
+		}, nil
+	})
+	if fileErr := c.file.discard(); fileErr != nil {
+		s.warn(fileErr)
+	}
+	if row := c.head.row; row.Owner == "" && row.Status.Ended() {
+		if folder, folderErr := s.claimFolder(row.ID); folderErr == nil {
+			folder.remove()
+		}
+	}
+	return err
+}
+
+// runOwned is why a run that a live process owns is left alone.
+func runOwned(row snapshot.Run, owner Owner) error {
+	out := fault.New(fault.RunOwned, "run %q is being executed by another process", row.ID)
+	if owner.PID != 0 {
+		out = fault.New(fault.RunOwned, "run %q is being executed by process %d", row.ID, owner.PID).
+			Detail("pid", owner.PID)
+	}
+	return out.Hint("wait for it, or ask it to stop: `git smithers cancel %s`", row.ID).
+		Hint("`git smithers resume %s --force` takes the run over: that process then writes nothing more", row.ID).
+		Detail("runId", row.ID).Detail("epoch", row.Epoch)
+}

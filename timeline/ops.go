@@ -1,0 +1,65 @@
+package timeline
+
+import (
+	"cmp"
+	"context"
+	"slices"
+
+	"github.com/git-smithers/git-smithers/snapshot"
+)
+
+// Ops lists the ops of a run (an id or a unique prefix), the oldest first. The result
+// is never nil.
+func (s *Store) Ops(ctx context.Context, run string) ([]snapshot.Op, error) {
+	_, tip, err := s.findRun(ctx, run)
+	if err != nil {
+		return nil, err
+	}
+	entry, err := snapshot.ReadEntry(s.objects, tip)
+	if err != nil {
+		return nil, Explain(err)
+	}
+	ops, err := readOps(entry)
+	return ops, Explain(err)
+}
+
+// readOps are the ops that a run has at an entry, by number.
+func readOps(entry *snapshot.Entry) ([]snapshot.Op, error) {
+	rows, err := entry.Ops()
+	if err != nil {
+		return nil, err
+	}
+	ops := make([]snapshot.Op, 0, rows.Len())
+	for row, err := range rows.Rows() {
+		if err != nil {
+			return nil, err
+		}
+		op, err := snapshot.DecodeOp(row)
+		if err != nil {
+			return nil, err
+		}
+		ops = append(ops, op)
+	}
+	slices.SortFunc(ops, func(a, b snapshot.Op) int { return cmp.Compare(a.Number, b.Number) })
+	return ops, nil
+}
+
+// addOp adds an op to the draft that follows the tip: with the next number, the draft's
+// time, and its frame where it is one.
+func (h *Head) addOp(draft *snapshot.Draft, op snapshot.Op) (snapshot.Op, error) {
+	rows, err := h.entry.Ops()
+	if err != nil {
+		return op, err
+	}
+	op.Number, op.AtMs, op.Before = rows.Len()+1, draft.AtMs, h.entry.ID
+	if draft.Frame {
+		op.Frame = new(h.row.Frame + 1)
+	}
+	draft.Journal = append(draft.Journal, setOp(op))
+	return op, nil
+}
+
+func setOp(op snapshot.Op) snapshot.Change {
+	row := snapshot.EncodeOp(op)
+	return snapshot.Change{Op: snapshot.OpSet, Collection: snapshot.CollectionOps, Key: row.Key, Value: row.Value}
+}

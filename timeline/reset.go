@@ -1,0 +1,65 @@
+package timeline
+
+import (
+	"context"
+
+	"github.com/git-smithers/git-smithers/snapshot"
+)
+
+// ResetRequest asks to begin anew.
+type ResetRequest struct {
+	Run string // an id or a unique prefix
+	Redefinition
+}
+
+// Reset appends a frame in which every node is pending in its first iteration, loops are at
+// their first, there is no output, and the mailbox is empty. The input stays. Attempts
+// stay in the journal, marked cancelled; the frames after the run's first are dropped.
+// Files are left alone. The run is pending.
+//
+// run_owned: then nothing is changed.
+func (s *Store) Reset(ctx context.Context, req ResetRequest) (*Traveled, error) {
+	head, err := s.unowned(ctx, req.Run)
+	if err != nil {
+		return nil, err
+	}
+	t := s.traveling(head, snapshot.Op{Kind: snapshot.OpReset, To: new(int64)})
+	t.subject = "reset: begins anew"
+	t.out.To = Address{head.row.ID, 0}
+	t.turn = func(at int64) (*turn, error) { return t.anew(ctx, req.Redefinition, at) }
+	return t.do(ctx)
+}
+
+// anew is the turn of a reset.
+func (t *traveling) anew(ctx context.Context, re Redefinition, at int64) (*turn, error) {
+	steps := t.stepOver("the run began anew", at)
+	if err := steps.all(func(snapshot.Attempt) bool { return true }); err != nil {
+		return nil, err
+	}
+	changes, err := snapshot.ResetAll(t.head.state)
+	if err != nil {
+		return nil, err
+	}
+	resets := &backReset{store: t.store, state: t.head.state, changes: changes}
+	state, err := resets.now()
+	if err != nil {
+		return nil, err
+	}
+	if err := resets.add(re.prepare(state)); err != nil {
+		return nil, err
+	}
+	turn := &turn{state: resets.changes, based: new(int64), steps: steps, status: snapshot.RunPending}
+	if err := t.redefine(turn, re); err != nil {
+		return nil, err
+	}
+	// What the newest tree shows is how far the run had come.
+	first, err := t.store.loadFrame(ctx, t.out.To, t.head.entry.ID)
+	if err != nil {
+		return nil, err
+	}
+	row, err := first.Entry.RunRow()
+	if err == nil && row.WorkflowHash == t.head.row.WorkflowHash {
+		turn.rendered, err = t.store.Rendered(first.Entry)
+	}
+	return turn, err
+}

@@ -1,0 +1,163 @@
+package timeline
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/git-smithers/git-smithers/snapshot"
+)
+
+// Redefinition is the workflow with which a run goes on after a travel or reset. The
+// zero value leaves it as it is at the frame.
+type Redefinition struct {
+	Workflow     *snapshot.Workflow
+	WorkflowPath string
+	// Prepare returns the changes that fit a state to the workflow; nil: none.
+	Prepare func(*snapshot.State) ([]snapshot.Change, error)
+}
+
+// TravelRequest asks to go back to before an attempt.
+type TravelRequest struct {
+	Run       string // an id or a unique prefix
+	Node      string
+	Iteration int
+	Attempt   int  // 0: the newest of the iteration
+	NoDeps    bool // reset the node alone, in the state as it is, and leave files alone
+	NoFiles   bool // leave the working copy as it is
+	Redefinition
+}
+
+// Traveled is what a travel, reset or undo made of a run. No slice is nil.
+type Traveled struct {
+	Run       string
+	Op        snapshot.Op
+	Undone    *snapshot.Op // of an undo: the op that it took back
+	Frame     int64        // the new frame; of the undo of a fork the newest one, since that makes none
+	From      int64        // the newest frame before, what was saved of the working copy included
+	To        Address      // the frame whose state it went back to; of an ancestor where the attempt is older than the fork
+	Reset     []string     // keys of nodes that are pending and were not
+	Cancelled []string     // keys of attempts that are marked cancelled and were not
+	Dropped   []int64      // numbers of the frames that are dropped and were not
+	Files     *Restored    // what became of the working copy; nil where it was left alone
+	Worktrees []*Restored  // and of tasks' own worktrees
+	Missing   []string     // tasks whose own worktree of then is not here any more
+	NoFiles   string       // why, in words, where files were asked for and the frame has none
+	Status    snapshot.RunStatus
+}
+
+// Travel appends a frame in which the state, mailbox included, is as it was just before
+// an attempt started: that of the last frame before, with what had arrived since; and so
+// is the working copy. Nodes with an attempt at or after it, and what needs the node,
+// directly or not, are pending. Attempts from it on are marked cancelled and stay in the
+// journal; the frames between are dropped. The run is pending.
+//
+// What was in progress then is pending; what waited then waits again, for what it waited
+// for then. The rendered tree and, unless the request names another, the workflow are those
+// of the frame. What is in the working copy and in no frame of the run is saved in one
+// first. With NoFiles the frame says of the working copy what the tip does.
+//
+// With NoDeps the state is the tip's with that node pending, and no frame is dropped.
+//
+// attempt_not_found, frame_not_found where there is no frame before it, run_owned, conflict
+// where somebody else was first, and whatever Restore refuses: then nothing is changed.
+func (s *Store) Travel(ctx context.Context, req TravelRequest) (*Traveled, error) {
+	head, err := s.unowned(ctx, req.Run)
+	if err != nil {
+		return nil, err
+	}
+	attempt, err := findAttempt(head.entry, attemptName{req.Node, req.Iteration, req.Attempt})
+	if err != nil {
+		return nil, err
+	}
+	key := snapshot.AttemptKey(attempt.NodeID, attempt.Iteration, attempt.Attempt)
+	t := s.traveling(head, snapshot.Op{
+		Kind: snapshot.OpTravel, NodeID: attempt.NodeID, Iteration: attempt.Iteration, Attempt: attempt.Attempt, NoDeps: req.NoDeps,
+	})
+	if req.NoDeps {
+		t.subject = snapshot.Key(attempt.NodeID, attempt.Iteration) + " pending again"
+		t.out.To = Address{head.row.ID, head.row.Frame}
+		t.turn = func(at int64) (*turn, error) { return t.again(attempt, req.Redefinition, at) }
+		return t.do(ctx)
+	}
+	place, err := s.beforeAttempt(head, key)
+	if err != nil {
+		return nil, err
+	}
+	t.out.To, t.op.To = place.address, place.own()
+	t.subject = fmt.Sprintf("back to %s, before %s", place.name(head.row.ID), key)
+	t.turn = func(at int64) (*turn, error) { return t.back(place, attempt, req.Redefinition, at) }
+	if !req.NoFiles {
+		if err := t.restores(ctx, place.then, nil); err != nil {
+			return nil, err
+		}
+	}
+	return t.do(ctx)
+}
+
+// unowned opens the tip of a run that no live process owns.
+func (s *Store) unowned(ctx context.Context, run string) (*Head, error) {
+	id, err := s.ResolveRun(ctx, run)
+	if err != nil {
+		return nil, err
+	}
+	head, err := s.Head(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	return head, s.refuseOwned(head.row)
+}
+
+// back is the turn of a travel that goes back to before an attempt.
+func (t *traveling) back(to *place, attempt snapshot.Attempt, re Redefinition, at int64) (*turn, error) {
+	state, err := to.then.State()
+	if err != nil {
+		return nil, err
+	}
+	steps := t.stepOver("the run went back to before "+snapshot.AttemptKey(attempt.NodeID, attempt.Iteration, attempt.Attempt), at)
+	if err := steps.since(to.then, true); err != nil {
+		return nil, err
+	}
+	changes, err := re.prepare(state)
+	if err != nil {
+		return nil, err
+	}
+	resets := &backReset{store: t.store, state: state, changes: changes}
+	if err := resets.add(resets.unfinished(steps.nodes)); err != nil {
+		return nil, err
+	}
+	if err := resets.add(resets.downstream(snapshot.Key(attempt.NodeID, attempt.Iteration))); err != nil {
+		return nil, err
+	}
+	turn := &turn{then: to.then, state: resets.changes, based: &to.based, steps: steps, status: snapshot.RunPending}
+	return turn, t.redefine(turn, re)
+}
+
+// again is the turn of a travel that makes a node pending in the state as it is.
+func (t *traveling) again(attempt snapshot.Attempt, re Redefinition, at int64) (*turn, error) {
+	key := snapshot.Key(attempt.NodeID, attempt.Iteration)
+	steps := t.stepOver(key+" was made pending again", at)
+	err := steps.all(func(a snapshot.Attempt) bool {
+		return a.NodeID == attempt.NodeID && a.Iteration == attempt.Iteration && a.Attempt >= attempt.Attempt
+	})
+	if err != nil {
+		return nil, err
+	}
+	changes, err := re.prepare(t.head.state)
+	if err != nil {
+		return nil, err
+	}
+	resets := &backReset{store: t.store, state: t.head.state, changes: changes}
+	if err := resets.add(resets.alone(key)); err != nil {
+		return nil, err
+	}
+	turn := &turn{state: resets.changes, steps: steps, status: snapshot.RunPending}
+	return turn, t.redefine(turn, re)
+}
+
+// prepare are the changes that fit a state to the workflow.
+func (re Redefinition) prepare(state *snapshot.State) ([]snapshot.Change, error) {
+	if re.Prepare == nil {
+		return nil, nil
+	}
+	return re.Prepare(state)
+}

@@ -1,0 +1,116 @@
+package timeline_test
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/git-smithers/git-smithers/internal/repotest"
+	"github.com/git-smithers/git-smithers/snapshot"
+	"github.com/git-smithers/git-smithers/timeline"
+	"github.com/git-smithers/git-smithers/timeline/fault"
+)
+
+// meddling opens a store that calls meddle when it has moved refs for the nth time: the
+// first is for a claim, the second for the frame that keeps the files.
+func meddling(t *testing.T, repo *repotest.Repo, point string, nth int, meddle func() error) *timeline.Store {
+	t.Helper()
+	times := 0
+	s, err := timeline.Open(t.Context(), timeline.Options{
+		Dir: repo.Dir, Env: repo.Env, Now: clock(),
+		Failpoint: func(name string) error {
+			if name != point {
+				return nil
+			}
+			if times++; times == nth {
+				return meddle()
+			}
+			return nil
+		},
+		Warn: func(err error) { t.Logf("warning: %v", err) },
+	})
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, s.Close()) })
+	return s
+}
+
+func TestATravelWhoseRunIsTakenOverMeanwhileWritesNothingMore(t *testing.T) {
+	t.Parallel()
+	repo := repotest.New(t, repotest.Commit)
+	other := open(t, repo)
+	worked(t, other, repo)
+	tip := ""
+	s := meddling(t, repo, "refs-done", 2, func() error {
+		head, err := other.Head(t.Context(), "run")
+		if err != nil {
+			return err
+		}
+		claim(t, head, timeline.ClaimRequest{Force: true})
+		tip = head.Entry().ID.String()
+		return nil
+	})
+	_, err := s.Travel(t.Context(), timeline.TravelRequest{Run: "run", Node: "b"})
+	assert.Equal(t, fault.Conflict, fault.CodeOf(err), "%v", err)
+	require.NotEmpty(t, tip)
+	assert.Equal(t, tip, repo.Git("rev-parse", "refs/smithers/_tip/run"))
+	assert.Equal(t, stateAt(t, other, "run:6").ID(), stateAt(t, other, "run").ID())
+}
+
+// Whoever appends a frame while the travel is being planned may have made another one.
+func TestATravelGivesWayToWhoeverAppendsAFrameFirst(t *testing.T) {
+	t.Parallel()
+	repo := repotest.New(t, repotest.Commit)
+	other := open(t, repo)
+	_, _, files := worked(t, other, repo)
+	tip := ""
+	s := meddling(t, repo, "before-refs", 1, func() error {
+		head, err := other.Head(t.Context(), "run")
+		if err != nil {
+			return err
+		}
+		if err := head.Append(t.Context(), snapshot.Draft{Frame: true, Subject: "somebody else's"}); err != nil {
+			return err
+		}
+		tip = head.Entry().ID.String()
+		return nil
+	})
+	_, err := s.Travel(t.Context(), timeline.TravelRequest{Run: "run", Node: "b"})
+	assert.Equal(t, fault.Conflict, fault.CodeOf(err), "%v", err)
+	require.NotEmpty(t, tip)
+	assert.Equal(t, tip, repo.Git("rev-parse", "refs/smithers/_tip/run"))
+	assert.Equal(t, files, filesIn(t, repo.Dir))
+	requireUnclaimed(t, repo)
+}
+
+// The files of several working copies are restored, or those of none.
+func TestWhereOneWorkingCopyCannotBeRestoredTheOthersAreAsTheyWere(t *testing.T) {
+	t.Parallel()
+	repo := repotest.New(t, repotest.Commit)
+	plain := open(t, repo)
+	p := newPlay(t, plain, "run", plain.WorkingCopy(), "a")
+	own, err := plain.OpenWorktree(t.Context(), "run", timeline.WorktreeSpec{Name: "a"}, false)
+	require.NoError(t, err)
+	text := filepath.Join(own.Root(), "work.txt")
+	require.NoError(t, os.WriteFile(text, []byte("first\n"), 0o666))
+	draft, mine := shot(t, plain.WorkingCopy(), "ready"), shot(t, own, "")
+	draft.VCS.Worktrees = []snapshot.Worktree{{Name: "a", VCS: *mine.VCS}}
+	draft.Objects = mine.Objects
+	require.NoError(t, p.head.Append(t.Context(), draft))
+	require.NoError(t, p.head.Append(t.Context(), snapshot.Draft{Frame: true, Journal: []snapshot.Change{p.starts("a::0::1")[1]}}))
+	repo.Write("README.md", "# Mine\n")
+	require.NoError(t, os.WriteFile(text, []byte("second\n"), 0o666))
+	files := filesIn(t, repo.Dir)
+	s := meddling(t, repo, "refs-done", 2, func() error { return os.WriteFile(text, []byte("at the worst moment\n"), 0o666) })
+
+	_, err = s.Travel(t.Context(), timeline.TravelRequest{Run: "run", Node: "a"})
+	assert.Equal(t, fault.RestoreRefused, fault.CodeOf(err), "%v", err)
+	assert.Equal(t, files, filesIn(t, repo.Dir))
+	data, err := os.ReadFile(text)
+	require.NoError(t, err)
+	assert.Equal(t, "at the worst moment\n", string(data))
+	kinds, _ := eventsOf(t, repo, "run")
+	assert.Equal(t, []string{"TimeTravelStarted", "TimeTravelFinished"}, kinds)
+}

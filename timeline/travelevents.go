@@ -1,0 +1,87 @@
+package timeline
+
+import (
+	"encoding/json"
+
+	"github.com/git-smithers/git-smithers/snapshot"
+	"github.com/git-smithers/git-smithers/timeline/fault"
+)
+
+// outcome is how an operation ended.
+type outcome struct{ err error }
+
+// started is the event with which a travel, reset or undo begins, where newest is the
+// run's newest frame before it.
+func (t *traveling) started(newest int64) []snapshot.Event {
+	return []snapshot.Event{t.event("TimeTravelStarted", newest, nil, t.store.now().UnixMilli())}
+}
+
+// finished are the events of the frame: which nodes are pending, and that it is done.
+func (t *traveling) finished(turn *turn, at int64) []snapshot.Event {
+	var events []snapshot.Event
+	for _, key := range t.out.Reset {
+		id, iteration, err := snapshot.SplitKey(key)
+		if err != nil {
+			continue // keys of nodes split
+		}
+		events = append(events, runEvent("NodePending", at, struct {
+			Run       string `json:"runId"`
+			Node      string `json:"nodeId"`
+			Iteration int    `json:"iteration"`
+		}{t.out.Run, id, iteration}))
+	}
+	events = append(events, t.event("TimeTravelFinished", t.out.From, &outcome{}, at))
+	if turn.status != "" {
+		events = append(events, statusEvent(t.out.Run, turn.status, at))
+	}
+	return events
+}
+
+// statusEvent is the event that a run has another status.
+func statusEvent(run string, status snapshot.RunStatus, at int64) snapshot.Event {
+	return runEvent("RunStatusChanged", at, struct {
+		Run    string             `json:"runId"`
+		Status snapshot.RunStatus `json:"status"`
+	}{run, status})
+}
+
+// event is an event of a travel, reset or undo.
+func (t *traveling) event(kind string, from int64, how *outcome, at int64) snapshot.Event {
+	payload := struct {
+		Run       string `json:"runId"`
+		Op        string `json:"op"`
+		From      int64  `json:"fromFrameNo"`
+		To        int64  `json:"toFrameNo"`
+		ToRun     string `json:"toRunId,omitempty"`
+		Node      string `json:"nodeId,omitempty"`
+		Iteration *int   `json:"iteration,omitempty"`
+		Attempt   int    `json:"attempt,omitempty"`
+		Success   *bool  `json:"success,omitempty"`
+		Error     string `json:"error,omitempty"`
+	}{
+		Run: t.out.Run, Op: t.op.Kind, From: from, To: t.out.To.Frame,
+		Node: t.op.NodeID, Attempt: t.op.Attempt,
+	}
+	if t.out.To.Run != t.out.Run {
+		payload.ToRun = t.out.To.Run
+	}
+	if t.op.NodeID != "" {
+		payload.Iteration = &t.op.Iteration
+	}
+	if how != nil {
+		payload.Success = new(how.err == nil)
+		if how.err != nil {
+			payload.Error = string(fault.CodeOf(how.err)) // its words may name this machine
+		}
+	}
+	return runEvent(kind, at, payload)
+}
+
+// runEvent is an event with a payload of texts and numbers, which always encodes.
+func runEvent(kind string, at int64, payload any) snapshot.Event {
+	data, err := json.Marshal(payload)
+	if err != nil {
+		data = nil
+	}
+	return snapshot.Event{Type: kind, AtMs: at, Payload: data}
+}

@@ -1,0 +1,81 @@
+package timeline
+
+import (
+	"context"
+	"errors"
+
+	"github.com/git-smithers/git-smithers/snapshot"
+	"github.com/git-smithers/git-smithers/timeline/fault"
+)
+
+// restores plans to restore the files that the run had at an entry: in all its working
+// copies or, where only names one, in that.
+func (t *traveling) restores(ctx context.Context, then *snapshot.Entry, only *string) error {
+	vcs, err := then.VCSRevision()
+	if err != nil {
+		return Explain(err)
+	}
+	if only == nil || *only == "" {
+		if err := t.restoresShared(ctx, vcs); err != nil {
+			return err
+		}
+	}
+	if vcs == nil {
+		return nil
+	}
+	for i := range vcs.Worktrees {
+		w := &vcs.Worktrees[i]
+		if w.Tree.IsZero() || only != nil && *only != w.Name {
+			continue
+		}
+		files, err := t.store.worktreeFiles(ctx, Address{t.out.Run, t.out.To.Frame}, w.Name)
+		if fault.CodeOf(err) == fault.NoWorkingCopy {
+			t.out.Missing = append(t.out.Missing, w.Name)
+			continue
+		}
+		if err == nil && t.restoresShare(files) {
+			err = fault.New(fault.NoWorkingCopy, "this is the worktree of task %q: the files that the tasks of run %q share are elsewhere", w.Name, t.out.Run).
+				Hint("call it in the working copy that the run was started in")
+		}
+		if err != nil {
+			return err
+		}
+		t.out.Worktrees = append(t.out.Worktrees, t.restoresIn(files, w.Name, &w.VCS))
+	}
+	return nil
+}
+
+// restoresShare tells whether the files that tasks share would be restored in a task's own worktree.
+func (t *traveling) restoresShare(own *WorkingCopy) bool {
+	return len(t.files.all) > 0 && t.files.all[0].name == "" && t.files.all[0].copy.Root() == own.Root()
+}
+
+// restoresShared plans to restore the files that the run's tasks share.
+func (t *traveling) restoresShared(ctx context.Context, vcs *snapshot.VCS) error {
+	if vcs == nil || vcs.Tree.IsZero() {
+		t.out.NoFiles = "no files were captured for " + t.out.To.String()
+		return nil
+	}
+	files, err := t.store.worktreeFiles(ctx, Address{t.out.Run, t.out.To.Frame}, "")
+	if err != nil {
+		return t.hintNoFiles(err)
+	}
+	t.out.Files = t.restoresIn(files, "", vcs)
+	return nil
+}
+
+// restoresIn plans to restore the files of one working copy.
+func (t *traveling) restoresIn(files *WorkingCopy, name string, vcs *snapshot.VCS) *Restored {
+	out := &Restored{From: t.out.To, VCS: vcs, Beside: vcs.Attempts}
+	t.files.all = append(t.files.all, &restoring{store: t.store, copy: files, name: name, want: vcs, out: out})
+	return out
+}
+
+// hintNoFiles tells how to go back without the files that cannot be restored.
+func (t *traveling) hintNoFiles(err error) error {
+	known, ok := errors.AsType[*fault.Error](err)
+	if ok && (known.Code == fault.NoWorkingCopy || known.Code == fault.RestoreRefused) {
+		return known.Hint("--no-vcs leaves the files as they are")
+	}
+	return err
+}

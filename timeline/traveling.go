@@ -1,0 +1,254 @@
+package timeline
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+
+	"github.com/git-smithers/git-smithers/snapshot"
+	"github.com/git-smithers/git-smithers/timeline/fault"
+)
+
+// traveling is one travel, reset or undo: it gives a run another state and, where it
+// restores files, another working copy, in one frame.
+type traveling struct {
+	store   *Store
+	head    *Head
+	op      snapshot.Op
+	undoes  *snapshot.Op // the op that is taken back; nil for none
+	subject string       // of the frame
+	files   *restores    // of nothing where the working copy is left alone
+	// turn says what becomes of the run on the tip as it is at that moment. It writes nothing.
+	turn func(at int64) (*turn, error)
+	out  *Traveled
+}
+
+// turn is what becomes of a run.
+type turn struct {
+	then     *snapshot.Entry    // whose state and rendered tree the run gets; nil: the tip's
+	state    []snapshot.Change  // of that state
+	based    *int64             // the frame that it goes on from; nil: the tip's
+	steps    *stepping          // what becomes of attempts; nil: nothing
+	status   snapshot.RunStatus // "": as it is
+	rendered json.RawMessage    // in place of the one of then; nil: that
+	workflow *snapshot.Workflow // nil: as it is
+	row      func(*snapshot.Run)
+}
+
+func (s *Store) traveling(head *Head, op snapshot.Op) *traveling {
+	return &traveling{
+		store: s, head: head, op: op, files: &restores{store: s, head: head},
+		out: &Traveled{
+			Run: head.row.ID, Reset: []string{}, Cancelled: []string{}, Dropped: []int64{},
+			Worktrees: []*Restored{}, Missing: []string{},
+		},
+	}
+}
+
+// do refuses what can be refused, and only then writes: it claims the run, saves and
+// restores the files, and appends the frame, which gives the run back.
+func (t *traveling) do(ctx context.Context) (*Traveled, error) {
+	defer t.files.close()
+	if err := t.files.prepare(ctx); err != nil {
+		return nil, t.hintNoFiles(err)
+	}
+	if _, err := t.draft(); err != nil {
+		return nil, Explain(err)
+	}
+	claim, err := t.claim(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer func() {
+		if err := claim.Release(ctx); err != nil {
+			t.store.warn(fmt.Errorf("give run %q back: %w", t.head.row.ID, err))
+		}
+	}()
+	t.files.fence = func() error { return t.fence(claim) }
+	announced := t.files.changes()
+	if announced {
+		if err := t.files.save(ctx, t.subject, t.started); err != nil {
+			return nil, err
+		}
+	}
+	if err := t.files.restore(ctx); err != nil {
+		return nil, t.failed(ctx, err, announced)
+	}
+	t.op.Files = announced
+	if err := t.record(context.WithoutCancel(ctx), announced); err != nil {
+		if announced {
+			err = fault.New(fault.CodeOf(err), "the files are restored, but no frame says so: %w", err)
+		}
+		return nil, err
+	}
+	return t.out, nil
+}
+
+// claim makes the run this process's. Who moves the tip meanwhile without touching what
+// the operation is about is no obstacle.
+func (t *traveling) claim(ctx context.Context) (*Claim, error) {
+	before := t.head.row
+	for try := 1; ; try++ {
+		claim, err := t.head.Claim(ctx, ClaimRequest{})
+		if fault.CodeOf(err) != fault.Conflict || err == nil {
+			return claim, err
+		}
+		if err := pause(ctx, try); err != nil {
+			return nil, Explain(err)
+		}
+		if err := t.head.Refresh(ctx); err != nil {
+			return nil, err
+		}
+		if now := t.head.row; now.Frame != before.Frame || now.Epoch != before.Epoch {
+			return nil, err
+		}
+	}
+}
+
+// fence refuses to write for a run that somebody else has taken over.
+func (t *traveling) fence(claim *Claim) error {
+	if t.head.row.Owner == claim.token {
+		return nil
+	}
+	return fault.New(fault.Conflict, "run %q was taken over by another process", t.head.row.ID).
+		Hint("nothing more is written by this one")
+}
+
+// record appends the frame.
+func (t *traveling) record(ctx context.Context, announced bool) error {
+	var steps *stepping
+	err := t.files.update(ctx, func() (*snapshot.Draft, error) {
+		draft, err := t.draft()
+		if err != nil {
+			return nil, err
+		}
+		if !announced {
+			draft.Events = append(t.started(t.head.row.Frame), draft.Events...)
+		}
+		if _, err := t.files.capture(draft.Draft, restored); err != nil {
+			return nil, err
+		}
+		steps = draft.steps
+		t.out.Op, err = t.head.addOp(draft.Draft, t.op)
+		if err == nil && t.undoes != nil {
+			undone := *t.undoes
+			undone.UndoneBy = t.out.Op.Number
+			draft.Journal = append(draft.Journal, setOp(undone))
+			t.out.Undone = &undone
+		}
+		return draft.Draft, err
+	})
+	if err != nil {
+		return err
+	}
+	t.out.Frame, t.out.Status = t.head.row.Frame, t.head.row.Status
+	for _, one := range t.files.all {
+		one.out.Frame = t.files.newest()
+	}
+	if steps != nil {
+		steps.forgetLogs()
+	}
+	return nil
+}
+
+// travelDraft is the draft of a travel's frame, but for its files and op.
+type travelDraft struct {
+	*snapshot.Draft
+	steps *stepping
+}
+
+// draft is the frame on the tip as it is now, and notes in out what it does.
+func (t *traveling) draft() (*travelDraft, error) {
+	at := t.store.now().UnixMilli()
+	turn, err := t.turn(at)
+	if err != nil {
+		return nil, err
+	}
+	state := t.head.state
+	draft := &snapshot.Draft{
+		Frame: true, State: turn.state, Based: turn.based, Rendered: turn.rendered, Workflow: turn.workflow,
+		Subject: t.subject, AtMs: at,
+	}
+	if turn.then != nil {
+		if state, err = turn.then.State(); err != nil {
+			return nil, err
+		}
+		draft.Restore = state
+		if draft.Rendered == nil {
+			if draft.Rendered, err = t.store.Rendered(turn.then); err != nil {
+				return nil, err
+			}
+		}
+	}
+	next, err := state.EditWithin(t.store.settings.limits, t.store.objects.Begin(), turn.state)
+	if err != nil {
+		return nil, err
+	}
+	if t.out.Reset, err = becamePending(t.head.state, next); err != nil {
+		return nil, err
+	}
+	t.out.From, t.out.Dropped, t.out.Cancelled = t.head.row.Frame, []int64{}, []string{}
+	if turn.based != nil {
+		if t.out.Dropped, err = t.store.dropped(t.head.entry, t.head.row.Frame, *turn.based); err != nil {
+			return nil, err
+		}
+	}
+	if turn.steps != nil {
+		draft.Journal, t.out.Cancelled = turn.steps.changes, turn.steps.cancelled
+	}
+	draft.Run = func(row *snapshot.Run) {
+		row.Owner = ""
+		if turn.status != "" {
+			row.Status, row.Error, row.FinishedAtMs = turn.status, "", nil
+		}
+		if turn.row != nil {
+			turn.row(row)
+		}
+	}
+	draft.Events = t.finished(turn, at)
+	return &travelDraft{draft, turn.steps}, nil
+}
+
+// redefine gives a turn the workflow with which the run goes on: that of the request or
+// else, where it is another than the tip's, the one of then.
+func (t *traveling) redefine(turn *turn, re Redefinition) error {
+	if re.Workflow != nil {
+		turn.workflow = re.Workflow
+		turn.row = func(row *snapshot.Run) {
+			if re.WorkflowPath != "" {
+				row.WorkflowPath = re.WorkflowPath
+			}
+		}
+		return nil
+	}
+	if turn.then == nil {
+		return nil
+	}
+	then, err := turn.then.RunRow()
+	if err != nil || then.WorkflowHash == t.head.row.WorkflowHash {
+		return err
+	}
+	if turn.workflow, err = turn.then.Workflow(); err != nil || turn.workflow == nil {
+		return err
+	}
+	turn.row = func(row *snapshot.Run) { row.Workflow, row.WorkflowPath = then.Workflow, then.WorkflowPath }
+	return nil
+}
+
+// failed records that the files could not be restored, and that nothing else has changed.
+func (t *traveling) failed(ctx context.Context, cause error, announced bool) error {
+	if !announced {
+		return cause
+	}
+	err := t.files.update(context.WithoutCancel(ctx), func() (*snapshot.Draft, error) {
+		return &snapshot.Draft{
+			Subject: "failed: " + t.subject,
+			Events:  []snapshot.Event{t.event("TimeTravelFinished", t.head.row.Frame, &outcome{cause}, t.store.now().UnixMilli())},
+			Run:     func(row *snapshot.Run) { row.Owner = "" },
+		}, nil
+	})
+	if err != nil {
+		t.store.warn(fmt.Errorf("record that the files could not be restored: %w", err))
+	}
+	return cause
+}

@@ -1,0 +1,130 @@
+package timeline
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"github.com/git-smithers/git-smithers/objstore"
+	"github.com/git-smithers/git-smithers/refs"
+	"github.com/git-smithers/git-smithers/snapshot"
+	"github.com/git-smithers/git-smithers/timeline/fault"
+)
+
+// Unattended is a run that was executed in this repository on this machine, is
+// running or waiting by its row, and that no live process owns.
+type Unattended struct {
+	Run    string
+	Status snapshot.RunStatus
+}
+
+// Unattended lists the runs that may have to be resumed, by run id: of all runs that
+// were executed here or, where any are named, of those, wherever they were executed.
+// It reads the tips of these runs and of no others. Names are exact run ids.
+func (s *Store) Unattended(ctx context.Context, runs ...string) ([]Unattended, error) {
+	var rows []snapshot.Run
+	for _, run := range runs {
+		_, tip, err := s.findRunExactly(ctx, run)
+		if err != nil {
+			return nil, err
+		}
+		row, err := s.tipRow(tip)
+		if err != nil {
+			return nil, err
+		}
+		if unattended(row) && !s.Owner(row).Live {
+			rows = append(rows, row)
+		}
+	}
+	if len(runs) == 0 {
+		var err error
+		if rows, err = s.unattendedHere(ctx); err != nil {
+			return nil, err
+		}
+	}
+	slices.SortFunc(rows, func(a, b snapshot.Run) int { return cmp.Compare(a.ID, b.ID) })
+	out := make([]Unattended, len(rows))
+	for i, row := range rows {
+		out[i] = Unattended{row.ID, row.Status}
+	}
+	return out, nil
+}
+
+// unattended tells whether a run goes on, or may, when somebody resumes it.
+func unattended(row snapshot.Run) bool {
+	return row.Status == snapshot.RunRunning || row.Status.Waiting()
+}
+
+// unattendedHere finds the runs that are executed here and that no live process owns.
+// A run whose owner made its claim elsewhere has moved there. Runs that cannot be read
+// are left out, with a warning for each.
+func (s *Store) unattendedHere(ctx context.Context) ([]snapshot.Run, error) {
+	entries, err := os.ReadDir(s.claimsPath())
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, Explain(err)
+	}
+	var rows []snapshot.Run
+	for _, entry := range entries {
+		if !entry.IsDir() {
+			continue
+		}
+		tip, err := s.tipOf(ctx, entry.Name())
+		if fault.CodeOf(err) == fault.RunNotFound {
+			continue // it is about to be made, or was pruned
+		}
+		var row snapshot.Run
+		if err == nil {
+			row, err = s.tipRow(tip)
+		}
+		if ctx.Err() != nil {
+			return nil, Explain(ctx.Err())
+		}
+		if err != nil {
+			s.warn(fmt.Errorf("left out: %w", err))
+			continue
+		}
+		owner := s.Owner(row)
+		if row.Status.Ended() && !owner.Live { // it was cancelled while nobody executed it
+			claimFolder{filepath.Join(s.claimsPath(), entry.Name())}.remove()
+		}
+		if unattended(row) && !owner.Live && (owner.Token == "" || owner.Here) {
+			rows = append(rows, row)
+		}
+	}
+	return rows, nil
+}
+
+// tipOf is the tip of the run of a ref component.
+func (s *Store) tipOf(ctx context.Context, component string) (objstore.ID, error) {
+	run, ok, err := refs.UnescapeRun(component)
+	if err != nil {
+		return objstore.ID{}, runNotFound(component)
+	}
+	if ok {
+		_, tip, err := s.findRunExactly(ctx, run)
+		return tip, err
+	}
+	// The component is a digest of the id.
+	tips, err := s.refs.Tips(ctx)
+	for _, tip := range tips {
+		if tip.Component == component {
+			return tip.ID, nil
+		}
+	}
+	return objstore.ID{}, cmp.Or(Explain(err), runNotFound(component))
+}
+
+// tipRow reads the row of a run at its tip.
+func (s *Store) tipRow(tip objstore.ID) (snapshot.Run, error) {
+	entry, err := snapshot.ReadEntry(s.objects, tip)
+	if err != nil {
+		return snapshot.Run{}, Explain(err)
+	}
+	row, err := entry.RunRow()
+	return row, Explain(err)
+}

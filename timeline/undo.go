@@ -1,0 +1,186 @@
+package timeline
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/git-smithers/git-smithers/refs"
+	"github.com/git-smithers/git-smithers/snapshot"
+	"github.com/git-smithers/git-smithers/timeline/fault"
+)
+
+// UndoRequest asks to take an op back.
+type UndoRequest struct {
+	Run     string // an id or a unique prefix; "": the run with the newest op that is not undone
+	NoFiles bool   // leave the working copy as it is
+}
+
+// Undo takes back the run's newest travel, reset, revert, restore or fork that has not been
+// taken back, by appending.
+//
+// A travel or reset is taken back by a frame with the state and files of the tip before
+// it; attempts that it cancelled are as they were. What happened to the run since is
+// stepped over: those frames are dropped. The run has the status that it had, but that one
+// which was running is pending: nobody runs it, and resume goes on with it.
+//
+// A revert or restore is taken back by a frame with the files of before it, and the state
+// stays. A fork is taken back only while it has not run: its run is then cancelled, and no
+// longer listed among its parent's.
+//
+// nothing_to_undo where there is none, undo_refused for a fork that has run, run_owned, and
+// whatever Restore refuses: then nothing is changed.
+func (s *Store) Undo(ctx context.Context, req UndoRequest) (*Traveled, error) {
+	run := req.Run
+	if run == "" {
+		var err error
+		if run, err = s.runToUndo(ctx); err != nil {
+			return nil, err
+		}
+	}
+	head, err := s.unowned(ctx, run)
+	if err != nil {
+		return nil, err
+	}
+	op, err := opToUndo(head)
+	if err != nil {
+		return nil, err
+	}
+	if op.Kind == snapshot.OpFork {
+		return s.undoFork(ctx, head, op)
+	}
+	then, err := snapshot.ReadEntry(s.objects, op.Before)
+	if err != nil {
+		return nil, Explain(fmt.Errorf("the entry before op %d: %w", op.Number, err))
+	}
+	row, err := then.RunRow()
+	if err != nil {
+		return nil, Explain(err)
+	}
+	t := s.traveling(head, snapshot.Op{Kind: snapshot.OpUndo, Undoes: op.Number, Worktree: op.Worktree})
+	t.undoes = &op
+	t.subject = "undone: " + describeOp(op)
+	t.out.To = Address{head.row.ID, row.Frame}
+	t.turn = func(at int64) (*turn, error) { return t.before(then, row, at) }
+	if filesAlone(op) {
+		t.turn = func(int64) (*turn, error) { return &turn{}, nil }
+	}
+	if op.Files && !req.NoFiles {
+		var only *string
+		if filesAlone(op) {
+			only = &op.Worktree
+		}
+		if err := t.restores(ctx, then, only); err != nil {
+			return nil, err
+		}
+	}
+	return t.do(ctx)
+}
+
+// filesAlone tells whether an op left the state as it was.
+func filesAlone(op snapshot.Op) bool {
+	return op.Kind == snapshot.OpRevert || op.Kind == snapshot.OpRestore
+}
+
+// describeOp is an op in a few words.
+func describeOp(op snapshot.Op) string {
+	out := op.Kind
+	if op.NodeID != "" {
+		out += " to before "
+		if op.Kind == snapshot.OpRevert {
+			out = op.Kind + " to after "
+		}
+		out += snapshot.AttemptKey(op.NodeID, op.Iteration, op.Attempt)
+	}
+	return out
+}
+
+// before is the turn of an undo that goes back to the entry before an op.
+func (t *traveling) before(then *snapshot.Entry, row snapshot.Run, at int64) (*turn, error) {
+	steps := t.stepOver("the run went back to before "+describeOp(*t.undoes), at)
+	if err := steps.since(then, false); err != nil {
+		return nil, err
+	}
+	status := row.Status
+	if status == snapshot.RunRunning {
+		status = snapshot.RunPending
+	}
+	turn := &turn{then: then, based: &row.Frame, steps: steps, status: status}
+	if err := t.redefine(turn, Redefinition{}); err != nil {
+		return nil, err
+	}
+	workflow := turn.row
+	turn.row = func(now *snapshot.Run) {
+		now.Error, now.FinishedAtMs = row.Error, row.FinishedAtMs
+		if workflow != nil {
+			workflow(now)
+		}
+	}
+	return turn, nil
+}
+
+// opToUndo is the newest op of a run that is not undone, and no undo itself.
+func opToUndo(head *Head) (snapshot.Op, error) {
+	ops, err := readOps(head.entry)
+	if err != nil {
+		return snapshot.Op{}, Explain(err)
+	}
+	if op, ok := newestOp(ops); ok {
+		return op, nil
+	}
+	return snapshot.Op{}, fault.New(fault.NothingToUndo, "nothing was done to run %q that could be taken back", head.row.ID).
+		Hint("`git smithers ops %s` lists what was done to it", head.row.ID).Detail("runId", head.row.ID)
+}
+
+// newestOp is the newest of a run's ops that can be taken back.
+func newestOp(ops []snapshot.Op) (snapshot.Op, bool) {
+	for _, op := range slices.Backward(ops) {
+		if op.Kind != snapshot.OpUndo && op.UndoneBy == 0 {
+			return op, true
+		}
+	}
+	return snapshot.Op{}, false
+}
+
+// runToUndo is the run with the newest op that is not undone. Runs that cannot be read
+// are left out, with a warning.
+func (s *Store) runToUndo(ctx context.Context) (string, error) {
+	tips, err := s.refs.Tips(ctx)
+	if _, err = brokenRefs(err); err != nil {
+		return "", Explain(err)
+	}
+	var run string
+	var newest snapshot.Op
+	for _, tip := range tips {
+		if ctx.Err() != nil {
+			return "", Explain(ctx.Err())
+		}
+		op, id, err := s.newestOpAt(tip)
+		if err != nil {
+			s.warn(fmt.Errorf("left out: run %s: %w", tip.Component, err))
+			continue
+		}
+		if op.Number > 0 && (run == "" || op.AtMs > newest.AtMs) {
+			run, newest = id, op
+		}
+	}
+	if run == "" {
+		return "", fault.New(fault.NothingToUndo, "nothing was done to any run that could be taken back").
+			Hint("travel, reset, revert, restore and fork can be")
+	}
+	return run, nil
+}
+
+// newestOpAt is the newest op at a tip that can be taken back, of number 0 for none.
+func (s *Store) newestOpAt(tip refs.TipRef) (snapshot.Op, string, error) {
+	entry, err := snapshot.ReadEntry(s.objects, tip.ID)
+	if err != nil {
+		return snapshot.Op{}, "", err
+	}
+	ops, err := readOps(entry)
+	if err != nil {
+		return snapshot.Op{}, "", err
+	}
+	op, _ := newestOp(ops)
+	return op, entry.Run, nil
+}

@@ -1,0 +1,67 @@
+package timeline
+
+import (
+	"context"
+
+	"github.com/git-smithers/git-smithers/snapshot"
+	"github.com/git-smithers/git-smithers/timeline/fault"
+)
+
+// undoFork takes a fork back that has not run. It needs no claim: the one entry is
+// appended on exactly the tip that was looked at.
+func (s *Store) undoFork(ctx context.Context, head *Head, op snapshot.Op) (*Traveled, error) {
+	t := s.traveling(head, snapshot.Op{Kind: snapshot.OpUndo, Undoes: op.Number})
+	err := head.Update(ctx, func() (*snapshot.Draft, error) {
+		if err := s.refuseStarted(head, op); err != nil {
+			return nil, err
+		}
+		at := s.now().UnixMilli()
+		draft := &snapshot.Draft{
+			Subject: "undone: fork", AtMs: at,
+			Events: []snapshot.Event{
+				runEvent("RunCancelled", at, struct {
+					Run string `json:"runId"`
+				}{head.row.ID}),
+				statusEvent(head.row.ID, snapshot.RunCancelled, at),
+			},
+			Run: func(row *snapshot.Run) {
+				row.Status, row.FinishedAtMs = snapshot.RunCancelled, &at
+				if row.Parent != nil {
+					row.Parent.Undone = true
+				}
+			},
+		}
+		var err error
+		if t.out.Op, err = head.addOp(draft, t.op); err != nil {
+			return nil, err
+		}
+		op.UndoneBy = t.out.Op.Number
+		draft.Journal = append(draft.Journal, setOp(op))
+		return draft, nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	row := head.row
+	t.out.Undone, t.out.Frame, t.out.From, t.out.Status = &op, row.Frame, row.Frame, row.Status
+	if row.Parent != nil {
+		t.out.To = Address{row.Parent.RunID, row.Parent.Frame}
+	}
+	return t.out, nil
+}
+
+// refuseStarted is undo_refused for a fork that has run, or that is being taken back.
+func (s *Store) refuseStarted(head *Head, op snapshot.Op) error {
+	if err := s.refuseOwned(head.row); err != nil {
+		return err
+	}
+	ops, err := readOps(head.entry)
+	if err != nil {
+		return err
+	}
+	if newest, ok := newestOp(ops); head.row.StartedAtMs == nil && ok && newest.Number == op.Number {
+		return nil
+	}
+	return fault.New(fault.UndoRefused, "run %q is a fork that has run: it is not taken back any more", head.row.ID).
+		Hint("what it has done stays in its history; `git smithers runs` lists it").Detail("runId", head.row.ID)
+}

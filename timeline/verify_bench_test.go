@@ -1,0 +1,39 @@
+package timeline_test
+
+import (
+	"context"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/git-smithers/git-smithers/snapshot"
+)
+
+// Verifying a run of 1,000 frames, each with an attempt, its log and two events.
+func BenchmarkVerify(b *testing.B) {
+	dir, env := benchRepo(b)
+	s := benchStore(b, dir, append(env, "GIT_SMITHERS_FSYNC=0"))
+	head := wide(b, s, 100)
+	r := rand.New(rand.NewPCG(14, 15))
+	for i := range 1000 {
+		row := snapshot.EncodeAttempt(snapshot.Attempt{NodeID: nodeID(i), Attempt: 1, State: snapshot.AttemptFinished, StartedAtMs: 1})
+		log := snapshot.EncodeLog(nodeID(i), 0, 1, text(r, 200))
+		require.NoError(b, head.Append(context.Background(), snapshot.Draft{
+			Frame: true, State: touch(b, r, r.IntN(100), i),
+			Journal: []snapshot.Change{
+				{Op: snapshot.OpSet, Collection: snapshot.CollectionAttempts, Key: row.Key, Value: row.Value},
+				{Op: snapshot.OpSet, Collection: snapshot.CollectionLogs, Key: log.Key, Value: log.Value},
+			},
+			Events: []snapshot.Event{{Type: "NodeStarted", AtMs: 1}, {Type: "NodeFinished", AtMs: 2}},
+		}))
+	}
+	require.NoError(b, s.Close())
+	for b.Loop() {
+		s := benchStore(b, dir, env)
+		report, err := s.Verify(context.Background())
+		require.NoError(b, err)
+		require.Empty(b, report.Problems)
+		require.NoError(b, s.Close())
+	}
+}

@@ -1,0 +1,159 @@
+package timeline
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/git-smithers/git-smithers/objstore"
+	"github.com/git-smithers/git-smithers/objstore/page"
+	"github.com/git-smithers/git-smithers/snapshot"
+)
+
+// link is an entry of a chain that is sound by itself.
+type link struct {
+	entry *snapshot.Entry
+	row   snapshot.Run
+}
+
+// follows checks what an entry makes of the one before it in its run.
+func (v *verifier) follows(older, newer *link, ops *opsVerifier) error {
+	if err := countsOn(older.row, newer); err != nil {
+		return err
+	}
+	if err := keepsState(older.entry, newer.entry); err != nil {
+		return err
+	}
+	if err := keepsJournal(older.entry, newer.entry); err != nil {
+		return err
+	}
+	return ops.step(older.entry, newer)
+}
+
+// begins checks a run's first own entry.
+func (v *verifier) begins(first *link, ops *opsVerifier) error {
+	events, err := first.entry.Events()
+	if err != nil {
+		return err
+	}
+	if first.row.NextSeq != int64(len(events)) {
+		return fmt.Errorf("%w: the run's first event is %d", objstore.ErrCorrupt, first.row.NextSeq-int64(len(events)))
+	}
+	if parent := first.row.Parent; parent != nil && first.entry.Frame == snapshot.NoFrame {
+		from, err := snapshot.ReadEntry(v.store.objects, parent.Commit)
+		if err != nil {
+			return fmt.Errorf("the frame that the run was forked from: %w", err)
+		}
+		if err := keepsState(from, first.entry); err != nil {
+			return err
+		}
+	}
+	if err := beginsJournal(first.entry); err != nil {
+		return err
+	}
+	return ops.first(first)
+}
+
+// countsOn checks the numbers of an entry against those of the row before it.
+func countsOn(older snapshot.Run, newer *link) error {
+	row := newer.row
+	if row.Frame != older.Frame && row.Frame != older.Frame+1 {
+		return fmt.Errorf("%w: frame %d is followed by frame %d", objstore.ErrCorrupt, older.Frame, row.Frame)
+	}
+	if row.Epoch < older.Epoch {
+		return fmt.Errorf("%w: epoch %d is followed by epoch %d", objstore.ErrCorrupt, older.Epoch, row.Epoch)
+	}
+	events, err := newer.entry.Events()
+	if err != nil {
+		return err
+	}
+	if seq := row.NextSeq - int64(len(events)); seq != older.NextSeq {
+		return fmt.Errorf("%w: event %d is due, and the next one is %d", objstore.ErrCorrupt, older.NextSeq, seq)
+	}
+	return nil
+}
+
+// keepsState checks that an entry which is no frame changes nothing of the state but
+// the mailbox.
+func keepsState(older, newer *snapshot.Entry) error {
+	if newer.Frame != snapshot.NoFrame {
+		return nil
+	}
+	before, err := older.State()
+	if err != nil {
+		return err
+	}
+	after, err := newer.State()
+	if err != nil {
+		return err
+	}
+	if !snapshot.SameCore(before, after) {
+		return fmt.Errorf("%w: an entry that is no frame changes the state", objstore.ErrCorrupt)
+	}
+	return nil
+}
+
+// journalPart is one collection of a journal, and what checks a row of it.
+type journalPart struct {
+	name   string
+	of     func(*snapshot.Entry) (*page.Collection, error)
+	decode func(page.Row) error
+}
+
+func journalParts() []journalPart {
+	return []journalPart{
+		{snapshot.CollectionAttempts, (*snapshot.Entry).Attempts, checks(snapshot.DecodeAttempt)},
+		{snapshot.CollectionLogs, (*snapshot.Entry).Logs, checks(snapshot.DecodeLog)},
+		{snapshot.CollectionOps, (*snapshot.Entry).Ops, checks(snapshot.DecodeOp)},
+	}
+}
+
+func checks[T any](decode func(page.Row) (T, error)) func(page.Row) error {
+	return func(row page.Row) error {
+		_, err := decode(row)
+		return err
+	}
+}
+
+// keepsJournal checks what an entry adds to the journal and changes in it, and that
+// nothing is lost. Where a collection is the same, nothing of it is read.
+func keepsJournal(older, newer *snapshot.Entry) error {
+	for _, part := range journalParts() {
+		before, beforeErr := part.of(older)
+		after, afterErr := part.of(newer)
+		if err := errors.Join(beforeErr, afterErr); err != nil {
+			return err
+		}
+		for delta, err := range page.Diff(before, after) {
+			switch {
+			case err != nil:
+			case delta.To == nil:
+				err = fmt.Errorf("%w: %q is lost", objstore.ErrCorrupt, delta.Key)
+			default:
+				err = part.decode(page.Row{Key: delta.Key, Value: delta.To})
+			}
+			if err != nil {
+				return fmt.Errorf("%s: %w", part.name, err)
+			}
+		}
+	}
+	return nil
+}
+
+// beginsJournal checks every row that a run's first own entry has in its journal.
+func beginsJournal(first *snapshot.Entry) error {
+	for _, part := range journalParts() {
+		rows, err := part.of(first)
+		if err != nil {
+			return err
+		}
+		for row, err := range rows.Rows() {
+			if err == nil {
+				err = part.decode(row)
+			}
+			if err != nil {
+				return fmt.Errorf("%s: %w", part.name, err)
+			}
+		}
+	}
+	return nil
+}

@@ -1,0 +1,146 @@
+package timeline
+
+import (
+	"fmt"
+
+	"github.com/git-smithers/git-smithers/objstore"
+	"github.com/git-smithers/git-smithers/objstore/page"
+	"github.com/git-smithers/git-smithers/snapshot"
+)
+
+// opsVerifier checks a run's ops while its chain is walked, newest entry first.
+type opsVerifier struct {
+	place map[objstore.ID]int // of the entries that were met: 0 for the tip
+	made  map[int]int         // by op: the place of the entry that made it
+}
+
+func newOpsVerifier() *opsVerifier {
+	return &opsVerifier{place: make(map[objstore.ID]int), made: make(map[int]int)}
+}
+
+// met counts an entry of the chain.
+func (o *opsVerifier) met(id objstore.ID) { o.place[id] = len(o.place) }
+
+// step checks what an entry makes of the ops of the one before it, of which none is
+// lost: it adds some, and marks others as undone by these.
+func (o *opsVerifier) step(older *snapshot.Entry, newer *link) error {
+	before, err := older.Ops()
+	if err != nil {
+		return err
+	}
+	after, err := newer.entry.Ops()
+	if err != nil {
+		return err
+	}
+	for delta, err := range page.Diff(before, after) {
+		if err != nil {
+			return fmt.Errorf("ops: %w", err)
+		}
+		op, err := snapshot.DecodeOp(page.Row{Key: delta.Key, Value: delta.To})
+		if err != nil {
+			return err
+		}
+		if delta.From == nil {
+			err = o.add(op, newer)
+		} else {
+			err = undone(page.Row{Key: delta.Key, Value: delta.From}, op, before.Len())
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// add notes an op that an entry makes.
+func (o *opsVerifier) add(op snapshot.Op, by *link) error {
+	o.made[op.Number] = o.place[by.entry.ID]
+	for _, frame := range []*int64{op.Frame, op.To} {
+		if frame != nil && *frame > by.row.Frame {
+			return fmt.Errorf("%w: op %d names frame %d, which is not there yet", objstore.ErrCorrupt, op.Number, *frame)
+		}
+	}
+	return nil
+}
+
+// undone checks a change of an op: it is marked as undone, once, by one of the ops
+// that are new.
+func undone(row page.Row, after snapshot.Op, known int) error {
+	before, err := snapshot.DecodeOp(row)
+	if err != nil {
+		return err
+	}
+	was := before.UndoneBy
+	before.UndoneBy = after.UndoneBy
+	if was != 0 || after.UndoneBy <= known || string(snapshot.EncodeOp(before).Value) != string(snapshot.EncodeOp(after).Value) {
+		return fmt.Errorf("%w: op %d is another one later", objstore.ErrCorrupt, after.Number)
+	}
+	return nil
+}
+
+// first checks the ops of a run's first own entry: none, or its fork alone.
+func (o *opsVerifier) first(first *link) error {
+	ops, err := first.entry.Ops()
+	if err != nil {
+		return err
+	}
+	for row, err := range ops.Rows() {
+		if err != nil {
+			return fmt.Errorf("ops: %w", err)
+		}
+		op, err := snapshot.DecodeOp(row)
+		if err != nil {
+			return err
+		}
+		if op.Kind != snapshot.OpFork || op.Number != 1 || first.row.Parent == nil {
+			return fmt.Errorf("%w: the run begins with op %d, a %s", objstore.ErrCorrupt, op.Number, op.Kind)
+		}
+		if err := o.add(op, first); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// check checks all ops that a run has at its tip.
+func (o *opsVerifier) check(tip *snapshot.Entry) error {
+	ops, err := readOps(tip)
+	if err != nil {
+		return nil //nolint:nilerr // what is wrong with a row is a problem of the entry that has it first
+	}
+	for i, op := range ops {
+		if op.Number != i+1 {
+			return fmt.Errorf("%w: %d ops, and none of them is op %d", objstore.ErrCorrupt, len(ops), i+1)
+		}
+	}
+	for _, op := range ops {
+		if !agrees(op, ops) {
+			return fmt.Errorf("%w: op %d undoes %d and is undone by %d, which do not say so", objstore.ErrCorrupt, op.Number, op.Undoes, op.UndoneBy)
+		}
+		if err := o.madeAfter(op); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// agrees tells whether an op and those that it names say the same. ops has op n at n-1.
+func agrees(op snapshot.Op, ops []snapshot.Op) bool {
+	if op.Undoes != 0 && (ops[op.Undoes-1].UndoneBy != op.Number || ops[op.Undoes-1].Kind == snapshot.OpUndo) {
+		return false
+	}
+	return op.UndoneBy == 0 || op.UndoneBy <= len(ops) && ops[op.UndoneBy-1].Undoes == op.Number
+}
+
+// madeAfter checks that an op was made on an entry before the one that has it first; a
+// fork was made on none of the run.
+func (o *opsVerifier) madeAfter(op snapshot.Op) error {
+	made, known := o.made[op.Number]
+	if op.Before.IsZero() || !known {
+		return nil
+	}
+	if place, ok := o.place[op.Before]; !ok || place <= made {
+		return fmt.Errorf("%w: op %d was made on %v, which is not before it", objstore.ErrCorrupt, op.Number, op.Before)
+	}
+	return nil
+}

@@ -26,6 +26,11 @@ const (
 	reasonInterrupted = "interrupted"
 	reasonCondition   = "condition"
 	reasonWorktree    = "worktree"
+
+	// Of attempts that waited.
+	reasonTemplate         = "template"
+	reasonDenied           = "denied"
+	reasonRequestCancelled = "request_cancelled"
 )
 
 // reason is why an attempt failed.
@@ -41,7 +46,7 @@ type nodeKey struct {
 
 // name is how people see the node: a task of a loop with its iteration.
 func (k nodeKey) name(t *Task) string {
-	if t.Loop == "" {
+	if t == nil || t.Loop == "" { // nil: the task is not in the workflow any more
 		return k.id
 	}
 	return snapshot.Key(k.id, k.iteration)
@@ -78,14 +83,13 @@ type job struct {
 
 // outcome is what became of an attempt.
 type outcome struct {
-	job    *job
-	output json.RawMessage // nil where there is none
-	status *int            // the exit status
-	failed *reason         // nil: finished
-	log    string
+	job *job
+	ending
 
-	opened  WorkingCopy // the task's own worktree, where this attempt opened it
-	trouble error       // why it could not be opened
+	opened   WorkingCopy // the task's own worktree, where this attempt opened it
+	trouble  error       // why it could not be opened
+	unlogged error       // why the log was not kept while it came
+	unnoted  error       // why nobody knows its processes when this one is killed
 }
 
 var (
@@ -108,9 +112,9 @@ func (j *job) execute(ctx context.Context) outcome {
 		out.opened = opened
 		return out
 	case errors.Is(context.Cause(ctx), errCancelled):
-		return outcome{job: j, failed: &reason{reasonCancelled, "the run was cancelled before it started"}}
+		return outcome{job: j, ending: ending{failed: &reason{reasonCancelled, "the run was cancelled before it started"}}}
 	default: // what is stored names no place of a machine, as the error may
-		return outcome{job: j, failed: &reason{reasonWorktree, "the worktree could not be opened"}, trouble: err}
+		return outcome{job: j, ending: ending{failed: &reason{reasonWorktree, "the worktree could not be opened"}}, trouble: err}
 	}
 }
 
@@ -123,7 +127,7 @@ func (j *job) command(ctx context.Context) outcome {
 		ctx, release = context.WithTimeoutCause(ctx, j.task.Timeout, errTimeout)
 		defer release()
 	}
-	log := &tail{limit: j.opts.MaxLog}
+	log, unlogged := j.openLog()
 	live := j.live.stream(j.key.name(j.task))
 	stdout := &bounded{limit: j.opts.MaxOutput, over: func() { stop(errTooMuch) }}
 	c := command{
@@ -136,12 +140,18 @@ func (j *job) command(ctx context.Context) outcome {
 		grace:  j.opts.Grace,
 		hurry:  j.opts.Hurry,
 	}
+	name := snapshot.AttemptKey(j.key.id, j.key.iteration, j.attempt)
+	var unnoted error
+	if commands := j.opts.Commands; commands != nil {
+		c.began = func(leader int) { unnoted = commands.Began(name, leader) }
+		defer commands.Ended(name)
+	}
 	if j.schema == nil {
 		c.stdout = log
 	}
 	end, err := c.run(ctx)
 	live.flush()
-	out := outcome{job: j, status: end.status, log: log.String()}
+	out := outcome{job: j, ending: ending{status: end.status, log: log.text()}, unlogged: errors.Join(unlogged, log.close()), unnoted: unnoted}
 	out.output, out.failed = j.judge(end, err, context.Cause(ctx), stdout.data)
 	return out
 }
@@ -154,12 +164,12 @@ func (j *job) judge(end exit, startErr, cause error, stdout []byte) (json.RawMes
 		return nil, &reason{reasonMissing, "there is no sh"}
 	case startErr != nil && errors.Is(cause, errCancelled):
 		return nil, &reason{reasonCancelled, "the run was cancelled before it started"}
-	case startErr != nil:
-		return nil, &reason{reasonNotStarted, whyNotStarted(startErr, j.dir)}
 	case end.cut && errors.Is(cause, errTooMuch):
 		return nil, &reason{reasonOutput, fmt.Sprintf("stdout is larger than %d bytes", j.opts.MaxOutput)}
-	case end.cut && errors.Is(cause, errTimeout):
+	case errors.Is(cause, errTimeout) && (end.cut || startErr != nil):
 		return nil, &reason{reasonTimeout, "no result within " + j.task.Timeout.String()}
+	case startErr != nil:
+		return nil, &reason{reasonNotStarted, whyNotStarted(startErr, j.dir)}
 	case end.cut:
 		return nil, &reason{reasonCancelled, "the run was cancelled"}
 	case end.status == nil:

@@ -16,12 +16,11 @@ import (
 func Cancel(ctx context.Context, rec Recorder, at time.Time) error {
 	for {
 		row := rec.Row()
-		switch row.Status {
-		case snapshot.RunCancelled:
+		if row.Status == snapshot.RunCancelled {
 			return nil
-		case snapshot.RunFinished, snapshot.RunFailed:
+		}
+		if row.Status.Ended() {
 			return fault.New(fault.RunNotResumable, "run %s is %s; there is nothing to cancel", row.ID, row.Status)
-		case snapshot.RunRunning, snapshot.RunPending:
 		}
 		d := newDraft(row.ID, at)
 		d.event("RunStatusChanged", payload{Status: string(snapshot.RunCancelled)})

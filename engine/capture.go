@@ -21,11 +21,11 @@ type captures map[string]*jjbridge.Captured
 // to lose the frame: that is a warning.
 func (r *runner) capture(ctx context.Context) captures {
 	due := make(map[string]bool)
-	if !r.claimed && (!r.opts.Captured || r.wf.Worktree != nil) {
+	if !r.begun && (!r.opts.Captured || r.wf.Worktree != nil) {
 		due[""] = true
 	}
 	for _, a := range r.next.ended {
-		if r.claimed || a.Worktree == "" { // an interrupted one's own is not open yet
+		if r.begun || a.Worktree == "" { // an interrupted one's own is not open yet
 			due[a.Worktree] = true
 		}
 	}

@@ -7,7 +7,6 @@ import (
 	"io"
 	"os"
 	"os/exec"
-	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -23,6 +22,8 @@ type command struct {
 	stderr io.Writer // called from one goroutine
 	grace  time.Duration
 	hurry  context.Context // when it ends, the grace does
+	// began is told the process id of the group's leader before the line is run; nil: nobody is.
+	began func(leader int)
 }
 
 // startGrace begins the time that a command has to end by itself. The caller ends it.
@@ -47,6 +48,11 @@ func (c *command) run(ctx context.Context) (exit, error) {
 	cmd := exec.CommandContext(ctx, "sh", "-c", c.line)
 	cmd.Dir, cmd.Env = c.dir, c.env
 	ownGroup(cmd)
+	held, err := c.hold(cmd)
+	if err != nil {
+		return exit{}, err
+	}
+	defer held.abandon()
 	spare := func() {}
 	defer func() { spare() }()
 	cmd.Cancel = func() error { //nolint:contextcheck // the grace begins when ctx ends
@@ -68,6 +74,7 @@ func (c *command) run(ctx context.Context) (exit, error) {
 		return exit{}, err
 	}
 	streams.begin()
+	held.release(cmd.Process)
 	if err := cmd.Wait(); err != nil && cmd.ProcessState == nil {
 		return exit{}, errors.Join(err, streams.finish()) //nolint:contextcheck // the grace begins when ctx ends
 	}
@@ -170,36 +177,4 @@ func (s *streams) finish() error {
 		return errors.Join(s.stdout.Close(), s.stderr.Close())
 	}
 	return nil
-}
-
-// repositoryVariables locate a repository. git sets them for the programs that it
-// starts; a task's own git has to find the repository it stands in by itself.
-var repositoryVariables = []string{
-	"GIT_DIR", "GIT_WORK_TREE", "GIT_IMPLICIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_COMMON_DIR", "GIT_PREFIX",
-	"GIT_OBJECT_DIRECTORY", "GIT_ALTERNATE_OBJECT_DIRECTORIES", "GIT_NAMESPACE", "GIT_GRAFT_FILE",
-	"GIT_SHALLOW_FILE", "GIT_INTERNAL_SUPER_PREFIX",
-}
-
-// taskEnv is the environment of an attempt: ours without what locates a
-// repository, then the task's own, then what tells the attempt who it is.
-func taskEnv(base []string, t *Task, runID string, iteration, attempt int) []string {
-	env := make([]string, 0, len(base)+len(t.Env)+5)
-	for _, entry := range base {
-		name, _, _ := strings.Cut(entry, "=")
-		located := false
-		for _, variable := range repositoryVariables {
-			located = located || name == variable
-		}
-		if !located {
-			env = append(env, entry)
-		}
-	}
-	env = append(env, t.Env...)
-	return append(env,
-		"SMITHERS_RUN_ID="+runID,
-		"SMITHERS_NODE_ID="+t.ID,
-		"SMITHERS_ITERATION="+strconv.Itoa(iteration),
-		"SMITHERS_ATTEMPT="+strconv.Itoa(attempt),
-		"SMITHERS_OUTPUT="+t.Output,
-	)
 }

@@ -3,6 +3,7 @@ package engine
 import (
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/expr-lang/expr"
 	"github.com/expr-lang/expr/ast"
@@ -10,7 +11,7 @@ import (
 	"github.com/expr-lang/expr/vm"
 )
 
-// Bounds of a condition.
+// Bounds of an expression.
 const (
 	maxConditionBytes  = 4096
 	maxConditionNodes  = 1000
@@ -18,13 +19,16 @@ const (
 	maxShownResult     = 100     // bytes of a result that is quoted in an error
 )
 
-// condition is a compiled expression that is true or false. Safe for concurrent use.
-type condition struct {
+// expression is a compiled expression over what a run has. Safe for concurrent use.
+type expression struct {
 	program *vm.Program
 	refs    []outputRef
 }
 
-// outputRef is an output that a condition reads. node is "" for outputs.T until
+// condition is an expression that is true or false.
+type condition struct{ expression }
+
+// outputRef is an output that an expression reads. node is "" for outputs.T until
 // the workflow says who writes T.
 type outputRef struct {
 	table, node string
@@ -33,6 +37,17 @@ type outputRef struct {
 // compileCondition compiles an expression over input, outputs, output() and, in a
 // loop, iteration. Reading a member of null gives null, and null is false.
 func compileCondition(text string, inLoop bool) (*condition, error) {
+	// What is known to be no boolean is refused here; the rest shows when it runs.
+	e, err := compileExpression(text, conditionEnv(map[string]any{}, map[string]any{}, nil, inLoop, 0), expr.AsBool())
+	if err != nil {
+		return nil, err
+	}
+	return &condition{*e}, nil
+}
+
+// compileExpression compiles an expression over the names in env. It must compile
+// with check as well, which does not become part of it.
+func compileExpression(text string, env map[string]any, check ...expr.Option) (*expression, error) {
 	if len(text) > maxConditionBytes {
 		return nil, fmt.Errorf("longer than %d bytes", maxConditionBytes)
 	}
@@ -46,35 +61,27 @@ func compileCondition(text string, inLoop bool) (*condition, error) {
 		return nil, err
 	}
 	options := []expr.Option{
-		expr.Env(conditionEnv(map[string]any{}, map[string]any{}, nil, inLoop, 0)),
+		expr.Env(env),
 		expr.MaxNodes(maxConditionNodes),
 		expr.DisableBuiltin("now"), // the same state must give the same answer
 		expr.Patch(nullSafe{}),
 	}
-	// What is known to be no boolean is refused here; the rest shows when it runs.
-	if _, err := expr.Compile(text, append(options, expr.AsBool())...); err != nil {
+	if _, err := expr.Compile(text, append(slices.Clip(options), check...)...); err != nil {
 		return nil, errors.New(firstLine(err.Error()))
 	}
 	program, err := expr.Compile(text, options...)
 	if err != nil {
 		return nil, errors.New(firstLine(err.Error()))
 	}
-	return &condition{program: program, refs: found.refs}, nil
+	return &expression{program: program, refs: found.refs}, nil
 }
 
 // eval runs the condition. outputs has every ref's value under its table and node.
 func (c *condition) eval(input map[string]any, outputs map[outputRef]any, inLoop bool, iteration int) (bool, error) {
-	tables := make(map[string]any)
-	for _, ref := range c.refs {
-		if ref.node == "" {
-			tables[ref.table] = outputs[ref]
-		}
-	}
-	read := func(table, node string) any { return outputs[outputRef{table, node}] }
-	machine := vm.VM{MemoryBudget: maxConditionMemory}
-	value, err := machine.Run(c.program, conditionEnv(input, tables, read, inLoop, iteration))
+	tables, read := c.reading(outputs)
+	value, err := c.run(conditionEnv(input, tables, read, inLoop, iteration))
 	if err != nil {
-		return false, errors.New(firstLine(err.Error()))
+		return false, err
 	}
 	switch v := value.(type) {
 	case nil:
@@ -83,6 +90,26 @@ func (c *condition) eval(input map[string]any, outputs map[outputRef]any, inLoop
 		return v, nil
 	}
 	return false, fmt.Errorf("the result is %s, neither true nor false", cut(fmt.Sprintf("%q", fmt.Sprint(value)), maxShownResult))
+}
+
+// reading is the outputs as an expression names them: outputs and output().
+func (e *expression) reading(outputs map[outputRef]any) (tables map[string]any, read func(table, node string) any) {
+	tables = make(map[string]any)
+	for _, ref := range e.refs {
+		if ref.node == "" {
+			tables[ref.table] = outputs[ref]
+		}
+	}
+	return tables, func(table, node string) any { return outputs[outputRef{table, node}] }
+}
+
+func (e *expression) run(env map[string]any) (any, error) {
+	machine := vm.VM{MemoryBudget: maxConditionMemory}
+	value, err := machine.Run(e.program, env)
+	if err != nil {
+		return nil, errors.New(firstLine(err.Error()))
+	}
+	return value, nil
 }
 
 func conditionEnv(input, outputs map[string]any, read func(table, node string) any, inLoop bool, iteration int) map[string]any {

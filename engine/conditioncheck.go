@@ -15,18 +15,26 @@ func (p *parser) compileConditions() {
 		if t.When == "" {
 			continue
 		}
-		t.before = p.wf.before(t.ID)
-		readable := maps.Clone(t.before)
-		if t.Loop != "" { // what the loop wrote in the iteration before is there too
-			for _, sibling := range p.wf.loops[t.Loop].Tasks {
-				readable[sibling.ID] = true
-			}
-		}
-		t.when = p.condition(t.line, "when of task "+t.ID, t.When, t.Loop != "", readable)
+		t.when = p.condition(t.line, "when of task "+t.ID, t.When, t.Loop != "", p.readable(t))
 	}
 	for _, l := range p.wf.Loops {
 		l.until = p.condition(l.line, "until of loop "+l.ID, l.Until, true, p.wf.before(l.ID))
 	}
+}
+
+// readable are the tasks whose outputs the expressions of t may read. It notes what is
+// done before t.
+func (p *parser) readable(t *Task) map[string]bool {
+	if t.before == nil {
+		t.before = p.wf.before(t.ID)
+	}
+	readable := maps.Clone(t.before)
+	if t.Loop != "" { // what the loop wrote in the iteration before is there too
+		for _, sibling := range p.wf.loops[t.Loop].Tasks {
+			readable[sibling.ID] = true
+		}
+	}
+	return readable
 }
 
 func (p *parser) condition(line int, what, text string, inLoop bool, readable map[string]bool) *condition {

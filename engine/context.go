@@ -23,7 +23,7 @@ func (r *runner) value(t *Task, limit int) (json.RawMessage, error) {
 				return nil, timeline.Explain(err)
 			}
 			return value, nil
-		case snapshot.NodePending, snapshot.NodeInProgress, snapshot.NodeFailed, snapshot.NodeCancelled:
+		default: // it is not over
 		}
 	}
 	return nil, nil
@@ -74,12 +74,12 @@ func (r *runner) contextOf(t *Task, key nodeKey, number int, previous *string) (
 	return append(text, '\n'), nil
 }
 
-// readRefs reads the outputs that a condition refers to. of is the task whose
-// condition it is, nil for a loop's. A task of the same loop that of does not wait
+// readRefs reads the outputs that an expression refers to. of is the task whose
+// expression it is, nil for a loop's. A task of the same loop that of does not wait
 // for counts with the iteration before: its present one may or may not be over.
-func (r *runner) readRefs(c *condition, of *Task, iteration int) (map[outputRef]any, error) {
-	outputs := make(map[outputRef]any, len(c.refs))
-	for _, ref := range c.refs {
+func (r *runner) readRefs(refs []outputRef, of *Task, iteration int) (map[outputRef]any, error) {
+	outputs := make(map[outputRef]any, len(refs))
+	for _, ref := range refs {
 		writer := r.wf.writers(ref.table)[0]
 		if ref.node != "" {
 			writer = r.wf.tasks[ref.node]
@@ -104,17 +104,25 @@ func (r *runner) readRefs(c *condition, of *Task, iteration int) (map[outputRef]
 
 // eval evaluates a condition. trouble is why it has no answer, "" when it has one.
 func (r *runner) eval(c *condition, outputs map[outputRef]any, inLoop bool, iteration int) (holds bool, trouble string) {
-	var input map[string]any // reading a member of none gives null
-	if r.input != nil {
-		_, value, err := decodeValue(r.input)
-		if err != nil {
-			return false, err.Error()
-		}
-		input, _ = value.(map[string]any)
+	input, err := r.members()
+	if err != nil {
+		return false, err.Error()
 	}
-	var err error
 	if holds, err = c.eval(input, outputs, inLoop, iteration); err != nil {
 		return false, err.Error()
 	}
 	return holds, ""
+}
+
+// members is the run's input as expressions read it: reading a member of none gives null.
+func (r *runner) members() (map[string]any, error) {
+	if r.input == nil {
+		return nil, nil
+	}
+	_, value, err := decodeValue(r.input)
+	if err != nil {
+		return nil, err
+	}
+	members, _ := value.(map[string]any)
+	return members, nil
 }

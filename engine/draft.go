@@ -121,6 +121,11 @@ func (d *draft) setOutput(table, key string, value json.RawMessage) {
 	d.state = append(d.state, snapshot.Change{Op: snapshot.OpSet, Collection: "outputs/" + table, Key: key, Value: value})
 }
 
+// setInput makes text the run's input.
+func (d *draft) setInput(text json.RawMessage) {
+	d.state = append(d.state, snapshot.Change{Op: snapshot.OpSet, Collection: snapshot.CollectionInput, Value: text})
+}
+
 // remove takes a row out of a collection of the state.
 func (d *draft) remove(collection, key string) {
 	d.state = append(d.state, snapshot.Change{Op: snapshot.OpRemove, Collection: collection, Key: key})

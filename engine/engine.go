@@ -2,12 +2,15 @@ package engine
 
 import (
 	"context"
+	"encoding/json"
 	"io"
+	"slices"
 	"time"
 
 	"github.com/git-smithers/git-smithers/jjbridge"
 	"github.com/git-smithers/git-smithers/snapshot"
 	"github.com/git-smithers/git-smithers/timeline"
+	"github.com/git-smithers/git-smithers/timeline/fault"
 )
 
 // Recorder is where a run's frames go: the tip of one run. *timeline.Head is one.
@@ -18,6 +21,9 @@ type Recorder interface {
 	Append(ctx context.Context, d snapshot.Draft) error
 	// Refresh reads the tip again.
 	Refresh(ctx context.Context) error
+	// Update appends what build makes of the tip, and builds it again while others move
+	// the tip. A nil draft appends nothing.
+	Update(ctx context.Context, build func() (*snapshot.Draft, error)) error
 	// Entry, Row and State are the tip, the run's row there and the state there.
 	Entry() *snapshot.Entry
 	Row() snapshot.Run
@@ -48,6 +54,16 @@ type Options struct {
 	Worktree func(ctx context.Context, spec timeline.WorktreeSpec, rebase bool) (WorkingCopy, error)
 	Warn     func(error)    // told, from Run's goroutine, of what went wrong without harm to the run; nil: dropped
 	Progress func(Progress) // called after every frame, from the goroutine that called Run; may be nil
+	// Wait keeps Run from returning while the run waits for a person, a signal or a timer.
+	Wait bool
+	// Input, unless it is nil, is laid over the run's input, member by member.
+	Input json.RawMessage
+	// Lost is closed when another process has taken the run over; nil: never.
+	Lost <-chan struct{}
+	// Logs keeps the logs of attempts that have not ended; nil: nobody does.
+	Logs LogKeeper
+	// Commands knows the processes of commands when this process is killed; nil: nobody does.
+	Commands CommandKeeper
 	// AcceptWorkflowChange lets a run go on with another definition than it began
 	// with; see Reconcile.
 	AcceptWorkflowChange bool
@@ -62,12 +78,38 @@ type WorkingCopy interface {
 	Capture(ctx context.Context) (*jjbridge.Captured, error)
 }
 
+// LogKeeper keeps the logs of attempts that have not ended, by the attempts' keys.
+// *timeline.LiveLogs is one. Safe for concurrent use.
+type LogKeeper interface {
+	// Open begins a log of which about the last limit bytes are kept.
+	Open(attempt string, limit int) (io.WriteCloser, error)
+	// Last is what a log has; "" where there is none.
+	Last(attempt string) string
+	// Remove takes a log away.
+	Remove(attempt string)
+	// Clear takes all logs of the run away, and whatever is left of them.
+	Clear()
+}
+
+// CommandKeeper knows which processes the commands of a run are, by the attempts' keys, so
+// that those which outlive the process that started them can be ended.
+// *timeline.Commands is one. Safe for concurrent use.
+type CommandKeeper interface {
+	// Began notes that an attempt's command leads a process group. Only then it is run.
+	Began(attempt string, leader int) error
+	// Ended forgets a command of which nothing is left.
+	Ended(attempt string)
+	// EndLeft ends what is left of all commands of the run, whoever started them, and
+	// returns how many processes that were.
+	EndLeft(ctx context.Context, grace time.Duration) (int, error)
+}
+
 // Progress is what a frame that was just committed says.
 type Progress struct {
 	Frame   int64
 	Subject string
 	// How many nodes are in each state; Nodes is how many there are.
-	Nodes, Running, Finished, Failed, Skipped int
+	Nodes, Running, Waiting, Finished, Failed, Skipped int
 }
 
 // Result is how a run ended, or was left.
@@ -103,30 +145,69 @@ func (o Options) withDefaults() Options {
 }
 
 // Run does what is left of a run, and returns when the run is finished, failed or
-// cancelled. A run that was just created has everything left; one that was
-// cancelled, that failed, or whose process died goes on from its last frame:
-// finished tasks are not run again, what was in progress is a failed attempt
-// ("interrupted"), and every unfinished task gets its attempts anew.
+// cancelled, or when all that is left is to wait for a person, a signal or a timer. A
+// run that was just created has everything left; one that was cancelled, that failed,
+// that waits, or whose process died goes on from its last frame: finished tasks are
+// not run again, what was in progress is a failed attempt ("interrupted"), and every
+// unfinished task is tried again.
+//
+// The run must be the caller's, see timeline.Head.Claim. Its last frame gives it back.
 //
 // The workflow must be the one that the run began with (workflow_changed), unless
 // opts accept another. A run that failed is an error of code run_failed, a
-// cancelled one of code run_cancelled; the Result is valid with both.
+// cancelled one of code run_cancelled, one that waits of code run_waiting; the Result is
+// valid with all of them.
 //
 // When ctx ends, commands are ended, what is true by then is committed, and the
 // run is left cancelled. When another process cancels the run, the same happens;
 // when another process takes the run over, commands are ended, nothing more is
 // written, and the error's code is conflict.
 func Run(ctx context.Context, rec Recorder, wf *Workflow, opts Options) (Result, error) {
-	r := newRunner(rec, wf, opts.withDefaults())
-	if rec.Row().Status == snapshot.RunFinished && !r.changed {
-		return Result{Run: rec.Row(), Nothing: true}, nil
+	left, err := Check(rec, wf, opts)
+	if err != nil || !left {
+		return Result{Run: rec.Row(), Nothing: err == nil}, err
 	}
+	r := newRunner(rec, wf, opts.withDefaults())
+	r.endLeft()
 	if err := r.prepare(); err != nil {
 		return Result{Run: rec.Row()}, err
 	}
 	if err := r.openShared(ctx); err != nil {
 		return Result{Run: rec.Row()}, err
 	}
-	err := r.loop(ctx)
+	err = r.loop(ctx)
 	return Result{Run: rec.Row()}, err
+}
+
+// Check tells whether anything is left to do of a run, and returns what Run returns where
+// it does nothing: another definition that is not accepted, an input that does not fit,
+// or that what the run waits for is not there yet.
+func Check(rec Recorder, wf *Workflow, opts Options) (left bool, err error) {
+	row := rec.Row()
+	changed := row.WorkflowHash != wf.Snapshot().Hash()
+	if row.Status == snapshot.RunFinished && !changed {
+		if opts.Input != nil {
+			err = fault.New(fault.RunNotResumable, "run %s is finished; there is nothing left that another input could change", row.ID).
+				Hint("`git smithers replay` runs it again from a frame, with another --input")
+		}
+		return false, err
+	}
+	if changed && !opts.AcceptWorkflowChange {
+		return false, fault.New(fault.WorkflowChanged, "run %s began with another definition of workflow %s", row.ID, wf.Name).
+			Hint("go on with the new one by --accept-workflow-change, or `git smithers replay` it from a frame")
+	}
+	if _, err := inputOf(rec.State(), wf, opts.Input); err != nil {
+		return false, err
+	}
+	if !row.Status.Waiting() || changed || opts.Wait || opts.Input != nil {
+		return true, nil
+	}
+	waits, err := WaitsOf(rec, opts.Now())
+	if err != nil {
+		return false, err
+	}
+	if slices.ContainsFunc(waits, func(w Waiting) bool { return w.Ready }) {
+		return true, nil
+	}
+	return false, waitsFor(rec, wf, waits)
 }

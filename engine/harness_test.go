@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
@@ -104,6 +105,21 @@ func (r *recorder) Append(ctx context.Context, d snapshot.Draft) error {
 	return r.adopt(next)
 }
 
+func (r *recorder) Update(ctx context.Context, build func() (*snapshot.Draft, error)) error {
+	for {
+		d, err := build()
+		if err != nil || d == nil {
+			return err
+		}
+		if err := r.Append(ctx, *d); fault.CodeOf(err) != fault.Conflict || err == nil {
+			return err
+		}
+		if err := r.Refresh(ctx); err != nil {
+			return err
+		}
+	}
+}
+
 // scratch is a folder that commands run in, a run, and the options to run it with.
 type scratch struct {
 	*history
@@ -117,12 +133,10 @@ type scratch struct {
 func newScratch(t *testing.T, workflow, input string) *scratch {
 	t.Helper()
 	s := &scratch{t: t, dir: t.TempDir(), wf: parse(t, workflow)}
-	var ms int64 = 1_700_000_000_000
+	var ms atomic.Int64
+	ms.Store(1_700_000_000_000)
 	s.opts = engine.Options{
-		Now: func() time.Time {
-			ms++
-			return time.UnixMilli(ms)
-		},
+		Now:     func() time.Time { return time.UnixMilli(ms.Add(1)) },
 		WorkDir: s.dir,
 		Env:     os.Environ(),
 		Grace:   200 * time.Millisecond,

@@ -2,10 +2,13 @@ package engine
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"io"
 	"strings"
 	"sync"
+
+	"github.com/git-smithers/git-smithers/snapshot"
 )
 
 // tail keeps the last bytes written to it. It is safe for concurrent use: the two
@@ -40,6 +43,53 @@ func (t *tail) String() string {
 		return fmt.Sprintf("[%d bytes before this are not kept]\n%s", missing, text)
 	}
 	return text
+}
+
+// attemptLog is the log of one attempt: its end for the journal, and a copy that can be
+// read while it comes. It is safe for concurrent use.
+type attemptLog struct {
+	kept tail
+	mu   sync.Mutex
+	copy io.WriteCloser // nil where nobody keeps one
+	err  error          // the first of the copy, which is given up then
+}
+
+// openLog begins the log of the attempt. That no copy can be kept is no reason not to run.
+func (j *job) openLog() (*attemptLog, error) {
+	l := &attemptLog{kept: tail{limit: j.opts.MaxLog}}
+	if j.opts.Logs == nil {
+		return l, nil
+	}
+	var err error
+	l.copy, err = j.opts.Logs.Open(snapshot.AttemptKey(j.key.id, j.key.iteration, j.attempt), j.opts.MaxLog)
+	if err != nil {
+		l.copy = nil
+	}
+	return l, err
+}
+
+// Write never fails.
+func (l *attemptLog) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.copy != nil && l.err == nil {
+		_, l.err = l.copy.Write(p)
+	}
+	return l.kept.Write(p)
+}
+
+func (l *attemptLog) text() string { return l.kept.String() }
+
+// close ends the copy, and says what went wrong with it.
+func (l *attemptLog) close() error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.copy == nil {
+		return nil
+	}
+	err := errors.Join(l.err, l.copy.Close())
+	l.copy = nil
+	return err
 }
 
 // liveLog passes the logs of tasks on to people, whole lines with the task's name

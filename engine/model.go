@@ -52,7 +52,7 @@ func (m *model) setLoop(d *draft, l snapshot.Loop) {
 	d.setLoop(l)
 }
 
-// drop takes a node and its output out of the state.
+// drop takes a node, its output and what is in the mailbox for it out of the state.
 func (m *model) drop(d *draft, key nodeKey) {
 	n := m.nodes[key]
 	delete(m.nodes, key)
@@ -61,13 +61,23 @@ func (m *model) drop(d *draft, key nodeKey) {
 	if n.OutputTable != "" {
 		d.remove("outputs/"+n.OutputTable, row)
 	}
+	m.unmail(d, key)
+}
+
+// unmail takes what a node waits for, or waited for, out of the mailbox.
+func (m *model) unmail(d *draft, key nodeKey) {
+	for _, collection := range []string{snapshot.CollectionApprovals, snapshot.CollectionHumanRequests, snapshot.CollectionWaits} {
+		d.remove(collection, snapshot.Key(key.id, key.iteration))
+	}
 }
 
 // keys are the keys of all nodes, sorted.
 func (m *model) keys() []nodeKey {
-	return slices.SortedFunc(maps.Keys(m.nodes), func(a, b nodeKey) int {
-		return cmp.Or(cmp.Compare(a.id, b.id), cmp.Compare(a.iteration, b.iteration))
-	})
+	return slices.SortedFunc(maps.Keys(m.nodes), compareKeys)
+}
+
+func compareKeys(a, b nodeKey) int {
+	return cmp.Or(cmp.Compare(a.id, b.id), cmp.Compare(a.iteration, b.iteration))
 }
 
 // fit gives the model the tasks and loops of a workflow: what vanished is dropped,

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 
 	"github.com/git-smithers/git-smithers/jjbridge"
 	"github.com/git-smithers/git-smithers/snapshot"
@@ -17,6 +18,7 @@ func (r *runner) frame(read captures) (snapshot.Draft, error) {
 	if err != nil {
 		return d, err
 	}
+	d.Operation = strconv.FormatInt(r.epoch, 10) + "." + strconv.Itoa(r.appends)
 	d.Journal = append(slices.Clip(d.Journal), r.endedRows(read, r.rec.Row().Frame+1)...)
 	if read.any() {
 		before, err := r.rec.Entry().VCSRevision()
@@ -25,7 +27,7 @@ func (r *runner) frame(read captures) (snapshot.Draft, error) {
 		}
 		d.VCS, d.Objects = read.vcs(before, r.runningIn(""), r.wf), read.objects
 	}
-	if shared := read[""]; shared != nil && !r.claimed {
+	if shared := read[""]; shared != nil && !r.begun {
 		edit := d.Run
 		d.Run = func(row *snapshot.Run) {
 			edit(row)
@@ -78,7 +80,7 @@ func keyOf(a snapshot.Attempt) string { return snapshot.AttemptKey(a.NodeID, a.I
 
 // compare warns when a run goes on with other code than its last frame has.
 func (r *runner) compare(now *jjbridge.Captured) {
-	if now == nil || !r.resumed || r.claimed {
+	if now == nil || !r.resumed || r.begun {
 		return
 	}
 	before, err := r.rec.Entry().VCSRevision()

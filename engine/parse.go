@@ -19,7 +19,7 @@ const (
 
 var (
 	workflowKeys = []string{"name", "input", "outputs", "worktree", "tasks"}
-	taskKeys     = []string{"id", "output", "run", "needs", "retries", "timeout", "when", "label", "env", "worktree"}
+	taskKeys     = []string{"id", "output", "run", "needs", "retries", "timeout", "when", "label", "env", "worktree", "approval", "wait_for", "human", "timer"}
 	loopKeys     = []string{"loop", "until", "max", "on_max", "tasks"}
 )
 
@@ -78,6 +78,8 @@ func (p *parser) workflow(top *yaml.Node, fields map[string]*yaml.Node) {
 	p.resolveNeeds()
 	p.findCycle()
 	p.compileConditions()
+	p.finishForms()
+	p.checkTemplates()
 }
 
 // entries reads a list of tasks and, at the top level, loops.
@@ -154,7 +156,7 @@ func (p *parser) task(n *yaml.Node, loop *Loop) {
 	}
 	t := &Task{line: n.Line, ID: p.required(n, fields, "a task", "id")}
 	p.checkName(fields["id"], t.ID)
-	t.Run = p.required(n, fields, "task "+t.ID, "run")
+	p.kind(n, t, fields)
 	p.taskOptions(t, fields)
 	if p.err != nil {
 		return

@@ -88,7 +88,7 @@ func TestParseNamesWhatIsWrong(t *testing.T) {
 		"unknown key of a task": {task("id: x, run: y, need: [a]"), `wf.yaml:4: a task has no key "need"`, `did you mean "needs"?`},
 		"no id":                 {task("run: y"), "wf.yaml:4: a task has no id", ""},
 		"bad id":                {task("id: a b, run: y"), `wf.yaml:4: id "a b" has a character that is not allowed, or is too long`, "letters, digits and _ . - are allowed, at most 100 of them, the first one no . or -"},
-		"no run":                {task("id: x"), "wf.yaml:4: task x has no run", ""},
+		"no run":                {task("id: x"), "wf.yaml:4: task x has no run", "or one of approval, wait_for, human, timer"},
 		"run is a list":         {task("id: x, run: [a]"), "wf.yaml:4: run must be text, not a list", ""},
 		"undeclared table":      {task("id: x, run: y, output: c"), `wf.yaml:4: task x writes to table "c", which is not under outputs`, "there are: a, b"},
 		"bad retries":           {task("id: x, run: y, retries: many"), `wf.yaml:4: retries must be a whole number from 0 to 100, not "many"`, ""},
@@ -175,6 +175,15 @@ tasks:
 	}
 }
 
+// parseError is what Parse says of a file.
+func parseError(t *testing.T, file string) *fault.Error {
+	t.Helper()
+	_, err := engine.Parse("wf.yaml", []byte(file))
+	var e *fault.Error
+	require.ErrorAs(t, err, &e)
+	return e
+}
+
 func TestParseBoundsTheFile(t *testing.T) {
 	t.Parallel()
 	var bomb strings.Builder
@@ -199,6 +208,7 @@ func TestParseBoundsTheFile(t *testing.T) {
 func FuzzParse(f *testing.F) {
 	f.Add(triage)
 	f.Add("name: w\ntasks: [{id: a, run: b, when: output('x','y') ?? true}]")
+	f.Add(everyWait)
 	f.Add("name: w\noutputs: {a: {$defs: {b: {$ref: '#'}}}}\ntasks: [{id: a, run: b, output: a}]")
 	if more, err := os.ReadFile("../testdata/workflow.yaml"); err == nil {
 		f.Add(string(more))

@@ -50,3 +50,41 @@ func (c *command) endGroup(leader *os.Process) {
 		}
 	}
 }
+
+// holding keeps a command's line from being run until it is known which process group
+// it is: if this process is killed before, the line is not run at all.
+type holding struct {
+	began        func(leader int)
+	theirs, ours *os.File // nil where nobody is told
+}
+
+// hold makes the shell wait for release. Its own end of the pipe is gone when the line runs.
+func (c *command) hold(cmd *exec.Cmd) (*holding, error) {
+	h := &holding{began: c.began}
+	if c.began == nil {
+		return h, nil
+	}
+	var err error
+	if h.theirs, h.ours, err = os.Pipe(); err != nil {
+		return nil, err
+	}
+	cmd.ExtraFiles = []*os.File{h.theirs} // 3
+	cmd.Args[len(cmd.Args)-1] = "read -r _ <&3 || exit; exec 3<&-; " + c.line
+	return h, nil
+}
+
+// release has the line run by the leader that was started.
+func (h *holding) release(leader *os.Process) {
+	if h.began == nil {
+		return
+	}
+	h.began(leader.Pid)
+	_, _ = h.ours.WriteString("\n") // who was killed meanwhile reads nothing
+	h.abandon()
+}
+
+// abandon closes both ends of the pipe.
+func (h *holding) abandon() {
+	closePipe(h.theirs)
+	closePipe(h.ours)
+}

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"strconv"
 	"strings"
+	"time"
 )
 
 // element is one element of a rendered frame, in Smithers' shape.
@@ -60,11 +61,54 @@ func renderTask(t *Task) element {
 	if t.Retries > 0 {
 		props["retries"] = strconv.Itoa(t.Retries)
 	}
-	if t.Timeout > 0 {
-		props["timeoutMs"] = strconv.FormatInt(t.Timeout.Milliseconds(), 10)
-	}
+	renderPatience(props, t.Timeout, "")
 	renderWorktree(props, t.Worktree)
-	return newElement("task", props)
+	return newElement(renderKind(props, t), props)
+}
+
+// renderKind adds what the task waits for, as it is written, and returns its tag.
+func renderKind(props map[string]string, t *Task) string {
+	switch {
+	case t.Approval != nil:
+		props["approvalMode"], props["approvalOnDeny"] = approvalMode, string(t.Approval.OnDeny)
+		renderTemplate(props, "title", t.Approval.Title)
+		renderTemplate(props, "summary", t.Approval.Summary)
+		return "approval"
+	case t.Human != nil:
+		props["kind"] = t.Human.Kind
+		renderTemplate(props, "prompt", t.Human.Prompt)
+		renderPatience(props, t.Human.Timeout, t.Human.OnTimeout)
+		return "human-task"
+	case t.WaitFor != nil:
+		props["event"] = t.WaitFor.Signal
+		renderTemplate(props, "correlationId", t.WaitFor.Correlation)
+		renderPatience(props, t.WaitFor.Timeout, t.WaitFor.OnTimeout)
+		return "wait-for-event"
+	case t.Timer != nil && t.Timer.After > 0:
+		props["duration"] = t.Timer.After.String()
+		return "timer"
+	case t.Timer != nil:
+		props["until"] = t.Timer.Until.UTC().Format(time.RFC3339)
+		return "timer"
+	}
+	return "task"
+}
+
+func renderTemplate(props map[string]string, name string, t *Template) {
+	if t != nil {
+		props[name] = t.Text
+	}
+}
+
+// renderPatience adds a timeout, and what happens then where that is said.
+func renderPatience(props map[string]string, timeout time.Duration, then Otherwise) {
+	if timeout == 0 {
+		return
+	}
+	props["timeoutMs"] = strconv.FormatInt(timeout.Milliseconds(), 10)
+	if then != "" {
+		props["onTimeout"] = string(then)
+	}
 }
 
 // renderWorktree adds the worktree that is asked for: worktree is its path, "true"

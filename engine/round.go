@@ -8,8 +8,9 @@ import (
 	"github.com/git-smithers/git-smithers/snapshot"
 )
 
-// round makes every change that can be made now: tasks start or are skipped, loops
-// advance or end. It returns the attempts to execute once the changes are committed.
+// round makes every change that can be made now: tasks start, begin to wait or are
+// skipped, loops advance or end. It returns the attempts to execute once the changes are
+// committed.
 func (r *runner) round() ([]*job, error) {
 	var jobs []*job
 	for _, t := range r.wf.Tasks {
@@ -24,6 +25,10 @@ func (r *runner) round() ([]*job, error) {
 		case r.nodes[key].State == snapshot.NodeFailed:
 		case !holds:
 			r.skip(t, key)
+		case t.Run == "":
+			if err := r.beginWait(t, key); err != nil {
+				return nil, err
+			}
 		case len(r.running) < r.opts.MaxParallel:
 			j, err := r.start(t, key)
 			if err != nil {
@@ -50,7 +55,7 @@ func (r *runner) holds(t *Task, key nodeKey) (bool, error) {
 	if t.when == nil {
 		return true, nil
 	}
-	outputs, err := r.readRefs(t.when, t, key.iteration)
+	outputs, err := r.readRefs(t.when.refs, t, key.iteration)
 	if err != nil {
 		return false, err
 	}
@@ -102,8 +107,8 @@ func (r *runner) start(t *Task, key nodeKey) (*job, error) {
 	r.next.attempt(a.Attempt)
 	r.next.event("NodeStarted", payload{NodeID: key.id, Iteration: &key.iteration, Attempt: number})
 	verb := "started"
-	if r.tries(key, number) > 1 {
-		verb += " " + r.ofTries(t, key, number)
+	if spent := r.spentTries(t, key); spent > 0 {
+		verb += " " + ofTries(t, spent+1)
 	}
 	r.next.say(key.name(t), verb)
 	return j, nil
@@ -111,25 +116,24 @@ func (r *runner) start(t *Task, key nodeKey) (*job, error) {
 
 // nextAttempt is the number of a node's next attempt and the error of the one
 // before it, nil for none. Numbers are never used twice: a node that was reset goes
-// on after the attempts that the journal has.
+// on after the attempts that the journal has, and those that had not ended then have now.
 func (r *runner) nextAttempt(key nodeKey) (number int, previous *string, err error) {
-	last := 0
 	if n := r.nodes[key]; n.LastAttempt != nil {
-		last = *n.LastAttempt
-		if previous, err = r.errorOf(key, last); err != nil {
+		number = *n.LastAttempt
+		if previous, err = r.errorOf(key, number); err != nil {
 			return 0, nil, err
 		}
 	}
-	if r.first[key] == 0 {
-		for taken := true; taken; last++ {
-			if _, taken, err = r.pastAttempt(key, last+1); err != nil {
-				return 0, nil, err
-			}
+	for {
+		number++
+		a, taken, err := r.pastAttempt(key, number)
+		if err != nil || !taken {
+			return number, previous, err
 		}
-		r.first[key] = last
-		return last, previous, nil
+		if a.FinishedAtMs == nil {
+			r.cancelled(a, "the task was reset")
+		}
 	}
-	return last + 1, previous, nil
 }
 
 // errorOf is why an attempt failed, nil when it did not.
@@ -143,17 +147,10 @@ func (r *runner) errorOf(key nodeKey, number int) (*string, error) {
 
 func pageRow(key string, value []byte) page.Row { return page.Row{Key: key, Value: value} }
 
-// tries is the how manieth attempt of this process a number is.
-func (r *runner) tries(key nodeKey, number int) int { return number - r.first[key] + 1 }
-
-func (r *runner) ofTries(t *Task, key nodeKey, number int) string {
-	return fmt.Sprintf("(attempt %d of %d)", r.tries(key, number), t.Retries+1)
-}
-
 // advance ends an iteration of a loop: the loop is done, or begins the next one.
 func (r *runner) advance(l *Loop) error {
 	loop := r.loops[l.ID]
-	outputs, err := r.readRefs(l.until, nil, loop.Iteration)
+	outputs, err := r.readRefs(l.until.refs, nil, loop.Iteration)
 	if err != nil {
 		return err
 	}
@@ -199,65 +196,4 @@ func iterations(loop snapshot.Loop) string {
 		return "after 1 iteration"
 	}
 	return fmt.Sprintf("after %d iterations", loop.Iteration+1)
-}
-
-// apply records what became of an attempt.
-func (r *runner) apply(out outcome) {
-	key, t := out.job.key, out.job.task
-	a := r.running[key].Attempt
-	delete(r.running, key)
-	if out.opened != nil {
-		r.copies[key.id] = out.opened
-	}
-	if out.trouble != nil {
-		r.opts.Warn(fmt.Errorf("task %s: the worktree could not be opened: %w", key.name(t), out.trouble))
-	}
-	now := r.opts.Now().UnixMilli()
-	r.next.atMs = max(r.next.atMs, now)
-	a.FinishedAtMs, a.ExitStatus = &now, out.status
-	n := r.nodes[key]
-	p := payload{NodeID: key.id, Iteration: &key.iteration, Attempt: a.Attempt}
-	switch {
-	case out.failed == nil:
-		a.State, n.State = snapshot.AttemptFinished, snapshot.NodeFinished
-		if t.Output != "" {
-			r.next.setOutput(t.Output, snapshot.Key(key.id, key.iteration), out.output)
-		}
-		r.next.event("NodeFinished", p)
-		r.next.say(key.name(t), "finished")
-	case out.failed.code == reasonCancelled:
-		a.State, a.Error, n.State = snapshot.AttemptCancelled, out.failed.String(), snapshot.NodePending
-		r.next.event("NodeCancelled", p)
-		r.next.say(key.name(t), "cancelled")
-	default:
-		a.State, a.Error = snapshot.AttemptFailed, out.failed.String()
-		n.State = r.failed(out, p)
-	}
-	r.next.end(a)
-	r.next.log(a, out.log)
-	r.setNode(r.next, n)
-}
-
-// failed records a failed attempt and says what state its node is in after it.
-func (r *runner) failed(out outcome, p payload) snapshot.NodeState {
-	key, t := out.job.key, out.job.task
-	p.Error = out.failed.String()
-	r.next.event("NodeFailed", p)
-	verb := "failed"
-	if t.Retries > 0 {
-		verb += " " + r.ofTries(t, key, out.job.attempt)
-	}
-	r.next.say(key.name(t), verb+": "+out.failed.text)
-	if r.tries(key, out.job.attempt) <= t.Retries {
-		if !r.halted() {
-			p.Error = ""
-			p.Attempt++
-			r.next.event("NodeRetrying", p)
-		}
-		return snapshot.NodePending
-	}
-	if r.failure == "" {
-		r.failure = key.name(t) + ": " + out.failed.text
-	}
-	return snapshot.NodeFailed
 }

@@ -25,12 +25,17 @@ type Workflow struct {
 	loops      map[string]*Loop
 }
 
-// Task is one task of a workflow.
+// Task is one task of a workflow. It has one of Run, Approval, WaitFor, Human, Timer.
 type Task struct {
-	ID      string
-	Label   string        // "" for none
-	Output  string        // the table its output goes to; "" for a task without output
-	Run     string        // the command, for sh -c
+	ID       string
+	Label    string // "" for none
+	Output   string // the table its output goes to; "" for a task without output
+	Run      string // the command, for sh -c; "" for a task that waits
+	Approval *Approval
+	WaitFor  *WaitFor
+	Human    *Human
+	Timer    *Timer
+
 	Needs   []string      // as written: ids of tasks and loops
 	Retries int           // attempts after the first one
 	Timeout time.Duration // of one attempt; 0 for none
@@ -43,7 +48,7 @@ type Task struct {
 	line   int
 	when   *condition
 	waits  []string        // the tasks and whole loops that must be done first
-	before map[string]bool // all that, transitively; only where there is a condition
+	before map[string]bool // all that, transitively; only where there is a condition or a template
 }
 
 // Loop is a loop of a workflow: its tasks run again until a condition holds.

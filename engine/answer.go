@@ -1,0 +1,181 @@
+package engine
+
+import (
+	"context"
+	"encoding/json"
+	"strings"
+	"time"
+
+	"github.com/git-smithers/git-smithers/snapshot"
+	"github.com/git-smithers/git-smithers/timeline"
+	"github.com/git-smithers/git-smithers/timeline/fault"
+)
+
+// Response is somebody's answer to a human request.
+type Response struct {
+	Place
+	Value json.RawMessage
+	By    string // "" for nobody says
+}
+
+// Answer answers a human request that is pending and has not expired. invalid_input,
+// with the path, where the value does not fit the request's form; request_not_found;
+// not_pending.
+func Answer(ctx context.Context, rec Recorder, a Response, at time.Time) (snapshot.HumanRequest, error) {
+	text, value, err := decodeValue(a.Value)
+	if err != nil {
+		return snapshot.HumanRequest{}, fault.New(fault.InvalidInput, "answer: %w", err)
+	}
+	return closeRequest(ctx, rec, a.Place, a.By, at, func(h *snapshot.HumanRequest) (string, error) {
+		h.Status, h.Response = snapshot.HumanAnswered, text
+		return "HumanRequestAnswered", checkAnswer(*h, value)
+	})
+}
+
+// CancelRequest cancels a human request that is pending; by is who does.
+func CancelRequest(ctx context.Context, rec Recorder, p Place, by string, at time.Time) (snapshot.HumanRequest, error) {
+	return closeRequest(ctx, rec, p, by, at, func(h *snapshot.HumanRequest) (string, error) {
+		h.Status = snapshot.HumanCancelled
+		return "HumanRequestCancelled", nil
+	})
+}
+
+// closeRequest makes a request that is pending what edit says, which returns the kind of
+// the event.
+func closeRequest(ctx context.Context, rec Recorder, p Place, by string, at time.Time,
+	edit func(*snapshot.HumanRequest) (string, error),
+) (out snapshot.HumanRequest, err error) {
+	who, err := saidText("the name of who answers", by)
+	if err != nil {
+		return out, err
+	}
+	operation := newOperation()
+	err = act(ctx, rec, func() (*snapshot.Draft, error) {
+		h, err := find(rec.State().AllHumanRequests(), seenHuman, p, rec.Row().ID, "an answer")
+		if err != nil {
+			return nil, err
+		}
+		if err := checkPending(h, at); err != nil {
+			return nil, err
+		}
+		kind, err := edit(&h)
+		if err != nil {
+			return nil, err
+		}
+		h.AnsweredAtMs, h.AnsweredBy = new(at.UnixMilli()), who
+		out = h
+		event, err := requestEvent(rec.Row().ID, kind, h)
+		if err != nil {
+			return nil, err
+		}
+		return mailDraft(operation, at, snapshot.Key(h.NodeID, h.Iteration)+" was "+byWhom(h.Status, who),
+			[]snapshot.Change{requestChange(h)}, event), nil
+	})
+	return out, err
+}
+
+// checkPending refuses a request that has left pending, or has expired by now.
+func checkPending(h snapshot.HumanRequest, at time.Time) error {
+	switch {
+	case h.Status != snapshot.HumanPending:
+		return notPending(h.NodeID, h.Iteration, "the request", h.Status, h.AnsweredBy, h.AnsweredAtMs)
+	case isDue(h, at):
+		return notPending(h.NodeID, h.Iteration, "the request", snapshot.HumanExpired, nil, h.TimeoutAtMs)
+	}
+	return nil
+}
+
+// isDue tells whether a pending request has expired by a time.
+func isDue(h snapshot.HumanRequest, at time.Time) bool {
+	return h.TimeoutAtMs != nil && *h.TimeoutAtMs <= at.UnixMilli()
+}
+
+func requestChange(h snapshot.HumanRequest) snapshot.Change {
+	row := snapshot.EncodeHumanRequest(h)
+	return mailChange(snapshot.CollectionHumanRequests, row.Key, row.Value)
+}
+
+// requestEvent tells that a request has left pending.
+func requestEvent(run, kind string, h snapshot.HumanRequest) (snapshot.Event, error) {
+	p := mailEvent{RequestID: h.RequestID(run), Kind: h.Kind}
+	switch h.Status {
+	case snapshot.HumanAnswered:
+		p.AnsweredBy = h.AnsweredBy
+	case snapshot.HumanCancelled:
+		p.CancelledBy = h.AnsweredBy
+	case snapshot.HumanExpired:
+		p.TimeoutAtMs = h.TimeoutAtMs
+	}
+	event, err := p.at(h.NodeID, h.Iteration, h.Attempt).event(run, kind, *h.AnsweredAtMs)
+	return event, timeline.Explain(err)
+}
+
+// checkAnswer checks an answer against the request's form.
+func checkAnswer(h snapshot.HumanRequest, value any) error {
+	if h.Form == nil {
+		if _, ok := value.(string); !ok {
+			return fault.New(fault.InvalidInput, "answer: not a text").Hint(`as JSON, a text is in quotes: '"yes"'`)
+		}
+		return nil
+	}
+	form, err := compileSchema(h.Form)
+	if err != nil {
+		return fault.New(fault.InvalidState, "the form of %s: %w", snapshot.Key(h.NodeID, h.Iteration), err)
+	}
+	if err := form.validate("answer", value); err != nil {
+		return fault.New(fault.InvalidInput, "%w", err).Hint("the form is %s", cut(string(h.Form), maxSchemaError))
+	}
+	return nil
+}
+
+// Expire makes the human requests that are pending and due expired, and says how many these were.
+func Expire(ctx context.Context, rec Recorder, at time.Time) (int, error) {
+	if err := rec.Refresh(ctx); err != nil {
+		return 0, err
+	}
+	return expire(ctx, rec, at, func() error { return nil })
+}
+
+// expire is Expire from the tip that rec knows. check is asked before each try.
+func expire(ctx context.Context, rec Recorder, at time.Time, check func() error) (int, error) {
+	count, operation := 0, newOperation()
+	err := rec.Update(ctx, func() (*snapshot.Draft, error) {
+		if err := check(); err != nil {
+			return nil, err
+		}
+		d, n, err := expiry(rec, at)
+		if err != nil || n == 0 {
+			return nil, err
+		}
+		count = n
+		d.Operation = operation
+		return d, nil
+	})
+	if err != nil {
+		return 0, err
+	}
+	return count, nil
+}
+
+// expiry is the entry that makes requests expired, and of how many.
+func expiry(rec Recorder, at time.Time) (d *snapshot.Draft, n int, err error) {
+	var names []string
+	d = mailDraft("", at, "", nil)
+	for h, err := range rec.State().AllHumanRequests() {
+		if err != nil {
+			return nil, 0, timeline.Explain(err)
+		}
+		if h.Status != snapshot.HumanPending || !isDue(h, at) {
+			continue
+		}
+		h.Status, h.AnsweredAtMs = snapshot.HumanExpired, new(at.UnixMilli())
+		event, err := requestEvent(rec.Row().ID, "HumanRequestExpired", h)
+		if err != nil {
+			return nil, 0, err
+		}
+		d.State, d.Events = append(d.State, requestChange(h)), append(d.Events, event)
+		names = append(names, snapshot.Key(h.NodeID, h.Iteration))
+	}
+	d.Subject = strings.Join(names, ", ") + " expired"
+	return d, len(names), nil
+}

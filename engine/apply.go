@@ -1,0 +1,104 @@
+package engine
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+
+	"github.com/git-smithers/git-smithers/snapshot"
+)
+
+// ending is how an attempt ended: that of a command, or of a wait.
+type ending struct {
+	output  json.RawMessage // nil where there is none
+	status  *int            // a command's exit status
+	failed  *reason         // nil: it finished
+	skipped bool            // it finished, and its node is skipped
+	verb    string          // what happened, in words, where they say more than that it finished
+	log     string
+}
+
+// apply records what became of a command's attempt.
+func (r *runner) apply(out outcome) {
+	key, t := out.job.key, out.job.task
+	a := r.running[key].Attempt
+	delete(r.running, key)
+	if out.opened != nil {
+		r.copies[key.id] = out.opened
+	}
+	for _, trouble := range []struct {
+		what string
+		err  error
+	}{
+		{"the worktree could not be opened", out.trouble},
+		{"its log is not there before it has ended", out.unlogged},
+		{"its processes would not be ended if this one were killed", out.unnoted},
+	} {
+		if trouble.err != nil {
+			r.opts.Warn(fmt.Errorf("task %s: %s: %w", key.name(t), trouble.what, trouble.err))
+		}
+	}
+	r.conclude(t, a, out.ending)
+}
+
+// conclude records how a node's attempt ended, and what becomes of the node.
+func (r *runner) conclude(t *Task, a snapshot.Attempt, end ending) {
+	key := nodeKey{a.NodeID, a.Iteration}
+	now := r.opts.Now().UnixMilli()
+	r.next.atMs = max(r.next.atMs, now)
+	a.FinishedAtMs, a.ExitStatus = &now, end.status
+	n := r.nodes[key]
+	p := payload{NodeID: key.id, Iteration: &key.iteration, Attempt: a.Attempt}
+	switch {
+	case end.failed == nil && end.skipped:
+		a.State, n.State = snapshot.AttemptFinished, snapshot.NodeSkipped
+		r.next.event("NodeSkipped", p)
+		r.next.say(key.name(t), cmp.Or(end.verb, "skipped"))
+	case end.failed == nil:
+		a.State, n.State = snapshot.AttemptFinished, snapshot.NodeFinished
+		if t.Output != "" {
+			r.next.setOutput(t.Output, snapshot.Key(key.id, key.iteration), end.output)
+		}
+		r.next.event("NodeFinished", p)
+		r.next.say(key.name(t), cmp.Or(end.verb, "finished"))
+	case end.failed.code == reasonCancelled:
+		a.State, a.Error, n.State = snapshot.AttemptCancelled, end.failed.String(), snapshot.NodePending
+		r.next.event("NodeCancelled", p)
+		r.next.say(key.name(t), "cancelled")
+	default:
+		a.State, a.Error = snapshot.AttemptFailed, end.failed.String()
+		n.State = r.failed(t, key, *end.failed, p)
+	}
+	if t.Run == "" {
+		r.next.attempt(a) // who waits changes no files
+	} else {
+		r.next.end(a)
+	}
+	r.next.log(a, end.log)
+	r.setNode(r.next, n)
+}
+
+// failed records a failed attempt and says what state its node is in after it.
+func (r *runner) failed(t *Task, key nodeKey, why reason, p payload) snapshot.NodeState {
+	p.Error = why.String()
+	r.next.event("NodeFailed", p)
+	spent := r.spentTries(t, key) + 1
+	r.spent[key] = spent
+	verb := "failed"
+	if t.Retries > 0 {
+		verb += " " + ofTries(t, spent)
+	}
+	r.next.say(key.name(t), verb+": "+why.text)
+	if spent <= t.Retries {
+		if !r.halted() {
+			p.Error = ""
+			p.Attempt++
+			r.next.event("NodeRetrying", p)
+		}
+		return snapshot.NodePending
+	}
+	if r.failure == "" {
+		r.failure = key.name(t) + ": " + why.text
+	}
+	return snapshot.NodeFailed
+}

@@ -1,0 +1,112 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/git-smithers/git-smithers/snapshot"
+	"github.com/git-smithers/git-smithers/timeline/fault"
+)
+
+// maxRebuilds is how often in a row a frame is built anew because others append to
+// the run as well.
+const maxRebuilds = 16
+
+// errMoved says that a frame is not worth building anew: what it says has to be
+// looked at again.
+var errMoved = errors.New("the tip has moved")
+
+// commit appends what was drafted as one frame, with the working copy as it is now
+// where that may have changed. It is not cut short by a cancel: what is true is
+// recorded. A capture that cannot be stored is left out rather than the frame lost.
+func (r *runner) commit(ctx context.Context) error { return r.commitIf(ctx, r.checkTip) }
+
+// commitIf is commit that asks, whenever others were first, whether the frame is still
+// to be appended.
+func (r *runner) commitIf(ctx context.Context, still func() error) error {
+	read := r.capture(ctx)
+	defer read.close(r.opts.Warn)
+	if r.isLost() {
+		return r.takenOver()
+	}
+	r.compare(read[""])
+	r.appends++
+	ctx = context.WithoutCancel(ctx)
+	err := r.appendFrame(ctx, read, still)
+	if err != nil && read.any() && !errors.Is(err, errMoved) && fault.CodeOf(err) != fault.Conflict {
+		cause := err
+		if err = r.appendFrame(ctx, nil, still); err == nil {
+			r.opts.Warn(fmt.Errorf("the working copy could not be stored with frame %d: %w", r.rec.Row().Frame, cause))
+		}
+	}
+	if err != nil {
+		return err
+	}
+	r.forgetLogs()
+	row, subject := r.rec.Row(), r.next.subject()
+	r.begun, r.state, r.status = true, r.rec.State(), row.Status
+	r.next = newDraft(r.runID, r.opts.Now())
+	r.report(row.Frame, subject)
+	return nil
+}
+
+// appendFrame appends what was drafted and read, built anew whenever others were first.
+func (r *runner) appendFrame(ctx context.Context, read captures, still func() error) error {
+	var err error
+	for range maxRebuilds {
+		var d snapshot.Draft
+		if d, err = r.frame(read); err != nil {
+			return err
+		}
+		if err = r.rec.Append(ctx, d); fault.CodeOf(err) != fault.Conflict || err == nil {
+			return err
+		}
+		if refreshErr := r.rec.Refresh(ctx); refreshErr != nil {
+			return errors.Join(err, refreshErr)
+		}
+		if err := still(); err != nil {
+			return err
+		}
+	}
+	return err
+}
+
+// forgetLogs takes away the live logs of the attempts that ended with the frame just
+// committed: with the first one, those of all processes before.
+func (r *runner) forgetLogs() {
+	if r.opts.Logs == nil {
+		return
+	}
+	if !r.begun {
+		r.opts.Logs.Clear()
+		return
+	}
+	for _, a := range r.next.ended {
+		r.opts.Logs.Remove(keyOf(a))
+	}
+}
+
+// report tells the caller of a committed frame.
+func (r *runner) report(frame int64, subject string) {
+	if r.opts.Progress == nil {
+		return
+	}
+	p := Progress{Frame: frame, Subject: subject, Nodes: len(r.nodes)}
+	for _, n := range r.nodes {
+		switch n.State {
+		case snapshot.NodeInProgress:
+			p.Running++
+		case snapshot.NodeFinished:
+			p.Finished++
+		case snapshot.NodeFailed:
+			p.Failed++
+		case snapshot.NodeSkipped:
+			p.Skipped++
+		case snapshot.NodeWaitingApproval, snapshot.NodeWaitingHuman, snapshot.NodeWaitingEvent, snapshot.NodeWaitingTimer:
+			p.Waiting++
+		case snapshot.NodePending, snapshot.NodeCancelled:
+		}
+	}
+	r.opts.Progress(p)
+}

@@ -1,0 +1,56 @@
+package engine
+
+import (
+	"context"
+	"time"
+
+	"github.com/git-smithers/git-smithers/snapshot"
+	"github.com/git-smithers/git-smithers/timeline"
+)
+
+// Decision is somebody's answer to an approval.
+type Decision struct {
+	Place
+	Approved bool
+	Note, By string // "" for none
+}
+
+// Decide approves or denies. request_not_found where there is no such approval, and
+// not_pending, which changes nothing, where it was decided before.
+func Decide(ctx context.Context, rec Recorder, d Decision, at time.Time) (snapshot.Approval, error) {
+	note, err := saidText("the note", d.Note)
+	if err != nil {
+		return snapshot.Approval{}, err
+	}
+	by, err := saidText("the name of who decides", d.By)
+	if err != nil {
+		return snapshot.Approval{}, err
+	}
+	var out snapshot.Approval
+	operation := newOperation()
+	err = act(ctx, rec, func() (*snapshot.Draft, error) {
+		run := rec.Row().ID
+		a, err := find(rec.State().AllApprovals(), seenApproval, d.Place, run, "an approval")
+		if err != nil {
+			return nil, err
+		}
+		if a.Status != snapshot.ApprovalRequested {
+			return nil, notPending(a.NodeID, a.Iteration, "the approval", a.Status, a.DecidedBy, a.DecidedAtMs)
+		}
+		kind := "ApprovalDenied"
+		a.Status = snapshot.ApprovalDenied
+		if d.Approved {
+			kind, a.Status = "ApprovalGranted", snapshot.ApprovalApproved
+		}
+		a.DecidedAtMs, a.DecidedBy, a.Note = new(at.UnixMilli()), by, note
+		out = a
+		event, err := mailEvent{Note: note, DecidedBy: by}.at(a.NodeID, a.Iteration, a.Attempt).event(run, kind, at.UnixMilli())
+		if err != nil {
+			return nil, timeline.Explain(err)
+		}
+		row := snapshot.EncodeApproval(a)
+		return mailDraft(operation, at, snapshot.Key(a.NodeID, a.Iteration)+" was "+byWhom(a.Status, by),
+			[]snapshot.Change{mailChange(snapshot.CollectionApprovals, row.Key, row.Value)}, event), nil
+	})
+	return out, err
+}

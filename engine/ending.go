@@ -1,0 +1,154 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/git-smithers/git-smithers/snapshot"
+	"github.com/git-smithers/git-smithers/timeline/fault"
+)
+
+// finish commits how the run ended, and returns that as an error unless it is finished.
+// over is false where something happened meanwhile, so that it goes on.
+func (r *runner) finish(ctx context.Context) (over bool, err error) {
+	status, kind, text := snapshot.RunFinished, "RunFinished", ""
+	switch {
+	case r.failure != "":
+		status, kind, text = snapshot.RunFailed, "RunFailed", r.failure
+	case r.complete(r.wf):
+	case r.stopping:
+		status, kind = snapshot.RunCancelled, "RunCancelled"
+	case len(r.waiting()) > 0:
+		return r.park(ctx)
+	default:
+		return true, fault.New(fault.Internal, "run %s has tasks left and none that can start", r.runID)
+	}
+	verb := string(status)
+	if text != "" {
+		verb += ": " + text
+	}
+	r.next.sayAlone("run", verb)
+	r.next.event("RunStatusChanged", payload{Status: string(status)})
+	r.next.event(kind, payload{Error: text})
+	at := r.next.atMs
+	r.next.edit(func(row *snapshot.Run) { row.Status, row.Error, row.FinishedAtMs, row.Owner = status, text, &at, "" })
+	if err := r.commit(ctx); err != nil {
+		return true, err
+	}
+	return true, r.ended(status, text)
+}
+
+// ended is how a run ended, as an error; nil for one that is finished.
+func (r *runner) ended(status snapshot.RunStatus, why string) error {
+	frame := r.rec.Row().Frame
+	switch status {
+	case snapshot.RunFailed:
+		return fault.New(fault.RunFailed, "run %s failed: %s", r.runID, why).
+			Hint("`git smithers show %s` has the attempts and logs; `git smithers replay` runs a mended workflow from any frame", r.runID).
+			Detail("runId", r.runID).Detail("frame", frame)
+	case snapshot.RunCancelled:
+		return fault.New(fault.RunCancelled, "run %s is cancelled at frame %d", r.runID, frame).
+			Hint("`git smithers resume` goes on from there").
+			Detail("runId", r.runID).Detail("frame", frame)
+	default:
+		return nil
+	}
+}
+
+// kindsOfWaits are what a run waits for, in words, and what it is called then: after the first
+// of these that a node of it waits for.
+var kindsOfWaits = []struct {
+	kind   string // Waiting.For
+	status snapshot.RunStatus
+	what   string
+}{
+	{"approval", snapshot.RunWaitingApproval, "approval"},
+	{"human", snapshot.RunWaitingHuman, "an answer"},
+	{"signal", snapshot.RunWaitingEvent, "a signal"},
+	{"timer", snapshot.RunWaitingTimer, "a timer"},
+}
+
+// park leaves a run of which nothing is left to do until somebody or something has done
+// its part. A run that was left like that already is left as it is.
+func (r *runner) park(ctx context.Context) (over bool, err error) {
+	waits, err := WaitsOf(r.rec, r.opts.Now())
+	if err != nil {
+		return true, err
+	}
+	status, phrase := phraseOf(r.wf, waits)
+	if !r.begun && !r.next.said() && r.status == status {
+		return true, waitsFor(r.rec, r.wf, waits)
+	}
+	before := *r.next
+	r.next.sayAlone("run", "waits for "+phrase)
+	r.next.event("RunStatusChanged", payload{Status: string(status)})
+	r.next.edit(func(row *snapshot.Run) { row.Status, row.Owner = status, "" })
+	err = r.commitIf(ctx, func() error {
+		if err := r.checkTip(); err != nil {
+			return err
+		}
+		return errMoved // what it waits for may be there now
+	})
+	if errors.Is(err, errMoved) {
+		r.next = &before
+		return false, nil
+	}
+	if err != nil {
+		return true, err
+	}
+	return true, waitsFor(r.rec, r.wf, waits)
+}
+
+// phraseOf is what a run waits for, in words, and its status while it does.
+func phraseOf(wf *Workflow, waits []Waiting) (status snapshot.RunStatus, phrase string) {
+	var what []string
+	for _, k := range kindsOfWaits {
+		var names []string
+		for _, w := range waits {
+			if w.For == k.kind {
+				names = append(names, nodeKey{w.NodeID, w.Iteration}.name(wf.tasks[w.NodeID]))
+			}
+		}
+		if len(names) == 0 {
+			continue
+		}
+		if status == "" {
+			status = k.status
+		}
+		what = append(what, k.what+" ("+strings.Join(names, ", ")+")")
+	}
+	return status, strings.Join(what, ", ")
+}
+
+// waitsFor is what a run waits for, as an error whose hints say how it goes on.
+func waitsFor(rec Recorder, wf *Workflow, waits []Waiting) error {
+	row := rec.Row()
+	_, phrase := phraseOf(wf, waits)
+	out := fault.New(fault.RunWaiting, "run %s waits for %s", row.ID, phrase).
+		Detail("runId", row.ID).Detail("frame", row.Frame).Detail("waiting", waits)
+	for _, w := range waits {
+		out = out.Hint("%s", w.hint(row.ID))
+	}
+	return out.Hint("then `git smithers resume %s`", row.ID)
+}
+
+// hint says how what a run waits for comes about.
+func (w Waiting) hint(run string) string {
+	node := snapshot.Key(w.NodeID, w.Iteration)
+	switch w.For {
+	case "approval":
+		return fmt.Sprintf("%[1]s: `git smithers approve %[2]s %[3]s`, or `deny`", node, run, w.NodeID)
+	case "human":
+		return fmt.Sprintf("%[1]s: `git smithers answer %[2]s %[3]s`", node, run, w.NodeID)
+	case "signal":
+		correlation := ""
+		if w.CorrelationID != nil {
+			correlation = " --correlation '" + *w.CorrelationID + "'"
+		}
+		return fmt.Sprintf("%s: `git smithers signal %s %s%s`", node, run, w.What, correlation)
+	default:
+		return fmt.Sprintf("%s: %s", node, w.What)
+	}
+}

@@ -1,0 +1,138 @@
+package engine
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"fmt"
+	"iter"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/git-smithers/git-smithers/snapshot"
+	"github.com/git-smithers/git-smithers/timeline"
+	"github.com/git-smithers/git-smithers/timeline/fault"
+)
+
+// What people and other programs do to a run from outside: each appends one entry that
+// is no frame, on whatever the tip is by then, and is looked at by the engine that
+// runs the run or resumes it. All work beside an engine that is running.
+
+// Place names the node that an approval or human request is of.
+type Place struct {
+	Node      string // "": the only one that waits
+	Iteration *int   // nil: the newest
+}
+
+// request is a row of the mailbox that people act on.
+type request interface {
+	snapshot.Approval | snapshot.HumanRequest
+}
+
+// found is a request and what every kind of them has.
+type found[T request] struct {
+	row     T
+	key     nodeKey
+	pending bool
+}
+
+func seenApproval(a snapshot.Approval) found[snapshot.Approval] {
+	return found[snapshot.Approval]{a, nodeKey{a.NodeID, a.Iteration}, a.Status == snapshot.ApprovalRequested}
+}
+
+func seenHuman(h snapshot.HumanRequest) found[snapshot.HumanRequest] {
+	return found[snapshot.HumanRequest]{h, nodeKey{h.NodeID, h.Iteration}, h.Status == snapshot.HumanPending}
+}
+
+// find is the request that a place names. what is what a request is called.
+func find[T request](rows iter.Seq2[T, error], seen func(T) found[T], p Place, run, what string) (row T, err error) {
+	var best *found[T]
+	var pending []string
+	several := false
+	for row, err := range rows {
+		if err != nil {
+			return row, timeline.Explain(err)
+		}
+		got := seen(row)
+		if got.pending {
+			pending = append(pending, snapshot.Key(got.key.id, got.key.iteration))
+		}
+		if p.Node != "" && got.key.id != p.Node || p.Node == "" && !got.pending ||
+			p.Iteration != nil && got.key.iteration != *p.Iteration {
+			continue
+		}
+		several = several || best != nil && best.key.id != got.key.id
+		if best == nil || got.key.iteration > best.key.iteration {
+			best = &got
+		}
+	}
+	switch {
+	case best == nil:
+		return row, noRequest(p, run, what, pending)
+	case several:
+		return row, severalWait(run, what, pending)
+	}
+	return best.row, nil
+}
+
+func severalWait(run, what string, pending []string) error {
+	return fault.New(fault.Usage, "several nodes of run %s wait for %s: say which one", run, what).
+		Hint("%s", strings.Join(pending, ", "))
+}
+
+func noRequest(p Place, run, what string, pending []string) error {
+	place := ""
+	if p.Iteration != nil {
+		place = fmt.Sprintf(" at iteration %d", *p.Iteration)
+	}
+	out := fault.New(fault.RequestNotFound, "no node of run %s waits for %s%s", run, what, place)
+	if p.Node != "" {
+		out = fault.New(fault.RequestNotFound, "node %s of run %s does not wait for %s%s", p.Node, run, what, place)
+	}
+	if len(pending) > 0 {
+		return out.Hint("these do: %s", strings.Join(pending, ", "))
+	}
+	return out.Hint("`git smithers inbox` lists what waits")
+}
+
+// notPending says that somebody was first.
+func notPending(node string, iteration int, what, status string, who *string, atMs *int64) error {
+	text := fmt.Sprintf("%s of %s was %s", what, snapshot.Key(node, iteration), byWhom(status, who))
+	if atMs != nil {
+		text += " at " + showTime(*atMs)
+	}
+	return fault.New(fault.NotPending, "%s; nothing was changed", text).
+		Detail("nodeId", node).Detail("iteration", iteration).Detail("status", status)
+}
+
+// act appends what build makes of the newest tip.
+func act(ctx context.Context, rec Recorder, build func() (*snapshot.Draft, error)) error {
+	if err := rec.Refresh(ctx); err != nil {
+		return err
+	}
+	return rec.Update(ctx, build)
+}
+
+// mailDraft is an entry that changes rows of the mailbox.
+func mailDraft(operation string, at time.Time, subject string, changes []snapshot.Change, events ...snapshot.Event) *snapshot.Draft {
+	return &snapshot.Draft{State: changes, Events: events, Subject: subject, Operation: operation, AtMs: at.UnixMilli()}
+}
+
+// newOperation names an append, so that it is known again after an unclear outcome.
+func newOperation() string {
+	var random [8]byte
+	rand.Read(random[:])
+	return hex.EncodeToString(random[:])
+}
+
+// saidText is what somebody says; nil for nothing. what names it for an error.
+func saidText(what, text string) (*string, error) {
+	switch {
+	case !utf8.ValidString(text):
+		return nil, fault.New(fault.InvalidInput, "%s is not valid UTF-8", what)
+	case text == "":
+		return nil, nil
+	}
+	return &text, nil
+}

@@ -1,0 +1,21 @@
+package engine
+
+import (
+	"fmt"
+)
+
+// endLeft ends what is left of commands of a process that was killed, or that the run was
+// taken from, so that no task runs beside itself. What cannot be ended is no reason to stop:
+// it may stay for ever.
+func (r *runner) endLeft() {
+	if r.opts.Commands == nil {
+		return
+	}
+	n, err := r.opts.Commands.EndLeft(r.opts.Hurry, r.opts.Grace)
+	if n > 0 {
+		r.opts.Warn(fmt.Errorf("commands of another process of this run were still at work: %d processes were ended", n))
+	}
+	if err != nil {
+		r.opts.Warn(fmt.Errorf("something of another process of this run may still be at work: %w", err))
+	}
+}

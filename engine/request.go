@@ -1,0 +1,17 @@
+package engine
+
+import (
+	"time"
+
+	"github.com/git-smithers/git-smithers/snapshot"
+)
+
+// Request finds the human request that Answer would answer at the tip that rec knows, with
+// Answer's errors.
+func Request(rec Recorder, p Place, at time.Time) (snapshot.HumanRequest, error) {
+	h, err := find(rec.State().AllHumanRequests(), seenHuman, p, rec.Row().ID, "an answer")
+	if err != nil {
+		return h, err
+	}
+	return h, checkPending(h, at)
+}

@@ -1,0 +1,157 @@
+package engine
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/git-smithers/git-smithers/objstore/page"
+	"github.com/git-smithers/git-smithers/snapshot"
+	"github.com/git-smithers/git-smithers/timeline"
+)
+
+// signalBook knows the signals of a state and which of them its nodes have taken. It
+// reads what is new since it last looked.
+type signalBook struct {
+	read   *page.Collection // the signals that it knows
+	byName map[string][]received
+	takers map[string]*taker // by a node's id
+}
+
+// received is a signal without its payload.
+type received struct {
+	key         string // in the collection of signals
+	seq         int64
+	correlation *string
+	atMs        int64
+}
+
+// filter says which signals of a name a wait takes.
+type filter struct {
+	name string
+	any  bool // whatever their correlation
+	none bool // those without
+	id   string
+}
+
+// taker is a node at all its iterations.
+type taker struct {
+	upTo   int              // the first iteration whose wait is not known
+	newest map[filter]int64 // that its waits took. What a filter let through before that was taken as well
+}
+
+func newSignalBook() *signalBook {
+	return &signalBook{read: snapshot.EmptyState().Signals(), byName: make(map[string][]received), takers: make(map[string]*taker)}
+}
+
+func filterOf(w snapshot.Wait) filter {
+	return correlated(w.Signal, w.AnyCorrelation, w.CorrelationID)
+}
+
+func correlated(name string, whatever bool, correlation *string) filter {
+	switch {
+	case whatever:
+		return filter{name: name, any: true}
+	case correlation == nil:
+		return filter{name: name, none: true}
+	}
+	return filter{name: name, id: *correlation}
+}
+
+// update reads the signals that a state has and the book has not.
+func (b *signalBook) update(state *snapshot.State) error {
+	now := state.Signals()
+	for delta, err := range page.Diff(b.read, now) {
+		if err != nil {
+			return timeline.Explain(err)
+		}
+		if delta.From != nil { // signals do not vanish while a run goes on: read them anew
+			b.read, b.byName = snapshot.EmptyState().Signals(), make(map[string][]received)
+			return b.update(state)
+		}
+		s, err := snapshot.DecodeSignal(pageRow(delta.Key, delta.To))
+		if err != nil {
+			return timeline.Explain(err)
+		}
+		b.byName[s.Name] = append(b.byName[s.Name], received{delta.Key, s.Seq, s.CorrelationID, s.ReceivedAtMs})
+	}
+	if b.read.ID() != now.ID() {
+		for _, list := range b.byName {
+			slices.SortFunc(list, func(x, y received) int { return cmp.Compare(x.seq, y.seq) })
+		}
+		b.read = now
+	}
+	return nil
+}
+
+// find is the oldest signal that a wait of the state takes: none that an iteration
+// before or an attempt before took, and none that came when the wait was over.
+func (b *signalBook) find(state *snapshot.State, w snapshot.Wait) (found received, ok bool, err error) {
+	if err := b.update(state); err != nil || len(b.byName[w.Signal]) == 0 {
+		return found, false, err
+	}
+	t, err := b.taker(state, w)
+	if err != nil {
+		return found, false, err
+	}
+	wants := filterOf(w)
+	for _, s := range b.byName[w.Signal] {
+		own := correlated(w.Signal, false, s.correlation)
+		if !wants.any && wants != own || w.DueAtMs != nil && s.atMs >= *w.DueAtMs {
+			continue
+		}
+		if !t.took(filter{name: w.Signal, any: true}, s) && !t.took(own, s) {
+			return s, true, nil
+		}
+	}
+	return found, false, nil
+}
+
+func (t *taker) took(f filter, s received) bool {
+	seq, ok := t.newest[f]
+	return ok && s.seq <= seq
+}
+
+// taker is the node of a wait with what its iterations took, that of the wait included.
+func (b *signalBook) taker(state *snapshot.State, w snapshot.Wait) (*taker, error) {
+	t := b.takers[w.NodeID]
+	if t == nil {
+		t = &taker{newest: make(map[filter]int64)}
+		b.takers[w.NodeID] = t
+	}
+	for ; t.upTo <= w.Iteration; t.upTo++ {
+		earlier, ok, err := readWait(state, w.NodeID, t.upTo)
+		if err != nil {
+			return nil, err
+		}
+		if ok {
+			t.add(earlier)
+		}
+	}
+	t.add(w)
+	return t, nil
+}
+
+func (t *taker) add(w snapshot.Wait) {
+	if w.SignalSeq != nil {
+		f := filterOf(w)
+		t.newest[f] = max(t.newest[f], *w.SignalSeq)
+	}
+}
+
+// take notes that a wait took a signal.
+func (b *signalBook) take(w snapshot.Wait) { b.takers[w.NodeID].add(w) }
+
+// readWait reads the row of a node's wait.
+func readWait(state *snapshot.State, node string, iteration int) (w snapshot.Wait, ok bool, err error) {
+	return readMail(state.Waits(), snapshot.Key(node, iteration), snapshot.DecodeWait)
+}
+
+// readMail reads a row of the mailbox.
+func readMail[T any](rows *page.Collection, key string, decode func(page.Row) (T, error)) (row T, ok bool, err error) {
+	value, ok, err := rows.Get(key)
+	if err != nil || !ok {
+		return row, false, timeline.Explain(err)
+	}
+	row, err = decode(pageRow(key, value))
+	return row, err == nil, timeline.Explain(err)
+}

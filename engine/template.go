@@ -1,0 +1,176 @@
+package engine
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"unicode/utf8"
+)
+
+// Bounds of a template.
+const (
+	maxTemplateBytes = 64 << 10 // as written
+	maxFilledBytes   = 64 << 10 // with its placeholders filled in
+)
+
+// Template is a text with placeholders: {expression}, in the language of conditions.
+// Two braces stand for one. Safe for concurrent use.
+type Template struct {
+	Text string // as written
+
+	line  int
+	parts []part
+	refs  []outputRef // of all its placeholders
+}
+
+// part is a piece of a template.
+type part struct {
+	text  string
+	value *expression // nil: the text
+}
+
+var errLoneBrace = errors.New("a } stands alone: write }} for a brace")
+
+// cutTemplate cuts a text into literal pieces and the sources of placeholders, which
+// are the pieces at odd places.
+func cutTemplate(text string) ([]string, error) {
+	var pieces []string
+	var literal strings.Builder
+	for text != "" {
+		at := strings.IndexAny(text, "{}")
+		if at < 0 {
+			break
+		}
+		literal.WriteString(text[:at])
+		brace := text[at : at+1]
+		text = text[at+1:]
+		if strings.HasPrefix(text, brace) {
+			literal.WriteString(brace)
+			text = text[1:]
+			continue
+		}
+		if brace == "}" {
+			return nil, errLoneBrace
+		}
+		end := placeholderEnd(text)
+		if end < 0 {
+			return nil, errors.New("a { has no } that ends it: write {{ for a brace")
+		}
+		pieces = append(pieces, literal.String(), text[:end])
+		literal.Reset()
+		text = text[end+1:]
+	}
+	literal.WriteString(text)
+	return append(pieces, literal.String()), nil
+}
+
+// placeholderEnd is where in a text after a brace the brace that closes it is, past
+// those in quotes and in pairs; -1 when there is none.
+func placeholderEnd(text string) int {
+	depth, quote := 0, byte(0)
+	for i := 0; i < len(text); i++ {
+		switch c := text[i]; {
+		case quote != 0 && c == '\\' && quote != '`':
+			i++
+		case quote != 0:
+			if c == quote {
+				quote = 0
+			}
+		case c == '"' || c == '\'' || c == '`':
+			quote = c
+		case c == '{':
+			depth++
+		case c == '}' && depth == 0:
+			return i
+		case c == '}':
+			depth--
+		}
+	}
+	return -1
+}
+
+// compileTemplate compiles the placeholders of a text.
+func compileTemplate(text string) (*Template, error) {
+	if len(text) > maxTemplateBytes {
+		return nil, fmt.Errorf("longer than %d bytes", maxTemplateBytes)
+	}
+	pieces, err := cutTemplate(text)
+	if err != nil {
+		return nil, err
+	}
+	t := &Template{Text: text}
+	for i, piece := range pieces {
+		if i%2 == 0 {
+			t.parts = append(t.parts, part{text: piece})
+			continue
+		}
+		if strings.TrimSpace(piece) == "" {
+			return nil, errors.New("a placeholder is empty: write {{}} for braces")
+		}
+		e, err := compileExpression(piece, templateEnv(map[string]any{}, map[string]any{}, nil, "", nodeKey{}))
+		if err != nil {
+			return nil, fmt.Errorf("{%s}: %w", piece, err)
+		}
+		t.parts = append(t.parts, part{value: e})
+		t.refs = append(t.refs, e.refs...)
+	}
+	return t, nil
+}
+
+func templateEnv(input, outputs map[string]any, read func(table, node string) any, run string, key nodeKey) map[string]any {
+	env := conditionEnv(input, outputs, read, true, key.iteration)
+	env["run"], env["task"] = run, key.id
+	return env
+}
+
+// fill puts values in place of the placeholders, for a node of a run. outputs has the
+// values of t.refs. trouble is why that cannot be done, "" when it is.
+func (t *Template) fill(input map[string]any, outputs map[outputRef]any, run string, key nodeKey) (text, trouble string) {
+	var out strings.Builder
+	for _, p := range t.parts {
+		text, err := p.fill(input, outputs, run, key)
+		if err != nil {
+			return "", err.Error()
+		}
+		if out.Len()+len(text) > maxFilledBytes {
+			return "", fmt.Sprintf("longer than %d bytes", maxFilledBytes)
+		}
+		out.WriteString(text)
+	}
+	if !utf8.ValidString(out.String()) { // an expression has cut a character in two
+		return "", "not valid UTF-8"
+	}
+	return out.String(), ""
+}
+
+func (p part) fill(input map[string]any, outputs map[outputRef]any, run string, key nodeKey) (string, error) {
+	if p.value == nil {
+		return p.text, nil
+	}
+	tables, read := p.value.reading(outputs)
+	value, err := p.value.run(templateEnv(input, tables, read, run, key))
+	if err != nil {
+		return "", err
+	}
+	return showValue(value)
+}
+
+// showValue is a placeholder's value as text.
+func showValue(value any) (string, error) {
+	switch v := value.(type) {
+	case nil:
+		return "", nil
+	case string:
+		return v, nil
+	case map[string]any, []any:
+		return "", fmt.Errorf("a placeholder is %s, no text", cut(fmt.Sprintf("%q", fmt.Sprint(v)), maxShownResult))
+	case bool, int, int64, uint64, float64:
+		text, err := json.Marshal(v)
+		if err != nil {
+			return "", fmt.Errorf("a placeholder is %v, no number", v)
+		}
+		return string(text), nil
+	}
+	return "", fmt.Errorf("a placeholder is %s, no text", cut(fmt.Sprintf("%q", fmt.Sprint(value)), maxShownResult))
+}

@@ -1,0 +1,54 @@
+package engine
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/git-smithers/git-smithers/snapshot"
+)
+
+// spentTries is how many of a node's tries, which are one more than its task's retries,
+// have failed. They are counted over all processes that ran the run, until it ends: who
+// resumes a run that failed or was cancelled gives every task its tries anew. An
+// attempt that was interrupted is not counted: its task did not fail, the machine did.
+func (r *runner) spentTries(t *Task, key nodeKey) int {
+	spent, known := r.spent[key]
+	if !known {
+		var err error
+		if spent, err = r.countSpent(t, key); err != nil {
+			r.next.fail(err)
+		}
+		r.spent[key] = spent
+	}
+	return spent
+}
+
+// countSpent counts in the journal, back from the node's last attempt. As many failures as
+// the task has tries belong to an earlier life of the run.
+func (r *runner) countSpent(t *Task, key nodeKey) (int, error) {
+	n := r.nodes[key]
+	if r.anew || n.LastAttempt == nil {
+		return 0, nil
+	}
+	failures := 0
+	for number := *n.LastAttempt; number > 0; number-- {
+		a, ok, err := r.pastAttempt(key, number)
+		if err != nil {
+			return 0, err
+		}
+		switch {
+		case !ok && number == *n.LastAttempt: // it is about to start
+			continue
+		case !ok || a.State == snapshot.AttemptFinished || a.State == snapshot.AttemptCancelled:
+			return failures % (t.Retries + 1), nil
+		}
+		if a.State == snapshot.AttemptFailed && !strings.HasPrefix(a.Error, reasonInterrupted+":") {
+			failures++
+		}
+	}
+	return failures % (t.Retries + 1), nil
+}
+
+func ofTries(t *Task, number int) string {
+	return fmt.Sprintf("(attempt %d of %d)", number, t.Retries+1)
+}

@@ -1,0 +1,208 @@
+package engine
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"github.com/git-smithers/git-smithers/snapshot"
+)
+
+// waiting are the nodes that wait, of every task the newest iteration, sorted.
+func (r *runner) waiting() []nodeKey {
+	var keys []nodeKey
+	for _, t := range r.wf.Tasks {
+		key := nodeKey{t.ID, r.iteration(t)}
+		if t.Run == "" && r.nodes[key].State.Waiting() {
+			keys = append(keys, key)
+		}
+	}
+	slices.SortFunc(keys, compareKeys)
+	return keys
+}
+
+// settle ends the waits for which the tip's mailbox has, or the clock is, what they
+// wait for: their nodes are finished, skipped, or failed. It first appends what has expired by now.
+func (r *runner) settle(ctx context.Context) error {
+	waiting := r.waiting()
+	if len(waiting) == 0 {
+		return nil
+	}
+	now := r.opts.Now()
+	r.next.atMs = max(r.next.atMs, now.UnixMilli())
+	if due, err := r.nextDue(); err != nil {
+		return err
+	} else if !due.IsZero() && !due.After(now) {
+		if err := r.catchUp(ctx, now); err != nil || r.stopping {
+			return err
+		}
+	}
+	for _, key := range waiting {
+		if err := r.settleNode(r.wf.tasks[key.id], key, now); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// catchUp reads the tip before the clock decides anything: what somebody did in time
+// counts. It appends what has expired.
+func (r *runner) catchUp(ctx context.Context, now time.Time) error {
+	if err := r.rec.Refresh(ctx); err != nil {
+		return err
+	}
+	_, err := expire(ctx, r.rec, now, r.checkTip)
+	return err
+}
+
+func (r *runner) settleNode(t *Task, key nodeKey, now time.Time) error {
+	n := r.nodes[key]
+	if n.LastAttempt == nil {
+		return r.waitAnew(t, key)
+	}
+	a, ok, err := r.pastAttempt(key, *n.LastAttempt)
+	if err != nil {
+		return err
+	}
+	if !ok || a.FinishedAtMs != nil {
+		return r.waitAnew(t, key)
+	}
+	end, found, err := r.endingOf(t, a, now)
+	switch {
+	case err != nil:
+		return err
+	case !found:
+		return r.waitAnew(t, key)
+	case end != nil:
+		r.conclude(t, a, r.checked(t, *end))
+	}
+	return nil
+}
+
+// endingOf is how an attempt's wait has ended, nil while it waits. found is false where
+// the mailbox does not have what it waits for.
+func (r *runner) endingOf(t *Task, a snapshot.Attempt, now time.Time) (end *ending, found bool, err error) {
+	key := snapshot.Key(a.NodeID, a.Iteration)
+	state := r.rec.State()
+	switch t.state() {
+	case snapshot.NodeWaitingApproval:
+		row, ok, err := readMail(state.Approvals(), key, snapshot.DecodeApproval)
+		if err != nil || !ok || row.Attempt != a.Attempt {
+			return nil, false, err
+		}
+		end, err = decided(t.Approval, row)
+		return end, true, err
+	case snapshot.NodeWaitingHuman:
+		row, ok, err := readMail(state.HumanRequests(), key, snapshot.DecodeHumanRequest)
+		if err != nil || !ok || row.Attempt != a.Attempt {
+			return nil, false, err
+		}
+		return answered(t.Human, row), true, nil
+	default:
+		row, ok, err := readMail(state.Waits(), key, snapshot.DecodeWait)
+		if err != nil || !ok || row.Attempt != a.Attempt || row.Status != snapshot.WaitWaiting {
+			return nil, false, err
+		}
+		if row.Kind == snapshot.WaitTimer {
+			end, err = r.fired(row, now)
+		} else {
+			end, err = r.received(t.WaitFor, row, now)
+		}
+		return end, true, err
+	}
+}
+
+// checked is an ending whose output fits the task's table; else the attempt has failed.
+func (r *runner) checked(t *Task, end ending) ending {
+	if t.Output == "" || end.failed != nil || end.skipped {
+		return end
+	}
+	output, err := checkOutput(r.wf.outputs[t.Output], t.Output, end.output)
+	if err != nil {
+		return ending{failed: &reason{reasonOutput, err.Error()}}
+	}
+	end.output = output
+	return end
+}
+
+// waitAnew makes a node pending that waits for something the mailbox does not have:
+// somebody has edited its history.
+func (r *runner) waitAnew(t *Task, key nodeKey) error {
+	n := r.nodes[key]
+	if err := r.abandon(key, n, "there is nothing to wait for"); err != nil {
+		return err
+	}
+	n.State = snapshot.NodePending
+	r.setNode(r.next, n)
+	r.next.event("NodePending", payload{NodeID: key.id, Iteration: &key.iteration})
+	r.next.say(key.name(t), "has nothing to wait for")
+	return nil
+}
+
+// withdraw tells that nobody is asked any more, or that a timer does not go off.
+func (r *runner) withdraw(n snapshot.Node) error {
+	state := r.rec.State()
+	switch n.State {
+	case snapshot.NodeWaitingHuman:
+		h, ok, err := readMail(state.HumanRequests(), snapshot.Key(n.NodeID, n.Iteration), snapshot.DecodeHumanRequest)
+		if err != nil || !ok || h.Status != snapshot.HumanPending {
+			return err
+		}
+		r.next.mail("HumanRequestCancelled", mailEvent{RequestID: h.RequestID(r.runID), Kind: h.Kind}.at(h.NodeID, h.Iteration, h.Attempt))
+	case snapshot.NodeWaitingTimer:
+		w, ok, err := readWait(state, n.NodeID, n.Iteration)
+		if err != nil || !ok || w.Status != snapshot.WaitWaiting {
+			return err
+		}
+		r.next.mail("TimerCancelled", mailEvent{TimerID: w.NodeID, FiresAtMs: w.DueAtMs}.at(w.NodeID, w.Iteration, w.Attempt))
+	default:
+	}
+	return nil
+}
+
+// nextDue is when the clock ends the next wait of a node; zero when it ends none.
+func (r *runner) nextDue() (time.Time, error) {
+	var next time.Time
+	for _, key := range r.waiting() {
+		due, err := dueAt(r.rec.State(), r.nodes[key])
+		if err != nil {
+			return next, err
+		}
+		if due == nil {
+			continue
+		}
+		if at := time.UnixMilli(*due); next.IsZero() || at.Before(next) {
+			next = at
+		}
+	}
+	return next, nil
+}
+
+// dueAt is when the clock ends a node's wait, nil for never.
+func dueAt(state *snapshot.State, n snapshot.Node) (*int64, error) {
+	key := snapshot.Key(n.NodeID, n.Iteration)
+	switch n.State {
+	case snapshot.NodeWaitingHuman:
+		row, ok, err := readMail(state.HumanRequests(), key, snapshot.DecodeHumanRequest)
+		if err != nil || !ok || row.Status != snapshot.HumanPending {
+			return nil, err
+		}
+		return row.TimeoutAtMs, nil
+	case snapshot.NodeWaitingEvent, snapshot.NodeWaitingTimer:
+		row, ok, err := readMail(state.Waits(), key, snapshot.DecodeWait)
+		if err != nil || !ok || row.Status != snapshot.WaitWaiting {
+			return nil, err
+		}
+		return row.DueAtMs, nil
+	default:
+		return nil, nil
+	}
+}
+
+// byWhom is a verb with who did it.
+func byWhom(verb string, who *string) string {
+	if who == nil {
+		return verb
+	}
+	return verb + " by " + *who
+}

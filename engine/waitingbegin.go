@@ -1,0 +1,179 @@
+package engine
+
+import (
+	"time"
+
+	"github.com/git-smithers/git-smithers/snapshot"
+	"github.com/git-smithers/git-smithers/timeline"
+)
+
+// beginWait makes a node that is ready wait for what its task waits for: the attempt
+// and node are in a waiting state, and the mailbox says for what. One whose texts
+// cannot be made has failed.
+func (r *runner) beginWait(t *Task, key nodeKey) error {
+	number, _, err := r.nextAttempt(key)
+	if err != nil {
+		return err
+	}
+	texts, why, err := r.texts(t, key)
+	if err != nil {
+		return err
+	}
+	n := r.nodes[key]
+	n.State, n.LastAttempt = t.state(), &number
+	a := snapshot.Attempt{
+		NodeID: key.id, Iteration: key.iteration, Attempt: number,
+		State: string(n.State), StartedAtMs: r.next.atMs,
+	}
+	r.setNode(r.next, n)
+	if why != nil {
+		r.conclude(t, a, ending{failed: why})
+		return nil
+	}
+	r.next.attempt(a)
+	switch {
+	case t.Approval != nil:
+		r.requestApproval(t, a, texts)
+	case t.Human != nil:
+		r.requestAnswer(t, a, texts)
+	case t.WaitFor != nil:
+		return r.waitForSignal(t, a, texts)
+	default:
+		r.startTimer(t, a)
+	}
+	return nil
+}
+
+// texts are the texts of the task with their placeholders filled in, by their templates.
+// why says what is wrong with them.
+func (r *runner) texts(t *Task, key nodeKey) (texts map[*Template]string, why *reason, err error) {
+	all, where := t.templates()
+	if len(all) == 0 {
+		return nil, nil, nil
+	}
+	members, err := r.members()
+	if err != nil {
+		return nil, nil, timeline.Explain(err)
+	}
+	texts = make(map[*Template]string, len(all))
+	for i, tpl := range all {
+		outputs, err := r.readRefs(tpl.refs, t, key.iteration)
+		if err != nil {
+			return nil, nil, err
+		}
+		text, trouble := tpl.fill(members, outputs, r.runID, key)
+		switch {
+		case trouble != "":
+			return nil, &reason{reasonTemplate, where[i] + ": " + trouble}, nil
+		case text == "" && (t.Approval == nil || tpl != t.Approval.Summary):
+			return nil, &reason{reasonTemplate, where[i] + " is empty"}, nil
+		}
+		texts[tpl] = text
+	}
+	return texts, nil, nil
+}
+
+func (r *runner) requestApproval(t *Task, a snapshot.Attempt, texts map[*Template]string) {
+	row := snapshot.Approval{
+		NodeID: a.NodeID, Iteration: a.Iteration, Attempt: a.Attempt,
+		Status: snapshot.ApprovalRequested, RequestedAtMs: a.StartedAtMs,
+		Title: t.title(),
+	}
+	if t.Approval.Title != nil {
+		row.Title = texts[t.Approval.Title]
+	}
+	if t.Approval.Summary != nil {
+		row.Summary = texts[t.Approval.Summary]
+	}
+	encoded := snapshot.EncodeApproval(row)
+	r.next.setMail(snapshot.CollectionApprovals, encoded.Key, encoded.Value)
+	p := mailEvent{Request: &approvalRequest{approvalMode, row.Title, row.Summary}}.at(a.NodeID, a.Iteration, a.Attempt)
+	r.next.mail("ApprovalRequested", p)
+	r.next.mail("NodeWaitingApproval", p)
+	r.sayWaits(t, a, "approval")
+}
+
+// title is what people see of a task that has no title of its own.
+func (t *Task) title() string {
+	if t.Label != "" {
+		return t.Label
+	}
+	return t.ID
+}
+
+func (r *runner) requestAnswer(t *Task, a snapshot.Attempt, texts map[*Template]string) {
+	row := snapshot.HumanRequest{
+		NodeID: a.NodeID, Iteration: a.Iteration, Attempt: a.Attempt,
+		Kind: t.Human.Kind, Status: snapshot.HumanPending, Prompt: texts[t.Human.Prompt], Form: t.Human.Form,
+		RequestedAtMs: a.StartedAtMs, TimeoutAtMs: after(a.StartedAtMs, t.Human.Timeout),
+	}
+	encoded := snapshot.EncodeHumanRequest(row)
+	r.next.setMail(snapshot.CollectionHumanRequests, encoded.Key, encoded.Value)
+	p := mailEvent{
+		RequestID: row.RequestID(r.runID), Kind: row.Kind, Prompt: row.Prompt, TimeoutAtMs: row.TimeoutAtMs,
+	}.at(a.NodeID, a.Iteration, a.Attempt)
+	r.next.mail("HumanRequestCreated", p)
+	r.next.mail("NodeWaitingHuman", p)
+	r.sayWaits(t, a, "an answer")
+}
+
+// waitForSignal goes on after the signal that an attempt before took by the same filter.
+func (r *runner) waitForSignal(t *Task, a snapshot.Attempt, texts map[*Template]string) error {
+	w := t.WaitFor
+	row := snapshot.Wait{
+		NodeID: a.NodeID, Iteration: a.Iteration, Attempt: a.Attempt,
+		Kind: snapshot.WaitSignal, Status: snapshot.WaitWaiting,
+		Signal: w.Signal, AnyCorrelation: w.AnyCorrelation,
+		StartedAtMs: a.StartedAtMs, DueAtMs: after(a.StartedAtMs, w.Timeout),
+	}
+	if w.Correlation != nil {
+		row.CorrelationID = new(texts[w.Correlation])
+	}
+	before, ok, err := readWait(r.rec.State(), a.NodeID, a.Iteration)
+	if err != nil {
+		return err
+	}
+	if ok && filterOf(before) == filterOf(row) {
+		row.SignalSeq = before.SignalSeq
+	}
+	r.setWait(row)
+	r.next.mail("NodeWaitingEvent", mailEvent{
+		EventName: row.Signal, CorrelationID: orNull(row.CorrelationID), TimeoutAtMs: row.DueAtMs,
+	}.at(a.NodeID, a.Iteration, a.Attempt))
+	r.sayWaits(t, a, "signal "+row.Signal)
+	return nil
+}
+
+func (r *runner) startTimer(t *Task, a snapshot.Attempt) {
+	due := after(a.StartedAtMs, t.Timer.After)
+	if due == nil {
+		due = new(t.Timer.Until.UnixMilli())
+	}
+	r.setWait(snapshot.Wait{
+		NodeID: a.NodeID, Iteration: a.Iteration, Attempt: a.Attempt,
+		Kind: snapshot.WaitTimer, Status: snapshot.WaitWaiting,
+		StartedAtMs: a.StartedAtMs, DueAtMs: due,
+	})
+	p := mailEvent{FiresAtMs: due}.at(a.NodeID, a.Iteration, a.Attempt)
+	r.next.mail("NodeWaitingTimer", p)
+	p.TimerID = a.NodeID
+	r.next.mail("TimerCreated", p)
+	r.sayWaits(t, a, "its timer")
+}
+
+func (r *runner) setWait(w snapshot.Wait) {
+	encoded := snapshot.EncodeWait(w)
+	r.next.setMail(snapshot.CollectionWaits, encoded.Key, encoded.Value)
+}
+
+func (r *runner) sayWaits(t *Task, a snapshot.Attempt, what string) {
+	r.next.say(nodeKey{a.NodeID, a.Iteration}.name(t), "waits for "+what)
+}
+
+// after is a time after another one; nil where there is none between.
+func after(ms int64, d time.Duration) *int64 {
+	if d == 0 {
+		return nil
+	}
+	return new(ms + d.Milliseconds())
+}

@@ -1,0 +1,251 @@
+package engine
+
+import (
+	"encoding/json"
+	"slices"
+	"strings"
+	"time"
+
+	"go.yaml.in/yaml/v4"
+
+	"github.com/git-smithers/git-smithers/snapshot"
+)
+
+var (
+	taskKinds    = []string{"run", "approval", "wait_for", "human", "timer"} // a task has one of these
+	commandKeys  = []string{"env", "timeout", "worktree"}                    // only with run
+	approvalKeys = []string{"title", "summary", "on_deny"}
+	waitForKeys  = []string{"signal", "correlation", "timeout", "on_timeout"}
+	humanKeys    = []string{"prompt", "form", "timeout", "on_timeout"}
+)
+
+// kind reads what a task does: it runs a command or waits.
+func (p *parser) kind(n *yaml.Node, t *Task, fields map[string]*yaml.Node) {
+	if p.err != nil {
+		return
+	}
+	kind := ""
+	for _, key := range taskKinds {
+		if fields[key] == nil {
+			continue
+		}
+		if kind != "" {
+			p.fail(n, "make two tasks of it, of which one needs the other", "task %s has both %s and %s", t.ID, kind, key)
+			return
+		}
+		kind = key
+	}
+	if kind == "" {
+		p.fail(n, "or one of "+strings.Join(taskKinds[1:], ", "), "task %s has no run", t.ID)
+		return
+	}
+	if kind == "run" {
+		t.Run = p.text(fields[kind], kind)
+		return
+	}
+	for _, key := range commandKeys {
+		if at := fields[key]; at != nil {
+			hint := "only tasks that run a command have one"
+			if key == "timeout" && (kind == "wait_for" || kind == "human") {
+				hint = "write it as " + kind + ": {timeout: …}"
+			}
+			p.fail(at, hint, "task %s has %s, with which %s does not go", t.ID, kind, key)
+			return
+		}
+	}
+	p.wait(kind, fields[kind], t)
+}
+
+// wait reads what a task waits for.
+func (p *parser) wait(kind string, n *yaml.Node, t *Task) {
+	switch kind {
+	case "approval":
+		t.Approval = p.approval(n)
+	case "wait_for":
+		t.WaitFor = p.waitFor(n)
+	case "human":
+		t.Human = p.human(n, t.ID)
+	case "timer":
+		t.Timer = p.timer(n)
+	}
+}
+
+// short tells whether a key has a text in place of its mapping.
+func (p *parser) short(n *yaml.Node, what, example string) bool {
+	if n = p.follow(n); n == nil || n.Kind == yaml.MappingNode {
+		return false
+	}
+	if n.Kind == yaml.ScalarNode && n.ShortTag() == "!!str" {
+		return true
+	}
+	p.fail(n, "for example "+example, "%s must be text or a mapping, not %s", what, kindName(n))
+	return false
+}
+
+func (p *parser) approval(n *yaml.Node) *Approval {
+	a := &Approval{OnDeny: OtherwiseFail}
+	if p.short(n, "approval", "approval: Ship it?") {
+		a.Title = p.template(n, "approval")
+		return a
+	}
+	_, fields := p.mapping(n, "approval", approvalKeys)
+	if at := fields["title"]; at != nil {
+		a.Title = p.template(at, "title")
+	}
+	if at := fields["summary"]; at != nil {
+		a.Summary = p.template(at, "summary")
+	}
+	if at := fields["on_deny"]; at != nil {
+		a.OnDeny = p.otherwise(at, "on_deny")
+	}
+	return a
+}
+
+func (p *parser) waitFor(n *yaml.Node) *WaitFor {
+	w := &WaitFor{AnyCorrelation: true, OnTimeout: OtherwiseFail}
+	if p.short(n, "wait_for", "wait_for: deployed") {
+		w.Signal = p.text(n, "wait_for")
+		return w
+	}
+	_, fields := p.mapping(n, "wait_for", waitForKeys)
+	w.Signal = p.required(p.follow(n), fields, "wait_for", "signal")
+	if at := fields["correlation"]; at != nil {
+		w.AnyCorrelation = false
+		if c := p.follow(at); c != nil && c.ShortTag() != "!!null" {
+			w.Correlation = p.template(at, "correlation")
+		}
+	}
+	w.Timeout, w.OnTimeout = p.patience(n, "wait_for", fields)
+	return w
+}
+
+// patience reads how long a task waits, and what happens then.
+func (p *parser) patience(n *yaml.Node, what string, fields map[string]*yaml.Node) (timeout time.Duration, then Otherwise) {
+	then = OtherwiseFail
+	if at := fields["timeout"]; at != nil {
+		timeout = p.duration(at, "timeout")
+	}
+	if at := fields["on_timeout"]; at != nil {
+		then = p.otherwise(at, "on_timeout")
+		if fields["timeout"] == nil {
+			p.fail(n, "add how long it waits, for example timeout: 24h", "%s has on_timeout, but no timeout", what)
+		}
+	}
+	return timeout, then
+}
+
+func (p *parser) otherwise(n *yaml.Node, what string) Otherwise {
+	text := p.text(n, what)
+	known := []string{string(OtherwiseFail), string(OtherwiseContinue), string(OtherwiseSkip)}
+	if p.err == nil && !slices.Contains(known, text) {
+		p.fail(n, suggest(text, known), "%s must be fail, continue or skip, not %q", what, text)
+	}
+	return Otherwise(text)
+}
+
+func (p *parser) human(n *yaml.Node, task string) *Human {
+	h := &Human{OnTimeout: OtherwiseFail}
+	if p.short(n, "human", "human: What now?") {
+		h.Prompt = p.template(n, "human")
+		return h
+	}
+	_, fields := p.mapping(n, "human", humanKeys)
+	if p.err != nil {
+		return nil
+	}
+	if fields["prompt"] == nil {
+		p.fail(p.follow(n), "", "human has no prompt")
+		return nil
+	}
+	h.Prompt = p.template(fields["prompt"], "prompt")
+	if at := fields["form"]; at != nil {
+		if s := p.schema(at, "form of task "+task); s != nil {
+			h.Form = s.text
+		}
+	}
+	h.Timeout, h.OnTimeout = p.patience(n, "human", fields)
+	return h
+}
+
+// finishForms gives requests without a form that of their output, and all their kind.
+func (p *parser) finishForms() {
+	if p.err != nil {
+		return
+	}
+	for _, t := range p.wf.Tasks {
+		if t.Human == nil {
+			continue
+		}
+		if t.Human.Form == nil && t.Output != "" {
+			t.Human.Form = p.wf.outputs[t.Output].text
+		}
+		t.Human.Kind = formKind(t.Human.Form)
+	}
+}
+
+// formKind is the kind of request that a form makes.
+func formKind(form json.RawMessage) string {
+	if form == nil {
+		return snapshot.HumanAsk
+	}
+	var s struct {
+		Type any              `json:"type"`
+		Enum *json.RawMessage `json:"enum"`
+	}
+	switch err := json.Unmarshal(form, &s); {
+	case err != nil:
+		return snapshot.HumanJSON
+	case s.Enum != nil:
+		return snapshot.HumanSelect
+	case s.Type == "string":
+		return snapshot.HumanAsk
+	case s.Type == "boolean":
+		return snapshot.HumanConfirm
+	}
+	return snapshot.HumanJSON
+}
+
+func (p *parser) timer(n *yaml.Node) *Timer {
+	text := p.text(n, "timer")
+	if p.err != nil {
+		return nil
+	}
+	if d, err := time.ParseDuration(text); err == nil && d > 0 {
+		return &Timer{After: d}
+	}
+	if at, err := time.Parse(time.RFC3339, text); err == nil && at.UnixMilli() >= 0 {
+		return &Timer{Until: at}
+	}
+	p.fail(n, "for example timer: 10m, or timer: 2026-12-01T09:00:00Z", "timer is neither a duration nor a time with its zone: %q", text)
+	return nil
+}
+
+// template reads a text with placeholders.
+func (p *parser) template(n *yaml.Node, what string) *Template {
+	text := p.text(n, what)
+	if p.err != nil {
+		return nil
+	}
+	t, err := compileTemplate(text)
+	if err != nil {
+		p.fail(n, "", "%s: %s", what, err)
+		return nil
+	}
+	t.line = n.Line
+	return t
+}
+
+// checkTemplates checks what the placeholders of every task read.
+func (p *parser) checkTemplates() {
+	if p.err != nil {
+		return
+	}
+	for _, t := range p.wf.Tasks {
+		all, where := t.templates()
+		for i, tpl := range all {
+			for _, ref := range tpl.refs {
+				p.checkRef(tpl.line, where[i]+" of task "+t.ID, &ref, p.readable(t))
+			}
+		}
+	}
+}

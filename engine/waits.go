@@ -1,0 +1,121 @@
+package engine
+
+import (
+	"cmp"
+	"slices"
+	"time"
+
+	"github.com/git-smithers/git-smithers/snapshot"
+	"github.com/git-smithers/git-smithers/timeline"
+)
+
+// Waiting is something that a run waits for, for people to see.
+type Waiting struct {
+	NodeID    string  `json:"nodeId"`
+	Iteration int     `json:"iteration"`
+	For       string  `json:"for"`  // approval, human, signal, timer
+	What      string  `json:"what"` // in words: a title, a prompt, a signal's name, a time
+	DueAtMs   *int64  `json:"dueAtMs"`
+	RequestID *string `json:"requestId"` // of a human request
+	// CorrelationID is what a signal has to have; nil: nothing that is known by now.
+	CorrelationID *string `json:"correlationId"`
+	Ready         bool    `json:"ready"` // what it waits for is there: resume goes on
+}
+
+// WaitsOf lists what a run waits for, in the order of its nodes' keys.
+func WaitsOf(rec Recorder, at time.Time) ([]Waiting, error) {
+	state := rec.State()
+	nodes, err := waitingNodes(state)
+	if err != nil {
+		return nil, err
+	}
+	signals := newSignalBook()
+	waits := make([]Waiting, 0, len(nodes))
+	for _, n := range nodes {
+		w := Waiting{NodeID: n.NodeID, Iteration: n.Iteration, Ready: true} // without a row, it waits anew
+		switch n.State {
+		case snapshot.NodeWaitingApproval:
+			err = w.approval(state)
+		case snapshot.NodeWaitingHuman:
+			err = w.human(state, rec.Row().ID, at)
+		case snapshot.NodeWaitingEvent:
+			err = w.signal(state, signals, at)
+		default:
+			err = w.timer(state, at)
+		}
+		if err != nil {
+			return nil, err
+		}
+		waits = append(waits, w)
+	}
+	return waits, nil
+}
+
+// waitingNodes are the nodes of a state that wait, sorted.
+func waitingNodes(state *snapshot.State) ([]snapshot.Node, error) {
+	var nodes []snapshot.Node
+	for row, err := range state.Nodes().Rows() {
+		if err != nil {
+			return nil, timeline.Explain(err)
+		}
+		n, err := snapshot.DecodeNode(row)
+		if err != nil {
+			return nil, timeline.Explain(err)
+		}
+		if n.State.Waiting() {
+			nodes = append(nodes, n)
+		}
+	}
+	slices.SortFunc(nodes, func(a, b snapshot.Node) int {
+		return cmp.Or(cmp.Compare(a.NodeID, b.NodeID), cmp.Compare(a.Iteration, b.Iteration))
+	})
+	return nodes, nil
+}
+
+func (w *Waiting) key() string { return snapshot.Key(w.NodeID, w.Iteration) }
+
+func (w *Waiting) approval(state *snapshot.State) error {
+	w.For = "approval"
+	a, ok, err := readMail(state.Approvals(), w.key(), snapshot.DecodeApproval)
+	if err != nil || !ok {
+		return err
+	}
+	w.What, w.Ready = a.Title, a.Status != snapshot.ApprovalRequested
+	return nil
+}
+
+func (w *Waiting) human(state *snapshot.State, run string, at time.Time) error {
+	w.For = "human"
+	h, ok, err := readMail(state.HumanRequests(), w.key(), snapshot.DecodeHumanRequest)
+	if err != nil || !ok {
+		return err
+	}
+	w.What, w.DueAtMs, w.RequestID = h.Prompt, h.TimeoutAtMs, new(h.RequestID(run))
+	w.Ready = h.Status != snapshot.HumanPending || isDue(h, at)
+	return nil
+}
+
+func (w *Waiting) signal(state *snapshot.State, signals *signalBook, at time.Time) error {
+	w.For = "signal"
+	row, ok, err := readWait(state, w.NodeID, w.Iteration)
+	if err != nil || !ok {
+		return err
+	}
+	w.What, w.DueAtMs, w.CorrelationID = row.Signal, row.DueAtMs, row.CorrelationID
+	_, came, err := signals.find(state, row)
+	w.Ready = came || row.DueAtMs != nil && *row.DueAtMs <= at.UnixMilli()
+	return err
+}
+
+func (w *Waiting) timer(state *snapshot.State, at time.Time) error {
+	w.For = "timer"
+	row, ok, err := readWait(state, w.NodeID, w.Iteration)
+	if err != nil || !ok {
+		return err
+	}
+	w.DueAtMs = row.DueAtMs
+	if row.DueAtMs != nil {
+		w.What, w.Ready = showTime(*row.DueAtMs), *row.DueAtMs <= at.UnixMilli()
+	}
+	return nil
+}

@@ -27,7 +27,13 @@ var update = flag.Bool("update", false, "rewrite golden sections in testdata/scr
 // that "git smithers" finds it as git finds any command of that name.
 func TestMain(m *testing.M) {
 	testscript.Main(m, map[string]func(){
-		"git-smithers": func() { os.Exit(run(scriptClock())) },
+		"git-smithers": func() {
+			useScriptRandom()
+			clock, over := mortal(scriptClock())
+			status := run(clock)
+			over()
+			os.Exit(status)
+		},
 	})
 }
 
@@ -88,6 +94,12 @@ func setUpScript(env *testscript.Env) error {
 	env.Setenv("GIT_SMITHERS_FSYNC", "0")
 	env.Setenv("GIT_SMITHERS_WORKTREE", "off")
 	env.Setenv("SCRIPT_NOW", "2026-01-02T03:04:05Z")
+	outside, err := os.MkdirTemp("", "script") // the script's folder may be a working copy
+	if err != nil {
+		return err
+	}
+	env.Defer(func() { _ = os.RemoveAll(outside) })
+	env.Setenv("SCRIPT_RANDOM", filepath.Join(outside, "random"))
 	env.Defer(func() {
 		if _, err := os.Stat(filepath.Join(env.WorkDir, "damaged")); err == nil {
 			return

@@ -37,8 +37,10 @@ func (p painter) status(text string) string {
 		return p.paint(red, text)
 	case "running", "in-progress":
 		return p.paint(cyan, text)
-	case "cancelled":
+	case "cancelled", "running (stale)":
 		return p.paint(yellow, text)
+	case "waiting-approval", "waiting-human", "waiting-event", "waiting-timer":
+		return p.paint(magenta, text)
 	}
 	return p.paint(dim, text)
 }

@@ -31,10 +31,17 @@ type command struct {
 	examples []example
 	exits    []int // the exit statuses that it can have, besides 0, 4, 70, 130 and 143
 	hidden   bool
+	topics   []topic    // of the root: its children in the order in which help lists them
 	children []*command // of a group; one without a run needs one of them
 	run      func(context.Context, *session, *urfave.Context) error
 
 	path string // the names from the first group to this command; set by link
+}
+
+// A topic is commands that help lists under a title.
+type topic struct {
+	title    string // imperative, no period
+	commands []*command
 }
 
 // An example is a command line and what it is for.
@@ -69,14 +76,28 @@ prefix of a run's id does.`,
 			{"get the code back as it was before", "git smithers restore triage-1:6"},
 			{"try again from before the failure", "git smithers replay triage.yaml --run-id triage-1 --frame 6"},
 		},
-		children: []*command{
-			runCommand(), resumeCommand(), cancelCommand(),
-			runsCommand(), timelineCommand(), showCommand(), diffCommand(),
-			framesCommand(), revertCommand(), restoreCommand(),
-			forkCommand(), replayCommand(), branchesCommand(), worktreesCommand(),
-			initCommand(), captureCommand(), indexCommand(), verifyCommand(),
-			completionCommand(), manCommand(), versionCommand(),
+		topics: []topic{
+			{"run workflows", []*command{runCommand(), resumeCommand(), superviseCommand(), cancelCommand()}},
+			{"answer a run that waits", []*command{
+				inboxCommand(), approveCommand(), denyCommand(), answerCommand(), cancelRequestCommand(),
+				signalCommand(), signalsCommand(),
+			}},
+			{"see what happened", []*command{
+				runsCommand(), timelineCommand(), showCommand(), logsCommand(), eventsCommand(), diffCommand(),
+				framesCommand(), branchesCommand(), sqlCommand(),
+			}},
+			{"go back, or try another way", []*command{
+				travelCommand(), resetCommand(), undoCommand(), opsCommand(),
+				forkCommand(), replayCommand(), restoreCommand(), revertCommand(), worktreesCommand(),
+			}},
+			{"look after it", []*command{
+				initCommand(), captureCommand(), indexCommand(), verifyCommand(),
+				completionCommand(), manCommand(), versionCommand(),
+			}},
 		},
+	}
+	for _, t := range root.topics {
+		root.children = append(root.children, t.commands...)
 	}
 	root.link("")
 	return root

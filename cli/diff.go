@@ -98,11 +98,19 @@ func runDiff(ctx context.Context, s *session, store *timeline.Store, from, to st
 		return err
 	}
 	if s.json {
-		return s.writeJSON(diffDocument{"diff", a.Address.String(), b.Address.String(), result})
+		return s.writeJSON(diffDocument{"diff", addressOf(a), addressOf(b), result})
 	}
 	return s.paged(ctx, func() error {
 		return result.Render(s.Out, diff.RenderOptions{Colors: s.painter(ctx).on, Full: full})
 	})
+}
+
+// addressOf is the address of what was loaded: of a tip that is no frame, the run alone.
+func addressOf(at *timeline.Loaded) string {
+	if at.Entry.Frame == snapshot.NoFrame {
+		return at.Address.Run
+	}
+	return at.Address.String()
 }
 
 func compare(a, b *snapshot.Entry) (*diff.Result, error) {

@@ -2,50 +2,113 @@ package cli
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/git-smithers/git-smithers/engine"
 	"github.com/git-smithers/git-smithers/timeline"
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
 
-// execute runs what is left of a run, tells how it goes, and reports how it ended.
-// finish turns the run's row into what --json prints.
+// execute claims a run, runs what is left of it, tells how it goes, and reports how it
+// ended. finish turns the run's row into what --json prints.
 func (s *session) execute(ctx context.Context, store *timeline.Store, head *timeline.Head, wf *engine.Workflow,
 	settings engineSettings, finish func(runResult) any,
 ) error {
 	started := s.Now()
-	files := settings.files
-	if files == nil {
-		files = store.WorkingCopy()
+	opts := s.engineOptions(store, head, settings)
+	claim, err := claimIfLeft(ctx, head, wf, opts, timeline.ClaimRequest{Force: settings.force})
+	left := claim != nil
+	if left {
+		err = s.executeClaimed(ctx, head, wf, claim, opts)
 	}
-	opts := engine.Options{
-		Now: s.Now, WorkDir: s.workDir(store), Env: s.taskEnv(), MaxParallel: settings.maxParallel,
-		AcceptWorkflowChange: settings.acceptChange, WorkingCopy: files, Captured: settings.captured,
-		Hurry: s.hurry, Warn: s.warn,
-		Progress: func(p engine.Progress) {
-			s.note("  frame %d  %s  (%d of %d done)", p.Frame, plain(p.Subject), p.Finished+p.Skipped, p.Nodes)
-		},
-	}
-	if files.Root() != "" {
-		opts.Worktree = worktrees(store, head.Row().ID)
-	}
-	if settings.logs {
-		opts.Log = logWriter{s}
-	}
-	result, err := engine.Run(ctx, head, wf, opts)
-	if code := fault.CodeOf(err); err != nil && code != fault.RunFailed && code != fault.RunCancelled {
+	if code := fault.CodeOf(err); err != nil && code != fault.RunFailed && code != fault.RunCancelled && code != fault.RunWaiting {
 		return err
 	}
-	doc := describeRun(head)
-	if result.Nothing {
+	doc, describeErr := describeRun(head, s.Now())
+	if describeErr != nil {
+		return errors.Join(err, describeErr)
+	}
+	if !left && err == nil {
 		s.note("run %s was finished already", plain(doc.RunID))
 	} else if err == nil {
 		s.note("run %s finished at frame %d after %s", plain(doc.RunID), doc.Frame, duration(s.Now().Sub(started)))
 	}
 	return errors.Join(err, s.printRun(doc, finish))
+}
+
+// maxClaims is how often in a row a run is claimed anew because others append to it: a signal
+// that arrives meanwhile is no reason to leave the run alone.
+const maxClaims = 32
+
+// claimIfLeft claims a run of which there is something left to do; nil where there is not.
+func claimIfLeft(ctx context.Context, head *timeline.Head, wf *engine.Workflow, opts engine.Options,
+	req timeline.ClaimRequest,
+) (*timeline.Claim, error) {
+	for try := 1; ; try++ {
+		if left, err := engine.Check(head, wf, opts); err != nil || !left {
+			return nil, err
+		}
+		claim, err := head.Claim(ctx, req)
+		if err == nil {
+			return claim, nil
+		}
+		if fault.CodeOf(err) != fault.Conflict || try == maxClaims {
+			return nil, err
+		}
+		if err := head.Refresh(ctx); err != nil {
+			return nil, err
+		}
+	}
+}
+
+// executeClaimed runs what is left of a run as its owner. A run of which nothing came of
+// that is as it was.
+func (s *session) executeClaimed(ctx context.Context, head *timeline.Head, wf *engine.Workflow,
+	claim *timeline.Claim, opts engine.Options,
+) error {
+	opts.Lost = claim.Lost()
+	_, err := engine.Run(ctx, head, wf, opts)
+	if released := claim.Release(context.WithoutCancel(ctx)); released != nil {
+		s.warn(fmt.Errorf("the run is not given back: %w", released))
+	}
+	return err
+}
+
+// engineOptions say how to run a run.
+func (s *session) engineOptions(store *timeline.Store, head *timeline.Head, settings engineSettings) engine.Options {
+	files := settings.files
+	if files == nil {
+		files = store.WorkingCopy()
+	}
+	run := head.Row().ID
+	opts := engine.Options{
+		Now: s.Now, WorkDir: s.workDir(store), Env: s.taskEnv(), MaxParallel: settings.maxParallel,
+		AcceptWorkflowChange: settings.acceptChange, WorkingCopy: files, Captured: settings.captured,
+		Hurry: s.hurry, Warn: s.warn, Wait: settings.wait, Input: settings.input, Logs: store.LiveLogs(run),
+		Commands: store.Commands(run),
+		Progress: s.tellProgress,
+	}
+	if files.Root() != "" {
+		opts.Worktree = worktrees(store, run)
+	}
+	if settings.logs {
+		opts.Log = logWriter{s}
+	}
+	return opts
+}
+
+// tellProgress is a line for every frame.
+func (s *session) tellProgress(p engine.Progress) {
+	waiting := ""
+	if p.Waiting > 0 {
+		waiting = fmt.Sprintf(", %d waiting", p.Waiting)
+	}
+	s.note("  frame %d  %s  (%d of %d done%s)", p.Frame, plain(p.Subject), p.Finished+p.Skipped, p.Nodes, waiting)
 }
 
 // printRun prints how a run ended. That nobody reads it changes nothing.
@@ -67,6 +130,9 @@ type engineSettings struct {
 	maxParallel  int
 	acceptChange bool
 	logs         bool
+	wait         bool                  // stay while the run waits
+	force        bool                  // take the run over from a live owner
+	input        json.RawMessage       // laid over the run's; nil: nothing
 	files        *timeline.WorkingCopy // nil: those in which the command was called
 	captured     bool                  // the run's tip has the files as they are
 }
@@ -84,29 +150,37 @@ func worktrees(store *timeline.Store, run string) func(context.Context, timeline
 
 // runResult is what run, resume and replay print with --json.
 type runResult struct {
-	Kind         string  `json:"kind"`
-	RunID        string  `json:"runId"`
-	WorkflowName string  `json:"workflowName"`
-	Status       string  `json:"status"`
-	Frame        int64   `json:"frame"`
-	Tip          string  `json:"tip"`
-	ContentHash  string  `json:"contentHash"`
-	Error        *string `json:"error"`
-	StartedAtMs  *int64  `json:"startedAtMs"`
-	FinishedAtMs *int64  `json:"finishedAtMs"`
+	Kind         string           `json:"kind"`
+	RunID        string           `json:"runId"`
+	WorkflowName string           `json:"workflowName"`
+	Status       string           `json:"status"`
+	Frame        int64            `json:"frame"`
+	Tip          string           `json:"tip"`
+	ContentHash  string           `json:"contentHash"`
+	Error        *string          `json:"error"`
+	Waiting      []engine.Waiting `json:"waiting"`
+	StartedAtMs  *int64           `json:"startedAtMs"`
+	FinishedAtMs *int64           `json:"finishedAtMs"`
 }
 
-func describeRun(head *timeline.Head) runResult {
+func describeRun(head *timeline.Head, now time.Time) (runResult, error) {
 	row, entry := head.Row(), head.Entry()
 	doc := runResult{
 		Kind: "result", RunID: row.ID, WorkflowName: row.Workflow, Status: string(row.Status), Frame: row.Frame,
 		Tip: entry.ID.String(), ContentHash: entry.ContentHash.String(),
-		StartedAtMs: row.StartedAtMs, FinishedAtMs: row.FinishedAtMs,
+		Waiting: []engine.Waiting{}, StartedAtMs: row.StartedAtMs, FinishedAtMs: row.FinishedAtMs,
 	}
 	if row.Error != "" {
 		doc.Error = &row.Error
 	}
-	return doc
+	if row.Status.Waiting() {
+		waits, err := engine.WaitsOf(head, now)
+		if err != nil {
+			return doc, err
+		}
+		doc.Waiting = append(doc.Waiting, waits...)
+	}
+	return doc, nil
 }
 
 // taskEnv is the environment of tasks. They run in another folder than the command

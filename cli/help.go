@@ -24,10 +24,10 @@ func exitStatuses() []exitStatus {
 		{fault.ExitOK, "success"},
 		{fault.ExitFailed, "the run failed, or something could not be read or written"},
 		{fault.ExitCancelled, "the run was cancelled"},
-		{fault.ExitWaiting, "the run waits: for an approval, a signal or a timer"},
+		{fault.ExitWaiting, "the run waits: for a person, a signal or a timer"},
 		{fault.ExitUsage, "wrong command line or input"},
-		{fault.ExitNotFound, "no such repository, working copy, workflow, run, frame, node or attempt"},
-		{fault.ExitConflict, "somebody else moved first, or work would be lost; nothing was touched"},
+		{fault.ExitNotFound, "no such repository, working copy, workflow, run, frame, node, attempt or request"},
+		{fault.ExitConflict, "somebody else was first or owns the run, or work would be lost; nothing was touched"},
 		{fault.ExitCorrupt, "stored data failed verification"},
 		{fault.ExitTooNew, "needs a newer git, jj or git-smithers, or another kind of repository"},
 		{fault.ExitBug, "a bug in git-smithers"},
@@ -124,9 +124,7 @@ func (c *command) printHelp(w io.Writer) error {
 		fmt.Fprintf(&b, "  %s\n", line)
 	}
 	section(&b, "DESCRIPTION", strings.Split(c.about, "\n"))
-	section(&b, "COMMANDS", columns(c.visible(), func(child *command) (string, string) {
-		return child.name, child.summary
-	}))
+	section(&b, "COMMANDS", c.commandLines())
 	section(&b, "FLAGS", columns(c.flagHelps(), func(h flagHelp) (string, string) {
 		return h.spelling(), h.usage
 	}))
@@ -139,6 +137,24 @@ func (c *command) printHelp(w io.Writer) error {
 	}
 	_, err := io.WriteString(w, b.String())
 	return err
+}
+
+// commandLines lists the commands of a group, under their topics where there are any.
+func (c *command) commandLines() []string {
+	lines := columns(c.visible(), func(child *command) (string, string) { return child.name, child.summary })
+	var out []string
+	for _, t := range c.topics {
+		if len(out) > 0 {
+			out = append(out, "")
+		}
+		out = append(out, t.title)
+		for _, child := range t.commands {
+			if !child.hidden {
+				out, lines = append(out, "  "+lines[0]), lines[1:]
+			}
+		}
+	}
+	return append(out, lines...)
 }
 
 // section prints lines under a title; none prints nothing.

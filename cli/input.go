@@ -22,56 +22,69 @@ func inputFlag(usage string) urfave.Flag {
 	return &urfave.StringFlag{Name: "input", Aliases: []string{"i"}, Usage: usage}
 }
 
-// readInput reads what --input means: JSON, "@" and a file, or "-" for standard
-// input. It is nil when the flag was not given. Bytes are kept as they are, but for
-// white space around the value.
+// readInput reads what --input means. It is nil when the flag was not given.
 func (s *session) readInput(c *urfave.Context) (json.RawMessage, error) {
 	if !c.IsSet("input") {
 		return nil, nil
 	}
-	data, source, err := s.inputBytes(c.Context, c.String("input"))
+	return s.readValue(c.Context, valueArgument{"--input", c.String("input"), `--input '{"ticket":"T-12"}'`})
+}
+
+// A valueArgument is a JSON value as a command line gives it: JSON, "@" and a file, or
+// "-" for standard input.
+type valueArgument struct {
+	name    string // as messages call it
+	text    string
+	example string
+}
+
+func (a valueArgument) hint() string {
+	return a.name + " takes JSON, @<file>, or - for standard input, for example " + a.example
+}
+
+// readValue reads a JSON value. Bytes are kept as they are, but for white space around
+// the value.
+func (s *session) readValue(ctx context.Context, arg valueArgument) (json.RawMessage, error) {
+	data, source, err := s.valueBytes(ctx, arg)
 	if err != nil {
 		return nil, err
 	}
 	data = bytes.TrimSpace(data)
-	// The store's own limits are looked at when the input is stored.
+	// The store's own limits are looked at when the value is stored.
 	deepest := snapshot.Limits{Depth: math.MaxInt}
 	if err := deepest.CheckSize(data); err != nil {
 		return nil, fault.New(fault.LimitExceeded, "%s: %w", source, err).Hint("docs/format.md lists the limits")
 	}
 	var probe json.RawMessage
 	if err := json.Unmarshal(data, &probe); err != nil {
-		return nil, notJSON(source, err)
+		return nil, notJSON(source, err).Hint("%s", arg.hint())
 	}
 	return data, nil
 }
 
-const inputHint = `--input takes JSON, @<file>, or - for standard input, for example --input '{"ticket":"T-12"}'`
-
-func notJSON(source string, err error) error {
-	out := fault.New(fault.InvalidInput, "%s is not JSON: %w", source, err).
-		Hint("%s", inputHint)
+func notJSON(source string, err error) *fault.Error {
+	out := fault.New(fault.InvalidInput, "%s is not JSON: %w", source, err)
 	if syntax, ok := errors.AsType[*json.SyntaxError](err); ok {
 		out = out.Detail("offset", syntax.Offset)
 	}
 	return out
 }
 
-func (s *session) inputBytes(ctx context.Context, value string) (data []byte, source string, err error) {
-	if value == "-" {
+func (s *session) valueBytes(ctx context.Context, arg valueArgument) (data []byte, source string, err error) {
+	if arg.text == "-" {
 		data, err := s.readStdin(snapshot.DefaultValue)
 		return data, "standard input", err
 	}
-	name, ok := strings.CutPrefix(value, "@")
+	name, ok := strings.CutPrefix(arg.text, "@")
 	if !ok {
-		return []byte(value), "--input", nil
+		return []byte(arg.text), arg.name, nil
 	}
 	data, err = s.readFile(ctx, name, snapshot.DefaultValue)
 	if ctx.Err() != nil {
 		return nil, "", ctx.Err()
 	}
 	if err != nil {
-		return nil, "", fault.New(fault.InvalidInput, "read --input: %w", err).Hint("%s", inputHint)
+		return nil, "", fault.New(fault.InvalidInput, "read %s: %w", arg.name, err).Hint("%s", arg.hint())
 	}
 	if len(data) > snapshot.DefaultValue {
 		return nil, "", fault.New(fault.LimitExceeded, "%s is longer than %d bytes", name, snapshot.DefaultValue).

@@ -8,6 +8,7 @@ import (
 	"os/signal"
 	"runtime/debug"
 	"syscall"
+	"time"
 
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
@@ -84,10 +85,15 @@ func (e *signalError) Error() string { return "got signal " + e.signal.String() 
 // Unwrap is context.Canceled, for whoever reports the cause in its place.
 func (e *signalError) Unwrap() error { return context.Canceled }
 
+// echo is for how long after the first signal the same one may come once more and mean
+// no more. git, which runs us as "git smithers", passes on the SIGINT that a terminal has
+// sent to both, and timeout sends SIGTERM to its child and to the group of it.
+const echo = 500 * time.Millisecond
+
 // catchSignals returns a context that the first SIGINT or SIGTERM cancels, and one
-// that the second does; the third ends the process. Writes to a closed pipe become
-// errors instead of ending the process; children get SIGPIPE as usual. stop undoes it
-// and waits for no one.
+// that the second does, which an echo of the first is not; the third ends the process.
+// Writes to a closed pipe become errors instead of ending the process; children get
+// SIGPIPE as usual. stop undoes it and waits for no one.
 func catchSignals(parent context.Context) (ctx, hurry context.Context, stop func()) {
 	ctx, cancel := context.WithCancelCause(parent)
 	hurry, now := context.WithCancel(context.WithoutCancel(parent))
@@ -96,17 +102,16 @@ func catchSignals(parent context.Context) (ctx, hurry context.Context, stop func
 	pipes := make(chan os.Signal, 1)
 	signal.Notify(pipes, syscall.SIGPIPE)
 	go func() {
+		var first os.Signal
 		select {
-		case sig := <-ends:
-			cancel(&signalError{sig})
+		case first = <-ends:
+			cancel(&signalError{first})
 		case <-ctx.Done():
 			return
 		}
-		select {
-		case <-ends:
+		if again(ends, first, time.After(echo), hurry.Done()) {
 			signal.Stop(ends)
 			now()
-		case <-hurry.Done():
 		}
 	}()
 	return ctx, hurry, func() {
@@ -114,6 +119,26 @@ func catchSignals(parent context.Context) (ctx, hurry context.Context, stop func
 		signal.Stop(pipes)
 		cancel(nil)
 		now()
+	}
+}
+
+// again waits for a signal after the first one and tells whether there was one before
+// done. Until over, one that is like the first is taken for its echo.
+func again(signals <-chan os.Signal, first os.Signal, over <-chan time.Time, done <-chan struct{}) bool {
+	select {
+	case sig := <-signals:
+		if sig != first {
+			return true
+		}
+	case <-over:
+	case <-done:
+		return false
+	}
+	select {
+	case <-signals:
+		return true
+	case <-done:
+		return false
 	}
 }
 

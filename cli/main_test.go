@@ -63,6 +63,8 @@ func golden(t *testing.T, file, got string) {
 func commands() []string {
 	return []string{
 		"run", "resume", "cancel", "runs", "timeline", "show", "diff", "frames", "revert", "restore",
+		"inbox", "approve", "deny", "answer", "cancel-request", "signal", "signals", "logs", "events", "sql",
+		"supervise", "travel", "reset", "undo", "ops",
 		"fork", "replay", "branches", "worktrees", "worktrees prune",
 		"init", "capture", "index", "index rebuild", "verify", "completion", "version",
 	}
@@ -102,7 +104,7 @@ func TestManPageIsUpToDate(t *testing.T) {
 	golden(t, filepath.Join("..", "docs", "git-smithers.1"), c.out.String())
 	for _, path := range commands() {
 		if path != "index" {
-			assert.Contains(t, c.out.String(), ".SS "+path+"\n")
+			assert.Contains(t, c.out.String(), ".SS "+strings.ReplaceAll(path, "-", `\-`)+"\n")
 		}
 	}
 }
@@ -131,7 +133,7 @@ git-smithers: hint: did you mean --color?
 `},
 		"a value of the wrong type": {[]string{"run", "w", "--max-parallel", "many"}, `
 git-smithers: error: --max-parallel does not take "many": it is not of the right type
-git-smithers: hint: usage: git smithers run <workflow> [--run-id ID] [--input JSON] [--max-parallel N]
+git-smithers: hint: usage: git smithers run <workflow> [--run-id ID] [--input JSON] [--wait] [--max-parallel N]
 `},
 		"a boolean of the wrong type": {[]string{"runs", "--quiet=maybe"}, `
 git-smithers: error: --quiet does not take "maybe": it is not of the right type

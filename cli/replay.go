@@ -178,6 +178,7 @@ func forkForReplay(ctx context.Context, s *session, store *timeline.Store, wf *e
 			return engine.Reconcile(state, reset)
 		},
 		CheckInput: wf.ValidateInput,
-		Workflow:   wf.Snapshot(), WorkflowPath: s.storedPath(store, opts.workflow),
+		Replay:     true, RestoreVCS: opts.code,
+		Workflow: wf.Snapshot(), WorkflowPath: s.storedPath(store, opts.workflow),
 	})
 }

@@ -19,14 +19,23 @@ func resumeCommand() *command {
 	return &command{
 		name:    "resume",
 		summary: "continue a run from its newest frame",
-		usage:   []string{"<run> [<workflow>] [--accept-workflow-change] [--max-parallel N]"},
-		about: `Continues a run that was cancelled, that failed, that was forked, or whose process
-died. Finished tasks are not run again. The workflow file is the one that the run
-was started with, unless another one is named; when its content has changed, the run
-is left alone, unless --accept-workflow-change says otherwise.`,
+		usage:   []string{"<run> [<workflow>] [--input JSON] [--wait] [--force] [--accept-workflow-change] [--max-parallel N]"},
+		about: `Continues a run that was cancelled, that failed, that waits, that was forked, or whose
+process died. Finished tasks are not run again; one that was running when the process
+died is tried again. The workflow file is the one that the run was started with, unless
+another one is named; when its content has changed, the run is left alone, unless
+--accept-workflow-change says otherwise.
+
+The run's input is what it was. --input is laid over it, member by member, and is the
+run's from then on.
+
+A run that another process is running is left alone, unless --force takes it over: that
+process ends its tasks when it notices, and writes nothing more.`,
 		minArgs: 1, maxArgs: 2,
 		flags: append([]urfave.Flag{
 			&urfave.BoolFlag{Name: "accept-workflow-change", Usage: "continue although the workflow file has changed"},
+			inputFlag("lay `JSON`, @FILE, or - for standard input, over the run's input"),
+			&urfave.BoolFlag{Name: "force", Usage: "take the run over from a process that is running it"},
 		}, engineFlags()...),
 		exits: runs(),
 		examples: []example{
@@ -34,7 +43,7 @@ is left alone, unless --accept-workflow-change says otherwise.`,
 			{"continue with a workflow that was mended", "git smithers resume triage-1 --accept-workflow-change"},
 		},
 		run: func(ctx context.Context, s *session, c *urfave.Context) error {
-			opts, err := parseResume(c)
+			opts, err := parseResume(s, c)
 			if err != nil {
 				return err
 			}
@@ -43,14 +52,23 @@ is left alone, unless --accept-workflow-change says otherwise.`,
 	}
 }
 
-func parseResume(c *urfave.Context) (resumeOptions, error) {
+func parseResume(s *session, c *urfave.Context) (resumeOptions, error) {
 	settings, err := parseEngine(c)
-	settings.acceptChange = c.Bool("accept-workflow-change")
+	if err != nil {
+		return resumeOptions{}, err
+	}
+	settings.acceptChange, settings.force = c.Bool("accept-workflow-change"), c.Bool("force")
+	settings.input, err = s.readInput(c)
 	return resumeOptions{c.Args().Get(0), c.Args().Get(1), settings}, err
 }
 
 // runResume runs what is left of a run.
 func runResume(ctx context.Context, s *session, store *timeline.Store, opts resumeOptions) error {
+	return s.resume(ctx, store, opts, func(r runResult) any { return r })
+}
+
+// resume runs what is left of a run. finish turns the run's row into what --json prints.
+func (s *session) resume(ctx context.Context, store *timeline.Store, opts resumeOptions, finish func(runResult) any) error {
 	id, err := store.ResolveRun(ctx, opts.run)
 	if err != nil {
 		return err
@@ -70,5 +88,5 @@ func runResume(ctx context.Context, s *session, store *timeline.Store, opts resu
 		return err
 	}
 	s.note("run %s, from frame %d", plain(id), head.Row().Frame)
-	return s.execute(ctx, store, head, wf, opts.engine, func(r runResult) any { return r })
+	return s.execute(ctx, store, head, wf, opts.engine, finish)
 }

@@ -28,11 +28,14 @@ func runCommand() *command {
 	return &command{
 		name:    "run",
 		summary: "run a workflow and keep every step of it",
-		usage:   []string{"<workflow> [--run-id ID] [--input JSON] [--max-parallel N]"},
+		usage:   []string{"<workflow> [--run-id ID] [--input JSON] [--wait] [--max-parallel N]"},
 		about: `Runs the tasks of a workflow file in the working copy and commits a frame to the
 repository after every change of the run's state. Tasks whose needs are met run side
 by side. When a task fails, those under way finish and nothing new starts; the run
 can then be looked at, forked, and replayed from any frame.
+
+When all that is left is to wait, for an approval, an answer, a signal or a timer, the
+run is left with exit status 3, and resume goes on with it. With --wait it stays.
 
 Ctrl-C asks the tasks to end and leaves a run that resume continues; a second Ctrl-C
 kills them at once. Prints the run's id.`,
@@ -59,12 +62,20 @@ kills them at once. Prints the run's id.`,
 // engineFlags are the flags of every command that runs tasks.
 func engineFlags() []urfave.Flag {
 	return []urfave.Flag{
-		&urfave.IntFlag{
-			Name: "max-parallel", Aliases: []string{"p"}, Value: defaultParallel,
-			Usage: "run at most `N` tasks side by side",
-		},
-		&urfave.BoolFlag{Name: "logs", Usage: "show the logs of tasks as they come"},
+		maxParallelFlag(), logsFlag(),
+		&urfave.BoolFlag{Name: "wait", Usage: "stay while the run waits for people, signals or timers"},
 	}
+}
+
+func maxParallelFlag() urfave.Flag {
+	return &urfave.IntFlag{
+		Name: "max-parallel", Aliases: []string{"p"}, Value: defaultParallel,
+		Usage: "run at most `N` tasks side by side",
+	}
+}
+
+func logsFlag() urfave.Flag {
+	return &urfave.BoolFlag{Name: "logs", Usage: "show the logs of tasks as they come"}
 }
 
 func parseEngine(c *urfave.Context) (engineSettings, error) {
@@ -73,7 +84,7 @@ func parseEngine(c *urfave.Context) (engineSettings, error) {
 		return engineSettings{}, fault.New(fault.Usage, "--max-parallel does not take %d", n).
 			Hint("it takes a number from 1 on")
 	}
-	return engineSettings{maxParallel: n, logs: c.Bool("logs")}, nil
+	return engineSettings{maxParallel: n, logs: c.Bool("logs"), wait: c.Bool("wait")}, nil
 }
 
 func parseRun(s *session, c *urfave.Context) (runOptions, error) {

@@ -6,6 +6,7 @@ import (
 
 	urfave "github.com/urfave/cli/v2"
 
+	"github.com/git-smithers/git-smithers/snapshot"
 	"github.com/git-smithers/git-smithers/timeline"
 )
 
@@ -13,6 +14,7 @@ import (
 type runDocument struct {
 	Kind string `json:"kind"`
 	timeline.RunInfo
+	Stale bool `json:"stale,omitempty"` // it is running by its row, and no live process owns it
 }
 
 func runsCommand() *command {
@@ -20,7 +22,8 @@ func runsCommand() *command {
 		name:    "runs",
 		summary: "list the runs of this repository",
 		about: `Lists every run, the newest first: its id, status, newest frame, workflow, when it
-was created, and the frame that it was forked from. With --json, one object a line.`,
+was created, and the frame that it was forked from. A run that says it is running, and
+is not run by any process here, is stale: resume goes on. With --json, one object a line.`,
 		exits: reads(),
 		examples: []example{
 			{"list the runs", "git smithers runs"},
@@ -38,9 +41,13 @@ func runRuns(ctx context.Context, s *session, store *timeline.Store) error {
 	if err != nil {
 		return err
 	}
+	stale, err := staleRuns(ctx, store, list)
+	if err != nil {
+		return err
+	}
 	if s.json {
 		for _, run := range list {
-			if err := s.writeJSON(runDocument{"run", run}); err != nil {
+			if err := s.writeJSON(runDocument{"run", run, stale[run.RunID]}); err != nil {
 				return err
 			}
 		}
@@ -52,6 +59,9 @@ func runRuns(ctx context.Context, s *session, store *timeline.Store) error {
 	p := s.painter(ctx)
 	t := table{header: []string{"RUN", "STATUS", "FRAME", "WORKFLOW", "CREATED", "FORKED FROM"}}
 	for _, run := range list {
+		if stale[run.RunID] {
+			run.Status += " (stale)"
+		}
 		created := clockTime(run.CreatedAtMs)
 		if s.isTerminalOut() {
 			created = ago(s.Now(), run.CreatedAtMs)
@@ -62,6 +72,21 @@ func runRuns(ctx context.Context, s *session, store *timeline.Store) error {
 		)
 	}
 	return t.write(s)
+}
+
+// staleRuns are the ids of the runs of a list that are running by their rows while no
+// live process owns them.
+func staleRuns(ctx context.Context, store *timeline.Store, list []timeline.RunInfo) (map[string]bool, error) {
+	var running []string
+	for _, run := range list {
+		if run.Status == string(snapshot.RunRunning) {
+			running = append(running, run.RunID)
+		}
+	}
+	if len(running) == 0 {
+		return nil, nil //nolint:nilnil // none of them is
+	}
+	return store.Stale(ctx, running...)
 }
 
 // parentAddress is the frame that a run was forked from; "" for a run that is no fork.

@@ -132,3 +132,9 @@ func encodeJSON(v any) ([]byte, error) {
 	err := enc.Encode(v)
 	return b.Bytes(), err
 }
+
+// encodeValue is v as JSON, without escapes for HTML.
+func encodeValue(v any) (json.RawMessage, error) {
+	text, err := encodeJSON(v)
+	return bytes.TrimSuffix(text, []byte("\n")), err
+}

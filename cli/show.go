@@ -3,6 +3,8 @@ package cli
 import (
 	"context"
 	"encoding/json"
+	"fmt"
+	"strings"
 
 	urfave "github.com/urfave/cli/v2"
 
@@ -23,9 +25,10 @@ func showCommand() *command {
 		summary: "show the state of a run at a frame",
 		usage:   []string{"<run>[:<frame>] [--attempts]"},
 		about: `Shows the run's row, the revision of the working copy and what of its files was
-captured, its nodes, outputs, loops and input as they were at the frame; without a
-frame, as they are now. Of attempts that failed it shows the reason and the end of the
-log. --json prints the whole state.`,
+captured, its nodes and what they wait for, outputs, loops, approvals, requests and
+input as they were at the frame; without a frame, as they are now, and who runs it. Of
+attempts that failed it shows the reason and the end of the log. --json prints the whole
+state.`,
 		minArgs: 1, maxArgs: 1,
 		flags: []urfave.Flag{
 			&urfave.BoolFlag{Name: "attempts", Aliases: []string{"a"}, Usage: "show every attempt and all of its log"},
@@ -45,18 +48,21 @@ log. --json prints the whole state.`,
 // showDocument is what show prints with --json. State is the whole state, as
 // capture reads it.
 type showDocument struct {
-	Kind        string             `json:"kind"`
-	RunID       string             `json:"runId"`
-	Frame       int64              `json:"frame"`
-	Commit      string             `json:"commit"`
-	ContentHash string             `json:"contentHash"`
-	CreatedAtMs int64              `json:"createdAtMs"`
-	Subject     string             `json:"subject"`
-	Run         snapshot.Run       `json:"run"`
-	VCS         *snapshot.VCS      `json:"vcs"`
-	VCSTag      *jjbridge.Tag      `json:"vcsTag"`
-	State       json.RawMessage    `json:"state"`
-	Attempts    []snapshot.Attempt `json:"attempts,omitempty"`
+	Kind        string       `json:"kind"`
+	RunID       string       `json:"runId"`
+	Frame       int64        `json:"frame"`
+	Commit      string       `json:"commit"`
+	ContentHash string       `json:"contentHash"`
+	CreatedAtMs int64        `json:"createdAtMs"`
+	Subject     string       `json:"subject"`
+	Stale       bool         `json:"stale,omitempty"` // the run is running by its row, and no live process owns it
+	Run         snapshot.Run `json:"run"`
+	// SteppedOver is by which frame this one was left out of the timeline.
+	SteppedOver *timeline.SteppedOver `json:"steppedOver,omitempty"`
+	VCS         *snapshot.VCS         `json:"vcs"`
+	VCSTag      *jjbridge.Tag         `json:"vcsTag"`
+	State       json.RawMessage       `json:"state"`
+	Attempts    []snapshot.Attempt    `json:"attempts,omitempty"`
 }
 
 // runShow prints what is at an address.
@@ -65,20 +71,62 @@ func runShow(ctx context.Context, s *session, store *timeline.Store, opts showOp
 	if err != nil {
 		return err
 	}
+	standing, err := standingOf(ctx, store, at, opts.address)
+	if err != nil {
+		return err
+	}
 	if s.json {
 		doc, err := describeEntry(at, opts.attempts)
 		if err != nil {
 			return err
 		}
+		doc.Stale, doc.SteppedOver = standing.stale, standing.over
 		return s.writeJSON(doc)
 	}
 	return s.paged(ctx, func() error {
-		view := stateView{p: s.painter(ctx), attempts: opts.attempts}
+		view := stateView{p: s.painter(ctx), attempts: opts.attempts, standing: standing}
 		if err := view.entry(at.Address, at.Entry); err != nil {
 			return err
 		}
 		return s.printf("%s", view.String())
 	})
+}
+
+// standing is what an entry does not say itself of how it stands in its run.
+type standing struct {
+	owner string // of a bare run: who owns it, in words; "" where there is nothing to tell
+	stale bool   // of a bare run: it is running by its row, and no live process owns it
+	over  *timeline.SteppedOver
+}
+
+// standingOf finds out how what an address means stands in its run. The run's id, or a
+// prefix of it, means the run; everything else is a frame.
+func standingOf(ctx context.Context, store *timeline.Store, at *timeline.Loaded, address string) (standing, error) {
+	if !strings.HasPrefix(at.Address.Run, address) {
+		over, err := store.SteppedOver(ctx, at.Address)
+		return standing{over: over}, err
+	}
+	row, err := at.Entry.RunRow()
+	if err != nil {
+		return standing{}, err
+	}
+	owner := store.Owner(row)
+	return standing{owner: describeOwner(row, owner), stale: row.Status == snapshot.RunRunning && !owner.Live}, nil
+}
+
+// describeOwner is who owns a run, for people.
+func describeOwner(row snapshot.Run, owner timeline.Owner) string {
+	switch {
+	case owner.Live && owner.PID != 0:
+		return fmt.Sprintf("a live process, %d", owner.PID)
+	case owner.Live:
+		return "a live process"
+	case row.Status == snapshot.RunRunning && owner.Token != "" && !owner.Here:
+		return "no live process here; it was claimed somewhere else"
+	case row.Status == snapshot.RunRunning:
+		return "no live process: `git smithers resume " + row.ID + "` goes on"
+	}
+	return ""
 }
 
 // describeEntry reads everything that show prints with --json.

@@ -21,6 +21,7 @@ const (
 // A stateView writes what an entry holds, for people.
 type stateView struct {
 	strings.Builder
+	standing
 	p        painter
 	attempts bool // all of them, with all of their logs
 }
@@ -39,7 +40,9 @@ func (v *stateView) entry(at timeline.Address, entry *snapshot.Entry) error {
 	if err != nil {
 		return err
 	}
-	for _, part := range []func(*snapshot.State) error{v.input, v.nodes, v.loops, v.outputs} {
+	for _, part := range []func(*snapshot.State) error{
+		v.input, v.nodes, v.waits, v.loops, v.outputs, v.approvals, v.requests, v.signals,
+	} {
 		if err := part(state); err != nil {
 			return err
 		}
@@ -65,6 +68,10 @@ func (v *stateView) row(at timeline.Address, row snapshot.Run, entry *snapshot.E
 	v.field("commit", entry.ID.String())
 	v.field("content", entry.ContentHash.String())
 	v.field("error", row.Error)
+	v.field("owner", v.owner)
+	if v.over != nil {
+		v.field("dropped", fmt.Sprintf("this frame was stepped over: frame %d, %s", v.over.Frame, v.over.Subject))
+	}
 }
 
 // field writes a named line; an empty value writes nothing.
@@ -190,8 +197,11 @@ func (v *stateView) journal(entry *snapshot.Entry) error {
 // attempt writes one attempt and its log.
 func (v *stateView) attempt(key string, a snapshot.Attempt, logs *page.Collection) error {
 	v.printf("  %s, attempt %d: %s", plain(attemptName(a.NodeID, a.Iteration)), a.Attempt, v.p.status(plain(a.State)))
-	if a.FinishedAtMs != nil {
+	switch {
+	case a.FinishedAtMs != nil:
 		v.printf(" after %s", duration(time.Duration(*a.FinishedAtMs-a.StartedAtMs)*time.Millisecond))
+	case snapshot.NodeState(a.State).Waiting():
+		v.printf(" since %s", clockTime(a.StartedAtMs))
 	}
 	if a.Error != "" {
 		v.printf(": %s", plain(a.Error))

@@ -7,6 +7,7 @@ import (
 	"os"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 
@@ -49,4 +50,35 @@ func TestInterruptedNamesTheSignalUnlessTheErrorSaysMore(t *testing.T) {
 		cancel(&signalError{os.Interrupt})
 		assert.NoError(t, interrupted(ctx, nil))
 	})
+}
+
+func TestASecondSignalIsNotTheEchoOfTheFirst(t *testing.T) {
+	t.Parallel()
+	tests := map[string]struct {
+		over bool
+		then []os.Signal
+		want bool
+	}{
+		"none":                                  {},
+		"the echo":                              {then: []os.Signal{os.Interrupt}},
+		"the echo, and one more":                {then: []os.Signal{os.Interrupt, os.Interrupt}, want: true},
+		"another one":                           {then: []os.Signal{syscall.SIGTERM}, want: true},
+		"the same one, too late to be its echo": {over: true, then: []os.Signal{os.Interrupt}, want: true},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			signals, over, done := make(chan os.Signal), make(chan time.Time), make(chan struct{})
+			got := make(chan bool, 1)
+			go func() { got <- again(signals, os.Interrupt, over, done) }()
+			if test.over {
+				over <- time.Time{}
+			}
+			for _, sig := range test.then {
+				signals <- sig
+			}
+			close(done)
+			assert.Equal(t, test.want, <-got)
+		})
+	}
 }

@@ -30,22 +30,26 @@ type timelineNode struct {
 
 // timelineOptions are what timeline takes.
 type timelineOptions struct {
-	run  string
-	tree bool
+	run       string
+	tree, all bool
 }
 
 func timelineCommand() *command {
 	return &command{
 		name:    "timeline",
 		summary: "list the frames of a run and where it was forked",
-		usage:   []string{"<run> [--tree]"},
+		usage:   []string{"<run> [--tree] [--all]"},
 		about: `Lists the frames of a run in their order: number, time, content hash, the revision of
 the working copy (jj's change, or git's commit), and what happened. Below a frame
 stand the forks that start from it. Frames with the same content hash have the same
-state. <run> is a run's id or a unique prefix of it.`,
+state. <run> is a run's id or a unique prefix of it.
+
+Frames that a travel, a reset or an undo stepped over are left out, and forks that were
+undone. --all shows them; <run>:<frame> finds them in any case.`,
 		minArgs: 1, maxArgs: 1,
 		flags: []urfave.Flag{
 			&urfave.BoolFlag{Name: "tree", Usage: "show the forks' timelines too, and those of their forks"},
+			&urfave.BoolFlag{Name: "all", Usage: "show frames that were dropped and forks that were undone as well"},
 		},
 		exits: reads(),
 		examples: []example{
@@ -53,7 +57,7 @@ state. <run> is a run's id or a unique prefix of it.`,
 			{"list them with everything that was forked from it", "git smithers timeline triage-1 --tree"},
 		},
 		run: func(ctx context.Context, s *session, c *urfave.Context) error {
-			opts := timelineOptions{run: c.Args().First(), tree: c.Bool("tree")}
+			opts := timelineOptions{run: c.Args().First(), tree: c.Bool("tree"), all: c.Bool("all")}
 			return s.withStore(ctx, func(store *timeline.Store) error { return runTimeline(ctx, s, store, opts) })
 		},
 	}
@@ -61,7 +65,7 @@ state. <run> is a run's id or a unique prefix of it.`,
 
 // runTimeline prints a run's timeline.
 func runTimeline(ctx context.Context, s *session, store *timeline.Store, opts timelineOptions) error {
-	t, err := store.Timeline(ctx, opts.run, timeline.TreeOptions{Tree: opts.tree})
+	t, err := store.Timeline(ctx, opts.run, timeline.TreeOptions{Tree: opts.tree, All: opts.all})
 	if err != nil {
 		return err
 	}
@@ -102,20 +106,46 @@ func renderTimeline(b *strings.Builder, p painter, t *timeline.Tree, indent stri
 	}
 	revised := slices.ContainsFunc(run.Frames, func(f timeline.FrameInfo) bool { return f.VCS != nil })
 	for _, f := range run.Frames {
-		fmt.Fprintf(b, "%s  Frame %*d  %s  %s", indent, width, f.FrameNo, p.paint(dim, clockTime(f.CreatedAtMs)),
-			p.paint(yellow, shortHash(f.ContentHash)))
-		if revised {
-			b.WriteString("  " + p.frameRevision(f.VCS))
-		}
-		fmt.Fprintf(b, "  %s\n", plain(f.Subject))
+		renderFrame(b, p, f, indent, width, revised)
 		for _, fork := range f.Forks {
-			fmt.Fprintf(b, "%s  |-- %s%s (forked at frame %d)\n", indent, p.paint(bold, plain(fork.RunID)),
-				label(fork.BranchLabel), f.FrameNo)
+			fmt.Fprintf(b, "%s  |-- %s%s (%s)\n", indent, p.paint(bold, plain(fork.RunID)), label(fork.BranchLabel), forkedAt(f, fork))
 			if child := children[fork.RunID]; child != nil {
 				renderTimeline(b, p, child, indent+"    ")
 			}
 		}
 	}
+}
+
+// renderFrame writes one frame. One that was dropped is faint as a whole.
+func renderFrame(b *strings.Builder, p painter, f timeline.FrameInfo, indent string, width int, revised bool) {
+	paint, mark := p, ""
+	if f.Dropped {
+		paint, mark = painter{}, " (dropped)"
+	}
+	var line strings.Builder
+	fmt.Fprintf(&line, "Frame %*d  %s  %s", width, f.FrameNo, paint.paint(dim, clockTime(f.CreatedAtMs)),
+		paint.paint(yellow, shortHash(f.ContentHash)))
+	if revised {
+		line.WriteString("  " + paint.frameRevision(f.VCS))
+	}
+	line.WriteString("  " + plain(f.Subject) + mark)
+	text := line.String()
+	if f.Dropped {
+		text = p.paint(dim, text)
+	}
+	b.WriteString(indent + "  " + text + "\n")
+}
+
+// forkedAt says at which frame a fork starts, and what has become of that or of the fork.
+func forkedAt(f timeline.FrameInfo, fork timeline.ForkInfo) string {
+	text := fmt.Sprintf("forked at frame %d", fork.ParentFrameNo)
+	if fork.ParentFrameNo != f.FrameNo {
+		text += ", which was dropped"
+	}
+	if fork.Undone {
+		text += ", undone"
+	}
+	return text
 }
 
 // frameRevision is the revision of a frame, as wide as all others.

@@ -1,5 +1,6 @@
 # Shows what git-smithers is for, on a scratch repository: a workflow fails at its
 # fourth step, and is forked before the failure, changed, and replayed to its end.
+# Another one waits for somebody, and is taken back to before it asked.
 # `make demo` runs it. It needs git, and git-smithers on the PATH.
 set -eu
 
@@ -95,6 +96,20 @@ say 'The code is repaired, and the branch holds nothing but what was committed t
 show 'sh tests/run'
 show 'git log --oneline'
 show 'git status --short'
+
+say 'A run can wait for a person. Its process ends, and the run goes on when somebody has approved.'
+fails 'git smithers run release.yaml --run-id release'
+show 'git smithers inbox'
+show "git smithers approve release --note 'after lunch'"
+show 'git smithers resume release'
+show 'git status --short'
+
+say 'Take the run itself back to before it asked, approval and files included. Nothing is lost: undo takes that back.'
+show 'git smithers travel release.yaml --run-id release --node ship'
+show 'git status --short'
+show 'git smithers undo release'
+show 'git smithers ops release'
+show 'git smithers events release --type ApprovalGranted --type TimeTravelFinished'
 
 say 'It is all ordinary git.'
 show 'git fsck --strict'

@@ -1,0 +1,133 @@
+package cli
+
+import (
+	"context"
+	"encoding/json"
+	"strconv"
+
+	urfave "github.com/urfave/cli/v2"
+
+	"github.com/git-smithers/git-smithers/engine"
+	"github.com/git-smithers/git-smithers/snapshot"
+	"github.com/git-smithers/git-smithers/timeline"
+	"github.com/git-smithers/git-smithers/timeline/fault"
+)
+
+// answerOptions are what answer takes.
+type answerOptions struct {
+	of    requestName
+	value json.RawMessage // nil: ask
+	by    *string         // nil: git's user.name
+}
+
+// requestDocument is what answer and cancel-request print with --json. The kind of the
+// request is RequestKind.
+type requestDocument struct {
+	Kind        string `json:"kind"`
+	RunID       string `json:"runId"`
+	RequestID   string `json:"requestId"`
+	RequestKind string `json:"requestKind"`
+	snapshot.HumanRequest
+	Running bool `json:"running"` // a process runs the run, and goes on by itself
+}
+
+func answerCommand() *command {
+	return &command{
+		name:    "answer",
+		summary: "answer a question that a run asks",
+		usage: []string{
+			"<run> [<node>] [--value JSON | --text TEXT | --yes | --no] [--iteration I] [--by WHO]",
+			"<request> [--value JSON | --text TEXT | --yes | --no] [--by WHO]",
+		},
+		about: `Answers a human request of a run. Without a node, it is the only one that is open; a
+request's id, as inbox prints it, stands for run, node and iteration. At a terminal,
+and without an answer on the command line, it shows the question and asks.
+
+The answer must fit the form that the workflow gives; when it does not, nothing
+changes. A process that runs the run goes on by itself; otherwise resume does. Prints
+the run's id.`,
+		minArgs: 1, maxArgs: 2,
+		flags: []urfave.Flag{
+			&urfave.StringFlag{Name: "value", Usage: "the answer: `JSON`, @FILE, or - for standard input"},
+			&urfave.StringFlag{Name: "text", Usage: "the answer is the text `TEXT`"},
+			&urfave.BoolFlag{Name: "yes", Usage: "the answer is yes: true"},
+			&urfave.BoolFlag{Name: "no", Usage: "the answer is no: false"},
+			iterationFlag(), whoFlag(),
+		},
+		exits: writes(),
+		examples: []example{
+			{"be asked", "git smithers answer triage-1"},
+			{"answer in words", `git smithers answer triage-1 which-fix --text 'the second one'`},
+			{"fill in a form", `git smithers answer human:triage-1:estimate:0 --value '{"days":3,"risk":"low"}'`},
+		},
+		run: func(ctx context.Context, s *session, c *urfave.Context) error {
+			opts, err := parseAnswer(s, c)
+			if err != nil {
+				return err
+			}
+			return s.withStore(ctx, func(store *timeline.Store) error { return runAnswer(ctx, s, store, opts) })
+		},
+	}
+}
+
+func parseAnswer(s *session, c *urfave.Context) (answerOptions, error) {
+	place, err := parsePlace(c, c.Args().Get(1))
+	opts := answerOptions{of: requestName{c.Args().First(), place}, by: parseWho(c)}
+	if err != nil {
+		return opts, err
+	}
+	var given []string
+	for _, name := range []string{"value", "text", "yes", "no"} {
+		if c.IsSet(name) {
+			given = append(given, "--"+name)
+		}
+	}
+	if len(given) > 1 {
+		return opts, fault.New(fault.Usage, "%s do not go together", listNames(given)).Hint("give one answer")
+	}
+	switch {
+	case c.IsSet("value"):
+		opts.value, err = s.readValue(c.Context, valueArgument{"--value", c.String("value"), `--value '{"days":3}'`})
+	case c.IsSet("text"):
+		opts.value, err = encodeValue(c.String("text"))
+	case c.IsSet("yes"), c.IsSet("no"):
+		opts.value = strconv.AppendBool(nil, c.Bool("yes") || c.IsSet("no") && !c.Bool("no"))
+	}
+	return opts, err
+}
+
+// runAnswer answers a human request, with what the person at the terminal says where the
+// command line has no answer.
+func runAnswer(ctx context.Context, s *session, store *timeline.Store, opts answerOptions) error {
+	head, place, err := opts.of.open(ctx, store)
+	if err != nil {
+		return err
+	}
+	if opts.value == nil {
+		request, err := engine.Request(head, place, s.Now())
+		if err != nil {
+			return err
+		}
+		place = engine.Place{Node: request.NodeID, Iteration: &request.Iteration}
+		if opts.value, err = s.askForAnswer(request); err != nil {
+			return err
+		}
+	}
+	answered, err := engine.Answer(ctx, head, engine.Response{Place: place, Value: opts.value, By: who(opts.by, store)}, s.Now())
+	if err != nil {
+		return err
+	}
+	return s.printRequest(store, head, answered)
+}
+
+// printRequest prints what became of a human request, and tells who goes on.
+func (s *session) printRequest(store *timeline.Store, head *timeline.Head, h snapshot.HumanRequest) error {
+	row := head.Row()
+	running := store.Owner(row).Live
+	if s.json {
+		return s.writeJSON(requestDocument{"human-request", row.ID, h.RequestID(row.ID), h.Kind, h, running})
+	}
+	s.note("%s: %s (%s)", h.Status, plain(h.Prompt), plain(attemptName(h.NodeID, h.Iteration)))
+	s.noteWhoGoesOn(row, running)
+	return s.printf("%s\n", plain(row.ID))
+}

@@ -1,0 +1,159 @@
+package cli
+
+import (
+	"bufio"
+	"encoding/json"
+	"errors"
+	"io"
+	"strconv"
+	"strings"
+
+	"github.com/git-smithers/git-smithers/snapshot"
+	"github.com/git-smithers/git-smithers/timeline/fault"
+)
+
+// againError says that an answer cannot be taken, and why, so that one asks again.
+type againError struct{ why string }
+
+// Error is why.
+func (e againError) Error() string { return e.why }
+
+// An asker asks the person at the terminal, line by line.
+type asker struct {
+	s  *session
+	in *bufio.Reader
+}
+
+// askForAnswer shows a human request to the person at the terminal, and reads an answer. It
+// asks again until there is one that could fit; whether it does, the engine says.
+func (s *session) askForAnswer(h snapshot.HumanRequest) (json.RawMessage, error) {
+	if !s.inTTY || !s.isTTY(s.Err) {
+		return nil, fault.New(fault.Usage, "there is no answer, and no terminal to ask at").
+			Hint("the question is: %s", h.Prompt).Hint("%s", howToAnswer(h.Kind))
+	}
+	form, err := parseForm(h)
+	if err != nil {
+		return nil, err
+	}
+	for _, line := range plainLines(h.Prompt) {
+		s.talk("%s\n", line)
+	}
+	return asker{s, bufio.NewReader(s.In)}.answer(form)
+}
+
+// howToAnswer says by which flag a request of a kind is answered.
+func howToAnswer(kind string) string {
+	switch kind {
+	case snapshot.HumanAsk:
+		return "answer with --text TEXT"
+	case snapshot.HumanConfirm:
+		return "answer with --yes or --no"
+	}
+	return "answer with --value JSON"
+}
+
+// answer asks for everything that a form wants.
+func (a asker) answer(f form) (json.RawMessage, error) {
+	if f.fields == nil {
+		value, _, err := a.value("", f.value)
+		return value, err
+	}
+	out := []byte{'{'}
+	for _, field := range f.fields {
+		value, given, err := a.value(field.name, field.value)
+		if err != nil {
+			return nil, err
+		}
+		if !given {
+			continue
+		}
+		if len(out) > 1 {
+			out = append(out, ',')
+		}
+		name, err := encodeValue(field.name)
+		if err != nil {
+			return nil, err
+		}
+		out = append(append(append(out, name...), ':'), value...)
+	}
+	return append(out, '}'), nil
+}
+
+// value asks for one value until there is one. given is false where an optional one is left out.
+func (a asker) value(name string, v formValue) (value json.RawMessage, given bool, err error) {
+	if v.about != "" {
+		a.s.talk("%s\n", strings.Join(plainLines(v.about), "\n"))
+	}
+	for i, choice := range v.choices {
+		a.s.talk("  %d  %s\n", i+1, plain(choiceText(choice)))
+	}
+	for {
+		line, err := a.line(name, v)
+		if err != nil {
+			return nil, false, err
+		}
+		if strings.TrimSpace(line) == "" && !v.required {
+			return nil, false, nil
+		}
+		value, err := v.read(line)
+		if again, ok := errors.AsType[againError](err); ok {
+			a.s.talk("%s\n", plain(again.why))
+			continue
+		}
+		return value, err == nil, err
+	}
+}
+
+// line reads a line, without its end.
+func (a asker) line(name string, v formValue) (string, error) {
+	if name != "" {
+		name = plain(name) + " "
+	}
+	a.s.talk("%s%s> ", name, v.expects())
+	line, err := a.in.ReadString('\n')
+	if errors.Is(err, io.EOF) {
+		return "", fault.New(fault.Usage, "the input ended before there was an answer").Hint("nothing was changed")
+	}
+	return strings.TrimRight(line, "\r\n"), err
+}
+
+// choiceText is a choice for people: a text without its quotes.
+func choiceText(choice json.RawMessage) string {
+	var text string
+	if json.Unmarshal(choice, &text) == nil {
+		return text
+	}
+	return string(choice)
+}
+
+// read turns a line into a value; an againError where it cannot.
+func (v formValue) read(line string) (json.RawMessage, error) {
+	word := strings.TrimSpace(line)
+	switch v.kind {
+	case formChoice:
+		n, err := strconv.Atoi(word)
+		if err != nil || n < 1 || n > len(v.choices) {
+			return nil, againError{"type a number from 1 to " + strconv.Itoa(len(v.choices))}
+		}
+		return v.choices[n-1], nil
+	case formBoolean:
+		switch strings.ToLower(word) {
+		case "y", "yes", "true":
+			return json.RawMessage("true"), nil
+		case "n", "no", "false":
+			return json.RawMessage("false"), nil
+		}
+		return nil, againError{"type y or n"}
+	case formNumber:
+		var number json.Number
+		if json.Unmarshal([]byte(word), &number) != nil || word[0] == '"' {
+			return nil, againError{"type a number"}
+		}
+		return json.RawMessage(word), nil
+	case formText:
+		if word == "" {
+			return nil, againError{"type a text"}
+		}
+	}
+	return encodeValue(line)
+}

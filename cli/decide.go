@@ -1,0 +1,63 @@
+package cli
+
+import (
+	"context"
+
+	urfave "github.com/urfave/cli/v2"
+
+	"github.com/git-smithers/git-smithers/engine"
+	"github.com/git-smithers/git-smithers/snapshot"
+	"github.com/git-smithers/git-smithers/timeline"
+)
+
+// decideOptions are what approve and deny take.
+type decideOptions struct {
+	run      string
+	place    engine.Place
+	approved bool
+	note     string
+	by       *string // nil: git's user.name
+}
+
+// approvalDocument is what approve and deny print with --json.
+type approvalDocument struct {
+	Kind  string `json:"kind"`
+	RunID string `json:"runId"`
+	snapshot.Approval
+	Running bool `json:"running"` // a process runs the run, and goes on by itself
+}
+
+func decideFlags() []urfave.Flag {
+	return []urfave.Flag{
+		iterationFlag(),
+		&urfave.StringFlag{Name: "note", Usage: "keep `TEXT` with it, for the tasks that come after to read"},
+		whoFlag(),
+	}
+}
+
+func parseDecide(c *urfave.Context, approved bool) (decideOptions, error) {
+	place, err := parsePlace(c, c.Args().Get(1))
+	return decideOptions{c.Args().First(), place, approved, c.String("note"), parseWho(c)}, err
+}
+
+// runDecide decides an approval, and tells who goes on.
+func runDecide(ctx context.Context, s *session, store *timeline.Store, opts decideOptions) error {
+	head, err := openRun(ctx, store, opts.run)
+	if err != nil {
+		return err
+	}
+	decided, err := engine.Decide(ctx, head, engine.Decision{
+		Place: opts.place, Approved: opts.approved, Note: opts.note, By: who(opts.by, store),
+	}, s.Now())
+	if err != nil {
+		return err
+	}
+	row := head.Row()
+	running := store.Owner(row).Live
+	if s.json {
+		return s.writeJSON(approvalDocument{"approval", row.ID, decided, running})
+	}
+	s.note("%s: %s (%s)", decided.Status, plain(decided.Title), plain(attemptName(decided.NodeID, decided.Iteration)))
+	s.noteWhoGoesOn(row, running)
+	return s.printf("%s\n", plain(row.ID))
+}

@@ -1,0 +1,79 @@
+package cli
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"strconv"
+	"strings"
+
+	"github.com/git-smithers/git-smithers/sqliteindex"
+)
+
+// writeEvents prints events for machines: the payload, and the number in front.
+func (s *session) writeEvents(list []sqliteindex.EventRow) error {
+	for _, event := range list {
+		members, ok := strings.CutPrefix(strings.TrimSpace(event.Payload), "{")
+		if !ok {
+			return errors.New("an event's payload is no object")
+		}
+		comma := ","
+		if strings.TrimSpace(members) == "}" {
+			comma = ""
+		}
+		line := json.RawMessage(`{"seq":` + strconv.FormatInt(event.Seq, 10) + comma + members)
+		if err := s.writeJSON(line); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// eventCells are an event in a table.
+func eventCells(event sqliteindex.EventRow) []cell {
+	task, facts := eventFacts(event.Payload)
+	return []cell{
+		{text: strconv.FormatInt(event.Seq, 10)},
+		{text: clockTime(event.TimestampMs)},
+		{text: event.Type},
+		{text: task},
+		{text: facts},
+	}
+}
+
+// eventFacts is what an event says: about which task, and whatever else, "name=value".
+func eventFacts(payload string) (task, facts string) {
+	var about struct {
+		NodeID    string `json:"nodeId"`
+		Iteration int    `json:"iteration"`
+	}
+	var members orderedMembers
+	if json.Unmarshal([]byte(payload), &about) != nil || json.Unmarshal([]byte(payload), &members) != nil {
+		return "", payload
+	}
+	var said []string
+	for _, m := range members {
+		switch m.name {
+		case "runId", "type", "timestampMs", "nodeId", "iteration":
+		default:
+			said = append(said, m.name+"="+shorten(factText(m.value), valueShown))
+		}
+	}
+	if about.NodeID == "" {
+		return "", strings.Join(said, " ")
+	}
+	return attemptName(about.NodeID, about.Iteration), strings.Join(said, " ")
+}
+
+// factText is a value on one line; a text of one word stands without quotes.
+func factText(value json.RawMessage) string {
+	var word string
+	if json.Unmarshal(value, &word) == nil && word != "" && !strings.ContainsAny(word, " \t\n\"=") {
+		return word
+	}
+	var compact bytes.Buffer
+	if json.Compact(&compact, value) != nil {
+		return string(value)
+	}
+	return compact.String()
+}

@@ -1,0 +1,80 @@
+package cli
+
+import (
+	"bytes"
+	"context"
+	"strings"
+)
+
+// logLineDocument is a line of logs --follow --json.
+type logLineDocument struct {
+	Kind string `json:"kind"`
+	Text string `json:"text"`
+}
+
+// followLog prints the log of an attempt as it grows, until the attempt has ended.
+func (s *session) followLog(ctx context.Context, l *attemptLog) error {
+	out := &lineWriter{line: s.printLogLine}
+	if !l.ended() && l.head != nil {
+		err := l.store.LiveLogs(l.run).Follow(ctx, l.key(), out, func() (bool, error) {
+			err := l.refresh(ctx)
+			return l.ended(), err
+		})
+		if err != nil {
+			return err
+		}
+	}
+	if !out.written { // it ended before its log could be followed
+		text, _, err := l.stored()
+		if err != nil {
+			return err
+		}
+		if _, err := out.Write([]byte(text)); err != nil {
+			return err
+		}
+	}
+	if err := out.finish(); err != nil {
+		return err
+	}
+	s.note("%s", l.describe())
+	return nil
+}
+
+// printLogLine prints one line of a log.
+func (s *session) printLogLine(line string) error {
+	if s.json {
+		return s.writeJSON(logLineDocument{"line", strings.ToValidUTF8(line, "\uFFFD")})
+	}
+	return s.printf("%s\n", strings.Join(plainLines(line), "\n"))
+}
+
+// A lineWriter hands on whole lines, without their line feeds.
+type lineWriter struct {
+	line    func(text string) error
+	begun   []byte // a line that has not ended
+	written bool   // something was written
+}
+
+func (w *lineWriter) Write(p []byte) (int, error) {
+	w.written = w.written || len(p) > 0
+	n := len(p)
+	for {
+		text, rest, ended := bytes.Cut(p, []byte{'\n'})
+		w.begun = append(w.begun, text...)
+		if !ended {
+			return n, nil
+		}
+		if err := w.line(string(w.begun)); err != nil {
+			return 0, err
+		}
+		w.begun, p = w.begun[:0], rest
+	}
+}
+
+// finish hands on the last line, where it has no line feed.
+func (w *lineWriter) finish() error {
+	if len(w.begun) == 0 {
+		return nil
+	}
+	return w.line(string(w.begun))
+}

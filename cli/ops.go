@@ -1,0 +1,94 @@
+package cli
+
+import (
+	"context"
+	"strconv"
+
+	urfave "github.com/urfave/cli/v2"
+
+	"github.com/git-smithers/git-smithers/snapshot"
+	"github.com/git-smithers/git-smithers/timeline"
+)
+
+// opDocument is an op, as ops prints one a line with --json.
+type opDocument struct {
+	RunID string `json:"runId"`
+	snapshot.Op
+}
+
+func opsCommand() *command {
+	return &command{
+		name:    "ops",
+		summary: "list what was done to a run as a whole",
+		usage:   []string{"<run>"},
+		about: `Lists the travels, resets, reverts, restores and undos of a run, and its fork, the oldest
+first: number, time, what it was, the frame that it made, and which op has taken it back.
+undo takes back the newest one that was not. With --json, one object a line.`,
+		minArgs: 1, maxArgs: 1,
+		exits: reads(),
+		examples: []example{
+			{"see what undo would take back", "git smithers ops triage-1"},
+		},
+		run: func(ctx context.Context, s *session, c *urfave.Context) error {
+			return s.withStore(ctx, func(store *timeline.Store) error { return runOps(ctx, s, store, c.Args().First()) })
+		},
+	}
+}
+
+// runOps prints the ops of a run.
+func runOps(ctx context.Context, s *session, store *timeline.Store, run string) error {
+	id, err := store.ResolveRun(ctx, run)
+	if err != nil {
+		return err
+	}
+	ops, err := store.Ops(ctx, id)
+	if err != nil {
+		return err
+	}
+	if s.json {
+		for _, op := range ops {
+			if err := s.writeJSON(opDocument{id, op}); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	if len(ops) == 0 && s.outTTY {
+		s.note("nothing was done to run %s as a whole", plain(id))
+	}
+	t := table{header: []string{"OP", "TIME", "WHAT", "FRAME", "TAKEN BACK BY"}}
+	for _, op := range ops {
+		at, frame, undone := clockTime(op.AtMs), "", ""
+		if s.isTerminalOut() {
+			at = ago(s.Now(), op.AtMs)
+		}
+		if op.Frame != nil {
+			frame = strconv.FormatInt(*op.Frame, 10)
+		}
+		if op.UndoneBy != 0 {
+			undone = strconv.Itoa(op.UndoneBy)
+		}
+		t.add(cell{text: strconv.Itoa(op.Number)}, cell{text: at}, cell{text: opText(op)}, cell{text: frame}, cell{text: undone})
+	}
+	return t.write(s)
+}
+
+// opText is an op in a few words.
+func opText(op snapshot.Op) string {
+	text := op.Kind
+	key := snapshot.AttemptKey(op.NodeID, op.Iteration, op.Attempt)
+	switch {
+	case op.Kind == snapshot.OpUndo:
+		text += " of op " + strconv.Itoa(op.Undoes)
+	case op.Kind == snapshot.OpRevert:
+		text += " to after " + key
+	case op.NoDeps:
+		text = snapshot.Key(op.NodeID, op.Iteration) + " again, alone"
+	case op.Kind == snapshot.OpTravel:
+		text += " to before " + key
+	}
+	if op.Worktree != "" {
+		text += ", in its own worktree"
+	}
+	return text
+}

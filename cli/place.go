@@ -1,0 +1,78 @@
+package cli
+
+import (
+	"context"
+
+	urfave "github.com/urfave/cli/v2"
+
+	"github.com/git-smithers/git-smithers/engine"
+	"github.com/git-smithers/git-smithers/snapshot"
+	"github.com/git-smithers/git-smithers/timeline"
+	"github.com/git-smithers/git-smithers/timeline/fault"
+)
+
+// iterationFlag is --iteration of the commands that take the newest one else.
+func iterationFlag() urfave.Flag {
+	return &urfave.IntFlag{Name: "iteration", Usage: "the iteration `I` of a task in a loop, from 0; without it, the newest"}
+}
+
+// whoFlag is --by of the commands that keep who called them.
+func whoFlag() urfave.Flag {
+	return &urfave.StringFlag{Name: "by", Usage: "keep that it was `WHO`; without it, git's user.name; with '', nobody"}
+}
+
+// parseIteration reads --iteration; nil when it was not given.
+func parseIteration(c *urfave.Context) (*int, error) {
+	if !c.IsSet("iteration") {
+		return nil, nil
+	}
+	n := c.Int("iteration")
+	if n < 0 {
+		return nil, fault.New(fault.Usage, "--iteration does not take %d", n).Hint("iterations are counted from 0")
+	}
+	return &n, nil
+}
+
+// parsePlace reads which node is meant.
+func parsePlace(c *urfave.Context, node string) (engine.Place, error) {
+	iteration, err := parseIteration(c)
+	return engine.Place{Node: node, Iteration: iteration}, err
+}
+
+// who is a person that --by names, and git's user.name where it was not given (nil).
+func who(by *string, store *timeline.Store) string {
+	if by != nil {
+		return *by
+	}
+	return store.UserName()
+}
+
+// parseWho reads --by; nil when it was not given.
+func parseWho(c *urfave.Context) *string {
+	if !c.IsSet("by") {
+		return nil
+	}
+	return new(c.String("by"))
+}
+
+// openRun opens the tip of a run, given its id or a unique prefix of it.
+func openRun(ctx context.Context, store *timeline.Store, run string) (*timeline.Head, error) {
+	id, err := store.ResolveRun(ctx, run)
+	if err != nil {
+		return nil, err
+	}
+	return store.Head(ctx, id)
+}
+
+// noteWhoGoesOn tells what happens to a run now that it has what it waited for.
+func (s *session) noteWhoGoesOn(row snapshot.Run, running bool) {
+	id := plain(row.ID)
+	switch {
+	case running:
+		s.note("the process that runs %s goes on", id)
+	case row.Status == snapshot.RunFinished:
+		s.note("run %s has finished: nothing waits for it", id)
+	default:
+		s.note("`%s resume %s`, or a supervisor, goes on", program, id)
+	}
+}

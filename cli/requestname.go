@@ -1,0 +1,89 @@
+package cli
+
+import (
+	"context"
+	"strconv"
+	"strings"
+
+	"github.com/git-smithers/git-smithers/engine"
+	"github.com/git-smithers/git-smithers/snapshot"
+	"github.com/git-smithers/git-smithers/timeline"
+	"github.com/git-smithers/git-smithers/timeline/fault"
+)
+
+// A requestName is how the command line names a human request: a run and a node, or in
+// place of the run the request's id, "human:<run>:<node>:<iteration>".
+type requestName struct {
+	run   string
+	place engine.Place
+}
+
+// open opens the run that the request is one of. What is no run's id, nor a prefix of
+// one, is read as the id of a request.
+func (n requestName) open(ctx context.Context, store *timeline.Store) (*timeline.Head, engine.Place, error) {
+	head, err := openRun(ctx, store, n.run)
+	if fault.CodeOf(err) != fault.RunNotFound {
+		return head, n.place, err
+	}
+	names := splitRequestID(n.run)
+	if len(names) == 0 {
+		return nil, n.place, err
+	}
+	if n.place != (engine.Place{}) {
+		return nil, n.place, fault.New(fault.Usage, "%q says already which node and iteration is meant", n.run)
+	}
+	return openRequest(ctx, store, names, err)
+}
+
+// openRequest opens the first of the runs that there is and that has such a request; where
+// none has, the first run that there is. missing is the error of there being none.
+func openRequest(ctx context.Context, store *timeline.Store, names []requestName, missing error) (*timeline.Head, engine.Place, error) {
+	var first *timeline.Head
+	var firstPlace engine.Place
+	for _, name := range names {
+		id, err := store.ResolveRun(ctx, name.run)
+		if fault.CodeOf(err) == fault.RunNotFound || fault.CodeOf(err) == fault.RunAmbiguous || err == nil && id != name.run {
+			continue
+		}
+		if err != nil {
+			return nil, name.place, err
+		}
+		head, err := store.Head(ctx, id)
+		if err != nil {
+			return nil, name.place, err
+		}
+		_, ok, err := head.State().HumanRequests().Get(snapshot.Key(name.place.Node, *name.place.Iteration))
+		if ok || err != nil {
+			return head, name.place, err
+		}
+		if first == nil {
+			first, firstPlace = head, name.place
+		}
+	}
+	if first == nil {
+		return nil, firstPlace, missing
+	}
+	return first, firstPlace, nil
+}
+
+// splitRequestID lists the requests that an id can be the one of: both the run's and the
+// node's id may have colons in them. It is empty for what is no id of a request.
+func splitRequestID(id string) []requestName {
+	parts := strings.Split(id, ":")
+	if len(parts) < 4 || parts[0] != "human" {
+		return nil
+	}
+	last := len(parts) - 1
+	iteration, err := strconv.Atoi(parts[last])
+	if err != nil || iteration < 0 || strconv.Itoa(iteration) != parts[last] {
+		return nil
+	}
+	var names []requestName
+	for i := 2; i < last; i++ {
+		run, node := strings.Join(parts[1:i], ":"), strings.Join(parts[i:last], ":")
+		if run != "" && node != "" {
+			names = append(names, requestName{run, engine.Place{Node: node, Iteration: &iteration}})
+		}
+	}
+	return names
+}

@@ -1,0 +1,100 @@
+package cli
+
+import "github.com/git-smithers/git-smithers/snapshot"
+
+// waits writes what nodes wait for.
+func (v *stateView) waits(state *snapshot.State) error {
+	t := table{header: []string{"NODE", "FOR", "WHAT", "SINCE", "DUE"}}
+	add := func(node string, iteration int, kind, what string, sinceMs int64, dueMs *int64) {
+		t.add(cell{text: attemptName(node, iteration)}, cell{text: kind}, cell{text: shorten(what, valueShown)},
+			cell{text: clockTime(sinceMs)}, cell{text: optionalTime(dueMs)})
+	}
+	for a, err := range state.AllApprovals() {
+		if err != nil {
+			return err
+		}
+		if a.Status == snapshot.ApprovalRequested {
+			add(a.NodeID, a.Iteration, "approval", a.Title, a.RequestedAtMs, nil)
+		}
+	}
+	for h, err := range state.AllHumanRequests() {
+		if err != nil {
+			return err
+		}
+		if h.Status == snapshot.HumanPending {
+			add(h.NodeID, h.Iteration, "human", h.Prompt, h.RequestedAtMs, h.TimeoutAtMs)
+		}
+	}
+	for w, err := range state.AllWaits() {
+		if err != nil {
+			return err
+		}
+		if w.Status == snapshot.WaitWaiting {
+			add(w.NodeID, w.Iteration, w.Kind, signalWaited(w), w.StartedAtMs, w.DueAtMs)
+		}
+	}
+	v.table("Waits", &t)
+	return nil
+}
+
+// signalWaited is the signal that a wait is for, in words; "" for a timer.
+func signalWaited(w snapshot.Wait) string {
+	switch {
+	case w.Kind != snapshot.WaitSignal || w.AnyCorrelation:
+		return w.Signal
+	case w.CorrelationID == nil:
+		return w.Signal + ", without a correlation"
+	}
+	return w.Signal + ", correlation " + *w.CorrelationID
+}
+
+// optionalTime is a moment that there may be none of.
+func optionalTime(ms *int64) string {
+	if ms == nil {
+		return ""
+	}
+	return clockTime(*ms)
+}
+
+// approvals writes those that somebody has decided.
+func (v *stateView) approvals(state *snapshot.State) error {
+	t := table{header: []string{"APPROVAL", "DECISION", "BY", "WHEN", "NOTE", "TITLE"}}
+	for a, err := range state.AllApprovals() {
+		if err != nil {
+			return err
+		}
+		if a.Status != snapshot.ApprovalRequested {
+			t.add(cell{text: attemptName(a.NodeID, a.Iteration)}, cell{text: a.Status}, cell{text: orEmpty(a.DecidedBy)},
+				cell{text: optionalTime(a.DecidedAtMs)}, cell{text: shorten(orEmpty(a.Note), valueShown)},
+				cell{text: shorten(a.Title, valueShown)})
+		}
+	}
+	v.table("Approvals", &t)
+	return nil
+}
+
+// requests writes the human requests that are not pending any more.
+func (v *stateView) requests(state *snapshot.State) error {
+	t := table{header: []string{"REQUEST", "STATUS", "BY", "WHEN", "ANSWER", "PROMPT"}}
+	for h, err := range state.AllHumanRequests() {
+		if err != nil {
+			return err
+		}
+		if h.Status != snapshot.HumanPending {
+			t.add(cell{text: attemptName(h.NodeID, h.Iteration)}, cell{text: h.Status}, cell{text: orEmpty(h.AnsweredBy)},
+				cell{text: optionalTime(h.AnsweredAtMs)}, cell{text: shorten(string(h.Response), valueShown)},
+				cell{text: shorten(h.Prompt, valueShown)})
+		}
+	}
+	v.table("Human requests", &t)
+	return nil
+}
+
+// signals writes how many there are.
+func (v *stateView) signals(state *snapshot.State) error {
+	if n := state.Signals().Len(); n > 0 {
+		v.title("Signals")
+		v.printf("  %d received; `git smithers signals` lists them\n", n)
+	}
+	return nil
+}

@@ -1,0 +1,214 @@
+package cli
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+
+	urfave "github.com/urfave/cli/v2"
+
+	"github.com/git-smithers/git-smithers/engine"
+	"github.com/git-smithers/git-smithers/snapshot"
+	"github.com/git-smithers/git-smithers/timeline"
+	"github.com/git-smithers/git-smithers/timeline/fault"
+)
+
+// signalDocument is a line of signals --json, and what signal prints with --json.
+type signalDocument struct {
+	Kind  string `json:"kind"`
+	RunID string `json:"runId"`
+	snapshot.Signal
+	Known *bool `json:"known,omitempty"` // of signal: the run had it already
+}
+
+// signalFailure answers a line of --batch that could not be sent.
+type signalFailure struct {
+	Error errorDocument `json:"error"`
+}
+
+func signalCommand() *command {
+	cmd := &command{
+		name:    "signal",
+		summary: "send a signal to a run",
+		usage: []string{
+			"<run> <name> [<payload>] [--correlation ID] [--by WHO] [--at TIME]",
+			"<run> --batch [--by WHO]",
+		},
+		about: `Gives a run a signal, for the tasks that wait for one of that name, now or later. The
+payload is JSON, @FILE, or - for standard input; without it, {}. A process that runs
+the run goes on by itself; otherwise resume does.
+
+Signals of a run are numbered from 0, in the order in which they arrive. One with the
+same name, correlation id, payload, time and sender as another is the same signal, and
+is not received again: so whoever is not sure whether a signal got through sends it
+again with the same --at. Prints the signal's number.
+
+With --batch, reads one signal a line from standard input, {"name","payload",
+"correlationId","receivedAtMs","receivedBy"}, all but the name optional, and answers
+each with a line of JSON, in order, until the input ends.`,
+		minArgs: 1, maxArgs: 3,
+		flags: []urfave.Flag{
+			&urfave.StringFlag{Name: "correlation", Aliases: []string{"c"}, Usage: "the correlation `ID`; without it, none"},
+			&urfave.StringFlag{Name: "at", Usage: "it was sent at `TIME`: RFC 3339, milliseconds since 1970, or how long ago; without it, now"},
+			whoFlag(),
+			&urfave.BoolFlag{Name: "batch", Usage: "read one signal a line and answer each"},
+		},
+		exits: writes(),
+		examples: []example{
+			{"tell a run that the build is done", `git smithers signal triage-1 build '{"ok":true}' --correlation main`},
+			{"send what a queue delivers, each once", `queue | git smithers signal triage-1 --batch --by queue`},
+		},
+	}
+	cmd.run = func(ctx context.Context, s *session, c *urfave.Context) error {
+		opts, err := parseSignal(s, cmd, c)
+		if err != nil {
+			return err
+		}
+		return s.withStore(ctx, func(store *timeline.Store) error { return runSignal(ctx, s, store, opts) })
+	}
+	return cmd
+}
+
+// signalOptions are what signal takes.
+type signalOptions struct {
+	run   string
+	line  signalLine // what to send; of --batch, what lines leave out
+	batch bool
+}
+
+// signalLine is a signal as a line of --batch gives it.
+type signalLine struct {
+	Name          string          `json:"name"`
+	Payload       json.RawMessage `json:"payload"`
+	CorrelationID *string         `json:"correlationId"`
+	ReceivedAtMs  *int64          `json:"receivedAtMs"`
+	ReceivedBy    *string         `json:"receivedBy"`
+}
+
+func parseSignal(s *session, cmd *command, c *urfave.Context) (opts signalOptions, err error) {
+	opts = signalOptions{run: c.Args().First(), batch: c.Bool("batch"), line: signalLine{ReceivedBy: parseWho(c)}}
+	if opts.batch {
+		if c.NArg() > 1 || c.IsSet("correlation") || c.IsSet("at") {
+			return opts, cmd.misused("with --batch, every line says what to send")
+		}
+		return opts, nil
+	}
+	if c.NArg() < 2 {
+		return opts, cmd.misused("signal needs the name of the signal")
+	}
+	opts.line.Name = c.Args().Get(1)
+	if c.IsSet("correlation") {
+		opts.line.CorrelationID = new(c.String("correlation"))
+	}
+	if c.IsSet("at") {
+		at, err := parseMoment(s.Now(), "at", c.String("at"))
+		if err != nil {
+			return opts, err
+		}
+		opts.line.ReceivedAtMs = &at
+	}
+	if c.NArg() > 2 {
+		opts.line.Payload, err = s.readValue(c.Context, valueArgument{"<payload>", c.Args().Get(2), `'{"ok":true}'`})
+	}
+	return opts, err
+}
+
+// runSignal sends one signal, or one a line.
+func runSignal(ctx context.Context, s *session, store *timeline.Store, opts signalOptions) error {
+	head, err := openRun(ctx, store, opts.run)
+	if err != nil {
+		return err
+	}
+	opts.line.ReceivedBy = new(who(opts.line.ReceivedBy, store))
+	if opts.batch {
+		return signalBatch(ctx, s, head, opts.line)
+	}
+	sent, err := send(ctx, s, head, opts.line)
+	if err != nil {
+		return err
+	}
+	if s.json {
+		return s.writeJSON(sent)
+	}
+	row := head.Row()
+	if *sent.Known {
+		s.note("run %s has this signal already", plain(row.ID))
+	} else {
+		s.noteWhoGoesOn(row, store.Owner(row).Live)
+	}
+	return s.printf("%d\n", sent.Seq)
+}
+
+// send sends a signal.
+func send(ctx context.Context, s *session, head *timeline.Head, line signalLine) (*signalDocument, error) {
+	signal := snapshot.Signal{
+		Name: line.Name, CorrelationID: line.CorrelationID, Payload: line.Payload,
+		ReceivedAtMs: s.Now().UnixMilli(), ReceivedBy: line.ReceivedBy,
+	}
+	if signal.Payload == nil {
+		signal.Payload = json.RawMessage("{}")
+	}
+	if line.ReceivedAtMs != nil {
+		signal.ReceivedAtMs = *line.ReceivedAtMs
+	}
+	if line.ReceivedBy != nil && *line.ReceivedBy == "" {
+		signal.ReceivedBy = nil
+	}
+	sent, known, err := engine.Send(ctx, head, signal)
+	if err != nil {
+		return nil, err
+	}
+	return &signalDocument{"signal", head.Row().ID, sent, &known}, nil
+}
+
+// signalBatch answers every line until the input ends. unsaid is what lines leave out.
+func signalBatch(ctx context.Context, s *session, head *timeline.Head, unsaid signalLine) error {
+	for data, err := range linesOf(s.In, maxCapture) {
+		if err != nil {
+			return err
+		}
+		if len(bytes.TrimSpace(data)) == 0 {
+			continue
+		}
+		var sent *signalDocument
+		line, err := parseSignalLine(data, unsaid)
+		if err == nil {
+			sent, err = send(ctx, s, head, line)
+		}
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		if err == nil {
+			err = s.writeJSON(sent)
+		} else {
+			err = s.writeJSON(signalFailure{documentOf(s.describe(err))})
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// parseSignalLine reads a line of --batch.
+func parseSignalLine(data []byte, unsaid signalLine) (signalLine, error) {
+	var line signalLine
+	if len(data) > maxCapture {
+		return line, fault.New(fault.LimitExceeded, "a signal is longer than %d bytes", maxCapture)
+	}
+	in := json.NewDecoder(bytes.NewReader(data))
+	in.DisallowUnknownFields()
+	err := in.Decode(&line)
+	if err == nil && len(bytes.TrimSpace(data[in.InputOffset():])) > 0 {
+		err = errors.New("something follows the object")
+	}
+	if err != nil {
+		return line, fault.New(fault.InvalidInput, "the line is no signal: %w", err).
+			Hint(`a line is an object such as {"name":"build","payload":{"ok":true}}`)
+	}
+	if line.ReceivedBy == nil {
+		line.ReceivedBy = unsaid.ReceivedBy
+	}
+	return line, nil
+}

@@ -1,0 +1,127 @@
+package cli
+
+import (
+	"context"
+	"encoding/json"
+	"strconv"
+
+	urfave "github.com/urfave/cli/v2"
+
+	"github.com/git-smithers/git-smithers/snapshot"
+	"github.com/git-smithers/git-smithers/sqliteindex"
+	"github.com/git-smithers/git-smithers/timeline"
+	"github.com/git-smithers/git-smithers/timeline/fault"
+)
+
+func signalsCommand() *command {
+	cmd := &command{
+		name:    "signals",
+		summary: "list the signals that a run has received",
+		usage:   []string{"<run> [--name N] [--correlation ID | --uncorrelated] [--after TIME] [--limit N]"},
+		about: `Lists the signals of a run in the order in which they arrived: number, time, name,
+correlation id, sender and payload. With --json, one object a line.`,
+		minArgs: 1, maxArgs: 1,
+		flags: []urfave.Flag{
+			&urfave.StringFlag{Name: "name", Aliases: []string{"n"}, Usage: "only those called `N`"},
+			&urfave.StringFlag{Name: "correlation", Aliases: []string{"c"}, Usage: "only those with the correlation `ID`"},
+			&urfave.BoolFlag{Name: "uncorrelated", Usage: "only those without a correlation id"},
+			&urfave.StringFlag{Name: "after", Usage: "only those received after `TIME`: RFC 3339, milliseconds since 1970, or how long ago"},
+			limitFlag(sqliteindex.DefaultSignalLimit, "list at most `N`; without it, 200"),
+		},
+		exits: reads(),
+		examples: []example{
+			{"list what came in the last hour", "git smithers signals triage-1 --after 1h"},
+			{"read the payloads of one build", "git smithers signals triage-1 -n build -c main --json | jq .payload"},
+		},
+	}
+	cmd.run = func(ctx context.Context, s *session, c *urfave.Context) error {
+		query, err := parseSignals(s, cmd, c)
+		if err != nil {
+			return err
+		}
+		return s.withStore(ctx, func(store *timeline.Store) error { return runSignals(ctx, s, store, query) })
+	}
+	return cmd
+}
+
+// limitFlag is --limit of the commands that list.
+func limitFlag(preset int, usage string) urfave.Flag {
+	return &urfave.IntFlag{Name: "limit", Value: preset, Usage: usage}
+}
+
+func parseLimit(c *urfave.Context) (int, error) {
+	n := c.Int("limit")
+	if c.IsSet("limit") && n < 1 {
+		return 0, fault.New(fault.Usage, "--limit does not take %d", n).Hint("it takes a number from 1 on")
+	}
+	return n, nil
+}
+
+// parseSignals reads a query; its RunID is what the command line calls the run.
+func parseSignals(s *session, cmd *command, c *urfave.Context) (sqliteindex.SignalQuery, error) {
+	query := sqliteindex.SignalQuery{RunID: c.Args().First(), Name: c.String("name"), Correlated: c.Bool("uncorrelated")}
+	if c.IsSet("correlation") {
+		if query.Correlated {
+			return query, cmd.misused("--correlation and --uncorrelated do not go together")
+		}
+		query.Correlated, query.CorrelationID = true, new(c.String("correlation"))
+	}
+	if c.IsSet("after") {
+		after, err := parseMoment(s.Now(), "after", c.String("after"))
+		if err != nil {
+			return query, err
+		}
+		query.AfterMs = &after
+	}
+	var err error
+	query.Limit, err = parseLimit(c)
+	return query, err
+}
+
+// runSignals prints the signals of a run.
+func runSignals(ctx context.Context, s *session, store *timeline.Store, query sqliteindex.SignalQuery) error {
+	id, err := store.ResolveRun(ctx, query.RunID)
+	if err != nil {
+		return err
+	}
+	query.RunID = id
+	index, err := store.Details(ctx, id)
+	if err != nil {
+		return err
+	}
+	list, err := index.Signals(ctx, query)
+	if err != nil {
+		return err
+	}
+	if s.json {
+		return s.writeSignals(list)
+	}
+	if len(list) == 0 && s.outTTY {
+		s.note("there is no such signal")
+	}
+	t := table{header: []string{"SEQ", "TIME", "NAME", "CORRELATION", "BY", "PAYLOAD"}}
+	for _, signal := range list {
+		payload := signal.Payload
+		if s.isTerminalOut() {
+			payload = shorten(payload, valueShown)
+		}
+		t.add(
+			cell{text: strconv.FormatInt(signal.Seq, 10)}, cell{text: clockTime(signal.ReceivedAtMs)}, cell{text: signal.Name},
+			cell{text: orEmpty(signal.CorrelationID)}, cell{text: orEmpty(signal.ReceivedBy)}, cell{text: payload},
+		)
+	}
+	return t.write(s)
+}
+
+func (s *session) writeSignals(list []sqliteindex.SignalRow) error {
+	for _, row := range list {
+		signal := snapshot.Signal{
+			Seq: row.Seq, Name: row.Name, CorrelationID: row.CorrelationID, Payload: json.RawMessage(row.Payload),
+			ReceivedAtMs: row.ReceivedAtMs, ReceivedBy: row.ReceivedBy,
+		}
+		if err := s.writeJSON(signalDocument{"signal", row.RunID, signal, nil}); err != nil {
+			return err
+		}
+	}
+	return nil
+}

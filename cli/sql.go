@@ -1,0 +1,192 @@
+package cli
+
+import (
+	"context"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+
+	urfave "github.com/urfave/cli/v2"
+
+	"github.com/git-smithers/git-smithers/sqliteindex"
+	"github.com/git-smithers/git-smithers/timeline"
+	"github.com/git-smithers/git-smithers/timeline/fault"
+)
+
+// maxQuery is how long a query may be.
+const maxQuery = 1 << 20
+
+// sqlOptions are what sql takes.
+type sqlOptions struct {
+	query  string // "-": read standard input
+	tables bool
+}
+
+// tableDocument is a line of sql --tables --json.
+type tableDocument struct {
+	Kind    string           `json:"kind"`
+	Name    string           `json:"name"`
+	Columns []columnDocument `json:"columns"`
+}
+
+type columnDocument struct {
+	Name string `json:"name"`
+	Type string `json:"type"`
+}
+
+func sqlCommand() *command {
+	cmd := &command{
+		name:    "sql",
+		summary: "query runs, events, signals and outputs with SQL",
+		usage:   []string{"<query>", "[--tables]"},
+		about: `Brings the index up to date and runs one SQL statement on it that only reads. Besides
+runs, frames, nodes, attempts, events, approvals, human requests and signals, there is a
+table for the outputs of each schema, with a column for each of its fields;
+docs/index.md describes them. "-" reads the query from standard input.
+
+Without a query, or with --tables, it lists the tables and their columns. With --json,
+one object a line, with the columns as members.`,
+		maxArgs: 1,
+		flags: []urfave.Flag{
+			&urfave.BoolFlag{Name: "tables", Usage: "list the tables and their columns"},
+		},
+		exits: reads(),
+		examples: []example{
+			{"see which tables there are", "git smithers sql --tables"},
+			{"count attempts by how they ended", `git smithers sql 'SELECT state, count(*) FROM _smithers_attempts GROUP BY state'`},
+			{"list what a task has put out in all runs", `git smithers sql 'SELECT run_id, severity FROM analysis ORDER BY severity' --json`},
+		},
+	}
+	cmd.run = func(ctx context.Context, s *session, c *urfave.Context) error {
+		opts := sqlOptions{c.Args().First(), c.Bool("tables") || c.NArg() == 0}
+		if opts.tables && c.NArg() > 0 {
+			return cmd.misused("--tables takes no query")
+		}
+		if opts.query == "-" {
+			text, err := s.readStdin(maxQuery)
+			if err != nil {
+				return err
+			}
+			opts.query = string(text)
+		}
+		return s.withStore(ctx, func(store *timeline.Store) error { return runSQL(ctx, s, store, opts) })
+	}
+	return cmd
+}
+
+// runSQL prints what a query answers, or which tables there are.
+func runSQL(ctx context.Context, s *session, store *timeline.Store, opts sqlOptions) error {
+	index, err := store.Details(ctx)
+	if err != nil {
+		return err
+	}
+	if opts.tables {
+		return s.printTables(ctx, index)
+	}
+	answer, err := index.Query(ctx, opts.query)
+	if errors.Is(err, sqliteindex.ErrQuery) {
+		return fault.New(fault.InvalidQuery, "%w", err).
+			Hint("`%s sql --tables` lists the tables and their columns; docs/index.md describes them", program)
+	}
+	if err != nil {
+		return err
+	}
+	if s.json {
+		return s.writeRows(answer)
+	}
+	t := table{}
+	for _, column := range answer.Columns {
+		t.header = append(t.header, plain(column.Name))
+	}
+	for _, row := range answer.Rows {
+		cells := make([]cell, len(row))
+		for i, value := range row {
+			cells[i].text = sqlText(value)
+		}
+		t.add(cells...)
+	}
+	return s.paged(ctx, func() error { return t.write(s) })
+}
+
+// sqlText is a value for people: nothing for NULL, lower-case hex for bytes.
+func sqlText(value any) string {
+	switch v := value.(type) {
+	case nil:
+		return ""
+	case string:
+		return v
+	case []byte:
+		return hex.EncodeToString(v)
+	case json.RawMessage:
+		return string(v)
+	case float64:
+		return strconv.FormatFloat(v, 'g', -1, 64)
+	}
+	return fmt.Sprint(value)
+}
+
+// writeRows prints the rows of an answer as objects, their members in the order of the columns.
+func (s *session) writeRows(answer *sqliteindex.Answer) error {
+	names, err := memberNames(answer.Columns)
+	if err != nil {
+		return err
+	}
+	for _, row := range answer.Rows {
+		line := []byte{'{'}
+		for i, value := range row {
+			if i > 0 {
+				line = append(line, ',')
+			}
+			text, err := encodeValue(sqlValue(value))
+			if err != nil {
+				return err
+			}
+			line = append(append(append(line, names[i]...), ':'), text...)
+		}
+		if err := s.writeJSON(json.RawMessage(append(line, '}'))); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// memberNames are the names of columns as JSON. Of several columns of one name, all but the
+// first get a number.
+func memberNames(columns []sqliteindex.Column) ([]json.RawMessage, error) {
+	taken := make(map[string]bool) // false: by a column that has it as its own
+	for _, column := range columns {
+		taken[column.Name] = false
+	}
+	names := make([]json.RawMessage, len(columns))
+	for i, column := range columns {
+		name := column.Name
+		for n, known := 2, taken[name]; known; n++ {
+			name = column.Name + "_" + strconv.Itoa(n)
+			_, known = taken[name]
+		}
+		taken[name] = true
+		var err error
+		if names[i], err = encodeValue(name); err != nil {
+			return nil, err
+		}
+	}
+	return names, nil
+}
+
+// sqlValue is a value as encoding/json takes it: bytes in lower-case hex, and what no JSON
+// number can be as a text.
+func sqlValue(value any) any {
+	switch v := value.(type) {
+	case []byte:
+		return hex.EncodeToString(v)
+	case float64:
+		if math.IsInf(v, 0) || math.IsNaN(v) {
+			return strings.ToLower(strconv.FormatFloat(v, 'g', -1, 64))
+		}
+	}
+	return value
+}

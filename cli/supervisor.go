@@ -1,0 +1,287 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/git-smithers/git-smithers/engine"
+	"github.com/git-smithers/git-smithers/snapshot"
+	"github.com/git-smithers/git-smithers/timeline"
+	"github.com/git-smithers/git-smithers/timeline/fault"
+)
+
+// A supervisor finds runs that nobody executes and executes them. One goroutine looks and
+// tells; each run that is executed has one of its own.
+type supervisor struct {
+	s     *session
+	store *timeline.Store
+	opts  superviseOptions
+
+	running map[string]bool      // by run id
+	ended   chan supervised      // has room for all that run
+	quit    chan struct{}        // closed to stop what runs, and leave it resumable
+	told    map[string]string    // why a run was left alone, as it was told last
+	pauses  map[string]pausedRun // runs that could not be executed
+	due     time.Time            // when the next wait that is known ends; zero: none is
+}
+
+// supervised is how the execution of a run ended.
+type supervised struct {
+	row   snapshot.Run
+	err   error
+	taken bool // by another process
+}
+
+// pausedRun is a run that could not be executed: it stays as it was for a while, since
+// trying writes entries.
+type pausedRun struct {
+	length time.Duration
+	until  time.Time
+}
+
+// maxPause bounds the time after which a run is tried again that could not be executed.
+const maxPause = time.Hour
+
+func newSupervisor(s *session, store *timeline.Store, opts superviseOptions) *supervisor {
+	return &supervisor{
+		s: s, store: store, opts: opts,
+		running: make(map[string]bool), ended: make(chan supervised, opts.maxRuns), quit: make(chan struct{}),
+		told: make(map[string]string), pauses: make(map[string]pausedRun),
+	}
+}
+
+// supervise looks for runs until ctx ends, or once. No run is being executed when it returns.
+func (v *supervisor) supervise(ctx context.Context) error {
+	err := v.look(ctx)
+	for err == nil && !v.opts.once {
+		if err = v.sleep(ctx); err == nil {
+			err = v.look(ctx)
+		}
+	}
+	if err == nil { // once: to the end of what was resumed
+		err = v.await(ctx, 0)
+	}
+	close(v.quit)
+	return errors.Join(err, v.await(context.WithoutCancel(ctx), 0))
+}
+
+// look resumes what can be resumed, when there is room for it.
+func (v *supervisor) look(ctx context.Context) error {
+	v.due = time.Time{}
+	runs, err := v.store.Unattended(ctx, v.opts.runs...)
+	if err != nil {
+		return err
+	}
+	for _, run := range runs {
+		if v.running[run.Run] || v.s.Now().Before(v.pauses[run.Run].until) {
+			continue
+		}
+		if err := v.await(ctx, v.opts.maxRuns-1); err != nil {
+			return err
+		}
+		if err := v.try(ctx, run); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// await returns when at most this many runs are being executed.
+func (v *supervisor) await(ctx context.Context, most int) error {
+	for len(v.running) > most {
+		select {
+		case end := <-v.ended:
+			if err := v.settle(end); err != nil {
+				return err
+			}
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+	return nil
+}
+
+// sleep returns when it is time to look again, or a run has ended.
+func (v *supervisor) sleep(ctx context.Context) error {
+	length := v.opts.interval
+	if !v.due.IsZero() {
+		length = max(0, min(length, v.due.Sub(v.s.Now())))
+	}
+	timer := time.NewTimer(length)
+	defer timer.Stop()
+	select {
+	case end := <-v.ended:
+		return v.settle(end)
+	case <-timer.C:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// settle tells how a run ended that was executed.
+func (v *supervisor) settle(end supervised) error {
+	run := timeline.Unattended{Run: end.row.ID, Status: end.row.Status}
+	delete(v.running, run.Run)
+	if _, ok := errors.AsType[*panicError](end.err); ok {
+		return end.err
+	}
+	code := fault.CodeOf(end.err)
+	if end.err == nil || code == fault.RunFailed || code == fault.RunCancelled || code == fault.RunWaiting {
+		delete(v.pauses, run.Run)
+		return v.tell(actionEnded, run, end.row.Frame, nil)
+	}
+	if !end.taken && !v.stopping() {
+		length := min(max(v.opts.interval, 2*v.pauses[run.Run].length), maxPause)
+		v.pauses[run.Run] = pausedRun{length, v.s.Now().Add(length)}
+	}
+	return v.tell(actionStopped, run, end.row.Frame, end.err)
+}
+
+func (v *supervisor) stopping() bool {
+	select {
+	case <-v.quit:
+		return true
+	default:
+		return false
+	}
+}
+
+// try resumes a run, if it still has to be and can be. That somebody else has it by now
+// is not worth a word.
+func (v *supervisor) try(ctx context.Context, run timeline.Unattended) error {
+	head, err := v.store.Head(ctx, run.Run)
+	if err != nil {
+		return v.leave(ctx, run, 0, err)
+	}
+	row := head.Row()
+	run.Status = row.Status
+	if row.Status != snapshot.RunRunning && !row.Status.Waiting() {
+		return nil
+	}
+	if row.Status.Waiting() {
+		ready, err := v.ready(head)
+		if err != nil || !ready {
+			return v.leave(ctx, run, row.Frame, err)
+		}
+	}
+	opts := v.s.engineOptions(v.store, head, v.opts.engine)
+	wf, err := v.workflow(ctx, head, opts)
+	if err != nil {
+		return v.leave(ctx, run, row.Frame, err)
+	}
+	claim, err := head.Claim(ctx, timeline.ClaimRequest{})
+	if err != nil {
+		return v.leave(ctx, run, row.Frame, err)
+	}
+	delete(v.told, run.Run)
+	v.running[run.Run] = true
+	go func() { v.ended <- v.execute(ctx, head, claim, wf, opts) }()
+	return v.tell(actionResumed, run, row.Frame, nil)
+}
+
+// leave tells why a run is not resumed, unless that is because nothing is to be done or
+// somebody else does it. It returns the end of ctx.
+func (v *supervisor) leave(ctx context.Context, run timeline.Unattended, frame int64, cause error) error {
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	if cause == nil {
+		return nil
+	}
+	quiet := []fault.Code{fault.RunWaiting, fault.RunOwned, fault.Conflict, fault.RunNotFound}
+	if slices.Contains(quiet, fault.CodeOf(cause)) {
+		return nil
+	}
+	return v.tell(actionLeft, run, frame, cause)
+}
+
+// ready tells whether what a run waits for is there, and notes when it will be, if that
+// is known.
+func (v *supervisor) ready(head *timeline.Head) (bool, error) {
+	now := v.s.Now()
+	waits, err := engine.WaitsOf(head, now)
+	for _, w := range waits {
+		if w.DueAtMs == nil {
+			continue
+		}
+		if at := time.UnixMilli(*w.DueAtMs); at.After(now) && (v.due.IsZero() || at.Before(v.due)) {
+			v.due = at
+		}
+	}
+	return slices.ContainsFunc(waits, func(w engine.Waiting) bool { return w.Ready }), err
+}
+
+// workflow reads the workflow file of a run, and refuses one that is not the run's.
+func (v *supervisor) workflow(ctx context.Context, head *timeline.Head, opts engine.Options) (*engine.Workflow, error) {
+	file, err := v.s.rememberedPath(v.store, head.Row())
+	if err != nil {
+		return nil, err
+	}
+	wf, err := v.s.readWorkflow(ctx, file)
+	if err != nil {
+		return nil, err
+	}
+	_, err = engine.Check(head, wf, opts)
+	return wf, err
+}
+
+// execute runs what is left of a run that was claimed, and gives it back.
+func (v *supervisor) execute(ctx context.Context, head *timeline.Head, claim *timeline.Claim,
+	wf *engine.Workflow, opts engine.Options,
+) supervised {
+	run := head.Row().ID
+	over, lost := make(chan struct{}), make(chan struct{})
+	go func() {
+		select {
+		case <-claim.Lost():
+		case <-v.quit: // as if another process had taken the run over: nothing is recorded
+		case <-over:
+			return
+		}
+		close(lost)
+	}()
+	opts.Lost = lost
+	opts.Progress = func(p engine.Progress) { v.s.note("  %s: frame %d  %s", plain(run), p.Frame, plain(p.Subject)) }
+	opts.Warn = func(err error) { v.s.warn(fmt.Errorf("run %s: %w", run, err)) }
+	if opts.Log != nil {
+		opts.Log = runLog{v.s, run}
+	}
+	// The end of ctx would leave the run cancelled, and nobody would resume it.
+	ctx = context.WithoutCancel(ctx)
+	err := guard(func() error {
+		_, err := engine.Run(ctx, head, wf, opts)
+		return err
+	})
+	close(over)
+	taken := false
+	select {
+	case <-claim.Lost():
+		taken = true
+	default:
+	}
+	if released := claim.Release(ctx); released != nil {
+		v.s.warn(fmt.Errorf("run %s is not given back: %w", run, released))
+	}
+	if v.stopping() && fault.CodeOf(err) == fault.Conflict && !taken {
+		err = fault.New(fault.Interrupted, "the supervisor was stopped")
+	}
+	return supervised{head.Row(), err, taken}
+}
+
+// runLog is logWriter for several runs at once.
+type runLog struct {
+	s   *session
+	run string
+}
+
+// Write takes whole lines, and never fails.
+func (l runLog) Write(p []byte) (int, error) {
+	for _, line := range plainLines(string(p)) {
+		l.s.talk("%s: %s\n", plain(l.run), line)
+	}
+	return len(p), nil
+}

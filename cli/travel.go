@@ -1,0 +1,218 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"slices"
+
+	urfave "github.com/urfave/cli/v2"
+
+	"github.com/git-smithers/git-smithers/engine"
+	"github.com/git-smithers/git-smithers/snapshot"
+	"github.com/git-smithers/git-smithers/timeline"
+	"github.com/git-smithers/git-smithers/timeline/fault"
+)
+
+// travelOptions are what travel takes.
+type travelOptions struct {
+	request timeline.TravelRequest
+	again   againOptions
+}
+
+// travelDocument is what travel prints with --json.
+type travelDocument struct {
+	Kind      string `json:"kind"`
+	Success   bool   `json:"success"`
+	NodeID    string `json:"nodeId"`
+	Iteration int    `json:"iteration"`
+	Attempt   int    `json:"attempt"`
+	NoDeps    bool   `json:"noDeps"`
+	traveledDocument
+	Resumed *runResult `json:"resumed,omitempty"`
+}
+
+// travelFailed is what travel prints with --json where there is no such attempt. Attempt
+// is nil where the newest one was asked for.
+type travelFailed struct {
+	Kind      string     `json:"kind"`
+	Success   bool       `json:"success"`
+	RunID     string     `json:"runId"`
+	NodeID    string     `json:"nodeId"`
+	Iteration int        `json:"iteration"`
+	Attempt   *int       `json:"attempt"`
+	Code      fault.Code `json:"code"`
+	Error     string     `json:"error"`
+}
+
+func travelCommand() *command {
+	cmd := &command{
+		name:    "travel",
+		summary: "go back within a run, to before an attempt",
+		usage: []string{
+			"[<workflow>] --run-id R --node N [--iteration I] [--attempt K] [--no-vcs] [--resume]",
+			"[<workflow>] --run-id R --node N [--iteration I] [--attempt K] --no-deps [--resume]",
+		},
+		about: `Takes the run back to the last frame before an attempt of a task started, state and
+files: outputs, loops, approvals, answers and signals are what they were then. Tasks that
+started since, and what needs the task, are pending again; resume goes on with them.
+
+Nothing is lost. The state is a new frame; those between are left out of the timeline,
+unless --all shows them, and keep their addresses. Attempts since then stay in history,
+marked cancelled. What is in the working copy and in no frame yet is captured first; where
+a file that was never captured is in the way, nothing is done. undo takes it all back.
+
+With a workflow in front the run goes on with that, fitted as replay does it. --no-vcs
+leaves the files as they are. --no-deps leaves them, too, and all of the state but that
+one task, which is pending again. A run that a live process is running is left alone.
+
+Prints the address of the new frame; with --resume, the run's id.`,
+		maxArgs:  1,
+		required: []string{"run-id", "node"},
+		flags: append([]urfave.Flag{
+			&urfave.StringFlag{Name: "run-id", Aliases: []string{"r"}, Usage: "the `RUN`, or a unique prefix of it (required)"},
+			&urfave.StringFlag{Name: "node", Aliases: []string{"n", "node-id"}, Usage: "the task `ID` (required)"},
+			&urfave.IntFlag{Name: "iteration", Usage: "the iteration `I` of a task in a loop, from 0; without it, 0"},
+			&urfave.IntFlag{Name: "attempt", Aliases: []string{"a"}, Usage: "the attempt `K`, from 1; without it, the newest"},
+			&urfave.BoolFlag{Name: "no-deps", Usage: "make the task alone pending, in the state as it is; leave the files"},
+			&urfave.BoolFlag{Name: "no-vcs", Usage: "leave the files of the working copy as they are"},
+		}, againFlags()...),
+		exits: runs(),
+		examples: []example{
+			{"go back to before the task fix, mend the workflow, and go on", "git smithers travel triage.yaml -r triage-1 -n fix --resume"},
+			{"go back to before the second time round", "git smithers travel --run-id triage-1 --node review --iteration 1"},
+			{"do one task again, and nothing else", "git smithers travel -r triage-1 -n lint --no-deps --resume"},
+		},
+	}
+	cmd.run = func(ctx context.Context, s *session, c *urfave.Context) error {
+		opts, err := parseTravel(cmd, c)
+		if err != nil {
+			return err
+		}
+		return s.withStore(ctx, func(store *timeline.Store) error { return runTravel(ctx, s, store, opts) })
+	}
+	return cmd
+}
+
+func parseTravel(cmd *command, c *urfave.Context) (opts travelOptions, err error) {
+	opts.request = timeline.TravelRequest{
+		Run: c.String("run-id"), Node: c.String("node"), Iteration: c.Int("iteration"), Attempt: c.Int("attempt"),
+		NoDeps: c.Bool("no-deps"), NoFiles: c.Bool("no-vcs"),
+	}
+	if c.IsSet("attempt") && opts.request.Attempt < 1 {
+		return opts, fault.New(fault.Usage, "--attempt does not take %d", opts.request.Attempt).Hint("attempts are counted from 1")
+	}
+	if opts.request.Iteration < 0 {
+		return opts, fault.New(fault.Usage, "--iteration does not take %d", opts.request.Iteration).Hint("iterations are counted from 0")
+	}
+	opts.again, err = parseAgain(cmd, c)
+	return opts, err
+}
+
+// runTravel goes back and, where that is asked for, on from there.
+func runTravel(ctx context.Context, s *session, store *timeline.Store, opts travelOptions) error {
+	req := opts.request
+	wf, err := s.againWorkflow(ctx, opts.again)
+	if err != nil {
+		return err
+	}
+	if wf != nil {
+		reset := engine.ReconcileRequest{
+			Workflow: wf, Reset: []string{snapshot.Key(req.Node, req.Iteration)}, NoDeps: req.NoDeps,
+		}
+		req.Redefinition = s.redefinition(store, opts.again.workflow, reset)
+	}
+	over := s.while("going back")
+	done, err := store.Travel(ctx, req)
+	over()
+	if err != nil {
+		return errors.Join(err, s.printTravelFailed(req, err))
+	}
+	return s.goOn(ctx, store, done, opts.again, func(resumed *runResult) any {
+		return travelDocument{
+			Kind: "travel", Success: true, NodeID: done.Op.NodeID, Iteration: done.Op.Iteration, Attempt: done.Op.Attempt,
+			NoDeps: done.Op.NoDeps, traveledDocument: describeTraveled(done), Resumed: resumed,
+		}
+	})
+}
+
+// printTravelFailed says for scripts that there is no such attempt, as data: they ask for
+// one to find out whether there is.
+func (s *session) printTravelFailed(req timeline.TravelRequest, cause error) error {
+	known, ok := errors.AsType[*fault.Error](cause)
+	if !ok || !s.json || known.Code != fault.AttemptNotFound {
+		return nil
+	}
+	doc := travelFailed{
+		Kind: "travel", RunID: req.Run, NodeID: req.Node, Iteration: req.Iteration, Code: known.Code, Error: known.Msg,
+	}
+	if req.Attempt != 0 {
+		doc.Attempt = &req.Attempt
+	}
+	if run, ok := known.Details["runId"].(string); ok {
+		doc.RunID = run
+	}
+	return s.writeJSON(doc)
+}
+
+// againOptions are what travel and reset take about how the run goes on.
+type againOptions struct {
+	workflow string // "": as it is
+	resume   bool
+	engine   engineSettings
+}
+
+// againFlags are the flags of travel and reset about how the run goes on.
+func againFlags() []urfave.Flag {
+	return append([]urfave.Flag{&urfave.BoolFlag{Name: "resume", Usage: "go on at once"}}, engineFlags()...)
+}
+
+func parseAgain(cmd *command, c *urfave.Context) (againOptions, error) {
+	opts := againOptions{workflow: c.Args().First(), resume: c.Bool("resume")}
+	if opts.resume {
+		var err error
+		opts.engine, err = parseEngine(c)
+		return opts, err
+	}
+	for _, flag := range engineFlags() {
+		if slices.ContainsFunc(flag.Names(), c.IsSet) {
+			return opts, cmd.misused("--%s goes with --resume", flag.Names()[0])
+		}
+	}
+	return opts, nil
+}
+
+// againWorkflow is the workflow with which the run goes on; nil: as it is.
+func (s *session) againWorkflow(ctx context.Context, opts againOptions) (*engine.Workflow, error) {
+	if opts.workflow == "" {
+		return nil, nil //nolint:nilnil // that it stays is an answer, and no error
+	}
+	return s.readWorkflow(ctx, opts.workflow)
+}
+
+// redefinition fits a run to a workflow file, as replay does.
+func (s *session) redefinition(store *timeline.Store, file string, reset engine.ReconcileRequest) timeline.Redefinition {
+	return timeline.Redefinition{
+		Workflow: reset.Workflow.Snapshot(), WorkflowPath: s.storedPath(store, file),
+		Prepare: func(state *snapshot.State) ([]snapshot.Change, error) { return engine.Reconcile(state, reset) },
+	}
+}
+
+// goOn tells what was done to a run and, where that is asked for, resumes it. describe is
+// what --json prints, once, at the end.
+func (s *session) goOn(ctx context.Context, store *timeline.Store, done *timeline.Traveled, opts againOptions,
+	describe func(resumed *runResult) any,
+) error {
+	s.tellTraveled(done, !opts.resume)
+	if !opts.resume {
+		return s.printTraveled(done, describe(nil))
+	}
+	printed := false
+	err := s.resume(ctx, store, resumeOptions{done.Run, opts.workflow, opts.engine}, func(r runResult) any {
+		printed = true
+		return describe(&r)
+	})
+	if err == nil || printed || !s.json {
+		return err
+	}
+	return errors.Join(err, s.writeJSON(describe(nil)))
+}

@@ -1,0 +1,60 @@
+package cli
+
+import (
+	"context"
+
+	urfave "github.com/urfave/cli/v2"
+
+	"github.com/git-smithers/git-smithers/timeline"
+)
+
+// undoDocument is what undo prints with --json.
+type undoDocument struct {
+	Kind   string     `json:"kind"`
+	Undone opDocument `json:"undone"`
+	traveledDocument
+}
+
+func undoCommand() *command {
+	return &command{
+		name:    "undo",
+		summary: "take back the newest travel, reset, revert, restore or fork",
+		usage:   []string{"[<run>] [--no-vcs]"},
+		about: `Takes back the newest op of the run that was not taken back yet; without a run, of all
+runs. ops lists them. Nothing is lost by it either: it is a new frame.
+
+A travel or reset is taken back with the state, attempts and files that were there before
+it; what the run has done since is stepped over. A revert or restore is taken back with
+the files alone. What is in the working copy and in no frame yet is captured first. A fork
+is taken back as long as it has not run: it is cancelled, and not listed with its
+parent's any more. A run that a live process is running is left alone.
+
+Called again, it takes back the op before. Prints the address of the new frame.`,
+		maxArgs: 1,
+		flags: []urfave.Flag{
+			&urfave.BoolFlag{Name: "no-vcs", Usage: "leave the files of the working copy as they are"},
+		},
+		exits: writes(),
+		examples: []example{
+			{"take back what was done last", "git smithers undo"},
+			{"take back what was done last to a run", "git smithers undo triage-1"},
+		},
+		run: func(ctx context.Context, s *session, c *urfave.Context) error {
+			req := timeline.UndoRequest{Run: c.Args().First(), NoFiles: c.Bool("no-vcs")}
+			return s.withStore(ctx, func(store *timeline.Store) error { return runUndo(ctx, s, store, req) })
+		},
+	}
+}
+
+// runUndo takes an op back.
+func runUndo(ctx context.Context, s *session, store *timeline.Store, req timeline.UndoRequest) error {
+	over := s.while("going back")
+	done, err := store.Undo(ctx, req)
+	over()
+	if err != nil {
+		return err
+	}
+	s.note("taken back: op %d of %s, %s", done.Undone.Number, plain(done.Run), plain(opText(*done.Undone)))
+	s.tellTraveled(done, true)
+	return s.printTraveled(done, undoDocument{"undo", opDocument{done.Run, *done.Undone}, describeTraveled(done)})
+}

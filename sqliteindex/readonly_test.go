@@ -12,7 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/git-smithers/git-smithers/internal/repotest"
-
+	"github.com/git-smithers/git-smithers/snapshot"
 	"github.com/git-smithers/git-smithers/sqliteindex"
 )
 
@@ -64,8 +64,48 @@ func TestARepositoryThatCannotBeWritten(t *testing.T) {
 	}
 }
 
+func TestDetailsInARepositoryThatCannotBeWritten(t *testing.T) {
+	t.Parallel()
+	for _, tc := range []struct {
+		name     string
+		prepare  func(t *testing.T, w *world, x *sqliteindex.Index)
+		degraded bool
+	}{
+		{"details that are up to date are read where they are", func(t *testing.T, _ *world, x *sqliteindex.Index) {
+			t.Helper()
+			require.NoError(t, x.SyncDetails(t.Context()))
+		}, false},
+		{"details that are behind are read into memory", func(t *testing.T, w *world, x *sqliteindex.Index) {
+			t.Helper()
+			require.NoError(t, x.SyncDetails(t.Context()))
+			w.start(t, "later", 1)
+			require.NoError(t, x.Sync(t.Context()))
+		}, true},
+		{"and so are those that nobody has asked for", func(t *testing.T, _ *world, x *sqliteindex.Index) {
+			t.Helper()
+			require.NoError(t, x.Sync(t.Context()))
+		}, true},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t)
+			w.run(t, "a", w.first("a"), stateDraft(setNode(snapshot.Node{NodeID: "n", State: snapshot.NodePending})))
+			x, err := sqliteindex.Open(t.Context(), w.options())
+			require.NoError(t, err)
+			tc.prepare(t, w, x)
+			require.NoError(t, x.Close())
+
+			got := w.asReader(t, detailsVariable+"=1")
+
+			assert.False(t, got.Degraded)
+			assert.Equal(t, tc.degraded, got.DetailsDegraded)
+			assert.EqualValues(t, 1, got.Nodes)
+		})
+	}
+}
+
 // asReader syncs in a process that may read the repository and not write it.
-func (w *world) asReader(t *testing.T) report {
+func (w *world) asReader(t *testing.T, env ...string) report {
 	t.Helper()
 	for dir := filepath.Dir(w.GitDir); strings.HasPrefix(dir, os.TempDir()+"/"); dir = filepath.Dir(dir) {
 		require.NoError(t, os.Chmod(dir, 0o755)) // the way there
@@ -73,6 +113,7 @@ func (w *world) asReader(t *testing.T) report {
 	forAll(t, w.GitDir, 0o555, 0o444)
 	t.Cleanup(func() { forAll(t, w.GitDir, 0o755, 0o644) })
 	cmd := w.process(t.Context(), t)
+	cmd.Env = append(cmd.Env, env...)
 	if os.Getuid() == 0 {
 		// Permissions do not stop root, so the process is somebody else, who has to be able to read the binary.
 		program, err := os.ReadFile(cmd.Path)

@@ -24,10 +24,12 @@ import (
 )
 
 // childVariable makes the test binary sync the repository in its value and end;
-// with rebuildVariable set it rebuilds the index instead.
+// with rebuildVariable set it rebuilds the index instead, with detailsVariable set it
+// asks for details as well.
 const (
 	childVariable   = "SQLITEINDEX_TEST_REPOSITORY"
 	rebuildVariable = "SQLITEINDEX_TEST_REBUILD"
+	detailsVariable = "SQLITEINDEX_TEST_DETAILS"
 )
 
 func TestMain(m *testing.M) {
@@ -69,9 +71,13 @@ func child(gitDir string) (err error) {
 	if err != nil {
 		return err
 	}
-	return json.NewEncoder(os.Stdout).Encode(report{
-		Index: got, Degraded: x.Degraded() != nil, Problems: fmt.Sprint(x.Problems()),
-	})
+	out := report{Index: got, Degraded: x.Degraded() != nil, Problems: fmt.Sprint(x.Problems())}
+	if os.Getenv(detailsVariable) != "" {
+		if err := out.addDetails(ctx, x); err != nil {
+			return err
+		}
+	}
+	return json.NewEncoder(os.Stdout).Encode(out)
 }
 
 // report is what child prints.
@@ -79,6 +85,21 @@ type report struct {
 	Index    contents
 	Degraded bool
 	Problems string
+
+	Nodes           any // how many there are
+	DetailsDegraded bool
+}
+
+func (r *report) addDetails(ctx context.Context, x *sqliteindex.Index) error {
+	if err := x.SyncDetails(ctx); err != nil {
+		return err
+	}
+	answer, err := x.Query(ctx, "SELECT count(*) FROM _smithers_nodes")
+	if err != nil {
+		return err
+	}
+	r.Nodes, r.DetailsDegraded = answer.Rows[0][0], x.Degraded() != nil
+	return nil
 }
 
 // world is a repository with runs in it.

@@ -153,6 +153,18 @@ func (v *supervisor) stopping() bool {
 // try resumes a run, if it still has to be and can be. That somebody else has it by now
 // is not worth a word.
 func (v *supervisor) try(ctx context.Context, run timeline.Unattended) error {
+	var err error
+	for range maxClaims {
+		if err = v.tryOnce(ctx, run); fault.CodeOf(err) != fault.Conflict {
+			return err
+		}
+	}
+	return v.leave(ctx, run, 0, err)
+}
+
+// tryOnce is try whose error is a conflict where the tip has moved: that may be a signal as
+// well as another supervisor, so that everything is to be looked at again.
+func (v *supervisor) tryOnce(ctx context.Context, run timeline.Unattended) error {
 	head, err := v.store.Head(ctx, run.Run)
 	if err != nil {
 		return v.leave(ctx, run, 0, err)
@@ -174,6 +186,9 @@ func (v *supervisor) try(ctx context.Context, run timeline.Unattended) error {
 		return v.leave(ctx, run, row.Frame, err)
 	}
 	claim, err := head.Claim(ctx, timeline.ClaimRequest{})
+	if fault.CodeOf(err) == fault.Conflict {
+		return err
+	}
 	if err != nil {
 		return v.leave(ctx, run, row.Frame, err)
 	}

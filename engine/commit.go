@@ -9,10 +9,6 @@ import (
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
 
-// maxRebuilds is how often in a row a frame is built anew because others append to
-// the run as well.
-const maxRebuilds = 16
-
 // errMoved says that a frame is not worth building anew: what it says has to be
 // looked at again.
 var errMoved = errors.New("the tip has moved")
@@ -51,25 +47,20 @@ func (r *runner) commitIf(ctx context.Context, still func() error) error {
 	return nil
 }
 
-// appendFrame appends what was drafted and read, built anew whenever others were first.
+// appendFrame appends what was drafted and read, built anew as long as others are first:
+// mail that keeps coming is no reason to stop.
 func (r *runner) appendFrame(ctx context.Context, read captures, still func() error) error {
-	var err error
-	for range maxRebuilds {
-		var d snapshot.Draft
-		if d, err = r.frame(read); err != nil {
-			return err
+	first := true
+	return r.rec.Update(ctx, func() (*snapshot.Draft, error) {
+		if !first {
+			if err := still(); err != nil {
+				return nil, err
+			}
 		}
-		if err = r.rec.Append(ctx, d); fault.CodeOf(err) != fault.Conflict || err == nil {
-			return err
-		}
-		if refreshErr := r.rec.Refresh(ctx); refreshErr != nil {
-			return errors.Join(err, refreshErr)
-		}
-		if err := still(); err != nil {
-			return err
-		}
-	}
-	return err
+		first = false
+		d, err := r.frame(read)
+		return &d, err
+	})
 }
 
 // forgetLogs takes away the live logs of the attempts that ended with the frame just

@@ -39,6 +39,8 @@ type history struct {
 	entries []*snapshot.Entry // from the run's first
 	// refuse may fail an append instead of making it.
 	refuse func(snapshot.Draft) error
+	// before is called before an append; nil: nothing is.
+	before func(snapshot.Draft)
 }
 
 func (h *history) tip() *snapshot.Entry {
@@ -87,6 +89,9 @@ func (r *recorder) Append(ctx context.Context, d snapshot.Draft) error {
 		return ctx.Err()
 	}
 	h := r.history
+	if h.before != nil {
+		h.before(d)
+	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if n := len(h.entries); n > 0 && h.entries[n-1] != r.entry {

@@ -113,3 +113,21 @@ func TestMailForARunCommutesWithItsFrames(t *testing.T) {
 	require.NoError(t, err)
 	assert.Equal(t, sent, state.Signals().Len())
 }
+
+func TestMailThatKeepsComingStopsNoRun(t *testing.T) {
+	t.Parallel()
+	s := newScratch(t, `{name: w, tasks: [{id: a, run: 'true'}]}`, "")
+	sent := 0
+	s.before = func(d snapshot.Draft) {
+		if !d.Frame || sent == 100 {
+			return
+		}
+		sent++
+		_, _, err := engine.Send(t.Context(), s.open(t), snapshot.Signal{Name: "s", Payload: json.RawMessage("1"), ReceivedAtMs: int64(sent)})
+		assert.NoError(t, err)
+	}
+	result, err := s.run()
+	require.NoError(t, err)
+	assert.Equal(t, snapshot.RunFinished, result.Run.Status)
+	assert.Equal(t, 100, sent)
+}

@@ -33,7 +33,12 @@ func Send(ctx context.Context, rec Recorder, s snapshot.Signal) (sent snapshot.S
 		sent.Seq = int64(rec.State().Signals().Len())
 		return signalDraft(rec.Row().ID, digest, sent)
 	})
-	return sent, known, err
+	if err != nil || known {
+		return sent, known, err
+	}
+	// Another process may have sent it meanwhile, and under another number.
+	sent, _, err = readMail(rec.State().Signals(), digest, snapshot.DecodeSignal)
+	return sent, false, err
 }
 
 // checkSignal refuses what cannot be a signal, and takes the white space from around its payload.

@@ -1,8 +1,10 @@
 package engine_test
 
 import (
+	"context"
 	"encoding/json"
 	"strconv"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -11,7 +13,9 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/git-smithers/git-smithers/engine"
+	"github.com/git-smithers/git-smithers/internal/repotest"
 	"github.com/git-smithers/git-smithers/snapshot"
+	"github.com/git-smithers/git-smithers/timeline"
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
 
@@ -322,4 +326,63 @@ func TestARunThatHasEndedTakesNoSignals(t *testing.T) {
 	require.NoError(t, err)
 	assert.True(t, known, "who sends again after an unclear outcome is told the truth")
 	assert.Len(t, s.entries, entries)
+}
+
+// Another process sends the same signal, after one more, while it is being sent.
+func TestWhoSendsASignalThatAnotherSendsMeanwhileIsToldItsNumber(t *testing.T) {
+	t.Parallel()
+	store, _ := openIn(t, repotest.New(t, repotest.Commit))
+	create(t, store, "r", parse(t, pinged), nil)
+	head := func() *timeline.Head {
+		h, err := store.Head(t.Context(), "r")
+		require.NoError(t, err)
+		return h
+	}
+	same := snapshot.Signal{Name: "ping", Payload: json.RawMessage("1"), ReceivedAtMs: 1}
+	overtaken := &overtaken{Head: head(), once: func() {
+		other := same
+		other.Name = "pong"
+		for _, s := range []snapshot.Signal{other, same} {
+			_, _, err := engine.Send(t.Context(), head(), s)
+			require.NoError(t, err)
+		}
+	}}
+	sent, _, err := engine.Send(t.Context(), overtaken, same)
+	require.NoError(t, err)
+	assert.EqualValues(t, 1, sent.Seq)
+	assert.Equal(t, 2, head().State().Signals().Len())
+}
+
+func TestASignalThatComesWhileTheRunIsGivenBackIsSeenInARepository(t *testing.T) {
+	t.Parallel()
+	store, opts := openIn(t, repotest.New(t, repotest.Commit))
+	wf := parse(t, pinged)
+	overtaken := &overtaken{Head: create(t, store, "r", wf, nil), subject: "run waits for", once: func() {
+		head, err := store.Head(t.Context(), "r")
+		require.NoError(t, err)
+		_, _, err = engine.Send(t.Context(), head, snapshot.Signal{Name: "ping", Payload: json.RawMessage("1"), ReceivedAtMs: 1})
+		require.NoError(t, err)
+	}}
+	result, err := engine.Run(t.Context(), overtaken, wf, opts)
+	require.NoError(t, err)
+	assert.Equal(t, snapshot.RunFinished, result.Run.Status)
+	assert.Nil(t, overtaken.once)
+}
+
+// overtaken lets others be first once, where the subject says so.
+type overtaken struct {
+	*timeline.Head
+	subject string // a part of it
+	once    func()
+}
+
+func (o *overtaken) Update(ctx context.Context, build func() (*snapshot.Draft, error)) error {
+	return o.Head.Update(ctx, func() (*snapshot.Draft, error) {
+		d, err := build()
+		if once := o.once; once != nil && d != nil && strings.Contains(d.Subject, o.subject) {
+			o.once = nil
+			once()
+		}
+		return d, err
+	})
 }

@@ -106,7 +106,11 @@ func (c *Claim) end(ctx context.Context) error {
 			Run:       func(row *snapshot.Run) { row.Owner = "" },
 		}, nil
 	})
-	if fileErr := c.file.discard(); fileErr != nil {
+	giveUp := c.file.discard
+	if err != nil { // the row still names it: it stays, as a dead process's that was executed here
+		giveUp = c.file.lock.Close
+	}
+	if fileErr := giveUp(); fileErr != nil {
 		s.warn(fileErr)
 	}
 	if row := c.head.row; row.Owner == "" && row.Status.Ended() {

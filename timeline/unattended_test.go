@@ -113,3 +113,22 @@ func TestWhatIsNoRunsFolderIsNoRun(t *testing.T) {
 	require.NoError(t, os.WriteFile(filepath.Join(claims, "file"), nil, 0o666))
 	assert.Len(t, unattended(t, s), 1)
 }
+
+func TestARunThatCouldNotBeGivenBackIsFound(t *testing.T) {
+	t.Parallel()
+	repo := repotest.New(t, repotest.Commit)
+	s := openWith(t, repo, newWatch().now)
+	head := running(t, s, "kept")
+	c := claim(t, head, timeline.ClaimRequest{})
+	hook := filepath.Join(repo.GitDir, "hooks", "reference-transaction")
+	require.NoError(t, os.MkdirAll(filepath.Dir(hook), 0o755))
+	require.NoError(t, os.WriteFile(hook, []byte("#!/bin/sh\ntest $1 != prepared\n"), 0o755))
+	require.Error(t, c.Release(t.Context()))
+	require.NoError(t, os.Remove(hook))
+
+	row := headOf(t, s, "kept").Row()
+	assert.NotEmpty(t, row.Owner)
+	assert.False(t, s.Owner(row).Live)
+	assert.Equal(t, []timeline.Unattended{{Run: "kept", Status: snapshot.RunRunning}}, unattended(t, s))
+	claim(t, headOf(t, s, "kept"), timeline.ClaimRequest{})
+}

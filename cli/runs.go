@@ -6,7 +6,6 @@ import (
 
 	urfave "github.com/urfave/cli/v2"
 
-	"github.com/git-smithers/git-smithers/snapshot"
 	"github.com/git-smithers/git-smithers/timeline"
 )
 
@@ -41,13 +40,9 @@ func runRuns(ctx context.Context, s *session, store *timeline.Store) error {
 	if err != nil {
 		return err
 	}
-	stale, err := staleRuns(ctx, store, list)
-	if err != nil {
-		return err
-	}
 	if s.json {
 		for _, run := range list {
-			if err := s.writeJSON(runDocument{"run", run, stale[run.RunID]}); err != nil {
+			if err := s.writeJSON(runDocument{"run", run, store.Stale(run)}); err != nil {
 				return err
 			}
 		}
@@ -59,7 +54,7 @@ func runRuns(ctx context.Context, s *session, store *timeline.Store) error {
 	p := s.painter(ctx)
 	t := table{header: []string{"RUN", "STATUS", "FRAME", "WORKFLOW", "CREATED", "FORKED FROM"}}
 	for _, run := range list {
-		if stale[run.RunID] {
+		if store.Stale(run) {
 			run.Status += " (stale)"
 		}
 		created := clockTime(run.CreatedAtMs)
@@ -72,21 +67,6 @@ func runRuns(ctx context.Context, s *session, store *timeline.Store) error {
 		)
 	}
 	return t.write(s)
-}
-
-// staleRuns are the ids of the runs of a list that are running by their rows while no
-// live process owns them.
-func staleRuns(ctx context.Context, store *timeline.Store, list []timeline.RunInfo) (map[string]bool, error) {
-	var running []string
-	for _, run := range list {
-		if run.Status == string(snapshot.RunRunning) {
-			running = append(running, run.RunID)
-		}
-	}
-	if len(running) == 0 {
-		return nil, nil //nolint:nilnil // none of them is
-	}
-	return store.Stale(ctx, running...)
 }
 
 // parentAddress is the frame that a run was forked from; "" for a run that is no fork.

@@ -111,12 +111,14 @@ func standingOf(ctx context.Context, store *timeline.Store, at *timeline.Loaded,
 		return standing{}, err
 	}
 	owner := store.Owner(row)
-	return standing{owner: describeOwner(row, owner), stale: row.Status == snapshot.RunRunning && !owner.Live}, nil
+	return standing{owner: describeOwner(row, owner), stale: row.Status == snapshot.RunRunning && row.Epoch > 0 && !owner.Live}, nil
 }
 
 // describeOwner is who owns a run, for people.
 func describeOwner(row snapshot.Run, owner timeline.Owner) string {
 	switch {
+	case row.Epoch == 0: // of an engine that claims nothing
+		return ""
 	case owner.Live && owner.PID != 0:
 		return fmt.Sprintf("a live process, %d", owner.PID)
 	case owner.Live:

@@ -16,9 +16,11 @@ type RunRow struct {
 	ParentFrameNo                *int64
 	BranchLabel, ForkDescription *string
 	ForkedAtMs                   *int64
-	ForkUndone                   bool  // it was taken back before it ran
-	LatestFrame                  int64 // snapshot.NoFrame for a run without one
-	CreatedAtMs, UpdatedAtMs     int64 // UpdatedAtMs is the time of the newest entry
+	ForkUndone                   bool   // it was taken back before it ran
+	Epoch                        int64  // how often it was claimed
+	Owner                        string // the token of the claim in force; "" for none
+	LatestFrame                  int64  // snapshot.NoFrame for a run without one
+	CreatedAtMs, UpdatedAtMs     int64  // UpdatedAtMs is the time of the newest entry
 	FinishedAtMs                 *int64
 	Tip                          objstore.ID
 }
@@ -45,7 +47,8 @@ type Counts struct{ Runs, Branches, Frames int }
 
 const (
 	sqlRuns = `SELECT run_id, workflow_name, status, parent_run_id, parent_frame_no, branch_label,
-		fork_description, forked_at_ms, fork_undone, latest_frame, created_at_ms, updated_at_ms, finished_at_ms, git_tip
+		fork_description, forked_at_ms, fork_undone, latest_frame, created_at_ms, updated_at_ms, finished_at_ms, git_tip,
+		epoch, coalesce(runtime_owner_id, '')
 		FROM _smithers_runs`
 	sqlAllRuns      = sqlRuns + ` ORDER BY created_at_ms DESC, run_id`
 	sqlRun          = sqlRuns + ` WHERE run_id = ?`
@@ -212,7 +215,8 @@ func first[T any](rows []T, err error) (row T, ok bool, _ error) {
 func scanRun(rows *sql.Rows) (r RunRow, err error) {
 	var id string
 	err = rows.Scan(&r.RunID, &r.WorkflowName, &r.Status, &r.ParentRunID, &r.ParentFrameNo, &r.BranchLabel,
-		&r.ForkDescription, &r.ForkedAtMs, &r.ForkUndone, &r.LatestFrame, &r.CreatedAtMs, &r.UpdatedAtMs, &r.FinishedAtMs, &id)
+		&r.ForkDescription, &r.ForkedAtMs, &r.ForkUndone, &r.LatestFrame, &r.CreatedAtMs, &r.UpdatedAtMs, &r.FinishedAtMs, &id,
+		&r.Epoch, &r.Owner)
 	if err != nil {
 		return r, err
 	}

@@ -21,6 +21,9 @@ type RunInfo struct {
 	UpdatedAtMs   int64   `json:"updatedAtMs"`
 	FinishedAtMs  *int64  `json:"finishedAtMs"`
 	Tip           string  `json:"tip"`
+
+	epoch int64 // see snapshot.Run
+	owner string
 }
 
 // Branch is the record of a fork, as Smithers calls it.
@@ -51,7 +54,7 @@ func (s *Store) Runs(ctx context.Context) ([]RunInfo, error) {
 			RunID: row.RunID, WorkflowName: row.WorkflowName, Status: row.Status, LatestFrame: row.LatestFrame,
 			ParentRunID: row.ParentRunID, ParentFrameNo: row.ParentFrameNo, BranchLabel: row.BranchLabel,
 			CreatedAtMs: row.CreatedAtMs, UpdatedAtMs: row.UpdatedAtMs, FinishedAtMs: row.FinishedAtMs,
-			Tip: row.Tip.String(),
+			Tip: row.Tip.String(), epoch: row.Epoch, owner: row.Owner,
 		}
 	}
 	return out, nil

@@ -12,25 +12,29 @@ import (
 	"github.com/git-smithers/git-smithers/timeline"
 )
 
-func TestARunIsStaleUnlessALiveProcessOwnsIt(t *testing.T) {
+func TestAClaimedRunIsStaleUnlessALiveProcessOwnsIt(t *testing.T) {
 	t.Parallel()
 	repo := repotest.New(t)
 	clock := newWatch()
 	s := openWith(t, repo, clock.now)
 	stale := func() map[string]bool {
-		out, err := s.Stale(t.Context(), "claimed", "released", "never", "elsewhere")
+		runs, err := s.Runs(t.Context())
 		require.NoError(t, err)
+		out := make(map[string]bool)
+		for _, run := range runs {
+			out[run.RunID] = s.Stale(run)
+		}
 		return out
 	}
 	running(t, s, "never")
 	c := claim(t, running(t, s, "released"), timeline.ClaimRequest{})
 	claim(t, running(t, s, "claimed"), timeline.ClaimRequest{})
 	require.NoError(t, running(t, s, "elsewhere").Append(t.Context(), snapshot.Draft{
-		Run: func(row *snapshot.Run) { row.Owner = "0123456789abcdef" },
+		Run: func(row *snapshot.Run) { row.Epoch, row.Owner = 1, "0123456789abcdef" },
 	}))
-	assert.Equal(t, map[string]bool{"claimed": false, "released": false, "never": true, "elsewhere": true}, stale())
+	assert.Equal(t, map[string]bool{"claimed": false, "released": false, "never": false, "elsewhere": true}, stale())
 	require.NoError(t, c.Release(t.Context()))
-	assert.Equal(t, map[string]bool{"claimed": false, "released": true, "never": true, "elsewhere": true}, stale())
+	assert.Equal(t, map[string]bool{"claimed": false, "released": true, "never": false, "elsewhere": true}, stale())
 
 	// A process that is there, but has given no sign for too long, owns nothing.
 	clock.pass(time.Hour)

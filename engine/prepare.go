@@ -50,6 +50,9 @@ func (r *runner) begin() {
 		if row.StartedAtMs == nil {
 			row.StartedAtMs = &started
 		}
+		if row.Parent != nil { // of a fork that was taken back and is wanted after all
+			row.Parent.Undone = false
+		}
 	})
 }
 

@@ -3,6 +3,7 @@ package timeline
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 
 	"github.com/git-smithers/git-smithers/snapshot"
@@ -87,7 +88,7 @@ func (t *traveling) do(ctx context.Context) (*Traveled, error) {
 // claim makes the run this process's. Who moves the tip meanwhile without touching what
 // the operation is about is no obstacle.
 func (t *traveling) claim(ctx context.Context) (*Claim, error) {
-	before := t.head.row
+	before, done := t.head.row, t.head.entry
 	for try := 1; ; try++ {
 		claim, err := t.head.Claim(ctx, ClaimRequest{})
 		if fault.CodeOf(err) != fault.Conflict || err == nil {
@@ -99,10 +100,24 @@ func (t *traveling) claim(ctx context.Context) (*Claim, error) {
 		if err := t.head.Refresh(ctx); err != nil {
 			return nil, err
 		}
-		if now := t.head.row; now.Frame != before.Frame || now.Epoch != before.Epoch {
-			return nil, err
+		same, opsErr := sameOps(done, t.head.entry)
+		if now := t.head.row; opsErr != nil || !same || now.Frame != before.Frame || now.Epoch != before.Epoch {
+			return nil, errors.Join(err, opsErr)
 		}
 	}
+}
+
+// sameOps tells whether nothing was done to a run as a whole between two entries.
+func sameOps(a, b *snapshot.Entry) (bool, error) {
+	before, err := a.Ops()
+	if err != nil {
+		return false, Explain(err)
+	}
+	now, err := b.Ops()
+	if err != nil {
+		return false, Explain(err)
+	}
+	return before.ID() == now.ID(), nil
 }
 
 // fence refuses to write for a run that somebody else has taken over.

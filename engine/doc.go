@@ -3,8 +3,10 @@
 //
 // [Parse] reads and checks a workflow file. [Initial] is frame 0 of a run of it,
 // [Run] does what is left of a run, whether that is everything, the rest after a
-// cancel or a crash, or what a fork reset. [Reconcile] fits the state of a run to
-// another definition. [Cancel] asks whoever runs a run to stop.
+// cancel, a wait or a crash, or what a fork reset; [Check] tells beforehand whether that
+// is anything. [Reconcile] fits the state of a run to another definition. [Cancel] asks
+// whoever runs a run to stop. [Decide], [Answer], [CancelRequest] and [Send] are what
+// people and other programs do to a run, whether or not it is running.
 //
 // One goroutine owns the state and commits frames; others only run commands. What
 // a frame says is on stable storage before the commands it starts are started, so

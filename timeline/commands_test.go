@@ -70,6 +70,16 @@ func TestWhatIsLeftOfCommandsIsEndedByWhoComesNext(t *testing.T) {
 	assert.Zero(t, n)
 }
 
+func TestATravelEndsWhatADeadProcessLeftAtWork(t *testing.T) {
+	t.Parallel()
+	repo := repotest.New(t, repotest.Commit)
+	s := open(t, repo)
+	threeInARow(t, s, nil)
+	pid := commandOf(t, s.Commands("run"), "c::0::1", timeline.AttemptEnv("run", "c", 0, 1))
+	travel(t, s, "run", "b::0::1")
+	assert.False(t, there(pid))
+}
+
 func TestTheCommandsOfAnotherRunAreLeftAlone(t *testing.T) {
 	t.Parallel()
 	repo := repotest.New(t, repotest.Commit)

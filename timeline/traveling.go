@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/git-smithers/git-smithers/snapshot"
 	"github.com/git-smithers/git-smithers/timeline/fault"
@@ -65,6 +66,7 @@ func (t *traveling) do(ctx context.Context) (*Traveled, error) {
 			t.store.warn(fmt.Errorf("give run %q back: %w", t.head.row.ID, err))
 		}
 	}()
+	t.endCommands(ctx)
 	t.files.fence = func() error { return t.fence(claim) }
 	announced := t.files.changes()
 	if announced {
@@ -104,6 +106,21 @@ func (t *traveling) claim(ctx context.Context) (*Claim, error) {
 		if now := t.head.row; opsErr != nil || !same || now.Frame != before.Frame || now.Epoch != before.Epoch {
 			return nil, errors.Join(err, opsErr)
 		}
+	}
+}
+
+// commandGrace is how long what a dead process left at work is given to end.
+const commandGrace = 5 * time.Second
+
+// endCommands ends what is left of the commands of a process that was killed: they would
+// go on to write into the files that are about to be restored.
+func (t *traveling) endCommands(ctx context.Context) {
+	n, err := t.store.Commands(t.head.row.ID).EndLeft(ctx, commandGrace)
+	if n > 0 {
+		t.store.warn(fmt.Errorf("commands of another process of run %q were still at work: %d processes were ended", t.head.row.ID, n))
+	}
+	if err != nil {
+		t.store.warn(fmt.Errorf("something of another process of run %q may still be at work: %w", t.head.row.ID, err))
 	}
 }
 

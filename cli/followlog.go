@@ -12,13 +12,14 @@ type logLineDocument struct {
 	Text string `json:"text"`
 }
 
-// followLog prints the log of an attempt as it grows, until the attempt has ended.
+// followLog prints the log of an attempt as it grows, until the attempt has ended, or
+// nobody is left who could go on with it.
 func (s *session) followLog(ctx context.Context, l *attemptLog) error {
 	out := &lineWriter{line: s.printLogLine}
 	if !l.ended() && l.head != nil {
 		err := l.store.LiveLogs(l.run).Follow(ctx, l.key(), out, func() (bool, error) {
 			err := l.refresh(ctx)
-			return l.ended(), err
+			return l.ended() || l.unattended(), err
 		})
 		if err != nil {
 			return err
@@ -38,6 +39,13 @@ func (s *session) followLog(ctx context.Context, l *attemptLog) error {
 	}
 	s.note("%s", l.describe())
 	return nil
+}
+
+// unattended tells whether no live process owns the run. Of an engine that claims nothing
+// nobody can tell.
+func (l *attemptLog) unattended() bool {
+	row := l.head.Row()
+	return row.Epoch > 0 && !l.store.Owner(row).Live
 }
 
 // printLogLine prints one line of a log.

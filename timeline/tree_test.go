@@ -18,8 +18,8 @@ func steppedOver(t *testing.T) *timeline.Store {
 	head := triage(t, s, "a")
 	based := int64(1)
 	require.NoError(t, head.Append(t.Context(), snapshot.Draft{Frame: true, Subject: "travelled", Based: &based}))
-	for run, from := range map[string]string{"of-1": "a:1", "of-3": "a:3", "of-5": "a:5"} {
-		_, err := s.Fork(t.Context(), timeline.ForkRequest{From: from, RunID: run})
+	for _, frame := range []string{"1", "3", "5"} {
+		_, err := s.Fork(t.Context(), timeline.ForkRequest{From: "a:" + frame, RunID: "of-" + frame})
 		require.NoError(t, err)
 	}
 	return s

@@ -53,7 +53,7 @@ func (m Mark) End(ctx context.Context, env []string, grace time.Duration) (int, 
 	defer tick.Stop()
 	asked := make(map[stat]bool)
 	for rounds := int(2*grace/poll) + 2*int(time.Second/poll); rounds > 0; rounds-- {
-		members, err := m.members(env)
+		members, err := m.members(env, asked)
 		if err != nil || len(members) == 0 {
 			return len(asked), err
 		}
@@ -91,8 +91,9 @@ type member struct {
 	process *os.Process
 }
 
-// members are the living processes of the group.
-func (m Mark) members(env []string) ([]member, error) {
+// members are the living processes of the group. One that was known once stays so: while it
+// exits it has no environment any more.
+func (m Mark) members(env []string, known map[stat]bool) ([]member, error) {
 	entries, err := os.ReadDir("/proc")
 	if err != nil {
 		return nil, err
@@ -103,7 +104,7 @@ func (m Mark) members(env []string) ([]member, error) {
 		if err != nil {
 			continue
 		}
-		if p, ok := m.hold(pid, env); ok {
+		if p, ok := m.hold(pid, env, known); ok {
 			found = append(found, p)
 		}
 	}
@@ -111,7 +112,7 @@ func (m Mark) members(env []string) ([]member, error) {
 }
 
 // hold holds a process if it is a living one of the group.
-func (m Mark) hold(pid int, env []string) (member, bool) {
+func (m Mark) hold(pid int, env []string, known map[stat]bool) (member, bool) {
 	before, err := statOf(pid)
 	if err != nil || before.group != m.PID || before.dead {
 		return member{}, false
@@ -121,7 +122,7 @@ func (m Mark) hold(pid int, env []string) (member, bool) {
 		return member{}, false
 	}
 	// Only now that it is held its number cannot become another's.
-	if after, err := statOf(pid); err == nil && after == before && (m.led() || hasEnv(pid, env)) {
+	if after, err := statOf(pid); err == nil && after == before && (known[before] || m.led() || hasEnv(pid, env)) {
 		return member{before, process}, true
 	}
 	_ = process.Release() // it was looked at, no more

@@ -37,6 +37,8 @@ type Error struct {
 	// Err is the cause: ErrNoRepository, ErrUnknownFormat, ErrNoGit, the context's error, the
 	// syscall.Errno that git ran into, or an *exec.ExitError.
 	Err error
+
+	stopped bool
 }
 
 // ofOurSettings is what a newer git says of a setting that an older one is given.
@@ -48,6 +50,7 @@ func NewError(args []string, state *os.ProcessState, stderr string, err error) *
 	e := &Error{Args: args, Status: -1, Stderr: strings.TrimSpace(strings.ReplaceAll(stderr, ofOurSettings, "")), Err: err}
 	if state != nil {
 		e.Status = state.ExitCode()
+		e.stopped = stopped(state)
 	}
 	for _, known := range []struct {
 		words string
@@ -83,6 +86,10 @@ func (e *Error) Error() string {
 
 // Unwrap is the cause.
 func (e *Error) Unwrap() error { return e.Err }
+
+// Stopped tells whether a signal that asks a process to end has ended it. Ctrl-C sends one
+// to every process of a terminal, so it may come before this one's context ends.
+func (e *Error) Stopped() bool { return e.stopped }
 
 // Git runs git on one repository's git directory, for plumbing that needs no
 // working copy. It is safe for concurrent use.

@@ -19,6 +19,8 @@ type Process struct {
 	Options []string  // the program's own options, which come before Args and which errors leave out
 	Args    []string  // what to do
 	Stdin   io.Reader // nil: nothing
+	Stdout  io.Writer // gets what it writes, as it comes; nil: Run returns it
+	Talk    io.Writer // unless it is nil, gets what it says on standard error, as it comes
 }
 
 // Run runs the process and returns what it wrote. The error is an *Error. When ctx
@@ -34,6 +36,12 @@ func (p Process) Run(ctx context.Context) (stdout, stderr []byte, err error) {
 	}
 	var out, said bytes.Buffer
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = p.Stdin, &out, &said
+	if p.Stdout != nil {
+		cmd.Stdout = p.Stdout
+	}
+	if p.Talk != nil {
+		cmd.Stderr = io.MultiWriter(&said, p.Talk)
+	}
 	err = cmd.Run()
 	// A daemon that it left behind may hold its output open.
 	if err == nil || (errors.Is(err, exec.ErrWaitDelay) && cmd.ProcessState.Success()) {

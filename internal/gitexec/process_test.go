@@ -47,6 +47,19 @@ func TestTheErrorOfAProcessNamesTheProgramAndLeavesItsOptionsOut(t *testing.T) {
 	assert.True(t, strings.HasPrefix(err.Error(), "git version: "), err)
 }
 
+func TestTheErrorOfAProcessSaysWhetherItWasAskedToEnd(t *testing.T) {
+	t.Parallel()
+	env := repotest.Env(t.TempDir())
+	sh, err := gitexec.Find(env, "sh")
+	require.NoError(t, err)
+	for script, want := range map[string]bool{"kill -INT $$": true, "kill -TERM $$": true, "kill -KILL $$": false, "exit 130": false} {
+		_, _, err = gitexec.Process{Program: sh, Env: env, Options: []string{"-c"}, Args: []string{script}}.Run(t.Context())
+		var failed *gitexec.Error
+		require.ErrorAs(t, err, &failed)
+		assert.Equal(t, want, failed.Stopped(), script)
+	}
+}
+
 func TestFindRunsNothingFromTheCurrentFolder(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

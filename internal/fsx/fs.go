@@ -1,0 +1,60 @@
+package fsx
+
+import (
+	"io"
+	"io/fs"
+	"os"
+)
+
+// FS is the file system as objstore and refs write to it: what they create, change,
+// name and put on stable storage goes through one. They read without it. [OS] is
+// the real one; tests put others in its place, which fail, or note what is done.
+type FS interface {
+	// OpenFile opens a file for writing, as os.OpenFile does.
+	OpenFile(path string, flag int, perm fs.FileMode) (File, error)
+	Rename(from, to string) error
+	Link(from, to string) error
+	Remove(path string) error
+	MkdirAll(path string, perm fs.FileMode) error
+	// SyncDir is the function [SyncDir].
+	SyncDir(path string) error
+}
+
+// File is an open file of an [FS].
+type File interface {
+	io.Writer
+	io.WriterAt
+	Name() string
+	Stat() (fs.FileInfo, error)
+	Sync() error
+	Close() error
+}
+
+// OS is the file system of the operating system.
+type OS struct{}
+
+var _ FS = OS{}
+
+// OpenFile implements FS.
+func (OS) OpenFile(path string, flag int, perm fs.FileMode) (File, error) {
+	f, err := os.OpenFile(path, flag, perm)
+	if err != nil {
+		return nil, err
+	}
+	return f, nil
+}
+
+// Rename implements FS.
+func (OS) Rename(from, to string) error { return os.Rename(from, to) }
+
+// Link implements FS.
+func (OS) Link(from, to string) error { return os.Link(from, to) }
+
+// Remove implements FS.
+func (OS) Remove(path string) error { return os.Remove(path) }
+
+// MkdirAll implements FS.
+func (OS) MkdirAll(path string, perm fs.FileMode) error { return os.MkdirAll(path, perm) }
+
+// SyncDir implements FS.
+func (OS) SyncDir(path string) error { return SyncDir(path) }

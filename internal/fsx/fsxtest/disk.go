@@ -1,0 +1,236 @@
+package fsxtest
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"fmt"
+	"io"
+	"io/fs"
+	"iter"
+	"maps"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+)
+
+// Cut is what is left of a [Disk] when the power is cut.
+type Cut string
+
+// What may be left. An fsync of a file makes its bytes durable, one of a folder the
+// names in it; nothing else does, and no file system promises more.
+const (
+	// Everything is as it was: only the process died.
+	Everything Cut = "everything"
+	// Durable is what an fsync has made durable, and nothing else.
+	Durable Cut = "durable"
+	// Names is that, and every change of names: files are empty whose bytes were not
+	// durable yet.
+	Names Cut = "names"
+	// Removals is what is durable, but for files that were removed since.
+	Removals Cut = "removals"
+)
+
+// Cuts are all of them.
+func Cuts() []Cut { return []Cut{Everything, Durable, Names, Removals} }
+
+// Disk is files and folders, as they are and as far as they are durable.
+type Disk struct {
+	folders map[string]*folder // by path; the root is "."
+	open    map[int]*inode     // by the number of the file
+}
+
+type folder struct {
+	names, durable map[string]*inode
+	removed        []string // since the last fsync; not by renaming
+}
+
+// inode is a file or, where folder is set, a folder.
+type inode struct {
+	folder        bool
+	data, durable []byte
+}
+
+// Replay yields the disk after nothing, and after each [Op] in turn, with that op. Ops
+// for which skip is true are left out, but yielded; skip may be nil. The disk is only
+// good until the next.
+func (f *FS) Replay(skip func(Op) bool) iter.Seq2[Op, *Disk] {
+	return func(yield func(Op, *Disk) bool) {
+		disk := f.start.clone()
+		if !yield(Op{}, disk) {
+			return
+		}
+		for _, op := range f.Ops() {
+			if skip == nil || !skip(op) {
+				disk.apply(op)
+			}
+			if !yield(op, disk) {
+				return
+			}
+		}
+	}
+}
+
+// Now is the disk after all that was done.
+func (f *FS) Now() *Disk {
+	disk := f.start.clone()
+	for _, op := range f.Ops() {
+		disk.apply(op)
+	}
+	return disk
+}
+
+// readDisk takes what is in a folder for durable.
+func readDisk(root string) (*Disk, error) {
+	d := &Disk{folders: make(map[string]*folder), open: make(map[int]*inode)}
+	err := filepath.WalkDir(root, func(name string, entry fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		rel, err := filepath.Rel(root, name)
+		if err != nil {
+			return err
+		}
+		rel = filepath.ToSlash(rel)
+		node := &inode{folder: entry.IsDir()}
+		switch {
+		case node.folder:
+			d.folders[rel] = &folder{names: make(map[string]*inode), durable: make(map[string]*inode)}
+		case entry.Type().IsRegular():
+			if node.data, err = os.ReadFile(name); err != nil {
+				return err
+			}
+			node.durable = node.data
+		default:
+			return fmt.Errorf("fsxtest: %s is neither a file nor a folder", rel)
+		}
+		if rel != "." {
+			above := d.folders[path.Dir(rel)]
+			above.names[path.Base(rel)], above.durable[path.Base(rel)] = node, node
+		}
+		return nil
+	})
+	return d, err
+}
+
+// clone is the disk with folders of its own. Only files that are made later change.
+func (d *Disk) clone() *Disk {
+	out := &Disk{folders: make(map[string]*folder), open: make(map[int]*inode)}
+	for name, f := range d.folders {
+		out.folders[name] = &folder{names: maps.Clone(f.names), durable: maps.Clone(f.durable)}
+	}
+	return out
+}
+
+// apply does what an FS has done, which so cannot fail.
+func (d *Disk) apply(op Op) {
+	switch op.Kind {
+	case Create:
+		d.open[op.file] = &inode{}
+		d.name(op.Path, d.open[op.file])
+	case Write:
+		node := d.open[op.file]
+		if short := op.offset + int64(len(op.data)) - int64(len(node.data)); short > 0 {
+			node.data = append(node.data, make([]byte, short)...)
+		}
+		copy(node.data[op.offset:], op.data)
+	case Sync:
+		node := d.open[op.file]
+		node.durable = bytes.Clone(node.data)
+	case Rename:
+		d.name(op.To, d.at(op.Path))
+		delete(d.folders[path.Dir(op.Path)].names, path.Base(op.Path))
+	case Link:
+		d.name(op.To, d.at(op.Path))
+	case Remove:
+		f, name := d.folders[path.Dir(op.Path)], path.Base(op.Path)
+		delete(f.names, name)
+		f.removed = append(f.removed, name)
+	case Mkdir:
+		d.mkdir(op.Path)
+	case SyncDir:
+		f := d.folders[op.Path]
+		f.durable, f.removed = maps.Clone(f.names), nil
+	case Mark:
+	}
+}
+
+func (d *Disk) at(name string) *inode { return d.folders[path.Dir(name)].names[path.Base(name)] }
+
+func (d *Disk) name(name string, node *inode) {
+	d.folders[path.Dir(name)].names[path.Base(name)] = node
+}
+
+func (d *Disk) mkdir(name string) {
+	if d.folders[name] != nil {
+		return
+	}
+	d.mkdir(path.Dir(name))
+	d.folders[name] = &folder{names: make(map[string]*inode), durable: make(map[string]*inode)}
+	d.name(name, &inode{folder: true})
+}
+
+// WriteTo writes what is left after a cut into the folder dir, which it makes.
+func (d *Disk) WriteTo(dir string, cut Cut) error { return d.writeFolder(".", dir, cut) }
+
+func (d *Disk) writeFolder(name, dir string, cut Cut) error {
+	if err := os.MkdirAll(dir, 0o777); err != nil {
+		return err
+	}
+	for child, node := range d.folders[name].left(cut) {
+		at := filepath.Join(dir, child)
+		var err error
+		if node.folder {
+			err = d.writeFolder(path.Join(name, child), at, cut)
+		} else {
+			err = os.WriteFile(at, node.left(cut), 0o666)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// left is the names in a folder after a cut.
+func (f *folder) left(cut Cut) map[string]*inode {
+	switch cut {
+	case Durable:
+		return f.durable
+	case Removals:
+		left := maps.Clone(f.durable)
+		for _, name := range f.removed {
+			delete(left, name)
+		}
+		return left
+	case Everything, Names:
+	}
+	return f.names
+}
+
+// Sum tells apart what is left after cuts: where it is the same, so is what WriteTo writes.
+func (d *Disk) Sum(cut Cut) [sha256.Size]byte {
+	sum := sha256.New()
+	d.sumFolder(".", cut, sum)
+	return [sha256.Size]byte(sum.Sum(nil))
+}
+
+func (d *Disk) sumFolder(name string, cut Cut, sum io.Writer) {
+	left := d.folders[name].left(cut)
+	for _, child := range slices.Sorted(maps.Keys(left)) {
+		node, at := left[child], path.Join(name, child)
+		data := node.left(cut)
+		_, _ = fmt.Fprintf(sum, "%q %t %d\n%s", at, node.folder, len(data), data) // a hash takes all
+		if node.folder {
+			d.sumFolder(at, cut, sum)
+		}
+	}
+}
+
+// left is the bytes of a file after a cut.
+func (n *inode) left(cut Cut) []byte {
+	if cut == Everything {
+		return n.data
+	}
+	return n.durable
+}

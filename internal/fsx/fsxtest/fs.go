@@ -1,0 +1,154 @@
+package fsxtest
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"sync"
+	"testing"
+
+	"github.com/git-smithers/git-smithers/internal/fsx"
+)
+
+// FS is the real file system below a folder. Safe for concurrent use: it does one thing
+// at a time, in the order that it records.
+type FS struct {
+	root  string
+	start *Disk
+
+	mu   sync.Mutex
+	ops  []Op
+	last int // number of the last file that was made
+	fail func(Op) Fault
+}
+
+var _ fsx.FS = (*FS)(nil)
+
+// Fault is how something fails. The zero Fault is none.
+type Fault struct {
+	// Err is returned, and nothing is done.
+	Err error
+	// Short makes a write with an Err write half of what it was given.
+	Short bool
+	// Flip turns over a bit of what a write writes, without an error.
+	Flip bool
+}
+
+// New records what is done in the folder root, whose content now is taken for durable.
+func New(t testing.TB, root string) *FS {
+	t.Helper()
+	start, err := readDisk(root)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &FS{root: root, start: start}
+}
+
+// Fail has fail decide from now on what fails; nil: nothing does. It is called once
+// for each Op, before it is done.
+func (f *FS) Fail(fail func(Op) Fault) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.fail = fail
+}
+
+// Mark records that something has happened, such as that a frame was acknowledged.
+func (f *FS) Mark(text string) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.ops = append(f.ops, Op{Kind: Mark, Path: text})
+}
+
+// Ops is what was done so far. What failed is not in it.
+func (f *FS) Ops() []Op {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return slices.Clip(f.ops)
+}
+
+// do records op and does it by means of really, unless it is to fail.
+func (f *FS) do(op Op, really func() error) error {
+	if f.fail != nil {
+		if fault := f.fail(op); fault.Err != nil {
+			return &fs.PathError{Op: string(op.Kind), Path: filepath.Join(f.root, op.Path), Err: fault.Err}
+		}
+	}
+	if err := really(); err != nil {
+		return err
+	}
+	f.ops = append(f.ops, op)
+	return nil
+}
+
+// rel is a path as an Op names it.
+func (f *FS) rel(path string) (string, error) {
+	rel, err := filepath.Rel(f.root, path)
+	if err == nil && !filepath.IsLocal(rel) {
+		err = fmt.Errorf("fsxtest: %s is outside of %s", path, f.root)
+	}
+	return filepath.ToSlash(rel), err
+}
+
+// OpenFile implements fsx.FS, for new files.
+func (f *FS) OpenFile(path string, flag int, perm fs.FileMode) (fsx.File, error) {
+	if flag&(os.O_CREATE|os.O_EXCL) != os.O_CREATE|os.O_EXCL {
+		return nil, fmt.Errorf("fsxtest: %s is opened for writing and not made", path)
+	}
+	rel, err := f.rel(path)
+	if err != nil {
+		return nil, err
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	out := &file{fs: f, path: rel, number: f.last + 1}
+	err = f.do(Op{Kind: Create, Path: rel, file: out.number}, func() (err error) {
+		out.real, err = os.OpenFile(path, flag, perm)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	f.last++
+	return out, nil
+}
+
+// Rename implements fsx.FS.
+func (f *FS) Rename(from, to string) error { return f.two(Rename, from, to, os.Rename) }
+
+// Link implements fsx.FS.
+func (f *FS) Link(from, to string) error { return f.two(Link, from, to, os.Link) }
+
+func (f *FS) two(kind Kind, from, to string, really func(from, to string) error) error {
+	relFrom, err1 := f.rel(from)
+	relTo, err2 := f.rel(to)
+	if err := errors.Join(err1, err2); err != nil {
+		return err
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.do(Op{Kind: kind, Path: relFrom, To: relTo}, func() error { return really(from, to) })
+}
+
+// Remove implements fsx.FS.
+func (f *FS) Remove(path string) error { return f.one(Remove, path, os.Remove) }
+
+// MkdirAll implements fsx.FS.
+func (f *FS) MkdirAll(path string, perm fs.FileMode) error {
+	return f.one(Mkdir, path, func(path string) error { return os.MkdirAll(path, perm) })
+}
+
+// SyncDir implements fsx.FS.
+func (f *FS) SyncDir(path string) error { return f.one(SyncDir, path, fsx.SyncDir) }
+
+func (f *FS) one(kind Kind, path string, really func(path string) error) error {
+	rel, err := f.rel(path)
+	if err != nil {
+		return err
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.do(Op{Kind: kind, Path: rel}, func() error { return really(path) })
+}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 )
 
 // Author is the identity by which commits of our making are known: a pack whose
@@ -133,7 +132,7 @@ func (b *Batch) write(ctx context.Context) (release func(), err error) {
 		if kept {
 			// The refs have moved, or not: an error here must not say otherwise, and
 			// a .keep file that stays is removed by a later Merge.
-			_ = os.Remove(keep) // see above
+			_ = s.temp.fs.Remove(keep) // see above
 		}
 	}
 	if err := s.publish(staged, s.opts.Fsync == Durable, s.failpoint); err != nil {

@@ -61,6 +61,20 @@ func (s *Store) NeedsMerge() (bool, error) {
 	return len(planMerge(packs)) > 1, nil
 }
 
+// MergeDue tells whether Merge has something to do. Unlike NeedsMerge it looks into the
+// packs to tell whose they are.
+func (s *Store) MergeDue() (bool, error) {
+	if err := s.enter(); err != nil {
+		return false, fmt.Errorf("look for packs to merge: %w", err)
+	}
+	defer s.life.RUnlock()
+	chosen, _, err := s.chooseMerge()
+	if err != nil {
+		return false, fmt.Errorf("look for packs to merge: %w", err)
+	}
+	return len(chosen) > 1, nil
+}
+
 // Merge merges small packs of this package's making, if their number asks for it:
 // packs of about the same size become one, in which each object stands once and older
 // versions are deltas of newer ones. It leaves alone packs of others, those with a .keep,
@@ -71,19 +85,21 @@ func (s *Store) NeedsMerge() (bool, error) {
 // other use of the store by this process and others, and beside git. When ctx ends
 // it stops and leaves everything as it was.
 func (s *Store) Merge(ctx context.Context) (MergeResult, error) {
-	result, err := s.merge(ctx)
+	result, err := s.merge(ctx, s.chooseMerge)
 	if err != nil {
 		return MergeResult{}, fmt.Errorf("merge packs: %w", err)
 	}
 	return result, nil
 }
 
-func (s *Store) merge(ctx context.Context) (_ MergeResult, err error) {
+// merge makes one pack of those that choose returns, beside how many there are of our
+// making.
+func (s *Store) merge(ctx context.Context, choose func() ([]mergePack, int, error)) (_ MergeResult, err error) {
 	if err := s.enter(); err != nil {
 		return MergeResult{}, err
 	}
 	defer s.life.RUnlock()
-	if err := os.MkdirAll(s.temp.path, 0o777); err != nil {
+	if err := s.temp.fs.MkdirAll(s.temp.path, 0o777); err != nil {
 		return MergeResult{}, err
 	}
 	lock := flock.New(filepath.Join(s.temp.path, mergeLock))
@@ -92,10 +108,10 @@ func (s *Store) merge(ctx context.Context) (_ MergeResult, err error) {
 	}
 	defer func() { err = errors.Join(err, lock.Close()) }()
 
-	s.sweep()
+	s.sweep(ctx)
 	const attempts = 3
 	for range attempts {
-		chosen, all, err := s.chooseMerge()
+		chosen, all, err := choose()
 		if err != nil {
 			return MergeResult{}, err
 		}
@@ -208,8 +224,11 @@ func (s *Store) selectMergeable(sizes map[string][2]int64, held map[string]bool)
 	return packs
 }
 
+// weight is the number of objects that copying the pack costs as much as.
+func (p mergePack) weight() int64 { return max(p.objects, p.bytes/objectBytes) }
+
 func tier(objects, size int64) int {
-	n := max(objects, size/objectBytes)
+	n := mergePack{objects: objects, bytes: size}.weight()
 	t := 0
 	for limit := int64(freshObjects); n >= limit; limit *= tierFactor {
 		t++
@@ -272,7 +291,7 @@ func (s *Store) removeMerged(inputs []mergePack, output string) (map[string]bool
 		gone[input.name] = true
 		// The index first: git finds packs by it, and none without its pack.
 		for _, suffix := range []string{".idx", ".rev", ".pack"} {
-			err := os.Remove(s.packPath(input.name, suffix))
+			err := s.temp.fs.Remove(s.packPath(input.name, suffix))
 			if err != nil && !errors.Is(err, fs.ErrNotExist) {
 				return gone, err
 			}

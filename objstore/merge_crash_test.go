@@ -160,6 +160,64 @@ func TestWhatADeadProcessLeftIsSwept(t *testing.T) {
 	}
 }
 
+func TestAPackThatHasLostItsIndexGetsItAgain(t *testing.T) {
+	t.Parallel()
+	r, c := captured(t, 2)
+	name := strings.TrimSuffix(r.packs(".pack")[0], ".pack")
+	// Whoever has read it before has it open.
+	s := r.open()
+	c.requireAll(t, s)
+	index, err := os.ReadFile(r.packPath(name + ".idx"))
+	require.NoError(t, err)
+	require.NoError(t, os.Remove(r.packPath(name+".idx")))
+	old := time.Now().Add(-100 * time.Hour)
+	require.NoError(t, os.Chtimes(r.packPath(name+".pack"), old, old))
+	r.merge(s)
+	c.requireAll(t, s)
+	c.requireAll(t, r.open())
+	again, err := os.ReadFile(r.packPath(name + ".idx"))
+	require.NoError(t, err)
+	assert.Equal(t, index, again)
+	r.fsck()
+}
+
+func TestAPackWithoutAnIndexIsSweptWhenItsObjectsAreElsewhere(t *testing.T) {
+	t.Parallel()
+	r, c := captured(t, 20)
+	names := r.packs(".pack")
+	copies := make(map[string][]byte)
+	for _, name := range names {
+		data, err := os.ReadFile(r.packPath(name))
+		require.NoError(t, err)
+		copies[name] = data
+	}
+	r.merge(r.open())
+	old := time.Now().Add(-100 * time.Hour)
+	for name, data := range copies { // a merge that died had removed the index, and not yet the pack
+		require.NoError(t, os.WriteFile(r.packPath(name), data, 0o444))
+		require.NoError(t, os.Chtimes(r.packPath(name), old, old))
+	}
+	r.merge(r.open())
+	assert.Len(t, r.packs(".pack"), 1)
+	c.requireAll(t, r.open())
+}
+
+func TestADamagedPackWithoutAnIndexIsLeft(t *testing.T) {
+	t.Parallel()
+	r, _ := captured(t, 2)
+	name := strings.TrimSuffix(r.packs(".pack")[0], ".pack")
+	require.NoError(t, os.Remove(r.packPath(name+".idx")))
+	data, err := os.ReadFile(r.packPath(name + ".pack"))
+	require.NoError(t, err)
+	require.NoError(t, os.Chmod(r.packPath(name+".pack"), 0o644))
+	require.NoError(t, os.WriteFile(r.packPath(name+".pack"), data[:len(data)-5], 0o644))
+	old := time.Now().Add(-100 * time.Hour)
+	require.NoError(t, os.Chtimes(r.packPath(name+".pack"), old, old))
+	r.merge(r.open())
+	assert.FileExists(t, r.packPath(name+".pack"))
+	assert.NoFileExists(t, r.packPath(name+".idx"))
+}
+
 func TestAKeepFileOfTheUsersIsNotSwept(t *testing.T) {
 	t.Parallel()
 	r, _ := captured(t, 2)

@@ -2,7 +2,9 @@ package objstore_test
 
 import (
 	"os"
+	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -59,6 +61,28 @@ func TestMergeMakesOnePackOfSmallOnes(t *testing.T) {
 	require.NoError(t, err)
 	assert.False(t, needs)
 	assert.Equal(t, objstore.MergeResult{PacksBefore: 1, PacksAfter: 1}, r.merge(s))
+}
+
+func TestAMergeIsDueForPacksOfOursAlone(t *testing.T) {
+	t.Parallel()
+	r, _ := captured(t, 20)
+	due, err := r.open().MergeDue()
+	require.NoError(t, err)
+	assert.True(t, due)
+
+	others := newRepo(t)
+	for i := range 20 {
+		blob, err := others.run(strconv.Itoa(i), "hash-object", "-w", "--stdin")
+		require.NoError(t, err)
+		_, err = others.run(blob, "pack-objects", "-q", filepath.Join("objects", "pack", "pack"))
+		require.NoError(t, err)
+	}
+	s := others.open()
+	due, err = s.MergeDue()
+	require.NoError(t, err)
+	assert.False(t, due)
+	assert.Zero(t, others.merge(s).Objects)
+	assert.Len(t, others.packs(".pack"), 20)
 }
 
 func TestTheNewestVersionIsNoDelta(t *testing.T) {

@@ -1,6 +1,7 @@
 package objstore
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"errors"
@@ -317,11 +318,18 @@ func (s *Store) mergeChosen(ctx context.Context, chosen []mergePack) (_ MergeRes
 	return result, err
 }
 
-// verifyStaged reads every object of a staged pack back.
+// verifyStaged reads the index and every object of a staged pack back.
 func (s *Store) verifyStaged(ctx context.Context, staged *stagedPack) (err error) {
 	p := newPack(newReading(newCache(mergeCache), s.opts.MaxObject), "", staged.name, time.Time{})
 	p.idx, p.packPath = staged.idx, staged.pack
 	defer func() { err = errors.Join(err, p.close()) }()
+	index, err := os.ReadFile(staged.index)
+	if err == nil && !bytes.Equal(index, staged.idx.whole) {
+		err = p.corrupt(ID{}, staged.index, "is not what was written")
+	}
+	if err != nil {
+		return fmt.Errorf("verify index: %w", err)
+	}
 	entries, err := staged.idx.all()
 	if err != nil {
 		return err

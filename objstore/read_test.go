@@ -131,6 +131,26 @@ func TestBorrowedObjectsAreRead(t *testing.T) {
 	}
 }
 
+func TestABorrowedObjectIsNotHeld(t *testing.T) {
+	t.Parallel()
+	lender, r := newRepo(t), newRepo(t)
+	for i, owner := range []*repo{lender, r} {
+		_, err := owner.run(strconv.Itoa(i), "hash-object", "-w", "--stdin")
+		require.NoError(t, err)
+	}
+	borrowed := filepath.Join(lender.dir, "objects") + "\n"
+	require.NoError(t, os.WriteFile(filepath.Join(r.dir, "objects", "info", "alternates"), []byte(borrowed), 0o666))
+	s := r.open()
+	for i, want := range []bool{false, true} {
+		id := objstore.Hash(objstore.Blob, []byte(strconv.Itoa(i)))
+		_, _, err := s.Get(id)
+		require.NoError(t, err)
+		held, err := s.Holds(id)
+		require.NoError(t, err)
+		assert.Equal(t, want, held)
+	}
+}
+
 func TestAlternatesMayFormACircle(t *testing.T) {
 	t.Parallel()
 	r := newRepo(t)

@@ -5,14 +5,16 @@ import (
 	"crypto/sha1"
 	"encoding/hex"
 	"errors"
-	"os"
 	"path/filepath"
 	"sync"
 	"time"
+
+	"github.com/git-smithers/git-smithers/internal/fsx"
 )
 
 // stagedPack is a finished pack and its index in the temporary directory.
 type stagedPack struct {
+	fs    fsx.FS
 	name  string // what the pack is to be called, "pack-<checksum>"
 	pack  string // path of the temporary file; empty once it was renamed
 	index string // the same, of the index
@@ -26,7 +28,7 @@ type stagedPack struct {
 func (p *stagedPack) discard() {
 	for _, path := range []string{p.pack, p.index} {
 		if path != "" {
-			_ = os.Remove(path) // see above
+			_ = p.fs.Remove(path) // see above
 		}
 	}
 }
@@ -41,10 +43,10 @@ func (s *Store) stage(ctx context.Context, count int, sync bool, fill func(conte
 	}
 	index, err := s.temp.create()
 	if err != nil {
-		removeTemp(pack)
+		s.temp.remove(pack)
 		return nil, err
 	}
-	staged := &stagedPack{pack: pack.Name(), index: index.Name()}
+	staged := &stagedPack{fs: s.temp.fs, pack: pack.Name(), index: index.Name()}
 	err = s.fillStaged(ctx, staged, pack, index, count, fill)
 	if err == nil && sync {
 		err = syncBoth(pack, index)
@@ -56,7 +58,7 @@ func (s *Store) stage(ctx context.Context, count int, sync bool, fill func(conte
 	return staged, nil
 }
 
-func (s *Store) fillStaged(ctx context.Context, staged *stagedPack, pack, index *os.File, count int, fill func(context.Context, *packWriter) error) error {
+func (s *Store) fillStaged(ctx context.Context, staged *stagedPack, pack, index fsx.File, count int, fill func(context.Context, *packWriter) error) error {
 	w, ok := s.packWriters.Get().(*packWriter)
 	if !ok {
 		w = &packWriter{}
@@ -88,7 +90,7 @@ func (s *Store) fillStaged(ctx context.Context, staged *stagedPack, pack, index 
 
 // syncBoth puts two files on stable storage at once, which takes a journaling file
 // system hardly longer than one.
-func syncBoth(a, b *os.File) error {
+func syncBoth(a, b fsx.File) error {
 	var wait sync.WaitGroup
 	var first error
 	wait.Go(func() { first = a.Sync() })
@@ -107,14 +109,14 @@ func (s *Store) publish(staged *stagedPack, sync bool, failpoint func(string) er
 	if failpoint == nil {
 		failpoint = func(string) error { return nil }
 	}
-	if err := rename(staged.pack, s.packPath(staged.name, ".pack")); err != nil {
+	if err := s.temp.rename(staged.pack, s.packPath(staged.name, ".pack")); err != nil {
 		return err
 	}
 	staged.pack = ""
 	if err := failpoint("after-pack-rename"); err != nil {
 		return err
 	}
-	if err := rename(staged.index, s.packPath(staged.name, ".idx")); err != nil {
+	if err := s.temp.rename(staged.index, s.packPath(staged.name, ".idx")); err != nil {
 		return err
 	}
 	staged.index = ""
@@ -122,7 +124,7 @@ func (s *Store) publish(staged *stagedPack, sync bool, failpoint func(string) er
 		return err
 	}
 	if sync {
-		return syncDir(s.main.packDir())
+		return s.temp.fs.SyncDir(s.main.packDir())
 	}
 	return nil
 }

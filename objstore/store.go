@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+
+	"github.com/git-smithers/git-smithers/internal/fsx"
 )
 
 // FsyncPolicy says what a write waits for.
@@ -49,6 +51,9 @@ type Options struct {
 	// after-pack-temp, after-pack-rename, after-idx-rename, before-refs;
 	// merge-after-rename, merge-between-removes.
 	Failpoint func(name string) error
+	// FS is what the store writes to; nil means the real one. For tests that have
+	// writes fail, and that cut the power.
+	FS fsx.FS
 }
 
 // Store is the object database of one repository. It is safe for concurrent use
@@ -86,10 +91,13 @@ func Open(opts Options) (*Store, error) {
 	opts.CacheBytes = defaultTo(opts.CacheBytes, defaultCacheBytes)
 	opts.MaxObject = defaultTo(opts.MaxObject, defaultMaxObject)
 	opts.MaxMergePack = defaultTo(opts.MaxMergePack, defaultMaxMergePack)
+	if opts.FS == nil {
+		opts.FS = fsx.OS{}
+	}
 	s := &Store{
 		opts:    opts,
 		cache:   newCache(opts.CacheBytes),
-		temp:    &tempDir{path: opts.TempDir},
+		temp:    &tempDir{fs: opts.FS, path: opts.TempDir},
 		foreign: make(map[string]bool),
 	}
 	s.main = newObjectDir(opts.ObjectsDir, newReading(s.cache, opts.MaxObject))

@@ -1,29 +1,34 @@
 package objstore
 
 import (
+	"context"
+	"errors"
 	"os"
 	"strings"
 	"time"
 )
 
 // sweep removes what processes left that died in the middle of a write or a merge:
-// .keep files of ours, and packs of ours that never got their index or have lost
-// it. It is called under the merge lock. A pack's own age decides, by the clock of the file
+// .keep files of ours, and packs of ours without an index. One that has its .keep file
+// never got an index: nobody was told that it is there. One without may be what a merge
+// left, which is elsewhere, too, or may have lost its index, and be all there is of a run.
+//
+// It is called under the merge lock. A pack's own age decides, by the clock of the file
 // system; what cannot be looked at or removed stays for the next time.
-func (s *Store) sweep() {
+func (s *Store) sweep(ctx context.Context) {
 	clock, err := s.temp.makeFile()
 	if err != nil {
 		return
 	}
 	info, err := clock.Stat()
-	removeTemp(clock)
+	s.temp.remove(clock)
 	if err != nil {
 		return
 	}
-	s.sweepBefore(info.ModTime().Add(-staleKeep))
+	s.sweepBefore(ctx, info.ModTime().Add(-staleKeep))
 }
 
-func (s *Store) sweepBefore(limit time.Time) {
+func (s *Store) sweepBefore(ctx context.Context, limit time.Time) {
 	files, err := os.ReadDir(s.main.packDir())
 	if err != nil {
 		return
@@ -44,16 +49,48 @@ func (s *Store) sweepBefore(limit time.Time) {
 		if present[name+".keep"] && !s.dropKeep(name) {
 			continue
 		}
-		if !present[name+".idx"] && headIsOurs(s.packPath(name, ".pack")) {
-			_ = os.Remove(s.packPath(name, ".pack")) // tried again by the next merge
+		switch {
+		case present[name+".idx"] || !headIsOurs(s.packPath(name, ".pack")):
+		case present[name+".keep"]:
+			_ = s.temp.fs.Remove(s.packPath(name, ".pack")) // tried again by the next merge
+		default:
+			s.settle(ctx, name)
 		}
 	}
+}
+
+// settle removes a pack that has no index if all of its objects are elsewhere, and gives
+// it an index otherwise. One that is damaged is left for Salvage.
+func (s *Store) settle(ctx context.Context, name string) {
+	s.main.drop(map[string]bool{name: true}) // which may have been read while it had an index
+	p, err := s.openAnyway(ctx, name)
+	if err != nil {
+		return
+	}
+	defer p.close() //nolint:errcheck // it was opened for reading only
+	if p.packReason != "" || p.indexReason != missingFile {
+		return
+	}
+	if n, err := p.count(); err != nil || n != len(p.entries) {
+		return
+	}
+	for _, e := range p.entries {
+		_, err := s.main.read(e.id)
+		if errors.Is(err, ErrNotFound) || errors.Is(err, ErrCorrupt) {
+			_ = s.reindex(p, "") // tried again by the next merge
+			return
+		}
+		if err != nil || ctx.Err() != nil {
+			return
+		}
+	}
+	_ = s.temp.fs.Remove(p.packPath)
 }
 
 // dropKeep removes the .keep file of a pack if it is one of ours.
 func (s *Store) dropKeep(name string) bool {
 	path := s.packPath(name, ".keep")
-	return s.temp.isOurKeep(path) && os.Remove(path) == nil
+	return s.temp.isOurKeep(path) && s.temp.fs.Remove(path) == nil
 }
 
 // headIsOurs is firstIsOurs of a pack file that has no index.

@@ -2,7 +2,6 @@ package objstore
 
 import (
 	"errors"
-	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -11,6 +10,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/git-smithers/git-smithers/internal/fsx"
 )
 
 const (
@@ -30,12 +31,13 @@ const (
 // tempDir makes temporary files. The directory is made when the first one is.
 // Safe for concurrent use; processes may share the directory.
 type tempDir struct {
+	fs      fsx.FS
 	path    string
 	serial  atomic.Uint64
 	discard sync.Once
 
 	mu      sync.Mutex
-	spares  []*os.File // made ahead
+	spares  []fsx.File // made ahead
 	making  sync.WaitGroup
 	refills int
 	closed  bool
@@ -45,7 +47,7 @@ type tempDir struct {
 const spareFiles = 2
 
 // create makes an empty file for writing, which nobody can open for writing later.
-func (t *tempDir) create() (*os.File, error) {
+func (t *tempDir) create() (fsx.File, error) {
 	for {
 		f := t.takeSpare()
 		if f == nil {
@@ -59,7 +61,7 @@ func (t *tempDir) create() (*os.File, error) {
 	}
 }
 
-func (t *tempDir) takeSpare() *os.File {
+func (t *tempDir) takeSpare() fsx.File {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if len(t.spares) == 0 {
@@ -93,7 +95,7 @@ func (t *tempDir) refill() {
 			}
 			t.mu.Unlock()
 			if surplus {
-				removeTemp(f)
+				t.remove(f)
 				return
 			}
 		}
@@ -107,27 +109,27 @@ func (t *tempDir) close() {
 	t.mu.Unlock()
 	t.making.Wait()
 	for f := t.takeSpare(); f != nil; f = t.takeSpare() {
-		removeTemp(f)
+		t.remove(f)
 	}
 }
 
-// removeTemp closes and removes a temporary file that nobody needs. One that
-// cannot be removed is litter that a later process clears away.
-func removeTemp(f *os.File) {
-	_ = f.Close()           // see above
-	_ = os.Remove(f.Name()) // see above
+// remove closes and removes a temporary file that nobody needs. One that cannot be
+// removed is litter that a later process clears away.
+func (t *tempDir) remove(f fsx.File) {
+	_ = f.Close()             // see above
+	_ = t.fs.Remove(f.Name()) // see above
 }
 
 // makeFile makes a file. Those of dead processes are removed on the first call.
-func (t *tempDir) makeFile() (*os.File, error) {
+func (t *tempDir) makeFile() (fsx.File, error) {
 	for {
 		name := tempPrefix + strconv.Itoa(os.Getpid()) + "-" + strconv.FormatUint(t.serial.Add(1), 10)
-		f, err := os.OpenFile(filepath.Join(t.path, name), os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o444)
+		f, err := t.fs.OpenFile(filepath.Join(t.path, name), os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o444)
 		if errors.Is(err, fs.ErrExist) {
 			continue // of another process with this number: an earlier one, or one in another container
 		}
 		if errors.Is(err, fs.ErrNotExist) {
-			if err = os.MkdirAll(t.path, 0o777); err == nil {
+			if err = t.fs.MkdirAll(t.path, 0o777); err == nil {
 				continue
 			}
 		}
@@ -142,7 +144,7 @@ func (t *tempDir) makeFile() (*os.File, error) {
 // discardStale removes the files that dead processes left. Their age is measured
 // by the clock of the file system, on the file that was just made. What cannot be
 // removed stays for the next process: no reason to fail a write.
-func (t *tempDir) discardStale(justMade *os.File) {
+func (t *tempDir) discardStale(justMade fsx.File) {
 	info, err := justMade.Stat()
 	if err != nil {
 		return
@@ -161,7 +163,7 @@ func (t *tempDir) discardStale(justMade *os.File) {
 		if err != nil || info.ModTime().Sub(made.ModTime()) < staleTemp || isAlive(pid) {
 			continue
 		}
-		_ = os.Remove(filepath.Join(t.path, file.Name())) // tried again by the next process
+		_ = t.fs.Remove(filepath.Join(t.path, file.Name())) // tried again by the next process
 	}
 }
 
@@ -169,10 +171,10 @@ func (t *tempDir) discardStale(justMade *os.File) {
 // It tells whether it was made: one that is there already is somebody else's to remove.
 func (t *tempDir) keep(path string) (made bool, err error) {
 	empty := filepath.Join(t.path, emptyFile)
-	err = os.Link(empty, path)
+	err = t.fs.Link(empty, path)
 	if errors.Is(err, fs.ErrNotExist) {
-		if err = makeParents(empty, path); err == nil {
-			err = os.Link(empty, path)
+		if err = t.makeParents(empty, path); err == nil {
+			err = t.fs.Link(empty, path)
 		}
 	}
 	switch {
@@ -182,23 +184,23 @@ func (t *tempDir) keep(path string) (made bool, err error) {
 		return false, nil
 	}
 	// A file system without hard links, or one that has run out of them.
-	f, createErr := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o444)
+	f, createErr := t.fs.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o444)
 	if errors.Is(createErr, fs.ErrExist) {
 		return false, nil
 	}
 	if createErr != nil {
 		return false, createErr
 	}
-	_, err = f.WriteString(keepText)
+	_, err = f.Write([]byte(keepText))
 	return true, errors.Join(err, f.Close())
 }
 
 // makeParents makes the permanent empty file, and the directory that path is in.
-func makeParents(empty, path string) error {
-	if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
+func (t *tempDir) makeParents(empty, path string) error {
+	if err := t.fs.MkdirAll(filepath.Dir(path), 0o777); err != nil {
 		return err
 	}
-	f, err := os.OpenFile(empty, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o444)
+	f, err := t.fs.OpenFile(empty, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o444)
 	if errors.Is(err, fs.ErrExist) {
 		return nil
 	}
@@ -222,26 +224,13 @@ func (t *tempDir) isOurKeep(path string) bool {
 }
 
 // rename moves a finished file to its place, making the directory if need be.
-func rename(from, to string) error {
-	err := os.Rename(from, to)
+func (t *tempDir) rename(from, to string) error {
+	err := t.fs.Rename(from, to)
 	if errors.Is(err, fs.ErrNotExist) {
-		if err := os.MkdirAll(filepath.Dir(to), 0o777); err != nil {
+		if err := t.fs.MkdirAll(filepath.Dir(to), 0o777); err != nil {
 			return err
 		}
-		return os.Rename(from, to)
+		return t.fs.Rename(from, to)
 	}
 	return err
-}
-
-// syncDir puts the names in a directory on stable storage.
-func syncDir(path string) (err error) {
-	d, err := os.Open(path)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, d.Close()) }()
-	if err := d.Sync(); err != nil {
-		return fmt.Errorf("fsync directory: %w", err)
-	}
-	return nil
 }

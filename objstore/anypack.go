@@ -1,0 +1,247 @@
+package objstore
+
+import (
+	"cmp"
+	"context"
+	"crypto/sha1"
+	"errors"
+	"fmt"
+	"hash/crc32"
+	"io"
+	"io/fs"
+	"os"
+	"slices"
+	"time"
+)
+
+// anyPack is a pack that is read as far as it can be, whatever is wrong with it.
+type anyPack struct {
+	*pack
+
+	entries     []indexEntry // by the index or, where that is damaged, as far as the pack tells
+	sum         [sha1.Size]byte
+	packReason  string // what is wrong with the pack file, "" if nothing is
+	indexReason string // the same of the index
+}
+
+// missingFile is the reason why nothing is read of a file that is not there.
+const missingFile = "is missing"
+
+// openAnyway opens a pack, and reads all of it for its checksum. Its error is vanished
+// where neither file is there any more.
+func (s *Store) openAnyway(ctx context.Context, name string) (_ *anyPack, err error) {
+	r := newReading(newCache(mergeCache), s.opts.MaxObject)
+	p := &anyPack{pack: newPack(r, s.main.packDir(), name, time.Time{})}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, p.close())
+		}
+	}()
+	indexErr := p.readIndex()
+	packErr := p.readPack()
+	if vanished(indexErr) && vanished(packErr) {
+		return nil, indexErr
+	}
+	if vanished(packErr) {
+		p.packReason, packErr = missingFile, nil
+	}
+	if vanished(indexErr) {
+		p.indexReason, indexErr = missingFile, nil
+	}
+	if err := errors.Join(indexErr, packErr); err != nil {
+		return nil, err
+	}
+	if p.indexReason == "" && p.packReason == "" && p.sum != p.idx.packSum {
+		p.indexReason = "is of another pack"
+	}
+	if p.indexReason != "" && p.file != nil {
+		return p, p.scan(ctx)
+	}
+	return p, nil
+}
+
+// readIndex reads the whole index, or says what is wrong with it.
+func (p *anyPack) readIndex() error {
+	f, err := os.Open(p.idxPath)
+	if err != nil {
+		return err
+	}
+	defer f.Close() //nolint:errcheck // it is only read
+	info, err := f.Stat()
+	if err != nil {
+		return err
+	}
+	data := make([]byte, info.Size())
+	if _, err := io.ReadFull(f, data); err != nil {
+		return err
+	}
+	idx, err := parseIndex(data)
+	if err == nil {
+		p.entries, err = idx.all()
+	}
+	if err != nil {
+		p.indexReason = err.Error()
+		return nil
+	}
+	p.idx = idx
+	return nil
+}
+
+// readPack opens the pack file, and says what is wrong with it as a whole. A truncated
+// one has entries up to its end.
+func (p *anyPack) readPack() error {
+	f, err := os.Open(p.packPath)
+	if err != nil {
+		return err
+	}
+	info, err := f.Stat()
+	if err != nil {
+		return errors.Join(err, f.Close())
+	}
+	p.file, p.end = f, info.Size()
+	if p.end < packHeadSize+packTailSize {
+		p.packReason = "truncated"
+		return nil
+	}
+	var head [packHeadSize]byte
+	if _, err := f.ReadAt(head[:], 0); err != nil {
+		return err
+	}
+	whole := false
+	if p.sum, whole, err = checksumAt(f, p.end-packTailSize); err != nil {
+		return err
+	}
+	switch {
+	case whole:
+		p.end -= packTailSize
+	case p.idx != nil && p.sum != p.idx.packSum && !p.reaches():
+		p.packReason = "truncated"
+	default:
+		p.packReason = "wrong checksum"
+		p.end -= packTailSize
+	}
+	if [8]byte(head[:8]) != packMagic {
+		p.packReason = "not a version 2 pack"
+	}
+	return nil
+}
+
+// reaches tells whether the file is long enough for the last entry of the index.
+func (p *anyPack) reaches() bool {
+	last := int64(packHeadSize)
+	for _, e := range p.entries {
+		last = max(last, e.offset)
+	}
+	if last >= p.end-packTailSize {
+		return false
+	}
+	var tail [packTailSize]byte
+	_, err := p.file.ReadAt(tail[:], p.end-packTailSize)
+	return err == nil && tail == p.idx.packSum
+}
+
+// scan finds the entries without an index: one after another, up to the first that is
+// damaged. Those whose base is not found have no id and are left out.
+func (p *anyPack) scan(ctx context.Context) error {
+	offsets, err := p.findEntries(ctx)
+	if err != nil {
+		return err
+	}
+	p.entries = nil
+	for len(offsets) > 0 {
+		var left []indexEntry
+		for _, e := range offsets {
+			if err := stopped(ctx, "scan pack"); err != nil {
+				return err
+			}
+			o, err := p.identify(e.offset)
+			if err != nil {
+				if vanished(err) || isFileError(err) {
+					return err
+				}
+				left = append(left, e)
+				continue
+			}
+			e.id = Hash(o.kind, o.data)
+			p.entries = append(p.entries, e)
+		}
+		// A delta may name a base that stands behind it by its id, which is known now.
+		if p.idx, err = parseIndex(encodeIndex(withoutDoubles(p.entries), p.sum)); err != nil {
+			return err
+		}
+		p.idxErr = nil
+		if len(left) == len(offsets) {
+			break
+		}
+		offsets = left
+	}
+	return nil
+}
+
+func (p *anyPack) identify(offset int64) (object, error) {
+	c := p.cursors.get(p.file, p.end)
+	defer p.cursors.put(c)
+	if p.idx == nil {
+		if head, err := c.entryHead(offset); err != nil || head.kind == idDelta {
+			return object{}, errors.Join(err, errNoBase)
+		}
+	}
+	return p.readAt(c, offset)
+}
+
+// findEntries walks over the entries, each of which tells where it ends only by being
+// inflated.
+func (p *anyPack) findEntries(ctx context.Context) ([]indexEntry, error) {
+	c := p.cursors.get(p.file, p.end)
+	defer p.cursors.put(c)
+	var found []indexEntry
+	for offset := int64(packHeadSize); offset < p.end; {
+		if err := stopped(ctx, "scan pack"); err != nil {
+			return nil, err
+		}
+		head, err := c.entryHead(offset)
+		if err == nil && head.size > p.maxObject {
+			err = errTooLarge
+		}
+		if err == nil {
+			_, err = c.stream(head)
+		}
+		if c.rest.err != nil {
+			return nil, c.rest.err
+		}
+		if err != nil {
+			return found, nil // what follows cannot be found
+		}
+		next := c.rest.next - int64(c.ahead.Buffered())
+		raw := make([]byte, next-offset)
+		if _, err := p.file.ReadAt(raw, offset); err != nil {
+			return nil, err
+		}
+		found = append(found, indexEntry{offset: offset, crc: crc32.ChecksumIEEE(raw)})
+		offset = next
+	}
+	return found, nil
+}
+
+// withoutDoubles leaves out all but the first of entries with one id.
+func withoutDoubles(entries []indexEntry) []indexEntry {
+	sorted := slices.SortedFunc(slices.Values(entries), func(a, b indexEntry) int {
+		return cmp.Or(a.id.Compare(b.id), cmp.Compare(a.offset, b.offset))
+	})
+	return slices.CompactFunc(sorted, func(a, b indexEntry) bool { return a.id == b.id })
+}
+
+// count is how many objects the head of the pack file says that there are.
+func (p *anyPack) count() (int, error) {
+	var head [packHeadSize]byte
+	if _, err := p.file.ReadAt(head[:], 0); err != nil {
+		return 0, fmt.Errorf("read %s: %w", p.name, err)
+	}
+	return int(head[8])<<24 | int(head[9])<<16 | int(head[10])<<8 | int(head[11]), nil
+}
+
+// isThere tells whether a file exists.
+func isThere(path string) bool {
+	_, err := os.Lstat(path)
+	return !errors.Is(err, fs.ErrNotExist)
+}

@@ -1,0 +1,49 @@
+package objstore
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path/filepath"
+	"syscall"
+	"time"
+
+	"github.com/gofrs/flock"
+)
+
+const (
+	dropLock = "drop.lock"
+	// lockRetry is the time between two tries to get a lock.
+	lockRetry = 10 * time.Millisecond
+)
+
+// Pin keeps [Store.Drop] of every process from taking anything away until release is
+// called, which may be called more than once. Whoever is about to make a ref reach objects
+// that are here for another's sake pins, looks for them, and releases when the ref has
+// moved. Any number may pin at once. Where this process cannot write, it does nothing.
+func (s *Store) Pin(ctx context.Context) (release func(), err error) {
+	lock, err := s.lockDrop()
+	if err == nil {
+		_, err = lock.TryRLockContext(ctx, lockRetry)
+	}
+	if isUnwritable(err) {
+		return func() {}, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("pin objects: %w", err)
+	}
+	return func() { _ = lock.Close() }, nil // the process's end would do it, too
+}
+
+// lockDrop is the lock that pins share.
+func (s *Store) lockDrop() (*flock.Flock, error) {
+	if err := s.temp.fs.MkdirAll(s.temp.path, 0o777); err != nil {
+		return nil, err
+	}
+	return flock.New(filepath.Join(s.temp.path, dropLock), flock.SetPermissions(0o666)), nil
+}
+
+func isUnwritable(err error) bool {
+	return errors.Is(err, fs.ErrPermission) || errors.Is(err, syscall.EROFS)
+}

@@ -1,0 +1,93 @@
+package objstore
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+)
+
+const (
+	// sealShare is how many objects for each commit that is to be sealed what a seal that
+	// spares takes may weigh: most of a heavier pack is others', or files of which no delta
+	// is made.
+	sealShare = 64
+	// sealGrowth is how many times as heavy as those before it together a pack may be and
+	// still be taken: so what is sealed again and again, because a little was added to
+	// it, is not written anew every time.
+	sealGrowth = 32
+	// sealFew is the number of packs below which one that spares does nothing: writing them
+	// anew would be most of what a short run takes, and the next merge does it for many.
+	sealFew = 8
+)
+
+// Seal makes one pack of the packs of this package's making that hold any of the commits,
+// in which each object stands once and older versions are deltas of newer ones. It
+// leaves alone what [Store.Merge] leaves alone and is as safe, and like it does nothing
+// where another process merges.
+//
+// One that spares also leaves alone packs that are mostly others', those that are large
+// beside the rest, and a few: it rewrites little more than what the commits brought.
+func (s *Store) Seal(ctx context.Context, commits []ID, spare bool) (MergeResult, error) {
+	result, err := s.merge(ctx, func() ([]mergePack, int, error) { return s.chooseSeal(ctx, commits, spare) })
+	if err != nil {
+		return MergeResult{}, fmt.Errorf("seal packs: %w", err)
+	}
+	return result, nil
+}
+
+// chooseSeal returns the packs to make one of, and how many were looked into. Where there
+// is only one, it is sealed already.
+func (s *Store) chooseSeal(ctx context.Context, commits []ID, spare bool) (chosen []mergePack, all int, err error) {
+	packs, err := s.mergeable()
+	if err != nil {
+		return nil, 0, err
+	}
+	slices.SortStableFunc(packs, func(a, b mergePack) int { return cmp.Compare(a.weight(), b.weight()) })
+	var taken, found int64
+	for _, p := range packs {
+		if err := stopped(ctx, "choose packs"); err != nil {
+			return nil, 0, err
+		}
+		if spare && (p.weight() > sealShare*int64(len(commits)) || taken > 0 && p.weight() > sealGrowth*taken) {
+			break
+		}
+		if !s.isOurs(p.name) {
+			continue
+		}
+		held, err := s.holds(p.name, commits)
+		if vanished(err) {
+			continue // git gc took it
+		}
+		if err != nil {
+			return nil, 0, err
+		}
+		if held == 0 || spare && taken+p.weight() > sealShare*(found+held) {
+			continue
+		}
+		chosen = append(chosen, p)
+		taken += p.weight()
+		found += held
+	}
+	if spare && len(chosen) < sealFew {
+		return nil, len(packs), nil
+	}
+	return chosen, len(packs), nil
+}
+
+// holds counts the commits that a pack has.
+func (s *Store) holds(name string, commits []ID) (held int64, err error) {
+	p := s.openAside(name)
+	defer func() { err = errors.Join(err, p.close()) }()
+	for _, id := range commits {
+		_, found, err := p.find(id)
+		if err != nil {
+			return held, err
+		}
+		if found {
+			held++
+		}
+	}
+	return held, nil
+}

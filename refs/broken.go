@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 )
 
 // RemoveBroken removes the file of a ref that is empty or holds garbage, which git
@@ -33,7 +32,7 @@ func (w *fileWriter) removeBroken(name Name) (err error) {
 	if err := w.owner.note([]Update{{Name: name}}, []string{removal}); err != nil {
 		return err
 	}
-	held := &heldLocks{reader: w.db.reader}
+	held := &heldLocks{fs: w.db.opts.FS, reader: w.db.reader}
 	defer func() { err = errors.Join(err, held.release(), w.owner.clear()) }()
 	if err := held.take(name, removal); err != nil {
 		return err
@@ -46,7 +45,7 @@ func (w *fileWriter) removeBroken(name Name) (err error) {
 	if broken.Symbolic {
 		return looseErr
 	}
-	if err := os.Remove(broken.Path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+	if err := w.db.opts.FS.Remove(broken.Path); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("remove broken %s: %w", name, err)
 	}
 	return nil

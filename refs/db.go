@@ -11,7 +11,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"path/filepath"
 	"sync"
 	"time"
 
@@ -67,6 +66,9 @@ type Options struct {
 	// Failpoint, if not nil, is called at named points of a write; an error it
 	// returns stops the write there. For tests of what a crash leaves behind.
 	Failpoint func(name string) error
+	// FS is what refs are written to, where that is not native git's work; nil means the
+	// real one. For tests that have writes fail, and that cut the power.
+	FS fsx.FS
 }
 
 // DB is the refs of one repository. Safe for concurrent use.
@@ -99,6 +101,9 @@ func Open(opts Options) (*DB, error) {
 	}
 	if opts.Patience == 0 {
 		opts.Patience = defaultPatience
+	}
+	if opts.FS == nil {
+		opts.FS = fsx.OS{}
 	}
 	if opts.Failpoint == nil {
 		opts.Failpoint = func(string) error { return nil }
@@ -148,7 +153,8 @@ func (db *DB) Apply(ctx context.Context, updates ...Update) error {
 	if db.opts.Backend == Auto {
 		err = db.files.apply(ctx, updates)
 	}
-	if errors.Is(err, errStepBack) {
+	native := errors.Is(err, errStepBack)
+	if native {
 		err = db.native.apply(ctx, updates)
 	}
 	if err != nil {
@@ -156,9 +162,12 @@ func (db *DB) Apply(ctx context.Context, updates ...Update) error {
 	}
 	db.touched.add(updates)
 	if db.opts.Fsync {
-		// What the renames of the refs did is not durable until their folders are. The
-		// first ref is the one that counts: the others can be made again from it.
-		if err := fsx.SyncDir(filepath.Dir(db.reader.path(updates[0].Name))); err != nil && !isNoFile(err) {
+		// What the renames of the refs did is not durable until their folders are.
+		folders := db.reader.folders(updates)
+		if native { // git may have made them
+			folders = append(folders, db.reader.foldersAbove(updates)...)
+		}
+		if err := syncFolders(db.opts.FS, folders); err != nil {
 			return err
 		}
 	}

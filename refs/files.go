@@ -55,7 +55,7 @@ func (w *fileWriter) once(updates []Update, contents []string) (err error) {
 	if err := w.owner.note(updates, contents); err != nil {
 		return err
 	}
-	held := &heldLocks{reader: w.db.reader}
+	held := &heldLocks{fs: w.db.opts.FS, reader: w.db.reader}
 	defer func() { err = errors.Join(err, held.release(), w.owner.clear()) }()
 	for i, u := range updates {
 		if err := held.take(u.Name, contents[i]); err != nil {
@@ -129,7 +129,7 @@ func (p *packedRefs) obstructed(name Name) error {
 	}
 	for folder := string(name); ; {
 		folder = folder[:strings.LastIndexByte(folder, '/')]
-		if folder+"/" == prefix {
+		if folder+"/" == prefix || folder+"/" == remotePrefix {
 			return nil
 		}
 		id, err := p.lookup(Name(folder))

@@ -54,8 +54,11 @@ func (db *DB) Frames(ctx context.Context, run string) ([]FrameRef, error) {
 // Tips lists the tips of all runs, in the order of their ref names. Refs beside
 // them that are no run's tip are left out. Where some refs are broken, it returns
 // the others and an error that wraps ErrBroken.
-func (db *DB) Tips(ctx context.Context) ([]TipRef, error) {
-	leaves, err := db.reader.list(ctx, tipPrefix, isComponent)
+func (db *DB) Tips(ctx context.Context) ([]TipRef, error) { return db.tips(ctx, tipPrefix) }
+
+// tips lists the refs directly in a folder that are named for runs.
+func (db *DB) tips(ctx context.Context, folder string) ([]TipRef, error) {
+	leaves, err := db.reader.list(ctx, folder, isComponent)
 	tips := make([]TipRef, len(leaves))
 	for i, l := range leaves {
 		tips[i] = TipRef{Component: l.name, ID: l.id}

@@ -17,49 +17,49 @@ const mkdirAttempts = 5
 
 // heldLocks are the locks of one attempt at a transaction.
 type heldLocks struct {
+	fs     fsx.FS
 	reader reader
 	locks  []heldLock
 }
 
 type heldLock struct {
+	name Name
 	path string   // of the ref; the lock's is path + lockSuffix
-	file *os.File // nil when closed
-	made bool     // the ref's folder was made for it
+	file fsx.File // nil when closed
 }
 
 // take creates the lock of a ref and writes content into it. The error is a
 // *heldError when somebody else has the lock.
 func (h *heldLocks) take(name Name, content string) error {
 	path := h.reader.path(name)
-	file, made, err := createLock(path)
+	file, err := h.createLock(path)
 	if errors.Is(err, syscall.ENOTDIR) {
 		return fmt.Errorf("%w of %s: %w", ErrObstructed, name, err)
 	}
 	if err != nil {
 		return err
 	}
-	h.locks = append(h.locks, heldLock{path: path, file: file, made: made})
-	_, err = file.WriteString(content + "\n")
+	h.locks = append(h.locks, heldLock{name: name, path: path, file: file})
+	_, err = file.Write([]byte(content + "\n"))
 	return err
 }
 
 // createLock creates the lock of the ref that is kept in path, and its folder.
-func createLock(path string) (file *os.File, made bool, err error) {
+func (h *heldLocks) createLock(path string) (file fsx.File, err error) {
 	for range mkdirAttempts {
-		file, err = os.OpenFile(path+lockSuffix, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
+		file, err = h.fs.OpenFile(path+lockSuffix, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
 		if errors.Is(err, fs.ErrExist) {
-			return nil, made, &heldError{path + lockSuffix}
+			return nil, &heldError{path + lockSuffix}
 		}
 		if !errors.Is(err, fs.ErrNotExist) {
-			return file, made, err
+			return file, err
 		}
-		made = true
 		// A folder that git removes while it is being made is said to exist.
-		if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil && !errors.Is(err, fs.ErrExist) {
-			return nil, made, err
+		if err := h.fs.MkdirAll(filepath.Dir(path), 0o777); err != nil && !errors.Is(err, fs.ErrExist) {
+			return nil, err
 		}
 	}
-	return nil, made, &heldError{path + lockSuffix}
+	return nil, &heldError{path + lockSuffix}
 }
 
 // finish closes the locks. If fsync is set it puts them on stable storage before,
@@ -78,16 +78,20 @@ func (h *heldLocks) finish(fsync bool) error {
 
 func (h *heldLocks) sync() error {
 	errs := make(chan error, len(h.locks))
-	for _, lock := range h.locks[1:] {
+	var created []Update
+	for i, lock := range h.locks {
 		go func() { errs <- lock.file.Sync() }()
+		if i > 0 && lock.name.isFrame() {
+			continue
+		}
+		// Where the ref has a file, whoever made that has seen to its folders. Else they
+		// may be new, and whoever made them may be dead.
+		if _, err := os.Lstat(lock.path); err != nil {
+			created = append(created, Update{Name: lock.name})
+		}
 	}
-	first := h.locks[0]
-	err := first.file.Sync()
-	if first.made { // with the first tip of a repository, the folder around it is new, too
-		folder := filepath.Dir(filepath.Dir(first.path))
-		err = errors.Join(err, fsx.SyncDir(folder), fsx.SyncDir(filepath.Dir(folder)))
-	}
-	for range h.locks[1:] {
+	err := syncFolders(h.fs, h.reader.foldersAbove(created))
+	for range h.locks {
 		err = errors.Join(err, <-errs)
 	}
 	return err
@@ -103,7 +107,7 @@ func (h *heldLocks) commit(between func() error) error {
 			}
 		}
 		path := h.locks[0].path
-		if err := os.Rename(path+lockSuffix, path); err != nil {
+		if err := h.fs.Rename(path+lockSuffix, path); err != nil {
 			return err
 		}
 		h.locks = h.locks[1:]
@@ -118,7 +122,7 @@ func (h *heldLocks) release() error {
 		if lock.file != nil {
 			err = errors.Join(err, lock.file.Close())
 		}
-		err = errors.Join(err, os.Remove(lock.path+lockSuffix))
+		err = errors.Join(err, h.fs.Remove(lock.path+lockSuffix))
 	}
 	return err
 }

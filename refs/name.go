@@ -12,6 +12,14 @@ const (
 	prefix    = "refs/smithers/"
 	tipFolder = "_tip"
 	tipPrefix = prefix + tipFolder + "/"
+	// gonePrefix holds tombstones, and heldPrefix the tips of the runs that were pruned
+	// and not collected yet.
+	goneFolder = "_gone"
+	gonePrefix = prefix + goneFolder + "/"
+	heldPrefix = prefix + "_held/"
+	// remotePrefix holds, by remote, what remotes have: tips and, in a folder of the same
+	// name as here, tombstones.
+	remotePrefix = "refs/smithers-remote/"
 	// hashPrefix starts the component of a run whose id is too long to be one.
 	hashPrefix = "_h-"
 	// maxComponent keeps "<component>.lock" well below the 255 bytes of file systems.
@@ -26,7 +34,7 @@ const MaxFrame = 1 << 53
 // NoFrame is the frame number of a name that is a tip.
 const NoFrame int64 = -1
 
-// Name is a full ref name under refs/smithers/.
+// Name is a full ref name under refs/smithers/ or refs/smithers-remote/.
 type Name string
 
 // Base is the newest of the commits that hold nothing but code, for runs whose
@@ -81,7 +89,7 @@ func (n Name) Split() (component string, frame int64, err error) {
 
 // check is nil for every name that a ref of ours may have. The error wraps ErrMalformed.
 func (n Name) check() error {
-	if n == Base {
+	if n == Base || n.isShared() {
 		return nil
 	}
 	_, _, err := n.Split()

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -77,15 +78,19 @@ func (w *nativeWriter) attempt(ctx context.Context, updates []Update) error {
 			return ctx.Err()
 		case failure.ended() && restarts < childRestarts:
 		case failure.contended():
-			return &heldError{w.lockOf(updates)}
+			return &heldError{w.lockOf(updates, failure)}
 		default:
 			return cmp.Or(w.db.reader.check(updates), w.obstructed(updates), error(failure.git))
 		}
 	}
 }
 
-// lockOf is the lock that most probably was in the way of updates.
-func (w *nativeWriter) lockOf(updates []Update) string {
+// lockOf is the lock that git says was in the way of updates, which may be that of
+// packed-refs, or the one that most probably was.
+func (w *nativeWriter) lockOf(updates []Update, failure *childError) string {
+	if lock := failure.lock(); filepath.IsAbs(lock) {
+		return filepath.Clean(lock)
+	}
 	for _, u := range updates {
 		lock := w.db.reader.path(u.Name) + lockSuffix
 		if _, err := os.Lstat(lock); err == nil {
@@ -183,4 +188,14 @@ func (e *childError) contended() bool {
 	return slices.ContainsFunc(
 		[]string{"File exists", "but expected", "reference already exists", "unable to resolve reference"},
 		func(words string) bool { return strings.Contains(e.git.Stderr, words) })
+}
+
+// lock is the lock that git says somebody else has; "" where it names none.
+func (e *childError) lock() string {
+	_, rest, _ := strings.Cut(e.git.Stderr, "Unable to create '")
+	path, _, found := strings.Cut(rest, "': File exists")
+	if !found {
+		return ""
+	}
+	return path
 }

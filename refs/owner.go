@@ -12,6 +12,8 @@ import (
 	"strings"
 
 	"github.com/gofrs/flock"
+
+	"github.com/git-smithers/git-smithers/internal/fsx"
 )
 
 // locksFolder holds a file for each DB that writes, under the common directory.
@@ -35,9 +37,10 @@ const ownerAttempts = 10
 // The file is "idle.\n", or "locks\n", a line "<content> <ref name>\n" for each
 // lock and "end\n"; what follows is left over from a longer note.
 type owner struct {
+	fs   fsx.FS
 	path string
 	lock *flock.Flock
-	file *os.File
+	file fsx.File
 }
 
 // own makes the DB's owner file if there is none yet, and clears away what dead
@@ -49,7 +52,7 @@ func (w *fileWriter) own() error {
 	folder := filepath.Join(w.db.reader.dir, filepath.FromSlash(locksFolder))
 	var err error
 	for range ownerAttempts {
-		w.owner, err = newOwner(folder)
+		w.owner, err = newOwner(w.db.opts.FS, folder)
 		if err == nil || !errors.Is(err, errLostOwner) {
 			break
 		}
@@ -63,35 +66,39 @@ func (w *fileWriter) own() error {
 
 var errLostOwner = errors.New("owner file was taken for a dead one's")
 
-func newOwner(folder string) (*owner, error) {
+func newOwner(files fsx.FS, folder string) (*owner, error) {
 	var random [4]byte
 	if _, err := rand.Read(random[:]); err != nil {
 		return nil, err
 	}
 	path := filepath.Join(folder, strconv.Itoa(os.Getpid())+"-"+hex.EncodeToString(random[:]))
-	lock := flock.New(path, flock.SetFlag(os.O_CREATE|os.O_EXCL|os.O_RDWR), flock.SetPermissions(0o666))
-	locked, err := lock.TryLock()
-	if errors.Is(err, fs.ErrNotExist) {
-		if err := os.MkdirAll(folder, 0o777); err != nil {
-			return nil, err
-		}
-		locked, err = lock.TryLock()
-	}
+	file, err := makeOwnerFile(files, path)
 	if err != nil {
 		return nil, fmt.Errorf("make %s: %w", path, err)
 	}
-	o := &owner{path: path, lock: lock}
-	if o.file, err = os.OpenFile(path, os.O_WRONLY, 0); err == nil && locked && o.isCurrent() {
+	o := &owner{fs: files, path: path, file: file, lock: flock.New(path, flock.SetFlag(os.O_RDWR))}
+	locked, err := o.lock.TryLock()
+	if err == nil && locked && o.isCurrent() {
 		return o, nil
 	}
 	// Between its making and its flock the file was taken away.
 	if err == nil || errors.Is(err, fs.ErrNotExist) {
 		err = errLostOwner
 	}
-	if o.file != nil {
-		err = errors.Join(err, o.file.Close())
+	return nil, errors.Join(err, file.Close(), o.lock.Close())
+}
+
+// makeOwnerFile makes the file, and the folder if need be.
+func makeOwnerFile(files fsx.FS, path string) (fsx.File, error) {
+	const flag = os.O_WRONLY | os.O_CREATE | os.O_EXCL
+	file, err := files.OpenFile(path, flag, 0o666)
+	if errors.Is(err, fs.ErrNotExist) {
+		if err := files.MkdirAll(filepath.Dir(path), 0o777); err != nil {
+			return nil, err
+		}
+		return files.OpenFile(path, flag, 0o666)
 	}
-	return nil, errors.Join(err, lock.Close())
+	return file, err
 }
 
 // isCurrent tells whether the flock and the file are of what the path names.
@@ -123,7 +130,7 @@ func (o *owner) clear() error {
 // close removes the file. Its flock goes last, so that nobody takes a living owner
 // for a dead one.
 func (o *owner) close() error {
-	return errors.Join(o.file.Close(), os.Remove(o.path), o.lock.Close())
+	return errors.Join(o.file.Close(), o.fs.Remove(o.path), o.lock.Close())
 }
 
 // notedLock is a lock that an owner noted.

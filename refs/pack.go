@@ -83,7 +83,7 @@ func (db *DB) manyLoose() (bool, error) {
 
 func (db *DB) pack(ctx context.Context) (err error) {
 	folder := filepath.Join(db.reader.dir, filepath.FromSlash(locksFolder))
-	if err := os.MkdirAll(folder, 0o777); err != nil {
+	if err := db.opts.FS.MkdirAll(folder, 0o777); err != nil {
 		return err
 	}
 	lock := flock.New(filepath.Join(folder, "pack"), flock.SetFlag(os.O_CREATE|os.O_RDWR), flock.SetPermissions(0o666))

@@ -66,14 +66,17 @@ func isNoFile(err error) bool {
 	return errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) || errors.Is(err, syscall.EISDIR)
 }
 
-const symbolic = "it is a symbolic ref"
+const (
+	symbolic  = "it is a symbolic ref"
+	emptyFile = "the file is empty"
+)
 
 // parseLoose reads what a ref's file says, an id and a line feed, or gives the
 // reason why that is not what it says.
 func parseLoose(content []byte, hexLen int) (id objstore.ID, reason string) {
 	switch {
 	case len(content) == 0:
-		return objstore.ID{}, "the file is empty"
+		return objstore.ID{}, emptyFile
 	case len(content) >= 4 && string(content[:4]) == "ref:":
 		return objstore.ID{}, symbolic
 	case len(content) != hexLen+1 || content[hexLen] != '\n':

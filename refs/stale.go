@@ -96,7 +96,7 @@ func (db *DB) removeOwner(path string, seen, torn map[string]fs.FileInfo) (remov
 	if left {
 		return removed, nil
 	}
-	if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+	if err := db.opts.FS.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return removed, err
 	}
 	return removed, nil
@@ -132,7 +132,7 @@ func (db *DB) removeNoted(noted notedLock, seen, torn map[string]fs.FileInfo) (s
 		torn[path] = info
 		return staleState{torn: true}, nil
 	}
-	if err := os.Remove(path); err != nil && !isNoFile(err) {
+	if err := db.opts.FS.Remove(path); err != nil && !isNoFile(err) {
 		return staleState{}, err
 	}
 	return staleState{removed: 1}, nil

@@ -1,0 +1,60 @@
+package refs
+
+import (
+	"context"
+	"errors"
+	"path/filepath"
+	"strings"
+)
+
+// FrameCounts counts the frame refs of every run that has any, by the run's ref component
+// (see EscapeRun). It lists a folder for each run with refs in files, and reads the names
+// that are packed, but no ref. Broken refs count.
+func (db *DB) FrameCounts(ctx context.Context) (map[string]int, error) {
+	root := filepath.Join(db.reader.dir, filepath.FromSlash(prefix))
+	components, err := readNames(root)
+	if err != nil {
+		return nil, err
+	}
+	counts := make(map[string]int)
+	loose := make(map[string]map[string]bool) // by component and last component
+	for _, component := range components {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		names, err := readNames(filepath.Join(root, component))
+		if err != nil {
+			return nil, err
+		}
+		for _, name := range names {
+			if _, ok := parseFrame(name); !ok || !isComponent(component) {
+				continue
+			}
+			if loose[component] == nil {
+				loose[component] = make(map[string]bool, len(names))
+			}
+			loose[component][name] = true
+			counts[component]++
+		}
+	}
+	return counts, db.countPacked(counts, loose)
+}
+
+// countPacked adds the packed frame refs that are in no files.
+func (db *DB) countPacked(counts map[string]int, loose map[string]map[string]bool) error {
+	packed, err := db.reader.openPacked()
+	if err != nil {
+		return err
+	}
+	for ref, scanErr := range packed.scan(prefix) {
+		if scanErr != nil {
+			err = scanErr
+			break
+		}
+		component, name, _ := strings.Cut(string(ref.Name[len(prefix):]), "/")
+		if _, ok := parseFrame(name); ok && isComponent(component) && !loose[component][name] {
+			counts[component]++
+		}
+	}
+	return errors.Join(err, packed.close())
+}

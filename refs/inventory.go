@@ -1,0 +1,179 @@
+package refs
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/gofrs/flock"
+
+	"github.com/git-smithers/git-smithers/objstore"
+)
+
+// Item is one ref, or what stands for one, under refs/smithers/ or refs/smithers-remote/.
+type Item struct {
+	Name   Name
+	File   string      // its file, relative to the common directory; "" where it is packed
+	ID     objstore.ID // zero where it is broken
+	Broken error       // a *BrokenError, or nil
+	Ours   bool        // the name is one that a ref of ours may have
+}
+
+// LockFile is a lock beside a ref, of whomever.
+type LockFile struct {
+	File string // relative to the common directory
+	Made time.Time
+	Dead bool // of a process of this program that has ended
+}
+
+// Inventory is all that is in the folders of our refs, also what Tips and its like leave
+// out, and what of everybody's refs git stops at. Each list is in the order of names.
+type Inventory struct {
+	Items  []Item
+	Locks  []LockFile
+	Packed error          // what is wrong with packed-refs, a *BrokenError; Items has none of it then
+	Lines  []PackedLine   // of packed-refs that are none, of whomever
+	Others []*BrokenError // files of refs that are none of ours
+	Files  int            // how many refs of ours are in files of their own
+}
+
+// Inventory reads everything in the folders of our refs, all of packed-refs, and the files
+// of the other refs. It changes nothing.
+func (db *DB) Inventory(ctx context.Context) (*Inventory, error) {
+	found := &Inventory{}
+	dead, err := db.deadLocks()
+	if err != nil {
+		return nil, err
+	}
+	for _, folder := range []string{prefix, remotePrefix} {
+		if err := db.walkFolder(ctx, strings.TrimSuffix(folder, "/"), dead, found); err != nil {
+			return nil, err
+		}
+	}
+	found.Files = len(found.Items)
+	if info, err := os.Lstat(filepath.Join(db.reader.dir, "packed-refs"+lockSuffix)); err == nil {
+		found.Locks = append(found.Locks, LockFile{File: "packed-refs" + lockSuffix, Made: info.ModTime()})
+	}
+	if err := db.addPacked(found); err != nil {
+		return nil, err
+	}
+	if found.Others, err = db.foreignBroken(ctx); err != nil {
+		return nil, err
+	}
+	slices.SortStableFunc(found.Items, func(a, b Item) int { return cmp.Compare(a.Name, b.Name) })
+	// The file of a ref came first, and hides what is packed, even when it is broken.
+	found.Items = slices.CompactFunc(found.Items, func(a, b Item) bool { return a.Name == b.Name })
+	return found, nil
+}
+
+func (db *DB) walkFolder(ctx context.Context, folder string, dead map[string]bool, found *Inventory) error {
+	top := filepath.Join(db.reader.dir, filepath.FromSlash(folder))
+	return filepath.WalkDir(top, func(path string, d fs.DirEntry, err error) error {
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		if err != nil || d.IsDir() {
+			if isNoFile(err) {
+				err = nil
+			}
+			return err
+		}
+		rel, err := filepath.Rel(db.reader.dir, path)
+		if err != nil {
+			return err
+		}
+		rel = filepath.ToSlash(rel)
+		if strings.HasSuffix(rel, lockSuffix) {
+			if info, err := d.Info(); err == nil {
+				found.Locks = append(found.Locks, LockFile{File: rel, Made: info.ModTime(), Dead: dead[path]})
+			}
+			return nil
+		}
+		item := Item{Name: Name(rel), File: rel, Ours: Name(rel).check() == nil}
+		item.ID, err = db.reader.loose(item.Name)
+		if errors.Is(err, ErrBroken) {
+			item.Broken, err = err, nil
+		}
+		if err == nil && (item.Broken != nil || !item.ID.IsZero()) {
+			found.Items = append(found.Items, item)
+		}
+		return err
+	})
+}
+
+func (db *DB) addPacked(found *Inventory) (err error) {
+	if found.Lines, err = db.reader.checkPacked(); errors.Is(err, ErrBroken) {
+		found.Packed = err
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	packed, err := db.reader.openPacked()
+	if errors.Is(err, ErrBroken) {
+		found.Packed = err
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	var items []Item
+	for _, folder := range []string{prefix, remotePrefix} {
+		for ref, scanErr := range packed.scan(folder) {
+			if scanErr != nil {
+				err = scanErr
+				break
+			}
+			items = append(items, Item{Name: ref.Name, ID: ref.ID, Ours: ref.Name.check() == nil})
+		}
+	}
+	if err = errors.Join(err, packed.close()); errors.Is(err, ErrBroken) {
+		found.Packed = err
+		return nil
+	}
+	found.Items = append(found.Items, items...)
+	return err
+}
+
+// deadLocks is the paths of the locks that processes of this program left behind when they
+// were killed.
+func (db *DB) deadLocks() (map[string]bool, error) {
+	folder := filepath.Join(db.reader.dir, filepath.FromSlash(locksFolder))
+	names, err := readNames(folder)
+	if err != nil {
+		return nil, err
+	}
+	dead := make(map[string]bool)
+	for _, name := range names {
+		if !strings.Contains(name, "-") {
+			continue
+		}
+		path := filepath.Join(folder, name)
+		lock := flock.New(path, flock.SetFlag(os.O_RDWR))
+		if gone, err := lock.TryLock(); err != nil || !gone {
+			_ = lock.Close() // it is alive, has just ended, or is another user's
+			continue
+		}
+		note, err := os.ReadFile(path)
+		if err := errors.Join(err, lock.Close()); err != nil && !isNoFile(err) {
+			return nil, err
+		}
+		for _, noted := range parseNote(string(note)) {
+			path := db.reader.path(noted.name) + lockSuffix
+			content, err := os.ReadFile(path)
+			if err == nil && strings.HasPrefix(noted.content+"\n", string(content)) {
+				dead[path] = true
+			}
+		}
+	}
+	return dead, nil
+}
+
+// IsOurs tells whether a ref of ours may have the name.
+func (n Name) IsOurs() bool { return n.check() == nil }

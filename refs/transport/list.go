@@ -1,0 +1,33 @@
+package transport
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/git-smithers/git-smithers/objstore"
+	"github.com/git-smithers/git-smithers/refs"
+)
+
+// List reads which refs remote has whose names begin with prefix, in the order of their
+// names. The other side sends the names of all its refs for that; Fetch, which does not,
+// is the better one to find runs with. Remote may be the path of a bundle.
+func (t *Transport) List(ctx context.Context, remote, prefix string) ([]refs.Ref, error) {
+	stdout, err := t.run(ctx, t.process([]string{"ls-remote", "--quiet", "--refs", "--", remote}, nil))
+	if err != nil {
+		return nil, err
+	}
+	var found []refs.Ref
+	for line := range strings.Lines(string(stdout)) {
+		hex, name, _ := strings.Cut(strings.TrimSuffix(line, "\n"), "\t")
+		if !strings.HasPrefix(name, prefix) {
+			continue
+		}
+		id, err := objstore.ParseID(hex)
+		if err != nil {
+			return nil, fmt.Errorf("%w: git ls-remote printed %q: %w", ErrRemote, line, err)
+		}
+		found = append(found, refs.Ref{Name: refs.Name(name), ID: id})
+	}
+	return found, nil
+}

@@ -1,0 +1,48 @@
+package transport
+
+import (
+	"bytes"
+	"io"
+	"regexp"
+	"strings"
+)
+
+// progressLine is what git says of how far it is, on a line of its own.
+var progressLine = regexp.MustCompile(
+	`^(remote: )?((Enumerating|Counting|Compressing|Writing|Receiving|Resolving|Unpacking|Checking|Delta compression|Total)\b.*|.*: +[0-9]+% \([0-9]+/[0-9]+\).*)?$`)
+
+// withoutProgress is what git said that is no progress.
+func withoutProgress(said string) string {
+	var kept []string
+	for line := range strings.Lines(said) {
+		line = strings.TrimRight(line, "\r\n ")
+		line = line[strings.LastIndexByte(line, '\r')+1:]
+		if !progressLine.MatchString(line) {
+			kept = append(kept, line)
+		}
+	}
+	return strings.Join(kept, "\n")
+}
+
+// progressFilter hands on progress, and no list of the refs that moved.
+type progressFilter struct {
+	to   io.Writer
+	line []byte // what came of a line that is not at its end
+}
+
+func (f *progressFilter) Write(p []byte) (int, error) {
+	for _, c := range p {
+		f.line = append(f.line, c)
+		if c != '\r' && c != '\n' {
+			continue
+		}
+		line := f.line
+		f.line = f.line[:0]
+		if progressLine.Match(bytes.TrimRight(line, "\r\n ")) {
+			if _, err := f.to.Write(line); err != nil {
+				return 0, err
+			}
+		}
+	}
+	return len(p), nil
+}

@@ -39,7 +39,8 @@ type Draft struct {
 // Numbers are not draft.Run's to choose: the frame is 0 and events count from 0 in a
 // run's first entry, and where draft.Run changes the run's id, which is a fork;
 // otherwise they go on from prev. A run's first entry must be a frame; a fork's need not
-// be, when its frame 0 is prev itself.
+// be, when its frame 0 is prev itself. One with an extension begins with no frame, after
+// the extension, and its frame is that of prev, less that of the parent.
 //
 // An error that wraps ErrInvalid means that the draft cannot be stored. What w
 // was given before an error is of no use.
@@ -107,8 +108,13 @@ func (a *appending) numberEntry() error {
 		return invalid("only a frame changes the rendered tree, has another state, or is based on a frame")
 	case !a.draft.Frame && slices.ContainsFunc(a.draft.State, func(c Change) bool { return !isMailbox(c) }):
 		return invalid("only a frame changes the state, but for the mailbox")
+	case a.prev != nil && a.prev.IsView() && (!a.fork || a.run.ID == a.prev.stored().Run):
+		return invalid("nothing but a fork follows a view")
 	case a.prev == nil || a.fork:
 		a.run.Frame, a.run.NextSeq = 0, 0
+		if err := a.extend(); err != nil {
+			return err
+		}
 	default:
 		a.run.Frame, a.run.NextSeq = a.before.Frame, a.before.NextSeq
 		if a.draft.Frame {
@@ -127,6 +133,19 @@ func (a *appending) numberEntry() error {
 	}
 	if a.prev != nil {
 		a.next.Parent, a.next.VCS = a.prev.ID, a.prev.VCS
+	}
+	return nil
+}
+
+// extend numbers the first entry of a fork that goes on from an extension.
+func (a *appending) extend() error {
+	p := a.run.Parent
+	if p == nil || p.Extension.IsZero() {
+		return nil
+	}
+	a.run.Frame = a.before.Frame - p.Frame
+	if !a.fork || a.draft.Frame || a.prev.IsView() || p.Extension != a.prev.ID || a.run.Frame < 0 {
+		return invalid("an extension is followed by an entry that is no frame")
 	}
 	return nil
 }

@@ -42,6 +42,7 @@ type Entry struct {
 	Header
 
 	r       objstore.Reader
+	view    *view // nil for an entry as its commit says
 	root    lazy[[]objstore.TreeEntry]
 	run     lazy[Run]
 	state   lazy[*State]
@@ -122,8 +123,11 @@ func (e *Entry) RunRow() (Run, error) {
 		if err != nil {
 			return Run{}, err
 		}
-		if run.ID != e.Run || e.Frame != NoFrame && run.Frame != e.Frame {
+		if of := e.stored(); run.ID != of.Run || of.Frame != NoFrame && run.Frame != of.Frame {
 			return Run{}, corrupt(id, "run.json: run %q, frame %d: not what the commit says", run.ID, run.Frame)
+		}
+		if e.view != nil {
+			run = e.view.row(run)
 		}
 		return run, nil
 	})
@@ -147,6 +151,9 @@ func (e *Entry) StateID() (objstore.ID, error) { return e.part(stateName) }
 // Events are what happened since the entry before, in order of their Seq; none is
 // nil. The caller owns the slice, but not the payloads.
 func (e *Entry) Events() ([]Event, error) {
+	if e.view != nil {
+		return nil, nil
+	}
 	events, err := e.events.get(func() ([]Event, error) {
 		id, data, err := e.blob(eventsName)
 		if err != nil || id.IsZero() {

@@ -24,9 +24,13 @@ type frame struct {
 	rendered json.RawMessage
 }
 
-// NewFrameCache makes one that holds n frames.
+// frameUnit is how many bytes of a rendered tree count as another frame: history from
+// elsewhere may have trees of any size that the format allows.
+const frameUnit = 1 << 20
+
+// NewFrameCache makes one that holds n frames, and at most n MiB.
 func NewFrameCache(n int) *FrameCache {
-	return &FrameCache{lru.New[objstore.ID](int64(n), func(frame) int64 { return 1 })}
+	return &FrameCache{lru.New[objstore.ID](int64(n), func(f frame) int64 { return 1 + int64(len(f.rendered)/frameUnit) })}
 }
 
 // Rendered returns the rendered tree of an entry (of its nearest frame, where it is

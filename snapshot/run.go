@@ -77,6 +77,11 @@ type Parent struct {
 	Description string      `json:"description,omitempty"`
 	AtMs        int64       `json:"createdAtMs"`
 	Undone      bool        `json:"undone,omitempty"` // the fork was taken back before it ran
+
+	// Extension is the entry of the parent up to which the fork goes on from the frame: its
+	// frames are those of the parent from Frame to there, counted from 0. Zero for a fork
+	// that goes on from the frame itself.
+	Extension objstore.ID `json:"extension,omitzero"`
 }
 
 // MaxRunID is the largest size of a run id in bytes.
@@ -99,6 +104,7 @@ func encodeRun(r Run) []byte {
 		b = appendStringMember(b, "commit", p.Commit.String())
 		b = appendIntMember(b, "createdAtMs", p.AtMs)
 		b = appendOptional(b, "description", p.Description)
+		b = appendOptionalID(b, "extension", p.Extension)
 		b = appendIntMember(b, "frame", p.Frame)
 		b = appendOptional(b, "label", p.Label)
 		b = appendStringMember(b, "runId", p.RunID)
@@ -180,6 +186,7 @@ func readParent(m *metadata) *Parent {
 	if m.optional("description") {
 		p.Description = m.str()
 	}
+	p.Extension = m.optionalID("extension")
 	m.name("frame")
 	p.Frame = m.int()
 	if m.optional("label") {
@@ -219,6 +226,9 @@ func (r Run) check() error {
 		}
 		if p.Commit.IsZero() {
 			return errors.New("parent.commit: missing")
+		}
+		if p.Extension == p.Commit {
+			return errors.New("parent.extension: extends nothing")
 		}
 		numbers = append(numbers, p.Frame, p.AtMs)
 		texts = append(texts, p.Label, p.Description)

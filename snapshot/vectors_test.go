@@ -309,8 +309,9 @@ func addFiles(w objstore.Writer) objstore.ID {
 	}))
 }
 
-// referenceHistory is a run of two frames, a signal, and a travel back to frame 0, and a
-// fork of its frame 1 with another input and a node reset.
+// referenceHistory is a run of two frames, a signal, and a travel back to frame 0, a
+// fork of its frame 1 with another input and a node reset, and one that took over what
+// came after frame 1.
 func referenceHistory(t *testing.T, w objstore.Writer) []*snapshot.Entry {
 	t.Helper()
 	rendered := func(state string) json.RawMessage {
@@ -378,7 +379,7 @@ func referenceHistory(t *testing.T, w objstore.Writer) []*snapshot.Entry {
 		State:  []snapshot.Change{set(snapshot.CollectionSignals, snapshot.EncodeSignal(sent))},
 		Events: []snapshot.Event{{Type: "SignalReceived", AtMs: someTime + 2000, Payload: json.RawMessage(`{"runId":"Triage:1","signalName":"go on","correlationId":null}`)}},
 	})
-	addTravel(t, add, first, received, attempt)
+	traveled := addTravel(t, add, first, received, attempt)
 	state, err := parent.State()
 	require.NoError(t, err)
 	resets, err := snapshot.Reset(state, []string{"analyze"}, false)
@@ -393,13 +394,36 @@ func referenceHistory(t *testing.T, w objstore.Writer) []*snapshot.Entry {
 		},
 		Events: []snapshot.Event{{Type: "RunForked", AtMs: someTime + 6000, Payload: json.RawMessage(`{"parentRunId":"Triage:1"}`)}},
 	})
+	addSplit(t, add, parent, received, traveled)
 	return entries
+}
+
+// addSplit adds a fork whose frame 0 is frame 1 of its parent, and its frame 1 the parent's
+// frame 2, which is the last of the entries given.
+func addSplit(t *testing.T, add func(*snapshot.Entry, snapshot.Draft) *snapshot.Entry, from *snapshot.Entry, extension ...*snapshot.Entry) {
+	t.Helper()
+	at := someTime + 7500
+	op := snapshot.EncodeOp(snapshot.Op{Number: 1, Kind: snapshot.OpFork, AtMs: at})
+	events := []snapshot.Event{{Type: "RunForked", AtMs: at, Payload: json.RawMessage(`{"parentRunId":"Triage:1"}`)}}
+	for _, e := range extension {
+		more, err := e.Events()
+		require.NoError(t, err)
+		events = append(events, more...)
+	}
+	tip := extension[len(extension)-1]
+	add(tip, snapshot.Draft{
+		Subject: "split off Triage:1", Events: events, Journal: []snapshot.Change{set(snapshot.CollectionOps, op)},
+		Run: func(r *snapshot.Run) {
+			r.ID, r.Epoch, r.CreatedAtMs = "Triage:1-side", 0, at
+			r.Parent = &snapshot.Parent{RunID: "Triage:1", Frame: 1, Commit: from.ID, Extension: tip.ID, AtMs: at}
+		},
+	})
 }
 
 // addTravel adds the frame that goes back to before analyze started, which is that of first.
 func addTravel(
 	t *testing.T, add func(*snapshot.Entry, snapshot.Draft) *snapshot.Entry, first, tip *snapshot.Entry, attempt snapshot.Attempt,
-) {
+) *snapshot.Entry {
 	t.Helper()
 	then, err := first.State()
 	require.NoError(t, err)
@@ -407,7 +431,7 @@ func addTravel(
 	op := snapshot.Op{
 		Number: 1, Kind: snapshot.OpTravel, AtMs: someTime + 4500, Before: tip.ID, Frame: new(int64(2)), To: new(int64(0)), NodeID: "analyze", Attempt: 1,
 	}
-	add(tip, snapshot.Draft{
+	return add(tip, snapshot.Draft{
 		Frame: true, Subject: "traveled to before analyze", Restore: then, Based: new(int64(0)), Announce: true,
 		Journal: []snapshot.Change{
 			set(snapshot.CollectionAttempts, snapshot.EncodeAttempt(attempt)), set(snapshot.CollectionOps, snapshot.EncodeOp(op)),

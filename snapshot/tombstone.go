@@ -1,0 +1,104 @@
+package snapshot
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"strconv"
+
+	"github.com/git-smithers/git-smithers/objstore"
+)
+
+// tombstoneSubject is what a tombstone says to git log.
+const tombstoneSubject = "run pruned"
+
+// Tombstone says that a run was pruned. It is a commit by itself: it reaches nothing of
+// the run, and is stored with the empty tree.
+type Tombstone struct {
+	Run  string
+	Tip  objstore.ID // of the run when it was pruned; it need not be anywhere any more
+	AtMs int64       // when; the commit's dates are its whole seconds, UTC
+}
+
+// Add writes the tombstone, and the empty tree, and returns its id. An error wraps ErrInvalid.
+func (t Tombstone) Add(w objstore.Writer) (objstore.ID, error) {
+	if err := t.check(); err != nil {
+		return objstore.ID{}, invalid("tombstone: %w", err)
+	}
+	w.Add(objstore.Tree, nil)
+	return w.Add(objstore.Commit, EncodeTombstone(t)), nil
+}
+
+// ReadTombstone reads a tombstone. What is none is objstore.ErrCorrupt, one of a later
+// format ErrNewerFormat.
+func ReadTombstone(r objstore.Reader, id objstore.ID) (Tombstone, error) {
+	data, err := objstore.GetKind(r, id, objstore.Commit)
+	if err != nil {
+		return Tombstone{}, err
+	}
+	return DecodeTombstone(id, data)
+}
+
+// EncodeTombstone is the commit object of a tombstone, DecodeTombstone its strict inverse.
+func EncodeTombstone(t Tombstone) []byte {
+	var b bytes.Buffer
+	seconds := strconv.FormatInt(t.AtMs/1000, 10)
+	fmt.Fprintf(&b, "tree %s\nauthor %s %s +0000\ncommitter %s %s +0000\n\n", emptyTree, author, seconds, author, seconds)
+	fmt.Fprintf(&b, "%s\n\nSmithers-Format: %d\nSmithers-Gone: %s\n", tombstoneSubject, formatVersion, escape(t.Run, plainRun))
+	fmt.Fprintf(&b, "Smithers-Tip: %s\nSmithers-Time: %d\n", t.Tip, t.AtMs)
+	return b.Bytes()
+}
+
+// DecodeTombstone reads the commit id. Bytes that EncodeTombstone would not have written
+// are objstore.ErrCorrupt, except those of a later format, which are ErrNewerFormat.
+func DecodeTombstone(id objstore.ID, data []byte) (Tombstone, error) {
+	_, message, _ := bytes.Cut(data, []byte("\n\n"))
+	if version, ok := formatOf(message); ok && version > formatVersion {
+		return Tombstone{}, fmt.Errorf("%w: tombstone %v has format %d", ErrNewerFormat, id, version)
+	}
+	t, err := parseTombstone(string(message))
+	if err == nil {
+		err = t.check()
+	}
+	if err == nil && !bytes.Equal(EncodeTombstone(t), data) {
+		err = errNotCanonical
+	}
+	if err != nil {
+		return Tombstone{}, corrupt(id, "tombstone: %v", err)
+	}
+	return t, nil
+}
+
+var errNotTombstone = errors.New("not the commit of a tombstone")
+
+func parseTombstone(message string) (t Tombstone, err error) {
+	lines := lineReader{message}
+	if lines.field("") != tombstoneSubject || lines.field("") != "" || lines.field("Smithers-Format: ") == "" {
+		return t, errNotTombstone
+	}
+	run, ok := unescape(lines.field("Smithers-Gone: "), plainRun)
+	if !ok {
+		return t, errNotTombstone
+	}
+	t.Run = run
+	if t.Tip, err = objstore.ParseID(lines.field("Smithers-Tip: ")); err != nil {
+		return t, errNotTombstone
+	}
+	if t.AtMs, err = strconv.ParseInt(lines.field("Smithers-Time: "), 10, 64); err != nil {
+		return t, errNotTombstone
+	}
+	return t, nil
+}
+
+func (t Tombstone) check() error {
+	if err := checkRunID(t.Run); err != nil {
+		return fmt.Errorf("run: %w", err)
+	}
+	if t.Tip.IsZero() {
+		return errors.New("no tip")
+	}
+	if !isTime(t.AtMs) {
+		return fmt.Errorf("time %d: out of range", t.AtMs)
+	}
+	return nil
+}

@@ -32,6 +32,8 @@ CREATE TABLE _smithers_runs (
 	error                          TEXT,
 	epoch                          INTEGER NOT NULL,
 	parent_frame_no                INTEGER,
+	parent_commit                  TEXT,
+	extension                      TEXT,
 	branch_label                   TEXT,
 	fork_description               TEXT,
 	forked_at_ms                   INTEGER,

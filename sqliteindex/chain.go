@@ -64,31 +64,34 @@ func readChain(ctx context.Context, r objstore.Reader, ref string, id objstore.I
 	return c, err
 }
 
-// walk follows first parents from head and gathers frames, newest first.
+// walk follows the run's chain from head and gathers frames, newest first.
 func (c *chain) walk(ctx context.Context, r objstore.Reader, head *snapshot.Entry, indexed tip) error {
-	for e := head; ; {
+	var first *snapshot.Entry
+	entries := snapshot.NewWalk(r, head)
+	for {
+		if err := ctx.Err(); err != nil && first != nil {
+			return context.Cause(ctx)
+		}
+		e, err := entries.Next()
+		if err != nil {
+			return err
+		}
+		if e == nil {
+			break
+		}
 		c.entries++
 		if err := c.add(e.Frame, e); err != nil {
 			return err
 		}
-		if e.Parent.IsZero() {
-			return nil
-		}
-		if e.Parent == indexed.id {
+		if !e.Parent.IsZero() && e.Parent == indexed.id {
 			return c.join(indexed)
 		}
-		if err := ctx.Err(); err != nil {
-			return context.Cause(ctx)
-		}
-		parent, err := snapshot.ReadEntry(r, e.Parent)
-		if err != nil {
-			return err
-		}
-		if parent.Run != c.run.ID {
-			return c.fork(e, parent)
-		}
-		e = parent
+		first = e
 	}
+	if point := entries.Forked(); point != nil {
+		return c.fork(first, point)
+	}
+	return nil
 }
 
 // add takes e as a frame, if number is one.
@@ -119,12 +122,12 @@ func (c *chain) join(indexed tip) error {
 }
 
 // fork ends the walk at point, an entry of the run that this one was forked from.
-// It is this run's frame 0, unless the run's own first entry is.
+// It is this run's frame 0, unless the run's first entry is.
 func (c *chain) fork(first, point *snapshot.Entry) error {
 	if c.run.Parent == nil {
 		return malformed(c.tip, "run.json names no parent, but the chain continues another run's")
 	}
-	if first.Frame != snapshot.NoFrame {
+	if first.Frame != snapshot.NoFrame && !first.IsView() {
 		return nil
 	}
 	if err := c.add(0, point); err != nil {

@@ -91,29 +91,34 @@ func readDetail(ctx context.Context, r objstore.Reader, schemas *schemaCache, b 
 	return d, reader.ends()
 }
 
-// walk follows first parents from the tip. What it meets first of a row is the newest.
+// walk follows the run's chain from the tip. What it meets first of a row is the newest.
 func (d *detailReader) walk(ctx context.Context, b behind) error {
-	rows, err := readCore(d.r, d.detail.tip)
+	entries := snapshot.NewWalk(d.r, d.detail.tip)
+	e, err := entries.Next()
 	if err != nil {
 		return err
 	}
-	for e := d.detail.tip; ; {
+	rows, err := readCore(d.r, e)
+	if err != nil {
+		return err
+	}
+	for {
 		if err := ctx.Err(); err != nil {
 			return context.Cause(ctx)
 		}
 		if err := d.takeEntry(e); err != nil {
 			return err
 		}
-		parent, err := parentOf(d.r, e)
+		parent, err := entries.Next()
 		if err != nil {
 			return err
 		}
-		if parent == nil || parent.Run != b.runID {
+		if parent == nil {
 			d.detail.whole = true
 			if err := d.takeRows(core{}, rows, e.AtMs); err != nil {
 				return err
 			}
-			return d.known.addChain(ctx, d.r, parent)
+			return d.known.addChain(ctx, d.r, entries.Forked())
 		}
 		before, err := readCore(d.r, parent)
 		if err != nil {

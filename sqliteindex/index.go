@@ -55,16 +55,7 @@ type Options struct {
 // Where the file can be neither read nor made, the index is in memory and
 // [Index.Degraded] says why.
 func Open(ctx context.Context, opts Options) (*Index, error) {
-	if opts.BusyTimeout == 0 {
-		opts.BusyTimeout = 500 * time.Millisecond
-	}
-	if opts.Sleep == nil {
-		opts.Sleep = sleepOnTimer
-	}
-	if opts.Random == nil {
-		opts.Random = rand.Float64
-	}
-	x := newIndex(opts, baseSchema())
+	x := newIndex(withDefaults(opts), baseSchema())
 	x.refill = func(ctx context.Context) error {
 		_, err := x.sync(ctx, nil)
 		return err
@@ -73,6 +64,22 @@ func Open(ctx context.Context, opts Options) (*Index, error) {
 		return nil, err
 	}
 	return x, nil
+}
+
+// defaultBusyTimeout is Options.BusyTimeout when it is zero.
+const defaultBusyTimeout = 500 * time.Millisecond
+
+func withDefaults(opts Options) Options {
+	if opts.BusyTimeout == 0 {
+		opts.BusyTimeout = defaultBusyTimeout
+	}
+	if opts.Sleep == nil {
+		opts.Sleep = sleepOnTimer
+	}
+	if opts.Random == nil {
+		opts.Random = rand.Float64
+	}
+	return opts
 }
 
 func newIndex(opts Options, has schema) *Index {

@@ -12,7 +12,7 @@ import (
 // RunRow is a run in the index.
 type RunRow struct {
 	RunID, WorkflowName, Status  string
-	ParentRunID                  *string
+	ParentRunID                  *string // nil, too, where the run of that id here is another history
 	ParentFrameNo                *int64
 	BranchLabel, ForkDescription *string
 	ForkedAtMs                   *int64
@@ -46,16 +46,15 @@ type FrameRow struct {
 type Counts struct{ Runs, Branches, Frames int }
 
 const (
-	sqlRuns = `SELECT run_id, workflow_name, status, parent_run_id, parent_frame_no, branch_label,
+	sqlRuns     = sqlRunStart + sqlParentRun + `, ` + sqlParentFrame + sqlRunEnd
+	sqlRunStart = `SELECT run_id, workflow_name, status, `
+	sqlRunEnd   = `, branch_label,
 		fork_description, forked_at_ms, fork_undone, latest_frame, created_at_ms, updated_at_ms, finished_at_ms, git_tip,
 		epoch, coalesce(runtime_owner_id, '')
 		FROM _smithers_runs`
 	sqlAllRuns      = sqlRuns + ` ORDER BY created_at_ms DESC, run_id`
 	sqlRun          = sqlRuns + ` WHERE run_id = ?`
 	sqlLookup       = sqlRuns + ` WHERE git_ref = ?`
-	sqlChildren     = sqlRuns + ` WHERE parent_run_id = ? AND NOT fork_undone` + sqlOldestFork
-	sqlAllChildren  = sqlRuns + ` WHERE parent_run_id = ?` + sqlOldestFork
-	sqlOldestFork   = ` ORDER BY forked_at_ms, run_id`
 	sqlFrameColumns = `SELECT s.run_id, s.frame_no, s.git_commit, s.content_hash, s.created_at_ms, s.subject,
 		coalesce(s.vcs, ''), coalesce(s.vcs_root, ''), coalesce(s.operation_id, ''),
 		s.based_on, s.dropped FROM _smithers_snapshots AS s`
@@ -131,17 +130,6 @@ func (x *Index) framesByRevision(ctx context.Context, query, prefix string) ([]F
 		return nil, nil // ids are ASCII, and nobody asks for all of them
 	}
 	return list(ctx, x, scanFrame, query, prefix, end)
-}
-
-// Children lists the forks of a run by the time of forking, oldest first, without
-// those that were undone.
-func (x *Index) Children(ctx context.Context, runID string) ([]RunRow, error) {
-	return list(ctx, x, scanRun, sqlChildren, runID)
-}
-
-// AllChildren is Children with the forks that were undone.
-func (x *Index) AllChildren(ctx context.Context, runID string) ([]RunRow, error) {
-	return list(ctx, x, scanRun, sqlAllChildren, runID)
 }
 
 // Counts counts what the index holds.

@@ -21,13 +21,13 @@ type schema struct {
 // baseSchema is that of the index which every list opens: the fewer tables it has, the
 // sooner it is open.
 func baseSchema() schema {
-	return schema{applicationID: 0x67736d69, version: 3, tables: []string{baseTables}} // "gsmi"
+	return schema{applicationID: 0x67736d69, version: 4, tables: []string{baseTables}} // "gsmi"
 }
 
 // detailSchema is that of the index with details, which holds the base tables, too, so
 // that one query can ask for both.
 func detailSchema() schema {
-	return schema{applicationID: 0x67736d64, version: 1, tables: []string{baseTables, detailTables}} // "gsmd"
+	return schema{applicationID: 0x67736d64, version: 2, tables: []string{baseTables, detailTables}} // "gsmd"
 }
 
 // create fills an empty database.

@@ -46,9 +46,9 @@ const (
 	sqlInsertRun = `INSERT OR REPLACE INTO _smithers_runs
 		(run_id, parent_run_id, workflow_name, workflow_path, workflow_hash, status,
 		created_at_ms, started_at_ms, finished_at_ms, runtime_owner_id, vcs_type, vcs_root, vcs_revision, error,
-		epoch, parent_frame_no, branch_label, fork_description, forked_at_ms, fork_undone, updated_at_ms,
+		epoch, parent_frame_no, parent_commit, extension, branch_label, fork_description, forked_at_ms, fork_undone, updated_at_ms,
 		latest_frame, vcs, git_ref, git_tip)
-		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
 )
 
 // apply makes the changes in one transaction, each only if the run is still
@@ -143,16 +143,19 @@ func (w writer) apply(ctx context.Context, c change) (bool, error) {
 func (w writer) insert(ctx context.Context, c *chain) error {
 	run := c.run
 	var parentID, label, description any
-	var parentFrame, forkedAt any
+	var parentFrame, parentCommit, extension, forkedAt any
 	undone := false
 	if p := run.Parent; p != nil {
 		parentID, parentFrame, forkedAt, undone = p.RunID, p.Frame, p.AtMs, p.Undone
 		label, description = nullable(p.Label), nullable(p.Description)
+		if parentCommit = p.Commit.String(); !p.Extension.IsZero() {
+			extension = p.Extension.String()
+		}
 	}
 	_, err := w.tx.ExecContext(ctx, sqlInsertRun, run.ID, parentID, run.Workflow, nullable(run.WorkflowPath),
 		nullable(run.WorkflowHash), string(run.Status), run.CreatedAtMs, run.StartedAtMs, run.FinishedAtMs,
 		nullable(run.Owner), nullable(run.VCSType), vcsRoot(run.VCSType, run.VCSRoot), nullable(run.VCSRevision),
-		nullable(run.Error), run.Epoch, parentFrame, label, description, forkedAt, undone, c.head.AtMs,
+		nullable(run.Error), run.Epoch, parentFrame, parentCommit, extension, label, description, forkedAt, undone, c.head.AtMs,
 		c.latest, nullable(c.head.VCS), c.ref, c.tip.String())
 	if err != nil {
 		return err

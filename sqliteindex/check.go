@@ -1,0 +1,244 @@
+package sqliteindex
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+)
+
+// Flaw is one thing that is wrong with a database of the index.
+type Flaw struct {
+	File  string // the base name of the database file
+	RunID string // whose rows are wrong; "" where the file is
+	What  string
+}
+
+// Check reads the databases of the index, those that are there, and compares every row
+// with what the refs say, which it reads anew. Rows of runs that have moved since they
+// were indexed are behind, which is no flaw. runIDs, if there are any, are the only runs
+// whose rows are compared. Check changes nothing and, unlike the index itself, makes nothing anew.
+func Check(ctx context.Context, opts Options, runIDs ...string) ([]Flaw, error) {
+	var flaws []Flaw
+	for _, part := range []struct {
+		path   string
+		schema schema
+		fresh  func(context.Context, Options, []string) (*Index, error)
+	}{
+		{opts.Path, baseSchema(), freshBase},
+		{detailsPath(opts.Path), detailSchema(), freshDetails},
+	} {
+		if _, err := os.Stat(part.path); errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		c := checker{opts: opts, path: part.path, schema: part.schema, fresh: part.fresh, runIDs: runIDs}
+		if err := c.run(ctx); err != nil {
+			return nil, err
+		}
+		flaws = append(flaws, c.flaws...)
+	}
+	return flaws, nil
+}
+
+// checker checks one database.
+type checker struct {
+	opts   Options
+	path   string
+	schema schema
+	fresh  func(context.Context, Options, []string) (*Index, error)
+	runIDs []string // nil: all
+	flaws  []Flaw
+}
+
+func (c *checker) note(runID, format string, args ...any) {
+	c.flaws = append(c.flaws, Flaw{filepath.Base(c.path), runID, fmt.Sprintf(format, args...)})
+}
+
+// run notes what is wrong. Its error is about the refs, the objects or the context.
+func (c *checker) run(ctx context.Context) error {
+	err := c.look(ctx)
+	if err == nil || ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	if _, ofDatabase := errors.AsType[*databaseError](err); ofDatabase && !isTransient(err) {
+		c.note("", "%v", errors.Unwrap(err))
+		return nil
+	}
+	return err
+}
+
+// look opens the file, and compares what is in it. What is wrong with the file as such
+// is a *databaseError.
+func (c *checker) look(ctx context.Context) (err error) {
+	db, err := openFile(ctx, c.path, c.schema, readOnlyMode(c.path), withDefaults(c.opts).BusyTimeout)
+	if err != nil {
+		return &databaseError{err}
+	}
+	defer func() { _ = db.Close() }() // it was only read
+	conn, err := db.Conn(ctx)
+	if err != nil {
+		return &databaseError{err}
+	}
+	defer func() { _ = conn.Close() }() // the same
+	// One transaction, so that all that is read is of one moment.
+	if _, err := conn.ExecContext(ctx, "BEGIN DEFERRED"); err != nil {
+		return &databaseError{err}
+	}
+	stored := table{conn}
+	sound, err := c.integrity(ctx, stored)
+	if err != nil || !sound {
+		return err
+	}
+	return c.compare(ctx, stored)
+}
+
+// integrity has SQLite check the file.
+func (c *checker) integrity(ctx context.Context, stored table) (bool, error) {
+	answer, err := stored.read(ctx, "PRAGMA integrity_check(10)")
+	if err != nil {
+		return false, err
+	}
+	sound := true
+	for _, row := range answer.Rows {
+		if row[0] != "ok" {
+			sound = false
+			c.note("", "%v", row[0])
+		}
+	}
+	return sound, nil
+}
+
+// compare compares the rows of each run that is indexed up to its tip with those that
+// the refs give.
+func (c *checker) compare(ctx context.Context, stored table) error {
+	if err := c.compareDigest(ctx, stored); err != nil {
+		return err
+	}
+	have, err := stored.tips(ctx, c.schema)
+	if err != nil {
+		return err
+	}
+	var asked []string
+	for _, runID := range sortedKeys(have) {
+		if c.runIDs == nil || slices.Contains(c.runIDs, runID) {
+			asked = append(asked, runID)
+		}
+	}
+	if len(asked) == 0 {
+		return nil
+	}
+	fresh, err := c.fresh(ctx, c.opts, asked)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = fresh.Close() }() // it is in memory
+	conn, err := fresh.db.Conn(ctx)
+	if err != nil {
+		return &databaseError{err}
+	}
+	defer func() { _ = conn.Close() }() // the same
+	truth := table{conn}
+	want, err := truth.tips(ctx, c.schema)
+	if err != nil {
+		return err
+	}
+	names, err := stored.names(ctx)
+	if err != nil {
+		return err
+	}
+	for _, runID := range asked {
+		if want[runID] != have[runID] {
+			continue
+		}
+		for _, name := range names {
+			if err := c.compareRows(ctx, runID, name, stored, truth); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// compareDigest compares the digest, by which the index knows what it has, with what
+// it has.
+func (c *checker) compareDigest(ctx context.Context, stored table) error {
+	answer, err := stored.read(ctx, "SELECT git_ref, git_tip FROM _smithers_runs")
+	if err != nil {
+		return err
+	}
+	var d digest
+	for _, row := range answer.Rows {
+		tip, err := parseTip(row[1])
+		if err != nil {
+			c.note("", "the tip of %v is %v", row[0], row[1])
+			return nil //nolint:nilerr // it is noted
+		}
+		d.add(fmt.Sprint(row[0]), tip)
+	}
+	answer, err = stored.read(ctx, sqlDigest)
+	if err != nil {
+		return err
+	}
+	if says, ok := only(answer).([]byte); !ok || !bytes.Equal(says, d.bytes()) {
+		c.note("", "its runs are not those that it says it has")
+	}
+	return nil
+}
+
+// only is the value of an answer with one; nil of any other.
+func only(answer *Answer) any {
+	if len(answer.Rows) != 1 || len(answer.Rows[0]) != 1 {
+		return nil
+	}
+	return answer.Rows[0][0]
+}
+
+// compareRows compares the rows of one run in one table.
+func (c *checker) compareRows(ctx context.Context, runID, name string, stored, truth table) error {
+	have, err := stored.rowsOf(ctx, name, runID)
+	if err != nil {
+		return err
+	}
+	want, err := truth.rowsOf(ctx, name, runID)
+	if err != nil {
+		return err
+	}
+	if slices.Equal(have, want) {
+		return nil
+	}
+	for i := range max(len(have), len(want)) {
+		if i >= len(have) || i >= len(want) || have[i] != want[i] {
+			c.note(runID, "row %d of table %s is not what the refs say (%d rows, %d expected)", i+1, name, len(have), len(want))
+			break
+		}
+	}
+	return nil
+}
+
+// freshBase reads the base tables anew, in memory.
+func freshBase(ctx context.Context, opts Options, _ []string) (*Index, error) {
+	x := newIndex(withDefaults(opts), baseSchema())
+	if err := x.degrade(ctx, nil); err != nil {
+		return nil, err
+	}
+	if _, err := x.sync(ctx, nil); err != nil {
+		return nil, errors.Join(err, x.Close())
+	}
+	return x, nil
+}
+
+// freshDetails reads the details of some runs anew, in memory.
+func freshDetails(ctx context.Context, opts Options, runIDs []string) (*Index, error) {
+	d := &details{Index: newIndex(withDefaults(opts), detailSchema()), asked: runIDs}
+	if err := d.degrade(ctx, nil); err != nil {
+		return nil, err
+	}
+	if err := d.fill(ctx, nil); err != nil {
+		return nil, errors.Join(err, d.Close())
+	}
+	return d.Index, nil
+}

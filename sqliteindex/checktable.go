@@ -1,0 +1,104 @@
+package sqliteindex
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/git-smithers/git-smithers/objstore"
+)
+
+// table reads the tables of a database as they are, whatever is in them.
+type table struct{ conn *sql.Conn }
+
+// read runs a query. Its error is a *databaseError.
+func (t table) read(ctx context.Context, query string, args ...any) (*Answer, error) {
+	rows, err := t.conn.QueryContext(ctx, query, args...)
+	if err != nil {
+		return nil, &databaseError{err}
+	}
+	defer func() { _ = rows.Close() }() // Err says the same
+	answer, err := readAnswer(rows)
+	if err != nil {
+		return nil, &databaseError{err}
+	}
+	return answer, nil
+}
+
+// tips is the runs that are indexed, by id, and up to which entry: with all that the
+// schema holds.
+func (t table) tips(ctx context.Context, has schema) (map[string]string, error) {
+	query := "SELECT run_id, git_tip FROM _smithers_runs"
+	if has.applicationID == detailSchema().applicationID {
+		query = "SELECT run_id, git_tip FROM _index_details JOIN _smithers_runs USING (run_id, git_tip)"
+	}
+	answer, err := t.read(ctx, query)
+	if err != nil {
+		return nil, err
+	}
+	tips := make(map[string]string, len(answer.Rows))
+	for _, row := range answer.Rows {
+		tips[fmt.Sprint(row[0])] = fmt.Sprint(row[1])
+	}
+	return tips, nil
+}
+
+// names is the tables that have rows of runs, in their order.
+func (t table) names(ctx context.Context) ([]string, error) {
+	answer, err := t.read(ctx, `SELECT m.name FROM sqlite_master AS m JOIN pragma_table_info(m.name) AS c
+		WHERE m.type = 'table' AND c.name = 'run_id' ORDER BY m.name`)
+	if err != nil {
+		return nil, err
+	}
+	names := make([]string, len(answer.Rows))
+	for i, row := range answer.Rows {
+		names[i] = fmt.Sprint(row[0])
+	}
+	return names, nil
+}
+
+// rowsOf is the rows of one run, each as a text, in the order of these texts. A table
+// that is not there has none.
+func (t table) rowsOf(ctx context.Context, name, runID string) ([]string, error) {
+	quoted := `"` + strings.ReplaceAll(name, `"`, `""`) + `"`
+	there, err := t.read(ctx, "SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = ?", name)
+	if err != nil || len(there.Rows) == 0 {
+		return nil, err
+	}
+	answer, err := t.read(ctx, "SELECT * FROM "+quoted+" WHERE run_id = ?", runID)
+	if err != nil {
+		return nil, err
+	}
+	rows := make([]string, len(answer.Rows))
+	for i, row := range answer.Rows {
+		rows[i] = describeRow(answer.Columns, row)
+	}
+	slices.Sort(rows)
+	return rows, nil
+}
+
+// describeRow is a row without the columns that are NULL: those of another run's
+// outputs in the same table come and go.
+func describeRow(columns []Column, row []any) string {
+	var parts []string
+	for i, value := range row {
+		if value != nil {
+			parts = append(parts, fmt.Sprintf("%s=%T:%v", columns[i].Name, value, value))
+		}
+	}
+	slices.Sort(parts)
+	return strings.Join(parts, "\x00")
+}
+
+func parseTip(value any) (objstore.ID, error) {
+	text, ok := value.(string)
+	if !ok {
+		return objstore.ID{}, damaged("tip")
+	}
+	return objstore.ParseID(text)
+}
+
+func sortedKeys(m map[string]string) []string { return slices.Sorted(maps.Keys(m)) }

@@ -47,7 +47,8 @@ func (o CaptureOptions) withDefaults() CaptureOptions {
 }
 
 // Captured is the working copy as it was captured: VCS with its trees, and the objects
-// that the repository does not have yet, in a quarantine of their own. The caller
+// that the repository does not have yet, in a quarantine of their own. Those that it has
+// are pinned, since no more than a run that is about to go may need them. The caller
 // closes it when they are stored, or not wanted.
 type Captured struct {
 	VCS snapshot.VCS
@@ -56,6 +57,7 @@ type Captured struct {
 	objects    string      // the quarantine's object directory; "" for none
 	quarantine *quarantine // nil for none
 	index      fs.FileInfo // of the private index with VCS.Tree; nil where none has it
+	release    func()      // ends the pin of what the repository has of it; nil where nothing is pinned
 }
 
 // Objects adds the quarantined objects to w; it is what snapshot.Draft.Objects takes.
@@ -95,8 +97,12 @@ func (c *Captured) directory(ctx context.Context, w *Workspace) (string, error) 
 	return c.objects, nil
 }
 
-// Close drops the quarantine. It may be called more than once.
+// Close drops the quarantine, and lets go of what the repository has. It may be called
+// more than once.
 func (c *Captured) Close() error {
+	if c.release != nil {
+		c.release()
+	}
 	if c.quarantine == nil {
 		return nil
 	}
@@ -111,13 +117,34 @@ func (c *Captured) Close() error {
 // ErrNoWorkingCopy where there is none.
 func (w *Workspace) Capture(ctx context.Context, opts CaptureOptions) (*Captured, error) {
 	opts = opts.withDefaults()
+	capture := w.captureGit
 	switch {
 	case w.Root == "":
 		return nil, ErrNoWorkingCopy
 	case w.Type == snapshot.VCSJJ:
-		return w.captureJJ(ctx, opts)
+		capture = w.captureJJ
 	}
-	return w.captureGit(ctx, opts)
+	release, err := w.pin(ctx)
+	if err != nil {
+		return nil, err
+	}
+	c, err := capture(ctx, opts)
+	if err != nil {
+		release()
+		return nil, err
+	}
+	c.release = release
+	return c, nil
+}
+
+// pin keeps the objects of the repository from being dropped.
+func (w *Workspace) pin(ctx context.Context) (release func(), err error) {
+	objects, err := w.openObjects()
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, objects.Close()) }()
+	return objects.Pin(ctx)
 }
 
 // captureGit reads the working copy of a git repository.

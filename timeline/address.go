@@ -1,6 +1,7 @@
 package timeline
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -52,8 +53,8 @@ func (s *Store) Load(ctx context.Context, address string) (*Loaded, error) {
 	return &Loaded{Address{at.Run, row.Frame}, entry}, nil
 }
 
-// loadFrame reads a frame by its ref and, where the ref is missing or broken,
-// through the chain. A broken one is repaired, where that is possible.
+// loadFrame reads a frame by its ref and, where the ref is missing or broken, without
+// one; see findFrame. A broken one is repaired, where that is possible.
 func (s *Store) loadFrame(ctx context.Context, at Address, tip objstore.ID) (*Loaded, error) {
 	name, err := refs.Frame(at.Run, at.Frame)
 	if err != nil {
@@ -65,7 +66,8 @@ func (s *Store) loadFrame(ctx context.Context, at Address, tip objstore.ID) (*Lo
 		if err != nil {
 			return nil, Explain(err)
 		}
-		return &Loaded{at, entry}, nil
+		entry, err = s.asFrame(at, tip, entry)
+		return &Loaded{at, entry}, err
 	}
 	if !errors.Is(refErr, refs.ErrNotFound) && !errors.Is(refErr, refs.ErrBroken) {
 		return nil, Explain(refErr)
@@ -74,16 +76,29 @@ func (s *Store) loadFrame(ctx context.Context, at Address, tip objstore.ID) (*Lo
 	if err != nil {
 		return nil, err
 	}
-	entry, err := s.frameInChain(row, newest, at.Frame)
+	entry, err := s.findFrame(ctx, row, newest, at.Frame)
 	if err != nil {
 		return nil, err
 	}
 	if errors.Is(refErr, refs.ErrBroken) {
-		if err := s.restoreFrameRef(ctx, name, entry.ID, refErr); err != nil {
+		if err := s.restoreFrameRef(ctx, at.Run, name, entry.ID, refErr); err != nil {
 			s.warn(fmt.Errorf("repair %s: %w", name, err))
 		}
 	}
 	return &Loaded{at, entry}, nil
+}
+
+// asFrame is the entry of a frame ref as the run has it, where that may be a fork which
+// went on from an extension. Frame 0 of a fork is what it is in the run forked from.
+func (s *Store) asFrame(at Address, tip objstore.ID, entry *snapshot.Entry) (*snapshot.Entry, error) {
+	if at.Frame == 0 || entry.Run == at.Run && entry.Frame == at.Frame {
+		return entry, nil
+	}
+	newest, err := snapshot.ReadEntry(s.objects, tip)
+	if err == nil {
+		entry, err = snapshot.AsFrame(s.objects, newest, entry, at.Frame)
+	}
+	return entry, Explain(err)
 }
 
 // readTip reads a tip and its row, and repairs the newest frame's ref.
@@ -132,7 +147,7 @@ func (s *Store) resolve(ctx context.Context, address string) (Address, objstore.
 	if splitErr != nil {
 		return Address{}, objstore.ID{}, splitErr
 	}
-	return Address{}, objstore.ID{}, runNotFound(candidates[len(candidates)-1].Run)
+	return Address{}, objstore.ID{}, s.notFound(ctx, candidates[len(candidates)-1].Run)
 }
 
 // splitAddress splits run:frame. hasFrame is false for an address without a colon;
@@ -163,9 +178,24 @@ func (s *Store) findRun(ctx context.Context, run string) (string, objstore.ID, e
 	}
 	id, tip, err := s.findRunExactly(ctx, run)
 	if fault.CodeOf(err) == fault.RunNotFound {
-		return s.findRunByPrefix(ctx, run)
+		id, tip, err = s.findRunByPrefix(ctx, run)
+	}
+	if fault.CodeOf(err) == fault.RunNotFound {
+		err = cmp.Or(s.refuseFrame(ctx, run), err)
 	}
 	return id, tip, err
+}
+
+// refuseFrame is invalid_address for the address of a frame, where a run is wanted.
+func (s *Store) refuseFrame(ctx context.Context, address string) error {
+	at, hasFrame, err := splitAddress(address)
+	if err != nil || !hasFrame {
+		return nil //nolint:nilerr // it is no address, whatever else it is
+	}
+	if _, _, err := s.findRun(ctx, at.Run); err != nil {
+		return nil //nolint:nilerr // nor is that a run
+	}
+	return fault.New(fault.InvalidAddress, "%q is a frame, and a run is wanted", address).Hint("name the run: %s", at.Run)
 }
 
 func (s *Store) findRunExactly(ctx context.Context, run string) (string, objstore.ID, error) {
@@ -203,7 +233,7 @@ func (s *Store) findRunByPrefix(ctx context.Context, prefix string) (string, obj
 	case 1:
 		return found[0], tip, nil
 	case 0:
-		return "", objstore.ID{}, runNotFound(prefix)
+		return "", objstore.ID{}, s.notFound(ctx, prefix)
 	}
 	return "", objstore.ID{}, runAmbiguous(prefix, found)
 }

@@ -40,7 +40,15 @@ func (h *Head) Append(ctx context.Context, draft snapshot.Draft) error {
 		// Whether the refs moved is to be known also when ctx is why that is unclear.
 		return h.findAppended(context.WithoutCancel(ctx), next, err)
 	}
-	return h.adopt(next)
+	went := !h.row.Status.Ended()
+	h.settled = next.ID
+	if err := h.adopt(next); err != nil {
+		return err
+	}
+	if went && h.row.Status.Ended() {
+		s.upkeep.runEnded(h.row.ID)
+	}
+	return nil
 }
 
 // updates are the moves of refs that make next the tip, the tip first.
@@ -57,8 +65,8 @@ func (h *Head) updates(next *snapshot.Entry) ([]refs.Update, error) {
 }
 
 // findAppended looks for next in the run after cause kept it from being appended, as
-// far as is known: among the entries that are newer than the one it was built on, it
-// is the one of its id or operation. That is adopted; where there is none, cause it is.
+// far as is known: among the entries that follow the one it was built on, it is the one
+// of its id or operation. That is adopted; where there is none, cause it is.
 func (h *Head) findAppended(ctx context.Context, next *snapshot.Entry, cause error) error {
 	conflict := fault.CodeOf(cause) == fault.Conflict
 	if conflict && next.Operation == "" {
@@ -73,32 +81,54 @@ func (h *Head) findAppended(ctx context.Context, next *snapshot.Entry, cause err
 	if err != nil {
 		return cause
 	}
-	for entry, err := range s.chain(entry) {
-		if err != nil || h.entry != nil && entry.ID == h.entry.ID {
-			return cause
-		}
-		if entry.ID != next.ID && (next.Operation == "" || entry.Operation != next.Operation) {
-			continue
-		}
-		if !conflict {
-			s.warn(fmt.Errorf("%s was appended to run %q although this went wrong: %w", entry.ID, entry.Run, cause))
-		}
-		if err := h.adopt(entry); err != nil {
-			return err
-		}
-		return s.repairNewestFrame(ctx, h.row, entry)
+	found := h.findSame(entry, next)
+	if found == nil {
+		return cause
 	}
-	return cause
+	if !conflict {
+		s.warn(fmt.Errorf("%s was appended to run %q although this went wrong: %w", found.ID, found.Run, cause))
+	}
+	if err := s.refs.Settle(ctx, h.tip); err != nil {
+		return cause // the next try under the same operation finds it again
+	}
+	if err := h.adopt(found); err != nil {
+		return err
+	}
+	return s.repairNewestFrame(ctx, h.row, found)
+}
+
+// findSame finds the newest entry of next's id or operation from a tip down to the entry
+// that h knows; nil where there is none, or the tip does not follow that.
+func (h *Head) findSame(tip, next *snapshot.Entry) (found *snapshot.Entry) {
+	for entry, err := range h.store.chain(tip) {
+		switch {
+		case err != nil || entry.IsView():
+			return nil
+		case h.entry != nil && entry.ID == h.entry.ID:
+			return found
+		case found != nil:
+		case entry.ID == next.ID || next.Operation != "" && entry.Operation == next.Operation:
+			found = entry
+		}
+		if h.entry == nil && found != nil {
+			return found
+		}
+	}
+	return nil
 }
 
 // Update appends what build makes of the tip, and builds it again while others move
-// the tip. A nil draft appends nothing. The entry that is appended need not be the tip
-// afterwards where its draft has an Operation; see Append.
+// the tip. A nil draft appends nothing; the tip that it was made of is on stable storage
+// then. The entry that is appended need not be the tip afterwards where its draft has an
+// Operation; see Append.
 func (h *Head) Update(ctx context.Context, build func() (*snapshot.Draft, error)) error {
 	for try := 1; ; try++ {
 		draft, err := build()
-		if err != nil || draft == nil {
+		if err != nil {
 			return Explain(err)
+		}
+		if draft == nil {
+			return h.settle(ctx)
 		}
 		if err = h.Append(ctx, *draft); fault.CodeOf(err) != fault.Conflict || err == nil {
 			return err
@@ -140,7 +170,11 @@ func (s *Store) replaceStrays(ctx context.Context, updates []refs.Update, cause 
 	var conflict *refs.ConflictError
 	var broken *refs.BrokenError
 	for i := 1; i < len(updates); i++ {
-		switch name := updates[i].Name; {
+		name := updates[i].Name
+		if _, frame, err := name.Split(); err != nil || frame == refs.NoFrame {
+			continue
+		}
+		switch {
 		case errors.As(cause, &conflict) && conflict.Name == name:
 			updates[i].Old = conflict.Actual
 		case errors.As(cause, &broken) && broken.Name == name:

@@ -192,7 +192,8 @@ func BenchmarkDisk(b *testing.B) {
 	}
 }
 
-// A loop that adds one output of 500 bytes in each of 1,000 iterations.
+// A loop that adds one output of 500 bytes in each of 1,000 iterations: what it takes on disk,
+// what it takes when it is sealed, and the pack that another machine's fetch of that brings.
 func BenchmarkLoop(b *testing.B) {
 	for b.Loop() {
 		dir, env := benchRepo(b)
@@ -211,7 +212,33 @@ func BenchmarkLoop(b *testing.B) {
 		}
 		require.NoError(b, s.Close())
 		b.ReportMetric(float64(stored(b, dir))/1e6, "MB")
+		s = benchStore(b, dir, append(env, "GIT_SMITHERS_FSYNC=0"))
+		_, err = s.Seal(context.Background(), "loop")
+		require.NoError(b, err)
+		require.NoError(b, s.Close())
+		b.ReportMetric(float64(stored(b, dir))/1e6, "sealed-MB")
+		b.ReportMetric(float64(fetched(b, dir, env, "refs/smithers/_tip/loop"))/1e6, "fetched-MB")
 	}
+}
+
+// fetched is the size of the pack by which a new repository fetches a ref.
+func fetched(b *testing.B, from string, env []string, ref string) (size int64) {
+	b.Helper()
+	dir, err := os.MkdirTemp(os.Getenv("BENCH_DIR"), "fetched-")
+	require.NoError(b, err)
+	for _, args := range [][]string{{"init", "--quiet", dir}, {"-C", dir, "fetch", "--quiet", "file://" + from, ref}} {
+		cmd := exec.CommandContext(b.Context(), "git", args...)
+		cmd.Env = env
+		require.NoError(b, cmd.Run())
+	}
+	packs, err := filepath.Glob(filepath.Join(dir, ".git/objects/pack/*.pack"))
+	require.NoError(b, err)
+	for _, pack := range packs {
+		info, err := os.Stat(pack)
+		require.NoError(b, err)
+		size += info.Size()
+	}
+	return size
 }
 
 // A transcript of 1 MB that grows by 1 KB a frame.

@@ -84,7 +84,7 @@ func (s *Store) Capturer(ctx context.Context, run string) (*Capturer, error) {
 		return nil, err
 	}
 	c.head = head
-	return c, c.recall(nil)
+	return c, c.recall()
 }
 
 // ParseCapture reads one capture. Unknown members are refused by name.
@@ -123,7 +123,8 @@ func notCapture(err error) error {
 // id was answered before, here or by any of the run's newest 1,000 entries, gets
 // that answer again and appends nothing. With Expect, a tip that is elsewhere is a
 // conflict; without, the capture is built again on the new tip until it succeeds or
-// ctx ends: each time that it has to be, somebody else's succeeded.
+// ctx ends: each time that it has to be, somebody else's succeeded. A tip that does not
+// follow what was captured here is a conflict in any case; see Head.Refresh.
 func (c *Capturer) Capture(ctx context.Context, req *Capture) (Captured, error) {
 	files := new(captureFiles)
 	defer files.close()
@@ -132,10 +133,10 @@ func (c *Capturer) Capture(ctx context.Context, req *Capture) (Captured, error) 
 		if err == nil || fault.CodeOf(err) != fault.Conflict {
 			return answer, err
 		}
-		if before, ok := c.answered[req.ID]; ok && req.ID != "" {
-			return before, nil
+		if _, ok := c.answered[req.ID]; ok && req.ID != "" {
+			return c.again(ctx, req.ID)
 		}
-		if req.Expect != nil {
+		if req.Expect != nil || errors.Is(err, errOtherHistory) {
 			return answer, err
 		}
 		if err := pause(ctx, try); err != nil {
@@ -160,8 +161,8 @@ func pause(ctx context.Context, try int) error {
 
 // attempt captures once, on the tip as it is now.
 func (c *Capturer) attempt(ctx context.Context, req *Capture, files *captureFiles) (Captured, error) {
-	if before, ok := c.answered[req.ID]; ok && req.ID != "" {
-		return before, nil
+	if _, ok := c.answered[req.ID]; ok && req.ID != "" {
+		return c.again(ctx, req.ID)
 	}
 	if err := c.checkExpect(ctx, req); err != nil {
 		return Captured{}, err
@@ -194,6 +195,15 @@ func (c *Capturer) attempt(ctx context.Context, req *Capture, files *captureFile
 	answer := answerFor(c.head.Entry())
 	c.remember(answer)
 	return answer, nil
+}
+
+// again gives the answer that a capture had. What was found in the run may have been
+// written by a process that died before it was on stable storage.
+func (c *Capturer) again(ctx context.Context, id string) (Captured, error) {
+	if err := c.head.settle(ctx); err != nil {
+		return Captured{}, err
+	}
+	return c.answered[id], nil
 }
 
 // checkExpect compares what the capture expects with the tip. A tip elsewhere is
@@ -237,13 +247,8 @@ func (c *Capturer) tipString() string {
 
 // catchUp reads the tip again and learns the ids of the captures that others appended.
 func (c *Capturer) catchUp(ctx context.Context) error {
-	var known *snapshot.Entry
 	if c.head != nil {
-		known = c.head.Entry()
-		if err := c.head.Refresh(ctx); err != nil {
-			return err
-		}
-		return c.recall(known)
+		return c.catchUpFrom(ctx)
 	}
 	head, err := c.store.Head(ctx, c.run)
 	if fault.CodeOf(err) == fault.RunNotFound {
@@ -253,18 +258,34 @@ func (c *Capturer) catchUp(ctx context.Context) error {
 		return err
 	}
 	c.head = head
-	return c.recall(nil)
+	return c.recall()
 }
 
-// recall learns the ids of the captures between the tip and an entry that is
-// known already, at most captureMemory of them.
-func (c *Capturer) recall(known *snapshot.Entry) error {
+// catchUpFrom is catchUp from the tip that is known.
+func (c *Capturer) catchUpFrom(ctx context.Context) error {
+	var newer []Captured
+	err := c.head.refresh(ctx, func(entry *snapshot.Entry) {
+		if len(newer) < captureMemory {
+			newer = append(newer, answerFor(entry))
+		}
+	})
+	if err != nil {
+		return err
+	}
+	for _, answer := range newer {
+		c.remember(answer)
+	}
+	return nil
+}
+
+// recall learns the ids of the run's newest captures, at most captureMemory of them.
+func (c *Capturer) recall() error {
 	left := captureMemory
 	for entry, err := range c.store.chain(c.head.Entry()) {
 		if err != nil {
 			return Explain(err)
 		}
-		if left == 0 || (known != nil && entry.ID == known.ID) {
+		if left == 0 {
 			return nil
 		}
 		left--

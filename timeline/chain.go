@@ -13,24 +13,10 @@ import (
 )
 
 // chain yields the entries of one run, newest first, from entry to the run's
-// first. The entries of the run that it was forked from are not part of it.
+// first. The entries of the run that it was forked from are not part of it, but for
+// those of its extension; see snapshot.Chain.
 func (s *Store) chain(entry *snapshot.Entry) iter.Seq2[*snapshot.Entry, error] {
-	return func(yield func(*snapshot.Entry, error) bool) {
-		for run := entry.Run; ; {
-			if !yield(entry, nil) || entry.Parent.IsZero() {
-				return
-			}
-			previous, err := snapshot.ReadEntry(s.objects, entry.Parent)
-			if err != nil {
-				yield(nil, fmt.Errorf("entry before %v: %w", entry.ID, err))
-				return
-			}
-			if previous.Run != run {
-				return
-			}
-			entry = previous
-		}
-	}
+	return snapshot.Chain(s.objects, entry)
 }
 
 // frameInChain finds a frame of the run whose row and tip are given, without any
@@ -57,8 +43,9 @@ func (s *Store) frameInChain(row snapshot.Run, tip *snapshot.Entry, frame int64)
 
 // repairNewestFrame makes the frame ref that a crash between moving the tip and
 // creating the ref left out. Frames before the newest have theirs: an append
-// starts from a tip that was read here. A repository that cannot be written is
-// left as it is; frames are found through the chain all the same.
+// starts from a tip that was read here. A run that has ended and lacks that of the frame
+// before, too, is sealed, and stays so. A repository that cannot be written is left as it
+// is; frames are found through the chain all the same.
 func (s *Store) repairNewestFrame(ctx context.Context, row snapshot.Run, tip *snapshot.Entry) error {
 	name, err := refs.Frame(row.ID, row.Frame)
 	if err != nil {
@@ -71,25 +58,46 @@ func (s *Store) repairNewestFrame(ctx context.Context, row snapshot.Run, tip *sn
 	if !errors.Is(err, refs.ErrNotFound) && !errors.Is(err, refs.ErrBroken) {
 		return Explain(err)
 	}
+	if errors.Is(err, refs.ErrNotFound) && row.Status.Ended() && !s.hasFrameRef(ctx, row.ID, row.Frame-1) {
+		return nil
+	}
 	frame, findErr := s.frameInChain(row, tip, row.Frame)
 	if findErr != nil {
 		return findErr
 	}
-	if repairErr := s.restoreFrameRef(ctx, name, frame.ID, err); repairErr != nil {
+	if repairErr := s.restoreFrameRef(ctx, row.ID, name, frame.ID, err); repairErr != nil {
 		s.warn(fmt.Errorf("repair %s: %w", name, repairErr))
 	}
 	return nil
 }
 
+// hasFrameRef tells whether a frame of a run has a ref.
+func (s *Store) hasFrameRef(ctx context.Context, run string, frame int64) bool {
+	name, err := refs.Frame(run, frame)
+	if err == nil {
+		_, err = s.refs.Resolve(ctx, name)
+	}
+	return err == nil
+}
+
 // restoreFrameRef creates a missing frame ref, or one whose file holds no id.
 // That somebody else did so first is success.
-func (s *Store) restoreFrameRef(ctx context.Context, name refs.Name, id objstore.ID, found error) error {
+func (s *Store) restoreFrameRef(ctx context.Context, run string, name refs.Name, id objstore.ID, found error) error {
+	// Whoever moved the tip may have died before it was on stable storage; a power cut
+	// that takes it back must not leave the frame's ref.
+	tip, err := refs.Tip(run)
+	if err != nil {
+		return err
+	}
+	if err := s.refs.Settle(ctx, tip); err != nil {
+		return err
+	}
 	if errors.Is(found, refs.ErrBroken) {
 		if err := s.refs.RemoveBroken(ctx, name); err != nil {
 			return err
 		}
 	}
-	err := s.refs.Apply(ctx, refs.Update{Name: name, New: id})
+	err = s.refs.Apply(ctx, refs.Update{Name: name, New: id})
 	var conflict *refs.ConflictError
 	if errors.As(err, &conflict) && conflict.Actual == id {
 		return nil

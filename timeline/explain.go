@@ -53,12 +53,12 @@ var explanations = []explanation{
 	{page.ErrInvalid, fault.InvalidState, "docs/scripting.md describes what a capture accepts"},
 	{refs.ErrMalformed, fault.InvalidRunID, "a run id is 1 to 4096 bytes of text"},
 	{refs.ErrConflict, fault.Conflict, "nothing was written; it is safe to try again"},
-	{refs.ErrLocked, fault.Locked, "another git process holds the ref; try again when it is done"},
+	{refs.ErrLocked, fault.Locked, "another git process holds the ref; try again when it is done, or see `git smithers doctor` if it died"},
 	{refs.ErrUnsupported, fault.UnsupportedFormat, "it takes sha1 objects and refs in files to keep run history in"},
 	{refs.ErrObstructed, fault.BrokenRef, "`git for-each-ref refs/smithers` shows the ref that is in the way; it is none of ours"},
-	{refs.ErrBroken, fault.BrokenRef, "`git smithers verify` tells what else is wrong; docs/errors.md says how to restore a ref"},
-	{objstore.ErrCorrupt, fault.CorruptObject, "run `git smithers verify` and `git fsck`; a remote that has the run can give it back"},
-	{objstore.ErrNotFound, fault.MissingObject, "run `git smithers verify` and `git fsck`; a remote that has the run can give it back"},
+	{refs.ErrBroken, fault.BrokenRef, "`git smithers doctor` says what it should be, and mends it"},
+	{objstore.ErrCorrupt, fault.CorruptObject, "`git smithers doctor` saves what can be saved, and fetches the rest from a remote that has the run"},
+	{objstore.ErrNotFound, fault.MissingObject, "`git smithers doctor` saves what can be saved, and fetches the rest from a remote that has the run"},
 }
 
 // Explain gives an error of the packages below its code and hints: a [fault.Error].
@@ -73,6 +73,9 @@ func Explain(err error) error {
 	}
 	if refused, ok := errors.AsType[*jjbridge.RefusedError](err); ok {
 		return explainRefused(refused)
+	}
+	if git, ok := errors.AsType[*gitexec.Error](err); ok && git.Stopped() {
+		return fault.New(fault.Interrupted, "%w", err)
 	}
 	for _, e := range explanations {
 		if !errors.Is(err, e.target) {

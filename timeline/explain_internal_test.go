@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/git-smithers/git-smithers/internal/gitexec"
+	"github.com/git-smithers/git-smithers/internal/repotest"
 	"github.com/git-smithers/git-smithers/jjbridge"
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
@@ -33,6 +34,19 @@ func TestTroubleWithTheWorkingCopyHasItsCode(t *testing.T) {
 		err := Explain(fmt.Errorf("somewhere: %w", c.err))
 		assert.Equal(t, c.code, fault.CodeOf(err), "%v", c.err)
 		assert.ErrorIs(t, err, c.err)
+	}
+}
+
+func TestAGitThatWasAskedToEndIsInterrupted(t *testing.T) {
+	t.Parallel()
+	env := repotest.Env(t.TempDir())
+	sh, err := gitexec.Find(env, "sh")
+	require.NoError(t, err)
+	for script, code := range map[string]fault.Code{
+		"kill -INT $$": fault.Interrupted, "echo Permission denied >&2; kill -TERM $$": fault.Interrupted, "kill -KILL $$": fault.GitFailed,
+	} {
+		_, _, err := gitexec.Process{Program: sh, Env: env, Options: []string{"-c"}, Args: []string{script}}.Run(t.Context())
+		assert.Equal(t, code, fault.CodeOf(Explain(err)), script)
 	}
 }
 

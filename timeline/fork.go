@@ -41,6 +41,12 @@ type ForkRequest struct {
 // the frame's, its frame 0 is the very commit of the parent's frame; otherwise
 // frame 0 is one new entry that differs from it by just the changed rows.
 func (s *Store) Fork(ctx context.Context, req ForkRequest) (*Head, error) {
+	// The run that is forked may be pruned and collected before the fork is there.
+	release, err := s.objects.Pin(ctx)
+	if err != nil {
+		return nil, Explain(err)
+	}
+	defer release()
 	from, err := s.forkPoint(ctx, req.From)
 	if err != nil {
 		return nil, err
@@ -51,6 +57,9 @@ func (s *Store) Fork(ctx context.Context, req ForkRequest) (*Head, error) {
 	}
 	tip, err := newTip(id)
 	if err != nil {
+		return nil, err
+	}
+	if err := s.refusePruned(ctx, id); err != nil {
 		return nil, err
 	}
 	changes, err := s.forkChanges(from.Entry, req)

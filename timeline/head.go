@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"unicode/utf8"
 
+	"github.com/git-smithers/git-smithers/objstore"
 	"github.com/git-smithers/git-smithers/refs"
 	"github.com/git-smithers/git-smithers/snapshot"
 	"github.com/git-smithers/git-smithers/timeline/fault"
@@ -18,11 +19,14 @@ type Head struct {
 	entry *snapshot.Entry
 	row   snapshot.Run
 	state *snapshot.State
+	// settled is the entry that is known to be on stable storage as the tip.
+	settled objstore.ID
 }
 
 // Create starts a run whose row is run: its first entry is frame 0, whatever
-// draft.Frame says. A run of that id must not exist (run_exists). draft.VCS is the
-// working copy that the row names, and decides on draft.Base where that is zero.
+// draft.Frame says. A run of that id must not exist (run_exists), nor have been pruned
+// (run_pruned). draft.VCS is the working copy that the row names, and decides on
+// draft.Base where that is zero.
 func (s *Store) Create(ctx context.Context, run snapshot.Run, draft snapshot.Draft) (*Head, error) {
 	tip, err := newTip(run.ID)
 	if err != nil {
@@ -32,6 +36,9 @@ func (s *Store) Create(ctx context.Context, run snapshot.Run, draft snapshot.Dra
 		return nil, runExists(run.ID)
 	} else if !errors.Is(err, refs.ErrNotFound) {
 		return nil, Explain(err)
+	}
+	if err := s.refusePruned(ctx, run.ID); err != nil {
+		return nil, err
 	}
 	if draft.AtMs == 0 {
 		draft.AtMs = s.now().UnixMilli()
@@ -89,8 +96,14 @@ func (s *Store) Head(ctx context.Context, run string) (*Head, error) {
 	return h, nil
 }
 
-// Refresh reads the tip again.
+// Refresh reads the tip again. A tip that does not follow the one that h knows, as where
+// a fetch has split the run, is a conflict, and h is as it was.
 func (h *Head) Refresh(ctx context.Context) error {
+	return h.refresh(ctx, func(*snapshot.Entry) {})
+}
+
+// refresh is Refresh, and visits the entries that are new, the newest first, if h knew any.
+func (h *Head) refresh(ctx context.Context, visit func(*snapshot.Entry)) error {
 	id, err := h.store.refs.Resolve(ctx, h.tip)
 	if errors.Is(err, refs.ErrNotFound) {
 		return fault.New(fault.RunNotFound, "%w", err).Hint("`git smithers runs` lists the runs")
@@ -105,10 +118,39 @@ func (h *Head) Refresh(ctx context.Context) error {
 	if err != nil {
 		return Explain(fmt.Errorf("read %s: %w", h.tip, err))
 	}
+	if err := h.since(entry, visit); err != nil {
+		return err
+	}
 	if err := h.adopt(entry); err != nil {
 		return err
 	}
 	return h.store.repairNewestFrame(ctx, h.row, entry)
+}
+
+// errOtherHistory is wrapped by the conflict of a tip that does not follow the known one.
+var errOtherHistory = errors.New("its tip does not follow the one that was known")
+
+// since visits the entries from a tip down to the one that h knows.
+func (h *Head) since(tip *snapshot.Entry, visit func(*snapshot.Entry)) error {
+	if h.entry == nil {
+		return nil
+	}
+	for entry, err := range h.store.chain(tip) {
+		if err != nil {
+			return Explain(err)
+		}
+		if entry.ID == h.entry.ID {
+			return nil
+		}
+		if entry.IsView() {
+			break
+		}
+		visit(entry)
+	}
+	run := h.row.ID
+	return fault.New(fault.Conflict, "run %q has another history now: %w", run, errOtherHistory).
+		Hint("a fetch splits a run that was continued elsewhere, too: what was added here is a fork of it, which `git smithers branches %s` lists", run).
+		Detail("runId", run).Detail("known", h.entry.ID.String()).Detail("tip", tip.ID.String())
 }
 
 // adopt makes entry what h knows as the tip.
@@ -122,6 +164,19 @@ func (h *Head) adopt(entry *snapshot.Entry) error {
 		return Explain(err)
 	}
 	h.entry, h.row, h.state = entry, row, state
+	return nil
+}
+
+// settle puts the tip on stable storage if it was read, and not written by h: whoever
+// moved it may have died before it had.
+func (h *Head) settle(ctx context.Context) error {
+	if h.entry == nil || h.entry.ID == h.settled {
+		return nil
+	}
+	if err := h.store.refs.Settle(ctx, h.tip); err != nil {
+		return Explain(err)
+	}
+	h.settled = h.entry.ID
 	return nil
 }
 

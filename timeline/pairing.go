@@ -72,8 +72,11 @@ func (s *Store) FramesOf(ctx context.Context, query FrameQuery) ([]FrameMatch, e
 		if err != nil {
 			return nil, Explain(err)
 		}
-		if entry.Run != row.RunID {
+		if row.FrameNo == 0 && entry.Run != row.RunID {
 			continue
+		}
+		if entry, err = s.asIndexed(ctx, index, row, entry); err != nil {
+			return nil, err
 		}
 		match, err := matchOf(entry)
 		if err != nil {
@@ -82,6 +85,18 @@ func (s *Store) FramesOf(ctx context.Context, query FrameQuery) ([]FrameMatch, e
 		out = append(out, match)
 	}
 	return out, nil
+}
+
+// asIndexed is the entry of a frame as the run has it that the frame is listed for.
+func (s *Store) asIndexed(ctx context.Context, index *sqliteindex.Index, row sqliteindex.FrameRow, entry *snapshot.Entry) (*snapshot.Entry, error) {
+	if entry.Run == row.RunID && entry.Frame == row.FrameNo {
+		return entry, nil
+	}
+	run, _, err := index.Run(ctx, row.RunID)
+	if err != nil {
+		return nil, Explain(err)
+	}
+	return s.asFrame(Address{row.RunID, row.FrameNo}, run.Tip, entry)
 }
 
 // check refuses a query that cannot be answered, and brings its path into the form that

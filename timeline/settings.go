@@ -22,11 +22,26 @@ type settings struct {
 	remote  string // the remote whose code runs build on; "" for any
 
 	staleAfter time.Duration // how long a process that executes a run may give no sign of life
+
+	seal            bool   // runs are sealed when they end
+	frameRefs       int64  // how many frame refs this clone keeps
+	remoteFrameRefs int64  // how many frame refs a remote is given
+	pushFiles       string // whether untracked files that were captured may be pushed: PushAsk, PushYes or PushNo
 }
+
+// The values of smithers.pushFiles.
+const (
+	PushAsk = "ask" // once for every remote
+	PushYes = "yes"
+	PushNo  = "no"
+)
 
 const (
 	defaultStaleAfter = 30 * time.Second
 	minStaleAfter     = 100 * time.Millisecond
+
+	defaultFrameRefs       = 1000
+	defaultRemoteFrameRefs = 1000
 )
 
 // readSettings reads git's core.fsync, and the keys of variables, with the variables
@@ -58,7 +73,41 @@ func readSettings(config gitexec.Config, env []string) (settings, error) {
 	if err := set.readStaleAfter(config); err != nil {
 		return settings{}, err
 	}
+	if err := set.readSharing(config); err != nil {
+		return settings{}, err
+	}
 	return set, set.readWorktree(config)
+}
+
+// readSharing reads what is about refs, here and on remotes, and about what is pushed.
+func (set *settings) readSharing(config gitexec.Config) (err error) {
+	const pushFiles = "smithers.pushfiles"
+	if set.seal, err = config.Bool("smithers.seal", true); err != nil {
+		return badSetting(err)
+	}
+	for key, number := range map[string]struct {
+		to  *int64
+		def int64
+	}{
+		"smithers.framerefs":       {&set.frameRefs, defaultFrameRefs},
+		"smithers.remoteframerefs": {&set.remoteFrameRefs, defaultRemoteFrameRefs},
+	} {
+		if *number.to, err = config.Int(key, number.def); err != nil {
+			return badSetting(err)
+		}
+		if *number.to < 0 {
+			return badSetting(fmt.Errorf("%s is negative: %d", key, *number.to))
+		}
+	}
+	set.pushFiles = PushAsk
+	if value, ok := config.Get(pushFiles); ok {
+		set.pushFiles = strings.ToLower(value)
+	}
+	switch set.pushFiles {
+	case PushAsk, PushYes, PushNo:
+		return nil
+	}
+	return badSetting(fmt.Errorf("%s is neither %s, %s nor %s: %q", pushFiles, PushAsk, PushYes, PushNo, set.pushFiles))
 }
 
 func (set *settings) readStaleAfter(config gitexec.Config) error {
@@ -112,7 +161,11 @@ var variables = map[string]string{
 	"GIT_SMITHERS_MAX_DEPTH":         "smithers.maxdepth",
 	"GIT_SMITHERS_MAX_KEY":           "smithers.maxkey",
 	"GIT_SMITHERS_MAX_VALUE":         "smithers.maxvalue",
+	"GIT_SMITHERS_FRAME_REFS":        "smithers.framerefs",
+	"GIT_SMITHERS_PUSH_FILES":        "smithers.pushfiles",
 	"GIT_SMITHERS_REMOTE":            "smithers.remote",
+	"GIT_SMITHERS_REMOTE_FRAME_REFS": "smithers.remoteframerefs",
+	"GIT_SMITHERS_SEAL":              "smithers.seal",
 	"GIT_SMITHERS_STALE_AFTER":       "smithers.staleafter",
 	"GIT_SMITHERS_WORKTREE":          "smithers.worktree",
 	"GIT_SMITHERS_WORKTREE_MAX_FILE": "smithers.worktreemaxfile",

@@ -11,6 +11,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/git-smithers/git-smithers/internal/fsx"
 	"github.com/git-smithers/git-smithers/internal/gitexec"
 	"github.com/git-smithers/git-smithers/jjbridge"
 	"github.com/git-smithers/git-smithers/objstore"
@@ -36,6 +37,9 @@ type Options struct {
 	// Failpoint is called at named points of a write; an error it returns stops the
 	// write there. For tests of what a crash leaves behind; nil in production.
 	Failpoint func(name string) error
+	// FS is what objects and refs are written to; nil in production. For tests that
+	// have writes fail, and that cut the power.
+	FS fsx.FS
 }
 
 // Store is the run history of one repository. Safe for concurrent use.
@@ -77,11 +81,14 @@ func Open(ctx context.Context, opts Options) (*Store, error) {
 		TempDir:    filepath.Join(private, "tmp"),
 		Fsync:      policy,
 		Failpoint:  opts.Failpoint,
+		FS:         opts.FS,
 	})
 	if err != nil {
 		return nil, Explain(err)
 	}
-	db, err := refs.Open(refs.Options{Repo: repo, Fsync: set.fsync, Env: opts.Env, Failpoint: opts.Failpoint})
+	db, err := refs.Open(refs.Options{
+		Repo: repo, Fsync: set.fsync, Env: opts.Env, Failpoint: opts.Failpoint, FS: opts.FS,
+	})
 	if err != nil {
 		return nil, Explain(errors.Join(err, objects.Close()))
 	}
@@ -111,6 +118,9 @@ func (s *Store) Close() error {
 	}
 	return Explain(errors.Join(indexErr, s.refs.Close(), s.objects.Close()))
 }
+
+// privatePath is the store's folder of things that are no history.
+func (s *Store) privatePath() string { return filepath.Join(s.repo.CommonDir, privateDir) }
 
 // CommonDir is the git directory that all worktrees of the repository share.
 func (s *Store) CommonDir() string { return s.repo.CommonDir }
@@ -149,11 +159,15 @@ func (s *Store) indexWith(ctx context.Context, bringUp func(*sqliteindex.Index, 
 }
 
 func (s *Store) openIndex(ctx context.Context) (*sqliteindex.Index, error) {
-	return sqliteindex.Open(ctx, sqliteindex.Options{
+	return sqliteindex.Open(ctx, s.indexOptions())
+}
+
+func (s *Store) indexOptions() sqliteindex.Options {
+	return sqliteindex.Options{
 		Path:    filepath.Join(s.repo.CommonDir, privateDir, "index.db"),
 		Refs:    s.refs,
 		Objects: s.objects,
-	})
+	}
 }
 
 // RebuildIndex drops the index and reads it again from the refs. progress may be nil.

@@ -34,21 +34,18 @@ type capturedIn struct {
 // before.
 func (s *Store) framesTouching(ctx context.Context, tip *snapshot.Entry, path string) ([]FrameMatch, error) {
 	t := &touching{objects: s.objects, path: path, newer: make(map[string]capturedIn), found: make(map[int64]FrameMatch)}
-	for entry := tip; ; {
-		if err := ctx.Err(); err != nil {
+	for entry, err := range s.ancestry(tip) {
+		if err = cmp.Or(err, ctx.Err()); err != nil {
 			return nil, err
 		}
-		if entry.Frame != snapshot.NoFrame {
-			if err := t.look(entry); err != nil {
-				return nil, err
-			}
+		if entry.Frame == snapshot.NoFrame {
+			continue
 		}
-		if entry.Parent.IsZero() || entry.Run != tip.Run && entry.Frame != snapshot.NoFrame {
+		if err := t.look(entry); err != nil {
+			return nil, err
+		}
+		if entry.Run != tip.Run {
 			break
-		}
-		var err error
-		if entry, err = snapshot.ReadEntry(s.objects, entry.Parent); err != nil {
-			return nil, err
 		}
 	}
 	return slices.SortedFunc(maps.Values(t.found), func(a, b FrameMatch) int { return cmp.Compare(a.FrameNo, b.FrameNo) }), nil

@@ -63,13 +63,18 @@ func (p *stepping) since(then *snapshot.Entry, ended bool) error {
 			return nil
 		}
 		was, err := snapshot.DecodeAttempt(page.Row{Key: row.Key, Value: value})
-		switch {
-		case err != nil:
+		if err == nil {
+			was, err = then.Renumber(was)
+		}
+		if err != nil {
 			return err
+		}
+		before := snapshot.EncodeAttempt(was)
+		switch {
 		case ended && was.State == snapshot.AttemptInProgress:
 			p.cancel(row, a)
-		case !bytes.Equal(value, row.Value):
-			p.set(page.Row{Key: row.Key, Value: value})
+		case !bytes.Equal(before.Value, row.Value):
+			p.set(before)
 		}
 		return nil
 	})

@@ -1,7 +1,6 @@
 package timeline
 
 import (
-	"fmt"
 	"iter"
 	"strconv"
 
@@ -82,16 +81,7 @@ func placeAt(run string, then, frame *snapshot.Entry) *place {
 
 // ancestry yields the entries from one to the first, newest first, across forks.
 func (s *Store) ancestry(entry *snapshot.Entry) iter.Seq2[*snapshot.Entry, error] {
-	return func(yield func(*snapshot.Entry, error) bool) {
-		for yield(entry, nil) && !entry.Parent.IsZero() {
-			previous, err := snapshot.ReadEntry(s.objects, entry.Parent)
-			if err != nil {
-				yield(nil, fmt.Errorf("entry before %v: %w", entry.ID, err))
-				return
-			}
-			entry = previous
-		}
-	}
+	return snapshot.Ancestry(s.objects, entry)
 }
 
 // dropped are the numbers of the frames, the oldest first, that belong to the timeline of

@@ -3,6 +3,7 @@ package timeline
 import (
 	"context"
 	"fmt"
+	"slices"
 	"sync"
 )
 
@@ -11,14 +12,16 @@ import (
 const upkeepEvery = 8
 
 // upkeep keeps what appends leave behind small: it merges packs and packs loose
-// refs in the background, one round at a time, and at the end brings the index up
-// to date. All its trouble is warnings: what was acknowledged is stored already.
+// refs in the background, one round at a time, seals the runs that ended, and at the end
+// brings the index up to date. All its trouble is warnings: what was acknowledged is
+// stored already.
 type upkeep struct {
 	store *Store
 
 	mu      sync.Mutex
 	appends int
 	busy    bool
+	ended   []string // runs that ended since the last round
 	rounds  sync.WaitGroup
 }
 
@@ -43,8 +46,28 @@ func (u *upkeep) wrote(ctx context.Context) {
 	})
 }
 
-// round merges packs and packs refs where their number asks for it.
+// runEnded has the next round seal a run.
+func (u *upkeep) runEnded(run string) {
+	if !u.store.settings.seal {
+		return
+	}
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	if !slices.Contains(u.ended, run) {
+		u.ended = append(u.ended, run)
+	}
+}
+
+// round seals the runs that ended, and merges packs and packs refs where their number
+// asks for it.
 func (u *upkeep) round(ctx context.Context) {
+	u.mu.Lock()
+	ended := u.ended
+	u.ended = nil
+	u.mu.Unlock()
+	if len(ended) > 0 {
+		u.store.sealEnded(ctx, ended)
+	}
 	due, err := u.store.objects.NeedsMerge()
 	if err == nil && due {
 		_, err = u.store.objects.Merge(ctx)
@@ -65,7 +88,7 @@ func (u *upkeep) finish() {
 		return
 	}
 	u.appends = 0
-	u.round(context.Background())
+	u.rounds.Go(func() { u.round(context.Background()) })
 	index, err := u.store.Index(context.Background())
 	if err == nil {
 		err = index.Degraded()
@@ -73,4 +96,5 @@ func (u *upkeep) finish() {
 	if err != nil {
 		u.store.warn(fmt.Errorf("update index: %w", err))
 	}
+	u.rounds.Wait()
 }

@@ -17,6 +17,7 @@ type Problem struct {
 	Run    string     `json:"runId"`
 	Frame  *int64     `json:"frame"` // nil where no frame is meant
 	Commit string     `json:"commit,omitempty"`
+	File   string     `json:"file,omitempty"` // below the common directory, where a file is meant and no run
 	Code   fault.Code `json:"code"`
 	What   string     `json:"message"`
 }
@@ -45,8 +46,9 @@ func (s *Store) Verify(ctx context.Context, runs ...string) (*Report, error) {
 		for _, run := range runs {
 			id, tip, err := s.findRun(ctx, run)
 			if errors.Is(err, refs.ErrBroken) {
-				v.report.Runs++
-				v.note(run, nil, err)
+				if err := v.brokenTip(ctx, run, err); err != nil {
+					return nil, err
+				}
 				continue
 			}
 			if err != nil {
@@ -59,7 +61,7 @@ func (s *Store) Verify(ctx context.Context, runs ...string) (*Report, error) {
 		return v.report, nil
 	}
 	tips, err := s.refs.Tips(ctx)
-	if err := v.brokenTips(err); err != nil {
+	if err := v.brokenTips(ctx, err); err != nil {
 		return nil, Explain(err)
 	}
 	for _, tip := range tips {
@@ -108,21 +110,29 @@ type verifiedTree struct {
 	id   objstore.ID
 }
 
-// note adds a problem.
+// note adds a problem; entry is nil where none is meant.
 func (v *verifier) note(run string, entry *snapshot.Entry, err error) {
+	if entry == nil {
+		v.noteAt(run, objstore.ID{}, snapshot.NoFrame, err)
+		return
+	}
+	v.noteAt(run, entry.ID, entry.Frame, err)
+}
+
+// noteAt adds a problem of an entry.
+func (v *verifier) noteAt(run string, commit objstore.ID, frame int64, err error) {
 	p := Problem{Run: run, Code: fault.CodeOf(Explain(err)), What: err.Error()}
-	if entry != nil {
-		p.Commit = entry.ID.String()
-		if entry.Frame != snapshot.NoFrame {
-			frame := entry.Frame
-			p.Frame = &frame
-		}
+	if !commit.IsZero() {
+		p.Commit = commit.String()
+	}
+	if frame != snapshot.NoFrame {
+		p.Frame = &frame
 	}
 	v.report.Problems = append(v.report.Problems, p)
 }
 
-// brokenTips notes the tips that a listing found broken. Any other error is returned.
-func (v *verifier) brokenTips(err error) error {
+// brokenTips checks the runs whose tips a listing found broken. Any other error is returned.
+func (v *verifier) brokenTips(ctx context.Context, err error) error {
 	broken, err := brokenRefs(err)
 	for _, b := range broken {
 		component := path.Base(string(b.Name))
@@ -130,8 +140,9 @@ func (v *verifier) brokenTips(err error) error {
 		if err != nil || !ok {
 			id = component
 		}
-		v.report.Runs++
-		v.note(id, nil, b)
+		if err := v.brokenTip(ctx, id, b); err != nil {
+			return err
+		}
 	}
 	return err
 }
@@ -159,8 +170,7 @@ func (v *verifier) run(ctx context.Context, id string, tip objstore.ID) error {
 	v.report.Runs++
 	entry, err := snapshot.ReadEntry(v.store.objects, tip)
 	if err != nil {
-		v.note(id, nil, fmt.Errorf("tip %v: %w", tip, err))
-		return nil
+		return v.withoutTip(ctx, id, tip, fmt.Errorf("tip %v: %w", tip, err))
 	}
 	row, err := entry.RunRow()
 	if err != nil {
@@ -195,15 +205,28 @@ func (v *verifier) run(ctx context.Context, id string, tip objstore.ID) error {
 func (v *verifier) chain(ctx context.Context, id string, tip *snapshot.Entry) (map[int64]objstore.ID, error) {
 	frames := make(map[int64]objstore.ID)
 	ops := newOpsVerifier()
+	if broken := v.stretch(ctx, id, tip, frames, ops); broken != nil {
+		return frames, v.remains(ctx, id, tip, frames, broken)
+	}
+	if err := ops.check(tip); err != nil {
+		v.note(id, tip, err)
+	}
+	return frames, nil
+}
+
+// stretch checks the entries of a chain from one of them on, and adds the commits of
+// frames. It returns where the chain is broken, nil where it is whole.
+func (v *verifier) stretch(ctx context.Context, id string, from *snapshot.Entry, frames map[int64]objstore.ID, ops *opsVerifier) *brokenChain {
 	var newer *link
-	for entry, err := range v.store.chain(tip) {
-		if ctx.Err() != nil {
-			return nil, Explain(ctx.Err())
+	at := from
+	for entry, err := range v.store.chain(from) {
+		if err == nil {
+			err = ctx.Err()
 		}
 		if err != nil {
-			v.note(id, nil, err)
-			return frames, nil
+			return &brokenChain{at.Parent, err}
 		}
+		at = entry
 		v.report.Entries++
 		if entry.Frame != snapshot.NoFrame {
 			v.report.Frames++
@@ -216,27 +239,25 @@ func (v *verifier) chain(ctx context.Context, id string, tip *snapshot.Entry) (m
 			newer = nil
 			continue
 		}
-		at := &link{entry, row}
+		older := &link{entry, row}
 		if newer != nil {
-			if err := v.follows(at, newer, ops); err != nil {
+			if err := v.follows(older, newer, ops); err != nil {
 				v.note(id, newer.entry, err)
 			}
 		}
-		newer = at
+		newer = older
 	}
 	if newer != nil {
 		if err := v.begins(newer, ops); err != nil {
 			v.note(id, newer.entry, err)
 		}
 	}
-	if err := ops.check(tip); err != nil {
-		v.note(id, tip, err)
-	}
-	return frames, nil
+	return nil
 }
 
-// entry checks one entry by itself and returns its row.
+// entry checks one entry by itself, as it is stored, and returns its row.
 func (v *verifier) entry(entry *snapshot.Entry) (snapshot.Run, error) {
+	entry = entry.Stored()
 	row, err := entry.RunRow()
 	if err != nil {
 		return row, err
@@ -293,10 +314,22 @@ func (v *verifier) state(entry *snapshot.Entry) error {
 	if sum != entry.ContentHash {
 		return fmt.Errorf("%w: content hash is %v, the commit says %v", objstore.ErrCorrupt, sum, entry.ContentHash)
 	}
-	if v.seen("state", state.ID()) {
+	var met []verifiedTree
+	seen := func(name string, tree objstore.ID) bool {
+		was := v.seen(name, tree)
+		if !was {
+			met = append(met, verifiedTree{name, tree})
+		}
+		return was
+	}
+	if seen("state", state.ID()) {
 		return nil
 	}
-	return state.Verify(v.seen)
+	if err := state.Verify(seen); err != nil {
+		v.forget(met...) // the entries before this one that share the damage are damaged, too
+		return err
+	}
+	return nil
 }
 
 // journal checks the collections of an entry's journal, but for what their rows say.
@@ -310,10 +343,18 @@ func (v *verifier) journal(entry *snapshot.Entry) error {
 			continue
 		}
 		if err := rows.Verify(); err != nil {
+			v.forget(verifiedTree{part.name, rows.ID()})
 			return fmt.Errorf("%s: %w", part.name, err)
 		}
 	}
 	return nil
+}
+
+// forget has trees looked at again when they are met again.
+func (v *verifier) forget(trees ...verifiedTree) {
+	for _, tree := range trees {
+		delete(v.trees, tree)
+	}
 }
 
 // seen tells whether a tree was met before as what it is called, and marks it as met.

@@ -9,34 +9,41 @@ import (
 	"github.com/git-smithers/git-smithers/snapshot"
 )
 
-// link is an entry of a chain that is sound by itself.
+// link is an entry of a chain that is sound by itself, and its row as it is stored: a
+// view is checked as the entry that it is a view of.
 type link struct {
 	entry *snapshot.Entry
 	row   snapshot.Run
 }
 
-// follows checks what an entry makes of the one before it in its run.
+func (l *link) stored() *snapshot.Entry { return l.entry.Stored() }
+
+// follows checks what an entry makes of the one before it in its run, or in the one that
+// it extends.
 func (v *verifier) follows(older, newer *link, ops *opsVerifier) error {
+	newer = &link{newer.stored(), newer.row}
+	if older.stored().Run != newer.entry.Run {
+		return v.extends(older, newer, ops)
+	}
 	if err := countsOn(older.row, newer); err != nil {
 		return err
 	}
-	if err := keepsState(older.entry, newer.entry); err != nil {
+	if err := keepsState(older.stored(), newer.entry); err != nil {
 		return err
 	}
-	if err := keepsJournal(older.entry, newer.entry); err != nil {
+	if err := keepsJournal(older.stored(), newer.entry); err != nil {
 		return err
 	}
-	return ops.step(older.entry, newer)
+	return ops.step(older.stored(), newer)
 }
 
-// begins checks a run's first own entry.
+// begins checks the first entry of a run's chain.
 func (v *verifier) begins(first *link, ops *opsVerifier) error {
-	events, err := first.entry.Events()
-	if err != nil {
-		return err
+	if first.entry.IsView() {
+		return v.beginsExtension(first, ops)
 	}
-	if first.row.NextSeq != int64(len(events)) {
-		return fmt.Errorf("%w: the run's first event is %d", objstore.ErrCorrupt, first.row.NextSeq-int64(len(events)))
+	if err := firstEvents(first); err != nil {
+		return err
 	}
 	if parent := first.row.Parent; parent != nil && first.entry.Frame == snapshot.NoFrame {
 		from, err := snapshot.ReadEntry(v.store.objects, parent.Commit)
@@ -53,6 +60,15 @@ func (v *verifier) begins(first *link, ops *opsVerifier) error {
 	return ops.first(first)
 }
 
+// firstEvents checks that the events of a run's first own entry count from 0.
+func firstEvents(first *link) error {
+	events, err := first.entry.Events()
+	if err == nil && first.row.NextSeq != int64(len(events)) {
+		err = fmt.Errorf("%w: the run's first event is %d", objstore.ErrCorrupt, first.row.NextSeq-int64(len(events)))
+	}
+	return err
+}
+
 // countsOn checks the numbers of an entry against those of the row before it.
 func countsOn(older snapshot.Run, newer *link) error {
 	row := newer.row
@@ -61,6 +77,9 @@ func countsOn(older snapshot.Run, newer *link) error {
 	}
 	if row.Epoch < older.Epoch {
 		return fmt.Errorf("%w: epoch %d is followed by epoch %d", objstore.ErrCorrupt, older.Epoch, row.Epoch)
+	}
+	if err := sameOrigin(older.Parent, row.Parent); err != nil {
+		return err
 	}
 	events, err := newer.entry.Events()
 	if err != nil {

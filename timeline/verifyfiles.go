@@ -15,6 +15,8 @@ const maxTreeDepth = 4096
 type fileVerifier struct {
 	objects objstore.Reader
 	checked map[objstore.ID]*fileDamage // nil: sound
+	// onlyTrees leaves blobs unread.
+	onlyTrees bool
 }
 
 // fileDamage is one thing that is wrong below a captured tree.
@@ -24,7 +26,7 @@ type fileDamage struct {
 }
 
 func newFileVerifier(objects objstore.Reader) *fileVerifier {
-	return &fileVerifier{objects, make(map[objstore.ID]*fileDamage)}
+	return &fileVerifier{objects: objects, checked: make(map[objstore.ID]*fileDamage)}
 }
 
 // captured checks all that the trees of a working copy reach; a nil one has none.
@@ -83,6 +85,9 @@ func (v *fileVerifier) root(what string, id objstore.ID) error {
 func (v *fileVerifier) object(id objstore.ID, kind objstore.Kind, depth int) *fileDamage {
 	if damage, ok := v.checked[id]; ok {
 		return damage
+	}
+	if kind == objstore.Blob && v.onlyTrees {
+		return nil
 	}
 	data, err := objstore.GetKind(v.objects, id, kind)
 	var damage *fileDamage

@@ -12,6 +12,9 @@ import (
 type opsVerifier struct {
 	place map[objstore.ID]int // of the entries that were met: 0 for the tip
 	made  map[int]int         // by op: the place of the entry that made it
+	tip   *snapshot.Entry     // the newest entry that was checked of the run whose ops they are; nil for none yet
+
+	extension bool // that run is one that the chain's extends
 }
 
 func newOpsVerifier() *opsVerifier {
@@ -24,6 +27,9 @@ func (o *opsVerifier) met(id objstore.ID) { o.place[id] = len(o.place) }
 // step checks what an entry makes of the ops of the one before it, of which none is
 // lost: it adds some, and marks others as undone by these.
 func (o *opsVerifier) step(older *snapshot.Entry, newer *link) error {
+	if o.tip == nil {
+		o.tip = newer.entry
+	}
 	before, err := older.Ops()
 	if err != nil {
 		return err
@@ -80,6 +86,9 @@ func undone(row page.Row, after snapshot.Op, known int) error {
 
 // first checks the ops of a run's first own entry: none, or its fork alone.
 func (o *opsVerifier) first(first *link) error {
+	if o.tip == nil {
+		o.tip = first.entry
+	}
 	ops, err := first.entry.Ops()
 	if err != nil {
 		return err
@@ -102,8 +111,20 @@ func (o *opsVerifier) first(first *link) error {
 	return nil
 }
 
-// check checks all ops that a run has at its tip.
+// turn checks the ops of a run whose first own entry was met, and goes on with those of
+// the run that it extends.
+func (o *opsVerifier) turn(tip *snapshot.Entry) error {
+	err := o.check(o.tip)
+	o.tip, o.made, o.extension = tip, make(map[int]int), true
+	return err
+}
+
+// check checks all ops that a run has at its tip; in an extension, those that the run has
+// which it is of.
 func (o *opsVerifier) check(tip *snapshot.Entry) error {
+	if o.extension {
+		tip = o.tip
+	}
 	ops, err := readOps(tip)
 	if err != nil {
 		return nil //nolint:nilerr // what is wrong with a row is a problem of the entry that has it first

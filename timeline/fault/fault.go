@@ -41,6 +41,14 @@ const (
 	NothingToUndo     Code = "nothing_to_undo"
 	UndoRefused       Code = "undo_refused"
 	InvalidQuery      Code = "invalid_query"
+	RunPruned         Code = "run_pruned"
+	RemoteNotFound    Code = "remote_not_found"
+	RemoteFailed      Code = "remote_failed"
+	PushRefused       Code = "push_refused"
+	FetchRefused      Code = "fetch_refused"
+	Unconfirmed       Code = "unconfirmed"
+	NothingPruned     Code = "nothing_pruned"
+	InvalidBundle     Code = "invalid_bundle"
 	WriteFailed       Code = "write_failed"
 	ReadOnly          Code = "read_only"
 	DiskFull          Code = "disk_full"
@@ -94,6 +102,9 @@ var exits = map[Code]int{
 	VerifyFailed: ExitCorrupt,
 	RunWaiting:   ExitWaiting,
 	RunOwned:     ExitConflict, NotPending: ExitConflict, UndoRefused: ExitConflict,
+	RunPruned: ExitNotFound, RemoteNotFound: ExitNotFound, NothingPruned: ExitNotFound,
+	RemoteFailed: ExitFailed, PushRefused: ExitConflict, FetchRefused: ExitCorrupt,
+	Unconfirmed: ExitUsage, InvalidBundle: ExitUsage,
 	RequestNotFound: ExitNotFound, NothingToUndo: ExitNotFound, InvalidQuery: ExitUsage,
 	Usage: ExitUsage, UnknownCommand: ExitUsage, InvalidRunID: ExitUsage, InvalidAddress: ExitUsage,
 	InvalidInput: ExitUsage, InvalidState: ExitUsage, InvalidWorkflow: ExitUsage, WorkflowChanged: ExitUsage,

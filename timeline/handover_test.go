@@ -1,0 +1,49 @@
+package timeline_test
+
+import (
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/git-smithers/git-smithers/internal/repotest"
+	"github.com/git-smithers/git-smithers/snapshot"
+	"github.com/git-smithers/git-smithers/timeline"
+)
+
+func TestWhatIsKeptHereOfARunIsHandedOver(t *testing.T) {
+	t.Parallel()
+	repo := repotest.New(t, repotest.Commit)
+	s := open(t, repo)
+	from := triage(t, s, "from")
+	triage(t, s, "to")
+	claim, err := from.Claim(t.Context(), timeline.ClaimRequest{})
+	require.NoError(t, err)
+	require.NoError(t, claim.Release(t.Context()))
+	log, err := s.LiveLogs("from").Open("a::0::1", 100)
+	require.NoError(t, err)
+	_, err = log.Write([]byte("said"))
+	require.NoError(t, err)
+	require.NoError(t, log.Close())
+	spec := timeline.WorktreeSpec{Name: "a", Path: filepath.Join(filepath.Dir(repo.Dir), "side")}
+	made, err := s.OpenWorktree(t.Context(), "from", spec, false)
+	require.NoError(t, err)
+
+	s.HandOver(t.Context(), "from", "to")
+	assert.Equal(t, "said", s.LiveLogs("to").Last("a::0::1"))
+	assert.Empty(t, s.LiveLogs("from").Last("a::0::1"))
+	again, err := s.OpenWorktree(t.Context(), "to", spec, false)
+	require.NoError(t, err)
+	assert.Equal(t, made.Root(), again.Root())
+	_, err = s.OpenWorktree(t.Context(), "from", spec, false)
+	require.Error(t, err, "it is the other run's")
+
+	list, err := s.Unattended(t.Context())
+	require.NoError(t, err)
+	assert.Equal(t, []timeline.Unattended{{Run: "to", Status: snapshot.RunRunning}}, list)
+	s.HandOver(t.Context(), "from", "to")
+	again, err = s.OpenWorktree(t.Context(), "to", spec, false)
+	require.NoError(t, err)
+	assert.Equal(t, made.Root(), again.Root(), "nothing is left to hand over")
+}

@@ -1,0 +1,44 @@
+package timeline
+
+import (
+	"context"
+
+	"github.com/git-smithers/git-smithers/snapshot"
+	"github.com/git-smithers/git-smithers/timeline/fault"
+)
+
+// Origin is where a run was forked from.
+type Origin struct {
+	At Address // as it is here
+	// Elsewhere tells that the run of that id here is another history than the one that this
+	// run was forked from.
+	Elsewhere bool
+}
+
+// Origin finds out where the run of a row was forked from; nil for a run that is no fork.
+// A run that is not here is what the row says. That it cannot be told is as if it were not.
+func (s *Store) Origin(ctx context.Context, row snapshot.Run) *Origin {
+	parent := row.Parent
+	if parent == nil {
+		return nil
+	}
+	stored := Address{parent.RunID, parent.Frame}
+	_, tip, err := s.findRunExactly(ctx, parent.RunID)
+	if err != nil {
+		return &Origin{At: stored}
+	}
+	frame, err := s.loadFrame(ctx, stored, tip)
+	if err == nil && frame.Entry.ID == parent.Commit || err != nil && fault.CodeOf(err) != fault.FrameNotFound {
+		return &Origin{At: stored}
+	}
+	// The frame may have become a fork's, which the index knows.
+	branch, err := s.Branch(ctx, row.ID)
+	switch {
+	case err != nil:
+		return &Origin{At: stored}
+	case branch == nil:
+		return &Origin{stored, true}
+	default:
+		return &Origin{At: Address{branch.ParentRunID, branch.ParentFrameNo}}
+	}
+}

@@ -1,0 +1,57 @@
+package timeline
+
+import (
+	"context"
+	"iter"
+	"time"
+
+	"github.com/git-smithers/git-smithers/internal/gitexec"
+	"github.com/git-smithers/git-smithers/objstore"
+	"github.com/git-smithers/git-smithers/refs"
+	"github.com/git-smithers/git-smithers/snapshot"
+)
+
+// Parts are what a store is made of, for the packages below this one's folder, which are
+// more of its use cases. They stay the store's, and end with it.
+type Parts struct {
+	Repo    gitexec.Repo
+	Env     []string // the environment git runs under
+	Refs    *refs.DB
+	Objects *objstore.Store
+	Now     func() time.Time
+	Warn    func(error)
+
+	PushFiles       string // PushAsk, PushYes or PushNo
+	FrameRefs       int64  // how many frame refs this clone keeps
+	RemoteFrameRefs int64  // how many frame refs a remote is given
+	Private         string // the store's private folder
+}
+
+// Parts are the store's.
+func (s *Store) Parts() Parts {
+	return Parts{
+		Repo: s.repo, Env: s.env, Refs: s.refs, Objects: s.objects, Now: s.now, Warn: s.warn,
+		PushFiles: s.settings.pushFiles, FrameRefs: s.settings.frameRefs, RemoteFrameRefs: s.settings.remoteFrameRefs,
+		Private: s.privatePath(),
+	}
+}
+
+// Commit writes a batch and moves the refs that make it reachable, in their order: a
+// crash leaves a prefix of them. Codes: conflict where a ref is not where it is expected.
+func (s *Store) Commit(ctx context.Context, batch *objstore.Batch, updates []refs.Update) error {
+	return s.commit(ctx, batch, updates)
+}
+
+// CheckNew is invalid_run_id or run_pruned where no run of an id can be made.
+func (s *Store) CheckNew(ctx context.Context, id string) error {
+	if _, err := newTip(id); err != nil {
+		return err
+	}
+	return s.refusePruned(ctx, id)
+}
+
+// Chain yields the entries of a run, newest first, from one of them to the run's first.
+func (s *Store) Chain(entry *snapshot.Entry) iter.Seq2[*snapshot.Entry, error] { return s.chain(entry) }
+
+// RefuseOwned is run_owned where a live process owns the run.
+func (s *Store) RefuseOwned(row snapshot.Run) error { return s.refuseOwned(row) }

@@ -1,0 +1,93 @@
+package timeline_test
+
+import (
+	"fmt"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/git-smithers/git-smithers/internal/fsx/fsxtest"
+)
+
+func TestWithoutAnyOneOfTheFsyncsAPowerCutLosesSomething(t *testing.T) {
+	t.Parallel()
+	for _, d := range writes {
+		t.Run(d.name, func(t *testing.T) {
+			t.Parallel()
+			done := record(t, d)
+			var looking sync.WaitGroup
+			slots := make(chan struct{}, looks)
+			syncs := 0
+			for i, op := range done.files.Ops() {
+				if !op.IsSync() || done.isPrecaution(op) {
+					continue
+				}
+				syncs++
+				dir := t.TempDir()
+				slots <- struct{}{}
+				looking.Go(func() {
+					defer func() { <-slots }()
+					assert.True(t, done.losesWithout(t, i, dir), "op %d, %s, makes no difference", i, op)
+				})
+			}
+			looking.Wait()
+			assert.Positive(t, syncs)
+		})
+	}
+}
+
+// isPrecaution tells whether an fsync is for what else may happen than was recorded.
+func (r *recording) isPrecaution(op fsxtest.Op) bool {
+	if op.Kind == fsxtest.SyncDir {
+		// Folders that were there before may be of a process that has just died. Refs of
+		// frames can be made again, and dropped again.
+		above, frames := op.Path == "refs" || op.Path == "refs/smithers", op.Path == "refs/smithers/run"
+		return r.first > 0 && (above || frames)
+	}
+	// The ref of a run's newest frame is made again. There may be one more frame.
+	newest := make(map[string]string)
+	for _, a := range r.acks {
+		newest[a.run] = a.address
+	}
+	for _, address := range newest {
+		if op.Path == "refs/smithers/"+strings.Replace(address, ":", "/", 1)+".lock" {
+			return true
+		}
+	}
+	return false
+}
+
+// losesWithout tells whether something is lost by a power cut if the op of that number
+// had not been done. It looks only at what then differs.
+func (r *recording) losesWithout(t *testing.T, number int, base string) bool {
+	t.Helper()
+	whole := make(map[string]bool)
+	for at, disk := range r.prefixes(-1) {
+		for _, cut := range fsxtest.Cuts() {
+			whole[fmt.Sprintf("%x %d", disk.Sum(cut), at.acks)] = true
+		}
+	}
+	cuts := 0
+	for at, disk := range r.prefixes(number) {
+		for _, cut := range fsxtest.Cuts() {
+			what := fmt.Sprintf("%x %d", disk.Sum(cut), at.acks)
+			if whole[what] {
+				continue
+			}
+			whole[what] = true
+			cuts++
+			dir := filepath.Join(base, strconv.Itoa(cuts))
+			require.NoError(t, disk.WriteTo(dir, cut))
+			if err := r.intact(t, dir, at.acks, false); err != nil {
+				t.Logf("without op %d: %s: %v", number, cut, err)
+				return true
+			}
+		}
+	}
+	return false
+}

@@ -1,0 +1,161 @@
+package timeline
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/git-smithers/git-smithers/objstore"
+	"github.com/git-smithers/git-smithers/refs"
+	"github.com/git-smithers/git-smithers/snapshot"
+	"github.com/git-smithers/git-smithers/sqliteindex"
+)
+
+// SealedRun is what sealing did to a run.
+type SealedRun struct {
+	RunID     string `json:"runId"`
+	FrameRefs int    `json:"frameRefs"` // that were dropped, or made
+}
+
+// Sealed is what sealing did. Runs is never nil.
+type Sealed struct {
+	Runs        []SealedRun `json:"runs"`
+	BytesBefore int64       `json:"bytesBefore"` // of the packs that were written anew
+	BytesAfter  int64       `json:"bytesAfter"`
+}
+
+// Seal packs the named runs (ids or unique prefixes), or all that have ended and have
+// frame refs, well, and drops their frame refs. Their frames stay addressable by number,
+// through the index or the chain. A run that a live process owns is refused by name, and
+// left out otherwise. One that has not ended keeps the ref of its newest frame. Frame
+// refs that are not part of their run's chain stay. git's commit-graph gets the entries.
+func (s *Store) Seal(ctx context.Context, runs ...string) (*Sealed, error) {
+	var tips []objstore.ID
+	var err error
+	if len(runs) == 0 {
+		tips, err = s.unsealed(ctx)
+	} else {
+		tips, err = s.tipsNamed(ctx, runs)
+	}
+	if err != nil {
+		return nil, err
+	}
+	var commits []objstore.ID
+	targets := make([]*RunFrames, len(tips))
+	for i, tip := range tips {
+		if targets[i], err = s.framesOf(ctx, tip); err != nil {
+			return nil, Explain(err)
+		}
+		if row := targets[i].Row; len(runs) > 0 {
+			if err := s.refuseOwned(row); err != nil {
+				return nil, err
+			}
+		}
+		commits = append(commits, targets[i].Commits...)
+	}
+	merged, err := s.objects.Seal(ctx, commits, false)
+	if err != nil {
+		return nil, Explain(err)
+	}
+	out := &Sealed{Runs: []SealedRun{}, BytesBefore: merged.BytesBefore, BytesAfter: merged.BytesAfter}
+	for _, target := range targets {
+		dropped, err := s.dropFrameRefs(ctx, target)
+		if err != nil {
+			return nil, Explain(err)
+		}
+		out.Runs = append(out.Runs, SealedRun{target.Row.ID, dropped})
+	}
+	if len(targets) == 0 {
+		return out, nil
+	}
+	if err := s.addToCommitGraph(ctx); err != nil {
+		s.warn(fmt.Errorf("write commit-graph: %w", err))
+	}
+	return out, nil
+}
+
+// Unseal makes the frame refs of the named runs again. Those of runs that have ended stay
+// until there are more than smithers.frameRefs.
+func (s *Store) Unseal(ctx context.Context, runs ...string) (*Sealed, error) {
+	tips, err := s.tipsNamed(ctx, runs)
+	if err != nil {
+		return nil, err
+	}
+	out := &Sealed{Runs: []SealedRun{}}
+	for _, tip := range tips {
+		target, err := s.framesOf(ctx, tip)
+		if err != nil {
+			return nil, Explain(err)
+		}
+		made, err := s.makeFrameRefs(ctx, target, refs.MaxFrame)
+		if err != nil {
+			return nil, Explain(err)
+		}
+		out.Runs = append(out.Runs, SealedRun{target.Row.ID, made})
+	}
+	return out, nil
+}
+
+// tipsNamed are the tips of runs, each once.
+func (s *Store) tipsNamed(ctx context.Context, runs []string) ([]objstore.ID, error) {
+	var ids []string
+	var tips []objstore.ID
+	for _, run := range runs {
+		id, tip, err := s.findRun(ctx, run)
+		if err != nil {
+			return nil, err
+		}
+		if !slices.Contains(ids, id) {
+			ids, tips = append(ids, id), append(tips, tip)
+		}
+	}
+	return tips, nil
+}
+
+// unsealed are the tips of the runs that have ended, have frame refs, and have no live
+// owner, in the order in which they ended.
+func (s *Store) unsealed(ctx context.Context) ([]objstore.ID, error) {
+	counts, err := s.refs.FrameCounts(ctx)
+	if err != nil {
+		return nil, Explain(err)
+	}
+	index, err := s.Index(ctx)
+	if err != nil {
+		return nil, err
+	}
+	s.warnOf(index.Problems())
+	rows, err := s.sealable(ctx, index, counts)
+	if err != nil {
+		return nil, Explain(err)
+	}
+	tips := make([]objstore.ID, len(rows))
+	for i, row := range rows {
+		tips[i] = row.Tip
+	}
+	return tips, nil
+}
+
+// sealable is unsealed, by the rows of an index that is up to date.
+func (s *Store) sealable(ctx context.Context, index *sqliteindex.Index, counts map[string]int) ([]sqliteindex.RunRow, error) {
+	rows, err := index.Runs(ctx)
+	if err != nil {
+		return nil, err
+	}
+	rows = slices.DeleteFunc(rows, func(row sqliteindex.RunRow) bool {
+		component, err := refs.EscapeRun(row.RunID)
+		return err != nil || counts[component] == 0 || !snapshot.RunStatus(row.Status).Ended() ||
+			s.Owner(snapshot.Run{ID: row.RunID, Owner: row.Owner}).Live
+	})
+	slices.SortFunc(rows, func(a, b sqliteindex.RunRow) int {
+		return cmp.Or(cmp.Compare(endedAtMs(a), endedAtMs(b)), cmp.Compare(a.RunID, b.RunID))
+	})
+	return rows, nil
+}
+
+func endedAtMs(row sqliteindex.RunRow) int64 {
+	if row.FinishedAtMs != nil {
+		return *row.FinishedAtMs
+	}
+	return row.UpdatedAtMs
+}

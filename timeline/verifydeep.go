@@ -1,0 +1,116 @@
+package timeline
+
+import (
+	"context"
+	"fmt"
+	"path"
+	"slices"
+
+	"github.com/git-smithers/git-smithers/objstore"
+	"github.com/git-smithers/git-smithers/refs"
+	"github.com/git-smithers/git-smithers/sqliteindex"
+	"github.com/git-smithers/git-smithers/timeline/fault"
+)
+
+// VerifyDeep is Verify, and reads besides every file that holds objects, also copies that
+// nobody needs as long as there is a good one, and compares each row of the index with
+// what the refs say. progress, unless it is nil, is told how many of the files are done.
+func (s *Store) VerifyDeep(ctx context.Context, progress func(done, total int), runs ...string) (*Report, error) {
+	var ids []string
+	for _, run := range runs {
+		id, _, err := s.findRun(ctx, run)
+		if err != nil && fault.CodeOf(err) != fault.BrokenRef {
+			return nil, err
+		}
+		if err == nil {
+			ids = append(ids, id)
+		}
+	}
+	report, err := s.Verify(ctx, runs...)
+	if err != nil {
+		return nil, err
+	}
+	damage, err := s.objects.CheckFiles(ctx, progress)
+	if err != nil {
+		return nil, Explain(err)
+	}
+	for _, d := range damage {
+		report.Problems = append(report.Problems, Problem{
+			Code: fault.CorruptObject, File: path.Join("objects", d.File), What: describeDamage(d),
+		})
+	}
+	if err := s.verifyShared(ctx, report); err != nil {
+		return nil, err
+	}
+	flaws, err := s.CheckIndex(ctx, ids...)
+	if err != nil {
+		return nil, err
+	}
+	for _, f := range flaws {
+		if f.RunID != "" {
+			f.What = fmt.Sprintf("run %q: %s", f.RunID, f.What)
+		}
+		report.Problems = append(report.Problems, Problem{
+			Run: f.RunID, Code: fault.CorruptObject, File: path.Join(privateDir, f.File), What: f.What,
+		})
+	}
+	return report, nil
+}
+
+// describeDamage says what is wrong with a file, and how many objects it costs.
+func describeDamage(d objstore.Damage) string {
+	const named = 3
+	text := d.Reason
+	for i, id := range d.Objects {
+		if i == named {
+			return fmt.Sprintf("%s and %d more", text, len(d.Objects)-named)
+		}
+		if i == 0 {
+			text += ": cannot be read from it:"
+		}
+		text += " " + id.String()
+	}
+	return text
+}
+
+// verifyShared checks the refs that are no run's own: tombstones, what pruned runs hold,
+// and what remotes have. What they point at must be there.
+func (s *Store) verifyShared(ctx context.Context, report *Report) error {
+	for _, list := range []struct {
+		what string
+		of   func(context.Context) ([]refs.TipRef, error)
+	}{{"tombstone", s.refs.Gone}, {"tip before it was pruned", s.refs.Held}} {
+		tips, err := list.of(ctx)
+		broken, err := brokenRefs(err)
+		if err != nil {
+			return Explain(err)
+		}
+		for _, b := range broken {
+			report.Problems = append(report.Problems, Problem{Run: componentRun(path.Base(string(b.Name))), Code: fault.BrokenRef, What: b.Error()})
+		}
+		for _, tip := range tips {
+			if _, err := objstore.GetKind(s.objects, tip.ID, objstore.Commit); err != nil {
+				report.Problems = append(report.Problems, Problem{
+					Run: componentRun(tip.Component), Commit: tip.ID.String(), Code: fault.CodeOf(Explain(err)),
+					What: fmt.Sprintf("its %s: %v", list.what, err),
+				})
+			}
+		}
+	}
+	return nil
+}
+
+// componentRun is the run id that a ref component stands for, or the component.
+func componentRun(component string) string {
+	if id, ok, err := refs.UnescapeRun(component); err == nil && ok {
+		return id
+	}
+	return component
+}
+
+// CheckIndex compares the rows of the index with what the refs say; those of the runs
+// with these ids alone, if there are any. The index is not brought up to date, nor made anew.
+func (s *Store) CheckIndex(ctx context.Context, runIDs ...string) ([]sqliteindex.Flaw, error) {
+	flaws, err := sqliteindex.Check(ctx, s.indexOptions(), slices.Clip(runIDs)...)
+	return flaws, Explain(err)
+}

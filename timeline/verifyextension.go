@@ -1,0 +1,123 @@
+package timeline
+
+import (
+	"bytes"
+	"fmt"
+
+	"github.com/git-smithers/git-smithers/objstore"
+	"github.com/git-smithers/git-smithers/objstore/page"
+	"github.com/git-smithers/git-smithers/snapshot"
+)
+
+// extends checks the first own entry of a fork after the extension that it goes on from,
+// of which older is the newest entry. What comes before is checked as the other run's.
+func (v *verifier) extends(older, newer *link, ops *opsVerifier) error {
+	p := newer.row.Parent
+	switch {
+	case p == nil || p.Extension != older.entry.ID || newer.entry.Frame != snapshot.NoFrame:
+		return fmt.Errorf("%w: it goes on from %v, and run.json does not say so", objstore.ErrCorrupt, older.entry.ID)
+	case newer.row.Frame != older.row.Frame-p.Frame:
+		return fmt.Errorf("%w: frame %d less %d is followed by frame %d", objstore.ErrCorrupt, older.row.Frame, p.Frame, newer.row.Frame)
+	}
+	if err := firstEvents(newer); err != nil {
+		return err
+	}
+	if err := keepsState(older.stored(), newer.entry); err != nil {
+		return err
+	}
+	if err := v.renumbers(older.stored(), newer); err != nil {
+		return err
+	}
+	if err := ops.first(newer); err != nil {
+		return err
+	}
+	return ops.turn(older.stored())
+}
+
+// renumbers checks that a fork has taken over attempts and logs, and changed nothing but
+// the numbers of frames.
+func (v *verifier) renumbers(older *snapshot.Entry, newer *link) error {
+	for _, part := range journalParts() {
+		if part.name == snapshot.CollectionOps {
+			continue
+		}
+		before, err := part.of(older)
+		if err != nil {
+			return err
+		}
+		after, err := part.of(newer.entry)
+		if err != nil {
+			return err
+		}
+		for delta, err := range page.Diff(before, after) {
+			if err == nil {
+				err = v.renumbered(part.name, delta, newer.row.Parent)
+			}
+			if err != nil {
+				return fmt.Errorf("%s: %w", part.name, err)
+			}
+		}
+	}
+	return nil
+}
+
+// renumbered checks one row that is not what it was.
+func (v *verifier) renumbered(collection string, delta page.Delta, parent *snapshot.Parent) error {
+	if collection == snapshot.CollectionAttempts && delta.From != nil && delta.To != nil {
+		attempt, err := snapshot.DecodeAttempt(page.Row{Key: delta.Key, Value: delta.From})
+		if err == nil {
+			attempt, err = parent.Renumber(v.store.objects, attempt)
+		}
+		if err != nil || bytes.Equal(snapshot.EncodeAttempt(attempt).Value, delta.To) {
+			return err
+		}
+	}
+	return fmt.Errorf("%w: %q is not what it was before the fork", objstore.ErrCorrupt, delta.Key)
+}
+
+// beginsExtension checks the first entry of a fork's extension against the frame that the
+// fork goes on from, which is no entry of it.
+func (v *verifier) beginsExtension(first *link, ops *opsVerifier) error {
+	entry, err := snapshot.ReadEntry(v.store.objects, first.entry.Parent)
+	if err != nil {
+		return fmt.Errorf("the frame that the run was forked from: %w", err)
+	}
+	row, err := entry.RunRow()
+	if err != nil {
+		return fmt.Errorf("the frame that the run was forked from: %w", err)
+	}
+	seen, err := first.entry.RunRow()
+	if err != nil {
+		return err
+	}
+	from := &link{entry, row}
+	number := entry.Frame
+	parent := first.row.Parent
+	switch sameRun := entry.Run == first.stored().Run; {
+	case sameRun:
+	case parent != nil && parent.Extension == entry.ID:
+		number -= parent.Frame
+	default:
+		number, from = 0, nil // frame 0 of the run that is extended is that of its own parent
+	}
+	if begins := first.row.Frame - seen.Frame; entry.Frame == snapshot.NoFrame || number != begins {
+		return fmt.Errorf("%w: the run was forked from frame %d, which is not %v", objstore.ErrCorrupt, begins, entry.ID)
+	}
+	if from == nil {
+		return v.begins(&link{first.stored(), first.row}, ops)
+	}
+	ops.met(entry.ID)
+	return v.follows(from, first, ops)
+}
+
+// sameOrigin checks that a run does not come from elsewhere all at once.
+func sameOrigin(older, newer *snapshot.Parent) error {
+	if older == nil && newer == nil {
+		return nil
+	}
+	if older == nil || newer == nil || older.RunID != newer.RunID || older.Frame != newer.Frame ||
+		older.Commit != newer.Commit || older.Extension != newer.Extension {
+		return fmt.Errorf("%w: the run's parent is another one than before", objstore.ErrCorrupt)
+	}
+	return nil
+}

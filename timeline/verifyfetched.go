@@ -1,0 +1,148 @@
+package timeline
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/git-smithers/git-smithers/objstore"
+	"github.com/git-smithers/git-smithers/snapshot"
+)
+
+// VerifyEntries checks the entries of a run from a tip down to one that is known to be
+// good, which is not looked at; the zero id means all. Everything is checked that Verify
+// checks, but for refs, and for the bytes of captured files, which git has checked against
+// their ids when it brought them. The frame that the run was forked from is looked at,
+// too. Problems are returned as such; an error means that there is none. met, unless it is
+// nil, is called at each entry.
+func (s *Store) VerifyEntries(ctx context.Context, run string, tip, until objstore.ID, met func()) ([]Problem, error) {
+	if met == nil {
+		met = func() {}
+	}
+	v := &verifier{
+		store: s, report: &Report{Problems: []Problem{}},
+		trees: make(map[verifiedTree]bool), files: newFileVerifier(s.objects),
+	}
+	v.files.onlyTrees = true
+	entry, err := snapshot.ReadEntry(s.objects, tip)
+	switch {
+	case err != nil:
+		v.note(run, nil, fmt.Errorf("tip %v: %w", tip, err))
+	case entry.Run != run:
+		v.note(run, entry, fmt.Errorf("%w: the entry belongs to run %q", objstore.ErrCorrupt, entry.Run))
+	default:
+		v.fetched(ctx, entry, until, met)
+	}
+	return v.report.Problems, Explain(ctx.Err())
+}
+
+// fetched checks the entries from a tip down to one that is known to be good. Where one of
+// them cannot be read, those before it are not looked at.
+func (v *verifier) fetched(ctx context.Context, tip *snapshot.Entry, until objstore.ID, met func()) {
+	run, ops := tip.Run, newOpsVerifier()
+	var newer *link
+	for entry, err := range v.store.chain(tip) {
+		if ctx.Err() != nil {
+			return
+		}
+		if err != nil {
+			v.note(run, nil, err)
+			return
+		}
+		met()
+		ops.met(entry.ID)
+		at, err := v.link(entry, until)
+		if err == nil && newer != nil {
+			err = v.follows(at, newer, ops)
+			entry = newer.entry
+		}
+		if err != nil {
+			v.note(run, entry, err)
+			return
+		}
+		newer = at
+		if at.entry.ID == until {
+			v.fetchedTip(tip, ops, v.goOnKnown(ctx, tip, at.entry, ops))
+			return
+		}
+	}
+	if !until.IsZero() {
+		v.note(run, tip, fmt.Errorf("%w: it does not go on from %v", objstore.ErrCorrupt, until))
+		return
+	}
+	err := v.begins(newer, ops)
+	if err == nil {
+		err = v.forkedFrom(newer)
+	}
+	v.fetchedTip(tip, ops, err)
+}
+
+// link checks an entry by itself, unless it is the one that is known to be good.
+func (v *verifier) link(entry *snapshot.Entry, known objstore.ID) (*link, error) {
+	if entry.ID == known {
+		row, err := entry.Stored().RunRow()
+		return &link{entry, row}, err
+	}
+	row, err := v.entry(entry)
+	return &link{entry, row}, err
+}
+
+// fetchedTip checks what counts at the tip alone, unless there is an error already.
+func (v *verifier) fetchedTip(tip *snapshot.Entry, ops *opsVerifier, err error) {
+	if err == nil {
+		err = errors.Join(v.files.attempts(tip), ops.check(tip))
+	}
+	if err != nil {
+		v.note(tip.Run, tip, err)
+	}
+}
+
+// goOnKnown goes on from an entry that is known to be good to those that the newer ops
+// were made on.
+func (v *verifier) goOnKnown(ctx context.Context, tip, known *snapshot.Entry, ops *opsVerifier) error {
+	list, err := readOps(tip)
+	if err != nil {
+		return err
+	}
+	missing := make(map[objstore.ID]bool)
+	for _, op := range list {
+		_, isNew := ops.made[op.Number]
+		if _, met := ops.place[op.Before]; isNew && !met && !op.Before.IsZero() {
+			missing[op.Before] = true
+		}
+	}
+	for entry, err := range v.store.chain(known) {
+		if err := errors.Join(err, ctx.Err()); err != nil {
+			return err
+		}
+		if len(missing) == 0 {
+			return nil
+		}
+		if entry.ID != known.ID {
+			ops.met(entry.ID)
+			delete(missing, entry.ID)
+		}
+	}
+	return nil
+}
+
+// forkedFrom checks the frame that a run was forked from, which is frame 0 of one that
+// changed nothing: it is what the run's first own entry goes on from.
+func (v *verifier) forkedFrom(first *link) error {
+	seen, err := first.entry.RunRow()
+	if err != nil || seen.Parent == nil {
+		return err
+	}
+	parent := seen.Parent
+	if first.entry.Parent != parent.Commit {
+		return fmt.Errorf("%w: the run was forked from %v, and goes on from %v", objstore.ErrCorrupt, parent.Commit, first.entry.Parent)
+	}
+	from, err := snapshot.ReadEntry(v.store.objects, parent.Commit)
+	if err == nil {
+		_, err = v.entry(from)
+	}
+	if err != nil {
+		return fmt.Errorf("the frame that the run was forked from: %w", err)
+	}
+	return nil
+}

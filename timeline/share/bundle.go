@@ -1,0 +1,100 @@
+package share
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+
+	"github.com/git-smithers/git-smithers/internal/gitexec"
+	"github.com/git-smithers/git-smithers/refs"
+	"github.com/git-smithers/git-smithers/timeline"
+	"github.com/git-smithers/git-smithers/timeline/fault"
+)
+
+// Bundle writes the named runs (ids or unique prefixes) and all they reach to w, as a git
+// bundle that `git clone` and `git fetch` read, too. It returns the ids of the runs. With
+// an error, what was written is no bundle.
+func (s *Sharer) Bundle(ctx context.Context, w io.Writer, runs ...string) ([]string, error) {
+	var ids []string
+	var names []refs.Name
+	seen := make(map[string]bool)
+	for _, run := range runs {
+		id, err := s.store.ResolveRun(ctx, run)
+		if err != nil {
+			return nil, err
+		}
+		if seen[id] {
+			continue
+		}
+		name, err := refs.Tip(id)
+		if err != nil {
+			return nil, timeline.Explain(err)
+		}
+		seen[id], ids, names = true, append(ids, id), append(names, name)
+	}
+	if len(ids) == 0 {
+		return nil, fault.New(fault.Usage, "a bundle of no runs").Hint("name the runs")
+	}
+	return ids, timeline.Explain(s.transport().Bundle(ctx, w, names, nil))
+}
+
+// Unbundle takes runs out of a bundle, a file's path, as Fetch takes them from a remote; no
+// runs means all. What a bundle has is not remembered. Codes: invalid_bundle where the
+// file is none, and those of Fetch.
+func (s *Sharer) Unbundle(ctx context.Context, path string, runs ...string) (*Fetched, error) {
+	return s.UnbundleAs(ctx, path, "", runs...)
+}
+
+// UnbundleAs is Unbundle with what FetchRequest.As says.
+func (s *Sharer) UnbundleAs(ctx context.Context, path, as string, runs ...string) (*Fetched, error) {
+	path, err := filepath.Abs(path)
+	if err != nil {
+		return nil, timeline.Explain(err)
+	}
+	if err := checkBundle(path); err != nil {
+		return nil, err
+	}
+	from := timeline.Place{Name: path, Component: refs.RemoteComponent(path, false)}
+	out, err := s.fetch(ctx, from, FetchRequest{Runs: runs, As: as, command: "unbundle"})
+	if _, forgetErr := s.forget(context.WithoutCancel(ctx), from); forgetErr != nil {
+		s.parts.Warn(fmt.Errorf("forget the bundle: %w", forgetErr))
+	}
+	return out, explainBundle(err, path)
+}
+
+// checkBundle refuses a file that does not begin as a bundle does.
+func checkBundle(path string) error {
+	file, err := os.Open(path)
+	if err != nil {
+		return fault.New(fault.InvalidBundle, "open bundle: %w", err).Hint("name a file that `git smithers bundle` made")
+	}
+	defer file.Close() //nolint:errcheck // it was only read
+	beginning := []byte("# v? git bundle\n")
+	got := make([]byte, len(beginning))
+	_, err = io.ReadFull(file, got)
+	if err == nil {
+		beginning[3] = got[3]
+	}
+	if err != nil || !bytes.Equal(got, beginning) {
+		return fault.New(fault.InvalidBundle, "%s is no git bundle", path).Hint("name a file that `git smithers bundle` made")
+	}
+	return nil
+}
+
+// explainBundle is an error about a bundle that git could not read: cut off, damaged, or
+// made for repositories that have what this one lacks.
+func explainBundle(err error, path string) error {
+	if code := fault.CodeOf(err); code != fault.RemoteFailed && code != fault.GitFailed {
+		return err
+	}
+	said := "git cannot read it"
+	if git, ok := errors.AsType[*gitexec.Error](err); ok && git.Stderr != "" {
+		said = git.Stderr
+	}
+	return fault.New(fault.InvalidBundle, "%s cannot be read: %s", path, said).
+		Hint("nothing was taken; make the bundle again")
+}

@@ -1,0 +1,94 @@
+package share
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/git-smithers/git-smithers/objstore"
+	"github.com/git-smithers/git-smithers/refs"
+	"github.com/git-smithers/git-smithers/timeline/fault"
+)
+
+// collect finds the runs that are meant, and the tombstones.
+func (p *push) collect(ctx context.Context) error {
+	gone, err := p.parts.Refs.Gone(ctx)
+	if err = p.broken(err); err != nil {
+		return err
+	}
+	p.gone = make(map[string]objstore.ID)
+	fill(p.gone, gone)
+	if len(p.req.Runs) > 0 {
+		return p.collectNamed(ctx)
+	}
+	if p.req.Revive {
+		return fault.New(fault.Usage, "name the runs to bring back").Hint("`git smithers push REMOTE RUN --revive`")
+	}
+	tips, err := p.parts.Refs.Tips(ctx)
+	if err = p.broken(err); err != nil {
+		return err
+	}
+	for _, tip := range tips {
+		run, err := p.runID(tip)
+		if err != nil {
+			p.parts.Warn(fmt.Errorf("tip %s: %w", tip.Component, err))
+			continue
+		}
+		p.runs = append(p.runs, &pushing{PushedRun: PushedRun{RunID: run, Tip: tip.ID}, component: tip.Component})
+	}
+	return nil
+}
+
+// readTombstones looks again whether the runs were pruned here meanwhile.
+func (p *push) readTombstones(ctx context.Context) error {
+	for _, run := range p.runs {
+		name, err := refs.Gone(run.RunID)
+		if err != nil {
+			return err
+		}
+		stone, err := p.parts.Refs.Resolve(ctx, name)
+		if err == nil {
+			p.gone[run.component] = stone
+		} else if !errors.Is(err, refs.ErrNotFound) {
+			return err
+		}
+	}
+	return nil
+}
+
+// collectNamed finds the runs that were named; one that was pruned here by its exact id.
+func (p *push) collectNamed(ctx context.Context) error {
+	stones := make(map[string]objstore.ID)
+	for _, name := range p.req.Runs {
+		run, err := p.store.ResolveRun(ctx, name)
+		component, _ := refs.EscapeRun(name)
+		if stone := p.gone[component]; fault.CodeOf(err) == fault.RunNotFound && !stone.IsZero() {
+			run, err = name, nil
+		}
+		if err != nil {
+			return err
+		}
+		if slices.ContainsFunc(p.runs, func(r *pushing) bool { return r.RunID == run }) {
+			continue
+		}
+		tipName, err := refs.Tip(run)
+		if err != nil {
+			return err
+		}
+		tip, err := p.parts.Refs.Resolve(ctx, tipName)
+		if err != nil && !errors.Is(err, refs.ErrNotFound) {
+			return err
+		}
+		component, err = refs.EscapeRun(run)
+		if err != nil {
+			return err
+		}
+		if stone := p.gone[component]; !stone.IsZero() {
+			stones[component] = stone
+		}
+		p.runs = append(p.runs, &pushing{PushedRun: PushedRun{RunID: run, Tip: tip}, component: component, named: true})
+	}
+	p.gone = stones
+	return nil
+}

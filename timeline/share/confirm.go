@@ -1,0 +1,168 @@
+package share
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"github.com/git-smithers/git-smithers/objstore"
+	"github.com/git-smithers/git-smithers/timeline"
+	"github.com/git-smithers/git-smithers/timeline/fault"
+)
+
+// shownFiles is how many untracked files an error names.
+const shownFiles = 10
+
+// confirmFiles makes sure that the untracked files among what is to be pushed may go to
+// the other side: by the setting, by the answer that was once given for that place, or by
+// asking. Where they may not, by the setting, the runs that hold some are refused; where
+// nobody says that they may, the error's code is unconfirmed.
+func (p *push) confirmFiles(ctx context.Context, open []*pushing) ([]*pushing, error) {
+	if p.parts.PushFiles == timeline.PushYes || p.confirmed {
+		return open, nil
+	}
+	if p.parts.PushFiles == timeline.PushAsk {
+		answered, err := p.answered(p.to)
+		if err != nil || answered {
+			p.confirmed = answered
+			return open, err
+		}
+	}
+	files, err := p.filesOf(ctx, open)
+	if err != nil {
+		return nil, err
+	}
+	open = slices.DeleteFunc(open, func(run *pushing) bool { return run.done })
+	if p.parts.PushFiles == timeline.PushNo {
+		return p.withhold(open, files), nil
+	}
+	return open, p.ask(open, files)
+}
+
+// filesOf are the untracked files of each run; a file that several have counts for the
+// first. It ends the runs that are damaged.
+func (p *push) filesOf(ctx context.Context, open []*pushing) (map[*pushing][]UntrackedFile, error) {
+	known := make(map[objstore.ID]bool)
+	for _, id := range p.there.tips {
+		known[id] = true
+	}
+	files := make(map[*pushing][]UntrackedFile)
+	for i, run := range open {
+		p.progress("looking for untracked files", i, len(open))
+		found, err := p.untrackedFiles(ctx, run.RunID, run.Tip, known)
+		if isDamage(err) {
+			run.end(StateDamaged, err.Error())
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		files[run] = found
+	}
+	return files, nil
+}
+
+// withhold refuses the runs that hold untracked files, and returns the others.
+func (p *push) withhold(open []*pushing, files map[*pushing][]UntrackedFile) []*pushing {
+	var clean []*pushing
+	for _, run := range open {
+		found := files[run]
+		if len(found) == 0 {
+			clean = append(clean, run)
+			continue
+		}
+		run.end(StateRefused, "it holds untracked files, such as "+found[0].Path+", and smithers.pushFiles is "+timeline.PushNo)
+		p.withheld = append(p.withheld, found...)
+	}
+	return clean
+}
+
+// ask asks whether files may go along. An answer of yes is kept; with no files, there is
+// nothing to ask, now. A dry run only says that there are some.
+func (p *push) ask(open []*pushing, files map[*pushing][]UntrackedFile) error {
+	var all []UntrackedFile
+	for _, run := range open {
+		found := files[run]
+		if p.req.DryRun && len(found) > 0 {
+			run.Reason = "untracked files that it holds, such as " + found[0].Path + ", are to be confirmed"
+		}
+		all = append(all, found...)
+	}
+	if len(all) == 0 || p.req.DryRun {
+		return nil
+	}
+	if p.req.Confirm != nil {
+		yes, err := p.req.Confirm(p.to.Shown(), all)
+		if err != nil {
+			return err
+		}
+		if yes {
+			p.confirmed, p.asked = true, true
+			return p.keepAnswer(p.to)
+		}
+		return notConfirmed(p.to, all)
+	}
+	return unconfirmed(p.to, all).
+		Hint("nothing was pushed; --yes lets them go there, once and for all; smithers.pushFiles=yes or no settles it")
+}
+
+// notConfirmed is the error about files that somebody who has seen them said may not go along.
+func notConfirmed(to timeline.Place, files []UntrackedFile) error {
+	return fault.New(fault.Unconfirmed, "that untracked files are pushed to %s was not confirmed", to.Shown()).
+		Hint("nothing was pushed; --yes lets them go there, once and for all; smithers.pushFiles=yes or no settles it").
+		Detail("files", files)
+}
+
+// unconfirmed is the error about files that nobody said may go along. It names each path
+// once, however many runs have it.
+func unconfirmed(to timeline.Place, files []UntrackedFile) *fault.Error {
+	paths := ByPath(files)
+	what := "untracked files"
+	if len(paths) == 1 {
+		what = "untracked file"
+	}
+	err := fault.New(fault.Unconfirmed, "%d %s of captured working copies would be pushed to %s", len(paths), what, to.Shown())
+	for _, path := range paths[:min(len(paths), shownFiles)] {
+		err = err.Hint("%s: %s (%d bytes)", path.InRuns(), path.Path, path.Bytes)
+	}
+	if more := len(paths) - shownFiles; more > 0 {
+		err = err.Hint("and %d more", more)
+	}
+	return err.Detail("files", files)
+}
+
+// answerPath is the file that says that untracked files may go to a place.
+func (s *Sharer) answerPath(to timeline.Place) string {
+	return filepath.Join(s.parts.Private, "pushes", to.Component)
+}
+
+// answerFor is what that file has in it: for which address it was given, so that a remote
+// which moves is asked about again.
+func (s *Sharer) answerFor(to timeline.Place) string {
+	sum := sha256.Sum256([]byte(s.store.URL(to)))
+	return "untracked files may go to " + hex.EncodeToString(sum[:]) + "\n"
+}
+
+// answered tells whether the answer was yes, once.
+func (s *Sharer) answered(to timeline.Place) (bool, error) {
+	data, err := os.ReadFile(s.answerPath(to))
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return false, timeline.Explain(fmt.Errorf("whether untracked files may be pushed: %w", err))
+	}
+	return string(data) == s.answerFor(to), nil
+}
+
+func (s *Sharer) keepAnswer(to timeline.Place) error {
+	path := s.answerPath(to)
+	err := os.MkdirAll(filepath.Dir(path), 0o777)
+	if err == nil {
+		err = os.WriteFile(path, []byte(s.answerFor(to)), 0o666)
+	}
+	return timeline.Explain(err)
+}

@@ -1,0 +1,190 @@
+package share
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/git-smithers/git-smithers/objstore"
+	"github.com/git-smithers/git-smithers/refs"
+	"github.com/git-smithers/git-smithers/snapshot"
+	"github.com/git-smithers/git-smithers/timeline"
+	"github.com/git-smithers/git-smithers/timeline/fault"
+)
+
+// A split is a run whose local tip and whose remote's tip have both gone on.
+type split struct {
+	run    string
+	local  *snapshot.Entry // the tip here
+	remote *snapshot.Entry // the tip there, checked already
+	common objstore.ID     // the newest entry that both have
+}
+
+// splitOff makes what was added to a run here a fork of its own, and moves the run's tip
+// and frames to what the remote has. The fork's id follows from the run's and the local
+// tip, so that what a crash interrupted is taken up again: the run's tip moves last but
+// for its new frames, and until then frame refs that it will not have any more are left
+// out at most. A run that a live process here owns is left as it is: run_owned. conflict
+// where the run's tip has moved meanwhile: then it is as it was.
+func (s *Sharer) splitOff(ctx context.Context, what split) (fork string, err error) {
+	row, err := what.local.RunRow()
+	if err != nil {
+		return "", timeline.Explain(err)
+	}
+	if err := s.store.RefuseOwned(row); err != nil {
+		return "", err
+	}
+	parent, err := s.parentOf(what, row)
+	if err != nil {
+		return "", timeline.Explain(err)
+	}
+	added, err := s.extension(ctx, what.local, parent)
+	if err != nil {
+		return "", timeline.Explain(err)
+	}
+	added.events, err = s.eventsAfter(what.local, parent.Commit)
+	if err != nil {
+		return "", timeline.Explain(err)
+	}
+	id, made, err := s.forkID(ctx, what)
+	if err != nil {
+		return "", timeline.Explain(err)
+	}
+	added.id, added.subject = id, fmt.Sprintf("split off %s, which has gone on elsewhere, too", what.run)
+	if err := s.moveAside(ctx, what, added, made); err != nil {
+		return "", timeline.Explain(err)
+	}
+	s.store.HandOver(context.WithoutCancel(ctx), what.run, id)
+	return id, nil
+}
+
+// adoptAs makes the history of a tip, checked already, a run of another id. It is a fork
+// whose frame 0 is the first frame of that history and whose frames are its commits.
+// run_exists where there is a run of that id, run_pruned where one was pruned.
+func (s *Sharer) adoptAs(ctx context.Context, tip *snapshot.Entry, id string) error {
+	if err := s.store.CheckNew(ctx, id); err != nil {
+		return err
+	}
+	parent := &snapshot.Parent{RunID: tip.Run, Extension: tip.ID}
+	first, err := s.frameAt(tip, func(e *snapshot.Entry) bool { return e.Frame == 0 })
+	if err != nil {
+		return timeline.Explain(err)
+	}
+	parent.Commit = first.ID
+	if parent.Commit == tip.ID {
+		parent.Extension = objstore.ID{}
+	}
+	added, err := s.extension(ctx, tip, parent)
+	if err != nil {
+		return timeline.Explain(err)
+	}
+	if added.events, err = s.eventsAfter(tip, objstore.ID{}); err != nil {
+		return timeline.Explain(err)
+	}
+	added.id, added.subject = id, fmt.Sprintf("another run's history, which is called %s elsewhere", tip.Run)
+	batch := s.parts.Objects.Begin()
+	entry, err := added.write(batch, s.parts.Now().UnixMilli())
+	if err != nil {
+		return timeline.Explain(err)
+	}
+	updates, err := s.updates(added, entry.ID)
+	if err != nil {
+		return timeline.Explain(err)
+	}
+	err = s.store.Commit(ctx, batch, updates)
+	if fault.CodeOf(err) == fault.Conflict {
+		return fault.New(fault.RunExists, "run %q exists already", id).Hint("choose another id").Detail("runId", id)
+	}
+	return err
+}
+
+// parentOf says where the fork begins: at the newest frame that both have.
+func (s *Sharer) parentOf(what split, row snapshot.Run) (*snapshot.Parent, error) {
+	both := false
+	found, err := s.frameAt(what.local, func(e *snapshot.Entry) bool {
+		both = both || e.ID == what.common
+		return both && e.Frame != snapshot.NoFrame
+	})
+	if err != nil {
+		return nil, err
+	}
+	if !both {
+		return nil, fmt.Errorf("%v is no entry of run %q", what.common, row.ID)
+	}
+	return &snapshot.Parent{RunID: row.ID, Frame: found.Frame, Commit: found.ID, Extension: what.local.ID}, nil
+}
+
+// frameAt finds the newest frame of the run of a tip that one accepts. Where it accepts
+// none it is frame 0 of a fork, which is its parent's.
+func (s *Sharer) frameAt(tip *snapshot.Entry, accepts func(*snapshot.Entry) bool) (refs.FrameRef, error) {
+	for entry, err := range s.store.Chain(tip) {
+		if err != nil {
+			return refs.FrameRef{}, err
+		}
+		if accepts(entry) {
+			return refs.FrameRef{Frame: entry.Frame, ID: entry.ID}, nil
+		}
+	}
+	row, err := tip.RunRow()
+	if err == nil && row.Parent == nil {
+		err = &objstore.CorruptError{ID: tip.ID, Reason: "entry: its run has no frame 0"}
+	}
+	if err != nil {
+		return refs.FrameRef{}, err
+	}
+	return refs.FrameRef{Frame: 0, ID: row.Parent.Commit}, nil
+}
+
+// forkID is the id of the fork, and its tip where it was made already, by a fetch that
+// did not get further. An id that is taken, or was, gets more digits.
+func (s *Sharer) forkID(ctx context.Context, what split) (id string, made objstore.ID, err error) {
+	const digits = 8
+	hash := what.local.ID.String()
+	for n := digits; n <= len(hash); n += digits {
+		id = what.run + "-" + hash[:n]
+		if len(id) > snapshot.MaxRunID {
+			id = hash[:n]
+		}
+		free, tip, err := s.isFree(ctx, id)
+		if err != nil || free {
+			return id, objstore.ID{}, err
+		}
+		if tip.IsZero() {
+			continue
+		}
+		entry, err := snapshot.ReadEntry(s.parts.Objects, tip)
+		if err != nil {
+			return "", objstore.ID{}, err
+		}
+		row, err := entry.RunRow()
+		if err != nil {
+			return "", objstore.ID{}, err
+		}
+		if p := row.Parent; p != nil && p.RunID == what.run && p.Extension == what.local.ID {
+			return id, tip, nil
+		}
+	}
+	return "", objstore.ID{}, fault.New(fault.RunExists, "run %q and every other id for what was added to run %q are taken", id, what.run)
+}
+
+// isFree tells whether no run has an id and none that was pruned had it, and otherwise
+// its tip, where it has one.
+func (s *Sharer) isFree(ctx context.Context, id string) (bool, objstore.ID, error) {
+	tip, err := refs.Tip(id)
+	if err != nil {
+		return false, objstore.ID{}, err
+	}
+	gone, err := refs.Gone(id)
+	if err != nil {
+		return false, objstore.ID{}, err
+	}
+	at, err := s.parts.Refs.Resolve(ctx, tip)
+	if !errors.Is(err, refs.ErrNotFound) {
+		return false, at, err
+	}
+	_, err = s.parts.Refs.Resolve(ctx, gone)
+	if errors.Is(err, refs.ErrNotFound) {
+		return true, objstore.ID{}, nil
+	}
+	return false, objstore.ID{}, err
+}

@@ -1,0 +1,153 @@
+package share
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"math"
+	"slices"
+
+	"github.com/git-smithers/git-smithers/objstore"
+	"github.com/git-smithers/git-smithers/refs"
+	"github.com/git-smithers/git-smithers/snapshot"
+)
+
+// An extension is a run that is about to be made, of entries that are there already.
+type extension struct {
+	id      string
+	subject string
+	tip     *snapshot.Entry // the newest of these entries, of another run
+	parent  *snapshot.Parent
+	row     snapshot.Run    // at the tip
+	frames  []refs.FrameRef // by their numbers in the run to be, newest first, frame 0 included
+	events  []snapshot.Event
+	journal []snapshot.Change
+}
+
+// extension reads what a run is to be made of: the entries from a tip down to the frame
+// that parent says.
+func (s *Sharer) extension(ctx context.Context, tip *snapshot.Entry, parent *snapshot.Parent) (*extension, error) {
+	own, err := s.store.Frames(ctx, tip, parent.Commit)
+	if err != nil {
+		return nil, err
+	}
+	x := &extension{tip: tip, parent: parent, row: own.Row}
+	for _, ref := range own.Frames {
+		x.frames = append(x.frames, refs.FrameRef{Frame: ref.Frame - parent.Frame, ID: ref.ID})
+	}
+	x.frames = append(x.frames, refs.FrameRef{Frame: 0, ID: parent.Commit})
+	return x, s.renumber(x)
+}
+
+// renumber gives the attempts of the journal the numbers that their frames are to have.
+func (s *Sharer) renumber(x *extension) error {
+	attempts, err := x.tip.Attempts()
+	if err != nil {
+		return err
+	}
+	for row, err := range attempts.Rows() {
+		if err != nil {
+			return err
+		}
+		attempt, err := snapshot.DecodeAttempt(row)
+		if err == nil {
+			attempt, err = x.parent.Renumber(s.parts.Objects, attempt)
+		}
+		if err != nil {
+			return err
+		}
+		if now := snapshot.EncodeAttempt(attempt); !bytes.Equal(now.Value, row.Value) {
+			x.journal = append(x.journal, snapshot.Change{
+				Op: snapshot.OpSet, Collection: snapshot.CollectionAttempts, Key: now.Key, Value: now.Value,
+			})
+		}
+	}
+	return nil
+}
+
+// eventsAfter are the events of the run of a tip that came after one of its entries, or
+// all of them, in order. In a run that has an extension itself its first entry has those
+// of the extension again, at its end.
+func (s *Sharer) eventsAfter(tip *snapshot.Entry, after objstore.ID) ([]snapshot.Event, error) {
+	var newestFirst [][]snapshot.Event
+	entries := snapshot.NewWalk(s.parts.Objects, tip)
+	for {
+		entry, err := entries.Next()
+		if err != nil {
+			return nil, err
+		}
+		if entry != nil && entry.IsView() && !after.IsZero() {
+			again, err := s.eventsAfter(entry.Stored(), after)
+			if err != nil {
+				return nil, err
+			}
+			first := &newestFirst[len(newestFirst)-1]
+			*first = (*first)[max(0, len(*first)-len(again)):]
+			break
+		}
+		if entry == nil || entry.IsView() || entry.ID == after {
+			break
+		}
+		events, err := entry.Events()
+		if err != nil {
+			return nil, err
+		}
+		newestFirst = append(newestFirst, events)
+	}
+	slices.Reverse(newestFirst)
+	return slices.Concat(newestFirst...), nil
+}
+
+// write writes the first entry of the run to be. What is stored already is within no
+// limits but those of the format.
+func (x *extension) write(w objstore.Writer, at int64) (*snapshot.Entry, error) {
+	op := snapshot.EncodeOp(snapshot.Op{Number: 1, Kind: snapshot.OpFork, AtMs: at})
+	forked, err := json.Marshal(struct {
+		RunID  string `json:"runId"`
+		Parent string `json:"parentRunId"`
+		Frame  int64  `json:"parentFrameNo"`
+	}{x.id, x.parent.RunID, x.parent.Frame})
+	if err != nil {
+		return nil, err
+	}
+	x.parent.AtMs = at
+	return snapshot.Append(w, snapshot.NewFrameCache(1), x.tip, snapshot.Draft{
+		Journal: append([]snapshot.Change{{Op: snapshot.OpSet, Collection: snapshot.CollectionOps, Key: op.Key, Value: op.Value}}, x.journal...),
+		Events:  append([]snapshot.Event{{Type: "RunForked", AtMs: at, Payload: forked}}, x.events...),
+		Subject: x.subject,
+		AtMs:    at,
+		Limits:  snapshot.Limits{Depth: math.MaxInt, Key: math.MaxInt, Value: math.MaxInt},
+		Run: func(row *snapshot.Run) {
+			row.ID, row.Parent, row.CreatedAtMs = x.id, x.parent, at
+			row.Epoch, row.Owner = 0, ""
+			if row.Status == snapshot.RunRunning { // by nobody
+				row.Status = snapshot.RunPending
+			}
+		},
+	})
+}
+
+// updates are what makes the run to be: its tip, and frame refs.
+func (s *Sharer) updates(x *extension, tip objstore.ID) ([]refs.Update, error) {
+	name, err := refs.Tip(x.id)
+	if err != nil {
+		return nil, err
+	}
+	frames, err := s.keptRefs(x.id, x.frames)
+	return append([]refs.Update{{Name: name, New: tip}}, frames...), err
+}
+
+// keptRefs makes refs of a run's newest frames, as many as this clone keeps; frames are
+// the newest first.
+func (s *Sharer) keptRefs(run string, frames []refs.FrameRef) ([]refs.Update, error) {
+	frames = frames[:min(int64(len(frames)), s.parts.FrameRefs)]
+	updates := make([]refs.Update, len(frames))
+	for i, f := range frames {
+		name, err := refs.Frame(run, f.Frame)
+		if err != nil {
+			return nil, err
+		}
+		updates[i] = refs.Update{Name: name, New: f.ID}
+	}
+	return updates, nil
+}

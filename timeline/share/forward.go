@@ -1,0 +1,94 @@
+package share
+
+import (
+	"context"
+	"errors"
+	"slices"
+
+	"github.com/git-smithers/git-smithers/objstore"
+	"github.com/git-smithers/git-smithers/refs"
+	"github.com/git-smithers/git-smithers/snapshot"
+)
+
+// framesAtOnce is how many frame refs one transaction makes.
+const framesAtOnce = 200
+
+// forward moves the tip of a run to one that follows it, and makes the refs of the frames
+// that are new, as far as smithers.frameRefs allows: frames without are found through the
+// chain.
+func (f *fetch) forward(ctx context.Context, run *taking, there objstore.ID) error {
+	entry, err := snapshot.ReadEntry(f.parts.Objects, there)
+	if err != nil {
+		return err
+	}
+	fresh, err := f.store.Frames(ctx, entry, run.local)
+	if err != nil {
+		return err
+	}
+	tip, err := refs.Tip(run.RunID)
+	if err != nil {
+		return err
+	}
+	if err := f.parts.Refs.Apply(ctx, refs.Update{Name: tip, Old: run.local, New: there}); err != nil {
+		return err
+	}
+	run.Tip, run.Frames = there, len(fresh.Frames)
+	return f.frameRefs(ctx, run.RunID, fresh.Frames)
+}
+
+// frameRefs makes refs of frames where there are none, if there is room for all of them.
+// What is there already is for verify to judge.
+func (f *fetch) frameRefs(ctx context.Context, run string, frames []refs.FrameRef) error {
+	room, err := f.room(ctx)
+	if err != nil || int64(len(frames)) > *room {
+		return err
+	}
+	have, err := f.parts.Refs.Frames(ctx, run)
+	if err = f.broken(err); err != nil {
+		return err
+	}
+	there := make(map[int64]bool)
+	for _, ref := range have {
+		there[ref.Frame] = true
+	}
+	var updates []refs.Update
+	for _, frame := range slices.Backward(frames) {
+		if there[frame.Frame] {
+			continue
+		}
+		name, err := refs.Frame(run, frame.Frame)
+		if err != nil {
+			return err
+		}
+		updates = append(updates, refs.Update{Name: name, New: frame.ID})
+	}
+	for chunk := range slices.Chunk(updates, framesAtOnce) {
+		if err := f.parts.Refs.Apply(ctx, chunk...); err != nil {
+			return f.tolerate(err)
+		}
+		*room -= int64(len(chunk))
+	}
+	return f.parts.Refs.PackIfMany(ctx)
+}
+
+// tolerate makes nothing of an error about a frame ref that somebody else makes just now,
+// or that is broken: the frame is found through the chain.
+func (f *fetch) tolerate(err error) error {
+	if errors.Is(err, refs.ErrConflict) {
+		return nil
+	}
+	return f.broken(err)
+}
+
+// room is how many frame refs may still be made here.
+func (f *fetch) room(ctx context.Context) (*int64, error) {
+	if f.budget != nil {
+		return f.budget, nil
+	}
+	left, err := f.store.FrameRefRoom(ctx)
+	if err != nil {
+		return nil, err
+	}
+	f.budget = &left
+	return f.budget, nil
+}

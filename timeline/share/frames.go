@@ -1,0 +1,143 @@
+package share
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"iter"
+	"slices"
+
+	"github.com/git-smithers/git-smithers/objstore"
+	"github.com/git-smithers/git-smithers/refs"
+	"github.com/git-smithers/git-smithers/refs/transport"
+	"github.com/git-smithers/git-smithers/snapshot"
+)
+
+// sendFrames gives the remote refs of frames of the runs that it has now, those that were
+// pushed or named first, and the newest runs first, until it has as many as it is given.
+// What the frames are, the chains say: a sealed run has no refs here, and a ref here that
+// is called as a frame may be none.
+func (p *push) sendFrames(ctx context.Context) error {
+	if !p.req.Frames || p.req.DryRun {
+		return nil
+	}
+	moves, owner, err := p.frameMoves(ctx)
+	if err != nil || len(moves) == 0 {
+		return err
+	}
+	outcomes, err := p.transport().Push(ctx, p.to.Name, moves)
+	for _, outcome := range outcomes {
+		run := owner[outcome.Name]
+		switch outcome.Status {
+		case transport.Moved:
+			run.Frames++
+		case transport.UpToDate:
+		case transport.Stale, transport.Refused, transport.Unreadable:
+			run.Reason = cmp.Or(run.Reason, "not all frame refs: "+outcome.Reason)
+		}
+	}
+	return p.to.Explain(err)
+}
+
+// frameMoves are the frame refs to make there, and the runs that they are of. Beyond the
+// runs that are meant it looks at others only while there is room.
+func (p *push) frameMoves(ctx context.Context) (moves []transport.Move, owner map[refs.Name]*pushing, err error) {
+	owner = make(map[refs.Name]*pushing)
+	left := p.parts.RemoteFrameRefs - int64(len(p.there.frames))
+	for _, meant := range []bool{true, false} {
+		if !meant && left <= 0 {
+			break
+		}
+		for _, run := range p.newestFirst(meant) {
+			found, err := p.framesToMake(ctx, run, max(left, 0))
+			if isDamage(err) {
+				run.Reason = cmp.Or(run.Reason, "not all frame refs: "+err.Error())
+			} else if err != nil {
+				return nil, nil, err
+			}
+			if left -= int64(len(found)); left < 0 {
+				run.Reason = cmp.Or(run.Reason, "the remote has as many frame refs as smithers.remoteFrameRefs allows")
+				found, left = found[:len(found)-1], 0
+			}
+			for _, move := range found {
+				moves, owner[move.Name] = append(moves, move), run
+			}
+		}
+	}
+	return moves, owner, nil
+}
+
+// framesToMake are the refs of a run's frames that are not there, the newest first, and
+// one more than most where there are more.
+func (p *push) framesToMake(ctx context.Context, run *pushing, most int64) (moves []transport.Move, err error) {
+	for frame, err := range p.framesOf(run.Tip) {
+		if err := errors.Join(err, ctx.Err()); err != nil {
+			return moves, err
+		}
+		name, err := refs.Frame(run.RunID, frame.Frame)
+		if err != nil {
+			return nil, err
+		}
+		if p.there.frames[name] {
+			continue
+		}
+		moves = append(moves, transport.Move{Name: name, How: transport.Create, New: frame.ID})
+		if int64(len(moves)) > most {
+			break
+		}
+	}
+	return moves, nil
+}
+
+// framesOf yields the frames of the run of a tip, newest first, as its chain has them.
+func (s *Sharer) framesOf(tip objstore.ID) iter.Seq2[refs.FrameRef, error] {
+	return func(yield func(refs.FrameRef, error) bool) {
+		newest, err := snapshot.ReadEntry(s.parts.Objects, tip)
+		if err != nil {
+			yield(refs.FrameRef{}, err)
+			return
+		}
+		oldest := snapshot.NoFrame
+		for entry, err := range s.store.Chain(newest) {
+			if err != nil {
+				yield(refs.FrameRef{}, err)
+				return
+			}
+			if entry.Frame == snapshot.NoFrame {
+				continue
+			}
+			if oldest = entry.Frame; !yield(refs.FrameRef{Frame: oldest, ID: entry.ID}, nil) {
+				return
+			}
+		}
+		if oldest == 0 {
+			return
+		}
+		row, err := newest.RunRow()
+		switch {
+		case err != nil:
+			yield(refs.FrameRef{}, err)
+		case row.Parent != nil: // a fork, whose frame 0 is its parent's
+			yield(refs.FrameRef{Frame: 0, ID: row.Parent.Commit}, nil)
+		}
+	}
+}
+
+// newestFirst are the runs that the remote has as they are here and that are meant, by
+// being pushed or named, or that are not, by when they last changed.
+func (p *push) newestFirst(meant bool) []*pushing {
+	var runs []*pushing
+	at := make(map[*pushing]int64)
+	for _, run := range p.runs {
+		if run.State != StatePushed && run.State != StateCurrent || meant != (run.named || run.State == StatePushed) {
+			continue
+		}
+		tip, err := snapshot.ReadEntry(p.parts.Objects, run.Tip)
+		if err != nil {
+			continue // it is damaged, and verify says so
+		}
+		runs, at[run] = append(runs, run), tip.AtMs
+	}
+	slices.SortStableFunc(runs, func(a, b *pushing) int { return cmp.Compare(at[b], at[a]) })
+	return runs
+}

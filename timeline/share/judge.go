@@ -1,0 +1,151 @@
+package share
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/git-smithers/git-smithers/objstore"
+	"github.com/git-smithers/git-smithers/refs"
+	"github.com/git-smithers/git-smithers/refs/transport"
+	"github.com/git-smithers/git-smithers/snapshot"
+)
+
+// judge compares every run that is not done with what the remote has, and returns those
+// that are to be pushed. Where the remote's tip is not known here, it is fetched, but only
+// for runs that were named or continued here since the last time.
+func (p *push) judge(ctx context.Context) ([]*pushing, error) {
+	var open, unknown []*pushing
+	var found []refs.Update // what the remote has, and this clone did not know of
+	for _, run := range p.runs {
+		there := p.there.tips[run.component]
+		switch {
+		case run.done:
+		case p.isPruned(run):
+		case there == run.Tip:
+			run.end(StateCurrent, "")
+			found = append(found, p.sighting(run, there)...)
+		case there.IsZero():
+			open = append(open, run)
+		default:
+			known, err := p.has(there)
+			switch {
+			case err != nil:
+				return nil, err
+			case known:
+				open = p.compare(run, there, open)
+				found = append(found, p.sighting(run, there)...)
+			case !run.named && p.tracked.tips[run.component] == run.Tip:
+				run.end(StateCurrent, "the remote has more")
+			default:
+				unknown = append(unknown, run)
+			}
+		}
+	}
+	p.track(ctx, found)
+	if err := p.fetchTips(ctx, unknown); err != nil {
+		return nil, err
+	}
+	for _, run := range unknown {
+		if run.done {
+			continue
+		}
+		name, err := refs.Remote(p.to.Component, run.RunID)
+		if err != nil {
+			return nil, err
+		}
+		there, err := p.parts.Refs.Resolve(ctx, name)
+		if err != nil {
+			return nil, err
+		}
+		open = p.compare(run, there, open)
+	}
+	return open, nil
+}
+
+// sighting is the move that remembers what the remote has of a run; none where that is so.
+func (p *push) sighting(run *pushing, there objstore.ID) []refs.Update {
+	tracked := p.tracked.tips[run.component]
+	if tracked == there {
+		return nil
+	}
+	return []refs.Update{{Name: refs.Name(refs.RemoteFolder(p.to.Component) + run.component), Old: tracked, New: there}}
+}
+
+// prunedHere is the reason why a run with a tombstone in this repository stays away.
+const prunedHere = "it was pruned here"
+
+// isPruned ends a run that has a tombstone.
+func (p *push) isPruned(run *pushing) bool {
+	here, there := p.gone[run.component], p.there.gone[run.component]
+	switch {
+	case !here.IsZero():
+		run.end(StatePruned, prunedHere)
+	case !there.IsZero() && (!p.req.Revive || !run.named):
+		run.end(StatePruned, "it was pruned there")
+	default:
+		return false
+	}
+	return true
+}
+
+// compare adds a run to those that are to be pushed where it follows what the remote has.
+func (p *push) compare(run *pushing, there objstore.ID, open []*pushing) []*pushing {
+	kin, err := relate(p.parts.Objects, run.Tip, there)
+	switch {
+	case err != nil:
+		run.end(StateUnrelated, fmt.Sprintf("what the remote has under its name cannot be read: %v", err))
+	case kin.kinship == same:
+		run.end(StateCurrent, "")
+	case kin.kinship == behind:
+		run.end(StateCurrent, "the remote has more")
+	case kin.kinship == ahead:
+		return append(open, run)
+	case kin.kinship == diverged:
+		run.end(StateDiverged, fmt.Sprintf("it was continued there, too: %d entries here and %d there since they were the same", kin.ahead, kin.behind))
+	default:
+		run.end(StateUnrelated, "the run of that id there has another beginning")
+	}
+	return open
+}
+
+// fetchTips brings the remote's tips of runs, to compare them.
+func (p *push) fetchTips(ctx context.Context, runs []*pushing) error {
+	if len(runs) == 0 {
+		return nil
+	}
+	specs := make([]transport.Spec, len(runs))
+	for i, run := range runs {
+		from, err := refs.Tip(run.RunID)
+		if err != nil {
+			return err
+		}
+		to, err := refs.Remote(p.to.Component, run.RunID)
+		if err != nil {
+			return err
+		}
+		specs[i] = transport.Spec{From: string(from), To: string(to)}
+	}
+	err := p.transport().Fetch(ctx, p.to.Name, specs, false)
+	if err == nil || ctx.Err() != nil || errors.Is(err, transport.ErrRemote) {
+		return p.to.Explain(err)
+	}
+	// Damaged or hostile, or deleted since: what is there is not this run's past.
+	for _, run := range runs {
+		run.end(StateDiverged, fmt.Sprintf("the remote has another tip, which could not be fetched: %v", err))
+	}
+	return nil
+}
+
+// runID is the id of the run that a tip is of.
+func (s *Sharer) runID(tip refs.TipRef) (string, error) {
+	run, ok, err := refs.UnescapeRun(tip.Component)
+	if err != nil || ok {
+		return run, err
+	}
+	entry, err := snapshot.ReadEntry(s.parts.Objects, tip.ID)
+	if err != nil {
+		return "", err
+	}
+	return entry.Run, nil
+}

@@ -1,0 +1,204 @@
+package share
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/git-smithers/git-smithers/internal/gitexec"
+	"github.com/git-smithers/git-smithers/objstore"
+	"github.com/git-smithers/git-smithers/refs"
+	"github.com/git-smithers/git-smithers/timeline"
+)
+
+// RunAt is a run that is not the same here and at a remote.
+type RunAt struct {
+	RunID string `json:"runId"`
+	// State is one of the At… constants.
+	State  string `json:"state"`
+	Ahead  int    `json:"ahead"`  // entries that only this repository has
+	Behind int    `json:"behind"` // entries that only the remote has
+}
+
+// What a run is like here and at a remote, where that is not the same.
+const (
+	AtUnpushed    = "unpushed"
+	AtUnfetched   = "unfetched"
+	AtDiverged    = "diverged"
+	AtUnrelated   = "unrelated"
+	AtPrunedHere  = "pruned-here"
+	AtPrunedThere = "pruned-there"
+)
+
+// RemoteState is what is known of a remote, without asking it.
+type RemoteState struct {
+	Remote string `json:"remote"`
+	// Configured tells that the configuration names it, by its name or its URL. Of others,
+	// runs went there or came from there once.
+	Configured bool    `json:"configured"`
+	Current    int     `json:"current"` // runs that are the same here and there
+	Runs       []RunAt `json:"runs"`    // the others, by id; never nil
+}
+
+// Remotes tells of the named remotes, or of all that runs were ever pushed to or fetched
+// from and the one that push would take. It reads what the newest push and fetch left.
+func (s *Sharer) Remotes(ctx context.Context, remotes ...string) ([]RemoteState, error) {
+	places, err := s.places(ctx, remotes)
+	if err != nil {
+		return nil, timeline.Explain(err)
+	}
+	here, err := s.here(ctx)
+	if err != nil {
+		return nil, timeline.Explain(err)
+	}
+	states := make([]RemoteState, len(places))
+	configured := s.store.RemotePlaces()
+	if at, err := s.store.Place(""); err == nil {
+		configured[at.Component] = at
+	}
+	for i, at := range places {
+		if states[i], err = s.stateAt(ctx, at, here); err != nil {
+			return nil, timeline.Explain(err)
+		}
+		_, states[i].Configured = configured[at.Component]
+	}
+	return states, nil
+}
+
+// here is what this repository has, as atRemote tells it of others.
+func (s *Sharer) here(ctx context.Context) (atRemote, error) {
+	out := newAtRemote()
+	tips, err := s.parts.Refs.Tips(ctx)
+	if err = s.broken(err); err != nil {
+		return out, err
+	}
+	gone, err := s.parts.Refs.Gone(ctx)
+	if err = s.broken(err); err != nil {
+		return out, err
+	}
+	fill(out.tips, tips)
+	fill(out.gone, gone)
+	return out, nil
+}
+
+// places are the named places, or all that are remembered, and the one that push would take.
+func (s *Sharer) places(ctx context.Context, remotes []string) ([]timeline.Place, error) {
+	var places []timeline.Place
+	for _, remote := range remotes {
+		at, err := s.store.Place(remote)
+		if err != nil {
+			return nil, err
+		}
+		places = append(places, at)
+	}
+	if len(remotes) > 0 {
+		return places, nil
+	}
+	if at, err := s.store.Place(""); err == nil {
+		places = append(places, at)
+	}
+	components, err := s.rememberedPlaces(ctx)
+	if err != nil {
+		return nil, err
+	}
+	names := s.store.RemotePlaces()
+	for _, component := range components {
+		if !slices.ContainsFunc(places, func(p timeline.Place) bool { return p.Component == component }) {
+			places = append(places, cmp.Or(names[component], s.notedPlace(component)))
+		}
+	}
+	return places, nil
+}
+
+// rememberedPlaces are the components of all remotes of which anything is remembered.
+func (s *Sharer) rememberedPlaces(ctx context.Context) ([]string, error) {
+	out, err := gitexec.New(s.parts.Repo, s.parts.Env).Run(ctx, "for-each-ref", "--format=%(refname)", refs.RemotesFolder)
+	if err != nil {
+		return nil, err
+	}
+	found := make(map[string]bool)
+	for name := range strings.Lines(string(out)) {
+		component, _, _ := strings.Cut(strings.TrimPrefix(name, refs.RemotesFolder), "/")
+		found[component] = true
+	}
+	return slices.Sorted(maps.Keys(found)), nil
+}
+
+// stateAt compares what is here with what is remembered of a place.
+func (s *Sharer) stateAt(ctx context.Context, at timeline.Place, here atRemote) (RemoteState, error) {
+	state := RemoteState{Remote: at.Shown(), Runs: []RunAt{}}
+	there, err := s.remembered(ctx, at.Component)
+	if err != nil {
+		return state, err
+	}
+	all := maps.Clone(here.tips)
+	maps.Copy(all, there.tips)
+	done := 0
+	for component, id := range all {
+		s.progress("comparing runs", done, len(all))
+		done++
+		run, err := s.runID(refs.TipRef{Component: component, ID: id})
+		if err != nil {
+			s.parts.Warn(fmt.Errorf("run %s: %w", component, err))
+			continue
+		}
+		found, err := s.runAt(ctx, component, here, there)
+		if err != nil {
+			s.parts.Warn(fmt.Errorf("run %s at %s: %w", run, at.Shown(), err))
+			continue
+		}
+		if found.State == "" {
+			state.Current++
+			continue
+		}
+		found.RunID = run
+		state.Runs = append(state.Runs, found)
+	}
+	slices.SortFunc(state.Runs, func(a, b RunAt) int { return cmp.Compare(a.RunID, b.RunID) })
+	return state, ctx.Err()
+}
+
+// runAt compares one run. Its State is "" where both have the same.
+func (s *Sharer) runAt(ctx context.Context, component string, here, there atRemote) (RunAt, error) {
+	local, remote := here.tips[component], there.tips[component]
+	switch {
+	case local.IsZero() && !here.gone[component].IsZero():
+		return RunAt{State: AtPrunedHere}, nil
+	case !local.IsZero() && !there.gone[component].IsZero():
+		return RunAt{State: AtPrunedThere}, nil
+	case remote.IsZero():
+		entries, err := s.length(ctx, local)
+		return RunAt{State: AtUnpushed, Ahead: entries}, err
+	case local.IsZero():
+		entries, err := s.length(ctx, remote)
+		return RunAt{State: AtUnfetched, Behind: entries}, err
+	}
+	kin, err := relate(s.parts.Objects, local, remote)
+	at := RunAt{Ahead: kin.ahead, Behind: kin.behind}
+	switch kin.kinship {
+	case same:
+	case ahead:
+		at.State = AtUnpushed
+	case behind:
+		at.State = AtUnfetched
+	case diverged:
+		at.State = AtDiverged
+	case unrelated:
+		at.State = AtUnrelated
+	}
+	return at, err
+}
+
+// length is how many entries of its own the run of a tip has.
+func (s *Sharer) length(ctx context.Context, tip objstore.ID) (int, error) {
+	w, err := walkFrom(s.parts.Objects, tip)
+	for err == nil && w.at != nil {
+		if err = w.step(); err == nil {
+			err = ctx.Err()
+		}
+	}
+	return len(w.seen), err
+}

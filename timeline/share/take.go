@@ -1,0 +1,221 @@
+package share
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/git-smithers/git-smithers/objstore"
+	"github.com/git-smithers/git-smithers/refs"
+	"github.com/git-smithers/git-smithers/snapshot"
+	"github.com/git-smithers/git-smithers/timeline"
+	"github.com/git-smithers/git-smithers/timeline/fault"
+)
+
+// taking is a run that a fetch has brought.
+type taking struct {
+	FetchedRun
+
+	component string
+	local     objstore.ID // its tip here; zero for none
+	quiet     bool        // not worth telling of, unless it was named
+}
+
+func (r *taking) end(state, reason string) { r.State, r.Reason = state, reason }
+
+// take makes of what was brought under a component what it is here. Only trouble that is
+// not the run's own is an error.
+func (f *fetch) take(ctx context.Context, component string) error {
+	for try := 1; ; try++ {
+		run := &taking{component: component}
+		err := f.takeOnce(ctx, run)
+		if errors.Is(err, refs.ErrConflict) && try < rounds {
+			continue // somebody here moves it meanwhile
+		}
+		if err != nil || run.quiet && !f.named() {
+			return err
+		}
+		f.out.Runs = append(f.out.Runs, run.FetchedRun)
+		return nil
+	}
+}
+
+func (f *fetch) takeOnce(ctx context.Context, run *taking) error {
+	there := f.after.tips[run.component]
+	isNew := there != f.before.tips[run.component]
+	if err := f.identify(run, there); err != nil || run.State != "" {
+		return err
+	}
+	local, err := f.resolve(ctx, refs.Tip, run.RunID)
+	run.local, run.Tip = local, local
+	gone, goneErr := f.resolve(ctx, refs.Gone, run.RunID)
+	err = errors.Join(err, goneErr)
+	switch stone := f.after.gone[run.component]; {
+	case errors.Is(err, refs.ErrBroken):
+		run.end(StateBroken, err.Error())
+	case err != nil:
+		return err
+	case f.req.As != "" && !there.IsZero():
+		return f.takeUnder(ctx, run, there)
+	case !gone.IsZero():
+		run.end(StatePruned, prunedHere)
+		run.quiet = !isNew
+	case !stone.IsZero():
+		run.end(StatePruned, "it was pruned there")
+		run.quiet = local.IsZero() || stone == f.before.gone[run.component]
+	case local == there:
+		run.end(StateCurrent, "")
+		run.quiet = true
+	case local.IsZero():
+		return f.create(ctx, run, there)
+	default:
+		return f.compare(ctx, run, there)
+	}
+	return nil
+}
+
+// identify finds the id of the run that a component stands for. Where that is hashed, the
+// tip tells.
+func (f *fetch) identify(run *taking, there objstore.ID) error {
+	id, ok, err := refs.UnescapeRun(run.component)
+	if err != nil {
+		return err
+	}
+	if ok {
+		run.RunID = id
+		return nil
+	}
+	run.RunID = run.component
+	if there.IsZero() {
+		run.end(StatePruned, "it was pruned there")
+		run.quiet = true
+		return nil
+	}
+	entry, err := snapshot.ReadEntry(f.parts.Objects, there)
+	if err != nil {
+		run.end(StateInvalid, err.Error())
+		return nil
+	}
+	if component, err := refs.EscapeRun(entry.Run); err != nil || component != run.component {
+		run.end(StateInvalid, fmt.Sprintf("the entry belongs to run %q", entry.Run))
+		return nil //nolint:nilerr // the run is what is wrong
+	}
+	run.RunID = entry.Run
+	return nil
+}
+
+// resolve reads a ref of a run; zero where there is none.
+func (f *fetch) resolve(ctx context.Context, named func(string) (refs.Name, error), run string) (objstore.ID, error) {
+	name, err := named(run)
+	if err != nil {
+		return objstore.ID{}, err
+	}
+	id, err := f.parts.Refs.Resolve(ctx, name)
+	if errors.Is(err, refs.ErrNotFound) {
+		return objstore.ID{}, nil
+	}
+	return id, err
+}
+
+// check checks what of a run is new here; until is its newest entry that is not. A run
+// that does not pass is invalid.
+func (f *fetch) check(ctx context.Context, run *taking, tip, until objstore.ID) (sound bool, err error) {
+	problems, err := f.store.VerifyEntries(ctx, run.RunID, tip, until, func() {
+		f.checked++
+		f.progress("checking entries", f.checked, 0)
+	})
+	if err == nil && len(problems) > 0 {
+		run.end(StateInvalid, problems[0].What)
+	}
+	return len(problems) == 0, err
+}
+
+// create takes a run that is not here.
+func (f *fetch) create(ctx context.Context, run *taking, there objstore.ID) error {
+	if sound, err := f.check(ctx, run, there, objstore.ID{}); err != nil || !sound {
+		return err
+	}
+	run.end(StateCreated, "")
+	return f.forward(ctx, run, there)
+}
+
+// takeUnder takes a run under the id that the request gives it.
+func (f *fetch) takeUnder(ctx context.Context, run *taking, there objstore.ID) error {
+	if sound, err := f.check(ctx, run, there, objstore.ID{}); err != nil || !sound {
+		return err
+	}
+	tip, err := snapshot.ReadEntry(f.parts.Objects, there)
+	if err != nil {
+		return err
+	}
+	if err := f.adoptAs(ctx, tip, f.req.As); err != nil {
+		return err
+	}
+	row, err := tip.RunRow()
+	run.end(StateCreated, "")
+	run.Fork, run.Frames = f.req.As, int(row.Frame)+1
+	return err
+}
+
+// compare takes what the remote has of a run that is here.
+func (f *fetch) compare(ctx context.Context, run *taking, there objstore.ID) error {
+	if tip, err := snapshot.ReadEntry(f.parts.Objects, there); err != nil || tip.Run != run.RunID {
+		_, err := f.check(ctx, run, there, objstore.ID{}) // which says so
+		return err
+	}
+	kin, err := relate(f.parts.Objects, run.local, there)
+	if err != nil {
+		run.end(StateInvalid, err.Error())
+		return nil
+	}
+	switch kin.kinship {
+	case same, ahead:
+		run.end(StateAhead, "")
+		run.quiet = true
+	case unrelated:
+		run.end(StateUnrelated, "it has another beginning than the run here; "+f.takeAs(run.RunID))
+	case behind:
+		if sound, err := f.check(ctx, run, there, run.local); err != nil || !sound {
+			return err
+		}
+		run.end(StateForwarded, "")
+		return f.forward(ctx, run, there)
+	case diverged:
+		return f.divide(ctx, run, there, kin.common)
+	}
+	return nil
+}
+
+// divide splits a run that was continued in both places.
+func (f *fetch) divide(ctx context.Context, run *taking, there, common objstore.ID) error {
+	if sound, err := f.check(ctx, run, there, common); err != nil || !sound {
+		return err
+	}
+	local, err := snapshot.ReadEntry(f.parts.Objects, run.local)
+	if err != nil {
+		return err
+	}
+	remote, err := snapshot.ReadEntry(f.parts.Objects, there)
+	if err != nil {
+		return err
+	}
+	fork, err := f.splitOff(ctx, split{run.RunID, local, remote, common})
+	switch {
+	case fault.CodeOf(err) == fault.RunOwned:
+		run.end(StateBusy, "a process here is running it")
+		return nil
+	case err != nil:
+		return err
+	}
+	run.end(StateSplit, "")
+	run.Tip, run.Fork = there, fork
+	for entry, err := range f.store.Chain(remote) {
+		if err != nil || entry.ID == common {
+			return timeline.Explain(err)
+		}
+		if entry.Frame != snapshot.NoFrame {
+			run.Frames++
+		}
+	}
+	return nil
+}

@@ -1,0 +1,282 @@
+package share
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/git-smithers/git-smithers/internal/gitexec"
+	"github.com/git-smithers/git-smithers/objstore"
+	"github.com/git-smithers/git-smithers/snapshot"
+)
+
+// untracked finds the files that no commit of the user's has among those that pushing one
+// run's tip takes along.
+type untracked struct {
+	objects objstore.Reader
+	known   map[objstore.ID]bool // entries that the other side has
+	seen    map[objstore.ID]bool // what vcs.json was looked at already
+	files   map[string]objstore.ID
+}
+
+// untrackedFiles lists, by path, the files of the entries from a tip down to one that the
+// other side has, which are neither in the commit that they were captured on nor in that
+// entry. A commit that is not here has no files. It goes on into the runs that the run was
+// forked from, as a push does. The sizes are those of the newest capture.
+func (s *Sharer) untrackedFiles(ctx context.Context, run string, tip objstore.ID, known map[objstore.ID]bool) ([]UntrackedFile, error) {
+	u := untracked{s.parts.Objects, known, make(map[objstore.ID]bool), make(map[string]objstore.ID)}
+	if err := u.walk(ctx, tip); err != nil {
+		return nil, err
+	}
+	sizes, err := s.sizes(ctx, u.files)
+	if err != nil {
+		return nil, err
+	}
+	files := make([]UntrackedFile, 0, len(u.files))
+	for path, id := range u.files {
+		files = append(files, UntrackedFile{RunID: run, Path: path, Bytes: sizes[id]})
+	}
+	slices.SortFunc(files, func(a, b UntrackedFile) int { return cmp.Compare(a.Path, b.Path) })
+	return files, nil
+}
+
+func (u *untracked) walk(ctx context.Context, id objstore.ID) error {
+	for !id.IsZero() {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		entry, err := snapshot.ReadEntry(u.objects, id)
+		if err != nil {
+			return err
+		}
+		if u.known[id] {
+			return u.leaveOut(entry)
+		}
+		vcs, err := u.newCopies(entry)
+		if err != nil {
+			return err
+		}
+		for _, copied := range vcs {
+			if err := u.capture(copied); err != nil {
+				return err
+			}
+		}
+		id = entry.Parent
+	}
+	return nil
+}
+
+// newCopies are the working copies at an entry, unless another entry had the same ones.
+func (u *untracked) newCopies(entry *snapshot.Entry) ([]*snapshot.VCS, error) {
+	id, err := entry.VCSID()
+	if err != nil || id.IsZero() || u.seen[id] {
+		return nil, err
+	}
+	u.seen[id] = true
+	return copies(entry)
+}
+
+// copies are all working copies at an entry whose files were captured.
+func copies(entry *snapshot.Entry) ([]*snapshot.VCS, error) {
+	vcs, err := entry.VCSRevision()
+	if err != nil || vcs == nil {
+		return nil, err
+	}
+	all := []*snapshot.VCS{vcs}
+	for i := range vcs.Worktrees {
+		all = append(all, &vcs.Worktrees[i].VCS)
+	}
+	return slices.DeleteFunc(all, func(v *snapshot.VCS) bool { return v.Tree.IsZero() }), nil
+}
+
+// capture takes down what a working copy adds to the commit that it is at.
+func (u *untracked) capture(vcs *snapshot.VCS) error {
+	commits, err := u.commitsOf(vcs)
+	if err != nil {
+		return err
+	}
+	var tracked []objstore.ID
+	for _, commit := range commits {
+		tree, _, err := readCommit(u.objects, commit)
+		if err != nil {
+			return err
+		}
+		if !tree.IsZero() {
+			tracked = append(tracked, tree)
+		}
+	}
+	return u.added(tracked, vcs.Tree, "")
+}
+
+// commitsOf are the commits whose files are the user's own doing: the one that is checked
+// out or, since jj makes a commit of whatever is there, the parents of that.
+func (u *untracked) commitsOf(vcs *snapshot.VCS) ([]objstore.ID, error) {
+	commit, err := objstore.ParseID(vcs.CommitID)
+	if err != nil {
+		return nil, nil //nolint:nilerr // a revision that is no commit of git's
+	}
+	if vcs.Type != snapshot.VCSJJ {
+		return []objstore.ID{commit}, nil
+	}
+	_, parents, err := readCommit(u.objects, commit)
+	return parents, err
+}
+
+// readCommit reads the tree and the parents of a commit; zero for one that is not here.
+func readCommit(r objstore.Reader, id objstore.ID) (tree objstore.ID, parents []objstore.ID, err error) {
+	data, err := objstore.GetKind(r, id, objstore.Commit)
+	if errors.Is(err, objstore.ErrNotFound) {
+		return objstore.ID{}, nil, nil
+	}
+	if err != nil {
+		return objstore.ID{}, nil, err
+	}
+	for line := range bytes.Lines(data) {
+		name, value, _ := strings.Cut(strings.TrimSuffix(string(line), "\n"), " ")
+		parsed, err := objstore.ParseID(value)
+		switch {
+		case name != "tree" && name != "parent":
+			return tree, parents, nil
+		case err != nil:
+			return objstore.ID{}, nil, &objstore.CorruptError{ID: id, Reason: "commit: " + err.Error()}
+		case name == "tree":
+			tree = parsed
+		default:
+			parents = append(parents, parsed)
+		}
+	}
+	return tree, parents, nil
+}
+
+// added takes down the files of a tree that none of the others has, under prefix. A tree
+// that any of the others has as it is need not be read.
+func (u *untracked) added(tracked []objstore.ID, tree objstore.ID, prefix string) error {
+	if slices.Contains(tracked, tree) {
+		return nil
+	}
+	entries, err := readTree(u.objects, tree)
+	if err != nil {
+		return err
+	}
+	before := make(map[string][]objstore.TreeEntry)
+	for _, id := range tracked {
+		others, err := readTree(u.objects, id)
+		if err != nil && !errors.Is(err, objstore.ErrNotFound) {
+			return err
+		}
+		for _, e := range others {
+			before[e.Name] = append(before[e.Name], e)
+		}
+	}
+	for _, e := range entries {
+		if err := u.addedAt(before[e.Name], e, prefix+e.Name); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (u *untracked) addedAt(before []objstore.TreeEntry, e objstore.TreeEntry, path string) error {
+	var folders []objstore.ID
+	for _, other := range before {
+		if other.Mode == objstore.ModeTree {
+			folders = append(folders, other.ID)
+		}
+	}
+	switch {
+	case e.Mode == objstore.ModeTree:
+		return u.added(folders, e.ID, path+"/")
+	case e.Mode == objstore.ModeCommit || len(folders) < len(before): // no file, or one that was a file before
+		return nil
+	}
+	if _, newer := u.files[path]; !newer {
+		u.files[path] = e.ID
+	}
+	return nil
+}
+
+// leaveOut drops the files that are in an entry which the other side has.
+func (u *untracked) leaveOut(entry *snapshot.Entry) error {
+	vcs, err := copies(entry)
+	if err != nil {
+		return err
+	}
+	for path := range u.files {
+		for _, copied := range vcs {
+			found, err := hasFile(u.objects, copied.Tree, path)
+			if err != nil {
+				return err
+			}
+			if found {
+				delete(u.files, path)
+			}
+		}
+	}
+	return nil
+}
+
+// hasFile tells whether a tree has a file at a path.
+func hasFile(r objstore.Reader, tree objstore.ID, path string) (bool, error) {
+	for {
+		name, rest, deeper := strings.Cut(path, "/")
+		entries, err := readTree(r, tree)
+		if err != nil {
+			return false, err
+		}
+		e, found := objstore.FindEntry(entries, name)
+		if !found || deeper != (e.Mode == objstore.ModeTree) {
+			return false, nil
+		}
+		if !deeper {
+			return true, nil
+		}
+		tree, path = e.ID, rest
+	}
+}
+
+// readTree reads a tree, which git or another program may have written.
+func readTree(r objstore.Reader, id objstore.ID) ([]objstore.TreeEntry, error) {
+	if id == objstore.Hash(objstore.Tree, nil) {
+		return nil, nil // git need not store it
+	}
+	data, err := objstore.GetKind(r, id, objstore.Tree)
+	if err != nil {
+		return nil, err
+	}
+	return objstore.DecodeForeignTree(id, data)
+}
+
+// sizes asks git how large blobs are, without reading them.
+func (s *Sharer) sizes(ctx context.Context, files map[string]objstore.ID) (map[objstore.ID]int64, error) {
+	if len(files) == 0 {
+		return nil, nil
+	}
+	var ask strings.Builder
+	for _, id := range files {
+		ask.WriteString(id.String() + "\n")
+	}
+	git := gitexec.Process{
+		Dir: s.parts.Repo.CommonDir, Env: gitexec.PlumbingEnv(s.parts.Env), Options: []string{"--git-dir=."},
+		Args: []string{"cat-file", "--batch-check=%(objectname) %(objectsize)"}, Stdin: strings.NewReader(ask.String()),
+	}
+	out, _, err := git.Run(ctx)
+	if err != nil {
+		return nil, err
+	}
+	sizes := make(map[objstore.ID]int64)
+	for line := range strings.Lines(string(out)) {
+		name, size, _ := strings.Cut(strings.TrimSuffix(line, "\n"), " ")
+		id, err := objstore.ParseID(name)
+		if err != nil {
+			return nil, fmt.Errorf("size of a captured file: unexpected answer %q", line)
+		}
+		// One that is missing has no size; the push will tell.
+		sizes[id], _ = strconv.ParseInt(size, 10, 64)
+	}
+	return sizes, nil
+}

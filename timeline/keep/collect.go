@@ -1,0 +1,174 @@
+package keep
+
+import (
+	"context"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"github.com/gofrs/flock"
+
+	"github.com/git-smithers/git-smithers/objstore"
+	"github.com/git-smithers/git-smithers/refs"
+	"github.com/git-smithers/git-smithers/snapshot"
+	"github.com/git-smithers/git-smithers/timeline"
+	"github.com/git-smithers/git-smithers/timeline/fault"
+)
+
+// collectLock is the file, in the store's private folder, that one process at a time has
+// locked to collect.
+const collectLock = "collect.lock"
+
+// Collect frees what forgotten runs alone hold. It cannot be undone. What a ref, a reflog,
+// an index, a HEAD or an object of the user's still needs stays, and so does what nothing
+// needs and was never a run's.
+//
+// A crash leaves all of a run or none of its refs; what is left to free then, the next
+// Collect frees. Codes: locked where another process collects, or git is changing an index.
+func (k *Keeper) Collect(ctx context.Context, dryRun bool) (*Pruned, error) {
+	lock := flock.New(filepath.Join(k.parts.Private, collectLock))
+	if !dryRun {
+		if err := os.MkdirAll(k.parts.Private, 0o777); err != nil {
+			return nil, timeline.Explain(err)
+		}
+		if locked, err := lock.TryLock(); err != nil {
+			return nil, timeline.Explain(err)
+		} else if !locked {
+			return nil, fault.New(fault.Locked, "another process is collecting").Hint("try again when it is done")
+		}
+		defer lock.Close() //nolint:errcheck // the process's end would do it, too
+	}
+	list, err := k.ourRefs(ctx)
+	if err != nil {
+		return nil, timeline.Explain(err)
+	}
+	all, others := k.holdings(list)
+	going := toCollect(all)
+	out := &Pruned{Runs: []PrunedRun{}}
+	for _, h := range going {
+		out.Runs = append(out.Runs, PrunedRun{RunID: h.id, Frames: k.frames(h.held)})
+	}
+	if len(going) > 0 {
+		each := func(i int, alone int64) { out.Runs[i].Bytes = alone }
+		if out.Bytes, err = k.measure(ctx, going, all, others, each); err != nil {
+			return nil, timeline.Explain(err)
+		}
+	}
+	if dryRun {
+		return out, nil
+	}
+	candidates, err := k.candidates(ctx, going)
+	if err != nil {
+		return nil, timeline.Explain(err)
+	}
+	if err := k.letGo(ctx, going); err != nil {
+		return nil, timeline.Explain(err)
+	}
+	if len(candidates) == 0 {
+		return out, nil
+	}
+	return out, timeline.Explain(k.free(ctx, candidates, out))
+}
+
+// toCollect are the runs that were forgotten, and what keeps what they have: the ref that
+// holds it, frame refs that have outlived a crash, or what a remote had of it. Where a run
+// of the id exists again, it is not going, and what is held beside it is: it is taken out
+// of the refs of that run.
+func toCollect(all map[string]*holding) []*holding {
+	out := byID(all, func(h *holding) bool {
+		return h.tip.IsZero() && len(h.refs) > 0 && (!h.held.IsZero() || !h.gone.IsZero())
+	})
+	for _, h := range byID(all, func(h *holding) bool { return !h.tip.IsZero() && !h.held.IsZero() && h.tip != h.held }) {
+		beside := &holding{component: h.component, id: h.id, held: h.held, gone: h.gone, again: true}
+		for i, ref := range h.refs {
+			if folder, _ := keptBy(ref.Name); folder == "_held" {
+				beside.refs, h.refs = []refs.Ref{ref}, slices.Delete(h.refs, i, i+1)
+				break
+			}
+		}
+		out = append(out, beside)
+	}
+	return out
+}
+
+// candidates is everything that the runs reach and no commit of the user's, and what a
+// Collect before has not come to free. All of it is noted where the next one finds it.
+func (k *Keeper) candidates(ctx context.Context, going []*holding) (map[objstore.ID]struct{}, error) {
+	ids, err := k.readNoted()
+	if err != nil || len(going) == 0 {
+		return ids, err
+	}
+	var roots []objstore.ID
+	for _, h := range going {
+		roots = append(roots, h.roots()...)
+	}
+	err = k.walk(ctx, roots, nil, append([]string{"--not"}, userRefs...), func(id objstore.ID, _ string) { ids[id] = struct{}{} })
+	if err == nil {
+		err = k.note(ids)
+	}
+	return ids, err
+}
+
+// letGo deletes the refs of runs that were forgotten, but for their tombstones: from then
+// on they are collected.
+func (k *Keeper) letGo(ctx context.Context, going []*holding) error {
+	batch := k.parts.Objects.Begin()
+	var made, deleted []refs.Update
+	for _, h := range going {
+		if err := k.notePast(ctx, h); err != nil {
+			return err
+		}
+		if h.gone.IsZero() && !h.again { // a power cut has taken it
+			stone, err := snapshot.Tombstone{Run: h.id, Tip: h.held, AtMs: k.parts.Now().UnixMilli()}.Add(batch)
+			if err != nil {
+				return err
+			}
+			name, err := refs.Gone(h.id)
+			if err != nil {
+				return err
+			}
+			made = append(made, refs.Update{Name: name, New: stone})
+		}
+		for _, ref := range h.refs {
+			deleted = append(deleted, refs.Update{Name: ref.Name, Old: ref.ID})
+		}
+	}
+	if len(made)+len(deleted) == 0 {
+		return nil
+	}
+	return k.store.Commit(ctx, batch, append(made, deleted...))
+}
+
+// free drops those candidates that nothing needs, and says what that came to.
+func (k *Keeper) free(ctx context.Context, candidates map[objstore.ID]struct{}, out *Pruned) error {
+	var then []objstore.ID
+	var dropped map[objstore.ID]struct{}
+	result, err := k.parts.Objects.Drop(ctx, objstore.Dropping{
+		Choose: func(ctx context.Context) (map[objstore.ID]struct{}, error) {
+			if err := k.awaitGit(ctx); err != nil {
+				return nil, err
+			}
+			k.progress("reading what is still needed", 0, 0)
+			dropped = maps.Clone(candidates)
+			var err error
+			then, err = k.needs(ctx, dropped)
+			return dropped, err
+		},
+		Still: func(ctx context.Context, ids map[objstore.ID]struct{}) (bool, error) {
+			return k.unneeded(ctx, then, ids)
+		},
+	})
+	if err != nil {
+		return err
+	}
+	if err := k.store.RenewCommitGraph(ctx); err != nil {
+		return err
+	}
+	out.Bytes = result.BytesBefore - result.BytesAfter
+	err = k.sizes(ctx, slices.Collect(maps.Keys(dropped)), func(_ objstore.ID, size int64) { out.Left += size })
+	if err != nil || result.Left > 0 {
+		return err
+	}
+	return k.dropNote()
+}

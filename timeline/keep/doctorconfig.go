@@ -1,0 +1,123 @@
+package keep
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/git-smithers/git-smithers/refs"
+	"github.com/git-smithers/git-smithers/timeline/fault"
+)
+
+// mirrors looks for configuration that has the user's own fetch or push delete or
+// overwrite run history.
+func (e *examination) mirrors(context.Context) error {
+	for _, remote := range e.store.Remotes() {
+		fetch := e.parts.Repo.Config["remote."+remote+".fetch"]
+		where := "remote." + remote + ".fetch"
+		for _, spec := range fetch {
+			if !overwrites(spec) || spared(fetch) {
+				continue
+			}
+			e.note(Finding{
+				Kind: MirrorRefspec, Where: where,
+				What:   fmt.Sprintf("`git fetch %s` overwrites the runs here by %q, and with --prune deletes those that are not pushed", remote, spec),
+				Repair: "adds ^refs/smithers/* and ^refs/smithers-remote/*, which leave run history out of it",
+			}, func(ctx context.Context) error { return e.spare(ctx, where) })
+			break
+		}
+		mirror, err := e.parts.Repo.Config.Bool("remote."+remote+".mirror", false)
+		if err != nil {
+			return err
+		}
+		if mirror {
+			e.note(Finding{
+				Kind: MirrorRefspec, Where: "remote." + remote + ".mirror",
+				What: fmt.Sprintf("`git push %s` deletes the runs there that are not here; git smithers push does not", remote),
+			}, nil)
+		}
+	}
+	return nil
+}
+
+// overwrites tells whether a refspec writes to the refs of runs.
+func overwrites(spec string) bool {
+	if strings.HasPrefix(spec, "^") {
+		return false
+	}
+	_, to, ok := strings.Cut(strings.TrimPrefix(spec, "+"), ":")
+	prefix, wild := strings.CutSuffix(to, "*")
+	return ok && (strings.HasPrefix(to, refs.Folder) || wild && strings.HasPrefix(refs.Folder, prefix))
+}
+
+// spared tells whether refspecs leave run history out.
+func spared(specs []string) bool {
+	for _, spec := range specs {
+		if without, negative := strings.CutPrefix(spec, "^"); negative && (without == refs.Folder+"*" || without == "refs/*") {
+			return true
+		}
+	}
+	return false
+}
+
+// spare adds refspecs that leave run history out.
+func (k *Keeper) spare(ctx context.Context, key string) error {
+	for _, spec := range []string{"^" + refs.Folder + "*", "^" + refs.RemotesFolder + "*"} {
+		if _, err := k.git(ctx, "config", "--local", "--add", key, spec); err != nil {
+			return err
+		}
+		// What was read of the configuration is the store's, too.
+		k.parts.Repo.Config = maps.Clone(k.parts.Repo.Config)
+		k.parts.Repo.Config[key] = append(slices.Clone(k.parts.Repo.Config[key]), spec)
+	}
+	return nil
+}
+
+// index looks for what is wrong with the index.
+func (e *examination) index(ctx context.Context) error {
+	flaws, err := e.store.CheckIndex(ctx)
+	if err != nil {
+		return err
+	}
+	if len(flaws) == 0 {
+		return nil
+	}
+	first := flaws[0]
+	what := first.What
+	if first.RunID != "" {
+		what = fmt.Sprintf("run %q: %s", first.RunID, what)
+	}
+	if len(flaws) > 1 {
+		what += fmt.Sprintf("; and %d more", len(flaws)-1)
+	}
+	e.note(Finding{
+		Kind: DamagedIndex, Where: path.Join("smithers", first.File), What: what,
+		Repair: "drops the index and reads it again from the refs",
+	}, func(ctx context.Context) error {
+		_, err := e.store.RebuildIndex(ctx, func(done, total int) { e.progress("index", done, total) })
+		if fault.CodeOf(err) == fault.Interrupted {
+			return ctx.Err()
+		}
+		return err
+	})
+	return nil
+}
+
+// tidiness looks for packs and refs that are better put together.
+func (e *examination) tidiness(context.Context) error {
+	if due, err := e.parts.Objects.MergeDue(); err != nil {
+		return err
+	} else if due {
+		e.note(Finding{Kind: Untidy, Where: "objects/pack", What: "there are many small packs of runs", Repair: "merges them"},
+			func(ctx context.Context) error { _, err := e.parts.Objects.Merge(ctx); return err })
+	}
+	if n := e.refs.Files; n >= manyFiles {
+		e.note(Finding{
+			Kind: Untidy, Where: strings.TrimSuffix(refs.Folder, "/"), What: fmt.Sprintf("%d refs are in files of their own", n), Repair: "packs the refs",
+		}, func(ctx context.Context) error { _, err := e.git(ctx, "pack-refs", "--all", "--prune"); return err })
+	}
+	return nil
+}

@@ -1,0 +1,193 @@
+package keep
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/git-smithers/git-smithers/objstore"
+	"github.com/git-smithers/git-smithers/refs"
+	"github.com/git-smithers/git-smithers/snapshot"
+)
+
+// lostTips looks for runs that this repository had and has neither tip nor tombstone of. A
+// run was here if entries of it are that nothing leads to, if it has the tip it was pruned at, if it has frame refs, or if its name is in a line that was
+// dropped from packed-refs. One that a remote was seen to have, and all of whose entries
+// are sound, counts, too.
+//
+// What a fork stands on is no run by that; nor are entries that an alternate has. An entry
+// that lost a race against another of its run changes nothing, since that run has a tip.
+func (e *examination) lostTips(ctx context.Context) error {
+	if e.lacksObjects() {
+		return nil // which may be entries
+	}
+	reached, named := e.reached(), e.named()
+	for _, run := range slices.Sorted(maps.Keys(e.entries)) {
+		name, err := refs.Tip(run)
+		if err != nil {
+			continue // no run has such an id
+		}
+		component := path.Base(string(name))
+		known := named[component]
+		delete(named, component)
+		if none, err := e.hasNone(ctx, component); err != nil {
+			return err
+		} else if !none {
+			continue
+		}
+		id, err := e.lostEntry(ctx, run, component, known, reached)
+		if err != nil {
+			return err
+		}
+		if !id.IsZero() {
+			e.lostTip(name, id)
+		}
+	}
+	return errors.Join(e.lostWhole(ctx, named), e.lostHeld(ctx))
+}
+
+// lostTip notes a run that has no tip.
+func (e *examination) lostTip(name refs.Name, id objstore.ID) {
+	e.note(Finding{
+		Kind: LostTip, Where: string(name), What: "entries of the run are here, and no ref of its own",
+		Repair: fmt.Sprintf("makes the ref anew at %v, the run's newest entry in this repository", id),
+	}, func(ctx context.Context) error {
+		err := e.parts.Refs.Apply(ctx, refs.Update{Name: name, New: id})
+		if errors.Is(err, refs.ErrConflict) {
+			return nil // it has one by now
+		}
+		return err
+	})
+}
+
+// lostEntry is where the tip of a run should be; zero where the run was never here.
+func (e *examination) lostEntry(ctx context.Context, run, component string, known bool, reached map[objstore.ID]bool) (objstore.ID, error) {
+	if id, err := e.resolve(ctx, refs.Name(refs.HeldFolder+component)); err != nil || !id.IsZero() {
+		return id, err // its tombstone is what was lost
+	}
+	for id := range e.entries[run] {
+		known = known || !reached[id]
+	}
+	if !known {
+		return e.tracked(ctx, run, component)
+	}
+	newest, err := e.newestEntry(ctx, run)
+	if err != nil || newest == nil {
+		return objstore.ID{}, err
+	}
+	if own, err := e.parts.Objects.Holds(newest.ID); err != nil || !own {
+		return objstore.ID{}, err // another repository's
+	}
+	return newest.ID, nil
+}
+
+// tracked is where a remote was seen to have a run; zero where none was, and where the
+// run is not sound, which whoever fetched it was told.
+func (e *examination) tracked(ctx context.Context, run, component string) (objstore.ID, error) {
+	for _, item := range e.refs.Items {
+		if folder, of := keptBy(item.Name); folder != "remote" || of != component || item.Broken != nil {
+			continue
+		}
+		problems, err := e.store.VerifyEntries(ctx, run, item.ID, objstore.ID{}, nil)
+		if err != nil {
+			return objstore.ID{}, err
+		}
+		if len(problems) == 0 {
+			return item.ID, nil
+		}
+	}
+	return objstore.ID{}, nil
+}
+
+// lostWhole notes the runs whose names alone are left.
+func (e *examination) lostWhole(ctx context.Context, named map[string]bool) error {
+	for _, component := range slices.Sorted(maps.Keys(named)) {
+		if none, err := e.hasNone(ctx, component); err != nil {
+			return err
+		} else if none {
+			e.note(Finding{
+				Kind: LostTip, Where: refs.TipsFolder + component,
+				What: "its line in packed-refs was none, and no entry of the run is here; `git smithers fetch` brings it from a remote that has it, " +
+					"and without smithers/damaged/packed-refs the run is forgotten",
+			}, nil)
+		}
+	}
+	return nil
+}
+
+// lostHeld looks for the tips of pruned runs that are gone with their lines in packed-refs.
+func (e *examination) lostHeld(ctx context.Context) error {
+	for _, line := range e.dropped {
+		component, found := strings.CutPrefix(string(line.Name), refs.HeldFolder)
+		if !found || line.Cut || !line.Name.IsOurs() {
+			continue
+		}
+		tip, err1 := e.resolve(ctx, refs.Name(refs.TipsFolder+component))
+		current, err2 := e.resolve(ctx, line.Name)
+		newest, err3 := e.newestEntry(ctx, runOf(line.Name))
+		if err := errors.Join(err1, err2, err3); err != nil {
+			return err
+		}
+		if newest != nil && tip.IsZero() && current.IsZero() {
+			e.lostTip(line.Name, newest.ID)
+		}
+	}
+	return nil
+}
+
+// hasNone tells whether a run has neither tip nor tombstone. It looks anew: a run may have
+// been made since stock was taken.
+func (e *examination) hasNone(ctx context.Context, component string) (bool, error) {
+	for _, folder := range []string{refs.TipsFolder, refs.GoneFolder} {
+		_, err := e.parts.Refs.Resolve(ctx, refs.Name(folder+component))
+		if err == nil || errors.Is(err, refs.ErrBroken) {
+			return false, nil // that is a finding by itself
+		}
+		if !errors.Is(err, refs.ErrNotFound) {
+			return false, err
+		}
+	}
+	return true, nil
+}
+
+// named is the runs, as ref components, that have frame refs, or a tip or frame in a line
+// that was dropped from packed-refs.
+func (e *examination) named() map[string]bool {
+	named := make(map[string]bool)
+	for _, line := range e.dropped {
+		if component, _, err := line.Name.Split(); err == nil && !line.Cut {
+			named[component] = true
+		}
+	}
+	for _, item := range e.refs.Items {
+		if component, frame, err := item.Name.Split(); err == nil && frame != refs.NoFrame && item.Broken == nil {
+			if entry, err := snapshot.ReadEntry(e.parts.Objects, item.ID); err == nil && e.entries[entry.Run] != nil {
+				named[component] = true
+			}
+		}
+	}
+	return named
+}
+
+// reached is the entries that refs lead to, also refs in the wrong places.
+func (e *examination) reached() map[objstore.ID]bool {
+	all := make(map[objstore.ID]*snapshot.Entry)
+	for _, entries := range e.entries {
+		maps.Copy(all, entries)
+	}
+	from := slices.Clone(e.elsewhere)
+	for _, item := range e.refs.Items {
+		from = append(from, item.ID)
+	}
+	reached := make(map[objstore.ID]bool)
+	for _, id := range from {
+		for entry := all[id]; entry != nil && !reached[entry.ID]; entry = all[entry.Parent] {
+			reached[entry.ID] = true
+		}
+	}
+	return reached
+}

@@ -1,0 +1,142 @@
+package keep
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+
+	"github.com/git-smithers/git-smithers/internal/gitexec"
+	"github.com/git-smithers/git-smithers/objstore"
+	"github.com/git-smithers/git-smithers/refs"
+	"github.com/git-smithers/git-smithers/snapshot"
+)
+
+// brokenRefs looks for ref files that are empty or hold garbage. What a ref of the user's
+// own should be at nobody but the user can tell.
+func (e *examination) brokenRefs(ctx context.Context) error {
+	for _, broken := range e.refs.Others {
+		e.note(Finding{
+			Kind: BrokenRef, Where: string(broken.Name),
+			What: broken.Reason + ", and git stops at it" + e.wasAt(broken.Name, "remove the file, then "),
+		}, nil)
+	}
+	for _, item := range e.refs.Items {
+		if item.Broken == nil {
+			continue
+		}
+		broken, ok := errors.AsType[*refs.BrokenError](item.Broken)
+		if !ok || !item.Ours {
+			continue // the names that are none of ours are looked at by themselves
+		}
+		f := Finding{Kind: BrokenRef, What: broken.Reason, Where: string(item.Name)}
+		if broken.Symbolic {
+			e.note(f, nil) // somebody must have wanted it
+			continue
+		}
+		id, what, err := e.rightValue(ctx, item.Name)
+		if err != nil {
+			return err
+		}
+		f.Repair = "moves the file away; " + what
+		if broken.Empty() {
+			f.Repair = "removes the file; " + what
+		}
+		e.note(f, func(ctx context.Context) error { return e.mendRef(ctx, item.Name, id) })
+	}
+	return nil
+}
+
+// rightValue finds what a ref that is broken should be at; zero where nothing tells.
+func (e *examination) rightValue(ctx context.Context, name refs.Name) (id objstore.ID, what string, err error) {
+	run := runOf(name)
+	switch {
+	case isIn(name, refs.TipsFolder), isIn(name, refs.HeldFolder):
+		newest, err := e.newestEntry(ctx, run)
+		if err != nil || newest == nil {
+			return objstore.ID{}, "nothing of the run is in this repository", err
+		}
+		return newest.ID, fmt.Sprintf("the ref is made anew at %v, the run's newest entry in this repository", newest.ID), nil
+	case isIn(name, refs.RemotesFolder):
+		return objstore.ID{}, "the next fetch makes it anew", nil
+	case isIn(name, refs.GoneFolder):
+		return objstore.ID{}, "prune the run again if it comes back", nil
+	}
+	_, frame, err := name.Split()
+	if err != nil {
+		return objstore.ID{}, "nothing needs it", nil //nolint:nilerr // a name like _base, which is made anew when it is needed
+	}
+	chain, err := e.chainOf(ctx, run)
+	if right := chain[frame]; err == nil && !right.IsZero() {
+		return right, fmt.Sprintf("the ref is made anew at %v, the frame in the run's chain", right), nil
+	}
+	return objstore.ID{}, "the run has no such frame", err
+}
+
+// chainOf is the frames of a run by its tip or, where that is broken, by its newest entry.
+func (e *examination) chainOf(ctx context.Context, run string) (map[int64]objstore.ID, error) {
+	tip, err := refs.Tip(run)
+	if err != nil {
+		return nil, nil //nolint:nilerr // a name that is hashed, of a run that cannot be read
+	}
+	var entry *snapshot.Entry
+	if id, resolveErr := e.parts.Refs.Resolve(ctx, tip); resolveErr == nil {
+		entry, err = snapshot.ReadEntry(e.parts.Objects, id)
+	} else {
+		entry, err = e.newestEntry(ctx, run)
+	}
+	if err != nil || entry == nil {
+		return nil, ctx.Err()
+	}
+	chain, _ := e.framesFrom(ctx, entry) // as far as it goes
+	return chain, nil
+}
+
+// mendRef moves the file of a broken ref away, and makes the ref where it should be, if
+// that is known. A value that is packed comes to light, and stays.
+func (k *Keeper) mendRef(ctx context.Context, name refs.Name, id objstore.ID) error {
+	if err := k.keepCopy(string(name)); err != nil {
+		return err
+	}
+	if err := k.parts.Refs.RemoveBroken(ctx, name); err != nil {
+		return err
+	}
+	current, err := k.parts.Refs.Resolve(ctx, name)
+	if err != nil && !errors.Is(err, refs.ErrNotFound) || id.IsZero() {
+		return ignoreNotFound(err)
+	}
+	if current == id {
+		return nil
+	}
+	if !current.IsZero() && !k.descends(id, current) {
+		return nil // of another history: what is packed was the ref's value once
+	}
+	return k.parts.Refs.Apply(ctx, refs.Update{Name: name, Old: current, New: id})
+}
+
+func ignoreNotFound(err error) error {
+	if errors.Is(err, refs.ErrNotFound) {
+		return nil
+	}
+	return err
+}
+
+// keepCopy copies a file below the common directory into the folder for what is damaged,
+// unless it is empty.
+func (k *Keeper) keepCopy(file string) error {
+	data, err := os.ReadFile(k.inCommonDir(file))
+	if err != nil || len(data) == 0 {
+		return nil //nolint:nilerr // there is nothing to keep
+	}
+	to, err := k.freeAside(file)
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(to, data, 0o666)
+}
+
+// git runs git on the repository and returns what it printed.
+func (k *Keeper) git(ctx context.Context, args ...string) (string, error) {
+	out, err := gitexec.New(k.parts.Repo, k.parts.Env).Run(ctx, args...)
+	return string(out), err
+}

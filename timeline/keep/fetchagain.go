@@ -1,0 +1,109 @@
+package keep
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/git-smithers/git-smithers/internal/gitexec"
+	"github.com/git-smithers/git-smithers/refs"
+	"github.com/git-smithers/git-smithers/refs/transport"
+	"github.com/git-smithers/git-smithers/timeline/fault"
+)
+
+// remotesOf is the configured remotes that were last seen to have the run of a ref, in
+// the order of their names.
+func (e *examination) remotesOf(name refs.Name) []string {
+	component := path.Base(string(name))
+	var having []string
+	for _, remote := range e.store.Remotes() {
+		tracking := refs.Name(refs.RemoteFolder(refs.RemoteComponent(remote, true)) + component)
+		if slices.ContainsFunc(e.refs.Items, func(item refs.Item) bool { return item.Name == tracking && item.Broken == nil }) {
+			having = append(having, remote)
+		}
+	}
+	return having
+}
+
+// fetchAgain gets the objects that a run lacks from the remotes that have it, one after
+// the other, until it lacks none. git would not fetch what it thinks it has, so the run
+// goes to a repository of its own first.
+func (k *Keeper) fetchAgain(ctx context.Context, item refs.Item, having []string) error {
+	var failed []error
+	for _, remote := range having {
+		if err := k.fetchFrom(ctx, remote, item); err != nil {
+			failed = append(failed, err)
+			continue
+		}
+		lost, err := lostOf(ctx, k.parts.Objects, item.ID)
+		if err != nil || len(lost) == 0 {
+			return err
+		}
+	}
+	if err := errors.Join(failed...); err != nil {
+		return err
+	}
+	return fault.New(fault.MissingObject, "%s does not have all that is missing of run %q", strings.Join(having, " and "), runOf(item.Name))
+}
+
+// fetchFrom copies what is missing of a run from one remote.
+func (k *Keeper) fetchFrom(ctx context.Context, remote string, item refs.Item) (err error) {
+	temp := filepath.Join(k.parts.Private, "tmp")
+	if err := os.MkdirAll(temp, 0o777); err != nil {
+		return err
+	}
+	scratch, err := os.MkdirTemp(temp, "fetch-again-")
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(scratch)) }()
+	if err := gitexec.InitBare(ctx, scratch, k.parts.Env); err != nil {
+		return err
+	}
+	// The remote is the repository's, with its credentials and proxies.
+	include := fmt.Sprintf("[include]\n\tpath = %s\n", quoted(filepath.Join(k.parts.Repo.CommonDir, "config")))
+	if err := appendTo(filepath.Join(scratch, "config"), include); err != nil {
+		return err
+	}
+	repo := gitexec.Repo{
+		GitDir: scratch, CommonDir: scratch, WorkTree: cmp.Or(k.parts.Repo.WorkTree, k.parts.Repo.GitDir),
+		ObjectFormat: "sha1", RefFormat: "files",
+	}
+	name := refs.TipsFolder + path.Base(string(item.Name))
+	over := transport.New(transport.Options{Repo: repo, Env: k.parts.Env})
+	if err := over.Fetch(ctx, remote, []transport.Spec{{From: name, To: name}}, false); err != nil {
+		return k.explainFetch(remote, err)
+	}
+	return k.takeObjects(ctx, filepath.Join(scratch, "objects"), item.ID)
+}
+
+func (k *Keeper) explainFetch(remote string, err error) error {
+	if errors.Is(err, refs.ErrNotFound) {
+		return fault.New(fault.MissingObject, "%s does not have the run any more: %w", remote, err)
+	}
+	at, placeErr := k.store.Place(remote)
+	if placeErr != nil {
+		return placeErr
+	}
+	return at.Explain(err)
+}
+
+// quoted is a path as a value in git's configuration.
+func quoted(path string) string {
+	return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(filepath.ToSlash(path)) + `"`
+}
+
+func appendTo(path, text string) error {
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_APPEND, 0)
+	if err != nil {
+		return err
+	}
+	_, err = f.WriteString(text)
+	return errors.Join(err, f.Close())
+}

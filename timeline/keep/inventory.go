@@ -1,0 +1,39 @@
+package keep
+
+import (
+	"context"
+	"path"
+	"strings"
+
+	"github.com/git-smithers/git-smithers/refs"
+)
+
+// readRefs takes stock, and says what is wrong with packed-refs as a whole.
+func (e *examination) readRefs(ctx context.Context) (err error) {
+	if e.refs, err = e.parts.Refs.Inventory(ctx); err != nil {
+		return err
+	}
+	if e.refs.Packed == nil {
+		return nil
+	}
+	e.note(Finding{
+		Kind: DamagedPacked, Where: packedRefs, What: describeLines(e.refs.Lines),
+		Repair: "keeps the lines that are refs, and the file as it is in smithers/damaged",
+	}, e.mendPacked)
+	return nil
+}
+
+// runOf is the run that a ref of ours belongs to, as far as its name tells.
+func runOf(name refs.Name) string {
+	component := path.Base(string(name))
+	if own, frame, err := name.Split(); err == nil && frame != refs.NoFrame {
+		component = own
+	}
+	if id, ok, err := refs.UnescapeRun(component); err == nil && ok {
+		return id
+	}
+	return component
+}
+
+// isIn tells whether a ref is in a folder of refs.
+func isIn(name refs.Name, folder string) bool { return strings.HasPrefix(string(name), folder) }

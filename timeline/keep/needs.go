@@ -1,0 +1,239 @@
+package keep
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/git-smithers/git-smithers/objstore"
+	"github.com/git-smithers/git-smithers/timeline/fault"
+)
+
+const (
+	// gitPatience is how often a git that changes an index is looked for, and gitRetry
+	// the time between two looks.
+	gitPatience = 500
+	gitRetry    = 20 * time.Millisecond
+)
+
+// needs takes out of ids what anything needs: refs, ours and the user's, HEADs, reflogs
+// and indexes of all worktrees, what a merge or rebase under way has noted, and objects
+// that nothing reaches but that are no run's. It returns what the refs were then.
+func (k *Keeper) needs(ctx context.Context, ids map[objstore.ID]struct{}) (then []objstore.ID, err error) {
+	keep := func(id objstore.ID, _ string) { delete(ids, id) }
+	then, err = k.needing(ctx)
+	if err != nil {
+		return nil, err
+	}
+	users, err := k.userTips(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if err := k.walk(ctx, then, nil, userRoots, keep); err != nil {
+		return nil, err
+	}
+	strays, err := k.strays(ctx, ids)
+	if err != nil {
+		return nil, err
+	}
+	// What nothing reaches need not be whole.
+	err = k.walk(ctx, strays, nil, []string{"--ignore-missing", evenMissing}, keep)
+	return append(then, users...), err
+}
+
+// unneeded tells whether nothing that came since then needs any of ids.
+func (k *Keeper) unneeded(ctx context.Context, then []objstore.ID, ids map[objstore.ID]struct{}) (bool, error) {
+	now, err := k.needing(ctx)
+	if err != nil {
+		return false, err
+	}
+	unneeded := true
+	err = k.walk(ctx, now, then, userRoots, func(id objstore.ID, _ string) {
+		if _, ok := ids[id]; ok {
+			unneeded = false
+		}
+	})
+	return unneeded, err
+}
+
+// needing are the ids in our refs, and in what git notes beside refs.
+func (k *Keeper) needing(ctx context.Context) ([]objstore.ID, error) {
+	list, err := k.ourRefs(ctx)
+	if err != nil {
+		return nil, err
+	}
+	noted, err := k.noted()
+	if err != nil {
+		return nil, err
+	}
+	var roots []objstore.ID
+	// Git may have noted what it let go of long ago.
+	if err := k.sizes(ctx, noted, func(id objstore.ID, _ int64) { roots = append(roots, id) }); err != nil {
+		return nil, err
+	}
+	for _, ref := range list {
+		roots = append(roots, ref.ID)
+	}
+	return roots, nil
+}
+
+// userTips are the commits of the user's refs.
+func (k *Keeper) userTips(ctx context.Context) (tips []objstore.ID, err error) {
+	args := append([]string{"--no-replace-objects", "rev-list", "--no-walk=unsorted"}, userRefs...)
+	err = k.lines(ctx, nil, args, func(line string) error {
+		id, err := objstore.ParseID(line)
+		tips = append(tips, id)
+		return err
+	})
+	return tips, err
+}
+
+// gitDirs are the git directories of all worktrees.
+func (k *Keeper) gitDirs() ([]string, error) {
+	common := k.parts.Repo.CommonDir
+	linked, err := filepath.Glob(filepath.Join(globQuote(common), "worktrees", "*"))
+	return append([]string{common}, linked...), err
+}
+
+// globQuote is a path as a pattern for itself.
+func globQuote(path string) string {
+	return strings.NewReplacer(`\`, `\\`, "*", `\*`, "?", `\?`, "[", `\[`).Replace(path)
+}
+
+// inProgress are the folders in which git notes what it is in the middle of.
+var inProgress = []string{"rebase-merge", "rebase-apply", "sequencer", "refs"}
+
+// noted finds the ids in what git notes beside refs: ORIG_HEAD, MERGE_HEAD and their like,
+// a rebase under way, and the refs that a worktree has for itself.
+func (k *Keeper) noted() ([]objstore.ID, error) {
+	dirs, err := k.gitDirs()
+	if err != nil {
+		return nil, err
+	}
+	var ids []objstore.ID
+	for i, dir := range dirs {
+		files, err := os.ReadDir(dir)
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return nil, err
+		}
+		for _, file := range files {
+			if file.Type().IsRegular() && strings.Trim(file.Name(), "ABCDEFGHIJKLMNOPQRSTUVWXYZ_") == "" {
+				ids = append(ids, idsIn(filepath.Join(dir, file.Name()))...)
+			}
+		}
+		for _, folder := range inProgress {
+			if i == 0 && folder == "refs" {
+				continue // git rev-list --all knows these
+			}
+			err := filepath.WalkDir(filepath.Join(dir, folder), func(path string, d fs.DirEntry, err error) error {
+				if err == nil && d.Type().IsRegular() {
+					ids = append(ids, idsIn(path)...)
+				}
+				return nil // it may have come to its end
+			})
+			if err != nil {
+				return nil, err
+			}
+		}
+	}
+	slices.SortFunc(ids, objstore.ID.Compare)
+	return slices.Compact(ids), nil
+}
+
+// idsIn finds the ids that stand as words in a small file.
+func idsIn(path string) []objstore.ID {
+	const large = 1 << 20
+	if info, err := os.Stat(path); err != nil || info.Size() > large {
+		return nil
+	}
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return nil // it may have come to its end
+	}
+	var ids []objstore.ID
+	for word := range strings.FieldsSeq(string(data)) {
+		if id, err := objstore.ParseID(word); err == nil && !id.IsZero() {
+			ids = append(ids, id)
+		}
+	}
+	return ids
+}
+
+// strays are the objects, other than ids, that git keeps although nothing may reach them:
+// loose ones, and those of cruft packs. They are of commands that are under way, and of
+// what the user may still want back.
+func (k *Keeper) strays(ctx context.Context, ids map[objstore.ID]struct{}) ([]objstore.ID, error) {
+	objects := filepath.Join(k.parts.Repo.CommonDir, "objects")
+	var strays []objstore.ID
+	add := func(digits string) {
+		id, err := objstore.ParseID(digits)
+		if _, ours := ids[id]; err == nil && !ours {
+			strays = append(strays, id)
+		}
+	}
+	loose, err := filepath.Glob(filepath.Join(globQuote(objects), "[0-9a-f][0-9a-f]", "*"))
+	if err != nil {
+		return nil, err
+	}
+	for _, path := range loose {
+		add(filepath.Base(filepath.Dir(path)) + filepath.Base(path))
+	}
+	cruft, err := filepath.Glob(filepath.Join(globQuote(objects), "pack", "*.mtimes"))
+	if err != nil {
+		return nil, err
+	}
+	for _, path := range cruft {
+		if err := k.packed(ctx, strings.TrimSuffix(path, ".mtimes")+".idx", add); err != nil {
+			return nil, err
+		}
+	}
+	return strays, nil
+}
+
+// packed calls add with the id of every object of a pack, given its index.
+func (k *Keeper) packed(ctx context.Context, path string, add func(digits string)) (err error) {
+	index, err := os.Open(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, index.Close()) }()
+	return k.lines(ctx, index, []string{"show-index"}, func(line string) error {
+		if words := strings.Fields(line); len(words) > 1 {
+			add(words[1])
+		}
+		return nil
+	})
+}
+
+// awaitGit waits until no git is changing an index: it may be about to refer to an object
+// that it has found here. Whatever begins later is noticed.
+func (k *Keeper) awaitGit(ctx context.Context) error {
+	dirs, err := k.gitDirs()
+	if err != nil {
+		return err
+	}
+	for range gitPatience {
+		busy := slices.ContainsFunc(dirs, func(dir string) bool {
+			_, err := os.Lstat(filepath.Join(dir, "index.lock"))
+			return err == nil
+		})
+		if !busy {
+			return nil
+		}
+		select {
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		case <-time.After(gitRetry):
+		}
+	}
+	return fault.New(fault.Locked, "another git process is changing an index of this repository").
+		Hint("try again when it is done; where none is at work, remove the index.lock that it left")
+}

@@ -1,0 +1,171 @@
+package keep
+
+import (
+	"bufio"
+	"bytes"
+	"cmp"
+	"context"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/git-smithers/git-smithers/objstore"
+	"github.com/git-smithers/git-smithers/refs"
+	"github.com/git-smithers/git-smithers/snapshot"
+)
+
+// newestEntry finds the newest entry of a run in this repository, whether a ref leads to
+// it or not; nil where there is none. It reads every commit, once for all runs.
+//
+// What was added here and became a fork, because the run had gone on elsewhere, too, is
+// no part of the run any more. Of several entries that nothing follows, which conflicts
+// leave behind, it is one that goes on from the newest frame that a ref knows, if one
+// does, or else from what a remote was last seen to have, and of those the one with the
+// most entries before it.
+func (e *examination) newestEntry(ctx context.Context, run string) (*snapshot.Entry, error) {
+	if e.entries == nil {
+		if err := e.readEntries(ctx); err != nil {
+			return nil, err
+		}
+	}
+	for id := range e.entries {
+		if component, err := refs.EscapeRun(id); err == nil && component == run {
+			run = id // only the hash of the id was known
+		}
+	}
+	entries := e.withoutForks(run)
+	followed := make(map[objstore.ID]bool)
+	for _, entry := range entries {
+		followed[entry.Parent] = true
+	}
+	var last []*snapshot.Entry
+	for id, entry := range entries {
+		if !followed[id] {
+			last = append(last, entry)
+		}
+	}
+	for _, known := range [][]objstore.ID{e.newestFrame(ctx, run), e.atRemotes(run)} {
+		onward := slices.DeleteFunc(slices.Clone(last), func(entry *snapshot.Entry) bool {
+			return !slices.ContainsFunc(known, func(from objstore.ID) bool { return e.descends(entry.ID, from) })
+		})
+		if len(onward) > 0 {
+			last = onward
+			break
+		}
+	}
+	if len(last) == 0 {
+		return nil, nil
+	}
+	return slices.MaxFunc(last, func(a, b *snapshot.Entry) int {
+		return cmp.Or(
+			cmp.Compare(length(entries, a), length(entries, b)), cmp.Compare(a.AtMs, b.AtMs), a.ID.Compare(b.ID),
+		)
+	}), nil
+}
+
+// withoutForks is the entries of a run but for those that belong to another run, which
+// was split off it.
+func (e *examination) withoutForks(run string) map[objstore.ID]*snapshot.Entry {
+	own, all := maps.Clone(e.entries[run]), e.entries[run]
+	after := make(map[objstore.ID][]objstore.ID)
+	for id, entry := range all {
+		after[entry.Parent] = append(after[entry.Parent], id)
+	}
+	for id, entries := range e.entries {
+		for _, entry := range entries {
+			if id == run || entries[entry.Parent] != nil || all[entry.Parent] == nil {
+				continue // not the first of another run, or not after an entry of this one
+			}
+			row, err := entry.RunRow()
+			if err != nil || row.Parent == nil || row.Parent.RunID != run || row.Parent.Extension.IsZero() {
+				continue
+			}
+			for _, id := range splitOff(all, after, *row.Parent) {
+				delete(own, id)
+			}
+		}
+	}
+	return own
+}
+
+// splitOff is the entries of a run, from the extension of a fork on, that nothing else in
+// the run goes on from; none where nothing went on beside them: then they are the run's.
+func splitOff(all map[objstore.ID]*snapshot.Entry, after map[objstore.ID][]objstore.ID, fork snapshot.Parent) []objstore.ID {
+	var off []objstore.ID
+	for at := fork.Extension; all[at] != nil; at = all[at].Parent {
+		if len(after[at]) > min(len(off), 1) {
+			return off
+		}
+		if at == fork.Commit {
+			break
+		}
+		off = append(off, at)
+	}
+	return nil
+}
+
+// length is how many entries of a run lead to one.
+func length(entries map[objstore.ID]*snapshot.Entry, of *snapshot.Entry) int {
+	n := 0
+	for ok := true; ok; of, ok = entries[of.Parent] {
+		n++
+	}
+	return n
+}
+
+// newestFrame is the entry that the newest frame ref of a run names, if it has one.
+func (e *examination) newestFrame(ctx context.Context, run string) []objstore.ID {
+	list, _ := e.parts.Refs.Frames(ctx, run) // those that are broken are of no help
+	for _, ref := range slices.Backward(list) {
+		if entry, err := snapshot.ReadEntry(e.parts.Objects, ref.ID); err == nil && entry.Run == run {
+			return []objstore.ID{ref.ID}
+		}
+	}
+	return nil
+}
+
+// atRemotes is what remotes were last seen to have of a run.
+func (e *examination) atRemotes(run string) []objstore.ID {
+	var ids []objstore.ID
+	for _, item := range e.refs.Items {
+		folder, component := keptBy(item.Name)
+		if folder != "remote" || item.Broken != nil {
+			continue
+		}
+		if own, err := refs.EscapeRun(run); err == nil && component == own {
+			ids = append(ids, item.ID)
+		}
+	}
+	return ids
+}
+
+// readEntries reads all commits of the repository, and keeps those that are entries.
+func (e *examination) readEntries(ctx context.Context) error {
+	e.entries = make(map[string]map[objstore.ID]*snapshot.Entry)
+	out, err := e.git(ctx, "cat-file", "--batch-all-objects", "--unordered", "--batch-check=%(objectname) %(objecttype)")
+	if err != nil && out == "" {
+		return err // where objects are damaged it lists the others
+	}
+	lines := bufio.NewScanner(bytes.NewReader([]byte(out)))
+	for lines.Scan() {
+		name, kind, _ := strings.Cut(lines.Text(), " ")
+		id, err := objstore.ParseID(name)
+		if err != nil || kind != "commit" {
+			continue
+		}
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		entry, err := snapshot.ReadEntry(e.parts.Objects, id)
+		if err != nil {
+			continue // the user's own, or damaged
+		}
+		of := e.entries[entry.Run]
+		if of == nil {
+			of = make(map[objstore.ID]*snapshot.Entry)
+			e.entries[entry.Run] = of
+		}
+		of[id] = entry
+	}
+	return nil
+}

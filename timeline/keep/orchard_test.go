@@ -1,0 +1,169 @@
+package keep_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"math/rand/v2"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/git-smithers/git-smithers/internal/repotest"
+	"github.com/git-smithers/git-smithers/snapshot"
+	"github.com/git-smithers/git-smithers/timeline"
+	"github.com/git-smithers/git-smithers/timeline/keep"
+)
+
+// An orchard is a repository with runs to prune, whose frames have the files of the
+// working copy.
+type orchard struct {
+	*repotest.Repo
+
+	t testing.TB
+}
+
+func newOrchard(t testing.TB) *orchard {
+	t.Helper()
+	o := &orchard{Repo: repotest.New(t, repotest.Commit), t: t}
+	o.OnCleanup(func(t testing.TB) {
+		t.Helper()
+		store := o.open(nil)
+		report, err := store.Verify(context.Background())
+		require.NoError(t, err)
+		require.Empty(t, report.Problems)
+		require.NoError(t, store.Close())
+	})
+	return o
+}
+
+// open opens the history, with a failpoint or nil.
+func (o *orchard) open(failpoint func(string) error) *timeline.Store {
+	o.t.Helper()
+	store, err := timeline.Open(context.Background(), timeline.Options{
+		Dir: o.Dir, Env: append(o.Env, "GIT_SMITHERS_FSYNC=0"), Now: ticking(), Failpoint: failpoint,
+		Warn: func(err error) { o.t.Logf("warning: %v", err) },
+	})
+	require.NoError(o.t, err)
+	return store
+}
+
+// ticking starts at a fixed moment and goes on by one second a reading.
+func ticking() func() time.Time {
+	var mu sync.Mutex
+	at := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+	return func() time.Time {
+		mu.Lock()
+		defer mu.Unlock()
+		at = at.Add(time.Second)
+		return at
+	}
+}
+
+// with runs f on a keeper of the history.
+func (o *orchard) with(f func(*keep.Keeper) error) error {
+	o.t.Helper()
+	store := o.open(nil)
+	err := f(keep.New(store, keep.Options{}))
+	require.NoError(o.t, store.Close())
+	return err
+}
+
+// grow makes a run of so many frames, each with a state of its own and the files as they are.
+func (o *orchard) grow(run string, frames int) {
+	o.t.Helper()
+	store := o.open(nil)
+	require.NoError(o.t, growIn(o.t.Context(), store, run, frames))
+	require.NoError(o.t, store.Close())
+}
+
+func growIn(ctx context.Context, store *timeline.Store, run string, frames int) error {
+	var head *timeline.Head
+	for i := range frames {
+		captured, err := store.WorkingCopy().Capture(ctx)
+		if err != nil {
+			return err
+		}
+		input, err := json.Marshal(map[string]any{"run": run, "frame": i})
+		if err != nil {
+			return err
+		}
+		draft := snapshot.Draft{
+			Frame: true, VCS: &captured.VCS, Objects: captured.Objects,
+			State: []snapshot.Change{{Op: snapshot.OpSet, Collection: snapshot.CollectionInput, Value: input}},
+		}
+		if head == nil {
+			head, err = store.Create(ctx, snapshot.Run{ID: run, Workflow: "w", Status: snapshot.RunFinished}, draft)
+		} else {
+			err = head.Append(ctx, draft)
+		}
+		if closeErr := captured.Close(); err == nil {
+			err = closeErr
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// prune forgets runs.
+func (o *orchard) prune(runs ...string) *keep.Pruned {
+	o.t.Helper()
+	var pruned *keep.Pruned
+	require.NoError(o.t, o.with(func(k *keep.Keeper) (err error) {
+		pruned, err = k.Forget(o.t.Context(), keep.Policy{}, false, runs...)
+		return err
+	}))
+	return pruned
+}
+
+func (o *orchard) collect() *keep.Pruned {
+	o.t.Helper()
+	var pruned *keep.Pruned
+	require.NoError(o.t, o.with(func(k *keep.Keeper) (err error) {
+		pruned, err = k.Collect(o.t.Context(), false)
+		return err
+	}))
+	return pruned
+}
+
+func (o *orchard) recall(runs ...string) error {
+	o.t.Helper()
+	return o.with(func(k *keep.Keeper) error {
+		_, err := k.Recall(o.t.Context(), runs...)
+		return err
+	})
+}
+
+// ourRefs is the refs of ours and what they point at.
+func (o *orchard) ourRefs() string {
+	return o.Git("for-each-ref", "--format=%(refname) %(objectname)", "refs/smithers", "refs/smithers-remote")
+}
+
+// has tells whether the repository has an object.
+func (o *orchard) has(id string) bool {
+	_, err := o.GitErr("cat-file", "-e", id)
+	return err == nil
+}
+
+// isLoose tells whether an object is in a file of its own.
+func (o *orchard) isLoose(id string) bool {
+	found, err := filepath.Glob(filepath.Join(o.GitDir, "objects", id[:2], id[2:]))
+	require.NoError(o.t, err)
+	return len(found) > 0
+}
+
+// noise is text that cannot be packed small, other for every seed.
+func noise(seed uint64, size int) string {
+	var b bytes.Buffer
+	random := rand.New(rand.NewPCG(seed, 1))
+	for b.Len() < size {
+		b.WriteString(strings.ToLower(string(rune('a' + random.IntN(26)))))
+	}
+	return b.String() + "\n"
+}

@@ -1,0 +1,94 @@
+package keep
+
+import (
+	"context"
+	"errors"
+	"maps"
+	"path/filepath"
+
+	"github.com/git-smithers/git-smithers/objstore"
+	"github.com/git-smithers/git-smithers/snapshot"
+)
+
+// pastFolder is the folder, in the store's private one, with a file for each run that was
+// collected, called as the run's ref component: the ids of its entries, one a line. By
+// them it is known at a remote that has an earlier state of the run.
+const pastFolder = "collected"
+
+// past is what is known of the entries of a pruned run.
+type past struct {
+	ids   map[objstore.ID]bool
+	whole bool // there is no other entry
+}
+
+// pastOf finds the entries of a pruned run, whether it is held or collected.
+func (k *Keeper) pastOf(ctx context.Context, h *holding) (past, error) {
+	stone, err := snapshot.ReadTombstone(k.parts.Objects, h.gone)
+	if err != nil {
+		return past{}, err
+	}
+	out := past{ids: map[objstore.ID]bool{stone.Tip: true}}
+	noted, err := readIDs(k.pastNote(h))
+	if err != nil {
+		return out, err
+	}
+	for id := range noted {
+		out.ids[id] = true
+	}
+	_, out.whole = noted[stone.Tip]
+	entries, err := k.entriesFrom(ctx, stone.Tip)
+	for id := range entries {
+		out.ids[id] = true
+	}
+	if errors.Is(err, objstore.ErrNotFound) || errors.Is(err, objstore.ErrCorrupt) { // it is collected, or damaged
+		return out, nil
+	}
+	out.whole = true
+	return out, err
+}
+
+// entriesFrom is the entries of a run from one to its first, and the frame of its parent
+// that is its frame 0; with an error, as far as they can be read.
+func (k *Keeper) entriesFrom(ctx context.Context, tip objstore.ID) (map[objstore.ID]struct{}, error) {
+	ids := make(map[objstore.ID]struct{})
+	entry, err := snapshot.ReadEntry(k.parts.Objects, tip)
+	if err != nil {
+		return ids, err
+	}
+	run, err := k.store.Frames(ctx, entry, objstore.ID{})
+	if run == nil {
+		return ids, err
+	}
+	for _, id := range run.Commits {
+		ids[id] = struct{}{}
+	}
+	for _, frame := range run.Frames {
+		ids[frame.ID] = struct{}{}
+	}
+	return ids, err
+}
+
+func (k *Keeper) pastNote(h *holding) string {
+	return filepath.Join(k.parts.Private, pastFolder, h.component)
+}
+
+// notePast notes the entries of a run that is about to be collected. Of one that is
+// damaged, nothing is noted that could be taken for all.
+func (k *Keeper) notePast(ctx context.Context, h *holding) error {
+	if h.held.IsZero() {
+		return nil
+	}
+	ids, err := k.entriesFrom(ctx, h.held)
+	if errors.Is(err, objstore.ErrNotFound) || errors.Is(err, objstore.ErrCorrupt) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	before, err := readIDs(k.pastNote(h))
+	if err != nil {
+		return err
+	}
+	maps.Copy(ids, before)
+	return noteIDs(k.pastNote(h), ids)
+}

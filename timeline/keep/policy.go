@@ -1,0 +1,93 @@
+package keep
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/git-smithers/git-smithers/snapshot"
+	"github.com/git-smithers/git-smithers/timeline"
+	"github.com/git-smithers/git-smithers/timeline/fault"
+)
+
+// Policy says which of the runs that have ended are kept; a run is kept when any of the
+// rules keeps it. Runs that have not ended are kept always. The zero Policy keeps none.
+type Policy struct {
+	Last   int           // the newest so many
+	Within time.Duration // those that ended within so long
+	Labels []string      // those with one of these labels
+}
+
+// choose lists what becomes of which runs, the newest first; named ones in their order.
+func (k *Keeper) choose(ctx context.Context, policy Policy, runs []string) ([]PrunedRun, error) {
+	if len(runs) == 0 {
+		return k.judge(ctx, policy)
+	}
+	out := []PrunedRun{}
+	for _, run := range runs {
+		id, err := k.store.ResolveRun(ctx, run)
+		if err != nil {
+			return nil, err
+		}
+		head, err := k.store.Head(ctx, id)
+		if err != nil {
+			return nil, err
+		}
+		row := head.Row()
+		if owner := k.store.Owner(row); owner.Live {
+			return nil, fault.New(fault.RunOwned, "run %q is being executed by another process", id).
+				Hint("wait for it, or ask it to stop: `git smithers cancel %s`", id).
+				Detail("runId", id)
+		}
+		one := PrunedRun{RunID: id, Frames: row.Frame + 1}
+		if !slices.Contains(out, one) {
+			out = append(out, one)
+		}
+	}
+	return out, nil
+}
+
+// judge lists all runs, and why a policy keeps them.
+func (k *Keeper) judge(ctx context.Context, policy Policy) ([]PrunedRun, error) {
+	runs, err := k.store.Runs(ctx)
+	if err != nil {
+		return nil, err
+	}
+	slices.SortStableFunc(runs, func(a, b timeline.RunInfo) int { return cmp.Compare(endOf(b), endOf(a)) })
+	now := k.parts.Now()
+	out, ended := make([]PrunedRun, len(runs)), 0
+	for i, run := range runs {
+		out[i] = PrunedRun{RunID: run.RunID, Frames: run.LatestFrame + 1}
+		if !snapshot.RunStatus(run.Status).Ended() {
+			out[i].Kept = "has not ended"
+			continue
+		}
+		ended++
+		out[i].Kept = policy.keeps(run, ended, now)
+	}
+	return out, nil
+}
+
+// endOf is when a run ended, as far as it has.
+func endOf(run timeline.RunInfo) int64 {
+	if run.FinishedAtMs != nil {
+		return *run.FinishedAtMs
+	}
+	return run.UpdatedAtMs
+}
+
+// keeps is why a run is kept that is the n-th newest of those that have ended; "" where
+// it is not.
+func (p Policy) keeps(run timeline.RunInfo, n int, now time.Time) string {
+	switch {
+	case n <= p.Last:
+		return fmt.Sprintf("one of the last %d", p.Last)
+	case p.Within > 0 && now.Sub(time.UnixMilli(endOf(run))) <= p.Within:
+		return "ended not long ago"
+	case run.BranchLabel != nil && slices.Contains(p.Labels, *run.BranchLabel):
+		return "is labeled " + *run.BranchLabel
+	}
+	return ""
+}

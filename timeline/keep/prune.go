@@ -1,0 +1,225 @@
+package keep
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/git-smithers/git-smithers/objstore"
+	"github.com/git-smithers/git-smithers/refs"
+	"github.com/git-smithers/git-smithers/snapshot"
+	"github.com/git-smithers/git-smithers/timeline"
+	"github.com/git-smithers/git-smithers/timeline/fault"
+)
+
+// PrunedRun is a run that was forgotten, kept, brought back or collected.
+type PrunedRun struct {
+	RunID  string `json:"runId"`
+	Kept   string `json:"kept,omitempty"` // why it is kept; "" where it is not
+	Frames int64  `json:"frames"`
+	Bytes  int64  `json:"bytes"` // on disk, that nothing but this run needs
+}
+
+// Pruned is what pruning did or, of a dry run, would do. Runs is never nil.
+type Pruned struct {
+	Runs  []PrunedRun `json:"runs"`
+	Bytes int64       `json:"bytes"` // that collecting would free, or has freed
+	// Left is what nothing needs any more and stays for now, since it is not in packs of
+	// ours, or they are in use: git gc frees it.
+	Left int64 `json:"leftBytes"`
+}
+
+// Forget takes runs out of the repository: the named ones (ids or unique prefixes), or
+// those that the policy does not keep. Each leaves a tombstone. What they hold stays until
+// Collect. Forks of them lose nothing.
+//
+// Each run goes in a transaction of its own; on an error, those before it are gone. Codes:
+// run_not_found, run_owned where a live process executes a run that is named, run_pruned
+// where another run of an id was pruned before and is held, conflict.
+func (k *Keeper) Forget(ctx context.Context, policy Policy, dryRun bool, runs ...string) (*Pruned, error) {
+	chosen, err := k.choose(ctx, policy, runs)
+	if err != nil {
+		return nil, err
+	}
+	list, err := k.ourRefs(ctx)
+	if err != nil {
+		return nil, timeline.Explain(err)
+	}
+	all, others := k.holdings(list)
+	var going []*holding
+	var at []int // in chosen
+	for i, run := range chosen {
+		component, err := refs.EscapeRun(run.RunID)
+		if err != nil {
+			return nil, timeline.Explain(err)
+		}
+		h := all[component]
+		if h == nil || run.Kept != "" || h.tip.IsZero() {
+			continue
+		}
+		if k.toHold(h).IsZero() {
+			if len(runs) > 0 {
+				return nil, k.heldAlready(h)
+			}
+			chosen[i].Kept = "another run of this id was pruned before, and is not collected"
+			continue
+		}
+		going, at = append(going, h), append(at, i)
+	}
+	bytes, err := k.measure(ctx, going, all, others, func(i int, alone int64) { chosen[at[i]].Bytes = alone })
+	if err != nil {
+		return nil, timeline.Explain(err)
+	}
+	for i := 0; i < len(going) && !dryRun; i++ {
+		if err := k.forget(ctx, going[i]); err != nil {
+			return nil, err
+		}
+	}
+	return &Pruned{Runs: chosen, Bytes: bytes}, nil
+}
+
+// measure is what the repository has for no more than some of its runs, together and each.
+func (k *Keeper) measure(ctx context.Context, runs []*holding, all map[string]*holding, others []refs.Ref, each func(i int, alone int64)) (int64, error) {
+	for _, h := range all {
+		if !slices.Contains(runs, h) {
+			others = append(others, h.refs...)
+		}
+	}
+	s, err := k.survey(ctx, runs, others)
+	if err != nil {
+		return 0, err
+	}
+	for i := range runs {
+		_, alone := s.run(i)
+		each(i, alone.Bytes)
+	}
+	return s.together().Bytes, nil
+}
+
+// forget replaces a run by its tombstone, in one transaction.
+func (k *Keeper) forget(ctx context.Context, h *holding) error {
+	batch := k.parts.Objects.Begin()
+	tip := k.toHold(h)
+	stone, err := snapshot.Tombstone{Run: h.id, Tip: tip, AtMs: k.parts.Now().UnixMilli()}.Add(batch)
+	if err != nil {
+		return timeline.Explain(err)
+	}
+	gone, err1 := refs.Gone(h.id)
+	held, err2 := refs.Held(h.id)
+	if err := errors.Join(err1, err2); err != nil {
+		return timeline.Explain(err)
+	}
+	// What is made comes first: a crash between two refs loses none of the run.
+	made := []refs.Update{{Name: gone, Old: h.gone, New: stone}}
+	if h.held != tip {
+		made = slices.Insert(made, 0, refs.Update{Name: held, Old: h.held, New: tip})
+	}
+	var updates []refs.Update
+	for _, ref := range h.refs {
+		if folder, _ := keptBy(ref.Name); folder == "_tip" || folder == "frames" {
+			updates = append(updates, refs.Update{Name: ref.Name, Old: ref.ID})
+		}
+	}
+	slices.SortStableFunc(updates, func(a, b refs.Update) int { // the frames before the tip
+		return cmp.Compare(isTip(a.Name), isTip(b.Name))
+	})
+	return k.store.Commit(ctx, batch, append(made, updates...))
+}
+
+// toHold is the entry that keeps all of a run that is to be forgotten, and all that is
+// held of it; zero where what is held is another run.
+func (k *Keeper) toHold(h *holding) objstore.ID {
+	switch {
+	case h.held.IsZero(), k.descends(h.tip, h.held):
+		return h.tip
+	case k.descends(h.held, h.tip):
+		return h.held
+	}
+	return objstore.ID{}
+}
+
+// heldAlready is the error about a run of whose id another one was pruned and is held.
+func (k *Keeper) heldAlready(h *holding) error {
+	return fault.New(fault.RunPruned, "another run %q was pruned before, and is not collected", h.id).
+		Hint("`git smithers prune --collect` frees that one for good; then this one can be pruned").
+		Hint("%s; then `git smithers prune --undo %s` brings the other one back", k.asAnother(h), h.id).
+		Detail("runId", h.id)
+}
+
+// asAnother says how a run can be had under another id.
+func (k *Keeper) asAnother(h *holding) string {
+	return fmt.Sprintf("`git smithers fetch %s %s --as NEWID` takes the one that is there now under another id", k.parts.Repo.CommonDir, h.id)
+}
+
+func isTip(name refs.Name) int {
+	if folder, _ := keptBy(name); folder == "_tip" {
+		return 1
+	}
+	return 0
+}
+
+// named finds the runs that are meant by ids or unique prefixes among those that wanted
+// tells.
+func named(runs []string, all map[string]*holding, wanted func(*holding) bool, none func(run string) error) ([]*holding, error) {
+	var out []*holding
+	for _, run := range runs {
+		var found []*holding
+		for _, h := range all {
+			if !wanted(h) || h.id == "" {
+				continue
+			}
+			if h.id == run {
+				found = []*holding{h}
+				break
+			}
+			if run != "" && strings.HasPrefix(h.id, run) {
+				found = append(found, h)
+			}
+		}
+		switch len(found) {
+		case 0:
+			return nil, none(run)
+		case 1:
+			if !slices.Contains(out, found[0]) {
+				out = append(out, found[0])
+			}
+		default:
+			ids := make([]string, len(found))
+			for i, h := range found {
+				ids[i] = h.id
+			}
+			slices.Sort(ids)
+			return nil, fault.New(fault.RunAmbiguous, "%d pruned runs begin with %q", len(found), run).
+				Hint("they are %s", strings.Join(ids, ", ")).Detail("runs", ids)
+		}
+	}
+	return out, nil
+}
+
+// byID sorts runs by their ids.
+func byID(all map[string]*holding, wanted func(*holding) bool) []*holding {
+	var out []*holding
+	for _, h := range all {
+		if wanted(h) {
+			out = append(out, h)
+		}
+	}
+	slices.SortFunc(out, func(a, b *holding) int { return cmp.Compare(a.component, b.component) })
+	return out
+}
+
+// frames is how many frames the entry that was a run's tip tells of.
+func (k *Keeper) frames(tip objstore.ID) int64 {
+	entry, err := snapshot.ReadEntry(k.parts.Objects, tip)
+	if err != nil {
+		return 0
+	}
+	row, err := entry.RunRow()
+	if err != nil {
+		return 0
+	}
+	return row.Frame + 1
+}

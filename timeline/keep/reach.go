@@ -1,0 +1,102 @@
+package keep
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"slices"
+
+	"github.com/git-smithers/git-smithers/objstore"
+)
+
+// step is an object to be looked at.
+type step struct {
+	id   objstore.ID
+	kind objstore.Kind
+}
+
+// lostOf is the objects that cannot be read of those that tips reach, in the order of
+// ids. Those below one that cannot be read are not known. Of the user's own history it
+// looks at the commits that ours stand on, and no further.
+func lostOf(ctx context.Context, objects objstore.Reader, tips ...objstore.ID) ([]objstore.ID, error) {
+	seen := make(map[objstore.ID]bool)
+	var lost []objstore.ID
+	var left []step
+	for _, tip := range tips {
+		left = append(left, step{tip, objstore.Commit})
+	}
+	for len(left) > 0 {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		next := left[len(left)-1]
+		left = left[:len(left)-1]
+		if seen[next.id] {
+			continue
+		}
+		seen[next.id] = true
+		data, err := objstore.GetKind(objects, next.id, next.kind)
+		if errors.Is(err, objstore.ErrNotFound) || errors.Is(err, objstore.ErrCorrupt) {
+			lost = append(lost, next.id)
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		left = append(left, below(next, data)...)
+	}
+	slices.SortFunc(lost, objstore.ID.Compare)
+	return lost, nil
+}
+
+// below is what an object names.
+func below(of step, data []byte) []step {
+	if of.kind == objstore.Tree {
+		return belowTree(of.id, data)
+	}
+	if of.kind == objstore.Commit {
+		return belowCommit(data)
+	}
+	return nil
+}
+
+func belowTree(id objstore.ID, data []byte) []step {
+	entries, err := objstore.DecodeForeignTree(id, data)
+	if err != nil {
+		return nil // verify tells what is wrong with objects that are there
+	}
+	var out []step
+	for _, e := range entries {
+		switch e.Mode {
+		case objstore.ModeCommit: // another repository's
+		case objstore.ModeTree:
+			out = append(out, step{e.ID, objstore.Tree})
+		default:
+			out = append(out, step{e.ID, objstore.Blob})
+		}
+	}
+	return out
+}
+
+// belowCommit is the tree and parents of a commit of ours.
+func belowCommit(data []byte) []step {
+	headers, _, _ := bytes.Cut(data, []byte("\n\n"))
+	if !bytes.Contains(headers, []byte("\nauthor "+objstore.Author+" ")) {
+		return nil
+	}
+	var out []step
+	for line := range bytes.Lines(headers) {
+		name, value, _ := bytes.Cut(bytes.TrimSuffix(line, []byte("\n")), []byte(" "))
+		id, err := objstore.ParseID(string(value))
+		if err != nil {
+			continue
+		}
+		switch string(name) {
+		case "tree":
+			out = append(out, step{id, objstore.Tree})
+		case "parent":
+			out = append(out, step{id, objstore.Commit})
+		}
+	}
+	return out
+}

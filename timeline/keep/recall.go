@@ -1,0 +1,145 @@
+package keep
+
+import (
+	"context"
+	"errors"
+	"strings"
+
+	"github.com/git-smithers/git-smithers/objstore"
+	"github.com/git-smithers/git-smithers/refs"
+	"github.com/git-smithers/git-smithers/snapshot"
+	"github.com/git-smithers/git-smithers/timeline"
+	"github.com/git-smithers/git-smithers/timeline/fault"
+)
+
+// Recall brings forgotten runs back as they were, and takes their tombstones away. Codes:
+// nothing_pruned where one is not there any more, run_exists where another run has its id,
+// run_owned where a live process executes that.
+func (k *Keeper) Recall(ctx context.Context, runs ...string) (*Pruned, error) {
+	list, err := k.ourRefs(ctx)
+	if err != nil {
+		return nil, timeline.Explain(err)
+	}
+	all, _ := k.holdings(list)
+	chosen, err := named(runs, all, canComeBack, func(run string) error {
+		return nothingPruned(run, all)
+	})
+	if err != nil {
+		return nil, err
+	}
+	out := &Pruned{Runs: []PrunedRun{}}
+	for _, h := range chosen {
+		frames, err := k.recall(ctx, h)
+		if err != nil {
+			return nil, err
+		}
+		out.Runs = append(out.Runs, PrunedRun{RunID: h.id, Frames: frames})
+	}
+	return out, nil
+}
+
+// canComeBack tells whether a pruned run is held, or is there again: then its tombstone goes.
+func canComeBack(h *holding) bool { return !h.held.IsZero() || !h.gone.IsZero() && !h.tip.IsZero() }
+
+// nothingPruned says why a run cannot be brought back.
+func nothingPruned(run string, all map[string]*holding) error {
+	for _, h := range all {
+		if h.id == run && !h.gone.IsZero() {
+			return fault.New(fault.NothingPruned, "run %q was pruned and collected", run).
+				Hint("what it had is gone here; another clone or a remote may have it").Detail("runId", run)
+		}
+	}
+	return fault.New(fault.NothingPruned, "no pruned run is called %q", run).Detail("run", run)
+}
+
+// recall brings a run back and takes away the refs of its absence in one transaction, and
+// then makes frame refs, as far as smithers.frameRefs allows: the newest ones. It returns
+// how many frames the run has.
+func (k *Keeper) recall(ctx context.Context, h *holding) (frames int64, err error) {
+	back, err := k.toRecall(ctx, h)
+	if err != nil {
+		return 0, err
+	}
+	entry, err := snapshot.ReadEntry(k.parts.Objects, back)
+	if err != nil {
+		return 0, timeline.Explain(err)
+	}
+	run, err := k.store.Frames(ctx, entry, objstore.ID{})
+	if err != nil {
+		return 0, timeline.Explain(err)
+	}
+	tip, err1 := refs.Tip(h.id)
+	held, err2 := refs.Held(h.id)
+	gone, err3 := refs.Gone(h.id)
+	if err := errors.Join(err1, err2, err3); err != nil {
+		return 0, timeline.Explain(err)
+	}
+	updates := otherFrames(h, run)
+	if h.tip != back {
+		updates = append(updates, refs.Update{Name: tip, Old: h.tip, New: back})
+	}
+	if !h.held.IsZero() {
+		updates = append(updates, refs.Update{Name: held, Old: h.held})
+	}
+	if !h.gone.IsZero() {
+		updates = append(updates, refs.Update{Name: gone, Old: h.gone})
+	}
+	if err := k.store.Commit(ctx, k.parts.Objects.Begin(), updates); err != nil {
+		return 0, err
+	}
+	_, err = k.store.MakeFrameRefs(ctx, run)
+	return run.Row.Frame + 1, timeline.Explain(err)
+}
+
+// toRecall is the entry that a run comes back at. Where a run of its id exists again,
+// that has to be the same run, or to be part of another one, too: nothing is lost then.
+func (k *Keeper) toRecall(ctx context.Context, h *holding) (objstore.ID, error) {
+	switch {
+	case h.tip.IsZero(), h.tip == h.held:
+		return h.held, nil
+	case h.held.IsZero():
+		return h.tip, nil
+	case k.descends(h.tip, h.held): // it has gone on from what was pruned
+		return h.tip, nil
+	}
+	entry, err := snapshot.ReadEntry(k.parts.Objects, h.tip)
+	if err != nil {
+		return h.held, timeline.Explain(err)
+	}
+	row, err := entry.RunRow()
+	if err != nil {
+		return h.held, timeline.Explain(err)
+	}
+	if err := k.store.RefuseOwned(row); err != nil {
+		return h.held, err
+	}
+	if k.descends(h.held, h.tip) {
+		return h.held, nil
+	}
+	list, err := k.git(ctx, "for-each-ref", "--format=%(refname)", "--contains="+h.tip.String(), refs.TipsFolder)
+	if err != nil {
+		return h.held, timeline.Explain(err)
+	}
+	for name := range strings.FieldsSeq(list) {
+		if name != refs.TipsFolder+h.component {
+			return h.held, nil
+		}
+	}
+	return h.held, fault.New(fault.RunExists, "run %q exists again", h.id).
+		Hint("%s; then this brings the pruned one back", k.asAnother(h)).
+		Hint("`git smithers prune --collect` frees the pruned one for good").Detail("runId", h.id)
+}
+
+// otherFrames takes away the frame refs of a run that are not in the chain it comes back with.
+func otherFrames(h *holding, run *timeline.RunFrames) []refs.Update {
+	var updates []refs.Update
+	for _, ref := range h.refs {
+		if folder, _ := keptBy(ref.Name); folder != "frames" {
+			continue
+		}
+		if _, frame, err := ref.Name.Split(); err == nil && run.At(frame) != ref.ID {
+			updates = append(updates, refs.Update{Name: ref.Name, Old: ref.ID})
+		}
+	}
+	return updates
+}

@@ -1,0 +1,246 @@
+package keep
+
+import (
+	"context"
+	"errors"
+	"slices"
+
+	"github.com/git-smithers/git-smithers/objstore"
+	"github.com/git-smithers/git-smithers/refs"
+	"github.com/git-smithers/git-smithers/refs/transport"
+	"github.com/git-smithers/git-smithers/timeline"
+	"github.com/git-smithers/git-smithers/timeline/fault"
+)
+
+// What became of a run at a remote.
+const (
+	ThereDeleted = "deleted"  // it is gone there, and its tombstone is there
+	ThereAbsent  = "absent"   // it was not there; its tombstone is
+	ThereMoved   = "extended" // what it is there is not what was pruned here
+	ThereUnknown = "unknown"  // it cannot be told any more whether it is
+	ThereRefused = "refused"  // the remote does not let it be deleted
+)
+
+// PrunedThere is a run that was pruned here, and what became of it at a remote.
+type PrunedThere struct {
+	RunID  string `json:"runId"`
+	State  string `json:"state"`
+	Reason string `json:"reason,omitempty"` // what the remote said, or what stays there
+}
+
+// PrunedAt is what became of runs at a remote. Runs is never nil.
+type PrunedAt struct {
+	Remote string        `json:"remote"` // as it may be shown
+	Runs   []PrunedThere `json:"runs"`
+}
+
+// PruneRemote deletes at a remote the runs that were pruned here: the named ones (ids or
+// unique prefixes), or all. Which remotes there are, and which "" is, timeline.Place says.
+// Their tombstones go there, too. What is deleted, tips and frame refs, has to be there as
+// it was looked at, and has to be what was pruned here or an earlier state of it: what
+// somebody has added since is theirs.
+//
+// Codes: nothing_pruned where a run that is named was not pruned here; remote_not_found,
+// remote_failed; push_refused where a run is still there, with what became of each.
+func (k *Keeper) PruneRemote(ctx context.Context, remote string, dryRun bool, runs ...string) (*PrunedAt, error) {
+	to, err := k.store.Place(remote)
+	if err != nil {
+		return nil, err
+	}
+	list, err := k.ourRefs(ctx)
+	if err != nil {
+		return nil, timeline.Explain(err)
+	}
+	chosen, err := k.prunedHere(list, runs)
+	if err != nil {
+		return nil, err
+	}
+	out := &PrunedAt{Remote: to.Shown(), Runs: make([]PrunedThere, 0, len(chosen))}
+	if len(chosen) == 0 {
+		return out, nil
+	}
+	moving := transport.New(transport.Options{Repo: k.parts.Repo, Env: k.parts.Env})
+	there, err := moving.List(ctx, to.Name, refs.Folder)
+	if err != nil {
+		return nil, to.Explain(err)
+	}
+	at := planThere(there)
+	plans := make(map[string]pruning)
+	var moves []transport.Move
+	for _, h := range chosen {
+		plan, err := k.judgeThere(ctx, h, at[h.component], to.Component)
+		if err != nil {
+			return nil, err
+		}
+		plans[h.component] = plan
+		out.Runs = append(out.Runs, plan.PrunedThere)
+		moves = append(moves, plan.moves...)
+	}
+	if !dryRun && len(moves) > 0 {
+		outcomes, err := moving.Push(ctx, to.Name, moves)
+		for i, h := range chosen {
+			err = errors.Join(err, k.tookThere(ctx, h, plans[h.component], outcomes, &out.Runs[i]))
+		}
+		if err != nil {
+			return out, to.Explain(err)
+		}
+	}
+	return out, refusedThere(out)
+}
+
+// prunedHere are the runs that were pruned here: the named ones, or all.
+func (k *Keeper) prunedHere(list []refs.Ref, runs []string) ([]*holding, error) {
+	all, _ := k.holdings(list)
+	isGone := func(h *holding) bool { return !h.gone.IsZero() && h.tip.IsZero() }
+	if len(runs) == 0 {
+		return byID(all, isGone), nil
+	}
+	return named(runs, all, isGone, func(run string) error {
+		return fault.New(fault.NothingPruned, "no pruned run is called %q", run).
+			Hint("`git smithers prune %s` prunes it here first", run).Detail("run", run)
+	})
+}
+
+// atRemote is what a remote has of a run.
+type atRemote struct {
+	tip    objstore.ID
+	gone   objstore.ID
+	frames []refs.Ref
+}
+
+// planThere sorts what a remote has by runs.
+func planThere(list []refs.Ref) map[string]*atRemote {
+	out := make(map[string]*atRemote)
+	for _, ref := range list {
+		folder, component := keptBy(ref.Name)
+		if component == "" {
+			continue
+		}
+		run := out[component]
+		if run == nil {
+			run = &atRemote{}
+			out[component] = run
+		}
+		switch folder {
+		case "_tip":
+			run.tip = ref.ID
+		case "_gone":
+			run.gone = ref.ID
+		case "frames":
+			if _, _, err := ref.Name.Split(); err == nil {
+				run.frames = append(run.frames, ref)
+			}
+		}
+	}
+	return out
+}
+
+// pruning is what is to be done about a run at a remote.
+type pruning struct {
+	PrunedThere
+
+	moves    []transport.Move
+	tracking refs.Name // what this clone remembers of the run there, and of its tombstone
+	stone    refs.Name
+}
+
+// judgeThere finds out what is to be done about a run.
+func (k *Keeper) judgeThere(ctx context.Context, h *holding, there *atRemote, remote string) (pruning, error) {
+	out := pruning{PrunedThere: PrunedThere{RunID: h.id, State: ThereAbsent}}
+	tip, err1 := refs.Tip(h.id)
+	gone, err2 := refs.Gone(h.id)
+	var err3, err4 error
+	out.tracking, err3 = refs.Remote(remote, h.id)
+	out.stone, err4 = refs.RemoteGone(remote, h.id)
+	if err := errors.Join(err1, err2, err3, err4); err != nil {
+		return out, timeline.Explain(err)
+	}
+	if there == nil {
+		there = &atRemote{}
+	}
+	past, err := k.pastOf(ctx, h)
+	if err != nil {
+		return out, timeline.Explain(err)
+	}
+	if there.gone.IsZero() {
+		out.moves = append(out.moves, transport.Move{Name: gone, How: transport.Create, New: h.gone})
+	}
+	if !there.tip.IsZero() {
+		if !past.ids[there.tip] {
+			out.State, out.moves = ThereUnknown, nil
+			if past.whole {
+				out.State = ThereMoved
+			}
+			return out, nil
+		}
+		out.State = ThereDeleted
+		out.moves = append(out.moves, transport.Move{Name: tip, How: transport.Delete, Old: there.tip})
+	}
+	left := 0
+	for _, frame := range there.frames {
+		if !past.ids[frame.ID] {
+			left++
+			continue
+		}
+		out.moves = append(out.moves, transport.Move{Name: frame.Name, How: transport.Delete, Old: frame.ID})
+	}
+	if left > 0 {
+		out.Reason = counted(left, "frame ref") + " not known to be of what was pruned here: left there"
+	}
+	return out, nil
+}
+
+// tookThere notes what the remote did about a run, and what it has of it by now.
+func (k *Keeper) tookThere(ctx context.Context, h *holding, plan pruning, outcomes []transport.Outcome, out *PrunedThere) error {
+	var updates []refs.Update
+	for _, one := range outcomes {
+		folder, component := keptBy(one.Name)
+		if component != h.component {
+			continue
+		}
+		switch {
+		case one.Status == transport.Stale && out.State != ThereRefused:
+			out.State, out.Reason = ThereMoved, one.Reason
+		case one.Status == transport.Refused:
+			out.State, out.Reason = ThereRefused, one.Reason
+		case one.Status == transport.Stale:
+		case folder == "_tip":
+			updates = append(updates, refs.Update{Name: plan.tracking})
+		case folder == "_gone":
+			updates = append(updates, refs.Update{Name: plan.stone, New: h.gone})
+		}
+	}
+	for i := range updates {
+		now, err := k.resolve(ctx, updates[i].Name)
+		if err != nil {
+			return err
+		}
+		updates[i].Old = now
+	}
+	updates = slices.DeleteFunc(updates, func(u refs.Update) bool { return u.Old == u.New })
+	return k.parts.Refs.Apply(ctx, updates...)
+}
+
+// refusedThere is push_refused where a run is still there.
+func refusedThere(out *PrunedAt) error {
+	i := slices.IndexFunc(out.Runs, func(r PrunedThere) bool { return r.State != ThereDeleted && r.State != ThereAbsent })
+	if i < 0 {
+		return nil
+	}
+	run := out.Runs[i]
+	err := fault.New(fault.PushRefused, "run %q is still at %s", run.RunID, out.Remote).Detail("runs", out.Runs)
+	switch run.State {
+	case ThereMoved:
+		err = err.Hint("what it is there is not what was pruned here: somebody may have gone on with it")
+	case ThereUnknown:
+		err = err.Hint("what was pruned here is collected, and it cannot be told any more whether that is what is there")
+	default:
+		return err.Hint("the remote said: %s", run.Reason)
+	}
+	tip, nameErr := refs.Tip(run.RunID)
+	if nameErr != nil {
+		return err
+	}
+	return err.Hint("`git smithers fetch %s %s --as NEWID` takes it under another id, to look at", out.Remote, run.RunID).
+		Hint("`git push %s --delete %s` deletes it whatever it is", out.Remote, tip)
+}

@@ -1,0 +1,103 @@
+package keep
+
+import (
+	"context"
+
+	"github.com/git-smithers/git-smithers/objstore"
+	"github.com/git-smithers/git-smithers/refs"
+)
+
+// survey is which objects some runs reach, and who else needs them. What commits of the
+// user's reach is no run's.
+type survey struct {
+	ids    []objstore.ID
+	places map[objstore.ID]int32 // in ids
+	names  []string              // where an object was found first, in an entry's tree
+	sizes  []int64
+	owner  []int32   // the only one of the runs that needs an object, or one of the below
+	reach  [][]int32 // by run: what it reaches
+}
+
+const (
+	ofMany  int32 = -1 // several of the runs need it, and nobody else
+	ofOther int32 = -2 // another run needs it, too
+	ofUser  int32 = -3 // a commit, a reflog or an index of the user's needs it
+)
+
+// survey looks at what runs hold, beside what others' refs do.
+func (k *Keeper) survey(ctx context.Context, runs []*holding, others []refs.Ref) (*survey, error) {
+	s := &survey{places: make(map[objstore.ID]int32), reach: make([][]int32, len(runs))}
+	notUsers := append([]string{"--not"}, userRefs...)
+	for i, run := range runs {
+		k.progress("reading runs", i, len(runs))
+		err := k.walk(ctx, run.roots(), nil, notUsers, func(id objstore.ID, path string) { s.found(int32(i), id, path) })
+		if err != nil {
+			return nil, err
+		}
+	}
+	if len(s.ids) == 0 {
+		return s, nil
+	}
+	mark := func(owner int32) func(objstore.ID, string) {
+		return func(id objstore.ID, _ string) {
+			if at, ok := s.places[id]; ok {
+				s.owner[at] = owner
+			}
+		}
+	}
+	roots := make([]objstore.ID, len(others))
+	for i, ref := range others {
+		roots[i] = ref.ID
+	}
+	k.progress("reading what else there is", 0, 0)
+	if err := k.walk(ctx, roots, nil, notUsers, mark(ofOther)); err != nil {
+		return nil, err
+	}
+	if err := k.walk(ctx, nil, nil, userRoots, mark(ofUser)); err != nil {
+		return nil, err
+	}
+	s.sizes = make([]int64, len(s.ids))
+	return s, k.sizes(ctx, s.ids, func(id objstore.ID, size int64) { s.sizes[s.places[id]] = size })
+}
+
+// found notes that a run reaches an object.
+func (s *survey) found(run int32, id objstore.ID, path string) {
+	at, known := s.places[id]
+	if !known {
+		at = int32(len(s.ids))
+		s.places[id] = at
+		s.ids, s.names, s.owner = append(s.ids, id), append(s.names, path), append(s.owner, run)
+	} else if s.owner[at] != run {
+		s.owner[at] = ofMany
+	}
+	s.reach[run] = append(s.reach[run], at)
+}
+
+// run is what a run reaches, and what nothing else needs of it.
+func (s *survey) run(i int) (total, alone Usage) {
+	for _, at := range s.reach[i] {
+		switch s.owner[at] {
+		case ofUser:
+			continue
+		case int32(i):
+			alone.add(s.sizes[at])
+		}
+		total.add(s.sizes[at])
+	}
+	return total, alone
+}
+
+// together is what nothing but the runs needs.
+func (s *survey) together() (u Usage) {
+	for at, owner := range s.owner {
+		if owner >= ofMany {
+			u.add(s.sizes[at])
+		}
+	}
+	return u
+}
+
+func (u *Usage) add(bytes int64) {
+	u.Bytes += bytes
+	u.Objects++
+}

@@ -1,0 +1,128 @@
+package keep
+
+import (
+	"bufio"
+	"bytes"
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/git-smithers/git-smithers/internal/gitexec"
+	"github.com/git-smithers/git-smithers/objstore"
+	"github.com/git-smithers/git-smithers/refs"
+)
+
+// userRefs are the options of git rev-list for everything that keeps objects and is none
+// of ours: refs and HEADs of all worktrees.
+var userRefs = []string{"--exclude=refs/smithers/*", "--exclude=refs/smithers-remote/*", "--all"}
+
+// userRoots are userRefs, and the reflogs and indexes of all worktrees.
+var userRoots = append(append([]string{}, userRefs...), "--reflog", "--indexed-objects")
+
+// evenMissing is the option with which what is not there ends no walk.
+const evenMissing = "--missing=allow-any"
+
+// walk calls each with the id and the path of all objects that roots and options reach,
+// but for many of those, and no others, that except reaches.
+func (k *Keeper) walk(ctx context.Context, roots, except []objstore.ID, options []string, each func(id objstore.ID, path string)) error {
+	args := []string{"--no-replace-objects", "rev-list", "--objects"}
+	// Nothing is fetched that a partial clone has left out.
+	if _, partial := k.parts.Repo.Config.Get("extensions.partialclone"); partial && !slices.Contains(options, evenMissing) {
+		args = append(args, "--exclude-promisor-objects")
+	}
+	args = append(append(args, "--stdin"), options...)
+	return k.lines(ctx, io.MultiReader(idLines("", roots), idLines("^", except)), args, func(line string) error {
+		digits, path, _ := strings.Cut(line, " ")
+		id, err := objstore.ParseID(digits)
+		if err == nil {
+			each(id, path)
+		}
+		return err
+	})
+}
+
+// sizes calls each with the size on disk of those of the objects that there are.
+func (k *Keeper) sizes(ctx context.Context, ids []objstore.ID, each func(id objstore.ID, size int64)) error {
+	args := []string{"--no-replace-objects", "cat-file", "--batch-check=%(objectname) %(objectsize:disk)"}
+	return k.lines(ctx, idLines("", ids), args, func(line string) error {
+		var digits string
+		var size int64
+		if strings.HasSuffix(line, " missing") {
+			return nil
+		}
+		if _, err := fmt.Sscan(line, &digits, &size); err != nil {
+			return fmt.Errorf("git cat-file: unexpected answer %q: %w", line, err)
+		}
+		id, err := objstore.ParseID(digits)
+		if err == nil {
+			each(id, size)
+		}
+		return err
+	})
+}
+
+// ourRefs lists all refs of ours. One that is broken is an error: nobody knows what it
+// was to keep.
+func (k *Keeper) ourRefs(ctx context.Context) ([]refs.Ref, error) {
+	var list []refs.Ref
+	args := []string{"for-each-ref", "--format=%(objectname) %(refname)", refs.Folder, refs.RemotesFolder}
+	err := k.lines(ctx, nil, args, func(line string) error {
+		digits, name, _ := strings.Cut(line, " ")
+		id, err := objstore.ParseID(digits)
+		list = append(list, refs.Ref{Name: refs.Name(name), ID: id})
+		return err
+	})
+	return list, err
+}
+
+// lines runs git and calls each with every line that it prints. What git says beside that
+// is an error: it says so when it leaves something out.
+func (k *Keeper) lines(ctx context.Context, stdin io.Reader, args []string, each func(line string) error) (err error) {
+	cmd, err := gitexec.New(k.parts.Repo, k.parts.Env).Command(ctx, args...)
+	if err != nil {
+		return &gitexec.Error{Args: args, Status: -1, Err: err}
+	}
+	var said bytes.Buffer
+	cmd.Stdin, cmd.Stderr = stdin, &said
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		return err
+	}
+	if err := cmd.Start(); err != nil {
+		return &gitexec.Error{Args: args, Status: -1, Err: err}
+	}
+	scanner := bufio.NewScanner(out)
+	scanner.Buffer(nil, 1<<20)
+	var failed error
+	for failed == nil && scanner.Scan() {
+		failed = each(scanner.Text())
+	}
+	failed = errors.Join(failed, scanner.Err())
+	if failed != nil {
+		_, _ = io.Copy(io.Discard, out) // so that it ends
+	}
+	err = cmd.Wait()
+	switch {
+	case ctx.Err() != nil:
+		return context.Cause(ctx)
+	case err != nil || strings.Contains(said.String(), "broken ref"):
+		return gitexec.NewError(args, cmd.ProcessState, said.String(), cmp.Or(err, errIncomplete))
+	}
+	return failed
+}
+
+// errIncomplete is why a git that succeeded is not believed.
+var errIncomplete = errors.New("it left something out")
+
+// idLines is a line for each id, behind a prefix.
+func idLines(prefix string, ids []objstore.ID) io.Reader {
+	var b bytes.Buffer
+	for _, id := range ids {
+		b.WriteString(prefix + id.String() + "\n")
+	}
+	return &b
+}

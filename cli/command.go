@@ -90,8 +90,14 @@ prefix of a run's id does.`,
 				travelCommand(), resetCommand(), undoCommand(), opsCommand(),
 				forkCommand(), replayCommand(), restoreCommand(), revertCommand(), worktreesCommand(),
 			}},
+			{"share runs", []*command{
+				pushCommand(), fetchCommand(), remoteCommand(), bundleCommand(), unbundleCommand(),
+			}},
+			{"keep them in order", []*command{
+				verifyCommand(), doctorCommand(), sealCommand(), unsealCommand(), pruneCommand(), duCommand(),
+			}},
 			{"look after it", []*command{
-				initCommand(), captureCommand(), indexCommand(), verifyCommand(),
+				initCommand(), captureCommand(), indexCommand(),
 				completionCommand(), manCommand(), versionCommand(),
 			}},
 		},

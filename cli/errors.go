@@ -38,6 +38,13 @@ func (s *session) report(err error) int {
 	return e.Exit()
 }
 
+// inOneLine is an error whose message is one line, whatever a program said that it is about.
+func inOneLine(e *fault.Error) *fault.Error {
+	out := *e
+	out.Msg = oneLine(e.Msg)
+	return &out
+}
+
 // documentOf is an error for scripts.
 func documentOf(e *fault.Error) errorDocument {
 	doc := errorDocument{"error", e.Code, e.Exit(), e.Msg, e.Hints, e.Details}
@@ -57,6 +64,7 @@ func (s *session) describe(err error) *fault.Error {
 	if !ok {
 		known = fault.New(fault.Internal, "%w", err)
 	}
+	known = inOneLine(known)
 	if known.Code != fault.Internal {
 		return known
 	}

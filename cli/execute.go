@@ -132,6 +132,7 @@ type engineSettings struct {
 	logs         bool
 	wait         bool                  // stay while the run waits
 	force        bool                  // take the run over from a live owner
+	yes          bool                  // run commands that are new to this clone
 	input        json.RawMessage       // laid over the run's; nil: nothing
 	files        *timeline.WorkingCopy // nil: those in which the command was called
 	captured     bool                  // the run's tip has the files as they are

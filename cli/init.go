@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"context"
 	"errors"
+	"io"
 	"strings"
 
 	urfave "github.com/urfave/cli/v2"
@@ -107,10 +108,14 @@ func (s *session) confirm(question string) error {
 		Hint("run `git init`, or `git smithers init --yes` to keep run history alone"), err)
 }
 
-// ask asks a person at the terminal; anything but yes is no.
+// ask asks a person at the terminal; anything but yes is no, and so is the end of the input.
 func (s *session) ask(question string) (bool, error) {
 	s.talk("%s [y/N] ", question)
 	answer, err := bufio.NewReader(s.In).ReadString('\n')
+	if errors.Is(err, io.EOF) {
+		s.talk("\n") // which nobody has typed
+		return false, nil
+	}
 	if err != nil {
 		return false, err
 	}

@@ -66,7 +66,9 @@ func commands() []string {
 		"inbox", "approve", "deny", "answer", "cancel-request", "signal", "signals", "logs", "events", "sql",
 		"supervise", "travel", "reset", "undo", "ops",
 		"fork", "replay", "branches", "worktrees", "worktrees prune",
-		"init", "capture", "index", "index rebuild", "verify", "completion", "version",
+		"push", "remote",
+		"fetch", "bundle", "unbundle",
+		"init", "capture", "index", "index rebuild", "verify", "doctor", "completion", "version",
 	}
 }
 

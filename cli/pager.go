@@ -45,7 +45,7 @@ func (s *session) through(ctx context.Context, pager string, f func() error) err
 	defer signal.Stop(keys)
 
 	before := s.Out
-	s.Out = dataWriter{in}
+	s.Out = dataWriter{in, s}
 	err = errors.Join(f(), in.Close())
 	s.Out = before
 	if waitErr := cmd.Wait(); waitErr != nil {

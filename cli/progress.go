@@ -11,16 +11,17 @@ const (
 	progressAfter = 500 * time.Millisecond
 	// progressEvery is the time between two updates.
 	progressEvery = 100 * time.Millisecond
+	// clearLine goes to the beginning of the line and clears it.
+	clearLine = "\r\x1b[K"
 )
 
 // progress is one line on a terminal that says how far something is, and goes
 // away when it is done. For one goroutine at a time.
 type progress struct {
-	s     *session
-	what  string
-	on    bool
-	shown bool
-	next  time.Time
+	s    *session
+	what string
+	on   bool
+	next time.Time
 }
 
 // progress starts to show the progress of what, if a person would see it.
@@ -38,20 +39,16 @@ func (p *progress) update(done, total int) {
 	if now.Before(p.next) {
 		return
 	}
-	p.next, p.shown = now.Add(progressEvery), true
+	p.next = now.Add(progressEvery)
 	count := strconv.Itoa(done)
 	if total > 0 {
 		count = fmt.Sprintf("%d of %d (%d %%)", done, total, done*100/total)
 	}
-	p.s.talk("\r\x1b[K%s: %s", p.what, count)
+	p.s.talkHalfway(p.what + ": " + count)
 }
 
 // finish takes the line away.
-func (p *progress) finish() {
-	if p.shown {
-		p.s.talk("\r\x1b[K")
-	}
-}
+func (p *progress) finish() { p.s.endHalfway() }
 
 // while says what is being waited for, if a person would see it and it takes long. The
 // caller calls done when it is over.
@@ -61,7 +58,7 @@ func (s *session) while(what string) (done func()) {
 	}
 	shown := make(chan bool, 1)
 	timer := time.AfterFunc(progressAfter, func() {
-		s.talk("\r\x1b[K%s …", what)
+		s.talkHalfway(what + " …")
 		shown <- true
 	})
 	return func() {
@@ -69,6 +66,6 @@ func (s *session) while(what string) (done func()) {
 			return
 		}
 		<-shown
-		s.talk("\r\x1b[K")
+		s.endHalfway()
 	}
 }

@@ -101,6 +101,9 @@ func parseReplay(s *session, c *urfave.Context) (replayOptions, error) {
 // runReplay forks a frame, fits its state to the workflow, and runs the fork.
 func runReplay(ctx context.Context, s *session, store *timeline.Store, opts replayOptions) error {
 	wf, err := s.readWorkflow(ctx, opts.workflow)
+	if err == nil && !opts.code {
+		err = s.needWorkDir(store, wf)
+	}
 	if err != nil {
 		return err
 	}
@@ -112,6 +115,7 @@ func runReplay(ctx context.Context, s *session, store *timeline.Store, opts repl
 	if err != nil {
 		return err
 	}
+	s.trust(store, wf)
 	from := timeline.Address{Run: run, Frame: opts.from.Frame}.String()
 	id := timeline.NewRunID()
 	var made *timeline.CheckedOut

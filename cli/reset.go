@@ -20,7 +20,7 @@ func resetCommand() *command {
 	cmd := &command{
 		name:    "reset",
 		summary: "begin a run anew, within its history",
-		usage:   []string{"[<workflow>] --run-id R [--resume]"},
+		usage:   []string{"[<workflow>] --run-id R [--resume [--yes]]"},
 		about: `Makes every task of the run pending again and clears every output, loop, approval, answer
 and signal, in a new frame. The run's input stays, and so do the files. The frames since
 its first are left out of the timeline, unless --all shows them, and keep their addresses;
@@ -61,6 +61,9 @@ func runReset(ctx context.Context, s *session, store *timeline.Store, run string
 	}
 	if wf != nil {
 		req.Redefinition = s.redefinition(store, again.workflow, engine.ReconcileRequest{Workflow: wf})
+	}
+	if err := s.agreeAgain(ctx, store, run, again); err != nil {
+		return err
 	}
 	done, err := store.Reset(ctx, req)
 	if err != nil {

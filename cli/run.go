@@ -103,6 +103,9 @@ func parseRun(s *session, c *urfave.Context) (runOptions, error) {
 // runRun creates a run and runs it.
 func runRun(ctx context.Context, s *session, store *timeline.Store, opts runOptions) error {
 	wf, err := s.readWorkflow(ctx, opts.workflow)
+	if err == nil {
+		err = s.needWorkDir(store, wf)
+	}
 	if err != nil {
 		return err
 	}
@@ -116,6 +119,7 @@ func runRun(ctx context.Context, s *session, store *timeline.Store, opts runOpti
 		return err
 	}
 	row := snapshot.Run{ID: id, WorkflowPath: s.storedPath(store, opts.workflow), CreatedAtMs: now.UnixMilli()}
+	s.trust(store, wf)
 	head, err := s.create(ctx, store, row, draft)
 	if err != nil {
 		return err

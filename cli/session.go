@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"strings"
 	"sync"
 
 	urfave "github.com/urfave/cli/v2"
@@ -28,6 +27,7 @@ type session struct {
 	outTTY  bool
 	hurry   context.Context // ends with the second signal
 	talking sync.Mutex
+	halfway bool            // a line on the terminal says how far something is
 	warned  map[string]bool // what warn has said
 }
 
@@ -58,7 +58,7 @@ type warningDocument struct {
 
 // warn reports what went wrong without harm to stored history, once.
 func (s *session) warn(err error) {
-	text := strings.Join(strings.FieldsFunc(err.Error(), func(c rune) bool { return c == '\n' }), "; ")
+	text := oneLine(err.Error())
 	if !s.warnsFirst(text) {
 		return
 	}
@@ -103,7 +103,32 @@ func (s *session) talkJSON(doc any) {
 func (s *session) talk(format string, args ...any) {
 	s.talking.Lock()
 	defer s.talking.Unlock()
+	s.clear()
 	_, _ = fmt.Fprintf(s.Err, format, args...)
+}
+
+// talkHalfway shows, in the place of what it showed before, how far something is, until
+// anything else is written. Safe for concurrent use.
+func (s *session) talkHalfway(text string) {
+	s.talking.Lock()
+	defer s.talking.Unlock()
+	s.halfway = true
+	_, _ = fmt.Fprint(s.Err, clearLine, text)
+}
+
+// endHalfway takes away what talkHalfway shows.
+func (s *session) endHalfway() {
+	s.talking.Lock()
+	defer s.talking.Unlock()
+	s.clear()
+}
+
+// clear is endHalfway for callers that hold talking.
+func (s *session) clear() {
+	if s.halfway {
+		_, _ = fmt.Fprint(s.Err, clearLine)
+	}
+	s.halfway = false
 }
 
 // printf writes data for people and tab-separated lines.

@@ -83,6 +83,11 @@ func runShow(ctx context.Context, s *session, store *timeline.Store, opts showOp
 		doc.Stale, doc.SteppedOver = standing.stale, standing.over
 		return s.writeJSON(doc)
 	}
+	row, err := at.Entry.RunRow()
+	if err != nil {
+		return err
+	}
+	standing.origin = store.Origin(ctx, row)
 	return s.paged(ctx, func() error {
 		view := stateView{p: s.painter(ctx), attempts: opts.attempts, standing: standing}
 		if err := view.entry(at.Address, at.Entry); err != nil {
@@ -97,6 +102,8 @@ type standing struct {
 	owner string // of a bare run: who owns it, in words; "" where there is nothing to tell
 	stale bool   // of a bare run: it is running by its row, and no live process owns it
 	over  *timeline.SteppedOver
+	// origin is where a fork comes from; nil for a run that is none, and where nobody reads it.
+	origin *timeline.Origin
 }
 
 // standingOf finds out how what an address means stands in its run. The run's id, or a
@@ -170,6 +177,9 @@ func listAttempts(entry *snapshot.Entry) ([]snapshot.Attempt, error) {
 			return nil, err
 		}
 		a, err := snapshot.DecodeAttempt(row)
+		if err == nil {
+			a, err = entry.Renumber(a)
+		}
 		if err != nil {
 			return nil, err
 		}

@@ -59,9 +59,7 @@ func (v *stateView) row(at timeline.Address, row snapshot.Run, entry *snapshot.E
 	}
 	v.field("workflow", workflow)
 	if row.Parent != nil {
-		from := timeline.Address{Run: row.Parent.RunID, Frame: row.Parent.Frame}
-		v.field("forked from", from.String()+label(&row.Parent.Label))
-		v.field("description", row.Parent.Description)
+		v.parent(row.Parent)
 	}
 	v.field("time", clockTime(entry.AtMs))
 	v.field("what", entry.Subject)
@@ -72,6 +70,19 @@ func (v *stateView) row(at timeline.Address, row snapshot.Run, entry *snapshot.E
 	if v.over != nil {
 		v.field("dropped", fmt.Sprintf("this frame was stepped over: frame %d, %s", v.over.Frame, v.over.Subject))
 	}
+}
+
+// parent writes what the run was forked from or, under another id, taken from.
+func (v *stateView) parent(parent *snapshot.Parent) {
+	switch from := v.origin; {
+	case !from.Elsewhere:
+		v.field("forked from", from.At.String()+label(&parent.Label))
+	case parent.Extension.IsZero():
+		v.field("forked from", "another repository's "+from.At.String()+label(&parent.Label))
+	default:
+		v.field("taken from", "another repository's "+from.At.Run+label(&parent.Label))
+	}
+	v.field("description", parent.Description)
 }
 
 // field writes a named line; an empty value writes nothing.
@@ -177,6 +188,9 @@ func (v *stateView) journal(entry *snapshot.Entry) error {
 			return err
 		}
 		a, err := snapshot.DecodeAttempt(row)
+		if err == nil {
+			a, err = entry.Renumber(a)
+		}
 		if err != nil {
 			return err
 		}

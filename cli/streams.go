@@ -51,10 +51,15 @@ func (s *Streams) lookupEnv(name string) (string, bool) {
 var errOutputClosed = errors.New("output closed by its reader")
 
 // dataWriter is standard output: it tells a closed reader from every other
-// failure, which it gives a code.
-type dataWriter struct{ io.Writer }
+// failure, which it gives a code. No line of progress is left before what it writes.
+type dataWriter struct {
+	io.Writer
+
+	s *session
+}
 
 func (w dataWriter) Write(p []byte) (int, error) {
+	w.s.endHalfway()
 	n, err := w.Writer.Write(p)
 	if errors.Is(err, syscall.EPIPE) || errors.Is(err, io.ErrClosedPipe) {
 		return n, errOutputClosed

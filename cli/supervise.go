@@ -41,7 +41,8 @@ runs that were executed in this repository on this machine or, where any are nam
 those. Several supervisors share the work: each run is resumed by one of them.
 
 A run is resumed with the workflow file that it was started with. One whose file is gone
-or has changed is left as it is.
+or has changed is left as it is, and so is one whose commands were never run or confirmed
+in this clone: resume shows them and asks.
 
 When it is stopped, by Ctrl-C for one, it ends the tasks that it runs and leaves their runs
 to whoever resumes them: they stay running, and the tasks are tried again. With --once it

@@ -182,6 +182,9 @@ func (v *supervisor) tryOnce(ctx context.Context, run timeline.Unattended) error
 	}
 	opts := v.s.engineOptions(v.store, head, v.opts.engine)
 	wf, err := v.workflow(ctx, head, opts)
+	if err == nil {
+		err = v.s.needWorkDir(v.store, wf)
+	}
 	if err != nil {
 		return v.leave(ctx, run, row.Frame, err)
 	}
@@ -230,7 +233,8 @@ func (v *supervisor) ready(head *timeline.Head) (bool, error) {
 	return slices.ContainsFunc(waits, func(w engine.Waiting) bool { return w.Ready }), err
 }
 
-// workflow reads the workflow file of a run, and refuses one that is not the run's.
+// workflow reads the workflow file of a run, and refuses one that is not the run's, or
+// whose commands nobody said may run here.
 func (v *supervisor) workflow(ctx context.Context, head *timeline.Head, opts engine.Options) (*engine.Workflow, error) {
 	file, err := v.s.rememberedPath(v.store, head.Row())
 	if err != nil {
@@ -240,7 +244,13 @@ func (v *supervisor) workflow(ctx context.Context, head *timeline.Head, opts eng
 	if err != nil {
 		return nil, err
 	}
-	_, err = engine.Check(head, wf, opts)
+	if _, err := engine.Check(head, wf, opts); err != nil {
+		return nil, err
+	}
+	trusted, err := v.store.Trusts(wf.Snapshot().Hash())
+	if err == nil && !trusted {
+		err = unconfirmed(wf)
+	}
 	return wf, err
 }
 

@@ -7,6 +7,12 @@ import (
 	"unicode/utf8"
 )
 
+// oneLine is a text of several lines as one.
+func oneLine(text string) string {
+	lines := strings.FieldsFunc(text, func(c rune) bool { return c == '\n' })
+	return strings.Join(lines, "; ")
+}
+
 // plain makes stored text safe to show on one line: control characters, bytes that
 // are not UTF-8, and characters that change the direction of writing are escaped as
 // Go does, so that history from somewhere else cannot drive a terminal.

@@ -49,8 +49,8 @@ func travelCommand() *command {
 		name:    "travel",
 		summary: "go back within a run, to before an attempt",
 		usage: []string{
-			"[<workflow>] --run-id R --node N [--iteration I] [--attempt K] [--no-vcs] [--resume]",
-			"[<workflow>] --run-id R --node N [--iteration I] [--attempt K] --no-deps [--resume]",
+			"[<workflow>] --run-id R --node N [--iteration I] [--attempt K] [--no-vcs] [--resume [--yes]]",
+			"[<workflow>] --run-id R --node N [--iteration I] [--attempt K] --no-deps [--resume [--yes]]",
 		},
 		about: `Takes the run back to the last frame before an attempt of a task started, state and
 files: outputs, loops, approvals, answers and signals are what they were then. Tasks that
@@ -121,6 +121,9 @@ func runTravel(ctx context.Context, s *session, store *timeline.Store, opts trav
 		}
 		req.Redefinition = s.redefinition(store, opts.again.workflow, reset)
 	}
+	if err := s.agreeAgain(ctx, store, req.Run, opts.again); err != nil {
+		return err
+	}
 	over := s.while("going back")
 	done, err := store.Travel(ctx, req)
 	over()
@@ -163,7 +166,7 @@ type againOptions struct {
 
 // againFlags are the flags of travel and reset about how the run goes on.
 func againFlags() []urfave.Flag {
-	return append([]urfave.Flag{&urfave.BoolFlag{Name: "resume", Usage: "go on at once"}}, engineFlags()...)
+	return append([]urfave.Flag{&urfave.BoolFlag{Name: "resume", Usage: "go on at once"}, confirmFlag()}, engineFlags()...)
 }
 
 func parseAgain(cmd *command, c *urfave.Context) (againOptions, error) {
@@ -171,9 +174,10 @@ func parseAgain(cmd *command, c *urfave.Context) (againOptions, error) {
 	if opts.resume {
 		var err error
 		opts.engine, err = parseEngine(c)
+		opts.engine.yes = c.Bool("yes")
 		return opts, err
 	}
-	for _, flag := range engineFlags() {
+	for _, flag := range append(engineFlags(), confirmFlag()) {
 		if slices.ContainsFunc(flag.Names(), c.IsSet) {
 			return opts, cmd.misused("--%s goes with --resume", flag.Names()[0])
 		}
@@ -187,6 +191,27 @@ func (s *session) againWorkflow(ctx context.Context, opts againOptions) (*engine
 		return nil, nil //nolint:nilnil // that it stays is an answer, and no error
 	}
 	return s.readWorkflow(ctx, opts.workflow)
+}
+
+// agreeAgain makes sure, before a run goes back, that what it keeps as its workflow may run
+// afterwards. Where another workflow is to be run, resuming sees to it.
+func (s *session) agreeAgain(ctx context.Context, store *timeline.Store, run string, again againOptions) error {
+	if !again.resume || again.workflow != "" {
+		return nil
+	}
+	id, err := store.ResolveRun(ctx, run)
+	if err != nil {
+		return err
+	}
+	head, err := store.Head(ctx, id)
+	if err != nil {
+		return err
+	}
+	wf, err := keptWorkflow(head)
+	if err != nil || wf == nil {
+		return err
+	}
+	return s.agree(store, wf, again.engine.yes)
 }
 
 // redefinition fits a run to a workflow file, as replay does.

@@ -7,6 +7,7 @@ import (
 
 	urfave "github.com/urfave/cli/v2"
 
+	"github.com/git-smithers/git-smithers/snapshot"
 	"github.com/git-smithers/git-smithers/timeline"
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
@@ -21,27 +22,34 @@ func verifyCommand() *command {
 	return &command{
 		name:    "verify",
 		summary: "check stored history",
-		usage:   []string{"[<run>...]"},
+		usage:   []string{"[<run>...] [--deep]"},
 		about: `Reads the named runs, or all, and checks everything that they reach: each object
 against its id, each encoding against the one that is valid, content hashes, the
-chain of frames, and the frame refs. Changes nothing.`,
+chain of frames, and the frame refs. Changes nothing.
+
+--deep also reads every pack, index of a pack and loose object of the repository, copies
+too, and compares every row of the index with what the refs say.`,
 		maxArgs: 1 << 20,
-		exits:   reads(),
+		flags: []urfave.Flag{
+			&urfave.BoolFlag{Name: "deep", Usage: "check every file that holds objects, and the index"},
+		},
+		exits: reads(),
 		examples: []example{
 			{"check all history", "git smithers verify"},
 			{"check one run", "git smithers verify triage-1"},
+			{"check everything there is", "git smithers verify --deep"},
 		},
 		run: func(ctx context.Context, s *session, c *urfave.Context) error {
 			return s.withStore(ctx, func(store *timeline.Store) error {
-				return runVerify(ctx, s, store, c.Args().Slice())
+				return runVerify(ctx, s, store, c.Bool("deep"), c.Args().Slice())
 			})
 		},
 	}
 }
 
 // runVerify prints what is wrong; anything at all makes it fail with verify_failed.
-func runVerify(ctx context.Context, s *session, store *timeline.Store, runs []string) error {
-	report, err := store.Verify(ctx, runs...)
+func runVerify(ctx context.Context, s *session, store *timeline.Store, deep bool, runs []string) error {
+	report, err := verify(ctx, s, store, deep, runs)
 	if err != nil {
 		return err
 	}
@@ -52,7 +60,17 @@ func runVerify(ctx context.Context, s *session, store *timeline.Store, runs []st
 		return nil
 	}
 	return fault.New(fault.VerifyFailed, "verification found %s", plural(len(report.Problems), "problem")).
-		Hint("`git fsck` tells whether objects are damaged; a remote that has the run can give them back")
+		Hint("`git smithers doctor` says what can be mended, and mends it")
+}
+
+func verify(ctx context.Context, s *session, store *timeline.Store, deep bool, runs []string) (*timeline.Report, error) {
+	if !deep {
+		defer s.while("verifying")()
+		return store.Verify(ctx, runs...)
+	}
+	bar := s.progress("verifying")
+	defer bar.finish()
+	return store.VerifyDeep(ctx, bar.update, runs...)
 }
 
 func printReport(s *session, report *timeline.Report) error {
@@ -61,12 +79,20 @@ func printReport(s *session, report *timeline.Report) error {
 	}
 	var b strings.Builder
 	for _, problem := range report.Problems {
-		at := timeline.Address{Run: problem.Run, Frame: -1}
-		if problem.Frame != nil {
-			at.Frame = *problem.Frame
-		}
-		fmt.Fprintf(&b, "%s: %s: %s\n", plain(at.String()), problem.Code, plain(problem.What))
+		fmt.Fprintf(&b, "%s: %s: %s\n", plain(placeOf(problem)), problem.Code, plain(problem.What))
 	}
 	fmt.Fprintf(&b, "verified %s, %s, %s\n", plural(report.Runs, "run"), entries(report.Entries), plural(report.Frames, "frame"))
 	return s.printf("%s", b.String())
+}
+
+// placeOf says what a problem is about: a file, a run, or a frame.
+func placeOf(p timeline.Problem) string {
+	if p.File != "" {
+		return p.File
+	}
+	at := timeline.Address{Run: p.Run, Frame: snapshot.NoFrame}
+	if p.Frame != nil {
+		at.Frame = *p.Frame
+	}
+	return at.String()
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io/fs"
 	"path/filepath"
+	"slices"
 	"unicode/utf8"
 
 	"github.com/git-smithers/git-smithers/engine"
@@ -30,6 +31,45 @@ func (s *session) readWorkflow(ctx context.Context, file string) (*engine.Workfl
 	return engine.Parse(file, data)
 }
 
+// workflowOf reads the workflow with which a run goes on: the file that is named, or the
+// one that the run remembers or, where that is not here, what the run keeps of it.
+func (s *session) workflowOf(ctx context.Context, store *timeline.Store, head *timeline.Head, file string) (*engine.Workflow, error) {
+	if file != "" {
+		return s.readWorkflow(ctx, file)
+	}
+	row := head.Row()
+	file, err := s.rememberedPath(store, row)
+	if err != nil && row.WorkflowPath != "" {
+		return nil, err
+	}
+	if err == nil {
+		var wf *engine.Workflow
+		if wf, err = s.readWorkflow(ctx, file); fault.CodeOf(err) != fault.WorkflowNotFound {
+			return wf, err
+		}
+	}
+	kept, keptErr := keptWorkflow(head)
+	if kept == nil {
+		return nil, errors.Join(err, keptErr)
+	}
+	s.note("the workflow file of run %s is not here: it goes on with the definition that it keeps", plain(row.ID))
+	return kept, nil
+}
+
+// keptWorkflow is the workflow that a run keeps; nil where it keeps none that can be run
+// here, but another engine's.
+func keptWorkflow(head *timeline.Head) (*engine.Workflow, error) {
+	kept, err := head.Entry().Workflow()
+	if err != nil || kept == nil {
+		return nil, timeline.Explain(err)
+	}
+	wf, err := engine.Parse("the workflow of "+head.Row().ID, kept.Definition)
+	if err != nil {
+		return nil, nil //nolint:nilnil,nilerr // another engine's is no workflow of ours
+	}
+	return wf, nil
+}
+
 // workDir is where the tasks of runs are run: the top of the working copy. A store
 // for run history alone stands in for it with the folder that it was made in.
 func (s *session) workDir(store *timeline.Store) string {
@@ -40,6 +80,25 @@ func (s *session) workDir(store *timeline.Store) string {
 		return filepath.Dir(filepath.Dir(dir))
 	}
 	return s.Dir
+}
+
+// needWorkDir is no_working_copy where tasks of a workflow would run among git's own files:
+// in a bare repository, or inside of any git directory.
+func (s *session) needWorkDir(store *timeline.Store, wf *engine.Workflow) error {
+	here := func(t *engine.Task) bool { return t.Run != "" && t.Worktree == nil }
+	if store.WorkTree() != "" || wf.Worktree != nil || !slices.ContainsFunc(wf.Tasks, here) {
+		return nil
+	}
+	dir, err := filepath.EvalSymlinks(s.workDir(store))
+	if err != nil {
+		return nil //nolint:nilerr // whatever that is, it is no git directory
+	}
+	rel, err := filepath.Rel(store.CommonDir(), dir)
+	if err != nil || !filepath.IsLocal(rel) {
+		return nil //nolint:nilerr // it is elsewhere
+	}
+	return fault.New(fault.NoWorkingCopy, "the tasks would run among git's own files: %s is no working copy", dir).
+		Hint("run it in a clone, or in a worktree of this repository")
 }
 
 // storedPath is how a run remembers its workflow file: relative to the folder in

@@ -1,0 +1,111 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+
+	urfave "github.com/urfave/cli/v2"
+
+	"github.com/git-smithers/git-smithers/timeline/fault"
+	"github.com/git-smithers/git-smithers/timeline/share"
+)
+
+// bundleDocument is what bundle prints with --json.
+type bundleDocument struct {
+	Kind  string   `json:"kind"`
+	Runs  []string `json:"runs"`
+	File  string   `json:"file"`
+	Bytes int64    `json:"bytes"`
+}
+
+func bundleCommand() *command {
+	return &command{
+		name:    "bundle",
+		summary: "write runs to a file",
+		usage:   []string{"<run>... -o FILE"},
+		about: `Writes the named runs to a file, with all of their history and the code that they
+captured, for places without a remote: unbundle takes them out there. The file is a git
+bundle, which git fetch and git clone read, too. It stands for itself, so it also has the
+history of the code that the runs build on. A file that is there already is left alone.
+With -o - the bundle is written to standard output, and the ids to standard error.`,
+		minArgs: 1, maxArgs: anyNumber,
+		required: []string{"output"},
+		flags: []urfave.Flag{
+			&urfave.StringFlag{Name: "output", Aliases: []string{"o"}, Usage: "write to `FILE`, - for standard output (required)"},
+		},
+		exits:    writes(),
+		examples: []example{{"take two runs to a machine without a network", "git smithers bundle triage-1 triage-2 -o runs.bundle"}},
+		run: func(ctx context.Context, s *session, c *urfave.Context) error {
+			file, runs := c.String("output"), c.Args().Slice()
+			return s.withSharer(ctx, func(sharer *share.Sharer) error { return runBundle(ctx, s, sharer, file, runs) })
+		},
+	}
+}
+
+// pipeBundle writes a bundle to standard output, and what it has in it to standard error.
+func pipeBundle(ctx context.Context, s *session, sharer *share.Sharer, runs []string) error {
+	if s.outTTY {
+		return fault.New(fault.Usage, "a bundle is nothing for a terminal").Hint("name a file: -o runs.bundle")
+	}
+	var written counter
+	ids, err := sharer.Bundle(ctx, io.MultiWriter(s.Out, &written), runs...)
+	if err != nil {
+		return err
+	}
+	if s.json {
+		s.talkJSON(bundleDocument{"bundle", ids, "-", int64(written)})
+	}
+	for _, id := range ids {
+		s.note("%s", plain(id))
+	}
+	return nil
+}
+
+// counter counts what is written to it.
+type counter int64
+
+func (c *counter) Write(p []byte) (int, error) {
+	*c += counter(len(p))
+	return len(p), nil
+}
+
+// runBundle writes a bundle; what is not written to its end is removed.
+func runBundle(ctx context.Context, s *session, sharer *share.Sharer, file string, runs []string) error {
+	if file == "-" {
+		return pipeBundle(ctx, s, sharer, runs)
+	}
+	path := s.path(file)
+	out, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666) //nolint:gosec // the umask says who may read it
+	switch {
+	case errors.Is(err, fs.ErrExist):
+		return fault.New(fault.Usage, "%s is there already", file).Hint("name a new file, or remove that one")
+	case errors.Is(err, fs.ErrNotExist):
+		return fault.New(fault.Usage, "there is no folder to write %s to", file)
+	case err != nil:
+		return err
+	}
+	ids, err := sharer.Bundle(ctx, out, runs...)
+	if err == nil {
+		err = out.Sync()
+	}
+	var size int64
+	if info, statErr := out.Stat(); statErr == nil {
+		size = info.Size()
+	}
+	if err = errors.Join(err, out.Close()); err != nil {
+		return errors.Join(err, os.Remove(path))
+	}
+	if s.json {
+		return s.writeJSON(bundleDocument{"bundle", ids, file, size})
+	}
+	s.note("%s in %s, %s", plural(len(ids), "run"), plain(file), sizeText(size))
+	for _, id := range ids {
+		if err := s.printf("%s\n", plain(id)); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,81 @@
+package cli_test
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/git-smithers/git-smithers/cli"
+	"github.com/git-smithers/git-smithers/timeline/fault"
+)
+
+// foreignRun makes a run of a workflow that this clone has not run: its note is gone, as
+// it is where the run was fetched.
+func foreignRun(t *testing.T, d *desk) {
+	t.Helper()
+	const workflow = `name: flow
+worktree: {path: "../elsewhere", branch: "fix-{run}"}
+tasks:
+  - {id: ask, approval: "Go on?"}
+  - {id: ship, needs: [ask], env: {MODE: "fast\e[5m"}, run: "echo 1 >>$FILE\necho 2"}
+`
+	d.repo.Write("flow.yaml", workflow)
+	d.repo.Git("add", "flow.yaml")
+	d.repo.Git("-c", "user.name=a", "-c", "user.email=a@b", "commit", "--quiet", "--message=flow")
+	c := d.invoke(t, nil, "run", "flow.yaml", "--run-id", "flow", "--quiet")
+	require.Equal(t, fault.ExitWaiting, c.exit, c.err.String())
+	require.Equal(t, fault.ExitOK, d.invoke(t, nil, "approve", "flow").exit)
+	require.NoError(t, os.RemoveAll(filepath.Join(d.repo.Dir, ".git", "smithers", "trusted")))
+}
+
+func TestAPersonIsShownNewCommandsAndAsked(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t)
+	foreignRun(t, d)
+	file := filepath.Join(d.repo.Dir, "ran")
+	answering := func(typed string) func(*cli.Streams) {
+		return func(s *cli.Streams) {
+			s.In = strings.NewReader(typed)
+			atTerminal("FILE=" + file)(s)
+		}
+	}
+	before := d.repo.Git("for-each-ref", "refs/smithers/_tip")
+
+	const shown = "Workflow flow was never run in this clone. These are its commands:\n" +
+		"  a worktree in ../elsewhere on branch fix-{run}\n" +
+		"  ship: MODE=fast\\x1b[5m\n" +
+		"  ship: echo 1 >>$FILE\n" +
+		"  ship: echo 2\n" +
+		"Run them here? [y/N] "
+	for _, no := range []string{"n\n", "\n", "", "yeah\n"} {
+		c := d.invoke(t, answering(no), "resume", "flow")
+		assert.Equal(t, fault.ExitUsage, c.exit)
+		assert.True(t, strings.HasPrefix(c.err.String(), shown), c.err.String())
+		assert.Contains(t, c.err.String(), "were not confirmed")
+	}
+	assert.NoFileExists(t, file)
+	assert.Equal(t, before, d.repo.Git("for-each-ref", "refs/smithers/_tip"))
+
+	c := d.invoke(t, answering("y\n"), "resume", "flow")
+	assert.Equal(t, fault.ExitOK, c.exit, c.err.String())
+	assert.FileExists(t, file)
+	c = d.invoke(t, answering(""), "travel", "-r", "flow", "-n", "ship", "--resume", "--no-vcs")
+	assert.Equal(t, fault.ExitOK, c.exit, "asked once: "+c.err.String())
+}
+
+func TestNobodyIsAskedWhereScriptsRead(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t)
+	foreignRun(t, d)
+	c := d.invoke(t, func(s *cli.Streams) {
+		s.In = strings.NewReader("y\n")
+		atTerminal()(s)
+	}, "resume", "flow", "--json")
+	assert.Equal(t, fault.ExitUsage, c.exit)
+	assert.Contains(t, c.err.String(), `"code":"unconfirmed"`)
+	assert.Contains(t, c.err.String(), `"commands":[{"nodeId":"ship","command":"echo 1 >>$FILE\necho 2","env":["MODE=fast\u001b[5m"]}]`)
+}

@@ -1,0 +1,162 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	urfave "github.com/urfave/cli/v2"
+
+	"github.com/git-smithers/git-smithers/timeline"
+	"github.com/git-smithers/git-smithers/timeline/fault"
+	"github.com/git-smithers/git-smithers/timeline/keep"
+)
+
+// mendRounds bounds how often one looks again after something was mended, since that may
+// bring to light what it hid.
+const mendRounds = 6
+
+// doctorDocument is what doctor prints with --json.
+type doctorDocument struct {
+	Kind     string         `json:"kind"`
+	Findings []keep.Finding `json:"findings"`
+}
+
+func doctorCommand() *command {
+	return &command{
+		name:    "doctor",
+		summary: "find what is broken, and mend it",
+		usage:   []string{"[--repair]"},
+		about: `Looks for what is broken or will hurt: refs that are empty or hold garbage, locks that
+dead processes left, refs in the wrong folder or under names that are none, tips and
+frames that disagree, packs, objects and indexes that are damaged, objects that are
+missing, and configuration by which a git fetch would delete runs.
+
+Then it says how each can be mended and, at a terminal, asks whether it shall. --repair
+mends without asking. Nothing is deleted but empty files of refs: what is damaged goes to
+smithers/damaged in the git directory. Objects that are missing are fetched again from a
+remote that has the run. Exits with 12 if something is left that is more than untidy.`,
+		flags: []urfave.Flag{
+			&urfave.BoolFlag{Name: "repair", Usage: "mend what can be mended, without asking"},
+		},
+		exits: writes(),
+		examples: []example{
+			{"see what is wrong", "git smithers doctor"},
+			{"mend it", "git smithers doctor --repair"},
+		},
+		run: func(ctx context.Context, s *session, c *urfave.Context) error {
+			return s.withStore(ctx, func(store *timeline.Store) error {
+				return runDoctor(ctx, s, store, c.Bool("repair"))
+			})
+		},
+	}
+}
+
+// runDoctor examines, and mends where that is wanted.
+func runDoctor(ctx context.Context, s *session, store *timeline.Store, repair bool) error {
+	bar := s.progress("looking")
+	k := keep.New(store, keep.Options{Progress: func(_ string, done, total int) { bar.update(done, total) }})
+	findings, err := k.Examine(ctx)
+	bar.finish()
+	if err != nil {
+		return err
+	}
+	if !repair && slices.ContainsFunc(findings, canBeMended) && !s.json && s.inTTY && s.isTTY(s.Err) {
+		s.talk("%s", describeFindings(findings))
+		if repair, err = s.ask("Mend what can be mended?"); err != nil {
+			return err
+		}
+		if !repair {
+			return leftOver(findings)
+		}
+	}
+	if repair {
+		if findings, err = s.mend(ctx, k, findings); err != nil {
+			return err
+		}
+	}
+	if err := printFindings(s, findings); err != nil {
+		return err
+	}
+	return leftOver(findings)
+}
+
+func canBeMended(f keep.Finding) bool { return f.Repair != "" && !f.Fixed }
+
+// mend mends what can be mended, and looks again, until there is nothing more to do. It
+// returns what was mended and what is left.
+func (s *session) mend(ctx context.Context, k *keep.Keeper, findings []keep.Finding) ([]keep.Finding, error) {
+	mended := []keep.Finding{}
+	for range mendRounds {
+		mendedOne := false
+		for i := range findings {
+			if !canBeMended(findings[i]) {
+				continue
+			}
+			if err := k.Repair(ctx, &findings[i]); err != nil {
+				if ctx.Err() != nil {
+					return nil, err
+				}
+				s.warn(fmt.Errorf("%s: %w", findings[i].Where, err))
+				continue
+			}
+			mendedOne = true
+			mended = append(mended, findings[i])
+		}
+		if !mendedOne {
+			break
+		}
+		var err error
+		if findings, err = k.Examine(ctx); err != nil {
+			return nil, err
+		}
+	}
+	return append(mended, findings...), nil
+}
+
+// leftOver is verify_failed where something is left that is more than untidy.
+func leftOver(findings []keep.Finding) error {
+	left, mendable := 0, false
+	for _, f := range findings {
+		if !f.Fixed && !f.Harmless() {
+			left++
+			mendable = mendable || f.Repair != ""
+		}
+	}
+	if left == 0 {
+		return nil
+	}
+	err := fault.New(fault.VerifyFailed, "%s left to mend", plural(left, "finding"))
+	if mendable {
+		return err.Hint("`git smithers doctor --repair` mends what can be mended")
+	}
+	return err.Hint("docs/keeping.md says what to do about each kind")
+}
+
+func printFindings(s *session, findings []keep.Finding) error {
+	if s.json {
+		return s.writeJSON(doctorDocument{"doctor", findings})
+	}
+	if len(findings) == 0 {
+		return s.printf("nothing is wrong\n")
+	}
+	return s.printf("%s", describeFindings(findings))
+}
+
+// describeFindings is two lines a finding: what it is, and what is done about it.
+func describeFindings(findings []keep.Finding) string {
+	var b strings.Builder
+	for _, f := range findings {
+		fmt.Fprintf(&b, "%s: %s: %s\n", plain(f.Where), f.Kind, plain(f.What))
+		switch {
+		case f.Fixed:
+			fmt.Fprintf(&b, "  mended: %s\n", plain(f.Repair))
+		case f.Repair != "":
+			fmt.Fprintf(&b, "  doctor --repair %s\n", plain(f.Repair))
+		default:
+			b.WriteString("  not to be mended by doctor\n")
+		}
+	}
+	return b.String()
+}

@@ -1,0 +1,108 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"strings"
+
+	urfave "github.com/urfave/cli/v2"
+
+	"github.com/git-smithers/git-smithers/timeline/keep"
+)
+
+// duDocument is what du prints with --json.
+type duDocument struct {
+	Kind string `json:"kind"`
+	*keep.DiskUsage
+}
+
+func duCommand() *command {
+	return &command{
+		name:    "du",
+		summary: "show what takes the space",
+		usage:   []string{"[<run>...]"},
+		about: `Shows what the named runs, or all, take on disk, as packed: for each run all that it
+reaches, and of that what nothing else needs, which is what pruning it would free. Then
+the same by collection, and captured files by worktree. What a commit of yours has is no
+run's, and not counted; what several runs share counts once in all but the table of runs.`,
+		maxArgs: anyNumber,
+		exits:   reads(),
+		examples: []example{
+			{"see what takes the space", "git smithers du"},
+			{"see what one run takes", "git smithers du triage-1"},
+		},
+		run: func(ctx context.Context, s *session, c *urfave.Context) error {
+			return s.withKeeper(ctx, func(k *keep.Keeper) error { return runDu(ctx, s, k, c.Args().Slice()) })
+		},
+	}
+}
+
+// runDu prints what takes the space.
+func runDu(ctx context.Context, s *session, k *keep.Keeper, runs []string) error {
+	usage, err := k.DiskUsage(ctx, runs...)
+	if err != nil {
+		return err
+	}
+	if s.json {
+		return s.writeJSON(duDocument{"du", usage})
+	}
+	if !s.isTerminalOut() {
+		return s.separateUsage(usage)
+	}
+	var b strings.Builder
+	t := table{header: []string{"RUN", "TOTAL", "ALONE", "OBJECTS"}}
+	for _, run := range usage.Runs {
+		t.add(cell{text: run.RunID}, cell{text: sizeText(run.Total.Bytes)}, cell{text: sizeText(run.Alone.Bytes)},
+			cell{text: strconv.FormatInt(run.Total.Objects, 10)})
+	}
+	t.align(&b, "")
+	for _, part := range []struct {
+		title string
+		list  []keep.NameUsage
+	}{{"COLLECTION", usage.Collections}, {"WORKTREE", usage.Worktrees}} {
+		t := table{header: []string{part.title, "TOTAL", "OBJECTS"}}
+		for _, one := range part.list {
+			t.add(cell{text: usageName(part.title, one.Name)}, cell{text: sizeText(one.Bytes)}, cell{text: strconv.FormatInt(one.Objects, 10)})
+		}
+		if len(t.rows) > 0 {
+			b.WriteString("\n")
+		}
+		t.align(&b, "")
+	}
+	fmt.Fprintf(&b, "\n%s in all: %s in %s\n", plural(len(usage.Runs), "run"), sizeText(usage.Together.Bytes), plural(int(usage.Together.Objects), "object"))
+	if usage.Held.Objects > 0 {
+		fmt.Fprintf(&b, "pruned and not collected: %s; `git smithers prune --collect` frees it\n", sizeText(usage.Held.Bytes))
+	}
+	fmt.Fprintf(&b, "%s; index: %s; other files of ours: %s\n", plural(usage.Refs, "ref"), sizeText(usage.Index), sizeText(usage.Private))
+	return s.printf("%s", b.String())
+}
+
+// usageName is what a row is called: the main worktree has no name.
+func usageName(title, name string) string {
+	if title == "WORKTREE" && name == "" {
+		return "(main)"
+	}
+	return name
+}
+
+// separateUsage prints, tab-separated, what a line is of, its name, bytes and objects.
+func (s *session) separateUsage(usage *keep.DiskUsage) error {
+	var b strings.Builder
+	line := func(what, name string, u keep.Usage) {
+		fmt.Fprintf(&b, "%s\t%s\t%d\t%d\n", what, plain(name), u.Bytes, u.Objects)
+	}
+	for _, run := range usage.Runs {
+		line("run", run.RunID, run.Total)
+		line("alone", run.RunID, run.Alone)
+	}
+	for _, one := range usage.Collections {
+		line("collection", one.Name, one.Usage)
+	}
+	for _, one := range usage.Worktrees {
+		line("worktree", one.Name, one.Usage)
+	}
+	line("together", "", usage.Together)
+	line("held", "", usage.Held)
+	return s.printf("%s", b.String())
+}

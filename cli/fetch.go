@@ -1,0 +1,107 @@
+package cli
+
+import (
+	"context"
+	"strconv"
+
+	urfave "github.com/urfave/cli/v2"
+
+	"github.com/git-smithers/git-smithers/timeline/share"
+)
+
+// fetchDocument is what fetch and unbundle print with --json.
+type fetchDocument struct {
+	Kind string `json:"kind"`
+	*share.Fetched
+}
+
+func fetchCommand() *command {
+	cmd := &command{
+		name:    "fetch",
+		summary: "bring runs from a remote",
+		usage:   []string{"[<remote>] [<run>...]", "<remote> <run> --as NEWID"},
+		about: `Brings the named runs, by their full ids, or all that the remote has, with all of their
+history and the code that they captured. What is new is checked before anything here
+moves; then everything works with it at once: timeline, diff, show, fork, replay, resume
+and restore. Commands that came with a run are shown, and confirmed, before they run.
+
+The remote is the one that push takes. Runs here only go forward. One that was continued
+in both places is the remote's from then on, and what was added here becomes a fork of it:
+nothing is merged, and nothing is lost. One that has another beginning here, or that was
+pruned, here or there, stays as it is. --as takes a run under another id.
+
+Prints each run of which something was new, or that was named, and what became of it.`,
+		maxArgs: anyNumber,
+		flags:   []urfave.Flag{asFlag()},
+		exits:   writes(),
+		examples: []example{
+			{"bring what is new", "git smithers fetch"},
+			{"bring one run of a colleague's", "git smithers fetch colleague triage-1"},
+			{"have it beside another run of that id", "git smithers fetch colleague triage-1 --as triage-1-theirs"},
+		},
+	}
+	cmd.run = func(ctx context.Context, s *session, c *urfave.Context) error {
+		req := share.FetchRequest{As: c.String("as")}
+		req.Remote, req.Runs = s.remoteAndRuns(c.Args().Slice())
+		if c.IsSet("as") && (req.As == "" || len(req.Runs) != 1) {
+			return cmd.misused("--as takes one run under another id: name the remote and the run")
+		}
+		return s.withSharer(ctx, func(sharer *share.Sharer) error { return runFetch(ctx, s, sharer, req) })
+	}
+	return cmd
+}
+
+// asFlag is --as of the commands that bring runs.
+func asFlag() urfave.Flag {
+	return &urfave.StringFlag{Name: "as", Usage: "take the run under the id `NEWID`"}
+}
+
+// runFetch fetches, and prints what became of each run, also where some were refused.
+func runFetch(ctx context.Context, s *session, sharer *share.Sharer, req share.FetchRequest) error {
+	fetched, err := sharer.Fetch(ctx, req)
+	return s.tellFetched(ctx, "fetch", fetched, err)
+}
+
+// tellFetched prints what became of runs that were brought; err is what the command ends
+// with.
+func (s *session) tellFetched(ctx context.Context, kind string, fetched *share.Fetched, err error) error {
+	if fetched == nil || err != nil && len(fetched.Runs) == 0 {
+		return err
+	}
+	if writeErr := s.writeFetched(context.WithoutCancel(ctx), kind, fetched); writeErr != nil {
+		return writeErr
+	}
+	return err
+}
+
+func (s *session) writeFetched(ctx context.Context, kind string, fetched *share.Fetched) error {
+	if s.json {
+		return s.writeJSON(fetchDocument{kind, fetched})
+	}
+	if len(fetched.Runs) == 0 {
+		s.note("nothing is new in %s", plain(fetched.Remote))
+	}
+	p := s.painter(ctx)
+	t := table{header: []string{"RUN", "STATE", "TIP", "FRAMES", "NOTE"}}
+	for _, run := range fetched.Runs {
+		tip := ""
+		if !run.Tip.IsZero() {
+			tip = shortID(run.Tip.String())
+		}
+		t.add(
+			cell{text: run.RunID}, cell{text: run.State}, cell{tip, p.revision},
+			cell{text: strconv.Itoa(run.Frames)}, cell{text: noteOnFetched(run)},
+		)
+	}
+	return t.write(s)
+}
+
+func noteOnFetched(run share.FetchedRun) string {
+	switch {
+	case run.State == share.StateSplit:
+		return "it was continued here, too: that is " + run.Fork + " now"
+	case run.Fork != "":
+		return "as " + run.Fork
+	}
+	return oneLine(run.Reason)
+}

@@ -1,0 +1,121 @@
+package cli
+
+import (
+	"context"
+	"strconv"
+
+	urfave "github.com/urfave/cli/v2"
+
+	"github.com/git-smithers/git-smithers/timeline/share"
+)
+
+// pushDocument is what push prints with --json.
+type pushDocument struct {
+	Kind   string `json:"kind"`
+	DryRun bool   `json:"dryRun"`
+	*share.Pushed
+}
+
+func pushCommand() *command {
+	return &command{
+		name:    "push",
+		summary: "take runs to a remote",
+		usage:   []string{"[<remote>] [<run>...] [--frames] [--revive] [--yes] [--dry-run]"},
+		about: `Pushes the newest entries of the named runs, and with them all of their history and the
+code that they captured: of every run that the remote does not have yet as it is here,
+when none is named. So are the tombstones of runs that were pruned here, with which no
+other push and no fetch brings those back.
+
+The remote is smithers.remote, the branch's remote, the only one, or origin; it may also
+be a URL or a path. This is a push of its own, and no part of git push. Nothing there is
+overwritten: a run that was continued there, too, is refused until it is fetched.
+
+--frames also gives the remote a ref for each frame, for those who look at frames there
+with plain git, as long as it has fewer than smithers.remoteFrameRefs of them.
+
+Captured files travel along. Before the first push to a remote, the untracked files among
+them are listed, and one is asked; smithers.pushFiles=yes or no settles it.
+
+Prints each run that was not there as it is here, or was named, and what became of it.`,
+		maxArgs: anyNumber,
+		flags: []urfave.Flag{
+			&urfave.BoolFlag{Name: "frames", Usage: "push frame refs, too"},
+			&urfave.BoolFlag{Name: "revive", Usage: "bring the named runs back where they were pruned"},
+			&urfave.BoolFlag{Name: "yes", Aliases: []string{"y"}, Usage: "push untracked files that were captured without asking, from now on"},
+			&urfave.BoolFlag{Name: "dry-run", Usage: "say what would be pushed, and push nothing"},
+		},
+		exits: writes(),
+		examples: []example{
+			{"push what the remote does not have", "git smithers push"},
+			{"push one run to a colleague", "git smithers push colleague triage-1"},
+			{"see what would be pushed", "git smithers push --dry-run"},
+		},
+		run: func(ctx context.Context, s *session, c *urfave.Context) error {
+			req := share.PushRequest{Frames: c.Bool("frames"), Revive: c.Bool("revive"), DryRun: c.Bool("dry-run")}
+			req.Remote, req.Runs = s.remoteAndRuns(c.Args().Slice())
+			req.Confirm = s.confirmFiles(c.Bool("yes"))
+			return s.withSharer(ctx, func(sharer *share.Sharer) error { return runPush(ctx, s, sharer, req) })
+		},
+	}
+}
+
+// runPush pushes, and prints what became of each run, also where some were refused.
+func runPush(ctx context.Context, s *session, sharer *share.Sharer, req share.PushRequest) error {
+	pushed, err := sharer.Push(ctx, req)
+	if pushed == nil || err != nil && len(pushed.Runs) == 0 {
+		return err
+	}
+	if writeErr := s.writePushed(context.WithoutCancel(ctx), pushed, req.DryRun); writeErr != nil {
+		return writeErr
+	}
+	return err
+}
+
+func (s *session) writePushed(ctx context.Context, pushed *share.Pushed, dryRun bool) error {
+	if s.json {
+		return s.writeJSON(pushDocument{"push", dryRun, pushed})
+	}
+	if len(pushed.Runs) == 0 {
+		s.note("%s has everything already", plain(pushed.Remote))
+	}
+	p := s.painter(ctx)
+	t := table{header: []string{"RUN", "STATE", "TIP", "FRAMES", "NOTE"}}
+	for _, run := range pushed.Runs {
+		state := run.State
+		if dryRun && state == share.StatePushed {
+			state = "would be pushed"
+		}
+		tip := ""
+		if !run.Tip.IsZero() {
+			tip = shortID(run.Tip.String())
+		}
+		t.add(
+			cell{text: run.RunID}, cell{text: state}, cell{tip, p.revision},
+			cell{text: strconv.Itoa(run.Frames)}, cell{text: oneLine(run.Reason)},
+		)
+	}
+	return t.write(s)
+}
+
+// confirmFiles asks a person whether untracked files may be pushed; nil where there is
+// nobody to ask.
+func (s *session) confirmFiles(yes bool) func(string, []share.UntrackedFile) (bool, error) {
+	const shown = 50
+	if yes {
+		return func(string, []share.UntrackedFile) (bool, error) { return true, nil }
+	}
+	if s.json || !s.inTTY || !s.isTTY(s.Err) {
+		return nil
+	}
+	return func(remote string, files []share.UntrackedFile) (bool, error) {
+		paths := share.ByPath(files)
+		s.talk("Frames hold %s that no commit of yours has:\n", plural(len(paths), "file"))
+		for _, path := range paths[:min(len(paths), shown)] {
+			s.talk("  %s: %s (%s)\n", plain(path.InRuns()), plain(path.Path), sizeText(path.Bytes))
+		}
+		if more := len(paths) - shown; more > 0 {
+			s.talk("  and %d more\n", more)
+		}
+		return s.ask("Push such files to " + plain(remote) + ", now and from now on?")
+	}
+}

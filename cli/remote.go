@@ -1,0 +1,132 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	urfave "github.com/urfave/cli/v2"
+
+	"github.com/git-smithers/git-smithers/timeline/share"
+)
+
+// remoteDocument is a line of remote --json.
+type remoteDocument struct {
+	Kind string `json:"kind"`
+	share.RemoteState
+}
+
+// forgetDocument is what remote --forget prints with --json.
+type forgetDocument struct {
+	Kind string `json:"kind"`
+	*share.Forgotten
+}
+
+func remoteCommand() *command {
+	cmd := &command{
+		name:    "remote",
+		summary: "show which runs are where",
+		usage:   []string{"[<remote>...]", "--forget <remote>"},
+		about: `Lists the runs that are not the same here and at a remote: unpushed or unfetched, with
+how many entries, diverged where both have gone on, unrelated where both have a run of
+that id with nothing in common, pruned-here or pruned-there. It asks no remote: it tells
+what the newest push and fetch found there. With --json, one object a remote and line.
+
+Of a remote that is not configured, such as a URL that a run was once pushed to, only how
+many runs it has is told, unless it is named. --forget takes away what is remembered of a
+remote, here: refs/smithers-remote, and that untracked files may go there.`,
+		maxArgs: anyNumber,
+		flags:   []urfave.Flag{&urfave.StringFlag{Name: "forget", Usage: "forget the remote `NAME`"}},
+		exits:   writes(),
+		examples: []example{
+			{"see what is where", "git smithers remote"},
+			{"ask first, and take what can be taken", "git smithers fetch origin && git smithers remote origin"},
+			{"forget a remote that is gone", "git smithers remote --forget colleague"},
+		},
+	}
+	cmd.run = func(ctx context.Context, s *session, c *urfave.Context) error {
+		if c.IsSet("forget") {
+			forget := c.String("forget")
+			if forget == "" || c.Args().Present() {
+				return cmd.misused("--forget takes one remote, and nothing else")
+			}
+			return s.withSharer(ctx, func(sharer *share.Sharer) error { return runForget(ctx, s, sharer, s.remoteName(forget)) })
+		}
+		var remotes []string
+		for _, remote := range c.Args().Slice() {
+			remotes = append(remotes, s.remoteName(remote))
+		}
+		return s.withSharer(ctx, func(sharer *share.Sharer) error { return runRemote(ctx, s, sharer, remotes) })
+	}
+	return cmd
+}
+
+// runForget forgets a remote, and says which.
+func runForget(ctx context.Context, s *session, sharer *share.Sharer, remote string) error {
+	forgotten, err := sharer.Forget(ctx, remote)
+	if err != nil {
+		return err
+	}
+	if s.json {
+		return s.writeJSON(forgetDocument{"forget", forgotten})
+	}
+	s.note("forgot what %s was last seen to have: %s", plain(forgotten.Remote), plural(forgotten.Refs, "ref"))
+	return nil
+}
+
+// runRemote prints what is where.
+func runRemote(ctx context.Context, s *session, sharer *share.Sharer, remotes []string) error {
+	states, err := sharer.Remotes(ctx, remotes...)
+	if err != nil {
+		return err
+	}
+	if s.json {
+		for _, state := range states {
+			if err := s.writeJSON(remoteDocument{"remote", state}); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	if len(states) == 0 {
+		s.note("there is no remote")
+	}
+	all := table{header: []string{"REMOTE", "RUN", "STATE", "AHEAD", "BEHIND"}}
+	var grouped strings.Builder
+	for _, state := range states {
+		of := table{header: all.header[1:]}
+		if state.Configured || len(remotes) > 0 {
+			for _, run := range state.Runs {
+				ahead, behind := strconv.Itoa(run.Ahead), strconv.Itoa(run.Behind)
+				of.add(cell{text: run.RunID}, cell{text: run.State}, cell{text: ahead}, cell{text: behind})
+				all.add(cell{text: state.Remote}, cell{text: run.RunID}, cell{text: run.State}, cell{text: ahead}, cell{text: behind})
+			}
+		}
+		if !s.isTerminalOut() {
+			s.note("%s", summarize(state))
+			continue
+		}
+		grouped.WriteString(summarize(state) + "\n")
+		of.align(&grouped, "  ")
+	}
+	if s.isTerminalOut() {
+		return s.printf("%s", grouped.String())
+	}
+	return all.write(s)
+}
+
+// summarize is a remote in one line.
+func summarize(state share.RemoteState) string {
+	parts := []string{plural(state.Current, "run") + " the same here and there"}
+	counts := make(map[string]int)
+	for _, run := range state.Runs {
+		counts[run.State]++
+	}
+	for _, name := range slices.Sorted(maps.Keys(counts)) {
+		parts = append(parts, fmt.Sprintf("%d %s", counts[name], name))
+	}
+	return plain(state.Remote) + ": " + strings.Join(append(parts, "as of the last push or fetch"), ", ")
+}

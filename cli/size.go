@@ -1,0 +1,16 @@
+package cli
+
+import "fmt"
+
+// sizeText is a number of bytes for people.
+func sizeText(bytes int64) string {
+	const step = 1024
+	if bytes < step {
+		return plural(int(bytes), "byte")
+	}
+	size, unit := float64(bytes)/step, 0
+	for size >= step && unit < 3 {
+		size, unit = size/step, unit+1
+	}
+	return fmt.Sprintf("%.1f %ciB", size, "KMGT"[unit])
+}

@@ -1,0 +1,50 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	urfave "github.com/urfave/cli/v2"
+
+	"github.com/git-smithers/git-smithers/timeline"
+)
+
+// unsealDocument is what unseal prints with --json.
+type unsealDocument struct {
+	Kind string               `json:"kind"`
+	Runs []timeline.SealedRun `json:"runs"`
+}
+
+func unsealCommand() *command {
+	return &command{
+		name:    "unseal",
+		summary: "make the frame refs of sealed runs again",
+		usage:   []string{"<run>..."},
+		about: `Makes a ref for every frame of the named runs, so that git's own commands find them:
+git show refs/smithers/<run>/<frame>. They stay until more runs end and there are more
+frame refs than smithers.frameRefs.`,
+		minArgs: 1, maxArgs: anyNumber,
+		exits:    writes(),
+		examples: []example{{"look at a frame of a sealed run with plain git", "git smithers unseal triage-1 && git show refs/smithers/triage-1/7"}},
+		run: func(ctx context.Context, s *session, c *urfave.Context) error {
+			return s.withStore(ctx, func(store *timeline.Store) error { return runUnseal(ctx, s, store, c.Args().Slice()) })
+		},
+	}
+}
+
+// runUnseal makes frame refs and says how many.
+func runUnseal(ctx context.Context, s *session, store *timeline.Store, runs []string) error {
+	unsealed, err := store.Unseal(ctx, runs...)
+	if err != nil {
+		return err
+	}
+	if s.json {
+		return s.writeJSON(unsealDocument{"unseal", unsealed.Runs})
+	}
+	var b strings.Builder
+	for _, run := range unsealed.Runs {
+		fmt.Fprintf(&b, "unsealed %s: made %s\n", plain(run.RunID), plural(run.FrameRefs, "frame ref"))
+	}
+	return s.printf("%s", b.String())
+}

@@ -76,7 +76,7 @@ fuzz: ## fuzz every decoder for FUZZTIME
 	done
 
 crash: ## kill the process at named points, and find nothing lost
-	$(GOTEST) -count=1 -v -run 'Crash|Killed|DeadProcess' ./objstore ./refs ./engine ./timeline .
+	EVERY_CUT=1 MAINTENANCE_TEST_FOR=1m $(GOTEST) -count=1 -v -run 'Crash|Killed|DeadProcess|Maintenance|CutOfPower' ./objstore ./refs ./engine ./timeline .
 
 cover: ## test coverage as cover.out, and its total
 	$(GOTEST) -coverpkg=./... -coverprofile=cover.out ./... && go tool cover -func=cover.out | tail -n 1

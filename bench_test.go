@@ -60,15 +60,22 @@ func process(dir string, env []string, binary string, args ...string) *exec.Cmd 
 	return cmd
 }
 
-// crowdedRepo makes a repository of many runs. It writes a hundred runs a pack and
-// all refs at once, as they are after sealing and packing; appending each frame by
-// itself would take minutes.
+// crowdedRepo makes a repository of many runs.
 func crowdedRepo(b *testing.B, runs, frames int) (dir string, env []string) {
 	b.Helper()
 	dir, err := os.MkdirTemp(os.Getenv("BENCH_DIR"), "crowded-")
 	require.NoError(b, err)
 	env = repotest.Env(dir)
 	require.NoError(b, process(dir, env, "git", "init", "--quiet", dir).Run())
+	crowd(b, dir, runs, frames, false)
+	return dir, env
+}
+
+// crowd gives a repository runs. It writes a hundred runs a pack and all refs at once, as
+// they are after sealing and packing; appending each frame by itself would take minutes.
+// Sealed runs have a tip and no frame refs. It is for a repository without packed refs.
+func crowd(b *testing.B, dir string, runs, frames int, sealed bool) {
+	b.Helper()
 	store, err := objstore.Open(objstore.Options{
 		ObjectsDir: filepath.Join(dir, ".git/objects"), TempDir: filepath.Join(dir, ".git/smithers/tmp"), Fsync: objstore.Relaxed,
 	})
@@ -76,7 +83,11 @@ func crowdedRepo(b *testing.B, runs, frames int) (dir string, env []string) {
 	var lines []string
 	batch := store.Begin()
 	for i := range runs {
-		lines = append(lines, appendRun(b, batch, fmt.Sprintf("run-%04d", i), frames)...)
+		refs := appendRun(b, batch, fmt.Sprintf("run-%04d", i), frames)
+		if sealed {
+			refs = refs[len(refs)-1:]
+		}
+		lines = append(lines, refs...)
 		if i%100 == 99 || i == runs-1 {
 			require.NoError(b, batch.Commit(context.Background(), func() error { return nil }))
 			batch = store.Begin()
@@ -90,7 +101,6 @@ func crowdedRepo(b *testing.B, runs, frames int) (dir string, env []string) {
 		packed.WriteString(line + "\n")
 	}
 	require.NoError(b, os.WriteFile(filepath.Join(dir, ".git/packed-refs"), packed.Bytes(), 0o600))
-	return dir, env
 }
 
 // appendRun adds the entries of one run to a batch and returns its refs as packed-refs has them.

@@ -1,13 +1,16 @@
 package refs_test
 
 import (
+	"io/fs"
 	"os"
 	"path/filepath"
 	"testing"
 
+	"github.com/gofrs/flock"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/git-smithers/git-smithers/internal/fsx"
 	"github.com/git-smithers/git-smithers/refs"
 	"github.com/git-smithers/git-smithers/refs/refstest"
 )
@@ -93,4 +96,49 @@ func TestRecoverLocksSettlesTornLocks(t *testing.T) {
 
 	assert.NoFileExists(t, note)
 	assert.Empty(t, refstest.Locks(t, repo))
+}
+
+// watchedFS tells of each file that is about to be opened.
+type watchedFS struct {
+	fsx.OS
+
+	opens func(path string)
+}
+
+func (w watchedFS) OpenFile(path string, flag int, perm fs.FileMode) (fsx.File, error) {
+	w.opens(path)
+	return w.OS.OpenFile(path, flag, perm)
+}
+
+func TestALockOfTheDeadIsRemovedThoughSomebodyElseLookedAtItAtFirst(t *testing.T) {
+	t.Parallel()
+	repo := refstest.New(t)
+	id := refstest.Objects(t, repo, 1)[0]
+	tip := refstest.Tip(t, "run")
+	lock := refstest.RefPath(repo, tip+".lock")
+	note := filepath.Join(repo.GitDir, "smithers", "locks", "1-deadbeef")
+	require.NoError(t, os.MkdirAll(filepath.Dir(note), 0o777))
+	require.NoError(t, os.WriteFile(note, []byte("locks\n"+id.String()+" "+string(tip)+"\nend\n"), 0o666))
+	refstest.WriteRef(t, repo, tip+".lock", "")
+	looker := flock.New(note, flock.SetFlag(os.O_RDWR))
+	looks, err := looker.TryLock()
+	require.NoError(t, err)
+	require.True(t, looks)
+	tries := 0
+	db := refstest.Open(t, repo, func(o *refs.Options) {
+		o.Patience = shortPatience
+		o.FS = watchedFS{opens: func(path string) {
+			if path != lock {
+				return
+			}
+			if tries++; tries == 2 { // it has looked, and found its owner at work
+				assert.NoError(t, looker.Close())
+			}
+		}}
+	})
+
+	require.NoError(t, db.Apply(t.Context(), refs.Update{Name: tip, New: id}))
+
+	refstest.Want(t, repo, db, tip, id)
+	assert.NoFileExists(t, note)
 }

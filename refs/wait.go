@@ -59,11 +59,15 @@ type heldError struct{ path string }
 // Error names the lock.
 func (e *heldError) Error() string { return e.path + " exists" }
 
+// looks is how often patiently looks for locks of dead processes when patience is at its
+// end: while somebody else looks at what a dead one noted, that one seems to be alive.
+const looks = 5
+
 // patiently repeats a transaction while once returns a *heldError, as long as its
 // refs are as it expects them and patience lasts.
 func (db *DB) patiently(ctx context.Context, updates []Update, once func() error) error {
 	wait := newWaiter(ctx, db.opts.Patience)
-	defer wait.stop()
+	defer func() { wait.stop() }()
 	var torn map[string]fs.FileInfo
 	for first := true; ; first = false {
 		err := once()
@@ -90,11 +94,29 @@ func (db *DB) patiently(ctx context.Context, updates []Update, once func() error
 			return waitErr
 		}
 		// A lock that a dead process may have left, and that nobody touched all the
-		// while, was left by it.
-		removed, _, err := db.removeStaleLocks(torn)
-		if err != nil || removed == 0 {
+		// while, was left by it. One that is met only now has its own while to wait.
+		removed, left, err := db.lookForStale(ctx, torn)
+		_, known := torn[held.path]
+		if _, met := left[held.path]; err != nil || removed == 0 && (!met || known) {
 			return errors.Join(waitErr, err)
 		}
-		torn = nil
+		wait.stop()
+		wait, torn = newWaiter(ctx, db.opts.Patience), left
 	}
+}
+
+// lookForStale removes what dead processes left, and looks again where there was nothing.
+func (db *DB) lookForStale(ctx context.Context, seen map[string]fs.FileInfo) (removed int, torn map[string]fs.FileInfo, err error) {
+	pause := newWaiter(ctx, time.Minute)
+	defer pause.stop()
+	for range looks {
+		removed, torn, err = db.removeStaleLocks(seen)
+		if removed > 0 || err != nil {
+			return removed, torn, err
+		}
+		if err := pause.wait(""); err != nil {
+			return 0, torn, err
+		}
+	}
+	return 0, torn, nil
 }

@@ -46,8 +46,8 @@ var ErrInUse = errors.New("objects are in use")
 // is replaced by one that has the rest of it, which is read back first. Everything else
 // stays, whether anything reaches it or not. It leaves alone loose objects, packs of
 // others, those with a .keep, .promisor, .mtimes or .bitmap file, those a
-// multi-pack-index names, large ones of which little is to go, and those whose time has changed meanwhile: git sets it when
-// it wants to write an object that a pack has.
+// multi-pack-index names, large ones of which little is to go, and those whose time has
+// changed meanwhile: git sets it when it wants to write an object that a pack has.
 //
 // It waits for a merge and for pins, is as safe beside other processes and git as
 // [Store.Merge], and leaves after a crash what was there, or what is to be there, or both.

@@ -15,9 +15,9 @@ import (
 )
 
 // lostTips looks for runs that this repository had and has neither tip nor tombstone of. A
-// run was here if entries of it are that nothing leads to, if it has the tip it was pruned at, if it has frame refs, or if its name is in a line that was
-// dropped from packed-refs. One that a remote was seen to have, and all of whose entries
-// are sound, counts, too.
+// run was here if entries of it are that nothing leads to, if it has the tip it was pruned
+// at, if it has frame refs, or if its name is in a line that was dropped from packed-refs.
+// One that a remote was seen to have, and all of whose entries are sound, counts, too.
 //
 // What a fork stands on is no run by that; nor are entries that an alternate has. An entry
 // that lost a race against another of its run changes nothing, since that run has a tip.

@@ -138,13 +138,8 @@ type detailUpdate struct {
 func (u *detailUpdate) run(ctx context.Context, runs []behind) error {
 	schemas := newSchemaCache()
 	read := func(ctx context.Context, b behind) detailChange { return b.read(ctx, u.details.opts.Objects, schemas) }
-	for c := range readSideBySide(ctx, runs, read) {
-		if err := u.take(ctx, c); err != nil {
-			return err
-		}
-	}
-	if err := ctx.Err(); err != nil {
-		return context.Cause(ctx)
+	if err := readEach(ctx, runs, read, u.take); err != nil {
+		return err
 	}
 	if err := u.flush(ctx); err != nil {
 		return err
@@ -157,9 +152,6 @@ func (u *detailUpdate) run(ctx context.Context, runs []behind) error {
 
 // take adds one run's change to the batch.
 func (u *detailUpdate) take(ctx context.Context, c detailChange) error {
-	if err := ctx.Err(); err != nil {
-		return context.Cause(ctx)
-	}
 	if c.problem != nil {
 		u.problems = append(u.problems, c.problem)
 	}

@@ -61,13 +61,8 @@ type update struct {
 // order in which they are read.
 func (u *update) run(ctx context.Context, changed []pending) error {
 	read := func(ctx context.Context, p pending) change { return p.read(ctx, u.index.opts.Objects) }
-	for c := range readSideBySide(ctx, changed, read) {
-		if err := u.take(ctx, c); err != nil {
-			return err
-		}
-	}
-	if err := ctx.Err(); err != nil {
-		return context.Cause(ctx)
+	if err := readEach(ctx, changed, read, u.take); err != nil {
+		return err
 	}
 	if err := u.flush(ctx); err != nil {
 		return err
@@ -80,9 +75,6 @@ func (u *update) run(ctx context.Context, changed []pending) error {
 
 // take adds one run's change to the batch.
 func (u *update) take(ctx context.Context, c change) error {
-	if err := ctx.Err(); err != nil {
-		return context.Cause(ctx)
-	}
 	if c.problem != nil {
 		u.problems = append(u.problems, c.problem)
 	}
@@ -122,6 +114,22 @@ func (u *update) flush(ctx context.Context) error {
 		}
 	}
 	u.batch, u.frames = nil, 0
+	return nil
+}
+
+// readEach reads runs side by side, and hands over what that gives one by one.
+func readEach[P, C any](ctx context.Context, runs []P, read func(context.Context, P) C, take func(context.Context, C) error) error {
+	for c := range readSideBySide(ctx, runs, read) {
+		if ctx.Err() != nil {
+			break
+		}
+		if err := take(ctx, c); err != nil {
+			return err
+		}
+	}
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
 	return nil
 }
 

@@ -21,15 +21,15 @@ LINT := .tools/golangci-lint-$(shell sed -n 's|.*/golangci-lint/v2 \(v[^ ]*\).*|
 NEWER_GIT := .tools/newer-git/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check build vet tidy fmt-check lint fmt tools race newer-git unit e2e fuzz crash cover bench man man-check demo-check install clean cc
+.PHONY: help demo test check build vet tidy fmt-check lint fmt tools race newer-git test-smithers unit e2e fuzz crash cover bench man man-check demo-check install clean cc
 
 help: ## list the targets
-	@sed -n 's/^\([a-z0-9-]*\):.*## \(.*\)/\1\t\2/p' $(MAKEFILE_LIST) | while IFS='	' read -r name what; do printf '  %-10s %s\n' "$$name" "$$what"; done
+	@sed -n 's/^\([a-z0-9-]*\):.*## \(.*\)/\1\t\2/p' $(MAKEFILE_LIST) | while IFS='	' read -r name what; do printf '  %-13s %s\n' "$$name" "$$what"; done
 
 demo: build ## run the main job on a scratch repository, and show it
 	@PATH="$(CURDIR)/bin:$$PATH" sh testdata/demo/demo.sh
 
-test: build vet tidy fmt-check man-check demo-check lint tools race newer-git ## everything that must pass
+test: build vet tidy fmt-check man-check demo-check lint tools race newer-git test-smithers ## everything that must pass
 
 check: test ## the same as test
 
@@ -55,16 +55,20 @@ tools: ## fetch the jj, and build the newer git, that tests run
 	@tools/jj.sh
 	@tools/newer-git.sh
 
-race: cc ## every test, with the race detector
-	$(GOTEST) $(RACE) ./...
+race: cc ## every test but those of test-smithers, with the race detector
+	$(GOTEST) $(RACE) -skip '^TestSmithers' ./...
 
 newer-git: tools ## what runs git and jj once more, with the newer git
 	@if [ -x $(NEWER_GIT)/git ]; then \
 		export PATH="$(CURDIR)/$(NEWER_GIT):$$PATH" && git version && $(GOTEST) ./internal/gitexec ./jjbridge && $(GOTEST) -run '^TestScript' .; \
 	else echo '*** no newer git: nothing runs once more'; [ "$$CI" != true ]; fi
 
+test-smithers: cc ## runs go from the real Smithers, which is fetched, into the repository and back
+	@tools/smithers.sh
+	$(GOTEST) $(RACE) -count=1 -run '^TestSmithers' .
+
 unit: ## every test but the end-to-end scripts, without the race detector
-	$(GOTEST) -short -skip '^TestScript' ./...
+	$(GOTEST) -short -skip '^TestS(cript|mithers)' ./...
 
 e2e: ## the end-to-end scripts, through real git
 	$(GOTEST) -run '^TestScript' .

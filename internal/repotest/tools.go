@@ -17,7 +17,7 @@ func LookJJ(t testing.TB) string {
 	if path := FindJJ(); path != "" {
 		return path
 	}
-	missing(t, "there is no jj")
+	missing(t, "there is no jj", "make tools")
 	return ""
 }
 
@@ -42,7 +42,7 @@ func NewerGit(t testing.TB) string {
 	if _, err := os.Stat(filepath.Join(dir, "git")); err == nil {
 		return dir
 	}
-	missing(t, "there is no newer git")
+	missing(t, "there is no newer git", "make tools")
 	return ""
 }
 
@@ -67,16 +67,28 @@ func WithJJ(env []string, home string) []string {
 	})
 }
 
-// missing ends a test that needs a tool.
-func missing(t testing.TB, what string) {
+// Smithers is the folder node_modules that has the real Smithers, which is run as
+// .bin/smithers in it, with .bin on PATH. Without it, the test is skipped, and fails where CI=true.
+func Smithers(t testing.TB) string {
 	t.Helper()
-	if os.Getenv("CI") == "true" {
-		t.Fatal(what + ": run `make tools`")
+	dir := filepath.Join(toolsDir(), "smithers", "node_modules")
+	if _, err := os.Stat(filepath.Join(dir, ".bin", "smithers")); err == nil {
+		return dir
 	}
-	t.Skip(what + ": run `make tools` to test with one")
+	missing(t, "there is no Smithers", "make test-smithers")
+	return ""
 }
 
-// toolsDir is where `make tools` puts things.
+// missing ends a test that needs what make would get.
+func missing(t testing.TB, what, makes string) {
+	t.Helper()
+	if os.Getenv("CI") == "true" {
+		t.Fatal(what + ": run `" + makes + "`")
+	}
+	t.Skip(what + ": `" + makes + "` gets it")
+}
+
+// toolsDir is where make puts what it gets.
 func toolsDir() string {
 	_, file, _, _ := runtime.Caller(0)
 	return filepath.Join(filepath.Dir(file), "..", "..", ".tools")

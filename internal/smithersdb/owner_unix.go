@@ -1,0 +1,15 @@
+//go:build unix
+
+package smithersdb
+
+import (
+	"io/fs"
+	"os"
+	"syscall"
+)
+
+// isOurs tells whether what is there belongs to the user of this process.
+func isOurs(info fs.FileInfo) bool {
+	of, ok := info.Sys().(*syscall.Stat_t)
+	return ok && int(of.Uid) == os.Geteuid()
+}

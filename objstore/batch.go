@@ -16,6 +16,8 @@ type Batch struct {
 	store   *Store
 	objects map[ID]int // index in order
 	order   []batchObject
+	bytes   int64 // of the objects in memory
+	flushed bool  // packs are there whose names are not on stable storage
 }
 
 type batchObject struct {
@@ -34,6 +36,7 @@ func (b *Batch) Add(kind Kind, data []byte) ID {
 	if _, ok := b.objects[id]; !ok {
 		b.objects[id] = len(b.order)
 		b.order = append(b.order, batchObject{object: object{kind, data}, id: id})
+		b.bytes += int64(len(data))
 	}
 	return id
 }
@@ -71,6 +74,9 @@ func (o batchObject) read() (object, error) {
 // Len is the number of objects that wait for Commit.
 func (b *Batch) Len() int { return len(b.order) }
 
+// Bytes is how much memory these objects take.
+func (b *Batch) Bytes() int64 { return b.bytes }
+
 // Commit puts the batch on stable storage as one pack, keeps the pack from a
 // concurrent git gc while then runs, and lets go of it. then moves the refs that
 // make the objects reachable; it may be nil. An empty batch writes nothing and
@@ -87,28 +93,72 @@ func (b *Batch) Commit(ctx context.Context, then func() error) error {
 		then = func() error { return nil }
 	}
 	if len(b.order) == 0 {
+		if err := b.settle(); err != nil {
+			return fmt.Errorf("write pack: %w", err)
+		}
 		return then()
 	}
-	release, err := b.write(ctx)
+	release, err := b.write(ctx, b.store.opts.Fsync == Durable)
 	if err != nil {
 		return fmt.Errorf("write pack: %w", err)
 	}
 	defer release()
+	b.flushed = false
+	b.remember()
+	if err := b.store.failpoint("before-refs"); err != nil {
+		return err
+	}
+	b.empty()
+	return then()
+}
+
+// Flush writes the batch as one pack, and keeps that from a concurrent git gc until release: for
+// a write that is too large for memory. Then the batch is empty and may be used again; it is the
+// next Commit that makes the pack durable, too. An error leaves the batch as it was.
+func (b *Batch) Flush(ctx context.Context) (release func(), err error) {
+	if len(b.order) == 0 {
+		return func() {}, nil
+	}
+	if release, err = b.write(ctx, false); err != nil {
+		return nil, fmt.Errorf("write pack: %w", err)
+	}
+	b.flushed = true
+	b.remember()
+	b.empty()
+	return release, nil
+}
+
+// settle puts the names of the packs that were flushed on stable storage.
+func (b *Batch) settle() error {
+	if !b.flushed {
+		return nil
+	}
+	if s := b.store; s.opts.Fsync == Durable {
+		if err := s.temp.fs.SyncDir(s.main.packDir()); err != nil {
+			return err
+		}
+	}
+	b.flushed = false
+	return nil
+}
+
+// remember leaves what was written to the store's cache.
+func (b *Batch) remember() {
 	for _, o := range b.order {
 		if o.file == nil {
 			b.store.cache.put(cacheKey{id: o.id}, o.object)
 		}
 	}
-	if err := b.store.failpoint("before-refs"); err != nil {
-		return err
-	}
-	clear(b.objects)
-	b.order = nil
-	return then()
 }
 
-// write puts the batch into a pack which git leaves alone until release.
-func (b *Batch) write(ctx context.Context) (release func(), err error) {
+func (b *Batch) empty() {
+	clear(b.objects)
+	b.order, b.bytes = nil, 0
+}
+
+// write puts the batch into a pack which git leaves alone until release. Its bytes are on stable
+// storage then, as the store's policy is, and with name also its name.
+func (b *Batch) write(ctx context.Context, name bool) (release func(), err error) {
 	s := b.store
 	if err := s.enter(); err != nil {
 		return nil, err
@@ -135,7 +185,7 @@ func (b *Batch) write(ctx context.Context) (release func(), err error) {
 			_ = s.temp.fs.Remove(keep) // see above
 		}
 	}
-	if err := s.publish(staged, s.opts.Fsync == Durable, s.failpoint); err != nil {
+	if err := s.publish(staged, name, s.failpoint); err != nil {
 		release()
 		return nil, err
 	}

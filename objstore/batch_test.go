@@ -128,6 +128,30 @@ func TestThePackIsKeptFromGCWhileThenRuns(t *testing.T) {
 	r.fsck()
 }
 
+func TestWhatIsFlushedIsKeptFromGCUntilItIsReleased(t *testing.T) {
+	t.Parallel()
+	r := newRepo(t)
+	b := r.open().Begin()
+	first := b.Add(objstore.Blob, []byte("one"))
+	assert.EqualValues(t, 3, b.Bytes())
+	release, err := b.Flush(t.Context())
+	require.NoError(t, err)
+	assert.Zero(t, b.Bytes())
+	assert.Zero(t, b.Len())
+	r.git("gc", "--quiet", "--prune=now")
+	_, data, err := b.Get(first)
+	require.NoError(t, err, "it can be read through the batch")
+	assert.Equal(t, "one", string(data))
+	b.Add(objstore.Blob, []byte("two"))
+	require.NoError(t, b.Commit(t.Context(), func() error {
+		assert.Len(t, r.packs(".pack"), 2)
+		return nil
+	}))
+	assert.Len(t, r.packs(".keep"), 1)
+	release()
+	assert.Empty(t, r.packs(".keep"))
+}
+
 func TestWhenThenFails(t *testing.T) {
 	t.Parallel()
 	r := newRepo(t)

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/go-git/go-git/v5/plumbing/format/packfile"
+	"github.com/klauspost/compress/zlib"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
@@ -163,6 +164,9 @@ func FuzzDelta(f *testing.F) {
 			return
 		}
 		require.LessOrEqual(t, len(out), limit)
+		if len(out) == 0 {
+			return // no delta of ours makes nothing
+		}
 		again, err := applyDelta(base, makeDelta(base, out), limit)
 		require.NoError(t, err)
 		require.True(t, bytes.Equal(out, again))
@@ -189,7 +193,7 @@ func TestADeltaMakesItsTarget(t *testing.T) {
 			target = append(target[:at:at], append(put, target[at+gone:]...)...)
 		}
 		got, err := applyDelta(base, makeDelta(base, target), 1<<20)
-		if err != nil || !bytes.Equal(got, target) {
+		if len(target) > 0 && (err != nil || !bytes.Equal(got, target)) {
 			t.Fatalf("%v", err)
 		}
 	})
@@ -225,6 +229,77 @@ func TestADeltaOfAPageCopiesTheRowsThatStayed(t *testing.T) {
 	got, err := applyDelta(newer, delta, 1<<20)
 	require.NoError(t, err)
 	assert.Equal(t, older, got)
+}
+
+func TestADeltaCopiesWhatIsAlikeWithinLines(t *testing.T) {
+	t.Parallel()
+	line := func(seq int) string {
+		return fmt.Sprintf(`{"seq":%d,"timestampMs":%d,"type":"NodeFinished","nodeId":"n%d"}`+"\n", seq, 1795196864402+seq*77, seq%7)
+	}
+	base, target := line(101)+line(102), line(97)+line(98)+line(99)
+	delta := makeDelta([]byte(base), []byte(target))
+	assert.Less(t, len(delta), len(target)/2)
+	got, err := applyDelta([]byte(base), delta, 1<<20)
+	require.NoError(t, err)
+	assert.Equal(t, target, string(got))
+}
+
+// git takes a delta of fewer than four bytes for damage.
+func TestNoDeltaIsShorterThanGitTakes(t *testing.T) {
+	t.Parallel()
+	base := []byte("something")
+	delta := makeDelta(base, nil)
+	require.Less(t, len(delta), minDelta, "it makes nothing")
+	_, err := applyDelta(base, delta, 1<<20)
+	require.ErrorIs(t, err, errDelta)
+}
+
+// Others may have stored nothing in more bytes than its delta takes.
+func TestAnEmptyObjectIsNoDelta(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	newer := bytes.Repeat([]byte("something "), 20)
+	var stream bytes.Buffer
+	z := zlib.NewWriter(&stream)
+	for range 5 {
+		require.NoError(t, z.Flush())
+	}
+	require.NoError(t, z.Close())
+	var file bytes.Buffer
+	var w packWriter
+	require.NoError(t, w.start(&file, 2))
+	require.NoError(t, w.addObject(Hash(Blob, newer), object{Blob, newer}))
+	entry := appendEntryHead(nil, entryHead{kind: uint8(Blob)}, w.offset)
+	require.NoError(t, w.addEntry(Hash(Blob, nil), append(entry, stream.Bytes()...), nil, 0))
+	sum, err := w.finish()
+	require.NoError(t, err)
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "pack-x.pack"), file.Bytes(), 0o666))
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "pack-x.idx"), encodeIndex(w.entries, sum), 0o666))
+
+	set := &mergeSet{byID: make(map[ID]int32)}
+	set.inputs = []*pack{newPack(newReading(newCache(1<<20), 1<<20), dir, "pack-x", time.Time{})}
+	require.NoError(t, set.load(0, make(map[int32]ID)))
+	t.Cleanup(func() { assert.NoError(t, set.close()) })
+	d := deltifier{mergeSet: set}
+	older := set.byID[Hash(Blob, nil)]
+	require.NoError(t, d.pair(older, set.byID[Hash(Blob, newer)]))
+	assert.EqualValues(t, noBase, set.objects[older].base)
+}
+
+// Of a large base not every place is looked at.
+func TestADeltaOfALargeBaseFindsWhatMoved(t *testing.T) {
+	t.Parallel()
+	var base []byte
+	for i := range 20_000 {
+		base = fmt.Appendf(base, "[%d,%q]\n", i, strconv.Itoa(i*i))
+	}
+	half := len(base) / 2
+	target := append(append([]byte("new"), base[half:]...), base[:half]...)
+	delta := makeDelta(base, target)
+	assert.Less(t, len(delta), 1000)
+	got, err := applyDelta(base, delta, 1<<20)
+	require.NoError(t, err)
+	assert.Equal(t, target, got)
 }
 
 func TestAStreamInflatesToWhatWasDeflated(t *testing.T) {

@@ -1,26 +1,26 @@
 package objstore
 
-import (
-	"bytes"
-	"errors"
-)
+import "errors"
 
 var errDelta = errors.New("malformed delta")
 
 const (
 	// maxDeltaNumber bounds the sizes in a delta to what an int64 shift can build.
 	maxDeltaNumber = 1 << 56
+	// minDelta is the size below which git takes a delta for damage: it could only make nothing.
+	minDelta = 4
 	// maxInsert is the most bytes one insert instruction carries.
 	maxInsert = 127
 	// maxCopy is the most bytes one copy instruction of ours names: git's own limit.
 	maxCopy = 1 << 16
-	// minCopy is the length from which a copy is shorter than an insert.
-	minCopy = 8
 )
 
 // applyDelta returns what delta makes of base, at most limit bytes of it. All
 // sizes and ranges are checked before memory is taken for them.
 func applyDelta(base, delta []byte, limit int64) ([]byte, error) {
+	if len(delta) < minDelta {
+		return nil, errDelta
+	}
 	from, rest, ok := cutDeltaNumber(delta)
 	if !ok || from != int64(len(base)) {
 		return nil, errDelta
@@ -117,139 +117,4 @@ func appendDeltaNumber(out []byte, n int64) []byte {
 		out = append(out, byte(n)|0x80)
 	}
 	return append(out, byte(n))
-}
-
-// makeDelta is a delta that makes target of base: their common prefix and suffix
-// are copied. Of what is between, equal runs at the same distance are copied where it
-// has the same length on both sides, as in a tree or a list of sums whose entries
-// changed; elsewhere equal lines are, wherever they stand, as in a page some of whose
-// rows went to another. The rest is inserted. Always a valid delta, not always a short one.
-func makeDelta(base, target []byte) []byte {
-	out := appendDeltaNumber(nil, int64(len(base)))
-	out = appendDeltaNumber(out, int64(len(target)))
-	prefix := commonPrefix(base, target)
-	suffix := commonSuffix(base[prefix:], target[prefix:])
-	out = appendCopy(out, 0, target[:prefix])
-	middle := target[prefix : len(target)-suffix]
-	if len(base) == len(target) {
-		out = appendAligned(out, base[prefix:len(base)-suffix], middle, prefix)
-	} else {
-		out = appendLines(out, base, middle)
-	}
-	return appendCopy(out, len(base)-suffix, target[len(target)-suffix:])
-}
-
-// appendAligned covers target, given a base of the same length which starts at
-// offset in the whole base.
-func appendAligned(out, base, target []byte, offset int) []byte {
-	pending := 0 // start of what is not covered yet
-	for i := 0; i < len(target); {
-		run := commonPrefix(base[i:], target[i:])
-		if run >= minCopy {
-			out = appendInsert(out, target[pending:i])
-			out = appendCopy(out, offset+i, target[i:i+run])
-			pending = i + run
-		}
-		i += run + 1
-	}
-	return appendInsert(out, target[pending:])
-}
-
-// appendLines covers target, which begins anywhere in a line, given the whole base.
-func appendLines(out, base, target []byte) []byte {
-	places := make(map[string]int)
-	for start := 0; start < len(base); {
-		end := lineEnd(base, start)
-		places[string(base[start:end])] = start
-		start = end
-	}
-	pending := 0 // start of what is not covered yet
-	for i := 0; i < len(target); {
-		end := lineEnd(target, i)
-		place, found := places[string(target[i:end])]
-		if !found || end-i < minCopy {
-			i = end
-			continue
-		}
-		run := commonPrefix(base[place:], target[i:])
-		out = appendInsert(out, target[pending:i])
-		out = appendCopy(out, place, target[i:i+run])
-		i += run
-		pending = i
-	}
-	return appendInsert(out, target[pending:])
-}
-
-// lineEnd is where the line that contains start ends, after its LF.
-func lineEnd(b []byte, start int) int {
-	if i := bytes.IndexByte(b[start:], '\n'); i >= 0 {
-		return start + i + 1
-	}
-	return len(b)
-}
-
-func appendInsert(out, data []byte) []byte {
-	for len(data) > 0 {
-		n := min(len(data), maxInsert)
-		out = append(out, byte(n))
-		out = append(out, data[:n]...)
-		data = data[n:]
-	}
-	return out
-}
-
-// appendCopy covers data, which stands in the base at offset; what is too short
-// for a copy, or too far for its four bytes of offset, is inserted.
-func appendCopy(out []byte, offset int, data []byte) []byte {
-	if len(data) < minCopy || int64(offset)+int64(len(data)) >= 1<<32 {
-		return appendInsert(out, data)
-	}
-	for len(data) > 0 {
-		n := min(len(data), maxCopy)
-		out = appendCopyInstruction(out, offset, n)
-		offset += n
-		data = data[n:]
-	}
-	return out
-}
-
-func appendCopyInstruction(out []byte, offset, size int) []byte {
-	at := len(out)
-	out = append(out, 0x80)
-	for i := range 4 {
-		if b := byte(offset >> (8 * i)); b != 0 {
-			out[at] |= 1 << i
-			out = append(out, b)
-		}
-	}
-	if size == maxCopy { // written as no size at all
-		return out
-	}
-	for i := range 2 {
-		if b := byte(size >> (8 * i)); b != 0 {
-			out[at] |= 1 << (4 + i)
-			out = append(out, b)
-		}
-	}
-	return out
-}
-
-func commonPrefix(a, b []byte) int {
-	n := min(len(a), len(b))
-	for i := range n {
-		if a[i] != b[i] {
-			return i
-		}
-	}
-	return n
-}
-
-func commonSuffix(a, b []byte) int {
-	n := min(len(a), len(b))
-	for i := range n {
-		if a[len(a)-1-i] != b[len(b)-1-i] {
-			return i
-		}
-	}
-	return n
 }

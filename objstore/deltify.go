@@ -172,6 +172,9 @@ func (d *deltifier) pair(older, newer int32) error {
 		return err
 	}
 	delta := makeDelta(base.data, target.data)
+	if len(delta) < minDelta {
+		return nil
+	}
 	stream, err := d.deflate.appendSmallest(nil, delta)
 	if err != nil {
 		return err

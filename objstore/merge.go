@@ -115,7 +115,7 @@ func (s *Store) merge(ctx context.Context, choose func() ([]mergePack, int, erro
 		if err != nil {
 			return MergeResult{}, err
 		}
-		if len(chosen) < 2 {
+		if len(chosen) == 0 {
 			return MergeResult{PacksBefore: all, PacksAfter: all}, nil
 		}
 		result, err := s.mergeChosen(ctx, chosen)
@@ -138,7 +138,10 @@ func (s *Store) chooseMerge() (chosen []mergePack, all int, err error) {
 		return nil, len(packs), nil // not even if all of them are ours
 	}
 	packs = slices.DeleteFunc(packs, func(p mergePack) bool { return !s.isOurs(p.name) })
-	return planMerge(packs), len(packs), nil
+	if chosen = planMerge(packs); len(chosen) < 2 {
+		chosen = nil
+	}
+	return chosen, len(packs), nil
 }
 
 // isOurs tells whether a pack is of our making, and remembers those that are not.

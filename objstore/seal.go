@@ -37,8 +37,8 @@ func (s *Store) Seal(ctx context.Context, commits []ID, spare bool) (MergeResult
 	return result, nil
 }
 
-// chooseSeal returns the packs to make one of, and how many were looked into. Where there
-// is only one, it is sealed already.
+// chooseSeal returns the packs to make one of, and how many were looked into. One alone is
+// sealed already, unless it is of many entries and has no deltas, as one batch writes it.
 func (s *Store) chooseSeal(ctx context.Context, commits []ID, spare bool) (chosen []mergePack, all int, err error) {
 	packs, err := s.mergeable()
 	if err != nil {
@@ -70,10 +70,50 @@ func (s *Store) chooseSeal(ctx context.Context, commits []ID, spare bool) (chose
 		taken += p.weight()
 		found += held
 	}
-	if spare && len(chosen) < sealFew {
+	switch {
+	case spare && len(chosen) < sealFew:
+		return nil, len(packs), nil
+	case len(chosen) != 1:
+		return chosen, len(packs), nil
+	}
+	plain, err := s.isPlain(chosen[0].name)
+	if vanished(err) {
 		return nil, len(packs), nil
 	}
-	return chosen, len(packs), nil
+	if !plain || found < 2 {
+		chosen = nil
+	}
+	return chosen, len(packs), err
+}
+
+// isPlain tells whether a pack has no deltas.
+func (s *Store) isPlain(name string) (plain bool, err error) {
+	p := s.openAside(name)
+	defer func() { err = errors.Join(err, p.close()) }()
+	f, end, err := p.open()
+	if err != nil {
+		return false, err
+	}
+	idx, err := p.index()
+	if err != nil {
+		return false, err
+	}
+	entries, err := idx.all()
+	if err != nil {
+		return false, p.corrupt(ID{}, p.idxPath, err.Error())
+	}
+	c := p.cursors.get(f, end)
+	defer p.cursors.put(c)
+	for _, e := range entries {
+		head, err := c.entryHead(e.offset)
+		if err != nil {
+			return false, p.corrupt(e.id, p.packPath, err.Error())
+		}
+		if head.isDelta() {
+			return false, nil
+		}
+	}
+	return true, nil
 }
 
 // holds counts the commits that a pack has.

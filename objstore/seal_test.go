@@ -148,3 +148,21 @@ func TestSealLeavesAloneWhatMergeDoes(t *testing.T) {
 	assert.Equal(t, before, s.packs(".pack"))
 	s.check()
 }
+
+// Many entries in one pack of one batch, as an import writes them.
+func TestSealingAPackOfManyEntriesWithoutDeltasMakesThem(t *testing.T) {
+	r := newRepo(t)
+	s := &sealing{repo: r, store: r.open(), ours: newChain(20), others: newChain(30)}
+	s.step(s.others)
+	b := s.store.Begin()
+	for range 40 {
+		s.ours.step(b)
+		s.commits = append(s.commits, s.ours.tip)
+	}
+	require.NoError(t, b.Commit(t.Context(), nil))
+
+	sealed := s.seal(false)
+	assert.Less(t, sealed.BytesAfter, sealed.BytesBefore/2)
+	assert.Zero(t, s.seal(false).Objects, "sealed again")
+	s.check()
+}

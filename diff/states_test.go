@@ -230,7 +230,11 @@ func TestEqualSubtreesAreNeverRead(t *testing.T) {
 func TestMissingObjectsAreAnError(t *testing.T) {
 	t.Parallel()
 	var store objstore.Memory
-	a, b := state(t, &store, baseRows()), state(t, &store, baseRows().with(rows{"nodes verify::0": ""}))
+	lines := baseRows()
+	for i := range 40 { // so that there are several pages
+		lines["nodes more-"+strconv.Itoa(i)+"::0"] = lines["nodes verify::0"]
+	}
+	a, b := state(t, &store, lines), state(t, &store, lines.with(rows{"nodes verify::0": ""}))
 	entries, err := objstore.ReadTree(&store, b.Nodes().ID())
 	require.NoError(t, err)
 	lost, found := objstore.FindEntry(entries, "pages")

@@ -20,6 +20,8 @@ type Draft struct {
 	Rendered  json.RawMessage             // the rendered workflow tree; nil: as before; only a frame has any
 	Events    []Event                     // their Seq is assigned
 	Announce  bool                        // a frame's last event is SnapshotCaptured: its number and content hash
+	Silent    bool                        // for timeline.Head: a frame does not announce itself
+	Ext       *ExtDraft                   // nil: ext/ as before
 	Run       func(*Run)                  // edits the run's row; nil: as before
 	VCS       *VCS                        // nil: as before; its trees become worktree/ and worktrees/
 	Objects   func(objstore.Writer) error // adds the objects of VCS's trees that the store does not have; nil: none
@@ -46,7 +48,7 @@ type Draft struct {
 // was given before an error is of no use.
 func Append(w objstore.Writer, frames *FrameCache, prev *Entry, draft Draft) (*Entry, error) {
 	a := appending{w: w, frames: frames, prev: prev, draft: draft, next: &Entry{r: w}}
-	steps := []func() error{a.base, a.numberEntry, a.writeState, a.writeJournal, a.writeFrame, a.writeEvents, a.writeVCS, a.writeWorkflow, a.writeRun}
+	steps := []func() error{a.base, a.numberEntry, a.writeState, a.writeJournal, a.writeFrame, a.writeEvents, a.writeVCS, a.writeExt, a.writeWorkflow, a.writeRun}
 	for _, step := range steps {
 		if err := step(); err != nil {
 			return nil, fmt.Errorf("append to run %q: %w", a.run.ID, err)
@@ -188,56 +190,60 @@ func (a *appending) writeJournal() error {
 	if a.fork {
 		before.ops = emptyCollection()
 	}
-	var attempts, logs, ops []page.Change
-	for _, c := range a.draft.Journal {
-		if c.Op == OpRemove {
-			return c.invalid(errors.New("nothing is removed from the journal"))
-		}
-		row, err := c.row(a.draft.Limits)
-		if err != nil {
-			return err
-		}
-		switch c.Collection {
-		case CollectionAttempts:
-			attempts = append(attempts, row)
-		case CollectionLogs:
-			logs = append(logs, row)
-		case CollectionOps:
-			ops = append(ops, row)
-		default:
-			return c.invalid(errors.New("not a collection of the journal"))
-		}
-	}
-	var after journal
-	var err error
-	if after.attempts, err = editCollection(before.attempts, a.w, CollectionAttempts, attempts); err != nil {
-		return err
-	}
-	if after.logs, err = editCollection(before.logs, a.w, CollectionLogs, logs); err != nil {
-		return err
-	}
-	if after.ops, err = editCollection(before.ops, a.w, CollectionOps, ops); err != nil {
+	after, err := a.editJournal(before)
+	if err != nil {
 		return err
 	}
 	a.next.journal.set(after)
-	if len(a.draft.Journal) == 0 && !anew {
-		return nil
+	if len(a.draft.Journal) > 0 || anew {
+		a.putJournal(after)
 	}
+	return nil
+}
+
+// editJournal makes the draft's changes to a journal.
+func (a *appending) editJournal(before journal) (after journal, err error) {
+	changes := make(map[string][]page.Change)
+	for _, c := range a.draft.Journal {
+		if c.Op == OpRemove {
+			return journal{}, c.invalid(errors.New("nothing is removed from the journal"))
+		}
+		row, err := c.row(a.draft.Limits)
+		if err != nil {
+			return journal{}, err
+		}
+		switch c.Collection {
+		case CollectionAttempts, CollectionLogs, CollectionOps:
+			changes[c.Collection] = append(changes[c.Collection], row)
+		default:
+			return journal{}, c.invalid(errors.New("not a collection of the journal"))
+		}
+	}
+	if after.attempts, err = editCollection(before.attempts, a.w, CollectionAttempts, changes[CollectionAttempts]); err != nil {
+		return journal{}, err
+	}
+	if after.logs, err = editCollection(before.logs, a.w, CollectionLogs, changes[CollectionLogs]); err != nil {
+		return journal{}, err
+	}
+	after.ops, err = editCollection(before.ops, a.w, CollectionOps, changes[CollectionOps])
+	return after, err
+}
+
+// putJournal makes a journal part of the entry's tree: its collections that are not empty.
+func (a *appending) putJournal(j journal) {
 	var entries []objstore.TreeEntry
-	for _, c := range []struct {
-		name string
-		id   objstore.ID
-	}{{CollectionAttempts, after.attempts.ID()}, {CollectionLogs, after.logs.ID()}, {CollectionOps, after.ops.ID()}} {
-		if !c.id.IsZero() {
-			entries = append(entries, objstore.TreeEntry{Name: c.name, Mode: objstore.ModeTree, ID: c.id})
+	for _, e := range []objstore.TreeEntry{
+		j.attempts.Entry(CollectionAttempts), j.logs.Entry(CollectionLogs), j.ops.Entry(CollectionOps),
+	} {
+		if !e.ID.IsZero() {
+			entries = append(entries, e)
 		}
 	}
 	if len(entries) == 0 {
 		a.put(journalName, objstore.ID{})
-		return nil
+		return
 	}
 	a.put(journalName, a.w.Add(objstore.Tree, objstore.EncodeTree(entries)))
-	return nil
 }
 
 // writeFrame leaves the frame as it is where the rendered tree has not changed.

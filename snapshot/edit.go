@@ -161,19 +161,17 @@ func (s *State) write(w objstore.Writer, base *State) {
 		}
 	}
 	var entries []objstore.TreeEntry
-	add := func(name string, id objstore.ID) {
-		if !id.IsZero() {
-			entries = append(entries, objstore.TreeEntry{Name: name, Mode: objstore.ModeTree, ID: id})
+	add := func(entry objstore.TreeEntry) {
+		if !entry.ID.IsZero() {
+			entries = append(entries, entry)
 		}
 	}
-	if !s.input.ID.IsZero() {
-		entries = append(entries, s.input)
-	}
-	add(loopsName, s.loops.ID())
-	add(nodesName, s.nodes.ID())
-	add(outputsName, s.writeTables(w))
+	add(s.input)
+	add(s.loops.Entry(loopsName))
+	add(s.nodes.Entry(nodesName))
+	add(objstore.TreeEntry{Name: outputsName, Mode: objstore.ModeTree, ID: s.writeTables(w)})
 	for name, c := range s.mail.all() {
-		add(name, c.ID())
+		add(c.Entry(name))
 	}
 	s.id = objstore.ID{}
 	if len(entries) > 0 {
@@ -187,7 +185,7 @@ func (s *State) writeTables(w objstore.Writer) objstore.ID {
 	}
 	entries := make([]objstore.TreeEntry, 0, len(s.tables))
 	for _, t := range s.tables {
-		entries = append(entries, objstore.TreeEntry{Name: t.escaped, Mode: objstore.ModeTree, ID: t.rows.ID()})
+		entries = append(entries, t.rows.Entry(t.escaped))
 	}
 	return w.Add(objstore.Tree, objstore.EncodeTree(entries))
 }

@@ -30,7 +30,7 @@ func partMode(name string) (mode objstore.Mode, known bool) {
 		return objstore.ModeFile, true
 	case workflowName, stateName, journalName, worktreeName, worktreesName:
 		return objstore.ModeTree, true
-	case "ext", "attachments":
+	case extName, "attachments":
 		return 0, true
 	}
 	return 0, false

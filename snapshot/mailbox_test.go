@@ -183,10 +183,34 @@ func TestVerifyFindsSignalsWithGaps(t *testing.T) {
 	signals, err := empty.Edit(w, []page.Change{{Key: row.Key, Value: row.Value}})
 	require.NoError(t, err)
 	s, err := snapshot.OpenState(w, w.Add(objstore.Tree, objstore.EncodeTree([]objstore.TreeEntry{
-		{Name: "signals", Mode: objstore.ModeTree, ID: signals.ID()},
+		signals.Entry("signals"),
 	})))
 	require.NoError(t, err)
 	assert.ErrorIs(t, s.Verify(nil), objstore.ErrCorrupt)
+}
+
+// A small collection is a file in its tree, any other a tree.
+func TestACollectionThatIsEnteredAsWhatItIsNotIsCorrupt(t *testing.T) {
+	t.Parallel()
+	w := new(objstore.Memory)
+	for _, tc := range []struct {
+		count int
+		wrong objstore.Mode
+	}{{1, objstore.ModeTree}, {40, objstore.ModeFile}, {1, objstore.ModeCommit}, {1, objstore.ModeExecutable}} {
+		var changes []snapshot.Change
+		for i := range tc.count {
+			row := snapshot.EncodeNode(snapshot.Node{NodeID: "n", Iteration: i, State: snapshot.NodePending, OutputTable: "t"})
+			changes = append(changes, snapshot.Change{Op: snapshot.OpSet, Collection: snapshot.CollectionNodes, Key: row.Key, Value: row.Value})
+		}
+		s, err := snapshot.EmptyState().Edit(w, changes)
+		require.NoError(t, err)
+		_, err = snapshot.OpenState(w, s.ID())
+		require.NoError(t, err)
+		_, err = snapshot.OpenState(w, w.Add(objstore.Tree, objstore.EncodeTree([]objstore.TreeEntry{
+			{Name: "nodes", Mode: tc.wrong, ID: s.Nodes().ID()},
+		})))
+		require.ErrorIs(t, err, objstore.ErrCorrupt)
+	}
 }
 
 func TestSignalsInOneOrderHaveOneID(t *testing.T) {

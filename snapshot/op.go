@@ -42,6 +42,10 @@ type Op struct {
 	UndoneBy  int         `json:"undoneBy,omitempty"` // the op that took this one back; 0: none
 }
 
+// ByEngine tells whether another engine went back in its own run, as an import found it: to a
+// frame, and not to before an attempt.
+func (o Op) ByEngine() bool { return o.Kind == OpTravel && o.NodeID == "" && o.To != nil }
+
 // EncodeOp is the row of an op.
 func EncodeOp(o Op) page.Row {
 	return page.Row{Key: strconv.Itoa(o.Number), Value: appendOp(nil, o)}

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"unicode/utf8"
+
+	"github.com/git-smithers/git-smithers/internal/jsontext"
 )
 
 // A value of the user's stands in a row of ours as it was given, byte for byte. A row
@@ -19,7 +21,7 @@ func (m *metadata) raw() json.RawMessage {
 	if m.bad {
 		return nil
 	}
-	end := valueEnd(m.rest, 0)
+	end := jsontext.ValueEnd(m.rest, 0)
 	value := json.RawMessage(m.rest[:end:end])
 	m.rest = m.rest[end:]
 	return value

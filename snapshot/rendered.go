@@ -10,6 +10,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/git-smithers/git-smithers/internal/jsontext"
 	"github.com/git-smithers/git-smithers/objstore/page"
 )
 
@@ -99,6 +100,14 @@ func compareUTF16(a, b string) int {
 	return strings.Compare(a[i:], b[i:])
 }
 
+// CheckRendered says why a frame cannot have a rendered tree, by an error that wraps ErrInvalid.
+func CheckRendered(tree []byte) error {
+	if _, err := parseRendered(tree); err != nil {
+		return invalid("rendered tree: %w", err)
+	}
+	return nil
+}
+
 // parseRendered reads a rendered tree in any spelling; data must be valid JSON.
 func parseRendered(data []byte) (*rendered, error) {
 	p := treeParser{b: data}
@@ -113,7 +122,7 @@ type treeParser struct {
 
 // next returns the byte that the next token begins with.
 func (p *treeParser) next() byte {
-	p.i = skipSpace(p.b, p.i)
+	p.i = jsontext.SkipSpace(p.b, p.i)
 	if p.i >= len(p.b) {
 		return 0
 	}

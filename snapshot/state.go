@@ -101,10 +101,13 @@ func (s *State) openMail(tree objstore.ID, e objstore.TreeEntry) (err error) {
 }
 
 func openCollection(r objstore.Reader, tree objstore.ID, e objstore.TreeEntry) (*page.Collection, error) {
-	if e.Mode != objstore.ModeTree {
-		return nil, corrupt(tree, "%s: not a tree", e.Name)
+	if e.Mode == objstore.ModeTree || e.Mode == objstore.ModeFile {
+		c, err := page.Open(r, e.ID)
+		if err != nil || c.Entry(e.Name) == e {
+			return c, err
+		}
 	}
-	return page.Open(r, e.ID)
+	return nil, corrupt(tree, "%s: mode %o", e.Name, uint32(e.Mode))
 }
 
 func (s *State) openTables(tree objstore.ID, outputs objstore.TreeEntry) error {

@@ -310,8 +310,8 @@ func addFiles(w objstore.Writer) objstore.ID {
 }
 
 // referenceHistory is a run of two frames, a signal, and a travel back to frame 0, a
-// fork of its frame 1 with another input and a node reset, and one that took over what
-// came after frame 1.
+// fork of its frame 1 with another input and a node reset, one that took over what
+// came after frame 1, and another entry of the first fork, in which an engine keeps what it needs.
 func referenceHistory(t *testing.T, w objstore.Writer) []*snapshot.Entry {
 	t.Helper()
 	rendered := func(state string) json.RawMessage {
@@ -384,7 +384,7 @@ func referenceHistory(t *testing.T, w objstore.Writer) []*snapshot.Entry {
 	require.NoError(t, err)
 	resets, err := snapshot.Reset(state, []string{"analyze"}, false)
 	require.NoError(t, err)
-	add(parent, snapshot.Draft{
+	retry := add(parent, snapshot.Draft{
 		Frame: true, Subject: "forked from Triage:1:1", State: append(resets, input(`{"ticket":"T-2"}`)),
 		Run: func(r *snapshot.Run) {
 			*r = snapshot.Run{
@@ -395,6 +395,14 @@ func referenceHistory(t *testing.T, w objstore.Writer) []*snapshot.Entry {
 		Events: []snapshot.Event{{Type: "RunForked", AtMs: someTime + 6000, Payload: json.RawMessage(`{"parentRunId":"Triage:1"}`)}},
 	})
 	addSplit(t, add, parent, received, traveled)
+	add(retry, snapshot.Draft{Subject: "seen by another engine", Ext: &snapshot.ExtDraft{
+		Engine: "peer.js",
+		Files:  map[string][]byte{"layout": []byte(`{"keys": []}`), "notes/read me": {}},
+		Rows: map[string][]page.Change{
+			"frames":      {{Key: "0", Value: []byte(`{"frameNo":1}`)}, {Key: "1", Value: []byte("null")}},
+			"tables/runs": {{Key: `["retry"]`, Value: []byte(`{ "cost": 1.50 }`)}},
+		},
+	}})
 	return entries
 }
 

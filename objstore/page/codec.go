@@ -92,10 +92,9 @@ func encodePage(lines []line) []byte {
 	return out
 }
 
-// decodePage reads page number index of a collection of that many rows. It
+// decodePage reads page number index of a collection of that many pages and rows. It
 // accepts only what encodePage writes; the lines share memory with data.
-func decodePage(id objstore.ID, data []byte, index, rows int) ([]line, error) {
-	pages := pagesFor(rows)
+func decodePage(id objstore.ID, data []byte, index, pages, rows int) ([]line, error) {
 	lines := make([]line, 0, rowsPerPage+rowsPerPage/2)
 	for rest := data; len(rest) > 0; {
 		end := bytes.IndexByte(rest, '\n') + 1

@@ -1,6 +1,7 @@
 package page
 
 import (
+	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
 	"iter"
@@ -31,30 +32,49 @@ const (
 	valuesName = "values"
 )
 
-// Collection is an immutable set of rows with unique keys. It holds a few ids and
-// reads everything else when it is asked for. Safe for concurrent use.
+// Collection is an immutable set of rows with unique keys. It holds a few ids, or its only
+// page, and reads everything else when it is asked for. Safe for concurrent use.
 type Collection struct {
 	r        objstore.Reader
 	id       objstore.ID
 	rows     int
-	rowsID   objstore.ID
+	small    []byte      // the page that is all of it; nil in a tree of pages
+	rowsID   objstore.ID // this and what follows: of a tree of pages
 	pagesID  objstore.ID
 	valuesID objstore.ID // zero when no value is stored apart
 	sum      Sum         // zero when it has to be read
 }
 
-// Open opens the collection whose tree is id, read through r; the zero id is the
-// empty collection, for which r may be nil. It reads the tree and the number of rows.
+// Open opens the collection whose object is id, read through r; the zero id is the
+// empty collection, for which r may be nil. It reads the object and, of a tree, the number of rows.
 func Open(r objstore.Reader, id objstore.ID) (*Collection, error) {
 	c := &Collection{r: r, id: id}
 	if id.IsZero() {
 		return c, nil
 	}
-	data, err := objstore.GetKind(r, id, objstore.Tree)
-	if err != nil {
+	kind, data, err := r.Get(id)
+	switch {
+	case err != nil:
 		return nil, err
+	case kind == objstore.Tree:
+		return c, c.openTree(data)
+	case kind == objstore.Blob:
+		return c, c.openSmall(data)
 	}
-	size := idSize(id)
+	return nil, corrupt(id, "collection: expected a tree or a page")
+}
+
+// openSmall takes the page that a small collection is; its rows are checked when they are read.
+func (c *Collection) openSmall(data []byte) error {
+	c.small, c.rows = data, bytes.Count(data, []byte{'\n'})
+	if len(data) > smallBytes || c.rows < 1 || c.rows > smallRows {
+		return corrupt(c.id, "collection: a single page of %d rows and %d bytes", c.rows, len(data))
+	}
+	return nil
+}
+
+func (c *Collection) openTree(data []byte) error {
+	id, size := c.id, idSize(c.id)
 	var hasPages, hasRows bool
 	c.pagesID, data, hasPages = cutEntry(data, treeMode, pagesName, size)
 	c.rowsID, data, hasRows = cutEntry(data, blobMode, rowsName, size)
@@ -62,41 +82,46 @@ func Open(r objstore.Reader, id objstore.ID) (*Collection, error) {
 		c.valuesID, data, _ = cutEntry(data, treeMode, valuesName, size)
 	}
 	if !hasPages || !hasRows || len(data) > 0 {
-		return nil, corrupt(id, "collection: expected pages, rows and values only")
+		return corrupt(id, "collection: expected pages, rows and values only")
 	}
-	text, err := objstore.GetKind(r, c.rowsID, objstore.Blob)
+	text, err := objstore.GetKind(c.r, c.rowsID, objstore.Blob)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	number := strings.TrimSuffix(string(text), "\n")
 	c.rows, err = strconv.Atoi(number)
 	if err != nil || c.rows < 1 || c.rows > MaxRows || string(text) != encodeRows(c.rows) {
-		return nil, corrupt(c.rowsID, "rows: expected a number from 1 to %d and LF", MaxRows)
+		return corrupt(c.rowsID, "rows: expected a number from 1 to %d and LF", MaxRows)
 	}
-	return c, nil
+	return nil
 }
 
 func encodeRows(rows int) string { return strconv.Itoa(rows) + "\n" }
 
-// ID is the collection's tree; the zero ID when it is empty. Collections with the
+// ID is the collection's object; the zero ID when it is empty. Collections with the
 // same rows have the same ID.
 func (c *Collection) ID() objstore.ID { return c.id }
+
+// Entry is the collection as an entry of a tree. An empty one has none: its entry's ID is zero.
+func (c *Collection) Entry(name string) objstore.TreeEntry {
+	mode := objstore.ModeTree
+	if c.small != nil {
+		mode = objstore.ModeFile
+	}
+	return objstore.TreeEntry{Name: name, Mode: mode, ID: c.id}
+}
 
 // Len is the number of rows.
 func (c *Collection) Len() int { return c.rows }
 
 // Sum is the SHA-256 over the collection's pages, as docs/format.md defines it;
-// the zero Sum when it is empty. It reads the topmost page directory and its sums.
+// the zero Sum when it is empty. It reads the topmost page directory and its sums, if there is one.
 func (c *Collection) Sum() (Sum, error) {
 	if c.sum != (Sum{}) || c.rows == 0 {
 		return c.sum, nil
 	}
 	d := c.directory()
-	sums, err := d.sums(place{d.depth, 0})
-	if err != nil {
-		return Sum{}, err
-	}
-	return sumOfSums(sums), nil
+	return d.sumOf(place{d.depth, 0})
 }
 
 // Get returns the value of a row and whether there is one. It reads one page, the
@@ -153,11 +178,38 @@ func (c *Collection) lines() ([]line, error) {
 	if len(lines) != c.rows {
 		return nil, corrupt(c.id, "collection: %d rows in pages, %d counted", len(lines), c.rows)
 	}
+	if c.rows > 0 && isSmall(lines) != (c.small != nil) {
+		return nil, corrupt(c.id, "collection: in the wrong one of its two forms")
+	}
 	sortLines(lines)
 	return lines, nil
 }
 
-func (c *Collection) directory() *directory { return newDirectory(c.r, c.pagesID, c.rows) }
+// isSmall tells whether the collection of these lines, at least one, is a single page.
+func isSmall(lines []line) bool {
+	if len(lines) > smallRows {
+		return false
+	}
+	size := 0
+	for i := range lines {
+		if size += len(lines[i].raw); size > smallBytes || lines[i].apart {
+			return false
+		}
+	}
+	return true
+}
+
+func (c *Collection) directory() *directory {
+	d := &directory{r: c.r, root: c.pagesID, rows: c.rows, nodes: make(map[place]*node)}
+	switch {
+	case c.small != nil:
+		d.root, d.pages, d.small = c.id, 1, c.small
+	case c.rows > 0:
+		d.pages = pagesFor(c.rows)
+		d.depth = depthFor(d.pages)
+	}
+	return d
+}
 
 func (c *Collection) values() *values { return newValues(c.r, c.valuesID) }
 

@@ -1,7 +1,9 @@
 package page_test
 
 import (
+	"maps"
 	"strconv"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -11,8 +13,14 @@ import (
 	"github.com/git-smithers/git-smithers/objstore/page"
 )
 
-// depthOf is the number of levels of the page directory of n rows.
+// small is the number of short rows up to which a collection is a single page.
+const small = 32
+
+// depthOf is the number of levels of the page directory of n short rows.
 func depthOf(n int) int {
+	if n <= small {
+		return 0
+	}
 	depth, pages := 1, (n+7)/8
 	for ; pages > 16; pages = (pages + 15) / 16 {
 		depth++
@@ -22,7 +30,7 @@ func depthOf(n int) int {
 
 func TestOneChangedRowCostsItsPath(t *testing.T) {
 	t.Parallel()
-	for _, n := range []int{1, 10, 100, 1000, 10000} {
+	for _, n := range []int{33, 100, 1000, 10000} {
 		t.Run(strconv.Itoa(n)+" rows", func(t *testing.T) {
 			t.Parallel()
 			var store countingStore
@@ -74,11 +82,74 @@ func TestOneChangedRowCostsItsPath(t *testing.T) {
 	}
 }
 
-func TestOneMoreRowSplitsAtMostOnePage(t *testing.T) {
+func TestFewRowsAreOneObject(t *testing.T) {
 	t.Parallel()
 	var store countingStore
 	c := build(t, &store, nil)
-	for n := range 600 {
+	for n := range small {
+		store.reset()
+		next := edit(t, &store, c, map[string]string{nodeKey(n): nodeValue(n, 30)})
+		assert.Equal(t, 1, store.adds)
+		assert.Zero(t, store.reads, "a collection has its only page")
+		opened, err := page.Open(&store, next.ID())
+		require.NoError(t, err)
+		assert.Equal(t, 1, store.reads)
+		assert.Equal(t, n+1, opened.Len())
+		for delta, err := range page.Diff(c, opened) {
+			require.NoError(t, err)
+			assert.Equal(t, nodeKey(n), delta.Key)
+		}
+		_, err = opened.Sum()
+		require.NoError(t, err)
+		assert.Equal(t, 1, store.reads)
+		assert.Equal(t, objstore.TreeEntry{Name: "nodes", Mode: objstore.ModeFile, ID: next.ID()}, next.Entry("nodes"))
+		c = next
+	}
+	verified(t, &store, c)
+}
+
+// What makes a collection a tree of pages: a row, a byte, a value stored apart.
+func TestACollectionIsOnePageAsLongAsItIsSmall(t *testing.T) {
+	t.Parallel()
+	filler := func(size int) string { return `"` + strings.Repeat("x", size-len("[\"long\",\"\"]\n")) + `"` }
+	tests := map[string]struct {
+		rows map[string]string // of a single page
+		more map[string]string // and of a tree, with these
+	}{
+		"a row more":         {nodeRows(32, 30), map[string]string{nodeKey(32): nodeValue(32, 30)}},
+		"a byte more":        {map[string]string{"long": filler(8 << 10)}, map[string]string{"long": filler(8<<10 + 1)}},
+		"a value of lines":   {nodeRows(3, 30), map[string]string{nodeKey(1): "[\n1]"}},
+		"a value of its own": {nodeRows(3, 30), map[string]string{nodeKey(1): filler(17000)}},
+	}
+	for name, tc := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			var store objstore.Memory
+			few := build(t, &store, tc.rows)
+			assert.Equal(t, objstore.ModeFile, few.Entry("").Mode)
+			many := edit(t, &store, few, tc.more)
+			assert.Equal(t, objstore.ModeTree, many.Entry("").Mode)
+			verified(t, &store, many)
+			whole := maps.Clone(tc.rows)
+			back := maps.Clone(tc.more)
+			for key, value := range tc.more {
+				whole[key] = value
+				back[key] = tc.rows[key]
+			}
+			assert.Equal(t, build(t, &store, whole).ID(), many.ID())
+			again := edit(t, &store, many, back)
+			verified(t, &store, again)
+			assert.Equal(t, few.ID(), again.ID())
+			assert.Equal(t, few.Entry(""), again.Entry(""))
+		})
+	}
+}
+
+func TestOneMoreRowSplitsAtMostOnePage(t *testing.T) {
+	t.Parallel()
+	var store countingStore
+	c := build(t, &store, nodeRows(small+1, 30))
+	for n := small + 1; n < 600; n++ {
 		store.reset()
 		next := edit(t, &store, c, map[string]string{nodeKey(n): nodeValue(n, 30)})
 		// Its page, the page that splits and the new one; above them the directories of up to
@@ -112,6 +183,9 @@ func pageIDs(t testing.TB, r objstore.Reader, c *page.Collection) []objstore.ID 
 	t.Helper()
 	if c.Len() == 0 {
 		return nil
+	}
+	if c.Entry("").Mode != objstore.ModeTree {
+		return []objstore.ID{c.ID()}
 	}
 	root, err := objstore.ReadTree(r, c.ID())
 	require.NoError(t, err)

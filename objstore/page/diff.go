@@ -63,18 +63,7 @@ func (c *changedLine) delta(from, to *values) (Delta, error) {
 
 // changedLines finds the rows that differ, sorted by key.
 func changedLines(a, b *Collection) ([]changedLine, error) {
-	// A row that only moved to another page, because the number of pages differs,
-	// is missing on its old page and new on the other: both pages differ, so both of
-	// its lines are read and found equal.
-	c := &comparison{a: a.directory(), b: b.directory()}
-	if err := c.collect(place{max(c.a.depth, c.b.depth), 0}); err != nil {
-		return nil, err
-	}
-	from, err := c.a.linesOf(c.pages)
-	if err != nil {
-		return nil, err
-	}
-	to, err := c.b.linesOf(c.pages)
+	from, to, err := differing(a, b)
 	if err != nil {
 		return nil, err
 	}
@@ -95,6 +84,27 @@ func changedLines(a, b *Collection) ([]changedLine, error) {
 		}
 	}
 	return changes, nil
+}
+
+// differing reads the lines on the pages that two collections do not share, sorted by key.
+func differing(a, b *Collection) (from, to []line, err error) {
+	if a.rows == 0 || b.rows == 0 { // all of the other, which is checked as a whole
+		if from, err = a.lines(); err == nil {
+			to, err = b.lines()
+		}
+		return from, to, err
+	}
+	// A row that only moved to another page, because the number of pages differs,
+	// is missing on its old page and new on the other: both pages differ, so both of
+	// its lines are read and found equal.
+	c := &comparison{a: a.directory(), b: b.directory()}
+	if err := c.collect(place{max(c.a.depth, c.b.depth), 0}); err != nil {
+		return nil, nil, err
+	}
+	if from, err = c.a.linesOf(c.pages); err == nil {
+		to, err = c.b.linesOf(c.pages)
+	}
+	return from, to, err
 }
 
 // comparison finds the pages that two directories do not share.

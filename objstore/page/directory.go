@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
+	"slices"
 
 	"github.com/git-smithers/git-smithers/objstore"
 )
@@ -36,23 +37,16 @@ type ref struct {
 }
 
 // directory reads the pages of a collection and remembers the nodes that it has
-// read. It serves one operation and is not safe for concurrent use.
+// read. That of a small collection has depth 0: its root is its only page. It serves one
+// operation and is not safe for concurrent use.
 type directory struct {
 	r     objstore.Reader
 	root  objstore.ID
 	rows  int
 	pages int
 	depth int
+	small []byte // the only page, where it is the root
 	nodes map[place]*node
-}
-
-func newDirectory(r objstore.Reader, root objstore.ID, rows int) *directory {
-	d := &directory{r: r, root: root, rows: rows, nodes: make(map[place]*node)}
-	if rows > 0 {
-		d.pages = pagesFor(rows)
-		d.depth = depthFor(d.pages)
-	}
-	return d
 }
 
 // has tells whether there is a node at p.
@@ -79,11 +73,8 @@ func (d *directory) ref(p place) (ref, error) {
 		return ref{}, err
 	}
 	if p.level == d.depth {
-		sums, err := d.sums(p)
-		if err != nil {
-			return ref{}, err
-		}
-		return ref{id, sumOfSums(sums)}, nil
+		sum, err := d.sumOf(p)
+		return ref{id, sum}, err
 	}
 	sums, err := d.sums(p.parent())
 	if err != nil {
@@ -138,8 +129,8 @@ func (d *directory) sums(p place) ([]Sum, error) {
 // raw reads the bytes of a page.
 func (d *directory) raw(index int) (objstore.ID, []byte, error) {
 	id, err := d.id(place{0, index})
-	if err != nil {
-		return objstore.ID{}, nil, err
+	if err != nil || d.small != nil {
+		return id, d.small, err
 	}
 	data, err := objstore.GetKind(d.r, id, objstore.Blob)
 	return id, data, err
@@ -151,7 +142,17 @@ func (d *directory) page(index int) ([]line, error) {
 	if err != nil {
 		return nil, err
 	}
-	return decodePage(id, data, index, d.rows)
+	return d.decode(id, data, index)
+}
+
+// decode reads the rows of a page. It accepts only what encodePage writes for the collection; the
+// lines share memory with data.
+func (d *directory) decode(id objstore.ID, data []byte, index int) ([]line, error) {
+	lines, err := decodePage(id, data, index, d.pages, d.rows)
+	if err == nil && d.small != nil && slices.ContainsFunc(lines, func(l line) bool { return l.apart }) {
+		return nil, corrupt(id, "collection: a single page has no values apart")
+	}
+	return lines, err
 }
 
 // addNode writes a directory and its sums. trees tells whether its children are directories.

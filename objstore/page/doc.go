@@ -9,6 +9,8 @@
 //   - a row more splits at most one page;
 //   - two collections are compared without reading what they share.
 //
+// A collection of a few short rows is a single page, which is the collection itself.
+//
 // Values that are large or span lines are stored apart from their row, above
 // 16 KiB as a tree of content-defined chunks, so that a value that grows adds
 // little more than its growth.

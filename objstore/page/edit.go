@@ -23,7 +23,8 @@ type Change struct {
 // counts. The result reads through w; it is as durable as w is.
 //
 // Only what changed is read and written: the pages of the changed rows and the
-// directories above them, and the pages that a new number of rows splits or joins.
+// directories above them, and the pages that a new number of rows splits or joins; where there are
+// few rows, all of them.
 //
 // A change that cannot be stored fails with an error wrapping [ErrInvalid], before
 // anything is written. The values must not be changed afterwards.
@@ -32,6 +33,9 @@ func (c *Collection) Edit(w objstore.Writer, changes []Change) (*Collection, err
 	if err != nil {
 		return nil, err
 	}
+	if len(pending) == 0 {
+		return c.through(w), nil
+	}
 	e := &edit{base: c, w: w, dir: c.directory(), pages: make(map[int]*editedPage)}
 	if err := e.merge(pending); err != nil {
 		return nil, err
@@ -39,17 +43,18 @@ func (c *Collection) Edit(w objstore.Writer, changes []Change) (*Collection, err
 	if e.rows > MaxRows {
 		return nil, fmt.Errorf("%w: %d rows, at most %d are kept", ErrInvalid, e.rows, MaxRows)
 	}
+	if err := e.layOut(); err != nil {
+		return nil, err
+	}
 	if e.rows == 0 {
 		return &Collection{r: w}, nil
 	}
-	if err := e.relocate(); err != nil {
-		return nil, err
-	}
 	dirty := e.writePages()
 	if len(dirty) == 0 && e.rows == c.rows {
-		same := *c
-		same.r = w
-		return &same, nil
+		return c.through(w), nil
+	}
+	if e.small {
+		return e.single(dirty)
 	}
 	valuesID, err := e.writeValues()
 	if err != nil {
@@ -60,6 +65,13 @@ func (c *Collection) Edit(w objstore.Writer, changes []Change) (*Collection, err
 		return nil, err
 	}
 	return e.collection(top, valuesID), nil
+}
+
+// through is the collection, read through another reader.
+func (c *Collection) through(r objstore.Reader) *Collection {
+	same := *c
+	same.r = r
+	return &same
 }
 
 // pendingChange is a change ready to be made.
@@ -103,6 +115,8 @@ type edit struct {
 	dir   *directory          // of the base
 	pages map[int]*editedPage // that were read, by their number; relocate makes it the new layout's
 	rows  int                 // of the result
+	count int                 // of its pages
+	small bool                // whether it is a single page
 	// The keys of rows whose value stored apart goes, and those of rows that get one.
 	lost   map[string]struct{}
 	gained map[string]gainedValue
@@ -133,7 +147,7 @@ func (e *edit) load(index int) (*editedPage, error) {
 		if err != nil {
 			return nil, err
 		}
-		if p.lines, err = decodePage(id, data, index, e.base.rows); err != nil {
+		if p.lines, err = e.dir.decode(id, data, index); err != nil {
 			return nil, err
 		}
 		p.before, p.isNew = data, false
@@ -189,10 +203,33 @@ func (e *edit) mergeLines(lines []line, changes []pendingChange) []line {
 	return append(merged, lines...)
 }
 
+// layOut decides how many pages there are, and brings the lines of those that were read to them.
+func (e *edit) layOut() error {
+	e.count = pagesFor(e.rows)
+	if e.rows <= smallRows {
+		var lines []line
+		for index := range e.dir.pages {
+			if _, err := e.load(index); err != nil {
+				return err
+			}
+		}
+		for _, p := range e.pages {
+			lines = append(lines, p.lines...)
+		}
+		if len(lines) != e.rows {
+			return corrupt(e.base.id, "collection: %d rows too few or too many are counted", len(lines)-e.rows)
+		}
+		if e.small = isSmall(lines); e.small {
+			e.count = 1
+		}
+	}
+	return e.relocate()
+}
+
 // relocate brings the lines of the pages that were read to the pages that they
-// have among the new number of rows, having read those that split or join.
+// have among the new number of pages, having read those that split or join.
 func (e *edit) relocate() error {
-	before, after := e.dir.pages, pagesFor(e.rows)
+	before, after := e.dir.pages, e.count
 	if before == after {
 		return nil
 	}
@@ -247,7 +284,7 @@ func (e *edit) writePages() map[int]ref {
 // writeDirectory writes the directories above the dirty pages and those whose
 // number of children has changed, and returns the topmost.
 func (e *edit) writeDirectory(dirty map[int]ref) (ref, error) {
-	pages := pagesFor(e.rows)
+	pages := e.count
 	depth := depthFor(pages)
 	level := slices.Collect(maps.Keys(dirty))
 	for index := min(e.dir.pages, pages); index < max(e.dir.pages, pages); index++ {
@@ -287,13 +324,25 @@ func (e *edit) writeDirectory(dirty map[int]ref) (ref, error) {
 	return e.dir.ref(place{depth, 0})
 }
 
+// single is the collection that is nothing but its page.
+func (e *edit) single(dirty map[int]ref) (*Collection, error) {
+	top, ok := dirty[0]
+	if !ok {
+		var err error
+		if top, err = e.dir.ref(place{0, 0}); err != nil {
+			return nil, err
+		}
+	}
+	return &Collection{r: e.w, id: top.id, rows: e.rows, small: encodePage(e.pages[0].lines), sum: top.sum}, nil
+}
+
 // collection writes the tree that holds it all.
 func (e *edit) collection(top ref, valuesID objstore.ID) *Collection {
 	next := &Collection{
 		r: e.w, rows: e.rows, rowsID: e.base.rowsID,
 		pagesID: top.id, valuesID: valuesID, sum: top.sum,
 	}
-	if e.rows != e.base.rows {
+	if e.rows != e.base.rows || e.base.small != nil {
 		next.rowsID = e.w.Add(objstore.Blob, []byte(encodeRows(e.rows)))
 	}
 	tree := appendEntry(nil, treeMode, pagesName, next.pagesID)

@@ -14,13 +14,17 @@ const (
 	// MaxValue is the largest size of a value in bytes.
 	MaxValue = 1 << 28
 
+	// A collection of at most so many rows and bytes of pages, which has no value apart, is a single page.
+	smallRows  = 32
+	smallBytes = 8 << 10
+
 	rowsPerPage = 8  // on average
 	fanOut      = 16 // children of a directory: one hex digit
 	digitBits   = 4
 	digits      = "0123456789abcdef"
 )
 
-// pagesFor is the number of pages of a collection of that many rows.
+// pagesFor is the number of pages of a collection of that many rows that is not small.
 func pagesFor(rows int) int {
 	return max(1, (rows+rowsPerPage-1)/rowsPerPage)
 }

@@ -15,15 +15,20 @@ import (
 
 // Few keys, so that edits meet; more pages than one directory holds in some cases.
 var (
-	keys   = rapid.Custom(func(t *rapid.T) string { return fmt.Sprintf("k%d", rapid.IntRange(0, 400).Draw(t, "key")) })
-	values = rapid.OneOf(
-		rapid.Custom(func(t *rapid.T) string { return strconv.Itoa(rapid.IntRange(0, 9).Draw(t, "value")) }),
+	keys    = rapid.Custom(func(t *rapid.T) string { return fmt.Sprintf("k%d", rapid.IntRange(0, 400).Draw(t, "key")) })
+	numbers = rapid.Custom(func(t *rapid.T) string { return strconv.Itoa(rapid.IntRange(0, 9).Draw(t, "value")) })
+	values  = rapid.OneOf(
+		numbers,
 		rapid.Custom(func(t *rapid.T) string { return fmt.Sprintf("[\n%d]", rapid.IntRange(0, 2).Draw(t, "value")) }),
 		rapid.Custom(func(t *rapid.T) string { return text(rapid.Uint64Range(0, 2).Draw(t, "seed"), 17000) }),
 	)
-	removals  = rapid.Just("")
-	someRows  = rapid.MapOfN(keys, values, 0, 200)
-	someEdits = rapid.SliceOfN(rapid.MapOfN(keys, rapid.OneOf(values, removals), 0, 60), 1, 6)
+	removals = rapid.Just("")
+	// The others are about as many short rows as there can be on a single page.
+	someRows  = rapid.OneOf(rapid.MapOfN(keys, values, 0, 200), rapid.MapOfN(keys, numbers, 20, 40))
+	someEdits = rapid.OneOf(
+		rapid.SliceOfN(rapid.MapOfN(keys, rapid.OneOf(values, removals), 0, 60), 1, 6),
+		rapid.SliceOfN(rapid.MapOfN(keys, rapid.OneOf(numbers, removals), 0, 15), 1, 6),
+	)
 )
 
 // apply makes an edit on plain rows.

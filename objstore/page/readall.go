@@ -14,6 +14,10 @@ const pagesPerReader = 16
 // allPages reads the rows of every page, the pages in order. Inflating and checking
 // pages is what a cold load costs, so it is done on all processors.
 func (d *directory) allPages() ([][]line, error) {
+	if d.small != nil {
+		lines, err := d.page(0)
+		return [][]line{lines}, err
+	}
 	ids := make([]objstore.ID, d.pages)
 	for index := range ids {
 		var err error
@@ -31,7 +35,7 @@ func (d *directory) allPages() ([][]line, error) {
 				if err != nil {
 					return err
 				}
-				if pages[index], err = decodePage(ids[index], data, index, d.rows); err != nil {
+				if pages[index], err = d.decode(ids[index], data, index); err != nil {
 					return err
 				}
 			}

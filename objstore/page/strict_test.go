@@ -90,6 +90,15 @@ func reference(value string) string {
 	return `["a",` + strconv.Itoa(len(value)) + `,"` + digest(value) + "\"]\n"
 }
 
+// wrongForm is what is said of a tree that should be a page, or a page that should be a tree.
+const wrongForm = "in the wrong one of its two forms"
+
+// With long8K, a collection is a tree of pages; filler is its row.
+var (
+	long8K = `"` + strings.Repeat("x", 8<<10) + `"`
+	filler = `["z",` + long8K + "]\n"
+)
+
 // readAll does everything that reads a collection.
 func readAll(r objstore.Reader, id objstore.ID) error {
 	c, err := page.Open(r, id)
@@ -119,7 +128,7 @@ func TestOnlyWhatEditWritesIsRead(t *testing.T) {
 			return append(entries, file(name, entries[0].ID))
 		}
 	}
-	one := func(line string) forgery { return forgery{rows: "1\n", pages: []string{line}} }
+	one := func(line string) forgery { return forgery{rows: "2\n", pages: []string{line + filler}} }
 	withValue := func(line, name string, add func(objstore.Writer) objstore.TreeEntry) forgery {
 		f := one(line)
 		f.values = map[string]func(objstore.Writer) objstore.TreeEntry{name: add}
@@ -127,24 +136,24 @@ func TestOnlyWhatEditWritesIsRead(t *testing.T) {
 	}
 	tests := map[string]forgery{
 		"rows: none":                          {rows: "0\n", pages: []string{""}},
-		"rows: a leading zero":                {rows: "01\n", pages: []string{"[\"a\",1]\n"}},
-		"rows: no LF":                         {rows: "1", pages: []string{"[\"a\",1]\n"}},
-		"rows: negative":                      {rows: "-1\n", pages: []string{"[\"a\",1]\n"}},
-		"rows: more than the bound":           {rows: "16777217\n", pages: []string{"[\"a\",1]\n"}},
-		"rows: fewer than counted":            {rows: "2\n", pages: []string{"[\"a\",1]\n"}},
-		"rows: more than counted":             {rows: "1\n", pages: []string{"[\"a\",1]\n[\"b\",1]\n"}},
-		"tree: no rows":                       {rows: "1\n", pages: []string{"[\"a\",1]\n"}, tree: drop("rows")},
-		"tree: no pages":                      {rows: "1\n", pages: []string{"[\"a\",1]\n"}, tree: drop("pages")},
-		"tree: another name":                  {rows: "1\n", pages: []string{"[\"a\",1]\n"}, tree: add("zzz")},
-		"directory: a page too many":          {rows: "1\n", pages: twoPages("[\"a\",1]\n", "")},
-		"directory: a page missing":           {rows: "9\n", pages: []string{"[\"a\",1]\n"}},
-		"directory: no sums":                  {rows: "1\n", pages: []string{"[\"a\",1]\n"}, dir: drop("sums")},
-		"directory: another name":             {rows: "1\n", pages: []string{"[\"a\",1]\n"}, dir: add("t")},
-		"sums: too short":                     {rows: "1\n", pages: []string{"[\"a\",1]\n"}, sums: func(b []byte) []byte { return b[1:] }},
-		"sums: too long":                      {rows: "1\n", pages: []string{"[\"a\",1]\n"}, sums: func(b []byte) []byte { return append(b, b...) }},
-		"sums: wrong":                         {rows: "1\n", pages: []string{"[\"a\",1]\n"}, sums: func(b []byte) []byte { return append([]byte{b[1], b[0]}, b[2:]...) }},
-		"sums: upper-case hex":                {rows: "1\n", pages: []string{"[\"a\",1]\n"}, sums: bytes.ToUpper},
-		"sums: no LF":                         {rows: "1\n", pages: []string{"[\"a\",1]\n"}, sums: func(b []byte) []byte { return append(b[:64:64], ' ') }},
+		"rows: a leading zero":                {rows: "02\n", pages: []string{"[\"a\",1]\n" + filler}},
+		"rows: no LF":                         {rows: "2", pages: []string{"[\"a\",1]\n" + filler}},
+		"rows: negative":                      {rows: "-2\n", pages: []string{"[\"a\",1]\n" + filler}},
+		"rows: more than the bound":           {rows: "16777217\n", pages: []string{"[\"a\",1]\n" + filler}},
+		"rows: fewer than counted":            {rows: "3\n", pages: []string{"[\"a\",1]\n" + filler}},
+		"rows: more than counted":             {rows: "2\n", pages: []string{"[\"a\",1]\n[\"b\",1]\n" + filler}},
+		"tree: no rows":                       {rows: "2\n", pages: []string{"[\"a\",1]\n" + filler}, tree: drop("rows")},
+		"tree: no pages":                      {rows: "2\n", pages: []string{"[\"a\",1]\n" + filler}, tree: drop("pages")},
+		"tree: another name":                  {rows: "2\n", pages: []string{"[\"a\",1]\n" + filler}, tree: add("zzz")},
+		"directory: a page too many":          {rows: "2\n", pages: twoPages("[\"a\",1]\n"+filler, "")},
+		"directory: a page missing":           {rows: "9\n", pages: []string{"[\"a\",1]\n" + filler}},
+		"directory: no sums":                  {rows: "2\n", pages: []string{"[\"a\",1]\n" + filler}, dir: drop("sums")},
+		"directory: another name":             {rows: "2\n", pages: []string{"[\"a\",1]\n" + filler}, dir: add("t")},
+		"sums: too short":                     {rows: "2\n", pages: []string{"[\"a\",1]\n" + filler}, sums: func(b []byte) []byte { return b[1:] }},
+		"sums: too long":                      {rows: "2\n", pages: []string{"[\"a\",1]\n" + filler}, sums: func(b []byte) []byte { return append(b, b...) }},
+		"sums: wrong":                         {rows: "2\n", pages: []string{"[\"a\",1]\n" + filler}, sums: func(b []byte) []byte { return append([]byte{b[1], b[0]}, b[2:]...) }},
+		"sums: upper-case hex":                {rows: "2\n", pages: []string{"[\"a\",1]\n" + filler}, sums: bytes.ToUpper},
+		"sums: no LF":                         {rows: "2\n", pages: []string{"[\"a\",1]\n" + filler}, sums: func(b []byte) []byte { return append(b[:64:64], ' ') }},
 		"page: no LF at the end":              one(`["a",1]`),
 		"page: an empty line":                 one("\n"),
 		"page: CR LF":                         one("[\"a\",1]\r\n"),
@@ -155,8 +164,8 @@ func TestOnlyWhatEditWritesIsRead(t *testing.T) {
 		"page: a value that is not JSON":      one("[\"a\",x]\n"),
 		"page: two values":                    one("[\"a\",1,2]\n"),
 		"page: two rows on a line":            one("[\"a\",1],[\"b\",2]\n"),
-		"page: not sorted":                    {rows: "2\n", pages: []string{"[\"b\",1]\n[\"a\",1]\n"}},
-		"page: a key twice":                   {rows: "2\n", pages: []string{"[\"a\",1]\n[\"a\",2]\n"}},
+		"page: not sorted":                    {rows: "3\n", pages: []string{"[\"b\",1]\n[\"a\",1]\n" + filler}},
+		"page: a key twice":                   {rows: "3\n", pages: []string{"[\"a\",1]\n[\"a\",2]\n" + filler}},
 		"page: a row of another page":         {rows: "9\n", pages: twoPages("", nineRows())},
 		"key: an escape that is not needed":   one("[\"\\u0061\",1]\n"),
 		"key: a long escape":                  one("[\"\\u000a\",1]\n"),
@@ -187,7 +196,7 @@ func TestOnlyWhatEditWritesIsRead(t *testing.T) {
 		"reference: larger than any value":    one(`["a",268435457,"` + digest(apart) + "\"]\n"),
 		"values: a name that is no digest":    withValue(reference(apart), "zz"+digest("a")[2:], blob(apart)),
 		"values: a name that is too short":    withValue(reference(apart), digest("a")[:63], blob(apart)),
-		"values: there, but without a folder": {rows: "1\n", pages: []string{"[\"a\",1]\n"}, values: map[string]func(objstore.Writer) objstore.TreeEntry{}},
+		"values: there, but without a folder": {rows: "2\n", pages: []string{"[\"a\",1]\n" + filler}, values: map[string]func(objstore.Writer) objstore.TreeEntry{}},
 	}
 	for name, f := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -198,6 +207,7 @@ func TestOnlyWhatEditWritesIsRead(t *testing.T) {
 			var corrupt *objstore.CorruptError
 			require.ErrorAs(t, err, &corrupt)
 			assert.NotEmpty(t, corrupt.Reason)
+			assert.NotContains(t, corrupt.Reason, wrongForm, "what is wrong is something else")
 		})
 	}
 	t.Run("and the forger can write what is right", func(t *testing.T) {
@@ -205,15 +215,97 @@ func TestOnlyWhatEditWritesIsRead(t *testing.T) {
 		var store objstore.Memory
 		f := withValue(reference(apart), digest("a"), blob(apart))
 		require.NoError(t, readAll(&store, f.write(&store)))
-		assert.Equal(t, build(t, &store, map[string]string{"a": apart}).ID(), f.write(&store))
+		assert.Equal(t, build(t, &store, map[string]string{"a": apart, "z": long8K}).ID(), f.write(&store))
 	})
+}
+
+// A collection has two forms, and its rows decide which.
+func TestOnlyTheRightFormIsRead(t *testing.T) {
+	t.Parallel()
+	const apart = "[\n1]"
+	page33 := func() string {
+		var b strings.Builder
+		for i := range 33 {
+			b.WriteString(`["` + strconv.Itoa(100+i) + "\",1]\n")
+		}
+		return b.String()
+	}
+	blobs := map[string]string{
+		"no rows":                    "",
+		"a row too many":             page33(),
+		"a byte too many":            filler,
+		"a reference to a value":     reference(apart),
+		"no LF at the end":           `["a",1]`,
+		"not sorted":                 "[\"b\",1]\n[\"a\",1]\n",
+		"a key twice":                "[\"a\",1]\n[\"a\",1]\n",
+		"a value that is not JSON":   "[\"a\",x]\n",
+		"a second LF":                "[\"a\",1]\n\n",
+		"a value of more than a row": "[\"a\",1\n]\n",
+	}
+	for name, text := range blobs {
+		t.Run("a page: "+name, func(t *testing.T) {
+			t.Parallel()
+			var store objstore.Memory
+			require.ErrorIs(t, readAll(&store, store.Add(objstore.Blob, []byte(text))), objstore.ErrCorrupt)
+		})
+	}
+	t.Run("a tree of few short rows", func(t *testing.T) {
+		t.Parallel()
+		var store objstore.Memory
+		err := readAll(&store, forgery{rows: "1\n", pages: []string{"[\"a\",1]\n"}}.write(&store))
+		require.ErrorIs(t, err, objstore.ErrCorrupt)
+		require.ErrorContains(t, err, wrongForm)
+	})
+	t.Run("a tree of few short rows, compared with nothing", func(t *testing.T) {
+		t.Parallel()
+		var store objstore.Memory
+		c, err := page.Open(&store, forgery{rows: "1\n", pages: []string{"[\"a\",1]\n"}}.write(&store))
+		require.NoError(t, err)
+		for _, err := range page.Diff(build(t, &store, nil), c) {
+			require.ErrorContains(t, err, wrongForm)
+		}
+	})
+	t.Run("a page with a value apart, as one row", func(t *testing.T) {
+		t.Parallel()
+		var store objstore.Memory
+		c, err := page.Open(&store, store.Add(objstore.Blob, []byte(reference(apart))))
+		require.NoError(t, err)
+		_, _, err = c.Get("a")
+		require.ErrorIs(t, err, objstore.ErrCorrupt)
+		require.ErrorContains(t, err, c.ID().String())
+		_, err = c.Edit(&store, []page.Change{{Key: "b", Value: []byte("1")}})
+		require.ErrorIs(t, err, objstore.ErrCorrupt)
+	})
+	t.Run("neither a page nor a tree", func(t *testing.T) {
+		t.Parallel()
+		var store objstore.Memory
+		require.ErrorIs(t, readAll(&store, store.Add(objstore.Commit, []byte("x"))), objstore.ErrCorrupt)
+	})
+}
+
+// Otherwise what is damaged would be written on.
+func TestAnEditToFewRowsFindsThatTheyAreCountedWrong(t *testing.T) {
+	t.Parallel()
+	for _, rows := range []string{"1\n", "3\n"} {
+		var store objstore.Memory
+		c, err := page.Open(&store, forgery{rows: rows, pages: []string{"[\"a\",1]\n" + filler}}.write(&store))
+		require.NoError(t, err)
+		for _, keys := range [][]string{{"a"}, {"z"}, {"a", "z"}} {
+			var gone []page.Change
+			for _, key := range keys {
+				gone = append(gone, page.Change{Key: key})
+			}
+			_, err = c.Edit(&store, gone)
+			require.ErrorIs(t, err, objstore.ErrCorrupt, "%s rows, less %v", rows, keys)
+		}
+	}
 }
 
 // nineRows is a page with all of nine rows, which belong on two.
 func nineRows() string {
 	var b strings.Builder
 	for i := range 9 {
-		b.WriteString(`["` + strconv.Itoa(i) + "\",1]\n")
+		b.WriteString(`["` + strconv.Itoa(i) + `","` + strings.Repeat("x", 1000) + "\"]\n")
 	}
 	return b.String()
 }

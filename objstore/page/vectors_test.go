@@ -95,7 +95,7 @@ func listing(t *testing.T, r objstore.Reader, c *page.Collection) []byte {
 			walk(strings.TrimPrefix(path+"/"+e.Name, "./"), e.Mode, e.ID)
 		}
 	}
-	walk(".", objstore.ModeTree, c.ID())
+	walk(".", c.Entry("").Mode, c.ID())
 	return out
 }
 

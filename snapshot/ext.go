@@ -1,0 +1,297 @@
+package snapshot
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/git-smithers/git-smithers/objstore"
+	"github.com/git-smithers/git-smithers/objstore/page"
+)
+
+// extName is the folder of an entry in which other engines keep what they need.
+const extName = "ext"
+
+// ExtDraft changes what an entry has for another engine: ext/<engine>/. Names are paths with
+// slashes, whose parts are escaped as the names of output tables. Nothing has a name that leads
+// through a file or a collection.
+type ExtDraft struct {
+	Engine string
+	Files  map[string][]byte        // written as large values; nil takes the file away
+	Rows   map[string][]page.Change // of collections; values are any JSON
+}
+
+// ExtFile reads a file of ext/<engine>/; nil when it is not there. The bytes are shared and
+// must not be changed.
+func (e *Entry) ExtFile(engine, name string) ([]byte, error) {
+	at, err := e.ext(engine, name)
+	if err != nil || at.ID.IsZero() {
+		return nil, err
+	}
+	data, err := page.ReadValue(e.r, at)
+	if err != nil {
+		return nil, fmt.Errorf("ext/%s/%s: %w", engine, name, err)
+	}
+	if data == nil {
+		data = []byte{} // it is there
+	}
+	return data, nil
+}
+
+// ExtRows is a collection of ext/<engine>/; an empty one when it is not there.
+func (e *Entry) ExtRows(engine, name string) (*page.Collection, error) {
+	at, err := e.ext(engine, name)
+	if err != nil || at.ID.IsZero() {
+		return emptyCollection(), err
+	}
+	rows, err := openCollection(e.r, e.Tree, at)
+	if err != nil {
+		return nil, fmt.Errorf("ext/%s/%s: %w", engine, name, err)
+	}
+	return rows, nil
+}
+
+// ExtNames lists the names of what is directly in a folder of ext/<engine>/ ("" for its top), sorted.
+// What ExtDraft could not have named so is left out.
+func (e *Entry) ExtNames(engine, folder string) ([]string, error) {
+	at, err := e.ext(engine, folder)
+	if err != nil || at.Mode != objstore.ModeTree {
+		return nil, err
+	}
+	return e.extNames(at.ID)
+}
+
+// ExtEngines lists the engines that the entry has anything for, sorted.
+func (e *Entry) ExtEngines() ([]string, error) {
+	at, err := e.extRoot()
+	if err != nil || at.Mode != objstore.ModeTree {
+		return nil, err
+	}
+	return e.extNames(at.ID)
+}
+
+// ExtID names the tree of ext/<engine>/ without reading it; the zero ID when there is none.
+func (e *Entry) ExtID(engine string) (objstore.ID, error) {
+	at, err := e.ext(engine, "")
+	return at.ID, err
+}
+
+// HasExt tells whether the entry has anything for an engine.
+func (e *Entry) HasExt(engine string) (bool, error) {
+	id, err := e.ExtID(engine)
+	return !id.IsZero(), err
+}
+
+// Carried is what the entry has under the names that are reserved for others, and carried from
+// entry to entry whatever it is.
+func (e *Entry) Carried() ([]objstore.TreeEntry, error) {
+	parts, err := e.parts()
+	if err != nil {
+		return nil, err
+	}
+	var carried []objstore.TreeEntry
+	for _, part := range parts {
+		if mode, _ := partMode(part.Name); mode == 0 {
+			carried = append(carried, part)
+		}
+	}
+	return carried, nil
+}
+
+func (e *Entry) extNames(tree objstore.ID) ([]string, error) {
+	entries, err := objstore.ReadTree(e.r, tree)
+	if err != nil {
+		return nil, err
+	}
+	var names []string
+	for _, entry := range entries {
+		if name, ok := unescape(entry.Name, plainTable); ok {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	return names, nil
+}
+
+// extRoot is ext; the zero entry when it is not there.
+func (e *Entry) extRoot() (objstore.TreeEntry, error) {
+	parts, err := e.parts()
+	if err != nil {
+		return objstore.TreeEntry{}, err
+	}
+	root, _ := objstore.FindEntry(parts, extName)
+	return root, nil
+}
+
+// ext is what has a name in ext/<engine>/; the zero entry when it is not there.
+func (e *Entry) ext(engine, name string) (objstore.TreeEntry, error) {
+	at, err := e.extRoot()
+	if err != nil {
+		return objstore.TreeEntry{}, err
+	}
+	for _, part := range extPath(engine, name) {
+		if at.ID.IsZero() || at.Mode != objstore.ModeTree {
+			return objstore.TreeEntry{}, nil
+		}
+		entries, err := objstore.ReadTree(e.r, at.ID)
+		if err != nil {
+			return objstore.TreeEntry{}, err
+		}
+		at, _ = objstore.FindEntry(entries, escape(part, plainTable))
+	}
+	return at, nil
+}
+
+// extPath is the parts of a name below ext/.
+func extPath(engine, name string) []string {
+	if name == "" {
+		return []string{engine}
+	}
+	return append([]string{engine}, strings.Split(name, "/")...)
+}
+
+// extEdit is what changes at one place below ext/: a file, a collection, or what is in a folder.
+type extEdit struct {
+	children map[string]*extEdit // by the names of entries
+	isFile   bool
+	file     []byte // nil takes it away
+	rows     []page.Change
+}
+
+// at finds or makes the edit of a path.
+func (x *extEdit) at(path []string) (*extEdit, error) {
+	for _, part := range path {
+		if err := checkTable(part); err != nil {
+			return nil, invalid("ext: a part of a name: %w", err)
+		}
+		if x.children == nil {
+			x.children = make(map[string]*extEdit)
+		}
+		name := escape(part, plainTable)
+		if x.children[name] == nil {
+			x.children[name] = new(extEdit)
+		}
+		x = x.children[name]
+	}
+	return x, nil
+}
+
+// edits are what a draft changes, as a tree.
+func (d *ExtDraft) edits(limits Limits) (*extEdit, error) {
+	root := new(extEdit)
+	for name, data := range d.Files {
+		if len(data) > page.MaxValue {
+			return nil, fmt.Errorf("%w: ext/%s/%s of %d bytes, at most %d are kept", ErrLimit, d.Engine, name, len(data), page.MaxValue)
+		}
+		x, err := root.at(extPath(d.Engine, name))
+		if err != nil {
+			return nil, err
+		}
+		x.isFile, x.file = true, data
+	}
+	for name, rows := range d.Rows {
+		for _, row := range rows {
+			if row.Value == nil {
+				continue
+			}
+			if err := limits.CheckValue(row.Value); err != nil {
+				return nil, fmt.Errorf("ext/%s/%s: %q: %w", d.Engine, name, row.Key, err)
+			}
+		}
+		x, err := root.at(extPath(d.Engine, name))
+		if err != nil {
+			return nil, err
+		}
+		x.rows = append(x.rows, rows...)
+	}
+	return root, nil
+}
+
+// write makes the edit of what has an entry, and returns what has it then: the zero entry for nothing.
+func (x *extEdit) write(w objstore.Writer, before objstore.TreeEntry) (objstore.TreeEntry, error) {
+	switch {
+	case x.isFile && (len(x.rows) > 0 || x.children != nil), len(x.rows) > 0 && x.children != nil:
+		return objstore.TreeEntry{}, invalid("ext: %s is two things at once", before.Name)
+	case x.isFile && x.file == nil:
+		return objstore.TreeEntry{}, nil
+	case x.isFile:
+		return page.ReplaceValue(w, before.Name, x.file, before)
+	case len(x.rows) > 0:
+		return x.writeRows(w, before)
+	case x.children != nil:
+		return x.writeFolder(w, before)
+	}
+	return before, nil
+}
+
+func (x *extEdit) writeRows(w objstore.Writer, before objstore.TreeEntry) (objstore.TreeEntry, error) {
+	rows := emptyCollection()
+	if !before.ID.IsZero() {
+		var err error
+		if rows, err = openCollection(w, before.ID, before); err != nil {
+			return objstore.TreeEntry{}, err
+		}
+	}
+	rows, err := editCollection(rows, w, extName+"/…/"+before.Name, x.rows)
+	if err != nil {
+		return objstore.TreeEntry{}, err
+	}
+	return rows.Entry(before.Name), nil
+}
+
+func (x *extEdit) writeFolder(w objstore.Writer, before objstore.TreeEntry) (objstore.TreeEntry, error) {
+	var entries []objstore.TreeEntry
+	if !before.ID.IsZero() {
+		if before.Mode != objstore.ModeTree {
+			return objstore.TreeEntry{}, invalid("ext: %s is no folder", before.Name)
+		}
+		var err error
+		if entries, err = objstore.ReadTree(w, before.ID); err != nil {
+			return objstore.TreeEntry{}, err
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(x.children)) {
+		had, _ := objstore.FindEntry(entries, name)
+		had.Name = name
+		has, err := x.children[name].write(w, had)
+		if err != nil {
+			return objstore.TreeEntry{}, err
+		}
+		entries = slices.DeleteFunc(entries, func(e objstore.TreeEntry) bool { return e.Name == name })
+		if !has.ID.IsZero() {
+			entries = append(entries, has)
+		}
+	}
+	after := objstore.TreeEntry{Name: before.Name, Mode: objstore.ModeTree}
+	if len(entries) == 0 {
+		return after, nil
+	}
+	data := objstore.EncodeTree(entries)
+	if after.ID = objstore.Hash(objstore.Tree, data); after.ID != before.ID {
+		w.Add(objstore.Tree, data)
+	}
+	return after, nil
+}
+
+// writeExt leaves ext as it is where the draft changes nothing in it.
+func (a *appending) writeExt() error {
+	if a.draft.Ext == nil {
+		return nil
+	}
+	edits, err := a.draft.Ext.edits(a.draft.Limits)
+	if err != nil {
+		return err
+	}
+	before, _ := objstore.FindEntry(a.parts, extName)
+	before.Name = extName
+	after, err := edits.write(a.w, before)
+	if err != nil {
+		return err
+	}
+	a.parts = slices.DeleteFunc(a.parts, func(e objstore.TreeEntry) bool { return e.Name == extName })
+	if !after.ID.IsZero() {
+		a.parts = append(a.parts, after)
+	}
+	return nil
+}

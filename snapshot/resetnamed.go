@@ -1,0 +1,59 @@
+package snapshot
+
+import (
+	"fmt"
+	"strings"
+)
+
+// ResetNamed returns the changes by which Smithers makes nodes run again when it forks: they
+// become pending with no last attempt, and nothing else changes. Outputs, loops and the mailbox
+// stay as they are, and so does whatever needs the nodes. Each of nodes is a node id, which means
+// all its iterations, or, where nothing has that id, "nodeId::iteration". As for Smithers, the
+// id of a node ends at its first "::", too.
+//
+// A node that the state does not have is an error wrapping ErrUnknownNode.
+func ResetNamed(s *State, nodes []string) ([]Change, error) {
+	var all []Node
+	for n, err := range decoded(s.nodes, DecodeNode) {
+		if err != nil {
+			return nil, fmt.Errorf("nodes: %w", err)
+		}
+		all = append(all, n)
+	}
+	reset := make(map[string]bool)
+	for _, name := range nodes {
+		keys := namedKeys(all, name)
+		if len(keys) == 0 {
+			return nil, fmt.Errorf("%w: %q", ErrUnknownNode, name)
+		}
+		for _, key := range keys {
+			reset[key] = true
+		}
+	}
+	var out []Change
+	for _, n := range all {
+		if reset[Key(n.NodeID, n.Iteration)] && (n.State != NodePending || n.LastAttempt != nil) {
+			n.State, n.LastAttempt = NodePending, nil
+			out = append(out, setRow(CollectionNodes, EncodeNode(n)))
+		}
+	}
+	return out, nil
+}
+
+// namedKeys are the keys of the nodes that a name means.
+func namedKeys(nodes []Node, name string) []string {
+	var keys []string
+	exact := false
+	for _, n := range nodes {
+		key := Key(n.NodeID, n.Iteration)
+		base, _, _ := strings.Cut(key, "::")
+		if base == name || n.NodeID == name {
+			keys = append(keys, key)
+		}
+		exact = exact || key == name
+	}
+	if len(keys) == 0 && exact {
+		return []string{name}
+	}
+	return keys
+}

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"io/fs"
 	"os"
+	"strings"
 
 	"github.com/git-smithers/git-smithers/objstore"
 	"github.com/git-smithers/git-smithers/snapshot"
@@ -21,6 +22,9 @@ type CaptureOptions struct {
 	MaxFile           int64  // bytes; a larger file is left out; 0 means DefaultMaxFile
 	MaxUntracked      int    // files; 0 means DefaultMaxUntracked
 	MaxUntrackedBytes int64  // bytes of them together; 0 means DefaultMaxUntrackedBytes
+	// Leave are paths of files, relative to the top, with slashes, that are left out unless the
+	// user tracks them; one that ends in a slash is all files in a folder.
+	Leave []string
 	// Warn is told of what is left out in another way than was asked for; nil: nobody.
 	Warn func(error)
 }
@@ -44,6 +48,16 @@ func (o CaptureOptions) withDefaults() CaptureOptions {
 		o.Warn = func(error) {}
 	}
 	return o
+}
+
+// leaves tells whether a file is to be left out, and under which path that is noted.
+func (o *CaptureOptions) leaves(path string) (as string, ok bool) {
+	for _, leave := range o.Leave {
+		if leave == path || strings.HasSuffix(leave, "/") && strings.HasPrefix(path, leave) {
+			return leave, true
+		}
+	}
+	return "", false
 }
 
 // Captured is the working copy as it was captured: VCS with its trees, and the objects

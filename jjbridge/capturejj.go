@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -50,7 +51,7 @@ func (w *Workspace) captureJJ(ctx context.Context, opts CaptureOptions) (_ *Capt
 	if rev.conflict {
 		files, err = w.captureConflicted(ctx, objects, rev, opts)
 	} else {
-		files.tree, files.q, err = w.takeLarge(ctx, objects, rev.commit, opts.MaxFile, &left)
+		files.tree, files.q, err = w.takeLarge(ctx, objects, rev.commit, opts, &left)
 	}
 	if err != nil {
 		return nil, err
@@ -92,10 +93,10 @@ func (w *Workspace) captureConflicted(ctx context.Context, objects objstore.Read
 	return result, err
 }
 
-// takeLarge is the tree of a commit of jj's without the files above the limit that the
-// commit changes. Those go to left; what its parents have stays, since the repository
+// takeLarge is the tree of a commit of jj's without those of the files that it changes that are
+// above the limit or to be left out. They go to left; what its parents have stays, since the repository
 // keeps it anyway. The quarantine is nil where the tree is the commit's own.
-func (w *Workspace) takeLarge(ctx context.Context, objects objstore.Reader, commit string, limit int64, left *leftOuts) (tree objstore.ID, _ *quarantine, err error) {
+func (w *Workspace) takeLarge(ctx context.Context, objects objstore.Reader, commit string, opts CaptureOptions, left *leftOuts) (tree objstore.ID, _ *quarantine, err error) {
 	tree, parents, err := readCommit(objects, commit)
 	if err != nil {
 		return objstore.ID{}, nil, err
@@ -108,7 +109,7 @@ func (w *Workspace) takeLarge(ctx context.Context, objects objstore.Reader, comm
 		}
 		before = append(before, parentTree)
 	}
-	filter := largeFilter{w: w, objects: objects, limit: limit, left: left}
+	filter := largeFilter{w: w, objects: objects, limit: opts.MaxFile, leaves: opts.leaves, left: left}
 	filtered, err := filter.tree(tree, before, "")
 	if err != nil || filtered == tree {
 		return tree, nil, err
@@ -161,11 +162,12 @@ type largeFilter struct {
 	w       *Workspace
 	objects objstore.Reader
 	limit   int64
+	leaves  func(path string) (as string, ok bool)
 	left    *leftOuts
 	made    [][]byte // the trees that are new
 }
 
-// tree is the tree id, which stands at prefix, without large files that none of the trees
+// tree is the tree id, which stands at prefix, without the files to take out that none of the trees
 // before has. It reads what differs from all of them.
 func (f *largeFilter) tree(id objstore.ID, before []objstore.ID, prefix string) (objstore.ID, error) {
 	entries, err := objstore.ReadTree(f.objects, id)
@@ -212,6 +214,10 @@ func (f *largeFilter) entry(e objstore.TreeEntry, others [][]objstore.TreeEntry,
 		e.ID = id
 		return e, id != objstore.Hash(objstore.Tree, nil), err
 	case objstore.ModeFile, objstore.ModeExecutable:
+		if as, ok := f.leaves(path); ok && !isIn(others, e.Name) {
+			f.left.add(as, snapshot.LeftUntracked, 0)
+			return e, false, nil
+		}
 		if info, err := lstat(f.w.full(path)); err == nil && info.Mode().IsRegular() && info.Size() > f.limit {
 			f.left.add(path, snapshot.LeftTooLarge, info.Size())
 			return e, false, nil
@@ -219,6 +225,14 @@ func (f *largeFilter) entry(e objstore.TreeEntry, others [][]objstore.TreeEntry,
 	default:
 	}
 	return e, true, nil
+}
+
+// isIn tells whether one of trees has an entry of a name.
+func isIn(trees [][]objstore.TreeEntry, name string) bool {
+	return slices.ContainsFunc(trees, func(entries []objstore.TreeEntry) bool {
+		_, ok := objstore.FindEntry(entries, name)
+		return ok
+	})
 }
 
 // refusedByJJ is a line in which jj says that it left out a new file because of its size:

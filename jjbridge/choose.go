@@ -150,6 +150,7 @@ func (c *choosing) untracked(paths []string) {
 	added := c.source.added()
 	if c.scope == snapshot.ScopeAll {
 		paths = c.withoutRepositories(paths)
+		paths = slices.DeleteFunc(paths, c.leave)
 		sizes, total := c.sizes(paths, added)
 		if len(paths) > c.opts.MaxUntracked || total > c.opts.MaxUntrackedBytes {
 			c.opts.Warn(fmt.Errorf("%d untracked files of %d bytes together are left out: the limits are %d and %d",
@@ -170,6 +171,15 @@ func (c *choosing) untracked(paths []string) {
 		c.edits.gone[path] = true
 		c.edits.read = slices.DeleteFunc(c.edits.read, func(read string) bool { return read == path })
 	}
+}
+
+// leave leaves a path out where that was asked for.
+func (c *choosing) leave(path string) bool {
+	as, ok := c.opts.leaves(path)
+	if ok {
+		c.left.add(as, snapshot.LeftUntracked, 0) // its size would make every capture another one
+	}
+	return ok
 }
 
 // added are the entries of the private index that the user's does not have.

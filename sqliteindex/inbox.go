@@ -5,48 +5,54 @@ import (
 	"database/sql"
 )
 
-// InboxRow is something that waits for a person: an approval or a human request.
+// InboxRow is something that a run waits for: an approval, a human request, a signal or a timer.
 type InboxRow struct {
 	RunID, WorkflowName, RunStatus string
 	NodeID                         string
 	NodeLabel                      *string
 	Iteration                      int
-	Kind                           string // "approval", or the kind of the human request
-	Status                         string // requested or pending; with InboxQuery.All the others as well
-	RequestID                      string // of a human request; "" for an approval
-	Prompt                         string // of an approval: its title
+	Kind                           string // "approval", "signal", "timer", or the kind of the human request
+	Status                         string // requested, pending or waiting; with InboxQuery.All or Settled the others as well
+	RequestID                      string // of a human request; "" for any other
+	Prompt                         string // of an approval: its title; of a signal: its name; "" for a timer
 	Summary                        string // of an approval
 	Form                           *string
+	CorrelationID                  *string // of a signal
 	RequestedAtMs                  int64
-	TimeoutAtMs                    *int64
+	TimeoutAtMs                    *int64 // of a timer: when it goes off
 }
 
 // InboxQuery selects what the inbox lists.
 type InboxQuery struct {
-	RunID string // "": of all runs
-	All   bool   // what is settled, and that of runs that have ended or were undone, as well
+	RunID   string // "": of all runs
+	Settled bool   // what is settled as well
+	All     bool   // what is settled, and that of runs that have ended or were undone, as well
 }
 
 const (
 	sqlInbox = `SELECT r.run_id, r.workflow_name, r.status, q.node_id, n.label, q.iteration, q.kind, q.status,
-			q.request_id, q.prompt, q.summary, q.form, q.requested_at_ms, q.timeout_at_ms
+			q.request_id, q.prompt, q.summary, q.form, q.correlation_id, q.requested_at_ms, q.timeout_at_ms
 		FROM (SELECT run_id, node_id, iteration, 'approval' AS kind, status, '' AS request_id, title AS prompt,
-				coalesce(summary, '') AS summary, NULL AS form, requested_at_ms, NULL AS timeout_at_ms
+				coalesce(summary, '') AS summary, NULL AS form, NULL AS correlation_id, requested_at_ms, NULL AS timeout_at_ms
 			FROM _smithers_approvals
 			UNION ALL
 			SELECT run_id, node_id, iteration, kind, status, request_id, prompt,
-				'', schema_json, requested_at_ms, timeout_at_ms
-			FROM _smithers_human_requests) AS q
+				'', schema_json, NULL, requested_at_ms, timeout_at_ms
+			FROM _smithers_human_requests
+			UNION ALL
+			SELECT run_id, node_id, iteration, kind, status, '', coalesce(signal_name, ''),
+				'', NULL, correlation_id, started_at_ms, due_at_ms
+			FROM _smithers_waits) AS q
 		JOIN _smithers_runs AS r USING (run_id)
 		LEFT JOIN _smithers_nodes AS n USING (run_id, node_id, iteration)
 		WHERE true`
 	sqlInboxOfRun = ` AND run_id = ?`
-	sqlInboxOpen  = ` AND q.status IN ('requested', 'pending')
-		AND r.status NOT IN ('finished', 'failed', 'cancelled') AND NOT r.fork_undone`
-	sqlInboxOrder = ` ORDER BY q.requested_at_ms, run_id, node_id, iteration`
+	sqlInboxOpen  = ` AND q.status IN ('requested', 'pending', 'waiting')`
+	sqlInboxGoing = ` AND r.status NOT IN ('finished', 'failed', 'cancelled') AND NOT r.fork_undone`
+	sqlInboxOrder = ` ORDER BY q.requested_at_ms, run_id, node_id, iteration, q.kind`
 )
 
-// Inbox lists what waits for people, the oldest first, then by run and node.
+// Inbox lists what runs wait for, the oldest first, then by run and node.
 func (x *Index) Inbox(ctx context.Context, q InboxQuery) ([]InboxRow, error) {
 	d, err := x.openDetails(ctx)
 	if err != nil {
@@ -57,6 +63,9 @@ func (x *Index) Inbox(ctx context.Context, q InboxQuery) ([]InboxRow, error) {
 		query, args = query+sqlInboxOfRun, append(args, q.RunID)
 	}
 	if !q.All {
+		query += sqlInboxGoing
+	}
+	if !q.All && !q.Settled {
 		query += sqlInboxOpen
 	}
 	return list(ctx, d.Index, scanInbox, query+sqlInboxOrder, args...)
@@ -64,6 +73,6 @@ func (x *Index) Inbox(ctx context.Context, q InboxQuery) ([]InboxRow, error) {
 
 func scanInbox(rows *sql.Rows) (r InboxRow, err error) {
 	err = rows.Scan(&r.RunID, &r.WorkflowName, &r.RunStatus, &r.NodeID, &r.NodeLabel, &r.Iteration, &r.Kind, &r.Status,
-		&r.RequestID, &r.Prompt, &r.Summary, &r.Form, &r.RequestedAtMs, &r.TimeoutAtMs)
+		&r.RequestID, &r.Prompt, &r.Summary, &r.Form, &r.CorrelationID, &r.RequestedAtMs, &r.TimeoutAtMs)
 	return r, err
 }

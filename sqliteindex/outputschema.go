@@ -236,9 +236,9 @@ func newSchemaCache() *schemaCache {
 	return &schemaCache{byTree: make(map[objstore.ID]map[string]outputColumns)}
 }
 
-// declared is what the definitions say of outputs, by key, and that those which none of them knows
-// are kept whole.
-func (s *schemaCache) declared(r objstore.Reader, workflows []objstore.ID, keys []string) (map[string]outputColumns, error) {
+// declared is what the definitions say of outputs, by key, or else Smithers' own schema, and that those which
+// neither knows are kept whole.
+func (s *schemaCache) declared(r objstore.Reader, workflows []objstore.ID, tip *snapshot.Entry, state *snapshot.State) (map[string]outputColumns, error) {
 	all := make(map[string]outputColumns)
 	for _, id := range workflows {
 		schemas, err := s.read(r, id)
@@ -249,7 +249,10 @@ func (s *schemaCache) declared(r objstore.Reader, workflows []objstore.ID, keys 
 			all[key] = all[key].merge(columns)
 		}
 	}
-	for _, key := range keys {
+	if err := addPeers(r, all, tip, state); err != nil {
+		return nil, err
+	}
+	for _, key := range state.Tables() {
 		if _, known := all[key]; !known {
 			all[key] = wholeOutput()
 		}

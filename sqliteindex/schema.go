@@ -7,11 +7,13 @@ import (
 	"io"
 	"strconv"
 	"strings"
+
+	"github.com/git-smithers/git-smithers/internal/smithersdb"
 )
 
 // schema is what a database has in it. Its header says whose it is, and of which
 // version. A database with other numbers is made anew, so a changed schema needs a new
-// version and no migration.
+// version and no migration; and so do rows that the same history is given otherwise.
 type schema struct {
 	applicationID int64
 	version       int64
@@ -21,13 +23,13 @@ type schema struct {
 // baseSchema is that of the index which every list opens: the fewer tables it has, the
 // sooner it is open.
 func baseSchema() schema {
-	return schema{applicationID: 0x67736d69, version: 4, tables: []string{baseTables}} // "gsmi"
+	return schema{applicationID: smithersdb.IndexID, version: 4, tables: []string{baseTables}}
 }
 
 // detailSchema is that of the index with details, which holds the base tables, too, so
 // that one query can ask for both.
 func detailSchema() schema {
-	return schema{applicationID: 0x67736d64, version: 2, tables: []string{baseTables, detailTables}} // "gsmd"
+	return schema{applicationID: smithersdb.DetailIndexID, version: 3, tables: []string{baseTables, detailTables}}
 }
 
 // create fills an empty database.

@@ -1,0 +1,134 @@
+package sqliteindex
+
+import (
+	"encoding/json"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/git-smithers/git-smithers/internal/smithersdb"
+	"github.com/git-smithers/git-smithers/objstore"
+	"github.com/git-smithers/git-smithers/snapshot"
+)
+
+// Where Smithers' own schema of a run is kept.
+const (
+	peerEngine = "smithers"
+	peerSchema = "schema"
+)
+
+// peerTable is a line of it, as docs/smithers.md describes them.
+type peerTable struct {
+	Table   string      `json:"table"`
+	Columns [][2]string `json:"columns"` // names and kinds
+}
+
+// addPeers adds what Smithers' schema says of those outputs of a run that no definition of ours
+// knows: the tables that Smithers has.
+func addPeers(r objstore.Reader, declared map[string]outputColumns, tip *snapshot.Entry, state *snapshot.State) error {
+	var keys []string
+	for _, key := range state.Tables() {
+		if _, ours := declared[key]; !ours {
+			keys = append(keys, key)
+		}
+	}
+	if len(keys) == 0 {
+		return nil
+	}
+	tables, err := peerTables(r, tip, keys)
+	if err != nil {
+		return err
+	}
+	for _, key := range keys {
+		t, known := tables[smithersdb.SnakeName(key)]
+		if !known {
+			continue
+		}
+		row, err := firstOutput(state, key)
+		if err != nil {
+			return err
+		}
+		if output := jsonObject(row); output != nil {
+			declared[key] = t.columns(output)
+		}
+	}
+	return nil
+}
+
+// peerTables are what the schemas of a run, and of those that it was forked from, say of outputs with
+// these keys: a fork that has not run yet has no tables of its own. What cannot be read in
+// a schema says nothing.
+func peerTables(r objstore.Reader, e *snapshot.Entry, keys []string) (map[string]peerTable, error) {
+	tables := make(map[string]peerTable)
+	unknown := func(key string) bool { _, known := tables[smithersdb.SnakeName(key)]; return !known }
+	for e != nil && slices.ContainsFunc(keys, unknown) {
+		engines, err := e.ExtEngines()
+		if err != nil || !slices.Contains(engines, peerEngine) {
+			return tables, err
+		}
+		text, err := e.ExtFile(peerEngine, peerSchema)
+		if err != nil {
+			return nil, err
+		}
+		for line := range strings.Lines(string(text)) {
+			var t peerTable
+			if json.Unmarshal([]byte(line), &t) != nil || len(t.Columns) == 0 || len(t.Columns) > maxProperties {
+				continue
+			}
+			if unknown(t.Table) {
+				tables[t.Table] = t
+			}
+		}
+		if e, err = forkedFrom(r, e); err != nil {
+			return nil, err
+		}
+	}
+	return tables, nil
+}
+
+// forkedFrom is the frame that a run was forked from; nil for none.
+func forkedFrom(r objstore.Reader, e *snapshot.Entry) (*snapshot.Entry, error) {
+	row, err := e.RunRow()
+	if err != nil || row.Parent == nil {
+		return nil, err
+	}
+	return snapshot.ReadEntry(r, row.Parent.Commit)
+}
+
+// firstOutput is the first output of a table that has some.
+func firstOutput(state *snapshot.State, key string) ([]byte, error) {
+	for row, err := range state.Outputs(key).Rows() {
+		return row.Value, err
+	}
+	return nil, nil
+}
+
+// columns are a table's columns. Which property is in one is seen of an output, all of which have all
+// properties: the schema has but the columns' names, which several properties could have.
+func (t peerTable) columns(output map[string]json.RawMessage) outputColumns {
+	properties := make(map[string]string, len(output))
+	for _, name := range slices.Sorted(maps.Keys(output)) {
+		properties[smithersdb.SnakeName(name)] = name
+	}
+	var columns outputColumns
+	for _, c := range t.Columns {
+		name, known := properties[c[0]]
+		if !known {
+			name = c[0]
+		}
+		if len(name) > maxPropertyName {
+			continue
+		}
+		kind := columnType(c[1])
+		if !slices.Contains([]columnType{stringColumn, numberColumn, booleanColumn}, kind) {
+			kind = jsonColumn
+		}
+		columns = append(columns, outputColumn{property: name, kind: kind})
+	}
+	slices.SortFunc(columns, outputColumn.compare)
+	columns = slices.CompactFunc(columns, func(a, b outputColumn) bool { return a.property == b.property })
+	if len(columns) == 0 {
+		return wholeOutput()
+	}
+	return columns
+}

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"strings"
@@ -123,9 +124,18 @@ func checkAnswer(h snapshot.HumanRequest, value any) error {
 		return fault.New(fault.InvalidState, "the form of %s: %w", snapshot.Key(h.NodeID, h.Iteration), err)
 	}
 	if err := form.validate("answer", value); err != nil {
-		return fault.New(fault.InvalidInput, "%w", err).Hint("the form is %s", cut(string(h.Form), maxSchemaError))
+		return fault.New(fault.InvalidInput, "%w", err).Hint("the form is %s", cut(Compact(h.Form), maxSchemaError))
 	}
 	return nil
+}
+
+// Compact is JSON without white space, on one line; what is no JSON stays as it is.
+func Compact(value json.RawMessage) string {
+	var b bytes.Buffer
+	if json.Compact(&b, value) != nil {
+		return string(value)
+	}
+	return b.String()
 }
 
 // Expire makes the human requests that are pending and due expired, and says how many these were.

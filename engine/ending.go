@@ -46,11 +46,11 @@ func (r *runner) ended(status snapshot.RunStatus, why string) error {
 	switch status {
 	case snapshot.RunFailed:
 		return fault.New(fault.RunFailed, "run %s failed: %s", r.runID, why).
-			Hint("`git smithers show %s` has the attempts and logs; `git smithers replay` runs a mended workflow from any frame", r.runID).
+			Hint("`git smithers show %s` has the attempts and logs; `git smithers replay` runs a mended workflow from any frame", fault.Word(r.runID)).
 			Detail("runId", r.runID).Detail("frame", frame)
 	case snapshot.RunCancelled:
 		return fault.New(fault.RunCancelled, "run %s is cancelled at frame %d", r.runID, frame).
-			Hint("`git smithers resume` goes on from there").
+			Hint("`git smithers resume %s` goes on from there", fault.Word(r.runID)).
 			Detail("runId", r.runID).Detail("frame", frame)
 	default:
 		return nil
@@ -131,7 +131,7 @@ func waitsFor(rec Recorder, wf *Workflow, waits []Waiting) error {
 	for _, w := range waits {
 		out = out.Hint("%s", w.hint(row.ID))
 	}
-	return out.Hint("then `git smithers resume %s`", row.ID)
+	return out.Hint("then `git smithers resume %s`", fault.Word(row.ID))
 }
 
 // hint says how what a run waits for comes about.
@@ -139,15 +139,15 @@ func (w Waiting) hint(run string) string {
 	node := snapshot.Key(w.NodeID, w.Iteration)
 	switch w.For {
 	case "approval":
-		return fmt.Sprintf("%[1]s: `git smithers approve %[2]s %[3]s`, or `deny`", node, run, w.NodeID)
+		return fmt.Sprintf("%s: `git smithers approve %s %s`, or `deny`", node, fault.Word(run), fault.Word(w.NodeID))
 	case "human":
-		return fmt.Sprintf("%[1]s: `git smithers answer %[2]s %[3]s`", node, run, w.NodeID)
+		return fmt.Sprintf("%s: `git smithers answer %s %s`", node, fault.Word(run), fault.Word(w.NodeID))
 	case "signal":
 		correlation := ""
 		if w.CorrelationID != nil {
-			correlation = " --correlation '" + *w.CorrelationID + "'"
+			correlation = " --correlation " + fault.Word(*w.CorrelationID)
 		}
-		return fmt.Sprintf("%s: `git smithers signal %s %s%s`", node, run, w.What, correlation)
+		return fmt.Sprintf("%s: `git smithers signal %s %s%s`", node, fault.Word(run), fault.Word(w.What), correlation)
 	default:
 		return fmt.Sprintf("%s: %s", node, w.What)
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/git-smithers/git-smithers/jjbridge"
 	"github.com/git-smithers/git-smithers/snapshot"
 	"github.com/git-smithers/git-smithers/timeline"
+	"github.com/git-smithers/git-smithers/timeline/fault"
 )
 
 // frame is what was drafted as a frame on the tip as it is known now, with the
@@ -96,7 +97,7 @@ func (r *runner) compare(now *jjbridge.Captured) {
 // it is. Change ids are not compared: they name what a change has become by now.
 func difference(before, now snapshot.VCS, run string, frame int64) string {
 	known := !before.Tree.IsZero() && !now.Tree.IsZero() && before.Scope == now.Scope
-	back := fmt.Sprintf("; `git smithers restore %s:%d` brings its code back", run, frame)
+	back := fmt.Sprintf("; `git smithers restore %s:%d` brings its code back", fault.Word(run), frame)
 	switch {
 	case before.Pointer() != now.Pointer():
 		if known && before.Tree == now.Tree {

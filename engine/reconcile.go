@@ -95,7 +95,7 @@ func (req ReconcileRequest) resets() map[string]int {
 
 func conflict(key nodeKey, table, format string, args ...any) error {
 	return fault.New(fault.SchemaConflict, format, args...).
-		Hint("run the task again with `git smithers replay … --node %s`, or keep its old schema", key.id).
+		Hint("run the task again with `git smithers replay … --node %s`, or keep its old schema", fault.Word(key.id)).
 		Detail("nodeId", key.id).Detail("iteration", key.iteration).Detail("table", table)
 }
 

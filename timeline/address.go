@@ -37,7 +37,9 @@ type Loaded struct {
 }
 
 // Load finds what an address means, "run" or "run:frame" with the run's id or a
-// unique prefix of it, and reads that entry. A bare run is its tip.
+// unique prefix of it, and reads that entry. The id of a run that was pruned is run_pruned. A bare run is its tip. "run:engine/number" is the
+// newest frame of the run's timeline that has that number for an engine which the run was
+// imported from; see PeerFrame.
 func (s *Store) Load(ctx context.Context, address string) (*Loaded, error) {
 	at, tip, err := s.resolve(ctx, address)
 	if err != nil {
@@ -114,30 +116,39 @@ func (s *Store) readTip(ctx context.Context, tip objstore.ID) (*snapshot.Entry, 
 	return entry, row, s.repairNewestFrame(ctx, row, entry)
 }
 
-// ResolveRun finds the full id of a run from its id or a unique prefix of it.
+// ResolveRun finds the full id of a run from its id or a unique prefix of it. The id of a run that was
+// pruned is run_pruned, and no prefix.
 func (s *Store) ResolveRun(ctx context.Context, run string) (string, error) {
 	id, _, err := s.findRun(ctx, run)
 	return id, err
 }
 
+// named is an address as it is written. For an engine's number of a frame, Frame is that.
+type named struct {
+	Address
+
+	engine string // "" for our own number
+}
+
 // resolve splits an address: as a whole run id first, since a run id may contain
-// colons, then at its last colon before digits. Prefixes come after exact ids,
-// because finding them takes reading the tips of all runs.
+// colons, then at its last colon before digits. Prefixes come after exact ids, those of
+// pruned runs too, because finding them takes reading the tips of all runs.
 func (s *Store) resolve(ctx context.Context, address string) (Address, objstore.ID, error) {
 	if address == "" {
 		return Address{}, objstore.ID{}, fault.New(fault.InvalidRunID, "the run id is empty")
 	}
-	whole := Address{address, snapshot.NoFrame}
+	candidates := []named{{Address: Address{address, snapshot.NoFrame}}}
 	split, hasFrame, splitErr := splitAddress(address)
-	candidates := []Address{whole}
 	if hasFrame {
 		candidates = append(candidates, split)
 	}
-	for _, find := range []func(context.Context, string) (string, objstore.ID, error){s.findRunExactly, s.findRunByPrefix} {
+	for _, find := range s.finders() {
 		for _, candidate := range candidates {
 			run, tip, err := find(ctx, candidate.Run)
 			if err == nil {
-				return Address{run, candidate.Frame}, tip, nil
+				candidate.Run = run
+				at, err := s.ownNumber(ctx, candidate, tip)
+				return at, tip, err
 			}
 			if fault.CodeOf(err) != fault.RunNotFound {
 				return Address{}, objstore.ID{}, err
@@ -150,19 +161,37 @@ func (s *Store) resolve(ctx context.Context, address string) (Address, objstore.
 	return Address{}, objstore.ID{}, s.notFound(ctx, candidates[len(candidates)-1].Run)
 }
 
-// splitAddress splits run:frame. hasFrame is false for an address without a colon;
-// the error is about what follows one.
-func splitAddress(address string) (at Address, hasFrame bool, err error) {
+// finders are the ways to find a run by what somebody calls it, in their order. Each is run_not_found where
+// it is for the next one to tell.
+func (s *Store) finders() []func(context.Context, string) (string, objstore.ID, error) {
+	return []func(context.Context, string) (string, objstore.ID, error){s.findRunExactly, s.findPruned, s.findRunByPrefix}
+}
+
+// splitAddress splits run:frame, or run:engine/number. hasFrame is false for an address without
+// a colon; the error is about what follows one.
+func splitAddress(address string) (at named, hasFrame bool, err error) {
 	colon := strings.LastIndexByte(address, ':')
 	if colon < 0 {
-		return Address{}, false, nil
+		return named{}, false, nil
 	}
-	frame, ok := parseFrame(address[colon+1:])
-	if !ok || colon == 0 {
-		return Address{}, false, fault.New(fault.InvalidAddress, "%q is not an address", address).
-			Hint("an address is <run> or <run>:<frame>, for example triage-1:7")
+	engine, number, hasEngine := strings.Cut(address[colon+1:], "/")
+	if !hasEngine {
+		engine, number = "", engine
 	}
-	return Address{address[:colon], frame}, true, nil
+	frame, ok := parseFrame(number)
+	why := ""
+	switch {
+	case colon == 0:
+		why = "there is no run before the colon"
+	case hasEngine && engine == "":
+		why = "there is no engine before the slash"
+	case !ok:
+		why = fmt.Sprintf("%q is not the number of a frame", number)
+	default:
+		return named{Address{address[:colon], frame}, engine}, true, nil
+	}
+	return named{}, false, fault.New(fault.InvalidAddress, "%q is not an address: %s", address, why).
+		Hint("an address is <run>, <run>:<frame>, such as triage-1:7, or by Smithers' number <run>:smithers/<frame>, such as triage-1:smithers/7")
 }
 
 // parseFrame reads a frame number: decimal digits without a superfluous zero.
@@ -172,18 +201,18 @@ func parseFrame(s string) (int64, bool) {
 }
 
 // findRun finds a run by its id or a unique prefix of it, and its tip.
-func (s *Store) findRun(ctx context.Context, run string) (string, objstore.ID, error) {
+func (s *Store) findRun(ctx context.Context, run string) (id string, tip objstore.ID, err error) {
 	if run == "" {
 		return "", objstore.ID{}, fault.New(fault.InvalidRunID, "the run id is empty")
 	}
-	id, tip, err := s.findRunExactly(ctx, run)
-	if fault.CodeOf(err) == fault.RunNotFound {
-		id, tip, err = s.findRunByPrefix(ctx, run)
+	for _, find := range s.finders() {
+		id, tip, findErr := find(ctx, run)
+		if fault.CodeOf(findErr) != fault.RunNotFound {
+			return id, tip, findErr
+		}
+		err = findErr
 	}
-	if fault.CodeOf(err) == fault.RunNotFound {
-		err = cmp.Or(s.refuseFrame(ctx, run), err)
-	}
-	return id, tip, err
+	return "", objstore.ID{}, cmp.Or(s.refuseFrame(ctx, run), err)
 }
 
 // refuseFrame is invalid_address for the address of a frame, where a run is wanted.

@@ -47,6 +47,7 @@ func TestABadAddressSaysWhatIsWrong(t *testing.T) {
 	s := open(t, repotest.New(t, repotest.Commit))
 	triage(t, s, "triage-1")
 	triage(t, s, "triage-2")
+	const form = "an address is <run>, <run>:<frame>, such as triage-1:7, or by Smithers' number <run>:smithers/<frame>, such as triage-1:smithers/7"
 	for _, c := range []struct {
 		name, address string
 		code          fault.Code
@@ -56,10 +57,13 @@ func TestABadAddressSaysWhatIsWrong(t *testing.T) {
 		{"unknown run with a frame", "nope:3", fault.RunNotFound, `no run is called "nope"`, "`git smithers runs` lists the runs"},
 		{"ambiguous prefix", "tri", fault.RunAmbiguous, `2 runs begin with "tri"`, "they are triage-1, triage-2"},
 		{"past the end", "triage-1:5", fault.FrameNotFound, `run "triage-1" has no frame 5`, "its frames are 0 to 4"},
-		{"not a number", "triage-1:x", fault.InvalidAddress, `"triage-1:x" is not an address`, "an address is <run> or <run>:<frame>, for example triage-1:7"},
-		{"negative", "triage-1:-1", fault.InvalidAddress, `"triage-1:-1" is not an address`, "an address is <run> or <run>:<frame>, for example triage-1:7"},
-		{"leading zero", "triage-1:01", fault.InvalidAddress, `"triage-1:01" is not an address`, "an address is <run> or <run>:<frame>, for example triage-1:7"},
-		{"no run", ":1", fault.InvalidAddress, `":1" is not an address`, "an address is <run> or <run>:<frame>, for example triage-1:7"},
+		{"not a number", "triage-1:x", fault.InvalidAddress, `"triage-1:x" is not an address: "x" is not the number of a frame`, form},
+		{"negative", "triage-1:-1", fault.InvalidAddress, `"triage-1:-1" is not an address: "-1" is not the number of a frame`, form},
+		{"leading zero", "triage-1:01", fault.InvalidAddress, `"triage-1:01" is not an address: "01" is not the number of a frame`, form},
+		{"no run", ":1", fault.InvalidAddress, `":1" is not an address: there is no run before the colon`, form},
+		{"an engine's number that is none", "triage-1:smithers/abc", fault.InvalidAddress, `"triage-1:smithers/abc" is not an address: "abc" is not the number of a frame`, form},
+		{"an engine without a number", "triage-1:smithers/", fault.InvalidAddress, `"triage-1:smithers/" is not an address: "" is not the number of a frame`, form},
+		{"no engine", "triage-1:/7", fault.InvalidAddress, `"triage-1:/7" is not an address: there is no engine before the slash`, form},
 		{"nothing", "", fault.InvalidRunID, "the run id is empty", ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {

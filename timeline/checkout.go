@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 	"strconv"
 	"strings"
 
@@ -49,6 +50,9 @@ func (s *Store) Checkout(ctx context.Context, req CheckoutRequest) (*CheckedOut,
 			return nil, err
 		}
 	}
+	if err := s.checkFree(dir); err != nil {
+		return nil, err
+	}
 	commit, err := s.startingCommit(from.Entry, vcs)
 	if err != nil {
 		return nil, Explain(err)
@@ -69,6 +73,18 @@ func (s *Store) Checkout(ctx context.Context, req CheckoutRequest) (*CheckedOut,
 		return nil, errors.Join(Explain(err), s.dropCheckout(context.WithoutCancel(ctx), workspace, made))
 	}
 	return out, nil
+}
+
+// checkFree refuses a folder in which a run's working copy is, which the refusal names.
+func (s *Store) checkFree(dir string) error {
+	if resolved, err := filepath.EvalSymlinks(dir); err == nil {
+		dir = resolved
+	}
+	err := s.checkNotMade("", "", dir)
+	if taken, ok := errors.AsType[*fault.Error](err); ok && taken.Code == fault.WorktreeFailed {
+		return taken.Hint("or give --to another folder")
+	}
+	return err
 }
 
 // Discard removes a working copy in which nobody has worked yet, for whoever made it in vain.

@@ -128,7 +128,7 @@ func runOwned(row snapshot.Run, owner Owner) error {
 		out = fault.New(fault.RunOwned, "run %q is being executed by process %d", row.ID, owner.PID).
 			Detail("pid", owner.PID)
 	}
-	return out.Hint("wait for it, or ask it to stop: `git smithers cancel %s`", row.ID).
-		Hint("`git smithers resume %s --force` takes the run over: that process then writes nothing more", row.ID).
+	return out.Hint("wait for it, or ask it to stop: `git smithers cancel %s`", fault.Word(row.ID)).
+		Hint("`git smithers resume %s --force` takes the run over: that process then writes nothing more", fault.Word(row.ID)).
 		Detail("runId", row.ID).Detail("epoch", row.Epoch)
 }

@@ -44,6 +44,8 @@ func TestMain(m *testing.M) {
 		appendFrames()
 	case "claim":
 		claimUntilKilled()
+	case "series":
+		seriesUntilKilled()
 	default:
 		goleak.VerifyTestMain(m)
 	}

@@ -20,6 +20,7 @@ type ForkRequest struct {
 	RunID       string          // of the child; "" makes one up
 	Nodes       []string        // reset these, and by needs everything downstream of them
 	NoDeps      bool            // reset Nodes alone
+	NamedOnly   bool            // reset Nodes as Smithers does; see snapshot.ResetNamed
 	Input       json.RawMessage // a JSON object, merged over the parent's input; nil: as it is
 	Label       string
 	Description string
@@ -129,13 +130,21 @@ func (s *Store) forkChanges(parent *snapshot.Entry, req ForkRequest) ([]snapshot
 		if err != nil {
 			return nil, Explain(err)
 		}
-		resets, err := snapshot.Reset(prepared, req.Nodes, req.NoDeps)
+		resets, err := req.resets(prepared)
 		if err != nil {
 			return nil, Explain(err)
 		}
 		changes = append(changes, resets...)
 	}
 	return changes, nil
+}
+
+// resets makes the nodes of the request run again.
+func (req ForkRequest) resets(state *snapshot.State) ([]snapshot.Change, error) {
+	if req.NamedOnly {
+		return snapshot.ResetNamed(state, req.Nodes)
+	}
+	return snapshot.Reset(state, req.Nodes, req.NoDeps)
 }
 
 // forkDraft is the child's first own entry.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 
+	"github.com/git-smithers/git-smithers/objstore"
 	"github.com/git-smithers/git-smithers/refs"
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
@@ -11,6 +12,20 @@ import (
 // refusePruned is run_pruned where a run has a tombstone here: it is not made again, as
 // if it had never been.
 func (s *Store) refusePruned(ctx context.Context, run string) error {
+	return s.whetherPruned(ctx, run, "it was collected, too: choose another id")
+}
+
+// findPruned is run_pruned for the exact id of a run that has a tombstone here, run_not_found for any other: taken
+// for a prefix, the id would mean another run.
+func (s *Store) findPruned(ctx context.Context, run string) (string, objstore.ID, error) {
+	if err := s.whetherPruned(ctx, run, "it was collected, too: `git smithers runs` lists the runs"); err != nil {
+		return "", objstore.ID{}, err
+	}
+	return "", objstore.ID{}, runNotFound(run)
+}
+
+// whetherPruned is run_pruned where a run has a tombstone here; collected is the hint where nothing brings it back.
+func (s *Store) whetherPruned(ctx context.Context, run, collected string) error {
 	name, err := refs.Gone(run)
 	if err != nil {
 		return Explain(err)
@@ -22,9 +37,26 @@ func (s *Store) refusePruned(ctx context.Context, run string) error {
 	}
 	out := fault.New(fault.RunPruned, "run %q was pruned", run).Detail("runId", run)
 	if s.isHeld(ctx, run) {
-		return out.Hint("`git smithers prune --undo %s` brings it back", run)
+		return out.Hint("`git smithers prune --undo %s` brings it back", fault.Word(run))
 	}
-	return out.Hint("it was collected, too: choose another id")
+	return out.Hint("%s", collected).Detail("collected", true)
+}
+
+// collectedStone is the tombstone of a run that was pruned and collected; zero where it was not pruned, and run_pruned
+// where it is still held, since it comes back as it was then.
+func (s *Store) collectedStone(ctx context.Context, run string) (refs.Name, objstore.ID, error) {
+	name, err := refs.Gone(run)
+	if err != nil {
+		return "", objstore.ID{}, Explain(err)
+	}
+	if s.isHeld(ctx, run) {
+		return "", objstore.ID{}, s.refusePruned(ctx, run)
+	}
+	stone, err := s.refs.Resolve(ctx, name)
+	if errors.Is(err, refs.ErrNotFound) {
+		err = nil
+	}
+	return name, stone, Explain(err)
 }
 
 // isHeld tells whether a pruned run is not collected yet.
@@ -41,7 +73,7 @@ func (s *Store) notFound(ctx context.Context, run string) error {
 	out := fault.New(fault.RunNotFound, "no run is called %q", run).
 		Hint("`git smithers runs` lists the runs").Detail("run", run)
 	if s.isHeld(ctx, run) {
-		out = out.Hint("it was pruned: `git smithers prune --undo %s` brings it back", run)
+		out = out.Hint("it was pruned: `git smithers prune --undo %s` brings it back", fault.Word(run))
 	}
 	return out
 }

@@ -28,16 +28,8 @@ type Head struct {
 // (run_pruned). draft.VCS is the working copy that the row names, and decides on
 // draft.Base where that is zero.
 func (s *Store) Create(ctx context.Context, run snapshot.Run, draft snapshot.Draft) (*Head, error) {
-	tip, err := newTip(run.ID)
+	tip, err := s.freeTip(ctx, run.ID)
 	if err != nil {
-		return nil, err
-	}
-	if _, err := s.refs.Resolve(ctx, tip); err == nil {
-		return nil, runExists(run.ID)
-	} else if !errors.Is(err, refs.ErrNotFound) {
-		return nil, Explain(err)
-	}
-	if err := s.refusePruned(ctx, run.ID); err != nil {
 		return nil, err
 	}
 	if draft.AtMs == 0 {
@@ -77,9 +69,33 @@ func newTip(id string) (refs.Name, error) {
 	return tip, Explain(err)
 }
 
+// freeTip is the tip of a run that is to be made, and that neither exists nor was pruned.
+func (s *Store) freeTip(ctx context.Context, id string) (refs.Name, error) {
+	tip, err := s.absentTip(ctx, id)
+	if err != nil {
+		return "", err
+	}
+	return tip, s.refusePruned(ctx, id)
+}
+
+// absentTip is the tip of a run that is to be made, and that does not exist.
+func (s *Store) absentTip(ctx context.Context, id string) (refs.Name, error) {
+	tip, err := newTip(id)
+	if err != nil {
+		return "", err
+	}
+	if _, err := s.refs.Resolve(ctx, tip); err == nil {
+		return "", runExists(id)
+	} else if !errors.Is(err, refs.ErrNotFound) {
+		return "", Explain(err)
+	}
+	return tip, nil
+}
+
 func runExists(id string) error {
 	return fault.New(fault.RunExists, "run %q exists already", id).
-		Hint("choose another --run-id, or continue it with `git smithers resume`").Detail("runId", id)
+		Hint("choose another --run-id, or leave it out to have one made up").
+		Hint("`git smithers show %s` shows the one that is there", fault.Word(id)).Detail("runId", id)
 }
 
 // Head opens the tip of a run for appending. run is an exact run id. What a crash
@@ -149,7 +165,7 @@ func (h *Head) since(tip *snapshot.Entry, visit func(*snapshot.Entry)) error {
 	}
 	run := h.row.ID
 	return fault.New(fault.Conflict, "run %q has another history now: %w", run, errOtherHistory).
-		Hint("a fetch splits a run that was continued elsewhere, too: what was added here is a fork of it, which `git smithers branches %s` lists", run).
+		Hint("a fetch splits a run that was continued elsewhere, too: what was added here is a fork of it, which `git smithers branches %s` lists", fault.Word(run)).
 		Detail("runId", run).Detail("known", h.entry.ID.String()).Detail("tip", tip.ID.String())
 }
 

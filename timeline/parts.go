@@ -25,6 +25,8 @@ type Parts struct {
 	FrameRefs       int64  // how many frame refs this clone keeps
 	RemoteFrameRefs int64  // how many frame refs a remote is given
 	Private         string // the store's private folder
+
+	Limits snapshot.Limits // of what is taken in
 }
 
 // Parts are the store's.
@@ -32,7 +34,7 @@ func (s *Store) Parts() Parts {
 	return Parts{
 		Repo: s.repo, Env: s.env, Refs: s.refs, Objects: s.objects, Now: s.now, Warn: s.warn,
 		PushFiles: s.settings.pushFiles, FrameRefs: s.settings.frameRefs, RemoteFrameRefs: s.settings.remoteFrameRefs,
-		Private: s.privatePath(),
+		Private: s.privatePath(), Limits: s.settings.limits,
 	}
 }
 

@@ -72,6 +72,22 @@ var writes = []deed{
 		},
 	},
 	{
+		name:    "a series of several packs, and one that goes on from it",
+		prepare: func(w witness) { frames(w, "other", 1) },
+		do: func(w witness) {
+			series, err := w.s.NewSeries(w.t.Context(), seriesRow("run"), nil)
+			require.NoError(w.t, err)
+			defer series.Close()
+			series.FlushAt(1)
+			for from := range 2 {
+				addFrames(w.t, series, 3*from, 3*from+2)
+				head, err := series.Commit(w.t.Context())
+				require.NoError(w.t, err)
+				w.ack(head)
+			}
+		},
+	},
+	{
 		name:    "a merge of packs",
 		prepare: func(w witness) { frames(w, "run", 14) },
 		do: func(w witness) {

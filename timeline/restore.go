@@ -160,10 +160,11 @@ func (s *Store) worktreeFiles(ctx context.Context, at Address, name string) (*Wo
 	}
 	if name == "" {
 		return nil, fault.New(fault.NoWorkingCopy, "the worktree that run %q made for itself is not here any more", at.Run).
-			Hint("`git smithers restore %s --to DIR` makes a new one with its files", at)
+			Hint("`git smithers restore %s --to DIR` makes a new one with its files", fault.Word(at.String()))
 	}
 	return nil, fault.New(fault.NoWorkingCopy, "the worktree of task %q of run %q is not here any more", name, at.Run).
-		Hint("`git smithers restore %s --worktree %s --to DIR` makes a new one with its files", at, name)
+		Hint("`git smithers restore %s --worktree %s --to DIR` makes a new one with its files",
+			fault.Word(at.String()), fault.Word(name))
 }
 
 // loadCode loads a frame that has code, of a task's own worktree where one is named.
@@ -181,15 +182,22 @@ func (s *Store) loadCode(ctx context.Context, address, worktree string) (*Loaded
 		return from, vcs, nil
 	case worktree != "":
 		err = fault.New(fault.NoCode, "%s has no worktree of task %q", from.Address, worktree).
-			Hint("`git smithers show %s` lists those that it has", from.Address).
+			Hint("`git smithers show %s` lists those that it has", fault.Word(from.Address.String())).
 			Detail("runId", from.Address.Run).Detail("frame", from.Address.Frame)
 	default:
 		err = fault.New(fault.NoCode, "%s has no code: no files were captured for it", from.Address).
-			Hint("files are captured unless smithers.worktree is off, at a run's start and after every attempt; "+
-				"`git smithers show` tells what a frame has").
+			Hint("%s; `git smithers show` tells what a frame has", WhenCaptured(from.Entry)).
 			Detail("runId", from.Address.Run).Detail("frame", from.Address.Frame)
 	}
 	return nil, nil, err
+}
+
+// WhenCaptured says to people how frames like an entry come to have files.
+func WhenCaptured(entry *snapshot.Entry) string {
+	if engines, err := entry.ExtEngines(); err == nil && len(engines) > 0 {
+		return "frames of a run that was imported have files where `git smithers watch` captured them, and those of commits that are in this repository"
+	}
+	return "files are captured unless smithers.worktree is off, at a run's start and after every attempt"
 }
 
 func noWorkingCopy() error { return Explain(jjbridge.ErrNoWorkingCopy) }

@@ -72,7 +72,7 @@ func (r *restoring) takeBack(ctx context.Context) error {
 // those of v can be compared with. What v never looked at is not in it, and so is
 // left alone.
 func scopeLike(v *snapshot.VCS) string {
-	left := slices.ContainsFunc(v.LeftOut, func(l snapshot.LeftOut) bool { return l.Reason == snapshot.LeftUntracked })
+	left := slices.ContainsFunc(v.LeftOut, func(l snapshot.LeftOut) bool { return l.Reason == snapshot.LeftUntracked && l.Path == "" })
 	if v.Scope == snapshot.ScopeTracked || left {
 		return snapshot.ScopeTracked
 	}

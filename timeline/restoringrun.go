@@ -128,10 +128,11 @@ func (r *restores) explain(one *restoring, cause error) error {
 	}
 	worktree := ""
 	if one.name != "" {
-		worktree = " --worktree " + one.name
+		worktree = " --worktree " + fault.Word(one.name)
 	}
-	return known.Hint("some files were changed and others were not; what was there before is %[1]s: "+
-		"`git smithers restore %[1]s%[2]s` brings it back", r.newest(), worktree)
+	before := r.newest().String()
+	return known.Hint("some files were changed and others were not; what was there before is %s: "+
+		"`git smithers restore %s%s` brings it back", before, fault.Word(before), worktree)
 }
 
 // capture puts into a draft what was found in the working copies, as far as the tip does

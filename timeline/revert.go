@@ -40,7 +40,7 @@ func (s *Store) Revert(ctx context.Context, req RevertRequest) (*Restored, error
 	key := snapshot.AttemptKey(attempt.NodeID, attempt.Iteration, attempt.Attempt)
 	if attempt.Tree.IsZero() {
 		return nil, fault.New(fault.NoCode, "no files were captured after attempt %s of run %q", key, run).
-			Hint("its state is %s; `git smithers show %s --attempts` lists the others", attempt.State, run)
+			Hint("its state is %s; `git smithers show %s --attempts` lists the others", attempt.State, fault.Word(run))
 	}
 	at, vcs, err := s.attemptCode(head, attempt)
 	if err != nil {
@@ -112,7 +112,7 @@ func attemptNotFound(run string, name attemptName, others []string) error {
 	out := fault.New(fault.AttemptNotFound, "node %q of run %q has %s in iteration %d", name.node, run, what, name.iteration).
 		Detail("runId", run).Detail("nodeId", name.node).Detail("iteration", name.iteration)
 	if len(others) == 0 {
-		return out.Hint("`git smithers show %s --attempts` lists the attempts", run)
+		return out.Hint("`git smithers show %s --attempts` lists the attempts", fault.Word(run))
 	}
 	slices.Sort(others)
 	list := strings.Join(others[:min(shown, len(others))], ", ")

@@ -28,8 +28,11 @@ type UndoRequest struct {
 // stays. A fork is taken back only while it has not run: its run is then cancelled, and no
 // longer listed among its parent's.
 //
-// nothing_to_undo where there is none, undo_refused for a fork that has run, run_owned, and
-// whatever Restore refuses: then nothing is changed.
+// That an engine went back in its own run is not taken back here: the run would not be as that
+// engine has it. Without a run, such a run is left out.
+//
+// nothing_to_undo where there is none, undo_refused for a fork that has run and for what an engine
+// did, run_owned, and whatever Restore refuses: then nothing is changed.
 func (s *Store) Undo(ctx context.Context, req UndoRequest) (*Traveled, error) {
 	run := req.Run
 	if run == "" {
@@ -85,6 +88,9 @@ func filesAlone(op snapshot.Op) bool {
 // describeOp is an op in a few words.
 func describeOp(op snapshot.Op) string {
 	out := op.Kind
+	if op.ByEngine() {
+		return fmt.Sprintf("rewound to frame %d", *op.To)
+	}
 	if op.NodeID != "" {
 		out += " to before "
 		if op.Kind == snapshot.OpRevert {
@@ -126,10 +132,23 @@ func opToUndo(head *Head) (snapshot.Op, error) {
 		return snapshot.Op{}, Explain(err)
 	}
 	if op, ok := newestOp(ops); ok {
-		return op, nil
+		return op, refuseEngines(head.row, op)
 	}
 	return snapshot.Op{}, fault.New(fault.NothingToUndo, "nothing was done to run %q that could be taken back", head.row.ID).
-		Hint("`git smithers ops %s` lists what was done to it", head.row.ID).Detail("runId", head.row.ID)
+		Hint("`git smithers ops %s` lists what was done to it", fault.Word(head.row.ID)).Detail("runId", head.row.ID)
+}
+
+// refuseEngines is undo_refused for what an engine did in its own run.
+func refuseEngines(row snapshot.Run, op snapshot.Op) error {
+	if !op.ByEngine() {
+		return nil
+	}
+	refused := fault.New(fault.UndoRefused, "op %d of run %q is its engine's own: it went back to frame %d", op.Number, row.ID, *op.To).
+		Detail("runId", row.ID)
+	if op.Frame != nil && *op.Frame > 0 {
+		refused = refused.Hint("`git smithers fork %s` goes on from the frame before it", fault.Word(Address{row.ID, *op.Frame - 1}.String()))
+	}
+	return refused
 }
 
 // newestOp is the newest of a run's ops that can be taken back.
@@ -171,7 +190,7 @@ func (s *Store) runToUndo(ctx context.Context) (string, error) {
 	return run, nil
 }
 
-// newestOpAt is the newest op at a tip that can be taken back, of number 0 for none.
+// newestOpAt is the newest op at a tip that can be taken back here, of number 0 for none.
 func (s *Store) newestOpAt(tip refs.TipRef) (snapshot.Op, string, error) {
 	entry, err := snapshot.ReadEntry(s.objects, tip.ID)
 	if err != nil {
@@ -181,6 +200,9 @@ func (s *Store) newestOpAt(tip refs.TipRef) (snapshot.Op, string, error) {
 	if err != nil {
 		return snapshot.Op{}, "", err
 	}
-	op, _ := newestOp(ops)
+	op, ok := newestOp(ops)
+	if !ok || op.ByEngine() {
+		return snapshot.Op{}, entry.Run, nil
+	}
 	return op, entry.Run, nil
 }

@@ -284,6 +284,9 @@ func (v *verifier) entry(entry *snapshot.Entry) (snapshot.Run, error) {
 	if err := v.journal(entry); err != nil {
 		return row, err
 	}
+	if err := v.files.carried(entry); err != nil {
+		return row, err
+	}
 	return row, v.files.captured(vcs)
 }
 

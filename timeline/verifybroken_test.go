@@ -22,6 +22,13 @@ func loosened(t *testing.T) *repotest.Repo {
 	s := open(t, repo)
 	triage(t, s, "one")
 	require.NoError(t, s.Close())
+	loosen(t, repo)
+	return repo
+}
+
+// loosen makes the objects of a repository loose.
+func loosen(t *testing.T, repo *repotest.Repo) {
+	t.Helper()
 	repo.Git("repack", "-adq")
 	packs, err := filepath.Glob(filepath.Join(repo.GitDir, "objects/pack/*.pack"))
 	require.NoError(t, err)
@@ -30,7 +37,6 @@ func loosened(t *testing.T) *repotest.Repo {
 	require.NoError(t, err)
 	require.NoError(t, os.RemoveAll(filepath.Dir(packs[0])))
 	repo.GitInput(string(data), "unpack-objects", "-q")
-	return repo
 }
 
 func removeObject(t *testing.T, repo *repotest.Repo, name string) {

@@ -79,7 +79,7 @@ func (f forger) tree(name, from string, edit func(*snapshot.Header)) {
 // journal is the tip's journal with another collection in it.
 func (f forger) journal(name, id string) string {
 	f.t.Helper()
-	return f.GitInput(f.listing(f.tip()+":journal", "040000", "tree", id, name), "mktree")
+	return f.GitInput(f.listing(f.tip()+":journal", "100644", "blob", id, name), "mktree")
 }
 
 // collection writes a collection of one row.
@@ -177,14 +177,14 @@ func TestVerifyChecksWhatAnEntryMakesOfTheOneBefore(t *testing.T) {
 			"a mailbox of nodes",
 			func(f forger) {
 				nodes := f.Git("rev-parse", f.tip()+":state/nodes")
-				f.append("040000", "tree", f.GitInput(f.listing(f.tip()+":state", "040000", "tree", nodes, "approvals"), "mktree"), "state", nil)
+				f.append("040000", "tree", f.GitInput(f.listing(f.tip()+":state", "100644", "blob", nodes, "approvals"), "mktree"), "state", nil)
 			},
 			"approvals: ",
 		},
 		{
 			"a mailbox of something else",
 			func(f forger) {
-				state := f.GitInput(f.listing(f.tip()+":state", "040000", "tree", f.collection("ship::0", `{"status":"maybe"}`), "approvals"), "mktree")
+				state := f.GitInput(f.listing(f.tip()+":state", "100644", "blob", f.collection("ship::0", `{"status":"maybe"}`), "approvals"), "mktree")
 				f.append("040000", "tree", state, "state", nil)
 			},
 			`approvals: `,

@@ -45,6 +45,21 @@ func (v *fileVerifier) captured(vcs *snapshot.VCS) error {
 	return nil
 }
 
+// carried checks that all objects of what other engines keep in an entry are there. What they say
+// is not ours to judge.
+func (v *fileVerifier) carried(entry *snapshot.Entry) error {
+	parts, err := entry.Carried()
+	if err != nil {
+		return err
+	}
+	for _, part := range parts {
+		if err := v.check(part.Name, v.entry(part, 0)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // attempts checks the trees that the attempts of an entry's journal name.
 func (v *fileVerifier) attempts(entry *snapshot.Entry) error {
 	attempts, err := entry.Attempts()
@@ -71,7 +86,11 @@ func (v *fileVerifier) root(what string, id objstore.ID) error {
 	if id.IsZero() {
 		return nil
 	}
-	damage := v.object(id, objstore.Tree, 0)
+	return v.check(what, v.object(id, objstore.Tree, 0))
+}
+
+// check is damage as the error about what.
+func (v *fileVerifier) check(what string, damage *fileDamage) error {
 	switch {
 	case damage == nil:
 		return nil
@@ -79,6 +98,18 @@ func (v *fileVerifier) root(what string, id objstore.ID) error {
 		return fmt.Errorf("%s: %w", what, damage.err)
 	}
 	return fmt.Errorf("%s: %q: %w", what, damage.path, damage.err)
+}
+
+// entry checks what an entry of a tree is. Submodules are other repositories' business.
+func (v *fileVerifier) entry(e objstore.TreeEntry, depth int) *fileDamage {
+	switch e.Mode {
+	case objstore.ModeCommit:
+		return nil
+	case objstore.ModeTree:
+		return v.object(e.ID, objstore.Tree, depth)
+	case objstore.ModeFile, objstore.ModeExecutable, objstore.ModeSymlink:
+	}
+	return v.object(e.ID, objstore.Blob, depth)
 }
 
 // object checks a tree and what it reaches, or a blob.
@@ -101,7 +132,7 @@ func (v *fileVerifier) object(id objstore.ID, kind objstore.Kind, depth int) *fi
 	return damage
 }
 
-// tree checks what a tree reaches. Submodules are other repositories' business.
+// tree checks what a tree reaches.
 func (v *fileVerifier) tree(id objstore.ID, data []byte, depth int) *fileDamage {
 	entries, err := objstore.DecodeForeignTree(id, data)
 	if err == nil && depth > maxTreeDepth {
@@ -111,14 +142,7 @@ func (v *fileVerifier) tree(id objstore.ID, data []byte, depth int) *fileDamage 
 		return &fileDamage{err: err}
 	}
 	for _, e := range entries {
-		var damage *fileDamage
-		switch e.Mode {
-		case objstore.ModeCommit:
-		case objstore.ModeTree:
-			damage = v.object(e.ID, objstore.Tree, depth+1)
-		default:
-			damage = v.object(e.ID, objstore.Blob, depth+1)
-		}
+		damage := v.entry(e, depth+1)
 		switch {
 		case damage == nil:
 		case damage.path == "":

@@ -16,6 +16,7 @@ import (
 type WorkingCopy struct {
 	store     *Store
 	workspace *jjbridge.Workspace
+	leave     []string
 }
 
 // WorkingCopy is the working copy in which the store was opened. Where there is none
@@ -38,6 +39,14 @@ func (s *Store) WorkingCopyAt(ctx context.Context, dir string) (*WorkingCopy, er
 			Hint("the history of this one is in %s", s.repo.CommonDir)
 	}
 	return &WorkingCopy{store: s, workspace: workspace}, nil
+}
+
+// Without is the working copy without files: they are left out of its captures, unless the
+// user tracks them. Paths are relative to the top, with slashes.
+func (c *WorkingCopy) Without(paths ...string) *WorkingCopy {
+	out := *c
+	out.leave = paths
+	return &out
 }
 
 // Root is the top of the working copy; "" where there is none.
@@ -68,7 +77,7 @@ func (c *WorkingCopy) Capture(ctx context.Context) (*jjbridge.Captured, error) {
 // read captures the files of a scope.
 func (c *WorkingCopy) read(ctx context.Context, scope string) (*jjbridge.Captured, error) {
 	return c.workspace.Capture(ctx, jjbridge.CaptureOptions{
-		Scope: scope, MaxFile: c.store.settings.maxFile, Warn: c.store.warn,
+		Scope: scope, MaxFile: c.store.settings.maxFile, Leave: c.leave, Warn: c.store.warn,
 	})
 }
 

@@ -122,7 +122,7 @@ func (s *Store) checkNotMade(run, name, path string) error {
 			continue
 		}
 		return fault.New(fault.WorktreeFailed, "%s is a worktree of run %q already", path, made.Run).
-			Hint("`git smithers worktrees prune %s` removes it, unless there is unsaved work in it", made.Run).
+			Hint("`git smithers worktrees prune %s` removes it, unless there is unsaved work in it", fault.Word(made.Run)).
 			Detail("path", path).Detail("runId", made.Run)
 	}
 	return nil

@@ -49,6 +49,13 @@ const (
 	Unconfirmed       Code = "unconfirmed"
 	NothingPruned     Code = "nothing_pruned"
 	InvalidBundle     Code = "invalid_bundle"
+	DatabaseNotFound  Code = "database_not_found"
+	InvalidDatabase   Code = "invalid_database"
+	ImportRefused     Code = "import_refused"
+	ExportRefused     Code = "export_refused"
+	EngineMissing     Code = "engine_missing"
+	EngineFailed      Code = "engine_failed"
+	ForeignRun        Code = "foreign_run"
 	WriteFailed       Code = "write_failed"
 	ReadOnly          Code = "read_only"
 	DiskFull          Code = "disk_full"
@@ -105,6 +112,8 @@ var exits = map[Code]int{
 	RunPruned: ExitNotFound, RemoteNotFound: ExitNotFound, NothingPruned: ExitNotFound,
 	RemoteFailed: ExitFailed, PushRefused: ExitConflict, FetchRefused: ExitCorrupt,
 	Unconfirmed: ExitUsage, InvalidBundle: ExitUsage,
+	DatabaseNotFound: ExitNotFound, InvalidDatabase: ExitUsage, ImportRefused: ExitUsage, ExportRefused: ExitUsage,
+	EngineMissing: ExitFailed, EngineFailed: ExitFailed, ForeignRun: ExitUsage,
 	RequestNotFound: ExitNotFound, NothingToUndo: ExitNotFound, InvalidQuery: ExitUsage,
 	Usage: ExitUsage, UnknownCommand: ExitUsage, InvalidRunID: ExitUsage, InvalidAddress: ExitUsage,
 	InvalidInput: ExitUsage, InvalidState: ExitUsage, InvalidWorkflow: ExitUsage, WorkflowChanged: ExitUsage,

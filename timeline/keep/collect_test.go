@@ -328,7 +328,7 @@ func ignore(_ *keep.Pruned, err error) error { return err }
 
 // alreadyDone is nil for the errors of what was done before somebody died.
 func alreadyDone(err error) error {
-	if code := fault.CodeOf(err); code == fault.RunNotFound || code == fault.NothingPruned {
+	if code := fault.CodeOf(err); code == fault.RunPruned || code == fault.NothingPruned {
 		return nil
 	}
 	return err

@@ -24,7 +24,7 @@ func (e *examination) mirrors(context.Context) error {
 			}
 			e.note(Finding{
 				Kind: MirrorRefspec, Where: where,
-				What:   fmt.Sprintf("`git fetch %s` overwrites the runs here by %q, and with --prune deletes those that are not pushed", remote, spec),
+				What:   fmt.Sprintf("`git fetch %s` overwrites the runs here by %q, and with --prune deletes those that are not pushed", fault.Word(remote), spec),
 				Repair: "adds ^refs/smithers/* and ^refs/smithers-remote/*, which leave run history out of it",
 			}, func(ctx context.Context) error { return e.spare(ctx, where) })
 			break
@@ -36,7 +36,7 @@ func (e *examination) mirrors(context.Context) error {
 		if mirror {
 			e.note(Finding{
 				Kind: MirrorRefspec, Where: "remote." + remote + ".mirror",
-				What: fmt.Sprintf("`git push %s` deletes the runs there that are not here; git smithers push does not", remote),
+				What: fmt.Sprintf("`git push %s` deletes the runs there that are not here; git smithers push does not", fault.Word(remote)),
 			}, nil)
 		}
 	}

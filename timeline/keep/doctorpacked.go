@@ -11,6 +11,7 @@ import (
 
 	"github.com/git-smithers/git-smithers/objstore"
 	"github.com/git-smithers/git-smithers/refs"
+	"github.com/git-smithers/git-smithers/timeline/fault"
 )
 
 const packedRefs = "packed-refs"
@@ -128,5 +129,5 @@ func (k *Keeper) wasAt(name refs.Name, first string) string {
 	if err != nil || id.IsZero() {
 		return ""
 	}
-	return fmt.Sprintf("; its reflog has it at %v: %s`git update-ref %s %v`", id, first, name, id)
+	return fmt.Sprintf("; its reflog has it at %v: %s`git update-ref %s %v`", id, first, fault.Word(string(name)), fault.Word(id.String()))
 }

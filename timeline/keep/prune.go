@@ -38,7 +38,7 @@ type Pruned struct {
 //
 // Each run goes in a transaction of its own; on an error, those before it are gone. Codes:
 // run_not_found, run_owned where a live process executes a run that is named, run_pruned
-// where another run of an id was pruned before and is held, conflict.
+// where one that is named was pruned before, or another run of its id was and is held, conflict.
 func (k *Keeper) Forget(ctx context.Context, policy Policy, dryRun bool, runs ...string) (*Pruned, error) {
 	chosen, err := k.choose(ctx, policy, runs)
 	if err != nil {
@@ -145,13 +145,14 @@ func (k *Keeper) toHold(h *holding) objstore.ID {
 func (k *Keeper) heldAlready(h *holding) error {
 	return fault.New(fault.RunPruned, "another run %q was pruned before, and is not collected", h.id).
 		Hint("`git smithers prune --collect` frees that one for good; then this one can be pruned").
-		Hint("%s; then `git smithers prune --undo %s` brings the other one back", k.asAnother(h), h.id).
+		Hint("%s; then `git smithers prune --undo %s` brings the other one back", k.asAnother(h), fault.Word(h.id)).
 		Detail("runId", h.id)
 }
 
 // asAnother says how a run can be had under another id.
 func (k *Keeper) asAnother(h *holding) string {
-	return fmt.Sprintf("`git smithers fetch %s %s --as NEWID` takes the one that is there now under another id", k.parts.Repo.CommonDir, h.id)
+	return fmt.Sprintf("`git smithers fetch %s %s --as NEWID` takes the one that is there now under another id",
+		fault.Word(k.parts.Repo.CommonDir), fault.Word(h.id))
 }
 
 func isTip(name refs.Name) int {

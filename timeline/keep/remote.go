@@ -97,7 +97,7 @@ func (k *Keeper) prunedHere(list []refs.Ref, runs []string) ([]*holding, error) 
 	}
 	return named(runs, all, isGone, func(run string) error {
 		return fault.New(fault.NothingPruned, "no pruned run is called %q", run).
-			Hint("`git smithers prune %s` prunes it here first", run).Detail("run", run)
+			Hint("`git smithers prune %s` prunes it here first", fault.Word(run)).Detail("run", run)
 	})
 }
 
@@ -241,6 +241,7 @@ func refusedThere(out *PrunedAt) error {
 	if nameErr != nil {
 		return err
 	}
-	return err.Hint("`git smithers fetch %s %s --as NEWID` takes it under another id, to look at", out.Remote, run.RunID).
-		Hint("`git push %s --delete %s` deletes it whatever it is", out.Remote, tip)
+	return err.Hint("`git smithers fetch %s %s --as NEWID` takes it under another id, to look at",
+		fault.Word(out.Remote), fault.Word(run.RunID)).
+		Hint("`git push %s --delete %s` deletes it whatever it is", fault.Word(out.Remote), fault.Word(string(tip)))
 }

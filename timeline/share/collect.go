@@ -63,7 +63,7 @@ func (p *push) collectNamed(ctx context.Context) error {
 	for _, name := range p.req.Runs {
 		run, err := p.store.ResolveRun(ctx, name)
 		component, _ := refs.EscapeRun(name)
-		if stone := p.gone[component]; fault.CodeOf(err) == fault.RunNotFound && !stone.IsZero() {
+		if stone := p.gone[component]; fault.CodeOf(err) == fault.RunPruned && !stone.IsZero() {
 			run, err = name, nil
 		}
 		if err != nil {

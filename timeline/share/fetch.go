@@ -100,7 +100,7 @@ func (f *fetch) named() bool { return len(f.req.Runs) > 0 }
 
 // again is what people call to fetch from the same place.
 func (f *fetch) again() string {
-	return "git smithers " + cmp.Or(f.req.command, "fetch") + " " + f.from.Shown()
+	return "git smithers " + cmp.Or(f.req.command, "fetch") + " " + fault.Word(f.from.Shown())
 }
 
 // run brings what is there and takes each run.
@@ -240,7 +240,7 @@ func (f *fetch) refusal() error {
 func (f *fetch) prunedRun(run *FetchedRun) *fault.Error {
 	err := fault.New(fault.RunPruned, "run %q was not taken from %s: %s", run.RunID, f.from.Shown(), run.Reason)
 	if run.Reason == prunedHere {
-		err = err.Hint("`git smithers prune --undo %s` brings it back, unless it was collected", run.RunID)
+		err = err.Hint("`git smithers prune --undo %s` brings it back, unless it was collected", fault.Word(run.RunID))
 	}
 	if component, _ := refs.EscapeRun(run.RunID); !f.after.tips[component].IsZero() {
 		err = err.Hint("%s", f.takeAs(run.RunID))
@@ -250,5 +250,5 @@ func (f *fetch) prunedRun(run *FetchedRun) *fault.Error {
 
 // takeAs says how to have a run beside another one of its id.
 func (f *fetch) takeAs(run string) string {
-	return fmt.Sprintf("`%s %s --as NEWID` takes it under another id", f.again(), run)
+	return fmt.Sprintf("`%s %s --as NEWID` takes it under another id", f.again(), fault.Word(run))
 }

@@ -293,14 +293,15 @@ func (r *pushing) why() string {
 func (r *pushing) hint(to timeline.Place) string {
 	switch r.State {
 	case StateDiverged:
-		return fmt.Sprintf("`git smithers fetch %s %s` makes what was added here a fork of it; push that", to.Shown(), r.RunID)
+		return fmt.Sprintf("`git smithers fetch %s %s` makes what was added here a fork of it; push that",
+			fault.Word(to.Shown()), fault.Word(r.RunID))
 	case StateUnrelated:
-		return fmt.Sprintf("`git smithers fork %s` makes a run of another id of yours; push that", r.RunID)
+		return fmt.Sprintf("`git smithers fork %s` makes a run of another id of yours; push that", fault.Word(r.RunID))
 	case StatePruned:
 		if r.Reason == prunedHere {
-			return fmt.Sprintf("`git smithers prune --undo %s` brings it back here; push it with --revive then", r.RunID)
+			return fmt.Sprintf("`git smithers prune --undo %s` brings it back here; push it with --revive then", fault.Word(r.RunID))
 		}
-		return fmt.Sprintf("`git smithers push %s %s --revive` brings it back there", to.Shown(), r.RunID)
+		return fmt.Sprintf("`git smithers push %s %s --revive` brings it back there", fault.Word(to.Shown()), fault.Word(r.RunID))
 	}
 	return "what was pushed before it is there; the rest can be pushed again at any time"
 }

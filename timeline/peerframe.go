@@ -1,0 +1,279 @@
+package timeline
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/git-smithers/git-smithers/objstore"
+	"github.com/git-smithers/git-smithers/objstore/page"
+	"github.com/git-smithers/git-smithers/snapshot"
+	"github.com/git-smithers/git-smithers/timeline/fault"
+)
+
+// PeerFrame is what a frame is to another engine, which its run was imported from. It stands in
+// two collections of ext/<engine>/ at the run's tip: frames, whose keys are our numbers and whose
+// values have the member frameNo where the engine's is another one, and marks. Where there is a
+// file pass, its member frame is the newest frame that came from the engine: those after it which frames
+// does not name were added here.
+type PeerFrame struct {
+	Engine string     `json:"engine"`
+	Frame  *int64     `json:"frameNo"` // nil where the engine never had the frame
+	Marks  []PeerMark `json:"marks"`   // never nil
+}
+
+// PeerMark is something of a frame that was not as it should be in the engine's records, and was
+// imported as it was.
+type PeerMark struct {
+	What   string `json:"what"`
+	Stored string `json:"stored"`
+	Found  string `json:"found"`
+}
+
+// The collections of ext/<engine>/ that say what a run's frames are to the engine.
+const (
+	peerFrames = "frames"
+	peerMarks  = "marks"
+	peerPass   = "pass" // a file
+)
+
+// PeerFrames says what a frame is to each engine that has kept anything of its own with the run,
+// sorted by their names. It is empty for most runs. A fork that has just what its parent had was
+// never an engine's.
+func (s *Store) PeerFrames(ctx context.Context, at Address) ([]PeerFrame, error) {
+	tip, err := s.Load(ctx, at.Run)
+	if err != nil {
+		return nil, err
+	}
+	engines, err := tip.Entry.ExtEngines()
+	if err != nil {
+		return nil, Explain(err)
+	}
+	found := make([]PeerFrame, 0, len(engines))
+	from, err := s.forkedFrom(tip.Entry)
+	if err != nil {
+		return nil, Explain(err)
+	}
+	for _, engine := range engines {
+		p, err := readPeerRows(tip.Entry, from, engine)
+		if err != nil {
+			return nil, Explain(err)
+		}
+		if p.inherited {
+			continue
+		}
+		f := PeerFrame{Engine: engine, Marks: p.marks[at.Frame]}
+		if f.Marks == nil {
+			f.Marks = []PeerMark{}
+		}
+		if number := p.number(at.Frame); number >= 0 {
+			f.Frame = &number
+		}
+		found = append(found, f)
+	}
+	return found, nil
+}
+
+// ownNumber is an address with our number of the frame in it.
+func (s *Store) ownNumber(ctx context.Context, at named, tip objstore.ID) (Address, error) {
+	if at.engine == "" {
+		return at.Address, nil
+	}
+	entry, row, err := s.readTip(ctx, tip)
+	if err != nil {
+		return Address{}, err
+	}
+	engines, err := entry.ExtEngines()
+	if err != nil {
+		return Address{}, Explain(err)
+	}
+	if !slices.Contains(engines, at.engine) {
+		refused := fault.New(fault.InvalidAddress, "run %q has nothing of an engine called %q", row.ID, at.engine).
+			Hint("without %s/ it is a frame of ours: %s", at.engine, at.Address)
+		for _, engine := range engines {
+			refused = refused.Hint("it has numbers of %s: %s:%[1]s/%[3]d", engine, row.ID, at.Frame)
+		}
+		return Address{}, refused
+	}
+	from, err := s.forkedFrom(entry)
+	if err != nil {
+		return Address{}, Explain(err)
+	}
+	p, err := readPeerRows(entry, from, at.engine)
+	if err != nil {
+		return Address{}, Explain(err)
+	}
+	for _, frame := range p.framesOf(at.Frame, row.Frame) {
+		over, err := s.SteppedOver(ctx, Address{row.ID, frame})
+		if err != nil {
+			return Address{}, err
+		}
+		if over == nil {
+			return Address{row.ID, frame}, nil
+		}
+	}
+	return Address{}, fault.New(fault.FrameNotFound, "run %q has no frame %d of %s", row.ID, at.Frame, at.engine).
+		Hint("`git smithers timeline %s` lists its frames", fault.Word(row.ID)).
+		Detail("runId", row.ID).Detail("engine", at.engine).Detail("frameNo", at.Frame)
+}
+
+// peerRows is what an engine says of a run's frames, by our numbers.
+type peerRows struct {
+	inherited bool            // the engine has never seen the run, but the one that it was forked from
+	numbers   map[int64]int64 // where they are not ours; -1 for none
+	newest    int64           // the last frame that may be the engine's under our number
+	marks     map[int64][]PeerMark
+}
+
+// number is the engine's number of a frame of ours; -1 for none.
+func (p *peerRows) number(frame int64) int64 {
+	number, ok := p.numbers[frame]
+	switch {
+	case ok:
+		return number
+	case frame > p.newest:
+		return -1
+	}
+	return frame
+}
+
+// framesOf lists our frames up to the newest that have a number of the engine's, the newest first.
+func (p *peerRows) framesOf(number, newest int64) []int64 {
+	var frames []int64
+	for frame, other := range p.numbers {
+		if other == number && frame <= newest {
+			frames = append(frames, frame)
+		}
+	}
+	if _, other := p.numbers[number]; !other && number <= min(newest, p.newest) {
+		frames = append(frames, number)
+	}
+	slices.SortFunc(frames, func(a, b int64) int { return cmp.Compare(b, a) })
+	return frames
+}
+
+// forkedFrom is the frame that the run which has the tip was forked from; nil for none.
+func (s *Store) forkedFrom(tip *snapshot.Entry) (*snapshot.Entry, error) {
+	row, err := tip.RunRow()
+	if err != nil || row.Parent == nil {
+		return nil, err
+	}
+	return snapshot.ReadEntry(s.objects, row.Parent.Commit)
+}
+
+// readPeerRows reads what an engine says of the frames of the run that has the tip. What a fork has
+// just as the frame that it was forked from is about that run's frames.
+func readPeerRows(tip, from *snapshot.Entry, engine string) (*peerRows, error) {
+	p := &peerRows{numbers: make(map[int64]int64), newest: math.MaxInt64, marks: make(map[int64][]PeerMark)}
+	if from != nil {
+		has, err := tip.ExtID(engine)
+		if err != nil {
+			return nil, err
+		}
+		had, err := from.ExtID(engine)
+		if err != nil {
+			return nil, err
+		}
+		if p.inherited = had == has; p.inherited {
+			return p, nil
+		}
+	}
+	if err := p.readPass(tip, engine); err != nil {
+		return nil, err
+	}
+	if err := eachOwnRow(tip, from, engine, peerFrames, p.readFrame); err != nil {
+		return nil, err
+	}
+	return p, eachOwnRow(tip, from, engine, peerMarks, p.readMark)
+}
+
+// eachOwnRow reads the rows of a collection that another entry does not have just so; nil has none.
+func eachOwnRow(tip, from *snapshot.Entry, engine, name string, read func(page.Row) error) error {
+	rows, err := tip.ExtRows(engine, name)
+	if err != nil || rows.Len() == 0 {
+		return err
+	}
+	var before *page.Collection
+	if from != nil {
+		if before, err = from.ExtRows(engine, name); err != nil || before.ID() == rows.ID() {
+			return err
+		}
+	}
+	for row, err := range rows.Rows() {
+		if err != nil {
+			return err
+		}
+		if before != nil {
+			had, _, err := before.Get(row.Key)
+			if err != nil {
+				return err
+			}
+			if bytes.Equal(had, row.Value) {
+				continue
+			}
+		}
+		if err := read(row); err != nil {
+			return fmt.Errorf("%w: ext/%s/%s: %q: %w", objstore.ErrCorrupt, engine, name, row.Key, err)
+		}
+	}
+	return nil
+}
+
+// readPass reads how far the engine's frames go; where nothing is said, as far as ours.
+func (p *peerRows) readPass(tip *snapshot.Entry, engine string) error {
+	data, err := tip.ExtFile(engine, peerPass)
+	if err != nil || data == nil {
+		return err
+	}
+	var value struct {
+		Newest *int64 `json:"frame"`
+	}
+	if err := json.Unmarshal(data, &value); err != nil {
+		return fmt.Errorf("%w: ext/%s/%s: %w", objstore.ErrCorrupt, engine, peerPass, err)
+	}
+	if value.Newest != nil {
+		p.newest = *value.Newest
+	}
+	return nil
+}
+
+// readFrame reads a row of frames.
+func (p *peerRows) readFrame(row page.Row) error {
+	frame, err := strconv.ParseInt(row.Key, 10, 64)
+	if err != nil {
+		return err
+	}
+	var value struct {
+		Number *int64 `json:"frameNo"`
+	}
+	if err := json.Unmarshal(row.Value, &value); err != nil {
+		return err
+	}
+	if value.Number != nil {
+		p.numbers[frame] = *value.Number
+	}
+	return nil
+}
+
+// readMark reads a row of marks. Its key is "<frame>/<what>", or "<frame>/<what>/<n>" where there
+// are several of these.
+func (p *peerRows) readMark(row page.Row) error {
+	number, what, _ := strings.Cut(row.Key, "/")
+	what, _, _ = strings.Cut(what, "/")
+	frame, err := strconv.ParseInt(number, 10, 64)
+	if err != nil {
+		return err
+	}
+	mark := PeerMark{What: what}
+	if err := json.Unmarshal(row.Value, &mark); err != nil {
+		return err
+	}
+	p.marks[frame] = append(p.marks[frame], mark)
+	return nil
+}

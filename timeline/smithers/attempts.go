@@ -1,0 +1,206 @@
+package smithers
+
+import (
+	"encoding/json"
+	"strconv"
+	"strings"
+
+	"github.com/git-smithers/git-smithers/internal/smithersdb"
+	"github.com/git-smithers/git-smithers/objstore/page"
+	"github.com/git-smithers/git-smithers/snapshot"
+)
+
+// attemptOf reads a row of _smithers_attempts. The log is the response of an agent.
+func attemptOf(row smithersdb.Row) (a snapshot.Attempt, log string, ok bool) {
+	nodeID, hasNode := columnText(row, "node_id")
+	iteration, hasIteration := columnNumber(row, "iteration")
+	attempt, hasAttempt := columnNumber(row, "attempt")
+	started, hasStart := columnNumber(row, "started_at_ms")
+	if !hasNode || !hasIteration || !hasAttempt || !hasStart {
+		return snapshot.Attempt{}, "", false
+	}
+	a = snapshot.Attempt{
+		NodeID: nodeID, Iteration: int(iteration), Attempt: int(attempt),
+		StartedAtMs: started, FinishedAtMs: columnNumberOrNil(row, "finished_at_ms"),
+	}
+	state, _ := columnText(row, "state")
+	a.State = attemptState(state, a.FinishedAtMs != nil)
+	a.Error = errorText(row)
+	if pointer, _ := columnText(row, "jj_pointer"); isRevision(pointer) {
+		a.CommitID = pointer
+	}
+	if _, err := snapshot.DecodeAttempt(snapshot.EncodeAttempt(a)); err != nil {
+		return snapshot.Attempt{}, "", false
+	}
+	log, _ = columnText(row, "response_text")
+	return a, log, true
+}
+
+// attemptState is the state that we have for one of Smithers'.
+func attemptState(state string, ended bool) string {
+	switch state {
+	case snapshot.AttemptInProgress, snapshot.AttemptFinished, snapshot.AttemptFailed, snapshot.AttemptCancelled,
+		string(snapshot.NodeWaitingApproval), string(snapshot.NodeWaitingHuman),
+		string(snapshot.NodeWaitingEvent), string(snapshot.NodeWaitingTimer):
+		return state
+	case "skipped", "canceled":
+		return snapshot.AttemptCancelled
+	}
+	switch {
+	case ended:
+		return snapshot.AttemptFailed
+	case strings.HasPrefix(state, "waiting"):
+		return string(snapshot.NodeWaitingEvent)
+	}
+	return snapshot.AttemptInProgress
+}
+
+// maxRevision is the longest id of a commit that a run of ours can have.
+const maxRevision = 128
+
+func isRevision(s string) bool {
+	for i := range len(s) {
+		if c := s[i]; (c < '0' || c > '9') && (c < 'a' || c > 'z') {
+			return false
+		}
+	}
+	return len(s) <= maxRevision
+}
+
+// errorText is what an error says, as ours do: its code or name, and its message.
+func errorText(row smithersdb.Row) string {
+	text, ok := columnText(row, "error_json")
+	if !ok {
+		return ""
+	}
+	members, err := membersOf([]byte(text))
+	if err != nil {
+		return text
+	}
+	name, message := memberText(members, "code"), memberText(members, "message")
+	if name == "" {
+		name = memberText(members, "name")
+	}
+	switch {
+	case message == "":
+		return name
+	case name == "":
+		return message
+	}
+	return name + ": " + message
+}
+
+// ownAttempts are the attempts of the run itself, without those before it was forked.
+func (f *facts) ownAttempts() []snapshot.Attempt {
+	if f.Run.Parent == nil {
+		return f.Attempts
+	}
+	var own []snapshot.Attempt
+	for _, a := range f.Attempts {
+		if a.StartedAtMs >= f.Run.CreatedAtMs {
+			own = append(own, a)
+		}
+	}
+	return own
+}
+
+// predictAttempts gives rows of _smithers_attempts. Those that wait are in no folder.
+func (f *facts) predictAttempts() []smithersdb.Row {
+	tasks, waits, signals := f.tasks(), make(map[string]snapshot.Wait), f.peerSignals()
+	for _, w := range f.Whole.Waits {
+		waits[snapshot.AttemptKey(w.NodeID, w.Iteration, w.Attempt)] = w
+	}
+	nodes := make(map[string]snapshot.Node, len(f.Whole.Nodes))
+	for _, n := range f.Whole.Nodes {
+		nodes[snapshot.Key(n.NodeID, n.Iteration)] = n
+	}
+	var rows []smithersdb.Row
+	for _, a := range f.ownAttempts() {
+		row := f.predictAttempt(a)
+		task := tasks[a.NodeID]
+		if task == nil {
+			task = new(element)
+		}
+		w, waits := waits[snapshot.AttemptKey(a.NodeID, a.Iteration, a.Attempt)]
+		switch {
+		case waits && w.Kind == snapshot.WaitTimer:
+			row["meta_json"] = textValue(task.timerMeta(w))
+		case waits:
+			row["meta_json"] = textValue(task.waitMeta(w, signals))
+		default:
+			row["jj_cwd"] = textValue(rootMark)
+			row["meta_json"] = textValue(task.meta(nodes[snapshot.Key(a.NodeID, a.Iteration)]))
+		}
+		rows = append(rows, row)
+	}
+	return rows
+}
+
+// predictAttempt gives the row of an attempt but for what depends on its task.
+func (f *facts) predictAttempt(a snapshot.Attempt) smithersdb.Row {
+	row := smithersdb.Row{
+		"node_id": textValue(a.NodeID), "iteration": intValue(int64(a.Iteration)), "attempt": intValue(int64(a.Attempt)),
+		"state": textValue(a.State), "started_at_ms": intValue(a.StartedAtMs), "finished_at_ms": nullableInt(a.FinishedAtMs),
+		"response_text": optionalText(f.Logs[snapshot.AttemptKey(a.NodeID, a.Iteration, a.Attempt)]), "cached": intValue(0),
+	}
+	if f.Run.VCSType == snapshot.VCSJJ && a.State == snapshot.AttemptFinished {
+		row["jj_pointer"] = optionalText(a.CommitID) // ours have one in git too
+	}
+	return row
+}
+
+// tasks are the elements with ids of the newest rendered tree.
+func (f *facts) tasks() map[string]*element {
+	found := map[string]*element{}
+	if len(f.Frames) == 0 {
+		return found
+	}
+	var workflow *element
+	if json.Unmarshal([]byte(f.Frames[len(f.Frames)-1].Tree), &workflow) == nil {
+		workflow.tasks(found)
+	}
+	return found
+}
+
+func (e *element) tasks(found map[string]*element) {
+	if e == nil {
+		return
+	}
+	if id := e.Props["id"]; id != "" {
+		found[id] = e
+	}
+	for _, child := range e.Children {
+		child.tasks(found)
+	}
+}
+
+// number is a prop that is a number, as JSON.
+func (e *element) number(prop string) string {
+	if n, err := strconv.ParseInt(e.Props[prop], 10, 64); err == nil {
+		return strconv.FormatInt(n, 10)
+	}
+	return "null"
+}
+
+// text is a prop as JSON.
+func (e *element) text(prop string) string {
+	if s := e.Props[prop]; s != "" {
+		return quoted(s)
+	}
+	return "null"
+}
+
+func quoted(s string) string { return string(page.AppendString(nil, s)) }
+
+// meta is the meta_json of a computed task.
+func (e *element) meta(n snapshot.Node) string {
+	label := "null"
+	if n.Label != nil {
+		label = quoted(*n.Label)
+	}
+	return `{"kind":"compute","prompt":null,"staticPayload":null,"label":` + label + `,"outputTable":` + quoted(n.OutputTable) +
+		`,"needsApproval":` + strconv.FormatBool(e.Props["needsApproval"] == "true") + `,"retries":` + e.number("retries") +
+		`,"timeoutMs":` + e.number("timeoutMs") + `,"heartbeatTimeoutMs":` + e.number("heartbeatTimeoutMs") +
+		`,"lastHeartbeat":null,"agentId":null,"agentModel":null,"agentEngine":null,"agentResume":null,"agentConversation":null` +
+		`,"resumedFromSession":null,"resumedFromConversation":false,"hijackHandoff":null}`
+}

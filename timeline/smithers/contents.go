@@ -1,0 +1,281 @@
+package smithers
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+
+	"github.com/git-smithers/git-smithers/internal/smithersdb"
+	"github.com/git-smithers/git-smithers/objstore/page"
+	"github.com/git-smithers/git-smithers/snapshot"
+)
+
+const (
+	// hidden is how the names of members of outputs_json begin that are no tables.
+	hidden = "__smithers"
+	// horizonName is the member with the greatest seq of the run's signals, -1 for none.
+	horizonName = "__smithersSignalProvenanceHorizon"
+)
+
+// readContents takes the state out of the texts of a snapshot: nodes, outputs (each row once,
+// under the table's first name, without runId, nodeId and iteration; __smithersProvenanceSeq
+// stays), loops, and the input without runId. Node states that we do not have become pending.
+// tree is the rendered tree, canonical, "" for none: needs and loops of the nodes come from it.
+// What cannot be a state wraps smithersdb.ErrDamaged, and what is beyond the limits snapshot.ErrLimit.
+func readContents(c smithersdb.Contents, tree string, limits snapshot.Limits) (snapshot.Whole, error) {
+	r, err := readSnapshot(c, tree, limits)
+	if err != nil {
+		return snapshot.Whole{}, err
+	}
+	return r.whole, nil
+}
+
+// readSnapshot is readContents, with what else the texts say.
+func readSnapshot(c smithersdb.Contents, tree string, limits snapshot.Limits) (*reading, error) {
+	r, err := parseContents(c, limits)
+	if err != nil {
+		return nil, err
+	}
+	return r, placeNodes(r.whole.Nodes, places(tree))
+}
+
+// reading is what the texts of a snapshot say.
+type reading struct {
+	run    string // the run id in the rows of outputs, or else in the input; "" for none
+	nodes  []rowText
+	loops  []rowText
+	tables map[string][]rowText
+	keys   []layoutKey
+	bare   bool // the input has no runId to take out
+	whole  snapshot.Whole
+}
+
+// rowText is one row of a snapshot's texts: head and text, one after the other.
+type rowText struct {
+	key        string
+	head, text []byte
+}
+
+// is tells whether the row is spelled just so.
+func (r rowText) is(text []byte) bool {
+	rest, ok := bytes.CutPrefix(text, r.head)
+	return ok && bytes.Equal(rest, r.text)
+}
+
+// notState is the error about texts that are no state.
+func notState(format string, args ...any) error {
+	return fmt.Errorf("%w: %w", smithersdb.ErrDamaged, fmt.Errorf(format, args...))
+}
+
+// parseContents reads the four texts.
+func parseContents(c smithersdb.Contents, limits snapshot.Limits) (*reading, error) {
+	r := &reading{tables: make(map[string][]rowText)}
+	for _, part := range []struct {
+		name, text string
+		read       func([]byte, snapshot.Limits) error
+	}{
+		{"nodes", c.Nodes, r.readNodes},
+		{"outputs", c.Outputs, r.readOutputs},
+		{"ralph", c.Ralph, r.readLoops},
+		{"input", c.Input, r.readInput},
+	} {
+		text := bytes.Trim([]byte(part.text), " \t\r\n")
+		err := limits.CheckValue(text)
+		switch {
+		case errors.Is(err, snapshot.ErrLimit):
+		case err != nil:
+			err = notState("%w", err)
+		default:
+			err = part.read(text, limits)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", part.name, err)
+		}
+	}
+	return r, nil
+}
+
+// eachRow calls use for every row of an array; use gives the row's key, which no other row has.
+func eachRow(array []byte, limits snapshot.Limits, use func(row []byte) (key string, err error)) ([]rowText, error) {
+	if array[0] != '[' {
+		return nil, notState("not an array")
+	}
+	rows := []rowText{}
+	seen := make(map[string]bool)
+	for row := range elements(array) {
+		if row[0] != '{' {
+			return nil, notState("row %d is no object", len(rows))
+		}
+		key, err := use(row)
+		switch {
+		case err != nil:
+			return nil, notState("row %d: %w", len(rows), err)
+		case seen[key]:
+			return nil, notState("%q is given twice", key)
+		}
+		if err := limits.CheckKey(key); err != nil {
+			return nil, err
+		}
+		seen[key] = true
+		rows = append(rows, rowText{key: key, text: row})
+	}
+	return rows, nil
+}
+
+func (r *reading) readNodes(text []byte, limits snapshot.Limits) (err error) {
+	r.whole.Nodes = []snapshot.Node{}
+	r.nodes, err = eachRow(text, limits, func(row []byte) (string, error) {
+		var n snapshot.Node
+		for m := range members(row) {
+			if err := readNodeMember(&n, m); err != nil {
+				return "", fmt.Errorf("%s: %w", m.name, err)
+			}
+		}
+		switch {
+		case n.NodeID == "":
+			return "", errors.New("nodeId: missing")
+		case n.State == "":
+			return "", errors.New("state: missing")
+		}
+		n.State = ourState(n.State)
+		r.whole.Nodes = append(r.whole.Nodes, n)
+		return snapshot.Key(n.NodeID, n.Iteration), nil
+	})
+	return err
+}
+
+func readNodeMember(n *snapshot.Node, m member) (err error) {
+	var text *string
+	switch m.name {
+	case "nodeId":
+		text, err = readText(m.value)
+		n.NodeID = orEmpty(text)
+	case "iteration":
+		n.Iteration, err = readCount(m.value)
+	case "state":
+		text, err = readText(m.value)
+		n.State = snapshot.NodeState(orEmpty(text))
+	case "lastAttempt":
+		n.LastAttempt = nil
+		if !isNull(m.value) {
+			n.LastAttempt = new(int)
+			*n.LastAttempt, err = readCount(m.value)
+		}
+	case "outputTable":
+		text, err = readText(m.value)
+		n.OutputTable = orEmpty(text)
+	case "label":
+		n.Label, err = readText(m.value)
+	}
+	return err
+}
+
+// ourState is a state as we know it.
+func ourState(s snapshot.NodeState) snapshot.NodeState {
+	switch s {
+	case snapshot.NodePending, snapshot.NodeInProgress, snapshot.NodeFinished, snapshot.NodeFailed, snapshot.NodeSkipped,
+		snapshot.NodeCancelled, snapshot.NodeWaitingApproval, snapshot.NodeWaitingEvent, snapshot.NodeWaitingTimer:
+		return s
+	case snapshot.NodeWaitingHuman: // which no state of Smithers' is
+	}
+	return snapshot.NodePending
+}
+
+// readText reads a string or null.
+func readText(value []byte) (*string, error) {
+	switch {
+	case isNull(value):
+		return nil, nil
+	case !isString(value):
+		return nil, errors.New("not a string")
+	}
+	return new(unquote(value)), nil
+}
+
+func orEmpty(s *string) string {
+	if s == nil {
+		return ""
+	}
+	return *s
+}
+
+// readCount reads an integer from 0 to 2^53 - 1; null is 0.
+func readCount(value []byte) (int, error) {
+	const most = 1<<53 - 1
+	if isNull(value) {
+		return 0, nil
+	}
+	n, err := strconv.Atoi(string(value))
+	if err != nil || n < 0 || n > min(most, math.MaxInt) || value[0] == '-' {
+		return 0, errors.New("not a whole number from 0 to 2^53 - 1")
+	}
+	return n, nil
+}
+
+func (r *reading) readLoops(text []byte, limits snapshot.Limits) (err error) {
+	r.whole.Loops = []snapshot.Loop{}
+	r.loops, err = eachRow(text, limits, func(row []byte) (string, error) {
+		var l snapshot.Loop
+		for m := range members(row) {
+			var err error
+			switch m.name {
+			case "ralphId":
+				var id *string
+				id, err = readText(m.value)
+				l.RalphID = orEmpty(id)
+			case "iteration":
+				l.Iteration, err = readCount(m.value)
+			case "done":
+				l.Done = string(m.value) == "true" || string(m.value) == "1"
+			}
+			if err != nil {
+				return "", fmt.Errorf("%s: %w", m.name, err)
+			}
+		}
+		if l.RalphID == "" {
+			return "", errors.New("ralphId: missing")
+		}
+		r.whole.Loops = append(r.whole.Loops, l)
+		return l.RalphID, nil
+	})
+	return err
+}
+
+// readInput takes the runId out of the input where it comes first and is spelled as Smithers does.
+func (r *reading) readInput(text []byte, _ snapshot.Limits) error {
+	r.whole.Input = text
+	r.bare = true
+	for m := range members(text) {
+		if m.name != "runId" || !isString(m.value) {
+			break
+		}
+		run := unquote(m.value)
+		if rest, ok := bytes.CutPrefix(text, page.AppendString([]byte(`{"runId":`), run)); ok {
+			if rest, ok = cutHead(rest); ok {
+				r.whole.Input, r.bare = rest, false
+				if r.run == "" {
+					r.run = run
+				}
+			}
+		}
+		break
+	}
+	return nil
+}
+
+// cutHead gives the object that is left when its first members are gone: rest is what follows them.
+func cutHead(rest []byte) ([]byte, bool) {
+	switch {
+	case len(rest) > 1 && rest[0] == ',' && rest[1] == '"':
+		return append([]byte{'{'}, rest[1:]...), true
+	case string(rest) == "}":
+		return []byte("{}"), true
+	}
+	return nil, false
+}
+
+// isHidden tells whether a member of outputs_json is none of a table, whatever its value is.
+func isHidden(name string) bool { return strings.HasPrefix(name, hidden) }

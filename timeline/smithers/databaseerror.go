@@ -1,0 +1,75 @@
+package smithers
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"github.com/git-smithers/git-smithers/internal/smithersdb"
+	"github.com/git-smithers/git-smithers/timeline"
+	"github.com/git-smithers/git-smithers/timeline/fault"
+)
+
+// explainDatabase gives an error about the database at path its code.
+func explainDatabase(path string, err error) error {
+	if err == nil {
+		return nil
+	}
+	if _, known := errors.AsType[*fault.Error](err); known {
+		return err
+	}
+	out := fault.New(fault.InvalidDatabase, "%s: %w", path, err)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return fault.New(fault.DatabaseNotFound, "there is no database %s", path).
+			Hint("Smithers keeps smithers.db in the folder that it was started in")
+	case errors.Is(err, smithersdb.ErrBusy):
+		return fault.New(fault.Locked, "%s: %w", path, err).Hint("try again")
+	case errors.Is(err, smithersdb.ErrInterrupted):
+		return out.Hint("open the database with its engine once, which undoes that")
+	case errors.Is(err, smithersdb.ErrTooLarge):
+		return fault.New(fault.LimitExceeded, "%s: %w", path, err).Hint("a value of a database may have 256 MiB at most")
+	case errors.Is(err, smithersdb.ErrIncomplete):
+		return out.Hint("wait until it is copied, or copy it again")
+	case errors.Is(err, smithersdb.ErrIndex):
+		return out.Hint("its runs are in the repository that it is an index of; `git smithers fetch` brings them from another").
+			Hint("Smithers keeps its own in smithers.db")
+	case errors.Is(err, smithersdb.ErrNotDatabase):
+		return out.Hint("name the file in which Smithers keeps its runs: smithers.db")
+	case errors.Is(err, smithersdb.ErrNotSmithers):
+		return out.Hint("name the file in which Smithers keeps its runs: smithers.db")
+	case errors.Is(err, smithersdb.ErrDamaged):
+		return out.Hint("`sqlite3 <file> .recover` saves what can be saved of a damaged database")
+	case errors.Is(err, fs.ErrPermission):
+		return out.Hint("the file has to be readable, and so has its folder")
+	}
+	return timeline.Explain(err)
+}
+
+// stoppedAfter gives an error that ended an import its code, and says what of the import is there.
+func stoppedAfter(path string, imported *Imported, err error) error {
+	if err == nil {
+		return nil
+	}
+	is := func(run ImportedRun) bool { return run.Outcome == OutcomeCreated || run.Outcome == OutcomeContinued }
+	out, ok := errors.AsType[*fault.Error](explainDatabase(path, err))
+	switch {
+	case !ok:
+		return err
+	case imported != nil && slices.ContainsFunc(imported.Runs, is):
+		return out.Hint("the runs that were imported before it are there")
+	case out.Code == fault.Locked:
+		return out.Hint("nothing was imported")
+	}
+	return out
+}
+
+// needFolder is database_not_found where a database cannot be made because its folder is not there.
+func needFolder(path string) error {
+	if info, err := os.Stat(filepath.Dir(path)); err != nil || !info.IsDir() {
+		return fault.New(fault.DatabaseNotFound, "there is no folder for the database %s", path)
+	}
+	return nil
+}

@@ -1,0 +1,207 @@
+package smithers
+
+import (
+	"fmt"
+	"maps"
+
+	"github.com/git-smithers/git-smithers/internal/smithersdb"
+)
+
+// noTree is the rendered tree of a frame that has none.
+const noTree = "null"
+
+// writeSnapshots writes the snapshots of the run's line, and returns its rows of _smithers_frames. It fills
+// in the facts about frames.
+func (x *exporting) writeSnapshots() (rendered []smithersdb.Row, err error) {
+	frames, err := framesOf(x.store, x.tip)
+	if err != nil {
+		return nil, err
+	}
+	peers, err := x.signalSeqs()
+	if err != nil {
+		return nil, err
+	}
+	w := &frameWriter{exporting: x, peers: peers, snapshots: x.ownTable(tableSnapshots), frames: x.ownTable(tableFrames)}
+	line := lineTo(frames, int64(len(frames)-1))
+	for i, f := range line {
+		if err := x.ctx.Err(); err != nil {
+			return nil, err
+		}
+		if x.peerNo(f.number) != noPeer {
+			if err := w.write(f); err != nil {
+				return nil, fmt.Errorf("frame %d: %w", f.number, err)
+			}
+		}
+		if x.req.Progress != nil {
+			x.req.Progress(x.row.ID, i+1, len(line))
+		}
+	}
+	return w.rendered, nil
+}
+
+// ownTable is one of Smithers' own tables, as it was where the run is from.
+func (x *exporting) ownTable(name string) smithersdb.Table {
+	if table, ok := x.schema[name]; ok {
+		return table
+	}
+	for _, table := range x.own {
+		if table.Name == name {
+			return table
+		}
+	}
+	return smithersdb.Table{Name: name}
+}
+
+// signalSeqs are the numbers that Smithers has for the run's signals, by their digests: our numbers of signals that were
+// sent here change when Smithers gets others.
+func (x *exporting) signalSeqs() (map[string]int64, error) {
+	rows, err := x.rows(x.ownTable(tableSignals))
+	if err != nil {
+		return nil, err
+	}
+	peers := make(map[string]int64)
+	for _, row := range rows {
+		s, ok := signalOf(row)
+		if _, known := peers[s.Digest()]; ok && !known {
+			peers[s.Digest()] = row["seq"].Int
+		}
+	}
+	return peers, nil
+}
+
+// peerNo is Smithers' number of a frame. What a fork of ours has from its parent is about the
+// frames of that.
+func (x *exporting) peerNo(frame int64) int64 {
+	if x.imported {
+		return x.peer.peerNo(frame)
+	}
+	return frame
+}
+
+// frameWriter writes the frames of a run, one after the other.
+type frameWriter struct {
+	*exporting
+
+	peers             map[string]int64
+	snapshots, frames smithersdb.Table
+	rendered          []smithersdb.Row
+
+	snapshot, frame smithersdb.Row // of the frame before; nil for none
+	tree            string
+}
+
+func (w *frameWriter) write(f frame) error {
+	var about frameRow
+	if w.imported {
+		about = w.peer.Frames[f.number]
+	}
+	contents, err := w.contents(f, about)
+	if err != nil {
+		return err
+	}
+	tree, err := w.store.Rendered(f.entry)
+	if err != nil {
+		return err
+	}
+	known := frameFacts{
+		Frame: f.number, PeerNo: w.peerNo(f.number), AtMs: f.entry.AtMs, ContentHash: smithersdb.ContentHash(contents),
+	}
+	if string(tree) != noTree {
+		known.Tree, known.XMLHash = string(tree), smithersdb.XMLHash(string(tree))
+	}
+	w.facts.Frames = append(w.facts.Frames, known)
+	if err := w.writeSnapshot(known, about, contents); err != nil {
+		return err
+	}
+	return w.writeFrame(known, about)
+}
+
+// lonelyFrames are the rows of _smithers_frames without a snapshot. Smithers goes on from the newest snapshot of a
+// run that is not as it was imported, so that has none.
+func (x *exporting) lonelyFrames() ([]smithersdb.Row, error) {
+	over := x.peer.Tables[tableFrames]
+	if !x.exact || len(over) == 0 {
+		return nil, nil
+	}
+	return restoreRows(x.ownTable(tableFrames), nil, over, x.row.ID, root(x.req.Root))
+}
+
+// contents are the texts of a snapshot.
+func (w *frameWriter) contents(f frame, about frameRow) (smithersdb.Contents, error) {
+	state, err := f.entry.State()
+	if err != nil {
+		return smithersdb.Contents{}, err
+	}
+	whole, err := wholeOf(state)
+	if err != nil {
+		return smithersdb.Contents{}, err
+	}
+	var signals []signalSeq
+	for _, s := range whole.Signals {
+		if peer, known := w.peers[s.Digest()]; known {
+			signals = append(signals, signalSeq{Seq: s.Seq, Peer: peer})
+		}
+	}
+	var differs shape
+	if about.Shape != nil {
+		differs = *about.Shape
+	}
+	return writeContents(w.row.ID, whole, signals, w.peer.Layout, differs)
+}
+
+// writeSnapshot writes the row of a snapshot, and its contents: into the row where Smithers is to restore it, and where
+// the database has others under their hash. That is so where a hash is not that of the contents, which is imported as it is.
+func (w *frameWriter) writeSnapshot(known frameFacts, about frameRow, contents smithersdb.Contents) error {
+	predicted := predictSnapshot(known, w.snapshot)
+	if !w.imported && w.snapshot == nil {
+		predicted["vcs_pointer"] = optionalText(w.facts.Run.VCSRevision)
+	}
+	row, err := oneRow(withoutContents(w.snapshots), predicted, about.Snapshot, w.row.ID, root(w.req.Root))
+	if err != nil || row == nil {
+		return err
+	}
+	w.snapshot = row
+	texts := contents
+	compact := about.Layout != smithersdb.Inline && w.imported
+	if compact {
+		if compact, err = w.tx.PutContents(row["content_hash"], contents); err != nil {
+			return err
+		}
+	}
+	if compact {
+		texts = smithersdb.Contents{}
+	}
+	full := maps.Clone(row)
+	full["nodes_json"], full["outputs_json"] = textValue(texts.Nodes), textValue(texts.Outputs)
+	full["ralph_json"], full["input_json"] = textValue(texts.Ralph), textValue(texts.Input)
+	if err := w.tx.Insert(tableSnapshots, full); err != nil || !compact {
+		return err
+	}
+	return w.tx.Insert("_smithers_snapshot_payload_refs", smithersdb.Row{
+		"run_id": row["run_id"], "frame_no": row["frame_no"], "content_hash": row["content_hash"],
+	})
+}
+
+// writeFrame keeps the row of _smithers_frames for when the run is there. A fork's first snapshot has none; any other needs one,
+// so that Smithers goes on with the next number.
+func (w *frameWriter) writeFrame(known frameFacts, about frameRow) error {
+	if !w.imported || about.Frame == nil && known.XMLHash == "" {
+		if known.PeerNo == 0 && w.row.Parent != nil {
+			return nil
+		}
+		if known.Tree == "" {
+			known.Tree, known.XMLHash = noTree, smithersdb.XMLHash(noTree)
+		}
+	}
+	predicted := predictFrame(known, w.frame, w.tree)
+	if about.Frame == nil && predicted["xml_json"].Kind == smithersdb.Null {
+		predicted["encoding"], predicted["xml_json"] = textValue(smithersdb.KeyFrame), textValue(known.Tree)
+	}
+	row, err := oneRow(w.frames, predicted, about.Frame, w.row.ID, root(w.req.Root))
+	if err != nil || row == nil {
+		return err
+	}
+	w.rendered = append(w.rendered, row)
+	w.frame, w.tree = row, known.Tree
+	return nil
+}

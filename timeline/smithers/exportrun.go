@@ -1,0 +1,237 @@
+package smithers
+
+import (
+	"context"
+	"errors"
+
+	"github.com/git-smithers/git-smithers/internal/smithersdb"
+	"github.com/git-smithers/git-smithers/snapshot"
+	"github.com/git-smithers/git-smithers/timeline"
+	"github.com/git-smithers/git-smithers/timeline/fault"
+)
+
+// exporting writes one run.
+type exporting struct {
+	*exported
+
+	ctx   context.Context //nolint:containedctx // of the export of this run
+	store *timeline.Store
+	tx    *smithersdb.WriteTx
+	req   ExportRequest      // with the run's Root
+	dir   string             // the folder that it is resumed in, unless it says another
+	own   []smithersdb.Table // Smithers 0.32.0's
+	facts *facts
+
+	unowned   unownedRows   // of the database, for all runs
+	workflows workflowFiles // of all runs
+
+	refusals []Refusal // why Smithers would not resume the run
+	certain  bool      // whether that is all
+}
+
+// hydrated are the tables that a run has rows in which Smithers restores from its newest
+// snapshot. It restores the others with it, too, as long as there is no row of input.
+func hydrated(table string) bool {
+	switch table {
+	case tableRuns, tableBranches, tableSignals, tableApprovals, tableHumanRequests, tableEvents, tableProvenance:
+		return true
+	}
+	return false
+}
+
+// write writes all rows of the run, and returns how many snapshots it has.
+func (x *exporting) write() (frames int64, err error) {
+	if err := x.place(); err != nil {
+		return 0, err
+	}
+	if err := x.readFacts(); err != nil {
+		return 0, err
+	}
+	rendered, err := x.writeSnapshots()
+	if err != nil {
+		return 0, err
+	}
+	for _, table := range x.tables() {
+		if !x.exact && !hydrated(table.Name) {
+			continue
+		}
+		if err := x.writeTable(table); err != nil {
+			return 0, err
+		}
+	}
+	lonely, err := x.lonelyFrames()
+	if err != nil {
+		return 0, err
+	}
+	for _, row := range append(rendered, lonely...) {
+		if err := x.tx.Insert(tableFrames, row); err != nil {
+			return 0, err
+		}
+	}
+	return int64(len(x.facts.Frames)), nil
+}
+
+// readFacts reads what the rows of the run are predicted from, but for its frames.
+func (x *exporting) readFacts() (err error) {
+	if x.facts, err = factsAt(x.tip); err != nil {
+		return err
+	}
+	if x.facts.Events, err = eventsTo(x.store, x.tip); err != nil || x.exact {
+		return err
+	}
+	return x.likeSmithers()
+}
+
+// writeTable writes the run's rows of a table.
+func (x *exporting) writeTable(table smithersdb.Table) error {
+	rows, err := x.rows(table)
+	if err != nil {
+		return err
+	}
+	if !hasRun(table) {
+		return x.unowned.put(x.tx, table, rows)
+	}
+	for _, row := range rows {
+		if table.Name == tableRuns && (!x.exact || x.req.Workflow != "") {
+			if err := x.makeResumable(row); err != nil {
+				return err
+			}
+		}
+		if err := x.put(table, row); err != nil {
+			return err
+		}
+		if table.Name == tableRuns {
+			x.refusals, x.certain = x.workflows.refusals(row)
+		}
+	}
+	return nil
+}
+
+// rows are the run's rows of a table. For a run that is not as it was imported, they are what
+// follows from it.
+func (x *exporting) rows(table smithersdb.Table) ([]smithersdb.Row, error) {
+	predicted, err := predict(x.facts, table, x.peer.columns())
+	if err != nil {
+		return nil, err
+	}
+	over := x.peer.Tables[table.Name]
+	switch {
+	case x.exact:
+	case table.Name == tableRuns:
+		return x.runRow(table, predicted, over)
+	case table.Name == tableSignals:
+		return x.signalRows(table, predicted)
+	default:
+		over = nil
+	}
+	return restoreRows(table, predicted, over, x.row.ID, root(x.req.Root))
+}
+
+// likeSmithers makes the facts of a run that it has not what it would have of a fork.
+func (x *exporting) likeSmithers() error {
+	x.facts.Restored = true
+	row := &x.facts.Run
+	if !row.Status.Ended() {
+		row.Status = snapshot.RunFailed
+	}
+	if row.FinishedAtMs == nil {
+		row.FinishedAtMs = &x.tip.AtMs
+	}
+	if row.VCSRevision == "" {
+		vcs, err := x.tip.VCSRevision()
+		if err != nil {
+			return err
+		}
+		if vcs != nil {
+			row.VCSType, row.VCSRevision = vcs.Type, vcs.CommitID
+		}
+	}
+	if row.Parent != nil {
+		parent := *row.Parent
+		var err error
+		if parent.Frame, err = x.peerOfParent(parent); err != nil {
+			return err
+		}
+		row.Parent = &parent
+	}
+	return nil
+}
+
+// peerOfParent is Smithers' number of the frame that a run was forked from; ours where it has none.
+func (x *exporting) peerOfParent(parent snapshot.Parent) (int64, error) {
+	head, err := x.store.Head(x.ctx, parent.RunID)
+	if fault.CodeOf(err) == fault.RunNotFound {
+		return parent.Frame, nil
+	}
+	if err != nil {
+		return 0, err
+	}
+	of, err := readExported(x.store, head.Entry())
+	if err != nil || !of.imported {
+		return parent.Frame, err
+	}
+	return max(of.peer.peerNo(parent.Frame), 0), nil
+}
+
+// ofProgress are the columns of _smithers_runs that say how far a run is, which what it was forked from
+// does not know.
+func ofProgress(column string) bool {
+	switch column {
+	case "parent_run_id", "status", "created_at_ms", "started_at_ms", "finished_at_ms", "error_json", "workflow_name",
+		"cancel_requested_at_ms", "pause_requested_at_ms", "vcs_type", "vcs_revision":
+		return true
+	}
+	return processColumn(tableRuns, column)
+}
+
+// runRow is the row of a run that is not as it was imported: how far it is, is as we know; the rest as in
+// the row of the run that it comes from.
+func (x *exporting) runRow(table smithersdb.Table, predicted []smithersdb.Row, over []override) ([]smithersdb.Row, error) {
+	at := root(x.req.Root)
+	own, err := restoreRows(table, predicted, nil, x.row.ID, at)
+	if err != nil {
+		return nil, err
+	}
+	rows, err := restoreRows(table, predicted, over, x.row.ID, at)
+	if err != nil {
+		return nil, err
+	}
+	if len(own) != 1 || len(rows) != 1 {
+		return nil, errors.New("ext/smithers: not one row of a run")
+	}
+	for column := range rows[0] {
+		if ofProgress(column) {
+			rows[0][column] = own[0][column]
+		}
+	}
+	return rows, nil
+}
+
+// makeResumable has a row of _smithers_runs say what Smithers finds in the folder that the run is
+// resumed in, with which it compares it.
+func (x *exporting) makeResumable(row smithersdb.Row) error {
+	dir := x.resumedIn(row)
+	folder, kind := vcsAt(dir)
+	row["vcs_type"], row["vcs_root"] = optionalText(kind), optionalText(folder)
+	if folder == "" {
+		row["vcs_revision"] = smithersdb.Value{}
+	}
+	workflow := x.req.Workflow
+	if workflow == "" {
+		workflow = row["workflow_path"].Bytes
+	}
+	if workflow == "" {
+		return nil
+	}
+	now, err := x.workflows.of(workflow)
+	if err != nil || now.entry == "" {
+		return err
+	}
+	hash, version := now.entry, entryVersion
+	if now.known && now.graph != "" {
+		hash, version = now.graph, graphVersion
+	}
+	row["workflow_path"], row["workflow_hash"] = textValue(workflow), textValue(hash)
+	row["config_json"] = textValue(blessed(row["config_json"].Bytes, dir, version, now.entry))
+	return nil
+}

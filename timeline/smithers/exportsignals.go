@@ -1,0 +1,58 @@
+package smithers
+
+import "github.com/git-smithers/git-smithers/internal/smithersdb"
+
+// signalRows are the rows of _smithers_signals of a run that is not as it was imported: those that Smithers has, as it
+// has them, and those of signals that were sent here with the numbers after all others.
+func (x *exporting) signalRows(table smithersdb.Table, predicted []smithersdb.Row) ([]smithersdb.Row, error) {
+	imported, err := x.importedRows(table)
+	if err != nil {
+		return nil, err
+	}
+	if imported == nil {
+		return restoreRows(table, predicted, nil, x.row.ID, root(x.req.Root))
+	}
+	next := int64(0)
+	for _, p := range x.facts.provenance() {
+		next = max(next, p.Seq+1)
+	}
+	own := make(map[string][]smithersdb.Row)
+	for _, row := range imported {
+		next = max(next, row["seq"].Int+1)
+		if s, ok := signalOf(row); ok {
+			own[s.Digest()] = append(own[s.Digest()], row)
+		}
+	}
+	var rows []smithersdb.Row
+	for _, row := range predicted {
+		s, ok := signalOf(row)
+		if known := own[s.Digest()]; ok && len(known) > 0 {
+			rows = append(rows, known...)
+			continue
+		}
+		row["seq"] = intValue(next)
+		rows = append(rows, row)
+		next++
+	}
+	return restoreRows(table, rows, nil, x.row.ID, root(x.req.Root))
+}
+
+// importedRows are the rows of a table as the run's last import found them; nil where it did not look at them.
+func (x *exporting) importedRows(table smithersdb.Table) ([]smithersdb.Row, error) {
+	if !x.imported || x.peer.Pass.Rows == "" {
+		return nil, nil
+	}
+	last, err := lastImported(x.store, x.tip)
+	if err != nil {
+		return nil, err
+	}
+	then, err := factsAt(last)
+	if err != nil {
+		return nil, err
+	}
+	predicted, err := predict(then, table, x.peer.columns())
+	if err != nil {
+		return nil, err
+	}
+	return restoreRows(table, predicted, x.peer.Tables[table.Name], x.row.ID, root(x.req.Root))
+}

@@ -1,0 +1,97 @@
+package smithers
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/git-smithers/git-smithers/internal/smithersdb"
+)
+
+// errTaken is a row that the database has already, of another run.
+var errTaken = errors.New("the database has a row of that key already")
+
+// readTables reads which tables the run has rows in that are not exactly Smithers' own.
+func (x *exported) readTables(ctx context.Context) error {
+	x.schema = make(map[string]smithersdb.Table)
+	for _, line := range x.peer.Schema {
+		table, err := smithersdb.ParseTable(ctx, line.Table, line.SQL)
+		if err != nil {
+			return refusedExport(x.row.ID, fmt.Errorf("ext/%s/%s: %w", engine, extSchema, err))
+		}
+		x.schema[line.Table] = *table
+	}
+	return nil
+}
+
+// ensureTables makes the tables that the runs have rows in, and all of Smithers' own.
+func ensureTables(tx *smithersdb.WriteTx, runs []*exported) error {
+	all := smithersdb.Schema()
+	for _, run := range runs {
+		for _, name := range slices.Sorted(maps.Keys(run.schema)) {
+			all = append(all, run.schema[name])
+		}
+	}
+	for _, table := range all {
+		if err := tx.Ensure(table); err != nil {
+			return fmt.Errorf("table %q: %w", table.Name, err)
+		}
+	}
+	for _, run := range runs {
+		for _, column := range run.peer.columns() {
+			row := smithersdb.Row{
+				"table_name": textValue(column.Table), "column_name": textValue(column.Column), "kind": textValue(column.Kind),
+			}
+			if _, err := tx.InsertIfNew(tableColumns, row); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// columns are the columns of all output tables that the run has rows in.
+func (p *peer) columns() []outputColumn {
+	var all []outputColumn
+	for _, line := range p.Schema {
+		for _, c := range line.Columns {
+			all = append(all, outputColumn{Table: line.Table, Column: c[0], Kind: c[1]})
+		}
+	}
+	return all
+}
+
+// tables are those that a run has rows in, but for those of frames, as they were where the run is from:
+// Smithers' own and the run's.
+func (x *exporting) tables() []smithersdb.Table {
+	tables := make(map[string]smithersdb.Table)
+	for _, table := range peerTables(slices.Clone(x.own)) {
+		tables[table.Name] = table
+	}
+	for name, table := range x.schema {
+		if !frameTable(name) {
+			tables[name] = table
+		}
+	}
+	return slices.SortedFunc(maps.Values(tables), func(a, b smithersdb.Table) int { return strings.Compare(a.Name, b.Name) })
+}
+
+// put adds a row of a run. A number by which a table counts the
+// rows of all runs gives way to the next one where it is taken.
+func (x *exporting) put(table smithersdb.Table, row smithersdb.Row) error {
+	isNew, err := x.tx.InsertIfNew(table.Name, row)
+	if err != nil || isNew {
+		return err
+	}
+	counter := slices.IndexFunc(table.Columns, func(c smithersdb.Column) bool {
+		return c.Key > 0 && strings.EqualFold(c.Type, "INTEGER")
+	})
+	if keys, _ := keyColumns(table); counter < 0 || len(keys) != 1 {
+		return fmt.Errorf("table %q: %w", table.Name, errTaken)
+	}
+	delete(row, table.Columns[counter].Name)
+	return x.tx.Insert(table.Name, row)
+}

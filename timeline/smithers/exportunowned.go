@@ -1,0 +1,57 @@
+package smithers
+
+import (
+	"github.com/git-smithers/git-smithers/internal/smithersdb"
+)
+
+// unownedRows counts the rows that a database has of tables that belong to no run: by table, and by the digest
+// of the whole row.
+type unownedRows map[string]map[string]int
+
+// put adds those rows that the database has not as often. One whose key is there is not added.
+func (u unownedRows) put(tx *smithersdb.WriteTx, table smithersdb.Table, rows []smithersdb.Row) error {
+	have, err := u.of(tx, table)
+	if err != nil {
+		return err
+	}
+	want := make(map[string]int)
+	for _, row := range rows {
+		digest := digestOf(table, row)
+		if want[digest]++; have[digest] >= want[digest] {
+			continue
+		}
+		isNew, err := tx.InsertIfNew(table.Name, row)
+		if err != nil {
+			return err
+		}
+		if isNew {
+			have[digest]++
+		}
+	}
+	return nil
+}
+
+// of counts the rows of a table once, before any is added.
+func (u unownedRows) of(tx *smithersdb.WriteTx, table smithersdb.Table) (map[string]int, error) {
+	if have, ok := u[table.Name]; ok {
+		return have, nil
+	}
+	have := make(map[string]int)
+	for row, err := range tx.Rows(table.Name) {
+		if err != nil {
+			return nil, err
+		}
+		have[digestOf(table, row)]++
+	}
+	u[table.Name] = have
+	return have, nil
+}
+
+// digestOf tells rows apart by the columns of a table.
+func digestOf(table smithersdb.Table, row smithersdb.Row) string {
+	h := newDigester()
+	for _, c := range table.Columns {
+		h.value(row[c.Name])
+	}
+	return h.sum()
+}

@@ -1,0 +1,254 @@
+package smithers
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/git-smithers/git-smithers/internal/smithersdb"
+	"github.com/git-smithers/git-smithers/objstore"
+)
+
+// engine is the folder of ext that is Smithers'.
+const engine = "smithers"
+
+// What is in ext/smithers.
+const (
+	extOutputs = "outputs" // a layout
+	extSchema  = "schema"  // schemaLines
+	extPass    = "pass"    // a pass
+	extFrames  = "frames"  // a collection of frameRows
+	extMarks   = "marks"   // a collection of markRows
+	extTables  = "tables"  // a folder of collections of overrides
+	extAnswers = "answers" // a folder of collections of answerKeys
+)
+
+// peer is what a run has under ext/smithers, which together with the run is what Smithers
+// had of it. The zero peer is that of a run that was never imported.
+type peer struct {
+	Layout layout
+	Schema []schemaLine
+	Pass   pass
+	Frames map[int64]frameRow    // by our number
+	Tables map[string][]override // by the table's name; no list is empty
+	Marks  []Mark
+	// Answers are in the mailbox, but not of Smithers.
+	Answers answerKeys
+}
+
+// pass says how far a run was imported. The last entry of an import changes it, and nothing else
+// does: a tip that has another one than the entry before it is as it was imported.
+type pass struct {
+	Number int64 `json:"pass"`   // how often anything of the run was imported
+	Frame  int64 `json:"frame"`  // the newest frame that was
+	Events int64 `json:"events"` // how many of Smithers' events were
+	// Rows is the digest of all rows that the database had of the run then, in hex.
+	Rows string `json:"rows"`
+}
+
+// schemaLine is a table that is not exactly one of Smithers 0.32.0's own: one that the run has rows in, or that was
+// there for outputs when something of the run was imported.
+type schemaLine struct {
+	Table   string      `json:"table"`
+	SQL     string      `json:"sql"`
+	Columns [][2]string `json:"columns,omitempty"` // of an output table: names and kinds, in the order of _smithers_output_schema_columns
+}
+
+// noPeer is the frameNo of a frame that Smithers never had.
+const noPeer = -1
+
+// frameRow is what a frame has in ext/smithers/frames. One without a row is exactly as predicted.
+type frameRow struct {
+	PeerNo *int64            `json:"frameNo,omitempty"` // where it is not our number
+	Layout smithersdb.Layout `json:"layout,omitempty"`  // where it is not compact
+	Shape  *shape            `json:"shape,omitempty"`   // where it is not the zero one
+	// The overrides of its rows in _smithers_snapshots and _smithers_frames: null for a row
+	// that is not there.
+	Snapshot json.RawMessage `json:"snapshot,omitempty"`
+	Frame    json.RawMessage `json:"frame,omitempty"`
+}
+
+// empty tells whether the row says nothing.
+func (r frameRow) empty() bool {
+	return r.PeerNo == nil && r.Layout == "" && r.Shape == nil && r.Snapshot == nil && r.Frame == nil
+}
+
+// peerNo is Smithers' number of our frame.
+func (p *peer) peerNo(frame int64) int64 {
+	if row, ok := p.Frames[frame]; ok && row.PeerNo != nil {
+		return *row.PeerNo
+	}
+	return frame
+}
+
+// markRow is a Mark without what its key says: "<frame>/<what>", and where one is there
+// already, "<frame>/<what>/<n>" with n from 2.
+type markRow struct {
+	PeerNo int64  `json:"frameNo"`
+	Stored string `json:"stored"`
+	Found  string `json:"found"`
+}
+
+// extContent is a peer as it is stored: files and rows by their names.
+type extContent struct {
+	files map[string]string
+	rows  map[string]map[string]string
+}
+
+// encode is how the peer is stored.
+func (p *peer) encode() (extContent, error) {
+	c := extContent{files: map[string]string{}, rows: map[string]map[string]string{}}
+	if p.Pass == (pass{}) {
+		return c, nil
+	}
+	var err error
+	add := func(v any) string {
+		text, wrong := encodeJSON(v)
+		if err == nil {
+			err = wrong
+		}
+		return text
+	}
+	c.files[extOutputs], c.files[extPass] = add(p.Layout)+"\n", add(p.Pass)+"\n"
+	var schema strings.Builder
+	for _, line := range p.Schema {
+		schema.WriteString(add(line) + "\n")
+	}
+	if schema.Len() > 0 {
+		c.files[extSchema] = schema.String()
+	}
+	c.rows[extFrames], c.rows[extMarks] = map[string]string{}, map[string]string{}
+	for frame, row := range p.Frames {
+		if !row.empty() {
+			c.rows[extFrames][strconv.FormatInt(frame, 10)] = add(row)
+		}
+	}
+	for _, m := range p.Marks {
+		c.rows[extMarks][freeKey(c.rows[extMarks], fmt.Sprintf("%d/%s", m.Frame, m.What))] = add(markRow{m.PeerNo, m.Stored, m.Found})
+	}
+	for table, overrides := range p.Tables {
+		rows := make(map[string]string, len(overrides))
+		for _, o := range overrides {
+			rows[o.Key] = o.Value
+		}
+		c.rows[tablePath(table)] = rows
+	}
+	for collection, keys := range p.Answers {
+		rows := make(map[string]string, len(keys))
+		for key := range keys {
+			rows[key] = "true"
+		}
+		c.rows[extAnswers+"/"+collection] = rows
+	}
+	return c, err
+}
+
+// freeKey is key, with a number behind it where that is taken.
+func freeKey(taken map[string]string, key string) string {
+	for n, free := 2, key; ; n++ {
+		if _, ok := taken[free]; !ok {
+			return free
+		}
+		free = key + "/" + strconv.Itoa(n)
+	}
+}
+
+// encodeJSON is v as JSON on one line, with texts as they are.
+func encodeJSON(v any) (string, error) {
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	if err := e.Encode(v); err != nil {
+		return "", fmt.Errorf("ext/%s: %w", engine, err)
+	}
+	return strings.TrimSuffix(b.String(), "\n"), nil
+}
+
+// decode is the inverse of encode. What encode would not have written is
+// objstore.ErrCorrupt where it cannot be understood, and otherwise taken as it is.
+func (c extContent) decode() (*peer, error) {
+	p := &peer{Frames: map[int64]frameRow{}, Tables: map[string][]override{}, Answers: answerKeys{}}
+	for _, collection := range mailCollections {
+		for key := range c.rows[extAnswers+"/"+collection] {
+			p.Answers.add(collection, key)
+		}
+	}
+	for name, into := range map[string]any{extOutputs: &p.Layout, extPass: &p.Pass} {
+		if text, ok := c.files[name]; ok {
+			if err := decodeJSON(name, text, into); err != nil {
+				return nil, err
+			}
+		}
+	}
+	for line := range strings.Lines(c.files[extSchema]) {
+		var l schemaLine
+		if err := decodeJSON(extSchema, line, &l); err != nil {
+			return nil, err
+		}
+		p.Schema = append(p.Schema, l)
+	}
+	for key, text := range c.rows[extFrames] {
+		var row frameRow
+		frame, err := strconv.ParseInt(key, 10, 64)
+		if err != nil || frame < 0 {
+			return nil, fmt.Errorf("%w: ext/%s/%s: %q is no frame", objstore.ErrCorrupt, engine, extFrames, key)
+		}
+		if err := decodeJSON(extFrames, text, &row); err != nil {
+			return nil, err
+		}
+		p.Frames[frame] = row
+	}
+	if err := c.decodeMarks(p); err != nil {
+		return nil, err
+	}
+	for path, rows := range c.rows {
+		table, ok := tableOf(path)
+		if !ok {
+			continue
+		}
+		for _, key := range slices.Sorted(maps.Keys(rows)) {
+			p.Tables[table] = append(p.Tables[table], override{key, rows[key]})
+		}
+	}
+	return p, nil
+}
+
+func (c extContent) decodeMarks(p *peer) error {
+	for _, key := range slices.Sorted(maps.Keys(c.rows[extMarks])) {
+		number, what, _ := strings.Cut(key, "/")
+		what, _, _ = strings.Cut(what, "/")
+		frame, err := strconv.ParseInt(number, 10, 64)
+		if err != nil {
+			return fmt.Errorf("%w: ext/%s/%s: %q is no frame", objstore.ErrCorrupt, engine, extMarks, key)
+		}
+		var row markRow
+		if err := decodeJSON(extMarks, c.rows[extMarks][key], &row); err != nil {
+			return err
+		}
+		p.Marks = append(p.Marks, Mark{Frame: frame, PeerNo: row.PeerNo, What: what, Stored: row.Stored, Found: row.Found})
+	}
+	slices.SortStableFunc(p.Marks, func(a, b Mark) int { return int(a.Frame - b.Frame) })
+	return nil
+}
+
+func decodeJSON(name, text string, into any) error {
+	if err := json.Unmarshal([]byte(text), into); err != nil {
+		return fmt.Errorf("%w: ext/%s/%s: %w", objstore.ErrCorrupt, engine, name, err)
+	}
+	return nil
+}
+
+// tablePath is the name of a table's collection in ext/smithers. A part of a name has no slash.
+func tablePath(table string) string {
+	return extTables + "/" + strings.NewReplacer("%", "%25", "/", "%2f").Replace(table)
+}
+
+// tableOf is the inverse of tablePath.
+func tableOf(path string) (table string, ok bool) {
+	table, ok = strings.CutPrefix(path, extTables+"/")
+	return strings.NewReplacer("%25", "%", "%2f", "/").Replace(table), ok
+}

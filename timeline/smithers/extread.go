@@ -1,0 +1,116 @@
+package smithers
+
+import (
+	"maps"
+	"slices"
+
+	"github.com/git-smithers/git-smithers/objstore/page"
+	"github.com/git-smithers/git-smithers/snapshot"
+)
+
+// readPeer reads all of ext/smithers of an entry. It is the zero peer for nil, and where
+// there is nothing.
+func readPeer(e *snapshot.Entry) (*peer, error) {
+	c, err := readExt(e)
+	if err != nil {
+		return nil, err
+	}
+	return c.decode()
+}
+
+func readExt(e *snapshot.Entry) (extContent, error) {
+	c := extContent{files: map[string]string{}, rows: map[string]map[string]string{}}
+	if e == nil {
+		return c, nil
+	}
+	for _, name := range []string{extOutputs, extSchema, extPass} {
+		data, err := e.ExtFile(engine, name)
+		if err != nil {
+			return c, err
+		}
+		if data != nil {
+			c.files[name] = string(data)
+		}
+	}
+	tables, err := e.ExtNames(engine, extTables)
+	if err != nil {
+		return c, err
+	}
+	collections := []string{extFrames, extMarks}
+	for _, collection := range mailCollections {
+		collections = append(collections, extAnswers+"/"+collection)
+	}
+	for _, table := range tables {
+		collections = append(collections, extTables+"/"+table)
+	}
+	for _, name := range collections {
+		rows, err := e.ExtRows(engine, name)
+		if err != nil {
+			return c, err
+		}
+		values := make(map[string]string, rows.Len())
+		for row, err := range rows.Rows() {
+			if err != nil {
+				return c, err
+			}
+			values[row.Key] = string(row.Value)
+		}
+		c.rows[name] = values
+	}
+	return c, nil
+}
+
+// extChanges is what leads from one peer to another; nil for nothing.
+func extChanges(before, after *peer) (*snapshot.ExtDraft, error) {
+	had, err := before.encode()
+	if err != nil {
+		return nil, err
+	}
+	has, err := after.encode()
+	if err != nil {
+		return nil, err
+	}
+	draft := &snapshot.ExtDraft{Engine: engine, Files: map[string][]byte{}, Rows: map[string][]page.Change{}}
+	for name := range had.files {
+		if _, ok := has.files[name]; !ok {
+			draft.Files[name] = nil
+		}
+	}
+	for name, data := range has.files {
+		if old, ok := had.files[name]; !ok || old != data {
+			draft.Files[name] = []byte(data)
+		}
+	}
+	names := maps.Clone(had.rows)
+	maps.Copy(names, has.rows)
+	for name := range names {
+		if changes := rowChanges(had.rows[name], has.rows[name]); len(changes) > 0 {
+			draft.Rows[name] = changes
+		}
+	}
+	if len(draft.Files)+len(draft.Rows) == 0 {
+		return nil, nil
+	}
+	return draft, nil
+}
+
+// rowChanges leads from one collection's rows to another's, sorted by their keys.
+func rowChanges(had, has map[string]string) []page.Change {
+	var changes []page.Change
+	keys := maps.Clone(had)
+	if keys == nil {
+		keys = map[string]string{}
+	}
+	maps.Copy(keys, has)
+	for _, key := range slices.Sorted(maps.Keys(keys)) {
+		old, was := had[key]
+		value, is := has[key]
+		switch {
+		case !is:
+			changes = append(changes, page.Change{Key: key})
+		case !was || old != value:
+			changes = append(changes, page.Change{Key: key, Value: []byte(value)})
+		}
+	}
+	return changes
+}

@@ -1,0 +1,121 @@
+package smithers
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/git-smithers/git-smithers/internal/smithersdb"
+	"github.com/git-smithers/git-smithers/objstore/page"
+	"github.com/git-smithers/git-smithers/snapshot"
+	"github.com/git-smithers/git-smithers/timeline"
+)
+
+// factsAt are the facts of a run at an entry of its, but for its frames and the events.
+func factsAt(entry *snapshot.Entry) (*facts, error) {
+	row, err := entry.RunRow()
+	if err != nil {
+		return nil, err
+	}
+	state, err := entry.State()
+	if err != nil {
+		return nil, err
+	}
+	f := &facts{Run: row}
+	if f.Whole, err = wholeOf(state); err != nil {
+		return nil, err
+	}
+	if f.Attempts, err = attemptsAt(entry); err != nil {
+		return nil, err
+	}
+	f.Logs, err = logsAt(entry)
+	return f, err
+}
+
+// logsAt are the logs in an entry's journal, by the keys of their attempts.
+func logsAt(entry *snapshot.Entry) (map[string]string, error) {
+	rows, err := entry.Logs()
+	if err != nil {
+		return nil, err
+	}
+	logs := make(map[string]string)
+	for row, err := range rows.Rows() {
+		if err != nil {
+			return nil, err
+		}
+		if logs[row.Key], err = snapshot.DecodeLog(row); err != nil {
+			return nil, err
+		}
+	}
+	return logs, nil
+}
+
+// attemptsAt are the attempts in an entry's journal, in the order of their keys.
+func attemptsAt(entry *snapshot.Entry) ([]snapshot.Attempt, error) {
+	rows, err := entry.Attempts()
+	if err != nil {
+		return nil, err
+	}
+	var all []snapshot.Attempt
+	for row, err := range rows.Rows() {
+		if err != nil {
+			return nil, err
+		}
+		a, err := snapshot.DecodeAttempt(row)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, a)
+	}
+	return all, nil
+}
+
+// eventsTo are the run's own events up to an entry, in their order.
+func eventsTo(s *timeline.Store, entry *snapshot.Entry) ([]snapshot.Event, error) {
+	var all []snapshot.Event
+	for entry, err := range s.Chain(entry) {
+		if err != nil {
+			return nil, err
+		}
+		events, err := entry.Events()
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, events...)
+	}
+	slices.SortStableFunc(all, func(a, b snapshot.Event) int { return cmp.Compare(a.Seq, b.Seq) })
+	return all, nil
+}
+
+// peerTables are the tables of a database whose rows make up a run, in the order of their names.
+// What is left out of them belongs to frames or to processes.
+func peerTables(tables []smithersdb.Table) []smithersdb.Table {
+	return slices.DeleteFunc(tables, func(t smithersdb.Table) bool {
+		return frameTable(t.Name) || t.Name == tableLeases || !hasRun(t)
+	})
+}
+
+// The tables that frames are made of, and those of processes alone.
+const (
+	tableSnapshots = "_smithers_snapshots"
+	tableFrames    = "_smithers_frames"
+	tableLeases    = "_smithers_rewind_leases"
+	tableColumns   = "_smithers_output_schema_columns"
+	tableMigrated  = "_smithers_schema_migrations"
+)
+
+func frameTable(name string) bool {
+	switch name {
+	case tableSnapshots, tableFrames, "_smithers_snapshot_contents", "_smithers_snapshot_payload_refs", "_smithers_snapshot_payloads":
+		return true
+	}
+	return false
+}
+
+func hasRun(t smithersdb.Table) bool {
+	return slices.ContainsFunc(t.Columns, func(c smithersdb.Column) bool { return isRunColumn(c.Name) })
+}
+
+// setRow is the change that sets a row of a collection.
+func setRow(collection string, row page.Row) snapshot.Change {
+	return snapshot.Change{Op: snapshot.OpSet, Collection: collection, Key: row.Key, Value: row.Value}
+}

@@ -1,0 +1,231 @@
+package smithers
+
+import (
+	"maps"
+	"path/filepath"
+	"slices"
+	"sync"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/git-smithers/git-smithers/internal/smithersdb"
+	"github.com/git-smithers/git-smithers/objstore"
+	"github.com/git-smithers/git-smithers/snapshot"
+)
+
+// fixtureRun is a run of a database that Smithers 0.32.0 made: its rows, and what we know of it.
+type fixtureRun struct {
+	id      string
+	at      root
+	facts   *facts
+	columns []outputColumn
+	tables  []smithersdb.Table
+	rows    map[string][]smithersdb.Row // by table
+}
+
+// clone is a run that a test may change.
+func (r *fixtureRun) clone() *fixtureRun {
+	c := *r
+	c.facts = new(*r.facts)
+	c.tables, c.rows = slices.Clone(r.tables), make(map[string][]smithersdb.Row, len(r.rows))
+	for table, rows := range r.rows {
+		for _, row := range rows {
+			c.rows[table] = append(c.rows[table], maps.Clone(row))
+		}
+	}
+	return &c
+}
+
+// readFixtures are the runs that were read before.
+var readFixtures struct {
+	sync.Mutex
+	runs map[string]*fixtureRun
+}
+
+// fixtureRuns are the runs of the databases that Smithers 0.32.0 made, by their ids.
+func fixtureRuns(t *testing.T) map[string]*fixtureRun {
+	t.Helper()
+	readFixtures.Lock()
+	defer readFixtures.Unlock()
+	if readFixtures.runs == nil {
+		runs := make(map[string]*fixtureRun)
+		for _, name := range []string{"git-run-fork-replay.db", "jj-pristine-31frames.db"} {
+			readFixtureRuns(t, name, runs)
+		}
+		readFixtures.runs = runs
+	}
+	runs := make(map[string]*fixtureRun, len(readFixtures.runs))
+	for id, run := range readFixtures.runs {
+		runs[id] = run.clone()
+	}
+	return runs
+}
+
+func readFixtureRuns(t *testing.T, name string, runs map[string]*fixtureRun) {
+	t.Helper()
+	db, err := smithersdb.Open(t.Context(), filepath.Join("..", "..", "testdata", "smithers", name))
+	require.NoError(t, err)
+	require.NoError(t, db.Read(t.Context(), func(tx *smithersdb.Tx) error {
+		rows, err := tx.Runs()
+		require.NoError(t, err)
+		for _, row := range rows {
+			r := readFixtureRun(t, tx, row)
+			runs[r.id] = r
+		}
+		return nil
+	}))
+	require.NoError(t, db.Close())
+}
+
+func readFixtureRun(t *testing.T, tx *smithersdb.Tx, row smithersdb.Row) *fixtureRun {
+	t.Helper()
+	run := &fixtureRun{id: row["run_id"].Bytes, rows: make(map[string][]smithersdb.Row)}
+	for _, table := range tx.Tables() {
+		if !slices.ContainsFunc(table.Columns, func(c smithersdb.Column) bool { return isRunColumn(c.Name) }) {
+			continue
+		}
+		run.tables = append(run.tables, table)
+		run.rows[table.Name] = allRows(t, tx, table.Name, run.id)
+	}
+	for _, column := range allRows(t, tx, "_smithers_output_schema_columns", "") {
+		run.columns = append(run.columns, outputColumn{column["table_name"].Bytes, column["column_name"].Bytes, column["kind"].Bytes})
+	}
+	run.facts, run.at = factsOfRows(t, tx, run, row)
+	return run
+}
+
+func allRows(t *testing.T, tx *smithersdb.Tx, table, run string) []smithersdb.Row {
+	t.Helper()
+	var rows []smithersdb.Row
+	for row, err := range tx.Rows(table, run) {
+		require.NoError(t, err)
+		rows = append(rows, row)
+	}
+	return rows
+}
+
+// factsOfRows is what we know of a run once its rows were read.
+func factsOfRows(t *testing.T, tx *smithersdb.Tx, run *fixtureRun, row smithersdb.Row) (*facts, root) {
+	t.Helper()
+	f := &facts{Logs: make(map[string]string)}
+	var at root
+	f.Run, at = runOf(row)
+	for _, branch := range run.rows[tableBranches] {
+		f.Run.Parent = &snapshot.Parent{
+			RunID: branch["parent_run_id"].Bytes, Frame: branch["parent_frame_no"].Int, AtMs: branch["created_at_ms"].Int,
+			Label: branch["branch_label"].Bytes, Description: branch["fork_description"].Bytes,
+			Commit: objstore.Hash(objstore.Blob, nil),
+		}
+	}
+	heads, err := tx.Heads(run.id)
+	require.NoError(t, err)
+	f.Frames = fixtureFrames(t, run, heads)
+	newest, err := tx.Snapshot(run.id, heads[len(heads)-1].Frame)
+	require.NoError(t, err)
+	f.Whole, err = readContents(newest.Contents, f.Frames[len(f.Frames)-1].Tree, snapshot.Limits{})
+	require.NoError(t, err)
+	readFixtureMail(t, f, run)
+	for _, row := range run.rows[tableAttempts] {
+		a, log, ok := attemptOf(row)
+		require.True(t, ok, "attempt %v", row)
+		f.Attempts = append(f.Attempts, a)
+		f.Logs[snapshot.AttemptKey(a.NodeID, a.Iteration, a.Attempt)] = log
+	}
+	frames, next := framesByPeer(f.Frames), int64(0)
+	for _, row := range run.rows[tableEvents] {
+		e, ok := eventOf(row, run.id, f.Run.Workflow, frames)
+		require.True(t, ok, "event %v", row)
+		f.Events = append(f.Events, numbered(e, next))
+		next = e.Seq + 1
+	}
+	return f, at
+}
+
+func fixtureFrames(t *testing.T, run *fixtureRun, heads []smithersdb.Head) []frameFacts {
+	t.Helper()
+	var frames []frameFacts
+	tree := ""
+	for i, head := range heads {
+		frame := frameFacts{Frame: int64(i), PeerNo: head.Frame, AtMs: head.AtMs, ContentHash: head.ContentHash}
+		for _, row := range run.rows["_smithers_frames"] {
+			if row["frame_no"].Int == head.Frame {
+				var err error
+				tree, err = smithersdb.Inflate(tree, row["xml_json"].Bytes, row["encoding"].Bytes)
+				require.NoError(t, err)
+				frame.Tree, frame.XMLHash = tree, smithersdb.XMLHash(tree)
+			}
+		}
+		frames = append(frames, frame)
+	}
+	return frames
+}
+
+func readFixtureMail(t *testing.T, f *facts, run *fixtureRun) {
+	t.Helper()
+	for _, row := range run.rows[tableApprovals] {
+		a, ok := approvalOf(row, f.Run.CreatedAtMs)
+		require.True(t, ok, "approval %v", row)
+		f.Whole.Approvals = append(f.Whole.Approvals, a)
+	}
+	for i, row := range run.rows[tableSignals] {
+		s, ok := signalOf(row)
+		require.True(t, ok, "signal %v", row)
+		s.Seq = int64(i)
+		f.Whole.Signals = append(f.Whole.Signals, s)
+	}
+	for _, row := range run.rows[tableAttempts] {
+		a, _, _ := attemptOf(row)
+		if w, ok := waitOf(row, a); ok {
+			wait, ok := w.then(never, map[int64]int64{12: 0})
+			require.True(t, ok, "wait %v", row)
+			f.Whole.Waits = append(f.Whole.Waits, wait)
+		}
+	}
+}
+
+// table finds a table of the run's database.
+func (r *fixtureRun) table(t *testing.T, name string) smithersdb.Table {
+	t.Helper()
+	i := slices.IndexFunc(r.tables, func(table smithersdb.Table) bool { return table.Name == name })
+	require.GreaterOrEqual(t, i, 0, "no table %s", name)
+	return r.tables[i]
+}
+
+// overrides are those of a table.
+func (r *fixtureRun) overrides(t *testing.T, name string) []override {
+	t.Helper()
+	table := r.table(t, name)
+	predicted, err := predict(r.facts, table, r.columns)
+	require.NoError(t, err)
+	over, err := overridesOf(table, predicted, r.rows[name], r.at)
+	require.NoError(t, err)
+	return over
+}
+
+// allOverrides are those of all tables that have any, but for the tables of frames.
+func (r *fixtureRun) allOverrides(t *testing.T) map[string][]override {
+	t.Helper()
+	all := make(map[string][]override)
+	for _, table := range r.tables {
+		if over := r.overrides(t, table.Name); len(over) > 0 && !isFrames(table.Name) {
+			all[table.Name] = over
+		}
+	}
+	return all
+}
+
+func isFrames(table string) bool {
+	return table == "_smithers_frames" || table == "_smithers_snapshots" || table == "_smithers_snapshot_payload_refs"
+}
+
+// restored are the rows of a table as they come back for a root.
+func (r *fixtureRun) restored(t *testing.T, name string, at root) []smithersdb.Row {
+	t.Helper()
+	table := r.table(t, name)
+	predicted, err := predict(r.facts, table, r.columns)
+	require.NoError(t, err)
+	rows, err := restoreRows(table, predicted, r.overrides(t, name), r.id, at)
+	require.NoError(t, err)
+	return rows
+}

@@ -1,0 +1,60 @@
+package smithers
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/git-smithers/git-smithers/snapshot"
+)
+
+// goBack appends the frame by which the run is where Smithers went back to: its first count frames.
+func (r *runPass) goBack(ctx context.Context, at meeting) error {
+	to := at.end
+	for r.now.peerNo(to) == noPeer && r.frames[to].based != snapshot.NoFrame {
+		to = r.frames[to].based // it went back to there before
+	}
+	var no int64 // of a run that was begun anew
+	if at.count > 0 {
+		no = r.heads[at.count-1].Frame
+	}
+	then := r.frames[to].entry
+	state, err := then.State()
+	if err != nil {
+		return err
+	}
+	rendered, err := r.im.store.Rendered(then)
+	if err != nil {
+		return err
+	}
+	ops, err := r.series.Entry().Ops()
+	if err != nil {
+		return err
+	}
+	atMs, upTo := r.wentBack()
+	op := snapshot.Op{
+		Number: ops.Len() + 1, Kind: snapshot.OpTravel, AtMs: atMs, Before: r.series.Entry().ID, Frame: new(r.next()), To: &to,
+	}
+	draft := snapshot.Draft{
+		Frame: true, Silent: true, Restore: state, Based: &to, Rendered: rendered, AtMs: atMs,
+		Journal: []snapshot.Change{setRow(snapshot.CollectionOps, snapshot.EncodeOp(op))},
+		Events:  r.eventsOf(upTo, r.line), Run: r.during(""), Subject: fmt.Sprintf("rewound to %d", no), Limits: r.im.limits,
+	}
+	number := r.next()
+	if err := r.append(ctx, draft, upTo); err != nil {
+		return err
+	}
+	r.setFrameRow(number, frameRow{PeerNo: new(int64(noPeer))})
+	r.out.Rewound = true
+	r.ours, err = r.treeOf(then)
+	return err
+}
+
+// wentBack is when Smithers went back in the run, and how many of its events are stored then.
+func (r *runPass) wentBack() (atMs int64, upTo int) {
+	for i := len(r.events) - 1; i >= r.behind; i-- {
+		if r.events[i].kind == "TimeTravelJumped" {
+			return r.events[i].atMs, i + 1
+		}
+	}
+	return r.series.Entry().AtMs, r.behind
+}

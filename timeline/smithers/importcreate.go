@@ -1,0 +1,144 @@
+package smithers
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/git-smithers/git-smithers/snapshot"
+	"github.com/git-smithers/git-smithers/timeline"
+	"github.com/git-smithers/git-smithers/timeline/fault"
+)
+
+// create begins a run that the repository does not have.
+func (r *runPass) create(ctx context.Context) error {
+	forked, err := r.forkedFrom(ctx)
+	if err != nil {
+		return err
+	}
+	row := snapshot.Run{ID: r.id, Parent: r.parent}
+	begin := r.im.store.NewSeries
+	if r.im.revives(r.id) {
+		begin = r.im.store.ReviveSeries
+	}
+	if r.series, err = begin(ctx, row, forked); err != nil {
+		return r.notBegun(err)
+	}
+	if forked != nil {
+		if err := r.readJournal(forked); err != nil {
+			return err
+		}
+		if r.ours, err = r.treeOf(forked); err != nil {
+			return err
+		}
+	}
+	if len(r.heads) > 0 {
+		newest, err := r.snapshot(r.heads[len(r.heads)-1].Frame)
+		if err != nil {
+			return err
+		}
+		if r.now.Layout, err = layoutOf(newest.Contents); err != nil {
+			return inSnapshot(newest, err)
+		}
+		if r.heads[0].Frame == 0 {
+			return nil // it is the run's first frame
+		}
+	}
+	return r.appendStart(ctx)
+}
+
+// forkedFrom is the frame that the run was forked from; nil where it is no fork, or the repository
+// does not have that.
+func (r *runPass) forkedFrom(ctx context.Context) (*snapshot.Entry, error) {
+	if r.fork == nil {
+		return nil, nil //nolint:nilnil // it is no fork
+	}
+	head, err := r.im.store.Head(ctx, r.fork.parent)
+	if fault.CodeOf(err) == fault.RunNotFound {
+		return nil, nil //nolint:nilnil // it was pruned here, or the database has it no more
+	}
+	if err != nil {
+		return nil, err
+	}
+	frames, err := framesOf(r.im.store, head.Entry())
+	if err != nil {
+		return nil, err
+	}
+	parent, err := readPeer(head.Entry())
+	if err != nil {
+		return nil, err
+	}
+	at, ok := forkedAt(frames, parent, r.fork)
+	if !ok {
+		return nil, nil //nolint:nilnil // nor has it the frame
+	}
+	entry := at.entry
+	if entry.Frame == snapshot.NoFrame { // a fork that changed nothing has its parent's frame 0
+		if entry, err = snapshot.ReadEntry(r.im.store.Parts().Objects, head.Row().Parent.Commit); err != nil {
+			return nil, timeline.Explain(err)
+		}
+	}
+	r.parent = &snapshot.Parent{
+		RunID: r.fork.parent, Frame: at.number, Commit: entry.ID,
+		Label: r.fork.label, Description: r.fork.description, AtMs: r.fork.atMs,
+	}
+	return entry, nil
+}
+
+// forkedAt finds the frame that Smithers had under a number when a run was forked.
+func forkedAt(frames []frame, of *peer, by *fork) (found frame, ok bool) {
+	for _, f := range frames {
+		if of.peerNo(f.number) == by.frameNo && (f.entry.AtMs <= by.atMs || !ok) {
+			found, ok = f, true
+		}
+	}
+	return found, ok
+}
+
+// revives tells whether a run is taken although it was pruned and collected here.
+func (im *importing) revives(run string) bool {
+	return im.req.Revive && slices.Contains(im.req.Runs, run)
+}
+
+// notBegun is why a run cannot be made.
+func (r *runPass) notBegun(err error) error {
+	if fault.CodeOf(err) == fault.RunExists {
+		return errOvertaken(r.id)
+	}
+	if pruned, ok := errors.AsType[*fault.Error](err); ok && pruned.Details["collected"] == true {
+		pruned.Hints = []string{fmt.Sprintf(
+			"it was collected, too: `git smithers import %s --run %s --revive` takes it again", fault.Word(r.im.path), fault.Word(r.id))}
+	}
+	return err
+}
+
+// appendStart appends what comes before a run's first snapshot: that it was started, with its input. A
+// fork has the frame that it was forked from.
+func (r *runPass) appendStart(ctx context.Context) error {
+	draft := snapshot.Draft{
+		Frame: r.parent == nil, Silent: true, AtMs: r.run.CreatedAtMs, Subject: "run started", Run: r.during(""), Limits: r.im.limits,
+	}
+	if len(r.heads) > 0 && r.parent == nil {
+		first, err := r.snapshot(r.heads[0].Frame)
+		if err != nil {
+			return err
+		}
+		w, err := readContents(first.Contents, "", r.im.limits)
+		if err != nil {
+			return inSnapshot(first, err)
+		}
+		if w.Input != nil {
+			draft.State = []snapshot.Change{{Op: snapshot.OpSet, Collection: snapshot.CollectionInput, Value: w.Input}}
+		}
+		pointer := textOf(first.Row, "vcs_pointer")
+		draft.VCS, draft.Run = r.im.copies.at(r.copies.kind, pointer), r.during(pointer)
+	}
+	upTo := r.eventsUpTo(0, noPeer, r.run.CreatedAtMs)
+	draft.Events = r.eventsOf(upTo, nil)
+	if err := r.append(ctx, draft, upTo); err != nil {
+		return err
+	}
+	r.setFrameRow(0, frameRow{PeerNo: new(int64(noPeer))})
+	return nil
+}

@@ -1,0 +1,68 @@
+package smithers
+
+import (
+	"strings"
+
+	"github.com/git-smithers/git-smithers/internal/smithersdb"
+)
+
+// What a Mark is about.
+const (
+	markContent = "content_hash"
+	markXML     = "xml_hash"
+	markFrame   = "frame"
+)
+
+// describe notes what of a frame's rows is not as predicted, and what does not match. differs is what its contents
+// differ in.
+func (r *runPass) describe(s *smithersdb.Snapshot, one frameFacts, differs shape, wrong error) error {
+	row := frameRow{}
+	if one.PeerNo != one.Frame {
+		row.PeerNo = &one.PeerNo
+	}
+	if s.Layout != smithersdb.Compact {
+		row.Layout = s.Layout
+	}
+	if !differs.isZero() {
+		row.Shape = &differs
+	}
+	if one.ContentHash != s.ContentHash {
+		r.mark(one, markContent, s.ContentHash, one.ContentHash)
+	}
+	var err error
+	if row.Snapshot, err = oneOverride(withoutContents(*r.tx.Table(tableSnapshots)), predictSnapshot(one, r.last), s.Row, r.at); err != nil {
+		return err
+	}
+	table := r.tx.Table(tableFrames)
+	if table == nil {
+		r.setFrameRow(one.Frame, row)
+		return nil
+	}
+	actual, has := r.frameRows[one.PeerNo]
+	if row.Frame, err = oneOverride(*table, predictFrame(one, r.lastRow, r.lastTree), actual, r.at); err != nil {
+		return err
+	}
+	if stored := textOf(actual, "xml_hash"); has && wrong != nil {
+		r.mark(one, markFrame, stored, strings.ReplaceAll(wrong.Error(), smithersdb.ErrDamaged.Error()+": ", ""))
+	} else if has && stored != smithersdb.XMLHash(r.tree) {
+		r.mark(one, markXML, stored, smithersdb.XMLHash(r.tree))
+	}
+	if has {
+		r.lastRow, r.lastTree = actual, one.Tree
+	}
+	r.setFrameRow(one.Frame, row)
+	return nil
+}
+
+func (r *runPass) setFrameRow(frame int64, row frameRow) {
+	if r.now.Frames == nil {
+		r.now.Frames = map[int64]frameRow{}
+	}
+	r.now.Frames[frame] = row
+	r.described = append(r.described, frame)
+}
+
+func (r *runPass) mark(at frameFacts, what, stored, found string) {
+	m := Mark{Frame: at.Frame, PeerNo: at.PeerNo, What: what, Stored: stored, Found: found}
+	r.now.Marks, r.out.Marks = append(r.now.Marks, m), append(r.out.Marks, m)
+}

@@ -1,0 +1,99 @@
+package smithers
+
+import (
+	"cmp"
+	"context"
+	"slices"
+
+	"github.com/git-smithers/git-smithers/internal/smithersdb"
+	"github.com/git-smithers/git-smithers/snapshot"
+)
+
+// isExported tells whether all that the database has of the run is what an export has written of it, at its tip or at
+// an entry before, for Smithers to restore. Nobody has gone on with it there, so it says nothing: neither is its
+// status the run's, nor does it lack what only the database has that the run is from.
+func (r *runPass) isExported(ctx context.Context, tip *snapshot.Entry) (bool, error) {
+	if r.live || r.run.FinishedAtMs == nil || len(r.lonely) > 0 || r.hasUnrestored() {
+		return false, nil
+	}
+	for entry, err := range r.im.store.Chain(tip) {
+		if err != nil {
+			return false, err
+		}
+		row, err := entry.RunRow()
+		if err != nil {
+			return false, err
+		}
+		if end := cmp.Or(row.FinishedAtMs, &entry.AtMs); *end != *r.run.FinishedAtMs {
+			continue
+		}
+		if same, err := r.isExportOf(ctx, entry); same || err != nil {
+			return same, err
+		}
+	}
+	return false, nil
+}
+
+// hasUnrestored tells whether there are rows that a run which Smithers is to restore is exported without.
+func (r *runPass) hasUnrestored() bool {
+	return slices.ContainsFunc(peerTables(r.tx.Tables()), func(t smithersdb.Table) bool {
+		return !hydrated(t.Name) && len(r.rows[t.Name]) > 0
+	})
+}
+
+// isExportOf tells whether the database has what is exported of an entry.
+func (r *runPass) isExportOf(ctx context.Context, entry *snapshot.Entry) (bool, error) {
+	of, err := readExported(r.im.store, entry)
+	if err != nil || of.exact {
+		return false, err
+	}
+	x := &exporting{exported: of, ctx: ctx, store: r.im.store}
+	if err := x.readFacts(); err != nil {
+		return false, err
+	}
+	for _, table := range peerTables(r.tx.Tables()) {
+		if !hydrated(table.Name) {
+			continue
+		}
+		rows, err := x.rows(table)
+		if err != nil {
+			return false, err
+		}
+		has := r.rows[table.Name]
+		if table.Name == tableRuns {
+			has = []smithersdb.Row{r.row}
+		}
+		if !slices.EqualFunc(rows, has, func(a, b smithersdb.Row) bool { return sameExported(table, a, b) }) {
+			return false, nil
+		}
+	}
+	return r.hasFramesOf(x)
+}
+
+// sameExported compares two rows but for what is told apart where they are written: of a run, where and with what it is
+// resumed; of an event, what its frame has.
+func sameExported(table smithersdb.Table, a, b smithersdb.Row) bool {
+	for _, c := range table.Columns {
+		switch {
+		case processColumn(table.Name, c.Name), table.Name == tableEvents && c.Name == "payload_json",
+			table.Name == tableRuns && (!ofProgress(c.Name) || c.Name == "vcs_type" || c.Name == "vcs_revision"):
+			continue
+		}
+		if !sameValue(a[c.Name], b[c.Name]) {
+			return false
+		}
+	}
+	return true
+}
+
+// hasFramesOf tells whether the snapshots are those that are exported.
+func (r *runPass) hasFramesOf(x *exporting) (bool, error) {
+	frames, err := framesOf(x.store, x.tip)
+	if err != nil {
+		return false, err
+	}
+	line := slices.DeleteFunc(lineTo(frames, int64(len(frames)-1)), func(f frame) bool { return x.peerNo(f.number) == noPeer })
+	return slices.EqualFunc(line, r.heads, func(f frame, h smithersdb.Head) bool {
+		return x.peerNo(f.number) == h.Frame && f.entry.AtMs == h.AtMs
+	}), nil
+}

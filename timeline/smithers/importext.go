@@ -1,0 +1,157 @@
+package smithers
+
+import (
+	"context"
+	"slices"
+	"strings"
+
+	"github.com/git-smithers/git-smithers/internal/smithersdb"
+	"github.com/git-smithers/git-smithers/objstore/page"
+	"github.com/git-smithers/git-smithers/snapshot"
+)
+
+// addFirst gives the first entry of a run what every frame that can be forked has: how its outputs are
+// laid out, the tables that it has, and the run's row.
+func (r *runPass) addFirst(ctx context.Context, draft *snapshot.Draft) error {
+	over, err := r.overrides(*r.tx.Table(tableRuns), &facts{Run: r.finalRow()})
+	if err != nil {
+		return err
+	}
+	// What a fork has from its parent is not its own.
+	if r.was, err = readPeer(r.series.Entry()); err != nil {
+		return err
+	}
+	first := &peer{Layout: r.now.Layout, Schema: r.schema(r.knows), Tables: map[string][]override{}, Pass: pass{Number: r.was.Pass.Number + 1}}
+	if len(over) > 0 {
+		first.Tables[tableRuns] = over
+	}
+	if draft.Ext, err = extChanges(r.was, first); err != nil {
+		return err
+	}
+	r.was = first
+	if draft.VCS != nil && r.parent == nil {
+		draft.Base, err = r.im.copies.base(ctx, draft.VCS)
+	}
+	return err
+}
+
+// finalRow is the run's row as this pass leaves it, but for its numbers.
+func (r *runPass) finalRow() snapshot.Run {
+	row := snapshot.Run{Parent: r.parent}
+	if r.head != nil {
+		row = r.head.Row()
+	}
+	r.ended(&row)
+	return row
+}
+
+// appendExt appends what of the database's rows does not follow from the run; changed tells whether
+// the run has changed.
+func (r *runPass) appendExt(ctx context.Context, changed bool) error {
+	entry := r.series.Entry()
+	f, err := factsAt(entry)
+	if err != nil {
+		return err
+	}
+	f.Events, f.Frames = r.stored, slices.Clone(r.line)
+	if n := len(f.Frames); n > 0 {
+		f.Frames[n-1].Tree = r.ours
+	}
+	if err := r.describeTables(f); err != nil {
+		return err
+	}
+	r.now.Pass = r.was.Pass
+	draft, err := extChanges(r.was, r.now)
+	whole := !r.imported || r.was.Pass.Rows != "" // live passes left the rest to this one
+	if err != nil || draft == nil && !changed && whole {
+		return err
+	}
+	r.now.Pass = pass{Number: r.was.Pass.Number + 1, Frame: f.Run.Frame, Events: int64(r.behind), Rows: r.rowsDigest}
+	if draft, err = extChanges(r.was, r.now); err != nil {
+		return err
+	}
+	return r.append(ctx, snapshot.Draft{Ext: draft, AtMs: entry.AtMs, Subject: "imported", Limits: r.im.limits}, r.behind)
+}
+
+// describeTables notes what of the tables' rows is not as predicted.
+func (r *runPass) describeTables(f *facts) error {
+	r.now.Tables, r.now.Schema = map[string][]override{}, r.schema(r.knows)
+	note := func(table string, over []override, err error) error {
+		if len(over) > 0 {
+			r.now.Tables[table] = over
+		}
+		return err
+	}
+	for _, table := range peerTables(r.tx.Tables()) {
+		over, err := r.overrides(table, f)
+		if err := note(table.Name, over, err); err != nil {
+			return err
+		}
+	}
+	for _, one := range r.im.left {
+		over, err := overridesOf(one.table, nil, one.rows, r.at)
+		if err := note(one.table.Name, over, err); err != nil {
+			return err
+		}
+	}
+	if table := r.tx.Table(tableFrames); table != nil {
+		over, err := overridesOf(*table, nil, r.lonelyFrames(), r.at)
+		return note(tableFrames, over, err)
+	}
+	return nil
+}
+
+// overrides are what leads from the predicted rows of a table to the run's.
+func (r *runPass) overrides(table smithersdb.Table, f *facts) ([]override, error) {
+	predicted, err := predict(f, table, r.columns)
+	if err != nil {
+		return nil, err
+	}
+	return overridesOf(table, predicted, r.rows[table.Name], r.at)
+}
+
+// lonelyFrames are the rows of _smithers_frames without a snapshot.
+func (r *runPass) lonelyFrames() []smithersdb.Row {
+	var rows []smithersdb.Row
+	for _, no := range r.lonely {
+		rows = append(rows, r.frameRows[no])
+	}
+	return rows
+}
+
+// schema describes those of the wanted tables that are not exactly Smithers 0.32.0's own.
+func (r *runPass) schema(wanted func(smithersdb.Table) bool) []schemaLine {
+	var lines []schemaLine
+	for _, t := range r.tx.Tables() {
+		if same, ok := r.im.own[t.Name]; !wanted(t) || ok && same.Same(&t) {
+			continue
+		}
+		line := schemaLine{Table: t.Name, SQL: t.SQL}
+		for _, c := range r.columns {
+			if c.Table == t.Name {
+				line.Columns = append(line.Columns, [2]string{c.Column, c.Kind})
+			}
+		}
+		lines = append(lines, line)
+	}
+	slices.SortFunc(lines, func(a, b schemaLine) int { return strings.Compare(a.Table, b.Table) })
+	return lines
+}
+
+// uses tells whether a table has anything of the run.
+func (r *runPass) uses(table smithersdb.Table) bool {
+	name := table.Name
+	switch {
+	case len(r.rows[name]) > 0, name == tableFrames && len(r.frameRows) > 0, name == tableSnapshots && len(r.heads) > 0:
+		return true
+	}
+	return slices.ContainsFunc(r.im.left, func(u unowned) bool { return u.table.Name == name })
+}
+
+// knows tells whether the run uses a table, or may come to put outputs into it.
+func (r *runPass) knows(table smithersdb.Table) bool {
+	return r.uses(table) || isOutputs(table) && slices.ContainsFunc(r.columns, func(c outputColumn) bool { return c.Table == table.Name })
+}
+
+// rowOf is the row that a change sets.
+func rowOf(c snapshot.Change) page.Row { return page.Row{Key: c.Key, Value: c.Value} }

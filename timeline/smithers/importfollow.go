@@ -1,0 +1,132 @@
+package smithers
+
+import (
+	"slices"
+
+	"github.com/git-smithers/git-smithers/internal/smithersdb"
+	"github.com/git-smithers/git-smithers/snapshot"
+)
+
+// follow sets what the newest of Smithers' frames that is stored leads on with.
+func (r *runPass) follow(at meeting) error {
+	if r.had != nil {
+		r.followKnown()
+		return nil
+	}
+	for _, f := range lineTo(r.frames, at.end) {
+		no := r.now.peerNo(f.number)
+		if no == noPeer || len(r.line) >= at.count {
+			continue
+		}
+		one, err := r.knownFrame(f, r.heads[len(r.line)])
+		if err != nil {
+			return err
+		}
+		if r.imported {
+			r.line = append(r.line, one)
+			continue
+		}
+		// It is a frame of ours, and nothing is noted about what it is in the database.
+		if err := r.describeOurs(f, one); err != nil {
+			return err
+		}
+	}
+	if !r.imported || at.count == 0 || at.count == len(r.heads) && !r.leftMore(at) {
+		return nil
+	}
+	no := r.heads[at.count-1].Frame
+	s, err := r.snapshot(no)
+	if err != nil {
+		return err
+	}
+	r.last, r.before = s.Row, &moment{AtMs: s.AtMs, Pointer: textOf(s.Row, "vcs_pointer")}
+	r.tree = r.inflateTo(no)
+	for _, one := range slices.Backward(r.line) {
+		if row, ok := r.frameRows[one.PeerNo]; ok {
+			r.lastRow = row
+			r.lastTree, err = r.treeOf(r.frames[one.Frame].entry)
+			return err
+		}
+	}
+	return nil
+}
+
+// leftMore tells whether attempts have ended since the newest frame that may have left files.
+func (r *runPass) leftMore(at meeting) bool {
+	return slices.ContainsFunc(r.attempts, func(row attemptRow) bool {
+		a := row.attempt
+		had := r.journal[snapshot.AttemptKey(a.NodeID, a.Iteration, a.Attempt)]
+		return a.CommitID != "" && a.FinishedAtMs != nil && *a.FinishedAtMs > r.heads[at.count-1].AtMs && had.FinishedAtMs == nil
+	})
+}
+
+// knownFrame is a frame of the line that is stored, without its tree. Hashes that do not match are marked.
+func (r *runPass) knownFrame(f frame, head smithersdb.Head) (frameFacts, error) {
+	one := frameFacts{Frame: f.number, PeerNo: head.Frame, AtMs: f.entry.AtMs, ContentHash: head.ContentHash}
+	row, has := r.frameRows[head.Frame]
+	one.XMLHash = textOf(row, "xml_hash")
+	for _, m := range r.now.Marks {
+		switch {
+		case m.Frame != f.number:
+		case m.What == markContent:
+			one.ContentHash = m.Found
+		default:
+			has = false
+		}
+	}
+	if has && r.imported {
+		return one, nil
+	}
+	tree, err := r.treeOf(f.entry)
+	one.XMLHash = ""
+	if tree != "" {
+		one.XMLHash = smithersdb.XMLHash(tree)
+	}
+	return one, err
+}
+
+// describeOurs notes what of the rows of a frame that is ours is not as predicted.
+func (r *runPass) describeOurs(f frame, one frameFacts) (err error) {
+	s, err := r.snapshot(one.PeerNo)
+	if err != nil {
+		return err
+	}
+	state, err := f.entry.State()
+	if err != nil {
+		return err
+	}
+	w, err := wholeOf(state)
+	if err != nil {
+		return err
+	}
+	numbers, err := signalNumbers(state)
+	if err != nil {
+		return err
+	}
+	var signals []signalSeq
+	for _, known := range r.mail.signals {
+		if seq, ok := numbers[known.signal.Digest()]; ok {
+			signals = append(signals, signalSeq{Seq: seq, Peer: known.seq})
+		}
+	}
+	if one.Tree, err = r.treeOf(f.entry); err != nil {
+		return err
+	}
+	tree, wrong := r.inflate(one.PeerNo)
+	r.tree, one.ContentHash = tree, smithersdb.ContentHash(s.Contents)
+	if err := r.describe(s, one, shapeOf(r.id, s.Contents, w, signals, r.now.Layout), wrong); err != nil {
+		return err
+	}
+	r.line = append(r.line, one)
+	r.last, r.before = s.Row, &moment{AtMs: s.AtMs, Pointer: textOf(s.Row, "vcs_pointer")}
+	return nil
+}
+
+// treeOf is the rendered tree of an entry that is stored; "" for none.
+func (r *runPass) treeOf(entry *snapshot.Entry) (string, error) {
+	tree, err := r.im.store.Rendered(entry)
+	if string(tree) == noTree {
+		return "", err
+	}
+	return string(tree), err
+}

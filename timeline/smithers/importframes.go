@@ -1,0 +1,230 @@
+package smithers
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/git-smithers/git-smithers/internal/smithersdb"
+	"github.com/git-smithers/git-smithers/snapshot"
+)
+
+// appendFrame appends the frame of a snapshot, and before it what nothing else keeps of the
+// working copies since the frame before.
+func (r *runPass) appendFrame(ctx context.Context, i int) error {
+	s, err := r.snapshot(r.heads[i].Frame)
+	if err != nil {
+		return err
+	}
+	if i > 0 {
+		r.passOver(r.heads[i-1].Frame, s.Frame)
+	} else {
+		r.passOver(noPeer, s.Frame)
+	}
+	tree, wrong := r.inflate(s.Frame)
+	rendered := r.rendered(tree)
+	if rendered != nil {
+		// A tree that we cannot have is left to Smithers' row, and the frame has the one before.
+		if err := snapshot.CheckRendered(rendered); err != nil {
+			rendered, wrong = nil, err
+		}
+	}
+	return r.appendSnapshot(ctx, s, i == len(r.heads)-1, tree, rendered, wrong)
+}
+
+// snapshot reads a snapshot, with a time that a run of ours can have; its row has Smithers'.
+func (r *runPass) snapshot(no int64) (*smithersdb.Snapshot, error) {
+	s, err := r.tx.Snapshot(r.id, no)
+	if err == nil {
+		s.AtMs = ourTime(s.AtMs)
+	}
+	return s, err
+}
+
+// inSnapshot is an error about the texts of a snapshot.
+func inSnapshot(s *smithersdb.Snapshot, err error) error {
+	return fmt.Errorf("snapshot %d: %w", s.Frame, err)
+}
+
+// appendSnapshot appends a frame. tree is the rendered tree as Smithers has it, rendered the one that is ours
+// from now on (nil: as before), and wrong says why they are not the same.
+func (r *runPass) appendSnapshot(ctx context.Context, s *smithersdb.Snapshot, newest bool, tree string, rendered []byte, wrong error) error {
+	ours := r.ours
+	if rendered != nil {
+		ours = string(rendered)
+	}
+	if ours == noTree {
+		ours = ""
+	}
+	w, differs, err := r.wholeOf(s, ours)
+	if err != nil {
+		return err
+	}
+	changes, err := snapshot.ChangesTo(stateOf(r.series.Entry()), w)
+	if err != nil {
+		return err
+	}
+	draft := snapshot.Draft{
+		Frame: !r.first() || r.series.Entry() == nil || rendered != nil || slices.ContainsFunc(changes, ofCore),
+		State: changes, Rendered: rendered, Silent: true, Based: r.based, AtMs: s.AtMs,
+		Run: r.during(textOf(s.Row, "vcs_pointer")), Limits: r.im.limits,
+	}
+	one := frameFacts{Frame: r.next(), PeerNo: s.Frame, AtMs: s.AtMs, ContentHash: smithersdb.ContentHash(s.Contents)}
+	if ours != "" {
+		one.XMLHash = smithersdb.XMLHash(ours)
+	}
+	if err := r.addFiles(ctx, &draft, newest, textOf(s.Row, "vcs_pointer")); err != nil {
+		return err
+	}
+	line := append(r.line, one) //nolint:gocritic // it is the run's when it is stored
+	upTo := r.addHistory(&draft, s, line, w.Nodes)
+	one.Tree, r.tree = ours, tree
+	if err := r.describe(s, one, differs, wrong); err != nil {
+		return err
+	}
+	s.Contents = smithersdb.Contents{} // they may be large, and what is stored now takes as much
+	if newest && r.live {
+		if err := r.addPass(&draft, one.Frame, upTo); err != nil {
+			return err
+		}
+	}
+	if err := r.append(ctx, draft, upTo); err != nil {
+		return err
+	}
+	one.Tree = "" // of the newest it is r.ours
+	r.line, r.based, r.ours = append(line[:len(line)-1], one), nil, ours
+	r.last, r.before = s.Row, &moment{AtMs: s.AtMs, Pointer: textOf(s.Row, "vcs_pointer")}
+	r.out.Frames++
+	return nil
+}
+
+// wholeOf is the state of a snapshot whose rendered tree is ours ("" for none), and what its texts differ in from those that
+// follow from it.
+func (r *runPass) wholeOf(s *smithersdb.Snapshot, ours string) (snapshot.Whole, shape, error) {
+	texts, err := readSnapshot(s.Contents, ours, r.im.limits)
+	if err != nil {
+		return snapshot.Whole{}, shape{}, inSnapshot(s, err)
+	}
+	w, state := texts.whole, stateOf(r.series.Entry())
+	if err := keepPlaces(w.Nodes, state); err != nil {
+		return snapshot.Whole{}, shape{}, err
+	}
+	if ours == "" {
+		r.placeByTime(&w, s.AtMs)
+	}
+	had, err := signalNumbers(state)
+	if err != nil {
+		return snapshot.Whole{}, shape{}, err
+	}
+	signals := r.mail.fill(&w, s.AtMs, had)
+	return w, texts.shape(r.id, s.Contents, w, signals, r.now.Layout), nil
+}
+
+// addHistory adds what had happened by a frame, the last of the line, and tells up to which event that is.
+func (r *runPass) addHistory(draft *snapshot.Draft, s *smithersdb.Snapshot, line []frameFacts, nodes []snapshot.Node) (upTo int) {
+	frame := line[len(line)-1].Frame
+	upTo = r.eventsUpTo(r.behind, s.Frame, s.AtMs)
+	draft.Events = r.eventsOf(upTo, line)
+	draft.Subject = frameSubject(r.events[min(r.behind, upTo):min(upTo, len(r.events))], s.Frame, frame, nodes)
+	draft.Journal = r.journalAt(s.AtMs, frame)
+	return upTo
+}
+
+// append appends an entry, with which the events up to one index are stored.
+func (r *runPass) append(ctx context.Context, draft snapshot.Draft, upTo int) error {
+	if r.first() {
+		if err := r.addFirst(ctx, &draft); err != nil {
+			return err
+		}
+	}
+	entry, err := r.series.Append(ctx, draft)
+	if err != nil {
+		return err
+	}
+	r.made = append(r.made, entry.ID)
+	r.behind, r.opened = upTo, true
+	r.store(draft.Events)
+	for _, c := range draft.Journal {
+		if c.Collection != snapshot.CollectionAttempts {
+			continue
+		}
+		a, err := snapshot.DecodeAttempt(rowOf(c))
+		if err != nil {
+			return err
+		}
+		r.journal[c.Key] = a
+	}
+	return nil
+}
+
+// first tells whether the next entry is the run's first.
+func (r *runPass) first() bool { return r.head == nil && !r.opened }
+
+// next is the number of the next frame.
+func (r *runPass) next() int64 {
+	if r.first() {
+		return 0
+	}
+	row, err := r.series.Entry().RunRow()
+	if err != nil {
+		return 0 // appending says so
+	}
+	return row.Frame + 1
+}
+
+// stateOf is the state of an entry; the empty one for nil and where it cannot be read, which
+// appending says.
+func stateOf(entry *snapshot.Entry) *snapshot.State {
+	if entry != nil {
+		if state, err := entry.State(); err == nil {
+			return state
+		}
+	}
+	return snapshot.EmptyState()
+}
+
+// ofCore tells whether a change is none of the mailbox.
+func ofCore(c snapshot.Change) bool {
+	switch c.Collection {
+	case snapshot.CollectionApprovals, snapshot.CollectionHumanRequests, snapshot.CollectionSignals, snapshot.CollectionWaits:
+		return false
+	}
+	return true
+}
+
+// placeByTime gives the nodes of a state without a rendered tree what they need.
+func (r *runPass) placeByTime(w *snapshot.Whole, atMs int64) {
+	var begun []snapshot.Attempt
+	for _, row := range r.attempts {
+		if a, ok := row.then(atMs); ok {
+			begun = append(begun, a)
+		}
+	}
+	needs := needsByTime(begun)
+	for i := range w.Nodes {
+		w.Nodes[i].Needs = needs[w.Nodes[i].NodeID]
+	}
+}
+
+// during edits the run's row as it was while the run went on. pointer is the revision at which its
+// process had started.
+func (r *runPass) during(pointer string) func(*snapshot.Run) {
+	return func(row *snapshot.Run) {
+		r.ended(row)
+		if r.neverRan() {
+			return
+		}
+		row.Status, row.FinishedAtMs, row.Error = snapshot.RunRunning, nil, ""
+		if row.VCSType != "" && pointer != "" && isRevision(pointer) {
+			row.VCSRevision = pointer
+		}
+	}
+}
+
+// ended edits the run's row to what it is now.
+func (r *runPass) ended(row *snapshot.Run) {
+	is := r.run
+	is.Parent, is.Epoch = row.Parent, row.Epoch
+	is.Frame, is.NextSeq = row.Frame, row.NextSeq
+	*row = is
+}

@@ -1,0 +1,200 @@
+package smithers
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/git-smithers/git-smithers/internal/smithersdb"
+	"github.com/git-smithers/git-smithers/snapshot"
+)
+
+// knownRows is what one watch keeps of a run's rows in the database, up to its newest frame that is imported,
+// so that the next frame takes what was added alone. What may have changed below it is counted, and
+// whatever does not add up has the rows read again. What cannot be seen so, such as an old row with another value,
+// is for the next pass over all rows, which says what is in the run when it is exported.
+type knownRows struct {
+	heads    []smithersdb.Head
+	events   []peerEvent // with rows from the last one on that is stored
+	attempts []attemptRow
+	settled  smithersdb.Tally // of the attempts that had ended at the newest frame
+	rendered int64            // how many rows _smithers_frames has up to it
+
+	line           []frameFacts
+	byPeer         map[int64]frameFacts
+	seq            int64
+	before         moment
+	tree, lastTree string
+	last, lastRow  smithersdb.Row
+}
+
+// tallied are the columns of attempts that count, beside their number.
+func tallied() []string {
+	return []string{"finished_at_ms", "state", "error_json", "jj_pointer", "response_text", "meta_json"}
+}
+
+// settledBy is when an attempt is done with: when it had ended at the newest frame.
+func settledBy(atMs int64) smithersdb.Settled {
+	return smithersdb.Settled{Column: "finished_at_ms", Most: atMs}
+}
+
+// rowsKnown is what a pass knows of the database's rows; nil where it did not come to know them.
+func (r *runPass) rowsKnown() *knownRows {
+	k := r.lineKnown()
+	if k == nil || r.behind == 0 || r.behind > len(r.events) {
+		return nil
+	}
+	newest := r.heads[len(r.heads)-1]
+	k.heads, k.events, k.attempts, k.seq = r.heads, r.events, r.attempts, r.nextSeq()
+	k.settled = smithersdb.TallyOf(r.rows[tableAttempts], settledBy(newest.AtMs), tallied())
+	k.rendered = 0
+	for no := range r.frameRows {
+		if no <= newest.Frame {
+			k.rendered++
+		}
+	}
+	if r.had != nil {
+		if newest.AtMs < r.had.before.AtMs {
+			return nil // its clock was set back: attempts are open again
+		}
+		k.settled, k.rendered = k.settled.Plus(r.had.settled), k.rendered+r.had.rendered
+	}
+	for i := range k.events[:r.behind-1] {
+		k.events[i].row = nil
+	}
+	return k
+}
+
+// lineKnown is what a pass knows of the frames up to the newest one, which it has appended or a pass before it; nil for
+// neither.
+func (r *runPass) lineKnown() *knownRows {
+	n := len(r.heads)
+	switch {
+	case n == 0:
+		return nil
+	case r.last == nil && r.recalled != nil && slices.Equal(r.heads, r.recalled.heads):
+		k := *r.recalled
+		return &k
+	case r.last == nil || r.before == nil || len(r.line) != n:
+		return nil
+	}
+	one, newest := r.line[n-1], r.heads[n-1]
+	if one.PeerNo != newest.Frame || one.AtMs != newest.AtMs || r.before.AtMs != newest.AtMs {
+		return nil
+	}
+	return &knownRows{
+		line: r.line, byPeer: r.hashesOf(r.line), before: *r.before, tree: r.tree, lastTree: r.lastTree, last: r.last, lastRow: r.lastRow,
+	}
+}
+
+// readLater reads what the database has got since the watch last read the run; ok is false where the watch does not know
+// enough, or what it knows does not fit.
+func (r *runPass) readLater() (ok bool, err error) {
+	known := r.im.memory.runs[r.id]
+	if known == nil || known.rows == nil {
+		return false, nil
+	}
+	r.had = known.rows
+	r.run, r.at = runOf(r.row)
+	r.rows = make(map[string][]smithersdb.Row)
+	for _, read := range []func() (bool, error){r.laterHeads, r.laterEvents, r.laterTrees, r.laterAttempts} {
+		if ok, err := read(); !ok || err != nil {
+			return false, err
+		}
+	}
+	if err := r.readRows(tableApprovals, tableHumanRequests, tableSignals); err != nil {
+		return false, err
+	}
+	r.readMailbox()
+	if r.neverRan() {
+		r.run.Status = snapshot.RunPending
+	}
+	r.copies = r.im.copies.ofRun(r.row, r.rows[tableAttempts])
+	return true, nil
+}
+
+func (r *runPass) laterHeads() (ok bool, err error) {
+	known := r.had.heads
+	newest := known[len(known)-1]
+	heads, before, err := r.tx.LaterHeads(r.id, newest.Frame)
+	if err != nil || before != int64(len(known)-1) || len(heads) == 0 {
+		return false, err
+	}
+	for i := range heads {
+		heads[i].AtMs = ourTime(heads[i].AtMs)
+	}
+	r.heads = append(known, heads[1:]...) //nolint:gocritic // what is behind the known ones is nobody's
+	return heads[0] == newest, nil
+}
+
+func (r *runPass) laterEvents() (ok bool, err error) {
+	known := r.had.events
+	newest := known[len(known)-1].row
+	rows, before, ok, err := r.tx.Later(tableEvents, r.id, "seq", newest["seq"].Int)
+	if err != nil || !ok || before != int64(len(known)-1) || len(rows) == 0 || !maps.EqualFunc(rows[0], newest, sameValue) {
+		return false, err
+	}
+	r.events, r.captured = known, make(map[int64]int)
+	for _, row := range rows[1:] {
+		r.events = append(r.events, peerEventOf(row))
+	}
+	for i, e := range r.events {
+		if e.row != nil && e.frameNo != noPeer {
+			r.captured[e.frameNo] = i
+		}
+	}
+	return true, nil
+}
+
+// laterTrees reads the rows of _smithers_frames after the newest frame.
+func (r *runPass) laterTrees() (ok bool, err error) {
+	r.frameRows = make(map[int64]smithersdb.Row)
+	if r.tx.Table(tableFrames) == nil {
+		return r.had.rendered == 0, nil
+	}
+	rows, before, ok, err := r.tx.Later(tableFrames, r.id, "frame_no", r.had.heads[len(r.had.heads)-1].Frame+1)
+	if err != nil || !ok || before != r.had.rendered {
+		return false, err
+	}
+	for _, row := range rows {
+		if err := r.addTree(row); err != nil {
+			return false, err
+		}
+	}
+	r.findLonely()
+	return true, nil
+}
+
+func (r *runPass) laterAttempts() (ok bool, err error) {
+	by := settledBy(r.had.before.AtMs)
+	settled, ok, err := r.tx.Tally(tableAttempts, r.id, by, tallied())
+	if err != nil || !ok || !settled.Equal(r.had.settled) {
+		return false, err
+	}
+	rows, err := r.tx.Unsettled(tableAttempts, r.id, by)
+	if err != nil {
+		return false, err
+	}
+	r.rows[tableAttempts] = rows
+	for _, a := range r.had.attempts {
+		if a.endedBy(by.Most) {
+			r.attempts = append(r.attempts, a)
+		}
+	}
+	for _, row := range rows {
+		r.addAttempt(row)
+	}
+	slices.SortFunc(r.attempts, func(x, y attemptRow) int {
+		a, b := x.attempt, y.attempt
+		return cmp.Or(strings.Compare(a.NodeID, b.NodeID), cmp.Compare(a.Iteration, b.Iteration), cmp.Compare(a.Attempt, b.Attempt))
+	})
+	return true, nil
+}
+
+// followKnown sets what the newest frame leads on with, as the pass before has left it.
+func (r *runPass) followKnown() {
+	k := r.had
+	r.line, r.byPeer, r.indexed, r.seq = k.line, k.byPeer, len(k.line), &k.seq
+	r.last, r.lastRow, r.before, r.tree, r.lastTree = k.last, k.lastRow, &k.before, k.tree, k.lastTree
+}

@@ -1,0 +1,121 @@
+package smithers
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/git-smithers/git-smithers/internal/smithersdb"
+	"github.com/git-smithers/git-smithers/snapshot"
+	"github.com/git-smithers/git-smithers/timeline"
+)
+
+// captureFirst captures the working copies of the runs that are likely to have new frames, before the database is
+// read: a transaction on it is short then.
+func (im *importing) captureFirst(ctx context.Context) (err error) {
+	if len(im.filesOf) == 0 {
+		return nil
+	}
+	if im.copies, err = newCopies(ctx, im.store); err != nil {
+		return timeline.Explain(err)
+	}
+	im.copies.database = im.path
+	for _, row := range im.filesOf {
+		root, _ := rootsOf(row)
+		if _, err := im.copies.capture(ctx, root); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// letGo closes what a pass has not.
+func (im *importing) letGo() error {
+	if im.copies == nil {
+		return nil
+	}
+	err := im.copies.Close()
+	im.copies = nil
+	return err
+}
+
+// framesFirst imports a run's frames up to the one that a watch has found, and leaves the rest of its
+// rows to a later pass: what is between two frames is short, and the files are those of one moment. Of the
+// database it reads what was added, as far as the watch knows what was there, or else what frames are made of.
+// done is false where that is not enough, and the run as it was.
+func (im *importing) framesFirst(ctx context.Context, tx *smithersdb.Tx, from source, upTo smithersdb.Head) (out ImportedRun, done bool, err error) {
+	r := im.runPass(tx, from)
+	enough, err := r.readLater()
+	if enough && err == nil {
+		if done, err = r.appendFrames(ctx, upTo); done || err != nil {
+			return r.out, done, err
+		}
+	}
+	if err != nil {
+		return r.out, false, err
+	}
+	r = im.runPass(tx, from)
+	if err := r.readForFrames(); err != nil {
+		return r.out, false, err
+	}
+	done, err = r.appendFrames(ctx, upTo)
+	return r.out, done, err
+}
+
+// appendFrames appends the frames of a live pass, of which the rows were read.
+func (r *runPass) appendFrames(ctx context.Context, upTo smithersdb.Head) (done bool, err error) {
+	at := slices.Index(r.heads, upTo)
+	if at < 0 {
+		return false, nil
+	}
+	r.heads, r.live = r.heads[:at+1], true
+	if _, err := r.open(ctx); err != nil || r.head == nil || !r.imported {
+		return false, err
+	}
+	row := r.head.Row()
+	met := meet(r.frames, r.now, row.Parent != nil, r.heads)
+	switch {
+	case met.end != row.Frame || met.end < r.was.Pass.Frame:
+		return false, nil
+	case r.had != nil && (r.had != r.recalled || met.count != len(r.had.heads)):
+		return false, nil // the repository has other frames than the watch knew
+	case met.count == len(r.heads):
+		if err := r.tx.Check(); err != nil {
+			return false, err
+		}
+		return true, r.im.memory.keep(r, r.head.Entry().ID) // another watch was faster
+	}
+	first, err := r.begin(ctx)
+	if err != nil {
+		return false, err
+	}
+	defer r.series.Close()
+	before := r.series.Entry()
+	for i := first; i < len(r.heads); i++ {
+		if err := r.appendFrame(ctx, i); err != nil {
+			return false, fmt.Errorf("frame %d: %w", r.heads[i].Frame, err)
+		}
+	}
+	_, err = r.commit(ctx, before)
+	return err == nil, err
+}
+
+// addPass has the last frame of a live pass say how far the run was imported. There is no digest of the
+// rows, since most of them were not looked at.
+func (r *runPass) addPass(draft *snapshot.Draft, frame int64, events int) (err error) {
+	r.now.Pass = pass{Number: r.was.Pass.Number + 1, Frame: frame, Events: int64(events)}
+	draft.Ext, err = extChanges(r.was.ofFrames(r.described), r.now.ofFrames(r.described))
+	return err
+}
+
+// ofFrames is the peer with no other frames than some, and without tables: what a live pass may change.
+func (p *peer) ofFrames(frames []int64) *peer {
+	part := *p
+	part.Tables, part.Frames = nil, make(map[int64]frameRow, len(frames))
+	for _, frame := range frames {
+		if row, ok := p.Frames[frame]; ok {
+			part.Frames[frame] = row
+		}
+	}
+	return &part
+}

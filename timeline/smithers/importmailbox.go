@@ -1,0 +1,184 @@
+package smithers
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	"github.com/git-smithers/git-smithers/objstore/page"
+	"github.com/git-smithers/git-smithers/snapshot"
+)
+
+// mailbox is what arrived in a run and what it waits for, oldest first, and what was answered here meanwhile.
+type mailbox struct {
+	approvals     []snapshot.Approval
+	humanRequests []snapshot.HumanRequest
+	signals       []peerSignal
+	tries         [][]attemptRow // the attempts of each node that waits for a signal or a time, or has
+	here          answers
+	overruled     []Overruled // in the order of Smithers' rows
+	dropped       []Dropped
+}
+
+// peerSignal is a signal with Smithers' number. Its own follows from the state that it comes to: see numberSignals.
+type peerSignal struct {
+	signal snapshot.Signal
+	seq    int64
+}
+
+// readMailbox takes the mailbox out of the rows of a run.
+func (r *runPass) readMailbox() {
+	r.readApprovals()
+	for _, row := range r.rows[tableHumanRequests] {
+		if h, ok := humanRequestOf(row); ok {
+			r.mail.humanRequests = append(r.mail.humanRequests, h)
+		}
+	}
+	have := make(map[string]bool)
+	for _, row := range r.rows[tableSignals] {
+		s, ok := signalOf(row)
+		if !ok || have[s.Digest()] {
+			continue
+		}
+		have[s.Digest()] = true
+		r.mail.signals = append(r.mail.signals, peerSignal{s, row["seq"].Int})
+	}
+	r.readWaits()
+}
+
+// readApprovals reads what people are asked to approve. The gate of a task that a person does is none of them:
+// whoever does the task opens it.
+func (r *runPass) readApprovals() {
+	asked := make(map[string]int64)
+	for _, a := range r.attempts {
+		key := snapshot.Key(a.attempt.NodeID, a.attempt.Iteration)
+		asked[key] = max(asked[key], a.attempt.StartedAtMs)
+	}
+	for _, e := range r.events {
+		if e.kind == "ApprovalRequested" {
+			asked[e.node] = e.atMs
+		}
+	}
+	for _, row := range r.rows[tableApprovals] {
+		key := snapshot.Key(textOf(row, "node_id"), int(row["iteration"].Int))
+		at, known := asked[key]
+		if !known {
+			at = r.run.CreatedAtMs
+		}
+		if a, ok := approvalOf(row, at); ok && !isHumanGate(row) {
+			r.mail.approvals = append(r.mail.approvals, a)
+		}
+	}
+}
+
+// readWaits groups the attempts of nodes that wait for a signal or a time.
+func (r *runPass) readWaits() {
+	waits := make(map[string]bool)
+	for _, a := range r.attempts {
+		if a.wait != nil {
+			waits[snapshot.Key(a.attempt.NodeID, a.attempt.Iteration)] = true
+		}
+	}
+	at := make(map[string]int)
+	for _, a := range r.attempts {
+		key := snapshot.Key(a.attempt.NodeID, a.attempt.Iteration)
+		if !waits[key] {
+			continue
+		}
+		i, known := at[key]
+		if !known {
+			i = len(r.mail.tries)
+			at[key], r.mail.tries = i, append(r.mail.tries, nil)
+		}
+		r.mail.tries[i] = append(r.mail.tries[i], a)
+	}
+}
+
+// fill puts the mailbox as it was at a time into a state, with what was answered here of what Smithers still
+// asks: whenever that was, since whatever is imported now comes after it here. What is not known to have been
+// there later was there. had are the numbers of the signals that the state has. It returns the signals that Smithers has.
+func (m *mailbox) fill(w *snapshot.Whole, atMs int64, had map[string]int64) (signals []signalSeq) {
+	w.Approvals, w.HumanRequests, w.Signals = []snapshot.Approval{}, []snapshot.HumanRequest{}, []snapshot.Signal{}
+	for _, a := range m.approvals {
+		if a.DecidedAtMs != nil && *a.DecidedAtMs > atMs {
+			a.Status, a.DecidedAtMs, a.DecidedBy, a.Note = snapshot.ApprovalRequested, nil, nil, nil
+		}
+		if here := m.here.approval(a); here.Status != a.Status || a.RequestedAtMs <= atMs {
+			w.Approvals = append(w.Approvals, here)
+		}
+	}
+	m.fillHumanRequests(w, atMs)
+	for _, s := range m.signals {
+		if s.signal.ReceivedAtMs > atMs {
+			break // seqs have no gaps
+		}
+		w.Signals = append(w.Signals, s.signal)
+	}
+	peers := len(w.Signals)
+	w.Signals = append(w.Signals, m.here.signals...)
+	numberSignals(w.Signals, had)
+	for i, s := range w.Signals[:peers] {
+		signals = append(signals, signalSeq{Seq: s.Seq, Peer: m.signals[i].seq})
+	}
+	w.Waits = m.waitsAt(atMs, signals)
+	return signals
+}
+
+// fillHumanRequests puts in what people had been asked. Of several questions that an agent asked for one node it is the newest.
+func (m *mailbox) fillHumanRequests(w *snapshot.Whole, atMs int64) {
+	at := make(map[string]int)
+	for _, h := range m.humanRequests {
+		if h.AnsweredAtMs != nil && *h.AnsweredAtMs > atMs {
+			h.Status, h.AnsweredAtMs, h.AnsweredBy, h.Response = snapshot.HumanPending, nil, nil, nil
+		}
+		here := m.here.humanRequest(h)
+		if here.Status == h.Status && h.RequestedAtMs > atMs {
+			continue
+		}
+		h = here
+		key := snapshot.Key(h.NodeID, h.Iteration)
+		i, known := at[key]
+		if !known {
+			at[key], w.HumanRequests = len(w.HumanRequests), append(w.HumanRequests, h)
+		} else if h.RequestedAtMs >= w.HumanRequests[i].RequestedAtMs {
+			w.HumanRequests[i] = h
+		}
+	}
+}
+
+// mailChanges are the changes that give a state another mailbox.
+func mailChanges(state *snapshot.State, w *snapshot.Whole) ([]snapshot.Change, error) {
+	empty, err := snapshot.ChangesTo(snapshot.EmptyState(), *w)
+	if err != nil {
+		return nil, err
+	}
+	want := make(map[[2]string]snapshot.Change)
+	for _, c := range empty {
+		want[[2]string{c.Collection, c.Key}] = c
+	}
+	var changes []snapshot.Change
+	for collection, rows := range map[string]*page.Collection{
+		snapshot.CollectionApprovals: state.Approvals(), snapshot.CollectionHumanRequests: state.HumanRequests(),
+		snapshot.CollectionSignals: state.Signals(), snapshot.CollectionWaits: state.Waits(),
+	} {
+		for row, err := range rows.Rows() {
+			if err != nil {
+				return nil, err
+			}
+			at := [2]string{collection, row.Key}
+			switch c, ok := want[at]; {
+			case !ok:
+				changes = append(changes, snapshot.Change{Op: snapshot.OpRemove, Collection: collection, Key: row.Key})
+			case string(c.Value) == string(row.Value):
+				delete(want, at)
+			}
+		}
+	}
+	for _, c := range want {
+		changes = append(changes, c)
+	}
+	slices.SortFunc(changes, func(a, b snapshot.Change) int {
+		return cmp.Or(strings.Compare(a.Collection, b.Collection), strings.Compare(a.Key, b.Key))
+	})
+	return changes, nil
+}

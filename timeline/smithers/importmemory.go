@@ -1,0 +1,140 @@
+package smithers
+
+import (
+	"maps"
+	"slices"
+
+	"github.com/git-smithers/git-smithers/internal/smithersdb"
+	"github.com/git-smithers/git-smithers/objstore"
+	"github.com/git-smithers/git-smithers/snapshot"
+)
+
+// memory is what one watch keeps from pass to pass, so that it neither reads the history of a run again
+// that it has just written, nor the rows of one that has ended. Everything in it can be found anew.
+type memory struct {
+	runs    map[string]*knownRun
+	settled map[string]settled
+}
+
+func newMemory() *memory {
+	return &memory{runs: make(map[string]*knownRun), settled: make(map[string]settled)}
+}
+
+// knownRun is what a pass has read of a run, or left of it, in the repository, as of a tip.
+type knownRun struct {
+	tip     objstore.ID
+	frames  []frame
+	peer    *peer
+	journal map[string]snapshot.Attempt
+	logs    map[string]string
+	stored  []snapshot.Event
+	tree    string
+	rows    *knownRows // of the database; nil for nothing
+}
+
+// take gives what is known of a run at a tip away, since whoever gets it changes it; nil for nothing.
+func (m *memory) take(run string, tip objstore.ID) *knownRun {
+	if m == nil {
+		return nil
+	}
+	known := m.runs[run]
+	delete(m.runs, run)
+	if known == nil || known.tip != tip {
+		return nil
+	}
+	return known
+}
+
+// keep keeps what a pass knows of its run, whose tip is as the pass has left it.
+func (m *memory) keep(r *runPass, tip objstore.ID) error {
+	if m == nil || !r.imported || r.head == nil || r.run.Status.Ended() {
+		return nil
+	}
+	for _, id := range r.made {
+		// Anew, since what an entry that was just appended holds stays in memory with it.
+		entry, err := snapshot.ReadEntry(r.im.store.Parts().Objects, id)
+		if err != nil {
+			return err
+		}
+		if entry.Frame == snapshot.NoFrame {
+			continue
+		}
+		if entry.Frame != int64(len(r.frames)) {
+			return nil
+		}
+		r.frames = append(r.frames, frameAt(entry))
+	}
+	m.runs[r.id] = &knownRun{
+		tip: tip, frames: r.frames, peer: r.now, journal: r.journal, logs: r.logs, stored: r.stored, tree: r.ours, rows: r.rowsKnown(),
+	}
+	return nil
+}
+
+// recall takes over what is known; the peer as it is stored stays apart from the one to be.
+func (r *runPass) recall(known *knownRun) {
+	r.imported = true
+	r.frames, r.journal, r.logs, r.stored, r.ours = known.frames, known.journal, known.logs, known.stored, known.tree
+	r.was, r.recalled = known.peer, known.rows
+	now := *known.peer
+	now.Frames, now.Marks = maps.Clone(now.Frames), slices.Clone(now.Marks)
+	r.now = &now
+}
+
+// settled is a run that has ended, as it was when all of it had been imported.
+type settled struct {
+	row    string // its row in _smithers_runs
+	newest smithersdb.Head
+	event  smithersdb.Value // the greatest seq
+}
+
+// settledOf is how a run is now; ok is false for one that goes on.
+func settledOf(tx *smithersdb.Tx, row smithersdb.Row) (now settled, ok bool, err error) {
+	id := textOf(row, "run_id")
+	run, _ := runOf(row)
+	table, newest := tx.Table(tableRuns), (*smithersdb.Head)(nil)
+	if !run.Status.Ended() || table == nil {
+		return now, false, nil
+	}
+	if newest, err = tx.Newest(id); err != nil || newest == nil {
+		return now, false, err
+	}
+	if now.event, err = tx.Greatest(tableEvents, id, "seq"); err != nil {
+		return now, false, err
+	}
+	h := newDigester()
+	h.rows(*table, []smithersdb.Row{row})
+	now.row, now.newest = h.sum(), *newest
+	return now, true, nil
+}
+
+// passesOver tells whether a pass of a watch need not look at a run: at one that is not among those with new frames, nor
+// what a new one was forked from, or that has ended and is as it was. Who is thorough looks at all.
+func (im *importing) passesOver(tx *smithersdb.Tx, from source) (bool, error) {
+	switch {
+	case im.memory == nil || im.thorough || from.row == nil:
+		return false, nil
+	case im.upTo != nil:
+		_, wanted := im.upTo[from.id]
+		_, before := im.memory.settled[from.id]
+		return !wanted && !im.parents[from.id] && (before || im.memory.runs[from.id] != nil), nil
+	}
+	was, known := im.memory.settled[from.id]
+	now, ended, err := settledOf(tx, from.row)
+	return known && ended && now == was, err
+}
+
+// settle remembers that all of a run was imported.
+func (im *importing) settle(tx *smithersdb.Tx, from source) error {
+	if im.memory == nil || im.upTo != nil {
+		return nil
+	}
+	delete(im.memory.settled, from.id)
+	now, ended, err := settledOf(tx, from.row)
+	if err == nil {
+		err = tx.Check()
+	}
+	if ended && err == nil {
+		im.memory.settled[from.id] = now
+	}
+	return err
+}

@@ -1,0 +1,220 @@
+package smithers
+
+import (
+	"context"
+	"slices"
+
+	"github.com/git-smithers/git-smithers/snapshot"
+	"github.com/git-smithers/git-smithers/timeline/fault"
+)
+
+// open looks at what the repository has of the run, and tells whether that is all there is.
+func (r *runPass) open(ctx context.Context) (known bool, err error) {
+	if !r.live {
+		r.rowsDigest = r.digest()
+	}
+	r.was, r.now = &peer{}, &peer{}
+	r.journal, r.logs = map[string]snapshot.Attempt{}, map[string]string{}
+	r.head, err = r.im.store.Head(ctx, r.id)
+	if fault.CodeOf(err) == fault.RunNotFound {
+		r.head = nil
+		return false, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	tip := r.head.Entry()
+	if !r.im.tips[tip.ID] {
+		return false, errOvertaken(r.id)
+	}
+	r.out.Frame, r.out.Tip = r.head.Row().Frame, tip.ID.String()
+	if last, err := readPass(tip); err != nil || last.Rows != "" && last.Rows == r.rowsDigest {
+		return true, err
+	}
+	if ours, err := r.isExported(ctx, tip); ours || err != nil {
+		return ours, err
+	}
+	if err := r.im.store.RefuseOwned(r.head.Row()); err != nil {
+		return false, err
+	}
+	if known := r.im.memory.take(r.id, tip.ID); known != nil {
+		r.recall(known)
+		return false, nil
+	}
+	if r.frames, err = framesOf(r.im.store, tip); err != nil {
+		return false, err
+	}
+	if err := r.openExt(tip); err != nil {
+		return false, err
+	}
+	if r.stored, err = eventsTo(r.im.store, tip); err != nil {
+		return false, err
+	}
+	if r.ours, err = r.treeOf(tip); err != nil {
+		return false, err
+	}
+	return false, r.readJournal(tip)
+}
+
+// openExt reads what is known of the run from imports. A fork that was never imported has what
+// its parent has: that is about other frames.
+func (r *runPass) openExt(tip *snapshot.Entry) error {
+	known, err := readExported(r.im.store, tip)
+	if err != nil {
+		return err
+	}
+	r.imported = known.imported
+	if r.was, err = readPeer(tip); err != nil {
+		return err
+	}
+	r.now = &peer{Layout: r.was.Layout}
+	if r.imported {
+		r.now, err = readPeer(tip)
+	}
+	return err
+}
+
+// readJournal reads what the entry has that the next one goes on from.
+func (r *runPass) readJournal(entry *snapshot.Entry) (err error) {
+	attempts, err := attemptsAt(entry)
+	if err != nil {
+		return err
+	}
+	for _, a := range attempts {
+		r.journal[snapshot.AttemptKey(a.NodeID, a.Iteration, a.Attempt)] = a
+	}
+	r.logs, err = logsAt(entry)
+	return err
+}
+
+// begin begins the series, and returns the index of the first snapshot that is new.
+func (r *runPass) begin(ctx context.Context) (int, error) {
+	if r.head == nil {
+		return 0, r.create(ctx)
+	}
+	if err := r.refuseOther(); err != nil {
+		return 0, err
+	}
+	r.tellOurs()
+	if err := r.keepAnswers(); err != nil {
+		return 0, err
+	}
+	at := meet(r.frames, r.now, r.head.Row().Parent != nil, r.heads)
+	switch {
+	case !r.imported && at.count == 0:
+		return 0, fault.New(fault.RunExists, "the repository has another run %q", r.id).
+			Hint("its frames are not those of the database; prune it, or take the one from the database under another id").Detail("runId", r.id)
+	case at.end == snapshot.NoFrame:
+		at.end = 0
+	}
+	r.behind = r.known()
+	if r.imported {
+		r.behind = max(int(r.was.Pass.Events), r.exported())
+		if r.had == nil && !r.hasFirst(r.behind) {
+			r.behind = r.knownFirst()
+		}
+	}
+	if err := r.follow(at); err != nil {
+		return 0, err
+	}
+	r.series = r.im.store.SeriesOf(r.head)
+	if r.imported && at.end < r.newestPeer() {
+		return at.count, r.goBack(ctx, at)
+	}
+	if at.end != r.head.Row().Frame {
+		r.based = new(at.end)
+	}
+	return at.count, nil
+}
+
+// newestPeer is the newest of Smithers' frames that was there when the run was last imported.
+func (r *runPass) newestPeer() int64 {
+	for _, f := range slices.Backward(r.frames) {
+		if f.number <= r.was.Pass.Frame && r.now.peerNo(f.number) != noPeer {
+			return f.number
+		}
+	}
+	return snapshot.NoFrame
+}
+
+// keepAnswers keeps what was answered here.
+func (r *runPass) keepAnswers() error {
+	r.now.Answers = nil
+	given, err := answersAt(r.im.store, r.head.Entry(), r.was.Answers)
+	if err != nil {
+		return err
+	}
+	if r.imported { // else nobody knows what Smithers had
+		if err := r.refuseLacking(given.known); err != nil {
+			return err
+		}
+	}
+	r.mail.keep(given)
+	r.now.Answers = r.mail.here.keys()
+	return nil
+}
+
+// hasFirst tells whether the run has the first n events of the database, in their order.
+func (r *runPass) hasFirst(n int) bool {
+	stored := r.stored
+	for _, e := range r.events[:n] {
+		if !isEvent(e.row) {
+			continue
+		}
+		i := slices.IndexFunc(stored, e.is)
+		if i < 0 {
+			return false
+		}
+		stored = stored[i+1:]
+	}
+	return true
+}
+
+// knownFirst puts the events of the database that the run has before the others, and counts them: in a database to which
+// the run was exported from another clone, what was added there stands between them.
+func (r *runPass) knownFirst() int {
+	has := make([]bool, len(r.stored))
+	take := func(e peerEvent, is func(snapshot.Event) bool) bool {
+		for i, s := range r.stored {
+			if !has[i] && e.is(s) && is(s) {
+				has[i] = true
+				return true
+			}
+		}
+		return false
+	}
+	alike := func(e peerEvent) func(snapshot.Event) bool {
+		return func(s snapshot.Event) bool { return samePayload(s, e.row) }
+	}
+	known := make([]bool, len(r.events))
+	for i, e := range r.events {
+		known[i] = !isEvent(e.row) || take(e, alike(e))
+	}
+	var first, others []peerEvent
+	for i, e := range r.events {
+		if known[i] || take(e, func(snapshot.Event) bool { return true }) {
+			first = append(first, e)
+		} else {
+			others = append(others, e)
+		}
+	}
+	r.events = append(first, others...)
+	clear(r.captured)
+	for i, e := range r.events {
+		if e.frameNo != noPeer {
+			r.captured[e.frameNo] = i
+		}
+	}
+	return len(first)
+}
+
+// known counts the events at the beginning of Smithers' list that the run has, one by one.
+func (r *runPass) known() int {
+	n := 0
+	for _, e := range r.stored {
+		if n < len(r.events) && r.events[n].kind == e.Type && r.events[n].atMs == e.AtMs {
+			n++
+		}
+	}
+	return n
+}

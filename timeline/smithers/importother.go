@@ -1,0 +1,122 @@
+package smithers
+
+import (
+	"bytes"
+	"encoding/json"
+	"slices"
+
+	"github.com/git-smithers/git-smithers/snapshot"
+	"github.com/git-smithers/git-smithers/timeline/fault"
+)
+
+// refuseOther refuses a run of the database that is not what goes on from what was imported:
+// another one of the same id, an older copy, or one that went on elsewhere. Smithers never takes
+// an event back, not in a rewind either.
+func (r *runPass) refuseOther() error {
+	if !r.imported {
+		return nil
+	}
+	had := r.was.Pass.Events
+	switch {
+	case r.head.Row().CreatedAtMs != r.run.CreatedAtMs:
+		return fault.New(fault.RunExists, "the repository has another run %q, which was begun at another time", r.id).
+			Hint("`git smithers prune %s` takes that one away, if it is no longer wanted", fault.Word(r.id)).Detail("runId", r.id)
+	case int64(len(r.events)) < had && r.hasEvent(len(r.events)-1):
+		return fault.New(fault.ImportRefused, "the database has an older state of run %q: %d events, of which %d were imported", r.id, len(r.events), had).
+			Hint("import the database that the run went on in").Detail("runId", r.id)
+	case int64(len(r.events)) < had, !r.hasImported(int(had)):
+		return fault.New(fault.ImportRefused, "run %q went on elsewhere, and in this database too: its events are not those that were imported", r.id).
+			Hint("import this database into another clone, and push from there: what was added becomes a fork").Detail("runId", r.id)
+	}
+	return nil
+}
+
+// hasEvent tells whether the run has an event of the database, or the newest one before it that a
+// run of ours can have.
+func (r *runPass) hasEvent(i int) bool {
+	for ; i >= 0; i-- {
+		e, ok := eventOf(r.events[i].row, r.id, r.run.Workflow, nil)
+		if !ok {
+			continue
+		}
+		return slices.ContainsFunc(r.stored, func(has snapshot.Event) bool { return has.Type == e.Type && has.AtMs == e.AtMs })
+	}
+	return true
+}
+
+// hasImported tells whether the database has all events of Smithers' that the run has. It may have others between them:
+// in a database that the run was exported to, those that were added here or in another clone.
+func (r *runPass) hasImported(had int) bool {
+	if r.had != nil {
+		return r.hasEvent(had - 1) // the watch knows the rest of the database
+	}
+	type event struct {
+		kind string
+		atMs int64
+	}
+	has := make(map[event]int, len(r.events))
+	for _, e := range r.events {
+		has[event{e.kind, e.atMs}]++
+	}
+	for _, e := range r.stored {
+		if r.isOurs(e) {
+			continue
+		}
+		if one := (event{e.Type, e.AtMs}); has[one] > 0 {
+			has[one]--
+		} else {
+			return false
+		}
+	}
+	return true
+}
+
+// isOurs tells whether an event was added here: of those of Smithers', the run's id is predicted, and not kept.
+func (r *runPass) isOurs(e snapshot.Event) bool {
+	if !bytes.Contains(e.Payload, []byte(`"runId"`)) {
+		return false
+	}
+	members, err := takenMembers(e.Payload)
+	var run string // spelled as whoever added it spells texts
+	return err == nil && json.Unmarshal([]byte(memberRaw(members, "runId")), &run) == nil && run == r.id
+}
+
+// refuseLacking refuses a run of the database that lacks signals which Smithers had by the last import. It takes signals away
+// in a rewind alone, which is an event.
+func (r *runPass) refuseLacking(had map[string]bool) error {
+	has, wentOn := 0, int64(len(r.events)) > r.was.Pass.Events
+	for _, p := range r.mail.signals {
+		if had[p.signal.Digest()] {
+			has++
+		} else {
+			wentOn = true
+		}
+	}
+	switch {
+	case has == len(had), r.isRewound():
+		return nil
+	case wentOn:
+		return fault.New(fault.ImportRefused, "run %q went on elsewhere, and in this database too: it lacks %d of %d signals that were imported",
+			r.id, len(had)-has, len(had)).
+			Hint("import this database into another clone, and push from there: what was added becomes a fork").Detail("runId", r.id)
+	}
+	return fault.New(fault.ImportRefused, "the database has an older state of run %q: it lacks %d of %d signals that were imported", r.id, len(had)-has, len(had)).
+		Hint("import the database that the run went on in").Detail("runId", r.id)
+}
+
+// isRewound tells whether Smithers has gone back in the run since the last import.
+func (r *runPass) isRewound() bool {
+	return slices.ContainsFunc(r.events, func(e peerEvent) bool { return e.kind == "TimeTravelJumped" && !slices.ContainsFunc(r.stored, e.is) })
+}
+
+// tellOurs notes which frames Smithers does not have: those that were added here since the run was imported.
+func (r *runPass) tellOurs() {
+	if !r.imported {
+		return
+	}
+	for _, f := range r.frames {
+		if _, noted := r.now.Frames[f.number]; !noted && f.number > r.was.Pass.Frame {
+			r.setFrameRow(f.number, frameRow{PeerNo: new(int64(noPeer))})
+		}
+	}
+}

@@ -1,0 +1,170 @@
+package smithers
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/git-smithers/git-smithers/internal/smithersdb"
+	"github.com/git-smithers/git-smithers/objstore"
+	"github.com/git-smithers/git-smithers/snapshot"
+	"github.com/git-smithers/git-smithers/timeline"
+	"github.com/git-smithers/git-smithers/timeline/fault"
+)
+
+// importing brings the runs of one database up to date, pass by pass. For one goroutine at a time.
+type importing struct {
+	store  *timeline.Store
+	path   string // of the database
+	req    ImportRequest
+	limits snapshot.Limits
+	tips   map[objstore.ID]bool // of all runs, as they were before the pass
+	copies *copies              // of the pass; for a watch there are some before the first one
+	failed map[string]error     // of the pass: why runs were refused
+	made   []objstore.ID        // the entries of all passes
+	own    map[string]smithersdb.Table
+
+	// Of the pass: unknown tables that belong to no run. A pass of a watch over new frames reads them where it needs them.
+	left     []unowned
+	leftRead bool
+
+	// Of a watch alone.
+	memory   *memory
+	thorough bool                       // without looking at what memory says of runs that have ended
+	filesOf  []smithersdb.Row           // of _smithers_runs: whose files are captured before each pass
+	upTo     map[string]smithersdb.Head // the newest frames of runs to which others were added; nil for a pass over all there is
+	parents  map[string]bool            // of the pass over new frames: what runs were forked from that are not here yet
+}
+
+// manyEntries is from how many entries on an import packs them; what a watch adds, later merges pack.
+const manyEntries = 32
+
+// pack stores what was imported as deltas: a run's entries are mostly what the ones before them are.
+// Where that does not succeed, it is there all the same.
+func (im *importing) pack(ctx context.Context) {
+	if len(im.made) < manyEntries {
+		return
+	}
+	parts := im.store.Parts()
+	if _, err := parts.Objects.Seal(ctx, im.made, false); err != nil && ctx.Err() == nil {
+		parts.Warn(fmt.Errorf("what was imported takes more space than it has to: %w", err))
+	}
+}
+
+func newImporting(s *timeline.Store, path string, req ImportRequest) *importing {
+	own := make(map[string]smithersdb.Table)
+	for _, t := range smithersdb.Schema() {
+		own[t.Name] = t
+	}
+	return &importing{store: s, path: path, req: req, limits: s.Parts().Limits, own: own}
+}
+
+// pass imports what a database has and the repository has not. Where an error ends it, what it did before is there, and is
+// returned as well.
+func (im *importing) pass(ctx context.Context, tx *smithersdb.Tx) (_ *Imported, err error) {
+	rows, err := tx.Runs()
+	if err != nil {
+		return nil, err
+	}
+	forks, err := readForks(tx)
+	if err != nil {
+		return nil, err
+	}
+	out, sources := &Imported{}, parentsFirst(rows, forks, im.req.Runs)
+	im.left, im.leftRead, im.failed = nil, false, make(map[string]error)
+	if im.upTo == nil { // frames are made without
+		out.Left, err = im.readUnowned(tx, rows)
+	} else {
+		im.parents = im.parentsOfNew(ctx, sources)
+	}
+	if err != nil {
+		return nil, err
+	}
+	if im.copies == nil {
+		if im.copies, err = newCopies(ctx, im.store); err != nil {
+			return nil, timeline.Explain(err)
+		}
+		im.copies.database = im.path
+	}
+	defer func() { err = errors.Join(err, im.letGo()) }()
+	for _, at := range sources {
+		if at.row == nil {
+			out.Runs = append(out.Runs, ImportedRun{RunID: at.id, Outcome: OutcomeRefused, Err: noSuchRun(at.id, rows)})
+			continue
+		}
+		one, err := im.passRun(ctx, tx, at)
+		if one != nil {
+			out.Runs = append(out.Runs, *one)
+		}
+		if err != nil {
+			return out, err
+		}
+	}
+	return out, nil
+}
+
+// passRun imports one run, unless it has to be refused; nil where a watch need not look at it. An error ends the pass.
+func (im *importing) passRun(ctx context.Context, tx *smithersdb.Tx, from source) (*ImportedRun, error) {
+	over, err := im.passesOver(tx, from)
+	if over || err != nil {
+		return nil, err
+	}
+	var one ImportedRun
+	if err = im.refuseOrphan(ctx, from); err == nil {
+		one, err = im.importRun(ctx, tx, from)
+	}
+	imported := err == nil
+	if imported {
+		err = im.settle(tx, from)
+	}
+	switch {
+	case err == nil:
+		return &one, nil
+	case !stopsImport(ctx, err):
+		im.failed[from.id] = refused(from.id, err)
+		return &ImportedRun{RunID: from.id, Outcome: OutcomeRefused, Err: im.failed[from.id]}, nil
+	case imported:
+		return &one, err
+	}
+	return nil, err
+}
+
+// noSuchRun is run_not_found for a run that is not among those of the database.
+func noSuchRun(run string, rows []smithersdb.Row) error {
+	const most = 3
+	out := fault.New(fault.RunNotFound, "the database has no run %q", run).Detail("runId", run)
+	if len(rows) == 0 {
+		return out.Hint("it has none at all")
+	}
+	var ids []string
+	for _, row := range rows[:min(len(rows), most)] {
+		ids = append(ids, textOf(row, "run_id"))
+	}
+	if more := len(rows) - len(ids); more > 0 {
+		return out.Hint("it has %s and %d more", strings.Join(ids, ", "), more)
+	}
+	return out.Hint("it has %s", strings.Join(ids, ", "))
+}
+
+// stopsImport tells whether an error is not about one run.
+func stopsImport(ctx context.Context, err error) bool {
+	if ctx.Err() != nil || errors.Is(err, smithersdb.ErrBusy) {
+		return true
+	}
+	code := fault.CodeOf(timeline.Explain(err))
+	return slices.Contains([]fault.Code{fault.Interrupted, fault.DiskFull, fault.ReadOnly, fault.WriteFailed}, code)
+}
+
+// refused is why a run is not imported.
+func refused(run string, err error) error {
+	if coded, ok := errors.AsType[*fault.Error](err); ok && coded.Code != fault.InvalidState && coded.Code != fault.LimitExceeded {
+		return err
+	}
+	out := fault.New(fault.ImportRefused, "run %q cannot be imported: %w", run, err).Detail("runId", run)
+	if errors.Is(err, snapshot.ErrLimit) {
+		return out.Hint("`git config smithers.maxDepth` and smithers.maxValue raise the limits, as far as docs/format.md allows")
+	}
+	return out.Hint("the other runs of the database are imported, but not the forks of this one that are new")
+}

@@ -1,0 +1,84 @@
+package smithers
+
+import (
+	"context"
+	"math"
+	"reflect"
+
+	"github.com/git-smithers/git-smithers/snapshot"
+)
+
+// appendTail appends what has happened since the newest frame, and how the run is now.
+func (r *runPass) appendTail(ctx context.Context) error {
+	draft := snapshot.Draft{Run: r.ended, Limits: r.im.limits, Subject: "smithers: " + string(r.run.Status)}
+	if err := r.addLastFiles(ctx, &draft); err != nil {
+		return err
+	}
+	entry := r.series.Entry()
+	state := stateOf(entry)
+	had, err := signalNumbers(state)
+	if err != nil {
+		return err
+	}
+	var w snapshot.Whole
+	r.mail.fill(&w, never, had)
+	if draft.State, err = mailChanges(state, &w); err != nil {
+		return err
+	}
+	row, err := entry.RunRow()
+	if err != nil {
+		return err
+	}
+	draft.Events = r.eventsOf(len(r.events), r.line)
+	draft.Journal = r.journalAt(never, row.Frame)
+	after := row
+	r.ended(&after)
+	if len(draft.State)+len(draft.Events)+len(draft.Journal) == 0 && draft.VCS == nil && reflect.DeepEqual(row, after) {
+		return nil
+	}
+	draft.AtMs = r.newest(entry.AtMs, draft.Events)
+	return r.append(ctx, draft, len(r.events))
+}
+
+// addLastFiles gives the last entry of a pass the files that attempts have left since the newest frame.
+func (r *runPass) addLastFiles(ctx context.Context, draft *snapshot.Draft) error {
+	if r.before == nil || r.files != nil {
+		return nil
+	}
+	current, err := filesOf(r.series.Entry())
+	if err != nil {
+		return err
+	}
+	passing := r.copies.between(current, r.before, moment{AtMs: math.MaxInt64, Pointer: r.before.Pointer})
+	for i, vcs := range passing {
+		if i == len(passing)-1 {
+			draft.VCS = &vcs
+			break
+		}
+		if err := r.append(ctx, r.filesOnly(&vcs, r.series.Entry().AtMs), r.behind); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// filesOnly is an entry that keeps files that an attempt left, and that the next one does not have.
+func (r *runPass) filesOnly(vcs *snapshot.VCS, atMs int64) snapshot.Draft {
+	return snapshot.Draft{VCS: vcs, AtMs: atMs, Subject: "files that an attempt left", Limits: r.im.limits}
+}
+
+// newest is when the newest of what the run has happened, but not before atMs.
+func (r *runPass) newest(atMs int64, events []snapshot.Event) int64 {
+	for _, e := range events {
+		atMs = max(atMs, e.AtMs)
+	}
+	for _, a := range r.journal {
+		if a.FinishedAtMs != nil {
+			atMs = max(atMs, *a.FinishedAtMs)
+		}
+	}
+	if r.run.FinishedAtMs != nil && r.head == nil && r.opened {
+		atMs = max(atMs, *r.run.FinishedAtMs)
+	}
+	return atMs
+}

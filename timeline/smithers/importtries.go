@@ -1,0 +1,120 @@
+package smithers
+
+import (
+	"context"
+	"errors"
+	"slices"
+
+	"github.com/git-smithers/git-smithers/internal/smithersdb"
+	"github.com/git-smithers/git-smithers/objstore"
+	"github.com/git-smithers/git-smithers/refs"
+	"github.com/git-smithers/git-smithers/timeline"
+	"github.com/git-smithers/git-smithers/timeline/fault"
+)
+
+// maxTries is how often a run is imported anew because others append to it, too.
+const maxTries = 16
+
+// errOvertaken says that somebody else has made a run, or appended to it, since the pass began.
+func errOvertaken(run string) error {
+	return fault.New(fault.Conflict, "somebody else appends to run %q", run).Hint("nothing of it was imported; import again")
+}
+
+// passes imports, and once more those runs to which others have appended meanwhile, or all where an engine has begun to
+// write the database. With an error comes what was done before it; nil for nothing.
+func (im *importing) passes(ctx context.Context, db *smithersdb.DB) (out *Imported, err error) {
+	wanted := im.req.Runs
+	for range maxTries {
+		var one *Imported
+		one, err = im.onePass(ctx, db)
+		out = merged(out, one)
+		if err != nil {
+			if ctx.Err() != nil || !errors.Is(err, smithersdb.ErrOvertaken) {
+				return out, err
+			}
+			im.req.Runs = wanted
+			continue
+		}
+		if im.req.Runs = overtaken(out); len(im.req.Runs) == 0 {
+			break
+		}
+	}
+	return out, err
+}
+
+// onePass reads the database once, and imports from it.
+func (im *importing) onePass(ctx context.Context, db *smithersdb.DB) (out *Imported, err error) {
+	// Whoever imported what is in a run now has read it from the database before this pass does.
+	// So where the database has less, Smithers went back, and nobody else was faster.
+	if im.tips, err = im.readTips(ctx); err != nil {
+		return nil, err
+	}
+	err = im.captureFirst(ctx)
+	if err == nil {
+		err = db.Read(ctx, func(tx *smithersdb.Tx) error {
+			out, err = im.pass(ctx, tx)
+			return err
+		})
+	}
+	return out, errors.Join(err, im.letGo())
+}
+
+// readTips reads the tips of all runs.
+func (im *importing) readTips(ctx context.Context) (map[objstore.ID]bool, error) {
+	list, err := im.store.Parts().Refs.Tips(ctx)
+	if err != nil && !errors.Is(err, refs.ErrBroken) { // a run whose own ref is broken says so itself
+		return nil, timeline.Explain(err)
+	}
+	tips := make(map[objstore.ID]bool, len(list))
+	for _, tip := range list {
+		tips[tip.ID] = true
+	}
+	return tips, nil
+}
+
+// overtaken are the runs to which somebody else has appended meanwhile.
+func overtaken(out *Imported) (runs []string) {
+	for _, run := range out.Runs {
+		if run.Err != nil && fault.CodeOf(run.Err) == fault.Conflict {
+			runs = append(runs, run.RunID)
+		}
+	}
+	return runs
+}
+
+// merged is what several passes did; nil for nothing.
+func merged(out, later *Imported) *Imported {
+	switch {
+	case out == nil:
+		return later
+	case later == nil:
+		return out
+	}
+	out.Left = later.Left
+	for _, run := range later.Runs {
+		at := slices.IndexFunc(out.Runs, func(r ImportedRun) bool { return r.RunID == run.RunID })
+		if at < 0 {
+			out.Runs = append(out.Runs, run)
+			continue
+		}
+		out.Runs[at] = mergedRun(out.Runs[at], run)
+	}
+	return out
+}
+
+// mergedRun is what two passes did with one run.
+func mergedRun(run, later ImportedRun) ImportedRun {
+	switch {
+	case run.Err != nil || run.Outcome == OutcomeUnchanged:
+		return later
+	case later.Err != nil && fault.CodeOf(later.Err) != fault.Conflict:
+		return later
+	case later.Err != nil || later.Outcome == OutcomeUnchanged:
+		return run
+	}
+	run.Frames, run.Frame, run.Tip = run.Frames+later.Frames, later.Frame, later.Tip
+	run.Rewound, run.Rendered = run.Rewound || later.Rewound, max(run.Rendered, later.Rendered)
+	run.Marks, run.Overruled = append(run.Marks, later.Marks...), append(run.Overruled, later.Overruled...)
+	run.Dropped = append(run.Dropped, later.Dropped...)
+	return run
+}

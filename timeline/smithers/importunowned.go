@@ -1,0 +1,81 @@
+package smithers
+
+import "github.com/git-smithers/git-smithers/internal/smithersdb"
+
+// unowned is a table whose rows belong to no run, and so to all.
+type unowned struct {
+	table smithersdb.Table
+	rows  []smithersdb.Row
+}
+
+// needUnowned reads what belongs to no run unless the pass has read it.
+func (im *importing) needUnowned(tx *smithersdb.Tx) error {
+	if im.leftRead {
+		return nil
+	}
+	_, err := im.readUnowned(tx, nil)
+	return err
+}
+
+// readUnowned reads what belongs to no run: it keeps the rows of tables that are not known, and counts those of
+// Smithers' own.
+func (im *importing) readUnowned(tx *smithersdb.Tx, runs []smithersdb.Row) ([]LeftTable, error) {
+	im.left = nil
+	var left []LeftTable
+	for _, table := range tx.Tables() {
+		var rows int64
+		var err error
+		switch {
+		case frameTable(table.Name) || table.Name == tableMigrated || table.Name == tableColumns:
+		case im.memory != nil && (hasRun(table) || im.isOwn(table.Name)): // nobody asks a watch
+		case hasRun(table):
+			rows, err = ownerless(tx, table, runs)
+		case im.isOwn(table.Name):
+			rows, err = tx.Count(table.Name, "")
+		default:
+			err = im.keepUnowned(tx, table)
+		}
+		if err != nil {
+			return nil, err
+		}
+		if rows > 0 {
+			left = append(left, LeftTable{table.Name, rows})
+		}
+	}
+	im.leftRead = true
+	return left, nil
+}
+
+// ownerless counts the rows of a table that are of no run.
+func ownerless(tx *smithersdb.Tx, table smithersdb.Table, runs []smithersdb.Row) (int64, error) {
+	rows, err := tx.Count(table.Name, "")
+	for _, run := range runs {
+		if rows == 0 || err != nil {
+			break
+		}
+		var own int64
+		own, err = tx.Count(table.Name, textOf(run, "run_id"))
+		rows -= own
+	}
+	return rows, err
+}
+
+func (im *importing) keepUnowned(tx *smithersdb.Tx, table smithersdb.Table) error {
+	one := unowned{table: table}
+	for row, err := range tx.Rows(table.Name, "") {
+		if err != nil {
+			return err
+		}
+		one.rows = append(one.rows, row)
+	}
+	if len(one.rows) > 0 {
+		im.left = append(im.left, one)
+	}
+	return nil
+}
+
+// isOwn tells whether Smithers 0.32.0 has a table of that name.
+func (im *importing) isOwn(name string) bool {
+	_, own := im.own[name]
+	return own
+}

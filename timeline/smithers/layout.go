@@ -1,0 +1,195 @@
+package smithers
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/git-smithers/git-smithers/internal/smithersdb"
+	"github.com/git-smithers/git-smithers/objstore/page"
+	"github.com/git-smithers/git-smithers/snapshot"
+)
+
+// layout is what the outputs of all of a run's snapshots have in common: the file
+// ext/smithers/outputs. Its zero value is for runs that Smithers never saw.
+type layout struct {
+	// Keys are the members of outputs_json in their order; those that show the rows of
+	// another member again, under the table's other name, say so. nil is not known.
+	Keys []layoutKey `json:"keys,omitzero"`
+	// BareInput tells that input_json has no runId.
+	BareInput bool `json:"bareInput,omitempty"`
+}
+
+// layoutKey is one member of outputs_json.
+type layoutKey struct {
+	Name string `json:"name"`
+	Of   string `json:"of,omitempty"` // the member whose rows it repeats
+	// Value is what is no array of rows, byte for byte. The signal horizon has none where it
+	// is the greatest seq of the signals in the state (-1 for none).
+	Value string `json:"value,omitempty"`
+}
+
+// isTable tells whether the member has rows of its own.
+func (k layoutKey) isTable() bool { return k.Of == "" && k.Value == "" && k.Name != horizonName }
+
+// layoutOf is the layout of a snapshot's outputs. That of a run's newest snapshot is the best one
+// for all of them: an empty table and its other name are told from two tables by their names alone.
+func layoutOf(c smithersdb.Contents) (layout, error) {
+	r, err := parseContents(c, widest)
+	if err != nil {
+		return layout{}, err
+	}
+	keys := slices.Clone(r.keys)
+	for i := range keys {
+		if keys[i].Name == horizonName && isInteger(keys[i].Value) {
+			keys[i].Value = ""
+		}
+	}
+	return layout{Keys: keys, BareInput: r.bare}, nil
+}
+
+// widest are the limits of what can be stored at all.
+var widest = snapshot.Limits{Depth: 10000, Key: page.MaxKey, Value: page.MaxValue}
+
+func isInteger(text string) bool {
+	_, err := readSeq([]byte(text))
+	return err == nil
+}
+
+// readOutputs reads outputs_json. A member that comes twice counts where it comes last, as in JavaScript.
+func (r *reading) readOutputs(text []byte, limits snapshot.Limits) error {
+	if text[0] != '{' {
+		return notState("not an object")
+	}
+	last := make(map[string][]byte)
+	for m := range members(text) {
+		last[m.name] = m.value
+	}
+	r.keys = []layoutKey{}
+	for m := range members(text) {
+		value, ok := last[m.name]
+		if !ok {
+			continue
+		}
+		delete(last, m.name)
+		key := layoutKey{Name: m.name}
+		switch {
+		case value[0] != '[' || isHidden(m.name):
+			key.Value = string(value)
+		default:
+			if key.Of = r.sameAs(m.name, value); key.Of == "" {
+				if err := r.readTable(m.name, value, limits); err != nil {
+					return fmt.Errorf("%q: %w", m.name, err)
+				}
+			}
+		}
+		r.keys = append(r.keys, key)
+	}
+	return nil
+}
+
+// sameAs is the table before this one that it shows again under another name; "" for none.
+func (r *reading) sameAs(name string, value []byte) string {
+	for _, k := range r.keys {
+		rows, ok := r.tables[k.Name]
+		switch {
+		case !ok || k.Of != "":
+		case len(rows) == 0 && string(value) == "[]" && snakeCase(name) == k.Name:
+			return k.Name
+		case len(rows) > 0 && sameRows(rows, value):
+			return k.Name
+		}
+	}
+	return ""
+}
+
+// sameRows tells whether an array consists of these very rows.
+func sameRows(rows []rowText, array []byte) bool {
+	i := 0
+	for row := range elements(array) {
+		if i >= len(rows) || !rows[i].is(row) {
+			return false
+		}
+		i++
+	}
+	return i == len(rows)
+}
+
+// snakeCase is the name that Smithers gives to a table for the key of a schema.
+func snakeCase(key string) string {
+	var b strings.Builder
+	for i, c := range key {
+		if c >= 'A' && c <= 'Z' {
+			if i > 0 {
+				b.WriteByte('_')
+			}
+			c += 'a' - 'A'
+		}
+		b.WriteRune(c)
+	}
+	return b.String()
+}
+
+func (r *reading) readTable(name string, array []byte, limits snapshot.Limits) error {
+	if name == "" {
+		return notState("a table without a name")
+	}
+	rows, err := eachRow(array, limits, func(row []byte) (string, error) {
+		o, run, err := readOutput(row)
+		if err != nil {
+			return "", err
+		}
+		if r.run == "" {
+			r.run = run
+		}
+		o.Table = name
+		r.whole.Outputs = append(r.whole.Outputs, o)
+		return snapshot.Key(o.NodeID, o.Iteration), nil
+	})
+	r.tables[name] = rows
+	return err
+}
+
+// readOutput takes run, node and iteration out of a row. What is left stays as it is
+// spelled; where these are not the first three members, the others come together.
+func readOutput(row []byte) (o snapshot.Output, run string, err error) {
+	var rest [][]byte
+	for m := range members(row) {
+		var text *string
+		switch m.name {
+		case "runId":
+			text, err = readText(m.value)
+			run = orEmpty(text)
+		case "nodeId":
+			text, err = readText(m.value)
+			o.NodeID = orEmpty(text)
+		case "iteration":
+			o.Iteration, err = readCount(m.value)
+		default:
+			rest = append(rest, m.text)
+		}
+		if err != nil {
+			return snapshot.Output{}, "", fmt.Errorf("%s: %w", m.name, err)
+		}
+	}
+	if o.NodeID == "" {
+		return snapshot.Output{}, "", errors.New("nodeId: missing")
+	}
+	if after, ok := bytes.CutPrefix(row, appendOutputHead(nil, run, o)); ok {
+		if value, ok := cutHead(after); ok {
+			o.Value = value
+			return o, run, nil
+		}
+	}
+	o.Value = append(append([]byte{'{'}, bytes.Join(rest, []byte{','})...), '}')
+	return o, run, nil
+}
+
+// appendOutputHead appends how Smithers begins a row of outputs.
+func appendOutputHead(b []byte, run string, o snapshot.Output) []byte {
+	b = page.AppendString(append(b, `{"runId":`...), run)
+	b = page.AppendString(append(b, `,"nodeId":`...), o.NodeID)
+	return appendInt(append(b, `,"iteration":`...), o.Iteration)
+}

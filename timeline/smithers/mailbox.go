@@ -1,0 +1,217 @@
+package smithers
+
+import (
+	"encoding/json"
+	"slices"
+	"strings"
+
+	"github.com/git-smithers/git-smithers/internal/smithersdb"
+	"github.com/git-smithers/git-smithers/snapshot"
+)
+
+// approvalOf reads a row of _smithers_approvals. askedAtMs is when it was requested, for rows that do
+// not say so any more.
+func approvalOf(row smithersdb.Row, askedAtMs int64) (a snapshot.Approval, ok bool) {
+	nodeID, hasNode := columnText(row, "node_id")
+	iteration, hasIteration := columnNumber(row, "iteration")
+	status, _ := columnText(row, "status")
+	if !hasNode || !hasIteration {
+		return snapshot.Approval{}, false
+	}
+	a = snapshot.Approval{NodeID: nodeID, Iteration: int(iteration), Attempt: 1, Status: status, RequestedAtMs: askedAtMs}
+	if at, known := columnNumber(row, "requested_at_ms"); known {
+		a.RequestedAtMs = at
+	}
+	if request, err := takenMembers(columnJSON(row, "request_json")); err == nil {
+		a.Title, a.Summary = memberText(request, "title"), memberText(request, "summary")
+	}
+	if status != snapshot.ApprovalRequested {
+		a.DecidedAtMs, a.DecidedBy, a.Note = columnNumberOrNil(row, "decided_at_ms"), columnTextOrNil(row, "decided_by"), columnTextOrNil(row, "note")
+		if a.DecidedAtMs == nil {
+			a.DecidedAtMs = &a.RequestedAtMs
+		}
+	}
+	if _, err := snapshot.DecodeApproval(snapshot.EncodeApproval(a)); err != nil {
+		return snapshot.Approval{}, false
+	}
+	return a, true
+}
+
+// isHumanGate tells whether a row of _smithers_approvals is the gate of a task that a person does: who answers
+// its human request opens it.
+func isHumanGate(row smithersdb.Row) bool {
+	request, err := takenMembers(columnJSON(row, "request_json"))
+	if err != nil {
+		return false
+	}
+	for _, m := range request {
+		if of, err := takenMembers(m.value); err == nil && m.name == "metadata" {
+			return slices.ContainsFunc(of, func(m member) bool { return m.name == "humanTask" && string(m.value) == "true" })
+		}
+	}
+	return false
+}
+
+// ofParent tells whether something of the mailbox was there when the run was forked. Smithers
+// takes nothing along but signals; a fork of ours has what its parent had, answers that were given here above all.
+func (f *facts) ofParent(atMs int64) bool {
+	return !f.Restored && f.Run.Parent != nil && atMs < f.Run.CreatedAtMs
+}
+
+// predictApprovals gives rows of _smithers_approvals. Those that are decided do not say when they were requested.
+func (f *facts) predictApprovals() []smithersdb.Row {
+	var rows []smithersdb.Row
+	for _, a := range f.Whole.Approvals {
+		if f.ofParent(a.RequestedAtMs) {
+			continue
+		}
+		row := smithersdb.Row{
+			"node_id": textValue(a.NodeID), "iteration": intValue(int64(a.Iteration)), "status": textValue(a.Status),
+			"decided_at_ms": nullableInt(a.DecidedAtMs), "decided_by": nullableText(a.DecidedBy), "note": nullableText(a.Note),
+			"request_json": textValue(approvalRequest(a)), "auto_approved": intValue(0),
+		}
+		if a.Status == snapshot.ApprovalRequested {
+			row["requested_at_ms"] = intValue(a.RequestedAtMs)
+		}
+		rows = append(rows, row)
+	}
+	return append(rows, f.predictHumanGates()...)
+}
+
+func approvalRequest(a snapshot.Approval) string {
+	summary := "null"
+	if a.Summary != "" {
+		summary = quoted(a.Summary)
+	}
+	return `{"mode":"decision","waitAsync":false,"title":` + quoted(a.Title) + `,"summary":` + summary +
+		`,"metadata":{},"options":[],"allowedScopes":[],"allowedUsers":[],"autoApprove":null}`
+}
+
+// humanRequestOf reads a row of _smithers_human_requests.
+func humanRequestOf(row smithersdb.Row) (h snapshot.HumanRequest, ok bool) {
+	nodeID, hasNode := columnText(row, "node_id")
+	iteration, hasIteration := columnNumber(row, "iteration")
+	at, hasTime := columnNumber(row, "requested_at_ms")
+	if !hasNode || !hasIteration || !hasTime {
+		return snapshot.HumanRequest{}, false
+	}
+	h = snapshot.HumanRequest{
+		NodeID: nodeID, Iteration: int(iteration), Attempt: 1, RequestedAtMs: at,
+		TimeoutAtMs: columnNumberOrNil(row, "timeout_at_ms"), Form: columnJSON(row, "schema_json"),
+	}
+	h.Kind, _ = columnText(row, "kind")
+	h.Prompt, _ = columnText(row, "prompt")
+	if options := columnJSON(row, "options_json"); h.Form == nil && options != nil && options[0] == '[' {
+		h.Form = json.RawMessage(`{"enum":` + string(options) + `}`)
+	}
+	switch h.Kind {
+	case snapshot.HumanAsk, snapshot.HumanConfirm, snapshot.HumanSelect, snapshot.HumanJSON:
+	default:
+		h.Kind = snapshot.HumanJSON
+	}
+	answer(&h, row)
+	if _, err := snapshot.DecodeHumanRequest(snapshot.EncodeHumanRequest(h)); err != nil {
+		return snapshot.HumanRequest{}, false
+	}
+	return h, true
+}
+
+// answer fills in what became of a human request, as far as it goes together.
+func answer(h *snapshot.HumanRequest, row smithersdb.Row) {
+	h.Status, _ = columnText(row, "status")
+	at := columnNumberOrNil(row, "answered_at_ms")
+	if at == nil {
+		at = &h.RequestedAtMs
+	}
+	switch h.Status {
+	case snapshot.HumanPending:
+		return
+	case snapshot.HumanAnswered:
+		h.Response = columnJSON(row, "response_json")
+		if h.Response == nil {
+			text, _ := columnText(row, "response_json")
+			h.Response = json.RawMessage(quoted(text))
+		}
+		h.AnsweredBy = columnTextOrNil(row, "answered_by")
+	case snapshot.HumanExpired:
+		if h.TimeoutAtMs == nil {
+			h.TimeoutAtMs = at
+		}
+	default:
+		h.Status = snapshot.HumanCancelled
+		h.AnsweredBy = columnTextOrNil(row, "answered_by")
+	}
+	h.AnsweredAtMs = at
+}
+
+// predictHumanRequests gives rows of _smithers_human_requests.
+func (f *facts) predictHumanRequests() []smithersdb.Row {
+	var rows []smithersdb.Row
+	for _, h := range f.Whole.HumanRequests {
+		if f.ofParent(h.RequestedAtMs) {
+			continue
+		}
+		row := smithersdb.Row{
+			"request_id": textValue(h.RequestID(f.Run.ID)), "node_id": textValue(h.NodeID), "iteration": intValue(int64(h.Iteration)),
+			"kind": textValue(h.Kind), "status": textValue(h.Status), "prompt": textValue(h.Prompt),
+			"response_json": optionalText(string(h.Response)), "requested_at_ms": intValue(h.RequestedAtMs),
+			"answered_at_ms": nullableInt(h.AnsweredAtMs), "answered_by": nullableText(h.AnsweredBy), "timeout_at_ms": nullableInt(h.TimeoutAtMs),
+		}
+		options, isOptions := strings.CutPrefix(string(h.Form), `{"enum":`)
+		if options, closed := strings.CutSuffix(options, "}"); isOptions && closed {
+			row["options_json"] = textValue(options)
+		} else {
+			row["schema_json"] = optionalText(string(h.Form))
+		}
+		rows = append(rows, row)
+	}
+	return rows
+}
+
+// signalOf reads a row of _smithers_signals. It leaves Seq to the caller, who counts.
+func signalOf(row smithersdb.Row) (s snapshot.Signal, ok bool) {
+	name, hasName := columnText(row, "signal_name")
+	at, hasTime := columnNumber(row, "received_at_ms")
+	s = snapshot.Signal{
+		Name: name, CorrelationID: columnTextOrNil(row, "correlation_id"), Payload: columnJSON(row, "payload_json"),
+		ReceivedAtMs: at, ReceivedBy: columnTextOrNil(row, "received_by"),
+	}
+	if !hasName || !hasTime || s.Payload == nil {
+		return snapshot.Signal{}, false
+	}
+	if _, err := snapshot.DecodeSignal(snapshot.EncodeSignal(s)); err != nil {
+		return snapshot.Signal{}, false
+	}
+	return s, true
+}
+
+// peerSignals are the signals with the numbers that Smithers gives them: in their order the numbers of
+// its clock that no output has, for both count together.
+func (f *facts) peerSignals() []snapshot.Signal {
+	taken := make(map[int64]bool)
+	for _, p := range f.provenance() {
+		taken[p.Seq] = true
+	}
+	signals := slices.SortedFunc(slices.Values(f.Whole.Signals), func(a, b snapshot.Signal) int { return int(a.Seq - b.Seq) })
+	next := int64(0)
+	for i := range signals {
+		for taken[next] {
+			next++
+		}
+		signals[i].Seq = next
+		next++
+	}
+	return signals
+}
+
+// predictSignals gives rows of _smithers_signals.
+func (f *facts) predictSignals() []smithersdb.Row {
+	var rows []smithersdb.Row
+	for _, s := range f.peerSignals() {
+		rows = append(rows, smithersdb.Row{
+			"seq": intValue(s.Seq), "signal_name": textValue(s.Name), "correlation_id": nullableText(s.CorrelationID),
+			"payload_json": textValue(string(s.Payload)), "received_at_ms": intValue(s.ReceivedAtMs), "received_by": nullableText(s.ReceivedBy),
+		})
+	}
+	return rows
+}

@@ -1,0 +1,80 @@
+package smithers
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	"github.com/git-smithers/git-smithers/snapshot"
+)
+
+// span is when the first iteration of a node ran: from its first attempt to the end of its last.
+type span struct {
+	id             string
+	iteration      int
+	startMs, endMs int64
+	open           bool // an attempt has not ended
+}
+
+// mostNeeds bounds what one node needs by time; the nodes that ended last are the nearest.
+const mostNeeds = 1000
+
+// needsByTime is the rule for runs without rendered trees: a node needs those whose attempts had all
+// ended when its first began, and that nothing between them needs already. Of a node in a loop it is the
+// first iteration that counts.
+func needsByTime(attempts []snapshot.Attempt) map[string][]string {
+	spans := spansOf(attempts)
+	ended := slices.Clone(spans)
+	ended = slices.DeleteFunc(ended, func(s span) bool { return s.open })
+	slices.SortFunc(ended, func(a, b span) int { return cmp.Or(cmp.Compare(a.endMs, b.endMs), compareSpans(a, b)) })
+	needs := make(map[string][]string, len(spans))
+	var last *span // of those that had ended when the node began, the one that began last
+	next := 0
+	for i := range spans {
+		n := &spans[i]
+		for ; next < len(ended) && ended[next].endMs <= n.startMs && ended[next].id != n.id; next++ {
+			if last == nil || compareSpans(ended[next], *last) > 0 {
+				last = &ended[next]
+			}
+		}
+		needs[n.id] = []string{}
+		for j := next - 1; j >= 0 && len(needs[n.id]) < mostNeeds; j-- {
+			if before := ended[j]; before.id == last.id || before.endMs > last.startMs {
+				needs[n.id] = append(needs[n.id], before.id)
+			}
+		}
+		slices.Sort(needs[n.id])
+	}
+	return needs
+}
+
+// spansOf are the spans of all nodes, those that began first first.
+func spansOf(attempts []snapshot.Attempt) []span {
+	byID := make(map[string]span, len(attempts))
+	for _, a := range attempts {
+		s, ok := byID[a.NodeID]
+		if ok && s.iteration < a.Iteration {
+			continue
+		}
+		if !ok || a.Iteration < s.iteration {
+			s = span{id: a.NodeID, iteration: a.Iteration, startMs: a.StartedAtMs, endMs: a.StartedAtMs}
+		}
+		s.startMs = min(s.startMs, a.StartedAtMs)
+		if a.FinishedAtMs == nil {
+			s.open = true
+		} else {
+			s.endMs = max(s.endMs, *a.FinishedAtMs)
+		}
+		byID[a.NodeID] = s
+	}
+	spans := make([]span, 0, len(byID))
+	for _, s := range byID {
+		spans = append(spans, s)
+	}
+	slices.SortFunc(spans, compareSpans)
+	return spans
+}
+
+func compareSpans(a, b span) int {
+	return cmp.Or(cmp.Compare(a.startMs, b.startMs), cmp.Compare(a.endMs, b.endMs), strings.Compare(a.id, b.id))
+}

@@ -1,0 +1,53 @@
+package smithers
+
+import (
+	"github.com/git-smithers/git-smithers/internal/smithersdb"
+	"github.com/git-smithers/git-smithers/snapshot"
+)
+
+// waitsForStart tells whether the run is a fork that was never started: then Smithers has no rows of its
+// state but in the snapshot.
+func (f *facts) waitsForStart() bool { return f.Run.Parent != nil && f.Run.StartedAtMs == nil }
+
+// predictNodes gives rows of _smithers_nodes: a node was updated when its newest attempt ended, or
+// else when the run was made.
+func (f *facts) predictNodes() []smithersdb.Row {
+	if f.waitsForStart() {
+		return nil
+	}
+	ended := make(map[string]int64)
+	for _, a := range f.ownAttempts() {
+		key := snapshot.Key(a.NodeID, a.Iteration)
+		if a.FinishedAtMs != nil {
+			ended[key] = max(ended[key], *a.FinishedAtMs)
+		}
+	}
+	var rows []smithersdb.Row
+	for _, n := range f.Whole.Nodes {
+		row := smithersdb.Row{
+			"node_id": textValue(n.NodeID), "iteration": intValue(int64(n.Iteration)), "state": textValue(string(n.State)),
+			"output_table": textValue(n.OutputTable), "label": nullableText(n.Label),
+			"updated_at_ms": intValue(max(f.Run.CreatedAtMs, ended[snapshot.Key(n.NodeID, n.Iteration)])),
+		}
+		if n.LastAttempt != nil {
+			row["last_attempt"] = intValue(int64(*n.LastAttempt))
+		}
+		rows = append(rows, row)
+	}
+	return rows
+}
+
+// predictLoops gives rows of _smithers_ralph.
+func (f *facts) predictLoops() []smithersdb.Row {
+	if f.waitsForStart() {
+		return nil
+	}
+	var rows []smithersdb.Row
+	for _, l := range f.Whole.Loops {
+		rows = append(rows, smithersdb.Row{
+			"ralph_id": textValue(l.RalphID), "iteration": intValue(int64(l.Iteration)),
+			"done": boolValue(l.Done), "updated_at_ms": intValue(f.Run.CreatedAtMs),
+		})
+	}
+	return rows
+}

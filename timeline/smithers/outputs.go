@@ -1,0 +1,148 @@
+package smithers
+
+import (
+	"encoding/json"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/git-smithers/git-smithers/internal/smithersdb"
+)
+
+// outputColumn is a row of _smithers_output_schema_columns.
+type outputColumn struct{ Table, Column, Kind string }
+
+// isOutputs tells whether a table is for outputs of tasks.
+func isOutputs(table smithersdb.Table) bool {
+	for _, name := range []string{"run_id", "node_id", "iteration"} {
+		if !slices.ContainsFunc(table.Columns, func(c smithersdb.Column) bool { return c.Name == name }) {
+			return false
+		}
+	}
+	return !strings.HasPrefix(table.Name, ownTable)
+}
+
+// provenanceMember is a member of an output row in a snapshot: its place in the order of outputs and signals.
+const provenanceMember = "__smithersProvenanceSeq"
+
+// provenance is a row of _smithers_output_provenance.
+type provenance struct {
+	Table, NodeID string
+	Iteration     int
+	Seq           int64
+}
+
+func (f *facts) provenance() []provenance {
+	var all []provenance
+	for _, o := range f.Whole.Outputs {
+		members, err := takenMembers(o.Value)
+		if err != nil {
+			continue
+		}
+		seq, err := strconv.ParseInt(memberRaw(members, provenanceMember), 10, 64)
+		if err == nil {
+			all = append(all, provenance{smithersdb.SnakeName(o.Table), o.NodeID, o.Iteration, seq})
+		}
+	}
+	return all
+}
+
+// predictProvenance gives rows of _smithers_output_provenance.
+func (f *facts) predictProvenance() []smithersdb.Row {
+	var rows []smithersdb.Row
+	for _, p := range f.provenance() {
+		rows = append(rows, smithersdb.Row{
+			"output_table": textValue(p.Table), "node_id": textValue(p.NodeID),
+			"iteration": intValue(int64(p.Iteration)), "seq": intValue(p.Seq),
+		})
+	}
+	return rows
+}
+
+// predictOutputs gives rows of an output table.
+func (f *facts) predictOutputs(table smithersdb.Table, columns []outputColumn) []smithersdb.Row {
+	if f.waitsForStart() {
+		return nil
+	}
+	kinds := kindsOf(table, columns)
+	var rows []smithersdb.Row
+	for _, o := range f.Whole.Outputs {
+		if smithersdb.SnakeName(o.Table) != table.Name {
+			continue
+		}
+		row := outputRow(o.Value, kinds)
+		row["node_id"], row["iteration"] = textValue(o.NodeID), intValue(int64(o.Iteration))
+		rows = append(rows, row)
+	}
+	return rows
+}
+
+// predictInput gives the row of the table input.
+func (f *facts) predictInput(table smithersdb.Table, columns []outputColumn) []smithersdb.Row {
+	if f.waitsForStart() || f.Whole.Input == nil {
+		return nil
+	}
+	return []smithersdb.Row{outputRow(f.Whole.Input, kindsOf(table, columns))}
+}
+
+// kindsOf are the kinds of a table's columns: those of the schema, or else what their types suggest.
+func kindsOf(table smithersdb.Table, columns []outputColumn) map[string]string {
+	kinds := make(map[string]string, len(table.Columns))
+	for _, c := range table.Columns {
+		switch strings.ToUpper(c.Type) {
+		case "REAL":
+			kinds[c.Name] = "number"
+		case "INTEGER":
+			kinds[c.Name] = "boolean"
+		default:
+			kinds[c.Name] = "string"
+		}
+	}
+	for _, c := range columns {
+		if c.Table == table.Name && kinds[c.Column] != "" {
+			kinds[c.Column] = c.Kind
+		}
+	}
+	return kinds
+}
+
+// outputRow are the columns of a JSON object whose members are named as in the schema.
+func outputRow(value json.RawMessage, kinds map[string]string) smithersdb.Row {
+	row := smithersdb.Row{}
+	members, _ := takenMembers(value)
+	for _, m := range members {
+		if column := smithersdb.SnakeName(m.name); kinds[column] != "" {
+			row[column] = outputValue(m.value, kinds[column])
+		}
+	}
+	return row
+}
+
+// outputValue is a JSON value in a column.
+func outputValue(value []byte, kind string) smithersdb.Value {
+	text := string(value)
+	switch {
+	case text == "null":
+		return smithersdb.Value{}
+	case kind == "json":
+		return textValue(text)
+	case text == "true" || text == "false":
+		return boolValue(text == "true")
+	case slices.Contains([]byte{'{', '['}, text[0]):
+		return textValue(text)
+	case text[0] == '"':
+		var s string
+		if json.Unmarshal(value, &s) != nil {
+			return smithersdb.Value{}
+		}
+		return textValue(s)
+	}
+	if n, err := strconv.ParseInt(text, 10, 64); err == nil && kind == "boolean" {
+		return intValue(n)
+	}
+	f, err := strconv.ParseFloat(text, 64)
+	if err != nil {
+		return textValue(text)
+	}
+	return smithersdb.Value{Kind: smithersdb.Real, Real: f}
+}

@@ -1,0 +1,146 @@
+package smithers
+
+import (
+	"cmp"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/git-smithers/git-smithers/internal/smithersdb"
+	"github.com/git-smithers/git-smithers/objstore"
+)
+
+// maxOverrideKey is the longest key of an override; a longer one becomes ["sha256:…"] of it.
+const maxOverrideKey = 512
+
+// keyColumns are the columns of a table's primary key without run_id. hasKey is false for a table without a primary key,
+// whose rows are known by their places instead.
+func keyColumns(table smithersdb.Table) (columns []string, hasKey bool) {
+	keys := slices.DeleteFunc(slices.Clone(table.Columns), func(c smithersdb.Column) bool { return c.Key == 0 })
+	slices.SortStableFunc(keys, func(a, b smithersdb.Column) int { return cmp.Compare(a.Key, b.Key) })
+	for _, c := range keys {
+		if !isRunColumn(c.Name) {
+			columns = append(columns, c.Name)
+		}
+	}
+	return columns, len(keys) > 0
+}
+
+func isRunColumn(name string) bool { return strings.EqualFold(name, "run_id") }
+
+// keyedRow is a row with its key.
+type keyedRow struct {
+	key   string
+	place int // of rows with the same primary key, which only NULL allows, and of those without any
+	row   smithersdb.Row
+}
+
+// keyRows gives rows their keys, by which no two of them are the same.
+func keyRows(table smithersdb.Table, rows []smithersdb.Row) []keyedRow {
+	columns, hasKey := keyColumns(table)
+	seen := make(map[string]int, len(rows))
+	keyed := make([]keyedRow, 0, len(rows))
+	for i, row := range rows {
+		if !hasKey {
+			keyed = append(keyed, keyedRow{"[" + strconv.Itoa(i) + "]", i, row})
+			continue
+		}
+		b := []byte{'['}
+		for j, c := range columns {
+			if j > 0 {
+				b = append(b, ',')
+			}
+			b = appendValue(b, row[c])
+		}
+		if len(b) > maxOverrideKey {
+			sum := sha256.Sum256(b)
+			b = append(append([]byte(`["`), hashedKey...), hex.EncodeToString(sum[:])...)
+			b = append(b, '"')
+		}
+		place := seen[string(b)]
+		seen[string(b)]++
+		if place > 0 {
+			b = append(append(b, `,{"place":`...), strconv.Itoa(place)+"}"...)
+		}
+		keyed = append(keyed, keyedRow{string(append(b, ']')), place, row})
+	}
+	return keyed
+}
+
+// hashedKey begins the only value of a key that is hashed.
+const hashedKey = "sha256:"
+
+// readKey is the row's primary key and place as its key has them; the columns are absent where
+// the key is hashed.
+func readKey(table smithersdb.Table, key string) (smithersdb.Row, int, error) {
+	columns, hasKey := keyColumns(table)
+	var values []json.RawMessage
+	if err := json.Unmarshal([]byte(key), &values); err != nil {
+		return nil, 0, fmt.Errorf("%w: key %q: %w", objstore.ErrCorrupt, key, err)
+	}
+	var place int
+	if !hasKey {
+		if len(values) != 1 || json.Unmarshal(values[0], &place) != nil {
+			return nil, 0, fmt.Errorf("%w: key %q: not a place", objstore.ErrCorrupt, key)
+		}
+		return smithersdb.Row{}, place, nil
+	}
+	if n := len(values) - 1; n >= 0 {
+		var last struct {
+			Place int `json:"place"`
+		}
+		if json.Unmarshal(values[n], &last) == nil && last.Place > 0 {
+			values, place = values[:n], last.Place
+		}
+	}
+	row := smithersdb.Row{}
+	if len(values) == 1 && strings.HasPrefix(string(values[0]), `"`+hashedKey) && len(key) > len(hashedKey)+2*sha256.Size {
+		return row, place, nil
+	}
+	if len(values) != len(columns) {
+		return nil, 0, fmt.Errorf("%w: key %q: %d values for %d columns", objstore.ErrCorrupt, key, len(values), len(columns))
+	}
+	for i, c := range columns {
+		v, err := valueReader{}.read(values[i], smithersdb.Value{})
+		if err != nil {
+			return nil, 0, fmt.Errorf("%w: key %q: %w", objstore.ErrCorrupt, key, err)
+		}
+		row[c] = v
+	}
+	return row, place, nil
+}
+
+// compareRows orders rows as SQLite orders a primary key.
+func compareRows(columns []string, a, b keyedRow) int {
+	for _, c := range columns {
+		if order := compareValues(a.row[c], b.row[c]); order != 0 {
+			return order
+		}
+	}
+	return cmp.Compare(a.place, b.place)
+}
+
+func compareValues(a, b smithersdb.Value) int {
+	if order := cmp.Compare(classOf(a), classOf(b)); order != 0 {
+		return order
+	}
+	switch {
+	case a.Kind == smithersdb.Int && b.Kind == smithersdb.Int:
+		return cmp.Compare(a.Int, b.Int)
+	case classOf(a) == classOf(intValue(0)):
+		return cmp.Compare(a.Real+float64(a.Int), b.Real+float64(b.Int))
+	}
+	return strings.Compare(a.Bytes, b.Bytes)
+}
+
+// classOf is where values of a kind come in the order: NULL, numbers, text, blobs.
+func classOf(v smithersdb.Value) int {
+	if v.Kind == smithersdb.Real {
+		return int(smithersdb.Int)
+	}
+	return int(v.Kind)
+}

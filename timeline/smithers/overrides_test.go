@@ -1,0 +1,318 @@
+package smithers
+
+import (
+	"math"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
+	"github.com/git-smithers/git-smithers/internal/smithersdb"
+	"github.com/git-smithers/git-smithers/objstore"
+	"github.com/git-smithers/git-smithers/objstore/page"
+)
+
+func realValue(f float64) smithersdb.Value { return smithersdb.Value{Kind: smithersdb.Real, Real: f} }
+
+func blobValue(b string) smithersdb.Value { return smithersdb.Value{Kind: smithersdb.Blob, Bytes: b} }
+
+// keyedTable has the primary key (run_id, k) and a column v.
+var keyedTable = smithersdb.Table{Name: "unknown", Columns: []smithersdb.Column{
+	{Name: "run_id", Type: "TEXT", Key: 1}, {Name: "k", Key: 2}, {Name: "v"},
+}}
+
+// roundTrip is what comes back of rows, and their overrides.
+func roundTrip(t require.TestingT, table smithersdb.Table, predicted, actual []smithersdb.Row, at root) ([]smithersdb.Row, []override) {
+	over, err := overridesOf(table, predicted, actual, at)
+	require.NoError(t, err)
+	rows, err := restoreRows(table, predicted, over, "r", at)
+	require.NoError(t, err)
+	return rows, over
+}
+
+func TestEveryKindOfValueComesBackAsItIsStored(t *testing.T) {
+	t.Parallel()
+	for name, v := range map[string]smithersdb.Value{
+		"NULL": {}, "an empty text": textValue(""), "text": textValue("ünï \x00 \u2028 \"q\" \\ \x7f"),
+		"text that is not UTF-8": textValue("a\xffb"), "half of a surrogate": textValue("\xed\xa0\x80"), "the replacement character": textValue("\uFFFD"),
+		"0": intValue(0), "beyond doubles": intValue(1<<53 + 1), "the greatest": intValue(math.MaxInt64), "the least": intValue(math.MinInt64),
+		"1.0": realValue(1), "-0": realValue(math.Copysign(0, -1)), "a tenth": realValue(0.1), "tiny": realValue(5e-324),
+		"infinite": realValue(math.Inf(-1)), "an empty blob": blobValue(""), "a blob": blobValue("\x00\xff"), "a blob of digits": blobValue("12"),
+		"text like an object": textValue(`{"real":"1"}`), "text like null": textValue("null"),
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			row := smithersdb.Row{"run_id": textValue("r"), "k": textValue("a"), "v": v}
+			for _, predicted := range [][]smithersdb.Row{nil, {{"k": textValue("a"), "v": textValue("other")}}, {{"k": textValue("a"), "v": v}}} {
+				rows, _ := roundTrip(t, keyedTable, predicted, []smithersdb.Row{row}, "")
+				requireRows(t, name, rows, []smithersdb.Row{row})
+			}
+			row = smithersdb.Row{"run_id": textValue("r"), "k": v, "v": intValue(1)}
+			rows, _ := roundTrip(t, keyedTable, nil, []smithersdb.Row{row}, "")
+			requireRows(t, name, rows, []smithersdb.Row{row})
+		})
+	}
+}
+
+func TestNumbersThatAreEqualButStoredOtherwiseAreNotAsPredicted(t *testing.T) {
+	t.Parallel()
+	minus := realValue(math.Copysign(0, -1))
+	for _, pair := range [][2]smithersdb.Value{{realValue(0), minus}, {minus, realValue(0)}, {intValue(0), realValue(0)}, {textValue("a"), blobValue("a")}} {
+		actual := []smithersdb.Row{{"run_id": textValue("r"), "k": intValue(1), "v": pair[1]}}
+		rows, _ := roundTrip(t, keyedTable, []smithersdb.Row{{"k": intValue(1), "v": pair[0]}}, actual, "")
+		requireRows(t, "rows", rows, actual)
+	}
+}
+
+func TestAnOverrideHasOnlyWhatIsNotAsPredicted(t *testing.T) {
+	t.Parallel()
+	predicted := []smithersdb.Row{
+		{"k": textValue("same"), "v": intValue(1)},
+		{"k": textValue("other"), "v": intValue(1)},
+		{"k": textValue("gone"), "v": intValue(1)},
+		{"k": textValue("null"), "v": intValue(1)},
+	}
+	actual := []smithersdb.Row{
+		{"k": textValue("same"), "v": intValue(1)},
+		{"k": textValue("other"), "v": realValue(1)},
+		{"k": textValue("null")},
+		{"k": textValue("new"), "v": intValue(2)},
+		{"k": textValue("new and empty")},
+	}
+	over, err := overridesOf(keyedTable, predicted, actual, "")
+	require.NoError(t, err)
+	require.Equal(t, []override{
+		{`["gone"]`, "null"},
+		{`["new and empty"]`, "{}"},
+		{`["new"]`, `{"v":2}`},
+		{`["null"]`, `{"v":null}`},
+		{`["other"]`, `{"v":{"real":"1"}}`},
+	}, over)
+}
+
+func TestALongTextNearThePredictedOneIsAnEdit(t *testing.T) {
+	t.Parallel()
+	long := strings.Repeat("ü", 100)
+	for name, text := range map[string]string{
+		"in the middle": long[:80] + "other" + long[80:], "shorter": long[:80] + long[120:], "at its end": long + "!", "at its beginning": "!" + long,
+		"a character of which half is the same": long[:100] + "ý" + long[102:],
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			row := smithersdb.Row{"run_id": textValue("r"), "k": intValue(1), "v": textValue(text)}
+			rows, over := roundTrip(t, keyedTable, []smithersdb.Row{{"k": intValue(1), "v": textValue(long)}}, []smithersdb.Row{row}, "")
+			requireRows(t, name, rows, []smithersdb.Row{row})
+			require.Contains(t, over[0].Value, `{"edit":[`)
+			require.Less(t, len(over[0].Value), 50)
+		})
+	}
+}
+
+func TestRowsOfATableWithoutAPrimaryKeyAreKnownByTheirPlaces(t *testing.T) {
+	t.Parallel()
+	table := smithersdb.Table{Name: "log", Columns: []smithersdb.Column{{Name: "RUN_ID"}, {Name: "line"}}}
+	var actual []smithersdb.Row
+	for _, line := range []string{"b", "a", "b", "b", "c", "d", "e", "f", "g", "h", "i", "b"} {
+		actual = append(actual, smithersdb.Row{"RUN_ID": textValue("r"), "line": textValue(line)})
+	}
+	rows, over := roundTrip(t, table, nil, actual, "")
+	requireRows(t, "log", rows, actual)
+	require.Contains(t, over, override{"[11]", `{"line":"b"}`})
+
+	more, err := overridesOf(table, nil, append(actual, smithersdb.Row{"line": textValue("new")}), "")
+	require.NoError(t, err)
+	require.Len(t, more, 13)
+	require.Subset(t, more, over, "a row more leaves the others as they are")
+}
+
+func TestRowsWithTheSamePrimaryKeyWhichNullAllowsAllComeBack(t *testing.T) {
+	t.Parallel()
+	actual := []smithersdb.Row{
+		{"run_id": textValue("r"), "k": {}, "v": intValue(2)},
+		{"run_id": textValue("r"), "k": {}, "v": intValue(1)},
+		{"run_id": textValue("r"), "k": {}, "v": intValue(2)},
+	}
+	rows, over := roundTrip(t, keyedTable, nil, actual, "")
+	requireRows(t, "rows", rows, actual)
+	require.Equal(t, []override{{`[null,{"place":1}]`, `{"v":1}`}, {`[null,{"place":2}]`, `{"v":2}`}, {"[null]", `{"v":2}`}}, over)
+}
+
+func TestATableWhoseWholePrimaryKeyIsTheRunHasOneRow(t *testing.T) {
+	t.Parallel()
+	table := smithersdb.Table{Name: "input", Columns: []smithersdb.Column{{Name: "run_id", Key: 1}, {Name: "topic"}}}
+	actual := []smithersdb.Row{{"run_id": textValue("r"), "topic": textValue("t")}}
+	rows, over := roundTrip(t, table, nil, actual, "")
+	requireRows(t, "rows", rows, actual)
+	require.Equal(t, []override{{"[]", `{"topic":"t"}`}}, over)
+}
+
+func TestRowsWithoutARunAreKeptToo(t *testing.T) {
+	t.Parallel()
+	table := smithersdb.Table{Name: "notes", Columns: []smithersdb.Column{{Name: "id", Key: 1}, {Name: "text"}}}
+	actual := []smithersdb.Row{{"id": intValue(9), "text": textValue("a")}, {"id": intValue(10), "text": textValue("b")}}
+	rows, _ := roundTrip(t, table, nil, actual, "")
+	requireRows(t, "rows", rows, actual)
+}
+
+func TestALongPrimaryKeyFitsIntoACollection(t *testing.T) {
+	t.Parallel()
+	long := strings.Repeat("k", 1<<16)
+	actual := []smithersdb.Row{
+		{"run_id": textValue("r"), "k": textValue(long), "v": intValue(1)},
+		{"run_id": textValue("r"), "k": textValue(long + "2"), "v": intValue(2)},
+		{"run_id": textValue("r"), "k": textValue("sha256:"), "v": intValue(3)},
+	}
+	for _, predicted := range [][]smithersdb.Row{nil, {{"k": textValue(long), "v": intValue(2)}, {"k": textValue(long + "3")}}} {
+		rows, over := roundTrip(t, keyedTable, predicted, actual, "")
+		requireRows(t, "rows", rows, []smithersdb.Row{actual[0], actual[1], actual[2]})
+		for _, o := range over {
+			require.LessOrEqual(t, len(o.Key), page.MaxKey)
+		}
+	}
+}
+
+func TestRowsComeBackInTheOrderOfTheirPrimaryKey(t *testing.T) {
+	t.Parallel()
+	var want []smithersdb.Row
+	for _, k := range []smithersdb.Value{
+		{}, intValue(-1), intValue(2), realValue(2.5), intValue(10), textValue(""), textValue("10"), textValue("B"), textValue("a"), blobValue(""),
+	} {
+		want = append(want, smithersdb.Row{"run_id": textValue("r"), "k": k, "v": {}})
+	}
+	rows, _ := roundTrip(t, keyedTable, nil, want, "")
+	requireRows(t, "rows", rows, want)
+}
+
+func TestOnlyWholePathsAreTakenForTheRoot(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string][]string{
+		"/a/b": {"", ""}, "/a/b/c": {"", "/c"}, "/a/bc": {"/a/bc"}, "x/a/b": {"x/a/b"}, "/a": {"/a"}, "": {""},
+	} {
+		require.Equal(t, want, root("/a/b/").split(text, false), text)
+	}
+	for text, want := range map[string][]string{
+		`{"d":"/a/b"}`: {`{"d":"`, `"}`}, `{"d":"/a/b/c","e":"/a/b"}`: {`{"d":"`, `/c","e":"`, `"}`},
+		`{"d":"/a/bc","e":"/a/b"}`: {`{"d":"/a/bc","e":"`, `"}`}, `{"d":"see /a/b"}`: {`{"d":"see /a/b"}`},
+	} {
+		require.Equal(t, want, root("/a/b").split(text, true), text)
+	}
+	for _, none := range []root{"", "/", "//", "\xff\xff\xff"} {
+		require.Equal(t, []string{"/a/b"}, none.split("/a/b", false), none)
+	}
+}
+
+func TestAnOverrideThatNobodyWouldWriteIsDamage(t *testing.T) {
+	t.Parallel()
+	predicted := []smithersdb.Row{{"k": intValue(1), "v": textValue("text")}}
+	for name, o := range map[string]override{
+		"a key that is no array":         {`{}`, `{}`},
+		"a key with too many values":     {`[1,2]`, `{}`},
+		"a key with too few":             {`[]`, `{}`},
+		"a key with another value":       {`[true]`, `{}`},
+		"no object":                      {`[1]`, `[]`},
+		"not JSON":                       {`[1]`, `{`},
+		"nothing":                        {`[1]`, ``},
+		"a boolean":                      {`[1]`, `{"v":true}`},
+		"an array":                       {`[1]`, `{"v":[]}`},
+		"a number beyond integers":       {`[1]`, `{"v":9223372036854775808}`},
+		"a fraction":                     {`[1]`, `{"v":1.5}`},
+		"an unknown tag":                 {`[1]`, `{"v":{"what":"?"}}`},
+		"a real that is no number":       {`[1]`, `{"v":{"real":"x"}}`},
+		"a blob that is not base64":      {`[1]`, `{"v":{"blob":"*"}}`},
+		"an edit beyond the text":        {`[1]`, `{"v":{"edit":[3,2,""]}}`},
+		"an edit before the text":        {`[1]`, `{"v":{"edit":[-1,0,""]}}`},
+		"an edit of too few":             {`[1]`, `{"v":{"edit":[1]}}`},
+		"an edit of a row not predicted": {`[2]`, `{"v":{"edit":[0,0,""]}}`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			_, err := restoreRows(keyedTable, predicted, []override{o}, "r", "")
+			require.ErrorIs(t, err, objstore.ErrCorrupt)
+		})
+	}
+}
+
+func TestATableWhoseColumnsCannotBeNamedIsRefused(t *testing.T) {
+	t.Parallel()
+	table := smithersdb.Table{Name: "t", Columns: []smithersdb.Column{{Name: "run_id"}, {Name: "\xff"}}}
+	_, err := predict(&facts{}, table, nil)
+	require.ErrorIs(t, err, smithersdb.ErrDamaged)
+	_, err = overridesOf(table, nil, []smithersdb.Row{{"\xff": intValue(1)}}, "")
+	require.ErrorIs(t, err, smithersdb.ErrDamaged)
+}
+
+func FuzzRestoreRows(f *testing.F) {
+	f.Add("[1]", `{"v":{"edit":[1,1,"x"]}}`)
+	f.Add(`["sha256:0"]`, `{"k":null,"v":{"root":["a","b"]}}`)
+	f.Fuzz(func(_ *testing.T, key, value string) {
+		_, _ = restoreRows(keyedTable, []smithersdb.Row{{"k": intValue(1), "v": textValue("text")}}, []override{{key, value}}, "r", "/a")
+	})
+}
+
+// drawnValue is any value that a database can have.
+func drawnValue() *rapid.Generator[smithersdb.Value] {
+	return rapid.Custom(func(t *rapid.T) smithersdb.Value {
+		switch smithersdb.Kind(rapid.IntRange(0, int(smithersdb.Blob)).Draw(t, "kind")) {
+		case smithersdb.Int:
+			return intValue(rapid.OneOf(rapid.Int64Range(0, 3), rapid.Int64()).Draw(t, "int"))
+		case smithersdb.Real:
+			return realValue(rapid.Float64().Draw(t, "real"))
+		case smithersdb.Text:
+			text := rapid.OneOf(rapid.StringMatching(`(/a/b|"/a/b"|x|ü){0,60}`), rapid.Just("/a/b"), rapid.String()).Draw(t, "text")
+			return textValue(text + rapid.SampledFrom([]string{"", "", "\xff"}).Draw(t, "end"))
+		case smithersdb.Blob:
+			return blobValue(string(rapid.SliceOf(rapid.Byte()).Draw(t, "blob")))
+		case smithersdb.Null:
+		}
+		return smithersdb.Value{}
+	})
+}
+
+// drawnRows are rows of a table, each key once.
+func drawnRows(t *rapid.T, table smithersdb.Table, label string) []smithersdb.Row {
+	all := rapid.SliceOfN(rapid.Custom(func(t *rapid.T) smithersdb.Row {
+		row := smithersdb.Row{}
+		for _, c := range table.Columns {
+			row[c.Name] = drawnValue().Draw(t, c.Name)
+		}
+		row["run_id"] = textValue("r")
+		return row
+	}), 0, 6).Draw(t, label)
+	var rows []smithersdb.Row
+	for _, r := range keyRows(table, all) {
+		if r.place == 0 {
+			rows = append(rows, r.row)
+		}
+	}
+	return rows
+}
+
+func TestAnyRowsComeBackWhateverIsPredicted(t *testing.T) {
+	t.Parallel()
+	paths := smithersdb.Table{Name: tableRuns, Columns: []smithersdb.Column{
+		{Name: "run_id", Key: 1}, {Name: "k", Key: 2}, {Name: "config_json"}, {Name: "vcs_root"}, {Name: "v"},
+	}}
+	rapid.Check(t, func(rt *rapid.T) {
+		table := rapid.SampledFrom([]smithersdb.Table{keyedTable, paths}).Draw(rt, "table")
+		actual, predicted := drawnRows(rt, table, "actual"), drawnRows(rt, table, "predicted")
+		for i := range predicted { // most are nearly right
+			if i < len(actual) && rapid.Bool().Draw(rt, "same key") {
+				predicted[i]["k"] = actual[i]["k"]
+			}
+		}
+		rows, over := roundTrip(rt, table, predicted, actual, "/a/b")
+		require.Len(rt, rows, len(actual))
+		_, again := roundTrip(rt, table, predicted, rows, "/a/b")
+		require.Equal(rt, over, again)
+		found := make(map[string]smithersdb.Row)
+		for _, r := range keyRows(table, rows) {
+			found[r.key] = r.row
+		}
+		for _, r := range keyRows(table, actual) {
+			for name, v := range r.row {
+				require.True(rt, sameValue(v, found[r.key][name]), "%s %s: %v, want %v", r.key, name, found[r.key][name], v)
+			}
+		}
+	})
+}

@@ -1,0 +1,94 @@
+package smithers
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/git-smithers/git-smithers/snapshot"
+)
+
+// Overruled is an answer that was given here, was not told, and is not the one that Smithers then got. Smithers' is
+// the run's from then on; ours stays in the entries before.
+type Overruled struct {
+	NodeID      string `json:"nodeId"`
+	Iteration   int    `json:"iteration"`
+	RequestKind string `json:"requestKind"` // approval, or the kind of a human request: ask, confirm, select, json
+	Here        string `json:"here"`        // the status that it had: approved, denied, answered, cancelled
+	Smithers    string `json:"smithers"`    // the status that it has
+}
+
+// overrule tells which of the answers that were given here Smithers has others of.
+func (m *mailbox) overrule(given answers) (list []Overruled) {
+	for _, is := range m.approvals {
+		here, ok := given.approvals[snapshot.Key(is.NodeID, is.Iteration)]
+		if ok && is.Status != snapshot.ApprovalRequested && is.Status != here.Status {
+			list = append(list, Overruled{is.NodeID, is.Iteration, "approval", here.Status, is.Status})
+		}
+	}
+	for _, is := range m.humanRequests {
+		here, ok := given.humanRequests[snapshot.Key(is.NodeID, is.Iteration)]
+		same := is.Status == here.Status && (is.Response == nil && here.Response == nil || sameJSON(is.Response, here.Response))
+		if ok && here.RequestedAtMs == is.RequestedAtMs && is.Status != snapshot.HumanPending && !same {
+			list = append(list, Overruled{is.NodeID, is.Iteration, here.Kind, here.Status, is.Status})
+		}
+	}
+	return list
+}
+
+// Dropped is an answer that was given here, was not told, and answers nothing that Smithers asks any more: what it was
+// given to is gone, or was asked again. It stays in the entries before.
+type Dropped struct {
+	NodeID      string `json:"nodeId"`
+	Iteration   int    `json:"iteration"`
+	RequestKind string `json:"requestKind"` // as of Overruled
+	Here        string `json:"here"`
+	AskedAgain  bool   `json:"askedAgain"`
+}
+
+// drop tells which of the answers that were given here answer nothing any more. One to a question of which there is a newer
+// one is taken away.
+func (m *mailbox) drop(given answers) (list []Dropped) {
+	for key, here := range given.approvals {
+		is := m.approvalOf(key)
+		if is != nil && (is.Status != snapshot.ApprovalRequested || is.RequestedAtMs == here.RequestedAtMs) {
+			continue
+		}
+		list = append(list, Dropped{here.NodeID, here.Iteration, "approval", here.Status, is != nil})
+	}
+	for key, here := range given.humanRequests {
+		newest, decided := m.requestsOf(key, here.RequestedAtMs)
+		if decided || newest != nil && newest.RequestedAtMs == here.RequestedAtMs {
+			continue
+		}
+		list = append(list, Dropped{here.NodeID, here.Iteration, here.Kind, here.Status, newest != nil})
+		delete(given.humanRequests, key) // Smithers may ask the older question still
+	}
+	slices.SortFunc(list, func(a, b Dropped) int {
+		return cmp.Or(cmp.Compare(a.NodeID, b.NodeID), cmp.Compare(a.Iteration, b.Iteration), cmp.Compare(a.RequestKind, b.RequestKind))
+	})
+	return list
+}
+
+// approvalOf is what Smithers asks to be approved under a key; nil for nothing.
+func (m *mailbox) approvalOf(key string) *snapshot.Approval {
+	for i, a := range m.approvals {
+		if snapshot.Key(a.NodeID, a.Iteration) == key {
+			return &m.approvals[i]
+		}
+	}
+	return nil
+}
+
+// requestsOf is the newest request that Smithers has under a key, nil for none, and whether it has decided that of a time.
+func (m *mailbox) requestsOf(key string, atMs int64) (newest *snapshot.HumanRequest, decided bool) {
+	for i, h := range m.humanRequests {
+		if snapshot.Key(h.NodeID, h.Iteration) != key {
+			continue
+		}
+		if newest == nil || h.RequestedAtMs >= newest.RequestedAtMs {
+			newest = &m.humanRequests[i]
+		}
+		decided = decided || h.RequestedAtMs == atMs && h.Status != snapshot.HumanPending
+	}
+	return newest, decided
+}

@@ -1,0 +1,187 @@
+package smithers
+
+import (
+	"cmp"
+	"os"
+	"path/filepath"
+	"strconv"
+
+	"github.com/git-smithers/git-smithers/internal/smithersdb"
+	"github.com/git-smithers/git-smithers/snapshot"
+	"github.com/git-smithers/git-smithers/timeline"
+)
+
+// What Smithers compares when it resumes a run.
+const (
+	RefusedNoWorkflow = "no_workflow"     // there is no workflow file where the run says
+	RefusedWorkflow   = "workflow_hash"   // the workflow file is another
+	RefusedModules    = "modules_hash"    // so is a module that it imports, or the folder that they are in
+	RefusedRepository = "repository_root" // the run's folder is in another repository, or in one
+)
+
+// Refusal is why Smithers does not resume a run where it was exported for.
+type Refusal struct {
+	Code    string `json:"code"`
+	Message string `json:"message"`
+}
+
+// workflowFiles are the hashes of workflow files, as they are now, by their paths.
+type workflowFiles map[string]workflowHashes
+
+// workflowHashes is what Smithers knows a workflow file by.
+type workflowHashes struct {
+	entry string // of the file; "" where there is none
+	graph string // of its modules; "" where Smithers finds none
+	known bool   // whether that is what graph is
+}
+
+func (w workflowFiles) of(file string) (workflowHashes, error) {
+	if hashes, ok := w[file]; ok {
+		return hashes, nil
+	}
+	var hashes workflowHashes
+	var err error
+	if hashes.entry, err = entryHash(file); err != nil {
+		return hashes, err
+	}
+	hashes.graph, hashes.known = graphHash(file)
+	w[file] = hashes
+	return hashes, nil
+}
+
+// place finds out where the run's paths are from now on, and where it is resumed unless it says another folder. Smithers
+// has the top of the working copy for the first, and for the second the folder that a run was begun in, with its database.
+func (x *exporting) place() error {
+	x.dir = cmp.Or(x.req.Dir, x.req.Root, filepath.Dir(x.req.To))
+	if x.req.Root != "" {
+		return nil
+	}
+	x.req.Root = x.dir
+	in, err := x.inWorkingCopy(x.store)
+	if top, _ := vcsAt(x.dir); in && top != "" {
+		x.req.Root = top
+	}
+	return err
+}
+
+// inWorkingCopy tells whether the root of the run was the top of a working copy where its paths were imported, which for
+// a fork of ours is with the run that it is from.
+func (x *exported) inWorkingCopy(s *timeline.Store) (bool, error) {
+	if x.row.VCSType != "" || x.imported || x.row.Parent == nil {
+		return x.row.VCSType != "", nil
+	}
+	parent, err := snapshot.ReadEntry(s.Parts().Objects, x.row.Parent.Commit)
+	if err != nil {
+		return false, err
+	}
+	from, err := readExported(s, parent)
+	if err != nil {
+		return false, err
+	}
+	return from.inWorkingCopy(s)
+}
+
+// resumedIn is the folder that Smithers resumes a run in: it takes that of the run's row, wherever it is started.
+func (x *exporting) resumedIn(row smithersdb.Row) string {
+	config, err := takenMembers(columnJSON(row, "config_json"))
+	if x.req.Dir != "" || err != nil {
+		return x.dir
+	}
+	own := memberText(config, "rootDir")
+	if len(root(x.req.Root).split(own, false)) < 2 {
+		return x.dir
+	}
+	if info, err := os.Stat(own); err != nil || !info.IsDir() {
+		return x.dir
+	}
+	return own
+}
+
+// exportedRun says what became of a run that was written.
+func (x *exporting) exportedRun(frames int64) ExportedRun {
+	out := ExportedRun{
+		RunID: x.row.ID, Frames: frames, Exact: x.exact, Refusals: append([]Refusal{}, x.refusals...),
+		Finished: x.facts.Run.Status == snapshot.RunFinished,
+	}
+	if x.certain || len(x.refusals) > 0 {
+		out.Resumes = new(len(x.refusals) == 0)
+	}
+	return out
+}
+
+// refusals compares a row of _smithers_runs with what there is in the folders that it names, as Smithers
+// does when it resumes the run with its workflow file. certain is false where there may be more.
+func (w workflowFiles) refusals(row smithersdb.Row) (found []Refusal, certain bool) {
+	config, err := takenMembers(columnJSON(row, "config_json"))
+	if err != nil && row["config_json"].Kind != smithersdb.Null {
+		return nil, false
+	}
+	found, certain = w.workflowRefusals(row, config)
+	folder := memberText(config, "rootDir")
+	if !filepath.IsAbs(folder) {
+		return found, false
+	}
+	stored, _ := columnText(row, "vcs_root")
+	now, _ := vcsAt(folder)
+	if stored != "" {
+		stored = filepath.Clean(stored)
+	}
+	if stored != now {
+		found = append(found, Refusal{RefusedRepository, "its repository is " + orNone(stored) + ", and Smithers finds " + orNone(now) + " in its folder"})
+	}
+	return found, certain
+}
+
+func orNone(path string) string {
+	if path == "" {
+		return "none"
+	}
+	return path
+}
+
+// workflowRefusals is refusals, of the workflow file and its modules.
+func (w workflowFiles) workflowRefusals(row smithersdb.Row, config []member) (found []Refusal, certain bool) {
+	file, _ := columnText(row, "workflow_path")
+	if !filepath.IsAbs(file) {
+		return nil, false
+	}
+	file = filepath.Clean(file)
+	now, err := w.of(file)
+	switch {
+	case err != nil:
+		return nil, false
+	case now.entry == "":
+		return []Refusal{{RefusedNoWorkflow, "there is no workflow file " + file}}, true
+	}
+	stored, _ := columnText(row, "workflow_hash")
+	version, entry := durability(config)
+	switch {
+	case version < graphVersion && stored != now.entry, version >= graphVersion && entry != now.entry:
+		return []Refusal{{RefusedWorkflow, "workflow file " + file + " is not the one that it was started with"}}, true
+	case version < graphVersion:
+		return nil, true
+	case stored == "" || now.known && stored != now.graph:
+		return []Refusal{{RefusedModules, "the folder or the modules of " + file + " are not those that it was started with"}}, true
+	}
+	return nil, now.known
+}
+
+// durability is what config_json says of how the workflow's hashes are to be compared.
+func durability(config []member) (version float64, entry string) {
+	for _, m := range config {
+		if m.name != durabilityKey {
+			continue
+		}
+		marks, err := takenMembers(m.value)
+		if err != nil {
+			return 0, ""
+		}
+		version, entry = 0, memberText(marks, "entryWorkflowHash")
+		for _, mark := range marks {
+			if mark.name == "version" {
+				version, _ = strconv.ParseFloat(string(mark.value), 64) // what is no number is 0 to Smithers
+			}
+		}
+	}
+	return version, entry
+}

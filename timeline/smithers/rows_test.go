@@ -1,0 +1,249 @@
+package smithers
+
+import (
+	"maps"
+	"math"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/git-smithers/git-smithers/internal/smithersdb"
+	"github.com/git-smithers/git-smithers/snapshot"
+)
+
+// with is a row with some columns set otherwise.
+func with(row smithersdb.Row, columns smithersdb.Row) smithersdb.Row {
+	row = maps.Clone(row)
+	maps.Copy(row, columns)
+	return row
+}
+
+// odd are values that no column of Smithers expects.
+var odd = map[string]smithersdb.Value{
+	"NULL": {}, "a blob": blobValue("\x00"), "text that is not UTF-8": textValue("\xff"), "empty text": textValue(""), "text": textValue("?"),
+	"a negative number": intValue(-1), "a number beyond doubles": intValue(math.MaxInt64), "a fraction": realValue(1.5), "infinity": realValue(math.Inf(1)),
+}
+
+var someAttempt = smithersdb.Row{
+	"node_id": textValue("n"), "iteration": intValue(1), "attempt": intValue(2), "state": textValue("finished"),
+	"started_at_ms": intValue(10), "finished_at_ms": intValue(20), "jj_pointer": textValue("abc123"), "response_text": textValue("done"),
+}
+
+func TestAnAttemptOfSmithersIsOneOfOurs(t *testing.T) {
+	t.Parallel()
+	a, log, ok := attemptOf(someAttempt)
+	require.True(t, ok)
+	require.Equal(t, "done", log)
+	require.Equal(t, snapshot.Attempt{
+		NodeID: "n", Iteration: 1, Attempt: 2, State: "finished", StartedAtMs: 10, FinishedAtMs: new(int64(20)), CommitID: "abc123",
+	}, a)
+}
+
+func TestStatesThatWeDoNotHaveBecomeTheNearestOfOurs(t *testing.T) {
+	t.Parallel()
+	for state, want := range map[string]string{
+		"waiting-approval": "waiting-approval", "waiting-quota": "waiting-event", "skipped": "cancelled", "canceled": "cancelled", "exploded": "in-progress",
+	} {
+		a, _, ok := attemptOf(with(someAttempt, smithersdb.Row{"state": textValue(state), "finished_at_ms": {}}))
+		require.True(t, ok)
+		require.Equal(t, want, a.State, state)
+	}
+	a, _, _ := attemptOf(with(someAttempt, smithersdb.Row{"state": textValue("exploded")}))
+	require.Equal(t, "failed", a.State, "it has ended")
+
+	for status, want := range map[string]snapshot.RunStatus{
+		"waiting-approval": snapshot.RunWaitingApproval, "waiting-quota": snapshot.RunWaitingTimer, "waiting-moon": snapshot.RunWaitingEvent,
+		"continued": snapshot.RunFinished, "canceled": snapshot.RunCancelled, "paused": snapshot.RunWaitingEvent, "": snapshot.RunPending,
+	} {
+		run, _ := runOf(smithersdb.Row{"status": textValue(status)})
+		require.Equal(t, want, run.Status, status)
+	}
+}
+
+func TestAnErrorSaysItsCodeOrNameAndItsMessage(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]string{
+		`{"name":"Error","message":"boom","stack":"…"}`:           "Error: boom",
+		`{"code":"TASK_TIMEOUT","name":"Error","message":"slow"}`: "TASK_TIMEOUT: slow",
+		`{"message":"boom"}`:            "boom",
+		`{"name":"Error"}`:              "Error",
+		`{"name":7,"message":["boom"]}`: "",
+		`"boom"`:                        `"boom"`,
+		`boom`:                          "boom",
+		``:                              "",
+		"\xff":                          "",
+	} {
+		require.Equal(t, want, errorText(smithersdb.Row{"error_json": textValue(text)}), text)
+	}
+	require.Empty(t, errorText(smithersdb.Row{"error_json": {}}))
+}
+
+func TestWhateverStandsInARowWhatWeTakeOfItCanBeStored(t *testing.T) {
+	t.Parallel()
+	approval := smithersdb.Row{
+		"node_id": textValue("n"), "iteration": intValue(0), "status": textValue("approved"), "requested_at_ms": intValue(1),
+		"decided_at_ms": intValue(2), "decided_by": textValue("me"), "note": textValue("go"), "request_json": textValue(`{"title":"T","summary":"S"}`),
+	}
+	human := smithersdb.Row{
+		"node_id": textValue("n"), "iteration": intValue(0), "kind": textValue("select"), "status": textValue("answered"), "prompt": textValue("p"),
+		"options_json": textValue(`["a"]`), "response_json": textValue(`"a"`), "requested_at_ms": intValue(1), "answered_at_ms": intValue(2),
+		"answered_by": textValue("me"), "timeout_at_ms": intValue(9), "schema_json": {},
+	}
+	signal := smithersdb.Row{
+		"seq": intValue(3), "signal_name": textValue("s"), "correlation_id": textValue("c"), "payload_json": textValue("1"),
+		"received_at_ms": intValue(1), "received_by": textValue("me"),
+	}
+	take := map[string]struct {
+		row   smithersdb.Row
+		check func(smithersdb.Row) error
+	}{
+		"attempt": {someAttempt, func(row smithersdb.Row) error {
+			if a, _, ok := attemptOf(row); ok {
+				_, err := snapshot.DecodeAttempt(snapshot.EncodeAttempt(a))
+				return err
+			}
+			return nil
+		}},
+		"approval": {approval, func(row smithersdb.Row) error {
+			if a, ok := approvalOf(row, 1); ok {
+				_, err := snapshot.DecodeApproval(snapshot.EncodeApproval(a))
+				return err
+			}
+			return nil
+		}},
+		"human request": {human, func(row smithersdb.Row) error {
+			if h, ok := humanRequestOf(row); ok {
+				_, err := snapshot.DecodeHumanRequest(snapshot.EncodeHumanRequest(h))
+				return err
+			}
+			return nil
+		}},
+		"signal": {signal, func(row smithersdb.Row) error {
+			if s, ok := signalOf(row); ok {
+				_, err := snapshot.DecodeSignal(snapshot.EncodeSignal(s))
+				return err
+			}
+			return nil
+		}},
+	}
+	for what, test := range take {
+		require.NoError(t, test.check(test.row), what)
+		for column := range test.row {
+			for name, v := range odd {
+				require.NoError(t, test.check(with(test.row, smithersdb.Row{column: v})), "%s: %s is %s", what, column, name)
+			}
+		}
+	}
+}
+
+func TestARowWithoutWhatIdentifiesItIsNotOneOfOurs(t *testing.T) {
+	t.Parallel()
+	for _, column := range []string{"node_id", "iteration", "attempt", "started_at_ms"} {
+		_, _, ok := attemptOf(with(someAttempt, smithersdb.Row{column: {}}))
+		require.False(t, ok, column)
+	}
+	for name, row := range map[string]smithersdb.Row{
+		"of no kind of status": {"node_id": textValue("n"), "iteration": intValue(0), "status": textValue("?")},
+		"without a node":       {"iteration": intValue(0), "status": textValue("requested")},
+	} {
+		_, ok := approvalOf(row, 1)
+		require.False(t, ok, name)
+	}
+	_, ok := humanRequestOf(smithersdb.Row{"node_id": textValue("n"), "iteration": intValue(0)})
+	require.False(t, ok)
+	_, ok = signalOf(smithersdb.Row{"signal_name": textValue("s"), "received_at_ms": intValue(1), "payload_json": textValue("{")})
+	require.False(t, ok)
+}
+
+func TestAnApprovalOfSmithersIsOneOfOurs(t *testing.T) {
+	t.Parallel()
+	run := fixtureRuns(t)["run-a"]
+	a, ok := approvalOf(run.rows[tableApprovals][0], 1795196865460)
+	require.True(t, ok)
+	require.Equal(t, snapshot.Approval{
+		NodeID: "ship", Attempt: 1, Status: snapshot.ApprovalApproved, Title: "Ship?", Summary: "sum", RequestedAtMs: 1795196865460,
+		DecidedAtMs: new(int64(1795196893612)), DecidedBy: new("lab"), Note: new("go"),
+	}, a)
+}
+
+func TestADecisionWithoutATimeIsFromWhenItWasAskedFor(t *testing.T) {
+	t.Parallel()
+	a, ok := approvalOf(smithersdb.Row{"node_id": textValue("n"), "iteration": intValue(0), "status": textValue("denied")}, 7)
+	require.True(t, ok)
+	require.Equal(t, new(int64(7)), a.DecidedAtMs)
+}
+
+func TestAHumanRequestOfSmithersIsOneOfOurs(t *testing.T) {
+	t.Parallel()
+	table := smithersdb.Table{Name: tableHumanRequests, Columns: []smithersdb.Column{
+		{Name: "request_id", Key: 1},
+		{Name: "run_id"},
+		{Name: "node_id"},
+		{Name: "iteration"},
+		{Name: "kind"},
+		{Name: "status"},
+		{Name: "prompt"},
+		{Name: "schema_json"},
+		{Name: "options_json"},
+		{Name: "response_json"},
+		{Name: "requested_at_ms"},
+		{Name: "answered_at_ms"},
+		{Name: "answered_by"},
+		{Name: "timeout_at_ms"},
+	}}
+	ask := smithersdb.Row{
+		"request_id": textValue("human:r:n:0"), "run_id": textValue("r"), "node_id": textValue("n"), "iteration": intValue(0), "kind": textValue("select"),
+		"status": textValue("pending"), "prompt": textValue("Which?"), "schema_json": {}, "options_json": textValue(`["a","b"]`), "response_json": {},
+		"requested_at_ms": intValue(5), "answered_at_ms": {}, "answered_by": {}, "timeout_at_ms": {},
+	}
+	answered := with(ask, smithersdb.Row{
+		"status": textValue("answered"), "response_json": textValue(`"a"`), "answered_at_ms": intValue(6), "answered_by": textValue("me"),
+	})
+	form := with(answered, smithersdb.Row{"kind": textValue("json"), "options_json": {}, "schema_json": textValue(`{"type":"object"}`)})
+	for name, row := range map[string]smithersdb.Row{
+		"pending": ask, "answered": answered, "a form": form,
+		"cancelled": with(ask, smithersdb.Row{"status": textValue("cancelled"), "answered_at_ms": intValue(6)}),
+		"expired":   with(ask, smithersdb.Row{"status": textValue("expired"), "answered_at_ms": intValue(6), "timeout_at_ms": intValue(6)}),
+	} {
+		h, ok := humanRequestOf(row)
+		require.True(t, ok, name)
+		predicted, err := predict(&facts{Run: snapshot.Run{ID: "r"}, Whole: snapshot.Whole{HumanRequests: []snapshot.HumanRequest{h}}}, table, nil)
+		require.NoError(t, err)
+		rows, over := roundTrip(t, table, predicted, []smithersdb.Row{row}, "")
+		require.Empty(t, over, name)
+		requireRows(t, name, rows, []smithersdb.Row{row})
+	}
+}
+
+func TestARunOfSmithersIsOneOfOurs(t *testing.T) {
+	t.Parallel()
+	run := fixtureRuns(t)["run-j"]
+	got, at := runOf(run.rows[tableRuns][0])
+	require.Equal(t, root("/home/dev/project"), at)
+	require.Equal(t, snapshot.Run{
+		ID: "run-j", Workflow: "lab", WorkflowPath: "workflow.tsx", WorkflowHash: "51251eb7b10ea70329567d2e245c91a682a79a74695884508a8a26f875ace2f2",
+		Status: snapshot.RunFinished, CreatedAtMs: 1795196955682, StartedAtMs: new(int64(1795196955682)), FinishedAtMs: new(int64(1795196967516)),
+		VCSType: "jj", VCSRevision: "d4fda1c405ee99c5ad68ba11a749496b98034576",
+	}, got)
+}
+
+func TestTheRootOfARunIsItsRepositoryOrWhereItWasStartedOrItsWorkflow(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		row  smithersdb.Row
+		root root
+		path string
+	}{
+		"its repository": {smithersdb.Row{
+			"vcs_root": textValue("/a"), "config_json": textValue(`{"rootDir":"/a/b"}`), "workflow_path": textValue("/a/b/w.tsx"),
+		}, "/a", "b/w.tsx"},
+		"where it was started": {smithersdb.Row{"config_json": textValue(`{"rootDir":"/a/b"}`), "workflow_path": textValue("/a/b/w.tsx")}, "/a/b", "w.tsx"},
+		"its workflow":         {smithersdb.Row{"workflow_path": textValue("/a/b/w.tsx")}, "/a/b", "w.tsx"},
+		"a workflow elsewhere": {smithersdb.Row{"vcs_root": textValue("/a"), "workflow_path": textValue("/b/w.tsx")}, "/a", ""},
+		"none":                 {smithersdb.Row{"vcs_root": {}, "config_json": textValue("{"), "workflow_path": intValue(1)}, "", ""},
+	} {
+		run, at := runOf(test.row)
+		require.Equal(t, test.root, at, name)
+		require.Equal(t, test.path, run.WorkflowPath, name)
+	}
+}

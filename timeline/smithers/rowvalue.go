@@ -1,0 +1,152 @@
+package smithers
+
+import (
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"math"
+	"strconv"
+	"unicode/utf8"
+
+	"github.com/git-smithers/git-smithers/internal/smithersdb"
+	"github.com/git-smithers/git-smithers/objstore/page"
+	"github.com/git-smithers/git-smithers/snapshot"
+)
+
+// takenJSON tells whether a text is JSON that a run can have.
+func takenJSON(text []byte) bool { return snapshot.Limits{}.CheckValue(text) == nil }
+
+// sameValue tells whether two values are stored alike: 0 and -0, and 1 and 1.0, are not.
+func sameValue(a, b smithersdb.Value) bool {
+	return a.Kind == b.Kind && a.Int == b.Int && math.Float64bits(a.Real) == math.Float64bits(b.Real) && a.Bytes == b.Bytes
+}
+
+// appendValue appends a value as an override has it; see there.
+func appendValue(b []byte, v smithersdb.Value) []byte {
+	switch v.Kind {
+	case smithersdb.Int:
+		return strconv.AppendInt(b, v.Int, 10)
+	case smithersdb.Real:
+		return appendTagged(b, "real", strconv.FormatFloat(v.Real, 'g', -1, 64))
+	case smithersdb.Blob:
+		return appendTagged(b, "blob", base64.StdEncoding.EncodeToString([]byte(v.Bytes)))
+	case smithersdb.Text:
+		if !utf8.ValidString(v.Bytes) {
+			return appendTagged(b, "bytes", base64.StdEncoding.EncodeToString([]byte(v.Bytes)))
+		}
+		return page.AppendString(b, v.Bytes)
+	case smithersdb.Null:
+	}
+	return append(b, "null"...)
+}
+
+func appendTagged(b []byte, tag, text string) []byte {
+	b = page.AppendString(append(b, '{'), tag)
+	b = page.AppendString(append(b, ':'), text)
+	return append(b, '}')
+}
+
+// taggedValue is an object that stands for a value.
+type taggedValue struct {
+	Real  *string           `json:"real"`
+	Blob  []byte            `json:"blob"`
+	Bytes []byte            `json:"bytes"`
+	Root  []string          `json:"root"`
+	Edit  []json.RawMessage `json:"edit"`
+}
+
+// valueReader reads values as they stand in overrides.
+type valueReader struct {
+	at   root
+	json bool // the column is one of JSON with paths in it
+}
+
+// read is the inverse of appendValue, appendRooted and appendEdit.
+func (r valueReader) read(raw json.RawMessage, predicted smithersdb.Value) (smithersdb.Value, error) {
+	if len(raw) == 0 {
+		return smithersdb.Value{}, errNotValue
+	}
+	switch raw[0] {
+	case 'n':
+		return smithersdb.Value{}, nil
+	case '"':
+		var s string
+		err := json.Unmarshal(raw, &s)
+		return textValue(s), err
+	case '{':
+		return r.readTagged(raw, predicted)
+	}
+	n, err := strconv.ParseInt(string(raw), 10, 64)
+	return intValue(n), err
+}
+
+var errNotValue = errors.New("not a value")
+
+func (r valueReader) readTagged(raw json.RawMessage, predicted smithersdb.Value) (smithersdb.Value, error) {
+	var t taggedValue
+	if err := json.Unmarshal(raw, &t); err != nil {
+		return smithersdb.Value{}, err
+	}
+	switch {
+	case t.Real != nil:
+		f, err := strconv.ParseFloat(*t.Real, 64)
+		return smithersdb.Value{Kind: smithersdb.Real, Real: f}, err
+	case t.Blob != nil:
+		return smithersdb.Value{Kind: smithersdb.Blob, Bytes: string(t.Blob)}, nil
+	case t.Bytes != nil:
+		return textValue(string(t.Bytes)), nil
+	case t.Root != nil:
+		return textValue(r.at.join(t.Root, r.json)), nil
+	case t.Edit != nil:
+		return readEdit(t.Edit, predicted)
+	}
+	return smithersdb.Value{}, errNotValue
+}
+
+// minEdit is the fewest bytes that an edit must save.
+const minEdit = 64
+
+// appendEdit appends {"edit":[head,tail,text]}, which replaces what is between the first head and
+// the last tail bytes of the predicted text, where that is much shorter than the text itself.
+func appendEdit(b []byte, predicted, actual smithersdb.Value) (_ []byte, ok bool) {
+	from, to := predicted.Bytes, actual.Bytes
+	if predicted.Kind != smithersdb.Text || actual.Kind != smithersdb.Text || !utf8.ValidString(to) || !utf8.ValidString(from) {
+		return b, false
+	}
+	most := min(len(from), len(to))
+	head := 0
+	for head < most && from[head] == to[head] {
+		head++
+	}
+	for head > 0 && head < len(to) && !utf8.RuneStart(to[head]) {
+		head--
+	}
+	tail := 0
+	for tail < most-head && from[len(from)-1-tail] == to[len(to)-1-tail] {
+		tail++
+	}
+	for tail > 0 && !utf8.RuneStart(to[len(to)-tail]) {
+		tail--
+	}
+	if head+tail < minEdit || head+tail < len(to)/2 {
+		return b, false
+	}
+	b = append(b, `{"edit":[`...)
+	b = append(strconv.AppendInt(b, int64(head), 10), ',')
+	b = append(strconv.AppendInt(b, int64(tail), 10), ',')
+	b = page.AppendString(b, to[head:len(to)-tail])
+	return append(b, "]}"...), true
+}
+
+func readEdit(edit []json.RawMessage, predicted smithersdb.Value) (smithersdb.Value, error) {
+	var head, tail int
+	var text string
+	if len(edit) != 3 || json.Unmarshal(edit[0], &head) != nil || json.Unmarshal(edit[1], &tail) != nil || json.Unmarshal(edit[2], &text) != nil {
+		return smithersdb.Value{}, errNotValue
+	}
+	from := predicted.Bytes
+	if predicted.Kind != smithersdb.Text || head < 0 || tail < 0 || head > len(from) || tail > len(from)-head {
+		return smithersdb.Value{}, errors.New("an edit of something else")
+	}
+	return textValue(from[:head] + text + from[len(from)-tail:]), nil
+}

@@ -1,0 +1,159 @@
+package smithers
+
+import (
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/git-smithers/git-smithers/internal/smithersdb"
+)
+
+func TestEveryRowOfSmithersComesBackFromPredictionAndOverrides(t *testing.T) {
+	t.Parallel()
+	for _, run := range fixtureRuns(t) {
+		for _, table := range run.tables {
+			requireRows(t, run.id+" "+table.Name, run.restored(t, table.Name, run.at), run.rows[table.Name])
+		}
+	}
+}
+
+func TestWhatSmithersWritesIsPredictedButForFewColumns(t *testing.T) {
+	t.Parallel()
+	runs := fixtureRuns(t)
+	config := override{"[]", `{"config_json":{"root":["{\"gatewaySystem\":false,\"maxConcurrency\":4,\"rootDir\":\"",` +
+		`"\",\"allowNetwork\":false,\"maxOutputBytes\":200000,\"toolTimeoutMs\":60000,\"__smithersDurability\":{\"version\":2,` +
+		`\"entryWorkflowHash\":\"4f51f6781126320b674bd73bcb6dc158a90736d8eb1fdec663195ecb0b4f6b08\"}}"]}}`}
+	failed := override{`["flaky",0,1]`, `{"error_json":"{\"name\":\"Error\",\"message\":\"flaky boom on first attempt\",` +
+		`\"stack\":\"Error: flaky boom on first attempt\\n    at children (/home/dev/project/workflow.tsx:27:181)` +
+		`\\n    at run (node:async_hooks:144:29)\\n    at run (node:async_hooks:144:29)\"}"}`}
+	static := override{`["p1",0,1]`, `{"meta_json":{"edit":[9,313,"static\",\"prompt\":null,\"staticPayload\":{\"body\":\"static one\"}"]}}`}
+
+	require.Equal(t, map[string][]override{
+		tableRuns:     {config},
+		tableAttempts: {failed, static},
+		tableLoops:    {{`["refine"]`, `{"updated_at_ms":1795196865360}`}},
+		tableNodes: { // resuming the run looked at them again
+			{`["flaky",0]`, `{"updated_at_ms":1795196898685}`},
+			{`["p1",0]`, `{"updated_at_ms":1795196898702}`},
+			{`["p2",0]`, `{"updated_at_ms":1795196898702}`},
+			{`["p3",0]`, `{"updated_at_ms":1795196898728}`},
+			{`["plan",0]`, `{"updated_at_ms":1795196898655}`},
+			{`["ship",0]`, `{"updated_at_ms":1795196898762}`},
+		},
+	}, runs["run-a"].allOverrides(t))
+
+	replay := runs["8805e8f3-364c-48f2-a529-c256b52b3593"].allOverrides(t)
+	require.Equal(t, map[string][]override{
+		tableRuns:     {config},
+		tableAttempts: {failed, static},
+		tableLoops:    {{`["refine"]`, `{"updated_at_ms":1795199228056}`}},
+		tableNodes: { // it began to wait after the newest snapshot
+			{`["ship",0]`, `{"state":"waiting-approval","updated_at_ms":1795199228188,"output_table":"shipDecision","label":"Ship?"}`},
+		},
+	}, replay)
+
+	for _, fork := range []string{
+		"34fd8fc8-b09b-4e88-84e0-d9efaa31224a", "ba38fd8d-1122-41cc-9724-7a45a4438581", "5b9a0ef2-e947-4ca3-bd10-c07cd33303e3",
+	} {
+		require.Equal(t, map[string][]override{tableRuns: {config}}, runs[fork].allOverrides(t), "a fork that was never started")
+	}
+
+	inJJ := runs["run-j"].allOverrides(t)
+	require.Equal(t, []override{failed, static}, inJJ[tableAttempts], "commit ids are ours too")
+	require.ElementsMatch(t, []string{tableRuns, tableAttempts, tableLoops, tableNodes}, slices.Collect(maps.Keys(inJJ)))
+}
+
+func TestPathsGoToTheRootThatRowsAreRestoredFor(t *testing.T) {
+	t.Parallel()
+	run := fixtureRuns(t)["run-j"]
+	require.Equal(t, root("/home/dev/project"), run.at)
+	for _, at := range []root{"/srv/elsewhere", `/srv/with "quotes"`, `C:\work`} {
+		row := run.restored(t, tableRuns, at)[0]
+		require.Equal(t, string(at), row["vcs_root"].Bytes)
+		require.Equal(t, string(at)+"/workflow.tsx", row["workflow_path"].Bytes)
+		config, err := membersOf([]byte(row["config_json"].Bytes))
+		require.NoError(t, err)
+		require.Equal(t, string(at), memberText(config, "rootDir"))
+
+		for _, attempt := range run.restored(t, tableAttempts, at) {
+			if attempt["jj_cwd"].Kind != smithersdb.Null {
+				require.Equal(t, string(at), attempt["jj_cwd"].Bytes)
+			}
+		}
+	}
+}
+
+func TestNoOverrideOfAPathNamesItsRoot(t *testing.T) {
+	t.Parallel()
+	for _, run := range fixtureRuns(t) {
+		for table, all := range run.allOverrides(t) {
+			for _, o := range all {
+				if !strings.Contains(o.Value, `"error_json"`) { // that is the user's
+					require.NotContains(t, o.Value, "/home/dev", "%s %s", table, o.Key)
+				}
+			}
+		}
+	}
+}
+
+func TestColumnsOfProcessesStayBehind(t *testing.T) {
+	t.Parallel()
+	run := fixtureRuns(t)["run-a"]
+	owned := maps.Clone(run.rows[tableRuns][0])
+	owned["runtime_owner_id"], owned["heartbeat_at_ms"] = textValue("pid:4711:host"), intValue(1795196864402)
+	owned["cancel_request_client_pid"], owned["hijack_target"] = intValue(4711), textValue("claude")
+	before := run.allOverrides(t)
+	pristine := run.rows[tableRuns]
+	run.rows[tableRuns] = []smithersdb.Row{owned}
+
+	require.Equal(t, before, run.allOverrides(t))
+	requireRows(t, tableRuns, run.restored(t, tableRuns, run.at), pristine)
+}
+
+func TestAForkDoesNotSayWhatItsParentDid(t *testing.T) {
+	t.Parallel()
+	runs := fixtureRuns(t)
+	parent, fork := runs["run-a"].facts, runs["8805e8f3-364c-48f2-a529-c256b52b3593"]
+	before := fork.allOverrides(t)
+	fork.facts.Attempts = append(slices.Clone(parent.Attempts), fork.facts.Attempts...) // as our forks have them
+	fork.facts.Whole.Approvals = append(slices.Clone(parent.Whole.Approvals), fork.facts.Whole.Approvals...)
+
+	require.Equal(t, before, fork.allOverrides(t))
+}
+
+func TestAColumnThatSmithersDoesNotHaveYetIsKept(t *testing.T) {
+	t.Parallel()
+	run := fixtureRuns(t)["run-a"]
+	i := slices.IndexFunc(run.tables, func(table smithersdb.Table) bool { return table.Name == tableSignals })
+	run.tables[i].Columns = append(slices.Clone(run.tables[i].Columns), smithersdb.Column{Name: `from "0.40"`, Type: "BLOB"})
+	run.rows[tableSignals][0][`from "0.40"`] = smithersdb.Value{Kind: smithersdb.Blob, Bytes: "\x00\xff"}
+
+	require.Equal(t, []override{{"[12]", `{"from \"0.40\"":{"blob":"AP8="}}`}}, run.overrides(t, tableSignals))
+	requireRows(t, tableSignals, run.restored(t, tableSignals, run.at), run.rows[tableSignals])
+}
+
+func TestAColumnThatAnOlderSmithersLacksIsNotPredicted(t *testing.T) {
+	t.Parallel()
+	run := fixtureRuns(t)["run-a"]
+	i := slices.IndexFunc(run.tables, func(table smithersdb.Table) bool { return table.Name == tableApprovals })
+	run.tables[i].Columns = slices.DeleteFunc(slices.Clone(run.tables[i].Columns), func(c smithersdb.Column) bool { return c.Name == "auto_approved" })
+	delete(run.rows[tableApprovals][0], "auto_approved")
+
+	require.Empty(t, run.overrides(t, tableApprovals))
+	requireRows(t, tableApprovals, run.restored(t, tableApprovals, run.at), run.rows[tableApprovals])
+}
+
+// requireRows compares rows, in their order.
+func requireRows(t *testing.T, what string, got, want []smithersdb.Row) {
+	t.Helper()
+	require.Len(t, got, len(want), what)
+	for i := range want {
+		if !maps.EqualFunc(got[i], want[i], sameValue) {
+			require.Equal(t, want[i], got[i], "%s: row %d", what, i)
+			t.Fatalf("%s: row %d is\n%v, want\n%v", what, i, got[i], want[i])
+		}
+	}
+}

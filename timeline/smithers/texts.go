@@ -1,0 +1,311 @@
+package smithers
+
+import (
+	"bytes"
+	"cmp"
+	"errors"
+	"iter"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/git-smithers/git-smithers/internal/jsontext"
+	"github.com/git-smithers/git-smithers/internal/smithersdb"
+	"github.com/git-smithers/git-smithers/objstore/page"
+	"github.com/git-smithers/git-smithers/snapshot"
+)
+
+// signalSeq is a signal of the state with the seq that Smithers gave it.
+type signalSeq struct {
+	Seq  int64 // ours
+	Peer int64
+}
+
+// writeContents is the inverse of readContents. For a state that Smithers never wrote it
+// gives what Smithers would have: nodes sorted by id and iteration, rows of outputs in the order of
+// provenance. A shape that is none of the state's is an error.
+func writeContents(run string, w snapshot.Whole, signals []signalSeq, l layout, s shape) (smithersdb.Contents, error) {
+	if s.RunID != "" {
+		run = s.RunID
+	}
+	var c smithersdb.Contents
+	var err [4]error
+	c.Nodes, err[0] = s.text("nodes", func() ([]byte, error) { return s.Nodes.array(nodeRows(w.Nodes)) })
+	c.Outputs, err[1] = s.text("outputs", func() ([]byte, error) { return s.outputs(run, w.Outputs, signals, l) })
+	c.Ralph, err[2] = s.text("ralph", func() ([]byte, error) { return s.Loops.array(loopRows(w.Loops)) })
+	c.Input, err[3] = s.text("input", func() ([]byte, error) { return inputText(run, w.Input, s.bareInput(l)), nil })
+	return c, cmp.Or(err[:]...)
+}
+
+// text is one of the four, which is written unless the shape has it.
+func (s *shape) text(name string, write func() ([]byte, error)) (string, error) {
+	if text, ok := s.Texts[name]; ok {
+		return text, nil
+	}
+	text, err := write()
+	return string(text), err
+}
+
+// errShape is a shape of another state.
+var errShape = errors.New("ext/smithers: what it says about a snapshot does not fit the snapshot")
+
+// array is an array of rows.
+func (s *listShape) array(rows []rowText) ([]byte, error) {
+	rows, err := s.apply(rows)
+	if err != nil {
+		return nil, err
+	}
+	return joinedPieces(arrayPieces(rows), sizeOf(rows)), nil
+}
+
+// arrayPieces are the texts that an array of rows consists of.
+func arrayPieces(rows []rowText) iter.Seq[[]byte] {
+	return func(yield func([]byte) bool) {
+		before := []byte("[")
+		for _, row := range rows {
+			if !yield(before) || !yield(row.head) || !yield(row.text) {
+				return
+			}
+			before = []byte(",")
+		}
+		if len(rows) == 0 && !yield(before) {
+			return
+		}
+		yield([]byte("]"))
+	}
+}
+
+// joinedPieces is a text of about a size, of its pieces.
+func joinedPieces(pieces iter.Seq[[]byte], size int) []byte {
+	b := make([]byte, 0, size)
+	for piece := range pieces {
+		b = append(b, piece...)
+	}
+	return b
+}
+
+// consistsOf tells whether a text consists of pieces, which need not be put together for that.
+func consistsOf(text string, pieces iter.Seq[[]byte]) bool {
+	for piece := range pieces {
+		if len(piece) > len(text) || text[:len(piece)] != string(piece) {
+			return false
+		}
+		text = text[len(piece):]
+	}
+	return text == ""
+}
+
+func sizeOf(rows []rowText) int {
+	size := len("[]") + len(rows)
+	for _, row := range rows {
+		size += len(row.head) + len(row.text)
+	}
+	return size
+}
+
+// nodeRows are nodes as Smithers writes them.
+func nodeRows(nodes []snapshot.Node) []rowText {
+	nodes = slices.SortedFunc(slices.Values(nodes), func(a, b snapshot.Node) int {
+		return cmp.Or(strings.Compare(a.NodeID, b.NodeID), cmp.Compare(a.Iteration, b.Iteration))
+	})
+	rows := make([]rowText, 0, len(nodes))
+	for _, n := range nodes {
+		b := page.AppendString([]byte(`{"nodeId":`), n.NodeID)
+		b = appendInt(append(b, `,"iteration":`...), n.Iteration)
+		b = page.AppendString(append(b, `,"state":`...), peerState(n.State))
+		b = append(b, `,"lastAttempt":`...)
+		if n.LastAttempt == nil {
+			b = append(b, "null"...)
+		} else {
+			b = appendInt(b, *n.LastAttempt)
+		}
+		b = page.AppendString(append(b, `,"outputTable":`...), n.OutputTable)
+		b = append(appendNullable(append(b, `,"label":`...), n.Label), '}')
+		rows = append(rows, rowText{key: snapshot.Key(n.NodeID, n.Iteration), text: b})
+	}
+	return rows
+}
+
+// peerState is a state as Smithers calls it: a human task waits for an approval there.
+func peerState(s snapshot.NodeState) string {
+	if s == snapshot.NodeWaitingHuman {
+		s = snapshot.NodeWaitingApproval
+	}
+	return string(s)
+}
+
+func loopRows(loops []snapshot.Loop) []rowText {
+	loops = slices.SortedFunc(slices.Values(loops), func(a, b snapshot.Loop) int { return strings.Compare(a.RalphID, b.RalphID) })
+	rows := make([]rowText, 0, len(loops))
+	for _, l := range loops {
+		b := page.AppendString([]byte(`{"ralphId":`), l.RalphID)
+		b = appendInt(append(b, `,"iteration":`...), l.Iteration)
+		b = append(strconv.AppendBool(append(b, `,"done":`...), l.Done), '}')
+		rows = append(rows, rowText{key: l.RalphID, text: b})
+	}
+	return rows
+}
+
+// outputRows are the rows of each table, in the order of provenance; those without come last, by their
+// keys. They share the values. A value of ours that is no object is the column "value".
+func outputRows(run string, outputs []snapshot.Output) map[string][]rowText {
+	tables := make(map[string][]rowText)
+	for _, o := range slices.SortedFunc(slices.Values(outputs), compareOutputs) {
+		row := rowText{key: snapshot.Key(o.NodeID, o.Iteration), head: appendOutputHead(nil, run, o)}
+		if o.Value[0] == '{' {
+			row.head, row.text = joined(row.head, o.Value)
+		} else {
+			row.text = append(append([]byte(`,"value":`), o.Value...), '}')
+		}
+		tables[o.Table] = append(tables[o.Table], row)
+	}
+	return tables
+}
+
+// joined makes an object of the first members of one and of those of another: the end is what to
+// append to the head.
+func joined(head, object []byte) (_, end []byte) {
+	end = object[1:]
+	if end[jsontext.SkipSpace(end, 0)] != '}' {
+		head = append(head, ',')
+	}
+	return head, end
+}
+
+func compareOutputs(a, b snapshot.Output) int {
+	return cmp.Or(cmp.Compare(seqOf(a.Value), seqOf(b.Value)), strings.Compare(a.NodeID, b.NodeID), cmp.Compare(a.Iteration, b.Iteration))
+}
+
+// seqOf is the row's place in the order of provenance, which Smithers writes last; one without it comes
+// after those that have it.
+func seqOf(row []byte) int64 {
+	const (
+		none    = 1 << 62
+		name    = `"__smithersProvenanceSeq":`
+		longest = len(name) + len("-9223372036854775808}")
+	)
+	end := row[max(len(row)-longest, 0):]
+	i := bytes.LastIndex(end, []byte(name))
+	if i < 0 {
+		return none
+	}
+	seq, err := readSeq(end[i+len(name) : len(end)-1])
+	if err != nil {
+		return none
+	}
+	return seq
+}
+
+// readSeq reads a number as Smithers counts.
+func readSeq(text []byte) (int64, error) {
+	n, err := strconv.ParseInt(string(text), 10, 64)
+	if err == nil && strconv.FormatInt(n, 10) != string(text) {
+		err = strconv.ErrSyntax
+	}
+	return n, err
+}
+
+// outputs is outputs_json.
+func (s *shape) outputs(run string, outputs []snapshot.Output, signals []signalSeq, l layout) ([]byte, error) {
+	pieces, size, err := s.outputPieces(run, outputs, signals, l)
+	if err != nil {
+		return nil, err
+	}
+	return joinedPieces(pieces, size), nil
+}
+
+// outputPieces are the texts that outputs_json consists of, and about how long they are together.
+func (s *shape) outputPieces(run string, outputs []snapshot.Output, signals []signalSeq, l layout) (pieces iter.Seq[[]byte], size int, err error) {
+	tables := outputRows(run, outputs)
+	for table, rows := range tables {
+		of := s.Outputs[table]
+		if tables[table], err = of.apply(rows); err != nil {
+			return nil, 0, err
+		}
+	}
+	keys := s.keysFor(l, tables)
+	for _, key := range keys {
+		size += len(key.Name) + len(`"":,`) + len(key.Value) + len(s.Values[key.Name]) + sizeOf(tables[cmp.Or(key.Of, key.Name)])
+	}
+	pieces = func(yield func([]byte) bool) {
+		before := byte('{')
+		for _, key := range keys {
+			if !yield(append(page.AppendString([]byte{before}, key.Name), ':')) {
+				return
+			}
+			before = ','
+			value, stored := s.Values[key.Name]
+			if !stored && (key.isTable() || key.Of != "") {
+				for piece := range arrayPieces(tables[cmp.Or(key.Of, key.Name)]) {
+					if !yield(piece) {
+						return
+					}
+				}
+				continue
+			}
+			if !stored {
+				value = cmp.Or(key.Value, horizon(signals))
+			}
+			if !yield([]byte(value)) {
+				return
+			}
+		}
+		if len(keys) == 0 && !yield([]byte{before}) {
+			return
+		}
+		yield([]byte("}"))
+	}
+	return pieces, size + len("{-9223372036854775808}"), nil
+}
+
+// horizon is the greatest seq that Smithers gave to a signal.
+func horizon(signals []signalSeq) string {
+	most := int64(-1)
+	for _, signal := range signals {
+		most = max(most, signal.Peer)
+	}
+	return strconv.FormatInt(most, 10)
+}
+
+// keysFor are the members of outputs_json: those that the shape or the layout has, and before the
+// horizon, or last, the tables with rows that these have not.
+func (s *shape) keysFor(l layout, tables map[string][]rowText) []layoutKey {
+	keys := l.Keys
+	if s.Keys != nil {
+		keys = s.Keys
+	}
+	if keys == nil {
+		keys = []layoutKey{{Name: horizonName}}
+	}
+	at := slices.IndexFunc(keys, func(k layoutKey) bool { return k.Name == horizonName })
+	if at < 0 {
+		at = len(keys)
+	}
+	var more []layoutKey
+	for table := range tables {
+		if !slices.ContainsFunc(keys, func(k layoutKey) bool { return k.Name == table }) {
+			more = append(more, layoutKey{Name: table})
+		}
+	}
+	slices.SortFunc(more, func(a, b layoutKey) int { return strings.Compare(a.Name, b.Name) })
+	return slices.Insert(slices.Clone(keys), at, more...)
+}
+
+// inputText is input_json. Where there is no input, it is an empty object, as where Smithers has no row of it.
+func inputText(run string, input []byte, bare bool) []byte {
+	switch {
+	case input == nil:
+		return []byte("{}")
+	case bare || input[0] != '{':
+		return input
+	}
+	for m := range members(input) {
+		if m.name == "runId" {
+			return input
+		}
+	}
+	head, end := joined(page.AppendString([]byte(`{"runId":`), run), input)
+	return append(head, end...)
+}
+
+func appendInt(b []byte, n int) []byte { return strconv.AppendInt(b, int64(n), 10) }

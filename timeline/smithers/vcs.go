@@ -1,0 +1,221 @@
+package smithers
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"path/filepath"
+	"strings"
+
+	"github.com/git-smithers/git-smithers/internal/gitexec"
+	"github.com/git-smithers/git-smithers/internal/smithersdb"
+	"github.com/git-smithers/git-smithers/jjbridge"
+	"github.com/git-smithers/git-smithers/objstore"
+	"github.com/git-smithers/git-smithers/snapshot"
+	"github.com/git-smithers/git-smithers/timeline"
+)
+
+// copies are the working copies that rows of Smithers name, by commits that may be in the
+// repository or not. What is in it stays there until Close. For one goroutine at a time.
+type copies struct {
+	store    *timeline.Store
+	database string // its path: it is no part of a working copy; "" for none
+	parts    timeline.Parts
+	release  func()
+	commits  map[string]snapshot.VCS
+	whole    map[objstore.ID]bool // trees that were looked at: with all folders below them
+	captured map[string]*jjbridge.Captured
+}
+
+func newCopies(ctx context.Context, s *timeline.Store) (*copies, error) {
+	parts := s.Parts()
+	release, err := parts.Objects.Pin(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return &copies{
+		store: s, parts: parts, release: release,
+		commits: make(map[string]snapshot.VCS), whole: make(map[objstore.ID]bool),
+		captured: make(map[string]*jjbridge.Captured),
+	}, nil
+}
+
+// Close is for when everything that refers to what was found is stored.
+func (c *copies) Close() error {
+	c.release()
+	var err error
+	for _, captured := range c.captured {
+		if captured != nil {
+			err = errors.Join(err, captured.Close())
+		}
+	}
+	return err
+}
+
+// at is the working copy of a version control system at a revision: with its files where
+// the commit is in the repository, nil where there is nothing to say.
+func (c *copies) at(kind, pointer string) *snapshot.VCS {
+	if kind != snapshot.VCSGit && kind != snapshot.VCSJJ {
+		return nil
+	}
+	if kind == snapshot.VCSJJ && isChange(pointer) {
+		return &snapshot.VCS{Type: kind, ChangeID: pointer}
+	}
+	id, err := objstore.ParseID(pointer)
+	if err != nil || id.IsZero() {
+		return nil
+	}
+	key := kind + " " + pointer
+	if _, known := c.commits[key]; !known {
+		vcs := snapshot.VCS{Type: kind, CommitID: pointer}
+		if data, err := objstore.GetKind(c.parts.Objects, id, objstore.Commit); err == nil {
+			c.read(&vcs, data)
+		}
+		c.commits[key] = vcs
+	}
+	vcs := c.commits[key]
+	return &vcs
+}
+
+// isChange tells whether a pointer is a change of jj, as Smithers once recorded it.
+func isChange(pointer string) bool {
+	return len(pointer) == 32 && strings.Trim(pointer, "klmnopqrstuvwxyz") == ""
+}
+
+// read completes a working copy with what its commit says.
+func (c *copies) read(vcs *snapshot.VCS, commit []byte) {
+	header, _, _ := bytes.Cut(commit, []byte("\n\n"))
+	var tree objstore.ID
+	for line := range bytes.Lines(header) {
+		name, value, _ := strings.Cut(strings.TrimSuffix(string(line), "\n"), " ")
+		switch {
+		case name == "tree":
+			tree, _ = objstore.ParseID(value)
+		case name == "jj:trees":
+			// The commit's tree has the sides of the conflict, and not the files.
+			vcs.Conflicted = true
+		case name == "change-id" && vcs.Type == snapshot.VCSJJ && isChange(value):
+			vcs.ChangeID = value
+		}
+	}
+	if vcs.Conflicted || tree.IsZero() || !c.isWhole(tree, 0) {
+		return
+	}
+	vcs.Tree, vcs.Scope = tree, snapshot.ScopeTracked
+	if vcs.Type == snapshot.VCSJJ {
+		vcs.Scope = snapshot.ScopeAll
+	}
+}
+
+// maxTreeDepth is how deep folders may be nested, as for what verify reads.
+const maxTreeDepth = 4096
+
+// isWhole tells whether all folders of a tree are in the repository, as they may not be where
+// git has pruned some of what nothing keeps. Files are not looked for: they come and go with
+// their folders, but in a partial clone.
+func (c *copies) isWhole(tree objstore.ID, depth int) bool {
+	if whole, known := c.whole[tree]; known {
+		return whole
+	}
+	_, partial := c.parts.Repo.Config.Get("extensions.partialclone")
+	data, err := objstore.GetKind(c.parts.Objects, tree, objstore.Tree)
+	if err != nil || partial || depth > maxTreeDepth {
+		return false
+	}
+	entries, err := objstore.DecodeForeignTree(tree, data)
+	whole := err == nil
+	for _, e := range entries {
+		whole = whole && (e.Mode != objstore.ModeTree || c.isWhole(e.ID, depth+1))
+	}
+	c.whole[tree] = whole
+	return whole
+}
+
+// base is the commit that a run's first entry builds on: that of its working copy, or with jj
+// the one below, where a branch or tag of the repository or of a remote reaches it, which is so in
+// every clone that has the commit. Zero for none.
+func (c *copies) base(ctx context.Context, vcs *snapshot.VCS) (objstore.ID, error) {
+	if vcs == nil || vcs.Tree.IsZero() {
+		return objstore.ID{}, nil
+	}
+	names := []string{vcs.CommitID}
+	if vcs.Type == snapshot.VCSJJ {
+		names = append(names, vcs.CommitID+"^") // @ itself is seldom in a branch
+	}
+	git := gitexec.New(c.parts.Repo, c.parts.Env)
+	for _, name := range names {
+		out, err := git.Run(ctx, "rev-parse", "--verify", "--quiet", name+"^{commit}")
+		if err != nil {
+			break
+		}
+		id, err := objstore.ParseID(strings.TrimSpace(string(out)))
+		if err != nil {
+			return objstore.ID{}, err
+		}
+		refs, err := git.Run(ctx, "for-each-ref", "--count=1", "--contains="+id.String(), "refs/heads", "refs/remotes", "refs/tags")
+		if err != nil {
+			break
+		}
+		if len(refs) > 0 {
+			return id, nil
+		}
+	}
+	return objstore.ID{}, ctx.Err()
+}
+
+// capture reads the working copy that is at root now, at most once; nil where it is none of
+// this repository. It stays open until Close.
+func (c *copies) capture(ctx context.Context, root string) (*jjbridge.Captured, error) {
+	if captured, known := c.captured[root]; known {
+		return captured, nil
+	}
+	at := c.store.WorkingCopy()
+	if root != "" && !sameFolder(root, at.Root()) {
+		other, err := c.store.WorkingCopyAt(ctx, root)
+		if err != nil {
+			c.captured[root] = nil
+			return nil, ctx.Err()
+		}
+		at = other
+	}
+	captured, err := at.Without(c.ownFiles(at.Root(), root)...).Capture(ctx)
+	if err != nil {
+		return nil, err
+	}
+	c.captured[root] = captured
+	return captured, nil
+}
+
+// executions is where an engine keeps the logs of a run, below the run's root.
+const executions = ".smithers/executions/"
+
+// ownFiles are the database, what SQLite keeps beside it, and the logs of the engine, relative to a working
+// copy's top, where they are in it. root is the run's.
+func (c *copies) ownFiles(top, root string) []string {
+	files := []string{executions}
+	if below, ok := within(top, root); ok && below != "." {
+		files = append(files, below+"/"+executions)
+	}
+	if name, ok := within(top, c.database); ok {
+		files = append(files, name, name+"-journal", name+"-shm", name+"-wal")
+	}
+	return files
+}
+
+// within is a path relative to a working copy's top, with slashes.
+func within(top, path string) (string, bool) {
+	resolved, err := filepath.EvalSymlinks(path)
+	if path == "" || err != nil {
+		return "", false
+	}
+	name, err := filepath.Rel(top, resolved)
+	return filepath.ToSlash(name), err == nil && filepath.IsLocal(name)
+}
+
+// textOf is a column's text; "" for anything else.
+func textOf(row smithersdb.Row, column string) string {
+	if v := row[column]; v.Kind == smithersdb.Text {
+		return v.Bytes
+	}
+	return ""
+}

@@ -1,0 +1,182 @@
+package smithers
+
+import (
+	"cmp"
+	"math"
+	"strconv"
+	"strings"
+
+	"github.com/git-smithers/git-smithers/internal/smithersdb"
+	"github.com/git-smithers/git-smithers/snapshot"
+)
+
+// waitRow is what an attempt waits for, or waited for: a signal or a time. Smithers has that in the
+// attempt's meta_json.
+type waitRow struct {
+	wait   snapshot.Wait // as it was while it lasted
+	ended  int64         // when it was over; never while it lasts
+	status string        // of it when it was over; "" for one that was given up, of which nothing is left
+	signal int64         // Smithers' number of the signal that it received; noPeer for none
+}
+
+// waitOf reads what an attempt waits for out of its row; ok is false for an attempt that does not wait.
+func waitOf(row smithersdb.Row, a snapshot.Attempt) (w waitRow, ok bool) {
+	meta, err := takenMembers(columnJSON(row, "meta_json"))
+	if err != nil {
+		return waitRow{}, false
+	}
+	w = waitRow{
+		wait: snapshot.Wait{
+			NodeID: a.NodeID, Iteration: a.Iteration, Attempt: a.Attempt, Status: snapshot.WaitWaiting, StartedAtMs: a.StartedAtMs,
+		},
+		ended: never, signal: noPeer,
+	}
+	if a.FinishedAtMs != nil {
+		w.ended = *a.FinishedAtMs
+	} else if !snapshot.NodeState(a.State).Waiting() {
+		w.ended = a.StartedAtMs // nobody says when
+	}
+	for _, m := range meta {
+		of, err := takenMembers(m.value)
+		switch {
+		case err != nil:
+		case m.name == "waitForEvent":
+			w.ofSignal(of)
+		case m.name == "timer":
+			w.ofTimer(of)
+		}
+	}
+	if w.wait.Kind == "" {
+		return waitRow{}, false
+	}
+	_, err = snapshot.DecodeWait(snapshot.EncodeWait(w.wait))
+	return w, err == nil
+}
+
+// ofSignal reads the member waitForEvent.
+func (w *waitRow) ofSignal(of []member) {
+	w.wait.Kind, w.wait.Signal = snapshot.WaitSignal, strings.TrimSpace(memberText(of, "signalName"))
+	if correlation := strings.TrimSpace(memberText(of, "correlationId")); correlation != "" {
+		w.wait.CorrelationID = &correlation
+	}
+	if timeout := memberTime(of, "timeoutMs"); timeout != nil {
+		w.wait.DueAtMs = new(min(w.wait.StartedAtMs+*timeout, maxTime))
+	}
+	seq, received, timedOut := memberTime(of, "resolvedSignalSeq"), memberTime(of, "receivedAtMs"), memberTime(of, "timedOutAtMs")
+	switch {
+	case seq != nil:
+		// It is over when the signal is there, though the attempt ends when the run goes on.
+		if received != nil {
+			w.ended = max(*received, w.wait.StartedAtMs)
+		}
+		if w.ended != never {
+			w.status, w.signal = snapshot.WaitReceived, *seq
+		}
+	case timedOut != nil:
+		w.status, w.ended = snapshot.WaitExpired, *timedOut
+		w.wait.DueAtMs = cmp.Or(w.wait.DueAtMs, timedOut)
+	}
+}
+
+// ofTimer reads the member timer.
+func (w *waitRow) ofTimer(of []member) {
+	due := memberTime(of, "firesAtMs")
+	if due == nil {
+		return
+	}
+	w.wait.Kind, w.wait.DueAtMs = snapshot.WaitTimer, due
+	if fired := memberTime(of, "firedAtMs"); fired != nil {
+		w.status, w.ended = snapshot.WaitFired, *fired
+	}
+}
+
+// memberTime is a member that is a number which a time can be; nil where it is anything else.
+func memberTime(members []member, name string) *int64 {
+	for _, m := range members {
+		if m.name != name {
+			continue
+		}
+		n, err := strconv.ParseFloat(string(m.value), 64)
+		if err != nil || n < 0 || n > maxTime {
+			return nil
+		}
+		return new(int64(math.Floor(n)))
+	}
+	return nil
+}
+
+// then is the wait as it was at a time; ok is false where there was none any more. signals are ours by
+// Smithers' numbers.
+func (w waitRow) then(atMs int64, signals map[int64]int64) (was snapshot.Wait, ok bool) {
+	was = w.wait
+	if w.ended == never || atMs < w.ended {
+		return was, true
+	}
+	if was.Status = w.status; was.Status == "" {
+		return was, false
+	}
+	was.EndedAtMs = &w.ended
+	if w.status == snapshot.WaitReceived {
+		seq, known := signals[w.signal]
+		was.SignalSeq = &seq
+		return was, known
+	}
+	return was, true
+}
+
+// waitsAt are what the newest attempts of nodes at a time waited for then.
+func (m *mailbox) waitsAt(atMs int64, signals []signalSeq) []snapshot.Wait {
+	ours := make(map[int64]int64, len(signals))
+	for _, s := range signals {
+		ours[s.Peer] = s.Seq
+	}
+	waits := []snapshot.Wait{}
+	for _, tries := range m.tries {
+		var newest *attemptRow
+		for i := range tries {
+			if a := tries[i].attempt; a.StartedAtMs <= atMs && (newest == nil || a.Attempt > newest.attempt.Attempt) {
+				newest = &tries[i]
+			}
+		}
+		if newest == nil || newest.wait == nil {
+			continue
+		}
+		if w, ok := newest.wait.then(atMs, ours); ok {
+			waits = append(waits, w)
+		}
+	}
+	return waits
+}
+
+// waitMeta is the meta_json of a wait for a signal. signals are the run's, in their order and with Smithers' numbers.
+func (e *element) waitMeta(w snapshot.Wait, signals []snapshot.Signal) string {
+	timeout, seq, received, timedOut := "null", "null", "null", "null"
+	if w.DueAtMs != nil {
+		timeout = strconv.FormatInt(*w.DueAtMs-w.StartedAtMs, 10)
+	}
+	switch {
+	case w.Status == snapshot.WaitExpired:
+		timedOut = strconv.FormatInt(*w.EndedAtMs, 10)
+	case w.Status == snapshot.WaitReceived && *w.SignalSeq < int64(len(signals)):
+		s := signals[*w.SignalSeq]
+		seq, received = strconv.FormatInt(s.Seq, 10), strconv.FormatInt(s.ReceivedAtMs, 10)
+	}
+	return `{"kind":"wait-for-event","waitForEvent":{"signalName":` + quoted(w.Signal) + `,"correlationId":` + string(appendNullable(nil, w.CorrelationID)) +
+		`,"onTimeout":` + e.text("onTimeout") + `,"timeoutMs":` + timeout + `,"waitAsync":` + strconv.FormatBool(e.Props["waitAsync"] == "true") +
+		`,"startedAtMs":` + strconv.FormatInt(w.StartedAtMs, 10) + `,"resolvedSignalSeq":` + seq + `,"receivedAtMs":` + received +
+		`,"timedOutAtMs":` + timedOut + `}}`
+}
+
+// timerMeta is the meta_json of a timer.
+func (e *element) timerMeta(w snapshot.Wait) string {
+	kind, fired := "duration", "null"
+	if e.Props["until"] != "" {
+		kind = "absolute"
+	}
+	if w.EndedAtMs != nil {
+		fired = strconv.FormatInt(*w.EndedAtMs, 10)
+	}
+	return `{"kind":"timer","timer":{"timerId":` + quoted(w.NodeID) + `,"timerType":"` + kind + `","duration":` + e.text("duration") +
+		`,"until":` + e.text("until") + `,"createdAtMs":` + strconv.FormatInt(w.StartedAtMs, 10) +
+		`,"firesAtMs":` + strconv.FormatInt(*w.DueAtMs, 10) + `,"firedAtMs":` + fired + `}}`
+}

@@ -1,0 +1,186 @@
+package smithers
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/git-smithers/git-smithers/internal/smithersdb"
+	"github.com/git-smithers/git-smithers/snapshot"
+)
+
+// tryOf is an attempt of the node n that began at 100, with what Smithers keeps about it.
+func tryOf(state, meta string, finished smithersdb.Value) smithersdb.Row {
+	return smithersdb.Row{
+		"node_id": textValue("n"), "iteration": intValue(2), "attempt": intValue(1), "state": textValue(state), "started_at_ms": intValue(100),
+		"finished_at_ms": finished, "cached": intValue(0), "meta_json": textValue(meta),
+	}
+}
+
+func signalMeta(seq, received, timedOut string) string {
+	return `{"kind":"wait-for-event","waitForEvent":{"signalName":"paid","correlationId":"o-7","onTimeout":"fail","timeoutMs":500,"waitAsync":false,` +
+		`"startedAtMs":100,"resolvedSignalSeq":` + seq + `,"receivedAtMs":` + received + `,"timedOutAtMs":` + timedOut + `}}`
+}
+
+func timerMeta(fired string) string {
+	return `{"kind":"timer","timer":{"timerId":"n","timerType":"duration","duration":"2h","until":null,"createdAtMs":100,"firesAtMs":300,"firedAtMs":` + fired + `}}`
+}
+
+// mailOfTry is the mailbox of a run that has one attempt and a signal, which Smithers has as number 12.
+func mailOfTry(t *testing.T, row smithersdb.Row) *mailbox {
+	t.Helper()
+	a, _, ok := attemptOf(row)
+	require.True(t, ok)
+	one := attemptRow{attempt: a}
+	if w, ok := waitOf(row, a); ok {
+		one.wait = &w
+	}
+	r := &runPass{attempts: []attemptRow{one}}
+	r.readMailbox()
+	r.mail.signals = []peerSignal{{snapshot.Signal{Name: "paid", Payload: []byte(`1`), ReceivedAtMs: 150}, 12}}
+	return &r.mail
+}
+
+func TestAWaitIsAsItWasAtATime(t *testing.T) {
+	t.Parallel()
+	signal := snapshot.Wait{
+		NodeID: "n", Iteration: 2, Attempt: 1, Kind: snapshot.WaitSignal, Status: snapshot.WaitWaiting, Signal: "paid", CorrelationID: new("o-7"),
+		StartedAtMs: 100, DueAtMs: new(int64(600)),
+	}
+	timer := snapshot.Wait{
+		NodeID: "n", Iteration: 2, Attempt: 1, Kind: snapshot.WaitTimer, Status: snapshot.WaitWaiting, StartedAtMs: 100, DueAtMs: new(int64(300)),
+	}
+	over := func(w snapshot.Wait, status string, atMs int64) []snapshot.Wait {
+		w.Status, w.EndedAtMs = status, &atMs
+		if status == snapshot.WaitReceived {
+			w.SignalSeq = new(int64(0))
+		}
+		return []snapshot.Wait{w}
+	}
+	for name, test := range map[string]struct {
+		row  smithersdb.Row
+		lies []snapshot.Wait // at 120
+		ends []snapshot.Wait // at the end
+	}{
+		"a signal":                {tryOf("waiting-event", signalMeta("null", "null", "null"), smithersdb.Value{}), []snapshot.Wait{signal}, []snapshot.Wait{signal}},
+		"one that came":           {tryOf("finished", signalMeta("12", "150", "null"), intValue(200)), []snapshot.Wait{signal}, over(signal, snapshot.WaitReceived, 150)},
+		"one before it goes on":   {tryOf("waiting-event", signalMeta("12", "150", "null"), smithersdb.Value{}), []snapshot.Wait{signal}, over(signal, snapshot.WaitReceived, 150)},
+		"one that nobody has":     {tryOf("finished", signalMeta("13", "150", "null"), intValue(200)), []snapshot.Wait{signal}, []snapshot.Wait{}},
+		"one that came too late":  {tryOf("failed", signalMeta("null", "null", "650"), intValue(650)), []snapshot.Wait{signal}, over(signal, snapshot.WaitExpired, 650)},
+		"one that was given up":   {tryOf("cancelled", signalMeta("null", "null", "null"), intValue(200)), []snapshot.Wait{signal}, []snapshot.Wait{}},
+		"a timer":                 {tryOf("waiting-timer", timerMeta("null"), smithersdb.Value{}), []snapshot.Wait{timer}, []snapshot.Wait{timer}},
+		"one that went off":       {tryOf("finished", timerMeta("310"), intValue(310)), []snapshot.Wait{timer}, over(timer, snapshot.WaitFired, 310)},
+		"a task":                  {tryOf("finished", `{"kind":"compute"}`, intValue(310)), []snapshot.Wait{}, []snapshot.Wait{}},
+		"a timer without a time":  {tryOf("waiting-timer", `{"timer":{"firesAtMs":"soon"}}`, smithersdb.Value{}), []snapshot.Wait{}, []snapshot.Wait{}},
+		"a signal without a name": {tryOf("waiting-event", `{"waitForEvent":{"signalName":" "}}`, smithersdb.Value{}), []snapshot.Wait{}, []snapshot.Wait{}},
+		"what is no JSON":         {tryOf("waiting-event", `{"waitForEvent":`, smithersdb.Value{}), []snapshot.Wait{}, []snapshot.Wait{}},
+	} {
+		mail := mailOfTry(t, test.row)
+		var w snapshot.Whole
+		mail.fill(&w, 99, nil)
+		require.Empty(t, w.Waits, name)
+		mail.fill(&w, 120, nil)
+		require.Equal(t, test.lies, w.Waits, name)
+		mail.fill(&w, never, nil)
+		require.Equal(t, test.ends, w.Waits, name)
+		for _, wait := range w.Waits {
+			_, err := snapshot.DecodeWait(snapshot.EncodeWait(wait))
+			require.NoError(t, err, name)
+		}
+	}
+}
+
+func TestANodeWaitsForWhatItsNewestAttemptWaitsFor(t *testing.T) {
+	t.Parallel()
+	first, second := mailOfTry(t, tryOf("cancelled", timerMeta("null"), intValue(150))), mailOfTry(t, tryOf("waiting-timer", timerMeta("null"), smithersdb.Value{}))
+	again := second.tries[0][0]
+	again.attempt.Attempt, again.attempt.StartedAtMs, again.wait.wait.Attempt, again.wait.wait.StartedAtMs = 2, 200, 2, 200
+	mail := &mailbox{tries: [][]attemptRow{{again, first.tries[0][0]}}}
+	for atMs, want := range map[int64]int{120: 1, 160: 0, 200: 2, never: 2} {
+		attempt := 0
+		for _, w := range mail.waitsAt(atMs, nil) {
+			attempt = w.Attempt
+		}
+		require.Equal(t, want, attempt, "at %d", atMs)
+	}
+}
+
+func TestRowsOfAttemptsThatWaitArePredicted(t *testing.T) {
+	t.Parallel()
+	table := fixtureRuns(t)["run-a"].table(t, tableAttempts)
+	tree := `{"kind":"element","tag":"smithers:workflow","props":{},"children":[{"kind":"element","tag":"x","props":{"id":"n",` +
+		`"duration":"2h","onTimeout":"fail","waitAsync":"false"},"children":[]}]}`
+	for name, row := range map[string]smithersdb.Row{
+		"a signal":          tryOf("waiting-event", signalMeta("null", "null", "null"), smithersdb.Value{}),
+		"one that came":     tryOf("finished", signalMeta("0", "150", "null"), intValue(200)),
+		"one that was late": tryOf("failed", signalMeta("null", "null", "650"), intValue(650)),
+		"a timer":           tryOf("waiting-timer", timerMeta("null"), smithersdb.Value{}),
+		"one that went off": tryOf("finished", timerMeta("310"), intValue(310)),
+	} {
+		for _, c := range table.Columns {
+			if _, ok := row[c.Name]; !ok && !isRunColumn(c.Name) {
+				row[c.Name] = smithersdb.Value{}
+			}
+		}
+		row["run_id"] = textValue("r")
+		a, _, ok := attemptOf(row)
+		require.True(t, ok)
+		mail := mailOfTry(t, row)
+		mail.signals[0].seq = 0
+		f := &facts{Run: snapshot.Run{ID: "r"}, Attempts: []snapshot.Attempt{a}, Frames: []frameFacts{{Tree: tree}}}
+		mail.fill(&f.Whole, never, nil)
+		predicted, err := predict(f, table, nil)
+		require.NoError(t, err)
+		rows, over := roundTrip(t, table, predicted, []smithersdb.Row{row}, "")
+		require.Empty(t, over, name)
+		requireRows(t, name, rows, []smithersdb.Row{row})
+	}
+}
+
+func TestOfSeveralQuestionsOfANodeTheNewestIsAsked(t *testing.T) {
+	t.Parallel()
+	ask := func(prompt string, atMs int64) snapshot.HumanRequest {
+		return snapshot.HumanRequest{NodeID: "n", Attempt: 1, Kind: snapshot.HumanAsk, Status: snapshot.HumanPending, Prompt: prompt, RequestedAtMs: atMs}
+	}
+	mail := &mailbox{humanRequests: []snapshot.HumanRequest{ask("second", 20), ask("first", 10)}}
+	for atMs, want := range map[int64]string{15: "first", never: "second"} {
+		var w snapshot.Whole
+		mail.fill(&w, atMs, nil)
+		require.Len(t, w.HumanRequests, 1)
+		require.Equal(t, want, w.HumanRequests[0].Prompt)
+	}
+}
+
+func TestWhoDoesATaskOpensItsGate(t *testing.T) {
+	t.Parallel()
+	table := fixtureRuns(t)["run-a"].table(t, tableApprovals)
+	tree := `{"kind":"element","tag":"smithers:task","props":{"approvalMode":"decision","id":"n","label":"human:n","needsApproval":"true",` +
+		`"retries":"9","waitAsync":"false"},"children":[]}`
+	request := `{"mode":"decision","waitAsync":false,"title":"human:n","summary":null,"metadata":{"humanTask":true,"maxAttempts":10,"prompt":"How much?"},` +
+		`"options":[],"allowedScopes":[],"allowedUsers":[],"autoApprove":null}`
+	asked := snapshot.HumanRequest{NodeID: "n", Attempt: 1, Kind: snapshot.HumanJSON, Status: snapshot.HumanPending, Prompt: "How much?", RequestedAtMs: 5}
+	answered, cancelled := asked, asked
+	answered.Status, answered.AnsweredAtMs, answered.AnsweredBy, answered.Response = snapshot.HumanAnswered, new(int64(7)), new("ada"), []byte(`3`)
+	cancelled.Status, cancelled.AnsweredAtMs = snapshot.HumanCancelled, new(int64(7))
+	for _, test := range []struct {
+		request snapshot.HumanRequest
+		row     smithersdb.Row
+	}{
+		{asked, smithersdb.Row{"status": textValue("requested"), "requested_at_ms": intValue(5)}},
+		{answered, smithersdb.Row{"status": textValue("approved"), "decided_at_ms": intValue(7), "decided_by": textValue("ada"), "note": textValue("3")}},
+		{cancelled, smithersdb.Row{"status": textValue("denied"), "decided_at_ms": intValue(7), "note": textValue("Human request cancelled: human:r:n:0")}},
+	} {
+		f := &facts{
+			Run: snapshot.Run{ID: "r"}, Frames: []frameFacts{{Tree: tree}}, Whole: snapshot.Whole{HumanRequests: []snapshot.HumanRequest{test.request}},
+		}
+		predicted, err := predict(f, table, nil)
+		require.NoError(t, err)
+		want := with(test.row, smithersdb.Row{
+			"node_id": textValue("n"), "iteration": intValue(0), "request_json": textValue(request), "auto_approved": intValue(0),
+		})
+		require.True(t, isHumanGate(want))
+		rows, over := roundTrip(t, table, predicted, []smithersdb.Row{want}, "")
+		require.Empty(t, over, test.request.Status)
+		require.Len(t, rows, 1)
+	}
+}

@@ -1,0 +1,224 @@
+package smithers
+
+import (
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+	"unicode"
+)
+
+// importsOf are the modules that a source file names by relative paths, as Smithers finds them: it asks
+// Bun's scanner, which leaves out what is imported as types alone. ok is false where what that
+// finds cannot be told for certain.
+//
+// Statements are read from the beginning of the file, up to the first that is no import. The rest
+// is not parsed: it either has no text that could be a relative path, or no word that could import it.
+func importsOf(file, source string) (specifiers []string, ok bool) {
+	s := importScanner{text: source}
+	switch strings.ToLower(filepath.Ext(file)) {
+	case ".ts", ".tsx", ".mts", ".cts":
+		s.types = true
+		s.statements()
+	case ".js", ".jsx", ".mjs", ".cjs":
+		s.statements()
+	}
+	return s.found, !s.unclear && !mayImport(s.passed+s.text[s.at:])
+}
+
+// importScanner reads the statements at the beginning of a file.
+type importScanner struct {
+	text  string
+	at    int
+	types bool // the file is in TypeScript
+
+	found   []string
+	unclear bool
+	passed  string // comments in which Smithers may see imports: it reads JavaScript that Bun cannot parse by patterns
+}
+
+var (
+	space       = pattern(`^[\s\x{feff}]+`)
+	comment     = pattern(`(?s)^(//[^\r\n\x{2028}\x{2029}]*|/\*.*?\*/)`)
+	directive   = pattern(`^("use [a-z ]+"|'use [a-z ]+')\s*;`)
+	importToken = pattern(`^([A-Za-z_$][\w$]*|[{},*])`)
+	plainString = pattern(`^("[^"\\\r\n]*"|'[^'\\\r\n]*')`)
+	attributes  = pattern(`^\s*\b(with|assert)\s*\{[^{}/\x60]*\}`)
+	semicolon   = pattern(`^\s*;`)
+)
+
+// pattern is compiled when it is first used: most commands never read a workflow of Smithers.
+func pattern(text string) func() *regexp.Regexp {
+	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(text) })
+}
+
+// take goes past what matches where the scanner is.
+func (s *importScanner) take(what func() *regexp.Regexp) string {
+	found := what().FindString(s.text[s.at:])
+	s.at += len(found)
+	return found
+}
+
+// statements reads imports and exports from other modules, up to anything else.
+func (s *importScanner) statements() {
+	for {
+		switch {
+		case s.take(space) != "", s.take(directive) != "":
+			continue
+		}
+		if passed := s.take(comment); passed != "" {
+			if !s.types {
+				s.passed += passed + "\n"
+			}
+			continue
+		}
+		if !s.statement() {
+			return
+		}
+	}
+}
+
+// statement reads one; where there is none, the scanner stays where it is.
+func (s *importScanner) statement() bool {
+	start := s.at
+	var tokens []string
+	for {
+		s.take(space)
+		token := s.take(importToken)
+		if token == "" {
+			break
+		}
+		tokens = append(tokens, token)
+	}
+	name := s.take(plainString)
+	values, ok := importsValues(tokens)
+	if name == "" || !ok {
+		s.at = start
+		return false
+	}
+	s.take(attributes)
+	s.take(semicolon)
+	if !s.types && !values {
+		s.unclear = true // Bun takes no types in JavaScript
+	}
+	if specifier := strings.TrimFunc(name[1:len(name)-1], isJSSpace); values && strings.HasPrefix(specifier, ".") {
+		s.found = append(s.found, specifier)
+	}
+	return true
+}
+
+func isJSSpace(c rune) bool { return unicode.IsSpace(c) || c == '\ufeff' }
+
+// importsValues tells of the words of a statement up to the module's name whether it imports more than types.
+// ok is false where it is no import, or none that is known.
+func importsValues(tokens []string) (values, ok bool) {
+	if len(tokens) == 1 {
+		return true, tokens[0] == "import"
+	}
+	last := len(tokens) - 1
+	if last < 2 || tokens[last] != "from" || tokens[0] != "import" && tokens[0] != "export" {
+		return false, false
+	}
+	keyword, clause := tokens[0], tokens[1:last]
+	typesOnly := len(clause) > 1 && clause[0] == "type" && clause[1] != ","
+	if typesOnly {
+		clause = clause[1:]
+	}
+	if keyword == "import" && isName(clause[0]) {
+		if len(clause) == 1 {
+			return !typesOnly, true
+		}
+		if clause[1] != "," || typesOnly || len(clause) == 2 {
+			return false, false
+		}
+		_, ok := bindsValues(keyword, clause[2:])
+		return true, ok
+	}
+	values, ok = bindsValues(keyword, clause)
+	return values && !typesOnly, ok
+}
+
+// bindsValues is importsValues of what is in braces or begins with a star.
+func bindsValues(keyword string, clause []string) (values, ok bool) {
+	if clause[0] == "*" {
+		named := len(clause) == 3 && clause[1] == "as" && isName(clause[2])
+		return true, named || len(clause) == 1 && keyword == "export"
+	}
+	last := len(clause) - 1
+	if clause[0] != "{" || clause[last] != "}" || last == 0 {
+		return false, false
+	}
+	names := clause[1:last]
+	if len(names) == 0 {
+		return true, true
+	}
+	for item := range splitAt(names, ",") {
+		value, ok := bindsValue(item)
+		if !ok {
+			return false, false
+		}
+		values = values || value
+	}
+	return values, true
+}
+
+// splitAt yields the items of a list, but for an empty last one.
+func splitAt(list []string, separator string) func(func([]string) bool) {
+	return func(yield func([]string) bool) {
+		for len(list) > 0 {
+			i := slices.Index(list, separator)
+			if i < 0 {
+				i = len(list)
+			}
+			if !yield(list[:i]) {
+				return
+			}
+			list = list[min(i+1, len(list)):]
+		}
+	}
+}
+
+// bindsValue is importsValues of one name in braces. Names that are words of the syntax are not told apart.
+func bindsValue(item []string) (value, ok bool) {
+	value = true
+	if len(item) == 2 || len(item) == 4 {
+		if item[0] != "type" {
+			return false, false
+		}
+		value, item = false, item[1:]
+	}
+	switch len(item) {
+	case 3:
+		return value, item[1] == "as" && isBound(item[0]) && isBound(item[2])
+	case 1:
+		return value, isBound(item[0])
+	}
+	return false, false
+}
+
+func isName(token string) bool { return !strings.Contains("{},*", token) }
+
+func isBound(token string) bool { return isName(token) && token != "as" && token != "type" }
+
+var (
+	// relativeText is the quote and the beginning of a text that may be a relative path.
+	relativeText = pattern("(?s)[\"'`]" + `([\s\p{Z}\x{feff}]|\\[^xu0-7])*(\.|\\[xu0-7])`)
+	// method is what follows the quote that ends a text, in place of one that begins there.
+	method = pattern(`^\w+\(`)
+	// importWord is what may have a text imported.
+	importWord = pattern(`\bimport\b\s*([^.\s]|$)|\brequire\b|\bfrom\s*["'/]|\bexport\s*["'/]|\\u`)
+)
+
+// mayImport tells whether a part of a file may import a module by a relative path.
+func mayImport(part string) bool {
+	if !importWord().MatchString(part) {
+		return false
+	}
+	for _, at := range relativeText().FindAllStringIndex(part, -1) {
+		if !method().MatchString(part[at[1]:]) {
+			return true
+		}
+	}
+	return false
+}

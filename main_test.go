@@ -19,6 +19,7 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"github.com/git-smithers/git-smithers/internal/repotest"
+	"github.com/git-smithers/git-smithers/internal/smithersdb/smithersdbtest"
 )
 
 var update = flag.Bool("update", false, "rewrite golden sections in testdata/script")
@@ -34,6 +35,7 @@ func TestMain(m *testing.M) {
 			over()
 			os.Exit(status)
 		},
+		"smithers-stand-in": standIn,
 	})
 }
 
@@ -61,13 +63,19 @@ func TestScript(t *testing.T) {
 			"exits":    exits,
 			"truncate": truncate,
 			"contains": contains,
+			"sqlite":   sqlite,
 		},
 	})
 }
 
-// condition tells whether there is a jj: [jj]. With CI=true it is an error that there is none.
+// condition tells whether the race detector is at work, which makes everything five times slower: [race]; and
+// whether there is a jj: [jj]. With CI=true it is an error that there is none.
 func condition(name string) (bool, error) {
-	if name != "jj" {
+	switch name {
+	case "race":
+		return raced, nil
+	case "jj":
+	default:
 		return false, fmt.Errorf("unknown condition %q", name)
 	}
 	found := repotest.FindJJ() != ""
@@ -94,6 +102,11 @@ func setUpScript(env *testscript.Env) error {
 	env.Setenv("GIT_SMITHERS_FSYNC", "0")
 	env.Setenv("GIT_SMITHERS_WORKTREE", "off")
 	env.Setenv("SCRIPT_NOW", "2026-01-02T03:04:05Z")
+	testdata, err := filepath.Abs("testdata")
+	if err != nil {
+		return err
+	}
+	env.Setenv("TESTDATA", testdata)
 	outside, err := os.MkdirTemp("", "script") // the script's folder may be a working copy
 	if err != nil {
 		return err
@@ -188,6 +201,16 @@ func truncate(ts *testscript.TestScript, neg bool, args []string) {
 			ts.Check(os.Truncate(file, size))
 		}
 	}
+}
+
+// sqlite runs the statements of a file on a database.
+//
+//	sqlite database file
+func sqlite(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 2 {
+		ts.Fatalf("usage: sqlite database file")
+	}
+	ts.Check(smithersdbtest.Exec(context.Background(), ts.MkAbs(args[0]), ts.ReadFile(args[1])))
 }
 
 // contains checks that a file, or the last command's output, has a text in it, byte for byte.

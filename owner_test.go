@@ -32,10 +32,17 @@ type world struct {
 
 func newWorld(t *testing.T, workflow string, env ...string) *world {
 	t.Helper()
-	repo := repotest.New(t, repotest.Commit)
-	repo.Env = append(repo.Env, append([]string{"GIT_SMITHERS_FSYNC=0", "GORACE=atexit_sleep_ms=0"}, env...)...)
-	w := &world{repo, t}
+	w := worldOf(t, repotest.New(t, repotest.Commit))
+	w.Env = append(w.Env, env...)
 	w.write("flow.yaml", workflow)
+	return w
+}
+
+// worldOf is a world in a repository that is there.
+func worldOf(t *testing.T, repo *repotest.Repo) *world {
+	t.Helper()
+	repo.Env = append(repo.Env, "GIT_SMITHERS_FSYNC=0", "GORACE=atexit_sleep_ms=0")
+	w := &world{repo, t}
 	repo.OnCleanup(func(t testing.TB) {
 		t.Helper()
 		out, err := w.command("verify").CombinedOutput()
@@ -88,7 +95,13 @@ func (o *output) String() string {
 // start starts git-smithers. It ends with the test at the latest.
 func (w *world) start(args ...string) *job {
 	w.t.Helper()
-	j := &job{Cmd: w.command(args...), t: w.t}
+	return w.startCommand(w.command(args...))
+}
+
+// startCommand starts a process. It ends with the test at the latest.
+func (w *world) startCommand(cmd *exec.Cmd) *job {
+	w.t.Helper()
+	j := &job{Cmd: cmd, t: w.t}
 	j.Stdout, j.Stderr = &j.out, &j.err
 	require.NoError(w.t, j.Start())
 	w.t.Cleanup(func() {
@@ -115,6 +128,12 @@ func (j *job) exit() int {
 		require.NoError(j.t, err)
 	}
 	return j.ProcessState.ExitCode()
+}
+
+// exits waits for the process, which has to end with a status.
+func (j *job) exits(status int) {
+	j.t.Helper()
+	require.Equal(j.t, status, j.exit(), "%v\n%s\n%s", j.Args, j.out.String(), j.err.String())
 }
 
 // await waits until a file of the working copy is there.

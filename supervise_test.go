@@ -28,7 +28,7 @@ func TestASupervisorGoesOnWhenATimerIsDue(t *testing.T) {
 	supervisor := w.start("supervise", "--interval", "1h", "--quiet")
 	supervisor.says("r: finished at frame ")
 	supervisor.signal(syscall.SIGTERM)
-	assert.Equal(t, 143, supervisor.exit())
+	supervisor.exits(143)
 }
 
 func TestASupervisorSaysOnceWhyItLeavesARun(t *testing.T) {
@@ -44,7 +44,7 @@ func TestASupervisorSaysOnceWhyItLeavesARun(t *testing.T) {
 	require.Zero(t, w.start("approve", "other").exit())
 	supervisor.says(`"action":"left","runId":"other"`) // it has looked again
 	supervisor.signal(syscall.SIGINT)
-	assert.Equal(t, 130, supervisor.exit())
+	supervisor.exits(130)
 	assert.Equal(t, 2, strings.Count(supervisor.out.String(), "\n"), supervisor.out.String())
 }
 
@@ -70,7 +70,7 @@ tasks:
 	for i, engine := range engines {
 		w.await(fmt.Sprintf("begun-run-%02d", i))
 		require.NoError(t, engine.Process.Kill())
-		assert.Equal(t, -1, engine.exit())
+		engine.exits(-1)
 	}
 	w.write("go", "")
 
@@ -80,7 +80,7 @@ tasks:
 	}
 	var said []string
 	for _, supervisor := range all {
-		assert.Zero(t, supervisor.exit(), supervisor.err.String())
+		supervisor.exits(0)
 		said = append(said, strings.Split(strings.TrimSpace(supervisor.out.String()), "\n")...)
 	}
 	slices.Sort(said)

@@ -36,7 +36,7 @@ func answerCommand() *command {
 		name:    "answer",
 		summary: "answer a question that a run asks",
 		usage: []string{
-			"<run> [<node>] [--value JSON | --text TEXT | --yes | --no] [--iteration I] [--by WHO]",
+			"<run> [<node> | --node ID] [--value JSON | --text TEXT | --yes | --no] [--iteration I] [--by WHO]",
 			"<request> [--value JSON | --text TEXT | --yes | --no] [--by WHO]",
 		},
 		about: `Answers a human request of a run. Without a node, it is the only one that is open; a
@@ -47,13 +47,13 @@ The answer must fit the form that the workflow gives; when it does not, nothing
 changes. A process that runs the run goes on by itself; otherwise resume does. Prints
 the run's id.`,
 		minArgs: 1, maxArgs: 2,
-		flags: []urfave.Flag{
+		flags: append([]urfave.Flag{
 			&urfave.StringFlag{Name: "value", Usage: "the answer: `JSON`, @FILE, or - for standard input"},
 			&urfave.StringFlag{Name: "text", Usage: "the answer is the text `TEXT`"},
 			&urfave.BoolFlag{Name: "yes", Usage: "the answer is yes: true"},
 			&urfave.BoolFlag{Name: "no", Usage: "the answer is no: false"},
-			iterationFlag(), whoFlag(),
-		},
+			whoFlag(),
+		}, placeFlags()...),
 		exits: writes(),
 		examples: []example{
 			{"be asked", "git smithers answer triage-1"},
@@ -71,7 +71,7 @@ the run's id.`,
 }
 
 func parseAnswer(s *session, c *urfave.Context) (answerOptions, error) {
-	place, err := parsePlace(c, c.Args().Get(1))
+	place, err := parsePlace(c)
 	opts := answerOptions{of: requestName{c.Args().First(), place}, by: parseWho(c)}
 	if err != nil {
 		return opts, err
@@ -124,10 +124,13 @@ func runAnswer(ctx context.Context, s *session, store *timeline.Store, opts answ
 func (s *session) printRequest(store *timeline.Store, head *timeline.Head, h snapshot.HumanRequest) error {
 	row := head.Row()
 	running := store.Owner(row).Live
+	foreign := s.warnForeign(head, foreignAnswer(row.ID, h))
 	if s.json {
 		return s.writeJSON(requestDocument{"human-request", row.ID, h.RequestID(row.ID), h.Kind, h, running})
 	}
 	s.note("%s: %s (%s)", h.Status, plain(h.Prompt), plain(attemptName(h.NodeID, h.Iteration)))
-	s.noteWhoGoesOn(row, running)
+	if !foreign {
+		s.noteWhoGoesOn(row, running)
+	}
 	return s.printf("%s\n", plain(row.ID))
 }

@@ -12,7 +12,7 @@ func approveCommand() *command {
 	return &command{
 		name:    "approve",
 		summary: "approve what a run waits for somebody to approve",
-		usage:   []string{"<run> [<node>] [--iteration I] [--note TEXT] [--by WHO]"},
+		usage:   []string{"<run> [<node> | --node ID] [--iteration I] [--note TEXT] [--by WHO]"},
 		about: `Says yes to an approval of a run. Without a node, to the only one that is open. A
 process that runs the run goes on by itself; otherwise resume does.
 

@@ -122,3 +122,11 @@ func TestAQuestionCannotDriveATerminal(t *testing.T) {
 		assert.NotContains(t, talk.String(), bad)
 	}
 }
+
+func TestAFormThatNobodyCanBeAskedForIsShownOnOneLine(t *testing.T) {
+	t.Parallel()
+	_, err := parseForm(snapshot.HumanRequest{Prompt: "Which?", Form: json.RawMessage("{\n  \"type\": \"array\"\n}")})
+	var e *fault.Error
+	require.ErrorAs(t, err, &e)
+	assert.Contains(t, e.Hints, `give the whole answer with --value; its schema is {"type":"array"}`)
+}

@@ -49,7 +49,7 @@ func (q attemptQuery) find(run string, entry *snapshot.Entry) (snapshot.Attempt,
 func (q attemptQuery) notFound(run string, all []snapshot.Attempt) error {
 	if q.node == "" {
 		return fault.New(fault.AttemptNotFound, "run %q has no attempts", run).
-			Hint("`git smithers show %s` shows how it stands", run).Detail("runId", run)
+			Hint("`git smithers show %s` shows how it stands", fault.Word(run)).Detail("runId", run)
 	}
 	what := "no attempt"
 	if q.attempt != 0 {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/git-smithers/git-smithers/engine"
 	"github.com/git-smithers/git-smithers/timeline"
+	"github.com/git-smithers/git-smithers/timeline/fault"
 )
 
 func cancelCommand() *command {
@@ -16,6 +17,9 @@ func cancelCommand() *command {
 		usage:   []string{"<run>"},
 		about: `Marks the run as cancelled. A process that is running it ends its tasks when it
 sees that, and stops. resume continues a cancelled run.
+
+A run of Smithers is cancelled by Smithers, which does not read this repository:
+"smithers cancel" does it.
 
 Prints the run's id.`,
 		minArgs: 1, maxArgs: 1,
@@ -47,6 +51,9 @@ func runCancel(ctx context.Context, s *session, store *timeline.Store, run strin
 	if err != nil {
 		return err
 	}
+	if err := refuseForeignCancel(store, head); err != nil {
+		return err
+	}
 	if err := engine.Cancel(ctx, head, s.Now()); err != nil {
 		return err
 	}
@@ -54,6 +61,6 @@ func runCancel(ctx context.Context, s *session, store *timeline.Store, run strin
 	if s.json {
 		return s.writeJSON(cancelDocument{"cancel", row.ID, string(row.Status), head.Entry().ID.String()})
 	}
-	s.note("run %s is cancelled; `%s resume %s` continues it", plain(row.ID), program, plain(row.ID))
+	s.note("run %s is cancelled; `%s resume %s` continues it", plain(row.ID), program, fault.Word(row.ID))
 	return s.printf("%s\n", plain(row.ID))
 }

@@ -13,17 +13,17 @@ func cancelRequestCommand() *command {
 	return &command{
 		name:    "cancel-request",
 		summary: "cancel a question that a run waits for an answer to",
-		usage:   []string{"<run> [<node>] [--iteration I] [--by WHO]", "<request> [--by WHO]"},
+		usage:   []string{"<run> [<node> | --node ID] [--iteration I] [--by WHO]", "<request> [--by WHO]"},
 		about: `Cancels a human request, so that nobody has to answer it any more. The attempt that
 waits for it fails, with code request_cancelled. Without a node, it is the only one
 that is open; a request's id, as inbox prints it, stands for run, node and iteration.
 Prints the run's id.`,
 		minArgs: 1, maxArgs: 2,
-		flags:    []urfave.Flag{iterationFlag(), whoFlag()},
+		flags:    append(placeFlags(), whoFlag()),
 		exits:    writes(),
 		examples: []example{{"nobody will answer this", "git smithers cancel-request triage-1 which-fix"}},
 		run: func(ctx context.Context, s *session, c *urfave.Context) error {
-			place, err := parsePlace(c, c.Args().Get(1))
+			place, err := parsePlace(c)
 			if err != nil {
 				return err
 			}

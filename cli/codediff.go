@@ -79,12 +79,12 @@ func codeTree(ctx context.Context, store *timeline.Store, address, worktree stri
 	if worktree != "" {
 		if vcs = ownWorktree(vcs, worktree); vcs == nil || vcs.Tree.IsZero() {
 			return "", "", fault.New(fault.NoCode, "%s has no worktree of task %q", at, worktree).
-				Hint("`%s show %s` lists those that it has", program, at).Detail("frame", at)
+				Hint("`%s show %s` lists those that it has", program, fault.Word(at)).Detail("frame", at)
 		}
 	}
 	if vcs == nil || vcs.Tree.IsZero() {
 		return "", "", fault.New(fault.NoCode, "%s has no files", at).
-			Hint("files are captured unless smithers.worktree is off").Detail("frame", at)
+			Hint("%s", timeline.WhenCaptured(loaded.Entry)).Detail("frame", at)
 	}
 	return at, vcs.Tree.String(), nil
 }

@@ -93,6 +93,7 @@ prefix of a run's id does.`,
 			{"share runs", []*command{
 				pushCommand(), fetchCommand(), remoteCommand(), bundleCommand(), unbundleCommand(),
 			}},
+			{"work with Smithers", []*command{importCommand(), watchCommand(), exportCommand()}},
 			{"keep them in order", []*command{
 				verifyCommand(), doctorCommand(), sealCommand(), unsealCommand(), pruneCommand(), duCommand(),
 			}},

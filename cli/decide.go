@@ -28,15 +28,12 @@ type approvalDocument struct {
 }
 
 func decideFlags() []urfave.Flag {
-	return []urfave.Flag{
-		iterationFlag(),
-		&urfave.StringFlag{Name: "note", Usage: "keep `TEXT` with it, for the tasks that come after to read"},
-		whoFlag(),
-	}
+	return append(placeFlags(),
+		&urfave.StringFlag{Name: "note", Usage: "keep `TEXT` with it, for the tasks that come after to read"}, whoFlag())
 }
 
 func parseDecide(c *urfave.Context, approved bool) (decideOptions, error) {
-	place, err := parsePlace(c, c.Args().Get(1))
+	place, err := parsePlace(c)
 	return decideOptions{c.Args().First(), place, approved, c.String("note"), parseWho(c)}, err
 }
 
@@ -54,10 +51,13 @@ func runDecide(ctx context.Context, s *session, store *timeline.Store, opts deci
 	}
 	row := head.Row()
 	running := store.Owner(row).Live
+	foreign := s.warnForeign(head, foreignDecision(row.ID, decided))
 	if s.json {
 		return s.writeJSON(approvalDocument{"approval", row.ID, decided, running})
 	}
 	s.note("%s: %s (%s)", decided.Status, plain(decided.Title), plain(attemptName(decided.NodeID, decided.Iteration)))
-	s.noteWhoGoesOn(row, running)
+	if !foreign {
+		s.noteWhoGoesOn(row, running)
+	}
 	return s.printf("%s\n", plain(row.ID))
 }

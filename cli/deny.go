@@ -12,7 +12,7 @@ func denyCommand() *command {
 	return &command{
 		name:    "deny",
 		summary: "deny what a run waits for somebody to approve",
-		usage:   []string{"<run> [<node>] [--iteration I] [--note TEXT] [--by WHO]"},
+		usage:   []string{"<run> [<node> | --node ID] [--iteration I] [--note TEXT] [--by WHO]"},
 		about: `Says no to an approval of a run, as approve says yes. What that means, the workflow
 says: the task fails, is skipped, or is finished with "approved": false. Prints the
 run's id.`,

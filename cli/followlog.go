@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"context"
 	"strings"
+
+	"github.com/git-smithers/git-smithers/snapshot"
 )
 
 // logLineDocument is a line of logs --follow --json.
@@ -42,10 +44,13 @@ func (s *session) followLog(ctx context.Context, l *attemptLog) error {
 }
 
 // unattended tells whether no live process owns the run. Of an engine that claims nothing
-// nobody can tell.
+// nobody can tell, but for a run that is not running.
 func (l *attemptLog) unattended() bool {
 	row := l.head.Row()
-	return row.Epoch > 0 && !l.store.Owner(row).Live
+	if row.Epoch == 0 {
+		return row.Status != snapshot.RunRunning
+	}
+	return !l.store.Owner(row).Live
 }
 
 // printLogLine prints one line of a log.

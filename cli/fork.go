@@ -8,6 +8,7 @@ import (
 
 	"github.com/git-smithers/git-smithers/engine"
 	"github.com/git-smithers/git-smithers/timeline"
+	"github.com/git-smithers/git-smithers/timeline/fault"
 )
 
 // forkOptions are what fork takes.
@@ -15,6 +16,7 @@ type forkOptions struct {
 	from        string
 	nodes       []string
 	noDeps      bool
+	namedOnly   bool
 	input       json.RawMessage
 	label       string
 	description string
@@ -42,7 +44,10 @@ func forkCommand() *command {
 newest one. Nothing is copied, and nothing runs yet: resume continues the new run.
 
 --input is laid over the parent's input, member by member. --node makes a task
-pending again, without its output, and everything that needs it, directly or not.
+pending again, without its output, and everything that needs it, directly or not; with
+--no-deps the task alone. With --named-only it is done as Smithers does it: the named
+tasks are pending, in all their iterations, and nothing else changes: outputs, loops
+and what was approved stay.
 
 Prints the new run's id.`,
 		minArgs: 1, maxArgs: 1,
@@ -70,6 +75,7 @@ func resetFlags() []urfave.Flag {
 	return []urfave.Flag{
 		&urfave.StringSliceFlag{Name: "node", Aliases: []string{"n"}, Usage: "reset the node `ID` and what needs it (can be repeated)"},
 		&urfave.BoolFlag{Name: "no-deps", Usage: "reset the named nodes alone"},
+		&urfave.BoolFlag{Name: "named-only", Usage: "reset the named nodes as Smithers does: they are pending, and nothing else changes"},
 		inputFlag("lay `JSON`, @FILE, or - for standard input, over the parent's input"),
 		&urfave.StringFlag{Name: "label", Aliases: []string{"l"}, Usage: "call the fork `LABEL`"},
 	}
@@ -80,11 +86,28 @@ func parseFork(s *session, c *urfave.Context) (forkOptions, error) {
 	if err != nil {
 		return forkOptions{}, err
 	}
-	input, err := s.readInput(c)
-	return forkOptions{
-		from: c.Args().First(), nodes: c.StringSlice("node"), noDeps: c.Bool("no-deps"), input: input,
-		label: c.String("label"), description: c.String("description"), runID: id,
-	}, err
+	opts, err := parseResets(s, c)
+	opts.from, opts.description, opts.runID = c.Args().First(), c.String("description"), id
+	return opts, err
+}
+
+// parseResets reads resetFlags.
+func parseResets(s *session, c *urfave.Context) (forkOptions, error) {
+	opts := forkOptions{
+		nodes: c.StringSlice("node"), noDeps: c.Bool("no-deps"), namedOnly: c.Bool("named-only"), label: c.String("label"),
+	}
+	for _, flag := range []string{"no-deps", "named-only"} {
+		if c.Bool(flag) && len(opts.nodes) == 0 {
+			return opts, fault.New(fault.Usage, "--%s is about the nodes that --node names", flag).Hint("give --node, too")
+		}
+	}
+	if opts.noDeps && opts.namedOnly {
+		return opts, fault.New(fault.Usage, "--no-deps and --named-only are two ways to reset a node").
+			Hint("--no-deps takes away what the node has done; --named-only leaves it there, as Smithers does")
+	}
+	var err error
+	opts.input, err = s.readInput(c)
+	return opts, err
 }
 
 // runFork makes the child and prints its id.
@@ -93,9 +116,13 @@ func runFork(ctx context.Context, s *session, store *timeline.Store, opts forkOp
 	if err != nil {
 		return err
 	}
+	from, err := store.Load(ctx, opts.from)
+	if err != nil {
+		return err
+	}
 	head, err := store.Fork(ctx, timeline.ForkRequest{
 		CheckInput: check,
-		From:       opts.from, RunID: opts.runID, Nodes: opts.nodes, NoDeps: opts.noDeps,
+		From:       opts.from, RunID: opts.runID, Nodes: opts.nodes, NoDeps: opts.noDeps, NamedOnly: opts.namedOnly,
 		Input: opts.input, Label: opts.label, Description: opts.description,
 	})
 	if err != nil {
@@ -105,8 +132,17 @@ func runFork(ctx context.Context, s *session, store *timeline.Store, opts forkOp
 	if s.json {
 		return s.writeJSON(doc)
 	}
-	from := timeline.Address{Run: doc.ParentRunID, Frame: doc.ParentFrame}
-	s.note("forked from %s; `git smithers resume %s` continues it", plain(from.String()), plain(doc.ForkedRunID))
+	at := timeline.Address{Run: doc.ParentRunID, Frame: doc.ParentFrame}
+	next, err := nextCommand(head, "continues it")
+	if err != nil {
+		return err
+	}
+	s.note("forked from %s; %s", plain(at.String()), next)
+	if meansRun(from.Address, opts.from) {
+		if err := s.noteAnswersSince(ctx, store, from.Entry, at); err != nil {
+			return err
+		}
+	}
 	return s.printf("%s\n", plain(doc.ForkedRunID))
 }
 

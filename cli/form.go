@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/git-smithers/git-smithers/engine"
 	"github.com/git-smithers/git-smithers/snapshot"
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
@@ -88,7 +89,7 @@ func parseForm(h snapshot.HumanRequest) (form, error) {
 func notAskable(h snapshot.HumanRequest) error {
 	return fault.New(fault.Usage, "nobody can be asked for this form line by line").
 		Hint("the question is: %s", h.Prompt).
-		Hint("give the whole answer with --value; its schema is %s", h.Form)
+		Hint("give the whole answer with --value; its schema is %s", engine.Compact(h.Form))
 }
 
 // typeName is the schema's type; "" where it has none, or several.

@@ -29,19 +29,27 @@ type inboxDocument struct {
 	Prompt        string          `json:"prompt"`
 	Summary       *string         `json:"summary"`
 	Form          json.RawMessage `json:"form"`
+	CorrelationID *string         `json:"correlationId"`
 	RequestedAtMs int64           `json:"requestedAtMs"`
 	TimeoutAtMs   *int64          `json:"timeoutAtMs"`
+	Engine        *string         `json:"engine"` // another one, that runs the run
+	Untold        bool            `json:"untold"` // it was answered here, and the engine still asks
+	Tell          *string         `json:"tell"`   // the command that tells the engine
 }
 
 func inboxCommand() *command {
 	return &command{
 		name:    "inbox",
-		summary: "list what waits for people, in all runs",
+		summary: "list what runs wait for: people, signals and timers",
 		usage:   []string{"[<run>] [--all]"},
-		about: `Lists the approvals and human requests that are open, the oldest first: since when,
-the run, its workflow and status, the task, the kind (approval, ask, confirm, select,
-json), and the title or prompt. Requests whose time is up are expired first. With
---all, what is settled is listed, too. With --json, one object a line.`,
+		about: `Lists what is open, the oldest first: since when, the run, its workflow and status,
+the task, the kind (approval, ask, confirm, select or json, which people answer; signal;
+timer), and the title, the prompt, the signal, or when the timer goes off. Requests whose
+time is up are expired first. With --all, what is settled is listed, too. With --json, one
+object a line.
+
+Smithers does not hear what is answered here. What it still asks stays listed, as "not
+told", with the command that tells it.`,
 		maxArgs: 1,
 		flags: []urfave.Flag{
 			&urfave.BoolFlag{Name: "all", Aliases: []string{"a"}, Usage: "list what is settled, and what runs that have ended left open, too"},
@@ -72,8 +80,8 @@ func runInbox(ctx context.Context, s *session, store *timeline.Store, query sqli
 		return err
 	}
 	if s.json {
-		for _, row := range list {
-			if err := s.writeJSON(describeInbox(row)); err != nil {
+		for _, line := range list {
+			if err := s.writeJSON(describeInbox(line)); err != nil {
 				return err
 			}
 		}
@@ -87,24 +95,22 @@ func runInbox(ctx context.Context, s *session, store *timeline.Store, query sqli
 }
 
 // inbox lists what a query selects, after requests whose time is up have expired. Those
-// that cannot be written to count as expired all the same.
-func inbox(ctx context.Context, s *session, store *timeline.Store, query sqliteindex.InboxQuery) ([]sqliteindex.InboxRow, error) {
-	list, err := listInbox(ctx, store, query)
+// that cannot be written to, and those of other engines, count as expired all the same.
+func inbox(ctx context.Context, s *session, store *timeline.Store, query sqliteindex.InboxQuery) ([]inboxLine, error) {
+	query.Settled = true // another engine may not have been told of it
+	list, err := listInbox(ctx, s, store, query)
 	if err != nil {
 		return nil, err
 	}
 	now := s.Now()
-	due := func(row sqliteindex.InboxRow) bool {
-		return row.Status == snapshot.HumanPending && row.TimeoutAtMs != nil && *row.TimeoutAtMs <= now.UnixMilli()
+	due := func(l inboxLine) bool {
+		return l.Status == snapshot.HumanPending && l.TimeoutAtMs != nil && *l.TimeoutAtMs <= now.UnixMilli()
 	}
 	var runs []string
-	for _, row := range list {
-		if due(row) && !slices.Contains(runs, row.RunID) && !snapshot.RunStatus(row.RunStatus).Ended() {
-			runs = append(runs, row.RunID)
+	for _, l := range list {
+		if due(l) && l.engine == "" && !slices.Contains(runs, l.RunID) && !snapshot.RunStatus(l.RunStatus).Ended() {
+			runs = append(runs, l.RunID)
 		}
-	}
-	if len(runs) == 0 {
-		return list, nil
 	}
 	for _, run := range runs {
 		head, err := store.Head(ctx, run)
@@ -118,22 +124,24 @@ func inbox(ctx context.Context, s *session, store *timeline.Store, query sqlitei
 			s.warn(fmt.Errorf("run %s does not keep that requests have expired: %w", run, err))
 		}
 	}
-	if list, err = listInbox(ctx, store, query); err != nil {
-		return nil, err
+	if len(runs) > 0 {
+		if list, err = listInbox(ctx, s, store, query); err != nil {
+			return nil, err
+		}
 	}
 	if !query.All {
-		return slices.DeleteFunc(list, due), nil
+		return slices.DeleteFunc(list, func(l inboxLine) bool { return due(l) || !l.open() }), nil
 	}
-	for i, row := range list {
-		if due(row) {
+	for i, l := range list {
+		if due(l) {
 			list[i].Status = snapshot.HumanExpired
 		}
 	}
 	return list, nil
 }
 
-// listInbox asks the index, brought up to date.
-func listInbox(ctx context.Context, store *timeline.Store, query sqliteindex.InboxQuery) ([]sqliteindex.InboxRow, error) {
+// listInbox asks the index, brought up to date, and what other engines have not been told.
+func listInbox(ctx context.Context, s *session, store *timeline.Store, query sqliteindex.InboxQuery) ([]inboxLine, error) {
 	var runs []string
 	if query.RunID != "" {
 		runs = []string{query.RunID}
@@ -142,50 +150,72 @@ func listInbox(ctx context.Context, store *timeline.Store, query sqliteindex.Inb
 	if err != nil {
 		return nil, err
 	}
-	return index.Inbox(ctx, query)
+	rows, err := index.Inbox(ctx, query)
+	if err != nil {
+		return nil, err
+	}
+	return s.inboxLines(ctx, store, rows)
 }
 
-func describeInbox(row sqliteindex.InboxRow) inboxDocument {
+func describeInbox(l inboxLine) inboxDocument {
 	doc := inboxDocument{
-		Kind: "inbox", RunID: row.RunID, WorkflowName: row.WorkflowName, RunStatus: row.RunStatus,
-		NodeID: row.NodeID, NodeLabel: row.NodeLabel, Iteration: row.Iteration, RequestKind: row.Kind, Status: row.Status,
-		Prompt: row.Prompt, RequestedAtMs: row.RequestedAtMs, TimeoutAtMs: row.TimeoutAtMs,
+		Kind: "inbox", RunID: l.RunID, WorkflowName: l.WorkflowName, RunStatus: l.RunStatus,
+		NodeID: l.NodeID, NodeLabel: l.NodeLabel, Iteration: l.Iteration, RequestKind: l.Kind, Status: l.Status,
+		RequestID: orNull(l.RequestID), Prompt: l.Prompt, Summary: orNull(l.Summary), CorrelationID: l.CorrelationID,
+		RequestedAtMs: l.RequestedAtMs, TimeoutAtMs: l.TimeoutAtMs,
+		Engine: orNull(l.engine), Untold: l.untold, Tell: orNull(l.tell),
 	}
-	if row.RequestID != "" {
-		doc.RequestID = &row.RequestID
-	}
-	if row.Summary != "" {
-		doc.Summary = &row.Summary
-	}
-	if row.Form != nil {
-		doc.Form = json.RawMessage(*row.Form)
+	if l.Form != nil {
+		doc.Form = json.RawMessage(*l.Form)
 	}
 	return doc
 }
 
 // printInbox prints the list for people and, under it, how each is answered.
-func (s *session) printInbox(ctx context.Context, list []sqliteindex.InboxRow) error {
+func (s *session) printInbox(ctx context.Context, list []inboxLine) error {
 	p := s.painter(ctx)
 	t := table{header: []string{"SINCE", "RUN", "WORKFLOW", "RUN IS", "TASK", "KIND", "STATUS", "PROMPT"}}
-	for _, row := range list {
-		since, prompt := clockTime(row.RequestedAtMs), row.Prompt
+	for _, l := range list {
+		since, prompt := clockTime(l.RequestedAtMs), inboxPrompt(l)
 		if s.isTerminalOut() {
-			since, prompt = ago(s.Now(), row.RequestedAtMs), shorten(prompt, valueShown)
+			since, prompt = ago(s.Now(), l.RequestedAtMs), shorten(prompt, valueShown)
 		}
 		t.add(
-			cell{text: since}, cell{text: row.RunID}, cell{text: row.WorkflowName}, cell{row.RunStatus, p.status},
-			cell{text: inboxTask(row)}, cell{text: row.Kind}, cell{row.Status, p.status}, cell{text: prompt},
+			cell{text: since}, cell{text: l.RunID}, cell{text: l.WorkflowName}, cell{l.RunStatus, p.status},
+			cell{text: inboxTask(l.InboxRow)}, cell{text: l.Kind}, cell{inboxStatus(l), p.status}, cell{text: prompt},
 		)
 	}
 	if err := t.write(s); err != nil || !s.isTerminalOut() {
 		return err
 	}
-	for _, row := range list {
-		if how := howToSettle(row); how != "" {
+	for _, l := range list {
+		if how := howToSettle(l); how != "" {
 			s.note("  %s", how)
 		}
 	}
 	return nil
+}
+
+// inboxPrompt is what somebody is asked, in words.
+func inboxPrompt(l inboxLine) string {
+	switch {
+	case l.Kind == snapshot.WaitTimer && l.TimeoutAtMs != nil:
+		return clockTime(*l.TimeoutAtMs)
+	case l.Kind == snapshot.WaitSignal && l.CorrelationID != nil:
+		return l.Prompt + ", correlation " + *l.CorrelationID
+	}
+	return l.Prompt
+}
+
+// inboxStatus is the status, and that the engine of the run has not been told of it.
+func inboxStatus(l inboxLine) string {
+	switch {
+	case !l.untold:
+		return l.Status
+	case l.Kind == snapshot.WaitSignal:
+		return "sent" + notTold
+	}
+	return l.Status + notTold
 }
 
 // inboxTask is the task that waits, by its id, for which the other commands ask, and its
@@ -199,13 +229,20 @@ func inboxTask(row sqliteindex.InboxRow) string {
 }
 
 // howToSettle is the command that answers; "" where there is nothing to answer.
-func howToSettle(row sqliteindex.InboxRow) string {
-	of := plain(row.RunID + " " + row.NodeID)
-	switch row.Status {
-	case snapshot.ApprovalRequested:
-		return program + " approve " + of + ", or deny"
-	case snapshot.HumanPending:
-		return program + " answer " + of
+func howToSettle(l inboxLine) string {
+	deny := ""
+	if l.Status == snapshot.ApprovalRequested {
+		deny = ", or deny"
+	}
+	switch {
+	case l.tell != "":
+		return l.tell + deny
+	case deny != "":
+		return commandLine(program, "approve", l.RunID, l.NodeID) + deny
+	case l.Status == snapshot.HumanPending:
+		return commandLine(program, "answer", l.RunID, l.NodeID)
+	case l.Status == snapshot.WaitWaiting && l.Kind == snapshot.WaitSignal:
+		return commandLine(program, signalArguments(l.RunID, snapshot.Signal{Name: l.Prompt, CorrelationID: l.CorrelationID})...)
 	}
 	return ""
 }

@@ -144,7 +144,7 @@ func again(signals <-chan os.Signal, first os.Signal, over <-chan time.Time, don
 
 // interrupted gives an error that a signal caused the code of that signal. An
 // error with a code of its own, such as that of a run which was cancelled in good
-// order, keeps it.
+// order, keeps it. Hints stay.
 func interrupted(ctx context.Context, err error) error {
 	var sig *signalError
 	if err == nil || !errors.As(context.Cause(ctx), &sig) {
@@ -157,8 +157,12 @@ func interrupted(ctx context.Context, err error) error {
 	if !errors.Is(err, context.Canceled) && known == nil {
 		return err
 	}
+	out := fault.New(fault.Interrupted, "interrupted")
 	if sig.signal == syscall.SIGTERM {
-		return fault.New(fault.Terminated, "terminated")
+		out = fault.New(fault.Terminated, "terminated")
 	}
-	return fault.New(fault.Interrupted, "interrupted")
+	if known != nil {
+		out.Hints = known.Hints
+	}
+	return out
 }

@@ -67,7 +67,7 @@ func commands() []string {
 		"supervise", "travel", "reset", "undo", "ops",
 		"fork", "replay", "branches", "worktrees", "worktrees prune",
 		"push", "remote",
-		"fetch", "bundle", "unbundle",
+		"fetch", "bundle", "unbundle", "import", "watch", "export",
 		"init", "capture", "index", "index rebuild", "verify", "doctor", "completion", "version",
 	}
 }
@@ -147,7 +147,7 @@ git-smithers: hint: it takes a number from 1 on
 `},
 		"a flag that is required": {[]string{"replay", "w", "--run-id", "a"}, `
 git-smithers: error: replay needs --frame
-git-smithers: hint: usage: git smithers replay <workflow> --run-id R --frame N [--restore-vcs [--to DIR]] [--node ID]... [--input JSON] [--label L]
+git-smithers: hint: usage: git smithers replay <workflow> --run-id R --frame N [--restore-vcs [--to DIR]] [--node ID]... [--input JSON] [--label L] [--engine smithers]
 `},
 		"an unknown colour": {[]string{"--color", "sometimes", "runs"}, `
 git-smithers: error: --color does not take "sometimes"

@@ -78,6 +78,8 @@ func opText(op snapshot.Op) string {
 	text := op.Kind
 	key := snapshot.AttemptKey(op.NodeID, op.Iteration, op.Attempt)
 	switch {
+	case op.ByEngine():
+		text = "rewound to frame " + strconv.FormatInt(*op.To, 10)
 	case op.Kind == snapshot.OpUndo:
 		text += " of op " + strconv.Itoa(op.Undoes)
 	case op.Kind == snapshot.OpRevert:

@@ -16,6 +16,13 @@ func iterationFlag() urfave.Flag {
 	return &urfave.IntFlag{Name: "iteration", Usage: "the iteration `I` of a task in a loop, from 0; without it, the newest"}
 }
 
+// placeFlags are the flags of the commands that are about one node of a run. Smithers has --node alone.
+func placeFlags() []urfave.Flag {
+	return []urfave.Flag{
+		&urfave.StringFlag{Name: "node", Aliases: []string{"n"}, Usage: "the node is `ID`, as with a second argument"}, iterationFlag(),
+	}
+}
+
 // whoFlag is --by of the commands that keep who called them.
 func whoFlag() urfave.Flag {
 	return &urfave.StringFlag{Name: "by", Usage: "keep that it was `WHO`; without it, git's user.name; with '', nobody"}
@@ -33,8 +40,20 @@ func parseIteration(c *urfave.Context) (*int, error) {
 	return &n, nil
 }
 
-// parsePlace reads which node is meant.
-func parsePlace(c *urfave.Context, node string) (engine.Place, error) {
+// parsePlace reads which node is meant: by the second argument, by --node, or by both where they say the same.
+func parsePlace(c *urfave.Context) (engine.Place, error) {
+	node := c.Args().Get(1)
+	if c.IsSet("node") {
+		named := c.String("node")
+		if named == "" {
+			return engine.Place{}, fault.New(fault.Usage, "--node does not take an empty name").
+				Hint("without a node, it is the only one that is open")
+		}
+		if c.NArg() > 1 && node != named {
+			return engine.Place{}, fault.New(fault.Usage, "two nodes are named: %q, and %q by --node", node, named).Hint("name one")
+		}
+		node = named
+	}
 	iteration, err := parseIteration(c)
 	return engine.Place{Node: node, Iteration: iteration}, err
 }
@@ -73,6 +92,6 @@ func (s *session) noteWhoGoesOn(row snapshot.Run, running bool) {
 	case row.Status == snapshot.RunFinished:
 		s.note("run %s has finished: nothing waits for it", id)
 	default:
-		s.note("`%s resume %s`, or a supervisor, goes on", program, id)
+		s.note("`%s resume %s`, or a supervisor, goes on", program, fault.Word(row.ID))
 	}
 }

@@ -3,6 +3,8 @@ package cli
 import (
 	"context"
 	"errors"
+	"path/filepath"
+	"slices"
 
 	urfave "github.com/urfave/cli/v2"
 
@@ -39,7 +41,7 @@ func replayCommand() *command {
 	return &command{
 		name:    "replay",
 		summary: "fork a run at a frame and run it from there",
-		usage:   []string{"<workflow> --run-id R --frame N [--restore-vcs [--to DIR]] [--node ID]... [--input JSON] [--label L]"},
+		usage:   []string{"<workflow> --run-id R --frame N [--restore-vcs [--to DIR]] [--node ID]... [--input JSON] [--label L] [--engine smithers]"},
 		about: `Forks the run R at frame N and runs the fork with the workflow file as it is now,
 which may have changed: tasks that it no longer has are dropped, new ones are
 pending. Tasks that were finished at that frame, and are not reset by --node, do not
@@ -50,6 +52,13 @@ the frame, in a new working copy: a linked worktree of git, or a workspace of jj
 is made beside this one and stays for you to look at. The workflow file is still the
 one that is named here.
 
+With --engine smithers, the fork is run by Smithers, with a workflow of its own: it is
+exported to the database that Smithers uses in this folder, or with --restore-vcs in the
+new working copy; Smithers is started to resume it; and what it did is imported. Smithers
+is what --engine-command or the setting smithers.engineCommand says, else what npm has
+installed for the workflow, else smithers on PATH. --db is for workflows that keep their
+database elsewhere.
+
 Prints the new run's id.`,
 		minArgs: 1, maxArgs: 1,
 		required: []string{"run-id", "frame"},
@@ -58,19 +67,29 @@ Prints the new run's id.`,
 			&urfave.Int64Flag{Name: "frame", Aliases: []string{"f"}, Usage: "the frame `N` to start from (required)"},
 			&urfave.BoolFlag{Name: "restore-vcs", Usage: "run on the files of the frame, in a new working copy"},
 			&urfave.StringFlag{Name: "to", Usage: "make the new working copy in `DIR`"},
-		}, append(resetFlags(), engineFlags()...)...),
+		}, slices.Concat(resetFlags(), engineFlags(), foreignFlags())...),
 		exits: runs(),
 		examples: []example{
 			{"mend the workflow, then try again from before the failure", "git smithers replay triage.yaml --run-id triage-1 --frame 6"},
 			{"try again on the code as it was then", "git smithers replay triage.yaml --run-id triage-1 --frame 6 --restore-vcs"},
 			{"try again with another input", `git smithers replay triage.yaml -r triage-1 -f 6 --input '{"strict":false}' --label lenient`},
+			{"have Smithers try again", "git smithers replay triage.tsx --run-id triage-1 --frame 6 --engine smithers"},
 		},
 		run: func(ctx context.Context, s *session, c *urfave.Context) error {
 			opts, err := parseReplay(s, c)
 			if err != nil {
 				return err
 			}
-			return s.withStore(ctx, func(store *timeline.Store) error { return runReplay(ctx, s, store, opts) })
+			foreign, err := parseForeign(c, opts)
+			if err != nil {
+				return err
+			}
+			return s.withStore(ctx, func(store *timeline.Store) error {
+				if foreign != nil {
+					return runForeignReplay(ctx, s, store, foreign)
+				}
+				return runReplay(ctx, s, store, opts)
+			})
 		},
 	}
 }
@@ -88,19 +107,28 @@ func parseReplay(s *session, c *urfave.Context) (replayOptions, error) {
 	if err != nil {
 		return replayOptions{}, err
 	}
-	input, err := s.readInput(c)
+	fork, err := parseResets(s, c)
 	return replayOptions{
-		from: timeline.Address{Run: c.String("run-id"), Frame: c.Int64("frame")},
-		fork: forkOptions{
-			nodes: c.StringSlice("node"), noDeps: c.Bool("no-deps"), input: input, label: c.String("label"),
-		},
+		from: timeline.Address{Run: c.String("run-id"), Frame: c.Int64("frame")}, fork: fork,
 		workflow: c.Args().First(), engine: settings, code: c.Bool("restore-vcs"), to: c.String("to"),
 	}, err
+}
+
+// isScript tells whether a file is named as the workflows of Smithers are.
+func isScript(name string) bool {
+	switch filepath.Ext(name) {
+	case ".tsx", ".ts", ".jsx", ".js", ".mjs":
+		return true
+	}
+	return false
 }
 
 // runReplay forks a frame, fits its state to the workflow, and runs the fork.
 func runReplay(ctx context.Context, s *session, store *timeline.Store, opts replayOptions) error {
 	wf, err := s.readWorkflow(ctx, opts.workflow)
+	if err != nil && isScript(opts.workflow) {
+		return s.describe(err).Hint("`--engine smithers` has Smithers run a workflow that is a program")
+	}
 	if err == nil && !opts.code {
 		err = s.needWorkDir(store, wf)
 	}
@@ -174,10 +202,10 @@ func discard(ctx context.Context, made *timeline.CheckedOut) error {
 func forkForReplay(ctx context.Context, s *session, store *timeline.Store, wf *engine.Workflow, from, id string,
 	opts replayOptions,
 ) (*timeline.Head, error) {
-	reset := engine.ReconcileRequest{Workflow: wf, Reset: opts.fork.nodes, NoDeps: opts.fork.noDeps}
+	reset := engine.ReconcileRequest{Workflow: wf, Reset: opts.fork.nodes, NoDeps: opts.fork.noDeps || opts.fork.namedOnly}
 	return store.Fork(ctx, timeline.ForkRequest{
-		From: from, RunID: id, Nodes: opts.fork.nodes, NoDeps: opts.fork.noDeps, Input: opts.fork.input,
-		Label: opts.fork.label, Description: "Replay from " + from,
+		From: from, RunID: id, Nodes: opts.fork.nodes, NoDeps: opts.fork.noDeps, NamedOnly: opts.fork.namedOnly,
+		Input: opts.fork.input, Label: opts.fork.label, Description: "Replay from " + from,
 		Prepare: func(state *snapshot.State) ([]snapshot.Change, error) {
 			return engine.Reconcile(state, reset)
 		},

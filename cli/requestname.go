@@ -42,10 +42,13 @@ func openRequest(ctx context.Context, store *timeline.Store, names []requestName
 	var firstPlace engine.Place
 	for _, name := range names {
 		id, err := store.ResolveRun(ctx, name.run)
-		if fault.CodeOf(err) == fault.RunNotFound || fault.CodeOf(err) == fault.RunAmbiguous || err == nil && id != name.run {
+		switch code := fault.CodeOf(err); {
+		case code == fault.RunPruned:
+			missing = err
 			continue
-		}
-		if err != nil {
+		case code == fault.RunNotFound, code == fault.RunAmbiguous, err == nil && id != name.run:
+			continue
+		case err != nil:
 			return nil, name.place, err
 		}
 		head, err := store.Head(ctx, id)

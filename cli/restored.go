@@ -83,13 +83,17 @@ func (s *session) tellRestored(ctx context.Context, store *timeline.Store, done 
 		return err
 	}
 	if before := frameBefore(done); before != nil {
-		at, worktree := plain(before.String()), ""
-		if done.Name != "" {
-			worktree = " --worktree " + plain(done.Name)
-		}
-		s.note("what was there before is %s: `%s restore %s%s` brings it back", at, program, at, worktree)
+		s.note("what was there before is %s: `%s` brings it back", plain(before.String()), bringBackCommand(*before, done.Name))
 	}
 	return nil
+}
+
+// bringBackCommand brings back the files that a frame has, of a task's own worktree where one is named.
+func bringBackCommand(at timeline.Address, worktree string) string {
+	if worktree == "" {
+		return commandLine(program, "restore", at.String())
+	}
+	return commandLine(program, "restore", at.String(), "--worktree", worktree)
 }
 
 // frameBefore is the frame that has what a restore changed; nil where it changed nothing.

@@ -84,6 +84,9 @@ func (s *session) resume(ctx context.Context, store *timeline.Store, opts resume
 	if err != nil {
 		return err
 	}
+	if err := refuseForeign(head); err != nil {
+		return err
+	}
 	wf, err := s.workflowOf(ctx, store, head, opts.workflow)
 	if err == nil {
 		err = s.needWorkDir(store, wf)

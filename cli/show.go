@@ -11,6 +11,7 @@ import (
 	"github.com/git-smithers/git-smithers/jjbridge"
 	"github.com/git-smithers/git-smithers/snapshot"
 	"github.com/git-smithers/git-smithers/timeline"
+	"github.com/git-smithers/git-smithers/timeline/fault"
 )
 
 // showOptions are what show takes.
@@ -28,7 +29,11 @@ func showCommand() *command {
 captured, its nodes and what they wait for, outputs, loops, approvals, requests and
 input as they were at the frame; without a frame, as they are now, and who runs it. Of
 attempts that failed it shows the reason and the end of the log. --json prints the whole
-state.`,
+state.
+
+Of a run that was imported from Smithers, <frame> may be smithers/ and Smithers' number
+of the frame: the newest one of the run's timeline that has it. show tells that number,
+and what of the frame was not as it should be in Smithers' database.`,
 		minArgs: 1, maxArgs: 1,
 		flags: []urfave.Flag{
 			&urfave.BoolFlag{Name: "attempts", Aliases: []string{"a"}, Usage: "show every attempt and all of its log"},
@@ -36,6 +41,7 @@ state.`,
 		exits: reads(),
 		examples: []example{
 			{"see how a run stands", "git smithers show triage-1"},
+			{"see the frame that Smithers calls 7", "git smithers show run-a:smithers/7"},
 			{"read one output of frame 3", `git smithers show triage-1:3 --json | jq '.state.outputs[] | select(.table == "analysis")'`},
 		},
 		run: func(ctx context.Context, s *session, c *urfave.Context) error {
@@ -59,10 +65,14 @@ type showDocument struct {
 	Run         snapshot.Run `json:"run"`
 	// SteppedOver is by which frame this one was left out of the timeline.
 	SteppedOver *timeline.SteppedOver `json:"steppedOver,omitempty"`
-	VCS         *snapshot.VCS         `json:"vcs"`
-	VCSTag      *jjbridge.Tag         `json:"vcsTag"`
-	State       json.RawMessage       `json:"state"`
-	Attempts    []snapshot.Attempt    `json:"attempts,omitempty"`
+	// Engines is what the frame is to the engines that the run was imported from.
+	Engines []timeline.PeerFrame `json:"engines,omitempty"`
+	// Untold is what was answered here of a run that another engine runs, and that one still asks.
+	Untold   untoldAnswers      `json:"untold,omitempty"`
+	VCS      *snapshot.VCS      `json:"vcs"`
+	VCSTag   *jjbridge.Tag      `json:"vcsTag"`
+	State    json.RawMessage    `json:"state"`
+	Attempts []snapshot.Attempt `json:"attempts,omitempty"`
 }
 
 // runShow prints what is at an address.
@@ -75,12 +85,19 @@ func runShow(ctx context.Context, s *session, store *timeline.Store, opts showOp
 	if err != nil {
 		return err
 	}
+	if standing.engines, err = store.PeerFrames(ctx, at.Address); err != nil {
+		s.warn(err) // what is wrong with another engine's own is no reason to show nothing
+	}
+	if meansRun(at.Address, opts.address) {
+		standing.untold = s.untold(ctx, store, at.Address.Run)
+	}
 	if s.json {
 		doc, err := describeEntry(at, opts.attempts)
 		if err != nil {
 			return err
 		}
-		doc.Stale, doc.SteppedOver = standing.stale, standing.over
+		doc.Stale, doc.SteppedOver, doc.Engines = standing.stale, standing.over, standing.engines
+		doc.Untold = standing.untold
 		return s.writeJSON(doc)
 	}
 	row, err := at.Entry.RunRow()
@@ -88,6 +105,9 @@ func runShow(ctx context.Context, s *session, store *timeline.Store, opts showOp
 		return err
 	}
 	standing.origin = store.Origin(ctx, row)
+	if standing.before, err = forkedCopies(ctx, store, row); err != nil {
+		return err
+	}
 	return s.paged(ctx, func() error {
 		view := stateView{p: s.painter(ctx), attempts: opts.attempts, standing: standing}
 		if err := view.entry(at.Address, at.Entry); err != nil {
@@ -102,14 +122,23 @@ type standing struct {
 	owner string // of a bare run: who owns it, in words; "" where there is nothing to tell
 	stale bool   // of a bare run: it is running by its row, and no live process owns it
 	over  *timeline.SteppedOver
+	// untold is, of a bare run, what the engine that runs it has not been told.
+	untold untoldAnswers
+	// engines is what the frame is to engines that the run was imported from.
+	engines []timeline.PeerFrame
 	// origin is where a fork comes from; nil for a run that is none, and where nobody reads it.
 	origin *timeline.Origin
+	// before are the working copies that a fork began with.
+	before []forkedCopy
 }
 
-// standingOf finds out how what an address means stands in its run. The run's id, or a
-// prefix of it, means the run; everything else is a frame.
+// meansRun tells whether an address that was found as at means the run: it is the run's id or a prefix of it. Every
+// other means a frame.
+func meansRun(at timeline.Address, address string) bool { return strings.HasPrefix(at.Run, address) }
+
+// standingOf finds out how what an address means stands in its run.
 func standingOf(ctx context.Context, store *timeline.Store, at *timeline.Loaded, address string) (standing, error) {
-	if !strings.HasPrefix(at.Address.Run, address) {
+	if !meansRun(at.Address, address) {
 		over, err := store.SteppedOver(ctx, at.Address)
 		return standing{over: over}, err
 	}
@@ -133,7 +162,7 @@ func describeOwner(row snapshot.Run, owner timeline.Owner) string {
 	case row.Status == snapshot.RunRunning && owner.Token != "" && !owner.Here:
 		return "no live process here; it was claimed somewhere else"
 	case row.Status == snapshot.RunRunning:
-		return "no live process: `git smithers resume " + row.ID + "` goes on"
+		return "no live process: `git smithers resume " + fault.Word(row.ID) + "` goes on"
 	}
 	return ""
 }

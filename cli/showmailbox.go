@@ -30,7 +30,11 @@ func (v *stateView) waits(state *snapshot.State) error {
 			return err
 		}
 		if w.Status == snapshot.WaitWaiting {
-			add(w.NodeID, w.Iteration, w.Kind, signalWaited(w), w.StartedAtMs, w.DueAtMs)
+			what := signalWaited(w)
+			if mark := v.untold.mark(w.Kind, w.NodeID, w.Iteration); mark != "" {
+				what += ": sent" + mark
+			}
+			add(w.NodeID, w.Iteration, w.Kind, what, w.StartedAtMs, w.DueAtMs)
 		}
 	}
 	v.table("Waits", &t)
@@ -64,7 +68,8 @@ func (v *stateView) approvals(state *snapshot.State) error {
 			return err
 		}
 		if a.Status != snapshot.ApprovalRequested {
-			t.add(cell{text: attemptName(a.NodeID, a.Iteration)}, cell{text: a.Status}, cell{text: orEmpty(a.DecidedBy)},
+			t.add(cell{text: attemptName(a.NodeID, a.Iteration)}, cell{text: a.Status + v.untold.mark(requestApproval, a.NodeID, a.Iteration)},
+				cell{text: orEmpty(a.DecidedBy)},
 				cell{text: optionalTime(a.DecidedAtMs)}, cell{text: shorten(orEmpty(a.Note), valueShown)},
 				cell{text: shorten(a.Title, valueShown)})
 		}
@@ -81,7 +86,8 @@ func (v *stateView) requests(state *snapshot.State) error {
 			return err
 		}
 		if h.Status != snapshot.HumanPending {
-			t.add(cell{text: attemptName(h.NodeID, h.Iteration)}, cell{text: h.Status}, cell{text: orEmpty(h.AnsweredBy)},
+			t.add(cell{text: attemptName(h.NodeID, h.Iteration)}, cell{text: h.Status + v.untold.mark(h.Kind, h.NodeID, h.Iteration)},
+				cell{text: orEmpty(h.AnsweredBy)},
 				cell{text: optionalTime(h.AnsweredAtMs)}, cell{text: shorten(string(h.Response), valueShown)},
 				cell{text: shorten(h.Prompt, valueShown)})
 		}

@@ -66,9 +66,24 @@ func (v *stateView) row(at timeline.Address, row snapshot.Run, entry *snapshot.E
 	v.field("commit", entry.ID.String())
 	v.field("content", entry.ContentHash.String())
 	v.field("error", row.Error)
+	v.foreign()
 	v.field("owner", v.owner)
 	if v.over != nil {
 		v.field("dropped", fmt.Sprintf("this frame was stepped over: frame %d, %s", v.over.Frame, v.over.Subject))
+	}
+}
+
+// foreign writes what the frame is to other engines.
+func (v *stateView) foreign() {
+	for _, e := range v.engines {
+		is := "has no such frame"
+		if e.Frame != nil {
+			is = fmt.Sprintf("frame %d", *e.Frame)
+		}
+		v.field("in "+engineName(e.Engine), is)
+		for _, m := range e.Marks {
+			v.field("mark", fmt.Sprintf("%s: stored %s, found %s", m.What, m.Stored, m.Found))
+		}
 	}
 }
 

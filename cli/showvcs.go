@@ -1,10 +1,13 @@
 package cli
 
 import (
+	"context"
 	"fmt"
+	"slices"
 	"strconv"
 
 	"github.com/git-smithers/git-smithers/snapshot"
+	"github.com/git-smithers/git-smithers/timeline"
 )
 
 // itemsShown is how many files of a kind people see.
@@ -17,16 +20,76 @@ func (v *stateView) workingCopy(entry *snapshot.Entry) error {
 		return err
 	}
 	v.title("Working copy")
-	v.vcs(vcs)
+	v.vcs(vcs, "")
 	for _, own := range vcs.Worktrees {
 		v.title("Worktree of " + plain(own.Name))
-		v.vcs(&own.VCS)
+		v.vcs(&own.VCS, own.Name)
 	}
 	return nil
 }
 
-// vcs writes one revision, and what its tree does not have.
-func (v *stateView) vcs(vcs *snapshot.VCS) {
+// forkedCopy is the working copy of a frame that was forked.
+type forkedCopy struct {
+	run string
+	vcs *snapshot.VCS
+}
+
+// forkedCopies are the working copies that a fork began with: that of its parent's frame, and where this is a fork, too, that
+// of its parent's. Those of another repository's runs are left out, and a run that goes on with its parent's frames has their numbers.
+func forkedCopies(ctx context.Context, store *timeline.Store, row snapshot.Run) ([]forkedCopy, error) {
+	var found []forkedCopy
+	for row.Parent != nil && row.Parent.Extension.IsZero() {
+		origin := store.Origin(ctx, row)
+		if origin.Elsewhere {
+			break
+		}
+		entry, err := snapshot.ReadEntry(store.Parts().Objects, row.Parent.Commit)
+		if err != nil {
+			return nil, timeline.Explain(err)
+		}
+		vcs, err := entry.VCSRevision()
+		if err != nil {
+			return nil, timeline.Explain(err)
+		}
+		if vcs == nil {
+			break
+		}
+		from, err := entry.RunRow()
+		if err != nil {
+			return nil, timeline.Explain(err)
+		}
+		run := from.ID // which is further up where a fork was forked before it had a frame of its own
+		if run == row.Parent.RunID {
+			run = origin.At.Run
+		}
+		found, row = append(found, forkedCopy{run, vcs}), from
+	}
+	return found, nil
+}
+
+// capturedAt is the frame that files were captured at: one of the run, or of the run that it was forked from with them. worktree
+// is the name of a task's own; "" for the run's.
+func (v *stateView) capturedAt(vcs *snapshot.VCS, worktree string) string {
+	at := fmt.Sprintf("frame %d", vcs.Frame)
+	for _, before := range v.before {
+		had := before.vcs
+		if worktree != "" {
+			i := slices.IndexFunc(had.Worktrees, func(w snapshot.Worktree) bool { return w.Name == worktree })
+			if i < 0 {
+				return at
+			}
+			had = &had.Worktrees[i].VCS
+		}
+		if had.Frame != vcs.Frame || had.Tree != vcs.Tree || had.CommitID != vcs.CommitID || had.Operation != vcs.Operation {
+			return at
+		}
+		at = timeline.Address{Run: before.run, Frame: vcs.Frame}.String()
+	}
+	return at
+}
+
+// vcs writes one revision, and what its tree does not have. worktree is the name of a task's own; "" for the run's.
+func (v *stateView) vcs(vcs *snapshot.VCS, worktree string) {
 	v.field("type", vcs.Type)
 	v.id("change", vcs.ChangeID)
 	v.id("commit", vcs.CommitID)
@@ -36,7 +99,7 @@ func (v *stateView) vcs(vcs *snapshot.VCS) {
 	if vcs.Tree.IsZero() {
 		v.field("files", "not captured")
 	} else {
-		files := fmt.Sprintf("captured at frame %d", vcs.Frame)
+		files := "captured at " + v.capturedAt(vcs, worktree)
 		if vcs.Scope == snapshot.ScopeTracked {
 			files += ", tracked ones alone"
 		}

@@ -122,19 +122,21 @@ func runSignal(ctx context.Context, s *session, store *timeline.Store, opts sign
 	}
 	opts.line.ReceivedBy = new(who(opts.line.ReceivedBy, store))
 	if opts.batch {
+		s.warnForeign(head, commandLine("signal", head.Row().ID)+" <name>")
 		return signalBatch(ctx, s, head, opts.line)
 	}
 	sent, err := send(ctx, s, head, opts.line)
 	if err != nil {
 		return err
 	}
-	if s.json {
-		return s.writeJSON(sent)
-	}
 	row := head.Row()
-	if *sent.Known {
+	foreign := s.warnForeign(head, foreignSignal(row.ID, sent.Signal))
+	switch {
+	case s.json:
+		return s.writeJSON(sent)
+	case *sent.Known:
 		s.note("run %s has this signal already", plain(row.ID))
-	} else {
+	case !foreign:
 		s.noteWhoGoesOn(row, store.Owner(row).Live)
 	}
 	return s.printf("%d\n", sent.Seq)
@@ -211,4 +213,22 @@ func parseSignalLine(data []byte, unsaid signalLine) (signalLine, error) {
 		line.ReceivedBy = unsaid.ReceivedBy
 	}
 	return line, nil
+}
+
+// foreignSignal is the part of Smithers' command that sends a signal.
+func foreignSignal(run string, sent snapshot.Signal) string {
+	args := signalArguments(run, sent)
+	if payload := string(sent.Payload); payload != "" && payload != "null" {
+		args = append(args, "--data", payload)
+	}
+	return commandLine(args[0], args[1:]...)
+}
+
+// signalArguments are the command that sends a signal, ours and Smithers', without the payload.
+func signalArguments(run string, sent snapshot.Signal) []string {
+	args := []string{"signal", run, sent.Name}
+	if sent.CorrelationID != nil && *sent.CorrelationID != "" {
+		args = append(args, "--correlation", *sent.CorrelationID)
+	}
+	return args
 }

@@ -174,6 +174,9 @@ func (v *supervisor) tryOnce(ctx context.Context, run timeline.Unattended) error
 	if row.Status != snapshot.RunRunning && !row.Status.Waiting() {
 		return nil
 	}
+	if err := refuseForeign(head); err != nil {
+		return v.leave(ctx, run, row.Frame, err)
+	}
 	if row.Status.Waiting() {
 		ready, err := v.ready(head)
 		if err != nil || !ready {

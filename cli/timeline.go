@@ -72,9 +72,13 @@ func runTimeline(ctx context.Context, s *session, store *timeline.Store, opts ti
 	if s.json {
 		return s.writeJSON(timelineDocument{"timeline", nestTimeline(t)})
 	}
+	waits := make(map[string]string)
+	if err := s.waitsOf(ctx, store, t, waits); err != nil {
+		return err
+	}
 	return s.paged(ctx, func() error {
 		var b strings.Builder
-		renderTimeline(&b, s.painter(ctx), t, "")
+		renderTimeline(&b, s.painter(ctx), t, waits, "")
 		return s.printf("%s", b.String())
 	})
 }
@@ -87,8 +91,8 @@ func nestTimeline(t *timeline.Tree) timelineNode {
 	return node
 }
 
-// renderTimeline writes a run's frames, and below each the forks that start there.
-func renderTimeline(b *strings.Builder, p painter, t *timeline.Tree, indent string) {
+// renderTimeline writes a run's frames, below each the forks that start there, and at the end what the run waits for.
+func renderTimeline(b *strings.Builder, p painter, t *timeline.Tree, waits map[string]string, indent string) {
 	run := t.Timeline
 	b.WriteString(indent + p.paint(bold, plain(run.RunID)))
 	if branch := run.Branch; branch != nil {
@@ -110,9 +114,12 @@ func renderTimeline(b *strings.Builder, p painter, t *timeline.Tree, indent stri
 		for _, fork := range f.Forks {
 			fmt.Fprintf(b, "%s  |-- %s%s (%s)\n", indent, p.paint(bold, plain(fork.RunID)), label(fork.BranchLabel), forkedAt(f, fork))
 			if child := children[fork.RunID]; child != nil {
-				renderTimeline(b, p, child, indent+"    ")
+				renderTimeline(b, p, child, waits, indent+"    ")
 			}
 		}
+	}
+	if text := waits[run.RunID]; text != "" {
+		b.WriteString(indent + "  " + text + "\n")
 	}
 }
 

@@ -193,18 +193,17 @@ func (s *session) againWorkflow(ctx context.Context, opts againOptions) (*engine
 	return s.readWorkflow(ctx, opts.workflow)
 }
 
-// agreeAgain makes sure, before a run goes back, that what it keeps as its workflow may run
-// afterwards. Where another workflow is to be run, resuming sees to it.
+// agreeAgain makes sure, before a run goes back, that we are to run it afterwards, and that what it
+// keeps as its workflow may run. Where another workflow is to be run, resuming sees to that.
 func (s *session) agreeAgain(ctx context.Context, store *timeline.Store, run string, again againOptions) error {
-	if !again.resume || again.workflow != "" {
+	if !again.resume && again.workflow == "" {
 		return nil
 	}
-	id, err := store.ResolveRun(ctx, run)
-	if err != nil {
-		return err
+	head, err := openRun(ctx, store, run)
+	if err == nil {
+		err = refuseForeign(head)
 	}
-	head, err := store.Head(ctx, id)
-	if err != nil {
+	if err != nil || again.workflow != "" {
 		return err
 	}
 	wf, err := keptWorkflow(head)
@@ -227,10 +226,15 @@ func (s *session) redefinition(store *timeline.Store, file string, reset engine.
 func (s *session) goOn(ctx context.Context, store *timeline.Store, done *timeline.Traveled, opts againOptions,
 	describe func(resumed *runResult) any,
 ) error {
-	s.tellTraveled(done, !opts.resume)
 	if !opts.resume {
+		next, err := afterTravel(ctx, store, done)
+		if err != nil {
+			return err
+		}
+		s.tellTraveled(done, next)
 		return s.printTraveled(done, describe(nil))
 	}
+	s.tellTraveled(done, "")
 	printed := false
 	err := s.resume(ctx, store, resumeOptions{done.Run, opts.workflow, opts.engine}, func(r runResult) any {
 		printed = true

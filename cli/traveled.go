@@ -1,11 +1,13 @@
 package cli
 
 import (
+	"context"
 	"fmt"
 	"strconv"
 	"strings"
 
 	"github.com/git-smithers/git-smithers/timeline"
+	"github.com/git-smithers/git-smithers/timeline/fault"
 )
 
 // traveledDocument is what travel, reset and undo have in common.
@@ -55,27 +57,36 @@ func (s *session) printTraveled(done *timeline.Traveled, doc any) error {
 	return s.printf("%s\n", plain(timeline.Address{Run: done.Run, Frame: done.Frame}.String()))
 }
 
-// tellTraveled tells what a travel, reset or undo has done; with next, also how to go on.
-func (s *session) tellTraveled(done *timeline.Traveled, next bool) {
-	run := plain(done.Run)
+// tellTraveled tells what a travel, reset or undo has done, and with next, which command it is that
+// the run goes on by, also how to go on.
+func (s *session) tellTraveled(done *timeline.Traveled, next string) {
 	if len(done.Reset) > 0 {
 		s.note("pending again: %s", listNames(done.Reset))
 	}
 	if len(done.Dropped) > 0 {
 		s.note("left out of the timeline from now on: %s; `%s timeline %s --all` shows them",
-			frameRanges(done.Dropped), program, run)
+			frameRanges(done.Dropped), program, fault.Word(done.Run))
 	}
 	if n := len(done.Cancelled); n > 0 {
 		s.note("marked cancelled: %s of %s", plural(n, "attempt"), listNames(attemptedNodes(done.Cancelled)))
 	}
 	s.tellTraveledFiles(done)
 	switch {
-	case !next:
+	case next == "":
 	case done.Undone == nil:
-		s.note("`%s resume %s` goes on; `%s undo %s` takes this back", program, run, program, run)
+		s.note("%s; `%s undo %s` takes this back", next, program, fault.Word(done.Run))
 	case len(done.Reset) > 0 || !done.Status.Ended():
-		s.note("`%s resume %s` goes on", program, run)
+		s.note("%s", next)
 	}
+}
+
+// afterTravel says by which command a run goes on in which something was done.
+func afterTravel(ctx context.Context, store *timeline.Store, done *timeline.Traveled) (string, error) {
+	head, err := store.Head(ctx, done.Run)
+	if err != nil {
+		return "", err
+	}
+	return nextCommand(head, "goes on")
 }
 
 // tellTraveledFiles tells what has become of the working copies.
@@ -88,16 +99,16 @@ func (s *session) tellTraveledFiles(done *timeline.Traveled) {
 		all = append([]*timeline.Restored{done.Files}, all...)
 	}
 	for _, files := range all {
-		in, worktree := "", ""
+		in := ""
 		if files.Name != "" {
-			in, worktree = "worktree of "+plain(files.Name)+": ", " --worktree "+plain(files.Name)
+			in = "worktree of " + plain(files.Name) + ": "
 		}
 		s.note("%s%s", in, restoredSummary(files, false))
 		s.noteShared(files.Beside)
 		s.noteIncomplete(files.VCS)
 		if files.Saved != nil {
-			at := plain(files.Saved.String())
-			s.note("%swhat was there before is %s: `%s restore %s%s` brings it back", in, at, program, at, worktree)
+			s.note("%swhat was there before is %s: `%s` brings it back",
+				in, plain(files.Saved.String()), bringBackCommand(*files.Saved, files.Name))
 		}
 	}
 	if len(done.Missing) > 0 {

@@ -27,7 +27,8 @@ A travel or reset is taken back with the state, attempts and files that were the
 it; what the run has done since is stepped over. A revert or restore is taken back with
 the files alone. What is in the working copy and in no frame yet is captured first. A fork
 is taken back as long as it has not run: it is cancelled, and not listed with its
-parent's any more. A run that a live process is running is left alone.
+parent's any more. A run that a live process is running is left alone. So is one
+of Smithers in which Smithers itself went back last.
 
 Called again, it takes back the op before. Prints the address of the new frame.`,
 		maxArgs: 1,
@@ -54,7 +55,11 @@ func runUndo(ctx context.Context, s *session, store *timeline.Store, req timelin
 	if err != nil {
 		return err
 	}
+	next, err := afterTravel(ctx, store, done)
+	if err != nil {
+		return err
+	}
 	s.note("taken back: op %d of %s, %s", done.Undone.Number, plain(done.Run), plain(opText(*done.Undone)))
-	s.tellTraveled(done, true)
+	s.tellTraveled(done, next)
 	return s.printTraveled(done, undoDocument{"undo", opDocument{done.Run, *done.Undone}, describeTraveled(done)})
 }

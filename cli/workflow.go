@@ -122,12 +122,12 @@ func (s *session) storedPath(store *timeline.Store, file string) string {
 func (s *session) rememberedPath(store *timeline.Store, row snapshot.Run) (string, error) {
 	if row.WorkflowPath == "" {
 		return "", fault.New(fault.Usage, "run %q does not know its workflow file", row.ID).
-			Hint("name it: `%s resume %s <workflow>`", program, row.ID)
+			Hint("name it: `%s resume %s <workflow>`", program, fault.Word(row.ID))
 	}
 	path := filepath.FromSlash(row.WorkflowPath)
 	if !filepath.IsLocal(path) {
 		return "", fault.New(fault.InvalidState, "run %q names a workflow file outside of the working copy: %q", row.ID, row.WorkflowPath).
-			Hint("name the file: `%s resume %s <workflow>`", program, row.ID)
+			Hint("name the file: `%s resume %s <workflow>`", program, fault.Word(row.ID))
 	}
 	return filepath.Join(s.workDir(store), path), nil
 }

@@ -1,0 +1,62 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"os/exec"
+	"path/filepath"
+	"strings"
+
+	"github.com/git-smithers/git-smithers/timeline/fault"
+)
+
+// check is engine_missing where Smithers cannot be started, as far as that can be told without
+// starting it.
+func (e *smithersEngine) check(ctx context.Context) error {
+	missing := func(format string, args ...any) error {
+		return fault.New(fault.EngineMissing, format, args...).
+			Hint("--engine-command and the setting smithers.engineCommand say how Smithers is started")
+	}
+	if _, err := exec.LookPath(e.program[0]); err != nil {
+		return missing("%s cannot be run: %w", e.program[0], err)
+	}
+	name := commandName(e.command)
+	if strings.Contains(name, "/") {
+		path := name
+		if !filepath.IsAbs(path) {
+			path = filepath.Join(e.dir, path)
+		}
+		if _, err := exec.LookPath(path); err != nil {
+			return missing("%s cannot be run: %w", name, err)
+		}
+		return nil
+	}
+	if name == "" {
+		return nil
+	}
+	ask := exec.CommandContext(ctx, e.program[0], "-c", `command -v "$1"`, "sh", name) //nolint:gosec // the user's own words
+	ask.Dir, ask.Env = e.dir, e.env
+	if err := ask.Run(); err != nil && ctx.Err() == nil {
+		if _, ended := errors.AsType[*exec.ExitError](err); ended {
+			return missing("there is no program %s", name)
+		}
+	}
+	return ctx.Err()
+}
+
+// commandName is the program that a shell would run for a command; "" where only the shell can tell.
+func commandName(command string) string {
+	for word := range strings.FieldsSeq(command) {
+		name, _, assigned := strings.Cut(word, "=")
+		switch {
+		case strings.ContainsAny(word, "'\"`\\;&|()<>*?[]~#{}!"), name == "PATH", strings.HasPrefix(word, "-"):
+			return ""
+		case assigned:
+		case strings.Contains(word, "$"):
+			return ""
+		default:
+			return word
+		}
+	}
+	return ""
+}

@@ -1,0 +1,114 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"sync"
+
+	urfave "github.com/urfave/cli/v2"
+
+	"github.com/git-smithers/git-smithers/timeline"
+	"github.com/git-smithers/git-smithers/timeline/fault"
+	"github.com/git-smithers/git-smithers/timeline/smithers"
+)
+
+// exportOptions are what export takes.
+type exportOptions struct {
+	runs     []string // ids or unique prefixes; none for all that came from Smithers
+	to       string
+	root     string // "" for the folder of the database
+	workflow string // "" to leave the runs' as they are
+}
+
+// exportDocument is what export prints with --json.
+type exportDocument struct {
+	Kind string                 `json:"kind"`
+	To   string                 `json:"to"`
+	Runs []smithers.ExportedRun `json:"runs"`
+}
+
+func exportCommand() *command {
+	return &command{
+		name:    "export",
+		summary: "write runs into a Smithers database",
+		usage:   []string{"[<run>...] --to <smithers.db> [--root DIR] [--workflow FILE]"},
+		about: `Writes runs so that Smithers lists them and resumes them: the named ones, or all that
+came from Smithers, with the forks of them. The database is made where it does not
+exist. One that an engine uses is added to, in one transaction; where it has one of the
+runs already, nothing is written.
+
+A run that is as it was imported gets back the rows that it had. Of any other run, such
+as a fork that was made here, Smithers gets the frames, and restores the rest from the
+newest one when it resumes the run.
+
+The runs' paths are put in the working copy that the database is in; where it is in
+none, or the runs were in none, where the database is; or in the folder that --root
+names. Smithers refuses to resume a run whose workflow file, or a module of that, has
+changed or been moved. With --workflow, it takes that file for all runs that are
+exported; without, forks are given their file as it is now. Where Smithers would refuse
+a run, a warning says so, and why.`,
+		maxArgs:  anyNumber,
+		required: []string{"to"},
+		flags: []urfave.Flag{
+			&urfave.StringFlag{Name: "to", Usage: "write to the database `FILE` (required)"},
+			&urfave.StringFlag{Name: "root", Usage: "the runs go on in `DIR`"},
+			&urfave.StringFlag{Name: "workflow", Usage: "have the runs resumed with `FILE`"},
+		},
+		exits: writes(),
+		examples: []example{
+			{"hand a fork to the engine", "git smithers export kmvx --to smithers.db --workflow triage.tsx"},
+			{"get everything back that was imported", "git smithers export --to restored.db"},
+		},
+		run: func(ctx context.Context, s *session, c *urfave.Context) error {
+			opts := exportOptions{c.Args().Slice(), c.String("to"), c.String("root"), c.String("workflow")}
+			if opts.to == "" {
+				return fault.New(fault.Usage, "--to does not take an empty name").Hint("it takes a file, such as smithers.db")
+			}
+			return s.withStore(ctx, func(store *timeline.Store) error { return runExport(ctx, s, store, opts) })
+		},
+	}
+}
+
+// runExport exports runs and says which.
+func runExport(ctx context.Context, s *session, store *timeline.Store, opts exportOptions) error {
+	req, err := s.exportRequest(opts)
+	if err != nil {
+		return err
+	}
+	exported, err := s.export(ctx, store, req)
+	if err != nil {
+		return err
+	}
+	if s.json {
+		return s.writeJSON(exportDocument{"export", opts.to, exported.Runs})
+	}
+	var b strings.Builder
+	for _, run := range exported.Runs {
+		how := ""
+		if run.Exact {
+			how = ", as imported"
+		}
+		fmt.Fprintf(&b, "exported %s: %s%s\n", plain(run.RunID), plural(int(run.Frames), "frame"), how)
+	}
+	if len(exported.Runs) == 0 {
+		s.note("no run came from Smithers")
+	}
+	if err := s.printf("%s", b.String()); err != nil {
+		return err
+	}
+	s.warnOfRefusals(exported.Runs)
+	return nil
+}
+
+// export shows how far it is.
+func (s *session) export(ctx context.Context, store *timeline.Store, req smithers.ExportRequest) (*smithers.Exported, error) {
+	progress, begun := s.progress("exporting frames"), sync.OnceFunc(s.while("opening the database"))
+	defer progress.finish()
+	defer begun()
+	req.Progress = func(_ string, done, total int) {
+		begun()
+		progress.update(done, total)
+	}
+	return smithers.Export(ctx, store, req)
+}

@@ -1,0 +1,51 @@
+package cli
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/git-smithers/git-smithers/timeline/fault"
+	"github.com/git-smithers/git-smithers/timeline/smithers"
+)
+
+// hint says what to do about a warning, to people.
+func (s *session) hint(format string, args ...any) {
+	s.note("git-smithers: hint: "+format, args...)
+}
+
+// warnOfRefusals names the exported runs that Smithers would not go on with, and says how it would.
+func (s *session) warnOfRefusals(runs []smithers.ExportedRun) {
+	var reasons, words []string
+	refused := make(map[string][]string)
+	accepts := true
+	for _, run := range runs {
+		if run.Finished || len(run.Refusals) == 0 {
+			continue
+		}
+		var why []string
+		for _, r := range run.Refusals {
+			why = append(why, r.Message)
+			accepts = accepts && (r.Code == smithers.RefusedWorkflow || r.Code == smithers.RefusedModules)
+		}
+		reason := strings.Join(why, "; ")
+		if !slices.Contains(reasons, reason) {
+			reasons = append(reasons, reason)
+		}
+		refused[reason] = append(refused[reason], run.RunID)
+		words = append(words, fault.Word(run.RunID))
+	}
+	if len(reasons) == 0 {
+		return
+	}
+	for _, reason := range reasons {
+		s.warn(fmt.Errorf("Smithers would refuse to resume %s: %s", listNames(refused[reason]), reason)) //nolint:staticcheck // a name
+	}
+	if len(words) > 1 {
+		words = []string{"<run>..."}
+	}
+	s.hint("`%s export %s --to <new.db> --workflow <workflow.tsx>` has Smithers take that file", program, words[0])
+	if accepts {
+		s.hint("`smithers up <workflow.tsx> --run-id <run> --resume true --accept-workflow-change` takes the file as it is now")
+	}
+}

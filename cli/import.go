@@ -1,0 +1,275 @@
+package cli
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+
+	urfave "github.com/urfave/cli/v2"
+
+	"github.com/git-smithers/git-smithers/snapshot"
+	"github.com/git-smithers/git-smithers/timeline"
+	"github.com/git-smithers/git-smithers/timeline/fault"
+	"github.com/git-smithers/git-smithers/timeline/smithers"
+)
+
+// importDocument is what import prints with --json.
+type importDocument struct {
+	Kind string               `json:"kind"`
+	Runs []importedRun        `json:"runs"`
+	Left []smithers.LeftTable `json:"left"`
+}
+
+// importedRun is what became of a run that import or watch looked at.
+type importedRun struct {
+	RunID   string  `json:"runId"`
+	Outcome string  `json:"outcome"`
+	Frames  int64   `json:"frames"` // how many are new
+	Frame   *int64  `json:"frame"`  // the newest; null where the run is not here
+	Tip     *string `json:"tip"`
+	Rewound bool    `json:"rewound"`
+	// Rendered is how many frames Smithers has of a run without snapshots, which are no frames here.
+	Rendered  int64                `json:"rendered"`
+	Marks     []smithers.Mark      `json:"marks"`
+	Overruled []smithers.Overruled `json:"overruled"`
+	Dropped   []smithers.Dropped   `json:"dropped"`
+	Code      *string              `json:"code"` // of the error, where there is one
+	Message   *string              `json:"message"`
+}
+
+func importCommand() *command {
+	return &command{
+		name:    "import",
+		summary: "take the runs of a Smithers database into the repository",
+		usage:   []string{"<smithers.db> [--run R]... [--revive]"},
+		about: `Reads the database of Smithers, the TypeScript orchestrator, and brings every run of it up
+to date here, or those that --run names and what they were forked from: frames, attempts,
+logs, outputs, loops, events, signals, approvals, forks. A run that was imported is a run
+like any other: timeline, diff, show, fork, restore and push work with it, and export
+gives it back to Smithers. Importing again adds what is new.
+
+The database is only read, also while an engine is writing it. Of the files, a frame has those
+of the commits that Smithers noted, where they are in this repository. What tables of
+Smithers have that belongs to no run stays behind, and is named.
+
+A run is imported whole or not at all. A hash that does not match is no reason to leave
+a run out: what is there is imported as it is, marked, and named.
+
+Prints each run, what became of it, its new frames, its newest frame and its tip.`,
+		minArgs: 1, maxArgs: 1,
+		flags: []urfave.Flag{
+			importRunsFlag(),
+			&urfave.BoolFlag{Name: "revive", Usage: "take the runs that --run names also where they were pruned and collected here"},
+		},
+		exits: writes(),
+		examples: []example{
+			{"take all runs into the repository", "git smithers import smithers.db"},
+			{"take one of them", "git smithers import smithers.db --run run-a"},
+			{"see it", "git smithers timeline run-a --tree"},
+		},
+		run: func(ctx context.Context, s *session, c *urfave.Context) error {
+			path, req := s.path(c.Args().First()), smithers.ImportRequest{Runs: c.StringSlice("run"), Revive: c.Bool("revive")}
+			if err := refuseEmptyRuns(req.Runs); err != nil {
+				return err
+			}
+			if req.Revive && len(req.Runs) == 0 {
+				return fault.New(fault.Usage, "--revive takes the runs that --run names")
+			}
+			return s.withStore(ctx, func(store *timeline.Store) error { return runImport(ctx, s, store, path, req) })
+		},
+	}
+}
+
+// importRunsFlag is --run of the commands that read a database.
+func importRunsFlag() urfave.Flag {
+	return &urfave.StringSliceFlag{Name: "run", Usage: "only the run of the id `R`, and what it was forked from; may be repeated"}
+}
+
+// refuseEmptyRuns is invalid_run_id where --run names a run that no database has.
+func refuseEmptyRuns(runs []string) error {
+	if slices.Contains(runs, "") {
+		return fault.New(fault.InvalidRunID, "the run id is empty")
+	}
+	return nil
+}
+
+// runImport imports, and prints what became of each run, also where some were refused.
+func runImport(ctx context.Context, s *session, store *timeline.Store, path string, req smithers.ImportRequest) error {
+	bar, begun := s.progress("importing"), sync.OnceFunc(s.while("reading the database"))
+	req.Progress = func(run string, done, total int) {
+		begun()
+		bar.what = "importing " + plain(run)
+		bar.update(done, total)
+	}
+	imported, err := smithers.Import(ctx, store, path, req)
+	begun()
+	bar.finish()
+	if imported == nil {
+		return err
+	}
+	doc := importDocument{"import", []importedRun{}, imported.Left}
+	if doc.Left == nil {
+		doc.Left = []smithers.LeftTable{}
+	}
+	for _, run := range imported.Runs {
+		doc.Runs = append(doc.Runs, s.describeImported(run))
+	}
+	if writeErr := s.writeImported(ctx, doc); writeErr != nil {
+		return writeErr
+	}
+	return cmp.Or(err, refusedImports(s, imported, req.Runs))
+}
+
+// describeImported is a run for scripts.
+func (s *session) describeImported(run smithers.ImportedRun) importedRun {
+	doc := importedRun{
+		RunID: run.RunID, Outcome: run.Outcome, Frames: run.Frames, Rewound: run.Rewound, Rendered: run.Rendered,
+		Marks: append([]smithers.Mark{}, run.Marks...), Overruled: append([]smithers.Overruled{}, run.Overruled...),
+		Dropped: append([]smithers.Dropped{}, run.Dropped...),
+	}
+	if run.Tip != "" {
+		doc.Frame, doc.Tip = &run.Frame, &run.Tip
+	}
+	if run.Err != nil {
+		e := s.describe(run.Err)
+		code := string(e.Code)
+		doc.Code, doc.Message = &code, &e.Msg
+	}
+	return doc
+}
+
+func (s *session) writeImported(ctx context.Context, doc importDocument) error {
+	if s.json {
+		return s.writeJSON(doc)
+	}
+	if len(doc.Runs) == 0 {
+		s.note("there is no run in the database")
+	}
+	p := s.painter(ctx)
+	t := table{header: []string{"RUN", "OUTCOME", "NEW FRAMES", "FRAME", "TIP", "NOTE"}}
+	for _, run := range doc.Runs {
+		frame, tip := "", ""
+		if run.Tip != nil {
+			frame, tip = strconv.FormatInt(*run.Frame, 10), shortID(*run.Tip)
+		}
+		t.add(
+			cell{text: run.RunID}, cell{text: run.Outcome}, cell{text: strconv.FormatInt(run.Frames, 10)},
+			cell{text: frame}, cell{tip, p.revision}, cell{text: run.note()},
+		)
+	}
+	if err := t.write(s); err != nil {
+		return err
+	}
+	for _, run := range doc.Runs {
+		s.warnOfMarks(run)
+		s.warnOfAnswers(run)
+	}
+	for _, left := range doc.Left {
+		s.note("left behind: %s, %s, which belong to no run", plain(left.Table), plural(int(left.Rows), "row"))
+	}
+	return nil
+}
+
+// note is what people are told of a run besides.
+func (r importedRun) note() string {
+	switch {
+	case r.Message != nil:
+		return oneLine(*r.Message)
+	case r.Rewound:
+		return "Smithers went back in it"
+	case r.Rendered > 0:
+		return plural(int(r.Rendered), "rendered frame") + " without snapshots are kept, and are no frames here"
+	}
+	return ""
+}
+
+// mostMarks is of how many marks of a run people are told one by one.
+const mostMarks = 5
+
+// warnOfMarks names what of a run does not match: the first, and how many there are besides.
+func (s *session) warnOfMarks(run importedRun) {
+	for i, m := range run.Marks {
+		if i == mostMarks && len(run.Marks) > mostMarks+1 {
+			s.warn(fmt.Errorf("%s: %d more do not match: `git smithers show %s:<frame>` names those of a frame",
+				run.RunID, len(run.Marks)-mostMarks, fault.Word(run.RunID)))
+			return
+		}
+		what := m.Found
+		if strings.HasSuffix(m.What, "_hash") {
+			what = fmt.Sprintf("the database has %s, and it is %s", cmp.Or(m.Stored, "none"), m.Found)
+		}
+		s.warn(fmt.Errorf("%s:%d: %s of Smithers' frame %d: %s", run.RunID, m.Frame, m.What, m.PeerNo, what))
+	}
+}
+
+// warnOfAnswers names the answers that were given here and do not count: to what Smithers has another answer to, or does
+// not ask any more.
+func (s *session) warnOfAnswers(run importedRun) {
+	for _, o := range run.Overruled {
+		s.warn(fmt.Errorf("%s: %s was %s here, and Smithers, which was not told, has another answer: %s",
+			run.RunID, snapshot.Key(o.NodeID, o.Iteration), o.Here, o.Smithers))
+	}
+	for _, d := range run.Dropped {
+		now := "does not ask that any more"
+		if d.AskedAgain {
+			now = "has asked that again since"
+		}
+		s.warn(fmt.Errorf("%s: %s was %s here, and Smithers, which was not told, %s",
+			run.RunID, snapshot.Key(d.NodeID, d.Iteration), d.Here, now))
+	}
+}
+
+// refusedImports is the error where runs were refused, or named and not there. That a run was pruned is
+// no error unless it was named: the database goes on having it.
+func refusedImports(s *session, imported *smithers.Imported, named []string) error {
+	var refused, missing []smithers.ImportedRun
+	for _, run := range imported.Runs {
+		switch {
+		case run.Err == nil:
+		case fault.CodeOf(run.Err) == fault.RunPruned && !slices.Contains(named, run.RunID):
+		case len(named) > 0 && !slices.Contains(named, run.RunID):
+			s.warn(run.Err) // a named run was forked from it, and does not need more of it than is here
+		case fault.CodeOf(run.Err) == fault.RunNotFound:
+			missing = append(missing, run)
+		default:
+			refused = append(refused, run)
+		}
+	}
+	all := slices.Concat(refused, missing)
+	if len(all) == 0 {
+		return nil
+	}
+	first := s.describe(all[0].Err)
+	out := fault.New(fault.ImportRefused, "%s", first.Msg)
+	switch {
+	case len(refused) == 0:
+		out = fault.New(fault.RunNotFound, "%s", first.Msg)
+		if len(missing) > 1 {
+			out = fault.New(fault.RunNotFound, "the database has no runs %s", quotedRuns(missing))
+		}
+	case len(all) > 1:
+		out = fault.New(fault.ImportRefused, "%s were not imported; of the first: %s", plural(len(all), "run"), first.Msg)
+	}
+	out.Hints = first.Hints
+	if len(refused) == 0 && len(missing) < len(imported.Runs) {
+		out = out.Hint("the others that were named are imported")
+	}
+	ids := make([]string, len(all))
+	for i, run := range all {
+		ids[i] = run.RunID
+	}
+	return out.Detail("runs", ids)
+}
+
+// quotedRuns are the ids of runs, as errors name them.
+func quotedRuns(runs []smithers.ImportedRun) string {
+	ids := make([]string, len(runs))
+	for i, run := range runs {
+		ids[i] = strconv.Quote(run.RunID)
+	}
+	return strings.Join(ids[:len(ids)-1], ", ") + " and " + ids[len(ids)-1]
+}

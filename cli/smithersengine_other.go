@@ -1,0 +1,17 @@
+//go:build !unix
+
+package cli
+
+import (
+	"os"
+	"os/exec"
+)
+
+// apart does nothing where there are no process groups.
+func apart(*exec.Cmd) {}
+
+// interrupt ends a process; there is no way to ask it.
+func interrupt(p *os.Process) error { return p.Kill() }
+
+// kill ends a process at once.
+func kill(p *os.Process) { _ = p.Kill() }

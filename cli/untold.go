@@ -1,0 +1,88 @@
+package cli
+
+import (
+	"context"
+
+	"github.com/git-smithers/git-smithers/snapshot"
+	"github.com/git-smithers/git-smithers/timeline"
+	"github.com/git-smithers/git-smithers/timeline/smithers"
+)
+
+// notTold follows the status of what was answered or sent here, where the engine of the run does not know of it.
+const notTold = ", not told"
+
+// An untoldAnswer is what was answered or sent here, while the engine that runs the run still waits for it.
+type untoldAnswer struct {
+	NodeID      string `json:"nodeId"`
+	Iteration   int    `json:"iteration"`
+	RequestKind string `json:"requestKind"`
+	Status      string `json:"status"` // as inbox has it
+	Tell        string `json:"tell"`   // the command that tells the engine
+}
+
+// untoldAnswers are those of a run as it is now; empty for a run of ours and for one that has ended.
+type untoldAnswers []untoldAnswer
+
+// untold finds the answers of a run that Smithers has not been told. What is wrong with what is kept of Smithers
+// is no reason to tell nothing of the run: it is a warning.
+func (s *session) untold(ctx context.Context, store *timeline.Store, run string) untoldAnswers {
+	list, err := readUntold(ctx, store, run)
+	if err != nil && ctx.Err() == nil {
+		s.warn(err)
+	}
+	return list
+}
+
+func readUntold(ctx context.Context, store *timeline.Store, run string) (untoldAnswers, error) {
+	of, err := untoldOf(ctx, store, run)
+	if of == nil || err != nil {
+		return nil, err
+	}
+	head, err := store.Head(ctx, run)
+	if err != nil || head.Row().Status.Ended() {
+		return nil, err
+	}
+	list, err := listUntold(of, run, head.State())
+	return list, timeline.Explain(err)
+}
+
+func listUntold(of *smithers.Untold, run string, state *snapshot.State) (list untoldAnswers, err error) {
+	for row, err := range state.AllApprovals() {
+		if err != nil {
+			return nil, err
+		}
+		if a, ok := of.Approval(row.NodeID, row.Iteration); ok {
+			list = append(list, untoldAnswer{a.NodeID, a.Iteration, requestApproval, a.Status, "smithers " + foreignDecision(run, a)})
+		}
+	}
+	for row, err := range state.AllHumanRequests() {
+		if err != nil {
+			return nil, err
+		}
+		if h, ok := untoldRequest(of, row.NodeID, row.Iteration); ok {
+			list = append(list, untoldAnswer{h.NodeID, h.Iteration, row.Kind, h.Status, "smithers " + foreignAnswer(run, h)})
+		}
+	}
+	for w, err := range state.AllWaits() {
+		if err != nil {
+			return nil, err
+		}
+		if w.Kind != snapshot.WaitSignal || w.Status != snapshot.WaitWaiting {
+			continue
+		}
+		if sent, ok := of.Signal(w.Signal, w.CorrelationID); ok {
+			list = append(list, untoldAnswer{w.NodeID, w.Iteration, w.Kind, w.Status, "smithers " + foreignSignal(run, sent)})
+		}
+	}
+	return list, nil
+}
+
+// mark is what follows the status of such a request; "" where there is nothing to tell.
+func (l untoldAnswers) mark(requestKind, nodeID string, iteration int) string {
+	for _, u := range l {
+		if u.RequestKind == requestKind && u.NodeID == nodeID && u.Iteration == iteration {
+			return notTold
+		}
+	}
+	return ""
+}

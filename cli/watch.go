@@ -1,0 +1,125 @@
+package cli
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"strconv"
+
+	urfave "github.com/urfave/cli/v2"
+
+	"github.com/git-smithers/git-smithers/timeline"
+	"github.com/git-smithers/git-smithers/timeline/smithers"
+)
+
+// watchDocument is a run of which watch imported something, with --json.
+type watchDocument struct {
+	Kind string `json:"kind"`
+	importedRun
+}
+
+// watchingDocument says that all that the database had is imported, with --json.
+type watchingDocument struct {
+	Kind     string `json:"kind"`
+	Database string `json:"database"` // as it was given
+}
+
+func watchCommand() *command {
+	return &command{
+		name:    "watch",
+		summary: "follow a Smithers database that an engine writes",
+		usage:   []string{"<smithers.db> [--run R]..."},
+		about: `Imports what the database has, as import does, and then whatever an engine adds, until it
+is stopped, by Ctrl-C for one. Each new frame is captured with the working copy as it is at
+that moment, so restore and revert work with frames of Smithers, also in git repositories.
+Of frames that are new at once, the newest has them, and those of the quarter of a second
+before it.
+
+The database need not be there yet. The engine need not know: it is never made to wait, and
+nothing is locked while nothing is new. A watch that was stopped or killed is started again
+and catches up, but for the files of the frames that it missed.
+
+Prints a line for each run of which something was new, as it happens. A run that cannot be
+imported is named once, and tried again when the database has changed.`,
+		minArgs: 1, maxArgs: 1,
+		flags: []urfave.Flag{importRunsFlag()},
+		exits: writes(),
+		examples: []example{
+			{"follow all runs", "git smithers watch smithers.db"},
+			{"follow one, which may begin later", "git smithers watch smithers.db --run run-a"},
+		},
+		run: func(ctx context.Context, s *session, c *urfave.Context) error {
+			name, runs := c.Args().First(), c.StringSlice("run")
+			if err := refuseEmptyRuns(runs); err != nil {
+				return err
+			}
+			return s.withStore(ctx, func(store *timeline.Store) error { return runWatch(ctx, s, store, name, runs) })
+		},
+	}
+}
+
+// runWatch imports until it is told to stop. That nobody reads what it prints any more is
+// a reason, too.
+func runWatch(ctx context.Context, s *session, store *timeline.Store, name string, runs []string) error {
+	watching, stop := context.WithCancel(ctx)
+	defer stop()
+	var failed error
+	told := func(err error) {
+		if err != nil {
+			failed = cmp.Or(failed, err)
+			stop()
+		}
+	}
+	err := smithers.Watch(watching, store, s.path(name), smithers.WatchRequest{
+		Runs:    runs,
+		Report:  func(imported *smithers.Imported) { told(s.tellWatched(imported)) },
+		Waiting: func() { told(s.tellWatching(name)) },
+	})
+	return cmp.Or(failed, err, ctx.Err())
+}
+
+// tellWatching says that the watch has caught up.
+func (s *session) tellWatching(name string) error {
+	if s.json {
+		return s.writeJSON(watchingDocument{"watching", name})
+	}
+	s.note("watching %s", plain(name))
+	return nil
+}
+
+// tellWatched says what is new.
+func (s *session) tellWatched(imported *smithers.Imported) error {
+	for _, run := range imported.Runs {
+		doc := s.describeImported(run)
+		if s.json {
+			if err := s.writeJSON(watchDocument{"watch", doc}); err != nil {
+				return err
+			}
+			continue
+		}
+		if run.Err != nil {
+			s.warn(fmt.Errorf("run %s is not imported: %s", run.RunID, *doc.Message))
+			continue
+		}
+		what := "frame " + strconv.FormatInt(run.Frame, 10)
+		if run.Frames > 1 {
+			what = fmt.Sprintf("%d frames up to %d", run.Frames, run.Frame)
+		} else if run.Frames == 0 {
+			what = "what happened since frame " + strconv.FormatInt(run.Frame, 10)
+		}
+		if err := s.printf("%s: %s, %s%s\n", plain(run.RunID), run.Outcome, what, plain(after(doc.note()))); err != nil {
+			return err
+		}
+		s.warnOfMarks(doc)
+		s.warnOfAnswers(doc)
+	}
+	return nil
+}
+
+// after is what follows something on a line; "" for nothing.
+func after(note string) string {
+	if note == "" {
+		return ""
+	}
+	return "; " + note
+}

@@ -90,7 +90,9 @@ func TestACancelledMoveIsNoFailureOfTheRemote(t *testing.T) {
 	w := newWorld(t, 3)
 	ctx, cancel := context.WithCancel(t.Context())
 	begun := filepath.Join(t.TempDir(), "begun")
-	w.hook(t, "pre-receive", "touch "+begun+"; cat "+fifo(t, w.Repo))
+	// When the test is over and its files go, the other side is still there, and must not take over what it received.
+	w.hook(t, "pre-receive", "touch "+begun+"; cat "+fifo(t, w.Repo)+"; exit 1")
+	w.origin.Git("config", "receive.autogc", "false")
 	watch := make(chan struct{})
 	go func() {
 		defer close(watch)

@@ -131,7 +131,7 @@ func decodeEvent(line []byte) (e Event, err error) {
 	if err != nil {
 		return Event{}, err
 	}
-	if string(append(line, '\n')) != string(encodeEvents([]Event{normal})) {
+	if canonical := encodeEvents([]Event{normal}); !bytes.Equal(line, canonical[:len(canonical)-1]) {
 		return Event{}, errNotCanonical
 	}
 	return normal, nil

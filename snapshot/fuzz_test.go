@@ -3,6 +3,7 @@ package snapshot
 import (
 	"bytes"
 	"encoding/json"
+	"sync"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -83,6 +84,20 @@ func FuzzEvents(f *testing.F) {
 			require.True(t, json.Valid(line))
 		}
 	})
+}
+
+// What is decoded lies in a cache that others read, too. It is the race detector that sees a decoder write there.
+func TestEventsAreDecodedWithoutWritingToWhatTheyAreDecodedFrom(t *testing.T) {
+	t.Parallel()
+	data := encodeEvents([]Event{{Seq: 1, AtMs: 2, Type: "A", Payload: json.RawMessage("{}")}, {Seq: 2, AtMs: 3, Type: "B", Payload: json.RawMessage(`{"k":1}`)}})
+	var side sync.WaitGroup
+	for range 2 {
+		side.Go(func() {
+			_, err := decodeEvents(objstore.ID{}, data)
+			assert.NoError(t, err)
+		})
+	}
+	side.Wait()
 }
 
 func FuzzRows(f *testing.F) {

@@ -189,7 +189,7 @@ func (f file) incomplete(before state, err error) error {
 	}
 	now, unknown := f.state()
 	if before.lacksEnd() || unknown == nil && now.lacksEnd() {
-		return fmt.Errorf("%w: %w", ErrIncomplete, err)
+		return ErrIncomplete
 	}
 	return err
 }

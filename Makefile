@@ -13,15 +13,27 @@ BENCH_IN  ?= ./timeline ./sqliteindex .
 # be six times slower (docs/decisions/0031).
 CC_FOUND := $(shell command -v "$$(go env CC)")
 RACE     := $(if $(CC_FOUND),-race '-gcflags=modernc.org/...=-race=false')
-GOTEST   := CGO_ENABLED=$(if $(RACE),1,0) go test -tags $(TAGS) -timeout 20m
 
-# The linter is built once for its own version and Go's.
-LINT := .tools/golangci-lint-$(shell sed -n 's|.*/golangci-lint/v2 \(v[^ ]*\).*|\1|p' tools/go.mod)-$(shell go env GOVERSION)
+# -trimpath lets all checkouts of a machine share what Go has compiled.
+TESTFLAGS := -trimpath -tags $(TAGS) -timeout 20m
+GOTEST    := CGO_ENABLED=0 go test $(TESTFLAGS)
+EVERYDAY  := CGO_ENABLED=0 tools/gotest.sh
+RACED     := CGO_ENABLED=$(if $(RACE),1,0) tools/gotest.sh
+
+# Where goroutines or processes meet, the race detector watches every day; everywhere else, in a soak.
+MEETINGS := ./engine ./objstore ./refs/... ./internal/...
+
+# Tests that a soak alone runs: they take long, and others show nearly the same.
+LONG := ^TestScript$$/^import-huge$$|^TestSmithers(Features|Loop|Notices)
+
+# The scripts that run with the newer git, too.
+NEWER_SCRIPTS ?= ^TestScript$$/^(code|fetch|git|plain-git|push|repositories)
 
 NEWER_GIT := .tools/newer-git/bin
+LINT      := .tools/golangci-lint
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check build vet tidy fmt-check lint fmt tools race newer-git test-smithers unit e2e fuzz crash cover bench man man-check demo-check install clean cc
+.PHONY: help demo test check checks build vet tidy fmt-check lint fmt tools everyday race newer-git test-smithers unit e2e fuzz soak crash cover bench man man-check demo-check install clean cc
 
 help: ## list the targets
 	@sed -n 's/^\([a-z0-9-]*\):.*## \(.*\)/\1\t\2/p' $(MAKEFILE_LIST) | while IFS='	' read -r name what; do printf '  %-13s %s\n' "$$name" "$$what"; done
@@ -29,7 +41,13 @@ help: ## list the targets
 demo: build ## run the main job on a scratch repository, and show it
 	@PATH="$(CURDIR)/bin:$$PATH" sh testdata/demo/demo.sh
 
-test: build vet tidy fmt-check man-check demo-check lint tools race newer-git test-smithers ## everything that must pass
+# Lanes run side by side: much of a test is waiting.
+LANES := $(MAKE) --no-print-directory -j5 $(if $(filter output-sync,$(.FEATURES)),--output-sync=target)
+
+test: tools ## everything that must pass every day
+	@rm -rf .tests && $(LANES) checks everyday race newer-git test-smithers
+
+checks: build vet tidy fmt-check man-check demo-check lint ## everything that must pass but the tests
 
 check: test ## the same as test
 
@@ -45,40 +63,45 @@ tidy: ## go.mod and go.sum say what is imported
 fmt-check: ## every file is gofmt'ed
 	@files=$$(git ls-files -co --exclude-standard '*.go' | xargs gofmt -l); [ -z "$$files" ] || { printf 'not gofmt-ed, run make fmt:\n%s\n' "$$files"; exit 1; }
 
-lint: $(LINT) ## golangci-lint, with the layer rules of docs/architecture.md
+lint: ## golangci-lint, with the layer rules of docs/architecture.md
+	@tools/lint.sh
 	$(LINT) run --allow-parallel-runners ./...
 
-fmt: $(LINT) ## rewrite every file as the linter wants it
+fmt: ## rewrite every file as the linter wants it
+	@tools/lint.sh
 	$(LINT) fmt
 
-tools: ## fetch the jj, and build the newer git, that tests run
-	@tools/jj.sh
-	@tools/newer-git.sh
+tools: ## fetch and build what the tests run: jj, a newer git, Smithers
+	@tools/smithers.sh & smithers=$$!; tools/jj.sh && tools/newer-git.sh && wait $$smithers
 
-race: cc ## every test but those of test-smithers, with the race detector
-	$(GOTEST) $(RACE) -skip '^TestSmithers' ./...
+everyday: tools ## tests without the race detector, temporary files in memory
+	@$(EVERYDAY) everyday -memory $(TESTFLAGS) -skip '^TestSmithers|$(LONG)' $$(go list ./... | grep -vxF "$$(go list $(MEETINGS))")
 
-newer-git: tools ## what runs git and jj once more, with the newer git
+race: cc tools ## tests of what runs side by side, with the race detector
+	@$(RACED) race -memory $(TESTFLAGS) $(RACE) $(MEETINGS)
+	@$(RACED) race-timeline -memory $(TESTFLAGS) $(RACE) -run 'SideBySide|AtOnce|Beside|Meanwhile' ./timeline/...
+
+newer-git: tools ## tests of how git and jj are run, once more with the newer git
 	@if [ -x $(NEWER_GIT)/git ]; then \
-		export PATH="$(CURDIR)/$(NEWER_GIT):$$PATH" && git version && $(GOTEST) ./internal/gitexec ./jjbridge && $(GOTEST) -run '^TestScript' .; \
-	else echo '*** no newer git: nothing runs once more'; [ "$$CI" != true ]; fi
+		export PATH="$(CURDIR)/$(NEWER_GIT):$$PATH" && git version && \
+		$(EVERYDAY) newer-git -memory $(TESTFLAGS) ./internal/gitexec ./jjbridge && \
+		$(EVERYDAY) newer-git-scripts -memory $(TESTFLAGS) -run '$(NEWER_SCRIPTS)' .; \
+	else echo '*** no newer git: nothing runs with it'; [ "$$CI" != true ]; fi
 
-test-smithers: cc ## runs go from the real Smithers, which is fetched, into the repository and back
-	@tools/smithers.sh
-	$(GOTEST) $(RACE) -count=1 -run '^TestSmithers' .
+test-smithers: tools ## runs go from the real Smithers into the repository and back
+	@$(EVERYDAY) test-smithers $(TESTFLAGS) -count=1 -run '^TestSmithers' -skip '$(LONG)' .
 
 unit: ## every test but the end-to-end scripts, without the race detector
-	$(GOTEST) -short -skip '^TestS(cript|mithers)' ./...
+	$(GOTEST) -skip '^TestS(cript|mithers)' ./...
 
 e2e: ## the end-to-end scripts, through real git
 	$(GOTEST) -run '^TestScript' .
 
 fuzz: ## fuzz every decoder for FUZZTIME
-	@go list ./... | while read -r pkg; do \
-		$(GOTEST) -list '^Fuzz' "$$pkg" | grep '^Fuzz' | while read -r target; do \
-			echo "$$pkg $$target"; $(GOTEST) -run '^$$' -fuzz "^$$target\$$" -fuzztime $(FUZZTIME) "$$pkg" </dev/null || exit 1; \
-		done || exit 1; \
-	done
+	@CGO_ENABLED=0 tools/fuzz.sh $(FUZZTIME) $(TESTFLAGS)
+
+soak: cc tools ## everything, at length: see docs/testing.md
+	@tools/soak.sh $(TESTFLAGS)
 
 crash: ## kill the process at named points, and find nothing lost
 	EVERY_CUT=1 MAINTENANCE_TEST_FOR=1m $(GOTEST) -count=1 -v -run 'Crash|Killed|DeadProcess|Maintenance|CutOfPower' ./objstore ./refs ./engine ./timeline .
@@ -105,12 +128,8 @@ install: build ## install the command and its man page under PREFIX
 	install -m 644 docs/git-smithers.1 "$(DESTDIR)$(PREFIX)/share/man/man1/git-smithers.1"
 
 clean: ## remove what was built
-	rm -rf bin .tools cover.out
+	rm -rf bin .tools .tests cover.out
 
 # Without a C compiler a person gets the tests without -race; CI fails.
 cc:
 	@$(if $(RACE),:,echo '*** no C compiler: the tests run WITHOUT the race detector'; [ "$$CI" != true ])
-
-$(LINT):
-	rm -rf .tools/golangci-lint*
-	go build -C tools -trimpath -o ../$(LINT) github.com/golangci/golangci-lint/v2/cmd/golangci-lint

@@ -184,10 +184,7 @@ func (s *storm) run(id string, random *rand.Rand) (kills []killed, err error) {
 
 func TestARunWhoseProcessesAreKilledEndsLikeOneThatIsLeftAlone(t *testing.T) {
 	t.Parallel()
-	count, workers := 200, 3
-	if testing.Short() {
-		count = 20
-	}
+	count, workers := repotest.Size(20, 200), 3
 	seed := uint64(time.Now().UnixNano())
 	if text := os.Getenv(seedVariable); text != "" {
 		var err error

@@ -68,12 +68,14 @@ func TestScript(t *testing.T) {
 	})
 }
 
-// condition tells whether the race detector is at work, which makes everything five times slower: [race]; and
-// whether there is a jj: [jj]. With CI=true it is an error that there is none.
+// condition reports whether the race detector is at work, which makes everything five times slower: [race];
+// whether this is a long test run: [soak]; and whether there is a jj: [jj], without which CI=true is an error.
 func condition(name string) (bool, error) {
 	switch name {
 	case "race":
 		return raced, nil
+	case "soak":
+		return repotest.Soaks(), nil
 	case "jj":
 	default:
 		return false, fmt.Errorf("unknown condition %q", name)

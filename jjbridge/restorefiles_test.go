@@ -141,7 +141,7 @@ func TestAnyFilesComeBack(t *testing.T) {
 	t.Parallel()
 	git := workingCopy(t, repotest.Git, repotest.NewKind(t, repotest.Git))
 	jj := workingCopy(t, repotest.JJColocated, repotest.NewKind(t, repotest.JJColocated))
-	rapid.Check(t, func(r *rapid.T) {
+	repotest.Check(t, func(r *rapid.T) {
 		c := git
 		if rapid.IntRange(0, 9).Draw(r, "with jj, which takes its time") == 0 {
 			c = jj

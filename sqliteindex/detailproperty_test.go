@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
+	"github.com/git-smithers/git-smithers/internal/repotest"
 	"github.com/git-smithers/git-smithers/snapshot"
 )
 
@@ -161,7 +162,7 @@ func (s *story) delete(rt *rapid.T) {
 // one run or for all, and compares the whole database with one that was rebuilt.
 func TestDetailsInStepsAreDetailsReadAtOnce(t *testing.T) {
 	t.Parallel()
-	rapid.Check(t, func(rt *rapid.T) {
+	repotest.Check(t, func(rt *rapid.T) {
 		w := newWorld(t)
 		w.quick = true
 		s := &story{T: t, w: w, tips: map[string]*snapshot.Entry{}}

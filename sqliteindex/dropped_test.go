@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
+	"github.com/git-smithers/git-smithers/internal/repotest"
 	"github.com/git-smithers/git-smithers/snapshot"
 	"github.com/git-smithers/git-smithers/sqliteindex"
 )
@@ -86,7 +87,7 @@ func TestAFrameSaysWhatItIsBasedOn(t *testing.T) {
 // frame, the one it is based on, and so on.
 func TestDroppedFramesFollowFromTheChain(t *testing.T) {
 	t.Parallel()
-	rapid.Check(t, func(rt *rapid.T) {
+	repotest.Check(t, func(rt *rapid.T) {
 		w := newWorld(t)
 		w.quick = true
 		x := w.index(t)

@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
+	"github.com/git-smithers/git-smithers/internal/repotest"
 	"github.com/git-smithers/git-smithers/objstore"
 	"github.com/git-smithers/git-smithers/snapshot"
 	"github.com/git-smithers/git-smithers/sqliteindex"
@@ -335,7 +336,7 @@ func TestRowsOfOutputsGoBackWithTheState(t *testing.T) {
 // TestAnySchemaIsTaken: keys, properties and workflows are anybody's.
 func TestAnySchemaIsTaken(t *testing.T) {
 	t.Parallel()
-	rapid.Check(t, func(rt *rapid.T) {
+	repotest.Check(t, func(rt *rapid.T) {
 		w := newWorld(t)
 		w.quick = true
 		name := rapid.OneOf(rapid.StringN(1, 20, 60), rapid.SampledFrom([]string{"a", "A", "a_", "aB", "a_b", "input", "sqlite_a", "_index_state", "payload", "run_id", "select", `"`, `'; DROP TABLE x`, "ÄÖ", "ǅ", "\x00"}))

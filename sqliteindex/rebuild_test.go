@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
+	"github.com/git-smithers/git-smithers/internal/repotest"
 	"github.com/git-smithers/git-smithers/snapshot"
 	"github.com/git-smithers/git-smithers/sqliteindex"
 )
@@ -16,7 +17,7 @@ import (
 // order, while one index keeps up, now and then.
 func TestRebuildEqualsSync(t *testing.T) {
 	t.Parallel()
-	rapid.Check(t, func(rt *rapid.T) {
+	repotest.Check(t, func(rt *rapid.T) {
 		w := newWorld(t)
 		w.quick = true
 		x := w.index(t)

@@ -225,7 +225,7 @@ func TestAnAddressMeansForEverWhatItMeantOnce(t *testing.T) {
 	repo.Git("config", "core.fsync", "none") // it is not about crashes
 	s := open(t, repo)
 	checks := 0
-	rapid.Check(t, func(rt *rapid.T) {
+	repotest.Check(t, func(rt *rapid.T) {
 		checks++
 		h := &history{
 			T: rt, tb: t, store: s, name: fmt.Sprintf("run%d", checks),

@@ -19,7 +19,7 @@ import (
 // are left, and every frame is where it was.
 func TestALongRunLeavesFewFiles(t *testing.T) {
 	t.Parallel()
-	const frames = 600
+	frames := repotest.Size(120, 600)
 	repo := repotest.New(t, repotest.Commit)
 	repo.Env = append(repo.Env, "GIT_SMITHERS_FSYNC=0")
 	s := open(t, repo)
@@ -50,7 +50,7 @@ func TestALongRunLeavesFewFiles(t *testing.T) {
 // The same holds for many runs of one frame each.
 func TestManyForksLeaveFewFiles(t *testing.T) {
 	t.Parallel()
-	const forks = 450
+	forks := repotest.Size(120, 450)
 	repo := repotest.New(t, repotest.Commit)
 	repo.Env = append(repo.Env, "GIT_SMITHERS_FSYNC=0")
 	s := open(t, repo)

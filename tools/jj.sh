@@ -1,10 +1,12 @@
 #!/bin/sh
-# Fetches the jj that the tests run into .tools, from npm, unless it is there. Where that
-# cannot be done it says so, and fails if CI=true.
+# Fetches the jj that the tests run from npm, unless it is in the cache. If that fails, the
+# script says so, and fails too if CI=true.
 set -eu
 cd "$(dirname "$0")/.."
+. tools/cache.sh
 
 version=0.32.0 # of the package; the jj in it is 0.42.0
+tool=jj-$version
 
 give_up() {
 	echo "*** no jj: $1: the tests that need it are skipped"
@@ -20,11 +22,14 @@ Darwin-arm64) platform=darwin-arm64 ;;
 *) give_up "there is no package for $(uname -s) on $(uname -m)" ;;
 esac
 package=@smithers-orchestrator/jj-$platform
-folder=.tools/node_modules/$package
 
-if ! grep -qs "\"version\": \"$version\"" "$folder/package.json"; then
+if [ ! -e "$cache/$tool" ]; then
 	command -v npm >/dev/null || give_up 'there is no npm'
-	npm install --prefix .tools --no-save --ignore-scripts --no-audit --no-fund --loglevel=error "$package@$version" ||
+	work=$cache/$tool.$$
+	trap 'rm -rf "$work"' EXIT
+	npm install --prefix "$work" --no-save --ignore-scripts --no-audit --no-fund --loglevel=error "$package@$version" ||
 		give_up "$package cannot be fetched"
+	chmod +x "$work/node_modules/$package/bin/jj"
+	keep "$work/node_modules/$package" "$tool"
 fi
-[ -x "$folder/bin/jj" ] || chmod +x "$folder/bin/jj"
+use "$tool" jj

@@ -1,15 +1,15 @@
 #!/bin/sh
-# Builds a newer git than the machine's into .tools/newer-git, for the tests that need
+# Builds a newer git than the machine's, unless it is in the cache, for the tests that need
 # one: jj fetches and pushes with git 2.41 or newer only. The source is Debian's, from
 # the archive that this machine's apt already uses; apt's own configuration and lists
-# stay as they are. Where that cannot be done it says so, and fails if CI=true.
+# stay as they are. If that fails, the script says so, and fails too if CI=true.
 set -eu
 cd "$(dirname "$0")/.."
+. tools/cache.sh
 
-tools=$PWD/.tools
-dest=$tools/newer-git
 suite=trixie
-wanted='1:2.47.3*'
+wanted=2.47.3
+kept=git-$wanted
 
 give_up() {
 	echo "*** no newer git: $1: the tests that need one are skipped"
@@ -17,7 +17,10 @@ give_up() {
 	exit
 }
 
-[ ! -x "$dest/bin/git" ] || exit 0
+if [ -e "$cache/$kept" ]; then
+	use "$kept" newer-git
+	exit
+fi
 
 command -v apt-get >/dev/null || give_up 'there is no apt-get'
 for program in make xz "${CC:-cc}"; do
@@ -30,8 +33,7 @@ codename=$(. /etc/os-release && [ "$ID" = debian ] && echo "$VERSION_CODENAME") 
 archive=$(apt-get update --print-uris 2>/dev/null | sed -n "s|^'\(.*/\)dists/$codename/InRelease'.*|\1|p" | head -n 1)
 [ -n "$archive" ] || give_up "apt does not know an archive of $codename"
 
-work=$tools/newer-git.tmp
-rm -rf "$work" "$dest.new"
+work=$cache/$kept.$$
 mkdir -p "$work/lists/partial" "$work/cache/archives/partial" "$work/source"
 trap 'rm -rf "$work"' EXIT
 echo "deb-src $archive $suite main" >"$work/sources.list"
@@ -45,18 +47,18 @@ private_apt() {
 
 private_apt apt-get update || give_up "$suite cannot be read"
 version=$(private_apt apt-cache showsrc git | sed -n 's/^Version: //p' | sort -V | while read -r v; do
-	case $v in $wanted) echo "$v" ;; esac
+	case $v in 1:$wanted*) echo "$v" ;; esac
 done | tail -n 1)
 [ -n "$version" ] || give_up "$suite has no git $wanted"
 (cd "$work/source" && private_apt apt-get source --download-only "git=$version") || give_up "git $version cannot be fetched"
 
 mkdir "$work/build"
 tar -xJf "$work"/source/git_*.orig.tar.xz -C "$work/build" --strip-components=1
-echo "building git $version into .tools/newer-git"
-if ! make -C "$work/build" -j2 prefix="$dest.new" NO_GETTEXT=1 NO_TCLTK=1 NO_PERL=1 NO_PYTHON=1 NO_EXPAT=1 NO_CURL=1 \
+echo "building git $version"
+if ! make -C "$work/build" -j2 prefix="$work/git" NO_GETTEXT=1 NO_TCLTK=1 NO_PERL=1 NO_PYTHON=1 NO_EXPAT=1 NO_CURL=1 \
 	NO_OPENSSL=1 NO_INSTALL_HARDLINKS=1 RUNTIME_PREFIX=1 CFLAGS=-O1 install >"$work/log" 2>&1; then
 	tail -n 30 "$work/log"
 	exit 1
 fi
-rm -rf "$dest"
-mv "$dest.new" "$dest"
+keep "$work/git" "$kept"
+use "$kept" newer-git

@@ -1,12 +1,13 @@
 #!/bin/sh
-# Fetches Smithers and the bun that runs it into .tools/smithers, from npm, unless they are
-# there: 630 MB. Where that cannot be done it says so, and fails if CI=true.
+# Fetches Smithers and the bun that runs it from npm, unless they are in the cache: 630 MB.
+# If that fails, the script says so, and fails too if CI=true.
 set -eu
 cd "$(dirname "$0")/.."
+. tools/cache.sh
 
 wanted=testdata/smithers/package.json
-before=2026-11-21 # what the packages named there depend on is as it was on that day
-dest=.tools/smithers
+before=2026-11-21 # the dependencies of the packages named there are those of that day
+tool=smithers-$(cksum <"$wanted" | tr ' ' -)-$before
 
 give_up() {
 	echo "*** no Smithers: $1: the tests that need it are skipped"
@@ -14,11 +15,13 @@ give_up() {
 	exit
 }
 
-! cmp -s "$wanted" "$dest/package.json" || exit 0
+if [ -e "$cache/$tool" ]; then
+	use "$tool" smithers
+	exit
+fi
 
 command -v npm >/dev/null || give_up 'there is no npm'
-new=$dest.tmp
-rm -rf "$new"
+new=$cache/$tool.$$
 mkdir -p "$new"
 trap 'rm -rf "$new"' EXIT
 cp "$wanted" "$new"
@@ -33,5 +36,5 @@ done
 "$bun" --version >/dev/null || give_up 'its bun does not run here'
 ln -f "$bun" "$new/node_modules/bun/bin/bun.exe"
 
-rm -rf "$dest"
-mv "$new" "$dest"
+keep "$new" "$tool"
+use "$tool" smithers

@@ -1,6 +1,7 @@
 package repotest
 
 import (
+	"hash/fnv"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -27,14 +28,27 @@ func (k Kind) IsJJ() bool { return strings.HasPrefix(string(k), "jj") }
 
 // EachKind runs a test once for every kind, each in a scratch repository of its own with
 // one commit. Dir is the working copy of the kind, GitDir the shared git directory.
+//
+// Only a soak runs every test for every kind. An everyday run takes git and one other kind,
+// which follows from the test's name, so that the tests of a package cover all kinds.
 func EachKind(t *testing.T, test func(t *testing.T, kind Kind, repo *Repo)) {
 	t.Helper()
-	for _, kind := range Kinds() {
+	for _, kind := range kindsOf(t.Name()) {
 		t.Run(strings.ReplaceAll(string(kind), " ", "-"), func(t *testing.T) {
 			t.Parallel()
 			test(t, kind, NewKind(t, kind))
 		})
 	}
+}
+
+func kindsOf(test string) []Kind {
+	all := Kinds()
+	if Soaks() {
+		return all
+	}
+	hash := fnv.New32a()
+	_, _ = hash.Write([]byte(test)) // which never fails
+	return []Kind{Git, all[1+hash.Sum32()%uint32(len(all)-1)]}
 }
 
 // NewKind makes a scratch repository with one commit on main and a working copy of the
@@ -70,6 +84,7 @@ func NewKind(t testing.TB, kind Kind) *Repo {
 			r.Dir = second
 		}
 	}
+	r.made = r.objects()
 	return r
 }
 

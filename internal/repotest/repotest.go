@@ -5,6 +5,8 @@ package repotest
 
 import (
 	"bytes"
+	"fmt"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -37,8 +39,9 @@ type Repo struct {
 
 	t        testing.TB
 	damaged  bool
-	explicit bool // git has to be told where GitDir and Dir are
-	jj       bool // Dir is a jj workspace
+	explicit bool   // git has to be told where GitDir and Dir are
+	made     string // the object folders before the test, as objects returns them
+	jj       bool   // Dir is a jj workspace
 	hooks    []func(t testing.TB)
 }
 
@@ -70,6 +73,7 @@ func New(t testing.TB, opts ...Option) *Repo {
 	if o.commit {
 		r.commit()
 	}
+	r.made = r.objects()
 	t.Cleanup(r.check)
 	return r
 }
@@ -202,10 +206,32 @@ func (r *Repo) check() {
 	if r.jj {
 		r.checkJJ()
 	}
+	if now := r.objects(); now != "" && now == r.made {
+		return // the test has written no objects
+	}
 	out, err := r.GitErr("fsck", "--strict", "--no-dangling", "--no-progress")
 	if err != nil || out != "" {
 		r.t.Errorf("git fsck --strict found:\n%s\n%v", out, err)
 	}
+}
+
+// objects lists the files with objects, and their sizes and times: "" if they cannot be listed.
+func (r *Repo) objects() string {
+	var list strings.Builder
+	err := filepath.WalkDir(filepath.Join(r.GitDir, "objects"), func(path string, entry fs.DirEntry, err error) error {
+		if err != nil || entry.IsDir() {
+			return err
+		}
+		info, err := entry.Info()
+		if err == nil {
+			fmt.Fprintln(&list, path, info.Size(), info.ModTime().UnixNano())
+		}
+		return err
+	})
+	if err != nil {
+		return ""
+	}
+	return list.String()
 }
 
 // tempDir is t.TempDir as git will name it: without symbolic links.

@@ -4,9 +4,9 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"runtime"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 )
 
@@ -23,9 +23,9 @@ func LookJJ(t testing.TB) string {
 
 // FindJJ is LookJJ outside of a test; "" where there is none.
 func FindJJ() string {
-	found, err := filepath.Glob(filepath.Join(toolsDir(), "node_modules", "@smithers-orchestrator", "jj-*", "bin", "jj"))
-	if err == nil && len(found) > 0 {
-		return found[0]
+	fetched := filepath.Join(toolsDir(), "jj", "bin", "jj")
+	if _, err := os.Stat(fetched); err == nil {
+		return fetched
 	}
 	path, err := exec.LookPath("jj")
 	if err != nil {
@@ -88,11 +88,24 @@ func missing(t testing.TB, what, makes string) {
 	t.Skip(what + ": `" + makes + "` gets it")
 }
 
-// toolsDir is where make puts what it gets.
-func toolsDir() string {
-	_, file, _, _ := runtime.Caller(0)
-	return filepath.Join(filepath.Dir(file), "..", "..", ".tools")
-}
+// toolsDir returns the folder in which make links the tools, in the module that the test is
+// of: go test begins in its package's folder. The path follows no link, so that a test that
+// changes the working directory later finds the same tools.
+var toolsDir = sync.OnceValue(func() string {
+	dir, err := os.Getwd()
+	if err != nil {
+		return ""
+	}
+	for {
+		if _, err := os.Stat(filepath.Join(dir, "go.mod")); err == nil {
+			return filepath.Join(dir, ".tools")
+		}
+		if filepath.Dir(dir) == dir {
+			return ""
+		}
+		dir = filepath.Dir(dir)
+	}
+})
 
 // prependPath is env with dir first on PATH. The caller owns it.
 func prependPath(env []string, dir string) []string {

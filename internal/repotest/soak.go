@@ -1,0 +1,42 @@
+package repotest
+
+import (
+	"os"
+	"testing"
+
+	"pgregory.net/rapid"
+)
+
+// Soaks reports whether this is a long test run, as by `make soak`: the environment has SOAK.
+func Soaks() bool { return os.Getenv("SOAK") != "" }
+
+// Size returns how much of something a test makes: everyday, or soak in a long test run.
+func Size(everyday, soak int) int {
+	if Soaks() {
+		return soak
+	}
+	return everyday
+}
+
+// fewChecks is how often an everyday run checks a property that is dear.
+const fewChecks = 25
+
+// Check is rapid.Check for a property that makes a repository or a database for each check.
+// An everyday run stops after 25 checks; a long test run makes all of rapid's.
+func Check(t *testing.T, property func(*rapid.T)) {
+	t.Helper()
+	if Soaks() {
+		rapid.Check(t, property)
+		return
+	}
+	passed, failed := 0, false
+	rapid.Check(t, func(rt *rapid.T) {
+		if passed >= fewChecks && !failed {
+			return
+		}
+		failed = true // until the property returns; rapid then looks for a smaller failure
+		property(rt)
+		failed = false
+		passed++
+	})
+}

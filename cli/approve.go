@@ -19,8 +19,9 @@ process that runs the run goes on by itself; otherwise resume does.
 An approval is decided once: whoever comes second is told what was decided. Prints
 the run's id.`,
 		minArgs: 1, maxArgs: 2,
-		flags: decideFlags(),
-		exits: writes(),
+		flags:   decideFlags(),
+		changes: true,
+		exits:   writes(),
 		examples: []example{
 			{"approve, and go on", "git smithers approve triage-1 && git smithers resume triage-1"},
 			{"say why", `git smithers approve triage-1 deploy --note 'after the freeze'`},

@@ -23,6 +23,7 @@ A run of Smithers is cancelled by Smithers, which does not read this repository:
 
 Prints the run's id.`,
 		minArgs: 1, maxArgs: 1,
+		changes:  true,
 		exits:    writes(),
 		examples: []example{{"stop a run", "git smithers cancel triage-1"}},
 		run: func(ctx context.Context, s *session, c *urfave.Context) error {
@@ -43,11 +44,7 @@ type cancelDocument struct {
 
 // runCancel records that a run is to stop.
 func runCancel(ctx context.Context, s *session, store *timeline.Store, run string) error {
-	id, err := store.ResolveRun(ctx, run)
-	if err != nil {
-		return err
-	}
-	head, err := store.Head(ctx, id)
+	head, err := openRun(ctx, store, run)
 	if err != nil {
 		return err
 	}

@@ -20,6 +20,7 @@ that is open; a request's id, as inbox prints it, stands for run, node and itera
 Prints the run's id.`,
 		minArgs: 1, maxArgs: 2,
 		flags:    append(placeFlags(), whoFlag()),
+		changes:  true,
 		exits:    writes(),
 		examples: []example{{"nobody will answer this", "git smithers cancel-request triage-1 which-fix"}},
 		run: func(ctx context.Context, s *session, c *urfave.Context) error {

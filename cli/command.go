@@ -14,6 +14,9 @@ import (
 // anyNumber is the maxArgs of a command that takes as many arguments as one likes.
 const anyNumber = math.MaxInt
 
+// wholeIDs is what the help of a command says that changes the runs which it names.
+const wholeIDs = `A run is named by its whole id here: a prefix of the id is for reading.`
+
 // program is what people type before the name of a command.
 const program = "git smithers"
 
@@ -29,6 +32,7 @@ type command struct {
 	required []string // names of flags that must be given
 	flags    []urfave.Flag
 	examples []example
+	changes  bool  // the runs that it names, or files of theirs: it takes whole ids, and its help says so
 	exits    []int // the exit statuses that it can have, besides 0, 4, 70, 130 and 143
 	hidden   bool
 	topics   []topic    // of the root: its children in the order in which help lists them
@@ -66,8 +70,8 @@ func tree() *command {
 		summary: "keep the history of workflow runs in the repository they work on",
 		usage:   []string{"<command> [<argument>...] [<flag>...]"},
 		about: `Every change of a run's state is a frame: a commit under refs/smithers/. Frames are
-called <run>:<frame>, such as triage-1:7; <run> alone is its newest state. A unique
-prefix of a run's id does.`,
+called <run>:<frame>, such as triage-1:7; <run> alone is its newest state. To read a
+run, a unique prefix of its id is enough; to change or remove it, give the whole id.`,
 		examples: []example{
 			{"run a workflow", "git smithers run triage.yaml"},
 			{"see what happened", "git smithers timeline triage-1"},
@@ -114,6 +118,9 @@ prefix of a run's id does.`,
 func (c *command) link(parent string) {
 	c.path = strings.TrimSpace(parent + " " + c.name)
 	c.flags = append(c.flags, commonFlags()...)
+	if c.changes {
+		c.about += "\n\n" + wholeIDs
+	}
 	for _, child := range c.children {
 		child.link(c.path)
 	}

@@ -18,6 +18,7 @@ says: the task fails, is skipped, or is finished with "approved": false. Prints 
 run's id.`,
 		minArgs: 1, maxArgs: 2,
 		flags:    decideFlags(),
+		changes:  true,
 		exits:    writes(),
 		examples: []example{{"deny, and say why", `git smithers deny triage-1 deploy --note 'not on a Friday'`}},
 		run: func(ctx context.Context, s *session, c *urfave.Context) error {

@@ -87,7 +87,11 @@ func parseEvents(s *session, cmd *command, c *urfave.Context) (opts eventsOption
 
 // runEvents prints or counts the events of a run.
 func runEvents(ctx context.Context, s *session, store *timeline.Store, opts eventsOptions) error {
-	head, err := openRun(ctx, store, opts.query.RunID)
+	id, err := store.ResolveRun(ctx, opts.query.RunID)
+	if err != nil {
+		return err
+	}
+	head, err := store.Head(ctx, id)
 	if err != nil {
 		return err
 	}

@@ -37,7 +37,7 @@ func dispatch(ctx context.Context, s *session, args []string) error {
 	if in.help || in.command.run == nil {
 		return in.command.printHelp(s.Out)
 	}
-	return root.app(s).RunContext(ctx, in.argv())
+	return retyped(args, root.app(s).RunContext(ctx, in.argv()))
 }
 
 // wantsJSON tells whether a command line asks for JSON, even if it has other faults.

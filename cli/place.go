@@ -74,9 +74,9 @@ func parseWho(c *urfave.Context) *string {
 	return new(c.String("by"))
 }
 
-// openRun opens the tip of a run, given its id or a unique prefix of it.
+// openRun opens the tip of a run that a command changes, given its id.
 func openRun(ctx context.Context, store *timeline.Store, run string) (*timeline.Head, error) {
-	id, err := store.ResolveRun(ctx, run)
+	id, err := store.ResolveRunToChange(ctx, run)
 	if err != nil {
 		return nil, err
 	}

@@ -56,7 +56,8 @@ and stashes of yours stay, and so does what git itself has packed: its gc frees 
 			&urfave.BoolFlag{Name: "remote", Usage: "delete at a remote what was pruned here"},
 			&urfave.BoolFlag{Name: "dry-run", Usage: "say what would be done, and do nothing"},
 		},
-		exits: writes(),
+		changes: true,
+		exits:   writes(),
 		examples: []example{
 			{"see what a rule would remove", "git smithers prune --keep-last 20 --keep-within 30d --dry-run"},
 			{"remove one run, and think better of it", "git smithers prune triage-1 && git smithers prune --undo triage-1"},

@@ -18,8 +18,7 @@ type requestName struct {
 	place engine.Place
 }
 
-// open opens the run that the request is one of. What is no run's id, nor a prefix of
-// one, is read as the id of a request.
+// open opens the run that the request belongs to. A name that is not a run's id is read as the id of a request.
 func (n requestName) open(ctx context.Context, store *timeline.Store) (*timeline.Head, engine.Place, error) {
 	head, err := openRun(ctx, store, n.run)
 	if fault.CodeOf(err) != fault.RunNotFound {
@@ -41,12 +40,12 @@ func openRequest(ctx context.Context, store *timeline.Store, names []requestName
 	var first *timeline.Head
 	var firstPlace engine.Place
 	for _, name := range names {
-		id, err := store.ResolveRun(ctx, name.run)
+		id, err := store.ResolveRunToChange(ctx, name.run)
 		switch code := fault.CodeOf(err); {
 		case code == fault.RunPruned:
 			missing = err
 			continue
-		case code == fault.RunNotFound, code == fault.RunAmbiguous, err == nil && id != name.run:
+		case code == fault.RunNotFound:
 			continue
 		case err != nil:
 			return nil, name.place, err

@@ -33,9 +33,10 @@ Prints the address of the new frame; with --resume, the run's id.`,
 		maxArgs:  1,
 		required: []string{"run-id"},
 		flags: append([]urfave.Flag{
-			&urfave.StringFlag{Name: "run-id", Aliases: []string{"r"}, Usage: "the `RUN`, or a unique prefix of it (required)"},
+			&urfave.StringFlag{Name: "run-id", Aliases: []string{"r"}, Usage: "the id of the `RUN` (required)"},
 		}, againFlags()...),
-		exits: runs(),
+		changes: true,
+		exits:   runs(),
 		examples: []example{
 			{"do all of it again", "git smithers reset --run-id triage-1 --resume"},
 			{"do it again with the workflow as it is now", "git smithers reset triage.yaml --run-id triage-1 --resume"},

@@ -29,7 +29,8 @@ one operation, which jj undo takes back. The state of the run does not change. P
 what changed: add, modify or remove, and the path.
 
 With --to, makes a new working copy of them in DIR, which must not exist or be empty:
-a linked worktree of git, or a workspace of jj. Prints its path.
+a linked worktree of git, or a workspace of jj. Prints its path. As this only reads the
+run, a prefix of its id is enough.
 
 With --worktree, the files are those of the task's own worktree, and that is where they
 are restored.`,
@@ -39,7 +40,8 @@ are restored.`,
 			&urfave.StringFlag{Name: "worktree", Usage: "restore the worktree of `TASK`"},
 			&urfave.BoolFlag{Name: "dry-run", Usage: "say what would change, and change nothing"},
 		},
-		exits: writes(),
+		changes: true,
+		exits:   writes(),
 		examples: []example{
 			{"see what would change", "git smithers restore triage-1:6 --dry-run"},
 			{"get the files of frame 6 back", "git smithers restore triage-1:6"},

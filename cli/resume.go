@@ -43,7 +43,8 @@ process ends its tasks when it notices, and writes nothing more.`,
 			&urfave.BoolFlag{Name: "force", Usage: "take the run over from a process that is running it"},
 			confirmFlag(),
 		}, engineFlags()...),
-		exits: runs(),
+		changes: true,
+		exits:   runs(),
 		examples: []example{
 			{"continue after Ctrl-C", "git smithers resume triage-1"},
 			{"continue with a workflow that was mended", "git smithers resume triage-1 triage.yaml --accept-workflow-change"},
@@ -76,7 +77,7 @@ func runResume(ctx context.Context, s *session, store *timeline.Store, opts resu
 
 // resume runs what is left of a run. finish turns the run's row into what --json prints.
 func (s *session) resume(ctx context.Context, store *timeline.Store, opts resumeOptions, finish func(runResult) any) error {
-	id, err := store.ResolveRun(ctx, opts.run)
+	id, err := store.ResolveRunToChange(ctx, opts.run)
 	if err != nil {
 		return err
 	}

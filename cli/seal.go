@@ -29,6 +29,7 @@ commands find the frames again, unseal the run.
 Runs are packed when they end, and the oldest lose their frame refs where there are
 more than smithers.frameRefs. Set smithers.seal to false to leave both to this command.`,
 		maxArgs: anyNumber,
+		changes: true,
 		exits:   writes(),
 		examples: []example{
 			{"seal all runs that have ended", "git smithers seal"},

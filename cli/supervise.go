@@ -22,7 +22,7 @@ const (
 
 // superviseOptions are what supervise takes.
 type superviseOptions struct {
-	runs     []string // ids or unique prefixes; none: all that were executed here
+	runs     []string // ids; none: all that were executed here
 	once     bool
 	interval time.Duration
 	maxRuns  int
@@ -54,7 +54,8 @@ looks once, and returns when everything that it resumed has ended or waits.`,
 			&urfave.IntFlag{Name: "max-runs", Value: defaultSupervised, Usage: "execute at most `N` runs at once"},
 			maxParallelFlag(), logsFlag(),
 		},
-		exits: writes(),
+		changes: true,
+		exits:   writes(),
 		examples: []example{
 			{"keep all runs of a repository going", "git smithers supervise"},
 			{"resume after a power cut what was running", "git smithers supervise --once"},
@@ -92,7 +93,7 @@ func parseSupervise(c *urfave.Context) (superviseOptions, error) {
 // runSupervise resumes runs until it is told to stop, or once.
 func runSupervise(ctx context.Context, s *session, store *timeline.Store, opts superviseOptions) error {
 	for i, run := range opts.runs {
-		id, err := store.ResolveRun(ctx, run)
+		id, err := store.ResolveRunToChange(ctx, run)
 		if err != nil {
 			return err
 		}

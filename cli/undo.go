@@ -35,7 +35,8 @@ Called again, it takes back the op before. Prints the address of the new frame.`
 		flags: []urfave.Flag{
 			&urfave.BoolFlag{Name: "no-vcs", Usage: "leave the files of the working copy as they are"},
 		},
-		exits: writes(),
+		changes: true,
+		exits:   writes(),
 		examples: []example{
 			{"take back what was done last", "git smithers undo"},
 			{"take back what was done last to a run", "git smithers undo triage-1"},

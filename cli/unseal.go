@@ -25,6 +25,7 @@ func unsealCommand() *command {
 git show refs/smithers/<run>/<frame>. They stay until more runs end and there are more
 frame refs than smithers.frameRefs.`,
 		minArgs: 1, maxArgs: anyNumber,
+		changes:  true,
 		exits:    writes(),
 		examples: []example{{"look at a frame of a sealed run with plain git", "git smithers unseal triage-1 && git show refs/smithers/triage-1/7"}},
 		run: func(ctx context.Context, s *session, c *urfave.Context) error {

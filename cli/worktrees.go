@@ -46,6 +46,7 @@ is shown. Branches stay. Prints each worktree, and what became of it.`,
 		flags: []urfave.Flag{
 			&urfave.BoolFlag{Name: "dry-run", Usage: "say what would be removed, and remove nothing"},
 		},
+		changes:  true,
 		exits:    writes(),
 		examples: []example{{"see what would be removed", "git smithers worktrees prune --dry-run"}},
 		run: func(ctx context.Context, s *session, c *urfave.Context) error {

@@ -1,11 +1,9 @@
 package timeline
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -41,7 +39,11 @@ type Loaded struct {
 // newest frame of the run's timeline that has that number for an engine which the run was
 // imported from; see PeerFrame.
 func (s *Store) Load(ctx context.Context, address string) (*Loaded, error) {
-	at, tip, err := s.resolve(ctx, address)
+	return s.load(ctx, address, toRead)
+}
+
+func (s *Store) load(ctx context.Context, address string, to purpose) (*Loaded, error) {
+	at, tip, err := s.resolve(ctx, address, to)
 	if err != nil {
 		return nil, err
 	}
@@ -116,13 +118,6 @@ func (s *Store) readTip(ctx context.Context, tip objstore.ID) (*snapshot.Entry, 
 	return entry, row, s.repairNewestFrame(ctx, row, entry)
 }
 
-// ResolveRun finds the full id of a run from its id or a unique prefix of it. The id of a run that was
-// pruned is run_pruned, and no prefix.
-func (s *Store) ResolveRun(ctx context.Context, run string) (string, error) {
-	id, _, err := s.findRun(ctx, run)
-	return id, err
-}
-
 // named is an address as it is written. For an engine's number of a frame, Frame is that.
 type named struct {
 	Address
@@ -133,7 +128,7 @@ type named struct {
 // resolve splits an address: as a whole run id first, since a run id may contain
 // colons, then at its last colon before digits. Prefixes come after exact ids, those of
 // pruned runs too, because finding them takes reading the tips of all runs.
-func (s *Store) resolve(ctx context.Context, address string) (Address, objstore.ID, error) {
+func (s *Store) resolve(ctx context.Context, address string, to purpose) (Address, objstore.ID, error) {
 	if address == "" {
 		return Address{}, objstore.ID{}, fault.New(fault.InvalidRunID, "the run id is empty")
 	}
@@ -142,7 +137,7 @@ func (s *Store) resolve(ctx context.Context, address string) (Address, objstore.
 	if hasFrame {
 		candidates = append(candidates, split)
 	}
-	for _, find := range s.finders() {
+	for _, find := range s.finders(to) {
 		for _, candidate := range candidates {
 			run, tip, err := find(ctx, candidate.Run)
 			if err == nil {
@@ -158,13 +153,7 @@ func (s *Store) resolve(ctx context.Context, address string) (Address, objstore.
 	if splitErr != nil {
 		return Address{}, objstore.ID{}, splitErr
 	}
-	return Address{}, objstore.ID{}, s.notFound(ctx, candidates[len(candidates)-1].Run)
-}
-
-// finders are the ways to find a run by what somebody calls it, in their order. Each is run_not_found where
-// it is for the next one to tell.
-func (s *Store) finders() []func(context.Context, string) (string, objstore.ID, error) {
-	return []func(context.Context, string) (string, objstore.ID, error){s.findRunExactly, s.findPruned, s.findRunByPrefix}
+	return Address{}, objstore.ID{}, s.unknownRun(ctx, candidates[len(candidates)-1].Run, to)
 }
 
 // splitAddress splits run:frame, or run:engine/number. hasFrame is false for an address without
@@ -198,82 +187,4 @@ func splitAddress(address string) (at named, hasFrame bool, err error) {
 func parseFrame(s string) (int64, bool) {
 	n, err := strconv.ParseInt(s, 10, 64)
 	return n, err == nil && n >= 0 && strconv.FormatInt(n, 10) == s
-}
-
-// findRun finds a run by its id or a unique prefix of it, and its tip.
-func (s *Store) findRun(ctx context.Context, run string) (id string, tip objstore.ID, err error) {
-	if run == "" {
-		return "", objstore.ID{}, fault.New(fault.InvalidRunID, "the run id is empty")
-	}
-	for _, find := range s.finders() {
-		id, tip, findErr := find(ctx, run)
-		if fault.CodeOf(findErr) != fault.RunNotFound {
-			return id, tip, findErr
-		}
-		err = findErr
-	}
-	return "", objstore.ID{}, cmp.Or(s.refuseFrame(ctx, run), err)
-}
-
-// refuseFrame is invalid_address for the address of a frame, where a run is wanted.
-func (s *Store) refuseFrame(ctx context.Context, address string) error {
-	at, hasFrame, err := splitAddress(address)
-	if err != nil || !hasFrame {
-		return nil //nolint:nilerr // it is no address, whatever else it is
-	}
-	if _, _, err := s.findRun(ctx, at.Run); err != nil {
-		return nil //nolint:nilerr // nor is that a run
-	}
-	return fault.New(fault.InvalidAddress, "%q is a frame, and a run is wanted", address).Hint("name the run: %s", at.Run)
-}
-
-func (s *Store) findRunExactly(ctx context.Context, run string) (string, objstore.ID, error) {
-	name, err := refs.Tip(run)
-	if err != nil {
-		return "", objstore.ID{}, Explain(err)
-	}
-	tip, err := s.refs.Resolve(ctx, name)
-	if errors.Is(err, refs.ErrNotFound) {
-		return "", objstore.ID{}, runNotFound(run)
-	}
-	return run, tip, Explain(err)
-}
-
-func runNotFound(run string) error {
-	return fault.New(fault.RunNotFound, "no run is called %q", run).
-		Hint("`git smithers runs` lists the runs").Detail("run", run)
-}
-
-func (s *Store) findRunByPrefix(ctx context.Context, prefix string) (string, objstore.ID, error) {
-	tips, err := s.refs.Tips(ctx)
-	if err != nil {
-		return "", objstore.ID{}, Explain(err)
-	}
-	var found []string
-	var tip objstore.ID
-	for _, t := range tips {
-		run, ok, err := refs.UnescapeRun(t.Component)
-		if err != nil || !ok || !strings.HasPrefix(run, prefix) {
-			continue
-		}
-		found, tip = append(found, run), t.ID
-	}
-	switch len(found) {
-	case 1:
-		return found[0], tip, nil
-	case 0:
-		return "", objstore.ID{}, s.notFound(ctx, prefix)
-	}
-	return "", objstore.ID{}, runAmbiguous(prefix, found)
-}
-
-func runAmbiguous(prefix string, found []string) error {
-	const shown = 5
-	slices.Sort(found)
-	list := strings.Join(found[:min(shown, len(found))], ", ")
-	if len(found) > shown {
-		list += ", …"
-	}
-	return fault.New(fault.RunAmbiguous, "%d runs begin with %q", len(found), prefix).
-		Hint("they are %s", list).Detail("runs", found)
 }

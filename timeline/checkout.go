@@ -40,7 +40,7 @@ type CheckedOut struct {
 // frame, on the commit that the frame names where it is still there. Worktrees lists it.
 // Where it fails, nothing stays behind.
 func (s *Store) Checkout(ctx context.Context, req CheckoutRequest) (*CheckedOut, error) {
-	from, vcs, err := s.loadCode(ctx, req.From, req.Worktree)
+	from, vcs, err := s.loadCode(ctx, req.From, req.Worktree, toRead)
 	if err != nil {
 		return nil, err
 	}

@@ -67,13 +67,3 @@ func (s *Store) isHeld(ctx context.Context, run string) bool {
 	}
 	return err == nil
 }
-
-// notFound is run_not_found for a run's id or a prefix of it, and says where it was pruned.
-func (s *Store) notFound(ctx context.Context, run string) error {
-	out := fault.New(fault.RunNotFound, "no run is called %q", run).
-		Hint("`git smithers runs` lists the runs").Detail("run", run)
-	if s.isHeld(ctx, run) {
-		out = out.Hint("it was pruned: `git smithers prune --undo %s` brings it back", fault.Word(run))
-	}
-	return out
-}

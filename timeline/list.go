@@ -119,7 +119,7 @@ func (s *Store) indexedRun(ctx context.Context, run string) (*sqliteindex.Index,
 	}
 	if !ok {
 		// Why is what reading the run once more says.
-		return nil, row, cmp.Or(Explain(index.SyncRun(ctx, id)), runNotFound(id))
+		return nil, row, cmp.Or(Explain(index.SyncRun(ctx, id)), error(runNotFound(id)))
 	}
 	return index, row, nil
 }

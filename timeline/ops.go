@@ -11,7 +11,7 @@ import (
 // Ops lists the ops of a run (an id or a unique prefix), the oldest first. The result
 // is never nil.
 func (s *Store) Ops(ctx context.Context, run string) ([]snapshot.Op, error) {
-	_, tip, err := s.findRun(ctx, run)
+	_, tip, err := s.findRun(ctx, run, toRead)
 	if err != nil {
 		return nil, err
 	}

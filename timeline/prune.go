@@ -32,7 +32,7 @@ func (s *Store) Worktrees(ctx context.Context) ([]RunWorktree, error) {
 	return s.pruneMade(ctx, true, func(string) (bool, error) { return true, nil })
 }
 
-// PruneWorktrees removes the worktrees of the named runs (ids or unique prefixes), or
+// PruneWorktrees removes the worktrees of the runs with the given ids, or
 // of all that are not running, except those with unsaved work. It returns all that it
 // looked at.
 func (s *Store) PruneWorktrees(ctx context.Context, runs []string, dryRun bool) ([]RunWorktree, error) {
@@ -44,7 +44,7 @@ func (s *Store) PruneWorktrees(ctx context.Context, runs []string, dryRun bool) 
 	}
 	named := make(map[string]bool)
 	for _, run := range runs {
-		id, err := s.ResolveRun(ctx, run)
+		id, err := s.ResolveRunToChange(ctx, run)
 		if err != nil {
 			return nil, err
 		}

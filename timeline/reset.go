@@ -8,7 +8,7 @@ import (
 
 // ResetRequest asks to begin anew.
 type ResetRequest struct {
-	Run string // an id or a unique prefix
+	Run string // its id
 	Redefinition
 }
 

@@ -12,7 +12,7 @@ import (
 // RestoreRequest asks for the code of a frame, in the working copy of the store or, where
 // the run made a worktree for itself, there; or for that of a task's own worktree, there.
 type RestoreRequest struct {
-	From     string // an address
+	From     string // an address with the whole id of the run
 	Worktree string // the task's; "": the run's working copy
 	DryRun   bool   // only say what would change
 }
@@ -39,7 +39,7 @@ func (s *Store) Restore(ctx context.Context, req RestoreRequest) (*Restored, err
 	if s.workspace.Root == "" && req.Worktree == "" {
 		return nil, noWorkingCopy()
 	}
-	from, vcs, err := s.loadCode(ctx, req.From, req.Worktree)
+	from, vcs, err := s.loadCode(ctx, req.From, req.Worktree, toChange)
 	if err != nil {
 		return nil, err
 	}
@@ -168,8 +168,8 @@ func (s *Store) worktreeFiles(ctx context.Context, at Address, name string) (*Wo
 }
 
 // loadCode loads a frame that has code, of a task's own worktree where one is named.
-func (s *Store) loadCode(ctx context.Context, address, worktree string) (*Loaded, *snapshot.VCS, error) {
-	from, err := s.Load(ctx, address)
+func (s *Store) loadCode(ctx context.Context, address, worktree string, to purpose) (*Loaded, *snapshot.VCS, error) {
+	from, err := s.load(ctx, address, to)
 	if err != nil {
 		return nil, nil, err
 	}

@@ -13,7 +13,7 @@ import (
 
 // RevertRequest asks for the code as it was after an attempt.
 type RevertRequest struct {
-	Run       string // an id or a unique prefix
+	Run       string // its id
 	Node      string
 	Iteration int
 	Attempt   int // 0: the newest of the iteration
@@ -25,7 +25,7 @@ type RevertRequest struct {
 // there is no such attempt. The files of a task that has a worktree of its own are
 // restored there.
 func (s *Store) Revert(ctx context.Context, req RevertRequest) (*Restored, error) {
-	run, err := s.ResolveRun(ctx, req.Run)
+	run, err := s.ResolveRunToChange(ctx, req.Run)
 	if err != nil {
 		return nil, err
 	}

@@ -25,7 +25,7 @@ type Sealed struct {
 	BytesAfter  int64       `json:"bytesAfter"`
 }
 
-// Seal packs the named runs (ids or unique prefixes), or all that have ended and have
+// Seal packs the runs with the given ids, or all that have ended and have
 // frame refs, well, and drops their frame refs. Their frames stay addressable by number,
 // through the index or the chain. A run that a live process owns is refused by name, and
 // left out otherwise. One that has not ended keeps the ref of its newest frame. Frame
@@ -75,7 +75,7 @@ func (s *Store) Seal(ctx context.Context, runs ...string) (*Sealed, error) {
 	return out, nil
 }
 
-// Unseal makes the frame refs of the named runs again. Those of runs that have ended stay
+// Unseal makes the frame refs of the runs with the given ids again. Those of runs that have ended stay
 // until there are more than smithers.frameRefs.
 func (s *Store) Unseal(ctx context.Context, runs ...string) (*Sealed, error) {
 	tips, err := s.tipsNamed(ctx, runs)
@@ -102,7 +102,7 @@ func (s *Store) tipsNamed(ctx context.Context, runs []string) ([]objstore.ID, er
 	var ids []string
 	var tips []objstore.ID
 	for _, run := range runs {
-		id, tip, err := s.findRun(ctx, run)
+		id, tip, err := s.findRun(ctx, run, toChange)
 		if err != nil {
 			return nil, err
 		}

@@ -77,7 +77,7 @@ func TestEveryFrameOfASealedRunIsWhereItWas(t *testing.T) {
 	want, err := s.Timeline(t.Context(), "run", timeline.TreeOptions{})
 	require.NoError(t, err)
 
-	sealed, err := s.Seal(t.Context(), "ru")
+	sealed, err := s.Seal(t.Context(), "run")
 	require.NoError(t, err)
 	require.NoError(t, s.Close())
 	assert.Equal(t, []timeline.SealedRun{{RunID: "run", FrameRefs: frames}}, sealed.Runs)

@@ -18,7 +18,7 @@ type Redefinition struct {
 
 // TravelRequest asks to go back to before an attempt.
 type TravelRequest struct {
-	Run       string // an id or a unique prefix
+	Run       string // its id
 	Node      string
 	Iteration int
 	Attempt   int  // 0: the newest of the iteration
@@ -96,7 +96,7 @@ func (s *Store) Travel(ctx context.Context, req TravelRequest) (*Traveled, error
 
 // unowned opens the tip of a run that no live process owns.
 func (s *Store) unowned(ctx context.Context, run string) (*Head, error) {
-	id, err := s.ResolveRun(ctx, run)
+	id, err := s.ResolveRunToChange(ctx, run)
 	if err != nil {
 		return nil, err
 	}

@@ -116,7 +116,7 @@ func (s *Store) tipOf(ctx context.Context, component string) (objstore.ID, error
 			return tip.ID, nil
 		}
 	}
-	return objstore.ID{}, cmp.Or(Explain(err), runNotFound(component))
+	return objstore.ID{}, cmp.Or(Explain(err), error(runNotFound(component)))
 }
 
 // tipRow reads the row of a run at its tip.

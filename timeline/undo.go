@@ -12,7 +12,7 @@ import (
 
 // UndoRequest asks to take an op back.
 type UndoRequest struct {
-	Run     string // an id or a unique prefix; "": the run with the newest op that is not undone
+	Run     string // its id; "": the run with the newest op that is not undone
 	NoFiles bool   // leave the working copy as it is
 }
 

@@ -44,7 +44,7 @@ func (s *Store) Verify(ctx context.Context, runs ...string) (*Report, error) {
 	}
 	if len(runs) > 0 {
 		for _, run := range runs {
-			id, tip, err := s.findRun(ctx, run)
+			id, tip, err := s.findRun(ctx, run, toRead)
 			if errors.Is(err, refs.ErrBroken) {
 				if err := v.brokenTip(ctx, run, err); err != nil {
 					return nil, err

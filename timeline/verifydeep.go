@@ -18,7 +18,7 @@ import (
 func (s *Store) VerifyDeep(ctx context.Context, progress func(done, total int), runs ...string) (*Report, error) {
 	var ids []string
 	for _, run := range runs {
-		id, _, err := s.findRun(ctx, run)
+		id, _, err := s.findRun(ctx, run, toRead)
 		if err != nil && fault.CodeOf(err) != fault.BrokenRef {
 			return nil, err
 		}

@@ -27,7 +27,7 @@ func (k *Keeper) choose(ctx context.Context, policy Policy, runs []string) ([]Pr
 	}
 	out := []PrunedRun{}
 	for _, run := range runs {
-		id, err := k.store.ResolveRun(ctx, run)
+		id, err := k.store.ResolveRunToChange(ctx, run)
 		if err != nil {
 			return nil, err
 		}

@@ -32,7 +32,7 @@ type Pruned struct {
 	Left int64 `json:"leftBytes"`
 }
 
-// Forget takes runs out of the repository: the named ones (ids or unique prefixes), or
+// Forget takes runs out of the repository: those with the given ids, or
 // those that the policy does not keep. Each leaves a tombstone. What they hold stays until
 // Collect. Forks of them lose nothing.
 //
@@ -162,39 +162,32 @@ func isTip(name refs.Name) int {
 	return 0
 }
 
-// named finds the runs that are meant by ids or unique prefixes among those that wanted
-// tells.
-func named(runs []string, all map[string]*holding, wanted func(*holding) bool, none func(run string) error) ([]*holding, error) {
+// named finds the runs with the given ids among those that wanted accepts. The error for an id that is not among
+// them is none's, with the ids that begin with it.
+func named(runs []string, all map[string]*holding, wanted func(*holding) bool, none func(run string) *fault.Error) ([]*holding, error) {
 	var out []*holding
 	for _, run := range runs {
-		var found []*holding
+		var found *holding
+		var similar []string
 		for _, h := range all {
-			if !wanted(h) || h.id == "" {
-				continue
-			}
-			if h.id == run {
-				found = []*holding{h}
-				break
-			}
-			if run != "" && strings.HasPrefix(h.id, run) {
-				found = append(found, h)
+			switch {
+			case h.id == "" || !wanted(h):
+			case h.id == run:
+				found = h
+			case run != "" && strings.HasPrefix(h.id, run):
+				similar = append(similar, h.id)
 			}
 		}
-		switch len(found) {
-		case 0:
+		switch {
+		case found == nil && len(similar) == 0:
 			return nil, none(run)
-		case 1:
-			if !slices.Contains(out, found[0]) {
-				out = append(out, found[0])
-			}
-		default:
-			ids := make([]string, len(found))
-			for i, h := range found {
-				ids[i] = h.id
-			}
-			slices.Sort(ids)
-			return nil, fault.New(fault.RunAmbiguous, "%d pruned runs begin with %q", len(found), run).
-				Hint("they are %s", strings.Join(ids, ", ")).Detail("runs", ids)
+		case found == nil:
+			slices.Sort(similar)
+			out := none(run)
+			out.Hints = nil
+			return nil, timeline.HintSimilar(out, similar)
+		case !slices.Contains(out, found):
+			out = append(out, found)
 		}
 	}
 	return out, nil

@@ -28,7 +28,7 @@ func TestAForgottenRunComesBackAsItWas(t *testing.T) {
 	assert.NotContains(t, after, "/_tip/")
 	assert.NotContains(t, after, "smithers/a/")
 	o.Git("gc", "--quiet", "--prune=now")
-	require.NoError(t, o.recall("fo", "a"), "a unique prefix will do")
+	require.NoError(t, o.recall("fork", "a"))
 	assert.Equal(t, before, o.ourRefs())
 }
 

@@ -21,7 +21,7 @@ func (k *Keeper) Recall(ctx context.Context, runs ...string) (*Pruned, error) {
 		return nil, timeline.Explain(err)
 	}
 	all, _ := k.holdings(list)
-	chosen, err := named(runs, all, canComeBack, func(run string) error {
+	chosen, err := named(runs, all, canComeBack, func(run string) *fault.Error {
 		return nothingPruned(run, all)
 	})
 	if err != nil {
@@ -42,7 +42,7 @@ func (k *Keeper) Recall(ctx context.Context, runs ...string) (*Pruned, error) {
 func canComeBack(h *holding) bool { return !h.held.IsZero() || !h.gone.IsZero() && !h.tip.IsZero() }
 
 // nothingPruned says why a run cannot be brought back.
-func nothingPruned(run string, all map[string]*holding) error {
+func nothingPruned(run string, all map[string]*holding) *fault.Error {
 	for _, h := range all {
 		if h.id == run && !h.gone.IsZero() {
 			return fault.New(fault.NothingPruned, "run %q was pruned and collected", run).

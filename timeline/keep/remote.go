@@ -34,8 +34,8 @@ type PrunedAt struct {
 	Runs   []PrunedThere `json:"runs"`
 }
 
-// PruneRemote deletes at a remote the runs that were pruned here: the named ones (ids or
-// unique prefixes), or all. Which remotes there are, and which "" is, timeline.Place says.
+// PruneRemote deletes at a remote the runs that were pruned here: those with the given ids,
+// or all. Which remotes there are, and which "" is, timeline.Place says.
 // Their tombstones go there, too. What is deleted, tips and frame refs, has to be there as
 // it was looked at, and has to be what was pruned here or an earlier state of it: what
 // somebody has added since is theirs.
@@ -95,7 +95,7 @@ func (k *Keeper) prunedHere(list []refs.Ref, runs []string) ([]*holding, error) 
 	if len(runs) == 0 {
 		return byID(all, isGone), nil
 	}
-	return named(runs, all, isGone, func(run string) error {
+	return named(runs, all, isGone, func(run string) *fault.Error {
 		return fault.New(fault.NothingPruned, "no pruned run is called %q", run).
 			Hint("`git smithers prune %s` prunes it here first", fault.Word(run)).Detail("run", run)
 	})

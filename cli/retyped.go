@@ -1,0 +1,41 @@
+package cli
+
+import (
+	"errors"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/git-smithers/git-smithers/timeline/fault"
+)
+
+// maxRetyped is the length of the longest command line that a hint repeats.
+const maxRetyped = 200
+
+// retyped adds to an error about the beginning of one run's id the command line with the whole id.
+func retyped(args []string, err error) error {
+	known, ok := errors.AsType[*fault.Error](err)
+	if !ok || known.Code != fault.RunNotFound && known.Code != fault.NothingPruned {
+		return err
+	}
+	given, _ := known.Details["run"].(string)
+	similar, _ := known.Details["runs"].([]string)
+	if given == "" || len(similar) != 1 {
+		return err
+	}
+	words, replaced := slices.Clone(args), 0
+	for i, word := range words {
+		flag := ""
+		if name, value, ok := strings.Cut(word, "="); ok && strings.HasPrefix(name, "-") {
+			flag, word = name+"=", value
+		}
+		if rest, ok := strings.CutPrefix(word, given); ok && (rest == "" || rest[0] == ':') {
+			words[i] = flag + similar[0] + rest
+			replaced++
+		}
+	}
+	if command := commandLine(program, words...); replaced == 1 && utf8.RuneCountInString(command) <= maxRetyped {
+		known.Hints = append(known.Hints, "`"+command+"`")
+	}
+	return err
+}

@@ -1,0 +1,152 @@
+package timeline
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"slices"
+	"strings"
+
+	"github.com/git-smithers/git-smithers/objstore"
+	"github.com/git-smithers/git-smithers/refs"
+	"github.com/git-smithers/git-smithers/timeline/fault"
+)
+
+// purpose is what a caller names a run for.
+type purpose int
+
+const (
+	toRead   purpose = iota // also to make something new of the run; a unique prefix of its id is enough
+	toChange                // the run, or the files of a working copy; only the whole id will do
+)
+
+// finder finds a run and its tip by a name. Its error is run_not_found if the next finder should try.
+type finder func(ctx context.Context, name string) (run string, tip objstore.ID, err error)
+
+// ResolveRun returns the id of the run that run names, for a caller that only reads the run: run is an id or a
+// unique prefix of one. The id of a pruned run is run_pruned, and is not taken for a prefix.
+func (s *Store) ResolveRun(ctx context.Context, run string) (string, error) {
+	id, _, err := s.findRun(ctx, run, toRead)
+	return id, err
+}
+
+// ResolveRunToChange returns run if it is the id of a run, for a caller that changes or removes the run. A prefix
+// of an id is run_not_found, and the hint names the runs that begin with it.
+func (s *Store) ResolveRunToChange(ctx context.Context, run string) (string, error) {
+	id, _, err := s.findRun(ctx, run, toChange)
+	return id, err
+}
+
+// finders returns the ways to find a run, in their order.
+func (s *Store) finders(to purpose) []finder {
+	exact := []finder{s.findRunExactly, s.findPruned}
+	if to == toChange {
+		return exact
+	}
+	return append(exact, s.findRunByPrefix)
+}
+
+// findRun finds a run and its tip.
+func (s *Store) findRun(ctx context.Context, run string, to purpose) (id string, tip objstore.ID, err error) {
+	if run == "" {
+		return "", objstore.ID{}, fault.New(fault.InvalidRunID, "the run id is empty")
+	}
+	for _, find := range s.finders(to) {
+		id, tip, err := find(ctx, run)
+		if fault.CodeOf(err) != fault.RunNotFound {
+			return id, tip, err
+		}
+	}
+	return "", objstore.ID{}, cmp.Or(s.refuseFrame(ctx, run), s.unknownRun(ctx, run, to))
+}
+
+// refuseFrame is invalid_address for the address of a frame, where a run is wanted.
+func (s *Store) refuseFrame(ctx context.Context, address string) error {
+	at, hasFrame, err := splitAddress(address)
+	if err != nil || !hasFrame {
+		return nil //nolint:nilerr // it is no address, whatever else it is
+	}
+	id, _, err := s.findRun(ctx, at.Run, toRead)
+	if err != nil {
+		return nil //nolint:nilerr // nor is that a run
+	}
+	return fault.New(fault.InvalidAddress, "%q is a frame, and a run is wanted", address).Hint("name the run: %s", id)
+}
+
+func (s *Store) findRunExactly(ctx context.Context, run string) (string, objstore.ID, error) {
+	name, err := refs.Tip(run)
+	if err != nil {
+		return "", objstore.ID{}, Explain(err)
+	}
+	tip, err := s.refs.Resolve(ctx, name)
+	if errors.Is(err, refs.ErrNotFound) {
+		return "", objstore.ID{}, runNotFound(run)
+	}
+	return run, tip, Explain(err)
+}
+
+func runNotFound(run string) *fault.Error {
+	return fault.New(fault.RunNotFound, "no run is called %q", run).
+		Hint("`git smithers runs` lists the runs").Detail("run", run)
+}
+
+func (s *Store) findRunByPrefix(ctx context.Context, prefix string) (string, objstore.ID, error) {
+	found, tip, err := s.runsBeginning(ctx, prefix)
+	switch {
+	case err != nil:
+		return "", objstore.ID{}, Explain(err)
+	case len(found) == 0:
+		return "", objstore.ID{}, runNotFound(prefix)
+	case len(found) > 1:
+		return "", objstore.ID{}, fault.New(fault.RunAmbiguous, "%d runs begin with %q", len(found), prefix).
+			Hint("they are %s", listRuns(found)).Detail("runs", found)
+	}
+	return found[0], tip, nil
+}
+
+// runsBeginning lists the runs whose ids begin with prefix, in order, and returns the tip of one of them.
+func (s *Store) runsBeginning(ctx context.Context, prefix string) (found []string, tip objstore.ID, err error) {
+	tips, err := s.refs.Tips(ctx)
+	for _, t := range tips {
+		run, ok, err := refs.UnescapeRun(t.Component)
+		if err == nil && ok && strings.HasPrefix(run, prefix) {
+			found, tip = append(found, run), t.ID
+		}
+	}
+	slices.Sort(found)
+	return found, tip, err
+}
+
+// listRuns is a list of ids for a hint, cut if it is long.
+func listRuns(ids []string) string {
+	const shown = 5
+	list := strings.Join(ids[:min(shown, len(ids))], ", ")
+	if len(ids) > shown {
+		list += ", …"
+	}
+	return list
+}
+
+// unknownRun is run_not_found for a name that means no run. It says if the run was pruned, or, to a caller that
+// changes runs, which runs begin with the name.
+func (s *Store) unknownRun(ctx context.Context, name string, to purpose) error {
+	if s.isHeld(ctx, name) {
+		return runNotFound(name).Hint("it was pruned: `git smithers prune --undo %s` brings it back", fault.Word(name))
+	}
+	if to == toRead {
+		return runNotFound(name)
+	}
+	found, _, err := s.runsBeginning(ctx, name)
+	if _, err := brokenRefs(err); err != nil {
+		return Explain(err)
+	}
+	if len(found) == 0 {
+		return runNotFound(name)
+	}
+	return HintSimilar(fault.New(fault.RunNotFound, "no run is called %q", name).Detail("run", name), found)
+}
+
+// HintSimilar adds to an error about an unknown run the ids that begin with the name that was given.
+func HintSimilar(err *fault.Error, ids []string) *fault.Error {
+	return err.Hint("did you mean %s? A command that changes a run takes its whole id", listRuns(ids)).Detail("runs", ids)
+}

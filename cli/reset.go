@@ -34,7 +34,7 @@ Prints the address of the new frame; with --resume, the run's id.`,
 		required: []string{"run-id"},
 		flags: append([]urfave.Flag{
 			&urfave.StringFlag{Name: "run-id", Aliases: []string{"r"}, Usage: "the id of the `RUN` (required)"},
-		}, againFlags()...),
+		}, againFlags(confirmFlag())...),
 		changes: true,
 		exits:   runs(),
 		examples: []example{
@@ -43,7 +43,7 @@ Prints the address of the new frame; with --resume, the run's id.`,
 		},
 	}
 	cmd.run = func(ctx context.Context, s *session, c *urfave.Context) error {
-		again, err := parseAgain(cmd, c)
+		again, err := parseAgain(cmd, c, true)
 		if err != nil {
 			return err
 		}

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"sync"
 
 	urfave "github.com/urfave/cli/v2"
 
@@ -14,16 +15,18 @@ type restoreOptions struct {
 	worktree string // a task's own; "": the files of the run
 	to       string // "": in place
 	dryRun   bool
+	yes      bool
 }
 
 func restoreCommand() *command {
 	cmd := &command{
 		name:    "restore",
 		summary: "put the files of a frame into the working copy, or a new one",
-		usage:   []string{"<run>[:<frame>] [--worktree TASK] [--dry-run]", "<run>[:<frame>] [--worktree TASK] --to DIR"},
+		usage:   []string{"<run>[:<frame>] [--worktree TASK] [--dry-run] [--yes]", "<run>[:<frame>] [--worktree TASK] --to DIR"},
 		about: `Makes the working copy exactly what it was at the frame; where the run made a worktree
 for itself, as its workflow may ask, that one. What is there now and in no frame of the
-run yet is captured as one first. Files that were never captured stay as they are, and
+run yet is captured as one first. At a terminal, untracked files that would be removed are
+listed, and one is asked. Files that were never captured stay as they are, and
 where one is in the way, nothing is done. HEAD, branch and index stay too; with jj it is
 one operation, which jj undo takes back. The state of the run does not change. Prints
 what changed: add, modify or remove, and the path.
@@ -39,6 +42,7 @@ are restored.`,
 			&urfave.StringFlag{Name: "to", Usage: "make a new working copy in `DIR`"},
 			&urfave.StringFlag{Name: "worktree", Usage: "restore the worktree of `TASK`"},
 			&urfave.BoolFlag{Name: "dry-run", Usage: "say what would change, and change nothing"},
+			removalFlag(),
 		},
 		changes: true,
 		exits:   writes(),
@@ -49,7 +53,7 @@ are restored.`,
 		},
 	}
 	cmd.run = func(ctx context.Context, s *session, c *urfave.Context) error {
-		opts := restoreOptions{c.Args().First(), c.String("worktree"), c.String("to"), c.Bool("dry-run")}
+		opts := restoreOptions{c.Args().First(), c.String("worktree"), c.String("to"), c.Bool("dry-run"), c.Bool("yes")}
 		switch {
 		case opts.to == "" && c.IsSet("to"):
 			return cmd.misused("--to is empty")
@@ -68,8 +72,10 @@ are restored.`,
 
 // runRestore restores in place.
 func runRestore(ctx context.Context, s *session, store *timeline.Store, opts restoreOptions) error {
-	over := s.while("restoring the files")
-	done, err := store.Restore(ctx, timeline.RestoreRequest{From: opts.address, Worktree: opts.worktree, DryRun: opts.dryRun})
+	over := sync.OnceFunc(s.while("restoring the files"))
+	done, err := store.Restore(ctx, timeline.RestoreRequest{
+		From: opts.address, Worktree: opts.worktree, DryRun: opts.dryRun, Confirm: s.confirmRemoval(opts.yes, over),
+	})
 	over()
 	if err != nil {
 		return err

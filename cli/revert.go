@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"sync"
 
 	urfave "github.com/urfave/cli/v2"
 
@@ -22,10 +23,11 @@ func revertCommand() *command {
 	return &command{
 		name:    "revert",
 		summary: "put the files back to what they were after an attempt",
-		usage:   []string{"[<workflow>] --run-id R --node-id N [--attempt A] [--iteration I] [--dry-run]"},
+		usage:   []string{"[<workflow>] --run-id R --node-id N [--attempt A] [--iteration I] [--dry-run] [--yes]"},
 		about: `Makes the working copy exactly what it was when the attempt of a task ended, as
-restore does for a frame: what is there now is captured first, files that were never
-captured stay, and where one is in the way, nothing is done. The state of the run does
+restore does for a frame: what is there now is captured first, at a terminal one is asked
+before untracked files are removed, files that were never captured stay, and where one is
+in the way, nothing is done. The state of the run does
 not change; the run records the revert as a frame. A workflow file in front is
 accepted, as other tools give one, and is not read. Where the task, or the whole run,
 has a worktree of its own, its files are put back there.
@@ -41,6 +43,7 @@ path.`,
 			&urfave.IntFlag{Name: "attempt", Aliases: []string{"a"}, Usage: "the attempt `A`, from 1; without it, the newest"},
 			&urfave.IntFlag{Name: "iteration", Usage: "the iteration `I` of a task in a loop, from 0; without it, 0"},
 			&urfave.BoolFlag{Name: "dry-run", Usage: "say what would change, and change nothing"},
+			removalFlag(),
 		},
 		changes: true,
 		exits:   writes(),
@@ -53,7 +56,7 @@ path.`,
 			if err != nil {
 				return err
 			}
-			return s.withStore(ctx, func(store *timeline.Store) error { return runRevert(ctx, s, store, req) })
+			return s.withStore(ctx, func(store *timeline.Store) error { return runRevert(ctx, s, store, req, c.Bool("yes")) })
 		},
 	}
 }
@@ -73,8 +76,9 @@ func parseRevert(c *urfave.Context) (timeline.RevertRequest, error) {
 }
 
 // runRevert restores the files that an attempt left.
-func runRevert(ctx context.Context, s *session, store *timeline.Store, req timeline.RevertRequest) error {
-	over := s.while("restoring the files")
+func runRevert(ctx context.Context, s *session, store *timeline.Store, req timeline.RevertRequest, yes bool) error {
+	over := sync.OnceFunc(s.while("restoring the files"))
+	req.Confirm = s.confirmRemoval(yes, over)
 	done, err := store.Revert(ctx, req)
 	over()
 	if err != nil {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"sync"
 
 	urfave "github.com/urfave/cli/v2"
 
@@ -17,6 +18,7 @@ import (
 type travelOptions struct {
 	request timeline.TravelRequest
 	again   againOptions
+	yes     bool // remove untracked files without asking
 }
 
 // travelDocument is what travel prints with --json.
@@ -49,7 +51,7 @@ func travelCommand() *command {
 		name:    "travel",
 		summary: "go back within a run, to before an attempt",
 		usage: []string{
-			"[<workflow>] --run-id R --node N [--iteration I] [--attempt K] [--no-vcs] [--resume [--yes]]",
+			"[<workflow>] --run-id R --node N [--iteration I] [--attempt K] [--no-vcs] [--resume] [--yes]",
 			"[<workflow>] --run-id R --node N [--iteration I] [--attempt K] --no-deps [--resume [--yes]]",
 		},
 		about: `Takes the run back to the last frame before an attempt of a task started, state and
@@ -58,8 +60,9 @@ started since, and what needs the task, are pending again; resume goes on with t
 
 Nothing is lost. The state is a new frame; those between are left out of the timeline,
 unless --all shows them, and keep their addresses. Attempts since then stay in history,
-marked cancelled. What is in the working copy and in no frame yet is captured first; where
-a file that was never captured is in the way, nothing is done. undo takes it all back.
+marked cancelled. What is in the working copy and in no frame yet is captured first; at a
+terminal, untracked files that would be removed are listed, and one is asked. Where a file
+that was never captured is in the way, nothing is done. undo takes it all back.
 
 With a workflow in front the run goes on with that, fitted as replay does it. --no-vcs
 leaves the files as they are. --no-deps leaves them, too, and all of the state but that
@@ -75,7 +78,7 @@ Prints the address of the new frame; with --resume, the run's id.`,
 			&urfave.IntFlag{Name: "attempt", Aliases: []string{"a"}, Usage: "the attempt `K`, from 1; without it, the newest"},
 			&urfave.BoolFlag{Name: "no-deps", Usage: "make the task alone pending, in the state as it is; leave the files"},
 			&urfave.BoolFlag{Name: "no-vcs", Usage: "leave the files of the working copy as they are"},
-		}, againFlags()...),
+		}, againFlags(travelYesFlag())...),
 		changes: true,
 		exits:   runs(),
 		examples: []example{
@@ -95,6 +98,7 @@ Prints the address of the new frame; with --resume, the run's id.`,
 }
 
 func parseTravel(cmd *command, c *urfave.Context) (opts travelOptions, err error) {
+	opts.yes = c.Bool("yes")
 	opts.request = timeline.TravelRequest{
 		Run: c.String("run-id"), Node: c.String("node"), Iteration: c.Int("iteration"), Attempt: c.Int("attempt"),
 		NoDeps: c.Bool("no-deps"), NoFiles: c.Bool("no-vcs"),
@@ -105,7 +109,7 @@ func parseTravel(cmd *command, c *urfave.Context) (opts travelOptions, err error
 	if opts.request.Iteration < 0 {
 		return opts, fault.New(fault.Usage, "--iteration does not take %d", opts.request.Iteration).Hint("iterations are counted from 0")
 	}
-	opts.again, err = parseAgain(cmd, c)
+	opts.again, err = parseAgain(cmd, c, false)
 	return opts, err
 }
 
@@ -125,7 +129,8 @@ func runTravel(ctx context.Context, s *session, store *timeline.Store, opts trav
 	if err := s.agreeAgain(ctx, store, req.Run, opts.again); err != nil {
 		return err
 	}
-	over := s.while("going back")
+	over := sync.OnceFunc(s.while("going back"))
+	req.Confirm = s.confirmRemoval(opts.yes, over)
 	done, err := store.Travel(ctx, req)
 	over()
 	if err != nil {
@@ -165,12 +170,18 @@ type againOptions struct {
 	engine   engineSettings
 }
 
-// againFlags are the flags of travel and reset about how the run goes on.
-func againFlags() []urfave.Flag {
-	return append([]urfave.Flag{&urfave.BoolFlag{Name: "resume", Usage: "go on at once"}, confirmFlag()}, engineFlags()...)
+// againFlags are the flags of travel and reset about how the run goes on. yes is their --yes.
+func againFlags(yes urfave.Flag) []urfave.Flag {
+	return append([]urfave.Flag{&urfave.BoolFlag{Name: "resume", Usage: "go on at once"}, yes}, engineFlags()...)
 }
 
-func parseAgain(cmd *command, c *urfave.Context) (againOptions, error) {
+// travelYesFlag is --yes of travel, which may remove files and may run commands.
+func travelYesFlag() urfave.Flag {
+	return &urfave.BoolFlag{Name: "yes", Aliases: []string{"y"}, Usage: "remove untracked files and, with --resume, run the workflow's commands, without asking"}
+}
+
+// parseAgain reads againFlags. yesResumes says that --yes is about resuming alone.
+func parseAgain(cmd *command, c *urfave.Context, yesResumes bool) (againOptions, error) {
 	opts := againOptions{workflow: c.Args().First(), resume: c.Bool("resume")}
 	if opts.resume {
 		var err error
@@ -178,7 +189,11 @@ func parseAgain(cmd *command, c *urfave.Context) (againOptions, error) {
 		opts.engine.yes = c.Bool("yes")
 		return opts, err
 	}
-	for _, flag := range append(engineFlags(), confirmFlag()) {
+	flags := engineFlags()
+	if yesResumes {
+		flags = append(flags, confirmFlag())
+	}
+	for _, flag := range flags {
 		if slices.ContainsFunc(flag.Names(), c.IsSet) {
 			return opts, cmd.misused("--%s goes with --resume", flag.Names()[0])
 		}

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"sync"
 
 	urfave "github.com/urfave/cli/v2"
 
@@ -19,13 +20,14 @@ func undoCommand() *command {
 	return &command{
 		name:    "undo",
 		summary: "take back the newest travel, reset, revert, restore or fork",
-		usage:   []string{"[<run>] [--no-vcs]"},
+		usage:   []string{"[<run>] [--no-vcs | --yes]"},
 		about: `Takes back the newest op of the run that was not taken back yet; without a run, of all
 runs. ops lists them. Nothing is lost by it either: it is a new frame.
 
 A travel or reset is taken back with the state, attempts and files that were there before
 it; what the run has done since is stepped over. A revert or restore is taken back with
-the files alone. What is in the working copy and in no frame yet is captured first. A fork
+the files alone. What is in the working copy and in no frame yet is captured first; at a
+terminal, one is asked before untracked files are removed. A fork
 is taken back as long as it has not run: it is cancelled, and not listed with its
 parent's any more. A run that a live process is running is left alone. So is one
 of Smithers in which Smithers itself went back last.
@@ -34,6 +36,7 @@ Called again, it takes back the op before. Prints the address of the new frame.`
 		maxArgs: 1,
 		flags: []urfave.Flag{
 			&urfave.BoolFlag{Name: "no-vcs", Usage: "leave the files of the working copy as they are"},
+			removalFlag(),
 		},
 		changes: true,
 		exits:   writes(),
@@ -43,14 +46,15 @@ Called again, it takes back the op before. Prints the address of the new frame.`
 		},
 		run: func(ctx context.Context, s *session, c *urfave.Context) error {
 			req := timeline.UndoRequest{Run: c.Args().First(), NoFiles: c.Bool("no-vcs")}
-			return s.withStore(ctx, func(store *timeline.Store) error { return runUndo(ctx, s, store, req) })
+			return s.withStore(ctx, func(store *timeline.Store) error { return runUndo(ctx, s, store, req, c.Bool("yes")) })
 		},
 	}
 }
 
 // runUndo takes an op back.
-func runUndo(ctx context.Context, s *session, store *timeline.Store, req timeline.UndoRequest) error {
-	over := s.while("going back")
+func runUndo(ctx context.Context, s *session, store *timeline.Store, req timeline.UndoRequest, yes bool) error {
+	over := sync.OnceFunc(s.while("going back"))
+	req.Confirm = s.confirmRemoval(yes, over)
 	done, err := store.Undo(ctx, req)
 	over()
 	if err != nil {

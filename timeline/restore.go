@@ -15,6 +15,7 @@ type RestoreRequest struct {
 	From     string // an address with the whole id of the run
 	Worktree string // the task's; "": the run's working copy
 	DryRun   bool   // only say what would change
+	Confirm  ConfirmRemoval
 }
 
 // Restored is what a restore did, or would do.
@@ -34,7 +35,7 @@ type Restored struct {
 // Restore makes the working copy exactly what it was at a frame. What is there and in
 // no frame of the run is captured as one first. Both frames are the run's.
 // no_working_copy where there is none, no_code where the frame has none,
-// restore_refused where something stands in the way; then nothing is touched.
+// restore_refused where something stands in the way; then nothing is touched, nor where Confirm does not agree.
 func (s *Store) Restore(ctx context.Context, req RestoreRequest) (*Restored, error) {
 	if s.workspace.Root == "" && req.Worktree == "" {
 		return nil, noWorkingCopy()
@@ -55,6 +56,9 @@ func (s *Store) Restore(ctx context.Context, req RestoreRequest) (*Restored, err
 		store: s, head: head, op: snapshot.Op{Kind: snapshot.OpRestore, Worktree: req.Worktree},
 		subject: fmt.Sprintf("working copy restored to %s", from.Address),
 	}
+	if !req.DryRun {
+		r.confirm = req.Confirm
+	}
 	return r.do(ctx, files, &Restored{From: from.Address, VCS: vcs, Beside: vcs.Attempts}, req.DryRun)
 }
 
@@ -64,6 +68,7 @@ type restoreRun struct {
 	head    *Head
 	op      snapshot.Op
 	subject string // of the frame that records it
+	confirm ConfirmRemoval
 	// started and finished are the events of a revert, nil for a restore. The error is
 	// why it failed.
 	started  func() snapshot.Event
@@ -76,7 +81,7 @@ func (r *restoreRun) do(ctx context.Context, files *WorkingCopy, out *Restored, 
 		{store: r.store, copy: files, name: r.op.Worktree, want: out.VCS, out: out},
 	}}
 	defer all.close()
-	if err := all.prepare(ctx); err != nil {
+	if err := all.confirmed(ctx, r.confirm, func() error { return all.prepare(ctx) }); err != nil {
 		return nil, err
 	}
 	if dryRun {

@@ -44,6 +44,7 @@ func (r *restoring) close() {
 			_ = captured.Close() // a quarantine that stays is removed by a later capture
 		}
 	}
+	r.have, r.now = nil, nil
 }
 
 // restore does what was prepared.

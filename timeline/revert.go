@@ -18,6 +18,7 @@ type RevertRequest struct {
 	Iteration int
 	Attempt   int // 0: the newest of the iteration
 	DryRun    bool
+	Confirm   ConfirmRemoval
 }
 
 // Revert makes the working copy exactly what it was after an attempt, as Restore does,
@@ -56,6 +57,9 @@ func (s *Store) Revert(ctx context.Context, req RevertRequest) (*Restored, error
 			Kind: snapshot.OpRevert, NodeID: attempt.NodeID, Iteration: attempt.Iteration, Attempt: attempt.Attempt,
 			Worktree: attempt.Worktree,
 		},
+	}
+	if !req.DryRun {
+		r.confirm = req.Confirm
 	}
 	r.started = func() snapshot.Event { return s.revertEvent("RevertStarted", run, attempt, vcs, nil) }
 	r.finished = func(cause error) snapshot.Event {

@@ -24,6 +24,7 @@ type TravelRequest struct {
 	Attempt   int  // 0: the newest of the iteration
 	NoDeps    bool // reset the node alone, in the state as it is, and leave files alone
 	NoFiles   bool // leave the working copy as it is
+	Confirm   ConfirmRemoval
 	Redefinition
 }
 
@@ -86,7 +87,7 @@ func (s *Store) Travel(ctx context.Context, req TravelRequest) (*Traveled, error
 	t.out.To, t.op.To = place.address, place.own()
 	t.subject = fmt.Sprintf("back to %s, before %s", place.name(head.row.ID), key)
 	t.turn = func(at int64) (*turn, error) { return t.back(place, attempt, req.Redefinition, at) }
-	if !req.NoFiles {
+	if t.confirm = req.Confirm; !req.NoFiles {
 		if err := t.restores(ctx, place.then, nil); err != nil {
 			return nil, err
 		}

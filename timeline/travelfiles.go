@@ -74,7 +74,7 @@ func (t *traveling) restoresIn(files *WorkingCopy, name string, vcs *snapshot.VC
 // hintNoFiles tells how to go back without the files that cannot be restored.
 func (t *traveling) hintNoFiles(err error) error {
 	known, ok := errors.AsType[*fault.Error](err)
-	if ok && (known.Code == fault.NoWorkingCopy || known.Code == fault.RestoreRefused) {
+	if ok && (known.Code == fault.NoWorkingCopy || known.Code == fault.RestoreRefused || known.Code == fault.Unconfirmed) {
 		return known.Hint("--no-vcs leaves the files as they are")
 	}
 	return err

@@ -20,6 +20,7 @@ type traveling struct {
 	undoes  *snapshot.Op // the op that is taken back; nil for none
 	subject string       // of the frame
 	files   *restores    // of nothing where the working copy is left alone
+	confirm ConfirmRemoval
 	// turn says what becomes of the run on the tip as it is at that moment. It writes nothing.
 	turn func(at int64) (*turn, error)
 	out  *Traveled
@@ -51,11 +52,8 @@ func (s *Store) traveling(head *Head, op snapshot.Op) *traveling {
 // restores the files, and appends the frame, which gives the run back.
 func (t *traveling) do(ctx context.Context) (*Traveled, error) {
 	defer t.files.close()
-	if err := t.files.prepare(ctx); err != nil {
+	if err := t.files.confirmed(ctx, t.confirm, func() error { return t.prepare(ctx) }); err != nil {
 		return nil, t.hintNoFiles(err)
-	}
-	if _, err := t.draft(); err != nil {
-		return nil, Explain(err)
 	}
 	claim, err := t.claim(ctx)
 	if err != nil {
@@ -85,6 +83,15 @@ func (t *traveling) do(ctx context.Context) (*Traveled, error) {
 		return nil, err
 	}
 	return t.out, nil
+}
+
+// prepare refuses what can be refused. It writes nothing.
+func (t *traveling) prepare(ctx context.Context) error {
+	if err := t.files.prepare(ctx); err != nil {
+		return err
+	}
+	_, err := t.draft()
+	return Explain(err)
 }
 
 // claim makes the run this process's. Who moves the tip meanwhile without touching what

@@ -14,6 +14,7 @@ import (
 type UndoRequest struct {
 	Run     string // its id; "": the run with the newest op that is not undone
 	NoFiles bool   // leave the working copy as it is
+	Confirm ConfirmRemoval
 }
 
 // Undo takes back the run's newest travel, reset, revert, restore or fork that has not been
@@ -61,7 +62,7 @@ func (s *Store) Undo(ctx context.Context, req UndoRequest) (*Traveled, error) {
 		return nil, Explain(err)
 	}
 	t := s.traveling(head, snapshot.Op{Kind: snapshot.OpUndo, Undoes: op.Number, Worktree: op.Worktree})
-	t.undoes = &op
+	t.undoes, t.confirm = &op, req.Confirm
 	t.subject = "undone: " + describeOp(op)
 	t.out.To = Address{head.row.ID, row.Frame}
 	t.turn = func(at int64) (*turn, error) { return t.before(then, row, at) }

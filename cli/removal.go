@@ -1,0 +1,44 @@
+package cli
+
+import (
+	"context"
+
+	urfave "github.com/urfave/cli/v2"
+
+	"github.com/git-smithers/git-smithers/timeline"
+	"github.com/git-smithers/git-smithers/timeline/fault"
+)
+
+// removalFlag is --yes of the commands that may remove untracked files.
+func removalFlag() urfave.Flag {
+	return &urfave.BoolFlag{Name: "yes", Aliases: []string{"y"}, Usage: "remove untracked files without asking; a frame keeps them"}
+}
+
+// confirmRemoval asks a person whether untracked files may be removed, and returns nil if there is nobody to ask.
+// over ends the line of progress that would stand in the way of the question.
+func (s *session) confirmRemoval(yes bool, over func()) timeline.ConfirmRemoval {
+	const shown = 50
+	if yes || s.json || !s.inTTY || !s.isTTY(s.Err) {
+		return nil
+	}
+	return func(_ context.Context, removals []timeline.Removal) error {
+		over()
+		var all []string
+		for _, removal := range removals {
+			s.talk("Untracked files that would be removed from %s:\n", plain(removal.Root))
+			for _, path := range removal.Paths[:min(len(removal.Paths), shown)] {
+				s.talk("  %s\n", plain(path))
+			}
+			if more := len(removal.Paths) - shown; more > 0 {
+				s.talk("  and %d more\n", more)
+			}
+			all = append(all, removal.Paths...)
+		}
+		yes, err := s.ask("Remove them? A frame keeps them.")
+		if err != nil || yes {
+			return err
+		}
+		return fault.New(fault.Unconfirmed, "the removal of %s was not confirmed", plural(len(all), "untracked file")).
+			Hint("nothing was changed; --yes removes them, and a frame keeps them").Detail("files", all)
+	}
+}

@@ -1,0 +1,127 @@
+package cli_test
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/git-smithers/git-smithers/cli"
+	"github.com/git-smithers/git-smithers/internal/repotest"
+	"github.com/git-smithers/git-smithers/timeline/fault"
+)
+
+// madeFiles makes a repository with a run r, whose task make has made an untracked file, a tracked one, and one that
+// HEAD alone has.
+func madeFiles(t *testing.T) *desk {
+	t.Helper()
+	d := &desk{repotest.New(t)}
+	d.repo.Write("flow.yaml", "name: flow\ntasks:\n  - {id: make, run: 'touch staged in-head \"$(printf \"un\\033[2Jtracked\")\"'}\n")
+	d.repo.Git("add", "flow.yaml")
+	d.repo.Git("-c", "user.name=a", "-c", "user.email=a@b", "commit", "--quiet", "--message=flow")
+	c := d.invoke(t, nil, "run", "flow.yaml", "--run-id", "r", "--quiet")
+	require.Equal(t, fault.ExitOK, c.exit, c.err.String())
+	d.repo.Git("add", "staged", "in-head")
+	d.repo.Git("-c", "user.name=a", "-c", "user.email=a@b", "commit", "--quiet", "--message=more", "--", "in-head")
+	d.repo.Git("rm", "--quiet", "--cached", "in-head")
+	return d
+}
+
+func typing(line string) func(*cli.Streams) {
+	return func(s *cli.Streams) {
+		s.In = strings.NewReader(line)
+		atTerminal("NO_COLOR=1")(s)
+	}
+}
+
+func TestAPersonIsAskedBeforeUntrackedFilesAreRemoved(t *testing.T) {
+	t.Parallel()
+	for name, args := range map[string][]string{
+		"restore": {"restore", "r:0"},
+		"travel":  {"travel", "--run-id", "r", "--node", "make"},
+		"undo":    {"undo", "r"},
+		"revert":  {"revert", "--run-id", "r", "--node-id", "make"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			d := madeFiles(t)
+			untracked := "un\x1b[2Jtracked"
+			switch name {
+			case "undo": // of a restore that brought the file back
+				for _, at := range []string{"r:0", "r:2"} {
+					require.Equal(t, fault.ExitOK, d.invoke(t, nil, "restore", at).exit)
+				}
+			case "revert":
+				untracked = "later"
+				d.repo.Write(untracked, "mine\n")
+			}
+			file := filepath.Join(d.repo.Dir, untracked)
+			before := d.repo.Git("for-each-ref")
+			shown := "Untracked files that would be removed from " + d.repo.Dir + ":\n  " +
+				strings.ReplaceAll(untracked, "\x1b", `\x1b`) + "\nRemove them? A frame keeps them. [y/N] "
+
+			for _, no := range []string{"n\n", ""} {
+				c := d.invoke(t, typing(no), args...)
+				assert.Equal(t, fault.ExitUsage, c.exit)
+				assert.Contains(t, c.err.String(), shown)
+				assert.Contains(t, c.err.String(), "error: the removal of 1 untracked file was not confirmed\n"+
+					"git-smithers: hint: nothing was changed; --yes removes them, and a frame keeps them\n")
+			}
+			assert.FileExists(t, file)
+			assert.Equal(t, before, d.repo.Git("for-each-ref"))
+
+			c := d.invoke(t, typing("y\n"), args...)
+			assert.Equal(t, fault.ExitOK, c.exit, c.err.String())
+			assert.Contains(t, c.err.String(), shown)
+			assert.NoFileExists(t, file)
+		})
+	}
+}
+
+func TestNobodyIsAskedAboutFilesWithYesOrWithoutATerminal(t *testing.T) {
+	t.Parallel()
+	d := madeFiles(t)
+	file := filepath.Join(d.repo.Dir, "un\x1b[2Jtracked")
+	for name, c := range map[string]struct {
+		streams func(*cli.Streams)
+		args    []string
+	}{
+		"yes":         {typing(""), []string{"restore", "r:0", "--yes"}},
+		"no terminal": {nil, []string{"restore", "r:0"}},
+		"json":        {typing(""), []string{"restore", "r:0", "--json"}},
+		"travel":      {typing(""), []string{"travel", "-r", "r", "-n", "make", "--yes"}},
+	} {
+		require.Equal(t, fault.ExitOK, d.invoke(t, nil, "restore", "r:2").exit)
+		require.FileExists(t, file, name)
+		done := d.invoke(t, c.streams, c.args...)
+		assert.Equal(t, fault.ExitOK, done.exit, "%s: %s", name, done.err.String())
+		assert.NotContains(t, done.err.String(), "[y/N]", name)
+		assert.NoFileExists(t, file, name)
+	}
+	c := d.invoke(t, typing(""), "restore", "r:0", "--dry-run")
+	assert.Equal(t, fault.ExitOK, c.exit)
+}
+
+func TestNobodyIsAskedAboutTrackedFiles(t *testing.T) {
+	t.Parallel()
+	d := madeFiles(t)
+	require.NoError(t, os.Remove(filepath.Join(d.repo.Dir, "un\x1b[2Jtracked")))
+	c := d.invoke(t, typing(""), "restore", "r:0")
+	assert.Equal(t, fault.ExitOK, c.exit, c.err.String())
+	assert.Contains(t, c.out.String(), "remove  staged")
+	assert.Contains(t, c.out.String(), "remove  in-head")
+}
+
+// jj has every file in its change, and brings it back by jj undo.
+func TestNobodyIsAskedAboutFilesThatJJHas(t *testing.T) {
+	t.Parallel()
+	d := &desk{repotest.NewKind(t, repotest.JJColocated)}
+	d.repo.Write("flow.yaml", "name: flow\ntasks:\n  - {id: make, run: touch made}\n")
+	require.Equal(t, fault.ExitOK, d.invoke(t, nil, "run", "flow.yaml", "--run-id", "r", "--quiet").exit)
+	c := d.invoke(t, typing(""), "restore", "r:0")
+	assert.Equal(t, fault.ExitOK, c.exit, c.err.String())
+	assert.Contains(t, c.out.String(), "remove  made")
+}

@@ -1,0 +1,57 @@
+package timeline
+
+import (
+	"context"
+	"slices"
+)
+
+// Removal is the untracked files that a restore is about to remove from one working copy.
+type Removal struct {
+	Root  string   // the top of the working copy
+	Paths []string // sorted
+}
+
+// ConfirmRemoval is asked before a restore removes untracked files, which a frame keeps. If it returns an error, the
+// operation ends with that error and nothing is changed. A nil ConfirmRemoval agrees.
+type ConfirmRemoval func(ctx context.Context, removals []Removal) error
+
+// confirmed calls prepare and has confirm agree to the untracked files that are to be removed. While somebody thinks
+// about them, nothing of the working copies is held; prepare is called again afterwards, and the question is asked
+// again if other untracked files are to be removed by then.
+func (r *restores) confirmed(ctx context.Context, confirm ConfirmRemoval, prepare func() error) error {
+	var agreed []Removal
+	for {
+		if err := prepare(); err != nil || confirm == nil {
+			return err
+		}
+		removals, err := r.removals(ctx)
+		if err != nil {
+			return Explain(err)
+		}
+		if len(removals) == 0 || slices.EqualFunc(removals, agreed, sameRemoval) {
+			return nil
+		}
+		r.close()
+		if err := confirm(ctx, removals); err != nil {
+			return err
+		}
+		agreed = removals
+	}
+}
+
+// removals lists the untracked files that are to be removed, by working copy.
+func (r *restores) removals(ctx context.Context) ([]Removal, error) {
+	var out []Removal
+	for _, one := range r.all {
+		paths, err := one.copy.workspace.Untracked(ctx, one.plan)
+		if err != nil {
+			return nil, err
+		}
+		if len(paths) > 0 {
+			out = append(out, Removal{one.copy.Root(), paths})
+		}
+	}
+	return out, nil
+}
+
+func sameRemoval(a, b Removal) bool { return a.Root == b.Root && slices.Equal(a.Paths, b.Paths) }

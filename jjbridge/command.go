@@ -59,7 +59,6 @@ func (w *Workspace) gitFull(ctx context.Context, run gitRun) (stdout, stderr []b
 func gitSettings(gitDir string) []string {
 	var options []string
 	for _, setting := range []string{
-		"core.fsmonitor=false",      // starts a daemon, and trusts it
 		"core.untrackedCache=false", // is worth nothing in an index of one's own
 		"core.splitIndex=false",     // leaves files beside the index
 		"core.safecrlf=false",       // refuses files, or warns

@@ -11,6 +11,10 @@ import (
 	"slices"
 )
 
+// noMonitor is the setting with which git starts no program of the user's when it reads an index, which it does
+// for history alone, too. No git here trusts what such a program says of the working copy.
+const noMonitor = "core.fsmonitor=false"
+
 // Process is one run of git, or of another program, to its end.
 type Process struct {
 	Program string    // an absolute path; "" is the git on Env's PATH
@@ -63,7 +67,11 @@ func (p Process) command(ctx context.Context) (*exec.Cmd, error) {
 			return nil, fmt.Errorf("%w: %w", ErrNoGit, err)
 		}
 	}
-	cmd := exec.CommandContext(ctx, program, append(slices.Clip(p.Options), p.Args...)...)
+	options := slices.Clip(p.Options)
+	if p.Program == "" {
+		options = append([]string{"-c", noMonitor}, options...)
+	}
+	cmd := exec.CommandContext(ctx, program, append(options, p.Args...)...)
 	cmd.Dir, cmd.Env = p.Dir, p.Env
 	cmd.Cancel = func() error { return terminate(cmd.Process) }
 	cmd.WaitDelay = killDelay

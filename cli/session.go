@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"sync"
 
 	urfave "github.com/urfave/cli/v2"
@@ -104,7 +105,11 @@ func (s *session) talk(format string, args ...any) {
 	s.talking.Lock()
 	defer s.talking.Unlock()
 	s.clear()
-	_, _ = fmt.Fprintf(s.Err, format, args...)
+	text := fmt.Sprintf(format, args...)
+	if !s.json && s.isTTY(s.Err) {
+		text = visible(text)
+	}
+	_, _ = io.WriteString(s.Err, text)
 }
 
 // talkHalfway shows, in the place of what it showed before, how far something is, until
@@ -113,7 +118,7 @@ func (s *session) talkHalfway(text string) {
 	s.talking.Lock()
 	defer s.talking.Unlock()
 	s.halfway = true
-	_, _ = fmt.Fprint(s.Err, clearLine, text)
+	_, _ = fmt.Fprint(s.Err, clearLine, visible(text))
 }
 
 // endHalfway takes away what talkHalfway shows.

@@ -51,7 +51,8 @@ func (s *Streams) lookupEnv(name string) (string, bool) {
 var errOutputClosed = errors.New("output closed by its reader")
 
 // dataWriter is standard output: it tells a closed reader from every other
-// failure, which it gives a code. No line of progress is left before what it writes.
+// failure, which it gives a code. No line of progress is left before what it writes. What
+// is written for a person at a terminal has no invisible characters.
 type dataWriter struct {
 	io.Writer
 
@@ -60,7 +61,7 @@ type dataWriter struct {
 
 func (w dataWriter) Write(p []byte) (int, error) {
 	w.s.endHalfway()
-	n, err := w.Writer.Write(p)
+	n, err := w.write(p)
 	if errors.Is(err, syscall.EPIPE) || errors.Is(err, io.ErrClosedPipe) {
 		return n, errOutputClosed
 	}
@@ -68,6 +69,16 @@ func (w dataWriter) Write(p []byte) (int, error) {
 		return n, fault.New(fault.WriteFailed, "write standard output: %w", err)
 	}
 	return n, nil
+}
+
+func (w dataWriter) write(p []byte) (int, error) {
+	if w.s.json || !w.s.isTerminalOut() {
+		return w.Writer.Write(p)
+	}
+	if _, err := io.WriteString(w.Writer, visible(string(p))); err != nil {
+		return 0, err
+	}
+	return len(p), nil
 }
 
 // rawOut is standard output as a child process gets it.

@@ -55,6 +55,9 @@ func (t *table) align(b *strings.Builder, indent string) {
 		widths[i] = utf8.RuneCountInString(title)
 	}
 	for _, row := range t.rows {
+		for i := range row {
+			row[i].text = visible(row[i].text)
+		}
 		for i, c := range row {
 			widths[i] = max(widths[i], utf8.RuneCountInString(c.text))
 		}

@@ -236,6 +236,32 @@ func TestInitAsksForTheAliasOfJJ(t *testing.T) {
 	assert.NotContains(t, c.err.String(), question, "it is set already")
 }
 
+// By what cannot be seen, the id of one run can look like that of another.
+func TestWhatCannotBeSeenReachesATerminalEscaped(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t)
+	const hidden = "\u200b\U000e0041\ufeff"
+	c := d.invoke(t, func(s *cli.Streams) {
+		s.In = strings.NewReader(`{"subject":"evil ` + hidden + `","run":{"workflowName":"w` + hidden + `"},` +
+			`"changes":[{"op":"set","collection":"nodes","key":"n` + hidden + `::0","value":` +
+			`{"label":"l","lastAttempt":null,"needs":[],"outputTable":"","state":"pending"}}]}`)
+	}, "capture", "triage"+hidden)
+	require.Equal(t, fault.ExitOK, c.exit, c.err.String())
+	for _, args := range [][]string{
+		{"runs"}, {"timeline", "triage" + hidden}, {"show", "triage" + hidden}, {"diff", "triage", "triage" + hidden},
+		{"events", "triage" + hidden}, {"verify"}, {"seal", "triage" + hidden + ":9"}, {"fork", "triage" + hidden, "--run-id", "f" + hidden},
+	} {
+		c := d.invoke(t, atTerminal("NO_COLOR=1"), args...)
+		assert.False(t, strings.ContainsAny(c.out.String()+c.err.String(), hidden), "%q: %q %q", args, c.out.String(), c.err.String())
+	}
+	c = d.invoke(t, atTerminal("NO_COLOR=1"), "runs")
+	assert.Contains(t, c.out.String(), `triage\u200b\U000e0041\ufeff  running`)
+	piped := d.invoke(t, nil, "runs")
+	assert.Contains(t, piped.out.String(), "triage"+hidden+"\t", "data stays as it is")
+	piped = d.invoke(t, atTerminal(), "runs", "--json")
+	assert.Contains(t, piped.out.String(), `"runId":"triage`+hidden+`"`)
+}
+
 // What is stored may come from somebody else.
 func TestStoredTextCannotDriveATerminal(t *testing.T) {
 	t.Parallel()

@@ -1,0 +1,65 @@
+package cli
+
+import (
+	"fmt"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+const (
+	zeroWidthJoiner = '\u200d'
+	emojiStyle      = '\ufe0f'
+)
+
+// visible escapes, as Go does, the characters that a terminal shows as nothing or that change how others are shown:
+// by them two ids can look the same, and a text can hold another one that only a program reads. Joiners and style
+// selectors stay where they make one emoji of several symbols. All other text stays, control characters included: see
+// plain for those.
+func visible(s string) string {
+	if strings.IndexFunc(s, isInvisible) < 0 {
+		return s
+	}
+	var b strings.Builder
+	var before, symbol rune // the character before, and without its style and skin
+	for len(s) > 0 {
+		r, size := utf8.DecodeRuneInString(s)
+		this := s[:size]
+		s = s[size:]
+		after, _ := utf8.DecodeRuneInString(s)
+		switch {
+		case !isInvisible(r),
+			r == emojiStyle && isEmojiBase(before),
+			r == zeroWidthJoiner && isSymbol(symbol) && isSymbol(after):
+			b.WriteString(this)
+		case r > 0xffff:
+			fmt.Fprintf(&b, `\U%08x`, r)
+		default:
+			fmt.Fprintf(&b, `\u%04x`, r)
+		}
+		if before = r; r != emojiStyle && !isSkin(r) {
+			symbol = r
+		}
+	}
+	return b.String()
+}
+
+// isInvisible reports whether a terminal shows r as nothing, or takes it for an instruction.
+func isInvisible(r rune) bool {
+	if r < utf8.RuneSelf {
+		return false
+	}
+	return unicode.In(r, unicode.Cf, unicode.Zl, unicode.Zp, unicode.Variation_Selector, unicode.Other_Default_Ignorable_Code_Point) &&
+		!unicode.Is(unicode.Prepended_Concatenation_Mark, r) // signs that are drawn below digits
+}
+
+// isEmojiBase reports whether r can be shown as an emoji: a symbol, or a digit of a keycap.
+func isEmojiBase(r rune) bool {
+	return isSymbol(r) || unicode.Is(unicode.Sm, r) || strings.ContainsRune("0123456789#*\u00a9\u00ae\u203c\u2049\u3030\u303d", r)
+}
+
+// isSymbol reports whether r can be a part of an emoji that several make.
+func isSymbol(r rune) bool { return unicode.Is(unicode.So, r) && r != utf8.RuneError }
+
+// isSkin reports whether r gives the emoji before it a colour of skin.
+func isSkin(r rune) bool { return r >= 0x1f3fb && r <= 0x1f3ff }

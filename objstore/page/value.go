@@ -138,6 +138,11 @@ func (v *values) list(folder string) ([]objstore.TreeEntry, error) {
 // find looks the value of a row's key up.
 func (v *values) find(key string) (objstore.TreeEntry, bool, error) {
 	folder, name := splitName(key)
+	return v.entry(folder, name)
+}
+
+// entry looks an entry of a folder up.
+func (v *values) entry(folder, name string) (objstore.TreeEntry, bool, error) {
 	entries, err := v.list(folder)
 	if err != nil {
 		return objstore.TreeEntry{}, false, err

@@ -1,0 +1,229 @@
+package page
+
+import (
+	"bytes"
+	"math/bits"
+	"slices"
+
+	"github.com/git-smithers/git-smithers/objstore"
+)
+
+// VerifySince is Verify for a collection of which known, which is sound, is an earlier or later version. It reads
+// what the two do not share, so a chain of versions costs what changes from one to the next. A nil known
+// shares nothing.
+func (c *Collection) VerifySince(known *Collection) error {
+	if known == nil || known.rows <= smallRows || c.rows <= smallRows {
+		return c.Verify()
+	}
+	if c.id == known.id {
+		return nil
+	}
+	v := &sinceVerifier{known: known.directory(), next: c.directory()}
+	v.splits = splitPages(v.known.pages, v.next.pages)
+	if err := v.verify(place{v.next.depth, 0}); err != nil {
+		return err
+	}
+	for index := v.next.pages; index < v.known.pages; index++ {
+		v.pages = append(v.pages, index)
+	}
+	from, err := v.known.linesOf(v.pages)
+	if err != nil {
+		return err
+	}
+	to, err := v.next.linesOf(v.pages)
+	if err != nil {
+		return err
+	}
+	if rows := known.rows - len(from) + len(to); rows != c.rows {
+		return corrupt(c.id, "collection: %d rows in pages, %d counted", rows, c.rows)
+	}
+	same, err := sameValues(known.values(), c.values(), from, to)
+	if err != nil || same {
+		return err
+	}
+	return c.Verify() // which says what is wrong
+}
+
+// sinceVerifier verifies the pages of a collection that a sound one does not share.
+type sinceVerifier struct {
+	known, next *directory
+	splits      []int // the pages of known whose rows next may have on other pages, sorted
+	pages       []int // that are not shared
+}
+
+// splitPages are the pages that linear hashing splits while a collection grows from one number of pages to
+// another, sorted.
+func splitPages(from, to int) []int {
+	var splits []int
+	for added := from; added < to; added++ {
+		splits = append(splits, added&^(1<<(bits.Len(uint(added))-1)))
+	}
+	slices.Sort(splits)
+	return slices.Compact(splits)
+}
+
+// verify checks the sums of a directory that is not shared and goes on below it.
+func (v *sinceVerifier) verify(p place) error {
+	if p.level == 0 {
+		v.pages = append(v.pages, p.index)
+		return nil
+	}
+	sums, err := v.next.sums(p)
+	if err != nil {
+		return err
+	}
+	for i, want := range sums {
+		child := place{p.level - 1, p.index*fanOut + i}
+		got, shared, err := v.shared(child)
+		if err == nil && !shared {
+			got, err = v.next.sumOf(child)
+		}
+		if err != nil {
+			return err
+		}
+		if got != want {
+			return corrupt(v.next.nodes[p].sumsID, "sums: wrong for child %c", digits[i])
+		}
+		if shared {
+			continue
+		}
+		if err := v.verify(child); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// shared reports whether both collections have the same pages at and below a place, with the same rules for their
+// rows, and returns the sum.
+func (v *sinceVerifier) shared(p place) (Sum, bool, error) {
+	first, end := p.index<<(digitBits*p.level), (p.index+1)<<(digitBits*p.level)
+	if !v.known.has(p) || min(end, v.known.pages) != min(end, v.next.pages) {
+		return Sum{}, false, nil
+	}
+	if at, _ := slices.BinarySearch(v.splits, first); at < len(v.splits) && v.splits[at] < end {
+		return Sum{}, false, nil
+	}
+	id, err := v.next.id(p)
+	if err != nil {
+		return Sum{}, false, err
+	}
+	was, err := v.known.ref(p)
+	return was.sum, was.id == id, err
+}
+
+// sameValues checks the values apart of the lines that changed from one collection to the next, and reports whether
+// the values of all others are those of the first collection, with none missing and none left over.
+func sameValues(known, next *values, from, to []line) (bool, error) {
+	before, after := make(map[string]line), make(map[string]bool)
+	for _, l := range from {
+		if l.apart {
+			before[valueName(l.key)] = l
+		}
+	}
+	changed := make(map[string]bool)
+	for i := range to {
+		l := &to[i]
+		if !l.apart {
+			continue
+		}
+		name := valueName(l.key)
+		after[name] = true
+		if bytes.Equal(before[name].raw, l.raw) {
+			continue
+		}
+		changed[name] = true
+		if _, err := next.get(l); err != nil {
+			return false, err
+		}
+	}
+	added, removed, err := differentValues(known, next)
+	if err != nil {
+		return false, err
+	}
+	for _, name := range added {
+		if !changed[name] {
+			return false, nil
+		}
+	}
+	for name := range removed {
+		if _, was := before[name]; !was || after[name] {
+			return false, nil
+		}
+	}
+	for name := range before {
+		if !after[name] && !removed[name] {
+			return false, nil
+		}
+	}
+	return true, nil
+}
+
+// valueName is the name of the value of a row's key, with its folder's.
+func valueName(key string) string {
+	folder, name := splitName(key)
+	return folder + name
+}
+
+// differentValues are the names of the values that next has and known has not, or has other ones of, and of those that
+// only known has.
+func differentValues(known, next *values) (added []string, removed map[string]bool, err error) {
+	if known.root == next.root {
+		return nil, nil, nil
+	}
+	if err := known.load(); err != nil {
+		return nil, nil, err
+	}
+	if err := next.load(); err != nil {
+		return nil, nil, err
+	}
+	for folder, id := range next.folders {
+		if known.folders[folder] == id {
+			continue
+		}
+		entries, err := lacking(next, known, folder)
+		if err != nil {
+			return nil, nil, err
+		}
+		for _, e := range entries {
+			added = append(added, folder+e.Name)
+		}
+	}
+	removed = make(map[string]bool)
+	for folder, id := range known.folders {
+		if next.folders[folder] == id {
+			continue
+		}
+		entries, err := lacking(known, next, folder)
+		if err != nil {
+			return nil, nil, err
+		}
+		for _, e := range entries {
+			if _, found, err := next.entry(folder, e.Name); err != nil {
+				return nil, nil, err
+			} else if !found {
+				removed[folder+e.Name] = true
+			}
+		}
+	}
+	return added, removed, nil
+}
+
+// lacking are the entries of a folder of v that other does not have, or has another one of.
+func lacking(v, other *values, folder string) ([]objstore.TreeEntry, error) {
+	entries, err := v.list(folder)
+	if err != nil {
+		return nil, err
+	}
+	var out []objstore.TreeEntry
+	for _, e := range entries {
+		o, _, err := other.entry(folder, e.Name)
+		if err != nil {
+			return nil, err
+		}
+		if o != e {
+			out = append(out, e)
+		}
+	}
+	return out, nil
+}

@@ -114,23 +114,20 @@ func (s *State) AllSignals() iter.Seq2[Signal, error] { return decoded(s.mail.si
 // AllWaits yields the waits as AllApprovals does.
 func (s *State) AllWaits() iter.Seq2[Wait, error] { return decoded(s.mail.waits, DecodeWait) }
 
-// verify reads everything in the mailbox, each collection with check.
-func (m *mailbox) verify(check func(string, *page.Collection, func(page.Row) error) error) error {
-	counts := seqCounter{to: int64(m.signals.Len())}
+// verify reads everything in the mailbox, but for what sound knows.
+func (m *mailbox) verify(sound *Sound) error {
 	decoders := map[string]func(page.Row) error{
 		CollectionApprovals:     decoder(DecodeApproval),
 		CollectionHumanRequests: decoder(DecodeHumanRequest),
+		CollectionSignals:       decoder(DecodeSignal),
 		CollectionWaits:         decoder(DecodeWait),
-		CollectionSignals: func(row page.Row) error {
-			signal, err := DecodeSignal(row)
-			if err == nil && !counts.add(signal.Seq) {
-				err = corrupt(objstore.ID{}, "signal %q: seq %d: not each number from 0 once", row.Key, signal.Seq)
-			}
-			return err
-		},
 	}
 	for name, c := range m.all() {
-		if err := check(name, c, decoders[name]); err != nil {
+		var together func(known, c *page.Collection) error
+		if name == CollectionSignals {
+			together = verifySeqs
+		}
+		if err := sound.verify(name, c, decoders[name], together); err != nil {
 			return err
 		}
 	}

@@ -3,6 +3,7 @@ package snapshot
 import (
 	"fmt"
 
+	"github.com/git-smithers/git-smithers/objstore"
 	"github.com/git-smithers/git-smithers/objstore/page"
 )
 
@@ -44,6 +45,40 @@ func checkAllSeqs(signals *page.Collection) error {
 		}
 		if !counts.add(signal.Seq) {
 			return invalid("signal %q: seq %d: not the number of signals before it", signal.Digest(), signal.Seq)
+		}
+	}
+	return nil
+}
+
+// verifySeqs checks that the Seq of signals count from 0, by what they differ in from signals of which that is known.
+func verifySeqs(known, signals *page.Collection) error {
+	removed := make(map[int64]bool)
+	var added []Signal
+	for delta, err := range page.Diff(known, signals) {
+		if err == nil && delta.From != nil {
+			var signal Signal
+			signal, err = DecodeSignal(page.Row{Key: delta.Key, Value: delta.From})
+			removed[signal.Seq] = true
+		}
+		if err == nil && delta.To != nil {
+			var signal Signal
+			signal, err = DecodeSignal(page.Row{Key: delta.Key, Value: delta.To})
+			added = append(added, signal)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	before := int64(known.Len())
+	counts := seqCounter{to: int64(signals.Len())}
+	for _, signal := range added {
+		if !counts.add(signal.Seq) || signal.Seq < before && !removed[signal.Seq] {
+			return corrupt(objstore.ID{}, "signal %q: seq %d: not each number from 0 once", signal.Digest(), signal.Seq)
+		}
+	}
+	for seq := counts.to; seq < before; seq++ {
+		if !removed[seq] {
+			return corrupt(signals.ID(), "%d signals, and one of them has the seq %d", counts.to, seq)
 		}
 	}
 	return nil

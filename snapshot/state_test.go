@@ -368,17 +368,6 @@ func TestAWholeStateMayLeaveTheMailboxAlone(t *testing.T) {
 	}
 }
 
-func TestVerifyPassesOverWhatWasSeen(t *testing.T) {
-	t.Parallel()
-	s := stateWith(t, new(objstore.Memory), append(many(3), loop(snapshot.Loop{RalphID: "l"}))...)
-	var met []objstore.ID
-	require.NoError(t, s.Verify(func(_ string, id objstore.ID) bool {
-		met = append(met, id)
-		return false
-	}))
-	assert.Equal(t, []objstore.ID{s.Nodes().ID(), s.Outputs("results").ID(), s.Loops().ID()}, met)
-}
-
 func TestContentHashIsThatOfTheDescribedText(t *testing.T) {
 	t.Parallel()
 	s := snapshot.EmptyState()

@@ -7,6 +7,7 @@ import (
 	"path"
 
 	"github.com/git-smithers/git-smithers/objstore"
+	"github.com/git-smithers/git-smithers/objstore/page"
 	"github.com/git-smithers/git-smithers/refs"
 	"github.com/git-smithers/git-smithers/snapshot"
 	"github.com/git-smithers/git-smithers/timeline/fault"
@@ -38,10 +39,7 @@ type Report struct {
 // frame's ref that a crash left out. Problems are in the report; an error means that
 // there is none.
 func (s *Store) Verify(ctx context.Context, runs ...string) (*Report, error) {
-	v := &verifier{
-		store: s, report: &Report{Problems: []Problem{}},
-		trees: make(map[verifiedTree]bool), files: newFileVerifier(s.objects),
-	}
+	v := s.newVerifier()
 	if len(runs) > 0 {
 		for _, run := range runs {
 			id, tip, err := s.findRun(ctx, run, toRead)
@@ -94,20 +92,21 @@ func (s *Store) hashedRun(tip refs.TipRef) string {
 	return row.ID
 }
 
-// verifier gathers a report. Entries share most of their state, so each tree is
+// verifier gathers a report. Entries share most of their state, so what they share is
 // checked once.
 type verifier struct {
 	store  *Store
 	report *Report
-	trees  map[verifiedTree]bool
+	states map[objstore.ID]bool // that are sound
+	sound  snapshot.Sound
 	files  *fileVerifier
 }
 
-// verifiedTree is a tree as what it was checked: rows that are sound as nodes are not so
-// as approvals.
-type verifiedTree struct {
-	name string
-	id   objstore.ID
+func (s *Store) newVerifier() *verifier {
+	return &verifier{
+		store: s, report: &Report{Problems: []Problem{}},
+		states: make(map[objstore.ID]bool), files: newFileVerifier(s.objects),
+	}
 }
 
 // note adds a problem; entry is nil where none is meant.
@@ -317,21 +316,13 @@ func (v *verifier) state(entry *snapshot.Entry) error {
 	if sum != entry.ContentHash {
 		return fmt.Errorf("%w: content hash is %v, the commit says %v", objstore.ErrCorrupt, sum, entry.ContentHash)
 	}
-	var met []verifiedTree
-	seen := func(name string, tree objstore.ID) bool {
-		was := v.seen(name, tree)
-		if !was {
-			met = append(met, verifiedTree{name, tree})
-		}
-		return was
-	}
-	if seen("state", state.ID()) {
+	if v.states[state.ID()] || state.ID().IsZero() {
 		return nil
 	}
-	if err := state.Verify(seen); err != nil {
-		v.forget(met...) // the entries before this one that share the damage are damaged, too
+	if err := state.Verify(&v.sound); err != nil {
 		return err
 	}
+	v.states[state.ID()] = true
 	return nil
 }
 
@@ -342,31 +333,15 @@ func (v *verifier) journal(entry *snapshot.Entry) error {
 		if err != nil {
 			return err
 		}
-		if v.seen(part.name, rows.ID()) {
-			continue
-		}
-		if err := rows.Verify(); err != nil {
-			v.forget(verifiedTree{part.name, rows.ID()})
-			return fmt.Errorf("%s: %w", part.name, err)
+		if err := v.sound.Verify(part.name, rows, anyRow); err != nil {
+			return err
 		}
 	}
 	return nil
 }
 
-// forget has trees looked at again when they are met again.
-func (v *verifier) forget(trees ...verifiedTree) {
-	for _, tree := range trees {
-		delete(v.trees, tree)
-	}
-}
-
-// seen tells whether a tree was met before as what it is called, and marks it as met.
-func (v *verifier) seen(name string, id objstore.ID) bool {
-	tree := verifiedTree{name, id}
-	was := v.trees[tree]
-	v.trees[tree] = true
-	return was || id.IsZero()
-}
+// anyRow finds nothing wrong with a row.
+func anyRow(page.Row) error { return nil }
 
 // frameRefs compares a run's frame refs with the frames of its chain. A frame
 // without a ref is found through the chain, so only refs that lie are problems.

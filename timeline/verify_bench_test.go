@@ -2,11 +2,13 @@ package timeline_test
 
 import (
 	"context"
+	"fmt"
 	"math/rand/v2"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/git-smithers/git-smithers/objstore"
 	"github.com/git-smithers/git-smithers/snapshot"
 )
 
@@ -35,5 +37,38 @@ func BenchmarkVerify(b *testing.B) {
 		require.NoError(b, err)
 		require.Empty(b, report.Problems)
 		require.NoError(b, s.Close())
+	}
+}
+
+// Verifying a run by the number of signals that it has received, each in an entry of its own: as `verify` does
+// it, and as `fetch` does it.
+func BenchmarkVerifySignals(b *testing.B) {
+	for _, signals := range []int{1250, 2500, 5000} {
+		dir, env := benchRepo(b)
+		env = append(env, "GIT_SMITHERS_FSYNC=0")
+		s := benchStore(b, dir, env)
+		signalled(b, s, 0, signals)
+		require.NoError(b, s.Close())
+		b.Run(fmt.Sprintf("verify/signals=%d", signals), func(b *testing.B) {
+			for b.Loop() {
+				s := benchStore(b, dir, env)
+				report, err := s.Verify(context.Background())
+				require.NoError(b, err)
+				require.Empty(b, report.Problems)
+				require.Equal(b, 1+signals, report.Entries)
+				require.NoError(b, s.Close())
+			}
+		})
+		b.Run(fmt.Sprintf("fetch/signals=%d", signals), func(b *testing.B) {
+			for b.Loop() {
+				s := benchStore(b, dir, env)
+				head, err := s.Head(context.Background(), "run")
+				require.NoError(b, err)
+				problems, err := s.VerifyEntries(context.Background(), "run", head.Entry().ID, objstore.ID{}, nil)
+				require.NoError(b, err)
+				require.Empty(b, problems)
+				require.NoError(b, s.Close())
+			}
+		})
 	}
 }

@@ -19,10 +19,7 @@ func (s *Store) VerifyEntries(ctx context.Context, run string, tip, until objsto
 	if met == nil {
 		met = func() {}
 	}
-	v := &verifier{
-		store: s, report: &Report{Problems: []Problem{}},
-		trees: make(map[verifiedTree]bool), files: newFileVerifier(s.objects),
-	}
+	v := s.newVerifier()
 	v.files.onlyTrees = true
 	entry, err := snapshot.ReadEntry(s.objects, tip)
 	switch {

@@ -94,6 +94,7 @@ func TestAnImportThatIsKilledHasWholeRunsAndIsDoneAgain(t *testing.T) {
 		}
 		d.calm(dir, "import", "git.db")
 		assert.Equal(t, tips, d.refs(dir, "refs/smithers/_tip"), when)
+		assert.Equal(t, all, strings.Split(d.refs(dir, "refs/smithers"), "\n"), "%s: frame refs that were left out are made", when)
 		d.calm(dir, "verify", "--deep")
 		d.calm(dir, "export", "--to", "../all.db", "--root", d.Dir)
 		there, err := os.ReadFile(filepath.Join(dir, "..", "all.db"))

@@ -82,6 +82,10 @@ func printReport(s *session, report *timeline.Report) error {
 		fmt.Fprintf(&b, "%s: %s: %s\n", plain(placeOf(problem)), problem.Code, plain(problem.What))
 	}
 	fmt.Fprintf(&b, "verified %s, %s, %s\n", plural(report.Runs, "run"), entries(report.Entries), plural(report.Frames, "frame"))
+	if report.Unnamed > 0 {
+		fmt.Fprintf(&b, "%s without a ref: the run's next append makes those that a killed process left out, `git smithers doctor --repair` all\n",
+			plural(report.Unnamed, "frame"))
+	}
 	return s.printf("%s", b.String())
 }
 

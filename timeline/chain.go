@@ -41,6 +41,15 @@ func (s *Store) frameInChain(row snapshot.Run, tip *snapshot.Entry, frame int64)
 		Detail("runId", row.ID).Detail("frame", frame).Detail("latest", row.Frame)
 }
 
+// repairFrameRefs makes the frame refs that a crash left out after the tip was moved: those of
+// a series, and the newest one. Trouble with those of a series is a warning.
+func (s *Store) repairFrameRefs(ctx context.Context, row snapshot.Run, tip *snapshot.Entry) error {
+	if err := s.repairSeries(ctx, row.ID, tip); err != nil {
+		s.warn(fmt.Errorf("make the frame refs of run %q: %w", row.ID, err))
+	}
+	return s.repairNewestFrame(ctx, row, tip)
+}
+
 // repairNewestFrame makes the frame ref that a crash between moving the tip and
 // creating the ref left out. Frames before the newest have theirs: an append
 // starts from a tip that was read here. A run that has ended and lacks that of the frame

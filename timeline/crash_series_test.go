@@ -73,6 +73,11 @@ func TestAKilledSeriesIsThereWholeOrNotAtAll(t *testing.T) {
 				there[id] = tip
 			}
 			s := open(t, repo)
+			report, err := s.Verify(t.Context())
+			require.NoError(t, err)
+			assert.Empty(t, report.Problems)
+			named := len(strings.Fields(repo.Git("for-each-ref", "--format=%(refname)", "refs/smithers/run-*/*")))
+			assert.Equal(t, report.Frames-named, report.Unnamed, "verify mentions what was left out")
 			for i := range len(there) + 1 {
 				id := "run-" + strconv.Itoa(i)
 				head, err := s.Head(t.Context(), id)
@@ -85,6 +90,8 @@ func TestAKilledSeriesIsThereWholeOrNotAtAll(t *testing.T) {
 				}
 				assert.Zero(t, (head.Row().Frame+1)%seriesFrames, "no part of a series is there")
 				assert.Equal(t, head.Entry().ID.String(), repo.Git("rev-parse", fmt.Sprintf("refs/smithers/%s/%d", id, head.Row().Frame)))
+				frames := strings.Fields(repo.Git("for-each-ref", "--format=%(refname)", "refs/smithers/"+id))
+				assert.Len(t, frames, int(head.Row().Frame)+1, "whoever opens the run makes the frame refs that were left out")
 			}
 			repo.Git("fsck", "--strict")
 			requireHealthy(t, repo)

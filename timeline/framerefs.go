@@ -79,6 +79,9 @@ func (s *Store) framesOf(ctx context.Context, tip objstore.ID) (*RunFrames, erro
 // that are not what the chain says, or are no refs, stay: they are for verify to name.
 // A run that has not ended keeps its newest frame's, which the next read would make again.
 func (s *Store) dropFrameRefs(ctx context.Context, run *RunFrames) (int, error) {
+	if err := s.dropSeriesNote(run.Row.ID); err != nil {
+		return 0, err
+	}
 	list, err := s.refs.Frames(ctx, run.Row.ID)
 	if _, err = brokenRefs(err); err != nil {
 		return 0, err

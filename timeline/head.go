@@ -98,8 +98,8 @@ func runExists(id string) error {
 		Hint("`git smithers show %s` shows the one that is there", fault.Word(id)).Detail("runId", id)
 }
 
-// Head opens the tip of a run for appending. run is an exact run id. What a crash
-// left between the tip and its frame ref is repaired first.
+// Head opens the tip of a run for appending. run is an exact run id. Frame refs that a
+// crash left out are made first.
 func (s *Store) Head(ctx context.Context, run string) (*Head, error) {
 	tip, err := refs.Tip(run)
 	if err != nil {
@@ -140,7 +140,7 @@ func (h *Head) refresh(ctx context.Context, visit func(*snapshot.Entry)) error {
 	if err := h.adopt(entry); err != nil {
 		return err
 	}
-	return h.store.repairNewestFrame(ctx, h.row, entry)
+	return h.store.repairFrameRefs(ctx, h.row, entry)
 }
 
 // errOtherHistory is wrapped by the conflict of a tip that does not follow the known one.

@@ -147,6 +147,11 @@ func (b *Series) Commit(ctx context.Context) (*Head, error) {
 	if err != nil {
 		return nil, Explain(err)
 	}
+	note, err := b.note()
+	if err != nil {
+		s.warn(fmt.Errorf("note a series of run %q: %w", next.Run, err))
+	}
+	defer note.leave() //nolint:errcheck // it is locked no more when it is removed, or the process ends
 	went := !h.row.Status.Ended()
 	if err := s.commit(ctx, b.batch, updates); err != nil {
 		if b.run != nil && fault.CodeOf(err) == fault.Conflict {
@@ -161,7 +166,11 @@ func (b *Series) Commit(ctx context.Context) (*Head, error) {
 	if err := h.adopt(next); err != nil {
 		return nil, err
 	}
-	b.makeFrameRefs(ctx)
+	if b.makeFrameRefs(ctx) {
+		if err := note.remove(); err != nil {
+			s.warn(fmt.Errorf("forget a series of run %q: %w", next.Run, err))
+		}
+	}
 	b.run, b.stone, b.from, b.made = nil, nil, next.ID, nil
 	if went && h.row.Status.Ended() {
 		s.upkeep.runEnded(h.row.ID)
@@ -183,16 +192,26 @@ func (b *Series) updates() ([]refs.Update, error) {
 	return append(updates, refs.Update{Name: name, New: newest.ID}), err
 }
 
-// makeFrameRefs makes those that Commit has left. The frames are found without them, so it is no
-// failure where they cannot be made: a warning.
-func (b *Series) makeFrameRefs(ctx context.Context) {
+// note writes down from which frame on the series makes frame refs, if it makes any.
+func (b *Series) note() (*seriesNote, error) {
+	if len(b.made) == 0 {
+		return nil, nil //nolint:nilnil // there is nothing to leave out
+	}
+	return b.store.noteSeries(b.entry.Run, b.made[0].Frame)
+}
+
+// makeFrameRefs makes those that Commit has left, and reports whether it has. The frames are found without them, so
+// it is no failure where they cannot be made: a warning.
+func (b *Series) makeFrameRefs(ctx context.Context) bool {
 	if len(b.made) < 2 {
-		return
+		return true
 	}
 	slices.Reverse(b.made)
 	if _, err := b.store.MakeFrameRefs(ctx, &RunFrames{Row: b.head.row, Frames: b.made}); err != nil {
 		b.store.warn(fmt.Errorf("make the frame refs of run %q: %w", b.head.row.ID, err))
+		return false
 	}
+	return true
 }
 
 // Close lets go of what was not committed. Closing twice does nothing.

@@ -25,9 +25,11 @@ type Problem struct {
 
 // Report is what a verification looked at and found. Problems is never nil.
 type Report struct {
-	Runs     int       `json:"runs"`
-	Entries  int       `json:"entries"`
-	Frames   int       `json:"frames"`
+	Runs    int `json:"runs"`
+	Entries int `json:"entries"`
+	Frames  int `json:"frames"`
+	// Unnamed is how many frames lack a ref that a killed process left out. They are found without it.
+	Unnamed  int       `json:"framesWithoutRef,omitempty"`
 	Problems []Problem `json:"problems"`
 }
 
@@ -344,7 +346,7 @@ func (v *verifier) journal(entry *snapshot.Entry) error {
 func anyRow(page.Row) error { return nil }
 
 // frameRefs compares a run's frame refs with the frames of its chain. A frame
-// without a ref is found through the chain, so only refs that lie are problems.
+// without a ref is found through the chain, so it is counted, and only refs that lie are problems.
 func (v *verifier) frameRefs(ctx context.Context, row snapshot.Run, frames map[int64]objstore.ID) {
 	list, err := v.store.refs.Frames(ctx, row.ID)
 	broken, err := brokenRefs(err)
@@ -355,6 +357,11 @@ func (v *verifier) frameRefs(ctx context.Context, row snapshot.Run, frames map[i
 		v.note(row.ID, nil, err)
 		return
 	}
+	lacking, err := v.store.FramesWithoutRefs(row.ID, list, frames)
+	if err != nil {
+		v.note(row.ID, nil, err)
+	}
+	v.report.Unnamed += len(lacking)
 	for _, ref := range list {
 		if frames[ref.Frame] == ref.ID {
 			continue

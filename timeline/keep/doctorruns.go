@@ -172,8 +172,7 @@ func (e *examination) frames(ctx context.Context, tip refs.Item) error {
 	if ahead != nil {
 		e.behind(tip, *ahead)
 	}
-	e.gaps(row.ID, list, chain)
-	return nil
+	return e.gaps(row.ID, list, chain)
 }
 
 // framesFrom is the frames of a run's chain from an entry on; with an error, as far as
@@ -224,23 +223,23 @@ func (e *examination) wrongFrame(run string, tip objstore.ID, ref refs.FrameRef,
 	})
 }
 
-// gaps notes the frames without a ref between others that have one. A ref that is broken
-// is a finding by itself.
-func (e *examination) gaps(run string, list []refs.FrameRef, chain map[int64]objstore.ID) {
+// gaps notes the frames without a ref that should have one. A ref that is broken is a finding by itself.
+func (e *examination) gaps(run string, list []refs.FrameRef, chain map[int64]objstore.ID) error {
+	lacking, err := e.store.FramesWithoutRefs(run, list, chain)
+	if err != nil {
+		return err
+	}
 	var updates []refs.Update
-	for i := 1; i < len(list); i++ {
-		for frame := list[i-1].Frame + 1; frame < list[i].Frame; frame++ {
-			name, err := refs.Frame(run, frame)
-			if id, ok := chain[frame]; ok && err == nil && !e.isBroken(name) {
-				updates = append(updates, refs.Update{Name: name, New: id})
-			}
+	for _, frame := range lacking {
+		if name, err := refs.Frame(run, frame.Frame); err == nil && !e.isBroken(name) {
+			updates = append(updates, refs.Update{Name: name, New: frame.ID})
 		}
 	}
 	if len(updates) == 0 {
-		return
+		return nil
 	}
 	e.note(Finding{
-		Kind: MissingFrames, Where: run, What: counted(len(updates), "frame") + " between others have no ref",
+		Kind: MissingFrames, Where: run, What: counted(len(updates), "frame") + " that should have a ref have none",
 		Repair: "makes the refs again",
 	}, func(ctx context.Context) error {
 		const atOnce = 200
@@ -251,6 +250,7 @@ func (e *examination) gaps(run string, list []refs.FrameRef, chain map[int64]obj
 		}
 		return nil
 	})
+	return nil
 }
 
 // isBroken tells whether the file of a ref is empty or holds garbage.

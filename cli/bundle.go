@@ -2,10 +2,7 @@ package cli
 
 import (
 	"context"
-	"errors"
 	"io"
-	"io/fs"
-	"os"
 
 	urfave "github.com/urfave/cli/v2"
 
@@ -72,31 +69,23 @@ func (c *counter) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// runBundle writes a bundle; what is not written to its end is removed.
+// runBundle writes a bundle beside its place, whole, and then puts it there.
 func runBundle(ctx context.Context, s *session, sharer *share.Sharer, file string, runs []string) error {
 	if file == "-" {
 		return pipeBundle(ctx, s, sharer, runs)
 	}
-	path := s.path(file)
-	out, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666) //nolint:gosec // the umask says who may read it
-	switch {
-	case errors.Is(err, fs.ErrExist):
-		return fault.New(fault.Usage, "%s is there already", file).Hint("name a new file, or remove that one")
-	case errors.Is(err, fs.ErrNotExist):
-		return fault.New(fault.Usage, "there is no folder to write %s to", file)
-	case err != nil:
+	draft, err := newBundleDraft(s.path(file), file)
+	if err != nil {
 		return err
 	}
-	ids, err := sharer.Bundle(ctx, out, runs...)
-	if err == nil {
-		err = out.Sync()
+	defer draft.remove()
+	ids, err := sharer.Bundle(ctx, draft.File, runs...)
+	if err != nil {
+		return err
 	}
-	var size int64
-	if info, statErr := out.Stat(); statErr == nil {
-		size = info.Size()
-	}
-	if err = errors.Join(err, out.Close()); err != nil {
-		return errors.Join(err, os.Remove(path))
+	size, err := draft.place()
+	if err != nil {
+		return err
 	}
 	if s.json {
 		return s.writeJSON(bundleDocument{"bundle", ids, file, size})

@@ -111,7 +111,7 @@ func Open(opts Options) (*DB, error) {
 	db := &DB{
 		opts:    opts,
 		reader:  reader{dir: opts.Repo.CommonDir, hexLen: 40},
-		git:     gitexec.New(opts.Repo, opts.Env),
+		git:     gitexec.New(opts.Repo, opts.Env).Apart(),
 		writing: make(chan struct{}, 1),
 	}
 	if opts.Repo.ObjectFormat == "sha256" {

@@ -28,6 +28,7 @@ import (
 const (
 	envDir   = "REFS_TEST_DIR"   // the repository; makes it such a process
 	envPoint = "REFS_TEST_POINT" // the failpoint at which it kills itself
+	envGroup = "REFS_TEST_GROUP" // has it kill its process group with it
 )
 
 func TestMain(m *testing.M) {
@@ -48,6 +49,9 @@ func serve(dir, point string, in io.Reader, out io.Writer) error {
 		return err
 	}
 	db, err := refs.Open(refs.Options{Repo: found, Env: os.Environ(), Failpoint: func(name string) error {
+		if name == point && os.Getenv(envGroup) != "" {
+			return syscall.Kill(0, syscall.SIGKILL)
+		}
 		if name == point {
 			return syscall.Kill(os.Getpid(), syscall.SIGKILL)
 		}

@@ -30,7 +30,7 @@ func (s *Store) RenewCommitGraph(ctx context.Context) error {
 }
 
 func (s *Store) writeCommitGraph(ctx context.Context, args ...string) error {
-	_, err := gitexec.New(s.repo, s.env).Run(ctx, append([]string{"commit-graph", "write", "--reachable", "--no-progress"}, args...)...)
+	_, err := gitexec.New(s.repo, s.env).Apart().Run(ctx, append([]string{"commit-graph", "write", "--reachable", "--no-progress"}, args...)...)
 	return err
 }
 

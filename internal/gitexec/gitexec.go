@@ -94,8 +94,9 @@ func (e *Error) Stopped() bool { return e.stopped }
 // Git runs git on one repository's git directory, for plumbing that needs no
 // working copy. It is safe for concurrent use.
 type Git struct {
-	dir string
-	env []string
+	dir   string
+	env   []string
+	apart bool
 }
 
 // New prepares running git inside the common directory of repo under env, as
@@ -104,6 +105,9 @@ type Git struct {
 func New(repo Repo, env []string) *Git {
 	return &Git{dir: repo.CommonDir, env: PlumbingEnv(env)}
 }
+
+// Apart is a Git for commands that take locks of the repository, as [Process] has Apart.
+func (g *Git) Apart() *Git { return &Git{dir: g.dir, env: g.env, apart: true} }
 
 // Command is a git that is ready to start: its directory, environment and global
 // options are set, its streams are the caller's to set. When ctx ends, git is
@@ -122,7 +126,7 @@ func (g *Git) process(args []string) Process {
 	// git looks up every id that it is given as a ref name, too, in a dozen places,
 	// unless core.warnAmbiguousRefs is off.
 	options := []string{"-c", "core.warnAmbiguousRefs=false", "--git-dir=."}
-	return Process{Dir: g.dir, Env: g.env, Options: options, Args: args}
+	return Process{Dir: g.dir, Env: g.env, Options: options, Args: args, Apart: g.apart}
 }
 
 // InitBare makes a bare repository in dir, and the folders that lead to it. Its

@@ -25,6 +25,9 @@ type Process struct {
 	Stdin   io.Reader // nil: nothing
 	Stdout  io.Writer // gets what it writes, as it comes; nil: Run returns it
 	Talk    io.Writer // unless it is nil, gets what it says on standard error, as it comes
+	// Apart has it run in a process group of its own, so that whoever kills ours leaves it to remove its lock files. It
+	// must not need the terminal.
+	Apart bool
 }
 
 // Run runs the process and returns what it wrote. The error is an *Error. When ctx
@@ -75,6 +78,9 @@ func (p Process) command(ctx context.Context) (*exec.Cmd, error) {
 	cmd.Dir, cmd.Env = p.Dir, p.Env
 	cmd.Cancel = func() error { return terminate(cmd.Process) }
 	cmd.WaitDelay = killDelay
+	if p.Apart {
+		setApart(cmd)
+	}
 	return cmd, nil
 }
 

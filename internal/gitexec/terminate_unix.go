@@ -4,6 +4,7 @@ package gitexec
 
 import (
 	"os"
+	"os/exec"
 	"syscall"
 )
 
@@ -15,3 +16,6 @@ func stopped(state *os.ProcessState) bool {
 	status, ok := state.Sys().(syscall.WaitStatus)
 	return ok && status.Signaled() && (status.Signal() == syscall.SIGINT || status.Signal() == syscall.SIGTERM)
 }
+
+// setApart has a process lead a group of its own.
+func setApart(cmd *exec.Cmd) { cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} }

@@ -98,6 +98,7 @@ func (s *Sharer) forget(ctx context.Context, at timeline.Place) (int, error) {
 		return 0, err
 	}
 	count := strings.Count(string(out), "\n")
+	git.Apart = true
 	git.Args, git.Stdin = []string{"update-ref", "--stdin"}, strings.NewReader(string(out))
 	_, _, err = git.Run(ctx)
 	return count, err

@@ -162,6 +162,7 @@ func (b *Series) Commit(ctx context.Context) (*Head, error) {
 			return nil, err
 		}
 	}
+	b.letGo()
 	h.settled = next.ID
 	if err := h.adopt(next); err != nil {
 		return nil, err
@@ -216,8 +217,14 @@ func (b *Series) makeFrameRefs(ctx context.Context) bool {
 
 // Close lets go of what was not committed. Closing twice does nothing.
 func (b *Series) Close() {
+	b.letGo()
+	b.batch = b.store.objects.Begin()
+}
+
+// letGo lets go of what the series stands on, and of its packs, which the tip keeps once it has moved.
+func (b *Series) letGo() {
 	for _, release := range b.keeps {
 		release()
 	}
-	b.keeps, b.batch = nil, b.store.objects.Begin()
+	b.keeps = nil
 }

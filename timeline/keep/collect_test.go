@@ -362,6 +362,11 @@ func (o *orchard) sound(when string) {
 	report, err := store.Verify(o.t.Context())
 	require.NoError(o.t, err, when)
 	require.Empty(o.t, report.Problems, when)
+	findings, err := keep.New(store, keep.Options{}).Examine(o.t.Context())
+	require.NoError(o.t, err, when)
+	for _, f := range findings {
+		require.NotEqual(o.t, keep.LostTip, f.Kind, "%s: %s: %s", when, f.Where, f.What)
+	}
 	require.NoError(o.t, store.Close())
 	o.Git("fsck", "--strict", "--no-dangling")
 }

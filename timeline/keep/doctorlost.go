@@ -19,7 +19,8 @@ import (
 // at, if it has frame refs, or if its name is in a line that was dropped from packed-refs.
 // One that a remote was seen to have, and all of whose entries are sound, counts, too.
 //
-// What a fork stands on is no run by that; nor are entries that an alternate has. An entry
+// What a fork stands on is no run by that; nor are entries that an alternate has, or that a killed process has not
+// acknowledged. An entry
 // that lost a race against another of its run changes nothing, since that run has a tip.
 func (e *examination) lostTips(ctx context.Context) error {
 	if e.lacksObjects() {
@@ -44,16 +45,20 @@ func (e *examination) lostTips(ctx context.Context) error {
 			return err
 		}
 		if !id.IsZero() {
-			e.lostTip(name, id)
+			e.lostTip(name, id, known || len(e.atRemotes(run)) > 0)
 		}
 	}
 	return errors.Join(e.lostWhole(ctx, named), e.lostHeld(ctx))
 }
 
-// lostTip notes a run that has no tip.
-func (e *examination) lostTip(name refs.Name, id objstore.ID) {
+// lostTip notes a run that has no tip. Where nothing but its entries is known of it, named is false.
+func (e *examination) lostTip(name refs.Name, id objstore.ID, named bool) {
+	what := "entries of the run are here, and no ref of its own"
+	if !named {
+		what += "; they may be of a command that was killed before it had made the run"
+	}
 	e.note(Finding{
-		Kind: LostTip, Where: string(name), What: "entries of the run are here, and no ref of its own",
+		Kind: LostTip, Where: string(name), What: what,
 		Repair: fmt.Sprintf("makes the ref anew at %v, the run's newest entry in this repository", id),
 	}, func(ctx context.Context) error {
 		err := e.parts.Refs.Apply(ctx, refs.Update{Name: name, New: id})
@@ -69,11 +74,17 @@ func (e *examination) lostEntry(ctx context.Context, run, component string, know
 	if id, err := e.resolve(ctx, refs.Name(refs.HeldFolder+component)); err != nil || !id.IsZero() {
 		return id, err // its tombstone is what was lost
 	}
+	named := known
 	for id := range e.entries[run] {
 		known = known || !reached[id]
 	}
 	if !known {
 		return e.tracked(ctx, run, component)
+	}
+	if !named && len(e.atRemotes(run)) == 0 {
+		if left, err := e.neverAcknowledged(run, reached); err != nil || left {
+			return objstore.ID{}, err
+		}
 	}
 	newest, err := e.newestEntry(ctx, run)
 	if err != nil || newest == nil {
@@ -133,7 +144,7 @@ func (e *examination) lostHeld(ctx context.Context) error {
 			return err
 		}
 		if newest != nil && tip.IsZero() && current.IsZero() {
-			e.lostTip(line.Name, newest.ID)
+			e.lostTip(line.Name, newest.ID, true)
 		}
 	}
 	return nil

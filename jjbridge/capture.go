@@ -85,6 +85,9 @@ func (c *Captured) Objects(w objstore.Writer) error {
 	return objstore.AddLoose(w, c.objects)
 }
 
+// AddTree adds a tree to the objects of the capture.
+func (c *Captured) AddTree(data []byte) { c.trees = append(c.trees, data) }
+
 // directory is an object directory with everything that Objects would add; "" where that
 // is nothing.
 func (c *Captured) directory(ctx context.Context, w *Workspace) (string, error) {

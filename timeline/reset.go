@@ -24,7 +24,7 @@ func (s *Store) Reset(ctx context.Context, req ResetRequest) (*Traveled, error) 
 		return nil, err
 	}
 	t := s.traveling(head, snapshot.Op{Kind: snapshot.OpReset, To: new(int64)})
-	t.subject = "reset: begins anew"
+	t.subject, t.agree = "reset: begins anew", req.Agree
 	t.out.To = Address{head.row.ID, 0}
 	t.turn = func(at int64) (*turn, error) { return t.anew(ctx, req.Redefinition, at) }
 	return t.do(ctx)

@@ -29,6 +29,7 @@ type Restored struct {
 	Frame   *Address              // the frame that records the restore; nil for a dry run, and where the run had all of it already
 	Attempt int                   // of a revert: the attempt whose code it is
 	Running []string              // attempts of the run that have not ended by now, and so may be working in the same files
+	Stayed  []string              // paths that were to change, and stay as they were
 	Beside  []string              // attempts that were running when the files were read, and may have changed them
 }
 

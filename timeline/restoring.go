@@ -16,6 +16,7 @@ type restoring struct {
 	copy  *WorkingCopy
 	name  string // of the task's own worktree that copy is; "" for the run's working copy
 	want  *snapshot.VCS
+	stays []string // absolute paths that are left as they are
 
 	have *jjbridge.Captured // what was there
 	plan *jjbridge.Plan
@@ -27,6 +28,9 @@ type restoring struct {
 func (r *restoring) prepare(ctx context.Context) error {
 	var err error
 	if r.have, err = r.copy.read(ctx, scopeLike(r.want)); err != nil {
+		return err
+	}
+	if err := r.leaveStaying(); err != nil {
 		return err
 	}
 	if r.plan, err = r.copy.workspace.Plan(ctx, r.have, r.want.Tree, r.want.LeftOut...); err != nil {

@@ -162,6 +162,12 @@ func (r *restores) capture(draft *snapshot.Draft, found func(*restoring) *jjbrid
 			if err := found(one).Objects(w); err != nil {
 				return err
 			}
+			if len(one.out.Stayed) == 0 {
+				continue
+			}
+			if err := one.have.Objects(w); err != nil { // what stays may be in no other capture
+				return err
+			}
 		}
 		return nil
 	}

@@ -12,6 +12,12 @@ import (
 type Redefinition struct {
 	Workflow     *snapshot.Workflow
 	WorkflowPath string
+	// File is the workflow file, as an absolute path; "" for none. In every working copy, it
+	// and the symbolic links that lead to it stay as they are.
+	File string
+	// Agree is asked whether the run may go on with the definition that it then has, before
+	// anything is written; nil: nobody is asked.
+	Agree func(*snapshot.Workflow) error
 	// Prepare returns the changes that fit a state to the workflow; nil: none.
 	Prepare func(*snapshot.State) ([]snapshot.Change, error)
 }
@@ -74,6 +80,7 @@ func (s *Store) Travel(ctx context.Context, req TravelRequest) (*Traveled, error
 	t := s.traveling(head, snapshot.Op{
 		Kind: snapshot.OpTravel, NodeID: attempt.NodeID, Iteration: attempt.Iteration, Attempt: attempt.Attempt, NoDeps: req.NoDeps,
 	})
+	t.agree = req.Agree
 	if req.NoDeps {
 		t.subject = snapshot.Key(attempt.NodeID, attempt.Iteration) + " pending again"
 		t.out.To = Address{head.row.ID, head.row.Frame}
@@ -87,6 +94,7 @@ func (s *Store) Travel(ctx context.Context, req TravelRequest) (*Traveled, error
 	t.out.To, t.op.To = place.address, place.own()
 	t.subject = fmt.Sprintf("back to %s, before %s", place.name(head.row.ID), key)
 	t.turn = func(at int64) (*turn, error) { return t.back(place, attempt, req.Redefinition, at) }
+	t.stays = trail(req.File)
 	if t.confirm = req.Confirm; !req.NoFiles {
 		if err := t.restores(ctx, place.then, nil); err != nil {
 			return nil, err

@@ -67,7 +67,7 @@ func (t *traveling) restoresShared(ctx context.Context, vcs *snapshot.VCS) error
 // restoresIn plans to restore the files of one working copy.
 func (t *traveling) restoresIn(files *WorkingCopy, name string, vcs *snapshot.VCS) *Restored {
 	out := &Restored{From: t.out.To, VCS: vcs, Beside: vcs.Attempts}
-	t.files.all = append(t.files.all, &restoring{store: t.store, copy: files, name: name, want: vcs, out: out})
+	t.files.all = append(t.files.all, &restoring{store: t.store, copy: files, name: name, want: vcs, stays: t.stays, out: out})
 	return out
 }
 

@@ -17,10 +17,12 @@ type traveling struct {
 	store   *Store
 	head    *Head
 	op      snapshot.Op
-	undoes  *snapshot.Op // the op that is taken back; nil for none
-	subject string       // of the frame
-	files   *restores    // of nothing where the working copy is left alone
-	confirm ConfirmRemoval
+	undoes  *snapshot.Op                   // the op that is taken back; nil for none
+	subject string                         // of the frame
+	files   *restores                      // of nothing where the working copy is left alone
+	confirm ConfirmRemoval                 // asks about untracked files; nil: nobody is asked
+	stays   []string                       // absolute paths in the working copies that are left alone
+	agree   func(*snapshot.Workflow) error // see Redefinition; nil: nobody is asked
 	// turn says what becomes of the run on the tip as it is at that moment. It writes nothing.
 	turn func(at int64) (*turn, error)
 	out  *Traveled
@@ -54,6 +56,13 @@ func (t *traveling) do(ctx context.Context) (*Traveled, error) {
 	defer t.files.close()
 	if err := t.files.confirmed(ctx, t.confirm, func() error { return t.prepare(ctx) }); err != nil {
 		return nil, t.hintNoFiles(err)
+	}
+	draft, err := t.draft()
+	if err != nil {
+		return nil, Explain(err)
+	}
+	if err := t.askFor(draft.Workflow); err != nil {
+		return nil, err
 	}
 	claim, err := t.claim(ctx)
 	if err != nil {
@@ -92,6 +101,20 @@ func (t *traveling) prepare(ctx context.Context) error {
 	}
 	_, err := t.draft()
 	return Explain(err)
+}
+
+// askFor asks for consent to the definition with which the run goes on; nil is the tip's.
+func (t *traveling) askFor(workflow *snapshot.Workflow) error {
+	if t.agree == nil {
+		return nil
+	}
+	if workflow == nil {
+		var err error
+		if workflow, err = t.head.entry.Workflow(); err != nil || workflow == nil {
+			return Explain(err)
+		}
+	}
+	return t.agree(workflow)
 }
 
 // claim makes the run this process's. Who moves the tip meanwhile without touching what

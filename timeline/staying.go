@@ -1,0 +1,168 @@
+package timeline
+
+import (
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/git-smithers/git-smithers/objstore"
+)
+
+// maxLinks is how many symbolic links may lead to a file, as for the system.
+const maxLinks = 255
+
+// trail lists, as absolute paths, the symbolic links that lead to a file and the file itself,
+// whether or not it exists; nothing for "". No folder of such a path is a symbolic link.
+func trail(path string) []string {
+	if path == "" {
+		return nil
+	}
+	const separator = string(filepath.Separator)
+	top := filepath.VolumeName(path) + separator
+	var out []string
+	at, rest := top, strings.Split(strings.TrimPrefix(path, top), separator)
+	for len(rest) > 0 {
+		name := rest[0]
+		rest = rest[1:]
+		next := filepath.Join(at, name) // at has no links, so ".." is its parent
+		target, err := os.Readlink(next)
+		if err != nil {
+			at = next
+			continue
+		}
+		if out = append(out, next); len(out) == maxLinks {
+			return out
+		}
+		if filepath.IsAbs(target) {
+			at = top
+		}
+		rest = append(strings.Split(strings.TrimPrefix(filepath.ToSlash(target), "/"), "/"), rest...)
+	}
+	return append(out, at)
+}
+
+// leaveStaying makes what is restored leave the paths that stay as they are: there, it wants
+// what the working copy has.
+func (r *restoring) leaveStaying() error {
+	root, err := filepath.EvalSymlinks(r.copy.Root())
+	if err != nil || len(r.stays) == 0 {
+		return err
+	}
+	s := &staying{objects: r.store.objects.Begin(), add: r.have.AddTree} // the batch is never committed
+	if err := r.have.Objects(s.objects); err != nil {
+		return err
+	}
+	tree := r.want.Tree
+	for _, path := range r.stays {
+		rel, err := filepath.Rel(root, path)
+		if err != nil || !filepath.IsLocal(rel) || rel == "." {
+			continue
+		}
+		next, err := s.tree(tree, r.have.VCS.Tree, root, strings.Split(filepath.ToSlash(rel), "/"))
+		if err != nil {
+			return err
+		}
+		if next != tree {
+			r.out.Stayed = append(r.out.Stayed, filepath.ToSlash(rel))
+		}
+		tree = next
+	}
+	want := *r.want
+	want.Tree = tree
+	r.want = &want
+	return nil
+}
+
+// staying makes trees that have, at some paths, what other trees have there.
+type staying struct {
+	objects *objstore.Batch
+	add     func(tree []byte) // told of each tree that is made
+}
+
+// tree is the tree want with what have has at a path below. Both are trees of the folder dir,
+// zero where there is none.
+func (s *staying) tree(want, have objstore.ID, dir string, path []string) (objstore.ID, error) {
+	wanted, err := s.entries(want)
+	if err != nil {
+		return want, err
+	}
+	there, err := s.entries(have)
+	if err != nil {
+		return want, err
+	}
+	name := spelled(dir, path[0], wanted, there)
+	next, has := there[name]
+	if len(path) > 1 && (!has || next.Mode == objstore.ModeTree) {
+		if next, has, err = s.folder(wanted[name], next, filepath.Join(dir, name), path[1:]); err != nil {
+			return want, err
+		}
+	}
+	switch before, had := wanted[name]; {
+	case had == has && before == next:
+		return want, nil
+	case has:
+		wanted[name] = next
+	default:
+		delete(wanted, name)
+	}
+	data := objstore.EncodeTree(slices.Collect(maps.Values(wanted)))
+	s.add(data)
+	return s.objects.Add(objstore.Tree, data), nil
+}
+
+// folder is the entry of a folder, with what have has at a path in it. It reports whether
+// anything is in the folder then. What want has in place of a folder stays if have has nothing.
+func (s *staying) folder(want, have objstore.TreeEntry, dir string, path []string) (objstore.TreeEntry, bool, error) {
+	var from objstore.ID
+	if want.Mode == objstore.ModeTree {
+		from = want.ID
+	}
+	tree, err := s.tree(from, have.ID, dir, path)
+	switch {
+	case err != nil || tree == from:
+		return want, want.Mode != 0, err
+	case tree == emptyTree:
+		return objstore.TreeEntry{}, false, nil
+	}
+	return objstore.TreeEntry{Name: filepath.Base(dir), Mode: objstore.ModeTree, ID: tree}, true, nil
+}
+
+// entries reads a tree, by name. git may have written it.
+func (s *staying) entries(tree objstore.ID) (map[string]objstore.TreeEntry, error) {
+	out := make(map[string]objstore.TreeEntry)
+	if tree.IsZero() || tree == emptyTree {
+		return out, nil
+	}
+	data, err := objstore.GetKind(s.objects, tree, objstore.Tree)
+	if err != nil {
+		return nil, err
+	}
+	list, err := objstore.DecodeForeignTree(tree, data)
+	for _, e := range list {
+		out[e.Name] = e
+	}
+	return out, err
+}
+
+// spelled is how trees spell the name of a file: a file system may fold case.
+func spelled(dir, name string, trees ...map[string]objstore.TreeEntry) string {
+	for _, tree := range trees {
+		if _, ok := tree[name]; ok {
+			return name
+		}
+	}
+	named, err := os.Lstat(filepath.Join(dir, name))
+	if err != nil {
+		return name
+	}
+	for _, tree := range trees {
+		for other := range tree {
+			if info, err := os.Lstat(filepath.Join(dir, other)); err == nil && os.SameFile(named, info) {
+				return other
+			}
+		}
+	}
+	return name
+}

@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"fmt"
 	"strings"
 
 	urfave "github.com/urfave/cli/v2"
@@ -24,29 +23,26 @@ type commandDocument struct {
 	Env     []string `json:"env,omitempty"` // "NAME=value"
 }
 
-// trust notes that the commands of a workflow may run in this clone, since the command
-// line names its file. That the note is not made is a warning: one is asked again.
-func (s *session) trust(store *timeline.Store, wf *engine.Workflow) {
-	if err := store.Trust(wf.Snapshot().Hash()); err != nil {
-		s.warn(fmt.Errorf("that the workflow may run here is not noted: %w", err))
-	}
+// consenter decides whether the commands of a workflow may run, where they were never run or
+// confirmed in this clone. Its error is why they may not, of code unconfirmed.
+type consenter func(*engine.Workflow) error
+
+// consent returns a workflow as one that may run here: it did so before, or ask agrees.
+func consent(store *timeline.Store, wf *engine.Workflow, ask consenter) (timeline.Consented, error) {
+	return store.Consent(wf.Snapshot(), func() error { return ask(wf) })
 }
 
-// agree makes sure that the commands of a workflow may run here. They may where they
-// were run or confirmed in this clone before. Otherwise a person is asked, unless yes
-// says so; the error's code is unconfirmed.
-func (s *session) agree(store *timeline.Store, wf *engine.Workflow, yes bool) error {
-	trusted, err := store.Trusts(wf.Snapshot().Hash())
-	if err != nil || trusted {
-		return err
+// named is the consenter for a workflow file that the command line names: naming a file is
+// agreeing to the bytes that were read from it.
+func named(*engine.Workflow) error { return nil }
+
+// asking is the consenter for a workflow that the command line does not name: a person is asked,
+// unless --yes agrees for them.
+func (s *session) asking(settings engineSettings) consenter {
+	if settings.yes {
+		return func(*engine.Workflow) error { return nil }
 	}
-	if !yes {
-		if err := s.askForConsent(wf); err != nil {
-			return err
-		}
-	}
-	s.trust(store, wf)
-	return nil
+	return s.askForConsent
 }
 
 // askForConsent shows what a workflow would run, and asks.

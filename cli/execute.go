@@ -14,17 +14,20 @@ import (
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
 
-// execute claims a run, runs what is left of it, tells how it goes, and reports how it
-// ended. finish turns the run's row into what --json prints.
-func (s *session) execute(ctx context.Context, store *timeline.Store, head *timeline.Head, wf *engine.Workflow,
+// execute has somebody agree to what is left of a run, claims the run, runs it, tells how it
+// goes, and reports how it ended. finish turns the run's row into what --json prints.
+func (s *session) execute(ctx context.Context, store *timeline.Store, head *timeline.Head, wf *engine.Workflow, ask consenter,
 	settings engineSettings, finish func(runResult) any,
 ) error {
 	started := s.Now()
 	opts := s.engineOptions(store, head, settings)
-	claim, err := claimIfLeft(ctx, head, wf, opts, timeline.ClaimRequest{Force: settings.force})
+	agreed, claim, err := claimIfLeft(ctx, store, head, wf, ask, opts, timeline.ClaimRequest{Force: settings.force})
 	left := claim != nil
+	if settings.resumes && err == nil {
+		s.note("run %s, from frame %d", plain(head.Row().ID), head.Row().Frame)
+	}
 	if left {
-		err = s.executeClaimed(ctx, head, wf, claim, opts)
+		err = s.executeClaimed(ctx, head, agreed, claim, opts)
 	}
 	if code := fault.CodeOf(err); err != nil && code != fault.RunFailed && code != fault.RunCancelled && code != fault.RunWaiting {
 		return err
@@ -45,34 +48,40 @@ func (s *session) execute(ctx context.Context, store *timeline.Store, head *time
 // that arrives meanwhile is no reason to leave the run alone.
 const maxClaims = 32
 
-// claimIfLeft claims a run of which there is something left to do; nil where there is not.
-func claimIfLeft(ctx context.Context, head *timeline.Head, wf *engine.Workflow, opts engine.Options,
-	req timeline.ClaimRequest,
-) (*timeline.Claim, error) {
+// claimIfLeft claims a run of which there is something left to do, once somebody agreed to its
+// commands. The claim is nil if nothing is left. The consent comes after the check, so that a
+// workflow that is refused is not noted, and before the claim, which writes.
+func claimIfLeft(ctx context.Context, store *timeline.Store, head *timeline.Head, wf *engine.Workflow, ask consenter,
+	opts engine.Options, req timeline.ClaimRequest,
+) (agreed timeline.Consented, _ *timeline.Claim, _ error) {
 	for try := 1; ; try++ {
-		if left, err := engine.Check(head, wf, opts); err != nil || !left {
-			return nil, err
+		left, err := engine.Check(head, wf, opts)
+		if err == nil && left && try == 1 {
+			agreed, err = consent(store, wf, ask)
+		}
+		if err != nil || !left {
+			return agreed, nil, err
 		}
 		claim, err := head.Claim(ctx, req)
 		if err == nil {
-			return claim, nil
+			return agreed, claim, nil
 		}
 		if fault.CodeOf(err) != fault.Conflict || try == maxClaims {
-			return nil, err
+			return agreed, nil, err
 		}
 		if err := head.Refresh(ctx); err != nil {
-			return nil, err
+			return agreed, nil, err
 		}
 	}
 }
 
 // executeClaimed runs what is left of a run as its owner. A run of which nothing came of
 // that is as it was.
-func (s *session) executeClaimed(ctx context.Context, head *timeline.Head, wf *engine.Workflow,
+func (s *session) executeClaimed(ctx context.Context, head *timeline.Head, agreed timeline.Consented,
 	claim *timeline.Claim, opts engine.Options,
 ) error {
 	opts.Lost = claim.Lost()
-	_, err := engine.Run(ctx, head, wf, opts)
+	_, err := engine.Run(ctx, head, agreed, opts)
 	if released := claim.Release(context.WithoutCancel(ctx)); released != nil {
 		s.warn(fmt.Errorf("the run is not given back: %w", released))
 	}
@@ -136,6 +145,7 @@ type engineSettings struct {
 	input        json.RawMessage       // laid over the run's; nil: nothing
 	files        *timeline.WorkingCopy // nil: those in which the command was called
 	captured     bool                  // the run's tip has the files as they are
+	resumes      bool                  // tell from which frame the run goes on
 }
 
 // worktrees makes the worktrees that a run asks for.

@@ -143,7 +143,6 @@ func runReplay(ctx context.Context, s *session, store *timeline.Store, opts repl
 	if err != nil {
 		return err
 	}
-	s.trust(store, wf)
 	from := timeline.Address{Run: run, Frame: opts.from.Frame}.String()
 	id := timeline.NewRunID()
 	var made *timeline.CheckedOut
@@ -159,7 +158,7 @@ func runReplay(ctx context.Context, s *session, store *timeline.Store, opts repl
 	}
 	fork := describeFork(head)
 	s.note("run %s, forked from %s", plain(fork.ForkedRunID), plain(from))
-	return s.execute(ctx, store, head, wf, opts.engine, func(r runResult) any {
+	return s.execute(ctx, store, head, wf, named, opts.engine, func(r runResult) any {
 		r.Kind = "replay"
 		doc := replayDocument{
 			runResult: r, ForkedRunID: fork.ForkedRunID, ParentRunID: fork.ParentRunID, ParentFrame: fork.ParentFrame,

@@ -56,21 +56,19 @@ Prints the address of the new frame; with --resume, the run's id.`,
 // runReset begins a run anew and, where that is asked for, goes on with it.
 func runReset(ctx context.Context, s *session, store *timeline.Store, run string, again againOptions) error {
 	req := timeline.ResetRequest{Run: run}
-	wf, err := s.againWorkflow(ctx, again)
+	file, err := s.namedWorkflow(ctx, again.workflow)
+	if err == nil {
+		err = refuseAgain(ctx, store, run, again)
+	}
 	if err != nil {
 		return err
 	}
-	if wf != nil {
-		req.Redefinition = s.redefinition(store, again.workflow, engine.ReconcileRequest{Workflow: wf})
-	}
-	if err := s.agreeAgain(ctx, store, run, again); err != nil {
-		return err
-	}
+	req.Redefinition = s.redefinition(store, again, engine.ReconcileRequest{Workflow: file})
 	done, err := store.Reset(ctx, req)
 	if err != nil {
 		return err
 	}
-	return s.goOn(ctx, store, done, again, func(resumed *runResult) any {
+	return s.goOn(ctx, store, done, file, again, func(resumed *runResult) any {
 		return resetDocument{"reset", describeTraveled(done), resumed}
 	})
 }

@@ -72,42 +72,37 @@ func parseResume(s *session, c *urfave.Context) (resumeOptions, error) {
 
 // runResume runs what is left of a run.
 func runResume(ctx context.Context, s *session, store *timeline.Store, opts resumeOptions) error {
-	return s.resume(ctx, store, opts, func(r runResult) any { return r })
-}
-
-// resume runs what is left of a run. finish turns the run's row into what --json prints.
-func (s *session) resume(ctx context.Context, store *timeline.Store, opts resumeOptions, finish func(runResult) any) error {
-	id, err := store.ResolveRunToChange(ctx, opts.run)
-	if err != nil {
-		return err
-	}
-	head, err := store.Head(ctx, id)
-	if err != nil {
-		return err
-	}
-	if err := refuseForeign(head); err != nil {
-		return err
-	}
-	wf, err := s.workflowOf(ctx, store, head, opts.workflow)
+	head, err := openRun(ctx, store, opts.run)
 	if err == nil {
-		err = s.needWorkDir(store, wf)
+		err = refuseForeign(head)
 	}
 	if err != nil {
 		return err
 	}
-	if opts.workflow != "" {
-		s.trust(store, wf)
-	} else if err := s.agreeToResume(store, head, wf, opts.engine); err != nil {
+	file, err := s.namedWorkflow(ctx, opts.workflow)
+	if err != nil {
 		return err
 	}
-	s.note("run %s, from frame %d", plain(id), head.Row().Frame)
-	return s.execute(ctx, store, head, wf, opts.engine, finish)
+	return s.resume(ctx, store, head, file, opts.engine, func(r runResult) any { return r })
 }
 
-// agreeToResume makes sure that the commands of a workflow may run, if any of them will.
-func (s *session) agreeToResume(store *timeline.Store, head *timeline.Head, wf *engine.Workflow, settings engineSettings) error {
-	if left, err := engine.Check(head, wf, s.engineOptions(store, head, settings)); err != nil || !left {
-		return nil //nolint:nilerr // execute tells, and runs nothing
+// resume runs what is left of a run. file is the workflow file that the command line names, as
+// it was when the command began; nil if it names none. finish turns the run's row into what
+// --json prints.
+func (s *session) resume(ctx context.Context, store *timeline.Store, head *timeline.Head, file *engine.Workflow,
+	settings engineSettings, finish func(runResult) any,
+) error {
+	wf, ask := file, consenter(named)
+	if file == nil {
+		var err error
+		if wf, err = s.workflowOf(ctx, store, head); err != nil {
+			return err
+		}
+		ask = s.asking(settings)
 	}
-	return s.agree(store, wf, settings.yes)
+	if err := s.needWorkDir(store, wf); err != nil {
+		return err
+	}
+	settings.resumes = true
+	return s.execute(ctx, store, head, wf, ask, settings, finish)
 }

@@ -119,14 +119,13 @@ func runRun(ctx context.Context, s *session, store *timeline.Store, opts runOpti
 		return err
 	}
 	row := snapshot.Run{ID: id, WorkflowPath: s.storedPath(store, opts.workflow), CreatedAtMs: now.UnixMilli()}
-	s.trust(store, wf)
 	head, err := s.create(ctx, store, row, draft)
 	if err != nil {
 		return err
 	}
 	s.note("run %s", plain(id))
 	opts.engine.captured = true
-	return s.execute(ctx, store, head, wf, opts.engine, func(r runResult) any { return r })
+	return s.execute(ctx, store, head, wf, named, opts.engine, func(r runResult) any { return r })
 }
 
 // create makes a run whose frame 0 has the files as they are. That they cannot be

@@ -184,10 +184,7 @@ func (v *supervisor) tryOnce(ctx context.Context, run timeline.Unattended) error
 		}
 	}
 	opts := v.s.engineOptions(v.store, head, v.opts.engine)
-	wf, err := v.workflow(ctx, head, opts)
-	if err == nil {
-		err = v.s.needWorkDir(v.store, wf)
-	}
+	agreed, err := v.workflow(ctx, head, opts)
 	if err != nil {
 		return v.leave(ctx, run, row.Frame, err)
 	}
@@ -200,7 +197,7 @@ func (v *supervisor) tryOnce(ctx context.Context, run timeline.Unattended) error
 	}
 	delete(v.told, run.Run)
 	v.running[run.Run] = true
-	go func() { v.ended <- v.execute(ctx, head, claim, wf, opts) }()
+	go func() { v.ended <- v.execute(ctx, head, claim, agreed, opts) }()
 	return v.tell(actionResumed, run, row.Frame, nil)
 }
 
@@ -237,29 +234,28 @@ func (v *supervisor) ready(head *timeline.Head) (bool, error) {
 }
 
 // workflow reads the workflow file of a run, and refuses one that is not the run's, or
-// whose commands nobody said may run here.
-func (v *supervisor) workflow(ctx context.Context, head *timeline.Head, opts engine.Options) (*engine.Workflow, error) {
+// whose commands nobody said may run here: a supervisor asks nobody.
+func (v *supervisor) workflow(ctx context.Context, head *timeline.Head, opts engine.Options) (timeline.Consented, error) {
 	file, err := v.s.rememberedPath(v.store, head.Row())
 	if err != nil {
-		return nil, err
+		return timeline.Consented{}, err
 	}
 	wf, err := v.s.readWorkflow(ctx, file)
 	if err != nil {
-		return nil, err
+		return timeline.Consented{}, err
 	}
 	if _, err := engine.Check(head, wf, opts); err != nil {
-		return nil, err
+		return timeline.Consented{}, err
 	}
-	trusted, err := v.store.Trusts(wf.Snapshot().Hash())
-	if err == nil && !trusted {
-		err = unconfirmed(wf)
+	if err := v.s.needWorkDir(v.store, wf); err != nil {
+		return timeline.Consented{}, err
 	}
-	return wf, err
+	return consent(v.store, wf, func(wf *engine.Workflow) error { return unconfirmed(wf) })
 }
 
 // execute runs what is left of a run that was claimed, and gives it back.
 func (v *supervisor) execute(ctx context.Context, head *timeline.Head, claim *timeline.Claim,
-	wf *engine.Workflow, opts engine.Options,
+	agreed timeline.Consented, opts engine.Options,
 ) supervised {
 	run := head.Row().ID
 	over, lost := make(chan struct{}), make(chan struct{})
@@ -281,7 +277,7 @@ func (v *supervisor) execute(ctx context.Context, head *timeline.Head, claim *ti
 	// The end of ctx would leave the run cancelled, and nobody would resume it.
 	ctx = context.WithoutCancel(ctx)
 	err := guard(func() error {
-		_, err := engine.Run(ctx, head, wf, opts)
+		_, err := engine.Run(ctx, head, agreed, opts)
 		return err
 	})
 	close(over)

@@ -116,19 +116,16 @@ func parseTravel(cmd *command, c *urfave.Context) (opts travelOptions, err error
 // runTravel goes back and, where that is asked for, on from there.
 func runTravel(ctx context.Context, s *session, store *timeline.Store, opts travelOptions) error {
 	req := opts.request
-	wf, err := s.againWorkflow(ctx, opts.again)
+	file, err := s.namedWorkflow(ctx, opts.again.workflow)
+	if err == nil {
+		err = refuseAgain(ctx, store, req.Run, opts.again)
+	}
 	if err != nil {
 		return err
 	}
-	if wf != nil {
-		reset := engine.ReconcileRequest{
-			Workflow: wf, Reset: []string{snapshot.Key(req.Node, req.Iteration)}, NoDeps: req.NoDeps,
-		}
-		req.Redefinition = s.redefinition(store, opts.again.workflow, reset)
-	}
-	if err := s.agreeAgain(ctx, store, req.Run, opts.again); err != nil {
-		return err
-	}
+	req.Redefinition = s.redefinition(store, opts.again, engine.ReconcileRequest{
+		Workflow: file, Reset: []string{snapshot.Key(req.Node, req.Iteration)}, NoDeps: req.NoDeps,
+	})
 	over := sync.OnceFunc(s.while("going back"))
 	req.Confirm = s.confirmRemoval(opts.yes, over)
 	done, err := store.Travel(ctx, req)
@@ -136,7 +133,7 @@ func runTravel(ctx context.Context, s *session, store *timeline.Store, opts trav
 	if err != nil {
 		return errors.Join(err, s.printTravelFailed(req, err))
 	}
-	return s.goOn(ctx, store, done, opts.again, func(resumed *runResult) any {
+	return s.goOn(ctx, store, done, file, opts.again, func(resumed *runResult) any {
 		return travelDocument{
 			Kind: "travel", Success: true, NodeID: done.Op.NodeID, Iteration: done.Op.Iteration, Attempt: done.Op.Attempt,
 			NoDeps: done.Op.NoDeps, traveledDocument: describeTraveled(done), Resumed: resumed,
@@ -201,45 +198,50 @@ func parseAgain(cmd *command, c *urfave.Context, yesResumes bool) (againOptions,
 	return opts, nil
 }
 
-// againWorkflow is the workflow with which the run goes on; nil: as it is.
-func (s *session) againWorkflow(ctx context.Context, opts againOptions) (*engine.Workflow, error) {
-	if opts.workflow == "" {
-		return nil, nil //nolint:nilnil // that it stays is an answer, and no error
-	}
-	return s.readWorkflow(ctx, opts.workflow)
-}
-
-// agreeAgain makes sure, before a run goes back, that we are to run it afterwards, and that what it
-// keeps as its workflow may run. Where another workflow is to be run, resuming sees to that.
-func (s *session) agreeAgain(ctx context.Context, store *timeline.Store, run string, again againOptions) error {
+// refuseAgain refuses, before a run goes back, to go on with a run of another engine.
+func refuseAgain(ctx context.Context, store *timeline.Store, run string, again againOptions) error {
 	if !again.resume && again.workflow == "" {
 		return nil
 	}
 	head, err := openRun(ctx, store, run)
-	if err == nil {
-		err = refuseForeign(head)
-	}
-	if err != nil || again.workflow != "" {
+	if err != nil {
 		return err
 	}
-	wf, err := keptWorkflow(head)
-	if err != nil || wf == nil {
-		return err
-	}
-	return s.agree(store, wf, again.engine.yes)
+	return refuseForeign(head)
 }
 
-// redefinition fits a run to a workflow file, as replay does.
-func (s *session) redefinition(store *timeline.Store, file string, reset engine.ReconcileRequest) timeline.Redefinition {
+// redefinition fits a run to the workflow file that the command line names, as replay does; the
+// file stays as it is. If it names none, the definition that the run is resumed with needs
+// consent before the run goes back.
+func (s *session) redefinition(store *timeline.Store, again againOptions, fit engine.ReconcileRequest) timeline.Redefinition {
+	if fit.Workflow == nil {
+		return timeline.Redefinition{Agree: s.agreeAgain(store, again)}
+	}
 	return timeline.Redefinition{
-		Workflow: reset.Workflow.Snapshot(), WorkflowPath: s.storedPath(store, file),
-		Prepare: func(state *snapshot.State) ([]snapshot.Change, error) { return engine.Reconcile(state, reset) },
+		Workflow: fit.Workflow.Snapshot(), WorkflowPath: s.storedPath(store, again.workflow), File: s.path(again.workflow),
+		Prepare: func(state *snapshot.State) ([]snapshot.Change, error) { return engine.Reconcile(state, fit) },
 	}
 }
 
-// goOn tells what was done to a run and, where that is asked for, resumes it. describe is
-// what --json prints, once, at the end.
-func (s *session) goOn(ctx context.Context, store *timeline.Store, done *timeline.Traveled, opts againOptions,
+// agreeAgain asks whether the definition that a run keeps may run; nil if nothing is resumed.
+func (s *session) agreeAgain(store *timeline.Store, again againOptions) func(*snapshot.Workflow) error {
+	if !again.resume {
+		return nil
+	}
+	return func(kept *snapshot.Workflow) error {
+		wf, err := engine.Parse("the run's workflow", kept.Definition)
+		if err != nil {
+			return nil //nolint:nilerr // nothing of it runs: resume says so
+		}
+		_, err = consent(store, wf, s.asking(again.engine))
+		return err
+	}
+}
+
+// goOn tells what was done to a run and, where that is asked for, resumes it, with the workflow
+// file that the command line names, unless that is nil. describe is what --json prints, once, at
+// the end.
+func (s *session) goOn(ctx context.Context, store *timeline.Store, done *timeline.Traveled, file *engine.Workflow, opts againOptions,
 	describe func(resumed *runResult) any,
 ) error {
 	if !opts.resume {
@@ -252,10 +254,13 @@ func (s *session) goOn(ctx context.Context, store *timeline.Store, done *timelin
 	}
 	s.tellTraveled(done, "")
 	printed := false
-	err := s.resume(ctx, store, resumeOptions{done.Run, opts.workflow, opts.engine}, func(r runResult) any {
-		printed = true
-		return describe(&r)
-	})
+	head, err := store.Head(ctx, done.Run)
+	if err == nil {
+		err = s.resume(ctx, store, head, file, opts.engine, func(r runResult) any {
+			printed = true
+			return describe(&r)
+		})
+	}
 	if err == nil || printed || !s.json {
 		return err
 	}

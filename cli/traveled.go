@@ -104,6 +104,9 @@ func (s *session) tellTraveledFiles(done *timeline.Traveled) {
 			in = "worktree of " + plain(files.Name) + ": "
 		}
 		s.note("%s%s", in, restoredSummary(files, false))
+		if len(files.Stayed) > 0 {
+			s.note("%sleft as you have it, since you named it: %s", in, listNames(files.Stayed))
+		}
 		s.noteShared(files.Beside)
 		s.noteIncomplete(files.VCS)
 		if files.Saved != nil {

@@ -31,12 +31,18 @@ func (s *session) readWorkflow(ctx context.Context, file string) (*engine.Workfl
 	return engine.Parse(file, data)
 }
 
-// workflowOf reads the workflow with which a run goes on: the file that is named, or the
-// one that the run remembers or, where that is not here, what the run keeps of it.
-func (s *session) workflowOf(ctx context.Context, store *timeline.Store, head *timeline.Head, file string) (*engine.Workflow, error) {
-	if file != "" {
-		return s.readWorkflow(ctx, file)
+// namedWorkflow reads the workflow file that the command line names; nil for "". A command
+// calls it once, before it writes: what was read is what runs.
+func (s *session) namedWorkflow(ctx context.Context, file string) (*engine.Workflow, error) {
+	if file == "" {
+		return nil, nil //nolint:nilnil // that none is named is an answer, and no error
 	}
+	return s.readWorkflow(ctx, file)
+}
+
+// workflowOf reads the workflow with which a run goes on if the command line names none: the
+// file that the run remembers or, where that is not here, what the run keeps of it.
+func (s *session) workflowOf(ctx context.Context, store *timeline.Store, head *timeline.Head) (*engine.Workflow, error) {
 	row := head.Row()
 	file, err := s.rememberedPath(store, row)
 	if err != nil && row.WorkflowPath != "" {

@@ -36,7 +36,7 @@ tasks:
 
 	stop, made := make(chan struct{}), make(chan int)
 	go func() { made <- commitUntil(t, repo, stop) }()
-	result, err := engine.Run(t.Context(), head, wf, opts)
+	result, err := engine.RunParsed(t.Context(), head, wf, opts)
 	close(stop)
 	commits := <-made
 

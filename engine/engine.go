@@ -158,11 +158,27 @@ func (o Options) withDefaults() Options {
 // cancelled one of code run_cancelled, one that waits of code run_waiting; the Result is
 // valid with all of them.
 //
+// What runs are the bytes that somebody agreed to: they are parsed here, and nothing else
+// reaches a shell. The zero Consented is an error of code unconfirmed.
+//
 // When ctx ends, commands are ended, what is true by then is committed, and the
 // run is left cancelled. When another process cancels the run, the same happens;
 // when another process takes the run over, commands are ended, nothing more is
 // written, and the error's code is conflict.
-func Run(ctx context.Context, rec Recorder, wf *Workflow, opts Options) (Result, error) {
+func Run(ctx context.Context, rec Recorder, agreed timeline.Consented, opts Options) (Result, error) {
+	definition := agreed.Definition()
+	if definition == nil {
+		return Result{Run: rec.Row()}, fault.New(fault.Unconfirmed, "nobody agreed to the commands of run %s", rec.Row().ID)
+	}
+	wf, err := Parse("the workflow of "+rec.Row().ID, definition)
+	if err != nil {
+		return Result{Run: rec.Row()}, err
+	}
+	return run(ctx, rec, wf, opts)
+}
+
+// run is Run of a workflow that somebody agreed to. Only Run calls it, and tests.
+func run(ctx context.Context, rec Recorder, wf *Workflow, opts Options) (Result, error) {
 	left, err := Check(rec, wf, opts)
 	if err != nil || !left {
 		return Result{Run: rec.Row(), Nothing: err == nil}, err

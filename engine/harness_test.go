@@ -179,7 +179,7 @@ func (s *scratch) runWithin(ctx context.Context) (engine.Result, error) {
 	s.t.Helper()
 	ctx, cancel := context.WithTimeout(ctx, time.Minute)
 	defer cancel()
-	return engine.Run(ctx, s.open(s.t), s.wf, s.opts)
+	return engine.RunParsed(ctx, s.open(s.t), s.wf, s.opts)
 }
 
 // file writes a file into the folder; scripts are executable.

@@ -155,7 +155,7 @@ func (s *scratch) beside(subject string, act func()) (engine.Result, error) {
 	defer cancel()
 	rec := s.open(s.t)
 	go func() {
-		result, err := engine.Run(ctx, rec, s.wf, s.opts)
+		result, err := engine.RunParsed(ctx, rec, s.wf, s.opts)
 		ended <- end{result, err}
 	}()
 	select {

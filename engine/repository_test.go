@@ -80,7 +80,7 @@ tasks:
 `)
 	head := create(t, store, "parent", wf, json.RawMessage(`{"ok":false}`))
 
-	_, err := engine.Run(t.Context(), head, wf, opts)
+	_, err := engine.RunParsed(t.Context(), head, wf, opts)
 	assert.Equal(t, "run parent failed: check: exit status 1", fails(t, fault.RunFailed, err))
 
 	child, err := store.Fork(t.Context(), timeline.ForkRequest{
@@ -90,7 +90,7 @@ tasks:
 		},
 	})
 	require.NoError(t, err)
-	result, err := engine.Run(t.Context(), child, wf, opts)
+	result, err := engine.RunParsed(t.Context(), child, wf, opts)
 	require.NoError(t, err)
 	assert.Equal(t, snapshot.RunFinished, result.Run.Status)
 
@@ -135,7 +135,7 @@ tasks:
 		}
 		require.NoError(t, os.WriteFile(filepath.Join(repo.Dir, "README"), []byte("mine\n"), 0o666))
 		head := create(t, store, "r", wf, nil)
-		result, err := engine.Run(t.Context(), head, wf, opts)
+		result, err := engine.RunParsed(t.Context(), head, wf, opts)
 		require.NoError(t, err)
 		const written, tried = "README=changed d/new=1", "README=changed d/new=1 tried="
 		assert.Equal(t, []string{
@@ -160,7 +160,7 @@ tasks:
   - {id: shared, needs: [apart], run: 'test ! -e own; echo shared > s'}
 `)
 		head := create(t, store, "r", wf, nil)
-		result, err := engine.Run(t.Context(), head, wf, opts)
+		result, err := engine.RunParsed(t.Context(), head, wf, opts)
 		require.NoError(t, err)
 		tip := "refs/smithers/_tip/r:"
 		assert.Equal(t, "apart", strings.TrimSpace(repo.Git("show", tip+"worktrees/apart/own")))

@@ -209,7 +209,7 @@ func TestACancelThatComesBeforeTheFirstFrameCounts(t *testing.T) {
 	s.fifo("fifo")
 	rec := s.open(t)
 	require.NoError(t, engine.Cancel(t.Context(), s.open(t), time.UnixMilli(1_800_000_000_000)))
-	_, err := engine.Run(t.Context(), rec, s.wf, s.opts)
+	_, err := engine.RunParsed(t.Context(), rec, s.wf, s.opts)
 	fails(t, fault.RunCancelled, err)
 	assert.NotContains(t, s.subjects(), "b started")
 }

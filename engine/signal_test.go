@@ -260,7 +260,7 @@ func TestASignalThatCameInTimeCountsHoweverLateTheEngineLooks(t *testing.T) {
 	rec := s.open(t) // knows nothing of the signal
 	s.send("ping", "", `"in time"`)
 	clock.advance(2 * time.Hour)
-	_, err := engine.Run(t.Context(), rec, s.wf, s.opts)
+	_, err := engine.RunParsed(t.Context(), rec, s.wf, s.opts)
 	require.NoError(t, err)
 	assert.Equal(t, map[string]string{"a::0": `"in time"`}, s.outputs("o"))
 }
@@ -363,7 +363,7 @@ func TestASignalThatComesWhileTheRunIsGivenBackIsSeenInARepository(t *testing.T)
 		_, _, err = engine.Send(t.Context(), head, snapshot.Signal{Name: "ping", Payload: json.RawMessage("1"), ReceivedAtMs: 1})
 		require.NoError(t, err)
 	}}
-	result, err := engine.Run(t.Context(), overtaken, wf, opts)
+	result, err := engine.RunParsed(t.Context(), overtaken, wf, opts)
 	require.NoError(t, err)
 	assert.Equal(t, snapshot.RunFinished, result.Run.Status)
 	assert.Nil(t, overtaken.once)

@@ -1,41 +1,66 @@
 package timeline
 
 import (
+	"bytes"
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
-	"strings"
 
 	"github.com/git-smithers/git-smithers/internal/fsx"
+	"github.com/git-smithers/git-smithers/snapshot"
 )
+
+// Consented is a workflow definition whose commands somebody agreed to run in this clone.
+// Only Store.Consent makes one. The zero value holds no definition.
+type Consented struct{ definition []byte }
+
+// Definition returns the bytes that were agreed to; nil of the zero value.
+func (c Consented) Definition() []byte { return bytes.Clone(c.definition) }
 
 // trustedFolder holds an empty file for each workflow whose commands may run in this
 // clone, named for its hash, under the store's private folder.
 const trustedFolder = "trusted"
 
-// Trusts tells whether the commands of a workflow were run or confirmed in this clone, by
-// the workflow's hash (snapshot.Run.WorkflowHash). "" is never trusted.
-func (s *Store) Trusts(workflowHash string) (bool, error) {
-	if !isWorkflowHash(workflowHash) {
-		return false, nil
+// Consent returns the workflow as one that may run in this clone. If the clone has no note
+// of the workflow's hash, ask decides: its error is returned, and nothing is noted.
+// Otherwise the hash is noted, so that ask is not called for it again. A note that cannot be
+// written is a warning; one that cannot be read is an error.
+//
+// ask must have shown the workflow to whoever agrees, or know that they named its file.
+// The note is no history: it is not pushed, and goes with the store's private folder.
+func (s *Store) Consent(workflow *snapshot.Workflow, ask func() error) (Consented, error) {
+	agreed := Consented{definition: append([]byte{}, workflow.Definition...)}
+	hash := workflow.Hash()
+	noted, err := s.isTrusted(hash)
+	if err != nil {
+		return Consented{}, err
 	}
-	info, err := os.Lstat(s.trustedPath(workflowHash))
+	if noted {
+		return agreed, nil
+	}
+	if err := ask(); err != nil {
+		return Consented{}, err
+	}
+	if err := s.noteTrusted(hash); err != nil {
+		s.warn(fmt.Errorf("that the workflow may run here is not noted: %w", err))
+	}
+	return agreed, nil
+}
+
+// isTrusted reports whether the clone has a note of the hash.
+func (s *Store) isTrusted(hash string) (bool, error) {
+	info, err := os.Lstat(s.trustedPath(hash))
 	if errors.Is(err, fs.ErrNotExist) {
 		return false, nil
 	}
 	return err == nil && info.Mode().IsRegular(), Explain(err)
 }
 
-// Trust notes that the commands of a workflow may run in this clone. The note is no
-// history: it is not pushed, and goes with the store's private folder. What is no
-// workflow's hash is not noted.
-func (s *Store) Trust(workflowHash string) error {
-	trusted, err := s.Trusts(workflowHash)
-	if err != nil || trusted || !isWorkflowHash(workflowHash) {
-		return err
-	}
-	path := s.trustedPath(workflowHash)
+// noteTrusted notes the hash of a workflow that was agreed to. Only Consent calls it.
+func (s *Store) noteTrusted(hash string) error {
+	path := s.trustedPath(hash)
 	if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil { //nolint:gosec // the umask says who may read the repository
 		return Explain(err)
 	}
@@ -46,13 +71,6 @@ func (s *Store) Trust(workflowHash string) error {
 	return Explain(errors.Join(fsx.SyncDir(filepath.Dir(path)), fsx.SyncDir(s.privatePath())))
 }
 
-func (s *Store) trustedPath(workflowHash string) string {
-	return filepath.Join(s.privatePath(), trustedFolder, workflowHash)
-}
-
-// isWorkflowHash tells whether text is the hash of a workflow. What a run's row says may
-// come from elsewhere, and is about to be a file's name.
-func isWorkflowHash(text string) bool {
-	const size = 64
-	return len(text) == size && strings.Trim(text, "0123456789abcdef") == ""
+func (s *Store) trustedPath(hash string) string {
+	return filepath.Join(s.privatePath(), trustedFolder, hash)
 }

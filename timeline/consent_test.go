@@ -1,9 +1,9 @@
 package timeline_test
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
-	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -14,48 +14,71 @@ import (
 	"github.com/git-smithers/git-smithers/timeline"
 )
 
-func trusts(t *testing.T, s *timeline.Store, hash string) bool {
+var errNobodyAgreed = errors.New("nobody agreed")
+
+// mayRun reports whether a definition may run without anybody being asked.
+func mayRun(t *testing.T, s *timeline.Store, definition string) bool {
 	t.Helper()
-	trusted, err := s.Trusts(hash)
-	require.NoError(t, err)
-	return trusted
-}
-
-func TestAWorkflowIsTrustedInTheCloneThatSaidSo(t *testing.T) {
-	t.Parallel()
-	repo := repotest.New(t)
-	s := open(t, repo)
-	hash := (&snapshot.Workflow{Definition: []byte("name: flow\n")}).Hash()
-	other := (&snapshot.Workflow{Definition: []byte("name: flow \n")}).Hash()
-	assert.False(t, trusts(t, s, hash))
-	require.NoError(t, s.Trust(hash))
-	require.NoError(t, s.Trust(hash), "again")
-	assert.True(t, trusts(t, s, hash))
-	assert.True(t, trusts(t, open(t, repo), hash), "by another process, too")
-	assert.False(t, trusts(t, s, other))
-	assert.False(t, trusts(t, open(t, repotest.New(t)), hash))
-}
-
-func TestWhatIsNoHashIsNeverTrusted(t *testing.T) {
-	t.Parallel()
-	repo := repotest.New(t)
-	s := open(t, repo)
-	require.NoError(t, s.Trust(strings.Repeat("0", 64)))
-	folder := filepath.Join(repo.Dir, ".git", "smithers", "trusted")
-	for _, hash := range []string{"", ".", "..", "../trusted", strings.Repeat("A", 64), strings.Repeat("/", 64), strings.Repeat("0", 63)} {
-		require.NoError(t, s.Trust(hash))
-		assert.False(t, trusts(t, s, hash), hash)
+	agreed, err := s.Consent(&snapshot.Workflow{Definition: []byte(definition)}, func() error { return errNobodyAgreed })
+	if errors.Is(err, errNobodyAgreed) {
+		assert.Nil(t, agreed.Definition(), "no definition without consent")
+		return false
 	}
-	made, err := os.ReadDir(folder)
 	require.NoError(t, err)
-	assert.Len(t, made, 1)
+	assert.Equal(t, definition, string(agreed.Definition()))
+	return true
+}
 
-	folderOfThatName := strings.Repeat("1", 64)
-	require.NoError(t, os.Mkdir(filepath.Join(folder, folderOfThatName), 0o777))
-	assert.False(t, trusts(t, s, folderOfThatName))
-	link := strings.Repeat("2", 64)
-	require.NoError(t, os.Symlink(strings.Repeat("0", 64), filepath.Join(folder, link)))
-	assert.False(t, trusts(t, s, link))
+// agree has somebody agree to a definition.
+func agree(t *testing.T, s *timeline.Store, definition string) timeline.Consented {
+	t.Helper()
+	agreed, err := s.Consent(&snapshot.Workflow{Definition: []byte(definition)}, func() error { return nil })
+	require.NoError(t, err)
+	return agreed
+}
+
+func TestConsentIsRememberedInTheCloneThatGaveIt(t *testing.T) {
+	t.Parallel()
+	repo := repotest.New(t)
+	s := open(t, repo)
+	assert.False(t, mayRun(t, s, "name: flow\n"))
+	assert.False(t, mayRun(t, s, "name: flow\n"), "a refusal is not remembered as consent")
+	agree(t, s, "name: flow\n")
+	agree(t, s, "name: flow\n")
+	assert.True(t, mayRun(t, s, "name: flow\n"))
+	assert.True(t, mayRun(t, open(t, repo), "name: flow\n"), "by another process, too")
+	assert.False(t, mayRun(t, s, "name: flow \n"), "another definition")
+	assert.False(t, mayRun(t, open(t, repotest.New(t)), "name: flow\n"), "another clone")
+}
+
+func TestConsentIsToTheBytesThatWereShown(t *testing.T) {
+	t.Parallel()
+	s := open(t, repotest.New(t))
+	shown := &snapshot.Workflow{Definition: []byte("name: flow\n")}
+	agreed, err := s.Consent(shown, func() error {
+		shown.Definition[0] = 'X' // while somebody looks at it
+		return nil
+	})
+	require.NoError(t, err)
+	agreed.Definition()[1] = 'Y'
+	shown.Definition[2] = 'Z'
+	assert.Equal(t, "name: flow\n", string(agreed.Definition()))
+	assert.True(t, mayRun(t, s, "name: flow\n"))
+	assert.False(t, mayRun(t, s, "Xame: flow\n"))
+}
+
+func TestOnlyAFileIsANoteOfConsent(t *testing.T) {
+	t.Parallel()
+	repo := repotest.New(t)
+	s := open(t, repo)
+	agree(t, s, "name: flow\n")
+	folder := filepath.Join(repo.Dir, ".git", "smithers", "trusted")
+	note := filepath.Join(folder, (&snapshot.Workflow{Definition: []byte("name: other\n")}).Hash())
+	require.NoError(t, os.Mkdir(note, 0o777))
+	assert.False(t, mayRun(t, s, "name: other\n"), "a folder")
+	require.NoError(t, os.Remove(note))
+	require.NoError(t, os.Symlink((&snapshot.Workflow{Definition: []byte("name: flow\n")}).Hash(), note))
+	assert.False(t, mayRun(t, s, "name: other\n"), "a symbolic link")
 }
 
 func TestNotesThatCannotBeReadAreNoConsent(t *testing.T) {
@@ -63,7 +86,7 @@ func TestNotesThatCannotBeReadAreNoConsent(t *testing.T) {
 	repo := repotest.New(t)
 	s := open(t, repo)
 	repo.Write(".git/smithers/trusted", "in the way")
-	trusted, err := s.Trusts(strings.Repeat("0", 64))
-	assert.False(t, trusted)
+	agreed, err := s.Consent(&snapshot.Workflow{Definition: []byte("name: flow\n")}, func() error { return nil })
+	assert.Nil(t, agreed.Definition())
 	require.Error(t, err)
 }

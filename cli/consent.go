@@ -108,7 +108,7 @@ func consentLines(wf *engine.Workflow) []string {
 
 // worktreeLines say where a worktree is made, where the workflow says so.
 func worktreeLines(of string, w *engine.Worktree) []string {
-	if w == nil || w.Path == "" && w.Branch == "" {
+	if w == nil || w.Path == "" && w.Branch == "" && w.Base == "" {
 		return nil
 	}
 	var parts []string

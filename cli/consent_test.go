@@ -21,6 +21,7 @@ func foreignRun(t *testing.T, d *desk) {
 worktree: {path: "../elsewhere", branch: "fix-{run}"}
 tasks:
   - {id: ask, approval: "Go on?"}
+  - {id: look, needs: [ask], worktree: {base: HEAD}, run: "true"}
   - {id: ship, needs: [ask], env: {MODE: "fast\e[5m"}, run: "echo 1 >>$FILE\necho 2"}
 `
 	d.repo.Write("flow.yaml", workflow)
@@ -47,6 +48,8 @@ func TestAPersonIsShownNewCommandsAndAsked(t *testing.T) {
 
 	const shown = "Workflow flow was never run in this clone. These are its commands:\n" +
 		"  a worktree in ../elsewhere on branch fix-{run}\n" +
+		"  look: a worktree from HEAD\n" +
+		"  look: true\n" +
 		"  ship: MODE=fast\\x1b[5m\n" +
 		"  ship: echo 1 >>$FILE\n" +
 		"  ship: echo 2\n" +
@@ -77,5 +80,5 @@ func TestNobodyIsAskedWhereScriptsRead(t *testing.T) {
 	}, "resume", "flow", "--json")
 	assert.Equal(t, fault.ExitUsage, c.exit)
 	assert.Contains(t, c.err.String(), `"code":"unconfirmed"`)
-	assert.Contains(t, c.err.String(), `"commands":[{"nodeId":"ship","command":"echo 1 >>$FILE\necho 2","env":["MODE=fast\u001b[5m"]}]`)
+	assert.Contains(t, c.err.String(), `"commands":[{"nodeId":"look","command":"true"},{"nodeId":"ship","command":"echo 1 >>$FILE\necho 2","env":["MODE=fast\u001b[5m"]}]`)
 }

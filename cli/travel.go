@@ -64,9 +64,10 @@ marked cancelled. What is in the working copy and in no frame yet is captured fi
 terminal, untracked files that would be removed are listed, and one is asked. Where a file
 that was never captured is in the way, nothing is done. undo takes it all back.
 
-With a workflow in front the run goes on with that, fitted as replay does it. --no-vcs
-leaves the files as they are. --no-deps leaves them, too, and all of the state but that
-one task, which is pending again. A run that a live process is running is left alone.
+With a workflow in front the run goes on with that file as you have it, fitted as replay
+does it; the file stays so. --no-vcs leaves all files as they are. --no-deps leaves them,
+too, and all of the state but that one task, which is pending again. A run that a live
+process is running is left alone.
 
 Prints the address of the new frame; with --resume, the run's id.`,
 		maxArgs:  1,

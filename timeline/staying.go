@@ -46,8 +46,11 @@ func trail(path string) []string {
 // leaveStaying makes what is restored leave the paths that stay as they are: there, it wants
 // what the working copy has.
 func (r *restoring) leaveStaying() error {
+	if len(r.stays) == 0 {
+		return nil
+	}
 	root, err := filepath.EvalSymlinks(r.copy.Root())
-	if err != nil || len(r.stays) == 0 {
+	if err != nil {
 		return err
 	}
 	s := &staying{objects: r.store.objects.Begin(), add: r.have.AddTree} // the batch is never committed

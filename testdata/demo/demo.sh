@@ -1,6 +1,7 @@
 # Shows what git-smithers is for, on a scratch repository: a workflow fails at its
 # fourth step, and is forked before the failure, changed, and replayed to its end.
-# Another one waits for somebody, and is taken back to before it asked.
+# Another one waits for somebody, and is taken back to before it asked. A third one
+# has a mistake, is mended, and goes on from before it.
 # `make demo` runs it. It needs git, and git-smithers on the PATH.
 set -eu
 
@@ -110,6 +111,14 @@ show 'git status --short'
 show 'git smithers undo release'
 show 'git smithers ops release'
 show 'git smithers events release --type ApprovalGranted --type TimeTravelFinished'
+
+say 'A mistake in the workflow itself: its second step fails. Mend the file, and go back to before that step.'
+fails 'git smithers run words.yaml --run-id words'
+show "sed 's|tests/case |tests/cases |' words.yaml >mended && mv mended words.yaml"
+show 'git smithers travel words.yaml --run-id words --node list --resume'
+say 'The first step did not run again, and the file is as it was mended.'
+show 'git diff --unified=0 words.yaml'
+show 'head -2 list.txt'
 
 say 'It is all ordinary git.'
 show 'git fsck --strict'

@@ -18,6 +18,7 @@ type Plan struct {
 	From, To objstore.ID
 	Changes  []PathChange // sorted by path
 	Refused  []Refusal    // why it would not be done; then nothing is
+	Stay     []string     // paths of files that are the same in both, and are not written although their attributes change
 
 	edits   []edit
 	kept    []string // paths of From that stay, although To does not have them
@@ -195,6 +196,7 @@ func (w *Workspace) restoreFiles(ctx context.Context, git *filesGit, plan *Plan)
 	if err != nil {
 		return err
 	}
+	others = slices.DeleteFunc(others, func(name string) bool { return slices.Contains(plan.Stay, name) })
 	if len(others) == 0 {
 		return git.switchTree(ctx, from, plan.To)
 	}

@@ -17,6 +17,7 @@ type restoring struct {
 	name  string // of the task's own worktree that copy is; "" for the run's working copy
 	want  *snapshot.VCS
 	stays []string // absolute paths that are left as they are
+	paths []string // those of stays that are in this working copy, from its top
 
 	have *jjbridge.Captured // what was there
 	plan *jjbridge.Plan
@@ -36,6 +37,7 @@ func (r *restoring) prepare(ctx context.Context) error {
 	if r.plan, err = r.copy.workspace.Plan(ctx, r.have, r.want.Tree, r.want.LeftOut...); err != nil {
 		return err
 	}
+	r.plan.Stay = r.paths
 	r.out.Changes = append([]jjbridge.PathChange{}, r.plan.Changes...)
 	r.out.Root, r.out.Name = r.copy.Root(), r.name
 	return nil

@@ -67,6 +67,7 @@ func (r *restoring) leaveStaying() error {
 		if err != nil {
 			return err
 		}
+		r.paths = append(r.paths, filepath.ToSlash(rel))
 		if next != tree {
 			r.out.Stayed = append(r.out.Stayed, filepath.ToSlash(rel))
 		}

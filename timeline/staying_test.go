@@ -60,6 +60,23 @@ func TestATravelThatWouldChangeTheWorkflowFileAloneKeepsItInItsFrame(t *testing.
 	assert.Equal(t, afterA, filesIn(t, repo.Dir))
 }
 
+func TestATravelLeavesTheLineEndsOfTheWorkflowFile(t *testing.T) {
+	t.Parallel()
+	repo := repotest.New(t, repotest.Commit)
+	s := open(t, repo)
+	repo.Write("src/.gitattributes", "*.yaml eol=crlf\n")
+	repo.Write("src/flow.yaml", "broken\r\n")
+	repo.Write("src/other.yaml", "other\r\n")
+	worked(t, s, repo)
+	repo.Write("src/flow.yaml", "mended\n")
+	repo.Write("src/other.yaml", "other\n")
+	require.NoError(t, os.Remove(filepath.Join(repo.Dir, "src/.gitattributes")))
+	travelWith(t, s, repo, "src/flow.yaml")
+	files := filesIn(t, repo.Dir)
+	assert.Equal(t, "- mended\n", files["src/flow.yaml"])
+	assert.Equal(t, "- other\r\n", files["src/other.yaml"], "as git checks it out")
+}
+
 func TestATravelLeavesTheWorkflowFileWhateverTheFrameHasInItsPlace(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {

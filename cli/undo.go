@@ -14,6 +14,13 @@ type undoDocument struct {
 	Kind   string     `json:"kind"`
 	Undone opDocument `json:"undone"`
 	traveledDocument
+	PassedOver []passedDocument `json:"passedOver,omitempty"`
+}
+
+// passedDocument is an op that undo without a run passed over.
+type passedDocument struct {
+	opDocument
+	Reason string `json:"reason"`
 }
 
 func undoCommand() *command {
@@ -22,7 +29,8 @@ func undoCommand() *command {
 		summary: "take back the newest travel, reset, revert, restore or fork",
 		usage:   []string{"[<run>] [--no-vcs | --yes]"},
 		about: `Takes back the newest op of the run that was not taken back yet; without a run, of all
-runs. ops lists them. Nothing is lost by it either: it is a new frame.
+runs, and names newer ops that cannot be taken back: forks that have run, and what
+Smithers did itself. ops lists them. Nothing is lost by it either: it is a new frame.
 
 A travel or reset is taken back with the state, attempts and files that were there before
 it; what the run has done since is stepped over. A revert or restore is taken back with
@@ -64,7 +72,30 @@ func runUndo(ctx context.Context, s *session, store *timeline.Store, req timelin
 	if err != nil {
 		return err
 	}
+	s.notePassedOver(done.PassedOver)
 	s.note("taken back: op %d of %s, %s", done.Undone.Number, plain(done.Run), plain(opText(*done.Undone)))
 	s.tellTraveled(done, next)
-	return s.printTraveled(done, undoDocument{"undo", opDocument{done.Run, *done.Undone}, describeTraveled(done)})
+	doc := undoDocument{Kind: "undo", Undone: opDocument{done.Run, *done.Undone}, traveledDocument: describeTraveled(done)}
+	for _, passed := range done.PassedOver {
+		doc.PassedOver = append(doc.PassedOver, passedDocument{opDocument{passed.Run, passed.Op}, passed.Why})
+	}
+	return s.printTraveled(done, doc)
+}
+
+// mostPassed is how many ops people are told of one by one that undo passed over.
+const mostPassed = 3
+
+// notePassedOver names the newer ops that cannot be taken back: the first, and the number of the others.
+func (s *session) notePassedOver(passed []timeline.PassedOver) {
+	for i, one := range passed {
+		if i == mostPassed && len(passed) > mostPassed+1 {
+			s.note("passed over: %d more ops that cannot be taken back", len(passed)-mostPassed)
+			return
+		}
+		reason := "the fork has run"
+		if one.Why == timeline.PassedByEngine {
+			reason = "its engine did that"
+		}
+		s.note("passed over: op %d of %s, %s: %s", one.Op.Number, plain(one.Run), plain(opText(one.Op)), reason)
+	}
 }

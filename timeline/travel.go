@@ -34,7 +34,7 @@ type TravelRequest struct {
 	Redefinition
 }
 
-// Traveled is what a travel, reset or undo made of a run. No slice is nil.
+// Traveled is what a travel, reset or undo made of a run. No slice but PassedOver is nil.
 type Traveled struct {
 	Run       string
 	Op        snapshot.Op
@@ -49,7 +49,9 @@ type Traveled struct {
 	Worktrees []*Restored  // and of tasks' own worktrees
 	Missing   []string     // tasks whose own worktree of then is not here any more
 	NoFiles   string       // why, in words, where files were asked for and the frame has none
-	Status    snapshot.RunStatus
+	// PassedOver are the newer ops that an undo without a run could not take back, the newest first.
+	PassedOver []PassedOver
+	Status     snapshot.RunStatus
 }
 
 // Travel appends a frame in which the state, mailbox included, is as it was just before

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/git-smithers/git-smithers/refs"
 	"github.com/git-smithers/git-smithers/snapshot"
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
@@ -29,20 +28,30 @@ type UndoRequest struct {
 // stays. A fork is taken back only while it has not run: its run is then cancelled, and no
 // longer listed among its parent's.
 //
-// That an engine went back in its own run is not taken back here: the run would not be as that
-// engine has it. Without a run, such a run is left out.
+// What another engine did in its own run is not taken back here: the run would not be as that
+// engine has it. Without a run, Undo passes over such a run, and over a fork that has run.
 //
 // nothing_to_undo where there is none, undo_refused for a fork that has run and for what an engine
 // did, run_owned, and whatever Restore refuses: then nothing is changed.
 func (s *Store) Undo(ctx context.Context, req UndoRequest) (*Traveled, error) {
-	run := req.Run
-	if run == "" {
-		var err error
-		if run, err = s.runToUndo(ctx); err != nil {
-			return nil, err
-		}
+	if req.Run != "" {
+		return s.undoNewest(ctx, req)
 	}
-	head, err := s.unowned(ctx, run)
+	run, passed, err := s.runToUndo(ctx)
+	if err != nil {
+		return nil, err
+	}
+	req.Run = run
+	done, err := s.undoNewest(ctx, req)
+	if done != nil {
+		done.PassedOver = passed
+	}
+	return done, err
+}
+
+// undoNewest takes back the newest op of the run that the request names.
+func (s *Store) undoNewest(ctx context.Context, req UndoRequest) (*Traveled, error) {
+	head, err := s.unowned(ctx, req.Run)
 	if err != nil {
 		return nil, err
 	}
@@ -90,7 +99,7 @@ func filesAlone(op snapshot.Op) bool {
 func describeOp(op snapshot.Op) string {
 	out := op.Kind
 	if op.ByEngine() {
-		return fmt.Sprintf("rewound to frame %d", *op.To)
+		return fmt.Sprintf("rewound to frame %d", *op.To) // an undo is never taken back
 	}
 	if op.NodeID != "" {
 		out += " to before "
@@ -135,7 +144,14 @@ func opToUndo(head *Head) (snapshot.Op, error) {
 	if op, ok := newestOp(ops); ok {
 		return op, refuseEngines(head.row, op)
 	}
-	return snapshot.Op{}, fault.New(fault.NothingToUndo, "nothing was done to run %q that could be taken back", head.row.ID).
+	nothing := fault.New(fault.NothingToUndo, "nothing was done to run %q that could be taken back", head.row.ID)
+	for _, op := range slices.Backward(ops) {
+		if op.Kind == snapshot.OpUndo && op.ByEngine() {
+			nothing = nothing.Hint("its engine went on from frame %d, without op %d: that stays", *op.To, op.Undoes)
+			break
+		}
+	}
+	return snapshot.Op{}, nothing.
 		Hint("`git smithers ops %s` lists what was done to it", fault.Word(head.row.ID)).Detail("runId", head.row.ID)
 }
 
@@ -160,50 +176,4 @@ func newestOp(ops []snapshot.Op) (snapshot.Op, bool) {
 		}
 	}
 	return snapshot.Op{}, false
-}
-
-// runToUndo is the run with the newest op that is not undone. Runs that cannot be read
-// are left out, with a warning.
-func (s *Store) runToUndo(ctx context.Context) (string, error) {
-	tips, err := s.refs.Tips(ctx)
-	if _, err = brokenRefs(err); err != nil {
-		return "", Explain(err)
-	}
-	var run string
-	var newest snapshot.Op
-	for _, tip := range tips {
-		if ctx.Err() != nil {
-			return "", Explain(ctx.Err())
-		}
-		op, id, err := s.newestOpAt(tip)
-		if err != nil {
-			s.warn(fmt.Errorf("left out: run %s: %w", tip.Component, err))
-			continue
-		}
-		if op.Number > 0 && (run == "" || op.AtMs > newest.AtMs) {
-			run, newest = id, op
-		}
-	}
-	if run == "" {
-		return "", fault.New(fault.NothingToUndo, "nothing was done to any run that could be taken back").
-			Hint("travel, reset, revert, restore and fork can be")
-	}
-	return run, nil
-}
-
-// newestOpAt is the newest op at a tip that can be taken back here, of number 0 for none.
-func (s *Store) newestOpAt(tip refs.TipRef) (snapshot.Op, string, error) {
-	entry, err := snapshot.ReadEntry(s.objects, tip.ID)
-	if err != nil {
-		return snapshot.Op{}, "", err
-	}
-	ops, err := readOps(entry)
-	if err != nil {
-		return snapshot.Op{}, "", err
-	}
-	op, ok := newestOp(ops)
-	if !ok || op.ByEngine() {
-		return snapshot.Op{}, entry.Run, nil
-	}
-	return op, entry.Run, nil
 }

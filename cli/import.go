@@ -37,6 +37,7 @@ type importedRun struct {
 	Marks     []smithers.Mark      `json:"marks"`
 	Overruled []smithers.Overruled `json:"overruled"`
 	Dropped   []smithers.Dropped   `json:"dropped"`
+	Overtaken []smithers.Overtaken `json:"overtaken,omitempty"`
 	Code      *string              `json:"code"` // of the error, where there is one
 	Message   *string              `json:"message"`
 }
@@ -129,7 +130,7 @@ func (s *session) describeImported(run smithers.ImportedRun) importedRun {
 	doc := importedRun{
 		RunID: run.RunID, Outcome: run.Outcome, Frames: run.Frames, Rewound: run.Rewound, Rendered: run.Rendered,
 		Marks: append([]smithers.Mark{}, run.Marks...), Overruled: append([]smithers.Overruled{}, run.Overruled...),
-		Dropped: append([]smithers.Dropped{}, run.Dropped...),
+		Dropped: append([]smithers.Dropped{}, run.Dropped...), Overtaken: run.Overtaken,
 	}
 	if run.Tip != "" {
 		doc.Frame, doc.Tip = &run.Frame, &run.Tip
@@ -207,7 +208,7 @@ func (s *session) warnOfMarks(run importedRun) {
 }
 
 // warnOfAnswers names the answers that were given here and do not count: to what Smithers has another answer to, or does
-// not ask any more.
+// not ask any more. It names the travels and resets that Smithers has overtaken, too.
 func (s *session) warnOfAnswers(run importedRun) {
 	for _, o := range run.Overruled {
 		s.warn(fmt.Errorf("%s: %s was %s here, and Smithers, which was not told, has another answer: %s",
@@ -220,6 +221,10 @@ func (s *session) warnOfAnswers(run importedRun) {
 		}
 		s.warn(fmt.Errorf("%s: %s was %s here, and Smithers, which was not told, %s",
 			run.RunID, snapshot.Key(d.NodeID, d.Iteration), d.Here, now))
+	}
+	for _, o := range run.Overtaken {
+		s.warn(fmt.Errorf("%s: op %d, %s, was done here, and Smithers, which was not told, has gone on from frame %d",
+			run.RunID, o.Number, opText(o.Op), o.From))
 	}
 }
 

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"fmt"
 	"strconv"
 
 	urfave "github.com/urfave/cli/v2"
@@ -23,7 +24,9 @@ func opsCommand() *command {
 		usage:   []string{"<run>"},
 		about: `Lists the travels, resets, reverts, restores and undos of a run, and its fork, the oldest
 first: number, time, what it was, the frame that it made, and which op has taken it back.
-undo takes back the newest one that was not. With --json, one object a line.`,
+undo takes back the newest one that was not. A travel or reset of an imported run after
+which Smithers went on from an older frame is taken back by the import: overtaken.
+With --json, one object a line.`,
 		minArgs: 1, maxArgs: 1,
 		exits: reads(),
 		examples: []example{
@@ -78,6 +81,8 @@ func opText(op snapshot.Op) string {
 	text := op.Kind
 	key := snapshot.AttemptKey(op.NodeID, op.Iteration, op.Attempt)
 	switch {
+	case op.ByEngine() && op.Kind == snapshot.OpUndo:
+		text = fmt.Sprintf("overtaken op %d: the engine went on from frame %d", op.Undoes, *op.To)
 	case op.ByEngine():
 		text = "rewound to frame " + strconv.FormatInt(*op.To, 10)
 	case op.Kind == snapshot.OpUndo:

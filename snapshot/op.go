@@ -31,7 +31,7 @@ type Op struct {
 	AtMs      int64       `json:"atMs"`
 	Before    objstore.ID `json:"before,omitzero"` // the run's tip before it, what was saved of the working copy for it included; zero for a fork
 	Frame     *int64      `json:"frame"`           // the frame that says what it made; nil where it made none
-	To        *int64      `json:"to,omitempty"`    // of a travel or reset: the frame of this run whose state it went back to
+	To        *int64      `json:"to,omitempty"`    // of a travel, a reset or an engine's undo: the frame of this run whose state it went back to
 	NodeID    string      `json:"nodeId,omitempty"`
 	Iteration int         `json:"iteration,omitempty"`
 	Attempt   int         `json:"attempt,omitempty"`
@@ -42,9 +42,11 @@ type Op struct {
 	UndoneBy  int         `json:"undoneBy,omitempty"` // the op that took this one back; 0: none
 }
 
-// ByEngine tells whether another engine went back in its own run, as an import found it: to a
-// frame, and not to before an attempt.
-func (o Op) ByEngine() bool { return o.Kind == OpTravel && o.NodeID == "" && o.To != nil }
+// ByEngine reports whether the op is another engine's, as an import found it: a travel to a frame, and not to before an
+// attempt, or an undo, since the engine went on from a frame before the op that it undoes.
+func (o Op) ByEngine() bool {
+	return o.To != nil && (o.Kind == OpUndo || o.Kind == OpTravel && o.NodeID == "")
+}
 
 // EncodeOp is the row of an op.
 func EncodeOp(o Op) page.Row {

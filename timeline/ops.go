@@ -19,12 +19,12 @@ func (s *Store) Ops(ctx context.Context, run string) ([]snapshot.Op, error) {
 	if err != nil {
 		return nil, Explain(err)
 	}
-	ops, err := readOps(entry)
+	ops, err := OpsAt(entry)
 	return ops, Explain(err)
 }
 
-// readOps are the ops that a run has at an entry, by number.
-func readOps(entry *snapshot.Entry) ([]snapshot.Op, error) {
+// OpsAt returns the ops that a run has at an entry, by number. The result is never nil, except with an error.
+func OpsAt(entry *snapshot.Entry) ([]snapshot.Op, error) {
 	rows, err := entry.Ops()
 	if err != nil {
 		return nil, err

@@ -137,7 +137,7 @@ func (t *traveling) before(then *snapshot.Entry, row snapshot.Run, at int64) (*t
 
 // opToUndo is the newest op of a run that is not undone, and no undo itself.
 func opToUndo(head *Head) (snapshot.Op, error) {
-	ops, err := readOps(head.entry)
+	ops, err := OpsAt(head.entry)
 	if err != nil {
 		return snapshot.Op{}, Explain(err)
 	}

@@ -55,7 +55,7 @@ func (s *Store) refuseStarted(head *Head, op snapshot.Op) error {
 	if err := s.refuseOwned(head.row); err != nil {
 		return err
 	}
-	ops, err := readOps(head.entry)
+	ops, err := OpsAt(head.entry)
 	if err != nil {
 		return err
 	}

@@ -80,7 +80,7 @@ func (s *Store) newestOpAt(tip refs.TipRef) (PassedOver, error) {
 	if err != nil {
 		return PassedOver{}, err
 	}
-	ops, err := readOps(entry)
+	ops, err := OpsAt(entry)
 	if err != nil {
 		return PassedOver{}, err
 	}

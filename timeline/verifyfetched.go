@@ -97,7 +97,7 @@ func (v *verifier) fetchedTip(tip *snapshot.Entry, ops *opsVerifier, err error) 
 // goOnKnown goes on from an entry that is known to be good to those that the newer ops
 // were made on.
 func (v *verifier) goOnKnown(ctx context.Context, tip, known *snapshot.Entry, ops *opsVerifier) error {
-	list, err := readOps(tip)
+	list, err := OpsAt(tip)
 	if err != nil {
 		return err
 	}

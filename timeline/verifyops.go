@@ -125,7 +125,7 @@ func (o *opsVerifier) check(tip *snapshot.Entry) error {
 	if o.extension {
 		tip = o.tip
 	}
-	ops, err := readOps(tip)
+	ops, err := OpsAt(tip)
 	if err != nil {
 		return nil //nolint:nilerr // what is wrong with a row is a problem of the entry that has it first
 	}

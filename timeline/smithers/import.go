@@ -51,6 +51,8 @@ type ImportedRun struct {
 	Overruled []Overruled
 	// Dropped are those to what Smithers does not ask any more.
 	Dropped []Dropped
+	// Overtaken are the travels and resets done here that Smithers did not wait for: it went on from its own frames.
+	Overtaken []Overtaken
 	// Rendered is how many frames Smithers rendered in a run without any snapshot, as versions
 	// did that made none: what it rendered is kept, and is no frame here.
 	Rendered int64

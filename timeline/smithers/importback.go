@@ -49,6 +49,30 @@ func (r *runPass) goBack(ctx context.Context, at meeting) error {
 	return err
 }
 
+// goForward appends the frame by which the run is where Smithers has it, after an undo here that went back further.
+func (r *runPass) goForward(ctx context.Context, at meeting) error {
+	then := r.frames[at.end].entry
+	state, err := then.State()
+	if err != nil {
+		return err
+	}
+	rendered, err := r.im.store.Rendered(then)
+	if err != nil {
+		return err
+	}
+	draft := snapshot.Draft{
+		Frame: true, Silent: true, Restore: state, Based: &at.end, Rendered: rendered, AtMs: r.series.Entry().AtMs,
+		Run: r.during(""), Subject: fmt.Sprintf("back to frame %d, as Smithers has it", at.end), Limits: r.im.limits,
+	}
+	number := r.next()
+	if err := r.append(ctx, draft, r.behind); err != nil {
+		return err
+	}
+	r.setFrameRow(number, frameRow{PeerNo: new(int64(noPeer))})
+	r.ours, err = r.treeOf(then)
+	return err
+}
+
 // wentBack is when Smithers went back in the run, and how many of its events are stored then.
 func (r *runPass) wentBack() (atMs int64, upTo int) {
 	for i := len(r.events) - 1; i >= r.behind; i-- {

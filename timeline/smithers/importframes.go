@@ -137,6 +137,9 @@ func (r *runPass) append(ctx context.Context, draft snapshot.Draft, upTo int) er
 			return err
 		}
 	}
+	if err := r.addOvertaken(&draft); err != nil {
+		return err
+	}
 	entry, err := r.series.Append(ctx, draft)
 	if err != nil {
 		return err

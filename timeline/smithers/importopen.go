@@ -28,8 +28,15 @@ func (r *runPass) open(ctx context.Context) (known bool, err error) {
 		return false, errOvertaken(r.id)
 	}
 	r.out.Frame, r.out.Tip = r.head.Row().Frame, tip.ID.String()
-	if last, err := readPass(tip); err != nil || last.Rows != "" && last.Rows == r.rowsDigest {
-		return true, err
+	last, err := readPass(tip)
+	if err != nil {
+		return false, err
+	}
+	if r.hidden, err = r.hidesImported(tip, last); err != nil {
+		return false, err
+	}
+	if last.Rows != "" && last.Rows == r.rowsDigest && !r.hidden {
+		return true, nil
 	}
 	if ours, err := r.isExported(ctx, tip); ours || err != nil {
 		return ours, err
@@ -114,17 +121,32 @@ func (r *runPass) begin(ctx context.Context) (int, error) {
 			r.behind = r.knownFirst()
 		}
 	}
+	return at.count, r.goOn(ctx, at)
+}
+
+// goOn begins the series where Smithers' list of frames parts from ours: what is new follows from there.
+func (r *runPass) goOn(ctx context.Context, at meeting) (err error) {
+	more, newest := at.count < len(r.heads), r.head.Row().Frame
+	back := r.imported && at.end < r.newestPeer()
+	forward := r.hidden && !more && !back && at.end != newest
+	if more || back || forward {
+		if at, err = r.overtake(at); err != nil {
+			return err
+		}
+	}
 	if err := r.follow(at); err != nil {
-		return 0, err
+		return err
 	}
 	r.series = r.im.store.SeriesOf(r.head)
-	if r.imported && at.end < r.newestPeer() {
-		return at.count, r.goBack(ctx, at)
-	}
-	if at.end != r.head.Row().Frame {
+	switch {
+	case back:
+		return r.goBack(ctx, at)
+	case forward:
+		return r.goForward(ctx, at)
+	case at.end != newest:
 		r.based = new(at.end)
 	}
-	return at.count, nil
+	return nil
 }
 
 // newestPeer is the newest of Smithers' frames that was there when the run was last imported.

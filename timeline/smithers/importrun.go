@@ -46,6 +46,7 @@ type runPass struct {
 	line     []frameFacts // Smithers' frames, as far as they are stored
 	based    *int64       // of the next frame, where it does not follow the run's newest
 	before   *moment      // the newest of them
+	hidden   bool         // an undo here went back to before what was imported: see hidesImported
 	tree     string       // its rendered tree, as Smithers has it; "" for none
 	last     smithersdb.Row
 	lastRow  smithersdb.Row // of the newest frame in _smithers_frames
@@ -64,6 +65,9 @@ type runPass struct {
 
 	had      *knownRows // for a live pass that reads later rows alone: what comes before them
 	recalled *knownRows // what the watch knew of the run's rows at the run's tip
+
+	overtakes overtaking  // what the next frame takes back
+	overtaken []Overtaken // what is reported of it
 
 	rowsDigest string
 	parent     *snapshot.Parent
@@ -141,6 +145,6 @@ func (r *runPass) commit(ctx context.Context, before *snapshot.Entry) (ImportedR
 	case head.Entry() != before:
 		r.out.Outcome = OutcomeContinued
 	}
-	r.out.Overruled, r.out.Dropped = r.mail.overruled, r.mail.dropped
+	r.out.Overruled, r.out.Dropped, r.out.Overtaken = r.mail.overruled, r.mail.dropped, r.overtaken
 	return r.out, r.im.memory.keep(r, head.Entry().ID)
 }

@@ -115,6 +115,6 @@ func mergedRun(run, later ImportedRun) ImportedRun {
 	run.Frames, run.Frame, run.Tip = run.Frames+later.Frames, later.Frame, later.Tip
 	run.Rewound, run.Rendered = run.Rewound || later.Rewound, max(run.Rendered, later.Rendered)
 	run.Marks, run.Overruled = append(run.Marks, later.Marks...), append(run.Overruled, later.Overruled...)
-	run.Dropped = append(run.Dropped, later.Dropped...)
+	run.Dropped, run.Overtaken = append(run.Dropped, later.Dropped...), append(run.Overtaken, later.Overtaken...)
 	return run
 }

@@ -1,0 +1,143 @@
+package smithers
+
+import (
+	"slices"
+
+	"github.com/git-smithers/git-smithers/snapshot"
+	"github.com/git-smithers/git-smithers/timeline"
+)
+
+// Overtaken is a travel or reset that was done here, which Smithers was not told, and that no longer counts: Smithers went
+// on from a frame that it has. The frames that followed the op here stay in the run's history.
+type Overtaken struct {
+	snapshot.Op
+
+	From int64 `json:"from"` // our number of the frame from which Smithers went on
+}
+
+// overtaking are the ops that a pass takes back, and the frame that Smithers goes on from.
+type overtaking struct {
+	ops  []snapshot.Op // in their order
+	from int64
+}
+
+// overtake finds the ops that Smithers overtakes when it goes on from where the two lists of frames part. The result ends
+// before the frames that they made. Ops that Smithers has been told, since the run was exported after them, are
+// taken back as well: an undo would drop what Smithers made of them. They are not reported.
+func (r *runPass) overtake(at meeting) (meeting, error) {
+	ops, err := r.opsHere(r.head.Entry())
+	if err != nil || len(ops) == 0 {
+		return at, err
+	}
+	if r.imported {
+		at.end = r.beforeOps(at.end, ops)
+	}
+	before, after := onLine(r.frames, r.head.Row().Frame), onLine(r.frames, at.end)
+	for _, op := range ops {
+		if before[*op.Frame] && !after[*op.Frame] {
+			r.overtaken = append(r.overtaken, Overtaken{op, at.end})
+		}
+	}
+	r.overtakes = overtaking{ops, at.end}
+	return at, nil
+}
+
+// opsHere are the travels and resets that were done here and not taken back, oldest first.
+func (r *runPass) opsHere(tip *snapshot.Entry) ([]snapshot.Op, error) {
+	ops, err := timeline.OpsAt(tip)
+	return slices.DeleteFunc(ops, func(op snapshot.Op) bool {
+		return !goesBack(op) || op.ByEngine() || op.UndoneBy != 0 || op.Frame == nil || *op.Frame >= int64(len(r.frames))
+	}), err
+}
+
+// goesBack reports whether an op gave the run another state.
+func goesBack(op snapshot.Op) bool {
+	return op.Kind == snapshot.OpTravel || op.Kind == snapshot.OpReset
+}
+
+// beforeOps steps back from a frame over the frames that were added here, as far as an op made one of them.
+func (r *runPass) beforeOps(end int64, ops []snapshot.Op) int64 {
+	before := end
+	for at := end; at != snapshot.NoFrame && r.now.peerNo(at) == noPeer; at = r.frames[at].based {
+		made := slices.ContainsFunc(ops, func(op snapshot.Op) bool { return *op.Frame == at })
+		if made && r.frames[at].based != snapshot.NoFrame {
+			before = r.frames[at].based
+		}
+	}
+	return before
+}
+
+// onLine are the numbers of the frames on the line to a frame.
+func onLine(frames []frame, last int64) map[int64]bool {
+	on := make(map[int64]bool)
+	for _, f := range lineTo(frames, last) {
+		on[f.number] = true
+	}
+	return on
+}
+
+// addOvertaken has the next frame take back what Smithers overtakes.
+func (r *runPass) addOvertaken(draft *snapshot.Draft) error {
+	if !draft.Frame || len(r.overtakes.ops) == 0 {
+		return nil
+	}
+	rows, err := r.series.Entry().Ops()
+	if err != nil {
+		return err
+	}
+	number := rows.Len()
+	for _, c := range draft.Journal {
+		if c.Collection == snapshot.CollectionOps {
+			number++
+		}
+	}
+	frame, before := r.next(), r.series.Entry().ID
+	for _, op := range r.overtakes.ops {
+		number++
+		undo := snapshot.Op{
+			Number: number, Kind: snapshot.OpUndo, AtMs: draft.AtMs, Before: before, Frame: &frame,
+			To: &r.overtakes.from, Undoes: op.Number,
+		}
+		op.UndoneBy = number
+		for _, one := range []snapshot.Op{op, undo} {
+			draft.Journal = append(draft.Journal, setRow(snapshot.CollectionOps, snapshot.EncodeOp(one)))
+		}
+	}
+	r.overtakes = overtaking{}
+	return nil
+}
+
+// hidesImported reports whether an undo since the last import went back to before that import, or an older one. What the
+// imports brought is not in the run's timeline then, although the repository has it.
+func (r *runPass) hidesImported(tip *snapshot.Entry, last pass) (bool, error) {
+	ops, err := timeline.OpsAt(tip)
+	if err != nil {
+		return false, err
+	}
+	for _, op := range slices.Backward(ops) {
+		since, err := r.isSince(op, last)
+		if err != nil || !since {
+			return false, err
+		}
+		if op.Kind != snapshot.OpUndo || op.ByEngine() || !goesBack(ops[op.Undoes-1]) {
+			continue
+		}
+		if since, err = r.isSince(ops[op.Undoes-1], last); err != nil || !since {
+			return err == nil, err
+		}
+	}
+	return false, nil
+}
+
+// isSince reports whether an op was done after the import with which a pass ended.
+func (r *runPass) isSince(op snapshot.Op, last pass) (bool, error) {
+	if op.Before.IsZero() {
+		return false, nil
+	}
+	before, err := snapshot.ReadEntry(r.im.store.Parts().Objects, op.Before)
+	if err != nil {
+		return false, err
+	}
+	then, err := readPass(before)
+	return then == last, err
+}

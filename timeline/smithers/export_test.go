@@ -213,3 +213,24 @@ func testForkForSmithers(w *world) {
 func (w *world) commitOf(run string) string {
 	return value(w.t, w.source, `SELECT vcs_revision FROM _smithers_runs WHERE run_id = ?`, run)
 }
+
+func TestAForkThatReceivedASignalIsExportedWithTheWait(t *testing.T) {
+	t.Parallel()
+	h := newHome(t)
+	path := copyOf(t, gitFixture)
+	h.take(path)
+	const waits = `SELECT state, json_extract(meta_json, '$.waitForEvent.resolvedSignalSeq') FROM _smithers_attempts WHERE run_id = ?`
+	for frame, want := range map[string][][]string{
+		"run-a:21": nil, "run-a:25": {{"waiting-event", "12"}}, "run-a:31": {{"finished", "12"}},
+	} {
+		fork, err := h.Fork(t.Context(), timeline.ForkRequest{From: frame})
+		require.NoError(t, err)
+		run := fork.Row().ID
+		_, err = smithers.Export(t.Context(), h.Store, smithers.ExportRequest{Runs: []string{run}, To: path, Root: fixtureRoot})
+		require.NoError(t, err)
+		assert.Equal(t, want, query(t, path, waits, run), frame)
+		assert.Equal(t, smithers.OutcomeUnchanged, h.take(path, run)[run].Outcome, frame)
+		require.NoError(t, smithersdbtest.Exec(t.Context(), path, `DELETE FROM _smithers_attempts WHERE run_id = '`+run+`'`))
+		assert.Equal(t, smithers.OutcomeUnchanged, h.take(path, run)[run].Outcome, "older versions exported none")
+	}
+}

@@ -30,10 +30,11 @@ type exporting struct {
 }
 
 // hydrated are the tables that a run has rows in which Smithers restores from its newest
-// snapshot. It restores the others with it, too, as long as there is no row of input.
+// snapshot. It restores the others with it, too, as long as there is no row of input. Of attempts, these are
+// those of waits alone.
 func hydrated(table string) bool {
 	switch table {
-	case tableRuns, tableBranches, tableSignals, tableApprovals, tableHumanRequests, tableEvents, tableProvenance:
+	case tableRuns, tableBranches, tableAttempts, tableSignals, tableApprovals, tableHumanRequests, tableEvents, tableProvenance:
 		return true
 	}
 	return false
@@ -119,6 +120,8 @@ func (x *exporting) rows(table smithersdb.Table) ([]smithersdb.Row, error) {
 	case x.exact:
 	case table.Name == tableRuns:
 		return x.runRow(table, predicted, over)
+	case table.Name == tableAttempts:
+		return x.waitRows(table)
 	case table.Name == tableSignals:
 		return x.signalRows(table, predicted)
 	default:

@@ -3,6 +3,7 @@ package smithers
 import (
 	"cmp"
 	"context"
+	"maps"
 	"slices"
 
 	"github.com/git-smithers/git-smithers/internal/smithersdb"
@@ -47,7 +48,7 @@ func (r *runPass) isExportOf(ctx context.Context, entry *snapshot.Entry) (bool, 
 	if err != nil || of.exact {
 		return false, err
 	}
-	x := &exporting{exported: of, ctx: ctx, store: r.im.store}
+	x := &exporting{exported: of, ctx: ctx, store: r.im.store, own: slices.Collect(maps.Values(r.im.own))}
 	if err := x.readFacts(); err != nil {
 		return false, err
 	}
@@ -60,8 +61,11 @@ func (r *runPass) isExportOf(ctx context.Context, entry *snapshot.Entry) (bool, 
 			return false, err
 		}
 		has := r.rows[table.Name]
-		if table.Name == tableRuns {
+		switch {
+		case table.Name == tableRuns:
 			has = []smithersdb.Row{r.row}
+		case table.Name == tableAttempts && len(has) == 0:
+			continue // older versions exported none
 		}
 		if !slices.EqualFunc(rows, has, func(a, b smithersdb.Row) bool { return sameExported(table, a, b) }) {
 			return false, nil

@@ -59,7 +59,11 @@ func predict(f *facts, table smithersdb.Table, columns []outputColumn) ([]smithe
 	if err := checkColumns(table); err != nil {
 		return nil, err
 	}
-	rows := f.predictTable(table, columns)
+	return fitted(table, f.predictTable(table, columns)), nil
+}
+
+// fitted gives rows all columns of a table but run_id, and no others.
+func fitted(table smithersdb.Table, rows []smithersdb.Row) []smithersdb.Row {
 	for i, row := range rows {
 		fit := make(smithersdb.Row, len(table.Columns))
 		for _, c := range table.Columns {
@@ -69,7 +73,7 @@ func predict(f *facts, table smithersdb.Table, columns []outputColumn) ([]smithe
 		}
 		rows[i] = fit
 	}
-	return rows, nil
+	return rows
 }
 
 func (f *facts) predictTable(table smithersdb.Table, columns []outputColumn) []smithersdb.Row {

@@ -1,0 +1,154 @@
+package smithers
+
+import (
+	"encoding/json"
+	"slices"
+
+	"github.com/git-smithers/git-smithers/internal/smithersdb"
+	"github.com/git-smithers/git-smithers/snapshot"
+)
+
+// waitRows are the rows of _smithers_attempts of a run that is not as it was imported: those of waits for signals that the
+// run has. Without them Smithers begins each wait when it first comes to it, and stops there although the signal is in the
+// database; and it gives a signal that an earlier wait has received to the next one, too. A wait without its signal has no row:
+// it begins anew, and so does its timeout.
+func (x *exporting) waitRows(table smithersdb.Table) ([]smithersdb.Row, error) {
+	tree, err := x.store.Rendered(x.tip)
+	if err != nil {
+		return nil, err
+	}
+	peers, err := x.signalSeqs()
+	if err != nil {
+		return nil, err
+	}
+	w := &waitWriter{facts: x.facts, peers: peers, taken: make(map[int64]bool)}
+	if json.Unmarshal(tree, &w.workflow) != nil {
+		w.workflow = nil
+	}
+	return restoreRows(table, fitted(table, w.rows()), nil, x.row.ID, root(x.req.Root))
+}
+
+// waitWriter makes the rows of a run's waits.
+type waitWriter struct {
+	*facts
+
+	peers    map[string]int64 // Smithers' numbers of signals, by their digests
+	workflow *element         // the newest rendered tree; nil for none
+	signals  []snapshot.Signal
+	taken    map[int64]bool // signals that a wait has received, by our numbers
+}
+
+// rows are the rows of waits that have a signal, those of the mailbox before those that have not begun.
+func (w *waitWriter) rows() (rows []smithersdb.Row) {
+	w.signals = slices.SortedFunc(slices.Values(w.Whole.Signals), func(a, b snapshot.Signal) int { return int(a.Seq - b.Seq) })
+	tasks, finished, begun := map[string]*element{}, make(map[string]bool), make(map[string]bool)
+	w.workflow.tasks(tasks)
+	for _, n := range w.Whole.Nodes {
+		finished[snapshot.Key(n.NodeID, n.Iteration)] = n.State == snapshot.NodeFinished
+	}
+	var waiting []snapshot.Wait
+	for _, wait := range w.Whole.Waits {
+		key := snapshot.Key(wait.NodeID, wait.Iteration)
+		begun[key] = true
+		switch {
+		case wait.Kind != snapshot.WaitSignal || wait.Status == snapshot.WaitExpired:
+		case wait.Status == snapshot.WaitReceived:
+			w.taken[*wait.SignalSeq] = true
+			rows = w.add(rows, tasks[wait.NodeID], wait, finished[key])
+		case !finished[key]:
+			waiting = append(waiting, wait)
+		}
+	}
+	for _, wait := range append(waiting, w.unbegun(finished, begun)...) {
+		if s := w.next(wait); s != nil {
+			w.taken[s.Seq] = true
+			wait.SignalSeq, wait.Status, wait.EndedAtMs = &s.Seq, snapshot.WaitReceived, &s.ReceivedAtMs
+			rows = w.add(rows, tasks[wait.NodeID], wait, false)
+		}
+	}
+	return rows
+}
+
+// add adds the row of a wait that has received a signal. Unless its node is finished, Smithers finds it waiting, and takes
+// the signal when it resumes the run.
+func (w *waitWriter) add(rows []smithersdb.Row, task *element, wait snapshot.Wait, finished bool) []smithersdb.Row {
+	i := slices.IndexFunc(w.signals, func(s snapshot.Signal) bool { return s.Seq == *wait.SignalSeq })
+	if i < 0 {
+		return rows
+	}
+	if task == nil {
+		task = new(element)
+	}
+	peer := w.signals[i]
+	peer.Seq = w.peers[peer.Digest()]
+	wait.SignalSeq = new(int64)
+	row := smithersdb.Row{
+		"node_id": textValue(wait.NodeID), "iteration": intValue(int64(wait.Iteration)), "attempt": intValue(int64(wait.Attempt)),
+		"state": textValue(string(snapshot.NodeWaitingEvent)), "started_at_ms": intValue(wait.StartedAtMs), "cached": intValue(0),
+		"meta_json": textValue(task.waitMeta(wait, []snapshot.Signal{peer})),
+	}
+	if finished {
+		row["state"], row["finished_at_ms"] = textValue(snapshot.AttemptFinished), nullableInt(wait.EndedAtMs)
+	}
+	return append(rows, row)
+}
+
+// next is the oldest signal that a wait can receive; nil for none. Smithers gives a signal to all waits that had begun when
+// it arrived, and otherwise to one.
+func (w *waitWriter) next(wait snapshot.Wait) *snapshot.Signal {
+	for i, s := range w.signals {
+		free := !w.taken[s.Seq] || s.ReceivedAtMs >= wait.StartedAtMs
+		if free && s.Name == wait.Signal && sameCorrelation(s.CorrelationID, wait.CorrelationID) {
+			return &w.signals[i]
+		}
+	}
+	return nil
+}
+
+// unbegun are the waits of the newest rendered tree that the run has not come to, in the order of the tree. In a loop they
+// are those of its iteration; those of a loop in a loop are left to Smithers, whose iterations count otherwise.
+func (w *waitWriter) unbegun(finished, begun map[string]bool) (waits []snapshot.Wait) {
+	iterations := make(map[string]int)
+	for _, l := range w.Whole.Loops {
+		if !l.Done {
+			iterations[l.RalphID] = l.Iteration
+		}
+	}
+	var walk func(e *element, iteration, depth int)
+	walk = func(e *element, iteration, depth int) {
+		if e == nil || depth > 1 {
+			return
+		}
+		if e.Tag == "smithers:ralph" {
+			at, known := iterations[e.Props["id"]]
+			if !known {
+				return
+			}
+			iteration, depth = at, depth+1
+		}
+		key := snapshot.Key(e.Props["id"], iteration)
+		if e.Tag == "smithers:wait-for-event" && e.Props["id"] != "" && !finished[key] && !begun[key] {
+			waits = append(waits, w.unbegunWait(e, iteration))
+		}
+		for _, child := range e.Children {
+			walk(child, iteration, depth)
+		}
+	}
+	walk(w.workflow, 0, 0)
+	return waits
+}
+
+// unbegunWait is a wait that begins after all signals have arrived, so that none of them is of two waits.
+func (w *waitWriter) unbegunWait(e *element, iteration int) snapshot.Wait {
+	wait := snapshot.Wait{
+		NodeID: e.Props["id"], Iteration: iteration, Attempt: 1, Kind: snapshot.WaitSignal, Status: snapshot.WaitWaiting,
+		Signal: e.Props["event"], StartedAtMs: w.Run.CreatedAtMs,
+	}
+	if correlation := e.Props["correlationId"]; correlation != "" {
+		wait.CorrelationID = &correlation
+	}
+	for _, s := range w.signals {
+		wait.StartedAtMs = max(wait.StartedAtMs, s.ReceivedAtMs+1)
+	}
+	return wait
+}

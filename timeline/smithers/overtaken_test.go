@@ -1,7 +1,6 @@
 package smithers_test
 
 import (
-	"context"
 	"strings"
 	"testing"
 
@@ -105,7 +104,7 @@ func TestFramesThatAnUndoDroppedComeBackWithTheNextImport(t *testing.T) {
 	require.NoError(t, err)
 	base, err := h.entry("run-a:20").State()
 	require.NoError(t, err)
-	require.NoError(t, head.Update(context.WithoutCancel(t.Context()), func() (*snapshot.Draft, error) {
+	require.NoError(t, head.Update(t.Context(), func() (*snapshot.Draft, error) {
 		draft := &snapshot.Draft{Frame: true, Restore: base, Based: new(int64(20)), AtMs: 1795199300002, Subject: "undone: travel"}
 		for _, op := range []snapshot.Op{
 			{Number: 1, Kind: snapshot.OpTravel, NodeID: "write", Attempt: 1, Before: before.ID, Frame: new(int64(33)), UndoneBy: 2},

@@ -167,7 +167,7 @@ func TestRunsThatBeginWithANameAreListedAndNoneIsTaken(t *testing.T) {
 	}
 	c := d.invoke(t, nil, "seal", "tri", "--json")
 	assert.Equal(t, fault.ExitNotFound, c.exit)
-	assert.Equal(t, `{"kind":"error","code":"run_not_found","exit":10,"message":"no run is called \"tri\"",`+
+	assert.JSONEq(t, `{"kind":"error","code":"run_not_found","exit":10,"message":"no run is called \"tri\"",`+
 		`"hints":["did you mean tri-2, tri:8, triage? A command that changes a run takes its whole id"],`+
-		`"details":{"run":"tri","runs":["tri-2","tri:8","triage"]}}`+"\n", c.err.String())
+		`"details":{"run":"tri","runs":["tri-2","tri:8","triage"]}}`, c.err.String())
 }

@@ -248,8 +248,14 @@ func TestWhatCannotBeSeenReachesATerminalEscaped(t *testing.T) {
 	}, "capture", "triage"+hidden)
 	require.Equal(t, fault.ExitOK, c.exit, c.err.String())
 	for _, args := range [][]string{
-		{"runs"}, {"timeline", "triage" + hidden}, {"show", "triage" + hidden}, {"diff", "triage", "triage" + hidden},
-		{"events", "triage" + hidden}, {"verify"}, {"seal", "triage" + hidden + ":9"}, {"fork", "triage" + hidden, "--run-id", "f" + hidden},
+		{"runs"},
+		{"timeline", "triage" + hidden},
+		{"show", "triage" + hidden},
+		{"diff", "triage", "triage" + hidden},
+		{"events", "triage" + hidden},
+		{"verify"},
+		{"seal", "triage" + hidden + ":9"},
+		{"fork", "triage" + hidden, "--run-id", "f" + hidden},
 	} {
 		c := d.invoke(t, atTerminal("NO_COLOR=1"), args...)
 		assert.False(t, strings.ContainsAny(c.out.String()+c.err.String(), hidden), "%q: %q %q", args, c.out.String(), c.err.String())

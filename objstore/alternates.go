@@ -73,7 +73,7 @@ func (s *Store) Holds(id ID) (bool, error) {
 		return false, fmt.Errorf("look for object %v: %w", id, err)
 	}
 	defer s.life.RUnlock()
-	_, err := s.main.read(id)
+	_, err := s.main.read(id, s.opts.MaxObject)
 	if errors.Is(err, ErrNotFound) || errors.Is(err, ErrCorrupt) {
 		return false, nil
 	}

@@ -186,7 +186,7 @@ func (p *anyPack) identify(offset int64) (object, error) {
 			return object{}, errors.Join(err, errNoBase)
 		}
 	}
-	return p.readAt(c, offset)
+	return p.readAt(c, offset, p.maxObject)
 }
 
 // findEntries walks over the entries, each of which tells where it ends only by being

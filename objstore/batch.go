@@ -55,12 +55,16 @@ func (b *Batch) addDeferred(d deferred) error {
 }
 
 // Get returns an object of the batch or of its store.
-func (b *Batch) Get(id ID) (Kind, []byte, error) {
+func (b *Batch) Get(id ID) (Kind, []byte, error) { return b.GetAtMost(id, b.store.opts.MaxObject) }
+
+// GetAtMost is Get for an object of at most so many bytes where it is the store's. Those of
+// the batch are what this process has made or captured.
+func (b *Batch) GetAtMost(id ID, most int64) (Kind, []byte, error) {
 	if i, ok := b.objects[id]; ok {
 		o, err := b.order[i].read()
 		return o.kind, o.data, err
 	}
-	return b.store.Get(id)
+	return b.store.GetAtMost(id, most)
 }
 
 // read returns the object, verified if it is in a file.

@@ -215,7 +215,7 @@ func (p *anyPack) object(e indexEntry) (batchObject, error) {
 		return batchObject{}, p.explain(e.id, c, err)
 	}
 	if head.isDelta() || head.size < streamedFrom {
-		o, err := p.read(e.id, e.offset)
+		o, err := p.read(e.id, e.offset, p.maxObject)
 		return batchObject{object: o, id: e.id}, err
 	}
 	open := func() (*objectReader, error) {

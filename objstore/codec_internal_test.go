@@ -142,7 +142,7 @@ func FuzzPackEntry(f *testing.F) {
 		p := newPack(newReading(newCache(1<<20), 1<<16), "", "pack-x", time.Time{})
 		p.idx = &index{}
 		c := p.cursors.get(bytes.NewReader(data), int64(len(data)))
-		o, err := p.readAt(c, at)
+		o, err := p.readAt(c, at, p.maxObject)
 		if err != nil {
 			require.Zero(t, o)
 			return

@@ -56,6 +56,16 @@ func applyDelta(base, delta []byte, limit int64) ([]byte, error) {
 	return out, nil
 }
 
+// deltaMakes is how many bytes a delta says that it makes.
+func deltaMakes(delta []byte) (int64, bool) {
+	_, rest, ok := cutDeltaNumber(delta)
+	if !ok {
+		return 0, false
+	}
+	made, _, ok := cutDeltaNumber(rest)
+	return made, ok
+}
+
 // instruction copies a range of the base, or, where insert is not nil, inserts bytes.
 type instruction struct {
 	insert       []byte

@@ -27,7 +27,7 @@ func readLoose(dir string, id ID, maxObject int64) (_ object, err error) {
 		return object{}, &CorruptError{ID: id, File: r.file, Reason: reason}
 	}
 	if r.size < 0 || r.size > maxObject {
-		return bad("loose object: " + errTooLarge.Error())
+		return bad("loose object: " + tooLarge(r.size, maxObject).Error())
 	}
 	// One byte more than the head claims tells a longer stream from one that ends.
 	data, err := io.ReadAll(io.LimitReader(r, r.size+1))

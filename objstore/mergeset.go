@@ -210,7 +210,7 @@ func (m *mergeSet) read(o int32) (object, error) {
 	if found, ok := p.cache.get(key); ok {
 		return found, nil
 	}
-	found, err := p.read(from.id, from.offset)
+	found, err := p.read(from.id, from.offset, p.maxObject)
 	if err == nil {
 		p.cache.put(key, found)
 	}
@@ -339,7 +339,7 @@ func (s *Store) verifyStaged(ctx context.Context, staged *stagedPack) (err error
 		if err := stopped(ctx, "verify pack"); err != nil {
 			return err
 		}
-		if _, err := p.read(e.id, e.offset); err != nil {
+		if _, err := p.read(e.id, e.offset, p.maxObject); err != nil {
 			return fmt.Errorf("verify pack: %w", err)
 		}
 	}

@@ -3,6 +3,7 @@ package objstore
 import (
 	"errors"
 	"fmt"
+	"math"
 )
 
 // Kind is the type of an object. Its values are those that git's pack format uses.
@@ -77,9 +78,44 @@ type Writer interface {
 	Add(kind Kind, data []byte) ID
 }
 
-// GetKind is r.Get for an object that must be of one kind; another kind is corruption.
-func GetKind(r Reader, id ID, want Kind) ([]byte, error) {
+// A boundedReader looks at the size of an object before it takes memory for it.
+type boundedReader interface {
+	GetAtMost(id ID, most int64) (Kind, []byte, error)
+}
+
+// GetAtMost is r.Get for an object of at most so many bytes. A larger one is a
+// [*CorruptError], for which a [Store] reads no more than the object's head.
+func GetAtMost(r Reader, id ID, most int64) (Kind, []byte, error) {
+	if bounded, ok := r.(boundedReader); ok {
+		return bounded.GetAtMost(id, most)
+	}
 	kind, data, err := r.Get(id)
+	if err == nil && int64(len(data)) > most {
+		return 0, nil, &CorruptError{ID: id, Reason: tooLarge(int64(len(data)), most).Error()}
+	}
+	return kind, data, err
+}
+
+// GetBlob is [GetAtMost] for an object that must be a blob; another kind is corruption.
+func GetBlob(r Reader, id ID, most int64) ([]byte, error) { return getKind(r, id, Blob, most) }
+
+// GetKind is r.Get for an object that must be of one kind; another kind is corruption.
+// Commits and trees that are far larger than any real one are, too. For a blob of a known
+// size there is [GetBlob].
+func GetKind(r Reader, id ID, want Kind) ([]byte, error) {
+	most := int64(math.MaxInt64)
+	switch want {
+	case Tree:
+		most = maxTreeBytes
+	case Commit:
+		most = maxCommitBytes
+	case Blob, Tag:
+	}
+	return getKind(r, id, want, most)
+}
+
+func getKind(r Reader, id ID, want Kind, most int64) ([]byte, error) {
+	kind, data, err := GetAtMost(r, id, most)
 	if err != nil {
 		return nil, err
 	}

@@ -41,11 +41,11 @@ func newObjectDir(path string, r reading) *objectDir {
 
 func (d *objectDir) packDir() string { return filepath.Join(d.path, "pack") }
 
-// read returns an object, verified. Where it is not among the packs that are
+// read returns an object of at most so many bytes, verified. Where it is not among the packs that are
 // known, nor loose, the directory is scanned until two scans agree: git packs and
 // unpacks objects at any time, and a scan that runs while packs are replaced may
 // see neither the old ones nor the new.
-func (d *objectDir) read(id ID) (object, error) {
+func (d *objectDir) read(id ID, most int64) (object, error) {
 	packs, err := d.known()
 	if err != nil {
 		return object{}, err
@@ -54,10 +54,10 @@ func (d *objectDir) read(id ID) (object, error) {
 	agreed := 0
 	for range maxScans {
 		var o object
-		if o, failed = d.readPacked(packs, id); failed == nil {
+		if o, failed = d.readPacked(packs, id, most); failed == nil {
 			return o, nil
 		}
-		if o, err = readLoose(d.path, id, d.maxObject); err == nil {
+		if o, err = readLoose(d.path, id, most); err == nil {
 			return o, nil
 		}
 		if errors.Is(failed, ErrNotFound) {
@@ -81,7 +81,7 @@ func (d *objectDir) read(id ID) (object, error) {
 
 // readPacked returns an object from one of packs. Its error is of the first copy
 // that could not be read, or ErrNotFound.
-func (d *objectDir) readPacked(packs []*pack, id ID) (object, error) {
+func (d *objectDir) readPacked(packs []*pack, id ID, most int64) (object, error) {
 	var failed error
 	try := func(p *pack) (object, bool) {
 		offset, found, err := p.find(id)
@@ -90,7 +90,7 @@ func (d *objectDir) readPacked(packs []*pack, id ID) (object, error) {
 		}
 		var o object
 		if err == nil {
-			if o, err = p.read(id, offset); err == nil {
+			if o, err = p.read(id, offset, most); err == nil {
 				d.latest.Store(p)
 				return o, true
 			}

@@ -187,15 +187,15 @@ func (p *pack) find(id ID) (offset int64, found bool, err error) {
 	return offset, found, err
 }
 
-// read returns the object that find has found at offset, verified.
-func (p *pack) read(id ID, offset int64) (object, error) {
+// read returns the object, of at most so many bytes, that find has found at offset, verified.
+func (p *pack) read(id ID, offset, most int64) (object, error) {
 	f, end, err := p.open()
 	if err != nil {
 		return object{}, err
 	}
 	c := p.cursors.get(f, end)
 	defer p.cursors.put(c)
-	o, err := p.readAt(c, offset)
+	o, err := p.readAt(c, offset, most)
 	if err != nil {
 		return object{}, p.explain(id, c, err)
 	}
@@ -225,9 +225,19 @@ var (
 	errTruncated = errors.New("truncated")
 )
 
-// readAt returns the object whose entry starts at offset, not verified. Bases of
-// deltas that it resolves on the way are kept in the cache.
-func (p *pack) readAt(c *packCursor, offset int64) (object, error) {
+// maxBase bounds the bases of deltas where the object itself must be smaller. git makes
+// no delta whose base is more than 32 times as large as what it makes.
+const maxBase = 64 << 20
+
+// tooLarge is the error about an object of a size that is not read.
+func tooLarge(size, most int64) error {
+	return fmt.Errorf("%w: %d bytes, at most %d are read", errTooLarge, size, most)
+}
+
+// readAt returns the object of at most so many bytes whose entry starts at offset, not
+// verified. Sizes are looked at before anything is inflated. Bases of deltas that it
+// resolves on the way are kept in the cache.
+func (p *pack) readAt(c *packCursor, offset, most int64) (object, error) {
 	type step struct {
 		offset int64
 		delta  []byte
@@ -235,12 +245,16 @@ func (p *pack) readAt(c *packCursor, offset int64) (object, error) {
 	var chain []step
 	var held int64
 	var o object
+	mostHere, mostBase := most, min(max(most, maxBase), p.maxObject)
 	for {
 		var cached bool
 		if o, cached = p.cache.get(p.key(offset)); cached {
+			if int64(len(o.data)) > mostHere {
+				return object{}, tooLarge(int64(len(o.data)), mostHere)
+			}
 			break
 		}
-		head, data, err := p.entry(c, offset)
+		head, data, err := p.entry(c, offset, mostHere)
 		if err != nil {
 			return object{}, err
 		}
@@ -251,16 +265,20 @@ func (p *pack) readAt(c *packCursor, offset int64) (object, error) {
 			}
 			break
 		}
-		if held += int64(len(data)); len(chain) == maxChain || held > p.maxObject {
+		if held += int64(len(data)); len(chain) == maxChain || held > mostBase {
 			return object{}, errChain
 		}
+		if made, ok := deltaMakes(data); ok && made > mostHere {
+			return object{}, tooLarge(made, mostHere)
+		}
+		mostHere = mostBase
 		chain = append(chain, step{offset, data})
 		if offset, err = p.baseOffset(head); err != nil {
 			return object{}, err
 		}
 	}
 	for i, step := range slices.Backward(chain) {
-		data, err := applyDelta(o.data, step.delta, p.maxObject)
+		data, err := applyDelta(o.data, step.delta, mostBase)
 		if err != nil {
 			return object{}, err
 		}
@@ -274,8 +292,12 @@ func (p *pack) readAt(c *packCursor, offset int64) (object, error) {
 
 func (p *pack) key(offset int64) cacheKey { return cacheKey{pack: p.serial, offset: offset} }
 
-// entry reads the entry at offset: its head and what that inflates to.
-func (p *pack) entry(c *packCursor, offset int64) (entryHead, []byte, error) {
+// deltaRoom is by how much a delta may be larger than what it makes.
+const deltaRoom = 64 << 10
+
+// entry reads the entry at offset, of an object of at most so many bytes: its head and
+// what that inflates to.
+func (p *pack) entry(c *packCursor, offset, most int64) (entryHead, []byte, error) {
 	if offset < packHeadSize {
 		return entryHead{}, nil, errTruncated
 	}
@@ -283,8 +305,11 @@ func (p *pack) entry(c *packCursor, offset int64) (entryHead, []byte, error) {
 	if err != nil {
 		return entryHead{}, nil, err
 	}
-	if head.size > p.maxObject {
-		return entryHead{}, nil, errTooLarge
+	if head.isDelta() {
+		most += deltaRoom
+	}
+	if most = min(most, p.maxObject); head.size > most {
+		return entryHead{}, nil, tooLarge(head.size, most)
 	}
 	data, err := c.stream(head)
 	return head, data, err
@@ -307,7 +332,7 @@ func (p *pack) openEntry(offset int64) (*objectReader, error) {
 		return nil, err
 	}
 	if head.isDelta() {
-		o, err := p.readAt(c, offset)
+		o, err := p.readAt(c, offset, p.maxObject)
 		return &objectReader{Reader: bytes.NewReader(o.data), kind: o.kind, size: int64(len(o.data))}, err
 	}
 	if err := c.reset(c.ahead); err != nil {

@@ -75,7 +75,7 @@ func (s *Store) settle(ctx context.Context, name string) {
 		return
 	}
 	for _, e := range p.entries {
-		_, err := s.main.read(e.id)
+		_, err := s.main.read(e.id, s.opts.MaxObject)
 		if errors.Is(err, ErrNotFound) || errors.Is(err, ErrCorrupt) {
 			_ = s.reindex(p, "") // tried again by the next merge
 			return

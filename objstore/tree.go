@@ -72,8 +72,9 @@ func EncodeTree(entries []TreeEntry) []byte {
 // [*CorruptError].
 func DecodeTree(id ID, data []byte) ([]TreeEntry, error) { return decodeTree(id, data, true) }
 
-// DecodeForeignTree reads a tree that another program may have written, and git reads:
-// entries in any order, modes with leading zeros.
+// DecodeForeignTree reads a tree that another program may have written, as git reads it:
+// entries in any order, modes with leading zeros. Modes that git does not write become
+// those that it takes them for.
 func DecodeForeignTree(id ID, data []byte) ([]TreeEntry, error) { return decodeTree(id, data, false) }
 
 func decodeTree(id ID, data []byte, strict bool) ([]TreeEntry, error) {
@@ -104,6 +105,12 @@ func decodeTree(id ID, data []byte, strict bool) ([]TreeEntry, error) {
 		e := TreeEntry{Name: text[start : start+length], Mode: mode, ID: entryID}
 		if strict && !follows(entries, e) {
 			return bad("entries out of order")
+		}
+		if !strict {
+			e.Mode = mode.canonical()
+		}
+		if len(entries) == MaxTreePaths {
+			return nil, TreeSize{Paths: MaxTreePaths + 1}.Check(id)
 		}
 		entries = append(entries, e)
 		rest = at + size
@@ -140,6 +147,21 @@ func cutMode(b []byte, strict bool) (mode Mode, length int, ok bool) {
 	return 0, 0, false
 }
 
+// canonical is the mode for which git takes m: it looks at the kind of file, and of the
+// permissions at one bit.
+func (m Mode) canonical() Mode {
+	const kinds = 0o170000
+	switch kind := m & kinds; {
+	case kind == ModeTree, kind == ModeSymlink:
+		return kind
+	case kind != ModeFile&kinds:
+		return ModeCommit
+	case m&0o100 != 0:
+		return ModeExecutable
+	}
+	return ModeFile
+}
+
 // FindEntry looks a name up in the entries of a tree.
 func FindEntry(entries []TreeEntry, name string) (TreeEntry, bool) {
 	i := slices.IndexFunc(entries, func(e TreeEntry) bool { return e.Name == name })
@@ -157,3 +179,18 @@ func ReadTree(r Reader, id ID) ([]TreeEntry, error) {
 	}
 	return DecodeTree(id, data)
 }
+
+// ReadForeignTree gets a tree that git or another program may have written, and decodes it
+// with [DecodeForeignTree]. The empty tree, which git need not store, has no entries.
+func ReadForeignTree(r Reader, id ID) ([]TreeEntry, error) {
+	if id == emptyTree {
+		return nil, nil
+	}
+	data, err := GetKind(r, id, Tree)
+	if err != nil {
+		return nil, err
+	}
+	return DecodeForeignTree(id, data)
+}
+
+var emptyTree = Hash(Tree, nil)

@@ -165,12 +165,12 @@ func (f *inflater) inflate(src byteSource, size int64) ([]byte, error) {
 	if _, err := io.ReadFull(f.r, data); err != nil {
 		return nil, fmt.Errorf("%w: %w", errInflate, err)
 	}
-	if rest := size - int64(len(data)); rest > 0 {
-		buf := bytes.NewBuffer(data)
-		if _, err := io.CopyN(buf, f.r, rest); err != nil {
+	for int64(len(data)) < size {
+		longer := make([]byte, min(size, 4*int64(len(data))))
+		if _, err := io.ReadFull(f.r, longer[copy(longer, data):]); err != nil {
 			return nil, fmt.Errorf("%w: %w", errInflate, err)
 		}
-		data = buf.Bytes()
+		data = longer
 	}
 	var beyond [1]byte
 	if n, err := f.r.Read(beyond[:]); n != 0 || !errors.Is(err, io.EOF) {

@@ -1,0 +1,209 @@
+package objstore
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+)
+
+// The bounds of a tree that is walked. Trees share what is below them, so a few hundred
+// bytes can have more paths than any disk; see [TreeMeter]. The largest working copies
+// have a few million files, and git itself reads trees 2048 deep.
+const (
+	MaxTreePaths = 4_000_000 // files, folders and submodules
+	MaxPathBytes = 1 << 30   // of all these paths together
+	MaxTreeDepth = 4096      // folders inside each other
+)
+
+const (
+	// maxTreeBytes bounds one tree object: MaxTreePaths names of 40 bytes.
+	maxTreeBytes = 256 << 20
+	// maxCommitBytes bounds a commit, whoever wrote it.
+	maxCommitBytes = 64 << 20
+)
+
+// ErrTreeSize is wrapped by the errors about trees beyond these bounds. It is always a
+// [*TreeSizeError].
+var ErrTreeSize = errors.New("tree is too large")
+
+// TreeSizeError names the tree that is beyond the bounds.
+type TreeSizeError struct {
+	ID     ID // zero: of a working copy that is not a tree yet
+	Reason string
+}
+
+// Error names the tree and the bound.
+func (e *TreeSizeError) Error() string {
+	if e.ID.IsZero() {
+		return "working copy: " + e.Reason
+	}
+	return fmt.Sprintf("tree %v: %s", e.ID, e.Reason)
+}
+
+// Is makes errors.Is(err, ErrTreeSize) true.
+func (e *TreeSizeError) Is(target error) bool { return target == ErrTreeSize }
+
+// TreeSize is what somebody meets who follows every path of a tree. Paths and Bytes stop
+// growing far above their bounds.
+type TreeSize struct {
+	Paths int64 // files, folders and submodules
+	Bytes int64 // of all paths together
+	Depth int   // folders inside each other, the tree itself not counted
+}
+
+// Check returns a [*TreeSizeError] if the size, which is that of id, is beyond the bounds.
+func (s TreeSize) Check(id ID) error {
+	switch {
+	case s.Depth > MaxTreeDepth:
+		return tooDeep(id)
+	case s.Paths > MaxTreePaths:
+		return &TreeSizeError{id, fmt.Sprintf("more than %d files and folders", MaxTreePaths)}
+	case s.Bytes > MaxPathBytes:
+		return &TreeSizeError{id, fmt.Sprintf("paths of more than %d bytes together", MaxPathBytes)}
+	}
+	return nil
+}
+
+func tooDeep(id ID) error {
+	return &TreeSizeError{id, fmt.Sprintf("folders nested more than %d deep", MaxTreeDepth)}
+}
+
+// manyPaths is where the numbers of a TreeSize stop: two of them can still be added, and
+// one multiplied by the length of a name.
+const manyPaths = 1 << 31
+
+// Add adds an entry of a tree to the size of the tree. below is the size of what the entry
+// reaches; the zero TreeSize for what is no folder.
+func (s *TreeSize) Add(e TreeEntry, below TreeSize) {
+	s.Paths = min(s.Paths+1+below.Paths, manyPaths)
+	inner := int64(len(e.Name)+1) * below.Paths // the name and a slash, before each path below
+	s.Bytes = min(s.Bytes+int64(len(e.Name))+inner+below.Bytes, manyPaths)
+	if e.Mode == ModeTree {
+		s.Depth = max(s.Depth, 1+below.Depth)
+	}
+}
+
+// TreeMeter measures trees without following every path: it reads each tree once, however
+// many paths lead to it, and remembers its size. For one goroutine at a time.
+type TreeMeter struct {
+	r     Reader
+	sizes map[string]TreeSize // by the ids of the tree and of the trees before
+	// lenient takes a missing tree for an empty one.
+	lenient bool
+}
+
+// NewTreeMeter measures trees that r reads.
+func NewTreeMeter(r Reader) *TreeMeter {
+	return &TreeMeter{r: r, sizes: make(map[string]TreeSize)}
+}
+
+// Added is the size of what a tree has and none of the trees before has at the same path.
+// It reads nothing that is the same. Zero ids, and trees before that are not there, are
+// empty. A tree beyond [MaxTreeDepth] is an error; for the other bounds see [TreeSize.Check].
+func (m *TreeMeter) Added(ctx context.Context, tree ID, before ...ID) (TreeSize, error) {
+	return m.added(ctx, tree, before, 0)
+}
+
+// CheckChanges returns a [*TreeSizeError] if more differs between two trees than one tree
+// may have. A tree that is missing counts as empty: whoever goes on to read it finds out.
+func CheckChanges(ctx context.Context, r Reader, from, to ID) error {
+	m := NewTreeMeter(r)
+	m.lenient = true
+	added, err := m.Added(ctx, to, from)
+	if err == nil {
+		err = added.Check(to)
+	}
+	if err != nil {
+		return err
+	}
+	gone, err := m.Added(ctx, from, to)
+	if err == nil {
+		err = gone.Check(from)
+	}
+	return err
+}
+
+func (m *TreeMeter) added(ctx context.Context, tree ID, before []ID, depth int) (TreeSize, error) {
+	if tree.IsZero() || slices.Contains(before, tree) {
+		return TreeSize{}, nil
+	}
+	key := treeKey(tree, before)
+	if size, ok := m.sizes[key]; ok {
+		return size, nil
+	}
+	if depth > MaxTreeDepth {
+		return TreeSize{}, tooDeep(tree)
+	}
+	if err := stopped(ctx, "measure a tree"); err != nil {
+		return TreeSize{}, err
+	}
+	entries, err := ReadForeignTree(m.r, tree)
+	if m.lenient && errors.Is(err, ErrNotFound) {
+		err = nil
+	}
+	if err != nil {
+		return TreeSize{}, err
+	}
+	others, err := m.byName(before)
+	if err != nil {
+		return TreeSize{}, err
+	}
+	var size TreeSize
+	for _, e := range entries {
+		there := others[e.Name]
+		if slices.ContainsFunc(there, func(o TreeEntry) bool { return o.ID == e.ID && o.Mode == e.Mode }) {
+			continue
+		}
+		var below TreeSize
+		if e.Mode == ModeTree {
+			if below, err = m.added(ctx, e.ID, folders(there), depth+1); err != nil {
+				return TreeSize{}, err
+			}
+		}
+		size.Add(e, below)
+	}
+	m.sizes[key] = size
+	return size, nil
+}
+
+// byName is what trees have, by name.
+func (m *TreeMeter) byName(trees []ID) (map[string][]TreeEntry, error) {
+	var out map[string][]TreeEntry
+	for _, tree := range trees {
+		if tree.IsZero() {
+			continue
+		}
+		entries, err := ReadForeignTree(m.r, tree)
+		if err != nil && !errors.Is(err, ErrNotFound) {
+			return nil, err
+		}
+		if out == nil {
+			out = make(map[string][]TreeEntry, len(entries))
+		}
+		for _, e := range entries {
+			out[e.Name] = append(out[e.Name], e)
+		}
+	}
+	return out, nil
+}
+
+// folders are the ids of those entries that are trees.
+func folders(entries []TreeEntry) []ID {
+	var ids []ID
+	for _, e := range entries {
+		if e.Mode == ModeTree && !slices.Contains(ids, e.ID) {
+			ids = append(ids, e.ID)
+		}
+	}
+	return ids
+}
+
+// treeKey is the ids of a tree and of those before, in an order of their own.
+func treeKey(tree ID, before []ID) string {
+	key := tree.AppendTo(make([]byte, 0, (1+len(before))*maxIDSize))
+	for _, id := range slices.SortedFunc(slices.Values(before), ID.Compare) {
+		key = id.AppendTo(key)
+	}
+	return string(key)
+}

@@ -282,7 +282,15 @@ func (a *appending) writeEvents() error {
 		a.put(eventsName, objstore.ID{})
 		return nil
 	}
-	a.put(eventsName, a.w.Add(objstore.Blob, encodeEvents(events)))
+	return a.putFile(eventsName, encodeEvents(events), maxEvents)
+}
+
+// putFile gives the entry a file, unless it is larger than one that is read.
+func (a *appending) putFile(name string, data []byte, most int) error {
+	if len(data) > most {
+		return fmt.Errorf("%w: %s of %d bytes, at most %d are kept", ErrLimit, name, len(data), most)
+	}
+	a.put(name, a.w.Add(objstore.Blob, data))
 	return nil
 }
 
@@ -317,8 +325,7 @@ func (a *appending) writeRun() error {
 		return invalid("run row: %w", err)
 	}
 	a.next.run.set(a.run.clone())
-	a.put(runName, a.w.Add(objstore.Blob, encodeRun(a.run)))
-	return nil
+	return a.putFile(runName, encodeRun(a.run), maxDocument)
 }
 
 // writeCommit writes the entry's tree and then its commit.

@@ -61,7 +61,7 @@ func emptyJournal() journal {
 
 // ReadEntry reads the commit and nothing else.
 func ReadEntry(r objstore.Reader, id objstore.ID) (*Entry, error) {
-	data, err := objstore.GetKind(r, id, objstore.Commit)
+	data, err := readCommit(r, id)
 	if err != nil {
 		return nil, err
 	}
@@ -70,6 +70,15 @@ func ReadEntry(r objstore.Reader, id objstore.ID) (*Entry, error) {
 		return nil, err
 	}
 	return &Entry{ID: id, Header: header, r: r}, nil
+}
+
+// readCommit reads a commit that is no larger than one of ours.
+func readCommit(r objstore.Reader, id objstore.ID) ([]byte, error) {
+	kind, data, err := objstore.GetAtMost(r, id, maxCommit)
+	if err == nil && kind != objstore.Commit {
+		err = &objstore.CorruptError{ID: id, Reason: fmt.Sprintf("is a %v, expected a commit", kind)}
+	}
+	return data, err
 }
 
 // parts reads the entry's tree, once.
@@ -102,20 +111,23 @@ func (e *Entry) part(name string) (objstore.ID, error) {
 	return part.ID, nil
 }
 
-// blob reads one file of the entry; nil data and the zero id when it is not there.
-func (e *Entry) blob(name string) (objstore.ID, []byte, error) {
+// blob reads one file of the entry, of at most so many bytes; nil data and the zero id when it is not there.
+func (e *Entry) blob(name string, most int64) (objstore.ID, []byte, error) {
 	id, err := e.part(name)
 	if err != nil || id.IsZero() {
 		return id, nil, err
 	}
-	data, err := objstore.GetKind(e.r, id, objstore.Blob)
+	data, err := objstore.GetBlob(e.r, id, most)
+	if err != nil {
+		err = fmt.Errorf("%s: %w", name, err)
+	}
 	return id, data, err
 }
 
 // RunRow is the run's row at this entry. The caller owns it.
 func (e *Entry) RunRow() (Run, error) {
 	run, err := e.run.get(func() (Run, error) {
-		id, data, err := e.blob(runName)
+		id, data, err := e.blob(runName, maxDocument)
 		if err != nil {
 			return Run{}, err
 		}
@@ -155,7 +167,7 @@ func (e *Entry) Events() ([]Event, error) {
 		return nil, nil
 	}
 	events, err := e.events.get(func() ([]Event, error) {
-		id, data, err := e.blob(eventsName)
+		id, data, err := e.blob(eventsName, maxEvents)
 		if err != nil || id.IsZero() {
 			return nil, err
 		}
@@ -168,7 +180,7 @@ func (e *Entry) Events() ([]Event, error) {
 // nil when none is known. The caller owns it.
 func (e *Entry) VCSRevision() (*VCS, error) {
 	vcs, err := e.vcs.get(func() (*VCS, error) {
-		id, data, err := e.blob(vcsName)
+		id, data, err := e.blob(vcsName, maxDocument)
 		if err != nil {
 			return nil, err
 		}

@@ -34,7 +34,7 @@ type frameBlob struct {
 }
 
 func readFrameBlob(r objstore.Reader, id objstore.ID) (frameBlob, error) {
-	data, err := objstore.GetKind(r, id, objstore.Blob)
+	data, err := objstore.GetBlob(r, id, maxFrame)
 	if err != nil {
 		return frameBlob{}, err
 	}

@@ -32,7 +32,7 @@ func (t Tombstone) Add(w objstore.Writer) (objstore.ID, error) {
 // ReadTombstone reads a tombstone. What is none is objstore.ErrCorrupt, one of a later
 // format ErrNewerFormat.
 func ReadTombstone(r objstore.Reader, id objstore.ID) (Tombstone, error) {
-	data, err := objstore.GetKind(r, id, objstore.Commit)
+	data, err := readCommit(r, id)
 	if err != nil {
 		return Tombstone{}, err
 	}

@@ -63,12 +63,16 @@ func (w *Workflow) write(to objstore.Writer, limits Limits) (objstore.ID, error)
 	if len(w.Definition) > page.MaxValue {
 		return objstore.ID{}, fmt.Errorf("%w: workflow definition of %d bytes, at most %d are kept", ErrLimit, len(w.Definition), page.MaxValue)
 	}
+	left := maxSchemas
 	for _, table := range slices.Sorted(maps.Keys(w.Schemas)) {
 		if err := checkTable(table); err != nil {
 			return objstore.ID{}, invalid("workflow: %w", err)
 		}
 		if err := limits.CheckValue(w.Schemas[table]); err != nil {
 			return objstore.ID{}, fmt.Errorf("workflow: schema of %q: %w", table, err)
+		}
+		if left -= len(w.Schemas[table]); left < 0 {
+			return objstore.ID{}, fmt.Errorf("%w: workflow: schemas of more than %d bytes", ErrLimit, maxSchemas)
 		}
 	}
 	entries := []objstore.TreeEntry{{
@@ -100,7 +104,7 @@ func ReadWorkflow(r objstore.Reader, id objstore.ID) (*Workflow, error) {
 	for _, e := range entries {
 		switch {
 		case e.Name == definitionName && e.Mode == objstore.ModeFile:
-			w.Definition, err = objstore.GetKind(r, e.ID, objstore.Blob)
+			w.Definition, err = objstore.GetBlob(r, e.ID, page.MaxValue)
 			found = true
 		case e.Name == schemasName && e.Mode == objstore.ModeTree:
 			w.Schemas, err = readSchemas(r, e.ID)
@@ -125,17 +129,18 @@ func readSchemas(r objstore.Reader, id objstore.ID) (map[string]json.RawMessage,
 	if len(entries) == 0 {
 		return nil, corrupt(id, "schemas: empty tree")
 	}
-	schemas := make(map[string]json.RawMessage, len(entries))
+	schemas, left := make(map[string]json.RawMessage, len(entries)), maxSchemas
 	for _, e := range entries {
 		escaped, suffixed := strings.CutSuffix(e.Name, schemaSuffix)
 		table, ok := unescape(escaped, plainTable)
 		if !suffixed || !ok || checkTable(table) != nil || e.Mode != objstore.ModeFile {
 			return nil, corrupt(id, "schemas: unexpected entry %q", e.Name)
 		}
-		schema, err := objstore.GetKind(r, e.ID, objstore.Blob)
+		schema, err := objstore.GetBlob(r, e.ID, int64(min(left, page.MaxValue)))
 		if err != nil {
 			return nil, err
 		}
+		left -= len(schema)
 		if err := (Limits{Depth: maxDepth}).CheckValue(schema); err != nil {
 			return nil, corrupt(e.ID, "schema of %q: %v", table, err)
 		}

@@ -77,7 +77,9 @@ func (a *appending) writeVCS() error {
 	if before != nil && string(data) == string(encodeVCS(*before)) {
 		return nil
 	}
-	a.put(vcsName, a.w.Add(objstore.Blob, data))
+	if err := a.putFile(vcsName, data, maxDocument); err != nil {
+		return err
+	}
 	return a.writeWorktrees(now)
 }
 

@@ -179,7 +179,7 @@ func (c *chunkReader) tree(id objstore.ID, level, depth int, last bool) error {
 }
 
 func (c *chunkReader) chunk(id objstore.ID, last bool) error {
-	data, err := objstore.GetKind(c.r, id, objstore.Blob)
+	data, err := objstore.GetBlob(c.r, id, maxChunk)
 	if err != nil {
 		return err
 	}

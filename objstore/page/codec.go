@@ -19,6 +19,9 @@ var ErrInvalid = errors.New("invalid row")
 // maxInline is the largest value that is kept in its row, and the largest that is one blob.
 const maxInline = 16 << 10
 
+// maxPage bounds a page that is read. It has about eight rows, of at most 41 KiB each.
+const maxPage = 64 << 20
+
 // line is one row as its page holds it. The zero line is no row.
 type line struct {
 	key   string

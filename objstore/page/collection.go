@@ -52,7 +52,7 @@ func Open(r objstore.Reader, id objstore.ID) (*Collection, error) {
 	if id.IsZero() {
 		return c, nil
 	}
-	kind, data, err := r.Get(id)
+	kind, data, err := objstore.GetAtMost(r, id, smallBytes)
 	switch {
 	case err != nil:
 		return nil, err
@@ -84,7 +84,7 @@ func (c *Collection) openTree(data []byte) error {
 	if !hasPages || !hasRows || len(data) > 0 {
 		return corrupt(id, "collection: expected pages, rows and values only")
 	}
-	text, err := objstore.GetKind(c.r, c.rowsID, objstore.Blob)
+	text, err := objstore.GetBlob(c.r, c.rowsID, smallBytes)
 	if err != nil {
 		return err
 	}

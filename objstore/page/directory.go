@@ -114,7 +114,7 @@ func (d *directory) sums(p place) ([]Sum, error) {
 	if n.sums != nil {
 		return n.sums, nil
 	}
-	data, err := objstore.GetKind(d.r, n.sumsID, objstore.Blob)
+	data, err := objstore.GetBlob(d.r, n.sumsID, fanOut*sumLine)
 	if err != nil {
 		return nil, err
 	}
@@ -132,7 +132,7 @@ func (d *directory) raw(index int) (objstore.ID, []byte, error) {
 	if err != nil || d.small != nil {
 		return id, d.small, err
 	}
-	data, err := objstore.GetKind(d.r, id, objstore.Blob)
+	data, err := objstore.GetBlob(d.r, id, maxPage)
 	return id, data, err
 }
 

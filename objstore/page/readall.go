@@ -31,7 +31,7 @@ func (d *directory) allPages() ([][]line, error) {
 	for first := range readers {
 		group.Go(func() error {
 			for index := first; index < d.pages; index += readers {
-				data, err := objstore.GetKind(d.r, ids[index], objstore.Blob)
+				data, err := objstore.GetBlob(d.r, ids[index], maxPage)
 				if err != nil {
 					return err
 				}

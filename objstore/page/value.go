@@ -48,7 +48,7 @@ func readValue(r objstore.Reader, e objstore.TreeEntry, limit int) ([]byte, erro
 	case objstore.ModeTree:
 		return readChunks(r, e.ID, limit)
 	case objstore.ModeFile:
-		data, err := objstore.GetKind(r, e.ID, objstore.Blob)
+		data, err := objstore.GetBlob(r, e.ID, maxInline)
 		if err == nil && len(data) > min(limit, maxInline) {
 			return nil, corrupt(e.ID, "value: blob of %d bytes", len(data))
 		}

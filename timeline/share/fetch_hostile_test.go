@@ -128,6 +128,10 @@ func TestWhatDoesNotPassTheChecksIsNotTaken(t *testing.T) {
 			func(f forger) { f.file("run.json", strings.Repeat(`{"a":`, 200_000)) },
 			"run.json",
 		},
+		"a-row-of-spaces": {
+			func(f forger) { f.file("run.json", strings.Repeat(" ", 64<<20+1)) },
+			"larger than objects may be",
+		},
 		"events-of-nobody": {
 			func(f forger) { f.row(`"nextSeq":`, `"nextSeq":9`) },
 			"event",

@@ -11,6 +11,7 @@ import (
 	"syscall"
 
 	"github.com/git-smithers/git-smithers/jjbridge"
+	"github.com/git-smithers/git-smithers/objstore"
 	"github.com/git-smithers/git-smithers/snapshot"
 	"github.com/git-smithers/git-smithers/timeline"
 	"github.com/git-smithers/git-smithers/timeline/fault"
@@ -38,13 +39,18 @@ type codeDiffDocument struct {
 // own git diff, with their pager, colours and settings.
 func runCodeDiff(ctx context.Context, s *session, store *timeline.Store, opts codeDiffOptions) error {
 	doc := codeDiffDocument{Kind: "code-diff", Changes: []jjbridge.PathChange{}}
-	var err error
-	if doc.From, doc.FromTree, err = codeTree(ctx, store, opts.from, opts.worktree); err != nil {
+	from, fromTree, err := codeTree(ctx, store, opts.from, opts.worktree)
+	if err != nil {
 		return err
 	}
-	if doc.To, doc.ToTree, err = codeTree(ctx, store, opts.to, opts.worktree); err != nil {
+	to, toTree, err := codeTree(ctx, store, opts.to, opts.worktree)
+	if err != nil {
 		return err
 	}
+	if err := store.CheckChanges(ctx, fromTree, toTree); err != nil {
+		return err
+	}
+	doc.From, doc.FromTree, doc.To, doc.ToTree = from, fromTree.String(), to, toTree.String()
 	where, err := s.whereForGit(ctx, store)
 	if err != nil {
 		return err
@@ -66,27 +72,27 @@ func runCodeDiff(ctx context.Context, s *session, store *timeline.Store, opts co
 }
 
 // codeTree is the tree of the files at an address, or of those of a task's own worktree.
-func codeTree(ctx context.Context, store *timeline.Store, address, worktree string) (at, tree string, err error) {
+func codeTree(ctx context.Context, store *timeline.Store, address, worktree string) (at string, tree objstore.ID, err error) {
 	loaded, err := store.Load(ctx, address)
 	if err != nil {
-		return "", "", err
+		return "", objstore.ID{}, err
 	}
 	vcs, err := loaded.Entry.VCSRevision()
 	if err != nil {
-		return "", "", err
+		return "", objstore.ID{}, err
 	}
 	at = loaded.Address.String()
 	if worktree != "" {
 		if vcs = ownWorktree(vcs, worktree); vcs == nil || vcs.Tree.IsZero() {
-			return "", "", fault.New(fault.NoCode, "%s has no worktree of task %q", at, worktree).
+			return "", objstore.ID{}, fault.New(fault.NoCode, "%s has no worktree of task %q", at, worktree).
 				Hint("`%s show %s` lists those that it has", program, fault.Word(at)).Detail("frame", at)
 		}
 	}
 	if vcs == nil || vcs.Tree.IsZero() {
-		return "", "", fault.New(fault.NoCode, "%s has no files", at).
+		return "", objstore.ID{}, fault.New(fault.NoCode, "%s has no files", at).
 			Hint("%s", timeline.WhenCaptured(loaded.Entry)).Detail("frame", at)
 	}
-	return at, vcs.Tree.String(), nil
+	return at, vcs.Tree, nil
 }
 
 // ownWorktree is what vcs says of a task's own worktree; nil where it says nothing.
@@ -115,9 +121,18 @@ func (s *session) whereForGit(ctx context.Context, store *timeline.Store) ([]str
 }
 
 // handOver runs git with the streams of this process. An interrupt is git's and its
-// pager's, whose keys are the user's.
+// pager's, whose keys are the user's. A signal to terminate came to this process alone, and
+// is passed on.
 func (s *session) handOver(ctx context.Context, args []string) error {
-	cmd := exec.CommandContext(context.WithoutCancel(ctx), "git", args...)
+	running, end := context.WithCancel(context.WithoutCancel(ctx))
+	defer end()
+	defer context.AfterFunc(ctx, func() {
+		if sig, ok := errors.AsType[*signalError](context.Cause(ctx)); ok && sig.signal == syscall.SIGTERM {
+			end()
+		}
+	})()
+	cmd := exec.CommandContext(running, "git", args...)
+	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
 	cmd.Dir, cmd.Env, cmd.Stdin, cmd.Stdout, cmd.Stderr = s.Dir, s.Env, nil, s.rawOut(), s.Err
 	keys := make(chan os.Signal, 1)
 	signal.Notify(keys, os.Interrupt)

@@ -194,6 +194,9 @@ func (c *filesCapture) keepBlobs(now *index, paths []string) error {
 // writeTrees finds, or writes into the quarantine, the trees of the index that the
 // repository does not have, and returns the root.
 func (c *filesCapture) writeTrees(ctx context.Context, now *index, edits *indexEdits) (objstore.ID, error) {
+	if err := (objstore.TreeSize{Paths: int64(len(now.entries))}).Check(objstore.ID{}); err != nil {
+		return objstore.ID{}, err // no other clone would take the run
+	}
 	if c.source.stored {
 		trees := now.treesSince(c.source.trees, edits.paths())
 		c.addTrees(trees)
@@ -246,8 +249,10 @@ func (c *filesCapture) dirtyModules(ctx context.Context) {
 
 // openObjects opens the repository's objects for reading.
 func (w *Workspace) openObjects() (*objstore.Store, error) {
-	return objstore.Open(objstore.Options{
-		ObjectsDir: filepath.Join(w.Repo.CommonDir, "objects"),
-		TempDir:    filepath.Join(w.Repo.CommonDir, "smithers", "tmp"),
-	})
+	return w.openObjectsIn(filepath.Join(w.Repo.CommonDir, "objects"))
+}
+
+// openObjectsIn opens an object directory for reading.
+func (w *Workspace) openObjectsIn(dir string) (*objstore.Store, error) {
+	return objstore.Open(objstore.Options{ObjectsDir: dir, TempDir: filepath.Join(w.Repo.CommonDir, "smithers", "tmp")})
 }

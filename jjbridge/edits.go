@@ -4,7 +4,9 @@ import (
 	"bytes"
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
+	"math"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -38,8 +40,12 @@ func (e edit) change() PathChange {
 	return PathChange{Path: e.path, Op: OpModify}
 }
 
-// compare lists how the files of plan.From become those of plan.To, sorted by path.
+// compare lists how the files of plan.From become those of plan.To, sorted by path. git
+// lists them in memory, so they are counted first.
 func (w *Workspace) compare(ctx context.Context, plan *Plan) ([]edit, error) {
+	if err := w.checkChanges(ctx, plan); err != nil {
+		return nil, err
+	}
 	out, err := w.gitWith(ctx, gitRun{
 		args: diffTreeArgs(plan.From.String(), plan.To.String()), env: alternates(plan.objects),
 	})
@@ -47,6 +53,45 @@ func (w *Workspace) compare(ctx context.Context, plan *Plan) ([]edit, error) {
 		return nil, err
 	}
 	return parseEdits(out)
+}
+
+// checkChanges refuses a plan of more changes than one tree may have paths.
+func (w *Workspace) checkChanges(ctx context.Context, plan *Plan) (err error) {
+	objects, err := w.openObjects()
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, objects.Close()) }()
+	reader := capturedReader{repository: objects}
+	if plan.objects != "" {
+		if reader.captured, err = w.openObjectsIn(plan.objects); err != nil {
+			return err
+		}
+		defer func() { err = errors.Join(err, reader.captured.Close()) }()
+	}
+	return objstore.CheckChanges(ctx, reader, plan.From, plan.To)
+}
+
+// capturedReader reads the objects of a capture that may not be in the repository.
+type capturedReader struct {
+	captured   *objstore.Store // nil: all of them are
+	repository *objstore.Store
+}
+
+// Get is GetAtMost without a bound of its own.
+func (r capturedReader) Get(id objstore.ID) (objstore.Kind, []byte, error) {
+	return r.GetAtMost(id, math.MaxInt64)
+}
+
+// GetAtMost returns an object of at most so many bytes.
+func (r capturedReader) GetAtMost(id objstore.ID, most int64) (objstore.Kind, []byte, error) {
+	if r.captured != nil {
+		kind, data, err := r.captured.GetAtMost(id, most)
+		if !errors.Is(err, objstore.ErrNotFound) {
+			return kind, data, err
+		}
+	}
+	return r.repository.GetAtMost(id, most)
 }
 
 // diffTreeArgs are the arguments of the git whose answer parseEdits reads.

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"path"
 	"path/filepath"
@@ -39,7 +40,7 @@ func (w *Workspace) ignoredIn(ctx context.Context, plan *Plan) ([]snapshot.LeftO
 		return nil, err
 	}
 	defer os.RemoveAll(dir) //nolint:errcheck // it is in the way of nothing
-	if err := w.writeIgnoreFiles(dir, plan.To); err != nil {
+	if err := w.writeIgnoreFiles(ctx, dir, plan.To); err != nil {
 		return nil, err
 	}
 	then := *w
@@ -61,36 +62,73 @@ func (w *Workspace) ignoredIn(ctx context.Context, plan *Plan) ([]snapshot.LeftO
 }
 
 // writeIgnoreFiles writes into dir the .gitignore files of a tree.
-func (w *Workspace) writeIgnoreFiles(dir string, tree objstore.ID) (err error) {
+func (w *Workspace) writeIgnoreFiles(ctx context.Context, dir string, tree objstore.ID) (err error) {
 	objects, err := w.openObjects()
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, objects.Close()) }()
-	return writeIgnoreFilesOf(objects, dir, tree)
+	return writeIgnoreFilesOf(ctx, objects, dir, tree)
 }
 
-func writeIgnoreFilesOf(objects objstore.Reader, dir string, tree objstore.ID) error {
-	entries, err := objstore.ReadTree(objects, tree)
+func writeIgnoreFilesOf(ctx context.Context, objects objstore.Reader, dir string, tree objstore.ID) error {
+	files := ignoreFiles{objects: objects, none: make(map[objstore.ID]bool)}
+	return files.write(ctx, dir, tree)
+}
+
+const (
+	// maxIgnoreFiles bounds how many .gitignore files one working copy may have.
+	maxIgnoreFiles = 100_000
+	// maxIgnoreBytes is the size above which git leaves such a file alone.
+	maxIgnoreBytes = 100 << 20
+)
+
+// ignoreFiles writes the .gitignore files of a tree.
+type ignoreFiles struct {
+	objects objstore.Reader
+	none    map[objstore.ID]bool // trees that have none, nor has any tree below
+	written int
+}
+
+// write writes the files of a tree, and of the trees below, into dir.
+func (f *ignoreFiles) write(ctx context.Context, dir string, tree objstore.ID) error {
+	if f.none[tree] {
+		return nil
+	}
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	before := f.written
+	entries, err := objstore.ReadForeignTree(f.objects, tree)
 	if err != nil {
 		return err
 	}
 	for _, e := range entries {
 		switch {
 		case e.Mode == objstore.ModeTree && badPath(e.Name) == "":
-			err = writeIgnoreFilesOf(objects, filepath.Join(dir, e.Name), e.ID)
+			err = f.write(ctx, filepath.Join(dir, e.Name), e.ID)
 		case e.Name == ignoreFile && (e.Mode == objstore.ModeFile || e.Mode == objstore.ModeExecutable):
-			var data []byte
-			if data, err = objstore.GetKind(objects, e.ID, objstore.Blob); err != nil {
-				break
-			}
-			if err = os.MkdirAll(dir, 0o777); err == nil {
-				err = os.WriteFile(filepath.Join(dir, ignoreFile), data, 0o666)
-			}
+			err = f.writeFile(dir, tree, e.ID)
 		}
 		if err != nil {
 			return err
 		}
 	}
+	f.none[tree] = f.written == before
 	return nil
+}
+
+// writeFile writes the file of one folder, whose tree is given.
+func (f *ignoreFiles) writeFile(dir string, tree, id objstore.ID) error {
+	if f.written++; f.written > maxIgnoreFiles {
+		return &objstore.TreeSizeError{ID: tree, Reason: fmt.Sprintf("more than %d files %s", maxIgnoreFiles, ignoreFile)}
+	}
+	data, err := objstore.GetBlob(f.objects, id, maxIgnoreBytes)
+	if err != nil {
+		return err
+	}
+	if err := os.MkdirAll(dir, 0o777); err != nil {
+		return err
+	}
+	return os.WriteFile(filepath.Join(dir, ignoreFile), data, 0o666)
 }

@@ -183,7 +183,7 @@ func ReadTree(r Reader, id ID) ([]TreeEntry, error) {
 // ReadForeignTree gets a tree that git or another program may have written, and decodes it
 // with [DecodeForeignTree]. The empty tree, which git need not store, has no entries.
 func ReadForeignTree(r Reader, id ID) ([]TreeEntry, error) {
-	if id == emptyTree {
+	if id == EmptyTree {
 		return nil, nil
 	}
 	data, err := GetKind(r, id, Tree)
@@ -193,4 +193,5 @@ func ReadForeignTree(r Reader, id ID) ([]TreeEntry, error) {
 	return DecodeForeignTree(id, data)
 }
 
-var emptyTree = Hash(Tree, nil)
+// EmptyTree is the id of a tree without entries. git need not store that tree.
+var EmptyTree = Hash(Tree, nil)

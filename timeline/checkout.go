@@ -167,7 +167,7 @@ func (c *WorkingCopy) become(ctx context.Context, vcs *snapshot.VCS) error {
 		return err
 	}
 	defer now.Close() //nolint:errcheck // see above
-	c.compare(now, vcs)
+	c.compare(ctx, now, vcs)
 	return nil
 }
 

@@ -49,6 +49,7 @@ var explanations = []explanation{
 	{snapshot.ErrNewerFormat, fault.NewerFormat, "this history was written by a newer git-smithers: upgrade"},
 	{snapshot.ErrUnknownNode, fault.NodeNotFound, "`git smithers show <run>` lists the nodes"},
 	{snapshot.ErrLimit, fault.LimitExceeded, "docs/format.md lists the limits"},
+	{objstore.ErrTreeSize, fault.LimitExceeded, "docs/format.md lists the limits"},
 	{snapshot.ErrInvalid, fault.InvalidState, "docs/scripting.md describes what a capture accepts"},
 	{page.ErrInvalid, fault.InvalidState, "docs/scripting.md describes what a capture accepts"},
 	{refs.ErrMalformed, fault.InvalidRunID, "a run id is 1 to 4096 bytes of text"},

@@ -1,6 +1,7 @@
 package timeline
 
 import (
+	"context"
 	"maps"
 	"slices"
 	"strings"
@@ -11,26 +12,40 @@ import (
 
 // changedFiles lists what becomes of the files of one tree in another, sorted by path.
 // under is a path that it is about, a file's or a folder's; "" means all. It reads no
-// tree that is the same in both, and nothing beside under. Zero ids are empty trees.
-func changedFiles(r objstore.Reader, from, to objstore.ID, under string) ([]jjbridge.PathChange, error) {
+// tree that is the same in both, and nothing beside under. Zero ids are empty trees. The
+// error wraps objstore.ErrTreeSize where there would be too many.
+func changedFiles(ctx context.Context, r objstore.Reader, from, to objstore.ID, under string) ([]jjbridge.PathChange, error) {
 	c := comparison{r: r}
-	err := c.trees(from, to, "", under)
+	err := c.trees(ctx, from, to, "", under)
 	slices.SortFunc(c.changes, func(a, b jjbridge.PathChange) int { return strings.Compare(a.Path, b.Path) })
 	return c.changes, err
 }
 
-// emptyTree is git's, which need not be stored.
-var emptyTree = objstore.Hash(objstore.Tree, nil)
+// CheckChanges refuses two trees of captured files that differ in more paths than one tree
+// may have, before git lists them. The error's code is limit_exceeded.
+func (s *Store) CheckChanges(ctx context.Context, from, to objstore.ID) error {
+	return Explain(objstore.CheckChanges(ctx, s.objects, from, to))
+}
 
 type comparison struct {
-	r       objstore.Reader
-	changes []jjbridge.PathChange
+	r        objstore.Reader
+	measured bool // what is listed is within the bounds of a tree
+	changes  []jjbridge.PathChange
 }
 
 // trees compares two trees whose path, with a slash at its end, is prefix.
-func (c *comparison) trees(from, to objstore.ID, prefix, under string) error {
+func (c *comparison) trees(ctx context.Context, from, to objstore.ID, prefix, under string) error {
 	if from == to {
 		return nil
+	}
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	if under == "" && !c.measured {
+		if err := objstore.CheckChanges(ctx, c.r, from, to); err != nil {
+			return err
+		}
+		c.measured = true
 	}
 	before, err := c.entries(from)
 	if err != nil {
@@ -47,7 +62,7 @@ func (c *comparison) trees(from, to objstore.ID, prefix, under string) error {
 		if name != "" && entry != name {
 			continue
 		}
-		if err := c.entry(before[entry], after[entry], prefix+entry, below); err != nil {
+		if err := c.entry(ctx, before[entry], after[entry], prefix+entry, below); err != nil {
 			return err
 		}
 	}
@@ -57,10 +72,10 @@ func (c *comparison) trees(from, to objstore.ID, prefix, under string) error {
 // entries reads what is in a tree, by name.
 func (c *comparison) entries(tree objstore.ID) (map[string]objstore.TreeEntry, error) {
 	out := make(map[string]objstore.TreeEntry)
-	if tree.IsZero() || tree == emptyTree {
+	if tree.IsZero() {
 		return out, nil
 	}
-	list, err := objstore.ReadTree(c.r, tree)
+	list, err := objstore.ReadForeignTree(c.r, tree)
 	for _, e := range list {
 		out[e.Name] = e
 	}
@@ -68,7 +83,7 @@ func (c *comparison) entries(tree objstore.ID) (map[string]objstore.TreeEntry, e
 }
 
 // entry compares what is at one path: a file, a folder or, with the zero entry, nothing.
-func (c *comparison) entry(from, to objstore.TreeEntry, path, under string) error {
+func (c *comparison) entry(ctx context.Context, from, to objstore.TreeEntry, path, under string) error {
 	var fromTree, toTree objstore.ID
 	if from.Mode == objstore.ModeTree {
 		fromTree, from = from.ID, objstore.TreeEntry{}
@@ -86,5 +101,5 @@ func (c *comparison) entry(from, to objstore.TreeEntry, path, under string) erro
 		}
 		c.changes = append(c.changes, change)
 	}
-	return c.trees(fromTree, toTree, path+"/", under)
+	return c.trees(ctx, fromTree, toTree, path+"/", under)
 }

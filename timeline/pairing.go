@@ -156,7 +156,7 @@ func (s *Store) framesOfPath(ctx context.Context, index *sqliteindex.Index, quer
 	if query.Path == "." {
 		query.Path = ""
 	}
-	out := []FrameMatch{}
+	out, paths := []FrameMatch{}, 0
 	for _, row := range rows {
 		if query.Run != "" && row.RunID != query.Run {
 			continue
@@ -165,7 +165,7 @@ func (s *Store) framesOfPath(ctx context.Context, index *sqliteindex.Index, quer
 		if err != nil {
 			return nil, Explain(err)
 		}
-		frames, err := s.framesTouching(ctx, tip, query.Path)
+		frames, err := s.framesTouching(ctx, tip, query.Path, &paths)
 		if err != nil {
 			return nil, Explain(fmt.Errorf("run %q: %w", row.RunID, err))
 		}

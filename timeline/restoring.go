@@ -89,7 +89,7 @@ func scopeLike(v *snapshot.VCS) string {
 // look finds out what the working copy has become.
 func (r *restoring) look(ctx context.Context) {
 	r.now = r.after(ctx)
-	if !r.copy.compare(r.now, r.want) {
+	if !r.copy.compare(ctx, r.now, r.want) {
 		return
 	}
 	// What is there besides may be a secret that was ignored a moment ago.

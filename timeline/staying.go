@@ -127,7 +127,7 @@ func (s *staying) folder(want, have objstore.TreeEntry, dir string, path []strin
 	switch {
 	case err != nil || tree == from:
 		return want, want.Mode != 0, err
-	case tree == emptyTree:
+	case tree == objstore.EmptyTree:
 		return objstore.TreeEntry{}, false, nil
 	}
 	return objstore.TreeEntry{Name: filepath.Base(dir), Mode: objstore.ModeTree, ID: tree}, true, nil
@@ -136,14 +136,10 @@ func (s *staying) folder(want, have objstore.TreeEntry, dir string, path []strin
 // entries reads a tree, by name. git may have written it.
 func (s *staying) entries(tree objstore.ID) (map[string]objstore.TreeEntry, error) {
 	out := make(map[string]objstore.TreeEntry)
-	if tree.IsZero() || tree == emptyTree {
+	if tree.IsZero() {
 		return out, nil
 	}
-	data, err := objstore.GetKind(s.objects, tree, objstore.Tree)
-	if err != nil {
-		return nil, err
-	}
-	list, err := objstore.DecodeForeignTree(tree, data)
+	list, err := objstore.ReadForeignTree(s.objects, tree)
 	for _, e := range list {
 		out[e.Name] = e
 	}

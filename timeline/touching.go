@@ -22,6 +22,7 @@ type touching struct {
 	id    objstore.ID            // of the vcs.json that was read last
 	trees map[string]objstore.ID // what it says
 	found map[int64]FrameMatch
+	paths *int // how many were found, in the runs before this one, too
 }
 
 type capturedIn struct {
@@ -31,9 +32,12 @@ type capturedIn struct {
 
 // framesTouching walks a run's chain from its tip down, as far as the frame it was
 // forked from, and compares what each frame has captured with what was captured last
-// before.
-func (s *Store) framesTouching(ctx context.Context, tip *snapshot.Entry, path string) ([]FrameMatch, error) {
-	t := &touching{objects: s.objects, path: path, newer: make(map[string]capturedIn), found: make(map[int64]FrameMatch)}
+// before. It adds to paths how many it finds, up to the bound of one tree.
+func (s *Store) framesTouching(ctx context.Context, tip *snapshot.Entry, path string, paths *int) ([]FrameMatch, error) {
+	t := &touching{
+		objects: s.objects, path: path, newer: make(map[string]capturedIn),
+		found: make(map[int64]FrameMatch), paths: paths,
+	}
 	for entry, err := range s.ancestry(tip) {
 		if err = cmp.Or(err, ctx.Err()); err != nil {
 			return nil, err
@@ -41,7 +45,7 @@ func (s *Store) framesTouching(ctx context.Context, tip *snapshot.Entry, path st
 		if entry.Frame == snapshot.NoFrame {
 			continue
 		}
-		if err := t.look(entry); err != nil {
+		if err := t.look(ctx, entry); err != nil {
 			return nil, err
 		}
 		if entry.Run != tip.Run {
@@ -52,7 +56,7 @@ func (s *Store) framesTouching(ctx context.Context, tip *snapshot.Entry, path st
 }
 
 // look compares the frames that were looked at before with an older one.
-func (t *touching) look(frame *snapshot.Entry) error {
+func (t *touching) look(ctx context.Context, frame *snapshot.Entry) error {
 	id, err := frame.VCSID()
 	if err != nil || id.IsZero() {
 		return err
@@ -66,7 +70,7 @@ func (t *touching) look(frame *snapshot.Entry) error {
 	}
 	for name, tree := range t.trees {
 		if newer, ok := t.newer[name]; ok && newer.tree != tree {
-			if err := t.compare(tree, newer); err != nil {
+			if err := t.compare(ctx, tree, newer); err != nil {
 				return err
 			}
 		}
@@ -91,10 +95,13 @@ func treesOf(v *snapshot.VCS) map[string]objstore.ID {
 }
 
 // compare notes what a frame has changed of a tree.
-func (t *touching) compare(before objstore.ID, now capturedIn) error {
-	changes, err := changedFiles(t.objects, before, now.tree, t.path)
+func (t *touching) compare(ctx context.Context, before objstore.ID, now capturedIn) error {
+	changes, err := changedFiles(ctx, t.objects, before, now.tree, t.path)
 	if err != nil || len(changes) == 0 {
 		return err
+	}
+	if *t.paths += len(changes); *t.paths > objstore.MaxTreePaths {
+		return objstore.TreeSize{Paths: int64(*t.paths)}.Check(now.tree)
 	}
 	match, ok := t.found[now.frame.Frame]
 	if !ok {

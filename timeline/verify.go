@@ -189,7 +189,7 @@ func (v *verifier) run(ctx context.Context, id string, tip objstore.ID) error {
 	if err != nil {
 		return err
 	}
-	if err := v.files.attempts(entry); err != nil {
+	if err := v.files.attempts(ctx, entry); err != nil {
 		v.note(id, entry, err)
 	}
 	if row.Parent != nil {
@@ -234,7 +234,7 @@ func (v *verifier) stretch(ctx context.Context, id string, from *snapshot.Entry,
 			frames[entry.Frame] = entry.ID
 		}
 		ops.met(entry.ID)
-		row, err := v.entry(entry)
+		row, err := v.entry(ctx, entry)
 		if err != nil {
 			v.note(id, entry, err)
 			newer = nil
@@ -257,7 +257,7 @@ func (v *verifier) stretch(ctx context.Context, id string, from *snapshot.Entry,
 }
 
 // entry checks one entry by itself, as it is stored, and returns its row.
-func (v *verifier) entry(entry *snapshot.Entry) (snapshot.Run, error) {
+func (v *verifier) entry(ctx context.Context, entry *snapshot.Entry) (snapshot.Run, error) {
 	entry = entry.Stored()
 	row, err := entry.RunRow()
 	if err != nil {
@@ -285,10 +285,10 @@ func (v *verifier) entry(entry *snapshot.Entry) (snapshot.Run, error) {
 	if err := v.journal(entry); err != nil {
 		return row, err
 	}
-	if err := v.files.carried(entry); err != nil {
+	if err := v.files.carried(ctx, entry); err != nil {
 		return row, err
 	}
-	return row, v.files.captured(vcs)
+	return row, v.files.captured(ctx, vcs)
 }
 
 // events checks that an entry's events end where its row says.

@@ -16,11 +16,31 @@ import (
 // too. Problems are returned as such; an error means that there is none. met, unless it is
 // nil, is called at each entry.
 func (s *Store) VerifyEntries(ctx context.Context, run string, tip, until objstore.ID, met func()) ([]Problem, error) {
+	return s.NewEntryVerifier().Verify(ctx, run, tip, until, met)
+}
+
+// EntryVerifier checks entries of several runs as VerifyEntries does, and reads the captured
+// trees that they share once. For one goroutine at a time.
+type EntryVerifier struct {
+	store *Store
+	files *fileVerifier
+}
+
+// NewEntryVerifier makes a verifier that has read nothing yet.
+func (s *Store) NewEntryVerifier() *EntryVerifier {
+	files := newFileVerifier(s.objects)
+	files.onlyTrees = true
+	return &EntryVerifier{s, files}
+}
+
+// Verify is Store.VerifyEntries.
+func (e *EntryVerifier) Verify(ctx context.Context, run string, tip, until objstore.ID, met func()) ([]Problem, error) {
 	if met == nil {
 		met = func() {}
 	}
+	s := e.store
 	v := s.newVerifier()
-	v.files.onlyTrees = true
+	v.files = e.files
 	entry, err := snapshot.ReadEntry(s.objects, tip)
 	switch {
 	case err != nil:
@@ -48,7 +68,7 @@ func (v *verifier) fetched(ctx context.Context, tip *snapshot.Entry, until objst
 		}
 		met()
 		ops.met(entry.ID)
-		at, err := v.link(entry, until)
+		at, err := v.link(ctx, entry, until)
 		if err == nil && newer != nil {
 			err = v.follows(at, newer, ops)
 			entry = newer.entry
@@ -59,7 +79,7 @@ func (v *verifier) fetched(ctx context.Context, tip *snapshot.Entry, until objst
 		}
 		newer = at
 		if at.entry.ID == until {
-			v.fetchedTip(tip, ops, v.goOnKnown(ctx, tip, at.entry, ops))
+			v.fetchedTip(ctx, tip, ops, v.goOnKnown(ctx, tip, at.entry, ops))
 			return
 		}
 	}
@@ -69,25 +89,25 @@ func (v *verifier) fetched(ctx context.Context, tip *snapshot.Entry, until objst
 	}
 	err := v.begins(newer, ops)
 	if err == nil {
-		err = v.forkedFrom(newer)
+		err = v.forkedFrom(ctx, newer)
 	}
-	v.fetchedTip(tip, ops, err)
+	v.fetchedTip(ctx, tip, ops, err)
 }
 
 // link checks an entry by itself, unless it is the one that is known to be good.
-func (v *verifier) link(entry *snapshot.Entry, known objstore.ID) (*link, error) {
+func (v *verifier) link(ctx context.Context, entry *snapshot.Entry, known objstore.ID) (*link, error) {
 	if entry.ID == known {
 		row, err := entry.Stored().RunRow()
 		return &link{entry, row}, err
 	}
-	row, err := v.entry(entry)
+	row, err := v.entry(ctx, entry)
 	return &link{entry, row}, err
 }
 
 // fetchedTip checks what counts at the tip alone, unless there is an error already.
-func (v *verifier) fetchedTip(tip *snapshot.Entry, ops *opsVerifier, err error) {
+func (v *verifier) fetchedTip(ctx context.Context, tip *snapshot.Entry, ops *opsVerifier, err error) {
 	if err == nil {
-		err = errors.Join(v.files.attempts(tip), ops.check(tip))
+		err = errors.Join(v.files.attempts(ctx, tip), ops.check(tip))
 	}
 	if err != nil {
 		v.note(tip.Run, tip, err)
@@ -125,7 +145,7 @@ func (v *verifier) goOnKnown(ctx context.Context, tip, known *snapshot.Entry, op
 
 // forkedFrom checks the frame that a run was forked from, which is frame 0 of one that
 // changed nothing: it is what the run's first own entry goes on from.
-func (v *verifier) forkedFrom(first *link) error {
+func (v *verifier) forkedFrom(ctx context.Context, first *link) error {
 	seen, err := first.entry.RunRow()
 	if err != nil || seen.Parent == nil {
 		return err
@@ -136,7 +156,7 @@ func (v *verifier) forkedFrom(first *link) error {
 	}
 	from, err := snapshot.ReadEntry(v.store.objects, parent.Commit)
 	if err == nil {
-		_, err = v.entry(from)
+		_, err = v.entry(ctx, from)
 	}
 	if err != nil {
 		return fmt.Errorf("the frame that the run was forked from: %w", err)

@@ -1,20 +1,20 @@
 package timeline
 
 import (
+	"context"
+	"errors"
 	"fmt"
 
 	"github.com/git-smithers/git-smithers/objstore"
 	"github.com/git-smithers/git-smithers/snapshot"
 )
 
-// maxTreeDepth is how deep folders may be nested: twice as deep as git reads them.
-const maxTreeDepth = 4096
-
-// fileVerifier checks captured files. Frames share most of them, so each object is
-// read once.
+// fileVerifier checks captured files. Frames and runs share most of them, so each object is
+// read once, and a tree is measured by the sizes of those below it.
 type fileVerifier struct {
 	objects objstore.Reader
-	checked map[objstore.ID]*fileDamage // nil: sound
+	checked map[objstore.ID]*fileDamage       // nil: sound
+	sizes   map[objstore.ID]objstore.TreeSize // of the trees among them that are sound
 	// onlyTrees leaves blobs unread.
 	onlyTrees bool
 }
@@ -26,19 +26,21 @@ type fileDamage struct {
 }
 
 func newFileVerifier(objects objstore.Reader) *fileVerifier {
-	return &fileVerifier{objects: objects, checked: make(map[objstore.ID]*fileDamage)}
+	return &fileVerifier{
+		objects: objects, checked: make(map[objstore.ID]*fileDamage), sizes: make(map[objstore.ID]objstore.TreeSize),
+	}
 }
 
 // captured checks all that the trees of a working copy reach; a nil one has none.
-func (v *fileVerifier) captured(vcs *snapshot.VCS) error {
+func (v *fileVerifier) captured(ctx context.Context, vcs *snapshot.VCS) error {
 	if vcs == nil {
 		return nil
 	}
-	if err := v.root("worktree", vcs.Tree); err != nil {
+	if err := v.root(ctx, "worktree", vcs.Tree); err != nil {
 		return err
 	}
 	for _, w := range vcs.Worktrees {
-		if err := v.root(fmt.Sprintf("worktree of %q", w.Name), w.Tree); err != nil {
+		if err := v.root(ctx, fmt.Sprintf("worktree of %q", w.Name), w.Tree); err != nil {
 			return err
 		}
 	}
@@ -47,13 +49,17 @@ func (v *fileVerifier) captured(vcs *snapshot.VCS) error {
 
 // carried checks that all objects of what other engines keep in an entry are there. What they say
 // is not ours to judge.
-func (v *fileVerifier) carried(entry *snapshot.Entry) error {
+func (v *fileVerifier) carried(ctx context.Context, entry *snapshot.Entry) error {
 	parts, err := entry.Carried()
 	if err != nil {
 		return err
 	}
 	for _, part := range parts {
-		if err := v.check(part.Name, v.entry(part, 0)); err != nil {
+		damage := v.entry(ctx, part, 0)
+		if damage == nil {
+			damage = tooLarge(v.sizes[part.ID], part.ID)
+		}
+		if err := v.check(part.Name, damage); err != nil {
 			return err
 		}
 	}
@@ -61,7 +67,7 @@ func (v *fileVerifier) carried(entry *snapshot.Entry) error {
 }
 
 // attempts checks the trees that the attempts of an entry's journal name.
-func (v *fileVerifier) attempts(entry *snapshot.Entry) error {
+func (v *fileVerifier) attempts(ctx context.Context, entry *snapshot.Entry) error {
 	attempts, err := entry.Attempts()
 	if err != nil {
 		return nil // what is wrong with the journal is a problem of the entry already
@@ -74,7 +80,7 @@ func (v *fileVerifier) attempts(entry *snapshot.Entry) error {
 		if err != nil {
 			return nil // the same
 		}
-		if err := v.root(fmt.Sprintf("attempt %q", row.Key), a.Tree); err != nil {
+		if err := v.root(ctx, fmt.Sprintf("attempt %q", row.Key), a.Tree); err != nil {
 			return err
 		}
 	}
@@ -82,11 +88,23 @@ func (v *fileVerifier) attempts(entry *snapshot.Entry) error {
 }
 
 // root checks a whole tree, which what names; the zero id is none.
-func (v *fileVerifier) root(what string, id objstore.ID) error {
+func (v *fileVerifier) root(ctx context.Context, what string, id objstore.ID) error {
 	if id.IsZero() {
 		return nil
 	}
-	return v.check(what, v.object(id, objstore.Tree, 0))
+	damage := v.object(ctx, id, objstore.Tree, 0)
+	if damage == nil {
+		damage = tooLarge(v.sizes[id], id)
+	}
+	return v.check(what, damage)
+}
+
+// tooLarge is the damage of a tree beyond the bounds; nil within them.
+func tooLarge(size objstore.TreeSize, id objstore.ID) *fileDamage {
+	if err := size.Check(id); err != nil {
+		return &fileDamage{err: err}
+	}
+	return nil
 }
 
 // check is damage as the error about what.
@@ -101,19 +119,19 @@ func (v *fileVerifier) check(what string, damage *fileDamage) error {
 }
 
 // entry checks what an entry of a tree is. Submodules are other repositories' business.
-func (v *fileVerifier) entry(e objstore.TreeEntry, depth int) *fileDamage {
+func (v *fileVerifier) entry(ctx context.Context, e objstore.TreeEntry, depth int) *fileDamage {
 	switch e.Mode {
 	case objstore.ModeCommit:
 		return nil
 	case objstore.ModeTree:
-		return v.object(e.ID, objstore.Tree, depth)
+		return v.object(ctx, e.ID, objstore.Tree, depth)
 	case objstore.ModeFile, objstore.ModeExecutable, objstore.ModeSymlink:
 	}
-	return v.object(e.ID, objstore.Blob, depth)
+	return v.object(ctx, e.ID, objstore.Blob, depth)
 }
 
 // object checks a tree and what it reaches, or a blob.
-func (v *fileVerifier) object(id objstore.ID, kind objstore.Kind, depth int) *fileDamage {
+func (v *fileVerifier) object(ctx context.Context, id objstore.ID, kind objstore.Kind, depth int) *fileDamage {
 	if damage, ok := v.checked[id]; ok {
 		return damage
 	}
@@ -126,23 +144,30 @@ func (v *fileVerifier) object(id objstore.ID, kind objstore.Kind, depth int) *fi
 	case err != nil:
 		damage = &fileDamage{err: err}
 	case kind == objstore.Tree:
-		damage = v.tree(id, data, depth)
+		damage = v.tree(ctx, id, data, depth)
 	}
-	v.checked[id] = damage
+	// What is too deep here may not be so where fewer folders lead to it.
+	if ctx.Err() == nil && (damage == nil || !errors.Is(damage.err, objstore.ErrTreeSize)) {
+		v.checked[id] = damage
+	}
 	return damage
 }
 
 // tree checks what a tree reaches.
-func (v *fileVerifier) tree(id objstore.ID, data []byte, depth int) *fileDamage {
+func (v *fileVerifier) tree(ctx context.Context, id objstore.ID, data []byte, depth int) *fileDamage {
 	entries, err := objstore.DecodeForeignTree(id, data)
-	if err == nil && depth > maxTreeDepth {
-		err = &objstore.CorruptError{ID: id, Reason: "nested too deep"}
+	if err == nil {
+		err = objstore.TreeSize{Depth: depth}.Check(id)
+	}
+	if err == nil {
+		err = ctx.Err()
 	}
 	if err != nil {
 		return &fileDamage{err: err}
 	}
+	var size objstore.TreeSize
 	for _, e := range entries {
-		damage := v.entry(e, depth+1)
+		damage := v.entry(ctx, e, depth+1)
 		switch {
 		case damage == nil:
 		case damage.path == "":
@@ -150,6 +175,12 @@ func (v *fileVerifier) tree(id objstore.ID, data []byte, depth int) *fileDamage 
 		default:
 			return &fileDamage{e.Name + "/" + damage.path, damage.err}
 		}
+		var below objstore.TreeSize
+		if e.Mode == objstore.ModeTree {
+			below = v.sizes[e.ID]
+		}
+		size.Add(e, below)
 	}
+	v.sizes[id] = size
 	return nil
 }

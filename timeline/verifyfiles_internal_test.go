@@ -1,6 +1,8 @@
 package timeline
 
 import (
+	"context"
+	"strconv"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -34,10 +36,84 @@ func TestEachCapturedObjectIsReadOnce(t *testing.T) {
 	shared := objstore.TreeEntry{Name: "shared", Mode: objstore.ModeTree, ID: tree(file("a", "1"), file("b", "1"))}
 	v := newFileVerifier(c)
 	for _, root := range []objstore.ID{tree(shared), tree(shared, file("c", "2")), tree(shared)} {
-		require.NoError(t, v.captured(&snapshot.VCS{Tree: root}))
+		require.NoError(t, v.captured(t.Context(), &snapshot.VCS{Tree: root}))
 	}
 	assert.Len(t, c.reads, 5)
 	for id, n := range c.reads {
 		assert.Equal(t, 1, n, id)
+	}
+}
+
+// nested is a tree of levels of folders that have one and the same folder ten times.
+func nested(w objstore.Writer, levels int) objstore.ID {
+	below := objstore.TreeEntry{Mode: objstore.ModeFile, ID: w.Add(objstore.Blob, []byte("x"))}
+	for range levels {
+		entries := make([]objstore.TreeEntry, 10)
+		for i := range entries {
+			entries[i] = objstore.TreeEntry{Name: strconv.Itoa(i), Mode: below.Mode, ID: below.ID}
+		}
+		below = objstore.TreeEntry{Mode: objstore.ModeTree, ID: w.Add(objstore.Tree, objstore.EncodeTree(entries))}
+	}
+	return below.ID
+}
+
+func TestCapturedTreesAreMeasuredAsTheyAreChecked(t *testing.T) {
+	t.Parallel()
+	c := &counting{reads: make(map[objstore.ID]int)}
+	v := newFileVerifier(c)
+	v.onlyTrees = true
+	require.NoError(t, v.captured(t.Context(), &snapshot.VCS{Tree: nested(c, 6)}), "a million files")
+	require.ErrorIs(t, v.captured(t.Context(), &snapshot.VCS{Tree: nested(c, 7)}), objstore.ErrTreeSize)
+	require.ErrorIs(t, v.captured(t.Context(), &snapshot.VCS{Tree: nested(c, 10)}), objstore.ErrTreeSize)
+	assert.Len(t, c.reads, 10)
+	for id, n := range c.reads {
+		assert.Equal(t, 1, n, id)
+	}
+}
+
+func TestWhatIsTooDeepInOneRunMayBeSoundInAnother(t *testing.T) {
+	t.Parallel()
+	var m objstore.Memory
+	sound := objstore.TreeEntry{Name: "a", Mode: objstore.ModeTree, ID: m.Add(objstore.Tree, nil)}
+	for range 100 {
+		sound.ID = m.Add(objstore.Tree, objstore.EncodeTree([]objstore.TreeEntry{sound}))
+	}
+	deep := sound
+	for range objstore.MaxTreeDepth {
+		deep.ID = m.Add(objstore.Tree, objstore.EncodeTree([]objstore.TreeEntry{deep}))
+	}
+	v := newFileVerifier(&m)
+	require.ErrorIs(t, v.captured(t.Context(), &snapshot.VCS{Tree: deep.ID}), objstore.ErrTreeSize)
+	require.NoError(t, v.captured(t.Context(), &snapshot.VCS{Tree: sound.ID}))
+	require.ErrorIs(t, v.captured(t.Context(), &snapshot.VCS{Tree: deep.ID}), objstore.ErrTreeSize, "now that what is below is known")
+}
+
+func TestWalksOverTreesEndWhenTheirContextDoes(t *testing.T) {
+	t.Parallel()
+	var m objstore.Memory
+	tree := nested(&m, 6)
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	v := newFileVerifier(&m)
+	require.ErrorIs(t, v.captured(ctx, &snapshot.VCS{Tree: tree}), context.Canceled)
+	require.NoError(t, v.captured(t.Context(), &snapshot.VCS{Tree: tree}), "nothing is remembered of a walk that was cut off")
+	_, err := changedFiles(ctx, &m, objstore.ID{}, tree, "")
+	require.ErrorIs(t, err, context.Canceled)
+	_, err = changedFiles(ctx, &m, objstore.ID{}, tree, "0/1/2")
+	require.ErrorIs(t, err, context.Canceled)
+}
+
+func TestNoMoreChangesAreListedThanATreeMayHave(t *testing.T) {
+	t.Parallel()
+	var m objstore.Memory
+	bomb := nested(&m, 10)
+	for _, pair := range [][2]objstore.ID{{bomb, {}}, {{}, bomb}} {
+		_, err := changedFiles(t.Context(), &m, pair[0], pair[1], "")
+		require.ErrorIs(t, err, objstore.ErrTreeSize)
+		_, err = changedFiles(t.Context(), &m, pair[0], pair[1], "0/1")
+		require.ErrorIs(t, err, objstore.ErrTreeSize)
+		found, err := changedFiles(t.Context(), &m, pair[0], pair[1], "0/1/2/3/4/5/6/7")
+		require.NoError(t, err)
+		assert.Len(t, found, 100)
 	}
 }

@@ -93,7 +93,7 @@ func (c *WorkingCopy) revision(ctx context.Context) (*jjbridge.Captured, error) 
 // compare looks at how files that were just restored differ from what was wanted, and
 // warns where they do. What is there besides was not restored, and nobody has recorded
 // it: that was ignored until now. It tells whether nothing else differs.
-func (c *WorkingCopy) compare(now *jjbridge.Captured, want *snapshot.VCS) (same bool) {
+func (c *WorkingCopy) compare(ctx context.Context, now *jjbridge.Captured, want *snapshot.VCS) (same bool) {
 	if now.VCS.Tree == want.Tree {
 		return true
 	}
@@ -101,7 +101,7 @@ func (c *WorkingCopy) compare(now *jjbridge.Captured, want *snapshot.VCS) (same 
 	err := now.Objects(objects)
 	var differ []jjbridge.PathChange
 	if err == nil {
-		differ, err = changedFiles(objects, want.Tree, now.VCS.Tree, "")
+		differ, err = changedFiles(ctx, objects, want.Tree, now.VCS.Tree, "")
 	}
 	if err != nil {
 		c.store.warn(fmt.Errorf("compare the restored files: %w", err))

@@ -46,7 +46,7 @@ func (p *push) confirmFiles(ctx context.Context, open []*pushing) ([]*pushing, e
 }
 
 // filesOf are the untracked files of each run; a file that several have counts for the
-// first. It ends the runs that are damaged.
+// first. It ends the runs that cannot be read.
 func (p *push) filesOf(ctx context.Context, open []*pushing) (map[*pushing][]UntrackedFile, error) {
 	known := make(map[objstore.ID]bool)
 	for _, id := range p.there.tips {
@@ -58,6 +58,10 @@ func (p *push) filesOf(ctx context.Context, open []*pushing) (map[*pushing][]Unt
 		found, err := p.untrackedFiles(ctx, run.RunID, run.Tip, known)
 		if isDamage(err) {
 			run.end(StateDamaged, err.Error())
+			continue
+		}
+		if isUnreadable(err) {
+			run.end(StateRefused, "the files that it captured cannot be looked at: "+err.Error())
 			continue
 		}
 		if err != nil {

@@ -5,12 +5,20 @@ import (
 	"regexp"
 
 	"github.com/git-smithers/git-smithers/objstore"
+	"github.com/git-smithers/git-smithers/snapshot"
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
 
 // isDamage tells whether an error is about objects that are missing or damaged here.
 func isDamage(err error) bool {
 	return errors.Is(err, objstore.ErrNotFound) || errors.Is(err, objstore.ErrCorrupt)
+}
+
+// isUnreadable reports whether an error is about a run that is whole and beyond what is
+// read here: written by a newer version, or beyond a limit.
+func isUnreadable(err error) bool {
+	return errors.Is(err, objstore.ErrTreeSize) || errors.Is(err, snapshot.ErrNewerFormat) ||
+		errors.Is(err, snapshot.ErrLimit) || errors.Is(err, snapshot.ErrInvalid)
 }
 
 // objectName is an object's in what git says.

@@ -76,7 +76,8 @@ func (s *Sharer) fetch(ctx context.Context, from timeline.Place, req FetchReques
 	if req.As != "" && len(req.Runs) != 1 {
 		return nil, fault.New(fault.Usage, "one run can be taken under another id, not %d", len(req.Runs)).Hint("name the run")
 	}
-	f := &fetch{Sharer: s, from: from, req: req, out: &Fetched{Remote: from.Shown(), Runs: []FetchedRun{}}}
+	f := &fetch{Sharer: s, from: from, req: req, verifier: s.store.NewEntryVerifier()}
+	f.out = &Fetched{Remote: from.Shown(), Runs: []FetchedRun{}}
 	if err := f.run(ctx); err != nil {
 		return f.out, timeline.Explain(err)
 	}
@@ -94,6 +95,7 @@ type fetch struct {
 	before, after atRemote
 	budget        *int64 // how many frame refs may still be made; nil: not counted yet
 	checked       int    // entries
+	verifier      *timeline.EntryVerifier
 }
 
 func (f *fetch) named() bool { return len(f.req.Runs) > 0 }

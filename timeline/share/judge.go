@@ -30,6 +30,8 @@ func (p *push) judge(ctx context.Context) ([]*pushing, error) {
 		default:
 			known, err := p.has(there)
 			switch {
+			case isDamage(err):
+				run.end(StateUnrelated, fmt.Sprintf("what the remote has under its name cannot be read: %v", err))
 			case err != nil:
 				return nil, err
 			case known:

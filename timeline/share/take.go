@@ -120,7 +120,7 @@ func (f *fetch) resolve(ctx context.Context, named func(string) (refs.Name, erro
 // check checks what of a run is new here; until is its newest entry that is not. A run
 // that does not pass is invalid.
 func (f *fetch) check(ctx context.Context, run *taking, tip, until objstore.ID) (sound bool, err error) {
-	problems, err := f.store.VerifyEntries(ctx, run.RunID, tip, until, func() {
+	problems, err := f.verifier.Verify(ctx, run.RunID, tip, until, func() {
 		f.checked++
 		f.progress("checking entries", f.checked, 0)
 	})

@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -19,17 +20,33 @@ import (
 // run's tip takes along.
 type untracked struct {
 	objects objstore.Reader
+	meter   *objstore.TreeMeter
 	known   map[objstore.ID]bool // entries that the other side has
 	seen    map[objstore.ID]bool // what vcs.json was looked at already
+	walked  map[folder]bool      // what was looked at already, with no more than one tree to compare it with
+	paths   int                  // how many were looked at
 	files   map[string]objstore.ID
 }
+
+// folder is a tree at a path, and the tree that the user's commit has there.
+type folder struct {
+	path          string
+	tree, tracked objstore.ID
+}
+
+// maxLookedAt bounds the paths that are looked at for one run. Its frames may have many
+// different trees, each within the bounds of a tree.
+const maxLookedAt = 10 * objstore.MaxTreePaths
 
 // untrackedFiles lists, by path, the files of the entries from a tip down to one that the
 // other side has, which are neither in the commit that they were captured on nor in that
 // entry. A commit that is not here has no files. It goes on into the runs that the run was
 // forked from, as a push does. The sizes are those of the newest capture.
 func (s *Sharer) untrackedFiles(ctx context.Context, run string, tip objstore.ID, known map[objstore.ID]bool) ([]UntrackedFile, error) {
-	u := untracked{s.parts.Objects, known, make(map[objstore.ID]bool), make(map[string]objstore.ID)}
+	u := untracked{
+		objects: s.parts.Objects, meter: objstore.NewTreeMeter(s.parts.Objects), known: known,
+		seen: make(map[objstore.ID]bool), walked: make(map[folder]bool), files: make(map[string]objstore.ID),
+	}
 	if err := u.walk(ctx, tip); err != nil {
 		return nil, err
 	}
@@ -55,14 +72,14 @@ func (u *untracked) walk(ctx context.Context, id objstore.ID) error {
 			return err
 		}
 		if u.known[id] {
-			return u.leaveOut(entry)
+			return u.leaveOut(ctx, entry)
 		}
 		vcs, err := u.newCopies(entry)
 		if err != nil {
 			return err
 		}
 		for _, copied := range vcs {
-			if err := u.capture(copied); err != nil {
+			if err := u.capture(ctx, copied); err != nil {
 				return err
 			}
 		}
@@ -95,7 +112,7 @@ func copies(entry *snapshot.Entry) ([]*snapshot.VCS, error) {
 }
 
 // capture takes down what a working copy adds to the commit that it is at.
-func (u *untracked) capture(vcs *snapshot.VCS) error {
+func (u *untracked) capture(ctx context.Context, vcs *snapshot.VCS) error {
 	commits, err := u.commitsOf(vcs)
 	if err != nil {
 		return err
@@ -110,7 +127,14 @@ func (u *untracked) capture(vcs *snapshot.VCS) error {
 			tracked = append(tracked, tree)
 		}
 	}
-	return u.added(tracked, vcs.Tree, "")
+	size, err := u.meter.Added(ctx, vcs.Tree, tracked...)
+	if err == nil {
+		err = size.Check(vcs.Tree)
+	}
+	if err != nil {
+		return err
+	}
+	return u.added(ctx, tracked, vcs.Tree, "")
 }
 
 // commitsOf are the commits whose files are the user's own doing: the one that is checked
@@ -155,17 +179,23 @@ func readCommit(r objstore.Reader, id objstore.ID) (tree objstore.ID, parents []
 
 // added takes down the files of a tree that none of the others has, under prefix. A tree
 // that any of the others has as it is need not be read.
-func (u *untracked) added(tracked []objstore.ID, tree objstore.ID, prefix string) error {
-	if slices.Contains(tracked, tree) {
+func (u *untracked) added(ctx context.Context, tracked []objstore.ID, tree objstore.ID, prefix string) error {
+	if slices.Contains(tracked, tree) || u.wasWalked(tracked, tree, prefix) {
 		return nil
 	}
-	entries, err := readTree(u.objects, tree)
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	entries, err := objstore.ReadForeignTree(u.objects, tree)
 	if err != nil {
 		return err
 	}
+	if u.paths += len(entries); u.paths > maxLookedAt {
+		return &objstore.TreeSizeError{ID: tree, Reason: fmt.Sprintf("more than %d paths in all frames together", maxLookedAt)}
+	}
 	before := make(map[string][]objstore.TreeEntry)
 	for _, id := range tracked {
-		others, err := readTree(u.objects, id)
+		others, err := objstore.ReadForeignTree(u.objects, id)
 		if err != nil && !errors.Is(err, objstore.ErrNotFound) {
 			return err
 		}
@@ -174,14 +204,29 @@ func (u *untracked) added(tracked []objstore.ID, tree objstore.ID, prefix string
 		}
 	}
 	for _, e := range entries {
-		if err := u.addedAt(before[e.Name], e, prefix+e.Name); err != nil {
+		if err := u.addedAt(ctx, before[e.Name], e, prefix+e.Name); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (u *untracked) addedAt(before []objstore.TreeEntry, e objstore.TreeEntry, path string) error {
+// wasWalked reports whether the files of a tree were taken down before under the same path,
+// and notes that they are.
+func (u *untracked) wasWalked(tracked []objstore.ID, tree objstore.ID, path string) bool {
+	if len(tracked) > 1 {
+		return false
+	}
+	at := folder{path: path, tree: tree}
+	if len(tracked) == 1 {
+		at.tracked = tracked[0]
+	}
+	was := u.walked[at]
+	u.walked[at] = true
+	return was
+}
+
+func (u *untracked) addedAt(ctx context.Context, before []objstore.TreeEntry, e objstore.TreeEntry, path string) error {
 	var folders []objstore.ID
 	for _, other := range before {
 		if other.Mode == objstore.ModeTree {
@@ -190,7 +235,7 @@ func (u *untracked) addedAt(before []objstore.TreeEntry, e objstore.TreeEntry, p
 	}
 	switch {
 	case e.Mode == objstore.ModeTree:
-		return u.added(folders, e.ID, path+"/")
+		return u.added(ctx, folders, e.ID, path+"/")
 	case e.Mode == objstore.ModeCommit || len(folders) < len(before): // no file, or one that was a file before
 		return nil
 	}
@@ -201,54 +246,66 @@ func (u *untracked) addedAt(before []objstore.TreeEntry, e objstore.TreeEntry, p
 }
 
 // leaveOut drops the files that are in an entry which the other side has.
-func (u *untracked) leaveOut(entry *snapshot.Entry) error {
+func (u *untracked) leaveOut(ctx context.Context, entry *snapshot.Entry) error {
 	vcs, err := copies(entry)
 	if err != nil {
 		return err
 	}
-	for path := range u.files {
-		for _, copied := range vcs {
-			found, err := hasFile(u.objects, copied.Tree, path)
-			if err != nil {
-				return err
-			}
-			if found {
-				delete(u.files, path)
-			}
+	for _, copied := range vcs {
+		if err := u.dropFilesOf(ctx, copied.Tree, slices.Sorted(maps.Keys(u.files)), ""); err != nil {
+			return err
 		}
 	}
 	return nil
 }
 
-// hasFile tells whether a tree has a file at a path.
-func hasFile(r objstore.Reader, tree objstore.ID, path string) (bool, error) {
-	for {
-		name, rest, deeper := strings.Cut(path, "/")
-		entries, err := readTree(r, tree)
-		if err != nil {
-			return false, err
-		}
-		e, found := objstore.FindEntry(entries, name)
-		if !found || deeper != (e.Mode == objstore.ModeTree) {
-			return false, nil
-		}
-		if !deeper {
-			return true, nil
-		}
-		tree, path = e.ID, rest
+// dropFilesOf drops those of paths, which are sorted and begin with prefix, that a tree has
+// a file at. It reads each tree on their way once.
+func (u *untracked) dropFilesOf(ctx context.Context, tree objstore.ID, paths []string, prefix string) error {
+	if len(paths) == 0 {
+		return nil
 	}
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	entries, err := objstore.ReadForeignTree(u.objects, tree)
+	if err != nil {
+		return err
+	}
+	byName := make(map[string]objstore.TreeEntry, len(entries))
+	for _, e := range entries {
+		byName[e.Name] = e
+	}
+	for len(paths) > 0 {
+		name, _, deeper := strings.Cut(paths[0][len(prefix):], "/")
+		below := 1 // how many paths lead through the same folder
+		if deeper {
+			below = endOf(paths, prefix+name+"/")
+		}
+		e, found := byName[name]
+		switch {
+		case !found || deeper != (e.Mode == objstore.ModeTree):
+		case deeper:
+			if err := u.dropFilesOf(ctx, e.ID, paths[:below], prefix+name+"/"); err != nil {
+				return err
+			}
+		default:
+			delete(u.files, paths[0])
+		}
+		paths = paths[below:]
+	}
+	return nil
 }
 
-// readTree reads a tree, which git or another program may have written.
-func readTree(r objstore.Reader, id objstore.ID) ([]objstore.TreeEntry, error) {
-	if id == objstore.Hash(objstore.Tree, nil) {
-		return nil, nil // git need not store it
-	}
-	data, err := objstore.GetKind(r, id, objstore.Tree)
-	if err != nil {
-		return nil, err
-	}
-	return objstore.DecodeForeignTree(id, data)
+// endOf is how many of paths, which are sorted, come before the first without the prefix.
+func endOf(paths []string, prefix string) int {
+	n, _ := slices.BinarySearchFunc(paths, prefix, func(path, prefix string) int {
+		if strings.HasPrefix(path, prefix) {
+			return -1
+		}
+		return 1
+	})
+	return n
 }
 
 // sizes asks git how large blobs are, without reading them.

@@ -18,12 +18,14 @@ import (
 // copies are the working copies that rows of Smithers name, by commits that may be in the
 // repository or not. What is in it stays there until Close. For one goroutine at a time.
 type copies struct {
+	ctx      context.Context //nolint:containedctx // of the import, which lives as long
 	store    *timeline.Store
 	database string // its path: it is no part of a working copy; "" for none
 	parts    timeline.Parts
 	release  func()
 	commits  map[string]snapshot.VCS
-	whole    map[objstore.ID]bool // trees that were looked at: with all folders below them
+	whole    map[objstore.ID]bool // trees of commits that were looked at: with all folders below them
+	meter    *objstore.TreeMeter
 	captured map[string]*jjbridge.Captured
 }
 
@@ -34,8 +36,8 @@ func newCopies(ctx context.Context, s *timeline.Store) (*copies, error) {
 		return nil, err
 	}
 	return &copies{
-		store: s, parts: parts, release: release,
-		commits: make(map[string]snapshot.VCS), whole: make(map[objstore.ID]bool),
+		ctx: ctx, store: s, parts: parts, release: release,
+		commits: make(map[string]snapshot.VCS), whole: make(map[objstore.ID]bool), meter: objstore.NewTreeMeter(parts.Objects),
 		captured: make(map[string]*jjbridge.Captured),
 	}, nil
 }
@@ -98,7 +100,7 @@ func (c *copies) read(vcs *snapshot.VCS, commit []byte) {
 			vcs.ChangeID = value
 		}
 	}
-	if vcs.Conflicted || tree.IsZero() || !c.isWhole(tree, 0) {
+	if vcs.Conflicted || tree.IsZero() || !c.isWhole(tree) {
 		return
 	}
 	vcs.Tree, vcs.Scope = tree, snapshot.ScopeTracked
@@ -107,25 +109,19 @@ func (c *copies) read(vcs *snapshot.VCS, commit []byte) {
 	}
 }
 
-// maxTreeDepth is how deep folders may be nested, as for what verify reads.
-const maxTreeDepth = 4096
-
 // isWhole tells whether all folders of a tree are in the repository, as they may not be where
-// git has pruned some of what nothing keeps. Files are not looked for: they come and go with
-// their folders, but in a partial clone.
-func (c *copies) isWhole(tree objstore.ID, depth int) bool {
+// git has pruned some of what nothing keeps, and whether the tree is within the bounds of what
+// others fetch. Files are not looked for: they come and go with their folders, but in a partial
+// clone.
+func (c *copies) isWhole(tree objstore.ID) bool {
 	if whole, known := c.whole[tree]; known {
 		return whole
 	}
 	_, partial := c.parts.Repo.Config.Get("extensions.partialclone")
-	data, err := objstore.GetKind(c.parts.Objects, tree, objstore.Tree)
-	if err != nil || partial || depth > maxTreeDepth {
-		return false
-	}
-	entries, err := objstore.DecodeForeignTree(tree, data)
-	whole := err == nil
-	for _, e := range entries {
-		whole = whole && (e.Mode != objstore.ModeTree || c.isWhole(e.ID, depth+1))
+	whole := false
+	if !partial {
+		size, err := c.meter.Added(c.ctx, tree)
+		whole = err == nil && size.Check(tree) == nil
 	}
 	c.whole[tree] = whole
 	return whole

@@ -4,7 +4,7 @@
 # Runs go test -v with the arguments. It prints a line a package, and everything that a failed
 # package printed. The names of the tests that passed go to the file .tests/NAME, as
 # "package test", for tools/tests.sh. With -memory, temporary files of tests are in memory,
-# if the machine has 2 GB of it to spare.
+# if the machine has 4 GB of it to spare.
 set -eu
 cd "$(dirname "$0")/.."
 name=$1
@@ -15,11 +15,13 @@ rm -f ".tests/$name" "$status"
 
 if [ "${1:-}" = -memory ]; then
 	shift
-	if [ "$(df -Pk /dev/shm 2>/dev/null | awk 'NR == 2 { print int($4 / 2097152) }')" -gt 0 ] 2>/dev/null; then
+	if [ "$(df -Pk /dev/shm 2>/dev/null | awk 'NR == 2 { print int($4 / 4194304) }')" -gt 0 ] 2>/dev/null; then
 		memory=$(mktemp -d /dev/shm/git-smithers-tests.XXXXXX)
 		trap 'chmod -R u+w "$memory"; rm -rf "$memory"' EXIT
 		trap 'exit 130' INT TERM
-		export GOTMPDIR="${GOTMPDIR:-${TMPDIR:-/tmp}}" TMPDIR="$memory" # go builds on disk
+		chmod 755 "$memory" # some tests read as another user
+		unset GOTMPDIR      # testing prefers it
+		export TMPDIR="$memory"
 	fi
 fi
 

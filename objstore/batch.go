@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 )
 
 // Author is the identity by which commits of our making are known: a pack whose
@@ -168,7 +169,7 @@ func (b *Batch) write(ctx context.Context, name bool) (release func(), err error
 		return nil, err
 	}
 	defer s.life.RUnlock()
-	staged, err := s.stage(ctx, len(b.order), s.opts.Fsync == Durable, b.fill)
+	staged, err := s.stage(ctx, len(b.order), s.opts.Fsync == Durable, time.Time{}, b.fill)
 	if err != nil {
 		return nil, err
 	}

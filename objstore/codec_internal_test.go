@@ -356,7 +356,7 @@ func TestPlanMergeKeepsTheNumberOfPacksSmall(t *testing.T) {
 		var captured, rewritten int64
 		for i := range 3000 {
 			captured += each
-			packs = append(packs, mergePack{strconv.Itoa(i), each, each * 100})
+			packs = append(packs, mergePack{name: strconv.Itoa(i), objects: each, bytes: each * 100})
 			chosen := planMerge(packs)
 			if len(chosen) < 2 {
 				continue

@@ -8,7 +8,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"time"
 
 	"github.com/gofrs/flock"
 )
@@ -85,13 +84,6 @@ func (s *Store) drop(ctx context.Context, what Dropping) (_ DropResult, err erro
 	return DropResult{}, ErrInUse
 }
 
-// dropPack is a pack that a drop may replace.
-type dropPack struct {
-	mergePack
-
-	time time.Time // of the pack's file
-}
-
 // tryDrop makes one attempt. done is false where another one may do better: something
 // needs one of the objects by now, or somebody has touched a pack. The last attempt
 // takes what it can get.
@@ -104,7 +96,7 @@ func (s *Store) tryDrop(ctx context.Context, what Dropping, pins *flock.Flock, l
 	if err != nil {
 		return DropResult{}, true, err
 	}
-	var having []dropPack
+	var having []mergePack
 	result := DropResult{}
 	for _, p := range packs {
 		if !s.isOurs(p.name) {
@@ -143,19 +135,19 @@ func (s *Store) tryDrop(ctx context.Context, what Dropping, pins *flock.Flock, l
 	if err != nil || len(touched) > 0 && !last {
 		return DropResult{}, false, err
 	}
-	result, err = s.replaceDropped(having, touched, staged, ids, result)
+	result, err = s.replaceDropped(ctx, having, touched, staged, ids, result)
 	return result, true, err
 }
 
 // touched is the packs whose time is another by now.
-func (s *Store) touched(packs []dropPack) (map[string]bool, error) {
+func (s *Store) touched(packs []mergePack) (map[string]bool, error) {
 	touched := make(map[string]bool)
 	for _, p := range packs {
 		info, err := os.Stat(s.packPath(p.name, ".pack"))
 		if err != nil {
 			return nil, err
 		}
-		if !info.ModTime().Equal(p.time) {
+		if !info.ModTime().Equal(p.made) {
 			touched[p.name] = true
 		}
 	}
@@ -163,7 +155,7 @@ func (s *Store) touched(packs []dropPack) (map[string]bool, error) {
 }
 
 // replaceDropped puts what was staged in the place of packs, but for those that were touched.
-func (s *Store) replaceDropped(having []dropPack, touched map[string]bool, staged *stagedPack, ids map[ID]struct{}, result DropResult) (DropResult, error) {
+func (s *Store) replaceDropped(ctx context.Context, having []mergePack, touched map[string]bool, staged *stagedPack, ids map[ID]struct{}, result DropResult) (DropResult, error) {
 	var inputs []mergePack
 	left, gone := make(map[ID]struct{}), make(map[ID]struct{})
 	for _, p := range having {
@@ -172,7 +164,7 @@ func (s *Store) replaceDropped(having []dropPack, touched map[string]bool, stage
 			into = left
 			result.BytesAfter += p.bytes
 		} else {
-			inputs = append(inputs, p.mergePack)
+			inputs = append(inputs, p)
 		}
 		if err := s.eachIn(p.name, ids, func(id ID) { into[id] = struct{}{} }); err != nil {
 			return result, err
@@ -193,7 +185,7 @@ func (s *Store) replaceDropped(having []dropPack, touched map[string]bool, stage
 	if err := s.failpoint("drop-after-rename"); err != nil {
 		return result, err
 	}
-	removed, err := s.removeMerged(inputs, name)
+	removed, err := s.removeMerged(ctx, inputs, name)
 	s.main.drop(removed)
 	if err == nil && len(removed) > 0 {
 		err = s.temp.fs.SyncDir(s.main.packDir())
@@ -202,12 +194,8 @@ func (s *Store) replaceDropped(having []dropPack, touched map[string]bool, stage
 }
 
 // stageWithout writes what is in packs, but for ids, into one; nil where that is nothing.
-func (s *Store) stageWithout(ctx context.Context, packs []dropPack, ids map[ID]struct{}) (_ *stagedPack, err error) {
-	chosen := make([]mergePack, len(packs))
-	for i, p := range packs {
-		chosen[i] = p.mergePack
-	}
-	set, err := s.openMergeSet(chosen)
+func (s *Store) stageWithout(ctx context.Context, packs []mergePack, ids map[ID]struct{}) (_ *stagedPack, err error) {
+	set, err := s.openMergeSet(packs)
 	if err != nil {
 		return nil, err
 	}
@@ -216,7 +204,7 @@ func (s *Store) stageWithout(ctx context.Context, packs []dropPack, ids map[ID]s
 	if len(set.objects) == 0 {
 		return nil, nil //nolint:nilnil // nothing is left to write
 	}
-	staged, err := s.stage(ctx, len(set.objects), true, set.write)
+	staged, err := s.stage(ctx, len(set.objects), true, newestOf(packs), set.write)
 	if err != nil {
 		return nil, err
 	}
@@ -260,7 +248,7 @@ func (m *mergeSet) remove(ids map[ID]struct{}) {
 }
 
 // droppable is the packs that a drop may replace, as far as their files tell.
-func (s *Store) droppable() ([]dropPack, error) {
+func (s *Store) droppable() ([]mergePack, error) {
 	dir := s.main.packDir()
 	names, err := packNames(dir)
 	if err != nil {
@@ -273,7 +261,7 @@ func (s *Store) droppable() ([]dropPack, error) {
 	if err != nil {
 		return nil, err
 	}
-	var packs []dropPack
+	var packs []mergePack
 	for _, name := range names {
 		if held[name] || s.isMarked(name) {
 			continue
@@ -290,7 +278,7 @@ func (s *Store) droppable() ([]dropPack, error) {
 			return nil, err
 		}
 		objects := (index.Size() - indexTableAt - indexTailSize) / indexEntrySize
-		packs = append(packs, dropPack{mergePack{name, objects, info.Size()}, info.ModTime()})
+		packs = append(packs, mergePack{name: name, objects: objects, bytes: info.Size(), made: info.ModTime()})
 	}
 	return packs, nil
 }

@@ -27,6 +27,12 @@ const (
 	// rewritten about twice a tier.
 	freshObjects = 128
 	tierFactor   = 8
+	// mergeMost is how many packs, those that a multi-pack-index names among them, are let
+	// stand before a merge takes named ones, too. It is above what the unnamed ones come to.
+	mergeMost = 32
+	// mergeOnce is how many packs become one at once. More of them are merged one lot after
+	// the other: beside a git that takes packs away all the time, a long merge never ends.
+	mergeOnce = 64
 	// objectBytes is the packed size that counts as one object, so that packs of
 	// few large objects are in the tier that their cost of copying demands.
 	objectBytes = 512
@@ -35,8 +41,8 @@ const (
 // MergeResult says what a merge did.
 type MergeResult struct {
 	PacksBefore, PacksAfter int   // packs that may be merged, as far as was looked into
-	Objects                 int   // objects in the pack that was written; 0 where none was
-	BytesBefore, BytesAfter int64 // of the packs that were merged, and of the one they became
+	Objects                 int   // objects in the packs that were written; 0 where none was
+	BytesBefore, BytesAfter int64 // of the packs that were merged, and of what they became
 }
 
 // mergePack is a pack that a merge may take.
@@ -44,9 +50,11 @@ type mergePack struct {
 	name    string
 	objects int64
 	bytes   int64
+	made    time.Time // of the pack's file
+	named   bool      // by a multi-pack-index
 }
 
-// NeedsMerge tells whether Merge may have something to do. It reads the pack
+// NeedsMerge reports whether Merge may have something to do. It reads the pack
 // directory and no pack, so it may say yes where there are many small packs of
 // others' making which this Store has not met yet.
 func (s *Store) NeedsMerge() (bool, error) {
@@ -58,7 +66,14 @@ func (s *Store) NeedsMerge() (bool, error) {
 	if err != nil {
 		return false, fmt.Errorf("look for packs to merge: %w", err)
 	}
-	return len(planMerge(packs)) > 1, nil
+	if len(planAll(packs)) > 1 {
+		return true, nil
+	}
+	missing, err := s.midxMissing()
+	if err != nil {
+		return false, fmt.Errorf("look for packs to merge: %w", err)
+	}
+	return len(missing) > 0 || s.hasOwnMidxLock(), nil
 }
 
 // MergeDue tells whether Merge has something to do. Unlike NeedsMerge it looks into the
@@ -78,7 +93,9 @@ func (s *Store) MergeDue() (bool, error) {
 // Merge merges small packs of this package's making, if their number asks for it:
 // packs of about the same size become one, in which each object stands once and older
 // versions are deltas of newer ones. It leaves alone packs of others, those with a .keep,
-// .promisor, .mtimes or .bitmap file, those a multi-pack-index names, and large ones.
+// .promisor, .mtimes or .bitmap file, and large ones. Packs that a multi-pack-index names
+// it takes where there are many; that index then goes, as it does in git repack. So does
+// one that names packs that are no longer there.
 //
 // One process merges at a time; where another does, and where git gc takes the
 // packs away, Merge does nothing and returns no error. It is safe beside every
@@ -108,24 +125,42 @@ func (s *Store) merge(ctx context.Context, choose func() ([]mergePack, int, erro
 	}
 	defer func() { err = errors.Join(err, lock.Close()) }()
 
-	s.sweep(ctx)
+	now := s.sweep(ctx)
+	if err := s.mendMidx(ctx, ""); err != nil {
+		return MergeResult{}, err
+	}
 	const attempts = 3
-	for range attempts {
+	var total MergeResult
+	for failed := 0; failed < attempts; {
 		chosen, all, err := choose()
 		if err != nil {
-			return MergeResult{}, err
+			return total, err
 		}
+		chosen = slices.DeleteFunc(chosen, func(p mergePack) bool { return p.isYoung(now) })
 		if len(chosen) == 0 {
-			return MergeResult{PacksBefore: all, PacksAfter: all}, nil
+			total.add(MergeResult{PacksBefore: all, PacksAfter: all})
+			return total, nil
 		}
 		result, err := s.mergeChosen(ctx, chosen)
 		if vanished(err) {
+			failed++
 			continue // git gc took an input: what it left may still need merging
 		}
 		result.PacksBefore, result.PacksAfter = all, all-len(chosen)+1
-		return result, err
+		total.add(result)
+		if err != nil || len(chosen) != mergeOnce {
+			return total, err
+		}
 	}
-	return MergeResult{}, nil
+	return total, nil
+}
+
+// add adds what a further merge did.
+func (r *MergeResult) add(next MergeResult) {
+	r.PacksBefore, r.PacksAfter = max(r.PacksBefore, next.PacksBefore), next.PacksAfter
+	r.Objects += next.Objects
+	r.BytesBefore += next.BytesBefore
+	r.BytesAfter += next.BytesAfter
 }
 
 // chooseMerge returns the packs to merge, and how many there are of our making.
@@ -134,14 +169,34 @@ func (s *Store) chooseMerge() (chosen []mergePack, all int, err error) {
 	if err != nil {
 		return nil, 0, err
 	}
-	if len(planMerge(packs)) < 2 {
-		return nil, len(packs), nil // not even if all of them are ours
+	for {
+		chosen = oneLot(planAll(packs))
+		if len(chosen) < 2 {
+			return nil, len(packs), nil
+		}
+		others := make(map[string]bool)
+		for _, p := range chosen {
+			if !s.isOurs(p.name) {
+				others[p.name] = true
+			}
+		}
+		if len(others) == 0 {
+			return chosen, len(packs), nil
+		}
+		packs = slices.DeleteFunc(packs, func(p mergePack) bool { return others[p.name] })
 	}
-	packs = slices.DeleteFunc(packs, func(p mergePack) bool { return !s.isOurs(p.name) })
-	if chosen = planMerge(packs); len(chosen) < 2 {
-		chosen = nil
+}
+
+// oneLot is those of the packs that become one first: small ones, and of those the newest,
+// since git repacks the oldest first.
+func oneLot(packs []mergePack) []mergePack {
+	if len(packs) <= mergeOnce {
+		return packs
 	}
-	return chosen, len(packs), nil
+	slices.SortStableFunc(packs, func(a, b mergePack) int {
+		return cmp.Or(cmp.Compare(tier(a.objects, a.bytes), tier(b.objects, b.bytes)), b.made.Compare(a.made))
+	})
+	return packs[:mergeOnce]
 }
 
 // isOurs tells whether a pack is of our making, and remembers those that are not.
@@ -172,14 +227,14 @@ func (s *Store) mergeable() ([]mergePack, error) {
 	if err != nil {
 		return nil, err
 	}
-	held, err := midxPacks(dir)
+	named, err := midxPacks(dir)
 	if errors.Is(err, errMidx) {
 		return nil, nil // of a newer git, perhaps: any pack may be in it
 	}
 	if err != nil {
 		return nil, err
 	}
-	sizes := make(map[string][2]int64) // of the index and of the pack
+	found, held := make(map[string]*mergePack), make(map[string]bool)
 	for _, file := range files {
 		name, suffix, ok := strings.Cut(file.Name(), ".")
 		if !ok || !strings.HasPrefix(name, "pack-") {
@@ -194,24 +249,28 @@ func (s *Store) mergeable() ([]mergePack, error) {
 			if err != nil {
 				return nil, err
 			}
-			both := sizes[name]
-			both[strings.Index("ip", suffix[:1])] = info.Size()
-			sizes[name] = both
+			if found[name] == nil {
+				found[name] = &mergePack{name: name, named: named[name]}
+			}
+			if suffix == "idx" {
+				found[name].objects = (info.Size() - indexTableAt - indexTailSize) / indexEntrySize
+			} else {
+				found[name].bytes, found[name].made = info.Size(), info.ModTime()
+			}
 		case "rev":
 		default:
 			held[name] = true
 		}
 	}
-	return s.selectMergeable(sizes, held), nil
+	return s.selectMergeable(found, held), nil
 }
 
-func (s *Store) selectMergeable(sizes map[string][2]int64, held map[string]bool) []mergePack {
+func (s *Store) selectMergeable(found map[string]*mergePack, held map[string]bool) []mergePack {
 	s.foreignMu.Lock()
 	defer s.foreignMu.Unlock()
 	var packs []mergePack
-	for name, both := range sizes {
-		objects := (both[0] - indexTableAt - indexTailSize) / indexEntrySize
-		if held[name] || s.foreign[name] || objects <= 0 || both[1] == 0 || both[1] >= s.opts.MaxMergePack {
+	for name, p := range found {
+		if held[name] || s.foreign[name] || p.objects <= 0 || p.bytes == 0 || p.bytes >= s.opts.MaxMergePack {
 			continue
 		}
 		// A .keep file is made before the index, so whoever sees the index but saw no
@@ -219,7 +278,7 @@ func (s *Store) selectMergeable(sizes map[string][2]int64, held map[string]bool)
 		if _, err := os.Lstat(s.packPath(name, ".keep")); err == nil {
 			continue
 		}
-		packs = append(packs, mergePack{name, objects, both[1]})
+		packs = append(packs, *p)
 	}
 	slices.SortFunc(packs, func(a, b mergePack) int {
 		return cmp.Or(cmp.Compare(a.objects, b.objects), strings.Compare(a.name, b.name))
@@ -237,6 +296,21 @@ func tier(objects, size int64) int {
 		t++
 	}
 	return t
+}
+
+// planAll chooses the packs to become one: such as no multi-pack-index names, or, where all
+// of them are many, any. So an index of git's serves for a while.
+func planAll(packs []mergePack) []mergePack {
+	chosen := planMerge(unnamed(packs))
+	if len(chosen) < 2 && len(packs) > mergeMost {
+		chosen = planMerge(packs)
+	}
+	return chosen
+}
+
+// unnamed is the packs that no multi-pack-index names.
+func unnamed(packs []mergePack) []mergePack {
+	return slices.DeleteFunc(slices.Clone(packs), func(p mergePack) bool { return p.named })
 }
 
 // planMerge chooses the packs to become one: those of the lowest tier that is
@@ -270,38 +344,4 @@ func planMerge(packs []mergePack) []mergePack {
 		chosen = append(chosen, members...)
 	}
 	return chosen
-}
-
-// removeMerged removes the packs that the pack named output replaces, and returns
-// their names. It leaves those alone that somebody has taken under protection meanwhile.
-//
-// Beside git gc and git repack this is safe without a .keep for the output: what it
-// holds comes from packs without .keep, so the refs to it have moved before. A
-// repack that has seen the output packs all that is reachable before it removes it;
-// one that has not seen it does not remove it; and whoever still reads an input
-// finds the output when it looks for packs again, as git does.
-func (s *Store) removeMerged(inputs []mergePack, output string) (map[string]bool, error) {
-	held, err := midxPacks(s.main.packDir())
-	if err != nil {
-		return nil, nil //nolint:nilerr // any pack may be in it: doubles are harmless, removing is not
-	}
-	gone := make(map[string]bool)
-	for _, input := range inputs {
-		_, kept := os.Lstat(s.packPath(input.name, ".keep"))
-		if input.name == output || held[input.name] || kept == nil {
-			continue
-		}
-		gone[input.name] = true
-		// The index first: git finds packs by it, and none without its pack.
-		for _, suffix := range []string{".idx", ".rev", ".pack"} {
-			err := s.temp.fs.Remove(s.packPath(input.name, suffix))
-			if err != nil && !errors.Is(err, fs.ErrNotExist) {
-				return gone, err
-			}
-		}
-		if err := s.failpoint("merge-between-removes"); err != nil {
-			return gone, err
-		}
-	}
-	return gone, nil
 }

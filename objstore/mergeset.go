@@ -291,7 +291,7 @@ func (s *Store) mergeChosen(ctx context.Context, chosen []mergePack) (_ MergeRes
 	}
 	// The inputs may have been on stable storage for long, whatever the policy is
 	// now: what replaces them is put there first.
-	staged, err := s.stage(ctx, len(set.objects), true, set.write)
+	staged, err := s.stage(ctx, len(set.objects), true, newestOf(chosen), set.write)
 	if err != nil {
 		return MergeResult{}, err
 	}
@@ -313,7 +313,7 @@ func (s *Store) mergeChosen(ctx context.Context, chosen []mergePack) (_ MergeRes
 	if err := s.failpoint("merge-after-rename"); err != nil {
 		return MergeResult{}, err
 	}
-	gone, err := s.removeMerged(chosen, staged.name)
+	gone, err := s.removeMerged(ctx, chosen, staged.name)
 	s.main.drop(gone)
 	return result, err
 }

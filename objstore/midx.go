@@ -14,11 +14,18 @@ import (
 
 var errMidx = errors.New("malformed multi-pack-index")
 
-// midxPacks is the names, without suffix, of the packs that a multi-pack-index of
-// the pack directory names. Those must stay: git looks for their objects nowhere else first.
+const (
+	midxFile   = "multi-pack-index"
+	midxLayers = "multi-pack-index.d" // the folder of one that is a chain of files
+	midxChain  = "multi-pack-index-chain"
+)
+
+// midxPacks returns the names, without suffix, of the packs that a multi-pack-index of
+// the pack directory names. None may go while that is there: git does not look for an
+// object in a pack that is named, but in the one that the index says has the object.
 func midxPacks(packDir string) (map[string]bool, error) {
-	paths := []string{filepath.Join(packDir, "multi-pack-index")}
-	layers := filepath.Join(packDir, "multi-pack-index.d")
+	paths := []string{filepath.Join(packDir, midxFile)}
+	layers := filepath.Join(packDir, midxLayers)
 	files, err := os.ReadDir(layers)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, err

@@ -243,8 +243,11 @@ func damage(t *testing.T, r *repo, name string, change func([]byte) []byte) {
 	path := r.packPath(name)
 	data, err := os.ReadFile(path)
 	require.NoError(t, err)
+	info, err := os.Stat(path)
+	require.NoError(t, err)
 	require.NoError(t, os.Remove(path))
 	require.NoError(t, os.WriteFile(path, change(data), 0o666))
+	require.NoError(t, os.Chtimes(path, info.ModTime(), info.ModTime()))
 }
 
 func TestAFlippedBitNeverGivesOtherBytes(t *testing.T) {

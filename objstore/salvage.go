@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"time"
 )
 
 // Salvaged is what became of a damaged pack.
@@ -83,7 +84,7 @@ func (p *anyPack) without(bad []ID) []indexEntry {
 
 // writeAgain writes objects of a pack to a new one.
 func (s *Store) writeAgain(ctx context.Context, p *anyPack, good []indexEntry) error {
-	staged, err := s.stage(ctx, len(good), true, func(ctx context.Context, w *packWriter) error {
+	staged, err := s.stage(ctx, len(good), true, time.Time{}, func(ctx context.Context, w *packWriter) error {
 		for _, e := range good {
 			if err := ctx.Err(); err != nil {
 				return err

@@ -44,6 +44,7 @@ func (s *Store) chooseSeal(ctx context.Context, commits []ID, spare bool) (chose
 	if err != nil {
 		return nil, 0, err
 	}
+	packs = unnamed(packs)
 	slices.SortStableFunc(packs, func(a, b mergePack) int { return cmp.Compare(a.weight(), b.weight()) })
 	var taken, found int64
 	for _, p := range packs {

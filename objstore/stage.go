@@ -19,8 +19,8 @@ type stagedPack struct {
 	pack  string // path of the temporary file; empty once it was renamed
 	index string // the same, of the index
 	idx   *index
-	bytes int64 // size of the pack
-	made  time.Time
+	bytes int64     // size of the pack
+	made  time.Time // of the pack's file
 }
 
 // discard removes what has not been renamed. A file that cannot be removed is
@@ -34,9 +34,10 @@ func (p *stagedPack) discard() {
 }
 
 // stage writes a pack of count entries, by means of fill, and its index into the
-// temporary directory; with sync they are on stable storage when it returns. On an
-// error nothing is left.
-func (s *Store) stage(ctx context.Context, count int, sync bool, fill func(context.Context, *packWriter) error) (_ *stagedPack, err error) {
+// temporary directory; with sync they are on stable storage when it returns. The pack is
+// dated after newest, the time of the newest pack that it replaces. On an error nothing
+// is left.
+func (s *Store) stage(ctx context.Context, count int, sync bool, newest time.Time, fill func(context.Context, *packWriter) error) (_ *stagedPack, err error) {
 	pack, err := s.temp.create()
 	if err != nil {
 		return nil, err
@@ -48,6 +49,10 @@ func (s *Store) stage(ctx context.Context, count int, sync bool, fill func(conte
 	}
 	staged := &stagedPack{fs: s.temp.fs, pack: pack.Name(), index: index.Name()}
 	err = s.fillStaged(ctx, staged, pack, index, count, fill)
+	if err == nil {
+		staged.made = datedAfter(staged.made, newest)
+		err = s.temp.fs.Date(staged.pack, staged.made)
+	}
 	if err == nil && sync {
 		err = syncBoth(pack, index)
 	}

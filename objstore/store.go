@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"sync/atomic"
 
 	"github.com/git-smithers/git-smithers/internal/fsx"
 )
@@ -49,7 +50,7 @@ type Options struct {
 	// Failpoint, when set, is called at named points of a write and a merge; its
 	// error ends the operation there. Tests kill the process in it. The points, in order:
 	// after-pack-temp, after-pack-rename, after-idx-rename, before-refs;
-	// merge-after-rename, merge-between-removes.
+	// merge-after-rename, merge-before-removes, merge-between-removes.
 	Failpoint func(name string) error
 	// FS is what the store writes to; nil means the real one. For tests that have
 	// writes fail, and that cut the power.
@@ -73,6 +74,8 @@ type Store struct {
 	alternatesOnce sync.Once
 	alternates     []*objectDir
 	alternatesErr  error
+
+	besideMidx atomic.Bool // packs were removed where git uses a multi-pack-index
 
 	foreignMu sync.Mutex
 	foreign   map[string]bool // packs that are known not to be of our making, by name

@@ -15,17 +15,21 @@ import (
 //
 // It is called under the merge lock. A pack's own age decides, by the clock of the file
 // system; what cannot be looked at or removed stays for the next time.
-func (s *Store) sweep(ctx context.Context) {
+//
+// It returns the time by that clock; the zero time, at which every pack is too young to be
+// merged, where there is none.
+func (s *Store) sweep(ctx context.Context) time.Time {
 	clock, err := s.temp.makeFile()
 	if err != nil {
-		return
+		return time.Time{}
 	}
 	info, err := clock.Stat()
 	s.temp.remove(clock)
 	if err != nil {
-		return
+		return time.Time{}
 	}
 	s.sweepBefore(ctx, info.ModTime().Add(-staleKeep))
+	return info.ModTime()
 }
 
 func (s *Store) sweepBefore(ctx context.Context, limit time.Time) {
@@ -85,6 +89,27 @@ func (s *Store) settle(ctx context.Context, name string) {
 		}
 	}
 	_ = s.temp.fs.Remove(p.packPath)
+}
+
+// LeftKeeps returns how many packs are kept from git gc by processes that died: now is after
+// any that is alive would have let go. The next Merge lets go of them.
+func (s *Store) LeftKeeps(now time.Time) (int, error) {
+	if err := s.enter(); err != nil {
+		return 0, err
+	}
+	defer s.life.RUnlock()
+	names, err := packNames(s.main.packDir())
+	if err != nil {
+		return 0, err
+	}
+	left := 0
+	for _, name := range names {
+		info, err := os.Stat(s.packPath(name, ".pack"))
+		if err == nil && info.ModTime().Before(now.Add(-staleKeep)) && s.temp.isOurKeep(s.packPath(name, ".keep")) {
+			left++
+		}
+	}
+	return left, nil
 }
 
 // dropKeep removes the .keep file of a pack if it is one of ours.

@@ -88,7 +88,12 @@ func (u *upkeep) finish() {
 		return
 	}
 	u.appends = 0
-	u.rounds.Go(func() { u.round(context.Background()) })
+	u.rounds.Go(func() {
+		u.round(context.Background())
+		if err := u.store.objects.Settle(context.Background()); err != nil {
+			u.store.warn(fmt.Errorf("merge packs: %w", err))
+		}
+	})
 	index, err := u.store.Index(context.Background())
 	if err == nil {
 		err = index.Degraded()

@@ -4,6 +4,7 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"time"
 )
 
 // FS is the file system as objstore and refs write to it: what they create, change,
@@ -16,6 +17,8 @@ type FS interface {
 	Link(from, to string) error
 	Remove(path string) error
 	MkdirAll(path string, perm fs.FileMode) error
+	// Date sets when a file was last changed.
+	Date(path string, changed time.Time) error
 	// SyncDir is the function [SyncDir].
 	SyncDir(path string) error
 }
@@ -55,6 +58,9 @@ func (OS) Remove(path string) error { return os.Remove(path) }
 
 // MkdirAll implements FS.
 func (OS) MkdirAll(path string, perm fs.FileMode) error { return os.MkdirAll(path, perm) }
+
+// Date implements FS.
+func (OS) Date(path string, changed time.Time) error { return os.Chtimes(path, changed, changed) }
 
 // SyncDir implements FS.
 func (OS) SyncDir(path string) error { return SyncDir(path) }

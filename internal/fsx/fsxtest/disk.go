@@ -3,6 +3,7 @@ package fsxtest
 import (
 	"bytes"
 	"crypto/sha256"
+	"errors"
 	"fmt"
 	"io"
 	"io/fs"
@@ -12,6 +13,7 @@ import (
 	"path"
 	"path/filepath"
 	"slices"
+	"time"
 )
 
 // Cut is what is left of a [Disk] when the power is cut.
@@ -183,13 +185,19 @@ func (d *Disk) writeFolder(name, dir string, cut Cut) error {
 		if node.folder {
 			err = d.writeFolder(path.Join(name, child), at, cut)
 		} else {
-			err = os.WriteFile(at, node.left(cut), 0o666)
+			err = writeDated(at, node.left(cut))
 		}
 		if err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// writeDated writes a file that was changed a minute ago: before the power was cut.
+func writeDated(path string, data []byte) error {
+	changed := time.Now().Add(-time.Minute)
+	return errors.Join(os.WriteFile(path, data, 0o666), os.Chtimes(path, changed, changed))
 }
 
 // left is the names in a folder after a cut.

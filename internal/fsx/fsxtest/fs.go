@@ -9,6 +9,7 @@ import (
 	"slices"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/git-smithers/git-smithers/internal/fsx"
 )
@@ -139,6 +140,9 @@ func (f *FS) Remove(path string) error { return f.one(Remove, path, os.Remove) }
 func (f *FS) MkdirAll(path string, perm fs.FileMode) error {
 	return f.one(Mkdir, path, func(path string) error { return os.MkdirAll(path, perm) })
 }
+
+// Date implements fsx.FS. It is not recorded: a time is no content.
+func (f *FS) Date(path string, changed time.Time) error { return os.Chtimes(path, changed, changed) }
 
 // SyncDir implements fsx.FS.
 func (f *FS) SyncDir(path string) error { return f.one(SyncDir, path, fsx.SyncDir) }

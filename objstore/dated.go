@@ -1,0 +1,39 @@
+package objstore
+
+import "time"
+
+const (
+	// backdated is how much older than it is a pack is made: those that replace it, and those
+	// that replace these, are dated after it and still not in the future.
+	backdated = 10 * time.Second
+	// gitPrecision is that of times in git's choice between two copies of an object.
+	gitPrecision = time.Second
+)
+
+// datedAfter is the time of a pack that was written now and replaces packs of which the
+// newest is dated newest. Of an object that is in several packs git's multi-pack-index names
+// the copy in the newest pack, by whole seconds. So an index that knows a pack and the one
+// that replaces it names no copy in the former (decision 33).
+func datedAfter(now, newest time.Time) time.Time {
+	made := now.Add(-backdated)
+	if after := newest.Truncate(gitPrecision).Add(gitPrecision); !newest.IsZero() && after.After(made) {
+		made = after
+	}
+	return made
+}
+
+// isYoung reports whether what replaces a pack now would be dated in the future.
+func (p mergePack) isYoung(now time.Time) bool {
+	return datedAfter(now, p.made).After(now)
+}
+
+// newestOf is the time of the newest pack.
+func newestOf(packs []mergePack) time.Time {
+	var newest time.Time
+	for _, p := range packs {
+		if p.made.After(newest) {
+			newest = p.made
+		}
+	}
+	return newest
+}

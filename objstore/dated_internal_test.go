@@ -1,0 +1,23 @@
+package objstore
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"pgregory.net/rapid"
+)
+
+func TestAPackIsDatedAfterThoseThatItReplacesAndNotInTheFuture(t *testing.T) {
+	t.Parallel()
+	now := time.Unix(1_800_000_000, 0)
+	rapid.Check(t, func(t *rapid.T) {
+		age := time.Duration(rapid.Int64Range(0, int64(2*backdated)).Draw(t, "age"))
+		replaced := mergePack{made: now.Add(-age)}
+		made := datedAfter(now, replaced.made)
+		assert.Greater(t, made.Unix(), replaced.made.Unix(), "by git's precision")
+		assert.Equal(t, made.After(now), replaced.isYoung(now))
+		assert.False(t, age >= gitPrecision && replaced.isYoung(now))
+	})
+	assert.Equal(t, now.Add(-backdated), datedAfter(now, time.Time{}))
+}

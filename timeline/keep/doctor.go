@@ -17,6 +17,7 @@ const (
 	StaleLock     = "stale-lock"
 	DamagedPack   = "damaged-pack"
 	DamagedObject = "damaged-object"
+	MissingPack   = "missing-pack"
 	DamagedPacked = "damaged-packed-refs"
 	BrokenRef     = "broken-ref"
 	MisplacedRef  = "misplaced-ref"
@@ -64,7 +65,7 @@ func (k *Keeper) Examine(ctx context.Context) ([]Finding, error) {
 		return nil, timeline.Explain(err)
 	}
 	parts := []func(context.Context) error{
-		e.locks, e.objectFiles, e.brokenRefs, e.misplaced, e.names, e.lostRefs, e.runs, e.lostTips, e.mirrors, e.index, e.tidiness,
+		e.locks, e.packIndex, e.objectFiles, e.brokenRefs, e.misplaced, e.names, e.lostRefs, e.runs, e.lostTips, e.mirrors, e.index, e.tidiness,
 	}
 	if len(e.found) > 0 {
 		parts = nil // no ref can be looked at before packed-refs is mended

@@ -114,6 +114,13 @@ func (e *examination) tidiness(context.Context) error {
 		e.note(Finding{Kind: Untidy, Where: "objects/pack", What: "there are many small packs of runs", Repair: "merges them"},
 			func(ctx context.Context) error { _, err := e.parts.Objects.Merge(ctx); return err })
 	}
+	if left, err := e.parts.Objects.LeftKeeps(e.parts.Now()); err != nil {
+		return err
+	} else if left > 0 {
+		what := counted(left, "pack") + " of processes that died: git gc leaves them alone"
+		e.note(Finding{Kind: Untidy, Where: "objects/pack", What: what, Repair: "removes their .keep files"},
+			func(ctx context.Context) error { _, err := e.parts.Objects.Merge(ctx); return err })
+	}
 	if n := e.refs.Files; n >= manyFiles {
 		e.note(Finding{
 			Kind: Untidy, Where: strings.TrimSuffix(refs.Folder, "/"), What: fmt.Sprintf("%d refs are in files of their own", n), Repair: "packs the refs",

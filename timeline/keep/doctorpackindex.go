@@ -1,0 +1,68 @@
+package keep
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path"
+	"time"
+
+	"github.com/git-smithers/git-smithers/refs"
+)
+
+// packIndex looks for a multi-pack-index that names packs which are not there, as earlier
+// versions have left it beside git maintenance, and for what keeps git from writing one.
+func (e *examination) packIndex(ctx context.Context) error {
+	if err := e.packIndexLocks(); err != nil {
+		return err
+	}
+	missing, err := e.parts.Objects.MissingPacks()
+	if err != nil || len(missing) == 0 {
+		return err
+	}
+	what := "names " + missing[0] + ", which is not there"
+	if more := len(missing) - 1; more > 0 {
+		what = fmt.Sprintf("names %s and %s that are not there", missing[0], counted(more, "more pack"))
+	}
+	e.note(Finding{
+		Kind: MissingPack, Where: "objects/pack/multi-pack-index", What: what + "; git may not find objects that are in other packs",
+		Repair: "moves the index away, so that git looks into the packs themselves",
+	}, func(ctx context.Context) error { return e.parts.Objects.MendPacks(ctx, e.aside("objects")) })
+	return nil
+}
+
+// packIndexLocks looks for locks of the multi-pack-index that nobody holds any more.
+func (e *examination) packIndexLocks() error {
+	own, err := e.parts.Objects.LeftLocks()
+	if err != nil {
+		return err
+	}
+	for _, file := range own {
+		e.note(Finding{
+			Kind: StaleLock, Where: path.Join("objects", file), What: "a merge of packs that died has left this lock", Repair: "removes the lock",
+		}, func(ctx context.Context) error { return e.parts.Objects.MendPacks(ctx, e.aside("objects")) })
+	}
+	if len(own) > 0 {
+		return nil
+	}
+	for _, file := range e.parts.Objects.IndexLocks() {
+		file = path.Join("objects", file)
+		info, err := os.Lstat(e.inCommonDir(file))
+		if errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		lock := refs.LockFile{File: file, Made: info.ModTime()}
+		if age := e.parts.Now().Sub(lock.Made); age >= staleLock {
+			e.note(Finding{
+				Kind: StaleLock, Where: file, Repair: "moves the lock away",
+				What: fmt.Sprintf("a lock that is %s old keeps git from writing a multi-pack-index, and packs from being merged", age.Round(time.Minute)),
+			}, func(ctx context.Context) error { return e.removeLock(ctx, lock) })
+		}
+	}
+	return nil
+}

@@ -139,13 +139,21 @@ func (m *maintained) sealAndUnseal(turn int) error {
 	return err
 }
 
-// tidy has git tidy up, by turns. That it loses a race for a lock is what it is here for.
-func (m *maintained) tidy(commands ...[]string) {
-	const turns = 4
-	end := time.Now()
+// maintainedFor is how long the variable says, or else the fallback.
+func maintainedFor(fallback time.Duration) time.Duration {
 	if length, err := time.ParseDuration(os.Getenv(maintainedVariable)); err == nil {
-		end = end.Add(length)
+		return length
 	}
+	return fallback
+}
+
+// tidy has git tidy up, by turns.
+func (m *maintained) tidy(commands ...[]string) { m.tidyFor(maintainedFor(0), commands...) }
+
+// tidyFor has git tidy up for so long at least. That it loses a race for a lock is what it is here for.
+func (m *maintained) tidyFor(length time.Duration, commands ...[]string) {
+	const turns = 4
+	end := time.Now().Add(length)
 	for turn := 0; turn < turns || time.Now().Before(end); turn++ {
 		for _, args := range commands {
 			_, _ = m.GitErr(args...)
@@ -178,14 +186,7 @@ func TestNothingIsLostBesideMaintenance(t *testing.T) {
 	_, err := m.smithers("", "push", "origin", "--yes")
 	require.NoError(t, err)
 	require.NotEmpty(t, m.runs)
-	store, err := timeline.Open(t.Context(), timeline.Options{Dir: m.Dir, Env: m.Env, Now: time.Now})
-	require.NoError(t, err)
-	for address, commit := range m.frames {
-		loaded, err := store.Load(t.Context(), address)
-		require.NoError(t, err)
-		require.Equal(t, commit, loaded.Entry.ID.String(), address)
-	}
-	require.NoError(t, store.Close())
+	m.requireFrames()
 	_, err = m.smithers("", "verify")
 	require.NoError(t, err)
 	assert.Equal(t,
@@ -194,4 +195,17 @@ func TestNothingIsLostBesideMaintenance(t *testing.T) {
 		"the remote has every run as it is here")
 	m.Git("-C", filepath.Join(m.Home, "remote.git"), "fsck", "--strict", "--no-dangling", "--no-progress")
 	t.Logf("%d runs, %d frames", len(m.runs), len(m.frames))
+}
+
+// requireFrames requires that every frame that was acknowledged is there.
+func (m *maintained) requireFrames() {
+	m.t.Helper()
+	store, err := timeline.Open(m.t.Context(), timeline.Options{Dir: m.Dir, Env: m.Env, Now: time.Now})
+	require.NoError(m.t, err)
+	for address, commit := range m.frames {
+		loaded, err := store.Load(m.t.Context(), address)
+		require.NoError(m.t, err)
+		require.Equal(m.t, commit, loaded.Entry.ID.String(), address)
+	}
+	require.NoError(m.t, store.Close())
 }

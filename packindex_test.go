@@ -1,0 +1,190 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/git-smithers/git-smithers/internal/repotest"
+)
+
+const (
+	// indexedFor is how long git maintains multi-pack-indexes where maintainedVariable is
+	// unset. Nearly every try of a second lost something before decision 33.
+	indexedFor = 15 * time.Second
+	// inFlight is how many frames a writer has sent that are not acknowledged.
+	inFlight = 16
+	// autoPackLimit is from how many packs on git gc --auto packs them all.
+	autoPackLimit = 50
+)
+
+// captureOn captures into one run, a frame as soon as another is acknowledged, until it is
+// time to stop.
+func (m *maintained) captureOn(run string) error {
+	cmd := exec.CommandContext(context.Background(), m.program, "capture", run, "--batch")
+	var talk strings.Builder
+	cmd.Dir, cmd.Env, cmd.Stderr = m.Dir, m.Env, &talk
+	in, err := cmd.StdinPipe()
+	if err != nil {
+		return err
+	}
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		return err
+	}
+	if err := cmd.Start(); err != nil {
+		return err
+	}
+	free := make(chan struct{}, inFlight)
+	for range inFlight {
+		free <- struct{}{}
+	}
+	var sending sync.WaitGroup
+	sending.Go(func() {
+		defer in.Close() //nolint:errcheck // the process is gone already, then
+		for i := 0; !m.over(); i++ {
+			<-free
+			line := fmt.Sprintf(`{"changes":[{"op":"set","collection":"outputs/results","key":"n::%d","value":"%s %d"}]}`, i%40, run, i)
+			if _, err := fmt.Fprintln(in, line); err != nil {
+				return
+			}
+		}
+	})
+	lines := bufio.NewScanner(out)
+	for lines.Scan() {
+		var answer struct {
+			Frame  *int64
+			Commit string
+		}
+		if err := json.Unmarshal(lines.Bytes(), &answer); err != nil || answer.Frame == nil {
+			m.t.Errorf("capture in run %s: %s", run, lines.Text())
+		} else {
+			m.mu.Lock()
+			m.frames[fmt.Sprintf("%s:%d", run, *answer.Frame)] = answer.Commit
+			m.mu.Unlock()
+		}
+		select {
+		case free <- struct{}{}:
+		default:
+		}
+	}
+	close(free)
+	err = cmd.Wait()
+	sending.Wait()
+	if err != nil {
+		err = fmt.Errorf("capture in run %s: %w: %s", run, err, talk.String())
+	}
+	return err
+}
+
+// Processes capture while git maintains the multi-pack-index, as `git maintenance start`
+// has it do. With the variable set, it is sixteen of them beside everything that tidies.
+func TestNothingIsLostBesideMaintenanceOfPackIndexes(t *testing.T) {
+	t.Parallel()
+	soak := os.Getenv(maintainedVariable) != ""
+	m := newMaintained(t)
+	writers := 2
+	if soak {
+		writers = 16
+		m.useJJ()
+	}
+	for writer := range writers {
+		m.work.Go(func() {
+			if err := m.captureOn(fmt.Sprintf("long-%d", writer)); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	m.beside(func(turn int) error { return m.capture(fmt.Sprintf("run-%d", turn)) })
+	length := maintainedFor(indexedFor)
+	var tidying sync.WaitGroup
+	tidying.Go(func() {
+		m.tidyFor(length,
+			[]string{"maintenance", "run", "--quiet", "--task=incremental-repack"},
+			[]string{"multi-pack-index", "write"})
+	})
+	if soak {
+		m.tidyEverything(&tidying, length)
+	}
+	tidying.Wait()
+	close(m.stop)
+	m.work.Wait()
+
+	m.requireWhole()
+	var packs int
+	_, err := fmt.Sscanf(m.packCount(), "packs: %d", &packs)
+	require.NoError(t, err)
+	assert.Less(t, packs, autoPackLimit)
+	t.Logf("%d frames, %d packs", len(m.frames), packs)
+}
+
+// tidyEverything has git and jj do whatever else tidies up, at the same time.
+func (m *maintained) tidyEverything(tidying *sync.WaitGroup, length time.Duration) {
+	var tasks [][]string
+	for _, task := range []string{"commit-graph", "loose-objects", "pack-refs", "gc", "incremental-repack"} {
+		tasks = append(tasks, []string{"maintenance", "run", "--quiet", "--task=" + task})
+	}
+	for _, commands := range [][][]string{
+		tasks,
+		{{"gc", "--quiet", "--prune=now"}, {"repack", "-dq"}, {"repack", "-adFq"}},
+		{{"multi-pack-index", "expire"}, {"multi-pack-index", "repack"}, {"pack-refs", "--all"}, {"worktree", "prune"}},
+	} {
+		tidying.Go(func() { m.tidyFor(length, commands...) })
+	}
+	end := time.Now().Add(length)
+	tidying.Go(func() {
+		for repotest.FindJJ() != "" && time.Now().Before(end) {
+			_ = m.jj("util", "gc", "--quiet") // it may lose a race
+		}
+	})
+}
+
+// useJJ makes the repository one of jj's, too, if there is a jj.
+func (m *maintained) useJJ() {
+	if repotest.FindJJ() == "" {
+		return
+	}
+	m.Env = repotest.WithJJ(m.Env, m.Home)
+	require.NoError(m.t, m.jj("git", "init", "--quiet", "--colocate"))
+}
+
+// jj runs jj.
+func (m *maintained) jj(args ...string) error {
+	cmd := exec.CommandContext(context.Background(), repotest.FindJJ(), args...)
+	cmd.Dir, cmd.Env = m.Dir, m.Env
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return fmt.Errorf("jj %s: %w: %s", strings.Join(args, " "), err, out)
+	}
+	return nil
+}
+
+// requireWhole requires that git and git-smithers find nothing wrong, and every frame that
+// was acknowledged.
+func (m *maintained) requireWhole() {
+	m.t.Helper()
+	m.Git("rev-list", "--objects", "--all", "--quiet")
+	m.Git("fsck", "--strict", "--no-dangling", "--no-progress")
+	_, err := m.smithers("", "verify", "--deep")
+	require.NoError(m.t, err)
+	m.requireFrames()
+}
+
+// packCount is the line of `git count-objects` that says how many packs there are.
+func (m *maintained) packCount() string {
+	for line := range strings.Lines(m.Git("count-objects", "-v")) {
+		if strings.HasPrefix(line, "packs: ") {
+			return line
+		}
+	}
+	return ""
+}

@@ -174,8 +174,8 @@ func (m *maintained) requireWhole() {
 	m.t.Helper()
 	m.Git("rev-list", "--objects", "--all", "--quiet")
 	m.Git("fsck", "--strict", "--no-dangling", "--no-progress")
-	_, err := m.smithers("", "verify", "--deep")
-	require.NoError(m.t, err)
+	found, err := m.smithers("", "verify", "--deep")
+	require.NoError(m.t, err, found)
 	m.requireFrames()
 }
 

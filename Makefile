@@ -24,7 +24,7 @@ RACED     := CGO_ENABLED=$(if $(RACE),1,0) tools/gotest.sh
 MEETINGS := ./engine ./objstore ./refs/... ./internal/...
 
 # Tests that a soak alone runs: they take long, and others show nearly the same.
-LONG := ^TestScript$$/^import-huge$$|^TestSmithers(Features|Loop|Notices)
+LONG := ^TestScript$$/^import-huge$$|^TestSmithers(Features|GoesOn|Loop|Notices|TakesTheSignals)
 
 # The scripts that run with the newer git, too.
 NEWER_SCRIPTS ?= ^TestScript$$/^(code|fetch|git|plain-git|push|repositories)
@@ -84,7 +84,7 @@ race: cc tools ## tests of what runs side by side, with the race detector
 newer-git: tools ## tests of how git and jj are run, once more with the newer git
 	@if [ -x $(NEWER_GIT)/git ]; then \
 		export PATH="$(CURDIR)/$(NEWER_GIT):$$PATH" && git version && \
-		$(EVERYDAY) newer-git -memory $(TESTFLAGS) ./internal/gitexec ./jjbridge && \
+		$(EVERYDAY) newer-git -memory $(TESTFLAGS) ./internal/gitexec && \
 		$(EVERYDAY) newer-git-scripts -memory $(TESTFLAGS) -run '$(NEWER_SCRIPTS)' .; \
 	else echo '*** no newer git: nothing runs with it'; [ "$$CI" != true ]; fi
 

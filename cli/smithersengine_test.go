@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-func TestSmithersKeepsItsDatabaseInTheNearestProject(t *testing.T) {
+func TestTheDatabaseOfSmithersIsInTheNearestProject(t *testing.T) {
 	t.Parallel()
 	home := t.TempDir()
 	for _, dir := range []string{".smithers", "project/.smithers/workflows", "project/src/deep", "plain"} {

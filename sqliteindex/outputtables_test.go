@@ -109,7 +109,7 @@ func TestASchemaBecomesATable(t *testing.T) {
 	}
 }
 
-func TestSmithersTableOfColumnsIsThere(t *testing.T) {
+func TestTheTableOfColumnsOfSmithersIsThere(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	w.run(t, "a", w.workflowDraft("a", "w", map[string]string{"flakyOut": object("ok:boolean", "tries:number")}))

@@ -13,9 +13,9 @@ import (
 
 const startCommit = "89abcdef0123456789abcdef0123456789abcdef"
 
-// TestSmithersNamesAnswer asks as people ask Smithers' own database: with its table
+// TestNamesOfSmithersAnswer asks as people ask Smithers' own database: with its table
 // and column names.
-func TestSmithersNamesAnswer(t *testing.T) {
+func TestNamesOfSmithersAnswer(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	started := w.first("parent")

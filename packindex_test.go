@@ -88,7 +88,7 @@ func (m *maintained) captureOn(run string) error {
 }
 
 // Processes capture while git maintains the multi-pack-index, as `git maintenance start`
-// has it do. With the variable set, it is sixteen of them beside everything that tidies.
+// has it do. With the variable set, it is sixteen of them beside everything that tidies up.
 func TestNothingIsLostBesideMaintenanceOfPackIndexes(t *testing.T) {
 	t.Parallel()
 	soak := os.Getenv(maintainedVariable) != ""
@@ -107,15 +107,16 @@ func TestNothingIsLostBesideMaintenanceOfPackIndexes(t *testing.T) {
 	}
 	m.beside(func(turn int) error { return m.capture(fmt.Sprintf("run-%d", turn)) })
 	length := maintainedFor(indexedFor)
-	var tidying sync.WaitGroup
-	tidying.Go(func() {
-		m.tidyFor(length,
-			[]string{"maintenance", "run", "--quiet", "--task=incremental-repack"},
-			[]string{"multi-pack-index", "write"})
-	})
-	if soak {
-		m.tidyEverything(&tidying, length)
+	commands := [][]string{
+		{"maintenance", "run", "--quiet", "--task=incremental-repack"},
+		{"multi-pack-index", "write"},
 	}
+	var tidying sync.WaitGroup
+	if soak {
+		commands = append(commands, everythingThatTidies...)
+		tidying.Go(func() { m.tidyFor(length, []string{"pack-refs", "--all"}, []string{"worktree", "prune"}) })
+	}
+	tidying.Go(func() { m.tidyFor(length, commands...) })
 	tidying.Wait()
 	close(m.stop)
 	m.work.Wait()
@@ -128,34 +129,36 @@ func TestNothingIsLostBesideMaintenanceOfPackIndexes(t *testing.T) {
 	t.Logf("%d frames, %d packs", len(m.frames), packs)
 }
 
-// tidyEverything has git and jj do whatever else tidies up, at the same time.
-func (m *maintained) tidyEverything(tidying *sync.WaitGroup, length time.Duration) {
-	var tasks [][]string
-	for _, task := range []string{"commit-graph", "loose-objects", "pack-refs", "gc", "incremental-repack"} {
-		tasks = append(tasks, []string{"maintenance", "run", "--quiet", "--task=" + task})
-	}
-	for _, commands := range [][][]string{
-		tasks,
-		{{"gc", "--quiet", "--prune=now"}, {"repack", "-dq"}, {"repack", "-adFq"}},
-		{{"multi-pack-index", "expire"}, {"multi-pack-index", "repack"}, {"pack-refs", "--all"}, {"worktree", "prune"}},
-	} {
-		tidying.Go(func() { m.tidyFor(length, commands...) })
-	}
-	end := time.Now().Add(length)
-	tidying.Go(func() {
-		for repotest.FindJJ() != "" && time.Now().Before(end) {
-			_ = m.jj("util", "gc", "--quiet") // it may lose a race
-		}
-	})
+// everythingThatTidies is what git has to tidy up packs, but for what every test runs. One
+// comes after the other: side by side, git's commands lose objects without any help.
+var everythingThatTidies = [][]string{
+	{"multi-pack-index", "expire"},
+	{"multi-pack-index", "repack"},
+	{"maintenance", "run", "--quiet", "--task=commit-graph"},
+	{"maintenance", "run", "--quiet", "--task=loose-objects"},
+	{"maintenance", "run", "--quiet", "--task=pack-refs"},
+	{"multi-pack-index", "write"},
+	{"gc", "--quiet"},
+	{"multi-pack-index", "write"},
+	{"multi-pack-index", "expire"},
+	{"repack", "-dq"},
+	{"repack", "-adFq"},
+	{"multi-pack-index", "write"},
+	{"multi-pack-index", "repack"},
+	{"multi-pack-index", "expire"},
+	{"maintenance", "run", "--quiet", "--task=gc"},
+	{"jj-util-gc"},
 }
 
-// useJJ makes the repository one of jj's, too, if there is a jj.
+// useJJ makes the repository one of jj's, too, if there is a jj, with an alias of git for
+// `jj util gc`.
 func (m *maintained) useJJ() {
 	if repotest.FindJJ() == "" {
 		return
 	}
 	m.Env = repotest.WithJJ(m.Env, m.Home)
 	require.NoError(m.t, m.jj("git", "init", "--quiet", "--colocate"))
+	m.Git("config", "alias.jj-util-gc", "!"+repotest.FindJJ()+" util gc --quiet")
 }
 
 // jj runs jj.

@@ -8,6 +8,9 @@ const (
 	backdated = 10 * time.Second
 	// gitPrecision is that of times in git's choice between two copies of an object.
 	gitPrecision = time.Second
+	// settled is how much older than now every pack is dated that replaces others: what git
+	// packs of it from now on is newer, by git's precision.
+	settled = 2 * time.Second
 )
 
 // datedAfter is the time of a pack that was written now and replaces packs of which the
@@ -22,9 +25,10 @@ func datedAfter(now, newest time.Time) time.Time {
 	return made
 }
 
-// isYoung reports whether what replaces a pack now would be dated in the future.
+// isYoung reports whether what replaces a pack now would be dated too late: git may pack
+// the same objects at any moment, and that pack has to be the newer one.
 func (p mergePack) isYoung(now time.Time) bool {
-	return datedAfter(now, p.made).After(now)
+	return datedAfter(now, p.made).After(now.Add(-settled))
 }
 
 // newestOf is the time of the newest pack.

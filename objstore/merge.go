@@ -33,6 +33,9 @@ const (
 	// mergeOnce is how many packs become one at once. More of them are merged one lot after
 	// the other: beside a git that takes packs away all the time, a long merge never ends.
 	mergeOnce = 64
+	// mergeLots bounds the lots of one Merge, which goes on where captures have made another
+	// one due: processes that end meanwhile leave their packs to it.
+	mergeLots = 256
 	// objectBytes is the packed size that counts as one object, so that packs of
 	// few large objects are in the tier that their cost of copying demands.
 	objectBytes = 512
@@ -102,7 +105,7 @@ func (s *Store) MergeDue() (bool, error) {
 // other use of the store by this process and others, and beside git. When ctx ends
 // it stops and leaves everything as it was.
 func (s *Store) Merge(ctx context.Context) (MergeResult, error) {
-	result, err := s.merge(ctx, s.chooseMerge)
+	result, err := s.merge(ctx, s.chooseMerge, mergeLots)
 	if err != nil {
 		return MergeResult{}, fmt.Errorf("merge packs: %w", err)
 	}
@@ -110,8 +113,8 @@ func (s *Store) Merge(ctx context.Context) (MergeResult, error) {
 }
 
 // merge makes one pack of those that choose returns, beside how many there are of our
-// making.
-func (s *Store) merge(ctx context.Context, choose func() ([]mergePack, int, error)) (_ MergeResult, err error) {
+// making, and so on until choose returns none, at most lots times.
+func (s *Store) merge(ctx context.Context, choose func() ([]mergePack, int, error), lots int) (_ MergeResult, err error) {
 	if err := s.enter(); err != nil {
 		return MergeResult{}, err
 	}
@@ -131,26 +134,28 @@ func (s *Store) merge(ctx context.Context, choose func() ([]mergePack, int, erro
 	}
 	const attempts = 3
 	var total MergeResult
-	for failed := 0; failed < attempts; {
+	for failed := 0; failed < attempts && lots > 0; {
 		chosen, all, err := choose()
 		if err != nil {
 			return total, err
 		}
+		found := len(chosen)
 		chosen = slices.DeleteFunc(chosen, func(p mergePack) bool { return p.isYoung(now) })
-		if len(chosen) == 0 {
+		if len(chosen) == 0 || len(chosen) == 1 && found > 1 {
 			total.add(MergeResult{PacksBefore: all, PacksAfter: all})
 			return total, nil
 		}
-		result, err := s.mergeChosen(ctx, chosen)
+		result, removed, err := s.mergeChosen(ctx, chosen)
 		if vanished(err) {
 			failed++
 			continue // git gc took an input: what it left may still need merging
 		}
 		result.PacksBefore, result.PacksAfter = all, all-len(chosen)+1
 		total.add(result)
-		if err != nil || len(chosen) != mergeOnce {
-			return total, err
+		if err != nil || removed == 0 {
+			return total, err // without error, git has locked its index
 		}
+		lots--
 	}
 	return total, nil
 }

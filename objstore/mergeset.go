@@ -278,44 +278,44 @@ func (m *mergeSet) writeObject(index int32, w *packWriter) error {
 	return w.addEntry(o.id, appendEntryHead(nil, head, o.at), io.NewSectionReader(f, o.offset+o.head, stream), stream)
 }
 
-// mergeChosen makes one pack of the chosen ones. Its error is vanished where one of
-// them was no longer there, with nothing changed.
-func (s *Store) mergeChosen(ctx context.Context, chosen []mergePack) (_ MergeResult, err error) {
+// mergeChosen makes one pack of the chosen ones, and returns how many of them are removed.
+// Its error is vanished where one of them was no longer there, with nothing changed.
+func (s *Store) mergeChosen(ctx context.Context, chosen []mergePack) (result MergeResult, removed int, err error) {
 	set, err := s.openMergeSet(chosen)
 	if err != nil {
-		return MergeResult{}, err
+		return MergeResult{}, 0, err
 	}
 	defer func() { err = errors.Join(err, set.close()) }()
 	if err := set.deltify(ctx); err != nil {
-		return MergeResult{}, err
+		return MergeResult{}, 0, err
 	}
 	// The inputs may have been on stable storage for long, whatever the policy is
 	// now: what replaces them is put there first.
 	staged, err := s.stage(ctx, len(set.objects), true, newestOf(chosen), set.write)
 	if err != nil {
-		return MergeResult{}, err
+		return MergeResult{}, 0, err
 	}
 	defer staged.discard()
 	if err := s.verifyStaged(ctx, staged); err != nil {
-		return MergeResult{}, err
+		return MergeResult{}, 0, err
 	}
-	result := MergeResult{Objects: len(set.objects), BytesAfter: staged.bytes}
+	result = MergeResult{Objects: len(set.objects), BytesAfter: staged.bytes}
 	for _, c := range chosen {
 		result.BytesBefore += c.bytes
 		if _, err := os.Lstat(s.packPath(c.name, ".idx")); err != nil {
-			return MergeResult{}, err
+			return MergeResult{}, 0, err
 		}
 	}
 	if err := s.publish(staged, true, nil); err != nil {
-		return MergeResult{}, err
+		return MergeResult{}, 0, err
 	}
 	s.main.add(staged)
 	if err := s.failpoint("merge-after-rename"); err != nil {
-		return MergeResult{}, err
+		return MergeResult{}, 0, err
 	}
 	gone, err := s.removeMerged(ctx, chosen, staged.name)
 	s.main.drop(gone)
-	return result, err
+	return result, len(gone), err
 }
 
 // verifyStaged reads the index and every object of a staged pack back.

@@ -30,7 +30,7 @@ const (
 // One that spares also leaves alone packs that are mostly others', those that are large
 // beside the rest, and a few: it rewrites little more than what the commits brought.
 func (s *Store) Seal(ctx context.Context, commits []ID, spare bool) (MergeResult, error) {
-	result, err := s.merge(ctx, func() ([]mergePack, int, error) { return s.chooseSeal(ctx, commits, spare) })
+	result, err := s.merge(ctx, func() ([]mergePack, int, error) { return s.chooseSeal(ctx, commits, spare) }, 1)
 	if err != nil {
 		return MergeResult{}, fmt.Errorf("seal packs: %w", err)
 	}

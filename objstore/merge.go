@@ -128,7 +128,7 @@ func (s *Store) merge(ctx context.Context, choose func() ([]mergePack, int, erro
 	}
 	defer func() { err = errors.Join(err, lock.Close()) }()
 
-	now := s.sweep(ctx)
+	s.sweep(ctx)
 	if err := s.mendMidx(ctx, ""); err != nil {
 		return MergeResult{}, err
 	}
@@ -139,7 +139,7 @@ func (s *Store) merge(ctx context.Context, choose func() ([]mergePack, int, erro
 		if err != nil {
 			return total, err
 		}
-		found := len(chosen)
+		found, now := len(chosen), s.now()
 		chosen = slices.DeleteFunc(chosen, func(p mergePack) bool { return p.isYoung(now) })
 		if len(chosen) == 0 || len(chosen) == 1 && found > 1 {
 			total.add(MergeResult{PacksBefore: all, PacksAfter: all})

@@ -47,7 +47,7 @@ func (s *Store) MendPacks(ctx context.Context, aside string) error {
 	return nil
 }
 
-// LeftLocks returns git's locks of the multi-pack-index that a merge has left which died, as
+// LeftLocks returns git's locks of the multi-pack-index that a killed merge has left, as
 // paths relative to the object directory, with slashes. [Store.MendPacks] removes them, and so
 // does the next merge.
 func (s *Store) LeftLocks() (left []string, err error) {

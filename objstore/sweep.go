@@ -15,10 +15,15 @@ import (
 //
 // It is called under the merge lock. A pack's own age decides, by the clock of the file
 // system; what cannot be looked at or removed stays for the next time.
-//
-// It returns the time by that clock; the zero time, at which every pack is too young to be
-// merged, where there is none.
-func (s *Store) sweep(ctx context.Context) time.Time {
+func (s *Store) sweep(ctx context.Context) {
+	if now := s.now(); !now.IsZero() {
+		s.sweepBefore(ctx, now.Add(-staleKeep))
+	}
+}
+
+// now returns the time by the clock of the file system. If no file can be made, it returns the
+// zero time, at which every pack is too young to be merged.
+func (s *Store) now() time.Time {
 	clock, err := s.temp.makeFile()
 	if err != nil {
 		return time.Time{}
@@ -28,7 +33,6 @@ func (s *Store) sweep(ctx context.Context) time.Time {
 	if err != nil {
 		return time.Time{}
 	}
-	s.sweepBefore(ctx, info.ModTime().Add(-staleKeep))
 	return info.ModTime()
 }
 

@@ -85,7 +85,8 @@ func appendUntilKilled() {
 	head, err := s.Create(context.Background(), snapshot.Run{ID: "run", Status: snapshot.RunRunning}, snapshot.Draft{})
 	must(err)
 	fmt.Println(head.Entry().ID)
-	for i := range 100 {
+	const enough = 10_000 // a merge is beside the appends, and they may be far ahead of it
+	for i := range enough {
 		must(head.Append(context.Background(), snapshot.Draft{Frame: true, State: []snapshot.Change{output("n", strconv.Itoa(i))}}))
 		fmt.Println(head.Entry().ID)
 	}

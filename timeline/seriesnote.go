@@ -77,7 +77,7 @@ func (n *seriesNote) leave() error {
 	return n.lock.Close()
 }
 
-// readSeriesNote reads a note; false where there is none, or none that was written to its end.
+// readSeriesNote reads a note. It returns false if the file is missing or was not written to its end.
 func readSeriesNote(path string) (first int64, ok bool) {
 	data, err := os.ReadFile(path)
 	if err != nil {

@@ -85,8 +85,8 @@ type staying struct {
 	add     func(tree []byte) // told of each tree that is made
 }
 
-// tree is the tree want with what have has at a path below. Both are trees of the folder dir,
-// zero where there is none.
+// tree returns the tree want with the entry that have has at path. Both are trees of the folder dir; the zero id
+// stands for a missing folder.
 func (s *staying) tree(want, have objstore.ID, dir string, path []string) (objstore.ID, error) {
 	wanted, err := s.entries(want)
 	if err != nil {

@@ -162,8 +162,8 @@ func isTip(name refs.Name) int {
 	return 0
 }
 
-// named finds the runs with the given ids among those that wanted accepts. The error for an id that is not among
-// them is none's, with the ids that begin with it.
+// named finds the runs with the given ids among those that wanted accepts. If an id is not among them, named returns
+// the error that none makes for it, with a hint that lists the ids that begin with it.
 func named(runs []string, all map[string]*holding, wanted func(*holding) bool, none func(run string) *fault.Error) ([]*holding, error) {
 	var out []*holding
 	for _, run := range runs {

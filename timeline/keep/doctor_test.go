@@ -184,7 +184,7 @@ func TestADamagedPackIsSalvagedAndWhatItLostFetchedAgain(t *testing.T) {
 	c := newClinic(t)
 	c.Git("push", "--quiet", "origin", "refs/smithers/_tip/two")
 	c.Git("update-ref", "refs/smithers-remote/origin/two", "refs/smithers/_tip/two")
-	c.Git("repack", "-adq")
+	c.Git("repack", "-adfq", "--window=0") // without deltas, one object is one object
 	before := c.refsNow()
 	pack, data := c.pack()
 	data[30] ^= 0xff // in the first object, the tip of one of the runs

@@ -7,6 +7,7 @@ import (
 	urfave "github.com/urfave/cli/v2"
 
 	"github.com/git-smithers/git-smithers/timeline"
+	"github.com/git-smithers/git-smithers/timeline/fault"
 )
 
 // undoDocument is what undo prints with --json.
@@ -28,9 +29,10 @@ func undoCommand() *command {
 		name:    "undo",
 		summary: "take back the newest travel, reset, revert, restore or fork",
 		usage:   []string{"[<run>] [--no-vcs | --yes]"},
-		about: `Takes back the newest op of the run that was not taken back yet; without a run, of all
-runs, and names newer ops that cannot be taken back: forks that have run, and what
-Smithers did itself. ops lists them. Nothing is lost by it either: it is a new frame.
+		about: `Takes back the newest op of the run that was not taken back yet; without a run, the
+newest that was done in this clone, and names newer ops that it passes over: forks that
+have run, what Smithers did itself, and what was done elsewhere and fetched. ops lists
+the ops of a run. Nothing is lost by it either: it is a new frame.
 
 A travel or reset is taken back with the state, attempts and files that were there before
 it; what the run has done since is stepped over. A revert or restore is taken back with
@@ -85,16 +87,19 @@ func runUndo(ctx context.Context, s *session, store *timeline.Store, req timelin
 // mostPassed is how many ops people are told of one by one that undo passed over.
 const mostPassed = 3
 
-// notePassedOver names the newer ops that cannot be taken back: the first, and the number of the others.
+// notePassedOver names the newer ops that were passed over: the first, and the number of the others.
 func (s *session) notePassedOver(passed []timeline.PassedOver) {
 	for i, one := range passed {
 		if i == mostPassed && len(passed) > mostPassed+1 {
-			s.note("passed over: %d more ops that cannot be taken back", len(passed)-mostPassed)
+			s.note("passed over: %d more ops", len(passed)-mostPassed)
 			return
 		}
 		reason := "the fork has run"
-		if one.Why == timeline.PassedByEngine {
+		switch one.Why {
+		case timeline.PassedByEngine:
 			reason = "its engine did that"
+		case timeline.PassedElsewhere:
+			reason = "not done here; `git smithers undo " + fault.Word(one.Run) + "` takes it back"
 		}
 		s.note("passed over: op %d of %s, %s: %s", one.Op.Number, plain(one.Run), plain(opText(one.Op)), reason)
 	}

@@ -154,6 +154,7 @@ func (s *Store) forkDraft(from *Loaded, id string, changes []snapshot.Change, re
 	if len(changes) > 0 {
 		op.Frame = new(int64)
 	}
+	s.noteOpHere(id, op)
 	subject := fmt.Sprintf("forked from %s", from.Address)
 	if req.Label != "" {
 		subject += " (" + req.Label + ")"

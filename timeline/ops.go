@@ -45,7 +45,7 @@ func OpsAt(entry *snapshot.Entry) ([]snapshot.Op, error) {
 }
 
 // addOp adds an op to the draft that follows the tip: with the next number, the draft's
-// time, and its frame where it is one.
+// time, and its frame where it is one. It is noted as done here.
 func (h *Head) addOp(draft *snapshot.Draft, op snapshot.Op) (snapshot.Op, error) {
 	rows, err := h.entry.Ops()
 	if err != nil {
@@ -56,6 +56,7 @@ func (h *Head) addOp(draft *snapshot.Draft, op snapshot.Op) (snapshot.Op, error)
 		op.Frame = new(h.row.Frame + 1)
 	}
 	draft.Journal = append(draft.Journal, setOp(op))
+	h.store.noteOpHere(h.row.ID, op)
 	return op, nil
 }
 

@@ -11,7 +11,7 @@ import (
 
 // UndoRequest asks to take an op back.
 type UndoRequest struct {
-	Run     string // its id; "": the run with the newest op that is not undone
+	Run     string // its id; "": the run with the newest op that was done in this clone and is not undone
 	NoFiles bool   // leave the working copy as it is
 	Confirm ConfirmRemoval
 }
@@ -29,7 +29,8 @@ type UndoRequest struct {
 // longer listed among its parent's.
 //
 // What another engine did in its own run is not taken back here: the run would not be as that
-// engine has it. Without a run, Undo passes over such a run, and over a fork that has run.
+// engine has it. Without a run, Undo passes over such a run, over a fork that has run, and over what was not done in
+// this clone: runs that were fetched say themselves when something was done to them.
 //
 // nothing_to_undo where there is none, undo_refused for a fork that has run and for what an engine
 // did, run_owned, and whatever Restore refuses: then nothing is changed.

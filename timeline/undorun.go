@@ -16,20 +16,26 @@ import (
 type PassedOver struct {
 	Run string
 	Op  snapshot.Op
-	Why string // PassedHasRun or PassedByEngine
+	Why string // PassedHasRun, PassedByEngine or PassedElsewhere
 }
 
 // The reasons of PassedOver.
 const (
-	PassedHasRun   = "has_run" // a fork that has run
-	PassedByEngine = "engine"  // another engine's own
+	PassedHasRun    = "has_run"   // a fork that has run
+	PassedByEngine  = "engine"    // another engine's own
+	PassedElsewhere = "elsewhere" // not done in this clone: an undo that names the run takes it back
 )
 
-// runToUndo returns the run with the newest op that can be taken back, and what is newer and cannot, the newest first.
+// runToUndo returns the run with the newest op that was done here and can be taken back, and what is newer and is none,
+// the newest first.
 // Runs that cannot be read are left out, with a warning.
 func (s *Store) runToUndo(ctx context.Context) (run string, passed []PassedOver, err error) {
 	tips, err := s.refs.Tips(ctx)
 	if _, err = brokenRefs(err); err != nil {
+		return "", nil, Explain(err)
+	}
+	here, err := s.opsHere()
+	if err != nil {
 		return "", nil, Explain(err)
 	}
 	var newest []PassedOver
@@ -41,6 +47,9 @@ func (s *Store) runToUndo(ctx context.Context) (run string, passed []PassedOver,
 		if err != nil {
 			s.warn(fmt.Errorf("left out: run %s: %w", tip.Component, err))
 			continue
+		}
+		if one.Why == "" && !here[opMark(one.Run, one.Op)] {
+			one.Why = PassedElsewhere
 		}
 		if one.Op.Number > 0 {
 			newest = append(newest, one)
@@ -57,18 +66,21 @@ func (s *Store) runToUndo(ctx context.Context) (run string, passed []PassedOver,
 
 // nothingToUndo is nothing_to_undo for a repository in which the newest op of no run can be taken back.
 func nothingToUndo(passed []PassedOver) error {
-	err := fault.New(fault.NothingToUndo, "nothing was done to any run that could be taken back")
+	err := fault.New(fault.NothingToUndo, "nothing was done here to any run that could be taken back")
 	if len(passed) == 0 {
 		return err.Hint("travel, reset, revert, restore and fork can be")
 	}
 	first := passed[0]
-	reason := "is a fork that has run"
-	if first.Why == PassedByEngine {
-		reason = "is its engine's own"
+	switch first.Why {
+	case PassedHasRun:
+		err = err.Hint("op %d of run %q is a fork that has run", first.Op.Number, first.Run)
+	case PassedByEngine:
+		err = err.Hint("op %d of run %q is its engine's own", first.Op.Number, first.Run)
+	default:
+		err = err.Hint("op %d of run %q was not done here: `git smithers undo %s` takes it back", first.Op.Number, first.Run, fault.Word(first.Run))
 	}
-	err = err.Hint("op %d of run %q %s", first.Op.Number, first.Run, reason)
 	if more := len(passed) - 1; more > 0 {
-		err = err.Hint("%d more cannot be taken back either", more)
+		err = err.Hint("passed over, too: %d more", more)
 	}
 	return err
 }

@@ -183,7 +183,7 @@ func (b *Batch) write(ctx context.Context, name bool) (release func(), err error
 		staged.discard()
 		return nil, err
 	}
-	release = func() {
+	letGo := func() {
 		if kept {
 			// The refs have moved, or not: an error here must not say otherwise, and
 			// a .keep file that stays is removed by a later Merge.
@@ -191,12 +191,15 @@ func (b *Batch) write(ctx context.Context, name bool) (release func(), err error
 		}
 	}
 	if err := s.publish(staged, name, s.failpoint); err != nil {
-		release()
+		letGo()
 		return nil, err
 	}
 	s.main.add(staged)
 	s.temp.refill()
-	return release, nil
+	return func() {
+		s.restoreIndex(staged)
+		letGo()
+	}, nil
 }
 
 // fill writes the commits first, so that the first object of a pack of ours tells

@@ -1,6 +1,9 @@
 package objstore
 
-import "time"
+import (
+	"slices"
+	"time"
+)
 
 const (
 	// backdated is how much older than it is a pack is made: those that replace it, and those
@@ -29,6 +32,11 @@ func datedAfter(now, newest time.Time) time.Time {
 // the same objects at any moment, and that pack has to be the newer one.
 func (p mergePack) isYoung(now time.Time) bool {
 	return datedAfter(now, p.made).After(now.Add(-settled))
+}
+
+// withoutYoung is those of the packs that may be replaced now. It reuses the slice.
+func withoutYoung(packs []mergePack, now time.Time) []mergePack {
+	return slices.DeleteFunc(packs, func(p mergePack) bool { return p.isYoung(now) })
 }
 
 // newestOf is the time of the newest pack.

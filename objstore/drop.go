@@ -97,7 +97,6 @@ func (s *Store) tryDrop(ctx context.Context, what Dropping, pins *flock.Flock, l
 		return DropResult{}, true, err
 	}
 	var having []mergePack
-	result := DropResult{}
 	for _, p := range packs {
 		if !s.isOurs(p.name) {
 			continue
@@ -107,7 +106,7 @@ func (s *Store) tryDrop(ctx context.Context, what Dropping, pins *flock.Flock, l
 			return DropResult{}, false, err
 		}
 		if n > 0 && (p.bytes < s.opts.MaxMergePack || n*dropShare >= p.objects) {
-			having, result.BytesBefore = append(having, p), result.BytesBefore+p.bytes
+			having = append(having, p)
 		}
 	}
 	if len(having) == 0 {
@@ -119,7 +118,6 @@ func (s *Store) tryDrop(ctx context.Context, what Dropping, pins *flock.Flock, l
 	}
 	if staged != nil {
 		defer staged.discard()
-		result.BytesAfter = staged.bytes
 	}
 	if err := s.failpoint("drop-staged"); err != nil {
 		return DropResult{}, false, err
@@ -135,7 +133,7 @@ func (s *Store) tryDrop(ctx context.Context, what Dropping, pins *flock.Flock, l
 	if err != nil || len(touched) > 0 && !last {
 		return DropResult{}, false, err
 	}
-	result, err = s.replaceDropped(ctx, having, touched, staged, ids, result)
+	result, err := s.replaceDropped(ctx, having, touched, staged, ids)
 	return result, true, err
 }
 
@@ -155,42 +153,73 @@ func (s *Store) touched(packs []mergePack) (map[string]bool, error) {
 }
 
 // replaceDropped puts what was staged in the place of packs, but for those that were touched.
-func (s *Store) replaceDropped(ctx context.Context, having []mergePack, touched map[string]bool, staged *stagedPack, ids map[ID]struct{}, result DropResult) (DropResult, error) {
-	var inputs []mergePack
-	left, gone := make(map[ID]struct{}), make(map[ID]struct{})
-	for _, p := range having {
-		into := gone
-		if touched[p.name] {
-			into = left
-			result.BytesAfter += p.bytes
-		} else {
-			inputs = append(inputs, p)
-		}
-		if err := s.eachIn(p.name, ids, func(id ID) { into[id] = struct{}{} }); err != nil {
-			return result, err
-		}
+// Where git is at its multi-pack-index for long, all of them stay.
+func (s *Store) replaceDropped(ctx context.Context, having []mergePack, touched map[string]bool, staged *stagedPack, ids map[ID]struct{}) (DropResult, error) {
+	holds, err := s.holdings(having, ids)
+	if err != nil {
+		return DropResult{}, err
 	}
-	for id := range left {
-		delete(gone, id)
+	unlock, locked, err := s.lockMidx(ctx)
+	if err != nil {
+		return DropResult{}, err
 	}
-	result.Objects, result.Left = len(gone), len(left)
+	if !locked {
+		return dropped(having, holds, nil), nil
+	}
+	defer unlock()
 	name := ""
 	if staged != nil {
 		name = staged.name
 		if err := s.publish(staged, true, nil); err != nil {
-			return result, err
+			return DropResult{}, err
 		}
 		s.main.add(staged)
 	}
 	if err := s.failpoint("drop-after-rename"); err != nil {
-		return result, err
+		return DropResult{}, err
 	}
-	removed, err := s.removeMerged(ctx, inputs, name)
+	inputs := slices.DeleteFunc(slices.Clone(having), func(p mergePack) bool { return touched[p.name] })
+	removed, err := s.removeMerged(inputs, name)
 	s.main.drop(removed)
 	if err == nil && len(removed) > 0 {
 		err = s.temp.fs.SyncDir(s.main.packDir())
 	}
+	result := dropped(having, holds, removed)
+	if staged != nil {
+		s.restoreIndex(staged)
+		result.BytesAfter += staged.bytes
+	}
 	return result, err
+}
+
+// holdings is which of the objects each pack has, by the pack's name.
+func (s *Store) holdings(packs []mergePack, ids map[ID]struct{}) (map[string][]ID, error) {
+	holds := make(map[string][]ID, len(packs))
+	for _, p := range packs {
+		if err := s.eachIn(p.name, ids, func(id ID) { holds[p.name] = append(holds[p.name], id) }); err != nil {
+			return nil, err
+		}
+	}
+	return holds, nil
+}
+
+// dropped is what came of packs that have objects to be dropped when those named removed went.
+func dropped(packs []mergePack, holds map[string][]ID, removed map[string]bool) (out DropResult) {
+	all, left := make(map[ID]struct{}), make(map[ID]struct{})
+	for _, p := range packs {
+		out.BytesBefore += p.bytes
+		if !removed[p.name] {
+			out.BytesAfter += p.bytes
+		}
+		for _, id := range holds[p.name] {
+			all[id] = struct{}{}
+			if !removed[p.name] {
+				left[id] = struct{}{}
+			}
+		}
+	}
+	out.Objects, out.Left = len(all)-len(left), len(left)
+	return out
 }
 
 // stageWithout writes what is in packs, but for ids, into one; nil where that is nothing.

@@ -165,6 +165,30 @@ func TestAPackThatGitHasTakenSomethingUpFromStays(t *testing.T) {
 	second.requireAll(t, r.open())
 }
 
+func TestNothingIsDroppedWhileGitHasItsIndexLocked(t *testing.T) {
+	t.Parallel()
+	r, first, second, only := twoChains(t)
+	r.letFirstGo(first)
+	lock := r.packPath("multi-pack-index.lock")
+	require.NoError(t, os.WriteFile(lock, nil, 0o666))
+	s := r.open()
+	packs := r.packs(".pack")
+	result, err := s.Drop(t.Context(), dropping(only))
+	require.NoError(t, err)
+	assert.Zero(t, result.Objects)
+	assert.Equal(t, len(only), result.Left)
+	assert.Equal(t, result.BytesBefore, result.BytesAfter)
+	assert.Equal(t, packs, r.packs(".pack"))
+
+	require.NoError(t, os.Remove(lock))
+	result, err = s.Drop(t.Context(), dropping(only))
+	require.NoError(t, err)
+	assert.Equal(t, len(only), result.Objects)
+	assert.Zero(t, result.Left)
+	second.requireAll(t, r.open())
+	r.fsck()
+}
+
 func TestWhatIsNeededAgainIsNotDropped(t *testing.T) {
 	t.Parallel()
 	r, first, second, only := twoChains(t)

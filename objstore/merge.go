@@ -30,9 +30,12 @@ const (
 	// mergeMost is how many packs, those that a multi-pack-index names among them, are let
 	// stand before a merge takes named ones, too. It is above what the unnamed ones come to.
 	mergeMost = 32
-	// mergeOnce is how many packs become one at once. More of them are merged one lot after
-	// the other: beside a git that takes packs away all the time, a long merge never ends.
-	mergeOnce = 64
+	// mergeOnce is how many packs become one at once, or a mergeShare-th of them where there
+	// are very many: looking for them takes as long as merging so many. The rest is merged one
+	// lot after the other: beside a git that takes packs away all the time, a long merge never
+	// ends.
+	mergeOnce  = 64
+	mergeShare = 4
 	// mergeLots bounds the lots of one Merge, which goes on where captures have made another
 	// one due: processes that end meanwhile leave their packs to it.
 	mergeLots = 256
@@ -76,7 +79,7 @@ func (s *Store) NeedsMerge() (bool, error) {
 	if err != nil {
 		return false, fmt.Errorf("look for packs to merge: %w", err)
 	}
-	return len(missing) > 0 || s.hasOwnMidxLock(), nil
+	return len(missing) > 0 || s.hasOwnMidxLock() || s.hasLostIndex(), nil
 }
 
 // MergeDue tells whether Merge has something to do. Unlike NeedsMerge it looks into the
@@ -86,7 +89,7 @@ func (s *Store) MergeDue() (bool, error) {
 		return false, fmt.Errorf("look for packs to merge: %w", err)
 	}
 	defer s.life.RUnlock()
-	chosen, _, err := s.chooseMerge()
+	chosen, _, err := s.chooseMerge(time.Now(), mergeShare) //nolint:forbidigo // compared with what the file system says, and nothing is written
 	if err != nil {
 		return false, fmt.Errorf("look for packs to merge: %w", err)
 	}
@@ -103,7 +106,8 @@ func (s *Store) MergeDue() (bool, error) {
 // One process merges at a time; where another does, and where git gc takes the
 // packs away, Merge does nothing and returns no error. It is safe beside every
 // other use of the store by this process and others, and beside git. When ctx ends
-// it stops and leaves everything as it was.
+// it stops: the packs that it has not replaced yet are as they were. While git writes its
+// multi-pack-index, and where a git that died has left the lock of it, nothing is merged.
 func (s *Store) Merge(ctx context.Context) (MergeResult, error) {
 	result, err := s.merge(ctx, s.chooseMerge, mergeLots)
 	if err != nil {
@@ -112,9 +116,13 @@ func (s *Store) Merge(ctx context.Context) (MergeResult, error) {
 	return result, nil
 }
 
-// merge makes one pack of those that choose returns, beside how many there are of our
-// making, and so on until choose returns none, at most lots times.
-func (s *Store) merge(ctx context.Context, choose func() ([]mergePack, int, error), lots int) (_ MergeResult, err error) {
+// mergeChoice returns the packs to make one of, and how many there are of our making. It leaves
+// out those that are young now. Where there are very many it returns a share-th of them.
+type mergeChoice func(now time.Time, share int) (chosen []mergePack, all int, err error)
+
+// merge makes one pack of those that choose returns, and so on until it returns none, at most
+// lots times.
+func (s *Store) merge(ctx context.Context, choose mergeChoice, lots int) (_ MergeResult, err error) {
 	if err := s.enter(); err != nil {
 		return MergeResult{}, err
 	}
@@ -132,28 +140,31 @@ func (s *Store) merge(ctx context.Context, choose func() ([]mergePack, int, erro
 	if err := s.mendMidx(ctx, ""); err != nil {
 		return MergeResult{}, err
 	}
-	const attempts = 3
+	const attempts = 5
 	var total MergeResult
+	share := mergeShare
 	for failed := 0; failed < attempts && lots > 0; {
-		chosen, all, err := choose()
+		now, err := s.now() // anew: captures go on
 		if err != nil {
 			return total, err
 		}
-		found, now := len(chosen), s.now()
-		chosen = slices.DeleteFunc(chosen, func(p mergePack) bool { return p.isYoung(now) })
-		if len(chosen) == 0 || len(chosen) == 1 && found > 1 {
+		chosen, all, err := choose(now, share)
+		if err != nil {
+			return total, err
+		}
+		if len(chosen) == 0 || s.midxIsStuck() {
 			total.add(MergeResult{PacksBefore: all, PacksAfter: all})
 			return total, nil
 		}
 		result, removed, err := s.mergeChosen(ctx, chosen)
 		if vanished(err) {
-			failed++
+			failed, share = failed+1, share*mergeShare
 			continue // git gc took an input: what it left may still need merging
 		}
-		result.PacksBefore, result.PacksAfter = all, all-len(chosen)+1
+		result.PacksBefore, result.PacksAfter = all, all-removed+1
 		total.add(result)
 		if err != nil || removed == 0 {
-			return total, err // without error, git has locked its index
+			return total, err // without error, git has had its index locked for long
 		}
 		lots--
 	}
@@ -168,20 +179,26 @@ func (r *MergeResult) add(next MergeResult) {
 	r.BytesAfter += next.BytesAfter
 }
 
-// chooseMerge returns the packs to merge, and how many there are of our making.
-func (s *Store) chooseMerge() (chosen []mergePack, all int, err error) {
+// chooseMerge returns the packs to merge, and how many there are of our making. Young ones are
+// part of neither. The packs are a share-th of all, or a few.
+func (s *Store) chooseMerge(now time.Time, share int) (chosen []mergePack, all int, err error) {
 	packs, err := s.mergeable()
 	if err != nil {
 		return nil, 0, err
 	}
+	packs = withoutYoung(packs, now)
+	ours, lot := make(map[string]bool), max(mergeOnce, len(packs)/share)
 	for {
-		chosen = oneLot(planAll(packs))
+		chosen = oneLot(planAll(packs), lot)
 		if len(chosen) < 2 {
 			return nil, len(packs), nil
 		}
 		others := make(map[string]bool)
 		for _, p := range chosen {
-			if !s.isOurs(p.name) {
+			if !ours[p.name] {
+				ours[p.name] = s.isOurs(p.name)
+			}
+			if !ours[p.name] {
 				others[p.name] = true
 			}
 		}
@@ -194,14 +211,14 @@ func (s *Store) chooseMerge() (chosen []mergePack, all int, err error) {
 
 // oneLot is those of the packs that become one first: small ones, and of those the newest,
 // since git repacks the oldest first.
-func oneLot(packs []mergePack) []mergePack {
-	if len(packs) <= mergeOnce {
+func oneLot(packs []mergePack, lot int) []mergePack {
+	if len(packs) <= lot {
 		return packs
 	}
 	slices.SortStableFunc(packs, func(a, b mergePack) int {
 		return cmp.Or(cmp.Compare(tier(a.objects, a.bytes), tier(b.objects, b.bytes)), b.made.Compare(a.made))
 	})
-	return packs[:mergeOnce]
+	return packs[:lot]
 }
 
 // isOurs tells whether a pack is of our making, and remembers those that are not.

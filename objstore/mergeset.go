@@ -279,7 +279,8 @@ func (m *mergeSet) writeObject(index int32, w *packWriter) error {
 }
 
 // mergeChosen makes one pack of the chosen ones, and returns how many of them are removed.
-// Its error is vanished where one of them was no longer there, with nothing changed.
+// Its error is vanished where one of them was no longer there, and none is removed where git has
+// its index locked for long; nothing is changed then.
 func (s *Store) mergeChosen(ctx context.Context, chosen []mergePack) (result MergeResult, removed int, err error) {
 	set, err := s.openMergeSet(chosen)
 	if err != nil {
@@ -299,6 +300,14 @@ func (s *Store) mergeChosen(ctx context.Context, chosen []mergePack) (result Mer
 	if err := s.verifyStaged(ctx, staged); err != nil {
 		return MergeResult{}, 0, err
 	}
+	if err := s.failpoint("merge-staged"); err != nil {
+		return MergeResult{}, 0, err
+	}
+	unlock, locked, err := s.lockMidx(ctx)
+	if err != nil || !locked {
+		return MergeResult{}, 0, err
+	}
+	defer unlock()
 	result = MergeResult{Objects: len(set.objects), BytesAfter: staged.bytes}
 	for _, c := range chosen {
 		result.BytesBefore += c.bytes
@@ -313,7 +322,8 @@ func (s *Store) mergeChosen(ctx context.Context, chosen []mergePack) (result Mer
 	if err := s.failpoint("merge-after-rename"); err != nil {
 		return MergeResult{}, 0, err
 	}
-	gone, err := s.removeMerged(ctx, chosen, staged.name)
+	gone, err := s.removeMerged(chosen, staged.name)
+	s.restoreIndex(staged)
 	s.main.drop(gone)
 	return result, len(gone), err
 }

@@ -1,6 +1,7 @@
 package objstore_test
 
 import (
+	"context"
 	"os"
 	"path/filepath"
 	"slices"
@@ -8,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/gofrs/flock"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
@@ -17,9 +19,9 @@ import (
 // midxCommands are what git maintenance does with a multi-pack-index, in its order.
 var midxCommands = []string{"write", "expire", "repack"}
 
-// pointsOfRemoval are the points of a merge around its look at the multi-pack-index and
-// each removal.
-var pointsOfRemoval = []string{"merge-after-rename", "merge-before-removes", "merge-between-removes"}
+// pointsOfRemoval are the points of a merge from where its outcome is not known to anybody yet
+// to each removal.
+var pointsOfRemoval = []string{"merge-staged", "merge-after-rename", "merge-before-removes", "merge-between-removes"}
 
 // requireWhole requires that git finds everything that refs reach.
 func (r *repo) requireWhole() {
@@ -106,6 +108,44 @@ func TestAnIndexThatGitWritesTooLateLosesNothing(t *testing.T) {
 	}
 }
 
+// git may read the pack directory so slowly that it meets the outcome of a merge and misses its inputs, which were
+// made meanwhile. Its next index takes the inputs for the newer packs, and expire removes the outcome: as it does
+// when it has read that index, whatever became of it since.
+func TestAMergeDoesNotRelyOnAPackThatGitIsAboutToRemove(t *testing.T) {
+	t.Parallel()
+	r, c := captured(t, 20)
+	inputs := r.packs(".idx")
+	midx := r.packPath("multi-pack-index")
+	var read []byte
+	s := r.open(func(o *objstore.Options) {
+		o.Failpoint = func(name string) error {
+			switch name {
+			case "merge-after-rename":
+				for _, input := range inputs {
+					require.NoError(t, os.Rename(r.packPath(input), r.packPath(input)+".unseen"))
+				}
+				_, _ = r.run("", "multi-pack-index", "write") // while it is locked, git refuses
+				for _, input := range inputs {
+					require.NoError(t, os.Rename(r.packPath(input)+".unseen", r.packPath(input)))
+				}
+				_, _ = r.run("", "multi-pack-index", "write")
+				read, _ = os.ReadFile(midx)
+			case "merge-before-removes":
+				if read != nil {
+					require.NoError(t, os.WriteFile(midx, read, 0o444))
+					_, _ = r.run("", "multi-pack-index", "expire")
+					require.NoError(t, os.Remove(midx))
+				}
+			}
+			return nil
+		}
+	})
+	r.merge(s)
+	c.requireAll(t, r.open())
+	r.requireWhole()
+	r.fsck()
+}
+
 // lateIndex is the multi-pack-index that git would write of the packs that are there now.
 func (r *repo) lateIndex() []byte {
 	r.t.Helper()
@@ -159,18 +199,121 @@ func TestAnIndexOfFewPacksIsLeftToGit(t *testing.T) {
 	assert.Len(t, r.packs(".pack"), 16)
 }
 
-func TestAMergeLeavesItsInputsWhileGitWritesAnIndex(t *testing.T) {
+// A git that was killed leaves its lock: packs are neither removed, nor written again and again.
+func TestNothingIsMergedWhileGitHasItsIndexLocked(t *testing.T) {
 	t.Parallel()
 	r, c := captured(t, 20)
 	s := r.open()
-	require.NoError(t, os.WriteFile(r.packPath("multi-pack-index.lock"), nil, 0o666))
+	lock := r.packPath("multi-pack-index.lock")
+	require.NoError(t, os.WriteFile(lock, nil, 0o666))
 	r.merge(s)
-	assert.Len(t, r.packs(".pack"), 21)
+	left := time.Now().Add(-time.Hour)
+	require.NoError(t, os.Chtimes(lock, left, left))
+	for range 3 {
+		r.merge(s)
+	}
+	assert.Len(t, r.packs(".pack"), 20)
 	require.NoError(t, os.Remove(r.packPath("multi-pack-index.lock")))
 	r.merge(s)
 	assert.Len(t, r.packs(".pack"), 1)
 	c.requireAll(t, r.open())
 	r.fsck()
+}
+
+// git gc removes an index whose pack it has missed, as it does when both are made while it reads the folder.
+func TestAnIndexThatGitGCTakesComesBack(t *testing.T) {
+	t.Parallel()
+	take := func(r *repo, packs ...string) {
+		t.Helper()
+		for _, name := range packs {
+			require.NoError(t, os.Remove(r.packPath(strings.TrimSuffix(name, ".pack")+".idx")))
+		}
+	}
+	t.Run("before the capture is acknowledged", func(t *testing.T) {
+		t.Parallel()
+		r, c := newRepo(t), newChain(20)
+		s := r.open()
+		b := s.Begin()
+		c.step(b)
+		require.NoError(t, b.Commit(t.Context(), func() error {
+			defer take(r, r.packs(".pack")...)
+			return r.moveTip(c.tip)()
+		}))
+		c.requireAll(t, r.open())
+		r.requireWhole()
+	})
+	t.Run("of what a merge has made", func(t *testing.T) {
+		t.Parallel()
+		r, c := captured(t, 20)
+		before := r.packs(".pack")
+		r.merge(r.open(at("merge-between-removes", func() {
+			for _, name := range r.packs(".pack") {
+				if !slices.Contains(before, name) && slices.Contains(r.packs(".idx"), strings.TrimSuffix(name, ".pack")+".idx") {
+					take(r, name)
+				}
+			}
+		})))
+		c.requireAll(t, r.open())
+		r.requireWhole()
+	})
+	t.Run("later", func(t *testing.T) {
+		t.Parallel()
+		r, c := captured(t, 3)
+		take(r, r.packs(".pack")[1])
+		s := r.open()
+		needs, err := s.NeedsMerge()
+		require.NoError(t, err)
+		assert.True(t, needs)
+		r.merge(s)
+		needs, err = s.NeedsMerge()
+		require.NoError(t, err)
+		assert.False(t, needs)
+		c.requireAll(t, r.open())
+		r.requireWhole()
+		r.fsck()
+	})
+}
+
+// Packs that were made while the clock was ahead wait for it; the others need not.
+func TestPacksOfTheFutureKeepNoOthersFromBeingMerged(t *testing.T) {
+	t.Parallel()
+	r, c := captured(t, 70)
+	ahead := r.packs(".pack")
+	later := time.Now().Add(3 * time.Hour)
+	for _, name := range ahead {
+		require.NoError(t, os.Chtimes(r.packPath(name), later, later))
+	}
+	s := r.open()
+	b := s.Begin()
+	for range 20 {
+		c.step(b)
+		require.NoError(t, b.Commit(t.Context(), r.moveTip(c.tip)))
+	}
+	r.merge(s)
+	assert.Len(t, r.packs(".pack"), len(ahead)+1)
+	due, err := s.MergeDue()
+	require.NoError(t, err)
+	assert.False(t, due)
+	c.requireAll(t, r.open())
+}
+
+// A process that merges may be stopped, and another one ends all the same.
+func TestSettlingDoesNotWaitForMergesForEver(t *testing.T) {
+	t.Parallel()
+	r, _ := captured(t, 40)
+	r.git("multi-pack-index", "write")
+	s := r.open()
+	r.merge(s)
+	merging := flock.New(filepath.Join(r.options().TempDir, "merge.lock"))
+	locked, err := merging.TryLock()
+	require.NoError(t, err)
+	require.True(t, locked)
+	require.NoError(t, s.Settle(t.Context()))
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	require.ErrorIs(t, s.Settle(ctx), context.Canceled)
+	require.NoError(t, merging.Close())
+	require.NoError(t, s.Settle(t.Context()))
 }
 
 func TestTheLockOfAMergeThatDiedIsRemoved(t *testing.T) {

@@ -18,12 +18,16 @@ const (
 	// midxPatience is how often, lockRetry apart, git is waited for that has locked its
 	// multi-pack-index.
 	midxPatience = 100
+	// midxStale is how old a lock is that is not waited for: of a git that died, most likely.
+	midxStale = time.Minute
 	// midxGrace is how often, lockRetry apart, a look is repeated that has found packs
 	// missing: git removes packs before it writes the index that no longer names them.
 	midxGrace = 20
 	// midxSettle is how often, lockRetry apart, Settle looks: longer than git takes from
 	// reading the pack directory to writing the index, but in a repository of many gigabytes.
 	midxSettle = 10
+	// settlePatience is how long Settle waits for a process that merges, which may be stopped.
+	settlePatience = time.Second
 )
 
 // MissingPacks returns the names of the packs that a multi-pack-index names and that are not
@@ -90,12 +94,15 @@ func (s *Store) inObjects(path string) string {
 
 // Settle looks whether git has written a multi-pack-index that names packs which this Store
 // has removed: it may have read the pack directory before and have written the index
-// after. Such an index goes. Where git uses none, Settle does nothing.
+// after. Such an index goes. Where git uses none, Settle does nothing; where another process
+// merges for long, it is left to that one.
 func (s *Store) Settle(ctx context.Context) error {
 	if !s.besideMidx.Load() {
 		return nil
 	}
-	err := s.withMerging(ctx, func() error {
+	waiting, cancel := context.WithTimeout(ctx, settlePatience)
+	defer cancel()
+	err := s.withMerging(waiting, func() error {
 		for range midxSettle {
 			if err := s.mendMidx(ctx, ""); err != nil || !waitFor(ctx) {
 				return err
@@ -103,7 +110,7 @@ func (s *Store) Settle(ctx context.Context) error {
 		}
 		return nil
 	})
-	if err != nil {
+	if err != nil && (ctx.Err() != nil || waiting.Err() == nil) {
 		return fmt.Errorf("mend multi-pack-index: %w", err)
 	}
 	return nil
@@ -207,13 +214,25 @@ func (s *Store) lockMidx(ctx context.Context) (unlock func(), locked bool, err e
 	return unlock, true, nil
 }
 
+// midxIsStuck reports whether there is a lock of the multi-pack-index that is not worth waiting
+// for. It is called under the merge lock.
+func (s *Store) midxIsStuck() bool {
+	return slices.ContainsFunc(s.midxLocks(), func(path string) bool { return isStale(path) && !s.freeMidxLock(path) })
+}
+
+// isStale reports whether a lock is older than any that is worth waiting for.
+func isStale(path string) bool {
+	info, err := os.Lstat(path)
+	return err == nil && time.Since(info.ModTime()) > midxStale //nolint:forbidigo // compared with what the file system says
+}
+
 func (s *Store) takeMidxLock(ctx context.Context, path string) (bool, error) {
 	for range midxPatience {
 		made, err := s.temp.keep(path)
 		if made || err != nil {
 			return made, err
 		}
-		if !s.freeMidxLock(path) && !waitFor(ctx) {
+		if !s.freeMidxLock(path) && (isStale(path) || !waitFor(ctx)) {
 			break
 		}
 	}

@@ -1,7 +1,6 @@
 package objstore
 
 import (
-	"context"
 	"errors"
 	"io/fs"
 	"os"
@@ -11,6 +10,7 @@ import (
 
 // removeMerged removes the packs that the pack named output replaces, and returns
 // their names. It leaves those alone that somebody has taken under protection meanwhile.
+// The caller has git's lock of the multi-pack-index since before output was published.
 //
 // Beside git gc and git repack this is safe without a .keep for the output: what it
 // holds comes from packs without .keep, so the refs to it have moved before. A
@@ -18,18 +18,13 @@ import (
 // one that has not seen it does not remove it; and whoever still reads an input
 // finds the output when it looks for packs again, as git does.
 //
-// Beside git multi-pack-index it is safe because the output is dated after every pack
-// that it replaces: no index that names both says that an object is in the older one, so
-// git multi-pack-index expire never takes the output for superfluous. A pack that git
-// has dated anew meanwhile stays. Under git's lock no index names the packs that go; one
-// that git writes later nevertheless, having read the folder before, [Store.Merge]
+// Beside git multi-pack-index it is safe because no index knows the output yet, so that no
+// git multi-pack-index expire under way removes it; and because the output is dated after
+// every pack that it replaces: no later index that names both says that an object is in the
+// older one. A pack that git has dated anew meanwhile stays. An index that git writes later
+// and that names packs which are gone, since it has read the folder before, [Store.Merge]
 // removes when it looks next (decision 33).
-func (s *Store) removeMerged(ctx context.Context, inputs []mergePack, output string) (map[string]bool, error) {
-	unlock, locked, err := s.lockMidx(ctx)
-	if err != nil || !locked {
-		return nil, err // doubles are harmless, removing is not
-	}
-	defer unlock()
+func (s *Store) removeMerged(inputs []mergePack, output string) (_ map[string]bool, err error) {
 	var made time.Time // of the output
 	if output != "" {
 		if made, err = s.madeOf(output); errors.Is(err, fs.ErrNotExist) {

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"time"
 )
 
 const (
@@ -30,7 +31,7 @@ const (
 // One that spares also leaves alone packs that are mostly others', those that are large
 // beside the rest, and a few: it rewrites little more than what the commits brought.
 func (s *Store) Seal(ctx context.Context, commits []ID, spare bool) (MergeResult, error) {
-	result, err := s.merge(ctx, func() ([]mergePack, int, error) { return s.chooseSeal(ctx, commits, spare) }, 1)
+	result, err := s.merge(ctx, func(now time.Time, _ int) ([]mergePack, int, error) { return s.chooseSeal(ctx, now, commits, spare) }, 1)
 	if err != nil {
 		return MergeResult{}, fmt.Errorf("seal packs: %w", err)
 	}
@@ -39,12 +40,12 @@ func (s *Store) Seal(ctx context.Context, commits []ID, spare bool) (MergeResult
 
 // chooseSeal returns the packs to make one of, and how many were looked into. One alone is
 // sealed already, unless it is of many entries and has no deltas, as one batch writes it.
-func (s *Store) chooseSeal(ctx context.Context, commits []ID, spare bool) (chosen []mergePack, all int, err error) {
+func (s *Store) chooseSeal(ctx context.Context, now time.Time, commits []ID, spare bool) (chosen []mergePack, all int, err error) {
 	packs, err := s.mergeable()
 	if err != nil {
 		return nil, 0, err
 	}
-	packs = unnamed(packs)
+	packs = unnamed(withoutYoung(packs, now))
 	slices.SortStableFunc(packs, func(a, b mergePack) int { return cmp.Compare(a.weight(), b.weight()) })
 	var taken, found int64
 	for _, p := range packs {

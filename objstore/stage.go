@@ -50,8 +50,11 @@ func (s *Store) stage(ctx context.Context, count int, sync bool, newest time.Tim
 	staged := &stagedPack{fs: s.temp.fs, pack: pack.Name(), index: index.Name()}
 	err = s.fillStaged(ctx, staged, pack, index, count, fill)
 	if err == nil {
-		staged.made = datedAfter(staged.made, newest)
-		err = s.temp.fs.Date(staged.pack, staged.made)
+		// Some file systems take no other time. Such a pack is young for a while, and what it
+		// replaces stays until it is older than what replaces that.
+		if made := datedAfter(staged.made, newest); s.temp.fs.Date(staged.pack, made) == nil {
+			staged.made = made
+		}
 	}
 	if err == nil && sync {
 		err = syncBoth(pack, index)

@@ -78,7 +78,7 @@ type Store struct {
 	besideMidx atomic.Bool // packs were removed where git uses a multi-pack-index
 
 	foreignMu sync.Mutex
-	foreign   map[string]bool // packs that are known not to be of our making, by name
+	foreign   map[string]bool // packs that are left alone, by name: of others, most of them
 }
 
 // Open opens the store. It reads nothing until the first Get and creates nothing

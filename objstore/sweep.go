@@ -11,29 +11,29 @@ import (
 // sweep removes what processes left that died in the middle of a write or a merge:
 // .keep files of ours, and packs of ours without an index. One that has its .keep file
 // never got an index: nobody was told that it is there. One without may be what a merge
-// left, which is elsewhere, too, or may have lost its index, and be all there is of a run.
+// left, which is elsewhere, too, or may have lost its index to git gc, and be all there is
+// of a run: that gets its index back, however young it is.
 //
-// It is called under the merge lock. A pack's own age decides, by the clock of the file
-// system; what cannot be looked at or removed stays for the next time.
+// It is called under the merge lock. For the rest a pack's own age decides, by the clock of
+// the file system; what cannot be looked at or removed stays for the next time.
 func (s *Store) sweep(ctx context.Context) {
-	if now := s.now(); !now.IsZero() {
+	if now, err := s.now(); err == nil {
 		s.sweepBefore(ctx, now.Add(-staleKeep))
 	}
 }
 
-// now returns the time by the clock of the file system. If no file can be made, it returns the
-// zero time, at which every pack is too young to be merged.
-func (s *Store) now() time.Time {
+// now returns the time by the clock of the file system.
+func (s *Store) now() (time.Time, error) {
 	clock, err := s.temp.makeFile()
 	if err != nil {
-		return time.Time{}
+		return time.Time{}, err
 	}
 	info, err := clock.Stat()
 	s.temp.remove(clock)
 	if err != nil {
-		return time.Time{}
+		return time.Time{}, err
 	}
-	return info.ModTime()
+	return info.ModTime(), nil
 }
 
 func (s *Store) sweepBefore(ctx context.Context, limit time.Time) {
@@ -51,10 +51,11 @@ func (s *Store) sweepBefore(ctx context.Context, limit time.Time) {
 			continue
 		}
 		info, err := file.Info()
-		if err != nil || info.ModTime().After(limit) {
+		if err != nil {
 			continue
 		}
-		if present[name+".keep"] && !s.dropKeep(name) {
+		old := !info.ModTime().After(limit)
+		if present[name+".keep"] && (!old || !s.dropKeep(name)) {
 			continue
 		}
 		switch {
@@ -62,14 +63,17 @@ func (s *Store) sweepBefore(ctx context.Context, limit time.Time) {
 		case present[name+".keep"]:
 			_ = s.temp.fs.Remove(s.packPath(name, ".pack")) // tried again by the next merge
 		default:
-			s.settle(ctx, name)
+			s.settle(ctx, name, old)
 		}
 	}
 }
 
-// settle removes a pack that has no index if all of its objects are elsewhere, and gives
-// it an index otherwise. One that is damaged is left for Salvage.
-func (s *Store) settle(ctx context.Context, name string) {
+// settle gives a pack that has no index one, unless all of its objects are elsewhere: then
+// it removes an old one. One that is damaged is left for Salvage.
+func (s *Store) settle(ctx context.Context, name string, old bool) {
+	if s.isKept(name) || isThere(s.packPath(name, ".idx")) {
+		return // it was made while the folder was read
+	}
 	s.main.drop(map[string]bool{name: true}) // which may have been read while it had an index
 	p, err := s.openAnyway(ctx, name)
 	if err != nil {
@@ -92,7 +96,66 @@ func (s *Store) settle(ctx context.Context, name string) {
 			return
 		}
 	}
-	_ = s.temp.fs.Remove(p.packPath)
+	if old {
+		_ = s.temp.fs.Remove(p.packPath)
+		return
+	}
+	s.foreignMu.Lock()
+	defer s.foreignMu.Unlock()
+	s.foreign[name] = true // until it is old
+}
+
+// restoreIndex gives a pack that was just published its index back if git gc took it: gc removes
+// an index whose pack it has missed, since both were made while it read the folder. What cannot
+// be written is left to the next sweep.
+func (s *Store) restoreIndex(staged *stagedPack) {
+	path := s.packPath(staged.name, ".idx")
+	if isThere(path) || !isThere(s.packPath(staged.name, ".pack")) {
+		return
+	}
+	f, err := s.temp.create()
+	if err != nil {
+		return
+	}
+	_, err = f.Write(staged.idx.whole)
+	if err == nil && s.opts.Fsync == Durable {
+		err = f.Sync()
+	}
+	if errors.Join(err, f.Close()) != nil || s.temp.rename(f.Name(), path) != nil {
+		_ = s.temp.fs.Remove(f.Name()) // litter that a later process clears away
+		return
+	}
+	if s.opts.Fsync == Durable {
+		_ = s.temp.fs.SyncDir(s.main.packDir())
+	}
+}
+
+func (s *Store) isForeign(name string) bool {
+	s.foreignMu.Lock()
+	defer s.foreignMu.Unlock()
+	return s.foreign[name]
+}
+
+// hasLostIndex reports whether there is a pack of ours without an index that nobody is making.
+func (s *Store) hasLostIndex() bool {
+	files, err := os.ReadDir(s.main.packDir())
+	if err != nil {
+		return false
+	}
+	present := make(map[string]bool, len(files))
+	for _, file := range files {
+		present[file.Name()] = true
+	}
+	for _, file := range files {
+		name, isPack := strings.CutSuffix(file.Name(), ".pack")
+		if !isPack || present[name+".idx"] || present[name+".keep"] || s.isForeign(name) || isThere(s.packPath(name, ".idx")) {
+			continue
+		}
+		if headIsOurs(s.packPath(name, ".pack")) {
+			return true
+		}
+	}
+	return false
 }
 
 // LeftKeeps returns how many packs are kept from git gc by processes that died: now is after

@@ -192,7 +192,11 @@ func (t *tempDir) keep(path string) (made bool, err error) {
 		return false, createErr
 	}
 	_, err = f.Write([]byte(keepText))
-	return true, errors.Join(err, f.Close())
+	if err = errors.Join(err, f.Close()); err != nil {
+		_ = t.fs.Remove(path) // nobody would know it for ours
+		return false, err
+	}
+	return true, nil
 }
 
 // makeParents makes the permanent empty file, and the directory that path is in.

@@ -12,26 +12,44 @@ func (s *Store) Unacknowledged(id ID) (bool, error) {
 		return false, fmt.Errorf("look for object %v: %w", id, err)
 	}
 	defer s.life.RUnlock()
-	packs, err := s.main.scan()
-	if err != nil {
-		return false, err
-	}
-	kept := false
-	for _, p := range packs {
-		_, found, err := p.find(id)
+	var kept, free bool
+	for range maxScans {
+		packs, err := s.main.scan()
 		if err != nil {
 			return false, err
 		}
-		if !found {
-			continue
+		kept, free, err = s.holders(packs, id)
+		if vanished(err) {
+			continue // a merge or git took a pack away
 		}
-		if !s.temp.isOurKeep(s.packPath(p.name, ".keep")) {
-			return false, nil
+		if err != nil {
+			return false, err
 		}
-		kept = true
+		break
+	}
+	if free {
+		return false, nil
 	}
 	if _, err := readLoose(s.main.path, id, s.main.maxObject); !errors.Is(err, ErrNotFound) {
 		return false, err
 	}
 	return kept, nil
+}
+
+// holders reports whether an object is in a pack with a .keep file of ours, and whether it is in one without.
+func (s *Store) holders(packs []*pack, id ID) (kept, free bool, err error) {
+	for _, p := range packs {
+		_, found, err := p.find(id)
+		if err != nil {
+			return false, false, err
+		}
+		switch {
+		case !found:
+		case s.temp.isOurKeep(s.packPath(p.name, ".keep")):
+			kept = true
+		default:
+			free = true
+		}
+	}
+	return kept, free, nil
 }

@@ -84,6 +84,17 @@ func (s *TreeSize) Add(e TreeEntry, below TreeSize) {
 	}
 }
 
+// With is the size of what is met when a tree with these entries has been read on top of what s
+// counts: the entries, not what is below them. A walk that reads one tree inside another counts
+// so what it holds; a tree within the bounds never makes it exceed them.
+func (s TreeSize) With(entries []TreeEntry) TreeSize {
+	for _, e := range entries {
+		s.Paths, s.Bytes = s.Paths+1, s.Bytes+int64(len(e.Name))
+	}
+	s.Paths, s.Bytes = min(s.Paths, manyPaths), min(s.Bytes, manyPaths)
+	return s
+}
+
 // TreeMeter measures trees without following every path: it reads each tree once, however
 // many paths lead to it, and remembers its size. For one goroutine at a time.
 type TreeMeter struct {
@@ -100,9 +111,10 @@ func NewTreeMeter(r Reader) *TreeMeter {
 
 // Added is the size of what a tree has and none of the trees before has at the same path.
 // It reads nothing that is the same. Zero ids, and trees before that are not there, are
-// empty. A tree beyond [MaxTreeDepth] is an error; for the other bounds see [TreeSize.Check].
+// empty. Trees inside each other that are beyond the bounds by themselves are an error; whether
+// what is added is within them, [TreeSize.Check] tells.
 func (m *TreeMeter) Added(ctx context.Context, tree ID, before ...ID) (TreeSize, error) {
-	return m.added(ctx, tree, before, 0)
+	return m.added(ctx, tree, before, TreeSize{})
 }
 
 // CheckChanges returns a [*TreeSizeError] if more differs between two trees than one tree
@@ -124,16 +136,13 @@ func CheckChanges(ctx context.Context, r Reader, from, to ID) error {
 	return err
 }
 
-func (m *TreeMeter) added(ctx context.Context, tree ID, before []ID, depth int) (TreeSize, error) {
+func (m *TreeMeter) added(ctx context.Context, tree ID, before []ID, above TreeSize) (TreeSize, error) {
 	if tree.IsZero() || slices.Contains(before, tree) {
 		return TreeSize{}, nil
 	}
 	key := treeKey(tree, before)
 	if size, ok := m.sizes[key]; ok {
 		return size, nil
-	}
-	if depth > MaxTreeDepth {
-		return TreeSize{}, tooDeep(tree)
 	}
 	if err := stopped(ctx, "measure a tree"); err != nil {
 		return TreeSize{}, err
@@ -145,6 +154,11 @@ func (m *TreeMeter) added(ctx context.Context, tree ID, before []ID, depth int) 
 	if err != nil {
 		return TreeSize{}, err
 	}
+	above = above.With(entries)
+	if err := above.Check(tree); err != nil {
+		return TreeSize{}, err
+	}
+	above.Depth++
 	others, err := m.byName(before)
 	if err != nil {
 		return TreeSize{}, err
@@ -157,7 +171,7 @@ func (m *TreeMeter) added(ctx context.Context, tree ID, before []ID, depth int) 
 		}
 		var below TreeSize
 		if e.Mode == ModeTree {
-			if below, err = m.added(ctx, e.ID, folders(there), depth+1); err != nil {
+			if below, err = m.added(ctx, e.ID, folders(there), above); err != nil {
 				return TreeSize{}, err
 			}
 		}

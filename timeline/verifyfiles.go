@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
 
 	"github.com/git-smithers/git-smithers/objstore"
 	"github.com/git-smithers/git-smithers/snapshot"
@@ -21,8 +23,30 @@ type fileVerifier struct {
 
 // fileDamage is one thing that is wrong below a captured tree.
 type fileDamage struct {
-	path string // relative to that tree; "" for the tree itself
-	err  error
+	names []string // of the path to it from that tree, the last one first; none for the tree itself
+	err   error
+}
+
+// shownNames and shownBytes are how many names, and how much of each, an error has of a path: it may have thousands.
+const (
+	shownNames = 64
+	shownBytes = 256
+)
+
+// path is the path to the damage, shortened where it is long.
+func (d *fileDamage) path() string {
+	names := make([]string, 0, min(len(d.names), shownNames)+1)
+	for _, name := range slices.Backward(d.names) {
+		if len(names) == shownNames {
+			names = append(names, "…")
+			break
+		}
+		if len(name) > shownBytes {
+			name = strings.ToValidUTF8(name[:shownBytes], "") + "…"
+		}
+		names = append(names, name)
+	}
+	return strings.Join(names, "/")
 }
 
 func newFileVerifier(objects objstore.Reader) *fileVerifier {
@@ -55,7 +79,7 @@ func (v *fileVerifier) carried(ctx context.Context, entry *snapshot.Entry) error
 		return err
 	}
 	for _, part := range parts {
-		damage := v.entry(ctx, part, 0)
+		damage := v.entry(ctx, part, objstore.TreeSize{})
 		if damage == nil {
 			damage = tooLarge(v.sizes[part.ID], part.ID)
 		}
@@ -92,7 +116,7 @@ func (v *fileVerifier) root(ctx context.Context, what string, id objstore.ID) er
 	if id.IsZero() {
 		return nil
 	}
-	damage := v.object(ctx, id, objstore.Tree, 0)
+	damage := v.object(ctx, id, objstore.Tree, objstore.TreeSize{})
 	if damage == nil {
 		damage = tooLarge(v.sizes[id], id)
 	}
@@ -112,26 +136,26 @@ func (v *fileVerifier) check(what string, damage *fileDamage) error {
 	switch {
 	case damage == nil:
 		return nil
-	case damage.path == "":
+	case len(damage.names) == 0:
 		return fmt.Errorf("%s: %w", what, damage.err)
 	}
-	return fmt.Errorf("%s: %q: %w", what, damage.path, damage.err)
+	return fmt.Errorf("%s: %q: %w", what, damage.path(), damage.err)
 }
 
 // entry checks what an entry of a tree is. Submodules are other repositories' business.
-func (v *fileVerifier) entry(ctx context.Context, e objstore.TreeEntry, depth int) *fileDamage {
+func (v *fileVerifier) entry(ctx context.Context, e objstore.TreeEntry, above objstore.TreeSize) *fileDamage {
 	switch e.Mode {
 	case objstore.ModeCommit:
 		return nil
 	case objstore.ModeTree:
-		return v.object(ctx, e.ID, objstore.Tree, depth)
+		return v.object(ctx, e.ID, objstore.Tree, above)
 	case objstore.ModeFile, objstore.ModeExecutable, objstore.ModeSymlink:
 	}
-	return v.object(ctx, e.ID, objstore.Blob, depth)
+	return v.object(ctx, e.ID, objstore.Blob, above)
 }
 
-// object checks a tree and what it reaches, or a blob.
-func (v *fileVerifier) object(ctx context.Context, id objstore.ID, kind objstore.Kind, depth int) *fileDamage {
+// object checks a tree and what it reaches, or a blob. above is what the trees have that lead to it.
+func (v *fileVerifier) object(ctx context.Context, id objstore.ID, kind objstore.Kind, above objstore.TreeSize) *fileDamage {
 	if damage, ok := v.checked[id]; ok {
 		return damage
 	}
@@ -144,20 +168,21 @@ func (v *fileVerifier) object(ctx context.Context, id objstore.ID, kind objstore
 	case err != nil:
 		damage = &fileDamage{err: err}
 	case kind == objstore.Tree:
-		damage = v.tree(ctx, id, data, depth)
+		damage = v.tree(ctx, id, data, above)
 	}
-	// What is too deep here may not be so where fewer folders lead to it.
+	// What is too much here may not be so where fewer folders lead to it.
 	if ctx.Err() == nil && (damage == nil || !errors.Is(damage.err, objstore.ErrTreeSize)) {
 		v.checked[id] = damage
 	}
 	return damage
 }
 
-// tree checks what a tree reaches.
-func (v *fileVerifier) tree(ctx context.Context, id objstore.ID, data []byte, depth int) *fileDamage {
+// tree checks what a tree reaches. The trees above stay in memory meanwhile, so they and this one are measured first.
+func (v *fileVerifier) tree(ctx context.Context, id objstore.ID, data []byte, above objstore.TreeSize) *fileDamage {
 	entries, err := objstore.DecodeForeignTree(id, data)
 	if err == nil {
-		err = objstore.TreeSize{Depth: depth}.Check(id)
+		above = above.With(entries)
+		err = above.Check(id)
 	}
 	if err == nil {
 		err = ctx.Err()
@@ -165,15 +190,11 @@ func (v *fileVerifier) tree(ctx context.Context, id objstore.ID, data []byte, de
 	if err != nil {
 		return &fileDamage{err: err}
 	}
+	above.Depth++
 	var size objstore.TreeSize
 	for _, e := range entries {
-		damage := v.entry(ctx, e, depth+1)
-		switch {
-		case damage == nil:
-		case damage.path == "":
-			return &fileDamage{e.Name, damage.err}
-		default:
-			return &fileDamage{e.Name + "/" + damage.path, damage.err}
+		if damage := v.entry(ctx, e, above); damage != nil {
+			return &fileDamage{append(damage.names, e.Name), damage.err}
 		}
 		var below objstore.TreeSize
 		if e.Mode == objstore.ModeTree {

@@ -2,12 +2,15 @@ package timeline
 
 import (
 	"context"
+	"fmt"
 	"strconv"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/git-smithers/git-smithers/internal/repotest"
 	"github.com/git-smithers/git-smithers/objstore"
 	"github.com/git-smithers/git-smithers/snapshot"
 )
@@ -86,6 +89,46 @@ func TestWhatIsTooDeepInOneRunMayBeSoundInAnother(t *testing.T) {
 	require.ErrorIs(t, v.captured(t.Context(), &snapshot.VCS{Tree: deep.ID}), objstore.ErrTreeSize)
 	require.NoError(t, v.captured(t.Context(), &snapshot.VCS{Tree: sound.ID}))
 	require.ErrorIs(t, v.captured(t.Context(), &snapshot.VCS{Tree: deep.ID}), objstore.ErrTreeSize, "now that what is below is known")
+}
+
+// Each tree of a few of them inside each other may be within the bounds, and all of them are in memory at once.
+func TestWideTreesInsideEachOtherAreRefusedBeforeTheyFillTheMemory(t *testing.T) {
+	t.Parallel()
+	if !repotest.Soaks() {
+		t.Skip("takes half a gigabyte of memory")
+	}
+	const wide = 500_000
+	c := &counting{reads: make(map[objstore.ID]int)}
+	file := c.Add(objstore.Blob, nil)
+	entries := make([]objstore.TreeEntry, 0, wide+1)
+	for i := range wide {
+		entries = append(entries, objstore.TreeEntry{Name: fmt.Sprintf("%06d", i), Mode: objstore.ModeFile, ID: file})
+	}
+	tree := c.Add(objstore.Tree, objstore.EncodeTree(entries))
+	for range 2 * objstore.MaxTreePaths / wide {
+		tree = c.Add(objstore.Tree, objstore.EncodeTree(append(entries, objstore.TreeEntry{Name: "z", Mode: objstore.ModeTree, ID: tree})))
+	}
+	v := newFileVerifier(c)
+	v.onlyTrees = true
+	require.ErrorIs(t, v.captured(t.Context(), &snapshot.VCS{Tree: tree}), objstore.ErrTreeSize)
+	assert.LessOrEqual(t, len(c.reads), objstore.MaxTreePaths/wide)
+	clear(c.reads)
+	_, err := objstore.NewTreeMeter(c).Added(t.Context(), tree)
+	require.ErrorIs(t, err, objstore.ErrTreeSize)
+	assert.LessOrEqual(t, len(c.reads), objstore.MaxTreePaths/wide)
+}
+
+func TestWhatIsWrongFarDownIsToldInAFewWords(t *testing.T) {
+	t.Parallel()
+	var m, elsewhere objstore.Memory
+	missing := elsewhere.Add(objstore.Tree, objstore.EncodeTree(nil))
+	at := objstore.TreeEntry{Name: strings.Repeat("a", 4000), Mode: objstore.ModeTree, ID: missing}
+	for range 2000 {
+		at.ID = m.Add(objstore.Tree, objstore.EncodeTree([]objstore.TreeEntry{at}))
+	}
+	err := newFileVerifier(&m).captured(t.Context(), &snapshot.VCS{Tree: at.ID})
+	require.ErrorIs(t, err, objstore.ErrNotFound)
+	assert.Less(t, len(err.Error()), 20_000)
 }
 
 func TestWalksOverTreesEndWhenTheirContextDoes(t *testing.T) {

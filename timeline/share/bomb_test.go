@@ -1,7 +1,6 @@
 package share_test
 
 import (
-	"context"
 	"fmt"
 	"strconv"
 	"strings"
@@ -144,20 +143,4 @@ func TestARunThatCannotBeReadKeepsNoOtherFromBeingPushed(t *testing.T) {
 			assert.Contains(t, run.Reason, "cannot be looked at: ", run.RunID)
 		}
 	}
-}
-
-func TestLookingForUntrackedFilesEndsWhenItsContextDoes(t *testing.T) {
-	t.Parallel()
-	c := newClone(t, newOrigin(t))
-	c.Damaged()
-	c.play("large", 2)
-	f := forger{c, "large"}
-	f.worktree(f.nest(6, strings.Split("0123456789", "")...)) // a million files, which are allowed
-	c.reopen()
-	ctx, cancel := context.WithCancel(t.Context())
-	cancel()
-
-	_, err := c.sharer.Push(ctx, share.PushRequest{})
-
-	assert.Equal(t, fault.Interrupted, fault.CodeOf(err), "%v", err)
 }

@@ -34,9 +34,13 @@ type folder struct {
 	tree, tracked objstore.ID
 }
 
-// maxLookedAt bounds the paths that are looked at for one run. Its frames may have many
-// different trees, each within the bounds of a tree.
-const maxLookedAt = 10 * objstore.MaxTreePaths
+// maxLookedAt bounds the paths that are looked at for one run, and maxKept the files and folders
+// that are remembered of them. Its frames may have many different trees, each within the bounds
+// of a tree; those of an honest run differ in little.
+const (
+	maxLookedAt = 250 * objstore.MaxTreePaths
+	maxKept     = 2 * objstore.MaxTreePaths
+)
 
 // untrackedFiles lists, by path, the files of the entries from a tip down to one that the
 // other side has, which are neither in the commit that they were captured on nor in that
@@ -190,8 +194,9 @@ func (u *untracked) added(ctx context.Context, tracked []objstore.ID, tree objst
 	if err != nil {
 		return err
 	}
-	if u.paths += len(entries); u.paths > maxLookedAt {
-		return &objstore.TreeSizeError{ID: tree, Reason: fmt.Sprintf("more than %d paths in all frames together", maxLookedAt)}
+	u.paths += len(entries)
+	if u.paths > maxLookedAt || len(u.walked)+len(u.files) > maxKept {
+		return &objstore.TreeSizeError{ID: tree, Reason: "too many files and folders in all frames together"}
 	}
 	before := make(map[string][]objstore.TreeEntry)
 	for _, id := range tracked {

@@ -1,12 +1,14 @@
 package cli
 
 import (
+	"encoding/hex"
 	"errors"
+	"fmt"
 	"io/fs"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
-	"strconv"
+	"strings"
 
 	"github.com/gofrs/flock"
 
@@ -14,9 +16,9 @@ import (
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
 
-// bundleDraftMark is what follows a bundle's name, before digits, in that of a file beside it that is being written. Its
-// writer has it locked; one that nobody has locked was left by a process that was killed.
-const bundleDraftMark = ".new-"
+// bundleDraftMark is how the name of a file begins that is being written beside where its bundle goes; 16 hexadecimal
+// digits follow. Its writer has it locked; one that nobody has locked was left by a process that was killed.
+const bundleDraftMark = ".git-smithers-bundle-"
 
 // bundleDraft is a bundle that is being written.
 type bundleDraft struct {
@@ -27,27 +29,60 @@ type bundleDraft struct {
 	lock  *flock.Flock
 }
 
-// newBundleDraft begins a bundle, and removes what killed processes left of it. A file that is there is a usage error.
+// newBundleDraft begins a bundle, and removes what killed processes left in its folder. A file that is there is a usage
+// error.
 func newBundleDraft(path, shown string) (*bundleDraft, error) {
 	if _, err := os.Lstat(path); err == nil {
 		return nil, bundleIsThere(shown)
 	}
-	left, _ := filepath.Glob(quoteGlob(path) + bundleDraftMark + "*") // the pattern is well formed
-	for _, path := range left {
-		removeLeftDraft(path)
-	}
-	name := path + bundleDraftMark + strconv.Itoa(rand.Int())              //nolint:gosec // it need not be secret
-	file, err := os.OpenFile(name, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o666) //nolint:gosec // the umask says who may read it
+	folder := filepath.Dir(path)
+	files, err := os.ReadDir(folder)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, fault.New(fault.Usage, "there is no folder to write %s to", shown)
 	}
 	if err != nil {
 		return nil, err
 	}
-	d := &bundleDraft{file, path, shown, flock.New(file.Name(), flock.SetFlag(os.O_RDWR))}
+	for _, file := range files {
+		if file.Type().IsRegular() && isBundleDraft(file.Name()) {
+			removeLeftDraft(filepath.Join(folder, file.Name()))
+		}
+	}
+	for {
+		d, err := lockedDraft(path, shown)
+		if d != nil || err != nil {
+			return d, err
+		}
+	}
+}
+
+// lockedDraft makes a draft; nil if another process has taken it for one that was left, before it was locked.
+func lockedDraft(path, shown string) (*bundleDraft, error) {
+	name := filepath.Join(filepath.Dir(path), fmt.Sprintf("%s%016x", bundleDraftMark, rand.Uint64())) //nolint:gosec // it need not be secret
+	file, err := os.OpenFile(name, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o666)                            //nolint:gosec // the umask says who may read it
+	if err != nil {
+		return nil, err
+	}
+	d := &bundleDraft{file, path, shown, flock.New(name, flock.SetFlag(os.O_RDWR))}
 	// Without locks, as in some file systems, nobody takes the file away either.
-	_, _ = d.lock.TryLock()
-	return d, nil
+	locked, err := d.lock.TryLock()
+	if mine := locked || err != nil; mine && isThere(name) {
+		return d, nil
+	}
+	d.remove()
+	return nil, nil //nolint:nilnil // see above
+}
+
+// isBundleDraft tells drafts by their name.
+func isBundleDraft(name string) bool {
+	digits, ok := strings.CutPrefix(name, bundleDraftMark)
+	number, err := hex.DecodeString(digits)
+	return ok && err == nil && len(number) == 8
+}
+
+func isThere(path string) bool {
+	_, err := os.Lstat(path)
+	return err == nil
 }
 
 // removeLeftDraft removes a draft that nobody has locked.
@@ -57,19 +92,6 @@ func removeLeftDraft(path string) {
 		_ = os.Remove(path) // it is in nobody's way
 	}
 	_ = lock.Close()
-}
-
-// quoteGlob is a pattern that matches a path and nothing else.
-func quoteGlob(path string) string {
-	var out []byte
-	for i := range len(path) {
-		switch path[i] {
-		case '*', '?', '[', '\\':
-			out = append(out, '\\')
-		}
-		out = append(out, path[i])
-	}
-	return string(out)
 }
 
 func bundleIsThere(shown string) error {
@@ -94,7 +116,7 @@ func (d *bundleDraft) place() (int64, error) {
 	return info.Size(), fsx.SyncDir(filepath.Dir(d.path))
 }
 
-// rename puts the bundle in the place of an empty file that nobody else has made.
+// rename puts the bundle in the place of an empty file that nobody else has made. A kill between the two leaves that.
 func (d *bundleDraft) rename() error {
 	file, err := os.OpenFile(d.path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
 	if errors.Is(err, fs.ErrExist) {
@@ -103,7 +125,10 @@ func (d *bundleDraft) rename() error {
 	if err != nil {
 		return err
 	}
-	return errors.Join(file.Close(), os.Rename(d.Name(), d.path))
+	if err := errors.Join(file.Close(), os.Rename(d.Name(), d.path)); err != nil {
+		return errors.Join(err, os.Remove(d.path))
+	}
+	return nil
 }
 
 // remove removes the draft. Its lock goes last.

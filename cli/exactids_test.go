@@ -105,6 +105,15 @@ func TestACommandThatChangesARunTakesItsWholeID(t *testing.T) {
 	assert.Equal(t, "changed\n", string(text))
 }
 
+func TestTheIDOfARequestHasTheWholeIDOfItsRun(t *testing.T) {
+	t.Parallel()
+	d := oneRun(t)
+	c := d.invoke(t, nil, "answer", "human:triage-1:ship:0", "--yes")
+	assert.Equal(t, fault.ExitNotFound, c.exit)
+	assert.Contains(t, c.err.String(), "no run is called \"triage-1\"\n"+
+		"git-smithers: hint: did you mean triage-10? A command that changes a run takes its whole id\n")
+}
+
 func TestAPrefixIsForReading(t *testing.T) {
 	t.Parallel()
 	d := oneRun(t)

@@ -9,14 +9,17 @@ import (
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
 
+// yesRemoves is what to do after a no to the removal of untracked files.
+const yesRemoves = "--yes removes them, and a frame keeps them"
+
 // removalFlag is --yes of the commands that may remove untracked files.
 func removalFlag() urfave.Flag {
 	return &urfave.BoolFlag{Name: "yes", Aliases: []string{"y"}, Usage: "remove untracked files without asking; a frame keeps them"}
 }
 
 // confirmRemoval asks a person whether untracked files may be removed, and returns nil if there is nobody to ask.
-// over ends the line of progress that would stand in the way of the question.
-func (s *session) confirmRemoval(yes bool, over func()) timeline.ConfirmRemoval {
+// over ends the line of progress that would stand in the way of the question. hint says what to do after a no.
+func (s *session) confirmRemoval(yes bool, over func(), hint string) timeline.ConfirmRemoval {
 	const shown = 50
 	if yes || s.json || !s.inTTY || !s.isTTY(s.Err) {
 		return nil
@@ -39,6 +42,6 @@ func (s *session) confirmRemoval(yes bool, over func()) timeline.ConfirmRemoval 
 			return err
 		}
 		return fault.New(fault.Unconfirmed, "the removal of %s was not confirmed", plural(len(all), "untracked file")).
-			Hint("nothing was changed; --yes removes them, and a frame keeps them").Detail("files", all)
+			Hint("nothing was changed; %s", hint).Detail("files", all)
 	}
 }

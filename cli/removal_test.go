@@ -105,6 +105,34 @@ func TestNobodyIsAskedAboutFilesWithYesOrWithoutATerminal(t *testing.T) {
 	assert.Equal(t, fault.ExitOK, c.exit)
 }
 
+// The mended file stays as it is through the question, for which the files are looked at twice.
+func TestAMendedWorkflowStaysWhereAPersonIsAsked(t *testing.T) {
+	t.Parallel()
+	d := madeFiles(t)
+	const mended = "name: flow\ntasks:\n  - {id: make, run: touch mended}\n"
+	d.repo.Write("flow.yaml", mended)
+	d.repo.Write("later", "mine\n")
+	c := d.invoke(t, typing("y\n"), "travel", "flow.yaml", "-r", "r", "-n", "make", "--resume")
+	require.Equal(t, fault.ExitOK, c.exit, c.err.String())
+	assert.Equal(t, 1, strings.Count(c.err.String(), "left as you have it"), c.err.String())
+	assert.FileExists(t, filepath.Join(d.repo.Dir, "mended"))
+	assert.NoFileExists(t, filepath.Join(d.repo.Dir, "later"))
+	data, err := os.ReadFile(filepath.Join(d.repo.Dir, "flow.yaml"))
+	require.NoError(t, err)
+	assert.Equal(t, mended, string(data))
+}
+
+// With --resume, --yes is about commands, too, which nobody has seen yet when they are asked about files.
+func TestNobodyIsToldToAgreeToCommandsByAQuestionAboutFiles(t *testing.T) {
+	t.Parallel()
+	d := madeFiles(t)
+	c := d.invoke(t, typing("n\n"), "travel", "-r", "r", "-n", "make", "--resume")
+	assert.Equal(t, fault.ExitUsage, c.exit)
+	assert.Contains(t, c.err.String(), "hint: nothing was changed; without --resume, --yes removes them and runs nothing; a frame keeps them\n")
+	c = d.invoke(t, typing("n\n"), "travel", "flow.yaml", "-r", "r", "-n", "make", "--resume")
+	assert.Contains(t, c.err.String(), "hint: nothing was changed; --yes removes them, and a frame keeps them\n")
+}
+
 func TestNobodyIsAskedAboutTrackedFiles(t *testing.T) {
 	t.Parallel()
 	d := madeFiles(t)

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"strconv"
 	"strings"
 
@@ -46,6 +47,9 @@ func openRequest(ctx context.Context, store *timeline.Store, names []requestName
 			missing = err
 			continue
 		case code == fault.RunNotFound:
+			if known, ok := errors.AsType[*fault.Error](err); ok && known.Details["runs"] != nil {
+				missing = err // the runs whose ids begin so
+			}
 			continue
 		case err != nil:
 			return nil, name.place, err

@@ -74,7 +74,7 @@ are restored.`,
 func runRestore(ctx context.Context, s *session, store *timeline.Store, opts restoreOptions) error {
 	over := sync.OnceFunc(s.while("restoring the files"))
 	done, err := store.Restore(ctx, timeline.RestoreRequest{
-		From: opts.address, Worktree: opts.worktree, DryRun: opts.dryRun, Confirm: s.confirmRemoval(opts.yes, over),
+		From: opts.address, Worktree: opts.worktree, DryRun: opts.dryRun, Confirm: s.confirmRemoval(opts.yes, over, yesRemoves),
 	})
 	over()
 	if err != nil {

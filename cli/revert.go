@@ -78,7 +78,7 @@ func parseRevert(c *urfave.Context) (timeline.RevertRequest, error) {
 // runRevert restores the files that an attempt left.
 func runRevert(ctx context.Context, s *session, store *timeline.Store, req timeline.RevertRequest, yes bool) error {
 	over := sync.OnceFunc(s.while("restoring the files"))
-	req.Confirm = s.confirmRemoval(yes, over)
+	req.Confirm = s.confirmRemoval(yes, over, yesRemoves)
 	done, err := store.Revert(ctx, req)
 	over()
 	if err != nil {

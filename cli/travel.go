@@ -128,7 +128,12 @@ func runTravel(ctx context.Context, s *session, store *timeline.Store, opts trav
 		Workflow: file, Reset: []string{snapshot.Key(req.Node, req.Iteration)}, NoDeps: req.NoDeps,
 	})
 	over := sync.OnceFunc(s.while("going back"))
-	req.Confirm = s.confirmRemoval(opts.yes, over)
+	hint := yesRemoves
+	if opts.again.resume && file == nil {
+		// With --resume, --yes would run commands that nobody has seen yet, too.
+		hint = "without --resume, --yes removes them and runs nothing; a frame keeps them"
+	}
+	req.Confirm = s.confirmRemoval(opts.yes, over, hint)
 	done, err := store.Travel(ctx, req)
 	over()
 	if err != nil {

@@ -64,7 +64,7 @@ Called again, it takes back the op before. Prints the address of the new frame.`
 // runUndo takes an op back.
 func runUndo(ctx context.Context, s *session, store *timeline.Store, req timeline.UndoRequest, yes bool) error {
 	over := sync.OnceFunc(s.while("going back"))
-	req.Confirm = s.confirmRemoval(yes, over)
+	req.Confirm = s.confirmRemoval(yes, over, yesRemoves)
 	done, err := store.Undo(ctx, req)
 	over()
 	if err != nil {

@@ -14,10 +14,11 @@ import (
 type restoring struct {
 	store *Store
 	copy  *WorkingCopy
-	name  string // of the task's own worktree that copy is; "" for the run's working copy
-	want  *snapshot.VCS
-	stays []string // absolute paths that are left as they are
-	paths []string // those of stays that are in this working copy, from its top
+	name  string        // of the task's own worktree that copy is; "" for the run's working copy
+	asked *snapshot.VCS // what the frame has; nil until prepare
+	want  *snapshot.VCS // of that, with what stays as it is in have; from prepare on, it may need have's objects
+	stays []string      // absolute paths that are left as they are
+	paths []string      // those of stays that are in this working copy, from its top
 
 	have *jjbridge.Captured // what was there
 	plan *jjbridge.Plan
@@ -25,8 +26,12 @@ type restoring struct {
 	out  *Restored
 }
 
-// prepare finds out what there is to do. It touches nothing.
+// prepare finds out what there is to do. It touches nothing, and may be called again after close.
 func (r *restoring) prepare(ctx context.Context) error {
+	if r.asked == nil {
+		r.asked = r.want
+	}
+	r.want, r.paths, r.out.Stayed = r.asked, nil, nil
 	var err error
 	if r.have, err = r.copy.read(ctx, scopeLike(r.want)); err != nil {
 		return err

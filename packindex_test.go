@@ -28,9 +28,9 @@ const (
 	autoPackLimit = 50
 )
 
-// captureOn captures into one run, a frame as soon as another is acknowledged, until it is
-// time to stop.
-func (m *maintained) captureOn(run string) error {
+// captureOn captures into one run, a frame as soon as another is acknowledged and the pause
+// is over, until it is time to stop.
+func (m *maintained) captureOn(run string, pause time.Duration) error {
 	cmd := exec.CommandContext(context.Background(), m.program, "capture", run, "--batch")
 	var talk strings.Builder
 	cmd.Dir, cmd.Env, cmd.Stderr = m.Dir, m.Env, &talk
@@ -54,6 +54,7 @@ func (m *maintained) captureOn(run string) error {
 		defer in.Close() //nolint:errcheck // the process is gone already, then
 		for i := 0; !m.over(); i++ {
 			<-free
+			time.Sleep(pause)
 			line := fmt.Sprintf(`{"changes":[{"op":"set","collection":"outputs/results","key":"n::%d","value":"%s %d"}]}`, i%40, run, i)
 			if _, err := fmt.Fprintln(in, line); err != nil {
 				return
@@ -93,14 +94,14 @@ func TestNothingIsLostBesideMaintenanceOfPackIndexes(t *testing.T) {
 	t.Parallel()
 	soak := os.Getenv(maintainedVariable) != ""
 	m := newMaintained(t)
-	writers := 2
+	writers, pause := 2, 5*time.Millisecond // what is captured is verified in the end
 	if soak {
-		writers = 16
+		writers, pause = 16, 0
 		m.useJJ()
 	}
 	for writer := range writers {
 		m.work.Go(func() {
-			if err := m.captureOn(fmt.Sprintf("long-%d", writer)); err != nil {
+			if err := m.captureOn(fmt.Sprintf("long-%d", writer), pause); err != nil {
 				t.Error(err)
 			}
 		})

@@ -32,17 +32,11 @@ type bundleDraft struct {
 // newBundleDraft begins a bundle, and removes what killed processes left in its folder. A file that is there is a usage
 // error.
 func newBundleDraft(path, shown string) (*bundleDraft, error) {
-	if _, err := os.Lstat(path); err == nil {
+	if isThere(path) {
 		return nil, bundleIsThere(shown)
 	}
 	folder := filepath.Dir(path)
-	files, err := os.ReadDir(folder)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, fault.New(fault.Usage, "there is no folder to write %s to", shown)
-	}
-	if err != nil {
-		return nil, err
-	}
+	files, _ := os.ReadDir(folder) // a folder that cannot be listed may be written to
 	for _, file := range files {
 		if file.Type().IsRegular() && isBundleDraft(file.Name()) {
 			removeLeftDraft(filepath.Join(folder, file.Name()))
@@ -56,10 +50,13 @@ func newBundleDraft(path, shown string) (*bundleDraft, error) {
 	}
 }
 
-// lockedDraft makes a draft; nil if another process has taken it for one that was left, before it was locked.
+// lockedDraft makes a draft. It returns nil if another process has removed the draft before it was locked.
 func lockedDraft(path, shown string) (*bundleDraft, error) {
 	name := filepath.Join(filepath.Dir(path), fmt.Sprintf("%s%016x", bundleDraftMark, rand.Uint64())) //nolint:gosec // it need not be secret
 	file, err := os.OpenFile(name, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o666)                            //nolint:gosec // the umask says who may read it
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, fault.New(fault.Usage, "there is no folder to write %s to", shown)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -73,7 +70,7 @@ func lockedDraft(path, shown string) (*bundleDraft, error) {
 	return nil, nil //nolint:nilnil // see above
 }
 
-// isBundleDraft tells drafts by their name.
+// isBundleDraft reports whether a name is that of a draft.
 func isBundleDraft(name string) bool {
 	digits, ok := strings.CutPrefix(name, bundleDraftMark)
 	number, err := hex.DecodeString(digits)

@@ -161,7 +161,10 @@ func (s *Store) merge(ctx context.Context, choose mergeChoice, lots int) (_ Merg
 			failed, share = failed+1, share*mergeShare
 			continue // git gc took an input: what it left may still need merging
 		}
-		result.PacksBefore, result.PacksAfter = all, all-removed+1
+		result.PacksBefore, result.PacksAfter = all, all-removed
+		if result.Objects > 0 {
+			result.PacksAfter++
+		}
 		total.add(result)
 		if err != nil || removed == 0 {
 			return total, err // without error, git has had its index locked for long

@@ -67,8 +67,13 @@ func (s *Store) Fork(ctx context.Context, req ForkRequest) (*Head, error) {
 	if err != nil {
 		return nil, err
 	}
+	op := snapshot.Op{Number: 1, Kind: snapshot.OpFork, AtMs: s.now().UnixMilli()}
+	if len(changes) > 0 {
+		op.Frame = new(int64)
+	}
+	s.noteOpHere(id, op)
 	batch := s.objects.Begin()
-	entry, err := snapshot.Append(batch, s.frames, from.Entry, s.forkDraft(from, id, changes, req))
+	entry, err := snapshot.Append(batch, s.frames, from.Entry, s.forkDraft(from, id, op, changes, req))
 	if err != nil {
 		return nil, Explain(err)
 	}
@@ -148,13 +153,8 @@ func (req ForkRequest) resets(state *snapshot.State) ([]snapshot.Change, error) 
 }
 
 // forkDraft is the child's first own entry.
-func (s *Store) forkDraft(from *Loaded, id string, changes []snapshot.Change, req ForkRequest) snapshot.Draft {
-	at := s.now().UnixMilli()
-	op := snapshot.Op{Number: 1, Kind: snapshot.OpFork, AtMs: at}
-	if len(changes) > 0 {
-		op.Frame = new(int64)
-	}
-	s.noteOpHere(id, op)
+func (s *Store) forkDraft(from *Loaded, id string, op snapshot.Op, changes []snapshot.Change, req ForkRequest) snapshot.Draft {
+	at := op.AtMs
 	subject := fmt.Sprintf("forked from %s", from.Address)
 	if req.Label != "" {
 		subject += " (" + req.Label + ")"

@@ -26,9 +26,8 @@ const (
 	PassedElsewhere = "elsewhere" // not done in this clone: an undo that names the run takes it back
 )
 
-// runToUndo returns the run with the newest op that was done here and can be taken back, and what is newer and is none,
-// the newest first.
-// Runs that cannot be read are left out, with a warning.
+// runToUndo returns the run with the newest op that was done here and can be taken back. passed has the newer ops that
+// an undo leaves alone, the newest first. Runs that cannot be read are left out, with a warning.
 func (s *Store) runToUndo(ctx context.Context) (run string, passed []PassedOver, err error) {
 	tips, err := s.refs.Tips(ctx)
 	if _, err = brokenRefs(err); err != nil {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/git-smithers/git-smithers/objstore"
@@ -23,7 +22,8 @@ type fileVerifier struct {
 
 // fileDamage is one thing that is wrong below a captured tree.
 type fileDamage struct {
-	names []string // of the path to it from that tree, the last one first; none for the tree itself
+	name  string      // of the tree's entry that is damaged; "" if the tree itself is
+	below *fileDamage // inside that entry; nil if the entry itself is damaged
 	err   error
 }
 
@@ -33,14 +33,15 @@ const (
 	shownBytes = 256
 )
 
-// path is the path to the damage, shortened where it is long.
+// path returns the path to the damage. It shortens long names, and long paths.
 func (d *fileDamage) path() string {
-	names := make([]string, 0, min(len(d.names), shownNames)+1)
-	for _, name := range slices.Backward(d.names) {
+	var names []string
+	for ; d != nil && d.name != ""; d = d.below {
 		if len(names) == shownNames {
 			names = append(names, "…")
 			break
 		}
+		name := d.name
 		if len(name) > shownBytes {
 			name = strings.ToValidUTF8(name[:shownBytes], "") + "…"
 		}
@@ -136,7 +137,7 @@ func (v *fileVerifier) check(what string, damage *fileDamage) error {
 	switch {
 	case damage == nil:
 		return nil
-	case len(damage.names) == 0:
+	case damage.name == "":
 		return fmt.Errorf("%s: %w", what, damage.err)
 	}
 	return fmt.Errorf("%s: %q: %w", what, damage.path(), damage.err)
@@ -194,7 +195,7 @@ func (v *fileVerifier) tree(ctx context.Context, id objstore.ID, data []byte, ab
 	var size objstore.TreeSize
 	for _, e := range entries {
 		if damage := v.entry(ctx, e, above); damage != nil {
-			return &fileDamage{append(damage.names, e.Name), damage.err}
+			return &fileDamage{e.Name, damage, damage.err}
 		}
 		var below objstore.TreeSize
 		if e.Mode == objstore.ModeTree {

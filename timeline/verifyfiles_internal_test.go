@@ -131,6 +131,24 @@ func TestWhatIsWrongFarDownIsToldInAFewWords(t *testing.T) {
 	assert.Less(t, len(err.Error()), 20_000)
 }
 
+func TestWhatIsWrongIsToldWithEachOfItsPaths(t *testing.T) {
+	t.Parallel()
+	var m, elsewhere objstore.Memory
+	missing := elsewhere.Add(objstore.Blob, []byte("x"))
+	folder := func(name string, mode objstore.Mode, id objstore.ID) objstore.ID {
+		return m.Add(objstore.Tree, objstore.EncodeTree([]objstore.TreeEntry{{Name: name, Mode: mode, ID: id}}))
+	}
+	shared := folder("b", objstore.ModeTree, folder("c", objstore.ModeFile, missing))
+	v := newFileVerifier(&m)
+	for range 2 {
+		for _, name := range []string{"a", "other"} {
+			err := v.captured(t.Context(), &snapshot.VCS{Tree: folder(name, objstore.ModeTree, shared)})
+			require.ErrorIs(t, err, objstore.ErrNotFound)
+			assert.Contains(t, err.Error(), `"`+name+`/b/c"`)
+		}
+	}
+}
+
 func TestWalksOverTreesEndWhenTheirContextDoes(t *testing.T) {
 	t.Parallel()
 	var m objstore.Memory

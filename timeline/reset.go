@@ -6,9 +6,9 @@ import (
 	"github.com/git-smithers/git-smithers/snapshot"
 )
 
-// ResetRequest asks to begin anew.
+// ResetRequest asks to begin anew or, with a frame, to go back to its state.
 type ResetRequest struct {
-	Run string // its id
+	Run string // its id, or the address of one of its frames
 	Redefinition
 }
 
@@ -17,11 +17,16 @@ type ResetRequest struct {
 // stay in the journal, marked cancelled; the frames after the run's first are dropped.
 // Files are left alone. The run is pending.
 //
+// If Run names a frame, the state is that of the frame, as after a travel to it.
+//
 // run_owned: then nothing is changed.
 func (s *Store) Reset(ctx context.Context, req ResetRequest) (*Traveled, error) {
-	head, err := s.unowned(ctx, req.Run)
+	head, frame, err := s.unownedAt(ctx, req.Run)
 	if err != nil {
 		return nil, err
+	}
+	if frame != nil {
+		return s.travelToFrame(ctx, head, frame, TravelRequest{Run: req.Run, NoFiles: true, Redefinition: req.Redefinition})
 	}
 	t := s.traveling(head, snapshot.Op{Kind: snapshot.OpReset, To: new(int64)})
 	t.subject, t.agree = "reset: begins anew", req.Agree

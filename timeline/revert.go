@@ -13,10 +13,10 @@ import (
 
 // RevertRequest asks for the code as it was after an attempt.
 type RevertRequest struct {
-	Run       string // its id
+	Run       string // its id, or the address of one of its frames
 	Node      string
 	Iteration int
-	Attempt   int // 0: the newest of the iteration
+	Attempt   int // 0: the newest of the iteration, by the frame if Run names one
 	DryRun    bool
 	Confirm   ConfirmRemoval
 }
@@ -26,15 +26,20 @@ type RevertRequest struct {
 // there is no such attempt. The files of a task that has a worktree of its own are
 // restored there.
 func (s *Store) Revert(ctx context.Context, req RevertRequest) (*Restored, error) {
-	run, err := s.ResolveRunToChange(ctx, req.Run)
+	head, frame, err := s.openToChange(ctx, req.Run)
 	if err != nil {
 		return nil, err
 	}
-	head, err := s.Head(ctx, run)
-	if err != nil {
-		return nil, err
+	run := head.row.ID
+	name := attemptName{req.Node, req.Iteration, req.Attempt}
+	if frame != nil {
+		then, err := findAttempt(frame.Entry, name)
+		if err != nil {
+			return nil, err
+		}
+		name.attempt = then.Attempt
 	}
-	attempt, err := findAttempt(head.entry, attemptName{req.Node, req.Iteration, req.Attempt})
+	attempt, err := findAttempt(head.entry, name)
 	if err != nil {
 		return nil, err
 	}

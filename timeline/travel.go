@@ -22,12 +22,12 @@ type Redefinition struct {
 	Prepare func(*snapshot.State) ([]snapshot.Change, error)
 }
 
-// TravelRequest asks to go back to before an attempt.
+// TravelRequest asks to go back to before an attempt or, without a node, to a frame.
 type TravelRequest struct {
-	Run       string // its id
-	Node      string
+	Run       string // its id, or the address of one of its frames
+	Node      string // "": to the frame that Run names
 	Iteration int
-	Attempt   int  // 0: the newest of the iteration
+	Attempt   int  // 0: the newest of the iteration, by the frame if Run names one
 	NoDeps    bool // reset the node alone, in the state as it is, and leave files alone
 	NoFiles   bool // leave the working copy as it is
 	Confirm   ConfirmRemoval
@@ -67,14 +67,23 @@ type Traveled struct {
 //
 // With NoDeps the state is the tip's with that node pending, and no frame is dropped.
 //
+// Without a node, the state and the files are those of the frame that Run names, and the op is a reset to that frame.
+//
 // attempt_not_found, frame_not_found where there is no frame before it, run_owned, conflict
 // where somebody else was first, and whatever Restore refuses: then nothing is changed.
 func (s *Store) Travel(ctx context.Context, req TravelRequest) (*Traveled, error) {
-	head, err := s.unowned(ctx, req.Run)
+	head, frame, err := s.unownedAt(ctx, req.Run)
 	if err != nil {
 		return nil, err
 	}
-	attempt, err := findAttempt(head.entry, attemptName{req.Node, req.Iteration, req.Attempt})
+	if req.Node == "" {
+		return s.travelToFrame(ctx, head, frame, req)
+	}
+	known := head.entry
+	if frame != nil {
+		known = frame.Entry
+	}
+	attempt, err := findAttempt(known, attemptName{req.Node, req.Iteration, req.Attempt})
 	if err != nil {
 		return nil, err
 	}
@@ -95,7 +104,9 @@ func (s *Store) Travel(ctx context.Context, req TravelRequest) (*Traveled, error
 	}
 	t.out.To, t.op.To = place.address, place.own()
 	t.subject = fmt.Sprintf("back to %s, before %s", place.name(head.row.ID), key)
-	t.turn = func(at int64) (*turn, error) { return t.back(place, attempt, req.Redefinition, at) }
+	t.turn = func(at int64) (*turn, error) {
+		return t.back(place, "before "+key, snapshot.Key(attempt.NodeID, attempt.Iteration), req.Redefinition, at)
+	}
 	t.stays = trail(req.File)
 	if t.confirm = req.Confirm; !req.NoFiles {
 		if err := t.restores(ctx, place.then, nil); err != nil {
@@ -118,13 +129,14 @@ func (s *Store) unowned(ctx context.Context, run string) (*Head, error) {
 	return head, s.refuseOwned(head.row)
 }
 
-// back is the turn of a travel that goes back to before an attempt.
-func (t *traveling) back(to *place, attempt snapshot.Attempt, re Redefinition, at int64) (*turn, error) {
+// back is the turn of a travel that goes back to a place, called where in words. The node of the key is made pending, with
+// what needs it; "" is none.
+func (t *traveling) back(to *place, where, key string, re Redefinition, at int64) (*turn, error) {
 	state, err := to.then.State()
 	if err != nil {
 		return nil, err
 	}
-	steps := t.stepOver("the run went back to before "+snapshot.AttemptKey(attempt.NodeID, attempt.Iteration, attempt.Attempt), at)
+	steps := t.stepOver("the run went back to "+where, at)
 	if err := steps.since(to.then, true); err != nil {
 		return nil, err
 	}
@@ -136,8 +148,10 @@ func (t *traveling) back(to *place, attempt snapshot.Attempt, re Redefinition, a
 	if err := resets.add(resets.unfinished(steps.nodes)); err != nil {
 		return nil, err
 	}
-	if err := resets.add(resets.downstream(snapshot.Key(attempt.NodeID, attempt.Iteration))); err != nil {
-		return nil, err
+	if key != "" {
+		if err := resets.add(resets.downstream(key)); err != nil {
+			return nil, err
+		}
 	}
 	turn := &turn{then: to.then, state: resets.changes, based: &to.based, steps: steps, status: snapshot.RunPending}
 	return turn, t.redefine(turn, re)

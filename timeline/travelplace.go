@@ -65,7 +65,7 @@ func (s *Store) beforeAttempt(head *Head, key string) (*place, error) {
 		}
 	}
 	return nil, fault.New(fault.FrameNotFound, "attempt %s of run %q is in its first frame: there is none before it", key, head.row.ID).
-		Hint("`git smithers reset --run-id %s` begins anew", fault.Word(head.row.ID))
+		Hint("`git smithers reset %s` begins anew", fault.Word(head.row.ID))
 }
 
 // placeAt is the place of an entry and the newest frame by then.

@@ -194,6 +194,17 @@ func (h *history) reset(_ *rapid.T) {
 	require.Empty(h.T, stateAt(h.tb, h.store, run).Tables())
 }
 
+// resetToFrame goes back to any frame that the run ever had.
+func (h *history) resetToFrame(_ *rapid.T) {
+	run := h.run()
+	frame := rapid.Int64Range(0, rowAt(h.tb, h.store, run).Frame).Draw(h.T, "frame")
+	address := timeline.Address{Run: run, Frame: frame}
+	done, err := h.store.Reset(context.Background(), timeline.ResetRequest{Run: address.String()})
+	require.NoError(h.T, err)
+	require.Equal(h.T, address, done.To)
+	h.went(run, done)
+}
+
 // fork forks any address that there ever was.
 func (h *history) fork(_ *rapid.T) {
 	from := rapid.SampledFrom(slices.Sorted(maps.Keys(h.means))).Draw(h.T, "from")
@@ -234,7 +245,7 @@ func TestAnAddressMeansForEverWhatItMeantOnce(t *testing.T) {
 		h.begin()
 		rt.Repeat(map[string]func(*rapid.T){
 			"step": h.step, "another step": h.step, "one more step": h.step,
-			"travel": h.travel, "undo": h.undo, "reset": h.reset, "fork": h.fork,
+			"travel": h.travel, "undo": h.undo, "reset": h.reset, "reset to a frame": h.resetToFrame, "fork": h.fork,
 		})
 		h.check(rt)
 		report, err := s.Verify(context.Background(), h.runs...)

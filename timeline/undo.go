@@ -102,6 +102,9 @@ func describeOp(op snapshot.Op) string {
 	if op.ByEngine() {
 		return fmt.Sprintf("rewound to frame %d", *op.To) // an undo is never taken back
 	}
+	if op.Kind == snapshot.OpReset && op.To != nil && *op.To > 0 {
+		return fmt.Sprintf("back to frame %d", *op.To)
+	}
 	if op.NodeID != "" {
 		out += " to before "
 		if op.Kind == snapshot.OpRevert {

@@ -1,0 +1,55 @@
+package timeline
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/git-smithers/git-smithers/snapshot"
+	"github.com/git-smithers/git-smithers/timeline/fault"
+)
+
+// openToChange opens the run that an address names by its whole id, and loads the frame, which is nil if the address is
+// the id alone.
+func (s *Store) openToChange(ctx context.Context, address string) (*Head, *Loaded, error) {
+	at, tip, err := s.resolve(ctx, address, toChange)
+	if err != nil {
+		return nil, nil, err
+	}
+	head, err := s.Head(ctx, at.Run)
+	if err != nil || at.Frame == snapshot.NoFrame {
+		return head, nil, err
+	}
+	frame, err := s.loadFrame(ctx, at, tip)
+	return head, frame, err
+}
+
+// unownedAt is openToChange for a run that no live process owns.
+func (s *Store) unownedAt(ctx context.Context, address string) (*Head, *Loaded, error) {
+	head, frame, err := s.openToChange(ctx, address)
+	if err != nil {
+		return nil, nil, err
+	}
+	return head, frame, s.refuseOwned(head.row)
+}
+
+// travelToFrame goes back to a frame. A travel without a node in the journal is another engine's own, so the op is a
+// reset, which git-smithers of any version can undo.
+func (s *Store) travelToFrame(ctx context.Context, head *Head, frame *Loaded, req TravelRequest) (*Traveled, error) {
+	if frame == nil {
+		return nil, fault.New(fault.InvalidAddress, "travel needs a frame or a node, and %q is a run", req.Run).
+			Hint("name a frame, as in %s:6, or the task that is to run again: --node ID", fault.Word(req.Run))
+	}
+	t := s.traveling(head, snapshot.Op{Kind: snapshot.OpReset, To: &frame.Address.Frame})
+	t.agree, t.out.To = req.Agree, frame.Address
+	where := fmt.Sprintf("frame %d", frame.Address.Frame)
+	t.subject = "back to " + where
+	to := &place{frame.Entry, frame.Address, frame.Address.Frame}
+	t.turn = func(at int64) (*turn, error) { return t.back(to, where, "", req.Redefinition, at) }
+	t.stays = trail(req.File)
+	if t.confirm = req.Confirm; !req.NoFiles {
+		if err := t.restores(ctx, frame.Entry, nil); err != nil {
+			return nil, err
+		}
+	}
+	return t.do(ctx)
+}

@@ -15,12 +15,13 @@ import (
 
 // answerOptions are what answer takes.
 type answerOptions struct {
-	of    requestName
-	value json.RawMessage // nil: ask
-	by    *string         // nil: git's user.name
+	of     requestName
+	value  json.RawMessage // nil: ask
+	cancel bool            // the request, instead of answering it
+	by     *string         // nil: git's user.name
 }
 
-// requestDocument is what answer and cancel-request print with --json. The kind of the
+// requestDocument is what answer prints with --json. The kind of the
 // request is RequestKind.
 type requestDocument struct {
 	Kind        string `json:"kind"`
@@ -34,24 +35,26 @@ type requestDocument struct {
 func answerCommand() *command {
 	return &command{
 		name:    "answer",
-		summary: "answer a question that a run asks",
+		summary: "answer a question that a run asks, or cancel it",
 		usage: []string{
-			"<run> [<node> | --node ID] [--value JSON | --text TEXT | --yes | --no] [--iteration I] [--by WHO]",
-			"<request> [--value JSON | --text TEXT | --yes | --no] [--by WHO]",
+			"<run> [<node> | --node ID] [--value JSON | --text TEXT | --yes | --no | --cancel] [--iteration I] [--by WHO]",
+			"<request> [--value JSON | --text TEXT | --yes | --no | --cancel] [--by WHO]",
 		},
 		about: `Answers a human request of a run. Without a node, it is the only one that is open; a
 request's id, as inbox prints it, stands for run, node and iteration. At a terminal,
 and without an answer on the command line, it shows the question and asks.
 
 The answer must fit the form that the workflow gives; when it does not, nothing
-changes. A process that runs the run goes on by itself; otherwise resume does. Prints
-the run's id.`,
+changes. A process that runs the run goes on by itself; otherwise resume does. With
+--cancel, nobody has to answer any more: the attempt that waits fails, with code
+request_cancelled. Prints the run's id.`,
 		minArgs: 1, maxArgs: 2,
 		flags: append([]urfave.Flag{
 			&urfave.StringFlag{Name: "value", Usage: "the answer: `JSON`, @FILE, or - for standard input"},
 			&urfave.StringFlag{Name: "text", Usage: "the answer is the text `TEXT`"},
 			&urfave.BoolFlag{Name: "yes", Usage: "the answer is yes: true"},
 			&urfave.BoolFlag{Name: "no", Usage: "the answer is no: false"},
+			&urfave.BoolFlag{Name: "cancel", Usage: "cancel the question"},
 			whoFlag(),
 		}, placeFlags()...),
 		changes: true,
@@ -60,6 +63,7 @@ the run's id.`,
 			{"be asked", "git smithers answer triage-1"},
 			{"answer in words", `git smithers answer triage-1 which-fix --text 'the second one'`},
 			{"fill in a form", `git smithers answer human:triage-1:estimate:0 --value '{"days":3,"risk":"low"}'`},
+			{"nobody will answer this", "git smithers answer triage-1 which-fix --cancel"},
 		},
 		run: func(ctx context.Context, s *session, c *urfave.Context) error {
 			opts, err := parseAnswer(s, c)
@@ -73,12 +77,12 @@ the run's id.`,
 
 func parseAnswer(s *session, c *urfave.Context) (answerOptions, error) {
 	place, err := parsePlace(c)
-	opts := answerOptions{of: requestName{c.Args().First(), place}, by: parseWho(c)}
+	opts := answerOptions{of: requestName{c.Args().First(), place}, cancel: c.Bool("cancel"), by: parseWho(c)}
 	if err != nil {
 		return opts, err
 	}
 	var given []string
-	for _, name := range []string{"value", "text", "yes", "no"} {
+	for _, name := range []string{"value", "text", "yes", "no", "cancel"} {
 		if c.IsSet(name) {
 			given = append(given, "--"+name)
 		}
@@ -97,9 +101,11 @@ func parseAnswer(s *session, c *urfave.Context) (answerOptions, error) {
 	return opts, err
 }
 
-// runAnswer answers a human request, with what the person at the terminal says where the
-// command line has no answer.
+// runAnswer answers or cancels a human request. Where the command line has no answer, it asks the person at the terminal.
 func runAnswer(ctx context.Context, s *session, store *timeline.Store, opts answerOptions) error {
+	if opts.cancel {
+		return runCancelRequest(ctx, s, store, opts.of, opts.by)
+	}
 	head, place, err := opts.of.open(ctx, store)
 	if err != nil {
 		return err

@@ -13,16 +13,14 @@ func cancelRequestCommand() *command {
 	return &command{
 		name:    "cancel-request",
 		summary: "cancel a question that a run waits for an answer to",
+		hidden:  true,
 		usage:   []string{"<run> [<node> | --node ID] [--iteration I] [--by WHO]", "<request> [--by WHO]"},
-		about: `Cancels a human request, so that nobody has to answer it any more. The attempt that
-waits for it fails, with code request_cancelled. Without a node, it is the only one
-that is open; a request's id, as inbox prints it, stands for run, node and iteration.
-Prints the run's id.`,
+		about:   becameFlag("answer --cancel"),
 		minArgs: 1, maxArgs: 2,
 		flags:    append(placeFlags(), whoFlag()),
 		changes:  true,
 		exits:    writes(),
-		examples: []example{{"nobody will answer this", "git smithers cancel-request triage-1 which-fix"}},
+		examples: []example{{"nobody will answer this", "git smithers answer triage-1 which-fix --cancel"}},
 		run: func(ctx context.Context, s *session, c *urfave.Context) error {
 			place, err := parsePlace(c)
 			if err != nil {

@@ -20,8 +20,15 @@ type captureOptions struct {
 	batch bool
 }
 
+// captureAnswer is what was captured.
+type captureAnswer struct {
+	Kind string `json:"kind"`
+	timeline.Captured
+}
+
 // captureFailure answers a line of --batch that could not be captured.
 type captureFailure struct {
+	Kind  string        `json:"kind"`
 	ID    string        `json:"id,omitempty"`
 	Error errorDocument `json:"error"`
 }
@@ -33,12 +40,12 @@ func captureCommand() *command {
 		usage:   []string{"<run> [--batch]"},
 		about: `Reads a capture, one JSON object, from standard input: a whole state, or changes to
 the run's newest one, with events, the rendered frame and the revision of the
-working copy. Prints {"id","frame","commit","contentHash"} when it is on stable
-storage. The run is made when it does not exist. docs/scripting.md has the schema.
+working copy. Prints {"kind","id","frame","commit","contentHash"} when it is on
+stable storage. The run is made when it does not exist. docs/scripting.md has the schema.
 
 With --batch, reads one capture a line and answers each with a line, in order, until
-the input ends. A line that fails is answered with {"id","error"}, and the next one
-is read. A capture whose "id" was answered before gets the same answer again.`,
+the input ends. A line that fails is answered with {"kind","id","error"}, and the next
+one is read. A capture whose "id" was answered before gets the same answer again.`,
 		minArgs: 1, maxArgs: 1,
 		flags: []urfave.Flag{
 			&urfave.BoolFlag{Name: "batch", Usage: "read one capture a line and answer each"},
@@ -72,7 +79,7 @@ func runCapture(ctx context.Context, s *session, store *timeline.Store, opts cap
 	if err != nil {
 		return err
 	}
-	return s.writeJSON(answer)
+	return s.writeJSON(captureAnswer{"capture", answer})
 }
 
 func captureOne(ctx context.Context, capturer *timeline.Capturer, data []byte) (timeline.Captured, error) {
@@ -100,9 +107,9 @@ func captureBatch(ctx context.Context, s *session, capturer *timeline.Capturer) 
 			return ctx.Err()
 		}
 		if err == nil {
-			err = s.writeJSON(answer)
+			err = s.writeJSON(captureAnswer{"capture", answer})
 		} else {
-			err = s.writeJSON(captureFailure{captureID(line), documentOf(s.describe(err))})
+			err = s.writeJSON(captureFailure{"capture", captureID(line), documentOf(s.describe(err))})
 		}
 		if err != nil {
 			return err

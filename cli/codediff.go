@@ -19,9 +19,7 @@ import (
 
 // codeDiffOptions are what diff --code takes.
 type codeDiffOptions struct {
-	from, to string
-	worktree string // a task's own; "": the files of the run
-	paths    []string
+	worktree string   // a task's own; "": the files of the run
 	formats  []string // options of git diff
 }
 
@@ -37,62 +35,102 @@ type codeDiffDocument struct {
 
 // runCodeDiff shows how the files of two frames differ. For people it is the user's
 // own git diff, with their pager, colours and settings.
-func runCodeDiff(ctx context.Context, s *session, store *timeline.Store, opts codeDiffOptions) error {
-	doc := codeDiffDocument{Kind: "code-diff", Changes: []jjbridge.PathChange{}}
-	from, fromTree, err := codeTree(ctx, store, opts.from, opts.worktree)
+func runCodeDiff(ctx context.Context, s *session, store *timeline.Store, args []string, opts codeDiffOptions) error {
+	addresses, paths := s.splitPaths(ctx, store, args)
+	two, err := loadSides(ctx, store, addresses)
 	if err != nil {
 		return err
 	}
-	to, toTree, err := codeTree(ctx, store, opts.to, opts.worktree)
+	if two.from == nil {
+		return fault.New(fault.NoCode, "%s is the run's first frame: there are no files before it", two.to.Address).
+			Hint("`%s restore %s --to DIR` shows the files that it has", program, fault.Word(two.to.Address.String()))
+	}
+	trees, err := two.trees(ctx, store, opts.worktree)
 	if err != nil {
 		return err
 	}
-	if err := store.CheckChanges(ctx, fromTree, toTree); err != nil {
-		return err
-	}
-	doc.From, doc.FromTree, doc.To, doc.ToTree = from, fromTree.String(), to, toTree.String()
 	where, err := s.whereForGit(ctx, store)
 	if err != nil {
 		return err
 	}
-	tail := append([]string{doc.FromTree, doc.ToTree, "--"}, opts.paths...)
 	if !s.json {
 		args := append(where, "diff")
 		if s.color != "auto" {
 			args = append(args, "--color="+s.color)
 		}
-		return s.handOver(ctx, append(append(args, opts.formats...), tail...))
+		return s.handOver(ctx, append(trees.arguments(append(args, opts.formats...)), paths...))
 	}
-	out, err := s.git(ctx, append(append(where, "diff-tree", "-r", "-z", "--name-status", "--no-renames"), tail...)...)
+	changes, err := s.pathChanges(ctx, where, trees, paths)
 	if err != nil {
-		return gitDiffFailed(ctx, err)
+		return err
 	}
-	doc.Changes = append(doc.Changes, readNameStatus(out)...)
-	return s.writeJSON(doc)
+	return s.writeJSON(codeDiffDocument{
+		"code-diff", two.from.Address.String(), two.to.Address.String(), trees.from.String(), trees.to.String(), changes,
+	})
 }
 
-// codeTree is the tree of the files at an address, or of those of a task's own worktree.
-func codeTree(ctx context.Context, store *timeline.Store, address, worktree string) (at string, tree objstore.ID, err error) {
-	loaded, err := store.Load(ctx, address)
-	if err != nil {
-		return "", objstore.ID{}, err
+// splitPaths splits the arguments of diff --code into one or two addresses and the paths. What follows the first address
+// is a path if it is no address and there is such a file.
+func (s *session) splitPaths(ctx context.Context, store *timeline.Store, args []string) (addresses, paths []string) {
+	if len(args) < 2 {
+		return args, nil
 	}
+	if _, err := os.Lstat(s.path(args[1])); err == nil {
+		if _, err := store.Load(ctx, args[1]); err != nil {
+			return args[:1], args[1:]
+		}
+	}
+	return args[:2], args[2:]
+}
+
+// changedTrees are the files of two frames.
+type changedTrees struct{ from, to objstore.ID }
+
+// arguments adds the trees to the arguments of a git command; paths may follow.
+func (t changedTrees) arguments(args []string) []string {
+	return append(args, t.from.String(), t.to.String(), "--")
+}
+
+// trees finds the files of both sides, those of a task's own worktree if one is named. A comparison that is too large is
+// refused.
+func (c comparison) trees(ctx context.Context, store *timeline.Store, worktree string) (out changedTrees, err error) {
+	if out.from, err = codeTree(c.from, worktree); err != nil {
+		return out, err
+	}
+	if out.to, err = codeTree(c.to, worktree); err != nil {
+		return out, err
+	}
+	return out, store.CheckChanges(ctx, out.from, out.to)
+}
+
+// pathChanges lists the paths that differ.
+func (s *session) pathChanges(ctx context.Context, where []string, trees changedTrees, paths []string) ([]jjbridge.PathChange, error) {
+	args := trees.arguments(append(slices.Clone(where), "diff-tree", "-r", "-z", "--name-status", "--no-renames"))
+	out, err := s.git(ctx, append(args, paths...)...)
+	if err != nil {
+		return nil, gitDiffFailed(ctx, err)
+	}
+	return append([]jjbridge.PathChange{}, readNameStatus(out)...), nil
+}
+
+// codeTree is the tree of the files of a frame, or of those of a task's own worktree.
+func codeTree(loaded *timeline.Loaded, worktree string) (objstore.ID, error) {
 	vcs, err := loaded.Entry.VCSRevision()
 	if err != nil {
-		return "", objstore.ID{}, err
+		return objstore.ID{}, err
 	}
-	at = loaded.Address.String()
+	at := loaded.Address.String()
 	if worktree != "" {
 		if vcs = ownWorktree(vcs, worktree); vcs == nil || vcs.Tree.IsZero() {
-			return "", objstore.ID{}, fault.New(fault.NoCode, "%s has no worktree of task %q", at, worktree).
+			return objstore.ID{}, fault.New(fault.NoCode, "%s has no worktree of task %q", at, worktree).
 				Hint("`%s show %s` lists those that it has", program, fault.Word(at)).Detail("frame", at)
 		}
 	}
 	if vcs == nil || vcs.Tree.IsZero() {
-		return "", objstore.ID{}, fault.New(fault.NoCode, "%s has no files", at).
+		return objstore.ID{}, fault.New(fault.NoCode, "%s has no files", at).
 			Hint("%s", timeline.WhenCaptured(loaded.Entry)).Detail("frame", at)
 	}
-	return at, vcs.Tree, nil
+	return vcs.Tree, nil
 }
 
 // ownWorktree is what vcs says of a task's own worktree; nil where it says nothing.

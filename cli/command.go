@@ -46,6 +46,7 @@ type command struct {
 type topic struct {
 	title    string // imperative, no period
 	commands []*command
+	more     []*command // listed by help --all alone
 }
 
 // An example is a command line and what it is for.
@@ -68,50 +69,79 @@ func commonFlags() []urfave.Flag {
 func tree() *command {
 	root := &command{
 		summary: "keep the history of workflow runs in the repository they work on",
-		usage:   []string{"<command> [<argument>...] [<flag>...]"},
-		about: `Every change of a run's state is a frame: a commit under refs/smithers/. Frames are
+		usage:   []string{"", "<command> [<argument>...] [<flag>...]", "help [--all | <command> | back]"},
+		about: `Alone it shows how things stand: what runs, waits for you or has failed.
+
+Every change of a run's state is a frame: a commit under refs/smithers/. Frames are
 called <run>:<frame>, such as triage-1:7; <run> alone is its newest state. To read a
 run, a unique prefix of its id is enough; to change or remove it, give the whole id.`,
 		examples: []example{
 			{"run a workflow", "git smithers run triage.yaml"},
 			{"see what happened", "git smithers timeline triage-1"},
-			{"see what a step changed", "git smithers diff triage-1:6 triage-1:7"},
-			{"see which code it changed", "git smithers diff --code triage-1:6 triage-1:7"},
+			{"see what a step changed, in state and code", "git smithers show -p triage-1:7"},
 			{"get the code back as it was before", "git smithers restore triage-1:6"},
-			{"try again from before the failure", "git smithers replay triage.yaml --run-id triage-1 --frame 6"},
+			{"try again from before the failure", "git smithers replay triage.yaml triage-1:6"},
 		},
-		topics: []topic{
-			{"run workflows", []*command{runCommand(), resumeCommand(), superviseCommand(), cancelCommand()}},
-			{"answer a run that waits", []*command{
-				inboxCommand(), approveCommand(), denyCommand(), answerCommand(), cancelRequestCommand(),
-				signalCommand(), signalsCommand(),
-			}},
-			{"see what happened", []*command{
-				runsCommand(), timelineCommand(), showCommand(), logsCommand(), eventsCommand(), diffCommand(),
-				framesCommand(), branchesCommand(), sqlCommand(),
-			}},
-			{"go back, or try another way", []*command{
-				travelCommand(), resetCommand(), undoCommand(), opsCommand(),
-				forkCommand(), replayCommand(), restoreCommand(), revertCommand(), worktreesCommand(),
-			}},
-			{"share runs", []*command{
-				pushCommand(), fetchCommand(), remoteCommand(), bundleCommand(), unbundleCommand(),
-			}},
-			{"work with Smithers", []*command{importCommand(), watchCommand(), exportCommand()}},
-			{"keep them in order", []*command{
-				verifyCommand(), doctorCommand(), sealCommand(), unsealCommand(), pruneCommand(), duCommand(),
-			}},
-			{"look after it", []*command{
-				initCommand(), captureCommand(), indexCommand(),
-				completionCommand(), manCommand(), versionCommand(),
-			}},
-		},
+		topics: topics(),
 	}
 	for _, t := range root.topics {
-		root.children = append(root.children, t.commands...)
+		root.children = append(append(root.children, t.commands...), t.more...)
 	}
+	root.children = append(root.children, oldNames()...)
 	root.link("")
 	return root
+}
+
+// topics are the commands as help lists them. Help has room for 25 in commands; the others are for upkeep, for programs
+// and for Smithers.
+func topics() []topic {
+	return []topic{
+		{
+			"run workflows",
+			[]*command{runCommand(), resumeCommand(), cancelCommand()},
+			[]*command{superviseCommand()},
+		},
+		{
+			"answer a run that waits",
+			[]*command{inboxCommand(), approveCommand(), denyCommand(), answerCommand(), signalCommand()},
+			nil,
+		},
+		{
+			"see what happened",
+			[]*command{statusCommand(), runsCommand(), timelineCommand(), showCommand(), logsCommand(), diffCommand()},
+			[]*command{framesCommand(), eventsCommand(), branchesCommand(), sqlCommand()},
+		},
+		{
+			"go back, or try another way",
+			[]*command{
+				travelCommand(), resetCommand(), undoCommand(), forkCommand(), replayCommand(), restoreCommand(), revertCommand(),
+			},
+			[]*command{opsCommand(), worktreesCommand()},
+		},
+		{
+			"share runs",
+			[]*command{pushCommand(), fetchCommand()},
+			[]*command{remoteCommand(), bundleCommand(), unbundleCommand()},
+		},
+		{"work with Smithers", nil, []*command{importCommand(), watchCommand(), exportCommand()}},
+		{
+			"keep them in order", nil,
+			[]*command{
+				initCommand(), doctorCommand(), verifyCommand(), sealCommand(), pruneCommand(), duCommand(),
+			},
+		},
+		{"for programs", nil, []*command{captureCommand(), completionCommand(), manCommand(), versionCommand()}},
+	}
+}
+
+// oldNames are commands that have become a flag of another one. No list has them.
+func oldNames() []*command {
+	return []*command{cancelRequestCommand(), signalsCommand(), unsealCommand(), indexCommand()}
+}
+
+// becameFlag says in the help of an old name what to type now.
+func becameFlag(command string) string {
+	return "This is an old name, which goes on working: it is `git smithers " + command + "` now."
 }
 
 // link fills in what follows from the place of a command in the tree.

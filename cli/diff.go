@@ -15,16 +15,18 @@ func diffCommand() *command {
 		name:    "diff",
 		summary: "show how two frames differ, in state or in code",
 		usage: []string{
-			"[<workflow>] <run>[:<frame>] <run>[:<frame>] [--full]",
-			"--code [--stat] [--worktree TASK] <run>[:<frame>] <run>[:<frame>] [[--] <path>...]",
+			"[<workflow>] <run>[:<frame>] [<run>[:<frame>]] [--full]",
+			"--code [--stat] [--worktree TASK] [<workflow>] <run>[:<frame>] [<run>[:<frame>]] [[--] <path>...]",
 		},
 		about: `Compares nodes, output rows, loops, input, and the revision of the working copy. A
-bare run is its newest state. The two frames may belong to different runs. A workflow
-file in front is accepted, as other tools give one, and is not read.
+bare run is its newest state. The two frames may belong to different runs. One frame alone
+is compared with the frame before it, so that its own changes are shown. A workflow file
+in front is accepted, as other tools give one, and is not read: a first argument that is
+the name of a file is one, unless it is the only argument.
 
 With --code, shows how the files differ: git diff does it, with your pager, colours and
 diff settings. Paths are as for git diff.`,
-		minArgs: 2, maxArgs: anyNumber,
+		minArgs: 1, maxArgs: anyNumber,
 		flags: []urfave.Flag{
 			&urfave.BoolFlag{Name: "full", Usage: "show long values whole"},
 			&urfave.BoolFlag{Name: "code", Usage: "show how the files differ"},
@@ -35,33 +37,66 @@ diff settings. Paths are as for git diff.`,
 		},
 		exits: reads(),
 		examples: []example{
-			{"see what frame 7 changed", "git smithers diff triage-1:6 triage-1:7"},
-			{"see which code it changed", "git smithers diff --code triage-1:6 triage-1:7"},
+			{"see what frame 7 changed", "git smithers diff triage-1:7"},
+			{"see which code it changed", "git smithers diff --code triage-1:7"},
+			{"see what came between two frames", "git smithers diff triage-1:2 triage-1:7"},
 			{"compare the newest state of a run with that of its fork", "git smithers diff triage-1 kx2m4abc"},
 		},
 	}
 	cmd.run = func(ctx context.Context, s *session, c *urfave.Context) error {
-		args := c.Args().Slice()
+		args := s.withoutWorkflow(c.Args().Slice())
 		formats := codeDiffFormats(c)
-		switch {
-		case c.Bool("code"):
-			opts := codeDiffOptions{
-				from: args[0], to: args[1], worktree: c.String("worktree"), paths: args[2:], formats: formats,
+		if !c.Bool("code") {
+			switch {
+			case c.IsSet("worktree"):
+				return cmd.misused("--worktree goes with --code")
+			case len(formats) > 0:
+				return cmd.misused("%s goes with --code", formats[0])
+			case len(args) > 2:
+				return cmd.misused("diff compares two frames, got %d arguments: %q is no workflow file, and %q is one too many",
+					len(args), args[0], args[2])
 			}
-			return s.withStore(ctx, func(store *timeline.Store) error { return runCodeDiff(ctx, s, store, opts) })
-		case c.IsSet("worktree"):
-			return cmd.misused("--worktree goes with --code")
-		case len(formats) > 0:
-			return cmd.misused("%s goes with --code", formats[0])
-		case len(args) > 3:
-			return cmd.misused("diff takes at most 3 arguments, got %d: %q is one too many", len(args), args[3])
 		}
-		args = args[len(args)-2:]
 		return s.withStore(ctx, func(store *timeline.Store) error {
-			return runDiff(ctx, s, store, args[0], args[1], c.Bool("full"))
+			if c.Bool("code") {
+				return runCodeDiff(ctx, s, store, args, codeDiffOptions{c.String("worktree"), formats})
+			}
+			two, err := loadSides(ctx, store, args)
+			if err != nil {
+				return err
+			}
+			return runDiff(ctx, s, two, c.Bool("full"))
 		})
 	}
 	return cmd
+}
+
+// withoutWorkflow leaves out a workflow file in front of addresses. Of two arguments, the first is one if a file has that
+// name; of more, also if it ends as those of workflows do. Which it is, is told if the name is not that of a workflow.
+func (s *session) withoutWorkflow(args []string) []string {
+	switch {
+	case len(args) < 2 || !s.isFile(args[0]) && (len(args) == 2 || !isWorkflowName(args[0])):
+		return args
+	case !isWorkflowName(args[0]):
+		s.note("%s is a file here, so it is taken for a workflow and not for a run; <run>:<frame> names a frame", plain(args[0]))
+	}
+	return args[1:]
+}
+
+// A comparison is the two sides of a diff. from is nil for what comes before a run's first frame.
+type comparison struct{ from, to *timeline.Loaded }
+
+// loadSides loads two addresses, or one and the frame before it.
+func loadSides(ctx context.Context, store *timeline.Store, addresses []string) (two comparison, err error) {
+	if two.to, err = store.Load(ctx, addresses[len(addresses)-1]); err != nil {
+		return two, err
+	}
+	if len(addresses) > 1 {
+		two.from, err = store.Load(ctx, addresses[0])
+	} else {
+		two.from, err = timeline.Before(ctx, store, two.to)
+	}
+	return two, err
 }
 
 // codeDiffFormats are the options of git diff that diff --code passes on.
@@ -77,32 +112,32 @@ func codeDiffFormats(c *urfave.Context) []string {
 
 // diffDocument is what diff prints with --json: Smithers' shape, and what was compared.
 type diffDocument struct {
-	Kind string `json:"kind"`
-	From string `json:"from"`
-	To   string `json:"to"`
+	Kind string  `json:"kind"`
+	From *string `json:"from"` // nil: nothing comes before the run's first frame
+	To   string  `json:"to"`
 	*diff.Result
 }
 
 // runDiff compares two frames.
-func runDiff(ctx context.Context, s *session, store *timeline.Store, from, to string, full bool) error {
-	a, err := store.Load(ctx, from)
-	if err != nil {
-		return err
-	}
-	b, err := store.Load(ctx, to)
-	if err != nil {
-		return err
-	}
-	result, err := compare(a.Entry, b.Entry)
+func runDiff(ctx context.Context, s *session, two comparison, full bool) error {
+	result, err := two.states()
 	if err != nil {
 		return err
 	}
 	if s.json {
-		return s.writeJSON(diffDocument{"diff", addressOf(a), addressOf(b), result})
+		return s.writeJSON(diffDocument{"diff", two.fromAddress(), addressOf(two.to), result})
 	}
 	return s.paged(ctx, func() error {
 		return result.Render(s.Out, diff.RenderOptions{Colors: s.painter(ctx).on, Full: full})
 	})
+}
+
+// fromAddress is the address of the first side; nil if there is none.
+func (c comparison) fromAddress() *string {
+	if c.from == nil {
+		return nil
+	}
+	return new(addressOf(c.from))
 }
 
 // addressOf is the address of what was loaded: of a tip that is no frame, the run alone.
@@ -113,12 +148,16 @@ func addressOf(at *timeline.Loaded) string {
 	return at.Address.String()
 }
 
-func compare(a, b *snapshot.Entry) (*diff.Result, error) {
-	from, err := sideOf(a)
-	if err != nil {
-		return nil, err
+// states compares the states.
+func (c comparison) states() (*diff.Result, error) {
+	from := diff.Snapshot{State: snapshot.EmptyState()}
+	if c.from != nil {
+		var err error
+		if from, err = sideOf(c.from.Entry); err != nil {
+			return nil, err
+		}
 	}
-	to, err := sideOf(b)
+	to, err := sideOf(c.to.Entry)
 	if err != nil {
 		return nil, err
 	}

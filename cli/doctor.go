@@ -24,10 +24,10 @@ type doctorDocument struct {
 }
 
 func doctorCommand() *command {
-	return &command{
+	cmd := &command{
 		name:    "doctor",
 		summary: "find what is broken, and mend it",
-		usage:   []string{"[--repair]"},
+		usage:   []string{"[--repair]", "--rebuild-index"},
 		about: `Looks for what is broken or will hurt: refs that are empty or hold garbage, locks that
 dead processes left, refs in the wrong folder or under names that are none, tips and
 frames that disagree, packs, objects and indexes that are damaged, objects that are
@@ -36,21 +36,34 @@ missing, and configuration by which a git fetch would delete runs.
 Then it says how each can be mended and, at a terminal, asks whether it shall. --repair
 mends without asking. Nothing is deleted but empty files of refs: what is damaged goes to
 smithers/damaged in the git directory. Objects that are missing are fetched again from a
-remote that has the run. Exits with 12 if something is left that is more than untidy.`,
+remote that has the run. Exits with 12 if something is left that is more than untidy.
+
+--rebuild-index drops the index and reads it again from the refs. The index is a cache, a
+SQLite database in the git directory, which may be deleted at any time. It brings itself
+up to date and makes itself anew when it is damaged, so this is seldom needed.`,
 		flags: []urfave.Flag{
 			&urfave.BoolFlag{Name: "repair", Usage: "mend what can be mended, without asking"},
+			&urfave.BoolFlag{Name: "rebuild-index", Usage: "only make the index of runs and frames anew"},
 		},
 		exits: writes(),
 		examples: []example{
 			{"see what is wrong", "git smithers doctor"},
 			{"mend it", "git smithers doctor --repair"},
-		},
-		run: func(ctx context.Context, s *session, c *urfave.Context) error {
-			return s.withStore(ctx, func(store *timeline.Store) error {
-				return runDoctor(ctx, s, store, c.Bool("repair"))
-			})
+			{"make the index anew", "git smithers doctor --rebuild-index"},
 		},
 	}
+	cmd.run = func(ctx context.Context, s *session, c *urfave.Context) error {
+		if c.Bool("rebuild-index") && c.IsSet("repair") {
+			return cmd.misused("--repair and --rebuild-index do not go together")
+		}
+		return s.withStore(ctx, func(store *timeline.Store) error {
+			if c.Bool("rebuild-index") {
+				return runIndexRebuild(ctx, s, store)
+			}
+			return runDoctor(ctx, s, store, c.Bool("repair"))
+		})
+	}
+	return cmd
 }
 
 // runDoctor examines, and mends where that is wanted.

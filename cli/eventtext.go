@@ -4,13 +4,15 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/git-smithers/git-smithers/sqliteindex"
 )
 
-// writeEvents prints events for machines: the payload, and the number in front.
+// writeEvents prints events for machines: the payload, with the kind and the number in front. An event that says a kind of
+// its own keeps that one.
 func (s *session) writeEvents(list []sqliteindex.EventRow) error {
 	for _, event := range list {
 		members, ok := strings.CutPrefix(strings.TrimSpace(event.Payload), "{")
@@ -21,12 +23,23 @@ func (s *session) writeEvents(list []sqliteindex.EventRow) error {
 		if strings.TrimSpace(members) == "}" {
 			comma = ""
 		}
-		line := json.RawMessage(`{"seq":` + strconv.FormatInt(event.Seq, 10) + comma + members)
+		kind := `"kind":"event",`
+		if saysKind(event.Payload) {
+			kind = ""
+		}
+		line := json.RawMessage("{" + kind + `"seq":` + strconv.FormatInt(event.Seq, 10) + comma + members)
 		if err := s.writeJSON(line); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// saysKind reports whether a payload has a member called kind.
+func saysKind(payload string) bool {
+	var members orderedMembers
+	return strings.Contains(payload, "kind") && json.Unmarshal([]byte(payload), &members) == nil &&
+		slices.ContainsFunc(members, func(m member) bool { return m.name == "kind" })
 }
 
 // eventCells are an event in a table.

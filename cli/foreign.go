@@ -40,14 +40,13 @@ func refuseForeign(head *timeline.Head) error {
 	row := head.Row()
 	refused := fault.New(fault.ForeignRun, "run %q is run by %s, with a workflow of its own", row.ID, engineName(engine)).
 		Detail("runId", row.ID).Detail("engine", engine)
+	newestFrame := fault.Word(timeline.Address{Run: row.ID, Frame: row.Frame}.String())
 	if engine == engineSmithers {
 		refused = refused.
-			Hint("`%s replay <workflow.tsx> --engine smithers --run-id %s --frame %d` has Smithers run a fork of it",
-				program, fault.Word(row.ID), row.Frame).
+			Hint("`%s replay <workflow.tsx> %s --engine smithers` has Smithers run a fork of it", program, newestFrame).
 			Hint("`%s export %s --to <smithers.db>` hands it to Smithers, whose `up --resume` goes on with it", program, fault.Word(row.ID))
 	}
-	return refused.Hint("`%s replay <workflow.yaml> --run-id %s --frame %d` runs a fork of it by a workflow of ours",
-		program, fault.Word(row.ID), row.Frame)
+	return refused.Hint("`%s replay <workflow.yaml> %s` runs a fork of it by a workflow of ours", program, newestFrame)
 }
 
 // refuseForeignCancel is foreign_run for a run that another engine runs, which would go on with it all the same.

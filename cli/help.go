@@ -110,8 +110,8 @@ func (h flagHelp) spelling() string {
 	return s
 }
 
-// printHelp prints the help of a command or a group.
-func (c *command) printHelp(w io.Writer) error {
+// printHelp prints the help of a command or a group; all lists the commands, too, that few people type.
+func (c *command) printHelp(w io.Writer, all bool) error {
 	var b strings.Builder
 	title := c.summary
 	if c.path == "" {
@@ -124,7 +124,7 @@ func (c *command) printHelp(w io.Writer) error {
 		fmt.Fprintf(&b, "  %s\n", line)
 	}
 	section(&b, "DESCRIPTION", strings.Split(c.about, "\n"))
-	section(&b, "COMMANDS", c.commandLines())
+	section(&b, "COMMANDS", c.commandLines(all))
 	section(&b, "FLAGS", columns(c.flagHelps(), func(h flagHelp) (string, string) {
 		return h.spelling(), h.usage
 	}))
@@ -135,26 +135,44 @@ func (c *command) printHelp(w io.Writer) error {
 	if len(c.children) > 0 {
 		fmt.Fprintf(&b, "\n`%s <command> -h` shows the help of a command.\n", c.line())
 	}
+	if len(c.topics) > 0 && !all {
+		b.WriteString("`git smithers help back` says which way back you want.\n" +
+			"`git smithers help --all` lists the other commands: for upkeep, programs and Smithers.\n")
+	}
 	_, err := io.WriteString(w, b.String())
 	return err
 }
 
-// commandLines lists the commands of a group, under their topics where there are any.
-func (c *command) commandLines() []string {
-	lines := columns(c.visible(), func(child *command) (string, string) { return child.name, child.summary })
-	var out []string
-	for _, t := range c.topics {
-		if len(out) > 0 {
-			out = append(out, "")
-		}
-		out = append(out, t.title)
-		for _, child := range t.commands {
-			if !child.hidden {
-				out, lines = append(out, "  "+lines[0]), lines[1:]
-			}
-		}
+// commandLines lists the commands of a group, under their topics if it has any.
+func (c *command) commandLines(all bool) []string {
+	line := func(child *command) (string, string) { return child.name, child.summary }
+	if len(c.topics) == 0 {
+		return columns(c.visible(), line)
 	}
-	return append(out, lines...)
+	var listed []*command
+	first := make(map[*command]string) // by the first command of a topic: its title
+	for _, t := range c.topics {
+		commands := slices.Clone(t.commands)
+		if all {
+			commands = append(commands, t.more...)
+		}
+		commands = slices.DeleteFunc(commands, func(child *command) bool { return child.hidden })
+		if len(commands) > 0 {
+			first[commands[0]] = t.title
+		}
+		listed = append(listed, commands...)
+	}
+	var out []string
+	for i, text := range columns(listed, line) {
+		if title, ok := first[listed[i]]; ok {
+			if i > 0 {
+				out = append(out, "")
+			}
+			out = append(out, title)
+		}
+		out = append(out, "  "+text)
+	}
+	return out
 }
 
 // section prints lines under a title; none prints nothing.

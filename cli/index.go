@@ -8,7 +8,7 @@ import (
 	"github.com/git-smithers/git-smithers/timeline"
 )
 
-// indexDocument is what index rebuild prints with --json.
+// indexDocument is what doctor --rebuild-index prints with --json.
 type indexDocument struct {
 	Kind    string `json:"kind"`
 	Runs    int    `json:"runs"`
@@ -18,23 +18,22 @@ type indexDocument struct {
 
 func indexCommand() *command {
 	return &command{
-		name:    "index",
-		summary: "look after the index of runs and frames",
-		usage:   []string{"<command>"},
-		about: `The index is a cache, a SQLite database beside the repository's refs. Everything in
-it can be read from the refs again, so it may be deleted at any time.`,
+		name:     "index",
+		summary:  "look after the index of runs and frames",
+		hidden:   true,
+		usage:    []string{"<command>"},
+		about:    becameFlag("doctor --rebuild-index"),
 		children: []*command{indexRebuildCommand()},
 	}
 }
 
 func indexRebuildCommand() *command {
 	return &command{
-		name:    "rebuild",
-		summary: "drop the index and read it again from the refs",
-		about: `The index brings itself up to date and makes itself anew when it is damaged, so this
-is seldom needed.`,
+		name:     "rebuild",
+		summary:  "drop the index and read it again from the refs",
+		about:    becameFlag("doctor --rebuild-index"),
 		exits:    writes(),
-		examples: []example{{"make the index anew", "git smithers index rebuild"}},
+		examples: []example{{"make the index anew", "git smithers doctor --rebuild-index"}},
 		run: func(ctx context.Context, s *session, _ *urfave.Context) error {
 			return s.withStore(ctx, func(store *timeline.Store) error { return runIndexRebuild(ctx, s, store) })
 		},

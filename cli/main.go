@@ -34,10 +34,26 @@ func dispatch(ctx context.Context, s *session, args []string) error {
 	if err != nil {
 		return err
 	}
-	if in.help || in.command.run == nil {
-		return in.command.printHelp(s.Out)
+	switch {
+	case in.page != "":
+		return s.printf("%s", in.page)
+	case in.command == root && !in.help:
+		return statusOrHelp(ctx, s, in)
+	case in.help || in.command.run == nil:
+		return in.command.printHelp(s.Out, in.all)
 	}
 	return retyped(args, root.app(s).RunContext(ctx, in.argv()))
+}
+
+// statusOrHelp is what is done without a command: status in a repository, and help elsewhere.
+func statusOrHelp(ctx context.Context, s *session, in *invocation) error {
+	root := in.command
+	in.command = root.child("status")
+	err := root.app(s).RunContext(ctx, in.argv())
+	if fault.CodeOf(err) == fault.NoRepository {
+		return root.printHelp(s.Out, false)
+	}
+	return err
 }
 
 // wantsJSON tells whether a command line asks for JSON, even if it has other faults.

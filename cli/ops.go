@@ -11,7 +11,7 @@ import (
 	"github.com/git-smithers/git-smithers/timeline"
 )
 
-// opDocument is an op, as ops prints one a line with --json.
+// opDocument is an op, as ops prints one a line with --json. Its kind is that of the op: travel, reset, …
 type opDocument struct {
 	RunID string `json:"runId"`
 	snapshot.Op
@@ -87,6 +87,8 @@ func opText(op snapshot.Op) string {
 		text = "rewound to frame " + strconv.FormatInt(*op.To, 10)
 	case op.Kind == snapshot.OpUndo:
 		text += " of op " + strconv.Itoa(op.Undoes)
+	case op.Kind == snapshot.OpReset && op.To != nil && *op.To > 0:
+		text = "back to frame " + strconv.FormatInt(*op.To, 10)
 	case op.Kind == snapshot.OpRevert:
 		text += " to after " + key
 	case op.NoDeps:

@@ -17,7 +17,9 @@ type invocation struct {
 	command *command
 	flags   []string // in their order, each "--name" or "--name=value"
 	args    []string // in their order
-	help    bool     // -h or --help was among the flags
+	help    bool     // help is asked for, by a flag or by the word
+	all     bool     // of all commands
+	page    string   // "": of the command, else this page
 }
 
 // argv is the command line for urfave/cli: flags, then "--", then arguments.
@@ -41,6 +43,8 @@ func parse(root *command, args []string) (*invocation, error) {
 		case arg == "--":
 			in.args = append(in.args, args[1:]...)
 			return in, nil
+		case arg == "--all" && in.command == root && in.help:
+			in.all, args = true, args[1:]
 		case arg == "--version" && in.command == root:
 			args = append([]string{"version"}, args[1:]...)
 		case len(arg) > 1 && arg[0] == '-':
@@ -51,6 +55,8 @@ func parse(root *command, args []string) (*invocation, error) {
 			args = rest
 		case in.command == root && arg == "help":
 			in.help, args = true, args[1:]
+		case in.help && in.command == root && helpPage(arg) != "":
+			in.page, args = helpPage(arg), args[1:]
 		case len(in.command.children) > 0 && len(in.args) == 0:
 			child := in.command.child(arg)
 			if child == nil && in.command.run == nil {
@@ -169,6 +175,9 @@ func (c *command) unknownChild(name string) error {
 	}
 	if near, ok := nearest(name, names); ok {
 		return err.Hint("did you mean `%s %s`?", c.line(), near)
+	}
+	if c.path == "" && helpPage(name) != "" {
+		return err.Hint("`%s help %s` is a page of help", program, fault.Word(name))
 	}
 	return err.Hint("`%s -h` lists the commands", c.line())
 }

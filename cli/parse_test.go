@@ -40,6 +40,8 @@ func TestParseFindsFlagsWhereverTheyStand(t *testing.T) {
 		"a flag that repeats":                  {"fork -n a -n b,c r", "fork", []string{"--node=a", "--node=b,c"}, []string{"r"}, false},
 		"a command of a group":                 {"index rebuild --json", "index rebuild", []string{"--json"}, nil, false},
 		"help of a command":                    {"help index rebuild", "index rebuild", nil, nil, true},
+		"help of all commands":                 {"help --all", "", nil, nil, true},
+		"help of a command called by --all":    {"-h --all runs", "runs", nil, nil, true},
 		"help as a flag, arguments missing":    {"fork -h", "fork", nil, nil, true},
 		"help after two dashes is an argument": {"fork -- -h", "fork", nil, []string{"-h"}, false},
 		"the version as a flag":                {"--version", "version", nil, nil, false},

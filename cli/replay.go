@@ -16,7 +16,7 @@ import (
 
 // replayOptions are what replay takes.
 type replayOptions struct {
-	from     timeline.Address // the run may be a prefix
+	from     string // an address; the run may be a prefix
 	fork     forkOptions
 	workflow string
 	engine   engineSettings
@@ -38,14 +38,14 @@ type replayDocument struct {
 }
 
 func replayCommand() *command {
-	return &command{
+	cmd := &command{
 		name:    "replay",
 		summary: "fork a run at a frame and run it from there",
-		usage:   []string{"<workflow> --run-id R --frame N [--restore-vcs [--to DIR]] [--node ID]... [--input JSON] [--label L] [--engine smithers]"},
-		about: `Forks the run R at frame N and runs the fork with the workflow file as it is now,
-which may have changed: tasks that it no longer has are dropped, new ones are
-pending. Tasks that were finished at that frame, and are not reset by --node, do not
-run again.
+		usage:   []string{"<workflow> <run>[:<frame>] [--restore-vcs [--to DIR]] [--node ID]... [--input JSON] [--label L] [--engine smithers]"},
+		about: `Forks the run at the frame, or at its newest one, and runs the fork with the workflow
+file as it is now, which may have changed: tasks that it no longer has are dropped, new
+ones are pending. Tasks that were finished at that frame, and are not reset by --node, do
+not run again.
 
 The files are those of the working copy as it is. With --restore-vcs they are those of
 the frame, in a new working copy: a linked worktree of git, or a workspace of jj, which
@@ -60,44 +60,45 @@ installed for the workflow, else smithers on PATH. --db is for workflows that ke
 database elsewhere.
 
 Prints the new run's id.`,
-		minArgs: 1, maxArgs: 1,
-		required: []string{"run-id", "frame"},
+		maxArgs: 2,
 		flags: append([]urfave.Flag{
-			&urfave.StringFlag{Name: "run-id", Aliases: []string{"r"}, Usage: "the `RUN` to replay, or a unique prefix of it (required)"},
-			&urfave.Int64Flag{Name: "frame", Aliases: []string{"f"}, Usage: "the frame `N` to start from (required)"},
 			&urfave.BoolFlag{Name: "restore-vcs", Usage: "run on the files of the frame, in a new working copy"},
 			&urfave.StringFlag{Name: "to", Usage: "make the new working copy in `DIR`"},
-		}, slices.Concat(resetFlags(), engineFlags(), foreignFlags())...),
+		}, slices.Concat(resetFlags(), targetFlags(), engineFlags(), foreignFlags())...),
 		exits: runs(),
 		examples: []example{
-			{"mend the workflow, then try again from before the failure", "git smithers replay triage.yaml --run-id triage-1 --frame 6"},
-			{"try again on the code as it was then", "git smithers replay triage.yaml --run-id triage-1 --frame 6 --restore-vcs"},
-			{"try again with another input", `git smithers replay triage.yaml -r triage-1 -f 6 --input '{"strict":false}' --label lenient`},
-			{"have Smithers try again", "git smithers replay triage.tsx --run-id triage-1 --frame 6 --engine smithers"},
-		},
-		run: func(ctx context.Context, s *session, c *urfave.Context) error {
-			opts, err := parseReplay(s, c)
-			if err != nil {
-				return err
-			}
-			foreign, err := parseForeign(c, opts)
-			if err != nil {
-				return err
-			}
-			return s.withStore(ctx, func(store *timeline.Store) error {
-				if foreign != nil {
-					return runForeignReplay(ctx, s, store, foreign)
-				}
-				return runReplay(ctx, s, store, opts)
-			})
+			{"mend the workflow, then try again from before the failure", "git smithers replay triage.yaml triage-1:6"},
+			{"try again on the code as it was then", "git smithers replay triage.yaml triage-1:6 --restore-vcs"},
+			{"try again with another input", `git smithers replay triage.yaml triage-1:6 --input '{"strict":false}' --label lenient`},
+			{"have Smithers try again", "git smithers replay triage.tsx triage-1:6 --engine smithers"},
 		},
 	}
+	cmd.run = func(ctx context.Context, s *session, c *urfave.Context) error {
+		opts, err := parseReplay(s, cmd, c)
+		if err != nil {
+			return err
+		}
+		foreign, err := parseForeign(c, opts)
+		if err != nil {
+			return err
+		}
+		return s.withStore(ctx, func(store *timeline.Store) error {
+			if foreign != nil {
+				return runForeignReplay(ctx, s, store, foreign)
+			}
+			return runReplay(ctx, s, store, opts)
+		})
+	}
+	return cmd
 }
 
-func parseReplay(s *session, c *urfave.Context) (replayOptions, error) {
-	if frame := c.Int64("frame"); frame < 0 {
-		return replayOptions{}, fault.New(fault.InvalidAddress, "--frame does not take %d", frame).
-			Hint("frames are numbered from 0")
+func parseReplay(s *session, cmd *command, c *urfave.Context) (replayOptions, error) {
+	of, err := parseTarget(s, cmd, c)
+	if err != nil {
+		return replayOptions{}, err
+	}
+	if of.workflow == "" {
+		return replayOptions{}, cmd.misused("replay needs a workflow file")
 	}
 	if to := c.String("to"); c.IsSet("to") && (to == "" || !c.Bool("restore-vcs")) {
 		return replayOptions{}, fault.New(fault.Usage, "--to names the folder that --restore-vcs makes").
@@ -109,8 +110,7 @@ func parseReplay(s *session, c *urfave.Context) (replayOptions, error) {
 	}
 	fork, err := parseResets(s, c)
 	return replayOptions{
-		from: timeline.Address{Run: c.String("run-id"), Frame: c.Int64("frame")}, fork: fork,
-		workflow: c.Args().First(), engine: settings, code: c.Bool("restore-vcs"), to: c.String("to"),
+		from: of.address, fork: fork, workflow: of.workflow, engine: settings, code: c.Bool("restore-vcs"), to: c.String("to"),
 	}, err
 }
 
@@ -139,11 +139,11 @@ func runReplay(ctx context.Context, s *session, store *timeline.Store, opts repl
 		return fault.New(fault.Usage, "workflow %s asks for a worktree: its files cannot be those of the frame as well", wf.Name).
 			Hint("leave out --restore-vcs, or the worktree of the workflow")
 	}
-	run, err := store.ResolveRun(ctx, opts.from.Run)
+	at, err := store.Load(ctx, opts.from)
 	if err != nil {
 		return err
 	}
-	from := timeline.Address{Run: run, Frame: opts.from.Frame}.String()
+	from := at.Address.String()
 	id := timeline.NewRunID()
 	var made *timeline.CheckedOut
 	if opts.code {

@@ -68,11 +68,11 @@ func runForeignReplay(ctx context.Context, s *session, store *timeline.Store, op
 	if err != nil {
 		return err
 	}
-	run, err := store.ResolveRun(ctx, opts.from.Run)
+	at, err := store.Load(ctx, opts.from)
 	if err != nil {
 		return err
 	}
-	from, id := timeline.Address{Run: run, Frame: opts.from.Frame}, timeline.NewRunID()
+	from, id := at.Address, timeline.NewRunID()
 	var made *timeline.CheckedOut
 	if opts.code {
 		if made, err = s.checkOut(ctx, store, from.String(), id, opts.to); err != nil {

@@ -19,46 +19,50 @@ type resetDocument struct {
 func resetCommand() *command {
 	cmd := &command{
 		name:    "reset",
-		summary: "begin a run anew, within its history",
-		usage:   []string{"[<workflow>] --run-id R [--resume [--yes]]"},
+		summary: "begin a run anew, or set its state back to a frame",
+		usage:   []string{"[<workflow>] <run>[:<frame>] [--resume [--yes]]"},
 		about: `Makes every task of the run pending again and clears every output, loop, approval, answer
 and signal, in a new frame. The run's input stays, and so do the files. The frames since
 its first are left out of the timeline, unless --all shows them, and keep their addresses;
 attempts stay in history, marked cancelled. undo takes it back.
 
+With a frame, the state is that of the frame: tasks that started since are pending again.
+travel does the same, and takes the files back, too.
+
 With a workflow in front the run goes on with that. A run that a live process is running
 is left alone.
 
 Prints the address of the new frame; with --resume, the run's id.`,
-		maxArgs:  1,
-		required: []string{"run-id"},
-		flags: append([]urfave.Flag{
-			&urfave.StringFlag{Name: "run-id", Aliases: []string{"r"}, Usage: "the id of the `RUN` (required)"},
-		}, againFlags(confirmFlag())...),
+		maxArgs: 2,
+		flags:   append(targetFlags(), againFlags(confirmFlag())...),
 		changes: true,
 		exits:   runs(),
 		examples: []example{
-			{"do all of it again", "git smithers reset --run-id triage-1 --resume"},
-			{"do it again with the workflow as it is now", "git smithers reset triage.yaml --run-id triage-1 --resume"},
+			{"do all of it again", "git smithers reset triage-1 --resume"},
+			{"do it again with the workflow as it is now", "git smithers reset triage.yaml triage-1 --resume"},
+			{"set the state back to frame 6, and leave the files", "git smithers reset triage-1:6"},
 		},
 	}
 	cmd.run = func(ctx context.Context, s *session, c *urfave.Context) error {
-		again, err := parseAgain(cmd, c, true)
+		of, err := parseTarget(s, cmd, c)
 		if err != nil {
 			return err
 		}
-		run := c.String("run-id")
-		return s.withStore(ctx, func(store *timeline.Store) error { return runReset(ctx, s, store, run, again) })
+		again, err := parseAgain(cmd, c, of.workflow, true)
+		if err != nil {
+			return err
+		}
+		return s.withStore(ctx, func(store *timeline.Store) error { return runReset(ctx, s, store, of.address, again) })
 	}
 	return cmd
 }
 
-// runReset begins a run anew and, where that is asked for, goes on with it.
-func runReset(ctx context.Context, s *session, store *timeline.Store, run string, again againOptions) error {
-	req := timeline.ResetRequest{Run: run}
+// runReset begins a run anew, or sets it back to a frame, and with --resume goes on with it.
+func runReset(ctx context.Context, s *session, store *timeline.Store, address string, again againOptions) error {
+	req := timeline.ResetRequest{Run: address}
 	file, err := s.namedWorkflow(ctx, again.workflow)
 	if err == nil {
-		err = refuseAgain(ctx, store, run, again)
+		err = refuseAgain(ctx, store, address, again)
 	}
 	if err != nil {
 		return err

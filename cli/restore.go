@@ -70,13 +70,18 @@ are restored.`,
 	return cmd
 }
 
-// runRestore restores in place.
-func runRestore(ctx context.Context, s *session, store *timeline.Store, opts restoreOptions) error {
+// restoreInPlace restores in place, and asks where that removes files.
+func restoreInPlace(ctx context.Context, s *session, store *timeline.Store, opts restoreOptions) (*timeline.Restored, error) {
 	over := sync.OnceFunc(s.while("restoring the files"))
-	done, err := store.Restore(ctx, timeline.RestoreRequest{
+	defer over()
+	return store.Restore(ctx, timeline.RestoreRequest{
 		From: opts.address, Worktree: opts.worktree, DryRun: opts.dryRun, Confirm: s.confirmRemoval(opts.yes, over, yesRemoves),
 	})
-	over()
+}
+
+// runRestore restores in place, and tells what that did.
+func runRestore(ctx context.Context, s *session, store *timeline.Store, opts restoreOptions) error {
+	done, err := restoreInPlace(ctx, s, store, opts)
 	if err != nil {
 		return err
 	}

@@ -20,10 +20,13 @@ type revertDocument struct {
 }
 
 func revertCommand() *command {
-	return &command{
+	cmd := &command{
 		name:    "revert",
 		summary: "put the files back to what they were after an attempt",
-		usage:   []string{"[<workflow>] --run-id R --node-id N [--attempt A] [--iteration I] [--dry-run] [--yes]"},
+		usage: []string{
+			"[<workflow>] <run>[:<frame>] --node N [--attempt A] [--iteration I] [--dry-run] [--yes]",
+			"[<workflow>] <run>:<frame> [--dry-run] [--yes]",
+		},
 		about: `Makes the working copy exactly what it was when the attempt of a task ended, as
 restore does for a frame: what is there now is captured first, at a terminal one is asked
 before untracked files are removed, files that were never captured stay, and where one is
@@ -32,38 +35,47 @@ not change; the run records the revert as a frame. A workflow file in front is
 accepted, as other tools give one, and is not read. Where the task, or the whole run,
 has a worktree of its own, its files are put back there.
 
+The attempt is the newest one, or the newest one by the frame that is named. Without
+--node, the files are those of the frame, as with restore.
+
 Tasks that run side by side share their files: what the others had done by then is
 part of it, and they are named. Prints what changed: add, modify or remove, and the
 path.`,
-		maxArgs:  1,
-		required: []string{"run-id", "node-id"},
-		flags: []urfave.Flag{
-			&urfave.StringFlag{Name: "run-id", Aliases: []string{"r"}, Usage: "the id of the `RUN` (required)"},
-			&urfave.StringFlag{Name: "node-id", Aliases: []string{"n", "node"}, Usage: "the task `ID` (required)"},
+		maxArgs: 2,
+		flags: append([]urfave.Flag{
+			nodeFlag("the files are those after an attempt of the task `ID`"),
 			&urfave.IntFlag{Name: "attempt", Aliases: []string{"a"}, Usage: "the attempt `A`, from 1; without it, the newest"},
 			&urfave.IntFlag{Name: "iteration", Usage: "the iteration `I` of a task in a loop, from 0; without it, 0"},
 			&urfave.BoolFlag{Name: "dry-run", Usage: "say what would change, and change nothing"},
 			removalFlag(),
-		},
+		}, targetFlags()...),
 		changes: true,
 		exits:   writes(),
 		examples: []example{
-			{"go back to the files that the task plan left", "git smithers revert --run-id triage-1 --node-id plan"},
-			{"see what the second attempt's files would change", "git smithers revert -r triage-1 -n fix --attempt 2 --dry-run"},
-		},
-		run: func(ctx context.Context, s *session, c *urfave.Context) error {
-			req, err := parseRevert(c)
-			if err != nil {
-				return err
-			}
-			return s.withStore(ctx, func(store *timeline.Store) error { return runRevert(ctx, s, store, req, c.Bool("yes")) })
+			{"go back to the files that the task plan left", "git smithers revert triage-1 --node plan"},
+			{"see what the second attempt's files would change", "git smithers revert triage-1 --node fix --attempt 2 --dry-run"},
 		},
 	}
+	cmd.run = func(ctx context.Context, s *session, c *urfave.Context) error {
+		req, err := parseRevert(s, cmd, c)
+		if err != nil {
+			return err
+		}
+		return s.withStore(ctx, func(store *timeline.Store) error { return runRevert(ctx, s, store, req, c.Bool("yes")) })
+	}
+	return cmd
 }
 
-func parseRevert(c *urfave.Context) (timeline.RevertRequest, error) {
+func parseRevert(s *session, cmd *command, c *urfave.Context) (timeline.RevertRequest, error) {
+	of, err := parseTarget(s, cmd, c)
+	if err == nil {
+		err = needNode(cmd, c)
+	}
+	if err != nil {
+		return timeline.RevertRequest{}, err
+	}
 	req := timeline.RevertRequest{
-		Run: c.String("run-id"), Node: c.String("node-id"), Iteration: c.Int("iteration"), Attempt: c.Int("attempt"),
+		Run: of.address, Node: c.String("node"), Iteration: c.Int("iteration"), Attempt: c.Int("attempt"),
 		DryRun: c.Bool("dry-run"),
 	}
 	if c.IsSet("attempt") && req.Attempt < 1 {
@@ -75,8 +87,17 @@ func parseRevert(c *urfave.Context) (timeline.RevertRequest, error) {
 	return req, nil
 }
 
-// runRevert restores the files that an attempt left.
+// revertFrameDocument is what revert prints with --json if it names no attempt.
+type revertFrameDocument struct {
+	Kind string `json:"kind"`
+	restoredDocument
+}
+
+// runRevert restores the files that an attempt left or, without a node, those of a frame.
 func runRevert(ctx context.Context, s *session, store *timeline.Store, req timeline.RevertRequest, yes bool) error {
+	if req.Node == "" {
+		return revertToFrame(ctx, s, store, req, yes)
+	}
 	over := sync.OnceFunc(s.while("restoring the files"))
 	req.Confirm = s.confirmRemoval(yes, over, yesRemoves)
 	done, err := store.Revert(ctx, req)
@@ -87,6 +108,28 @@ func runRevert(ctx context.Context, s *session, store *timeline.Store, req timel
 	ctx = context.WithoutCancel(ctx) // it is done, and that is told
 	if s.json {
 		return s.writeJSON(revertDocument{"revert", req.Node, req.Iteration, done.Attempt, describeRestored(done, req.DryRun)})
+	}
+	return s.tellRestored(ctx, store, done, req.DryRun)
+}
+
+// revertToFrame is a restore of a frame.
+func revertToFrame(ctx context.Context, s *session, store *timeline.Store, req timeline.RevertRequest, yes bool) error {
+	framed, err := namesFrame(ctx, store, req.Run)
+	if err != nil {
+		return err
+	}
+	if !framed {
+		return fault.New(fault.InvalidAddress, "revert needs a frame or a node, and %q is a run", req.Run).
+			Hint("name a frame, as in %s:6, or the task whose files you want: --node ID", fault.Word(req.Run))
+	}
+	opts := restoreOptions{address: req.Run, dryRun: req.DryRun, yes: yes}
+	done, err := restoreInPlace(ctx, s, store, opts)
+	if err != nil {
+		return err
+	}
+	ctx = context.WithoutCancel(ctx) // it is done, and that is told
+	if s.json {
+		return s.writeJSON(revertFrameDocument{"revert", describeRestored(done, req.DryRun)})
 	}
 	return s.tellRestored(ctx, store, done, req.DryRun)
 }

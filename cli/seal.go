@@ -17,28 +17,39 @@ type sealDocument struct {
 }
 
 func sealCommand() *command {
-	return &command{
+	cmd := &command{
 		name:    "seal",
 		summary: "pack runs that have ended, and drop their frame refs",
-		usage:   []string{"[<run>...]"},
+		usage:   []string{"[<run>...]", "--undo <run>..."},
 		about: `Packs the named runs, or all that have ended, and drops the refs of their frames. The
 runs keep their tips, and every frame is still found as <run>:<frame>. Frame refs cost
 everybody a little at each fetch and push, tips hardly anything. To have git's own
-commands find the frames again, unseal the run.
+commands find the frames again, as git show refs/smithers/<run>/<frame>, --undo makes the
+refs anew; they stay until more runs end and there are more than smithers.frameRefs.
 
 Runs are packed when they end, and the oldest lose their frame refs where there are
 more than smithers.frameRefs. Set smithers.seal to false to leave both to this command.`,
 		maxArgs: anyNumber,
+		flags:   []urfave.Flag{&urfave.BoolFlag{Name: "undo", Usage: "make the frame refs of the named runs again"}},
 		changes: true,
 		exits:   writes(),
 		examples: []example{
 			{"seal all runs that have ended", "git smithers seal"},
 			{"seal one run", "git smithers seal triage-1"},
-		},
-		run: func(ctx context.Context, s *session, c *urfave.Context) error {
-			return s.withStore(ctx, func(store *timeline.Store) error { return runSeal(ctx, s, store, c.Args().Slice()) })
+			{"look at a frame of a sealed run with plain git", "git smithers seal --undo triage-1 && git show refs/smithers/triage-1/7"},
 		},
 	}
+	cmd.run = func(ctx context.Context, s *session, c *urfave.Context) error {
+		job, runs := runSeal, c.Args().Slice()
+		if c.Bool("undo") {
+			if len(runs) == 0 {
+				return cmd.misused("--undo needs a run")
+			}
+			job = runUnseal
+		}
+		return s.withStore(ctx, func(store *timeline.Store) error { return job(ctx, s, store, runs) })
+	}
+	return cmd
 }
 
 // runSeal seals runs and says what that did.

@@ -18,18 +18,23 @@ import (
 type showOptions struct {
 	address  string
 	attempts bool
+	patch    bool
 }
 
 func showCommand() *command {
-	return &command{
+	cmd := &command{
 		name:    "show",
-		summary: "show the state of a run at a frame",
-		usage:   []string{"<run>[:<frame>] [--attempts]"},
+		summary: "show the state of a run at a frame, or what the frame changed",
+		usage:   []string{"<run>[:<frame>] [--attempts]", "<run>[:<frame>] --patch"},
 		about: `Shows the run's row, the revision of the working copy and what of its files was
 captured, its nodes and what they wait for, outputs, loops, approvals, requests and
 input as they were at the frame; without a frame, as they are now, and who runs it. Of
 attempts that failed it shows the reason and the end of the log. --json prints the whole
 state.
+
+With --patch, shows what the frame changed: how state and files differ from those of the
+frame before it, which for a fork's frame 0 is the one that it was forked from. --json then
+has it as patch beside the rest.
 
 Of a run that was imported from Smithers, <frame> may be smithers/ and Smithers' number
 of the frame: the newest one of the run's timeline that has it. show tells that number,
@@ -37,18 +42,24 @@ and what of the frame was not as it should be in Smithers' database.`,
 		minArgs: 1, maxArgs: 1,
 		flags: []urfave.Flag{
 			&urfave.BoolFlag{Name: "attempts", Aliases: []string{"a"}, Usage: "show every attempt and all of its log"},
+			&urfave.BoolFlag{Name: "patch", Aliases: []string{"p"}, Usage: "show what the frame changed, in state and code"},
 		},
 		exits: reads(),
 		examples: []example{
 			{"see how a run stands", "git smithers show triage-1"},
+			{"see what frame 6 changed", "git smithers show -p triage-1:6"},
 			{"see the frame that Smithers calls 7", "git smithers show run-a:smithers/7"},
 			{"read one output of frame 3", `git smithers show triage-1:3 --json | jq '.state.outputs[] | select(.table == "analysis")'`},
 		},
-		run: func(ctx context.Context, s *session, c *urfave.Context) error {
-			opts := showOptions{c.Args().First(), c.Bool("attempts")}
-			return s.withStore(ctx, func(store *timeline.Store) error { return runShow(ctx, s, store, opts) })
-		},
 	}
+	cmd.run = func(ctx context.Context, s *session, c *urfave.Context) error {
+		opts := showOptions{c.Args().First(), c.Bool("attempts"), c.Bool("patch")}
+		if opts.attempts && opts.patch && !s.json {
+			return cmd.misused("--attempts and --patch do not go together")
+		}
+		return s.withStore(ctx, func(store *timeline.Store) error { return runShow(ctx, s, store, opts) })
+	}
+	return cmd
 }
 
 // showDocument is what show prints with --json. State is the whole state, as
@@ -73,6 +84,7 @@ type showDocument struct {
 	VCSTag   *jjbridge.Tag      `json:"vcsTag"`
 	State    json.RawMessage    `json:"state"`
 	Attempts []snapshot.Attempt `json:"attempts,omitempty"`
+	Patch    *patchDocument     `json:"patch,omitempty"`
 }
 
 // runShow prints what is at an address.
@@ -80,6 +92,15 @@ func runShow(ctx context.Context, s *session, store *timeline.Store, opts showOp
 	at, err := store.Load(ctx, opts.address)
 	if err != nil {
 		return err
+	}
+	var changed *patch
+	if opts.patch {
+		if changed, err = s.patchOf(ctx, store, at); err != nil {
+			return err
+		}
+		if !s.json {
+			return changed.print(ctx, s)
+		}
 	}
 	standing, err := standingOf(ctx, store, at, opts.address)
 	if err != nil {
@@ -98,6 +119,11 @@ func runShow(ctx context.Context, s *session, store *timeline.Store, opts showOp
 		}
 		doc.Stale, doc.SteppedOver, doc.Engines = standing.stale, standing.over, standing.engines
 		doc.Untold = standing.untold
+		if changed != nil {
+			if doc.Patch, err = changed.document(ctx, s); err != nil {
+				return err
+			}
+		}
 		return s.writeJSON(doc)
 	}
 	row, err := at.Entry.RunRow()

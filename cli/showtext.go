@@ -50,6 +50,13 @@ func (v *stateView) entry(at timeline.Address, entry *snapshot.Entry) error {
 	return v.journal(entry)
 }
 
+// heading writes which frame it is, and when and how it came to be.
+func (v *stateView) heading(at timeline.Address, row snapshot.Run, entry *snapshot.Entry) {
+	v.printf("%s  %s\n", v.p.paint(bold, plain(at.String())), v.p.status(plain(string(row.Status))))
+	v.field("time", clockTime(entry.AtMs))
+	v.field("what", entry.Subject)
+}
+
 // row writes what the run and the entry are.
 func (v *stateView) row(at timeline.Address, row snapshot.Run, entry *snapshot.Entry) {
 	v.printf("%s  %s\n", v.p.paint(bold, plain(at.String())), v.p.status(plain(string(row.Status))))

@@ -14,7 +14,7 @@ import (
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
 
-// signalDocument is a line of signals --json, and what signal prints with --json.
+// signalDocument is what signal prints with --json, and with --list a line of it.
 type signalDocument struct {
 	Kind  string `json:"kind"`
 	RunID string `json:"runId"`
@@ -24,16 +24,18 @@ type signalDocument struct {
 
 // signalFailure answers a line of --batch that could not be sent.
 type signalFailure struct {
+	Kind  string        `json:"kind"`
 	Error errorDocument `json:"error"`
 }
 
 func signalCommand() *command {
 	cmd := &command{
 		name:    "signal",
-		summary: "send a signal to a run",
+		summary: "send a signal to a run, or list those that it has",
 		usage: []string{
 			"<run> <name> [<payload>] [--correlation ID] [--by WHO] [--at TIME]",
 			"<run> --batch [--by WHO]",
+			"--list <run> [<name>] [--correlation ID | --uncorrelated] [--after TIME] [--limit N]",
 		},
 		about: `Gives a run a signal, for the tasks that wait for one of that name, now or later. The
 payload is JSON, @FILE, or - for standard input; without it, {}. A process that runs
@@ -46,22 +48,32 @@ again with the same --at. Prints the signal's number.
 
 With --batch, reads one signal a line from standard input, {"name","payload",
 "correlationId","receivedAtMs","receivedBy"}, all but the name optional, and answers
-each with a line of JSON, in order, until the input ends.`,
+each with a line of JSON, in order, until the input ends.
+
+With --list, lists the signals of a run in the order in which they arrived: number, time,
+name, correlation id, sender and payload. As this only reads the run, a prefix of its id is
+enough.`,
 		minArgs: 1, maxArgs: 3,
-		flags: []urfave.Flag{
+		flags: append([]urfave.Flag{
 			&urfave.StringFlag{Name: "correlation", Aliases: []string{"c"}, Usage: "the correlation `ID`; without it, none"},
 			&urfave.StringFlag{Name: "at", Usage: "it was sent at `TIME`: RFC 3339, milliseconds since 1970, or how long ago; without it, now"},
 			whoFlag(),
 			&urfave.BoolFlag{Name: "batch", Usage: "read one signal a line and answer each"},
-		},
+			&urfave.BoolFlag{Name: "list", Usage: "list the signals that the run has received"},
+		}, signalListFlags()...),
 		changes: true,
 		exits:   writes(),
 		examples: []example{
 			{"tell a run that the build is done", `git smithers signal triage-1 build '{"ok":true}' --correlation main`},
 			{"send what a queue delivers, each once", `queue | git smithers signal triage-1 --batch --by queue`},
+			{"list what came in the last hour", "git smithers signal --list triage-1 --after 1h"},
+			{"read the payloads of one build", "git smithers signal --list triage-1 build -c main --json | jq .payload"},
 		},
 	}
 	cmd.run = func(ctx context.Context, s *session, c *urfave.Context) error {
+		if c.Bool("list") {
+			return listSignals(ctx, s, cmd, c)
+		}
 		opts, err := parseSignal(s, cmd, c)
 		if err != nil {
 			return err
@@ -88,6 +100,11 @@ type signalLine struct {
 }
 
 func parseSignal(s *session, cmd *command, c *urfave.Context) (opts signalOptions, err error) {
+	for _, flag := range signalListFlags() {
+		if name := longName(flag); c.IsSet(name) {
+			return opts, cmd.misused("--%s goes with --list", name)
+		}
+	}
 	opts = signalOptions{run: c.Args().First(), batch: c.Bool("batch"), line: signalLine{ReceivedBy: parseWho(c)}}
 	if opts.batch {
 		if c.NArg() > 1 || c.IsSet("correlation") || c.IsSet("at") {
@@ -185,7 +202,7 @@ func signalBatch(ctx context.Context, s *session, head *timeline.Head, unsaid si
 		if err == nil {
 			err = s.writeJSON(sent)
 		} else {
-			err = s.writeJSON(signalFailure{documentOf(s.describe(err))})
+			err = s.writeJSON(signalFailure{"signal", documentOf(s.describe(err))})
 		}
 		if err != nil {
 			return err

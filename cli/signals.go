@@ -17,22 +17,14 @@ func signalsCommand() *command {
 	cmd := &command{
 		name:    "signals",
 		summary: "list the signals that a run has received",
+		hidden:  true,
 		usage:   []string{"<run> [--name N] [--correlation ID | --uncorrelated] [--after TIME] [--limit N]"},
-		about: `Lists the signals of a run in the order in which they arrived: number, time, name,
-correlation id, sender and payload. With --json, one object a line.`,
+		about:   becameFlag("signal --list"),
 		minArgs: 1, maxArgs: 1,
-		flags: []urfave.Flag{
-			&urfave.StringFlag{Name: "name", Aliases: []string{"n"}, Usage: "only those called `N`"},
-			&urfave.StringFlag{Name: "correlation", Aliases: []string{"c"}, Usage: "only those with the correlation `ID`"},
-			&urfave.BoolFlag{Name: "uncorrelated", Usage: "only those without a correlation id"},
-			&urfave.StringFlag{Name: "after", Usage: "only those received after `TIME`: RFC 3339, milliseconds since 1970, or how long ago"},
-			limitFlag(sqliteindex.DefaultSignalLimit, "list at most `N`; without it, 200"),
-		},
-		exits: reads(),
-		examples: []example{
-			{"list what came in the last hour", "git smithers signals triage-1 --after 1h"},
-			{"read the payloads of one build", "git smithers signals triage-1 -n build -c main --json | jq .payload"},
-		},
+		flags: append(signalListFlags(),
+			&urfave.StringFlag{Name: "correlation", Aliases: []string{"c"}, Usage: "only those with the correlation `ID`"}),
+		exits:    reads(),
+		examples: []example{{"list what came in the last hour", "git smithers signal --list triage-1 --after 1h"}},
 	}
 	cmd.run = func(ctx context.Context, s *session, c *urfave.Context) error {
 		query, err := parseSignals(s, cmd, c)
@@ -42,6 +34,16 @@ correlation id, sender and payload. With --json, one object a line.`,
 		return s.withStore(ctx, func(store *timeline.Store) error { return runSignals(ctx, s, store, query) })
 	}
 	return cmd
+}
+
+// signalListFlags are the flags about which signals are listed.
+func signalListFlags() []urfave.Flag {
+	return []urfave.Flag{
+		&urfave.StringFlag{Name: "name", Aliases: []string{"n"}, Usage: "list only those called `N`"},
+		&urfave.BoolFlag{Name: "uncorrelated", Usage: "list only those without a correlation id"},
+		&urfave.StringFlag{Name: "after", Usage: "list only those received after `TIME`: RFC 3339, milliseconds since 1970, or how long ago"},
+		limitFlag(sqliteindex.DefaultSignalLimit, "list at most `N`; without it, 200"),
+	}
 }
 
 // limitFlag is --limit of the commands that list.
@@ -55,6 +57,27 @@ func parseLimit(c *urfave.Context) (int, error) {
 		return 0, fault.New(fault.Usage, "--limit does not take %d", n).Hint("it takes a number from 1 on")
 	}
 	return n, nil
+}
+
+// listSignals is signal --list.
+func listSignals(ctx context.Context, s *session, cmd *command, c *urfave.Context) error {
+	for _, flag := range []string{"batch", "at", "by"} {
+		if c.IsSet(flag) {
+			return cmd.misused("--%s does not go with --list", flag)
+		}
+	}
+	query, err := parseSignals(s, cmd, c)
+	switch {
+	case err != nil:
+		return err
+	case c.NArg() > 2:
+		return cmd.misused("--list takes no payload, got %q", c.Args().Get(2))
+	case c.NArg() > 1 && c.IsSet("name"):
+		return cmd.misused("two names are given: %q, and %q by --name", c.Args().Get(1), query.Name)
+	case c.NArg() > 1:
+		query.Name = c.Args().Get(1)
+	}
+	return s.withStore(ctx, func(store *timeline.Store) error { return runSignals(ctx, s, store, query) })
 }
 
 // parseSignals reads a query; its RunID is what the command line calls the run.

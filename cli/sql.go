@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -24,6 +25,7 @@ const maxQuery = 1 << 20
 type sqlOptions struct {
 	query  string // "-": read standard input
 	tables bool
+	header bool // also where nobody watches
 }
 
 // tableDocument is a line of sql --tables --json.
@@ -42,27 +44,31 @@ func sqlCommand() *command {
 	cmd := &command{
 		name:    "sql",
 		summary: "query runs, events, signals and outputs with SQL",
-		usage:   []string{"<query>", "[--tables]"},
+		usage:   []string{"<query> [--header]", "[--tables]"},
 		about: `Brings the index up to date and runs one SQL statement on it that only reads. Besides
 runs, frames, nodes, attempts, events, approvals, human requests and signals, there is a
 table for the outputs of each schema, with a column for each of its fields;
 docs/index.md describes them. "-" reads the query from standard input.
 
-Without a query, or with --tables, it lists the tables and their columns. With --json,
-one object a line, with the columns as members.`,
+Without a query, or with --tables, it lists the tables and their columns. People see the
+names of the columns above an answer; what is read by a program has lines alone, with tabs
+between the values, unless --header asks for the names. With --json, one object a line, with
+the columns as members, and kind, row, unless a column has that name.`,
 		maxArgs: 1,
 		flags: []urfave.Flag{
 			&urfave.BoolFlag{Name: "tables", Usage: "list the tables and their columns"},
+			&urfave.BoolFlag{Name: "header", Usage: "begin with the names of the columns, also in a pipe or file"},
 		},
 		exits: reads(),
 		examples: []example{
 			{"see which tables there are", "git smithers sql --tables"},
 			{"count attempts by how they ended", `git smithers sql 'SELECT state, count(*) FROM _smithers_attempts GROUP BY state'`},
-			{"list what a task has put out in all runs", `git smithers sql 'SELECT run_id, severity FROM analysis ORDER BY severity' --json`},
+			{"list what a task has put out in all runs", `git smithers sql 'SELECT run_id, severity, _json FROM analysis ORDER BY severity'`},
+			{"save an answer with its header", `git smithers sql --header 'SELECT run_id, status FROM _smithers_runs' >runs.tsv`},
 		},
 	}
 	cmd.run = func(ctx context.Context, s *session, c *urfave.Context) error {
-		opts := sqlOptions{c.Args().First(), c.Bool("tables") || c.NArg() == 0}
+		opts := sqlOptions{c.Args().First(), c.Bool("tables") || c.NArg() == 0, c.Bool("header")}
 		if opts.tables && c.NArg() > 0 {
 			return cmd.misused("--tables takes no query")
 		}
@@ -98,7 +104,7 @@ func runSQL(ctx context.Context, s *session, store *timeline.Store, opts sqlOpti
 	if s.json {
 		return s.writeRows(answer)
 	}
-	t := table{}
+	t := table{keepsHeader: opts.header || s.isTerminalOut()}
 	for _, column := range answer.Columns {
 		t.header = append(t.header, plain(column.Name))
 	}
@@ -129,14 +135,18 @@ func sqlText(value any) string {
 	return fmt.Sprint(value)
 }
 
-// writeRows prints the rows of an answer as objects, their members in the order of the columns.
+// writeRows prints the rows of an answer as objects, their members in the order of the columns, behind the kind.
 func (s *session) writeRows(answer *sqliteindex.Answer) error {
 	names, err := memberNames(answer.Columns)
 	if err != nil {
 		return err
 	}
+	start := `{"kind":"row",`
+	if slices.ContainsFunc(answer.Columns, func(c sqliteindex.Column) bool { return c.Name == "kind" }) {
+		start = "{"
+	}
 	for _, row := range answer.Rows {
-		line := []byte{'{'}
+		line := []byte(start)
 		for i, value := range row {
 			if i > 0 {
 				line = append(line, ',')

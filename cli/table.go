@@ -9,6 +9,8 @@ import (
 type table struct {
 	header []string
 	rows   [][]cell
+
+	keepsHeader bool // also without rows, and where people do not watch
 }
 
 // A cell is text and how to paint it; nil paints nothing.
@@ -47,7 +49,7 @@ func (t *table) write(s *session) error {
 // align lays out the table in columns under its header, each line behind indent.
 // A table without rows is nothing.
 func (t *table) align(b *strings.Builder, indent string) {
-	if len(t.rows) == 0 {
+	if len(t.rows) == 0 && !t.keepsHeader {
 		return
 	}
 	widths := make([]int, len(t.header))
@@ -73,6 +75,9 @@ func (t *table) align(b *strings.Builder, indent string) {
 
 // separate writes the rows with tabs between their cells.
 func (t *table) separate(b *strings.Builder) {
+	if t.keepsHeader {
+		b.WriteString(strings.Join(t.header, "\t") + "\n")
+	}
 	for _, row := range t.rows {
 		for i, c := range row {
 			if i > 0 {

@@ -296,3 +296,13 @@ func TestStoredTextCannotDriveATerminal(t *testing.T) {
 		assert.NotContains(t, c.out.String()+c.err.String(), "\u202e", args)
 	}
 }
+
+func TestSQLShowsPeopleTheNamesOfColumnsAlsoOfNoRows(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t)
+	query := "SELECT run_id, status FROM _smithers_runs WHERE run_id = 'none'"
+	c := d.invoke(t, atTerminal(), "sql", query)
+	assert.Equal(t, "run_id  status\n", c.out.String())
+	c = d.invoke(t, nil, "sql", query)
+	assert.Empty(t, c.out.String(), "nobody watches")
+}

@@ -23,12 +23,12 @@ type travelOptions struct {
 
 // travelDocument is what travel prints with --json.
 type travelDocument struct {
-	Kind      string `json:"kind"`
-	Success   bool   `json:"success"`
-	NodeID    string `json:"nodeId"`
-	Iteration int    `json:"iteration"`
-	Attempt   int    `json:"attempt"`
-	NoDeps    bool   `json:"noDeps"`
+	Kind      string  `json:"kind"`
+	Success   bool    `json:"success"`
+	NodeID    *string `json:"nodeId"` // nil for a travel to a frame
+	Iteration int     `json:"iteration"`
+	Attempt   int     `json:"attempt"`
+	NoDeps    bool    `json:"noDeps"`
 	traveledDocument
 	Resumed *runResult `json:"resumed,omitempty"`
 }
@@ -49,14 +49,17 @@ type travelFailed struct {
 func travelCommand() *command {
 	cmd := &command{
 		name:    "travel",
-		summary: "go back within a run, to before an attempt",
+		summary: "go back within a run, to a frame or to before an attempt",
 		usage: []string{
-			"[<workflow>] --run-id R --node N [--iteration I] [--attempt K] [--no-vcs] [--resume] [--yes]",
-			"[<workflow>] --run-id R --node N [--iteration I] [--attempt K] --no-deps [--resume [--yes]]",
+			"[<workflow>] <run>:<frame> [--no-vcs] [--resume] [--yes]",
+			"[<workflow>] <run>[:<frame>] --node N [--iteration I] [--attempt K] [--no-vcs] [--resume] [--yes]",
+			"[<workflow>] <run>[:<frame>] --node N [--iteration I] [--attempt K] --no-deps [--resume [--yes]]",
 		},
-		about: `Takes the run back to the last frame before an attempt of a task started, state and
-files: outputs, loops, approvals, answers and signals are what they were then. Tasks that
-started since, and what needs the task, are pending again; resume goes on with them.
+		about: `Takes the run back to a frame, state and files: outputs, loops, approvals, answers and
+signals are what they were then. Tasks that started since, or ran then, are pending again;
+resume goes on with them. With --node, the frame is the last one before an attempt of that
+task started, and what needs the task is pending, too. The attempt is the newest one, or
+the newest one by the frame that is named.
 
 Nothing is lost. The state is a new frame; those between are left out of the timeline,
 unless --all shows them, and keep their addresses. Attempts since then stay in history,
@@ -70,26 +73,25 @@ too, and all of the state but that one task, which is pending again. A run that 
 process is running is left alone.
 
 Prints the address of the new frame; with --resume, the run's id.`,
-		maxArgs:  1,
-		required: []string{"run-id", "node"},
-		flags: append([]urfave.Flag{
-			&urfave.StringFlag{Name: "run-id", Aliases: []string{"r"}, Usage: "the id of the `RUN` (required)"},
-			&urfave.StringFlag{Name: "node", Aliases: []string{"n", "node-id"}, Usage: "the task `ID` (required)"},
+		maxArgs: 2,
+		flags: slices.Concat([]urfave.Flag{
+			nodeFlag("go back to before an attempt of the task `ID`"),
 			&urfave.IntFlag{Name: "iteration", Usage: "the iteration `I` of a task in a loop, from 0; without it, 0"},
 			&urfave.IntFlag{Name: "attempt", Aliases: []string{"a"}, Usage: "the attempt `K`, from 1; without it, the newest"},
 			&urfave.BoolFlag{Name: "no-deps", Usage: "make the task alone pending, in the state as it is; leave the files"},
 			&urfave.BoolFlag{Name: "no-vcs", Usage: "leave the files of the working copy as they are"},
-		}, againFlags(travelYesFlag())...),
+		}, targetFlags(), againFlags(travelYesFlag())),
 		changes: true,
 		exits:   runs(),
 		examples: []example{
-			{"go back to before the task fix, mend the workflow, and go on", "git smithers travel triage.yaml -r triage-1 -n fix --resume"},
-			{"go back to before the second time round", "git smithers travel --run-id triage-1 --node review --iteration 1"},
-			{"do one task again, and nothing else", "git smithers travel -r triage-1 -n lint --no-deps --resume"},
+			{"go back to frame 6", "git smithers travel triage-1:6"},
+			{"go back to before the task fix, and go on with the mended workflow", "git smithers travel triage.yaml triage-1 --node fix --resume"},
+			{"go back to before the second time round", "git smithers travel triage-1 --node review --iteration 1"},
+			{"do one task again, and nothing else", "git smithers travel triage-1 --node lint --no-deps --resume"},
 		},
 	}
 	cmd.run = func(ctx context.Context, s *session, c *urfave.Context) error {
-		opts, err := parseTravel(cmd, c)
+		opts, err := parseTravel(s, cmd, c)
 		if err != nil {
 			return err
 		}
@@ -98,10 +100,17 @@ Prints the address of the new frame; with --resume, the run's id.`,
 	return cmd
 }
 
-func parseTravel(cmd *command, c *urfave.Context) (opts travelOptions, err error) {
+func parseTravel(s *session, cmd *command, c *urfave.Context) (opts travelOptions, err error) {
+	of, err := parseTarget(s, cmd, c)
+	if err == nil {
+		err = needNode(cmd, c, "no-deps")
+	}
+	if err != nil {
+		return opts, err
+	}
 	opts.yes = c.Bool("yes")
 	opts.request = timeline.TravelRequest{
-		Run: c.String("run-id"), Node: c.String("node"), Iteration: c.Int("iteration"), Attempt: c.Int("attempt"),
+		Run: of.address, Node: c.String("node"), Iteration: c.Int("iteration"), Attempt: c.Int("attempt"),
 		NoDeps: c.Bool("no-deps"), NoFiles: c.Bool("no-vcs"),
 	}
 	if c.IsSet("attempt") && opts.request.Attempt < 1 {
@@ -110,7 +119,7 @@ func parseTravel(cmd *command, c *urfave.Context) (opts travelOptions, err error
 	if opts.request.Iteration < 0 {
 		return opts, fault.New(fault.Usage, "--iteration does not take %d", opts.request.Iteration).Hint("iterations are counted from 0")
 	}
-	opts.again, err = parseAgain(cmd, c, false)
+	opts.again, err = parseAgain(cmd, c, of.workflow, false)
 	return opts, err
 }
 
@@ -124,9 +133,11 @@ func runTravel(ctx context.Context, s *session, store *timeline.Store, opts trav
 	if err != nil {
 		return err
 	}
-	req.Redefinition = s.redefinition(store, opts.again, engine.ReconcileRequest{
-		Workflow: file, Reset: []string{snapshot.Key(req.Node, req.Iteration)}, NoDeps: req.NoDeps,
-	})
+	fit := engine.ReconcileRequest{Workflow: file, NoDeps: req.NoDeps}
+	if req.Node != "" {
+		fit.Reset = []string{snapshot.Key(req.Node, req.Iteration)}
+	}
+	req.Redefinition = s.redefinition(store, opts.again, fit)
 	over := sync.OnceFunc(s.while("going back"))
 	hint := yesRemoves
 	if opts.again.resume && file == nil {
@@ -140,10 +151,14 @@ func runTravel(ctx context.Context, s *session, store *timeline.Store, opts trav
 		return errors.Join(err, s.printTravelFailed(req, err))
 	}
 	return s.goOn(ctx, store, done, file, opts.again, func(resumed *runResult) any {
-		return travelDocument{
-			Kind: "travel", Success: true, NodeID: done.Op.NodeID, Iteration: done.Op.Iteration, Attempt: done.Op.Attempt,
+		doc := travelDocument{
+			Kind: "travel", Success: true, Iteration: done.Op.Iteration, Attempt: done.Op.Attempt,
 			NoDeps: done.Op.NoDeps, traveledDocument: describeTraveled(done), Resumed: resumed,
 		}
+		if req.Node != "" {
+			doc.NodeID = &req.Node
+		}
+		return doc
 	})
 }
 
@@ -184,8 +199,8 @@ func travelYesFlag() urfave.Flag {
 }
 
 // parseAgain reads againFlags. yesResumes says that --yes is about resuming alone.
-func parseAgain(cmd *command, c *urfave.Context, yesResumes bool) (againOptions, error) {
-	opts := againOptions{workflow: c.Args().First(), resume: c.Bool("resume")}
+func parseAgain(cmd *command, c *urfave.Context, workflow string, yesResumes bool) (againOptions, error) {
+	opts := againOptions{workflow: workflow, resume: c.Bool("resume")}
 	if opts.resume {
 		var err error
 		opts.engine, err = parseEngine(c)
@@ -205,11 +220,15 @@ func parseAgain(cmd *command, c *urfave.Context, yesResumes bool) (againOptions,
 }
 
 // refuseAgain refuses, before a run goes back, to go on with a run of another engine.
-func refuseAgain(ctx context.Context, store *timeline.Store, run string, again againOptions) error {
+func refuseAgain(ctx context.Context, store *timeline.Store, address string, again againOptions) error {
 	if !again.resume && again.workflow == "" {
 		return nil
 	}
-	head, err := openRun(ctx, store, run)
+	at, err := store.Load(ctx, address)
+	if err != nil {
+		return err
+	}
+	head, err := store.Head(ctx, at.Address.Run)
 	if err != nil {
 		return err
 	}

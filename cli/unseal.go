@@ -20,14 +20,13 @@ func unsealCommand() *command {
 	return &command{
 		name:    "unseal",
 		summary: "make the frame refs of sealed runs again",
+		hidden:  true,
 		usage:   []string{"<run>..."},
-		about: `Makes a ref for every frame of the named runs, so that git's own commands find them:
-git show refs/smithers/<run>/<frame>. They stay until more runs end and there are more
-frame refs than smithers.frameRefs.`,
+		about:   becameFlag("seal --undo"),
 		minArgs: 1, maxArgs: anyNumber,
 		changes:  true,
 		exits:    writes(),
-		examples: []example{{"look at a frame of a sealed run with plain git", "git smithers unseal triage-1 && git show refs/smithers/triage-1/7"}},
+		examples: []example{{"look at a frame of a sealed run with plain git", "git smithers seal --undo triage-1 && git show refs/smithers/triage-1/7"}},
 		run: func(ctx context.Context, s *session, c *urfave.Context) error {
 			return s.withStore(ctx, func(store *timeline.Store) error { return runUnseal(ctx, s, store, c.Args().Slice()) })
 		},

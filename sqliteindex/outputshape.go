@@ -106,6 +106,7 @@ func (u *outputUpdate) create(ctx context.Context, t *outputTable) error {
 	for _, c := range t.columns {
 		b.WriteString(", " + quoted(c.name) + " " + c.declaration())
 	}
+	b.WriteString(", " + textColumn + " " + tableColumn{outputColumn: outputColumn{whole: true, kind: jsonColumn}}.declaration())
 	b.WriteString(", PRIMARY KEY (run_id, node_id, iteration))")
 	if err := u.run(ctx, b.String()); err != nil {
 		return err
@@ -152,7 +153,8 @@ func (u *outputUpdate) move(ctx context.Context, from, to *outputTable) error {
 	if err := u.create(ctx, to); err != nil {
 		return err
 	}
-	into, out := "run_id, node_id, iteration", "run_id, node_id, iteration"
+	into := "run_id, node_id, iteration, " + textColumn
+	out := into
 	for _, t := range to.columns {
 		for _, f := range from.columns {
 			if f.outputColumn == t.outputColumn {

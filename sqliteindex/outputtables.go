@@ -12,8 +12,11 @@ import (
 // maxColumns bounds the columns of one output table; SQLite allows 2,000.
 const maxColumns = 1900
 
-// wholeColumn is the column that holds the whole output.
+// wholeColumn is the column that holds the whole output in place of its fields.
 const wholeColumn = "payload"
+
+// textColumn is the column of every table that holds the whole output as JSON. No field gets its name.
+const textColumn = "_json"
 
 // outputTable is one table of outputs: those of a schema key, of one workflow where it
 // is not the table of all.
@@ -124,11 +127,11 @@ func readCatalog(ctx context.Context, q queryer) (tables catalog, err error) {
 
 func insertStatement(t *outputTable) string {
 	var b strings.Builder
-	b.WriteString("INSERT OR REPLACE INTO " + quoted(t.name) + " (run_id, node_id, iteration")
+	b.WriteString("INSERT OR REPLACE INTO " + quoted(t.name) + " (run_id, node_id, iteration, " + textColumn)
 	for _, c := range t.columns {
 		b.WriteString(", " + quoted(c.name))
 	}
-	b.WriteString(") VALUES (?, ?, ?" + strings.Repeat(", ?", len(t.columns)) + ")")
+	b.WriteString(") VALUES (?, ?, ?, ?" + strings.Repeat(", ?", len(t.columns)) + ")")
 	return b.String()
 }
 
@@ -210,7 +213,7 @@ func agree(of map[string]outputColumns) (columns outputColumns, agreed bool) {
 
 // nameColumns names columns and sorts them by their names.
 func nameColumns(columns outputColumns) []tableColumn {
-	given := newNames("run_id", "node_id", "iteration")
+	given := newNames("run_id", "node_id", "iteration", textColumn)
 	columns = columns[:min(len(columns), maxColumns)]
 	properties := make([]string, 0, len(columns))
 	for _, c := range columns {

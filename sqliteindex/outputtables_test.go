@@ -38,9 +38,11 @@ func columnsOf(tb testing.TB, x *sqliteindex.Index, table string) (columns []str
 	tb.Helper()
 	answer, err := x.Query(tb.Context(), `SELECT * FROM "`+table+`"`)
 	require.NoError(tb, err)
-	for _, c := range answer.Columns[3:] {
+	last := len(answer.Columns) - 1
+	for _, c := range answer.Columns[3:last] {
 		columns = append(columns, c.Name+" "+c.Kind)
 	}
+	require.Equal(tb, sqliteindex.Column{Name: "_json", Kind: "json"}, answer.Columns[last], "every table has the whole output, too")
 	require.Equal(tb, []sqliteindex.Column{{Name: "run_id"}, {Name: "node_id"}, {Name: "iteration"}}, answer.Columns[:3])
 	return columns
 }
@@ -95,6 +97,8 @@ func TestASchemaBecomesATable(t *testing.T) {
 			[]any{"5", "12345678901234567890", "1e999"},
 		},
 		{"integers may be spelled as numbers", object("i:integer", "j:integer"), []string{"i number", "j number"}, `{"i":1e3,"j":-9223372036854775808}`, []any{int64(1000), int64(-9223372036854775808)}},
+		{"what has the name of the whole output gets another", object("_json:string", "_JSON:number"), []string{"_json_ string", "_json__ number"}, `{"_json":"x","_JSON":1}`, []any{"x", 1.0}},
+		{"what the schema does not say is in the whole output", object("a:string"), []string{"a string"}, `{"a":"x", "more":[1, 2]}`, []any{"x"}},
 		{"an output that is no object has no columns", object("a:string"), []string{"a string"}, `null`, []any{nil}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
@@ -104,7 +108,8 @@ func TestASchemaBecomesATable(t *testing.T) {
 			x := w.detailed(t)
 
 			assert.Equal(t, tc.columns, columnsOf(t, x, "out"))
-			assert.Equal(t, [][]any{append([]any{"a", "n", int64(2)}, tc.row...)}, ask(t, x, "SELECT * FROM out"))
+			row := append(append([]any{"a", "n", int64(2)}, tc.row...), json.RawMessage(tc.output))
+			assert.Equal(t, [][]any{row}, ask(t, x, "SELECT * FROM out"))
 		})
 	}
 }

@@ -185,7 +185,7 @@ func (u *outputUpdate) row(ctx context.Context, runID string, row rowEncoder, o 
 		return u.exec(ctx, "DELETE FROM "+quoted(row.table.name)+" WHERE run_id = ? AND node_id = ? AND iteration = ?",
 			runID, o.nodeID, o.iteration)
 	}
-	return u.exec(ctx, row.table.insert, append([]any{runID, o.nodeID, o.iteration}, row.values(o.value)...)...)
+	return u.exec(ctx, row.table.insert, append([]any{runID, o.nodeID, o.iteration, string(o.value)}, row.values(o.value)...)...)
 }
 
 // refill fills a table that was made anew with the outputs of the runs that are not being

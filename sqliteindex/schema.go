@@ -29,7 +29,7 @@ func baseSchema() schema {
 // detailSchema is that of the index with details, which holds the base tables, too, so
 // that one query can ask for both.
 func detailSchema() schema {
-	return schema{applicationID: smithersdb.DetailIndexID, version: 3, tables: []string{baseTables, detailTables}}
+	return schema{applicationID: smithersdb.DetailIndexID, version: 5, tables: []string{baseTables, detailTables}}
 }
 
 // create fills an empty database.

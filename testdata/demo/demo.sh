@@ -78,7 +78,7 @@ say 'Each frame has the files of its moment. What had the patch done to the code
 patched=$(frame_of '^[0-9]* patch finished')
 show "git smithers diff --code strict:$((patched - 1)) strict:$patched"
 show 'git smithers frames --path slug.sh'
-show 'git smithers revert --run-id strict --node-id reproduce --dry-run'
+show 'git smithers revert strict --node reproduce --dry-run'
 
 say 'Why did it fail?'
 show "git smithers show strict:$failed"
@@ -88,7 +88,7 @@ show "git smithers fork strict:$before --run-id relaxed --label 'relaxed style' 
 show "git smithers diff strict:$before relaxed:0"
 
 say 'Replay the fork: the three finished steps are not run again, the review is.'
-show "git smithers replay fix.yaml --run-id relaxed --frame 0 --label 'second try'"
+show "git smithers replay fix.yaml relaxed:0 --label 'second try'"
 
 say 'The failed run, its fork, and the replay, and where they part.'
 show 'git smithers timeline strict --tree'
@@ -106,7 +106,7 @@ show 'git smithers resume release'
 show 'git status --short'
 
 say 'Take the run itself back to before it asked, approval and files included. Nothing is lost: undo takes that back.'
-show 'git smithers travel release.yaml --run-id release --node ship'
+show 'git smithers travel release.yaml release --node ship'
 show 'git status --short'
 show 'git smithers undo release'
 show 'git smithers ops release'
@@ -115,7 +115,7 @@ show 'git smithers events release --type ApprovalGranted --type TimeTravelFinish
 say 'A mistake in the workflow itself: its second step fails. Mend the file, and go back to before that step.'
 fails 'git smithers run words.yaml --run-id words'
 show "sed 's|tests/case |tests/cases |' words.yaml >mended && mv mended words.yaml"
-show 'git smithers travel words.yaml --run-id words --node list --resume'
+show 'git smithers travel words.yaml words --node list --resume'
 say 'The first step did not run again, and the file is as it was mended.'
 show 'git diff --unified=0 words.yaml'
 show 'head -2 list.txt'

@@ -1,0 +1,91 @@
+package cli
+
+import (
+	"context"
+
+	"github.com/git-smithers/git-smithers/diff"
+	"github.com/git-smithers/git-smithers/jjbridge"
+	"github.com/git-smithers/git-smithers/timeline"
+	"github.com/git-smithers/git-smithers/timeline/fault"
+)
+
+// patchDocument is what a frame changed, for show -p --json.
+type patchDocument struct {
+	From  *string               `json:"from"` // nil for a run's first frame
+	State *diff.Result          `json:"state"`
+	Code  []jjbridge.PathChange `json:"code"` // nil if a side has no files
+}
+
+// A patch is what a frame changed.
+type patch struct {
+	comparison
+
+	state *diff.Result
+	code  *changedTrees // nil if a side has no files
+	where []string      // tells git where the repository is
+}
+
+// patchOf compares a frame with the one before it.
+func (s *session) patchOf(ctx context.Context, store *timeline.Store, at *timeline.Loaded) (*patch, error) {
+	before, err := timeline.Before(ctx, store, at)
+	if err != nil {
+		return nil, err
+	}
+	p := &patch{comparison: comparison{before, at}}
+	if p.state, err = p.states(); err != nil || before == nil {
+		return p, err
+	}
+	trees, err := p.trees(ctx, store, "")
+	if fault.CodeOf(err) == fault.NoCode {
+		return p, nil
+	}
+	if err == nil {
+		p.code = &trees
+		p.where, err = s.whereForGit(ctx, store)
+	}
+	return p, err
+}
+
+// document is the patch for scripts.
+func (p *patch) document(ctx context.Context, s *session) (*patchDocument, error) {
+	doc := &patchDocument{From: p.fromAddress(), State: p.state}
+	if p.code == nil {
+		return doc, nil
+	}
+	var err error
+	doc.Code, err = s.pathChanges(ctx, p.where, *p.code, nil)
+	return doc, err
+}
+
+// print shows the patch to people: what the frame is, and how the state and the files differ from those of before.
+func (p *patch) print(ctx context.Context, s *session) error {
+	paint := s.painter(ctx)
+	return s.paged(ctx, func() error {
+		view := stateView{p: paint}
+		row, err := p.to.Entry.RunRow()
+		if err != nil {
+			return err
+		}
+		view.heading(p.to.Address, row, p.to.Entry)
+		since := "the first frame of the run"
+		if p.from != nil {
+			since = addressOf(p.from)
+		}
+		view.field("before it", since)
+		view.WriteByte('\n')
+		if err := s.printf("%s", view.String()); err != nil {
+			return err
+		}
+		if err := p.state.Render(s.Out, diff.RenderOptions{Colors: paint.on}); err != nil || p.code == nil || p.code.from == p.code.to {
+			return err
+		}
+		if err := s.printf("\n"); err != nil {
+			return err
+		}
+		color := "--color=never"
+		if paint.on {
+			color = "--color=always"
+		}
+		return s.handOver(ctx, p.code.arguments(append(p.where, "--no-pager", "diff", color)))
+	})
+}

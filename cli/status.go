@@ -1,0 +1,247 @@
+package cli
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"strings"
+
+	urfave "github.com/urfave/cli/v2"
+
+	"github.com/git-smithers/git-smithers/snapshot"
+	"github.com/git-smithers/git-smithers/sqliteindex"
+	"github.com/git-smithers/git-smithers/timeline"
+)
+
+const (
+	// statusRead is of how many runs that go on, the newest, the status reads more than the list of runs has.
+	statusRead = 20
+	// statusShown is how many lines a part of the status has for people.
+	statusShown = 5
+)
+
+func statusCommand() *command {
+	return &command{
+		name:    "status",
+		summary: "show how things stand, as git smithers alone does",
+		about: `Shows what runs, what waits for you and the command that answers it, the run that failed
+last and why, the newest runs, and what to type next. It reads and changes nothing.
+
+Runs that go on are looked at one by one as far as the newest 20.`,
+		exits: reads(),
+		examples: []example{
+			{"see how things stand", "git smithers"},
+			{"count what waits", "git smithers status --json | jq '.waiting | length'"},
+		},
+		run: func(ctx context.Context, s *session, _ *urfave.Context) error {
+			return s.withStore(ctx, func(store *timeline.Store) error { return runStatus(ctx, s, store) })
+		},
+	}
+}
+
+// statusDocument is what status prints with --json.
+type statusDocument struct {
+	Kind    string             `json:"kind"`
+	Counts  map[string]int     `json:"counts"` // runs by their status
+	Running []runningRun       `json:"running"`
+	Waiting []waitingLine      `json:"waiting"`
+	Failed  *failedRun         `json:"failed"` // the one that failed last
+	Newest  []runDocument      `json:"newest"`
+	Next    []suggestedCommand `json:"next"`
+}
+
+// waitingLine is something that a run waits for.
+type waitingLine struct {
+	inboxDocument
+	Answer *string `json:"answer"` // the command that answers it; nil for a timer
+}
+
+// runningRun is a run that is running by its row, and what it does.
+type runningRun struct {
+	runDocument
+	Tasks   []string `json:"tasks"` // that are in progress
+	foreign bool     // another engine runs the run
+}
+
+// failedRun is a run that failed, and why.
+type failedRun struct {
+	runDocument
+	Error   string   `json:"error"`
+	NodeID  *string  `json:"nodeId"` // whose attempt failed last; nil if none did
+	Log     []string `json:"log"`    // the end of that attempt's log
+	foreign bool     // another engine runs the run
+}
+
+// suggestedCommand is a command that one would type next, and what it does.
+type suggestedCommand struct {
+	Command string `json:"command"`
+	Does    string `json:"does"`
+}
+
+// runStatus prints how things stand.
+func runStatus(ctx context.Context, s *session, store *timeline.Store) error {
+	doc, waiting, err := gatherStatus(ctx, s, store)
+	if err != nil {
+		return err
+	}
+	if s.json {
+		return s.writeJSON(doc)
+	}
+	view := statusView{p: s.painter(ctx), now: s.Now()}
+	view.all(doc, waiting)
+	return s.printf("%s", view.String())
+}
+
+// gatherStatus reads how things stand: the list of runs, and of a few of them their newest states.
+func gatherStatus(ctx context.Context, s *session, store *timeline.Store) (*statusDocument, []inboxLine, error) {
+	runs, err := store.Runs(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
+	doc := &statusDocument{
+		Kind: "status", Counts: make(map[string]int), Running: []runningRun{}, Waiting: []waitingLine{}, Newest: []runDocument{},
+	}
+	var going []runDocument
+	var failed *runDocument
+	for _, run := range runs {
+		one := runDocument{"run", run, false}
+		status := snapshot.RunStatus(run.Status)
+		doc.Counts[run.Status]++
+		if status == snapshot.RunRunning {
+			one.Stale = store.Stale(run)
+		}
+		if len(doc.Newest) < statusShown {
+			doc.Newest = append(doc.Newest, one)
+		}
+		if (status == snapshot.RunRunning || status.Waiting()) && len(going) < statusRead {
+			going = append(going, one)
+		}
+		if status == snapshot.RunFailed && (failed == nil || endedAt(run) > endedAt(failed.RunInfo)) {
+			failed = &one
+		}
+	}
+	waiting, err := s.waitingOf(ctx, store, going)
+	if err != nil {
+		return nil, nil, err
+	}
+	for _, line := range waiting {
+		doc.Waiting = append(doc.Waiting, waitingLine{describeInbox(line), orNull(commandToSettle(line))})
+	}
+	for _, run := range going {
+		if run.Status != string(snapshot.RunRunning) {
+			continue
+		}
+		running, err := readRunning(ctx, store, run)
+		if err != nil {
+			s.warn(err)
+		}
+		doc.Running = append(doc.Running, running)
+	}
+	if failed != nil {
+		if doc.Failed, err = readFailed(ctx, store, *failed); err != nil {
+			s.warn(err)
+		}
+	}
+	doc.Next = suggest(doc, waiting)
+	return doc, waiting, ctx.Err()
+}
+
+// endedAt is when a run ended.
+func endedAt(run timeline.RunInfo) int64 {
+	if run.FinishedAtMs != nil {
+		return *run.FinishedAtMs
+	}
+	return run.UpdatedAtMs
+}
+
+// waitingOf lists what runs wait for, the oldest first. A request whose time is up is left out.
+func (s *session) waitingOf(ctx context.Context, store *timeline.Store, runs []runDocument) ([]inboxLine, error) {
+	if len(runs) == 0 {
+		return nil, nil
+	}
+	ids := make([]string, len(runs))
+	for i, run := range runs {
+		ids[i] = run.RunID
+	}
+	index, err := store.Details(ctx, ids...)
+	if err != nil {
+		return nil, err
+	}
+	rows, err := index.Inbox(ctx, sqliteindex.InboxQuery{Settled: true})
+	if err != nil {
+		return nil, err
+	}
+	rows = slices.DeleteFunc(rows, func(row sqliteindex.InboxRow) bool { return !slices.Contains(ids, row.RunID) })
+	lines, err := s.inboxLines(ctx, store, rows)
+	now := s.Now().UnixMilli()
+	return slices.DeleteFunc(lines, func(l inboxLine) bool {
+		return !l.open() || l.Status == snapshot.HumanPending && l.TimeoutAtMs != nil && *l.TimeoutAtMs <= now
+	}), err
+}
+
+// readRunning reads what a run is doing.
+func readRunning(ctx context.Context, store *timeline.Store, run runDocument) (runningRun, error) {
+	out := runningRun{runDocument: run, Tasks: []string{}}
+	head, err := store.Head(ctx, run.RunID)
+	if err != nil {
+		return out, err
+	}
+	engine, err := foreignEngine(head)
+	if out.foreign = engine != ""; err != nil {
+		return out, err
+	}
+	for row, err := range head.State().Nodes().Rows() {
+		if err != nil {
+			return out, timeline.Explain(err)
+		}
+		n, err := snapshot.DecodeNode(row)
+		if err != nil {
+			return out, timeline.Explain(err)
+		}
+		if n.State == snapshot.NodeInProgress {
+			out.Tasks = append(out.Tasks, attemptName(n.NodeID, n.Iteration))
+		}
+	}
+	return out, nil
+}
+
+// readFailed reads why a run failed.
+func readFailed(ctx context.Context, store *timeline.Store, run runDocument) (*failedRun, error) {
+	out := &failedRun{runDocument: run, Log: []string{}}
+	head, err := store.Head(ctx, run.RunID)
+	if err != nil {
+		return out, err
+	}
+	out.Error = head.Row().Error
+	engine, err := foreignEngine(head)
+	if out.foreign = engine != ""; err != nil {
+		return out, err
+	}
+	attempts, err := listAttempts(head.Entry())
+	if err != nil {
+		return out, timeline.Explain(err)
+	}
+	attempts = slices.DeleteFunc(attempts, func(a snapshot.Attempt) bool { return a.State != snapshot.AttemptFailed })
+	if len(attempts) == 0 {
+		return out, nil
+	}
+	last := slices.MaxFunc(attempts, func(a, b snapshot.Attempt) int {
+		return cmp.Or(cmp.Compare(moment(a.FinishedAtMs), moment(b.FinishedAtMs)), cmp.Compare(a.StartedAtMs, b.StartedAtMs))
+	})
+	out.NodeID = &last.NodeID
+	out.Error = cmp.Or(out.Error, last.Error)
+	log := attemptLog{store: store, run: run.RunID, entry: head.Entry(), row: last}
+	text, _, err := log.stored()
+	if lines := strings.Split(strings.TrimRight(text, "\r\n"), "\n"); text != "" {
+		out.Log = lines[max(0, len(lines)-statusShown):]
+	}
+	return out, err
+}
+
+// moment is a time that may not be there.
+func moment(ms *int64) int64 {
+	if ms == nil {
+		return 0
+	}
+	return *ms
+}

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"slices"
 
+	"github.com/git-smithers/git-smithers/engine"
 	"github.com/git-smithers/git-smithers/timeline"
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
@@ -31,11 +32,29 @@ func (s *session) report(err error) int {
 		s.talkJSON(documentOf(e))
 		return e.Exit()
 	}
-	s.talk("git-smithers: error: %s\n", plain(e.Msg))
+	s.tellError(e)
+	return e.Exit()
+}
+
+// tellError tells people what is wrong and what to type. A run that waits is not an error.
+func (s *session) tellError(e *fault.Error) {
+	if flaws, ok := e.Details[engine.DetailFlaws].([]engine.Flaw); ok {
+		for _, flaw := range flaws {
+			s.talk("git-smithers: error: %s\n", plain(oneLine(flaw.Message)))
+			if flaw.Hint != "" {
+				s.talk("git-smithers: hint: %s\n", plain(flaw.Hint))
+			}
+		}
+		return
+	}
+	kind := "error: "
+	if e.Code == fault.RunWaiting {
+		kind = ""
+	}
+	s.talk("git-smithers: %s%s\n", kind, plain(e.Msg))
 	for _, hint := range e.Hints {
 		s.talk("git-smithers: hint: %s\n", plain(hint))
 	}
-	return e.Exit()
 }
 
 // inOneLine is an error whose message is one line, whatever a program said that it is about.

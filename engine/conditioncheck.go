@@ -15,10 +15,13 @@ func (p *parser) compileConditions() {
 		if t.When == "" {
 			continue
 		}
-		t.when = p.condition(t.line, "when of task "+t.ID, t.When, t.Loop != "", p.readable(t))
+		p.part(func() { t.when = p.condition(t.line, "when of task "+t.ID, t.When, t.Loop != "", p.readable(t)) })
 	}
 	for _, l := range p.wf.Loops {
-		l.until = p.condition(l.line, "until of loop "+l.ID, l.Until, true, p.wf.before(l.ID))
+		if l.Until == "" { // that is a flaw already
+			continue
+		}
+		p.part(func() { l.until = p.condition(l.line, "until of loop "+l.ID, l.Until, true, p.wf.before(l.ID)) })
 	}
 }
 
@@ -65,7 +68,10 @@ func (p *parser) checkRef(line int, what string, ref *outputRef, readable map[st
 		return
 	}
 	writers := p.wf.writers(ref.table)
+	sound := len(p.flaws) == 0 // else who writes it, and when, may follow from what is mended
 	switch {
+	case len(writers) == 0 && !sound:
+		return
 	case len(writers) == 0:
 		p.failLine(line, "", "%s reads table %q, which no task writes", what, ref.table)
 		return
@@ -83,7 +89,7 @@ func (p *parser) checkRef(line int, what string, ref *outputRef, readable map[st
 		}
 		writer = writers[at]
 	}
-	if !readable[writer.ID] {
+	if !readable[writer.ID] && sound {
 		p.failLine(line, "add "+writer.ID+" to the needs", "%s reads the output of task %s without waiting for it", what, writer.ID)
 		return
 	}

@@ -20,12 +20,14 @@ func (p *parser) resolveNeeds() {
 			switch {
 			case !ok && p.wf.loops[need] == nil:
 				p.failLine(t.line, suggest(need, names), "task %s needs %q, which is no task or loop", t.ID, need)
-				return
 			case ok && target.Loop != "" && target.Loop != t.Loop:
 				need = target.Loop
 			case !ok && need == t.Loop:
 				p.failLine(t.line, "need a task of the loop instead", "task %s needs the loop %s that it is part of", t.ID, need)
-				return
+			}
+			if p.err != nil {
+				p.settle()
+				continue
 			}
 			if !slices.Contains(t.waits, need) {
 				t.waits = append(t.waits, need)
@@ -73,6 +75,7 @@ func (p *parser) findCycle() {
 	for _, t := range p.wf.Tasks {
 		if visit(t.ID) {
 			p.failLine(t.line, "remove one of these needs", "the needs form a cycle: %s", strings.Join(path, " -> "))
+			p.settle()
 			return
 		}
 	}

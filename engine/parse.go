@@ -24,10 +24,10 @@ var (
 )
 
 // Parse reads a workflow file. file is its name, for messages. What is wrong with
-// it is a fault.Error of code invalid_workflow that names file and line; the first
-// thing wrong is reported.
+// it is a fault.Error of code invalid_workflow that names file and line. Of several flaws the
+// error tells the first, and all of them in DetailFlaws.
 func Parse(file string, data []byte) (*Workflow, error) {
-	p := &parser{reader: reader{file: file}, worktrees: make(map[string]int), wf: &Workflow{
+	p := &parser{reader: reader{file: file, strange: make(map[*yaml.Node]bool)}, worktrees: make(map[string]int), wf: &Workflow{
 		definition: slices.Clone(data),
 		outputs:    make(map[string]*schema),
 		tasks:      make(map[string]*Task),
@@ -38,8 +38,8 @@ func Parse(file string, data []byte) (*Workflow, error) {
 	if p.err == nil {
 		p.workflow(top, fields)
 	}
-	if p.err != nil {
-		return nil, p.err
+	if err := p.flawed(); err != nil {
+		return nil, err
 	}
 	return p.wf, nil
 }
@@ -52,29 +52,14 @@ type parser struct {
 }
 
 func (p *parser) workflow(top *yaml.Node, fields map[string]*yaml.Node) {
-	p.wf.Name = p.required(top, fields, "the workflow", "name")
-	p.checkID(fields["name"], "name", p.wf.Name)
-	if n := fields["input"]; n != nil {
-		p.wf.input = p.schema(n, "input")
-	}
-	if n := fields["outputs"]; n != nil {
-		keys, tables := p.mapping(n, "outputs", nil)
-		for _, key := range keys {
-			p.checkTable(key)
-			p.wf.outputs[key.Value] = p.schema(tables[key.Value], "outputs."+key.Value)
-		}
-	}
-	if n := fields["worktree"]; n != nil {
-		p.wf.Worktree = p.worktree(n, "")
-	}
-	if fields["tasks"] == nil {
-		p.fail(top, "", "the workflow has no tasks")
-		return
-	}
-	p.entries(fields["tasks"], nil)
-	if p.err == nil && len(p.wf.Tasks) == 0 {
-		p.fail(fields["tasks"], "", "the workflow has no tasks")
-	}
+	p.part(func() {
+		p.wf.Name = p.required(top, fields, "the workflow", "name")
+		p.checkID(fields["name"], "name", p.wf.Name)
+	})
+	p.key(fields, "input", func(n *yaml.Node) { p.wf.input = p.schema(n, "input") })
+	p.key(fields, "outputs", p.outputs)
+	p.key(fields, "worktree", func(n *yaml.Node) { p.wf.Worktree = p.worktree(n, "") })
+	p.part(func() { p.tasks(top, fields) })
 	p.resolveNeeds()
 	p.findCycle()
 	p.compileConditions()
@@ -82,23 +67,50 @@ func (p *parser) workflow(top *yaml.Node, fields map[string]*yaml.Node) {
 	p.checkTemplates()
 }
 
+func (p *parser) outputs(n *yaml.Node) {
+	keys, tables := p.mapping(n, "outputs", nil)
+	for _, key := range keys {
+		p.part(func() {
+			p.wf.outputs[key.Value] = nil // it is declared, whatever is wrong with it
+			p.checkTable(key)
+			p.wf.outputs[key.Value] = p.schema(tables[key.Value], "outputs."+key.Value)
+		})
+	}
+}
+
+func (p *parser) tasks(top *yaml.Node, fields map[string]*yaml.Node) {
+	if fields["tasks"] == nil {
+		p.lacks(top, "", "the workflow has no tasks")
+		return
+	}
+	before := len(p.flaws)
+	p.entries(fields["tasks"], nil)
+	if p.err == nil && len(p.wf.Tasks) == 0 && len(p.flaws) == before {
+		p.fail(fields["tasks"], "", "the workflow has no tasks")
+	}
+}
+
 // entries reads a list of tasks and, at the top level, loops.
 func (p *parser) entries(n *yaml.Node, loop *Loop) {
 	for _, item := range p.list(n, "tasks") {
-		item = p.follow(item)
-		switch {
-		case p.err != nil:
+		p.part(func() { p.entry(p.follow(item), loop) })
+	}
+}
+
+// entry reads a task or a loop.
+func (p *parser) entry(item *yaml.Node, loop *Loop) {
+	switch {
+	case p.err != nil:
+		return
+	case item.Kind == yaml.MappingNode && hasKey(item, "loop"):
+		if loop != nil {
+			p.fail(item, "put the inner loop's tasks into one of their own workflow, or flatten them",
+				"loop %q contains a loop; loops cannot be nested", loop.ID)
 			return
-		case item.Kind == yaml.MappingNode && hasKey(item, "loop"):
-			if loop != nil {
-				p.fail(item, "put the inner loop's tasks into one of their own workflow, or flatten them",
-					"loop %q contains a loop; loops cannot be nested", loop.ID)
-				return
-			}
-			p.loop(item)
-		default:
-			p.task(item, loop)
 		}
+		p.loop(item)
+	default:
+		p.task(item, loop)
 	}
 }
 
@@ -119,33 +131,34 @@ func (p *parser) loop(n *yaml.Node) {
 	loop := &Loop{line: n.Line, ID: p.required(n, fields, "a loop", "loop")}
 	what := "loop " + loop.ID
 	p.checkName(fields["loop"], loop.ID)
-	loop.Until = p.required(n, fields, what, "until")
-	if p.err == nil && fields["max"] == nil {
-		p.fail(n, "max is how many iterations it may take, for example max: 5", "%s has no max", what)
-	}
 	if p.err != nil {
 		return
 	}
-	loop.Max = p.integer(fields["max"], "max", 1, maxIterations)
-	if on := fields["on_max"]; on != nil {
+	before := len(p.flaws)
+	p.part(func() { loop.Until = p.required(n, fields, what, "until") })
+	p.part(func() {
+		if fields["max"] == nil {
+			p.lacks(n, "max is how many iterations it may take, for example max: 5", "%s has no max", what)
+			return
+		}
+		loop.Max = p.integer(fields["max"], "max", 1, maxIterations)
+	})
+	p.key(fields, "on_max", func(on *yaml.Node) {
 		switch text := p.text(on, "on_max"); {
 		case text == "finish":
 			loop.Finish = true
 		case text != "fail" && p.err == nil:
 			p.fail(on, suggest(text, []string{"fail", "finish"}), "on_max must be fail or finish, not %q", text)
 		}
-	}
-	if p.err != nil {
-		return
-	}
+	})
 	p.wf.loops[loop.ID] = loop
 	p.wf.Loops = append(p.wf.Loops, loop)
 	p.wf.children = append(p.wf.children, child{loop: loop})
 	if fields["tasks"] != nil {
-		p.entries(fields["tasks"], loop)
+		p.part(func() { p.entries(fields["tasks"], loop) })
 	}
-	if len(loop.Tasks) == 0 {
-		p.fail(n, "", "%s has no tasks", what)
+	if len(loop.Tasks) == 0 && len(p.flaws) == before {
+		p.lacks(n, "", "%s has no tasks", what)
 	}
 }
 
@@ -156,11 +169,11 @@ func (p *parser) task(n *yaml.Node, loop *Loop) {
 	}
 	t := &Task{line: n.Line, ID: p.required(n, fields, "a task", "id")}
 	p.checkName(fields["id"], t.ID)
-	p.kind(n, t, fields)
-	p.taskOptions(t, fields)
 	if p.err != nil {
 		return
 	}
+	p.part(func() { p.kind(n, t, fields) })
+	p.taskOptions(t, fields)
 	p.wf.tasks[t.ID] = t
 	p.wf.Tasks = append(p.wf.Tasks, t)
 	if loop == nil {
@@ -172,36 +185,24 @@ func (p *parser) task(n *yaml.Node, loop *Loop) {
 }
 
 func (p *parser) taskOptions(t *Task, fields map[string]*yaml.Node) {
-	if n := fields["output"]; n != nil {
+	p.key(fields, "output", func(n *yaml.Node) {
 		t.Output = p.text(n, "output")
 		if _, ok := p.wf.outputs[t.Output]; !ok {
 			p.fail(n, suggest(t.Output, slices.Sorted(maps.Keys(p.wf.outputs))),
 				"task %s writes to table %q, which is not under outputs", t.ID, t.Output)
 		}
-	}
-	if n := fields["needs"]; n != nil {
+	})
+	p.key(fields, "needs", func(n *yaml.Node) {
 		for _, need := range p.list(n, "needs") {
 			t.Needs = append(t.Needs, p.text(need, "a need"))
 		}
-	}
-	if n := fields["retries"]; n != nil {
-		t.Retries = p.integer(n, "retries", 0, maxRetries)
-	}
-	if n := fields["timeout"]; n != nil {
-		t.Timeout = p.duration(n, "timeout")
-	}
-	if n := fields["when"]; n != nil {
-		t.When = p.text(n, "when")
-	}
-	if n := fields["label"]; n != nil {
-		t.Label = p.text(n, "label")
-	}
-	if n := fields["env"]; n != nil {
-		t.Env = p.env(n)
-	}
-	if n := fields["worktree"]; n != nil {
-		t.Worktree = p.worktree(n, t.ID)
-	}
+	})
+	p.key(fields, "retries", func(n *yaml.Node) { t.Retries = p.integer(n, "retries", 0, maxRetries) })
+	p.key(fields, "timeout", func(n *yaml.Node) { t.Timeout = p.duration(n, "timeout") })
+	p.key(fields, "when", func(n *yaml.Node) { t.When = p.text(n, "when") })
+	p.key(fields, "label", func(n *yaml.Node) { t.Label = p.text(n, "label") })
+	p.key(fields, "env", func(n *yaml.Node) { t.Env = p.env(n) })
+	p.key(fields, "worktree", func(n *yaml.Node) { t.Worktree = p.worktree(n, t.ID) })
 }
 
 var envName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
@@ -236,7 +237,7 @@ func (p *parser) required(n *yaml.Node, fields map[string]*yaml.Node, what, key 
 		return ""
 	}
 	if fields[key] == nil {
-		p.fail(n, "", "%s has no %s", what, key)
+		p.lacks(n, "", "%s has no %s", what, key)
 		return ""
 	}
 	return p.text(fields[key], key)

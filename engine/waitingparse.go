@@ -36,7 +36,7 @@ func (p *parser) kind(n *yaml.Node, t *Task, fields map[string]*yaml.Node) {
 		kind = key
 	}
 	if kind == "" {
-		p.fail(n, "or one of "+strings.Join(taskKinds[1:], ", "), "task %s has no run", t.ID)
+		p.lacks(n, "or one of "+strings.Join(taskKinds[1:], ", "), "task %s has no run", t.ID)
 		return
 	}
 	if kind == "run" {
@@ -176,8 +176,8 @@ func (p *parser) finishForms() {
 		if t.Human == nil {
 			continue
 		}
-		if t.Human.Form == nil && t.Output != "" {
-			t.Human.Form = p.wf.outputs[t.Output].text
+		if table := p.wf.outputs[t.Output]; t.Human.Form == nil && table != nil {
+			t.Human.Form = table.text
 		}
 		t.Human.Kind = formKind(t.Human.Form)
 	}
@@ -243,9 +243,11 @@ func (p *parser) checkTemplates() {
 	for _, t := range p.wf.Tasks {
 		all, where := t.templates()
 		for i, tpl := range all {
-			for _, ref := range tpl.refs {
-				p.checkRef(tpl.line, where[i]+" of task "+t.ID, &ref, p.readable(t))
-			}
+			p.part(func() {
+				for _, ref := range tpl.refs {
+					p.checkRef(tpl.line, where[i]+" of task "+t.ID, &ref, p.readable(t))
+				}
+			})
 		}
 	}
 }

@@ -24,12 +24,17 @@ const (
 	maxYAMLDepth = 100
 )
 
-// reader reads YAML nodes strictly. Its first error sticks: after it, every
-// method returns a zero value, so callers check err once, at the end.
+// reader reads YAML nodes strictly. An error sticks: after it, every method returns a zero
+// value, so callers check err once, at the end of a part of the file. The next part then begins
+// without it, so that all that is wrong with a file is found at once.
 type reader struct {
 	file  string
 	nodes int
 	err   error
+
+	flaws   []*fault.Error      // what is wrong with the parts that were read
+	fatal   bool                // err is for good: no further part is read
+	strange map[*yaml.Node]bool // mappings with keys that are not known: perhaps those that they lack
 }
 
 // document reads the one document of a file and returns its top node.
@@ -101,6 +106,7 @@ func (r *reader) failLine(line int, hint, format string, args ...any) {
 // follow returns the node that n stands for, and counts it.
 func (r *reader) follow(n *yaml.Node) *yaml.Node {
 	if r.nodes++; r.nodes > maxYAMLNodes {
+		r.fatal = true
 		r.fail(n, "aliases (*name) count as often as they are used", "the file has more than %d values", maxYAMLNodes)
 	}
 	if r.err != nil || n == nil {
@@ -136,9 +142,13 @@ func (r *reader) mapping(n *yaml.Node, what string, known []string) (keys []*yam
 			r.fail(key, "", "%s has the key %q twice", what, key.Value)
 		case known != nil && !slices.Contains(known, key.Value):
 			r.fail(key, suggest(key.Value, known), "%s has no key %q", what, key.Value)
+			r.strange[n] = true
 		}
 		if r.err != nil {
-			return nil, nil
+			if r.settle(); r.err != nil {
+				return nil, nil
+			}
+			continue
 		}
 		keys = append(keys, key)
 		fields[key.Value] = n.Content[i+1]

@@ -139,7 +139,10 @@ func (a Attempt) check() error {
 	case AttemptInProgress, AttemptFinished, AttemptFailed, AttemptCancelled:
 	case string(NodeWaitingApproval), string(NodeWaitingHuman), string(NodeWaitingEvent), string(NodeWaitingTimer):
 	default:
-		return fmt.Errorf("state: unknown state %q", a.State)
+		return fmt.Errorf("state: unknown state %q, the states of an attempt are %s", a.State, oneOf([]string{
+			AttemptInProgress, AttemptFinished, AttemptFailed, AttemptCancelled,
+			string(NodeWaitingApproval), string(NodeWaitingHuman), string(NodeWaitingEvent), string(NodeWaitingTimer),
+		}))
 	}
 	switch {
 	case !utf8.ValidString(a.Error):

@@ -47,6 +47,11 @@ type Change struct {
 	Value      json.RawMessage `json:"value,omitempty"`
 }
 
+// SetOutput is the change that sets what a node put out.
+func SetOutput(table, nodeID string, iteration int, value json.RawMessage) Change {
+	return Change{Op: OpSet, Collection: OutputCollection(table), Key: Key(nodeID, iteration), Value: value}
+}
+
 // row is the change as its collection takes it. The error wraps ErrInvalid.
 func (c Change) row(limits Limits) (page.Change, error) {
 	row, err := c.encode(limits)

@@ -44,14 +44,20 @@ func (s NodeState) Waiting() bool {
 	return false
 }
 
-func (s NodeState) known() bool {
-	switch s {
-	case NodePending, NodeInProgress, NodeFinished, NodeFailed, NodeSkipped, NodeCancelled:
-		return true
-	case NodeWaitingApproval, NodeWaitingHuman, NodeWaitingEvent, NodeWaitingTimer:
-		return true
+// NodeStates lists all states of a node. The caller owns it.
+func NodeStates() []NodeState {
+	return []NodeState{
+		NodePending, NodeInProgress, NodeFinished, NodeFailed, NodeSkipped, NodeCancelled,
+		NodeWaitingApproval, NodeWaitingHuman, NodeWaitingEvent, NodeWaitingTimer,
 	}
-	return false
+}
+
+func (s NodeState) known() bool {
+	return s.Waiting() || s == NodePending || s == NodeInProgress || s.ended()
+}
+
+func (s NodeState) ended() bool {
+	return s == NodeFinished || s == NodeFailed || s == NodeSkipped || s == NodeCancelled
 }
 
 // Node is one task at one iteration.
@@ -64,6 +70,26 @@ type Node struct {
 	Label       *string   `json:"label"`
 	Needs       []string  `json:"needs"`   // node ids; stored sorted, each once
 	RalphID     *string   `json:"ralphId"` // the loop that the node is in; nil for none
+}
+
+// NewNode is a task outside of loops, without needs, output or attempts.
+func NewNode(id string, state NodeState) Node {
+	return Node{NodeID: id, State: state, Needs: []string{}}
+}
+
+// SetNode is the change that sets a node.
+func SetNode(n Node) Change {
+	row := EncodeNode(n)
+	return Change{Op: OpSet, Collection: CollectionNodes, Key: row.Key, Value: row.Value}
+}
+
+// oneOf lists words for a message.
+func oneOf[T ~string](words []T) string {
+	texts := make([]string, len(words))
+	for i, word := range words {
+		texts[i] = string(word)
+	}
+	return strings.Join(texts, ", ")
 }
 
 // keySeparator stands between the parts of a row's key.
@@ -181,7 +207,7 @@ func isSortedSet(s []string) bool {
 func (n Node) check() error {
 	switch {
 	case !n.State.known():
-		return fmt.Errorf("state: unknown state %q", n.State)
+		return fmt.Errorf("state: unknown state %q, the states are %s", n.State, oneOf(NodeStates()))
 	case n.LastAttempt != nil && (*n.LastAttempt < 0 || *n.LastAttempt > maxInteger):
 		return errors.New("lastAttempt: out of range")
 	case n.Label != nil && !utf8.ValidString(*n.Label):

@@ -29,6 +29,14 @@ const (
 	RunWaitingTimer    RunStatus = "waiting-timer"
 )
 
+// RunStatuses lists all statuses of a run. The caller owns it.
+func RunStatuses() []RunStatus {
+	return []RunStatus{
+		RunRunning, RunFinished, RunFailed, RunCancelled, RunPending,
+		RunWaitingApproval, RunWaitingHuman, RunWaitingEvent, RunWaitingTimer,
+	}
+}
+
 // Waiting tells whether the run goes on when what it waits for has happened.
 func (s RunStatus) Waiting() bool {
 	switch s {
@@ -205,7 +213,7 @@ func (r Run) check() error {
 	case RunRunning, RunFinished, RunFailed, RunCancelled, RunPending:
 	case RunWaitingApproval, RunWaitingHuman, RunWaitingEvent, RunWaitingTimer:
 	default:
-		return fmt.Errorf("status: unknown status %q", r.Status)
+		return fmt.Errorf("status: unknown status %q, the statuses are %s", r.Status, oneOf(RunStatuses()))
 	}
 	if err := checkRunID(r.ID); err != nil {
 		return fmt.Errorf("runId: %w", err)

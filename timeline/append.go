@@ -15,7 +15,8 @@ import (
 // moved, the error's code is conflict, nothing is written, and Refresh shows the
 // new tip. When Append returns nil, the entry and its refs are on stable storage,
 // as far as the repository's core.fsync asks for it. A draft without a time gets
-// the store's; a frame announces itself.
+// the store's; a frame announces itself. Append captures no files: the entry keeps those of the one
+// before, unless draft.VCS says otherwise. [WorkingCopy.Append] captures them.
 //
 // An entry that got into the run although writing it failed, or by another process
 // under the same draft.Operation, is adopted: Append returns nil, and the entry is

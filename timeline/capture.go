@@ -6,11 +6,9 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"io"
 	"math"
 	"math/rand/v2"
-	"strconv"
 	"strings"
 	"time"
 
@@ -342,8 +340,13 @@ func (c *Capturer) draft(req *Capture) (snapshot.Draft, error) {
 		}
 		draft.Events = append(draft.Events, snapshot.Event{Type: e.Type, AtMs: e.AtMs, Payload: e.Payload})
 	}
+	if req.State == nil {
+		if err := c.keepNeeds(draft.State); err != nil {
+			return snapshot.Draft{}, err
+		}
+	}
 	if draft.Subject == "" {
-		draft.Subject = captureSubject(req)
+		draft.Subject = captureSubject(req, draft)
 	}
 	if req.Run != nil {
 		draft.Run = req.Run.edit(at)
@@ -382,19 +385,4 @@ func (r *captureRun) edit(at int64) func(*snapshot.Run) {
 			row.FinishedAtMs = &at
 		}
 	}
-}
-
-// captureSubject is the line of git log for a capture that gives none.
-func captureSubject(req *Capture) string {
-	switch {
-	case len(req.Events) == 1:
-		return req.Events[0].Type
-	case len(req.Events) > 1:
-		return fmt.Sprintf("%s and %d more events", req.Events[0].Type, len(req.Events)-1)
-	case len(req.Changes) == 1:
-		return req.Changes[0].Op + " " + req.Changes[0].Collection + " " + req.Changes[0].Key
-	case req.Changes != nil:
-		return strconv.Itoa(len(req.Changes)) + " changes"
-	}
-	return "captured"
 }

@@ -2,7 +2,6 @@ package timeline_test
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"os"
 	"os/exec"
@@ -27,10 +26,11 @@ func Example() {
 	must(err)
 
 	// Frame 0: one node, pending.
-	plan := snapshot.Node{NodeID: "plan", State: snapshot.NodePending, OutputTable: "plans"}
+	plan := snapshot.NewNode("plan", snapshot.NodePending)
+	plan.OutputTable = "plans"
 	head, err := store.Create(ctx, snapshot.Run{ID: "demo", Workflow: "demo", Status: snapshot.RunRunning}, snapshot.Draft{
 		Subject: "started",
-		State:   []snapshot.Change{set(snapshot.CollectionNodes, snapshot.EncodeNode(plan).Key, snapshot.EncodeNode(plan).Value)},
+		State:   []snapshot.Change{snapshot.SetNode(plan)},
 	})
 	must(err)
 
@@ -40,8 +40,8 @@ func Example() {
 		Frame:   true,
 		Subject: "plan finished",
 		State: []snapshot.Change{
-			set(snapshot.CollectionNodes, snapshot.EncodeNode(plan).Key, snapshot.EncodeNode(plan).Value),
-			set(snapshot.OutputCollection("plans"), snapshot.Key("plan", 0), []byte(`{"steps":3}`)),
+			snapshot.SetNode(plan),
+			snapshot.SetOutput("plans", "plan", 0, []byte(`{"steps":3}`)),
 		},
 	}))
 
@@ -68,8 +68,37 @@ func Example() {
 	// <nil>
 }
 
-func set(collection, key string, value json.RawMessage) snapshot.Change {
-	return snapshot.Change{Op: snapshot.OpSet, Collection: collection, Key: key, Value: value}
+// An engine that changes files appends by the working copy: the frame then has the files, too.
+func ExampleWorkingCopy_Append() {
+	dir, err := os.MkdirTemp("", "example")
+	must(err)
+	defer os.RemoveAll(dir)
+	must(exec.Command("git", "init", "--quiet", dir).Run())
+	ctx := context.Background()
+	store, err := timeline.Open(ctx, timeline.Options{Dir: dir, Env: os.Environ(), Now: time.Now})
+	must(err)
+	defer store.Close()
+
+	files := store.WorkingCopy()
+	code := snapshot.NewNode("code", snapshot.NodePending)
+	head, err := files.Create(ctx, snapshot.Run{ID: "demo", Status: snapshot.RunRunning}, snapshot.Draft{
+		Subject: "started", State: []snapshot.Change{snapshot.SetNode(code)},
+	})
+	must(err)
+
+	must(os.WriteFile(filepath.Join(dir, "main.go"), []byte("package main\n"), 0o600))
+	code.State = snapshot.NodeFinished
+	must(files.Append(ctx, head, snapshot.Draft{
+		Frame: true, Subject: "code finished", State: []snapshot.Change{snapshot.SetNode(code)},
+	}))
+
+	changed, err := store.FramesOf(ctx, timeline.FrameQuery{Path: "main.go"})
+	must(err)
+	fmt.Println(changed[0].RunID, changed[0].FrameNo, changed[0].Paths[0].Op)
+	fmt.Println(head.Row().CreatedAtMs > 0)
+	// Output:
+	// demo 1 add
+	// true
 }
 
 // Other engines give whole states, or changes, as lines of JSON.

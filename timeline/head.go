@@ -26,7 +26,8 @@ type Head struct {
 // Create starts a run whose row is run: its first entry is frame 0, whatever
 // draft.Frame says. A run of that id must not exist (run_exists), nor have been pruned
 // (run_pruned). draft.VCS is the working copy that the row names, and decides on
-// draft.Base where that is zero.
+// draft.Base where that is zero. A row without a time of creation gets that of the draft, and a
+// draft without a time the store's. Create captures no files: see [WorkingCopy.Create].
 func (s *Store) Create(ctx context.Context, run snapshot.Run, draft snapshot.Draft) (*Head, error) {
 	tip, err := s.freeTip(ctx, run.ID)
 	if err != nil {
@@ -37,6 +38,9 @@ func (s *Store) Create(ctx context.Context, run snapshot.Run, draft snapshot.Dra
 	}
 	if err := s.addBase(ctx, &draft); err != nil {
 		return nil, err
+	}
+	if run.CreatedAtMs == 0 {
+		run.CreatedAtMs = draft.AtMs
 	}
 	edit := draft.Run
 	draft.Run = func(row *snapshot.Run) {

@@ -1,0 +1,86 @@
+package timeline
+
+import (
+	"bytes"
+	"encoding/json"
+
+	"github.com/git-smithers/git-smithers/objstore/page"
+	"github.com/git-smithers/git-smithers/snapshot"
+)
+
+// keepNeeds gives nodes that are set without needs those that they had: in the changes before, or
+// at the tip. It changes the values in place.
+func (c *Capturer) keepNeeds(changes []snapshot.Change) error {
+	if c.head == nil {
+		return nil
+	}
+	for i, change := range changes {
+		if change.Collection != snapshot.CollectionNodes || change.Op != snapshot.OpSet {
+			continue
+		}
+		place, lacks := lacksNeeds(change)
+		if !lacks {
+			continue
+		}
+		needs, err := c.needsOf(place, changes[:i])
+		if err != nil {
+			return err
+		}
+		if len(needs) > 0 {
+			changes[i].Value = withNeeds(change.Value, needs)
+		}
+	}
+	return nil
+}
+
+// lacksNeeds reports whether a change sets a node without needs, and the key of the node.
+func lacksNeeds(change snapshot.Change) (key string, lacks bool) {
+	var row struct {
+		NodeID    string          `json:"nodeId"`
+		Iteration int             `json:"iteration"`
+		Needs     json.RawMessage `json:"needs"`
+	}
+	if json.Unmarshal(change.Value, &row) != nil || row.Needs != nil {
+		return "", false // what is no node is refused where it is stored
+	}
+	if change.Key != "" {
+		return change.Key, true
+	}
+	return snapshot.Key(row.NodeID, row.Iteration), true
+}
+
+// needsOf are the needs of a node after some changes, as JSON; nil for none.
+func (c *Capturer) needsOf(key string, before []snapshot.Change) (json.RawMessage, error) {
+	for i := len(before) - 1; i >= 0; i-- {
+		change := before[i]
+		if change.Collection != snapshot.CollectionNodes || change.Key != key {
+			continue
+		}
+		var row struct {
+			Needs json.RawMessage `json:"needs"`
+		}
+		if change.Op == snapshot.OpSet {
+			_ = json.Unmarshal(change.Value, &row) // it was read before
+		}
+		return row.Needs, nil
+	}
+	value, ok, err := c.head.State().Nodes().Get(key)
+	if err != nil || !ok {
+		return nil, Explain(err)
+	}
+	node, err := snapshot.DecodeNode(page.Row{Key: key, Value: value})
+	if err != nil || len(node.Needs) == 0 {
+		return nil, Explain(err)
+	}
+	return json.Marshal(node.Needs)
+}
+
+// withNeeds is a JSON object with the member needs, which it does not have.
+func withNeeds(object, needs json.RawMessage) json.RawMessage {
+	rest := bytes.TrimSpace(bytes.TrimPrefix(bytes.TrimSpace(object), []byte("{")))
+	out := append([]byte(`{"needs":`), needs...)
+	if !bytes.HasPrefix(rest, []byte("}")) {
+		out = append(out, ',')
+	}
+	return append(out, rest...)
+}

@@ -1,0 +1,113 @@
+package timeline
+
+import (
+	"encoding/json"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/git-smithers/git-smithers/snapshot"
+)
+
+const (
+	// subjectChanges is how many changes of a capture its subject is made of.
+	subjectChanges = 32
+	// subjectNames is how many names share a verb in a subject.
+	subjectNames = 4
+)
+
+// captureSubject is the line of git log for a capture that gives none: what happened, in the words
+// of our own engine's subjects.
+func captureSubject(req *Capture, draft snapshot.Draft) string {
+	var told []phrase
+	if draft.State != nil {
+		for _, change := range draft.State[:min(subjectChanges, len(draft.State))] {
+			told = addPhrase(told, change)
+		}
+	}
+	if req.Run != nil && req.Run.Status != nil {
+		told = append(told, phrase{[]string{"run"}, strings.ReplaceAll(string(*req.Run.Status), "-", " for ")})
+	}
+	if len(told) > 0 {
+		return joinPhrases(told)
+	}
+	switch len(req.Events) {
+	case 0:
+		return "captured"
+	case 1:
+		return req.Events[0].Type
+	}
+	return fmt.Sprintf("%s and %d more events", req.Events[0].Type, len(req.Events)-1)
+}
+
+// phrase says that one verb is true of several things.
+type phrase struct {
+	names []string
+	verb  string
+}
+
+func addPhrase(told []phrase, change snapshot.Change) []phrase {
+	name, verb := strings.TrimSuffix(change.Key, "::0"), changeVerb(change)
+	if change.Collection == snapshot.CollectionInput {
+		name = "input"
+	}
+	for i := range told {
+		if told[i].verb == verb {
+			told[i].names = append(told[i].names, name)
+			return told
+		}
+	}
+	return append(told, phrase{[]string{name}, verb})
+}
+
+func joinPhrases(told []phrase) string {
+	parts := make([]string, len(told))
+	for i, p := range told {
+		names := strings.Join(p.names[:min(subjectNames, len(p.names))], ", ")
+		if more := len(p.names) - subjectNames; more > 0 {
+			names += " and " + strconv.Itoa(more) + " more"
+		}
+		parts[i] = names + " " + p.verb
+	}
+	return strings.Join(parts, "; ")
+}
+
+// nodeVerbs are what a node that is set to a state has done.
+var nodeVerbs = map[snapshot.NodeState]string{
+	snapshot.NodeInProgress:      "started",
+	snapshot.NodeWaitingApproval: "waits for approval",
+	snapshot.NodeWaitingHuman:    "waits for an answer",
+	snapshot.NodeWaitingEvent:    "waits for a signal",
+	snapshot.NodeWaitingTimer:    "waits for its timer",
+}
+
+// changeVerb is what a change says of the row that it is about.
+func changeVerb(change snapshot.Change) string {
+	if change.Op == snapshot.OpRemove {
+		return "removed"
+	}
+	var row struct {
+		State     snapshot.NodeState `json:"state"`
+		Status    string             `json:"status"`
+		Iteration int                `json:"iteration"`
+		Done      bool               `json:"done"`
+	}
+	// What is no such row has no verb of its own, and is refused where it is stored.
+	_ = json.Unmarshal(change.Value, &row)
+	table, isOutput := strings.CutPrefix(change.Collection, snapshot.OutputCollection(""))
+	switch {
+	case isOutput:
+		return "put out " + table
+	case change.Collection == snapshot.CollectionNodes && nodeVerbs[row.State] != "":
+		return nodeVerbs[row.State]
+	case change.Collection == snapshot.CollectionNodes && row.State != "":
+		return string(row.State)
+	case change.Collection == snapshot.CollectionLoops && row.Done:
+		return "done"
+	case change.Collection == snapshot.CollectionLoops:
+		return "at iteration " + strconv.Itoa(row.Iteration)
+	case row.Status != "":
+		return row.Status
+	}
+	return "set"
+}

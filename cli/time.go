@@ -29,15 +29,19 @@ func ago(now time.Time, ms int64) string {
 	return clockTime(ms)[:len("2006-01-02")]
 }
 
-// duration is a length of time for people.
+// duration is a length of time for people, in at most two units.
 func duration(d time.Duration) string {
 	switch {
 	case d < time.Second:
 		return fmt.Sprintf("%d ms", d.Milliseconds())
 	case d < time.Minute:
 		return fmt.Sprintf("%.1f s", d.Seconds())
+	case d < time.Hour:
+		return fmt.Sprintf("%dm %02ds", int(d.Minutes()), int(d.Seconds())%60)
+	case d < 24*time.Hour:
+		return fmt.Sprintf("%dh %02dm", int(d.Hours()), int(d.Minutes())%60)
 	}
-	return d.Round(time.Second).String()
+	return fmt.Sprintf("%dd %dh", int(d.Hours())/24, int(d.Hours())%24)
 }
 
 // parseMoment reads a time that the command line gives: RFC 3339, milliseconds since

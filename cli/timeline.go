@@ -1,20 +1,16 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"fmt"
-	"slices"
-	"strconv"
 	"strings"
-	"unicode/utf8"
+	"time"
 
 	urfave "github.com/urfave/cli/v2"
 
 	"github.com/git-smithers/git-smithers/timeline"
 )
-
-// hashShown is how many digits of a content hash people see.
-const hashShown = 8
 
 // timelineDocument is what timeline prints with --json; Smithers' shape, and kind.
 type timelineDocument struct {
@@ -32,17 +28,25 @@ type timelineNode struct {
 type timelineOptions struct {
 	run       string
 	tree, all bool
+	long      bool // with hashes and whole times
 }
+
+// countLinesFor is how long timeline counts changed lines. What is not counted by then has a mark
+// alone, and the next call goes on.
+const countLinesFor = 3 * time.Second
 
 func timelineCommand() *command {
 	return &command{
 		name:    "timeline",
 		summary: "list the frames of a run and where it was forked",
-		usage:   []string{"<run> [--tree] [--all]"},
-		about: `Lists the frames of a run in their order: number, time, content hash, the revision of
-the working copy (jj's change, or git's commit), and what happened. Below a frame
-stand the forks that start from it. Frames with the same content hash have the same
-state. <run> is a run's id or a unique prefix of it.
+		usage:   []string{"<run> [--tree] [--all] [--long]"},
+		about: `Lists the frames of a run in their order: number, time, how long the step took that
+ended there, a mark and the lines added and removed where the step changed files, and
+what happened. Below a frame stand the forks that start from it. Times are local, and
+the date stands above its first frame. <run> is a run's id or a unique prefix of it.
+
+With --long, a frame also has its date, its content hash, and the revision of the working
+copy: jj's change, or git's commit. Frames with the same content hash have the same state.
 
 Frames that a travel, a reset or an undo stepped over are left out, and forks that were
 undone. --all shows them; <run>:<frame> finds them in any case.`,
@@ -50,6 +54,7 @@ undone. --all shows them; <run>:<frame> finds them in any case.`,
 		flags: []urfave.Flag{
 			&urfave.BoolFlag{Name: "tree", Usage: "show the forks' timelines too, and those of their forks"},
 			&urfave.BoolFlag{Name: "all", Usage: "show frames that were dropped and forks that were undone as well"},
+			&urfave.BoolFlag{Name: "long", Usage: "show dates, content hashes and revisions, too"},
 		},
 		exits: reads(),
 		examples: []example{
@@ -57,7 +62,7 @@ undone. --all shows them; <run>:<frame> finds them in any case.`,
 			{"list them with everything that was forked from it", "git smithers timeline triage-1 --tree"},
 		},
 		run: func(ctx context.Context, s *session, c *urfave.Context) error {
-			opts := timelineOptions{run: c.Args().First(), tree: c.Bool("tree"), all: c.Bool("all")}
+			opts := timelineOptions{run: c.Args().First(), tree: c.Bool("tree"), all: c.Bool("all"), long: c.Bool("long")}
 			return s.withStore(ctx, func(store *timeline.Store) error { return runTimeline(ctx, s, store, opts) })
 		},
 	}
@@ -72,15 +77,50 @@ func runTimeline(ctx context.Context, s *session, store *timeline.Store, opts ti
 	if s.json {
 		return s.writeJSON(timelineDocument{"timeline", nestTimeline(t)})
 	}
-	waits := make(map[string]string)
-	if err := s.waitsOf(ctx, store, t, waits); err != nil {
+	text := timelineText{p: s.painter(ctx), zone: s.Now().Location(), long: opts.long}
+	if err := s.gatherTimeline(ctx, store, t, &text); err != nil {
 		return err
 	}
 	return s.paged(ctx, func() error {
 		var b strings.Builder
-		renderTimeline(&b, s.painter(ctx), t, waits, "")
+		text.write(&b, t, "")
 		return s.printf("%s", b.String())
 	})
+}
+
+// gatherTimeline finds out what a timeline shows beside the frames of its runs.
+func (s *session) gatherTimeline(ctx context.Context, store *timeline.Store, t *timeline.Tree, text *timelineText) error {
+	text.waits, text.effects = make(map[string]string), make(map[string][]timeline.Effect)
+	if err := s.waitsOf(ctx, store, t, text.waits); err != nil {
+		return err
+	}
+	done := s.while("counting changed lines")
+	defer done()
+	counting, stop := context.WithTimeout(ctx, countLinesFor)
+	defer stop()
+	return eachTimeline(t, func(run *timeline.RunTimeline) error {
+		effects, err := timeline.Effects(ctx, store, run)
+		if err == nil {
+			text.effects[run.RunID] = effects
+			if lost := timeline.CountLines(counting, store, effects); lost != nil {
+				s.warn(fmt.Errorf("the changed lines of run %s are not counted: %w", run.RunID, lost))
+			}
+		}
+		return cmp.Or(err, ctx.Err())
+	})
+}
+
+// eachTimeline calls f for a run's timeline and those of its forks.
+func eachTimeline(t *timeline.Tree, f func(*timeline.RunTimeline) error) error {
+	if err := f(&t.Timeline); err != nil {
+		return err
+	}
+	for i := range t.Children {
+		if err := eachTimeline(&t.Children[i], f); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func nestTimeline(t *timeline.Tree) timelineNode {
@@ -90,86 +130,3 @@ func nestTimeline(t *timeline.Tree) timelineNode {
 	}
 	return node
 }
-
-// renderTimeline writes a run's frames, below each the forks that start there, and at the end what the run waits for.
-func renderTimeline(b *strings.Builder, p painter, t *timeline.Tree, waits map[string]string, indent string) {
-	run := t.Timeline
-	b.WriteString(indent + p.paint(bold, plain(run.RunID)))
-	if branch := run.Branch; branch != nil {
-		from := timeline.Address{Run: branch.ParentRunID, Frame: branch.ParentFrameNo}
-		fmt.Fprintf(b, "%s (forked from %s)", label(branch.BranchLabel), plain(from.String()))
-	}
-	fmt.Fprintf(b, "  %s\n", p.status(plain(run.Status)))
-	children := make(map[string]*timeline.Tree, len(t.Children))
-	for i := range t.Children {
-		children[t.Children[i].Timeline.RunID] = &t.Children[i]
-	}
-	width := 1
-	if n := len(run.Frames); n > 0 {
-		width = len(strconv.FormatInt(run.Frames[n-1].FrameNo, 10))
-	}
-	revised := slices.ContainsFunc(run.Frames, func(f timeline.FrameInfo) bool { return f.VCS != nil })
-	for _, f := range run.Frames {
-		renderFrame(b, p, f, indent, width, revised)
-		for _, fork := range f.Forks {
-			fmt.Fprintf(b, "%s  |-- %s%s (%s)\n", indent, p.paint(bold, plain(fork.RunID)), label(fork.BranchLabel), forkedAt(f, fork))
-			if child := children[fork.RunID]; child != nil {
-				renderTimeline(b, p, child, waits, indent+"    ")
-			}
-		}
-	}
-	if text := waits[run.RunID]; text != "" {
-		b.WriteString(indent + "  " + text + "\n")
-	}
-}
-
-// renderFrame writes one frame. One that was dropped is faint as a whole.
-func renderFrame(b *strings.Builder, p painter, f timeline.FrameInfo, indent string, width int, revised bool) {
-	paint, mark := p, ""
-	if f.Dropped {
-		paint, mark = painter{}, " (dropped)"
-	}
-	var line strings.Builder
-	fmt.Fprintf(&line, "Frame %*d  %s  %s", width, f.FrameNo, paint.paint(dim, clockTime(f.CreatedAtMs)),
-		paint.paint(yellow, shortHash(f.ContentHash)))
-	if revised {
-		line.WriteString("  " + paint.frameRevision(f.VCS))
-	}
-	line.WriteString("  " + plain(f.Subject) + mark)
-	text := line.String()
-	if f.Dropped {
-		text = p.paint(dim, text)
-	}
-	b.WriteString(indent + "  " + text + "\n")
-}
-
-// forkedAt says at which frame a fork starts, and what has become of that or of the fork.
-func forkedAt(f timeline.FrameInfo, fork timeline.ForkInfo) string {
-	text := fmt.Sprintf("forked at frame %d", fork.ParentFrameNo)
-	if fork.ParentFrameNo != f.FrameNo {
-		text += ", which was dropped"
-	}
-	if fork.Undone {
-		text += ", undone"
-	}
-	return text
-}
-
-// frameRevision is the revision of a frame, as wide as all others.
-func (p painter) frameRevision(v *timeline.FrameVCS) string {
-	text := ""
-	if v != nil {
-		text = plain(shortRevision(v.VCSType, v.VCSPointer, orEmpty(v.ChangeID)))
-	}
-	return p.revision(text) + strings.Repeat(" ", max(0, revisionShown-utf8.RuneCountInString(text)))
-}
-
-// label is a fork's label in brackets, behind a space; "" when it has none.
-func label(text *string) string {
-	if text == nil || *text == "" {
-		return ""
-	}
-	return " [" + plain(*text) + "]"
-}
-
-func shortHash(hash string) string { return hash[:min(hashShown, len(hash))] }

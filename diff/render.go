@@ -74,9 +74,9 @@ func (r *Result) renderOutputs(p *printer) {
 }
 
 func (r *Result) renderLoops(p *printer) {
-	p.keys("Ralph (loops) added:", added, r.LoopsAdded)
-	p.keys("Ralph (loops) removed:", removed, r.LoopsRemoved)
-	p.heading("Ralph (loops) changed:", len(r.LoopsChanged))
+	p.keys("Loops added:", added, r.LoopsAdded)
+	p.keys("Loops removed:", removed, r.LoopsRemoved)
+	p.heading("Loops changed:", len(r.LoopsChanged))
 	for _, l := range r.LoopsChanged {
 		p.line(changed, fmt.Sprintf("  ~ %s: iter %d->%d done %t->%t",
 			printable(l.RalphID), l.From.Iteration, l.To.Iteration, l.From.Done, l.To.Done))

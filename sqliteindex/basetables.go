@@ -59,6 +59,7 @@ CREATE TABLE _smithers_snapshots (
 	vcs           TEXT,
 	vcs_root      TEXT,
 	operation_id  TEXT,
+	tree_id       TEXT,
 	change_id     TEXT AS (CASE WHEN substr(vcs, 1, 3) = 'jj:' THEN substr(vcs, 4, instr(vcs, '@') - 4) END),
 	based_on      INTEGER,
 	dropped       INTEGER NOT NULL DEFAULT 0,

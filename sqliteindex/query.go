@@ -37,8 +37,9 @@ type FrameRow struct {
 	VCS         string // as in snapshot.Header; "" for none
 	VCSRoot     string // as in snapshot.VCS, as is JJOperation
 	JJOperation string
-	Based       *int64 // as in snapshot.Header
-	Dropped     bool   // no frame from the newest back goes on from it
+	Tree        objstore.ID // of the captured files; zero for none
+	Based       *int64      // as in snapshot.Header
+	Dropped     bool        // no frame from the newest back goes on from it
 }
 
 // Counts says how much the index holds. Branches are the forks
@@ -57,7 +58,7 @@ const (
 	sqlLookup       = sqlRuns + ` WHERE git_ref = ?`
 	sqlFrameColumns = `SELECT s.run_id, s.frame_no, s.git_commit, s.content_hash, s.created_at_ms, s.subject,
 		coalesce(s.vcs, ''), coalesce(s.vcs_root, ''), coalesce(s.operation_id, ''),
-		s.based_on, s.dropped FROM _smithers_snapshots AS s`
+		coalesce(s.tree_id, ''), s.based_on, s.dropped FROM _smithers_snapshots AS s`
 	sqlFrames         = sqlFrameColumns + ` WHERE run_id = ?`
 	sqlNewestRunFirst = ` ORDER BY (SELECT created_at_ms FROM _smithers_runs AS r WHERE r.run_id = s.run_id) DESC, run_id, frame_no`
 	sqlByChange       = sqlFrameColumns + ` WHERE change_id >= ? AND change_id < ?` + sqlNewestRunFirst
@@ -213,11 +214,16 @@ func scanRun(rows *sql.Rows) (r RunRow, err error) {
 }
 
 func scanFrame(rows *sql.Rows) (f FrameRow, err error) {
-	var id string
+	var id, tree string
 	err = rows.Scan(&f.RunID, &f.FrameNo, &id, &f.ContentHash, &f.CreatedAtMs, &f.Subject, &f.VCS, &f.VCSRoot,
-		&f.JJOperation, &f.Based, &f.Dropped)
+		&f.JJOperation, &tree, &f.Based, &f.Dropped)
 	if err != nil {
 		return f, err
+	}
+	if tree != "" {
+		if f.Tree, err = objstore.ParseID(tree); err != nil {
+			return f, err
+		}
 	}
 	f.Commit, err = objstore.ParseID(id)
 	return f, err

@@ -23,7 +23,7 @@ type schema struct {
 // baseSchema is that of the index which every list opens: the fewer tables it has, the
 // sooner it is open.
 func baseSchema() schema {
-	return schema{applicationID: smithersdb.IndexID, version: 4, tables: []string{baseTables}}
+	return schema{applicationID: smithersdb.IndexID, version: 5, tables: []string{baseTables, linesTable}}
 }
 
 // detailSchema is that of the index with details, which holds the base tables, too, so

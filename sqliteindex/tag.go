@@ -8,7 +8,10 @@ import (
 )
 
 // tag is what a frame's vcs.json says beyond the summary in its commit.
-type tag struct{ root, operation string }
+type tag struct {
+	root, operation string
+	tree            objstore.ID // of the captured files; zero for none
+}
 
 // tagReader reads the tags of the entries of a chain, from the newest down. Neighbours
 // mostly have one vcs.json, which names the first frame that has it: so it reads an
@@ -52,6 +55,6 @@ func (t *tagReader) read(e *snapshot.Entry) error {
 	if vcs == nil {
 		return nil
 	}
-	*t = tagReader{id: id, at: e, since: vcs.Frame, tag: tag{vcs.Root, vcs.Operation}}
+	*t = tagReader{id: id, at: e, since: vcs.Frame, tag: tag{vcs.Root, vcs.Operation, vcs.Tree}}
 	return nil
 }

@@ -23,8 +23,8 @@ const (
 	sqlDeleteRun      = `DELETE FROM _smithers_runs WHERE run_id = ?`
 
 	sqlInsertFrame = `INSERT INTO _smithers_snapshots
-		(run_id, frame_no, content_hash, created_at_ms, vcs, vcs_root, operation_id, based_on, subject, git_commit)
-		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
+		(run_id, frame_no, content_hash, created_at_ms, vcs, vcs_root, operation_id, tree_id, based_on, subject, git_commit)
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
 
 	// A frame goes on from one with a lower number, whatever it says, so this ends.
 	sqlDropFrames = `WITH RECURSIVE live (frame_no, next) AS (
@@ -163,7 +163,7 @@ func (w writer) insert(ctx context.Context, c *chain) error {
 	stepsOver := false
 	for _, f := range c.frames {
 		if _, err := w.insertFrame.ExecContext(ctx, run.ID, f.number, hex.EncodeToString(f.ContentHash[:]), f.AtMs,
-			nullable(f.VCS), vcsRoot(f.VCS, f.root), nullable(f.operation), f.Based, f.Subject, f.commit.String()); err != nil {
+			nullable(f.VCS), vcsRoot(f.VCS, f.root), nullable(f.operation), treeID(f.tree), f.Based, f.Subject, f.commit.String()); err != nil {
 			return err
 		}
 		stepsOver = stepsOver || f.Based != nil
@@ -183,12 +183,8 @@ func (w writer) insert(ctx context.Context, c *chain) error {
 }
 
 func (w writer) attempt(ctx context.Context, runID string, a snapshot.Attempt) error {
-	var tree any
-	if !a.Tree.IsZero() {
-		tree = a.Tree.String()
-	}
 	_, err := w.insertAttempt.ExecContext(ctx, runID, a.NodeID, a.Iteration, a.Attempt, a.State, a.StartedAtMs,
-		a.FinishedAtMs, nullable(a.Error), a.ExitStatus, nullable(a.CommitID), tree, a.Frame, nullable(a.Worktree))
+		a.FinishedAtMs, nullable(a.Error), a.ExitStatus, nullable(a.CommitID), treeID(a.Tree), a.Frame, nullable(a.Worktree))
 	return err
 }
 
@@ -198,6 +194,14 @@ func vcsRoot(vcs, root string) any {
 		return nil
 	}
 	return root
+}
+
+// treeID is a tree's id; NULL for the zero id.
+func treeID(id objstore.ID) any {
+	if id.IsZero() {
+		return nil
+	}
+	return id.String()
 }
 
 // nullable is NULL for the empty string.

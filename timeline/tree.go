@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/git-smithers/git-smithers/objstore"
 	"github.com/git-smithers/git-smithers/snapshot"
 	"github.com/git-smithers/git-smithers/sqliteindex"
 )
@@ -21,6 +22,8 @@ type FrameInfo struct {
 	VCS         *FrameVCS  `json:"vcs"`     // nil where the frame has no revision
 	BasedOn     *int64     `json:"basedOn"` // the frame of this run that it goes on from; nil for none
 	Dropped     bool       `json:"dropped"` // a later frame has stepped over it
+
+	tree objstore.ID // of the captured files; zero for none
 }
 
 // FrameVCS is the revision of the working copy at a frame in a timeline.
@@ -131,6 +134,7 @@ func (r timelineReader) frames(rows []sqliteindex.FrameRow) []FrameInfo {
 		info := FrameInfo{
 			FrameNo: f.FrameNo, CreatedAtMs: f.CreatedAtMs, ContentHash: f.ContentHash, Forks: []ForkInfo{},
 			Subject: f.Subject, Commit: f.Commit.String(), VCS: frameVCS(f.VCS), BasedOn: f.Based, Dropped: f.Dropped,
+			tree: f.Tree,
 		}
 		switch {
 		case f.Based == nil && i > 0:

@@ -1,0 +1,190 @@
+package cli
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/git-smithers/git-smithers/timeline"
+)
+
+const (
+	// hashShown is how many digits of a content hash people see.
+	hashShown = 8
+	// codeMark stands at a frame that changed files.
+	codeMark = "▪"
+)
+
+// timelineText writes timelines for people.
+type timelineText struct {
+	p       painter
+	zone    *time.Location
+	long    bool                         // with hashes and whole times
+	waits   map[string]string            // what runs wait for, by their ids
+	effects map[string][]timeline.Effect // of the frames of runs, by their ids
+
+	day string // the date that was written last
+}
+
+// frameColumns are the widths of the columns of a run. A column of width 0 is left out.
+type frameColumns struct {
+	number, took, code int
+	revised            bool // a frame has a revision
+}
+
+// write writes a run's frames, below each the forks that start there, and at the end what the run waits for.
+func (t *timelineText) write(b *strings.Builder, tree *timeline.Tree, indent string) {
+	run := tree.Timeline
+	b.WriteString(indent + t.p.paint(bold, plain(run.RunID)))
+	if branch := run.Branch; branch != nil {
+		from := timeline.Address{Run: branch.ParentRunID, Frame: branch.ParentFrameNo}
+		fmt.Fprintf(b, "%s (forked from %s)", label(branch.BranchLabel), plain(from.String()))
+	}
+	fmt.Fprintf(b, "  %s\n", t.p.status(plain(run.Status)))
+	children := make(map[string]*timeline.Tree, len(tree.Children))
+	for i := range tree.Children {
+		children[tree.Children[i].Timeline.RunID] = &tree.Children[i]
+	}
+	columns := t.columns(run)
+	for i, f := range run.Frames {
+		t.date(b, f, indent)
+		t.frame(b, f, t.effect(run, i), columns, indent)
+		for _, fork := range f.Forks {
+			fmt.Fprintf(b, "%s  |-- %s%s (%s)\n", indent, t.p.paint(bold, plain(fork.RunID)), label(fork.BranchLabel), forkedAt(f, fork))
+			if child := children[fork.RunID]; child != nil {
+				t.write(b, child, indent+"    ")
+			}
+		}
+	}
+	if text := t.waits[run.RunID]; text != "" {
+		b.WriteString(indent + "  " + text + "\n")
+	}
+}
+
+func (t *timelineText) effect(run timeline.RunTimeline, i int) timeline.Effect {
+	if effects := t.effects[run.RunID]; i < len(effects) {
+		return effects[i]
+	}
+	return timeline.Effect{}
+}
+
+// columns measures the columns of a run.
+func (t *timelineText) columns(run timeline.RunTimeline) frameColumns {
+	c := frameColumns{number: 1}
+	for i, f := range run.Frames {
+		effect := t.effect(run, i)
+		c.number = max(c.number, len(strconv.FormatInt(f.FrameNo, 10)))
+		c.took = max(c.took, utf8.RuneCountInString(tookText(effect)))
+		c.code = max(c.code, utf8.RuneCountInString(painter{}.codeText(effect)))
+		c.revised = c.revised || f.VCS != nil
+	}
+	return c
+}
+
+// date writes the date of a frame, unless it is that of the frame above.
+func (t *timelineText) date(b *strings.Builder, f timeline.FrameInfo, indent string) {
+	if t.long {
+		return
+	}
+	if day := time.UnixMilli(f.CreatedAtMs).In(t.zone).Format("Mon 2 Jan 2006"); day != t.day {
+		t.day = day
+		b.WriteString(indent + "  " + t.p.paint(dim, day) + "\n")
+	}
+}
+
+// frame writes one frame. One that was dropped is faint as a whole, one that failed is red.
+func (t *timelineText) frame(b *strings.Builder, f timeline.FrameInfo, effect timeline.Effect, columns frameColumns, indent string) {
+	paint, mark := t.p, ""
+	if f.Dropped {
+		paint, mark = painter{}, " (dropped)"
+	}
+	at := time.UnixMilli(f.CreatedAtMs).In(t.zone)
+	clock := at.Format(time.TimeOnly)
+	if t.long {
+		clock = at.Format(time.DateTime)
+	}
+	var line strings.Builder
+	fmt.Fprintf(&line, "Frame %*d  %s", columns.number, f.FrameNo, paint.paint(dim, clock))
+	if columns.took > 0 {
+		fmt.Fprintf(&line, "  %*s", columns.took, tookText(effect))
+	}
+	if columns.code > 0 {
+		line.WriteString("  " + padded(paint.codeText(effect), painter{}.codeText(effect), columns.code))
+	}
+	if t.long {
+		line.WriteString("  " + paint.paint(yellow, shortHash(f.ContentHash)))
+		if columns.revised {
+			line.WriteString("  " + paint.frameRevision(f.VCS))
+		}
+	}
+	what := plain(f.Subject)
+	if effect.Failed {
+		what = paint.paint(red, what)
+	}
+	text := line.String() + "  " + what + mark
+	if f.Dropped {
+		text = t.p.paint(dim, text)
+	}
+	b.WriteString(indent + "  " + text + "\n")
+}
+
+// tookText is how long the step took that ended with a frame; "" where none did.
+func tookText(effect timeline.Effect) string {
+	if !effect.Ended {
+		return ""
+	}
+	return duration(time.Duration(effect.TookMs) * time.Millisecond)
+}
+
+// codeText is the mark of a frame that changed files, and by how many lines; "" for any other.
+func (p painter) codeText(effect timeline.Effect) string {
+	if !effect.Changed {
+		return ""
+	}
+	text := p.paint(cyan, codeMark)
+	if lines := effect.Lines; lines != nil && lines.Added > 0 {
+		text += " " + p.paint(green, "+"+strconv.FormatInt(lines.Added, 10))
+	}
+	if lines := effect.Lines; lines != nil && lines.Removed > 0 {
+		text += " " + p.paint(red, "−"+strconv.FormatInt(lines.Removed, 10))
+	}
+	return text
+}
+
+// padded is painted text, as wide as others; text is the same without paint.
+func padded(painted, text string, width int) string {
+	return painted + strings.Repeat(" ", max(0, width-utf8.RuneCountInString(text)))
+}
+
+// forkedAt says at which frame a fork starts, and what has become of that or of the fork.
+func forkedAt(f timeline.FrameInfo, fork timeline.ForkInfo) string {
+	text := fmt.Sprintf("forked at frame %d", fork.ParentFrameNo)
+	if fork.ParentFrameNo != f.FrameNo {
+		text += ", which was dropped"
+	}
+	if fork.Undone {
+		text += ", undone"
+	}
+	return text
+}
+
+// frameRevision is the revision of a frame, as wide as all others.
+func (p painter) frameRevision(v *timeline.FrameVCS) string {
+	text := ""
+	if v != nil {
+		text = plain(shortRevision(v.VCSType, v.VCSPointer, orEmpty(v.ChangeID)))
+	}
+	return padded(p.revision(text), text, revisionShown)
+}
+
+// label is a fork's label in brackets, behind a space; "" when it has none.
+func label(text *string) string {
+	if text == nil || *text == "" {
+		return ""
+	}
+	return " [" + plain(*text) + "]"
+}
+
+func shortHash(hash string) string { return hash[:min(hashShown, len(hash))] }

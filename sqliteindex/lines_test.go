@@ -1,0 +1,43 @@
+package sqliteindex_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/git-smithers/git-smithers/objstore"
+	"github.com/git-smithers/git-smithers/sqliteindex"
+)
+
+func TestLinesAreRememberedByTheirTrees(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.start(t, "run", 2)
+	x := w.index(t)
+	synced(t, x)
+	one, two, three := objstore.ID{1}, objstore.ID{2}, objstore.ID{3}
+	known := sqliteindex.TreePair{From: one, To: two}
+	counted := map[sqliteindex.TreePair]sqliteindex.Lines{known: {Added: 3, Removed: 1}}
+
+	got, err := x.Lines(t.Context(), []sqliteindex.TreePair{known})
+	require.NoError(t, err)
+	assert.Empty(t, got)
+
+	require.NoError(t, x.RememberLines(t.Context(), counted))
+	require.NoError(t, x.RememberLines(t.Context(), counted), "twice is once")
+	got, err = x.Lines(t.Context(), []sqliteindex.TreePair{known, {From: two, To: one}, {From: two, To: three}})
+	require.NoError(t, err)
+	assert.Equal(t, counted, got, "the other way round is another pair")
+
+	// They outlive the runs, and are no flaw of the index.
+	w.dropTip(t, "run")
+	synced(t, x)
+	got, err = x.Lines(t.Context(), []sqliteindex.TreePair{known})
+	require.NoError(t, err)
+	assert.Equal(t, counted, got)
+	require.NoError(t, x.Close())
+	flaws, err := sqliteindex.Check(t.Context(), w.options())
+	require.NoError(t, err)
+	assert.Empty(t, flaws)
+}

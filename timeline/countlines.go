@@ -1,0 +1,131 @@
+package timeline
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/git-smithers/git-smithers/internal/gitexec"
+	"github.com/git-smithers/git-smithers/objstore"
+	"github.com/git-smithers/git-smithers/sqliteindex"
+)
+
+// CountLines counts the lines of the effects that nobody has counted yet, the newest first, and
+// remembers them in the index. It needs the files' contents, so it may take a while. When ctx ends,
+// what is not counted stays nil, which is no error: the next call goes on with it.
+func CountLines(ctx context.Context, s *Store, effects []Effect) error {
+	var pairs []sqliteindex.TreePair
+	for _, e := range slices.Backward(effects) {
+		if e.Changed && e.Lines == nil && !slices.Contains(pairs, e.trees) {
+			pairs = append(pairs, e.trees)
+		}
+	}
+	if len(pairs) == 0 {
+		return nil
+	}
+	counted, err := countLines(ctx, s, pairs)
+	setLines(effects, counted)
+	if len(counted) > 0 {
+		if index, indexErr := s.Index(context.WithoutCancel(ctx)); indexErr == nil {
+			// An index that cannot be written only forgets.
+			_ = index.RememberLines(context.WithoutCancel(ctx), counted)
+		}
+	}
+	if ctx.Err() != nil {
+		return nil
+	}
+	return err
+}
+
+// countLines has one git compare pairs of trees. It returns the pairs that git is done with, also
+// with an error.
+func countLines(ctx context.Context, s *Store, pairs []sqliteindex.TreePair) (map[sqliteindex.TreePair]sqliteindex.Lines, error) {
+	git := gitexec.New(s.repo, append(slices.Clone(s.env), "GIT_NO_LAZY_FETCH=1"))
+	// A file above a MiB counts as binary: what was fetched may be large on purpose.
+	cmd, err := git.Command(ctx, "-c", "core.bigFileThreshold=1m", "diff-tree", "--stdin", "-r", "--numstat", "--no-renames",
+		"--no-ext-diff", "--no-textconv", "--diff-algorithm=myers")
+	if err != nil {
+		return nil, Explain(err)
+	}
+	in, inErr := cmd.StdinPipe()
+	out, outErr := cmd.StdoutPipe()
+	if err := errors.Join(inErr, outErr); err != nil {
+		return nil, err
+	}
+	if err := cmd.Start(); err != nil {
+		return nil, Explain(err)
+	}
+	go func() {
+		defer func() { _ = in.Close() }() // git has ended then, and says why
+		for _, p := range pairs {
+			if ctx.Err() != nil {
+				return
+			}
+			// git lists a difference in memory, so it is measured first.
+			if objstore.CheckChanges(ctx, s.objects, p.From, p.To) != nil {
+				continue
+			}
+			if _, err := io.WriteString(in, p.From.String()+" "+p.To.String()+"\n"); err != nil {
+				return
+			}
+		}
+	}()
+	counted, last, readErr := readNumstat(out)
+	if err := errors.Join(cmd.Wait(), readErr); err != nil {
+		delete(counted, last)
+		return counted, err
+	}
+	return counted, nil
+}
+
+// readNumstat reads what git diff-tree --stdin --numstat writes: the two trees of each pair, then a
+// line for each file. If git did not end well, the last pair is not whole.
+func readNumstat(r io.Reader) (counted map[sqliteindex.TreePair]sqliteindex.Lines, last sqliteindex.TreePair, err error) {
+	counted = make(map[sqliteindex.TreePair]sqliteindex.Lines)
+	in := bufio.NewReader(r)
+	for {
+		line, err := in.ReadString('\n')
+		if errors.Is(err, io.EOF) && line == "" {
+			return counted, last, nil
+		}
+		if err != nil {
+			return counted, last, err
+		}
+		if fields := strings.SplitN(line, "\t", 3); len(fields) == 3 {
+			lines := counted[last]
+			lines.Added += countOf(fields[0])
+			lines.Removed += countOf(fields[1])
+			counted[last] = lines
+			continue
+		}
+		if last, err = parsePair(line); err != nil {
+			return counted, last, err
+		}
+		counted[last] = sqliteindex.Lines{}
+	}
+}
+
+func parsePair(line string) (pair sqliteindex.TreePair, err error) {
+	from, to, _ := strings.Cut(strings.TrimSpace(line), " ")
+	if pair.From, err = objstore.ParseID(from); err == nil {
+		pair.To, err = objstore.ParseID(to)
+	}
+	if err != nil {
+		err = fmt.Errorf("git diff-tree: unexpected answer %q", line)
+	}
+	return pair, err
+}
+
+// countOf is a number of lines; 0 for "-", which stands at a binary file.
+func countOf(field string) int64 {
+	n, err := strconv.ParseInt(field, 10, 64)
+	if err != nil {
+		return 0
+	}
+	return n
+}

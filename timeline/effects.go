@@ -1,0 +1,108 @@
+package timeline
+
+import (
+	"cmp"
+	"context"
+	"slices"
+
+	"github.com/git-smithers/git-smithers/objstore"
+	"github.com/git-smithers/git-smithers/snapshot"
+	"github.com/git-smithers/git-smithers/sqliteindex"
+)
+
+// Effect is what came with a frame: attempts that ended, and files that changed.
+type Effect struct {
+	Ended  bool  // an attempt ended with the frame
+	TookMs int64 // how long that attempt took; the longest of several
+	Failed bool  // an attempt failed, or the run did
+	// Changed reports whether the captured files differ from those of the frame that this
+	// one goes on from. Lines counts the difference; nil if nobody has counted it.
+	Changed bool
+	Lines   *sqliteindex.Lines
+
+	trees sqliteindex.TreePair
+}
+
+// Effects returns the effects of a run's frames, in their order, as the index knows them.
+// [CountLines] counts the lines that nobody has counted yet.
+func Effects(ctx context.Context, s *Store, run *RunTimeline) ([]Effect, error) {
+	out := make([]Effect, len(run.Frames))
+	if len(out) == 0 {
+		return out, nil
+	}
+	index, err := s.Index(ctx)
+	if err != nil {
+		return nil, err
+	}
+	ended, err := index.Ended(ctx, run.RunID)
+	if err != nil {
+		return nil, Explain(err)
+	}
+	for _, e := range ended {
+		addEnded(out, run, e)
+	}
+	if run.Status == string(snapshot.RunFailed) {
+		out[len(out)-1].Failed = true
+	}
+	if pairs := addChanges(out, run.Frames); len(pairs) > 0 {
+		known, err := index.Lines(ctx, pairs)
+		if err != nil {
+			return nil, Explain(err)
+		}
+		setLines(out, known)
+	}
+	return out, nil
+}
+
+// addEnded adds an attempt to the effect of the frame with which it ended: the frame that has
+// its files, or the first one since. A fork's journal also has what ended in its parent.
+func addEnded(out []Effect, run *RunTimeline, e sqliteindex.EndedRow) {
+	if run.Branch != nil && e.FinishedAtMs <= run.Branch.CreatedAtMs {
+		return
+	}
+	at, found := 0, false
+	if e.FrameNo != nil {
+		at, found = slices.BinarySearchFunc(run.Frames, *e.FrameNo, func(f FrameInfo, no int64) int { return cmp.Compare(f.FrameNo, no) })
+	} else {
+		at = slices.IndexFunc(run.Frames, func(f FrameInfo) bool { return f.CreatedAtMs >= e.FinishedAtMs })
+		found = at >= 0
+		if found && e.StartedAtMs == e.FinishedAtMs && at+1 < len(run.Frames) && run.Frames[at+1].CreatedAtMs == e.FinishedAtMs {
+			return // a clock that stands still: any of them could be the frame
+		}
+	}
+	if !found || e.State == snapshot.AttemptCancelled {
+		return
+	}
+	effect := &out[at]
+	effect.Ended = true
+	effect.TookMs = max(effect.TookMs, e.FinishedAtMs-e.StartedAtMs)
+	effect.Failed = effect.Failed || e.State == snapshot.AttemptFailed
+}
+
+// addChanges finds the frames whose files are not those of the frame that they go on from, and
+// returns the trees to compare.
+func addChanges(out []Effect, frames []FrameInfo) []sqliteindex.TreePair {
+	trees := make(map[int64]objstore.ID, len(frames))
+	var pairs []sqliteindex.TreePair
+	for i, f := range frames {
+		trees[f.FrameNo] = f.tree
+		if f.BasedOn == nil {
+			continue
+		}
+		before := trees[*f.BasedOn]
+		if before.IsZero() || f.tree.IsZero() || before == f.tree {
+			continue
+		}
+		out[i].Changed, out[i].trees = true, sqliteindex.TreePair{From: before, To: f.tree}
+		pairs = append(pairs, out[i].trees)
+	}
+	return pairs
+}
+
+func setLines(effects []Effect, known map[sqliteindex.TreePair]sqliteindex.Lines) {
+	for i := range effects {
+		if lines, ok := known[effects[i].trees]; ok && effects[i].Changed {
+			effects[i].Lines = &lines
+		}
+	}
+}

@@ -27,7 +27,12 @@ func (s *session) execute(ctx context.Context, store *timeline.Store, head *time
 		s.note("run %s, from frame %d", plain(head.Row().ID), head.Row().Frame)
 	}
 	if left {
+		view, end := s.viewRun(ctx, wf)
+		if view != nil {
+			opts.Progress = view.tell
+		}
 		err = s.executeClaimed(ctx, head, agreed, claim, opts)
+		end()
 	}
 	if code := fault.CodeOf(err); err != nil && code != fault.RunFailed && code != fault.RunCancelled && code != fault.RunWaiting {
 		return err
@@ -100,7 +105,7 @@ func (s *session) engineOptions(store *timeline.Store, head *timeline.Head, sett
 		AcceptWorkflowChange: settings.acceptChange, WorkingCopy: files, Captured: settings.captured,
 		Hurry: s.hurry, Warn: s.warn, Wait: settings.wait, Input: settings.input, Logs: store.LiveLogs(run),
 		Commands: store.Commands(run),
-		Progress: s.tellProgress,
+		Progress: s.tellFrame,
 	}
 	if files.Root() != "" {
 		opts.Worktree = worktrees(store, run)
@@ -111,8 +116,8 @@ func (s *session) engineOptions(store *timeline.Store, head *timeline.Head, sett
 	return opts
 }
 
-// tellProgress is a line for every frame.
-func (s *session) tellProgress(p engine.Progress) {
+// tellFrame is a line for every frame.
+func (s *session) tellFrame(p engine.Progress) {
 	waiting := ""
 	if p.Waiting > 0 {
 		waiting = fmt.Sprintf(", %d waiting", p.Waiting)
@@ -123,9 +128,11 @@ func (s *session) tellProgress(p engine.Progress) {
 // printRun prints how a run ended. That nobody reads it changes nothing.
 func (s *session) printRun(doc runResult, finish func(runResult) any) error {
 	var err error
-	if s.json {
+	switch {
+	case s.json:
 		err = s.writeJSON(finish(doc))
-	} else {
+	case s.outTTY && s.talksToPerson(): // who has read it above
+	default:
 		err = s.printf("%s\n", plain(doc.RunID))
 	}
 	if errors.Is(err, errOutputClosed) {

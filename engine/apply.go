@@ -69,6 +69,13 @@ func (r *runner) conclude(t *Task, a snapshot.Attempt, end ending) {
 		a.State, a.Error = snapshot.AttemptFailed, end.failed.String()
 		n.State = r.failed(t, key, *end.failed, p)
 	}
+	state := n.State
+	if a.State == snapshot.AttemptFailed { // also one that is tried again
+		state = snapshot.NodeFailed
+	} else if a.State == snapshot.AttemptCancelled {
+		state = snapshot.NodeCancelled
+	}
+	r.next.step(key.name(t), state, a.StartedAtMs, now)
 	if t.Run == "" {
 		r.next.attempt(a) // who waits changes no files
 	} else {

@@ -40,10 +40,10 @@ func (r *runner) commitIf(ctx context.Context, still func() error) error {
 		return err
 	}
 	r.forgetLogs()
-	row, subject := r.rec.Row(), r.next.subject()
+	row, said := r.rec.Row(), r.next
 	r.begun, r.state, r.status = true, r.rec.State(), row.Status
 	r.next = newDraft(r.runID, r.opts.Now())
-	r.report(row.Frame, subject)
+	r.report(row.Frame, said)
 	return nil
 }
 
@@ -79,11 +79,11 @@ func (r *runner) forgetLogs() {
 }
 
 // report tells the caller of a committed frame.
-func (r *runner) report(frame int64, subject string) {
+func (r *runner) report(frame int64, said *draft) {
 	if r.opts.Progress == nil {
 		return
 	}
-	p := Progress{Frame: frame, Subject: subject, Nodes: len(r.nodes)}
+	p := Progress{Frame: frame, Subject: said.subject(), Nodes: len(r.nodes), Steps: said.steps}
 	for _, n := range r.nodes {
 		switch n.State {
 		case snapshot.NodeInProgress:

@@ -21,6 +21,7 @@ type draft struct {
 	journal  []snapshot.Change
 	events   []snapshot.Event
 	phrases  []phrase
+	steps    []Step // what phrases say of tasks
 	edits    []func(*snapshot.Run)
 	rendered json.RawMessage
 	workflow *snapshot.Workflow
@@ -91,6 +92,12 @@ func (d *draft) sayAlone(name, verb string) {
 	d.phrases = append(d.phrases, phrase{[]string{name}, verb})
 }
 
+// step adds what was said last, of a task.
+func (d *draft) step(task string, state snapshot.NodeState, startedAtMs, endedAtMs int64) {
+	what := d.phrases[len(d.phrases)-1].verb
+	d.steps = append(d.steps, Step{Task: task, State: state, What: what, StartedAtMs: startedAtMs, EndedAtMs: endedAtMs})
+}
+
 // maxSubject bounds the subject line: it is for git log.
 const maxSubject = 160
 
@@ -108,8 +115,7 @@ func (d *draft) subject() string {
 }
 
 func (d *draft) setNode(n snapshot.Node) {
-	row := snapshot.EncodeNode(n)
-	d.state = append(d.state, snapshot.Change{Op: snapshot.OpSet, Collection: "nodes", Key: row.Key, Value: row.Value})
+	d.state = append(d.state, snapshot.SetNode(n))
 }
 
 func (d *draft) setLoop(l snapshot.Loop) {

@@ -110,6 +110,17 @@ type Progress struct {
 	Subject string
 	// How many nodes are in each state; Nodes is how many there are.
 	Nodes, Running, Waiting, Finished, Failed, Skipped int
+	// Steps are what the frame says of tasks, in the order in which it happened.
+	Steps []Step
+}
+
+// Step is what a frame says of one task: that it started, that it waits, or how it ended.
+type Step struct {
+	Task        string             // its id; in a loop with the iteration
+	State       snapshot.NodeState // a failed one may be tried again
+	What        string             // in words: "finished", "failed: exit status 1", "waits for approval"
+	StartedAtMs int64              // of the attempt; 0 where there was none
+	EndedAtMs   int64              // 0 for an attempt under way
 }
 
 // Result is how a run ended, or was left.

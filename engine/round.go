@@ -67,6 +67,7 @@ func (r *runner) holds(t *Task, key nodeKey) (bool, error) {
 		r.setNode(r.next, n)
 		r.next.event("NodeFailed", payload{NodeID: key.id, Iteration: &key.iteration, Error: why.String()})
 		r.next.say(key.name(t), "failed: "+why.text)
+		r.next.step(key.name(t), n.State, 0, 0)
 		r.failure = key.name(t) + ": " + why.text
 		return false, nil
 	}
@@ -79,6 +80,7 @@ func (r *runner) skip(t *Task, key nodeKey) {
 	r.setNode(r.next, n)
 	r.next.event("NodeSkipped", payload{NodeID: key.id, Iteration: &key.iteration})
 	r.next.say(key.name(t), "skipped")
+	r.next.step(key.name(t), n.State, 0, 0)
 }
 
 // start makes the next attempt of a node and the job that executes it.
@@ -111,6 +113,7 @@ func (r *runner) start(t *Task, key nodeKey) (*job, error) {
 		verb += " " + ofTries(t, spent+1)
 	}
 	r.next.say(key.name(t), verb)
+	r.next.step(key.name(t), n.State, a.StartedAtMs, 0)
 	return j, nil
 }
 

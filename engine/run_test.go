@@ -3,6 +3,7 @@ package engine_test
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -325,6 +326,14 @@ func TestProgressAndLiveLogSayWhatHappens(t *testing.T) {
 	_, err := s.run()
 	require.NoError(t, err)
 	assert.Equal(t, "a| err\na| last\n", log.String())
+	var steps []string
+	for i := range frames {
+		for _, step := range frames[i].Steps {
+			steps = append(steps, fmt.Sprintf("%s %s: %s, took %t", step.Task, step.State, step.What, step.EndedAtMs >= step.StartedAtMs))
+		}
+		frames[i].Steps = nil
+	}
+	assert.Equal(t, []string{"a in-progress: started, took false", "a finished: finished, took true"}, steps)
 	assert.Equal(t, []engine.Progress{
 		{Frame: 1, Subject: "a started", Nodes: 1, Running: 1},
 		{Frame: 2, Subject: "a finished", Nodes: 1, Finished: 1},

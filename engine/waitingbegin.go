@@ -167,7 +167,9 @@ func (r *runner) setWait(w snapshot.Wait) {
 }
 
 func (r *runner) sayWaits(t *Task, a snapshot.Attempt, what string) {
-	r.next.say(nodeKey{a.NodeID, a.Iteration}.name(t), "waits for "+what)
+	name := nodeKey{a.NodeID, a.Iteration}.name(t)
+	r.next.say(name, "waits for "+what)
+	r.next.step(name, t.state(), a.StartedAtMs, 0)
 }
 
 // after is a time after another one; nil where there is none between.

@@ -1,0 +1,139 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+	"unicode/utf8"
+
+	"github.com/git-smithers/git-smithers/engine"
+	"github.com/git-smithers/git-smithers/snapshot"
+)
+
+const (
+	// widestTask is how wide the column of tasks may get.
+	widestTask = 24
+	// widestLine is what fits a terminal: a line that is rewritten in place must not wrap.
+	widestLine = 79
+)
+
+// runView shows a person at a terminal how the tasks of a run do: a line for each that waits or
+// has ended and, in place, one for those at work. Safe for concurrent use.
+type runView struct {
+	s     *session
+	p     painter
+	width int // of the column of tasks
+
+	mu      sync.Mutex
+	running []engine.Step
+	done    string // how far the run is
+}
+
+// talksToPerson reports whether a person at a terminal reads what is told of a run.
+func (s *session) talksToPerson() bool { return !s.quiet && !s.json && s.isTTY(s.Err) }
+
+// viewRun begins to show a run's tasks; nil where nobody sees them. The caller calls end when the run
+// is left.
+func (s *session) viewRun(ctx context.Context, wf *engine.Workflow) (view *runView, end func()) {
+	if !s.talksToPerson() {
+		return nil, func() {}
+	}
+	view = &runView{s: s, p: s.painter(ctx)}
+	for _, t := range wf.Tasks {
+		view.width = min(max(view.width, utf8.RuneCountInString(t.ID)), widestTask)
+	}
+	over := make(chan struct{})
+	var ticking sync.WaitGroup
+	ticking.Go(func() {
+		tick := time.NewTicker(time.Second)
+		defer tick.Stop()
+		for {
+			select {
+			case <-over:
+				return
+			case <-tick.C:
+				view.showRunning()
+			}
+		}
+	})
+	return view, func() {
+		close(over)
+		ticking.Wait()
+		s.endHalfway()
+	}
+}
+
+// tell shows what a frame says of tasks.
+func (v *runView) tell(p engine.Progress) {
+	v.mu.Lock()
+	v.done = fmt.Sprintf("%d of %d done", p.Finished+p.Skipped, p.Nodes)
+	var lines []string
+	for _, step := range p.Steps {
+		v.running = slices.DeleteFunc(v.running, func(r engine.Step) bool { return r.Task == step.Task })
+		if step.State == snapshot.NodeInProgress {
+			v.running = append(v.running, step)
+		} else {
+			lines = append(lines, v.line(step))
+		}
+	}
+	v.mu.Unlock()
+	for _, line := range lines {
+		v.s.note("%s", line)
+	}
+	v.showRunning()
+}
+
+// line is a task that waits or has ended.
+func (v *runView) line(step engine.Step) string {
+	took := ""
+	if step.EndedAtMs != 0 {
+		took = duration(time.Duration(step.EndedAtMs-step.StartedAtMs) * time.Millisecond)
+	}
+	mark, style := stepMark(step.State)
+	what := plain(step.What)
+	if step.State == snapshot.NodeFailed {
+		what = v.p.paint(red, what)
+	}
+	return fmt.Sprintf("  %s %s  %8s  %s", v.p.paint(style, mark), padded(plain(step.Task), plain(step.Task), v.width), took, what)
+}
+
+// showRunning shows, in place, the tasks at work and for how long.
+func (v *runView) showRunning() {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if len(v.running) == 0 {
+		return
+	}
+	now := v.s.Now()
+	parts := make([]string, len(v.running))
+	for i, step := range v.running {
+		parts[i] = plain(step.Task)
+		if took := now.Sub(time.UnixMilli(step.StartedAtMs)).Truncate(time.Second); took > 0 {
+			parts[i] += " " + strings.Replace(duration(took), ".0 s", " s", 1)
+		}
+	}
+	mark, _ := stepMark(snapshot.NodeInProgress)
+	v.s.talkHalfway(shorten("  "+mark+" "+strings.Join(parts, ", ")+"  ("+v.done+")", widestLine))
+}
+
+// stepMark is the mark of a task's state, and how it is painted. The words beside it say the same.
+func stepMark(state snapshot.NodeState) (mark, style string) {
+	switch state {
+	case snapshot.NodeFinished:
+		return "✓", green
+	case snapshot.NodeFailed:
+		return "✗", red
+	case snapshot.NodeInProgress:
+		return "●", cyan
+	case snapshot.NodeSkipped:
+		return "–", dim
+	case snapshot.NodeCancelled:
+		return "■", yellow
+	case snapshot.NodePending:
+		return "○", dim
+	}
+	return "◆", magenta
+}

@@ -2,7 +2,8 @@
 # fourth step, and is forked before the failure, changed, and replayed to its end.
 # Another one waits for somebody, and is taken back to before it asked. A third one
 # has a mistake, is mended, and goes on from before it.
-# `make demo` runs it. It needs git, and git-smithers on the PATH.
+# `make demo` runs it. It needs git, and git-smithers on the PATH. At a terminal it stops after each
+# screen; DEMO_PAUSE=0 keeps it from that.
 set -eu
 
 project=$(cd "$(dirname "$0")/project" && pwd)
@@ -15,18 +16,69 @@ git config --file "$GIT_CONFIG_GLOBAL" user.name 'Demo'
 git config --file "$GIT_CONFIG_GLOBAL" user.email 'demo@localhost.invalid'
 git config --file "$GIT_CONFIG_GLOBAL" init.defaultBranch main
 
-say() { printf '\n# %s\n' "$*"; }
+# At a terminal, a person reads along: one part at a time, and no more than a screen of it.
+screen=0
+if [ -t 0 ] && [ -t 1 ] && [ "${DEMO_PAUSE-1}" != 0 ]; then
+	screen=$(stty size | cut -d ' ' -f 1)
+	[ "$screen" -ge 12 ] || screen=24
+fi
+printed=0
 
-# show COMMAND... types a command line and runs it. A failure ends the demo.
+# pause waits for Enter. q ends the demo.
+pause() {
+	[ "$screen" -gt 0 ] && [ "$printed" -gt 0 ] || return 0
+	printf '\n-- Enter goes on, q ends --'
+	read -r key || key=q
+	[ "$key" != q ] || exit 0
+	printed=0
+}
+
+# room LINES pauses if that many lines do not fit below what is printed already.
+room() {
+	[ $((printed + $1 + 3)) -le "$screen" ] || pause
+	printed=$((printed + $1))
+}
+
+# screens prints what a command has shown, a screen at a time.
+screens() {
+	lines=$(wc -l <"$scratch/shown")
+	room "$lines"
+	at=1
+	while [ $((lines - at)) -gt $((screen - 4)) ]; do
+		sed -n "$at,$((at + screen - 4))p" "$scratch/shown"
+		pause
+		at=$((at + screen - 3)) printed=$((lines - at + 1))
+	done
+	sed -n "$at,\$p" "$scratch/shown"
+}
+
+say() {
+	pause
+	printf '\n# %s\n' "$*"
+	printed=3
+}
+
+# show COMMAND... types a command line and runs it. A failure ends the demo. What runs a workflow writes
+# to the terminal itself, so that its progress is seen.
 show() {
-	printf '$ %s\n' "$*"
-	eval "$*"
+	case $screen,$* in
+	0,* | *smithers\ run* | *smithers\ re[ps]* | *--resume*)
+		room 14
+		printf '$ %s\n' "$*"
+		eval "$*" </dev/null
+		;;
+	*)
+		{ printf '$ %s\n' "$*" && eval "$*"; } >"$scratch/shown" 2>&1 </dev/null || { cat "$scratch/shown"; exit 1; }
+		screens
+		;;
+	esac
 }
 
 # fails COMMAND... shows a command that must fail.
 fails() {
+	room 14
 	printf '$ %s\n' "$*"
-	if eval "$*"; then
+	if eval "$*" </dev/null; then
 		echo "this should have failed" >&2
 		exit 1
 	else
@@ -124,16 +176,22 @@ say 'It is all ordinary git.'
 show 'git fsck --strict'
 show 'git smithers verify'
 
+pause
 cat <<END
 
-The scratch repository is $scratch/slug
-To look around:
+What to try next, in this scratch repository:
 
     cd $scratch/slug
     PATH=$(dirname "$(command -v git-smithers)"):\$PATH
-    git smithers runs
-    git smithers show strict:$failed --attempts
+    git smithers runs                                    # the runs that you have seen
+    git smithers show strict:$failed --attempts                # why the review failed
     git smithers fork strict:$before --node patch --label 'another patch'
-    git smithers branches strict
-    git log --stat refs/smithers/_tip/strict
+    git smithers branches strict                         # the fork beside the others
+    git log --stat refs/smithers/_tip/strict             # all of it, by plain git
+
+And in a repository of your own:
+
+    git smithers help workflow                           # how to write a workflow, with examples
+    git smithers check my.yaml                           # is it sound? Nothing runs
+    git smithers run my.yaml
 END

@@ -4,7 +4,9 @@ import (
 	"bufio"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -131,11 +133,7 @@ func (v formValue) read(line string) (json.RawMessage, error) {
 	word := strings.TrimSpace(line)
 	switch v.kind {
 	case formChoice:
-		n, err := strconv.Atoi(word)
-		if err != nil || n < 1 || n > len(v.choices) {
-			return nil, againError{"type a number from 1 to " + strconv.Itoa(len(v.choices))}
-		}
-		return v.choices[n-1], nil
+		return v.choose(word)
 	case formBoolean:
 		switch strings.ToLower(word) {
 		case "y", "yes", "true":
@@ -156,4 +154,30 @@ func (v formValue) read(line string) (json.RawMessage, error) {
 		}
 	}
 	return encodeValue(line)
+}
+
+// choose finds the choice that a line names, by its number or by its value. Where a number is
+// the value of another choice, the choice must be given otherwise.
+func (v formValue) choose(word string) (json.RawMessage, error) {
+	byValue := slices.IndexFunc(v.choices, func(choice json.RawMessage) bool {
+		return word == choiceText(choice) || word == string(choice)
+	})
+	if byValue < 0 {
+		byValue = slices.IndexFunc(v.choices, func(choice json.RawMessage) bool { return strings.EqualFold(word, choiceText(choice)) })
+	}
+	n, err := strconv.Atoi(word)
+	byNumber := n - 1
+	if err != nil || n < 1 || n > len(v.choices) {
+		byNumber = byValue
+	}
+	if byValue < 0 {
+		byValue = byNumber
+	}
+	switch {
+	case byNumber < 0:
+		return nil, againError{"type a number from 1 to " + strconv.Itoa(len(v.choices)) + ", or one of the values"}
+	case byNumber != byValue:
+		return nil, againError{fmt.Sprintf("%s is the number of one choice and the value of another: answer with --value", word)}
+	}
+	return v.choices[byNumber], nil
 }

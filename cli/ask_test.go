@@ -39,13 +39,17 @@ func TestAPersonIsAskedForWhatTheFormWants(t *testing.T) {
 		"yes":                    {snapshot.HumanConfirm, `{"type":"boolean"}`, "y\n", `true`, []string{"[y/n]> "}},
 		"No":                     {snapshot.HumanConfirm, `{"type":"boolean"}`, "perhaps\nNo\n", `false`, []string{"type y or n"}},
 		"the number of a choice": {
-			snapshot.HumanSelect, `{"enum":["red","blue",3]}`, "0\nblue\n2\n", `"blue"`,
-			[]string{"  1  red\n", "  2  blue\n", "  3  3\n", "(1 to 3)> ", "type a number from 1 to 3", "type a number from 1 to 3"},
+			snapshot.HumanSelect, `{"enum":["red","blue",3]}`, "0\npink\n2\n", `"blue"`,
+			[]string{"  1  red\n", "  2  blue\n", "  3  3\n", "(1 to 3, or a value)> ", "type a number from 1 to 3, or one of the values"},
 		},
-		"a number": {snapshot.HumanJSON, `{"type":"number"}`, "\"1\"\nlots\n1.50\n", `1.50`, []string{"type a number", "type a number"}},
+		"the value of a choice":              {snapshot.HumanSelect, `{"enum":["red","blue",3]}`, "blue\n", `"blue"`, nil},
+		"the value in JSON":                  {snapshot.HumanSelect, `{"enum":["red","blue",3]}`, "\"red\"\n", `"red"`, nil},
+		"the value in other letters":         {snapshot.HumanSelect, `{"enum":["EU-west","us"]}`, "eu-West\n", `"EU-west"`, nil},
+		"a value that is no choice's number": {snapshot.HumanSelect, `{"enum":[10,20]}`, "20\n", `20`, nil},
+		"a number":                           {snapshot.HumanJSON, `{"type":"number"}`, "\"1\"\nlots\n1.50\n", `1.50`, []string{"type a number", "type a number"}},
 		"the fields of a form, in its order": {
 			snapshot.HumanJSON, flat, "3\n2\n\nsay \"hi\"\n", `{"days":3,"risk":"high","note":"say \"hi\""}`,
-			[]string{"working days\n", "days (number)> ", "risk (1 to 2)> ", "tested [y/n] (or nothing)> ", "note (or nothing)> "},
+			[]string{"working days\n", "days (number)> ", "risk (1 to 2, or a value)> ", "tested [y/n] (or nothing)> ", "note (or nothing)> "},
 		},
 		"a form of nothing that is required": {
 			snapshot.HumanJSON, `{"type":"object","properties":{"a":{"type":"string"}}}`, "\n", `{}`, nil,
@@ -129,4 +133,14 @@ func TestAFormThatNobodyCanBeAskedForIsShownOnOneLine(t *testing.T) {
 	var e *fault.Error
 	require.ErrorAs(t, err, &e)
 	assert.Contains(t, e.Hints, `give the whole answer with --value; its schema is {"type":"array"}`)
+}
+
+// What is the number of one choice and the value of another is no answer: it is asked again.
+func TestAChoiceThatCouldMeanTwoIsAskedAgain(t *testing.T) {
+	t.Parallel()
+	s, talk := atDesk("1\n2\n")
+	_, err := s.askForAnswer(snapshot.HumanRequest{Kind: snapshot.HumanSelect, Prompt: "Which?", Form: json.RawMessage(`{"enum":[3,1,2]}`)})
+	require.Error(t, err) // both lines could mean two, and the input has ended
+	assert.Contains(t, talk.String(), "1 is the number of one choice and the value of another")
+	assert.Contains(t, talk.String(), "2 is the number of one choice and the value of another")
 }

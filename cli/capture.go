@@ -41,7 +41,8 @@ func captureCommand() *command {
 		about: `Reads a capture, one JSON object, from standard input: a whole state, or changes to
 the run's newest one, with events, the rendered frame and the revision of the
 working copy. Prints {"kind","id","frame","commit","contentHash"} when it is on
-stable storage. The run is made when it does not exist. docs/scripting.md has the schema.
+stable storage. The run is made when it does not exist. "git smithers help scripting"
+has the schema.
 
 With --batch, reads one capture a line and answers each with a line, in order, until
 the input ends. A line that fails is answered with {"kind","id","error"}, and the next

@@ -69,7 +69,7 @@ func commonFlags() []urfave.Flag {
 func tree() *command {
 	root := &command{
 		summary: "keep the history of workflow runs in the repository they work on",
-		usage:   []string{"", "<command> [<argument>...] [<flag>...]", "help [--all | <command> | back]"},
+		usage:   []string{"", "<command> [<argument>...] [<flag>...]", "help [--all | <command> | <page>]"},
 		about: `Alone it shows how things stand: what runs, waits for you or has failed.
 
 Every change of a run's state is a frame: a commit under refs/smithers/. Frames are
@@ -99,7 +99,7 @@ func topics() []topic {
 		{
 			"run workflows",
 			[]*command{runCommand(), resumeCommand(), cancelCommand()},
-			[]*command{superviseCommand()},
+			[]*command{checkCommand(), superviseCommand()},
 		},
 		{
 			"answer a run that waits",
@@ -130,7 +130,7 @@ func topics() []topic {
 				initCommand(), doctorCommand(), verifyCommand(), sealCommand(), pruneCommand(), duCommand(),
 			},
 		},
-		{"for programs", nil, []*command{captureCommand(), completionCommand(), manCommand(), versionCommand()}},
+		{"for programs", nil, []*command{captureCommand(), completionCommand(), completeCommand(), manCommand(), versionCommand()}},
 	}
 }
 

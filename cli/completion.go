@@ -15,8 +15,9 @@ func completionCommand() *command {
 		name:    "completion",
 		summary: "print the completion script of a shell",
 		usage:   []string{"{bash | zsh | fish}"},
-		about: `The script completes commands and flags, for "git smithers" and for
-"git-smithers". In bash and zsh it works together with git's own completion.`,
+		about: `The script completes commands, flags, runs, frames (after "<run>:"), tasks and workflow
+files, for "git smithers" and for "git-smithers". In bash and zsh it works together with
+git's own completion.`,
 		minArgs: 1, maxArgs: 1,
 		examples: []example{
 			{"complete in this bash", `source <(git smithers completion bash)`},
@@ -79,18 +80,36 @@ _git_smithers_words() {
 
 # The words after "smithers" choose the command: it takes the longest path that is one.
 _git_smithers() {
-	local i chosen="" word started=""
-	for ((i = 0; i < COMP_CWORD; i++)); do
+	local i chosen="" word started="" glue="" words=() cur
+	for ((i = 0; i <= COMP_CWORD; i++)); do
 		word=${COMP_WORDS[i]}
 		if [[ -z $started ]]; then
 			[[ $word == smithers || $word == git-smithers || $word == */git-smithers ]] && started=1
 			continue
 		fi
-		[[ $word == -* ]] && continue
+		# bash takes words apart at : and =
+		if [[ ${#words[@]} -gt 0 && ( -n $glue || $word == : || $word == = ) ]]; then
+			words[${#words[@]}-1]+=$word
+		else
+			words+=("$word")
+		fi
+		glue=""
+		[[ $word == : || $word == = ]] && glue=1
+		[[ $word == -* || $i -eq $COMP_CWORD ]] && continue
 		if [[ -n $(_git_smithers_words "${chosen:+$chosen }$word") ]]; then
 			chosen="${chosen:+$chosen }$word"
 		fi
 	done
+	cur=${words[${#words[@]}-1]}
+	if [[ -n $chosen ]]; then
+		mapfile -t COMPREPLY < <(git smithers __complete -- "${words[@]}" 2>/dev/null)
+		if [[ ${#COMPREPLY[@]} -gt 0 ]]; then
+			[[ $cur == *:* && $COMP_WORDBREAKS == *:* ]] && COMPREPLY=("${COMPREPLY[@]#"${cur%%:*}:"}")
+			[[ $cur == --*=* && $COMP_WORDBREAKS == *=* ]] && COMPREPLY=("${COMPREPLY[@]#"${cur%%%%=*}="}")
+			for i in "${!COMPREPLY[@]}"; do printf -v "COMPREPLY[$i]" %%q "${COMPREPLY[i]}"; done
+			return
+		fi
+	fi
 	mapfile -t COMPREPLY < <(compgen -W "$(_git_smithers_words "$chosen")" -- "${COMP_WORDS[COMP_CWORD]}")
 	[[ ${#COMPREPLY[@]} -gt 0 ]] || mapfile -t COMPREPLY < <(compgen -f -- "${COMP_WORDS[COMP_CWORD]}")
 }
@@ -115,6 +134,14 @@ _git-smithers() {
 			chosen="${chosen:+$chosen }$word"
 		fi
 	done
+	local -a values
+	if [[ -n $chosen ]]; then
+		values=(${(f)"$(git smithers __complete -- "${(@)words[2,CURRENT]}" 2>/dev/null)"})
+		if (( $#values )); then
+			compadd -- $values
+			return
+		fi
+	fi
 	compadd -- ${=$(_git_smithers_words "$chosen")} || _files
 }
 zstyle ':completion:*:*:git:*' user-commands smithers:'keep the history of workflow runs'
@@ -127,10 +154,20 @@ fi
 
 func zshCompletion(root *command) string { return fmt.Sprintf(zshTemplate, bashWords(root)) }
 
+const fishValues = `# fish completion for git-smithers
+function __git_smithers_values
+	set -l words (commandline -opc) (commandline -ct)
+	while test (count $words) -gt 1; and not string match -qr '^(smithers|(.*/)?git-smithers)$' -- $words[1]
+		set -e words[1]
+	end
+	git smithers __complete -- $words[2..-1] 2>/dev/null
+end
+`
+
 // fishCompletion prints a line for every command and flag.
 func fishCompletion(root *command) string {
 	var b strings.Builder
-	b.WriteString("# fish completion for git-smithers\n")
+	b.WriteString(fishValues)
 	for _, program := range []string{"git-smithers", "git"} {
 		within := ""
 		if program == "git" {
@@ -158,12 +195,18 @@ func fishCommand(b *strings.Builder, program, within string, c *command) {
 		fmt.Fprintf(b, "complete -c %s -n '%s__fish_seen_subcommand_from %s' -f -a %s -d %s\n",
 			program, within, c.name, child.name, fishQuote(child.summary))
 	}
+	if c.completesValues() {
+		fmt.Fprintf(b, "complete -c %s -n '%s__fish_seen_subcommand_from %s' -a '(__git_smithers_values)'\n", program, within, c.name)
+	}
 	for _, h := range c.flagHelps() {
 		fmt.Fprintf(b, "complete -c %s -n '%s__fish_seen_subcommand_from %s' -l %s", program, within, c.name, h.long)
 		if h.short != "" {
 			fmt.Fprintf(b, " -s %s", h.short)
 		}
-		if h.value != "" {
+		switch {
+		case c.flagKind(h.long) != "":
+			b.WriteString(" -x -a '(__git_smithers_values)'")
+		case h.value != "":
 			b.WriteString(" -r")
 		}
 		fmt.Fprintf(b, " -d %s\n", fishQuote(h.usage))

@@ -144,7 +144,7 @@ func leftOver(findings []keep.Finding) error {
 	if mendable {
 		return err.Hint("`git smithers doctor --repair` mends what can be mended")
 	}
-	return err.Hint("docs/keeping.md says what to do about each kind")
+	return err.Hint("`git smithers help keeping` says what to do about each kind")
 }
 
 func printFindings(s *session, findings []keep.Finding) error {

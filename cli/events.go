@@ -96,6 +96,9 @@ func runEvents(ctx context.Context, s *session, store *timeline.Store, opts even
 		return err
 	}
 	opts.query.RunID = head.Row().ID
+	if err := s.warnOfTypes(ctx, store, opts.query); err != nil {
+		return err
+	}
 	if opts.follow {
 		return (&eventFollower{s: s, store: store, head: head, query: opts.query}).follow(ctx)
 	}

@@ -69,7 +69,7 @@ func reading(elsewhere string) map[string][]string {
 func others() []string {
 	return []string{
 		"run", "capture", "status", "runs", "sql", "worktrees", "fetch", "remote", "unbundle", "import", "watch",
-		"doctor", "init", "index rebuild", "completion", "man", "version",
+		"doctor", "init", "index rebuild", "__complete", "check", "completion", "man", "version",
 	}
 }
 

@@ -128,7 +128,7 @@ func (v formValue) expects() string {
 	case formNumber:
 		what = "(number)"
 	case formChoice:
-		what = "(1 to " + strconv.Itoa(len(v.choices)) + ")"
+		what = "(1 to " + strconv.Itoa(len(v.choices)) + ", or a value)"
 	case formText:
 	}
 	if !v.required {

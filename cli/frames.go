@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -83,6 +84,16 @@ func runFrames(ctx context.Context, s *session, store *timeline.Store, query tim
 	if err != nil {
 		return err
 	}
+	if len(list) == 0 && query.Path != "" {
+		kept, err := timeline.KeepsPath(ctx, store, query)
+		if err != nil {
+			return err
+		}
+		if !kept {
+			s.warn(fmt.Errorf("no frame has %s: paths are relative to the folder you are in", query.Path))
+			return nil
+		}
+	}
 	if s.json {
 		for _, match := range list {
 			if err := s.writeJSON(frameDocument{"frame", match}); err != nil {
@@ -91,7 +102,7 @@ func runFrames(ctx context.Context, s *session, store *timeline.Store, query tim
 		}
 		return nil
 	}
-	if len(list) == 0 && s.outTTY {
+	if len(list) == 0 {
 		s.note("there is no such frame")
 	}
 	p := s.painter(ctx)

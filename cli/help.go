@@ -139,6 +139,9 @@ func (c *command) printHelp(w io.Writer, all bool) error {
 		b.WriteString("`git smithers help back` says which way back you want.\n" +
 			"`git smithers help --all` lists the other commands: for upkeep, programs and Smithers.\n")
 	}
+	if c.path == "" {
+		fmt.Fprintf(&b, "`%s help <page>` shows a page of the documentation:\n%s.\n", program, helpPageNames())
+	}
 	_, err := io.WriteString(w, b.String())
 	return err
 }

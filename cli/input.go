@@ -13,6 +13,7 @@ import (
 
 	urfave "github.com/urfave/cli/v2"
 
+	"github.com/git-smithers/git-smithers/refs"
 	"github.com/git-smithers/git-smithers/snapshot"
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
@@ -53,7 +54,7 @@ func (s *session) readValue(ctx context.Context, arg valueArgument) (json.RawMes
 	// The store's own limits are looked at when the value is stored.
 	deepest := snapshot.Limits{Depth: math.MaxInt}
 	if err := deepest.CheckSize(data); err != nil {
-		return nil, fault.New(fault.LimitExceeded, "%s: %w", source, err).Hint("docs/format.md lists the limits")
+		return nil, fault.New(fault.LimitExceeded, "%s: %w", source, err).Hint("`git smithers help format` lists the limits")
 	}
 	var probe json.RawMessage
 	if err := json.Unmarshal(data, &probe); err != nil {
@@ -88,7 +89,7 @@ func (s *session) valueBytes(ctx context.Context, arg valueArgument) (data []byt
 	}
 	if len(data) > snapshot.DefaultValue {
 		return nil, "", fault.New(fault.LimitExceeded, "%s is longer than %d bytes", name, snapshot.DefaultValue).
-			Hint("docs/format.md lists the limits")
+			Hint("`git smithers help format` lists the limits")
 	}
 	return data, name, nil
 }
@@ -133,4 +134,11 @@ func newRunID(c *urfave.Context) (string, error) {
 		return "", fault.New(fault.InvalidRunID, "the run id is empty").Hint("leave out --run-id to get one made up")
 	}
 	return id, nil
+}
+
+// noteEscaped says under which name git knows a run whose id no ref can have as it stands.
+func (s *session) noteEscaped(id string) {
+	if name, err := refs.Tip(id); err == nil && !strings.HasSuffix(string(name), "/"+id) {
+		s.note("in git, run %s is called %s", fault.Word(plain(id)), name)
+	}
 }

@@ -36,7 +36,7 @@ func dispatch(ctx context.Context, s *session, args []string) error {
 	}
 	switch {
 	case in.page != "":
-		return s.printf("%s", in.page)
+		return s.printHelpPage(ctx, in.page)
 	case in.command == root && !in.help:
 		return statusOrHelp(ctx, s, in)
 	case in.help || in.command.run == nil:

@@ -38,7 +38,7 @@ func invoke(t *testing.T, edit func(*cli.Streams), args ...string) *call {
 	dir := t.TempDir()
 	streams := cli.Streams{
 		In: strings.NewReader(""), Out: &c.out, Err: &c.err, Dir: dir, Env: append(repotest.Env(dir), "TERM=xterm"),
-		Now: func() time.Time { return time.UnixMilli(1795196864501) },
+		Now: func() time.Time { return time.UnixMilli(1795196864501).UTC() },
 	}
 	if edit != nil {
 		edit(&streams)
@@ -62,7 +62,7 @@ func golden(t *testing.T, file, got string) {
 // commands are the commands that help --all lists, but for a few.
 func commands() []string {
 	return []string{
-		"run", "resume", "cancel", "status", "runs", "timeline", "show", "diff", "frames", "revert", "restore",
+		"run", "check", "resume", "cancel", "status", "runs", "timeline", "show", "diff", "frames", "revert", "restore",
 		"inbox", "approve", "deny", "answer", "signal", "logs", "events", "sql",
 		"supervise", "travel", "reset", "undo", "ops",
 		"fork", "replay", "branches", "worktrees", "worktrees prune",

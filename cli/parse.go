@@ -19,7 +19,7 @@ type invocation struct {
 	args    []string // in their order
 	help    bool     // help is asked for, by a flag or by the word
 	all     bool     // of all commands
-	page    string   // "": of the command, else this page
+	page    string   // of the documentation that help is asked for; "" for none
 }
 
 // argv is the command line for urfave/cli: flags, then "--", then arguments.
@@ -55,8 +55,8 @@ func parse(root *command, args []string) (*invocation, error) {
 			args = rest
 		case in.command == root && arg == "help":
 			in.help, args = true, args[1:]
-		case in.help && in.command == root && helpPage(arg) != "":
-			in.page, args = helpPage(arg), args[1:]
+		case in.command == root && in.help && isHelpPage(arg):
+			in.page, args = arg, args[1:]
 		case len(in.command.children) > 0 && len(in.args) == 0:
 			child := in.command.child(arg)
 			if child == nil && in.command.run == nil {
@@ -176,7 +176,7 @@ func (c *command) unknownChild(name string) error {
 	if near, ok := nearest(name, names); ok {
 		return err.Hint("did you mean `%s %s`?", c.line(), near)
 	}
-	if c.path == "" && helpPage(name) != "" {
+	if c.path == "" && isHelpPage(name) {
 		return err.Hint("`%s help %s` is a page of help", program, fault.Word(name))
 	}
 	return err.Hint("`%s -h` lists the commands", c.line())

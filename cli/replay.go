@@ -3,7 +3,6 @@ package cli
 import (
 	"context"
 	"errors"
-	"path/filepath"
 	"slices"
 
 	urfave "github.com/urfave/cli/v2"
@@ -112,15 +111,6 @@ func parseReplay(s *session, cmd *command, c *urfave.Context) (replayOptions, er
 	return replayOptions{
 		from: of.address, fork: fork, workflow: of.workflow, engine: settings, code: c.Bool("restore-vcs"), to: c.String("to"),
 	}, err
-}
-
-// isScript tells whether a file is named as the workflows of Smithers are.
-func isScript(name string) bool {
-	switch filepath.Ext(name) {
-	case ".tsx", ".ts", ".jsx", ".js", ".mjs":
-		return true
-	}
-	return false
 }
 
 // runReplay forks a frame, fits its state to the workflow, and runs the fork.

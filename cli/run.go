@@ -124,6 +124,7 @@ func runRun(ctx context.Context, s *session, store *timeline.Store, opts runOpti
 		return err
 	}
 	s.note("run %s", plain(id))
+	s.noteEscaped(id)
 	opts.engine.captured = true
 	return s.execute(ctx, store, head, wf, named, opts.engine, func(r runResult) any { return r })
 }

@@ -48,7 +48,7 @@ func sqlCommand() *command {
 		about: `Brings the index up to date and runs one SQL statement on it that only reads. Besides
 runs, frames, nodes, attempts, events, approvals, human requests and signals, there is a
 table for the outputs of each schema, with a column for each of its fields;
-docs/index.md describes them. "-" reads the query from standard input.
+"git smithers help tables" describes them. "-" reads the query from standard input.
 
 Without a query, or with --tables, it lists the tables and their columns. People see the
 names of the columns above an answer; what is read by a program has lines alone, with tabs
@@ -96,7 +96,7 @@ func runSQL(ctx context.Context, s *session, store *timeline.Store, opts sqlOpti
 	answer, err := index.Query(ctx, opts.query)
 	if errors.Is(err, sqliteindex.ErrQuery) {
 		return fault.New(fault.InvalidQuery, "%w", err).
-			Hint("`%s sql --tables` lists the tables and their columns; docs/index.md describes them", program)
+			Hint("`%s sql --tables` lists the tables and their columns; `%s help tables` describes them", program, program)
 	}
 	if err != nil {
 		return err

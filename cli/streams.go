@@ -136,7 +136,7 @@ func (s *session) readStdin(limit int) ([]byte, error) {
 		return nil, fault.New(fault.InvalidInput, "read standard input: %w", err)
 	case len(data) > limit:
 		return nil, fault.New(fault.LimitExceeded, "standard input is longer than %d bytes", limit).
-			Hint("docs/format.md lists the limits")
+			Hint("`git smithers help format` lists the limits")
 	}
 	return data, nil
 }

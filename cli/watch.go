@@ -3,7 +3,10 @@ package cli
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
+	"io/fs"
+	"os"
 	"strconv"
 
 	urfave "github.com/urfave/cli/v2"
@@ -82,6 +85,10 @@ func runWatch(ctx context.Context, s *session, store *timeline.Store, name strin
 func (s *session) tellWatching(name string) error {
 	if s.json {
 		return s.writeJSON(watchingDocument{"watching", name})
+	}
+	if _, err := os.Stat(s.path(name)); errors.Is(err, fs.ErrNotExist) {
+		s.note("there is no database %s yet: watching for it", plain(name))
+		return nil
 	}
 	s.note("watching %s", plain(name))
 	return nil

@@ -28,7 +28,27 @@ func (s *session) readWorkflow(ctx context.Context, file string) (*engine.Workfl
 		return nil, fault.New(fault.WorkflowNotFound, "read workflow: %w", err).
 			Hint("name a YAML file").Detail("file", file)
 	}
+	if isScript(file) {
+		return nil, scriptError(file)
+	}
 	return engine.Parse(file, data)
+}
+
+// isScript tells whether a file is named as the workflows of Smithers are.
+func isScript(name string) bool {
+	switch filepath.Ext(name) {
+	case ".tsx", ".ts", ".jsx", ".js", ".mjs":
+		return true
+	}
+	return false
+}
+
+// scriptError is about a workflow that Smithers runs. A run of it can be followed from here.
+func scriptError(file string) *fault.Error {
+	return fault.New(fault.InvalidWorkflow, "%s is a workflow of Smithers: Smithers runs it", file).
+		Hint("`smithers up %s` runs it, and `%s watch smithers.db` keeps its frames here", fault.Word(filepath.ToSlash(file)), program).
+		Hint("`smithers timetravel %s -r <run> -n <task>` goes back in a run of it", fault.Word(filepath.ToSlash(file))).
+		Detail("file", file)
 }
 
 // namedWorkflow reads the workflow file that the command line names; nil for "". A command

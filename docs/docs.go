@@ -1,9 +1,9 @@
-// Package docs has the pages of documentation that the program shows.
+// Package docs is the documentation that is installed with the program: the pages of this folder.
 package docs
 
-import _ "embed"
+import "embed"
 
-// Back is the page about the ways to go back, in Markdown.
+// Pages has the pages, by their file names.
 //
-//go:embed back.md
-var Back string
+//go:embed back.md errors.md format.md glossary.md index.md jj.md keeping.md limitations.md scripting.md sharing.md smithers.md workflow.md
+var Pages embed.FS

@@ -46,6 +46,15 @@ func (x *Index) Events(ctx context.Context, q EventQuery) ([]EventRow, error) {
 	return list(ctx, d.Index, scanEvent, query, args...)
 }
 
+// EventTypes lists the types of a run's events, by name.
+func (x *Index) EventTypes(ctx context.Context, runID string) ([]string, error) {
+	d, err := x.openDetails(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return list(ctx, d.Index, scanString, "SELECT DISTINCT type FROM _smithers_events WHERE run_id = ? ORDER BY type", runID)
+}
+
 // CountEvents counts what Events would list.
 func (x *Index) CountEvents(ctx context.Context, q EventQuery) (int64, error) {
 	d, err := x.openDetails(ctx)

@@ -114,7 +114,7 @@ func notCapture(err error) error {
 	if wrong, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
 		out = fault.New(fault.InvalidInput, "a JSON %s cannot be %s", wrong.Value, cmp.Or(wrong.Field, "a capture"))
 	}
-	return out.Hint("docs/scripting.md describes its members")
+	return out.Hint("`git smithers help scripting` describes its members")
 }
 
 // Capture appends what c says and answers when it is on stable storage. A c whose

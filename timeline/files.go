@@ -103,3 +103,24 @@ func (c *comparison) entry(ctx context.Context, from, to objstore.TreeEntry, pat
 	}
 	return c.trees(ctx, fromTree, toTree, path+"/", under)
 }
+
+// filesAt reports whether a tree has anything at a path.
+func filesAt(ctx context.Context, r objstore.Reader, tree objstore.ID, path string) (bool, error) {
+	names := strings.Split(path, "/")
+	c := comparison{r: r}
+	for i, name := range names {
+		if err := ctx.Err(); err != nil {
+			return false, err
+		}
+		entries, err := c.entries(tree)
+		if err != nil {
+			return false, err
+		}
+		entry, ok := entries[name]
+		if !ok || i < len(names)-1 && entry.Mode != objstore.ModeTree {
+			return false, nil
+		}
+		tree = entry.ID
+	}
+	return true, nil
+}

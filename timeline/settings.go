@@ -152,7 +152,7 @@ func (set *settings) readWorktree(config gitexec.Config) error {
 }
 
 func badSetting(err error) error {
-	return fault.New(fault.Usage, "%w", err).Hint("docs/scripting.md lists the settings")
+	return fault.New(fault.Usage, "%w", err).Hint("`git smithers help scripting` lists the settings")
 }
 
 // variables are the environment's names of settings.

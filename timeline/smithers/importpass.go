@@ -164,7 +164,7 @@ func refused(run string, err error) error {
 	}
 	out := fault.New(fault.ImportRefused, "run %q cannot be imported: %w", run, err).Detail("runId", run)
 	if errors.Is(err, snapshot.ErrLimit) {
-		return out.Hint("`git config smithers.maxDepth` and smithers.maxValue raise the limits, as far as docs/format.md allows")
+		return out.Hint("`git config smithers.maxDepth` and smithers.maxValue raise the limits, as far as `git smithers help format` allows")
 	}
 	return out.Hint("the other runs of the database are imported, but not the forks of this one that are new")
 }

@@ -1,0 +1,76 @@
+package cli
+
+import (
+	"context"
+	"errors"
+
+	urfave "github.com/urfave/cli/v2"
+
+	"github.com/git-smithers/git-smithers/engine"
+	"github.com/git-smithers/git-smithers/timeline/fault"
+)
+
+// checkDocument is what check prints with --json of a file that is sound.
+type checkDocument struct {
+	Kind         string `json:"kind"`
+	File         string `json:"file"`
+	WorkflowName string `json:"workflowName"`
+	Tasks        int    `json:"tasks"`
+	Loops        int    `json:"loops"`
+	WorkflowHash string `json:"workflowHash"`
+}
+
+func checkCommand() *command {
+	return &command{
+		name:    "check",
+		summary: "check a workflow file, and run nothing",
+		usage:   []string{"<workflow>..."},
+		about: `Reads workflow files as run does and names everything that is wrong with them: keys,
+tasks that are not there, needs that form a cycle, schemas, conditions. Nothing runs and
+nothing is kept, so it works outside of a repository, too, and needs no consent.`,
+		minArgs: 1, maxArgs: anyNumber,
+		exits: []int{fault.ExitNotFound},
+		examples: []example{
+			{"check a workflow before it runs", "git smithers check triage.yaml"},
+		},
+		run: func(ctx context.Context, s *session, c *urfave.Context) error {
+			return runCheck(ctx, s, c.Args().Slice())
+		},
+	}
+}
+
+// runCheck checks every file, also those behind one that has flaws.
+func runCheck(ctx context.Context, s *session, files []string) error {
+	var failed error
+	for _, file := range files {
+		wf, err := s.readWorkflow(ctx, file)
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		if err == nil {
+			err = s.printChecked(file, wf)
+		}
+		switch {
+		case err == nil:
+		case errors.Is(err, errOutputClosed):
+			return err
+		case failed == nil:
+			failed = err
+		default: // dispatch reports one error
+			s.report(failed)
+			failed = err
+		}
+	}
+	return failed
+}
+
+func (s *session) printChecked(file string, wf *engine.Workflow) error {
+	if s.json {
+		return s.writeJSON(checkDocument{"check", file, wf.Name, len(wf.Tasks), len(wf.Loops), wf.Snapshot().Hash()})
+	}
+	what := plural(len(wf.Tasks), "task")
+	if len(wf.Loops) > 0 {
+		what += ", " + plural(len(wf.Loops), "loop")
+	}
+	return s.printf("%s: workflow %s is sound, %s\n", plain(file), plain(wf.Name), what)
+}

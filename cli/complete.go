@@ -1,0 +1,266 @@
+package cli
+
+import (
+	"context"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	urfave "github.com/urfave/cli/v2"
+
+	"github.com/git-smithers/git-smithers/snapshot"
+	"github.com/git-smithers/git-smithers/timeline"
+)
+
+// completeCommand prints what may stand in the place of the last word. The completion scripts of
+// shells call it.
+func completeCommand() *command {
+	return &command{
+		name:    "__complete",
+		summary: "print what completes a command line",
+		hidden:  true,
+		maxArgs: anyNumber,
+		run: func(ctx context.Context, s *session, c *urfave.Context) error {
+			words := c.Args().Slice()
+			if len(words) == 0 {
+				return nil
+			}
+			for _, candidate := range s.complete(ctx, words[:len(words)-1], words[len(words)-1]) {
+				if plain(candidate) != candidate {
+					continue // a line feed would make two of it
+				}
+				if err := s.printf("%s\n", candidate); err != nil {
+					return err
+				}
+			}
+			return nil
+		},
+	}
+}
+
+// A completion finds the values of one kind that begin with a word.
+type completion struct {
+	s    *session
+	run  string // that the command line names; "" for none
+	word string
+}
+
+// complete lists the values that word may become, after the words before it. What cannot be read has
+// no values.
+func (s *session) complete(ctx context.Context, before []string, word string) []string {
+	cmd, place, named, flag := readPartly(tree(), before)
+	c := completion{s: s, run: named, word: word}
+	name, value, isFlag := strings.Cut(word, "=")
+	switch {
+	case flag != "":
+		return c.values(ctx, cmd.flagKind(flag))
+	case isFlag && strings.HasPrefix(name, "--"):
+		c.word = value
+		values := c.values(ctx, cmd.flagKind(strings.TrimLeft(name, "-")))
+		for i := range values {
+			values[i] = name + "=" + values[i]
+		}
+		return values
+	case strings.HasPrefix(word, "-"):
+		return nil
+	}
+	var out []string
+	for _, kind := range cmd.placeKinds(place) {
+		out = append(out, c.values(ctx, kind)...)
+	}
+	return out
+}
+
+// readPartly reads the beginning of a command line: the command, how many arguments it has, the run
+// that is named, and the flag whose value comes next ("" for none).
+func readPartly(root *command, words []string) (cmd *command, place int, run, flag string) {
+	cmd = root
+	for _, word := range words {
+		name, value, whole := strings.Cut(strings.TrimLeft(word, "-"), "=")
+		switch {
+		case flag != "":
+			if cmd.flagKind(flag) == "run" {
+				run = word
+			}
+			flag = ""
+		case strings.HasPrefix(word, "-"):
+			f := cmd.flag(name)
+			if f == nil || !takesValue(f) {
+				continue
+			}
+			if !whole {
+				flag = longName(f)
+			} else if cmd.flagKind(longName(f)) == "run" {
+				run = value
+			}
+		case cmd.child(word) != nil:
+			cmd = cmd.child(word)
+		default:
+			if slices.Contains(cmd.placeKinds(place), "run") || slices.Contains(cmd.placeKinds(place), "address") {
+				run = word
+			}
+			place++
+		}
+	}
+	return cmd, place, run, flag
+}
+
+// flagKind is the kind of a flag's value: run, frame, node, or "".
+func (c *command) flagKind(name string) string {
+	f := c.flag(name)
+	if f == nil {
+		return ""
+	}
+	switch longName(f) {
+	case "run-id":
+		if c.name == "run" || c.name == "fork" {
+			return "" // a new one
+		}
+		return "run"
+	case "run":
+		return "run"
+	case "frame":
+		return "frame"
+	case "node", "node-id":
+		return "node"
+	}
+	return ""
+}
+
+// placeholders finds what stands for an argument in a usage line.
+var placeholders = regexp.MustCompile(`(\[?)<(\w+)>(\[:<frame>\])?`)
+
+// placeKinds are the kinds of what may stand in the place of an argument, counted from 0, by the
+// usage lines of the command.
+func (c *command) placeKinds(place int) []string {
+	var kinds []string
+	for _, form := range c.usage {
+		found := placeholders.FindAllStringSubmatch(form, -1)
+		for i := min(place, len(found)-1); i >= 0 && i < len(found); i++ {
+			kind := found[i][2]
+			if found[i][3] != "" {
+				kind = "address"
+			}
+			if !slices.Contains(kinds, kind) {
+				kinds = append(kinds, kind)
+			}
+			if found[i][1] == "" {
+				break
+			}
+		}
+	}
+	return kinds
+}
+
+// completesValues reports whether an argument of the command is of a kind that has values.
+func (c *command) completesValues() bool {
+	return slices.ContainsFunc(c.placeKinds(0), func(kind string) bool {
+		return slices.Contains([]string{"run", "address", "workflow"}, kind)
+	})
+}
+
+// values are the values of a kind that begin with the word.
+func (c completion) values(ctx context.Context, kind string) []string {
+	var all []string
+	switch kind {
+	case "workflow":
+		all = c.workflows()
+	case "run", "address", "frame", "node":
+		store, err := timeline.Open(ctx, timeline.Options{Dir: c.s.Dir, Env: c.s.Env, Now: c.s.Now})
+		if err != nil {
+			return nil
+		}
+		all = c.stored(ctx, store, kind)
+		_ = store.Close() // nothing was written
+	}
+	return slices.DeleteFunc(all, func(value string) bool { return !strings.HasPrefix(value, c.word) })
+}
+
+// stored are values from the history.
+func (c completion) stored(ctx context.Context, store *timeline.Store, kind string) []string {
+	switch kind {
+	case "node":
+		return nodesOf(ctx, store, c.run)
+	case "frame":
+		return framesOf(ctx, store, c.run, "")
+	}
+	if at := strings.LastIndex(c.word, ":"); kind == "address" && at > 0 {
+		return framesOf(ctx, store, c.word[:at], c.word[:at+1])
+	}
+	list, err := store.Runs(ctx)
+	if err != nil {
+		return nil
+	}
+	runs := make([]string, len(list))
+	for i, run := range list {
+		runs[i] = run.RunID
+	}
+	return runs
+}
+
+// framesOf are the numbers of a run's frames, behind prefix.
+func framesOf(ctx context.Context, store *timeline.Store, run, prefix string) []string {
+	t, err := store.Timeline(ctx, run, timeline.TreeOptions{})
+	if err != nil {
+		return nil
+	}
+	frames := make([]string, len(t.Timeline.Frames))
+	for i, f := range t.Timeline.Frames {
+		frames[i] = prefix + strconv.FormatInt(f.FrameNo, 10)
+	}
+	return frames
+}
+
+// nodesOf are the ids of a run's nodes, each once.
+func nodesOf(ctx context.Context, store *timeline.Store, address string) []string {
+	if address == "" {
+		return nil
+	}
+	loaded, err := store.Load(ctx, address)
+	if err != nil {
+		return nil
+	}
+	state, err := loaded.Entry.State()
+	if err != nil {
+		return nil
+	}
+	var ids []string
+	for row, err := range state.Nodes().Rows() {
+		id, _, keyErr := snapshot.SplitKey(row.Key)
+		if err != nil || keyErr != nil {
+			return ids
+		}
+		ids = append(ids, id)
+	}
+	slices.Sort(ids)
+	return slices.Compact(ids)
+}
+
+// workflows are the workflow files, and the folders, in the folder that the word names.
+func (c completion) workflows() []string {
+	folder, _ := filepath.Split(c.word)
+	entries, err := os.ReadDir(c.s.path(folder))
+	if err != nil {
+		return nil
+	}
+	var files []string
+	for _, entry := range entries {
+		switch ext := filepath.Ext(entry.Name()); {
+		case strings.HasPrefix(entry.Name(), "."):
+		case isFolder(c.s.path(folder), entry):
+			files = append(files, folder+entry.Name()+"/")
+		case ext == ".yaml" || ext == ".yml":
+			files = append(files, folder+entry.Name())
+		}
+	}
+	return files
+}
+
+func isFolder(in string, entry fs.DirEntry) bool {
+	info, err := os.Stat(filepath.Join(in, entry.Name())) // follows links
+	return err == nil && info.IsDir()
+}

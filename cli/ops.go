@@ -11,7 +11,7 @@ import (
 	"github.com/git-smithers/git-smithers/timeline"
 )
 
-// opDocument is an op, as ops prints one a line with --json. Its kind is that of the op: travel, reset, …
+// opDocument is an op, as ops prints one a line with --json. Its kind is that of the op, such as travel.
 type opDocument struct {
 	RunID string `json:"runId"`
 	snapshot.Op

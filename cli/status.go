@@ -9,16 +9,12 @@ import (
 	urfave "github.com/urfave/cli/v2"
 
 	"github.com/git-smithers/git-smithers/snapshot"
-	"github.com/git-smithers/git-smithers/sqliteindex"
 	"github.com/git-smithers/git-smithers/timeline"
 )
 
-const (
-	// statusRead is of how many runs that go on, the newest, the status reads more than the list of runs has.
-	statusRead = 20
-	// statusShown is how many lines a part of the status has for people.
-	statusShown = 5
-)
+// statusShown is how many lines a part of the status has. Of the runs that go on, as many are read that are running, and
+// as many that wait: the newest.
+const statusShown = 5
 
 func statusCommand() *command {
 	return &command{
@@ -27,7 +23,7 @@ func statusCommand() *command {
 		about: `Shows what runs, what waits for you and the command that answers it, the run that failed
 last and why, the newest runs, and what to type next. It reads and changes nothing.
 
-Runs that go on are looked at one by one as far as the newest 20.`,
+Of the runs that are running, and of those that wait, it has the newest five.`,
 		exits: reads(),
 		examples: []example{
 			{"see how things stand", "git smithers"},
@@ -92,50 +88,38 @@ func runStatus(ctx context.Context, s *session, store *timeline.Store) error {
 	return s.printf("%s", view.String())
 }
 
-// gatherStatus reads how things stand: the list of runs, and of a few of them their newest states.
+// gatherStatus reads how things stand: an overview of the runs, and of a few of them their newest states.
 func gatherStatus(ctx context.Context, s *session, store *timeline.Store) (*statusDocument, []inboxLine, error) {
-	runs, err := store.Runs(ctx)
+	overview, err := timeline.ReadOverview(ctx, store, statusShown)
 	if err != nil {
 		return nil, nil, err
 	}
 	doc := &statusDocument{
-		Kind: "status", Counts: make(map[string]int), Running: []runningRun{}, Waiting: []waitingLine{}, Newest: []runDocument{},
+		Kind: "status", Counts: overview.Counts, Running: []runningRun{}, Waiting: []waitingLine{}, Newest: []runDocument{},
 	}
-	var going []runDocument
+	var waiting []inboxLine
 	var failed *runDocument
-	for _, run := range runs {
-		one := runDocument{"run", run, false}
-		status := snapshot.RunStatus(run.Status)
-		doc.Counts[run.Status]++
-		if status == snapshot.RunRunning {
-			one.Stale = store.Stale(run)
-		}
+	for _, run := range overview.Runs {
+		one := runDocument{"run", run, store.Stale(run)}
 		if len(doc.Newest) < statusShown {
 			doc.Newest = append(doc.Newest, one)
 		}
-		if (status == snapshot.RunRunning || status.Waiting()) && len(going) < statusRead {
-			going = append(going, one)
-		}
-		if status == snapshot.RunFailed && (failed == nil || endedAt(run) > endedAt(failed.RunInfo)) {
+		switch status := snapshot.RunStatus(run.Status); {
+		case status == snapshot.RunRunning || status.Waiting():
+			going, lines, err := readGoing(ctx, s, store, one)
+			if err != nil {
+				s.warn(err)
+			}
+			if waiting = append(waiting, lines...); status == snapshot.RunRunning {
+				doc.Running = append(doc.Running, going)
+			}
+		case status == snapshot.RunFailed && (failed == nil || endedAt(run) > endedAt(failed.RunInfo)):
 			failed = &one
 		}
 	}
-	waiting, err := s.waitingOf(ctx, store, going)
-	if err != nil {
-		return nil, nil, err
-	}
+	slices.SortStableFunc(waiting, func(a, b inboxLine) int { return cmp.Compare(a.RequestedAtMs, b.RequestedAtMs) })
 	for _, line := range waiting {
 		doc.Waiting = append(doc.Waiting, waitingLine{describeInbox(line), orNull(commandToSettle(line))})
-	}
-	for _, run := range going {
-		if run.Status != string(snapshot.RunRunning) {
-			continue
-		}
-		running, err := readRunning(ctx, store, run)
-		if err != nil {
-			s.warn(err)
-		}
-		doc.Running = append(doc.Running, running)
 	}
 	if failed != nil {
 		if doc.Failed, err = readFailed(ctx, store, *failed); err != nil {
@@ -154,55 +138,36 @@ func endedAt(run timeline.RunInfo) int64 {
 	return run.UpdatedAtMs
 }
 
-// waitingOf lists what runs wait for, the oldest first. A request whose time is up is left out.
-func (s *session) waitingOf(ctx context.Context, store *timeline.Store, runs []runDocument) ([]inboxLine, error) {
-	if len(runs) == 0 {
-		return nil, nil
-	}
-	ids := make([]string, len(runs))
-	for i, run := range runs {
-		ids[i] = run.RunID
-	}
-	index, err := store.Details(ctx, ids...)
-	if err != nil {
-		return nil, err
-	}
-	rows, err := index.Inbox(ctx, sqliteindex.InboxQuery{Settled: true})
-	if err != nil {
-		return nil, err
-	}
-	rows = slices.DeleteFunc(rows, func(row sqliteindex.InboxRow) bool { return !slices.Contains(ids, row.RunID) })
-	lines, err := s.inboxLines(ctx, store, rows)
-	now := s.Now().UnixMilli()
-	return slices.DeleteFunc(lines, func(l inboxLine) bool {
-		return !l.open() || l.Status == snapshot.HumanPending && l.TimeoutAtMs != nil && *l.TimeoutAtMs <= now
-	}), err
-}
-
-// readRunning reads what a run is doing.
-func readRunning(ctx context.Context, store *timeline.Store, run runDocument) (runningRun, error) {
+// readGoing reads what a run that goes on is doing and what it waits for. What is settled, or whose time is up, is left out.
+func readGoing(ctx context.Context, s *session, store *timeline.Store, run runDocument) (runningRun, []inboxLine, error) {
 	out := runningRun{runDocument: run, Tasks: []string{}}
 	head, err := store.Head(ctx, run.RunID)
 	if err != nil {
-		return out, err
+		return out, nil, err
 	}
 	engine, err := foreignEngine(head)
 	if out.foreign = engine != ""; err != nil {
-		return out, err
+		return out, nil, err
 	}
+	labels := make(map[string]*string)
 	for row, err := range head.State().Nodes().Rows() {
 		if err != nil {
-			return out, timeline.Explain(err)
+			return out, nil, timeline.Explain(err)
 		}
 		n, err := snapshot.DecodeNode(row)
 		if err != nil {
-			return out, timeline.Explain(err)
+			return out, nil, timeline.Explain(err)
 		}
+		labels[row.Key] = n.Label
 		if n.State == snapshot.NodeInProgress {
 			out.Tasks = append(out.Tasks, attemptName(n.NodeID, n.Iteration))
 		}
 	}
-	return out, nil
+	lines, err := openMail(store, head, engine, s.Now())
+	for i := range lines {
+		lines[i].NodeLabel = labels[snapshot.Key(lines[i].NodeID, lines[i].Iteration)]
+	}
+	return out, lines, err
 }
 
 // readFailed reads why a run failed.

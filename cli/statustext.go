@@ -77,9 +77,10 @@ func (v *statusView) all(doc *statusDocument, waiting []inboxLine) {
 	if len(doc.Newest) == 0 {
 		v.WriteString(howToBegin)
 	} else {
-		fmt.Fprintf(v, "%s\n", countsText(doc))
-		v.part("Running", runningRows(doc.Running), len(doc.Running), "runs")
-		v.part("Waiting", waitingRows(waiting), len(waiting), "inbox")
+		v.printf("%s\n", countsText(doc))
+		running := doc.Counts[string(snapshot.RunRunning)]
+		v.part("Running", runningRows(doc.Running), running-len(doc.Running), "runs")
+		v.part("Waiting", waitingRows(waiting), waitingRuns(doc)-statusShown, "inbox")
 		v.part("Failed last", failedRows(doc.Failed), 0, "")
 		v.part("Newest runs", newestRows(doc.Newest), 0, "")
 	}
@@ -89,7 +90,7 @@ func (v *statusView) all(doc *statusDocument, waiting []inboxLine) {
 		width = max(width, utf8.RuneCountInString(next.Command))
 	}
 	for _, next := range doc.Next {
-		fmt.Fprintf(v, "  %-*s  %s\n", width, plain(next.Command), v.p.paint(dim, plain(next.Does)))
+		v.printf("  %-*s  %s\n", width, plain(next.Command), v.p.paint(dim, plain(next.Does)))
 	}
 }
 
@@ -104,12 +105,9 @@ const howToBegin = `No runs yet. A workflow is a file of tasks, such as this hel
 
 // countsText is how many runs there are of each status, those that want something first.
 func countsText(doc *statusDocument) string {
-	total, waiting := 0, 0
-	for status, n := range doc.Counts {
+	total := 0
+	for _, n := range doc.Counts {
 		total += n
-		if snapshot.RunStatus(status).Waiting() {
-			waiting += n
-		}
 	}
 	var parts []string
 	add := func(n int, word string) {
@@ -118,11 +116,22 @@ func countsText(doc *statusDocument) string {
 		}
 	}
 	add(doc.Counts[string(snapshot.RunRunning)], "running")
-	add(waiting, "waiting")
+	add(waitingRuns(doc), "waiting")
 	for _, status := range []snapshot.RunStatus{snapshot.RunPending, snapshot.RunFailed, snapshot.RunCancelled, snapshot.RunFinished} {
 		add(doc.Counts[string(status)], string(status))
 	}
 	return plural(total, "run") + ": " + strings.Join(parts, ", ")
+}
+
+// waitingRuns is how many runs wait.
+func waitingRuns(doc *statusDocument) int {
+	waiting := 0
+	for status, n := range doc.Counts {
+		if snapshot.RunStatus(status).Waiting() {
+			waiting += n
+		}
+	}
+	return waiting
 }
 
 func runningRows(list []runningRun) []statusRow {
@@ -174,14 +183,18 @@ func newestRows(list []runDocument) []statusRow {
 	return rows
 }
 
+func (v *statusView) printf(format string, args ...any) { fmt.Fprintf(&v.Builder, format, args...) }
+
 func (v *statusView) title(text string) { v.WriteString("\n" + v.p.paint(bold, text) + "\n") }
 
-// part writes rows under a title, at most statusShown, and which command lists all of them. No rows write nothing.
-func (v *statusView) part(title string, rows []statusRow, all int, command string) {
+// part writes rows under a title, at most statusShown, and which command lists those that are left out. Runs that were not
+// read are unread. No rows write nothing.
+func (v *statusView) part(title string, rows []statusRow, unread int, command string) {
 	if len(rows) == 0 {
 		return
 	}
 	v.title(title)
+	more := max(unread, 0) + max(len(rows)-statusShown, 0)
 	rows = rows[:min(statusShown, len(rows))]
 	id, status, when := 0, 0, 0
 	for _, row := range rows {
@@ -194,12 +207,12 @@ func (v *statusView) part(title string, rows []statusRow, all int, command strin
 	for _, row := range rows {
 		pad := strings.Repeat(" ", status-len(row.status))
 		what := fmt.Sprintf("%-*s", room, shorten(plain(row.what), room))
-		fmt.Fprintf(v, "  %-*s  %s%s%s  %s\n", id, plain(row.run), v.p.status(row.status), pad, what, v.p.paint(dim, ago(v.now, row.atMs)))
+		v.printf("  %-*s  %s%s%s  %s\n", id, plain(row.run), v.p.status(row.status), pad, what, v.p.paint(dim, ago(v.now, row.atMs)))
 		for _, line := range row.under {
-			fmt.Fprintf(v, "    %s\n", v.p.paint(dim, plain(line)))
+			v.printf("    %s\n", v.p.paint(dim, plain(line)))
 		}
 	}
-	if all > len(rows) {
-		fmt.Fprintf(v, "  and %d more: `%s %s` lists them\n", all-len(rows), program, command)
+	if more > 0 {
+		v.printf("  and %d more: `%s %s` lists them\n", more, program, command)
 	}
 }

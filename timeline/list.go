@@ -48,6 +48,10 @@ func (s *Store) Runs(ctx context.Context) ([]RunInfo, error) {
 	if err != nil {
 		return nil, Explain(err)
 	}
+	return runInfos(rows), nil
+}
+
+func runInfos(rows []sqliteindex.RunRow) []RunInfo {
 	out := make([]RunInfo, len(rows))
 	for i, row := range rows {
 		out[i] = RunInfo{
@@ -57,7 +61,7 @@ func (s *Store) Runs(ctx context.Context) ([]RunInfo, error) {
 			Tip: row.Tip.String(), epoch: row.Epoch, owner: row.Owner,
 		}
 	}
-	return out, nil
+	return out
 }
 
 // warnOf tells which runs a list leaves out.

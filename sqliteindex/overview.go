@@ -1,0 +1,49 @@
+package sqliteindex
+
+import (
+	"context"
+	"database/sql"
+)
+
+// Overview is how the runs stand, without all of them.
+type Overview struct {
+	Counts map[string]int // runs by their status
+	// Runs are the newest runs, the newest of those that are running and of those that wait, and the one that failed
+	// last; each once, by creation, newest first.
+	Runs []RunRow
+}
+
+const (
+	sqlStatusCounts = `SELECT status, count(*) FROM _smithers_runs GROUP BY status`
+	sqlNotable      = sqlRuns + ` WHERE run_id IN (
+			SELECT * FROM (SELECT run_id FROM _smithers_runs ORDER BY created_at_ms DESC, run_id LIMIT ?1)
+			UNION ALL
+			SELECT * FROM (SELECT run_id FROM _smithers_runs WHERE status = 'running' ORDER BY created_at_ms DESC, run_id LIMIT ?1)
+			UNION ALL
+			SELECT * FROM (SELECT run_id FROM _smithers_runs WHERE status LIKE 'waiting-%' ORDER BY created_at_ms DESC, run_id LIMIT ?1)
+			UNION ALL
+			SELECT * FROM (SELECT run_id FROM _smithers_runs WHERE status = 'failed'
+				ORDER BY coalesce(finished_at_ms, updated_at_ms) DESC, run_id LIMIT 1))
+		ORDER BY created_at_ms DESC, run_id`
+)
+
+// ReadOverview reads how the runs stand, with at most limit runs of each part of the list.
+func ReadOverview(ctx context.Context, x *Index, limit int) (Overview, error) {
+	type count struct {
+		status string
+		n      int
+	}
+	counts, err := list(ctx, x, func(rows *sql.Rows) (c count, err error) {
+		err = rows.Scan(&c.status, &c.n)
+		return c, err
+	}, sqlStatusCounts)
+	if err != nil {
+		return Overview{}, err
+	}
+	out := Overview{Counts: make(map[string]int, len(counts))}
+	for _, c := range counts {
+		out.Counts[c.status] = c.n
+	}
+	out.Runs, err = list(ctx, x, scanRun, sqlNotable, limit)
+	return out, err
+}

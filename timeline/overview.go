@@ -1,0 +1,28 @@
+package timeline
+
+import (
+	"context"
+
+	"github.com/git-smithers/git-smithers/sqliteindex"
+)
+
+// Overview is how the runs of a repository stand. See sqliteindex.Overview.
+type Overview struct {
+	Counts map[string]int
+	Runs   []RunInfo
+}
+
+// ReadOverview reads how the runs stand, with at most limit runs of each part of the list. It costs hardly more for many
+// runs than for few. Runs that cannot be read are left out, with a warning for each.
+func ReadOverview(ctx context.Context, s *Store, limit int) (*Overview, error) {
+	index, err := s.Index(ctx)
+	if err != nil {
+		return nil, err
+	}
+	s.warnOf(index.Problems())
+	read, err := sqliteindex.ReadOverview(ctx, index, limit)
+	if err != nil {
+		return nil, Explain(err)
+	}
+	return &Overview{read.Counts, runInfos(read.Runs)}, nil
+}

@@ -33,13 +33,14 @@ func logsCommand() *command {
 		name:    "logs",
 		summary: "show the log of an attempt, also of one that is running",
 		usage:   []string{"<run>[:<frame>] [<node>] [--iteration I] [--attempt A] [--follow]"},
-		about: `Prints what a task's command wrote to standard error: in its newest attempt, unless
-another one is named; without a node, in the attempt of the run that started last.
-Of an attempt that runs, it is what is there by now. --follow goes on until the attempt
-has ended.
+		about: `Prints what a task's command wrote to standard output and standard error, in the order
+in which it came: in its newest attempt, unless another one is named; without a node, in
+the attempt of the run that started last. Of an attempt that runs, it is what is there by
+now. --follow goes on until the attempt has ended.
 
 The log of an attempt that runs is on the machine that runs it; when it ends, it goes
-into the run's history, the last MiB of it.`,
+into the run's history, the last MiB of each stream. What became the task's output is
+left out then: show has it.`,
 		minArgs: 1, maxArgs: 2,
 		flags: []urfave.Flag{
 			iterationFlag(),

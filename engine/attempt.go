@@ -135,8 +135,8 @@ func (j *job) command(ctx context.Context) outcome {
 		dir:    j.dir,
 		env:    taskEnv(j.opts.Env, j.task, j.runID, j.key.iteration, j.attempt),
 		stdin:  j.stdin,
-		stdout: stdout,
-		stderr: io.MultiWriter(log, live),
+		stdout: io.MultiWriter(streamLog{log, stdoutStream}, stdout),
+		stderr: io.MultiWriter(streamLog{log, stderrStream}, live),
 		grace:  j.opts.Grace,
 		hurry:  j.opts.Hurry,
 	}
@@ -147,13 +147,23 @@ func (j *job) command(ctx context.Context) outcome {
 		defer commands.Ended(name)
 	}
 	if j.schema == nil {
-		c.stdout = log
+		c.stdout = streamLog{log, stdoutStream}
 	}
 	end, err := c.run(ctx)
 	live.flush()
-	out := outcome{job: j, ending: ending{status: end.status, log: log.text()}, unlogged: errors.Join(unlogged, log.close()), unnoted: unnoted}
+	out := outcome{job: j, ending: ending{status: end.status}, unlogged: errors.Join(unlogged, log.close()), unnoted: unnoted}
 	out.output, out.failed = j.judge(end, err, context.Cause(ctx), stdout.data)
+	out.log = j.logOf(log, out.failed)
 	return out
+}
+
+// logOf returns the text of the attempt's log. Both streams are in it, but for the stdout
+// that became the output: the state has that.
+func (j *job) logOf(log *attemptLog, failed *reason) string {
+	if j.schema != nil && failed == nil {
+		return log.text(stderrStream)
+	}
+	return log.text(stdoutStream, stderrStream)
 }
 
 // judge decides whether an attempt finished. Who was cut short did not, whatever

@@ -40,7 +40,7 @@ type Options struct {
 	Hurry       context.Context  // when it ends, there is no grace any more; nil: never
 	Watch       time.Duration    // how often the tip is read for news from others; 0 means 1 s
 	MaxOutput   int64            // bytes of stdout; 0 means 16 MiB
-	MaxLog      int              // bytes of a log that are kept, its end; 0 means 1 MiB
+	MaxLog      int              // bytes of each stream that a log keeps, its end; 0 means 1 MiB
 	Log         io.Writer        // gets the logs of commands as they come, lines after "task| "; nil: nobody
 	// WorkingCopy is what commands run in and what is captured for a run's first frame
 	// here and whenever an attempt has ended. nil: they run in WorkDir, and nothing is.
@@ -89,6 +89,13 @@ type LogKeeper interface {
 	Remove(attempt string)
 	// Clear takes all logs of the run away, and whatever is left of them.
 	Clear()
+}
+
+// ShortenedLog is a log of a LogKeeper that is told when the beginning of a stream is given
+// up, so that it keeps the ends of both streams. A log that is none keeps its own end.
+type ShortenedLog interface {
+	// Shorten makes kept all that the log has so far.
+	Shorten(kept []byte) error
 }
 
 // CommandKeeper knows which processes the commands of a run are, by the attempts' keys, so

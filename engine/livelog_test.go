@@ -41,6 +41,13 @@ func (l keptLog) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
+func (l keptLog) Shorten(kept []byte) error {
+	l.to.mu.Lock()
+	defer l.to.mu.Unlock()
+	l.to.logs[l.name] = string(kept)
+	return nil
+}
+
 func (l keptLog) Close() error { return nil }
 
 func (k *keptLogs) Last(name string) string {

@@ -3,84 +3,59 @@ package engine
 import (
 	"bytes"
 	"errors"
-	"fmt"
 	"io"
-	"strings"
 	"sync"
 
 	"github.com/git-smithers/git-smithers/snapshot"
 )
 
-// tail keeps the last bytes written to it. It is safe for concurrent use: the two
-// streams of a command may share one.
-type tail struct {
-	mu    sync.Mutex
-	limit int
-	kept  []byte
-	total int64
-}
-
-// Write never fails.
-func (t *tail) Write(p []byte) (int, error) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.total += int64(len(p))
-	t.kept = append(t.kept, p[max(0, len(p)-t.limit):]...)
-	if len(t.kept) > 2*t.limit { // so that shifting costs a constant per byte
-		t.kept = append(t.kept[:0], t.kept[len(t.kept)-t.limit:]...)
-	}
-	return len(p), nil
-}
-
-// String is what was kept, made valid UTF-8, with a first line that says how much
-// is missing.
-func (t *tail) String() string {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	kept := t.kept[max(0, len(t.kept)-t.limit):]
-	text := strings.ToValidUTF8(string(kept), "\uFFFD")
-	if missing := t.total - int64(len(kept)); missing > 0 {
-		return fmt.Sprintf("[%d bytes before this are not kept]\n%s", missing, text)
-	}
-	return text
-}
-
-// attemptLog is the log of one attempt: its end for the journal, and a copy that can be
-// read while it comes. It is safe for concurrent use.
+// attemptLog is the log of one attempt: the ends of both streams for the journal, and a copy
+// that can be read while the log grows. It is safe for concurrent use.
 type attemptLog struct {
-	kept tail
 	mu   sync.Mutex
-	copy io.WriteCloser // nil where nobody keeps one
-	err  error          // the first of the copy, which is given up then
+	kept logTail
+	copy io.WriteCloser // nil if nobody keeps a copy
+	err  error          // the copy's first error; the copy is given up then
 }
 
-// openLog begins the log of the attempt. That no copy can be kept is no reason not to run.
+// openLog begins the log of the attempt. If no copy can be kept, the attempt runs all the same.
 func (j *job) openLog() (*attemptLog, error) {
-	l := &attemptLog{kept: tail{limit: j.opts.MaxLog}}
+	l := &attemptLog{kept: logTail{limit: j.opts.MaxLog}}
 	if j.opts.Logs == nil {
 		return l, nil
 	}
 	var err error
-	l.copy, err = j.opts.Logs.Open(snapshot.AttemptKey(j.key.id, j.key.iteration, j.attempt), j.opts.MaxLog)
+	l.copy, err = j.opts.Logs.Open(snapshot.AttemptKey(j.key.id, j.key.iteration, j.attempt), logSlack*j.opts.MaxLog)
 	if err != nil {
 		l.copy = nil
 	}
 	return l, err
 }
 
-// Write never fails.
-func (l *attemptLog) Write(p []byte) (int, error) {
+// write adds what came from a stream.
+func (l *attemptLog) write(from streamName, p []byte) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.copy != nil && l.err == nil {
-		_, l.err = l.copy.Write(p)
+	shortened := l.kept.write(from, p)
+	if l.copy == nil || l.err != nil {
+		return
 	}
-	return l.kept.Write(p)
+	if _, l.err = l.copy.Write(p); l.err != nil || !shortened {
+		return
+	}
+	if live, ok := l.copy.(ShortenedLog); ok {
+		l.err = live.Shorten(l.kept.bytes())
+	}
 }
 
-func (l *attemptLog) text() string { return l.kept.String() }
+// text returns the ends of the given streams.
+func (l *attemptLog) text(of ...streamName) string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.kept.text(of...)
+}
 
-// close ends the copy, and says what went wrong with it.
+// close ends the copy and returns the copy's error.
 func (l *attemptLog) close() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -90,6 +65,18 @@ func (l *attemptLog) close() error {
 	err := errors.Join(l.err, l.copy.Close())
 	l.copy = nil
 	return err
+}
+
+// streamLog is the part of one stream in an attempt's log.
+type streamLog struct {
+	log  *attemptLog
+	from streamName
+}
+
+// Write never fails.
+func (s streamLog) Write(p []byte) (int, error) {
+	s.log.write(s.from, p)
+	return len(p), nil
 }
 
 // liveLog passes the logs of tasks on to people, whole lines with the task's name

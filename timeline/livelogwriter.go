@@ -32,13 +32,26 @@ func (w *liveLogWriter) shorten() error {
 	if _, err := w.file.ReadAt(kept, liveLogHeader+w.size-w.limit); err != nil {
 		return err
 	}
-	start := w.start + w.size - w.limit
+	return w.replace(kept)
+}
+
+// Shorten makes kept all that the log has so far. It never fails.
+func (w *liveLogWriter) Shorten(kept []byte) error {
+	if !w.dead {
+		w.dead = w.replace(kept) != nil
+	}
+	return nil
+}
+
+// replace begins a new file with kept, which stands for the end of all that was written.
+func (w *liveLogWriter) replace(kept []byte) error {
+	start := max(0, w.start+w.size-int64(len(kept)))
 	file, err := newLiveLog(w.path, start, kept)
 	if err != nil {
 		return err
 	}
 	before := w.file
-	w.file, w.start, w.size = file, start, w.limit
+	w.file, w.start, w.size = file, start, int64(len(kept))
 	return before.Close()
 }
 

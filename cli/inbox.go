@@ -89,9 +89,25 @@ func runInbox(ctx context.Context, s *session, store *timeline.Store, query sqli
 	}
 	if len(list) == 0 {
 		s.note("nothing waits for anybody")
-		return nil
+		return s.noteFailure(ctx, store, query.RunID)
 	}
 	return s.printInbox(ctx, list)
+}
+
+// noteFailure notes what to type if a run, "" for none, has failed.
+func (s *session) noteFailure(ctx context.Context, store *timeline.Store, run string) error {
+	if run == "" {
+		return nil
+	}
+	head, err := store.Head(ctx, run)
+	if err != nil {
+		return err
+	}
+	next, err := afterFailure(ctx, store, head.Row())
+	if next != "" {
+		s.note("run %s has failed: %s", plain(run), plain(next))
+	}
+	return err
 }
 
 // inbox lists what a query selects, after requests whose time is up have expired. Those

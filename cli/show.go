@@ -8,6 +8,7 @@ import (
 
 	urfave "github.com/urfave/cli/v2"
 
+	"github.com/git-smithers/git-smithers/engine"
 	"github.com/git-smithers/git-smithers/jjbridge"
 	"github.com/git-smithers/git-smithers/snapshot"
 	"github.com/git-smithers/git-smithers/timeline"
@@ -147,6 +148,7 @@ func runShow(ctx context.Context, s *session, store *timeline.Store, opts showOp
 type standing struct {
 	owner string // of a bare run: who owns it, in words; "" where there is nothing to tell
 	stale bool   // of a bare run: it is running by its row, and no live process owns it
+	next  string // of a bare run that failed: what to type; "" where another engine runs it
 	over  *timeline.SteppedOver
 	// untold is, of a bare run, what the engine that runs it has not been told.
 	untold untoldAnswers
@@ -173,7 +175,24 @@ func standingOf(ctx context.Context, store *timeline.Store, at *timeline.Loaded,
 		return standing{}, err
 	}
 	owner := store.Owner(row)
-	return standing{owner: describeOwner(row, owner), stale: row.Status == snapshot.RunRunning && row.Epoch > 0 && !owner.Live}, nil
+	is := standing{owner: describeOwner(row, owner), stale: row.Status == snapshot.RunRunning && row.Epoch > 0 && !owner.Live}
+	is.next, err = afterFailure(ctx, store, row)
+	return is, err
+}
+
+// afterFailure returns what to type if a run of ours has failed, else "".
+func afterFailure(ctx context.Context, store *timeline.Store, row snapshot.Run) (string, error) {
+	if row.Status != snapshot.RunFailed || row.Epoch == 0 { // an engine that claims nothing has no resume of ours
+		return "", nil
+	}
+	head, err := store.Head(ctx, row.ID)
+	if err != nil {
+		return "", err
+	}
+	if other, err := foreignEngine(head); err != nil || other != "" {
+		return "", err
+	}
+	return engine.TryAgain(row.ID), nil
 }
 
 // describeOwner is who owns a run, for people.

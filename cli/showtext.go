@@ -73,6 +73,7 @@ func (v *stateView) row(at timeline.Address, row snapshot.Run, entry *snapshot.E
 	v.field("commit", entry.ID.String())
 	v.field("content", entry.ContentHash.String())
 	v.field("error", row.Error)
+	v.field("next", v.next)
 	v.foreign()
 	v.field("owner", v.owner)
 	if v.over != nil {

@@ -111,6 +111,8 @@ type supervisedDocument struct {
 	Frame   int64   `json:"frame"`
 	Code    *string `json:"code"` // of the error, where there is one
 	Message *string `json:"message"`
+	// Hints are what to type, of a run that has failed.
+	Hints []string `json:"hints,omitempty"`
 }
 
 // The actions of a supervisor.
@@ -123,8 +125,10 @@ const (
 
 // tell says what a supervisor did with a run. That a run was left alone is said once for
 // each reason, and to people it is a warning.
-func (v *supervisor) tell(action string, run timeline.Unattended, frame int64, cause error) error {
-	doc := supervisedDocument{Kind: "supervise", Action: action, RunID: run.Run, Status: string(run.Status), Frame: frame}
+func (v *supervisor) tell(action string, run timeline.Unattended, frame int64, cause error, hints ...string) error {
+	doc := supervisedDocument{
+		Kind: "supervise", Action: action, RunID: run.Run, Status: string(run.Status), Frame: frame, Hints: hints,
+	}
 	text := ""
 	if cause != nil {
 		e := v.s.describe(cause)
@@ -147,6 +151,9 @@ func (v *supervisor) tell(action string, run timeline.Unattended, frame int64, c
 		return nil
 	case actionEnded:
 		action = doc.Status
+	}
+	for _, hint := range hints {
+		v.s.note("  %s", plain(hint))
 	}
 	return v.s.printf("%s: %s at frame %d%s\n", plain(run.Run), action, frame, plain(text))
 }

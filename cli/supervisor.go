@@ -132,13 +132,22 @@ func (v *supervisor) settle(end supervised) error {
 	code := fault.CodeOf(end.err)
 	if end.err == nil || code == fault.RunFailed || code == fault.RunCancelled || code == fault.RunWaiting {
 		delete(v.pauses, run.Run)
-		return v.tell(actionEnded, run, end.row.Frame, nil)
+		return v.tellEnded(run, end, code == fault.RunFailed)
 	}
 	if !end.taken && !v.stopping() {
 		length := min(max(v.opts.interval, 2*v.pauses[run.Run].length), maxPause)
 		v.pauses[run.Run] = pausedRun{length, v.s.Now().Add(length)}
 	}
 	return v.tell(actionStopped, run, end.row.Frame, end.err)
+}
+
+// tellEnded tells how a run has ended and, if it failed, what to type then.
+func (v *supervisor) tellEnded(run timeline.Unattended, end supervised, failed bool) error {
+	var hints []string
+	if failed {
+		hints = v.s.describe(end.err).Hints
+	}
+	return v.tell(actionEnded, run, end.row.Frame, nil, hints...)
 }
 
 func (v *supervisor) stopping() bool {

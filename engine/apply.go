@@ -104,8 +104,18 @@ func (r *runner) failed(t *Task, key nodeKey, why reason, p payload) snapshot.No
 		}
 		return snapshot.NodePending
 	}
-	if r.failure == "" {
-		r.failure = key.name(t) + ": " + why.text
-	}
+	r.fail(t, key, key.name(t)+": "+why.text)
 	return snapshot.NodeFailed
+}
+
+// fail notes why the run fails, unless it does so already. t is nil for a loop.
+func (r *runner) fail(t *Task, key nodeKey, text string) {
+	if r.failure.text != "" {
+		return
+	}
+	before, began := r.began[key]
+	if !began {
+		before = r.rec.Row().Frame
+	}
+	r.failure = failure{text, t, before}
 }

@@ -15,8 +15,8 @@ import (
 func (r *runner) finish(ctx context.Context) (over bool, err error) {
 	status, kind, text := snapshot.RunFinished, "RunFinished", ""
 	switch {
-	case r.failure != "":
-		status, kind, text = snapshot.RunFailed, "RunFailed", r.failure
+	case r.failure.text != "":
+		status, kind, text = snapshot.RunFailed, "RunFailed", r.failure.text
 	case r.complete(r.wf):
 	case r.stopping:
 		status, kind = snapshot.RunCancelled, "RunCancelled"
@@ -45,9 +45,12 @@ func (r *runner) ended(status snapshot.RunStatus, why string) error {
 	frame := r.rec.Row().Frame
 	switch status {
 	case snapshot.RunFailed:
-		return fault.New(fault.RunFailed, "run %s failed: %s", r.runID, why).
-			Hint("`git smithers show %s` has the attempts and logs; `git smithers replay` runs a mended workflow from any frame", fault.Word(r.runID)).
+		out := fault.New(fault.RunFailed, "run %s failed: %s", r.runID, why).
 			Detail("runId", r.runID).Detail("frame", frame)
+		for _, hint := range r.failure.hints(r.rec.Row()) {
+			out = out.Hint("%s", hint)
+		}
+		return out
 	case snapshot.RunCancelled:
 		return fault.New(fault.RunCancelled, "run %s is cancelled at frame %d", r.runID, frame).
 			Hint("`git smithers resume %s` goes on from there", fault.Word(r.runID)).
@@ -55,6 +58,25 @@ func (r *runner) ended(status snapshot.RunStatus, why string) error {
 	default:
 		return nil
 	}
+}
+
+// TryAgain returns what to type to try again what failed of a run.
+func TryAgain(run string) string {
+	return fmt.Sprintf("`git smithers resume %s` tries again what failed", fault.Word(run))
+}
+
+// hints returns what to type after the failure: the plain retry first.
+func (f failure) hints(row snapshot.Run) []string {
+	run, workflow := fault.Word(row.ID), "<workflow>"
+	if row.WorkflowPath != "" {
+		workflow = fault.Word(row.WorkflowPath)
+	}
+	hints := []string{TryAgain(row.ID)}
+	if f.task != nil && f.task.Run != "" {
+		hints = append(hints, fmt.Sprintf("`git smithers logs %s %s` shows what it said", run, fault.Word(f.task.ID)))
+	}
+	return append(hints, fmt.Sprintf("`git smithers replay %s %s:%d` tries it in a fork, with a mended workflow or another --input",
+		workflow, run, f.before))
 }
 
 // kindsOfWaits are what a run waits for, in words, and what it is called then: after the first

@@ -48,7 +48,7 @@ func (r *runner) round() ([]*job, error) {
 }
 
 // halted tells whether nothing new may start.
-func (r *runner) halted() bool { return r.failure != "" || r.stopping }
+func (r *runner) halted() bool { return r.failure.text != "" || r.stopping }
 
 // holds evaluates a task's condition. One that cannot be evaluated fails the node.
 func (r *runner) holds(t *Task, key nodeKey) (bool, error) {
@@ -68,7 +68,7 @@ func (r *runner) holds(t *Task, key nodeKey) (bool, error) {
 		r.next.event("NodeFailed", payload{NodeID: key.id, Iteration: &key.iteration, Error: why.String()})
 		r.next.say(key.name(t), "failed: "+why.text)
 		r.next.step(key.name(t), n.State, 0, 0)
-		r.failure = key.name(t) + ": " + why.text
+		r.fail(t, key, key.name(t)+": "+why.text)
 		return false, nil
 	}
 	return holds, nil
@@ -102,7 +102,7 @@ func (r *runner) start(t *Task, key nodeKey) (*job, error) {
 		NodeID: key.id, Iteration: key.iteration, Attempt: number,
 		State: snapshot.AttemptInProgress, StartedAtMs: r.next.atMs, Worktree: t.ownWorktree(),
 	}}
-	r.running[key] = a
+	r.running[key], r.began[key] = a, r.rec.Row().Frame
 	n := r.nodes[key]
 	n.State, n.LastAttempt = snapshot.NodeInProgress, &number
 	r.setNode(r.next, n)
@@ -160,7 +160,7 @@ func (r *runner) advance(l *Loop) error {
 	done, trouble := r.eval(l.until, outputs, true, loop.Iteration)
 	switch {
 	case trouble != "":
-		r.failure = l.ID + ": until: " + trouble
+		r.fail(nil, nodeKey{}, l.ID+": until: "+trouble)
 		r.next.say(l.ID, "failed: until: "+trouble)
 		return nil
 	case done:
@@ -168,7 +168,7 @@ func (r *runner) advance(l *Loop) error {
 	case loop.Iteration+1 >= l.Max && l.Finish:
 		r.next.say(l.ID, "ended "+iterations(loop)+", its max")
 	case loop.Iteration+1 >= l.Max:
-		r.failure = fmt.Sprintf("%s: until did not hold %s, its max", l.ID, iterations(loop))
+		r.fail(nil, nodeKey{}, fmt.Sprintf("%s: until did not hold %s, its max", l.ID, iterations(loop)))
 		r.next.say(l.ID, "reached its max of "+strconv.Itoa(l.Max))
 		return nil
 	default:

@@ -32,7 +32,8 @@ type runner struct {
 	status  snapshot.RunStatus // of the tip as we know it
 
 	running  map[nodeKey]*attempt
-	spent    map[nodeKey]int // how many of a node's tries have failed; see spentTries
+	spent    map[nodeKey]int   // how many of a node's tries have failed; see spentTries
+	began    map[nodeKey]int64 // the newest frame before a node's last attempt, where that began in this process
 	outcomes chan outcome
 	workers  sync.WaitGroup
 	live     *liveLog
@@ -43,8 +44,8 @@ type runner struct {
 	unread    map[string]bool        // those whose last capture failed
 	worktrees sync.Mutex             // see opening
 
-	failure  string // why the run fails; "" while it does not
-	stopping bool   // cancelled: commands are told to end
+	failure  failure
+	stopping bool // cancelled: commands are told to end
 }
 
 // attempt is an attempt under way.
@@ -52,6 +53,13 @@ type attempt struct {
 	snapshot.Attempt
 	job      *job
 	launched bool // its command has been started, or is about to be
+}
+
+// failure is why a run fails; the zero failure is none.
+type failure struct {
+	text   string
+	task   *Task // nil for a loop
+	before int64 // the newest frame before what failed began
 }
 
 func newRunner(rec Recorder, wf *Workflow, opts Options) *runner {
@@ -62,6 +70,7 @@ func newRunner(rec Recorder, wf *Workflow, opts Options) *runner {
 		changed:  row.WorkflowHash != wf.Snapshot().Hash(),
 		running:  make(map[nodeKey]*attempt),
 		spent:    make(map[nodeKey]int),
+		began:    make(map[nodeKey]int64),
 		outcomes: make(chan outcome, min(opts.MaxParallel, len(wf.Tasks))),
 		live:     &liveLog{out: opts.Log},
 		signals:  newSignalBook(),

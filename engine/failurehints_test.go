@@ -1,0 +1,22 @@
+package engine_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+
+	"github.com/git-smithers/git-smithers/timeline/fault"
+)
+
+func TestAfterAFailureThePlainRetryIsNamedFirst(t *testing.T) {
+	t.Parallel()
+	s := newScratch(t, `{name: w, tasks: [{id: a, run: 'true'}, {id: b, needs: [a], run: 'exit 3'}]}`, "")
+	_, err := s.run()
+	fails(t, fault.RunFailed, err)
+	assert.Equal(t, []string{
+		"`git smithers resume r` tries again what failed",
+		"`git smithers logs r b` shows what it said",
+		"`git smithers replay <workflow> r:2` tries it in a fork, with a mended workflow or another --input",
+	}, hints(err))
+	assert.Equal(t, "a finished", s.frame(2).Subject)
+}

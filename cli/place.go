@@ -91,6 +91,8 @@ func (s *session) noteWhoGoesOn(row snapshot.Run, running bool) {
 		s.note("the process that runs %s goes on", id)
 	case row.Status == snapshot.RunFinished:
 		s.note("run %s has finished: nothing waits for it", id)
+	case row.Status.Ended():
+		s.note("run %s is %s, and keeps this for `%s resume %s`", id, plain(string(row.Status)), program, fault.Word(row.ID))
 	default:
 		s.note("`%s resume %s`, or a supervisor, goes on", program, fault.Word(row.ID))
 	}

@@ -20,6 +20,8 @@ type signalDocument struct {
 	RunID string `json:"runId"`
 	snapshot.Signal
 	Known *bool `json:"known,omitempty"` // of signal: the run had it already
+	// RunStatus is, of signal, how the run has ended, which keeps the signal for its resume; "" if it has not.
+	RunStatus string `json:"runStatus,omitempty"`
 }
 
 // signalFailure answers a line of --batch that could not be sent.
@@ -38,8 +40,10 @@ func signalCommand() *command {
 			"--list <run> [<name>] [--correlation ID | --uncorrelated] [--after TIME] [--limit N]",
 		},
 		about: `Gives a run a signal, for the tasks that wait for one of that name, now or later. The
-payload is JSON, @FILE, or - for standard input; without it, {}. A process that runs
-the run goes on by itself; otherwise resume does.
+payload is JSON, @FILE, or - for standard input; without it, {}. One that does not fit
+the output of the task that waits for it is refused. A process that runs the run goes on
+by itself; otherwise resume does. A run that failed or was cancelled keeps the signal for
+its resume.
 
 Signals of a run are numbered from 0, in the order in which they arrive. One with the
 same name, correlation id, payload, time and sender as another is the same signal, and
@@ -141,9 +145,9 @@ func runSignal(ctx context.Context, s *session, store *timeline.Store, opts sign
 	opts.line.ReceivedBy = new(who(opts.line.ReceivedBy, store))
 	if opts.batch {
 		s.warnForeign(head, commandLine("signal", head.Row().ID)+" <name>")
-		return signalBatch(ctx, s, head, opts.line)
+		return signalBatch(ctx, s, signalSender{head, engine.NewSender(head)}, opts.line)
 	}
-	sent, err := send(ctx, s, head, opts.line)
+	sent, err := send(ctx, s, signalSender{head, engine.NewSender(head)}, opts.line)
 	if err != nil {
 		return err
 	}
@@ -160,8 +164,14 @@ func runSignal(ctx context.Context, s *session, store *timeline.Store, opts sign
 	return s.printf("%d\n", sent.Seq)
 }
 
+// signalSender sends signals to a run.
+type signalSender struct {
+	head   *timeline.Head
+	sender *engine.Sender
+}
+
 // send sends a signal.
-func send(ctx context.Context, s *session, head *timeline.Head, line signalLine) (*signalDocument, error) {
+func send(ctx context.Context, s *session, to signalSender, line signalLine) (*signalDocument, error) {
 	signal := snapshot.Signal{
 		Name: line.Name, CorrelationID: line.CorrelationID, Payload: line.Payload,
 		ReceivedAtMs: s.Now().UnixMilli(), ReceivedBy: line.ReceivedBy,
@@ -175,15 +185,20 @@ func send(ctx context.Context, s *session, head *timeline.Head, line signalLine)
 	if line.ReceivedBy != nil && *line.ReceivedBy == "" {
 		signal.ReceivedBy = nil
 	}
-	sent, known, err := engine.Send(ctx, head, signal)
+	sent, known, err := to.sender.Send(ctx, signal)
 	if err != nil {
 		return nil, err
 	}
-	return &signalDocument{"signal", head.Row().ID, sent, &known}, nil
+	row := to.head.Row()
+	doc := &signalDocument{Kind: "signal", RunID: row.ID, Signal: sent, Known: &known}
+	if row.Status.Ended() {
+		doc.RunStatus = string(row.Status)
+	}
+	return doc, nil
 }
 
 // signalBatch answers every line until the input ends. unsaid is what lines leave out.
-func signalBatch(ctx context.Context, s *session, head *timeline.Head, unsaid signalLine) error {
+func signalBatch(ctx context.Context, s *session, to signalSender, unsaid signalLine) error {
 	for data, err := range linesOf(s.In, maxCapture) {
 		if err != nil {
 			return err
@@ -194,7 +209,7 @@ func signalBatch(ctx context.Context, s *session, head *timeline.Head, unsaid si
 		var sent *signalDocument
 		line, err := parseSignalLine(data, unsaid)
 		if err == nil {
-			sent, err = send(ctx, s, head, line)
+			sent, err = send(ctx, s, to, line)
 		}
 		if ctx.Err() != nil {
 			return ctx.Err()

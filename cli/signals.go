@@ -142,7 +142,7 @@ func (s *session) writeSignals(list []sqliteindex.SignalRow) error {
 			Seq: row.Seq, Name: row.Name, CorrelationID: row.CorrelationID, Payload: json.RawMessage(row.Payload),
 			ReceivedAtMs: row.ReceivedAtMs, ReceivedBy: row.ReceivedBy,
 		}
-		if err := s.writeJSON(signalDocument{"signal", row.RunID, signal, nil}); err != nil {
+		if err := s.writeJSON(signalDocument{Kind: "signal", RunID: row.RunID, Signal: signal}); err != nil {
 			return err
 		}
 	}

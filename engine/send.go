@@ -9,10 +9,19 @@ import (
 )
 
 // Send gives a run a signal and returns it with its Seq. One that the state has
-// already is not added again: known is true. A run that has ended is an error of code
-// run_not_resumable.
+// already is not added again: known is true. A run that failed or was cancelled keeps it for
+// its resume; one that is finished is an error of code run_not_resumable. Payloads are not
+// checked against the tasks that wait for the signal: see [Sender].
 func Send(ctx context.Context, rec Recorder, s snapshot.Signal) (sent snapshot.Signal, known bool, err error) {
-	if err := checkSignal(&s); err != nil {
+	return send(ctx, rec, s, func(snapshot.Signal, any) error { return nil })
+}
+
+// send is Send that asks, of the newest tip, whether a signal with such a payload is wanted.
+func send(ctx context.Context, rec Recorder, s snapshot.Signal,
+	wanted func(s snapshot.Signal, payload any) error,
+) (sent snapshot.Signal, known bool, err error) {
+	payload, err := checkSignal(&s)
+	if err != nil {
 		return s, false, err
 	}
 	digest := s.Digest()
@@ -25,9 +34,13 @@ func Send(ctx context.Context, rec Recorder, s snapshot.Signal) (sent snapshot.S
 			sent, known = had, true
 			return nil, nil
 		}
-		if row := rec.Row(); row.Status.Ended() {
-			return nil, fault.New(fault.RunNotResumable, "run %s is %s; nothing waits for signals", row.ID, row.Status).
+		if row := rec.Row(); row.Status == snapshot.RunFinished {
+			return nil, fault.New(fault.RunNotResumable, "run %s is finished; nothing waits for signals", row.ID).
+				Hint("`git smithers fork %s:<frame>` makes a run of a frame at which it still waited", fault.Word(row.ID)).
 				Detail("status", row.Status)
+		}
+		if err := wanted(s, payload); err != nil {
+			return nil, err
 		}
 		sent = s
 		sent.Seq = int64(rec.State().Signals().Len())
@@ -41,28 +54,29 @@ func Send(ctx context.Context, rec Recorder, s snapshot.Signal) (sent snapshot.S
 	return sent, false, err
 }
 
-// checkSignal refuses what cannot be a signal, and takes the white space from around its payload.
-func checkSignal(s *snapshot.Signal) error {
+// checkSignal refuses what cannot be a signal, takes the white space from around its payload,
+// and returns the payload decoded.
+func checkSignal(s *snapshot.Signal) (payload any, err error) {
 	if _, err := saidText("the name of the signal", s.Name); err != nil {
-		return err
+		return nil, err
 	}
 	if s.Name == "" {
-		return fault.New(fault.InvalidInput, "a signal has a name")
+		return nil, fault.New(fault.InvalidInput, "a signal has a name")
 	}
 	for what, text := range map[string]*string{"the correlation id": s.CorrelationID, "the name of who sends": s.ReceivedBy} {
 		if text == nil {
 			continue
 		}
 		if _, err := saidText(what, *text); err != nil {
-			return err
+			return nil, err
 		}
 	}
-	payload, _, err := decodeValue(s.Payload)
+	text, payload, err := decodeValue(s.Payload)
 	if err != nil {
-		return fault.New(fault.InvalidInput, "payload: %w", err)
+		return nil, fault.New(fault.InvalidInput, "payload: %w", err)
 	}
-	s.Payload = payload
-	return nil
+	s.Payload = text
+	return payload, nil
 }
 
 func signalDraft(run, digest string, s snapshot.Signal) (*snapshot.Draft, error) {

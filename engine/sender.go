@@ -1,0 +1,131 @@
+package engine
+
+import (
+	"context"
+
+	"github.com/git-smithers/git-smithers/objstore"
+	"github.com/git-smithers/git-smithers/snapshot"
+	"github.com/git-smithers/git-smithers/timeline"
+	"github.com/git-smithers/git-smithers/timeline/fault"
+)
+
+// A Sender gives signals to one run, and refuses payloads that fail the tasks which would take
+// them. For one goroutine at a time.
+type Sender struct {
+	rec  Recorder
+	kept objstore.ID // names wf in the run
+	wf   *Workflow   // nil if the run keeps no workflow of ours
+}
+
+// NewSender returns a Sender for the run of a recorder.
+func NewSender(rec Recorder) *Sender { return &Sender{rec: rec} }
+
+// Send is the function [Send], with an error of code invalid_input that names the path if the
+// payload does not fit the output of a task that waits for the signal or, if none waits by
+// now, of one that will. Where several tasks take the signal, it is enough to fit one of them.
+func (s *Sender) Send(ctx context.Context, signal snapshot.Signal) (sent snapshot.Signal, known bool, err error) {
+	return send(ctx, s.rec, signal, s.fits)
+}
+
+// fits refuses a payload that fits none of the tasks that would take the signal.
+func (s *Sender) fits(signal snapshot.Signal, payload any) error {
+	if err := s.readWorkflow(); err != nil || s.wf == nil {
+		return err
+	}
+	takers, err := s.takers(signal)
+	if err != nil {
+		return err
+	}
+	var refused error
+	for _, t := range takers {
+		schema := s.wf.outputs[t.Output]
+		if schema == nil {
+			return nil
+		}
+		err := schema.validate("payload", payload)
+		if err == nil {
+			return nil
+		}
+		if refused == nil {
+			refused = fault.New(fault.InvalidInput, "%w", err).
+				Hint("task %s of run %s wants %s", fault.Word(t.ID), fault.Word(s.rec.Row().ID), cut(Compact(schema.text), maxSchemaError)).
+				Detail("nodeId", t.ID)
+		}
+	}
+	return refused
+}
+
+// readWorkflow reads the definition that the tip keeps, unless it is the one read before.
+func (s *Sender) readWorkflow() error {
+	entry := s.rec.Entry()
+	id, err := entry.WorkflowID()
+	if err != nil || id == s.kept {
+		return timeline.Explain(err)
+	}
+	kept, err := entry.Workflow()
+	if err != nil {
+		return timeline.Explain(err)
+	}
+	s.kept, s.wf = id, nil
+	if kept == nil {
+		return nil
+	}
+	if wf, err := Parse("the workflow of "+s.rec.Row().ID, kept.Definition); err == nil { // else it is another engine's
+		s.wf = wf
+	}
+	return nil
+}
+
+// takers are the tasks that wait for a signal like this one by now or, if there are none,
+// those that will.
+func (s *Sender) takers(signal snapshot.Signal) ([]*Task, error) {
+	var waiting, later []*Task
+	for _, t := range s.wf.Tasks {
+		if t.WaitFor == nil || t.WaitFor.Signal != signal.Name {
+			continue
+		}
+		now, then, err := takes(s.rec.State(), t, signal)
+		switch {
+		case err != nil:
+			return nil, err
+		case now:
+			waiting = append(waiting, t)
+		case then:
+			later = append(later, t)
+		}
+	}
+	if len(waiting) > 0 {
+		return waiting, nil
+	}
+	return later, nil
+}
+
+// takes reports whether a task waits for a signal like this one, or will.
+func takes(state *snapshot.State, t *Task, signal snapshot.Signal) (now, later bool, err error) {
+	iteration, over := 0, false
+	if t.Loop != "" {
+		loop, ok, err := readMail(state.Loops(), t.Loop, snapshot.DecodeLoop)
+		if err != nil || !ok {
+			return false, false, err
+		}
+		iteration, over = loop.Iteration, loop.Done
+	}
+	n, ok, err := readMail(state.Nodes(), snapshot.Key(t.ID, iteration), snapshot.DecodeNode)
+	if err != nil || !ok {
+		return false, false, err
+	}
+	switch n.State {
+	case snapshot.NodeWaitingEvent:
+		w, ok, err := readWait(state, t.ID, iteration)
+		if err != nil || !ok {
+			return false, false, err
+		}
+		wants := filterOf(w)
+		return wants.any && wants.name == signal.Name || wants == correlated(signal.Name, false, signal.CorrelationID), false, nil
+	case snapshot.NodeFinished, snapshot.NodeSkipped:
+		if t.Loop == "" || over {
+			return false, false, nil
+		}
+	}
+	return false, t.WaitFor.AnyCorrelation || (t.WaitFor.Correlation == nil) == (signal.CorrelationID == nil), nil
+}

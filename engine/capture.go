@@ -17,11 +17,11 @@ import (
 type captures map[string]*jjbridge.Captured
 
 // capture reads the working copies in which attempts have ended since the frame
-// before, and for the first frame the shared one. What cannot be read is no reason
+// before, and for the first frame, and after a wait, the shared one. What cannot be read is no reason
 // to lose the frame: that is a warning.
 func (r *runner) capture(ctx context.Context) captures {
 	due := make(map[string]bool)
-	if !r.begun && (!r.opts.Captured || r.wf.Worktree != nil) {
+	if !r.begun && (!r.opts.Captured || r.wf.Worktree != nil) || r.waitedIdle() {
 		due[""] = true
 	}
 	for _, a := range r.next.ended {

@@ -27,10 +27,14 @@ func (r *runner) commitIf(ctx context.Context, still func() error) error {
 		return r.takenOver()
 	}
 	r.compare(read[""])
-	r.appends++
 	ctx = context.WithoutCancel(ctx)
-	err := r.appendFrame(ctx, read, still)
-	if err != nil && read.any() && !errors.Is(err, errMoved) && fault.CodeOf(err) != fault.Conflict {
+	kept, err := r.commitOutside(ctx, read, still)
+	if err != nil {
+		return err
+	}
+	r.appends++
+	err = r.appendFrame(ctx, kept, still)
+	if err != nil && kept.any() && !errors.Is(err, errMoved) && fault.CodeOf(err) != fault.Conflict {
 		cause := err
 		if err = r.appendFrame(ctx, nil, still); err == nil {
 			r.opts.Warn(fmt.Errorf("the working copy could not be stored with frame %d: %w", r.rec.Row().Frame, cause))
@@ -43,13 +47,18 @@ func (r *runner) commitIf(ctx context.Context, still func() error) error {
 	row, said := r.rec.Row(), r.next
 	r.begun, r.state, r.status = true, r.rec.State(), row.Status
 	r.next = newDraft(r.runID, r.opts.Now())
-	r.report(row.Frame, said)
+	r.report(row.Frame, said.subject(), said.steps)
 	return nil
 }
 
-// appendFrame appends what was drafted and read, built anew as long as others are first:
-// mail that keeps coming is no reason to stop.
+// appendFrame appends what was drafted and read.
 func (r *runner) appendFrame(ctx context.Context, read captures, still func() error) error {
+	return r.update(ctx, still, func() (snapshot.Draft, error) { return r.frame(read) })
+}
+
+// update appends a frame, built anew as long as others are first: mail that keeps coming is
+// no reason to stop.
+func (r *runner) update(ctx context.Context, still func() error, build func() (snapshot.Draft, error)) error {
 	first := true
 	return r.rec.Update(ctx, func() (*snapshot.Draft, error) {
 		if !first {
@@ -58,7 +67,7 @@ func (r *runner) appendFrame(ctx context.Context, read captures, still func() er
 			}
 		}
 		first = false
-		d, err := r.frame(read)
+		d, err := build()
 		return &d, err
 	})
 }
@@ -79,11 +88,11 @@ func (r *runner) forgetLogs() {
 }
 
 // report tells the caller of a committed frame.
-func (r *runner) report(frame int64, said *draft) {
+func (r *runner) report(frame int64, subject string, steps []Step) {
 	if r.opts.Progress == nil {
 		return
 	}
-	p := Progress{Frame: frame, Subject: said.subject(), Nodes: len(r.nodes), Steps: said.steps}
+	p := Progress{Frame: frame, Subject: subject, Nodes: len(r.nodes), Steps: steps}
 	for _, n := range r.nodes {
 		switch n.State {
 		case snapshot.NodeInProgress:

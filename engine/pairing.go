@@ -19,7 +19,7 @@ func (r *runner) frame(read captures) (snapshot.Draft, error) {
 	if err != nil {
 		return d, err
 	}
-	d.Operation = strconv.FormatInt(r.epoch, 10) + "." + strconv.Itoa(r.appends)
+	d.Operation = r.operation()
 	d.Journal = append(slices.Clip(d.Journal), r.endedRows(read, r.rec.Row().Frame+1)...)
 	if read.any() {
 		before, err := r.rec.Entry().VCSRevision()
@@ -28,14 +28,26 @@ func (r *runner) frame(read captures) (snapshot.Draft, error) {
 		}
 		d.VCS, d.Objects = read.vcs(before, r.runningIn(""), r.wf), read.objects
 	}
-	if shared := read[""]; shared != nil && !r.begun {
+	if !r.begun {
 		edit := d.Run
 		d.Run = func(row *snapshot.Run) {
 			edit(row)
-			row.VCSType, row.VCSRoot, row.VCSRevision = shared.VCS.Type, shared.VCS.Root, shared.VCS.Pointer()
+			read.startsAt(row)
 		}
 	}
 	return d, nil
+}
+
+// operation names the frame that is appended next.
+func (r *runner) operation() string {
+	return strconv.FormatInt(r.epoch, 10) + "." + strconv.Itoa(r.appends)
+}
+
+// startsAt notes in the run's row at which revision its process started, where that was read.
+func (c captures) startsAt(row *snapshot.Run) {
+	if shared := c[""]; shared != nil {
+		row.VCSType, row.VCSRoot, row.VCSRevision = shared.VCS.Type, shared.VCS.Root, shared.VCS.Pointer()
+	}
 }
 
 // endedRows are the journal's rows of the attempts that ended, each with the files
@@ -96,7 +108,7 @@ func (r *runner) compare(now *jjbridge.Captured) {
 // difference says in what a working copy is not as a run's frame has it; "" where
 // it is. Change ids are not compared: they name what a change has become by now.
 func difference(before, now snapshot.VCS, run string, frame int64) string {
-	known := !before.Tree.IsZero() && !now.Tree.IsZero() && before.Scope == now.Scope
+	known := bothCaptured(before, now)
 	back := fmt.Sprintf("; `git smithers restore %s:%d` brings its code back", fault.Word(run), frame)
 	switch {
 	case before.Pointer() != now.Pointer():
@@ -105,11 +117,19 @@ func difference(before, now snapshot.VCS, run string, frame int64) string {
 		}
 		return fmt.Sprintf("the working copy is at %s, and run %s was at %s at frame %d%s",
 			revision(now), run, revision(before), frame, back)
-	case known && before.Tree != now.Tree:
+	case otherFiles(before, now):
 		return fmt.Sprintf("the working copy has other files than run %s had at frame %d%s", run, frame, back)
 	}
 	return ""
 }
+
+// bothCaptured reports whether two captures have files, and by the same rules.
+func bothCaptured(a, b snapshot.VCS) bool {
+	return !a.Tree.IsZero() && !b.Tree.IsZero() && a.Scope == b.Scope
+}
+
+// otherFiles reports whether two captures are known to have different files.
+func otherFiles(a, b snapshot.VCS) bool { return bothCaptured(a, b) && a.Tree != b.Tree }
 
 // revision is how people see a revision.
 func revision(v snapshot.VCS) string {

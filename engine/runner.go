@@ -44,6 +44,7 @@ type runner struct {
 	unread    map[string]bool        // those whose last capture failed
 	worktrees sync.Mutex             // see opening
 
+	waited   bool // it waited while no command ran, and no frame was appended since
 	failure  failure
 	stopping bool // cancelled: commands are told to end
 }
@@ -103,6 +104,7 @@ func (r *runner) loop(ctx context.Context) error {
 			return err
 		case changed:
 		case len(r.running) > 0 || r.stays():
+			r.waited = len(r.running) == 0
 			if err := r.wait(ctx, watch.C); err != nil {
 				return err
 			}

@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"os/exec"
 	"os/signal"
@@ -31,6 +32,9 @@ type codeDiffDocument struct {
 	FromTree string                `json:"fromTree"`
 	ToTree   string                `json:"toTree"`
 	Changes  []jjbridge.PathChange `json:"changes"`
+	// FromBehind and ToBehind say by what the files of a frame are older than its state.
+	FromBehind *timeline.Behind `json:"fromBehind,omitempty"`
+	ToBehind   *timeline.Behind `json:"toBehind,omitempty"`
 }
 
 // runCodeDiff shows how the files of two frames differ. For people it is the user's
@@ -46,6 +50,10 @@ func runCodeDiff(ctx context.Context, s *session, store *timeline.Store, args []
 			Hint("`%s restore %s --to DIR` shows the files that it has", program, fault.Word(two.to.Address.String()))
 	}
 	trees, err := two.trees(ctx, store, opts.worktree)
+	if err != nil {
+		return err
+	}
+	behind, err := s.warnBehindSides(ctx, store, two, opts.worktree)
 	if err != nil {
 		return err
 	}
@@ -66,6 +74,7 @@ func runCodeDiff(ctx context.Context, s *session, store *timeline.Store, args []
 	}
 	return s.writeJSON(codeDiffDocument{
 		"code-diff", two.from.Address.String(), two.to.Address.String(), trees.from.String(), trees.to.String(), changes,
+		behind[0], behind[1],
 	})
 }
 
@@ -131,6 +140,19 @@ func codeTree(loaded *timeline.Loaded, worktree string) (objstore.ID, error) {
 			Hint("%s", timeline.WhenCaptured(loaded.Entry)).Detail("frame", at)
 	}
 	return vcs.Tree, nil
+}
+
+// warnBehindSides warns if the files of a side are older than its state, and returns by what, from first.
+func (s *session) warnBehindSides(ctx context.Context, store *timeline.Store, two comparison, worktree string) (out [2]*timeline.Behind, err error) {
+	for i, at := range []*timeline.Loaded{two.from, two.to} {
+		if out[i], err = timeline.FilesBehind(ctx, store, at, worktree); err != nil {
+			return out, err
+		}
+		if b := out[i]; b != nil {
+			s.warn(fmt.Errorf("the files of %s are those of frame %d; what was not captured: %s", at.Address, b.Frame, besideNames(b.Attempts)))
+		}
+	}
+	return out, nil
 }
 
 // ownWorktree is what vcs says of a task's own worktree; nil where it says nothing.

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"fmt"
 
 	urfave "github.com/urfave/cli/v2"
 
@@ -18,11 +19,12 @@ func diffCommand() *command {
 			"[<workflow>] <run>[:<frame>] [<run>[:<frame>]] [--full]",
 			"--code [--stat] [--worktree TASK] [<workflow>] <run>[:<frame>] [<run>[:<frame>]] [[--] <path>...]",
 		},
-		about: `Compares nodes, output rows, loops, input, and the revision of the working copy. A
-bare run is its newest state. The two frames may belong to different runs. One frame alone
-is compared with the frame before it, so that its own changes are shown. A workflow file
-in front is accepted, as other tools give one, and is not read: a first argument that is
-the name of a file is one, unless it is the only argument.
+		about: `Compares nodes, output rows, loops, input, and the revision of the working copy, and
+counts the files and lines that differ. A bare run is its newest state. The two frames
+may belong to different runs. One frame alone is compared with the frame before it, so
+that its own changes are shown. A workflow file in front is accepted, as other tools give
+one, and is not read: a first argument that is the name of a file is one, unless it is the
+only argument.
 
 With --code, shows how the files differ: git diff does it, with your pager, colours and
 diff settings. Paths are as for git diff.`,
@@ -65,7 +67,7 @@ diff settings. Paths are as for git diff.`,
 			if err != nil {
 				return err
 			}
-			return runDiff(ctx, s, two, c.Bool("full"))
+			return runDiff(ctx, s, store, two, c.Bool("full"))
 		})
 	}
 	return cmd
@@ -116,19 +118,33 @@ type diffDocument struct {
 	From *string `json:"from"` // nil: nothing comes before the run's first frame
 	To   string  `json:"to"`
 	*diff.Result
+	// Files counts what differs of the files; left out if they are the same, or were not captured.
+	Files []timeline.FileChanges `json:"files,omitempty"`
 }
 
 // runDiff compares two frames.
-func runDiff(ctx context.Context, s *session, two comparison, full bool) error {
+func runDiff(ctx context.Context, s *session, store *timeline.Store, two comparison, full bool) error {
 	result, err := two.states()
 	if err != nil {
 		return err
 	}
+	files, err := two.countFiles(ctx, store)
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	if err != nil { // that files cannot be counted is no reason to tell nothing of the state
+		s.warn(fmt.Errorf("how the files differ is not known: %w", err))
+	}
 	if s.json {
-		return s.writeJSON(diffDocument{"diff", two.fromAddress(), addressOf(two.to), result})
+		return s.writeJSON(diffDocument{"diff", two.fromAddress(), addressOf(two.to), result, files})
 	}
 	return s.paged(ctx, func() error {
-		return result.Render(s.Out, diff.RenderOptions{Colors: s.painter(ctx).on, Full: full})
+		if !result.Empty() || len(files) == 0 {
+			if err := result.Render(s.Out, diff.RenderOptions{Colors: s.painter(ctx).on, Full: full}); err != nil {
+				return err
+			}
+		}
+		return s.printFileChanges(ctx, two, files)
 	})
 }
 
@@ -138,6 +154,27 @@ func (c comparison) fromAddress() *string {
 		return nil
 	}
 	return new(addressOf(c.from))
+}
+
+// countFiles counts what differs of the files; nothing if there is no first side.
+func (c comparison) countFiles(ctx context.Context, store *timeline.Store) ([]timeline.FileChanges, error) {
+	if c.from == nil {
+		return nil, nil
+	}
+	return timeline.CompareFiles(ctx, store, c.from.Entry, c.to.Entry)
+}
+
+// printFileChanges says how many files and lines differ, and what shows them.
+func (s *session) printFileChanges(ctx context.Context, two comparison, files []timeline.FileChanges) error {
+	if len(files) == 0 {
+		return nil
+	}
+	p := s.painter(ctx)
+	text := "Files changed:\n"
+	for _, f := range files {
+		text += p.paint(yellow, fmt.Sprintf("  ~ %s, +%d -%d", plural(f.Files, "file"), f.Added, f.Removed)) + fileChangesOf(f, addressOf(two.from), addressOf(two.to)) + "\n"
+	}
+	return s.printf("%s", text)
 }
 
 // addressOf is the address of what was loaded: of a tip that is no frame, the run alone.
@@ -172,4 +209,17 @@ func sideOf(entry *snapshot.Entry) (diff.Snapshot, error) {
 	}
 	vcs, err := entry.VCSRevision()
 	return diff.Snapshot{State: state, VCS: vcs}, err
+}
+
+// fileChangesOf says of which files changes are, and what shows them.
+func fileChangesOf(f timeline.FileChanges, from, to string) string {
+	if f.Began {
+		return ", in the worktree of " + plain(f.Worktree) + " since it was made"
+	}
+	args := []string{"diff", "--code"}
+	where := ""
+	if f.Worktree != "" {
+		args, where = append(args, "--worktree", f.Worktree), ", in the worktree of "+plain(f.Worktree)
+	}
+	return where + "; `" + commandLine(program, append(args, from, to)...) + "` shows them"
 }

@@ -27,8 +27,9 @@ func framesCommand() *command {
 		usage:   []string{"{--change ID | --commit SHA | --path PATH} [--run RUN]"},
 		about: `Lists the frames whose working copy was at a change of jj or at a commit, or which
 changed a file: run and frame, time, revision, and what happened; with --path also
-what became of the file. Ids may be shortened. A folder stands for all that is in it.
-The newest run comes first. With --json, one object a line.`,
+what became of the file, in the run's files and in tasks' own worktrees. Ids may be
+shortened. A folder stands for all that is in it. The newest run comes first. With
+--json, one object a line.`,
 		flags: []urfave.Flag{
 			&urfave.StringFlag{Name: "change", Usage: "find the frames of jj's change `ID`"},
 			&urfave.StringFlag{Name: "commit", Usage: "find the frames at the commit `SHA`"},
@@ -118,7 +119,7 @@ func runFrames(ctx context.Context, s *session, store *timeline.Store, query tim
 			{text: match.Subject},
 		}
 		if query.Path != "" {
-			cells = append(cells, cell{text: s.changedPaths(match.Paths, query.Path)})
+			cells = append(cells, cell{text: s.changedPaths(match.Paths, query.Path) + sinceFrame(match)})
 		}
 		t.add(cells...)
 	}
@@ -158,6 +159,14 @@ func realFolder(dir string) string {
 	default:
 		return filepath.Join(realFolder(parent), filepath.Base(dir))
 	}
+}
+
+// sinceFrame says that the change may be of an earlier frame, whose files were not captured.
+func sinceFrame(match timeline.FrameMatch) string {
+	if match.Since == nil {
+		return ""
+	}
+	return fmt.Sprintf(" (since frame %d: the files of the frames between were not captured)", *match.Since)
 }
 
 // changedPaths says what became of a file, or of the files of a folder.

@@ -80,12 +80,14 @@ type showDocument struct {
 	// Engines is what the frame is to the engines that the run was imported from.
 	Engines []timeline.PeerFrame `json:"engines,omitempty"`
 	// Untold is what was answered here of a run that another engine runs, and that one still asks.
-	Untold   untoldAnswers      `json:"untold,omitempty"`
-	VCS      *snapshot.VCS      `json:"vcs"`
-	VCSTag   *jjbridge.Tag      `json:"vcsTag"`
-	State    json.RawMessage    `json:"state"`
-	Attempts []snapshot.Attempt `json:"attempts,omitempty"`
-	Patch    *patchDocument     `json:"patch,omitempty"`
+	Untold untoldAnswers `json:"untold,omitempty"`
+	VCS    *snapshot.VCS `json:"vcs"`
+	VCSTag *jjbridge.Tag `json:"vcsTag"`
+	// FilesBehind says by what the files are older than the state, those of the run under "", and of tasks' own worktrees.
+	FilesBehind map[string]*timeline.Behind `json:"filesBehind,omitempty"`
+	State       json.RawMessage             `json:"state"`
+	Attempts    []snapshot.Attempt          `json:"attempts,omitempty"`
+	Patch       *patchDocument              `json:"patch,omitempty"`
 }
 
 // runShow prints what is at an address.
@@ -113,13 +115,16 @@ func runShow(ctx context.Context, s *session, store *timeline.Store, opts showOp
 	if meansRun(at.Address, opts.address) {
 		standing.untold = s.untold(ctx, store, at.Address.Run)
 	}
+	if standing.behind, err = filesBehind(ctx, store, at); err != nil {
+		return err
+	}
 	if s.json {
 		doc, err := describeEntry(at, opts.attempts)
 		if err != nil {
 			return err
 		}
 		doc.Stale, doc.SteppedOver, doc.Engines = standing.stale, standing.over, standing.engines
-		doc.Untold = standing.untold
+		doc.Untold, doc.FilesBehind = standing.untold, standing.behind
 		if changed != nil {
 			if doc.Patch, err = changed.document(ctx, s); err != nil {
 				return err
@@ -156,6 +161,8 @@ type standing struct {
 	engines []timeline.PeerFrame
 	// origin is where a fork comes from; nil for a run that is none, and where nobody reads it.
 	origin *timeline.Origin
+	// behind says of which working copies the files are older than the state, by name; "" is the run's.
+	behind map[string]*timeline.Behind
 	// before are the working copies that a fork began with.
 	before []forkedCopy
 }

@@ -28,6 +28,33 @@ func (v *stateView) workingCopy(entry *snapshot.Entry) error {
 	return nil
 }
 
+// filesBehind says of which working copies of an entry the files are older than its state, by
+// name; "" is the run's. nil for none.
+func filesBehind(ctx context.Context, store *timeline.Store, at *timeline.Loaded) (map[string]*timeline.Behind, error) {
+	vcs, err := at.Entry.VCSRevision()
+	if err != nil || vcs == nil {
+		return nil, timeline.Explain(err)
+	}
+	names := []string{""}
+	for _, own := range vcs.Worktrees {
+		names = append(names, own.Name)
+	}
+	var all map[string]*timeline.Behind
+	for _, name := range names {
+		behind, err := timeline.FilesBehind(ctx, store, at, name)
+		if err != nil {
+			return nil, err
+		}
+		if behind != nil {
+			if all == nil {
+				all = make(map[string]*timeline.Behind)
+			}
+			all[name] = behind
+		}
+	}
+	return all, nil
+}
+
 // forkedCopy is the working copy of a frame that was forked.
 type forkedCopy struct {
 	run string
@@ -107,6 +134,9 @@ func (v *stateView) vcs(vcs *snapshot.VCS, worktree string) {
 			files += ", with conflict markers"
 		}
 		v.field("files", files)
+		if behind := v.behind[worktree]; behind != nil {
+			v.field("older", "than the state: what "+besideNames(behind.Attempts)+" left was not captured")
+		}
 	}
 	for _, key := range vcs.Attempts {
 		v.field("running", describeAttemptKey(key))

@@ -97,13 +97,13 @@ func (w *Workspace) captureConflicted(ctx context.Context, objects objstore.Read
 // above the limit or to be left out. They go to left; what its parents have stays, since the repository
 // keeps it anyway. The quarantine is nil where the tree is the commit's own.
 func (w *Workspace) takeLarge(ctx context.Context, objects objstore.Reader, commit string, opts CaptureOptions, left *leftOuts) (tree objstore.ID, _ *quarantine, err error) {
-	tree, parents, err := readCommit(objects, commit)
+	tree, parents, err := ReadCommit(objects, commit)
 	if err != nil {
 		return objstore.ID{}, nil, err
 	}
 	var before []objstore.ID
 	for _, parent := range parents {
-		parentTree, _, err := readCommit(objects, parent)
+		parentTree, _, err := ReadCommit(objects, parent)
 		if err != nil {
 			return objstore.ID{}, nil, err
 		}
@@ -131,8 +131,8 @@ func (w *Workspace) takeLarge(ctx context.Context, objects objstore.Reader, comm
 	return filtered, q, nil
 }
 
-// readCommit is a commit's tree and parents.
-func readCommit(objects objstore.Reader, commit string) (tree objstore.ID, parents []string, err error) {
+// ReadCommit returns the tree and the parents of a commit.
+func ReadCommit(objects objstore.Reader, commit string) (tree objstore.ID, parents []string, err error) {
 	id, err := objstore.ParseID(commit)
 	if err != nil {
 		return objstore.ID{}, nil, err

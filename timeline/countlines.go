@@ -45,10 +45,8 @@ func CountLines(ctx context.Context, s *Store, effects []Effect) error {
 // countLines has one git compare pairs of trees. It returns the pairs that git is done with, also
 // with an error.
 func countLines(ctx context.Context, s *Store, pairs []sqliteindex.TreePair) (map[sqliteindex.TreePair]sqliteindex.Lines, error) {
-	git := gitexec.New(s.repo, append(slices.Clone(s.env), "GIT_NO_LAZY_FETCH=1"))
-	// A file above a MiB counts as binary: what was fetched may be large on purpose.
-	cmd, err := git.Command(ctx, "-c", "core.bigFileThreshold=1m", "diff-tree", "--stdin", "-r", "--numstat", "--no-renames",
-		"--no-ext-diff", "--no-textconv", "--diff-algorithm=myers")
+	git, args := numstat(s)
+	cmd, err := git.Command(ctx, append(args, "--stdin")...)
 	if err != nil {
 		return nil, Explain(err)
 	}
@@ -83,6 +81,17 @@ func countLines(ctx context.Context, s *Store, pairs []sqliteindex.TreePair) (ma
 	return counted, nil
 }
 
+// numstat returns git and the arguments by which it counts the lines that differ between trees: without settings or
+// attributes of the working copy, and without fetching. A file of a MiB or more counts as binary, since what was fetched
+// may be large on purpose.
+func numstat(s *Store) (git *gitexec.Git, args []string) {
+	git = gitexec.New(s.repo, append(slices.Clone(s.env), "GIT_NO_LAZY_FETCH=1"))
+	return git, []string{
+		"-c", "core.bigFileThreshold=1m", "diff-tree", "-r", "--numstat", "--no-renames", "--no-ext-diff", "--no-textconv",
+		"--ignore-submodules=none", "--diff-algorithm=myers",
+	}
+}
+
 // readNumstat reads what git diff-tree --stdin --numstat writes: the two trees of each pair, then a
 // line for each file. If git did not end well, the last pair is not whole.
 func readNumstat(r io.Reader) (counted map[sqliteindex.TreePair]sqliteindex.Lines, last sqliteindex.TreePair, err error) {
@@ -98,8 +107,9 @@ func readNumstat(r io.Reader) (counted map[sqliteindex.TreePair]sqliteindex.Line
 		}
 		if fields := strings.SplitN(line, "\t", 3); len(fields) == 3 {
 			lines := counted[last]
-			lines.Added += countOf(fields[0])
-			lines.Removed += countOf(fields[1])
+			added, removed, _ := countedLines(fields)
+			lines.Added += added
+			lines.Removed += removed
 			counted[last] = lines
 			continue
 		}
@@ -121,11 +131,10 @@ func parsePair(line string) (pair sqliteindex.TreePair, err error) {
 	return pair, err
 }
 
-// countOf is a number of lines; 0 for "-", which stands at a binary file.
-func countOf(field string) int64 {
-	n, err := strconv.ParseInt(field, 10, 64)
-	if err != nil {
-		return 0
-	}
-	return n
+// countedLines are the lines that a file has gained and lost, by the fields of its line; ok is false for a binary file,
+// which has "-" there.
+func countedLines(fields []string) (added, removed int64, ok bool) {
+	added, addedErr := strconv.ParseInt(fields[0], 10, 64)
+	removed, removedErr := strconv.ParseInt(fields[1], 10, 64)
+	return added, removed, addedErr == nil && removedErr == nil
 }

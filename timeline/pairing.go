@@ -32,6 +32,9 @@ type FrameMatch struct {
 	// what became of each, in the run's working copy and the tasks' own worktrees; only
 	// for a query by path.
 	Paths []jjbridge.PathChange `json:"paths,omitempty"`
+	// Since is the frame that the paths are compared with, if the files of frames after it were
+	// not captured: the paths have changed at any of these.
+	Since *int64 `json:"since,omitempty"`
 }
 
 // FramesOf finds frames, by run (the newest first) and number. A path is changed by

@@ -14,13 +14,17 @@ import (
 
 // touching finds the frames of a run that changed a path, from the newest down.
 type touching struct {
+	store   *Store
+	run     string
 	objects objstore.Reader
 	path    string
 	// newer are the working copies by their names, "" for the run's own, as the frames
 	// had them that were looked at so far, and the oldest frame which had them so.
 	newer map[string]capturedIn
 	id    objstore.ID            // of the vcs.json that was read last
+	vcs   *snapshot.VCS          // it
 	trees map[string]objstore.ID // what it says
+	at    *snapshot.Entry        // the frame that is looked at
 	found map[int64]FrameMatch
 	paths *int // how many were found, in the runs before this one, too
 }
@@ -28,6 +32,7 @@ type touching struct {
 type capturedIn struct {
 	tree  objstore.ID
 	frame *snapshot.Entry
+	vcs   *snapshot.VCS
 }
 
 // framesTouching walks a run's chain from its tip down, as far as the frame it was
@@ -35,7 +40,7 @@ type capturedIn struct {
 // before. It adds to paths how many it finds, up to the bound of one tree.
 func (s *Store) framesTouching(ctx context.Context, tip *snapshot.Entry, path string, paths *int) ([]FrameMatch, error) {
 	t := &touching{
-		objects: s.objects, path: path, newer: make(map[string]capturedIn),
+		store: s, run: tip.Run, objects: s.objects, path: path, newer: make(map[string]capturedIn),
 		found: make(map[int64]FrameMatch), paths: paths,
 	}
 	for entry, err := range s.ancestry(tip) {
@@ -58,23 +63,48 @@ func (s *Store) framesTouching(ctx context.Context, tip *snapshot.Entry, path st
 // look compares the frames that were looked at before with an older one.
 func (t *touching) look(ctx context.Context, frame *snapshot.Entry) error {
 	id, err := frame.VCSID()
-	if err != nil || id.IsZero() {
+	if err != nil {
 		return err
 	}
-	if id != t.id {
-		vcs, err := frame.VCSRevision()
-		if err != nil {
-			return err
+	if id != t.id || t.trees == nil {
+		t.id, t.vcs, t.trees = id, nil, make(map[string]objstore.ID)
+		if !id.IsZero() {
+			if t.vcs, err = frame.VCSRevision(); err != nil {
+				return err
+			}
+			t.trees = treesOf(t.vcs)
 		}
-		t.id, t.trees = id, treesOf(vcs)
+	}
+	t.at = frame
+	if err := t.lookAtFirsts(ctx); err != nil {
+		return err
 	}
 	for name, tree := range t.trees {
 		if newer, ok := t.newer[name]; ok && newer.tree != tree {
-			if err := t.compare(ctx, tree, newer); err != nil {
+			if err := t.compare(ctx, name, tree, newer); err != nil {
 				return err
 			}
 		}
-		t.newer[name] = capturedIn{tree, frame}
+		t.newer[name] = capturedIn{tree, frame, worktreeOf(t.vcs, name)}
+	}
+	return nil
+}
+
+// lookAtFirsts compares the first captures of tasks' own worktrees, those that the older frame
+// does not have, with what the worktrees began with.
+func (t *touching) lookAtFirsts(ctx context.Context) error {
+	for name, first := range t.newer {
+		if _, older := t.trees[name]; older || name == "" {
+			continue
+		}
+		delete(t.newer, name)
+		start := worktreeStart(t.objects, t.vcs, first.vcs)
+		if start.IsZero() || start == first.tree {
+			continue
+		}
+		if err := t.compare(ctx, name, start, first); err != nil {
+			return err
+		}
 	}
 	return nil
 }
@@ -94,8 +124,8 @@ func treesOf(v *snapshot.VCS) map[string]objstore.ID {
 	return trees
 }
 
-// compare notes what a frame has changed of a tree.
-func (t *touching) compare(ctx context.Context, before objstore.ID, now capturedIn) error {
+// compare notes what a frame has changed of a tree, which the frame looked at has as before.
+func (t *touching) compare(ctx context.Context, name string, before objstore.ID, now capturedIn) error {
 	changes, err := changedFiles(ctx, t.objects, before, now.tree, t.path)
 	if err != nil || len(changes) == 0 {
 		return err
@@ -109,11 +139,30 @@ func (t *touching) compare(ctx context.Context, before objstore.ID, now captured
 			return err
 		}
 	}
+	if err := t.since(ctx, name, &match); err != nil {
+		return err
+	}
 	match.Paths = append(match.Paths, changes...)
 	slices.SortFunc(match.Paths, func(a, b jjbridge.PathChange) int {
 		return cmp.Or(strings.Compare(a.Path, b.Path), strings.Compare(a.Op, b.Op))
 	})
 	match.Paths = slices.Compact(match.Paths)
 	t.found[now.frame.Frame] = match
+	return nil
+}
+
+// since notes from when on the files of a working copy may have become what they are at a
+// match, if the frame before it was not captured.
+func (t *touching) since(ctx context.Context, name string, match *FrameMatch) error {
+	if t.at.Run != t.run {
+		return nil
+	}
+	behind, err := FilesBehind(ctx, t.store, &Loaded{Address{t.run, t.at.Frame}, t.at}, name)
+	if err != nil || behind == nil {
+		return err
+	}
+	if match.Since == nil || *match.Since > behind.Frame {
+		match.Since = &behind.Frame
+	}
 	return nil
 }

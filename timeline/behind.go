@@ -1,0 +1,103 @@
+package timeline
+
+import (
+	"context"
+	"slices"
+
+	"github.com/git-smithers/git-smithers/objstore/page"
+	"github.com/git-smithers/git-smithers/snapshot"
+	"github.com/git-smithers/git-smithers/timeline/fault"
+)
+
+// Behind says that the files of a frame are older than its state: attempts have ended since
+// the files were captured, and what these left was not captured.
+type Behind struct {
+	Frame    int64    `json:"frame"`    // at which the files were captured
+	Attempts []string `json:"attempts"` // the keys of those that have ended since, sorted
+}
+
+// FilesBehind reports by what the files of a frame are older than its state: those of the run,
+// or of a task's own worktree. nil if they are not, or if nothing tells.
+func FilesBehind(ctx context.Context, s *Store, at *Loaded, worktree string) (*Behind, error) {
+	vcs, err := at.Entry.VCSRevision()
+	if err != nil {
+		return nil, Explain(err)
+	}
+	own := worktreeOf(vcs, worktree)
+	if own == nil || own.Tree.IsZero() || own.Frame >= at.Address.Frame {
+		return nil, nil //nolint:nilnil // they are not behind
+	}
+	captured, err := s.Load(ctx, Address{at.Address.Run, own.Frame}.String())
+	if fault.CodeOf(err) == fault.FrameNotFound {
+		return nil, nil //nolint:nilnil // the number is of the run that this one was forked from
+	}
+	if err != nil {
+		return nil, err
+	}
+	then, err := captured.Entry.VCSRevision()
+	if err != nil {
+		return nil, Explain(err)
+	}
+	if was := worktreeOf(then, worktree); was == nil || was.Tree != own.Tree {
+		return nil, nil //nolint:nilnil // as above
+	}
+	ended, err := endedUncaptured(captured.Entry, at.Entry, worktree)
+	if err != nil || len(ended) == 0 {
+		return nil, Explain(err)
+	}
+	return &Behind{own.Frame, ended}, nil
+}
+
+// endedUncaptured returns the keys of the attempts that ended in a working copy between two
+// entries, and whose files were not captured. It reads what differs between the journals.
+func endedUncaptured(from, to *snapshot.Entry, worktree string) ([]string, error) {
+	before, err := from.Attempts()
+	if err != nil {
+		return nil, err
+	}
+	now, err := to.Attempts()
+	if err != nil {
+		return nil, err
+	}
+	state, err := to.State()
+	if err != nil {
+		return nil, err
+	}
+	var keys []string
+	for delta, err := range page.Diff(before, now) {
+		if err != nil {
+			return nil, err
+		}
+		if delta.To == nil {
+			continue
+		}
+		a, err := snapshot.DecodeAttempt(page.Row{Key: delta.Key, Value: delta.To})
+		if err != nil {
+			return nil, err
+		}
+		left, err := leftUncaptured(state, a)
+		if err != nil {
+			return nil, err
+		}
+		if left && a.Worktree == worktree {
+			keys = append(keys, delta.Key)
+		}
+	}
+	slices.Sort(keys)
+	return keys, nil
+}
+
+// leftUncaptured reports whether an attempt has ended that may have left files, and that has no
+// pointer to them. Who waits leaves none.
+func leftUncaptured(state *snapshot.State, a snapshot.Attempt) (bool, error) {
+	if a.FinishedAtMs == nil || a.Frame != nil || a.CommitID != "" || a.State == snapshot.AttemptCancelled {
+		return false, nil
+	}
+	key := snapshot.Key(a.NodeID, a.Iteration)
+	for _, mail := range []*page.Collection{state.Approvals(), state.HumanRequests(), state.Waits()} {
+		if _, waited, err := mail.Get(key); err != nil || waited {
+			return false, err
+		}
+	}
+	return true, nil
+}

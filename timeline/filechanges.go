@@ -1,0 +1,91 @@
+package timeline
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/git-smithers/git-smithers/objstore"
+	"github.com/git-smithers/git-smithers/snapshot"
+)
+
+// FileChanges counts how the captured files of a working copy differ between two frames.
+type FileChanges struct {
+	Worktree string `json:"worktree"` // the task whose own it is; "" for the run's
+	Files    int    `json:"files"`
+	Added    int64  `json:"linesAdded"`
+	Removed  int64  `json:"linesRemoved"`
+	// Began: it is the worktree's first capture, compared with the files that it began with.
+	Began bool `json:"began,omitempty"`
+	// Uncounted is how many of the files have no lines that were counted: they are not text, or large.
+	Uncounted int `json:"uncounted"`
+}
+
+// CompareFiles counts how the files of two frames differ: those of the run, and then those of
+// tasks' own worktrees by name. A worktree that only the second frame has is compared with
+// what it began with. Copies without a difference are left out, and files that were not
+// captured at both frames. git counts, by no settings or attributes of the working copy; it
+// is not started if the frames have the same files.
+func CompareFiles(ctx context.Context, s *Store, from, to *snapshot.Entry) ([]FileChanges, error) {
+	before, err := from.VCSRevision()
+	if err != nil {
+		return nil, Explain(err)
+	}
+	after, err := to.VCSRevision()
+	if err != nil || before == nil || after == nil {
+		return nil, Explain(err)
+	}
+	was, is := treesOf(before), treesOf(after)
+	var list []FileChanges
+	for _, name := range slices.Sorted(maps.Keys(is)) {
+		tree, had := was[name]
+		began := !had && name != ""
+		if began {
+			tree = worktreeStart(s.objects, before, worktreeOf(after, name))
+		}
+		if tree.IsZero() || tree == is[name] {
+			continue
+		}
+		counted, err := s.countChanges(ctx, tree, is[name])
+		if err != nil {
+			return nil, Explain(err)
+		}
+		counted.Worktree, counted.Began = name, began
+		list = append(list, counted)
+	}
+	return list, nil
+}
+
+// countChanges has git count what differs between two trees.
+func (s *Store) countChanges(ctx context.Context, from, to objstore.ID) (FileChanges, error) {
+	if err := s.CheckChanges(ctx, from, to); err != nil {
+		return FileChanges{}, err
+	}
+	git, args := numstat(s)
+	out, err := git.Run(ctx, append(args, "-z", from.String(), to.String())...)
+	if err != nil {
+		return FileChanges{}, err
+	}
+	return sumNumstat(string(out)), nil
+}
+
+// sumNumstat sums up what git diff-tree -z --numstat says: lines added, lines removed, path.
+func sumNumstat(out string) FileChanges {
+	var counted FileChanges
+	for line := range strings.SplitSeq(strings.TrimSuffix(out, "\x00"), "\x00") {
+		fields := strings.SplitN(line, "\t", 3)
+		if len(fields) < 3 {
+			continue
+		}
+		counted.Files++
+		added, removed, ok := countedLines(fields)
+		if !ok {
+			counted.Uncounted++
+			continue
+		}
+		counted.Added += added
+		counted.Removed += removed
+	}
+	return counted
+}

@@ -1,0 +1,56 @@
+package timeline
+
+import (
+	"github.com/git-smithers/git-smithers/jjbridge"
+	"github.com/git-smithers/git-smithers/objstore"
+	"github.com/git-smithers/git-smithers/snapshot"
+)
+
+// maxStartCommits bounds how many commits of a task are looked through for the one that its
+// worktree began at.
+const maxStartCommits = 1000
+
+// worktreeStart returns the files that a task's own worktree began with, before its first
+// capture: those of the commit that the run was at, if the task has committed on top of that,
+// else those of the worktree's own commit. Zero if the repository does not tell.
+func worktreeStart(r objstore.Reader, run, own *snapshot.VCS) objstore.ID {
+	at := baseOf(r, own)
+	want := baseOf(r, run)
+	for commit, n := at, 0; want != "" && commit != "" && n < maxStartCommits; n++ {
+		tree, parents, err := jjbridge.ReadCommit(r, commit)
+		if err != nil {
+			break
+		}
+		if commit == want {
+			return tree
+		}
+		if commit = ""; len(parents) > 0 {
+			commit = parents[0]
+		}
+	}
+	tree, _, err := jjbridge.ReadCommit(r, at)
+	if err != nil {
+		return objstore.ID{}
+	}
+	return tree
+}
+
+// baseOf returns the commit that a working copy is based on: with jj, whose own commit has the
+// changes, the parent of that. "" if it is not known.
+func baseOf(r objstore.Reader, v *snapshot.VCS) string {
+	if v == nil || v.Type != snapshot.VCSJJ {
+		return commitOf(v)
+	}
+	_, parents, err := jjbridge.ReadCommit(r, v.CommitID)
+	if err != nil || len(parents) == 0 {
+		return ""
+	}
+	return parents[0]
+}
+
+func commitOf(v *snapshot.VCS) string {
+	if v == nil {
+		return ""
+	}
+	return v.CommitID
+}

@@ -60,6 +60,50 @@ func TestAWatchThatWasKilledCatchesUp(t *testing.T) {
 	assert.Empty(t, strings.ReplaceAll(again.err.String(), "git-smithers: error: interrupted\n", ""))
 }
 
+func TestFilesOfFramesThatAWatchMissedAreSaidToBeOlderThanTheState(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, "{name: flow, tasks: [{id: one, run: 'true'}]}")
+	engine := w.engine()
+	step := func(frame int64) {
+		w.write("draft.md", strings.Repeat("x\n", int(frame)))
+		require.NoError(t, engine.Frame(t.Context(), "run-a", frame))
+	}
+	says := func(args ...string) string {
+		out, err := w.command(args...).CombinedOutput()
+		require.NoError(t, err, "%s", out)
+		return string(out)
+	}
+	watch := w.start("watch", "smithers.db", "--json")
+	watch.says(`{"kind":"watching","database":"smithers.db"}`)
+	for frame := int64(1); frame <= 3; frame++ {
+		step(frame)
+		watch.says(`"frame":` + string(rune('0'+frame)) + `,`)
+	}
+	require.NoError(t, watch.Process.Kill())
+	watch.exits(-1)
+	for frame := int64(4); frame <= 6; frame++ {
+		step(frame)
+	}
+	again := w.start("watch", "smithers.db", "--quiet")
+	again.says("run-a: continued, 3 frames up to 6\n")
+	step(7)
+	again.says("run-a: continued, frame 7\n")
+
+	assert.NotContains(t, says("show", "run-a:3"), "older")
+	assert.Contains(t, says("show", "run-a:5"), "  older        than the state: what p1, attempt 1, p2, attempt 1 left was not captured\n")
+	assert.Contains(t, says("show", "run-a:5", "--json"), `"filesBehind":{"":{"frame":3,"attempts":["p1::0::1","p2::0::1"]}}`)
+	assert.NotContains(t, says("show", "run-a:7"), "older")
+	const warning = "warning: the files of run-a:5 are those of frame 3; what was not captured: p1, attempt 1, p2, attempt 1\n"
+	assert.Contains(t, says("diff", "--code", "run-a:5", "run-a:7"), warning)
+	assert.NotContains(t, says("diff", "--code", "run-a:3", "run-a:7"), "warning")
+	assert.Contains(t, says("frames", "--path", "draft.md", "--run", "run-a"),
+		"\tmodify (since frame 3: the files of the frames between were not captured)\n")
+	assert.Contains(t, says("frames", "--path", "draft.md", "--run", "run-a", "--json"), `"since":3}`)
+	require.NoError(t, engine.End(t.Context(), "run-a"))
+	again.signal(syscall.SIGINT)
+	again.exits(130)
+}
+
 // status is that of a run.
 func (w *world) status(run string) string {
 	w.t.Helper()

@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"fmt"
+	"strings"
 
 	urfave "github.com/urfave/cli/v2"
 
@@ -170,11 +171,13 @@ func (s *session) printFileChanges(ctx context.Context, two comparison, files []
 		return nil
 	}
 	p := s.painter(ctx)
-	text := "Files changed:\n"
+	var text strings.Builder
+	text.WriteString("Files changed:\n")
 	for _, f := range files {
-		text += p.paint(yellow, fmt.Sprintf("  ~ %s, +%d -%d", plural(f.Files, "file"), f.Added, f.Removed)) + fileChangesOf(f, addressOf(two.from), addressOf(two.to)) + "\n"
+		text.WriteString(p.paint(yellow, fmt.Sprintf("  ~ %s, +%d -%d", plural(f.Files, "file"), f.Added, f.Removed)))
+		text.WriteString(fileChangesOf(f, addressOf(two.from), addressOf(two.to)) + "\n")
 	}
-	return s.printf("%s", text)
+	return s.printf("%s", text.String())
 }
 
 // addressOf is the address of what was loaded: of a tip that is no frame, the run alone.

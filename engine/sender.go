@@ -114,18 +114,16 @@ func takes(state *snapshot.State, t *Task, signal snapshot.Signal) (now, later b
 	if err != nil || !ok {
 		return false, false, err
 	}
-	switch n.State {
-	case snapshot.NodeWaitingEvent:
+	if n.State == snapshot.NodeWaitingEvent {
 		w, ok, err := readWait(state, t.ID, iteration)
 		if err != nil || !ok {
 			return false, false, err
 		}
 		wants := filterOf(w)
 		return wants.any && wants.name == signal.Name || wants == correlated(signal.Name, false, signal.CorrelationID), false, nil
-	case snapshot.NodeFinished, snapshot.NodeSkipped:
-		if t.Loop == "" || over {
-			return false, false, nil
-		}
+	}
+	if done := n.State == snapshot.NodeFinished || n.State == snapshot.NodeSkipped; done && (t.Loop == "" || over) {
+		return false, false, nil
 	}
 	return false, t.WaitFor.AnyCorrelation || (t.WaitFor.Correlation == nil) == (signal.CorrelationID == nil), nil
 }

@@ -99,10 +99,10 @@ func (s *session) gatherTimeline(ctx context.Context, store *timeline.Store, t *
 	counting, stop := context.WithTimeout(ctx, countLinesFor)
 	defer stop()
 	return eachTimeline(t, func(run *timeline.RunTimeline) error {
-		effects, err := timeline.Effects(ctx, store, run)
+		effects, err := timeline.Effects(ctx, run)
 		if err == nil {
 			text.effects[run.RunID] = effects
-			if lost := timeline.CountLines(counting, store, effects); lost != nil {
+			if lost := timeline.CountLines(counting, store, run, effects); lost != nil {
 				s.warn(fmt.Errorf("the changed lines of run %s are not counted: %w", run.RunID, lost))
 			}
 		}

@@ -1,6 +1,8 @@
 package sqliteindex_test
 
 import (
+	"strconv"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -16,7 +18,13 @@ func TestLinesAreRememberedByTheirTrees(t *testing.T) {
 	w.start(t, "run", 2)
 	x := w.index(t)
 	synced(t, x)
-	one, two, three := objstore.ID{1}, objstore.ID{2}, objstore.ID{3}
+	var trees [3]objstore.ID
+	for i := range trees {
+		var err error
+		trees[i], err = objstore.ParseID(strings.Repeat(strconv.Itoa(i+1), 40))
+		require.NoError(t, err)
+	}
+	one, two, three := trees[0], trees[1], trees[2]
 	known := sqliteindex.TreePair{From: one, To: two}
 	counted := map[sqliteindex.TreePair]sqliteindex.Lines{known: {Added: 3, Removed: 1}}
 

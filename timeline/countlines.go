@@ -15,10 +15,10 @@ import (
 	"github.com/git-smithers/git-smithers/sqliteindex"
 )
 
-// CountLines counts the lines of the effects that nobody has counted yet, the newest first, and
-// remembers them in the index. It needs the files' contents, so it may take a while. When ctx ends,
+// CountLines counts the lines of the effects of a timeline that nobody has counted yet, the newest
+// first, and remembers them in the index. It needs the files' contents, so it may take a while. When ctx ends,
 // what is not counted stays nil, which is no error: the next call goes on with it.
-func CountLines(ctx context.Context, s *Store, effects []Effect) error {
+func CountLines(ctx context.Context, s *Store, run *RunTimeline, effects []Effect) error {
 	var pairs []sqliteindex.TreePair
 	for _, e := range slices.Backward(effects) {
 		if e.Changed && e.Lines == nil && !slices.Contains(pairs, e.trees) {
@@ -31,10 +31,8 @@ func CountLines(ctx context.Context, s *Store, effects []Effect) error {
 	counted, err := countLines(ctx, s, pairs)
 	setLines(effects, counted)
 	if len(counted) > 0 {
-		if index, indexErr := s.Index(context.WithoutCancel(ctx)); indexErr == nil {
-			// An index that cannot be written only forgets.
-			_ = index.RememberLines(context.WithoutCancel(ctx), counted)
-		}
+		// An index that cannot be written only forgets.
+		_ = run.index.RememberLines(context.WithoutCancel(ctx), counted)
 	}
 	if ctx.Err() != nil {
 		return nil

@@ -23,18 +23,14 @@ type Effect struct {
 	trees sqliteindex.TreePair
 }
 
-// Effects returns the effects of a run's frames, in their order, as the index knows them.
-// [CountLines] counts the lines that nobody has counted yet.
-func Effects(ctx context.Context, s *Store, run *RunTimeline) ([]Effect, error) {
+// Effects returns the effects of the frames of a timeline of [Store.Timeline], in their order, as the
+// index knows them. [CountLines] counts the lines that nobody has counted yet.
+func Effects(ctx context.Context, run *RunTimeline) ([]Effect, error) {
 	out := make([]Effect, len(run.Frames))
 	if len(out) == 0 {
 		return out, nil
 	}
-	index, err := s.Index(ctx)
-	if err != nil {
-		return nil, err
-	}
-	ended, err := index.Ended(ctx, run.RunID)
+	ended, err := run.index.Ended(ctx, run.RunID)
 	if err != nil {
 		return nil, Explain(err)
 	}
@@ -45,7 +41,7 @@ func Effects(ctx context.Context, s *Store, run *RunTimeline) ([]Effect, error) 
 		out[len(out)-1].Failed = true
 	}
 	if pairs := addChanges(out, run.Frames); len(pairs) > 0 {
-		known, err := index.Lines(ctx, pairs)
+		known, err := run.index.Lines(ctx, pairs)
 		if err != nil {
 			return nil, Explain(err)
 		}

@@ -50,6 +50,8 @@ type RunTimeline struct {
 	Status string      `json:"status"`
 	Branch *Branch     `json:"branch"`
 	Frames []FrameInfo `json:"frames"`
+
+	index *sqliteindex.Index // that it was read from, as it was then
 }
 
 // Tree is a run's timeline and, when it was asked for, those of its forks, oldest first.
@@ -104,6 +106,7 @@ func (r timelineReader) read(ctx context.Context, row sqliteindex.RunRow) (Tree,
 	out := Tree{
 		Timeline: RunTimeline{
 			RunID: row.RunID, Status: row.Status, Branch: branchOf(row), Frames: r.frames(frames),
+			index: r.index,
 		},
 		Children: []Tree{},
 	}

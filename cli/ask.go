@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"io"
 	"slices"
 	"strconv"
@@ -177,7 +176,7 @@ func (v formValue) choose(word string) (json.RawMessage, error) {
 	case byNumber < 0:
 		return nil, againError{"type a number from 1 to " + strconv.Itoa(len(v.choices)) + ", or one of the values"}
 	case byNumber != byValue:
-		return nil, againError{fmt.Sprintf("%s is the number of one choice and the value of another: answer with --value", word)}
+		return nil, againError{word + " is the number of one choice and the value of another: answer with --value"}
 	}
 	return v.choices[byNumber], nil
 }

@@ -175,7 +175,7 @@ func (c completion) values(ctx context.Context, kind string) []string {
 			return nil
 		}
 		all = c.stored(ctx, store, kind)
-		_ = store.Close() // nothing was written
+		_ = store.Close() //nolint:contextcheck // nothing was written
 	}
 	return slices.DeleteFunc(all, func(value string) bool { return !strings.HasPrefix(value, c.word) })
 }

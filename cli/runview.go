@@ -134,6 +134,7 @@ func stepMark(state snapshot.NodeState) (mark, style string) {
 		return "■", yellow
 	case snapshot.NodePending:
 		return "○", dim
+	case snapshot.NodeWaitingApproval, snapshot.NodeWaitingHuman, snapshot.NodeWaitingEvent, snapshot.NodeWaitingTimer:
 	}
 	return "◆", magenta
 }

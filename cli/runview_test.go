@@ -3,7 +3,6 @@ package cli_test
 import (
 	"os"
 	"path/filepath"
-	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -56,5 +55,5 @@ func TestRunPrintsItsIDWhereNobodyLooks(t *testing.T) {
 
 	c = d.invoke(t, atTerminal(), "run", "flow.yaml", "--run-id", "quiet", "--quiet")
 	assert.Equal(t, "quiet\n", c.out.String())
-	assert.False(t, strings.Contains(c.err.String(), "✓"))
+	assert.NotContains(t, c.err.String(), "✓")
 }

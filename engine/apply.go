@@ -70,9 +70,10 @@ func (r *runner) conclude(t *Task, a snapshot.Attempt, end ending) {
 		n.State = r.failed(t, key, *end.failed, p)
 	}
 	state := n.State
-	if a.State == snapshot.AttemptFailed { // also one that is tried again
+	switch a.State {
+	case snapshot.AttemptFailed: // also one that is tried again
 		state = snapshot.NodeFailed
-	} else if a.State == snapshot.AttemptCancelled {
+	case snapshot.AttemptCancelled:
 		state = snapshot.NodeCancelled
 	}
 	r.next.step(key.name(t), state, a.StartedAtMs, now)

@@ -3,6 +3,7 @@ package timeline
 import (
 	"bytes"
 	"encoding/json"
+	"slices"
 
 	"github.com/git-smithers/git-smithers/objstore/page"
 	"github.com/git-smithers/git-smithers/snapshot"
@@ -51,8 +52,7 @@ func lacksNeeds(change snapshot.Change) (key string, lacks bool) {
 
 // needsOf are the needs of a node after some changes, as JSON; nil for none.
 func (c *Capturer) needsOf(key string, before []snapshot.Change) (json.RawMessage, error) {
-	for i := len(before) - 1; i >= 0; i-- {
-		change := before[i]
+	for _, change := range slices.Backward(before) {
 		if change.Collection != snapshot.CollectionNodes || change.Key != key {
 			continue
 		}

@@ -137,7 +137,7 @@ func (s *session) printRequest(store *timeline.Store, head *timeline.Head, h sna
 	}
 	s.note("%s: %s (%s)", h.Status, plain(h.Prompt), plain(attemptName(h.NodeID, h.Iteration)))
 	if !foreign {
-		s.noteWhoGoesOn(row, running)
+		s.noteWhoGoesOn(store, head, running)
 	}
 	return s.printf("%s\n", plain(row.ID))
 }

@@ -7,7 +7,6 @@ import (
 
 	"github.com/git-smithers/git-smithers/engine"
 	"github.com/git-smithers/git-smithers/timeline"
-	"github.com/git-smithers/git-smithers/timeline/fault"
 )
 
 func cancelCommand() *command {
@@ -58,6 +57,10 @@ func runCancel(ctx context.Context, s *session, store *timeline.Store, run strin
 	if s.json {
 		return s.writeJSON(cancelDocument{"cancel", row.ID, string(row.Status), head.Entry().ID.String()})
 	}
-	s.note("run %s is cancelled; `%s resume %s` continues it", plain(row.ID), program, fault.Word(row.ID))
+	next, err := nextCommand(head, " continues it")
+	if err != nil {
+		return err
+	}
+	s.note("run %s is cancelled; %s", plain(row.ID), next)
 	return s.printf("%s\n", plain(row.ID))
 }

@@ -57,7 +57,7 @@ func runDecide(ctx context.Context, s *session, store *timeline.Store, opts deci
 	}
 	s.note("%s: %s (%s)", decided.Status, plain(decided.Title), plain(attemptName(decided.NodeID, decided.Iteration)))
 	if !foreign {
-		s.noteWhoGoesOn(row, running)
+		s.noteWhoGoesOn(store, head, running)
 	}
 	return s.printf("%s\n", plain(row.ID))
 }

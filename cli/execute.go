@@ -20,11 +20,17 @@ func (s *session) execute(ctx context.Context, store *timeline.Store, head *time
 	settings engineSettings, finish func(runResult) any,
 ) error {
 	started := s.Now()
-	opts := s.engineOptions(store, head, settings)
+	opts, err := s.engineOptions(store, head, settings)
+	if err == nil {
+		err = settings.back.check(ctx, head, wf, opts)
+	}
+	if err != nil {
+		return err
+	}
 	agreed, claim, err := claimIfLeft(ctx, store, head, wf, ask, opts, timeline.ClaimRequest{Force: settings.force})
 	left := claim != nil
 	if settings.resumes && err == nil {
-		s.note("run %s, from frame %d", plain(head.Row().ID), head.Row().Frame)
+		s.note("run %s, from frame %d%s", plain(head.Row().ID), head.Row().Frame, s.inOwnWorktree(store, head))
 	}
 	if left {
 		view, end := s.viewRun(ctx, wf)
@@ -94,7 +100,7 @@ func (s *session) executeClaimed(ctx context.Context, head *timeline.Head, agree
 }
 
 // engineOptions say how to run a run.
-func (s *session) engineOptions(store *timeline.Store, head *timeline.Head, settings engineSettings) engine.Options {
+func (s *session) engineOptions(store *timeline.Store, head *timeline.Head, settings engineSettings) (engine.Options, error) {
 	files := settings.files
 	if files == nil {
 		files = store.WorkingCopy()
@@ -105,15 +111,25 @@ func (s *session) engineOptions(store *timeline.Store, head *timeline.Head, sett
 		AcceptWorkflowChange: settings.acceptChange, WorkingCopy: files, Captured: settings.captured,
 		Hurry: s.hurry, Warn: s.warn, Wait: settings.wait, Input: settings.input, Logs: store.LiveLogs(run),
 		Commands: store.Commands(run),
-		Progress: s.tellFrame,
+		Progress: s.tellFrame, BringFiles: settings.bringFiles,
 	}
 	if files.Root() != "" {
-		opts.Worktree = worktrees(store, run)
+		opts.Worktree = s.worktrees(store, run, settings)
+	}
+	if settings.back != nil {
+		opts.Before = settings.back.bring
+	}
+	if settings.files == nil && !settings.captured { // one of a new run's own is what its workflow asks for
+		own, err := timeline.OwnWorktreeOf(store, head)
+		if err != nil {
+			return opts, err
+		}
+		opts.OwnWorktree = own != nil && own.Replay
 	}
 	if settings.logs {
 		opts.Log = logWriter{s}
 	}
-	return opts
+	return opts, nil
 }
 
 // tellFrame is a line for every frame.
@@ -153,17 +169,9 @@ type engineSettings struct {
 	files        *timeline.WorkingCopy // nil: those in which the command was called
 	captured     bool                  // the run's tip has the files as they are
 	resumes      bool                  // tell from which frame the run goes on
-}
-
-// worktrees makes the worktrees that a run asks for.
-func worktrees(store *timeline.Store, run string) func(context.Context, timeline.WorktreeSpec, bool) (engine.WorkingCopy, error) {
-	return func(ctx context.Context, spec timeline.WorktreeSpec, rebase bool) (engine.WorkingCopy, error) {
-		opened, err := store.OpenWorktree(ctx, run, spec, rebase)
-		if err != nil {
-			return nil, err
-		}
-		return opened, nil
-	}
+	baseFiles    bool                  // worktrees that are made have the files of their base, not those of the frame
+	bringFiles   string                // see engine.Options
+	back         *filesBack            // brings the files of the newest frame back first; nil: they are as they are
 }
 
 // runResult is what run, resume and replay print with --json.

@@ -71,8 +71,38 @@ func refuseForeignCancel(store *timeline.Store, head *timeline.Head) error {
 	return refused
 }
 
-// nextCommand says by which command a run goes on: ours, which is said to do that, or the one that hands it
-// to the engine that runs it.
+// isCaptured reports whether a run has no workflow of ours and is no other engine's that we know: its frames come from a
+// program that calls capture.
+func isCaptured(head *timeline.Head) (bool, error) {
+	engines, err := head.Entry().ExtEngines()
+	if err != nil || len(engines) > 0 {
+		return false, timeline.Explain(err)
+	}
+	kept, err := keptWorkflow(head)
+	return kept == nil, err
+}
+
+// captureNext says by which command a captured run goes on.
+func captureNext(run string) string {
+	return fmt.Sprintf("`%s capture %s` takes its next frame from the program that captures it", program, fault.Word(run))
+}
+
+// noWorkflow is the error about a run that goes on with a workflow, and keeps none and knows no file. why is the error
+// of one of which no more is known.
+func noWorkflow(head *timeline.Head, why error) error {
+	captured, err := isCaptured(head)
+	if err != nil || !captured {
+		return errors.Join(why, err)
+	}
+	row := head.Row()
+	return fault.New(fault.Usage, "run %q does not know its workflow file: another program captures it", row.ID).
+		Hint("%s", captureNext(row.ID)).
+		Hint("`%s` runs a fork of it by a workflow of ours",
+			commandLine(program, "replay", "WORKFLOW", timeline.Address{Run: row.ID, Frame: row.Frame}.String()))
+}
+
+// nextCommand returns the command by which a run goes on: ours, which is said to do that, the one that hands it
+// to the engine that runs it, or the one by which its program captures it. does follows our command.
 func nextCommand(head *timeline.Head, does string) (string, error) {
 	engine, err := foreignEngine(head)
 	if err != nil {
@@ -82,7 +112,10 @@ func nextCommand(head *timeline.Head, does string) (string, error) {
 	if engine != "" {
 		return fmt.Sprintf("`%s export %s --to <database>` hands it to %s", program, fault.Word(row.ID), plain(engineName(engine))), nil
 	}
-	return fmt.Sprintf("`%s resume %s` %s", program, fault.Word(row.ID), does), nil
+	if captured, err := isCaptured(head); err != nil || captured {
+		return captureNext(row.ID), err
+	}
+	return fmt.Sprintf("`%s resume %s`%s", program, fault.Word(row.ID), does), nil
 }
 
 // commandLine is a command, or the part of one that begins with name, as a shell takes it.

@@ -133,7 +133,7 @@ func runFork(ctx context.Context, s *session, store *timeline.Store, opts forkOp
 		return s.writeJSON(doc)
 	}
 	at := timeline.Address{Run: doc.ParentRunID, Frame: doc.ParentFrame}
-	next, err := nextCommand(head, "continues it")
+	next, err := nextCommand(head, " continues it")
 	if err != nil {
 		return err
 	}

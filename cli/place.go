@@ -84,7 +84,8 @@ func openRun(ctx context.Context, store *timeline.Store, run string) (*timeline.
 }
 
 // noteWhoGoesOn tells what happens to a run now that it has what it waited for.
-func (s *session) noteWhoGoesOn(row snapshot.Run, running bool) {
+func (s *session) noteWhoGoesOn(store *timeline.Store, head *timeline.Head, running bool) {
+	row := head.Row()
 	id := plain(row.ID)
 	switch {
 	case running:
@@ -94,6 +95,11 @@ func (s *session) noteWhoGoesOn(row snapshot.Run, running bool) {
 	case row.Status.Ended():
 		s.note("run %s is %s, and keeps this for `%s resume %s`", id, plain(string(row.Status)), program, fault.Word(row.ID))
 	default:
-		s.note("`%s resume %s`, or a supervisor, goes on", program, fault.Word(row.ID))
+		next, err := nextCommand(head, ", or a supervisor, goes on"+s.inOwnWorktree(store, head))
+		if err != nil {
+			s.warn(err)
+			return
+		}
+		s.note("%s", next)
 	}
 }

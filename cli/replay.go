@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 
 	urfave "github.com/urfave/cli/v2"
@@ -17,7 +18,7 @@ import (
 type replayOptions struct {
 	from     string // an address; the run may be a prefix
 	fork     forkOptions
-	workflow string
+	workflow string // "": the definition that the frame keeps
 	engine   engineSettings
 	code     bool   // run on the files of the frame, in a working copy of their own
 	to       string // where that is made; "" chooses a folder
@@ -40,16 +41,22 @@ func replayCommand() *command {
 	cmd := &command{
 		name:    "replay",
 		summary: "fork a run at a frame and run it from there",
-		usage:   []string{"<workflow> <run>[:<frame>] [--restore-vcs [--to DIR]] [--node ID]... [--input JSON] [--label L] [--engine smithers]"},
-		about: `Forks the run at the frame, or at its newest one, and runs the fork with the workflow
-file as it is now, which may have changed: tasks that it no longer has are dropped, new
-ones are pending. Tasks that were finished at that frame, and are not reset by --node, do
-not run again.
+		usage: []string{
+			"[<workflow>] <run>[:<frame>] [--restore-vcs [--to DIR]] [--node ID]... [--input JSON] [--label L] [--yes]",
+			"<workflow> <run>[:<frame>] --engine smithers [...]",
+		},
+		about: `Forks the run at the frame, or at its newest one, and runs the fork. Tasks that were
+finished at that frame, and are not reset by --node, do not run again. The workflow is the
+one that the frame keeps: with --restore-vcs, all is exactly as it was then. With a workflow
+file in front it is that file as it is now: tasks that it no longer has are dropped, new
+ones are pending. Commands of a frame that were never run in this clone are shown first,
+and run when that is confirmed, by --yes for scripts.
 
-The files are those of the working copy as it is. With --restore-vcs they are those of
-the frame, in a new working copy: a linked worktree of git, or a workspace of jj, which
-is made beside this one and stays for you to look at. The workflow file is still the
-one that is named here.
+The files are those of the working copy as it is; a warning says where these are not the
+files of the frame. With --restore-vcs they are the frame's, in a new working copy: a
+linked worktree of git, or a workspace of jj, which is made beside this one and stays for
+you to look at. It is the fork's own: resume goes on in it, wherever that is called, also
+if the workflow asks for a worktree.
 
 With --engine smithers, the fork is run by Smithers, with a workflow of its own: it is
 exported to the database that Smithers uses in this folder, or with --restore-vcs in the
@@ -62,10 +69,11 @@ Prints the new run's id.`,
 		maxArgs: 2,
 		flags: append([]urfave.Flag{
 			&urfave.BoolFlag{Name: "restore-vcs", Usage: "run on the files of the frame, in a new working copy"},
-			&urfave.StringFlag{Name: "to", Usage: "make the new working copy in `DIR`"},
+			&urfave.StringFlag{Name: "to", Usage: "make the new working copy in `DIR`"}, confirmFlag(),
 		}, slices.Concat(resetFlags(), targetFlags(), engineFlags(), foreignFlags())...),
 		exits: runs(),
 		examples: []example{
+			{"try again exactly as it was: state, workflow and files", "git smithers replay triage-1:6 --restore-vcs"},
 			{"mend the workflow, then try again from before the failure", "git smithers replay triage.yaml triage-1:6"},
 			{"try again on the code as it was then", "git smithers replay triage.yaml triage-1:6 --restore-vcs"},
 			{"try again with another input", `git smithers replay triage.yaml triage-1:6 --input '{"strict":false}' --label lenient`},
@@ -96,9 +104,6 @@ func parseReplay(s *session, cmd *command, c *urfave.Context) (replayOptions, er
 	if err != nil {
 		return replayOptions{}, err
 	}
-	if of.workflow == "" {
-		return replayOptions{}, cmd.misused("replay needs a workflow file")
-	}
 	if to := c.String("to"); c.IsSet("to") && (to == "" || !c.Bool("restore-vcs")) {
 		return replayOptions{}, fault.New(fault.Usage, "--to names the folder that --restore-vcs makes").
 			Hint("give both, for example --restore-vcs --to ../again")
@@ -107,6 +112,7 @@ func parseReplay(s *session, cmd *command, c *urfave.Context) (replayOptions, er
 	if err != nil {
 		return replayOptions{}, err
 	}
+	settings.yes = c.Bool("yes")
 	fork, err := parseResets(s, c)
 	return replayOptions{
 		from: of.address, fork: fork, workflow: of.workflow, engine: settings, code: c.Bool("restore-vcs"), to: c.String("to"),
@@ -115,32 +121,19 @@ func parseReplay(s *session, cmd *command, c *urfave.Context) (replayOptions, er
 
 // runReplay forks a frame, fits its state to the workflow, and runs the fork.
 func runReplay(ctx context.Context, s *session, store *timeline.Store, opts replayOptions) error {
-	wf, err := s.readWorkflow(ctx, opts.workflow)
-	if err != nil && isScript(opts.workflow) {
-		return s.describe(err).Hint("`--engine smithers` has Smithers run a workflow that is a program")
-	}
-	if err == nil && !opts.code {
-		err = s.needWorkDir(store, wf)
-	}
+	at, wf, err := s.replayed(ctx, store, opts)
 	if err != nil {
 		return err
 	}
-	if opts.code && wf.Worktree != nil {
-		return fault.New(fault.Usage, "workflow %s asks for a worktree: its files cannot be those of the frame as well", wf.Name).
-			Hint("leave out --restore-vcs, or the worktree of the workflow")
-	}
-	at, err := store.Load(ctx, opts.from)
-	if err != nil {
-		return err
-	}
-	from := at.Address.String()
-	id := timeline.NewRunID()
+	from, id := at.Address.String(), timeline.NewRunID()
 	var made *timeline.CheckedOut
 	if opts.code {
 		if made, err = s.checkOut(ctx, store, from, id, opts.to); err != nil {
 			return err
 		}
 		opts.engine.files = made.WorkingCopy
+	} else {
+		opts.engine.baseFiles, opts.engine.bringFiles = true, bringByReplay(opts.workflow, at.Address)
 	}
 	head, err := forkForReplay(ctx, s, store, wf, from, id, opts)
 	if err != nil {
@@ -162,9 +155,58 @@ func runReplay(ctx context.Context, s *session, store *timeline.Store, opts repl
 	})
 }
 
+// replayed finds the frame that is replayed and the workflow that runs it: the file that the command line names, or
+// the definition that the frame keeps, once somebody agreed to it.
+func (s *session) replayed(ctx context.Context, store *timeline.Store, opts replayOptions) (*timeline.Loaded, *engine.Workflow, error) {
+	wf, err := s.namedWorkflow(ctx, opts.workflow)
+	if err != nil && isScript(opts.workflow) {
+		err = s.describe(err).Hint("`--engine smithers` has Smithers run a workflow that is a program")
+	}
+	if err != nil {
+		return nil, nil, err
+	}
+	at, err := store.Load(ctx, opts.from)
+	if err == nil && wf == nil {
+		wf, err = frameWorkflow(at)
+	}
+	if err == nil && !opts.code {
+		err = s.needWorkDir(store, wf)
+	}
+	if err == nil && opts.workflow == "" {
+		_, err = consent(store, wf, s.asking(opts.engine))
+	}
+	return at, wf, err
+}
+
+// frameWorkflow is the workflow that a frame keeps.
+func frameWorkflow(at *timeline.Loaded) (*engine.Workflow, error) {
+	kept, err := at.Entry.Workflow()
+	if err != nil {
+		return nil, timeline.Explain(err)
+	}
+	var wf *engine.Workflow
+	if kept != nil {
+		wf, err = engine.Parse("the workflow of "+at.Address.String(), kept.Definition)
+	}
+	if wf == nil || err != nil {
+		return nil, fault.New(fault.Usage, "%s keeps no workflow of ours that could run again", at.Address).
+			Hint("name a workflow file: `%s`", commandLine(program, "replay", "WORKFLOW", at.Address.String()))
+	}
+	return wf, nil
+}
+
+// bringByReplay says by which command a frame is replayed on its own files.
+func bringByReplay(workflow string, at timeline.Address) string {
+	args := []string{"replay"}
+	if workflow != "" {
+		args = append(args, workflow)
+	}
+	return fmt.Sprintf("`%s` runs on them", commandLine(program, append(args, at.String(), "--restore-vcs")...))
+}
+
 // checkOut makes the working copy on which the run id is going to run.
 func (s *session) checkOut(ctx context.Context, store *timeline.Store, from, id, to string) (*timeline.CheckedOut, error) {
-	req := timeline.CheckoutRequest{From: from, Name: id, Run: id}
+	req := timeline.CheckoutRequest{From: from, Name: id, Run: id, Own: true}
 	if to != "" {
 		req.Dir = s.path(to)
 	}
@@ -192,7 +234,7 @@ func forkForReplay(ctx context.Context, s *session, store *timeline.Store, wf *e
 	opts replayOptions,
 ) (*timeline.Head, error) {
 	reset := engine.ReconcileRequest{Workflow: wf, Reset: opts.fork.nodes, NoDeps: opts.fork.noDeps || opts.fork.namedOnly}
-	return store.Fork(ctx, timeline.ForkRequest{
+	req := timeline.ForkRequest{
 		From: from, RunID: id, Nodes: opts.fork.nodes, NoDeps: opts.fork.noDeps, NamedOnly: opts.fork.namedOnly,
 		Input: opts.fork.input, Label: opts.fork.label, Description: "Replay from " + from,
 		Prepare: func(state *snapshot.State) ([]snapshot.Change, error) {
@@ -200,6 +242,10 @@ func forkForReplay(ctx context.Context, s *session, store *timeline.Store, wf *e
 		},
 		CheckInput: wf.ValidateInput,
 		Replay:     true, RestoreVCS: opts.code,
-		Workflow: wf.Snapshot(), WorkflowPath: s.storedPath(store, opts.workflow),
-	})
+		Workflow: wf.Snapshot(), KeepsWorkflow: opts.workflow == "",
+	}
+	if opts.workflow != "" {
+		req.WorkflowPath = s.storedPath(store, opts.workflow)
+	}
+	return store.Fork(ctx, req)
 }

@@ -49,6 +49,10 @@ func parseForeign(c *urfave.Context, opts replayOptions) (*foreignReplay, error)
 		return nil, fault.New(fault.Usage, "--engine does not take %q", name).
 			Hint("it takes smithers; without it, a workflow file of git smithers is run")
 	}
+	if opts.workflow == "" {
+		return nil, fault.New(fault.Usage, "--engine smithers needs a workflow of Smithers").
+			Hint("name it: `%s replay WORKFLOW.tsx %s --engine smithers`", program, fault.Word(opts.from))
+	}
 	for _, flag := range []string{"max-parallel", "logs", "wait"} {
 		if c.IsSet(flag) {
 			return nil, fault.New(fault.Usage, "--%s does not go with --engine smithers", flag).

@@ -13,14 +13,21 @@ import (
 type resumeOptions struct {
 	run      string
 	workflow string // "": the file that the run remembers
+	restore  bool   // bring the files of the newest frame back first
 	engine   engineSettings
+}
+
+// resumeDocument is what resume prints with --json.
+type resumeDocument struct {
+	runResult
+	Restored []restoredDocument `json:"restored,omitempty"`
 }
 
 func resumeCommand() *command {
 	return &command{
 		name:    "resume",
 		summary: "continue a run from its newest frame",
-		usage:   []string{"<run> [<workflow>] [--input JSON] [--wait] [--force] [--yes] [--accept-workflow-change] [--max-parallel N]"},
+		usage:   []string{"<run> [<workflow>] [--restore-vcs] [--input JSON] [--wait] [--force] [--yes] [--accept-workflow-change] [--max-parallel N]"},
 		about: `Continues a run that was cancelled, that failed, that waits, that was forked, or whose
 process died. Finished tasks are not run again; one that was running when the process
 died is tried again. The workflow file is the one that the run was started with, unless
@@ -31,6 +38,12 @@ came from another machine, it is the workflow that the run keeps.
 Commands that were never run in this clone are shown first, and run when that is
 confirmed, by --yes for scripts. Naming the workflow file confirms it, too.
 
+Tasks work in the files as they are; a warning says where these are not the files of the
+run's newest frame. With --restore-vcs they are made those of the newest frame first, as
+restore does it: what is there and in no frame is captured before. A run that has a
+worktree of its own goes on in it, wherever it is resumed. A worktree that is not here is
+made, with the files of the newest frame.
+
 The run's input is what it was. --input is laid over it, member by member, and is the
 run's from then on.
 
@@ -40,13 +53,18 @@ process ends its tasks when it notices, and writes nothing more.`,
 		flags: append([]urfave.Flag{
 			&urfave.BoolFlag{Name: "accept-workflow-change", Usage: "continue although the workflow file has changed"},
 			inputFlag("lay `JSON`, @FILE, or - for standard input, over the run's input"),
+			&urfave.BoolFlag{Name: "restore-vcs", Usage: "bring the files of the run's newest frame back first"},
 			&urfave.BoolFlag{Name: "force", Usage: "take the run over from a process that is running it"},
-			confirmFlag(),
+			&urfave.BoolFlag{
+				Name: "yes", Aliases: []string{"y"},
+				Usage: "run the workflow's commands and, with --restore-vcs, remove untracked files, without asking",
+			},
 		}, engineFlags()...),
 		changes: true,
 		exits:   runs(),
 		examples: []example{
 			{"continue after Ctrl-C", "git smithers resume triage-1"},
+			{"continue on the files that the run had", "git smithers resume triage-1 --restore-vcs"},
 			{"continue with a workflow that was mended", "git smithers resume triage-1 triage.yaml --accept-workflow-change"},
 			{"continue what was fetched, after a look at its commands", "git smithers resume triage-1"},
 		},
@@ -67,7 +85,7 @@ func parseResume(s *session, c *urfave.Context) (resumeOptions, error) {
 	}
 	settings.acceptChange, settings.force, settings.yes = c.Bool("accept-workflow-change"), c.Bool("force"), c.Bool("yes")
 	settings.input, err = s.readInput(c)
-	return resumeOptions{c.Args().Get(0), c.Args().Get(1), settings}, err
+	return resumeOptions{c.Args().Get(0), c.Args().Get(1), c.Bool("restore-vcs"), settings}, err
 }
 
 // runResume runs what is left of a run.
@@ -83,7 +101,15 @@ func runResume(ctx context.Context, s *session, store *timeline.Store, opts resu
 	if err != nil {
 		return err
 	}
-	return s.resume(ctx, store, head, file, opts.engine, func(r runResult) any { return r })
+	if opts.restore {
+		if opts.engine.back, err = newFilesBack(s, store, head, opts.engine.yes); err != nil {
+			return err
+		}
+		opts.engine.back.file = s.workflowFile(store, head.Row(), opts.workflow)
+	}
+	return s.resume(ctx, store, head, file, opts.engine, func(r runResult) any {
+		return resumeDocument{r, opts.engine.back.documents()}
+	})
 }
 
 // resume runs what is left of a run. file is the workflow file that the command line names, as
@@ -95,7 +121,7 @@ func (s *session) resume(ctx context.Context, store *timeline.Store, head *timel
 	wf, ask := file, consenter(named)
 	if file == nil {
 		var err error
-		if wf, err = s.workflowOf(ctx, store, head); err != nil {
+		if wf, err = s.workflowOf(ctx, store, head, settings.acceptChange); err != nil {
 			return err
 		}
 		ask = s.asking(settings)

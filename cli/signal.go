@@ -159,7 +159,7 @@ func runSignal(ctx context.Context, s *session, store *timeline.Store, opts sign
 	case *sent.Known:
 		s.note("run %s has this signal already", plain(row.ID))
 	case !foreign:
-		s.noteWhoGoesOn(row, store.Owner(row).Live)
+		s.noteWhoGoesOn(store, head, store.Owner(row).Live)
 	}
 	return s.printf("%d\n", sent.Seq)
 }

@@ -192,8 +192,11 @@ func (v *supervisor) tryOnce(ctx context.Context, run timeline.Unattended) error
 			return v.leave(ctx, run, row.Frame, err)
 		}
 	}
-	opts := v.s.engineOptions(v.store, head, v.opts.engine)
-	agreed, err := v.workflow(ctx, head, opts)
+	opts, err := v.s.engineOptions(v.store, head, v.opts.engine)
+	var agreed timeline.Consented
+	if err == nil {
+		agreed, err = v.workflow(ctx, head, opts)
+	}
 	if err != nil {
 		return v.leave(ctx, run, row.Frame, err)
 	}
@@ -245,11 +248,7 @@ func (v *supervisor) ready(head *timeline.Head) (bool, error) {
 // workflow reads the workflow file of a run, and refuses one that is not the run's, or
 // whose commands nobody said may run here: a supervisor asks nobody.
 func (v *supervisor) workflow(ctx context.Context, head *timeline.Head, opts engine.Options) (timeline.Consented, error) {
-	file, err := v.s.rememberedPath(v.store, head.Row())
-	if err != nil {
-		return timeline.Consented{}, err
-	}
-	wf, err := v.s.readWorkflow(ctx, file)
+	wf, err := v.definition(ctx, head)
 	if err != nil {
 		return timeline.Consented{}, err
 	}
@@ -260,6 +259,18 @@ func (v *supervisor) workflow(ctx context.Context, head *timeline.Head, opts eng
 		return timeline.Consented{}, err
 	}
 	return consent(v.store, wf, func(wf *engine.Workflow) error { return unconfirmed(wf) })
+}
+
+// definition reads the workflow file of a run or, if the run follows no file, what it keeps.
+func (v *supervisor) definition(ctx context.Context, head *timeline.Head) (*engine.Workflow, error) {
+	file, err := v.s.rememberedPath(v.store, head.Row())
+	if err == nil {
+		return v.s.readWorkflow(ctx, file)
+	}
+	if kept, keptErr := keptWorkflow(head); head.Row().WorkflowPath == "" && (kept != nil || keptErr != nil) {
+		return kept, keptErr
+	}
+	return nil, noWorkflow(head, err)
 }
 
 // execute runs what is left of a run that was claimed, and gives it back.

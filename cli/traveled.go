@@ -86,7 +86,7 @@ func afterTravel(ctx context.Context, store *timeline.Store, done *timeline.Trav
 	if err != nil {
 		return "", err
 	}
-	return nextCommand(head, "goes on")
+	return nextCommand(head, " goes on")
 }
 
 // tellTraveledFiles tells what has become of the working copies.
@@ -115,7 +115,7 @@ func (s *session) tellTraveledFiles(done *timeline.Traveled) {
 		}
 	}
 	if len(done.Missing) > 0 {
-		s.note("not here any more, and so not put back: the worktree of %s", listNames(done.Missing))
+		s.note("not here any more: the worktree of %s; resume makes it anew, with the files of then", listNames(done.Missing))
 	}
 }
 

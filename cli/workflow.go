@@ -62,7 +62,10 @@ func (s *session) namedWorkflow(ctx context.Context, file string) (*engine.Workf
 
 // workflowOf reads the workflow with which a run goes on if the command line names none: the
 // file that the run remembers or, where that is not here, what the run keeps of it.
-func (s *session) workflowOf(ctx context.Context, store *timeline.Store, head *timeline.Head) (*engine.Workflow, error) {
+//
+// If the run has a worktree of its own and this is a linked worktree, a file of that name here is mostly another one:
+// it is taken only with anyFile.
+func (s *session) workflowOf(ctx context.Context, store *timeline.Store, head *timeline.Head, anyFile bool) (*engine.Workflow, error) {
 	row := head.Row()
 	file, err := s.rememberedPath(store, row)
 	if err != nil && row.WorkflowPath != "" {
@@ -70,16 +73,30 @@ func (s *session) workflowOf(ctx context.Context, store *timeline.Store, head *t
 	}
 	if err == nil {
 		var wf *engine.Workflow
-		if wf, err = s.readWorkflow(ctx, file); fault.CodeOf(err) != fault.WorkflowNotFound {
+		wf, err = s.readWorkflow(ctx, file)
+		if !anyFile && isOtherFile(store, head, wf) {
+			err = fault.New(fault.WorkflowNotFound, "the workflow file here is not that of run %s", row.ID)
+		}
+		if fault.CodeOf(err) != fault.WorkflowNotFound {
 			return wf, err
 		}
 	}
 	kept, keptErr := keptWorkflow(head)
 	if kept == nil {
-		return nil, errors.Join(err, keptErr)
+		return nil, errors.Join(noWorkflow(head, err), keptErr)
 	}
 	s.note("the workflow file of run %s is not here: it goes on with the definition that it keeps", plain(row.ID))
 	return kept, nil
+}
+
+// isOtherFile reports whether a workflow, which may be nil, is what a linked worktree has under the name of the workflow
+// file of a run that has a worktree of its own.
+func isOtherFile(store *timeline.Store, head *timeline.Head, wf *engine.Workflow) bool {
+	if wf == nil || wf.Snapshot().Hash() == head.Row().WorkflowHash {
+		return false
+	}
+	own, err := timeline.OwnWorktreeOf(store, head)
+	return err == nil && own != nil && own.Linked // whoever opens the worktree tells of the error
 }
 
 // keptWorkflow is the workflow that a run keeps; nil where it keeps none that can be run
@@ -94,6 +111,19 @@ func keptWorkflow(head *timeline.Head) (*engine.Workflow, error) {
 		return nil, nil //nolint:nilnil,nilerr // another engine's is no workflow of ours
 	}
 	return wf, nil
+}
+
+// workflowFile is the absolute path of the workflow file that the command line names or, if that is "", that the run
+// remembers; "" if there is none.
+func (s *session) workflowFile(store *timeline.Store, row snapshot.Run, named string) string {
+	if named != "" {
+		return s.path(named)
+	}
+	path, err := s.rememberedPath(store, row)
+	if err != nil {
+		return ""
+	}
+	return path
 }
 
 // workDir is where the tasks of runs are run: the top of the working copy. A store

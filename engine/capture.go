@@ -21,7 +21,7 @@ type captures map[string]*jjbridge.Captured
 // to lose the frame: that is a warning.
 func (r *runner) capture(ctx context.Context) captures {
 	due := make(map[string]bool)
-	if !r.begun && (!r.opts.Captured || r.wf.Worktree != nil) || r.waitedIdle() {
+	if _, own := r.ownWorktree(); !r.begun && (!r.opts.Captured || own) || r.waitedIdle() {
 		due[""] = true
 	}
 	for _, a := range r.next.ended {

@@ -52,8 +52,15 @@ type Options struct {
 	// that the run made before and, with rebase, puts it on its base as that is now. The
 	// engine calls it from one goroutine at a time. nil refuses workflows that ask for one.
 	Worktree func(ctx context.Context, spec timeline.WorktreeSpec, rebase bool) (WorkingCopy, error)
-	Warn     func(error)    // told, from Run's goroutine, of what went wrong without harm to the run; nil: dropped
-	Progress func(Progress) // called after every frame, from the goroutine that called Run; may be nil
+	// OwnWorktree says that the tasks share a worktree of the run's own although the workflow asks for none.
+	OwnWorktree bool
+	// Before is called when nothing of an earlier process is at work, before anything else is done, and may append
+	// entries that change no state. Its error is Run's, and the run is unchanged. nil: nothing is called.
+	Before func(context.Context) error
+	// BringFiles says to people, in a warning, how a run goes on with the files of its newest frame; "" names restore.
+	BringFiles string
+	Warn       func(error)    // told, from Run's goroutine, of what went wrong without harm to the run; nil: dropped
+	Progress   func(Progress) // called after every frame, from the goroutine that called Run; may be nil
 	// Wait keeps Run from returning while the run waits for a person, a signal or a timer.
 	Wait bool
 	// Input, unless it is nil, is laid over the run's input, member by member.
@@ -203,6 +210,9 @@ func run(ctx context.Context, rec Recorder, wf *Workflow, opts Options) (Result,
 	}
 	r := newRunner(rec, wf, opts.withDefaults())
 	r.endLeft()
+	if err := r.before(ctx); err != nil {
+		return Result{Run: rec.Row()}, err
+	}
 	if err := r.prepare(); err != nil {
 		return Result{Run: rec.Row()}, err
 	}

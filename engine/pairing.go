@@ -91,34 +91,56 @@ func (r *runner) runningIn(name string) []string {
 
 func keyOf(a snapshot.Attempt) string { return snapshot.AttemptKey(a.NodeID, a.Iteration, a.Attempt) }
 
-// compare warns when a run goes on with other code than its last frame has.
+// compare warns if a run goes on with other code than its newest frame has, or if a fork begins with other code.
 func (r *runner) compare(now *jjbridge.Captured) {
-	if now == nil || !r.resumed || r.begun {
+	row := r.rec.Row()
+	if now == nil || r.begun || !r.resumed && row.Parent == nil {
 		return
 	}
 	before, err := r.rec.Entry().VCSRevision()
 	if err != nil || before == nil { // damage is the frame's trouble
 		return
 	}
-	if what := difference(*before, now.VCS, r.runID, r.rec.Row().Frame); what != "" {
+	if theirs, err := r.fillsShared(); err != nil || !theirs {
+		return
+	}
+	then := newest{vcs: *before, frame: timeline.Address{Run: row.ID, Frame: row.Frame}, bring: r.opts.BringFiles}
+	if !r.resumed && row.Frame == 0 {
+		then.from = &timeline.Address{Run: row.Parent.RunID, Frame: row.Parent.Frame}
+	}
+	if what := then.difference(now.VCS); what != "" {
 		r.opts.Warn(errors.New(what))
 	}
 }
 
-// difference says in what a working copy is not as a run's frame has it; "" where
-// it is. Change ids are not compared: they name what a change has become by now.
-func difference(before, now snapshot.VCS, run string, frame int64) string {
-	known := bothCaptured(before, now)
-	back := fmt.Sprintf("; `git smithers restore %s:%d` brings its code back", fault.Word(run), frame)
+// newest is the working copy of the frame with which a run goes on.
+type newest struct {
+	vcs   snapshot.VCS
+	frame timeline.Address
+	from  *timeline.Address // the frame that it is, for a fork that begins; else nil
+	bring string            // see Options.BringFiles
+}
+
+// difference says in what a working copy is not as the newest frame has it; "" where
+// it is. Change ids are not compared: they name what a change has become by now. Those who
+// fork a frame do so in another working copy as a rule, so that the commit counts only
+// where the files differ.
+func (n *newest) difference(now snapshot.VCS) string {
+	same := bothCaptured(n.vcs, now) && n.vcs.Tree == now.Tree
+	back := n.bring
+	if back == "" {
+		back = fmt.Sprintf("`git smithers restore %s` brings its code back", fault.Word(n.frame.String()))
+	}
 	switch {
-	case before.Pointer() != now.Pointer():
-		if known && before.Tree == now.Tree {
-			back = "; the files are the same"
+	case same && n.from != nil:
+		return ""
+	case n.vcs.Pointer() != now.Pointer():
+		if same {
+			back = "the files are the same"
 		}
-		return fmt.Sprintf("the working copy is at %s, and run %s was at %s at frame %d%s",
-			revision(now), run, revision(before), frame, back)
-	case otherFiles(before, now):
-		return fmt.Sprintf("the working copy has other files than run %s had at frame %d%s", run, frame, back)
+		return fmt.Sprintf("the working copy is at %s, and %s; %s", revision(now), n.was(revision(n.vcs)), back)
+	case otherFiles(n.vcs, now):
+		return fmt.Sprintf("the working copy has other files than %s; %s", n.had(), back)
 	}
 	return ""
 }
@@ -130,6 +152,22 @@ func bothCaptured(a, b snapshot.VCS) bool {
 
 // otherFiles reports whether two captures are known to have different files.
 func otherFiles(a, b snapshot.VCS) bool { return bothCaptured(a, b) && a.Tree != b.Tree }
+
+// was says to people at which revision the frame was.
+func (n *newest) was(revision string) string {
+	if n.from != nil {
+		return fmt.Sprintf("%s, which run %s was forked from, was at %s", n.from, n.frame.Run, revision)
+	}
+	return fmt.Sprintf("run %s was at %s at frame %d", n.frame.Run, revision, n.frame.Frame)
+}
+
+// had says to people whose files the frame has.
+func (n *newest) had() string {
+	if n.from != nil {
+		return fmt.Sprintf("%s had, which run %s was forked from", n.from, n.frame.Run)
+	}
+	return fmt.Sprintf("run %s had at frame %d", n.frame.Run, n.frame.Frame)
+}
 
 // revision is how people see a revision.
 func revision(v snapshot.VCS) string {

@@ -74,6 +74,47 @@ func TestTheFirstStartOfARunComparesNothing(t *testing.T) {
 	assert.Empty(t, *said)
 }
 
+func TestAForkThatBeginsOnOtherFilesIsTold(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		change func(*scratch, *folder)
+		bring  string
+		told   []string
+	}{
+		"the same files, in another working copy": {func(_ *scratch, f *folder) { f.commit = "decafbad" }, "", nil},
+		"other files": {
+			func(s *scratch, _ *folder) { s.file("new", "") }, "",
+			[]string{"the working copy has other files than p:7 had, which run r was forked from; `git smithers restore r:0` brings its code back"},
+		},
+		"another commit, other files, and a way to have them": {
+			func(s *scratch, f *folder) {
+				s.file("new", "")
+				f.commit = "decafbad"
+			}, "`a command` runs on them",
+			[]string{"the working copy is at commit decafba, and p:7, which run r was forked from, was at commit c0ffee; `a command` runs on them"},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := newScratch(t, "{name: w, tasks: [{id: a, run: 'true'}]}", "")
+			files := s.folder()
+			s.opts.WorkingCopy, s.opts.BringFiles = files, c.bring
+			then, err := files.Capture(t.Context())
+			require.NoError(t, err)
+			parent := snapshot.Parent{RunID: "p", Frame: 7, Commit: s.tip().ID, AtMs: 1}
+			require.NoError(t, s.open(t).Append(t.Context(), snapshot.Draft{
+				VCS: &then.VCS, Subject: "forked", AtMs: 1,
+				Run: func(row *snapshot.Run) { row.Parent = &parent },
+			}))
+			said := s.warnings()
+			c.change(s, files)
+			_, err = s.run()
+			require.NoError(t, err)
+			assert.Equal(t, c.told, append([]string(nil), *said...))
+		})
+	}
+}
+
 func TestAnInterruptedAttemptHasTheFilesThatTheResumeFound(t *testing.T) {
 	t.Parallel()
 	s := newScratch(t, `

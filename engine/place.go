@@ -3,14 +3,16 @@ package engine
 import (
 	"context"
 	"errors"
+	"slices"
 	"sync"
 
+	"github.com/git-smithers/git-smithers/snapshot"
 	"github.com/git-smithers/git-smithers/timeline"
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
 
-// openShared finds the working copy that tasks share, and opens it where the
-// workflow asks for a worktree.
+// openShared finds the working copy that tasks share, and opens it if it is a worktree
+// of the run's own.
 func (r *runner) openShared(ctx context.Context) error {
 	if r.opts.WorkingCopy != nil {
 		r.copies[""] = r.opts.WorkingCopy
@@ -19,8 +21,13 @@ func (r *runner) openShared(ctx context.Context) error {
 		return fault.New(fault.WorktreeFailed, "workflow %s asks for worktrees, and there is nowhere to make them", r.wf.Name).
 			Hint("run it in a git or jj repository")
 	}
-	if w := r.wf.Worktree; w != nil {
-		opened, err := r.opts.Worktree(ctx, w.spec(r.runID, ""), r.resumed)
+	if spec, ok := r.ownWorktree(); ok {
+		fill, err := r.fillsShared()
+		if err != nil {
+			return err
+		}
+		spec.Fill = fill
+		opened, err := r.opts.Worktree(ctx, spec, r.resumed && r.wf.Worktree != nil)
 		if err != nil {
 			return timeline.Explain(err)
 		}
@@ -30,6 +37,24 @@ func (r *runner) openShared(ctx context.Context) error {
 		r.dir = shared.Root()
 	}
 	return nil
+}
+
+// ownWorktree is the worktree that the tasks of the run share; false if they share the working copy that they are given.
+func (r *runner) ownWorktree() (timeline.WorktreeSpec, bool) {
+	if w := r.wf.Worktree; w != nil {
+		return w.spec(r.runID, ""), true
+	}
+	return timeline.WorktreeSpec{}, r.opts.OwnWorktree && r.opts.Worktree != nil
+}
+
+// fillsShared reports whether the newest frame's files are those that the tasks of the run share. If its workflow asks
+// for a worktree, they are those of the working copy that the run was started in until something was executed.
+func (r *runner) fillsShared() (bool, error) {
+	if r.wf.Worktree == nil {
+		return true, nil
+	}
+	attempts, err := r.rec.Entry().Attempts()
+	return err == nil && attempts.Len() > 0, timeline.Explain(err)
 }
 
 // opening makes or finds a task's own worktree.
@@ -49,7 +74,16 @@ func (r *runner) placeOf(t *Task) (dir string, open *opening) {
 	if own := r.copies[t.ID]; own != nil {
 		return own.Root(), nil
 	}
-	return "", &opening{one: &r.worktrees, open: r.opts.Worktree, spec: t.Worktree.spec(r.runID, t.ID), rebase: r.resumed}
+	spec := t.Worktree.spec(r.runID, t.ID)
+	spec.Fill = r.hasFiles(t.ID)
+	return "", &opening{one: &r.worktrees, open: r.opts.Worktree, spec: spec, rebase: r.resumed}
+}
+
+// hasFiles reports whether the newest frame may have files of a task's own worktree. If that cannot be read, whoever
+// makes the worktree says so.
+func (r *runner) hasFiles(task string) bool {
+	vcs, err := r.rec.Entry().VCSRevision()
+	return err != nil || vcs != nil && slices.ContainsFunc(vcs.Worktrees, func(w snapshot.Worktree) bool { return w.Name == task })
 }
 
 var errNowhere = errors.New("it has no folder")

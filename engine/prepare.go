@@ -2,11 +2,23 @@ package engine
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 
 	"github.com/git-smithers/git-smithers/snapshot"
 	"github.com/git-smithers/git-smithers/timeline"
 )
+
+// before does what Options.Before asks for.
+func (r *runner) before(ctx context.Context) error {
+	if r.opts.Before == nil {
+		return nil
+	}
+	if err := r.opts.Before(ctx); err != nil {
+		return err
+	}
+	return r.rec.Refresh(ctx)
+}
 
 // prepare loads the state, makes what an earlier process left fit to go on with,
 // and drafts the first frame of this one.

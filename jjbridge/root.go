@@ -24,6 +24,9 @@ func (w *Workspace) vcsRoot() string {
 	return rel
 }
 
+// IsMain reports whether the working copy is the repository's main one.
+func (w *Workspace) IsMain() bool { return w.Root == w.main }
+
 // mainTop is the top of a git repository's main working copy. In a bare repository, which
 // has linked worktrees only, it is the folder around it. "" where git does not say.
 func mainTop(repo gitexec.Repo) string {

@@ -15,11 +15,11 @@ const defaultBase = "main"
 
 // addGit makes a linked worktree.
 func (w *Workspace) addGit(ctx context.Context, req AddRequest, list []WorkspaceInfo) (*Workspace, error) {
-	if err := w.forgetStale(ctx, req, list); err != nil {
-		return nil, err
-	}
 	start, err := w.startCommit(ctx, req)
 	if err != nil {
+		return nil, err
+	}
+	if err := w.forgetStale(ctx, req, start, list); err != nil {
 		return nil, err
 	}
 	args := []string{"worktree", "add", "--detach", "--", req.Path, start}
@@ -143,8 +143,9 @@ func (w *Workspace) checkBranch(ctx context.Context, req AddRequest, start strin
 }
 
 // forgetStale removes git's records of worktrees that are in the way of the new one and
-// whose folder is gone. The branch must not be checked out anywhere else.
-func (w *Workspace) forgetStale(ctx context.Context, req AddRequest, list []WorkspaceInfo) error {
+// whose folder is gone. The branch must not be checked out anywhere else. The commits of one in whose place the new one
+// starts with them are not lost.
+func (w *Workspace) forgetStale(ctx context.Context, req AddRequest, start string, list []WorkspaceInfo) error {
 	for _, info := range list {
 		here := info.Path == req.Path // which is gone, or empty
 		onBranch := req.Branch != "" && info.Branch == req.Branch
@@ -155,6 +156,9 @@ func (w *Workspace) forgetStale(ctx context.Context, req AddRequest, list []Work
 			return &WorktreeError{Path: req.Path, Reason: "branch " + req.Branch + " is checked out at " + info.Path}
 		}
 		info.Missing = true
+		if here && info.CommitID == start {
+			info.CommitID = ""
+		}
 		if err := w.forgetMissing(ctx, info); err != nil {
 			return err
 		}

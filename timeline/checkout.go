@@ -25,6 +25,7 @@ type CheckoutRequest struct {
 	Dir      string // absolute; must not exist, or be an empty folder; "" chooses one beside the working copy
 	Name     string // of the workspace, and in the folder's name; "" makes one of the address
 	Run      string // the run that it is for, with which it is listed and pruned; "" is that of From
+	Own      bool   // the tasks of Run are to work in it: it is the run's own worktree
 }
 
 // CheckedOut is a working copy that Checkout made.
@@ -63,6 +64,9 @@ func (s *Store) Checkout(ctx context.Context, req CheckoutRequest) (*CheckedOut,
 	}
 	made := madeWorktree{
 		Run: cmp.Or(req.Run, from.Address.Run), Name: workspace.Name, Path: workspace.Root, Checkout: true, Tree: vcs.Tree,
+	}
+	if req.Own {
+		made.Name, made.Checkout, made.Replay = "", false, true
 	}
 	out := &CheckedOut{From: from.Address, WorkingCopy: &WorkingCopy{store: s, workspace: workspace}, VCS: vcs, made: made}
 	err = s.putMade(made)

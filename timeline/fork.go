@@ -33,6 +33,8 @@ type ForkRequest struct {
 	// parent's; nil and "": as they are.
 	Workflow     *snapshot.Workflow
 	WorkflowPath string
+	// KeepsWorkflow says that the child goes on with the definition that it keeps, and follows no file.
+	KeepsWorkflow bool
 	// Replay says that the child is to be run at once, and RestoreVCS that it is on the
 	// files of the frame: its events tell.
 	Replay, RestoreVCS bool
@@ -180,6 +182,9 @@ func (s *Store) forkDraft(from *Loaded, id string, op snapshot.Op, changes []sna
 			}
 			if req.WorkflowPath != "" {
 				row.WorkflowPath = req.WorkflowPath
+			}
+			if req.KeepsWorkflow {
+				row.WorkflowPath = ""
 			}
 		},
 	}

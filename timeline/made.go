@@ -24,7 +24,8 @@ type madeWorktree struct {
 	Name     string      `json:"name"` // as WorktreeSpec.Name; of a checkout, the workspace's
 	Path     string      `json:"path"`
 	Checkout bool        `json:"checkout,omitempty"` // by Checkout, of a frame of the run
-	Tree     objstore.ID `json:"treeId,omitzero"`    // of a checkout
+	Replay   bool        `json:"replay,omitempty"`   // made by a replay of the run, for the files of a frame
+	Tree     objstore.ID `json:"treeId,omitzero"`    // that it began with; zero for the files of its base
 	Begun    bool        `json:"begun,omitempty"`    // it is being made, or whoever made it died
 }
 

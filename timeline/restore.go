@@ -15,6 +15,7 @@ type RestoreRequest struct {
 	From     string // an address with the whole id of the run
 	Worktree string // the task's; "": the run's working copy
 	DryRun   bool   // only say what would change
+	File     string // a file, as an absolute path, that stays as it is, with the symbolic links that lead to it; "" for none
 	Confirm  ConfirmRemoval
 }
 
@@ -45,16 +46,16 @@ func (s *Store) Restore(ctx context.Context, req RestoreRequest) (*Restored, err
 	if err != nil {
 		return nil, err
 	}
-	files, err := s.worktreeFiles(ctx, from.Address, req.Worktree)
-	if err != nil {
-		return nil, err
-	}
 	head, err := s.Head(ctx, from.Address.Run)
 	if err != nil {
 		return nil, err
 	}
+	files, err := s.worktreeFiles(ctx, head, from.Address, req.Worktree)
+	if err != nil {
+		return nil, err
+	}
 	r := &restoreRun{
-		store: s, head: head, op: snapshot.Op{Kind: snapshot.OpRestore, Worktree: req.Worktree},
+		store: s, head: head, op: snapshot.Op{Kind: snapshot.OpRestore, Worktree: req.Worktree}, stays: trail(req.File),
 		subject: fmt.Sprintf("working copy restored to %s", from.Address),
 	}
 	if !req.DryRun {
@@ -70,6 +71,7 @@ type restoreRun struct {
 	op      snapshot.Op
 	subject string // of the frame that records it
 	confirm ConfirmRemoval
+	stays   []string // absolute paths that are left as they are
 	// started and finished are the events of a revert, nil for a restore. The error is
 	// why it failed.
 	started  func() snapshot.Event
@@ -79,7 +81,7 @@ type restoreRun struct {
 // do restores, and adds to out what it did. With dryRun it only finds out.
 func (r *restoreRun) do(ctx context.Context, files *WorkingCopy, out *Restored, dryRun bool) (*Restored, error) {
 	all := &restores{store: r.store, head: r.head, all: []*restoring{
-		{store: r.store, copy: files, name: r.op.Worktree, want: out.VCS, out: out},
+		{store: r.store, copy: files, name: r.op.Worktree, want: out.VCS, stays: r.stays, out: out},
 	}}
 	defer all.close()
 	if err := all.confirmed(ctx, r.confirm, func() error { return all.prepare(ctx) }); err != nil {
@@ -146,17 +148,11 @@ func (r *restoreRun) failed(ctx context.Context, cause error) error {
 }
 
 // worktreeFiles is a task's own worktree that its run made here. Without a name it is the
-// one that the run made for itself or, where it made none, the working copy of the store.
-func (s *Store) worktreeFiles(ctx context.Context, at Address, name string) (*WorkingCopy, error) {
-	made, err := s.madeWorktree(at.Run, name)
+// run's own or, if the run has none, the working copy of the store.
+func (s *Store) worktreeFiles(ctx context.Context, head *Head, at Address, name string) (*WorkingCopy, error) {
+	made, err := s.madeWorktree(head.row.ID, name)
 	if err != nil {
 		return nil, Explain(err)
-	}
-	if made == nil && name == "" {
-		if s.workspace.Root == "" {
-			return nil, noWorkingCopy()
-		}
-		return s.WorkingCopy(), nil
 	}
 	if made != nil {
 		files, err := s.WorkingCopyAt(ctx, made.Path)
@@ -164,13 +160,21 @@ func (s *Store) worktreeFiles(ctx context.Context, at Address, name string) (*Wo
 			return files, nil
 		}
 	}
-	if name == "" {
-		return nil, fault.New(fault.NoWorkingCopy, "the worktree that run %q made for itself is not here any more", at.Run).
-			Hint("`git smithers restore %s --to DIR` makes a new one with its files", fault.Word(at.String()))
+	if name != "" {
+		return nil, fault.New(fault.NoWorkingCopy, "the worktree of task %q of run %q is not here any more", name, at.Run).
+			Hint("`git smithers restore %s --worktree %s --to DIR` makes a new one with its files",
+				fault.Word(at.String()), fault.Word(name))
 	}
-	return nil, fault.New(fault.NoWorkingCopy, "the worktree of task %q of run %q is not here any more", name, at.Run).
-		Hint("`git smithers restore %s --worktree %s --to DIR` makes a new one with its files",
-			fault.Word(at.String()), fault.Word(name))
+	own, err := OwnWorktreeOf(s, head)
+	switch {
+	case err != nil:
+		return nil, err
+	case own != nil:
+		return nil, noOwnWorktree(head, at, own)
+	case s.workspace.Root == "":
+		return nil, noWorkingCopy()
+	}
+	return s.WorkingCopy(), nil
 }
 
 // loadCode loads a frame that has code, of a task's own worktree where one is named.

@@ -52,7 +52,7 @@ func (s *Store) Revert(ctx context.Context, req RevertRequest) (*Restored, error
 	if err != nil {
 		return nil, err
 	}
-	files, err := s.worktreeFiles(ctx, Address{run, at.Frame}, attempt.Worktree)
+	files, err := s.worktreeFiles(ctx, head, Address{run, at.Frame}, attempt.Worktree)
 	if err != nil {
 		return nil, err
 	}

@@ -28,9 +28,9 @@ func (t *traveling) restores(ctx context.Context, then *snapshot.Entry, only *st
 		if w.Tree.IsZero() || only != nil && *only != w.Name {
 			continue
 		}
-		files, err := t.store.worktreeFiles(ctx, Address{t.out.Run, t.out.To.Frame}, w.Name)
+		files, err := t.store.worktreeFiles(ctx, t.head, Address{t.out.Run, t.out.To.Frame}, w.Name)
 		if fault.CodeOf(err) == fault.NoWorkingCopy {
-			t.out.Missing = append(t.out.Missing, w.Name)
+			t.out.Missing, t.missing = append(t.out.Missing, w.Name), append(t.missing, *w)
 			continue
 		}
 		if err == nil && t.restoresShare(files) {
@@ -45,6 +45,22 @@ func (t *traveling) restores(ctx context.Context, then *snapshot.Entry, only *st
 	return nil
 }
 
+// keepMissing puts into a draft what tasks' own worktrees had then that are not here: resume makes them anew with that.
+func (t *traveling) keepMissing(draft *snapshot.Draft) error {
+	if len(t.missing) == 0 {
+		return nil
+	}
+	vcs, err := draft.VCS, error(nil)
+	if vcs == nil {
+		vcs, err = t.head.entry.VCSRevision()
+	}
+	for _, w := range t.missing {
+		vcs = withWorktree(vcs, w.Name, w.VCS)
+	}
+	draft.VCS = vcs
+	return err
+}
+
 // restoresShare tells whether the files that tasks share would be restored in a task's own worktree.
 func (t *traveling) restoresShare(own *WorkingCopy) bool {
 	return len(t.files.all) > 0 && t.files.all[0].name == "" && t.files.all[0].copy.Root() == own.Root()
@@ -56,7 +72,7 @@ func (t *traveling) restoresShared(ctx context.Context, vcs *snapshot.VCS) error
 		t.out.NoFiles = "no files were captured for " + t.out.To.String()
 		return nil
 	}
-	files, err := t.store.worktreeFiles(ctx, Address{t.out.Run, t.out.To.Frame}, "")
+	files, err := t.store.worktreeFiles(ctx, t.head, Address{t.out.Run, t.out.To.Frame}, "")
 	if err != nil {
 		return t.hintNoFiles(err)
 	}

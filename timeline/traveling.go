@@ -19,6 +19,7 @@ type traveling struct {
 	op      snapshot.Op
 	undoes  *snapshot.Op                   // the op that is taken back; nil for none
 	subject string                         // of the frame
+	missing []snapshot.Worktree            // tasks' own worktrees of then that are not here
 	files   *restores                      // of nothing where the working copy is left alone
 	confirm ConfirmRemoval                 // asks about untracked files; nil: nobody is asked
 	stays   []string                       // absolute paths in the working copies that are left alone
@@ -188,6 +189,9 @@ func (t *traveling) record(ctx context.Context, announced bool) error {
 			draft.Events = append(t.started(t.head.row.Frame), draft.Events...)
 		}
 		if _, err := t.files.capture(draft.Draft, restored); err != nil {
+			return nil, err
+		}
+		if err := t.keepMissing(draft.Draft); err != nil {
 			return nil, err
 		}
 		steps = draft.steps

@@ -17,6 +17,7 @@ type WorkingCopy struct {
 	store     *Store
 	workspace *jjbridge.Workspace
 	leave     []string
+	filled    *snapshot.VCS // see FilledWith
 }
 
 // WorkingCopy is the working copy in which the store was opened. Where there is none
@@ -48,6 +49,9 @@ func (c *WorkingCopy) Without(paths ...string) *WorkingCopy {
 	out.leave = paths
 	return &out
 }
+
+// FilledWith is what OpenWorktree has just filled the working copy with; nil if it did not.
+func (c *WorkingCopy) FilledWith() *snapshot.VCS { return c.filled }
 
 // Root is the top of the working copy; "" where there is none.
 func (c *WorkingCopy) Root() string { return c.workspace.Root }

@@ -7,9 +7,11 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"github.com/git-smithers/git-smithers/jjbridge"
 	"github.com/git-smithers/git-smithers/objstore"
+	"github.com/git-smithers/git-smithers/snapshot"
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
 
@@ -19,10 +21,14 @@ type WorktreeSpec struct {
 	Path   string // relative to the top of the working copy, or absolute; "" chooses one beside it
 	Branch string // "" for none
 	Base   string // "" means main
+	// Fill gives a worktree that is made the files that the run's newest frame has of it, on the commit that
+	// they were on. If the frame has none, the files are those of the base.
+	Fill bool
 }
 
 // OpenWorktree makes the worktree that a run asks for, or finds the one that it made
-// before. With rebase, one that was found is put on its base as that is now; when
+// before. One that is gone is made anew in its place. With rebase, one that was found is put
+// on its base as that is now, unless a replay made it for the files of a frame; when
 // that fails it is left as it was, with a warning. worktree_failed where it cannot be
 // made, unsaved_work where what is in its place cannot go.
 func (s *Store) OpenWorktree(ctx context.Context, run string, spec WorktreeSpec, rebase bool) (*WorkingCopy, error) {
@@ -36,13 +42,14 @@ func (s *Store) OpenWorktree(ctx context.Context, run string, spec WorktreeSpec,
 			return nil, err
 		}
 		if found != nil {
-			if rebase {
+			if rebase && !made.Replay {
 				found.rebase(ctx, spec.Base)
 			}
 			return found, nil
 		}
+		spec.Path = made.Path
 	}
-	return s.makeWorktree(ctx, run, spec)
+	return s.makeWorktree(ctx, run, spec, made != nil && made.Replay)
 }
 
 // reopenWorktree finds a worktree that a run made; nil where its folder is gone. One
@@ -58,7 +65,7 @@ func (s *Store) reopenWorktree(ctx context.Context, made madeWorktree) (*Working
 		} else if known, ok := workspaceAt(list, made.Path); ok {
 			info = known
 		}
-		return nil, Explain(s.workspace.ForgetWorkspace(ctx, info, objstore.ID{}))
+		return nil, Explain(s.removeBegun(ctx, made, info))
 	}
 	found, err := s.WorkingCopyAt(ctx, made.Path)
 	if err != nil {
@@ -71,9 +78,57 @@ func (s *Store) reopenWorktree(ctx context.Context, made madeWorktree) (*Working
 	return found, nil
 }
 
+// removeBegun removes a worktree whose making did not end. Files that are neither those of its commit nor those that it
+// was being filled with are somebody's work, and keep it.
+func (s *Store) removeBegun(ctx context.Context, made madeWorktree, info jjbridge.WorkspaceInfo) error {
+	err := s.workspace.ForgetWorkspace(ctx, info, objstore.ID{})
+	if made.Tree.IsZero() || !errors.Is(err, jjbridge.ErrUnsaved) {
+		return err
+	}
+	files, openErr := s.WorkingCopyAt(ctx, made.Path)
+	if openErr != nil {
+		return openErr
+	}
+	now, readErr := files.read(ctx, snapshot.ScopeAll)
+	if readErr != nil {
+		return readErr
+	}
+	defer now.Close() //nolint:errcheck // a quarantine that stays is removed by a later capture
+	if ours, lookErr := s.isHalfFilled(ctx, now, made.Tree); lookErr != nil || !ours {
+		return errors.Join(err, lookErr)
+	}
+	return s.workspace.ForgetWorkspace(ctx, info, now.VCS.Tree)
+}
+
+// isHalfFilled reports whether every file of a working copy is as its commit or a tree has it.
+func (s *Store) isHalfFilled(ctx context.Context, now *jjbridge.Captured, tree objstore.ID) (bool, error) {
+	commit, err := objstore.ParseID(now.VCS.CommitID)
+	if err != nil {
+		return false, err
+	}
+	objects := s.objects.Begin() // reads the quarantine, and is never committed
+	if err := now.Objects(objects); err != nil {
+		return false, err
+	}
+	base, err := commitTree(objects, commit)
+	if err != nil {
+		return false, err
+	}
+	other, err := changedFiles(ctx, objects, base, now.VCS.Tree, "")
+	if err != nil {
+		return false, err
+	}
+	differ, err := changedFiles(ctx, objects, tree, now.VCS.Tree, "")
+	isOther := make(map[string]bool)
+	for _, d := range other {
+		isOther[d.Path] = d.Op != jjbridge.OpRemove
+	}
+	return !slices.ContainsFunc(differ, func(d jjbridge.PathChange) bool { return isOther[d.Path] && d.Op != jjbridge.OpRemove }), err
+}
+
 // makeWorktree makes a worktree and notes that the run did. The note comes first, so
 // that a worktree whose maker dies is known as what it is.
-func (s *Store) makeWorktree(ctx context.Context, run string, spec WorktreeSpec) (*WorkingCopy, error) {
+func (s *Store) makeWorktree(ctx context.Context, run string, spec WorktreeSpec, replay bool) (*WorkingCopy, error) {
 	path, err := s.worktreePath(run, spec)
 	if err != nil {
 		return nil, err
@@ -81,16 +136,53 @@ func (s *Store) makeWorktree(ctx context.Context, run string, spec WorktreeSpec)
 	if err := s.checkNotMade(run, spec.Name, path); err != nil {
 		return nil, err
 	}
-	made := madeWorktree{Run: run, Name: spec.Name, Path: path, Begun: true}
+	req := jjbridge.AddRequest{Path: path, Branch: spec.Branch, Base: spec.Base}
+	var files *snapshot.VCS
+	if spec.Fill {
+		head, err := s.Head(ctx, run)
+		if err != nil {
+			return nil, err
+		}
+		if files, req.Commit, err = s.newestFiles(head, spec.Name); err != nil {
+			return nil, Explain(err)
+		}
+		if spec.Name == "" && !replay {
+			if replay, err = s.isReplayOfFiles(head); err != nil {
+				return nil, Explain(err)
+			}
+		}
+	}
+	made := madeWorktree{Run: run, Name: spec.Name, Path: path, Replay: replay, Begun: true}
+	if files != nil {
+		made.Tree = files.Tree
+	}
 	if err := s.putMade(made); err != nil {
 		return nil, Explain(err)
 	}
-	workspace, err := s.workspace.AddWorkspace(ctx, jjbridge.AddRequest{Path: path, Branch: spec.Branch, Base: spec.Base})
+	workspace, err := s.workspace.AddWorkspace(ctx, req)
 	if err != nil {
 		return nil, errors.Join(Explain(err), s.dropMade(made))
 	}
-	made.Path, made.Begun = workspace.Root, false
-	return &WorkingCopy{store: s, workspace: workspace}, Explain(s.putMade(made))
+	made.Path = workspace.Root
+	out := &WorkingCopy{store: s, workspace: workspace, filled: files}
+	if files != nil {
+		if err := out.become(ctx, files); err != nil {
+			return nil, errors.Join(Explain(err), s.dropCheckout(context.WithoutCancel(ctx), workspace, made))
+		}
+	}
+	made.Begun = false
+	return out, Explain(s.putMade(made))
+}
+
+// newestFiles are the files that a run's newest frame has of a worktree, and the commit to put them on. The files
+// are nil if the frame has none.
+func (s *Store) newestFiles(head *Head, name string) (*snapshot.VCS, objstore.ID, error) {
+	vcs, err := head.entry.VCSRevision()
+	if vcs = worktreeOf(vcs, name); err != nil || vcs == nil || vcs.Tree.IsZero() {
+		return nil, objstore.ID{}, err
+	}
+	commit, err := s.startingCommit(head.entry, vcs)
+	return vcs, commit, err
 }
 
 // worktreePath is where a worktree is made.

@@ -1,0 +1,112 @@
+package cli
+
+import (
+	"context"
+	"errors"
+
+	"github.com/git-smithers/git-smithers/engine"
+	"github.com/git-smithers/git-smithers/snapshot"
+	"github.com/git-smithers/git-smithers/timeline"
+	"github.com/git-smithers/git-smithers/timeline/fault"
+)
+
+// filesBack brings the files of a run's newest frame back before the run goes on: those that its tasks share, and
+// those of tasks' own worktrees. A worktree that is not here is not its business: it is made with the frame's files.
+type filesBack struct {
+	s     *session
+	store *timeline.Store
+	from  timeline.Address
+	names []string // of working copies: "" is the one that tasks share
+	file  string   // the workflow file, which stays as it is; "" for none
+	yes   bool     // remove untracked files without asking
+	done  []*timeline.Restored
+}
+
+// newFilesBack finds out which files a run's newest frame has.
+func newFilesBack(s *session, store *timeline.Store, head *timeline.Head, yes bool) (*filesBack, error) {
+	vcs, err := head.Entry().VCSRevision()
+	if err != nil {
+		return nil, timeline.Explain(err)
+	}
+	back := &filesBack{
+		s: s, store: store, yes: yes, names: []string{""}, from: timeline.Address{Run: head.Row().ID, Frame: head.Row().Frame},
+	}
+	if vcs == nil {
+		vcs = new(snapshot.VCS)
+	}
+	for _, w := range vcs.Worktrees {
+		back.names = append(back.names, w.Name)
+	}
+	return back, nil
+}
+
+// check refuses what stands in the way, before anything is written. A nil filesBack, and a run of which nothing
+// is left to do, have nothing to check.
+func (b *filesBack) check(ctx context.Context, head *timeline.Head, wf *engine.Workflow, opts engine.Options) error {
+	if b == nil {
+		return nil
+	}
+	if left, err := engine.Check(head, wf, opts); err != nil || !left {
+		return nil //nolint:nilerr // whoever claims the run says so
+	}
+	_, err := b.each(ctx, true, nil)
+	return err
+}
+
+// bring restores the files, and tells what that changed.
+func (b *filesBack) bring(ctx context.Context) (err error) {
+	b.done, err = b.each(ctx, false, b.s.confirmRemoval(b.yes, func() {}, yesRemoves))
+	for _, one := range b.done {
+		b.s.tellBroughtBack(one)
+	}
+	return err
+}
+
+// each restores one working copy after the other; with dryRun it only finds out whether it can.
+func (b *filesBack) each(ctx context.Context, dryRun bool, confirm timeline.ConfirmRemoval) ([]*timeline.Restored, error) {
+	var out []*timeline.Restored
+	for _, name := range b.names {
+		done, err := b.store.Restore(ctx, timeline.RestoreRequest{
+			From: b.from.String(), Worktree: name, DryRun: dryRun, File: b.file, Confirm: confirm,
+		})
+		if known, ok := errors.AsType[*fault.Error](err); ok && known.Code == fault.NoWorkingCopy && b.isMade(name) {
+			continue
+		}
+		if err != nil {
+			return out, err
+		}
+		out = append(out, done)
+	}
+	return out, nil
+}
+
+// isMade reports whether a working copy that is not here is one that the run makes.
+func (b *filesBack) isMade(name string) bool { return name != "" || b.store.WorkTree() != "" }
+
+// documents describe what was restored, for --json.
+func (b *filesBack) documents() []restoredDocument {
+	if b == nil {
+		return nil
+	}
+	docs := make([]restoredDocument, len(b.done))
+	for i, one := range b.done {
+		docs[i] = describeRestored(one, false)
+	}
+	return docs
+}
+
+// tellBroughtBack tells what a restore did that was not the command's whole business.
+func (s *session) tellBroughtBack(done *timeline.Restored) {
+	in := ""
+	if done.Name != "" {
+		in = "worktree of " + plain(done.Name) + ": "
+	}
+	s.note("%s%s", in, restoredSummary(done, false))
+	if len(done.Stayed) > 0 {
+		s.note("%sthe workflow file stays as you have it: %s", in, listNames(done.Stayed))
+	}
+	s.noteIncomplete(done.VCS)
+	if before := frameBefore(done); before != nil {
+		s.note("%swhat was there before is %s: `%s` brings it back", in, plain(before.String()), bringBackCommand(*before, done.Name))
+	}
+}

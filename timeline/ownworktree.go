@@ -1,0 +1,100 @@
+package timeline
+
+import (
+	"encoding/json"
+
+	"github.com/git-smithers/git-smithers/snapshot"
+	"github.com/git-smithers/git-smithers/timeline/fault"
+)
+
+// OwnWorktree is the worktree that the tasks of a run share, in place of the working copy in which somebody calls us.
+type OwnWorktree struct {
+	Path   string // where it is, or was; "" if it was never in this clone, or was pruned
+	Replay bool   // a replay made it for the files of a frame, and the workflow need not ask for it
+	Linked bool   // the store is open in a linked worktree, or a further workspace of jj: this one or another
+}
+
+// OwnWorktreeOf finds the worktree that the tasks of a run share. It returns nil if they work in the working copy
+// in which the run is resumed. A fork that a replay made for the files of a frame has one wherever it is resumed.
+func OwnWorktreeOf(s *Store, head *Head) (*OwnWorktree, error) {
+	own := &OwnWorktree{Linked: !s.workspace.IsMain()}
+	made, err := s.madeWorktree(head.row.ID, "")
+	if err != nil {
+		return nil, Explain(err)
+	}
+	if made != nil {
+		own.Path, own.Replay = made.Path, made.Replay
+		return own, nil
+	}
+	if own.Replay, err = s.isReplayOfFiles(head); err != nil || own.Replay {
+		return own, Explain(err)
+	}
+	asks, err := s.asksForWorktree(head.entry)
+	if err != nil || !asks {
+		return nil, Explain(err)
+	}
+	return own, nil
+}
+
+// asksForWorktree reports whether the workflow of a run asks for a worktree, as its rendered tree tells.
+func (s *Store) asksForWorktree(entry *snapshot.Entry) (bool, error) {
+	rendered, err := s.frames.Rendered(s.objects, entry)
+	if err != nil {
+		return false, err
+	}
+	var root struct {
+		Tag   string                     `json:"tag"`
+		Props map[string]json.RawMessage `json:"props"`
+	}
+	if err := json.Unmarshal(rendered, &root); err != nil {
+		return false, nil //nolint:nilerr // another engine renders what it likes
+	}
+	_, asks := root.Props["worktree"]
+	return asks && root.Tag == "smithers:workflow", nil
+}
+
+// isReplayOfFiles reports whether a run began as a replay on the files of a frame, as its first entry tells.
+func (s *Store) isReplayOfFiles(head *Head) (bool, error) {
+	if head.row.Parent == nil {
+		return false, nil
+	}
+	var first *snapshot.Entry
+	for entry, err := range s.chain(head.entry) {
+		if err != nil {
+			return false, err
+		}
+		if entry.Run == head.row.ID {
+			first = entry
+		}
+	}
+	if first == nil {
+		return false, nil
+	}
+	events, err := first.Events()
+	if err != nil {
+		return false, err
+	}
+	for _, event := range events {
+		var payload struct {
+			RestoreVCS bool `json:"restoreVcs"`
+		}
+		if event.Type == "ReplayStarted" && json.Unmarshal(event.Payload, &payload) == nil && payload.RestoreVCS {
+			return true, nil
+		}
+	}
+	return false, nil
+}
+
+// noOwnWorktree is the error about the files of a run whose own worktree is not here. Nothing is written to any
+// other working copy instead.
+func noOwnWorktree(head *Head, at Address, own *OwnWorktree) error {
+	out := fault.New(fault.NoWorkingCopy, "run %q works in a worktree of its own, which is not here", at.Run)
+	if own.Path != "" {
+		out = fault.New(fault.NoWorkingCopy, "run %q works in a worktree of its own, which is not at %s any more", at.Run, own.Path)
+	}
+	out = out.Hint("`git smithers restore %s --to DIR` makes a new one with its files", fault.Word(at.String()))
+	if head.row.Status == snapshot.RunFinished {
+		return out
+	}
+	return out.Hint("`git smithers resume %s` makes it anew, with the files of the newest frame, and goes on in it", fault.Word(at.Run))
+}

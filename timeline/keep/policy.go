@@ -13,7 +13,9 @@ import (
 )
 
 // Policy says which of the runs that have ended are kept; a run is kept when any of the
-// rules keeps it. Runs that have not ended are kept always. The zero Policy keeps none.
+// rules keeps it. Runs that have not ended are kept always. A run that nothing of ours ever
+// executed, a capture's or a fork that was never resumed, tells nobody that it ends: it ended
+// with its newest entry if that is a day old. The zero Policy keeps none.
 type Policy struct {
 	Last   int           // the newest so many
 	Within time.Duration // those that ended within so long
@@ -60,7 +62,11 @@ func (k *Keeper) judge(ctx context.Context, policy Policy) ([]PrunedRun, error) 
 	out, ended := make([]PrunedRun, len(runs)), 0
 	for i, run := range runs {
 		out[i] = PrunedRun{RunID: run.RunID, Frames: run.LatestFrame + 1}
-		if !snapshot.RunStatus(run.Status).Ended() {
+		over, err := k.hasEnded(ctx, run, now)
+		if err != nil {
+			return nil, err
+		}
+		if !over {
 			out[i].Kept = "has not ended"
 			continue
 		}
@@ -68,6 +74,30 @@ func (k *Keeper) judge(ctx context.Context, policy Policy) ([]PrunedRun, error) 
 		out[i].Kept = policy.keeps(run, ended, now)
 	}
 	return out, nil
+}
+
+// quietUntilEnded is how long nothing is appended to a run that nothing of ours executes until it counts as ended.
+const quietUntilEnded = 24 * time.Hour
+
+// hasEnded reports whether a run has ended. One that waits has not, whoever executes it: somebody is asked.
+func (k *Keeper) hasEnded(ctx context.Context, run timeline.RunInfo, now time.Time) (bool, error) {
+	status := snapshot.RunStatus(run.Status)
+	switch {
+	case status.Ended():
+		return true, nil
+	case status.Waiting() || now.Sub(time.UnixMilli(run.UpdatedAtMs)) < quietUntilEnded:
+		return false, nil
+	}
+	head, err := k.store.Head(ctx, run.RunID)
+	if err != nil {
+		return false, err
+	}
+	row := head.Row()
+	executed := row.Epoch > 0 // who executes a run, or goes back in it, raises its epoch
+	if row.Parent != nil {
+		executed = row.StartedAtMs != nil
+	}
+	return !executed && !k.store.Owner(row).Live, nil
 }
 
 // endOf is when a run ended, as far as it has.

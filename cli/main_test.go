@@ -149,7 +149,7 @@ git-smithers: hint: usage: git smithers export [<run>...] --to <smithers.db> [--
 `},
 		"a run that is required": {[]string{"replay", "w.yaml"}, `
 git-smithers: error: replay needs a run besides the workflow w.yaml
-git-smithers: hint: usage: git smithers replay <workflow> <run>[:<frame>] [--restore-vcs [--to DIR]] [--node ID]... [--input JSON] [--label L] [--engine smithers]
+git-smithers: hint: usage: git smithers replay [<workflow>] <run>[:<frame>] [--restore-vcs [--to DIR]] [--node ID]... [--input JSON] [--label L] [--yes] | git smithers replay <workflow> <run>[:<frame>] --engine smithers [--restore-vcs [--to DIR]] [--node ID]... [--input JSON] [--label L]
 git-smithers: hint: --run-id names a run whose id looks like a file
 `},
 		"an unknown colour": {[]string{"--color", "sometimes", "runs"}, `

@@ -43,7 +43,7 @@ func replayCommand() *command {
 		summary: "fork a run at a frame and run it from there",
 		usage: []string{
 			"[<workflow>] <run>[:<frame>] [--restore-vcs [--to DIR]] [--node ID]... [--input JSON] [--label L] [--yes]",
-			"<workflow> <run>[:<frame>] --engine smithers [...]",
+			"<workflow> <run>[:<frame>] --engine smithers [--restore-vcs [--to DIR]] [--node ID]... [--input JSON] [--label L]",
 		},
 		about: `Forks the run at the frame, or at its newest one, and runs the fork. Tasks that were
 finished at that frame, and are not reset by --node, do not run again. The workflow is the

@@ -40,8 +40,11 @@ func (s *session) tellFilled(run, root string, files *snapshot.VCS) {
 }
 
 // inOwnWorktree is ", in <folder>" if the tasks of a run share a worktree of its own that is not the working copy
-// in which the command was called; else "".
+// in which the command was called, and if anybody is to be told; else "".
 func (s *session) inOwnWorktree(store *timeline.Store, head *timeline.Head) string {
+	if s.quiet || s.json {
+		return ""
+	}
 	own, err := timeline.OwnWorktreeOf(store, head)
 	switch {
 	case err != nil:

@@ -6,6 +6,7 @@ import (
 	"context"
 	"crypto/sha1"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"maps"
 	"os"
@@ -25,8 +26,8 @@ type alteredState struct {
 	Files []snapshot.Altered // sorted
 }
 
-// altered lists the files whose stored form is not what stands in the working copy. Where
-// no attribute and no setting alters files it costs nothing; else, what was read now.
+// altered lists the files whose bytes a checkout of the captured tree would change, without the user's filters. If
+// no attribute and no setting changes files it costs nothing. Otherwise it reads the files that git has read now.
 func (c *filesCapture) altered(ctx context.Context, now *index, root objstore.ID, read []string) ([]snapshot.Altered, error) {
 	if c.git.gitDir != "" {
 		return nil, nil // stored byte for byte
@@ -53,7 +54,7 @@ func (c *filesCapture) altered(ctx context.Context, now *index, root objstore.ID
 			read = append(read, e.path)
 		}
 	}
-	fresh, err := c.w.compareStored(ctx, c.p, now, read)
+	fresh, err := c.compareStored(ctx, now, read)
 	if err != nil {
 		return nil, err
 	}
@@ -67,10 +68,14 @@ func (c *filesCapture) altered(ctx context.Context, now *index, root objstore.ID
 	return files, c.p.writeState(c.source.state)
 }
 
-// rules is a sum over the attributes and settings that decide how git stores files; ""
-// where there are none.
+// alteredRules is the version of the rules by which compareStored decides. A list that other rules found is made anew.
+const alteredRules = "2"
+
+// rules returns a sum over the attributes and settings that decide how git stores files and gives them back, or ""
+// if there are none.
 func (w *Workspace) rules(now *index) string {
 	sum := sha1.New()
+	sum.Write([]byte(alteredRules))
 	found := false
 	add := func(name string, value []byte) {
 		found = true
@@ -86,8 +91,8 @@ func (w *Workspace) rules(now *index) string {
 			add(name, data)
 		}
 	}
-	if value, ok := w.Repo.Config.Get("core.autocrlf"); ok && w.convertsEOL() {
-		add("core.autocrlf", []byte(value))
+	if auto := w.autoCRLF(); auto != autoCRLFOff {
+		add("core.autocrlf", []byte(auto))
 	}
 	if !found {
 		return ""
@@ -99,16 +104,6 @@ func (w *Workspace) rules(now *index) string {
 		}
 	}
 	return hex.EncodeToString(sum.Sum(nil))
-}
-
-// convertsEOL tells whether git normalises line endings without being told so by an attribute.
-func (w *Workspace) convertsEOL() bool {
-	value, ok := w.Repo.Config.Get("core.autocrlf")
-	if !ok || strings.EqualFold(value, "input") {
-		return ok
-	}
-	converts, err := w.Repo.Config.Bool("core.autocrlf", false)
-	return err == nil && converts
 }
 
 // attributeFiles are the files besides those in the index in which git looks for attributes.
@@ -125,19 +120,13 @@ func (w *Workspace) attributeFiles() []string {
 	return append(files, filepath.Join(folder, "git", "attributes"))
 }
 
-// attributes are those of one path, by name.
-type attributes map[string]string
-
-// storing are the attributes that decide how git stores a file.
-var storing = []string{"filter", "working-tree-encoding", "ident", "text", "eol", "crlf"}
-
-// compareStored finds those of paths whose stored form is not what stands in the working copy.
-func (w *Workspace) compareStored(ctx context.Context, p *privateIndex, now *index, paths []string) ([]snapshot.Altered, error) {
+// compareStored returns those of paths whose bytes a checkout of the index would change.
+func (c *filesCapture) compareStored(ctx context.Context, now *index, paths []string) ([]snapshot.Altered, error) {
 	if len(paths) == 0 {
 		return nil, nil
 	}
-	out, err := w.gitWith(ctx, gitRun{
-		args: append([]string{"check-attr", "-z", "--stdin"}, storing...), env: []string{"GIT_INDEX_FILE=" + p.path()},
+	out, err := c.w.gitWith(ctx, gitRun{
+		args: append([]string{"check-attr", "-z", "--stdin"}, contentAttributes()...), env: []string{"GIT_INDEX_FILE=" + c.p.path()},
 		stdin: strings.NewReader(strings.Join(paths, "\x00") + "\x00"),
 	})
 	if err != nil {
@@ -145,58 +134,125 @@ func (w *Workspace) compareStored(ctx context.Context, p *privateIndex, now *ind
 	}
 	fields := splitPaths(out)
 	var altered []snapshot.Altered
-	for step := 3 * len(storing); len(fields) >= step; fields = fields[step:] {
-		has := make(attributes, len(storing))
-		for i := range storing {
-			if value := fields[3*i+2]; value != "unspecified" && value != "unset" {
+	var ask []askedFile
+	for step := 3 * len(contentAttributes()); len(fields) >= step; fields = fields[step:] {
+		has := make(attributes)
+		for i := range contentAttributes() {
+			if value := fields[3*i+2]; value != "unspecified" {
 				has[fields[3*i+1]] = value
-			} else if value == "unset" && fields[3*i+1] == "text" {
-				has["binary"] = "set"
 			}
 		}
 		i, found := now.find(fields[0])
 		if !found || now.entries[i].more != 0 {
 			continue
 		}
-		if by := w.alteredBy(&now.entries[i], has); by != "" {
+		by, undecided := c.w.alteredBy(&now.entries[i], has)
+		switch {
+		case undecided:
+			ask = append(ask, askedFile{&now.entries[i], by})
+		case by != "":
 			altered = append(altered, snapshot.Altered{Path: fields[0], By: by})
 		}
 	}
-	return altered, nil
+	asked, err := c.askGit(ctx, ask)
+	return append(altered, asked...), err
 }
 
-// alteredBy names what makes the stored form of a file another than the file; "" where
-// they are the same.
-func (w *Workspace) alteredBy(e *indexEntry, has attributes) string {
+// attributes are those of one path by name. An attribute that is not specified is not there.
+type attributes map[string]string
+
+// given reports whether an attribute has a value or is set.
+func (a attributes) given(name string) bool { return a[name] != "" && a[name] != "unset" }
+
+// alteredBy names what changes a file's bytes in a checkout, or "" if nothing does. If only git can
+// answer, undecided is true and by is the name to use if the bytes do change.
+func (w *Workspace) alteredBy(e *indexEntry, has attributes) (by string, undecided bool) {
 	if e.mode != objstore.ModeFile && e.mode != objstore.ModeExecutable {
-		return ""
+		return "", false
 	}
-	filter := has["filter"]
-	if filter == "lfs" {
-		return filter // what is stored is never the file
+	if has["filter"] == "lfs" {
+		return "lfs", false // git stores a pointer, never the file
 	}
-	if _, clean := w.Repo.Config.Get("filter." + filter + ".clean"); !clean {
-		if _, process := w.Repo.Config.Get("filter." + filter + ".process"); !process {
-			filter = ""
-		}
-	}
-	text := has["binary"] == "" && (has["text"] != "" || has["eol"] != "" || has["crlf"] != "" || w.convertsEOL())
-	if filter == "" && has["working-tree-encoding"] == "" && has["ident"] == "" && !text {
-		return ""
+	filter := w.filterOf(has)
+	ends := w.lineEndsOf(has)
+	recoded := has.given("working-tree-encoding")
+	if filter == "" && !ends.converts && !recoded && !has.given("ident") {
+		return "", false
 	}
 	data, err := os.ReadFile(w.full(e.path))
-	if err != nil || objstore.Hash(objstore.Blob, data) == e.id {
-		return ""
+	if err != nil {
+		return "", false
 	}
+	stored := objstore.Hash(objstore.Blob, data) == e.id
 	switch {
-	case filter != "":
-		return filter
-	case has["working-tree-encoding"] != "":
-		return "encoding"
-	case has["ident"] != "" && bytes.Contains(data, []byte("$Id:")):
-		return "ident"
-	case bytes.Contains(data, []byte("\r\n")):
-		return "eol"
+	case filter != "" && !stored:
+		return filter, false
+	case filter == "" && recoded:
+		return "encoding", true
+	case filter == "" && has.given("ident") && bytes.Contains(data, []byte("$Id")):
+		return "ident", true
+	case ends.alters(data, e.id, stored):
+		return "eol", false
 	}
-	return "" // it has changed since
+	return "", false
+}
+
+// filterOf returns the name of the file's filter, or "" if no command is configured for it.
+func (w *Workspace) filterOf(has attributes) string {
+	name := has["filter"]
+	for _, command := range []string{"clean", "process"} {
+		if _, ok := w.Repo.Config.Get("filter." + name + "." + command); ok && has.given("filter") {
+			return name
+		}
+	}
+	return ""
+}
+
+// askedFile is a file of which only git can say what a checkout makes of it.
+type askedFile struct {
+	entry *indexEntry
+	by    string
+}
+
+// askGit returns those of files that git would not check out as they are: it checks them out into a folder of its
+// own. No file of them has a filter, so no command of the user's runs.
+func (c *filesCapture) askGit(ctx context.Context, files []askedFile) (_ []snapshot.Altered, err error) {
+	if len(files) == 0 {
+		return nil, nil
+	}
+	if err := c.quarantine(); err != nil {
+		return nil, err
+	}
+	dir, err := os.MkdirTemp(c.q.dir, "checkout-")
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
+	names := make([]string, len(files))
+	for i, file := range files {
+		names[i] = file.entry.path
+	}
+	_, err = c.w.gitWith(ctx, gitRun{
+		args:  []string{"checkout-index", "-z", "--stdin", "--prefix=" + dir + "/"},
+		env:   append(c.q.gitEnv(c.w), "GIT_INDEX_FILE="+c.p.path()),
+		stdin: paths(names),
+	})
+	if err != nil {
+		return nil, err
+	}
+	var altered []snapshot.Altered
+	for _, file := range files {
+		there, err := os.ReadFile(c.w.full(file.entry.path))
+		if err != nil {
+			continue // it has changed since
+		}
+		given, err := os.ReadFile(filepath.Join(dir, filepath.FromSlash(file.entry.path)))
+		if err != nil {
+			return nil, err
+		}
+		if !bytes.Equal(there, given) {
+			altered = append(altered, snapshot.Altered{Path: file.entry.path, By: file.by})
+		}
+	}
+	return altered, nil
 }

@@ -1,0 +1,139 @@
+package jjbridge
+
+import (
+	"bytes"
+	"runtime"
+	"strings"
+
+	"github.com/git-smithers/git-smithers/objstore"
+)
+
+// lineEnds is what git does with the line ends of a file: what it stores and what a checkout writes. The rules are those
+// of git's convert.c; git itself would have to read every file once more to apply them. Zero leaves line ends as they are.
+type lineEnds struct {
+	converts bool // storing makes CRLF of the file LF
+	crlf     bool // a checkout makes LF of the stored file CRLF
+	guesses  bool // both only if the file looks like text, and a checkout only if all its line ends are LF
+}
+
+// The values of core.autocrlf.
+const (
+	autoCRLFOff   = "false"
+	autoCRLFOn    = "true"
+	autoCRLFInput = "input"
+)
+
+// autoCRLF is the setting core.autocrlf.
+func (w *Workspace) autoCRLF() string {
+	if value, _ := w.Repo.Config.Get("core.autocrlf"); strings.EqualFold(value, autoCRLFInput) {
+		return autoCRLFInput
+	}
+	if on, err := w.Repo.Config.Bool("core.autocrlf", false); err == nil && on {
+		return autoCRLFOn
+	}
+	return autoCRLFOff
+}
+
+// textIsCRLF reports whether a checkout writes CRLF to text of which no attribute says so.
+func (w *Workspace) textIsCRLF() bool {
+	switch w.autoCRLF() {
+	case autoCRLFOn:
+		return true
+	case autoCRLFInput:
+		return false
+	}
+	value, _ := w.Repo.Config.Get("core.eol")
+	switch strings.ToLower(value) {
+	case "crlf":
+		return true
+	case "lf":
+		return false
+	}
+	return runtime.GOOS == "windows"
+}
+
+// lineEndsOf returns what git does with the line ends of a file that has these attributes.
+func (w *Workspace) lineEndsOf(has attributes) lineEnds {
+	text, known := textAttribute(has["text"])
+	if !known {
+		text, known = textAttribute(has["crlf"])
+	}
+	if text == "unset" {
+		return lineEnds{}
+	}
+	ends := lineEnds{converts: true, guesses: text == "auto"}
+	switch eol := has["eol"]; {
+	case eol == "lf":
+	case eol == "crlf":
+		ends.crlf = true
+	case text == autoCRLFInput:
+	case known:
+		ends.crlf = w.textIsCRLF()
+	case w.autoCRLF() == autoCRLFOff:
+		return lineEnds{}
+	default:
+		ends.guesses, ends.crlf = true, w.autoCRLF() == autoCRLFOn
+	}
+	return ends
+}
+
+// textAttribute reads a value of the attribute text, or of its old name crlf. Unknown values do not count.
+func textAttribute(value string) (_ string, known bool) {
+	switch value {
+	case "set", "unset", "auto", autoCRLFInput:
+		return value, true
+	}
+	return "", false
+}
+
+// alters reports whether a checkout of the stored file id gives other bytes than data, the file in the working copy.
+// stored means that id is data itself. A file that has changed since it was stored is not altered.
+func (e lineEnds) alters(data []byte, id objstore.ID, stored bool) bool {
+	if !e.converts {
+		return false
+	}
+	normal := data
+	if !stored {
+		if normal = bytes.ReplaceAll(data, []byte("\r\n"), []byte("\n")); objstore.Hash(objstore.Blob, normal) != id {
+			return false
+		}
+	}
+	return !bytes.Equal(data, e.checkedOut(normal))
+}
+
+// checkedOut returns what a checkout makes of a stored file.
+func (e lineEnds) checkedOut(stored []byte) []byte {
+	crlf := bytes.Count(stored, []byte("\r\n"))
+	lf := bytes.Count(stored, []byte("\n")) - crlf
+	if !e.crlf || lf == 0 || e.guesses && (crlf > 0 || looksBinary(stored)) {
+		return stored
+	}
+	out := make([]byte, 0, len(stored)+lf)
+	for i, c := range stored {
+		if c == '\n' && (i == 0 || stored[i-1] != '\r') {
+			out = append(out, '\r')
+		}
+		out = append(out, c)
+	}
+	return out
+}
+
+// looksBinary reports whether git takes a file for binary where it has to guess.
+func looksBinary(data []byte) bool {
+	var printable, other int
+	for i, c := range data {
+		switch {
+		case c == 0, c == '\r' && (i+1 == len(data) || data[i+1] != '\n'):
+			return true
+		case c == '\r', c == '\n':
+		case c == 127, c < 32 && c != '\b' && c != '\t' && c != 27 && c != '\f':
+			other++
+		default:
+			printable++
+		}
+	}
+	if len(data) > 0 && data[len(data)-1] == 26 {
+		other-- // the end-of-file mark of DOS
+	}
+	return printable>>7 < other
+}

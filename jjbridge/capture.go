@@ -215,6 +215,12 @@ func (w *Workspace) captureFiles(ctx context.Context, p *privateIndex, opts Capt
 	if err == nil && (found == nil || capture.source.remade) {
 		found, scanErr = capture.scan(ctx)
 	}
+	if err == nil && filterFailure(scanErr) != nil {
+		capture.source.now.forgetRecent()
+		if err = capture.source.now.write(p.path()); err == nil {
+			found, scanErr = capture.scan(ctx)
+		}
+	}
 	if err = cmp.Or(err, scanErr); err != nil {
 		return captured{}, err
 	}

@@ -89,8 +89,9 @@ func (c *filesCapture) apply(ctx context.Context, now *index, edits *indexEdits)
 		if now, err = readIndex(c.p.path()); err != nil {
 			return nil, err
 		}
-		again = c.w.changedMeanwhile(now, again)
+		again = slices.DeleteFunc(c.w.changedMeanwhile(now, again), c.left.isFiltered)
 	}
+	c.left.warnOfFilters(c.opts.Warn)
 	if failed := c.left.failed; len(failed) > 0 {
 		now = now.without(failed, nil)
 		if err := now.write(c.p.path()); err != nil {
@@ -121,15 +122,8 @@ func (c *filesCapture) read(ctx context.Context, paths []string) error {
 		return nil
 	case ctx.Err() != nil || !isAboutOneFile(err):
 		return err
-	case len(paths) == 1:
-		return c.leaveFailed(paths[0], err)
 	}
-	// git gives up at the first one, without changing anything.
-	half := len(paths) / 2
-	if err := c.read(ctx, paths[:half]); err != nil {
-		return err
-	}
-	return c.read(ctx, paths[half:])
+	return c.readApart(ctx, paths, err)
 }
 
 // readSettings are for a git that writes into a quarantine: what is in it is stored again,

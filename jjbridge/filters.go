@@ -1,0 +1,156 @@
+package jjbridge
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/git-smithers/git-smithers/internal/gitexec"
+	"github.com/git-smithers/git-smithers/objstore"
+	"github.com/git-smithers/git-smithers/snapshot"
+)
+
+// ErrFilter is wrapped by the warning of a capture that leaves out files because a filter that git requires failed.
+var ErrFilter = errors.New("files are left out because a filter failed")
+
+// failedFilter is a filter that git requires and that failed on some files of a capture.
+type failedFilter struct {
+	name  string
+	files []string
+	said  string // by the filter, or by git of it
+}
+
+var (
+	filterFailed = regexp.MustCompile(`(?m)^fatal: .*: clean filter '(.*)' failed$`)
+	// filterAbsent is what git says of a filter whose command cannot be started.
+	filterAbsent = regexp.MustCompile(`(?m)^error: (external filter '.*' failed 12[67]|cannot fork to run subprocess .*|initialization for subprocess '.*' failed)$`)
+)
+
+// filterHungUp is what git says, without a file's name, if a filter's process ends before it answers.
+const filterHungUp = "fatal: the remote end hung up unexpectedly"
+
+// filterFailure returns the error of a git that gave up because a filter failed, or nil.
+func filterFailure(err error) *gitexec.Error {
+	failed, ok := errors.AsType[*gitexec.Error](err)
+	if ok && (filterFailed.MatchString(failed.Stderr) || strings.Contains(failed.Stderr, filterHungUp)) {
+		return failed
+	}
+	return nil
+}
+
+// isAboutOneFile reports whether git gave up because of a file, and not because of itself.
+func isAboutOneFile(err error) bool {
+	failed, ok := errors.AsType[*gitexec.Error](err)
+	return ok && strings.Contains(failed.Stderr, "fatal: Unable to process path ") || filterFailure(err) != nil
+}
+
+// readApart reads files of which git cannot read one, which err says: git gives up at the first one and changes nothing.
+// Files without a filter are read apart from those of each filter, and no file is tried with a filter whose command
+// cannot be started.
+func (c *filesCapture) readApart(ctx context.Context, files []string, err error) error {
+	failed := filterFailure(err)
+	if failed != nil {
+		groups, err := c.byFilter(ctx, files)
+		if err != nil {
+			return err
+		}
+		if len(groups) > 1 {
+			return c.readGroups(ctx, slices.Collect(maps.Values(groups)))
+		}
+		for name := range groups {
+			if len(files) == 1 || filterAbsent.MatchString(failed.Stderr) {
+				c.left.addFiltered(c.w, name, files, failed)
+				return nil
+			}
+		}
+	}
+	if len(files) == 1 {
+		c.left.addFailed(c.w, files[0])
+		return nil
+	}
+	half := len(files) / 2
+	return c.readGroups(ctx, [][]string{files[:half], files[half:]})
+}
+
+func (c *filesCapture) readGroups(ctx context.Context, groups [][]string) error {
+	for _, group := range groups {
+		if err := c.read(ctx, group); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// byFilter groups files by the value of their attribute filter.
+func (c *filesCapture) byFilter(ctx context.Context, files []string) (map[string][]string, error) {
+	out, err := c.w.gitWith(ctx, gitRun{
+		args: []string{"check-attr", "-z", "--stdin", "filter"}, stdin: paths(files),
+		env: append(slices.Clone(c.git.env), "GIT_INDEX_FILE="+c.p.path()), settings: c.git.settings, gitDir: c.git.gitDir,
+	})
+	if err != nil {
+		return nil, err
+	}
+	groups := make(map[string][]string)
+	for fields := splitPaths(out); len(fields) >= 3; fields = fields[3:] {
+		groups[fields[2]] = append(groups[fields[2]], fields[0])
+	}
+	return groups, nil
+}
+
+// addFailed leaves out a file that git could not read.
+func (l *leftOuts) addFailed(w *Workspace, file string) {
+	if l.failed == nil {
+		l.failed = make(map[string]bool)
+	}
+	l.failed[file] = true
+	if _, err := lstat(w.full(file)); err == nil {
+		l.add(file, snapshot.LeftUnreadable, 0)
+	}
+}
+
+// addFiltered leaves out files that git could not read because of their filter.
+func (l *leftOuts) addFiltered(w *Workspace, filter string, files []string, failed *gitexec.Error) {
+	for _, file := range files {
+		l.addFailed(w, file)
+	}
+	i := slices.IndexFunc(l.filters, func(f failedFilter) bool { return f.name == filter })
+	if i < 0 {
+		i = len(l.filters)
+		said, _, _ := strings.Cut(failed.Stderr, "\n")
+		l.filters = append(l.filters, failedFilter{name: filter, said: said})
+	}
+	l.filters[i].files = append(l.filters[i].files, files...)
+}
+
+// isFiltered reports whether a file is left out because of its filter.
+func (l *leftOuts) isFiltered(file string) bool {
+	return slices.ContainsFunc(l.filters, func(f failedFilter) bool { return slices.Contains(f.files, file) })
+}
+
+// warnOfFilters tells warn of each filter that failed, once.
+func (l *leftOuts) warnOfFilters(warn func(error)) {
+	slices.SortFunc(l.filters, func(a, b failedFilter) int { return cmp.Compare(a.name, b.name) })
+	for _, f := range l.filters {
+		slices.Sort(f.files)
+		files := f.files[0]
+		if more := len(f.files) - 1; more > 0 {
+			files = fmt.Sprintf("%s and %d more", files, more)
+		}
+		warn(fmt.Errorf("%w: %q, which git requires for %s: %s", ErrFilter, f.name, files, f.said))
+	}
+}
+
+// forgetRecent makes git read each file again that is as new as the index. To find out by content whether it has
+// changed, git would run its filter.
+func (x *index) forgetRecent() {
+	for i := range x.entries {
+		if e := &x.entries[i]; e.more == 0 && e.mode != objstore.ModeCommit && e.mtime().Unix() >= x.made.Unix() {
+			e.forget()
+		}
+	}
+}

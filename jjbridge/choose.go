@@ -1,7 +1,6 @@
 package jjbridge
 
 import (
-	"fmt"
 	"io/fs"
 	"maps"
 	"math"
@@ -151,17 +150,12 @@ func (c *choosing) untracked(paths []string) {
 	if c.scope == snapshot.ScopeAll {
 		paths = c.withoutRepositories(paths)
 		paths = slices.DeleteFunc(paths, c.leave)
-		sizes, total := c.sizes(paths, added)
-		if len(paths) > c.opts.MaxUntracked || total > c.opts.MaxUntrackedBytes {
-			c.opts.Warn(fmt.Errorf("%d untracked files of %d bytes together are left out: the limits are %d and %d",
-				len(paths), total, c.opts.MaxUntracked, c.opts.MaxUntrackedBytes))
-			c.left.add("", snapshot.LeftUntracked, total)
-			c.scope, paths = snapshot.ScopeTracked, nil
-		}
+		sizes := c.sizes(paths, added)
+		paths = c.fewEnough(paths, sizes)
 		for _, path := range paths {
 			if _, known := added[path]; known {
 				delete(added, path)
-			} else if info := sizes[path]; info != nil {
+			} else if info := sizes[path].info; info != nil {
 				c.take(path, info)
 			}
 		}
@@ -198,22 +192,29 @@ func (s *synced) added() map[string]*indexEntry {
 	return added
 }
 
-// sizes adds up the bytes of files, and returns what is new among them.
-func (c *choosing) sizes(paths []string, added map[string]*indexEntry) (fresh map[string]fs.FileInfo, total int64) {
-	fresh = make(map[string]fs.FileInfo)
+// untrackedFile is how large an untracked file is.
+type untrackedFile struct {
+	bytes int64       // 0 if the file is too large to be captured
+	info  fs.FileInfo // nil for a file that the private index has
+}
+
+// sizes looks at files. Those that are gone are not in the result.
+func (c *choosing) sizes(paths []string, added map[string]*indexEntry) map[string]untrackedFile {
+	files := make(map[string]untrackedFile, len(paths))
 	for _, path := range paths {
 		if e, known := added[path]; known {
-			total += min(int64(e.size()), c.opts.MaxFile)
+			files[path] = untrackedFile{bytes: min(int64(e.size()), c.opts.MaxFile)}
 			continue
 		}
 		if info, err := lstat(c.w.full(path)); err == nil {
-			fresh[path] = info
+			file := untrackedFile{info: info}
 			if info.Size() <= c.opts.MaxFile {
-				total += info.Size()
+				file.bytes = info.Size()
 			}
+			files[path] = file
 		}
 	}
-	return fresh, total
+	return files
 }
 
 // withoutRepositories are the paths that are in no repository inside the working copy:

@@ -70,7 +70,7 @@ type LeftOut struct {
 const (
 	LeftTooLarge   = "too-large"           // above smithers.worktreeMaxFile
 	LeftEmbedded   = "embedded-repository" // a repository that is no submodule
-	LeftUntracked  = "untracked"           // path "": all untracked files, too many, or too large together; else one that the capture was told to leave out
+	LeftUntracked  = "untracked"           // path "": all untracked files, too many, or too large together; a folder: those in it; a file: the capture was told to leave it out
 	LeftByJJ       = "left-out-by-jj"      // new and above snapshot.max-new-file-size
 	LeftUnreadable = "unreadable"
 	LeftDirty      = "dirty-submodule" // the submodule's commit is captured, and not what is changed in it

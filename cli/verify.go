@@ -81,6 +81,10 @@ func printReport(s *session, report *timeline.Report) error {
 	for _, problem := range report.Problems {
 		fmt.Fprintf(&b, "%s: %s: %s\n", plain(placeOf(problem)), problem.Code, plain(problem.What))
 	}
+	if report.Promised > 0 {
+		fmt.Fprintf(&b, "%s of captured files not in this partial clone; its remote promises them, and git fetches them when they are needed\n",
+			plural(report.Promised, "object"))
+	}
 	fmt.Fprintf(&b, "verified %s, %s, %s\n", plural(report.Runs, "run"), entries(report.Entries), plural(report.Frames, "frame"))
 	if report.Unnamed > 0 {
 		fmt.Fprintf(&b, "%s without a ref: the run's next append makes those that a killed process left out, `git smithers doctor --repair` all\n",

@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"path"
+	"slices"
 
 	"github.com/git-smithers/git-smithers/objstore"
 	"github.com/git-smithers/git-smithers/objstore/page"
@@ -29,7 +31,9 @@ type Report struct {
 	Entries int `json:"entries"`
 	Frames  int `json:"frames"`
 	// Unnamed is how many frames lack a ref that a killed process left out. They are found without it.
-	Unnamed  int       `json:"framesWithoutRef,omitempty"`
+	Unnamed int `json:"framesWithoutRef,omitempty"`
+	// Promised is how many captured objects a partial clone lacks and a remote promises. git fetches them when they are needed.
+	Promised int       `json:"promisedObjects,omitempty"`
 	Problems []Problem `json:"problems"`
 }
 
@@ -37,11 +41,34 @@ type Report struct {
 // every entry that their tips reach: each object against its id, each encoding
 // against the one that is valid, content hashes, the sums of pages, frame deltas,
 // the numbering of frames, events, signals and ops, what an entry may change of the one
-// before it, the captured files, and the frame refs. It changes nothing but a newest
-// frame's ref that a crash left out. Problems are in the report; an error means that
+// before it, the captured files, and the frame refs. What a partial clone lacks and a remote promises
+// is no problem, and is not fetched. Verify changes nothing but a newest frame's ref that a crash left out. Problems are in the report; an error means that
 // there is none.
 func (s *Store) Verify(ctx context.Context, runs ...string) (*Report, error) {
 	v := s.newVerifier()
+	report, err := v.runs(ctx, runs)
+	if err != nil || len(v.files.absent) == 0 {
+		return report, err
+	}
+	absent := slices.SortedFunc(maps.Keys(v.files.absent), objstore.ID.Compare)
+	lost, err := Unpromised(ctx, s.Parts(), absent)
+	if err != nil {
+		return nil, Explain(err)
+	}
+	if len(lost) > 0 {
+		v = s.newVerifier()
+		v.files.lost = asSet(lost)
+		if report, err = v.runs(ctx, runs); err != nil {
+			return nil, err
+		}
+	}
+	report.Promised = len(v.files.absent)
+	return report, nil
+}
+
+// runs checks the named runs, or all.
+func (v *verifier) runs(ctx context.Context, runs []string) (*Report, error) {
+	s := v.store
 	if len(runs) > 0 {
 		for _, run := range runs {
 			id, tip, err := s.findRun(ctx, run, toRead)
@@ -105,9 +132,13 @@ type verifier struct {
 }
 
 func (s *Store) newVerifier() *verifier {
+	files := newFileVerifier(s.objects)
+	if s.repo.Config.IsPartial() {
+		files.absent = make(map[objstore.ID]bool)
+	}
 	return &verifier{
 		store: s, report: &Report{Problems: []Problem{}},
-		states: make(map[objstore.ID]bool), files: newFileVerifier(s.objects),
+		states: make(map[objstore.ID]bool), files: files,
 	}
 }
 

@@ -18,6 +18,18 @@ type fileVerifier struct {
 	sizes   map[objstore.ID]objstore.TreeSize // of the trees among them that are sound
 	// onlyTrees leaves blobs unread.
 	onlyTrees bool
+	// absent gathers what a partial clone lacks, as if its remote promised it; nil in any other repository. lost is what
+	// the remote does not promise.
+	absent, lost map[objstore.ID]bool
+}
+
+// mayLack reports whether an object may be missing, as far as is known.
+func (v *fileVerifier) mayLack(id objstore.ID) bool {
+	if v.absent == nil || v.lost[id] {
+		return false
+	}
+	v.absent[id] = true
+	return true
 }
 
 // fileDamage is one thing that is wrong below a captured tree.
@@ -166,6 +178,7 @@ func (v *fileVerifier) object(ctx context.Context, id objstore.ID, kind objstore
 	data, err := objstore.GetKind(v.objects, id, kind)
 	var damage *fileDamage
 	switch {
+	case errors.Is(err, objstore.ErrNotFound) && v.mayLack(id):
 	case err != nil:
 		damage = &fileDamage{err: err}
 	case kind == objstore.Tree:

@@ -85,6 +85,22 @@ func parseInt(s string) (int64, error) {
 	return n << shift, nil
 }
 
+// IsPartial reports whether the repository is a partial clone: some remote promises objects that it lacks, and git
+// fetches them when it needs them.
+func (c Config) IsPartial() bool {
+	if _, ok := c["extensions.partialclone"]; ok {
+		return true
+	}
+	for key := range c {
+		if strings.HasPrefix(key, "remote.") && strings.HasSuffix(key, ".promisor") {
+			if promises, err := c.Bool(key, false); err == nil && promises {
+				return true
+			}
+		}
+	}
+	return false
+}
+
 // parseConfig reads what git config --list -z prints: entries that end with a NUL,
 // each a key, and a line feed and a value if it has one.
 func parseConfig(out []byte) Config {

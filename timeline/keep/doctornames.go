@@ -156,7 +156,7 @@ func (k *Keeper) replace(ctx context.Context, file string, name refs.Name, id ob
 	if err := k.takeObjects(ctx, filepath.Join(private, "objects"), id); err != nil {
 		return err
 	}
-	lost, err := lostOf(ctx, k.parts.Objects, id)
+	lost, err := lostIn(ctx, k.parts.Objects, id)
 	if err != nil {
 		return err
 	}

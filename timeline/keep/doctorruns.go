@@ -36,7 +36,7 @@ func (e *examination) runs(ctx context.Context) error {
 			all = append(all, item.ID)
 		}
 	}
-	lost, err := lostOf(ctx, e.parts.Objects, all...)
+	lost, err := e.lostOf(ctx, all...)
 	if err != nil {
 		return err
 	}
@@ -44,7 +44,7 @@ func (e *examination) runs(ctx context.Context) error {
 	for i, item := range own {
 		e.progress("runs", i, len(own))
 		if len(lost) > 0 {
-			of, err := lostOf(ctx, e.parts.Objects, item.ID)
+			of, err := e.lostOf(ctx, item.ID)
 			if err != nil {
 				return err
 			}

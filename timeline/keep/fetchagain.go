@@ -41,7 +41,7 @@ func (k *Keeper) fetchAgain(ctx context.Context, item refs.Item, having []string
 			failed = append(failed, err)
 			continue
 		}
-		lost, err := lostOf(ctx, k.parts.Objects, item.ID)
+		lost, err := k.lostOf(ctx, item.ID)
 		if err != nil || len(lost) == 0 {
 			return err
 		}

@@ -64,7 +64,7 @@ func (k *Keeper) takeObjects(ctx context.Context, dir string, tip objstore.ID) (
 	}
 	defer func() { err = errors.Join(err, other.Close()) }()
 	for {
-		lost, err := lostOf(ctx, k.parts.Objects, tip)
+		lost, err := lostIn(ctx, k.parts.Objects, tip)
 		if err != nil || len(lost) == 0 {
 			return err
 		}

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/git-smithers/git-smithers/objstore"
+	"github.com/git-smithers/git-smithers/timeline"
 )
 
 // step is an object to be looked at.
@@ -15,10 +16,33 @@ type step struct {
 	kind objstore.Kind
 }
 
-// lostOf is the objects that cannot be read of those that tips reach, in the order of
+// lostOf is the objects that cannot be read of those that tips reach, as lostIn finds them, but for those that a remote
+// promises to a partial clone.
+func (k *Keeper) lostOf(ctx context.Context, tips ...objstore.ID) ([]objstore.ID, error) {
+	lost, err := lostIn(ctx, k.parts.Objects, tips...)
+	if err != nil || len(lost) == 0 || !k.parts.Repo.Config.IsPartial() {
+		return lost, err
+	}
+	var damaged, missing []objstore.ID
+	for _, id := range lost {
+		if _, _, err := k.parts.Objects.Get(id); errors.Is(err, objstore.ErrNotFound) {
+			missing = append(missing, id)
+		} else {
+			damaged = append(damaged, id)
+		}
+	}
+	if missing, err = timeline.Unpromised(ctx, k.parts, missing); err != nil {
+		return nil, err
+	}
+	lost = append(damaged, missing...)
+	slices.SortFunc(lost, objstore.ID.Compare)
+	return lost, nil
+}
+
+// lostIn is the objects that cannot be read of those that tips reach, in the order of
 // ids. Those below one that cannot be read are not known. Of the user's own history it
 // looks at the commits that ours stand on, and no further.
-func lostOf(ctx context.Context, objects objstore.Reader, tips ...objstore.ID) ([]objstore.ID, error) {
+func lostIn(ctx context.Context, objects objstore.Reader, tips ...objstore.ID) ([]objstore.ID, error) {
 	seen := make(map[objstore.ID]bool)
 	var lost []objstore.ID
 	var left []step

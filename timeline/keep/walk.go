@@ -31,7 +31,7 @@ const evenMissing = "--missing=allow-any"
 func (k *Keeper) walk(ctx context.Context, roots, except []objstore.ID, options []string, each func(id objstore.ID, path string)) error {
 	args := []string{"--no-replace-objects", "rev-list", "--objects"}
 	// Nothing is fetched that a partial clone has left out.
-	if _, partial := k.parts.Repo.Config.Get("extensions.partialclone"); partial && !slices.Contains(options, evenMissing) {
+	if k.parts.Repo.Config.IsPartial() && !slices.Contains(options, evenMissing) {
 		args = append(args, "--exclude-promisor-objects")
 	}
 	args = append(append(args, "--stdin"), options...)

@@ -117,9 +117,8 @@ func (c *copies) isWhole(tree objstore.ID) bool {
 	if whole, known := c.whole[tree]; known {
 		return whole
 	}
-	_, partial := c.parts.Repo.Config.Get("extensions.partialclone")
 	whole := false
-	if !partial {
+	if !c.parts.Repo.Config.IsPartial() {
 		size, err := c.meter.Added(c.ctx, tree)
 		whole = err == nil && size.Check(tree) == nil
 	}

@@ -1,0 +1,97 @@
+package timeline
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+
+	"github.com/git-smithers/git-smithers/internal/gitexec"
+	"github.com/git-smithers/git-smithers/objstore"
+)
+
+// unpromisedRounds bounds how often git is asked. It names one object at a time and reads what its promisor packs name each
+// time.
+const unpromisedRounds = 100
+
+var unexpectedlyMissing = regexp.MustCompile(`unexpected missing \w+ object '([0-9a-f]+)'`)
+
+// Unpromised returns those of some missing objects that no remote promises to a partial clone, in their order. In any
+// other repository these are all. Nothing is fetched. An object that is there counts as promised.
+func Unpromised(ctx context.Context, parts Parts, missing []objstore.ID) (_ []objstore.ID, err error) {
+	if len(missing) == 0 || !parts.Repo.Config.IsPartial() {
+		return missing, nil
+	}
+	temp := filepath.Join(parts.Private, "tmp")
+	if err := os.MkdirAll(temp, 0o777); err != nil {
+		return nil, err
+	}
+	scratch, err := os.MkdirTemp(temp, "promised-")
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(scratch)) }()
+	var lost []objstore.ID
+	for range unpromisedRounds {
+		one, err := firstUnpromised(ctx, parts, scratch, missing, lost)
+		if err != nil || one.IsZero() {
+			return inOrder(missing, lost), err
+		}
+		lost = append(lost, one)
+	}
+	return missing, nil // most of them, then
+}
+
+// firstUnpromised returns one of the missing objects that no remote promises and that is not in lost, or zero. git checks
+// the objects as it walks a tree that names them, which is in a folder of its own.
+func firstUnpromised(ctx context.Context, parts Parts, scratch string, missing, lost []objstore.ID) (objstore.ID, error) {
+	var entries []objstore.TreeEntry
+	known := asSet(lost)
+	for i, id := range missing {
+		if !known[id] {
+			entries = append(entries, objstore.TreeEntry{Mode: objstore.ModeFile, Name: fmt.Sprintf("%010d", i), ID: id})
+		}
+	}
+	tree := objstore.EncodeTree(entries)
+	git := gitexec.Process{
+		Dir: parts.Repo.CommonDir, Env: append(gitexec.PlumbingEnv(parts.Env), "GIT_OBJECT_DIRECTORY="+scratch),
+		Options: []string{"--git-dir=.", "--no-replace-objects"},
+		Args:    []string{"hash-object", "-t", "tree", "-w", "--stdin"}, Stdin: bytes.NewReader(tree),
+	}
+	if _, _, err := git.Run(ctx); err != nil {
+		return objstore.ID{}, err
+	}
+	git.Env = append(gitexec.PlumbingEnv(parts.Env), "GIT_ALTERNATE_OBJECT_DIRECTORIES="+scratch)
+	git.Args = []string{"rev-list", "--objects", "--quiet", "--missing=allow-promisor", objstore.Hash(objstore.Tree, tree).String()}
+	git.Stdin = nil
+	_, _, err := git.Run(ctx)
+	if failed, ok := errors.AsType[*gitexec.Error](err); ok {
+		if match := unexpectedlyMissing.FindStringSubmatch(failed.Stderr); match != nil {
+			return objstore.ParseID(match[1])
+		}
+	}
+	return objstore.ID{}, err
+}
+
+func asSet(ids []objstore.ID) map[objstore.ID]bool {
+	set := make(map[objstore.ID]bool, len(ids))
+	for _, id := range ids {
+		set[id] = true
+	}
+	return set
+}
+
+// inOrder returns those of all that are in some, in the order of all.
+func inOrder(all, some []objstore.ID) []objstore.ID {
+	wanted := asSet(some)
+	var out []objstore.ID
+	for _, id := range all {
+		if wanted[id] {
+			out = append(out, id)
+		}
+	}
+	return out
+}

@@ -24,7 +24,7 @@ func framesCommand() *command {
 	cmd := &command{
 		name:    "frames",
 		summary: "find the frames of a change, a commit or a file",
-		usage:   []string{"{--change ID | --commit SHA | --path PATH} [--run RUN]"},
+		usage:   []string{"{--change ID | --commit REV | --path PATH} [--run RUN]"},
 		about: `Lists the frames whose working copy was at a change of jj or at a commit, or which
 changed a file: run and frame, time, revision, and what happened; with --path also
 what became of the file, in the run's files and in tasks' own worktrees. Ids may be
@@ -32,13 +32,14 @@ shortened. A folder stands for all that is in it. The newest run comes first. Wi
 --json, one object a line.`,
 		flags: []urfave.Flag{
 			&urfave.StringFlag{Name: "change", Usage: "find the frames of jj's change `ID`"},
-			&urfave.StringFlag{Name: "commit", Usage: "find the frames at the commit `SHA`"},
+			&urfave.StringFlag{Name: "commit", Usage: "find the frames at the commit `REV`: an id or any revision, such as HEAD~2"},
 			&urfave.StringFlag{Name: "path", Usage: "find the frames that changed `PATH`, a file or a folder"},
 			&urfave.StringFlag{Name: "run", Aliases: []string{"r"}, Usage: "look at this `RUN` alone, or a unique prefix of it"},
 		},
 		exits: reads(),
 		examples: []example{
 			{"see which frames belong to a change that `jj log` shows", "git smithers frames --change qpvuntsm"},
+			{"see which frames were made on the commit that is checked out", "git smithers frames --commit HEAD"},
 			{"see which steps touched a file", "git smithers frames --path src/parser.go --run triage-1"},
 		},
 	}

@@ -34,6 +34,12 @@ func (s *session) offerJJ(ctx context.Context, want bool) (*bool, error) {
 	if err != nil {
 		return nil, timeline.Explain(err)
 	}
+	if here.NoJJ {
+		if want {
+			err = timeline.Explain(jjbridge.ErrNoJJ)
+		}
+		return new(false), err
+	}
 	if here.Type != snapshot.VCSJJ {
 		return nil, nil
 	}

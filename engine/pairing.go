@@ -108,6 +108,10 @@ func (r *runner) compare(now *jjbridge.Captured) {
 	if !r.resumed && row.Frame == 0 {
 		then.from = &timeline.Address{Run: row.Parent.RunID, Frame: row.Parent.Frame}
 	}
+	// To bring back the frame's code would undo the rebase, so nobody is told how.
+	if copied, ok := r.copies[""].(interface{ Rebased() bool }); ok && copied.Rebased() {
+		then.bring = "resume has put it on its base as that is now"
+	}
 	if what := then.difference(now.VCS); what != "" {
 		r.opts.Warn(errors.New(what))
 	}

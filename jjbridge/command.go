@@ -111,10 +111,13 @@ func (w *Workspace) jj(ctx context.Context, args ...string) (stdout, stderr []by
 	return stdout, stderr, err
 }
 
+// jjPathVariable names the jj to run.
+const jjPathVariable = "SMITHERS_JJ_PATH"
+
 // findJJ is the jj to run: what SMITHERS_JJ_PATH names, or else the one on PATH.
 func findJJ(env []string) (string, error) {
 	for _, entry := range slices.Backward(env) {
-		if path, ok := strings.CutPrefix(entry, "SMITHERS_JJ_PATH="); ok && path != "" {
+		if path, ok := strings.CutPrefix(entry, jjPathVariable+"="); ok && path != "" {
 			if found, err := exec.LookPath(path); err == nil && filepath.IsAbs(found) {
 				return found, nil
 			}

@@ -90,7 +90,8 @@ func TestWithoutJJOnPathOnlyJJIsMissed(t *testing.T) {
 		path := onlyGit(t)
 		w := locate(t, repo.Dir, append(repo.Env, "PATH="+path))
 		pointer, err := w.Pointer(t.Context())
-		if kind.IsJJ() {
+		assert.Equal(t, kind == repotest.JJColocated, w.NoJJ)
+		if kind.IsJJ() && kind != repotest.JJColocated {
 			require.ErrorIs(t, err, jjbridge.ErrNoJJ)
 			var failed *gitexec.Error
 			require.ErrorAs(t, err, &failed)

@@ -3,6 +3,17 @@
 // copies (Locate), reads them (Pointer, Capture), restores them (Plan, Restore), and
 // makes and removes them (AddWorkspace, ForgetWorkspace).
 //
+// For other engines, what Smithers' helpers of the same purpose do:
+//
+//   - run a command of jj or git: [Workspace.Run]
+//   - is it a repository: [IsRepo], without running anything; [Locate] finds it
+//   - its pointer: [Workspace.Pointer]; [TagOf] spells it as Smithers does
+//   - go back to a pointer: [Workspace.Plan] and [Workspace.Restore], and [RestoreConflict] for a conflict of jj's
+//   - a revision by name: [ResolveCommit]
+//   - list the working copies: [Workspace.Workspaces]
+//   - add one at a revision: [Workspace.AddWorkspace] with AddRequest.Base or AddRequest.Commit
+//   - forget one: [Workspace.ForgetWorkspace], which [Workspace.CheckRemoval] asks first
+//
 // It works by the commands of git and jj themselves, whose own view of a file is the one
 // that counts. What is the user's stays as it is: index, HEAD, stash, hooks, reflogs, and
 // files that nobody recorded. Only jj, which records its working copy by itself, is asked

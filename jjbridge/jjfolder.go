@@ -69,6 +69,16 @@ func (l jjFolder) leadsTo(repo gitexec.Repo) bool {
 	return err == nil && l.target == dotGit
 }
 
+// colocated is the jj workspace, which is git's worktree too. Without a jj on PATH it is git's alone.
+func (l jjFolder) colocated(repo gitexec.Repo, env []string) *Workspace {
+	if _, err := findJJ(env); err == nil || lookupEnv(env, jjPathVariable) != "" {
+		return l.workspace(repo, env)
+	}
+	w := gitWorkspace(repo, env)
+	w.NoJJ = true
+	return w
+}
+
 // workspace is the jj workspace, whose commits are in repo.
 func (l jjFolder) workspace(repo gitexec.Repo, env []string) *Workspace {
 	return &Workspace{

@@ -17,7 +17,8 @@ import (
 // git. In a bare repository, and inside a git directory, there is no working copy, and
 // Type is "". The error wraps gitexec.ErrNoRepository where there is none at all,
 // ErrBackend where jj keeps its commits in something other than git, and ErrNoStore where
-// a jj workspace leads to no repository. It runs git twice, side by side, and no jj.
+// a jj workspace leads to no repository. A colocated workspace is git's
+// if there is no jj on PATH: Workspace.NoJJ. It runs git twice, side by side, and no jj.
 func Locate(ctx context.Context, dir string, env []string) (*Workspace, error) {
 	dir, err := filepath.Abs(dir)
 	if err != nil {
@@ -38,7 +39,7 @@ func Locate(ctx context.Context, dir string, env []string) (*Workspace, error) {
 	// git's answer need not be the walk's: GIT_DIR, or a .git that is no repository.
 	if repo.WorkTree != "" && isFolder(filepath.Join(repo.WorkTree, ".jj")) {
 		if link, err := readJJ(repo.WorkTree); err == nil && link.leadsTo(repo) {
-			return link.workspace(repo, env), nil
+			return link.colocated(repo, env), nil
 		}
 	}
 	return gitWorkspace(repo, env), nil
@@ -86,7 +87,7 @@ func locateJJ(ctx context.Context, top string, env []string) (*Workspace, error)
 		repo, err := gitexec.Discover(ctx, top, env)
 		switch {
 		case err == nil && repo.WorkTree == top && link.leadsTo(repo):
-			return link.workspace(repo, env), nil
+			return link.colocated(repo, env), nil
 		case err != nil && !errors.Is(err, gitexec.ErrNoRepository):
 			return nil, err
 		}

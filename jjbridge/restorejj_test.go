@@ -168,6 +168,19 @@ func TestAConflictedWorkingCopyComesBackWithItsMarkers(t *testing.T) {
 
 		c.restore(captured.VCS.Tree)
 		assert.Equal(t, marked, files(t, c.Dir))
+		assert.Empty(t, c.JJ("log", "--no-graph", "--revisions=@ & conflicts()", "--template=commit_id"), "as text")
+
+		done, err := jjbridge.RestoreConflict(t.Context(), c.Workspace, captured.VCS.CommitID)
+		require.NoError(t, err)
+		assert.True(t, done)
+		assert.NotEmpty(t, c.JJ("log", "--no-graph", "--revisions=@ & conflicts()", "--template=commit_id"), "as a conflict")
+		assert.Equal(t, captured.VCS.Tree, c.capture())
+
+		for _, none := range []string{"", strings.Repeat("0", 39) + "1", c.JJ("log", "--no-graph", "--revisions=main", "--template=commit_id")} {
+			done, err = jjbridge.RestoreConflict(t.Context(), c.Workspace, none)
+			require.NoError(t, err)
+			assert.False(t, done)
+		}
 	})
 }
 

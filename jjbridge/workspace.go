@@ -29,6 +29,8 @@ type Workspace struct {
 	Type string // snapshot.VCSGit or snapshot.VCSJJ; "" where there is no working copy
 	Root string // the top; "" where there is no working copy
 	Name string // jj's name of the workspace, "default" for the first; git's id of a linked worktree, "" for the main one
+	// NoJJ reports that the folder is a colocated jj workspace too, and that there is no jj on PATH, so git is used alone.
+	NoJJ bool
 
 	main   string // the top of the main working copy; "" where that cannot be told
 	jjRepo string // jj's .jj/repo folder, that of the main workspace; "" with git

@@ -14,7 +14,8 @@ import (
 )
 
 // ForgetWorkspace removes a working copy that was added: its folder and the
-// repository's record of it; a branch stays. Work in it that is neither committed nor
+// repository's record of it; a branch stays. With jj, the workspace's change is abandoned if it is exactly the tree saved
+// and nobody has given it a description, a name or a child; `jj op revert` takes that back. Work in it that is neither committed nor
 // exactly the tree saved (zero: none is) is an *UnsavedError, and so are commits that
 // no branch, bookmark, tag or remote has, an operation that git is in the middle of, and
 // git's lock; then nothing is touched. Ignored files are no work.
@@ -26,6 +27,12 @@ func (w *Workspace) ForgetWorkspace(ctx context.Context, info WorkspaceInfo, sav
 	defer func() { err = errors.Join(err, unlock()) }()
 	if info, err = w.checkRemoval(ctx, info, saved); err != nil {
 		return err
+	}
+	if w.Type == snapshot.VCSJJ {
+		// While its name tells which change it is.
+		if err := w.abandonSaved(ctx, info, saved); err != nil {
+			return err
+		}
 	}
 	if info.Missing || info.Path == "" {
 		return w.forgetRecord(ctx, info)

@@ -101,6 +101,12 @@ func TestUncommittedWorkIsNeverRemovedUnlessItIsSaved(t *testing.T) {
 				assert.Equal(t, before, files(t, work.Root))
 				require.NoError(t, w.ForgetWorkspace(t.Context(), info, captured.VCS.Tree))
 				assert.NoDirExists(t, work.Root)
+				if kind.IsJJ() {
+					still := "--revisions=visible_heads() & " + captured.VCS.CommitID
+					assert.Empty(t, repo.JJ("log", "--no-graph", "--template=commit_id", still), "no anonymous head is left")
+					repo.JJ("operation", "restore", captured.VCS.Operation)
+					assert.Equal(t, captured.VCS.CommitID, repo.JJ("log", "--no-graph", "--template=commit_id", still), "and jj can take it back")
+				}
 			})
 		})
 	}
@@ -334,5 +340,32 @@ func TestTheCommitThatAWorktreeBeganWithIsNoWork(t *testing.T) {
 		}
 		require.NoError(t, w.CheckRemoval(t.Context(), info, objstore.ID{}))
 		require.NoError(t, w.ForgetWorkspace(t.Context(), info, objstore.ID{}))
+	}
+}
+
+// TestAChangeThatTheUserHasTouchedIsNotAbandoned removes a jj workspace whose files a frame has.
+func TestAChangeThatTheUserHasTouchedIsNotAbandoned(t *testing.T) {
+	t.Parallel()
+	for name, touch := range map[string]func(there *repotest.Repo){
+		"a description": func(there *repotest.Repo) { there.JJ("describe", "--quiet", "--message=mine") },
+		"a bookmark":    func(there *repotest.Repo) { there.JJ("bookmark", "create", "--quiet", "--revision=@", "mine") },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			repo := repotest.NewKind(t, repotest.JJ)
+			w := workspace(t, repo)
+			work := add(t, w, jjbridge.AddRequest{Path: beside(repo, "new")})
+			info, ok := listed(t, w, work.Root)
+			require.True(t, ok)
+			there := in(repo, work.Root)
+			there.Write("new", "new\n")
+			touch(there)
+			captured, err := work.Capture(t.Context(), jjbridge.CaptureOptions{})
+			require.NoError(t, err)
+			store(t, repo, captured)
+			require.NoError(t, w.ForgetWorkspace(t.Context(), info, captured.VCS.Tree))
+			assert.Equal(t, captured.VCS.CommitID,
+				repo.JJ("log", "--no-graph", "--template=commit_id", "--revisions=visible_heads() & "+captured.VCS.CommitID))
+		})
 	}
 }

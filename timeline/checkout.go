@@ -23,7 +23,7 @@ type CheckoutRequest struct {
 	// Worktree is the task whose own worktree's code it is; "": the run's.
 	Worktree string
 	Dir      string // absolute; must not exist, or be an empty folder; "" chooses one beside the working copy
-	Name     string // of the workspace, and in the folder's name; "" makes one of the address
+	Name     string // in the folder's name, for which jj names the workspace; "" makes one of the address
 	Run      string // the run that it is for, with which it is listed and pruned; "" is that of From
 	Own      bool   // the tasks of Run are to work in it: it is the run's own worktree
 }
@@ -58,7 +58,7 @@ func (s *Store) Checkout(ctx context.Context, req CheckoutRequest) (*CheckedOut,
 	if err != nil {
 		return nil, Explain(err)
 	}
-	workspace, err := s.workspace.AddWorkspace(ctx, jjbridge.AddRequest{Path: dir, Name: req.Name, Commit: commit})
+	workspace, err := s.workspace.AddWorkspace(ctx, jjbridge.AddRequest{Path: dir, Commit: commit})
 	if err != nil {
 		return nil, Explain(err)
 	}
@@ -160,12 +160,13 @@ func (c *WorkingCopy) become(ctx context.Context, vcs *snapshot.VCS) error {
 	if len(plan.Refused) > 0 {
 		return &jjbridge.RefusedError{Refused: plan.Refused}
 	}
-	if len(plan.Changes) == 0 {
+	if len(plan.Changes) == 0 && !vcs.Conflicted {
 		return nil
 	}
 	if err := c.workspace.Restore(ctx, plan); err != nil {
 		return err
 	}
+	c.restoreConflict(ctx, vcs)
 	now, err := c.read(ctx, scopeLike(vcs))
 	if err != nil {
 		return err

@@ -14,7 +14,7 @@ import (
 // FrameQuery says which frames to find. Exactly one of Change, Commit and Path is given.
 type FrameQuery struct {
 	Change string // a jj change id or a prefix of it
-	Commit string // a commit id or a prefix of it, of at least 4 characters
+	Commit string // a commit id, a prefix of one of at least 4 characters, or any revision that git takes; in a jj workspace also a revset
 	Path   string // relative to the top of the working copy, with slashes: a file, or a folder for all in it; "." is the top
 	Run    string // an id or a unique prefix; "" for all runs
 }
@@ -58,11 +58,7 @@ func (s *Store) FramesOf(ctx context.Context, query FrameQuery) ([]FrameMatch, e
 	if query.Path != "" {
 		return s.framesOfPath(ctx, index, query)
 	}
-	find, id := index.FramesByCommit, query.Commit
-	if query.Change != "" {
-		find, id = index.FramesByChange, query.Change
-	}
-	rows, err := find(ctx, strings.ToLower(id))
+	rows, err := s.framesAt(ctx, index, query)
 	if err != nil {
 		return nil, Explain(err)
 	}
@@ -88,6 +84,33 @@ func (s *Store) FramesOf(ctx context.Context, query FrameQuery) ([]FrameMatch, e
 		out = append(out, match)
 	}
 	return out, nil
+}
+
+// framesAt returns the rows of the frames of a change or a commit. What may be the beginning of a commit's id is one, unless
+// no frame has such an id.
+func (s *Store) framesAt(ctx context.Context, index *sqliteindex.Index, query FrameQuery) ([]sqliteindex.FrameRow, error) {
+	if query.Change != "" {
+		return index.FramesByChange(ctx, strings.ToLower(query.Change))
+	}
+	isID := len(query.Commit) >= 4 && strings.Trim(strings.ToLower(query.Commit), "0123456789abcdef") == ""
+	if isID {
+		rows, err := index.FramesByCommit(ctx, strings.ToLower(query.Commit))
+		if err != nil || len(rows) > 0 {
+			return rows, err
+		}
+	}
+	commit, err := jjbridge.ResolveCommit(ctx, s.workspace, query.Commit)
+	if err != nil {
+		return nil, err
+	}
+	if commit == "" && !isID {
+		return nil, fault.New(fault.Usage, "%q is no commit", query.Commit).
+			Hint("give a commit's id, or at least 4 digits of it, or a name such as HEAD~2, a branch or a tag")
+	}
+	if commit == "" {
+		return nil, nil
+	}
+	return index.FramesByCommit(ctx, commit)
 }
 
 // asIndexed is the entry of a frame as the run has it that the frame is listed for.
@@ -117,9 +140,6 @@ func (q *FrameQuery) check() error {
 	case strings.Trim(strings.ToLower(q.Change), "klmnopqrstuvwxyz") != "":
 		return fault.New(fault.Usage, "%q is no jj change id", q.Change).
 			Hint("a change id, or the beginning of one, has letters from k to z: `jj log` shows them")
-	case q.Commit != "" && (len(q.Commit) < 4 || strings.Trim(strings.ToLower(q.Commit), "0123456789abcdef") != ""):
-		return fault.New(fault.Usage, "%q is no commit id", q.Commit).
-			Hint("give at least 4 hexadecimal digits; `git rev-parse` makes an id of a name")
 	case q.Path == "":
 		return nil
 	}

@@ -60,15 +60,21 @@ func (r *restoring) close() {
 
 // restore does what was prepared.
 func (r *restoring) restore(ctx context.Context) error {
-	if len(r.plan.Changes) == 0 {
+	if len(r.plan.Changes) > 0 {
+		if err := r.copy.workspace.Restore(ctx, r.plan); err != nil {
+			return err
+		}
+	}
+	if now := r.have.VCS; now.Conflicted && now.CommitID == r.want.CommitID {
 		return nil
 	}
-	return r.copy.workspace.Restore(ctx, r.plan)
+	r.copy.restoreConflict(context.WithoutCancel(ctx), r.want)
+	return nil
 }
 
 // takeBack makes the files again what they were, as far as nobody has changed them since.
 func (r *restoring) takeBack(ctx context.Context) error {
-	if len(r.plan.Changes) == 0 {
+	if len(r.plan.Changes) == 0 && !r.have.VCS.Conflicted {
 		return nil
 	}
 	before := &restoring{store: r.store, copy: r.copy, name: r.name, want: &r.have.VCS, out: new(Restored)}

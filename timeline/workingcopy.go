@@ -18,6 +18,7 @@ type WorkingCopy struct {
 	workspace *jjbridge.Workspace
 	leave     []string
 	filled    *snapshot.VCS // see FilledWith
+	rebased   bool
 }
 
 // WorkingCopy is the working copy in which the store was opened. Where there is none
@@ -63,6 +64,9 @@ func (c *WorkingCopy) Capture(ctx context.Context) (*jjbridge.Captured, error) {
 	if c.Root() == "" {
 		return nil, nil //nolint:nilnil // no working copy is an answer, and no error
 	}
+	if c.workspace.NoJJ {
+		c.warnOnce(fmt.Errorf("jj was not found on PATH: git captures the files of the jj workspace %s, without their change", c.Root()))
+	}
 	if c.store.settings.scope == jjbridge.ScopeOff {
 		return c.revision(ctx)
 	}
@@ -81,8 +85,15 @@ func (c *WorkingCopy) Capture(ctx context.Context) (*jjbridge.Captured, error) {
 // read captures the files of a scope.
 func (c *WorkingCopy) read(ctx context.Context, scope string) (*jjbridge.Captured, error) {
 	return c.workspace.Capture(ctx, jjbridge.CaptureOptions{
-		Scope: scope, MaxFile: c.store.settings.maxFile, Leave: c.leave, Warn: c.store.warn,
+		Scope: scope, MaxFile: c.store.settings.maxFile, Leave: c.leave, Warn: c.warnOnce,
 	})
+}
+
+// warnOnce gives a warning, unless the store has given it before: what one capture leaves out, the next mostly does too.
+func (c *WorkingCopy) warnOnce(err error) {
+	if _, told := c.store.told.LoadOrStore(err.Error(), true); !told {
+		c.store.warn(err)
+	}
 }
 
 // revision captures no files, only which revision the working copy is at.
@@ -92,6 +103,21 @@ func (c *WorkingCopy) revision(ctx context.Context) (*jjbridge.Captured, error) 
 		return nil, Explain(err)
 	}
 	return &jjbridge.Captured{VCS: *vcs}, nil
+}
+
+// restoreConflict makes conflicts again of what was one in jj when v was captured. If the files have no more than their text,
+// that is a warning.
+func (c *WorkingCopy) restoreConflict(ctx context.Context, v *snapshot.VCS) {
+	if !v.Conflicted {
+		return
+	}
+	done, err := jjbridge.RestoreConflict(ctx, c.workspace, v.CommitID)
+	switch {
+	case err != nil:
+		c.store.warn(fmt.Errorf("files that were in conflict have jj's markers as text: %w", err))
+	case !done:
+		c.store.warn(fmt.Errorf("files that were in conflict have jj's markers as text: %s is not in this jj repository", v.CommitID))
+	}
 }
 
 // compare looks at how files that were just restored differ from what was wanted, and

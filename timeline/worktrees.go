@@ -222,10 +222,16 @@ func (s *Store) checkNotMade(run, name, path string) error {
 
 // rebase puts the working copy on its base as that is now. Trouble is a warning.
 func (c *WorkingCopy) rebase(ctx context.Context, base string) {
+	before, beforeErr := c.workspace.Pointer(ctx)
 	if err := c.workspace.Rebase(ctx, base); err != nil {
 		c.store.warn(fmt.Errorf("rebase of %s: %w", c.Root(), err))
 	}
+	after, afterErr := c.workspace.Pointer(ctx)
+	c.rebased = beforeErr == nil && afterErr == nil && before != nil && after != nil && before.CommitID != after.CommitID
 }
+
+// Rebased reports whether opening the working copy has put it on another commit.
+func (c *WorkingCopy) Rebased() bool { return c.rebased }
 
 func workspaceAt(list []jjbridge.WorkspaceInfo, path string) (jjbridge.WorkspaceInfo, bool) {
 	for _, info := range list {

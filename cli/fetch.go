@@ -78,7 +78,10 @@ func (s *session) writeFetched(ctx context.Context, kind string, fetched *share.
 	if s.json {
 		return s.writeJSON(fetchDocument{kind, fetched})
 	}
-	if len(fetched.Runs) == 0 {
+	switch {
+	case fetched.None:
+		s.note("%s shows no runs: it has none, or its server hides refs/smithers (transfer.hideRefs)", plain(fetched.Remote))
+	case len(fetched.Runs) == 0:
 		s.note("nothing is new in %s", plain(fetched.Remote))
 	}
 	p := s.painter(ctx)

@@ -19,13 +19,15 @@ type initDocument struct {
 	Created bool   `json:"created"`
 	GitDir  string `json:"gitDir"`
 	JJAlias *bool  `json:"jjAlias"` // whether jj smithers works; null outside of jj
+	// QuietLog is what leaves the entries of runs out of each tool's log; only with --quiet-log.
+	QuietLog []quietTool `json:"quietLog,omitempty"`
 }
 
 func initCommand() *command {
 	return &command{
 		name:    "init",
 		summary: "say where run history is kept, or make a place for it",
-		usage:   []string{"[--yes] [--jj]"},
+		usage:   []string{"[--yes] [--jj]", "--quiet-log"},
 		about: `In a git repository there is nothing to set up: runs are kept in it, under
 refs/smithers/, from the first one on. Outside of any repository, init offers to
 make .smithers/store.git, a bare repository for run history alone; commands called
@@ -34,17 +36,26 @@ in this folder, or below it, then use that.
 In a working copy of jj, init offers to set an alias in the configuration of the jj
 repository, with which "jj smithers" works like "git smithers".
 
+git log shows the entries of runs if it is asked for all refs: git log --all, and gitk,
+tig and lazygit, which ask for them. --quiet-log prints the commands and settings that
+leave them out, for each of these tools. Nothing is set.
+
 Prints the git directory that keeps the runs.`,
 		flags: []urfave.Flag{
 			&urfave.BoolFlag{Name: "yes", Aliases: []string{"y"}, Usage: "make and set it without asking"},
 			&urfave.BoolFlag{Name: "jj", Usage: "set the alias of jj without asking"},
+			&urfave.BoolFlag{Name: "quiet-log", Usage: "print how git log --all, gitk, tig and lazygit leave the entries of runs out"},
 		},
 		exits: writes(),
 		examples: []example{
 			{"keep run history in a folder that is no repository", "git smithers init --yes"},
 			{"make `jj smithers` work in a jj repository", "git smithers init --jj"},
+			{"keep the entries of runs out of `git log --all` and of graph viewers", "git smithers init --quiet-log"},
 		},
 		run: func(ctx context.Context, s *session, c *urfave.Context) error {
+			if c.Bool("quiet-log") {
+				return s.printQuietLog(ctx)
+			}
 			return runInit(ctx, s, c.Bool("yes"), c.Bool("jj"))
 		},
 	}
@@ -81,6 +92,7 @@ func runInit(ctx context.Context, s *session, yes, jj bool) error {
 	if doc.JJAlias != nil {
 		s.noteJJ(*doc.JJAlias)
 	}
+	s.note("`%s init --quiet-log` prints how to keep runs out of `git log --all`, gitk, tig and lazygit", program)
 	return s.printf("%s\n", plain(doc.GitDir))
 }
 

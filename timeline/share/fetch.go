@@ -50,6 +50,8 @@ type FetchedRun struct {
 type Fetched struct {
 	Remote string       `json:"remote"`
 	Runs   []FetchedRun `json:"runs"`
+	// None reports that the remote shows no run and no tombstone: it has none, or its server hides them.
+	None bool `json:"-"`
 }
 
 // Fetch brings runs from a remote, checks them, and takes the local tips forward. What
@@ -135,6 +137,7 @@ func (f *fetch) run(ctx context.Context) (err error) {
 		both := maps.Clone(f.after.gone)
 		maps.Copy(both, f.after.tips)
 		wanted = slices.Sorted(maps.Keys(both))
+		f.out.None = len(wanted) == 0
 	}
 	for _, component := range wanted {
 		if err := f.take(ctx, component); err != nil {
@@ -192,8 +195,11 @@ func (f *fetch) bringThere(ctx context.Context, components []string) error {
 		case there[spec.From]:
 			specs = append(specs, spec)
 		case !there[refs.GoneFolder+component]:
-			return fault.New(fault.RunNotFound, "%s has no run %q", f.from.Shown(), f.req.Runs[i]).
-				Hint("`%s` brings all that it has", f.again()).Detail("run", f.req.Runs[i])
+			err := fault.New(fault.RunNotFound, "%s has no run %q", f.from.Shown(), f.req.Runs[i]).Detail("run", f.req.Runs[i])
+			if len(list) == 0 {
+				return err.Hint("it shows no run at all; a server may hide refs/smithers: ask whoever keeps it about transfer.hideRefs")
+			}
+			return err.Hint("`%s` brings all that it has", f.again())
 		}
 	}
 	return f.bring(ctx, specs, false)

@@ -270,7 +270,18 @@ func (p *push) refusal() error {
 	if damaged != nil {
 		err = err.Hint("run %q is damaged here: `git smithers doctor` says what can be done", damaged.RunID)
 	}
+	if first.State == StateRefused && !p.takesRefs() {
+		word := fault.Word(first.RunID)
+		return err.Hint("where a host takes branches and tags alone, keep runs in another repository: `git config smithers.remote NAME` makes it the one to push to").
+			Hint("`git smithers bundle %s -o %s.bundle` writes the run to a file", word, word).Detail("runs", p.result().Runs)
+	}
 	return err.Hint("%s", first.hint(p.to)).Detail("runs", p.result().Runs)
+}
+
+// takesRefs reports whether the remote takes runs, or shows some that it has taken.
+func (p *push) takesRefs() bool {
+	return len(p.there.tips)+len(p.there.gone) > 0 ||
+		slices.ContainsFunc(p.runs, func(r *pushing) bool { return r.State == StatePushed || r.State == StateCurrent })
 }
 
 // why says in words what kept a run from being pushed.

@@ -39,7 +39,7 @@ func Locate(ctx context.Context, dir string, env []string) (*Workspace, error) {
 	// git's answer need not be the walk's: GIT_DIR, or a .git that is no repository.
 	if repo.WorkTree != "" && isFolder(filepath.Join(repo.WorkTree, ".jj")) {
 		if link, err := readJJ(repo.WorkTree); err == nil && link.leadsTo(repo) {
-			return link.colocated(repo, env), nil
+			return link.workspace(repo, env), nil
 		}
 	}
 	return gitWorkspace(repo, env), nil

@@ -24,6 +24,7 @@ func jsonLines() []jsonLine {
 		{"run", "ask.yaml --run-id asks", ""},
 		{"run", "wait.yaml --run-id waits", ""},
 		{"run", "flow.yaml --run-id denied", ""},
+		{"check", "flow.yaml", ""},
 		{"status", "", ""},
 		{"runs", "", ""},
 		{"timeline", "a", ""},
@@ -100,8 +101,8 @@ func TestEveryLineOfJSONHasAKind(t *testing.T) {
 	d.repo.Write("ask.yaml", "name: ask\ntasks:\n  - {id: ask, human: Why?}\n")
 	d.repo.Write("wait.yaml", "name: wait\ntasks:\n  - {id: built, wait_for: {signal: build}}\n")
 	dir := t.TempDir()
-	// These print a script, and watch goes on until it is stopped; its documents are those of import.
-	called := []string{"completion", "man", "watch"}
+	// These print a script or words for one, and watch goes on until it is stopped; its documents are those of import.
+	called := []string{"completion", "__complete", "man", "watch"}
 	printed := 0
 	for _, line := range jsonLines() {
 		called = append(called, line.command)

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/git-smithers/git-smithers/snapshot"
+	"github.com/git-smithers/git-smithers/timeline"
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
 
@@ -67,16 +68,16 @@ func TryAgain(run string) string {
 
 // hints returns what to type after the failure: the plain retry first.
 func (f failure) hints(row snapshot.Run) []string {
-	run, workflow := fault.Word(row.ID), "<workflow>"
+	command := "replay <workflow>"
 	if row.WorkflowPath != "" {
-		workflow = fault.Word(row.WorkflowPath)
+		command = "replay " + fault.Word(row.WorkflowPath)
 	}
 	hints := []string{TryAgain(row.ID)}
 	if f.task != nil && f.task.Run != "" {
-		hints = append(hints, fmt.Sprintf("`git smithers logs %s %s` shows what it said", run, fault.Word(f.task.ID)))
+		hints = append(hints, fmt.Sprintf("`git smithers logs %s %s` shows what it said", fault.Word(row.ID), fault.Word(f.task.ID)))
 	}
-	return append(hints, fmt.Sprintf("`git smithers replay %s %s:%d` tries it in a fork, with a mended workflow or another --input",
-		workflow, run, f.before))
+	return append(hints, fmt.Sprintf("`git smithers %s %s` tries it in a fork, with a mended workflow or another --input",
+		command, fault.Word(timeline.Address{Run: row.ID, Frame: f.before}.String())))
 }
 
 // kindsOfWaits are what a run waits for, in words, and what it is called then: after the first

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -46,10 +47,10 @@ func TestAlteredAreTheFilesThatACheckoutWouldChange(t *testing.T) {
 			for i := 0; i < len(settings); i += 2 {
 				repo.Git("config", settings[i], settings[i+1])
 			}
-			rules := ""
+			var rules strings.Builder
 			for name, attribute := range attributes {
 				if attribute != "" {
-					rules += "/" + name + "/* " + attribute + "\n"
+					fmt.Fprintf(&rules, "/%s/* %s\n", name, attribute)
 				}
 				of := contents
 				switch name {
@@ -64,7 +65,7 @@ func TestAlteredAreTheFilesThatACheckoutWouldChange(t *testing.T) {
 					repo.Write(name+"/"+file, content)
 				}
 			}
-			repo.Write(".gitattributes", rules)
+			repo.Write(".gitattributes", rules.String())
 			v := capturedAs(t, repo)
 			require.Equal(t, expected(t, repo), v.Tree.String())
 			assert.Equal(t, changedByCheckout(t, repo, v), alteredPaths(v))

@@ -146,7 +146,8 @@ func TestAQueryThatCannotBeAnsweredIsRefused(t *testing.T) {
 		{Change: "0123"},
 		{Change: "main"},
 		{Commit: "abc"},
-		{Commit: "HEAD"},
+		{Commit: "no-such-branch"},
+		{Commit: "--all"},
 		{Path: "/etc/passwd"},
 		{Path: "../up"},
 		{Path: "a//b"},
@@ -154,7 +155,7 @@ func TestAQueryThatCannotBeAnsweredIsRefused(t *testing.T) {
 		{Path: "a/../b"},
 	} {
 		_, err := s.FramesOf(t.Context(), query)
-		assert.Equal(t, fault.Usage, fault.CodeOf(err), "%+v", query)
+		assert.Equal(t, fault.Usage, fault.CodeOf(err), "%+v: %v", query, err)
 	}
 	_, err := s.FramesOf(t.Context(), timeline.FrameQuery{Path: "a", Run: "nobody"})
 	assert.Equal(t, fault.RunNotFound, fault.CodeOf(err))

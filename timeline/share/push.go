@@ -271,9 +271,8 @@ func (p *push) refusal() error {
 		err = err.Hint("run %q is damaged here: `git smithers doctor` says what can be done", damaged.RunID)
 	}
 	if first.State == StateRefused && !p.takesRefs() {
-		word := fault.Word(first.RunID)
 		return err.Hint("where a host takes branches and tags alone, keep runs in another repository: `git config smithers.remote NAME` makes it the one to push to").
-			Hint("`git smithers bundle %s -o %s.bundle` writes the run to a file", word, word).Detail("runs", p.result().Runs)
+			Hint("`git smithers bundle %s -o %s.bundle` writes the run to a file", fault.Word(first.RunID), fault.Word(first.RunID)).Detail("runs", p.result().Runs)
 	}
 	return err.Hint("%s", first.hint(p.to)).Detail("runs", p.result().Runs)
 }

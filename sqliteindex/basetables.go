@@ -52,7 +52,7 @@ CREATE UNIQUE INDEX _smithers_runs_ref_idx ON _smithers_runs (git_ref, git_tip, 
 CREATE TABLE _smithers_snapshots (
 	run_id        TEXT NOT NULL,
 	frame_no      INTEGER NOT NULL,
-	vcs_pointer   TEXT AS (substr(vcs, max(instr(vcs, ':'), instr(vcs, '@')) + 1)),
+	vcs_pointer   TEXT AS (coalesce(change_id, commit_id)),
 	workflow_hash TEXT,
 	content_hash  TEXT NOT NULL,
 	created_at_ms INTEGER NOT NULL,
@@ -60,6 +60,7 @@ CREATE TABLE _smithers_snapshots (
 	vcs_root      TEXT,
 	operation_id  TEXT,
 	tree_id       TEXT,
+	commit_id     TEXT AS (substr(vcs, max(instr(vcs, ':'), instr(vcs, '@')) + 1)),
 	change_id     TEXT AS (CASE WHEN substr(vcs, 1, 3) = 'jj:' THEN substr(vcs, 4, instr(vcs, '@') - 4) END),
 	based_on      INTEGER,
 	dropped       INTEGER NOT NULL DEFAULT 0,
@@ -68,8 +69,8 @@ CREATE TABLE _smithers_snapshots (
 	PRIMARY KEY (run_id, frame_no)
 ) STRICT, WITHOUT ROWID;
 
-CREATE INDEX _smithers_snapshots_pointer_idx ON _smithers_snapshots (vcs_pointer)
-	WHERE vcs_pointer IS NOT NULL;
+CREATE INDEX _smithers_snapshots_commit_idx ON _smithers_snapshots (commit_id)
+	WHERE commit_id IS NOT NULL;
 
 CREATE INDEX _smithers_snapshots_change_idx ON _smithers_snapshots (change_id)
 	WHERE change_id IS NOT NULL;
@@ -95,11 +96,10 @@ CREATE VIEW _smithers_attempts AS
 	SELECT run_id, a.node_id, a.iteration, a.attempt, a.state, a.started_at_ms, a.finished_at_ms,
 		NULL AS heartbeat_at_ms, NULL AS heartbeat_data_json,
 		CASE WHEN a.error IS NOT NULL THEN json_object('message', a.error) END AS error_json,
-		CASE coalesce(r.vcs_type, substr(r.vcs, 1, instr(r.vcs, ':') - 1))
-			WHEN 'jj' THEN a.commit_id ELSE coalesce(a.tree_id, a.commit_id) END AS jj_pointer,
+		coalesce(s.change_id, a.commit_id) AS jj_pointer,
 		NULL AS response_text, NULL AS jj_cwd, 0 AS cached, NULL AS meta_json,
 		a.exit_status, a.commit_id, a.tree_id, a.frame_no, a.worktree
-	FROM _index_attempts AS a JOIN _smithers_runs AS r USING (run_id);
+	FROM _index_attempts AS a LEFT JOIN _smithers_snapshots AS s USING (run_id, frame_no, commit_id);
 
 CREATE VIEW _smithers_frames AS
 	SELECT run_id, frame_no, created_at_ms, NULL AS xml_json, NULL AS xml_hash, NULL AS encoding,
@@ -115,7 +115,7 @@ CREATE VIEW _smithers_branches AS
 	WHERE parent_run_id IS NOT NULL AND NOT fork_undone;
 
 CREATE VIEW _smithers_vcs_tags AS
-	SELECT run_id, frame_no, substr(vcs, 1, instr(vcs, ':') - 1) AS vcs_type, vcs_pointer,
+	SELECT run_id, frame_no, substr(vcs, 1, instr(vcs, ':') - 1) AS vcs_type, commit_id AS vcs_pointer,
 		vcs_root, operation_id AS jj_operation_id, created_at_ms, change_id
 	FROM _smithers_snapshots
 	WHERE vcs IS NOT NULL;

@@ -27,6 +27,7 @@ type detail struct {
 	waits     []rowDelta[snapshot.Wait]
 	ops       []opRow
 	input     inputDelta
+	hashes    []frameHash   // of the newest frame first
 	workflows []objstore.ID // every definition along the chain, forks included; sorted
 	declared  map[string]outputColumns
 	outputs   map[string][]outputDelta
@@ -64,6 +65,7 @@ type detailReader struct {
 	nodes   timed
 	loops   timed
 	known   workflowSet
+	hashes  hashReader
 }
 
 // readDetail reads the entries of the run from its tip down to what is indexed.
@@ -77,7 +79,7 @@ func readDetail(ctx context.Context, r objstore.Reader, schemas *schemaCache, b 
 		return nil, err
 	}
 	d := &detail{runID: b.runID, workflow: run.Workflow, tip: tip}
-	reader := detailReader{r: r, schemas: schemas, detail: d, nodes: timed{}, loops: timed{}, known: workflowSet{}}
+	reader := detailReader{r: r, schemas: schemas, detail: d, nodes: timed{}, loops: timed{}, known: workflowSet{}, hashes: hashReader{}}
 	if err := reader.walk(ctx, b); err != nil {
 		return nil, err
 	}
@@ -118,6 +120,9 @@ func (d *detailReader) walk(ctx context.Context, b behind) error {
 			if err := d.takeRows(core{}, rows, e.AtMs); err != nil {
 				return err
 			}
+			if err := d.takeHash(entries.Forked(), 0); err != nil {
+				return err
+			}
 			return d.known.addChain(ctx, d.r, entries.Forked())
 		}
 		before, err := readCore(d.r, parent)
@@ -147,6 +152,9 @@ func parentOf(r objstore.Reader, e *snapshot.Entry) (*snapshot.Entry, error) {
 // takeEntry adds the events of an entry, and its definition.
 func (d *detailReader) takeEntry(e *snapshot.Entry) error {
 	if err := d.known.add(e); err != nil {
+		return err
+	}
+	if err := d.takeHash(e, e.Frame); err != nil {
 		return err
 	}
 	return d.takeEvents(e)

@@ -31,7 +31,7 @@ const (
 // rows writes a run's details, but for its outputs.
 func (w *detailWriter) rows(ctx context.Context, d *detail) error {
 	steps := []func(context.Context, *detail) error{
-		w.nodes, w.loops, w.events, w.approvals, w.humanRequests, w.signals, w.waits, w.ops, w.input,
+		w.nodes, w.loops, w.events, w.approvals, w.humanRequests, w.signals, w.waits, w.ops, w.input, w.hashes,
 	}
 	for _, step := range steps {
 		if err := step(ctx, d); err != nil {

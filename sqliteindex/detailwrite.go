@@ -132,5 +132,8 @@ func (w *detailWriter) clear(ctx context.Context, c detailChange) error {
 			return err
 		}
 	}
+	if err := w.exec(ctx, sqlClearHashes, c.runID); err != nil {
+		return err
+	}
 	return w.exec(ctx, sqlDropDetail, c.runID)
 }

@@ -76,7 +76,7 @@ func TestFramesAreFoundThroughAnIndex(t *testing.T) {
 	db, err := sql.Open("sqlite", w.indexPath())
 	require.NoError(t, err)
 	t.Cleanup(func() { assert.NoError(t, db.Close()) })
-	for column, index := range map[string]string{"change_id": "change", "vcs_pointer": "pointer"} {
+	for column, index := range map[string]string{"change_id": "change", "commit_id": "commit"} {
 		plan := lines(t, db, 3, "EXPLAIN QUERY PLAN SELECT run_id FROM _smithers_snapshots WHERE "+column+" >= 'a' AND "+column+" < 'b'")
 		assert.Contains(t, plan[0], "_smithers_snapshots_"+index+"_idx")
 	}
@@ -194,7 +194,7 @@ func TestAttemptsAreFollowedRowByRow(t *testing.T) {
 	w.setTip(t, "git", tip.ID)
 	synced(t, x)
 	want := []string{
-		"a 1 failed " + tree.String() + ` 2 {"message":"no: \"x\""} -`,
+		`a 1 failed c0ffee 2 {"message":"no: \"x\""} -`,
 		"a 2 finished c0ffee - - -",
 	}
 	assert.Equal(t, want, w.attempts(t, "git"))

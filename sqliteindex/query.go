@@ -62,7 +62,7 @@ const (
 	sqlFrames         = sqlFrameColumns + ` WHERE run_id = ?`
 	sqlNewestRunFirst = ` ORDER BY (SELECT created_at_ms FROM _smithers_runs AS r WHERE r.run_id = s.run_id) DESC, run_id, frame_no`
 	sqlByChange       = sqlFrameColumns + ` WHERE change_id >= ? AND change_id < ?` + sqlNewestRunFirst
-	sqlByCommit       = sqlFrameColumns + ` WHERE vcs_pointer >= ? AND vcs_pointer < ?` + sqlNewestRunFirst
+	sqlByCommit       = sqlFrameColumns + ` WHERE commit_id >= ? AND commit_id < ?` + sqlNewestRunFirst
 	sqlAllFrames      = sqlFrames + ` ORDER BY frame_no`
 	sqlFrame          = sqlFrames + ` AND frame_no = ?`
 	sqlPrefix         = `SELECT run_id FROM _smithers_runs WHERE run_id >= ? AND run_id < ? ORDER BY run_id LIMIT ?`

@@ -23,13 +23,13 @@ type schema struct {
 // baseSchema is that of the index which every list opens: the fewer tables it has, the
 // sooner it is open.
 func baseSchema() schema {
-	return schema{applicationID: smithersdb.IndexID, version: 5, tables: []string{baseTables, linesTable}}
+	return schema{applicationID: smithersdb.IndexID, version: 6, tables: []string{baseTables, linesTable}}
 }
 
 // detailSchema is that of the index with details, which holds the base tables, too, so
 // that one query can ask for both.
 func detailSchema() schema {
-	return schema{applicationID: smithersdb.DetailIndexID, version: 5, tables: []string{baseTables, detailTables}}
+	return schema{applicationID: smithersdb.DetailIndexID, version: 6, tables: []string{baseTables, detailTables}}
 }
 
 // create fills an empty database.

@@ -135,7 +135,7 @@ func TestAFormThatNobodyCanBeAskedForIsShownOnOneLine(t *testing.T) {
 	assert.Contains(t, e.Hints, `give the whole answer with --value; its schema is {"type":"array"}`)
 }
 
-// What is the number of one choice and the value of another is no answer: it is asked again.
+// A word that is the number of one choice and the value of another is asked again.
 func TestAChoiceThatCouldMeanTwoIsAskedAgain(t *testing.T) {
 	t.Parallel()
 	s, talk := atDesk("1\n2\n")

@@ -133,7 +133,7 @@ func runDiff(ctx context.Context, s *session, store *timeline.Store, two compari
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
-	if err != nil { // that files cannot be counted is no reason to tell nothing of the state
+	if err != nil { // the state is shown without the files
 		s.warn(fmt.Errorf("how the files differ is not known: %w", err))
 	}
 	if s.json {
@@ -149,7 +149,7 @@ func runDiff(ctx context.Context, s *session, store *timeline.Store, two compari
 	})
 }
 
-// fromAddress is the address of the first side; nil if there is none.
+// fromAddress returns the address of the first side, or nil if the run has no frame before.
 func (c comparison) fromAddress() *string {
 	if c.from == nil {
 		return nil
@@ -214,7 +214,7 @@ func sideOf(entry *snapshot.Entry) (diff.Snapshot, error) {
 	return diff.Snapshot{State: state, VCS: vcs}, err
 }
 
-// fileChangesOf says of which files changes are, and what shows them.
+// fileChangesOf returns the working copy that changes are in, and the command that shows them.
 func fileChangesOf(f timeline.FileChanges, from, to string) string {
 	if f.Began {
 		return ", in the worktree of " + plain(f.Worktree) + " since it was made"

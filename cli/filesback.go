@@ -40,14 +40,14 @@ func newFilesBack(s *session, store *timeline.Store, head *timeline.Head, yes bo
 	return back, nil
 }
 
-// check refuses what stands in the way, before anything is written. A nil filesBack, and a run of which nothing
-// is left to do, have nothing to check.
+// check refuses the restore if a file stands in its way, before anything is written. It checks nothing if b is nil or
+// no task of the run is left.
 func (b *filesBack) check(ctx context.Context, head *timeline.Head, wf *engine.Workflow, opts engine.Options) error {
 	if b == nil {
 		return nil
 	}
 	if left, err := engine.Check(head, wf, opts); err != nil || !left {
-		return nil //nolint:nilerr // whoever claims the run says so
+		return nil //nolint:nilerr // claiming the run reports the error
 	}
 	_, err := b.each(ctx, true, nil)
 	return err

@@ -82,13 +82,13 @@ func isCaptured(head *timeline.Head) (bool, error) {
 	return kept == nil, err
 }
 
-// captureNext says by which command a captured run goes on.
+// captureNext returns the command that appends to a captured run, in a sentence.
 func captureNext(run string) string {
 	return fmt.Sprintf("`%s capture %s` takes its next frame from the program that captures it", program, fault.Word(run))
 }
 
-// noWorkflow is the error about a run that goes on with a workflow, and keeps none and knows no file. why is the error
-// of one of which no more is known.
+// noWorkflow returns the error about a run without a workflow: why, or what to type if another program captures the
+// run.
 func noWorkflow(head *timeline.Head, why error) error {
 	captured, err := isCaptured(head)
 	if err != nil || !captured {
@@ -101,8 +101,8 @@ func noWorkflow(head *timeline.Head, why error) error {
 			commandLine(program, "replay", "WORKFLOW", timeline.Address{Run: row.ID, Frame: row.Frame}.String()))
 }
 
-// nextCommand returns the command by which a run goes on: ours, which is said to do that, the one that hands it
-// to the engine that runs it, or the one by which its program captures it. does follows our command.
+// nextCommand returns the command that continues the run, in a sentence: `resume` followed by does, the command of
+// the engine that owns the run, or `capture`.
 func nextCommand(head *timeline.Head, does string) (string, error) {
 	engine, err := foreignEngine(head)
 	if err != nil {

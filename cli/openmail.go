@@ -9,7 +9,7 @@ import (
 	"github.com/git-smithers/git-smithers/timeline/smithers"
 )
 
-// openMail lists what a run waits for as inbox does, read from its tip alone. What is settled, or whose time is up, is left
+// openMail lists what a run waits for as inbox does, read from its tip alone. Requests that are settled or expired are left
 // out. engine is another engine that runs the run; "" for none.
 func openMail(store *timeline.Store, head *timeline.Head, engine string, now time.Time) ([]inboxLine, error) {
 	rows, err := mailRows(head)

@@ -201,7 +201,7 @@ func bringByReplay(workflow string, at timeline.Address) string {
 	if workflow != "" {
 		args = append(args, workflow)
 	}
-	return fmt.Sprintf("`%s` runs on them", commandLine(program, append(args, at.String(), "--restore-vcs")...))
+	return fmt.Sprintf("`%s` runs on the files of the frame", commandLine(program, append(args, at.String(), "--restore-vcs")...))
 }
 
 // checkOut makes the working copy on which the run id is going to run.

@@ -64,7 +64,7 @@ are restored.`,
 			if opts.to != "" {
 				return runCheckout(ctx, s, store, opts)
 			}
-			return runRestore(ctx, s, store, opts)
+			return runRestore(ctx, s, store, opts, "restore")
 		})
 	}
 	return cmd
@@ -79,15 +79,15 @@ func restoreInPlace(ctx context.Context, s *session, store *timeline.Store, opts
 	})
 }
 
-// runRestore restores in place, and tells what that did.
-func runRestore(ctx context.Context, s *session, store *timeline.Store, opts restoreOptions) error {
+// runRestore restores in place and prints what changed, with --json as a document of the kind.
+func runRestore(ctx context.Context, s *session, store *timeline.Store, opts restoreOptions, kind string) error {
 	done, err := restoreInPlace(ctx, s, store, opts)
 	if err != nil {
 		return err
 	}
 	ctx = context.WithoutCancel(ctx) // it is done, and that is told
 	if s.json {
-		return s.writeJSON(restoreDocument{"restore", describeRestored(done, opts.dryRun)})
+		return s.writeJSON(restoreDocument{kind, describeRestored(done, opts.dryRun)})
 	}
 	return s.tellRestored(ctx, store, done, opts.dryRun)
 }

@@ -10,7 +10,7 @@ import (
 	"github.com/git-smithers/git-smithers/timeline"
 )
 
-// restoreDocument is what restore prints with --json.
+// restoreDocument is what restore prints with --json, and revert if it names no attempt.
 type restoreDocument struct {
 	Kind string `json:"kind"`
 	restoredDocument

@@ -87,12 +87,6 @@ func parseRevert(s *session, cmd *command, c *urfave.Context) (timeline.RevertRe
 	return req, nil
 }
 
-// revertFrameDocument is what revert prints with --json if it names no attempt.
-type revertFrameDocument struct {
-	Kind string `json:"kind"`
-	restoredDocument
-}
-
 // runRevert restores the files that an attempt left or, without a node, those of a frame.
 func runRevert(ctx context.Context, s *session, store *timeline.Store, req timeline.RevertRequest, yes bool) error {
 	if req.Node == "" {
@@ -122,14 +116,5 @@ func revertToFrame(ctx context.Context, s *session, store *timeline.Store, req t
 		return fault.New(fault.InvalidAddress, "revert needs a frame or a node, and %q is a run", req.Run).
 			Hint("name a frame, as in %s:6, or the task whose files you want: --node ID", fault.Word(req.Run))
 	}
-	opts := restoreOptions{address: req.Run, dryRun: req.DryRun, yes: yes}
-	done, err := restoreInPlace(ctx, s, store, opts)
-	if err != nil {
-		return err
-	}
-	ctx = context.WithoutCancel(ctx) // it is done, and that is told
-	if s.json {
-		return s.writeJSON(revertFrameDocument{"revert", describeRestored(done, req.DryRun)})
-	}
-	return s.tellRestored(ctx, store, done, req.DryRun)
+	return runRestore(ctx, s, store, restoreOptions{address: req.Run, dryRun: req.DryRun, yes: yes}, "revert")
 }

@@ -35,8 +35,8 @@ type runView struct {
 // talksToPerson reports whether a person at a terminal reads what is told of a run.
 func (s *session) talksToPerson() bool { return !s.quiet && !s.json && s.isTTY(s.Err) }
 
-// viewRun begins to show a run's tasks; nil where nobody sees them. The caller calls end when the run
-// is left.
+// viewRun begins to show the tasks of a run. It returns no view if nobody sits at a terminal. The caller calls end
+// when it leaves the run.
 func (s *session) viewRun(ctx context.Context, wf *engine.Workflow) (view *runView, end func()) {
 	if !s.talksToPerson() {
 		return nil, func() {}

@@ -83,7 +83,7 @@ type showDocument struct {
 	Untold untoldAnswers `json:"untold,omitempty"`
 	VCS    *snapshot.VCS `json:"vcs"`
 	VCSTag *jjbridge.Tag `json:"vcsTag"`
-	// FilesBehind says by what the files are older than the state, those of the run under "", and of tasks' own worktrees.
+	// FilesBehind has, by working copy, how far the files are behind the state; "" is the run's, other names are tasks'.
 	FilesBehind map[string]*timeline.Behind `json:"filesBehind,omitempty"`
 	State       json.RawMessage             `json:"state"`
 	Attempts    []snapshot.Attempt          `json:"attempts,omitempty"`
@@ -161,7 +161,7 @@ type standing struct {
 	engines []timeline.PeerFrame
 	// origin is where a fork comes from; nil for a run that is none, and where nobody reads it.
 	origin *timeline.Origin
-	// behind says of which working copies the files are older than the state, by name; "" is the run's.
+	// behind has, by working copy, how far the files are behind the state; "" is the run's.
 	behind map[string]*timeline.Behind
 	// before are the working copies that a fork began with.
 	before []forkedCopy

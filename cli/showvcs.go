@@ -28,8 +28,8 @@ func (v *stateView) workingCopy(entry *snapshot.Entry) error {
 	return nil
 }
 
-// filesBehind says of which working copies of an entry the files are older than its state, by
-// name; "" is the run's. nil for none.
+// filesBehind returns, by working copy, how far an entry's files are behind its state; "" is the
+// run's. It returns nil if none is behind.
 func filesBehind(ctx context.Context, store *timeline.Store, at *timeline.Loaded) (map[string]*timeline.Behind, error) {
 	vcs, err := at.Entry.VCSRevision()
 	if err != nil || vcs == nil {

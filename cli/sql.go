@@ -25,7 +25,7 @@ const maxQuery = 1 << 20
 type sqlOptions struct {
 	query  string // "-": read standard input
 	tables bool
-	header bool // also where nobody watches
+	header bool // print the header in a pipe, too
 }
 
 // tableDocument is a line of sql --tables --json.

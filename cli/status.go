@@ -138,7 +138,7 @@ func endedAt(run timeline.RunInfo) int64 {
 	return run.UpdatedAtMs
 }
 
-// readGoing reads what a run that goes on is doing and what it waits for. What is settled, or whose time is up, is left out.
+// readGoing reads what a run that goes on is doing and what it waits for. Requests that are settled or expired are left out.
 func readGoing(ctx context.Context, s *session, store *timeline.Store, run runDocument) (runningRun, []inboxLine, error) {
 	out := runningRun{runDocument: run, Tasks: []string{}}
 	head, err := store.Head(ctx, run.RunID)

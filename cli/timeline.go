@@ -31,8 +31,8 @@ type timelineOptions struct {
 	long      bool // with hashes and whole times
 }
 
-// countLinesFor is how long timeline counts changed lines. What is not counted by then has a mark
-// alone, and the next call goes on.
+// countLinesFor is how long timeline counts changed lines. A frame that is not counted by then has
+// the mark alone, and the next call counts it.
 const countLinesFor = 3 * time.Second
 
 func timelineCommand() *command {

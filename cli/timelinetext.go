@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"bytes"
 	"fmt"
 	"strconv"
 	"strings"
@@ -25,7 +26,8 @@ type timelineText struct {
 	waits   map[string]string            // what runs wait for, by their ids
 	effects map[string][]timeline.Effect // of the frames of runs, by their ids
 
-	day string // the date that was written last
+	day  string       // the date that was written last
+	line bytes.Buffer // of the frame that is being written
 }
 
 // frameColumns are the widths of the columns of a run. A column of width 0 is left out.
@@ -49,8 +51,11 @@ func (t *timelineText) write(b *strings.Builder, tree *timeline.Tree, indent str
 	}
 	columns := t.columns(run)
 	for i, f := range run.Frames {
-		t.date(b, f, indent)
-		t.frame(b, f, t.effect(run, i), columns, indent)
+		at := time.UnixMilli(f.CreatedAtMs).In(t.zone)
+		if !t.long {
+			t.date(b, at, indent)
+		}
+		t.frame(b, f, at, t.effect(run, i), columns, indent)
 		for _, fork := range f.Forks {
 			fmt.Fprintf(b, "%s  |-- %s%s (%s)\n", indent, t.p.paint(bold, plain(fork.RunID)), label(fork.BranchLabel), forkedAt(f, fork))
 			if child := children[fork.RunID]; child != nil {
@@ -83,32 +88,30 @@ func (t *timelineText) columns(run timeline.RunTimeline) frameColumns {
 	return c
 }
 
-// date writes the date of a frame, unless it is that of the frame above.
-func (t *timelineText) date(b *strings.Builder, f timeline.FrameInfo, indent string) {
-	if t.long {
-		return
-	}
-	if day := time.UnixMilli(f.CreatedAtMs).In(t.zone).Format("Mon 2 Jan 2006"); day != t.day {
-		t.day = day
-		b.WriteString(indent + "  " + t.p.paint(dim, day) + "\n")
+// date writes the date of a time, unless it was written last.
+func (t *timelineText) date(b *strings.Builder, at time.Time, indent string) {
+	var digits [len("Mon 2 Jan 2006") + 1]byte
+	if day := at.AppendFormat(digits[:0], "Mon 2 Jan 2006"); string(day) != t.day {
+		t.day = string(day)
+		b.WriteString(indent + "  " + t.p.paint(dim, t.day) + "\n")
 	}
 }
 
-// frame writes one frame. One that was dropped is faint as a whole, one that failed is red.
-func (t *timelineText) frame(b *strings.Builder, f timeline.FrameInfo, effect timeline.Effect, columns frameColumns, indent string) {
+// frame writes one frame, which was made at a time. A dropped frame is faint as a whole, a failed one is red.
+func (t *timelineText) frame(b *strings.Builder, f timeline.FrameInfo, at time.Time, effect timeline.Effect, columns frameColumns, indent string) {
 	paint, mark := t.p, ""
 	if f.Dropped {
 		paint, mark = painter{}, " (dropped)"
 	}
-	at := time.UnixMilli(f.CreatedAtMs).In(t.zone)
 	clock := at.Format(time.TimeOnly)
 	if t.long {
 		clock = at.Format(time.DateTime)
 	}
-	var line strings.Builder
-	fmt.Fprintf(&line, "Frame %*d  %s", columns.number, f.FrameNo, paint.paint(dim, clock))
+	line := &t.line
+	line.Reset()
+	fmt.Fprintf(line, "Frame %*d  %s", columns.number, f.FrameNo, paint.paint(dim, clock))
 	if columns.took > 0 {
-		fmt.Fprintf(&line, "  %*s", columns.took, tookText(effect))
+		fmt.Fprintf(line, "  %*s", columns.took, tookText(effect))
 	}
 	if columns.code > 0 {
 		line.WriteString("  " + padded(paint.codeText(effect), painter{}.codeText(effect), columns.code))
@@ -123,11 +126,14 @@ func (t *timelineText) frame(b *strings.Builder, f timeline.FrameInfo, effect ti
 	if effect.Failed {
 		what = paint.paint(red, what)
 	}
-	text := line.String() + "  " + what + mark
+	line.WriteString("  " + what + mark)
+	b.WriteString(indent + "  ")
 	if f.Dropped {
-		text = t.p.paint(dim, text)
+		b.WriteString(t.p.paint(dim, line.String()))
+	} else {
+		b.Write(line.Bytes())
 	}
-	b.WriteString(indent + "  " + text + "\n")
+	b.WriteByte('\n')
 }
 
 // tookText is how long the step took that ended with a frame; "" where none did.

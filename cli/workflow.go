@@ -34,7 +34,7 @@ func (s *session) readWorkflow(ctx context.Context, file string) (*engine.Workfl
 	return engine.Parse(file, data)
 }
 
-// isScript tells whether a file is named as the workflows of Smithers are.
+// isScript reports whether a file has a name like the workflows of Smithers.
 func isScript(name string) bool {
 	switch filepath.Ext(name) {
 	case ".tsx", ".ts", ".jsx", ".js", ".mjs":
@@ -96,7 +96,7 @@ func isOtherFile(store *timeline.Store, head *timeline.Head, wf *engine.Workflow
 		return false
 	}
 	own, err := timeline.OwnWorktreeOf(store, head)
-	return err == nil && own != nil && own.Linked // whoever opens the worktree tells of the error
+	return err == nil && own != nil && own.Linked // opening the worktree reports the error
 }
 
 // keptWorkflow is the workflow that a run keeps; nil where it keeps none that can be run

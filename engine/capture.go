@@ -17,8 +17,8 @@ import (
 type captures map[string]*jjbridge.Captured
 
 // capture reads the working copies in which attempts have ended since the frame
-// before, and for the first frame, and after a wait, the shared one. What cannot be read is no reason
-// to lose the frame: that is a warning.
+// before, and for the first frame, and after a wait, the shared one. An unreadable working copy is
+// a warning; the frame is appended without its files.
 func (r *runner) capture(ctx context.Context) captures {
 	due := make(map[string]bool)
 	if _, own := r.ownWorktree(); !r.begun && (!r.opts.Captured || own) || r.waitedIdle() {

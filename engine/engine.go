@@ -99,7 +99,7 @@ type LogKeeper interface {
 }
 
 // ShortenedLog is a log of a LogKeeper that is told when the beginning of a stream is given
-// up, so that it keeps the ends of both streams. A log that is none keeps its own end.
+// up, so that it keeps the ends of both streams. Another log keeps its own end.
 type ShortenedLog interface {
 	// Shorten makes kept all that the log has so far.
 	Shorten(kept []byte) error

@@ -108,7 +108,7 @@ func (r *runner) compare(now *jjbridge.Captured) {
 	if !r.resumed && row.Frame == 0 {
 		then.from = &timeline.Address{Run: row.Parent.RunID, Frame: row.Parent.Frame}
 	}
-	// To bring back the frame's code would undo the rebase, so nobody is told how.
+	// Bringing back the frame's code would undo the rebase, so the warning names no command.
 	if copied, ok := r.copies[""].(interface{ Rebased() bool }); ok && copied.Rebased() {
 		then.bring = "resume has put it on its base as that is now"
 	}
@@ -125,10 +125,9 @@ type newest struct {
 	bring string            // see Options.BringFiles
 }
 
-// difference says in what a working copy is not as the newest frame has it; "" where
-// it is. Change ids are not compared: they name what a change has become by now. Those who
-// fork a frame do so in another working copy as a rule, so that the commit counts only
-// where the files differ.
+// difference returns, for people, how a working copy differs from the newest frame's; "" if it does not.
+// Change ids are not compared, since they name what a change has become by now. A fork is often made in
+// another working copy, so its commit counts only if the files differ.
 func (n *newest) difference(now snapshot.VCS) string {
 	same := bothCaptured(n.vcs, now) && n.vcs.Tree == now.Tree
 	back := n.bring
@@ -144,7 +143,7 @@ func (n *newest) difference(now snapshot.VCS) string {
 		}
 		return fmt.Sprintf("the working copy is at %s, and %s; %s", revision(now), n.was(revision(n.vcs)), back)
 	case otherFiles(n.vcs, now):
-		return fmt.Sprintf("the working copy has other files than %s; %s", n.had(), back)
+		return fmt.Sprintf("%s; %s", n.hadOtherFiles(), back)
 	}
 	return ""
 }
@@ -157,20 +156,20 @@ func bothCaptured(a, b snapshot.VCS) bool {
 // otherFiles reports whether two captures are known to have different files.
 func otherFiles(a, b snapshot.VCS) bool { return bothCaptured(a, b) && a.Tree != b.Tree }
 
-// was says to people at which revision the frame was.
+// was returns, for people, the revision that the frame was at.
 func (n *newest) was(revision string) string {
 	if n.from != nil {
-		return fmt.Sprintf("%s, which run %s was forked from, was at %s", n.from, n.frame.Run, revision)
+		return fmt.Sprintf("run %s was forked from %s, which was at %s", n.frame.Run, n.from, revision)
 	}
 	return fmt.Sprintf("run %s was at %s at frame %d", n.frame.Run, revision, n.frame.Frame)
 }
 
-// had says to people whose files the frame has.
-func (n *newest) had() string {
+// hadOtherFiles returns, for people, that the working copy has other files than the frame.
+func (n *newest) hadOtherFiles() string {
 	if n.from != nil {
-		return fmt.Sprintf("%s had, which run %s was forked from", n.from, n.frame.Run)
+		return fmt.Sprintf("run %s was forked from %s, and the working copy has other files", n.frame.Run, n.from)
 	}
-	return fmt.Sprintf("run %s had at frame %d", n.frame.Run, n.frame.Frame)
+	return fmt.Sprintf("the working copy has other files than run %s had at frame %d", n.frame.Run, n.frame.Frame)
 }
 
 // revision is how people see a revision.

@@ -84,14 +84,14 @@ func TestAForkThatBeginsOnOtherFilesIsTold(t *testing.T) {
 		"the same files, in another working copy": {func(_ *scratch, f *folder) { f.commit = "decafbad" }, "", nil},
 		"other files": {
 			func(s *scratch, _ *folder) { s.file("new", "") }, "",
-			[]string{"the working copy has other files than p:7 had, which run r was forked from; `git smithers restore r:0` brings its code back"},
+			[]string{"run r was forked from p:7, and the working copy has other files; `git smithers restore r:0` brings its code back"},
 		},
 		"another commit, other files, and a way to have them": {
 			func(s *scratch, f *folder) {
 				s.file("new", "")
 				f.commit = "decafbad"
-			}, "`a command` runs on them",
-			[]string{"the working copy is at commit decafba, and p:7, which run r was forked from, was at commit c0ffee; `a command` runs on them"},
+			}, "`a command` runs on its files",
+			[]string{"the working copy is at commit decafba, and run r was forked from p:7, which was at commit c0ffee; `a command` runs on its files"},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -56,7 +56,7 @@ type attempt struct {
 	launched bool // its command has been started, or is about to be
 }
 
-// failure is why a run fails; the zero failure is none.
+// failure is why a run fails. The zero failure means that it does not.
 type failure struct {
 	text   string
 	task   *Task // nil for a loop

@@ -208,7 +208,7 @@ func (w *Workspace) filterOf(has attributes) string {
 	return ""
 }
 
-// askedFile is a file of which only git can say what a checkout makes of it.
+// askedFile is a file that git has to check out to tell whether the bytes change.
 type askedFile struct {
 	entry *indexEntry
 	by    string

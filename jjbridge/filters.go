@@ -49,7 +49,7 @@ func isAboutOneFile(err error) bool {
 	return ok && strings.Contains(failed.Stderr, "fatal: Unable to process path ") || filterFailure(err) != nil
 }
 
-// readApart reads files of which git cannot read one, which err says: git gives up at the first one and changes nothing.
+// readApart reads files after git failed with err at one of them. git stops at the first such file and writes nothing.
 // Files without a filter are read apart from those of each filter, and no file is tried with a filter whose command
 // cannot be started.
 func (c *filesCapture) readApart(ctx context.Context, files []string, err error) error {

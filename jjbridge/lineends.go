@@ -34,7 +34,7 @@ func (w *Workspace) autoCRLF() string {
 	return autoCRLFOff
 }
 
-// textIsCRLF reports whether a checkout writes CRLF to text of which no attribute says so.
+// textIsCRLF reports whether a checkout writes CRLF to text without an attribute that decides it.
 func (w *Workspace) textIsCRLF() bool {
 	switch w.autoCRLF() {
 	case autoCRLFOn:

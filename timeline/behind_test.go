@@ -11,7 +11,7 @@ import (
 	"github.com/git-smithers/git-smithers/timeline"
 )
 
-// ends appends a frame in which an attempt ends of which no files were captured.
+// ends appends a frame in which an attempt ends, without its files.
 func ends(t *testing.T, head *timeline.Head, node string) {
 	t.Helper()
 	row := snapshot.EncodeAttempt(snapshot.Attempt{

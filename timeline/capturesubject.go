@@ -92,7 +92,7 @@ func changeVerb(change snapshot.Change) string {
 		Iteration int                `json:"iteration"`
 		Done      bool               `json:"done"`
 	}
-	// What is no such row has no verb of its own, and is refused where it is stored.
+	// A value that is no such row gets no verb. Append refuses it.
 	_ = json.Unmarshal(change.Value, &row)
 	table, isOutput := strings.CutPrefix(change.Collection, snapshot.OutputCollection(""))
 	switch {

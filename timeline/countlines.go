@@ -20,8 +20,10 @@ import (
 // what is not counted stays nil, which is no error: the next call goes on with it.
 func CountLines(ctx context.Context, s *Store, run *RunTimeline, effects []Effect) error {
 	var pairs []sqliteindex.TreePair
+	asked := make(map[sqliteindex.TreePair]bool)
 	for _, e := range slices.Backward(effects) {
-		if e.Changed && e.Lines == nil && !slices.Contains(pairs, e.trees) {
+		if e.Changed && e.Lines == nil && !asked[e.trees] {
+			asked[e.trees] = true
 			pairs = append(pairs, e.trees)
 		}
 	}

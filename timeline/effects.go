@@ -5,7 +5,6 @@ import (
 	"context"
 	"slices"
 
-	"github.com/git-smithers/git-smithers/objstore"
 	"github.com/git-smithers/git-smithers/snapshot"
 	"github.com/git-smithers/git-smithers/sqliteindex"
 )
@@ -34,8 +33,12 @@ func Effects(ctx context.Context, run *RunTimeline) ([]Effect, error) {
 	if err != nil {
 		return nil, Explain(err)
 	}
+	since := 0
 	for _, e := range ended {
-		addEnded(out, run, e)
+		for since < len(out) && run.Frames[since].CreatedAtMs < e.FinishedAtMs {
+			since++
+		}
+		addEnded(out, run, e, since)
 	}
 	if run.Status == string(snapshot.RunFailed) {
 		out[len(out)-1].Failed = true
@@ -51,20 +54,16 @@ func Effects(ctx context.Context, run *RunTimeline) ([]Effect, error) {
 }
 
 // addEnded adds an attempt to the effect of the frame with which it ended: the frame that has
-// its files, or the first one since. A fork's journal also has what ended in its parent.
-func addEnded(out []Effect, run *RunTimeline, e sqliteindex.EndedRow) {
+// its files, or the first one since its end. A fork's journal also has what ended in its parent.
+func addEnded(out []Effect, run *RunTimeline, e sqliteindex.EndedRow, since int) {
 	if run.Branch != nil && e.FinishedAtMs <= run.Branch.CreatedAtMs {
 		return
 	}
-	at, found := 0, false
+	at, found := since, since < len(out)
 	if e.FrameNo != nil {
-		at, found = slices.BinarySearchFunc(run.Frames, *e.FrameNo, func(f FrameInfo, no int64) int { return cmp.Compare(f.FrameNo, no) })
-	} else {
-		at = slices.IndexFunc(run.Frames, func(f FrameInfo) bool { return f.CreatedAtMs >= e.FinishedAtMs })
-		found = at >= 0
-		if found && e.StartedAtMs == e.FinishedAtMs && at+1 < len(run.Frames) && run.Frames[at+1].CreatedAtMs == e.FinishedAtMs {
-			return // a clock that stands still: any of them could be the frame
-		}
+		at, found = frameAt(run.Frames, *e.FrameNo)
+	} else if e.StartedAtMs == e.FinishedAtMs && at+1 < len(run.Frames) && run.Frames[at+1].CreatedAtMs == e.FinishedAtMs {
+		return // a clock that stands still: any of them could be the frame
 	}
 	if !found || e.State == snapshot.AttemptCancelled {
 		return
@@ -75,18 +74,28 @@ func addEnded(out []Effect, run *RunTimeline, e sqliteindex.EndedRow) {
 	effect.Failed = effect.Failed || e.State == snapshot.AttemptFailed
 }
 
+// frameAt returns where the frame of a number is in a list by number.
+func frameAt(frames []FrameInfo, number int64) (at int, found bool) {
+	if last := len(frames) - 1; last >= 0 && frames[last].FrameNo == number { // a frame goes on from the one before it as a rule
+		return last, true
+	}
+	return slices.BinarySearchFunc(frames, number, func(f FrameInfo, no int64) int { return cmp.Compare(f.FrameNo, no) })
+}
+
 // addChanges finds the frames whose files are not those of the frame that they go on from, and
 // returns the trees to compare.
 func addChanges(out []Effect, frames []FrameInfo) []sqliteindex.TreePair {
-	trees := make(map[int64]objstore.ID, len(frames))
 	var pairs []sqliteindex.TreePair
 	for i, f := range frames {
-		trees[f.FrameNo] = f.tree
-		if f.BasedOn == nil {
+		if f.BasedOn == nil || f.tree.IsZero() {
 			continue
 		}
-		before := trees[*f.BasedOn]
-		if before.IsZero() || f.tree.IsZero() || before == f.tree {
+		at, found := frameAt(frames[:i], *f.BasedOn)
+		if !found {
+			continue
+		}
+		before := frames[at].tree
+		if before.IsZero() || before == f.tree {
 			continue
 		}
 		out[i].Changed, out[i].trees = true, sqliteindex.TreePair{From: before, To: f.tree}

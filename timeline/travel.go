@@ -129,8 +129,8 @@ func (s *Store) unowned(ctx context.Context, run string) (*Head, error) {
 	return head, s.refuseOwned(head.row)
 }
 
-// back is the turn of a travel that goes back to a place, called where in words. The node of the key is made pending, with
-// what needs it; "" is none.
+// back returns the turn of a travel back to a place, which people know as where. The node with the key, and the nodes
+// that need it, become pending; "" means no node.
 func (t *traveling) back(to *place, where, key string, re Redefinition, at int64) (*turn, error) {
 	state, err := to.then.State()
 	if err != nil {

@@ -76,10 +76,10 @@ func (k *Keeper) judge(ctx context.Context, policy Policy) ([]PrunedRun, error) 
 	return out, nil
 }
 
-// quietUntilEnded is how long nothing is appended to a run that nothing of ours executes until it counts as ended.
+// quietUntilEnded is how old the newest entry of a run that we do not execute is when the run counts as ended.
 const quietUntilEnded = 24 * time.Hour
 
-// hasEnded reports whether a run has ended. One that waits has not, whoever executes it: somebody is asked.
+// hasEnded reports whether a run has ended. A run that waits has not ended, whoever executes it: its question is open.
 func (k *Keeper) hasEnded(ctx context.Context, run timeline.RunInfo, now time.Time) (bool, error) {
 	status := snapshot.RunStatus(run.Status)
 	switch {

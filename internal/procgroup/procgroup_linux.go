@@ -136,13 +136,28 @@ func (m Mark) led() bool {
 	return err == nil && s.start == m.Start
 }
 
-// hasEnv tells whether a process was given all of env.
+// hasEnv reports whether a process was given all of env. While a process becomes another program, its environment is
+// empty or ends early, so it is read again before the answer is no.
 func hasEnv(pid int, env []string) bool {
-	data, err := os.ReadFile(filepath.Join("/proc", strconv.Itoa(pid), "environ"))
-	if err != nil || len(env) == 0 {
+	if len(env) == 0 {
 		return false
 	}
-	given := bytes.Split(data, []byte{0})
+	tick := time.NewTicker(time.Millisecond)
+	defer tick.Stop()
+	for range 20 {
+		data, err := os.ReadFile(filepath.Join("/proc", strconv.Itoa(pid), "environ"))
+		if err != nil {
+			return false
+		}
+		if containsAll(bytes.Split(data, []byte{0}), env) {
+			return true
+		}
+		<-tick.C
+	}
+	return false
+}
+
+func containsAll(given [][]byte, env []string) bool {
 	return !slices.ContainsFunc(env, func(want string) bool {
 		return !slices.ContainsFunc(given, func(have []byte) bool { return string(have) == want })
 	})

@@ -87,6 +87,18 @@ func TestWithoutItsLeaderAGroupIsKnownByTheEnvironment(t *testing.T) {
 	assert.False(t, alive(t, child))
 }
 
+// While a process becomes another program, it has no environment.
+func TestAProcessThatBecomesAnotherProgramIsStillOfTheGroup(t *testing.T) {
+	t.Parallel()
+	for range 20 {
+		cmd, child := start(t, `sh -c "$AGAIN" >&- & echo $!`, token, `AGAIN=exec sh -c "$AGAIN"`)
+		mark := markOf(t, cmd)
+		require.NoError(t, cmd.Wait())
+		require.Equal(t, 1, end(t, mark, token))
+		require.False(t, alive(t, child))
+	}
+}
+
 // A number that was used again names a process which started later, or on another start of
 // the machine, or in another container: that is nobody we know.
 func TestANumberThatWasUsedAgainIsLeftAlone(t *testing.T) {

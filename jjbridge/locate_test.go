@@ -36,11 +36,13 @@ func TestLocateFindsEveryKindFromTheTopAndFromBelow(t *testing.T) {
 		}
 		link := filepath.Join(repo.Home, "link")
 		require.NoError(t, os.Symlink(filepath.Join(repo.Dir, "src"), link))
-		// Only git is on PATH: nobody asks jj.
-		git := append(repo.Env, "PATH="+onlyGit(t))
+		// Running this jj fails: finding a working copy needs none.
+		path := onlyGit(t)
+		require.NoError(t, os.WriteFile(filepath.Join(path, "jj"), []byte("#!/bin/sh\nexit 1\n"), 0o755))
+		env := append(repo.Env, "PATH="+path)
 
 		for _, dir := range []string{repo.Dir, filepath.Join(repo.Dir, "src"), link} {
-			w := locate(t, dir, git)
+			w := locate(t, dir, env)
 			assert.Equal(t, want[kind].kind, w.Type)
 			assert.Equal(t, want[kind].name, w.Name)
 			assert.Equal(t, repo.Dir, w.Root)

@@ -139,6 +139,9 @@ func runReplay(ctx context.Context, s *session, store *timeline.Store, opts repl
 	if err != nil {
 		return errors.Join(err, discard(ctx, made))
 	}
+	if err := made.Settle(); err != nil {
+		s.warn(err)
+	}
 	fork := describeFork(head)
 	s.note("run %s, forked from %s", plain(fork.ForkedRunID), plain(from))
 	return s.execute(ctx, store, head, wf, named, opts.engine, func(r runResult) any {

@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 
 	urfave "github.com/urfave/cli/v2"
@@ -119,7 +120,7 @@ func runRun(ctx context.Context, s *session, store *timeline.Store, opts runOpti
 		return err
 	}
 	row := snapshot.Run{ID: id, WorkflowPath: s.storedPath(store, opts.workflow), CreatedAtMs: now.UnixMilli()}
-	head, err := s.create(ctx, store, row, draft)
+	head, err := s.create(ctx, store, wf, row, draft)
 	if err != nil {
 		return err
 	}
@@ -129,11 +130,32 @@ func runRun(ctx context.Context, s *session, store *timeline.Store, opts runOpti
 	return s.execute(ctx, store, head, wf, named, opts.engine, func(r runResult) any { return r })
 }
 
-// create makes a run whose frame 0 has the files as they are. That they cannot be
-// read is a warning: the run is worth having without.
-func (s *session) create(ctx context.Context, store *timeline.Store, row snapshot.Run, draft snapshot.Draft) (*timeline.Head, error) {
+// create makes a run whose frame 0 has the files as they are in the working copy, or in the worktree that the
+// workflow asks for, which is opened first.
+func (s *session) create(ctx context.Context, store *timeline.Store, wf *engine.Workflow, row snapshot.Run, draft snapshot.Draft) (*timeline.Head, error) {
+	spec, own := wf.OwnWorktree(row.ID)
+	if !own || store.WorkTree() == "" {
+		return s.createOn(ctx, store, store.WorkingCopy(), row, draft)
+	}
+	opened, err := store.OpenFirstWorktree(ctx, row.ID, spec)
+	if err != nil {
+		return nil, err
+	}
+	head, err := s.createOn(ctx, store, opened.WorkingCopy, row, draft)
+	if err != nil {
+		return nil, errors.Join(err, discard(ctx, opened))
+	}
+	if err := opened.Settle(); err != nil {
+		s.warn(err)
+	}
+	return head, nil
+}
+
+// createOn makes a run whose frame 0 has the files of a working copy. Files that cannot be read are a warning:
+// the run is worth having without.
+func (s *session) createOn(ctx context.Context, store *timeline.Store, files *timeline.WorkingCopy, row snapshot.Run, draft snapshot.Draft) (*timeline.Head, error) {
 	done := s.while("reading the working copy")
-	captured, err := store.WorkingCopy().Capture(ctx)
+	captured, err := files.Capture(ctx)
 	done()
 	switch {
 	case ctx.Err() != nil:

@@ -21,7 +21,7 @@ type captures map[string]*jjbridge.Captured
 // a warning; the frame is appended without its files.
 func (r *runner) capture(ctx context.Context) captures {
 	due := make(map[string]bool)
-	if _, own := r.ownWorktree(); !r.begun && (!r.opts.Captured || own) || r.waitedIdle() {
+	if !r.begun && !r.opts.Captured || r.waitedIdle() {
 		due[""] = true
 	}
 	for _, a := range r.next.ended {

@@ -45,7 +45,7 @@ type Options struct {
 	// WorkingCopy is what commands run in and what is captured for a run's first frame
 	// here and whenever an attempt has ended. nil: they run in WorkDir, and nothing is.
 	WorkingCopy WorkingCopy
-	// Captured says that the tip has what WorkingCopy has at this moment, so that the first
+	// Captured says that the tip has the files as they are at this moment, so that the first
 	// frame need not read it again.
 	Captured bool
 	// Worktree makes the worktree that the workflow or a task asks for, or finds the one

@@ -41,8 +41,8 @@ func (r *runner) openShared(ctx context.Context) error {
 
 // ownWorktree is the worktree that the tasks of the run share; false if they share the working copy that they are given.
 func (r *runner) ownWorktree() (timeline.WorktreeSpec, bool) {
-	if w := r.wf.Worktree; w != nil {
-		return w.spec(r.runID, ""), true
+	if spec, ok := r.wf.OwnWorktree(r.runID); ok {
+		return spec, true
 	}
 	return timeline.WorktreeSpec{}, r.opts.OwnWorktree && r.opts.Worktree != nil
 }

@@ -138,6 +138,14 @@ func (w *Workflow) asksForWorktrees() bool {
 	return false
 }
 
+// OwnWorktree returns the worktree that the tasks of a run are to share; false if the workflow asks for none.
+func (w *Workflow) OwnWorktree(run string) (timeline.WorktreeSpec, bool) {
+	if w.Worktree == nil {
+		return timeline.WorktreeSpec{}, false
+	}
+	return w.Worktree.spec(run, ""), true
+}
+
 // spec is the worktree for a run. task is the task's id, "" for the workflow's own.
 func (w *Worktree) spec(run, task string) timeline.WorktreeSpec {
 	return timeline.WorktreeSpec{Name: task, Path: w.expand(w.Path, run, task), Branch: w.expand(w.Branch, run, task), Base: w.Base}

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/git-smithers/git-smithers/internal/gitexec"
+	"github.com/git-smithers/git-smithers/snapshot"
 )
 
 // defaultBase is the branch that work starts from where nobody says which.
@@ -57,6 +58,9 @@ func (w *Workspace) addAndLocate(ctx context.Context, path string, args []string
 		return nil, errors.Join(err, w.dropGit(context.WithoutCancel(ctx), path))
 	}
 	added, err := Locate(ctx, path, gitexec.PlumbingEnv(w.env))
+	if err == nil && added.Type != snapshot.VCSGit { // the commit has a jj workspace among its files
+		err = &WorktreeError{Path: path, Reason: "the commit to start from has files of jj's own in it"}
+	}
 	if err != nil {
 		return nil, errors.Join(err, w.dropGit(context.WithoutCancel(ctx), path))
 	}

@@ -1,6 +1,7 @@
 package jjbridge
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"io/fs"
@@ -97,6 +98,32 @@ func (w *Workspace) unsavedUnfinished(ctx context.Context) (string, error) {
 	}
 	return "", nil
 }
+
+// Ignored returns an ignored file or folder of a working copy, relative to its top; "" if it has none. A working
+// copy that was just made has none.
+func (w *Workspace) Ignored(ctx context.Context, info WorkspaceInfo) (string, error) {
+	opened, err := w.open(ctx, info)
+	if err != nil {
+		return "", err
+	}
+	commit := "HEAD"
+	if w.Type == snapshot.VCSJJ {
+		commit = info.CommitID
+	}
+	index := []string{"GIT_INDEX_FILE=" + filepath.Join(opened.Repo.GitDir, ignoredIndex)}
+	defer os.Remove(filepath.Join(opened.Repo.GitDir, ignoredIndex)) //nolint:errcheck // the next one is written over it
+	if _, err := opened.gitWith(ctx, gitRun{args: []string{"read-tree", commit}, env: index}); err != nil {
+		return "", err
+	}
+	out, err := opened.gitWith(ctx, gitRun{
+		args: []string{"ls-files", "--others", "--ignored", "--exclude-standard", "--directory", "-z", "--", ":(top,exclude).jj"}, env: index,
+	})
+	first, _, _ := bytes.Cut(out, []byte{0})
+	return string(first), err
+}
+
+// ignoredIndex is the index of what Ignored looks at, which knows no files but those of the commit.
+const ignoredIndex = "smithers-ignored-index"
 
 // isUnreachable tells whether a commit is one that no branch, tag or remote-tracking
 // branch has, and neither the one that the worktree began with. "" is none. admin is

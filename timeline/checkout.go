@@ -7,8 +7,11 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/gofrs/flock"
 
 	"github.com/git-smithers/git-smithers/jjbridge"
 	"github.com/git-smithers/git-smithers/objstore"
@@ -34,17 +37,29 @@ type CheckedOut struct {
 	WorkingCopy *WorkingCopy
 	VCS         *snapshot.VCS
 
-	made madeWorktree
+	made  madeWorktree
+	found bool         // it was there before
+	lock  *flock.Flock // see lockMade; nil once it was let go
 }
 
 // Checkout makes a git worktree or a jj workspace whose files are exactly those of a
 // frame, on the commit that the frame names where it is still there. Worktrees lists it.
-// Where it fails, nothing stays behind.
-func (s *Store) Checkout(ctx context.Context, req CheckoutRequest) (*CheckedOut, error) {
+// If Checkout fails, nothing stays behind. If the worktree is a run's own (req.Own), PruneWorktrees waits until
+// Settle or Discard: the run is not there yet, and so does not protect it.
+func (s *Store) Checkout(ctx context.Context, req CheckoutRequest) (_ *CheckedOut, err error) {
 	from, vcs, err := s.loadCode(ctx, req.From, req.Worktree, toRead)
 	if err != nil {
 		return nil, err
 	}
+	lock, err := s.lockMade(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer func() {
+		if err != nil || !req.Own {
+			err = errors.Join(err, lock.Close())
+		}
+	}()
 	dir := req.Dir
 	if dir == "" {
 		if dir, err = s.besideTop(checkoutName(req.Name, from.Address)); err != nil {
@@ -69,6 +84,9 @@ func (s *Store) Checkout(ctx context.Context, req CheckoutRequest) (*CheckedOut,
 		made.Name, made.Checkout, made.Replay = "", false, true
 	}
 	out := &CheckedOut{From: from.Address, WorkingCopy: &WorkingCopy{store: s, workspace: workspace}, VCS: vcs, made: made}
+	if req.Own {
+		out.lock = lock
+	}
 	err = s.putMade(made)
 	if err == nil {
 		err = out.WorkingCopy.become(ctx, vcs)
@@ -91,9 +109,27 @@ func (s *Store) checkFree(dir string) error {
 	return err
 }
 
-// Discard removes a working copy in which nobody has worked yet, for whoever made it in vain.
+// Settle ends the making of a run's own working copy: from now on its run protects it.
+func (c *CheckedOut) Settle() error {
+	if c == nil || c.lock == nil {
+		return nil
+	}
+	err := c.lock.Close()
+	c.lock = nil
+	return Explain(err)
+}
+
+// Discard removes a working copy in which nobody has worked yet, for whoever made it in vain. A working copy
+// that was there before stays.
 func (c *CheckedOut) Discard(ctx context.Context) error {
-	return Explain(c.WorkingCopy.store.dropCheckout(ctx, c.WorkingCopy.workspace, c.made))
+	if c == nil {
+		return nil
+	}
+	var err error
+	if !c.found {
+		err = c.WorkingCopy.store.dropCheckout(ctx, c.WorkingCopy.workspace, c.made)
+	}
+	return Explain(errors.Join(err, c.Settle()))
 }
 
 // checkoutName is what the folder of a checkout is named for.
@@ -122,11 +158,11 @@ func (s *Store) besideTop(names []string) (string, error) {
 }
 
 // startingCommit is the commit that a frame's code is shown to differ from: the one that
-// the frame names or, where that is not here, the one that its run was built on. Zero
-// where neither is.
+// the frame names or, if that cannot be checked out here, the one that its run was built on. Zero
+// if neither can.
 func (s *Store) startingCommit(entry *snapshot.Entry, vcs *snapshot.VCS) (objstore.ID, error) {
 	if id, err := objstore.ParseID(vcs.CommitID); err == nil {
-		if _, err := objstore.GetKind(s.objects, id, objstore.Commit); err == nil {
+		if safe, err := s.isSafeToCheckOut(id); err == nil && safe {
 			return id, nil
 		}
 	}
@@ -139,11 +175,22 @@ func (s *Store) startingCommit(entry *snapshot.Entry, vcs *snapshot.VCS) (objsto
 	if entry.Base.IsZero() || isOwnBase(s.objects, entry.Base) {
 		return objstore.ID{}, nil
 	}
-	_, err := objstore.GetKind(s.objects, entry.Base, objstore.Commit)
-	if errors.Is(err, objstore.ErrNotFound) {
+	safe, err := s.isSafeToCheckOut(entry.Base)
+	if errors.Is(err, objstore.ErrNotFound) || err == nil && !safe {
 		return objstore.ID{}, nil
 	}
 	return entry.Base, err
+}
+
+// isSafeToCheckOut reports whether no file of a commit is a repository's own. git refuses .git itself; a .jj at the
+// top of a stranger's commit would make its worktree a jj workspace with a configuration of the stranger's.
+func (s *Store) isSafeToCheckOut(commit objstore.ID) (bool, error) {
+	tree, err := commitTree(s.objects, commit)
+	if err != nil {
+		return false, err
+	}
+	entries, err := objstore.ReadForeignTree(s.objects, tree)
+	return !slices.ContainsFunc(entries, func(e objstore.TreeEntry) bool { return strings.EqualFold(e.Name, ".jj") }), err
 }
 
 // become gives a fresh working copy the files of vcs.

@@ -1,15 +1,19 @@
 package timeline_test
 
 import (
+	"context"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/git-smithers/git-smithers/internal/repotest"
+	"github.com/git-smithers/git-smithers/objstore"
+	"github.com/git-smithers/git-smithers/snapshot"
 	"github.com/git-smithers/git-smithers/timeline"
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
@@ -180,4 +184,62 @@ func TestACheckoutOfABareRepositoryIsToldWhereToGo(t *testing.T) {
 	made, err := there.Checkout(t.Context(), timeline.CheckoutRequest{From: "run", Dir: filepath.Join(bare.Home, "out")})
 	require.NoError(t, err)
 	assert.Equal(t, files, filesIn(t, made.WorkingCopy.Root()))
+}
+
+// A stranger's commit may have a folder .jj among its files: jj would take its configuration from there.
+func TestACommitWithFilesOfJJsIsNotCheckedOut(t *testing.T) {
+	t.Parallel()
+	repo := repotest.New(t, repotest.Commit)
+	s := open(t, repo)
+	clean := repo.Git("rev-parse", "HEAD^{tree}")
+	repo.Git("read-tree", "HEAD")
+	repo.Git("update-index", "--add", "--cacheinfo", "100644,"+repo.Git("rev-parse", "HEAD:README.md")+",.JJ/repo/store/type")
+	hostile := repo.Git("commit-tree", "-m", "of a stranger", repo.Git("write-tree"))
+	repo.Git("read-tree", "HEAD")
+	tree, err := objstore.ParseID(clean)
+	require.NoError(t, err)
+	_, err = s.Create(t.Context(), snapshot.Run{ID: "run", Status: snapshot.RunFinished}, snapshot.Draft{VCS: &snapshot.VCS{
+		Type: snapshot.VCSGit, Root: ".", CommitID: hostile, Tree: tree, Scope: snapshot.ScopeAll,
+	}})
+	require.NoError(t, err)
+
+	made, err := s.Checkout(t.Context(), timeline.CheckoutRequest{From: "run:0"})
+	require.NoError(t, err)
+	assert.Equal(t, repo.Git("rev-parse", "HEAD"), repo.Git("-C", made.WorkingCopy.Root(), "rev-parse", "HEAD"))
+	assert.NoDirExists(t, filepath.Join(made.WorkingCopy.Root(), ".JJ"))
+	assert.Equal(t, filesIn(t, repo.Dir), filesIn(t, made.WorkingCopy.Root()))
+}
+
+func TestAWorktreeIsNotPrunedWhileItsRunIsBeingMade(t *testing.T) {
+	t.Parallel()
+	repo := repotest.New(t, repotest.Commit)
+	s := open(t, repo)
+	head, err := s.Create(t.Context(), snapshot.Run{ID: "run", Status: snapshot.RunFinished}, shot(t, s.WorkingCopy(), "made"))
+	require.NoError(t, err)
+	made, err := s.Checkout(t.Context(), timeline.CheckoutRequest{From: "run:0", Run: "fork", Own: true})
+	require.NoError(t, err)
+	short, stop := context.WithTimeout(t.Context(), 50*time.Millisecond)
+	defer stop()
+	_, err = s.PruneWorktrees(short, nil, false)
+	require.ErrorIs(t, err, context.DeadlineExceeded, "it waits")
+	assert.DirExists(t, made.WorkingCopy.Root())
+
+	fork, err := s.Fork(t.Context(), timeline.ForkRequest{From: "run:0", RunID: "fork"})
+	require.NoError(t, err)
+	claim, err := fork.Claim(t.Context(), timeline.ClaimRequest{})
+	require.NoError(t, err)
+	require.NoError(t, made.Settle())
+	pruned, err := s.PruneWorktrees(t.Context(), nil, false)
+	require.NoError(t, err)
+	assert.Empty(t, pruned, "a live process owns the fork")
+	_, err = s.PruneWorktrees(t.Context(), []string{"fork"}, false)
+	assert.Equal(t, fault.RunOwned, fault.CodeOf(err), "%v", err)
+	assert.DirExists(t, made.WorkingCopy.Root())
+
+	require.NoError(t, claim.Release(t.Context()))
+	pruned, err = s.PruneWorktrees(t.Context(), []string{"fork"}, false)
+	require.NoError(t, err)
+	require.Len(t, pruned, 1)
+	assert.True(t, pruned[0].Removed, pruned[0].Unsaved)
+	assert.Equal(t, "run", head.Row().ID)
 }

@@ -1,6 +1,7 @@
 package timeline
 
 import (
+	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -10,6 +11,9 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"time"
+
+	"github.com/gofrs/flock"
 
 	"github.com/git-smithers/git-smithers/objstore"
 )
@@ -27,6 +31,26 @@ type madeWorktree struct {
 	Replay   bool        `json:"replay,omitempty"`   // made by a replay of the run, for the files of a frame
 	Tree     objstore.ID `json:"treeId,omitzero"`    // that it began with; zero for the files of its base
 	Begun    bool        `json:"begun,omitempty"`    // it is being made, or whoever made it died
+	Branch   string      `json:"branch,omitempty"`   // that it is made on
+}
+
+// madeLock is locked while a worktree is made, until its run is there, and while worktrees are pruned.
+const (
+	madeLock     = "making.lock"
+	madeLockPoll = 20 * time.Millisecond
+)
+
+// lockMade waits until nobody else makes or prunes worktrees. The caller closes the lock.
+func (s *Store) lockMade(ctx context.Context) (*flock.Flock, error) {
+	path := s.madePath(madeLock)
+	if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
+		return nil, Explain(err)
+	}
+	lock := flock.New(path, flock.SetPermissions(0o666))
+	if _, err := lock.TryLockContext(ctx, madeLockPoll); err != nil {
+		return nil, Explain(errors.Join(fmt.Errorf("worktrees of runs: %w", err), lock.Close()))
+	}
+	return lock, nil
 }
 
 // file is the name of the record's file.

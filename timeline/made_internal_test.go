@@ -45,6 +45,40 @@ func TestAWorktreeThatWasNotFinishedIsMadeAnew(t *testing.T) {
 	assert.FileExists(t, filepath.Join(made.Root(), "mine"))
 }
 
+// Between the note and the making of a worktree, a user may have made one in its place.
+func TestAWorktreeOfTheUserIsNotTakenForOneThatWasNotFinished(t *testing.T) {
+	t.Parallel()
+	for name, add := range map[string]func(t *testing.T, repo *repotest.Repo, path string){
+		"on a branch": func(_ *testing.T, repo *repotest.Repo, path string) {
+			repo.Git("worktree", "add", "--quiet", "-b", "mine", path)
+		},
+		"with an ignored file": func(t *testing.T, repo *repotest.Repo, path string) {
+			t.Helper()
+			repo.Git("worktree", "add", "--quiet", "--detach", path)
+			require.NoError(t, os.MkdirAll(filepath.Join(repo.GitDir, "info"), 0o777))
+			require.NoError(t, os.WriteFile(filepath.Join(repo.GitDir, "info", "exclude"), []byte(".env\n"), 0o666))
+			require.NoError(t, os.WriteFile(filepath.Join(path, ".env"), []byte("SECRET=1\n"), 0o666))
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			repo := repotest.New(t, repotest.Commit)
+			s := openStore(t, repo, nil)
+			path := filepath.Join(filepath.Dir(repo.Dir), "own")
+			add(t, repo, path)
+			require.NoError(t, s.putMade(madeWorktree{Run: "run", Path: path, Begun: true}))
+			before := repo.Git("worktree", "list", "--porcelain")
+
+			_, err := s.OpenWorktree(t.Context(), "run", WorktreeSpec{Path: path}, false)
+			assert.Equal(t, fault.UnsavedWork, fault.CodeOf(err), "%v", err)
+			assert.Equal(t, before, repo.Git("worktree", "list", "--porcelain"))
+			entries, err := os.ReadDir(path)
+			require.NoError(t, err)
+			assert.NotEmpty(t, entries)
+		})
+	}
+}
+
 func TestARecordThatCannotBeReadIsAWarning(t *testing.T) {
 	t.Parallel()
 	repo := repotest.New(t, repotest.Commit)

@@ -33,9 +33,14 @@ func (s *Store) Worktrees(ctx context.Context) ([]RunWorktree, error) {
 }
 
 // PruneWorktrees removes the worktrees of the runs with the given ids, or
-// of all that are not running, except those with unsaved work. It returns all that it
-// looked at.
-func (s *Store) PruneWorktrees(ctx context.Context, runs []string, dryRun bool) ([]RunWorktree, error) {
+// of all that are not running and that no live process owns, except those with unsaved work. It returns all that it
+// looked at. run_owned if a live process owns a run that is named. It waits for worktrees that are being made.
+func (s *Store) PruneWorktrees(ctx context.Context, runs []string, dryRun bool) (_ []RunWorktree, err error) {
+	lock, err := s.lockMade(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, lock.Close()) }()
 	if len(runs) == 0 {
 		return s.pruneMade(ctx, dryRun, func(run string) (bool, error) {
 			running, err := s.isRunning(ctx, run)
@@ -48,17 +53,24 @@ func (s *Store) PruneWorktrees(ctx context.Context, runs []string, dryRun bool) 
 		if err != nil {
 			return nil, err
 		}
+		head, err := s.Head(ctx, id)
+		if err == nil {
+			err = s.refuseOwned(head.row)
+		}
+		if err != nil {
+			return nil, err
+		}
 		named[id] = true
 	}
 	return s.pruneMade(ctx, dryRun, func(run string) (bool, error) { return named[run], nil })
 }
 
-// isRunning tells whether a run is, as far as its row knows. One that is gone is not.
+// isRunning reports whether a run is running by its row, or a live process owns it. A run that is gone is not.
 func (s *Store) isRunning(ctx context.Context, run string) (bool, error) {
 	head, err := s.Head(ctx, run)
 	switch {
 	case err == nil:
-		return head.row.Status == snapshot.RunRunning, nil
+		return head.row.Status == snapshot.RunRunning || s.Owner(head.row).Live, nil
 	case fault.CodeOf(err) == fault.RunNotFound:
 		return false, nil
 	}

@@ -31,25 +31,59 @@ type WorktreeSpec struct {
 // on its base as that is now, unless a replay made it for the files of a frame; when
 // that fails it is left as it was, with a warning. worktree_failed where it cannot be
 // made, unsaved_work where what is in its place cannot go.
-func (s *Store) OpenWorktree(ctx context.Context, run string, spec WorktreeSpec, rebase bool) (*WorkingCopy, error) {
+func (s *Store) OpenWorktree(ctx context.Context, run string, spec WorktreeSpec, rebase bool) (_ *WorkingCopy, err error) {
+	lock, err := s.lockMade(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, lock.Close()) }()
+	opened, _, err := s.openWorktree(ctx, run, spec, rebase)
+	return opened, err
+}
+
+// OpenFirstWorktree is OpenWorktree for a run that is about to be made, whose first frame has the worktree's files.
+// run_exists or run_pruned if it cannot be made. The caller calls Settle once the run is there, or else Discard.
+func (s *Store) OpenFirstWorktree(ctx context.Context, run string, spec WorktreeSpec) (_ *CheckedOut, err error) {
+	lock, err := s.lockMade(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, lock.Close())
+		}
+	}()
+	if _, err := s.freeTip(ctx, run); err != nil {
+		return nil, err
+	}
+	opened, found, err := s.openWorktree(ctx, run, spec, false)
+	if err != nil {
+		return nil, err
+	}
+	return &CheckedOut{WorkingCopy: opened, made: madeWorktree{Run: run, Name: spec.Name}, found: found, lock: lock}, nil
+}
+
+// openWorktree is OpenWorktree for whoever has the lock. found reports whether the worktree was there.
+func (s *Store) openWorktree(ctx context.Context, run string, spec WorktreeSpec, rebase bool) (_ *WorkingCopy, found bool, err error) {
 	made, err := s.madeWorktree(run, spec.Name)
 	if err != nil {
-		return nil, Explain(err)
+		return nil, false, Explain(err)
 	}
 	if made != nil {
-		found, err := s.reopenWorktree(ctx, *made)
+		opened, err := s.reopenWorktree(ctx, *made)
 		if err != nil {
-			return nil, err
+			return nil, false, err
 		}
-		if found != nil {
+		if opened != nil {
 			if rebase && !made.Replay {
-				found.rebase(ctx, spec.Base)
+				opened.rebase(ctx, spec.Base)
 			}
-			return found, nil
+			return opened, true, nil
 		}
 		spec.Path = made.Path
 	}
-	return s.makeWorktree(ctx, run, spec, made != nil && made.Replay)
+	opened, err := s.makeWorktree(ctx, run, spec, made != nil && made.Replay)
+	return opened, false, err
 }
 
 // reopenWorktree finds a worktree that a run made; nil where its folder is gone. One
@@ -79,8 +113,12 @@ func (s *Store) reopenWorktree(ctx context.Context, made madeWorktree) (*Working
 }
 
 // removeBegun removes a worktree whose making did not end. Files that are neither those of its commit nor those that it
-// was being filled with are somebody's work, and keep it.
+// was being filled with are somebody's work, and keep it. So do ignored files and another branch: a worktree that is
+// being made has neither, so somebody else made it.
 func (s *Store) removeBegun(ctx context.Context, made madeWorktree, info jjbridge.WorkspaceInfo) error {
+	if err := s.checkBegun(ctx, made, info); err != nil {
+		return err
+	}
 	err := s.workspace.ForgetWorkspace(ctx, info, objstore.ID{})
 	if made.Tree.IsZero() || !errors.Is(err, jjbridge.ErrUnsaved) {
 		return err
@@ -98,6 +136,21 @@ func (s *Store) removeBegun(ctx context.Context, made madeWorktree, info jjbridg
 		return errors.Join(err, lookErr)
 	}
 	return s.workspace.ForgetWorkspace(ctx, info, now.VCS.Tree)
+}
+
+// checkBegun refuses a worktree that the run cannot have made.
+func (s *Store) checkBegun(ctx context.Context, made madeWorktree, info jjbridge.WorkspaceInfo) error {
+	if info.Name == "" {
+		return nil // no worktree of this repository, which ForgetWorkspace refuses
+	}
+	if info.Branch != "" && info.Branch != made.Branch {
+		return &jjbridge.UnsavedError{Path: made.Path, Reason: "is on branch " + info.Branch + ", so somebody else made it"}
+	}
+	ignored, err := s.workspace.Ignored(ctx, info)
+	if err == nil && ignored != "" {
+		err = &jjbridge.UnsavedError{Path: made.Path, Reason: "has the ignored file " + ignored + ", so somebody else made it"}
+	}
+	return err
 }
 
 // isHalfFilled reports whether every file of a working copy is as its commit or a tree has it.
@@ -136,6 +189,10 @@ func (s *Store) makeWorktree(ctx context.Context, run string, spec WorktreeSpec,
 	if err := s.checkNotMade(run, spec.Name, path); err != nil {
 		return nil, err
 	}
+	if folder, err := os.ReadDir(path); !errors.Is(err, fs.ErrNotExist) && (err != nil || len(folder) > 0) {
+		// Before the note, with which a later process would take what is there for its own.
+		return nil, Explain(&jjbridge.WorktreeError{Path: path, Reason: "is there already, and is not an empty folder"})
+	}
 	req := jjbridge.AddRequest{Path: path, Branch: spec.Branch, Base: spec.Base}
 	var files *snapshot.VCS
 	if spec.Fill {
@@ -152,7 +209,7 @@ func (s *Store) makeWorktree(ctx context.Context, run string, spec WorktreeSpec,
 			}
 		}
 	}
-	made := madeWorktree{Run: run, Name: spec.Name, Path: path, Replay: replay, Begun: true}
+	made := madeWorktree{Run: run, Name: spec.Name, Path: path, Replay: replay, Begun: true, Branch: spec.Branch}
 	if files != nil {
 		made.Tree = files.Tree
 	}

@@ -69,13 +69,17 @@ func TestScript(t *testing.T) {
 }
 
 // condition reports whether the race detector is at work, which makes everything five times slower: [race];
-// whether this is a long test run: [soak]; and whether there is a jj: [jj], without which CI=true is an error.
+// whether this is a long test run: [soak]; whether git's completion for bash is installed: [git-completion]; and
+// whether there is a jj: [jj], without which CI=true is an error.
 func condition(name string) (bool, error) {
 	switch name {
 	case "race":
 		return raced, nil
 	case "soak":
 		return repotest.Soaks(), nil
+	case "git-completion":
+		_, err := os.Stat("/usr/share/bash-completion/completions/git")
+		return err == nil, nil
 	case "jj":
 	default:
 		return false, fmt.Errorf("unknown condition %q", name)

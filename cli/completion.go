@@ -101,19 +101,21 @@ _git_smithers() {
 		fi
 	done
 	cur=${words[${#words[@]}-1]}
+	compopt +o nospace 2>/dev/null # git's own completion adds no spaces
 	if [[ -n $chosen ]]; then
 		mapfile -t COMPREPLY < <(git smithers __complete -- "${words[@]}" 2>/dev/null)
 		if [[ ${#COMPREPLY[@]} -gt 0 ]]; then
 			[[ $cur == *:* && $COMP_WORDBREAKS == *:* ]] && COMPREPLY=("${COMPREPLY[@]#"${cur%%:*}:"}")
 			[[ $cur == --*=* && $COMP_WORDBREAKS == *=* ]] && COMPREPLY=("${COMPREPLY[@]#"${cur%%%%=*}="}")
+			[[ ${COMPREPLY[0]} == */ ]] && compopt -o nospace 2>/dev/null
 			for i in "${!COMPREPLY[@]}"; do printf -v "COMPREPLY[$i]" %%q "${COMPREPLY[i]}"; done
 			return
 		fi
 	fi
 	mapfile -t COMPREPLY < <(compgen -W "$(_git_smithers_words "$chosen")" -- "${COMP_WORDS[COMP_CWORD]}")
-	[[ ${#COMPREPLY[@]} -gt 0 ]] || mapfile -t COMPREPLY < <(compgen -f -- "${COMP_WORDS[COMP_CWORD]}")
+	# Without words bash completes and quotes the names of files itself: -o default, here and in git's own completion.
 }
-complete -F _git_smithers git-smithers
+complete -o default -F _git_smithers git-smithers
 `
 
 func bashCompletion(root *command) string { return fmt.Sprintf(bashTemplate, bashWords(root)) }
@@ -136,9 +138,10 @@ _git-smithers() {
 	done
 	local -a values
 	if [[ -n $chosen ]]; then
-		values=(${(f)"$(git smithers __complete -- "${(@)words[2,CURRENT]}" 2>/dev/null)"})
+		values=(${(f)"$(git smithers __complete -- "${(@Q)words[2,CURRENT]}" 2>/dev/null)"})
 		if (( $#values )); then
-			compadd -- $values
+			compadd -- ${values:#*/}
+			compadd -S '' -- ${(M)values:#*/}
 			return
 		fi
 	fi

@@ -16,6 +16,9 @@ import (
 // rules keeps it. Runs that have not ended are kept always. A run that nothing of ours ever
 // executed, a capture's or a fork that was never resumed, tells nobody that it ends: it ended
 // with its newest entry if that is a day old. The zero Policy keeps none.
+//
+// A run dated in the future, by a wrong clock or by whoever made it, is kept by a rule about time and takes no place
+// of Last: else its date would decide which of the other runs go.
 type Policy struct {
 	Last   int           // the newest so many
 	Within time.Duration // those that ended within so long
@@ -68,6 +71,10 @@ func (k *Keeper) judge(ctx context.Context, policy Policy) ([]PrunedRun, error) 
 		}
 		if !over {
 			out[i].Kept = "has not ended"
+			continue
+		}
+		if time.UnixMilli(endOf(run)).After(now) && (policy.Last > 0 || policy.Within > 0) {
+			out[i].Kept = "is dated in the future: prune it by name"
 			continue
 		}
 		ended++

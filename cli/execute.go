@@ -112,6 +112,7 @@ func (s *session) engineOptions(store *timeline.Store, head *timeline.Head, sett
 		Hurry: s.hurry, Warn: s.warn, Wait: settings.wait, Input: settings.input, Logs: store.LiveLogs(run),
 		Commands: store.Commands(run),
 		Progress: s.tellFrame, BringFiles: settings.bringFiles,
+		WorkflowFile: s.workflowFileToType(store, head.Row(), settings.file),
 	}
 	if files.Root() != "" {
 		opts.Worktree = s.worktrees(store, run, settings)
@@ -160,6 +161,7 @@ func (s *session) printRun(doc runResult, finish func(runResult) any) error {
 // engineSettings say how to run, and on which files.
 type engineSettings struct {
 	maxParallel  int
+	file         string // the workflow file that the command line names; "" for none
 	acceptChange bool
 	logs         bool
 	wait         bool                  // stay while the run waits

@@ -21,7 +21,7 @@ import (
 func Main(ctx context.Context, s Streams, args []string) int {
 	ctx, hurry, stop := catchSignals(ctx)
 	defer stop()
-	out := &session{Streams: s, hurry: hurry, json: wantsJSON(args), inTTY: s.isTTY(s.In), outTTY: s.isTTY(s.Out)}
+	out := &session{Streams: s, args: args, hurry: hurry, json: wantsJSON(args), inTTY: s.isTTY(s.In), outTTY: s.isTTY(s.Out)}
 	out.In, out.Out = inputReader{ctx, s.In}, dataWriter{s.Out, out}
 	err := guard(func() error { return dispatch(ctx, out, args) })
 	return out.report(interrupted(ctx, err))

@@ -112,7 +112,7 @@ func parseReplay(s *session, cmd *command, c *urfave.Context) (replayOptions, er
 	if err != nil {
 		return replayOptions{}, err
 	}
-	settings.yes = c.Bool("yes")
+	settings.yes, settings.file = c.Bool("yes"), of.workflow
 	fork, err := parseResets(s, c)
 	return replayOptions{
 		from: of.address, fork: fork, workflow: of.workflow, engine: settings, code: c.Bool("restore-vcs"), to: c.String("to"),
@@ -133,7 +133,7 @@ func runReplay(ctx context.Context, s *session, store *timeline.Store, opts repl
 		}
 		opts.engine.files = made.WorkingCopy
 	} else {
-		opts.engine.baseFiles, opts.engine.bringFiles = true, bringByReplay(opts.workflow, at.Address)
+		opts.engine.baseFiles, opts.engine.bringFiles = true, s.bringByReplay()
 	}
 	head, err := forkForReplay(ctx, s, store, wf, from, id, opts)
 	if err != nil {
@@ -198,13 +198,13 @@ func frameWorkflow(at *timeline.Loaded) (*engine.Workflow, error) {
 	return wf, nil
 }
 
-// bringByReplay says by which command a frame is replayed on its own files.
-func bringByReplay(workflow string, at timeline.Address) string {
-	args := []string{"replay"}
-	if workflow != "" {
-		args = append(args, workflow)
+// bringByReplay says by which command the frame is replayed on its own files: the one that was typed, with a flag more.
+func (s *session) bringByReplay() string {
+	command := s.typedWith("--restore-vcs")
+	if command == "" {
+		return "the same command with --restore-vcs runs on the files of the frame"
 	}
-	return fmt.Sprintf("`%s` runs on the files of the frame", commandLine(program, append(args, at.String(), "--restore-vcs")...))
+	return fmt.Sprintf("`%s` runs on the files of the frame", command)
 }
 
 // checkOut makes the working copy on which the run id is going to run.

@@ -2,11 +2,13 @@ package cli
 
 import (
 	"context"
+	"errors"
 
 	urfave "github.com/urfave/cli/v2"
 
 	"github.com/git-smithers/git-smithers/engine"
 	"github.com/git-smithers/git-smithers/timeline"
+	"github.com/git-smithers/git-smithers/timeline/fault"
 )
 
 // resumeOptions are what resume takes.
@@ -84,8 +86,9 @@ func parseResume(s *session, c *urfave.Context) (resumeOptions, error) {
 		return resumeOptions{}, err
 	}
 	settings.acceptChange, settings.force, settings.yes = c.Bool("accept-workflow-change"), c.Bool("force"), c.Bool("yes")
+	settings.file = c.Args().Get(1)
 	settings.input, err = s.readInput(c)
-	return resumeOptions{c.Args().Get(0), c.Args().Get(1), c.Bool("restore-vcs"), settings}, err
+	return resumeOptions{c.Args().Get(0), settings.file, c.Bool("restore-vcs"), settings}, err
 }
 
 // runResume runs what is left of a run.
@@ -107,9 +110,28 @@ func runResume(ctx context.Context, s *session, store *timeline.Store, opts resu
 		}
 		opts.engine.back.file = s.workflowFile(store, head.Row(), opts.workflow)
 	}
-	return s.resume(ctx, store, head, file, opts.engine, func(r runResult) any {
+	err = s.resume(ctx, store, head, file, opts.engine, func(r runResult) any {
 		return resumeDocument{r, opts.engine.back.documents()}
 	})
+	return s.acceptAsTyped(err, opts.workflow != "")
+}
+
+// acceptAsTyped keeps, in the hint about a workflow that has changed, the flags that were typed. named reports whether a
+// workflow file was.
+func (s *session) acceptAsTyped(err error, named bool) error {
+	known, ok := errors.AsType[*fault.Error](err)
+	if !ok || known.Code != fault.WorkflowChanged {
+		return err
+	}
+	file, _ := known.Details["file"].(string)
+	more := []string{file, "--accept-workflow-change"}
+	if named {
+		more = more[1:]
+	}
+	if command := s.typedWith(more...); command != "" && file != "" {
+		known.Hints[0] = engine.AcceptChange(command)
+	}
+	return err
 }
 
 // resume runs what is left of a run. file is the workflow file that the command line names, as

@@ -12,6 +12,16 @@ import (
 // maxRetyped is the length of the longest command line that a hint repeats.
 const maxRetyped = 200
 
+// typedWith returns the command line as it was typed, with more words at its end; "" if it is too long to repeat, or ends
+// its flags by "--".
+func (s *session) typedWith(more ...string) string {
+	command := commandLine(program, slices.Concat(s.args, more)...)
+	if slices.Contains(s.args, "--") || utf8.RuneCountInString(command) > maxRetyped {
+		return ""
+	}
+	return command
+}
+
 // retyped adds to an error about the beginning of one run's id the command line with the whole id.
 func retyped(args []string, err error) error {
 	known, ok := errors.AsType[*fault.Error](err)

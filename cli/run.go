@@ -97,6 +97,7 @@ func parseRun(s *session, c *urfave.Context) (runOptions, error) {
 	if err != nil {
 		return runOptions{}, err
 	}
+	settings.file = c.Args().First()
 	input, err := s.readInput(c)
 	return runOptions{c.Args().First(), id, input, settings}, err
 }

@@ -19,6 +19,7 @@ import (
 // every command takes ask for.
 type session struct {
 	Streams
+	args  []string // what was typed after the program's name
 	json  bool
 	quiet bool
 	color string // auto, always or never

@@ -204,7 +204,7 @@ func parseAgain(cmd *command, c *urfave.Context, workflow string, yesResumes boo
 	if opts.resume {
 		var err error
 		opts.engine, err = parseEngine(c)
-		opts.engine.yes = c.Bool("yes")
+		opts.engine.yes, opts.engine.file = c.Bool("yes"), workflow
 		return opts, err
 	}
 	flags := engineFlags()

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io/fs"
+	"os"
 	"path/filepath"
 	"slices"
 	"unicode/utf8"
@@ -124,6 +125,22 @@ func (s *session) workflowFile(store *timeline.Store, row snapshot.Run, named st
 		return ""
 	}
 	return path
+}
+
+// workflowFileToType returns the workflow file of a run as one types it here: the one that the command line names or, if
+// that is "", the one that the run remembers; "" if that one is not here.
+func (s *session) workflowFileToType(store *timeline.Store, row snapshot.Run, named string) string {
+	file := s.workflowFile(store, row, named)
+	if info, err := os.Stat(file); named != "" || err != nil || info.IsDir() {
+		return named
+	}
+	here, hereErr := filepath.EvalSymlinks(s.Dir)
+	there, thereErr := filepath.EvalSymlinks(file)
+	rel, relErr := filepath.Rel(here, there)
+	if errors.Join(hereErr, thereErr, relErr) != nil {
+		return filepath.ToSlash(file)
+	}
+	return filepath.ToSlash(rel)
 }
 
 // workDir is where the tasks of runs are run: the top of the working copy. A store

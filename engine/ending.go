@@ -48,7 +48,7 @@ func (r *runner) ended(status snapshot.RunStatus, why string) error {
 	case snapshot.RunFailed:
 		out := fault.New(fault.RunFailed, "run %s failed: %s", r.runID, why).
 			Detail("runId", r.runID).Detail("frame", frame)
-		for _, hint := range r.failure.hints(r.rec.Row()) {
+		for _, hint := range r.failure.hints(r.rec.Row(), r.opts.WorkflowFile) {
 			out = out.Hint("%s", hint)
 		}
 		return out
@@ -66,18 +66,18 @@ func TryAgain(run string) string {
 	return fmt.Sprintf("`git smithers resume %s` tries again what failed", fault.Word(run))
 }
 
-// hints returns what to type after the failure: the plain retry first.
-func (f failure) hints(row snapshot.Run) []string {
-	command := "replay <workflow>"
-	if row.WorkflowPath != "" {
-		command = "replay " + fault.Word(row.WorkflowPath)
+// hints returns what to type after the failure: the plain retry first. file is Options.WorkflowFile.
+func (f failure) hints(row snapshot.Run, file string) []string {
+	frame := fault.Word(timeline.Address{Run: row.ID, Frame: f.before}.String())
+	replay := fmt.Sprintf("`git smithers replay %s` tries it in a fork, with another --input if you name one", frame)
+	if file != "" {
+		replay = fmt.Sprintf("`git smithers replay %s %s` tries it in a fork, with a mended workflow or another --input", fault.Word(file), frame)
 	}
 	hints := []string{TryAgain(row.ID)}
 	if f.task != nil && f.task.Run != "" {
 		hints = append(hints, fmt.Sprintf("`git smithers logs %s %s` shows what it said", fault.Word(row.ID), fault.Word(f.task.ID)))
 	}
-	return append(hints, fmt.Sprintf("`git smithers %s %s` tries it in a fork, with a mended workflow or another --input",
-		command, fault.Word(timeline.Address{Run: row.ID, Frame: f.before}.String())))
+	return append(hints, replay)
 }
 
 // kindsOfWaits are what a run waits for, in words, and what it is called then: after the first

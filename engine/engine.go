@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"io"
 	"slices"
 	"time"
@@ -59,8 +60,10 @@ type Options struct {
 	Before func(context.Context) error
 	// BringFiles says to people, in a warning, how a run goes on with the files of its newest frame; "" names restore.
 	BringFiles string
-	Warn       func(error)    // told, from Run's goroutine, of what went wrong without harm to the run; nil: dropped
-	Progress   func(Progress) // called after every frame, from the goroutine that called Run; may be nil
+	// WorkflowFile is the workflow file in hints, as people type it; "" if there is none here, but what the run keeps.
+	WorkflowFile string
+	Warn         func(error)    // told, from Run's goroutine, of what went wrong without harm to the run; nil: dropped
+	Progress     func(Progress) // called after every frame, from the goroutine that called Run; may be nil
 	// Wait keeps Run from returning while the run waits for a person, a signal or a timer.
 	Wait bool
 	// Input, unless it is nil, is laid over the run's input, member by member.
@@ -223,6 +226,23 @@ func run(ctx context.Context, rec Recorder, wf *Workflow, opts Options) (Result,
 	return Result{Run: rec.Row()}, err
 }
 
+// workflowChanged is the error about a run that began with another definition than its workflow file has now.
+func workflowChanged(row snapshot.Run, wf *Workflow, file string) error {
+	out := fault.New(fault.WorkflowChanged, "run %s began with another definition of workflow %s", row.ID, wf.Name)
+	if file == "" {
+		return out.Hint("the same command with --accept-workflow-change goes on with the new definition")
+	}
+	newest := timeline.Address{Run: row.ID, Frame: row.Frame}.String()
+	return out.Detail("file", file).
+		Hint("%s", AcceptChange(fmt.Sprintf("git smithers resume %s %s --accept-workflow-change", fault.Word(row.ID), fault.Word(file)))).
+		Hint("`git smithers replay %s %s` runs the new definition in a fork", fault.Word(file), fault.Word(newest))
+}
+
+// AcceptChange returns the hint about the command that resumes a run with a definition that has changed.
+func AcceptChange(command string) string {
+	return fmt.Sprintf("`%s` goes on with the new definition", command)
+}
+
 // Check tells whether anything is left to do of a run, and returns what Run returns where
 // it does nothing: another definition that is not accepted, an input that does not fit,
 // or that what the run waits for is not there yet.
@@ -237,8 +257,7 @@ func Check(rec Recorder, wf *Workflow, opts Options) (left bool, err error) {
 		return false, err
 	}
 	if changed && !opts.AcceptWorkflowChange {
-		return false, fault.New(fault.WorkflowChanged, "run %s began with another definition of workflow %s", row.ID, wf.Name).
-			Hint("go on with the new one by --accept-workflow-change, or `git smithers replay` it from a frame")
+		return false, workflowChanged(row, wf, opts.WorkflowFile)
 	}
 	if _, err := inputOf(rec.State(), wf, opts.Input); err != nil {
 		return false, err

@@ -11,12 +11,21 @@ import (
 func TestAfterAFailureThePlainRetryIsNamedFirst(t *testing.T) {
 	t.Parallel()
 	s := newScratch(t, `{name: w, tasks: [{id: a, run: 'true'}, {id: b, needs: [a], run: 'exit 3'}]}`, "")
+	s.opts.WorkflowFile = "sub folder/w.yaml"
 	_, err := s.run()
 	fails(t, fault.RunFailed, err)
 	assert.Equal(t, []string{
 		"`git smithers resume r` tries again what failed",
 		"`git smithers logs r b` shows what it said",
-		"`git smithers replay <workflow> r:2` tries it in a fork, with a mended workflow or another --input",
+		"`git smithers replay 'sub folder/w.yaml' r:2` tries it in a fork, with a mended workflow or another --input",
 	}, hints(err))
 	assert.Equal(t, "a finished", s.frame(2).Subject)
+}
+
+func TestWithoutAWorkflowFileAFailureNamesTheReplayOfTheFrameItself(t *testing.T) {
+	t.Parallel()
+	s := newScratch(t, `{name: w, tasks: [{id: b, run: 'exit 3'}]}`, "")
+	_, err := s.run()
+	fails(t, fault.RunFailed, err)
+	assert.Equal(t, "`git smithers replay r:0` tries it in a fork, with another --input if you name one", hints(err)[2])
 }

@@ -43,7 +43,7 @@ func signalCommand() *command {
 payload is JSON, @FILE, or - for standard input; without it, {}. One that does not fit
 the output of the task that waits for it is refused. A process that runs the run goes on
 by itself; otherwise resume does. A run that failed or was cancelled keeps the signal for
-its resume.
+its resume. A warning says so if no task of the run waits for a signal of that name.
 
 Signals of a run are numbered from 0, in the order in which they arrive. One with the
 same name, correlation id, payload, time and sender as another is the same signal, and
@@ -143,11 +143,12 @@ func runSignal(ctx context.Context, s *session, store *timeline.Store, opts sign
 		return err
 	}
 	opts.line.ReceivedBy = new(who(opts.line.ReceivedBy, store))
+	to := &signalSender{head: head, sender: engine.NewSender(head)}
 	if opts.batch {
 		s.warnForeign(head, commandLine("signal", head.Row().ID)+" <name>")
-		return signalBatch(ctx, s, signalSender{head, engine.NewSender(head)}, opts.line)
+		return signalBatch(ctx, s, to, opts.line)
 	}
-	sent, err := send(ctx, s, signalSender{head, engine.NewSender(head)}, opts.line)
+	sent, err := send(ctx, s, to, opts.line)
 	if err != nil {
 		return err
 	}
@@ -158,7 +159,7 @@ func runSignal(ctx context.Context, s *session, store *timeline.Store, opts sign
 		return s.writeJSON(sent)
 	case *sent.Known:
 		s.note("run %s has this signal already", plain(row.ID))
-	case !foreign:
+	case !foreign && !s.noteWaitsOn(to):
 		s.noteWhoGoesOn(store, head, store.Owner(row).Live)
 	}
 	return s.printf("%d\n", sent.Seq)
@@ -168,10 +169,11 @@ func runSignal(ctx context.Context, s *session, store *timeline.Store, opts sign
 type signalSender struct {
 	head   *timeline.Head
 	sender *engine.Sender
+	names  signalNames
 }
 
 // send sends a signal.
-func send(ctx context.Context, s *session, to signalSender, line signalLine) (*signalDocument, error) {
+func send(ctx context.Context, s *session, to *signalSender, line signalLine) (*signalDocument, error) {
 	signal := snapshot.Signal{
 		Name: line.Name, CorrelationID: line.CorrelationID, Payload: line.Payload,
 		ReceivedAtMs: s.Now().UnixMilli(), ReceivedBy: line.ReceivedBy,
@@ -189,6 +191,7 @@ func send(ctx context.Context, s *session, to signalSender, line signalLine) (*s
 	if err != nil {
 		return nil, err
 	}
+	s.warnUnknownSignal(to, sent.Name)
 	row := to.head.Row()
 	doc := &signalDocument{Kind: "signal", RunID: row.ID, Signal: sent, Known: &known}
 	if row.Status.Ended() {
@@ -198,7 +201,7 @@ func send(ctx context.Context, s *session, to signalSender, line signalLine) (*s
 }
 
 // signalBatch answers every line until the input ends. unsaid is what lines leave out.
-func signalBatch(ctx context.Context, s *session, to signalSender, unsaid signalLine) error {
+func signalBatch(ctx context.Context, s *session, to *signalSender, unsaid signalLine) error {
 	for data, err := range linesOf(s.In, maxCapture) {
 		if err != nil {
 			return err

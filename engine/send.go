@@ -36,7 +36,9 @@ func send(ctx context.Context, rec Recorder, s snapshot.Signal,
 		}
 		if row := rec.Row(); row.Status == snapshot.RunFinished {
 			return nil, fault.New(fault.RunNotResumable, "run %s is finished; nothing waits for signals", row.ID).
-				Hint("`git smithers fork %s:<frame>` makes a run of a frame at which it still waited", fault.Word(row.ID)).
+				Hint("`git smithers fork %s` makes a run of its newest frame; name a frame at which it still waited",
+					fault.Word(timeline.Address{Run: row.ID, Frame: row.Frame}.String())).
+				Hint("`git smithers timeline %s` lists its frames", fault.Word(row.ID)).
 				Detail("status", row.Status)
 		}
 		if err := wanted(s, payload); err != nil {

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"fmt"
 	"strconv"
 	"strings"
 	"time"
@@ -113,12 +114,10 @@ func parsePrune(c *urfave.Context) (pruneOptions, error) {
 	case len(opts.runs) == 0 && asked == 0:
 		return opts, fault.New(fault.Usage, "nothing says which runs to prune").
 			Hint("name them, or say which to keep: `git smithers prune --keep-last 20 --dry-run`")
-	case len(opts.runs) == 0 && opts.undo:
-		return opts, fault.New(fault.Usage, "nothing says which runs to bring back").Hint("name them")
 	case opts.there && len(opts.runs) > 0 && opts.runs[0] == "":
 		return opts, fault.New(fault.Usage, "no remote has an empty name")
 	case opts.undo && opts.dryRun:
-		return opts, fault.New(fault.Usage, "--undo has no --dry-run").Hint("`git smithers prune <run>` takes it back")
+		return opts, fault.New(fault.Usage, "--undo has no --dry-run").Hint("`%s` takes it back", commandLine(program, append([]string{"prune"}, opts.runs...)...))
 	}
 	return opts, nil
 }
@@ -156,32 +155,72 @@ func runPrune(ctx context.Context, s *session, k *keep.Keeper, opts pruneOptions
 	if s.json {
 		return s.writeJSON(pruneDocument{"prune", opts.dryRun, pruned})
 	}
-	n := 0
+	var gone []string
 	err = s.tablePruned(pruned.Runs, func(run keep.PrunedRun) string {
 		switch {
 		case run.Kept != "":
 			return "kept: " + run.Kept
 		case opts.dryRun:
-			n++
+			gone = append(gone, run.RunID)
 			return "would be pruned"
 		}
-		n++
+		gone = append(gone, run.RunID)
 		return "pruned"
 	})
+	n := plural(len(gone), "run")
 	switch {
-	case n == 0:
+	case len(gone) == 0:
 		s.note("there is nothing to prune")
 	case opts.dryRun:
-		s.note("pruning and collecting %s would free about %s", plural(n, "run"), sizeText(pruned.Bytes))
+		s.note("pruning and collecting %s would free about %s", n, sizeText(pruned.Bytes))
 	default:
-		s.note("pruned %s; `git smithers prune --collect` frees about %s", plural(n, "run"), sizeText(pruned.Bytes))
-		s.note("until then `git smithers prune --undo <run>` brings them back")
+		s.note("pruned %s; `git smithers prune --collect` frees about %s", n, sizeText(pruned.Bytes))
+		s.note("until then %s", plain(howToRecall(gone)))
 	}
 	return err
 }
 
+// howToRecall says by which command runs that were pruned come back. Of many it names three.
+func howToRecall(runs []string) string {
+	const named = 3
+	shown := runs[:min(named, len(runs))]
+	out := fmt.Sprintf("`%s` brings %s back", commandLine(program, append([]string{"prune", "--undo"}, shown...)...), itOrThem(len(shown)))
+	if more := len(runs) - len(shown); more > 0 {
+		out += fmt.Sprintf(", and so on for %d more", more)
+	}
+	return out
+}
+
+func itOrThem(n int) string {
+	if n == 1 {
+		return "it"
+	}
+	return "them"
+}
+
+// noneToRecall is the error about an undo that names no run. It lists those that were pruned.
+func noneToRecall(ctx context.Context, k *keep.Keeper) error {
+	const shown = 10
+	out := fault.New(fault.Usage, "nothing says which runs to bring back")
+	runs, err := k.Recallable(ctx)
+	switch {
+	case err != nil:
+		return err
+	case len(runs) == 0:
+		return out.Hint("no pruned run is left here: none was pruned, or all that were are collected")
+	}
+	list := strings.Join(runs[:min(shown, len(runs))], ", ")
+	if more := len(runs) - shown; more > 0 {
+		list += fmt.Sprintf(" and %d more", more)
+	}
+	return out.Hint("pruned, and not collected yet: %s", list).Hint("%s", howToRecall(runs[:1]))
+}
+
 // runRecall brings runs back and says which.
 func runRecall(ctx context.Context, s *session, k *keep.Keeper, opts pruneOptions) error {
+	if len(opts.runs) == 0 {
+		return noneToRecall(ctx, k)
+	}
 	back, err := k.Recall(ctx, opts.runs...)
 	if err != nil {
 		return err

@@ -1,11 +1,13 @@
 package cli
 
 import (
+	"context"
 	"errors"
 	"slices"
 	"strings"
 	"unicode/utf8"
 
+	"github.com/git-smithers/git-smithers/timeline"
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
 
@@ -48,4 +50,27 @@ func retyped(args []string, err error) error {
 		known.Hints = append(known.Hints, "`"+command+"`")
 	}
 	return err
+}
+
+// hintRunAsRemote adds to an error about a run that was named in the place of a remote the command line with a remote
+// before the run.
+func (s *session) hintRunAsRemote(ctx context.Context, store *timeline.Store, err error) error {
+	known, ok := errors.AsType[*fault.Error](err)
+	if !ok || known.Code != fault.RemoteNotFound {
+		return err
+	}
+	named, _ := known.Details["remote"].(string)
+	at := slices.Index(s.args, named)
+	if at < 0 || !slices.Contains(s.args[:at], "push") && !slices.Contains(s.args[:at], "fetch") {
+		return err
+	}
+	if run, notRun := store.ResolveRun(ctx, named); notRun != nil || run != named {
+		return err
+	}
+	remote := "origin"
+	if place, none := store.Place(""); none == nil {
+		remote = place.Shown()
+	}
+	command := commandLine(program, slices.Insert(slices.Clone(s.args), at, remote)...)
+	return known.Hint("%q is a run: `%s`", named, command)
 }

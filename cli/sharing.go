@@ -16,12 +16,12 @@ import (
 func (s *session) withSharer(ctx context.Context, f func(*share.Sharer) error) error {
 	return s.withStore(ctx, func(store *timeline.Store) error {
 		if s.quiet || s.json || !s.isTTY(s.Err) {
-			return f(share.New(store, share.Options{}))
+			return s.hintRunAsRemote(ctx, store, f(share.New(store, share.Options{})))
 		}
 		steps := &stepProgress{s: s}
 		defer steps.finish()
 		talk := &lateTalk{s: s, from: s.Now().Add(progressAfter)}
-		return f(share.New(store, share.Options{Talk: talk, Progress: steps.update}))
+		return s.hintRunAsRemote(ctx, store, f(share.New(store, share.Options{Talk: talk, Progress: steps.update})))
 	})
 }
 

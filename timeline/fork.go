@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"encoding/base32"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"strings"
 
@@ -67,7 +68,7 @@ func (s *Store) Fork(ctx context.Context, req ForkRequest) (*Head, error) {
 	}
 	changes, err := s.forkChanges(from.Entry, req)
 	if err != nil {
-		return nil, err
+		return nil, hintNodes(err, from.Address)
 	}
 	op := snapshot.Op{Number: 1, Kind: snapshot.OpFork, AtMs: s.now().UnixMilli()}
 	if len(changes) > 0 {
@@ -144,6 +145,14 @@ func (s *Store) forkChanges(parent *snapshot.Entry, req ForkRequest) ([]snapshot
 		changes = append(changes, resets...)
 	}
 	return changes, nil
+}
+
+// hintNodes adds to an error about a node that a frame does not have the command that lists the frame's nodes.
+func hintNodes(err error, at Address) error {
+	if known, ok := errors.AsType[*fault.Error](err); ok && known.Code == fault.NodeNotFound {
+		return known.Hint("`git smithers show %s` lists the nodes", fault.Word(at.String()))
+	}
+	return err
 }
 
 // resets makes the nodes of the request run again.

@@ -3,6 +3,7 @@ package keep
 import (
 	"context"
 	"errors"
+	"slices"
 	"strings"
 
 	"github.com/git-smithers/git-smithers/objstore"
@@ -36,6 +37,23 @@ func (k *Keeper) Recall(ctx context.Context, runs ...string) (*Pruned, error) {
 		out.Runs = append(out.Runs, PrunedRun{RunID: h.id, Frames: frames})
 	}
 	return out, nil
+}
+
+// Recallable returns the runs that Recall can bring back, sorted.
+func (k *Keeper) Recallable(ctx context.Context) ([]string, error) {
+	list, err := k.ourRefs(ctx)
+	if err != nil {
+		return nil, timeline.Explain(err)
+	}
+	all, _ := k.holdings(list)
+	var runs []string
+	for _, h := range all {
+		if h.id != "" && canComeBack(h) {
+			runs = append(runs, h.id)
+		}
+	}
+	slices.Sort(runs)
+	return runs, nil
 }
 
 // canComeBack tells whether a pruned run is held, or is there again: then its tombstone goes.

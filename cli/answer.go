@@ -17,6 +17,7 @@ import (
 type answerOptions struct {
 	of     requestName
 	value  json.RawMessage // nil: ask
+	words  *string         // the answer, as it would be typed at a terminal; nil for none
 	cancel bool            // the request, instead of answering it
 	by     *string         // nil: git's user.name
 }
@@ -37,18 +38,21 @@ func answerCommand() *command {
 		name:    "answer",
 		summary: "answer a question that a run asks, or cancel it",
 		usage: []string{
+			"<run> <node> <answer> [--iteration I] [--by WHO]",
 			"<run> [<node> | --node ID] [--value JSON | --text TEXT | --yes | --no | --cancel] [--iteration I] [--by WHO]",
 			"<request> [--value JSON | --text TEXT | --yes | --no | --cancel] [--by WHO]",
 		},
 		about: `Answers a human request of a run. Without a node, it is the only one that is open; a
 request's id, as inbox prints it, stands for run, node and iteration. At a terminal,
-and without an answer on the command line, it shows the question and asks.
+and without an answer on the command line, it shows the question and asks. An answer in
+the third place is read as one that is typed there: a text, y or n, a number, a choice or
+its number.
 
 The answer must fit the form that the workflow gives; when it does not, nothing
 changes. A process that runs the run goes on by itself; otherwise resume does. With
 --cancel, nobody has to answer any more: the attempt that waits fails, with code
 request_cancelled. Prints the run's id.`,
-		minArgs: 1, maxArgs: 2,
+		minArgs: 1, maxArgs: 3,
 		flags: append([]urfave.Flag{
 			&urfave.StringFlag{Name: "value", Usage: "the answer: `JSON`, @FILE, or - for standard input"},
 			&urfave.StringFlag{Name: "text", Usage: "the answer is the text `TEXT`"},
@@ -61,6 +65,7 @@ request_cancelled. Prints the run's id.`,
 		exits:   writes(),
 		examples: []example{
 			{"be asked", "git smithers answer triage-1"},
+			{"take one of the choices", `git smithers answer triage-1 where 'one machine'`},
 			{"answer in words", `git smithers answer triage-1 which-fix --text 'the second one'`},
 			{"fill in a form", `git smithers answer human:triage-1:estimate:0 --value '{"days":3,"risk":"low"}'`},
 			{"nobody will answer this", "git smithers answer triage-1 which-fix --cancel"},
@@ -87,6 +92,9 @@ func parseAnswer(s *session, c *urfave.Context) (answerOptions, error) {
 			given = append(given, "--"+name)
 		}
 	}
+	if c.NArg() > 2 {
+		opts.words, given = new(c.Args().Get(2)), append(given, "an answer in the third place")
+	}
 	if len(given) > 1 {
 		return opts, fault.New(fault.Usage, "%s do not go together", listNames(given)).Hint("give one answer")
 	}
@@ -110,13 +118,18 @@ func runAnswer(ctx context.Context, s *session, store *timeline.Store, opts answ
 	if err != nil {
 		return err
 	}
-	if opts.value == nil {
+	if opts.value == nil { // the person, or what a person would type, answers what the request asks
 		request, err := engine.Request(head, place, s.Now())
 		if err != nil {
 			return err
 		}
 		place = engine.Place{Node: request.NodeID, Iteration: &request.Iteration}
-		if opts.value, err = s.askForAnswer(request); err != nil {
+		if opts.words != nil {
+			opts.value, err = readAnswer(request, *opts.words)
+		} else {
+			opts.value, err = s.askForAnswer(head.Row().ID, request)
+		}
+		if err != nil {
 			return err
 		}
 	}

@@ -9,9 +9,13 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/git-smithers/git-smithers/engine"
 	"github.com/git-smithers/git-smithers/snapshot"
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
+
+// choicesShown is how many choices an error shows.
+const choicesShown = 20
 
 // againError says that an answer cannot be taken, and why, so that one asks again.
 type againError struct{ why string }
@@ -25,12 +29,11 @@ type asker struct {
 	in *bufio.Reader
 }
 
-// askForAnswer shows a human request to the person at the terminal, and reads an answer. It
+// askForAnswer shows a human request of a run to the person at the terminal, and reads an answer. It
 // asks again until there is one that could fit; whether it does, the engine says.
-func (s *session) askForAnswer(h snapshot.HumanRequest) (json.RawMessage, error) {
+func (s *session) askForAnswer(run string, h snapshot.HumanRequest) (json.RawMessage, error) {
 	if !s.inTTY || !s.isTTY(s.Err) {
-		return nil, fault.New(fault.Usage, "there is no answer, and no terminal to ask at").
-			Hint("the question is: %s", h.Prompt).Hint("%s", howToAnswer(h.Kind))
+		return nil, noTerminal(run, h)
 	}
 	form, err := parseForm(h)
 	if err != nil {
@@ -40,6 +43,41 @@ func (s *session) askForAnswer(h snapshot.HumanRequest) (json.RawMessage, error)
 		s.talk("%s\n", line)
 	}
 	return asker{s, bufio.NewReader(s.In)}.answer(form)
+}
+
+// noTerminal is the error about a question that nobody is there to answer. It shows the question, and how to answer it.
+func noTerminal(run string, h snapshot.HumanRequest) error {
+	out := fault.New(fault.Usage, "there is no answer, and no terminal to ask at").Hint("the question is: %s", h.Prompt)
+	choices := choicesOf(h.Form)
+	if len(choices) == 0 {
+		return out.Hint("%s", howToAnswer(h.Kind))
+	}
+	args := []string{"answer", run, h.NodeID, choices[0]}
+	if h.Iteration > 0 {
+		args = append(args, "--iteration", strconv.Itoa(h.Iteration))
+	}
+	return out.Hint("the choices are: %s", listUpTo(choicesShown, choices)).Hint("`%s` takes the first", commandLine(program, args...))
+}
+
+// readAnswer reads an answer on the command line as one that is typed at a terminal.
+func readAnswer(h snapshot.HumanRequest, words string) (json.RawMessage, error) {
+	form, err := parseForm(h)
+	if err != nil {
+		return nil, err
+	}
+	if form.fields != nil {
+		return nil, fault.New(fault.Usage, "the question wants several values").
+			Hint("give the whole answer with --value; its schema is %s", engine.Compact(h.Form))
+	}
+	value, err := form.value.read(words)
+	if again, ok := errors.AsType[againError](err); ok {
+		out := fault.New(fault.InvalidInput, "%q does not answer the question: %s", words, again.why)
+		if choices := choicesOf(h.Form); len(choices) > 0 {
+			out = out.Hint("the choices are: %s", listUpTo(choicesShown, choices))
+		}
+		return nil, out
+	}
+	return value, err
 }
 
 // howToAnswer says by which flag a request of a kind is answered.

@@ -59,7 +59,7 @@ func TestAPersonIsAskedForWhatTheFormWants(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			s, talk := atDesk(test.typed)
-			got, err := s.askForAnswer(snapshot.HumanRequest{Kind: test.kind, Prompt: "What now?", Form: json.RawMessage(test.form)})
+			got, err := s.askForAnswer("a", snapshot.HumanRequest{Kind: test.kind, Prompt: "What now?", Form: json.RawMessage(test.form)})
 			require.NoError(t, err)
 			assert.Equal(t, test.want, string(got))
 			rest := talk.String()
@@ -84,7 +84,7 @@ func TestNobodyIsAskedForAFormThatIsNotFlat(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			s, _ := atDesk("x\n")
-			_, err := s.askForAnswer(snapshot.HumanRequest{Kind: snapshot.HumanJSON, Prompt: "What now?", Form: json.RawMessage(form)})
+			_, err := s.askForAnswer("a", snapshot.HumanRequest{Kind: snapshot.HumanJSON, Prompt: "What now?", Form: json.RawMessage(form)})
 			require.Equal(t, fault.Usage, fault.CodeOf(err))
 			assert.Contains(t, s.describe(err).Hints[1], form, "it is shown")
 		})
@@ -94,7 +94,7 @@ func TestNobodyIsAskedForAFormThatIsNotFlat(t *testing.T) {
 func TestTheEndOfTheInputIsNoAnswer(t *testing.T) {
 	t.Parallel()
 	s, _ := atDesk("not a whole line")
-	_, err := s.askForAnswer(snapshot.HumanRequest{Kind: snapshot.HumanAsk, Prompt: "What now?"})
+	_, err := s.askForAnswer("a", snapshot.HumanRequest{Kind: snapshot.HumanAsk, Prompt: "What now?"})
 	assert.Equal(t, fault.Usage, fault.CodeOf(err))
 }
 
@@ -105,7 +105,7 @@ func TestNobodyIsAskedWithoutATerminal(t *testing.T) {
 	} {
 		s, talk := atDesk("y\n")
 		s.inTTY = false
-		_, err := s.askForAnswer(snapshot.HumanRequest{Kind: kind, Prompt: "What now?"})
+		_, err := s.askForAnswer("a", snapshot.HumanRequest{Kind: kind, Prompt: "What now?"})
 		require.Equal(t, fault.Usage, fault.CodeOf(err))
 		assert.Contains(t, s.describe(err).Hints[0], "What now?")
 		assert.Contains(t, s.describe(err).Hints[1], flag)
@@ -116,7 +116,7 @@ func TestNobodyIsAskedWithoutATerminal(t *testing.T) {
 func TestAQuestionCannotDriveATerminal(t *testing.T) {
 	t.Parallel()
 	s, talk := atDesk("1\n")
-	_, err := s.askForAnswer(snapshot.HumanRequest{
+	_, err := s.askForAnswer("a", snapshot.HumanRequest{
 		Kind: snapshot.HumanJSON, Prompt: "a\x1b[2J\nb", Form: json.RawMessage(`{"type":"object","properties":{
 			"x\u001b[m":{"enum":["\u001b[5m"],"description":"\u202e"}}}`),
 	})
@@ -139,7 +139,7 @@ func TestAFormThatNobodyCanBeAskedForIsShownOnOneLine(t *testing.T) {
 func TestAChoiceThatCouldMeanTwoIsAskedAgain(t *testing.T) {
 	t.Parallel()
 	s, talk := atDesk("1\n2\n")
-	_, err := s.askForAnswer(snapshot.HumanRequest{Kind: snapshot.HumanSelect, Prompt: "Which?", Form: json.RawMessage(`{"enum":[3,1,2]}`)})
+	_, err := s.askForAnswer("a", snapshot.HumanRequest{Kind: snapshot.HumanSelect, Prompt: "Which?", Form: json.RawMessage(`{"enum":[3,1,2]}`)})
 	require.Error(t, err) // both lines could mean two, and the input has ended
 	assert.Contains(t, talk.String(), "1 is the number of one choice and the value of another")
 	assert.Contains(t, talk.String(), "2 is the number of one choice and the value of another")

@@ -85,6 +85,19 @@ func parseForm(h snapshot.HumanRequest) (form, error) {
 	return out, nil
 }
 
+// choicesOf returns the choices of a form for people; nil if it has none.
+func choicesOf(form json.RawMessage) []string {
+	var schema formSchema
+	if json.Unmarshal(form, &schema) != nil {
+		return nil
+	}
+	var choices []string
+	for _, choice := range schema.Enum {
+		choices = append(choices, choiceText(choice))
+	}
+	return choices
+}
+
 // notAskable shows the form, so that one can write an answer to it.
 func notAskable(h snapshot.HumanRequest) error {
 	return fault.New(fault.Usage, "nobody can be asked for this form line by line").

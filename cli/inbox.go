@@ -44,7 +44,7 @@ func inboxCommand() *command {
 		usage:   []string{"[<run>] [--all]"},
 		about: `Lists what is open, the oldest first: since when, the run, its workflow and status,
 the task, the kind (approval, ask, confirm, select or json, which people answer; signal;
-timer), and the title, the prompt, the signal, or when the timer goes off. Requests whose
+timer), and the title, the prompt with its choices, the signal, or when the timer goes off. Requests whose
 time is up are expired first. With --all, what is settled is listed, too. With --json, one
 object a line.
 
@@ -219,6 +219,8 @@ func inboxPrompt(l inboxLine) string {
 		return clockTime(*l.TimeoutAtMs)
 	case l.Kind == snapshot.WaitSignal && l.CorrelationID != nil:
 		return l.Prompt + ", correlation " + *l.CorrelationID
+	case l.Kind == snapshot.HumanSelect && l.Form != nil:
+		return l.Prompt + " (" + listUpTo(choicesShown, choicesOf(json.RawMessage(*l.Form))) + ")"
 	}
 	return l.Prompt
 }

@@ -209,11 +209,7 @@ func noneToRecall(ctx context.Context, k *keep.Keeper) error {
 	case len(runs) == 0:
 		return out.Hint("no pruned run is left here: none was pruned, or all that were are collected")
 	}
-	list := strings.Join(runs[:min(shown, len(runs))], ", ")
-	if more := len(runs) - shown; more > 0 {
-		list += fmt.Sprintf(" and %d more", more)
-	}
-	return out.Hint("pruned, and not collected yet: %s", list).Hint("%s", howToRecall(runs[:1]))
+	return out.Hint("pruned, and not collected yet: %s", listUpTo(shown, runs)).Hint("%s", howToRecall(runs[:1]))
 }
 
 // runRecall brings runs back and says which.

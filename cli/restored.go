@@ -215,9 +215,12 @@ func leftOutNames(list []snapshot.LeftOut) []string {
 }
 
 // listNames is a list for people, cut where it is long.
-func listNames(names []string) string {
-	shown := make([]string, 0, namesShown)
-	for _, name := range names[:min(namesShown, len(names))] {
+func listNames(names []string) string { return listUpTo(namesShown, names) }
+
+// listUpTo is a list for people of the first names, at most that many, and how many there are besides.
+func listUpTo(most int, names []string) string {
+	shown := make([]string, 0, most)
+	for _, name := range names[:min(most, len(names))] {
 		shown = append(shown, plain(name))
 	}
 	if rest := len(names) - len(shown); rest > 0 {

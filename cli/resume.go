@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"errors"
+	"slices"
 
 	urfave "github.com/urfave/cli/v2"
 
@@ -94,6 +95,7 @@ func parseResume(s *session, c *urfave.Context) (resumeOptions, error) {
 // runResume runs what is left of a run.
 func runResume(ctx context.Context, s *session, store *timeline.Store, opts resumeOptions) error {
 	head, err := openRun(ctx, store, opts.run)
+	err = s.hintOrder(ctx, store, opts, err)
 	if err == nil {
 		err = refuseForeign(head)
 	}
@@ -114,6 +116,23 @@ func runResume(ctx context.Context, s *session, store *timeline.Store, opts resu
 		return resumeDocument{r, opts.engine.back.documents()}
 	})
 	return s.acceptAsTyped(err, opts.workflow != "")
+}
+
+// hintOrder adds to an error about a run the command line with its arguments in order, if the first one is a file and the
+// second one a run.
+func (s *session) hintOrder(ctx context.Context, store *timeline.Store, opts resumeOptions, err error) error {
+	known, ok := errors.AsType[*fault.Error](err)
+	if !ok || known.Code != fault.RunNotFound || opts.workflow == "" || !s.isFile(opts.run) {
+		return err
+	}
+	run, notRun := store.ResolveRunToChange(ctx, opts.workflow)
+	file, id := slices.Index(s.args, opts.run), slices.Index(s.args, opts.workflow)
+	if notRun != nil || run != opts.workflow || file < 0 || id < 0 {
+		return err
+	}
+	words := slices.Clone(s.args)
+	words[file], words[id] = words[id], words[file]
+	return known.Hint("the run comes first: `%s`", commandLine(program, words...))
 }
 
 // acceptAsTyped keeps, in the hint about a workflow that has changed, the flags that were typed. named reports whether a

@@ -30,9 +30,10 @@ func undoCommand() *command {
 		summary: "take back the newest travel, reset, revert, restore or fork",
 		usage:   []string{"[<run>] [--no-vcs | --yes]"},
 		about: `Takes back the newest op of the run that was not taken back yet; without a run, the
-newest that was done in this clone, and names newer ops that it passes over: forks that
-have run, what Smithers did itself, and what was done elsewhere and fetched. ops lists
-the ops of a run. Nothing is lost by it either: it is a new frame.
+newest that was done in this clone. If that is a prune, a fork that has run, or a fork
+that a fetch made, undo takes nothing back, and says how the prune or the op before it
+is taken back. What was done elsewhere and fetched is passed over and named. ops lists the
+ops of a run. Nothing is lost by it either: it is a new frame.
 
 A travel or reset is taken back with the state, attempts and files that were there before
 it; what the run has done since is stepped over. A revert or restore is taken back with
@@ -87,7 +88,8 @@ func runUndo(ctx context.Context, s *session, store *timeline.Store, req timelin
 // mostPassed is how many ops people are told of one by one that undo passed over.
 const mostPassed = 3
 
-// notePassedOver names the newer ops that were passed over: the first, and the number of the others.
+// notePassedOver names the newer ops that were passed over, which were not done here: the first, and the number of the
+// others.
 func (s *session) notePassedOver(passed []timeline.PassedOver) {
 	for i, one := range passed {
 		if i == mostPassed && len(passed) > mostPassed+1 {
@@ -96,6 +98,8 @@ func (s *session) notePassedOver(passed []timeline.PassedOver) {
 		}
 		reason := "the fork has run"
 		switch one.Why {
+		case timeline.PassedFetched:
+			reason = "a fetch made the fork"
 		case timeline.PassedByEngine:
 			reason = "its engine did that"
 		case timeline.PassedElsewhere:

@@ -74,7 +74,7 @@ func (s *Store) Fork(ctx context.Context, req ForkRequest) (*Head, error) {
 	if len(changes) > 0 {
 		op.Frame = new(int64)
 	}
-	s.noteOpHere(id, op)
+	s.doneHere().Op(id, op)
 	batch := s.objects.Begin()
 	entry, err := snapshot.Append(batch, s.frames, from.Entry, s.forkDraft(from, id, op, changes, req))
 	if err != nil {

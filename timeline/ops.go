@@ -56,7 +56,7 @@ func (h *Head) addOp(draft *snapshot.Draft, op snapshot.Op) (snapshot.Op, error)
 		op.Frame = new(h.row.Frame + 1)
 	}
 	draft.Journal = append(draft.Journal, setOp(op))
-	h.store.noteOpHere(h.row.ID, op)
+	h.store.doneHere().Op(h.row.ID, op)
 	return op, nil
 }
 

@@ -10,12 +10,42 @@ import (
 	"os"
 	"path/filepath"
 
+	"github.com/git-smithers/git-smithers/objstore"
 	"github.com/git-smithers/git-smithers/snapshot"
 )
 
-// opsHereFile lists the ops that were done in this clone, in the store's private folder: a line an op, with its opMark.
-// An undo that names no run takes back nothing else, whatever fetched runs say of when something was done to them.
+// opsHereFile is the file of DoneHere, in the store's private folder.
 const opsHereFile = "ops-done-here"
+
+// DoneHere is the list of the ops and prunes of this clone, in the order in which they were done: a line an op, with
+// its opMark, and a line a prune, with its tombstone. An undo that names no run goes by the list alone, whatever fetched
+// runs say of when something was done to them.
+//
+// A line is written before its op or prune is done, so a line may stand for nothing. A line that cannot be written is a
+// warning: the op can be taken back by its run's id all the same. For the same reason lines are not put on stable
+// storage.
+type DoneHere struct {
+	path string
+	warn func(error)
+}
+
+func (s *Store) doneHere() DoneHere {
+	return DoneHere{filepath.Join(s.privatePath(), opsHereFile), s.warn}
+}
+
+// Op notes that an op is about to be done.
+func (d DoneHere) Op(run string, op snapshot.Op) {
+	if err := d.add(opMark(run, op)); err != nil {
+		d.warn(fmt.Errorf("that op %d of run %q was done here is not noted: %w", op.Number, run, err))
+	}
+}
+
+// Prune notes that a run is about to be replaced by its tombstone or, if it was before, that it is about to be collected.
+func (d DoneHere) Prune(run string, stone objstore.ID) {
+	if err := d.add(stone.String()); err != nil {
+		d.warn(fmt.Errorf("that run %q was pruned here is not noted: %w", run, err))
+	}
+}
 
 // opMark stands for an op of a run, whether it was taken back or not. Somebody else's op has the same mark only if all
 // of it is the same, the tip before it included.
@@ -25,30 +55,21 @@ func opMark(run string, op snapshot.Op) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// noteOpHere notes that an op is about to be done here. A note that cannot be written is a warning; the op can be taken
-// back by its run's id all the same. It is not put on stable storage for the same reason.
-func (s *Store) noteOpHere(run string, op snapshot.Op) {
-	if err := s.appendOpHere(opMark(run, op) + "\n"); err != nil {
-		s.warn(fmt.Errorf("that op %d of run %q was done here is not noted: %w", op.Number, run, err))
-	}
-}
-
-func (s *Store) appendOpHere(line string) error {
-	path := filepath.Join(s.privatePath(), opsHereFile)
-	if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil { //nolint:gosec // the umask says who may read the repository
+func (d DoneHere) add(mark string) error {
+	if err := os.MkdirAll(filepath.Dir(d.path), 0o777); err != nil { //nolint:gosec // the umask says who may read the repository
 		return err
 	}
-	f, err := os.OpenFile(path, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o666) //nolint:gosec // the same
+	f, err := os.OpenFile(d.path, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o666) //nolint:gosec // the same
 	if err != nil {
 		return err
 	}
-	_, err = f.WriteString(line)
+	_, err = f.WriteString(mark + "\n")
 	return errors.Join(err, f.Close())
 }
 
-// opsHere returns the marks of the ops that were done in this clone.
-func (s *Store) opsHere() (_ map[string]bool, err error) {
-	f, err := os.Open(filepath.Join(s.privatePath(), opsHereFile))
+// lines returns the number of each mark's last line, from 1.
+func (d DoneHere) lines() (_ map[string]int, err error) {
+	f, err := os.Open(d.path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
@@ -56,10 +77,10 @@ func (s *Store) opsHere() (_ map[string]bool, err error) {
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, f.Close()) }()
-	marks := make(map[string]bool)
+	marks := make(map[string]int)
 	lines := bufio.NewScanner(f)
-	for lines.Scan() {
-		marks[lines.Text()] = true
+	for n := 1; lines.Scan(); n++ {
+		marks[lines.Text()] = n
 	}
 	return marks, lines.Err()
 }

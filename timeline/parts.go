@@ -25,6 +25,7 @@ type Parts struct {
 	FrameRefs       int64  // how many frame refs this clone keeps
 	RemoteFrameRefs int64  // how many frame refs a remote is given
 	Private         string // the store's private folder
+	Here            DoneHere
 
 	Limits snapshot.Limits // of what is taken in
 }
@@ -34,7 +35,7 @@ func (s *Store) Parts() Parts {
 	return Parts{
 		Repo: s.repo, Env: s.env, Refs: s.refs, Objects: s.objects, Now: s.now, Warn: s.warn,
 		PushFiles: s.settings.pushFiles, FrameRefs: s.settings.frameRefs, RemoteFrameRefs: s.settings.remoteFrameRefs,
-		Private: s.privatePath(), Limits: s.settings.limits,
+		Private: s.privatePath(), Here: s.doneHere(), Limits: s.settings.limits,
 	}
 }
 

@@ -49,7 +49,7 @@ type Traveled struct {
 	Worktrees []*Restored  // and of tasks' own worktrees
 	Missing   []string     // tasks whose own worktree of then is not here any more
 	NoFiles   string       // why, in words, where files were asked for and the frame has none
-	// PassedOver are the newer ops that an undo without a run could not take back, the newest first.
+	// PassedOver are the newer ops that an undo without a run left alone, as they were not done here, the newest first.
 	PassedOver []PassedOver
 	Status     snapshot.RunStatus
 }

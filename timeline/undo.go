@@ -29,11 +29,12 @@ type UndoRequest struct {
 // longer listed among its parent's.
 //
 // What another engine did in its own run is not taken back here: the run would not be as that
-// engine has it. Without a run, Undo passes over such a run, over a fork that has run, and over what was not done in
-// this clone: runs that were fetched say themselves when something was done to them.
+// engine has it. Without a run, Undo takes back what was done last in this clone, and passes over what was done
+// elsewhere: runs that were fetched say themselves when something was done to them. What was done last may be a prune, a
+// fork that has run, or one that a fetch made: then nothing is taken back.
 //
-// nothing_to_undo where there is none, undo_refused for a fork that has run and for what an engine
-// did, run_owned, and whatever Restore refuses: then nothing is changed.
+// nothing_to_undo where there is none; undo_refused for a fork that has run or that a fetch made, for what an engine
+// did, and without a run for a prune; run_owned, and whatever Restore refuses: then nothing is changed.
 func (s *Store) Undo(ctx context.Context, req UndoRequest) (*Traveled, error) {
 	if req.Run != "" {
 		return s.undoNewest(ctx, req)

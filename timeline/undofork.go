@@ -50,10 +50,18 @@ func (s *Store) undoFork(ctx context.Context, head *Head, op snapshot.Op) (*Trav
 	return t.out, nil
 }
 
-// refuseStarted is undo_refused for a fork that has run, or that is being taken back.
+// refuseStarted is undo_refused for a fork that has run, that a fetch made of entries that were there, or that is
+// being taken back.
 func (s *Store) refuseStarted(head *Head, op snapshot.Op) error {
 	if err := s.refuseOwned(head.row); err != nil {
 		return err
+	}
+	if why, err := whyPassed(head.entry, op); err != nil {
+		return err
+	} else if why == PassedFetched {
+		return fault.New(fault.UndoRefused, "run %q has entries that a fetch moved into it from run %q: it is not taken back",
+			head.row.ID, head.row.Parent.RunID).
+			Hint("`git smithers prune %s` removes it, until `prune --undo`", fault.Word(head.row.ID)).Detail("runId", head.row.ID)
 	}
 	ops, err := OpsAt(head.entry)
 	if err != nil {

@@ -8,107 +8,175 @@ import (
 
 	"github.com/git-smithers/git-smithers/refs"
 	"github.com/git-smithers/git-smithers/snapshot"
-	"github.com/git-smithers/git-smithers/timeline/fault"
 )
 
-// PassedOver is the newest op of a run that an undo without a run left alone, although it is newer than the op that was
-// taken back.
+// PassedOver is an op or a prune that an undo without a run does not take back.
 type PassedOver struct {
 	Run string
-	Op  snapshot.Op
-	Why string // PassedHasRun, PassedByEngine or PassedElsewhere
+	Op  snapshot.Op // the newest of the run that is not undone; the zero Op for a prune
+	Why string      // one of the constants below
 }
 
 // The reasons of PassedOver.
 const (
 	PassedHasRun    = "has_run"   // a fork that has run
+	PassedFetched   = "fetched"   // a fork that a fetch made, of entries that were there
 	PassedByEngine  = "engine"    // another engine's own
 	PassedElsewhere = "elsewhere" // not done in this clone: an undo that names the run takes it back
+	PassedPruned    = "pruned"    // a prune: prune --undo takes it back
+	PassedCollected = "collected" // a prune that nothing takes back
 )
 
-// runToUndo returns the run with the newest op that was done here and can be taken back. passed has the newer ops that
-// an undo leaves alone, the newest first. Runs that cannot be read are left out, with a warning.
+// undoable is what an undo without a run may take back, or a reason why it does not.
+type undoable struct {
+	PassedOver     // Why is "" for an op that can be taken back
+	line       int // the newest line of DoneHere that is about the run; 0 for none
+}
+
+// runToUndo returns the run with the op that was done here last, if that can be taken back. passed has the newer ops
+// that were not done here, the newest first. Runs that cannot be read are left out, with a warning.
+//
+// If something else was done here since that op, the op is not what an undo is expected to take back: undo_refused.
+// If no op can be taken back, the error is nothing_to_undo, or undo_refused where a run can be brought back.
 func (s *Store) runToUndo(ctx context.Context) (run string, passed []PassedOver, err error) {
-	tips, err := s.refs.Tips(ctx)
-	if _, err = brokenRefs(err); err != nil {
-		return "", nil, Explain(err)
-	}
-	here, err := s.opsHere()
+	lines, err := s.doneHere().lines()
 	if err != nil {
 		return "", nil, Explain(err)
 	}
-	var newest []PassedOver
+	all, err := s.undoableOps(ctx, lines)
+	if err != nil {
+		return "", nil, err
+	}
+	pruned, err := s.prunedHere(ctx, lines)
+	if err != nil {
+		return "", nil, Explain(err)
+	}
+	all = append(all, pruned...)
+	slices.SortStableFunc(all, func(a, b undoable) int {
+		return cmp.Or(cmp.Compare(b.line, a.line), cmp.Compare(b.Op.AtMs, a.Op.AtMs))
+	})
+	var here, elsewhere []PassedOver
+	var found *undoable
+	for i, one := range all {
+		switch {
+		case one.line == 0:
+			elsewhere = append(elsewhere, one.PassedOver)
+		case one.Why == "" && found == nil:
+			found = &all[i]
+		case found == nil:
+			here = append(here, one.PassedOver)
+		}
+	}
+	switch {
+	case found == nil && slices.ContainsFunc(here, PassedOver.isPruned), found != nil && len(here) > 0:
+		return "", nil, refuseOlder(here, found)
+	case found == nil:
+		return "", nil, nothingToUndo(append(here, elsewhere...))
+	}
+	newer := func(one PassedOver) bool { return one.Op.AtMs > found.Op.AtMs }
+	return found.Run, slices.DeleteFunc(elsewhere, func(one PassedOver) bool { return !newer(one) }), nil
+}
+
+// undoableOps returns the newest op of every run that has one.
+func (s *Store) undoableOps(ctx context.Context, lines map[string]int) ([]undoable, error) {
+	tips, err := s.refs.Tips(ctx)
+	if _, err = brokenRefs(err); err != nil {
+		return nil, Explain(err)
+	}
+	var out []undoable
 	for _, tip := range tips {
 		if ctx.Err() != nil {
-			return "", nil, Explain(ctx.Err())
+			return nil, Explain(ctx.Err())
 		}
-		one, err := s.newestOpAt(tip)
+		one, err := s.undoableAt(tip, lines)
 		if err != nil {
 			s.warn(fmt.Errorf("left out: run %s: %w", tip.Component, err))
 			continue
 		}
-		if one.Why == "" && !here[opMark(one.Run, one.Op)] {
-			one.Why = PassedElsewhere
-		}
 		if one.Op.Number > 0 {
-			newest = append(newest, one)
+			out = append(out, one)
 		}
 	}
-	slices.SortStableFunc(newest, func(a, b PassedOver) int { return cmp.Compare(b.Op.AtMs, a.Op.AtMs) })
-	for i, one := range newest {
-		if one.Why == "" {
-			return one.Run, newest[:i], nil
-		}
-	}
-	return "", nil, nothingToUndo(newest)
+	return out, nil
 }
 
-// nothingToUndo is nothing_to_undo for a repository in which the newest op of no run can be taken back.
-func nothingToUndo(passed []PassedOver) error {
-	err := fault.New(fault.NothingToUndo, "nothing was done here to any run that could be taken back")
-	if len(passed) == 0 {
-		return err.Hint("travel, reset, revert, restore and fork can be")
-	}
-	first := passed[0]
-	switch first.Why {
-	case PassedHasRun:
-		err = err.Hint("op %d of run %q is a fork that has run", first.Op.Number, first.Run)
-	case PassedByEngine:
-		err = err.Hint("op %d of run %q is its engine's own", first.Op.Number, first.Run)
-	default:
-		err = err.Hint("op %d of run %q was not done here: `git smithers undo %s` takes it back", first.Op.Number, first.Run, fault.Word(first.Run))
-	}
-	if more := len(passed) - 1; more > 0 {
-		err = err.Hint("passed over, too: %d more", more)
-	}
-	return err
-}
-
-// newestOpAt returns the newest op at a tip that was not taken back, with the reason if it cannot be. Its number is 0 if
-// there is none.
-func (s *Store) newestOpAt(tip refs.TipRef) (PassedOver, error) {
+// undoableAt returns the newest op at a tip. Its number is 0 if there is none.
+func (s *Store) undoableAt(tip refs.TipRef, lines map[string]int) (undoable, error) {
 	entry, err := snapshot.ReadEntry(s.objects, tip.ID)
 	if err != nil {
-		return PassedOver{}, err
+		return undoable{}, err
 	}
 	ops, err := OpsAt(entry)
 	if err != nil {
-		return PassedOver{}, err
+		return undoable{}, err
 	}
 	op, ok := newestOp(ops)
-	out := PassedOver{Run: entry.Run, Op: op}
+	out := undoable{PassedOver: PassedOver{Run: entry.Run, Op: op}}
+	if !ok {
+		return out, nil
+	}
+	for _, one := range ops {
+		if one.Kind != snapshot.OpUndo && one.UndoneBy == 0 {
+			out.line = max(out.line, lines[opMark(entry.Run, one)])
+		}
+	}
+	out.Why, err = whyPassed(entry, op)
+	if out.Why == "" && lines[opMark(entry.Run, op)] == 0 {
+		out.Why = PassedElsewhere
+	}
+	return out, err
+}
+
+// whyPassed returns why the newest op of a run cannot be taken back, wherever it was done; "" if it can.
+func whyPassed(entry *snapshot.Entry, op snapshot.Op) (string, error) {
+	if op.ByEngine() {
+		return PassedByEngine, nil
+	}
+	if op.Kind != snapshot.OpFork {
+		return "", nil
+	}
+	row, err := entry.RunRow()
 	switch {
-	case !ok:
-	case op.ByEngine():
-		out.Why = PassedByEngine
-	case op.Kind == snapshot.OpFork:
-		row, err := entry.RunRow()
+	case err != nil:
+		return "", err
+	case row.Parent != nil && !row.Parent.Extension.IsZero():
+		return PassedFetched, nil
+	case row.StartedAtMs != nil:
+		return PassedHasRun, nil
+	}
+	return "", nil
+}
+
+// prunedHere returns the runs that were pruned in this clone and are gone.
+func (s *Store) prunedHere(ctx context.Context, lines map[string]int) ([]undoable, error) {
+	stones, err := s.refs.Gone(ctx)
+	if _, err = brokenRefs(err); err != nil {
+		return nil, err
+	}
+	list, err := s.refs.Held(ctx)
+	if _, err = brokenRefs(err); err != nil {
+		return nil, err
+	}
+	held := make(map[string]bool, len(list))
+	for _, ref := range list {
+		held[ref.Component] = true
+	}
+	var out []undoable
+	for _, stone := range stones {
+		line := lines[stone.ID.String()]
+		if line == 0 {
+			continue
+		}
+		tombstone, err := snapshot.ReadTombstone(s.objects, stone.ID)
 		if err != nil {
-			return PassedOver{}, err
+			s.warn(fmt.Errorf("left out: tombstone %s: %w", stone.Component, err))
+			continue
 		}
-		if row.StartedAtMs != nil {
-			out.Why = PassedHasRun
+		one := undoable{PassedOver{Run: tombstone.Run, Op: snapshot.Op{AtMs: tombstone.AtMs}, Why: PassedCollected}, line}
+		if held[stone.Component] {
+			one.Why = PassedPruned
 		}
+		out = append(out, one)
 	}
 	return out, nil
 }

@@ -119,8 +119,10 @@ func (k *Keeper) letGo(ctx context.Context, going []*holding) error {
 		if err := k.notePast(ctx, h); err != nil {
 			return err
 		}
-		if h.gone.IsZero() && !h.again { // a power cut has taken it
-			stone, err := snapshot.Tombstone{Run: h.id, Tip: h.held, AtMs: k.parts.Now().UnixMilli()}.Add(batch)
+		stone := h.gone
+		if stone.IsZero() && !h.again { // a power cut has taken it
+			var err error
+			stone, err = snapshot.Tombstone{Run: h.id, Tip: h.held, AtMs: k.parts.Now().UnixMilli()}.Add(batch)
 			if err != nil {
 				return err
 			}
@@ -129,6 +131,9 @@ func (k *Keeper) letGo(ctx context.Context, going []*holding) error {
 				return err
 			}
 			made = append(made, refs.Update{Name: name, New: stone})
+		}
+		if !stone.IsZero() {
+			k.parts.Here.Prune(h.id, stone)
 		}
 		for _, ref := range h.refs {
 			deleted = append(deleted, refs.Update{Name: ref.Name, Old: ref.ID})

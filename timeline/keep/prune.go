@@ -126,6 +126,7 @@ func (k *Keeper) forget(ctx context.Context, h *holding) error {
 	slices.SortStableFunc(updates, func(a, b refs.Update) int { // the frames before the tip
 		return cmp.Compare(isTip(a.Name), isTip(b.Name))
 	})
+	k.parts.Here.Prune(h.id, stone)
 	return k.store.Commit(ctx, batch, append(made, updates...))
 }
 

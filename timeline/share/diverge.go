@@ -83,7 +83,7 @@ func (s *Sharer) adoptAs(ctx context.Context, tip *snapshot.Entry, id string) er
 	}
 	added.id, added.subject = id, fmt.Sprintf("another run's history, which is called %s elsewhere", tip.Run)
 	batch := s.parts.Objects.Begin()
-	entry, err := added.write(batch, s.parts.Now().UnixMilli())
+	entry, err := s.write(added, batch)
 	if err != nil {
 		return timeline.Explain(err)
 	}

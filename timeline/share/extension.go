@@ -98,10 +98,13 @@ func (s *Sharer) eventsAfter(tip *snapshot.Entry, after objstore.ID) ([]snapshot
 	return slices.Concat(newestFirst...), nil
 }
 
-// write writes the first entry of the run to be. What is stored already is within no
-// limits but those of the format.
-func (x *extension) write(w objstore.Writer, at int64) (*snapshot.Entry, error) {
-	op := snapshot.EncodeOp(snapshot.Op{Number: 1, Kind: snapshot.OpFork, AtMs: at})
+// write writes the first entry of the run to be, whose op is noted as done here. What is
+// stored already is within no limits but those of the format.
+func (s *Sharer) write(x *extension, w objstore.Writer) (*snapshot.Entry, error) {
+	at := s.parts.Now().UnixMilli()
+	fork := snapshot.Op{Number: 1, Kind: snapshot.OpFork, AtMs: at}
+	s.parts.Here.Op(x.id, fork)
+	op := snapshot.EncodeOp(fork)
 	forked, err := json.Marshal(struct {
 		RunID  string `json:"runId"`
 		Parent string `json:"parentRunId"`

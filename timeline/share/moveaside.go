@@ -55,7 +55,7 @@ func (s *Sharer) moveAside(ctx context.Context, what split, fork *extension, mad
 // was made already, the frame refs that it lacks.
 func (s *Sharer) forkUpdates(ctx context.Context, w objstore.Writer, fork *extension, made objstore.ID) ([]refs.Update, error) {
 	if made.IsZero() {
-		entry, err := fork.write(w, s.parts.Now().UnixMilli())
+		entry, err := s.write(fork, w)
 		if err != nil {
 			return nil, err
 		}

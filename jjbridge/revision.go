@@ -13,11 +13,7 @@ import (
 // jj workspace, a revset of one commit. What looks like an option is no revision. With jj it takes no snapshot.
 func ResolveCommit(ctx context.Context, w *Workspace, revision string) (string, error) {
 	if strings.HasPrefix(revision, ":/") { // to its end it is a text to search for
-		out, err := w.git(ctx, "rev-parse", "--verify", "--quiet", revision)
-		if err != nil && ctx.Err() != nil {
-			return "", err
-		}
-		return strings.TrimSpace(string(out)), nil
+		return w.oneID(ctx, revision)
 	}
 	commit, err := w.commitOf(ctx, revision)
 	if err != nil || commit != "" || w.Type != snapshot.VCSJJ {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/git-smithers/git-smithers/internal/gitexec"
 	"github.com/git-smithers/git-smithers/snapshot"
+	"github.com/git-smithers/git-smithers/objstore"
 )
 
 // defaultBase is the branch that work starts from where nobody says which.
@@ -114,14 +115,24 @@ func bases(base string) []string {
 
 // commitOf is the commit that git knows under a name; "" for none.
 func (w *Workspace) commitOf(ctx context.Context, revision string) (string, error) {
-	if strings.HasPrefix(revision, "-") {
-		return "", nil // an option, and no revision
-	}
-	out, err := w.git(ctx, "rev-parse", "--verify", "--quiet", revision+"^{commit}")
+	return w.oneID(ctx, revision+"^{commit}")
+}
+
+// oneID returns the id of the one object that git knows under a name, or "" for none. A name that git takes for an option,
+// or for a set of commits, is none.
+func (w *Workspace) oneID(ctx context.Context, name string) (string, error) {
+	out, err := w.git(ctx, "rev-parse", "--verify", "--quiet", "--end-of-options", name)
 	if failed, ok := errors.AsType[*gitexec.Error](err); ok && failed.Status > 0 && ctx.Err() == nil {
 		return "", nil
 	}
-	return strings.TrimSpace(string(out)), err
+	if err != nil {
+		return "", err
+	}
+	id, err := objstore.ParseID(strings.TrimSpace(string(out)))
+	if err != nil {
+		return "", nil //nolint:nilerr // such as ^ and an id: what the commit does not reach
+	}
+	return id.String(), nil
 }
 
 // checkBranch checks that the branch can be made at start, or reset to it, and returns

@@ -42,10 +42,10 @@ func (s *session) warnOfRefusals(runs []smithers.ExportedRun) {
 		s.warn(fmt.Errorf("Smithers would refuse to resume %s: %s", listNames(refused[reason]), reason)) //nolint:staticcheck // a name
 	}
 	if len(words) > 1 {
-		words = []string{"<run>..."}
+		words = []string{"RUN..."}
 	}
-	s.hint("`%s export %s --to <new.db> --workflow <workflow.tsx>` has Smithers take that file", program, words[0])
+	s.hint("`%s export %s --to NEW.db --workflow WORKFLOW.tsx` has Smithers take that file", program, words[0])
 	if accepts {
-		s.hint("`smithers up <workflow.tsx> --run-id <run> --resume true --accept-workflow-change` takes the file as it is now")
+		s.hint("`smithers up WORKFLOW.tsx --run-id RUN --resume true --accept-workflow-change` takes the file as it is now")
 	}
 }

@@ -43,10 +43,10 @@ func refuseForeign(head *timeline.Head) error {
 	newestFrame := fault.Word(timeline.Address{Run: row.ID, Frame: row.Frame}.String())
 	if engine == engineSmithers {
 		refused = refused.
-			Hint("`%s replay <workflow.tsx> %s --engine smithers` has Smithers run a fork of it", program, newestFrame).
-			Hint("`%s export %s --to <smithers.db>` hands it to Smithers, whose `up --resume` goes on with it", program, fault.Word(row.ID))
+			Hint("`%s replay WORKFLOW.tsx %s --engine smithers` has Smithers run a fork of it", program, newestFrame).
+			Hint("`%s export %s --to SMITHERS.db` hands it to Smithers, whose `up --resume` goes on with it", program, fault.Word(row.ID))
 	}
-	return refused.Hint("`%s replay <workflow.yaml> %s` runs a fork of it by a workflow of ours", program, newestFrame)
+	return refused.Hint("`%s replay WORKFLOW.yaml %s` runs a fork of it by a workflow of ours", program, newestFrame)
 }
 
 // refuseForeignCancel is foreign_run for a run that another engine runs, which would go on with it all the same.
@@ -110,7 +110,7 @@ func nextCommand(head *timeline.Head, does string) (string, error) {
 	}
 	row := head.Row()
 	if engine != "" {
-		return fmt.Sprintf("`%s export %s --to <database>` hands it to %s", program, fault.Word(row.ID), plain(engineName(engine))), nil
+		return fmt.Sprintf("`%s export %s --to DATABASE` hands it to %s", program, fault.Word(row.ID), plain(engineName(engine))), nil
 	}
 	if captured, err := isCaptured(head); err != nil || captured {
 		return captureNext(row.ID), err

@@ -195,7 +195,7 @@ const mostMarks = 5
 func (s *session) warnOfMarks(run importedRun) {
 	for i, m := range run.Marks {
 		if i == mostMarks && len(run.Marks) > mostMarks+1 {
-			s.warn(fmt.Errorf("%s: %d more do not match: `git smithers show %s:<frame>` names those of a frame",
+			s.warn(fmt.Errorf("%s: %d more do not match: `git smithers show %s:FRAME` names those of a frame",
 				run.RunID, len(run.Marks)-mostMarks, fault.Word(run.RunID)))
 			return
 		}

@@ -83,7 +83,7 @@ func (s *session) noteJJ(alias bool) {
 	} else {
 		s.note("`%s init --jj` sets the alias that makes `jj smithers` work", program)
 	}
-	s.note("for `jj frames <change>`, and a hint below each change with `jj log -T smithers`, add to jj's configuration:\n\n%s",
+	s.note("for `jj frames CHANGE`, and a hint below each change with `jj log -T smithers`, add to jj's configuration:\n\n%s",
 		jjSnippet)
 }
 

@@ -49,7 +49,7 @@ func runRuns(ctx context.Context, s *session, store *timeline.Store) error {
 		return nil
 	}
 	if len(list) == 0 && s.outTTY {
-		s.note("no runs yet: `git smithers run <workflow>` makes one")
+		s.note("no runs yet: `git smithers run WORKFLOW` makes one")
 	}
 	p := s.painter(ctx)
 	t := table{header: []string{"RUN", "STATUS", "FRAME", "WORKFLOW", "CREATED", "FORKED FROM"}}

@@ -48,7 +48,7 @@ func isScript(name string) bool {
 func scriptError(file string) *fault.Error {
 	return fault.New(fault.InvalidWorkflow, "%s is a workflow of Smithers: Smithers runs it", file).
 		Hint("`smithers up %s` runs it, and `%s watch smithers.db` keeps its frames here", fault.Word(filepath.ToSlash(file)), program).
-		Hint("`smithers timetravel %s -r <run> -n <task>` goes back in a run of it", fault.Word(filepath.ToSlash(file))).
+		Hint("`smithers timetravel %s -r RUN -n TASK` goes back in a run of it", fault.Word(filepath.ToSlash(file))).
 		Detail("file", file)
 }
 
@@ -195,12 +195,12 @@ func (s *session) storedPath(store *timeline.Store, file string) string {
 func (s *session) rememberedPath(store *timeline.Store, row snapshot.Run) (string, error) {
 	if row.WorkflowPath == "" {
 		return "", fault.New(fault.Usage, "run %q does not know its workflow file", row.ID).
-			Hint("name it: `%s resume %s <workflow>`", program, fault.Word(row.ID))
+			Hint("name it: `%s resume %s WORKFLOW`", program, fault.Word(row.ID))
 	}
 	path := filepath.FromSlash(row.WorkflowPath)
 	if !filepath.IsLocal(path) {
 		return "", fault.New(fault.InvalidState, "run %q names a workflow file outside of the working copy: %q", row.ID, row.WorkflowPath).
-			Hint("name the file: `%s resume %s <workflow>`", program, fault.Word(row.ID))
+			Hint("name the file: `%s resume %s WORKFLOW`", program, fault.Word(row.ID))
 	}
 	return filepath.Join(s.workDir(store), path), nil
 }

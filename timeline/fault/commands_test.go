@@ -100,3 +100,38 @@ func joined(expr ast.Expr) (format string, operands []ast.Expr) {
 	}
 	return "%s", []ast.Expr{expr}
 }
+
+// placeholder is what usage lines have for a word that somebody is to fill in. A shell takes it for redirections.
+var placeholder = regexp.MustCompile("`[^`]*<[a-z][a-z.]*>[^`]*`")
+
+// A command in a message can be pasted: what is to be filled in is in capitals.
+func TestCommandsInMessagesRedirectNothing(t *testing.T) {
+	t.Parallel()
+	found := 0
+	for _, folder := range []string{"../../cli", "../../engine", ".."} {
+		require.NoError(t, filepath.WalkDir(folder, func(path string, _ fs.DirEntry, err error) error {
+			if err != nil || filepath.Ext(path) != ".go" || strings.HasSuffix(path, "_test.go") {
+				return err
+			}
+			files := token.NewFileSet()
+			file, err := parser.ParseFile(files, path, nil, parser.SkipObjectResolution)
+			if err != nil {
+				return err
+			}
+			ast.Inspect(file, func(node ast.Node) bool {
+				literal, ok := node.(*ast.BasicLit)
+				if !ok || literal.Kind != token.STRING {
+					return true
+				}
+				text, err := strconv.Unquote(literal.Value)
+				if err == nil && strings.Contains(text, "`") && !strings.Contains(text, " -h` ") && !strings.Contains(text, "help <page>") {
+					found++
+					assert.NotRegexp(t, placeholder, text, "%v", files.Position(literal.Pos()))
+				}
+				return true
+			})
+			return nil
+		}))
+	}
+	assert.Greater(t, found, 50)
+}

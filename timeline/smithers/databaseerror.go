@@ -41,7 +41,7 @@ func explainDatabase(path string, err error) error {
 	case errors.Is(err, smithersdb.ErrNotSmithers):
 		return out.Hint("name the file in which Smithers keeps its runs: smithers.db")
 	case errors.Is(err, smithersdb.ErrDamaged):
-		return out.Hint("`sqlite3 <file> .recover` saves what can be saved of a damaged database")
+		return out.Hint("`sqlite3 FILE .recover` saves what can be saved of a damaged database")
 	case errors.Is(err, fs.ErrPermission):
 		return out.Hint("the file has to be readable, and so has its folder")
 	}

@@ -58,7 +58,7 @@ func explainWrite(path string, err error) error {
 	case errors.Is(err, smithersdb.ErrInterrupted):
 		return out.Hint("nothing was written; open the database with its engine once, which undoes that")
 	case errors.Is(err, smithersdb.ErrDamaged):
-		return out.Hint("nothing was written; `sqlite3 <file> .recover` saves what can be saved of a damaged database")
+		return out.Hint("nothing was written; `sqlite3 FILE .recover` saves what can be saved of a damaged database")
 	}
 	return explainFile(path, err)
 }

@@ -247,11 +247,11 @@ func (c *command) build(s *session) *urfave.Command {
 
 // usageError turns what urfave found wrong with a flag into our own words.
 func (c *command) usageError(_ *urfave.Context, err error, _ bool) error {
-	return c.misused("%s", describeFlagError(err))
+	return c.misused("%s", c.describeFlagError(err))
 }
 
 // describeFlagError rewrites the flag package's `invalid value "x" for flag -frame: …`.
-func describeFlagError(err error) string {
+func (c *command) describeFlagError(err error) string {
 	text := err.Error()
 	value, rest, ok := strings.Cut(strings.TrimPrefix(text, "invalid value "), " for flag -")
 	if !ok {
@@ -262,7 +262,18 @@ func describeFlagError(err error) string {
 	}
 	name, reason, _ := strings.Cut(rest, ":")
 	if strings.Contains(reason, "parse error") || strings.Contains(reason, "ParseBool") {
-		reason = " it is not of the right type"
+		reason = " it takes " + c.flagTakes(name)
 	}
 	return "--" + name + " does not take " + value + ":" + reason
+}
+
+// flagTakes says what kind of value a flag takes.
+func (c *command) flagTakes(name string) string {
+	switch c.flag(name).(type) {
+	case *urfave.IntFlag, *urfave.Int64Flag:
+		return "a whole number"
+	case *urfave.BoolFlag:
+		return "true or false"
+	}
+	return "another kind of value"
 }

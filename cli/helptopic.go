@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/git-smithers/git-smithers/docs"
+	"github.com/git-smithers/git-smithers/timeline/fault"
 )
 
 // helpPages are the pages of the documentation that help shows, by what one types. Hints name
@@ -19,6 +20,26 @@ var helpPages = map[string]string{
 
 // isHelpPage reports whether help has a page of that name.
 func isHelpPage(name string) bool { return helpPages[name] != "" }
+
+// helpTakesOne is the error about a word that follows what help is asked for.
+func helpTakesOne(topic, word string) error {
+	return fault.New(fault.Usage, "help takes one command or page, got %q besides %s", word, topic).
+		Hint("`%s`", commandLine(program+" help", strings.Fields(topic)...))
+}
+
+// unknownHelp is the error about help for a name that is neither a command's nor a page's. It names both.
+func unknownHelp(root *command, name string) error {
+	out := fault.New(fault.UnknownCommand, "there is no help about %q", name).Detail("command", name)
+	pages := slices.Sorted(maps.Keys(helpPages))
+	var commands []string
+	for _, child := range root.visible() {
+		commands = append(commands, child.name)
+	}
+	if near, ok := nearest(name, slices.Concat(commands, pages)); ok {
+		return out.Hint("did you mean `%s`?", commandLine(program, "help", near))
+	}
+	return out.Hint("the commands are %s", strings.Join(commands, ", ")).Hint("the pages are %s", helpPageNames())
+}
 
 // printHelpPage prints a page of the documentation, through the pager.
 func (s *session) printHelpPage(ctx context.Context, name string) error {

@@ -132,11 +132,11 @@ git-smithers: error: runs has no flag --colour
 git-smithers: hint: did you mean --color?
 `},
 		"a value of the wrong type": {[]string{"run", "w", "--max-parallel", "many"}, `
-git-smithers: error: --max-parallel does not take "many": it is not of the right type
+git-smithers: error: --max-parallel does not take "many": it takes a whole number
 git-smithers: hint: usage: git smithers run <workflow> [--run-id ID] [--input JSON] [--wait] [--max-parallel N]
 `},
 		"a boolean of the wrong type": {[]string{"runs", "--quiet=maybe"}, `
-git-smithers: error: --quiet does not take "maybe": it is not of the right type
+git-smithers: error: --quiet does not take "maybe": it takes true or false
 git-smithers: hint: usage: git smithers runs
 `},
 		"a value out of range": {[]string{"run", "w", "--max-parallel", "0"}, `

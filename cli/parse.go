@@ -35,6 +35,7 @@ func (in *invocation) argv() []string {
 // looks like. "-" is an argument. The error's code is usage or unknown_command.
 func parse(root *command, args []string) (*invocation, error) {
 	in := &invocation{command: root}
+	helped := false // by the word, and not by a flag
 	for len(args) > 0 {
 		arg := args[0]
 		switch {
@@ -54,11 +55,16 @@ func parse(root *command, args []string) (*invocation, error) {
 			}
 			args = rest
 		case in.command == root && arg == "help":
-			in.help, args = true, args[1:]
+			in.help, helped, args = true, true, args[1:]
+		case in.page != "":
+			return nil, helpTakesOne(in.page, arg)
 		case in.command == root && in.help && isHelpPage(arg):
 			in.page, args = arg, args[1:]
 		case len(in.command.children) > 0 && len(in.args) == 0:
 			child := in.command.child(arg)
+			if child == nil && helped && in.command == root {
+				return nil, unknownHelp(root, arg)
+			}
 			if child == nil && in.command.run == nil {
 				return nil, in.command.unknownChild(arg)
 			}
@@ -66,6 +72,8 @@ func parse(root *command, args []string) (*invocation, error) {
 				return nil, in.command.misused("%s takes no arguments, got %q", in.command.path, arg)
 			}
 			in.command, args = child, args[1:]
+		case helped:
+			return nil, helpTakesOne(in.command.path, arg)
 		default:
 			in.args, args = append(in.args, arg), args[1:]
 		}

@@ -44,6 +44,8 @@ type statusDocument struct {
 	Failed  *failedRun         `json:"failed"` // the one that failed last
 	Newest  []runDocument      `json:"newest"`
 	Next    []suggestedCommand `json:"next"`
+
+	continues bool // the newest run was cancelled, and resume continues it
 }
 
 // waitingLine is something that a run waits for.
@@ -126,8 +128,26 @@ func gatherStatus(ctx context.Context, s *session, store *timeline.Store) (*stat
 			s.warn(err)
 		}
 	}
+	if len(doc.Newest) > 0 {
+		if doc.continues, err = canContinue(ctx, store, doc.Newest[0]); err != nil {
+			s.warn(err)
+		}
+	}
 	doc.Next = suggest(doc, waiting)
 	return doc, waiting, ctx.Err()
+}
+
+// canContinue reports whether a run was cancelled, and is one of ours.
+func canContinue(ctx context.Context, store *timeline.Store, run runDocument) (bool, error) {
+	if run.Status != string(snapshot.RunCancelled) {
+		return false, nil
+	}
+	head, err := store.Head(ctx, run.RunID)
+	if err != nil || head.Row().Epoch == 0 { // an engine that claims nothing has no resume of ours
+		return false, err
+	}
+	engine, err := foreignEngine(head)
+	return engine == "" && err == nil, err
 }
 
 // endedAt is when a run ended.

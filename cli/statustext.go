@@ -47,6 +47,9 @@ func suggest(doc *statusDocument, waiting []inboxLine) []suggestedCommand {
 		if doc.Newest[0].Status == string(snapshot.RunPending) {
 			out = append(out, suggestedCommand{commandLine(program, "resume", newest), "runs it"})
 		}
+		if doc.continues {
+			out = append(out, suggestedCommand{commandLine(program, "resume", newest), "goes on where it was cancelled"})
+		}
 		out = append(out, suggestedCommand{commandLine(program, "timeline", newest), "shows its steps"})
 	}
 	return out

@@ -25,6 +25,9 @@ func (s *session) readWorkflow(ctx context.Context, file string) (*engine.Workfl
 	if ctx.Err() != nil {
 		return nil, ctx.Err()
 	}
+	if info, statErr := os.Stat(s.path(file)); err != nil && statErr == nil && info.IsDir() {
+		return nil, folderError(file)
+	}
 	if err != nil {
 		return nil, fault.New(fault.WorkflowNotFound, "read workflow: %w", err).
 			Hint("name a YAML file").Detail("file", file)
@@ -33,6 +36,16 @@ func (s *session) readWorkflow(ctx context.Context, file string) (*engine.Workfl
 		return nil, scriptError(file)
 	}
 	return engine.Parse(file, data)
+}
+
+// errFolder is the cause of the error about a folder in the place of a workflow file.
+var errFolder = errors.New("a folder")
+
+// folderError is about a folder in the place of a workflow file.
+func folderError(file string) error {
+	out := fault.New(fault.InvalidWorkflow, "%s is a folder, and no workflow file", file).Hint("name a YAML file in it").Detail("file", file)
+	out.Err = errFolder
+	return out
 }
 
 // isScript reports whether a file has a name like the workflows of Smithers.
@@ -78,7 +91,7 @@ func (s *session) workflowOf(ctx context.Context, store *timeline.Store, head *t
 		if !anyFile && isOtherFile(store, head, wf) {
 			err = fault.New(fault.WorkflowNotFound, "the workflow file here is not that of run %s", row.ID)
 		}
-		if fault.CodeOf(err) != fault.WorkflowNotFound {
+		if fault.CodeOf(err) != fault.WorkflowNotFound && !errors.Is(err, errFolder) {
 			return wf, err
 		}
 	}

@@ -34,6 +34,9 @@ func Parse(file string, data []byte) (*Workflow, error) {
 		loops:      make(map[string]*Loop),
 	}}
 	top := p.document(data)
+	if top != nil && top.Kind != yaml.MappingNode {
+		p.fail(top, workflowHint+": begin with \"name: hello\" and \"tasks:\", and put the tasks under the latter", "the workflow must be a mapping, not %s", kindName(top))
+	}
 	_, fields := p.mapping(top, "the workflow", workflowKeys)
 	if p.err == nil {
 		p.workflow(top, fields)
@@ -78,15 +81,21 @@ func (p *parser) outputs(n *yaml.Node) {
 	}
 }
 
+// workflowHint says what a file lacks that is no workflow.
+const workflowHint = "a workflow has at least a name and tasks"
+
+// taskHint shows what a workflow without tasks lacks.
+const taskHint = "give at least one under tasks:, such as - {id: greet, run: echo hello}"
+
 func (p *parser) tasks(top *yaml.Node, fields map[string]*yaml.Node) {
 	if fields["tasks"] == nil {
-		p.lacks(top, "", "the workflow has no tasks")
+		p.lacks(top, taskHint, "the workflow has no tasks")
 		return
 	}
 	before := len(p.flaws)
 	p.entries(fields["tasks"], nil)
 	if p.err == nil && len(p.wf.Tasks) == 0 && len(p.flaws) == before {
-		p.fail(fields["tasks"], "", "the workflow has no tasks")
+		p.fail(fields["tasks"], taskHint, "the workflow has no tasks")
 	}
 }
 

@@ -128,16 +128,16 @@ func checkInput(s *schema, input json.RawMessage) error {
 	const hint = `give an object, for example --input '{"ticket":"T-12"}'`
 	_, value, err := decodeValue(input)
 	if err != nil {
-		return fault.New(fault.InvalidInput, "input: %w", err).Hint(hint)
+		return fault.New(fault.InvalidInput, "--input: %w", err).Hint(hint)
 	}
 	if _, ok := value.(map[string]any); !ok {
-		return fault.New(fault.InvalidInput, "input: not a JSON object").Hint(hint)
+		return fault.New(fault.InvalidInput, "--input is not a JSON object").Hint(hint)
 	}
 	if s == nil {
 		return nil
 	}
 	if err := s.validate("input", value); err != nil {
-		return fault.New(fault.InvalidInput, "%w", err).Hint("the schema is under input: in the workflow file")
+		return fault.New(fault.InvalidInput, "%w", err).Hint("--input gives the input; its schema is under input: in the workflow file")
 	}
 	return nil
 }

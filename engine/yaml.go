@@ -45,20 +45,20 @@ func (r *reader) document(data []byte) *yaml.Node {
 	}
 	loader, err := yaml.NewLoader(bytes.NewReader(data))
 	if err != nil {
-		r.failYAML(err)
+		r.failYAML(err, data)
 		return nil
 	}
 	var doc, more yaml.Node
 	if err := loader.Load(&doc); errors.Is(err, io.EOF) || err == nil && len(doc.Content) == 0 {
-		r.failLine(0, "a workflow has at least a name and tasks", "the file is empty")
+		r.failLine(0, workflowHint, "the file is empty")
 		return nil
 	} else if err != nil {
-		r.failYAML(err)
+		r.failYAML(err, data)
 		return nil
 	}
 	if err := loader.Load(&more); !errors.Is(err, io.EOF) {
 		if err != nil {
-			r.failYAML(err)
+			r.failYAML(err, data)
 		} else {
 			r.fail(&more, "one file is one workflow", "a second YAML document begins")
 		}
@@ -67,12 +67,27 @@ func (r *reader) document(data []byte) *yaml.Node {
 	return doc.Content[0]
 }
 
-func (r *reader) failYAML(err error) {
+// failYAML records an error of the YAML library. data is the file, or nil for a part of it.
+func (r *reader) failYAML(err error, data []byte) {
 	if load, ok := errors.AsType[*yaml.LoadError](err); ok {
-		r.failLine(load.Mark.Line, "", "not valid YAML: %s", load.Message)
+		hint := ""
+		if tabbed(data, load.Mark.Line) {
+			hint = "indent with spaces: YAML allows no tab there"
+		}
+		r.failLine(load.Mark.Line, hint, "not valid YAML: %s", load.Message)
 		return
 	}
 	r.failLine(0, "", "not valid YAML: %s", firstLine(err.Error()))
+}
+
+// tabbed reports whether a line, counted from 1, is indented with a tab.
+func tabbed(data []byte, line int) bool {
+	lines := bytes.SplitN(data, []byte("\n"), line+1)
+	if line < 1 || line > len(lines) {
+		return false
+	}
+	text := lines[line-1]
+	return bytes.ContainsRune(text[:len(text)-len(bytes.TrimLeft(text, " \t"))], '\t')
 }
 
 // fail records the first error, at a node. hint may be "".
@@ -262,7 +277,7 @@ func (r *reader) scalar(n *yaml.Node) any {
 	}
 	var value any
 	if err := n.Decode(&value); err != nil {
-		r.failYAML(err)
+		r.failYAML(err, nil)
 		return nil
 	}
 	if _, err := json.Marshal(value); err != nil {

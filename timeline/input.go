@@ -18,7 +18,7 @@ type member struct{ name, value json.RawMessage }
 func MergeInput(base, override json.RawMessage) (json.RawMessage, error) {
 	over, err := members(override)
 	if err != nil {
-		return nil, fault.New(fault.InvalidInput, "the input is not a JSON object: %w", err).
+		return nil, fault.New(fault.InvalidInput, "--input is not a JSON object: %w", err).
 			Hint(`give an object, for example --input '{"ticket":"T-12"}'`)
 	}
 	var merged []member

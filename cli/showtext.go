@@ -54,7 +54,7 @@ func (v *stateView) entry(at timeline.Address, entry *snapshot.Entry) error {
 func (v *stateView) heading(at timeline.Address, row snapshot.Run, entry *snapshot.Entry) {
 	v.printf("%s  %s\n", v.p.paint(bold, plain(at.String())), v.p.status(plain(string(row.Status))))
 	v.field("time", clockTime(entry.AtMs))
-	v.field("what", entry.Subject)
+	v.field("what", shorten(entry.Subject, valueShown))
 }
 
 // row writes what the run and the entry are.
@@ -69,7 +69,7 @@ func (v *stateView) row(at timeline.Address, row snapshot.Run, entry *snapshot.E
 		v.parent(row.Parent)
 	}
 	v.field("time", clockTime(entry.AtMs))
-	v.field("what", entry.Subject)
+	v.field("what", shorten(entry.Subject, valueShown))
 	v.field("commit", entry.ID.String())
 	v.field("content", entry.ContentHash.String())
 	v.field("error", row.Error)
@@ -97,15 +97,16 @@ func (v *stateView) foreign() {
 
 // parent writes what the run was forked from or, under another id, taken from.
 func (v *stateView) parent(parent *snapshot.Parent) {
+	short := shorten(parent.Label, valueShown)
 	switch from := v.origin; {
 	case !from.Elsewhere:
-		v.field("forked from", from.At.String()+label(&parent.Label))
+		v.field("forked from", from.At.String()+label(&short))
 	case parent.Extension.IsZero():
-		v.field("forked from", "another repository's "+from.At.String()+label(&parent.Label))
+		v.field("forked from", "another repository's "+from.At.String()+label(&short))
 	default:
-		v.field("taken from", "another repository's "+from.At.Run+label(&parent.Label))
+		v.field("taken from", "another repository's "+from.At.Run+label(&short))
 	}
-	v.field("description", parent.Description)
+	v.field("description", shorten(parent.Description, valueShown))
 }
 
 // field writes a named line; an empty value writes nothing.
@@ -144,7 +145,7 @@ func (v *stateView) nodes(state *snapshot.State) error {
 			attempt = strconv.Itoa(*n.LastAttempt)
 		}
 		t.add(cell{text: n.NodeID}, cell{text: strconv.Itoa(n.Iteration)}, cell{string(n.State), v.p.status},
-			cell{text: attempt}, cell{text: strings.Join(n.Needs, " ")}, cell{text: orEmpty(n.Label)})
+			cell{text: attempt}, cell{text: strings.Join(n.Needs, " ")}, cell{text: shorten(orEmpty(n.Label), valueShown)})
 	}
 	v.table("Nodes", &t)
 	return nil

@@ -33,6 +33,9 @@ func completeCommand() *command {
 				if plain(candidate) != candidate {
 					continue // a line feed would make two of it
 				}
+				if strings.HasPrefix(candidate, "-") && !strings.HasPrefix(words[len(words)-1], "-") {
+					continue // it would be an option
+				}
 				if err := s.printf("%s\n", candidate); err != nil {
 					return err
 				}

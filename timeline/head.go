@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"unicode/utf8"
 
 	"github.com/git-smithers/git-smithers/objstore"
@@ -68,6 +69,10 @@ func newTip(id string) (refs.Name, error) {
 	if len(id) > snapshot.MaxRunID || !utf8.ValidString(id) {
 		return "", fault.New(fault.InvalidRunID, "a run id is text of at most %d bytes", snapshot.MaxRunID).
 			Hint("leave out --run-id to have one made up")
+	}
+	if strings.HasPrefix(id, "-") {
+		return "", fault.New(fault.InvalidRunID, "a run id does not begin with -: commands would take %q for an option", id).
+			Hint("leave out --run-id to have one made up").Detail("runId", id)
 	}
 	tip, err := refs.Tip(id)
 	return tip, Explain(err)

@@ -119,12 +119,12 @@ func checkAnswer(h snapshot.HumanRequest, value any) error {
 		}
 		return nil
 	}
-	form, err := compileSchema(h.Form)
+	form, err := compileSchema(h.Form, new(schemaBounds))
 	if err != nil {
 		return fault.New(fault.InvalidState, "the form of %s: %w", snapshot.Key(h.NodeID, h.Iteration), err)
 	}
-	if err := form.validate("answer", value); err != nil {
-		return fault.New(fault.InvalidInput, "%w", err).Hint("the form is %s", cut(Compact(h.Form), maxSchemaError))
+	if err := form.validate("answer", value, new(float64(maxWork))); err != nil {
+		return misfit(err).Hint("the form is %s", cut(Compact(h.Form), maxSchemaError))
 	}
 	return nil
 }

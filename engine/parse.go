@@ -2,6 +2,7 @@ package engine
 
 import (
 	"encoding/json"
+	"errors"
 	"maps"
 	"regexp"
 	"slices"
@@ -51,6 +52,7 @@ func Parse(file string, data []byte) (*Workflow, error) {
 type parser struct {
 	reader
 	wf        *Workflow
+	schemas   schemaBounds
 	worktrees map[string]int // the line at which a path or branch of a worktree stands
 }
 
@@ -308,7 +310,11 @@ func (p *parser) schema(n *yaml.Node, what string) *schema {
 		p.fail(n, "", "%s is not a JSON Schema: %s", what, err)
 		return nil
 	}
-	s, err := compileSchema(text)
+	s, err := compileSchema(text, &p.schemas)
+	if limit, ok := errors.AsType[*schemaLimitError](err); ok {
+		p.fail(n, limit.hint, "%s: %s", what, limit.what)
+		return nil
+	}
 	if err != nil {
 		p.fail(n, "", "%s is not a JSON Schema: %s", what, err)
 		return nil

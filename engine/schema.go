@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -21,31 +22,68 @@ const maxSchemaError = 600
 type schema struct {
 	text     json.RawMessage // canonical (RFC 8785)
 	resolved *jsonschema.Resolved
+	graph    *schemaGraph
 }
 
-// compileSchema reads a schema and refuses what could not be validated later.
-func compileSchema(text []byte) (*schema, error) {
-	if err := inspectSchema(text); err != nil {
+// compileSchema reads a schema and refuses what could not be validated later, or what takes more than is left of the
+// bounds: a *schemaLimitError.
+func compileSchema(text []byte, bounds *schemaBounds) (*schema, error) {
+	if len(text) > maxSchemaBytes {
+		return nil, errSchemaBytes
+	}
+	dec := json.NewDecoder(bytes.NewReader(text))
+	dec.UseNumber()
+	var root any
+	if err := dec.Decode(&root); err != nil {
 		return nil, err
 	}
+	graph, err := inspectSchema(root, bounds)
+	if err != nil {
+		return nil, err
+	}
+	// The library is to read what was inspected, and of a key that comes twice that is the last.
+	inspected, err := json.Marshal(root)
+	if err != nil {
+		return nil, err
+	}
+	canonical, err := jcs.Transform(inspected)
+	if err != nil {
+		return nil, err
+	}
+	resolved, err := resolveSchema(inspected, graph, bounds)
+	if err != nil {
+		return nil, err
+	}
+	return &schema{text: canonical, resolved: resolved, graph: graph}, nil
+}
+
+// resolveSchema has the library read a schema and check its defaults.
+func resolveSchema(text []byte, graph *schemaGraph, bounds *schemaBounds) (*jsonschema.Resolved, error) {
 	var parsed jsonschema.Schema
 	if err := json.Unmarshal(text, &parsed); err != nil {
 		return nil, err
 	}
-	resolved, err := parsed.Resolve(&jsonschema.ResolveOptions{ValidateDefaults: true})
+	resolved, err := parsed.Resolve(nil)
 	if err != nil {
 		return nil, err
 	}
-	canonical, err := jcs.Transform(text)
-	if err != nil {
-		return nil, err
+	if len(graph.dangling) > 0 {
+		return nil, fmt.Errorf("%s leads to no schema", graph.dangling[0])
 	}
-	return &schema{text: canonical, resolved: resolved}, nil
+	defaults, err := bounds.addDefaults(graph)
+	if err != nil || !defaults {
+		return resolved, err
+	}
+	return parsed.Resolve(&jsonschema.ResolveOptions{ValidateDefaults: true})
 }
 
 // validate checks a value that decodeValue returned. root names the value; the
-// error begins with the path from there to what is wrong.
-func (s *schema) validate(root string, value any) error {
+// error begins with the path from there to what is wrong. The steps that it may
+// take are taken from left. If these are too few, nothing is checked, and the error is a *schemaLimitError.
+func (s *schema) validate(root string, value any, left *float64) error {
+	if *left -= validationWork(s.graph.root, value, *left); *left < 0 {
+		return fmt.Errorf("%s: %w", root, errWork)
+	}
 	err := s.resolved.Validate(value)
 	if err == nil {
 		return nil
@@ -54,6 +92,14 @@ func (s *schema) validate(root string, value any) error {
 	reason = strings.ReplaceAll(reason, "<invalid reflect.Value>", "null")
 	reason = strings.ReplaceAll(reason, "\n", "; ")
 	return errors.New(root + path + ": " + cut(reason, maxSchemaError))
+}
+
+// misfit is the error about a value given by a person that validate refused.
+func misfit(err error) *fault.Error {
+	if limit, ok := errors.AsType[*schemaLimitError](err); ok {
+		return fault.New(fault.LimitExceeded, "%w", err).Hint("%s", limit.hint)
+	}
+	return fault.New(fault.InvalidInput, "%w", err)
 }
 
 // locate unwraps "validating <schema>: validating <schema>: … reason" into the
@@ -136,8 +182,8 @@ func checkInput(s *schema, input json.RawMessage) error {
 	if s == nil {
 		return nil
 	}
-	if err := s.validate("input", value); err != nil {
-		return fault.New(fault.InvalidInput, "%w", err).Hint("--input gives the input; its schema is under input: in the workflow file")
+	if err := s.validate("input", value, new(float64(maxWork))); err != nil {
+		return misfit(err).Hint("--input gives the input; its schema is under input: in the workflow file")
 	}
 	return nil
 }
@@ -148,5 +194,5 @@ func checkOutput(s *schema, table string, printed []byte) (json.RawMessage, erro
 	if err != nil {
 		return nil, fmt.Errorf("stdout: %w", err)
 	}
-	return text, s.validate(table, value)
+	return text, s.validate(table, value, new(float64(maxOutputWork)))
 }

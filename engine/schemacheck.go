@@ -1,36 +1,33 @@
 package engine
 
 import (
-	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
 	"math/big"
+	"net/url"
 	"slices"
 	"strconv"
 	"strings"
 )
 
-// Which keywords of JSON Schema hold schemas, and whether these apply to the same
-// value (a reference back to itself then never ends) or to a part of it.
+// What the keywords of JSON Schema hold.
 const (
-	oneHere   = iota + 1 // a schema for the same value
-	listHere             // a list of them
-	mapHere              // a mapping to them
-	oneBelow             // a schema, or a list of them, for a part of the value
-	mapBelow             // a mapping to them
-	anyValues            // values that are no schemas
+	schemaOrList     = iota + 1 // a schema, or a list of them
+	schemasByName               // a mapping to schemas
+	schemasOrStrings            // a mapping to schemas or, of draft-07, to lists of property names
+	anyValues                   // values that are no schemas
 )
 
 var schemaKeywords = map[string]int{
-	"allOf": listHere, "anyOf": listHere, "oneOf": listHere,
-	"not": oneHere, "if": oneHere, "then": oneHere, "else": oneHere,
-	"dependentSchemas": mapHere, "dependencies": mapHere,
-	"properties": mapBelow, "patternProperties": mapBelow, "$defs": mapBelow, "definitions": mapBelow,
-	"items": oneBelow, "prefixItems": oneBelow, "additionalItems": oneBelow, "unevaluatedItems": oneBelow,
-	"contains": oneBelow, "additionalProperties": oneBelow, "unevaluatedProperties": oneBelow,
-	"propertyNames": oneBelow, "contentSchema": oneBelow,
+	"allOf": schemaOrList, "anyOf": schemaOrList, "oneOf": schemaOrList,
+	"not": schemaOrList, "if": schemaOrList, "then": schemaOrList, "else": schemaOrList,
+	"dependentSchemas": schemasOrStrings, "dependencies": schemasOrStrings,
+	"properties": schemasByName, "patternProperties": schemasByName, "$defs": schemasByName, "definitions": schemasByName,
+	"items": schemaOrList, "prefixItems": schemaOrList, "additionalItems": schemaOrList, "unevaluatedItems": schemaOrList,
+	"contains": schemaOrList, "additionalProperties": schemaOrList, "unevaluatedProperties": schemaOrList,
+	"propertyNames": schemaOrList, "contentSchema": schemaOrList,
 	"enum": anyValues, "const": anyValues, "default": anyValues, "examples": anyValues,
 }
 
@@ -42,58 +39,85 @@ var (
 	}
 )
 
-// schemaInspector finds what the schema library would accept and then fail on, or
-// never return from, at the first value.
+// foldedKeywords are the keywords that the inspector must see, in lower case. The schema library takes them in any case.
+var foldedKeywords = func() map[string]string {
+	folded := make(map[string]string)
+	for _, key := range append(slices.Collect(maps.Keys(schemaKeywords)), "$ref", "$dynamicRef", "type", "pattern", "required", "dependentRequired") {
+		folded[strings.ToLower(key)] = key
+	}
+	return folded
+}()
+
+// schemaInspector finds what the schema library would accept and then fail on, or never return from, at the first
+// value. It builds the graph by which the work of a validation is counted.
 type schemaInspector struct {
-	here map[string][]string // pointer of a schema -> those that apply to the same value
+	graph  *schemaGraph
+	refs   map[*schemaNode]string // what the $ref of a node leads to
+	bounds *schemaBounds
 }
 
-// inspectSchema checks a schema: known types, references to places inside of it
-// that do not go in circles, and numbers that a double can hold.
-func inspectSchema(text []byte) error {
-	dec := json.NewDecoder(bytes.NewReader(text))
-	dec.UseNumber()
-	var root any
-	if err := dec.Decode(&root); err != nil {
-		return err
+// inspectSchema checks a decoded schema: known types, references to places inside of it that do not go in circles,
+// numbers that a double can hold, and bounds.
+func inspectSchema(root any, bounds *schemaBounds) (*schemaGraph, error) {
+	in := schemaInspector{
+		graph: &schemaGraph{nodes: make(map[string]*schemaNode)}, refs: make(map[*schemaNode]string), bounds: bounds,
 	}
-	in := schemaInspector{here: make(map[string][]string)}
 	if err := in.schema("#", root); err != nil {
-		return err
+		return nil, err
 	}
-	for _, at := range slices.Sorted(maps.Keys(in.here)) {
-		if in.circular(at, at, make(map[string]bool)) {
-			return fmt.Errorf("$ref goes in a circle at %s", at)
+	in.graph.root = in.graph.nodes["#"]
+	if err := in.follow(); err != nil {
+		return nil, err
+	}
+	return in.graph, in.graph.findCircle()
+}
+
+// follow turns the references into edges of the graph.
+func (in schemaInspector) follow() error {
+	for n, ref := range in.refs {
+		at, err := refTarget(ref)
+		if err != nil {
+			return fmt.Errorf("%s/$ref: %w", n.at, err)
+		}
+		if to := in.graph.nodes[at]; to != nil {
+			n.ref = []*schemaNode{to}
+			n.same.both = append(n.same.both, to)
+		} else {
+			in.graph.dangling = append(in.graph.dangling, n.at+"/$ref: "+ref)
 		}
 	}
 	return nil
 }
 
-func (in schemaInspector) circular(start, at string, seen map[string]bool) bool {
-	for _, next := range in.here[at] {
-		if next == start {
-			return true
-		}
-		if !seen[next] {
-			seen[next] = true
-			if in.circular(start, next, seen) {
-				return true
-			}
-		}
+// refTarget is the pointer to which a reference leads, in the spelling of the inspector.
+func refTarget(ref string) (string, error) {
+	u, err := url.Parse(ref)
+	if err != nil {
+		return "", err
 	}
-	return false
+	steps := strings.Split(u.Fragment, "/")
+	for i, step := range steps {
+		steps[i] = stepEscaper.Replace(stepUnescaper.Replace(step))
+	}
+	return "#" + strings.Join(steps, "/"), nil
 }
+
+// Steps of a JSON pointer are escaped.
+var (
+	stepEscaper   = strings.NewReplacer("~", "~0", "/", "~1")
+	stepUnescaper = strings.NewReplacer("~0", "~", "~1", "/")
+)
 
 // schema checks the schema at a pointer and those inside of it.
 func (in schemaInspector) schema(at string, value any) error {
 	object, ok := value.(map[string]any)
-	if !ok {
-		if _, ok := value.(bool); ok {
-			return nil
-		}
+	if _, boolean := value.(bool); !ok && !boolean {
 		return fmt.Errorf("%s: a schema must be an object", at)
 	}
-	in.here[at] = nil
+	if err := in.bounds.addSchema(at); err != nil {
+		return err
+	}
+	in.graph.nodes[at] = &schemaNode{at: at}
 	for _, key := range slices.Sorted(maps.Keys(object)) {
 		if err := in.keyword(at, key, object[key]); err != nil {
 			return err
@@ -103,16 +127,24 @@ func (in schemaInspector) schema(at string, value any) error {
 }
 
 func (in schemaInspector) keyword(at, key string, value any) error {
-	pointer := at + "/" + strings.NewReplacer("~", "~0", "/", "~1").Replace(key)
+	pointer, node := at+"/"+stepEscaper.Replace(key), in.graph.nodes[at]
+	if known, ok := foldedKeywords[strings.ToLower(key)]; ok && known != key {
+		return fmt.Errorf("%s: write it %s", pointer, known)
+	}
 	switch kind := schemaKeywords[key]; kind {
-	case oneHere, listHere, mapHere, oneBelow, mapBelow:
-		return in.nested(at, pointer, kind, value)
+	case schemaOrList, schemasByName, schemasOrStrings:
+		return in.nested(node, pointer, kind, key, value)
 	case anyValues:
+		node.note(key, value)
 		return exactNumbers(pointer, value)
 	}
+	node.note(key, value)
 	switch key {
+	case "pattern":
+		return in.pattern(node, value)
 	case "type":
-		return checkTypes(pointer, value)
+		node.types = typeNames(value)
+		return checkTypes(pointer, node.types)
 	case "$ref":
 		return in.ref(at, value)
 	case "$dynamicRef", "$recursiveRef":
@@ -136,40 +168,47 @@ func (in schemaInspector) keyword(at, key string, value any) error {
 }
 
 // nested walks the schemas that a keyword holds.
-func (in schemaInspector) nested(at, pointer string, kind int, value any) error {
-	visit := func(pointer string, value any) error {
-		if kind == oneHere || kind == listHere || kind == mapHere {
-			in.here[at] = append(in.here[at], pointer)
+func (in schemaInspector) nested(node *schemaNode, pointer string, kind int, key string, value any) error {
+	visit := func(suffix, step string, value any) error {
+		to := pointer + suffix
+		if key == "patternProperties" {
+			if err := in.pattern(node, step); err != nil {
+				return err
+			}
 		}
-		return in.schema(pointer, value)
+		if err := in.schema(to, value); err != nil {
+			return err
+		}
+		node.link(key, step, in.graph.nodes[to])
+		return nil
 	}
 	switch v := value.(type) {
 	case []any:
-		if kind == mapHere { // draft-07: property names that must be there too
+		if kind != schemaOrList { // the schema library refuses it
 			return nil
 		}
 		for i, item := range v {
-			if err := visit(pointer+"/"+strconv.Itoa(i), item); err != nil {
+			if err := visit("/"+strconv.Itoa(i), "", item); err != nil {
 				return err
 			}
 		}
 		return nil
 	case map[string]any:
-		if kind != mapHere && kind != mapBelow {
-			return visit(pointer, v)
+		if kind == schemaOrList {
+			return visit("", "", v)
 		}
-		for _, key := range slices.Sorted(maps.Keys(v)) {
-			if _, names := v[key].([]any); names && kind == mapHere {
+		for _, name := range slices.Sorted(maps.Keys(v)) {
+			if _, names := v[name].([]any); names && kind == schemasOrStrings { // that must be there too
+				node.note(key, v[name])
 				continue
 			}
-			step := strings.NewReplacer("~", "~0", "/", "~1").Replace(key)
-			if err := visit(pointer+"/"+step, v[key]); err != nil {
+			if err := visit("/"+stepEscaper.Replace(name), name, v[name]); err != nil {
 				return err
 			}
 		}
 		return nil
 	default:
-		return visit(pointer, value)
+		return visit("", "", value)
 	}
 }
 
@@ -179,15 +218,32 @@ func (in schemaInspector) ref(at string, value any) error {
 	if !ok || ref != "#" && !strings.HasPrefix(ref, "#/") {
 		return fmt.Errorf(`%s/$ref: %v must point into the schema itself, like "#/$defs/name"`, at, value)
 	}
-	in.here[at] = append(in.here[at], ref)
+	in.refs[in.graph.nodes[at]] = ref
 	return nil
 }
 
-func checkTypes(at string, value any) error {
-	names, ok := value.([]any)
+// pattern bounds a regular expression. The schema library tells what is wrong with one.
+func (in schemaInspector) pattern(node *schemaNode, value any) error {
+	text, ok := value.(string)
 	if !ok {
-		names = []any{value}
+		return nil
 	}
+	size, err := in.bounds.addPattern(text)
+	if err != nil {
+		return err
+	}
+	node.program += float64(size)
+	return nil
+}
+
+func typeNames(value any) []any {
+	if names, ok := value.([]any); ok {
+		return names
+	}
+	return []any{value}
+}
+
+func checkTypes(at string, names []any) error {
 	for _, name := range names {
 		text, ok := name.(string)
 		if !ok || !slices.Contains(schemaTypes, text) {
@@ -201,31 +257,43 @@ var errInexact = errors.New("is no exact double, and would be compared as anothe
 
 // exactNumbers refuses integers that the library, which reads doubles, would change.
 func exactNumbers(at string, value any) error {
+	if path, number, ok := inexact(value); ok {
+		return fmt.Errorf("%s%s: %s %w", at, path, number, errInexact)
+	}
+	return nil
+}
+
+// inexact finds such an integer, and the path to it.
+func inexact(value any) (path string, number json.Number, found bool) {
 	switch v := value.(type) {
 	case map[string]any:
 		for _, key := range slices.Sorted(maps.Keys(v)) {
-			if err := exactNumbers(at+"/"+key, v[key]); err != nil {
-				return err
+			if path, number, found := inexact(v[key]); found {
+				return "/" + key + path, number, true
 			}
 		}
 	case []any:
 		for i, item := range v {
-			if err := exactNumbers(at+"/"+strconv.Itoa(i), item); err != nil {
-				return err
+			if path, number, found := inexact(item); found {
+				return "/" + strconv.Itoa(i) + path, number, true
 			}
 		}
 	case json.Number:
-		exact, ok := new(big.Int).SetString(v.String(), 10)
-		if !ok {
-			return nil
-		}
-		f, err := v.Float64()
-		if err != nil {
-			return fmt.Errorf("%s: %s %w", at, v, errInexact)
-		}
-		if back, _ := new(big.Float).SetFloat64(f).Int(nil); back.Cmp(exact) != 0 {
-			return fmt.Errorf("%s: %s %w", at, v, errInexact)
-		}
+		return "", v, !isExact(v)
 	}
-	return nil
+	return "", "", false
+}
+
+// isExact reports whether a number is no integer, or one that a double holds.
+func isExact(n json.Number) bool {
+	exact, ok := new(big.Int).SetString(n.String(), 10)
+	if !ok {
+		return true
+	}
+	f, err := n.Float64()
+	if err != nil {
+		return false
+	}
+	back, _ := new(big.Float).SetFloat64(f).Int(nil)
+	return back.Cmp(exact) == 0
 }

@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"errors"
 
 	"github.com/git-smithers/git-smithers/objstore"
 	"github.com/git-smithers/git-smithers/snapshot"
@@ -24,11 +25,11 @@ func NewSender(rec Recorder) *Sender { return &Sender{rec: rec} }
 // payload does not fit the output of a task that waits for the signal or, if none waits by
 // now, of one that will. Where several tasks take the signal, it is enough to fit one of them.
 func (s *Sender) Send(ctx context.Context, signal snapshot.Signal) (sent snapshot.Signal, known bool, err error) {
-	return send(ctx, s.rec, signal, s.fits)
+	return send(ctx, s.rec, signal, func(signal snapshot.Signal, payload any) error { return s.fits(ctx, signal, payload) })
 }
 
 // fits refuses a payload that fits none of the tasks that would take the signal.
-func (s *Sender) fits(signal snapshot.Signal, payload any) error {
+func (s *Sender) fits(ctx context.Context, signal snapshot.Signal, payload any) error {
 	if err := s.readWorkflow(); err != nil || s.wf == nil {
 		return err
 	}
@@ -37,17 +38,25 @@ func (s *Sender) fits(signal snapshot.Signal, payload any) error {
 		return err
 	}
 	var refused error
+	left, seen := float64(maxWork), make(map[*schema]bool)
 	for _, t := range takers {
 		schema := s.wf.outputs[t.Output]
 		if schema == nil {
 			return nil
 		}
-		err := schema.validate("payload", payload)
-		if err == nil {
+		if seen[schema] {
+			continue
+		}
+		seen[schema] = true
+		err := ctx.Err()
+		if err != nil {
+			return err
+		}
+		if err = schema.validate("payload", payload, &left); err == nil {
 			return nil
 		}
-		if refused == nil {
-			refused = fault.New(fault.InvalidInput, "%w", err).
+		if _, limited := errors.AsType[*schemaLimitError](err); refused == nil || limited {
+			refused = misfit(err).
 				Hint("task %s of run %s wants %s", fault.Word(t.ID), fault.Word(s.rec.Row().ID), cut(Compact(schema.text), maxSchemaError)).
 				Detail("nodeId", t.ID)
 		}

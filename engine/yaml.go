@@ -21,6 +21,7 @@ const MaxFile = 1 << 20
 // Bounds of what is in a workflow file.
 const (
 	maxYAMLNodes = 100_000 // after aliases are followed
+	maxYAMLBytes = 8 << 20 // of the texts of these
 	maxYAMLDepth = 100
 )
 
@@ -30,6 +31,7 @@ const (
 type reader struct {
 	file  string
 	nodes int
+	bytes int
 	err   error
 
 	flaws   []*fault.Error      // what is wrong with the parts that were read
@@ -123,6 +125,13 @@ func (r *reader) follow(n *yaml.Node) *yaml.Node {
 	if r.nodes++; r.nodes > maxYAMLNodes {
 		r.fatal = true
 		r.fail(n, "aliases (*name) count as often as they are used", "the file has more than %d values", maxYAMLNodes)
+	}
+	if n != nil {
+		r.bytes += len(n.Value)
+	}
+	if r.bytes > maxYAMLBytes {
+		r.fatal = true
+		r.fail(n, "aliases (*name) count as often as they are used", "the texts in the file are longer than %d bytes", maxYAMLBytes)
 	}
 	if r.err != nil || n == nil {
 		return nil

@@ -1,0 +1,113 @@
+package engine
+
+import (
+	"fmt"
+	"regexp/syntax"
+)
+
+// Bounds of the schemas of one workflow file, or of one form. The schema library cannot be interrupted, so what it is
+// given is bounded before.
+const (
+	maxSchemaBytes  = 4 << 20   // of a schema as JSON
+	maxSchemas      = 20_000    // schemas in schemas
+	maxPointerBytes = 32 << 20  // of the pointers to them
+	maxPatternBytes = 10_000    // of one pattern
+	maxPatternSize  = 1_000_000 // instructions of all patterns
+)
+
+// Bounds of validations, in steps. See validationWork.
+const (
+	maxWork       = 50_000_000    // of the defaults in a file, and of a value from outside
+	maxOutputWork = 1_000_000_000 // of an output, whose command had as much time as it liked
+)
+
+// schemaLimitError is the error about a schema that is beyond a bound.
+type schemaLimitError struct{ what, hint string }
+
+func (e *schemaLimitError) Error() string { return e.what }
+
+var (
+	errSchemaBytes = &schemaLimitError{
+		fmt.Sprintf("larger than %d bytes as JSON", maxSchemaBytes),
+		"aliases (*name) count as often as they are used; what a $ref leads to counts once",
+	}
+	errSchemas = &schemaLimitError{
+		fmt.Sprintf("more than %d schemas, those inside of schemas included", maxSchemas),
+		"schemas that are alike can be one under $defs, and a $ref to it",
+	}
+	errPointerBytes = &schemaLimitError{"the names in the schemas are too long together", "shorten the names, or nest less"}
+	errPatternBytes = &schemaLimitError{
+		fmt.Sprintf("a pattern is longer than %d bytes", maxPatternBytes),
+		"split the pattern: all parts of an allOf must match",
+	}
+	errPatternSize = &schemaLimitError{
+		fmt.Sprintf("the patterns are too large: together they compile to more than %d instructions", maxPatternSize),
+		"give the repeats in patterns, like {1,1000}, smaller bounds; maxLength bounds a text",
+	}
+	errWork = &schemaLimitError{
+		"checking the value against its schema may take too long",
+		"let the schema reach each $ref in fewer ways, or give a smaller value",
+	}
+)
+
+// schemaBounds adds up what the schemas of a file take.
+type schemaBounds struct {
+	schemas, pointers, patterns int
+	defaults                    float64 // steps
+}
+
+// addSchema counts the schema at a pointer.
+func (b *schemaBounds) addSchema(at string) error {
+	if b.schemas++; b.schemas > maxSchemas {
+		return errSchemas
+	}
+	if b.pointers += len(at); b.pointers > maxPointerBytes {
+		return errPointerBytes
+	}
+	return nil
+}
+
+// addPattern returns how many instructions a pattern compiles to, 0 if it is no pattern.
+func (b *schemaBounds) addPattern(text string) (int, error) {
+	if len(text) > maxPatternBytes {
+		return 0, errPatternBytes
+	}
+	parsed, err := syntax.Parse(text, syntax.Perl)
+	if err != nil {
+		return 0, nil //nolint:nilerr // the schema library refuses the pattern in its own words
+	}
+	size := patternSize(parsed)
+	if b.patterns += size; b.patterns > maxPatternSize {
+		return 0, errPatternSize
+	}
+	return size, nil
+}
+
+// patternSize counts the instructions and the ranges of characters of a pattern, repeats written out.
+func patternSize(re *syntax.Regexp) int {
+	const runesPerInstruction = 8 // as many bytes
+	size := 1 + len(re.Rune)/runesPerInstruction
+	if re.Op == syntax.OpLiteral {
+		size = len(re.Rune)
+	}
+	for _, sub := range re.Sub {
+		size = min(size+patternSize(sub), maxPatternSize+1)
+	}
+	if re.Op == syntax.OpRepeat {
+		size *= max(re.Min, re.Max, 1) + 1 // x{2,} is xxx*
+	}
+	return min(size, maxPatternSize+1)
+}
+
+// addDefaults counts the work of checking each default against its schema, and reports whether there are any.
+func (b *schemaBounds) addDefaults(g *schemaGraph) (found bool, err error) {
+	for _, n := range g.nodes {
+		for _, value := range n.defaults {
+			found = true
+			if b.defaults += validationWork(n, value, maxWork-b.defaults); b.defaults > maxWork {
+				return true, errWork
+			}
+		}
+	}
+	return found, nil
+}

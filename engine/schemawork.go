@@ -1,0 +1,241 @@
+package engine
+
+import "encoding/json"
+
+// How many steps something takes. A step is a tenth of a microsecond on a slow machine.
+const (
+	stepsPerSchema  = 30 // to apply a schema to a value
+	stepsPerEqual   = 20 // to compare two values
+	programPerStep  = 8  // instructions of a pattern, at each byte of a text
+	messagesPerStep = 32 // bytes of messages that are written
+	bytesPerMessage = 64 // of what is wrong, without the values in it
+	bytesPerLevel   = 16 // of what each schema around it adds, without its pointer
+	messagesHeldPer = 3  // bytes of messages that are held at once, for each step that is allowed
+)
+
+// validationWork returns how many steps the schema library takes at most to apply a schema to a value. It looks at each
+// schema once for each value, however often the library comes by there. Once the steps are more than most, it returns
+// any number above.
+func validationWork(n *schemaNode, value any, most float64) float64 {
+	w := worker{most: most}
+	costs, _ := w.value(value, []*schemaNode{n})
+	return max(w.spent, costs[n].steps+costs[n].failing/messagesPerStep)
+}
+
+// worker counts the steps of one validation.
+type worker struct {
+	most  float64
+	spent float64 // a lower bound of the result: beyond most, nothing more is looked at
+}
+
+// cost is what it costs to apply one schema to one value. Floats do not overflow.
+type cost struct {
+	steps   float64 // all of it, with the messages of failures after which the validation goes on
+	message float64 // bytes of the longest message of a failure
+	failing float64 // bytes of all messages that are held then: each schema writes that of the inner one anew
+}
+
+// add adds what a part costs whose failure is one of the whole.
+func (c *cost) add(part *cost) {
+	c.steps += part.steps
+	c.message = max(c.message, part.message)
+	c.failing = max(c.failing, part.failing)
+}
+
+// try adds what a part costs after whose failure the validation goes on.
+func (c *cost) try(part *cost) { c.steps += part.steps + part.failing/messagesPerStep }
+
+// value returns what it costs to apply each of the schemas to a value, and how large the value is.
+func (w *worker) value(value any, asked []*schemaNode) (map[*schemaNode]*cost, size) {
+	if len(asked) == 0 {
+		return nil, sizeOf(value)
+	}
+	kind, costs := kindOf(value), make(map[*schemaNode]*cost, len(asked))
+	var order []*schemaNode // what a schema applies to the same value comes before it
+	for _, n := range asked {
+		order = n.reach(kind, costs, order)
+	}
+	if w.spent > w.most {
+		return costs, size{}
+	}
+	for _, n := range order {
+		costs[n].steps = n.ownSteps(kind, value)
+		w.spent += costs[n].steps
+	}
+	if w.spent > w.most {
+		return costs, size{}
+	}
+	all := w.parts(value, order, costs)
+	for _, n := range order {
+		w.combine(n, kind, all, costs)
+	}
+	return costs, all
+}
+
+// reach appends the schemas that n leads to for the same value of a kind, and n after them.
+func (n *schemaNode) reach(kind string, seen map[*schemaNode]*cost, order []*schemaNode) []*schemaNode {
+	if seen[n] != nil {
+		return order
+	}
+	seen[n] = new(cost)
+	here := n.here(kind)
+	for _, edges := range [...][]*schemaNode{here.both, here.any, here.trials} {
+		for _, next := range edges {
+			order = next.reach(kind, seen, order)
+		}
+	}
+	return append(order, n)
+}
+
+// ownSteps is what n costs without the schemas in it.
+func (n *schemaNode) ownSteps(kind string, value any) float64 {
+	steps := stepsPerSchema + n.looks
+	var text float64 // what the patterns read
+	switch v := value.(type) {
+	case string:
+		text = float64(len(v))
+	case []any:
+		steps += float64(len(v))
+	case map[string]any:
+		steps += float64(len(v)) // each schema tells the one around it which properties it looked at
+		if len(n.patterns) > 0 && n.takes(kind) {
+			for key := range v {
+				text += float64(len(key) + 1)
+			}
+		}
+	}
+	return steps + text*n.program/programPerStep
+}
+
+// parts adds what the parts of a value cost, and returns the size of the value.
+func (w *worker) parts(value any, order []*schemaNode, costs map[*schemaNode]*cost) size {
+	all := ownSize(value)
+	switch v := value.(type) {
+	case map[string]any:
+		for key, item := range v {
+			all.add(w.part(item, "object", order, costs, func(n *schemaNode) edges { return edges{both: n.forProperty(key)} }))
+			w.part(key, "object", order, costs, func(n *schemaNode) edges { return edges{both: n.names} })
+		}
+	case []any:
+		for i, item := range v {
+			all.add(w.part(item, "array", order, costs, func(n *schemaNode) edges { return n.forItem(i) }))
+		}
+	}
+	return all
+}
+
+// part adds what one part of a value of a kind costs: of returns the schemas that a schema applies to it.
+func (w *worker) part(part any, kind string, order []*schemaNode, costs map[*schemaNode]*cost, of func(*schemaNode) edges) size {
+	var applied []edges // by those in order that take the kind
+	var asked []*schemaNode
+	for _, n := range order {
+		if !n.takes(kind) {
+			continue
+		}
+		e := of(n)
+		applied = append(applied, e)
+		asked = append(append(asked, e.both...), e.trials...)
+	}
+	parts, size := w.value(part, asked)
+	for _, n := range order {
+		if !n.takes(kind) {
+			continue
+		}
+		e := applied[0]
+		applied = applied[1:]
+		for _, to := range e.both {
+			costs[n].add(parts[to])
+		}
+		for _, to := range e.trials {
+			costs[n].try(parts[to])
+		}
+	}
+	return size
+}
+
+// combine adds what the schemas for the same value cost, and the messages.
+func (w *worker) combine(n *schemaNode, kind string, value size, costs map[*schemaNode]*cost) {
+	c, own := costs[n], bytesPerMessage+n.bytes
+	if n.quotes || !n.takes(kind) {
+		own += 2 * value.bytes
+	}
+	if n.unique {
+		c.steps += stepsPerEqual * value.values
+	}
+	here := n.here(kind)
+	for _, to := range here.both {
+		c.add(costs[to])
+	}
+	for _, to := range here.trials {
+		c.try(costs[to])
+	}
+	for _, to := range here.any {
+		c.try(costs[to])
+		own += 2 * costs[to].message
+		c.failing += costs[to].failing
+	}
+	c.message = max(c.message, own) + float64(len(n.at)) + bytesPerLevel
+	c.failing += c.message
+	if c.failing > messagesHeldPer*w.most {
+		w.spent = w.most + c.failing
+	}
+}
+
+// size is that of a JSON value: the values in it, and the bytes to write it.
+type size struct{ values, bytes float64 }
+
+func (s *size) add(part size) {
+	s.values += part.values
+	s.bytes += part.bytes
+}
+
+// ownSize is the size of a value without its items, keys included.
+func ownSize(value any) size {
+	own := size{values: 1, bytes: 8}
+	switch v := value.(type) {
+	case string:
+		own.bytes += float64(len(v))
+	case json.Number:
+		own.bytes += float64(len(v))
+	case float64:
+		own.bytes += 16
+	case map[string]any:
+		for key := range v {
+			own.bytes += float64(len(key))
+		}
+	}
+	return own
+}
+
+func sizeOf(value any) size {
+	all := ownSize(value)
+	switch v := value.(type) {
+	case map[string]any:
+		for _, item := range v {
+			all.add(sizeOf(item))
+		}
+	case []any:
+		for _, item := range v {
+			all.add(sizeOf(item))
+		}
+	}
+	return all
+}
+
+// kindOf is the type of a value by the names of JSON Schema; "number" is that of integers too.
+func kindOf(value any) string {
+	switch value.(type) {
+	case nil:
+		return "null"
+	case bool:
+		return "boolean"
+	case string:
+		return "string"
+	case []any:
+		return "array"
+	case map[string]any:
+		return "object"
+	default:
+		return "number"
+	}
+}

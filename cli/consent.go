@@ -32,6 +32,23 @@ func consent(store *timeline.Store, wf *engine.Workflow, ask consenter) (timelin
 	return store.Consent(wf.Snapshot(), func() error { return ask(wf) })
 }
 
+// agree is consent to continue a run. The input is checked after somebody agreed, since the workflow's schema says how long
+// that takes, and before the consent is noted: a run that is refused leaves no note.
+func agree(store *timeline.Store, head *timeline.Head, wf *engine.Workflow, ask consenter, opts engine.Options) (timeline.Consented, error) {
+	checked := false
+	agreed, err := consent(store, wf, func(wf *engine.Workflow) error {
+		if err := ask(wf); err != nil {
+			return err
+		}
+		checked = true
+		return engine.CheckInput(head, wf, opts)
+	})
+	if err == nil && !checked {
+		err = engine.CheckInput(head, wf, opts)
+	}
+	return agreed, err
+}
+
 // named is the consenter for a workflow file that the command line names: naming a file is
 // agreeing to the bytes that were read from it.
 func named(*engine.Workflow) error { return nil }

@@ -60,15 +60,14 @@ func (s *session) execute(ctx context.Context, store *timeline.Store, head *time
 const maxClaims = 32
 
 // claimIfLeft claims a run of which there is something left to do, once somebody agreed to its
-// commands. The claim is nil if nothing is left. The consent comes after the check, so that a
-// workflow that is refused is not noted, and before the claim, which writes.
+// commands. The claim is nil if nothing is left. The consent comes before the claim, which writes.
 func claimIfLeft(ctx context.Context, store *timeline.Store, head *timeline.Head, wf *engine.Workflow, ask consenter,
 	opts engine.Options, req timeline.ClaimRequest,
 ) (agreed timeline.Consented, _ *timeline.Claim, _ error) {
 	for try := 1; ; try++ {
 		left, err := engine.Check(head, wf, opts)
 		if err == nil && left && try == 1 {
-			agreed, err = consent(store, wf, ask)
+			agreed, err = agree(store, head, wf, ask, opts)
 		}
 		if err != nil || !left {
 			return agreed, nil, err

@@ -258,7 +258,7 @@ func (v *supervisor) workflow(ctx context.Context, head *timeline.Head, opts eng
 	if err := v.s.needWorkDir(v.store, wf); err != nil {
 		return timeline.Consented{}, err
 	}
-	return consent(v.store, wf, func(wf *engine.Workflow) error { return unconfirmed(wf) })
+	return agree(v.store, head, wf, func(wf *engine.Workflow) error { return unconfirmed(wf) }, opts)
 }
 
 // definition reads the workflow file of a run or, if the run follows no file, what it keeps.

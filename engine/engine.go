@@ -208,6 +208,9 @@ func Run(ctx context.Context, rec Recorder, agreed timeline.Consented, opts Opti
 // run is Run of a workflow that somebody agreed to. Only Run calls it, and tests.
 func run(ctx context.Context, rec Recorder, wf *Workflow, opts Options) (Result, error) {
 	left, err := Check(rec, wf, opts)
+	if err == nil && left {
+		err = CheckInput(rec, wf, opts)
+	}
 	if err != nil || !left {
 		return Result{Run: rec.Row(), Nothing: err == nil}, err
 	}
@@ -243,9 +246,9 @@ func AcceptChange(command string) string {
 	return fmt.Sprintf("`%s` goes on with the new definition", command)
 }
 
-// Check tells whether anything is left to do of a run, and returns what Run returns where
-// it does nothing: another definition that is not accepted, an input that does not fit,
-// or that what the run waits for is not there yet.
+// Check reports whether anything is left to do of a run. Its error is the one that Run returns where it does nothing:
+// another definition that is not accepted, or that what the run waits for is not there yet. It applies no schema, so a
+// definition that nobody agreed to cannot keep it busy.
 func Check(rec Recorder, wf *Workflow, opts Options) (left bool, err error) {
 	row := rec.Row()
 	changed := row.WorkflowHash != wf.Snapshot().Hash()
@@ -259,9 +262,6 @@ func Check(rec Recorder, wf *Workflow, opts Options) (left bool, err error) {
 	if changed && !opts.AcceptWorkflowChange {
 		return false, workflowChanged(row, wf, opts.WorkflowFile)
 	}
-	if _, err := inputOf(rec.State(), wf, opts.Input); err != nil {
-		return false, err
-	}
 	if !row.Status.Waiting() || changed || opts.Wait || opts.Input != nil {
 		return true, nil
 	}
@@ -273,4 +273,11 @@ func Check(rec Recorder, wf *Workflow, opts Options) (left bool, err error) {
 		return true, nil
 	}
 	return false, waitsFor(rec, wf, waits)
+}
+
+// CheckInput refuses an input that does not fit the schema of the definition. The schema says how long that takes, within
+// a bound, so a definition of somebody else's is agreed to first.
+func CheckInput(rec Recorder, wf *Workflow, opts Options) error {
+	_, err := inputOf(rec.State(), wf, opts.Input)
+	return err
 }

@@ -57,7 +57,7 @@ func (b *filesBack) check(ctx context.Context, head *timeline.Head, wf *engine.W
 func (b *filesBack) bring(ctx context.Context) (err error) {
 	b.done, err = b.each(ctx, false, b.s.confirmRemoval(b.yes, func() {}, yesRemoves))
 	for _, one := range b.done {
-		b.s.tellBroughtBack(one)
+		b.s.tellBroughtBack(ctx, b.store, one)
 	}
 	return err
 }
@@ -96,16 +96,18 @@ func (b *filesBack) documents() []restoredDocument {
 }
 
 // tellBroughtBack tells what a restore did that was not the command's whole business.
-func (s *session) tellBroughtBack(done *timeline.Restored) {
+func (s *session) tellBroughtBack(ctx context.Context, store *timeline.Store, done *timeline.Restored) {
 	in := ""
 	if done.Name != "" {
 		in = "worktree of " + plain(done.Name) + ": "
 	}
 	s.note("%s%s", in, restoredSummary(done, false))
+	s.notePaths(done.Changes)
 	if len(done.Stayed) > 0 {
 		s.note("%sthe workflow file stays as you have it: %s", in, listNames(done.Stayed))
 	}
 	s.noteIncomplete(done.VCS)
+	s.noteEdited(ctx, store, done, in, "")
 	if before := frameBefore(done); before != nil {
 		s.note("%swhat was there before is %s: `%s` brings it back", in, plain(before.String()), bringBackCommand(*before, done.Name))
 	}

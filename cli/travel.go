@@ -274,10 +274,10 @@ func (s *session) goOn(ctx context.Context, store *timeline.Store, done *timelin
 		if err != nil {
 			return err
 		}
-		s.tellTraveled(done, next)
+		s.tellTraveled(ctx, store, done, next)
 		return s.printTraveled(done, describe(nil))
 	}
-	s.tellTraveled(done, "")
+	s.tellTraveled(ctx, store, done, "")
 	printed := false
 	head, err := store.Head(ctx, done.Run)
 	if err == nil {

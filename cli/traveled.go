@@ -59,7 +59,7 @@ func (s *session) printTraveled(done *timeline.Traveled, doc any) error {
 
 // tellTraveled tells what a travel, reset or undo has done, and with next, which command it is that
 // the run goes on by, also how to go on.
-func (s *session) tellTraveled(done *timeline.Traveled, next string) {
+func (s *session) tellTraveled(ctx context.Context, store *timeline.Store, done *timeline.Traveled, next string) {
 	if len(done.Reset) > 0 {
 		s.note("pending again: %s", listNames(done.Reset))
 	}
@@ -70,7 +70,7 @@ func (s *session) tellTraveled(done *timeline.Traveled, next string) {
 	if n := len(done.Cancelled); n > 0 {
 		s.note("marked cancelled: %s of %s", plural(n, "attempt"), listNames(attemptedNodes(done.Cancelled)))
 	}
-	s.tellTraveledFiles(done)
+	s.tellTraveledFiles(ctx, store, done)
 	switch {
 	case next == "":
 	case done.Undone == nil:
@@ -90,7 +90,7 @@ func afterTravel(ctx context.Context, store *timeline.Store, done *timeline.Trav
 }
 
 // tellTraveledFiles tells what has become of the working copies.
-func (s *session) tellTraveledFiles(done *timeline.Traveled) {
+func (s *session) tellTraveledFiles(ctx context.Context, store *timeline.Store, done *timeline.Traveled) {
 	if done.NoFiles != "" {
 		s.note("the files stay as they are: %s", plain(done.NoFiles))
 	}
@@ -104,11 +104,13 @@ func (s *session) tellTraveledFiles(done *timeline.Traveled) {
 			in = "worktree of " + plain(files.Name) + ": "
 		}
 		s.note("%s%s", in, restoredSummary(files, false))
+		s.notePaths(files.Changes)
 		if len(files.Stayed) > 0 {
 			s.note("%sleft as you have it, since you named it: %s", in, listNames(files.Stayed))
 		}
 		s.noteShared(files.Beside)
 		s.noteIncomplete(files.VCS)
+		s.noteEdited(ctx, store, files, in, s.leavingFiles(done))
 		if files.Saved != nil {
 			s.note("%swhat was there before is %s: `%s` brings it back",
 				in, plain(files.Saved.String()), bringBackCommand(*files.Saved, files.Name))

@@ -77,7 +77,7 @@ func runUndo(ctx context.Context, s *session, store *timeline.Store, req timelin
 	}
 	s.notePassedOver(done.PassedOver)
 	s.note("taken back: op %d of %s, %s", done.Undone.Number, plain(done.Run), plain(opText(*done.Undone)))
-	s.tellTraveled(done, next)
+	s.tellTraveled(ctx, store, done, next)
 	doc := undoDocument{Kind: "undo", Undone: opDocument{done.Run, *done.Undone}, traveledDocument: describeTraveled(done)}
 	for _, passed := range done.PassedOver {
 		doc.PassedOver = append(doc.PassedOver, passedDocument{opDocument{passed.Run, passed.Op}, passed.Why})

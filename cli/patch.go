@@ -20,6 +20,7 @@ type patchDocument struct {
 type patch struct {
 	comparison
 
+	frame string // of what came after a run's newest frame: the subject of that frame
 	state *diff.Result
 	code  *changedTrees // nil if a side has no files
 	where []string      // tells git where the repository is
@@ -32,6 +33,9 @@ func (s *session) patchOf(ctx context.Context, store *timeline.Store, at *timeli
 		return nil, err
 	}
 	p := &patch{comparison: comparison{before, at}}
+	if p.frame, err = subjectBefore(ctx, store, at); err != nil {
+		return nil, err
+	}
 	if p.state, err = p.states(); err != nil || before == nil {
 		return p, err
 	}
@@ -61,17 +65,20 @@ func (p *patch) document(ctx context.Context, s *session) (*patchDocument, error
 func (p *patch) print(ctx context.Context, s *session) error {
 	paint := s.painter(ctx)
 	return s.paged(ctx, func() error {
-		view := stateView{p: paint}
+		view := stateView{p: paint, standing: standing{frame: p.frame}}
 		row, err := p.to.Entry.RunRow()
 		if err != nil {
 			return err
 		}
 		view.heading(p.to.Address, row, p.to.Entry)
-		since := "the first frame of the run"
+		before, since := "before it", "the first frame of the run"
 		if p.from != nil {
 			since = addressOf(p.from)
 		}
-		view.field("before it", since)
+		if isNewer(p.to.Entry) {
+			before = "compared to"
+		}
+		view.field(before, since)
 		view.WriteByte('\n')
 		if err := s.printf("%s", view.String()); err != nil {
 			return err

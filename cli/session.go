@@ -22,7 +22,7 @@ type session struct {
 	args  []string // what was typed after the program's name
 	json  bool
 	quiet bool
-	color string   // auto, always or never
+	color string // auto, always or never
 	// inTTY and outTTY tell whether standard input and output are terminals, before
 	// any pager.
 	inTTY   bool

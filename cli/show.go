@@ -73,6 +73,7 @@ type showDocument struct {
 	ContentHash string       `json:"contentHash"`
 	CreatedAtMs int64        `json:"createdAtMs"`
 	Subject     string       `json:"subject"`
+	Newer       bool         `json:"newer,omitempty"` // the entry is no frame, but what came after it
 	Stale       bool         `json:"stale,omitempty"` // the run is running by its row, and no live process owns it
 	Run         snapshot.Run `json:"run"`
 	// SteppedOver is by which frame this one was left out of the timeline.
@@ -137,6 +138,9 @@ func runShow(ctx context.Context, s *session, store *timeline.Store, opts showOp
 		return err
 	}
 	standing.origin = store.Origin(ctx, row)
+	if standing.frame, err = subjectBefore(ctx, store, at); err != nil {
+		return err
+	}
 	if standing.before, err = forkedCopies(ctx, store, row); err != nil {
 		return err
 	}
@@ -155,6 +159,7 @@ type standing struct {
 	stale bool   // of a bare run: it is running by its row, and no live process owns it
 	next  string // of a bare run that failed: what to type; "" where another engine runs it
 	over  *timeline.SteppedOver
+	frame string // of what came after a run's newest frame: the subject of that frame
 	// untold is, of a bare run, what the engine that runs it has not been told.
 	untold untoldAnswers
 	// engines is what the frame is to engines that the run was imported from.
@@ -202,6 +207,18 @@ func afterFailure(ctx context.Context, store *timeline.Store, row snapshot.Run) 
 	return engine.TryAgain(row.ID), nil
 }
 
+// subjectBefore returns the subject of the frame that an entry comes after, or "" for a frame.
+func subjectBefore(ctx context.Context, store *timeline.Store, at *timeline.Loaded) (string, error) {
+	if !isNewer(at.Entry) {
+		return "", nil
+	}
+	frame, err := store.Load(ctx, at.Address.String())
+	if err != nil {
+		return "", err
+	}
+	return frame.Entry.Subject, nil
+}
+
 // describeOwner is who owns a run, for people.
 func describeOwner(row snapshot.Run, owner timeline.Owner) string {
 	switch {
@@ -224,7 +241,7 @@ func describeEntry(at *timeline.Loaded, attempts bool) (*showDocument, error) {
 	entry := at.Entry
 	doc := &showDocument{
 		Kind: "snapshot", RunID: at.Address.Run, Frame: at.Address.Frame, Commit: entry.ID.String(),
-		ContentHash: entry.ContentHash.String(), CreatedAtMs: entry.AtMs, Subject: entry.Subject,
+		ContentHash: entry.ContentHash.String(), CreatedAtMs: entry.AtMs, Subject: entry.Subject, Newer: isNewer(entry),
 	}
 	var err error
 	if doc.Run, err = entry.RunRow(); err != nil {

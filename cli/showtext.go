@@ -50,16 +50,36 @@ func (v *stateView) entry(at timeline.Address, entry *snapshot.Entry) error {
 	return v.journal(entry)
 }
 
-// heading writes which frame it is, and when and how it came to be.
+// heading writes which frame or newer entry it is, and when and how it came to be.
 func (v *stateView) heading(at timeline.Address, row snapshot.Run, entry *snapshot.Entry) {
-	v.printf("%s  %s\n", v.p.paint(bold, plain(at.String())), v.p.status(plain(string(row.Status))))
+	v.firstLine(at, row, entry)
+	v.came(at, entry)
+}
+
+// firstLine writes the first line: the address of a frame, or which frame an entry that is none comes after.
+func (v *stateView) firstLine(at timeline.Address, row snapshot.Run, entry *snapshot.Entry) {
+	name := at.String()
+	if isNewer(entry) {
+		name = fmt.Sprintf("%s, after frame %d", at.Run, at.Frame)
+	}
+	v.printf("%s  %s\n", v.p.paint(bold, plain(name)), v.p.status(plain(string(row.Status))))
+}
+
+// came writes when and how an entry came to be, and of one that is no frame what the frame before it is.
+func (v *stateView) came(at timeline.Address, entry *snapshot.Entry) {
 	v.field("time", clockTime(entry.AtMs))
 	v.field("what", shorten(entry.Subject, valueShown))
+	if isNewer(entry) {
+		v.field(fmt.Sprintf("frame %d", at.Frame), v.frame)
+	}
 }
+
+// isNewer reports whether an entry is no frame, but what came after the newest one, such as a signal.
+func isNewer(entry *snapshot.Entry) bool { return entry.Frame == snapshot.NoFrame }
 
 // row writes what the run and the entry are.
 func (v *stateView) row(at timeline.Address, row snapshot.Run, entry *snapshot.Entry) {
-	v.printf("%s  %s\n", v.p.paint(bold, plain(at.String())), v.p.status(plain(string(row.Status))))
+	v.firstLine(at, row, entry)
 	workflow := row.Workflow
 	if row.WorkflowPath != "" {
 		workflow += " (" + row.WorkflowPath + ")"
@@ -68,8 +88,7 @@ func (v *stateView) row(at timeline.Address, row snapshot.Run, entry *snapshot.E
 	if row.Parent != nil {
 		v.parent(row.Parent)
 	}
-	v.field("time", clockTime(entry.AtMs))
-	v.field("what", shorten(entry.Subject, valueShown))
+	v.came(at, entry)
 	v.field("commit", entry.ID.String())
 	v.field("content", entry.ContentHash.String())
 	v.field("error", row.Error)

@@ -76,7 +76,11 @@ func (k *Keeper) DiskUsage(ctx context.Context, runs ...string) (*DiskUsage, err
 			others = append(others, h.refs...)
 		}
 	}
-	s, err := k.survey(ctx, measured, others)
+	var options []string
+	if k.parts.Repo.Config.IsPartial() {
+		options = append(options, evenMissing)
+	}
+	s, err := k.survey(ctx, measured, others, options...)
 	if err != nil {
 		return nil, timeline.Explain(err)
 	}

@@ -2,6 +2,7 @@ package keep
 
 import (
 	"context"
+	"slices"
 
 	"github.com/git-smithers/git-smithers/objstore"
 	"github.com/git-smithers/git-smithers/refs"
@@ -24,10 +25,11 @@ const (
 	ofUser  int32 = -3 // a commit, a reflog or an index of the user's needs it
 )
 
-// survey looks at what runs hold, beside what others' refs do.
-func (k *Keeper) survey(ctx context.Context, runs []*holding, others []refs.Ref) (*survey, error) {
+// survey looks at what runs hold, beside what others' refs do. The options are git rev-list's: in a partial clone,
+// without evenMissing, what was fetched is left out.
+func (k *Keeper) survey(ctx context.Context, runs []*holding, others []refs.Ref, options ...string) (*survey, error) {
 	s := &survey{places: make(map[objstore.ID]int32), reach: make([][]int32, len(runs))}
-	notUsers := append([]string{"--not"}, userRefs...)
+	notUsers := slices.Concat(options, []string{"--not"}, userRefs)
 	for i, run := range runs {
 		k.progress("reading runs", i, len(runs))
 		err := k.walk(ctx, run.roots(), nil, notUsers, func(id objstore.ID, path string) { s.found(int32(i), id, path) })
@@ -53,7 +55,7 @@ func (k *Keeper) survey(ctx context.Context, runs []*holding, others []refs.Ref)
 	if err := k.walk(ctx, roots, nil, notUsers, mark(ofOther)); err != nil {
 		return nil, err
 	}
-	if err := k.walk(ctx, nil, nil, userRoots, mark(ofUser)); err != nil {
+	if err := k.walk(ctx, nil, nil, slices.Concat(options, userRoots), mark(ofUser)); err != nil {
 		return nil, err
 	}
 	s.sizes = make([]int64, len(s.ids))

@@ -80,8 +80,8 @@ func (s *session) leavingFiles(done *timeline.Traveled) string {
 		return ""
 	}
 	how := "; `" + commandLine(program, "undo", done.Run) + "` brings them back, "
-	if typed := s.typedWith("--no-vcs"); typed != "" {
-		return how + "`" + typed + "` leaves files alone"
+	if command := s.typedWith("--no-vcs"); command != "" {
+		return how + "`" + command + "` leaves files alone"
 	}
 	return how + "--no-vcs leaves files alone"
 }

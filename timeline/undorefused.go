@@ -107,14 +107,14 @@ func takesBack(group []PassedOver) string {
 	for _, run := range group[:min(len(group), runsInLine)] {
 		words = append(words, fault.Word(run.Run))
 	}
-	line := strings.Join(words, " ")
+	command := strings.Join(words, " ")
 	switch {
 	case len(group) > runsInLine:
-		return fmt.Sprintf("`%s` brings the last %d back", line, runsInLine)
+		return fmt.Sprintf("`%s` brings the last %d back", command, runsInLine)
 	case len(group) > 1:
-		return "`" + line + "` brings them back"
+		return "`" + command + "` brings them back"
 	}
-	return "`" + line + "` brings it back"
+	return "`" + command + "` brings it back"
 }
 
 // passedDetails are what an undo passed over, for machines.

@@ -23,6 +23,10 @@ RACED     := CGO_ENABLED=$(if $(RACE),1,0) tools/gotest.sh
 # Where goroutines or processes meet, the race detector watches every day; everywhere else, in a soak.
 MEETINGS := ./engine ./objstore ./refs/... ./internal/...
 
+# Tests of objstore in which nothing runs side by side. With the race detector, which a soak runs them with, they take
+# minutes.
+ALONE := ^Test(AFlippedBit|AMergeThatMeetsAFault|ASealThatSpares|LargeFilesAre|PlanMerge|WhatIsTooLarge)
+
 # Tests that a soak alone runs: they take long, and others show nearly the same.
 LONG := ^TestScript$$/^import-huge$$|^TestSmithers(Features|GoesOn|Loop|Notices|TakesTheSignals)
 
@@ -77,9 +81,10 @@ tools: ## fetch and build what the tests run: jj, a newer git, Smithers
 
 everyday: tools ## tests without the race detector, temporary files in memory
 	@$(EVERYDAY) everyday -memory $(TESTFLAGS) -skip '^TestSmithers|$(LONG)' $$(go list ./... | grep -vxF "$$(go list $(MEETINGS))")
+	@$(EVERYDAY) everyday-alone -memory $(TESTFLAGS) -run '$(ALONE)' ./objstore
 
 race: cc tools ## tests of what runs side by side, with the race detector
-	@$(RACED) race -memory $(TESTFLAGS) $(RACE) $(MEETINGS)
+	@$(RACED) race -memory $(TESTFLAGS) $(RACE) -skip '$(ALONE)' $(MEETINGS)
 	@$(RACED) race-timeline -memory $(TESTFLAGS) $(RACE) -run 'SideBySide|AtOnce|Beside|Meanwhile' ./timeline/...
 
 newer-git: tools ## tests of how git and jj are run, once more with the newer git

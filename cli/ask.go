@@ -45,7 +45,7 @@ func (s *session) askForAnswer(run string, h snapshot.HumanRequest) (json.RawMes
 	return asker{s, bufio.NewReader(s.In)}.answer(form)
 }
 
-// noTerminal is the error about a question that nobody is there to answer. It shows the question, and how to answer it.
+// noTerminal is the error about a question without an answer and without a terminal. It shows the question and how to answer it.
 func noTerminal(run string, h snapshot.HumanRequest) error {
 	out := fault.New(fault.Usage, "there is no answer, and no terminal to ask at").Hint("the question is: %s", h.Prompt)
 	choices := choicesOf(h.Form)

@@ -201,7 +201,7 @@ func itOrThem(n int) string {
 // noneToRecall is the error about an undo that names no run. It lists those that were pruned.
 func noneToRecall(ctx context.Context, k *keep.Keeper) error {
 	const shown = 10
-	out := fault.New(fault.Usage, "nothing says which runs to bring back")
+	out := fault.New(fault.Usage, "prune --undo needs the runs to bring back")
 	runs, err := k.Recallable(ctx)
 	switch {
 	case err != nil:

@@ -35,7 +35,7 @@ type runView struct {
 // talksToPerson reports whether a person at a terminal reads what is told of a run.
 func (s *session) talksToPerson() bool { return !s.quiet && !s.json && s.isTTY(s.Err) }
 
-// viewRun begins to show the tasks of a run. It returns no view if nobody sits at a terminal. The caller calls end
+// viewRun begins to show the tasks of a run. It returns no view if standard error is no terminal. The caller calls end
 // when it leaves the run.
 func (s *session) viewRun(ctx context.Context, wf *engine.Workflow) (view *runView, end func()) {
 	if !s.talksToPerson() {

@@ -56,7 +56,7 @@ func (v *stateView) heading(at timeline.Address, row snapshot.Run, entry *snapsh
 	v.came(at, entry)
 }
 
-// firstLine writes the first line: the address of a frame, or which frame an entry that is none comes after.
+// firstLine writes the address of a frame. An entry such as a signal has the number of the frame before it instead.
 func (v *stateView) firstLine(at timeline.Address, row snapshot.Run, entry *snapshot.Entry) {
 	name := at.String()
 	if isNewer(entry) {
@@ -65,7 +65,7 @@ func (v *stateView) firstLine(at timeline.Address, row snapshot.Run, entry *snap
 	v.printf("%s  %s\n", v.p.paint(bold, plain(name)), v.p.status(plain(string(row.Status))))
 }
 
-// came writes when and how an entry came to be, and of one that is no frame what the frame before it is.
+// came writes when and how an entry came to be. Below a newer entry it also writes what the newest frame is.
 func (v *stateView) came(at timeline.Address, entry *snapshot.Entry) {
 	v.field("time", clockTime(entry.AtMs))
 	v.field("what", shorten(entry.Subject, valueShown))
@@ -74,7 +74,7 @@ func (v *stateView) came(at timeline.Address, entry *snapshot.Entry) {
 	}
 }
 
-// isNewer reports whether an entry is no frame, but what came after the newest one, such as a signal.
+// isNewer reports whether an entry, such as a signal, came after the newest frame and is not a frame itself.
 func isNewer(entry *snapshot.Entry) bool { return entry.Frame == snapshot.NoFrame }
 
 // row writes what the run and the entry are.

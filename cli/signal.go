@@ -145,7 +145,7 @@ func runSignal(ctx context.Context, s *session, store *timeline.Store, opts sign
 	opts.line.ReceivedBy = new(who(opts.line.ReceivedBy, store))
 	to := &signalSender{head: head, sender: engine.NewSender(head)}
 	if opts.batch {
-		s.warnForeign(head, commandLine("signal", head.Row().ID)+" <name>")
+		s.warnForeign(head, commandLine("signal", head.Row().ID)+" NAME")
 		return signalBatch(ctx, s, to, opts.line)
 	}
 	sent, err := send(ctx, s, to, opts.line)
@@ -169,7 +169,6 @@ func runSignal(ctx context.Context, s *session, store *timeline.Store, opts sign
 type signalSender struct {
 	head   *timeline.Head
 	sender *engine.Sender
-	names  signalNames
 }
 
 // send sends a signal.

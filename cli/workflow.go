@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"unicode/utf8"
 
 	"github.com/git-smithers/git-smithers/engine"
@@ -141,8 +142,16 @@ func (s *session) workflowFile(store *timeline.Store, row snapshot.Run, named st
 }
 
 // workflowFileToType returns the workflow file of a run as one types it here: the one that the command line names or, if
-// that is "", the one that the run remembers; "" if that one is not here.
+// that is "", the one that the run remembers; "" if that one is not here. No command takes it for an option.
 func (s *session) workflowFileToType(store *timeline.Store, row snapshot.Run, named string) string {
+	file := s.relativeWorkflowFile(store, row, named)
+	if strings.HasPrefix(file, "-") {
+		return "./" + file
+	}
+	return file
+}
+
+func (s *session) relativeWorkflowFile(store *timeline.Store, row snapshot.Run, named string) string {
 	file := s.workflowFile(store, row, named)
 	if info, err := os.Stat(file); named != "" || err != nil || info.IsDir() {
 		return named

@@ -71,21 +71,13 @@ func (f failure) hints(row snapshot.Run, file string) []string {
 	frame := fault.Word(timeline.Address{Run: row.ID, Frame: f.before}.String())
 	replay := fmt.Sprintf("`git smithers replay %s` tries it in a fork, with another --input if you name one", frame)
 	if file != "" {
-		replay = fmt.Sprintf("`git smithers replay %s %s` tries it in a fork, with a mended workflow or another --input", fault.Word(asPath(file)), frame)
+		replay = fmt.Sprintf("`git smithers replay %s %s` tries it in a fork, with a mended workflow or another --input", fault.Word(file), frame)
 	}
 	hints := []string{TryAgain(row.ID)}
 	if f.task != nil && f.task.Run != "" {
 		hints = append(hints, fmt.Sprintf("`git smithers logs %s %s` shows what it said", fault.Word(row.ID), fault.Word(f.task.ID)))
 	}
 	return append(hints, replay)
-}
-
-// asPath returns a relative path in a form that no command takes for an option.
-func asPath(path string) string {
-	if strings.HasPrefix(path, "-") {
-		return "./" + path
-	}
-	return path
 }
 
 // kindsOfWaits are what a run waits for, in words, and what it is called then: after the first

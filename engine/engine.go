@@ -247,8 +247,8 @@ func AcceptChange(command string) string {
 }
 
 // Check reports whether anything is left to do of a run. Its error is the one that Run returns where it does nothing:
-// another definition that is not accepted, or that what the run waits for is not there yet. It applies no schema, so a
-// definition that nobody agreed to cannot keep it busy.
+// another definition that is not accepted, or that what the run waits for is not there yet. It applies no schema: those
+// of a stranger's definition wait until somebody agreed to it.
 func Check(rec Recorder, wf *Workflow, opts Options) (left bool, err error) {
 	row := rec.Row()
 	changed := row.WorkflowHash != wf.Snapshot().Hash()

@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"errors"
+	"slices"
 
 	"github.com/git-smithers/git-smithers/objstore"
 	"github.com/git-smithers/git-smithers/snapshot"
@@ -62,6 +63,24 @@ func (s *Sender) fits(ctx context.Context, signal snapshot.Signal, payload any) 
 		}
 	}
 	return refused
+}
+
+// Workflow returns the definition that the run keeps at its tip, or nil if it keeps none of ours.
+func (s *Sender) Workflow() (*Workflow, error) {
+	err := s.readWorkflow()
+	return s.wf, err
+}
+
+// SignalNames returns the names of the signals that tasks of the workflow wait for, sorted.
+func (w *Workflow) SignalNames() []string {
+	var names []string
+	for _, t := range w.Tasks {
+		if t.WaitFor != nil {
+			names = append(names, t.WaitFor.Signal)
+		}
+	}
+	slices.Sort(names)
+	return slices.Compact(names)
 }
 
 // readWorkflow reads the definition that the tip keeps, unless it is the one read before.

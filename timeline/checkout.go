@@ -119,8 +119,8 @@ func (c *CheckedOut) Settle() error {
 	return Explain(err)
 }
 
-// Discard removes a working copy in which nobody has worked yet, for whoever made it in vain. A working copy
-// that was there before stays.
+// Discard removes the working copy with everything in it, if it was made and not found. The caller must not have run
+// anything in it.
 func (c *CheckedOut) Discard(ctx context.Context) error {
 	if c == nil {
 		return nil

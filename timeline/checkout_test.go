@@ -243,3 +243,50 @@ func TestAWorktreeIsNotPrunedWhileItsRunIsBeingMade(t *testing.T) {
 	assert.True(t, pruned[0].Removed, pruned[0].Unsaved)
 	assert.Equal(t, "run", head.Row().ID)
 }
+
+func TestTheWorktreeOfANewRunIsThereBeforeTheRun(t *testing.T) {
+	t.Parallel()
+	repotest.EachKind(t, func(t *testing.T, _ repotest.Kind, repo *repotest.Repo) {
+		t.Helper()
+		s := open(t, repo)
+		first := func() *timeline.CheckedOut {
+			opened, err := s.OpenFirstWorktree(t.Context(), "run", timeline.WorktreeSpec{})
+			require.NoError(t, err)
+			return opened
+		}
+		vain := first()
+		require.NoError(t, vain.Discard(t.Context()))
+		assert.NoDirExists(t, vain.WorkingCopy.Root())
+
+		// Its process dies before the run is made.
+		left := first()
+		require.NoError(t, left.Settle())
+		looked, err := s.PruneWorktrees(t.Context(), nil, true)
+		require.NoError(t, err)
+		require.Len(t, looked, 1)
+		assert.Empty(t, looked[0].Unsaved)
+
+		again := first()
+		assert.Equal(t, left.WorkingCopy.Root(), again.WorkingCopy.Root())
+		require.NoError(t, again.Discard(t.Context()))
+		assert.DirExists(t, left.WorkingCopy.Root(), "it was there before")
+		pruned, err := s.PruneWorktrees(t.Context(), nil, false)
+		require.NoError(t, err)
+		require.Len(t, pruned, 1)
+		assert.True(t, pruned[0].Removed, pruned[0].Unsaved)
+		assert.NoDirExists(t, left.WorkingCopy.Root())
+
+		startRun(t, s, "run")
+		_, err = s.OpenFirstWorktree(t.Context(), "run", timeline.WorktreeSpec{})
+		assert.Equal(t, fault.RunExists, fault.CodeOf(err), "%v", err)
+	})
+}
+
+func TestADryRunOfPruningWritesNothing(t *testing.T) {
+	t.Parallel()
+	repo := repotest.New(t, repotest.Commit)
+	s := open(t, repo)
+	_, err := s.PruneWorktrees(t.Context(), nil, true)
+	require.NoError(t, err)
+	assert.NoDirExists(t, filepath.Join(repo.GitDir, "smithers", "worktrees"))
+}

@@ -40,7 +40,8 @@ const (
 	madeLockPoll = 20 * time.Millisecond
 )
 
-// lockMade waits until nobody else makes or prunes worktrees. The caller closes the lock.
+// lockMade waits while another process makes or prunes worktrees, and then keeps others waiting. The caller closes the
+// lock. A process that dies lets go of it.
 func (s *Store) lockMade(ctx context.Context) (*flock.Flock, error) {
 	path := s.madePath(madeLock)
 	if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {

@@ -24,25 +24,27 @@ func openStore(t *testing.T, repo *repotest.Repo, warn func(error)) *Store {
 // A process that dies while it makes a worktree leaves it in any state.
 func TestAWorktreeThatWasNotFinishedIsMadeAnew(t *testing.T) {
 	t.Parallel()
-	repo := repotest.New(t, repotest.Commit)
-	s := openStore(t, repo, nil)
-	made, err := s.OpenWorktree(t.Context(), "run", WorktreeSpec{Name: "a"}, false)
-	require.NoError(t, err)
-	begun := madeWorktree{Run: "run", Name: "a", Path: made.Root(), Begun: true}
-	require.NoError(t, s.putMade(begun))
+	repotest.EachKind(t, func(t *testing.T, _ repotest.Kind, repo *repotest.Repo) {
+		t.Helper()
+		s := openStore(t, repo, nil)
+		made, err := s.OpenWorktree(t.Context(), "run", WorktreeSpec{Name: "a"}, false)
+		require.NoError(t, err)
+		begun := madeWorktree{Run: "run", Name: "a", Path: made.Root(), Begun: true}
+		require.NoError(t, s.putMade(begun))
 
-	anew, err := s.OpenWorktree(t.Context(), "run", WorktreeSpec{Name: "a"}, false)
-	require.NoError(t, err)
-	assert.Equal(t, made.Root(), anew.Root())
-	record, err := s.madeWorktree("run", "a")
-	require.NoError(t, err)
-	assert.False(t, record.Begun)
+		anew, err := s.OpenWorktree(t.Context(), "run", WorktreeSpec{Name: "a"}, false)
+		require.NoError(t, err)
+		assert.Equal(t, made.Root(), anew.Root())
+		record, err := s.madeWorktree("run", "a")
+		require.NoError(t, err)
+		assert.False(t, record.Begun)
 
-	require.NoError(t, s.putMade(begun))
-	require.NoError(t, os.WriteFile(filepath.Join(made.Root(), "mine"), []byte("of the user\n"), 0o666))
-	_, err = s.OpenWorktree(t.Context(), "run", WorktreeSpec{Name: "a"}, false)
-	assert.Equal(t, fault.UnsavedWork, fault.CodeOf(err), "%v", err)
-	assert.FileExists(t, filepath.Join(made.Root(), "mine"))
+		require.NoError(t, s.putMade(begun))
+		require.NoError(t, os.WriteFile(filepath.Join(made.Root(), "mine"), []byte("of the user\n"), 0o666))
+		_, err = s.OpenWorktree(t.Context(), "run", WorktreeSpec{Name: "a"}, false)
+		assert.Equal(t, fault.UnsavedWork, fault.CodeOf(err), "%v", err)
+		assert.FileExists(t, filepath.Join(made.Root(), "mine"))
+	})
 }
 
 // Between the note and the making of a worktree, a user may have made one in its place.

@@ -34,13 +34,16 @@ func (s *Store) Worktrees(ctx context.Context) ([]RunWorktree, error) {
 
 // PruneWorktrees removes the worktrees of the runs with the given ids, or
 // of all that are not running and that no live process owns, except those with unsaved work. It returns all that it
-// looked at. run_owned if a live process owns a run that is named. It waits for worktrees that are being made.
+// looked at. run_owned if a live process owns a run that is named. Unless dryRun, which writes nothing, it waits for
+// worktrees that are being made.
 func (s *Store) PruneWorktrees(ctx context.Context, runs []string, dryRun bool) (_ []RunWorktree, err error) {
-	lock, err := s.lockMade(ctx)
-	if err != nil {
-		return nil, err
+	if !dryRun {
+		lock, err := s.lockMade(ctx)
+		if err != nil {
+			return nil, err
+		}
+		defer func() { err = errors.Join(err, lock.Close()) }()
 	}
-	defer func() { err = errors.Join(err, lock.Close()) }()
 	if len(runs) == 0 {
 		return s.pruneMade(ctx, dryRun, func(run string) (bool, error) {
 			running, err := s.isRunning(ctx, run)

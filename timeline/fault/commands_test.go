@@ -23,11 +23,9 @@ var (
 	quoted = regexp.MustCompile(`^(fault\.Word\(.*|commandLine\(.*|bringBackCommand\(.*|program|c\.line\(\)|near|f\.again\(\)|command|words.*|strings\.Join\(words, .*|p\.engine\.line\(.*|export|worktree|correlation|.*[fF]rame)$`)
 )
 
-// A run's id, a path or a node's id may have spaces, or anything else that means something to
-// a shell.
-func TestCommandsInMessagesHaveTheirWordsQuoted(t *testing.T) {
-	t.Parallel()
-	found := 0
+// inMessages visits every node of the code that writes messages.
+func inMessages(t *testing.T, visit func(files *token.FileSet, node ast.Node)) {
+	t.Helper()
 	for _, folder := range []string{"../../cli", "../../engine", ".."} {
 		require.NoError(t, filepath.WalkDir(folder, func(path string, _ fs.DirEntry, err error) error {
 			if err != nil || filepath.Ext(path) != ".go" || strings.HasSuffix(path, "_test.go") {
@@ -39,15 +37,25 @@ func TestCommandsInMessagesHaveTheirWordsQuoted(t *testing.T) {
 				return err
 			}
 			ast.Inspect(file, func(node ast.Node) bool {
-				for _, word := range commandWords(node) {
-					found++
-					assert.Regexp(t, quoted, types.ExprString(word), "%v", files.Position(word.Pos()))
-				}
+				visit(files, node)
 				return true
 			})
 			return nil
 		}))
 	}
+}
+
+// A run's id, a path or a node's id may have spaces, or anything else that means something to
+// a shell.
+func TestCommandsInMessagesHaveTheirWordsQuoted(t *testing.T) {
+	t.Parallel()
+	found := 0
+	inMessages(t, func(files *token.FileSet, node ast.Node) {
+		for _, word := range commandWords(node) {
+			found++
+			assert.Regexp(t, quoted, types.ExprString(word), "%v", files.Position(word.Pos()))
+		}
+	})
 	assert.Greater(t, found, 50)
 }
 
@@ -108,30 +116,16 @@ var placeholder = regexp.MustCompile("`[^`]*<[a-z][a-z.]*>[^`]*`")
 func TestCommandsInMessagesRedirectNothing(t *testing.T) {
 	t.Parallel()
 	found := 0
-	for _, folder := range []string{"../../cli", "../../engine", ".."} {
-		require.NoError(t, filepath.WalkDir(folder, func(path string, _ fs.DirEntry, err error) error {
-			if err != nil || filepath.Ext(path) != ".go" || strings.HasSuffix(path, "_test.go") {
-				return err
-			}
-			files := token.NewFileSet()
-			file, err := parser.ParseFile(files, path, nil, parser.SkipObjectResolution)
-			if err != nil {
-				return err
-			}
-			ast.Inspect(file, func(node ast.Node) bool {
-				literal, ok := node.(*ast.BasicLit)
-				if !ok || literal.Kind != token.STRING {
-					return true
-				}
-				text, err := strconv.Unquote(literal.Value)
-				if err == nil && strings.Contains(text, "`") && !strings.Contains(text, " -h` ") && !strings.Contains(text, "help <page>") {
-					found++
-					assert.NotRegexp(t, placeholder, text, "%v", files.Position(literal.Pos()))
-				}
-				return true
-			})
-			return nil
-		}))
-	}
+	inMessages(t, func(files *token.FileSet, node ast.Node) {
+		literal, ok := node.(*ast.BasicLit)
+		if !ok || literal.Kind != token.STRING {
+			return
+		}
+		text, err := strconv.Unquote(literal.Value)
+		if err == nil && strings.Contains(text, "`") && !strings.Contains(text, " -h` ") && !strings.Contains(text, "help <page>") {
+			found++
+			assert.NotRegexp(t, placeholder, text, "%v", files.Position(literal.Pos()))
+		}
+	})
 	assert.Greater(t, found, 50)
 }

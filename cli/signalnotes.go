@@ -1,0 +1,48 @@
+package cli
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/git-smithers/git-smithers/engine"
+	"github.com/git-smithers/git-smithers/timeline/fault"
+)
+
+// warnUnknownSignal warns if no task of the run waits for signals of that name. The run has the signal all the same: its
+// workflow may change.
+func (s *session) warnUnknownSignal(to *signalSender, name string) {
+	wf, err := to.sender.Workflow()
+	if err != nil {
+		s.warn(err)
+	}
+	if wf == nil {
+		return
+	}
+	names := wf.SignalNames()
+	if slices.Contains(names, name) {
+		return
+	}
+	text := fmt.Sprintf("no task of %s waits for signal %q", to.head.Row().ID, name)
+	if len(names) > 0 {
+		text += "; the workflow waits for " + listNames(names)
+	}
+	s.warn(fault.New(fault.InvalidInput, "%s", text))
+}
+
+// noteWaitsOn notes what a run still waits for, and how that comes about. It reports whether the run does not go on yet.
+func (s *session) noteWaitsOn(to *signalSender) bool {
+	wf, err := to.sender.Workflow()
+	if err != nil || wf == nil {
+		return false
+	}
+	_, err = engine.Check(to.head, wf, engine.Options{Now: s.Now})
+	if fault.CodeOf(err) != fault.RunWaiting {
+		return false
+	}
+	waits := s.describe(err)
+	s.note("the signal is kept; %s", plain(waits.Msg))
+	for _, hint := range waits.Hints[:len(waits.Hints)-1] { // the last one is resume, for afterwards
+		s.note("  %s", plain(hint))
+	}
+	return true
+}

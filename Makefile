@@ -9,10 +9,11 @@ BENCH     ?= .
 BENCHTIME ?= 2s
 BENCH_IN  ?= ./timeline ./sqliteindex .
 
-# The race detector needs a C compiler; the product does not. SQLite, which is C made into Go, is not watched: it would
-# be six times slower (docs/decisions/0031).
+# The race detector needs a C compiler; the product does not. Two libraries are not watched every day: with SQLite, which is
+# C made into Go, tests take six times longer, with the compressor twice as long (docs/decisions/0031).
 CC_FOUND := $(shell command -v "$$(go env CC)")
-RACE     := $(if $(CC_FOUND),-race '-gcflags=modernc.org/...=-race=false')
+UNRACED  := -race '-gcflags=modernc.org/...=-race=false' '-gcflags=github.com/klauspost/...=-race=false'
+RACE     := $(if $(CC_FOUND),$(UNRACED))
 
 # -trimpath lets all checkouts of a machine share what Go has compiled.
 TESTFLAGS := -trimpath -tags $(TAGS) -timeout 20m
@@ -25,7 +26,7 @@ MEETINGS := ./engine ./objstore ./refs/... ./internal/...
 
 # Tests of objstore in which nothing runs side by side. With the race detector, which a soak runs them with, they take
 # minutes.
-ALONE := ^Test(AFlippedBit|AMergeThatMeetsAFault|ASealThatSpares|LargeFilesAre|PlanMerge|WhatIsTooLarge)
+ALONE := ^Test(AFlippedBit|AMergeThatMeetsAFault|APackThatGitHas|ASealThatSpares|FilesThatGit|LargeFilesAre|LooseObjectsGo|MergeAfterGC|MergeMakesOne|PacksOfTheFuture|PlanMerge|SealingAPack|TheNewestVersion|ThePacksStayFew|ValuesThatChange|WhatIsTooLarge)
 
 # Tests that a soak alone runs: they take long, and others show nearly the same.
 LONG := ^TestScript$$/^import-huge$$|^TestSmithers(Features|GoesOn|Loop|Notices|TakesTheSignals)
@@ -95,7 +96,7 @@ newer-git: tools ## tests of how git and jj are run, once more with the newer gi
 	else echo '*** no newer git: nothing runs with it'; [ "$$CI" != true ]; fi
 
 test-smithers: tools ## runs go from the real Smithers into the repository and back
-	@$(EVERYDAY) test-smithers $(TESTFLAGS) -count=1 -run '^TestSmithers' -skip '$(LONG)' .
+	@$(EVERYDAY) test-smithers -memory $(TESTFLAGS) -count=1 -run '^TestSmithers' -skip '$(LONG)' .
 
 unit: ## every test but the end-to-end scripts, without the race detector
 	$(GOTEST) -skip '^TestS(cript|mithers)' ./...

@@ -94,7 +94,7 @@ func TestNothingIsLostBesideMaintenanceOfPackIndexes(t *testing.T) {
 	t.Parallel()
 	soak := os.Getenv(maintainedVariable) != ""
 	m := newMaintained(t)
-	writers, pause := 2, 5*time.Millisecond // what is captured is verified in the end
+	writers, pause := 2, 20*time.Millisecond // what is captured is verified in the end
 	if soak {
 		writers, pause = 16, 0
 		m.useJJ()

@@ -372,7 +372,7 @@ func (r *recording) cutEverywhere(t *testing.T, cut fsxtest.Cut) {
 	var looking sync.WaitGroup
 	slots := make(chan struct{}, looks)
 	for at, disk := range r.prefixes(-1) {
-		what := fmt.Sprintf("%x %d", disk.Sum(cut), at.acks)
+		what := image(disk, cut, at)
 		if seen[what] || strings.HasPrefix(at.op.Path, "smithers/tmp/") && at.op.To == "" {
 			continue // nobody reads unfinished files
 		}

@@ -216,7 +216,11 @@ func TestTheFilesOfAnAttemptComeBackWhateverIsDoneToThem(t *testing.T) {
 func TestTenThousandFilesComeBack(t *testing.T) {
 	t.Parallel()
 	const many = 10_000
-	for _, kind := range []repotest.Kind{repotest.Git, repotest.JJColocated} {
+	kinds := []repotest.Kind{repotest.Git}
+	if repotest.Soaks() {
+		kinds = append(kinds, repotest.JJColocated)
+	}
+	for _, kind := range kinds {
 		t.Run(strings.ReplaceAll(string(kind), " ", "-"), func(t *testing.T) {
 			t.Parallel()
 			repo := repotest.NewKind(t, kind)

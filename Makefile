@@ -86,7 +86,7 @@ everyday: tools ## tests without the race detector, temporary files in memory
 
 race: cc tools ## tests of what runs side by side, with the race detector
 	@$(RACED) race -memory $(TESTFLAGS) $(RACE) -skip '$(ALONE)' $(MEETINGS)
-	@$(RACED) race-timeline -memory $(TESTFLAGS) $(RACE) -run 'SideBySide|AtOnce|Beside|Meanwhile' ./timeline/...
+	@$(RACED) race-timeline -memory $(TESTFLAGS) $(RACE) -run 'SideBySide|AtOnce|Beside|Meanwhile' ./timeline/... ./peer/...
 
 newer-git: tools ## tests of how git and jj are run, once more with the newer git
 	@if [ -x $(NEWER_GIT)/git ]; then \

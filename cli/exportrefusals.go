@@ -5,8 +5,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/git-smithers/git-smithers/peer/smithers"
 	"github.com/git-smithers/git-smithers/timeline/fault"
-	"github.com/git-smithers/git-smithers/timeline/smithers"
 )
 
 // hint says what to do about a warning, to people.

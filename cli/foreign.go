@@ -5,9 +5,9 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/git-smithers/git-smithers/peer/smithers"
 	"github.com/git-smithers/git-smithers/timeline"
 	"github.com/git-smithers/git-smithers/timeline/fault"
-	"github.com/git-smithers/git-smithers/timeline/smithers"
 )
 
 // foreignEngine is the engine whose run a run is: it keeps something of its own with it, and the

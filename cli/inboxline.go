@@ -4,10 +4,10 @@ import (
 	"context"
 	"strconv"
 
+	"github.com/git-smithers/git-smithers/peer/smithers"
 	"github.com/git-smithers/git-smithers/snapshot"
 	"github.com/git-smithers/git-smithers/sqliteindex"
 	"github.com/git-smithers/git-smithers/timeline"
-	"github.com/git-smithers/git-smithers/timeline/smithers"
 )
 
 // inboxLine is something that a run waits for.

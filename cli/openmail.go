@@ -3,10 +3,10 @@ package cli
 import (
 	"time"
 
+	"github.com/git-smithers/git-smithers/peer/smithers"
 	"github.com/git-smithers/git-smithers/snapshot"
 	"github.com/git-smithers/git-smithers/sqliteindex"
 	"github.com/git-smithers/git-smithers/timeline"
-	"github.com/git-smithers/git-smithers/timeline/smithers"
 )
 
 // openMail lists what a run waits for as inbox does, read from its tip alone. Requests that are settled or expired are left

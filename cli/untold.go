@@ -3,9 +3,9 @@ package cli
 import (
 	"context"
 
+	"github.com/git-smithers/git-smithers/peer/smithers"
 	"github.com/git-smithers/git-smithers/snapshot"
 	"github.com/git-smithers/git-smithers/timeline"
-	"github.com/git-smithers/git-smithers/timeline/smithers"
 )
 
 // notTold follows the status of what was answered or sent here, where the engine of the run does not know of it.

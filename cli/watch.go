@@ -11,8 +11,8 @@ import (
 
 	urfave "github.com/urfave/cli/v2"
 
+	"github.com/git-smithers/git-smithers/peer/smithers"
 	"github.com/git-smithers/git-smithers/timeline"
-	"github.com/git-smithers/git-smithers/timeline/smithers"
 )
 
 // watchDocument is a run of which watch imported something, with --json.

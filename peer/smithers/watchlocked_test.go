@@ -14,7 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/git-smithers/git-smithers/internal/smithersdb/smithersdbtest"
-	"github.com/git-smithers/git-smithers/timeline/smithers"
+	"github.com/git-smithers/git-smithers/peer/smithers"
 )
 
 // lockedEnv has this binary keep the database that it names locked until its input ends.

@@ -11,7 +11,7 @@ import (
 
 	"github.com/git-smithers/git-smithers/internal/smithersdb/smithersdbtest"
 	"github.com/git-smithers/git-smithers/objstore"
-	"github.com/git-smithers/git-smithers/timeline/smithers"
+	"github.com/git-smithers/git-smithers/peer/smithers"
 )
 
 func TestWhatAWatchThatWasKilledHasLeftIsImportedLater(t *testing.T) {

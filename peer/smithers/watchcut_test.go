@@ -10,8 +10,8 @@ import (
 
 	"github.com/git-smithers/git-smithers/internal/smithersdb"
 	"github.com/git-smithers/git-smithers/internal/smithersdb/smithersdbtest"
+	"github.com/git-smithers/git-smithers/peer/smithers"
 	"github.com/git-smithers/git-smithers/timeline/fault"
-	"github.com/git-smithers/git-smithers/timeline/smithers"
 )
 
 func TestAWatchWaitsForADatabaseThatIsBeingCopiedAndSaysSoOnce(t *testing.T) {

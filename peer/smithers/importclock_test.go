@@ -8,7 +8,7 @@ import (
 
 	"github.com/git-smithers/git-smithers/internal/repotest"
 	"github.com/git-smithers/git-smithers/internal/smithersdb/smithersdbtest"
-	"github.com/git-smithers/git-smithers/timeline/smithers"
+	"github.com/git-smithers/git-smithers/peer/smithers"
 )
 
 func TestTimesThatNoClockShowsAreTheSameEverywhereAndComeBack(t *testing.T) {

@@ -7,7 +7,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/git-smithers/git-smithers/timeline/smithers"
+	"github.com/git-smithers/git-smithers/peer/smithers"
 )
 
 // While one process imports, the engine goes on, and another process imports all of it.

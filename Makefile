@@ -116,7 +116,7 @@ crash: ## kill the process at named points, and find nothing lost
 cover: ## test coverage as cover.out, and its total
 	$(GOTEST) -coverpkg=./... -coverprofile=cover.out ./... && go tool cover -func=cover.out | tail -n 1
 
-bench: ## the figures of the README, durable and without fsync
+bench: ## the figures of docs/benchmarks.md, durable and without fsync
 	@dir=$${BENCH_DIR:-$$(mktemp -d)} && BENCH_DIR=$$dir $(GOTEST) -run '^$$' -bench '$(BENCH)' -timeout 60m ./... | awk -f testdata/bench/table.awk; \
 		status=$$?; [ -n "$$BENCH_DIR" ] || rm -rf "$$dir"; exit $$status
 

@@ -86,7 +86,7 @@ func checkPending(h snapshot.HumanRequest, at time.Time) error {
 	return nil
 }
 
-// isDue tells whether a pending request has expired by a time.
+// isDue reports whether a pending request has expired by a time.
 func isDue(h snapshot.HumanRequest, at time.Time) bool {
 	return h.TimeoutAtMs != nil && *h.TimeoutAtMs <= at.UnixMilli()
 }

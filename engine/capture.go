@@ -89,7 +89,7 @@ func (r *runner) whileThereIsTime(ctx context.Context) (context.Context, context
 	}
 }
 
-// any tells whether anything was read.
+// any reports whether anything was read.
 func (c captures) any() bool { return len(c) > 0 }
 
 // objects adds what was read and is not stored yet; it is what snapshot.Draft.Objects takes.

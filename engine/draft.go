@@ -50,7 +50,7 @@ func newDraft(runID string, at time.Time) *draft {
 	return &draft{runID: runID, atMs: at.UnixMilli()}
 }
 
-// said tells whether something happened that is worth a frame.
+// said reports whether something happened that is worth a frame.
 func (d *draft) said() bool { return len(d.phrases) > 0 }
 
 // snapshot is the draft as a frame, all but the working copy and what ended in it.

@@ -143,12 +143,12 @@ func (m *model) reopen(d *draft, wf *Workflow) {
 	}
 }
 
-// over tells whether a node needs no more work.
+// over reports whether a node needs no more work.
 func over(s snapshot.NodeState) bool {
 	return s == snapshot.NodeFinished || s == snapshot.NodeSkipped
 }
 
-// ready tells whether everything that t waits for is done.
+// ready reports whether everything that t waits for is done.
 func (m *model) ready(wf *Workflow, t *Task) bool {
 	for _, id := range t.waits {
 		need, ok := wf.tasks[id]
@@ -165,7 +165,7 @@ func (m *model) ready(wf *Workflow, t *Task) bool {
 	return true
 }
 
-// idle tells whether no task of the loop's newest iteration has work left.
+// idle reports whether no task of the loop's newest iteration has work left.
 func (m *model) idle(l *Loop) bool {
 	for _, t := range l.Tasks {
 		if !over(m.nodes[nodeKey{t.ID, m.loops[l.ID].Iteration}].State) {
@@ -175,7 +175,7 @@ func (m *model) idle(l *Loop) bool {
 	return true
 }
 
-// complete tells whether nothing of the workflow is left to do.
+// complete reports whether nothing of the workflow is left to do.
 func (m *model) complete(wf *Workflow) bool {
 	for _, l := range wf.Loops {
 		if !m.loops[l.ID].Done {

@@ -133,7 +133,7 @@ func (r *runner) release() error {
 	return nil
 }
 
-// waitsAsItDid tells whether a node that waits still waits for what it did.
+// waitsAsItDid reports whether a node that waits still waits for what it did.
 func (r *runner) waitsAsItDid(key nodeKey, n snapshot.Node) bool {
 	t := r.wf.tasks[key.id]
 	return t != nil && t.state() == n.State

@@ -47,7 +47,7 @@ func (r *runner) round() ([]*job, error) {
 	return jobs, nil
 }
 
-// halted tells whether nothing new may start.
+// halted reports whether nothing new may start.
 func (r *runner) halted() bool { return r.failure.text != "" || r.stopping }
 
 // holds evaluates a task's condition. One that cannot be evaluated fails the node.

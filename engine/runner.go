@@ -148,7 +148,7 @@ func (r *runner) step(ctx, work context.Context) (bool, error) {
 	return true, nil
 }
 
-// stays tells whether this process waits for people, signals and timers itself.
+// stays reports whether this process waits for people, signals and timers itself.
 func (r *runner) stays() bool { return r.opts.Wait && !r.halted() && len(r.waiting()) > 0 }
 
 // wait returns when something happened: outcomes, which it applies, a cancel, news
@@ -217,7 +217,7 @@ func (r *runner) checkTip() error {
 	return nil
 }
 
-// isLost tells whether another process is known to have taken the run over.
+// isLost reports whether another process is known to have taken the run over.
 func (r *runner) isLost() bool {
 	select {
 	case <-r.opts.Lost:

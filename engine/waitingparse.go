@@ -70,7 +70,7 @@ func (p *parser) wait(kind string, n *yaml.Node, t *Task) {
 	}
 }
 
-// short tells whether a key has a text in place of its mapping.
+// short reports whether a key has a text in place of its mapping.
 func (p *parser) short(n *yaml.Node, what, example string) bool {
 	if n = p.follow(n); n == nil || n.Kind == yaml.MappingNode {
 		return false

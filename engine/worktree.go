@@ -125,7 +125,7 @@ func (p *parser) checkBase(at *yaml.Node, base string) {
 
 func isControl(r rune) bool { return r < ' ' || r == 0x7f }
 
-// asksForWorktrees tells whether the workflow or a task of it wants a worktree.
+// asksForWorktrees reports whether the workflow or a task of it wants a worktree.
 func (w *Workflow) asksForWorktrees() bool {
 	if w.Worktree != nil {
 		return true

@@ -7,7 +7,7 @@ import (
 	"syscall"
 )
 
-// isAlive tells whether a process with this number, in decimal, may exist. In doubt it does.
+// isAlive reports whether a process with this number, in decimal, may exist. In doubt it does.
 func isAlive(pid string) bool {
 	n, err := strconv.Atoi(pid)
 	if err != nil || n <= 0 {

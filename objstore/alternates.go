@@ -66,7 +66,7 @@ func alternatePath(dir, line string) string {
 	return filepath.Clean(line)
 }
 
-// Holds tells whether the object directory itself has an object that can be read, and not
+// Holds reports whether the object directory itself has an object that can be read, and not
 // only one that it borrows from.
 func (s *Store) Holds(id ID) (bool, error) {
 	if err := s.enter(); err != nil {

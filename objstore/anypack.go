@@ -126,7 +126,7 @@ func (p *anyPack) readPack() error {
 	return nil
 }
 
-// reaches tells whether the file is long enough for the last entry of the index.
+// reaches reports whether the file is long enough for the last entry of the index.
 func (p *anyPack) reaches() bool {
 	last := int64(packHeadSize)
 	for _, e := range p.entries {
@@ -240,7 +240,7 @@ func (p *anyPack) count() (int, error) {
 	return int(head[8])<<24 | int(head[9])<<16 | int(head[10])<<8 | int(head[11]), nil
 }
 
-// isThere tells whether a file exists.
+// isThere reports whether a file exists.
 func isThere(path string) bool {
 	_, err := os.Lstat(path)
 	return !errors.Is(err, fs.ErrNotExist)

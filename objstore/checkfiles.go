@@ -105,7 +105,7 @@ func (s *Store) checkPackFiles(ctx context.Context, name string) ([]Damage, erro
 	return found, nil
 }
 
-// replaced tells whether somebody has taken a pack away since its name was read: git
+// replaced reports whether somebody has taken a pack away since its name was read: git
 // and merges remove the index first.
 func (s *Store) replaced(name string) bool {
 	_, idx := os.Lstat(s.packPath(name, ".idx"))

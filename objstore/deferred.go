@@ -103,7 +103,7 @@ func (r *verifiedReader) corrupt(reason string) error {
 	return &CorruptError{ID: r.id, File: r.file, Reason: reason}
 }
 
-// isFileError tells whether err is about reading a file and not about what is in it.
+// isFileError reports whether err is about reading a file and not about what is in it.
 func isFileError(err error) bool {
 	_, ok := errors.AsType[*fs.PathError](err)
 	return ok

@@ -312,7 +312,7 @@ func (s *Store) droppable() ([]mergePack, error) {
 	return packs, nil
 }
 
-// isMarked tells whether a pack has a file beside it that says that it is to stay.
+// isMarked reports whether a pack has a file beside it that says that it is to stay.
 func (s *Store) isMarked(name string) bool {
 	return slices.ContainsFunc([]string{".keep", ".promisor", ".mtimes", ".bitmap"}, func(suffix string) bool {
 		_, err := os.Lstat(s.packPath(name, suffix))

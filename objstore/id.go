@@ -74,7 +74,7 @@ func (id ID) Bytes() []byte { return bytes.Clone(id.sum[:id.size]) }
 // AppendTo appends the raw bytes of the id to b.
 func (id ID) AppendTo(b []byte) []byte { return append(b, id.sum[:id.size]...) }
 
-// IsZero tells whether id names no object.
+// IsZero reports whether id names no object.
 func (id ID) IsZero() bool { return id.size == 0 }
 
 // Compare orders ids as git sorts them, by their bytes.

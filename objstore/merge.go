@@ -82,7 +82,7 @@ func (s *Store) NeedsMerge() (bool, error) {
 	return len(missing) > 0 || s.hasOwnMidxLock() || s.hasLostIndex(), nil
 }
 
-// MergeDue tells whether Merge has something to do. Unlike NeedsMerge it looks into the
+// MergeDue reports whether Merge has something to do. Unlike NeedsMerge it looks into the
 // packs to tell whose they are.
 func (s *Store) MergeDue() (bool, error) {
 	if err := s.enter(); err != nil {
@@ -224,7 +224,7 @@ func oneLot(packs []mergePack, lot int) []mergePack {
 	return packs[:lot]
 }
 
-// isOurs tells whether a pack is of our making, and remembers those that are not.
+// isOurs reports whether a pack is of our making, and remembers those that are not.
 // One that cannot be read is left to git.
 func (s *Store) isOurs(name string) bool {
 	p := s.openAside(name)

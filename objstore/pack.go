@@ -65,7 +65,7 @@ func newPack(r reading, dir, name string, made time.Time) *pack {
 	}
 }
 
-// vanished tells whether err means that a file is no longer there, because git or a
+// vanished reports whether err means that a file is no longer there, because git or a
 // merge has replaced the pack by another: looking again finds its objects.
 func vanished(err error) bool {
 	return errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrClosed)
@@ -356,7 +356,7 @@ func (p *pack) baseOffset(head entryHead) (int64, error) {
 // are recognised.
 var authorLine = []byte("\nauthor " + Author + " ")
 
-// firstIsOurs tells whether the first object of the pack is a commit by [Author].
+// firstIsOurs reports whether the first object of the pack is a commit by [Author].
 func (p *pack) firstIsOurs() (bool, error) {
 	f, end, err := p.open()
 	if err != nil {
@@ -381,7 +381,7 @@ func firstIsOurs(c *packCursor) (bool, error) {
 	return isOurCommit(data), err
 }
 
-// isOurCommit tells whether the author of a commit is [Author].
+// isOurCommit reports whether the author of a commit is [Author].
 func isOurCommit(data []byte) bool {
 	headers, _, _ := bytes.Cut(data, []byte("\n\n"))
 	return bytes.Contains(headers, authorLine)

@@ -88,7 +88,7 @@ func (s *Store) chooseSeal(ctx context.Context, now time.Time, commits []ID, spa
 	return chosen, len(packs), err
 }
 
-// isPlain tells whether a pack has no deltas.
+// isPlain reports whether a pack has no deltas.
 func (s *Store) isPlain(name string) (plain bool, err error) {
 	p := s.openAside(name)
 	defer func() { err = errors.Join(err, p.close()) }()

@@ -168,7 +168,7 @@ func (t *tempDir) discardStale(justMade fsx.File) {
 }
 
 // keep makes the .keep file at path, by which git and merges leave a pack alone.
-// It tells whether it was made: one that is there already is somebody else's to remove.
+// It reports whether it was made: one that is there already is somebody else's to remove.
 func (t *tempDir) keep(path string) (made bool, err error) {
 	empty := filepath.Join(t.path, emptyFile)
 	err = t.fs.Link(empty, path)
@@ -214,7 +214,7 @@ func (t *tempDir) makeParents(empty, path string) error {
 	return f.Close()
 }
 
-// isOurKeep tells whether the .keep file at path is one that keep has made.
+// isOurKeep reports whether the .keep file at path is one that keep has made.
 func (t *tempDir) isOurKeep(path string) bool {
 	info, err := os.Lstat(path)
 	if err != nil {

@@ -118,7 +118,7 @@ func decodeTree(id ID, data []byte, strict bool) ([]TreeEntry, error) {
 	return entries, nil
 }
 
-// follows tells whether e may stand after entries: in order, and with a name of
+// follows reports whether e may stand after entries: in order, and with a name of
 // its own. A tree is sorted apart from a file of the same name.
 func follows(entries []TreeEntry, e TreeEntry) bool {
 	n := len(entries)

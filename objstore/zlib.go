@@ -75,7 +75,7 @@ func worthDeflating(kind Kind, data []byte) bool {
 	return len(data) > 1<<10 || compress.Estimate(data) >= incompressible
 }
 
-// treeNamesDominate tells whether more than half of a tree is modes and names:
+// treeNamesDominate reports whether more than half of a tree is modes and names:
 // the ids are random bytes.
 func treeNamesDominate(data []byte) bool {
 	ids := 0

@@ -61,5 +61,5 @@ func (e *BrokenError) Error() string {
 // Unwrap is ErrBroken.
 func (e *BrokenError) Unwrap() error { return ErrBroken }
 
-// Empty tells whether the file of the ref holds nothing at all.
+// Empty reports whether the file of the ref holds nothing at all.
 func (e *BrokenError) Empty() bool { return e.Reason == emptyFile }

@@ -175,5 +175,5 @@ func (db *DB) deadLocks() (map[string]bool, error) {
 	return dead, nil
 }
 
-// IsOurs tells whether a ref of ours may have the name.
+// IsOurs reports whether a ref of ours may have the name.
 func (n Name) IsOurs() bool { return n.check() == nil }

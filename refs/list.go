@@ -66,7 +66,7 @@ func (db *DB) tips(ctx context.Context, folder string) ([]TipRef, error) {
 	return tips, err
 }
 
-// isComponent tells whether EscapeRun returns s for some run.
+// isComponent reports whether EscapeRun returns s for some run.
 func isComponent(s string) bool {
 	for i := range len(s) {
 		if c := s[i]; (c < 'a' || c > 'z') && (c < '0' || c > '9') {

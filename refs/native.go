@@ -179,10 +179,10 @@ func (e *childError) Error() string { return e.git.Error() }
 // Unwrap is the *gitexec.Error.
 func (e *childError) Unwrap() error { return e.git }
 
-// ended tells whether git did not end by itself.
+// ended reports whether git did not end by itself.
 func (e *childError) ended() bool { return e.git.Status < 0 || e.git.Stderr == "" }
 
-// contended tells whether somebody else had a lock or moved a ref. The words are
+// contended reports whether somebody else had a lock or moved a ref. The words are
 // those of the C locale.
 func (e *childError) contended() bool {
 	return slices.ContainsFunc(

@@ -101,7 +101,7 @@ func makeOwnerFile(files fsx.FS, path string) (fsx.File, error) {
 	return file, err
 }
 
-// isCurrent tells whether the flock and the file are of what the path names.
+// isCurrent reports whether the flock and the file are of what the path names.
 func (o *owner) isCurrent() bool {
 	locked, err1 := o.lock.Stat()
 	open, err2 := o.file.Stat()

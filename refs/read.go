@@ -60,7 +60,7 @@ func (r reader) loose(name Name) (objstore.ID, error) {
 	return id, nil
 }
 
-// isNoFile tells whether err says that a path is no file. Where another ref's name
+// isNoFile reports whether err says that a path is no file. Where another ref's name
 // goes further or ends earlier there is a folder, or a file where a folder should be.
 func isNoFile(err error) bool {
 	return errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) || errors.Is(err, syscall.EISDIR)

@@ -41,7 +41,7 @@ func RemoteComponent(remote string, configured bool) string {
 	return hashPrefix + hex.EncodeToString(sum[:])
 }
 
-// isShared tells whether a name is one of Gone, Held, Remote or RemoteGone.
+// isShared reports whether a name is one of Gone, Held, Remote or RemoteGone.
 func (n Name) isShared() bool {
 	if rest, ok := strings.CutPrefix(string(n), remotePrefix); ok {
 		remote, rest, ok := strings.Cut(rest, "/")

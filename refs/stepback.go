@@ -32,7 +32,7 @@ func newStepBackRules(repo gitexec.Repo, env []string) stepBackRules {
 	return rules
 }
 
-// stepBack tells whether native git has to move the refs.
+// stepBack reports whether native git has to move the refs.
 func (r stepBackRules) stepBack(updates []Update) bool {
 	if r.always {
 		return true

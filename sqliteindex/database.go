@@ -28,7 +28,7 @@ type database struct {
 	file *fileConnector // nil in memory
 }
 
-// moved tells whether the path names another file than the one that is open.
+// moved reports whether the path names another file than the one that is open.
 func (d *database) moved() bool {
 	if d.file == nil {
 		return false

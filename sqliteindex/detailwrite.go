@@ -102,7 +102,7 @@ func (w *detailWriter) writeAll(ctx context.Context, changes []detailChange) (er
 	return nil
 }
 
-// isCurrent tells whether nobody has written the run's details, or has seen it go, since
+// isCurrent reports whether nobody has written the run's details, or has seen it go, since
 // they were read.
 func (w *detailWriter) isCurrent(ctx context.Context, c detailChange) (bool, error) {
 	var tip string

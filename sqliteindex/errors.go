@@ -73,7 +73,7 @@ func code(err error) int {
 	return coded.Code() & 0xff
 }
 
-// isTransient tells whether trying again later may help.
+// isTransient reports whether trying again later may help.
 func isTransient(err error) bool {
 	switch code(err) {
 	case sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED, sqlite3.SQLITE_IOERR:

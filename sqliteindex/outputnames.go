@@ -102,7 +102,7 @@ func isReserved(name string) bool {
 		strings.HasPrefix(name, "_smithers_") || strings.HasPrefix(name, "_index_")
 }
 
-// isViewName tells whether a view may be called so.
+// isViewName reports whether a view may be called so.
 func isViewName(name string) bool {
 	return name != "" && !isReserved(name) && !strings.ContainsFunc(name, unicode.IsControl)
 }

@@ -130,7 +130,7 @@ func (u *outputUpdate) makeAnew(ctx context.Context, t *outputTable) error {
 	return u.refill(ctx, t)
 }
 
-// keepsValues tells whether what both tables have of an output is the same in both.
+// keepsValues reports whether what both tables have of an output is the same in both.
 func keepsValues(from, to *outputTable) bool {
 	for _, f := range from.columns {
 		for _, t := range to.columns {

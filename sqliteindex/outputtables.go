@@ -88,7 +88,7 @@ func (c catalog) named(name string) *outputTable {
 	return nil
 }
 
-// same tells whether two tables have the same name, outputs and columns.
+// same reports whether two tables have the same name, outputs and columns.
 func (t *outputTable) same(other *outputTable) bool {
 	return t.sameOutputs(other) && slices.Equal(t.columns, other.columns)
 }

@@ -61,7 +61,7 @@ func (x *Index) Query(ctx context.Context, query string) (*Answer, error) {
 	return answer, nil
 }
 
-// isMistake tells whether the statement and not the database is at fault.
+// isMistake reports whether the statement and not the database is at fault.
 func isMistake(err error) bool {
 	switch code(err) {
 	case sqlite3.SQLITE_ERROR, sqlite3.SQLITE_READONLY, sqlite3.SQLITE_AUTH, sqlite3.SQLITE_TOOBIG,

@@ -87,7 +87,7 @@ func (e *Error) Error() string {
 // Unwrap is the cause.
 func (e *Error) Unwrap() error { return e.Err }
 
-// Stopped tells whether a signal that asks a process to end has ended it. Ctrl-C sends one
+// Stopped reports whether a signal that asks a process to end has ended it. Ctrl-C sends one
 // to every process of a terminal, so it may come before this one's context ends.
 func (e *Error) Stopped() bool { return e.stopped }
 

@@ -11,7 +11,7 @@ import (
 // terminate asks a process to end. git removes its lock files when asked.
 func terminate(p *os.Process) error { return p.Signal(syscall.SIGTERM) }
 
-// stopped tells whether a process was asked to end, and did so at once.
+// stopped reports whether a process was asked to end, and did so at once.
 func stopped(state *os.ProcessState) bool {
 	status, ok := state.Sys().(syscall.WaitStatus)
 	return ok && status.Signaled() && (status.Signal() == syscall.SIGINT || status.Signal() == syscall.SIGTERM)

@@ -13,7 +13,7 @@ type Version struct{ Major, Minor int }
 // MinVersion is the oldest git that works here.
 func MinVersion() Version { return Version{2, 30} }
 
-// Less tells whether v is older than other.
+// Less reports whether v is older than other.
 func (v Version) Less(other Version) bool {
 	return v.Major < other.Major || (v.Major == other.Major && v.Minor < other.Minor)
 }

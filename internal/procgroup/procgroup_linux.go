@@ -129,7 +129,7 @@ func (m Mark) hold(pid int, env []string, known map[stat]bool) (member, bool) {
 	return member{}, false
 }
 
-// led tells whether the group's leader is still there, be it dead and not waited for: then
+// led reports whether the group's leader is still there, be it dead and not waited for: then
 // everything in the group is the leader's.
 func (m Mark) led() bool {
 	s, err := statOf(m.PID)

@@ -23,7 +23,7 @@ const (
 // Kinds are all kinds, those that need no jj first.
 func Kinds() []Kind { return []Kind{Git, GitWorktree, JJColocated, JJ, JJSecondary} }
 
-// IsJJ tells whether the kind is one of jj's.
+// IsJJ reports whether the kind is one of jj's.
 func (k Kind) IsJJ() bool { return strings.HasPrefix(string(k), "jj") }
 
 // EachKind runs a test once for every kind, each in a scratch repository of its own with

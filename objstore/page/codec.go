@@ -44,7 +44,7 @@ func (l *line) reference() (size int, digest Sum) {
 	return size, digest
 }
 
-// storedApart tells whether a value has its own object.
+// storedApart reports whether a value has its own object.
 func storedApart(value []byte) bool {
 	return len(value) > maxInline || bytes.IndexByte(value, '\n') >= 0
 }
@@ -71,7 +71,7 @@ func newLine(key string, value []byte) (line, error) {
 	return l, nil
 }
 
-// checkKey tells whether a key can be stored; its error wraps ErrInvalid.
+// checkKey reports whether a key can be stored; its error wraps ErrInvalid.
 func checkKey(key string) error {
 	switch {
 	case len(key) > MaxKey:

@@ -185,7 +185,7 @@ func (c *Collection) lines() ([]line, error) {
 	return lines, nil
 }
 
-// isSmall tells whether the collection of these lines, at least one, is a single page.
+// isSmall reports whether the collection of these lines, at least one, is a single page.
 func isSmall(lines []line) bool {
 	if len(lines) > smallRows {
 		return false

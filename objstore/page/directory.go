@@ -49,7 +49,7 @@ type directory struct {
 	nodes map[place]*node
 }
 
-// has tells whether there is a node at p.
+// has reports whether there is a node at p.
 func (d *directory) has(p place) bool {
 	return p.level <= d.depth && p.index < nodesAt(d.pages, p.level)
 }
@@ -209,7 +209,7 @@ func cutEntry(b []byte, mode, name string, size int) (objstore.ID, []byte, bool)
 	return id, b[head+size:], err == nil
 }
 
-// hasEntry tells whether a tree goes on with an entry of that mode and name.
+// hasEntry reports whether a tree goes on with an entry of that mode and name.
 func hasEntry(b []byte, mode, name string) bool {
 	return bytes.HasPrefix(b, []byte(mode+name+"\x00"))
 }

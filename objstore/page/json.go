@@ -8,7 +8,7 @@ import (
 // maxDepth bounds the nesting of arrays and objects; it is encoding/json's own bound.
 const maxDepth = 10000
 
-// validJSON tells whether b is exactly one JSON value in UTF-8 with no space around
+// validJSON reports whether b is exactly one JSON value in UTF-8 with no space around
 // it. It accepts what encoding/json.Valid does and refuses malformed UTF-8; it is
 // written out because it runs over whole pages at every edit.
 func validJSON(b []byte) bool {

@@ -90,7 +90,7 @@ func (t *Transport) fetchSettings(remote string) []string {
 // filterOfNothing leaves no object out.
 const filterOfNothing = "blob:limit=1023g"
 
-// isPromisor tells whether this repository is a partial clone of remote.
+// isPromisor reports whether this repository is a partial clone of remote.
 func (t *Transport) isPromisor(remote string) bool {
 	promisor, err := t.opts.Repo.Config.Bool("remote."+remote+".promisor", false)
 	return err == nil && promisor

@@ -41,7 +41,7 @@ func Said(err error) string {
 	return strings.Join(lines, "; ")
 }
 
-// IsNowhere tells whether an error that wraps ErrRemote is about an address where no
+// IsNowhere reports whether an error that wraps ErrRemote is about an address where no
 // repository is, so that trying again is of no use.
 func IsNowhere(err error) bool {
 	failed, ok := errors.AsType[*gitexec.Error](err)

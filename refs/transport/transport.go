@@ -66,7 +66,7 @@ func (t *Transport) progress() string {
 	return "--no-progress"
 }
 
-// isConfigured tells whether remote is the name of one, and not a URL or a path.
+// isConfigured reports whether remote is the name of one, and not a URL or a path.
 func (t *Transport) isConfigured(remote string) bool {
 	for key := range t.opts.Repo.Config {
 		if strings.HasPrefix(key, "remote."+remote+".") {

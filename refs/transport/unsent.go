@@ -13,7 +13,7 @@ var ofObjectsHere = []string{
 	"cannot read", "not a valid object",
 }
 
-// isUnsent tells whether a push ended for trouble on this side: the git here gave a reason,
+// isUnsent reports whether a push ended for trouble on this side: the git here gave a reason,
 // and it is neither the connection nor what the other side made of the refs.
 func isUnsent(stderr string) bool {
 	for line := range strings.Lines(withoutProgress(stderr)) {

@@ -25,7 +25,7 @@ func Word(s string) string {
 	return escaped(s)
 }
 
-// isPlain tells whether c means nothing but itself to a shell.
+// isPlain reports whether c means nothing but itself to a shell.
 func isPlain(c rune) bool {
 	return unicode.IsLetter(c) || unicode.IsDigit(c) || c < utf8.RuneSelf && strings.ContainsRune("-_./:@%+,=", c)
 }

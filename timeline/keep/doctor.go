@@ -53,7 +53,7 @@ type Finding struct {
 	repair func(context.Context) error
 }
 
-// Harmless tells whether what was found takes space or time, and nothing else.
+// Harmless reports whether what was found takes space or time, and nothing else.
 func (f Finding) Harmless() bool { return f.Kind == Untidy || f.Kind == MissingFrames }
 
 // Examine looks for what is wrong and changes nothing but a newest frame's ref that a

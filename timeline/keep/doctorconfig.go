@@ -43,7 +43,7 @@ func (e *examination) mirrors(context.Context) error {
 	return nil
 }
 
-// overwrites tells whether a refspec writes to the refs of runs.
+// overwrites reports whether a refspec writes to the refs of runs.
 func overwrites(spec string) bool {
 	if strings.HasPrefix(spec, "^") {
 		return false
@@ -53,7 +53,7 @@ func overwrites(spec string) bool {
 	return ok && (strings.HasPrefix(to, refs.Folder) || wild && strings.HasPrefix(refs.Folder, prefix))
 }
 
-// spared tells whether refspecs leave run history out.
+// spared reports whether refspecs leave run history out.
 func spared(specs []string) bool {
 	for _, spec := range specs {
 		if without, negative := strings.CutPrefix(spec, "^"); negative && (without == refs.Folder+"*" || without == "refs/*") {

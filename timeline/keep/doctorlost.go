@@ -150,7 +150,7 @@ func (e *examination) lostHeld(ctx context.Context) error {
 	return nil
 }
 
-// hasNone tells whether a run has neither tip nor tombstone. It looks anew: a run may have
+// hasNone reports whether a run has neither tip nor tombstone. It looks anew: a run may have
 // been made since stock was taken.
 func (e *examination) hasNone(ctx context.Context, component string) (bool, error) {
 	for _, folder := range []string{refs.TipsFolder, refs.GoneFolder} {

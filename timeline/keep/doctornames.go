@@ -79,7 +79,7 @@ func (k *Keeper) rename(ctx context.Context, item refs.Item, right refs.Name) er
 	return err
 }
 
-// descends tells whether the history of an entry of a run leads to another one, which
+// descends reports whether the history of an entry of a run leads to another one, which
 // may be the same. The zero id is nobody's.
 func (k *Keeper) descends(from, to objstore.ID) bool {
 	if from.IsZero() || to.IsZero() {

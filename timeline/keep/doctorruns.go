@@ -65,7 +65,7 @@ func (e *examination) runs(ctx context.Context) error {
 	return e.histories(ctx, hit)
 }
 
-// lacksObjects tells whether files are damaged that hold objects.
+// lacksObjects reports whether files are damaged that hold objects.
 func (e *examination) lacksObjects() bool {
 	return slices.ContainsFunc(e.found, func(f Finding) bool { return f.Kind == DamagedPack || f.Kind == DamagedObject })
 }
@@ -253,7 +253,7 @@ func (e *examination) gaps(run string, list []refs.FrameRef, chain map[int64]obj
 	return nil
 }
 
-// isBroken tells whether the file of a ref is empty or holds garbage.
+// isBroken reports whether the file of a ref is empty or holds garbage.
 func (e *examination) isBroken(name refs.Name) bool {
 	at, found := slices.BinarySearchFunc(e.refs.Items, name, func(item refs.Item, name refs.Name) int { return cmp.Compare(item.Name, name) })
 	return found && e.refs.Items[at].Broken != nil

@@ -35,5 +35,5 @@ func runOf(name refs.Name) string {
 	return component
 }
 
-// isIn tells whether a ref is in a folder of refs.
+// isIn reports whether a ref is in a folder of refs.
 func isIn(name refs.Name, folder string) bool { return strings.HasPrefix(string(name), folder) }

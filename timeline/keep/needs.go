@@ -46,7 +46,7 @@ func (k *Keeper) needs(ctx context.Context, ids map[objstore.ID]struct{}) (then 
 	return append(then, users...), err
 }
 
-// unneeded tells whether nothing that came since then needs any of ids.
+// unneeded reports whether nothing that came since then needs any of ids.
 func (k *Keeper) unneeded(ctx context.Context, then []objstore.ID, ids map[objstore.ID]struct{}) (bool, error) {
 	now, err := k.needing(ctx)
 	if err != nil {

@@ -56,7 +56,7 @@ func (k *Keeper) Recallable(ctx context.Context) ([]string, error) {
 	return runs, nil
 }
 
-// canComeBack tells whether a pruned run is held, or is there again: then its tombstone goes.
+// canComeBack reports whether a pruned run is held, or is there again: then its tombstone goes.
 func canComeBack(h *holding) bool { return !h.held.IsZero() || !h.gone.IsZero() && !h.tip.IsZero() }
 
 // nothingPruned says why a run cannot be brought back.

@@ -153,7 +153,7 @@ func (s *Sharer) answerFor(to timeline.Place) string {
 	return "untracked files may go to " + hex.EncodeToString(sum[:]) + "\n"
 }
 
-// answered tells whether the answer was yes, once.
+// answered reports whether the answer was yes, once.
 func (s *Sharer) answered(to timeline.Place) (bool, error) {
 	data, err := os.ReadFile(s.answerPath(to))
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {

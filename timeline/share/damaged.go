@@ -9,7 +9,7 @@ import (
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
 
-// isDamage tells whether an error is about objects that are missing or damaged here.
+// isDamage reports whether an error is about objects that are missing or damaged here.
 func isDamage(err error) bool {
 	return errors.Is(err, objstore.ErrNotFound) || errors.Is(err, objstore.ErrCorrupt)
 }

@@ -167,7 +167,7 @@ func (s *Sharer) forkID(ctx context.Context, what split) (id string, made objsto
 	return "", objstore.ID{}, fault.New(fault.RunExists, "run %q and every other id for what was added to run %q are taken", id, what.run)
 }
 
-// isFree tells whether no run has an id and none that was pruned had it, and otherwise
+// isFree reports whether no run has an id and none that was pruned had it, and otherwise
 // its tip, where it has one.
 func (s *Sharer) isFree(ctx context.Context, id string) (bool, objstore.ID, error) {
 	tip, err := refs.Tip(id)

@@ -157,7 +157,7 @@ func (p *push) remember(ctx context.Context, outcomes []transport.Outcome) {
 	p.track(ctx, moves)
 }
 
-// has tells whether a commit is in this repository.
+// has reports whether a commit is in this repository.
 func (s *Sharer) has(id objstore.ID) (bool, error) {
 	_, err := objstore.GetKind(s.parts.Objects, id, objstore.Commit)
 	if errors.Is(err, objstore.ErrNotFound) {

@@ -35,5 +35,5 @@ func (o Op) String() string {
 	return string(o.Kind) + " " + o.Path
 }
 
-// IsSync tells whether the op puts something on stable storage.
+// IsSync reports whether the op puts something on stable storage.
 func (o Op) IsSync() bool { return o.Kind == Sync || o.Kind == SyncDir }

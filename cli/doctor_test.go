@@ -25,7 +25,7 @@ func TestDoctorAsksAPersonBeforeItMends(t *testing.T) {
 		}
 	}
 	c := d.invoke(t, says("n\n"), "doctor")
-	assert.Equal(t, fault.Codes()[fault.VerifyFailed], c.exit)
+	assert.Equal(t, fault.ExitCorrupt, c.exit)
 	assert.Contains(t, c.err.String(), "refs/smithers/triage/0: broken-ref: the file is empty")
 	assert.Contains(t, c.err.String(), "Mend what can be mended? [y/N]")
 	info, err := os.Stat(ref)
@@ -33,7 +33,7 @@ func TestDoctorAsksAPersonBeforeItMends(t *testing.T) {
 	assert.Zero(t, info.Size())
 
 	c = d.invoke(t, says(""), "doctor")
-	assert.Equal(t, fault.Codes()[fault.VerifyFailed], c.exit, "the end of the input is no")
+	assert.Equal(t, fault.ExitCorrupt, c.exit, "the end of the input is no")
 	assert.NotContains(t, c.err.String(), "internal error")
 
 	c = d.invoke(t, says("y\n"), "doctor")

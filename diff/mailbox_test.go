@@ -10,6 +10,7 @@ import (
 
 	"github.com/git-smithers/git-smithers/diff"
 	"github.com/git-smithers/git-smithers/objstore"
+	"github.com/git-smithers/git-smithers/objstore/objstoretest"
 	"github.com/git-smithers/git-smithers/snapshot"
 )
 
@@ -101,7 +102,7 @@ func TestStatesComparesTheMailbox(t *testing.T) {
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			var store objstore.Memory
+			var store objstoretest.Memory
 			result, err := diff.States(state(t, &store, mailRows()), state(t, &store, mailRows().with(tt.edit)))
 			require.NoError(t, err)
 			assert.False(t, result.Empty())
@@ -128,7 +129,7 @@ func namesOf(list []diff.Signal) []string {
 
 func TestTheMailboxInJSON(t *testing.T) {
 	t.Parallel()
-	var store objstore.Memory
+	var store objstoretest.Memory
 	result, err := diff.States(state(t, &store, rows{"human-requests ask::0": pending}), state(t, &store, rows{
 		"human-requests ask::0": answered, "approvals ship::0": requested, "waits nap::0": waiting, "signals ping": ping,
 	}))

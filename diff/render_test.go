@@ -15,7 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/git-smithers/git-smithers/diff"
-	"github.com/git-smithers/git-smithers/objstore"
+	"github.com/git-smithers/git-smithers/objstore/objstoretest"
 	"github.com/git-smithers/git-smithers/snapshot"
 )
 
@@ -86,7 +86,7 @@ func shownRows() rows {
 
 func render(t *testing.T, edit rows, options diff.RenderOptions) string {
 	t.Helper()
-	var store objstore.Memory
+	var store objstoretest.Memory
 	result, err := diff.Snapshots(
 		diff.Snapshot{State: state(t, &store, shownRows())},
 		diff.Snapshot{State: state(t, &store, shownRows().with(edit))})

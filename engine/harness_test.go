@@ -19,7 +19,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/git-smithers/git-smithers/engine"
-	"github.com/git-smithers/git-smithers/objstore"
+	"github.com/git-smithers/git-smithers/objstore/objstoretest"
 	"github.com/git-smithers/git-smithers/objstore/page"
 	"github.com/git-smithers/git-smithers/snapshot"
 	"github.com/git-smithers/git-smithers/timeline"
@@ -34,7 +34,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 // recorders may append to it, each on the tip that it knows.
 type history struct {
 	mu      sync.Mutex
-	objects objstore.Memory
+	objects objstoretest.Memory
 	frames  *snapshot.FrameCache
 	entries []*snapshot.Entry // from the run's first
 	// refuse may fail an append instead of making it.

@@ -8,15 +8,9 @@ import (
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
 
-// Send gives a run a signal and returns it with its Seq. One that the state has
-// already is not added again: known is true. A run that failed or was cancelled keeps it for
-// its resume; one that is finished is an error of code run_not_resumable. Payloads are not
-// checked against the tasks that wait for the signal: see [Sender].
-func Send(ctx context.Context, rec Recorder, s snapshot.Signal) (sent snapshot.Signal, known bool, err error) {
-	return send(ctx, rec, s, func(snapshot.Signal, any) error { return nil })
-}
-
-// send is Send that asks, of the newest tip, whether a signal with such a payload is wanted.
+// send gives a run a signal and returns it with its Seq. If the state already has the signal, send adds nothing
+// and known is true. A failed or cancelled run keeps the signal for its resume; a finished run is an error
+// of code run_not_resumable. wanted may refuse the signal: send calls it with the decoded payload, at the newest tip.
 func send(ctx context.Context, rec Recorder, s snapshot.Signal,
 	wanted func(s snapshot.Signal, payload any) error,
 ) (sent snapshot.Signal, known bool, err error) {

@@ -22,9 +22,11 @@ type Sender struct {
 // NewSender returns a Sender for the run of a recorder.
 func NewSender(rec Recorder) *Sender { return &Sender{rec: rec} }
 
-// Send is the function [Send], with an error of code invalid_input that names the path if the
-// payload does not fit the output of a task that waits for the signal or, if none waits by
-// now, of one that will. Where several tasks take the signal, it is enough to fit one of them.
+// Send gives the run a signal and returns it with its Seq. If the state already has the signal, Send adds nothing
+// and known is true. A failed or cancelled run keeps the signal for its resume; a finished run is an error
+// of code run_not_resumable. If the payload does not fit the output of a task that waits for the signal, or, if no
+// task waits yet, of a task that will, the error has code invalid_input and names the path. If several tasks
+// take the signal, the payload must fit one of them.
 func (s *Sender) Send(ctx context.Context, signal snapshot.Signal) (sent snapshot.Signal, known bool, err error) {
 	return send(ctx, s.rec, signal, func(signal snapshot.Signal, payload any) error { return s.fits(ctx, signal, payload) })
 }

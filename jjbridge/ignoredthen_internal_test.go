@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/git-smithers/git-smithers/objstore"
+	"github.com/git-smithers/git-smithers/objstore/objstoretest"
 )
 
 // tenfold is a tree of levels of folders that have one and the same folder ten times, and
@@ -29,7 +30,7 @@ func tenfold(w objstore.Writer, levels int, leaf ...objstore.TreeEntry) objstore
 
 func TestIgnoreFilesOfFoldersThatHaveNoneAreNotLookedForTwice(t *testing.T) {
 	t.Parallel()
-	var m objstore.Memory
+	var m objstoretest.Memory
 	file := objstore.TreeEntry{Name: ignoreFile, Mode: objstore.ModeFile, ID: m.Add(objstore.Blob, []byte("*.log\n"))}
 	plain := objstore.TreeEntry{Name: "plain", Mode: objstore.ModeTree, ID: tenfold(&m, 10)}
 	root := m.Add(objstore.Tree, objstore.EncodeTree([]objstore.TreeEntry{

@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/git-smithers/git-smithers/objstore"
+	"github.com/git-smithers/git-smithers/objstore/objstoretest"
 )
 
 // quarantine is an object directory beside the repository's, whose objects git
@@ -104,7 +105,7 @@ func TestOtherWritersReadLooseObjectsAtOnce(t *testing.T) {
 	for _, text := range texts() {
 		q.write(text)
 	}
-	m := new(objstore.Memory)
+	m := new(objstoretest.Memory)
 	require.NoError(t, objstore.AddLoose(m, q.dir))
 	require.NoError(t, os.RemoveAll(q.dir))
 	requireTexts(t, m, texts()...)
@@ -123,7 +124,7 @@ func TestFilesThatGitPutIntoPacksAreAddedToo(t *testing.T) {
 	require.NoError(t, err)
 	require.NotEmpty(t, packs, "git writes large files as packs")
 	q.write("small\n")
-	for _, w := range []objstore.Writer{new(objstore.Memory), r.open().Begin()} {
+	for _, w := range []objstore.Writer{new(objstoretest.Memory), r.open().Begin()} {
 		require.NoError(t, objstore.AddLoose(w, q.dir))
 		requireTexts(t, w, append(large, "small\n")...)
 		if b, ok := w.(*objstore.Batch); ok {
@@ -157,7 +158,7 @@ func TestWhatGitHasNotFinishedIsLeftAlone(t *testing.T) {
 	id := q.write("small\n")
 	require.NoError(t, os.WriteFile(filepath.Join(filepath.Dir(q.path(id)), "tmp_obj_x"), []byte("x"), 0o666))
 	require.NoError(t, os.MkdirAll(filepath.Join(q.dir, "info"), 0o777))
-	m := new(objstore.Memory)
+	m := new(objstoretest.Memory)
 	require.NoError(t, objstore.AddLoose(m, q.dir))
 	assert.Equal(t, 1, m.Len())
 	assert.NoError(t, objstore.AddLoose(m, filepath.Join(q.dir, "none")), "no folder has no objects")
@@ -190,7 +191,7 @@ func TestADamagedLooseObjectIsNotCommitted(t *testing.T) {
 					require.ErrorIs(t, err, objstore.ErrCorrupt)
 				}
 				assert.Empty(t, r.packs(""))
-				assert.ErrorIs(t, objstore.AddLoose(new(objstore.Memory), q.dir), objstore.ErrCorrupt)
+				assert.ErrorIs(t, objstore.AddLoose(new(objstoretest.Memory), q.dir), objstore.ErrCorrupt)
 			})
 		}
 	}
@@ -223,7 +224,7 @@ func TestADamagedPackInAQuarantineIsAnError(t *testing.T) {
 	require.ErrorIs(t, b.Commit(t.Context(), nil), objstore.ErrCorrupt)
 	assert.Empty(t, r.packs(""))
 	require.NoError(t, os.Truncate(packs[0], 5))
-	assert.ErrorIs(t, objstore.AddLoose(new(objstore.Memory), q.dir), objstore.ErrCorrupt)
+	assert.ErrorIs(t, objstore.AddLoose(new(objstoretest.Memory), q.dir), objstore.ErrCorrupt)
 }
 
 func TestAnObjectThatIsTooLargeIsRefused(t *testing.T) {

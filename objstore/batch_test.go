@@ -22,7 +22,7 @@ func TestWritersKeepTheContract(t *testing.T) {
 	t.Run("Memory", func(t *testing.T) {
 		t.Parallel()
 		objstoretest.Run(t, func(*testing.T) (objstore.Writer, func() objstore.Reader) {
-			m := &objstore.Memory{}
+			m := &objstoretest.Memory{}
 			return m, func() objstore.Reader { return m }
 		})
 	})

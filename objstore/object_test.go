@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/git-smithers/git-smithers/objstore"
+	"github.com/git-smithers/git-smithers/objstore/objstoretest"
 )
 
 func FuzzDecodeTree(f *testing.F) {
@@ -81,7 +82,7 @@ func FuzzParseID(f *testing.F) {
 
 func TestGetKindRefusesAnotherKind(t *testing.T) {
 	t.Parallel()
-	var m objstore.Memory
+	var m objstoretest.Memory
 	id := m.Add(objstore.Blob, []byte("x"))
 	_, err := objstore.GetKind(&m, id, objstore.Tree)
 	require.ErrorIs(t, err, objstore.ErrCorrupt)

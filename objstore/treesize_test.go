@@ -10,11 +10,12 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/git-smithers/git-smithers/objstore"
+	"github.com/git-smithers/git-smithers/objstore/objstoretest"
 )
 
 // counting counts the reads of a Memory.
 type counting struct {
-	objstore.Memory
+	objstoretest.Memory
 
 	reads int
 }
@@ -40,7 +41,7 @@ func nest(w objstore.Writer, levels int, names ...string) objstore.ID {
 
 func TestATreeIsMeasuredByAllItsPaths(t *testing.T) {
 	t.Parallel()
-	var m objstore.Memory
+	var m objstoretest.Memory
 	file := objstore.TreeEntry{Name: "file", Mode: objstore.ModeFile, ID: m.Add(objstore.Blob, nil)}
 	inner := m.Add(objstore.Tree, objstore.EncodeTree([]objstore.TreeEntry{file}))
 	outer := m.Add(objstore.Tree, objstore.EncodeTree([]objstore.TreeEntry{
@@ -80,7 +81,7 @@ func TestEachTreeIsReadOnceHoweverManyPathsLeadToIt(t *testing.T) {
 
 func TestTheBoundsOfATree(t *testing.T) {
 	t.Parallel()
-	var m objstore.Memory
+	var m objstoretest.Memory
 	var million []string
 	for i := range 1000 {
 		million = append(million, fmt.Sprintf("%0100d", i))
@@ -118,7 +119,7 @@ func TestTheBoundsOfATree(t *testing.T) {
 
 func TestModesAreWhatGitTakesThemFor(t *testing.T) {
 	t.Parallel()
-	var m objstore.Memory
+	var m objstoretest.Memory
 	blob := m.Add(objstore.Blob, nil)
 	raw := string(objstore.EncodeTree([]objstore.TreeEntry{{Name: "x", Mode: objstore.ModeFile, ID: blob}}))
 	for as, want := range map[string]objstore.Mode{

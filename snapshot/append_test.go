@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/git-smithers/git-smithers/objstore"
+	"github.com/git-smithers/git-smithers/objstore/objstoretest"
 	"github.com/git-smithers/git-smithers/objstore/page"
 	"github.com/git-smithers/git-smithers/snapshot"
 )
@@ -193,7 +194,7 @@ func TestAppendRefuses(t *testing.T) {
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			t.Parallel()
-			c := &chain{store: new(objstore.Memory)}
+			c := &chain{store: new(objstoretest.Memory)}
 			if !tc.first {
 				c = start(t, snapshot.Draft{})
 			}

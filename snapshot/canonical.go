@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/git-smithers/git-smithers/internal/jsontext"
 	"github.com/git-smithers/git-smithers/objstore"
 	"github.com/git-smithers/git-smithers/objstore/page"
 )
@@ -129,50 +130,22 @@ func (m *metadata) name(name string) {
 func (m *metadata) null() bool { return m.skip("null") }
 
 func (m *metadata) str() string {
-	if !m.skip(`"`) {
+	end := jsontext.StringEnd(m.rest, 0)
+	if m.bad || end < 0 {
 		m.bad = true
 		return ""
 	}
-	i := bytes.IndexAny(m.rest, `"\`)
-	if i >= 0 && m.rest[i] == '"' {
-		s := string(m.rest[:i])
-		m.rest = m.rest[i+1:]
-		return s
-	}
-	end := stringEnd(m.rest)
-	if end < 0 {
-		m.bad = true
-		return ""
+	text := m.rest[:end]
+	m.rest = m.rest[end:]
+	if bytes.IndexByte(text, '\\') < 0 {
+		return string(text[1 : end-1])
 	}
 	var s string
-	if err := json.Unmarshal(append([]byte{'"'}, m.rest[:end]...), &s); err != nil {
+	if err := json.Unmarshal(text, &s); err != nil {
 		m.bad = true
 		return ""
 	}
-	m.rest = m.rest[end:]
 	return s
-}
-
-// stringEnd is the offset after the quote that ends the string whose inside b
-// begins with; -1 when there is none.
-func stringEnd(b []byte) int {
-	quote := bytes.IndexByte(b, '"')
-	if quote < 0 {
-		return -1
-	}
-	escape := bytes.IndexByte(b[:quote], '\\')
-	if escape < 0 {
-		return quote + 1
-	}
-	for i := escape; i < len(b); i++ {
-		switch b[i] {
-		case '\\':
-			i++
-		case '"':
-			return i + 1
-		}
-	}
-	return -1
 }
 
 // int reads an integer within maxInteger.

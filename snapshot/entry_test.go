@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/git-smithers/git-smithers/objstore"
+	"github.com/git-smithers/git-smithers/objstore/objstoretest"
 	"github.com/git-smithers/git-smithers/snapshot"
 )
 
@@ -71,7 +72,7 @@ func readAll(r objstore.Reader, e *snapshot.Entry) error {
 
 func TestAnEntryIsReadStrictly(t *testing.T) {
 	t.Parallel()
-	m := new(objstore.Memory)
+	m := new(objstoretest.Memory)
 	blob := func(text string) objstore.ID { return m.Add(objstore.Blob, []byte(text)) }
 	tree := func(entries ...objstore.TreeEntry) objstore.ID {
 		return m.Add(objstore.Tree, objstore.EncodeTree(entries))
@@ -153,7 +154,7 @@ func TestWhatOtherEnginesKeepIsCarried(t *testing.T) {
 
 func TestACommitOfTheUsersIsNoEntry(t *testing.T) {
 	t.Parallel()
-	m := new(objstore.Memory)
+	m := new(objstoretest.Memory)
 	tree := m.Add(objstore.Tree, nil)
 	id := m.Add(objstore.Commit, []byte("tree "+tree.String()+"\nauthor A <a@b> 1 +0000\ncommitter A <a@b> 1 +0000\n\nhello\n"))
 	_, err := snapshot.ReadEntry(m, id)

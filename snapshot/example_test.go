@@ -3,13 +3,13 @@ package snapshot_test
 import (
 	"fmt"
 
-	"github.com/git-smithers/git-smithers/objstore"
+	"github.com/git-smithers/git-smithers/objstore/objstoretest"
 	"github.com/git-smithers/git-smithers/snapshot"
 )
 
 // A state is edited, not changed: the state before stays what it was.
 func ExampleState() {
-	store := new(objstore.Memory)
+	store := new(objstoretest.Memory)
 	pending := snapshot.EncodeNode(snapshot.Node{NodeID: "analyze", State: snapshot.NodePending, OutputTable: "analysis"})
 	before, err := snapshot.EmptyState().Edit(store, []snapshot.Change{
 		{Op: snapshot.OpSet, Collection: snapshot.CollectionNodes, Key: pending.Key, Value: pending.Value},
@@ -32,7 +32,7 @@ func ExampleState() {
 
 // A run's first entry is frame 0, and each entry is built on the one before.
 func ExampleAppend() {
-	store := new(objstore.Memory)
+	store := new(objstoretest.Memory)
 	frames := snapshot.NewFrameCache(512)
 	first, err := snapshot.Append(store, frames, nil, snapshot.Draft{
 		Frame: true, Subject: "started",
@@ -57,7 +57,7 @@ func ExampleAppend() {
 
 // Resetting a node makes it run again, and everything that needs it.
 func ExampleReset() {
-	store := new(objstore.Memory)
+	store := new(objstoretest.Memory)
 	var changes []snapshot.Change
 	for _, n := range []snapshot.Node{
 		{NodeID: "plan", State: snapshot.NodeFinished},

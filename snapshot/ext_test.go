@@ -10,6 +10,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/git-smithers/git-smithers/objstore"
+	"github.com/git-smithers/git-smithers/objstore/objstoretest"
 	"github.com/git-smithers/git-smithers/objstore/page"
 	"github.com/git-smithers/git-smithers/snapshot"
 )
@@ -138,7 +139,7 @@ func treeOf(t testing.TB, c *chain) map[string]objstore.ID {
 
 // counter counts what is added to a store, whether it is there already or not.
 type counter struct {
-	*objstore.Memory
+	*objstoretest.Memory
 
 	added map[objstore.ID]bool
 }
@@ -306,7 +307,7 @@ func TestEqualContentsOfExtAreEqualTreesWhateverLedToThem(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		p := &peer{files: make(map[string]string), rows: make(map[string]map[string]string)}
-		c := &chain{store: new(objstore.Memory), frames: snapshot.NewFrameCache(1)}
+		c := &chain{store: new(objstoretest.Memory), frames: snapshot.NewFrameCache(1)}
 		added := func(prev *snapshot.Entry, d *snapshot.ExtDraft) *snapshot.Entry {
 			next, err := snapshot.Append(c.store, c.frames, prev, snapshot.Draft{
 				Frame: true, AtMs: someTime, Ext: d,

@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/git-smithers/git-smithers/objstore"
+	"github.com/git-smithers/git-smithers/objstore/objstoretest"
 	"github.com/git-smithers/git-smithers/objstore/page"
 )
 
@@ -228,7 +229,7 @@ func FuzzOp(f *testing.F) {
 
 func FuzzFrame(f *testing.F) {
 	tree := []byte(`{"kind":"element","tag":"t","props":{"id":"a"},"children":[{"kind":"text","text":"x"}]}`)
-	m := new(objstore.Memory)
+	m := new(objstoretest.Memory)
 	cache := NewFrameCache(8)
 	full, err := cache.write(m, objstore.ID{}, tree, Limits{})
 	require.NoError(f, err)
@@ -312,7 +313,7 @@ func FuzzWhole(f *testing.F) {
 	f.Add([]byte(`{"approvals":[{"nodeId":"a","attempt":1,"status":"requested"}],"waits":[],"signals":[{"name":"s","payload": [] }],` +
 		`"humanRequests":[{"nodeId":"a","attempt":1,"kind":"ask","status":"pending","form": {} }]}`))
 	f.Fuzz(func(t *testing.T, data []byte) {
-		whole, err := ParseWhole(data)
+		whole, err := ParseWhole(Limits{}, data)
 		if err != nil {
 			require.Equal(t, Whole{}, whole)
 			require.ErrorIs(t, err, ErrInvalid)
@@ -320,14 +321,14 @@ func FuzzWhole(f *testing.F) {
 		}
 		changes, err := ChangesTo(EmptyState(), whole)
 		require.NoError(t, err)
-		state, err := EmptyState().Edit(new(objstore.Memory), changes)
+		state, err := EmptyState().Edit(new(objstoretest.Memory), changes)
 		if err != nil {
 			require.ErrorIs(t, err, ErrInvalid)
 			return
 		}
 		dump, err := DumpState(state)
 		require.NoError(t, err)
-		again, err := ParseWhole(dump)
+		again, err := ParseWhole(Limits{}, dump)
 		require.NoError(t, err)
 		none, err := ChangesTo(state, again)
 		require.NoError(t, err)

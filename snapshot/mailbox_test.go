@@ -10,6 +10,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/git-smithers/git-smithers/objstore"
+	"github.com/git-smithers/git-smithers/objstore/objstoretest"
 	"github.com/git-smithers/git-smithers/objstore/page"
 	"github.com/git-smithers/git-smithers/snapshot"
 )
@@ -66,7 +67,7 @@ func TestTheMailboxIsStoredInOneForm(t *testing.T) {
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			t.Parallel()
-			w := new(objstore.Memory)
+			w := new(objstoretest.Memory)
 			s := stateWith(t, w, set(tc.collection, page.Row{Key: tc.key, Value: []byte(tc.given)}))
 			s, err := snapshot.OpenState(w, s.ID())
 			require.NoError(t, err)
@@ -118,7 +119,7 @@ func TestTheMailboxRefuses(t *testing.T) {
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			t.Parallel()
-			_, err := snapshot.EmptyState().Edit(new(objstore.Memory), []snapshot.Change{
+			_, err := snapshot.EmptyState().Edit(new(objstoretest.Memory), []snapshot.Change{
 				{Op: snapshot.OpSet, Collection: tc.collection, Key: tc.key, Value: []byte(tc.given)},
 			})
 			assert.ErrorIs(t, err, snapshot.ErrInvalid)
@@ -151,7 +152,7 @@ func TestASignalIsNamedByAllButItsSeq(t *testing.T) {
 
 func TestSignalsAreNumberedWithoutGaps(t *testing.T) {
 	t.Parallel()
-	w := new(objstore.Memory)
+	w := new(objstoretest.Memory)
 	s := stateWith(t, w, signal(someSignal(0, "a")), signal(someSignal(1, "b")))
 	edit := func(changes ...snapshot.Change) error {
 		_, err := s.Edit(w, changes)
@@ -176,7 +177,7 @@ func TestSignalsAreNumberedWithoutGaps(t *testing.T) {
 
 func TestVerifyFindsSignalsWithGaps(t *testing.T) {
 	t.Parallel()
-	w := new(objstore.Memory)
+	w := new(objstoretest.Memory)
 	row := snapshot.EncodeSignal(someSignal(1, "a"))
 	empty, err := page.Open(w, objstore.ID{})
 	require.NoError(t, err)
@@ -192,7 +193,7 @@ func TestVerifyFindsSignalsWithGaps(t *testing.T) {
 // A small collection is a file in its tree, any other a tree.
 func TestACollectionThatIsEnteredAsWhatItIsNotIsCorrupt(t *testing.T) {
 	t.Parallel()
-	w := new(objstore.Memory)
+	w := new(objstoretest.Memory)
 	for _, tc := range []struct {
 		count int
 		wrong objstore.Mode
@@ -216,7 +217,7 @@ func TestACollectionThatIsEnteredAsWhatItIsNotIsCorrupt(t *testing.T) {
 func TestSignalsInOneOrderHaveOneID(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(rt *rapid.T) {
-		w := new(objstore.Memory)
+		w := new(objstoretest.Memory)
 		var signals []snapshot.Change
 		for i := range rapid.IntRange(1, 20).Draw(rt, "signals") {
 			signals = append(signals, signal(someSignal(int64(i), fmt.Sprint("s", i))))
@@ -236,7 +237,7 @@ func TestSignalsInOneOrderHaveOneID(t *testing.T) {
 
 func TestTheMailboxIsNotInTheContentHash(t *testing.T) {
 	t.Parallel()
-	w := new(objstore.Memory)
+	w := new(objstoretest.Memory)
 	before := stateWith(t, w, many(3)...)
 	after, err := before.Edit(w, append(mail("a", 0), signal(someSignal(0, "go"))))
 	require.NoError(t, err)

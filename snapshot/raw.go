@@ -15,13 +15,16 @@ import (
 // checkRaw is the check of a row with values of the user's.
 func checkRaw(row []byte) error { return Limits{Depth: maxDepth}.CheckValue(row) }
 
-// raw reads any value. What is read must be valid JSON. Where white space stands before
-// the value, it reads nothing.
+// raw reads any value.
 func (m *metadata) raw() json.RawMessage {
 	if m.bad {
 		return nil
 	}
 	end := jsontext.ValueEnd(m.rest, 0)
+	if end < 0 {
+		m.bad = true
+		return nil
+	}
 	value := json.RawMessage(m.rest[:end:end])
 	m.rest = m.rest[end:]
 	return value

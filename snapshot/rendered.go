@@ -263,11 +263,11 @@ func (p *treeParser) str() (string, error) {
 		return "", errors.New("not a string")
 	}
 	start := p.i
-	length := stringEnd(p.b[start+1:])
-	if length < 0 {
+	end := jsontext.StringEnd(p.b, start)
+	if end < 0 {
 		return "", errors.New("not a string")
 	}
-	p.i += 1 + length
+	p.i = end
 	inside := p.b[start+1 : p.i-1]
 	if bytes.IndexByte(inside, '\\') < 0 {
 		return string(inside), nil

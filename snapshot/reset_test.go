@@ -11,6 +11,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/git-smithers/git-smithers/objstore"
+	"github.com/git-smithers/git-smithers/objstore/objstoretest"
 	"github.com/git-smithers/git-smithers/objstore/page"
 	"github.com/git-smithers/git-smithers/snapshot"
 )
@@ -84,7 +85,7 @@ func TestReset(t *testing.T) {
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			t.Parallel()
-			w := new(objstore.Memory)
+			w := new(objstoretest.Memory)
 			before := review(t, w)
 			changes, err := snapshot.Reset(before, tc.nodes, tc.noDeps)
 			require.NoError(t, err)
@@ -97,7 +98,7 @@ func TestReset(t *testing.T) {
 
 func TestWhatIsResetNeedsNoReset(t *testing.T) {
 	t.Parallel()
-	w := new(objstore.Memory)
+	w := new(objstoretest.Memory)
 	s := review(t, w)
 	changes, err := snapshot.Reset(s, []string{"check::1", "log"}, false)
 	require.NoError(t, err)
@@ -110,7 +111,7 @@ func TestWhatIsResetNeedsNoReset(t *testing.T) {
 
 func TestResetOfAnUnknownNode(t *testing.T) {
 	t.Parallel()
-	s := review(t, new(objstore.Memory))
+	s := review(t, new(objstoretest.Memory))
 	for _, name := range []string{"", "chekc", "check::3", "check::x", "plan::1"} {
 		_, err := snapshot.Reset(s, []string{"plan", name}, false)
 		assert.ErrorIs(t, err, snapshot.ErrUnknownNode, "%q", name)
@@ -119,7 +120,7 @@ func TestResetOfAnUnknownNode(t *testing.T) {
 
 func TestResetFindsANodeIDThatLooksLikeAnIteration(t *testing.T) {
 	t.Parallel()
-	w := new(objstore.Memory)
+	w := new(objstoretest.Memory)
 	s := stateWith(t, w, slices.Concat(done("a", 1, ""), done("a::1", 0, ""))...)
 	changes, err := snapshot.Reset(s, []string{"a::1"}, false)
 	require.NoError(t, err)
@@ -130,7 +131,7 @@ func TestResetFindsANodeIDThatLooksLikeAnIteration(t *testing.T) {
 
 func TestResetTakesWhatWasAskedAlong(t *testing.T) {
 	t.Parallel()
-	w := new(objstore.Memory)
+	w := new(objstoretest.Memory)
 	s, err := review(t, w).Edit(w, slices.Concat(mail("plan", 0), mail("check", 0), mail("check", 2), mail("log", 0), []snapshot.Change{
 		signal(someSignal(0, "go")),
 		node(snapshot.Node{NodeID: "ship", State: snapshot.NodeWaitingApproval, LastAttempt: new(1), Needs: []string{"check"}}),
@@ -154,7 +155,7 @@ func TestResetTakesWhatWasAskedAlong(t *testing.T) {
 
 func TestResetAllBeginsAnew(t *testing.T) {
 	t.Parallel()
-	w := new(objstore.Memory)
+	w := new(objstoretest.Memory)
 	s, err := review(t, w).Edit(w, slices.Concat(mail("check", 2), []snapshot.Change{
 		signal(someSignal(0, "go")), input(`{"x":1}`), output("other", "gone", 3, `1`),
 	}))
@@ -179,7 +180,7 @@ func TestResetReachesExactlyWhatNeedsIt(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(rt *rapid.T) {
 		const n = 8
-		w := new(objstore.Memory)
+		w := new(objstoretest.Memory)
 		var needs [n][]int
 		var changes []snapshot.Change
 		for i := range n {

@@ -6,7 +6,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/git-smithers/git-smithers/objstore"
+	"github.com/git-smithers/git-smithers/objstore/objstoretest"
 	"github.com/git-smithers/git-smithers/snapshot"
 )
 
@@ -25,7 +25,7 @@ func TestResetNamedIsTheResetOfSmithers(t *testing.T) {
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			t.Parallel()
-			m := new(objstore.Memory)
+			m := new(objstoretest.Memory)
 			before := review(t, m)
 			changes, err := snapshot.ResetNamed(before, tc.nodes)
 			require.NoError(t, err)
@@ -38,7 +38,7 @@ func TestResetNamedIsTheResetOfSmithers(t *testing.T) {
 
 func TestResetNamedLeavesTheMailboxAlone(t *testing.T) {
 	t.Parallel()
-	m := new(objstore.Memory)
+	m := new(objstoretest.Memory)
 	before := stateWith(t, m,
 		node(snapshot.Node{NodeID: "gate", State: snapshot.NodeFinished, LastAttempt: new(1)}),
 		set(snapshot.CollectionApprovals, snapshot.EncodeApproval(snapshot.Approval{
@@ -54,7 +54,7 @@ func TestResetNamedLeavesTheMailboxAlone(t *testing.T) {
 
 func TestForSmithersAnIDEndsAtItsFirstColons(t *testing.T) {
 	t.Parallel()
-	m := new(objstore.Memory)
+	m := new(objstoretest.Memory)
 	before := stateWith(t, m, done("a::b", 0, "")...)
 	for _, name := range []string{"a", "a::b", "a::b::0"} {
 		changes, err := snapshot.ResetNamed(before, []string{name})
@@ -65,7 +65,7 @@ func TestForSmithersAnIDEndsAtItsFirstColons(t *testing.T) {
 
 func TestANodeThatIsNamedExactlyGivesWayToOneOfThatID(t *testing.T) {
 	t.Parallel()
-	m := new(objstore.Memory)
+	m := new(objstoretest.Memory)
 	before := stateWith(t, m, append(done("a::1", 0, ""), done("a", 1, "")...)...)
 	changes, err := snapshot.ResetNamed(before, []string{"a::1"})
 	require.NoError(t, err)
@@ -75,7 +75,7 @@ func TestANodeThatIsNamedExactlyGivesWayToOneOfThatID(t *testing.T) {
 
 func TestResetNamedRefusesNodesThatAreNotThere(t *testing.T) {
 	t.Parallel()
-	m := new(objstore.Memory)
+	m := new(objstoretest.Memory)
 	for _, name := range []string{"nope", "draft::3", "", "review"} {
 		_, err := snapshot.ResetNamed(review(t, m), []string{"plan", name})
 		assert.ErrorIs(t, err, snapshot.ErrUnknownNode, "%q", name)

@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/git-smithers/git-smithers/objstore"
+	"github.com/git-smithers/git-smithers/objstore/objstoretest"
 	"github.com/git-smithers/git-smithers/objstore/page"
 	"github.com/git-smithers/git-smithers/snapshot"
 )
@@ -17,7 +18,7 @@ const someTime = int64(1_767_323_045_678)
 
 // chain is a run under construction.
 type chain struct {
-	store  *objstore.Memory
+	store  *objstoretest.Memory
 	frames *snapshot.FrameCache
 	tip    *snapshot.Entry
 }
@@ -25,7 +26,7 @@ type chain struct {
 // start begins a run named "run" with one frame.
 func start(t testing.TB, draft snapshot.Draft) *chain {
 	t.Helper()
-	c := &chain{store: new(objstore.Memory), frames: snapshot.NewFrameCache(512)}
+	c := &chain{store: new(objstoretest.Memory), frames: snapshot.NewFrameCache(512)}
 	draft.Frame = true
 	edit := draft.Run
 	draft.Run = func(r *snapshot.Run) {

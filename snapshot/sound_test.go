@@ -11,13 +11,14 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/git-smithers/git-smithers/objstore"
+	"github.com/git-smithers/git-smithers/objstore/objstoretest"
 	"github.com/git-smithers/git-smithers/objstore/page"
 	"github.com/git-smithers/git-smithers/snapshot"
 )
 
 // countedReads counts what is read from a store.
 type countedReads struct {
-	objstore.Memory
+	objstoretest.Memory
 
 	reads atomic.Int64
 }
@@ -82,7 +83,7 @@ func TestVerifyPassesOverWhatIsKnownToBeSound(t *testing.T) {
 func TestSignalsAreNumberedFromZeroWhateverWasVerifiedBefore(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(rt *rapid.T) {
-		store := new(objstore.Memory)
+		store := new(objstoretest.Memory)
 		var good []snapshot.Change
 		for i := range rapid.IntRange(30, 40).Draw(rt, "signals") {
 			good = append(good, signal(someSignal(int64(i), fmt.Sprint("s", i))))

@@ -12,7 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
-	"github.com/git-smithers/git-smithers/objstore"
+	"github.com/git-smithers/git-smithers/objstore/objstoretest"
 	"github.com/git-smithers/git-smithers/objstore/page"
 	"github.com/git-smithers/git-smithers/snapshot"
 )
@@ -51,7 +51,7 @@ func TestNodesAreStoredInOneForm(t *testing.T) {
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			t.Parallel()
-			s := stateWith(t, new(objstore.Memory), set("nodes", page.Row{Key: "n::3", Value: []byte(tc.given)}))
+			s := stateWith(t, new(objstoretest.Memory), set("nodes", page.Row{Key: "n::3", Value: []byte(tc.given)}))
 			value, found, err := s.Nodes().Get("n::3")
 			require.NoError(t, err)
 			require.True(t, found)
@@ -106,7 +106,7 @@ func TestEditRefuses(t *testing.T) {
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			t.Parallel()
-			s, err := snapshot.EmptyState().Edit(new(objstore.Memory), []snapshot.Change{tc.change})
+			s, err := snapshot.EmptyState().Edit(new(objstoretest.Memory), []snapshot.Change{tc.change})
 			assert.ErrorIs(t, err, snapshot.ErrInvalid)
 			assert.ErrorContains(t, err, tc.says)
 			assert.Nil(t, s)
@@ -133,7 +133,7 @@ func TestLimitsAreTheCallers(t *testing.T) {
 		{output("t", "ab", 0, `1`), false},
 		{output("t", "a", 0, `"123456789"`), false},
 	} {
-		_, err := snapshot.EmptyState().EditWithin(limits, new(objstore.Memory), []snapshot.Change{tc.change})
+		_, err := snapshot.EmptyState().EditWithin(limits, new(objstoretest.Memory), []snapshot.Change{tc.change})
 		if tc.ok {
 			assert.NoError(t, err)
 		} else {
@@ -149,7 +149,7 @@ func TestUsersJSONIsKeptByteForByte(t *testing.T) {
 	} {
 		t.Run(fmt.Sprintf("%.20s", value), func(t *testing.T) {
 			t.Parallel()
-			w := new(objstore.Memory)
+			w := new(objstoretest.Memory)
 			s := stateWith(t, w, input(value), output("weird. table", "a", 0, value))
 			s, err := snapshot.OpenState(w, s.ID())
 			require.NoError(t, err)
@@ -164,7 +164,7 @@ func TestUsersJSONIsKeptByteForByte(t *testing.T) {
 			assert.Equal(t, []string{"weird. table"}, s.Tables())
 			dump, err := snapshot.DumpState(s)
 			require.NoError(t, err)
-			whole, err := snapshot.ParseWhole(dump)
+			whole, err := snapshot.ParseWhole(snapshot.Limits{}, dump)
 			require.NoError(t, err)
 			changes, err := snapshot.ChangesTo(s, whole)
 			require.NoError(t, err)
@@ -224,7 +224,7 @@ func model(m map[string]string, changes []snapshot.Change) {
 func TestEqualStatesHaveEqualIDs(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(rt *rapid.T) {
-		w := new(objstore.Memory)
+		w := new(objstoretest.Memory)
 		build := func(label string) (*snapshot.State, map[string]string) {
 			s, m := snapshot.EmptyState(), map[string]string{}
 			for i := range rapid.IntRange(1, 3).Draw(rt, label) {
@@ -258,7 +258,7 @@ func TestEqualStatesHaveEqualIDs(t *testing.T) {
 		require.NoError(rt, reopened.Verify(nil))
 		dump, err := snapshot.DumpState(reopened)
 		require.NoError(rt, err)
-		whole, err := snapshot.ParseWhole(dump)
+		whole, err := snapshot.ParseWhole(snapshot.Limits{}, dump)
 		require.NoError(rt, err)
 		changes, err := snapshot.ChangesTo(b, whole)
 		require.NoError(rt, err)
@@ -293,7 +293,7 @@ func union(a, b map[string]string) map[string]string {
 
 func TestWholeStates(t *testing.T) {
 	t.Parallel()
-	s := stateWith(t, new(objstore.Memory),
+	s := stateWith(t, new(objstoretest.Memory),
 		node(snapshot.Node{NodeID: "a", State: snapshot.NodeFinished, LastAttempt: new(1), OutputTable: "t"}),
 		node(snapshot.Node{NodeID: "b", State: snapshot.NodePending, Needs: []string{"a"}, RalphID: new("l")}),
 		output("t", "a", 0, `{ "n" : 1.0 }`), loop(snapshot.Loop{RalphID: "l"}), input(`{"x": 1}`),
@@ -306,7 +306,7 @@ func TestWholeStates(t *testing.T) {
 		`"loops":[{"ralphId":"l","done":false,"iteration":0}],"input":{"x": 1},"approvals":[],"humanRequests":[],"signals":[],"waits":[]}`
 	assert.Equal(t, want, string(dump))
 
-	whole, err := snapshot.ParseWhole([]byte(` {"nodes":[{"nodeId":"a","state":"failed"}],"input":{"x": 1}} `))
+	whole, err := snapshot.ParseWhole(snapshot.Limits{}, []byte(` {"nodes":[{"nodeId":"a","state":"failed"}],"input":{"x": 1}} `))
 	require.NoError(t, err)
 	changes, err := snapshot.ChangesTo(s, whole)
 	require.NoError(t, err)
@@ -330,7 +330,7 @@ func TestWholeStates(t *testing.T) {
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			t.Parallel()
-			_, err := snapshot.ParseWhole([]byte(tc.given))
+			_, err := snapshot.ParseWhole(snapshot.Limits{}, []byte(tc.given))
 			assert.ErrorIs(t, err, snapshot.ErrInvalid)
 			assert.ErrorContains(t, err, tc.says)
 		})
@@ -339,7 +339,7 @@ func TestWholeStates(t *testing.T) {
 
 func TestAWholeStateMayLeaveTheMailboxAlone(t *testing.T) {
 	t.Parallel()
-	w := new(objstore.Memory)
+	w := new(objstoretest.Memory)
 	s := stateWith(t, w, append(mail("a", 0), signal(someSignal(1, "c")), signal(someSignal(0, "b")))...)
 	dump, err := snapshot.DumpState(s)
 	require.NoError(t, err)
@@ -359,7 +359,7 @@ func TestAWholeStateMayLeaveTheMailboxAlone(t *testing.T) {
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			t.Parallel()
-			whole, err := snapshot.ParseWhole([]byte(tc.given))
+			whole, err := snapshot.ParseWhole(snapshot.Limits{}, []byte(tc.given))
 			require.NoError(t, err)
 			changes, err := snapshot.ChangesTo(s, whole)
 			require.NoError(t, err)
@@ -375,7 +375,7 @@ func TestContentHashIsThatOfTheDescribedText(t *testing.T) {
 	require.NoError(t, err)
 	assert.Equal(t, hexSum("smithers state 1\n"), sum.String())
 
-	s = stateWith(t, new(objstore.Memory), input(`{}`), output("b", "a", 0, `1`), output("a b", "a", 0, `2`), loop(snapshot.Loop{RalphID: "l"}))
+	s = stateWith(t, new(objstoretest.Memory), input(`{}`), output("b", "a", 0, `1`), output("a b", "a", 0, `2`), loop(snapshot.Loop{RalphID: "l"}))
 	sum, err = s.ContentHash()
 	require.NoError(t, err)
 	var lines []string

@@ -8,6 +8,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/git-smithers/git-smithers/objstore"
+	"github.com/git-smithers/git-smithers/objstore/objstoretest"
 	"github.com/git-smithers/git-smithers/snapshot"
 )
 
@@ -29,7 +30,7 @@ func TestATombstoneIsTheCommitThatTheFormatSays(t *testing.T) {
 	tip, err := objstore.ParseID("83baae61804e65cc73a7201a7252750c76066a30")
 	require.NoError(t, err)
 	stone := snapshot.Tombstone{Run: "triage-1", Tip: tip, AtMs: 1767323045678}
-	store := new(objstore.Memory)
+	store := new(objstoretest.Memory)
 	id, err := stone.Add(store)
 	require.NoError(t, err)
 	assert.Equal(t, tombstoneVector, string(snapshot.EncodeTombstone(stone)))
@@ -70,6 +71,6 @@ func TestWhatIsNoTombstoneIsRefused(t *testing.T) {
 			assert.ErrorIs(t, err, tt.want)
 		})
 	}
-	_, err := snapshot.Tombstone{Run: "x"}.Add(new(objstore.Memory))
+	_, err := snapshot.Tombstone{Run: "x"}.Add(new(objstoretest.Memory))
 	assert.ErrorIs(t, err, snapshot.ErrInvalid)
 }

@@ -19,6 +19,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/git-smithers/git-smithers/objstore"
+	"github.com/git-smithers/git-smithers/objstore/objstoretest"
 	"github.com/git-smithers/git-smithers/objstore/page"
 	"github.com/git-smithers/git-smithers/snapshot"
 )
@@ -38,9 +39,9 @@ func TestFileVectors(t *testing.T) {
 		name string
 		kind objstore.Kind
 		// read reads data, stored as the object id in m.
-		read func(t *testing.T, m *objstore.Memory, id objstore.ID, data []byte) error
+		read func(t *testing.T, m *objstoretest.Memory, id objstore.ID, data []byte) error
 	}{
-		{"commit", objstore.Commit, func(_ *testing.T, m *objstore.Memory, id objstore.ID, data []byte) error {
+		{"commit", objstore.Commit, func(_ *testing.T, m *objstoretest.Memory, id objstore.ID, data []byte) error {
 			if _, err := snapshot.DecodeHeader(id, data); err != nil {
 				return err
 			}
@@ -74,7 +75,7 @@ func TestFileVectors(t *testing.T) {
 			t.Parallel()
 			archive, err := txtar.ParseFile(vectorFile(tc.name))
 			require.NoError(t, err)
-			m := new(objstore.Memory)
+			m := new(objstoretest.Memory)
 			var ids strings.Builder
 			for _, f := range archive.Files {
 				if f.Name == "ids" {
@@ -127,8 +128,8 @@ func compareFile(t *testing.T, path string, archive *txtar.Archive, name, got st
 }
 
 // readPart puts data into an entry of run "r", frame 1, under a name, and reads that part.
-func readPart(name string, read func(objstore.Reader, *snapshot.Entry) error) func(*testing.T, *objstore.Memory, objstore.ID, []byte) error {
-	return func(_ *testing.T, m *objstore.Memory, id objstore.ID, _ []byte) error {
+func readPart(name string, read func(objstore.Reader, *snapshot.Entry) error) func(*testing.T, *objstoretest.Memory, objstore.ID, []byte) error {
+	return func(_ *testing.T, m *objstoretest.Memory, id objstore.ID, _ []byte) error {
 		tree := m.Add(objstore.Tree, objstore.EncodeTree([]objstore.TreeEntry{{Name: name, Mode: objstore.ModeFile, ID: id}}))
 		e, err := snapshot.ReadEntry(m, m.Add(objstore.Commit, snapshot.EncodeHeader(snapshot.Header{Run: "r", Frame: 1, Tree: tree})))
 		if err != nil {
@@ -139,7 +140,7 @@ func readPart(name string, read func(objstore.Reader, *snapshot.Entry) error) fu
 }
 
 // readVCS reads data as the vcs.json of an entry that has the trees which it names.
-func readVCS(_ *testing.T, m *objstore.Memory, id objstore.ID, data []byte) error {
+func readVCS(_ *testing.T, m *objstoretest.Memory, id objstore.ID, data []byte) error {
 	var vcs snapshot.VCS
 	_ = json.Unmarshal(data, &vcs) // what is not JSON names no trees
 	parts := []objstore.TreeEntry{{Name: "vcs.json", Mode: objstore.ModeFile, ID: id}}
@@ -165,8 +166,8 @@ func readVCS(_ *testing.T, m *objstore.Memory, id objstore.ID, data []byte) erro
 }
 
 // readRow reads a line of a page: ["<key>",<value>].
-func readRow(read func(page.Row) error) func(*testing.T, *objstore.Memory, objstore.ID, []byte) error {
-	return func(t *testing.T, _ *objstore.Memory, _ objstore.ID, data []byte) error {
+func readRow(read func(page.Row) error) func(*testing.T, *objstoretest.Memory, objstore.ID, []byte) error {
+	return func(t *testing.T, _ *objstoretest.Memory, _ objstore.ID, data []byte) error {
 		t.Helper()
 		var parts []json.RawMessage
 		require.NoError(t, json.Unmarshal(data, &parts))
@@ -187,7 +188,7 @@ func decoding[T any](decode func(page.Row) (T, error)) func(page.Row) error {
 
 // recorder remembers what was written, in order.
 type recorder struct {
-	objstore.Memory
+	objstoretest.Memory
 	order []objstore.ID
 	seen  map[objstore.ID]bool
 }
@@ -230,7 +231,7 @@ func TestHistoryVector(t *testing.T) {
 	assert.Equal(t, string(archive.Files[0].Data), summary.String())
 	require.Len(t, archive.Files[1:], len(written.order))
 
-	read := new(objstore.Memory)
+	read := new(objstoretest.Memory)
 	for i, f := range archive.Files[1:] {
 		kind, data := parseObject(t, f)
 		id := read.Add(kind, data)
@@ -327,7 +328,7 @@ func referenceHistory(t *testing.T, w objstore.Writer) []*snapshot.Entry {
 	waiting.State, waiting.LastAttempt = snapshot.NodeWaitingApproval, new(1)
 	captured := &snapshot.VCS{
 		Type: snapshot.VCSGit, CommitID: "0123456789abcdef0123456789abcdef01234567", Branch: "main",
-		Tree: addFiles(new(objstore.Memory)), Scope: snapshot.ScopeAll,
+		Tree: addFiles(new(objstoretest.Memory)), Scope: snapshot.ScopeAll,
 		LeftOut: []snapshot.LeftOut{{Path: "video\xff.mp4", Reason: snapshot.LeftTooLarge, Bytes: 1 << 30}},
 		Worktrees: []snapshot.Worktree{{Name: "check it", VCS: snapshot.VCS{
 			Type: snapshot.VCSGit, Root: ".worktrees/check", Tree: objstore.Hash(objstore.Tree, nil), Scope: snapshot.ScopeAll,

@@ -49,11 +49,8 @@ type Whole struct {
 // ParseWhole reads a whole state. Members may be in any order and left out;
 // iteration is 0 where it is left out. Values are kept byte for byte. An unknown
 // member, a row that comes twice, or one that cannot be stored is an error wrapping
-// ErrInvalid, which says where. The default Limits hold.
-func ParseWhole(data []byte) (Whole, error) { return ParseWholeWithin(Limits{}, data) }
-
-// ParseWholeWithin is ParseWhole with limits of the caller's choice.
-func ParseWholeWithin(limits Limits, data []byte) (Whole, error) {
+// ErrInvalid, which says where.
+func ParseWhole(limits Limits, data []byte) (Whole, error) {
 	data = bytes.Trim(data, " \t\r\n")
 	if err := limits.CheckValue(data); err != nil {
 		return Whole{}, err

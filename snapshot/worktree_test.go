@@ -11,6 +11,7 @@ import (
 
 	"github.com/git-smithers/git-smithers/internal/repotest"
 	"github.com/git-smithers/git-smithers/objstore"
+	"github.com/git-smithers/git-smithers/objstore/objstoretest"
 	"github.com/git-smithers/git-smithers/snapshot"
 )
 
@@ -25,7 +26,7 @@ func files(contents ...string) (objstore.ID, func(objstore.Writer) error) {
 		}
 		return w.Add(objstore.Tree, objstore.EncodeTree(entries))
 	}
-	return add(new(objstore.Memory)), func(w objstore.Writer) error { add(w); return nil }
+	return add(new(objstoretest.Memory)), func(w objstore.Writer) error { add(w); return nil }
 }
 
 func capturedVCS(tree objstore.ID) *snapshot.VCS {

@@ -8,10 +8,11 @@ import (
 
 	"github.com/git-smithers/git-smithers/jjbridge"
 	"github.com/git-smithers/git-smithers/objstore"
+	"github.com/git-smithers/git-smithers/objstore/objstoretest"
 )
 
 // tree writes a tree of files, each of which holds what the map says.
-func tree(m *objstore.Memory, files map[string]any) objstore.ID {
+func tree(m *objstoretest.Memory, files map[string]any) objstore.ID {
 	var entries []objstore.TreeEntry
 	for name, content := range files {
 		switch content := content.(type) {
@@ -28,7 +29,7 @@ type files = map[string]any
 
 func TestChangedFilesSaysWhatBecomesOfEachFile(t *testing.T) {
 	t.Parallel()
-	m := new(objstore.Memory)
+	m := new(objstoretest.Memory)
 	from := tree(m, files{
 		"a": "1", "gone": "1", "same": "1",
 		"dir":  files{"x": "1", "y": files{"z": "1"}},
@@ -69,9 +70,9 @@ func TestChangedFilesSaysWhatBecomesOfEachFile(t *testing.T) {
 
 func TestChangedFilesReadsNothingThatIsTheSame(t *testing.T) {
 	t.Parallel()
-	m := new(objstore.Memory)
+	m := new(objstoretest.Memory)
 	// The folder's tree is in no store, so that reading it fails.
-	elsewhere := tree(new(objstore.Memory), files{"x": "1"})
+	elsewhere := tree(new(objstoretest.Memory), files{"x": "1"})
 	root := func(content string) objstore.ID {
 		return m.Add(objstore.Tree, objstore.EncodeTree([]objstore.TreeEntry{
 			{Name: "a", Mode: objstore.ModeFile, ID: m.Add(objstore.Blob, []byte(content))},

@@ -11,6 +11,7 @@ import (
 
 	"github.com/git-smithers/git-smithers/internal/repotest"
 	"github.com/git-smithers/git-smithers/objstore"
+	"github.com/git-smithers/git-smithers/objstore/objstoretest"
 	"github.com/git-smithers/git-smithers/objstore/page"
 	"github.com/git-smithers/git-smithers/snapshot"
 	"github.com/git-smithers/git-smithers/timeline"
@@ -94,7 +95,7 @@ func (f forger) collection(key, value string) string {
 
 // looseWriter writes every object with git.
 type looseWriter struct {
-	objstore.Memory
+	objstoretest.Memory
 	repo *repotest.Repo
 }
 

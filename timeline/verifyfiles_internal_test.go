@@ -12,12 +12,13 @@ import (
 
 	"github.com/git-smithers/git-smithers/internal/repotest"
 	"github.com/git-smithers/git-smithers/objstore"
+	"github.com/git-smithers/git-smithers/objstore/objstoretest"
 	"github.com/git-smithers/git-smithers/snapshot"
 )
 
 // counting counts how often each object is read.
 type counting struct {
-	objstore.Memory
+	objstoretest.Memory
 
 	reads map[objstore.ID]int
 }
@@ -76,7 +77,7 @@ func TestCapturedTreesAreMeasuredAsTheyAreChecked(t *testing.T) {
 
 func TestWhatIsTooDeepInOneRunMayBeSoundInAnother(t *testing.T) {
 	t.Parallel()
-	var m objstore.Memory
+	var m objstoretest.Memory
 	sound := objstore.TreeEntry{Name: "a", Mode: objstore.ModeTree, ID: m.Add(objstore.Tree, nil)}
 	for range 100 {
 		sound.ID = m.Add(objstore.Tree, objstore.EncodeTree([]objstore.TreeEntry{sound}))
@@ -120,7 +121,7 @@ func TestWideTreesInsideEachOtherAreRefusedBeforeTheyFillTheMemory(t *testing.T)
 
 func TestWhatIsWrongFarDownIsToldInAFewWords(t *testing.T) {
 	t.Parallel()
-	var m, elsewhere objstore.Memory
+	var m, elsewhere objstoretest.Memory
 	missing := elsewhere.Add(objstore.Tree, objstore.EncodeTree(nil))
 	at := objstore.TreeEntry{Name: strings.Repeat("a", 4000), Mode: objstore.ModeTree, ID: missing}
 	for range 2000 {
@@ -133,7 +134,7 @@ func TestWhatIsWrongFarDownIsToldInAFewWords(t *testing.T) {
 
 func TestWhatIsWrongIsToldWithEachOfItsPaths(t *testing.T) {
 	t.Parallel()
-	var m, elsewhere objstore.Memory
+	var m, elsewhere objstoretest.Memory
 	missing := elsewhere.Add(objstore.Blob, []byte("x"))
 	folder := func(name string, mode objstore.Mode, id objstore.ID) objstore.ID {
 		return m.Add(objstore.Tree, objstore.EncodeTree([]objstore.TreeEntry{{Name: name, Mode: mode, ID: id}}))
@@ -151,7 +152,7 @@ func TestWhatIsWrongIsToldWithEachOfItsPaths(t *testing.T) {
 
 func TestWalksOverTreesEndWhenTheirContextDoes(t *testing.T) {
 	t.Parallel()
-	var m objstore.Memory
+	var m objstoretest.Memory
 	tree := nested(&m, 6)
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
@@ -166,7 +167,7 @@ func TestWalksOverTreesEndWhenTheirContextDoes(t *testing.T) {
 
 func TestNoMoreChangesAreListedThanATreeMayHave(t *testing.T) {
 	t.Parallel()
-	var m objstore.Memory
+	var m objstoretest.Memory
 	bomb := nested(&m, 10)
 	for _, pair := range [][2]objstore.ID{{bomb, {}}, {{}, bomb}} {
 		_, err := changedFiles(t.Context(), &m, pair[0], pair[1], "")

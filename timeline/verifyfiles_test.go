@@ -11,6 +11,7 @@ import (
 
 	"github.com/git-smithers/git-smithers/internal/repotest"
 	"github.com/git-smithers/git-smithers/objstore"
+	"github.com/git-smithers/git-smithers/objstore/objstoretest"
 	"github.com/git-smithers/git-smithers/snapshot"
 	"github.com/git-smithers/git-smithers/timeline"
 	"github.com/git-smithers/git-smithers/timeline/fault"
@@ -158,7 +159,7 @@ func TestADraftWithFilesIsAppendedAgainAfterAConflict(t *testing.T) {
 	}
 	draft := snapshot.Draft{
 		Frame:   true,
-		VCS:     &snapshot.VCS{Type: snapshot.VCSGit, Tree: add(new(objstore.Memory)), Scope: snapshot.ScopeAll},
+		VCS:     &snapshot.VCS{Type: snapshot.VCSGit, Tree: add(new(objstoretest.Memory)), Scope: snapshot.ScopeAll},
 		Objects: func(w objstore.Writer) error { calls++; add(w); return nil },
 	}
 	assert.Equal(t, fault.Conflict, fault.CodeOf(second.Append(t.Context(), draft)))

@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/git-smithers/git-smithers/objstore"
+	"github.com/git-smithers/git-smithers/objstore/objstoretest"
 	"github.com/git-smithers/git-smithers/objstore/page"
 )
 
@@ -14,7 +15,7 @@ import (
 func BenchmarkEditOneRow(b *testing.B) {
 	for _, n := range []int{10, 100, 1000, 10000} {
 		b.Run(strconv.Itoa(n), func(b *testing.B) {
-			var store objstore.Memory
+			var store objstoretest.Memory
 			c := build(b, &store, nodeRows(n, 500))
 			edits := [2][]page.Change{
 				changes(map[string]string{nodeKey(n / 2): nodeValue(1, 500)}),
@@ -36,7 +37,7 @@ func BenchmarkBuild(b *testing.B) {
 			all := changes(nodeRows(n, 500))
 			b.ReportAllocs()
 			for b.Loop() {
-				var store objstore.Memory
+				var store objstoretest.Memory
 				c, err := page.Open(&store, objstore.ID{})
 				require.NoError(b, err)
 				_, err = c.Edit(&store, all)
@@ -49,7 +50,7 @@ func BenchmarkBuild(b *testing.B) {
 func BenchmarkOpenAndReadRows(b *testing.B) {
 	for _, size := range []int{100, 500} {
 		b.Run("1000x"+strconv.Itoa(size), func(b *testing.B) {
-			var store objstore.Memory
+			var store objstoretest.Memory
 			id := build(b, &store, nodeRows(1000, size)).ID()
 			b.ReportAllocs()
 			for b.Loop() {
@@ -68,7 +69,7 @@ func BenchmarkOpenAndReadRows(b *testing.B) {
 func BenchmarkDiffOfAdjacent(b *testing.B) {
 	for _, n := range []int{100, 1000, 10000} {
 		b.Run(strconv.Itoa(n), func(b *testing.B) {
-			var store objstore.Memory
+			var store objstoretest.Memory
 			from := build(b, &store, nodeRows(n, 500))
 			to := edit(b, &store, from, map[string]string{nodeKey(n / 2): nodeValue(1, 500)})
 			b.ReportAllocs()
@@ -88,7 +89,7 @@ func BenchmarkDiffOfAdjacent(b *testing.B) {
 func BenchmarkGrowingValue(b *testing.B) {
 	for _, rows := range []int{10, 1000, 10000} {
 		b.Run(strconv.Itoa(rows), func(b *testing.B) {
-			var store objstore.Memory
+			var store objstoretest.Memory
 			c := build(b, &store, nodeRows(rows, 100))
 			whole := text(1, 1<<20+1<<10)
 			sizes := [2]int{1 << 20, 1<<20 + 1<<10 - 1}

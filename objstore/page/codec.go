@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"unicode/utf8"
 
+	"github.com/git-smithers/git-smithers/internal/jsontext"
 	"github.com/git-smithers/git-smithers/objstore"
 )
 
@@ -54,7 +55,7 @@ func newLine(key string, value []byte) (line, error) {
 	switch {
 	case len(value) > MaxValue:
 		return line{}, fmt.Errorf("%w: %q: value of %d bytes, at most %d are kept", ErrInvalid, key, len(value), MaxValue)
-	case !validJSON(value):
+	case !jsontext.Valid(value):
 		return line{}, fmt.Errorf("%w: %q: value is not one JSON value in UTF-8 without space around it", ErrInvalid, key)
 	}
 	raw := make([]byte, 0, len(`["",`)+len(lineEnd)+len(key)+min(len(value), maxInline))
@@ -146,7 +147,7 @@ func decodeLine(raw []byte) (l line, reason string) {
 	if len(body) > maxInline {
 		return line{}, "a value of this size is stored apart"
 	}
-	if !validJSON(body) {
+	if !jsontext.Valid(body) {
 		return line{}, "value is not JSON"
 	}
 	return l, ""
@@ -275,3 +276,5 @@ func unescape(s string) string {
 func corrupt(id objstore.ID, format string, args ...any) error {
 	return &objstore.CorruptError{ID: id, Reason: fmt.Sprintf(format, args...)}
 }
+
+func isDigit(c byte) bool { return c >= '0' && c <= '9' }

@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/git-smithers/git-smithers/objstore"
+	"github.com/git-smithers/git-smithers/objstore/objstoretest"
 	"github.com/git-smithers/git-smithers/objstore/page"
 )
 
@@ -28,7 +29,7 @@ func TestEmptyCollection(t *testing.T) {
 
 	t.Run("is what is left when the last row is removed", func(t *testing.T) {
 		t.Parallel()
-		var store objstore.Memory
+		var store objstoretest.Memory
 		one := build(t, &store, map[string]string{"a": "1"})
 		none := edit(t, &store, one, map[string]string{"a": ""})
 		assert.True(t, none.ID().IsZero())
@@ -56,7 +57,7 @@ func TestValuesAreKeptByteForByte(t *testing.T) {
 	for name, value := range tests {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			var store objstore.Memory
+			var store objstoretest.Memory
 			c := build(t, &store, map[string]string{"before": "0", "key": value, "too": "2"})
 			got, found, err := c.Get("key")
 			require.NoError(t, err)
@@ -76,7 +77,7 @@ func TestKeys(t *testing.T) {
 	} {
 		rows[key] = `"x"`
 	}
-	var store objstore.Memory
+	var store objstoretest.Memory
 	c := build(t, &store, rows)
 	assert.Equal(t, rows, contents(t, c))
 	for key := range rows {
@@ -151,7 +152,7 @@ func TestEdit(t *testing.T) {
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			var store objstore.Memory
+			var store objstoretest.Memory
 			c := build(t, &store, map[string]string{"a": "1", "b": "2"})
 			got, err := c.Edit(&store, tt.changes)
 			require.NoError(t, err)
@@ -164,7 +165,7 @@ func TestEdit(t *testing.T) {
 
 func TestAValueApartComesAndGoesWithItsRow(t *testing.T) {
 	t.Parallel()
-	var store objstore.Memory
+	var store objstoretest.Memory
 	long, other := text(1, 20000), text(2, 20000)
 	rows := nodeRows(100, 20)
 	rows["task-1::0"], rows["task-2::0"], rows["task-3::0"] = long, long, other
@@ -220,7 +221,7 @@ func TestCollectionReadsThroughTheWriterOfItsEdit(t *testing.T) {
 
 // layered keeps what is added above a store that it does not change.
 type layered struct {
-	objstore.Memory
+	objstoretest.Memory
 	base objstore.Reader
 }
 

@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/git-smithers/git-smithers/objstore"
+	"github.com/git-smithers/git-smithers/objstore/objstoretest"
 	"github.com/git-smithers/git-smithers/objstore/page"
 )
 
@@ -124,7 +125,7 @@ func TestACollectionIsOnePageAsLongAsItIsSmall(t *testing.T) {
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			var store objstore.Memory
+			var store objstoretest.Memory
 			few := build(t, &store, tc.rows)
 			assert.Equal(t, objstore.ModeFile, few.Entry("").Mode)
 			many := edit(t, &store, few, tc.more)
@@ -233,7 +234,7 @@ func TestAGrowingValueAddsLittleMoreThanItsGrowth(t *testing.T) {
 	t.Run("by itself", func(t *testing.T) {
 		t.Parallel()
 		var store countingStore
-		e := page.AddValue(&store, "input", []byte(value(0)))
+		e := stored(t, &store, "input", []byte(value(0)))
 		store.reset()
 		for frame := 1; frame <= frames; frame++ {
 			var err error
@@ -241,10 +242,17 @@ func TestAGrowingValueAddsLittleMoreThanItsGrowth(t *testing.T) {
 			require.NoError(t, err)
 		}
 		assert.Less(t, store.addedBytes/frames, 12<<10)
-		var fresh objstore.Memory
-		assert.Equal(t, page.AddValue(&fresh, "input", []byte(value(frames))), e)
+		var fresh objstoretest.Memory
+		assert.Equal(t, stored(t, &fresh, "input", []byte(value(frames))), e)
 		got, err := page.ReadValue(&store, e)
 		require.NoError(t, err)
 		assert.Equal(t, value(frames), string(got))
 	})
+}
+
+// stored stores a value that replaces nothing.
+func stored(t require.TestingT, w objstore.Writer, name string, value []byte) objstore.TreeEntry {
+	e, err := page.ReplaceValue(w, name, value, objstore.TreeEntry{})
+	require.NoError(t, err)
+	return e
 }

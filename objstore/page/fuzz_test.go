@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/git-smithers/git-smithers/objstore"
+	"github.com/git-smithers/git-smithers/objstore/objstoretest"
 	"github.com/git-smithers/git-smithers/objstore/page"
 )
 
@@ -31,7 +32,7 @@ func FuzzPage(f *testing.F) {
 		if bytes.Contains(data, []byte(digest(apart))) {
 			forged.values = map[string]func(objstore.Writer) objstore.TreeEntry{digest("a"): blob(apart)}
 		}
-		var store objstore.Memory
+		var store objstoretest.Memory
 		id := forged.write(&store)
 		if readAll(&store, id) != nil {
 			return
@@ -50,7 +51,7 @@ func FuzzValue(f *testing.F) {
 		f.Add([]byte(seed))
 	}
 	f.Fuzz(func(t *testing.T, value []byte) {
-		var store objstore.Memory
+		var store objstoretest.Memory
 		empty, err := page.Open(&store, objstore.ID{})
 		require.NoError(t, err)
 		c, err := empty.Edit(&store, []page.Change{{Key: "k", Value: append([]byte{}, value...)}})
@@ -73,13 +74,13 @@ func FuzzReadValue(f *testing.F) {
 	f.Add([]byte(text(1, 20000)), uint16(0))
 	f.Add([]byte(text(1, 20000)), uint16(6000))
 	f.Fuzz(func(t *testing.T, value []byte, cut uint16) {
-		var store objstore.Memory
+		var store objstoretest.Memory
 		e := chunked(string(value), min(int(cut), len(value)))(&store)
 		got, err := page.ReadValue(&store, e)
 		if err != nil {
 			require.ErrorIs(t, err, objstore.ErrCorrupt)
 			return
 		}
-		require.Equal(t, e, page.AddValue(&store, "", got))
+		require.Equal(t, e, stored(t, &store, "", got))
 	})
 }

@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
-	"github.com/git-smithers/git-smithers/objstore"
+	"github.com/git-smithers/git-smithers/objstore/objstoretest"
 	"github.com/git-smithers/git-smithers/objstore/page"
 )
 
@@ -45,7 +45,7 @@ func apply(rows, edit map[string]string) {
 func TestAnyPathToTheSameRowsGivesTheSameID(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
-		var store objstore.Memory
+		var store objstoretest.Memory
 		rows := maps.Clone(someRows.Draw(t, "rows"))
 		c := build(t, &store, rows)
 		for i, step := range someEdits.Draw(t, "edits") {
@@ -56,7 +56,7 @@ func TestAnyPathToTheSameRowsGivesTheSameID(t *testing.T) {
 			require.Len(t, rows, c.Len())
 			require.Equal(t, maps.Equal(rows, beforeRows), c.ID() == before.ID())
 		}
-		var fresh objstore.Memory
+		var fresh objstoretest.Memory
 		scratch := build(t, &fresh, rows)
 		require.Equal(t, scratch.ID(), c.ID())
 		sum, err := c.Sum()
@@ -71,7 +71,7 @@ func TestAnyPathToTheSameRowsGivesTheSameID(t *testing.T) {
 func TestApplyingADiffGivesTheOtherCollection(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
-		var left, right objstore.Memory
+		var left, right objstoretest.Memory
 		from, to := someRows.Draw(t, "from"), someRows.Draw(t, "to")
 		if rapid.Bool().Draw(t, "near") {
 			to = maps.Clone(from)

@@ -10,12 +10,13 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/git-smithers/git-smithers/objstore"
+	"github.com/git-smithers/git-smithers/objstore/objstoretest"
 	"github.com/git-smithers/git-smithers/objstore/page"
 )
 
 // countingStore counts what passes through a store.
 type countingStore struct {
-	objstore.Memory
+	objstoretest.Memory
 
 	mu                      sync.Mutex
 	reads, adds, addedBytes int

@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/git-smithers/git-smithers/objstore"
+	"github.com/git-smithers/git-smithers/objstore/objstoretest"
 	"github.com/git-smithers/git-smithers/objstore/page"
 )
 
@@ -201,7 +202,7 @@ func TestOnlyWhatEditWritesIsRead(t *testing.T) {
 	for name, f := range tests {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			var store objstore.Memory
+			var store objstoretest.Memory
 			err := readAll(&store, f.write(&store))
 			require.ErrorIs(t, err, objstore.ErrCorrupt)
 			var corrupt *objstore.CorruptError
@@ -212,7 +213,7 @@ func TestOnlyWhatEditWritesIsRead(t *testing.T) {
 	}
 	t.Run("and the forger can write what is right", func(t *testing.T) {
 		t.Parallel()
-		var store objstore.Memory
+		var store objstoretest.Memory
 		f := withValue(reference(apart), digest("a"), blob(apart))
 		require.NoError(t, readAll(&store, f.write(&store)))
 		assert.Equal(t, build(t, &store, map[string]string{"a": apart, "z": long8K}).ID(), f.write(&store))
@@ -245,20 +246,20 @@ func TestOnlyTheRightFormIsRead(t *testing.T) {
 	for name, text := range blobs {
 		t.Run("a page: "+name, func(t *testing.T) {
 			t.Parallel()
-			var store objstore.Memory
+			var store objstoretest.Memory
 			require.ErrorIs(t, readAll(&store, store.Add(objstore.Blob, []byte(text))), objstore.ErrCorrupt)
 		})
 	}
 	t.Run("a tree of few short rows", func(t *testing.T) {
 		t.Parallel()
-		var store objstore.Memory
+		var store objstoretest.Memory
 		err := readAll(&store, forgery{rows: "1\n", pages: []string{"[\"a\",1]\n"}}.write(&store))
 		require.ErrorIs(t, err, objstore.ErrCorrupt)
 		require.ErrorContains(t, err, wrongForm)
 	})
 	t.Run("a tree of few short rows, compared with nothing", func(t *testing.T) {
 		t.Parallel()
-		var store objstore.Memory
+		var store objstoretest.Memory
 		c, err := page.Open(&store, forgery{rows: "1\n", pages: []string{"[\"a\",1]\n"}}.write(&store))
 		require.NoError(t, err)
 		for _, err := range page.Diff(build(t, &store, nil), c) {
@@ -267,7 +268,7 @@ func TestOnlyTheRightFormIsRead(t *testing.T) {
 	})
 	t.Run("a page with a value apart, as one row", func(t *testing.T) {
 		t.Parallel()
-		var store objstore.Memory
+		var store objstoretest.Memory
 		c, err := page.Open(&store, store.Add(objstore.Blob, []byte(reference(apart))))
 		require.NoError(t, err)
 		_, _, err = c.Get("a")
@@ -278,7 +279,7 @@ func TestOnlyTheRightFormIsRead(t *testing.T) {
 	})
 	t.Run("neither a page nor a tree", func(t *testing.T) {
 		t.Parallel()
-		var store objstore.Memory
+		var store objstoretest.Memory
 		require.ErrorIs(t, readAll(&store, store.Add(objstore.Commit, []byte("x"))), objstore.ErrCorrupt)
 	})
 }
@@ -287,7 +288,7 @@ func TestOnlyTheRightFormIsRead(t *testing.T) {
 func TestAnEditToFewRowsFindsThatTheyAreCountedWrong(t *testing.T) {
 	t.Parallel()
 	for _, rows := range []string{"1\n", "3\n"} {
-		var store objstore.Memory
+		var store objstoretest.Memory
 		c, err := page.Open(&store, forgery{rows: rows, pages: []string{"[\"a\",1]\n" + filler}}.write(&store))
 		require.NoError(t, err)
 		for _, keys := range [][]string{{"a"}, {"z"}, {"a", "z"}} {
@@ -333,7 +334,7 @@ func executable(value string) func(objstore.Writer) objstore.TreeEntry {
 
 func TestMissingObjectsAreNotCorrupt(t *testing.T) {
 	t.Parallel()
-	var store, other objstore.Memory
+	var store, other objstoretest.Memory
 	id := build(t, &other, map[string]string{"a": "1"}).ID()
 	_, err := page.Open(&store, id)
 	require.ErrorIs(t, err, objstore.ErrNotFound)

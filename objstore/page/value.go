@@ -7,19 +7,15 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/git-smithers/git-smithers/internal/jsontext"
 	"github.com/git-smithers/git-smithers/objstore"
 )
 
-// AddValue stores bytes outside any collection, as a blob, or above 16 KiB as a
+// ReplaceValue stores bytes outside any collection, as a blob, or above 16 KiB as a
 // tree of chunks, and returns the entry that holds them under a name. The same
 // bytes have the same entry. value has at most MaxValue bytes, which ReadValue
-// enforces, and must not be changed afterwards.
-func AddValue(w objstore.Writer, name string, value []byte) objstore.TreeEntry {
-	return addValue(w, name, value, nil)
-}
-
-// ReplaceValue is AddValue for bytes that take the place of what old stores: the
-// chunks that old already has are not added again. The zero old has none.
+// enforces, and must not be changed afterwards. The chunks of old, the entry that the
+// new one replaces, are not added again; the zero old has no chunks.
 func ReplaceValue(w objstore.Writer, name string, value []byte, old objstore.TreeEntry) (objstore.TreeEntry, error) {
 	known := make(objects)
 	if !old.ID.IsZero() {
@@ -37,7 +33,7 @@ func addValue(w objstore.Writer, name string, value []byte, known objects) objst
 	return objstore.TreeEntry{Name: name, Mode: objstore.ModeFile, ID: known.put(w, objstore.Blob, value)}
 }
 
-// ReadValue reads what AddValue stored; anything else is a [*objstore.CorruptError].
+// ReadValue reads what ReplaceValue stored; anything else is a [*objstore.CorruptError].
 // The bytes are shared and must not be changed.
 func ReadValue(r objstore.Reader, e objstore.TreeEntry) ([]byte, error) {
 	return readValue(r, e, MaxValue)
@@ -178,7 +174,7 @@ func (v *values) get(l *line) ([]byte, error) {
 		return nil, corrupt(e.ID, "value: not of the size and digest in its row")
 	case !storedApart(value):
 		return nil, corrupt(e.ID, "value: belongs into its row")
-	case !validJSON(value):
+	case !jsontext.Valid(value):
 		return nil, corrupt(e.ID, "value: not JSON")
 	}
 	return value, nil

@@ -15,6 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/git-smithers/git-smithers/objstore"
+	"github.com/git-smithers/git-smithers/objstore/objstoretest"
 	"github.com/git-smithers/git-smithers/objstore/page"
 )
 
@@ -32,7 +33,7 @@ func TestVectors(t *testing.T) {
 		if !ok {
 			continue
 		}
-		var store objstore.Memory
+		var store objstoretest.Memory
 		c := build(t, &store, vectorRows(t, string(f.Data)))
 		verified(t, &store, c)
 		written.Files = append(written.Files, f, txtar.File{Name: name + "/objects", Data: listing(t, &store, c)})

@@ -13,6 +13,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/git-smithers/git-smithers/objstore"
+	"github.com/git-smithers/git-smithers/objstore/objstoretest"
 	"github.com/git-smithers/git-smithers/objstore/page"
 )
 
@@ -42,7 +43,7 @@ func TestVerifyingVersionsCostsWhatTheyDifferBy(t *testing.T) {
 func TestVerifySinceAgreesWithVerify(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
-		var store objstore.Memory
+		var store objstoretest.Memory
 		rows := maps.Clone(rapid.MapOfN(keys, values, 20, 250).Draw(t, "rows"))
 		known := build(t, &store, rows)
 		step := rapid.MapOfN(keys, rapid.OneOf(values, removals), 0, 30).Draw(t, "edit")
@@ -64,7 +65,7 @@ func TestVerifySinceAgreesWithVerify(t *testing.T) {
 
 // forge changes an object that a collection is made of, and those above it. It draws which: one is left out, doubled,
 // exchanged for another, changed, or taken from the other version.
-func forge(t *rapid.T, store *objstore.Memory, id, other objstore.ID) objstore.ID {
+func forge(t *rapid.T, store *objstoretest.Memory, id, other objstore.ID) objstore.ID {
 	kind, data, err := store.Get(id)
 	require.NoError(t, err)
 	var otherData []byte
@@ -135,7 +136,7 @@ func forgeBlob(t *rapid.T, data, other []byte) []byte {
 // A page that should have been split is the same object as before, and its rows belong elsewhere now.
 func TestVerifySinceFindsRowsOnAPageThatWasNotSplit(t *testing.T) {
 	t.Parallel()
-	var store objstore.Memory
+	var store objstoretest.Memory
 	known := build(t, &store, nodeRows(40, 30)) // on 5 pages
 	next := edit(t, &store, known, map[string]string{nodeKey(40): nodeValue(40, 30)})
 	text := func(c *page.Collection) []string {

@@ -13,7 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/git-smithers/git-smithers/internal/smithersdb"
-	"github.com/git-smithers/git-smithers/objstore"
+	"github.com/git-smithers/git-smithers/objstore/objstoretest"
 	"github.com/git-smithers/git-smithers/snapshot"
 )
 
@@ -108,7 +108,7 @@ func snapshotsOf(t *testing.T, run string) []realSnapshot {
 // stored is what is left of a state once it was stored.
 func stored(t *testing.T, w snapshot.Whole) snapshot.Whole {
 	t.Helper()
-	var store objstore.Memory
+	var store objstoretest.Memory
 	changes, err := snapshot.ChangesTo(snapshot.EmptyState(), w)
 	require.NoError(t, err)
 	state, err := snapshot.EmptyState().Edit(&store, changes)

@@ -10,7 +10,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/git-smithers/git-smithers/internal/smithersdb"
-	"github.com/git-smithers/git-smithers/objstore"
+	"github.com/git-smithers/git-smithers/objstore/objstoretest"
 	"github.com/git-smithers/git-smithers/snapshot"
 )
 
@@ -21,7 +21,7 @@ func comesBack(t require.TestingT, c smithersdb.Contents, l layout) bool {
 	if err != nil {
 		return false
 	}
-	var store objstore.Memory
+	var store objstoretest.Memory
 	changes, err := snapshot.ChangesTo(snapshot.EmptyState(), w)
 	require.NoError(t, err)
 	state, err := snapshot.EmptyState().Edit(&store, changes)

@@ -16,7 +16,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/git-smithers/git-smithers/diff"
-	"github.com/git-smithers/git-smithers/objstore"
+	"github.com/git-smithers/git-smithers/objstore/objstoretest"
 	"github.com/git-smithers/git-smithers/snapshot"
 )
 
@@ -87,7 +87,7 @@ func stateAt(t *testing.T, run, frame string) *snapshot.State {
 			require.NoError(t, err)
 			changes, err := snapshot.ChangesTo(snapshot.EmptyState(), w)
 			require.NoError(t, err)
-			var store objstore.Memory
+			var store objstoretest.Memory
 			state, err := snapshot.EmptyState().Edit(&store, changes)
 			require.NoError(t, err)
 			return state

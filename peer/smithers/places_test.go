@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/git-smithers/git-smithers/objstore"
+	"github.com/git-smithers/git-smithers/objstore/objstoretest"
 	"github.com/git-smithers/git-smithers/snapshot"
 )
 
@@ -464,7 +464,7 @@ func TestTooManyNeedsAreBeyondTheLimits(t *testing.T) {
 
 func TestANodeThatIsNotRenderedAnyMoreKeepsItsPlace(t *testing.T) {
 	t.Parallel()
-	var store objstore.Memory
+	var store objstoretest.Memory
 	changes, err := snapshot.ChangesTo(snapshot.EmptyState(), snapshot.Whole{Nodes: []snapshot.Node{
 		{NodeID: "a", State: snapshot.NodePending, Needs: []string{"x"}, RalphID: new("l")},
 		{NodeID: "b", State: snapshot.NodePending, Needs: []string{"x"}},

@@ -8,7 +8,6 @@ package fault
 import (
 	"errors"
 	"fmt"
-	"maps"
 )
 
 // Code names a kind of failure: lower_snake, never reused for another meaning.
@@ -126,11 +125,6 @@ var exits = map[Code]int{
 	NewerFormat: ExitTooNew, UnsupportedFormat: ExitTooNew, GitTooOld: ExitTooNew, GitMissing: ExitTooNew,
 	JJTooOld: ExitTooNew, JJMissing: ExitTooNew,
 	Internal: ExitBug, Interrupted: ExitInterrupt, Terminated: ExitTerminate,
-}
-
-// Codes lists every code with its exit status. The caller owns the map.
-func Codes() map[Code]int {
-	return maps.Clone(exits)
 }
 
 // Error is a failure with a stable code. Msg is one line without a final period;

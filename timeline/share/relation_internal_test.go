@@ -8,12 +8,13 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/git-smithers/git-smithers/objstore"
+	"github.com/git-smithers/git-smithers/objstore/objstoretest"
 	"github.com/git-smithers/git-smithers/snapshot"
 )
 
 // chains makes entries in memory.
 type chains struct {
-	*objstore.Memory
+	*objstoretest.Memory
 
 	t *testing.T
 }
@@ -34,7 +35,7 @@ func (c chains) entries(run, subject string, after objstore.ID, n int) []objstor
 
 func TestRelationsOfTwoTips(t *testing.T) {
 	t.Parallel()
-	c := chains{new(objstore.Memory), t}
+	c := chains{new(objstoretest.Memory), t}
 	past := c.entries("run", "common", objstore.ID{}, 5)
 	last := past[4]
 	mine, theirs := c.entries("run", "mine", last, 3), c.entries("run", "theirs", last, 9)
@@ -79,7 +80,7 @@ func (c *counting) Get(id objstore.ID) (objstore.Kind, []byte, error) {
 
 func TestRelatingReadsWhatIsNewAndNotTheHistoryBehindIt(t *testing.T) {
 	t.Parallel()
-	c := chains{new(objstore.Memory), t}
+	c := chains{new(objstoretest.Memory), t}
 	past := c.entries("run", "common", objstore.ID{}, 1000)
 	mine, theirs := c.entries("run", "mine", past[999], 3), c.entries("run", "theirs", past[999], 4)
 	r := &counting{Reader: c}
@@ -92,7 +93,7 @@ func TestRelatingReadsWhatIsNewAndNotTheHistoryBehindIt(t *testing.T) {
 
 func TestWhatIsNoEntryIsRelatedToNothing(t *testing.T) {
 	t.Parallel()
-	c := chains{new(objstore.Memory), t}
+	c := chains{new(objstoretest.Memory), t}
 	tip := c.entries("run", "mine", objstore.ID{}, 1)[0]
 
 	_, err := relate(c, tip, c.Add(objstore.Blob, []byte("no commit")))

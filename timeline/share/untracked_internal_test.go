@@ -9,11 +9,12 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/git-smithers/git-smithers/objstore"
+	"github.com/git-smithers/git-smithers/objstore/objstoretest"
 )
 
 // ending ends a context at the third object that is read.
 type ending struct {
-	objstore.Memory
+	objstoretest.Memory
 
 	end   context.CancelFunc
 	reads int

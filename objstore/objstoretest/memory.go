@@ -1,0 +1,55 @@
+package objstoretest
+
+import (
+	"bytes"
+	"fmt"
+	"sync"
+
+	"github.com/git-smithers/git-smithers/objstore"
+)
+
+// Memory is an [objstore.Writer] that keeps its objects in memory, for tests. The zero value
+// is empty and ready to use. It is safe for concurrent use.
+type Memory struct {
+	mu      sync.RWMutex
+	objects map[objstore.ID]memoryObject
+}
+
+type memoryObject struct {
+	kind objstore.Kind
+	data []byte
+}
+
+var _ objstore.Writer = (*Memory)(nil)
+
+// Add keeps a copy of an object.
+func (m *Memory) Add(kind objstore.Kind, data []byte) objstore.ID {
+	id := objstore.Hash(kind, data)
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.objects == nil {
+		m.objects = make(map[objstore.ID]memoryObject)
+	}
+	if _, ok := m.objects[id]; !ok {
+		m.objects[id] = memoryObject{kind, bytes.Clone(data)}
+	}
+	return id
+}
+
+// Get returns an object that was added.
+func (m *Memory) Get(id objstore.ID) (objstore.Kind, []byte, error) {
+	m.mu.RLock()
+	defer m.mu.RUnlock()
+	o, ok := m.objects[id]
+	if !ok {
+		return 0, nil, fmt.Errorf("%w: %v", objstore.ErrNotFound, id)
+	}
+	return o.kind, o.data, nil
+}
+
+// Len is the number of objects.
+func (m *Memory) Len() int {
+	m.mu.RLock()
+	defer m.mu.RUnlock()
+	return len(m.objects)
+}

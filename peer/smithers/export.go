@@ -52,6 +52,11 @@ type ExportedRun struct {
 // where the database has one of them, and then nothing is written; export_refused where a run
 // cannot be written as Smithers' are; invalid_database.
 func Export(ctx context.Context, s *timeline.Store, req ExportRequest) (*Exported, error) {
+	return exportPredicting(ctx, s, req, predict)
+}
+
+// exportPredicting is Export with a predictor.
+func exportPredicting(ctx context.Context, s *timeline.Store, req ExportRequest, predict predictor) (*Exported, error) {
 	runs, err := runsToExport(ctx, s, req.Runs)
 	if err != nil {
 		return nil, err
@@ -62,7 +67,7 @@ func Export(ctx context.Context, s *timeline.Store, req ExportRequest) (*Exporte
 	}
 	err = smithersdb.Write(ctx, req.To, func(tx *smithersdb.WriteTx) error {
 		out.Runs = out.Runs[:0]
-		return exportAll(ctx, s, tx, req, runs, out)
+		return exportAll(ctx, s, tx, req, predict, runs, out)
 	})
 	if err != nil {
 		return nil, explainWrite(req.To, err)
@@ -87,7 +92,7 @@ func CheckExport(ctx context.Context, to string) error {
 }
 
 // exportAll makes the tables and writes the runs.
-func exportAll(ctx context.Context, s *timeline.Store, tx *smithersdb.WriteTx, req ExportRequest, runs []*exported, out *Exported) error {
+func exportAll(ctx context.Context, s *timeline.Store, tx *smithersdb.WriteTx, req ExportRequest, predict predictor, runs []*exported, out *Exported) error {
 	for _, run := range runs {
 		has, err := tx.HasRun(run.row.ID)
 		if err != nil {
@@ -103,7 +108,9 @@ func exportAll(ctx context.Context, s *timeline.Store, tx *smithersdb.WriteTx, r
 	}
 	own, unowned, workflows := smithersdb.Schema(), unownedRows{}, workflowFiles{}
 	for _, run := range runs {
-		x := &exporting{exported: run, ctx: ctx, store: s, tx: tx, req: req, own: own, unowned: unowned, workflows: workflows}
+		x := &exporting{
+			exported: run, ctx: ctx, store: s, tx: tx, req: req, predict: predict, own: own, unowned: unowned, workflows: workflows,
+		}
 		frames, err := x.write()
 		if err != nil {
 			return refusedExport(run.row.ID, err)

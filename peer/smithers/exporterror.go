@@ -22,6 +22,8 @@ func refusedExport(run string, err error) error {
 	switch {
 	case errors.Is(err, smithersdb.ErrConstraint), errors.Is(err, errTaken):
 		hint = "nothing was written; export to a new database, or the others by naming them"
+	case errors.Is(err, errNotImported):
+		hint = "nothing was written; prune the run and import it again, or export it with the version of git-smithers that imported it"
 	case errors.Is(err, smithersdb.ErrDamaged), errors.Is(err, smithersdb.ErrTooLarge), errors.Is(err, errShape):
 		hint = "nothing was written; export the others by naming them"
 	default:

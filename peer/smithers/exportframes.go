@@ -161,6 +161,9 @@ func (w *frameWriter) writeSnapshot(known frameFacts, about frameRow, contents s
 		return err
 	}
 	w.snapshot = row
+	w.heads = append(w.heads, smithersdb.Head{
+		Frame: row["frame_no"].Int, AtMs: ourTime(row["created_at_ms"].Int), ContentHash: row["content_hash"].Bytes,
+	})
 	texts := contents
 	compact := about.Layout != smithersdb.Inline && w.imported
 	if compact {

@@ -1,8 +1,10 @@
 package smithers
 
 import (
+	"cmp"
 	"context"
 	"errors"
+	"slices"
 
 	"github.com/git-smithers/git-smithers/internal/smithersdb"
 	"github.com/git-smithers/git-smithers/snapshot"
@@ -21,6 +23,9 @@ type exporting struct {
 	dir   string             // the folder that it is resumed in, unless it says another
 	own   []smithersdb.Table // Smithers 0.32.0's
 	facts *facts
+	heads []smithersdb.Head // of the snapshots that were written
+
+	predict predictor
 
 	unowned   unownedRows   // of the database, for all runs
 	workflows workflowFiles // of all runs
@@ -52,24 +57,47 @@ func (x *exporting) write() (frames int64, err error) {
 	if err != nil {
 		return 0, err
 	}
-	for _, table := range x.tables() {
-		if !x.exact && !hydrated(table.Name) {
-			continue
-		}
-		if err := x.writeTable(table); err != nil {
-			return 0, err
-		}
-	}
 	lonely, err := x.lonelyFrames()
 	if err != nil {
 		return 0, err
 	}
-	for _, row := range append(rendered, lonely...) {
+	all, err := x.allRows(append(rendered, lonely...))
+	if err != nil {
+		return 0, err
+	}
+	if err := x.checkImported(all); err != nil {
+		return 0, err
+	}
+	for _, table := range all.tables {
+		if err := x.writeTable(table, all.rows[table.Name]); err != nil {
+			return 0, err
+		}
+	}
+	for _, row := range all.frames {
 		if err := x.tx.Insert(tableFrames, row); err != nil {
 			return 0, err
 		}
 	}
 	return int64(len(x.facts.Frames)), nil
+}
+
+// allRows are the rows to be written, except those of snapshots.
+func (x *exporting) allRows(frames []smithersdb.Row) (runRows, error) {
+	all := runRows{
+		schema: x.peer.Schema, heads: x.heads, rows: make(map[string][]smithersdb.Row), framesTable: x.ownTable(tableFrames), frames: frames,
+	}
+	slices.SortStableFunc(all.frames, func(a, b smithersdb.Row) int { return cmp.Compare(a["frame_no"].Int, b["frame_no"].Int) })
+	for _, table := range x.tables() {
+		if !x.exact && !hydrated(table.Name) {
+			continue
+		}
+		rows, err := x.rows(table)
+		if err != nil {
+			return all, err
+		}
+		all.tables, all.rows[table.Name] = append(all.tables, table), rows
+	}
+	return all, nil
 }
 
 // readFacts reads what the rows of the run are predicted from, but for its frames.
@@ -84,11 +112,7 @@ func (x *exporting) readFacts() (err error) {
 }
 
 // writeTable writes the run's rows of a table.
-func (x *exporting) writeTable(table smithersdb.Table) error {
-	rows, err := x.rows(table)
-	if err != nil {
-		return err
-	}
+func (x *exporting) writeTable(table smithersdb.Table, rows []smithersdb.Row) error {
 	if !hasRun(table) {
 		return x.unowned.put(x.tx, table, rows)
 	}
@@ -111,7 +135,12 @@ func (x *exporting) writeTable(table smithersdb.Table) error {
 // rows are the run's rows of a table. For a run that is not as it was imported, they are what
 // follows from it.
 func (x *exporting) rows(table smithersdb.Table) ([]smithersdb.Row, error) {
-	predicted, err := predict(x.facts, table, x.peer.columns())
+	return x.rowsAt(table, root(x.req.Root))
+}
+
+// rowsAt are the run's rows of a table with their paths in another root.
+func (x *exporting) rowsAt(table smithersdb.Table, at root) ([]smithersdb.Row, error) {
+	predicted, err := x.predict(x.facts, table, x.peer.columns())
 	if err != nil {
 		return nil, err
 	}
@@ -127,7 +156,7 @@ func (x *exporting) rows(table smithersdb.Table) ([]smithersdb.Row, error) {
 	default:
 		over = nil
 	}
-	return restoreRows(table, predicted, over, x.row.ID, root(x.req.Root))
+	return restoreRows(table, predicted, over, x.row.ID, at)
 }
 
 // likeSmithers makes the facts of a run that it has not what it would have of a fork.

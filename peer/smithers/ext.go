@@ -48,6 +48,9 @@ type pass struct {
 	Events int64 `json:"events"` // how many of Smithers' events were
 	// Rows is the digest of all rows that the database had of the run then, in hex.
 	Rows string `json:"rows"`
+	// Movable is the digest of the same rows with a mark in place of their root's path, which an export is checked against;
+	// "" if no row has such a path, and for imports of older versions.
+	Movable string `json:"movable,omitempty"`
 }
 
 // schemaLine is a table that is not exactly one of Smithers 0.32.0's own: one that the run has rows in, or that was

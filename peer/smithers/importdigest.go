@@ -12,14 +12,55 @@ import (
 	"github.com/git-smithers/git-smithers/internal/smithersdb"
 )
 
-// digest names all that a database has of a run, but for what of it belongs to processes and the
-// contents of snapshots, which have hashes: where it is the one of the last import, nothing is new. So tables of
-// outputs in which the run has nothing are none of its, and neither are columns, which another workflow may have
-// added to a table that both have.
-func (r *runPass) digest() string {
+// rowsDigest is the digest of the rows that the database has of the run.
+func (r *runPass) rowsDigest() string { return r.allRows().digest() }
+
+// movableDigest is the digest of those rows with a mark in place of the root's path, so that an export to any folder can
+// be checked against it; "" if no row has the root's path.
+func (r *runPass) movableDigest() string {
+	all, moved := r.allRows(), false
+	for _, table := range all.tables {
+		if rows, found := r.at.movable(table, all.rows[table.Name]); found {
+			all.rows[table.Name], moved = rows, true
+		}
+	}
+	if !moved {
+		return ""
+	}
+	return all.digest()
+}
+
+// allRows are the rows that the database has of the run and of no run at all.
+func (r *runPass) allRows() runRows {
+	all := runRows{schema: r.schema(r.uses), heads: r.heads, tables: r.tx.Tables(), rows: maps.Clone(r.rows)}
+	for _, one := range r.im.left {
+		all.rows[one.table.Name] = one.rows
+	}
+	if table := r.tx.Table(tableFrames); table != nil {
+		all.framesTable = *table
+		for _, no := range slices.Sorted(maps.Keys(r.frameRows)) {
+			all.frames = append(all.frames, r.frameRows[no])
+		}
+	}
+	return all
+}
+
+// runRows is everything that a database has of a run, except the contents of snapshots and what belongs to processes.
+type runRows struct {
+	schema      []schemaLine
+	heads       []smithersdb.Head
+	tables      []smithersdb.Table          // sorted by name
+	rows        map[string][]smithersdb.Row // by table; those of _smithers_frames are in frames
+	framesTable smithersdb.Table
+	frames      []smithersdb.Row // sorted by frame_no
+}
+
+// digest names the rows. Snapshots count with their hashes. A table of outputs without rows of the run does not count, and
+// neither does an output column without a value: another workflow may have added it to a table that both have.
+func (all runRows) digest() string {
 	h := newDigester()
-	for _, line := range r.schema(r.uses) {
-		rows := r.rowsOf(line.Table)
+	for _, line := range all.schema {
+		rows := all.rows[line.Table]
 		for _, c := range line.Columns {
 			if slices.ContainsFunc(rows, func(row smithersdb.Row) bool { return row[c[0]].Kind != smithersdb.Null }) {
 				h.text(line.Table)
@@ -28,30 +69,18 @@ func (r *runPass) digest() string {
 			}
 		}
 	}
-	for _, head := range r.heads {
+	for _, head := range all.heads {
 		h.number(head.Frame)
 		h.number(head.AtMs)
 		h.text(head.ContentHash)
 	}
-	for _, table := range r.tx.Tables() {
-		h.rows(table, r.rowsOf(table.Name))
+	for _, table := range all.tables {
+		h.rows(table, all.rows[table.Name])
 	}
-	if table := r.tx.Table(tableFrames); table != nil {
-		for _, no := range slices.Sorted(maps.Keys(r.frameRows)) {
-			h.rows(*table, []smithersdb.Row{r.frameRows[no]})
-		}
+	for _, row := range all.frames {
+		h.rows(all.framesTable, []smithersdb.Row{row})
 	}
 	return h.sum()
-}
-
-// rowsOf are the rows that the run has in a table, or all of one whose rows belong to no run.
-func (r *runPass) rowsOf(table string) []smithersdb.Row {
-	for _, one := range r.im.left {
-		if one.table.Name == table {
-			return one.rows
-		}
-	}
-	return r.rows[table]
 }
 
 // digester takes in values so that no two lists of them are the same bytes.

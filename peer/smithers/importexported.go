@@ -48,7 +48,7 @@ func (r *runPass) isExportOf(ctx context.Context, entry *snapshot.Entry) (bool, 
 	if err != nil || of.exact {
 		return false, err
 	}
-	x := &exporting{exported: of, ctx: ctx, store: r.im.store, own: slices.Collect(maps.Values(r.im.own))}
+	x := &exporting{exported: of, ctx: ctx, store: r.im.store, predict: predict, own: slices.Collect(maps.Values(r.im.own))}
 	if err := x.readFacts(); err != nil {
 		return false, err
 	}

@@ -66,7 +66,9 @@ func (r *runPass) appendExt(ctx context.Context, changed bool) error {
 	if err != nil || draft == nil && !changed && whole {
 		return err
 	}
-	r.now.Pass = pass{Number: r.was.Pass.Number + 1, Frame: f.Run.Frame, Events: int64(r.behind), Rows: r.rowsDigest}
+	r.now.Pass = pass{
+		Number: r.was.Pass.Number + 1, Frame: f.Run.Frame, Events: int64(r.behind), Rows: r.found, Movable: r.movableDigest(),
+	}
 	if draft, err = extChanges(r.was, r.now); err != nil {
 		return err
 	}

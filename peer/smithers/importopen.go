@@ -11,7 +11,7 @@ import (
 // open looks at what the repository has of the run, and tells whether that is all there is.
 func (r *runPass) open(ctx context.Context) (known bool, err error) {
 	if !r.live {
-		r.rowsDigest = r.digest()
+		r.found = r.rowsDigest()
 	}
 	r.was, r.now = &peer{}, &peer{}
 	r.journal, r.logs = map[string]snapshot.Attempt{}, map[string]string{}
@@ -35,7 +35,7 @@ func (r *runPass) open(ctx context.Context) (known bool, err error) {
 	if r.hidden, err = r.hidesImported(tip, last); err != nil {
 		return false, err
 	}
-	if last.Rows != "" && last.Rows == r.rowsDigest && !r.hidden {
+	if last.Rows != "" && last.Rows == r.found && !r.hidden {
 		return true, nil
 	}
 	if ours, err := r.isExported(ctx, tip); ours || err != nil {

@@ -69,9 +69,9 @@ type runPass struct {
 	overtakes overtaking  // what the next frame takes back
 	overtaken []Overtaken // what is reported of it
 
-	rowsDigest string
-	parent     *snapshot.Parent
-	out        ImportedRun
+	found  string // the digest of the rows that the database has
+	parent *snapshot.Parent
+	out    ImportedRun
 }
 
 // importRun brings one run up to date: all of what is new becomes visible together.

@@ -1,7 +1,9 @@
 package smithers
 
 import (
+	"maps"
 	"path"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -137,6 +139,36 @@ func (r root) appendRooted(b []byte, v smithersdb.Value, isJSON bool) (_ []byte,
 		b = page.AppendString(b, part)
 	}
 	return append(b, "]}"...), true
+}
+
+// movable are the rows of a table with rootMark in place of the root's path; found reports whether any row has such a path.
+func (r root) movable(table smithersdb.Table, rows []smithersdb.Row) (_ []smithersdb.Row, found bool) {
+	marked := slices.Clone(rows)
+	for _, c := range table.Columns {
+		paths, isJSON := pathColumn(table.Name, c.Name)
+		if !paths {
+			continue
+		}
+		for i, row := range marked {
+			v := row[c.Name]
+			if v.Kind != smithersdb.Text || !utf8.ValidString(v.Bytes) {
+				continue
+			}
+			if parts := r.split(v.Bytes, isJSON); len(parts) > 1 {
+				marked[i], found = maps.Clone(row), true
+				marked[i][c.Name] = textValue(root(rootMark).join(parts, isJSON))
+			}
+		}
+	}
+	return marked, found
+}
+
+// hasPaths reports whether a table has columns with paths.
+func hasPaths(table smithersdb.Table) bool {
+	return slices.ContainsFunc(table.Columns, func(c smithersdb.Column) bool {
+		paths, _ := pathColumn(table.Name, c.Name)
+		return paths
+	})
 }
 
 // rootOf is the folder that a run's paths are in: that of its repository, or that it was started

@@ -1,0 +1,49 @@
+package smithers
+
+import (
+	"errors"
+	"maps"
+
+	"github.com/git-smithers/git-smithers/internal/smithersdb"
+)
+
+// predictor is predict. Tests hand in others: what it predicts is part of the format, so a changed one restores wrong rows.
+type predictor func(*facts, smithersdb.Table, []outputColumn) ([]smithersdb.Row, error)
+
+// errNotImported means that prediction and difference do not make the rows that were imported.
+var errNotImported = errors.New("its rows are not those that were imported")
+
+// checkImported compares the rows of a run that is as it was imported with the digest that the import stored. An import of
+// an older version stored only the digest of the rows with their paths; in another folder its rows cannot be checked.
+func (x *exporting) checkImported(all runRows) error {
+	if !x.exact || all.has(x.peer.Pass.Rows) {
+		return nil
+	}
+	marked, moved := maps.Clone(all.rows), false
+	for _, table := range all.tables {
+		if !hasPaths(table) {
+			continue
+		}
+		rows, err := x.rowsAt(table, rootMark)
+		if err != nil {
+			return err
+		}
+		_, found := root(rootMark).movable(table, rows)
+		marked[table.Name], moved = rows, moved || found
+	}
+	all.rows = marked
+	if want := x.peer.Pass.Movable; want == "" && moved || want != "" && all.has(want) {
+		return nil
+	}
+	return errNotImported
+}
+
+// has reports whether a digest is that of the rows. A run from a database without _smithers_frames is exported with rows of
+// that table, which Smithers needs, and was digested without them.
+func (all runRows) has(digest string) bool {
+	if all.digest() == digest {
+		return true
+	}
+	all.frames = nil
+	return all.digest() == digest
+}

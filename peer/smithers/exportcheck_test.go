@@ -1,0 +1,58 @@
+package smithers_test
+
+import (
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/git-smithers/git-smithers/internal/smithersdb"
+	"github.com/git-smithers/git-smithers/peer/smithers"
+	"github.com/git-smithers/git-smithers/timeline/fault"
+)
+
+func TestAnExportWithAChangedPredictionIsRefused(t *testing.T) {
+	t.Parallel()
+	h := newHome(t)
+	h.take(copyOf(t, jjFixture))
+	change := func(name, column string) func(string, []smithersdb.Row) {
+		return func(table string, rows []smithersdb.Row) {
+			for _, row := range rows {
+				if v := row[column]; table == name && v.Kind == smithersdb.Int {
+					row[column] = smithersdb.Value{Kind: smithersdb.Int, Int: v.Int + 1}
+				}
+			}
+		}
+	}
+	for what, changed := range map[string]func(string, []smithersdb.Row){
+		"nodes":    change("_smithers_nodes", "updated_at_ms"),
+		"attempts": change("_smithers_attempts", "started_at_ms"),
+		"events":   change("_smithers_events", "timestamp_ms"),
+		"the run":  change("_smithers_runs", "created_at_ms"),
+	} {
+		for _, root := range []string{fixtureRoot, "/another/folder"} {
+			to := filepath.Join(t.TempDir(), "out.db")
+			err := smithers.ExportPredicting(t.Context(), h.Store, smithers.ExportRequest{To: to, Root: root}, changed)
+			assert.Equal(t, fault.ExportRefused, fault.CodeOf(err), "%s in %s: %v", what, root, err)
+			require.ErrorContains(t, err, "its rows are not those that were imported")
+			assert.NoFileExists(t, to)
+		}
+	}
+	same := func(string, []smithersdb.Row) {}
+	for _, root := range []string{fixtureRoot, "/another/folder", "/"} {
+		to := filepath.Join(t.TempDir(), "out.db")
+		require.NoError(t, smithers.ExportPredicting(t.Context(), h.Store, smithers.ExportRequest{To: to, Root: root}, same), root)
+	}
+}
+
+func TestARunFromADatabaseWithoutRenderedTreesIsExportedWithThem(t *testing.T) {
+	t.Parallel()
+	h := newHome(t)
+	h.take(copyOf(t, jjFixture, `DROP TABLE _smithers_frames`))
+	to := filepath.Join(t.TempDir(), "out.db")
+	exported, err := smithers.Export(t.Context(), h.Store, smithers.ExportRequest{To: to, Root: "/another/folder"})
+	require.NoError(t, err)
+	assert.True(t, exported.Runs[0].Exact)
+	assert.NotEmpty(t, query(t, to, `SELECT 1 FROM _smithers_frames`))
+}

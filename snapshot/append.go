@@ -8,6 +8,7 @@ import (
 
 	"github.com/git-smithers/git-smithers/objstore"
 	"github.com/git-smithers/git-smithers/objstore/page"
+	"github.com/git-smithers/git-smithers/snapshot/row"
 )
 
 // Draft is what the next entry changes. The zero Draft changes nothing.
@@ -299,9 +300,9 @@ func (a *appending) events() []Event {
 	if !a.draft.Announce || !a.draft.Frame {
 		return a.draft.Events
 	}
-	payload := appendStringMember([]byte{'{'}, "runId", a.run.ID)
-	payload = appendIntMember(payload, "frameNo", a.run.Frame)
-	payload = appendStringMember(payload, "contentHash", a.next.ContentHash.String())
+	payload := row.AppendText([]byte{'{'}, "runId", a.run.ID)
+	payload = row.AppendInt(payload, "frameNo", a.run.Frame)
+	payload = row.AppendText(payload, "contentHash", a.next.ContentHash.String())
 	return append(slices.Clone(a.draft.Events), Event{
 		Type: eventCaptured, AtMs: a.draft.AtMs, Payload: append(payload, '}'),
 	})

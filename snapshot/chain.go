@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/git-smithers/git-smithers/objstore"
+	"github.com/git-smithers/git-smithers/snapshot/row"
 )
 
 // Chain yields the entries of a run, newest first, from one of them to the run's first.
@@ -154,7 +155,7 @@ func (l lines) checkEnd(last objstore.ID) error {
 // shift is how much less a frame's number is in the first line's run.
 func (l lines) shift() (sum int64, ok bool) {
 	for _, one := range l[:len(l)-1] {
-		if sum += one.parent.Frame; sum > maxInteger {
+		if sum += one.parent.Frame; sum > row.MaxInteger {
 			return 0, false
 		}
 	}

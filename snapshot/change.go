@@ -8,6 +8,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/git-smithers/git-smithers/objstore/page"
+	"github.com/git-smithers/git-smithers/snapshot/row"
 )
 
 // What a Change does.
@@ -89,21 +90,21 @@ func (c Change) encode(limits Limits) (page.Row, error) {
 		if row := (page.Row{Key: c.Key, Value: c.Value}); decodes(row) {
 			return row, nil
 		}
-		return encoded(c, limits, parseNode, EncodeNode)
+		return encoded(c, limits, &nodeKind)
 	case CollectionLoops:
-		return encoded(c, limits, parseLoop, EncodeLoop)
+		return encoded(c, limits, &loopKind)
 	case CollectionApprovals:
-		return encoded(c, limits, parseApproval, EncodeApproval)
+		return encoded(c, limits, &approvalKind)
 	case CollectionHumanRequests:
-		return encoded(c, limits, parseHumanRequest, EncodeHumanRequest)
+		return encoded(c, limits, &humanRequestKind)
 	case CollectionSignals:
-		return encoded(c, limits, parseSignal, EncodeSignal)
+		return encoded(c, limits, &signalKind)
 	case CollectionWaits:
-		return encoded(c, limits, parseWait, EncodeWait)
+		return encoded(c, limits, &waitKind)
 	case CollectionAttempts:
-		return encoded(c, limits, parseAttempt, EncodeAttempt)
+		return encoded(c, limits, &attemptKind)
 	case CollectionOps:
-		return encoded(c, limits, parseOp, EncodeOp)
+		return encoded(c, limits, &opKind)
 	case CollectionLogs:
 		return c.encodeLog(limits)
 	case CollectionInput:
@@ -117,20 +118,20 @@ func (c Change) encode(limits Limits) (page.Row, error) {
 
 // decodes tells whether a node's row is as it is stored, which is what engines mostly hand in.
 func decodes(row page.Row) bool {
-	_, err := decodeNode(row)
+	_, err := nodeKind.Read(row)
 	return err == nil
 }
 
-// encoded is the row of what parse reads.
-func encoded[T any](c Change, limits Limits, parse func(string, json.RawMessage) (T, error), encode func(T) page.Row) (page.Row, error) {
+// encoded returns the stored row of a value that an engine wrote.
+func encoded[T any](c Change, limits Limits, kind *row.Kind[T]) (page.Row, error) {
 	if err := limits.CheckValue(c.Value); err != nil {
 		return page.Row{}, err
 	}
-	v, err := parse(c.Key, c.Value)
+	v, err := kind.Parse(c.Key, c.Value)
 	if err != nil {
 		return page.Row{}, err
 	}
-	return encode(v), nil
+	return kind.Encode(v), nil
 }
 
 func (c Change) encodeLog(limits Limits) (page.Row, error) {

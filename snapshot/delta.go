@@ -5,8 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 
 	"github.com/git-smithers/git-smithers/objstore/page"
+	"github.com/git-smithers/git-smithers/snapshot/row"
 
 	"github.com/git-smithers/git-smithers/objstore"
 )
@@ -54,7 +56,7 @@ func (o deltaOp) hasValue() bool { return o.op != opRemove }
 
 // encodeDelta is the text of a delta.
 func encodeDelta(ops []deltaOp) []byte {
-	b := appendInt([]byte(`{"version":`), deltaVersion)
+	b := strconv.AppendInt([]byte(`{"version":`), int64(deltaVersion), 10)
 	b = append(b, `,"ops":[`...)
 	for i, o := range ops {
 		if i > 0 {
@@ -73,7 +75,7 @@ func (o deltaOp) append(b []byte) []byte {
 			b = append(b, ',')
 		}
 		if s.isIndex {
-			b = appendInt(b, s.index)
+			b = strconv.AppendInt(b, int64(s.index), 10)
 		} else {
 			b = page.AppendString(b, s.name)
 		}
@@ -96,17 +98,17 @@ func (o deltaOp) append(b []byte) []byte {
 // decodeDelta is the strict inverse of encodeDelta. data must be valid JSON within
 // the limits; id is the object that it is from.
 func decodeDelta(id objstore.ID, data []byte) ([]deltaOp, error) {
-	m := metadata{rest: data}
-	m.expect(`{"version":`)
-	version := m.int()
-	if !m.bad && version > deltaVersion {
+	m := row.Reader{Rest: data}
+	m.Expect(`{"version":`)
+	version := m.Int()
+	if !m.Bad && version > deltaVersion {
 		return nil, fmt.Errorf("%w: frame %v is a delta of version %d", ErrNewerFormat, id, version)
 	}
-	m.expect(`,"ops":[`)
+	m.Expect(`,"ops":[`)
 	var ops []deltaOp
-	for !m.bad && !m.skip("]") {
+	for !m.Bad && !m.Skip("]") {
 		if len(ops) > 0 {
-			m.expect(",")
+			m.Expect(",")
 		}
 		if len(ops) == maxOps {
 			return nil, corrupt(id, "frame: a delta of more than %d ops", maxOps)
@@ -117,68 +119,68 @@ func decodeDelta(id objstore.ID, data []byte) ([]deltaOp, error) {
 		}
 		ops = append(ops, o)
 	}
-	m.close()
-	if !m.done("") || !bytes.Equal(encodeDelta(ops), data) {
-		return nil, corrupt(id, "frame: delta: %v", errNotCanonical)
+	m.Close()
+	if !m.Done("") || !bytes.Equal(encodeDelta(ops), data) {
+		return nil, corrupt(id, "frame: delta: %v", row.ErrNotCanonical)
 	}
 	return ops, nil
 }
 
-func readOp(m *metadata) (o deltaOp, err error) {
-	m.expect(`{"op":`)
-	o.op = m.str()
+func readOp(m *row.Reader) (o deltaOp, err error) {
+	m.Expect(`{"op":`)
+	o.op = m.Text()
 	if o.op != opSet && o.op != opInsert && o.op != opRemove {
 		return deltaOp{}, fmt.Errorf("unknown op %q", o.op)
 	}
-	m.expect(`,"path":[`)
-	for !m.bad && !m.skip("]") {
+	m.Expect(`,"path":[`)
+	for !m.Bad && !m.Skip("]") {
 		if len(o.path) > 0 {
-			m.expect(",")
+			m.Expect(",")
 		}
 		o.path = append(o.path, readStep(m))
 	}
 	if o.hasValue() {
-		m.expect(`,"value":`)
+		m.Expect(`,"value":`)
 		if err := o.readValue(m); err != nil {
 			return deltaOp{}, err
 		}
 	}
-	if m.skip(`,"nodeId":`) {
-		o.nodeID = m.str()
+	if m.Skip(`,"nodeId":`) {
+		o.nodeID = m.Text()
 	}
-	m.close()
-	if m.bad {
-		return deltaOp{}, errNotCanonical
+	m.Close()
+	if m.Bad {
+		return deltaOp{}, row.ErrNotCanonical
 	}
 	return o, nil
 }
 
-func readStep(m *metadata) step {
-	if len(m.rest) > 0 && m.rest[0] == '"' {
-		return nameStep(m.str())
+func readStep(m *row.Reader) step {
+	if len(m.Rest) > 0 && m.Rest[0] == '"' {
+		return nameStep(m.Text())
 	}
-	return indexStep(int(m.int()))
+	return indexStep(int(m.Int()))
 }
 
 // readValue reads a string, or a node up to its end.
-func (o *deltaOp) readValue(m *metadata) (err error) {
-	if m.bad || len(m.rest) == 0 {
-		return errNotCanonical
+func (o *deltaOp) readValue(m *row.Reader) (err error) {
+	if m.Bad || len(m.Rest) == 0 {
+		return row.ErrNotCanonical
 	}
-	if m.rest[0] == '"' {
-		o.value = m.str()
+	if m.Rest[0] == '"' {
+		o.value = m.Text()
 		return nil
 	}
 	o.isNode = true
-	p := treeParser{b: m.rest}
+	p := treeParser{b: m.Rest}
 	if o.node, err = p.tree(); err != nil {
 		return err
 	}
 	if o.node == nil {
-		m.expect("null")
+		m.Expect("null")
 		return nil
 	}
-	m.rest = m.rest[p.i:]
+	m.Rest = m.Rest[p.i:]
 	return nil
 }
 

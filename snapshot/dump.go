@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/git-smithers/git-smithers/objstore/page"
+	"github.com/git-smithers/git-smithers/snapshot/row"
 )
 
 // DumpState returns a state as the JSON of a [Whole], rows sorted by key, signals by
@@ -42,7 +43,7 @@ func (d *dumper) array(name string, write func()) {
 	if d.b == nil {
 		d.b = []byte{'{'}
 	}
-	d.b = append(appendName(d.b, name), '[')
+	d.b = append(row.AppendName(d.b, name), '[')
 	write()
 	d.b = append(d.b, ']')
 }
@@ -75,25 +76,25 @@ func (d *dumper) rows(name string, c *page.Collection, check func(page.Row) erro
 // dumpPlace appends the node and iteration of a key that is one of a node's.
 func dumpPlace(b []byte, key string) []byte {
 	nodeID, iteration, _ := SplitKey(key) // whoever calls has decoded the row
-	return appendIntMember(appendStringMember(b, "nodeId", nodeID), "iteration", int64(iteration))
+	return row.AppendInt(row.AppendText(b, "nodeId", nodeID), "iteration", int64(iteration))
 }
 
-func dumpLoop(b []byte, key string) []byte { return appendStringMember(b, "ralphId", key) }
+func dumpLoop(b []byte, key string) []byte { return row.AppendText(b, "ralphId", key) }
 
 func (d *dumper) outputs(tables []table) {
 	d.array("outputs", func() {
 		for _, t := range tables {
-			for row, err := range t.rows.Rows() {
+			for r, err := range t.rows.Rows() {
 				if err == nil {
-					err = checkOutputKey(row)
+					err = checkOutputKey(r)
 				}
 				if err != nil {
 					d.err = fmt.Errorf("outputs of %s: %w", t.name, err)
 					return
 				}
 				d.next()
-				d.b = dumpPlace(appendStringMember(append(d.b, '{'), "table", t.name), row.Key)
-				d.b = append(appendRaw(d.b, "value", row.Value), '}')
+				d.b = dumpPlace(row.AppendText(append(d.b, '{'), "table", t.name), r.Key)
+				d.b = append(row.AppendRaw(d.b, "value", r.Value), '}')
 			}
 		}
 	})
@@ -105,7 +106,7 @@ func (d *dumper) input(s *State) {
 	}
 	input, err := s.Input()
 	if d.err = err; input != nil {
-		d.b = appendRaw(d.b, "input", input)
+		d.b = row.AppendRaw(d.b, "input", input)
 	}
 }
 
@@ -122,7 +123,7 @@ func (d *dumper) signals(c *page.Collection) {
 	d.array("signals", func() {
 		for _, signal := range signals {
 			d.next()
-			d.b = appendSignal(d.b, signal)
+			d.b = signalKind.Append(d.b, &signal)
 		}
 	})
 }

@@ -8,6 +8,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/git-smithers/git-smithers/objstore"
+	"github.com/git-smithers/git-smithers/snapshot/row"
 )
 
 // Event is one thing that happened. Payload is a JSON object without the keys seq,
@@ -51,7 +52,7 @@ func (e Event) check() error {
 		return errors.New("type: empty or not UTF-8")
 	case !isTime(e.AtMs):
 		return errors.New("timestampMs: out of range")
-	case e.Seq < 0 || e.Seq > maxInteger:
+	case e.Seq < 0 || e.Seq > row.MaxInteger:
 		return errors.New("seq: out of range")
 	}
 	return nil
@@ -59,7 +60,7 @@ func (e Event) check() error {
 
 // checkPayload refuses a payload that is not an object or has a reserved key.
 func checkPayload(payload json.RawMessage) error {
-	return eachMember(payload, func(name string, _ json.RawMessage) error {
+	return row.EachMember(payload, func(name string, _ json.RawMessage) error {
 		switch name {
 		case "seq", "type", "timestampMs":
 			return errors.New("reserved")
@@ -73,9 +74,9 @@ func encodeEvents(events []Event) []byte {
 	var b []byte
 	for _, e := range events {
 		b = append(b, '{')
-		b = appendIntMember(b, "seq", e.Seq)
-		b = appendIntMember(b, "timestampMs", e.AtMs)
-		b = appendStringMember(b, "type", e.Type)
+		b = row.AppendInt(b, "seq", e.Seq)
+		b = row.AppendInt(b, "timestampMs", e.AtMs)
+		b = row.AppendText(b, "type", e.Type)
 		if string(e.Payload) != "{}" {
 			b = append(b, ',')
 			b = append(b, e.Payload[1:len(e.Payload)-1]...)
@@ -110,29 +111,29 @@ func decodeEvents(id objstore.ID, data []byte) ([]Event, error) {
 }
 
 func decodeEvent(line []byte) (e Event, err error) {
-	m := metadata{rest: line}
-	m.name("seq")
-	e.Seq = m.int()
-	m.name("timestampMs")
-	e.AtMs = m.int()
-	m.name("type")
-	e.Type = m.str()
+	r := row.Reader{Rest: line}
+	r.Name("seq")
+	e.Seq = r.Int()
+	r.Name("timestampMs")
+	e.AtMs = r.Int()
+	r.Name("type")
+	e.Type = r.Text()
 	switch {
-	case m.bad:
-		return Event{}, errNotCanonical
-	case string(m.rest) == "}":
+	case r.Bad:
+		return Event{}, row.ErrNotCanonical
+	case string(r.Rest) == "}":
 		e.Payload = json.RawMessage("{}")
-	case m.skip(",") && len(m.rest) > 0:
-		e.Payload = append(json.RawMessage{'{'}, m.rest...)
+	case r.Skip(",") && len(r.Rest) > 0:
+		e.Payload = append(json.RawMessage{'{'}, r.Rest...)
 	default:
-		return Event{}, errNotCanonical
+		return Event{}, row.ErrNotCanonical
 	}
 	normal, err := e.normalize(Limits{Depth: maxDepth})
 	if err != nil {
 		return Event{}, err
 	}
 	if canonical := encodeEvents([]Event{normal}); !bytes.Equal(line, canonical[:len(canonical)-1]) {
-		return Event{}, errNotCanonical
+		return Event{}, row.ErrNotCanonical
 	}
 	return normal, nil
 }

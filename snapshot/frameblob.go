@@ -11,6 +11,7 @@ import (
 
 	"github.com/git-smithers/git-smithers/objstore"
 	"github.com/git-smithers/git-smithers/objstore/page"
+	"github.com/git-smithers/git-smithers/snapshot/row"
 )
 
 // The encodings of a frame.
@@ -45,7 +46,7 @@ func readFrameBlob(r objstore.Reader, id objstore.ID) (frameBlob, error) {
 func (b frameBlob) encode() []byte {
 	out := make([]byte, 0, len(b.payload)+160)
 	out = append(append(out, b.encoding...), ' ')
-	out = append(appendInt(out, b.deltas), ' ')
+	out = append(strconv.AppendInt(out, int64(b.deltas), 10), ' ')
 	out = hex.AppendEncode(out, b.sum[:])
 	if b.encoding == encodingDelta {
 		out = append(append(out, ' '), b.base.String()...)
@@ -65,7 +66,7 @@ func decodeFrameBlob(id objstore.ID, data []byte) (frameBlob, error) {
 	b := frameBlob{id: id, payload: payload}
 	err := b.decodeHead(string(head))
 	if err == nil && !bytes.Equal(b.encode(), data) {
-		err = errNotCanonical
+		err = row.ErrNotCanonical
 	}
 	if err == nil {
 		err = (Limits{Depth: maxDepth}).CheckValue(payload)
@@ -120,7 +121,7 @@ func (b *frameBlob) checkWhole() error {
 	case tree == nil:
 		return errors.New("the null tree has no frame")
 	case !bytes.Equal(tree.append(nil), b.payload):
-		return errNotCanonical
+		return row.ErrNotCanonical
 	case page.Sum(sha256.Sum256(b.payload)) != b.sum:
 		return errors.New("the tree has another digest")
 	}

@@ -167,7 +167,7 @@ func FuzzApproval(f *testing.F) {
 	add(Approval{NodeID: "a", Attempt: 1, Status: ApprovalRequested, Title: "t", Summary: "s"})
 	add(Approval{NodeID: "a", Iteration: 2, Attempt: 1, Status: ApprovalDenied, DecidedAtMs: new(int64(3)), DecidedBy: new("b"), Note: new("n\n")})
 	f.Fuzz(func(t *testing.T, key string, value []byte) {
-		comesBackParsed(t, page.Row{Key: key, Value: value}, DecodeApproval, EncodeApproval, parseApproval)
+		comesBackParsed(t, page.Row{Key: key, Value: value}, DecodeApproval, EncodeApproval, approvalKind.Parse)
 	})
 }
 
@@ -183,7 +183,7 @@ func FuzzHumanRequest(f *testing.F) {
 		add(HumanRequest{NodeID: "a", Attempt: 1, Kind: HumanAsk, Status: HumanPending, Form: []byte(noJSON)})
 	}
 	f.Fuzz(func(t *testing.T, key string, value []byte) {
-		comesBackParsed(t, page.Row{Key: key, Value: value}, DecodeHumanRequest, EncodeHumanRequest, parseHumanRequest)
+		comesBackParsed(t, page.Row{Key: key, Value: value}, DecodeHumanRequest, EncodeHumanRequest, humanRequestKind.Parse)
 	})
 }
 
@@ -194,12 +194,12 @@ func FuzzSignal(f *testing.F) {
 	add(Signal{Name: "a", Payload: []byte(`["a`)})
 	add(Signal{Seq: 3, Name: "a", CorrelationID: new(""), Payload: []byte(`{"a" :"}", "a":1e0}`), ReceivedAtMs: 4, ReceivedBy: new("b")})
 	f.Fuzz(func(t *testing.T, key string, value []byte) {
-		comesBackParsed(t, page.Row{Key: key, Value: value}, DecodeSignal, EncodeSignal, parseSignal)
+		comesBackParsed(t, page.Row{Key: key, Value: value}, DecodeSignal, EncodeSignal, signalKind.Parse)
 		if (Limits{}).CheckValue(value) != nil {
 			return
 		}
-		if s, err := parseSignal("", value); err == nil { // nobody guesses digests
-			comesBackParsed(t, EncodeSignal(s), DecodeSignal, EncodeSignal, parseSignal)
+		if s, err := signalKind.Parse("", value); err == nil { // nobody guesses digests
+			comesBackParsed(t, EncodeSignal(s), DecodeSignal, EncodeSignal, signalKind.Parse)
 		}
 	})
 }
@@ -210,7 +210,7 @@ func FuzzWait(f *testing.F) {
 	add(Wait{NodeID: "a", Attempt: 1, Kind: WaitSignal, Status: WaitWaiting, Signal: "s", AnyCorrelation: true})
 	add(Wait{NodeID: "a", Attempt: 1, Kind: WaitSignal, Status: WaitReceived, Signal: "s", CorrelationID: new("c"), EndedAtMs: new(int64(4)), SignalSeq: new(int64(0))})
 	f.Fuzz(func(t *testing.T, key string, value []byte) {
-		comesBackParsed(t, page.Row{Key: key, Value: value}, DecodeWait, EncodeWait, parseWait)
+		comesBackParsed(t, page.Row{Key: key, Value: value}, DecodeWait, EncodeWait, waitKind.Parse)
 	})
 }
 
@@ -223,7 +223,7 @@ func FuzzOp(f *testing.F) {
 	})
 	add(Op{Number: 3, Kind: OpUndo, Before: objstore.Hash(objstore.Blob, nil), Undoes: 2})
 	f.Fuzz(func(t *testing.T, key string, value []byte) {
-		comesBackParsed(t, page.Row{Key: key, Value: value}, DecodeOp, EncodeOp, parseOp)
+		comesBackParsed(t, page.Row{Key: key, Value: value}, DecodeOp, EncodeOp, opKind.Parse)
 	})
 }
 

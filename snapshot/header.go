@@ -12,6 +12,7 @@ import (
 
 	"github.com/git-smithers/git-smithers/objstore"
 	"github.com/git-smithers/git-smithers/objstore/page"
+	"github.com/git-smithers/git-smithers/snapshot/row"
 )
 
 // NoFrame is the frame number of an entry that is not a frame.
@@ -141,7 +142,7 @@ func DecodeHeader(id objstore.ID, data []byte) (Header, error) {
 		err = h.check()
 	}
 	if err == nil && !bytes.Equal(EncodeHeader(h), data) {
-		err = errNotCanonical
+		err = row.ErrNotCanonical
 	}
 	if err != nil {
 		return Header{}, corrupt(id, "entry: %v", err)
@@ -239,7 +240,7 @@ func (h Header) check() error {
 		return errors.New("no tree")
 	case !h.Parent.IsZero() && !h.Base.IsZero():
 		return errors.New("base: only a run's first entry has one")
-	case h.Frame < NoFrame || h.Frame > maxInteger:
+	case h.Frame < NoFrame || h.Frame > row.MaxInteger:
 		return fmt.Errorf("frame %d: out of range", h.Frame)
 	case h.Based != nil && (*h.Based < NoFrame || *h.Based >= h.Frame-1):
 		return fmt.Errorf("based on frame %d: only a frame is, and on one before the last", *h.Based)

@@ -1,15 +1,14 @@
 package snapshot
 
 import (
-	"bytes"
 	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"strconv"
 
-	"github.com/git-smithers/git-smithers/objstore"
 	"github.com/git-smithers/git-smithers/objstore/page"
+	"github.com/git-smithers/git-smithers/snapshot/row"
 )
 
 // The kinds of human requests, as Smithers calls them.
@@ -51,62 +50,36 @@ func (h HumanRequest) RequestID(run string) string {
 	return "human:" + run + ":" + h.NodeID + ":" + strconv.Itoa(h.Iteration)
 }
 
-// EncodeHumanRequest is the row of a human request.
-func EncodeHumanRequest(h HumanRequest) page.Row {
-	return page.Row{Key: Key(h.NodeID, h.Iteration), Value: appendHumanRequest(nil, h)}
+// humanRequestKind is the rows of the collection "human-requests".
+var humanRequestKind = row.Kind[HumanRequest]{
+	Name: "human request",
+	Key:  nodeKey(func(h *HumanRequest) (*string, *int) { return &h.NodeID, &h.Iteration }),
+	Fields: []row.Field[HumanRequest]{
+		row.NullInt("answeredAtMs", func(h *HumanRequest) **int64 { return &h.AnsweredAtMs }),
+		row.NullText("answeredBy", func(h *HumanRequest) **string { return &h.AnsweredBy }),
+		row.Int("attempt", func(h *HumanRequest) *int { return &h.Attempt }),
+		row.JSON("form", func(h *HumanRequest) *json.RawMessage { return &h.Form }),
+		row.Text("kind", func(h *HumanRequest) *string { return &h.Kind }),
+		row.Text("prompt", func(h *HumanRequest) *string { return &h.Prompt }),
+		row.Int("requestedAtMs", func(h *HumanRequest) *int64 { return &h.RequestedAtMs }),
+		row.JSON("response", func(h *HumanRequest) *json.RawMessage { return &h.Response }),
+		row.Text("status", func(h *HumanRequest) *string { return &h.Status }),
+		row.NullInt("timeoutAtMs", func(h *HumanRequest) **int64 { return &h.TimeoutAtMs }),
+	},
+	Check:  HumanRequest.check,
+	Adjust: (*HumanRequest).clearNulls,
+	Valid:  checkRaw,
 }
+
+// EncodeHumanRequest returns the row of a human request.
+func EncodeHumanRequest(h HumanRequest) page.Row { return humanRequestKind.Encode(h) }
 
 // DecodeHumanRequest reads the row of a human request. Bytes that EncodeHumanRequest
 // would not have written are objstore.ErrCorrupt.
-func DecodeHumanRequest(row page.Row) (HumanRequest, error) {
-	h, err := decodeHumanRequest(row)
-	if err != nil {
-		return HumanRequest{}, corrupt(objstore.ID{}, "human request %q: %v", row.Key, err)
-	}
-	return h, nil
-}
+func DecodeHumanRequest(r page.Row) (HumanRequest, error) { return humanRequestKind.Decode(r) }
 
-func decodeHumanRequest(row page.Row) (h HumanRequest, err error) {
-	if h.NodeID, h.Iteration, err = SplitKey(row.Key); err != nil {
-		return HumanRequest{}, err
-	}
-	if err := checkRaw(row.Value); err != nil {
-		return HumanRequest{}, err
-	}
-	m := metadata{rest: row.Value}
-	m.name("answeredAtMs")
-	h.AnsweredAtMs = nullable(&m, m.int)
-	m.name("answeredBy")
-	h.AnsweredBy = nullable(&m, m.str)
-	m.name("attempt")
-	h.Attempt = int(m.int())
-	m.name("form")
-	h.Form = m.raw()
-	m.name("kind")
-	h.Kind = m.str()
-	m.name("prompt")
-	h.Prompt = m.str()
-	m.name("requestedAtMs")
-	h.RequestedAtMs = m.int()
-	m.name("response")
-	h.Response = m.raw()
-	m.name("status")
-	h.Status = m.str()
-	m.name("timeoutAtMs")
-	h.TimeoutAtMs = nullable(&m, m.int)
-	m.close()
-	h.clearNulls()
-	if !m.done("") || !bytes.Equal(appendHumanRequest(nil, h), row.Value) {
-		return HumanRequest{}, errNotCanonical
-	}
-	if err := h.check(); err != nil {
-		return HumanRequest{}, err
-	}
-	return h, nil
-}
-
-// clearNulls makes a null that stands for nothing nil: no schema is null, and an answer
-// may be.
+// clearNulls sets Form and Response to nil if null stands for their absence. A form is
+// never null. A response may be null once the request is answered.
 func (h *HumanRequest) clearNulls() {
 	if string(h.Form) == "null" {
 		h.Form = nil
@@ -116,21 +89,7 @@ func (h *HumanRequest) clearNulls() {
 	}
 }
 
-func appendHumanRequest(b []byte, h HumanRequest) []byte {
-	b = appendNullable(append(b, '{'), "answeredAtMs", h.AnsweredAtMs, appendInt64)
-	b = appendNullable(b, "answeredBy", h.AnsweredBy, page.AppendString)
-	b = appendIntMember(b, "attempt", int64(h.Attempt))
-	b = appendRaw(b, "form", h.Form)
-	b = appendStringMember(b, "kind", h.Kind)
-	b = appendStringMember(b, "prompt", h.Prompt)
-	b = appendIntMember(b, "requestedAtMs", h.RequestedAtMs)
-	b = appendRaw(b, "response", h.Response)
-	b = appendStringMember(b, "status", h.Status)
-	b = appendNullable(b, "timeoutAtMs", h.TimeoutAtMs, appendInt64)
-	return append(b, '}')
-}
-
-// check says what of a human request cannot be stored.
+// check returns why a human request cannot be stored.
 func (h HumanRequest) check() error {
 	switch h.Kind {
 	case HumanAsk, HumanConfirm, HumanSelect, HumanJSON:
@@ -172,49 +131,4 @@ func (h HumanRequest) checkStatus() error {
 		return errors.New("timeoutAtMs: of a request that has expired")
 	}
 	return nil
-}
-
-// parseHumanRequest reads a human request as engines write it. With a key, nodeId and
-// iteration may be left out but must not differ.
-func parseHumanRequest(key string, value json.RawMessage) (HumanRequest, error) {
-	var h HumanRequest
-	place := rowPlace{key: key}
-	err := eachMember(value, func(name string, value json.RawMessage) error {
-		switch name {
-		case "attempt":
-			return field(value, &h.Attempt)
-		case "kind":
-			return field(value, &h.Kind)
-		case "status":
-			return field(value, &h.Status)
-		case "prompt":
-			return field(value, &h.Prompt)
-		case "form":
-			h.Form = value
-			return nil
-		case "response":
-			h.Response = value
-			return nil
-		case "requestedAtMs":
-			return field(value, &h.RequestedAtMs)
-		case "timeoutAtMs":
-			return field(value, &h.TimeoutAtMs)
-		case "answeredAtMs":
-			return field(value, &h.AnsweredAtMs)
-		case "answeredBy":
-			return field(value, &h.AnsweredBy)
-		}
-		return place.member(name, value)
-	})
-	if err == nil {
-		h.NodeID, h.Iteration, err = place.resolve()
-	}
-	if err == nil {
-		h.clearNulls()
-		err = h.check()
-	}
-	if err != nil {
-		return HumanRequest{}, fmt.Errorf("human request %q: %w", cmp.Or(key, h.NodeID), err)
-	}
-	return h, nil
 }

@@ -1,15 +1,14 @@
 package snapshot
 
 import (
-	"bytes"
 	"cmp"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"strconv"
 
 	"github.com/git-smithers/git-smithers/objstore"
 	"github.com/git-smithers/git-smithers/objstore/page"
+	"github.com/git-smithers/git-smithers/snapshot/row"
 )
 
 // The kinds of ops.
@@ -48,20 +47,41 @@ func (o Op) ByEngine() bool {
 	return o.To != nil && (o.Kind == OpUndo || o.Kind == OpTravel && o.NodeID == "")
 }
 
-// EncodeOp is the row of an op.
-func EncodeOp(o Op) page.Row {
-	return page.Row{Key: strconv.Itoa(o.Number), Value: appendOp(nil, o)}
+// opKind is the rows of the collection "ops".
+var opKind = row.Kind[Op]{
+	Name: "op",
+	Key: row.Key[Op]{
+		Of: func(o *Op) string { return strconv.Itoa(o.Number) },
+		Split: func(o *Op, key string) (err error) {
+			o.Number, err = splitOpKey(key)
+			return err
+		},
+		Fields: []row.Field[Op]{row.Int("op", func(o *Op) *int { return &o.Number })},
+	},
+	Fields: []row.Field[Op]{
+		row.Int("atMs", func(o *Op) *int64 { return &o.AtMs }),
+		row.Count("attempt", func(o *Op) *int { return &o.Attempt }),
+		row.OptionalID("before", func(o *Op) *objstore.ID { return &o.Before }),
+		row.True("files", func(o *Op) *bool { return &o.Files }),
+		row.NullInt("frame", func(o *Op) **int64 { return &o.Frame }),
+		row.Count("iteration", func(o *Op) *int { return &o.Iteration }),
+		row.Text("kind", func(o *Op) *string { return &o.Kind }),
+		row.True("noDeps", func(o *Op) *bool { return &o.NoDeps }),
+		row.OptionalText("nodeId", func(o *Op) *string { return &o.NodeID }),
+		row.OptionalInt("to", func(o *Op) **int64 { return &o.To }),
+		row.Count("undoes", func(o *Op) *int { return &o.Undoes }),
+		row.Count("undoneBy", func(o *Op) *int { return &o.UndoneBy }),
+		row.OptionalText("worktree", func(o *Op) *string { return &o.Worktree }),
+	},
+	Check: Op.check,
 }
+
+// EncodeOp returns the row of an op.
+func EncodeOp(o Op) page.Row { return opKind.Encode(o) }
 
 // DecodeOp reads the row of an op. Bytes that EncodeOp would not have written are
 // objstore.ErrCorrupt.
-func DecodeOp(row page.Row) (Op, error) {
-	o, err := decodeOp(row)
-	if err != nil {
-		return Op{}, corrupt(objstore.ID{}, "op %q: %v", row.Key, err)
-	}
-	return o, nil
-}
+func DecodeOp(r page.Row) (Op, error) { return opKind.Decode(r) }
 
 // splitOpKey reads the key of an op.
 func splitOpKey(key string) (int, error) {
@@ -72,58 +92,7 @@ func splitOpKey(key string) (int, error) {
 	return n, nil
 }
 
-func decodeOp(row page.Row) (o Op, err error) {
-	if o.Number, err = splitOpKey(row.Key); err != nil {
-		return Op{}, err
-	}
-	m := metadata{rest: row.Value}
-	m.name("atMs")
-	o.AtMs = m.int()
-	o.Attempt = int(m.count("attempt"))
-	o.Before = m.optionalID("before")
-	o.Files = m.optionalTrue("files")
-	m.name("frame")
-	o.Frame = nullable(&m, m.int)
-	o.Iteration = int(m.count("iteration"))
-	m.name("kind")
-	o.Kind = m.str()
-	o.NoDeps = m.optionalTrue("noDeps")
-	o.NodeID = m.optionalStr("nodeId")
-	if m.optional("to") {
-		o.To = new(m.int())
-	}
-	o.Undoes, o.UndoneBy = int(m.count("undoes")), int(m.count("undoneBy"))
-	o.Worktree = m.optionalStr("worktree")
-	m.close()
-	if !m.done("") || !bytes.Equal(appendOp(nil, o), row.Value) {
-		return Op{}, errNotCanonical
-	}
-	if err := o.check(); err != nil {
-		return Op{}, err
-	}
-	return o, nil
-}
-
-func appendOp(b []byte, o Op) []byte {
-	b = appendIntMember(append(b, '{'), "atMs", o.AtMs)
-	b = appendCount(b, "attempt", int64(o.Attempt))
-	b = appendOptionalID(b, "before", o.Before)
-	b = appendTrue(b, "files", o.Files)
-	b = appendNullable(b, "frame", o.Frame, appendInt64)
-	b = appendCount(b, "iteration", int64(o.Iteration))
-	b = appendStringMember(b, "kind", o.Kind)
-	b = appendTrue(b, "noDeps", o.NoDeps)
-	b = appendOptional(b, "nodeId", o.NodeID)
-	if o.To != nil {
-		b = appendIntMember(b, "to", *o.To)
-	}
-	b = appendCount(b, "undoes", int64(o.Undoes))
-	b = appendCount(b, "undoneBy", int64(o.UndoneBy))
-	b = appendOptional(b, "worktree", o.Worktree)
-	return append(b, '}')
-}
-
-// check says what of an op cannot be stored.
+// check returns why an op cannot be stored.
 func (o Op) check() error {
 	switch o.Kind {
 	case OpTravel, OpReset, OpRevert, OpRestore, OpFork, OpUndo:
@@ -131,12 +100,12 @@ func (o Op) check() error {
 		return fmt.Errorf("kind: unknown kind %q", o.Kind)
 	}
 	for _, n := range []int{o.Iteration, o.Attempt, o.Undoes, o.UndoneBy} {
-		if n < 0 || n > maxInteger {
+		if n < 0 || n > row.MaxInteger {
 			return fmt.Errorf("number out of range: %d", n)
 		}
 	}
 	for _, frame := range []*int64{o.Frame, o.To} {
-		if frame != nil && (*frame < 0 || *frame > maxInteger) {
+		if frame != nil && (*frame < 0 || *frame > row.MaxInteger) {
 			return fmt.Errorf("frame or to: out of range: %d", *frame)
 		}
 	}
@@ -151,7 +120,7 @@ func (o Op) check() error {
 // checkMeaning refuses members that do not go together.
 func (o Op) checkMeaning() error {
 	switch {
-	case o.Number < 1 || o.Number > maxInteger:
+	case o.Number < 1 || o.Number > row.MaxInteger:
 		return errors.New("op: out of range")
 	case (o.Kind == OpFork) != o.Before.IsZero():
 		return errors.New("before: there in all but a fork")
@@ -163,64 +132,4 @@ func (o Op) checkMeaning() error {
 		return errors.New("iteration, attempt or noDeps: of no node")
 	}
 	return nil
-}
-
-// parseOp reads an op as a change of the journal gives it. An empty key is found out.
-func parseOp(key string, value json.RawMessage) (o Op, err error) {
-	if key != "" {
-		if o.Number, err = splitOpKey(key); err != nil {
-			return Op{}, err
-		}
-	}
-	number := o.Number
-	err = eachMember(value, func(name string, value json.RawMessage) error {
-		switch name {
-		case "op":
-			return field(value, &o.Number)
-		case "kind":
-			return field(value, &o.Kind)
-		case "atMs":
-			return field(value, &o.AtMs)
-		case "before":
-			return field(value, &o.Before)
-		case "frame":
-			return field(value, &o.Frame)
-		case "to":
-			return field(value, &o.To)
-		case "undoes":
-			return field(value, &o.Undoes)
-		case "undoneBy":
-			return field(value, &o.UndoneBy)
-		}
-		return o.targetField(name, value)
-	})
-	if err == nil && number != 0 && o.Number != number {
-		err = errors.New("op: not that of the key")
-	}
-	if err == nil {
-		err = o.check()
-	}
-	if err != nil {
-		return Op{}, fmt.Errorf("op %q: %w", key, err)
-	}
-	return o, nil
-}
-
-// targetField reads a member that says what the op was about.
-func (o *Op) targetField(name string, value json.RawMessage) error {
-	switch name {
-	case "nodeId":
-		return field(value, &o.NodeID)
-	case "iteration":
-		return field(value, &o.Iteration)
-	case "attempt":
-		return field(value, &o.Attempt)
-	case "noDeps":
-		return field(value, &o.NoDeps)
-	case "files":
-		return field(value, &o.Files)
-	case "worktree":
-		return field(value, &o.Worktree)
-	}
-	return errUnknownField
 }

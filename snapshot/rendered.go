@@ -12,6 +12,7 @@ import (
 
 	"github.com/git-smithers/git-smithers/internal/jsontext"
 	"github.com/git-smithers/git-smithers/objstore/page"
+	"github.com/git-smithers/git-smithers/snapshot/row"
 )
 
 // rendered is one node of a rendered workflow tree: an element with a tag, props
@@ -171,7 +172,7 @@ func (p *treeParser) node() (*rendered, error) {
 			member = hasChildren
 			err = p.readChildren(n)
 		default:
-			err = fmt.Errorf("%s: %w", name, errUnknownField)
+			err = fmt.Errorf("%s: %w", name, row.ErrUnknownField)
 		}
 		if err == nil && seen&member != 0 {
 			err = errNotNode

@@ -1,7 +1,6 @@
 package snapshot
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"path"
@@ -9,6 +8,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/git-smithers/git-smithers/objstore"
+	"github.com/git-smithers/git-smithers/snapshot/row"
 )
 
 // RunStatus is the status of a run.
@@ -95,119 +95,54 @@ type Parent struct {
 // MaxRunID is the largest size of a run id in bytes.
 const MaxRunID = 4096
 
-// encodeRun is the bytes of run.json.
-func encodeRun(r Run) []byte {
-	b := append(make([]byte, 0, 512), '{')
-	b = appendIntMember(b, "createdAtMs", r.CreatedAtMs)
-	b = appendIntMember(b, "epoch", r.Epoch)
-	b = appendOptional(b, "error", r.Error)
-	if r.FinishedAtMs != nil {
-		b = appendIntMember(b, "finishedAtMs", *r.FinishedAtMs)
-	}
-	b = appendIntMember(b, "frame", r.Frame)
-	b = appendIntMember(b, "nextSeq", r.NextSeq)
-	b = appendOptional(b, "owner", r.Owner)
-	if p := r.Parent; p != nil {
-		b = append(appendName(b, "parent"), '{')
-		b = appendStringMember(b, "commit", p.Commit.String())
-		b = appendIntMember(b, "createdAtMs", p.AtMs)
-		b = appendOptional(b, "description", p.Description)
-		b = appendOptionalID(b, "extension", p.Extension)
-		b = appendIntMember(b, "frame", p.Frame)
-		b = appendOptional(b, "label", p.Label)
-		b = appendStringMember(b, "runId", p.RunID)
-		b = appendTrue(b, "undone", p.Undone)
-		b = append(b, '}')
-	}
-	b = appendStringMember(b, "runId", r.ID)
-	if r.StartedAtMs != nil {
-		b = appendIntMember(b, "startedAtMs", *r.StartedAtMs)
-	}
-	b = appendStringMember(b, "status", string(r.Status))
-	b = appendOptional(b, "vcsRevision", r.VCSRevision)
-	b = appendOptional(b, "vcsRoot", r.VCSRoot)
-	b = appendOptional(b, "vcsType", r.VCSType)
-	b = appendOptional(b, "workflowHash", r.WorkflowHash)
-	b = appendStringMember(b, "workflowName", r.Workflow)
-	b = appendOptional(b, "workflowPath", r.WorkflowPath)
-	return append(b, '}', '\n')
+// runFields is the members of run.json.
+var runFields = []row.Field[Run]{
+	row.Int("createdAtMs", func(r *Run) *int64 { return &r.CreatedAtMs }),
+	row.Int("epoch", func(r *Run) *int64 { return &r.Epoch }),
+	row.OptionalText("error", func(r *Run) *string { return &r.Error }),
+	row.OptionalInt("finishedAtMs", func(r *Run) **int64 { return &r.FinishedAtMs }),
+	row.Int("frame", func(r *Run) *int64 { return &r.Frame }),
+	row.Int("nextSeq", func(r *Run) *int64 { return &r.NextSeq }),
+	row.OptionalText("owner", func(r *Run) *string { return &r.Owner }),
+	row.Object("parent", func(r *Run) **Parent { return &r.Parent }, parentFields),
+	row.Text("runId", func(r *Run) *string { return &r.ID }),
+	row.OptionalInt("startedAtMs", func(r *Run) **int64 { return &r.StartedAtMs }),
+	row.Text("status", func(r *Run) *string { return (*string)(&r.Status) }),
+	row.OptionalText("vcsRevision", func(r *Run) *string { return &r.VCSRevision }),
+	row.OptionalText("vcsRoot", func(r *Run) *string { return &r.VCSRoot }),
+	row.OptionalText("vcsType", func(r *Run) *string { return &r.VCSType }),
+	row.OptionalText("workflowHash", func(r *Run) *string { return &r.WorkflowHash }),
+	row.Text("workflowName", func(r *Run) *string { return &r.Workflow }),
+	row.OptionalText("workflowPath", func(r *Run) *string { return &r.WorkflowPath }),
 }
+
+var parentFields = []row.Field[Parent]{
+	row.ID("commit", func(p *Parent) *objstore.ID { return &p.Commit }),
+	row.Int("createdAtMs", func(p *Parent) *int64 { return &p.AtMs }),
+	row.OptionalText("description", func(p *Parent) *string { return &p.Description }),
+	row.OptionalID("extension", func(p *Parent) *objstore.ID { return &p.Extension }),
+	row.Int("frame", func(p *Parent) *int64 { return &p.Frame }),
+	row.OptionalText("label", func(p *Parent) *string { return &p.Label }),
+	row.Text("runId", func(p *Parent) *string { return &p.RunID }),
+	row.True("undone", func(p *Parent) *bool { return &p.Undone }),
+}
+
+// encodeRun returns the bytes of run.json.
+func encodeRun(r Run) []byte { return row.Document(runFields, &r) }
 
 // decodeRun is the strict inverse of encodeRun.
 func decodeRun(id objstore.ID, data []byte) (Run, error) {
-	var r Run
-	m := metadata{rest: data}
-	m.name("createdAtMs")
-	r.CreatedAtMs = m.int()
-	m.name("epoch")
-	r.Epoch = m.int()
-	if m.optional("error") {
-		r.Error = m.str()
-	}
-	if m.optional("finishedAtMs") {
-		r.FinishedAtMs = new(m.int())
-	}
-	m.name("frame")
-	r.Frame = m.int()
-	m.name("nextSeq")
-	r.NextSeq = m.int()
-	r.Owner = m.optionalStr("owner")
-	if m.optional("parent") {
-		r.Parent = readParent(&m)
-	}
-	m.name("runId")
-	r.ID = m.str()
-	if m.optional("startedAtMs") {
-		r.StartedAtMs = new(m.int())
-	}
-	m.name("status")
-	r.Status = RunStatus(m.str())
-	r.VCSRevision, r.VCSRoot, r.VCSType = m.optionalStr("vcsRevision"), m.optionalStr("vcsRoot"), m.optionalStr("vcsType")
-	if m.optional("workflowHash") {
-		r.WorkflowHash = m.str()
-	}
-	m.name("workflowName")
-	r.Workflow = m.str()
-	if m.optional("workflowPath") {
-		r.WorkflowPath = m.str()
-	}
-	m.close()
-	if !m.done("\n") || !bytes.Equal(encodeRun(r), data) {
-		return Run{}, corrupt(id, "run.json: %v", errNotCanonical)
+	r, canonical := row.ReadDocument(runFields, data)
+	if !canonical {
+		return Run{}, corrupt(id, "run.json: %v", row.ErrNotCanonical)
 	}
 	if err := r.check(); err != nil {
 		return Run{}, corrupt(id, "run.json: %v", err)
 	}
-	return r, nil
+	return *r, nil
 }
 
-func readParent(m *metadata) *Parent {
-	p := new(Parent)
-	m.name("commit")
-	commit, err := objstore.ParseID(m.str())
-	if err != nil {
-		m.bad = true
-	}
-	p.Commit = commit
-	m.name("createdAtMs")
-	p.AtMs = m.int()
-	if m.optional("description") {
-		p.Description = m.str()
-	}
-	p.Extension = m.optionalID("extension")
-	m.name("frame")
-	p.Frame = m.int()
-	if m.optional("label") {
-		p.Label = m.str()
-	}
-	m.name("runId")
-	p.RunID = m.str()
-	p.Undone = m.optionalTrue("undone")
-	m.close()
-	return p
-}
-
-// check says what of a run's row cannot be stored.
+// check returns why a run's row cannot be stored.
 func (r Run) check() error {
 	switch r.Status {
 	case RunRunning, RunFinished, RunFailed, RunCancelled, RunPending:
@@ -242,7 +177,7 @@ func (r Run) check() error {
 		texts = append(texts, p.Label, p.Description)
 	}
 	for _, n := range numbers {
-		if n < 0 || n > maxInteger {
+		if n < 0 || n > row.MaxInteger {
 			return fmt.Errorf("number out of range: %d", n)
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/git-smithers/git-smithers/objstore"
@@ -211,7 +212,7 @@ func (s *State) computeHash() (page.Sum, error) {
 			return fmt.Errorf("%s: %w", name, err)
 		}
 		text = append(append(text, name...), ' ')
-		text = append(appendInt(text, c.Len()), ' ')
+		text = append(strconv.AppendInt(text, int64(c.Len()), 10), ' ')
 		text = append(hex.AppendEncode(text, sum[:]), '\n')
 		return nil
 	}

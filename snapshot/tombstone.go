@@ -7,6 +7,7 @@ import (
 	"strconv"
 
 	"github.com/git-smithers/git-smithers/objstore"
+	"github.com/git-smithers/git-smithers/snapshot/row"
 )
 
 // tombstoneSubject is what a tombstone says to git log.
@@ -61,7 +62,7 @@ func DecodeTombstone(id objstore.ID, data []byte) (Tombstone, error) {
 		err = t.check()
 	}
 	if err == nil && !bytes.Equal(EncodeTombstone(t), data) {
-		err = errNotCanonical
+		err = row.ErrNotCanonical
 	}
 	if err != nil {
 		return Tombstone{}, corrupt(id, "tombstone: %v", err)

@@ -6,6 +6,8 @@ import (
 	"path"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/git-smithers/git-smithers/snapshot/row"
 )
 
 // check says what of a working copy cannot be stored.
@@ -17,7 +19,7 @@ func (v *VCS) check() error {
 		return errors.New("commitId, changeId or operationId: not lower-case letters and digits")
 	case !utf8.ValidString(v.Branch):
 		return errors.New("branch: not UTF-8")
-	case v.Frame < 0 || v.Frame > maxInteger:
+	case v.Frame < 0 || v.Frame > row.MaxInteger:
 		return errors.New("frame: out of range")
 	case v.Tree.IsZero() != (v.Scope == ""):
 		return errors.New("scope: goes with treeId")
@@ -37,7 +39,7 @@ func (v *VCS) check() error {
 }
 
 func (v *VCS) checkFiles() error {
-	if v.LeftOutMore < 0 || v.LeftOutMore > maxInteger || v.AlteredMore < 0 || v.AlteredMore > maxInteger {
+	if v.LeftOutMore < 0 || v.LeftOutMore > row.MaxInteger || v.AlteredMore < 0 || v.AlteredMore > row.MaxInteger {
 		return errors.New("leftOutMore or alteredMore: out of range")
 	}
 	if len(v.LeftOut) > MaxListed || len(v.Altered) > MaxListed {
@@ -79,7 +81,7 @@ func (l LeftOut) check() error {
 }
 
 func checkBytes(n int64) error {
-	if n < 0 || n > maxInteger {
+	if n < 0 || n > row.MaxInteger {
 		return errors.New("bytes: out of range")
 	}
 	return nil
@@ -135,7 +137,7 @@ func checkAttemptKeys(keys []string) error {
 			return fmt.Errorf("%q: not UTF-8", key)
 		}
 	}
-	if !isSortedSet(keys) {
+	if !row.IsSet(keys) {
 		return errors.New("not sorted, or one twice")
 	}
 	return nil

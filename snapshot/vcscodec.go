@@ -1,132 +1,70 @@
 package snapshot
 
 import (
-	"bytes"
+	"slices"
 
 	"github.com/git-smithers/git-smithers/objstore"
-	"github.com/git-smithers/git-smithers/objstore/page"
+	"github.com/git-smithers/git-smithers/snapshot/row"
 )
 
-// encodeVCS is the bytes of vcs.json.
-func encodeVCS(v VCS) []byte { return append(appendVCS(nil, nil, v), '\n') }
+// vcsFields is the members of vcs.json.
+var vcsFields = slices.Concat(copyFields, []row.Field[VCS]{
+	row.List("worktrees", func(v *VCS) *[]Worktree { return &v.Worktrees }, worktreeFields),
+})
 
-// appendVCS appends a working copy; that of a task has a name.
-func appendVCS(b []byte, name *string, v VCS) []byte {
-	b = append(b, '{')
-	if len(v.Altered) > 0 {
-		b = appendArray(b, "altered", v.Altered, appendAltered)
-	}
-	b = appendCount(b, "alteredMore", v.AlteredMore)
-	if len(v.Attempts) > 0 {
-		b = appendArray(b, "attempts", v.Attempts, page.AppendString)
-	}
-	b = appendOptional(b, "branch", v.Branch)
-	b = appendOptional(b, "changeId", v.ChangeID)
-	b = appendOptional(b, "commitId", v.CommitID)
-	if v.Conflicted {
-		b = append(appendName(b, "conflicted"), "true"...)
-	}
-	b = appendIntMember(b, "frame", v.Frame)
-	if len(v.LeftOut) > 0 {
-		b = appendArray(b, "leftOut", v.LeftOut, appendLeftOut)
-	}
-	b = appendCount(b, "leftOutMore", v.LeftOutMore)
-	if name != nil {
-		b = appendStringMember(b, "name", *name)
-	}
-	b = appendOptional(b, "operationId", v.Operation)
-	b = appendOptional(b, "root", v.Root)
-	b = appendOptional(b, "scope", v.Scope)
-	b = appendOptionalID(b, "treeId", v.Tree)
-	b = appendStringMember(b, "type", v.Type)
-	if len(v.Worktrees) > 0 {
-		b = appendArray(b, "worktrees", v.Worktrees, appendWorktree)
-	}
-	return append(b, '}')
+// worktreeFields is the members of a task's worktree: those of a working copy, and its name.
+var worktreeFields = slices.Concat(
+	row.Part(copyFields[:copyName], (*Worktree).copy),
+	[]row.Field[Worktree]{row.Text("name", func(w *Worktree) *string { return &w.Name })},
+	row.Part(copyFields[copyName:], (*Worktree).copy),
+)
+
+// copyName is the place of "name" among the members of a working copy.
+const copyName = 10
+
+// copyFields is the members of every working copy.
+var copyFields = []row.Field[VCS]{
+	row.List("altered", func(v *VCS) *[]Altered { return &v.Altered }, alteredFields),
+	row.Count("alteredMore", func(v *VCS) *int64 { return &v.AlteredMore }),
+	row.OptionalList("attempts", func(v *VCS) *[]string { return &v.Attempts }),
+	row.OptionalText("branch", func(v *VCS) *string { return &v.Branch }),
+	row.OptionalText("changeId", func(v *VCS) *string { return &v.ChangeID }),
+	row.OptionalText("commitId", func(v *VCS) *string { return &v.CommitID }),
+	row.True("conflicted", func(v *VCS) *bool { return &v.Conflicted }),
+	row.Int("frame", func(v *VCS) *int64 { return &v.Frame }),
+	row.List("leftOut", func(v *VCS) *[]LeftOut { return &v.LeftOut }, leftOutFields),
+	row.Count("leftOutMore", func(v *VCS) *int64 { return &v.LeftOutMore }),
+	row.OptionalText("operationId", func(v *VCS) *string { return &v.Operation }),
+	row.OptionalText("root", func(v *VCS) *string { return &v.Root }),
+	row.OptionalText("scope", func(v *VCS) *string { return &v.Scope }),
+	row.OptionalID("treeId", func(v *VCS) *objstore.ID { return &v.Tree }),
+	row.Text("type", func(v *VCS) *string { return &v.Type }),
 }
 
-func appendAltered(b []byte, a Altered) []byte {
-	b = appendStringMember(append(b, '{'), "by", a.By)
-	b = appendStringMember(b, "path", EscapePath(a.Path))
-	return append(b, '}')
+var alteredFields = []row.Field[Altered]{
+	row.Text("by", func(a *Altered) *string { return &a.By }),
+	row.Spelled("path", func(a *Altered) *string { return &a.Path }, pathSpelling{}),
 }
 
-func appendLeftOut(b []byte, l LeftOut) []byte {
-	b = appendCount(append(b, '{'), "bytes", l.Bytes)
-	b = appendStringMember(b, "path", EscapePath(l.Path))
-	b = appendStringMember(b, "reason", l.Reason)
-	return append(b, '}')
+var leftOutFields = []row.Field[LeftOut]{
+	row.Count("bytes", func(l *LeftOut) *int64 { return &l.Bytes }),
+	row.Spelled("path", func(l *LeftOut) *string { return &l.Path }, pathSpelling{}),
+	row.Text("reason", func(l *LeftOut) *string { return &l.Reason }),
 }
 
-func appendWorktree(b []byte, w Worktree) []byte { return appendVCS(b, &w.Name, w.VCS) }
+func (w *Worktree) copy() *VCS { return &w.VCS }
+
+// encodeVCS returns the bytes of vcs.json.
+func encodeVCS(v VCS) []byte { return row.Document(vcsFields, &v) }
 
 // decodeVCS is the strict inverse of encodeVCS.
 func decodeVCS(id objstore.ID, data []byte) (*VCS, error) {
-	m := metadata{rest: data}
-	v := readVCS(&m, nil)
-	if !m.done("\n") || !bytes.Equal(encodeVCS(v), data) {
-		return nil, corrupt(id, "vcs.json: %v", errNotCanonical)
+	v, canonical := row.ReadDocument(vcsFields, data)
+	if !canonical {
+		return nil, corrupt(id, "vcs.json: %v", row.ErrNotCanonical)
 	}
 	if err := v.check(); err != nil {
 		return nil, corrupt(id, "vcs.json: %v", err)
 	}
-	return &v, nil
-}
-
-func readVCS(m *metadata, name *string) VCS {
-	var v VCS
-	if m.optional("altered") {
-		v.Altered = elements(m, readAltered)
-	}
-	v.AlteredMore = m.count("alteredMore")
-	if m.optional("attempts") {
-		v.Attempts = m.strs()
-	}
-	v.Branch, v.ChangeID, v.CommitID = m.optionalStr("branch"), m.optionalStr("changeId"), m.optionalStr("commitId")
-	if m.optional("conflicted") {
-		v.Conflicted = m.bool()
-	}
-	m.name("frame")
-	v.Frame = m.int()
-	if m.optional("leftOut") {
-		v.LeftOut = elements(m, readLeftOut)
-	}
-	v.LeftOutMore = m.count("leftOutMore")
-	if name != nil {
-		m.name("name")
-		*name = m.str()
-	}
-	v.Operation, v.Root, v.Scope = m.optionalStr("operationId"), m.optionalStr("root"), m.optionalStr("scope")
-	v.Tree = m.optionalID("treeId")
-	m.name("type")
-	v.Type = m.str()
-	if name == nil && m.optional("worktrees") {
-		v.Worktrees = elements(m, readWorktree)
-	}
-	m.close()
-	return v
-}
-
-func readAltered(m *metadata) (a Altered) {
-	m.name("by")
-	a.By = m.str()
-	m.name("path")
-	a.Path = m.path(m.str())
-	m.close()
-	return a
-}
-
-func readLeftOut(m *metadata) (l LeftOut) {
-	l.Bytes = m.count("bytes")
-	m.name("path")
-	l.Path = m.path(m.str())
-	m.name("reason")
-	l.Reason = m.str()
-	m.close()
-	return l
-}
-
-func readWorktree(m *metadata) (w Worktree) {
-	w.VCS = readVCS(m, &w.Name)
-	return w
+	return v, nil
 }

@@ -1,10 +1,11 @@
 package snapshot
 
 import (
-	"encoding/json"
 	"errors"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/git-smithers/git-smithers/snapshot/row"
 )
 
 // EscapePath spells a path, which is any bytes, as text: a byte that is not part of
@@ -38,54 +39,33 @@ func unescapePath(s string) (string, bool) {
 	return p, true
 }
 
-// MarshalJSON spells the path as vcs.json does.
-func (l LeftOut) MarshalJSON() ([]byte, error) { return appendLeftOut(nil, l), nil }
+// pathSpelling spells the paths of files.
+type pathSpelling struct{}
 
-// MarshalJSON spells the path as vcs.json does.
-func (a Altered) MarshalJSON() ([]byte, error) { return appendAltered(nil, a), nil }
+// Spell is EscapePath.
+func (pathSpelling) Spell(p string) string { return EscapePath(p) }
 
-// UnmarshalJSON is the inverse of MarshalJSON, with members in any order. An unknown
-// one is an error.
-func (l *LeftOut) UnmarshalJSON(data []byte) error {
-	return eachMember(data, func(name string, value json.RawMessage) error {
-		switch name {
-		case "path":
-			return pathField(value, &l.Path)
-		case "reason":
-			return field(value, &l.Reason)
-		case "bytes":
-			return field(value, &l.Bytes)
-		}
-		return errUnknownField
-	})
-}
-
-// UnmarshalJSON is the inverse of MarshalJSON, with members in any order. An unknown
-// one is an error.
-func (a *Altered) UnmarshalJSON(data []byte) error {
-	return eachMember(data, func(name string, value json.RawMessage) error {
-		switch name {
-		case "path":
-			return pathField(value, &a.Path)
-		case "by":
-			return field(value, &a.By)
-		}
-		return errUnknownField
-	})
-}
-
-// pathField reads a path that EscapePath has spelled.
-func pathField(value json.RawMessage, target *string) error {
-	var spelled string
-	if err := field(value, &spelled); err != nil {
-		return err
-	}
-	p, ok := unescapePath(spelled)
+// Read is the strict inverse of EscapePath.
+func (pathSpelling) Read(s string) (string, error) {
+	p, ok := unescapePath(s)
 	if !ok {
-		return errPathSpelling
+		return "", errPathSpelling
 	}
-	*target = p
-	return nil
+	return p, nil
 }
 
 var errPathSpelling = errors.New("not the spelling of a path: a percent sign is written %25")
+
+// MarshalJSON spells the path as vcs.json does.
+func (l LeftOut) MarshalJSON() ([]byte, error) { return row.AppendObject(nil, leftOutFields, &l), nil }
+
+// MarshalJSON spells the path as vcs.json does.
+func (a Altered) MarshalJSON() ([]byte, error) { return row.AppendObject(nil, alteredFields, &a), nil }
+
+// UnmarshalJSON is the inverse of MarshalJSON, with members in any order. An unknown
+// member is an error.
+func (l *LeftOut) UnmarshalJSON(data []byte) error { return row.Members(data, l, leftOutFields) }
+
+// UnmarshalJSON is the inverse of MarshalJSON, with members in any order. An unknown
+// member is an error.
+func (a *Altered) UnmarshalJSON(data []byte) error { return row.Members(data, a, alteredFields) }

@@ -1,14 +1,12 @@
 package snapshot
 
 import (
-	"bytes"
 	"cmp"
-	"encoding/json"
 	"errors"
 	"fmt"
 
-	"github.com/git-smithers/git-smithers/objstore"
 	"github.com/git-smithers/git-smithers/objstore/page"
+	"github.com/git-smithers/git-smithers/snapshot/row"
 )
 
 // The kinds of waits.
@@ -42,72 +40,33 @@ type Wait struct {
 	SignalSeq      *int64  `json:"signalSeq,omitempty"` // of the signal that was received; else of the one that the node's attempt before received
 }
 
-// EncodeWait is the row of a wait.
-func EncodeWait(w Wait) page.Row {
-	return page.Row{Key: Key(w.NodeID, w.Iteration), Value: appendWait(nil, w)}
+// waitKind is the rows of the collection "waits".
+var waitKind = row.Kind[Wait]{
+	Name: "wait",
+	Key:  nodeKey(func(w *Wait) (*string, *int) { return &w.NodeID, &w.Iteration }),
+	Fields: []row.Field[Wait]{
+		row.True("anyCorrelation", func(w *Wait) *bool { return &w.AnyCorrelation }),
+		row.Int("attempt", func(w *Wait) *int { return &w.Attempt }),
+		row.NullText("correlationId", func(w *Wait) **string { return &w.CorrelationID }),
+		row.NullInt("dueAtMs", func(w *Wait) **int64 { return &w.DueAtMs }),
+		row.NullInt("endedAtMs", func(w *Wait) **int64 { return &w.EndedAtMs }),
+		row.Text("kind", func(w *Wait) *string { return &w.Kind }),
+		row.OptionalText("signal", func(w *Wait) *string { return &w.Signal }),
+		row.OptionalInt("signalSeq", func(w *Wait) **int64 { return &w.SignalSeq }),
+		row.Int("startedAtMs", func(w *Wait) *int64 { return &w.StartedAtMs }),
+		row.Text("status", func(w *Wait) *string { return &w.Status }),
+	},
+	Check: Wait.check,
 }
+
+// EncodeWait returns the row of a wait.
+func EncodeWait(w Wait) page.Row { return waitKind.Encode(w) }
 
 // DecodeWait reads the row of a wait. Bytes that EncodeWait would not have written
 // are objstore.ErrCorrupt.
-func DecodeWait(row page.Row) (Wait, error) {
-	w, err := decodeWait(row)
-	if err != nil {
-		return Wait{}, corrupt(objstore.ID{}, "wait %q: %v", row.Key, err)
-	}
-	return w, nil
-}
+func DecodeWait(r page.Row) (Wait, error) { return waitKind.Decode(r) }
 
-func decodeWait(row page.Row) (w Wait, err error) {
-	if w.NodeID, w.Iteration, err = SplitKey(row.Key); err != nil {
-		return Wait{}, err
-	}
-	m := metadata{rest: row.Value}
-	w.AnyCorrelation = m.optionalTrue("anyCorrelation")
-	m.name("attempt")
-	w.Attempt = int(m.int())
-	m.name("correlationId")
-	w.CorrelationID = nullable(&m, m.str)
-	m.name("dueAtMs")
-	w.DueAtMs = nullable(&m, m.int)
-	m.name("endedAtMs")
-	w.EndedAtMs = nullable(&m, m.int)
-	m.name("kind")
-	w.Kind = m.str()
-	w.Signal = m.optionalStr("signal")
-	if m.optional("signalSeq") {
-		w.SignalSeq = new(m.int())
-	}
-	m.name("startedAtMs")
-	w.StartedAtMs = m.int()
-	m.name("status")
-	w.Status = m.str()
-	m.close()
-	if !m.done("") || !bytes.Equal(appendWait(nil, w), row.Value) {
-		return Wait{}, errNotCanonical
-	}
-	if err := w.check(); err != nil {
-		return Wait{}, err
-	}
-	return w, nil
-}
-
-func appendWait(b []byte, w Wait) []byte {
-	b = appendTrue(append(b, '{'), "anyCorrelation", w.AnyCorrelation)
-	b = appendIntMember(b, "attempt", int64(w.Attempt))
-	b = appendNullable(b, "correlationId", w.CorrelationID, page.AppendString)
-	b = appendNullable(b, "dueAtMs", w.DueAtMs, appendInt64)
-	b = appendNullable(b, "endedAtMs", w.EndedAtMs, appendInt64)
-	b = appendStringMember(b, "kind", w.Kind)
-	b = appendOptional(b, "signal", w.Signal)
-	if w.SignalSeq != nil {
-		b = appendIntMember(b, "signalSeq", *w.SignalSeq)
-	}
-	b = appendIntMember(b, "startedAtMs", w.StartedAtMs)
-	b = appendStringMember(b, "status", w.Status)
-	return append(b, '}')
-}
-
-// check says what of a wait cannot be stored.
+// check returns why a wait cannot be stored.
 func (w Wait) check() error {
 	var err error
 	switch w.Kind {
@@ -165,46 +124,4 @@ func (w Wait) checkTimer() error {
 		return errors.New("dueAtMs: missing")
 	}
 	return nil
-}
-
-// parseWait reads a wait as engines write it. With a key, nodeId and iteration may be
-// left out but must not differ.
-func parseWait(key string, value json.RawMessage) (Wait, error) {
-	var w Wait
-	place := rowPlace{key: key}
-	err := eachMember(value, func(name string, value json.RawMessage) error {
-		switch name {
-		case "attempt":
-			return field(value, &w.Attempt)
-		case "kind":
-			return field(value, &w.Kind)
-		case "status":
-			return field(value, &w.Status)
-		case "signal":
-			return field(value, &w.Signal)
-		case "correlationId":
-			return field(value, &w.CorrelationID)
-		case "anyCorrelation":
-			return field(value, &w.AnyCorrelation)
-		case "startedAtMs":
-			return field(value, &w.StartedAtMs)
-		case "dueAtMs":
-			return field(value, &w.DueAtMs)
-		case "endedAtMs":
-			return field(value, &w.EndedAtMs)
-		case "signalSeq":
-			return field(value, &w.SignalSeq)
-		}
-		return place.member(name, value)
-	})
-	if err == nil {
-		w.NodeID, w.Iteration, err = place.resolve()
-	}
-	if err == nil {
-		err = w.check()
-	}
-	if err != nil {
-		return Wait{}, fmt.Errorf("wait %q: %w", cmp.Or(key, w.NodeID), err)
-	}
-	return w, nil
 }

@@ -4,12 +4,14 @@ import (
 	"bytes"
 	"cmp"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
 	"strings"
 
 	"github.com/git-smithers/git-smithers/objstore/page"
+	"github.com/git-smithers/git-smithers/snapshot/row"
 )
 
 // Output is one output row: the user's JSON, byte for byte.
@@ -56,14 +58,14 @@ func ParseWhole(limits Limits, data []byte) (Whole, error) {
 		return Whole{}, err
 	}
 	var w Whole
-	err := eachMember(data, func(name string, value json.RawMessage) error {
+	err := row.EachMember(data, func(name string, value json.RawMessage) error {
 		switch name {
 		case "nodes":
-			return eachElement(value, w.addNode)
+			return row.EachElement(value, w.addNode)
 		case "outputs":
-			return eachElement(value, w.addOutput)
+			return row.EachElement(value, w.addOutput)
 		case "loops":
-			return eachElement(value, w.addLoop)
+			return row.EachElement(value, w.addLoop)
 		case "input":
 			w.Input = value
 			return nil
@@ -83,66 +85,63 @@ func ParseWhole(limits Limits, data []byte) (Whole, error) {
 func (w *Whole) addMail(name string, value json.RawMessage) (err error) {
 	switch name {
 	case "approvals":
-		w.Approvals, err = parseAll(value, parseApproval)
+		w.Approvals, err = parseAll(value, &approvalKind)
 	case "humanRequests":
-		w.HumanRequests, err = parseAll(value, parseHumanRequest)
+		w.HumanRequests, err = parseAll(value, &humanRequestKind)
 	case "signals":
-		w.Signals, err = parseAll(value, parseSignal)
+		w.Signals, err = parseAll(value, &signalKind)
 	case "waits":
-		w.Waits, err = parseAll(value, parseWait)
+		w.Waits, err = parseAll(value, &waitKind)
 	default:
-		err = errUnknownField
+		err = row.ErrUnknownField
 	}
 	return err
 }
 
 // parseAll reads an array of rows that say themselves what their keys are.
-func parseAll[T any](array json.RawMessage, parse func(string, json.RawMessage) (T, error)) ([]T, error) {
+func parseAll[T any](array json.RawMessage, kind *row.Kind[T]) ([]T, error) {
 	rows := []T{}
-	err := eachElement(array, func(_ int, value json.RawMessage) error {
-		row, err := parse("", value)
-		rows = append(rows, row)
+	err := row.EachElement(array, func(_ int, value json.RawMessage) error {
+		v, err := kind.Parse("", value)
+		rows = append(rows, v)
 		return err
 	})
 	return rows, err
 }
 
 func (w *Whole) addNode(_ int, value json.RawMessage) error {
-	n, err := parseNode("", value)
+	n, err := nodeKind.Parse("", value)
 	w.Nodes = append(w.Nodes, n)
 	return err
 }
 
 func (w *Whole) addLoop(_ int, value json.RawMessage) error {
-	l, err := parseLoop("", value)
+	l, err := loopKind.Parse("", value)
 	w.Loops = append(w.Loops, l)
 	return err
 }
 
 func (w *Whole) addOutput(_ int, value json.RawMessage) error {
-	var o Output
-	var place rowPlace
-	err := eachMember(value, func(name string, value json.RawMessage) error {
-		switch name {
-		case "table":
-			return field(value, &o.Table)
-		case "value":
-			o.Value = value
-			return nil
-		}
-		return place.member(name, value)
-	})
-	if err != nil {
-		return err
-	}
-	if o.NodeID, o.Iteration, err = place.resolve(); err != nil {
-		return err
-	}
-	if o.Value == nil {
-		return fmt.Errorf("output %q: value: missing", Key(o.NodeID, o.Iteration))
-	}
+	o, err := outputKind.Parse("", value)
 	w.Outputs = append(w.Outputs, o)
-	return checkTable(o.Table)
+	return err
+}
+
+// outputKind is outputs as a whole state has them. Only Parse is used: the stored row of an
+// output is its value alone.
+var outputKind = row.Kind[Output]{
+	Name: "output",
+	Key:  nodeKey(func(o *Output) (*string, *int) { return &o.NodeID, &o.Iteration }),
+	Fields: []row.Field[Output]{
+		row.Text("table", func(o *Output) *string { return &o.Table }),
+		row.JSON("value", func(o *Output) *json.RawMessage { return &o.Value }),
+	},
+	Check: func(o Output) error {
+		if o.Value == nil {
+			return errors.New("value: missing")
+		}
+		return checkTable(o.Table)
+	},
 }
 
 // wholeRow names one row of a state.

@@ -1,4 +1,4 @@
-package snapshot
+package row
 
 import (
 	"encoding/json"
@@ -10,10 +10,9 @@ import (
 
 var errNotObject = errors.New("not a JSON object")
 
-// eachMember calls use for every member of a JSON object in order. The object must
-// be valid JSON. A name that comes twice is an error, as is what use returns, which
-// is prefixed with the name.
-func eachMember(object []byte, use func(name string, value json.RawMessage) error) error {
+// EachMember calls use for every member of a JSON object in order. The object must
+// be valid JSON. A repeated name is an error. Errors of use are prefixed with the name.
+func EachMember(object []byte, use func(name string, value json.RawMessage) error) error {
 	i := jsontext.SkipSpace(object, 0)
 	if i >= len(object) || object[i] != '{' {
 		return errNotObject
@@ -42,8 +41,8 @@ func eachMember(object []byte, use func(name string, value json.RawMessage) erro
 	return nil
 }
 
-// eachElement calls use for every element of a JSON array, which must be valid JSON.
-func eachElement(array []byte, use func(i int, value json.RawMessage) error) error {
+// EachElement calls use for every element of a JSON array, which must be valid JSON.
+func EachElement(array []byte, use func(i int, value json.RawMessage) error) error {
 	i := jsontext.SkipSpace(array, 0)
 	if i >= len(array) || array[i] != '[' {
 		return errors.New("not a JSON array")
@@ -61,10 +60,11 @@ func eachElement(array []byte, use func(i int, value json.RawMessage) error) err
 	return nil
 }
 
-var errUnknownField = errors.New("unknown field")
+// ErrUnknownField is the error about a member that a row does not have.
+var ErrUnknownField = errors.New("unknown field")
 
-// field reads a member's value into target; null leaves target as it is.
-func field(value json.RawMessage, target any) error {
+// Into reads a member's value into target. Null leaves target as it is.
+func Into(value json.RawMessage, target any) error {
 	if string(value) == "null" {
 		return nil
 	}

@@ -1,0 +1,102 @@
+package snapshot
+
+import (
+	"errors"
+	"strconv"
+	"strings"
+
+	"github.com/git-smithers/git-smithers/snapshot/row"
+)
+
+// keySeparator stands between the parts of a row's key.
+const keySeparator = "::"
+
+// Key is the key of a node's or an output's row: "nodeId::iteration".
+func Key(nodeID string, iteration int) string {
+	return nodeID + keySeparator + strconv.Itoa(iteration)
+}
+
+// SplitKey is the inverse of Key. It splits at the last "::", so a node id may
+// contain one. Its error wraps ErrInvalid.
+func SplitKey(key string) (nodeID string, iteration int, err error) {
+	i := strings.LastIndex(key, keySeparator)
+	if i <= 0 {
+		return "", 0, invalid("key %q: not nodeId::iteration", key)
+	}
+	n, ok := parseOrdinal(key[i+len(keySeparator):])
+	if !ok {
+		return "", 0, invalid("key %q: not nodeId::iteration", key)
+	}
+	return key[:i], n, nil
+}
+
+// parseOrdinal reads a decimal number from 0 to row.MaxInteger without leading zeros.
+func parseOrdinal(s string) (int, bool) {
+	n, err := strconv.Atoi(s)
+	return n, err == nil && n >= 0 && n <= row.MaxInteger && strconv.Itoa(n) == s
+}
+
+// AttemptKey is the key of an attempt's and of its log's row: "nodeId::iteration::attempt".
+func AttemptKey(nodeID string, iteration, attempt int) string {
+	return Key(nodeID, iteration) + keySeparator + strconv.Itoa(attempt)
+}
+
+// SplitAttemptKey is the inverse of AttemptKey. Its error wraps ErrInvalid.
+func SplitAttemptKey(key string) (nodeID string, iteration, attempt int, err error) {
+	node, number, found := cutLast(key, keySeparator)
+	attempt, ok := parseOrdinal(number)
+	if !found || !ok || attempt < 1 {
+		return "", 0, 0, invalid("key %q: not nodeId::iteration::attempt", key)
+	}
+	if nodeID, iteration, err = SplitKey(node); err != nil {
+		return "", 0, 0, invalid("key %q: not nodeId::iteration::attempt", key)
+	}
+	return nodeID, iteration, attempt, nil
+}
+
+func cutLast(s, sep string) (before, after string, found bool) {
+	i := strings.LastIndex(s, sep)
+	if i < 0 {
+		return s, "", false
+	}
+	return s[:i], s[i+len(sep):], true
+}
+
+// nodeKey is the key of rows that belong to a node at one iteration.
+func nodeKey[T any](at func(*T) (nodeID *string, iteration *int)) row.Key[T] {
+	return row.Key[T]{
+		Of: func(v *T) string {
+			nodeID, iteration := at(v)
+			return Key(*nodeID, *iteration)
+		},
+		Split: func(v *T, key string) (err error) {
+			nodeID, iteration := at(v)
+			*nodeID, *iteration, err = SplitKey(key)
+			return err
+		},
+		Fields: []row.Field[T]{
+			row.Text("nodeId", func(v *T) *string {
+				nodeID, _ := at(v)
+				return nodeID
+			}),
+			row.Int("iteration", func(v *T) *int {
+				_, iteration := at(v)
+				return iteration
+			}),
+		},
+		Missing: func(v *T) error {
+			nodeID, iteration := at(v)
+			switch {
+			case *nodeID == "":
+				return errors.New("nodeId: missing")
+			case *iteration < 0 || *iteration > row.MaxInteger:
+				return errors.New("iteration: out of range")
+			}
+			return nil
+		},
+		Title: func(v *T) string {
+			nodeID, _ := at(v)
+			return *nodeID
+		},
+	}
+}

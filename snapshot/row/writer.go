@@ -1,0 +1,58 @@
+package row
+
+import (
+	"strconv"
+
+	"github.com/git-smithers/git-smithers/objstore"
+	"github.com/git-smithers/git-smithers/objstore/page"
+)
+
+// MaxInteger bounds the integers in our own metadata. JSON readers that keep numbers as
+// doubles change the integers beyond it.
+const MaxInteger = 1<<53 - 1
+
+// AppendName appends the name of an object's next member. A name is plain ASCII. Callers
+// append members in the order of their names.
+func AppendName(b []byte, name string) []byte {
+	if b[len(b)-1] != '{' {
+		b = append(b, ',')
+	}
+	b = append(append(b, '"'), name...)
+	return append(b, '"', ':')
+}
+
+// AppendText appends a member that is a string.
+func AppendText(b []byte, name, value string) []byte {
+	return page.AppendString(AppendName(b, name), value)
+}
+
+// AppendInt appends a member that is an integer.
+func AppendInt(b []byte, name string, value int64) []byte {
+	return strconv.AppendInt(AppendName(b, name), value, 10)
+}
+
+// AppendRaw appends a member that is JSON already, or null if value is nil.
+func AppendRaw(b []byte, name string, value []byte) []byte {
+	b = AppendName(b, name)
+	if value == nil {
+		return append(b, "null"...)
+	}
+	return append(b, value...)
+}
+
+// appendID appends a member that is an object id.
+func appendID(b []byte, name string, id objstore.ID) []byte {
+	return AppendText(b, name, id.String())
+}
+
+// appendTexts appends a member that is an array of strings.
+func appendTexts(b []byte, name string, values []string) []byte {
+	b = append(AppendName(b, name), '[')
+	for i, v := range values {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b = page.AppendString(b, v)
+	}
+	return append(b, ']')
+}

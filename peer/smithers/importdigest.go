@@ -13,14 +13,14 @@ import (
 )
 
 // rowsDigest is the digest of the rows that the database has of the run.
-func (r *runPass) rowsDigest() string { return r.allRows().digest() }
+func (p *peerRun) rowsDigest() string { return p.allRows().digest() }
 
 // movableDigest is the digest of those rows with a mark in place of the root's path, so that an export to any folder can
 // be checked against it; "" if no row has the root's path.
-func (r *runPass) movableDigest() string {
-	all, moved := r.allRows(), false
+func (p *peerRun) movableDigest() string {
+	all, moved := p.allRows(), false
 	for _, table := range all.tables {
-		if rows, found := r.at.movable(table, all.rows[table.Name]); found {
+		if rows, found := p.at.movable(table, all.rows[table.Name]); found {
 			all.rows[table.Name], moved = rows, true
 		}
 	}
@@ -31,15 +31,15 @@ func (r *runPass) movableDigest() string {
 }
 
 // allRows are the rows that the database has of the run and of no run at all.
-func (r *runPass) allRows() runRows {
-	all := runRows{schema: r.schema(r.uses), heads: r.heads, tables: r.tx.Tables(), rows: maps.Clone(r.rows)}
-	for _, one := range r.im.left {
+func (p *peerRun) allRows() runRows {
+	all := runRows{schema: p.schema(p.uses), heads: p.heads, tables: p.tx.Tables(), rows: maps.Clone(p.rows)}
+	for _, one := range p.left {
 		all.rows[one.table.Name] = one.rows
 	}
-	if table := r.tx.Table(tableFrames); table != nil {
+	if table := p.tx.Table(tableFrames); table != nil {
 		all.framesTable = *table
-		for _, no := range slices.Sorted(maps.Keys(r.frameRows)) {
-			all.frames = append(all.frames, r.frameRows[no])
+		for _, no := range slices.Sorted(maps.Keys(p.frameRows)) {
+			all.frames = append(all.frames, p.frameRows[no])
 		}
 	}
 	return all

@@ -36,9 +36,9 @@ func (r *runPass) isExported(ctx context.Context, tip *snapshot.Entry) (bool, er
 }
 
 // hasUnrestored tells whether there are rows that a run which Smithers is to restore is exported without.
-func (r *runPass) hasUnrestored() bool {
-	return slices.ContainsFunc(peerTables(r.tx.Tables()), func(t smithersdb.Table) bool {
-		return !hydrated(t.Name) && len(r.rows[t.Name]) > 0
+func (p *peerRun) hasUnrestored() bool {
+	return slices.ContainsFunc(peerTables(p.tx.Tables()), func(t smithersdb.Table) bool {
+		return !hydrated(t.Name) && len(p.rows[t.Name]) > 0
 	})
 }
 

@@ -104,32 +104,32 @@ func (r *runPass) describeTables(f *facts) error {
 }
 
 // overrides are what leads from the predicted rows of a table to the run's.
-func (r *runPass) overrides(table smithersdb.Table, f *facts) ([]override, error) {
-	predicted, err := predict(f, table, r.columns)
+func (p *peerRun) overrides(table smithersdb.Table, f *facts) ([]override, error) {
+	predicted, err := predict(f, table, p.columns)
 	if err != nil {
 		return nil, err
 	}
-	return overridesOf(table, predicted, r.rows[table.Name], r.at)
+	return overridesOf(table, predicted, p.rows[table.Name], p.at)
 }
 
 // lonelyFrames are the rows of _smithers_frames without a snapshot.
-func (r *runPass) lonelyFrames() []smithersdb.Row {
+func (p *peerRun) lonelyFrames() []smithersdb.Row {
 	var rows []smithersdb.Row
-	for _, no := range r.lonely {
-		rows = append(rows, r.frameRows[no])
+	for _, no := range p.lonely {
+		rows = append(rows, p.frameRows[no])
 	}
 	return rows
 }
 
 // schema describes those of the wanted tables that are not exactly Smithers 0.32.0's own.
-func (r *runPass) schema(wanted func(smithersdb.Table) bool) []schemaLine {
+func (p *peerRun) schema(wanted func(smithersdb.Table) bool) []schemaLine {
 	var lines []schemaLine
-	for _, t := range r.tx.Tables() {
-		if same, ok := r.im.own[t.Name]; !wanted(t) || ok && same.Same(&t) {
+	for _, t := range p.tx.Tables() {
+		if same, ok := p.own[t.Name]; !wanted(t) || ok && same.Same(&t) {
 			continue
 		}
 		line := schemaLine{Table: t.Name, SQL: t.SQL}
-		for _, c := range r.columns {
+		for _, c := range p.columns {
 			if c.Table == t.Name {
 				line.Columns = append(line.Columns, [2]string{c.Column, c.Kind})
 			}
@@ -141,18 +141,18 @@ func (r *runPass) schema(wanted func(smithersdb.Table) bool) []schemaLine {
 }
 
 // uses tells whether a table has anything of the run.
-func (r *runPass) uses(table smithersdb.Table) bool {
+func (p *peerRun) uses(table smithersdb.Table) bool {
 	name := table.Name
 	switch {
-	case len(r.rows[name]) > 0, name == tableFrames && len(r.frameRows) > 0, name == tableSnapshots && len(r.heads) > 0:
+	case len(p.rows[name]) > 0, name == tableFrames && len(p.frameRows) > 0, name == tableSnapshots && len(p.heads) > 0:
 		return true
 	}
-	return slices.ContainsFunc(r.im.left, func(u unowned) bool { return u.table.Name == name })
+	return slices.ContainsFunc(p.left, func(u unowned) bool { return u.table.Name == name })
 }
 
 // knows tells whether the run uses a table, or may come to put outputs into it.
-func (r *runPass) knows(table smithersdb.Table) bool {
-	return r.uses(table) || isOutputs(table) && slices.ContainsFunc(r.columns, func(c outputColumn) bool { return c.Table == table.Name })
+func (p *peerRun) knows(table smithersdb.Table) bool {
+	return p.uses(table) || isOutputs(table) && slices.ContainsFunc(p.columns, func(c outputColumn) bool { return c.Table == table.Name })
 }
 
 // rowOf is the row that a change sets.

@@ -39,8 +39,8 @@ func (r *runPass) addFiles(ctx context.Context, draft *snapshot.Draft, newest bo
 const togetherMs = 250
 
 // isTogether tells whether a frame came so shortly before the newest one that it was found with it.
-func (r *runPass) isTogether(atMs int64) bool {
-	return r.heads[len(r.heads)-1].AtMs-atMs <= togetherMs
+func (p *peerRun) isTogether(atMs int64) bool {
+	return p.heads[len(p.heads)-1].AtMs-atMs <= togetherMs
 }
 
 func filesOf(entry *snapshot.Entry) (*snapshot.VCS, error) {

@@ -33,8 +33,8 @@ func (r *runPass) appendFrame(ctx context.Context, i int) error {
 }
 
 // snapshot reads a snapshot, with a time that a run of ours can have; its row has Smithers'.
-func (r *runPass) snapshot(no int64) (*smithersdb.Snapshot, error) {
-	s, err := r.tx.Snapshot(r.id, no)
+func (p *peerRun) snapshot(no int64) (*smithersdb.Snapshot, error) {
+	s, err := p.tx.Snapshot(p.id, no)
 	if err == nil {
 		s.AtMs = ourTime(s.AtMs)
 	}
@@ -116,7 +116,7 @@ func (r *runPass) wholeOf(s *smithersdb.Snapshot, ours string) (snapshot.Whole, 
 	if err != nil {
 		return snapshot.Whole{}, shape{}, err
 	}
-	signals := r.mail.fill(&w, s.AtMs, had)
+	signals := r.box.fill(&w, s.AtMs, had)
 	return w, texts.shape(r.id, s.Contents, w, signals, r.now.Layout), nil
 }
 
@@ -196,9 +196,9 @@ func ofCore(c snapshot.Change) bool {
 }
 
 // placeByTime gives the nodes of a state without a rendered tree what they need.
-func (r *runPass) placeByTime(w *snapshot.Whole, atMs int64) {
+func (p *peerRun) placeByTime(w *snapshot.Whole, atMs int64) {
 	var begun []snapshot.Attempt
-	for _, row := range r.attempts {
+	for _, row := range p.attempts {
 		if a, ok := row.then(atMs); ok {
 			begun = append(begun, a)
 		}
@@ -211,10 +211,10 @@ func (r *runPass) placeByTime(w *snapshot.Whole, atMs int64) {
 
 // during edits the run's row as it was while the run went on. pointer is the revision at which its
 // process had started.
-func (r *runPass) during(pointer string) func(*snapshot.Run) {
+func (p *peerRun) during(pointer string) func(*snapshot.Run) {
 	return func(row *snapshot.Run) {
-		r.ended(row)
-		if r.neverRan() {
+		p.ended(row)
+		if p.neverRan() {
 			return
 		}
 		row.Status, row.FinishedAtMs, row.Error = snapshot.RunRunning, nil, ""
@@ -225,8 +225,8 @@ func (r *runPass) during(pointer string) func(*snapshot.Run) {
 }
 
 // ended edits the run's row to what it is now.
-func (r *runPass) ended(row *snapshot.Run) {
-	is := r.run
+func (p *peerRun) ended(row *snapshot.Run) {
+	is := p.run
 	is.Parent, is.Epoch = row.Parent, row.Epoch
 	is.Frame, is.NextSeq = row.Frame, row.NextSeq
 	*row = is

@@ -90,102 +90,101 @@ func (r *runPass) lineKnown() *knownRows {
 
 // readLater reads what the database has got since the watch last read the run; ok is false where the watch does not know
 // enough, or what it knows does not fit.
-func (r *runPass) readLater() (ok bool, err error) {
-	known := r.im.memory.runs[r.id]
+func (p *peerRun) readLater(known *knownRun) (ok bool, err error) {
 	if known == nil || known.rows == nil {
 		return false, nil
 	}
-	r.had = known.rows
-	r.run, r.at = runOf(r.row)
-	r.rows = make(map[string][]smithersdb.Row)
-	for _, read := range []func() (bool, error){r.laterHeads, r.laterEvents, r.laterTrees, r.laterAttempts} {
+	p.had = known.rows
+	p.run, p.at = runOf(p.row)
+	p.rows = make(map[string][]smithersdb.Row)
+	for _, read := range []func() (bool, error){p.laterHeads, p.laterEvents, p.laterTrees, p.laterAttempts} {
 		if ok, err := read(); !ok || err != nil {
 			return false, err
 		}
 	}
-	if err := r.readRows(tableApprovals, tableHumanRequests, tableSignals); err != nil {
+	if err := p.readRows(tableApprovals, tableHumanRequests, tableSignals); err != nil {
 		return false, err
 	}
-	r.readMailbox()
-	if r.neverRan() {
-		r.run.Status = snapshot.RunPending
+	p.readMailbox()
+	if p.neverRan() {
+		p.run.Status = snapshot.RunPending
 	}
-	r.copies = r.im.copies.ofRun(r.row, r.rows[tableAttempts])
+	p.copies = p.all.ofRun(p.row, p.rows[tableAttempts])
 	return true, nil
 }
 
-func (r *runPass) laterHeads() (ok bool, err error) {
-	known := r.had.heads
+func (p *peerRun) laterHeads() (ok bool, err error) {
+	known := p.had.heads
 	newest := known[len(known)-1]
-	heads, before, err := r.tx.LaterHeads(r.id, newest.Frame)
+	heads, before, err := p.tx.LaterHeads(p.id, newest.Frame)
 	if err != nil || before != int64(len(known)-1) || len(heads) == 0 {
 		return false, err
 	}
 	for i := range heads {
 		heads[i].AtMs = ourTime(heads[i].AtMs)
 	}
-	r.heads = append(known, heads[1:]...) //nolint:gocritic // what is behind the known ones is nobody's
+	p.heads = append(known, heads[1:]...) //nolint:gocritic // what is behind the known ones is nobody's
 	return heads[0] == newest, nil
 }
 
-func (r *runPass) laterEvents() (ok bool, err error) {
-	known := r.had.events
+func (p *peerRun) laterEvents() (ok bool, err error) {
+	known := p.had.events
 	newest := known[len(known)-1].row
-	rows, before, ok, err := r.tx.Later(tableEvents, r.id, "seq", newest["seq"].Int)
+	rows, before, ok, err := p.tx.Later(tableEvents, p.id, "seq", newest["seq"].Int)
 	if err != nil || !ok || before != int64(len(known)-1) || len(rows) == 0 || !maps.EqualFunc(rows[0], newest, sameValue) {
 		return false, err
 	}
-	r.events, r.captured = known, make(map[int64]int)
+	p.events, p.captured = known, make(map[int64]int)
 	for _, row := range rows[1:] {
-		r.events = append(r.events, peerEventOf(row))
+		p.events = append(p.events, peerEventOf(row))
 	}
-	for i, e := range r.events {
+	for i, e := range p.events {
 		if e.row != nil && e.frameNo != noPeer {
-			r.captured[e.frameNo] = i
+			p.captured[e.frameNo] = i
 		}
 	}
 	return true, nil
 }
 
 // laterTrees reads the rows of _smithers_frames after the newest frame.
-func (r *runPass) laterTrees() (ok bool, err error) {
-	r.frameRows = make(map[int64]smithersdb.Row)
-	if r.tx.Table(tableFrames) == nil {
-		return r.had.rendered == 0, nil
+func (p *peerRun) laterTrees() (ok bool, err error) {
+	p.frameRows = make(map[int64]smithersdb.Row)
+	if p.tx.Table(tableFrames) == nil {
+		return p.had.rendered == 0, nil
 	}
-	rows, before, ok, err := r.tx.Later(tableFrames, r.id, "frame_no", r.had.heads[len(r.had.heads)-1].Frame+1)
-	if err != nil || !ok || before != r.had.rendered {
+	rows, before, ok, err := p.tx.Later(tableFrames, p.id, "frame_no", p.had.heads[len(p.had.heads)-1].Frame+1)
+	if err != nil || !ok || before != p.had.rendered {
 		return false, err
 	}
 	for _, row := range rows {
-		if err := r.addTree(row); err != nil {
+		if err := p.addTree(row); err != nil {
 			return false, err
 		}
 	}
-	r.findLonely()
+	p.findLonely()
 	return true, nil
 }
 
-func (r *runPass) laterAttempts() (ok bool, err error) {
-	by := settledBy(r.had.before.AtMs)
-	settled, ok, err := r.tx.Tally(tableAttempts, r.id, by, tallied())
-	if err != nil || !ok || !settled.Equal(r.had.settled) {
+func (p *peerRun) laterAttempts() (ok bool, err error) {
+	by := settledBy(p.had.before.AtMs)
+	settled, ok, err := p.tx.Tally(tableAttempts, p.id, by, tallied())
+	if err != nil || !ok || !settled.Equal(p.had.settled) {
 		return false, err
 	}
-	rows, err := r.tx.Unsettled(tableAttempts, r.id, by)
+	rows, err := p.tx.Unsettled(tableAttempts, p.id, by)
 	if err != nil {
 		return false, err
 	}
-	r.rows[tableAttempts] = rows
-	for _, a := range r.had.attempts {
+	p.rows[tableAttempts] = rows
+	for _, a := range p.had.attempts {
 		if a.endedBy(by.Most) {
-			r.attempts = append(r.attempts, a)
+			p.attempts = append(p.attempts, a)
 		}
 	}
 	for _, row := range rows {
-		r.addAttempt(row)
+		p.addAttempt(row)
 	}
-	slices.SortFunc(r.attempts, func(x, y attemptRow) int {
+	slices.SortFunc(p.attempts, func(x, y attemptRow) int {
 		a, b := x.attempt, y.attempt
 		return cmp.Or(strings.Compare(a.NodeID, b.NodeID), cmp.Compare(a.Iteration, b.Iteration), cmp.Compare(a.Attempt, b.Attempt))
 	})

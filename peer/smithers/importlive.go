@@ -45,7 +45,7 @@ func (im *importing) letGo() error {
 // done is false where that is not enough, and the run as it was.
 func (im *importing) framesFirst(ctx context.Context, tx *smithersdb.Tx, from source, upTo smithersdb.Head) (out ImportedRun, done bool, err error) {
 	r := im.runPass(tx, from)
-	enough, err := r.readLater()
+	enough, err := r.readLater(im.memory.runs[from.id])
 	if enough && err == nil {
 		if done, err = r.appendFrames(ctx, upTo); done || err != nil {
 			return r.out, done, err

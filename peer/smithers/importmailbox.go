@@ -9,15 +9,21 @@ import (
 	"github.com/git-smithers/git-smithers/snapshot"
 )
 
-// mailbox is what arrived in a run and what it waits for, oldest first, and what was answered here meanwhile.
-type mailbox struct {
+// mailRows are what arrived in a run and what it waits for in the database, oldest first.
+type mailRows struct {
 	approvals     []snapshot.Approval
 	humanRequests []snapshot.HumanRequest
 	signals       []peerSignal
 	tries         [][]attemptRow // the attempts of each node that waits for a signal or a time, or has
-	here          answers
-	overruled     []Overruled // in the order of Smithers' rows
-	dropped       []Dropped
+}
+
+// mailbox is the mailbox of the database's run with the answers that were given here meanwhile.
+type mailbox struct {
+	mailRows
+
+	here      answers
+	overruled []Overruled // in the order of Smithers' rows
+	dropped   []Dropped
 }
 
 // peerSignal is a signal with Smithers' number. Its own follows from the state that it comes to: see numberSignals.
@@ -27,70 +33,70 @@ type peerSignal struct {
 }
 
 // readMailbox takes the mailbox out of the rows of a run.
-func (r *runPass) readMailbox() {
-	r.readApprovals()
-	for _, row := range r.rows[tableHumanRequests] {
+func (p *peerRun) readMailbox() {
+	p.readApprovals()
+	for _, row := range p.rows[tableHumanRequests] {
 		if h, ok := humanRequestOf(row); ok {
-			r.mail.humanRequests = append(r.mail.humanRequests, h)
+			p.mail.humanRequests = append(p.mail.humanRequests, h)
 		}
 	}
 	have := make(map[string]bool)
-	for _, row := range r.rows[tableSignals] {
+	for _, row := range p.rows[tableSignals] {
 		s, ok := signalOf(row)
 		if !ok || have[s.Digest()] {
 			continue
 		}
 		have[s.Digest()] = true
-		r.mail.signals = append(r.mail.signals, peerSignal{s, row["seq"].Int})
+		p.mail.signals = append(p.mail.signals, peerSignal{s, row["seq"].Int})
 	}
-	r.readWaits()
+	p.readWaits()
 }
 
 // readApprovals reads what people are asked to approve. The gate of a task that a person does is none of them:
 // whoever does the task opens it.
-func (r *runPass) readApprovals() {
+func (p *peerRun) readApprovals() {
 	asked := make(map[string]int64)
-	for _, a := range r.attempts {
+	for _, a := range p.attempts {
 		key := snapshot.Key(a.attempt.NodeID, a.attempt.Iteration)
 		asked[key] = max(asked[key], a.attempt.StartedAtMs)
 	}
-	for _, e := range r.events {
+	for _, e := range p.events {
 		if e.kind == "ApprovalRequested" {
 			asked[e.node] = e.atMs
 		}
 	}
-	for _, row := range r.rows[tableApprovals] {
+	for _, row := range p.rows[tableApprovals] {
 		key := snapshot.Key(textOf(row, "node_id"), int(row["iteration"].Int))
 		at, known := asked[key]
 		if !known {
-			at = r.run.CreatedAtMs
+			at = p.run.CreatedAtMs
 		}
 		if a, ok := approvalOf(row, at); ok && !isHumanGate(row) {
-			r.mail.approvals = append(r.mail.approvals, a)
+			p.mail.approvals = append(p.mail.approvals, a)
 		}
 	}
 }
 
 // readWaits groups the attempts of nodes that wait for a signal or a time.
-func (r *runPass) readWaits() {
+func (p *peerRun) readWaits() {
 	waits := make(map[string]bool)
-	for _, a := range r.attempts {
+	for _, a := range p.attempts {
 		if a.wait != nil {
 			waits[snapshot.Key(a.attempt.NodeID, a.attempt.Iteration)] = true
 		}
 	}
 	at := make(map[string]int)
-	for _, a := range r.attempts {
+	for _, a := range p.attempts {
 		key := snapshot.Key(a.attempt.NodeID, a.attempt.Iteration)
 		if !waits[key] {
 			continue
 		}
 		i, known := at[key]
 		if !known {
-			i = len(r.mail.tries)
-			at[key], r.mail.tries = i, append(r.mail.tries, nil)
+			i = len(p.mail.tries)
+			at[key], p.mail.tries = i, append(p.mail.tries, nil)
 		}
-		r.mail.tries[i] = append(r.mail.tries[i], a)
+		p.mail.tries[i] = append(p.mail.tries[i], a)
 	}
 }
 

@@ -13,7 +13,7 @@ func (r *runPass) open(ctx context.Context) (known bool, err error) {
 	if !r.live {
 		r.found = r.rowsDigest()
 	}
-	r.was, r.now = &peer{}, &peer{}
+	r.was, r.now, r.box = &peer{}, &peer{}, mailbox{mailRows: r.mail}
 	r.journal, r.logs = map[string]snapshot.Attempt{}, map[string]string{}
 	r.head, err = r.im.store.Head(ctx, r.id)
 	if fault.CodeOf(err) == fault.RunNotFound {
@@ -118,7 +118,7 @@ func (r *runPass) begin(ctx context.Context) (int, error) {
 	if r.imported {
 		r.behind = max(int(r.was.Pass.Events), r.exported())
 		if r.had == nil && !r.hasFirst(r.behind) {
-			r.behind = r.knownFirst()
+			r.behind = r.knownFirst(r.stored)
 		}
 	}
 	return at.count, r.goOn(ctx, at)
@@ -171,8 +171,8 @@ func (r *runPass) keepAnswers() error {
 			return err
 		}
 	}
-	r.mail.keep(given)
-	r.now.Answers = r.mail.here.keys()
+	r.box.keep(given)
+	r.now.Answers = r.box.here.keys()
 	return nil
 }
 
@@ -194,10 +194,10 @@ func (r *runPass) hasFirst(n int) bool {
 
 // knownFirst puts the events of the database that the run has before the others, and counts them: in a database to which
 // the run was exported from another clone, what was added there stands between them.
-func (r *runPass) knownFirst() int {
-	has := make([]bool, len(r.stored))
+func (p *peerRun) knownFirst(stored []snapshot.Event) int {
+	has := make([]bool, len(stored))
 	take := func(e peerEvent, is func(snapshot.Event) bool) bool {
-		for i, s := range r.stored {
+		for i, s := range stored {
 			if !has[i] && e.is(s) && is(s) {
 				has[i] = true
 				return true
@@ -208,23 +208,23 @@ func (r *runPass) knownFirst() int {
 	alike := func(e peerEvent) func(snapshot.Event) bool {
 		return func(s snapshot.Event) bool { return samePayload(s, e.row) }
 	}
-	known := make([]bool, len(r.events))
-	for i, e := range r.events {
+	known := make([]bool, len(p.events))
+	for i, e := range p.events {
 		known[i] = !isEvent(e.row) || take(e, alike(e))
 	}
 	var first, others []peerEvent
-	for i, e := range r.events {
+	for i, e := range p.events {
 		if known[i] || take(e, func(snapshot.Event) bool { return true }) {
 			first = append(first, e)
 		} else {
 			others = append(others, e)
 		}
 	}
-	r.events = append(first, others...)
-	clear(r.captured)
-	for i, e := range r.events {
+	p.events = append(first, others...)
+	clear(p.captured)
+	for i, e := range p.events {
 		if e.frameNo != noPeer {
-			r.captured[e.frameNo] = i
+			p.captured[e.frameNo] = i
 		}
 	}
 	return len(first)

@@ -72,13 +72,13 @@ func (r *runPass) hasImported(had int) bool {
 }
 
 // isOurs tells whether an event was added here: of those of Smithers', the run's id is predicted, and not kept.
-func (r *runPass) isOurs(e snapshot.Event) bool {
+func (p *peerRun) isOurs(e snapshot.Event) bool {
 	if !bytes.Contains(e.Payload, []byte(`"runId"`)) {
 		return false
 	}
 	members, err := takenMembers(e.Payload)
 	var run string // spelled as whoever added it spells texts
-	return err == nil && json.Unmarshal([]byte(memberRaw(members, "runId")), &run) == nil && run == r.id
+	return err == nil && json.Unmarshal([]byte(memberRaw(members, "runId")), &run) == nil && run == p.id
 }
 
 // refuseLacking refuses a run of the database that lacks signals which Smithers had by the last import. It takes signals away

@@ -14,22 +14,7 @@ import (
 // runPass brings one run up to date.
 type runPass struct {
 	im *importing
-	tx *smithersdb.Tx
-	source
-
-	// What the database has of the run.
-	run       snapshot.Run
-	at        root
-	heads     []smithersdb.Head
-	rows      map[string][]smithersdb.Row // by the tables that peerTables lists
-	frameRows map[int64]smithersdb.Row    // of _smithers_frames
-	lonely    []int64                     // the numbers of those without a snapshot, sorted
-	columns   []outputColumn
-	attempts  []attemptRow
-	mail      mailbox
-	events    []peerEvent
-	captured  map[int64]int // by Smithers' number: the last event that says that the frame was captured
-	copies    *runCopies
+	*peerRun
 
 	// What the repository has of it, and gets.
 	head     *timeline.Head // nil for a run that is to be made
@@ -63,7 +48,7 @@ type runPass struct {
 	indexed   int                  // how many of the line are in it
 	described []int64              // the frames whose rows in ext were set
 
-	had      *knownRows // for a live pass that reads later rows alone: what comes before them
+	box      mailbox
 	recalled *knownRows // what the watch knew of the run's rows at the run's tip
 
 	overtakes overtaking  // what the next frame takes back
@@ -81,10 +66,10 @@ func (im *importing) importRun(ctx context.Context, tx *smithersdb.Tx, from sour
 			return out, err
 		}
 	}
-	r := im.runPass(tx, from)
 	if err := im.needUnowned(tx); err != nil {
-		return r.out, err
+		return ImportedRun{}, err
 	}
+	r := im.runPass(tx, from)
 	if err := r.read(); err != nil {
 		return r.out, err
 	}
@@ -119,7 +104,8 @@ func (im *importing) importRun(ctx context.Context, tx *smithersdb.Tx, from sour
 
 // runPass begins a pass over a run.
 func (im *importing) runPass(tx *smithersdb.Tx, from source) *runPass {
-	return &runPass{im: im, tx: tx, source: from, out: ImportedRun{RunID: from.id, Outcome: OutcomeUnchanged}}
+	theirs := &peerRun{source: from, tx: tx, own: im.own, left: im.left, all: im.copies}
+	return &runPass{im: im, peerRun: theirs, out: ImportedRun{RunID: from.id, Outcome: OutcomeUnchanged}}
 }
 
 // commit makes what was appended the run's, if it was made of one state of the database.
@@ -145,6 +131,6 @@ func (r *runPass) commit(ctx context.Context, before *snapshot.Entry) (ImportedR
 	case head.Entry() != before:
 		r.out.Outcome = OutcomeContinued
 	}
-	r.out.Overruled, r.out.Dropped, r.out.Overtaken = r.mail.overruled, r.mail.dropped, r.overtaken
+	r.out.Overruled, r.out.Dropped, r.out.Overtaken = r.box.overruled, r.box.dropped, r.overtaken
 	return r.out, r.im.memory.keep(r, head.Entry().ID)
 }

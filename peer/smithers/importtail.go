@@ -21,7 +21,7 @@ func (r *runPass) appendTail(ctx context.Context) error {
 		return err
 	}
 	var w snapshot.Whole
-	r.mail.fill(&w, never, had)
+	r.box.fill(&w, never, had)
 	if draft.State, err = mailChanges(state, &w); err != nil {
 		return err
 	}

@@ -78,11 +78,11 @@ func peerEventOf(row smithersdb.Row) peerEvent {
 
 // eventsUpTo counts the events up to and with the one by which Smithers said that it has a frame
 // or, where there is none, up to its time. from are behind already.
-func (r *runPass) eventsUpTo(from int, frameNo, atMs int64) int {
-	if last, ok := r.captured[frameNo]; ok && last >= from {
+func (p *peerRun) eventsUpTo(from int, frameNo, atMs int64) int {
+	if last, ok := p.captured[frameNo]; ok && last >= from {
 		return last + 1
 	}
-	for from < len(r.events) && r.events[from].atMs <= atMs {
+	for from < len(p.events) && p.events[from].atMs <= atMs {
 		from++
 	}
 	return from

@@ -35,10 +35,10 @@ func mailOfTry(t *testing.T, row smithersdb.Row) *mailbox {
 	if w, ok := waitOf(row, a); ok {
 		one.wait = &w
 	}
-	r := &runPass{attempts: []attemptRow{one}}
+	r := &peerRun{attempts: []attemptRow{one}}
 	r.readMailbox()
 	r.mail.signals = []peerSignal{{snapshot.Signal{Name: "paid", Payload: []byte(`1`), ReceivedAtMs: 150}, 12}}
-	return &r.mail
+	return &mailbox{mailRows: r.mail}
 }
 
 func TestAWaitIsAsItWasAtATime(t *testing.T) {
@@ -95,7 +95,7 @@ func TestANodeWaitsForWhatItsNewestAttemptWaitsFor(t *testing.T) {
 	first, second := mailOfTry(t, tryOf("cancelled", timerMeta("null"), intValue(150))), mailOfTry(t, tryOf("waiting-timer", timerMeta("null"), smithersdb.Value{}))
 	again := second.tries[0][0]
 	again.attempt.Attempt, again.attempt.StartedAtMs, again.wait.wait.Attempt, again.wait.wait.StartedAtMs = 2, 200, 2, 200
-	mail := &mailbox{tries: [][]attemptRow{{again, first.tries[0][0]}}}
+	mail := &mailbox{mailRows: mailRows{tries: [][]attemptRow{{again, first.tries[0][0]}}}}
 	for atMs, want := range map[int64]int{120: 1, 160: 0, 200: 2, never: 2} {
 		attempt := 0
 		for _, w := range mail.waitsAt(atMs, nil) {
@@ -142,7 +142,7 @@ func TestOfSeveralQuestionsOfANodeTheNewestIsAsked(t *testing.T) {
 	ask := func(prompt string, atMs int64) snapshot.HumanRequest {
 		return snapshot.HumanRequest{NodeID: "n", Attempt: 1, Kind: snapshot.HumanAsk, Status: snapshot.HumanPending, Prompt: prompt, RequestedAtMs: atMs}
 	}
-	mail := &mailbox{humanRequests: []snapshot.HumanRequest{ask("second", 20), ask("first", 10)}}
+	mail := &mailbox{mailRows: mailRows{humanRequests: []snapshot.HumanRequest{ask("second", 20), ask("first", 10)}}}
 	for atMs, want := range map[int64]string{15: "first", never: "second"} {
 		var w snapshot.Whole
 		mail.fill(&w, atMs, nil)

@@ -1,0 +1,31 @@
+package smithers
+
+import (
+	"github.com/git-smithers/git-smithers/internal/smithersdb"
+	"github.com/git-smithers/git-smithers/snapshot"
+)
+
+// peerRun is what a database has of one run. A pass reads it once and then only looks at it; knownFirst alone changes
+// the order of events, when the events of the repository are known.
+type peerRun struct {
+	source
+
+	tx   *smithersdb.Tx
+	own  map[string]smithersdb.Table // Smithers 0.32.0's tables
+	left []unowned                   // nil for a pass over new frames alone
+	all  *copies                     // of all runs
+
+	run       snapshot.Run
+	at        root
+	heads     []smithersdb.Head
+	rows      map[string][]smithersdb.Row // by the tables that peerTables lists
+	frameRows map[int64]smithersdb.Row    // of _smithers_frames
+	lonely    []int64                     // the numbers of those without a snapshot, sorted
+	columns   []outputColumn
+	attempts  []attemptRow
+	mail      mailRows
+	events    []peerEvent
+	captured  map[int64]int // by Smithers' number: the last event that says that the frame was captured
+	copies    *runCopies
+	had       *knownRows // what comes before the rows that were read; nil if all rows were read
+}

@@ -30,14 +30,14 @@ func (r *runPass) goBack(ctx context.Context, at meeting) error {
 	if err != nil {
 		return err
 	}
-	atMs, upTo := r.wentBack()
+	atMs, upTo := r.wentBack(r.peerRun)
 	op := snapshot.Op{
 		Number: ops.Len() + 1, Kind: snapshot.OpTravel, AtMs: atMs, Before: r.series.Entry().ID, Frame: new(r.next()), To: &to,
 	}
 	draft := snapshot.Draft{
 		Frame: true, Silent: true, Restore: state, Based: &to, Rendered: rendered, AtMs: atMs,
 		Journal: []snapshot.Change{setRow(snapshot.CollectionOps, snapshot.EncodeOp(op))},
-		Events:  r.eventsOf(upTo, r.line), Run: r.during(""), Subject: fmt.Sprintf("rewound to %d", no), Limits: r.im.limits,
+		Events:  r.eventsOf(r.peerRun, upTo, r.line), Run: r.during(""), Subject: fmt.Sprintf("rewound to %d", no), Limits: r.im.limits,
 	}
 	number := r.next()
 	if err := r.append(ctx, draft, upTo); err != nil {
@@ -45,7 +45,7 @@ func (r *runPass) goBack(ctx context.Context, at meeting) error {
 	}
 	r.setFrameRow(number, frameRow{PeerNo: new(int64(noPeer))})
 	r.out.Rewound = true
-	r.ours, err = r.treeOf(then)
+	r.ours, err = treeOf(r.im.store, then)
 	return err
 }
 
@@ -69,16 +69,16 @@ func (r *runPass) goForward(ctx context.Context, at meeting) error {
 		return err
 	}
 	r.setFrameRow(number, frameRow{PeerNo: new(int64(noPeer))})
-	r.ours, err = r.treeOf(then)
+	r.ours, err = treeOf(r.im.store, then)
 	return err
 }
 
 // wentBack is when Smithers went back in the run, and how many of its events are stored then.
-func (r *runPass) wentBack() (atMs int64, upTo int) {
-	for i := len(r.events) - 1; i >= r.behind; i-- {
-		if r.events[i].kind == "TimeTravelJumped" {
-			return r.events[i].atMs, i + 1
+func (l *runLine) wentBack(p *peerRun) (atMs int64, upTo int) {
+	for i := len(p.events) - 1; i >= l.behind; i-- {
+		if p.events[i].kind == "TimeTravelJumped" {
+			return p.events[i].atMs, i + 1
 		}
 	}
-	return r.series.Entry().AtMs, r.behind
+	return l.series.Entry().AtMs, l.behind
 }

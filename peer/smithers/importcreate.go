@@ -29,7 +29,7 @@ func (r *runPass) create(ctx context.Context) error {
 		if err := r.readJournal(forked); err != nil {
 			return err
 		}
-		if r.ours, err = r.treeOf(forked); err != nil {
+		if r.ours, err = treeOf(r.im.store, forked); err != nil {
 			return err
 		}
 	}
@@ -135,7 +135,7 @@ func (r *runPass) appendStart(ctx context.Context) error {
 		draft.VCS, draft.Run = r.im.copies.at(r.copies.kind, pointer), r.during(pointer)
 	}
 	upTo := r.eventsUpTo(0, noPeer, r.run.CreatedAtMs)
-	draft.Events = r.eventsOf(upTo, nil)
+	draft.Events = r.eventsOf(r.peerRun, upTo, nil)
 	if err := r.append(ctx, draft, upTo); err != nil {
 		return err
 	}

@@ -54,12 +54,12 @@ func (r *runPass) describe(s *smithersdb.Snapshot, one frameFacts, differs shape
 	return nil
 }
 
-func (r *runPass) setFrameRow(frame int64, row frameRow) {
-	if r.now.Frames == nil {
-		r.now.Frames = map[int64]frameRow{}
+func (l *runLine) setFrameRow(frame int64, row frameRow) {
+	if l.now.Frames == nil {
+		l.now.Frames = map[int64]frameRow{}
 	}
-	r.now.Frames[frame] = row
-	r.described = append(r.described, frame)
+	l.now.Frames[frame] = row
+	l.described = append(l.described, frame)
 }
 
 func (r *runPass) mark(at frameFacts, what, stored, found string) {

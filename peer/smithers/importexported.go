@@ -8,16 +8,17 @@ import (
 
 	"github.com/git-smithers/git-smithers/internal/smithersdb"
 	"github.com/git-smithers/git-smithers/snapshot"
+	"github.com/git-smithers/git-smithers/timeline"
 )
 
 // isExported tells whether all that the database has of the run is what an export has written of it, at its tip or at
 // an entry before, for Smithers to restore. Nobody has gone on with it there, so it says nothing: neither is its
 // status the run's, nor does it lack what only the database has that the run is from.
-func (r *runPass) isExported(ctx context.Context, tip *snapshot.Entry) (bool, error) {
-	if r.live || r.run.FinishedAtMs == nil || len(r.lonely) > 0 || r.hasUnrestored() {
+func (p *peerRun) isExported(ctx context.Context, store *timeline.Store, tip *snapshot.Entry) (bool, error) {
+	if p.run.FinishedAtMs == nil || len(p.lonely) > 0 || p.hasUnrestored() {
 		return false, nil
 	}
-	for entry, err := range r.im.store.Chain(tip) {
+	for entry, err := range store.Chain(tip) {
 		if err != nil {
 			return false, err
 		}
@@ -25,10 +26,10 @@ func (r *runPass) isExported(ctx context.Context, tip *snapshot.Entry) (bool, er
 		if err != nil {
 			return false, err
 		}
-		if end := cmp.Or(row.FinishedAtMs, &entry.AtMs); *end != *r.run.FinishedAtMs {
+		if end := cmp.Or(row.FinishedAtMs, &entry.AtMs); *end != *p.run.FinishedAtMs {
 			continue
 		}
-		if same, err := r.isExportOf(ctx, entry); same || err != nil {
+		if same, err := p.isExportOf(ctx, store, entry); same || err != nil {
 			return same, err
 		}
 	}
@@ -43,16 +44,16 @@ func (p *peerRun) hasUnrestored() bool {
 }
 
 // isExportOf tells whether the database has what is exported of an entry.
-func (r *runPass) isExportOf(ctx context.Context, entry *snapshot.Entry) (bool, error) {
-	of, err := readExported(r.im.store, entry)
+func (p *peerRun) isExportOf(ctx context.Context, store *timeline.Store, entry *snapshot.Entry) (bool, error) {
+	of, err := readExported(store, entry)
 	if err != nil || of.exact {
 		return false, err
 	}
-	x := &exporting{exported: of, ctx: ctx, store: r.im.store, predict: predict, own: slices.Collect(maps.Values(r.im.own))}
+	x := &exporting{exported: of, ctx: ctx, store: store, predict: predict, own: slices.Collect(maps.Values(p.own))}
 	if err := x.readFacts(); err != nil {
 		return false, err
 	}
-	for _, table := range peerTables(r.tx.Tables()) {
+	for _, table := range peerTables(p.tx.Tables()) {
 		if !hydrated(table.Name) {
 			continue
 		}
@@ -60,10 +61,10 @@ func (r *runPass) isExportOf(ctx context.Context, entry *snapshot.Entry) (bool, 
 		if err != nil {
 			return false, err
 		}
-		has := r.rows[table.Name]
+		has := p.rows[table.Name]
 		switch {
 		case table.Name == tableRuns:
-			has = []smithersdb.Row{r.row}
+			has = []smithersdb.Row{p.row}
 		case table.Name == tableAttempts && len(has) == 0:
 			continue // older versions exported none
 		}
@@ -71,7 +72,7 @@ func (r *runPass) isExportOf(ctx context.Context, entry *snapshot.Entry) (bool, 
 			return false, nil
 		}
 	}
-	return r.hasFramesOf(x)
+	return p.hasFramesOf(x)
 }
 
 // sameExported compares two rows but for what is told apart where they are written: of a run, where and with what it is
@@ -91,13 +92,13 @@ func sameExported(table smithersdb.Table, a, b smithersdb.Row) bool {
 }
 
 // hasFramesOf tells whether the snapshots are those that are exported.
-func (r *runPass) hasFramesOf(x *exporting) (bool, error) {
+func (p *peerRun) hasFramesOf(x *exporting) (bool, error) {
 	frames, err := framesOf(x.store, x.tip)
 	if err != nil {
 		return false, err
 	}
 	line := slices.DeleteFunc(lineTo(frames, int64(len(frames)-1)), func(f frame) bool { return x.peerNo(f.number) == noPeer })
-	return slices.EqualFunc(line, r.heads, func(f frame, h smithersdb.Head) bool {
+	return slices.EqualFunc(line, p.heads, func(f frame, h smithersdb.Head) bool {
 		return x.peerNo(f.number) == h.Frame && f.entry.AtMs == h.AtMs
 	}), nil
 }

@@ -16,7 +16,7 @@ func (r *runPass) addFiles(ctx context.Context, draft *snapshot.Draft, newest bo
 	for i, vcs := range passing {
 		current = &vcs
 		if i < len(passing)-1 && !r.first() {
-			if err := r.append(ctx, r.filesOnly(&vcs, draft.AtMs), r.behind); err != nil {
+			if err := r.append(ctx, filesOnly(&vcs, draft.AtMs, r.im.limits), r.behind); err != nil {
 				return err
 			}
 			continue

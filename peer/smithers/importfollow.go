@@ -5,12 +5,13 @@ import (
 
 	"github.com/git-smithers/git-smithers/internal/smithersdb"
 	"github.com/git-smithers/git-smithers/snapshot"
+	"github.com/git-smithers/git-smithers/timeline"
 )
 
 // follow sets what the newest of Smithers' frames that is stored leads on with.
 func (r *runPass) follow(at meeting) error {
 	if r.had != nil {
-		r.followKnown()
+		r.followKnown(r.had)
 		return nil
 	}
 	for _, f := range lineTo(r.frames, at.end) {
@@ -40,11 +41,11 @@ func (r *runPass) follow(at meeting) error {
 		return err
 	}
 	r.last, r.before = s.Row, &moment{AtMs: s.AtMs, Pointer: textOf(s.Row, "vcs_pointer")}
-	r.tree = r.inflateTo(no)
+	r.tree = r.inflateTo(r.peerRun, no)
 	for _, one := range slices.Backward(r.line) {
 		if row, ok := r.frameRows[one.PeerNo]; ok {
 			r.lastRow = row
-			r.lastTree, err = r.treeOf(r.frames[one.Frame].entry)
+			r.lastTree, err = treeOf(r.im.store, r.frames[one.Frame].entry)
 			return err
 		}
 	}
@@ -77,7 +78,7 @@ func (r *runPass) knownFrame(f frame, head smithersdb.Head) (frameFacts, error) 
 	if has && r.imported {
 		return one, nil
 	}
-	tree, err := r.treeOf(f.entry)
+	tree, err := treeOf(r.im.store, f.entry)
 	one.XMLHash = ""
 	if tree != "" {
 		one.XMLHash = smithersdb.XMLHash(tree)
@@ -109,10 +110,10 @@ func (r *runPass) describeOurs(f frame, one frameFacts) (err error) {
 			signals = append(signals, signalSeq{Seq: seq, Peer: known.seq})
 		}
 	}
-	if one.Tree, err = r.treeOf(f.entry); err != nil {
+	if one.Tree, err = treeOf(r.im.store, f.entry); err != nil {
 		return err
 	}
-	tree, wrong := r.inflate(one.PeerNo)
+	tree, wrong := r.inflate(r.peerRun, one.PeerNo)
 	r.tree, one.ContentHash = tree, smithersdb.ContentHash(s.Contents)
 	if err := r.describe(s, one, shapeOf(r.id, s.Contents, w, signals, r.now.Layout), wrong); err != nil {
 		return err
@@ -123,8 +124,8 @@ func (r *runPass) describeOurs(f frame, one frameFacts) (err error) {
 }
 
 // treeOf is the rendered tree of an entry that is stored; "" for none.
-func (r *runPass) treeOf(entry *snapshot.Entry) (string, error) {
-	tree, err := r.im.store.Rendered(entry)
+func treeOf(store *timeline.Store, entry *snapshot.Entry) (string, error) {
+	tree, err := store.Rendered(entry)
 	if string(tree) == noTree {
 		return "", err
 	}

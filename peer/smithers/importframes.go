@@ -17,11 +17,11 @@ func (r *runPass) appendFrame(ctx context.Context, i int) error {
 		return err
 	}
 	if i > 0 {
-		r.passOver(r.heads[i-1].Frame, s.Frame)
+		r.passOver(r.peerRun, r.heads[i-1].Frame, s.Frame)
 	} else {
-		r.passOver(noPeer, s.Frame)
+		r.passOver(r.peerRun, noPeer, s.Frame)
 	}
-	tree, wrong := r.inflate(s.Frame)
+	tree, wrong := r.inflate(r.peerRun, s.Frame)
 	rendered := r.rendered(tree)
 	if rendered != nil {
 		// A tree that we cannot have is left to Smithers' row, and the frame has the one before.
@@ -124,7 +124,7 @@ func (r *runPass) wholeOf(s *smithersdb.Snapshot, ours string) (snapshot.Whole, 
 func (r *runPass) addHistory(draft *snapshot.Draft, s *smithersdb.Snapshot, line []frameFacts, nodes []snapshot.Node) (upTo int) {
 	frame := line[len(line)-1].Frame
 	upTo = r.eventsUpTo(r.behind, s.Frame, s.AtMs)
-	draft.Events = r.eventsOf(upTo, line)
+	draft.Events = r.eventsOf(r.peerRun, upTo, line)
 	draft.Subject = frameSubject(r.events[min(r.behind, upTo):min(upTo, len(r.events))], s.Frame, frame, nodes)
 	draft.Journal = r.journalAt(s.AtMs, frame)
 	return upTo
@@ -161,14 +161,14 @@ func (r *runPass) append(ctx context.Context, draft snapshot.Draft, upTo int) er
 }
 
 // first tells whether the next entry is the run's first.
-func (r *runPass) first() bool { return r.head == nil && !r.opened }
+func (l *runLine) first() bool { return !l.opened }
 
 // next is the number of the next frame.
-func (r *runPass) next() int64 {
-	if r.first() {
+func (l *runLine) next() int64 {
+	if l.first() {
 		return 0
 	}
-	row, err := r.series.Entry().RunRow()
+	row, err := l.series.Entry().RunRow()
 	if err != nil {
 		return 0 // appending says so
 	}

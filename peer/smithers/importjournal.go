@@ -5,12 +5,12 @@ import (
 )
 
 // eventsOf are the events up to an index that are not stored yet.
-func (r *runPass) eventsOf(upTo int, line []frameFacts) []snapshot.Event {
-	next, frames := r.nextSeq(), r.hashesOf(line)
+func (l *runLine) eventsOf(p *peerRun, upTo int, line []frameFacts) []snapshot.Event {
+	next, frames := l.nextSeq(), l.hashesOf(line)
 	var events []snapshot.Event
-	from := min(r.behind, len(r.events))
-	for _, row := range r.events[from:max(from, min(upTo, len(r.events)))] {
-		e, ok := eventOf(row.row, r.id, r.run.Workflow, frames)
+	from := min(l.behind, len(p.events))
+	for _, row := range p.events[from:max(from, min(upTo, len(p.events)))] {
+		e, ok := eventOf(row.row, p.id, p.run.Workflow, frames)
 		if !ok {
 			continue
 		}
@@ -23,50 +23,49 @@ func (r *runPass) eventsOf(upTo int, line []frameFacts) []snapshot.Event {
 
 // exported counts the events at the beginning of Smithers' list that are the run's, one by one. They are more than were
 // imported in a database that the run was exported to with what was done here since; 0 where they cannot be more.
-func (r *runPass) exported() int {
-	imported := int(r.was.Pass.Events)
-	if len(r.stored) <= imported {
+func (p *peerRun) exported(stored []snapshot.Event, imported int) int {
+	if len(stored) <= imported {
 		return 0
 	}
-	for n, e := range r.stored {
-		if n >= len(r.events) || r.events[n].kind != e.Type || r.events[n].atMs != e.AtMs || n >= imported && !samePayload(e, r.events[n].row) {
+	for n, e := range stored {
+		if n >= len(p.events) || p.events[n].kind != e.Type || p.events[n].atMs != e.AtMs || n >= imported && !samePayload(e, p.events[n].row) {
 			return n
 		}
 	}
-	return len(r.stored)
+	return len(stored)
 }
 
 // nextSeq is the seq that Smithers would give the event after those that are stored.
-func (r *runPass) nextSeq() int64 {
-	if r.seq == nil {
-		_, next := peerSeqs(r.stored)
-		r.seq = &next
+func (l *runLine) nextSeq() int64 {
+	if l.seq == nil {
+		_, next := peerSeqs(l.stored)
+		l.seq = &next
 	}
-	return *r.seq
+	return *l.seq
 }
 
 // store adds events to those that are stored.
-func (r *runPass) store(events []snapshot.Event) {
-	next := r.nextSeq()
+func (l *runLine) store(events []snapshot.Event) {
+	next := l.nextSeq()
 	for _, e := range events {
 		if seq, ok := keptSeq(e); ok {
 			next = seq
 		}
 		next++
 	}
-	r.stored, r.seq = append(r.stored, events...), &next
+	l.stored, l.seq = append(l.stored, events...), &next
 }
 
 // hashesOf are the frames of the line by Smithers' numbers. It is never shorter than it was.
-func (r *runPass) hashesOf(line []frameFacts) map[int64]frameFacts {
-	if r.byPeer == nil {
-		r.byPeer = make(map[int64]frameFacts, len(line))
+func (l *runLine) hashesOf(line []frameFacts) map[int64]frameFacts {
+	if l.byPeer == nil {
+		l.byPeer = make(map[int64]frameFacts, len(line))
 	}
-	for _, one := range line[min(r.indexed, len(line)):] {
-		r.byPeer[one.PeerNo] = one
+	for _, one := range line[min(l.indexed, len(line)):] {
+		l.byPeer[one.PeerNo] = one
 	}
-	r.indexed = max(r.indexed, len(line))
-	return r.byPeer
+	l.indexed = max(l.indexed, len(line))
+	return l.byPeer
 }
 
 // journalAt is what the journal gains by a time: attempts as they were then, and the logs of those that

@@ -192,8 +192,7 @@ func (p *peerRun) laterAttempts() (ok bool, err error) {
 }
 
 // followKnown sets what the newest frame leads on with, as the pass before has left it.
-func (r *runPass) followKnown() {
-	k := r.had
-	r.line, r.byPeer, r.indexed, r.seq = k.line, k.byPeer, len(k.line), &k.seq
-	r.last, r.lastRow, r.before, r.tree, r.lastTree = k.last, k.lastRow, &k.before, k.tree, k.lastTree
+func (l *runLine) followKnown(k *knownRows) {
+	l.line, l.byPeer, l.indexed, l.seq = k.line, k.byPeer, len(k.line), &k.seq
+	l.last, l.lastRow, l.before, l.tree, l.lastTree = k.last, k.lastRow, &k.before, k.tree, k.lastTree
 }

@@ -24,6 +24,7 @@ func (r *runPass) open(ctx context.Context) (known bool, err error) {
 		return false, err
 	}
 	tip := r.head.Entry()
+	r.opened = true
 	if !r.im.tips[tip.ID] {
 		return false, errOvertaken(r.id)
 	}
@@ -32,14 +33,16 @@ func (r *runPass) open(ctx context.Context) (known bool, err error) {
 	if err != nil {
 		return false, err
 	}
-	if r.hidden, err = r.hidesImported(tip, last); err != nil {
+	if r.hidden, err = hidesImported(r.im.store.Parts().Objects, tip, last); err != nil {
 		return false, err
 	}
 	if last.Rows != "" && last.Rows == r.found && !r.hidden {
 		return true, nil
 	}
-	if ours, err := r.isExported(ctx, tip); ours || err != nil {
-		return ours, err
+	if !r.live {
+		if ours, err := r.isExported(ctx, r.im.store, tip); ours || err != nil {
+			return ours, err
+		}
 	}
 	if err := r.im.store.RefuseOwned(r.head.Row()); err != nil {
 		return false, err
@@ -57,7 +60,7 @@ func (r *runPass) open(ctx context.Context) (known bool, err error) {
 	if r.stored, err = eventsTo(r.im.store, tip); err != nil {
 		return false, err
 	}
-	if r.ours, err = r.treeOf(tip); err != nil {
+	if r.ours, err = treeOf(r.im.store, tip); err != nil {
 		return false, err
 	}
 	return false, r.readJournal(tip)
@@ -82,15 +85,15 @@ func (r *runPass) openExt(tip *snapshot.Entry) error {
 }
 
 // readJournal reads what the entry has that the next one goes on from.
-func (r *runPass) readJournal(entry *snapshot.Entry) (err error) {
+func (l *runLine) readJournal(entry *snapshot.Entry) (err error) {
 	attempts, err := attemptsAt(entry)
 	if err != nil {
 		return err
 	}
 	for _, a := range attempts {
-		r.journal[snapshot.AttemptKey(a.NodeID, a.Iteration, a.Attempt)] = a
+		l.journal[snapshot.AttemptKey(a.NodeID, a.Iteration, a.Attempt)] = a
 	}
-	r.logs, err = logsAt(entry)
+	l.logs, err = logsAt(entry)
 	return err
 }
 
@@ -114,10 +117,10 @@ func (r *runPass) begin(ctx context.Context) (int, error) {
 	case at.end == snapshot.NoFrame:
 		at.end = 0
 	}
-	r.behind = r.known()
+	r.behind = r.known(r.stored)
 	if r.imported {
-		r.behind = max(int(r.was.Pass.Events), r.exported())
-		if r.had == nil && !r.hasFirst(r.behind) {
+		r.behind = max(int(r.was.Pass.Events), r.exported(r.stored, int(r.was.Pass.Events)))
+		if r.had == nil && !r.hasFirst(r.stored, r.behind) {
 			r.behind = r.knownFirst(r.stored)
 		}
 	}
@@ -127,7 +130,7 @@ func (r *runPass) begin(ctx context.Context) (int, error) {
 // goOn begins the series where Smithers' list of frames parts from ours: what is new follows from there.
 func (r *runPass) goOn(ctx context.Context, at meeting) (err error) {
 	more, newest := at.count < len(r.heads), r.head.Row().Frame
-	back := r.imported && at.end < r.newestPeer()
+	back := r.imported && at.end < r.newestPeer(r.now)
 	forward := r.hidden && !more && !back && at.end != newest
 	if more || back || forward {
 		if at, err = r.overtake(at); err != nil {
@@ -150,9 +153,9 @@ func (r *runPass) goOn(ctx context.Context, at meeting) (err error) {
 }
 
 // newestPeer is the newest of Smithers' frames that was there when the run was last imported.
-func (r *runPass) newestPeer() int64 {
-	for _, f := range slices.Backward(r.frames) {
-		if f.number <= r.was.Pass.Frame && r.now.peerNo(f.number) != noPeer {
+func (k *keptRun) newestPeer(now *peer) int64 {
+	for _, f := range slices.Backward(k.frames) {
+		if f.number <= k.was.Pass.Frame && now.peerNo(f.number) != noPeer {
 			return f.number
 		}
 	}
@@ -177,9 +180,8 @@ func (r *runPass) keepAnswers() error {
 }
 
 // hasFirst tells whether the run has the first n events of the database, in their order.
-func (r *runPass) hasFirst(n int) bool {
-	stored := r.stored
-	for _, e := range r.events[:n] {
+func (p *peerRun) hasFirst(stored []snapshot.Event, n int) bool {
+	for _, e := range p.events[:n] {
 		if !isEvent(e.row) {
 			continue
 		}
@@ -231,10 +233,10 @@ func (p *peerRun) knownFirst(stored []snapshot.Event) int {
 }
 
 // known counts the events at the beginning of Smithers' list that the run has, one by one.
-func (r *runPass) known() int {
+func (p *peerRun) known(stored []snapshot.Event) int {
 	n := 0
-	for _, e := range r.stored {
-		if n < len(r.events) && r.events[n].kind == e.Type && r.events[n].atMs == e.AtMs {
+	for _, e := range stored {
+		if n < len(p.events) && p.events[n].kind == e.Type && p.events[n].atMs == e.AtMs {
 			n++
 		}
 	}

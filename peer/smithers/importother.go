@@ -21,10 +21,10 @@ func (r *runPass) refuseOther() error {
 	case r.head.Row().CreatedAtMs != r.run.CreatedAtMs:
 		return fault.New(fault.RunExists, "the repository has another run %q, which was begun at another time", r.id).
 			Hint("`git smithers prune %s` takes that one away, if it is no longer wanted", fault.Word(r.id)).Detail("runId", r.id)
-	case int64(len(r.events)) < had && r.hasEvent(len(r.events)-1):
+	case int64(len(r.events)) < had && r.hasEvent(r.stored, len(r.events)-1):
 		return fault.New(fault.ImportRefused, "the database has an older state of run %q: %d events, of which %d were imported", r.id, len(r.events), had).
 			Hint("import the database that the run went on in").Detail("runId", r.id)
-	case int64(len(r.events)) < had, !r.hasImported(int(had)):
+	case int64(len(r.events)) < had, !r.hasImported(r.stored, int(had)):
 		return fault.New(fault.ImportRefused, "run %q went on elsewhere, and in this database too: its events are not those that were imported", r.id).
 			Hint("import this database into another clone, and push from there: what was added becomes a fork").Detail("runId", r.id)
 	}
@@ -33,33 +33,33 @@ func (r *runPass) refuseOther() error {
 
 // hasEvent tells whether the run has an event of the database, or the newest one before it that a
 // run of ours can have.
-func (r *runPass) hasEvent(i int) bool {
+func (p *peerRun) hasEvent(stored []snapshot.Event, i int) bool {
 	for ; i >= 0; i-- {
-		e, ok := eventOf(r.events[i].row, r.id, r.run.Workflow, nil)
+		e, ok := eventOf(p.events[i].row, p.id, p.run.Workflow, nil)
 		if !ok {
 			continue
 		}
-		return slices.ContainsFunc(r.stored, func(has snapshot.Event) bool { return has.Type == e.Type && has.AtMs == e.AtMs })
+		return slices.ContainsFunc(stored, func(has snapshot.Event) bool { return has.Type == e.Type && has.AtMs == e.AtMs })
 	}
 	return true
 }
 
 // hasImported tells whether the database has all events of Smithers' that the run has. It may have others between them:
 // in a database that the run was exported to, those that were added here or in another clone.
-func (r *runPass) hasImported(had int) bool {
-	if r.had != nil {
-		return r.hasEvent(had - 1) // the watch knows the rest of the database
+func (p *peerRun) hasImported(stored []snapshot.Event, had int) bool {
+	if p.had != nil {
+		return p.hasEvent(stored, had-1) // the watch knows the rest of the database
 	}
 	type event struct {
 		kind string
 		atMs int64
 	}
-	has := make(map[event]int, len(r.events))
-	for _, e := range r.events {
+	has := make(map[event]int, len(p.events))
+	for _, e := range p.events {
 		has[event{e.kind, e.atMs}]++
 	}
-	for _, e := range r.stored {
-		if r.isOurs(e) {
+	for _, e := range stored {
+		if p.isOurs(e) {
 			continue
 		}
 		if one := (event{e.Type, e.AtMs}); has[one] > 0 {
@@ -93,7 +93,7 @@ func (r *runPass) refuseLacking(had map[string]bool) error {
 		}
 	}
 	switch {
-	case has == len(had), r.isRewound():
+	case has == len(had), r.isRewound(r.stored):
 		return nil
 	case wentOn:
 		return fault.New(fault.ImportRefused, "run %q went on elsewhere, and in this database too: it lacks %d of %d signals that were imported",
@@ -105,8 +105,8 @@ func (r *runPass) refuseLacking(had map[string]bool) error {
 }
 
 // isRewound tells whether Smithers has gone back in the run since the last import.
-func (r *runPass) isRewound() bool {
-	return slices.ContainsFunc(r.events, func(e peerEvent) bool { return e.kind == "TimeTravelJumped" && !slices.ContainsFunc(r.stored, e.is) })
+func (p *peerRun) isRewound(stored []snapshot.Event) bool {
+	return slices.ContainsFunc(p.events, func(e peerEvent) bool { return e.kind == "TimeTravelJumped" && !slices.ContainsFunc(stored, e.is) })
 }
 
 // tellOurs notes which frames Smithers does not have: those that were added here since the run was imported.

@@ -5,58 +5,24 @@ import (
 	"fmt"
 
 	"github.com/git-smithers/git-smithers/internal/smithersdb"
-	"github.com/git-smithers/git-smithers/objstore"
 	"github.com/git-smithers/git-smithers/snapshot"
-	"github.com/git-smithers/git-smithers/timeline"
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
 
-// runPass brings one run up to date.
+// runPass brings one run up to date: the line goes on from what is kept with what the database has.
 type runPass struct {
-	im *importing
 	*peerRun
+	*keptRun
+	*runLine
 
-	// What the repository has of it, and gets.
-	head     *timeline.Head // nil for a run that is to be made
-	frames   []frame        // before this pass
-	was      *peer          // as it is stored
-	now      *peer          // as it is to be
-	imported bool           // something of the run was imported before
-	live     bool           // the pass is about new frames alone
-	series   *timeline.Series
-	journal  map[string]snapshot.Attempt // by its key: as the newest entry has it
-	logs     map[string]string
-	stored   []snapshot.Event
-	behind   int          // how many of events are stored
-	line     []frameFacts // Smithers' frames, as far as they are stored
-	based    *int64       // of the next frame, where it does not follow the run's newest
-	before   *moment      // the newest of them
-	hidden   bool         // an undo here went back to before what was imported: see hidesImported
-	tree     string       // its rendered tree, as Smithers has it; "" for none
-	last     smithersdb.Row
-	lastRow  smithersdb.Row // of the newest frame in _smithers_frames
-
-	lastTree string        // ours at that frame
-	ours     string        // the rendered tree of the newest entry
-	files    *snapshot.VCS // what was captured for the newest frame; nil for nothing
-	opened   bool          // the run that is to be made has an entry
-	made     []objstore.ID // the entries of this pass
-
-	// Of what was found on the way, so that it is not looked for again with each frame.
-	seq       *int64               // see nextSeq
-	byPeer    map[int64]frameFacts // see hashesOf
-	indexed   int                  // how many of the line are in it
-	described []int64              // the frames whose rows in ext were set
-
-	box      mailbox
-	recalled *knownRows // what the watch knew of the run's rows at the run's tip
-
-	overtakes overtaking  // what the next frame takes back
-	overtaken []Overtaken // what is reported of it
-
-	found  string // the digest of the rows that the database has
-	parent *snapshot.Parent
-	out    ImportedRun
+	im        *importing
+	box       mailbox
+	live      bool             // the pass is about new frames alone
+	parent    *snapshot.Parent // of a run that is to be made
+	overtakes overtaking       // what the next frame takes back
+	overtaken []Overtaken      // what is reported of it
+	found     string           // the digest of the rows that the database has
+	out       ImportedRun
 }
 
 // importRun brings one run up to date: all of what is new becomes visible together.
@@ -105,7 +71,7 @@ func (im *importing) importRun(ctx context.Context, tx *smithersdb.Tx, from sour
 // runPass begins a pass over a run.
 func (im *importing) runPass(tx *smithersdb.Tx, from source) *runPass {
 	theirs := &peerRun{source: from, tx: tx, own: im.own, left: im.left, all: im.copies}
-	return &runPass{im: im, peerRun: theirs, out: ImportedRun{RunID: from.id, Outcome: OutcomeUnchanged}}
+	return &runPass{im: im, peerRun: theirs, keptRun: &keptRun{}, runLine: &runLine{}, out: ImportedRun{RunID: from.id, Outcome: OutcomeUnchanged}}
 }
 
 // commit makes what was appended the run's, if it was made of one state of the database.

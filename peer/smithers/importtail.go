@@ -29,7 +29,7 @@ func (r *runPass) appendTail(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	draft.Events = r.eventsOf(len(r.events), r.line)
+	draft.Events = r.eventsOf(r.peerRun, len(r.events), r.line)
 	draft.Journal = r.journalAt(never, row.Frame)
 	after := row
 	r.ended(&after)
@@ -55,7 +55,7 @@ func (r *runPass) addLastFiles(ctx context.Context, draft *snapshot.Draft) error
 			draft.VCS = &vcs
 			break
 		}
-		if err := r.append(ctx, r.filesOnly(&vcs, r.series.Entry().AtMs), r.behind); err != nil {
+		if err := r.append(ctx, filesOnly(&vcs, r.series.Entry().AtMs, r.im.limits), r.behind); err != nil {
 			return err
 		}
 	}
@@ -63,8 +63,8 @@ func (r *runPass) addLastFiles(ctx context.Context, draft *snapshot.Draft) error
 }
 
 // filesOnly is an entry that keeps files that an attempt left, and that the next one does not have.
-func (r *runPass) filesOnly(vcs *snapshot.VCS, atMs int64) snapshot.Draft {
-	return snapshot.Draft{VCS: vcs, AtMs: atMs, Subject: "files that an attempt left", Limits: r.im.limits}
+func filesOnly(vcs *snapshot.VCS, atMs int64, limits snapshot.Limits) snapshot.Draft {
+	return snapshot.Draft{VCS: vcs, AtMs: atMs, Subject: "files that an attempt left", Limits: limits}
 }
 
 // newest is when the newest of what the run has happened, but not before atMs.

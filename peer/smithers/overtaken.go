@@ -3,6 +3,7 @@ package smithers
 import (
 	"slices"
 
+	"github.com/git-smithers/git-smithers/objstore"
 	"github.com/git-smithers/git-smithers/snapshot"
 	"github.com/git-smithers/git-smithers/timeline"
 )
@@ -30,7 +31,7 @@ func (r *runPass) overtake(at meeting) (meeting, error) {
 		return at, err
 	}
 	if r.imported {
-		at.end = r.beforeOps(at.end, ops)
+		at.end = r.beforeOps(r.now, at.end, ops)
 	}
 	before, after := onLine(r.frames, r.head.Row().Frame), onLine(r.frames, at.end)
 	for _, op := range ops {
@@ -43,10 +44,10 @@ func (r *runPass) overtake(at meeting) (meeting, error) {
 }
 
 // opsHere are the travels and resets that were done here and not taken back, oldest first.
-func (r *runPass) opsHere(tip *snapshot.Entry) ([]snapshot.Op, error) {
+func (k *keptRun) opsHere(tip *snapshot.Entry) ([]snapshot.Op, error) {
 	ops, err := timeline.OpsAt(tip)
 	return slices.DeleteFunc(ops, func(op snapshot.Op) bool {
-		return !goesBack(op) || op.ByEngine() || op.UndoneBy != 0 || op.Frame == nil || *op.Frame >= int64(len(r.frames))
+		return !goesBack(op) || op.ByEngine() || op.UndoneBy != 0 || op.Frame == nil || *op.Frame >= int64(len(k.frames))
 	}), err
 }
 
@@ -56,12 +57,12 @@ func goesBack(op snapshot.Op) bool {
 }
 
 // beforeOps steps back from a frame over the frames that were added here, as far as an op made one of them.
-func (r *runPass) beforeOps(end int64, ops []snapshot.Op) int64 {
+func (k *keptRun) beforeOps(now *peer, end int64, ops []snapshot.Op) int64 {
 	before := end
-	for at := end; at != snapshot.NoFrame && r.now.peerNo(at) == noPeer; at = r.frames[at].based {
+	for at := end; at != snapshot.NoFrame && now.peerNo(at) == noPeer; at = k.frames[at].based {
 		made := slices.ContainsFunc(ops, func(op snapshot.Op) bool { return *op.Frame == at })
-		if made && r.frames[at].based != snapshot.NoFrame {
-			before = r.frames[at].based
+		if made && k.frames[at].based != snapshot.NoFrame {
+			before = k.frames[at].based
 		}
 	}
 	return before
@@ -109,20 +110,20 @@ func (r *runPass) addOvertaken(draft *snapshot.Draft) error {
 
 // hidesImported reports whether an undo since the last import went back to before that import, or an older one. What the
 // imports brought is not in the run's timeline then, although the repository has it.
-func (r *runPass) hidesImported(tip *snapshot.Entry, last pass) (bool, error) {
+func hidesImported(objects objstore.Reader, tip *snapshot.Entry, last pass) (bool, error) {
 	ops, err := timeline.OpsAt(tip)
 	if err != nil {
 		return false, err
 	}
 	for _, op := range slices.Backward(ops) {
-		since, err := r.isSince(op, last)
+		since, err := isSince(objects, op, last)
 		if err != nil || !since {
 			return false, err
 		}
 		if op.Kind != snapshot.OpUndo || op.ByEngine() || !goesBack(ops[op.Undoes-1]) {
 			continue
 		}
-		if since, err = r.isSince(ops[op.Undoes-1], last); err != nil || !since {
+		if since, err = isSince(objects, ops[op.Undoes-1], last); err != nil || !since {
 			return err == nil, err
 		}
 	}
@@ -130,11 +131,11 @@ func (r *runPass) hidesImported(tip *snapshot.Entry, last pass) (bool, error) {
 }
 
 // isSince reports whether an op was done after the import with which a pass ended.
-func (r *runPass) isSince(op snapshot.Op, last pass) (bool, error) {
+func isSince(objects objstore.Reader, op snapshot.Op, last pass) (bool, error) {
 	if op.Before.IsZero() {
 		return false, nil
 	}
-	before, err := snapshot.ReadEntry(r.im.store.Parts().Objects, op.Before)
+	before, err := snapshot.ReadEntry(objects, op.Before)
 	if err != nil {
 		return false, err
 	}

@@ -8,6 +8,7 @@ import (
 	urfave "github.com/urfave/cli/v2"
 
 	"github.com/git-smithers/git-smithers/engine"
+	"github.com/git-smithers/git-smithers/internal/plain"
 	"github.com/git-smithers/git-smithers/snapshot"
 	"github.com/git-smithers/git-smithers/timeline"
 	"github.com/git-smithers/git-smithers/timeline/fault"
@@ -148,9 +149,9 @@ func (s *session) printRequest(store *timeline.Store, head *timeline.Head, h sna
 	if s.json {
 		return s.writeJSON(requestDocument{"human-request", row.ID, h.RequestID(row.ID), h.Kind, h, running})
 	}
-	s.note("%s: %s (%s)", h.Status, plain(h.Prompt), plain(attemptName(h.NodeID, h.Iteration)))
+	s.note("%s: %s (%s)", h.Status, plain.Text(h.Prompt), plain.Text(attemptName(h.NodeID, h.Iteration)))
 	if !foreign {
 		s.noteWhoGoesOn(store, head, running)
 	}
-	return s.printf("%s\n", plain(row.ID))
+	return s.printf("%s\n", plain.Text(row.ID))
 }

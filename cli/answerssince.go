@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 
+	"github.com/git-smithers/git-smithers/internal/plain"
 	"github.com/git-smithers/git-smithers/objstore/page"
 	"github.com/git-smithers/git-smithers/snapshot"
 	"github.com/git-smithers/git-smithers/timeline"
@@ -61,7 +62,7 @@ func answersSince(before, now *snapshot.State) (names []string, err error) {
 		}
 	}
 	if sent := now.Signals().Len() - before.Signals().Len(); sent > 0 {
-		names = append(names, plural(sent, "signal"))
+		names = append(names, plain.Count(sent, "signal"))
 	}
 	return names, nil
 }

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/git-smithers/git-smithers/engine"
+	"github.com/git-smithers/git-smithers/internal/plain"
 	"github.com/git-smithers/git-smithers/snapshot"
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
@@ -39,7 +40,7 @@ func (s *session) askForAnswer(run string, h snapshot.HumanRequest) (json.RawMes
 	if err != nil {
 		return nil, err
 	}
-	for _, line := range plainLines(h.Prompt) {
+	for _, line := range plain.Lines(h.Prompt) {
 		s.talk("%s\n", line)
 	}
 	return asker{s, bufio.NewReader(s.In)}.answer(form)
@@ -56,7 +57,7 @@ func noTerminal(run string, h snapshot.HumanRequest) error {
 	if h.Iteration > 0 {
 		args = append(args, "--iteration", strconv.Itoa(h.Iteration))
 	}
-	return out.Hint("the choices are: %s", listUpTo(choicesShown, choices)).Hint("`%s` takes the first", commandLine(program, args...))
+	return out.Hint("the choices are: %s", listUpTo(choicesShown, choices)).Hint("`%s` takes the first", fault.CommandLine(program, args...))
 }
 
 // readAnswer reads an answer on the command line as one that is typed at a terminal.
@@ -121,10 +122,10 @@ func (a asker) answer(f form) (json.RawMessage, error) {
 // value asks for one value until there is one. given is false where an optional one is left out.
 func (a asker) value(name string, v formValue) (value json.RawMessage, given bool, err error) {
 	if v.about != "" {
-		a.s.talk("%s\n", strings.Join(plainLines(v.about), "\n"))
+		a.s.talk("%s\n", strings.Join(plain.Lines(v.about), "\n"))
 	}
 	for i, choice := range v.choices {
-		a.s.talk("  %d  %s\n", i+1, plain(choiceText(choice)))
+		a.s.talk("  %d  %s\n", i+1, plain.Text(choiceText(choice)))
 	}
 	for {
 		line, err := a.line(name, v)
@@ -136,7 +137,7 @@ func (a asker) value(name string, v formValue) (value json.RawMessage, given boo
 		}
 		value, err := v.read(line)
 		if again, ok := errors.AsType[againError](err); ok {
-			a.s.talk("%s\n", plain(again.why))
+			a.s.talk("%s\n", plain.Text(again.why))
 			continue
 		}
 		return value, err == nil, err
@@ -146,7 +147,7 @@ func (a asker) value(name string, v formValue) (value json.RawMessage, given boo
 // line reads a line, without its end.
 func (a asker) line(name string, v formValue) (string, error) {
 	if name != "" {
-		name = plain(name) + " "
+		name = plain.Text(name) + " "
 	}
 	a.s.talk("%s%s> ", name, v.expects())
 	line, err := a.in.ReadString('\n')

@@ -6,6 +6,7 @@ import (
 
 	urfave "github.com/urfave/cli/v2"
 
+	"github.com/git-smithers/git-smithers/internal/plain"
 	"github.com/git-smithers/git-smithers/timeline"
 )
 
@@ -49,7 +50,7 @@ func runBranches(ctx context.Context, s *session, store *timeline.Store, run str
 		return nil
 	}
 	if len(list) == 0 && s.outTTY {
-		s.note("run %s has no forks", plain(run))
+		s.note("run %s has no forks", plain.Text(run))
 	}
 	t := table{header: []string{"RUN", "FRAME", "LABEL", "CREATED", "DESCRIPTION"}}
 	for _, branch := range list {

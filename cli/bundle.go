@@ -6,6 +6,7 @@ import (
 
 	urfave "github.com/urfave/cli/v2"
 
+	"github.com/git-smithers/git-smithers/internal/plain"
 	"github.com/git-smithers/git-smithers/timeline/fault"
 	"github.com/git-smithers/git-smithers/timeline/share"
 )
@@ -56,7 +57,7 @@ func pipeBundle(ctx context.Context, s *session, sharer *share.Sharer, runs []st
 		s.talkJSON(bundleDocument{"bundle", ids, "-", int64(written)})
 	}
 	for _, id := range ids {
-		s.note("%s", plain(id))
+		s.note("%s", plain.Text(id))
 	}
 	return nil
 }
@@ -90,9 +91,9 @@ func runBundle(ctx context.Context, s *session, sharer *share.Sharer, file strin
 	if s.json {
 		return s.writeJSON(bundleDocument{"bundle", ids, file, size})
 	}
-	s.note("%s in %s, %s", plural(len(ids), "run"), plain(file), sizeText(size))
+	s.note("%s in %s, %s", plain.Count(len(ids), "run"), plain.Text(file), sizeText(size))
 	for _, id := range ids {
-		if err := s.printf("%s\n", plain(id)); err != nil {
+		if err := s.printf("%s\n", plain.Text(id)); err != nil {
 			return err
 		}
 	}

@@ -5,7 +5,9 @@ import (
 
 	urfave "github.com/urfave/cli/v2"
 
+	"github.com/git-smithers/git-smithers/app"
 	"github.com/git-smithers/git-smithers/engine"
+	"github.com/git-smithers/git-smithers/internal/plain"
 	"github.com/git-smithers/git-smithers/timeline"
 )
 
@@ -43,11 +45,11 @@ type cancelDocument struct {
 
 // runCancel records that a run is to stop.
 func runCancel(ctx context.Context, s *session, store *timeline.Store, run string) error {
-	head, err := openRun(ctx, store, run)
+	head, err := app.OpenRun(ctx, store, run)
 	if err != nil {
 		return err
 	}
-	if err := refuseForeignCancel(store, head); err != nil {
+	if err := app.RefuseForeignCancel(store, head); err != nil {
 		return err
 	}
 	if err := engine.Cancel(ctx, head, s.Now()); err != nil {
@@ -57,10 +59,10 @@ func runCancel(ctx context.Context, s *session, store *timeline.Store, run strin
 	if s.json {
 		return s.writeJSON(cancelDocument{"cancel", row.ID, string(row.Status), head.Entry().ID.String()})
 	}
-	next, err := nextCommand(head, " continues it")
+	next, err := app.NextCommand(head, " continues it")
 	if err != nil {
 		return err
 	}
-	s.note("run %s is cancelled; %s", plain(row.ID), next)
-	return s.printf("%s\n", plain(row.ID))
+	s.note("run %s is cancelled; %s", plain.Text(row.ID), next)
+	return s.printf("%s\n", plain.Text(row.ID))
 }

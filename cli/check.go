@@ -7,6 +7,7 @@ import (
 	urfave "github.com/urfave/cli/v2"
 
 	"github.com/git-smithers/git-smithers/engine"
+	"github.com/git-smithers/git-smithers/internal/plain"
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
 
@@ -43,7 +44,7 @@ nothing is kept, so it works outside of a repository, too, and needs no consent.
 func runCheck(ctx context.Context, s *session, files []string) error {
 	var failed error
 	for _, file := range files {
-		wf, err := s.readWorkflow(ctx, file)
+		wf, err := s.folder().ReadWorkflow(ctx, file)
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
@@ -68,9 +69,9 @@ func (s *session) printChecked(file string, wf *engine.Workflow) error {
 	if s.json {
 		return s.writeJSON(checkDocument{"check", file, wf.Name, len(wf.Tasks), len(wf.Loops), wf.Snapshot().Hash()})
 	}
-	what := plural(len(wf.Tasks), "task")
+	what := plain.Count(len(wf.Tasks), "task")
 	if len(wf.Loops) > 0 {
-		what += ", " + plural(len(wf.Loops), "loop")
+		what += ", " + plain.Count(len(wf.Loops), "loop")
 	}
-	return s.printf("%s: workflow %s is sound, %s\n", plain(file), plain(wf.Name), what)
+	return s.printf("%s: workflow %s is sound, %s\n", plain.Text(file), plain.Text(wf.Name), what)
 }

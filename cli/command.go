@@ -8,6 +8,7 @@ import (
 
 	urfave "github.com/urfave/cli/v2"
 
+	"github.com/git-smithers/git-smithers/internal/plain"
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
 
@@ -18,7 +19,7 @@ const anyNumber = math.MaxInt
 const wholeIDs = `A run is named by its whole id here: a prefix of the id is for reading.`
 
 // program is what people type before the name of a command.
-const program = "git smithers"
+const program = fault.Program
 
 // A command describes one command, or a group of them. Parsing, help, the man
 // page and shell completion all derive from it.
@@ -200,12 +201,12 @@ func (c *command) check(uc *urfave.Context) error {
 	args := uc.Args().Slice()
 	switch {
 	case len(args) < c.minArgs:
-		return c.misused("%s needs %s, got %d", c.path, plural(c.minArgs, "argument"), len(args))
+		return c.misused("%s needs %s, got %d", c.path, plain.Count(c.minArgs, "argument"), len(args))
 	case len(args) > c.maxArgs && c.maxArgs == 0:
 		return c.misused("%s takes no arguments, got %q", c.path, args[0])
 	case len(args) > c.maxArgs:
 		return c.misused("%s takes at most %s, got %d: %q is one too many",
-			c.path, plural(c.maxArgs, "argument"), len(args), args[c.maxArgs])
+			c.path, plain.Count(c.maxArgs, "argument"), len(args), args[c.maxArgs])
 	}
 	return nil
 }

@@ -12,6 +12,7 @@ import (
 
 	urfave "github.com/urfave/cli/v2"
 
+	"github.com/git-smithers/git-smithers/internal/plain"
 	"github.com/git-smithers/git-smithers/snapshot"
 	"github.com/git-smithers/git-smithers/timeline"
 )
@@ -30,7 +31,7 @@ func completeCommand() *command {
 				return nil
 			}
 			for _, candidate := range s.complete(ctx, words[:len(words)-1], words[len(words)-1]) {
-				if plain(candidate) != candidate {
+				if plain.Text(candidate) != candidate {
 					continue // a line feed would make two of it
 				}
 				if strings.HasPrefix(candidate, "-") && !strings.HasPrefix(words[len(words)-1], "-") {

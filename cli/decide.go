@@ -5,7 +5,9 @@ import (
 
 	urfave "github.com/urfave/cli/v2"
 
+	"github.com/git-smithers/git-smithers/app"
 	"github.com/git-smithers/git-smithers/engine"
+	"github.com/git-smithers/git-smithers/internal/plain"
 	"github.com/git-smithers/git-smithers/snapshot"
 	"github.com/git-smithers/git-smithers/timeline"
 )
@@ -39,7 +41,7 @@ func parseDecide(c *urfave.Context, approved bool) (decideOptions, error) {
 
 // runDecide decides an approval, and tells who goes on.
 func runDecide(ctx context.Context, s *session, store *timeline.Store, opts decideOptions) error {
-	head, err := openRun(ctx, store, opts.run)
+	head, err := app.OpenRun(ctx, store, opts.run)
 	if err != nil {
 		return err
 	}
@@ -55,9 +57,9 @@ func runDecide(ctx context.Context, s *session, store *timeline.Store, opts deci
 	if s.json {
 		return s.writeJSON(approvalDocument{"approval", row.ID, decided, running})
 	}
-	s.note("%s: %s (%s)", decided.Status, plain(decided.Title), plain(attemptName(decided.NodeID, decided.Iteration)))
+	s.note("%s: %s (%s)", decided.Status, plain.Text(decided.Title), plain.Text(attemptName(decided.NodeID, decided.Iteration)))
 	if !foreign {
 		s.noteWhoGoesOn(store, head, running)
 	}
-	return s.printf("%s\n", plain(row.ID))
+	return s.printf("%s\n", plain.Text(row.ID))
 }

@@ -8,8 +8,10 @@ import (
 	urfave "github.com/urfave/cli/v2"
 
 	"github.com/git-smithers/git-smithers/diff"
+	"github.com/git-smithers/git-smithers/internal/plain"
 	"github.com/git-smithers/git-smithers/snapshot"
 	"github.com/git-smithers/git-smithers/timeline"
+	"github.com/git-smithers/git-smithers/timeline/fault"
 )
 
 func diffCommand() *command {
@@ -81,7 +83,7 @@ func (s *session) withoutWorkflow(args []string) []string {
 	case len(args) < 2 || !s.isFile(args[0]) && (len(args) == 2 || !isWorkflowName(args[0])):
 		return args
 	case !isWorkflowName(args[0]):
-		s.note("%s is a file here, so it is taken for a workflow and not for a run; <run>:<frame> names a frame", plain(args[0]))
+		s.note("%s is a file here, so it is taken for a workflow and not for a run; <run>:<frame> names a frame", plain.Text(args[0]))
 	}
 	return args[1:]
 }
@@ -174,7 +176,7 @@ func (s *session) printFileChanges(ctx context.Context, two comparison, files []
 	var text strings.Builder
 	text.WriteString("Files changed:\n")
 	for _, f := range files {
-		text.WriteString(p.paint(yellow, fmt.Sprintf("  ~ %s, +%d -%d", plural(f.Files, "file"), f.Added, f.Removed)))
+		text.WriteString(p.paint(yellow, fmt.Sprintf("  ~ %s, +%d -%d", plain.Count(f.Files, "file"), f.Added, f.Removed)))
 		text.WriteString(fileChangesOf(f, addressOf(two.from), addressOf(two.to)) + "\n")
 	}
 	return s.printf("%s", text.String())
@@ -217,12 +219,12 @@ func sideOf(entry *snapshot.Entry) (diff.Snapshot, error) {
 // fileChangesOf returns the working copy that changes are in, and the command that shows them.
 func fileChangesOf(f timeline.FileChanges, from, to string) string {
 	if f.Began {
-		return ", in the worktree of " + plain(f.Worktree) + " since it was made"
+		return ", in the worktree of " + plain.Text(f.Worktree) + " since it was made"
 	}
 	args := []string{"diff", "--code"}
 	where := ""
 	if f.Worktree != "" {
-		args, where = append(args, "--worktree", f.Worktree), ", in the worktree of "+plain(f.Worktree)
+		args, where = append(args, "--worktree", f.Worktree), ", in the worktree of "+plain.Text(f.Worktree)
 	}
-	return where + "; `" + commandLine(program, append(args, from, to)...) + "` shows them"
+	return where + "; `" + fault.CommandLine(program, append(args, from, to)...) + "` shows them"
 }

@@ -8,6 +8,7 @@ import (
 
 	urfave "github.com/urfave/cli/v2"
 
+	"github.com/git-smithers/git-smithers/internal/plain"
 	"github.com/git-smithers/git-smithers/timeline"
 	"github.com/git-smithers/git-smithers/timeline/fault"
 	"github.com/git-smithers/git-smithers/timeline/keep"
@@ -140,7 +141,7 @@ func leftOver(findings []keep.Finding) error {
 	if left == 0 {
 		return nil
 	}
-	err := fault.New(fault.VerifyFailed, "%s left to mend", plural(left, "finding"))
+	err := fault.New(fault.VerifyFailed, "%s left to mend", plain.Count(left, "finding"))
 	if mendable {
 		return err.Hint("`git smithers doctor --repair` mends what can be mended")
 	}
@@ -161,12 +162,12 @@ func printFindings(s *session, findings []keep.Finding) error {
 func describeFindings(findings []keep.Finding) string {
 	var b strings.Builder
 	for _, f := range findings {
-		fmt.Fprintf(&b, "%s: %s: %s\n", plain(f.Where), f.Kind, plain(f.What))
+		fmt.Fprintf(&b, "%s: %s: %s\n", plain.Text(f.Where), f.Kind, plain.Text(f.What))
 		switch {
 		case f.Fixed:
-			fmt.Fprintf(&b, "  mended: %s\n", plain(f.Repair))
+			fmt.Fprintf(&b, "  mended: %s\n", plain.Text(f.Repair))
 		case f.Repair != "":
-			fmt.Fprintf(&b, "  doctor --repair %s\n", plain(f.Repair))
+			fmt.Fprintf(&b, "  doctor --repair %s\n", plain.Text(f.Repair))
 		default:
 			b.WriteString("  not to be mended by doctor\n")
 		}

@@ -8,6 +8,7 @@ import (
 
 	urfave "github.com/urfave/cli/v2"
 
+	"github.com/git-smithers/git-smithers/internal/plain"
 	"github.com/git-smithers/git-smithers/timeline/keep"
 )
 
@@ -70,11 +71,11 @@ func runDu(ctx context.Context, s *session, k *keep.Keeper, runs []string) error
 		}
 		t.align(&b, "")
 	}
-	fmt.Fprintf(&b, "\n%s in all: %s in %s\n", plural(len(usage.Runs), "run"), sizeText(usage.Together.Bytes), plural(int(usage.Together.Objects), "object"))
+	fmt.Fprintf(&b, "\n%s in all: %s in %s\n", plain.Count(len(usage.Runs), "run"), sizeText(usage.Together.Bytes), plain.Count(int(usage.Together.Objects), "object"))
 	if usage.Held.Objects > 0 {
 		fmt.Fprintf(&b, "pruned and not collected: %s; `git smithers prune --collect` frees it\n", sizeText(usage.Held.Bytes))
 	}
-	fmt.Fprintf(&b, "%s; index: %s; other files of ours: %s\n", plural(usage.Refs, "ref"), sizeText(usage.Index), sizeText(usage.Private))
+	fmt.Fprintf(&b, "%s; index: %s; other files of ours: %s\n", plain.Count(usage.Refs, "ref"), sizeText(usage.Index), sizeText(usage.Private))
 	return s.printf("%s", b.String())
 }
 
@@ -90,7 +91,7 @@ func usageName(title, name string) string {
 func (s *session) separateUsage(usage *keep.DiskUsage) error {
 	var b strings.Builder
 	line := func(what, name string, u keep.Usage) {
-		fmt.Fprintf(&b, "%s\t%s\t%d\t%d\n", what, plain(name), u.Bytes, u.Objects)
+		fmt.Fprintf(&b, "%s\t%s\t%d\t%d\n", what, plain.Text(name), u.Bytes, u.Objects)
 	}
 	for _, run := range usage.Runs {
 		line("run", run.RunID, run.Total)

@@ -5,6 +5,8 @@ import (
 	"slices"
 
 	"github.com/git-smithers/git-smithers/engine"
+	"github.com/git-smithers/git-smithers/internal/plain"
+	"github.com/git-smithers/git-smithers/internal/thrown"
 	"github.com/git-smithers/git-smithers/timeline"
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
@@ -40,9 +42,9 @@ func (s *session) report(err error) int {
 func (s *session) tellError(e *fault.Error) {
 	if flaws, ok := e.Details[engine.DetailFlaws].([]engine.Flaw); ok {
 		for _, flaw := range flaws {
-			s.talk("git-smithers: error: %s\n", plain(oneLine(flaw.Message)))
+			s.talk("git-smithers: error: %s\n", plain.Text(plain.OneLine(flaw.Message)))
 			if flaw.Hint != "" {
-				s.talk("git-smithers: hint: %s\n", plain(flaw.Hint))
+				s.talk("git-smithers: hint: %s\n", plain.Text(flaw.Hint))
 			}
 		}
 		return
@@ -51,16 +53,16 @@ func (s *session) tellError(e *fault.Error) {
 	if e.Code == fault.RunWaiting {
 		kind = ""
 	}
-	s.talk("git-smithers: %s%s\n", kind, plain(e.Msg))
+	s.talk("git-smithers: %s%s\n", kind, plain.Text(e.Msg))
 	for _, hint := range e.Hints {
-		s.talk("git-smithers: hint: %s\n", plain(hint))
+		s.talk("git-smithers: hint: %s\n", plain.Text(hint))
 	}
 }
 
 // inOneLine is an error whose message is one line, whatever a program said that it is about.
 func inOneLine(e *fault.Error) *fault.Error {
 	out := *e
-	out.Msg = oneLine(e.Msg)
+	out.Msg = plain.OneLine(e.Msg)
 	return &out
 }
 
@@ -92,8 +94,8 @@ func (s *session) describe(err error) *fault.Error {
 	bug.Hints = append(slices.Clone(bug.Hints), "this is a bug: report it at "+reportURL)
 	if debug, _ := s.lookupEnv("GIT_SMITHERS_DEBUG"); debug != "1" {
 		bug.Hints = append(bug.Hints, "GIT_SMITHERS_DEBUG=1 shows where it happened")
-	} else if thrown, ok := errors.AsType[*panicError](err); ok {
-		s.talk("%s\n", thrown.stack)
+	} else if panicked, ok := errors.AsType[*thrown.Error](err); ok {
+		s.talk("%s\n", panicked.Stack)
 	}
 	return &bug
 }

@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/git-smithers/git-smithers/internal/plain"
 	"github.com/git-smithers/git-smithers/sqliteindex"
 )
 
@@ -69,7 +70,7 @@ func eventFacts(payload string) (task, facts string) {
 		switch m.name {
 		case "runId", "type", "timestampMs", "nodeId", "iteration":
 		default:
-			said = append(said, m.name+"="+shorten(factText(m.value), valueShown))
+			said = append(said, m.name+"="+plain.Shorten(factText(m.value), valueShown))
 		}
 	}
 	if about.NodeID == "" {

@@ -4,10 +4,10 @@ import (
 	"context"
 	"fmt"
 	"strings"
-	"sync"
 
 	urfave "github.com/urfave/cli/v2"
 
+	"github.com/git-smithers/git-smithers/internal/plain"
 	"github.com/git-smithers/git-smithers/peer/smithers"
 	"github.com/git-smithers/git-smithers/timeline"
 	"github.com/git-smithers/git-smithers/timeline/fault"
@@ -76,7 +76,7 @@ func runExport(ctx context.Context, s *session, store *timeline.Store, opts expo
 	if err != nil {
 		return err
 	}
-	exported, err := s.export(ctx, store, req)
+	exported, err := s.desk(store).Export(ctx, req)
 	if err != nil {
 		return err
 	}
@@ -89,7 +89,7 @@ func runExport(ctx context.Context, s *session, store *timeline.Store, opts expo
 		if run.Exact {
 			how = ", as imported"
 		}
-		fmt.Fprintf(&b, "exported %s: %s%s\n", plain(run.RunID), plural(int(run.Frames), "frame"), how)
+		fmt.Fprintf(&b, "exported %s: %s%s\n", plain.Text(run.RunID), plain.Count(int(run.Frames), "frame"), how)
 	}
 	if len(exported.Runs) == 0 {
 		s.note("no run came from Smithers")
@@ -99,16 +99,4 @@ func runExport(ctx context.Context, s *session, store *timeline.Store, opts expo
 	}
 	s.warnOfRefusals(exported.Runs)
 	return nil
-}
-
-// export shows how far it is.
-func (s *session) export(ctx context.Context, store *timeline.Store, req smithers.ExportRequest) (*smithers.Exported, error) {
-	progress, begun := s.progress("exporting frames"), sync.OnceFunc(s.while("opening the database"))
-	defer progress.finish()
-	defer begun()
-	req.Progress = func(_ string, done, total int) {
-		begun()
-		progress.update(done, total)
-	}
-	return smithers.Export(ctx, store, req)
 }

@@ -6,6 +6,7 @@ import (
 
 	urfave "github.com/urfave/cli/v2"
 
+	"github.com/git-smithers/git-smithers/internal/plain"
 	"github.com/git-smithers/git-smithers/timeline/share"
 )
 
@@ -80,9 +81,9 @@ func (s *session) writeFetched(ctx context.Context, kind string, fetched *share.
 	}
 	switch {
 	case fetched.None:
-		s.note("%s shows no runs: it has none, or its server hides refs/smithers (transfer.hideRefs)", plain(fetched.Remote))
+		s.note("%s shows no runs: it has none, or its server hides refs/smithers (transfer.hideRefs)", plain.Text(fetched.Remote))
 	case len(fetched.Runs) == 0:
-		s.note("nothing is new in %s", plain(fetched.Remote))
+		s.note("nothing is new in %s", plain.Text(fetched.Remote))
 	}
 	p := s.painter(ctx)
 	t := table{header: []string{"RUN", "STATE", "TIP", "FRAMES", "NOTE"}}
@@ -106,5 +107,5 @@ func noteOnFetched(run share.FetchedRun) string {
 	case run.Fork != "":
 		return "as " + run.Fork
 	}
-	return oneLine(run.Reason)
+	return plain.OneLine(run.Reason)
 }

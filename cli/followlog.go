@@ -5,6 +5,7 @@ import (
 	"context"
 	"strings"
 
+	"github.com/git-smithers/git-smithers/internal/plain"
 	"github.com/git-smithers/git-smithers/snapshot"
 )
 
@@ -58,7 +59,7 @@ func (s *session) printLogLine(line string) error {
 	if s.json {
 		return s.writeJSON(logLineDocument{"line", strings.ToValidUTF8(line, "\uFFFD")})
 	}
-	return s.printf("%s\n", strings.Join(plainLines(line), "\n"))
+	return s.printf("%s\n", strings.Join(plain.Lines(line), "\n"))
 }
 
 // A lineWriter hands on whole lines, without their line feeds.

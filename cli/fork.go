@@ -2,26 +2,15 @@ package cli
 
 import (
 	"context"
-	"encoding/json"
 
 	urfave "github.com/urfave/cli/v2"
 
-	"github.com/git-smithers/git-smithers/engine"
+	"github.com/git-smithers/git-smithers/app"
+	"github.com/git-smithers/git-smithers/internal/plain"
+	"github.com/git-smithers/git-smithers/snapshot"
 	"github.com/git-smithers/git-smithers/timeline"
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
-
-// forkOptions are what fork takes.
-type forkOptions struct {
-	from        string
-	nodes       []string
-	noDeps      bool
-	namedOnly   bool
-	input       json.RawMessage
-	label       string
-	description string
-	runID       string
-}
 
 // forkDocument is what fork prints with --json.
 type forkDocument struct {
@@ -61,11 +50,11 @@ Prints the new run's id.`,
 			{"do one task again, and what needs it", "git smithers fork triage-1 --node analyze"},
 		},
 		run: func(ctx context.Context, s *session, c *urfave.Context) error {
-			opts, err := parseFork(s, c)
+			req, err := parseFork(s, c)
 			if err != nil {
 				return err
 			}
-			return s.withStore(ctx, func(store *timeline.Store) error { return runFork(ctx, s, store, opts) })
+			return s.withStore(ctx, func(store *timeline.Store) error { return runFork(ctx, s, store, req) })
 		},
 	}
 }
@@ -81,98 +70,69 @@ func resetFlags() []urfave.Flag {
 	}
 }
 
-func parseFork(s *session, c *urfave.Context) (forkOptions, error) {
-	id, err := newRunID(c)
-	if err != nil {
-		return forkOptions{}, err
+func parseFork(s *session, c *urfave.Context) (app.ForkRequest, error) {
+	req := app.ForkRequest{From: c.Args().First(), Description: c.String("description")}
+	var err error
+	if req.RunID, err = newRunID(c); err != nil {
+		return req, err
 	}
-	opts, err := parseResets(s, c)
-	opts.from, opts.description, opts.runID = c.Args().First(), c.String("description"), id
-	return opts, err
+	req.Resets, err = parseResets(s, c)
+	return req, err
 }
 
 // parseResets reads resetFlags.
-func parseResets(s *session, c *urfave.Context) (forkOptions, error) {
-	opts := forkOptions{
-		nodes: c.StringSlice("node"), noDeps: c.Bool("no-deps"), namedOnly: c.Bool("named-only"), label: c.String("label"),
+func parseResets(s *session, c *urfave.Context) (app.Resets, error) {
+	out := app.Resets{
+		Nodes: c.StringSlice("node"), NoDeps: c.Bool("no-deps"), NamedOnly: c.Bool("named-only"), Label: c.String("label"),
 	}
 	for _, flag := range []string{"no-deps", "named-only"} {
-		if c.Bool(flag) && len(opts.nodes) == 0 {
-			return opts, fault.New(fault.Usage, "--%s is about the nodes that --node names", flag).Hint("give --node, too")
+		if c.Bool(flag) && len(out.Nodes) == 0 {
+			return out, fault.New(fault.Usage, "--%s is about the nodes that --node names", flag).Hint("give --node, too")
 		}
 	}
-	if opts.noDeps && opts.namedOnly {
-		return opts, fault.New(fault.Usage, "--no-deps and --named-only are two ways to reset a node").
+	if out.NoDeps && out.NamedOnly {
+		return out, fault.New(fault.Usage, "--no-deps and --named-only are two ways to reset a node").
 			Hint("--no-deps takes away what the node has done; --named-only leaves it there, as Smithers does")
 	}
 	var err error
-	opts.input, err = s.readInput(c)
-	return opts, err
+	out.Input, err = s.readInput(c)
+	return out, err
 }
 
 // runFork makes the child and prints its id.
-func runFork(ctx context.Context, s *session, store *timeline.Store, opts forkOptions) error {
-	check, err := storedInputCheck(ctx, store, opts)
+func runFork(ctx context.Context, s *session, store *timeline.Store, req app.ForkRequest) error {
+	made, err := s.desk(store).Fork(ctx, req)
 	if err != nil {
 		return err
 	}
-	from, err := store.Load(ctx, opts.from)
-	if err != nil {
-		return err
-	}
-	head, err := store.Fork(ctx, timeline.ForkRequest{
-		CheckInput: check,
-		From:       opts.from, RunID: opts.runID, Nodes: opts.nodes, NoDeps: opts.noDeps, NamedOnly: opts.namedOnly,
-		Input: opts.input, Label: opts.label, Description: opts.description,
-	})
-	if err != nil {
-		return err
-	}
-	doc := describeFork(head)
+	doc := describeFork(made.Head)
 	if s.json {
 		return s.writeJSON(doc)
 	}
 	at := timeline.Address{Run: doc.ParentRunID, Frame: doc.ParentFrame}
-	next, err := nextCommand(head, " continues it")
+	next, err := app.NextCommand(made.Head, " continues it")
 	if err != nil {
 		return err
 	}
-	s.note("forked from %s; %s", plain(at.String()), next)
-	if meansRun(from.Address, opts.from) {
-		if err := s.noteAnswersSince(ctx, store, from.Entry, at); err != nil {
+	s.note("forked from %s; %s", plain.Text(at.String()), next)
+	if meansRun(made.From.Address, req.From) {
+		if err := s.noteAnswersSince(ctx, store, made.From.Entry, at); err != nil {
 			return err
 		}
 	}
-	return s.printf("%s\n", plain(doc.ForkedRunID))
+	return s.printf("%s\n", plain.Text(doc.ForkedRunID))
 }
 
-// storedInputCheck is the input check of the workflow that the frame was run with.
-// It is nil where no input is given, and where the frame has no workflow of ours.
-func storedInputCheck(ctx context.Context, store *timeline.Store, opts forkOptions) (func(json.RawMessage) error, error) {
-	if opts.input == nil {
-		return nil, nil
-	}
-	loaded, err := store.Load(ctx, opts.from)
-	if err != nil {
-		return nil, err
-	}
-	stored, err := loaded.Entry.Workflow()
-	if err != nil || stored == nil {
-		return nil, err
-	}
-	wf, err := engine.Parse("workflow of "+loaded.Address.String(), stored.Definition)
-	if err != nil {
-		return nil, nil //nolint:nilerr // another engine's definition is its own to check
-	}
-	return wf.ValidateInput, nil
-}
-
-// describeFork says what a fork is that has just been made.
+// describeFork describes a fork that has just been made.
 func describeFork(head *timeline.Head) forkDocument {
-	row := head.Row()
-	doc := forkDocument{
-		Kind: "fork", ForkedRunID: row.ID, Tip: head.Entry().ID.String(), ContentHash: head.Entry().ContentHash.String(),
-	}
+	doc := describeParent(head.Row())
+	doc.Tip, doc.ContentHash = head.Entry().ID.String(), head.Entry().ContentHash.String()
+	return doc
+}
+
+// describeParent describes a fork by its run's row.
+func describeParent(row snapshot.Run) forkDocument {
+	doc := forkDocument{Kind: "fork", ForkedRunID: row.ID}
 	if parent := row.Parent; parent != nil {
 		doc.ParentRunID, doc.ParentFrame = parent.RunID, parent.Frame
 		if parent.Label != "" {

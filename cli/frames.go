@@ -3,12 +3,13 @@ package cli
 import (
 	"context"
 	"fmt"
-	"os"
 	"path/filepath"
 	"strings"
 
 	urfave "github.com/urfave/cli/v2"
 
+	"github.com/git-smithers/git-smithers/app"
+	"github.com/git-smithers/git-smithers/internal/plain"
 	"github.com/git-smithers/git-smithers/jjbridge"
 	"github.com/git-smithers/git-smithers/timeline"
 	"github.com/git-smithers/git-smithers/timeline/fault"
@@ -137,29 +138,16 @@ func (s *session) pathInside(store *timeline.Store, name string) (string, error)
 		return "", fault.New(fault.NoWorkingCopy, "there is no working copy here that %s could be in", name).
 			Hint("call it in the repository's working copy")
 	}
-	if realFolder(path) == top {
+	if app.RealFolder(path) == top {
 		return ".", nil
 	}
-	path = filepath.Join(realFolder(filepath.Dir(path)), filepath.Base(path))
+	path = filepath.Join(app.RealFolder(filepath.Dir(path)), filepath.Base(path))
 	rel, err := filepath.Rel(top, path)
 	if err != nil || !filepath.IsLocal(rel) {
 		return "", fault.New(fault.Usage, "%s is outside of the working copy", name).
 			Hint("its top is %s", top)
 	}
 	return filepath.ToSlash(rel), nil
-}
-
-// realFolder resolves the symbolic links in the part of a path that exists.
-func realFolder(dir string) string {
-	resolved, err := filepath.EvalSymlinks(dir)
-	switch parent := filepath.Dir(dir); {
-	case err == nil:
-		return resolved
-	case !os.IsNotExist(err) || parent == dir:
-		return dir
-	default:
-		return filepath.Join(realFolder(parent), filepath.Base(dir))
-	}
 }
 
 // sinceFrame says that the change may be of an earlier frame, whose files were not captured.
@@ -181,7 +169,7 @@ func (s *session) changedPaths(changes []jjbridge.PathChange, asked string) stri
 	}
 	list := strings.Join(words, ", ")
 	if s.isTerminalOut() {
-		return shorten(list, valueShown)
+		return plain.Shorten(list, valueShown)
 	}
 	return list
 }

@@ -24,7 +24,7 @@ func isHelpPage(name string) bool { return helpPages[name] != "" }
 // helpTakesOne is the error about a word that follows what help is asked for.
 func helpTakesOne(topic, word string) error {
 	return fault.New(fault.Usage, "help takes one command or page, got %q besides %s", word, topic).
-		Hint("`%s`", commandLine(program+" help", strings.Fields(topic)...))
+		Hint("`%s`", fault.CommandLine(program+" help", strings.Fields(topic)...))
 }
 
 // unknownHelp is the error about help for a name that is neither a command's nor a page's. It names both.
@@ -36,7 +36,7 @@ func unknownHelp(root *command, name string) error {
 		commands = append(commands, child.name)
 	}
 	if near, ok := nearest(name, slices.Concat(commands, pages)); ok {
-		return out.Hint("did you mean `%s`?", commandLine(program, "help", near))
+		return out.Hint("did you mean `%s`?", fault.CommandLine(program, "help", near))
 	}
 	return out.Hint("the commands are %s", strings.Join(commands, ", ")).Hint("the pages are %s", helpPageNames())
 }

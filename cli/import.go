@@ -11,6 +11,7 @@ import (
 
 	urfave "github.com/urfave/cli/v2"
 
+	"github.com/git-smithers/git-smithers/internal/plain"
 	"github.com/git-smithers/git-smithers/peer/smithers"
 	"github.com/git-smithers/git-smithers/snapshot"
 	"github.com/git-smithers/git-smithers/timeline"
@@ -103,7 +104,7 @@ func runImport(ctx context.Context, s *session, store *timeline.Store, path stri
 	bar, begun := s.progress("importing"), sync.OnceFunc(s.while("reading the database"))
 	req.Progress = func(run string, done, total int) {
 		begun()
-		bar.what = "importing " + plain(run)
+		bar.what = "importing " + plain.Text(run)
 		bar.update(done, total)
 	}
 	imported, err := smithers.Import(ctx, store, path, req)
@@ -170,7 +171,7 @@ func (s *session) writeImported(ctx context.Context, doc importDocument) error {
 		s.warnOfAnswers(run)
 	}
 	for _, left := range doc.Left {
-		s.note("left behind: %s, %s, which belong to no run", plain(left.Table), plural(int(left.Rows), "row"))
+		s.note("left behind: %s, %s, which belong to no run", plain.Text(left.Table), plain.Count(int(left.Rows), "row"))
 	}
 	return nil
 }
@@ -179,11 +180,11 @@ func (s *session) writeImported(ctx context.Context, doc importDocument) error {
 func (r importedRun) note() string {
 	switch {
 	case r.Message != nil:
-		return oneLine(*r.Message)
+		return plain.OneLine(*r.Message)
 	case r.Rewound:
 		return "Smithers went back in it"
 	case r.Rendered > 0:
-		return plural(int(r.Rendered), "rendered frame") + " without snapshots are kept, and are no frames here"
+		return plain.Count(int(r.Rendered), "rendered frame") + " without snapshots are kept, and are no frames here"
 	}
 	return ""
 }
@@ -257,7 +258,7 @@ func refusedImports(s *session, imported *smithers.Imported, named []string) err
 			out = fault.New(fault.RunNotFound, "the database has no runs %s", quotedRuns(missing))
 		}
 	case len(all) > 1:
-		out = fault.New(fault.ImportRefused, "%s were not imported; of the first: %s", plural(len(all), "run"), first.Msg)
+		out = fault.New(fault.ImportRefused, "%s were not imported; of the first: %s", plain.Count(len(all), "run"), first.Msg)
 	}
 	out.Hints = first.Hints
 	if len(refused) == 0 && len(missing) < len(imported.Runs) {

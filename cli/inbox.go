@@ -9,9 +9,11 @@ import (
 	urfave "github.com/urfave/cli/v2"
 
 	"github.com/git-smithers/git-smithers/engine"
+	"github.com/git-smithers/git-smithers/internal/plain"
 	"github.com/git-smithers/git-smithers/snapshot"
 	"github.com/git-smithers/git-smithers/sqliteindex"
 	"github.com/git-smithers/git-smithers/timeline"
+	"github.com/git-smithers/git-smithers/timeline/fault"
 )
 
 // inboxDocument is a line of inbox --json.
@@ -105,7 +107,7 @@ func (s *session) noteFailure(ctx context.Context, store *timeline.Store, run st
 	}
 	next, err := afterFailure(ctx, store, head.Row())
 	if next != "" {
-		s.note("run %s has failed: %s", plain(run), plain(next))
+		s.note("run %s has failed: %s", plain.Text(run), plain.Text(next))
 	}
 	return err
 }
@@ -194,7 +196,7 @@ func (s *session) printInbox(ctx context.Context, list []inboxLine) error {
 	for _, l := range list {
 		since, prompt := clockTime(l.RequestedAtMs), inboxPrompt(l)
 		if s.isTerminalOut() {
-			since, prompt = ago(s.Now(), l.RequestedAtMs), shorten(prompt, valueShown)
+			since, prompt = ago(s.Now(), l.RequestedAtMs), plain.Shorten(prompt, valueShown)
 		}
 		t.add(
 			cell{text: since}, cell{text: l.RunID}, cell{text: l.WorkflowName}, cell{l.RunStatus, p.status},
@@ -256,11 +258,11 @@ func howToSettle(l inboxLine) string {
 	case l.tell != "":
 		return l.tell + deny
 	case deny != "":
-		return commandLine(program, "approve", l.RunID, l.NodeID) + deny
+		return fault.CommandLine(program, "approve", l.RunID, l.NodeID) + deny
 	case l.Status == snapshot.HumanPending:
-		return commandLine(program, "answer", l.RunID, l.NodeID)
+		return fault.CommandLine(program, "answer", l.RunID, l.NodeID)
 	case l.Status == snapshot.WaitWaiting && l.Kind == snapshot.WaitSignal:
-		return commandLine(program, signalArguments(l.RunID, snapshot.Signal{Name: l.Prompt, CorrelationID: l.CorrelationID})...)
+		return fault.CommandLine(program, signalArguments(l.RunID, snapshot.Signal{Name: l.Prompt, CorrelationID: l.CorrelationID})...)
 	}
 	return ""
 }

@@ -4,10 +4,12 @@ import (
 	"context"
 	"strconv"
 
+	"github.com/git-smithers/git-smithers/app"
 	"github.com/git-smithers/git-smithers/peer/smithers"
 	"github.com/git-smithers/git-smithers/snapshot"
 	"github.com/git-smithers/git-smithers/sqliteindex"
 	"github.com/git-smithers/git-smithers/timeline"
+	"github.com/git-smithers/git-smithers/timeline/fault"
 )
 
 // inboxLine is something that a run waits for.
@@ -61,7 +63,7 @@ func untoldOf(ctx context.Context, store *timeline.Store, run string) (*smithers
 	if err != nil {
 		return nil, err
 	}
-	if engine, err := foreignEngine(head); engine != engineSmithers || err != nil {
+	if engine, err := app.ForeignEngine(head); engine != app.EngineSmithers || err != nil {
 		return nil, err
 	}
 	return smithers.ReadUntold(store, head)
@@ -69,7 +71,7 @@ func untoldOf(ctx context.Context, store *timeline.Store, run string) (*smithers
 
 // ask says by which command Smithers learns the answer.
 func (l *inboxLine) ask(of *smithers.Untold) {
-	l.engine = engineSmithers
+	l.engine = app.EngineSmithers
 	switch l.Kind {
 	case snapshot.WaitTimer:
 	case snapshot.WaitSignal:
@@ -85,7 +87,7 @@ func (l *inboxLine) ask(of *smithers.Untold) {
 		if h, ok := untoldRequest(of, l.NodeID, l.Iteration); ok {
 			l.untold, l.tell = true, "smithers "+foreignAnswer(l.RunID, h)
 		} else if l.Status == snapshot.HumanPending {
-			l.tell = commandLine("smithers", "human", "answer", l.RequestID) + " --value <answer>"
+			l.tell = fault.CommandLine("smithers", "human", "answer", l.RequestID) + " --value <answer>"
 		}
 	}
 }
@@ -118,17 +120,17 @@ func foreignDecision(run string, a snapshot.Approval) string {
 		args = append(args, "--note", *a.Note)
 	}
 	if a.Status == snapshot.ApprovalDenied {
-		return commandLine("deny", args...)
+		return fault.CommandLine("deny", args...)
 	}
-	return commandLine("approve", args...)
+	return fault.CommandLine("approve", args...)
 }
 
 // foreignAnswer is the part of Smithers' command that settles what people are asked.
 func foreignAnswer(run string, h snapshot.HumanRequest) string {
 	if h.Status != snapshot.HumanAnswered {
-		return commandLine("human", "cancel", h.RequestID(run))
+		return fault.CommandLine("human", "cancel", h.RequestID(run))
 	}
-	return commandLine("human", "answer", h.RequestID(run), "--value", string(h.Response))
+	return fault.CommandLine("human", "answer", h.RequestID(run), "--value", string(h.Response))
 }
 
 // orNull is nil for "".

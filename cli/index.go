@@ -5,6 +5,7 @@ import (
 
 	urfave "github.com/urfave/cli/v2"
 
+	"github.com/git-smithers/git-smithers/internal/plain"
 	"github.com/git-smithers/git-smithers/timeline"
 )
 
@@ -51,7 +52,7 @@ func runIndexRebuild(ctx context.Context, s *session, store *timeline.Store) err
 	if s.json {
 		return s.writeJSON(indexDocument{"index", stats.Runs, stats.Entries, stats.Frames})
 	}
-	return s.printf("indexed %s, %s, %s\n", plural(stats.Runs, "run"), entries(stats.Entries), plural(stats.Frames, "frame"))
+	return s.printf("indexed %s, %s, %s\n", plain.Count(stats.Runs, "run"), entries(stats.Entries), plain.Count(stats.Frames, "frame"))
 }
 
 // entries is a number of entries.
@@ -59,5 +60,5 @@ func entries(n int) string {
 	if n == 1 {
 		return "1 entry"
 	}
-	return plural(n, "entrie")
+	return plain.Count(n, "entrie")
 }

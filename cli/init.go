@@ -9,6 +9,7 @@ import (
 
 	urfave "github.com/urfave/cli/v2"
 
+	"github.com/git-smithers/git-smithers/internal/plain"
 	"github.com/git-smithers/git-smithers/timeline"
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
@@ -93,7 +94,7 @@ func runInit(ctx context.Context, s *session, yes, jj bool) error {
 		s.noteJJ(*doc.JJAlias)
 	}
 	s.note("`%s init --quiet-log` prints how to keep runs out of `git log --all`, gitk, tig and lazygit", program)
-	return s.printf("%s\n", plain(doc.GitDir))
+	return s.printf("%s\n", plain.Text(doc.GitDir))
 }
 
 // makeStore makes .smithers/store.git in the folder of the command.

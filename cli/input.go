@@ -5,14 +5,12 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"io"
 	"math"
-	"os"
-	"path/filepath"
 	"strings"
 
 	urfave "github.com/urfave/cli/v2"
 
+	"github.com/git-smithers/git-smithers/internal/plain"
 	"github.com/git-smithers/git-smithers/refs"
 	"github.com/git-smithers/git-smithers/snapshot"
 	"github.com/git-smithers/git-smithers/timeline/fault"
@@ -80,7 +78,7 @@ func (s *session) valueBytes(ctx context.Context, arg valueArgument) (data []byt
 	if !ok {
 		return []byte(arg.text), arg.name, nil
 	}
-	data, err = s.readFile(ctx, name, snapshot.DefaultValue)
+	data, err = s.folder().ReadFile(ctx, name, snapshot.DefaultValue)
 	if ctx.Err() != nil {
 		return nil, "", ctx.Err()
 	}
@@ -94,37 +92,9 @@ func (s *session) valueBytes(ctx context.Context, arg valueArgument) (data []byt
 	return data, name, nil
 }
 
-// readFile reads a file that the command line names, and no more than one byte
-// beyond limit. The file may be a pipe, which an interrupt does not have to wait for.
-func (s *session) readFile(ctx context.Context, name string, limit int) ([]byte, error) {
-	type read struct {
-		data []byte
-		err  error
-	}
-	done := make(chan read, 1)
-	go func() {
-		file, err := os.Open(s.path(name))
-		if err != nil {
-			done <- read{nil, err}
-			return
-		}
-		data, err := io.ReadAll(io.LimitReader(file, int64(limit)+1))
-		done <- read{data, errors.Join(err, file.Close())}
-	}()
-	select {
-	case got := <-done:
-		return got.data, got.err
-	case <-ctx.Done():
-		return nil, ctx.Err()
-	}
-}
-
 // path is a file that the command line names.
 func (s *session) path(name string) string {
-	if filepath.IsAbs(name) {
-		return name
-	}
-	return filepath.Join(s.Dir, name)
+	return s.folder().Path(name)
 }
 
 // newRunID reads --run-id of the commands that make a run; "" when it was not given.
@@ -139,6 +109,6 @@ func newRunID(c *urfave.Context) (string, error) {
 // noteEscaped says under which name git knows a run whose id no ref can have as it stands.
 func (s *session) noteEscaped(id string) {
 	if name, err := refs.Tip(id); err == nil && !strings.HasSuffix(string(name), "/"+id) {
-		s.note("in git, run %s is called %s", fault.Word(plain(id)), name)
+		s.note("in git, run %s is called %s", fault.Word(plain.Text(id)), name)
 	}
 }

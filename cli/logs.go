@@ -7,6 +7,7 @@ import (
 
 	urfave "github.com/urfave/cli/v2"
 
+	"github.com/git-smithers/git-smithers/internal/plain"
 	"github.com/git-smithers/git-smithers/objstore/page"
 	"github.com/git-smithers/git-smithers/snapshot"
 	"github.com/git-smithers/git-smithers/timeline"
@@ -112,7 +113,7 @@ func runLogs(ctx context.Context, s *session, store *timeline.Store, opts logsOp
 		s.note("%s: no log", log.describe())
 		return nil
 	}
-	return s.paged(ctx, func() error { return s.printf("%s\n", strings.Join(plainLines(text), "\n")) })
+	return s.paged(ctx, func() error { return s.printf("%s\n", strings.Join(plain.Lines(text), "\n")) })
 }
 
 // An attemptLog is an attempt and where its log is.
@@ -137,7 +138,7 @@ func (l *attemptLog) describe() string {
 	if l.row.Error != "" {
 		text += ": " + l.row.Error
 	}
-	return plain(text)
+	return plain.Text(text)
 }
 
 // ended tells whether the attempt has ended.

@@ -3,13 +3,12 @@ package cli
 import (
 	"context"
 	"errors"
-	"fmt"
 	"os"
 	"os/signal"
-	"runtime/debug"
 	"syscall"
 	"time"
 
+	"github.com/git-smithers/git-smithers/internal/thrown"
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
 
@@ -23,7 +22,7 @@ func Main(ctx context.Context, s Streams, args []string) int {
 	defer stop()
 	out := &session{Streams: s, args: args, hurry: hurry, json: wantsJSON(args), inTTY: s.isTTY(s.In), outTTY: s.isTTY(s.Out)}
 	out.In, out.Out = inputReader{ctx, s.In}, dataWriter{s.Out, out}
-	err := guard(func() error { return dispatch(ctx, out, args) })
+	err := thrown.Catch(func() error { return dispatch(ctx, out, args) })
 	return out.report(interrupted(ctx, err))
 }
 
@@ -67,29 +66,6 @@ func wantsJSON(args []string) bool {
 		}
 	}
 	return false
-}
-
-// panicError is a panic, and where it happened.
-type panicError struct {
-	value any
-	stack []byte
-}
-
-// Error is the value that was thrown.
-func (e *panicError) Error() string { return fmt.Sprint(e.value) }
-
-// guard runs f and turns a panic into an error.
-func guard(f func() error) (err error) {
-	defer func() {
-		switch value := recover().(type) {
-		case nil:
-		case *panicError: // thrown again, from another goroutine
-			err = value
-		default:
-			err = &panicError{value, debug.Stack()}
-		}
-	}()
-	return f()
 }
 
 // signalError is the cause of a context that a signal cancelled.

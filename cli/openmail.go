@@ -3,6 +3,7 @@ package cli
 import (
 	"time"
 
+	"github.com/git-smithers/git-smithers/app"
 	"github.com/git-smithers/git-smithers/peer/smithers"
 	"github.com/git-smithers/git-smithers/snapshot"
 	"github.com/git-smithers/git-smithers/sqliteindex"
@@ -17,7 +18,7 @@ func openMail(store *timeline.Store, head *timeline.Head, engine string, now tim
 		return nil, timeline.Explain(err)
 	}
 	var untold *smithers.Untold
-	if engine == engineSmithers {
+	if engine == app.EngineSmithers {
 		if untold, err = smithers.ReadUntold(store, head); err != nil {
 			return nil, err
 		}

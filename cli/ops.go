@@ -7,6 +7,7 @@ import (
 
 	urfave "github.com/urfave/cli/v2"
 
+	"github.com/git-smithers/git-smithers/internal/plain"
 	"github.com/git-smithers/git-smithers/snapshot"
 	"github.com/git-smithers/git-smithers/timeline"
 )
@@ -57,7 +58,7 @@ func runOps(ctx context.Context, s *session, store *timeline.Store, run string) 
 		return nil
 	}
 	if len(ops) == 0 && s.outTTY {
-		s.note("nothing was done to run %s as a whole", plain(id))
+		s.note("nothing was done to run %s as a whole", plain.Text(id))
 	}
 	t := table{header: []string{"OP", "TIME", "WHAT", "FRAME", "TAKEN BACK BY"}}
 	for _, op := range ops {

@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 
@@ -225,12 +224,4 @@ func edits(a, b string) int {
 		}
 	}
 	return row[len(b)]
-}
-
-// plural is a number with a word in the right form.
-func plural(n int, word string) string {
-	if n == 1 {
-		return "1 " + word
-	}
-	return fmt.Sprintf("%d %ss", n, word)
 }

@@ -1,11 +1,11 @@
 package cli
 
 import (
-	"context"
-
 	urfave "github.com/urfave/cli/v2"
 
+	"github.com/git-smithers/git-smithers/app"
 	"github.com/git-smithers/git-smithers/engine"
+	"github.com/git-smithers/git-smithers/internal/plain"
 	"github.com/git-smithers/git-smithers/snapshot"
 	"github.com/git-smithers/git-smithers/timeline"
 	"github.com/git-smithers/git-smithers/timeline/fault"
@@ -74,28 +74,19 @@ func parseWho(c *urfave.Context) *string {
 	return new(c.String("by"))
 }
 
-// openRun opens the tip of a run that a command changes, given its id.
-func openRun(ctx context.Context, store *timeline.Store, run string) (*timeline.Head, error) {
-	id, err := store.ResolveRunToChange(ctx, run)
-	if err != nil {
-		return nil, err
-	}
-	return store.Head(ctx, id)
-}
-
 // noteWhoGoesOn tells what happens to a run now that it has what it waited for.
 func (s *session) noteWhoGoesOn(store *timeline.Store, head *timeline.Head, running bool) {
 	row := head.Row()
-	id := plain(row.ID)
+	id := plain.Text(row.ID)
 	switch {
 	case running:
 		s.note("the process that runs %s goes on", id)
 	case row.Status == snapshot.RunFinished:
 		s.note("run %s has finished: nothing waits for it", id)
 	case row.Status.Ended():
-		s.note("run %s is %s, and keeps this for `%s resume %s`", id, plain(string(row.Status)), program, fault.Word(row.ID))
+		s.note("run %s is %s, and keeps this for `%s resume %s`", id, plain.Text(string(row.Status)), program, fault.Word(row.ID))
 	default:
-		next, err := nextCommand(head, ", or a supervisor, goes on"+s.inOwnWorktree(store, head))
+		next, err := app.NextCommand(head, ", or a supervisor, goes on"+s.inOwnWorktree(store, head))
 		if err != nil {
 			s.warn(err)
 			return

@@ -9,6 +9,7 @@ import (
 
 	urfave "github.com/urfave/cli/v2"
 
+	"github.com/git-smithers/git-smithers/internal/plain"
 	"github.com/git-smithers/git-smithers/timeline/fault"
 	"github.com/git-smithers/git-smithers/timeline/keep"
 )
@@ -117,7 +118,7 @@ func parsePrune(c *urfave.Context) (pruneOptions, error) {
 	case opts.there && len(opts.runs) > 0 && opts.runs[0] == "":
 		return opts, fault.New(fault.Usage, "no remote has an empty name")
 	case opts.undo && opts.dryRun:
-		return opts, fault.New(fault.Usage, "--undo has no --dry-run").Hint("`%s` takes it back", commandLine(program, append([]string{"prune"}, opts.runs...)...))
+		return opts, fault.New(fault.Usage, "--undo has no --dry-run").Hint("`%s` takes it back", fault.CommandLine(program, append([]string{"prune"}, opts.runs...)...))
 	}
 	return opts, nil
 }
@@ -167,7 +168,7 @@ func runPrune(ctx context.Context, s *session, k *keep.Keeper, opts pruneOptions
 		gone = append(gone, run.RunID)
 		return "pruned"
 	})
-	n := plural(len(gone), "run")
+	n := plain.Count(len(gone), "run")
 	switch {
 	case len(gone) == 0:
 		s.note("there is nothing to prune")
@@ -175,7 +176,7 @@ func runPrune(ctx context.Context, s *session, k *keep.Keeper, opts pruneOptions
 		s.note("pruning and collecting %s would free about %s", n, sizeText(pruned.Bytes))
 	default:
 		s.note("pruned %s; `git smithers prune --collect` frees about %s", n, sizeText(pruned.Bytes))
-		s.note("until then %s", plain(howToRecall(gone)))
+		s.note("until then %s", plain.Text(howToRecall(gone)))
 	}
 	return err
 }
@@ -184,7 +185,7 @@ func runPrune(ctx context.Context, s *session, k *keep.Keeper, opts pruneOptions
 func howToRecall(runs []string) string {
 	const named = 3
 	shown := runs[:min(named, len(runs))]
-	out := fmt.Sprintf("`%s` brings %s back", commandLine(program, append([]string{"prune", "--undo"}, shown...)...), itOrThem(len(shown)))
+	out := fmt.Sprintf("`%s` brings %s back", fault.CommandLine(program, append([]string{"prune", "--undo"}, shown...)...), itOrThem(len(shown)))
 	if more := len(runs) - len(shown); more > 0 {
 		out += fmt.Sprintf(", and so on for %d more", more)
 	}
@@ -277,7 +278,7 @@ func runPruneRemote(ctx context.Context, s *session, k *keep.Keeper, opts pruneO
 		if opts.dryRun && state == keep.ThereDeleted {
 			state = "would be deleted"
 		}
-		t.add(cell{text: run.RunID}, cell{text: state}, cell{text: oneLine(run.Reason)})
+		t.add(cell{text: run.RunID}, cell{text: state}, cell{text: plain.OneLine(run.Reason)})
 	}
 	if writeErr := t.write(s); writeErr != nil {
 		return writeErr

@@ -6,6 +6,7 @@ import (
 
 	urfave "github.com/urfave/cli/v2"
 
+	"github.com/git-smithers/git-smithers/internal/plain"
 	"github.com/git-smithers/git-smithers/timeline/share"
 )
 
@@ -76,7 +77,7 @@ func (s *session) writePushed(ctx context.Context, pushed *share.Pushed, dryRun 
 		return s.writeJSON(pushDocument{"push", dryRun, pushed})
 	}
 	if len(pushed.Runs) == 0 {
-		s.note("%s has everything already", plain(pushed.Remote))
+		s.note("%s has everything already", plain.Text(pushed.Remote))
 	}
 	p := s.painter(ctx)
 	t := table{header: []string{"RUN", "STATE", "TIP", "FRAMES", "NOTE"}}
@@ -91,7 +92,7 @@ func (s *session) writePushed(ctx context.Context, pushed *share.Pushed, dryRun 
 		}
 		t.add(
 			cell{text: run.RunID}, cell{text: state}, cell{tip, p.revision},
-			cell{text: strconv.Itoa(run.Frames)}, cell{text: oneLine(run.Reason)},
+			cell{text: strconv.Itoa(run.Frames)}, cell{text: plain.OneLine(run.Reason)},
 		)
 	}
 	return t.write(s)
@@ -109,13 +110,13 @@ func (s *session) confirmFiles(yes bool) func(string, []share.UntrackedFile) (bo
 	}
 	return func(remote string, files []share.UntrackedFile) (bool, error) {
 		paths := share.ByPath(files)
-		s.talk("Frames hold %s that no commit of yours has:\n", plural(len(paths), "file"))
+		s.talk("Frames hold %s that no commit of yours has:\n", plain.Count(len(paths), "file"))
 		for _, path := range paths[:min(len(paths), shown)] {
-			s.talk("  %s: %s (%s)\n", plain(path.InRuns()), plain(path.Path), sizeText(path.Bytes))
+			s.talk("  %s: %s (%s)\n", plain.Text(path.InRuns()), plain.Text(path.Path), sizeText(path.Bytes))
 		}
 		if more := len(paths) - shown; more > 0 {
 			s.talk("  and %d more\n", more)
 		}
-		return s.ask("Push such files to " + plain(remote) + ", now and from now on?")
+		return s.ask("Push such files to " + plain.Text(remote) + ", now and from now on?")
 	}
 }

@@ -10,6 +10,7 @@ import (
 
 	urfave "github.com/urfave/cli/v2"
 
+	"github.com/git-smithers/git-smithers/internal/plain"
 	"github.com/git-smithers/git-smithers/timeline/share"
 )
 
@@ -73,7 +74,7 @@ func runForget(ctx context.Context, s *session, sharer *share.Sharer, remote str
 	if s.json {
 		return s.writeJSON(forgetDocument{"forget", forgotten})
 	}
-	s.note("forgot what %s was last seen to have: %s", plain(forgotten.Remote), plural(forgotten.Refs, "ref"))
+	s.note("forgot what %s was last seen to have: %s", plain.Text(forgotten.Remote), plain.Count(forgotten.Refs, "ref"))
 	return nil
 }
 
@@ -120,7 +121,7 @@ func runRemote(ctx context.Context, s *session, sharer *share.Sharer, remotes []
 
 // summarize is a remote in one line.
 func summarize(state share.RemoteState) string {
-	parts := []string{plural(state.Current, "run") + " the same here and there"}
+	parts := []string{plain.Count(state.Current, "run") + " the same here and there"}
 	counts := make(map[string]int)
 	for _, run := range state.Runs {
 		counts[run.State]++
@@ -128,5 +129,5 @@ func summarize(state share.RemoteState) string {
 	for _, name := range slices.Sorted(maps.Keys(counts)) {
 		parts = append(parts, fmt.Sprintf("%d %s", counts[name], name))
 	}
-	return plain(state.Remote) + ": " + strings.Join(append(parts, "as of the last push or fetch"), ", ")
+	return plain.Text(state.Remote) + ": " + strings.Join(append(parts, "as of the last push or fetch"), ", ")
 }

@@ -5,6 +5,7 @@ import (
 
 	urfave "github.com/urfave/cli/v2"
 
+	"github.com/git-smithers/git-smithers/internal/plain"
 	"github.com/git-smithers/git-smithers/timeline"
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
@@ -18,19 +19,18 @@ func removalFlag() urfave.Flag {
 }
 
 // confirmRemoval asks a person whether untracked files may be removed, and returns nil if there is nobody to ask.
-// over ends the line of progress that would stand in the way of the question. hint says what to do after a no.
-func (s *session) confirmRemoval(yes bool, over func(), hint string) timeline.ConfirmRemoval {
+// hint says what to do after a no.
+func (s *session) confirmRemoval(yes bool, hint string) timeline.ConfirmRemoval {
 	const shown = 50
 	if yes || s.json || !s.inTTY || !s.isTTY(s.Err) {
 		return nil
 	}
 	return func(_ context.Context, removals []timeline.Removal) error {
-		over()
 		var all []string
 		for _, removal := range removals {
-			s.talk("Untracked files that would be removed from %s:\n", plain(removal.Root))
+			s.talk("Untracked files that would be removed from %s:\n", plain.Text(removal.Root))
 			for _, path := range removal.Paths[:min(len(removal.Paths), shown)] {
-				s.talk("  %s\n", plain(path))
+				s.talk("  %s\n", plain.Text(path))
 			}
 			if more := len(removal.Paths) - shown; more > 0 {
 				s.talk("  and %d more\n", more)
@@ -41,7 +41,7 @@ func (s *session) confirmRemoval(yes bool, over func(), hint string) timeline.Co
 		if err != nil || yes {
 			return err
 		}
-		return fault.New(fault.Unconfirmed, "the removal of %s was not confirmed", plural(len(all), "untracked file")).
+		return fault.New(fault.Unconfirmed, "the removal of %s was not confirmed", plain.Count(len(all), "untracked file")).
 			Hint("nothing was changed; %s", hint).Detail("files", all)
 	}
 }

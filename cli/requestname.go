@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/git-smithers/git-smithers/app"
 	"github.com/git-smithers/git-smithers/engine"
 	"github.com/git-smithers/git-smithers/snapshot"
 	"github.com/git-smithers/git-smithers/timeline"
@@ -21,7 +22,7 @@ type requestName struct {
 
 // open opens the run that the request belongs to. A name that is not a run's id is read as the id of a request.
 func (n requestName) open(ctx context.Context, store *timeline.Store) (*timeline.Head, engine.Place, error) {
-	head, err := openRun(ctx, store, n.run)
+	head, err := app.OpenRun(ctx, store, n.run)
 	if fault.CodeOf(err) != fault.RunNotFound {
 		return head, n.place, err
 	}

@@ -5,7 +5,7 @@ import (
 
 	urfave "github.com/urfave/cli/v2"
 
-	"github.com/git-smithers/git-smithers/engine"
+	"github.com/git-smithers/git-smithers/app"
 	"github.com/git-smithers/git-smithers/timeline"
 )
 
@@ -34,7 +34,7 @@ is left alone.
 
 Prints the address of the new frame; with --resume, the run's id.`,
 		maxArgs: 2,
-		flags:   append(targetFlags(), againFlags(confirmFlag())...),
+		flags:   append(targetFlags(), sequelFlags(confirmFlag())...),
 		changes: true,
 		exits:   runs(),
 		examples: []example{
@@ -48,31 +48,22 @@ Prints the address of the new frame; with --resume, the run's id.`,
 		if err != nil {
 			return err
 		}
-		again, err := parseAgain(cmd, c, of.workflow, true)
-		if err != nil {
+		req := app.ResetRequest{ResetRequest: timeline.ResetRequest{Run: of.address}}
+		if req.Sequel, err = s.parseSequel(cmd, c, of.workflow, true); err != nil {
 			return err
 		}
-		return s.withStore(ctx, func(store *timeline.Store) error { return runReset(ctx, s, store, of.address, again) })
+		return s.withStore(ctx, func(store *timeline.Store) error { return runReset(ctx, s, store, req) })
 	}
 	return cmd
 }
 
 // runReset begins a run anew, or sets it back to a frame, and with --resume goes on with it.
-func runReset(ctx context.Context, s *session, store *timeline.Store, address string, again againOptions) error {
-	req := timeline.ResetRequest{Run: address}
-	file, err := s.namedWorkflow(ctx, again.workflow)
-	if err == nil {
-		err = refuseAgain(ctx, store, address, again)
-	}
-	if err != nil {
+func runReset(ctx context.Context, s *session, store *timeline.Store, req app.ResetRequest) error {
+	done, err := s.desk(store).Reset(ctx, req)
+	if done == nil {
 		return err
 	}
-	req.Redefinition = s.redefinition(store, again, engine.ReconcileRequest{Workflow: file})
-	done, err := store.Reset(ctx, req)
-	if err != nil {
-		return err
-	}
-	return s.goOn(ctx, store, done, file, again, func(resumed *runResult) any {
-		return resetDocument{"reset", describeTraveled(done), resumed}
+	return s.tellWentBack(ctx, store, done, err, req.Resume, func(resumed *runResult) any {
+		return resetDocument{"reset", describeTraveled(done.Traveled), resumed}
 	})
 }

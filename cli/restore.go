@@ -2,10 +2,10 @@ package cli
 
 import (
 	"context"
-	"sync"
 
 	urfave "github.com/urfave/cli/v2"
 
+	"github.com/git-smithers/git-smithers/internal/plain"
 	"github.com/git-smithers/git-smithers/timeline"
 )
 
@@ -70,18 +70,11 @@ are restored.`,
 	return cmd
 }
 
-// restoreInPlace restores in place, and asks where that removes files.
-func restoreInPlace(ctx context.Context, s *session, store *timeline.Store, opts restoreOptions) (*timeline.Restored, error) {
-	over := sync.OnceFunc(s.while("restoring the files"))
-	defer over()
-	return store.Restore(ctx, timeline.RestoreRequest{
-		From: opts.address, Worktree: opts.worktree, DryRun: opts.dryRun, Confirm: s.confirmRemoval(opts.yes, over, yesRemoves),
-	})
-}
-
 // runRestore restores in place and prints what changed, with --json as a document of the kind.
 func runRestore(ctx context.Context, s *session, store *timeline.Store, opts restoreOptions, kind string) error {
-	done, err := restoreInPlace(ctx, s, store, opts)
+	done, err := s.desk(store).Restore(ctx, timeline.RestoreRequest{
+		From: opts.address, Worktree: opts.worktree, DryRun: opts.dryRun, Confirm: s.confirmRemoval(opts.yes, yesRemoves),
+	})
 	if err != nil {
 		return err
 	}
@@ -102,9 +95,7 @@ type checkoutDocument struct {
 
 // runCheckout makes a new working copy.
 func runCheckout(ctx context.Context, s *session, store *timeline.Store, opts restoreOptions) error {
-	over := s.while("checking the files out")
-	made, err := store.Checkout(ctx, timeline.CheckoutRequest{From: opts.address, Worktree: opts.worktree, Dir: s.path(opts.to)})
-	over()
+	made, err := s.desk(store).CheckOut(ctx, timeline.CheckoutRequest{From: opts.address, Worktree: opts.worktree, Dir: opts.to})
 	if err != nil {
 		return err
 	}
@@ -112,7 +103,7 @@ func runCheckout(ctx context.Context, s *session, store *timeline.Store, opts re
 	if s.json {
 		return s.writeJSON(checkoutDocument{"checkout", made.From.String(), path, codeOf(made.VCS)})
 	}
-	s.note("the files of %s, in a working copy of their own", plain(made.From.String()))
+	s.note("the files of %s, in a working copy of their own", plain.Text(made.From.String()))
 	s.noteIncomplete(made.VCS)
-	return s.printf("%s\n", plain(path))
+	return s.printf("%s\n", plain.Text(path))
 }

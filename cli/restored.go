@@ -5,9 +5,12 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/git-smithers/git-smithers/app"
+	"github.com/git-smithers/git-smithers/internal/plain"
 	"github.com/git-smithers/git-smithers/jjbridge"
 	"github.com/git-smithers/git-smithers/snapshot"
 	"github.com/git-smithers/git-smithers/timeline"
+	"github.com/git-smithers/git-smithers/timeline/fault"
 )
 
 // restoreDocument is what restore prints with --json, and revert if it names no attempt.
@@ -53,6 +56,15 @@ func describeRestored(done *timeline.Restored, dryRun bool) restoredDocument {
 	}
 }
 
+// describeAll describes several restores.
+func describeAll(list []*timeline.Restored) []restoredDocument {
+	docs := make([]restoredDocument, len(list))
+	for i, one := range list {
+		docs[i] = describeRestored(one, false)
+	}
+	return docs
+}
+
 func addressText(at *timeline.Address) *string {
 	if at == nil {
 		return nil
@@ -72,7 +84,7 @@ func (s *session) tellRestored(ctx context.Context, store *timeline.Store, done 
 	}
 	s.note("%s", restoredSummary(done, dryRun))
 	if done.Root != store.WorkTree() {
-		s.note("these are the files of its own worktree: %s", plain(done.Root))
+		s.note("these are the files of its own worktree: %s", plain.Text(done.Root))
 	}
 	if len(done.Running) > 0 {
 		s.note("not ended yet, in the same files: %s; if it still runs, it goes on with these", besideNames(done.Running))
@@ -82,8 +94,8 @@ func (s *session) tellRestored(ctx context.Context, store *timeline.Store, done 
 	if err := s.noteElsewhere(ctx, store, done); err != nil {
 		return err
 	}
-	if before := frameBefore(done); before != nil {
-		s.note("what was there before is %s: `%s` brings it back", plain(before.String()), bringBackCommand(*before, done.Name))
+	if before := app.FrameBefore(done); before != nil {
+		s.note("what was there before is %s: `%s` brings it back", plain.Text(before.String()), bringBackCommand(*before, done.Name))
 	}
 	return nil
 }
@@ -91,20 +103,9 @@ func (s *session) tellRestored(ctx context.Context, store *timeline.Store, done 
 // bringBackCommand brings back the files that a frame has, of a task's own worktree where one is named.
 func bringBackCommand(at timeline.Address, worktree string) string {
 	if worktree == "" {
-		return commandLine(program, "restore", at.String())
+		return fault.CommandLine(program, "restore", at.String())
 	}
-	return commandLine(program, "restore", at.String(), "--worktree", worktree)
-}
-
-// frameBefore is the frame that has what a restore changed; nil where it changed nothing.
-func frameBefore(done *timeline.Restored) *timeline.Address {
-	switch {
-	case len(done.Changes) == 0:
-		return nil
-	case done.Saved != nil || done.Frame == nil:
-		return done.Saved
-	}
-	return &timeline.Address{Run: done.Frame.Run, Frame: done.Frame.Frame - 1}
+	return fault.CommandLine(program, "restore", at.String(), "--worktree", worktree)
 }
 
 // change paints what becomes of a path.
@@ -120,7 +121,7 @@ func (p painter) change(op string) string {
 
 // restoredSummary is one line that says what a restore did.
 func restoredSummary(done *timeline.Restored, dryRun bool) string {
-	from := plain(done.From.String())
+	from := plain.Text(done.From.String())
 	if len(done.Changes) == 0 {
 		return "the working copy is what it was at " + from + ": nothing to change"
 	}
@@ -195,7 +196,7 @@ func orNone(text string) string {
 	if text == "" {
 		return "none"
 	}
-	return plain(text)
+	return plain.Text(text)
 }
 
 // leftOutNames are the files that a capture left out, with the reason of each.
@@ -221,7 +222,7 @@ func listNames(names []string) string { return listUpTo(namesShown, names) }
 func listUpTo(most int, names []string) string {
 	shown := make([]string, 0, most)
 	for _, name := range names[:min(most, len(names))] {
-		shown = append(shown, plain(name))
+		shown = append(shown, plain.Text(name))
 	}
 	if rest := len(names) - len(shown); rest > 0 {
 		return fmt.Sprintf("%s and %d more", strings.Join(shown, ", "), rest)

@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 
+	"github.com/git-smithers/git-smithers/internal/plain"
 	"github.com/git-smithers/git-smithers/jjbridge"
 	"github.com/git-smithers/git-smithers/snapshot"
 	"github.com/git-smithers/git-smithers/timeline"
@@ -15,7 +16,7 @@ const pathsShown = 50
 // notePaths lists what a restore did to which path, as restore prints it, under the line that counts them.
 func (s *session) notePaths(changes []jjbridge.PathChange) {
 	for _, change := range changes[:min(len(changes), pathsShown)] {
-		s.note("  %-6s  %s", change.Op, plain(change.Path))
+		s.note("  %-6s  %s", change.Op, plain.Text(change.Path))
 	}
 	if more := len(changes) - pathsShown; more > 0 {
 		s.note("  and %d more", more)
@@ -35,7 +36,7 @@ func (s *session) noteEdited(ctx context.Context, store *timeline.Store, done *t
 	if len(edited) == 0 {
 		return
 	}
-	s.note("%schanged since %s: %s%s", in, plain(since.String()), listNames(edited), how)
+	s.note("%schanged since %s: %s%s", in, plain.Text(since.String()), listNames(edited), how)
 }
 
 // editedPaths are the paths that noteEdited names, and the run's newest frame before the restore. There are none if that
@@ -79,7 +80,7 @@ func (s *session) leavingFiles(done *timeline.Traveled) string {
 	if done.Op.Kind == snapshot.OpUndo {
 		return ""
 	}
-	how := "; `" + commandLine(program, "undo", done.Run) + "` brings them back, "
+	how := "; `" + fault.CommandLine(program, "undo", done.Run) + "` brings them back, "
 	if command := s.typedWith("--no-vcs"); command != "" {
 		return how + "`" + command + "` leaves files alone"
 	}

@@ -7,18 +7,11 @@ import (
 
 	urfave "github.com/urfave/cli/v2"
 
+	"github.com/git-smithers/git-smithers/app"
 	"github.com/git-smithers/git-smithers/engine"
 	"github.com/git-smithers/git-smithers/timeline"
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
-
-// resumeOptions are what resume takes.
-type resumeOptions struct {
-	run      string
-	workflow string // "": the file that the run remembers
-	restore  bool   // bring the files of the newest frame back first
-	engine   engineSettings
-}
 
 // resumeDocument is what resume prints with --json.
 type resumeDocument struct {
@@ -72,67 +65,53 @@ process ends its tasks when it notices, and writes nothing more.`,
 			{"continue what was fetched, after a look at its commands", "git smithers resume triage-1"},
 		},
 		run: func(ctx context.Context, s *session, c *urfave.Context) error {
-			opts, err := parseResume(s, c)
+			req, err := parseResume(s, c)
 			if err != nil {
 				return err
 			}
-			return s.withStore(ctx, func(store *timeline.Store) error { return runResume(ctx, s, store, opts) })
+			return s.withStore(ctx, func(store *timeline.Store) error { return runResume(ctx, s, store, req) })
 		},
 	}
 }
 
-func parseResume(s *session, c *urfave.Context) (resumeOptions, error) {
-	settings, err := parseEngine(c)
-	if err != nil {
-		return resumeOptions{}, err
+func parseResume(s *session, c *urfave.Context) (app.ResumeRequest, error) {
+	req := app.ResumeRequest{
+		Run: c.Args().Get(0), Workflow: c.Args().Get(1), AcceptChange: c.Bool("accept-workflow-change"), Force: c.Bool("force"),
+		Restore: c.Bool("restore-vcs"), Confirm: s.confirmRemoval(c.Bool("yes"), yesRemoves),
 	}
-	settings.acceptChange, settings.force, settings.yes = c.Bool("accept-workflow-change"), c.Bool("force"), c.Bool("yes")
-	settings.file = c.Args().Get(1)
-	settings.input, err = s.readInput(c)
-	return resumeOptions{c.Args().Get(0), settings.file, c.Bool("restore-vcs"), settings}, err
+	var err error
+	if req.Settings, err = s.parseEngine(c); err != nil {
+		return req, err
+	}
+	req.Input, err = s.readInput(c)
+	return req, err
 }
 
 // runResume runs what is left of a run.
-func runResume(ctx context.Context, s *session, store *timeline.Store, opts resumeOptions) error {
-	head, err := openRun(ctx, store, opts.run)
-	err = s.hintOrder(ctx, store, opts, err)
-	if err == nil {
-		err = refuseForeign(head)
+func runResume(ctx context.Context, s *session, store *timeline.Store, req app.ResumeRequest) error {
+	done, err := s.desk(store).Resume(ctx, req)
+	if done != nil {
+		doc := resumeDocument{describeResult("result", done.Result), describeAll(done.Restored)}
+		err = s.tellResult(done.Result, err, doc)
 	}
-	if err != nil {
-		return err
-	}
-	file, err := s.namedWorkflow(ctx, opts.workflow)
-	if err != nil {
-		return err
-	}
-	if opts.restore {
-		if opts.engine.back, err = newFilesBack(s, store, head, opts.engine.yes); err != nil {
-			return err
-		}
-		opts.engine.back.file = s.workflowFile(store, head.Row(), opts.workflow)
-	}
-	err = s.resume(ctx, store, head, file, opts.engine, func(r runResult) any {
-		return resumeDocument{r, opts.engine.back.documents()}
-	})
-	return s.acceptAsTyped(err, opts.workflow != "")
+	return s.acceptAsTyped(s.hintOrder(ctx, store, req, err), req.Workflow != "")
 }
 
 // hintOrder adds to an error about a run the command line with its arguments in order, if the first one is a file and the
 // second one a run.
-func (s *session) hintOrder(ctx context.Context, store *timeline.Store, opts resumeOptions, err error) error {
+func (s *session) hintOrder(ctx context.Context, store *timeline.Store, req app.ResumeRequest, err error) error {
 	known, ok := errors.AsType[*fault.Error](err)
-	if !ok || known.Code != fault.RunNotFound || opts.workflow == "" || !s.isFile(opts.run) {
+	if !ok || known.Code != fault.RunNotFound || req.Workflow == "" || !s.isFile(req.Run) {
 		return err
 	}
-	run, notRun := store.ResolveRunToChange(ctx, opts.workflow)
-	file, id := slices.Index(s.args, opts.run), slices.Index(s.args, opts.workflow)
-	if notRun != nil || run != opts.workflow || file < 0 || id < 0 {
+	run, notRun := store.ResolveRunToChange(ctx, req.Workflow)
+	file, id := slices.Index(s.args, req.Run), slices.Index(s.args, req.Workflow)
+	if notRun != nil || run != req.Workflow || file < 0 || id < 0 {
 		return err
 	}
 	words := slices.Clone(s.args)
 	words[file], words[id] = words[id], words[file]
-	return known.Hint("the run comes first: `%s`", commandLine(program, words...))
+	return known.Hint("the run comes first: `%s`", fault.CommandLine(program, words...))
 }
 
 // acceptAsTyped keeps, in the hint about a workflow that has changed, the flags that were typed. named reports whether a
@@ -151,25 +130,4 @@ func (s *session) acceptAsTyped(err error, named bool) error {
 		known.Hints[0] = engine.AcceptChange(command)
 	}
 	return err
-}
-
-// resume runs what is left of a run. file is the workflow file that the command line names, as
-// it was when the command began; nil if it names none. finish turns the run's row into what
-// --json prints.
-func (s *session) resume(ctx context.Context, store *timeline.Store, head *timeline.Head, file *engine.Workflow,
-	settings engineSettings, finish func(runResult) any,
-) error {
-	wf, ask := file, consenter(named)
-	if file == nil {
-		var err error
-		if wf, err = s.workflowOf(ctx, store, head, settings.acceptChange); err != nil {
-			return err
-		}
-		ask = s.asking(settings)
-	}
-	if err := s.needWorkDir(store, wf); err != nil {
-		return err
-	}
-	settings.resumes = true
-	return s.execute(ctx, store, head, wf, ask, settings, finish)
 }

@@ -17,7 +17,7 @@ const maxRetyped = 200
 // typedWith returns the command line as it was typed, with more words at its end; "" if it is too long to repeat, or ends
 // its flags by "--".
 func (s *session) typedWith(more ...string) string {
-	command := commandLine(program, slices.Concat(s.args, more)...)
+	command := fault.CommandLine(program, slices.Concat(s.args, more)...)
 	if slices.Contains(s.args, "--") || utf8.RuneCountInString(command) > maxRetyped {
 		return ""
 	}
@@ -46,7 +46,7 @@ func retyped(args []string, err error) error {
 			replaced++
 		}
 	}
-	if command := commandLine(program, words...); replaced == 1 && utf8.RuneCountInString(command) <= maxRetyped {
+	if command := fault.CommandLine(program, words...); replaced == 1 && utf8.RuneCountInString(command) <= maxRetyped {
 		known.Hints = append(known.Hints, "`"+command+"`")
 	}
 	return err
@@ -71,6 +71,6 @@ func (s *session) hintRunAsRemote(ctx context.Context, store *timeline.Store, er
 	if place, none := store.Place(""); none == nil {
 		remote = place.Shown()
 	}
-	command := commandLine(program, slices.Insert(slices.Clone(s.args), at, remote)...)
+	command := fault.CommandLine(program, slices.Insert(slices.Clone(s.args), at, remote)...)
 	return known.Hint("%q is a run: `%s`", named, command)
 }

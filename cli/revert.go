@@ -2,7 +2,6 @@ package cli
 
 import (
 	"context"
-	"sync"
 
 	urfave "github.com/urfave/cli/v2"
 
@@ -92,10 +91,8 @@ func runRevert(ctx context.Context, s *session, store *timeline.Store, req timel
 	if req.Node == "" {
 		return revertToFrame(ctx, s, store, req, yes)
 	}
-	over := sync.OnceFunc(s.while("restoring the files"))
-	req.Confirm = s.confirmRemoval(yes, over, yesRemoves)
-	done, err := store.Revert(ctx, req)
-	over()
+	req.Confirm = s.confirmRemoval(yes, yesRemoves)
+	done, err := s.desk(store).Revert(ctx, req)
 	if err != nil {
 		return err
 	}

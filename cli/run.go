@@ -2,28 +2,16 @@ package cli
 
 import (
 	"context"
-	"encoding/json"
-	"errors"
-	"fmt"
 
 	urfave "github.com/urfave/cli/v2"
 
-	"github.com/git-smithers/git-smithers/engine"
-	"github.com/git-smithers/git-smithers/snapshot"
+	"github.com/git-smithers/git-smithers/app"
 	"github.com/git-smithers/git-smithers/timeline"
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
 
 // defaultParallel is how many tasks of a run are at work at once.
 const defaultParallel = 4
-
-// runOptions are what run takes.
-type runOptions struct {
-	workflow string
-	runID    string
-	input    json.RawMessage
-	engine   engineSettings
-}
 
 func runCommand() *command {
 	return &command{
@@ -51,11 +39,11 @@ kills them at once. Prints the run's id.`,
 			{"name the run and read its input from a file", "git smithers run triage.yaml --run-id triage-1 --input @ticket.json"},
 		},
 		run: func(ctx context.Context, s *session, c *urfave.Context) error {
-			opts, err := parseRun(s, c)
+			req, err := parseRun(s, c)
 			if err != nil {
 				return err
 			}
-			return s.withStore(ctx, func(store *timeline.Store) error { return runRun(ctx, s, store, opts) })
+			return s.withStore(ctx, func(store *timeline.Store) error { return runRun(ctx, s, store, req) })
 		},
 	}
 }
@@ -79,97 +67,38 @@ func logsFlag() urfave.Flag {
 	return &urfave.BoolFlag{Name: "logs", Usage: "show the logs of tasks as they come"}
 }
 
-func parseEngine(c *urfave.Context) (engineSettings, error) {
+// parseEngine reads engineFlags. The logs of tasks, if they are asked for, go to standard error.
+func (s *session) parseEngine(c *urfave.Context) (app.Settings, error) {
 	n := c.Int("max-parallel")
 	if n < 1 {
-		return engineSettings{}, fault.New(fault.Usage, "--max-parallel does not take %d", n).
+		return app.Settings{}, fault.New(fault.Usage, "--max-parallel does not take %d", n).
 			Hint("it takes a number from 1 on")
 	}
-	return engineSettings{maxParallel: n, logs: c.Bool("logs"), wait: c.Bool("wait")}, nil
+	out := app.Settings{MaxParallel: n, Wait: c.Bool("wait"), Consent: s.consenter(c.Bool("yes"))}
+	if c.Bool("logs") {
+		out.Logs = s.logsOf
+	}
+	return out, nil
 }
 
-func parseRun(s *session, c *urfave.Context) (runOptions, error) {
-	settings, err := parseEngine(c)
-	if err != nil {
-		return runOptions{}, err
+func parseRun(s *session, c *urfave.Context) (app.RunRequest, error) {
+	req := app.RunRequest{Workflow: c.Args().First()}
+	var err error
+	if req.Settings, err = s.parseEngine(c); err != nil {
+		return req, err
 	}
-	id, err := newRunID(c)
-	if err != nil {
-		return runOptions{}, err
+	if req.RunID, err = newRunID(c); err != nil {
+		return req, err
 	}
-	settings.file = c.Args().First()
-	input, err := s.readInput(c)
-	return runOptions{c.Args().First(), id, input, settings}, err
+	req.Input, err = s.readInput(c)
+	return req, err
 }
 
 // runRun creates a run and runs it.
-func runRun(ctx context.Context, s *session, store *timeline.Store, opts runOptions) error {
-	wf, err := s.readWorkflow(ctx, opts.workflow)
-	if err == nil {
-		err = s.needWorkDir(store, wf)
-	}
-	if err != nil {
+func runRun(ctx context.Context, s *session, store *timeline.Store, req app.RunRequest) error {
+	result, err := s.desk(store).Run(ctx, req)
+	if result == nil {
 		return err
 	}
-	id := opts.runID
-	if id == "" {
-		id = timeline.NewRunID()
-	}
-	now := s.Now()
-	draft, err := engine.Initial(id, wf, opts.input, now)
-	if err != nil {
-		return err
-	}
-	row := snapshot.Run{ID: id, WorkflowPath: s.storedPath(store, opts.workflow), CreatedAtMs: now.UnixMilli()}
-	head, err := s.create(ctx, store, wf, row, draft)
-	if err != nil {
-		return err
-	}
-	s.note("run %s", plain(id))
-	s.noteEscaped(id)
-	opts.engine.captured = true
-	return s.execute(ctx, store, head, wf, named, opts.engine, func(r runResult) any { return r })
-}
-
-// create makes a run whose frame 0 has the files as they are in the working copy, or in the worktree that the
-// workflow asks for, which is opened first.
-func (s *session) create(ctx context.Context, store *timeline.Store, wf *engine.Workflow, row snapshot.Run, draft snapshot.Draft) (*timeline.Head, error) {
-	spec, own := wf.OwnWorktree(row.ID)
-	if !own || store.WorkTree() == "" {
-		return s.createOn(ctx, store, store.WorkingCopy(), row, draft)
-	}
-	opened, err := store.OpenFirstWorktree(ctx, row.ID, spec)
-	if err != nil {
-		return nil, err
-	}
-	head, err := s.createOn(ctx, store, opened.WorkingCopy, row, draft)
-	if err != nil {
-		return nil, errors.Join(err, discard(ctx, opened))
-	}
-	if err := opened.Settle(); err != nil {
-		s.warn(err)
-	}
-	return head, nil
-}
-
-// createOn makes a run whose frame 0 has the files of a working copy. Files that cannot be read are a warning:
-// the run is worth having without.
-func (s *session) createOn(ctx context.Context, store *timeline.Store, files *timeline.WorkingCopy, row snapshot.Run, draft snapshot.Draft) (*timeline.Head, error) {
-	done := s.while("reading the working copy")
-	captured, err := files.Capture(ctx)
-	done()
-	switch {
-	case ctx.Err() != nil:
-		return nil, ctx.Err()
-	case err != nil:
-		s.warn(fmt.Errorf("the working copy is not captured: %w", err))
-	case captured != nil:
-		defer func() {
-			if err := captured.Close(); err != nil {
-				s.warn(err)
-			}
-		}()
-		draft.VCS, draft.Objects = &captured.VCS, captured.Objects
-	}
-	return store.Create(ctx, row, draft)
+	return s.tellResult(result, err, describeResult("result", result))
 }

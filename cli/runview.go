@@ -10,6 +10,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/git-smithers/git-smithers/engine"
+	"github.com/git-smithers/git-smithers/internal/plain"
 	"github.com/git-smithers/git-smithers/snapshot"
 )
 
@@ -93,11 +94,11 @@ func (v *runView) line(step engine.Step) string {
 		took = duration(time.Duration(step.EndedAtMs-step.StartedAtMs) * time.Millisecond)
 	}
 	mark, style := stepMark(step.State)
-	what := plain(step.What)
+	what := plain.Text(step.What)
 	if step.State == snapshot.NodeFailed {
 		what = v.p.paint(red, what)
 	}
-	return fmt.Sprintf("  %s %s  %8s  %s", v.p.paint(style, mark), padded(plain(step.Task), plain(step.Task), v.width), took, what)
+	return fmt.Sprintf("  %s %s  %8s  %s", v.p.paint(style, mark), padded(plain.Text(step.Task), plain.Text(step.Task), v.width), took, what)
 }
 
 // showRunning shows, in place, the tasks at work and for how long.
@@ -110,13 +111,13 @@ func (v *runView) showRunning() {
 	now := v.s.Now()
 	parts := make([]string, len(v.running))
 	for i, step := range v.running {
-		parts[i] = plain(step.Task)
+		parts[i] = plain.Text(step.Task)
 		if took := now.Sub(time.UnixMilli(step.StartedAtMs)).Truncate(time.Second); took > 0 {
 			parts[i] += " " + strings.Replace(duration(took), ".0 s", " s", 1)
 		}
 	}
 	mark, _ := stepMark(snapshot.NodeInProgress)
-	v.s.talkHalfway(shorten("  "+mark+" "+strings.Join(parts, ", ")+"  ("+v.done+")", widestLine))
+	v.s.talkHalfway(plain.Shorten("  "+mark+" "+strings.Join(parts, ", ")+"  ("+v.done+")", widestLine))
 }
 
 // stepMark is the mark of a task's state, and how it is painted. The words beside it say the same.

@@ -7,6 +7,7 @@ import (
 
 	urfave "github.com/urfave/cli/v2"
 
+	"github.com/git-smithers/git-smithers/internal/plain"
 	"github.com/git-smithers/git-smithers/timeline"
 )
 
@@ -63,7 +64,7 @@ func runSeal(ctx context.Context, s *session, store *timeline.Store, runs []stri
 	}
 	var b strings.Builder
 	for _, run := range sealed.Runs {
-		fmt.Fprintf(&b, "sealed %s: dropped %s\n", plain(run.RunID), plural(run.FrameRefs, "frame ref"))
+		fmt.Fprintf(&b, "sealed %s: dropped %s\n", plain.Text(run.RunID), plain.Count(run.FrameRefs, "frame ref"))
 	}
 	if sealed.BytesBefore > 0 {
 		fmt.Fprintf(&b, "packed: %s instead of %s\n", sizeText(sealed.BytesAfter), sizeText(sealed.BytesBefore))

@@ -11,6 +11,7 @@ import (
 
 	urfave "github.com/urfave/cli/v2"
 
+	"github.com/git-smithers/git-smithers/internal/plain"
 	"github.com/git-smithers/git-smithers/timeline"
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
@@ -60,7 +61,7 @@ type warningDocument struct {
 
 // warn reports what went wrong without harm to stored history, once.
 func (s *session) warn(err error) {
-	text := oneLine(err.Error())
+	text := plain.OneLine(err.Error())
 	if !s.warnsFirst(text) {
 		return
 	}
@@ -68,7 +69,7 @@ func (s *session) warn(err error) {
 		s.talkJSON(warningDocument{"warning", text})
 		return
 	}
-	s.talk("git-smithers: warning: %s\n", plain(text))
+	s.talk("git-smithers: warning: %s\n", plain.Text(text))
 }
 
 // warnsFirst tells whether a warning has not been given yet.

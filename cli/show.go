@@ -8,6 +8,7 @@ import (
 
 	urfave "github.com/urfave/cli/v2"
 
+	"github.com/git-smithers/git-smithers/app"
 	"github.com/git-smithers/git-smithers/engine"
 	"github.com/git-smithers/git-smithers/jjbridge"
 	"github.com/git-smithers/git-smithers/snapshot"
@@ -201,7 +202,7 @@ func afterFailure(ctx context.Context, store *timeline.Store, row snapshot.Run) 
 	if err != nil {
 		return "", err
 	}
-	if other, err := foreignEngine(head); err != nil || other != "" {
+	if other, err := app.ForeignEngine(head); err != nil || other != "" {
 		return "", err
 	}
 	return engine.TryAgain(row.ID), nil

@@ -1,12 +1,15 @@
 package cli
 
-import "github.com/git-smithers/git-smithers/snapshot"
+import (
+	"github.com/git-smithers/git-smithers/internal/plain"
+	"github.com/git-smithers/git-smithers/snapshot"
+)
 
 // waits writes what nodes wait for.
 func (v *stateView) waits(state *snapshot.State) error {
 	t := table{header: []string{"NODE", "FOR", "WHAT", "SINCE", "DUE"}}
 	add := func(node string, iteration int, kind, what string, sinceMs int64, dueMs *int64) {
-		t.add(cell{text: attemptName(node, iteration)}, cell{text: kind}, cell{text: shorten(what, valueShown)},
+		t.add(cell{text: attemptName(node, iteration)}, cell{text: kind}, cell{text: plain.Shorten(what, valueShown)},
 			cell{text: clockTime(sinceMs)}, cell{text: optionalTime(dueMs)})
 	}
 	for a, err := range state.AllApprovals() {
@@ -70,8 +73,8 @@ func (v *stateView) approvals(state *snapshot.State) error {
 		if a.Status != snapshot.ApprovalRequested {
 			t.add(cell{text: attemptName(a.NodeID, a.Iteration)}, cell{text: a.Status + v.untold.mark(requestApproval, a.NodeID, a.Iteration)},
 				cell{text: orEmpty(a.DecidedBy)},
-				cell{text: optionalTime(a.DecidedAtMs)}, cell{text: shorten(orEmpty(a.Note), valueShown)},
-				cell{text: shorten(a.Title, valueShown)})
+				cell{text: optionalTime(a.DecidedAtMs)}, cell{text: plain.Shorten(orEmpty(a.Note), valueShown)},
+				cell{text: plain.Shorten(a.Title, valueShown)})
 		}
 	}
 	v.table("Approvals", &t)
@@ -88,8 +91,8 @@ func (v *stateView) requests(state *snapshot.State) error {
 		if h.Status != snapshot.HumanPending {
 			t.add(cell{text: attemptName(h.NodeID, h.Iteration)}, cell{text: h.Status + v.untold.mark(h.Kind, h.NodeID, h.Iteration)},
 				cell{text: orEmpty(h.AnsweredBy)},
-				cell{text: optionalTime(h.AnsweredAtMs)}, cell{text: shorten(string(h.Response), valueShown)},
-				cell{text: shorten(h.Prompt, valueShown)})
+				cell{text: optionalTime(h.AnsweredAtMs)}, cell{text: plain.Shorten(string(h.Response), valueShown)},
+				cell{text: plain.Shorten(h.Prompt, valueShown)})
 		}
 	}
 	v.table("Human requests", &t)

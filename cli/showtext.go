@@ -6,6 +6,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/git-smithers/git-smithers/app"
+	"github.com/git-smithers/git-smithers/internal/plain"
 	"github.com/git-smithers/git-smithers/objstore/page"
 	"github.com/git-smithers/git-smithers/snapshot"
 	"github.com/git-smithers/git-smithers/timeline"
@@ -62,13 +64,13 @@ func (v *stateView) firstLine(at timeline.Address, row snapshot.Run, entry *snap
 	if isNewer(entry) {
 		name = fmt.Sprintf("%s, after frame %d", at.Run, at.Frame)
 	}
-	v.printf("%s  %s\n", v.p.paint(bold, plain(name)), v.p.status(plain(string(row.Status))))
+	v.printf("%s  %s\n", v.p.paint(bold, plain.Text(name)), v.p.status(plain.Text(string(row.Status))))
 }
 
 // came writes when and how an entry came to be. Below a newer entry it also writes what the newest frame is.
 func (v *stateView) came(at timeline.Address, entry *snapshot.Entry) {
 	v.field("time", clockTime(entry.AtMs))
-	v.field("what", shorten(entry.Subject, valueShown))
+	v.field("what", plain.Shorten(entry.Subject, valueShown))
 	if isNewer(entry) {
 		v.field(fmt.Sprintf("frame %d", at.Frame), v.frame)
 	}
@@ -107,7 +109,7 @@ func (v *stateView) foreign() {
 		if e.Frame != nil {
 			is = fmt.Sprintf("frame %d", *e.Frame)
 		}
-		v.field("in "+engineName(e.Engine), is)
+		v.field("in "+app.EngineName(e.Engine), is)
 		for _, m := range e.Marks {
 			v.field("mark", fmt.Sprintf("%s: stored %s, found %s", m.What, m.Stored, m.Found))
 		}
@@ -116,7 +118,7 @@ func (v *stateView) foreign() {
 
 // parent writes what the run was forked from or, under another id, taken from.
 func (v *stateView) parent(parent *snapshot.Parent) {
-	short := shorten(parent.Label, valueShown)
+	short := plain.Shorten(parent.Label, valueShown)
 	switch from := v.origin; {
 	case !from.Elsewhere:
 		v.field("forked from", from.At.String()+label(&short))
@@ -125,13 +127,13 @@ func (v *stateView) parent(parent *snapshot.Parent) {
 	default:
 		v.field("taken from", "another repository's "+from.At.Run+label(&short))
 	}
-	v.field("description", shorten(parent.Description, valueShown))
+	v.field("description", plain.Shorten(parent.Description, valueShown))
 }
 
 // field writes a named line; an empty value writes nothing.
 func (v *stateView) field(name, value string) {
 	if value != "" {
-		v.printf("  %-11s  %s\n", name, plain(value))
+		v.printf("  %-11s  %s\n", name, plain.Text(value))
 	}
 }
 
@@ -145,7 +147,7 @@ func (v *stateView) input(state *snapshot.State) error {
 		return err
 	}
 	v.title("Input")
-	v.printf("  %s\n", plain(shorten(string(input), valueShown)))
+	v.printf("  %s\n", plain.Text(plain.Shorten(string(input), valueShown)))
 	return nil
 }
 
@@ -164,7 +166,7 @@ func (v *stateView) nodes(state *snapshot.State) error {
 			attempt = strconv.Itoa(*n.LastAttempt)
 		}
 		t.add(cell{text: n.NodeID}, cell{text: strconv.Itoa(n.Iteration)}, cell{string(n.State), v.p.status},
-			cell{text: attempt}, cell{text: strings.Join(n.Needs, " ")}, cell{text: shorten(orEmpty(n.Label), valueShown)})
+			cell{text: attempt}, cell{text: strings.Join(n.Needs, " ")}, cell{text: plain.Shorten(orEmpty(n.Label), valueShown)})
 	}
 	v.table("Nodes", &t)
 	return nil
@@ -198,7 +200,7 @@ func (v *stateView) outputs(state *snapshot.State) error {
 				return err
 			}
 			t.add(cell{text: name}, cell{text: node}, cell{text: strconv.Itoa(iteration)},
-				cell{text: shorten(string(row.Value), valueShown)})
+				cell{text: plain.Shorten(string(row.Value), valueShown)})
 		}
 	}
 	v.table("Outputs", &t)
@@ -253,7 +255,7 @@ func (v *stateView) journal(entry *snapshot.Entry) error {
 
 // attempt writes one attempt and its log.
 func (v *stateView) attempt(key string, a snapshot.Attempt, logs *page.Collection) error {
-	v.printf("  %s, attempt %d: %s", plain(attemptName(a.NodeID, a.Iteration)), a.Attempt, v.p.status(plain(a.State)))
+	v.printf("  %s, attempt %d: %s", plain.Text(attemptName(a.NodeID, a.Iteration)), a.Attempt, v.p.status(plain.Text(a.State)))
 	switch {
 	case a.FinishedAtMs != nil:
 		v.printf(" after %s", duration(time.Duration(*a.FinishedAtMs-a.StartedAtMs)*time.Millisecond))
@@ -261,7 +263,7 @@ func (v *stateView) attempt(key string, a snapshot.Attempt, logs *page.Collectio
 		v.printf(" since %s", clockTime(a.StartedAtMs))
 	}
 	if a.Error != "" {
-		v.printf(": %s", plain(a.Error))
+		v.printf(": %s", plain.Text(a.Error))
 	}
 	v.WriteByte('\n')
 	v.pointer(a)
@@ -273,9 +275,9 @@ func (v *stateView) attempt(key string, a snapshot.Attempt, logs *page.Collectio
 	if err != nil {
 		return err
 	}
-	lines := plainLines(log)
+	lines := plain.Lines(log)
 	if cut := len(lines) - logShown; cut > 0 && !v.attempts {
-		v.printf("    | %s\n", v.p.paint(dim, "… "+plural(cut, "line")+" before; --attempts shows them"))
+		v.printf("    | %s\n", v.p.paint(dim, "… "+plain.Count(cut, "line")+" before; --attempts shows them"))
 		lines = lines[cut:]
 	}
 	for _, line := range lines {

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strconv"
 
+	"github.com/git-smithers/git-smithers/internal/plain"
 	"github.com/git-smithers/git-smithers/snapshot"
 	"github.com/git-smithers/git-smithers/timeline"
 )
@@ -22,7 +23,7 @@ func (v *stateView) workingCopy(entry *snapshot.Entry) error {
 	v.title("Working copy")
 	v.vcs(vcs, "")
 	for _, own := range vcs.Worktrees {
-		v.title("Worktree of " + plain(own.Name))
+		v.title("Worktree of " + plain.Text(own.Name))
 		v.vcs(&own.VCS, own.Name)
 	}
 	return nil
@@ -162,7 +163,7 @@ func (v *stateView) list(name string, items []string) {
 // id writes an id as people see it, and then all of it.
 func (v *stateView) id(name, id string) {
 	if id != "" {
-		v.printf("  %-11s  %s  %s\n", name, v.p.revision(plain(shortID(id))), v.p.paint(dim, plain(id)))
+		v.printf("  %-11s  %s  %s\n", name, v.p.revision(plain.Text(shortID(id))), v.p.paint(dim, plain.Text(id)))
 	}
 }
 
@@ -190,10 +191,10 @@ func (v *stateView) pointer(a snapshot.Attempt) {
 	}
 	v.printf("    files: frame %d", *a.Frame)
 	if a.CommitID != "" {
-		v.printf(", on commit %s", v.p.revision(plain(shortID(a.CommitID))))
+		v.printf(", on commit %s", v.p.revision(plain.Text(shortID(a.CommitID))))
 	}
 	if a.Worktree != "" {
-		v.printf(", in the worktree of %s", plain(a.Worktree))
+		v.printf(", in the worktree of %s", plain.Text(a.Worktree))
 	}
 	if len(a.Beside) > 0 {
 		v.printf(", shared with %s", besideNames(a.Beside))

@@ -8,7 +8,9 @@ import (
 
 	urfave "github.com/urfave/cli/v2"
 
+	"github.com/git-smithers/git-smithers/app"
 	"github.com/git-smithers/git-smithers/engine"
+	"github.com/git-smithers/git-smithers/internal/plain"
 	"github.com/git-smithers/git-smithers/snapshot"
 	"github.com/git-smithers/git-smithers/timeline"
 	"github.com/git-smithers/git-smithers/timeline/fault"
@@ -138,14 +140,14 @@ func parseSignal(s *session, cmd *command, c *urfave.Context) (opts signalOption
 
 // runSignal sends one signal, or one a line.
 func runSignal(ctx context.Context, s *session, store *timeline.Store, opts signalOptions) error {
-	head, err := openRun(ctx, store, opts.run)
+	head, err := app.OpenRun(ctx, store, opts.run)
 	if err != nil {
 		return err
 	}
 	opts.line.ReceivedBy = new(who(opts.line.ReceivedBy, store))
 	to := &signalSender{head: head, sender: engine.NewSender(head)}
 	if opts.batch {
-		s.warnForeign(head, commandLine("signal", head.Row().ID)+" NAME")
+		s.warnForeign(head, fault.CommandLine("signal", head.Row().ID)+" NAME")
 		return signalBatch(ctx, s, to, opts.line)
 	}
 	sent, err := send(ctx, s, to, opts.line)
@@ -158,7 +160,7 @@ func runSignal(ctx context.Context, s *session, store *timeline.Store, opts sign
 	case s.json:
 		return s.writeJSON(sent)
 	case *sent.Known:
-		s.note("run %s has this signal already", plain(row.ID))
+		s.note("run %s has this signal already", plain.Text(row.ID))
 	case !foreign && !s.noteWaitsOn(to):
 		s.noteWhoGoesOn(store, head, store.Owner(row).Live)
 	}
@@ -256,7 +258,7 @@ func foreignSignal(run string, sent snapshot.Signal) string {
 	if payload := string(sent.Payload); payload != "" && payload != "null" {
 		args = append(args, "--data", payload)
 	}
-	return commandLine(args[0], args[1:]...)
+	return fault.CommandLine(args[0], args[1:]...)
 }
 
 // signalArguments are the command that sends a signal, ours and Smithers', without the payload.

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/git-smithers/git-smithers/engine"
+	"github.com/git-smithers/git-smithers/internal/plain"
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
 
@@ -40,9 +41,9 @@ func (s *session) noteWaitsOn(to *signalSender) bool {
 		return false
 	}
 	waits := s.describe(err)
-	s.note("the signal is kept; %s", plain(waits.Msg))
+	s.note("the signal is kept; %s", plain.Text(waits.Msg))
 	for _, hint := range waits.Hints[:len(waits.Hints)-1] { // the last one is resume, for afterwards
-		s.note("  %s", plain(hint))
+		s.note("  %s", plain.Text(hint))
 	}
 	return true
 }

@@ -7,6 +7,7 @@ import (
 
 	urfave "github.com/urfave/cli/v2"
 
+	"github.com/git-smithers/git-smithers/internal/plain"
 	"github.com/git-smithers/git-smithers/snapshot"
 	"github.com/git-smithers/git-smithers/sqliteindex"
 	"github.com/git-smithers/git-smithers/timeline"
@@ -126,7 +127,7 @@ func runSignals(ctx context.Context, s *session, store *timeline.Store, query sq
 	for _, signal := range list {
 		payload := signal.Payload
 		if s.isTerminalOut() {
-			payload = shorten(payload, valueShown)
+			payload = plain.Shorten(payload, valueShown)
 		}
 		t.add(
 			cell{text: strconv.FormatInt(signal.Seq, 10)}, cell{text: clockTime(signal.ReceivedAtMs)}, cell{text: signal.Name},

@@ -1,12 +1,16 @@
 package cli
 
-import "fmt"
+import (
+	"fmt"
+
+	"github.com/git-smithers/git-smithers/internal/plain"
+)
 
 // sizeText is a number of bytes for people.
 func sizeText(bytes int64) string {
 	const step = 1024
 	if bytes < step {
-		return plural(int(bytes), "byte")
+		return plain.Count(int(bytes), "byte")
 	}
 	size, unit := float64(bytes)/step, 0
 	for size >= step && unit < 3 {

@@ -13,6 +13,7 @@ import (
 
 	urfave "github.com/urfave/cli/v2"
 
+	"github.com/git-smithers/git-smithers/internal/plain"
 	"github.com/git-smithers/git-smithers/sqliteindex"
 	"github.com/git-smithers/git-smithers/timeline"
 	"github.com/git-smithers/git-smithers/timeline/fault"
@@ -106,7 +107,7 @@ func runSQL(ctx context.Context, s *session, store *timeline.Store, opts sqlOpti
 	}
 	t := table{keepsHeader: opts.header || s.isTerminalOut()}
 	for _, column := range answer.Columns {
-		t.header = append(t.header, plain(column.Name))
+		t.header = append(t.header, plain.Text(column.Name))
 	}
 	for _, row := range answer.Rows {
 		cells := make([]cell, len(row))

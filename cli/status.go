@@ -8,6 +8,7 @@ import (
 
 	urfave "github.com/urfave/cli/v2"
 
+	"github.com/git-smithers/git-smithers/app"
 	"github.com/git-smithers/git-smithers/snapshot"
 	"github.com/git-smithers/git-smithers/timeline"
 )
@@ -146,7 +147,7 @@ func canContinue(ctx context.Context, store *timeline.Store, run runDocument) (b
 	if err != nil || head.Row().Epoch == 0 { // an engine that claims nothing has no resume of ours
 		return false, err
 	}
-	engine, err := foreignEngine(head)
+	engine, err := app.ForeignEngine(head)
 	return engine == "" && err == nil, err
 }
 
@@ -165,7 +166,7 @@ func readGoing(ctx context.Context, s *session, store *timeline.Store, run runDo
 	if err != nil {
 		return out, nil, err
 	}
-	engine, err := foreignEngine(head)
+	engine, err := app.ForeignEngine(head)
 	if out.foreign = engine != ""; err != nil {
 		return out, nil, err
 	}
@@ -198,7 +199,7 @@ func readFailed(ctx context.Context, store *timeline.Store, run runDocument) (*f
 		return out, err
 	}
 	out.Error = head.Row().Error
-	engine, err := foreignEngine(head)
+	engine, err := app.ForeignEngine(head)
 	if out.foreign = engine != ""; err != nil {
 		return out, err
 	}

@@ -6,7 +6,9 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/git-smithers/git-smithers/internal/plain"
 	"github.com/git-smithers/git-smithers/snapshot"
+	"github.com/git-smithers/git-smithers/timeline/fault"
 )
 
 // statusWidth is how many columns the status has.
@@ -23,21 +25,21 @@ func suggest(doc *statusDocument, waiting []inboxLine) []suggestedCommand {
 	}
 	for _, run := range doc.Running {
 		if run.Stale {
-			out = append(out, suggestedCommand{commandLine(program, "resume", run.RunID), "goes on: no process runs it"})
+			out = append(out, suggestedCommand{fault.CommandLine(program, "resume", run.RunID), "goes on: no process runs it"})
 			break
 		}
 	}
 	for _, run := range doc.Running {
 		if !run.Stale && !run.foreign && len(run.Tasks) > 0 {
-			out = append(out, suggestedCommand{commandLine(program, "logs", run.RunID, "--follow"), "shows what it does"})
+			out = append(out, suggestedCommand{fault.CommandLine(program, "logs", run.RunID, "--follow"), "shows what it does"})
 			break
 		}
 	}
 	if f := doc.Failed; f != nil {
 		if !f.foreign {
-			out = append(out, suggestedCommand{commandLine(program, "resume", f.RunID), "tries what failed again"})
+			out = append(out, suggestedCommand{fault.CommandLine(program, "resume", f.RunID), "tries what failed again"})
 		}
-		out = append(out, suggestedCommand{commandLine(program, "show", f.RunID), "shows all of the failure"})
+		out = append(out, suggestedCommand{fault.CommandLine(program, "show", f.RunID), "shows all of the failure"})
 	}
 	if len(doc.Newest) == 0 {
 		return append(out, suggestedCommand{program + " run hello.yaml", "runs it"}, suggestedCommand{program + " help", "lists the commands"})
@@ -45,12 +47,12 @@ func suggest(doc *statusDocument, waiting []inboxLine) []suggestedCommand {
 	if len(out) == 0 {
 		newest := doc.Newest[0].RunID
 		if doc.Newest[0].Status == string(snapshot.RunPending) {
-			out = append(out, suggestedCommand{commandLine(program, "resume", newest), "runs it"})
+			out = append(out, suggestedCommand{fault.CommandLine(program, "resume", newest), "runs it"})
 		}
 		if doc.continues {
-			out = append(out, suggestedCommand{commandLine(program, "resume", newest), "goes on where it was cancelled"})
+			out = append(out, suggestedCommand{fault.CommandLine(program, "resume", newest), "goes on where it was cancelled"})
 		}
-		out = append(out, suggestedCommand{commandLine(program, "timeline", newest), "shows its steps"})
+		out = append(out, suggestedCommand{fault.CommandLine(program, "timeline", newest), "shows its steps"})
 	}
 	return out
 }
@@ -93,7 +95,7 @@ func (v *statusView) all(doc *statusDocument, waiting []inboxLine) {
 		width = max(width, utf8.RuneCountInString(next.Command))
 	}
 	for _, next := range doc.Next {
-		v.printf("  %-*s  %s\n", width, plain(next.Command), v.p.paint(dim, plain(next.Does)))
+		v.printf("  %-*s  %s\n", width, plain.Text(next.Command), v.p.paint(dim, plain.Text(next.Does)))
 	}
 }
 
@@ -123,7 +125,7 @@ func countsText(doc *statusDocument) string {
 	for _, status := range []snapshot.RunStatus{snapshot.RunPending, snapshot.RunFailed, snapshot.RunCancelled, snapshot.RunFinished} {
 		add(doc.Counts[string(status)], string(status))
 	}
-	return plural(total, "run") + ": " + strings.Join(parts, ", ")
+	return plain.Count(total, "run") + ": " + strings.Join(parts, ", ")
 }
 
 // waitingRuns is how many runs wait.
@@ -167,7 +169,7 @@ func failedRows(f *failedRun) []statusRow {
 	if f == nil {
 		return nil
 	}
-	reason := plainLines(f.Error)
+	reason := plain.Lines(f.Error)
 	row := statusRow{run: f.RunID, what: reason[0], atMs: endedAt(f.RunInfo), under: reason[1:min(len(reason), statusShown)]}
 	for _, line := range f.Log {
 		row.under = append(row.under, "| "+line)
@@ -201,7 +203,7 @@ func (v *statusView) part(title string, rows []statusRow, unread int, command st
 	rows = rows[:min(statusShown, len(rows))]
 	id, status, when := 0, 0, 0
 	for _, row := range rows {
-		id, when = max(id, utf8.RuneCountInString(plain(row.run))), max(when, len(ago(v.now, row.atMs)))
+		id, when = max(id, utf8.RuneCountInString(plain.Text(row.run))), max(when, len(ago(v.now, row.atMs)))
 		if row.status != "" {
 			status = max(status, len(row.status)+2)
 		}
@@ -209,10 +211,10 @@ func (v *statusView) part(title string, rows []statusRow, unread int, command st
 	room := max(statusWidth-2-id-2-status-2-when, 20)
 	for _, row := range rows {
 		pad := strings.Repeat(" ", status-len(row.status))
-		what := fmt.Sprintf("%-*s", room, shorten(plain(row.what), room))
-		v.printf("  %-*s  %s%s%s  %s\n", id, plain(row.run), v.p.status(row.status), pad, what, v.p.paint(dim, ago(v.now, row.atMs)))
+		what := fmt.Sprintf("%-*s", room, plain.Shorten(plain.Text(row.what), room))
+		v.printf("  %-*s  %s%s%s  %s\n", id, plain.Text(row.run), v.p.status(row.status), pad, what, v.p.paint(dim, ago(v.now, row.atMs)))
 		for _, line := range row.under {
-			v.printf("    %s\n", v.p.paint(dim, plain(line)))
+			v.printf("    %s\n", v.p.paint(dim, plain.Text(line)))
 		}
 	}
 	if more > 0 {

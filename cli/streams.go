@@ -11,6 +11,7 @@ import (
 
 	"golang.org/x/term"
 
+	"github.com/git-smithers/git-smithers/internal/thrown"
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
 
@@ -108,7 +109,7 @@ func (in inputReader) Read(p []byte) (int, error) {
 	done := make(chan read, 1)
 	go func() {
 		data := make([]byte, len(p)) // p is the caller's again once Read has returned
-		err := guard(func() error {
+		err := thrown.Catch(func() error {
 			n, err := in.r.Read(data)
 			data = data[:n]
 			return err
@@ -117,8 +118,8 @@ func (in inputReader) Read(p []byte) (int, error) {
 	}()
 	select {
 	case got := <-done:
-		if thrown, ok := errors.AsType[*panicError](got.err); ok {
-			panic(thrown)
+		if panicked, ok := errors.AsType[*thrown.Error](got.err); ok {
+			panic(panicked)
 		}
 		return copy(p, got.data), got.err
 	case <-in.ctx.Done():

@@ -7,6 +7,8 @@ import (
 
 	urfave "github.com/urfave/cli/v2"
 
+	"github.com/git-smithers/git-smithers/app"
+	"github.com/git-smithers/git-smithers/internal/plain"
 	"github.com/git-smithers/git-smithers/timeline"
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
@@ -19,15 +21,6 @@ const (
 	defaultInterval = 10 * time.Second
 	minInterval     = 100 * time.Millisecond
 )
-
-// superviseOptions are what supervise takes.
-type superviseOptions struct {
-	runs     []string // ids; none: all that were executed here
-	once     bool
-	interval time.Duration
-	maxRuns  int
-	engine   engineSettings
-}
 
 func superviseCommand() *command {
 	return &command{
@@ -62,50 +55,47 @@ looks once, and returns when everything that it resumed has ended or waits.`,
 			{"resume one run as soon as it is approved", "git smithers supervise triage-1"},
 		},
 		run: func(ctx context.Context, s *session, c *urfave.Context) error {
-			opts, err := parseSupervise(c)
+			req, err := s.parseSupervise(c)
 			if err != nil {
 				return err
 			}
-			return s.withStore(ctx, func(store *timeline.Store) error { return runSupervise(ctx, s, store, opts) })
+			return s.withStore(ctx, func(store *timeline.Store) error { return runSupervise(ctx, s, store, req) })
 		},
 	}
 }
 
-func parseSupervise(c *urfave.Context) (superviseOptions, error) {
-	settings, err := parseEngine(c)
-	opts := superviseOptions{
-		runs: c.Args().Slice(), once: c.Bool("once"), interval: c.Duration("interval"), maxRuns: c.Int("max-runs"),
-		engine: settings,
+func (s *session) parseSupervise(c *urfave.Context) (app.SuperviseRequest, error) {
+	settings, err := s.parseEngine(c)
+	settings.Consent = nil // a supervisor asks nobody
+	if settings.Logs != nil {
+		settings.Logs = s.namedLogsOf
+	}
+	req := app.SuperviseRequest{
+		Runs: c.Args().Slice(), Once: c.Bool("once"), Interval: c.Duration("interval"), MaxRuns: c.Int("max-runs"), Settings: settings,
 	}
 	switch {
 	case err != nil:
-		return opts, err
-	case opts.interval < minInterval:
-		return opts, fault.New(fault.Usage, "--interval does not take %s", opts.interval).
+		return req, err
+	case req.Interval < minInterval:
+		return req, fault.New(fault.Usage, "--interval does not take %s", req.Interval).
 			Hint("it takes a duration such as 30s, and %s at least", minInterval)
-	case opts.maxRuns < 1:
-		return opts, fault.New(fault.Usage, "--max-runs does not take %d", opts.maxRuns).
+	case req.MaxRuns < 1:
+		return req, fault.New(fault.Usage, "--max-runs does not take %d", req.MaxRuns).
 			Hint("it takes a number from 1 on")
 	}
-	return opts, nil
+	return req, nil
 }
 
 // runSupervise resumes runs until it is told to stop, or once.
-func runSupervise(ctx context.Context, s *session, store *timeline.Store, opts superviseOptions) error {
-	for i, run := range opts.runs {
-		id, err := store.ResolveRunToChange(ctx, run)
-		if err != nil {
-			return err
-		}
-		opts.runs[i] = id
-	}
-	return newSupervisor(s, store, opts).supervise(ctx)
+func runSupervise(ctx context.Context, s *session, store *timeline.Store, req app.SuperviseRequest) error {
+	req.Report = (&supervisionView{s: s, told: make(map[string]string)}).tell
+	return s.desk(store).Supervise(ctx, req)
 }
 
 // A supervisedDocument is something that a supervisor did with a run, with --json.
 type supervisedDocument struct {
 	Kind    string  `json:"kind"`
-	Action  string  `json:"action"` // see the actions
+	Action  string  `json:"action"` // see app.SupervisorAction
 	RunID   string  `json:"runId"`
 	Status  string  `json:"status"`
 	Frame   int64   `json:"frame"`
@@ -115,45 +105,51 @@ type supervisedDocument struct {
 	Hints []string `json:"hints,omitempty"`
 }
 
-// The actions of a supervisor.
-const (
-	actionResumed = "resumed" // it goes on with the run
-	actionEnded   = "ended"   // the run has ended, or waits: see its status
-	actionLeft    = "left"    // the run was not resumed
-	actionStopped = "stopped" // the run can be resumed, since something kept it from going on
-)
+// supervisionView prints what a supervisor does.
+type supervisionView struct {
+	s    *session
+	told map[string]string // why a run was left alone, as it was told last
+}
 
-// tell says what a supervisor did with a run. That a run was left alone is said once for
-// each reason, and to people it is a warning.
-func (v *supervisor) tell(action string, run timeline.Unattended, frame int64, cause error, hints ...string) error {
+// tell prints what a supervisor did with a run. For each reason, it tells once that a run was left alone; to people this
+// is a warning.
+func (v *supervisionView) tell(did app.Supervised) error {
 	doc := supervisedDocument{
-		Kind: "supervise", Action: action, RunID: run.Run, Status: string(run.Status), Frame: frame, Hints: hints,
+		Kind: "supervise", Action: string(did.Action), RunID: did.Run, Status: string(did.Status), Frame: did.Frame,
+	}
+	if did.Failed != nil {
+		doc.Hints = v.s.describe(did.Failed).Hints
 	}
 	text := ""
-	if cause != nil {
-		e := v.s.describe(cause)
+	if did.Err != nil {
+		e := v.s.describe(did.Err)
 		code := string(e.Code)
 		doc.Code, doc.Message = &code, &e.Msg
 		text = ": " + e.Msg
 	}
-	if action == actionLeft {
-		if v.told[run.Run] == text {
+	if did.Action == app.RunResumed {
+		delete(v.told, did.Run)
+	}
+	if did.Action == app.RunLeft {
+		if v.told[did.Run] == text {
 			return nil
 		}
-		v.told[run.Run] = text
+		v.told[did.Run] = text
 	}
 	if v.s.json {
 		return v.s.writeJSON(doc)
 	}
-	switch action {
-	case actionLeft:
-		v.s.warn(fmt.Errorf("run %s is left as it is%s", run.Run, text))
+	how := string(did.Action)
+	switch did.Action {
+	case app.RunLeft:
+		v.s.warn(fmt.Errorf("run %s is left as it is%s", did.Run, text))
 		return nil
-	case actionEnded:
-		action = doc.Status
+	case app.RunEnded:
+		how = doc.Status
+	case app.RunResumed, app.RunStopped:
 	}
-	for _, hint := range hints {
-		v.s.note("  %s", plain(hint))
+	for _, hint := range doc.Hints {
+		v.s.note("  %s", plain.Text(hint))
 	}
-	return v.s.printf("%s: %s at frame %d%s\n", plain(run.Run), action, frame, plain(text))
+	return v.s.printf("%s: %s at frame %d%s\n", plain.Text(did.Run), how, did.Frame, plain.Text(text))
 }

@@ -3,6 +3,8 @@ package cli
 import (
 	"strings"
 	"unicode/utf8"
+
+	"github.com/git-smithers/git-smithers/internal/plain"
 )
 
 // A table is rows of cells. Cells are made safe to show when they are added.
@@ -29,7 +31,7 @@ func (c cell) painted() string {
 // add appends a row.
 func (t *table) add(cells ...cell) {
 	for i := range cells {
-		cells[i].text = plain(cells[i].text)
+		cells[i].text = plain.Text(cells[i].text)
 	}
 	t.rows = append(t.rows, cells)
 }

@@ -7,6 +7,7 @@ import (
 
 	urfave "github.com/urfave/cli/v2"
 
+	"github.com/git-smithers/git-smithers/app"
 	"github.com/git-smithers/git-smithers/timeline"
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
@@ -75,7 +76,7 @@ func isWorkflowName(name string) bool {
 	case ".yaml", ".yml", ".json":
 		return true
 	}
-	return isScript(name)
+	return app.IsScript(name)
 }
 
 // isFile reports whether something that is not a folder has this name.

@@ -5,6 +5,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/git-smithers/git-smithers/internal/plain"
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
 
@@ -20,11 +21,11 @@ func ago(now time.Time, ms int64) string {
 	case d < time.Minute:
 		return "just now"
 	case d < time.Hour:
-		return plural(int(d/time.Minute), "minute") + " ago"
+		return plain.Count(int(d/time.Minute), "minute") + " ago"
 	case d < 24*time.Hour:
-		return plural(int(d/time.Hour), "hour") + " ago"
+		return plain.Count(int(d/time.Hour), "hour") + " ago"
 	case d < 30*24*time.Hour:
-		return plural(int(d/(24*time.Hour)), "day") + " ago"
+		return plain.Count(int(d/(24*time.Hour)), "day") + " ago"
 	}
 	return clockTime(ms)[:len("2006-01-02")]
 }

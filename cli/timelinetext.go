@@ -8,6 +8,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/git-smithers/git-smithers/internal/plain"
 	"github.com/git-smithers/git-smithers/timeline"
 )
 
@@ -39,12 +40,12 @@ type frameColumns struct {
 // write writes a run's frames, below each the forks that start there, and at the end what the run waits for.
 func (t *timelineText) write(b *strings.Builder, tree *timeline.Tree, indent string) {
 	run := tree.Timeline
-	b.WriteString(indent + t.p.paint(bold, plain(run.RunID)))
+	b.WriteString(indent + t.p.paint(bold, plain.Text(run.RunID)))
 	if branch := run.Branch; branch != nil {
 		from := timeline.Address{Run: branch.ParentRunID, Frame: branch.ParentFrameNo}
-		fmt.Fprintf(b, "%s (forked from %s)", label(branch.BranchLabel), plain(from.String()))
+		fmt.Fprintf(b, "%s (forked from %s)", label(branch.BranchLabel), plain.Text(from.String()))
 	}
-	fmt.Fprintf(b, "  %s\n", t.p.status(plain(run.Status)))
+	fmt.Fprintf(b, "  %s\n", t.p.status(plain.Text(run.Status)))
 	children := make(map[string]*timeline.Tree, len(tree.Children))
 	for i := range tree.Children {
 		children[tree.Children[i].Timeline.RunID] = &tree.Children[i]
@@ -57,7 +58,7 @@ func (t *timelineText) write(b *strings.Builder, tree *timeline.Tree, indent str
 		}
 		t.frame(b, f, at, t.effect(run, i), columns, indent)
 		for _, fork := range f.Forks {
-			fmt.Fprintf(b, "%s  |-- %s%s (%s)\n", indent, t.p.paint(bold, plain(fork.RunID)), label(fork.BranchLabel), forkedAt(f, fork))
+			fmt.Fprintf(b, "%s  |-- %s%s (%s)\n", indent, t.p.paint(bold, plain.Text(fork.RunID)), label(fork.BranchLabel), forkedAt(f, fork))
 			if child := children[fork.RunID]; child != nil {
 				t.write(b, child, indent+"    ")
 			}
@@ -122,7 +123,7 @@ func (t *timelineText) frame(b *strings.Builder, f timeline.FrameInfo, at time.T
 			line.WriteString("  " + paint.frameRevision(f.VCS))
 		}
 	}
-	what := plain(f.Subject)
+	what := plain.Text(f.Subject)
 	if effect.Failed {
 		what = paint.paint(red, what)
 	}
@@ -180,7 +181,7 @@ func forkedAt(f timeline.FrameInfo, fork timeline.ForkInfo) string {
 func (p painter) frameRevision(v *timeline.FrameVCS) string {
 	text := ""
 	if v != nil {
-		text = plain(shortRevision(v.VCSType, v.VCSPointer, orEmpty(v.ChangeID)))
+		text = plain.Text(shortRevision(v.VCSType, v.VCSPointer, orEmpty(v.ChangeID)))
 	}
 	return padded(p.revision(text), text, revisionShown)
 }
@@ -190,7 +191,7 @@ func label(text *string) string {
 	if text == nil || *text == "" {
 		return ""
 	}
-	return " [" + plain(*text) + "]"
+	return " [" + plain.Text(*text) + "]"
 }
 
 func shortHash(hash string) string { return hash[:min(hashShown, len(hash))] }

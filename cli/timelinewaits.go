@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/git-smithers/git-smithers/app"
+	"github.com/git-smithers/git-smithers/internal/plain"
 	"github.com/git-smithers/git-smithers/snapshot"
 	"github.com/git-smithers/git-smithers/timeline"
 )
@@ -34,13 +36,13 @@ func (s *session) foreignWaits(ctx context.Context, store *timeline.Store, run s
 	if err != nil {
 		return "", err
 	}
-	if engine, err := foreignEngine(head); engine == "" || err != nil {
+	if engine, err := app.ForeignEngine(head); engine == "" || err != nil {
 		return "", err
 	}
 	untold := s.untold(ctx, store, run)
 	var waits []string
 	add := func(what, node string, iteration int, answered string) {
-		waits = append(waits, fmt.Sprintf("%s (%s%s)", plain(what), plain(attemptName(node, iteration)), plain(answered)))
+		waits = append(waits, fmt.Sprintf("%s (%s%s)", plain.Text(what), plain.Text(attemptName(node, iteration)), plain.Text(answered)))
 	}
 	for a, err := range head.State().AllApprovals() {
 		if err != nil {

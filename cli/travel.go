@@ -4,22 +4,13 @@ import (
 	"context"
 	"errors"
 	"slices"
-	"sync"
 
 	urfave "github.com/urfave/cli/v2"
 
-	"github.com/git-smithers/git-smithers/engine"
-	"github.com/git-smithers/git-smithers/snapshot"
+	"github.com/git-smithers/git-smithers/app"
 	"github.com/git-smithers/git-smithers/timeline"
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
-
-// travelOptions are what travel takes.
-type travelOptions struct {
-	request timeline.TravelRequest
-	again   againOptions
-	yes     bool // remove untracked files without asking
-}
 
 // travelDocument is what travel prints with --json.
 type travelDocument struct {
@@ -80,7 +71,7 @@ Prints the address of the new frame; with --resume, the run's id.`,
 			&urfave.IntFlag{Name: "attempt", Aliases: []string{"a"}, Usage: "the attempt `K`, from 1; without it, the newest"},
 			&urfave.BoolFlag{Name: "no-deps", Usage: "make the task alone pending, in the state as it is; leave the files"},
 			&urfave.BoolFlag{Name: "no-vcs", Usage: "leave the files of the working copy as they are"},
-		}, targetFlags(), againFlags(travelYesFlag())),
+		}, targetFlags(), sequelFlags(travelYesFlag())),
 		changes: true,
 		exits:   runs(),
 		examples: []example{
@@ -91,69 +82,55 @@ Prints the address of the new frame; with --resume, the run's id.`,
 		},
 	}
 	cmd.run = func(ctx context.Context, s *session, c *urfave.Context) error {
-		opts, err := parseTravel(s, cmd, c)
+		req, err := parseTravel(s, cmd, c)
 		if err != nil {
 			return err
 		}
-		return s.withStore(ctx, func(store *timeline.Store) error { return runTravel(ctx, s, store, opts) })
+		return s.withStore(ctx, func(store *timeline.Store) error { return runTravel(ctx, s, store, req) })
 	}
 	return cmd
 }
 
-func parseTravel(s *session, cmd *command, c *urfave.Context) (opts travelOptions, err error) {
+func parseTravel(s *session, cmd *command, c *urfave.Context) (req app.TravelRequest, err error) {
 	of, err := parseTarget(s, cmd, c)
 	if err == nil {
 		err = needNode(cmd, c, "no-deps")
 	}
 	if err != nil {
-		return opts, err
+		return req, err
 	}
-	opts.yes = c.Bool("yes")
-	opts.request = timeline.TravelRequest{
+	req.TravelRequest = timeline.TravelRequest{
 		Run: of.address, Node: c.String("node"), Iteration: c.Int("iteration"), Attempt: c.Int("attempt"),
 		NoDeps: c.Bool("no-deps"), NoFiles: c.Bool("no-vcs"),
 	}
-	if c.IsSet("attempt") && opts.request.Attempt < 1 {
-		return opts, fault.New(fault.Usage, "--attempt does not take %d", opts.request.Attempt).Hint("attempts are counted from 1")
+	if c.IsSet("attempt") && req.Attempt < 1 {
+		return req, fault.New(fault.Usage, "--attempt does not take %d", req.Attempt).Hint("attempts are counted from 1")
 	}
-	if opts.request.Iteration < 0 {
-		return opts, fault.New(fault.Usage, "--iteration does not take %d", opts.request.Iteration).Hint("iterations are counted from 0")
+	if req.Iteration < 0 {
+		return req, fault.New(fault.Usage, "--iteration does not take %d", req.Iteration).Hint("iterations are counted from 0")
 	}
-	opts.again, err = parseAgain(cmd, c, of.workflow, false)
-	return opts, err
-}
-
-// runTravel goes back and, where that is asked for, on from there.
-func runTravel(ctx context.Context, s *session, store *timeline.Store, opts travelOptions) error {
-	req := opts.request
-	file, err := s.namedWorkflow(ctx, opts.again.workflow)
-	if err == nil {
-		err = refuseAgain(ctx, store, req.Run, opts.again)
+	if req.Sequel, err = s.parseSequel(cmd, c, of.workflow, false); err != nil {
+		return req, err
 	}
-	if err != nil {
-		return err
-	}
-	fit := engine.ReconcileRequest{Workflow: file, NoDeps: req.NoDeps}
-	if req.Node != "" {
-		fit.Reset = []string{snapshot.Key(req.Node, req.Iteration)}
-	}
-	req.Redefinition = s.redefinition(store, opts.again, fit)
-	over := sync.OnceFunc(s.while("going back"))
 	hint := yesRemoves
-	if opts.again.resume && file == nil {
+	if req.Resume && req.Workflow == "" {
 		// With --resume, --yes would run commands that nobody has seen yet, too.
 		hint = "without --resume, --yes removes them and runs nothing; a frame keeps them"
 	}
-	req.Confirm = s.confirmRemoval(opts.yes, over, hint)
-	done, err := store.Travel(ctx, req)
-	over()
-	if err != nil {
-		return errors.Join(err, s.printTravelFailed(req, err))
+	req.Confirm = s.confirmRemoval(c.Bool("yes"), hint)
+	return req, nil
+}
+
+// runTravel goes back and, if the request asks for it, on from there.
+func runTravel(ctx context.Context, s *session, store *timeline.Store, req app.TravelRequest) error {
+	done, err := s.desk(store).Travel(ctx, req)
+	if done == nil {
+		return errors.Join(err, s.printTravelFailed(req.TravelRequest, err))
 	}
-	return s.goOn(ctx, store, done, file, opts.again, func(resumed *runResult) any {
+	return s.tellWentBack(ctx, store, done, err, req.Resume, func(resumed *runResult) any {
 		doc := travelDocument{
 			Kind: "travel", Success: true, Iteration: done.Op.Iteration, Attempt: done.Op.Attempt,
-			NoDeps: done.Op.NoDeps, traveledDocument: describeTraveled(done), Resumed: resumed,
+			NoDeps: done.Op.NoDeps, traveledDocument: describeTraveled(done.Traveled), Resumed: resumed,
 		}
 		if req.Node != "" {
 			doc.NodeID = &req.Node
@@ -181,15 +158,8 @@ func (s *session) printTravelFailed(req timeline.TravelRequest, cause error) err
 	return s.writeJSON(doc)
 }
 
-// againOptions are what travel and reset take about how the run goes on.
-type againOptions struct {
-	workflow string // "": as it is
-	resume   bool
-	engine   engineSettings
-}
-
-// againFlags are the flags of travel and reset about how the run goes on. yes is their --yes.
-func againFlags(yes urfave.Flag) []urfave.Flag {
+// sequelFlags are the flags of travel and reset about how the run goes on. yes is their --yes.
+func sequelFlags(yes urfave.Flag) []urfave.Flag {
 	return append([]urfave.Flag{&urfave.BoolFlag{Name: "resume", Usage: "go on at once"}, yes}, engineFlags()...)
 }
 
@@ -198,14 +168,13 @@ func travelYesFlag() urfave.Flag {
 	return &urfave.BoolFlag{Name: "yes", Aliases: []string{"y"}, Usage: "remove untracked files and, with --resume, run the workflow's commands, without asking"}
 }
 
-// parseAgain reads againFlags. yesResumes says that --yes is about resuming alone.
-func parseAgain(cmd *command, c *urfave.Context, workflow string, yesResumes bool) (againOptions, error) {
-	opts := againOptions{workflow: workflow, resume: c.Bool("resume")}
-	if opts.resume {
+// parseSequel reads sequelFlags. yesResumes says that --yes is about resuming alone.
+func (s *session) parseSequel(cmd *command, c *urfave.Context, workflow string, yesResumes bool) (app.Sequel, error) {
+	out := app.Sequel{Workflow: workflow, Resume: c.Bool("resume")}
+	if out.Resume {
 		var err error
-		opts.engine, err = parseEngine(c)
-		opts.engine.yes, opts.engine.file = c.Bool("yes"), workflow
-		return opts, err
+		out.Settings, err = s.parseEngine(c)
+		return out, err
 	}
 	flags := engineFlags()
 	if yesResumes {
@@ -213,81 +182,30 @@ func parseAgain(cmd *command, c *urfave.Context, workflow string, yesResumes boo
 	}
 	for _, flag := range flags {
 		if slices.ContainsFunc(flag.Names(), c.IsSet) {
-			return opts, cmd.misused("--%s goes with --resume", flag.Names()[0])
+			return out, cmd.misused("--%s goes with --resume", flag.Names()[0])
 		}
 	}
-	return opts, nil
+	return out, nil
 }
 
-// refuseAgain refuses, before a run goes back, to go on with a run of another engine.
-func refuseAgain(ctx context.Context, store *timeline.Store, address string, again againOptions) error {
-	if !again.resume && again.workflow == "" {
-		return nil
-	}
-	at, err := store.Load(ctx, address)
-	if err != nil {
-		return err
-	}
-	head, err := store.Head(ctx, at.Address.Run)
-	if err != nil {
-		return err
-	}
-	return refuseForeign(head)
-}
-
-// redefinition fits a run to the workflow file that the command line names, as replay does; the
-// file stays as it is. If it names none, the definition that the run is resumed with needs
-// consent before the run goes back.
-func (s *session) redefinition(store *timeline.Store, again againOptions, fit engine.ReconcileRequest) timeline.Redefinition {
-	if fit.Workflow == nil {
-		return timeline.Redefinition{Agree: s.agreeAgain(store, again)}
-	}
-	return timeline.Redefinition{
-		Workflow: fit.Workflow.Snapshot(), WorkflowPath: s.storedPath(store, again.workflow), File: s.path(again.workflow),
-		Prepare: func(state *snapshot.State) ([]snapshot.Change, error) { return engine.Reconcile(state, fit) },
-	}
-}
-
-// agreeAgain asks whether the definition that a run keeps may run; nil if nothing is resumed.
-func (s *session) agreeAgain(store *timeline.Store, again againOptions) func(*snapshot.Workflow) error {
-	if !again.resume {
-		return nil
-	}
-	return func(kept *snapshot.Workflow) error {
-		wf, err := engine.Parse("the run's workflow", kept.Definition)
-		if err != nil {
-			return nil //nolint:nilerr // nothing of it runs: resume says so
-		}
-		_, err = consent(store, wf, s.asking(again.engine))
-		return err
-	}
-}
-
-// goOn tells what was done to a run and, where that is asked for, resumes it, with the workflow
-// file that the command line names, unless that is nil. describe is what --json prints, once, at
-// the end.
-func (s *session) goOn(ctx context.Context, store *timeline.Store, done *timeline.Traveled, file *engine.Workflow, opts againOptions,
+// tellWentBack tells what was done to a run and how it went on, if it was resumed. err is that of the run that went on.
+// describe is what --json prints, once, at the end.
+func (s *session) tellWentBack(ctx context.Context, store *timeline.Store, done *app.Traveled, err error, resumes bool,
 	describe func(resumed *runResult) any,
 ) error {
-	if !opts.resume {
-		next, err := afterTravel(ctx, store, done)
+	switch {
+	case !resumes:
+		next, err := afterTravel(ctx, store, done.Traveled)
 		if err != nil {
 			return err
 		}
-		s.tellTraveled(ctx, store, done, next)
-		return s.printTraveled(done, describe(nil))
+		s.tellTraveled(ctx, store, done.Traveled, next)
+		return s.printTraveled(done.Traveled, describe(nil))
+	case done.Resumed != nil:
+		resumed := describeResult("result", done.Resumed)
+		return s.tellResult(done.Resumed, err, describe(&resumed))
+	case s.json:
+		return errors.Join(err, s.writeJSON(describe(nil)))
 	}
-	s.tellTraveled(ctx, store, done, "")
-	printed := false
-	head, err := store.Head(ctx, done.Run)
-	if err == nil {
-		err = s.resume(ctx, store, head, file, opts.engine, func(r runResult) any {
-			printed = true
-			return describe(&r)
-		})
-	}
-	if err == nil || printed || !s.json {
-		return err
-	}
-	return errors.Join(err, s.writeJSON(describe(nil)))
+	return err
 }

@@ -6,6 +6,8 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/git-smithers/git-smithers/app"
+	"github.com/git-smithers/git-smithers/internal/plain"
 	"github.com/git-smithers/git-smithers/timeline"
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
@@ -54,7 +56,7 @@ func (s *session) printTraveled(done *timeline.Traveled, doc any) error {
 	if s.json {
 		return s.writeJSON(doc)
 	}
-	return s.printf("%s\n", plain(timeline.Address{Run: done.Run, Frame: done.Frame}.String()))
+	return s.printf("%s\n", plain.Text(timeline.Address{Run: done.Run, Frame: done.Frame}.String()))
 }
 
 // tellTraveled tells what a travel, reset or undo has done, and with next, which command it is that
@@ -68,7 +70,7 @@ func (s *session) tellTraveled(ctx context.Context, store *timeline.Store, done 
 			frameRanges(done.Dropped), program, fault.Word(done.Run))
 	}
 	if n := len(done.Cancelled); n > 0 {
-		s.note("marked cancelled: %s of %s", plural(n, "attempt"), listNames(attemptedNodes(done.Cancelled)))
+		s.note("marked cancelled: %s of %s", plain.Count(n, "attempt"), listNames(attemptedNodes(done.Cancelled)))
 	}
 	s.tellTraveledFiles(ctx, store, done)
 	switch {
@@ -86,13 +88,13 @@ func afterTravel(ctx context.Context, store *timeline.Store, done *timeline.Trav
 	if err != nil {
 		return "", err
 	}
-	return nextCommand(head, " goes on")
+	return app.NextCommand(head, " goes on")
 }
 
 // tellTraveledFiles tells what has become of the working copies.
 func (s *session) tellTraveledFiles(ctx context.Context, store *timeline.Store, done *timeline.Traveled) {
 	if done.NoFiles != "" {
-		s.note("the files stay as they are: %s", plain(done.NoFiles))
+		s.note("the files stay as they are: %s", plain.Text(done.NoFiles))
 	}
 	all := done.Worktrees
 	if done.Files != nil {
@@ -101,7 +103,7 @@ func (s *session) tellTraveledFiles(ctx context.Context, store *timeline.Store, 
 	for _, files := range all {
 		in := ""
 		if files.Name != "" {
-			in = "worktree of " + plain(files.Name) + ": "
+			in = "worktree of " + plain.Text(files.Name) + ": "
 		}
 		s.note("%s%s", in, restoredSummary(files, false))
 		s.notePaths(files.Changes)
@@ -113,7 +115,7 @@ func (s *session) tellTraveledFiles(ctx context.Context, store *timeline.Store, 
 		s.noteEdited(ctx, store, files, in, s.leavingFiles(done))
 		if files.Saved != nil {
 			s.note("%swhat was there before is %s: `%s` brings it back",
-				in, plain(files.Saved.String()), bringBackCommand(*files.Saved, files.Name))
+				in, plain.Text(files.Saved.String()), bringBackCommand(*files.Saved, files.Name))
 		}
 	}
 	if len(done.Missing) > 0 {

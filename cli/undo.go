@@ -2,10 +2,10 @@ package cli
 
 import (
 	"context"
-	"sync"
 
 	urfave "github.com/urfave/cli/v2"
 
+	"github.com/git-smithers/git-smithers/internal/plain"
 	"github.com/git-smithers/git-smithers/timeline"
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
@@ -64,10 +64,8 @@ Called again, it takes back the op before. Prints the address of the new frame.`
 
 // runUndo takes an op back.
 func runUndo(ctx context.Context, s *session, store *timeline.Store, req timeline.UndoRequest, yes bool) error {
-	over := sync.OnceFunc(s.while("going back"))
-	req.Confirm = s.confirmRemoval(yes, over, yesRemoves)
-	done, err := store.Undo(ctx, req)
-	over()
+	req.Confirm = s.confirmRemoval(yes, yesRemoves)
+	done, err := s.desk(store).Undo(ctx, req)
 	if err != nil {
 		return err
 	}
@@ -76,7 +74,7 @@ func runUndo(ctx context.Context, s *session, store *timeline.Store, req timelin
 		return err
 	}
 	s.notePassedOver(done.PassedOver)
-	s.note("taken back: op %d of %s, %s", done.Undone.Number, plain(done.Run), plain(opText(*done.Undone)))
+	s.note("taken back: op %d of %s, %s", done.Undone.Number, plain.Text(done.Run), plain.Text(opText(*done.Undone)))
 	s.tellTraveled(ctx, store, done, next)
 	doc := undoDocument{Kind: "undo", Undone: opDocument{done.Run, *done.Undone}, traveledDocument: describeTraveled(done)}
 	for _, passed := range done.PassedOver {
@@ -105,6 +103,6 @@ func (s *session) notePassedOver(passed []timeline.PassedOver) {
 		case timeline.PassedElsewhere:
 			reason = "not done here; `git smithers undo " + fault.Word(one.Run) + "` takes it back"
 		}
-		s.note("passed over: op %d of %s, %s: %s", one.Op.Number, plain(one.Run), plain(opText(one.Op)), reason)
+		s.note("passed over: op %d of %s, %s: %s", one.Op.Number, plain.Text(one.Run), plain.Text(opText(one.Op)), reason)
 	}
 }

@@ -7,6 +7,7 @@ import (
 
 	urfave "github.com/urfave/cli/v2"
 
+	"github.com/git-smithers/git-smithers/internal/plain"
 	"github.com/git-smithers/git-smithers/timeline"
 )
 
@@ -44,7 +45,7 @@ func runUnseal(ctx context.Context, s *session, store *timeline.Store, runs []st
 	}
 	var b strings.Builder
 	for _, run := range unsealed.Runs {
-		fmt.Fprintf(&b, "unsealed %s: made %s\n", plain(run.RunID), plural(run.FrameRefs, "frame ref"))
+		fmt.Fprintf(&b, "unsealed %s: made %s\n", plain.Text(run.RunID), plain.Count(run.FrameRefs, "frame ref"))
 	}
 	return s.printf("%s", b.String())
 }

@@ -7,6 +7,7 @@ import (
 
 	urfave "github.com/urfave/cli/v2"
 
+	"github.com/git-smithers/git-smithers/internal/plain"
 	"github.com/git-smithers/git-smithers/snapshot"
 	"github.com/git-smithers/git-smithers/timeline"
 	"github.com/git-smithers/git-smithers/timeline/fault"
@@ -59,7 +60,7 @@ func runVerify(ctx context.Context, s *session, store *timeline.Store, deep bool
 	if len(report.Problems) == 0 {
 		return nil
 	}
-	return fault.New(fault.VerifyFailed, "verification found %s", plural(len(report.Problems), "problem")).
+	return fault.New(fault.VerifyFailed, "verification found %s", plain.Count(len(report.Problems), "problem")).
 		Hint("`git smithers doctor` says what can be mended, and mends it")
 }
 
@@ -79,16 +80,16 @@ func printReport(s *session, report *timeline.Report) error {
 	}
 	var b strings.Builder
 	for _, problem := range report.Problems {
-		fmt.Fprintf(&b, "%s: %s: %s\n", plain(placeOf(problem)), problem.Code, plain(problem.What))
+		fmt.Fprintf(&b, "%s: %s: %s\n", plain.Text(placeOf(problem)), problem.Code, plain.Text(problem.What))
 	}
 	if report.Promised > 0 {
 		fmt.Fprintf(&b, "%s of captured files not in this partial clone; its remote promises them, and git fetches them when they are needed\n",
-			plural(report.Promised, "object"))
+			plain.Count(report.Promised, "object"))
 	}
-	fmt.Fprintf(&b, "verified %s, %s, %s\n", plural(report.Runs, "run"), entries(report.Entries), plural(report.Frames, "frame"))
+	fmt.Fprintf(&b, "verified %s, %s, %s\n", plain.Count(report.Runs, "run"), entries(report.Entries), plain.Count(report.Frames, "frame"))
 	if report.Unnamed > 0 {
 		fmt.Fprintf(&b, "%s without a ref: the run's next append makes those that a killed process left out, `git smithers doctor --repair` all\n",
-			plural(report.Unnamed, "frame"))
+			plain.Count(report.Unnamed, "frame"))
 	}
 	return s.printf("%s", b.String())
 }

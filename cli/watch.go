@@ -11,6 +11,7 @@ import (
 
 	urfave "github.com/urfave/cli/v2"
 
+	"github.com/git-smithers/git-smithers/internal/plain"
 	"github.com/git-smithers/git-smithers/peer/smithers"
 	"github.com/git-smithers/git-smithers/timeline"
 )
@@ -87,10 +88,10 @@ func (s *session) tellWatching(name string) error {
 		return s.writeJSON(watchingDocument{"watching", name})
 	}
 	if _, err := os.Stat(s.path(name)); errors.Is(err, fs.ErrNotExist) {
-		s.note("there is no database %s yet: watching for it", plain(name))
+		s.note("there is no database %s yet: watching for it", plain.Text(name))
 		return nil
 	}
-	s.note("watching %s", plain(name))
+	s.note("watching %s", plain.Text(name))
 	return nil
 }
 
@@ -114,7 +115,7 @@ func (s *session) tellWatched(imported *smithers.Imported) error {
 		} else if run.Frames == 0 {
 			what = "what happened since frame " + strconv.FormatInt(run.Frame, 10)
 		}
-		if err := s.printf("%s: %s, %s%s\n", plain(run.RunID), run.Outcome, what, plain(after(doc.note()))); err != nil {
+		if err := s.printf("%s: %s, %s%s\n", plain.Text(run.RunID), run.Outcome, what, plain.Text(after(doc.note()))); err != nil {
 			return err
 		}
 		s.warnOfMarks(doc)

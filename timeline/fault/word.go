@@ -51,3 +51,15 @@ func escaped(s string) string {
 	b.WriteString("'")
 	return b.String()
 }
+
+// Program is what people type before the name of a command.
+const Program = "git smithers"
+
+// CommandLine is a command, or the part of one that begins with name, as a shell takes it.
+func CommandLine(name string, args ...string) string {
+	words := []string{name}
+	for _, arg := range args {
+		words = append(words, Word(arg))
+	}
+	return strings.Join(words, " ")
+}

@@ -1,4 +1,5 @@
-package cli
+// Package plain turns stored text into text that is safe to show.
+package plain
 
 import (
 	"fmt"
@@ -7,16 +8,16 @@ import (
 	"unicode/utf8"
 )
 
-// oneLine is a text of several lines as one.
-func oneLine(text string) string {
+// OneLine joins the lines of a text.
+func OneLine(text string) string {
 	lines := strings.FieldsFunc(text, func(c rune) bool { return c == '\n' })
 	return strings.Join(lines, "; ")
 }
 
-// plain makes stored text safe to show on one line: control characters, bytes that
-// are not UTF-8, and characters that change the direction of writing are escaped as
-// Go does, so that history from somewhere else cannot drive a terminal.
-func plain(s string) string {
+// Text makes stored text safe to show on one line: it escapes control characters, bytes that
+// are not UTF-8, and characters that change the direction of writing, as Go does. So history
+// from somewhere else cannot drive a terminal.
+func Text(s string) string {
 	if strings.IndexFunc(s, unsafeRune) < 0 {
 		return s
 	}
@@ -42,13 +43,13 @@ func plain(s string) string {
 	return b.String()
 }
 
-// plainLines makes stored text of several lines safe to show; line feeds and tabs stay.
-func plainLines(s string) []string {
+// Lines makes stored text of several lines safe to show; line feeds and tabs stay.
+func Lines(s string) []string {
 	lines := strings.Split(strings.TrimRight(s, "\r\n"), "\n")
 	for i, line := range lines {
 		parts := strings.Split(strings.TrimSuffix(line, "\r"), "\t")
 		for j := range parts {
-			parts[j] = plain(parts[j])
+			parts[j] = Text(parts[j])
 		}
 		lines[i] = strings.Join(parts, "\t")
 	}
@@ -60,10 +61,18 @@ func unsafeRune(r rune) bool {
 		r == '\u2028' || r == '\u2029'
 }
 
-// shorten cuts a long line and marks the cut.
-func shorten(s string, width int) string {
+// Shorten cuts a line that has more than width characters, and marks the cut.
+func Shorten(s string, width int) string {
 	if utf8.RuneCountInString(s) <= width {
 		return s
 	}
 	return string([]rune(s)[:width-1]) + "…"
+}
+
+// Count is a number with a word in the right form.
+func Count(n int, word string) string {
+	if n == 1 {
+		return "1 " + word
+	}
+	return fmt.Sprintf("%d %ss", n, word)
 }

@@ -1,4 +1,4 @@
-package cli
+package app
 
 import (
 	"bytes"
@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"github.com/git-smithers/git-smithers/internal/gitexec"
-	"github.com/git-smithers/git-smithers/timeline"
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
 
@@ -32,22 +31,19 @@ type smithersEngine struct {
 func (e *smithersEngine) line(args ...string) string {
 	switch {
 	case e.command != "":
-		return commandLine(e.command, args...)
+		return fault.CommandLine(e.command, args...)
 	case e.bin != "":
-		return `PATH="$PATH":` + fault.Word(e.bin) + " " + commandLine(engineSmithers, args...)
+		return `PATH="$PATH":` + fault.Word(e.bin) + " " + fault.CommandLine(EngineSmithers, args...)
 	}
-	return commandLine(engineSmithers, args...)
+	return fault.CommandLine(EngineSmithers, args...)
 }
 
 // findEngine finds Smithers: the command line that was given or configured, else what is
 // installed for the workflow, else what is on PATH.
-func (s *session) findEngine(store *timeline.Store, command, workflow, dir string) (*smithersEngine, error) {
-	out := &smithersEngine{dir: dir, env: s.taskEnv()}
+func (d *Desk) findEngine(command, workflow, dir string) (*smithersEngine, error) {
+	out := &smithersEngine{dir: dir, env: d.taskEnv()}
 	if command == "" {
-		command, _ = s.lookupEnv("GIT_SMITHERS_ENGINE_COMMAND")
-	}
-	if command == "" {
-		command, _ = store.Parts().Repo.Config.Get("smithers.engineCommand")
+		command, _ = d.Store.Parts().Repo.Config.Get("smithers.engineCommand")
 	}
 	if command != "" {
 		out.program, out.command = []string{"sh", "-c", command + ` "$@"`, "sh"}, command
@@ -112,14 +108,14 @@ func below(home, dir string) bool {
 	return err == nil && rel != "." && filepath.IsLocal(rel)
 }
 
-// run starts Smithers with arguments and waits for its end. What it writes is talk. When ctx ends, it
-// is asked to end, once: it takes being asked twice for an order to stop at once, which
-// the end of s.hurry is. status is -1 where it did not exit by itself.
-func (e *smithersEngine) run(ctx context.Context, s *session, args ...string) (status int, err error) {
+// run starts Smithers with arguments and waits for its end. The teller hears every line that Smithers writes. When ctx
+// ends, Smithers is asked to end, once: asked twice, it stops at once, as it does at the end of d.Hurry. status is -1 if
+// Smithers did not exit by itself.
+func (e *smithersEngine) run(ctx context.Context, d *Desk, args ...string) (status int, err error) {
 	cmd := exec.CommandContext(ctx, e.program[0], append(slices.Clone(e.program[1:]), args...)...)
 	cmd.Dir, cmd.Env = e.dir, e.env
-	talk := &talkWriter{s: s}
-	cmd.Stdout, cmd.Stderr = talk, talk // the same: then exec writes from one goroutine
+	lines := &lineTeller{ctx: ctx, teller: d.Teller}
+	cmd.Stdout, cmd.Stderr = lines, lines // the same: then exec writes from one goroutine
 	apart(cmd)
 	cmd.Cancel = func() error { return interrupt(cmd.Process) }
 	cmd.WaitDelay = engineGrace
@@ -129,34 +125,29 @@ func (e *smithersEngine) run(ctx context.Context, s *session, args ...string) (s
 	ended := make(chan struct{})
 	go func() {
 		select {
-		case <-s.hurry.Done():
+		case <-d.Hurry.Done():
 			kill(cmd.Process)
 		case <-ended:
 		}
 	}()
 	err = cmd.Wait()
 	close(ended)
-	talk.end()
+	lines.end()
 	if cmd.ProcessState == nil {
 		return -1, fault.New(fault.EngineFailed, "Smithers: %w", err)
 	}
 	return cmd.ProcessState.ExitCode(), nil // how it ended is no error of ours
 }
 
-// engineLine is a line that Smithers wrote, for scripts.
-type engineLine struct {
-	Kind string `json:"kind"`
-	Line string `json:"line"`
+// lineTeller tells the lines that another program writes. For one goroutine at a time.
+type lineTeller struct {
+	ctx    context.Context // here, since Write has no room for it
+	teller Teller
+	rest   []byte // of a line that has not ended
 }
 
-// talkWriter passes on the lines that another program writes, made safe to show. For one goroutine at a time.
-type talkWriter struct {
-	s    *session
-	rest []byte // of a line that has not ended
-}
-
-// Write never fails: talk that nobody can read is no reason to stop.
-func (w *talkWriter) Write(p []byte) (int, error) {
+// Write never fails: lines that nobody can read are no reason to stop.
+func (w *lineTeller) Write(p []byte) (int, error) {
 	const longest = 1 << 16
 	w.rest = append(w.rest, p...)
 	for {
@@ -164,24 +155,14 @@ func (w *talkWriter) Write(p []byte) (int, error) {
 		if !ended && len(line) < longest {
 			return len(p), nil
 		}
-		w.say(string(line))
+		w.teller.Note(w.ctx, EngineSaid{string(line)})
 		w.rest = rest
 	}
 }
 
-// end passes on what did not end in a line feed.
-func (w *talkWriter) end() {
+// end tells a last line without a line feed.
+func (w *lineTeller) end() {
 	if len(w.rest) > 0 {
-		w.say(string(w.rest))
-	}
-}
-
-func (w *talkWriter) say(text string) {
-	for _, line := range plainLines(text) {
-		if w.s.json {
-			w.s.talkJSON(engineLine{"engine", line})
-		} else {
-			w.s.talk("%s\n", line)
-		}
+		w.teller.Note(w.ctx, EngineSaid{string(w.rest)})
 	}
 }

@@ -1,4 +1,4 @@
-package cli
+package plain_test
 
 import (
 	"strings"
@@ -7,6 +7,8 @@ import (
 	"unicode/utf8"
 
 	"github.com/stretchr/testify/assert"
+
+	"github.com/git-smithers/git-smithers/internal/plain"
 )
 
 func TestPlainEscapesWhatWouldDriveATerminal(t *testing.T) {
@@ -29,30 +31,30 @@ func TestPlainEscapesWhatWouldDriveATerminal(t *testing.T) {
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			assert.Equal(t, test.shown, plain(test.stored))
+			assert.Equal(t, test.shown, plain.Text(test.stored))
 		})
 	}
 }
 
-func FuzzPlain(f *testing.F) {
+func FuzzText(f *testing.F) {
 	for _, s := range []string{"", "a", "\x1b[m", "\xff\xfe", "a\nb", "\u202e"} {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, s string) {
-		shown := plain(s)
+		shown := plain.Text(s)
 		assert.True(t, utf8.ValidString(shown))
 		assert.False(t, strings.ContainsFunc(shown, unicode.IsControl))
-		assert.Equal(t, shown, plain(shown))
+		assert.Equal(t, shown, plain.Text(shown))
 	})
 }
 
 func TestPlainLinesKeepsLinesAndTabs(t *testing.T) {
 	t.Parallel()
-	assert.Equal(t, []string{"one", "\ttwo", `\x1bthree`}, plainLines("one\r\n\ttwo\n\x1bthree\n\n"))
+	assert.Equal(t, []string{"one", "\ttwo", `\x1bthree`}, plain.Lines("one\r\n\ttwo\n\x1bthree\n\n"))
 }
 
 func TestShortenMarksTheCut(t *testing.T) {
 	t.Parallel()
-	assert.Equal(t, "größer", shorten("größer", 6))
-	assert.Equal(t, "größ…", shorten("größer", 5))
+	assert.Equal(t, "größer", plain.Shorten("größer", 6))
+	assert.Equal(t, "größ…", plain.Shorten("größer", 5))
 }

@@ -1,4 +1,4 @@
-package cli
+package app
 
 import (
 	"context"
@@ -8,22 +8,65 @@ import (
 	"time"
 
 	"github.com/git-smithers/git-smithers/engine"
+	"github.com/git-smithers/git-smithers/internal/thrown"
 	"github.com/git-smithers/git-smithers/snapshot"
 	"github.com/git-smithers/git-smithers/timeline"
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
 
+// SuperviseRequest asks to execute runs that nobody executes, as long as there are some.
+type SuperviseRequest struct {
+	Runs     []string      // whole ids; none: all that were executed here
+	Once     bool          // look once, and return when everything that was resumed has ended or waits
+	Interval time.Duration // how often to look, beside when a timer is due
+	MaxRuns  int           // executed at once
+	// Report is told what became of runs, from one goroutine. Its error ends the supervision.
+	Report func(Supervised) error
+	Settings
+}
+
+// Supervised is what a supervisor did with a run.
+type Supervised struct {
+	Action SupervisorAction
+	Run    string
+	Status snapshot.RunStatus
+	Frame  int64
+	Err    error // why it was left or stopped; nil if there is no reason
+	Failed error // of a run that has ended: how it failed; nil if it did not
+}
+
+// A SupervisorAction is what a supervisor does with a run.
+type SupervisorAction string
+
+// The actions of a supervisor.
+const (
+	RunResumed SupervisorAction = "resumed" // it goes on with the run
+	RunEnded   SupervisorAction = "ended"   // the run has ended, or waits: see its status
+	RunLeft    SupervisorAction = "left"    // the run was not resumed
+	RunStopped SupervisorAction = "stopped" // the run can be resumed, since something kept it from going on
+)
+
+// Supervise resumes runs whose process died, and those that no longer have to wait, until ctx ends, or once.
+func (d *Desk) Supervise(ctx context.Context, req SuperviseRequest) error {
+	for i, run := range req.Runs {
+		id, err := d.Store.ResolveRunToChange(ctx, run)
+		if err != nil {
+			return err
+		}
+		req.Runs[i] = id
+	}
+	return newSupervisor(d, req).supervise(ctx)
+}
+
 // A supervisor finds runs that nobody executes and executes them. One goroutine looks and
-// tells; each run that is executed has one of its own.
+// reports; each run that is executed has one of its own.
 type supervisor struct {
-	s     *session
-	store *timeline.Store
-	opts  superviseOptions
+	*Desk
+	req SuperviseRequest
 
 	running map[string]bool      // by run id
 	ended   chan supervised      // has room for all that run
 	quit    chan struct{}        // closed to stop what runs, and leave it resumable
-	told    map[string]string    // why a run was left alone, as it was told last
 	pauses  map[string]pausedRun // runs that could not be executed
 	due     time.Time            // when the next wait that is known ends; zero: none is
 }
@@ -45,18 +88,18 @@ type pausedRun struct {
 // maxPause bounds the time after which a run is tried again that could not be executed.
 const maxPause = time.Hour
 
-func newSupervisor(s *session, store *timeline.Store, opts superviseOptions) *supervisor {
+func newSupervisor(d *Desk, req SuperviseRequest) *supervisor {
 	return &supervisor{
-		s: s, store: store, opts: opts,
-		running: make(map[string]bool), ended: make(chan supervised, opts.maxRuns), quit: make(chan struct{}),
-		told: make(map[string]string), pauses: make(map[string]pausedRun),
+		Desk: d, req: req,
+		running: make(map[string]bool), ended: make(chan supervised, req.MaxRuns), quit: make(chan struct{}),
+		pauses: make(map[string]pausedRun),
 	}
 }
 
 // supervise looks for runs until ctx ends, or once. No run is being executed when it returns.
 func (v *supervisor) supervise(ctx context.Context) error {
 	err := v.look(ctx)
-	for err == nil && !v.opts.once {
+	for err == nil && !v.req.Once {
 		if err = v.sleep(ctx); err == nil {
 			err = v.look(ctx)
 		}
@@ -71,15 +114,15 @@ func (v *supervisor) supervise(ctx context.Context) error {
 // look resumes what can be resumed, when there is room for it.
 func (v *supervisor) look(ctx context.Context) error {
 	v.due = time.Time{}
-	runs, err := v.store.Unattended(ctx, v.opts.runs...)
+	runs, err := v.Store.Unattended(ctx, v.req.Runs...)
 	if err != nil {
 		return err
 	}
 	for _, run := range runs {
-		if v.running[run.Run] || v.s.Now().Before(v.pauses[run.Run].until) {
+		if v.running[run.Run] || v.Now().Before(v.pauses[run.Run].until) {
 			continue
 		}
-		if err := v.await(ctx, v.opts.maxRuns-1); err != nil {
+		if err := v.await(ctx, v.req.MaxRuns-1); err != nil {
 			return err
 		}
 		if err := v.try(ctx, run); err != nil {
@@ -106,9 +149,9 @@ func (v *supervisor) await(ctx context.Context, most int) error {
 
 // sleep returns when it is time to look again, or a run has ended.
 func (v *supervisor) sleep(ctx context.Context) error {
-	length := v.opts.interval
+	length := v.req.Interval
 	if !v.due.IsZero() {
-		length = max(0, min(length, v.due.Sub(v.s.Now())))
+		length = max(0, min(length, v.due.Sub(v.Now())))
 	}
 	timer := time.NewTimer(length)
 	defer timer.Stop()
@@ -126,28 +169,28 @@ func (v *supervisor) sleep(ctx context.Context) error {
 func (v *supervisor) settle(end supervised) error {
 	run := timeline.Unattended{Run: end.row.ID, Status: end.row.Status}
 	delete(v.running, run.Run)
-	if _, ok := errors.AsType[*panicError](end.err); ok {
+	if _, ok := errors.AsType[*thrown.Error](end.err); ok {
 		return end.err
 	}
 	code := fault.CodeOf(end.err)
 	if end.err == nil || code == fault.RunFailed || code == fault.RunCancelled || code == fault.RunWaiting {
 		delete(v.pauses, run.Run)
-		return v.tellEnded(run, end, code == fault.RunFailed)
+		out := Supervised{Action: RunEnded, Run: run.Run, Status: run.Status, Frame: end.row.Frame}
+		if code == fault.RunFailed {
+			out.Failed = end.err
+		}
+		return v.req.Report(out)
 	}
 	if !end.taken && !v.stopping() {
-		length := min(max(v.opts.interval, 2*v.pauses[run.Run].length), maxPause)
-		v.pauses[run.Run] = pausedRun{length, v.s.Now().Add(length)}
+		length := min(max(v.req.Interval, 2*v.pauses[run.Run].length), maxPause)
+		v.pauses[run.Run] = pausedRun{length, v.Now().Add(length)}
 	}
-	return v.tell(actionStopped, run, end.row.Frame, end.err)
+	return v.report(RunStopped, run, end.row.Frame, end.err)
 }
 
-// tellEnded tells how a run has ended and, if it failed, what to type then.
-func (v *supervisor) tellEnded(run timeline.Unattended, end supervised, failed bool) error {
-	var hints []string
-	if failed {
-		hints = v.s.describe(end.err).Hints
-	}
-	return v.tell(actionEnded, run, end.row.Frame, nil, hints...)
+// report tells what became of a run.
+func (v *supervisor) report(action SupervisorAction, run timeline.Unattended, frame int64, cause error) error {
+	return v.req.Report(Supervised{Action: action, Run: run.Run, Status: run.Status, Frame: frame, Err: cause})
 }
 
 func (v *supervisor) stopping() bool {
@@ -174,7 +217,7 @@ func (v *supervisor) try(ctx context.Context, run timeline.Unattended) error {
 // tryOnce is try whose error is a conflict where the tip has moved: that may be a signal as
 // well as another supervisor, so that everything is to be looked at again.
 func (v *supervisor) tryOnce(ctx context.Context, run timeline.Unattended) error {
-	head, err := v.store.Head(ctx, run.Run)
+	head, err := v.Store.Head(ctx, run.Run)
 	if err != nil {
 		return v.leave(ctx, run, 0, err)
 	}
@@ -192,7 +235,7 @@ func (v *supervisor) tryOnce(ctx context.Context, run timeline.Unattended) error
 			return v.leave(ctx, run, row.Frame, err)
 		}
 	}
-	opts, err := v.s.engineOptions(v.store, head, v.opts.engine)
+	opts, err := (&execution{Desk: v.Desk, Settings: v.req.Settings, head: head}).options()
 	var agreed timeline.Consented
 	if err == nil {
 		agreed, err = v.workflow(ctx, head, opts)
@@ -207,10 +250,9 @@ func (v *supervisor) tryOnce(ctx context.Context, run timeline.Unattended) error
 	if err != nil {
 		return v.leave(ctx, run, row.Frame, err)
 	}
-	delete(v.told, run.Run)
 	v.running[run.Run] = true
 	go func() { v.ended <- v.execute(ctx, head, claim, agreed, opts) }()
-	return v.tell(actionResumed, run, row.Frame, nil)
+	return v.report(RunResumed, run, row.Frame, nil)
 }
 
 // leave tells why a run is not resumed, unless that is because nothing is to be done or
@@ -226,13 +268,13 @@ func (v *supervisor) leave(ctx context.Context, run timeline.Unattended, frame i
 	if slices.Contains(quiet, fault.CodeOf(cause)) {
 		return nil
 	}
-	return v.tell(actionLeft, run, frame, cause)
+	return v.report(RunLeft, run, frame, cause)
 }
 
 // ready tells whether what a run waits for is there, and notes when it will be, if that
 // is known.
 func (v *supervisor) ready(head *timeline.Head) (bool, error) {
-	now := v.s.Now()
+	now := v.Now()
 	waits, err := engine.WaitsOf(head, now)
 	for _, w := range waits {
 		if w.DueAtMs == nil {
@@ -255,19 +297,19 @@ func (v *supervisor) workflow(ctx context.Context, head *timeline.Head, opts eng
 	if _, err := engine.Check(head, wf, opts); err != nil {
 		return timeline.Consented{}, err
 	}
-	if err := v.s.needWorkDir(v.store, wf); err != nil {
+	if err := v.needWorkDir(wf); err != nil {
 		return timeline.Consented{}, err
 	}
-	return agree(v.store, head, wf, func(wf *engine.Workflow) error { return unconfirmed(wf) }, opts)
+	return agree(v.Store, head, wf, nil, opts)
 }
 
 // definition reads the workflow file of a run or, if the run follows no file, what it keeps.
 func (v *supervisor) definition(ctx context.Context, head *timeline.Head) (*engine.Workflow, error) {
-	file, err := v.s.rememberedPath(v.store, head.Row())
+	file, err := v.rememberedPath(head.Row())
 	if err == nil {
-		return v.s.readWorkflow(ctx, file)
+		return v.Folder.ReadWorkflow(ctx, file)
 	}
-	if kept, keptErr := keptWorkflow(head); head.Row().WorkflowPath == "" && (kept != nil || keptErr != nil) {
+	if kept, keptErr := KeptWorkflow(head); head.Row().WorkflowPath == "" && (kept != nil || keptErr != nil) {
 		return kept, keptErr
 	}
 	return nil, noWorkflow(head, err)
@@ -289,14 +331,11 @@ func (v *supervisor) execute(ctx context.Context, head *timeline.Head, claim *ti
 		close(lost)
 	}()
 	opts.Lost = lost
-	opts.Progress = func(p engine.Progress) { v.s.note("  %s: frame %d  %s", plain(run), p.Frame, plain(p.Subject)) }
-	opts.Warn = func(err error) { v.s.warn(fmt.Errorf("run %s: %w", run, err)) }
-	if opts.Log != nil {
-		opts.Log = runLog{v.s, run}
-	}
 	// The end of ctx would leave the run cancelled, and nobody would resume it.
 	ctx = context.WithoutCancel(ctx)
-	err := guard(func() error {
+	opts.Progress = func(p engine.Progress) { v.Teller.Note(ctx, SupervisedFrame{run, p}) }
+	opts.Warn = func(err error) { v.Teller.Warn(fmt.Errorf("run %s: %w", run, err)) }
+	err := thrown.Catch(func() error {
 		_, err := engine.Run(ctx, head, agreed, opts)
 		return err
 	})
@@ -308,24 +347,10 @@ func (v *supervisor) execute(ctx context.Context, head *timeline.Head, claim *ti
 	default:
 	}
 	if released := claim.Release(ctx); released != nil {
-		v.s.warn(fmt.Errorf("run %s is not given back: %w", run, released))
+		v.Teller.Warn(fmt.Errorf("run %s is not given back: %w", run, released))
 	}
 	if v.stopping() && fault.CodeOf(err) == fault.Conflict && !taken {
 		err = fault.New(fault.Interrupted, "the supervisor was stopped")
 	}
 	return supervised{head.Row(), err, taken}
-}
-
-// runLog is logWriter for several runs at once.
-type runLog struct {
-	s   *session
-	run string
-}
-
-// Write takes whole lines, and never fails.
-func (l runLog) Write(p []byte) (int, error) {
-	for _, line := range plainLines(string(p)) {
-		l.s.talk("%s: %s\n", plain(l.run), line)
-	}
-	return len(p), nil
 }

@@ -1,0 +1,114 @@
+package app
+
+import (
+	"strings"
+
+	"github.com/git-smithers/git-smithers/engine"
+	"github.com/git-smithers/git-smithers/internal/plain"
+	"github.com/git-smithers/git-smithers/timeline"
+	"github.com/git-smithers/git-smithers/timeline/fault"
+)
+
+// command is a command of a workflow, in the details of an error.
+type command struct {
+	NodeID  string   `json:"nodeId"`
+	Command string   `json:"command"`
+	Env     []string `json:"env,omitempty"` // "NAME=value"
+}
+
+// A Consenter decides whether the commands of a workflow may run that were never run or confirmed in this clone. Its error
+// is of code unconfirmed.
+type Consenter func(*engine.Workflow) error
+
+// Agreed is the Consenter of a user who agreed already: by a flag, or by naming the workflow file. Naming a file is
+// agreeing to the bytes that are read from it.
+func Agreed(*engine.Workflow) error { return nil }
+
+// consent returns a workflow as one that may run here: its commands ran before, or ask agrees. If ask is nil, nobody is
+// asked, and new commands are unconfirmed.
+func consent(store *timeline.Store, wf *engine.Workflow, ask Consenter) (timeline.Consented, error) {
+	return store.Consent(wf.Snapshot(), func() error { return ask.decide(wf) })
+}
+
+func (c Consenter) decide(wf *engine.Workflow) error {
+	if c == nil {
+		return Unconfirmed(wf)
+	}
+	return c(wf)
+}
+
+// agree is consent to continue a run. The input is checked after somebody agreed, since a stranger's schema may take long
+// to check, and before the consent is noted: a run that is refused leaves no note.
+func agree(store *timeline.Store, head *timeline.Head, wf *engine.Workflow, ask Consenter, opts engine.Options) (timeline.Consented, error) {
+	checked := false
+	agreed, err := consent(store, wf, func(wf *engine.Workflow) error {
+		if err := ask.decide(wf); err != nil {
+			return err
+		}
+		checked = true
+		return engine.CheckInput(head, wf, opts)
+	})
+	if err == nil && !checked {
+		err = engine.CheckInput(head, wf, opts)
+	}
+	return agreed, err
+}
+
+// Unconfirmed is the error about a workflow whose commands nobody has confirmed here.
+func Unconfirmed(wf *engine.Workflow) *fault.Error {
+	const shown = 20
+	out := fault.New(fault.Unconfirmed, "the commands of workflow %s were never run or confirmed in this clone", wf.Name).
+		Hint("nothing was run; --yes runs them, and so does naming the workflow file").
+		Detail("workflowHash", wf.Snapshot().Hash()).Detail("commands", commandsOf(wf))
+	lines := ConsentLines(wf)
+	for _, line := range lines[:min(shown, len(lines))] {
+		out = out.Hint("%s", line)
+	}
+	if more := len(lines) - shown; more > 0 {
+		out = out.Hint("and %s", plain.Count(more, "more line"))
+	}
+	return out
+}
+
+func commandsOf(wf *engine.Workflow) []command {
+	out := []command{}
+	for _, t := range wf.Tasks {
+		if t.Run != "" {
+			out = append(out, command{t.ID, t.Run, t.Env})
+		}
+	}
+	return out
+}
+
+// ConsentLines are the commands of a workflow, and the worktrees that it asks for, safe to show.
+func ConsentLines(wf *engine.Workflow) []string {
+	lines := worktreeLines("", wf.Worktree)
+	for _, t := range wf.Tasks {
+		id := plain.Text(t.ID)
+		lines = append(lines, worktreeLines(id+": ", t.Worktree)...)
+		if t.Run == "" {
+			continue
+		}
+		for _, env := range t.Env {
+			lines = append(lines, id+": "+plain.Text(env))
+		}
+		for _, line := range plain.Lines(t.Run) {
+			lines = append(lines, id+": "+line)
+		}
+	}
+	return lines
+}
+
+// worktreeLines say where a worktree is made, where the workflow says so.
+func worktreeLines(of string, w *engine.Worktree) []string {
+	if w == nil || w.Path == "" && w.Branch == "" && w.Base == "" {
+		return nil
+	}
+	var parts []string
+	for _, part := range []struct{ name, value string }{{"in ", w.Path}, {"on branch ", w.Branch}, {"from ", w.Base}} {
+		if part.value != "" {
+			parts = append(parts, part.name+plain.Text(part.value))
+		}
+	}
+	return []string{of + "a worktree " + strings.Join(parts, " ")}
+}

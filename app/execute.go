@@ -1,0 +1,187 @@
+package app
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/git-smithers/git-smithers/engine"
+	"github.com/git-smithers/git-smithers/objstore"
+	"github.com/git-smithers/git-smithers/objstore/page"
+	"github.com/git-smithers/git-smithers/snapshot"
+	"github.com/git-smithers/git-smithers/timeline"
+	"github.com/git-smithers/git-smithers/timeline/fault"
+)
+
+// Settings say how runs are executed.
+type Settings struct {
+	MaxParallel int       // tasks at work at once
+	Wait        bool      // stay while the run waits for people, signals or timers
+	Consent     Consenter // for commands that are new to this clone; nil: they are unconfirmed
+	// Logs returns where the logs of a run's tasks go, whole lines at a time; nil: nowhere.
+	Logs func(run string) io.Writer
+}
+
+// Result is how a run ended, or was left.
+type Result struct {
+	Run         snapshot.Run // its row at the tip
+	Tip         objstore.ID
+	ContentHash page.Sum
+	Waiting     []engine.Waiting // for what it waits; empty if it does not
+	Nothing     bool             // the run was finished already
+	Took        time.Duration
+}
+
+// An execution is a run that is about to be executed by this process.
+type execution struct {
+	*Desk
+	Settings
+
+	head         *timeline.Head
+	workflow     *engine.Workflow
+	ask          Consenter
+	file         string // the workflow file that the request names; "" for none
+	acceptChange bool
+	force        bool                  // take the run over from a live owner
+	input        json.RawMessage       // laid over the run's; nil: nothing
+	files        *timeline.WorkingCopy // nil: those in which the request is made
+	captured     bool                  // the run's tip has the files as they are
+	resumes      bool                  // tell from which frame the run goes on
+	baseFiles    bool                  // worktrees that are made have the files of their base, not those of the frame
+	bringFiles   string                // see engine.Options
+	back         *filesBack            // brings the files of the newest frame back first; nil: they are as they are
+}
+
+// execute has somebody agree to the commands that are left of a run, claims the run and runs it. The result is nil if the
+// run was left alone, or was not left in order.
+func (e *execution) execute(ctx context.Context) (*Result, error) {
+	started := e.Now()
+	opts, err := e.options()
+	if err == nil {
+		err = e.back.check(ctx, e.head, e.workflow, opts)
+	}
+	if err != nil {
+		return nil, err
+	}
+	agreed, claim, err := e.claimIfLeft(ctx, opts)
+	if e.resumes && err == nil {
+		e.Teller.Note(ctx, Continued{e.head})
+	}
+	if claim != nil {
+		frame, over := e.Teller.Tasks(ctx, e.workflow)
+		opts.Progress = frame
+		err = e.executeClaimed(ctx, agreed, claim, opts)
+		over()
+	}
+	if code := fault.CodeOf(err); err != nil && code != fault.RunFailed && code != fault.RunCancelled && code != fault.RunWaiting {
+		return nil, err
+	}
+	out, describeErr := resultOf(e.head, e.Now())
+	if describeErr != nil {
+		return nil, errors.Join(err, describeErr)
+	}
+	out.Nothing, out.Took = claim == nil, e.Now().Sub(started)
+	return out, err
+}
+
+// maxClaims is how often in a row a run is claimed anew because others append to it: a signal
+// that arrives meanwhile is no reason to leave the run alone.
+const maxClaims = 32
+
+// claimIfLeft claims a run if anything of it is left to do, once somebody agreed to its
+// commands. The claim is nil if nothing is left. The consent comes before the claim, which writes.
+func (e *execution) claimIfLeft(ctx context.Context, opts engine.Options) (agreed timeline.Consented, _ *timeline.Claim, _ error) {
+	for try := 1; ; try++ {
+		left, err := engine.Check(e.head, e.workflow, opts)
+		if err == nil && left && try == 1 {
+			agreed, err = agree(e.Store, e.head, e.workflow, e.ask, opts)
+		}
+		if err != nil || !left {
+			return agreed, nil, err
+		}
+		claim, err := e.head.Claim(ctx, timeline.ClaimRequest{Force: e.force})
+		if err == nil {
+			return agreed, claim, nil
+		}
+		if fault.CodeOf(err) != fault.Conflict || try == maxClaims {
+			return agreed, nil, err
+		}
+		if err := e.head.Refresh(ctx); err != nil {
+			return agreed, nil, err
+		}
+	}
+}
+
+// executeClaimed runs the rest of a run as its owner. If nothing ran, the run is unchanged.
+func (e *execution) executeClaimed(ctx context.Context, agreed timeline.Consented, claim *timeline.Claim, opts engine.Options) error {
+	opts.Lost = claim.Lost()
+	_, err := engine.Run(ctx, e.head, agreed, opts)
+	if released := claim.Release(context.WithoutCancel(ctx)); released != nil {
+		e.Teller.Warn(fmt.Errorf("the run is not given back: %w", released))
+	}
+	return err
+}
+
+// options say how the engine runs the run.
+func (e *execution) options() (engine.Options, error) {
+	files := e.files
+	if files == nil {
+		files = e.Store.WorkingCopy()
+	}
+	run := e.head.Row().ID
+	opts := engine.Options{
+		Now: e.Now, WorkDir: e.workDir(), Env: e.taskEnv(), MaxParallel: e.MaxParallel,
+		AcceptWorkflowChange: e.acceptChange, WorkingCopy: files, Captured: e.captured,
+		Hurry: e.Hurry, Warn: e.Teller.Warn, Wait: e.Wait, Input: e.input, Logs: e.Store.LiveLogs(run),
+		Commands: e.Store.Commands(run), BringFiles: e.bringFiles,
+		WorkflowFile: e.workflowFileToType(e.head.Row(), e.file),
+	}
+	if files.Root() != "" {
+		opts.Worktree = e.worktree
+	}
+	if e.back != nil {
+		opts.Before = e.back.bring
+	}
+	if e.files == nil && !e.captured { // one of a new run's own is what its workflow asks for
+		own, err := timeline.OwnWorktreeOf(e.Store, e.head)
+		if err != nil {
+			return opts, err
+		}
+		opts.OwnWorktree = own != nil && own.Replay
+	}
+	if e.Logs != nil {
+		opts.Log = e.Logs(run)
+	}
+	return opts, nil
+}
+
+// resultOf describes a run at its tip.
+func resultOf(head *timeline.Head, now time.Time) (*Result, error) {
+	entry := head.Entry()
+	out := &Result{Run: head.Row(), Tip: entry.ID, ContentHash: entry.ContentHash}
+	if !out.Run.Status.Waiting() {
+		return out, nil
+	}
+	var err error
+	out.Waiting, err = engine.WaitsOf(head, now)
+	return out, err
+}
+
+// taskEnv is the environment of tasks. Tasks run in another folder than the request
+// may have been made in, so the paths by which git names a repository are made absolute.
+func (d *Desk) taskEnv() []string {
+	paths := []string{"GIT_DIR", "GIT_WORK_TREE", "GIT_COMMON_DIR", "GIT_OBJECT_DIRECTORY", "GIT_INDEX_FILE"}
+	env := slices.Clone(d.Env)
+	for i, entry := range env {
+		name, value, _ := strings.Cut(entry, "=")
+		if value != "" && slices.Contains(paths, name) {
+			env[i] = name + "=" + d.Folder.Path(value)
+		}
+	}
+	return env
+}

@@ -1,0 +1,20 @@
+package app
+
+import (
+	"context"
+
+	"github.com/git-smithers/git-smithers/peer/smithers"
+)
+
+// Export writes runs to a database of Smithers.
+func (d *Desk) Export(ctx context.Context, req smithers.ExportRequest) (*smithers.Exported, error) {
+	update, over := d.Teller.Count(ExportingFrames)
+	defer over()
+	opened := d.Teller.While(OpeningDatabase)
+	defer opened()
+	req.Progress = func(_ string, done, total int) {
+		opened()
+		update(done, total)
+	}
+	return smithers.Export(ctx, d.Store, req)
+}

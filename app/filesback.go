@@ -1,0 +1,83 @@
+package app
+
+import (
+	"context"
+	"errors"
+
+	"github.com/git-smithers/git-smithers/engine"
+	"github.com/git-smithers/git-smithers/snapshot"
+	"github.com/git-smithers/git-smithers/timeline"
+	"github.com/git-smithers/git-smithers/timeline/fault"
+)
+
+// filesBack brings the files of a run's newest frame back before the run goes on: those that its tasks share, and
+// those of tasks' own worktrees. It leaves out worktrees that are not here: they are made with the frame's files.
+type filesBack struct {
+	*Desk
+	from    timeline.Address
+	names   []string                // of working copies: "" is the one that tasks share
+	file    string                  // the workflow file, which stays as it is; "" for none
+	confirm timeline.ConfirmRemoval // nil: untracked files are removed unasked
+	done    []*timeline.Restored
+}
+
+// newFilesBack finds out which files a run's newest frame has.
+func newFilesBack(d *Desk, head *timeline.Head, confirm timeline.ConfirmRemoval) (*filesBack, error) {
+	vcs, err := head.Entry().VCSRevision()
+	if err != nil {
+		return nil, timeline.Explain(err)
+	}
+	back := &filesBack{
+		Desk: d, confirm: confirm, names: []string{""}, from: timeline.Address{Run: head.Row().ID, Frame: head.Row().Frame},
+	}
+	if vcs == nil {
+		vcs = new(snapshot.VCS)
+	}
+	for _, w := range vcs.Worktrees {
+		back.names = append(back.names, w.Name)
+	}
+	return back, nil
+}
+
+// check refuses the restore if a file stands in its way, before anything is written. It checks nothing if b is nil or
+// no task of the run is left.
+func (b *filesBack) check(ctx context.Context, head *timeline.Head, wf *engine.Workflow, opts engine.Options) error {
+	if b == nil {
+		return nil
+	}
+	if left, err := engine.Check(head, wf, opts); err != nil || !left {
+		return nil //nolint:nilerr // claiming the run reports the error
+	}
+	_, err := b.each(ctx, true, nil)
+	return err
+}
+
+// bring restores the files, and tells what that changed.
+func (b *filesBack) bring(ctx context.Context) (err error) {
+	b.done, err = b.each(ctx, false, b.confirm)
+	for _, one := range b.done {
+		b.Teller.Note(ctx, BroughtBack{one})
+	}
+	return err
+}
+
+// each restores one working copy after the other; with dryRun nothing is written.
+func (b *filesBack) each(ctx context.Context, dryRun bool, confirm timeline.ConfirmRemoval) ([]*timeline.Restored, error) {
+	var out []*timeline.Restored
+	for _, name := range b.names {
+		done, err := b.Store.Restore(ctx, timeline.RestoreRequest{
+			From: b.from.String(), Worktree: name, DryRun: dryRun, File: b.file, Confirm: confirm,
+		})
+		if known, ok := errors.AsType[*fault.Error](err); ok && known.Code == fault.NoWorkingCopy && b.isMade(name) {
+			continue
+		}
+		if err != nil {
+			return out, err
+		}
+		out = append(out, done)
+	}
+	return out, nil
+}
+
+// isMade reports whether a working copy that is not here is one that the run makes.
+func (b *filesBack) isMade(name string) bool { return name != "" || b.Store.WorkTree() != "" }

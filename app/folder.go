@@ -1,0 +1,99 @@
+package app
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+
+	"github.com/git-smithers/git-smithers/timeline/fault"
+)
+
+// A Folder is the folder in which a request is made. Relative names of files are resolved in it.
+type Folder string
+
+// Path returns the path of a file that a request names.
+func (f Folder) Path(name string) string {
+	if filepath.IsAbs(name) {
+		return name
+	}
+	return filepath.Join(string(f), name)
+}
+
+// RealPath returns the absolute path of a file; its folder has no symbolic links.
+func (f Folder) RealPath(name string) string {
+	path := filepath.Clean(f.Path(name))
+	return filepath.Join(RealFolder(filepath.Dir(path)), filepath.Base(path))
+}
+
+// ReadFile reads at most one byte more than limit of a file. The file may be a pipe; the end of ctx ends the wait for it.
+func (f Folder) ReadFile(ctx context.Context, name string, limit int) ([]byte, error) {
+	type read struct {
+		data []byte
+		err  error
+	}
+	done := make(chan read, 1)
+	go func() {
+		file, err := os.Open(f.Path(name))
+		if err != nil {
+			done <- read{nil, err}
+			return
+		}
+		data, err := io.ReadAll(io.LimitReader(file, int64(limit)+1))
+		done <- read{data, errors.Join(err, file.Close())}
+	}()
+	select {
+	case got := <-done:
+		return got.data, got.err
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}
+
+// RealFolder resolves the symbolic links in that part of a path that exists.
+func RealFolder(dir string) string {
+	resolved, err := filepath.EvalSymlinks(dir)
+	switch parent := filepath.Dir(dir); {
+	case err == nil:
+		return resolved
+	case !os.IsNotExist(err) || parent == dir:
+		return dir
+	default:
+		return filepath.Join(RealFolder(parent), filepath.Base(dir))
+	}
+}
+
+// textRead is how much of a workflow file is looked at.
+const textRead = 512
+
+// NeedFile returns workflow_not_found if a workflow file is missing or unreadable, and invalid_workflow if it is not text.
+func (f Folder) NeedFile(name string) error {
+	shown := filepath.ToSlash(name)
+	info, err := os.Stat(f.Path(name))
+	if err != nil || info.IsDir() {
+		return fault.New(fault.WorkflowNotFound, "there is no workflow file %s", shown).Detail("file", name)
+	}
+	if !info.Mode().IsRegular() {
+		return fault.New(fault.InvalidWorkflow, "%s is no workflow: it is no regular file", shown).Detail("file", name)
+	}
+	head, err := f.beginningOf(name)
+	if err != nil {
+		return fault.New(fault.WorkflowNotFound, "the workflow file cannot be read: %w", err).Detail("file", name)
+	}
+	if bytes.IndexByte(head, 0) >= 0 {
+		return fault.New(fault.InvalidWorkflow, "%s is no workflow: it is not text", shown).Detail("file", name)
+	}
+	return nil
+}
+
+// beginningOf reads the beginning of a file.
+func (f Folder) beginningOf(name string) ([]byte, error) {
+	file, err := os.Open(f.Path(name))
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close() //nolint:errcheck // it was only read
+	return io.ReadAll(io.LimitReader(file, textRead))
+}

@@ -1,0 +1,122 @@
+package app
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/git-smithers/git-smithers/internal/plain"
+	"github.com/git-smithers/git-smithers/peer/smithers"
+	"github.com/git-smithers/git-smithers/timeline"
+	"github.com/git-smithers/git-smithers/timeline/fault"
+)
+
+// EngineSmithers is the name of Smithers' engine.
+const EngineSmithers = "smithers"
+
+// ForeignEngine returns the engine that runs a run, if it is another one: the engine keeps data of its own with the run,
+// and the run has no workflow of ours. It is "" for a run of ours.
+func ForeignEngine(head *timeline.Head) (string, error) {
+	engines, err := head.Entry().ExtEngines()
+	if err != nil || len(engines) == 0 {
+		return "", timeline.Explain(err)
+	}
+	if ours, err := KeptWorkflow(head); err != nil || ours != nil {
+		return "", err
+	}
+	return engines[0], nil
+}
+
+// EngineName is an engine as people call it.
+func EngineName(engine string) string {
+	if engine == EngineSmithers {
+		return "Smithers"
+	}
+	return engine
+}
+
+// refuseForeign returns foreign_run for a run that another engine runs.
+func refuseForeign(head *timeline.Head) error {
+	engine, err := ForeignEngine(head)
+	if err != nil || engine == "" {
+		return err
+	}
+	row := head.Row()
+	refused := fault.New(fault.ForeignRun, "run %q is run by %s, with a workflow of its own", row.ID, EngineName(engine)).
+		Detail("runId", row.ID).Detail("engine", engine)
+	newestFrame := fault.Word(timeline.Address{Run: row.ID, Frame: row.Frame}.String())
+	if engine == EngineSmithers {
+		refused = refused.
+			Hint("`%s replay WORKFLOW.tsx %s --engine smithers` has Smithers run a fork of it", fault.Program, newestFrame).
+			Hint("`%s export %s --to SMITHERS.db` hands it to Smithers, whose `up --resume` goes on with it", fault.Program, fault.Word(row.ID))
+	}
+	return refused.Hint("`%s replay WORKFLOW.yaml %s` runs a fork of it by a workflow of ours", fault.Program, newestFrame)
+}
+
+// RefuseForeignCancel returns foreign_run for a run that another engine runs: the engine would run it all the same.
+func RefuseForeignCancel(store *timeline.Store, head *timeline.Head) error {
+	engine, err := ForeignEngine(head)
+	if err != nil || engine == "" {
+		return err
+	}
+	known, err := smithers.ReadUntold(store, head)
+	if err != nil {
+		return err
+	}
+	id := head.Row().ID
+	refused := fault.New(fault.ForeignRun, "run %q is run by %s, and cancelled there", id, EngineName(engine)).
+		Detail("runId", id).Detail("engine", engine)
+	if engine == EngineSmithers && !known.Imported {
+		refused = refused.Hint("`%s prune %s` takes it away where it was not exported yet", fault.Program, fault.Word(id))
+	}
+	if engine == EngineSmithers {
+		refused = refused.Hint("`smithers %s` cancels it, and `%s import` brings that here", fault.CommandLine("cancel", id), fault.Program)
+	}
+	return refused
+}
+
+// isCaptured reports whether a run has no workflow of ours and is no other engine's that we know: its frames come from a
+// program that calls capture.
+func isCaptured(head *timeline.Head) (bool, error) {
+	engines, err := head.Entry().ExtEngines()
+	if err != nil || len(engines) > 0 {
+		return false, timeline.Explain(err)
+	}
+	kept, err := KeptWorkflow(head)
+	return kept == nil, err
+}
+
+// captureNext returns the command that appends to a captured run, in a sentence.
+func captureNext(run string) string {
+	return fmt.Sprintf("`%s capture %s` takes its next frame from the program that captures it", fault.Program, fault.Word(run))
+}
+
+// noWorkflow returns the error about a run without a workflow: why, or what to type if another program captures the
+// run.
+func noWorkflow(head *timeline.Head, why error) error {
+	captured, err := isCaptured(head)
+	if err != nil || !captured {
+		return errors.Join(why, err)
+	}
+	row := head.Row()
+	return fault.New(fault.Usage, "run %q does not know its workflow file: another program captures it", row.ID).
+		Hint("%s", captureNext(row.ID)).
+		Hint("`%s` runs a fork of it by a workflow of ours",
+			fault.CommandLine(fault.Program, "replay", "WORKFLOW", timeline.Address{Run: row.ID, Frame: row.Frame}.String()))
+}
+
+// NextCommand returns the command that continues the run, in a sentence: `resume` followed by does, the command of
+// the engine that owns the run, or `capture`.
+func NextCommand(head *timeline.Head, does string) (string, error) {
+	engine, err := ForeignEngine(head)
+	if err != nil {
+		return "", err
+	}
+	row := head.Row()
+	if engine != "" {
+		return fmt.Sprintf("`%s export %s --to DATABASE` hands it to %s", fault.Program, fault.Word(row.ID), plain.Text(EngineName(engine))), nil
+	}
+	if captured, err := isCaptured(head); err != nil || captured {
+		return captureNext(row.ID), err
+	}
+	return fmt.Sprintf("`%s resume %s`%s", fault.Program, fault.Word(row.ID), does), nil
+}

@@ -1,0 +1,228 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"github.com/git-smithers/git-smithers/peer/smithers"
+	"github.com/git-smithers/git-smithers/snapshot"
+	"github.com/git-smithers/git-smithers/timeline"
+	"github.com/git-smithers/git-smithers/timeline/fault"
+)
+
+// SmithersReplayRequest asks to fork a run at a frame, and to have Smithers execute the fork.
+type SmithersReplayRequest struct {
+	From     string // an address; the run may be a prefix
+	Workflow string // the file, which Smithers reads
+	Resets
+	RestoreVCS bool   // run on the files of the frame, in a new working copy
+	To         string // where the working copy is made; "" chooses a folder
+	Database   string // "" is the one that Smithers uses
+	Command    string // for the shell, which starts Smithers; "" is what is configured, else what is installed
+	Home       string // the user's own folder, above which Smithers looks for no project; "" for none
+}
+
+// SmithersReplayed is a fork that Smithers executed.
+type SmithersReplayed struct {
+	Replayed
+	Started bool // Smithers made a frame
+}
+
+// ReplayWithSmithers forks a frame, hands the fork to Smithers, and imports what Smithers did. The result is nil if Smithers
+// was not started, or the fork was not imported.
+func (d *Desk) ReplayWithSmithers(ctx context.Context, req SmithersReplayRequest) (*SmithersReplayed, error) {
+	if err := d.Folder.NeedFile(req.Workflow); err != nil {
+		return nil, err
+	}
+	workflow := d.Folder.RealPath(req.Workflow)
+	e, err := d.findEngine(req.Command, workflow, RealFolder(string(d.Folder)))
+	if err != nil {
+		return nil, err
+	}
+	at, err := d.Store.Load(ctx, req.From)
+	if err != nil {
+		return nil, err
+	}
+	id := timeline.NewRunID()
+	var made *timeline.CheckedOut
+	if req.RestoreVCS {
+		if made, err = d.checkOutFor(ctx, id, at.Address, req.To); err != nil {
+			return nil, err
+		}
+		e.dir = d.sameFolderIn(ctx, made)
+	}
+	play := d.planPlay(id, workflow, e, req)
+	if err := errors.Join(e.check(ctx), smithers.CheckExport(ctx, play.db)); err != nil {
+		return nil, errors.Join(err, discard(ctx, made))
+	}
+	fork := req.forkOf(at.Address, id)
+	fork.RestoreVCS = req.RestoreVCS
+	if _, err := d.Store.Fork(ctx, fork); err != nil {
+		return nil, errors.Join(err, discard(ctx, made))
+	}
+	d.Teller.Note(ctx, Forked{id, at.Address})
+	end, err := d.playForeign(ctx, play)
+	if err != nil {
+		return nil, err
+	}
+	return d.finishForeign(ctx, made, end)
+}
+
+// sameFolderIn is the folder of a new working copy in which Smithers is started: the desk's folder there, or the top if
+// the new working copy has no such folder.
+func (d *Desk) sameFolderIn(ctx context.Context, made *timeline.CheckedOut) string {
+	top := RealFolder(made.WorkingCopy.Root())
+	below, err := filepath.Rel(RealFolder(d.Store.WorkingCopy().Root()), RealFolder(string(d.Folder)))
+	if err != nil || !filepath.IsLocal(below) {
+		return top
+	}
+	dir := filepath.Join(top, below)
+	if info, err := os.Stat(dir); err != nil || !info.IsDir() {
+		d.Teller.Note(ctx, FolderMissing{filepath.ToSlash(below)})
+		return top
+	}
+	return dir
+}
+
+// foreignPlay is what Smithers is to do with a fork.
+type foreignPlay struct {
+	id       string
+	workflow string // its path
+	engine   *smithersEngine
+	db       string
+
+	checkedOut bool // it has a working copy of its own
+}
+
+func (d *Desk) planPlay(id, workflow string, e *smithersEngine, req SmithersReplayRequest) foreignPlay {
+	play := foreignPlay{id, workflow, e, e.database(req.Home), req.RestoreVCS}
+	if req.Database != "" {
+		play.db = d.Folder.RealPath(req.Database)
+	}
+	return play
+}
+
+// again says how Smithers goes on with the fork once it is in the database.
+func (p foreignPlay) again() string {
+	return fmt.Sprintf("`%s` in %s goes on, and %s",
+		p.engine.line("up", p.workflow, "--run-id", p.id, "--resume", "true"), p.engine.dir, p.takeIn())
+}
+
+// answer says how a fork that waits is answered, or what says so.
+func (p foreignPlay) answer(status snapshot.RunStatus) string {
+	if status == snapshot.RunWaitingApproval {
+		return fmt.Sprintf("`%s` in %s, or `deny`, answers it", p.engine.line("approve", p.id), p.engine.dir)
+	}
+	return fmt.Sprintf("`%s` in %s says for what, and how it is answered", p.engine.line("why", p.id), p.engine.dir)
+}
+
+// takeIn says how what Smithers did comes here.
+func (p foreignPlay) takeIn() string {
+	return fmt.Sprintf("`%s` takes in what it does", fault.CommandLine(fault.Program, "import", p.db, "--run", p.id))
+}
+
+// away says how the fork is taken away again.
+func (p foreignPlay) away() string {
+	command := fault.CommandLine(fault.Program, "prune", p.id)
+	if p.checkedOut {
+		command = fault.CommandLine(fault.Program, "worktrees", "prune", p.id) + " && " + command
+	}
+	return fmt.Sprintf("`%s` takes the fork away here; Smithers' database keeps it", command)
+}
+
+// left is err, with hints at how the fork, which stays, goes on and how it is taken away.
+func (p foreignPlay) left(err error, next string) error {
+	if errors.Is(err, context.Canceled) {
+		err = fault.New(fault.Interrupted, "%w", err)
+	}
+	e := *explained(err)
+	e.Hints = slices.Clone(e.Hints)
+	return e.Hint("the fork is there, as run %s: %s", p.id, next).Hint("%s", p.away())
+}
+
+// playForeign exports a run, has Smithers resume it, and imports it again. The result is how Smithers
+// ended.
+func (d *Desk) playForeign(ctx context.Context, play foreignPlay) (foreignEnd, error) {
+	before, err := d.Store.Head(ctx, play.id)
+	if err != nil {
+		return foreignEnd{}, err
+	}
+	req := smithers.ExportRequest{Runs: []string{play.id}, To: play.db, Dir: play.engine.dir, Workflow: play.workflow}
+	if _, err := d.Export(ctx, req); err != nil {
+		export := fault.CommandLine(fault.Program, "export", play.id, "--to", play.db, "--root", play.engine.dir, "--workflow", play.workflow)
+		return foreignEnd{}, play.left(err, fmt.Sprintf("`%s` hands it to Smithers; then %s", export, play.again()))
+	}
+	d.Teller.Note(ctx, Exported{play.db})
+	status, err := play.engine.run(ctx, d, "up", play.workflow, "--run-id", play.id, "--resume", "true")
+	if err != nil {
+		return foreignEnd{}, play.left(err, play.again())
+	}
+	ended := context.WithoutCancel(ctx)
+	imported, err := smithers.Import(ended, d.Store, play.db, smithers.ImportRequest{Runs: []string{play.id}, Files: true})
+	if err != nil {
+		return foreignEnd{}, play.left(err, play.takeIn())
+	}
+	for _, run := range imported.Runs {
+		if run.RunID == play.id {
+			err = errors.Join(err, run.Err)
+		}
+	}
+	after, missing := d.Store.Head(ended, play.id) // a watch may have imported it before
+	if err = errors.Join(err, missing); err != nil {
+		return foreignEnd{}, play.left(err, play.takeIn())
+	}
+	if ctx.Err() != nil {
+		return foreignEnd{}, play.left(ctx.Err(), play.again())
+	}
+	return foreignEnd{play, status, after.Row().Frame > before.Row().Frame}, nil
+}
+
+// foreignEnd is how Smithers ended.
+type foreignEnd struct {
+	play   foreignPlay
+	status int  // its exit status
+	went   bool // whether it made a frame
+}
+
+// finishForeign reads what became of a run that Smithers ran.
+func (d *Desk) finishForeign(ctx context.Context, made *timeline.CheckedOut, end foreignEnd) (*SmithersReplayed, error) {
+	head, err := d.Store.Head(ctx, end.play.id)
+	if err != nil {
+		return nil, err
+	}
+	result, err := resultOf(head, d.Now())
+	if err != nil {
+		return nil, err
+	}
+	return &SmithersReplayed{Replayed{result, made}, end.went}, end.check(head.Row())
+}
+
+// mended says what to do if the workflow is why Smithers did not finish a run.
+const mended = "with a workflow that is mended, replay again: Smithers resumes a run only with the one that it was exported with"
+
+// check is nil if Smithers has finished the run.
+func (r foreignEnd) check(row snapshot.Run) error {
+	switch {
+	case !r.went:
+		return fault.New(fault.EngineFailed, "Smithers did nothing with run %s and ended with status %d", row.ID, r.status).
+			Hint("what it said is above").Hint("%s", r.play.again()).Hint(mended).Hint("%s", r.play.away()).
+			Detail("status", r.status).Detail("runId", row.ID)
+	case row.Status == snapshot.RunFinished:
+		return nil
+	case row.Status == snapshot.RunFailed:
+		return fault.New(fault.RunFailed, "run %s failed: %s", row.ID, row.Error).Detail("runId", row.ID).
+			Hint("%s", r.play.again()).Hint(mended)
+	case row.Status == snapshot.RunCancelled:
+		return fault.New(fault.RunCancelled, "run %s is cancelled at frame %d", row.ID, row.Frame).Detail("runId", row.ID).
+			Hint("%s", r.play.again())
+	case row.Status.Waiting():
+		return fault.New(fault.RunWaiting, "run %s waits, as Smithers says: %s", row.ID, row.Status).
+			Hint("%s", r.play.answer(row.Status)).Hint("%s", r.play.again()).Detail("runId", row.ID).Detail("frame", row.Frame)
+	}
+	return fault.New(fault.EngineFailed, "Smithers left run %s as %s and ended with status %d", row.ID, row.Status, r.status).
+		Hint("%s", r.play.again()).Detail("status", r.status).Detail("runId", row.ID)
+}

@@ -1,0 +1,61 @@
+package app
+
+import (
+	"context"
+
+	"github.com/git-smithers/git-smithers/timeline"
+)
+
+// Restore puts the files of a frame into the working copy. What is there and in no frame is saved as a frame first.
+func (d *Desk) Restore(ctx context.Context, req timeline.RestoreRequest) (*timeline.Restored, error) {
+	over := d.Teller.While(RestoringFiles)
+	defer over()
+	req.Confirm = confirming(req.Confirm, over)
+	return d.Store.Restore(ctx, req)
+}
+
+// Revert puts the files back to what they were after an attempt, as Restore does.
+func (d *Desk) Revert(ctx context.Context, req timeline.RevertRequest) (*timeline.Restored, error) {
+	over := d.Teller.While(RestoringFiles)
+	defer over()
+	req.Confirm = confirming(req.Confirm, over)
+	return d.Store.Revert(ctx, req)
+}
+
+// CheckOut makes a new working copy with the files of a frame. req.Dir may be relative to the desk's folder.
+func (d *Desk) CheckOut(ctx context.Context, req timeline.CheckoutRequest) (*timeline.CheckedOut, error) {
+	if req.Dir != "" {
+		req.Dir = d.Folder.Path(req.Dir)
+	}
+	over := d.Teller.While(CheckingOut)
+	defer over()
+	return d.Store.Checkout(ctx, req)
+}
+
+// checkOutFor makes the working copy in which the run id is going to run; dir may be "".
+func (d *Desk) checkOutFor(ctx context.Context, id string, from timeline.Address, dir string) (*timeline.CheckedOut, error) {
+	made, err := d.CheckOut(ctx, timeline.CheckoutRequest{From: from.String(), Dir: dir, Name: id, Run: id, Own: true})
+	if err == nil {
+		d.Teller.Note(ctx, CheckedOut{made})
+	}
+	return made, err
+}
+
+// discard removes the working copy of a run that was not made; nil is none.
+func discard(ctx context.Context, made *timeline.CheckedOut) error {
+	if made == nil {
+		return nil
+	}
+	return made.Discard(context.WithoutCancel(ctx))
+}
+
+// FrameBefore returns the frame that has what a restore changed; nil if it changed nothing.
+func FrameBefore(done *timeline.Restored) *timeline.Address {
+	switch {
+	case len(done.Changes) == 0:
+		return nil
+	case done.Saved != nil || done.Frame == nil:
+		return done.Saved
+	}
+	return &timeline.Address{Run: done.Frame.Run, Frame: done.Frame.Frame - 1}
+}

@@ -1,0 +1,91 @@
+package app
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"github.com/git-smithers/git-smithers/engine"
+	"github.com/git-smithers/git-smithers/snapshot"
+	"github.com/git-smithers/git-smithers/timeline"
+)
+
+// RunRequest asks to run a workflow.
+type RunRequest struct {
+	Workflow string          // the file
+	RunID    string          // "" makes one up
+	Input    json.RawMessage // nil: none
+	Settings
+}
+
+// Run creates a run and executes it. The result is nil if the run was not left in order.
+func (d *Desk) Run(ctx context.Context, req RunRequest) (*Result, error) {
+	wf, err := d.Folder.ReadWorkflow(ctx, req.Workflow)
+	if err == nil {
+		err = d.needWorkDir(wf)
+	}
+	if err != nil {
+		return nil, err
+	}
+	id := req.RunID
+	if id == "" {
+		id = timeline.NewRunID()
+	}
+	now := d.Now()
+	draft, err := engine.Initial(id, wf, req.Input, now)
+	if err != nil {
+		return nil, err
+	}
+	row := snapshot.Run{ID: id, WorkflowPath: d.storedPath(req.Workflow), CreatedAtMs: now.UnixMilli()}
+	head, err := d.create(ctx, wf, row, draft)
+	if err != nil {
+		return nil, err
+	}
+	d.Teller.Note(ctx, Created{id})
+	e := &execution{Desk: d, Settings: req.Settings, head: head, workflow: wf, ask: Agreed, file: req.Workflow, captured: true}
+	return e.execute(ctx)
+}
+
+// create makes a run whose frame 0 has the files as they are in the working copy, or in the worktree that the
+// workflow asks for, which is opened first.
+func (d *Desk) create(ctx context.Context, wf *engine.Workflow, row snapshot.Run, draft snapshot.Draft) (*timeline.Head, error) {
+	spec, own := wf.OwnWorktree(row.ID)
+	if !own || d.Store.WorkTree() == "" {
+		return d.createOn(ctx, d.Store.WorkingCopy(), row, draft)
+	}
+	opened, err := d.Store.OpenFirstWorktree(ctx, row.ID, spec)
+	if err != nil {
+		return nil, err
+	}
+	head, err := d.createOn(ctx, opened.WorkingCopy, row, draft)
+	if err != nil {
+		return nil, errors.Join(err, discard(ctx, opened))
+	}
+	if err := opened.Settle(); err != nil {
+		d.Teller.Warn(err)
+	}
+	return head, nil
+}
+
+// createOn makes a run whose frame 0 has the files of a working copy. Files that cannot be read are a warning:
+// the run is worth having without.
+func (d *Desk) createOn(ctx context.Context, files *timeline.WorkingCopy, row snapshot.Run, draft snapshot.Draft) (*timeline.Head, error) {
+	over := d.Teller.While(ReadingFiles)
+	captured, err := files.Capture(ctx)
+	over()
+	switch {
+	case ctx.Err() != nil:
+		return nil, ctx.Err()
+	case err != nil:
+		d.Teller.Warn(fmt.Errorf("the working copy is not captured: %w", err))
+	case captured != nil:
+		defer func() {
+			if err := captured.Close(); err != nil {
+				d.Teller.Warn(err)
+			}
+		}()
+		draft.VCS, draft.Objects = &captured.VCS, captured.Objects
+	}
+	return d.Store.Create(ctx, row, draft)
+}

@@ -1,0 +1,151 @@
+package app
+
+import (
+	"context"
+
+	"github.com/git-smithers/git-smithers/engine"
+	"github.com/git-smithers/git-smithers/snapshot"
+	"github.com/git-smithers/git-smithers/timeline"
+)
+
+// A Sequel says how a run goes on after it went back.
+type Sequel struct {
+	Workflow string // the file with which it goes on; "": as it is
+	Resume   bool   // go on at once
+	Settings
+}
+
+// TravelRequest asks to go back within a run, and on from there. The desk fills in the Redefinition.
+type TravelRequest struct {
+	timeline.TravelRequest
+	Sequel
+}
+
+// ResetRequest asks to begin a run anew, or to set its state back to a frame. The desk fills in the Redefinition.
+type ResetRequest struct {
+	timeline.ResetRequest
+	Sequel
+}
+
+// Traveled is a run that went back.
+type Traveled struct {
+	*timeline.Traveled
+	Resumed *Result // nil if the run was not resumed, or not left in order
+}
+
+// Travel takes a run back and, if the request asks for it, on from there. The result is nil if the run did not go back.
+func (d *Desk) Travel(ctx context.Context, req TravelRequest) (*Traveled, error) {
+	file, err := d.beforeSequel(ctx, req.Run, req.Sequel)
+	if err != nil {
+		return nil, err
+	}
+	fit := engine.ReconcileRequest{Workflow: file, NoDeps: req.NoDeps}
+	if req.Node != "" {
+		fit.Reset = []string{snapshot.Key(req.Node, req.Iteration)}
+	}
+	req.Redefinition = d.redefinition(req.Sequel, fit)
+	over := d.Teller.While(GoingBack)
+	req.Confirm = confirming(req.Confirm, over)
+	done, err := d.Store.Travel(ctx, req.TravelRequest)
+	over()
+	if err != nil {
+		return nil, err
+	}
+	return d.goOn(ctx, done, file, req.Sequel)
+}
+
+// Reset sets a run back and, if the request asks for it, resumes it. The result is nil if the run was not set back.
+func (d *Desk) Reset(ctx context.Context, req ResetRequest) (*Traveled, error) {
+	file, err := d.beforeSequel(ctx, req.Run, req.Sequel)
+	if err != nil {
+		return nil, err
+	}
+	req.Redefinition = d.redefinition(req.Sequel, engine.ReconcileRequest{Workflow: file})
+	done, err := d.Store.Reset(ctx, req.ResetRequest)
+	if err != nil {
+		return nil, err
+	}
+	return d.goOn(ctx, done, file, req.Sequel)
+}
+
+// Undo takes an op back.
+func (d *Desk) Undo(ctx context.Context, req timeline.UndoRequest) (*timeline.Traveled, error) {
+	over := d.Teller.While(GoingBack)
+	defer over()
+	req.Confirm = confirming(req.Confirm, over)
+	return d.Store.Undo(ctx, req)
+}
+
+// confirming ends a wait before somebody is asked.
+func confirming(ask timeline.ConfirmRemoval, over func()) timeline.ConfirmRemoval {
+	if ask == nil {
+		return nil
+	}
+	return func(ctx context.Context, removals []timeline.Removal) error {
+		over()
+		return ask(ctx, removals)
+	}
+}
+
+// beforeSequel reads the workflow file that a request names, and refuses, before a run goes back, to go on with a run of
+// another engine.
+func (d *Desk) beforeSequel(ctx context.Context, address string, next Sequel) (*engine.Workflow, error) {
+	file, err := d.Folder.namedWorkflow(ctx, next.Workflow)
+	if err != nil || !next.Resume && next.Workflow == "" {
+		return file, err
+	}
+	at, err := d.Store.Load(ctx, address)
+	if err != nil {
+		return nil, err
+	}
+	head, err := d.Store.Head(ctx, at.Address.Run)
+	if err != nil {
+		return nil, err
+	}
+	return file, refuseForeign(head)
+}
+
+// redefinition fits a run to the workflow file that the request names, as a replay does; the
+// file stays as it is. If it names none, the definition that the run is resumed with needs
+// consent before the run goes back.
+func (d *Desk) redefinition(next Sequel, fit engine.ReconcileRequest) timeline.Redefinition {
+	if fit.Workflow == nil {
+		return timeline.Redefinition{Agree: d.agreeToSequel(next)}
+	}
+	return timeline.Redefinition{
+		Workflow: fit.Workflow.Snapshot(), WorkflowPath: d.storedPath(next.Workflow), File: d.Folder.Path(next.Workflow),
+		Prepare: func(state *snapshot.State) ([]snapshot.Change, error) { return engine.Reconcile(state, fit) },
+	}
+}
+
+// agreeToSequel asks whether the definition that a run keeps may run; nil if nothing is resumed.
+func (d *Desk) agreeToSequel(next Sequel) func(*snapshot.Workflow) error {
+	if !next.Resume {
+		return nil
+	}
+	return func(kept *snapshot.Workflow) error {
+		wf, err := engine.Parse("the run's workflow", kept.Definition)
+		if err != nil {
+			return nil //nolint:nilerr // nothing of it runs: resume reports the error
+		}
+		_, err = consent(d.Store, wf, next.Consent)
+		return err
+	}
+}
+
+// goOn resumes a run that went back, if the request asks for it, with the workflow file that the request names; file is nil
+// if it names none.
+func (d *Desk) goOn(ctx context.Context, done *timeline.Traveled, file *engine.Workflow, next Sequel) (*Traveled, error) {
+	out := &Traveled{Traveled: done}
+	if !next.Resume {
+		return out, nil
+	}
+	d.Teller.Note(ctx, WentBack{done})
+	head, err := d.Store.Head(ctx, done.Run)
+	if err != nil {
+		return out, err
+	}
+	e := &execution{Desk: d, Settings: next.Settings, head: head, file: next.Workflow}
+	out.Resumed, err = e.resume(ctx, file)
+	return out, err
+}

@@ -1,0 +1,95 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"github.com/git-smithers/git-smithers/engine"
+	"github.com/git-smithers/git-smithers/timeline"
+	"github.com/git-smithers/git-smithers/timeline/fault"
+)
+
+// ReadWorkflow reads a workflow file that a request, or a run's row, names.
+func (f Folder) ReadWorkflow(ctx context.Context, file string) (*engine.Workflow, error) {
+	data, err := f.ReadFile(ctx, file, engine.MaxFile)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, fault.New(fault.WorkflowNotFound, "there is no workflow file %s", file).
+			Hint("name a YAML file").Detail("file", file)
+	}
+	if ctx.Err() != nil {
+		return nil, ctx.Err()
+	}
+	if info, statErr := os.Stat(f.Path(file)); err != nil && statErr == nil && info.IsDir() {
+		return nil, folderError(file)
+	}
+	if err != nil {
+		return nil, fault.New(fault.WorkflowNotFound, "read workflow: %w", err).
+			Hint("name a YAML file").Detail("file", file)
+	}
+	if IsScript(file) {
+		return nil, scriptError(file)
+	}
+	return engine.Parse(file, data)
+}
+
+// errFolder is the cause of the error about a folder in the place of a workflow file.
+var errFolder = errors.New("a folder")
+
+// folderError is about a folder in the place of a workflow file.
+func folderError(file string) error {
+	out := fault.New(fault.InvalidWorkflow, "%s is a folder, and no workflow file", file).Hint("name a YAML file in it").Detail("file", file)
+	out.Err = errFolder
+	return out
+}
+
+// IsScript reports whether a file has a name like the workflows of Smithers.
+func IsScript(name string) bool {
+	switch filepath.Ext(name) {
+	case ".tsx", ".ts", ".jsx", ".js", ".mjs":
+		return true
+	}
+	return false
+}
+
+// scriptError is about a workflow that Smithers runs. A run of it can be followed from here.
+func scriptError(file string) *fault.Error {
+	return fault.New(fault.InvalidWorkflow, "%s is a workflow of Smithers: Smithers runs it", file).
+		Hint("`smithers up %s` runs it, and `%s watch smithers.db` keeps its frames here", fault.Word(filepath.ToSlash(file)), fault.Program).
+		Hint("`smithers timetravel %s -r RUN -n TASK` goes back in a run of it", fault.Word(filepath.ToSlash(file))).
+		Detail("file", file)
+}
+
+// namedWorkflow reads the workflow file that a request names; nil for "". A request is read once, before anything is
+// written: the bytes that were read are those that run.
+func (f Folder) namedWorkflow(ctx context.Context, file string) (*engine.Workflow, error) {
+	if file == "" {
+		return nil, nil //nolint:nilnil // that none is named is an answer, and no error
+	}
+	return f.ReadWorkflow(ctx, file)
+}
+
+// isOtherFile reports whether a workflow, which may be nil, is what a linked worktree has under the name of the workflow
+// file of a run that has a worktree of its own.
+func isOtherFile(store *timeline.Store, head *timeline.Head, wf *engine.Workflow) bool {
+	if wf == nil || wf.Snapshot().Hash() == head.Row().WorkflowHash {
+		return false
+	}
+	own, err := timeline.OwnWorktreeOf(store, head)
+	return err == nil && own != nil && own.Linked // opening the worktree reports the error
+}
+
+// KeptWorkflow returns the workflow that a run keeps; nil if it keeps none, or another engine's.
+func KeptWorkflow(head *timeline.Head) (*engine.Workflow, error) {
+	kept, err := head.Entry().Workflow()
+	if err != nil || kept == nil {
+		return nil, timeline.Explain(err)
+	}
+	wf, err := engine.Parse("the workflow of "+head.Row().ID, kept.Definition)
+	if err != nil {
+		return nil, nil //nolint:nilnil,nilerr // another engine's is no workflow of ours
+	}
+	return wf, nil
+}

@@ -1,0 +1,28 @@
+package app
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/git-smithers/git-smithers/engine"
+	"github.com/git-smithers/git-smithers/timeline"
+)
+
+// worktree makes or finds a worktree that the run asks for.
+func (e *execution) worktree(ctx context.Context, spec timeline.WorktreeSpec, rebase bool) (engine.WorkingCopy, error) {
+	if e.baseFiles && spec.Fill {
+		spec.Fill = false
+		if spec.Name != "" { // those that tasks share are compared
+			e.Teller.Warn(fmt.Errorf("the worktree of task %s has the files of its base, and not those of the frame; %s", spec.Name, e.bringFiles))
+		}
+	}
+	run := e.head.Row().ID
+	opened, err := e.Store.OpenWorktree(ctx, run, spec, rebase)
+	if err != nil {
+		return nil, err
+	}
+	if files := opened.FilledWith(); files != nil {
+		e.Teller.Note(ctx, Filled{run, opened.Root(), files})
+	}
+	return opened, nil
+}

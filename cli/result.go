@@ -1,0 +1,97 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/git-smithers/git-smithers/app"
+	"github.com/git-smithers/git-smithers/engine"
+	"github.com/git-smithers/git-smithers/internal/plain"
+)
+
+// runResult is what run, resume and replay print with --json.
+type runResult struct {
+	Kind         string           `json:"kind"`
+	RunID        string           `json:"runId"`
+	WorkflowName string           `json:"workflowName"`
+	Status       string           `json:"status"`
+	Frame        int64            `json:"frame"`
+	Tip          string           `json:"tip"`
+	ContentHash  string           `json:"contentHash"`
+	Error        *string          `json:"error"`
+	Waiting      []engine.Waiting `json:"waiting"`
+	StartedAtMs  *int64           `json:"startedAtMs"`
+	FinishedAtMs *int64           `json:"finishedAtMs"`
+}
+
+// describeResult describes how a run ended, under a kind.
+func describeResult(kind string, r *app.Result) runResult {
+	doc := runResult{
+		Kind: kind, RunID: r.Run.ID, WorkflowName: r.Run.Workflow, Status: string(r.Run.Status), Frame: r.Run.Frame,
+		Tip: r.Tip.String(), ContentHash: r.ContentHash.String(),
+		Waiting: append([]engine.Waiting{}, r.Waiting...), StartedAtMs: r.Run.StartedAtMs, FinishedAtMs: r.Run.FinishedAtMs,
+	}
+	if r.Run.Error != "" {
+		doc.Error = &r.Run.Error
+	}
+	return doc
+}
+
+// tellResult tells that a run has finished, and prints how a run ended: for people its id, unless they have read it above.
+// err is the run's own; a closed output is not an error. doc is what --json prints.
+func (s *session) tellResult(r *app.Result, err error, doc any) error {
+	switch {
+	case err != nil:
+	case r.Nothing:
+		s.note("run %s was finished already", plain.Text(r.Run.ID))
+	default:
+		s.note("run %s finished at frame %d after %s", plain.Text(r.Run.ID), r.Run.Frame, duration(r.Took))
+	}
+	return errors.Join(err, s.printResult(r, doc))
+}
+
+// printResult prints a document or, for people, the id of the run, unless they have read it above.
+func (s *session) printResult(r *app.Result, doc any) error {
+	var err error
+	switch {
+	case s.json:
+		err = s.writeJSON(doc)
+	case s.outTTY && s.talksToPerson(): // they have read it above
+	default:
+		err = s.printf("%s\n", plain.Text(r.Run.ID))
+	}
+	if errors.Is(err, errOutputClosed) {
+		return nil
+	}
+	return err
+}
+
+// tellFrame is a line for every frame.
+func (s *session) tellFrame(p engine.Progress) {
+	waiting := ""
+	if p.Waiting > 0 {
+		waiting = fmt.Sprintf(", %d waiting", p.Waiting)
+	}
+	s.note("  frame %d  %s  (%d of %d done%s)", p.Frame, plain.Text(p.Subject), p.Finished+p.Skipped, p.Nodes, waiting)
+}
+
+// logsOf are the logs of a run's tasks on standard error.
+func (s *session) logsOf(string) io.Writer { return logWriter{s, ""} }
+
+// namedLogsOf are logsOf of one run among several.
+func (s *session) namedLogsOf(run string) io.Writer { return logWriter{s, plain.Text(run) + ": "} }
+
+// logWriter passes the logs of tasks on to standard error, made safe to show.
+type logWriter struct {
+	s      *session
+	prefix string // of every line
+}
+
+// Write takes whole lines. It never fails: a log that nobody can read harms no run.
+func (w logWriter) Write(p []byte) (int, error) {
+	for _, line := range plain.Lines(string(p)) {
+		w.s.talk("%s%s\n", w.prefix, line)
+	}
+	return len(p), nil
+}

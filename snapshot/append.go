@@ -48,7 +48,15 @@ type Draft struct {
 // An error that wraps ErrInvalid means that the draft cannot be stored. What w
 // was given before an error is of no use.
 func Append(w objstore.Writer, frames *FrameCache, prev *Entry, draft Draft) (*Entry, error) {
-	a := appending{w: w, frames: frames, prev: prev, draft: draft, next: &Entry{r: w}}
+	known := registered
+	if prev != nil {
+		known = prev.known
+	}
+	return known.append(w, frames, prev, draft)
+}
+
+func (known registry) append(w objstore.Writer, frames *FrameCache, prev *Entry, draft Draft) (*Entry, error) {
+	a := appending{w: w, frames: frames, prev: prev, draft: draft, next: &Entry{r: w, known: known}}
 	steps := []func() error{a.base, a.numberEntry, a.writeState, a.writeJournal, a.writeFrame, a.writeEvents, a.writeVCS, a.writeExt, a.writeWorkflow, a.writeRun}
 	for _, step := range steps {
 		if err := step(); err != nil {
@@ -109,7 +117,7 @@ func (a *appending) numberEntry() error {
 		return invalid("a run's first entry is a frame")
 	case !a.draft.Frame && (a.draft.Rendered != nil || a.draft.Restore != nil || a.draft.Based != nil):
 		return invalid("only a frame changes the rendered tree, has another state, or is based on a frame")
-	case !a.draft.Frame && slices.ContainsFunc(a.draft.State, func(c Change) bool { return !isMailbox(c) }):
+	case !a.draft.Frame && slices.ContainsFunc(a.draft.State, func(c Change) bool { return !a.next.known.has(inMailbox, c) }):
 		return invalid("only a frame changes the state, but for the mailbox")
 	case a.prev != nil && a.prev.IsView() && (!a.fork || a.run.ID == a.prev.stored().Run):
 		return invalid("nothing but a fork follows a view")
@@ -154,7 +162,7 @@ func (a *appending) extend() error {
 }
 
 func (a *appending) writeState() error {
-	before := EmptyState()
+	before := a.next.known.emptyState()
 	if a.prev != nil {
 		var err error
 		if before, err = a.prev.State(); err != nil {
@@ -180,16 +188,16 @@ func (a *appending) writeState() error {
 }
 
 func (a *appending) writeJournal() error {
-	before := emptyJournal()
+	before := a.next.known.empty(inJournal)
 	if a.prev != nil {
 		var err error
 		if before, err = a.prev.readJournal(); err != nil {
 			return err
 		}
 	}
-	anew := a.fork && before.ops.Len() > 0
+	anew := false
 	if a.fork {
-		before.ops = emptyCollection()
+		before, anew = before.takenOver()
 	}
 	after, err := a.editJournal(before)
 	if err != nil {
@@ -202,44 +210,39 @@ func (a *appending) writeJournal() error {
 	return nil
 }
 
+// takenOver returns the collections that a fork begins with, and whether any is not the parent's.
+func (s rowSet) takenOver() (taken rowSet, anew bool) {
+	taken = slices.Clone(s)
+	for i := range taken {
+		if taken[i].of.ownToRun && taken[i].Len() > 0 {
+			taken[i].Collection, anew = emptyCollection(), true
+		}
+	}
+	return taken, anew
+}
+
 // editJournal makes the draft's changes to a journal.
-func (a *appending) editJournal(before journal) (after journal, err error) {
+func (a *appending) editJournal(before rowSet) (rowSet, error) {
 	changes := make(map[string][]page.Change)
 	for _, c := range a.draft.Journal {
 		if c.Op == OpRemove {
-			return journal{}, c.invalid(errors.New("nothing is removed from the journal"))
+			return nil, c.invalid(errors.New("nothing is removed from the journal"))
 		}
-		row, err := c.row(a.draft.Limits)
+		row, err := c.row(a.next.known, a.draft.Limits)
 		if err != nil {
-			return journal{}, err
+			return nil, err
 		}
-		switch c.Collection {
-		case CollectionAttempts, CollectionLogs, CollectionOps:
-			changes[c.Collection] = append(changes[c.Collection], row)
-		default:
-			return journal{}, c.invalid(errors.New("not a collection of the journal"))
+		if !a.next.known.has(inJournal, c) {
+			return nil, c.invalid(errors.New("not a collection of the journal"))
 		}
+		changes[c.Collection] = append(changes[c.Collection], row)
 	}
-	if after.attempts, err = editCollection(before.attempts, a.w, CollectionAttempts, changes[CollectionAttempts]); err != nil {
-		return journal{}, err
-	}
-	if after.logs, err = editCollection(before.logs, a.w, CollectionLogs, changes[CollectionLogs]); err != nil {
-		return journal{}, err
-	}
-	after.ops, err = editCollection(before.ops, a.w, CollectionOps, changes[CollectionOps])
-	return after, err
+	return before.edit(a.w, changes)
 }
 
 // putJournal makes a journal part of the entry's tree: its collections that are not empty.
-func (a *appending) putJournal(j journal) {
-	var entries []objstore.TreeEntry
-	for _, e := range []objstore.TreeEntry{
-		j.attempts.Entry(CollectionAttempts), j.logs.Entry(CollectionLogs), j.ops.Entry(CollectionOps),
-	} {
-		if !e.ID.IsZero() {
-			entries = append(entries, e)
-		}
-	}
+func (a *appending) putJournal(j rowSet) {
+	entries := j.entries()
 	if len(entries) == 0 {
 		a.put(journalName, objstore.ID{})
 		return

@@ -171,7 +171,7 @@ func (l lines) view(e *Entry) (*Entry, error) {
 	if !ok || e.Frame != NoFrame && e.Frame-shift < 1 {
 		return nil, corrupt(e.ID, "entry: as one of run %q it is before frame 1", l[0].run)
 	}
-	seen := &Entry{ID: e.ID, Header: e.Header, r: e.r, view: &view{e, l, shift}}
+	seen := &Entry{ID: e.ID, Header: e.Header, r: e.r, known: e.known, view: &view{e, l, shift}}
 	seen.Run = l[0].run
 	if e.Frame != NoFrame {
 		seen.Frame -= shift

@@ -8,7 +8,6 @@ import (
 	"unicode/utf8"
 
 	"github.com/git-smithers/git-smithers/objstore/page"
-	"github.com/git-smithers/git-smithers/snapshot/row"
 )
 
 // What a Change does.
@@ -54,8 +53,8 @@ func SetOutput(table, nodeID string, iteration int, value json.RawMessage) Chang
 }
 
 // row is the change as its collection takes it. The error wraps ErrInvalid.
-func (c Change) row(limits Limits) (page.Change, error) {
-	row, err := c.encode(limits)
+func (c Change) row(known registry, limits Limits) (page.Change, error) {
+	row, err := c.encode(known, limits)
 	if err == nil {
 		err = limits.CheckKey(row.Key)
 	}
@@ -74,7 +73,7 @@ func (c Change) invalid(err error) error {
 }
 
 // encode is the row that is set, as it is stored; one without a value for a removal.
-func (c Change) encode(limits Limits) (page.Row, error) {
+func (c Change) encode(known registry, limits Limits) (page.Row, error) {
 	switch {
 	case c.Op == OpRemove && c.Value != nil:
 		return page.Row{}, errors.New("value: a removal has none")
@@ -85,30 +84,11 @@ func (c Change) encode(limits Limits) (page.Row, error) {
 	case c.Value == nil:
 		return page.Row{}, errors.New("value: missing")
 	}
-	switch c.Collection {
-	case CollectionNodes:
-		if row := (page.Row{Key: c.Key, Value: c.Value}); decodes(row) {
-			return row, nil
-		}
-		return encoded(c, limits, &nodeKind)
-	case CollectionLoops:
-		return encoded(c, limits, &loopKind)
-	case CollectionApprovals:
-		return encoded(c, limits, &approvalKind)
-	case CollectionHumanRequests:
-		return encoded(c, limits, &humanRequestKind)
-	case CollectionSignals:
-		return encoded(c, limits, &signalKind)
-	case CollectionWaits:
-		return encoded(c, limits, &waitKind)
-	case CollectionAttempts:
-		return encoded(c, limits, &attemptKind)
-	case CollectionOps:
-		return encoded(c, limits, &opKind)
-	case CollectionLogs:
-		return c.encodeLog(limits)
-	case CollectionInput:
+	if c.Collection == CollectionInput {
 		return page.Row{Key: c.Key, Value: c.Value}, limits.CheckValue(c.Value)
+	}
+	if of := known.named(c.Collection); of != nil {
+		return c.encodeRow(of, limits)
 	}
 	if _, _, err := SplitKey(c.Key); err != nil {
 		return page.Row{}, err
@@ -116,40 +96,18 @@ func (c Change) encode(limits Limits) (page.Row, error) {
 	return page.Row{Key: c.Key, Value: c.Value}, limits.CheckSize(c.Value)
 }
 
-// decodes tells whether a node's row is as it is stored, which is what engines mostly hand in.
-func decodes(row page.Row) bool {
-	_, err := nodeKind.Read(row)
-	return err == nil
-}
-
-// encoded returns the stored row of a value that an engine wrote.
-func encoded[T any](c Change, limits Limits, kind *row.Kind[T]) (page.Row, error) {
-	if err := limits.CheckValue(c.Value); err != nil {
-		return page.Row{}, err
-	}
-	v, err := kind.Parse(c.Key, c.Value)
-	if err != nil {
-		return page.Row{}, err
-	}
-	return kind.Encode(v), nil
-}
-
-func (c Change) encodeLog(limits Limits) (page.Row, error) {
-	node, iteration, attempt, err := SplitAttemptKey(c.Key)
-	if err != nil {
-		return page.Row{}, err
+// encodeRow returns the stored row of a collection.
+func (c Change) encodeRow(of *collection, limits Limits) (page.Row, error) {
+	if of.name == CollectionNodes { // engines mostly hand in stored rows
+		row := page.Row{Key: c.Key, Value: c.Value}
+		if _, err := nodeKind.Read(row); err == nil {
+			return row, nil
+		}
 	}
 	if err := limits.CheckValue(c.Value); err != nil {
 		return page.Row{}, err
 	}
-	if c.Value[0] != '"' {
-		return page.Row{}, errors.New("a log is a JSON string")
-	}
-	var text string
-	if err := json.Unmarshal(c.Value, &text); err != nil {
-		return page.Row{}, err
-	}
-	return EncodeLog(node, iteration, attempt, text), nil
+	return of.encode(c.Key, c.Value)
 }
 
 // maxTable is the largest size of a table's name in bytes, as a tree spells it.

@@ -15,14 +15,14 @@ import (
 // byte for byte as they were given. (encoding/json would compact them.)
 func DumpState(s *State) (json.RawMessage, error) {
 	var d dumper
-	d.rows("nodes", s.nodes, decoder(DecodeNode), dumpPlace)
+	d.rows("nodes", s.Nodes(), decoder(DecodeNode), dumpPlace)
 	d.outputs(s.tables)
-	d.rows("loops", s.loops, decoder(DecodeLoop), dumpLoop)
+	d.rows("loops", s.Loops(), decoder(DecodeLoop), dumpLoop)
 	d.input(s)
-	d.rows("approvals", s.mail.approvals, decoder(DecodeApproval), dumpPlace)
-	d.rows("humanRequests", s.mail.humanRequests, decoder(DecodeHumanRequest), dumpPlace)
-	d.signals(s.mail.signals)
-	d.rows("waits", s.mail.waits, decoder(DecodeWait), dumpPlace)
+	d.rows("approvals", s.Approvals(), decoder(DecodeApproval), dumpPlace)
+	d.rows("humanRequests", s.HumanRequests(), decoder(DecodeHumanRequest), dumpPlace)
+	d.signals(s.Signals())
+	d.rows("waits", s.Waits(), decoder(DecodeWait), dumpPlace)
 	if d.err != nil {
 		return nil, d.err
 	}

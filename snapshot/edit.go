@@ -24,50 +24,36 @@ func (s *State) Edit(w objstore.Writer, changes []Change) (*State, error) {
 
 // EditWithin is Edit with limits of the caller's choice.
 func (s *State) EditWithin(limits Limits, w objstore.Writer, changes []Change) (*State, error) {
-	next := &State{r: w, id: s.id, input: s.input}
-	var nodes, loops []page.Change
-	var outputs, mail map[string][]page.Change
-	add := func(to *map[string][]page.Change, name string, row page.Change) {
-		if *to == nil {
-			*to = make(map[string][]page.Change)
-		}
-		(*to)[name] = append((*to)[name], row)
-	}
+	next := &State{r: w, id: s.id, known: s.known, input: s.input}
+	outputs, rows := make(map[string][]page.Change), make(map[string][]page.Change)
 	for _, c := range changes {
-		row, err := c.row(limits)
+		row, err := c.row(s.known, limits)
 		if err != nil {
 			return nil, err
 		}
-		switch c.Collection {
-		case CollectionNodes:
-			nodes = append(nodes, row)
-		case CollectionLoops:
-			loops = append(loops, row)
-		case CollectionInput:
+		switch {
+		case c.Collection == CollectionInput:
 			if err := next.editInput(w, row); err != nil {
 				return nil, err
 			}
-		case CollectionApprovals, CollectionHumanRequests, CollectionSignals, CollectionWaits:
-			add(&mail, c.Collection, row)
+		case s.known.has(inState, c), s.known.has(inMailbox, c):
+			rows[c.Collection] = append(rows[c.Collection], row)
 		default:
 			table, err := c.table()
 			if err != nil {
 				return nil, err
 			}
-			add(&outputs, table, row)
+			outputs[table] = append(outputs[table], row)
 		}
 	}
 	var err error
-	if next.nodes, err = editCollection(s.nodes, w, CollectionNodes, nodes); err != nil {
-		return nil, err
-	}
-	if next.loops, err = editCollection(s.loops, w, CollectionLoops, loops); err != nil {
+	if next.core, err = s.core.edit(w, rows); err != nil {
 		return nil, err
 	}
 	if err := next.editTables(s, w, outputs); err != nil {
 		return nil, err
 	}
-	if next.mail, err = s.mail.edit(w, mail); err != nil {
+	if next.mail, err = s.mail.edit(w, rows); err != nil {
 		return nil, err
 	}
 	next.inherit(s)
@@ -156,22 +142,15 @@ func (s *State) write(w objstore.Writer, base *State) {
 		if sum, ok := base.hash.peek(); ok {
 			s.hash.set(sum)
 		}
-		if s.mail.same(&base.mail) {
+		if s.mail.same(base.mail) {
 			return
 		}
 	}
-	var entries []objstore.TreeEntry
-	add := func(entry objstore.TreeEntry) {
-		if !entry.ID.IsZero() {
-			entries = append(entries, entry)
+	entries := slices.Concat(s.core.entries(), s.mail.entries())
+	for _, e := range []objstore.TreeEntry{s.input, {Name: outputsName, Mode: objstore.ModeTree, ID: s.writeTables(w)}} {
+		if !e.ID.IsZero() {
+			entries = append(entries, e)
 		}
-	}
-	add(s.input)
-	add(s.loops.Entry(loopsName))
-	add(s.nodes.Entry(nodesName))
-	add(objstore.TreeEntry{Name: outputsName, Mode: objstore.ModeTree, ID: s.writeTables(w)})
-	for name, c := range s.mail.all() {
-		add(c.Entry(name))
 	}
 	s.id = objstore.ID{}
 	if len(entries) > 0 {

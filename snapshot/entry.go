@@ -42,25 +42,22 @@ type Entry struct {
 	Header
 
 	r       objstore.Reader
+	known   registry
 	view    *view // nil for an entry as its commit says
 	root    lazy[[]objstore.TreeEntry]
 	run     lazy[Run]
 	state   lazy[*State]
 	events  lazy[[]Event]
 	vcs     lazy[*VCS]
-	journal lazy[journal]
-}
-
-// journal is what is only ever added to.
-type journal struct{ attempts, logs, ops *page.Collection }
-
-func emptyJournal() journal {
-	empty := emptyCollection()
-	return journal{empty, empty, empty}
+	journal lazy[rowSet]
 }
 
 // ReadEntry reads the commit and nothing else.
 func ReadEntry(r objstore.Reader, id objstore.ID) (*Entry, error) {
+	return registered.readEntry(r, id)
+}
+
+func (known registry) readEntry(r objstore.Reader, id objstore.ID) (*Entry, error) {
 	data, err := readCommit(r, id)
 	if err != nil {
 		return nil, err
@@ -69,7 +66,7 @@ func ReadEntry(r objstore.Reader, id objstore.ID) (*Entry, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Entry{ID: id, Header: header, r: r}, nil
+	return &Entry{ID: id, Header: header, r: r, known: known}, nil
 }
 
 // readCommit reads a commit that is no larger than one of ours.
@@ -153,7 +150,7 @@ func (e *Entry) State() (*State, error) {
 		if err != nil {
 			return nil, err
 		}
-		return OpenState(e.r, id)
+		return e.known.openState(e.r, id)
 	})
 }
 
@@ -203,50 +200,43 @@ func (e *Entry) VCSRevision() (*VCS, error) {
 func (e *Entry) VCSID() (objstore.ID, error) { return e.part(vcsName) }
 
 // Attempts is the journal's collection of attempts, with rows for DecodeAttempt.
-func (e *Entry) Attempts() (*page.Collection, error) {
-	j, err := e.readJournal()
-	return j.attempts, err
-}
+func (e *Entry) Attempts() (*page.Collection, error) { return e.journalRows(CollectionAttempts) }
 
 // Logs is the journal's collection of logs, with rows for DecodeLog.
-func (e *Entry) Logs() (*page.Collection, error) {
-	j, err := e.readJournal()
-	return j.logs, err
-}
+func (e *Entry) Logs() (*page.Collection, error) { return e.journalRows(CollectionLogs) }
 
 // Ops is the journal's collection of ops, with rows for DecodeOp.
-func (e *Entry) Ops() (*page.Collection, error) {
+func (e *Entry) Ops() (*page.Collection, error) { return e.journalRows(CollectionOps) }
+
+func (e *Entry) journalRows(name string) (*page.Collection, error) {
 	j, err := e.readJournal()
-	return j.ops, err
+	if err != nil {
+		return nil, err
+	}
+	return j.at(name), nil
 }
 
-func (e *Entry) readJournal() (journal, error) {
-	return e.journal.get(func() (journal, error) {
-		j := emptyJournal()
+func (e *Entry) readJournal() (rowSet, error) {
+	return e.journal.get(func() (rowSet, error) {
+		j := e.known.empty(inJournal)
 		id, err := e.part(journalName)
 		if err != nil || id.IsZero() {
 			return j, err
 		}
 		entries, err := objstore.ReadTree(e.r, id)
 		if err != nil {
-			return journal{}, err
+			return nil, err
 		}
 		if len(entries) == 0 {
-			return journal{}, corrupt(id, "journal: empty tree")
+			return nil, corrupt(id, "journal: empty tree")
 		}
 		for _, part := range entries {
-			switch part.Name {
-			case CollectionAttempts:
-				j.attempts, err = openCollection(e.r, id, part)
-			case CollectionLogs:
-				j.logs, err = openCollection(e.r, id, part)
-			case CollectionOps:
-				j.ops, err = openCollection(e.r, id, part)
-			default:
+			known, err := j.open(e.r, id, part)
+			if err == nil && !known {
 				err = fmt.Errorf("%w: %q in journal %v", ErrNewerFormat, part.Name, id)
 			}
 			if err != nil {
-				return journal{}, err
+				return nil, err
 			}
 		}
 		return j, nil

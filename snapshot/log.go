@@ -32,3 +32,30 @@ func DecodeLog(r page.Row) (string, error) {
 	}
 	return text, nil
 }
+
+// logRows is the collection of logs, whose values are strings.
+func logRows() *collection {
+	return &collection{name: CollectionLogs, place: inJournal, encode: encodeLog, decode: decodeLog}
+}
+
+// decodeLog checks the row of a log.
+func decodeLog(r page.Row) error {
+	_, err := DecodeLog(r)
+	return err
+}
+
+// encodeLog returns the row of a log that an engine wrote.
+func encodeLog(key string, value json.RawMessage) (page.Row, error) {
+	node, iteration, attempt, err := SplitAttemptKey(key)
+	if err != nil {
+		return page.Row{}, err
+	}
+	if value[0] != '"' {
+		return page.Row{}, errors.New("a log is a JSON string")
+	}
+	var text string
+	if err := json.Unmarshal(value, &text); err != nil {
+		return page.Row{}, err
+	}
+	return EncodeLog(node, iteration, attempt, text), nil
+}

@@ -76,6 +76,13 @@ var opKind = row.Kind[Op]{
 	Check: Op.check,
 }
 
+// opRows is the collection of ops, which a fork does not take over.
+func opRows() *collection {
+	c := rowsOf(CollectionOps, inJournal, &opKind)
+	c.ownToRun = true
+	return c
+}
+
 // EncodeOp returns the row of an op.
 func EncodeOp(o Op) page.Row { return opKind.Encode(o) }
 

@@ -12,7 +12,7 @@ import (
 // there is no output, and the mailbox is empty, signals included. The input stays.
 func ResetAll(s *State) ([]Change, error) {
 	var out []Change
-	for n, err := range decoded(s.nodes, DecodeNode) {
+	for n, err := range decoded(s.Nodes(), DecodeNode) {
 		switch {
 		case err != nil:
 			return nil, fmt.Errorf("nodes: %w", err)
@@ -23,7 +23,7 @@ func ResetAll(s *State) ([]Change, error) {
 			out = append(out, setRow(CollectionNodes, EncodeNode(n)))
 		}
 	}
-	for l, err := range decoded(s.loops, DecodeLoop) {
+	for l, err := range decoded(s.Loops(), DecodeLoop) {
 		if err != nil {
 			return nil, fmt.Errorf("loops: %w", err)
 		}

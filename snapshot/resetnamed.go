@@ -14,7 +14,7 @@ import (
 // A node that the state does not have is an error wrapping ErrUnknownNode.
 func ResetNamed(s *State, nodes []string) ([]Change, error) {
 	var all []Node
-	for n, err := range decoded(s.nodes, DecodeNode) {
+	for n, err := range decoded(s.Nodes(), DecodeNode) {
 		if err != nil {
 			return nil, fmt.Errorf("nodes: %w", err)
 		}

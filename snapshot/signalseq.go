@@ -7,6 +7,13 @@ import (
 	"github.com/git-smithers/git-smithers/objstore/page"
 )
 
+// signalRows is the collection of signals, whose Seq count from 0 without gaps.
+func signalRows() *collection {
+	c := rowsOf(CollectionSignals, inMailbox, &signalKind)
+	c.edited, c.together = checkSeqs, verifySeqs
+	return c
+}
+
 // checkSeqs refuses changes that lead from one collection of signals to another in which
 // their Seq does not count from 0. It reads what they change, or all where they remove any.
 func checkSeqs(before, after *page.Collection, changes []page.Change) error {

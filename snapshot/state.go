@@ -13,11 +13,9 @@ import (
 	"github.com/git-smithers/git-smithers/objstore/page"
 )
 
-// The names in a state's tree.
+// The names in a state's tree besides those of registered collections.
 const (
-	nodesName   = "nodes"
 	outputsName = "outputs"
-	loopsName   = "loops"
 	inputName   = "input"
 )
 
@@ -26,11 +24,11 @@ const (
 type State struct {
 	r      objstore.Reader
 	id     objstore.ID
-	nodes  *page.Collection
-	loops  *page.Collection
+	known  registry
+	core   rowSet
 	tables []table // sorted by escaped name, none empty
 	input  objstore.TreeEntry
-	mail   mailbox
+	mail   rowSet
 
 	inputSum lazy[page.Sum]
 	hash     lazy[page.Sum]
@@ -44,9 +42,10 @@ type table struct {
 }
 
 // EmptyState is the state without any row or input.
-func EmptyState() *State {
-	empty := emptyCollection()
-	return &State{nodes: empty, loops: empty, mail: emptyMailbox()}
+func EmptyState() *State { return registered.emptyState() }
+
+func (known registry) emptyState() *State {
+	return &State{known: known, core: known.empty(inState), mail: known.empty(inMailbox)}
 }
 
 func emptyCollection() *page.Collection {
@@ -60,7 +59,11 @@ func emptyCollection() *page.Collection {
 // OpenState opens the state whose tree is id; the zero id is the empty state. It
 // reads the trees and row counts of the collections, and no page.
 func OpenState(r objstore.Reader, id objstore.ID) (*State, error) {
-	s := EmptyState()
+	return registered.openState(r, id)
+}
+
+func (known registry) openState(r objstore.Reader, id objstore.ID) (*State, error) {
+	s := known.emptyState()
 	if id.IsZero() {
 		return s, nil
 	}
@@ -74,16 +77,12 @@ func OpenState(r objstore.Reader, id objstore.ID) (*State, error) {
 	}
 	for _, e := range entries {
 		switch e.Name {
-		case nodesName:
-			s.nodes, err = openCollection(r, id, e)
-		case loopsName:
-			s.loops, err = openCollection(r, id, e)
 		case outputsName:
 			err = s.openTables(id, e)
 		case inputName:
 			s.input = e
 		default:
-			err = s.openMail(id, e)
+			err = s.openRows(id, e)
 		}
 		if err != nil {
 			return nil, err
@@ -92,13 +91,13 @@ func OpenState(r objstore.Reader, id objstore.ID) (*State, error) {
 	return s, nil
 }
 
-func (s *State) openMail(tree objstore.ID, e objstore.TreeEntry) (err error) {
-	c := s.mail.at(e.Name)
-	if c == nil {
-		return fmt.Errorf("%w: %q in state %v", ErrNewerFormat, e.Name, tree)
+func (s *State) openRows(tree objstore.ID, e objstore.TreeEntry) error {
+	for _, set := range []rowSet{s.core, s.mail} {
+		if known, err := set.open(s.r, tree, e); known || err != nil {
+			return err
+		}
 	}
-	*c, err = openCollection(s.r, tree, e)
-	return err
+	return fmt.Errorf("%w: %q in state %v", ErrNewerFormat, e.Name, tree)
 }
 
 func openCollection(r objstore.Reader, tree objstore.ID, e objstore.TreeEntry) (*page.Collection, error) {
@@ -144,10 +143,10 @@ func compareTables(a, b table) int { return strings.Compare(a.escaped, b.escaped
 func (s *State) ID() objstore.ID { return s.id }
 
 // Nodes is the collection of nodes, with rows for DecodeNode.
-func (s *State) Nodes() *page.Collection { return s.nodes }
+func (s *State) Nodes() *page.Collection { return s.core.at(CollectionNodes) }
 
 // Loops is the collection of loops, with rows for DecodeLoop.
-func (s *State) Loops() *page.Collection { return s.loops }
+func (s *State) Loops() *page.Collection { return s.core.at(CollectionLoops) }
 
 // Outputs is the collection of a table's output rows, with keys for SplitKey and
 // the user's JSON as values. It is the empty one for an unknown table.
@@ -216,16 +215,18 @@ func (s *State) computeHash() (page.Sum, error) {
 		text = append(hex.AppendEncode(text, sum[:]), '\n')
 		return nil
 	}
-	if err := add(nodesName, s.nodes); err != nil {
-		return page.Sum{}, err
-	}
-	for _, t := range s.tables {
-		if err := add(outputsPrefix+t.escaped, t.rows); err != nil {
+	for name, c := range s.core.all() {
+		if err := add(name, c); err != nil {
 			return page.Sum{}, err
 		}
-	}
-	if err := add(loopsName, s.loops); err != nil {
-		return page.Sum{}, err
+		if name != CollectionNodes {
+			continue
+		}
+		for _, t := range s.tables {
+			if err := add(outputsPrefix+t.escaped, t.rows); err != nil {
+				return page.Sum{}, err
+			}
+		}
 	}
 	if !s.input.ID.IsZero() {
 		sum, err := s.inputSum.get(func() (page.Sum, error) {
@@ -246,14 +247,11 @@ func (s *State) Verify(sound *Sound) error {
 	if sound == nil {
 		sound = new(Sound)
 	}
-	err := sound.Verify(nodesName, s.nodes, decoder(DecodeNode))
+	err := s.core.verify(sound)
 	for _, t := range s.tables {
 		if err == nil {
 			err = sound.Verify(outputsPrefix+t.name, t.rows, checkOutputKey)
 		}
-	}
-	if err == nil {
-		err = sound.Verify(loopsName, s.loops, decoder(DecodeLoop))
 	}
 	if err == nil {
 		err = s.mail.verify(sound)

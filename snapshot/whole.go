@@ -255,7 +255,7 @@ func ChangesTo(s *State, whole Whole) ([]Change, error) {
 
 // collections are the collections that a state may have rows in, by the names that a Change has for them.
 func (s *State) collections() map[string]*page.Collection {
-	all := map[string]*page.Collection{CollectionNodes: s.nodes, CollectionLoops: s.loops}
+	all := maps.Collect(s.core.all())
 	for _, t := range s.tables {
 		all[OutputCollection(t.name)] = t.rows
 	}

@@ -1,0 +1,127 @@
+package snapshot
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/git-smithers/git-smithers/objstore/objstoretest"
+	"github.com/git-smithers/git-smithers/objstore/page"
+	"github.com/git-smithers/git-smithers/snapshot/row"
+)
+
+// toolCall is a row of journal/tool-calls, a collection that only this test registers. Its
+// members are columns of Smithers' _smithers_tool_calls.
+type toolCall struct {
+	NodeID         string
+	Iteration      int
+	Attempt        int
+	Seq            int
+	ToolName       string
+	Status         string // intended, succeeded, unknown
+	StartedAtMs    int64
+	FinishedAtMs   *int64
+	Input          json.RawMessage
+	Output         json.RawMessage
+	SideEffect     bool
+	Idempotent     bool
+	IdempotencyKey string
+	RevertStatus   string
+}
+
+var toolCallKind = row.Kind[toolCall]{
+	Name: "tool call",
+	Key: row.Key[toolCall]{
+		Of: func(c *toolCall) string {
+			return AttemptKey(c.NodeID, c.Iteration, c.Attempt) + "::" + strconv.Itoa(c.Seq)
+		},
+		Split: func(c *toolCall, key string) (err error) {
+			i := strings.LastIndex(key, "::")
+			if i < 0 {
+				return errors.New("not nodeId::iteration::attempt::seq")
+			}
+			if c.Seq, err = strconv.Atoi(key[i+2:]); err != nil {
+				return err
+			}
+			c.NodeID, c.Iteration, c.Attempt, err = SplitAttemptKey(key[:i])
+			return err
+		},
+		Fields: []row.Field[toolCall]{row.Int("seq", func(c *toolCall) *int { return &c.Seq })},
+	},
+	Fields: []row.Field[toolCall]{
+		row.NullInt("finishedAtMs", func(c *toolCall) **int64 { return &c.FinishedAtMs }),
+		row.OptionalText("idempotencyKey", func(c *toolCall) *string { return &c.IdempotencyKey }),
+		row.Bool("idempotent", func(c *toolCall) *bool { return &c.Idempotent }),
+		row.JSON("input", func(c *toolCall) *json.RawMessage { return &c.Input }),
+		row.JSON("output", func(c *toolCall) *json.RawMessage { return &c.Output }),
+		row.OptionalText("revertStatus", func(c *toolCall) *string { return &c.RevertStatus }),
+		row.True("sideEffect", func(c *toolCall) *bool { return &c.SideEffect }),
+		row.Int("startedAtMs", func(c *toolCall) *int64 { return &c.StartedAtMs }),
+		row.Text("status", func(c *toolCall) *string { return &c.Status }),
+		row.Text("toolName", func(c *toolCall) *string { return &c.ToolName }),
+	},
+	Check: func(c toolCall) error {
+		switch c.Status {
+		case "intended", "succeeded", "unknown":
+			return checkTimes(&c.StartedAtMs, c.FinishedAtMs)
+		}
+		return fmt.Errorf("status: unknown status %q", c.Status)
+	},
+	Valid: checkRaw,
+}
+
+func TestANewCollectionIsADeclarationAndARegistration(t *testing.T) {
+	t.Parallel()
+	known := append(registry{rowsOf("tool-calls", inJournal, &toolCallKind)}, registered...)
+	store, frames := new(objstoretest.Memory), NewFrameCache(8)
+	start := Draft{Frame: true, Run: func(r *Run) { *r = Run{ID: "r", Status: RunRunning} }, State: []Change{SetNode(NewNode("a", NodePending))}}
+	first, err := known.append(store, frames, nil, start)
+	require.NoError(t, err)
+	const written = `{"toolName":"bash","status":"intended","startedAtMs":3,"sideEffect":true,"input":{ "command":"make" }}`
+	const stored = `{"finishedAtMs":null,"idempotent":false,"input":{ "command":"make" },"output":null,"sideEffect":true,"startedAtMs":3,"status":"intended","toolName":"bash"}`
+	called, err := known.append(store, frames, first, Draft{
+		Journal: []Change{{Op: OpSet, Collection: "tool-calls", Key: "a::0::1::1", Value: json.RawMessage(written)}},
+	})
+	require.NoError(t, err)
+
+	traveled, err := known.append(store, frames, called, Draft{Frame: true, Restore: EmptyState()})
+	require.NoError(t, err)
+	again, err := known.readEntry(store, traveled.ID)
+	require.NoError(t, err)
+	calls, err := again.journalRows("tool-calls")
+	require.NoError(t, err)
+	value, found, err := calls.Get("a::0::1::1")
+	require.NoError(t, err)
+	assert.True(t, found, "the journal does not go back")
+	assert.Equal(t, page.Row{Key: "a::0::1::1", Value: []byte(stored)}, page.Row{Key: "a::0::1::1", Value: value})
+	assert.Equal(t, first.ContentHash, called.ContentHash)
+	require.NoError(t, new(Sound).verify("tool-calls", calls, known.named("tool-calls").decode, nil))
+	assert.Error(t, known.named("tool-calls").decode(page.Row{Key: "a::0::1::1", Value: []byte(written)}))
+
+	_, err = known.append(store, frames, called, Draft{
+		Journal: []Change{{Op: OpSet, Collection: "tool-calls", Key: "a::0::1::2", Value: json.RawMessage(`{"status":"done"}`)}},
+	})
+	require.ErrorIs(t, err, ErrInvalid)
+	old, err := ReadEntry(store, traveled.ID)
+	require.NoError(t, err)
+	_, err = old.Attempts()
+	require.ErrorIs(t, err, ErrNewerFormat, "who does not know the collection does not guess")
+}
+
+func TestWhatIsStoredDoesNotDependOnWhatIsRegistered(t *testing.T) {
+	t.Parallel()
+	start := Draft{Frame: true, Run: func(r *Run) { *r = Run{ID: "r", Status: RunRunning} }, State: []Change{SetNode(NewNode("a", NodePending))}}
+	for _, known := range []registry{registered, append(registry{rowsOf("tool-calls", inJournal, &toolCallKind)}, registered...)} {
+		e, err := known.append(new(objstoretest.Memory), NewFrameCache(8), nil, start)
+		require.NoError(t, err)
+		standard, err := Append(new(objstoretest.Memory), NewFrameCache(8), nil, start)
+		require.NoError(t, err)
+		assert.Equal(t, standard.ID, e.ID)
+	}
+}

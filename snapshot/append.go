@@ -2,12 +2,10 @@ package snapshot
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
 	"slices"
 
 	"github.com/git-smithers/git-smithers/objstore"
-	"github.com/git-smithers/git-smithers/objstore/page"
 	"github.com/git-smithers/git-smithers/snapshot/row"
 )
 
@@ -57,7 +55,7 @@ func Append(w objstore.Writer, frames *FrameCache, prev *Entry, draft Draft) (*E
 
 func (known registry) append(w objstore.Writer, frames *FrameCache, prev *Entry, draft Draft) (*Entry, error) {
 	a := appending{w: w, frames: frames, prev: prev, draft: draft, next: &Entry{r: w, known: known}}
-	steps := []func() error{a.base, a.numberEntry, a.writeState, a.writeJournal, a.writeFrame, a.writeEvents, a.writeVCS, a.writeExt, a.writeWorkflow, a.writeRun}
+	steps := []func() error{a.base, a.numberEntry, a.takeIn, a.writeState, a.writeJournal, a.writeFrame, a.writeEvents, a.writeVCS, a.writeExt, a.writeWorkflow, a.writeRun}
 	for _, step := range steps {
 		if err := step(); err != nil {
 			return nil, fmt.Errorf("append to run %q: %w", a.run.ID, err)
@@ -74,6 +72,7 @@ type appending struct {
 	draft  Draft
 	next   *Entry
 
+	taken  taken
 	before Run  // of prev
 	run    Run  // of next
 	fork   bool // next is the first entry of another run than prev's
@@ -161,6 +160,12 @@ func (a *appending) extend() error {
 	return nil
 }
 
+// takeIn takes in the draft. Nothing of the draft is written before.
+func (a *appending) takeIn() (err error) {
+	a.taken, err = intake{a.next.known, a.draft.Limits}.draft(&a.draft)
+	return err
+}
+
 func (a *appending) writeState() error {
 	before := a.next.known.emptyState()
 	if a.prev != nil {
@@ -173,7 +178,7 @@ func (a *appending) writeState() error {
 	if a.draft.Restore != nil {
 		base = a.draft.Restore
 	}
-	state, err := base.EditWithin(a.draft.Limits, a.w, a.draft.State)
+	state, err := base.edit(a.w, a.taken.state)
 	if err != nil {
 		return err
 	}
@@ -199,7 +204,7 @@ func (a *appending) writeJournal() error {
 	if a.fork {
 		before, anew = before.takenOver()
 	}
-	after, err := a.editJournal(before)
+	after, err := before.edit(a.w, a.taken.journal)
 	if err != nil {
 		return err
 	}
@@ -219,25 +224,6 @@ func (s rowSet) takenOver() (taken rowSet, anew bool) {
 		}
 	}
 	return taken, anew
-}
-
-// editJournal makes the draft's changes to a journal.
-func (a *appending) editJournal(before rowSet) (rowSet, error) {
-	changes := make(map[string][]page.Change)
-	for _, c := range a.draft.Journal {
-		if c.Op == OpRemove {
-			return nil, c.invalid(errors.New("nothing is removed from the journal"))
-		}
-		row, err := c.row(a.next.known, a.draft.Limits)
-		if err != nil {
-			return nil, err
-		}
-		if !a.next.known.has(inJournal, c) {
-			return nil, c.invalid(errors.New("not a collection of the journal"))
-		}
-		changes[c.Collection] = append(changes[c.Collection], row)
-	}
-	return before.edit(a.w, changes)
 }
 
 // putJournal makes a journal part of the entry's tree: its collections that are not empty.
@@ -262,7 +248,7 @@ func (a *appending) writeFrame() error {
 			return err
 		}
 	}
-	id, err := a.frames.write(a.w, before, a.draft.Rendered, a.draft.Limits)
+	id, err := a.frames.write(a.w, before, a.draft.Rendered, intake{a.next.known, a.draft.Limits})
 	if err != nil {
 		return err
 	}
@@ -271,14 +257,9 @@ func (a *appending) writeFrame() error {
 }
 
 func (a *appending) writeEvents() error {
-	var events []Event
-	for i, e := range a.events() {
-		e.Seq = a.run.NextSeq + int64(i)
-		normal, err := e.normalize(a.draft.Limits)
-		if err != nil {
-			return invalid("event %d: %w", i, err)
-		}
-		events = append(events, normal)
+	events := a.events()
+	for i := range events {
+		events[i].Seq = a.run.NextSeq + int64(i)
 	}
 	a.run.NextSeq += int64(len(events))
 	a.next.events.set(events)
@@ -301,26 +282,21 @@ func (a *appending) putFile(name string, data []byte, most int) error {
 // events are what the entry says has happened.
 func (a *appending) events() []Event {
 	if !a.draft.Announce || !a.draft.Frame {
-		return a.draft.Events
+		return a.taken.events
 	}
 	payload := row.AppendText([]byte{'{'}, "runId", a.run.ID)
 	payload = row.AppendInt(payload, "frameNo", a.run.Frame)
 	payload = row.AppendText(payload, "contentHash", a.next.ContentHash.String())
-	return append(slices.Clone(a.draft.Events), Event{
+	return append(a.taken.events, Event{
 		Type: eventCaptured, AtMs: a.draft.AtMs, Payload: append(payload, '}'),
 	})
 }
 
 func (a *appending) writeWorkflow() error {
-	if a.draft.Workflow == nil {
-		return nil
+	if w := a.taken.workflow; w != nil {
+		a.run.WorkflowHash = w.Hash()
+		a.put(workflowName, w.write(a.w))
 	}
-	id, err := a.draft.Workflow.write(a.w, a.draft.Limits)
-	if err != nil {
-		return err
-	}
-	a.run.WorkflowHash = a.draft.Workflow.Hash()
-	a.put(workflowName, id)
 	return nil
 }
 

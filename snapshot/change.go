@@ -6,8 +6,6 @@ import (
 	"fmt"
 	"strings"
 	"unicode/utf8"
-
-	"github.com/git-smithers/git-smithers/objstore/page"
 )
 
 // What a Change does.
@@ -52,62 +50,12 @@ func SetOutput(table, nodeID string, iteration int, value json.RawMessage) Chang
 	return Change{Op: OpSet, Collection: OutputCollection(table), Key: Key(nodeID, iteration), Value: value}
 }
 
-// row is the change as its collection takes it. The error wraps ErrInvalid.
-func (c Change) row(known registry, limits Limits) (page.Change, error) {
-	row, err := c.encode(known, limits)
-	if err == nil {
-		err = limits.CheckKey(row.Key)
-	}
-	if err != nil {
-		return page.Change{}, c.invalid(err)
-	}
-	return page.Change(row), nil
-}
-
 // invalid names the change that err is about.
 func (c Change) invalid(err error) error {
 	if !errors.Is(err, ErrInvalid) {
 		err = fmt.Errorf("%w: %w", ErrInvalid, err)
 	}
 	return fmt.Errorf("%s %s %q: %w", c.Op, c.Collection, c.Key, err)
-}
-
-// encode is the row that is set, as it is stored; one without a value for a removal.
-func (c Change) encode(known registry, limits Limits) (page.Row, error) {
-	switch {
-	case c.Op == OpRemove && c.Value != nil:
-		return page.Row{}, errors.New("value: a removal has none")
-	case c.Op == OpRemove:
-		return page.Row{Key: c.Key}, nil
-	case c.Op != OpSet:
-		return page.Row{}, fmt.Errorf("op: neither %q nor %q", OpSet, OpRemove)
-	case c.Value == nil:
-		return page.Row{}, errors.New("value: missing")
-	}
-	if c.Collection == CollectionInput {
-		return page.Row{Key: c.Key, Value: c.Value}, limits.CheckValue(c.Value)
-	}
-	if of := known.named(c.Collection); of != nil {
-		return c.encodeRow(of, limits)
-	}
-	if _, _, err := SplitKey(c.Key); err != nil {
-		return page.Row{}, err
-	}
-	return page.Row{Key: c.Key, Value: c.Value}, limits.CheckSize(c.Value)
-}
-
-// encodeRow returns the stored row of a collection.
-func (c Change) encodeRow(of *collection, limits Limits) (page.Row, error) {
-	if of.name == CollectionNodes { // engines mostly hand in stored rows
-		row := page.Row{Key: c.Key, Value: c.Value}
-		if _, err := nodeKind.Read(row); err == nil {
-			return row, nil
-		}
-	}
-	if err := limits.CheckValue(c.Value); err != nil {
-		return page.Row{}, err
-	}
-	return of.encode(c.Key, c.Value)
 }
 
 // maxTable is the largest size of a table's name in bytes, as a tree spells it.

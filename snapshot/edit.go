@@ -24,36 +24,28 @@ func (s *State) Edit(w objstore.Writer, changes []Change) (*State, error) {
 
 // EditWithin is Edit with limits of the caller's choice.
 func (s *State) EditWithin(limits Limits, w objstore.Writer, changes []Change) (*State, error) {
-	next := &State{r: w, id: s.id, known: s.known, input: s.input}
-	outputs, rows := make(map[string][]page.Change), make(map[string][]page.Change)
-	for _, c := range changes {
-		row, err := c.row(s.known, limits)
-		if err != nil {
+	taken, err := intake{s.known, limits}.state(changes)
+	if err != nil {
+		return nil, err
+	}
+	return s.edit(w, taken)
+}
+
+// edit makes changes that were taken in.
+func (s *State) edit(w objstore.Writer, changes stateChanges) (next *State, err error) {
+	next = &State{r: w, id: s.id, known: s.known, input: s.input}
+	if changes.input != nil {
+		if err := next.editInput(w, *changes.input); err != nil {
 			return nil, err
 		}
-		switch {
-		case c.Collection == CollectionInput:
-			if err := next.editInput(w, row); err != nil {
-				return nil, err
-			}
-		case s.known.has(inState, c), s.known.has(inMailbox, c):
-			rows[c.Collection] = append(rows[c.Collection], row)
-		default:
-			table, err := c.table()
-			if err != nil {
-				return nil, err
-			}
-			outputs[table] = append(outputs[table], row)
-		}
 	}
-	var err error
-	if next.core, err = s.core.edit(w, rows); err != nil {
+	if next.core, err = s.core.edit(w, changes.rows); err != nil {
 		return nil, err
 	}
-	if err := next.editTables(s, w, outputs); err != nil {
+	if err := next.editTables(s, w, changes.outputs); err != nil {
 		return nil, err
 	}
-	if next.mail, err = s.mail.edit(w, rows); err != nil {
+	if next.mail, err = s.mail.edit(w, changes.rows); err != nil {
 		return nil, err
 	}
 	next.inherit(s)
@@ -63,9 +55,6 @@ func (s *State) EditWithin(limits Limits, w objstore.Writer, changes []Change) (
 
 // editInput sets or removes the input.
 func (s *State) editInput(w objstore.Writer, row page.Change) error {
-	if row.Key != "" {
-		return invalid("input: has no key, got %q", row.Key)
-	}
 	if row.Value == nil {
 		s.input = objstore.TreeEntry{}
 		return nil

@@ -177,37 +177,6 @@ func (x *extEdit) at(path []string) (*extEdit, error) {
 	return x, nil
 }
 
-// edits are what a draft changes, as a tree.
-func (d *ExtDraft) edits(limits Limits) (*extEdit, error) {
-	root := new(extEdit)
-	for name, data := range d.Files {
-		if len(data) > page.MaxValue {
-			return nil, fmt.Errorf("%w: ext/%s/%s of %d bytes, at most %d are kept", ErrLimit, d.Engine, name, len(data), page.MaxValue)
-		}
-		x, err := root.at(extPath(d.Engine, name))
-		if err != nil {
-			return nil, err
-		}
-		x.isFile, x.file = true, data
-	}
-	for name, rows := range d.Rows {
-		for _, row := range rows {
-			if row.Value == nil {
-				continue
-			}
-			if err := limits.CheckValue(row.Value); err != nil {
-				return nil, fmt.Errorf("ext/%s/%s: %q: %w", d.Engine, name, row.Key, err)
-			}
-		}
-		x, err := root.at(extPath(d.Engine, name))
-		if err != nil {
-			return nil, err
-		}
-		x.rows = append(x.rows, rows...)
-	}
-	return root, nil
-}
-
 // write makes the edit of what has an entry, and returns what has it then: the zero entry for nothing.
 func (x *extEdit) write(w objstore.Writer, before objstore.TreeEntry) (objstore.TreeEntry, error) {
 	switch {
@@ -276,16 +245,12 @@ func (x *extEdit) writeFolder(w objstore.Writer, before objstore.TreeEntry) (obj
 
 // writeExt leaves ext as it is where the draft changes nothing in it.
 func (a *appending) writeExt() error {
-	if a.draft.Ext == nil {
+	if a.taken.ext == nil {
 		return nil
-	}
-	edits, err := a.draft.Ext.edits(a.draft.Limits)
-	if err != nil {
-		return err
 	}
 	before, _ := objstore.FindEntry(a.parts, extName)
 	before.Name = extName
-	after, err := edits.write(a.w, before)
+	after, err := a.taken.ext.write(a.w, before)
 	if err != nil {
 		return err
 	}

@@ -115,21 +115,15 @@ func (f frame) advance(deltas []frameBlob) (frame, error) {
 // zero ID when there is none), and returns its id: before itself when the tree is
 // the same, the zero ID for the null tree. The error about a tree that cannot be
 // stored wraps ErrInvalid.
-func (c *FrameCache) write(w objstore.Writer, before objstore.ID, rendered json.RawMessage, limits Limits) (objstore.ID, error) {
-	if f, ok := c.get(before); ok && bytes.Equal(f.rendered, rendered) {
-		return before, nil
+func (c *FrameCache) write(w objstore.Writer, before objstore.ID, tree json.RawMessage, in intake) (objstore.ID, error) {
+	if f, ok := c.get(before); ok && bytes.Equal(f.rendered, tree) {
+		return before, nil // it was taken in before
 	}
-	if err := limits.CheckValue(rendered); err != nil {
-		return objstore.ID{}, fmt.Errorf("rendered tree: %w", err)
+	parsed, err := in.rendered(tree)
+	if parsed == nil || err != nil {
+		return objstore.ID{}, err
 	}
-	tree, err := parseRendered(rendered)
-	if err != nil {
-		return objstore.ID{}, invalid("rendered tree: %w", err)
-	}
-	if tree == nil {
-		return objstore.ID{}, nil
-	}
-	next := frame{rendered: tree.append(make([]byte, 0, len(rendered)))}
+	next := frame{rendered: parsed.append(make([]byte, 0, len(tree)))}
 	blob := frameBlob{encoding: encodingFull, sum: sha256.Sum256(next.rendered), payload: next.rendered}
 	if !before.IsZero() {
 		last, err := c.read(w, before)
@@ -140,7 +134,7 @@ func (c *FrameCache) write(w objstore.Writer, before objstore.ID, rendered json.
 			return before, nil
 		}
 		blob.encoding = encodingKeyframe
-		if err := blob.shorten(before, last, tree); err != nil {
+		if err := blob.shorten(before, last, parsed); err != nil {
 			return objstore.ID{}, err
 		}
 		next.deltas = blob.deltas

@@ -231,7 +231,7 @@ func FuzzFrame(f *testing.F) {
 	tree := []byte(`{"kind":"element","tag":"t","props":{"id":"a"},"children":[{"kind":"text","text":"x"}]}`)
 	m := new(objstoretest.Memory)
 	cache := NewFrameCache(8)
-	full, err := cache.write(m, objstore.ID{}, tree, Limits{})
+	full, err := cache.write(m, objstore.ID{}, tree, intake{})
 	require.NoError(f, err)
 	_, data, err := m.Get(full)
 	require.NoError(f, err)

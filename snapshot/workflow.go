@@ -4,8 +4,6 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
-	"fmt"
-	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -58,23 +56,8 @@ func (w *Workflow) schemaFiles() []schemaFile {
 	return files
 }
 
-// write checks the workflow and adds its tree to w. The error wraps ErrInvalid.
-func (w *Workflow) write(to objstore.Writer, limits Limits) (objstore.ID, error) {
-	if len(w.Definition) > page.MaxValue {
-		return objstore.ID{}, fmt.Errorf("%w: workflow definition of %d bytes, at most %d are kept", ErrLimit, len(w.Definition), page.MaxValue)
-	}
-	left := maxSchemas
-	for _, table := range slices.Sorted(maps.Keys(w.Schemas)) {
-		if err := checkTable(table); err != nil {
-			return objstore.ID{}, invalid("workflow: %w", err)
-		}
-		if err := limits.CheckValue(w.Schemas[table]); err != nil {
-			return objstore.ID{}, fmt.Errorf("workflow: schema of %q: %w", table, err)
-		}
-		if left -= len(w.Schemas[table]); left < 0 {
-			return objstore.ID{}, fmt.Errorf("%w: workflow: schemas of more than %d bytes", ErrLimit, maxSchemas)
-		}
-	}
+// write adds the workflow's tree to w.
+func (w *Workflow) write(to objstore.Writer) objstore.ID {
 	entries := []objstore.TreeEntry{{
 		Name: definitionName, Mode: objstore.ModeFile, ID: to.Add(objstore.Blob, w.Definition),
 	}}
@@ -89,7 +72,7 @@ func (w *Workflow) write(to objstore.Writer, limits Limits) (objstore.ID, error)
 			Name: schemasName, Mode: objstore.ModeTree, ID: to.Add(objstore.Tree, objstore.EncodeTree(schemas)),
 		})
 	}
-	return to.Add(objstore.Tree, objstore.EncodeTree(entries)), nil
+	return to.Add(objstore.Tree, objstore.EncodeTree(entries))
 }
 
 // ReadWorkflow reads the definition whose tree is id; see [Entry.WorkflowID]. It is the

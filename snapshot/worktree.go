@@ -61,12 +61,11 @@ func (a *appending) writeVCS() error {
 			return err
 		}
 	}
-	if a.draft.VCS == nil {
+	now := a.taken.vcs
+	if now == nil {
 		a.next.vcs.set(before)
 		return nil
 	}
-	now := a.draft.VCS.clone()
-	now.normalize()
 	now.date(before, a.run.Frame)
 	if err := now.check(); err != nil {
 		return invalid("vcs: %w", err)

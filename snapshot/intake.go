@@ -1,0 +1,234 @@
+package snapshot
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/git-smithers/git-smithers/objstore/page"
+)
+
+// intake is the one way into an entry. All bytes that come from outside (rows, values, events,
+// rendered trees, workflows, other engines' files, lists of files) pass it before anything is
+// hashed. Limits hold here.
+type intake struct {
+	known  registry
+	limits Limits
+}
+
+// taken is a draft in its stored form.
+type taken struct {
+	state    stateChanges
+	journal  map[string][]page.Change
+	events   []Event // without Seq
+	ext      *extEdit
+	vcs      *VCS
+	workflow *Workflow
+}
+
+// stateChanges are changes of a state, by the names of collections and tables.
+type stateChanges struct {
+	rows    map[string][]page.Change
+	outputs map[string][]page.Change
+	input   *page.Change
+}
+
+// draft takes in a draft, except its rendered tree. The error wraps ErrInvalid.
+func (in intake) draft(d *Draft) (t taken, err error) {
+	if t.state, err = in.state(d.State); err != nil {
+		return taken{}, err
+	}
+	if t.journal, err = in.journal(d.Journal); err != nil {
+		return taken{}, err
+	}
+	if t.events, err = in.events(d.Events); err != nil {
+		return taken{}, err
+	}
+	if d.VCS != nil {
+		t.vcs = d.VCS.clone()
+		t.vcs.normalize()
+	}
+	if d.Ext != nil {
+		if t.ext, err = in.ext(d.Ext); err != nil {
+			return taken{}, err
+		}
+	}
+	if d.Workflow != nil {
+		t.workflow = d.Workflow
+		err = in.workflow(d.Workflow)
+	}
+	return t, err
+}
+
+// state takes in changes of a state. Of several changes of the input the last one counts.
+func (in intake) state(changes []Change) (stateChanges, error) {
+	s := stateChanges{rows: make(map[string][]page.Change), outputs: make(map[string][]page.Change)}
+	for _, c := range changes {
+		row, err := in.row(c)
+		if err != nil {
+			return stateChanges{}, err
+		}
+		switch {
+		case c.Collection == CollectionInput && row.Key != "":
+			return stateChanges{}, invalid("input: has no key, got %q", row.Key)
+		case c.Collection == CollectionInput:
+			s.input = &row
+		case in.known.has(inState, c), in.known.has(inMailbox, c):
+			s.rows[c.Collection] = append(s.rows[c.Collection], row)
+		default:
+			table, err := c.table()
+			if err != nil {
+				return stateChanges{}, err
+			}
+			s.outputs[table] = append(s.outputs[table], row)
+		}
+	}
+	return s, nil
+}
+
+// journal takes in changes of the journal, by the names of collections.
+func (in intake) journal(changes []Change) (map[string][]page.Change, error) {
+	rows := make(map[string][]page.Change)
+	for _, c := range changes {
+		if c.Op == OpRemove {
+			return nil, c.invalid(errors.New("nothing is removed from the journal"))
+		}
+		row, err := in.row(c)
+		if err != nil {
+			return nil, err
+		}
+		if !in.known.has(inJournal, c) {
+			return nil, c.invalid(errors.New("not a collection of the journal"))
+		}
+		rows[c.Collection] = append(rows[c.Collection], row)
+	}
+	return rows, nil
+}
+
+// row takes in one row: the change as its collection stores it.
+func (in intake) row(c Change) (page.Change, error) {
+	row, err := in.encode(c)
+	if err == nil {
+		err = in.limits.CheckKey(row.Key)
+	}
+	if err != nil {
+		return page.Change{}, c.invalid(err)
+	}
+	return page.Change(row), nil
+}
+
+// encode returns the stored row of a change. The row of a removal has no value.
+func (in intake) encode(c Change) (page.Row, error) {
+	switch {
+	case c.Op == OpRemove && c.Value != nil:
+		return page.Row{}, errors.New("value: a removal has none")
+	case c.Op == OpRemove:
+		return page.Row{Key: c.Key}, nil
+	case c.Op != OpSet:
+		return page.Row{}, fmt.Errorf("op: neither %q nor %q", OpSet, OpRemove)
+	case c.Value == nil:
+		return page.Row{}, errors.New("value: missing")
+	case c.Collection == CollectionInput:
+		return page.Row{Key: c.Key, Value: c.Value}, in.limits.CheckValue(c.Value)
+	}
+	if of := in.known.named(c.Collection); of != nil {
+		return in.registered(of, c)
+	}
+	if _, _, err := SplitKey(c.Key); err != nil {
+		return page.Row{}, err
+	}
+	return page.Row{Key: c.Key, Value: c.Value}, in.limits.CheckSize(c.Value)
+}
+
+// registered returns the stored row of a change of a registered collection.
+func (in intake) registered(of *collection, c Change) (page.Row, error) {
+	if of.name == CollectionNodes { // engines mostly hand in stored rows
+		row := page.Row{Key: c.Key, Value: c.Value}
+		if _, err := nodeKind.Read(row); err == nil {
+			return row, nil
+		}
+	}
+	if err := in.limits.CheckValue(c.Value); err != nil {
+		return page.Row{}, err
+	}
+	return of.encode(c.Key, c.Value)
+}
+
+// events takes in events.
+func (in intake) events(events []Event) ([]Event, error) {
+	var out []Event
+	for i, e := range events {
+		e.Seq = 0
+		normal, err := e.normalize(in.limits)
+		if err != nil {
+			return nil, invalid("event %d: %w", i, err)
+		}
+		out = append(out, normal)
+	}
+	return out, nil
+}
+
+// rendered takes in a rendered tree; nil for the null tree.
+func (in intake) rendered(tree json.RawMessage) (*rendered, error) {
+	if err := in.limits.CheckValue(tree); err != nil {
+		return nil, fmt.Errorf("rendered tree: %w", err)
+	}
+	parsed, err := parseRendered(tree)
+	if err != nil {
+		return nil, invalid("rendered tree: %w", err)
+	}
+	return parsed, nil
+}
+
+// ext takes in what another engine keeps, as a tree of edits.
+func (in intake) ext(d *ExtDraft) (*extEdit, error) {
+	root := new(extEdit)
+	for name, data := range d.Files {
+		if len(data) > page.MaxValue {
+			return nil, fmt.Errorf("%w: ext/%s/%s of %d bytes, at most %d are kept", ErrLimit, d.Engine, name, len(data), page.MaxValue)
+		}
+		x, err := root.at(extPath(d.Engine, name))
+		if err != nil {
+			return nil, err
+		}
+		x.isFile, x.file = true, data
+	}
+	for name, rows := range d.Rows {
+		for _, row := range rows {
+			if row.Value == nil {
+				continue
+			}
+			if err := in.limits.CheckValue(row.Value); err != nil {
+				return nil, fmt.Errorf("ext/%s/%s: %q: %w", d.Engine, name, row.Key, err)
+			}
+		}
+		x, err := root.at(extPath(d.Engine, name))
+		if err != nil {
+			return nil, err
+		}
+		x.rows = append(x.rows, rows...)
+	}
+	return root, nil
+}
+
+// workflow takes in a definition and its schemas.
+func (in intake) workflow(w *Workflow) error {
+	if len(w.Definition) > page.MaxValue {
+		return fmt.Errorf("%w: workflow definition of %d bytes, at most %d are kept", ErrLimit, len(w.Definition), page.MaxValue)
+	}
+	left := maxSchemas
+	for _, table := range slices.Sorted(maps.Keys(w.Schemas)) {
+		if err := checkTable(table); err != nil {
+			return invalid("workflow: %w", err)
+		}
+		if err := in.limits.CheckValue(w.Schemas[table]); err != nil {
+			return fmt.Errorf("workflow: schema of %q: %w", table, err)
+		}
+		if left -= len(w.Schemas[table]); left < 0 {
+			return fmt.Errorf("%w: workflow: schemas of more than %d bytes", ErrLimit, maxSchemas)
+		}
+	}
+	return nil
+}

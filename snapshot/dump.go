@@ -15,14 +15,14 @@ import (
 // byte for byte as they were given. (encoding/json would compact them.)
 func DumpState(s *State) (json.RawMessage, error) {
 	var d dumper
-	d.rows("nodes", s.Nodes(), decoder(DecodeNode), dumpPlace)
+	dumpRows(&d, "nodes", s.Nodes(), &nodeKind)
 	d.outputs(s.tables)
-	d.rows("loops", s.Loops(), decoder(DecodeLoop), dumpLoop)
+	dumpRows(&d, "loops", s.Loops(), &loopKind)
 	d.input(s)
-	d.rows("approvals", s.Approvals(), decoder(DecodeApproval), dumpPlace)
-	d.rows("humanRequests", s.HumanRequests(), decoder(DecodeHumanRequest), dumpPlace)
+	dumpRows(&d, "approvals", s.Approvals(), &approvalKind)
+	dumpRows(&d, "humanRequests", s.HumanRequests(), &humanRequestKind)
 	d.signals(s.Signals())
-	d.rows("waits", s.Waits(), decoder(DecodeWait), dumpPlace)
+	dumpRows(&d, "waits", s.Waits(), &waitKind)
 	if d.err != nil {
 		return nil, d.err
 	}
@@ -55,20 +55,21 @@ func (d *dumper) next() {
 	}
 }
 
-// rows writes the rows of a collection, each as its value with what place says in front.
-func (d *dumper) rows(name string, c *page.Collection, check func(page.Row) error, place func([]byte, string) []byte) {
+// dumpRows writes the rows of a collection: each is its value, with what its key says in front.
+func dumpRows[T any](d *dumper, name string, c *page.Collection, kind *row.Kind[T]) {
 	d.array(name, func() {
-		for row, err := range c.Rows() {
+		for r, err := range c.Rows() {
+			var v T
 			if err == nil {
-				err = check(row)
+				v, err = kind.Decode(r)
 			}
 			if err != nil {
 				d.err = fmt.Errorf("%s: %w", name, err)
 				return
 			}
 			d.next()
-			d.b = append(place(append(d.b, '{'), row.Key), ',')
-			d.b = append(d.b, row.Value[1:]...)
+			d.b = append(row.AppendFields(append(d.b, '{'), kind.Key.Fields, &v), ',')
+			d.b = append(d.b, r.Value[1:]...)
 		}
 	})
 }
@@ -78,8 +79,6 @@ func dumpPlace(b []byte, key string) []byte {
 	nodeID, iteration, _ := SplitKey(key) // whoever calls has decoded the row
 	return row.AppendInt(row.AppendText(b, "nodeId", nodeID), "iteration", int64(iteration))
 }
-
-func dumpLoop(b []byte, key string) []byte { return row.AppendText(b, "ralphId", key) }
 
 func (d *dumper) outputs(tables []table) {
 	d.array("outputs", func() {

@@ -1,26 +1,25 @@
 package snapshot
 
 import (
+	"os"
+	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"github.com/git-smithers/git-smithers/snapshot/row"
 )
 
-func TestMembersAreDeclaredInTheOrderOfTheirNames(t *testing.T) {
-	t.Parallel()
-	for kind, names := range map[string][]string{
-		"node": memberNames(nodeKind.Fields), "loop": memberNames(loopKind.Fields), "attempt": memberNames(attemptKind.Fields),
-		"approval": memberNames(approvalKind.Fields), "human request": memberNames(humanRequestKind.Fields),
-		"signal": memberNames(signalKind.Fields), "wait": memberNames(waitKind.Fields), "op": memberNames(opKind.Fields),
-		"run.json": memberNames(runFields), "parent": memberNames(parentFields), "vcs.json": memberNames(vcsFields),
-		"worktree": memberNames(worktreeFields), "altered": memberNames(alteredFields), "left out": memberNames(leftOutFields),
-	} {
-		assert.True(t, row.IsSet(names), "%s: %v", kind, names)
-		assert.False(t, slices.ContainsFunc(names, func(name string) bool { return strings.ContainsAny(name, `"\`) }), kind)
+// declared is the names of the members of everything that docs/format.md has a table of.
+func declared() map[string][]string {
+	return map[string][]string{
+		"node": memberNames(nodeKind.Fields), "attempt": memberNames(attemptKind.Fields), "approval": memberNames(approvalKind.Fields),
+		"human request": memberNames(humanRequestKind.Fields), "signal": memberNames(signalKind.Fields), "wait": memberNames(waitKind.Fields),
+		"op": memberNames(opKind.Fields), "run.json": memberNames(runFields), "vcs.json": memberNames(vcsFields),
 	}
 }
 
@@ -30,4 +29,39 @@ func memberNames[T any](fields []row.Field[T]) []string {
 		names = append(names, f.Name)
 	}
 	return names
+}
+
+func TestMembersAreDeclaredInTheOrderOfTheirNames(t *testing.T) {
+	t.Parallel()
+	all := declared()
+	all["loop"], all["parent"], all["worktree"] = memberNames(loopKind.Fields), memberNames(parentFields), memberNames(worktreeFields)
+	all["altered"], all["left out"] = memberNames(alteredFields), memberNames(leftOutFields)
+	for kind, names := range all {
+		assert.True(t, row.IsSet(names), "%s: %v", kind, names)
+		assert.False(t, slices.ContainsFunc(names, func(name string) bool { return strings.ContainsAny(name, `"\`) }), kind)
+	}
+}
+
+func TestEveryMemberIsDocumented(t *testing.T) {
+	t.Parallel()
+	page, err := os.ReadFile(filepath.Join("..", "docs", "format.md"))
+	require.NoError(t, err)
+	var tables [][]string
+	for _, table := range strings.Split(string(page), "| member | |\n|---|---|\n")[1:] {
+		var names []string
+		for line := range strings.Lines(table) {
+			if !strings.HasPrefix(line, "| `") {
+				break
+			}
+			first, _, _ := strings.Cut(line[2:], "|")
+			for _, name := range regexp.MustCompile("`([a-zA-Z]+)`").FindAllStringSubmatch(first, -1) {
+				names = append(names, name[1])
+			}
+		}
+		slices.Sort(names)
+		tables = append(tables, names)
+	}
+	for kind, names := range declared() {
+		assert.Contains(t, tables, names, kind)
+	}
 }

@@ -59,11 +59,3 @@ func (s *State) AllSignals() iter.Seq2[Signal, error] { return decoded(s.Signals
 
 // AllWaits yields the waits as AllApprovals does.
 func (s *State) AllWaits() iter.Seq2[Wait, error] { return decoded(s.Waits(), DecodeWait) }
-
-// decoder only checks what decode reads.
-func decoder[T any](decode func(page.Row) (T, error)) func(page.Row) error {
-	return func(row page.Row) error {
-		_, err := decode(row)
-		return err
-	}
-}

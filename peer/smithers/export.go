@@ -9,6 +9,7 @@ import (
 	"slices"
 
 	"github.com/git-smithers/git-smithers/internal/smithersdb"
+	"github.com/git-smithers/git-smithers/peer/smithers/code"
 	"github.com/git-smithers/git-smithers/snapshot"
 	"github.com/git-smithers/git-smithers/timeline"
 	"github.com/git-smithers/git-smithers/timeline/fault"
@@ -106,7 +107,7 @@ func exportAll(ctx context.Context, s *timeline.Store, tx *smithersdb.WriteTx, r
 	if err := ensureTables(tx, runs); err != nil {
 		return cannotTake(req.To, err)
 	}
-	own, unowned, workflows := smithersdb.Schema(), unownedRows{}, workflowFiles{}
+	own, unowned, workflows := smithersdb.Schema(), unownedRows{}, code.Files{}
 	for _, run := range runs {
 		x := &exporting{
 			exported: run, ctx: ctx, store: s, tx: tx, req: req, predict: predict, own: own, unowned: unowned, workflows: workflows,

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/git-smithers/git-smithers/internal/smithersdb"
+	"github.com/git-smithers/git-smithers/peer/smithers/code"
 	"github.com/git-smithers/git-smithers/snapshot"
 	"github.com/git-smithers/git-smithers/timeline"
 	"github.com/git-smithers/git-smithers/timeline/fault"
@@ -27,8 +28,8 @@ type exporting struct {
 
 	predict predictor
 
-	unowned   unownedRows   // of the database, for all runs
-	workflows workflowFiles // of all runs
+	unowned   unownedRows // of the database, for all runs
+	workflows code.Files  // of all runs
 
 	refusals []Refusal // why Smithers would not resume the run
 	certain  bool      // whether that is all
@@ -126,7 +127,7 @@ func (x *exporting) writeTable(table smithersdb.Table, rows []smithersdb.Row) er
 			return err
 		}
 		if table.Name == tableRuns {
-			x.refusals, x.certain = x.workflows.refusals(row)
+			x.refusals, x.certain = refusalsOf(x.workflows, row)
 		}
 	}
 	return nil
@@ -243,7 +244,7 @@ func (x *exporting) runRow(table smithersdb.Table, predicted []smithersdb.Row, o
 // resumed in, with which it compares it.
 func (x *exporting) makeResumable(row smithersdb.Row) error {
 	dir := x.resumedIn(row)
-	folder, kind := vcsAt(dir)
+	folder, kind := code.Repository(dir)
 	row["vcs_type"], row["vcs_root"] = optionalText(kind), optionalText(folder)
 	if folder == "" {
 		row["vcs_revision"] = smithersdb.Value{}
@@ -255,15 +256,15 @@ func (x *exporting) makeResumable(row smithersdb.Row) error {
 	if workflow == "" {
 		return nil
 	}
-	now, err := x.workflows.of(workflow)
-	if err != nil || now.entry == "" {
+	now, err := x.workflows.Of(workflow)
+	if err != nil || now.Entry == "" {
 		return err
 	}
-	hash, version := now.entry, entryVersion
-	if now.known && now.graph != "" {
-		hash, version = now.graph, graphVersion
+	hash, version := now.Entry, entryVersion
+	if now.Known && now.Graph != "" {
+		hash, version = now.Graph, graphVersion
 	}
 	row["workflow_path"], row["workflow_hash"] = textValue(workflow), textValue(hash)
-	row["config_json"] = textValue(blessed(row["config_json"].Bytes, dir, version, now.entry))
+	row["config_json"] = textValue(blessed(row["config_json"].Bytes, dir, version, now.Entry))
 	return nil
 }

@@ -7,6 +7,7 @@ import (
 	"strconv"
 
 	"github.com/git-smithers/git-smithers/internal/smithersdb"
+	"github.com/git-smithers/git-smithers/peer/smithers/code"
 	"github.com/git-smithers/git-smithers/snapshot"
 	"github.com/git-smithers/git-smithers/timeline"
 )
@@ -25,30 +26,6 @@ type Refusal struct {
 	Message string `json:"message"`
 }
 
-// workflowFiles are the hashes of workflow files, as they are now, by their paths.
-type workflowFiles map[string]workflowHashes
-
-// workflowHashes is what Smithers knows a workflow file by.
-type workflowHashes struct {
-	entry string // of the file; "" where there is none
-	graph string // of its modules; "" where Smithers finds none
-	known bool   // whether that is what graph is
-}
-
-func (w workflowFiles) of(file string) (workflowHashes, error) {
-	if hashes, ok := w[file]; ok {
-		return hashes, nil
-	}
-	var hashes workflowHashes
-	var err error
-	if hashes.entry, err = entryHash(file); err != nil {
-		return hashes, err
-	}
-	hashes.graph, hashes.known = graphHash(file)
-	w[file] = hashes
-	return hashes, nil
-}
-
 // place finds out where the run's paths are from now on, and where it is resumed unless it says another folder. Smithers
 // has the top of the working copy for the first, and for the second the folder that a run was begun in, with its database.
 func (x *exporting) place() error {
@@ -58,7 +35,7 @@ func (x *exporting) place() error {
 	}
 	x.req.Root = x.dir
 	in, err := x.inWorkingCopy(x.store)
-	if top, _ := vcsAt(x.dir); in && top != "" {
+	if top, _ := code.Repository(x.dir); in && top != "" {
 		x.req.Root = top
 	}
 	return err
@@ -109,20 +86,20 @@ func (x *exporting) exportedRun(frames int64) ExportedRun {
 	return out
 }
 
-// refusals compares a row of _smithers_runs with what there is in the folders that it names, as Smithers
+// refusalsOf compares a row of _smithers_runs with what there is in the folders that it names, as Smithers
 // does when it resumes the run with its workflow file. certain is false where there may be more.
-func (w workflowFiles) refusals(row smithersdb.Row) (found []Refusal, certain bool) {
+func refusalsOf(workflows code.Files, row smithersdb.Row) (found []Refusal, certain bool) {
 	config, err := takenMembers(columnJSON(row, "config_json"))
 	if err != nil && row["config_json"].Kind != smithersdb.Null {
 		return nil, false
 	}
-	found, certain = w.workflowRefusals(row, config)
+	found, certain = workflowRefusals(workflows, row, config)
 	folder := memberText(config, "rootDir")
 	if !filepath.IsAbs(folder) {
 		return found, false
 	}
 	stored, _ := columnText(row, "vcs_root")
-	now, _ := vcsAt(folder)
+	now, _ := code.Repository(folder)
 	if stored != "" {
 		stored = filepath.Clean(stored)
 	}
@@ -139,31 +116,31 @@ func orNone(path string) string {
 	return path
 }
 
-// workflowRefusals is refusals, of the workflow file and its modules.
-func (w workflowFiles) workflowRefusals(row smithersdb.Row, config []member) (found []Refusal, certain bool) {
+// workflowRefusals is refusalsOf for the workflow file and its modules.
+func workflowRefusals(workflows code.Files, row smithersdb.Row, config []member) (found []Refusal, certain bool) {
 	file, _ := columnText(row, "workflow_path")
 	if !filepath.IsAbs(file) {
 		return nil, false
 	}
 	file = filepath.Clean(file)
-	now, err := w.of(file)
+	now, err := workflows.Of(file)
 	switch {
 	case err != nil:
 		return nil, false
-	case now.entry == "":
+	case now.Entry == "":
 		return []Refusal{{RefusedNoWorkflow, "there is no workflow file " + file}}, true
 	}
 	stored, _ := columnText(row, "workflow_hash")
 	version, entry := durability(config)
 	switch {
-	case version < graphVersion && stored != now.entry, version >= graphVersion && entry != now.entry:
+	case version < graphVersion && stored != now.Entry, version >= graphVersion && entry != now.Entry:
 		return []Refusal{{RefusedWorkflow, "workflow file " + file + " is not the one that it was started with"}}, true
 	case version < graphVersion:
 		return nil, true
-	case stored == "" || now.known && stored != now.graph:
+	case stored == "" || now.Known && stored != now.Graph:
 		return []Refusal{{RefusedModules, "the folder or the modules of " + file + " are not those that it was started with"}}, true
 	}
-	return nil, now.known
+	return nil, now.Known
 }
 
 // durability is what config_json says of how the workflow's hashes are to be compared.

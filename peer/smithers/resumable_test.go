@@ -9,13 +9,14 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/git-smithers/git-smithers/internal/smithersdb"
+	"github.com/git-smithers/git-smithers/peer/smithers/code"
 	"github.com/git-smithers/git-smithers/snapshot"
 )
 
 // blessedRow is the row of a run that is to be resumed in a folder with its workflow file.
 func blessedRow(t *testing.T, dir, workflow string) smithersdb.Row {
 	t.Helper()
-	x := &exporting{req: ExportRequest{Root: dir, Workflow: filepath.Join(dir, workflow)}, dir: dir, workflows: workflowFiles{}}
+	x := &exporting{req: ExportRequest{Root: dir, Workflow: filepath.Join(dir, workflow)}, dir: dir, workflows: code.Files{}}
 	row := smithersdb.Row{"config_json": textValue(`{"maxConcurrency":4}`)}
 	require.NoError(t, x.makeResumable(row))
 	return row
@@ -23,7 +24,7 @@ func blessedRow(t *testing.T, dir, workflow string) smithersdb.Row {
 
 // refusalCodes are the codes of what Smithers refuses a run for.
 func refusalCodes(row smithersdb.Row) (codes []string, certain bool) {
-	found, certain := workflowFiles{}.refusals(row)
+	found, certain := refusalsOf(code.Files{}, row)
 	for _, r := range found {
 		codes = append(codes, r.Code)
 	}
@@ -83,7 +84,7 @@ func TestARunIsResumedWhereNothingHasChanged(t *testing.T) {
 			return row, nil
 		}, false, nil},
 		"no folder is named": {func(_ string, row smithersdb.Row) (smithersdb.Row, error) {
-			row["config_json"], row["workflow_hash"] = smithersdb.Value{}, textValue(hexSum(files["flow.tsx"]))
+			row["config_json"], row["workflow_hash"] = smithersdb.Value{}, textValue(code.Sum(files["flow.tsx"]))
 			return row, nil
 		}, false, nil},
 		"no JSON": {func(_ string, row smithersdb.Row) (smithersdb.Row, error) {
@@ -113,7 +114,7 @@ func TestWhatCannotBeToldOfModulesIsNotCompared(t *testing.T) {
 		require.NoError(t, err)
 		version, entry := durability(config)
 		assert.InDelta(t, want, version, 0, part)
-		assert.Equal(t, hexSum("import './part'"), entry, part)
+		assert.Equal(t, code.Sum("import './part'"), entry, part)
 		assert.Equal(t, want == entryVersion, row["workflow_hash"].Bytes == entry, part)
 		refusals, certain := refusalCodes(row)
 		assert.Empty(t, refusals, part)
@@ -149,4 +150,16 @@ func TestARunIsResumedInTheFolderThatItHas(t *testing.T) {
 			assert.Equal(t, top, x.req.Root, name)
 		}
 	}
+}
+
+// project writes source files and returns their folder.
+func project(t *testing.T, files map[string]string) string {
+	t.Helper()
+	dir := t.TempDir()
+	for name, source := range files {
+		file := filepath.Join(dir, name)
+		require.NoError(t, os.MkdirAll(filepath.Dir(file), 0o777))
+		require.NoError(t, os.WriteFile(file, []byte(source), 0o666))
+	}
+	return dir
 }

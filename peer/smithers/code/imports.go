@@ -1,4 +1,4 @@
-package smithers
+package code
 
 import (
 	"path/filepath"

@@ -1,4 +1,4 @@
-package smithers
+package code
 
 import (
 	"cmp"
@@ -23,10 +23,10 @@ var (
 	errNoModule = errors.New("a module is not there")
 )
 
-// graphHash is the hash by which Smithers knows a workflow with all modules that it imports by relative paths: over
-// their absolute paths and contents. It is "" where Smithers finds none, as a module is not there. known is false
-// where it cannot be told for certain.
-func graphHash(workflow string) (hash string, known bool) {
+// GraphHash returns the hash by which Smithers knows a workflow file with all modules that the file imports by relative
+// paths. The hash covers their absolute paths and contents. hash is "" if a module does not exist, because Smithers then
+// has no hash. known is false if the imports cannot be read for certain.
+func GraphHash(workflow string) (hash string, known bool) {
 	g := moduleGraph{hashes: make(map[string]string)}
 	switch err := g.add(filepath.Clean(workflow)); {
 	case errors.Is(err, errNoModule):
@@ -52,7 +52,7 @@ func (g *moduleGraph) add(file string) error {
 	if err != nil {
 		return err
 	}
-	g.hashes[file] = hexSum(source)
+	g.hashes[file] = Sum(source)
 	specifiers, ok := importsOf(file, source)
 	if !ok {
 		return errUnclear
@@ -116,5 +116,5 @@ func (g *moduleGraph) hash() string {
 	slices.SortFunc(entries, func(a, b string) int {
 		return cmp.Or(slices.Compare(utf16.Encode([]rune(a)), utf16.Encode([]rune(b))), cmp.Compare(a, b))
 	})
-	return hexSum(strings.Join(entries, "|"))
+	return Sum(strings.Join(entries, "|"))
 }

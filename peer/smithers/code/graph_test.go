@@ -1,4 +1,4 @@
-package smithers
+package code
 
 import (
 	"os"
@@ -35,17 +35,17 @@ func TestTheGraphIsAllModulesByTheirPathsAndContents(t *testing.T) {
 	dir := project(t, files)
 	var entries []string
 	for _, name := range []string{"flow.tsx", "parts/a.js", "parts/index.ts", "words.mts"} {
-		entries = append(entries, filepath.Join(dir, name)+":"+hexSum(files[name]))
+		entries = append(entries, filepath.Join(dir, name)+":"+Sum(files[name]))
 	}
-	hash, known := graphHash(filepath.Join(dir, "flow.tsx"))
+	hash, known := GraphHash(filepath.Join(dir, "flow.tsx"))
 	assert.True(t, known)
-	assert.Equal(t, hexSum(strings.Join(entries, "|")), hash)
+	assert.Equal(t, Sum(strings.Join(entries, "|")), hash)
 }
 
 func TestThereIsNoGraphWhereAModuleIsMissing(t *testing.T) {
 	t.Parallel()
 	dir := project(t, map[string]string{"flow.tsx": `import "./a"`, "a.ts": `import "./folder"`, "folder/a.ts": ""})
-	hash, known := graphHash(filepath.Join(dir, "flow.tsx"))
+	hash, known := GraphHash(filepath.Join(dir, "flow.tsx"))
 	assert.True(t, known)
 	assert.Empty(t, hash)
 }
@@ -58,7 +58,7 @@ func TestTheGraphIsUnknownWhereAModuleIsUnclear(t *testing.T) {
 		"its mark":     "\ufeffexport {}",
 	} {
 		dir := project(t, map[string]string{"flow.tsx": `import "./a"`, "a.ts": source})
-		_, known := graphHash(filepath.Join(dir, "flow.tsx"))
+		_, known := GraphHash(filepath.Join(dir, "flow.tsx"))
 		assert.False(t, known, name)
 	}
 }

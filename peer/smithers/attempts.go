@@ -7,32 +7,33 @@ import (
 
 	"github.com/git-smithers/git-smithers/internal/smithersdb"
 	"github.com/git-smithers/git-smithers/objstore/page"
+	"github.com/git-smithers/git-smithers/peer/smithers/dbrow"
 	"github.com/git-smithers/git-smithers/snapshot"
 )
 
 // attemptOf reads a row of _smithers_attempts. The log is the response of an agent.
 func attemptOf(row smithersdb.Row) (a snapshot.Attempt, log string, ok bool) {
-	nodeID, hasNode := columnText(row, "node_id")
-	iteration, hasIteration := columnNumber(row, "iteration")
-	attempt, hasAttempt := columnNumber(row, "attempt")
-	started, hasStart := columnNumber(row, "started_at_ms")
+	nodeID, hasNode := dbrow.ColumnText(row, "node_id")
+	iteration, hasIteration := dbrow.ColumnNumber(row, "iteration")
+	attempt, hasAttempt := dbrow.ColumnNumber(row, "attempt")
+	started, hasStart := dbrow.ColumnNumber(row, "started_at_ms")
 	if !hasNode || !hasIteration || !hasAttempt || !hasStart {
 		return snapshot.Attempt{}, "", false
 	}
 	a = snapshot.Attempt{
 		NodeID: nodeID, Iteration: int(iteration), Attempt: int(attempt),
-		StartedAtMs: started, FinishedAtMs: columnNumberOrNil(row, "finished_at_ms"),
+		StartedAtMs: started, FinishedAtMs: dbrow.ColumnNumberOrNil(row, "finished_at_ms"),
 	}
-	state, _ := columnText(row, "state")
+	state, _ := dbrow.ColumnText(row, "state")
 	a.State = attemptState(state, a.FinishedAtMs != nil)
 	a.Error = errorText(row)
-	if pointer, _ := columnText(row, "jj_pointer"); isRevision(pointer) {
+	if pointer, _ := dbrow.ColumnText(row, "jj_pointer"); isRevision(pointer) {
 		a.CommitID = pointer
 	}
 	if _, err := snapshot.DecodeAttempt(snapshot.EncodeAttempt(a)); err != nil {
 		return snapshot.Attempt{}, "", false
 	}
-	log, _ = columnText(row, "response_text")
+	log, _ = dbrow.ColumnText(row, "response_text")
 	return a, log, true
 }
 
@@ -69,7 +70,7 @@ func isRevision(s string) bool {
 
 // errorText is what an error says, as ours do: its code or name, and its message.
 func errorText(row smithersdb.Row) string {
-	text, ok := columnText(row, "error_json")
+	text, ok := dbrow.ColumnText(row, "error_json")
 	if !ok {
 		return ""
 	}
@@ -124,12 +125,12 @@ func (f *facts) predictAttempts() []smithersdb.Row {
 		w, waits := waits[snapshot.AttemptKey(a.NodeID, a.Iteration, a.Attempt)]
 		switch {
 		case waits && w.Kind == snapshot.WaitTimer:
-			row["meta_json"] = textValue(task.timerMeta(w))
+			row["meta_json"] = dbrow.Text(task.timerMeta(w))
 		case waits:
-			row["meta_json"] = textValue(task.waitMeta(w, signals))
+			row["meta_json"] = dbrow.Text(task.waitMeta(w, signals))
 		default:
-			row["jj_cwd"] = textValue(rootMark)
-			row["meta_json"] = textValue(task.meta(nodes[snapshot.Key(a.NodeID, a.Iteration)]))
+			row["jj_cwd"] = dbrow.Text(dbrow.RootMark)
+			row["meta_json"] = dbrow.Text(task.meta(nodes[snapshot.Key(a.NodeID, a.Iteration)]))
 		}
 		rows = append(rows, row)
 	}
@@ -139,12 +140,12 @@ func (f *facts) predictAttempts() []smithersdb.Row {
 // predictAttempt gives the row of an attempt but for what depends on its task.
 func (f *facts) predictAttempt(a snapshot.Attempt) smithersdb.Row {
 	row := smithersdb.Row{
-		"node_id": textValue(a.NodeID), "iteration": intValue(int64(a.Iteration)), "attempt": intValue(int64(a.Attempt)),
-		"state": textValue(a.State), "started_at_ms": intValue(a.StartedAtMs), "finished_at_ms": nullableInt(a.FinishedAtMs),
-		"response_text": optionalText(f.Logs[snapshot.AttemptKey(a.NodeID, a.Iteration, a.Attempt)]), "cached": intValue(0),
+		"node_id": dbrow.Text(a.NodeID), "iteration": dbrow.Int(int64(a.Iteration)), "attempt": dbrow.Int(int64(a.Attempt)),
+		"state": dbrow.Text(a.State), "started_at_ms": dbrow.Int(a.StartedAtMs), "finished_at_ms": dbrow.NullableInt(a.FinishedAtMs),
+		"response_text": dbrow.OptionalText(f.Logs[snapshot.AttemptKey(a.NodeID, a.Iteration, a.Attempt)]), "cached": dbrow.Int(0),
 	}
 	if f.Run.VCSType == snapshot.VCSJJ && a.State == snapshot.AttemptFinished {
-		row["jj_pointer"] = optionalText(a.CommitID) // ours have one in git too
+		row["jj_pointer"] = dbrow.OptionalText(a.CommitID) // ours have one in git too
 	}
 	return row
 }

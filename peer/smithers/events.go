@@ -7,6 +7,7 @@ import (
 	"strconv"
 
 	"github.com/git-smithers/git-smithers/internal/smithersdb"
+	"github.com/git-smithers/git-smithers/peer/smithers/dbrow"
 	"github.com/git-smithers/git-smithers/snapshot"
 )
 
@@ -20,11 +21,11 @@ func eventOf(row smithersdb.Row, run, workflow string, frames map[int64]frameFac
 	if !isEvent(row) {
 		return snapshot.Event{}, false
 	}
-	seq, _ := columnNumber(row, "seq")
-	at, _ := columnNumber(row, "timestamp_ms")
-	kind, _ := columnText(row, "type")
+	seq, _ := dbrow.ColumnNumber(row, "seq")
+	at, _ := dbrow.ColumnNumber(row, "timestamp_ms")
+	kind, _ := dbrow.ColumnText(row, "type")
 	e = snapshot.Event{Seq: seq, Type: kind, AtMs: at, Payload: json.RawMessage("{}")}
-	members, err := takenMembers(columnJSON(row, "payload_json"))
+	members, err := takenMembers(dbrow.ColumnJSON(row, "payload_json"))
 	if err != nil || twice(members) {
 		return e, true
 	}
@@ -45,9 +46,9 @@ func eventOf(row smithersdb.Row, run, workflow string, frames map[int64]frameFac
 
 // isEvent tells whether a row of _smithers_events has what an event needs.
 func isEvent(row smithersdb.Row) bool {
-	_, hasSeq := columnNumber(row, "seq")
-	_, hasTime := columnNumber(row, "timestamp_ms")
-	kind, hasType := columnText(row, "type")
+	_, hasSeq := dbrow.ColumnNumber(row, "seq")
+	_, hasTime := dbrow.ColumnNumber(row, "timestamp_ms")
+	kind, hasType := dbrow.ColumnText(row, "type")
 	return hasSeq && hasTime && hasType && kind != ""
 }
 
@@ -66,7 +67,7 @@ func samePayload(e snapshot.Event, row smithersdb.Row) bool {
 			return false
 		})))
 	}
-	return said(e.Payload) == said(columnJSON(row, "payload_json"))
+	return said(e.Payload) == said(dbrow.ColumnJSON(row, "payload_json"))
 }
 
 // numbered is an event whose payload says that Smithers' seq is e.Seq, where that is not next, the one
@@ -114,7 +115,7 @@ func keptSeq(e snapshot.Event) (seq int64, ok bool) {
 		return 0, false
 	}
 	seq, err = strconv.ParseInt(memberRaw(members, seqMember), 10, 64)
-	return seq, err == nil && seq >= 0 && seq <= maxTime
+	return seq, err == nil && seq >= 0 && seq <= dbrow.MaxTime
 }
 
 // twice tells whether a name comes twice.
@@ -247,8 +248,8 @@ func (f *facts) predictEvents() []smithersdb.Row {
 	var rows []smithersdb.Row
 	for i, e := range f.Events {
 		rows = append(rows, smithersdb.Row{
-			"seq": intValue(seqs[i]), "timestamp_ms": intValue(e.AtMs), "type": textValue(e.Type),
-			"payload_json": textValue(f.payloadOf(e, frames)),
+			"seq": dbrow.Int(seqs[i]), "timestamp_ms": dbrow.Int(e.AtMs), "type": dbrow.Text(e.Type),
+			"payload_json": dbrow.Text(f.payloadOf(e, frames)),
 		})
 	}
 	return rows

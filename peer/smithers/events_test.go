@@ -8,13 +8,14 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/git-smithers/git-smithers/internal/smithersdb"
+	"github.com/git-smithers/git-smithers/peer/smithers/dbrow"
 	"github.com/git-smithers/git-smithers/snapshot"
 )
 
 func eventRow(seq int64, kind, payload string) smithersdb.Row {
 	return smithersdb.Row{
-		"run_id": textValue("r"), "seq": intValue(seq), "timestamp_ms": intValue(5),
-		"type": textValue(kind), "payload_json": textValue(payload),
+		"run_id": dbrow.Text("r"), "seq": dbrow.Int(seq), "timestamp_ms": dbrow.Int(5),
+		"type": dbrow.Text(kind), "payload_json": dbrow.Text(payload),
 	}
 }
 
@@ -39,12 +40,12 @@ func eventFacts(rows []smithersdb.Row) *facts {
 }
 
 // eventOverrides are the overrides of events, which come back.
-func eventOverrides(t *testing.T, rows []smithersdb.Row) (*facts, []override) {
+func eventOverrides(t *testing.T, rows []smithersdb.Row) (*facts, []dbrow.Override) {
 	t.Helper()
 	f := eventFacts(rows)
 	predicted, err := predict(f, eventsTable, nil)
 	require.NoError(t, err)
-	restored, over := roundTrip(t, eventsTable, predicted, rows, "")
+	restored, over := roundTrip(t, eventsTable, predicted, rows)
 	requireRows(t, tableEvents, restored, rows)
 	return f, over
 }
@@ -153,13 +154,13 @@ func TestARowThatIsNoEventIsAnOverrideAsAWhole(t *testing.T) {
 	const payload = `{"type":"T","runId":"r","timestampMs":5,"correlation":{"runId":"r","workflowName":"w"}}`
 	for name, set := range map[string]func(smithersdb.Row){
 		"a type that is NULL":       func(row smithersdb.Row) { row["type"] = smithersdb.Value{} },
-		"a type that is empty":      func(row smithersdb.Row) { row["type"] = textValue("") },
-		"a type that is not UTF-8":  func(row smithersdb.Row) { row["type"] = textValue("\xff") },
+		"a type that is empty":      func(row smithersdb.Row) { row["type"] = dbrow.Text("") },
+		"a type that is not UTF-8":  func(row smithersdb.Row) { row["type"] = dbrow.Text("\xff") },
 		"a time that is NULL":       func(row smithersdb.Row) { row["timestamp_ms"] = smithersdb.Value{} },
-		"a time before 1970":        func(row smithersdb.Row) { row["timestamp_ms"] = intValue(-1) },
-		"a time beyond doubles":     func(row smithersdb.Row) { row["timestamp_ms"] = intValue(1 << 53) },
+		"a time before 1970":        func(row smithersdb.Row) { row["timestamp_ms"] = dbrow.Int(-1) },
+		"a time beyond doubles":     func(row smithersdb.Row) { row["timestamp_ms"] = dbrow.Int(1 << 53) },
 		"a time that is a fraction": func(row smithersdb.Row) { row["timestamp_ms"] = realValue(5.5) },
-		"a seq that is text":        func(row smithersdb.Row) { row["seq"] = textValue("1") },
+		"a seq that is text":        func(row smithersdb.Row) { row["seq"] = dbrow.Text("1") },
 		"a payload that is a blob":  func(row smithersdb.Row) { row["payload_json"] = blobValue(payload) },
 		"a payload that is NULL":    func(row smithersdb.Row) { row["payload_json"] = smithersdb.Value{} },
 	} {

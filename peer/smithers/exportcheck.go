@@ -5,6 +5,7 @@ import (
 	"maps"
 
 	"github.com/git-smithers/git-smithers/internal/smithersdb"
+	"github.com/git-smithers/git-smithers/peer/smithers/dbrow"
 )
 
 // predictor is predict. Tests hand in others: what it predicts is part of the format, so a changed one restores wrong rows.
@@ -21,14 +22,14 @@ func (x *exporting) checkImported(all runRows) error {
 	}
 	marked, moved := maps.Clone(all.rows), false
 	for _, table := range all.tables {
-		if !hasPaths(table) {
+		if !dbrow.HasPaths(table) {
 			continue
 		}
-		rows, err := x.rowsAt(table, rootMark)
+		rows, err := x.rowsAt(table, dbrow.RootMark)
 		if err != nil {
 			return err
 		}
-		_, found := root(rootMark).movable(table, rows)
+		_, found := dbrow.Root(dbrow.RootMark).Movable(table, rows)
 		marked[table.Name], moved = rows, moved || found
 	}
 	all.rows = marked

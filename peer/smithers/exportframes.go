@@ -5,6 +5,7 @@ import (
 	"maps"
 
 	"github.com/git-smithers/git-smithers/internal/smithersdb"
+	"github.com/git-smithers/git-smithers/peer/smithers/dbrow"
 )
 
 // noTree is the rendered tree of a frame that has none.
@@ -123,7 +124,7 @@ func (x *exporting) lonelyFrames() ([]smithersdb.Row, error) {
 	if !x.exact || len(over) == 0 {
 		return nil, nil
 	}
-	return restoreRows(x.ownTable(tableFrames), nil, over, x.row.ID, root(x.req.Root))
+	return dbrow.Restore(x.ownTable(tableFrames), nil, over, x.row.ID, dbrow.Root(x.req.Root))
 }
 
 // contents are the texts of a snapshot.
@@ -154,15 +155,15 @@ func (w *frameWriter) contents(f frame, about frameRow) (smithersdb.Contents, er
 func (w *frameWriter) writeSnapshot(known frameFacts, about frameRow, contents smithersdb.Contents) error {
 	predicted := predictSnapshot(known, w.snapshot)
 	if !w.imported && w.snapshot == nil {
-		predicted["vcs_pointer"] = optionalText(w.facts.Run.VCSRevision)
+		predicted["vcs_pointer"] = dbrow.OptionalText(w.facts.Run.VCSRevision)
 	}
-	row, err := oneRow(withoutContents(w.snapshots), predicted, about.Snapshot, w.row.ID, root(w.req.Root))
+	row, err := dbrow.RestoreOne(withoutContents(w.snapshots), predicted, about.Snapshot, w.row.ID, dbrow.Root(w.req.Root))
 	if err != nil || row == nil {
 		return err
 	}
 	w.snapshot = row
 	w.heads = append(w.heads, smithersdb.Head{
-		Frame: row["frame_no"].Int, AtMs: ourTime(row["created_at_ms"].Int), ContentHash: row["content_hash"].Bytes,
+		Frame: row["frame_no"].Int, AtMs: dbrow.OurTime(row["created_at_ms"].Int), ContentHash: row["content_hash"].Bytes,
 	})
 	texts := contents
 	compact := about.Layout != smithersdb.Inline && w.imported
@@ -175,8 +176,8 @@ func (w *frameWriter) writeSnapshot(known frameFacts, about frameRow, contents s
 		texts = smithersdb.Contents{}
 	}
 	full := maps.Clone(row)
-	full["nodes_json"], full["outputs_json"] = textValue(texts.Nodes), textValue(texts.Outputs)
-	full["ralph_json"], full["input_json"] = textValue(texts.Ralph), textValue(texts.Input)
+	full["nodes_json"], full["outputs_json"] = dbrow.Text(texts.Nodes), dbrow.Text(texts.Outputs)
+	full["ralph_json"], full["input_json"] = dbrow.Text(texts.Ralph), dbrow.Text(texts.Input)
 	if err := w.tx.Insert(tableSnapshots, full); err != nil || !compact {
 		return err
 	}
@@ -198,9 +199,9 @@ func (w *frameWriter) writeFrame(known frameFacts, about frameRow) error {
 	}
 	predicted := predictFrame(known, w.frame, w.tree)
 	if about.Frame == nil && predicted["xml_json"].Kind == smithersdb.Null {
-		predicted["encoding"], predicted["xml_json"] = textValue(smithersdb.KeyFrame), textValue(known.Tree)
+		predicted["encoding"], predicted["xml_json"] = dbrow.Text(smithersdb.KeyFrame), dbrow.Text(known.Tree)
 	}
-	row, err := oneRow(w.frames, predicted, about.Frame, w.row.ID, root(w.req.Root))
+	row, err := dbrow.RestoreOne(w.frames, predicted, about.Frame, w.row.ID, dbrow.Root(w.req.Root))
 	if err != nil || row == nil {
 		return err
 	}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/git-smithers/git-smithers/internal/smithersdb"
 	"github.com/git-smithers/git-smithers/peer/smithers/code"
+	"github.com/git-smithers/git-smithers/peer/smithers/dbrow"
 	"github.com/git-smithers/git-smithers/snapshot"
 	"github.com/git-smithers/git-smithers/timeline"
 	"github.com/git-smithers/git-smithers/timeline/fault"
@@ -136,11 +137,11 @@ func (x *exporting) writeTable(table smithersdb.Table, rows []smithersdb.Row) er
 // rows are the run's rows of a table. For a run that is not as it was imported, they are what
 // follows from it.
 func (x *exporting) rows(table smithersdb.Table) ([]smithersdb.Row, error) {
-	return x.rowsAt(table, root(x.req.Root))
+	return x.rowsAt(table, dbrow.Root(x.req.Root))
 }
 
 // rowsAt are the run's rows of a table with their paths in another root.
-func (x *exporting) rowsAt(table smithersdb.Table, at root) ([]smithersdb.Row, error) {
+func (x *exporting) rowsAt(table smithersdb.Table, at dbrow.Root) ([]smithersdb.Row, error) {
 	predicted, err := x.predict(x.facts, table, x.peer.columns())
 	if err != nil {
 		return nil, err
@@ -157,7 +158,7 @@ func (x *exporting) rowsAt(table smithersdb.Table, at root) ([]smithersdb.Row, e
 	default:
 		over = nil
 	}
-	return restoreRows(table, predicted, over, x.row.ID, at)
+	return dbrow.Restore(table, predicted, over, x.row.ID, at)
 }
 
 // likeSmithers makes the facts of a run that it has not what it would have of a fork.
@@ -214,18 +215,18 @@ func ofProgress(column string) bool {
 		"cancel_requested_at_ms", "pause_requested_at_ms", "vcs_type", "vcs_revision":
 		return true
 	}
-	return processColumn(tableRuns, column)
+	return dbrow.IsProcessColumn(tableRuns, column)
 }
 
 // runRow is the row of a run that is not as it was imported: how far it is, is as we know; the rest as in
 // the row of the run that it comes from.
-func (x *exporting) runRow(table smithersdb.Table, predicted []smithersdb.Row, over []override) ([]smithersdb.Row, error) {
-	at := root(x.req.Root)
-	own, err := restoreRows(table, predicted, nil, x.row.ID, at)
+func (x *exporting) runRow(table smithersdb.Table, predicted []smithersdb.Row, over []dbrow.Override) ([]smithersdb.Row, error) {
+	at := dbrow.Root(x.req.Root)
+	own, err := dbrow.Restore(table, predicted, nil, x.row.ID, at)
 	if err != nil {
 		return nil, err
 	}
-	rows, err := restoreRows(table, predicted, over, x.row.ID, at)
+	rows, err := dbrow.Restore(table, predicted, over, x.row.ID, at)
 	if err != nil {
 		return nil, err
 	}
@@ -245,7 +246,7 @@ func (x *exporting) runRow(table smithersdb.Table, predicted []smithersdb.Row, o
 func (x *exporting) makeResumable(row smithersdb.Row) error {
 	dir := x.resumedIn(row)
 	folder, kind := code.Repository(dir)
-	row["vcs_type"], row["vcs_root"] = optionalText(kind), optionalText(folder)
+	row["vcs_type"], row["vcs_root"] = dbrow.OptionalText(kind), dbrow.OptionalText(folder)
 	if folder == "" {
 		row["vcs_revision"] = smithersdb.Value{}
 	}
@@ -264,7 +265,7 @@ func (x *exporting) makeResumable(row smithersdb.Row) error {
 	if now.Known && now.Graph != "" {
 		hash, version = now.Graph, graphVersion
 	}
-	row["workflow_path"], row["workflow_hash"] = textValue(workflow), textValue(hash)
-	row["config_json"] = textValue(blessed(row["config_json"].Bytes, dir, version, now.Entry))
+	row["workflow_path"], row["workflow_hash"] = dbrow.Text(workflow), dbrow.Text(hash)
+	row["config_json"] = dbrow.Text(blessed(row["config_json"].Bytes, dir, version, now.Entry))
 	return nil
 }

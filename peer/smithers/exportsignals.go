@@ -1,6 +1,9 @@
 package smithers
 
-import "github.com/git-smithers/git-smithers/internal/smithersdb"
+import (
+	"github.com/git-smithers/git-smithers/internal/smithersdb"
+	"github.com/git-smithers/git-smithers/peer/smithers/dbrow"
+)
 
 // signalRows are the rows of _smithers_signals of a run that is not as it was imported: those that Smithers has, as it
 // has them, and those of signals that were sent here with the numbers after all others.
@@ -10,7 +13,7 @@ func (x *exporting) signalRows(table smithersdb.Table, predicted []smithersdb.Ro
 		return nil, err
 	}
 	if imported == nil {
-		return restoreRows(table, predicted, nil, x.row.ID, root(x.req.Root))
+		return dbrow.Restore(table, predicted, nil, x.row.ID, dbrow.Root(x.req.Root))
 	}
 	next := int64(0)
 	for _, p := range x.facts.provenance() {
@@ -30,11 +33,11 @@ func (x *exporting) signalRows(table smithersdb.Table, predicted []smithersdb.Ro
 			rows = append(rows, known...)
 			continue
 		}
-		row["seq"] = intValue(next)
+		row["seq"] = dbrow.Int(next)
 		rows = append(rows, row)
 		next++
 	}
-	return restoreRows(table, rows, nil, x.row.ID, root(x.req.Root))
+	return dbrow.Restore(table, rows, nil, x.row.ID, dbrow.Root(x.req.Root))
 }
 
 // importedRows are the rows of a table as the run's last import found them; nil where it did not look at them.
@@ -54,5 +57,5 @@ func (x *exporting) importedRows(table smithersdb.Table) ([]smithersdb.Row, erro
 	if err != nil {
 		return nil, err
 	}
-	return restoreRows(table, predicted, x.peer.Tables[table.Name], x.row.ID, root(x.req.Root))
+	return dbrow.Restore(table, predicted, x.peer.Tables[table.Name], x.row.ID, dbrow.Root(x.req.Root))
 }

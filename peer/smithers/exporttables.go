@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/git-smithers/git-smithers/internal/smithersdb"
+	"github.com/git-smithers/git-smithers/peer/smithers/dbrow"
 )
 
 // errTaken is a row that the database has already, of another run.
@@ -43,7 +44,7 @@ func ensureTables(tx *smithersdb.WriteTx, runs []*exported) error {
 	for _, run := range runs {
 		for _, column := range run.peer.columns() {
 			row := smithersdb.Row{
-				"table_name": textValue(column.Table), "column_name": textValue(column.Column), "kind": textValue(column.Kind),
+				"table_name": dbrow.Text(column.Table), "column_name": dbrow.Text(column.Column), "kind": dbrow.Text(column.Kind),
 			}
 			if _, err := tx.InsertIfNew(tableColumns, row); err != nil {
 				return err
@@ -89,7 +90,7 @@ func (x *exporting) put(table smithersdb.Table, row smithersdb.Row) error {
 	counter := slices.IndexFunc(table.Columns, func(c smithersdb.Column) bool {
 		return c.Key > 0 && strings.EqualFold(c.Type, "INTEGER")
 	})
-	if keys, _ := keyColumns(table); counter < 0 || len(keys) != 1 {
+	if keys, _ := dbrow.KeyColumns(table); counter < 0 || len(keys) != 1 {
 		return fmt.Errorf("table %q: %w", table.Name, errTaken)
 	}
 	delete(row, table.Columns[counter].Name)

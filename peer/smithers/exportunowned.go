@@ -2,6 +2,7 @@ package smithers
 
 import (
 	"github.com/git-smithers/git-smithers/internal/smithersdb"
+	"github.com/git-smithers/git-smithers/peer/smithers/dbrow"
 )
 
 // unownedRows counts the rows that a database has of tables that belong to no run: by table, and by the digest
@@ -49,9 +50,9 @@ func (u unownedRows) of(tx *smithersdb.WriteTx, table smithersdb.Table) (map[str
 
 // digestOf tells rows apart by the columns of a table.
 func digestOf(table smithersdb.Table, row smithersdb.Row) string {
-	h := newDigester()
+	h := dbrow.NewDigester()
 	for _, c := range table.Columns {
-		h.value(row[c.Name])
+		h.Value(row[c.Name])
 	}
-	return h.sum()
+	return h.Sum()
 }

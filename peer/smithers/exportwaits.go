@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/git-smithers/git-smithers/internal/smithersdb"
+	"github.com/git-smithers/git-smithers/peer/smithers/dbrow"
 	"github.com/git-smithers/git-smithers/snapshot"
 )
 
@@ -25,7 +26,7 @@ func (x *exporting) waitRows(table smithersdb.Table) ([]smithersdb.Row, error) {
 	if json.Unmarshal(tree, &w.workflow) != nil {
 		w.workflow = nil
 	}
-	return restoreRows(table, fitted(table, w.rows()), nil, x.row.ID, root(x.req.Root))
+	return dbrow.Restore(table, fitted(table, w.rows()), nil, x.row.ID, dbrow.Root(x.req.Root))
 }
 
 // waitWriter makes the rows of a run's waits.
@@ -83,12 +84,12 @@ func (w *waitWriter) add(rows []smithersdb.Row, task *element, wait snapshot.Wai
 	peer.Seq = w.peers[peer.Digest()]
 	wait.SignalSeq = new(int64)
 	row := smithersdb.Row{
-		"node_id": textValue(wait.NodeID), "iteration": intValue(int64(wait.Iteration)), "attempt": intValue(int64(wait.Attempt)),
-		"state": textValue(string(snapshot.NodeWaitingEvent)), "started_at_ms": intValue(wait.StartedAtMs), "cached": intValue(0),
-		"meta_json": textValue(task.waitMeta(wait, []snapshot.Signal{peer})),
+		"node_id": dbrow.Text(wait.NodeID), "iteration": dbrow.Int(int64(wait.Iteration)), "attempt": dbrow.Int(int64(wait.Attempt)),
+		"state": dbrow.Text(string(snapshot.NodeWaitingEvent)), "started_at_ms": dbrow.Int(wait.StartedAtMs), "cached": dbrow.Int(0),
+		"meta_json": dbrow.Text(task.waitMeta(wait, []snapshot.Signal{peer})),
 	}
 	if finished {
-		row["state"], row["finished_at_ms"] = textValue(snapshot.AttemptFinished), nullableInt(wait.EndedAtMs)
+		row["state"], row["finished_at_ms"] = dbrow.Text(snapshot.AttemptFinished), dbrow.NullableInt(wait.EndedAtMs)
 	}
 	return append(rows, row)
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/git-smithers/git-smithers/internal/smithersdb"
 	"github.com/git-smithers/git-smithers/objstore"
+	"github.com/git-smithers/git-smithers/peer/smithers/dbrow"
 )
 
 // engine is the folder of ext that is Smithers'.
@@ -33,8 +34,8 @@ type peer struct {
 	Layout layout
 	Schema []schemaLine
 	Pass   pass
-	Frames map[int64]frameRow    // by our number
-	Tables map[string][]override // by the table's name; no list is empty
+	Frames map[int64]frameRow          // by our number
+	Tables map[string][]dbrow.Override // by the table's name; no list is empty
 	Marks  []Mark
 	// Answers are in the mailbox, but not of Smithers.
 	Answers answerKeys
@@ -174,7 +175,7 @@ func encodeJSON(v any) (string, error) {
 // decode is the inverse of encode. What encode would not have written is
 // objstore.ErrCorrupt where it cannot be understood, and otherwise taken as it is.
 func (c extContent) decode() (*peer, error) {
-	p := &peer{Frames: map[int64]frameRow{}, Tables: map[string][]override{}, Answers: answerKeys{}}
+	p := &peer{Frames: map[int64]frameRow{}, Tables: map[string][]dbrow.Override{}, Answers: answerKeys{}}
 	for _, collection := range mailCollections {
 		for key := range c.rows[extAnswers+"/"+collection] {
 			p.Answers.add(collection, key)
@@ -214,7 +215,7 @@ func (c extContent) decode() (*peer, error) {
 			continue
 		}
 		for _, key := range slices.Sorted(maps.Keys(rows)) {
-			p.Tables[table] = append(p.Tables[table], override{key, rows[key]})
+			p.Tables[table] = append(p.Tables[table], dbrow.Override{Key: key, Value: rows[key]})
 		}
 	}
 	return p, nil

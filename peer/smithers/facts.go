@@ -6,6 +6,7 @@ import (
 
 	"github.com/git-smithers/git-smithers/internal/smithersdb"
 	"github.com/git-smithers/git-smithers/objstore/page"
+	"github.com/git-smithers/git-smithers/peer/smithers/dbrow"
 	"github.com/git-smithers/git-smithers/snapshot"
 	"github.com/git-smithers/git-smithers/timeline"
 )
@@ -112,7 +113,7 @@ func frameTable(name string) bool {
 }
 
 func hasRun(t smithersdb.Table) bool {
-	return slices.ContainsFunc(t.Columns, func(c smithersdb.Column) bool { return isRunColumn(c.Name) })
+	return slices.ContainsFunc(t.Columns, func(c smithersdb.Column) bool { return dbrow.IsRunColumn(c.Name) })
 }
 
 // setRow is the change that sets a row of a collection.

@@ -11,13 +11,14 @@ import (
 
 	"github.com/git-smithers/git-smithers/internal/smithersdb"
 	"github.com/git-smithers/git-smithers/objstore"
+	"github.com/git-smithers/git-smithers/peer/smithers/dbrow"
 	"github.com/git-smithers/git-smithers/snapshot"
 )
 
 // fixtureRun is a run of a database that Smithers 0.32.0 made: its rows, and what we know of it.
 type fixtureRun struct {
 	id      string
-	at      root
+	at      dbrow.Root
 	facts   *facts
 	columns []outputColumn
 	tables  []smithersdb.Table
@@ -82,7 +83,7 @@ func readFixtureRun(t *testing.T, tx *smithersdb.Tx, row smithersdb.Row) *fixtur
 	t.Helper()
 	run := &fixtureRun{id: row["run_id"].Bytes, rows: make(map[string][]smithersdb.Row)}
 	for _, table := range tx.Tables() {
-		if !slices.ContainsFunc(table.Columns, func(c smithersdb.Column) bool { return isRunColumn(c.Name) }) {
+		if !slices.ContainsFunc(table.Columns, func(c smithersdb.Column) bool { return dbrow.IsRunColumn(c.Name) }) {
 			continue
 		}
 		run.tables = append(run.tables, table)
@@ -106,10 +107,10 @@ func allRows(t *testing.T, tx *smithersdb.Tx, table, run string) []smithersdb.Ro
 }
 
 // factsOfRows is what we know of a run once its rows were read.
-func factsOfRows(t *testing.T, tx *smithersdb.Tx, run *fixtureRun, row smithersdb.Row) (*facts, root) {
+func factsOfRows(t *testing.T, tx *smithersdb.Tx, run *fixtureRun, row smithersdb.Row) (*facts, dbrow.Root) {
 	t.Helper()
 	f := &facts{Logs: make(map[string]string)}
-	var at root
+	var at dbrow.Root
 	f.Run, at = runOf(row)
 	for _, branch := range run.rows[tableBranches] {
 		f.Run.Parent = &snapshot.Parent{
@@ -193,20 +194,20 @@ func (r *fixtureRun) table(t *testing.T, name string) smithersdb.Table {
 }
 
 // overrides are those of a table.
-func (r *fixtureRun) overrides(t *testing.T, name string) []override {
+func (r *fixtureRun) overrides(t *testing.T, name string) []dbrow.Override {
 	t.Helper()
 	table := r.table(t, name)
 	predicted, err := predict(r.facts, table, r.columns)
 	require.NoError(t, err)
-	over, err := overridesOf(table, predicted, r.rows[name], r.at)
+	over, err := dbrow.Differences(table, predicted, r.rows[name], r.at)
 	require.NoError(t, err)
 	return over
 }
 
 // allOverrides are those of all tables that have any, but for the tables of frames.
-func (r *fixtureRun) allOverrides(t *testing.T) map[string][]override {
+func (r *fixtureRun) allOverrides(t *testing.T) map[string][]dbrow.Override {
 	t.Helper()
-	all := make(map[string][]override)
+	all := make(map[string][]dbrow.Override)
 	for _, table := range r.tables {
 		if over := r.overrides(t, table.Name); len(over) > 0 && !isFrames(table.Name) {
 			all[table.Name] = over
@@ -220,12 +221,26 @@ func isFrames(table string) bool {
 }
 
 // restored are the rows of a table as they come back for a root.
-func (r *fixtureRun) restored(t *testing.T, name string, at root) []smithersdb.Row {
+func (r *fixtureRun) restored(t *testing.T, name string, at dbrow.Root) []smithersdb.Row {
 	t.Helper()
 	table := r.table(t, name)
 	predicted, err := predict(r.facts, table, r.columns)
 	require.NoError(t, err)
-	rows, err := restoreRows(table, predicted, r.overrides(t, name), r.id, at)
+	rows, err := dbrow.Restore(table, predicted, r.overrides(t, name), r.id, at)
 	require.NoError(t, err)
 	return rows
+}
+
+func realValue(f float64) smithersdb.Value { return smithersdb.Value{Kind: smithersdb.Real, Real: f} }
+
+func blobValue(b string) smithersdb.Value { return smithersdb.Value{Kind: smithersdb.Blob, Bytes: b} }
+
+// roundTrip returns the restored rows and their overrides.
+func roundTrip(t *testing.T, table smithersdb.Table, predicted, actual []smithersdb.Row) ([]smithersdb.Row, []dbrow.Override) {
+	t.Helper()
+	over, err := dbrow.Differences(table, predicted, actual, "")
+	require.NoError(t, err)
+	rows, err := dbrow.Restore(table, predicted, over, "r", "")
+	require.NoError(t, err)
+	return rows, over
 }

@@ -2,6 +2,7 @@ package smithers
 
 import (
 	"github.com/git-smithers/git-smithers/internal/smithersdb"
+	"github.com/git-smithers/git-smithers/peer/smithers/dbrow"
 )
 
 // The xml_json of a frame whose tree is the one before, and how many frames apart trees are written whole.
@@ -14,7 +15,7 @@ const (
 // the frame before it, nil for none.
 func predictSnapshot(f frameFacts, before smithersdb.Row) smithersdb.Row {
 	return smithersdb.Row{
-		"frame_no": intValue(f.PeerNo), "created_at_ms": intValue(f.AtMs), "content_hash": textValue(f.ContentHash),
+		"frame_no": dbrow.Int(f.PeerNo), "created_at_ms": dbrow.Int(f.AtMs), "content_hash": dbrow.Text(f.ContentHash),
 		"vcs_pointer": before["vcs_pointer"],
 	}
 }
@@ -23,15 +24,15 @@ func predictSnapshot(f frameFacts, before smithersdb.Row) smithersdb.Row {
 // treeBefore its rendered tree; nil and "" for none.
 func predictFrame(f frameFacts, before smithersdb.Row, treeBefore string) smithersdb.Row {
 	row := smithersdb.Row{
-		"frame_no": intValue(f.PeerNo), "created_at_ms": intValue(f.AtMs), "xml_hash": optionalText(f.XMLHash),
+		"frame_no": dbrow.Int(f.PeerNo), "created_at_ms": dbrow.Int(f.AtMs), "xml_hash": dbrow.OptionalText(f.XMLHash),
 		"mounted_task_ids_json": before["mounted_task_ids_json"], "task_index_json": before["task_index_json"], "note": before["note"],
-		"encoding": textValue(smithersdb.DeltaFrame),
+		"encoding": dbrow.Text(smithersdb.DeltaFrame),
 	}
 	switch {
 	case before == nil || f.PeerNo%treeEvery == 0:
-		row["encoding"], row["xml_json"] = textValue(smithersdb.KeyFrame), textValue(f.Tree)
+		row["encoding"], row["xml_json"] = dbrow.Text(smithersdb.KeyFrame), dbrow.Text(f.Tree)
 	case f.Tree == treeBefore:
-		row["xml_json"] = textValue(sameTree)
+		row["xml_json"] = dbrow.Text(sameTree)
 	}
 	return row
 }
@@ -55,31 +56,4 @@ func withoutContents(t smithersdb.Table) smithersdb.Table {
 	}
 	t.Columns = columns
 	return t
-}
-
-// oneOverride is what leads from a predicted row to the actual one (nil for none): nil for nothing.
-func oneOverride(table smithersdb.Table, predicted, actual smithersdb.Row, at root) ([]byte, error) {
-	rows := []smithersdb.Row{actual}
-	if actual == nil {
-		rows = nil
-	}
-	over, err := overridesOf(table, []smithersdb.Row{predicted}, rows, at)
-	if err != nil || len(over) == 0 {
-		return nil, err
-	}
-	return []byte(over[0].Value), nil
-}
-
-// oneRow is the inverse of oneOverride; nil for none.
-func oneRow(table smithersdb.Table, predicted smithersdb.Row, over []byte, run string, at root) (smithersdb.Row, error) {
-	var all []override
-	if over != nil {
-		keyed := keyRows(table, []smithersdb.Row{predicted})
-		all = []override{{Key: keyed[0].key, Value: string(over)}}
-	}
-	rows, err := restoreRows(table, []smithersdb.Row{predicted}, all, run, at)
-	if err != nil || len(rows) == 0 {
-		return nil, err
-	}
-	return rows[0], nil
 }

@@ -4,6 +4,7 @@ import (
 	"strconv"
 
 	"github.com/git-smithers/git-smithers/internal/smithersdb"
+	"github.com/git-smithers/git-smithers/peer/smithers/dbrow"
 	"github.com/git-smithers/git-smithers/snapshot"
 )
 
@@ -24,21 +25,21 @@ func (f *facts) predictHumanGates() []smithersdb.Row {
 			continue
 		}
 		row := smithersdb.Row{
-			"node_id": textValue(h.NodeID), "iteration": intValue(int64(h.Iteration)),
-			"request_json": textValue(task.gateRequest(h)), "auto_approved": intValue(0),
+			"node_id": dbrow.Text(h.NodeID), "iteration": dbrow.Int(int64(h.Iteration)),
+			"request_json": dbrow.Text(task.gateRequest(h)), "auto_approved": dbrow.Int(0),
 		}
 		switch h.Status {
 		case snapshot.HumanAnswered:
-			row["status"], row["note"] = textValue(snapshot.ApprovalApproved), textValue(string(h.Response))
+			row["status"], row["note"] = dbrow.Text(snapshot.ApprovalApproved), dbrow.Text(string(h.Response))
 		case snapshot.HumanCancelled:
-			row["status"] = textValue(snapshot.ApprovalDenied)
-			row["note"] = textValue("Human request cancelled: " + h.RequestID(f.Run.ID))
+			row["status"] = dbrow.Text(snapshot.ApprovalDenied)
+			row["note"] = dbrow.Text("Human request cancelled: " + h.RequestID(f.Run.ID))
 		default:
-			row["status"], row["requested_at_ms"] = textValue(snapshot.ApprovalRequested), intValue(h.RequestedAtMs)
+			row["status"], row["requested_at_ms"] = dbrow.Text(snapshot.ApprovalRequested), dbrow.Int(h.RequestedAtMs)
 			rows = append(rows, row)
 			continue
 		}
-		row["decided_at_ms"], row["decided_by"] = nullableInt(h.AnsweredAtMs), nullableText(h.AnsweredBy)
+		row["decided_at_ms"], row["decided_by"] = dbrow.NullableInt(h.AnsweredAtMs), dbrow.NullableText(h.AnsweredBy)
 		rows = append(rows, row)
 	}
 	return rows

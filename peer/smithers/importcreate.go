@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/git-smithers/git-smithers/peer/smithers/dbrow"
 	"github.com/git-smithers/git-smithers/snapshot"
 	"github.com/git-smithers/git-smithers/timeline"
 	"github.com/git-smithers/git-smithers/timeline/fault"
@@ -131,7 +132,7 @@ func (r *runPass) appendStart(ctx context.Context) error {
 		if w.Input != nil {
 			draft.State = []snapshot.Change{{Op: snapshot.OpSet, Collection: snapshot.CollectionInput, Value: w.Input}}
 		}
-		pointer := textOf(first.Row, "vcs_pointer")
+		pointer := dbrow.TextOf(first.Row, "vcs_pointer")
 		draft.VCS, draft.Run = r.im.copies.at(r.copies.kind, pointer), r.during(pointer)
 	}
 	upTo := r.eventsUpTo(0, noPeer, r.run.CreatedAtMs)

@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"github.com/git-smithers/git-smithers/internal/smithersdb"
+	"github.com/git-smithers/git-smithers/peer/smithers/dbrow"
 )
 
 // What a Mark is about.
@@ -30,7 +31,7 @@ func (r *runPass) describe(s *smithersdb.Snapshot, one frameFacts, differs shape
 		r.mark(one, markContent, s.ContentHash, one.ContentHash)
 	}
 	var err error
-	if row.Snapshot, err = oneOverride(withoutContents(*r.tx.Table(tableSnapshots)), predictSnapshot(one, r.last), s.Row, r.at); err != nil {
+	if row.Snapshot, err = dbrow.DifferenceOfOne(withoutContents(*r.tx.Table(tableSnapshots)), predictSnapshot(one, r.last), s.Row, r.at); err != nil {
 		return err
 	}
 	table := r.tx.Table(tableFrames)
@@ -39,10 +40,10 @@ func (r *runPass) describe(s *smithersdb.Snapshot, one frameFacts, differs shape
 		return nil
 	}
 	actual, has := r.frameRows[one.PeerNo]
-	if row.Frame, err = oneOverride(*table, predictFrame(one, r.lastRow, r.lastTree), actual, r.at); err != nil {
+	if row.Frame, err = dbrow.DifferenceOfOne(*table, predictFrame(one, r.lastRow, r.lastTree), actual, r.at); err != nil {
 		return err
 	}
-	if stored := textOf(actual, "xml_hash"); has && wrong != nil {
+	if stored := dbrow.TextOf(actual, "xml_hash"); has && wrong != nil {
 		r.mark(one, markFrame, stored, strings.ReplaceAll(wrong.Error(), smithersdb.ErrDamaged.Error()+": ", ""))
 	} else if has && stored != smithersdb.XMLHash(r.tree) {
 		r.mark(one, markXML, stored, smithersdb.XMLHash(r.tree))

@@ -1,15 +1,11 @@
 package smithers
 
 import (
-	"crypto/sha256"
-	"encoding/binary"
-	"encoding/hex"
-	"hash"
 	"maps"
-	"math"
 	"slices"
 
 	"github.com/git-smithers/git-smithers/internal/smithersdb"
+	"github.com/git-smithers/git-smithers/peer/smithers/dbrow"
 )
 
 // rowsDigest is the digest of the rows that the database has of the run.
@@ -20,7 +16,7 @@ func (p *peerRun) rowsDigest() string { return p.allRows().digest() }
 func (p *peerRun) movableDigest() string {
 	all, moved := p.allRows(), false
 	for _, table := range all.tables {
-		if rows, found := p.at.movable(table, all.rows[table.Name]); found {
+		if rows, found := p.at.Movable(table, all.rows[table.Name]); found {
 			all.rows[table.Name], moved = rows, true
 		}
 	}
@@ -58,84 +54,27 @@ type runRows struct {
 // digest names the rows. Snapshots count with their hashes. A table of outputs without rows of the run does not count, and
 // neither does an output column without a value: another workflow may have added it to a table that both have.
 func (all runRows) digest() string {
-	h := newDigester()
+	h := dbrow.NewDigester()
 	for _, line := range all.schema {
 		rows := all.rows[line.Table]
 		for _, c := range line.Columns {
 			if slices.ContainsFunc(rows, func(row smithersdb.Row) bool { return row[c[0]].Kind != smithersdb.Null }) {
-				h.text(line.Table)
-				h.text(c[0])
-				h.text(c[1])
+				h.Text(line.Table)
+				h.Text(c[0])
+				h.Text(c[1])
 			}
 		}
 	}
 	for _, head := range all.heads {
-		h.number(head.Frame)
-		h.number(head.AtMs)
-		h.text(head.ContentHash)
+		h.Number(head.Frame)
+		h.Number(head.AtMs)
+		h.Text(head.ContentHash)
 	}
 	for _, table := range all.tables {
-		h.rows(table, all.rows[table.Name])
+		h.Rows(table, all.rows[table.Name])
 	}
 	for _, row := range all.frames {
-		h.rows(all.framesTable, []smithersdb.Row{row})
+		h.Rows(all.framesTable, []smithersdb.Row{row})
 	}
-	return h.sum()
-}
-
-// digester takes in values so that no two lists of them are the same bytes.
-type digester struct {
-	hash  hash.Hash
-	bytes []byte // not hashed yet
-}
-
-func newDigester() *digester { return &digester{hash: sha256.New()} }
-
-func (d *digester) sum() string {
-	d.hash.Write(d.bytes)
-	d.bytes = d.bytes[:0]
-	return hex.EncodeToString(d.hash.Sum(nil))
-}
-
-func (d *digester) number(n int64) { d.bytes = binary.BigEndian.AppendUint64(d.bytes, uint64(n)) }
-
-func (d *digester) text(s string) {
-	const most = 1 << 16
-	d.number(int64(len(s)))
-	for {
-		n := min(len(s), most)
-		d.bytes = append(d.bytes, s[:n]...)
-		if len(d.bytes) > most {
-			d.hash.Write(d.bytes)
-			d.bytes = d.bytes[:0]
-		}
-		if s = s[n:]; s == "" {
-			return
-		}
-	}
-}
-
-func (d *digester) rows(table smithersdb.Table, rows []smithersdb.Row) {
-	if len(rows) == 0 {
-		return
-	}
-	d.text(table.Name)
-	for _, row := range rows {
-		d.number(-1) // no length
-		for _, c := range table.Columns {
-			v := row[c.Name]
-			if v.Kind == smithersdb.Null || processColumn(table.Name, c.Name) {
-				continue
-			}
-			d.text(c.Name)
-			d.value(v)
-		}
-	}
-}
-
-func (d *digester) value(v smithersdb.Value) {
-	d.number(int64(v.Kind))
-	d.number(v.Int)
-	d.number(int64(math.Float64bits(v.Real)))
-	d.text(v.Bytes)
+	return h.Sum()
 }

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/git-smithers/git-smithers/internal/smithersdb"
+	"github.com/git-smithers/git-smithers/peer/smithers/dbrow"
 	"github.com/git-smithers/git-smithers/snapshot"
 	"github.com/git-smithers/git-smithers/timeline"
 )
@@ -80,11 +81,11 @@ func (p *peerRun) isExportOf(ctx context.Context, store *timeline.Store, entry *
 func sameExported(table smithersdb.Table, a, b smithersdb.Row) bool {
 	for _, c := range table.Columns {
 		switch {
-		case processColumn(table.Name, c.Name), table.Name == tableEvents && c.Name == "payload_json",
+		case dbrow.IsProcessColumn(table.Name, c.Name), table.Name == tableEvents && c.Name == "payload_json",
 			table.Name == tableRuns && (!ofProgress(c.Name) || c.Name == "vcs_type" || c.Name == "vcs_revision"):
 			continue
 		}
-		if !sameValue(a[c.Name], b[c.Name]) {
+		if !dbrow.Same(a[c.Name], b[c.Name]) {
 			return false
 		}
 	}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/git-smithers/git-smithers/internal/smithersdb"
 	"github.com/git-smithers/git-smithers/objstore/page"
+	"github.com/git-smithers/git-smithers/peer/smithers/dbrow"
 	"github.com/git-smithers/git-smithers/snapshot"
 )
 
@@ -21,7 +22,7 @@ func (r *runPass) addFirst(ctx context.Context, draft *snapshot.Draft) error {
 	if r.was, err = readPeer(r.series.Entry()); err != nil {
 		return err
 	}
-	first := &peer{Layout: r.now.Layout, Schema: r.schema(r.knows), Tables: map[string][]override{}, Pass: pass{Number: r.was.Pass.Number + 1}}
+	first := &peer{Layout: r.now.Layout, Schema: r.schema(r.knows), Tables: map[string][]dbrow.Override{}, Pass: pass{Number: r.was.Pass.Number + 1}}
 	if len(over) > 0 {
 		first.Tables[tableRuns] = over
 	}
@@ -77,8 +78,8 @@ func (r *runPass) appendExt(ctx context.Context, changed bool) error {
 
 // describeTables notes what of the tables' rows is not as predicted.
 func (r *runPass) describeTables(f *facts) error {
-	r.now.Tables, r.now.Schema = map[string][]override{}, r.schema(r.knows)
-	note := func(table string, over []override, err error) error {
+	r.now.Tables, r.now.Schema = map[string][]dbrow.Override{}, r.schema(r.knows)
+	note := func(table string, over []dbrow.Override, err error) error {
 		if len(over) > 0 {
 			r.now.Tables[table] = over
 		}
@@ -91,25 +92,25 @@ func (r *runPass) describeTables(f *facts) error {
 		}
 	}
 	for _, one := range r.im.left {
-		over, err := overridesOf(one.table, nil, one.rows, r.at)
+		over, err := dbrow.Differences(one.table, nil, one.rows, r.at)
 		if err := note(one.table.Name, over, err); err != nil {
 			return err
 		}
 	}
 	if table := r.tx.Table(tableFrames); table != nil {
-		over, err := overridesOf(*table, nil, r.lonelyFrames(), r.at)
+		over, err := dbrow.Differences(*table, nil, r.lonelyFrames(), r.at)
 		return note(tableFrames, over, err)
 	}
 	return nil
 }
 
 // overrides are what leads from the predicted rows of a table to the run's.
-func (p *peerRun) overrides(table smithersdb.Table, f *facts) ([]override, error) {
+func (p *peerRun) overrides(table smithersdb.Table, f *facts) ([]dbrow.Override, error) {
 	predicted, err := predict(f, table, p.columns)
 	if err != nil {
 		return nil, err
 	}
-	return overridesOf(table, predicted, p.rows[table.Name], p.at)
+	return dbrow.Differences(table, predicted, p.rows[table.Name], p.at)
 }
 
 // lonelyFrames are the rows of _smithers_frames without a snapshot.

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/git-smithers/git-smithers/internal/smithersdb"
+	"github.com/git-smithers/git-smithers/peer/smithers/dbrow"
 	"github.com/git-smithers/git-smithers/snapshot"
 	"github.com/git-smithers/git-smithers/timeline"
 )
@@ -40,7 +41,7 @@ func (r *runPass) follow(at meeting) error {
 	if err != nil {
 		return err
 	}
-	r.last, r.before = s.Row, &moment{AtMs: s.AtMs, Pointer: textOf(s.Row, "vcs_pointer")}
+	r.last, r.before = s.Row, &moment{AtMs: s.AtMs, Pointer: dbrow.TextOf(s.Row, "vcs_pointer")}
 	r.tree = r.inflateTo(r.peerRun, no)
 	for _, one := range slices.Backward(r.line) {
 		if row, ok := r.frameRows[one.PeerNo]; ok {
@@ -65,7 +66,7 @@ func (r *runPass) leftMore(at meeting) bool {
 func (r *runPass) knownFrame(f frame, head smithersdb.Head) (frameFacts, error) {
 	one := frameFacts{Frame: f.number, PeerNo: head.Frame, AtMs: f.entry.AtMs, ContentHash: head.ContentHash}
 	row, has := r.frameRows[head.Frame]
-	one.XMLHash = textOf(row, "xml_hash")
+	one.XMLHash = dbrow.TextOf(row, "xml_hash")
 	for _, m := range r.now.Marks {
 		switch {
 		case m.Frame != f.number:
@@ -119,7 +120,7 @@ func (r *runPass) describeOurs(f frame, one frameFacts) (err error) {
 		return err
 	}
 	r.line = append(r.line, one)
-	r.last, r.before = s.Row, &moment{AtMs: s.AtMs, Pointer: textOf(s.Row, "vcs_pointer")}
+	r.last, r.before = s.Row, &moment{AtMs: s.AtMs, Pointer: dbrow.TextOf(s.Row, "vcs_pointer")}
 	return nil
 }
 

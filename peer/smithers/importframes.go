@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/git-smithers/git-smithers/internal/smithersdb"
+	"github.com/git-smithers/git-smithers/peer/smithers/dbrow"
 	"github.com/git-smithers/git-smithers/snapshot"
 )
 
@@ -36,7 +37,7 @@ func (r *runPass) appendFrame(ctx context.Context, i int) error {
 func (p *peerRun) snapshot(no int64) (*smithersdb.Snapshot, error) {
 	s, err := p.tx.Snapshot(p.id, no)
 	if err == nil {
-		s.AtMs = ourTime(s.AtMs)
+		s.AtMs = dbrow.OurTime(s.AtMs)
 	}
 	return s, err
 }
@@ -67,13 +68,13 @@ func (r *runPass) appendSnapshot(ctx context.Context, s *smithersdb.Snapshot, ne
 	draft := snapshot.Draft{
 		Frame: !r.first() || r.series.Entry() == nil || rendered != nil || slices.ContainsFunc(changes, ofCore),
 		State: changes, Rendered: rendered, Silent: true, Based: r.based, AtMs: s.AtMs,
-		Run: r.during(textOf(s.Row, "vcs_pointer")), Limits: r.im.limits,
+		Run: r.during(dbrow.TextOf(s.Row, "vcs_pointer")), Limits: r.im.limits,
 	}
 	one := frameFacts{Frame: r.next(), PeerNo: s.Frame, AtMs: s.AtMs, ContentHash: smithersdb.ContentHash(s.Contents)}
 	if ours != "" {
 		one.XMLHash = smithersdb.XMLHash(ours)
 	}
-	if err := r.addFiles(ctx, &draft, newest, textOf(s.Row, "vcs_pointer")); err != nil {
+	if err := r.addFiles(ctx, &draft, newest, dbrow.TextOf(s.Row, "vcs_pointer")); err != nil {
 		return err
 	}
 	line := append(r.line, one) //nolint:gocritic // it is the run's when it is stored
@@ -93,7 +94,7 @@ func (r *runPass) appendSnapshot(ctx context.Context, s *smithersdb.Snapshot, ne
 	}
 	one.Tree = "" // of the newest it is r.ours
 	r.line, r.based, r.ours = append(line[:len(line)-1], one), nil, ours
-	r.last, r.before = s.Row, &moment{AtMs: s.AtMs, Pointer: textOf(s.Row, "vcs_pointer")}
+	r.last, r.before = s.Row, &moment{AtMs: s.AtMs, Pointer: dbrow.TextOf(s.Row, "vcs_pointer")}
 	r.out.Frames++
 	return nil
 }

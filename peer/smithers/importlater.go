@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/git-smithers/git-smithers/internal/smithersdb"
+	"github.com/git-smithers/git-smithers/peer/smithers/dbrow"
 	"github.com/git-smithers/git-smithers/snapshot"
 )
 
@@ -121,7 +122,7 @@ func (p *peerRun) laterHeads() (ok bool, err error) {
 		return false, err
 	}
 	for i := range heads {
-		heads[i].AtMs = ourTime(heads[i].AtMs)
+		heads[i].AtMs = dbrow.OurTime(heads[i].AtMs)
 	}
 	p.heads = append(known, heads[1:]...) //nolint:gocritic // what is behind the known ones is nobody's
 	return heads[0] == newest, nil
@@ -131,7 +132,7 @@ func (p *peerRun) laterEvents() (ok bool, err error) {
 	known := p.had.events
 	newest := known[len(known)-1].row
 	rows, before, ok, err := p.tx.Later(tableEvents, p.id, "seq", newest["seq"].Int)
-	if err != nil || !ok || before != int64(len(known)-1) || len(rows) == 0 || !maps.EqualFunc(rows[0], newest, sameValue) {
+	if err != nil || !ok || before != int64(len(known)-1) || len(rows) == 0 || !maps.EqualFunc(rows[0], newest, dbrow.Same) {
 		return false, err
 	}
 	p.events, p.captured = known, make(map[int64]int)

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/git-smithers/git-smithers/objstore/page"
+	"github.com/git-smithers/git-smithers/peer/smithers/dbrow"
 	"github.com/git-smithers/git-smithers/snapshot"
 )
 
@@ -66,7 +67,7 @@ func (p *peerRun) readApprovals() {
 		}
 	}
 	for _, row := range p.rows[tableApprovals] {
-		key := snapshot.Key(textOf(row, "node_id"), int(row["iteration"].Int))
+		key := snapshot.Key(dbrow.TextOf(row, "node_id"), int(row["iteration"].Int))
 		at, known := asked[key]
 		if !known {
 			at = p.run.CreatedAtMs

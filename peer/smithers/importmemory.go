@@ -6,6 +6,7 @@ import (
 
 	"github.com/git-smithers/git-smithers/internal/smithersdb"
 	"github.com/git-smithers/git-smithers/objstore"
+	"github.com/git-smithers/git-smithers/peer/smithers/dbrow"
 	"github.com/git-smithers/git-smithers/snapshot"
 )
 
@@ -89,7 +90,7 @@ type settled struct {
 
 // settledOf is how a run is now; ok is false for one that goes on.
 func settledOf(tx *smithersdb.Tx, row smithersdb.Row) (now settled, ok bool, err error) {
-	id := textOf(row, "run_id")
+	id := dbrow.TextOf(row, "run_id")
 	run, _ := runOf(row)
 	table, newest := tx.Table(tableRuns), (*smithersdb.Head)(nil)
 	if !run.Status.Ended() || table == nil {
@@ -101,9 +102,9 @@ func settledOf(tx *smithersdb.Tx, row smithersdb.Row) (now settled, ok bool, err
 	if now.event, err = tx.Greatest(tableEvents, id, "seq"); err != nil {
 		return now, false, err
 	}
-	h := newDigester()
-	h.rows(*table, []smithersdb.Row{row})
-	now.row, now.newest = h.sum(), *newest
+	h := dbrow.NewDigester()
+	h.Rows(*table, []smithersdb.Row{row})
+	now.row, now.newest = h.Sum(), *newest
 	return now, true, nil
 }
 

@@ -9,6 +9,7 @@ import (
 
 	"github.com/git-smithers/git-smithers/internal/smithersdb"
 	"github.com/git-smithers/git-smithers/objstore"
+	"github.com/git-smithers/git-smithers/peer/smithers/dbrow"
 	"github.com/git-smithers/git-smithers/snapshot"
 	"github.com/git-smithers/git-smithers/timeline"
 	"github.com/git-smithers/git-smithers/timeline/fault"
@@ -140,7 +141,7 @@ func noSuchRun(run string, rows []smithersdb.Row) error {
 	}
 	var ids []string
 	for _, row := range rows[:min(len(rows), most)] {
-		ids = append(ids, textOf(row, "run_id"))
+		ids = append(ids, dbrow.TextOf(row, "run_id"))
 	}
 	if more := len(rows) - len(ids); more > 0 {
 		return out.Hint("it has %s and %d more", strings.Join(ids, ", "), more)

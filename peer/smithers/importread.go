@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/git-smithers/git-smithers/internal/smithersdb"
+	"github.com/git-smithers/git-smithers/peer/smithers/dbrow"
 	"github.com/git-smithers/git-smithers/snapshot"
 )
 
@@ -23,7 +24,7 @@ func (p *peerRun) read() error {
 		if err != nil {
 			return err
 		}
-		p.columns = append(p.columns, outputColumn{textOf(row, "table_name"), textOf(row, "column_name"), textOf(row, "kind")})
+		p.columns = append(p.columns, outputColumn{dbrow.TextOf(row, "table_name"), dbrow.TextOf(row, "column_name"), dbrow.TextOf(row, "kind")})
 	}
 	return nil
 }
@@ -43,7 +44,7 @@ func (p *peerRun) readThese(tables ...string) (err error) {
 		return err
 	}
 	for i := range p.heads {
-		p.heads[i].AtMs = ourTime(p.heads[i].AtMs)
+		p.heads[i].AtMs = dbrow.OurTime(p.heads[i].AtMs)
 	}
 	p.rows = make(map[string][]smithersdb.Row)
 	if err := p.readRows(tables...); err != nil {
@@ -78,7 +79,7 @@ func (p *peerRun) readRows(tables ...string) error {
 
 // addTree adds a row of _smithers_frames.
 func (p *peerRun) addTree(row smithersdb.Row) error {
-	no, ok := columnNumber(row, "frame_no")
+	no, ok := dbrow.ColumnNumber(row, "frame_no")
 	if !ok {
 		return fmt.Errorf("%w: a frame's number is none", smithersdb.ErrDamaged)
 	}

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/git-smithers/git-smithers/internal/smithersdb"
+	"github.com/git-smithers/git-smithers/peer/smithers/dbrow"
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
 
@@ -29,15 +30,15 @@ func readForks(tx *smithersdb.Tx) (map[string]*fork, error) {
 		if err != nil {
 			return nil, err
 		}
-		run, hasRun := columnText(row, "run_id")
-		parent, hasParent := columnText(row, "parent_run_id")
-		no, hasNumber := columnNumber(row, "parent_frame_no")
-		at, hasTime := columnTime(row, "created_at_ms")
+		run, hasRun := dbrow.ColumnText(row, "run_id")
+		parent, hasParent := dbrow.ColumnText(row, "parent_run_id")
+		no, hasNumber := dbrow.ColumnNumber(row, "parent_frame_no")
+		at, hasTime := dbrow.ColumnTime(row, "created_at_ms")
 		if !hasRun || !hasParent || !hasNumber || !hasTime || no < 0 {
 			continue
 		}
-		label, _ := columnText(row, "branch_label")
-		description, _ := columnText(row, "fork_description")
+		label, _ := dbrow.ColumnText(row, "branch_label")
+		description, _ := dbrow.ColumnText(row, "fork_description")
 		forks[run] = &fork{parent, no, label, description, at}
 	}
 	return forks, nil
@@ -49,7 +50,7 @@ func parentsFirst(rows []smithersdb.Row, forks map[string]*fork, wanted []string
 	known := make(map[string]smithersdb.Row, len(rows))
 	var ids []string
 	for _, row := range rows {
-		id := textOf(row, "run_id")
+		id := dbrow.TextOf(row, "run_id")
 		known[id] = row
 		ids = append(ids, id)
 	}

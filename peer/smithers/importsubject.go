@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/git-smithers/git-smithers/peer/smithers/dbrow"
 	"github.com/git-smithers/git-smithers/snapshot"
 )
 
@@ -35,7 +36,7 @@ func reasonOf(e peerEvent, nodes []snapshot.Node) string {
 			Iteration int
 		}
 	}
-	if json.Unmarshal([]byte(textOf(e.row, "payload_json")), &payload) != nil {
+	if json.Unmarshal([]byte(dbrow.TextOf(e.row, "payload_json")), &payload) != nil {
 		return ""
 	}
 	why := payload.Trigger

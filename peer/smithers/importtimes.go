@@ -5,6 +5,7 @@ import (
 
 	"github.com/git-smithers/git-smithers/internal/smithersdb"
 	"github.com/git-smithers/git-smithers/objstore/page"
+	"github.com/git-smithers/git-smithers/peer/smithers/dbrow"
 	"github.com/git-smithers/git-smithers/snapshot"
 )
 
@@ -54,8 +55,8 @@ func (e peerEvent) is(stored snapshot.Event) bool {
 
 func peerEventOf(row smithersdb.Row) peerEvent {
 	e := peerEvent{row: row, frameNo: noPeer}
-	e.atMs, _ = columnNumber(row, "timestamp_ms")
-	e.kind, _ = columnText(row, "type")
+	e.atMs, _ = dbrow.ColumnNumber(row, "timestamp_ms")
+	e.kind, _ = dbrow.ColumnText(row, "type")
 	switch e.kind {
 	case "SnapshotCaptured", "ApprovalRequested":
 		var payload struct {
@@ -63,7 +64,7 @@ func peerEventOf(row smithersdb.Row) peerEvent {
 			NodeID    string
 			Iteration int
 		}
-		if json.Unmarshal([]byte(textOf(row, "payload_json")), &payload) != nil {
+		if json.Unmarshal([]byte(dbrow.TextOf(row, "payload_json")), &payload) != nil {
 			break
 		}
 		if payload.NodeID != "" {

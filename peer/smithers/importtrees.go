@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/git-smithers/git-smithers/internal/smithersdb"
+	"github.com/git-smithers/git-smithers/peer/smithers/dbrow"
 )
 
 // rendered is the tree for a draft; nil where it is as before, or unknown.
@@ -21,11 +22,11 @@ func (l *runLine) inflate(p *peerRun, no int64) (string, error) {
 	if !ok {
 		return l.tree, nil
 	}
-	encoding := textOf(row, "encoding")
+	encoding := dbrow.TextOf(row, "encoding")
 	if encoding == smithersdb.DeltaFrame && l.tree == "" {
 		return "", fmt.Errorf("the delta of frame %d has no frame before it", no)
 	}
-	tree, err := smithersdb.Inflate(l.tree, textOf(row, "xml_json"), encoding)
+	tree, err := smithersdb.Inflate(l.tree, dbrow.TextOf(row, "xml_json"), encoding)
 	if err != nil {
 		return "", fmt.Errorf("frame %d cannot be read: %w", no, err)
 	}
@@ -51,7 +52,7 @@ func (l *runLine) inflateTo(p *peerRun, no int64) string {
 	}
 	slices.Sort(rows)
 	first := len(rows) - 1
-	for first > 0 && textOf(p.frameRows[rows[first]], "encoding") == smithersdb.DeltaFrame {
+	for first > 0 && dbrow.TextOf(p.frameRows[rows[first]], "encoding") == smithersdb.DeltaFrame {
 		first--
 	}
 	l.tree = ""

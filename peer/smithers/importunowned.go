@@ -1,6 +1,9 @@
 package smithers
 
-import "github.com/git-smithers/git-smithers/internal/smithersdb"
+import (
+	"github.com/git-smithers/git-smithers/internal/smithersdb"
+	"github.com/git-smithers/git-smithers/peer/smithers/dbrow"
+)
 
 // unowned is a table whose rows belong to no run, and so to all.
 type unowned struct {
@@ -54,7 +57,7 @@ func ownerless(tx *smithersdb.Tx, table smithersdb.Table, runs []smithersdb.Row)
 			break
 		}
 		var own int64
-		own, err = tx.Count(table.Name, textOf(run, "run_id"))
+		own, err = tx.Count(table.Name, dbrow.TextOf(run, "run_id"))
 		rows -= own
 	}
 	return rows, err

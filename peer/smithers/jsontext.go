@@ -2,10 +2,12 @@ package smithers
 
 import (
 	"encoding/json"
+	"errors"
 	"iter"
 
 	"github.com/git-smithers/git-smithers/internal/jsontext"
 	"github.com/git-smithers/git-smithers/objstore/page"
+	"github.com/git-smithers/git-smithers/peer/smithers/dbrow"
 )
 
 // What is read here is valid JSON: it was checked as a whole before.
@@ -81,4 +83,44 @@ func appendNullable(b []byte, s *string) []byte {
 		return append(b, "null"...)
 	}
 	return page.AppendString(b, *s)
+}
+
+var errNotObject = errors.New("not a JSON object that a run can have")
+
+// membersOf are the members of a JSON object, in order; a name may come twice.
+func membersOf(object []byte) ([]member, error) {
+	if !dbrow.IsJSON(object) {
+		return nil, errNotObject
+	}
+	return takenMembers(object)
+}
+
+// takenMembers are those of what is JSON already; nil is none.
+func takenMembers(object json.RawMessage) ([]member, error) {
+	if len(object) == 0 || object[0] != '{' {
+		return nil, errNotObject
+	}
+	const usual = 8
+	all := make([]member, 0, usual)
+	for m := range members(object) {
+		all = append(all, m)
+	}
+	return all, nil
+}
+
+// newMember is a member of an object, spelled as we do.
+func newMember(name, value string) member {
+	text := append(page.AppendString(nil, name), ':')
+	return member{name: name, text: append(text, value...), value: []byte(value)}
+}
+
+// memberText is the text of a JSON string that is a member; "" where it is anything else.
+func memberText(members []member, name string) string {
+	var s string
+	for _, m := range members {
+		if m.name == name && json.Unmarshal(m.value, &s) != nil {
+			s = ""
+		}
+	}
+	return s
 }

@@ -6,27 +6,28 @@ import (
 	"strings"
 
 	"github.com/git-smithers/git-smithers/internal/smithersdb"
+	"github.com/git-smithers/git-smithers/peer/smithers/dbrow"
 	"github.com/git-smithers/git-smithers/snapshot"
 )
 
 // approvalOf reads a row of _smithers_approvals. askedAtMs is when it was requested, for rows that do
 // not say so any more.
 func approvalOf(row smithersdb.Row, askedAtMs int64) (a snapshot.Approval, ok bool) {
-	nodeID, hasNode := columnText(row, "node_id")
-	iteration, hasIteration := columnNumber(row, "iteration")
-	status, _ := columnText(row, "status")
+	nodeID, hasNode := dbrow.ColumnText(row, "node_id")
+	iteration, hasIteration := dbrow.ColumnNumber(row, "iteration")
+	status, _ := dbrow.ColumnText(row, "status")
 	if !hasNode || !hasIteration {
 		return snapshot.Approval{}, false
 	}
 	a = snapshot.Approval{NodeID: nodeID, Iteration: int(iteration), Attempt: 1, Status: status, RequestedAtMs: askedAtMs}
-	if at, known := columnNumber(row, "requested_at_ms"); known {
+	if at, known := dbrow.ColumnNumber(row, "requested_at_ms"); known {
 		a.RequestedAtMs = at
 	}
-	if request, err := takenMembers(columnJSON(row, "request_json")); err == nil {
+	if request, err := takenMembers(dbrow.ColumnJSON(row, "request_json")); err == nil {
 		a.Title, a.Summary = memberText(request, "title"), memberText(request, "summary")
 	}
 	if status != snapshot.ApprovalRequested {
-		a.DecidedAtMs, a.DecidedBy, a.Note = columnNumberOrNil(row, "decided_at_ms"), columnTextOrNil(row, "decided_by"), columnTextOrNil(row, "note")
+		a.DecidedAtMs, a.DecidedBy, a.Note = dbrow.ColumnNumberOrNil(row, "decided_at_ms"), dbrow.ColumnTextOrNil(row, "decided_by"), dbrow.ColumnTextOrNil(row, "note")
 		if a.DecidedAtMs == nil {
 			a.DecidedAtMs = &a.RequestedAtMs
 		}
@@ -40,7 +41,7 @@ func approvalOf(row smithersdb.Row, askedAtMs int64) (a snapshot.Approval, ok bo
 // isHumanGate tells whether a row of _smithers_approvals is the gate of a task that a person does: who answers
 // its human request opens it.
 func isHumanGate(row smithersdb.Row) bool {
-	request, err := takenMembers(columnJSON(row, "request_json"))
+	request, err := takenMembers(dbrow.ColumnJSON(row, "request_json"))
 	if err != nil {
 		return false
 	}
@@ -66,12 +67,12 @@ func (f *facts) predictApprovals() []smithersdb.Row {
 			continue
 		}
 		row := smithersdb.Row{
-			"node_id": textValue(a.NodeID), "iteration": intValue(int64(a.Iteration)), "status": textValue(a.Status),
-			"decided_at_ms": nullableInt(a.DecidedAtMs), "decided_by": nullableText(a.DecidedBy), "note": nullableText(a.Note),
-			"request_json": textValue(approvalRequest(a)), "auto_approved": intValue(0),
+			"node_id": dbrow.Text(a.NodeID), "iteration": dbrow.Int(int64(a.Iteration)), "status": dbrow.Text(a.Status),
+			"decided_at_ms": dbrow.NullableInt(a.DecidedAtMs), "decided_by": dbrow.NullableText(a.DecidedBy), "note": dbrow.NullableText(a.Note),
+			"request_json": dbrow.Text(approvalRequest(a)), "auto_approved": dbrow.Int(0),
 		}
 		if a.Status == snapshot.ApprovalRequested {
-			row["requested_at_ms"] = intValue(a.RequestedAtMs)
+			row["requested_at_ms"] = dbrow.Int(a.RequestedAtMs)
 		}
 		rows = append(rows, row)
 	}
@@ -89,19 +90,19 @@ func approvalRequest(a snapshot.Approval) string {
 
 // humanRequestOf reads a row of _smithers_human_requests.
 func humanRequestOf(row smithersdb.Row) (h snapshot.HumanRequest, ok bool) {
-	nodeID, hasNode := columnText(row, "node_id")
-	iteration, hasIteration := columnNumber(row, "iteration")
-	at, hasTime := columnNumber(row, "requested_at_ms")
+	nodeID, hasNode := dbrow.ColumnText(row, "node_id")
+	iteration, hasIteration := dbrow.ColumnNumber(row, "iteration")
+	at, hasTime := dbrow.ColumnNumber(row, "requested_at_ms")
 	if !hasNode || !hasIteration || !hasTime {
 		return snapshot.HumanRequest{}, false
 	}
 	h = snapshot.HumanRequest{
 		NodeID: nodeID, Iteration: int(iteration), Attempt: 1, RequestedAtMs: at,
-		TimeoutAtMs: columnNumberOrNil(row, "timeout_at_ms"), Form: columnJSON(row, "schema_json"),
+		TimeoutAtMs: dbrow.ColumnNumberOrNil(row, "timeout_at_ms"), Form: dbrow.ColumnJSON(row, "schema_json"),
 	}
-	h.Kind, _ = columnText(row, "kind")
-	h.Prompt, _ = columnText(row, "prompt")
-	if options := columnJSON(row, "options_json"); h.Form == nil && options != nil && options[0] == '[' {
+	h.Kind, _ = dbrow.ColumnText(row, "kind")
+	h.Prompt, _ = dbrow.ColumnText(row, "prompt")
+	if options := dbrow.ColumnJSON(row, "options_json"); h.Form == nil && options != nil && options[0] == '[' {
 		h.Form = json.RawMessage(`{"enum":` + string(options) + `}`)
 	}
 	switch h.Kind {
@@ -118,8 +119,8 @@ func humanRequestOf(row smithersdb.Row) (h snapshot.HumanRequest, ok bool) {
 
 // answer fills in what became of a human request, as far as it goes together.
 func answer(h *snapshot.HumanRequest, row smithersdb.Row) {
-	h.Status, _ = columnText(row, "status")
-	at := columnNumberOrNil(row, "answered_at_ms")
+	h.Status, _ = dbrow.ColumnText(row, "status")
+	at := dbrow.ColumnNumberOrNil(row, "answered_at_ms")
 	if at == nil {
 		at = &h.RequestedAtMs
 	}
@@ -127,19 +128,19 @@ func answer(h *snapshot.HumanRequest, row smithersdb.Row) {
 	case snapshot.HumanPending:
 		return
 	case snapshot.HumanAnswered:
-		h.Response = columnJSON(row, "response_json")
+		h.Response = dbrow.ColumnJSON(row, "response_json")
 		if h.Response == nil {
-			text, _ := columnText(row, "response_json")
+			text, _ := dbrow.ColumnText(row, "response_json")
 			h.Response = json.RawMessage(quoted(text))
 		}
-		h.AnsweredBy = columnTextOrNil(row, "answered_by")
+		h.AnsweredBy = dbrow.ColumnTextOrNil(row, "answered_by")
 	case snapshot.HumanExpired:
 		if h.TimeoutAtMs == nil {
 			h.TimeoutAtMs = at
 		}
 	default:
 		h.Status = snapshot.HumanCancelled
-		h.AnsweredBy = columnTextOrNil(row, "answered_by")
+		h.AnsweredBy = dbrow.ColumnTextOrNil(row, "answered_by")
 	}
 	h.AnsweredAtMs = at
 }
@@ -152,16 +153,16 @@ func (f *facts) predictHumanRequests() []smithersdb.Row {
 			continue
 		}
 		row := smithersdb.Row{
-			"request_id": textValue(h.RequestID(f.Run.ID)), "node_id": textValue(h.NodeID), "iteration": intValue(int64(h.Iteration)),
-			"kind": textValue(h.Kind), "status": textValue(h.Status), "prompt": textValue(h.Prompt),
-			"response_json": optionalText(string(h.Response)), "requested_at_ms": intValue(h.RequestedAtMs),
-			"answered_at_ms": nullableInt(h.AnsweredAtMs), "answered_by": nullableText(h.AnsweredBy), "timeout_at_ms": nullableInt(h.TimeoutAtMs),
+			"request_id": dbrow.Text(h.RequestID(f.Run.ID)), "node_id": dbrow.Text(h.NodeID), "iteration": dbrow.Int(int64(h.Iteration)),
+			"kind": dbrow.Text(h.Kind), "status": dbrow.Text(h.Status), "prompt": dbrow.Text(h.Prompt),
+			"response_json": dbrow.OptionalText(string(h.Response)), "requested_at_ms": dbrow.Int(h.RequestedAtMs),
+			"answered_at_ms": dbrow.NullableInt(h.AnsweredAtMs), "answered_by": dbrow.NullableText(h.AnsweredBy), "timeout_at_ms": dbrow.NullableInt(h.TimeoutAtMs),
 		}
 		options, isOptions := strings.CutPrefix(string(h.Form), `{"enum":`)
 		if options, closed := strings.CutSuffix(options, "}"); isOptions && closed {
-			row["options_json"] = textValue(options)
+			row["options_json"] = dbrow.Text(options)
 		} else {
-			row["schema_json"] = optionalText(string(h.Form))
+			row["schema_json"] = dbrow.OptionalText(string(h.Form))
 		}
 		rows = append(rows, row)
 	}
@@ -170,11 +171,11 @@ func (f *facts) predictHumanRequests() []smithersdb.Row {
 
 // signalOf reads a row of _smithers_signals. It leaves Seq to the caller, who counts.
 func signalOf(row smithersdb.Row) (s snapshot.Signal, ok bool) {
-	name, hasName := columnText(row, "signal_name")
-	at, hasTime := columnNumber(row, "received_at_ms")
+	name, hasName := dbrow.ColumnText(row, "signal_name")
+	at, hasTime := dbrow.ColumnNumber(row, "received_at_ms")
 	s = snapshot.Signal{
-		Name: name, CorrelationID: columnTextOrNil(row, "correlation_id"), Payload: columnJSON(row, "payload_json"),
-		ReceivedAtMs: at, ReceivedBy: columnTextOrNil(row, "received_by"),
+		Name: name, CorrelationID: dbrow.ColumnTextOrNil(row, "correlation_id"), Payload: dbrow.ColumnJSON(row, "payload_json"),
+		ReceivedAtMs: at, ReceivedBy: dbrow.ColumnTextOrNil(row, "received_by"),
 	}
 	if !hasName || !hasTime || s.Payload == nil {
 		return snapshot.Signal{}, false
@@ -209,8 +210,8 @@ func (f *facts) predictSignals() []smithersdb.Row {
 	var rows []smithersdb.Row
 	for _, s := range f.peerSignals() {
 		rows = append(rows, smithersdb.Row{
-			"seq": intValue(s.Seq), "signal_name": textValue(s.Name), "correlation_id": nullableText(s.CorrelationID),
-			"payload_json": textValue(string(s.Payload)), "received_at_ms": intValue(s.ReceivedAtMs), "received_by": nullableText(s.ReceivedBy),
+			"seq": dbrow.Int(s.Seq), "signal_name": dbrow.Text(s.Name), "correlation_id": dbrow.NullableText(s.CorrelationID),
+			"payload_json": dbrow.Text(string(s.Payload)), "received_at_ms": dbrow.Int(s.ReceivedAtMs), "received_by": dbrow.NullableText(s.ReceivedBy),
 		})
 	}
 	return rows

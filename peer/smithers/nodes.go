@@ -2,6 +2,7 @@ package smithers
 
 import (
 	"github.com/git-smithers/git-smithers/internal/smithersdb"
+	"github.com/git-smithers/git-smithers/peer/smithers/dbrow"
 	"github.com/git-smithers/git-smithers/snapshot"
 )
 
@@ -25,12 +26,12 @@ func (f *facts) predictNodes() []smithersdb.Row {
 	var rows []smithersdb.Row
 	for _, n := range f.Whole.Nodes {
 		row := smithersdb.Row{
-			"node_id": textValue(n.NodeID), "iteration": intValue(int64(n.Iteration)), "state": textValue(string(n.State)),
-			"output_table": textValue(n.OutputTable), "label": nullableText(n.Label),
-			"updated_at_ms": intValue(max(f.Run.CreatedAtMs, ended[snapshot.Key(n.NodeID, n.Iteration)])),
+			"node_id": dbrow.Text(n.NodeID), "iteration": dbrow.Int(int64(n.Iteration)), "state": dbrow.Text(string(n.State)),
+			"output_table": dbrow.Text(n.OutputTable), "label": dbrow.NullableText(n.Label),
+			"updated_at_ms": dbrow.Int(max(f.Run.CreatedAtMs, ended[snapshot.Key(n.NodeID, n.Iteration)])),
 		}
 		if n.LastAttempt != nil {
-			row["last_attempt"] = intValue(int64(*n.LastAttempt))
+			row["last_attempt"] = dbrow.Int(int64(*n.LastAttempt))
 		}
 		rows = append(rows, row)
 	}
@@ -45,8 +46,8 @@ func (f *facts) predictLoops() []smithersdb.Row {
 	var rows []smithersdb.Row
 	for _, l := range f.Whole.Loops {
 		rows = append(rows, smithersdb.Row{
-			"ralph_id": textValue(l.RalphID), "iteration": intValue(int64(l.Iteration)),
-			"done": boolValue(l.Done), "updated_at_ms": intValue(f.Run.CreatedAtMs),
+			"ralph_id": dbrow.Text(l.RalphID), "iteration": dbrow.Int(int64(l.Iteration)),
+			"done": dbrow.Bool(l.Done), "updated_at_ms": dbrow.Int(f.Run.CreatedAtMs),
 		})
 	}
 	return rows

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/git-smithers/git-smithers/internal/smithersdb"
+	"github.com/git-smithers/git-smithers/peer/smithers/dbrow"
 )
 
 // outputColumn is a row of _smithers_output_schema_columns.
@@ -52,8 +53,8 @@ func (f *facts) predictProvenance() []smithersdb.Row {
 	var rows []smithersdb.Row
 	for _, p := range f.provenance() {
 		rows = append(rows, smithersdb.Row{
-			"output_table": textValue(p.Table), "node_id": textValue(p.NodeID),
-			"iteration": intValue(int64(p.Iteration)), "seq": intValue(p.Seq),
+			"output_table": dbrow.Text(p.Table), "node_id": dbrow.Text(p.NodeID),
+			"iteration": dbrow.Int(int64(p.Iteration)), "seq": dbrow.Int(p.Seq),
 		})
 	}
 	return rows
@@ -71,7 +72,7 @@ func (f *facts) predictOutputs(table smithersdb.Table, columns []outputColumn) [
 			continue
 		}
 		row := outputRow(o.Value, kinds)
-		row["node_id"], row["iteration"] = textValue(o.NodeID), intValue(int64(o.Iteration))
+		row["node_id"], row["iteration"] = dbrow.Text(o.NodeID), dbrow.Int(int64(o.Iteration))
 		rows = append(rows, row)
 	}
 	return rows
@@ -125,24 +126,24 @@ func outputValue(value []byte, kind string) smithersdb.Value {
 	case text == "null":
 		return smithersdb.Value{}
 	case kind == "json":
-		return textValue(text)
+		return dbrow.Text(text)
 	case text == "true" || text == "false":
-		return boolValue(text == "true")
+		return dbrow.Bool(text == "true")
 	case slices.Contains([]byte{'{', '['}, text[0]):
-		return textValue(text)
+		return dbrow.Text(text)
 	case text[0] == '"':
 		var s string
 		if json.Unmarshal(value, &s) != nil {
 			return smithersdb.Value{}
 		}
-		return textValue(s)
+		return dbrow.Text(s)
 	}
 	if n, err := strconv.ParseInt(text, 10, 64); err == nil && kind == "boolean" {
-		return intValue(n)
+		return dbrow.Int(n)
 	}
 	f, err := strconv.ParseFloat(text, 64)
 	if err != nil {
-		return textValue(text)
+		return dbrow.Text(text)
 	}
 	return smithersdb.Value{Kind: smithersdb.Real, Real: f}
 }

@@ -6,6 +6,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/git-smithers/git-smithers/internal/smithersdb"
+	"github.com/git-smithers/git-smithers/peer/smithers/dbrow"
 	"github.com/git-smithers/git-smithers/snapshot"
 )
 
@@ -41,11 +42,11 @@ func TestAnOutputBecomesTheRowOfItsTable(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, []smithersdb.Row{
 		{
-			"node_id": textValue("n"), "iteration": intValue(1), "approved": intValue(1), "decided_by": textValue("ü\n"), "score": realValue(1),
-			"steps": textValue(`["a", 1.0]`), "either": textValue(`"text"`), "note": {},
+			"node_id": dbrow.Text("n"), "iteration": dbrow.Int(1), "approved": dbrow.Int(1), "decided_by": dbrow.Text("ü\n"), "score": realValue(1),
+			"steps": dbrow.Text(`["a", 1.0]`), "either": dbrow.Text(`"text"`), "note": {},
 		},
 		{
-			"node_id": textValue("m"), "iteration": intValue(0), "approved": {}, "decided_by": {}, "score": realValue(0.1),
+			"node_id": dbrow.Text("m"), "iteration": dbrow.Int(0), "approved": {}, "decided_by": {}, "score": realValue(0.1),
 			"steps": {}, "either": {}, "note": {},
 		},
 	}, rows)
@@ -61,11 +62,11 @@ func TestOutputsOfAnyShapeArePredictedWithoutHarm(t *testing.T) {
 		`{"__smithersProvenanceSeq":1.5}`, `{"__smithersProvenanceSeq":99999999999999999999}`, `{"__smithersProvenanceSeq":"1"}`,
 	} {
 		f := &facts{Run: snapshot.Run{ID: "r"}, Whole: snapshot.Whole{Outputs: []snapshot.Output{{Table: "t", NodeID: "n", Value: []byte(value)}}}}
-		actual := []smithersdb.Row{{"run_id": textValue("r"), "node_id": textValue("n"), "iteration": intValue(0), "v": textValue("actual")}}
+		actual := []smithersdb.Row{{"run_id": dbrow.Text("r"), "node_id": dbrow.Text("n"), "iteration": dbrow.Int(0), "v": dbrow.Text("actual")}}
 		for _, table := range []smithersdb.Table{table, {Name: tableProvenance, Columns: table.Columns}, {Name: tableSignals, Columns: table.Columns}} {
 			predicted, err := predict(f, table, nil)
 			require.NoError(t, err)
-			rows, _ := roundTrip(t, table, predicted, actual, "")
+			rows, _ := roundTrip(t, table, predicted, actual)
 			requireRows(t, value, rows, actual)
 		}
 	}

@@ -2,6 +2,7 @@ package smithers
 
 import (
 	"github.com/git-smithers/git-smithers/internal/smithersdb"
+	"github.com/git-smithers/git-smithers/peer/smithers/dbrow"
 	"github.com/git-smithers/git-smithers/snapshot"
 )
 
@@ -16,7 +17,7 @@ type peerRun struct {
 	all  *copies                     // of all runs
 
 	run       snapshot.Run
-	at        root
+	at        dbrow.Root
 	heads     []smithersdb.Head
 	rows      map[string][]smithersdb.Row // by the tables that peerTables lists
 	frameRows map[int64]smithersdb.Row    // of _smithers_frames

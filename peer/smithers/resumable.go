@@ -8,6 +8,7 @@ import (
 
 	"github.com/git-smithers/git-smithers/internal/smithersdb"
 	"github.com/git-smithers/git-smithers/peer/smithers/code"
+	"github.com/git-smithers/git-smithers/peer/smithers/dbrow"
 	"github.com/git-smithers/git-smithers/snapshot"
 	"github.com/git-smithers/git-smithers/timeline"
 )
@@ -60,12 +61,12 @@ func (x *exported) inWorkingCopy(s *timeline.Store) (bool, error) {
 
 // resumedIn is the folder that Smithers resumes a run in: it takes that of the run's row, wherever it is started.
 func (x *exporting) resumedIn(row smithersdb.Row) string {
-	config, err := takenMembers(columnJSON(row, "config_json"))
+	config, err := takenMembers(dbrow.ColumnJSON(row, "config_json"))
 	if x.req.Dir != "" || err != nil {
 		return x.dir
 	}
 	own := memberText(config, "rootDir")
-	if len(root(x.req.Root).split(own, false)) < 2 {
+	if len(dbrow.Root(x.req.Root).Split(own, false)) < 2 {
 		return x.dir
 	}
 	if info, err := os.Stat(own); err != nil || !info.IsDir() {
@@ -89,7 +90,7 @@ func (x *exporting) exportedRun(frames int64) ExportedRun {
 // refusalsOf compares a row of _smithers_runs with what there is in the folders that it names, as Smithers
 // does when it resumes the run with its workflow file. certain is false where there may be more.
 func refusalsOf(workflows code.Files, row smithersdb.Row) (found []Refusal, certain bool) {
-	config, err := takenMembers(columnJSON(row, "config_json"))
+	config, err := takenMembers(dbrow.ColumnJSON(row, "config_json"))
 	if err != nil && row["config_json"].Kind != smithersdb.Null {
 		return nil, false
 	}
@@ -98,7 +99,7 @@ func refusalsOf(workflows code.Files, row smithersdb.Row) (found []Refusal, cert
 	if !filepath.IsAbs(folder) {
 		return found, false
 	}
-	stored, _ := columnText(row, "vcs_root")
+	stored, _ := dbrow.ColumnText(row, "vcs_root")
 	now, _ := code.Repository(folder)
 	if stored != "" {
 		stored = filepath.Clean(stored)
@@ -118,7 +119,7 @@ func orNone(path string) string {
 
 // workflowRefusals is refusalsOf for the workflow file and its modules.
 func workflowRefusals(workflows code.Files, row smithersdb.Row, config []member) (found []Refusal, certain bool) {
-	file, _ := columnText(row, "workflow_path")
+	file, _ := dbrow.ColumnText(row, "workflow_path")
 	if !filepath.IsAbs(file) {
 		return nil, false
 	}
@@ -130,7 +131,7 @@ func workflowRefusals(workflows code.Files, row smithersdb.Row, config []member)
 	case now.Entry == "":
 		return []Refusal{{RefusedNoWorkflow, "there is no workflow file " + file}}, true
 	}
-	stored, _ := columnText(row, "workflow_hash")
+	stored, _ := dbrow.ColumnText(row, "workflow_hash")
 	version, entry := durability(config)
 	switch {
 	case version < graphVersion && stored != now.Entry, version >= graphVersion && entry != now.Entry:

@@ -10,6 +10,7 @@ import (
 
 	"github.com/git-smithers/git-smithers/internal/smithersdb"
 	"github.com/git-smithers/git-smithers/peer/smithers/code"
+	"github.com/git-smithers/git-smithers/peer/smithers/dbrow"
 	"github.com/git-smithers/git-smithers/snapshot"
 )
 
@@ -17,7 +18,7 @@ import (
 func blessedRow(t *testing.T, dir, workflow string) smithersdb.Row {
 	t.Helper()
 	x := &exporting{req: ExportRequest{Root: dir, Workflow: filepath.Join(dir, workflow)}, dir: dir, workflows: code.Files{}}
-	row := smithersdb.Row{"config_json": textValue(`{"maxConcurrency":4}`)}
+	row := smithersdb.Row{"config_json": dbrow.Text(`{"maxConcurrency":4}`)}
 	require.NoError(t, x.makeResumable(row))
 	return row
 }
@@ -35,9 +36,9 @@ func refusalCodes(row smithersdb.Row) (codes []string, certain bool) {
 func moved(row smithersdb.Row, from, to string) smithersdb.Row {
 	out := smithersdb.Row{}
 	for column, v := range row {
-		_, isJSON := pathColumn(tableRuns, column)
+		isJSON := column == "config_json"
 		if v.Kind == smithersdb.Text {
-			v.Bytes = root(to).join(root(from).split(v.Bytes, isJSON), isJSON)
+			v.Bytes = dbrow.Root(to).Join(dbrow.Root(from).Split(v.Bytes, isJSON), isJSON)
 		}
 		out[column] = v
 	}
@@ -84,11 +85,11 @@ func TestARunIsResumedWhereNothingHasChanged(t *testing.T) {
 			return row, nil
 		}, false, nil},
 		"no folder is named": {func(_ string, row smithersdb.Row) (smithersdb.Row, error) {
-			row["config_json"], row["workflow_hash"] = smithersdb.Value{}, textValue(code.Sum(files["flow.tsx"]))
+			row["config_json"], row["workflow_hash"] = smithersdb.Value{}, dbrow.Text(code.Sum(files["flow.tsx"]))
 			return row, nil
 		}, false, nil},
 		"no JSON": {func(_ string, row smithersdb.Row) (smithersdb.Row, error) {
-			row["config_json"] = textValue("{")
+			row["config_json"] = dbrow.Text("{")
 			return row, nil
 		}, false, nil},
 	} {
@@ -144,7 +145,7 @@ func TestARunIsResumedInTheFolderThatItHas(t *testing.T) {
 		tc.req.To = filepath.Join(db, "smithers.db")
 		x := &exporting{exported: &exported{row: snapshot.Run{VCSType: snapshot.VCSGit}}, req: tc.req}
 		require.NoError(t, x.place())
-		row := smithersdb.Row{"config_json": textValue(`{"rootDir":` + quoted(tc.rootDir) + `}`)}
+		row := smithersdb.Row{"config_json": dbrow.Text(`{"rootDir":` + quoted(tc.rootDir) + `}`)}
 		assert.Equal(t, tc.want, x.resumedIn(row), name)
 		if tc.req.Root == "" {
 			assert.Equal(t, top, x.req.Root, name)

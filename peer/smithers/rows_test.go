@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/git-smithers/git-smithers/internal/smithersdb"
+	"github.com/git-smithers/git-smithers/peer/smithers/dbrow"
 	"github.com/git-smithers/git-smithers/snapshot"
 )
 
@@ -20,13 +21,13 @@ func with(row smithersdb.Row, columns smithersdb.Row) smithersdb.Row {
 
 // odd are values that no column of Smithers expects.
 var odd = map[string]smithersdb.Value{
-	"NULL": {}, "a blob": blobValue("\x00"), "text that is not UTF-8": textValue("\xff"), "empty text": textValue(""), "text": textValue("?"),
-	"a negative number": intValue(-1), "a number beyond doubles": intValue(math.MaxInt64), "a fraction": realValue(1.5), "infinity": realValue(math.Inf(1)),
+	"NULL": {}, "a blob": blobValue("\x00"), "text that is not UTF-8": dbrow.Text("\xff"), "empty text": dbrow.Text(""), "text": dbrow.Text("?"),
+	"a negative number": dbrow.Int(-1), "a number beyond doubles": dbrow.Int(math.MaxInt64), "a fraction": realValue(1.5), "infinity": realValue(math.Inf(1)),
 }
 
 var someAttempt = smithersdb.Row{
-	"node_id": textValue("n"), "iteration": intValue(1), "attempt": intValue(2), "state": textValue("finished"),
-	"started_at_ms": intValue(10), "finished_at_ms": intValue(20), "jj_pointer": textValue("abc123"), "response_text": textValue("done"),
+	"node_id": dbrow.Text("n"), "iteration": dbrow.Int(1), "attempt": dbrow.Int(2), "state": dbrow.Text("finished"),
+	"started_at_ms": dbrow.Int(10), "finished_at_ms": dbrow.Int(20), "jj_pointer": dbrow.Text("abc123"), "response_text": dbrow.Text("done"),
 }
 
 func TestAnAttemptOfSmithersIsOneOfOurs(t *testing.T) {
@@ -44,18 +45,18 @@ func TestStatesThatWeDoNotHaveBecomeTheNearestOfOurs(t *testing.T) {
 	for state, want := range map[string]string{
 		"waiting-approval": "waiting-approval", "waiting-quota": "waiting-event", "skipped": "cancelled", "canceled": "cancelled", "exploded": "in-progress",
 	} {
-		a, _, ok := attemptOf(with(someAttempt, smithersdb.Row{"state": textValue(state), "finished_at_ms": {}}))
+		a, _, ok := attemptOf(with(someAttempt, smithersdb.Row{"state": dbrow.Text(state), "finished_at_ms": {}}))
 		require.True(t, ok)
 		require.Equal(t, want, a.State, state)
 	}
-	a, _, _ := attemptOf(with(someAttempt, smithersdb.Row{"state": textValue("exploded")}))
+	a, _, _ := attemptOf(with(someAttempt, smithersdb.Row{"state": dbrow.Text("exploded")}))
 	require.Equal(t, "failed", a.State, "it has ended")
 
 	for status, want := range map[string]snapshot.RunStatus{
 		"waiting-approval": snapshot.RunWaitingApproval, "waiting-quota": snapshot.RunWaitingTimer, "waiting-moon": snapshot.RunWaitingEvent,
 		"continued": snapshot.RunFinished, "canceled": snapshot.RunCancelled, "paused": snapshot.RunWaitingEvent, "": snapshot.RunPending,
 	} {
-		run, _ := runOf(smithersdb.Row{"status": textValue(status)})
+		run, _ := runOf(smithersdb.Row{"status": dbrow.Text(status)})
 		require.Equal(t, want, run.Status, status)
 	}
 }
@@ -73,7 +74,7 @@ func TestAnErrorSaysItsCodeOrNameAndItsMessage(t *testing.T) {
 		``:                              "",
 		"\xff":                          "",
 	} {
-		require.Equal(t, want, errorText(smithersdb.Row{"error_json": textValue(text)}), text)
+		require.Equal(t, want, errorText(smithersdb.Row{"error_json": dbrow.Text(text)}), text)
 	}
 	require.Empty(t, errorText(smithersdb.Row{"error_json": {}}))
 }
@@ -81,17 +82,17 @@ func TestAnErrorSaysItsCodeOrNameAndItsMessage(t *testing.T) {
 func TestWhateverStandsInARowWhatWeTakeOfItCanBeStored(t *testing.T) {
 	t.Parallel()
 	approval := smithersdb.Row{
-		"node_id": textValue("n"), "iteration": intValue(0), "status": textValue("approved"), "requested_at_ms": intValue(1),
-		"decided_at_ms": intValue(2), "decided_by": textValue("me"), "note": textValue("go"), "request_json": textValue(`{"title":"T","summary":"S"}`),
+		"node_id": dbrow.Text("n"), "iteration": dbrow.Int(0), "status": dbrow.Text("approved"), "requested_at_ms": dbrow.Int(1),
+		"decided_at_ms": dbrow.Int(2), "decided_by": dbrow.Text("me"), "note": dbrow.Text("go"), "request_json": dbrow.Text(`{"title":"T","summary":"S"}`),
 	}
 	human := smithersdb.Row{
-		"node_id": textValue("n"), "iteration": intValue(0), "kind": textValue("select"), "status": textValue("answered"), "prompt": textValue("p"),
-		"options_json": textValue(`["a"]`), "response_json": textValue(`"a"`), "requested_at_ms": intValue(1), "answered_at_ms": intValue(2),
-		"answered_by": textValue("me"), "timeout_at_ms": intValue(9), "schema_json": {},
+		"node_id": dbrow.Text("n"), "iteration": dbrow.Int(0), "kind": dbrow.Text("select"), "status": dbrow.Text("answered"), "prompt": dbrow.Text("p"),
+		"options_json": dbrow.Text(`["a"]`), "response_json": dbrow.Text(`"a"`), "requested_at_ms": dbrow.Int(1), "answered_at_ms": dbrow.Int(2),
+		"answered_by": dbrow.Text("me"), "timeout_at_ms": dbrow.Int(9), "schema_json": {},
 	}
 	signal := smithersdb.Row{
-		"seq": intValue(3), "signal_name": textValue("s"), "correlation_id": textValue("c"), "payload_json": textValue("1"),
-		"received_at_ms": intValue(1), "received_by": textValue("me"),
+		"seq": dbrow.Int(3), "signal_name": dbrow.Text("s"), "correlation_id": dbrow.Text("c"), "payload_json": dbrow.Text("1"),
+		"received_at_ms": dbrow.Int(1), "received_by": dbrow.Text("me"),
 	}
 	take := map[string]struct {
 		row   smithersdb.Row
@@ -143,15 +144,15 @@ func TestARowWithoutWhatIdentifiesItIsNotOneOfOurs(t *testing.T) {
 		require.False(t, ok, column)
 	}
 	for name, row := range map[string]smithersdb.Row{
-		"of no kind of status": {"node_id": textValue("n"), "iteration": intValue(0), "status": textValue("?")},
-		"without a node":       {"iteration": intValue(0), "status": textValue("requested")},
+		"of no kind of status": {"node_id": dbrow.Text("n"), "iteration": dbrow.Int(0), "status": dbrow.Text("?")},
+		"without a node":       {"iteration": dbrow.Int(0), "status": dbrow.Text("requested")},
 	} {
 		_, ok := approvalOf(row, 1)
 		require.False(t, ok, name)
 	}
-	_, ok := humanRequestOf(smithersdb.Row{"node_id": textValue("n"), "iteration": intValue(0)})
+	_, ok := humanRequestOf(smithersdb.Row{"node_id": dbrow.Text("n"), "iteration": dbrow.Int(0)})
 	require.False(t, ok)
-	_, ok = signalOf(smithersdb.Row{"signal_name": textValue("s"), "received_at_ms": intValue(1), "payload_json": textValue("{")})
+	_, ok = signalOf(smithersdb.Row{"signal_name": dbrow.Text("s"), "received_at_ms": dbrow.Int(1), "payload_json": dbrow.Text("{")})
 	require.False(t, ok)
 }
 
@@ -168,7 +169,7 @@ func TestAnApprovalOfSmithersIsOneOfOurs(t *testing.T) {
 
 func TestADecisionWithoutATimeIsFromWhenItWasAskedFor(t *testing.T) {
 	t.Parallel()
-	a, ok := approvalOf(smithersdb.Row{"node_id": textValue("n"), "iteration": intValue(0), "status": textValue("denied")}, 7)
+	a, ok := approvalOf(smithersdb.Row{"node_id": dbrow.Text("n"), "iteration": dbrow.Int(0), "status": dbrow.Text("denied")}, 7)
 	require.True(t, ok)
 	require.Equal(t, new(int64(7)), a.DecidedAtMs)
 }
@@ -192,24 +193,24 @@ func TestAHumanRequestOfSmithersIsOneOfOurs(t *testing.T) {
 		{Name: "timeout_at_ms"},
 	}}
 	ask := smithersdb.Row{
-		"request_id": textValue("human:r:n:0"), "run_id": textValue("r"), "node_id": textValue("n"), "iteration": intValue(0), "kind": textValue("select"),
-		"status": textValue("pending"), "prompt": textValue("Which?"), "schema_json": {}, "options_json": textValue(`["a","b"]`), "response_json": {},
-		"requested_at_ms": intValue(5), "answered_at_ms": {}, "answered_by": {}, "timeout_at_ms": {},
+		"request_id": dbrow.Text("human:r:n:0"), "run_id": dbrow.Text("r"), "node_id": dbrow.Text("n"), "iteration": dbrow.Int(0), "kind": dbrow.Text("select"),
+		"status": dbrow.Text("pending"), "prompt": dbrow.Text("Which?"), "schema_json": {}, "options_json": dbrow.Text(`["a","b"]`), "response_json": {},
+		"requested_at_ms": dbrow.Int(5), "answered_at_ms": {}, "answered_by": {}, "timeout_at_ms": {},
 	}
 	answered := with(ask, smithersdb.Row{
-		"status": textValue("answered"), "response_json": textValue(`"a"`), "answered_at_ms": intValue(6), "answered_by": textValue("me"),
+		"status": dbrow.Text("answered"), "response_json": dbrow.Text(`"a"`), "answered_at_ms": dbrow.Int(6), "answered_by": dbrow.Text("me"),
 	})
-	form := with(answered, smithersdb.Row{"kind": textValue("json"), "options_json": {}, "schema_json": textValue(`{"type":"object"}`)})
+	form := with(answered, smithersdb.Row{"kind": dbrow.Text("json"), "options_json": {}, "schema_json": dbrow.Text(`{"type":"object"}`)})
 	for name, row := range map[string]smithersdb.Row{
 		"pending": ask, "answered": answered, "a form": form,
-		"cancelled": with(ask, smithersdb.Row{"status": textValue("cancelled"), "answered_at_ms": intValue(6)}),
-		"expired":   with(ask, smithersdb.Row{"status": textValue("expired"), "answered_at_ms": intValue(6), "timeout_at_ms": intValue(6)}),
+		"cancelled": with(ask, smithersdb.Row{"status": dbrow.Text("cancelled"), "answered_at_ms": dbrow.Int(6)}),
+		"expired":   with(ask, smithersdb.Row{"status": dbrow.Text("expired"), "answered_at_ms": dbrow.Int(6), "timeout_at_ms": dbrow.Int(6)}),
 	} {
 		h, ok := humanRequestOf(row)
 		require.True(t, ok, name)
 		predicted, err := predict(&facts{Run: snapshot.Run{ID: "r"}, Whole: snapshot.Whole{HumanRequests: []snapshot.HumanRequest{h}}}, table, nil)
 		require.NoError(t, err)
-		rows, over := roundTrip(t, table, predicted, []smithersdb.Row{row}, "")
+		rows, over := roundTrip(t, table, predicted, []smithersdb.Row{row})
 		require.Empty(t, over, name)
 		requireRows(t, name, rows, []smithersdb.Row{row})
 	}
@@ -219,7 +220,7 @@ func TestARunOfSmithersIsOneOfOurs(t *testing.T) {
 	t.Parallel()
 	run := fixtureRuns(t)["run-j"]
 	got, at := runOf(run.rows[tableRuns][0])
-	require.Equal(t, root("/home/dev/project"), at)
+	require.Equal(t, dbrow.Root("/home/dev/project"), at)
 	require.Equal(t, snapshot.Run{
 		ID: "run-j", Workflow: "lab", WorkflowPath: "workflow.tsx", WorkflowHash: "51251eb7b10ea70329567d2e245c91a682a79a74695884508a8a26f875ace2f2",
 		Status: snapshot.RunFinished, CreatedAtMs: 1795196955682, StartedAtMs: new(int64(1795196955682)), FinishedAtMs: new(int64(1795196967516)),
@@ -231,16 +232,16 @@ func TestTheRootOfARunIsItsRepositoryOrWhereItWasStartedOrItsWorkflow(t *testing
 	t.Parallel()
 	for name, test := range map[string]struct {
 		row  smithersdb.Row
-		root root
+		root dbrow.Root
 		path string
 	}{
 		"its repository": {smithersdb.Row{
-			"vcs_root": textValue("/a"), "config_json": textValue(`{"rootDir":"/a/b"}`), "workflow_path": textValue("/a/b/w.tsx"),
+			"vcs_root": dbrow.Text("/a"), "config_json": dbrow.Text(`{"rootDir":"/a/b"}`), "workflow_path": dbrow.Text("/a/b/w.tsx"),
 		}, "/a", "b/w.tsx"},
-		"where it was started": {smithersdb.Row{"config_json": textValue(`{"rootDir":"/a/b"}`), "workflow_path": textValue("/a/b/w.tsx")}, "/a/b", "w.tsx"},
-		"its workflow":         {smithersdb.Row{"workflow_path": textValue("/a/b/w.tsx")}, "/a/b", "w.tsx"},
-		"a workflow elsewhere": {smithersdb.Row{"vcs_root": textValue("/a"), "workflow_path": textValue("/b/w.tsx")}, "/a", ""},
-		"none":                 {smithersdb.Row{"vcs_root": {}, "config_json": textValue("{"), "workflow_path": intValue(1)}, "", ""},
+		"where it was started": {smithersdb.Row{"config_json": dbrow.Text(`{"rootDir":"/a/b"}`), "workflow_path": dbrow.Text("/a/b/w.tsx")}, "/a/b", "w.tsx"},
+		"its workflow":         {smithersdb.Row{"workflow_path": dbrow.Text("/a/b/w.tsx")}, "/a/b", "w.tsx"},
+		"a workflow elsewhere": {smithersdb.Row{"vcs_root": dbrow.Text("/a"), "workflow_path": dbrow.Text("/b/w.tsx")}, "/a", ""},
+		"none":                 {smithersdb.Row{"vcs_root": {}, "config_json": dbrow.Text("{"), "workflow_path": dbrow.Int(1)}, "", ""},
 	} {
 		run, at := runOf(test.row)
 		require.Equal(t, test.root, at, name)

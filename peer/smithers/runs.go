@@ -1,30 +1,32 @@
 package smithers
 
 import (
+	"path"
 	"strings"
 	"unicode/utf8"
 
 	"github.com/git-smithers/git-smithers/internal/smithersdb"
+	"github.com/git-smithers/git-smithers/peer/smithers/dbrow"
 	"github.com/git-smithers/git-smithers/snapshot"
 )
 
 // runOf fills in what the run's row says, but for parent, frame and seq. at is the folder that its paths are in.
-func runOf(row smithersdb.Row) (r snapshot.Run, at root) {
+func runOf(row smithersdb.Row) (r snapshot.Run, at dbrow.Root) {
 	at = rootOf(row)
-	r.ID, _ = columnText(row, "run_id")
-	r.Workflow, _ = columnText(row, "workflow_name")
-	r.WorkflowHash, _ = columnText(row, "workflow_hash")
-	if file, ok := columnText(row, "workflow_path"); ok {
-		r.WorkflowPath = at.relative(file)
+	r.ID, _ = dbrow.ColumnText(row, "run_id")
+	r.Workflow, _ = dbrow.ColumnText(row, "workflow_name")
+	r.WorkflowHash, _ = dbrow.ColumnText(row, "workflow_hash")
+	if file, ok := dbrow.ColumnText(row, "workflow_path"); ok {
+		r.WorkflowPath = at.Relative(file)
 	}
-	status, _ := columnText(row, "status")
+	status, _ := dbrow.ColumnText(row, "status")
 	r.Status = runStatus(status)
 	r.Error = errorText(row)
-	r.CreatedAtMs, _ = columnTime(row, "created_at_ms")
-	r.StartedAtMs, r.FinishedAtMs = columnNumberOrNil(row, "started_at_ms"), columnNumberOrNil(row, "finished_at_ms")
-	if kind, _ := columnText(row, "vcs_type"); kind == snapshot.VCSGit || kind == snapshot.VCSJJ {
+	r.CreatedAtMs, _ = dbrow.ColumnTime(row, "created_at_ms")
+	r.StartedAtMs, r.FinishedAtMs = dbrow.ColumnNumberOrNil(row, "started_at_ms"), dbrow.ColumnNumberOrNil(row, "finished_at_ms")
+	if kind, _ := dbrow.ColumnText(row, "vcs_type"); kind == snapshot.VCSGit || kind == snapshot.VCSJJ {
 		r.VCSType = kind
-		if revision, _ := columnText(row, "vcs_revision"); isRevision(revision) {
+		if revision, _ := dbrow.ColumnText(row, "vcs_revision"); isRevision(revision) {
 			r.VCSRevision = revision
 		}
 	}
@@ -55,18 +57,18 @@ func runStatus(status string) snapshot.RunStatus {
 func (f *facts) predictRun() []smithersdb.Row {
 	r := f.Run
 	row := smithersdb.Row{
-		"workflow_name": textValue(r.Workflow), "workflow_hash": optionalText(r.WorkflowHash), "status": textValue(string(r.Status)),
-		"created_at_ms": intValue(r.CreatedAtMs), "started_at_ms": nullableInt(r.StartedAtMs), "finished_at_ms": nullableInt(r.FinishedAtMs),
-		"vcs_type": optionalText(r.VCSType), "vcs_revision": optionalText(r.VCSRevision), "workflow_path": markedPath(r.WorkflowPath),
+		"workflow_name": dbrow.Text(r.Workflow), "workflow_hash": dbrow.OptionalText(r.WorkflowHash), "status": dbrow.Text(string(r.Status)),
+		"created_at_ms": dbrow.Int(r.CreatedAtMs), "started_at_ms": dbrow.NullableInt(r.StartedAtMs), "finished_at_ms": dbrow.NullableInt(r.FinishedAtMs),
+		"vcs_type": dbrow.OptionalText(r.VCSType), "vcs_revision": dbrow.OptionalText(r.VCSRevision), "workflow_path": dbrow.MarkedPath(r.WorkflowPath),
 	}
 	if r.VCSType != "" {
-		row["vcs_root"] = textValue(rootMark)
+		row["vcs_root"] = dbrow.Text(dbrow.RootMark)
 	}
 	if r.Parent != nil {
-		row["parent_run_id"] = textValue(r.Parent.RunID)
+		row["parent_run_id"] = dbrow.Text(r.Parent.RunID)
 	}
 	if name, message, ok := strings.Cut(r.Error, ": "); ok && utf8.ValidString(r.Error) {
-		row["error_json"] = textValue(`{"name":` + quoted(name) + `,"message":` + quoted(message) + `}`)
+		row["error_json"] = dbrow.Text(`{"name":` + quoted(name) + `,"message":` + quoted(message) + `}`)
 	}
 	return []smithersdb.Row{row}
 }
@@ -78,7 +80,24 @@ func (f *facts) predictBranch() []smithersdb.Row {
 		return nil
 	}
 	return []smithersdb.Row{{
-		"parent_run_id": textValue(p.RunID), "parent_frame_no": intValue(p.Frame), "created_at_ms": intValue(p.AtMs),
-		"branch_label": optionalText(p.Label), "fork_description": optionalText(p.Description),
+		"parent_run_id": dbrow.Text(p.RunID), "parent_frame_no": dbrow.Int(p.Frame), "created_at_ms": dbrow.Int(p.AtMs),
+		"branch_label": dbrow.OptionalText(p.Label), "fork_description": dbrow.OptionalText(p.Description),
 	}}
+}
+
+// rootOf is the folder that a run's paths are in: that of its repository, or that it was started
+// in, or that of its workflow.
+func rootOf(row smithersdb.Row) dbrow.Root {
+	if at, ok := dbrow.ColumnText(row, "vcs_root"); ok && dbrow.Root(at).Clean() != "" {
+		return dbrow.Root(at)
+	}
+	if config, err := takenMembers(dbrow.ColumnJSON(row, "config_json")); err == nil {
+		if at := dbrow.Root(memberText(config, "rootDir")); at.Clean() != "" {
+			return at
+		}
+	}
+	if at, ok := dbrow.ColumnText(row, "workflow_path"); ok && strings.Contains(at, "/") {
+		return dbrow.Root(path.Dir(at))
+	}
+	return ""
 }

@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"github.com/git-smithers/git-smithers/internal/smithersdb"
+	"github.com/git-smithers/git-smithers/peer/smithers/dbrow"
 	"github.com/git-smithers/git-smithers/snapshot"
 )
 
@@ -44,19 +45,15 @@ type frameFacts struct {
 	Tree        string // rendered, canonical; "" for none
 }
 
-// root is the folder in which the run's absolute paths are. Where such a path is stored,
-// it is without it; see override.
-type root string
-
 // predict gives the rows of a table of a run, as far as they follow from f. It knows the
 // tables of Smithers that have a place in our model, the output tables of columns and the
-// input; none for any other. The rows have all columns of the table but run_id. Paths in them are without their root: restoreRows
+// input; none for any other. The rows have all columns of the table but run_id. Paths in them are without their root: dbrow.Restore
 // puts it there.
 //
 // What it predicts is part of the format: overrides say what is different, so a row that is predicted otherwise
 // than when it was stored comes back wrong.
 func predict(f *facts, table smithersdb.Table, columns []outputColumn) ([]smithersdb.Row, error) {
-	if err := checkColumns(table); err != nil {
+	if err := dbrow.CheckColumns(table); err != nil {
 		return nil, err
 	}
 	return fitted(table, f.predictTable(table, columns)), nil
@@ -67,7 +64,7 @@ func fitted(table smithersdb.Table, rows []smithersdb.Row) []smithersdb.Row {
 	for i, row := range rows {
 		fit := make(smithersdb.Row, len(table.Columns))
 		for _, c := range table.Columns {
-			if !isRunColumn(c.Name) {
+			if !dbrow.IsRunColumn(c.Name) {
 				fit[c.Name] = row[c.Name]
 			}
 		}
@@ -105,15 +102,4 @@ func (f *facts) predictTable(table smithersdb.Table, columns []outputColumn) []s
 		return nil
 	}
 	return f.predictOutputs(table, columns)
-}
-
-// processColumn tells whether a column is about the process that has the run, and so stays behind. What a
-// task saved with its heartbeat is not: the next attempt gets it.
-func processColumn(table, column string) bool {
-	switch column {
-	case "runtime_owner_id", "heartbeat_at_ms", "hijack_requested_at_ms", "hijack_target",
-		"cancel_request_client_identity", "cancel_request_client_pid":
-		return strings.HasPrefix(table, ownTable)
-	}
-	return false
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/git-smithers/git-smithers/internal/smithersdb"
+	"github.com/git-smithers/git-smithers/peer/smithers/dbrow"
 )
 
 func TestEveryRowOfSmithersComesBackFromPredictionAndOverrides(t *testing.T) {
@@ -23,54 +24,54 @@ func TestEveryRowOfSmithersComesBackFromPredictionAndOverrides(t *testing.T) {
 func TestWhatSmithersWritesIsPredictedButForFewColumns(t *testing.T) {
 	t.Parallel()
 	runs := fixtureRuns(t)
-	config := override{"[]", `{"config_json":{"root":["{\"gatewaySystem\":false,\"maxConcurrency\":4,\"rootDir\":\"",` +
+	config := dbrow.Override{Key: "[]", Value: `{"config_json":{"root":["{\"gatewaySystem\":false,\"maxConcurrency\":4,\"rootDir\":\"",` +
 		`"\",\"allowNetwork\":false,\"maxOutputBytes\":200000,\"toolTimeoutMs\":60000,\"__smithersDurability\":{\"version\":2,` +
 		`\"entryWorkflowHash\":\"4f51f6781126320b674bd73bcb6dc158a90736d8eb1fdec663195ecb0b4f6b08\"}}"]}}`}
-	failed := override{`["flaky",0,1]`, `{"error_json":"{\"name\":\"Error\",\"message\":\"flaky boom on first attempt\",` +
+	failed := dbrow.Override{Key: `["flaky",0,1]`, Value: `{"error_json":"{\"name\":\"Error\",\"message\":\"flaky boom on first attempt\",` +
 		`\"stack\":\"Error: flaky boom on first attempt\\n    at children (/home/dev/project/workflow.tsx:27:181)` +
 		`\\n    at run (node:async_hooks:144:29)\\n    at run (node:async_hooks:144:29)\"}"}`}
-	static := override{`["p1",0,1]`, `{"meta_json":{"edit":[9,313,"static\",\"prompt\":null,\"staticPayload\":{\"body\":\"static one\"}"]}}`}
+	static := dbrow.Override{Key: `["p1",0,1]`, Value: `{"meta_json":{"edit":[9,313,"static\",\"prompt\":null,\"staticPayload\":{\"body\":\"static one\"}"]}}`}
 
-	require.Equal(t, map[string][]override{
+	require.Equal(t, map[string][]dbrow.Override{
 		tableRuns:     {config},
 		tableAttempts: {failed, static},
-		tableLoops:    {{`["refine"]`, `{"updated_at_ms":1795196865360}`}},
+		tableLoops:    {{Key: `["refine"]`, Value: `{"updated_at_ms":1795196865360}`}},
 		tableNodes: { // resuming the run looked at them again
-			{`["flaky",0]`, `{"updated_at_ms":1795196898685}`},
-			{`["p1",0]`, `{"updated_at_ms":1795196898702}`},
-			{`["p2",0]`, `{"updated_at_ms":1795196898702}`},
-			{`["p3",0]`, `{"updated_at_ms":1795196898728}`},
-			{`["plan",0]`, `{"updated_at_ms":1795196898655}`},
-			{`["ship",0]`, `{"updated_at_ms":1795196898762}`},
+			{Key: `["flaky",0]`, Value: `{"updated_at_ms":1795196898685}`},
+			{Key: `["p1",0]`, Value: `{"updated_at_ms":1795196898702}`},
+			{Key: `["p2",0]`, Value: `{"updated_at_ms":1795196898702}`},
+			{Key: `["p3",0]`, Value: `{"updated_at_ms":1795196898728}`},
+			{Key: `["plan",0]`, Value: `{"updated_at_ms":1795196898655}`},
+			{Key: `["ship",0]`, Value: `{"updated_at_ms":1795196898762}`},
 		},
 	}, runs["run-a"].allOverrides(t))
 
 	replay := runs["8805e8f3-364c-48f2-a529-c256b52b3593"].allOverrides(t)
-	require.Equal(t, map[string][]override{
+	require.Equal(t, map[string][]dbrow.Override{
 		tableRuns:     {config},
 		tableAttempts: {failed, static},
-		tableLoops:    {{`["refine"]`, `{"updated_at_ms":1795199228056}`}},
+		tableLoops:    {{Key: `["refine"]`, Value: `{"updated_at_ms":1795199228056}`}},
 		tableNodes: { // it began to wait after the newest snapshot
-			{`["ship",0]`, `{"state":"waiting-approval","updated_at_ms":1795199228188,"output_table":"shipDecision","label":"Ship?"}`},
+			{Key: `["ship",0]`, Value: `{"state":"waiting-approval","updated_at_ms":1795199228188,"output_table":"shipDecision","label":"Ship?"}`},
 		},
 	}, replay)
 
 	for _, fork := range []string{
 		"34fd8fc8-b09b-4e88-84e0-d9efaa31224a", "ba38fd8d-1122-41cc-9724-7a45a4438581", "5b9a0ef2-e947-4ca3-bd10-c07cd33303e3",
 	} {
-		require.Equal(t, map[string][]override{tableRuns: {config}}, runs[fork].allOverrides(t), "a fork that was never started")
+		require.Equal(t, map[string][]dbrow.Override{tableRuns: {config}}, runs[fork].allOverrides(t), "a fork that was never started")
 	}
 
 	inJJ := runs["run-j"].allOverrides(t)
-	require.Equal(t, []override{failed, static}, inJJ[tableAttempts], "commit ids are ours too")
+	require.Equal(t, []dbrow.Override{failed, static}, inJJ[tableAttempts], "commit ids are ours too")
 	require.ElementsMatch(t, []string{tableRuns, tableAttempts, tableLoops, tableNodes}, slices.Collect(maps.Keys(inJJ)))
 }
 
 func TestPathsGoToTheRootThatRowsAreRestoredFor(t *testing.T) {
 	t.Parallel()
 	run := fixtureRuns(t)["run-j"]
-	require.Equal(t, root("/home/dev/project"), run.at)
-	for _, at := range []root{"/srv/elsewhere", `/srv/with "quotes"`, `C:\work`} {
+	require.Equal(t, dbrow.Root("/home/dev/project"), run.at)
+	for _, at := range []dbrow.Root{"/srv/elsewhere", `/srv/with "quotes"`, `C:\work`} {
 		row := run.restored(t, tableRuns, at)[0]
 		require.Equal(t, string(at), row["vcs_root"].Bytes)
 		require.Equal(t, string(at)+"/workflow.tsx", row["workflow_path"].Bytes)
@@ -103,8 +104,8 @@ func TestColumnsOfProcessesStayBehind(t *testing.T) {
 	t.Parallel()
 	run := fixtureRuns(t)["run-a"]
 	owned := maps.Clone(run.rows[tableRuns][0])
-	owned["runtime_owner_id"], owned["heartbeat_at_ms"] = textValue("pid:4711:host"), intValue(1795196864402)
-	owned["cancel_request_client_pid"], owned["hijack_target"] = intValue(4711), textValue("claude")
+	owned["runtime_owner_id"], owned["heartbeat_at_ms"] = dbrow.Text("pid:4711:host"), dbrow.Int(1795196864402)
+	owned["cancel_request_client_pid"], owned["hijack_target"] = dbrow.Int(4711), dbrow.Text("claude")
 	before := run.allOverrides(t)
 	pristine := run.rows[tableRuns]
 	run.rows[tableRuns] = []smithersdb.Row{owned}
@@ -131,7 +132,7 @@ func TestAColumnThatSmithersDoesNotHaveYetIsKept(t *testing.T) {
 	run.tables[i].Columns = append(slices.Clone(run.tables[i].Columns), smithersdb.Column{Name: `from "0.40"`, Type: "BLOB"})
 	run.rows[tableSignals][0][`from "0.40"`] = smithersdb.Value{Kind: smithersdb.Blob, Bytes: "\x00\xff"}
 
-	require.Equal(t, []override{{"[12]", `{"from \"0.40\"":{"blob":"AP8="}}`}}, run.overrides(t, tableSignals))
+	require.Equal(t, []dbrow.Override{{Key: "[12]", Value: `{"from \"0.40\"":{"blob":"AP8="}}`}}, run.overrides(t, tableSignals))
 	requireRows(t, tableSignals, run.restored(t, tableSignals, run.at), run.rows[tableSignals])
 }
 
@@ -151,9 +152,15 @@ func requireRows(t *testing.T, what string, got, want []smithersdb.Row) {
 	t.Helper()
 	require.Len(t, got, len(want), what)
 	for i := range want {
-		if !maps.EqualFunc(got[i], want[i], sameValue) {
+		if !maps.EqualFunc(got[i], want[i], dbrow.Same) {
 			require.Equal(t, want[i], got[i], "%s: row %d", what, i)
 			t.Fatalf("%s: row %d is\n%v, want\n%v", what, i, got[i], want[i])
 		}
 	}
+}
+
+func TestATableWhoseColumnsCannotBeNamedIsNotPredicted(t *testing.T) {
+	t.Parallel()
+	_, err := predict(&facts{}, smithersdb.Table{Name: "t", Columns: []smithersdb.Column{{Name: "run_id"}, {Name: "\xff"}}}, nil)
+	require.ErrorIs(t, err, smithersdb.ErrDamaged)
 }

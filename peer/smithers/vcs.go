@@ -8,7 +8,6 @@ import (
 	"strings"
 
 	"github.com/git-smithers/git-smithers/internal/gitexec"
-	"github.com/git-smithers/git-smithers/internal/smithersdb"
 	"github.com/git-smithers/git-smithers/jjbridge"
 	"github.com/git-smithers/git-smithers/objstore"
 	"github.com/git-smithers/git-smithers/snapshot"
@@ -205,12 +204,4 @@ func within(top, path string) (string, bool) {
 	}
 	name, err := filepath.Rel(top, resolved)
 	return filepath.ToSlash(name), err == nil && filepath.IsLocal(name)
-}
-
-// textOf is a column's text; "" for anything else.
-func textOf(row smithersdb.Row, column string) string {
-	if v := row[column]; v.Kind == smithersdb.Text {
-		return v.Bytes
-	}
-	return ""
 }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/git-smithers/git-smithers/internal/smithersdb"
 	"github.com/git-smithers/git-smithers/objstore"
+	"github.com/git-smithers/git-smithers/peer/smithers/dbrow"
 	"github.com/git-smithers/git-smithers/snapshot"
 )
 
@@ -44,7 +45,7 @@ type moment struct {
 
 // ofRun takes the row of a run, and all of its attempts.
 func (c *copies) ofRun(run smithersdb.Row, attempts []smithersdb.Row) *runCopies {
-	r := &runCopies{all: c, kind: textOf(run, "vcs_type"), byKey: make(map[string]int)}
+	r := &runCopies{all: c, kind: dbrow.TextOf(run, "vcs_type"), byKey: make(map[string]int)}
 	var rootDir string
 	r.root, rootDir = rootsOf(run)
 	for _, row := range attempts {
@@ -73,26 +74,26 @@ func (c *copies) ofRun(run smithersdb.Row, attempts []smithersdb.Row) *runCopies
 // rootsOf are the folder in which a run works, and the one that it was started in where it says so.
 func rootsOf(run smithersdb.Row) (root, rootDir string) {
 	var config struct{ RootDir string }
-	_ = json.Unmarshal([]byte(textOf(run, "config_json")), &config) // without one there is only the other
-	return cmp.Or(textOf(run, "vcs_root"), config.RootDir), config.RootDir
+	_ = json.Unmarshal([]byte(dbrow.TextOf(run, "config_json")), &config) // without one there is only the other
+	return cmp.Or(dbrow.TextOf(run, "vcs_root"), config.RootDir), config.RootDir
 }
 
 func (r *runCopies) attemptOf(row smithersdb.Row, rootDir string) (attemptCopy, bool) {
 	iteration, attempt := row["iteration"], row["attempt"]
 	started, ended := row["started_at_ms"], row["finished_at_ms"]
-	if textOf(row, "node_id") == "" || iteration.Kind != smithersdb.Int || attempt.Kind != smithersdb.Int || started.Kind != smithersdb.Int {
+	if dbrow.TextOf(row, "node_id") == "" || iteration.Kind != smithersdb.Int || attempt.Kind != smithersdb.Int || started.Kind != smithersdb.Int {
 		return attemptCopy{}, false
 	}
 	a := attemptCopy{
-		key:       snapshot.AttemptKey(textOf(row, "node_id"), int(iteration.Int), int(attempt.Int)),
+		key:       snapshot.AttemptKey(dbrow.TextOf(row, "node_id"), int(iteration.Int), int(attempt.Int)),
 		startedMs: started.Int, endedMs: math.MaxInt64,
-		vcs: r.all.at(r.kind, textOf(row, "jj_pointer")),
+		vcs: r.all.at(r.kind, dbrow.TextOf(row, "jj_pointer")),
 	}
 	if ended.Kind == smithersdb.Int {
 		a.endedMs = ended.Int
 	}
-	if cwd := textOf(row, "jj_cwd"); cwd != "" && cwd != r.root && cwd != rootDir {
-		a.worktree, a.folder = textOf(row, "node_id"), relativeFolder(r.root, cwd)
+	if cwd := dbrow.TextOf(row, "jj_cwd"); cwd != "" && cwd != r.root && cwd != rootDir {
+		a.worktree, a.folder = dbrow.TextOf(row, "node_id"), relativeFolder(r.root, cwd)
 	}
 	return a, true
 }

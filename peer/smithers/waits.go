@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/git-smithers/git-smithers/internal/smithersdb"
+	"github.com/git-smithers/git-smithers/peer/smithers/dbrow"
 	"github.com/git-smithers/git-smithers/snapshot"
 )
 
@@ -21,7 +22,7 @@ type waitRow struct {
 
 // waitOf reads what an attempt waits for out of its row; ok is false for an attempt that does not wait.
 func waitOf(row smithersdb.Row, a snapshot.Attempt) (w waitRow, ok bool) {
-	meta, err := takenMembers(columnJSON(row, "meta_json"))
+	meta, err := takenMembers(dbrow.ColumnJSON(row, "meta_json"))
 	if err != nil {
 		return waitRow{}, false
 	}
@@ -60,7 +61,7 @@ func (w *waitRow) ofSignal(of []member) {
 		w.wait.CorrelationID = &correlation
 	}
 	if timeout := memberTime(of, "timeoutMs"); timeout != nil {
-		w.wait.DueAtMs = new(min(w.wait.StartedAtMs+*timeout, maxTime))
+		w.wait.DueAtMs = new(min(w.wait.StartedAtMs+*timeout, dbrow.MaxTime))
 	}
 	seq, received, timedOut := memberTime(of, "resolvedSignalSeq"), memberTime(of, "receivedAtMs"), memberTime(of, "timedOutAtMs")
 	switch {
@@ -97,7 +98,7 @@ func memberTime(members []member, name string) *int64 {
 			continue
 		}
 		n, err := strconv.ParseFloat(string(m.value), 64)
-		if err != nil || n < 0 || n > maxTime {
+		if err != nil || n < 0 || n > dbrow.MaxTime {
 			return nil
 		}
 		return new(int64(math.Floor(n)))

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/git-smithers/git-smithers/internal/smithersdb"
+	"github.com/git-smithers/git-smithers/peer/smithers/dbrow"
 	"github.com/git-smithers/git-smithers/timeline"
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
@@ -249,7 +250,7 @@ func (w *watcher) survey(ctx context.Context) (runs []surveyed, err error) {
 			return smithersdb.ErrNotSmithers // yet; where there are runs it is of a version without snapshots
 		}
 		for _, row := range rows {
-			one := surveyed{id: textOf(row, "run_id"), row: row}
+			one := surveyed{id: dbrow.TextOf(row, "run_id"), row: row}
 			if w.req.Runs != nil && !slices.Contains(w.req.Runs, one.id) {
 				continue
 			}

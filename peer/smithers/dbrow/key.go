@@ -1,4 +1,4 @@
-package smithers
+package dbrow
 
 import (
 	"cmp"
@@ -17,20 +17,21 @@ import (
 // maxOverrideKey is the longest key of an override; a longer one becomes ["sha256:…"] of it.
 const maxOverrideKey = 512
 
-// keyColumns are the columns of a table's primary key without run_id. hasKey is false for a table without a primary key,
-// whose rows are known by their places instead.
-func keyColumns(table smithersdb.Table) (columns []string, hasKey bool) {
+// KeyColumns returns the columns of the primary key of a table without run_id. hasKey is false for a table without a
+// primary key, whose rows are known by their places instead.
+func KeyColumns(table smithersdb.Table) (columns []string, hasKey bool) {
 	keys := slices.DeleteFunc(slices.Clone(table.Columns), func(c smithersdb.Column) bool { return c.Key == 0 })
 	slices.SortStableFunc(keys, func(a, b smithersdb.Column) int { return cmp.Compare(a.Key, b.Key) })
 	for _, c := range keys {
-		if !isRunColumn(c.Name) {
+		if !IsRunColumn(c.Name) {
 			columns = append(columns, c.Name)
 		}
 	}
 	return columns, len(keys) > 0
 }
 
-func isRunColumn(name string) bool { return strings.EqualFold(name, "run_id") }
+// IsRunColumn reports whether a column names the run of its row.
+func IsRunColumn(name string) bool { return strings.EqualFold(name, "run_id") }
 
 // keyedRow is a row with its key.
 type keyedRow struct {
@@ -41,7 +42,7 @@ type keyedRow struct {
 
 // keyRows gives rows their keys, by which no two of them are the same.
 func keyRows(table smithersdb.Table, rows []smithersdb.Row) []keyedRow {
-	columns, hasKey := keyColumns(table)
+	columns, hasKey := KeyColumns(table)
 	seen := make(map[string]int, len(rows))
 	keyed := make([]keyedRow, 0, len(rows))
 	for i, row := range rows {
@@ -77,7 +78,7 @@ const hashedKey = "sha256:"
 // readKey is the row's primary key and place as its key has them; the columns are absent where
 // the key is hashed.
 func readKey(table smithersdb.Table, key string) (smithersdb.Row, int, error) {
-	columns, hasKey := keyColumns(table)
+	columns, hasKey := KeyColumns(table)
 	var values []json.RawMessage
 	if err := json.Unmarshal([]byte(key), &values); err != nil {
 		return nil, 0, fmt.Errorf("%w: key %q: %w", objstore.ErrCorrupt, key, err)
@@ -131,7 +132,7 @@ func compareValues(a, b smithersdb.Value) int {
 	switch {
 	case a.Kind == smithersdb.Int && b.Kind == smithersdb.Int:
 		return cmp.Compare(a.Int, b.Int)
-	case classOf(a) == classOf(intValue(0)):
+	case classOf(a) == classOf(Int(0)):
 		return cmp.Compare(a.Real+float64(a.Int), b.Real+float64(b.Int))
 	}
 	return strings.Compare(a.Bytes, b.Bytes)

@@ -1,4 +1,4 @@
-package smithers
+package dbrow
 
 import (
 	"encoding/base64"
@@ -13,11 +13,11 @@ import (
 	"github.com/git-smithers/git-smithers/snapshot"
 )
 
-// takenJSON tells whether a text is JSON that a run can have.
-func takenJSON(text []byte) bool { return snapshot.Limits{}.CheckValue(text) == nil }
+// IsJSON reports whether a text is JSON that a run of ours can have.
+func IsJSON(text []byte) bool { return snapshot.Limits{}.CheckValue(text) == nil }
 
-// sameValue tells whether two values are stored alike: 0 and -0, and 1 and 1.0, are not.
-func sameValue(a, b smithersdb.Value) bool {
+// Same reports whether two values are stored alike. 0 and -0 differ, and so do 1 and 1.0.
+func Same(a, b smithersdb.Value) bool {
 	return a.Kind == b.Kind && a.Int == b.Int && math.Float64bits(a.Real) == math.Float64bits(b.Real) && a.Bytes == b.Bytes
 }
 
@@ -57,7 +57,7 @@ type taggedValue struct {
 
 // valueReader reads values as they stand in overrides.
 type valueReader struct {
-	at   root
+	at   Root
 	json bool // the column is one of JSON with paths in it
 }
 
@@ -72,12 +72,12 @@ func (r valueReader) read(raw json.RawMessage, predicted smithersdb.Value) (smit
 	case '"':
 		var s string
 		err := json.Unmarshal(raw, &s)
-		return textValue(s), err
+		return Text(s), err
 	case '{':
 		return r.readTagged(raw, predicted)
 	}
 	n, err := strconv.ParseInt(string(raw), 10, 64)
-	return intValue(n), err
+	return Int(n), err
 }
 
 var errNotValue = errors.New("not a value")
@@ -94,9 +94,9 @@ func (r valueReader) readTagged(raw json.RawMessage, predicted smithersdb.Value)
 	case t.Blob != nil:
 		return smithersdb.Value{Kind: smithersdb.Blob, Bytes: string(t.Blob)}, nil
 	case t.Bytes != nil:
-		return textValue(string(t.Bytes)), nil
+		return Text(string(t.Bytes)), nil
 	case t.Root != nil:
-		return textValue(r.at.join(t.Root, r.json)), nil
+		return Text(r.at.Join(t.Root, r.json)), nil
 	case t.Edit != nil:
 		return readEdit(t.Edit, predicted)
 	}
@@ -148,5 +148,5 @@ func readEdit(edit []json.RawMessage, predicted smithersdb.Value) (smithersdb.Va
 	if predicted.Kind != smithersdb.Text || head < 0 || tail < 0 || head > len(from) || tail > len(from)-head {
 		return smithersdb.Value{}, errors.New("an edit of something else")
 	}
-	return textValue(from[:head] + text + from[len(from)-tail:]), nil
+	return Text(from[:head] + text + from[len(from)-tail:]), nil
 }

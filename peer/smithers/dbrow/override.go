@@ -1,4 +1,6 @@
-package smithers
+// Package dbrow has the rows of Smithers' databases: their values, their keys, their paths, the difference between predicted
+// and actual rows, and digests of rows. Of the tables it knows which columns hold paths or belong to processes, and nothing else.
+package dbrow
 
 import (
 	"encoding/json"
@@ -13,7 +15,7 @@ import (
 	"github.com/git-smithers/git-smithers/objstore/page"
 )
 
-// override is one row of ext/smithers/tables/<table>: its key is the primary key without run_id, as
+// Override is one row of ext/smithers/tables/<table>: its key is the primary key without run_id, as
 // a JSON array; its value is null for a predicted row that is not there, or an object with the
 // columns whose values are not as predicted: numbers and null as they are, text as a string,
 // {"real":"…"}, {"blob":"<base64>"}, {"bytes":"<base64>"} for text that is not UTF-8,
@@ -23,22 +25,22 @@ import (
 //
 // The key of a row of a table without a primary key is its place among the run's, in an array; those of
 // rows with the same key, which NULL allows, have {"place":n} at their end from the second on.
-type override struct {
+type Override struct {
 	Key   string
 	Value string
 }
 
-// overridesOf is what leads from predicted to actual rows of one run: the whole row where
-// none is predicted. Sorted by key. Columns of processes (owners, heartbeats, pids) are never in it.
-func overridesOf(table smithersdb.Table, predicted, actual []smithersdb.Row, at root) ([]override, error) {
-	if err := checkColumns(table); err != nil {
+// Differences returns the overrides that lead from the predicted to the actual rows of one run, sorted by key: the whole
+// row if none is predicted. Columns of processes are never in them.
+func Differences(table smithersdb.Table, predicted, actual []smithersdb.Row, at Root) ([]Override, error) {
+	if err := CheckColumns(table); err != nil {
 		return nil, err
 	}
 	missing := make(map[string]smithersdb.Row, len(predicted))
 	for _, p := range keyRows(table, predicted) {
 		missing[p.key] = p.row
 	}
-	var all []override
+	var all []Override
 	for _, a := range keyRows(table, actual) {
 		before, known := missing[a.key]
 		delete(missing, a.key)
@@ -47,18 +49,18 @@ func overridesOf(table smithersdb.Table, predicted, actual []smithersdb.Row, at 
 			return nil, err
 		}
 		if !known || value != "{}" {
-			all = append(all, override{a.key, value})
+			all = append(all, Override{a.key, value})
 		}
 	}
 	for key := range missing {
-		all = append(all, override{key, "null"})
+		all = append(all, Override{key, "null"})
 	}
-	slices.SortFunc(all, func(a, b override) int { return strings.Compare(a.Key, b.Key) })
+	slices.SortFunc(all, func(a, b Override) int { return strings.Compare(a.Key, b.Key) })
 	return all, nil
 }
 
-// checkColumns refuses a table whose columns cannot be named in JSON.
-func checkColumns(table smithersdb.Table) error {
+// CheckColumns returns smithersdb.ErrDamaged if JSON cannot hold the name of a column.
+func CheckColumns(table smithersdb.Table) error {
 	for _, c := range table.Columns {
 		if !utf8.ValidString(c.Name) {
 			return fmt.Errorf("%w: table %q: the name of column %q is not UTF-8", smithersdb.ErrDamaged, table.Name, c.Name)
@@ -68,7 +70,7 @@ func checkColumns(table smithersdb.Table) error {
 }
 
 // differences are the columns of a row that are not as predicted, as an object.
-func differences(table smithersdb.Table, actual keyedRow, predicted smithersdb.Row, known bool, at root) (string, error) {
+func differences(table smithersdb.Table, actual keyedRow, predicted smithersdb.Row, known bool, at Root) (string, error) {
 	var spelled smithersdb.Row
 	if !known {
 		var err error
@@ -80,7 +82,7 @@ func differences(table smithersdb.Table, actual keyedRow, predicted smithersdb.R
 	b := []byte{'{'}
 	for _, c := range table.Columns {
 		v, before := actual.row[c.Name], at.placed(table.Name, c.Name, predicted[c.Name])
-		if isRunColumn(c.Name) || processColumn(table.Name, c.Name) || sameValue(v, before) {
+		if IsRunColumn(c.Name) || IsProcessColumn(table.Name, c.Name) || Same(v, before) {
 			continue
 		}
 		if len(b) > 1 {
@@ -92,7 +94,7 @@ func differences(table smithersdb.Table, actual keyedRow, predicted smithersdb.R
 	return string(append(b, '}')), nil
 }
 
-func appendDifference(b []byte, table, column string, before, v smithersdb.Value, at root) []byte {
+func appendDifference(b []byte, table, column string, before, v smithersdb.Value, at Root) []byte {
 	paths, isJSON := pathColumn(table, column)
 	var ok bool
 	if paths {
@@ -106,10 +108,11 @@ func appendDifference(b []byte, table, column string, before, v smithersdb.Value
 	return appendValue(b, v)
 }
 
-// restoreRows is the inverse: the actual rows, in the order of their primary key. at is the root that they are for.
-// Without overrides they are the predicted ones. An override that overridesOf would not write is objstore.ErrCorrupt.
-func restoreRows(table smithersdb.Table, predicted []smithersdb.Row, over []override, run string, at root) ([]smithersdb.Row, error) {
-	columns, hasKey := keyColumns(table)
+// Restore is the inverse of Differences: it returns the actual rows in the order of their primary key, with their paths in
+// the root at. Without overrides they are the predicted rows. It returns objstore.ErrCorrupt for an override that
+// Differences would not write.
+func Restore(table smithersdb.Table, predicted []smithersdb.Row, over []Override, run string, at Root) ([]smithersdb.Row, error) {
+	columns, hasKey := KeyColumns(table)
 	rows := make(map[string]keyedRow, len(predicted)+len(over))
 	for _, p := range keyRows(table, predicted) {
 		p.row = wholeRow(table, p.row, run)
@@ -155,9 +158,9 @@ func wholeRow(table smithersdb.Table, row smithersdb.Row, run string) smithersdb
 	whole := make(smithersdb.Row, len(table.Columns))
 	for _, c := range table.Columns {
 		switch {
-		case isRunColumn(c.Name):
-			whole[c.Name] = textValue(run)
-		case processColumn(table.Name, c.Name):
+		case IsRunColumn(c.Name):
+			whole[c.Name] = Text(run)
+		case IsProcessColumn(table.Name, c.Name):
 			whole[c.Name] = smithersdb.Value{}
 		default:
 			whole[c.Name] = row[c.Name]
@@ -167,7 +170,7 @@ func wholeRow(table smithersdb.Table, row smithersdb.Row, run string) smithersdb
 }
 
 // apply sets the columns of an override in a row.
-func apply(table string, row smithersdb.Row, o override, at root) error {
+func apply(table string, row smithersdb.Row, o Override, at Root) error {
 	var columns map[string]json.RawMessage
 	if err := json.Unmarshal([]byte(o.Value), &columns); err != nil {
 		return fmt.Errorf("%w: %s %s: %w", objstore.ErrCorrupt, table, o.Key, err)
@@ -181,4 +184,32 @@ func apply(table string, row smithersdb.Row, o override, at root) error {
 		row[name] = v
 	}
 	return nil
+}
+
+// DifferenceOfOne returns the override that leads from one predicted row to the actual row, or nil if they are equal. A nil
+// actual row does not exist.
+func DifferenceOfOne(table smithersdb.Table, predicted, actual smithersdb.Row, at Root) ([]byte, error) {
+	rows := []smithersdb.Row{actual}
+	if actual == nil {
+		rows = nil
+	}
+	over, err := Differences(table, []smithersdb.Row{predicted}, rows, at)
+	if err != nil || len(over) == 0 {
+		return nil, err
+	}
+	return []byte(over[0].Value), nil
+}
+
+// RestoreOne is the inverse of DifferenceOfOne. It returns nil if the row does not exist.
+func RestoreOne(table smithersdb.Table, predicted smithersdb.Row, over []byte, run string, at Root) (smithersdb.Row, error) {
+	var all []Override
+	if over != nil {
+		keyed := keyRows(table, []smithersdb.Row{predicted})
+		all = []Override{{Key: keyed[0].key, Value: string(over)}}
+	}
+	rows, err := Restore(table, []smithersdb.Row{predicted}, all, run, at)
+	if err != nil || len(rows) == 0 {
+		return nil, err
+	}
+	return rows[0], nil
 }

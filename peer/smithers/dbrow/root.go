@@ -1,8 +1,7 @@
-package smithers
+package dbrow
 
 import (
 	"maps"
-	"path"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -11,18 +10,21 @@ import (
 	"github.com/git-smithers/git-smithers/objstore/page"
 )
 
-// rootMark stands for the root's path in predicted rows; restoreRows puts the path there.
-const rootMark = "\x00root"
+// Root is the folder that the absolute paths of a run are in. Such a path is stored without the root; see Override.
+type Root string
+
+// RootMark stands for the path of the root in predicted rows. Restore replaces it with the path.
+const RootMark = "\x00root"
 
 // pathColumn tells whether a column has paths of the machine, and whether it is JSON with
 // such paths in it.
 func pathColumn(table, column string) (paths, isJSON bool) {
 	switch {
-	case table == tableRuns && column == "config_json":
+	case table == "_smithers_runs" && column == "config_json":
 		return true, true
-	case table == tableRuns:
+	case table == "_smithers_runs":
 		return column == "workflow_path" || column == "vcs_root", false
-	case table == tableAttempts, table == "_smithers_workspace_states", table == "_smithers_workspace_checkpoints":
+	case table == "_smithers_attempts", table == "_smithers_workspace_states", table == "_smithers_workspace_checkpoints":
 		return column == "jj_cwd", false
 	case table == "_smithers_vcs_tags":
 		return column == "vcs_root", false
@@ -30,8 +32,8 @@ func pathColumn(table, column string) (paths, isJSON bool) {
 	return false, false
 }
 
-// clean is a root by which texts can be split; "" for none.
-func (r root) clean() string {
+// Clean returns the root without slashes at its end, or "" if texts cannot be split at it.
+func (r Root) Clean() string {
 	s := strings.TrimRight(string(r), `/\`)
 	if len(s) < 2 || !utf8.ValidString(s) {
 		return ""
@@ -40,8 +42,8 @@ func (r root) clean() string {
 }
 
 // spelled is the root as it stands in a text.
-func (r root) spelled(isJSON bool) string {
-	s := r.clean()
+func (r Root) spelled(isJSON bool) string {
+	s := r.Clean()
 	if !isJSON || s == "" {
 		return s
 	}
@@ -49,9 +51,9 @@ func (r root) spelled(isJSON bool) string {
 	return string(quoted[1 : len(quoted)-1])
 }
 
-// split cuts a text at the root's paths; one part means that there are none. Only whole names count:
-// /a/b is no path of the root /a.
-func (r root) split(text string, isJSON bool) []string {
+// Split cuts a text at the paths of the root. One part means that the text has no such path. Only whole names count:
+// /a/bc is not a path of the root /a/b.
+func (r Root) Split(text string, isJSON bool) []string {
 	s := r.spelled(isJSON)
 	if s == "" {
 		return []string{text}
@@ -80,8 +82,8 @@ func wholePath(text string, start, end int, isJSON bool) bool {
 	return start == 0 && (end == len(text) || text[end] == '/' || text[end] == '\\')
 }
 
-// join is the inverse of split. It takes the root of the file system, too, by which no text can be split.
-func (r root) join(parts []string, isJSON bool) string {
+// Join is the inverse of Split. It also takes "/", at which Split never splits.
+func (r Root) Join(parts []string, isJSON bool) string {
 	top := r != "" && strings.Trim(string(r), "/") == ""
 	var b strings.Builder
 	for i, part := range parts {
@@ -97,37 +99,37 @@ func (r root) join(parts []string, isJSON bool) string {
 	return b.String()
 }
 
-// relative is a path in the root without it; "" for others.
-func (r root) relative(absolute string) string {
-	if parts := r.split(absolute, false); len(parts) == 2 {
+// Relative returns a path relative to the root, or "" if the path is not in the root.
+func (r Root) Relative(absolute string) string {
+	if parts := r.Split(absolute, false); len(parts) == 2 {
 		return strings.TrimLeft(strings.ReplaceAll(parts[1], `\`, "/"), "/")
 	}
 	return ""
 }
 
-// markedPath is a predicted path in the root; NULL for none.
-func markedPath(relative string) smithersdb.Value {
+// MarkedPath returns a predicted path in the root, or NULL for "".
+func MarkedPath(relative string) smithersdb.Value {
 	if relative == "" {
 		return smithersdb.Value{}
 	}
-	return textValue(rootMark + "/" + relative)
+	return Text(RootMark + "/" + relative)
 }
 
 // placed is a predicted value with the root's path in it.
-func (r root) placed(table, column string, v smithersdb.Value) smithersdb.Value {
+func (r Root) placed(table, column string, v smithersdb.Value) smithersdb.Value {
 	paths, isJSON := pathColumn(table, column)
-	if paths && v.Kind == smithersdb.Text && strings.Contains(v.Bytes, rootMark) {
-		return textValue(r.join(strings.Split(v.Bytes, rootMark), isJSON))
+	if paths && v.Kind == smithersdb.Text && strings.Contains(v.Bytes, RootMark) {
+		return Text(r.Join(strings.Split(v.Bytes, RootMark), isJSON))
 	}
 	return v
 }
 
 // appendRooted appends {"root":[…]} for a text with the root's path in it.
-func (r root) appendRooted(b []byte, v smithersdb.Value, isJSON bool) (_ []byte, ok bool) {
+func (r Root) appendRooted(b []byte, v smithersdb.Value, isJSON bool) (_ []byte, ok bool) {
 	if v.Kind != smithersdb.Text || !utf8.ValidString(v.Bytes) {
 		return b, false
 	}
-	parts := r.split(v.Bytes, isJSON)
+	parts := r.Split(v.Bytes, isJSON)
 	if len(parts) < 2 {
 		return b, false
 	}
@@ -141,8 +143,8 @@ func (r root) appendRooted(b []byte, v smithersdb.Value, isJSON bool) (_ []byte,
 	return append(b, "]}"...), true
 }
 
-// movable are the rows of a table with rootMark in place of the root's path; found reports whether any row has such a path.
-func (r root) movable(table smithersdb.Table, rows []smithersdb.Row) (_ []smithersdb.Row, found bool) {
+// Movable returns the rows of a table with RootMark in place of the path of the root. found reports whether a row has such a path.
+func (r Root) Movable(table smithersdb.Table, rows []smithersdb.Row) (_ []smithersdb.Row, found bool) {
 	marked := slices.Clone(rows)
 	for _, c := range table.Columns {
 		paths, isJSON := pathColumn(table.Name, c.Name)
@@ -154,36 +156,30 @@ func (r root) movable(table smithersdb.Table, rows []smithersdb.Row) (_ []smithe
 			if v.Kind != smithersdb.Text || !utf8.ValidString(v.Bytes) {
 				continue
 			}
-			if parts := r.split(v.Bytes, isJSON); len(parts) > 1 {
+			if parts := r.Split(v.Bytes, isJSON); len(parts) > 1 {
 				marked[i], found = maps.Clone(row), true
-				marked[i][c.Name] = textValue(root(rootMark).join(parts, isJSON))
+				marked[i][c.Name] = Text(Root(RootMark).Join(parts, isJSON))
 			}
 		}
 	}
 	return marked, found
 }
 
-// hasPaths reports whether a table has columns with paths.
-func hasPaths(table smithersdb.Table) bool {
+// HasPaths reports whether a table has columns with paths.
+func HasPaths(table smithersdb.Table) bool {
 	return slices.ContainsFunc(table.Columns, func(c smithersdb.Column) bool {
 		paths, _ := pathColumn(table.Name, c.Name)
 		return paths
 	})
 }
 
-// rootOf is the folder that a run's paths are in: that of its repository, or that it was started
-// in, or that of its workflow.
-func rootOf(row smithersdb.Row) root {
-	if at, ok := columnText(row, "vcs_root"); ok && root(at).clean() != "" {
-		return root(at)
+// IsProcessColumn reports whether a column is about the process that runs the run. Such columns are not imported. The data
+// that a task saves with its heartbeat is imported: the next attempt gets it.
+func IsProcessColumn(table, column string) bool {
+	switch column {
+	case "runtime_owner_id", "heartbeat_at_ms", "hijack_requested_at_ms", "hijack_target",
+		"cancel_request_client_identity", "cancel_request_client_pid":
+		return strings.HasPrefix(table, "_smithers_")
 	}
-	if config, err := takenMembers(columnJSON(row, "config_json")); err == nil {
-		if at := root(memberText(config, "rootDir")); at.clean() != "" {
-			return at
-		}
-	}
-	if at, ok := columnText(row, "workflow_path"); ok && strings.Contains(at, "/") {
-		return root(path.Dir(at))
-	}
-	return ""
+	return false
 }

@@ -1,0 +1,74 @@
+package dbrow
+
+import (
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/hex"
+	"hash"
+	"math"
+
+	"github.com/git-smithers/git-smithers/internal/smithersdb"
+)
+
+// Digester hashes lists of values. Different lists are hashed as different bytes.
+type Digester struct {
+	hash  hash.Hash
+	bytes []byte // not hashed yet
+}
+
+// NewDigester returns a Digester that has hashed nothing.
+func NewDigester() *Digester { return &Digester{hash: sha256.New()} }
+
+// Sum returns the SHA-256 of everything so far in hex.
+func (d *Digester) Sum() string {
+	d.hash.Write(d.bytes)
+	d.bytes = d.bytes[:0]
+	return hex.EncodeToString(d.hash.Sum(nil))
+}
+
+// Number adds a number.
+func (d *Digester) Number(n int64) { d.bytes = binary.BigEndian.AppendUint64(d.bytes, uint64(n)) }
+
+// Text adds a text with its length.
+func (d *Digester) Text(s string) {
+	const most = 1 << 16
+	d.Number(int64(len(s)))
+	for {
+		n := min(len(s), most)
+		d.bytes = append(d.bytes, s[:n]...)
+		if len(d.bytes) > most {
+			d.hash.Write(d.bytes)
+			d.bytes = d.bytes[:0]
+		}
+		if s = s[n:]; s == "" {
+			return
+		}
+	}
+}
+
+// Rows adds the rows of a table, except NULL and the columns of processes. A table without rows adds nothing.
+func (d *Digester) Rows(table smithersdb.Table, rows []smithersdb.Row) {
+	if len(rows) == 0 {
+		return
+	}
+	d.Text(table.Name)
+	for _, row := range rows {
+		d.Number(-1) // no length
+		for _, c := range table.Columns {
+			v := row[c.Name]
+			if v.Kind == smithersdb.Null || IsProcessColumn(table.Name, c.Name) {
+				continue
+			}
+			d.Text(c.Name)
+			d.Value(v)
+		}
+	}
+}
+
+// Value adds the value of a column.
+func (d *Digester) Value(v smithersdb.Value) {
+	d.Number(int64(v.Kind))
+	d.Number(v.Int)
+	d.Number(int64(math.Float64bits(v.Real)))
+	d.Text(v.Bytes)
+}

@@ -16,12 +16,12 @@ import (
 type Response struct {
 	Place
 	Value json.RawMessage
-	By    string // "" for nobody says
+	By    string // "" if unknown
 }
 
-// Answer answers a human request that is pending and has not expired. invalid_input,
-// with the path, where the value does not fit the request's form; request_not_found;
-// not_pending.
+// Answer answers a human request that is pending and has not expired. The error's code is
+// invalid_input, with the path, if the value does not fit the request's form;
+// request_not_found if there is no such request; not_pending if the request is closed.
 func Answer(ctx context.Context, rec Recorder, a Response, at time.Time) (snapshot.HumanRequest, error) {
 	text, value, err := decodeValue(a.Value)
 	if err != nil {
@@ -33,7 +33,7 @@ func Answer(ctx context.Context, rec Recorder, a Response, at time.Time) (snapsh
 	})
 }
 
-// CancelRequest cancels a human request that is pending; by is who does.
+// CancelRequest cancels a pending human request. by names the person who cancels it.
 func CancelRequest(ctx context.Context, rec Recorder, p Place, by string, at time.Time) (snapshot.HumanRequest, error) {
 	return closeRequest(ctx, rec, p, by, at, func(h *snapshot.HumanRequest) (string, error) {
 		h.Status = snapshot.HumanCancelled
@@ -41,8 +41,7 @@ func CancelRequest(ctx context.Context, rec Recorder, p Place, by string, at tim
 	})
 }
 
-// closeRequest makes a request that is pending what edit says, which returns the kind of
-// the event.
+// closeRequest closes a pending request: edit changes the row and returns the event's kind.
 func closeRequest(ctx context.Context, rec Recorder, p Place, by string, at time.Time,
 	edit func(*snapshot.HumanRequest) (string, error),
 ) (out snapshot.HumanRequest, err error) {
@@ -75,7 +74,7 @@ func closeRequest(ctx context.Context, rec Recorder, p Place, by string, at time
 	return out, err
 }
 
-// checkPending refuses a request that has left pending, or has expired by now.
+// checkPending returns an error if a request is not pending or has expired.
 func checkPending(h snapshot.HumanRequest, at time.Time) error {
 	switch {
 	case h.Status != snapshot.HumanPending:
@@ -86,7 +85,7 @@ func checkPending(h snapshot.HumanRequest, at time.Time) error {
 	return nil
 }
 
-// isDue reports whether a pending request has expired by a time.
+// isDue reports whether a pending request has expired at the given time.
 func isDue(h snapshot.HumanRequest, at time.Time) bool {
 	return h.TimeoutAtMs != nil && *h.TimeoutAtMs <= at.UnixMilli()
 }
@@ -96,7 +95,7 @@ func requestChange(h snapshot.HumanRequest) snapshot.Change {
 	return mailChange(snapshot.CollectionHumanRequests, row.Key, row.Value)
 }
 
-// requestEvent tells that a request has left pending.
+// requestEvent returns the event for a request that is no longer pending.
 func requestEvent(run, kind string, h snapshot.HumanRequest) (snapshot.Event, error) {
 	p := mailEvent{RequestID: h.RequestID(run), Kind: h.Kind}
 	switch h.Status {
@@ -129,7 +128,7 @@ func checkAnswer(h snapshot.HumanRequest, value any) error {
 	return nil
 }
 
-// Compact is JSON without white space, on one line; what is no JSON stays as it is.
+// Compact returns JSON on one line, without white space. Invalid JSON is returned unchanged.
 func Compact(value json.RawMessage) string {
 	var b bytes.Buffer
 	if json.Compact(&b, value) != nil {
@@ -138,7 +137,7 @@ func Compact(value json.RawMessage) string {
 	return b.String()
 }
 
-// Expire makes the human requests that are pending and due expired, and says how many these were.
+// Expire closes the pending human requests whose time has passed, and returns their number.
 func Expire(ctx context.Context, rec Recorder, at time.Time) (int, error) {
 	if err := rec.Refresh(ctx); err != nil {
 		return 0, err
@@ -146,7 +145,7 @@ func Expire(ctx context.Context, rec Recorder, at time.Time) (int, error) {
 	return expire(ctx, rec, at, func() error { return nil })
 }
 
-// expire is Expire from the tip that rec knows. check is asked before each try.
+// expire is Expire from the tip that rec has read. check is called before each attempt.
 func expire(ctx context.Context, rec Recorder, at time.Time, check func() error) (int, error) {
 	count, operation := 0, newOperation()
 	err := rec.Update(ctx, func() (*snapshot.Draft, error) {
@@ -167,7 +166,7 @@ func expire(ctx context.Context, rec Recorder, at time.Time, check func() error)
 	return count, nil
 }
 
-// expiry is the entry that makes requests expired, and of how many.
+// expiry returns the entry that closes expired requests, and their number.
 func expiry(rec Recorder, at time.Time) (d *snapshot.Draft, n int, err error) {
 	var names []string
 	d = mailDraft("", at, "", nil)

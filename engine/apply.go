@@ -8,17 +8,17 @@ import (
 	"github.com/git-smithers/git-smithers/snapshot"
 )
 
-// ending is how an attempt ended: that of a command, or of a wait.
+// ending is the end of an attempt, whether it ran a command or waited.
 type ending struct {
-	output  json.RawMessage // nil where there is none
-	status  *int            // a command's exit status
-	failed  *reason         // nil: it finished
-	skipped bool            // it finished, and its node is skipped
-	verb    string          // what happened, in words, where they say more than that it finished
+	output  json.RawMessage // nil if there is none
+	status  *int            // the command's exit status
+	failed  *reason         // nil if it finished
+	skipped bool            // it finished, and its node becomes skipped
+	verb    string          // what happened, in words; "" means "finished"
 	log     string
 }
 
-// apply records what became of a command's attempt.
+// apply records the outcome of a command's attempt.
 func (r *runner) apply(out outcome) {
 	key, t := out.job.key, out.job.task
 	a := r.running[key].Attempt
@@ -41,7 +41,7 @@ func (r *runner) apply(out outcome) {
 	r.conclude(t, a, out.ending)
 }
 
-// conclude records how a node's attempt ended, and what becomes of the node.
+// conclude records the end of an attempt, and the new state of its node.
 func (r *runner) conclude(t *Task, a snapshot.Attempt, end ending) {
 	key := nodeKey{a.NodeID, a.Iteration}
 	now := r.opts.Now().UnixMilli()
@@ -71,14 +71,14 @@ func (r *runner) conclude(t *Task, a snapshot.Attempt, end ending) {
 	}
 	state := n.State
 	switch a.State {
-	case snapshot.AttemptFailed: // also one that is tried again
+	case snapshot.AttemptFailed: // including an attempt that will be retried
 		state = snapshot.NodeFailed
 	case snapshot.AttemptCancelled:
 		state = snapshot.NodeCancelled
 	}
 	r.next.step(key.name(t), state, a.StartedAtMs, now)
 	if t.Run == "" {
-		r.next.attempt(a) // who waits changes no files
+		r.next.attempt(a) // a waiting attempt changes no files
 	} else {
 		r.next.end(a)
 	}
@@ -86,7 +86,7 @@ func (r *runner) conclude(t *Task, a snapshot.Attempt, end ending) {
 	r.setNode(r.next, n)
 }
 
-// failed records a failed attempt and says what state its node is in after it.
+// failed records a failed attempt and returns the state of its node.
 func (r *runner) failed(t *Task, key nodeKey, why reason, p payload) snapshot.NodeState {
 	p.Error = why.String()
 	r.next.event("NodeFailed", p)
@@ -109,7 +109,7 @@ func (r *runner) failed(t *Task, key nodeKey, why reason, p payload) snapshot.No
 	return snapshot.NodeFailed
 }
 
-// fail notes why the run fails, unless it does so already. t is nil for a loop.
+// fail records the first reason for the run to fail. t is nil for a loop.
 func (r *runner) fail(t *Task, key nodeKey, text string) {
 	if r.failure.text != "" {
 		return

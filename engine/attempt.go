@@ -14,7 +14,7 @@ import (
 	"github.com/git-smithers/git-smithers/snapshot"
 )
 
-// The reasons why an attempt fails, as the journal keeps them: "code: reason".
+// Reasons for a failed attempt. The journal stores "code: reason".
 const (
 	reasonExit        = "exit_status"
 	reasonSignal      = "signal"
@@ -27,32 +27,32 @@ const (
 	reasonCondition   = "condition"
 	reasonWorktree    = "worktree"
 
-	// Of attempts that waited.
+	// Reasons for attempts that waited.
 	reasonTemplate         = "template"
 	reasonDenied           = "denied"
 	reasonRequestCancelled = "request_cancelled"
 )
 
-// reason is why an attempt failed.
+// reason says why an attempt failed.
 type reason struct{ code, text string }
 
 func (r *reason) String() string { return r.code + ": " + r.text }
 
-// nodeKey is a task at an iteration.
+// nodeKey identifies a node: a task and an iteration.
 type nodeKey struct {
 	id        string
 	iteration int
 }
 
-// name is how people see the node: a task of a loop with its iteration.
+// name returns the name that people see: the task's id, with the iteration if the task is in a loop.
 func (k nodeKey) name(t *Task) string {
-	if t == nil || t.Loop == "" { // nil: the task is not in the workflow any more
+	if t == nil || t.Loop == "" { // nil if the task was removed from the workflow
 		return k.id
 	}
 	return snapshot.Key(k.id, k.iteration)
 }
 
-// taskContext is what a command reads on stdin.
+// taskContext is the JSON that a command reads on stdin.
 type taskContext struct {
 	Run           string                     `json:"run"`
 	Node          string                     `json:"node"`
@@ -66,30 +66,29 @@ type taskContext struct {
 	Previous      map[string]json.RawMessage `json:"previous,omitempty"`
 }
 
-// job is one attempt, ready to be executed by a worker. It shares nothing with
-// the state that changes while it runs.
+// job is one attempt that a worker can execute. It shares no memory with the run's state.
 type job struct {
 	key     nodeKey
 	task    *Task
 	attempt int
 	stdin   []byte
-	schema  *schema // of the output; nil for a task without
+	schema  *schema // of the output; nil if the task has no output table
 	opts    *Options
 	runID   string
 	live    *liveLog
-	dir     string   // where the command runs
-	opening *opening // opens the worktree to run it in; nil where dir says
+	dir     string   // the folder to run in
+	opening *opening // opens the worktree to run in; nil means dir
 }
 
-// outcome is what became of an attempt.
+// outcome is the result of a job.
 type outcome struct {
 	job *job
 	ending
 
-	opened   WorkingCopy // the task's own worktree, where this attempt opened it
-	trouble  error       // why it could not be opened
-	unlogged error       // why the log was not kept while it came
-	unnoted  error       // why nobody knows its processes when this one is killed
+	opened   WorkingCopy // the task's own worktree, if this attempt opened it
+	trouble  error       // the error of opening the worktree
+	unlogged error       // the error of writing the live log
+	unnoted  error       // the error of recording the command's process group
 }
 
 var (
@@ -98,8 +97,8 @@ var (
 	errTooMuch   = errors.New("too much output")
 )
 
-// execute runs the attempt, where need be in a worktree that it opens first. ctx
-// ends with cause errCancelled to cancel it.
+// execute runs the attempt and opens its worktree first if necessary. To cancel it, end ctx with
+// the cause errCancelled.
 func (j *job) execute(ctx context.Context) outcome {
 	if j.opening == nil {
 		return j.command(ctx)
@@ -113,7 +112,7 @@ func (j *job) execute(ctx context.Context) outcome {
 		return out
 	case errors.Is(context.Cause(ctx), errCancelled):
 		return outcome{job: j, ending: ending{failed: &reason{reasonCancelled, "the run was cancelled before it started"}}}
-	default: // what is stored names no place of a machine, as the error may
+	default: // stored text must not name a path of this machine, and the error may
 		return outcome{job: j, ending: ending{failed: &reason{reasonWorktree, "the worktree could not be opened"}}, trouble: err}
 	}
 }
@@ -157,8 +156,8 @@ func (j *job) command(ctx context.Context) outcome {
 	return out
 }
 
-// logOf returns the text of the attempt's log. Both streams are in it, but for the stdout
-// that became the output: the state has that.
+// logOf returns the attempt's log: both streams, without the stdout that became the output,
+// which the state stores.
 func (j *job) logOf(log *attemptLog, failed *reason) string {
 	if j.schema != nil && failed == nil {
 		return log.text(stderrStream)
@@ -166,8 +165,8 @@ func (j *job) logOf(log *attemptLog, failed *reason) string {
 	return log.text(stdoutStream, stderrStream)
 }
 
-// judge decides whether an attempt finished. Who was cut short did not, whatever
-// it made of it.
+// judge decides whether an attempt finished. An attempt that was cut short did not, whatever
+// its exit status.
 func (j *job) judge(end exit, startErr, cause error, stdout []byte) (json.RawMessage, *reason) {
 	switch {
 	case errors.Is(startErr, exec.ErrNotFound):
@@ -200,8 +199,8 @@ func (j *job) judge(end exit, startErr, cause error, stdout []byte) (json.RawMes
 	return output, nil
 }
 
-// whyNotStarted is the text of an error without the paths in it: what is stored
-// names no place of a machine.
+// whyNotStarted returns an error's text without paths, because stored text must not name a
+// path of this machine.
 func whyNotStarted(err error, dir string) string {
 	what := "sh"
 	if dir != "" {
@@ -215,15 +214,15 @@ func whyNotStarted(err error, dir string) string {
 	return what + ": " + err.Error()
 }
 
-// bounded keeps what is written to it up to one byte more than its limit, and
-// calls over once when there is more than that. For one goroutine at a time.
+// bounded keeps what is written to it, up to one byte above its limit, and calls over once
+// the limit is exceeded. It must be used by one goroutine at a time.
 type bounded struct {
 	limit int64
 	data  []byte
 	over  func()
 }
 
-// Write never fails: what is too much is dropped.
+// Write never fails. It drops the bytes above the limit.
 func (b *bounded) Write(p []byte) (int, error) {
 	room := b.limit + 1 - int64(len(b.data))
 	if int64(len(p)) >= room && room > 0 {

@@ -9,10 +9,9 @@ import (
 )
 
 // Cancel records that a run is to stop. A process that runs it notices within its
-// Options.Watch, ends its commands and commits what is true; where no process runs
-// it any more, the run is cancelled all the same, and Run goes on with it. A run
-// that is cancelled already is left as it is; one that has ended is an error of
-// code run_not_resumable.
+// Options.Watch, ends its commands and commits the result. If no process runs the run, the run
+// is cancelled all the same, and Run continues it. A run that is cancelled already is
+// unchanged; a run that has ended is an error of code run_not_resumable.
 func Cancel(ctx context.Context, rec Recorder, at time.Time) error {
 	for {
 		row := rec.Row()

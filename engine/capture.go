@@ -12,20 +12,20 @@ import (
 	"github.com/git-smithers/git-smithers/snapshot"
 )
 
-// captures are working copies as they were read for one frame, by name: "" is the
-// one that tasks share, others are tasks' own worktrees. What was not read is missing.
+// captures are the working copies that were read for one frame, by name: "" is the
+// working copy that tasks share, the others are tasks' own worktrees.
 type captures map[string]*jjbridge.Captured
 
-// capture reads the working copies in which attempts have ended since the frame
-// before, and for the first frame, and after a wait, the shared one. An unreadable working copy is
-// a warning; the frame is appended without its files.
+// capture reads the working copies in which attempts have ended since the last frame. It also
+// reads the shared working copy for the first frame and after a wait. If a working copy cannot be
+// read, the run is warned and the frame has none of its files.
 func (r *runner) capture(ctx context.Context) captures {
 	due := make(map[string]bool)
 	if !r.begun && !r.opts.Captured || r.waitedIdle() {
 		due[""] = true
 	}
 	for _, a := range r.next.ended {
-		if r.begun || a.Worktree == "" { // an interrupted one's own is not open yet
+		if r.begun || a.Worktree == "" { // an interrupted attempt's own worktree is not open yet
 			due[a.Worktree] = true
 		}
 	}
@@ -43,7 +43,7 @@ func (r *runner) capture(ctx context.Context) captures {
 	return read
 }
 
-// captureOf reads one working copy; nil where there is nothing to read, or no way to.
+// captureOf reads one working copy. It returns nil if there is nothing to read or reading failed.
 func (r *runner) captureOf(ctx context.Context, name string) *jjbridge.Captured {
 	from := r.copies[name]
 	if from == nil || ctx.Err() != nil {
@@ -54,7 +54,7 @@ func (r *runner) captureOf(ctx context.Context, name string) *jjbridge.Captured 
 	case err == nil:
 		delete(r.unread, name)
 		return got
-	case r.opts.Hurry.Err() != nil || r.unread[name]: // told once until it succeeds again
+	case r.opts.Hurry.Err() != nil || r.unread[name]: // one warning until a capture succeeds again
 	case name == "":
 		r.opts.Warn(fmt.Errorf("the working copy could not be captured; frames name the code of the ones before: %w", err))
 	default:
@@ -64,8 +64,8 @@ func (r *runner) captureOf(ctx context.Context, name string) *jjbridge.Captured 
 	return nil
 }
 
-// whileThereIsTime is a context that outlives ctx by the grace, and ends with the
-// hurry: who cancels a run waits no longer for its last capture than for its commands.
+// whileThereIsTime returns a context that outlives ctx by the grace period and ends with
+// Options.Hurry: a cancelled run waits for its last capture no longer than for its commands.
 func (r *runner) whileThereIsTime(ctx context.Context) (context.Context, context.CancelFunc) {
 	within, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	end := func() {
@@ -79,7 +79,7 @@ func (r *runner) whileThereIsTime(ctx context.Context) (context.Context, context
 	}
 	calm := context.AfterFunc(r.opts.Hurry, cancel)
 	going := context.AfterFunc(ctx, end)
-	if r.stopping { // by another process too, which does not end ctx
+	if r.stopping { // another process may have cancelled the run, which does not end ctx
 		go end()
 	}
 	return within, func() {
@@ -92,7 +92,7 @@ func (r *runner) whileThereIsTime(ctx context.Context) (context.Context, context
 // any reports whether anything was read.
 func (c captures) any() bool { return len(c) > 0 }
 
-// objects adds what was read and is not stored yet; it is what snapshot.Draft.Objects takes.
+// objects writes the objects of the captures that are not stored yet, for snapshot.Draft.Objects.
 func (c captures) objects(w objstore.Writer) error {
 	for _, name := range slices.Sorted(maps.Keys(c)) {
 		if err := c[name].Objects(w); err != nil {
@@ -102,7 +102,7 @@ func (c captures) objects(w objstore.Writer) error {
 	return nil
 }
 
-// close lets go of everything.
+// close releases all captures.
 func (c captures) close(warn func(error)) {
 	for _, name := range slices.Sorted(maps.Keys(c)) {
 		if err := c[name].Close(); err != nil {
@@ -111,8 +111,8 @@ func (c captures) close(warn func(error)) {
 	}
 }
 
-// vcs is vcs.json with what was read: the rest is as the tip has it in before.
-// running are the attempts that may have been changing the shared files meanwhile.
+// vcs returns vcs.json with the captured working copies; the others are as in before, the tip's.
+// running names the attempts that may have changed the shared files during the capture.
 func (c captures) vcs(before *snapshot.VCS, running []string, wf *Workflow) *snapshot.VCS {
 	if !c.any() {
 		return nil

@@ -15,33 +15,32 @@ import (
 // command is one execution of a task's command.
 type command struct {
 	line   string   // for sh -c
-	dir    string   // "" is the process's own
-	env    []string // all of it
+	dir    string   // "" is this process's folder
+	env    []string // the whole environment
 	stdin  []byte
-	stdout io.Writer // called from one goroutine
-	stderr io.Writer // called from one goroutine
+	stdout io.Writer // written by one goroutine
+	stderr io.Writer // written by one goroutine
 	grace  time.Duration
-	hurry  context.Context // when it ends, the grace does
-	// began is told the process id of the group's leader before the line is run; nil: nobody is.
+	hurry  context.Context // its end ends the grace period
+	// began gets the process id of the group's leader before the line runs. It may be nil.
 	began func(leader int)
 }
 
-// startGrace begins the time that a command has to end by itself. The caller ends it.
+// startGrace starts the grace period in which a command may end by itself. The caller cancels it.
 func (c *command) startGrace() (context.Context, context.CancelFunc) {
 	return context.WithTimeout(c.hurry, c.grace)
 }
 
-// exit is how a command ended. status is nil where it did not exit by itself.
+// exit is the end of a command. status is nil unless the command exited by itself.
 type exit struct {
 	status *int
-	signal string // "" where it was not a signal
+	signal string // "" unless a signal ended it
 	cut    bool   // ctx ended before the command did
 }
 
-// run runs the command in a process group of its own and returns when the whole
-// group is gone. When ctx ends, the group gets TERM, and after the grace KILL. What
-// the command leaves behind in its group when it ends gets the same. The end of
-// hurry ends the grace. An error
+// run runs the command in its own process group and returns when the whole group is gone.
+// When ctx ends, the group gets TERM, and KILL after the grace period or when hurry ends.
+// Processes that the command leaves behind in its group are ended the same way. An error
 // means that the command was not started.
 func (c *command) run(ctx context.Context) (exit, error) {
 	var end exit
@@ -55,7 +54,7 @@ func (c *command) run(ctx context.Context) (exit, error) {
 	defer held.abandon()
 	spare := func() {}
 	defer func() { spare() }()
-	cmd.Cancel = func() error { //nolint:contextcheck // the grace begins when ctx ends
+	cmd.Cancel = func() error { //nolint:contextcheck // the grace period begins when ctx ends
 		end.cut = true
 		grace, over := c.startGrace()
 		kill := context.AfterFunc(grace, func() { killGroup(cmd.Process) })
@@ -76,17 +75,17 @@ func (c *command) run(ctx context.Context) (exit, error) {
 	streams.begin()
 	held.release(cmd.Process)
 	if err := cmd.Wait(); err != nil && cmd.ProcessState == nil {
-		return exit{}, errors.Join(err, streams.finish()) //nolint:contextcheck // the grace begins when ctx ends
+		return exit{}, errors.Join(err, streams.finish()) //nolint:contextcheck // the grace period begins when ctx ends
 	}
 	c.endGroup(cmd.Process)
-	if err := streams.finish(); err != nil { //nolint:contextcheck // the grace begins when ctx ends
+	if err := streams.finish(); err != nil { //nolint:contextcheck // the grace period begins when ctx ends
 		return exit{}, err
 	}
 	end.status, end.signal = exitOf(cmd.ProcessState)
 	return end, nil
 }
 
-// exitOf splits a state into an exit status or the name of a signal.
+// exitOf returns the exit status, or the name of the signal that ended the process.
 func exitOf(state *os.ProcessState) (status *int, signal string) {
 	if code := state.ExitCode(); code >= 0 {
 		return &code, ""
@@ -94,8 +93,8 @@ func exitOf(state *os.ProcessState) (status *int, signal string) {
 	return nil, strings.TrimPrefix(state.String(), "signal: ")
 }
 
-// streams are the pipes to a command. They are ours and not os/exec's, so that a
-// process which escaped its group with a pipe in its hand cannot keep us waiting.
+// streams are the pipes to a command. os/exec's own pipes would wait for a process that
+// left the group and kept a pipe open.
 type streams struct {
 	c      *command
 	theirs []*os.File // the command's ends
@@ -130,14 +129,14 @@ func (c *command) connect(cmd *exec.Cmd) (*streams, error) {
 	return s, nil
 }
 
-// abandon closes everything where no command was started.
+// abandon closes all pipes if no command was started.
 func (s *streams) abandon() {
 	for _, f := range append(s.theirs, s.stdin, s.stdout, s.stderr) {
 		closePipe(f)
 	}
 }
 
-// closePipe closes one end of a pipe, where nothing is buffered that could be lost.
+// closePipe closes one end of a pipe. Nothing is buffered there that could be lost.
 func closePipe(f *os.File) {
 	if f != nil {
 		_ = f.Close()
@@ -150,7 +149,7 @@ func (s *streams) begin() {
 		closePipe(f)
 	}
 	s.copies.Go(func() {
-		// A command that does not read its input ends the copy with EPIPE; that is its right.
+		// A command that does not read its input ends the copy with EPIPE, which is fine.
 		_, _ = io.Copy(s.stdin, bytes.NewReader(s.c.stdin))
 		closePipe(s.stdin)
 	})
@@ -158,12 +157,11 @@ func (s *streams) begin() {
 	s.copies.Go(func() { drain(s.c.stderr, s.stderr) })
 }
 
-// drain copies until the end of the pipe, or until finish closes it. The writers
-// are ours and do not fail.
+// drain copies until the end of the pipe, or until finish closes it. The writers never fail.
 func drain(to io.Writer, from *os.File) { _, _ = io.Copy(to, from) }
 
-// finish waits for the copies, but no longer than the grace for pipes that some
-// process outside of the group still holds.
+// finish waits for the copies to end, but only for the grace period if a process outside the
+// group still holds a pipe.
 func (s *streams) finish() error {
 	grace, over := s.c.startGrace()
 	defer over()

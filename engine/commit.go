@@ -9,17 +9,17 @@ import (
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
 
-// errMoved says that a frame is not worth building anew: what it says has to be
-// looked at again.
+// errMoved means that the tip has moved and the frame must not be rebuilt: the run has to
+// look at the new tip first.
 var errMoved = errors.New("the tip has moved")
 
-// commit appends what was drafted as one frame, with the working copy as it is now
-// where that may have changed. It is not cut short by a cancel: what is true is
-// recorded. A capture that cannot be stored is left out rather than the frame lost.
+// commit appends the draft as one frame, with the working copy if it may have changed. A
+// cancel does not interrupt it, because what happened must be recorded. If a capture cannot be
+// stored, the frame is appended without it.
 func (r *runner) commit(ctx context.Context) error { return r.commitIf(ctx, r.checkTip) }
 
-// commitIf is commit that asks, whenever others were first, whether the frame is still
-// to be appended.
+// commitIf is commit, and calls still each time another process moved the tip first. An error of
+// still gives the frame up.
 func (r *runner) commitIf(ctx context.Context, still func() error) error {
 	read := r.capture(ctx)
 	defer read.close(r.opts.Warn)
@@ -51,13 +51,13 @@ func (r *runner) commitIf(ctx context.Context, still func() error) error {
 	return nil
 }
 
-// appendFrame appends what was drafted and read.
+// appendFrame appends the draft with the captures.
 func (r *runner) appendFrame(ctx context.Context, read captures, still func() error) error {
 	return r.update(ctx, still, func() (snapshot.Draft, error) { return r.frame(read) })
 }
 
-// update appends a frame, built anew as long as others are first: mail that keeps coming is
-// no reason to stop.
+// update appends a frame and rebuilds it as long as other processes append first. A stream of
+// incoming signals must not stop the run.
 func (r *runner) update(ctx context.Context, still func() error, build func() (snapshot.Draft, error)) error {
 	first := true
 	return r.rec.Update(ctx, func() (*snapshot.Draft, error) {
@@ -72,8 +72,8 @@ func (r *runner) update(ctx context.Context, still func() error, build func() (s
 	})
 }
 
-// forgetLogs takes away the live logs of the attempts that ended with the frame just
-// committed: with the first one, those of all processes before.
+// forgetLogs removes the live logs of the attempts that ended with the last frame; after the
+// first frame, those of all earlier processes.
 func (r *runner) forgetLogs() {
 	if r.opts.Logs == nil {
 		return
@@ -87,7 +87,7 @@ func (r *runner) forgetLogs() {
 	}
 }
 
-// report tells the caller of a committed frame.
+// report passes a committed frame to Options.Progress.
 func (r *runner) report(frame int64, subject string, steps []Step) {
 	if r.opts.Progress == nil {
 		return

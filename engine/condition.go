@@ -11,33 +11,33 @@ import (
 	"github.com/expr-lang/expr/vm"
 )
 
-// Bounds of an expression.
+// Limits of an expression.
 const (
 	maxConditionBytes  = 4096
 	maxConditionNodes  = 1000
-	maxConditionMemory = 100_000 // elements that it may make while it runs
-	maxShownResult     = 100     // bytes of a result that is quoted in an error
+	maxConditionMemory = 100_000 // elements that it may allocate
+	maxShownResult     = 100     // bytes of a result quoted in an error
 )
 
-// expression is a compiled expression over what a run has. Safe for concurrent use.
+// expression is a compiled expression over a run's data. Safe for concurrent use.
 type expression struct {
 	program *vm.Program
 	refs    []outputRef
 }
 
-// condition is an expression that is true or false.
+// condition is an expression with a boolean result.
 type condition struct{ expression }
 
-// outputRef is an output that an expression reads. node is "" for outputs.T until
-// the workflow says who writes T.
+// outputRef is an output that an expression reads. For outputs.T, node is "" until the
+// workflow determines which task writes T.
 type outputRef struct {
 	table, node string
 }
 
 // compileCondition compiles an expression over input, outputs, output() and, in a
-// loop, iteration. Reading a member of null gives null, and null is false.
+// loop, iteration. A member of null is null, and null is false.
 func compileCondition(text string, inLoop bool) (*condition, error) {
-	// What is known to be no boolean is refused here; the rest shows when it runs.
+	// An expression that is known not to be boolean is an error here; others fail when they run.
 	e, err := compileExpression(text, conditionEnv(map[string]any{}, map[string]any{}, nil, inLoop, 0), expr.AsBool())
 	if err != nil {
 		return nil, err
@@ -45,8 +45,8 @@ func compileCondition(text string, inLoop bool) (*condition, error) {
 	return &condition{*e}, nil
 }
 
-// compileExpression compiles an expression over the names in env. It must compile
-// with check as well, which does not become part of it.
+// compileExpression compiles an expression over the names in env. The expression must also compile
+// with check, which does not change the result.
 func compileExpression(text string, env map[string]any, check ...expr.Option) (*expression, error) {
 	if len(text) > maxConditionBytes {
 		return nil, fmt.Errorf("longer than %d bytes", maxConditionBytes)
@@ -63,7 +63,7 @@ func compileExpression(text string, env map[string]any, check ...expr.Option) (*
 	options := []expr.Option{
 		expr.Env(env),
 		expr.MaxNodes(maxConditionNodes),
-		expr.DisableBuiltin("now"), // the same state must give the same answer
+		expr.DisableBuiltin("now"), // equal state must give an equal answer
 		expr.Patch(nullSafe{}),
 	}
 	if _, err := expr.Compile(text, append(slices.Clip(options), check...)...); err != nil {
@@ -76,7 +76,7 @@ func compileExpression(text string, env map[string]any, check ...expr.Option) (*
 	return &expression{program: program, refs: found.refs}, nil
 }
 
-// eval runs the condition. outputs has every ref's value under its table and node.
+// eval evaluates the condition. outputs maps each ref's table and node to its value.
 func (c *condition) eval(input map[string]any, outputs map[outputRef]any, inLoop bool, iteration int) (bool, error) {
 	tables, read := c.reading(outputs)
 	value, err := c.run(conditionEnv(input, tables, read, inLoop, iteration))
@@ -92,7 +92,7 @@ func (c *condition) eval(input map[string]any, outputs map[outputRef]any, inLoop
 	return false, fmt.Errorf("the result is %s, neither true nor false", cut(fmt.Sprintf("%q", fmt.Sprint(value)), maxShownResult))
 }
 
-// reading is the outputs as an expression names them: outputs and output().
+// reading returns the outputs by the names that expressions use: outputs and output().
 func (e *expression) reading(outputs map[outputRef]any) (tables map[string]any, read func(table, node string) any) {
 	tables = make(map[string]any)
 	for _, ref := range e.refs {
@@ -123,12 +123,12 @@ func conditionEnv(input, outputs map[string]any, read func(table, node string) a
 	return env
 }
 
-// refFinder gathers the outputs that an expression reads. Only constant names are
-// allowed, so that what a condition depends on is known when the file is loaded.
+// refFinder collects the outputs that an expression reads. Names must be constant, so that a
+// condition's dependencies are known when the file is loaded.
 type refFinder struct {
 	refs           []outputRef
-	outputs, calls int // how often the two names occur in the allowed forms
-	names, callees int // and in all
+	outputs, calls int // occurrences of the two names in an allowed form
+	names, callees int // all occurrences
 	badCall        bool
 }
 
@@ -181,7 +181,7 @@ func (f *refFinder) check() error {
 	return nil
 }
 
-// nullSafe makes reading a member of null give null, and null false where a
+// nullSafe rewrites an expression so that a member of null is null, and null is false where a
 // boolean is expected.
 type nullSafe struct{}
 

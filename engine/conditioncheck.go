@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// compileConditions compiles every when and until, and checks what they read.
+// compileConditions compiles every when and until, and checks the outputs that they read.
 func (p *parser) compileConditions() {
 	if p.err != nil {
 		return
@@ -18,21 +18,21 @@ func (p *parser) compileConditions() {
 		p.part(func() { t.when = p.condition(t.line, "when of task "+t.ID, t.When, t.Loop != "", p.readable(t)) })
 	}
 	for _, l := range p.wf.Loops {
-		if l.Until == "" { // that is a flaw already
+		if l.Until == "" { // a missing until is reported elsewhere
 			continue
 		}
 		p.part(func() { l.until = p.condition(l.line, "until of loop "+l.ID, l.Until, true, p.wf.before(l.ID)) })
 	}
 }
 
-// readable are the tasks whose outputs the expressions of t may read. It notes what is
-// done before t.
+// readable returns the tasks whose outputs the expressions of t may read, and records in t the
+// tasks that are done before it.
 func (p *parser) readable(t *Task) map[string]bool {
 	if t.before == nil {
 		t.before = p.wf.before(t.ID)
 	}
 	readable := maps.Clone(t.before)
-	if t.Loop != "" { // what the loop wrote in the iteration before is there too
+	if t.Loop != "" { // a loop's tasks also read the previous iteration
 		for _, sibling := range p.wf.loops[t.Loop].Tasks {
 			readable[sibling.ID] = true
 		}
@@ -59,8 +59,8 @@ func (p *parser) condition(line int, what, text string, inLoop bool, readable ma
 	return c
 }
 
-// checkRef finds the task that a reference means, and makes sure that it is done
-// by then: else the answer would depend on which command is faster.
+// checkRef finds the task that a reference means, and requires that it is done before:
+// otherwise the result would depend on which command is faster.
 func (p *parser) checkRef(line int, what string, ref *outputRef, readable map[string]bool) {
 	if _, ok := p.wf.outputs[ref.table]; !ok {
 		p.failLine(line, suggest(ref.table, slices.Sorted(maps.Keys(p.wf.outputs))),
@@ -68,7 +68,7 @@ func (p *parser) checkRef(line int, what string, ref *outputRef, readable map[st
 		return
 	}
 	writers := p.wf.writers(ref.table)
-	sound := len(p.flaws) == 0 // else who writes it, and when, may follow from what is mended
+	sound := len(p.flaws) == 0 // other flaws may change which task writes the output, and when
 	switch {
 	case len(writers) == 0 && !sound:
 		return

@@ -7,8 +7,8 @@ import (
 	"github.com/git-smithers/git-smithers/timeline"
 )
 
-// value is a task's output at its newest iteration, up to a limit, that is over:
-// nil when that was skipped, when there is none, and for a task without output.
+// value returns a task's output at its newest completed iteration, up to limit. It returns nil if
+// the node was skipped or has no output.
 func (r *runner) value(t *Task, limit int) (json.RawMessage, error) {
 	if t.Output == "" {
 		return nil, nil
@@ -23,13 +23,13 @@ func (r *runner) value(t *Task, limit int) (json.RawMessage, error) {
 				return nil, timeline.Explain(err)
 			}
 			return value, nil
-		default: // it is not over
+		default: // not done
 		}
 	}
 	return nil, nil
 }
 
-// contextOf is what an attempt reads on stdin.
+// contextOf returns the JSON that an attempt reads on stdin.
 func (r *runner) contextOf(t *Task, key nodeKey, number int, previous *string) ([]byte, error) {
 	c := taskContext{
 		Run: r.runID, Node: t.ID, Iteration: key.iteration, Attempt: number, Loop: t.Loop,
@@ -50,7 +50,7 @@ func (r *runner) contextOf(t *Task, key nodeKey, number int, previous *string) (
 		writers[need.Output]++
 	}
 	for table, n := range writers {
-		if n > 1 { // which of them would be meant?
+		if n > 1 { // several tasks write the table, so its name is ambiguous
 			delete(c.Outputs, table)
 		}
 	}
@@ -75,8 +75,8 @@ func (r *runner) contextOf(t *Task, key nodeKey, number int, previous *string) (
 }
 
 // readRefs reads the outputs that an expression refers to. of is the task whose
-// expression it is, nil for a loop's. A task of the same loop that of does not wait
-// for counts with the iteration before: its present one may or may not be over.
+// expression it is, nil for a loop. If of is in a loop, a task of the same loop that of does not
+// wait for gives its output of the previous iteration, because its current one may be unfinished.
 func (r *runner) readRefs(refs []outputRef, of *Task, iteration int) (map[outputRef]any, error) {
 	outputs := make(map[outputRef]any, len(refs))
 	for _, ref := range refs {
@@ -102,7 +102,7 @@ func (r *runner) readRefs(refs []outputRef, of *Task, iteration int) (map[output
 	return outputs, nil
 }
 
-// eval evaluates a condition. trouble is why it has no answer, "" when it has one.
+// eval evaluates a condition. If it has no result, trouble says why.
 func (r *runner) eval(c *condition, outputs map[outputRef]any, inLoop bool, iteration int) (holds bool, trouble string) {
 	input, err := r.members()
 	if err != nil {
@@ -114,7 +114,7 @@ func (r *runner) eval(c *condition, outputs map[outputRef]any, inLoop bool, iter
 	return holds, ""
 }
 
-// members is the run's input as expressions read it: reading a member of none gives null.
+// members returns the run's input for expressions; without an input, every member is null.
 func (r *runner) members() (map[string]any, error) {
 	if r.input == nil {
 		return nil, nil

@@ -8,15 +8,15 @@ import (
 	"github.com/git-smithers/git-smithers/timeline"
 )
 
-// Decision is somebody's answer to an approval.
+// Decision is a person's answer to an approval.
 type Decision struct {
 	Place
 	Approved bool
-	Note, By string // "" for none
+	Note, By string // "" if not given
 }
 
-// Decide approves or denies. request_not_found where there is no such approval, and
-// not_pending, which changes nothing, where it was decided before.
+// Decide approves or denies. The error's code is request_not_found if there is no such approval, or
+// not_pending, with nothing changed, if it was decided before.
 func Decide(ctx context.Context, rec Recorder, d Decision, at time.Time) (snapshot.Approval, error) {
 	note, err := saidText("the note", d.Note)
 	if err != nil {

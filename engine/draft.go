@@ -13,7 +13,7 @@ import (
 	"github.com/git-smithers/git-smithers/timeline"
 )
 
-// draft gathers what one frame changes. The order of calls is the order of events.
+// draft collects the changes of one frame. Events keep the order of the calls.
 type draft struct {
 	runID    string
 	atMs     int64
@@ -21,12 +21,12 @@ type draft struct {
 	journal  []snapshot.Change
 	events   []snapshot.Event
 	phrases  []phrase
-	steps    []Step // what phrases say of tasks
+	steps    []Step // for Progress
 	edits    []func(*snapshot.Run)
 	rendered json.RawMessage
 	workflow *snapshot.Workflow
-	ended    []snapshot.Attempt // those that ended, still without their pointers
-	err      error              // of the first thing that could not be encoded
+	ended    []snapshot.Attempt // attempts that ended, without their pointers yet
+	err      error              // the first encoding error
 }
 
 // phrase is a part of the subject line: "analyze, lint started".
@@ -35,8 +35,7 @@ type phrase struct {
 	verb  string
 }
 
-// payload is what an event tells, beside its type and time. The fields that do
-// not apply are left out.
+// payload is the JSON of an event, without type and time. Fields that do not apply are omitted.
 type payload struct {
 	RunID     string `json:"runId"`
 	NodeID    string `json:"nodeId,omitempty"`
@@ -50,10 +49,10 @@ func newDraft(runID string, at time.Time) *draft {
 	return &draft{runID: runID, atMs: at.UnixMilli()}
 }
 
-// said reports whether something happened that is worth a frame.
+// said reports whether the draft is worth a frame.
 func (d *draft) said() bool { return len(d.phrases) > 0 }
 
-// snapshot is the draft as a frame, all but the working copy and what ended in it.
+// snapshot returns the draft as a frame, without the working copy and the attempts that ended.
 func (d *draft) snapshot() (snapshot.Draft, error) {
 	if d.err != nil {
 		return snapshot.Draft{}, timeline.Explain(d.err)
@@ -75,10 +74,10 @@ func (d *draft) snapshot() (snapshot.Draft, error) {
 	}, nil
 }
 
-// edit changes the run's row.
+// edit adds a change of the run's row.
 func (d *draft) edit(f func(*snapshot.Run)) { d.edits = append(d.edits, f) }
 
-// say adds to the subject line that verb is true of name.
+// say adds "name verb" to the subject line.
 func (d *draft) say(name, verb string) {
 	if n := len(d.phrases); n > 0 && d.phrases[n-1].verb == verb {
 		d.phrases[n-1].names = append(d.phrases[n-1].names, name)
@@ -87,18 +86,18 @@ func (d *draft) say(name, verb string) {
 	d.sayAlone(name, verb)
 }
 
-// sayAlone is say for what shares its verb with nothing before it.
+// sayAlone is say, but does not share a verb with the previous phrase.
 func (d *draft) sayAlone(name, verb string) {
 	d.phrases = append(d.phrases, phrase{[]string{name}, verb})
 }
 
-// step adds what was said last, of a task.
+// step records the newest phrase as a Step of a task.
 func (d *draft) step(task string, state snapshot.NodeState, startedAtMs, endedAtMs int64) {
 	what := d.phrases[len(d.phrases)-1].verb
 	d.steps = append(d.steps, Step{Task: task, State: state, What: what, StartedAtMs: startedAtMs, EndedAtMs: endedAtMs})
 }
 
-// maxSubject bounds the subject line: it is for git log.
+// maxSubject limits the subject line, which is for git log.
 const maxSubject = 160
 
 func (d *draft) subject() string {
@@ -127,12 +126,12 @@ func (d *draft) setOutput(table, key string, value json.RawMessage) {
 	d.state = append(d.state, snapshot.Change{Op: snapshot.OpSet, Collection: "outputs/" + table, Key: key, Value: value})
 }
 
-// setInput makes text the run's input.
+// setInput sets the run's input.
 func (d *draft) setInput(text json.RawMessage) {
 	d.state = append(d.state, snapshot.Change{Op: snapshot.OpSet, Collection: snapshot.CollectionInput, Value: text})
 }
 
-// remove takes a row out of a collection of the state.
+// remove removes a row from a collection of the state.
 func (d *draft) remove(collection, key string) {
 	d.state = append(d.state, snapshot.Change{Op: snapshot.OpRemove, Collection: collection, Key: key})
 }
@@ -145,11 +144,10 @@ func attemptChange(a snapshot.Attempt) snapshot.Change {
 	return snapshot.Change{Op: snapshot.OpSet, Collection: "attempts", Key: row.Key, Value: row.Value}
 }
 
-// end notes that an attempt has ended. Its row is written with the frame, which
-// gives it its pointer.
+// end records that an attempt has ended. The frame writes its row with the pointer to its files.
 func (d *draft) end(a snapshot.Attempt) { d.ended = append(d.ended, a) }
 
-// log writes an attempt's log into the journal, where there is one.
+// log writes an attempt's log into the journal unless the log is empty.
 func (d *draft) log(a snapshot.Attempt, text string) {
 	if text == "" {
 		return
@@ -168,7 +166,7 @@ func (d *draft) event(kind string, p payload) {
 	d.events = append(d.events, snapshot.Event{Type: kind, AtMs: d.atMs, Payload: text})
 }
 
-// render puts the rendered workflow tree into the frame.
+// render adds the rendered workflow tree to the frame.
 func (d *draft) render(wf *Workflow, done func(loop string) bool) {
 	text, err := wf.render(done)
 	if err != nil {
@@ -180,7 +178,7 @@ func (d *draft) render(wf *Workflow, done func(loop string) bool) {
 
 func (d *draft) fail(err error) { d.err = errors.Join(d.err, err) }
 
-// encode is json.Marshal without the escapes for HTML.
+// encode is json.Marshal without HTML escapes.
 func encode(value any) (json.RawMessage, error) {
 	var out bytes.Buffer
 	enc := json.NewEncoder(&out)

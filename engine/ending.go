@@ -11,8 +11,8 @@ import (
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
 
-// finish commits how the run ended, and returns that as an error unless it is finished.
-// over is false where something happened meanwhile, so that it goes on.
+// finish commits the end of the run, and returns the end as an error unless the run finished.
+// over is false if something happened in the meantime and the run continues.
 func (r *runner) finish(ctx context.Context) (over bool, err error) {
 	status, kind, text := snapshot.RunFinished, "RunFinished", ""
 	switch {
@@ -41,7 +41,7 @@ func (r *runner) finish(ctx context.Context) (over bool, err error) {
 	return true, r.ended(status, text)
 }
 
-// ended is how a run ended, as an error; nil for one that is finished.
+// ended returns the end of a run as an error, or nil if the run finished.
 func (r *runner) ended(status snapshot.RunStatus, why string) error {
 	frame := r.rec.Row().Frame
 	switch status {
@@ -61,12 +61,12 @@ func (r *runner) ended(status snapshot.RunStatus, why string) error {
 	}
 }
 
-// TryAgain returns what to type to try again what failed of a run.
+// TryAgain returns the hint to retry the failed tasks of a run.
 func TryAgain(run string) string {
 	return fmt.Sprintf("`git smithers resume %s` tries again what failed", fault.Word(run))
 }
 
-// hints returns what to type after the failure: the plain retry first. file is Options.WorkflowFile.
+// hints returns the hints after a failure, the plain retry first. file is Options.WorkflowFile.
 func (f failure) hints(row snapshot.Run, file string) []string {
 	frame := fault.Word(timeline.Address{Run: row.ID, Frame: f.before}.String())
 	replay := fmt.Sprintf("`git smithers replay %s` tries it in a fork, with another --input if you name one", frame)
@@ -80,8 +80,8 @@ func (f failure) hints(row snapshot.Run, file string) []string {
 	return append(hints, replay)
 }
 
-// kindsOfWaits are what a run waits for, in words, and what it is called then: after the first
-// of these that a node of it waits for.
+// kindsOfWaits maps the kinds of waits to words and to run statuses. The first kind that a node
+// waits for determines the run's status.
 var kindsOfWaits = []struct {
 	kind   string // Waiting.For
 	status snapshot.RunStatus
@@ -93,8 +93,8 @@ var kindsOfWaits = []struct {
 	{"timer", snapshot.RunWaitingTimer, "a timer"},
 }
 
-// park leaves a run of which nothing is left to do until somebody or something has done
-// its part. A run that was left like that already is left as it is.
+// park records that the run waits and has no other work. A run that is already parked is
+// unchanged.
 func (r *runner) park(ctx context.Context) (over bool, err error) {
 	waits, err := WaitsOf(r.rec, r.opts.Now())
 	if err != nil {
@@ -112,7 +112,7 @@ func (r *runner) park(ctx context.Context) (over bool, err error) {
 		if err := r.checkTip(); err != nil {
 			return err
 		}
-		return errMoved // what it waits for may be there now
+		return errMoved // the mailbox may have changed, so look again
 	})
 	if errors.Is(err, errMoved) {
 		r.next = &before
@@ -124,7 +124,7 @@ func (r *runner) park(ctx context.Context) (over bool, err error) {
 	return true, waitsFor(r.rec, r.wf, waits)
 }
 
-// phraseOf is what a run waits for, in words, and its status while it does.
+// phraseOf returns a run's waits in words, and its status while it waits.
 func phraseOf(wf *Workflow, waits []Waiting) (status snapshot.RunStatus, phrase string) {
 	var what []string
 	for _, k := range kindsOfWaits {
@@ -145,7 +145,7 @@ func phraseOf(wf *Workflow, waits []Waiting) (status snapshot.RunStatus, phrase 
 	return status, strings.Join(what, ", ")
 }
 
-// waitsFor is what a run waits for, as an error whose hints say how it goes on.
+// waitsFor returns the error that a run waits. Its hints say how to continue.
 func waitsFor(rec Recorder, wf *Workflow, waits []Waiting) error {
 	row := rec.Row()
 	_, phrase := phraseOf(wf, waits)
@@ -157,7 +157,7 @@ func waitsFor(rec Recorder, wf *Workflow, waits []Waiting) error {
 	return out.Hint("then `git smithers resume %s`", fault.Word(row.ID))
 }
 
-// hint says how what a run waits for comes about.
+// hint returns the command that provides what the run waits for.
 func (w Waiting) hint(run string) string {
 	node := snapshot.Key(w.NodeID, w.Iteration)
 	switch w.For {

@@ -14,136 +14,136 @@ import (
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
 
-// Recorder is where a run's frames go: the tip of one run. *timeline.Head is one.
+// Recorder stores a run's frames at the tip of the run. *timeline.Head is a Recorder.
 // The engine uses it from one goroutine.
 type Recorder interface {
-	// Append adds an entry on exactly the tip that the recorder knows; when the tip
-	// has moved, the error's code is conflict. When it returns nil the entry is durable.
+	// Append adds an entry to exactly the tip that the recorder has read. If the tip has moved, the
+	// error's code is conflict. If Append returns nil, the entry is durable.
 	Append(ctx context.Context, d snapshot.Draft) error
 	// Refresh reads the tip again.
 	Refresh(ctx context.Context) error
-	// Update appends what build makes of the tip, and builds it again while others move
-	// the tip. A nil draft appends nothing.
+	// Update appends the draft that build makes from the tip, and builds it again if the tip moves
+	// first. A nil draft appends nothing.
 	Update(ctx context.Context, build func() (*snapshot.Draft, error)) error
-	// Entry, Row and State are the tip, the run's row there and the state there.
+	// Entry, Row and State return the tip, the run's row and the state.
 	Entry() *snapshot.Entry
 	Row() snapshot.Run
 	State() *snapshot.State
 }
 
-// Options say how to run a workflow. The zero value of all but Now is a default.
+// Options configure Run. Only Now is required; zero values are defaults.
 type Options struct {
 	Now         func() time.Time // the clock; required
-	WorkDir     string           // where commands run, unless WorkingCopy says; "" is the process's own folder
+	WorkDir     string           // where commands run without a WorkingCopy; "" is this process's folder
 	Env         []string         // the environment of commands, as os.Environ gives it
-	MaxParallel int              // how many commands run at once; 0 means 4
+	MaxParallel int              // maximum number of parallel commands; 0 means 4
 	Grace       time.Duration    // from TERM to KILL; 0 means 5 s
-	Hurry       context.Context  // when it ends, there is no grace any more; nil: never
-	Watch       time.Duration    // how often the tip is read for news from others; 0 means 1 s
-	MaxOutput   int64            // bytes of stdout; 0 means 16 MiB
-	MaxLog      int              // bytes of each stream that a log keeps, its end; 0 means 1 MiB
-	Log         io.Writer        // gets the logs of commands as they come, lines after "task| "; nil: nobody
-	// WorkingCopy is what commands run in and what is captured for a run's first frame
-	// here and whenever an attempt has ended. nil: they run in WorkDir, and nothing is.
+	Hurry       context.Context  // its end ends the grace period at once; may be nil
+	Watch       time.Duration    // how often the tip is read for changes by others; 0 means 1 s
+	MaxOutput   int64            // maximum bytes of stdout; 0 means 16 MiB
+	MaxLog      int              // bytes that a log keeps of the end of each stream; 0 means 1 MiB
+	Log         io.Writer        // gets the live logs of commands, each line after "task| "; may be nil
+	// WorkingCopy is where commands run. It is captured for the first frame of this Run and
+	// whenever an attempt has ended. If nil, commands run in WorkDir and nothing is captured.
 	WorkingCopy WorkingCopy
-	// Captured says that the tip has the files as they are at this moment, so that the first
-	// frame need not read it again.
+	// Captured means that the tip has the files as they are now, so the first frame does not
+	// capture them again.
 	Captured bool
-	// Worktree makes the worktree that the workflow or a task asks for, or finds the one
-	// that the run made before and, with rebase, puts it on its base as that is now. The
-	// engine calls it from one goroutine at a time. nil refuses workflows that ask for one.
+	// Worktree makes the worktree that the workflow or a task asks for, or finds the run's existing
+	// one. With rebase, it rebases an existing worktree onto its base. The engine calls Worktree from
+	// one goroutine at a time. If nil, workflows that ask for a worktree are refused.
 	Worktree func(ctx context.Context, spec timeline.WorktreeSpec, rebase bool) (WorkingCopy, error)
-	// OwnWorktree says that the tasks share a worktree of the run's own although the workflow asks for none.
+	// OwnWorktree means that the tasks share a worktree of the run's own although the workflow asks for none.
 	OwnWorktree bool
-	// Before is called when nothing of an earlier process is at work, before anything else is done, and may append
-	// entries that change no state. Its error is Run's, and the run is unchanged. nil: nothing is called.
+	// Before is called before any other work, once no process of an earlier Run is left. It may append
+	// entries that change no state. If it returns an error, Run returns that error and the run is unchanged. May be nil.
 	Before func(context.Context) error
-	// BringFiles says to people, in a warning, how a run goes on with the files of its newest frame; "" names restore.
+	// BringFiles is the hint, in a warning, to continue with the files of the newest frame; "" names restore.
 	BringFiles string
-	// WorkflowFile is the workflow file in hints, as people type it; "" if there is none here, but what the run keeps.
+	// WorkflowFile is the path of the workflow file in hints; "" if there is no file but the run's own copy.
 	WorkflowFile string
-	Warn         func(error)    // told, from Run's goroutine, of what went wrong without harm to the run; nil: dropped
-	Progress     func(Progress) // called after every frame, from the goroutine that called Run; may be nil
-	// Wait keeps Run from returning while the run waits for a person, a signal or a timer.
+	Warn         func(error)    // called from Run's goroutine for problems that do not harm the run; may be nil
+	Progress     func(Progress) // called after every frame, from Run's goroutine; may be nil
+	// Wait makes Run wait for people, signals and timers instead of returning.
 	Wait bool
-	// Input, unless it is nil, is laid over the run's input, member by member.
+	// Input, if not nil, is merged over the run's input, member by member.
 	Input json.RawMessage
-	// Lost is closed when another process has taken the run over; nil: never.
+	// Lost is closed when another process has taken over the run; may be nil.
 	Lost <-chan struct{}
-	// Logs keeps the logs of attempts that have not ended; nil: nobody does.
+	// Logs stores the logs of attempts that have not ended; may be nil.
 	Logs LogKeeper
-	// Commands knows the processes of commands when this process is killed; nil: nobody does.
+	// Commands records the process groups of commands, in case this process is killed; may be nil.
 	Commands CommandKeeper
-	// AcceptWorkflowChange lets a run go on with another definition than it began
-	// with; see Reconcile.
+	// AcceptWorkflowChange lets a run continue with a changed definition; see Reconcile.
 	AcceptWorkflowChange bool
 }
 
-// WorkingCopy is the files that tasks work on. *timeline.WorkingCopy is one.
+// WorkingCopy is the files that tasks work on. *timeline.WorkingCopy is a WorkingCopy.
 type WorkingCopy interface {
-	// Root is the folder in which the commands of tasks run; "" leaves it to Options.WorkDir.
+	// Root is the folder in which commands run; "" means Options.WorkDir.
 	Root() string
-	// Capture reads the files as they are now; nil where they are under no version control.
+	// Capture reads the current files. It returns nil if they are not under version control.
 	// The engine closes the result.
 	Capture(ctx context.Context) (*jjbridge.Captured, error)
 }
 
-// LogKeeper keeps the logs of attempts that have not ended, by the attempts' keys.
-// *timeline.LiveLogs is one. Safe for concurrent use.
+// LogKeeper stores the logs of attempts that have not ended, by the attempts' keys.
+// *timeline.LiveLogs is a LogKeeper. Safe for concurrent use.
 type LogKeeper interface {
-	// Open begins a log of which about the last limit bytes are kept.
+	// Open begins a log, which keeps about the last limit bytes.
 	Open(attempt string, limit int) (io.WriteCloser, error)
-	// Last is what a log has; "" where there is none.
+	// Last returns the content of a log; "" if there is none.
 	Last(attempt string) string
-	// Remove takes a log away.
+	// Remove removes a log.
 	Remove(attempt string)
-	// Clear takes all logs of the run away, and whatever is left of them.
+	// Clear removes all logs of the run, and leftovers.
 	Clear()
 }
 
-// ShortenedLog is a log of a LogKeeper that is told when the beginning of a stream is given
-// up, so that it keeps the ends of both streams. Another log keeps its own end.
+// ShortenedLog is a log that keeps the ends of both streams: Shorten tells it that the beginning
+// of a stream was dropped. Other logs keep only their own end.
 type ShortenedLog interface {
-	// Shorten makes kept all that the log has so far.
+	// Shorten replaces the log's content by kept.
 	Shorten(kept []byte) error
 }
 
-// CommandKeeper knows which processes the commands of a run are, by the attempts' keys, so
-// that those which outlive the process that started them can be ended.
-// *timeline.Commands is one. Safe for concurrent use.
+// CommandKeeper records the process groups of a run's commands, by the attempts' keys. Groups
+// that outlive the process that started them can so be ended.
+// *timeline.Commands is a CommandKeeper. Safe for concurrent use.
 type CommandKeeper interface {
-	// Began notes that an attempt's command leads a process group. Only then it is run.
+	// Began records that an attempt's command leads a process group. The command runs after Began
+	// returns.
 	Began(attempt string, leader int) error
-	// Ended forgets a command of which nothing is left.
+	// Ended forgets a command whose process group is gone.
 	Ended(attempt string)
-	// EndLeft ends what is left of all commands of the run, whoever started them, and
-	// returns how many processes that were.
+	// EndLeft ends all remaining processes of the run's commands, whichever process started them, and
+	// returns their number.
 	EndLeft(ctx context.Context, grace time.Duration) (int, error)
 }
 
-// Progress is what a frame that was just committed says.
+// Progress describes a frame that was just committed.
 type Progress struct {
 	Frame   int64
 	Subject string
-	// How many nodes are in each state; Nodes is how many there are.
+	// The number of nodes in each state; Nodes is their total.
 	Nodes, Running, Waiting, Finished, Failed, Skipped int
-	// Steps are what the frame says of tasks, in the order in which it happened.
+	// Steps are the frame's changes of tasks, in order.
 	Steps []Step
 }
 
-// Step is what a frame says of one task: that it started, that it waits, or how it ended.
+// Step is a frame's change of one task: it started, waits, or ended.
 type Step struct {
-	Task        string             // its id; in a loop with the iteration
-	State       snapshot.NodeState // a failed one may be tried again
+	Task        string             // its id, with the iteration in a loop
+	State       snapshot.NodeState // a failed task may be retried
 	What        string             // in words: "finished", "failed: exit status 1", "waits for approval"
-	StartedAtMs int64              // of the attempt; 0 where there was none
-	EndedAtMs   int64              // 0 for an attempt under way
+	StartedAtMs int64              // of the attempt; 0 if there is none
+	EndedAtMs   int64              // 0 while the attempt runs
 }
 
-// Result is how a run ended, or was left.
+// Result is the run when Run returns.
 type Result struct {
 	Run snapshot.Run // its row at the tip
-	// Nothing is true when the run was finished already: nothing was done or written.
+	// Nothing means that the run had finished already, so Run did nothing.
 	Nothing bool
 }
 
@@ -172,27 +172,24 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
-// Run does what is left of a run, and returns when the run is finished, failed or
-// cancelled, or when all that is left is to wait for a person, a signal or a timer. A
-// run that was just created has everything left; one that was cancelled, that failed,
-// that waits, or whose process died goes on from its last frame: finished tasks are
-// not run again, what was in progress is a failed attempt ("interrupted"), and every
+// Run does the remaining work of a run. It returns when the run is finished, failed or
+// cancelled, or when it only waits for a person, a signal or a timer. A run that was cancelled,
+// failed, waited, or whose process died continues from its last frame: finished tasks do not
+// run again, a task in progress becomes a failed attempt ("interrupted"), and every
 // unfinished task is tried again.
 //
-// The run must be the caller's, see timeline.Head.Claim. Its last frame gives it back.
+// The caller must own the run, see timeline.Head.Claim. The run's last frame releases it.
 //
-// The workflow must be the one that the run began with (workflow_changed), unless
-// opts accept another. A run that failed is an error of code run_failed, a
-// cancelled one of code run_cancelled, one that waits of code run_waiting; the Result is
-// valid with all of them.
+// The workflow must be the run's own (workflow_changed), unless opts accept a change. The
+// error's code is run_failed, run_cancelled or run_waiting if the run does not finish; the
+// Result is valid with each of them.
 //
-// What runs are the bytes that somebody agreed to: they are parsed here, and nothing else
-// reaches a shell. The zero Consented is an error of code unconfirmed.
+// Run executes the exact bytes that a person consented to: it parses them here, and passes
+// nothing else to a shell. The zero Consented is an error of code unconfirmed.
 //
-// When ctx ends, commands are ended, what is true by then is committed, and the
-// run is left cancelled. When another process cancels the run, the same happens;
-// when another process takes the run over, commands are ended, nothing more is
-// written, and the error's code is conflict.
+// When ctx ends, or another process cancels the run, commands are ended, their results
+// are committed, and the run is cancelled. When another process takes over the run, commands are
+// ended, nothing more is written, and the error's code is conflict.
 func Run(ctx context.Context, rec Recorder, agreed timeline.Consented, opts Options) (Result, error) {
 	definition := agreed.Definition()
 	if definition == nil {
@@ -205,7 +202,7 @@ func Run(ctx context.Context, rec Recorder, agreed timeline.Consented, opts Opti
 	return run(ctx, rec, wf, opts)
 }
 
-// run is Run of a workflow that somebody agreed to. Only Run calls it, and tests.
+// run is Run of a workflow with consent. Only Run and tests call it.
 func run(ctx context.Context, rec Recorder, wf *Workflow, opts Options) (Result, error) {
 	left, err := Check(rec, wf, opts)
 	if err == nil && left {
@@ -229,7 +226,7 @@ func run(ctx context.Context, rec Recorder, wf *Workflow, opts Options) (Result,
 	return Result{Run: rec.Row()}, err
 }
 
-// workflowChanged is the error about a run that began with another definition than its workflow file has now.
+// workflowChanged returns the error that a workflow file differs from the run's own definition.
 func workflowChanged(row snapshot.Run, wf *Workflow, file string) error {
 	out := fault.New(fault.WorkflowChanged, "run %s began with another definition of workflow %s", row.ID, wf.Name)
 	if file == "" {
@@ -241,14 +238,14 @@ func workflowChanged(row snapshot.Run, wf *Workflow, file string) error {
 		Hint("`git smithers replay %s %s` runs the new definition in a fork", fault.Word(file), fault.Word(newest))
 }
 
-// AcceptChange returns the hint about the command that resumes a run with a definition that has changed.
+// AcceptChange returns the hint to resume a run with a changed definition.
 func AcceptChange(command string) string {
 	return fmt.Sprintf("`%s` goes on with the new definition", command)
 }
 
-// Check reports whether anything is left to do of a run. Its error is the one that Run returns where it does nothing:
-// another definition that is not accepted, or that what the run waits for is not there yet. It applies no schema: those
-// of a stranger's definition wait until somebody agreed to it.
+// Check reports whether a run has work left. Its error is the one that Run returns if it does nothing:
+// the definition has changed, or the run still waits. Check applies no schemas, because a fetched
+// definition must not be evaluated before a person consents to it.
 func Check(rec Recorder, wf *Workflow, opts Options) (left bool, err error) {
 	row := rec.Row()
 	changed := row.WorkflowHash != wf.Snapshot().Hash()
@@ -275,8 +272,8 @@ func Check(rec Recorder, wf *Workflow, opts Options) (left bool, err error) {
 	return false, waitsFor(rec, wf, waits)
 }
 
-// CheckInput refuses an input that does not fit the schema of the definition. The schema says how long that takes, within
-// a bound, so a definition of somebody else's is agreed to first.
+// CheckInput checks an input against the definition's schema. The schema determines how long that
+// takes, within a limit, so a fetched definition needs consent first.
 func CheckInput(rec Recorder, wf *Workflow, opts Options) error {
 	_, err := inputOf(rec.State(), wf, opts.Input)
 	return err

@@ -9,23 +9,23 @@ import (
 )
 
 // DetailFlaws is the detail of an invalid_workflow error that lists all flaws of the file, as
-// []Flaw. It is there if there are several.
+// []Flaw. It is present if there are several.
 const DetailFlaws = "flaws"
 
-// maxFlaws is how many flaws of a file are found at most.
+// maxFlaws limits the number of flaws that are found in a file.
 const maxFlaws = 100
 
-// Flaw is one thing that is wrong with a workflow file.
+// Flaw is one problem of a workflow file.
 type Flaw struct {
-	Line    int    `json:"line"` // 0 for the file as a whole
+	Line    int    `json:"line"` // 0 means the whole file
 	Message string `json:"message"`
-	Hint    string `json:"hint"` // "" for none
+	Hint    string `json:"hint"` // "" if none
 }
 
-// errToldBefore ends a part that lacks something, where a key that is not known has been told.
+// errToldBefore ends a part with a missing key. An unknown key has been reported already, and may be its misspelling.
 var errToldBefore = errors.New("what is missing may be what is misspelt")
 
-// part reads a part of the file, and goes on behind what is wrong in it.
+// part reads a part of the file, and continues after it if the part is flawed.
 func (r *reader) part(read func()) {
 	if r.err != nil {
 		return
@@ -34,15 +34,15 @@ func (r *reader) part(read func()) {
 	r.settle()
 }
 
-// key reads the part under a key, if it is there.
+// key reads the value of a key, if the key is there.
 func (r *reader) key(fields map[string]*yaml.Node, key string, read func(*yaml.Node)) {
 	if n := fields[key]; n != nil {
 		r.part(func() { read(n) })
 	}
 }
 
-// lacks is fail about something that a mapping does not have. A mapping with a key that is not
-// known has been told of already.
+// lacks is fail for a missing key. If the mapping has an unknown key, which is already reported,
+// lacks reports nothing more.
 func (r *reader) lacks(at *yaml.Node, hint, format string, args ...any) {
 	if r.strange[at] && r.err == nil {
 		r.err = errToldBefore
@@ -51,7 +51,7 @@ func (r *reader) lacks(at *yaml.Node, hint, format string, args ...any) {
 	r.fail(at, hint, format, args...)
 }
 
-// settle notes the error of a part, so that the next part can be read.
+// settle moves the error of a part to the flaws, so that the next part can be read.
 func (r *reader) settle() {
 	if r.err == nil || r.fatal {
 		return
@@ -64,7 +64,7 @@ func (r *reader) settle() {
 	}
 }
 
-// flawed is what is wrong with the file as one error; nil for nothing.
+// flawed returns all flaws of the file as one error; nil if there are none.
 func (r *reader) flawed() error {
 	all := r.flaws
 	if last, ok := errors.AsType[*fault.Error](r.err); ok && (len(all) == 0 || all[len(all)-1] != last) {

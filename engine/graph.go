@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// resolveNeeds turns the needs of every task into what it waits for. A task of a
-// loop is, seen from outside, the whole loop.
+// resolveNeeds converts the needs of every task to what the task waits for. Outside its loop, a
+// task of a loop means the whole loop.
 func (p *parser) resolveNeeds() {
 	if p.err != nil {
 		return
@@ -36,7 +36,7 @@ func (p *parser) resolveNeeds() {
 	}
 }
 
-// edges are what must be done before a task or loop is: a loop is done after its tasks.
+// edges returns what must be done before a task or loop is done; a loop is done after its tasks.
 func (w *Workflow) edges(id string) []string {
 	if t, ok := w.tasks[id]; ok {
 		return t.waits
@@ -48,7 +48,7 @@ func (w *Workflow) edges(id string) []string {
 	return ids
 }
 
-// findCycle fails on the first cycle, in the order of the file.
+// findCycle reports the first cycle, in the order of the file.
 func (p *parser) findCycle() {
 	if p.err != nil {
 		return
@@ -81,7 +81,7 @@ func (p *parser) findCycle() {
 	}
 }
 
-// before are the tasks that are done whenever a task or loop gets its turn.
+// before returns the tasks that are done whenever a task or loop starts.
 // For a loop these include its own tasks.
 func (w *Workflow) before(id string) map[string]bool {
 	seen := make(map[string]bool)
@@ -98,8 +98,8 @@ func (w *Workflow) before(id string) map[string]bool {
 	return seen
 }
 
-// spread adds to from every task that, transitively, needs one in it: from the same
-// iteration on where both are in one loop, and else from its first.
+// spread adds to from every task that depends on a task in it, transitively. If both tasks are in
+// one loop, the dependent starts at the same iteration, otherwise at its first.
 func (w *Workflow) spread(from map[string]int) {
 	for changed := true; changed; {
 		changed = false

@@ -8,9 +8,9 @@ import (
 	"github.com/git-smithers/git-smithers/snapshot"
 )
 
-// Initial is frame 0 of the run of that id: every task pending, the input, the
-// definition. The input, nil for none, is checked against the workflow's schema.
-// The draft names the workflow in the run's row and leaves the rest as it is.
+// Initial returns frame 0 of a new run: every task pending, the input, and the definition. The
+// input, which may be nil, is checked against the workflow's schema. The draft sets the workflow
+// in the run's row and no other field.
 func Initial(runID string, wf *Workflow, input json.RawMessage, at time.Time) (snapshot.Draft, error) {
 	if err := wf.ValidateInput(input); err != nil {
 		return snapshot.Draft{}, err

@@ -19,9 +19,9 @@ var (
 	errMore    = errors.New("something follows the JSON value")
 )
 
-// decodeValue reads one JSON value. It returns the value's bytes without the white
-// space around them, and the value for schemas and conditions, where a number is
-// an int64 or uint64 when it is one and else the nearest float64.
+// decodeValue reads one JSON value. It returns the value's bytes without surrounding white
+// space, and the value for schemas and conditions, where a number is an int64 or uint64 if
+// possible, otherwise the nearest float64.
 func decodeValue(data []byte) (json.RawMessage, any, error) {
 	text := bytes.Trim(data, " \t\r\n")
 	switch {
@@ -80,7 +80,7 @@ func plainNumber(text string) any {
 		return n
 	}
 	f, err := strconv.ParseFloat(text, 64)
-	if err != nil { // beyond every float64: as far as it goes
+	if err != nil { // beyond float64: the largest value
 		return math.Copysign(math.MaxFloat64, f)
 	}
 	return f

@@ -15,22 +15,22 @@ import (
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
 
-// What people and other programs do to a run from outside: each appends one entry that
-// is no frame, on whatever the tip is by then, and is looked at by the engine that
-// runs the run or resumes it. All work beside an engine that is running.
+// Acts of people and other programs on a run: each appends one entry without a frame number to
+// the newest tip. The engine that executes or resumes the run reads the entry. All of
+// them work while an engine executes the run.
 
-// Place names the node that an approval or human request is of.
+// Place identifies the node of an approval or human request.
 type Place struct {
-	Node      string // "": the only one that waits
+	Node      string // "": the only node that waits
 	Iteration *int   // nil: the newest
 }
 
-// request is a row of the mailbox that people act on.
+// request is a mailbox row that people answer.
 type request interface {
 	snapshot.Approval | snapshot.HumanRequest
 }
 
-// found is a request and what every kind of them has.
+// found is a request with the fields that all kinds share.
 type found[T request] struct {
 	row     T
 	key     nodeKey
@@ -45,7 +45,7 @@ func seenHuman(h snapshot.HumanRequest) found[snapshot.HumanRequest] {
 	return found[snapshot.HumanRequest]{h, nodeKey{h.NodeID, h.Iteration}, h.Status == snapshot.HumanPending}
 }
 
-// find is the request that a place names. what is what a request is called.
+// find returns the request that a place identifies. what is the word for the request.
 func find[T request](rows iter.Seq2[T, error], seen func(T) found[T], p Place, run, what string) (row T, err error) {
 	var best *found[T]
 	var pending []string
@@ -96,7 +96,7 @@ func noRequest(p Place, run, what string, pending []string) error {
 	return out.Hint("`git smithers inbox` lists what waits")
 }
 
-// notPending says that somebody was first.
+// notPending returns the error that a request was already decided.
 func notPending(node string, iteration int, what, status string, who *string, atMs *int64) error {
 	text := fmt.Sprintf("%s of %s was %s", what, snapshot.Key(node, iteration), byWhom(status, who))
 	if atMs != nil {
@@ -106,7 +106,7 @@ func notPending(node string, iteration int, what, status string, who *string, at
 		Detail("nodeId", node).Detail("iteration", iteration).Detail("status", status)
 }
 
-// act appends what build makes of the newest tip.
+// act appends the draft that build makes from the newest tip.
 func act(ctx context.Context, rec Recorder, build func() (*snapshot.Draft, error)) error {
 	if err := rec.Refresh(ctx); err != nil {
 		return err
@@ -114,19 +114,19 @@ func act(ctx context.Context, rec Recorder, build func() (*snapshot.Draft, error
 	return rec.Update(ctx, build)
 }
 
-// mailDraft is an entry that changes rows of the mailbox.
+// mailDraft returns an entry that changes rows of the mailbox.
 func mailDraft(operation string, at time.Time, subject string, changes []snapshot.Change, events ...snapshot.Event) *snapshot.Draft {
 	return &snapshot.Draft{State: changes, Events: events, Subject: subject, Operation: operation, AtMs: at.UnixMilli()}
 }
 
-// newOperation names an append, so that it is known again after an unclear outcome.
+// newOperation returns a unique name for an append, by which it is found after an unclear outcome.
 func newOperation() string {
 	var random [8]byte
 	rand.Read(random[:])
 	return hex.EncodeToString(random[:])
 }
 
-// saidText is what somebody says; nil for nothing. what names it for an error.
+// saidText checks a person's text; "" becomes nil. what names the text in an error.
 func saidText(what, text string) (*string, error) {
 	switch {
 	case !utf8.ValidString(text):

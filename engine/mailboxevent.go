@@ -6,11 +6,11 @@ import (
 	"github.com/git-smithers/git-smithers/snapshot"
 )
 
-// approvalMode is Smithers' word for an approval that is a yes or a no.
+// approvalMode is Smithers' word for a yes-or-no approval.
 const approvalMode = "decision"
 
-// mailEvent is what an event of the mailbox tells, under Smithers' names. The fields
-// that do not apply are left out.
+// mailEvent is the JSON of a mailbox event, with Smithers' names. Fields that do not apply are
+// omitted.
 type mailEvent struct {
 	RunID     string `json:"runId"`
 	NodeID    string `json:"nodeId,omitempty"`
@@ -31,7 +31,7 @@ type mailEvent struct {
 	SignalSeq     *int64          `json:"signalSeq,omitempty"`
 	SignalName    string          `json:"signalName,omitempty"`
 	EventName     string          `json:"eventName,omitempty"`
-	CorrelationID json.RawMessage `json:"correlationId,omitempty"` // a text or null
+	CorrelationID json.RawMessage `json:"correlationId,omitempty"` // a string or null
 
 	TimerID   string `json:"timerId,omitempty"`
 	FiresAtMs *int64 `json:"firesAtMs,omitempty"`
@@ -43,20 +43,20 @@ type approvalRequest struct {
 	Summary string `json:"summary"`
 }
 
-// at is the event with the node that it is about.
+// at returns the event with its node.
 func (p mailEvent) at(node string, iteration, attempt int) mailEvent {
 	p.NodeID, p.Iteration, p.Attempt = node, &iteration, attempt
 	return p
 }
 
-// event is the event as an entry has it.
+// event encodes the event for an entry.
 func (p mailEvent) event(run, kind string, atMs int64) (snapshot.Event, error) {
 	p.RunID = run
 	text, err := encode(p)
 	return snapshot.Event{Type: kind, AtMs: atMs, Payload: text}, err
 }
 
-// orNull is a text as JSON, null for none.
+// orNull returns a text as JSON; null if nil.
 func orNull(text *string) json.RawMessage {
 	encoded, err := encode(text)
 	if err != nil {
@@ -65,7 +65,7 @@ func orNull(text *string) json.RawMessage {
 	return encoded
 }
 
-// mail adds an event of the mailbox.
+// mail adds a mailbox event.
 func (d *draft) mail(kind string, p mailEvent) {
 	event, err := p.event(d.runID, kind, d.atMs)
 	if err != nil {
@@ -75,7 +75,7 @@ func (d *draft) mail(kind string, p mailEvent) {
 	d.events = append(d.events, event)
 }
 
-// setMail writes a row of the mailbox.
+// setMail writes a mailbox row.
 func (d *draft) setMail(collection, key string, value []byte) {
 	d.state = append(d.state, mailChange(collection, key, value))
 }

@@ -10,7 +10,7 @@ import (
 	"github.com/git-smithers/git-smithers/timeline"
 )
 
-// model is the nodes and loops of a run in memory. What changes them writes the
+// model is the nodes and loops of a run in memory. Every method that changes the model adds the
 // same change to a draft.
 type model struct {
 	nodes map[nodeKey]snapshot.Node
@@ -52,7 +52,7 @@ func (m *model) setLoop(d *draft, l snapshot.Loop) {
 	d.setLoop(l)
 }
 
-// drop takes a node, its output and what is in the mailbox for it out of the state.
+// drop removes a node, its output and its mailbox rows from the state.
 func (m *model) drop(d *draft, key nodeKey) {
 	n := m.nodes[key]
 	delete(m.nodes, key)
@@ -64,14 +64,14 @@ func (m *model) drop(d *draft, key nodeKey) {
 	m.unmail(d, key)
 }
 
-// unmail takes what a node waits for, or waited for, out of the mailbox.
+// unmail removes a node's mailbox rows.
 func (m *model) unmail(d *draft, key nodeKey) {
 	for _, collection := range []string{snapshot.CollectionApprovals, snapshot.CollectionHumanRequests, snapshot.CollectionWaits} {
 		d.remove(collection, snapshot.Key(key.id, key.iteration))
 	}
 }
 
-// keys are the keys of all nodes, sorted.
+// keys returns the keys of all nodes, sorted.
 func (m *model) keys() []nodeKey {
 	return slices.SortedFunc(maps.Keys(m.nodes), compareKeys)
 }
@@ -80,9 +80,8 @@ func compareKeys(a, b nodeKey) int {
 	return cmp.Or(cmp.Compare(a.id, b.id), cmp.Compare(a.iteration, b.iteration))
 }
 
-// fit gives the model the tasks and loops of a workflow: what vanished is dropped,
-// what is new is pending, what stays keeps its state. It changes nothing where the
-// model is the workflow's already.
+// fit adapts the model to a workflow: tasks that are gone are dropped, new tasks are
+// pending, the others keep their state. It changes nothing if the model already fits.
 func (m *model) fit(d *draft, wf *Workflow) {
 	for _, id := range slices.Sorted(maps.Keys(m.loops)) {
 		if wf.loops[id] == nil {
@@ -118,7 +117,7 @@ func (m *model) fit(d *draft, wf *Workflow) {
 
 func sameRow(a, b page.Row) bool { return a.Key == b.Key && string(a.Value) == string(b.Value) }
 
-// iteration is the newest iteration of a task.
+// iteration returns the newest iteration of a task.
 func (m *model) iteration(t *Task) int {
 	if t.Loop == "" {
 		return 0
@@ -126,8 +125,8 @@ func (m *model) iteration(t *Task) int {
 	return m.loops[t.Loop].Iteration
 }
 
-// reopen takes every loop that has work left back to the first iteration with
-// any, so that it is done. Nodes of later iterations that are over stay so.
+// reopen moves every loop with remaining work back to the first iteration that has some. Finished
+// nodes of later iterations stay finished.
 func (m *model) reopen(d *draft, wf *Workflow) {
 	for _, l := range wf.Loops {
 		loop := m.loops[l.ID]

@@ -4,9 +4,9 @@ import (
 	"fmt"
 )
 
-// endLeft ends what is left of commands of a process that was killed, or that the run was
-// taken from, so that no task runs beside itself. What cannot be ended is no reason to stop:
-// it may stay for ever.
+// endLeft ends leftover commands of a process that was killed or that lost the run, so that
+// no task runs twice at once. If a process cannot be ended, the run continues: the process may
+// stay for ever.
 func (r *runner) endLeft() {
 	if r.opts.Commands == nil {
 		return

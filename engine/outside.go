@@ -11,15 +11,15 @@ import (
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
 
-// outsideSubject is the subject of a frame whose files were changed by somebody who is no task.
+// outsideSubject is the subject of a frame with files that no task changed.
 const outsideSubject = "files changed outside the run"
 
-// waitedIdle reports whether the run has waited in this process while nothing ran that could
-// change the shared files: people may have.
+// waitedIdle reports whether the run waited in this process while no task could change the
+// shared files, so that any change is a person's.
 func (r *runner) waitedIdle() bool { return r.begun && r.waited && len(r.runningIn("")) == 0 }
 
-// commitOutside appends a frame of its own with what people changed while no task ran, so that
-// the frame after it is not blamed for that. It returns the copies that the frame after it keeps.
+// commitOutside appends a separate frame with the changes that people made while no task ran, so
+// that the next frame does not attribute them to a task. It returns the captures for the next frame.
 func (r *runner) commitOutside(ctx context.Context, read captures, still func() error) (captures, error) {
 	waited := r.waitedIdle()
 	r.waited = false
@@ -38,7 +38,7 @@ func (r *runner) commitOutside(ctx context.Context, read captures, still func() 
 	case errors.Is(err, errMoved) || fault.CodeOf(err) == fault.Conflict:
 		return nil, err
 	case err != nil:
-		return read, nil //nolint:nilerr // the frame after it stores the files, or says why it cannot
+		return read, nil //nolint:nilerr // the next frame stores the files, or reports the error
 	}
 	row := r.rec.Row()
 	r.state, r.status = r.rec.State(), row.Status
@@ -46,7 +46,7 @@ func (r *runner) commitOutside(ctx context.Context, read captures, still func() 
 	return rest, nil
 }
 
-// outsideFrame is a frame on the tip with the files that were read, and nothing else.
+// outsideFrame returns a frame on the tip with the captured files, and no other change.
 func (r *runner) outsideFrame(read captures) (snapshot.Draft, error) {
 	before, err := r.rec.Entry().VCSRevision()
 	if err != nil {
@@ -62,15 +62,15 @@ func (r *runner) outsideFrame(read captures) (snapshot.Draft, error) {
 	return d, nil
 }
 
-// changedOutside reports whether the files that were read differ from those of the tip, and no
-// attempt can have changed them: each that has ended was captured.
+// changedOutside reports whether the captured files differ from the tip's and no attempt can have
+// changed them, because every ended attempt was captured.
 func (r *runner) changedOutside(now *jjbridge.Captured) (bool, error) {
 	if now == nil || !r.begun && !r.resumed || len(r.runningIn("")) > 0 {
 		return false, nil
 	}
 	before, err := r.rec.Entry().VCSRevision()
 	if err != nil || before == nil || !otherFiles(*before, now.VCS) {
-		return false, nil //nolint:nilerr // damage is the next frame's trouble
+		return false, nil //nolint:nilerr // the next frame reports the damage
 	}
 	for _, a := range r.next.ended {
 		if a.Worktree == "" {
@@ -85,7 +85,7 @@ func (r *runner) changedOutside(now *jjbridge.Captured) (bool, error) {
 	return true, nil
 }
 
-// lastIsCaptured reports whether the files were read when the node's last attempt in them ended.
+// lastIsCaptured reports whether the files were captured when the node's last attempt ended.
 func (r *runner) lastIsCaptured(key nodeKey) (bool, error) {
 	n, t := r.nodes[key], r.wf.tasks[key.id]
 	if n.LastAttempt == nil || t == nil || t.Run == "" || t.Worktree != nil {

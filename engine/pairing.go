@@ -12,8 +12,8 @@ import (
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
 
-// frame is what was drafted as a frame on the tip as it is known now, with the
-// working copies that were read for it. It may be called again when the tip has moved.
+// frame returns the draft as a frame on the newest known tip, with the captures. It may be
+// called again after the tip has moved.
 func (r *runner) frame(read captures) (snapshot.Draft, error) {
 	d, err := r.next.snapshot()
 	if err != nil {
@@ -38,20 +38,20 @@ func (r *runner) frame(read captures) (snapshot.Draft, error) {
 	return d, nil
 }
 
-// operation names the frame that is appended next.
+// operation returns the name of the next append.
 func (r *runner) operation() string {
 	return strconv.FormatInt(r.epoch, 10) + "." + strconv.Itoa(r.appends)
 }
 
-// startsAt notes in the run's row at which revision its process started, where that was read.
+// startsAt records in the run's row the revision at which its process started, if it was captured.
 func (c captures) startsAt(row *snapshot.Run) {
 	if shared := c[""]; shared != nil {
 		row.VCSType, row.VCSRoot, row.VCSRevision = shared.VCS.Type, shared.VCS.Root, shared.VCS.Pointer()
 	}
 }
 
-// endedRows are the journal's rows of the attempts that ended, each with the files
-// as they were then: those of frame. One whose working copy was not read has no pointer.
+// endedRows returns the journal rows of the attempts that ended, each with a pointer to its files at
+// frame. An attempt whose working copy was not captured has no pointer.
 func (r *runner) endedRows(read captures, frame int64) []snapshot.Change {
 	rows := make([]snapshot.Change, 0, len(r.next.ended))
 	for _, a := range r.next.ended {
@@ -64,8 +64,8 @@ func (r *runner) endedRows(read captures, frame int64) []snapshot.Change {
 	return rows
 }
 
-// beside are the other attempts that shared the files of one that ended: those
-// that are running still, and those that ended for the same frame.
+// beside returns the other attempts that shared the files of an ended attempt: those still
+// running, and those that ended with the same frame.
 func (r *runner) beside(a snapshot.Attempt) []string {
 	keys := r.runningIn(a.Worktree)
 	for _, other := range r.next.ended {
@@ -77,7 +77,7 @@ func (r *runner) beside(a snapshot.Attempt) []string {
 	return keys
 }
 
-// runningIn are the keys of the attempts whose commands run in a working copy, sorted.
+// runningIn returns the keys of the attempts whose commands run in a working copy, sorted.
 func (r *runner) runningIn(name string) []string {
 	var keys []string
 	for _, a := range r.running {
@@ -91,14 +91,14 @@ func (r *runner) runningIn(name string) []string {
 
 func keyOf(a snapshot.Attempt) string { return snapshot.AttemptKey(a.NodeID, a.Iteration, a.Attempt) }
 
-// compare warns if a run goes on with other code than its newest frame has, or if a fork begins with other code.
+// compare warns if a run continues with other code than its newest frame has, or if a fork begins with other code.
 func (r *runner) compare(now *jjbridge.Captured) {
 	row := r.rec.Row()
 	if now == nil || r.begun || !r.resumed && row.Parent == nil {
 		return
 	}
 	before, err := r.rec.Entry().VCSRevision()
-	if err != nil || before == nil { // damage is the frame's trouble
+	if err != nil || before == nil { // the frame reports the damage
 		return
 	}
 	if theirs, err := r.fillsShared(); err != nil || !theirs {
@@ -108,7 +108,7 @@ func (r *runner) compare(now *jjbridge.Captured) {
 	if !r.resumed && row.Frame == 0 {
 		then.from = &timeline.Address{Run: row.Parent.RunID, Frame: row.Parent.Frame}
 	}
-	// Bringing back the frame's code would undo the rebase, so the warning names no command.
+	// Restoring the frame's code would undo the rebase, so the warning names no command.
 	if copied, ok := r.copies[""].(interface{ Rebased() bool }); ok && copied.Rebased() {
 		then.bring = "resume has put it on its base as that is now"
 	}
@@ -117,16 +117,16 @@ func (r *runner) compare(now *jjbridge.Captured) {
 	}
 }
 
-// newest is the working copy of the frame with which a run goes on.
+// newest is the working copy of the frame from which a run continues.
 type newest struct {
 	vcs   snapshot.VCS
 	frame timeline.Address
-	from  *timeline.Address // the frame that it is, for a fork that begins; else nil
+	from  *timeline.Address // the parent's frame, if a fork begins; otherwise nil
 	bring string            // see Options.BringFiles
 }
 
-// difference returns, for people, how a working copy differs from the newest frame's; "" if it does not.
-// Change ids are not compared, since they name what a change has become by now. A fork is often made in
+// difference describes, for people, how a working copy differs from the newest frame's; "" if it does not.
+// Change ids are not compared, because jj keeps a change id when the code changes. A fork often begins in
 // another working copy, so its commit counts only if the files differ.
 func (n *newest) difference(now snapshot.VCS) string {
 	same := bothCaptured(n.vcs, now) && n.vcs.Tree == now.Tree
@@ -148,7 +148,7 @@ func (n *newest) difference(now snapshot.VCS) string {
 	return ""
 }
 
-// bothCaptured reports whether two captures have files, and by the same rules.
+// bothCaptured reports whether two captures have files and the same rules for them.
 func bothCaptured(a, b snapshot.VCS) bool {
 	return !a.Tree.IsZero() && !b.Tree.IsZero() && a.Scope == b.Scope
 }
@@ -156,7 +156,7 @@ func bothCaptured(a, b snapshot.VCS) bool {
 // otherFiles reports whether two captures are known to have different files.
 func otherFiles(a, b snapshot.VCS) bool { return bothCaptured(a, b) && a.Tree != b.Tree }
 
-// was returns, for people, the revision that the frame was at.
+// was describes, for people, the revision of the frame.
 func (n *newest) was(revision string) string {
 	if n.from != nil {
 		return fmt.Sprintf("run %s was forked from %s, which was at %s", n.frame.Run, n.from, revision)
@@ -164,7 +164,7 @@ func (n *newest) was(revision string) string {
 	return fmt.Sprintf("run %s was at %s at frame %d", n.frame.Run, revision, n.frame.Frame)
 }
 
-// hadOtherFiles returns, for people, that the working copy has other files than the frame.
+// hadOtherFiles says, for people, that the working copy has other files than the frame.
 func (n *newest) hadOtherFiles() string {
 	if n.from != nil {
 		return fmt.Sprintf("run %s was forked from %s, and the working copy has other files", n.frame.Run, n.from)
@@ -172,7 +172,7 @@ func (n *newest) hadOtherFiles() string {
 	return fmt.Sprintf("the working copy has other files than run %s had at frame %d", n.frame.Run, n.frame.Frame)
 }
 
-// revision is how people see a revision.
+// revision returns a revision for people.
 func revision(v snapshot.VCS) string {
 	const shown = 7
 	id := v.Pointer()

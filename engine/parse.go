@@ -11,7 +11,7 @@ import (
 	"go.yaml.in/yaml/v4"
 )
 
-// Bounds of what a workflow file may say.
+// Limits of a workflow file.
 const (
 	maxIDBytes    = 100
 	maxRetries    = 100
@@ -24,9 +24,9 @@ var (
 	loopKeys     = []string{"loop", "until", "max", "on_max", "tasks"}
 )
 
-// Parse reads a workflow file. file is its name, for messages. What is wrong with
-// it is a fault.Error of code invalid_workflow that names file and line. Of several flaws the
-// error tells the first, and all of them in DetailFlaws.
+// Parse reads a workflow file. file is its name, for messages. If the file is flawed, the error
+// is a fault.Error of code invalid_workflow with the file and line of the first flaw, and all
+// flaws in DetailFlaws.
 func Parse(file string, data []byte) (*Workflow, error) {
 	p := &parser{reader: reader{file: file, strange: make(map[*yaml.Node]bool)}, worktrees: make(map[string]int), wf: &Workflow{
 		definition: slices.Clone(data),
@@ -53,7 +53,7 @@ type parser struct {
 	reader
 	wf        *Workflow
 	schemas   schemaBounds
-	worktrees map[string]int // the line at which a path or branch of a worktree stands
+	worktrees map[string]int // the line of each worktree path or branch
 }
 
 func (p *parser) workflow(top *yaml.Node, fields map[string]*yaml.Node) {
@@ -76,17 +76,17 @@ func (p *parser) outputs(n *yaml.Node) {
 	keys, tables := p.mapping(n, "outputs", nil)
 	for _, key := range keys {
 		p.part(func() {
-			p.wf.outputs[key.Value] = nil // it is declared, whatever is wrong with it
+			p.wf.outputs[key.Value] = nil // declared, even if flawed
 			p.checkTable(key)
 			p.wf.outputs[key.Value] = p.schema(tables[key.Value], "outputs."+key.Value)
 		})
 	}
 }
 
-// workflowHint says what a file lacks that is no workflow.
+// workflowHint says what makes a file a workflow.
 const workflowHint = "a workflow has at least a name and tasks"
 
-// taskHint shows what a workflow without tasks lacks.
+// taskHint shows how to add a task.
 const taskHint = "give at least one under tasks:, such as - {id: greet, run: echo hello}"
 
 func (p *parser) tasks(top *yaml.Node, fields map[string]*yaml.Node) {

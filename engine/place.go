@@ -39,7 +39,7 @@ func (r *runner) openShared(ctx context.Context) error {
 	return nil
 }
 
-// ownWorktree is the worktree that the tasks of the run share; false if they share the working copy that they are given.
+// ownWorktree returns the run's own worktree, which its tasks share; false if they work in the given working copy.
 func (r *runner) ownWorktree() (timeline.WorktreeSpec, bool) {
 	if spec, ok := r.wf.OwnWorktree(r.runID); ok {
 		return spec, true
@@ -47,8 +47,8 @@ func (r *runner) ownWorktree() (timeline.WorktreeSpec, bool) {
 	return timeline.WorktreeSpec{}, r.opts.OwnWorktree && r.opts.Worktree != nil
 }
 
-// fillsShared reports whether the newest frame's files are those that the tasks of the run share. If its workflow asks
-// for a worktree, they are those of the working copy that the run was started in until something was executed.
+// fillsShared reports whether the newest frame's files are those of the working copy that the tasks share. If the
+// workflow asks for a worktree, the files are those of the starting working copy until a task has run.
 func (r *runner) fillsShared() (bool, error) {
 	if r.wf.Worktree == nil {
 		return true, nil
@@ -59,14 +59,14 @@ func (r *runner) fillsShared() (bool, error) {
 
 // opening makes or finds a task's own worktree.
 type opening struct {
-	one    *sync.Mutex // held while a worktree of the run is opened: git has one lock for its configuration
+	one    *sync.Mutex // held while a worktree is opened, because git has one lock for its configuration
 	open   func(ctx context.Context, spec timeline.WorktreeSpec, rebase bool) (WorkingCopy, error)
 	spec   timeline.WorktreeSpec
 	rebase bool
 }
 
-// placeOf says where a task's command runs: a folder, or a worktree that its
-// first attempt in this process is to open.
+// placeOf returns where a task's command runs: a folder, or a worktree that its
+// first attempt in this process opens.
 func (r *runner) placeOf(t *Task) (dir string, open *opening) {
 	if t.Worktree == nil {
 		return r.dir, nil
@@ -79,8 +79,8 @@ func (r *runner) placeOf(t *Task) (dir string, open *opening) {
 	return "", &opening{one: &r.worktrees, open: r.opts.Worktree, spec: spec, rebase: r.resumed}
 }
 
-// hasFiles reports whether the newest frame may have files of a task's own worktree. If that cannot be read, whoever
-// makes the worktree says so.
+// hasFiles reports whether the newest frame may have files of a task's own worktree. Read errors are
+// reported when the worktree is made.
 func (r *runner) hasFiles(task string) bool {
 	vcs, err := r.rec.Entry().VCSRevision()
 	return err != nil || vcs != nil && slices.ContainsFunc(vcs.Worktrees, func(w snapshot.Worktree) bool { return w.Name == task })
@@ -88,7 +88,7 @@ func (r *runner) hasFiles(task string) bool {
 
 var errNowhere = errors.New("it has no folder")
 
-// run opens the worktree. Other goroutines may do so at the same time.
+// run opens the worktree. Safe for concurrent use.
 func (o *opening) run(ctx context.Context) (WorkingCopy, error) {
 	o.one.Lock()
 	defer o.one.Unlock()

@@ -9,7 +9,7 @@ import (
 	"github.com/git-smithers/git-smithers/timeline"
 )
 
-// before does what Options.Before asks for.
+// before calls Options.Before.
 func (r *runner) before(ctx context.Context) error {
 	if r.opts.Before == nil {
 		return nil
@@ -20,8 +20,7 @@ func (r *runner) before(ctx context.Context) error {
 	return r.rec.Refresh(ctx)
 }
 
-// prepare loads the state, makes what an earlier process left fit to go on with,
-// and drafts the first frame of this one.
+// prepare loads the state, cleans up after earlier processes, and drafts the first frame.
 func (r *runner) prepare() error {
 	r.next = newDraft(r.runID, r.opts.Now())
 	r.begin()
@@ -62,14 +61,13 @@ func (r *runner) begin() {
 		if row.StartedAtMs == nil {
 			row.StartedAtMs = &started
 		}
-		if row.Parent != nil { // of a fork that was taken back and is wanted after all
+		if row.Parent != nil { // a fork may have been undone and then resumed
 			row.Parent.Undone = false
 		}
 	})
 }
 
-// takeInput reads the run's input. What Options.Input lays over it is the run's from
-// the first frame on.
+// takeInput reads the run's input, merged with Options.Input. The first frame stores the result.
 func (r *runner) takeInput() error {
 	state := r.rec.State()
 	before, err := state.Input()
@@ -86,8 +84,7 @@ func (r *runner) takeInput() error {
 	return nil
 }
 
-// inputOf is the input of a run with over laid over it; nil over is nothing. It fits
-// the workflow.
+// inputOf merges over, which may be nil, over a run's input, and checks the result against the workflow.
 func inputOf(state *snapshot.State, wf *Workflow, over json.RawMessage) (json.RawMessage, error) {
 	input, err := state.Input()
 	if err != nil {
@@ -101,8 +98,7 @@ func inputOf(state *snapshot.State, wf *Workflow, over json.RawMessage) (json.Ra
 	return input, wf.ValidateInput(input)
 }
 
-// release makes every node pending that an earlier process left unfinished. Those that
-// wait go on waiting.
+// release makes every unfinished node of an earlier process pending. Waiting nodes keep waiting.
 func (r *runner) release() error {
 	for _, key := range r.keys() {
 		n := r.nodes[key]
@@ -124,7 +120,7 @@ func (r *runner) release() error {
 			continue
 		}
 		if r.wf.tasks[key.id] == nil {
-			continue // it is dropped
+			continue // dropped by fit
 		}
 		n.State = snapshot.NodePending
 		r.setNode(r.next, n)
@@ -133,14 +129,14 @@ func (r *runner) release() error {
 	return nil
 }
 
-// waitsAsItDid reports whether a node that waits still waits for what it did.
+// waitsAsItDid reports whether a waiting node still waits for the same thing by the workflow.
 func (r *runner) waitsAsItDid(key nodeKey, n snapshot.Node) bool {
 	t := r.wf.tasks[key.id]
 	return t != nil && t.state() == n.State
 }
 
-// interrupt records that the process which executed a node's last attempt died, with
-// what the attempt had logged by then.
+// interrupt records that the process of a node's last attempt died, with the attempt's log so
+// far.
 func (r *runner) interrupt(key nodeKey, n snapshot.Node) error {
 	why := reason{reasonInterrupted, "the process that ran it died"}
 	r.next.say(key.name(r.wf.tasks[key.id]), "was interrupted")
@@ -160,9 +156,8 @@ func (r *runner) interrupt(key nodeKey, n snapshot.Node) error {
 	return nil
 }
 
-// abandon ends the wait of a node that cannot go on: its task does not wait any more, or for
-// something else, by the definition that the run goes on with, or the mailbox does not
-// have what it waits for. why is for the attempt.
+// abandon ends the wait of a node that cannot continue: its task no longer waits, or waits for
+// something else, or the mailbox row is missing. why is the attempt's reason.
 func (r *runner) abandon(key nodeKey, n snapshot.Node, why string) error {
 	if err := r.withdraw(n); err != nil {
 		return err
@@ -179,7 +174,7 @@ func (r *runner) abandon(key nodeKey, n snapshot.Node, why string) error {
 	return nil
 }
 
-// cancelled ends an attempt that nobody executes.
+// cancelled ends an attempt that no process executes.
 func (r *runner) cancelled(a snapshot.Attempt, why string) {
 	told := reason{reasonCancelled, why}
 	a.State, a.Error, a.FinishedAtMs = snapshot.AttemptCancelled, told.String(), &r.next.atMs
@@ -187,7 +182,7 @@ func (r *runner) cancelled(a snapshot.Attempt, why string) {
 	r.next.event("NodeCancelled", payload{NodeID: a.NodeID, Iteration: &a.Iteration, Attempt: a.Attempt})
 }
 
-// pastAttempt reads an attempt from the journal at the tip.
+// pastAttempt reads an attempt from the tip's journal.
 func (r *runner) pastAttempt(key nodeKey, number int) (a snapshot.Attempt, ok bool, err error) {
 	attempts, err := r.rec.Entry().Attempts()
 	if err != nil {

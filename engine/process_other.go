@@ -7,8 +7,8 @@ import (
 	"os/exec"
 )
 
-// ownGroup does nothing where there are no process groups: only the command's own
-// process is ended there, not what it started.
+// ownGroup does nothing, because the system has no process groups: only the command's own
+// process is ended, not its children.
 func ownGroup(*exec.Cmd) {}
 
 func terminateGroup(leader *os.Process) error { return leader.Kill() }
@@ -17,7 +17,7 @@ func killGroup(leader *os.Process) { _ = leader.Kill() }
 
 func (c *command) endGroup(*os.Process) {}
 
-// holding is of no use where groups cannot be known again.
+// holding is empty, because process groups cannot be identified later.
 type holding struct{}
 
 func (c *command) hold(*exec.Cmd) (holding, error) { return holding{}, nil }

@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// groupPoll is how often endGroup looks whether a process group is gone.
+// groupPoll is the interval at which endGroup checks whether a process group is gone.
 const groupPoll = 5 * time.Millisecond
 
 // ownGroup makes a command the leader of a process group of its own.
@@ -25,11 +25,11 @@ func terminateGroup(leader *os.Process) error {
 	return err
 }
 
-// killGroup ends a leader's group at once. That it is gone is as good.
+// killGroup ends a leader's group at once. A group that is gone is fine.
 func killGroup(leader *os.Process) { _ = syscall.Kill(-leader.Pid, syscall.SIGKILL) }
 
-// endGroup ends what is left of the group of a leader that is gone: TERM, and
-// after the grace KILL. It returns when nothing is left, or KILL is sent.
+// endGroup ends the remaining processes of a group whose leader is gone: TERM, and
+// KILL after the grace period. It returns when nothing is left or KILL is sent.
 func (c *command) endGroup(leader *os.Process) {
 	if terminateGroup(leader) != nil {
 		return
@@ -51,14 +51,14 @@ func (c *command) endGroup(leader *os.Process) {
 	}
 }
 
-// holding keeps a command's line from being run until it is known which process group
-// it is: if this process is killed before, the line is not run at all.
+// holding delays a command's line until its process group is recorded. If this process is
+// killed before, the line does not run.
 type holding struct {
 	began        func(leader int)
-	theirs, ours *os.File // nil where nobody is told
+	theirs, ours *os.File // nil if nothing records the group
 }
 
-// hold makes the shell wait for release. Its own end of the pipe is gone when the line runs.
+// hold makes the shell wait for release. The shell's end of the pipe is closed when the line runs.
 func (c *command) hold(cmd *exec.Cmd) (*holding, error) {
 	h := &holding{began: c.began}
 	if c.began == nil {
@@ -68,18 +68,18 @@ func (c *command) hold(cmd *exec.Cmd) (*holding, error) {
 	if h.theirs, h.ours, err = os.Pipe(); err != nil {
 		return nil, err
 	}
-	cmd.ExtraFiles = []*os.File{h.theirs} // 3
+	cmd.ExtraFiles = []*os.File{h.theirs} // descriptor 3
 	cmd.Args[len(cmd.Args)-1] = "read -r _ <&3 || exit; exec 3<&-; " + c.line
 	return h, nil
 }
 
-// release has the line run by the leader that was started.
+// release lets the started leader run the line.
 func (h *holding) release(leader *os.Process) {
 	if h.began == nil {
 		return
 	}
 	h.began(leader.Pid)
-	_, _ = h.ours.WriteString("\n") // who was killed meanwhile reads nothing
+	_, _ = h.ours.WriteString("\n") // a killed leader reads nothing
 	h.abandon()
 }
 

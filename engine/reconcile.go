@@ -8,20 +8,19 @@ import (
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
 
-// ReconcileRequest says how a run goes on with another workflow definition.
+// ReconcileRequest describes how a run continues with another workflow definition.
 type ReconcileRequest struct {
 	Workflow *Workflow
-	// Reset are the nodes that will be reset afterwards, ids or keys, and NoDeps
-	// whether these alone: their outputs need not fit the new definition.
+	// Reset are the nodes, by id or key, that will be reset afterwards; with NoDeps without
+	// their dependents. Their outputs need not fit the new definition.
 	Reset  []string
 	NoDeps bool
 }
 
-// Reconcile returns the changes that fit a state to another definition: tasks that
-// vanished are dropped with their outputs, new ones are pending, finished ones are
-// kept. An output that is kept and does not fit its new schema is an error of code
-// schema_conflict that names the task and the field. It is what timeline.Fork's
-// Prepare is for.
+// Reconcile returns the changes that adapt a state to another definition: tasks that are gone
+// are dropped with their outputs, new tasks are pending, finished tasks are kept. If a kept
+// output does not fit its new schema, the error's code is schema_conflict and its message names
+// the task and the field. Reconcile is for the Prepare of timeline.Fork.
 func Reconcile(state *snapshot.State, req ReconcileRequest) ([]snapshot.Change, error) {
 	m, err := loadModel(state)
 	if err != nil {
@@ -72,8 +71,8 @@ func (m *model) checkOutput(state *snapshot.State, wf *Workflow, key nodeKey) er
 	return nil
 }
 
-// resets are the tasks that will be reset, each from an iteration on, as
-// snapshot.Reset does it.
+// resets returns the tasks that will be reset, each with its first iteration, as
+// snapshot.Reset does.
 func (req ReconcileRequest) resets() map[string]int {
 	from := make(map[string]int)
 	for _, name := range req.Reset {

@@ -19,8 +19,8 @@ func newElement(tag string, props map[string]string) element {
 	return element{Kind: "element", Tag: "smithers:" + tag, Props: props, Children: []element{}}
 }
 
-// render is the rendered workflow tree. done tells of a loop whether it is over;
-// nothing else of a run's state shows in the tree.
+// render returns the rendered workflow tree. done reports whether a loop is over; the tree shows
+// nothing else of a run's state.
 func (w *Workflow) render(done func(loop string) bool) (json.RawMessage, error) {
 	props := map[string]string{"name": w.Name}
 	renderWorktree(props, w.Worktree)
@@ -66,7 +66,7 @@ func renderTask(t *Task) element {
 	return newElement(renderKind(props, t), props)
 }
 
-// renderKind adds what the task waits for, as it is written, and returns its tag.
+// renderKind adds the task's wait, as written in the workflow, and returns the tag.
 func renderKind(props map[string]string, t *Task) string {
 	switch {
 	case t.Approval != nil:
@@ -100,7 +100,7 @@ func renderTemplate(props map[string]string, name string, t *Template) {
 	}
 }
 
-// renderPatience adds a timeout, and what happens then where that is said.
+// renderPatience adds a timeout, and what happens when it passes.
 func renderPatience(props map[string]string, timeout time.Duration, then Otherwise) {
 	if timeout == 0 {
 		return
@@ -111,8 +111,7 @@ func renderPatience(props map[string]string, timeout time.Duration, then Otherwi
 	}
 }
 
-// renderWorktree adds the worktree that is asked for: worktree is its path, "true"
-// where that is chosen for it.
+// renderWorktree adds a worktree: its path, or "true" if the path is chosen automatically.
 func renderWorktree(props map[string]string, w *Worktree) {
 	if w == nil {
 		return

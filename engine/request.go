@@ -6,7 +6,7 @@ import (
 	"github.com/git-smithers/git-smithers/snapshot"
 )
 
-// Request finds the human request that Answer would answer at the tip that rec knows, with
+// Request returns the human request that Answer would answer at the recorder's tip, with
 // Answer's errors.
 func Request(rec Recorder, p Place, at time.Time) (snapshot.HumanRequest, error) {
 	h, err := find(rec.State().AllHumanRequests(), seenHuman, p, rec.Row().ID, "an answer")

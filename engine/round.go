@@ -8,8 +8,8 @@ import (
 	"github.com/git-smithers/git-smithers/snapshot"
 )
 
-// round makes every change that can be made now: tasks start, begin to wait or are
-// skipped, loops advance or end. It returns the attempts to execute once the changes are
+// round makes every change that is possible now: tasks start, begin to wait or are
+// skipped, loops advance or end. It returns the jobs to execute once the changes are
 // committed.
 func (r *runner) round() ([]*job, error) {
 	var jobs []*job
@@ -47,10 +47,10 @@ func (r *runner) round() ([]*job, error) {
 	return jobs, nil
 }
 
-// halted reports whether nothing new may start.
+// halted reports whether no new task may start.
 func (r *runner) halted() bool { return r.failure.text != "" || r.stopping }
 
-// holds evaluates a task's condition. One that cannot be evaluated fails the node.
+// holds evaluates a task's condition. If the evaluation fails, the node fails.
 func (r *runner) holds(t *Task, key nodeKey) (bool, error) {
 	if t.when == nil {
 		return true, nil
@@ -83,7 +83,7 @@ func (r *runner) skip(t *Task, key nodeKey) {
 	r.next.step(key.name(t), n.State, 0, 0)
 }
 
-// start makes the next attempt of a node and the job that executes it.
+// start creates the next attempt of a node, and its job.
 func (r *runner) start(t *Task, key nodeKey) (*job, error) {
 	number, previous, err := r.nextAttempt(key)
 	if err != nil {
@@ -117,9 +117,9 @@ func (r *runner) start(t *Task, key nodeKey) (*job, error) {
 	return j, nil
 }
 
-// nextAttempt is the number of a node's next attempt and the error of the one
-// before it, nil for none. Numbers are never used twice: a node that was reset goes
-// on after the attempts that the journal has, and those that had not ended then have now.
+// nextAttempt returns the number of a node's next attempt, and the error of the previous one or
+// nil. Numbers are never reused: after a reset they continue after the journal's attempts, and
+// attempts that had not ended are ended here.
 func (r *runner) nextAttempt(key nodeKey) (number int, previous *string, err error) {
 	if n := r.nodes[key]; n.LastAttempt != nil {
 		number = *n.LastAttempt
@@ -139,7 +139,7 @@ func (r *runner) nextAttempt(key nodeKey) (number int, previous *string, err err
 	}
 }
 
-// errorOf is why an attempt failed, nil when it did not.
+// errorOf returns the error of an attempt; nil if it did not fail.
 func (r *runner) errorOf(key nodeKey, number int) (*string, error) {
 	a, ok, err := r.pastAttempt(key, number)
 	if err != nil || !ok || a.Error == "" {
@@ -150,7 +150,7 @@ func (r *runner) errorOf(key nodeKey, number int) (*string, error) {
 
 func pageRow(key string, value []byte) page.Row { return page.Row{Key: key, Value: value} }
 
-// advance ends an iteration of a loop: the loop is done, or begins the next one.
+// advance ends an iteration of a loop: the loop ends or begins its next iteration.
 func (r *runner) advance(l *Loop) error {
 	loop := r.loops[l.ID]
 	outputs, err := r.readRefs(l.until.refs, nil, loop.Iteration)
@@ -185,7 +185,7 @@ func (r *runner) iterate(l *Loop, loop snapshot.Loop) {
 	loop.Iteration++
 	r.setLoop(r.next, loop)
 	for _, t := range l.Tasks {
-		if _, ok := r.nodes[nodeKey{t.ID, loop.Iteration}]; ok { // it was not reset when the loop went back
+		if _, ok := r.nodes[nodeKey{t.ID, loop.Iteration}]; ok { // kept when the loop went back
 			continue
 		}
 		r.setNode(r.next, r.wf.node(t, loop.Iteration))

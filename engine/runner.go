@@ -10,8 +10,8 @@ import (
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
 
-// runner runs one run. One goroutine, that of Run, owns all of it and commits
-// frames; workers execute jobs and send outcomes, and share nothing else.
+// runner executes one run. Run's goroutine owns the runner and commits
+// frames; workers execute jobs, send outcomes, and share nothing else.
 type runner struct {
 	rec   Recorder
 	wf    *Workflow
@@ -19,48 +19,48 @@ type runner struct {
 	runID string
 
 	*model
-	input   json.RawMessage // nil when there is none
-	next    *draft          // what the next frame changes
+	input   json.RawMessage // nil if there is none
+	next    *draft          // the changes of the next frame
 	begun   bool            // the first frame is committed
 	resumed bool            // the run was started before
-	anew    bool            // it had ended: what failed before is not counted any more
-	changed bool            // the definition is another than the run's
+	anew    bool            // the run had ended: earlier failures do not count
+	changed bool            // the definition differs from the run's
 
-	epoch   int64              // of the claim under which we run
-	appends int                // how many frames we drafted; with epoch it names each of them
-	state   *snapshot.State    // of the tip as we know it
-	status  snapshot.RunStatus // of the tip as we know it
+	epoch   int64              // of our claim
+	appends int                // number of drafted frames; epoch and appends name each append
+	state   *snapshot.State    // of the newest known tip
+	status  snapshot.RunStatus // of the newest known tip
 
 	running  map[nodeKey]*attempt
-	spent    map[nodeKey]int   // how many of a node's tries have failed; see spentTries
-	began    map[nodeKey]int64 // the newest frame before a node's last attempt, where that began in this process
+	spent    map[nodeKey]int   // failed tries of each node; see spentTries
+	began    map[nodeKey]int64 // the newest frame before a node's last attempt, if that attempt began in this process
 	outcomes chan outcome
 	workers  sync.WaitGroup
 	live     *liveLog
 	signals  *signalBook
 
-	dir       string                 // where commands run that have no worktree of their own
-	copies    map[string]WorkingCopy // by name, "" the one that tasks share, else a task's own once it is open
-	unread    map[string]bool        // those whose last capture failed
+	dir       string                 // where commands run without a worktree of their own
+	copies    map[string]WorkingCopy // by name: "" is shared, the others are the open worktrees of tasks
+	unread    map[string]bool        // working copies whose last capture failed
 	worktrees sync.Mutex             // see opening
 
-	waited   bool // it waited while no command ran, and no frame was appended since
+	waited   bool // the run waited without a command since the last frame
 	failure  failure
-	stopping bool // cancelled: commands are told to end
+	stopping bool // cancelled: commands are being ended
 }
 
-// attempt is an attempt under way.
+// attempt is a running attempt.
 type attempt struct {
 	snapshot.Attempt
 	job      *job
-	launched bool // its command has been started, or is about to be
+	launched bool // its command has been started, or is about to start
 }
 
-// failure is why a run fails. The zero failure means that it does not.
+// failure is the reason for a run to fail. The zero failure means none.
 type failure struct {
 	text   string
 	task   *Task // nil for a loop
-	before int64 // the newest frame before what failed began
+	before int64 // the newest frame before the failed attempt began
 }
 
 func newRunner(rec Recorder, wf *Workflow, opts Options) *runner {
@@ -83,8 +83,8 @@ func newRunner(rec Recorder, wf *Workflow, opts Options) *runner {
 	}
 }
 
-// loop is the life of a run: rounds of changes, each committed before the commands
-// that it starts are started, and waiting in between.
+// loop executes a run: rounds of changes, each committed before its commands start, with waits
+// in between.
 func (r *runner) loop(ctx context.Context) error {
 	work, stop := context.WithCancelCause(context.WithoutCancel(ctx))
 	defer func() {
@@ -116,9 +116,9 @@ func (r *runner) loop(ctx context.Context) error {
 	}
 }
 
-// step commits what happened and, when nothing did, makes a round of changes and
-// starts its commands. It tells whether anything changed. A run that is being
-// cancelled takes no steps: all that is left of it is its last frame.
+// step commits what happened. If nothing happened, it makes a round of changes and starts
+// their commands. It reports whether anything changed. A run that is being cancelled takes
+// no steps; only its last frame remains.
 func (r *runner) step(ctx, work context.Context) (bool, error) {
 	if r.stopping {
 		return false, nil
@@ -148,11 +148,11 @@ func (r *runner) step(ctx, work context.Context) (bool, error) {
 	return true, nil
 }
 
-// stays reports whether this process waits for people, signals and timers itself.
+// stays reports whether this process itself waits for people, signals and timers.
 func (r *runner) stays() bool { return r.opts.Wait && !r.halted() && len(r.waiting()) > 0 }
 
-// wait returns when something happened: outcomes, which it applies, a cancel, news
-// from another process, or the time that a node waits for.
+// wait returns when something happens: outcomes, which it applies, a cancel, a change by
+// another process, or the time that a node waits for.
 func (r *runner) wait(ctx context.Context, watch <-chan time.Time) error {
 	done := ctx.Done()
 	if r.stopping {
@@ -166,7 +166,7 @@ func (r *runner) wait(ctx context.Context, watch <-chan time.Time) error {
 	select {
 	case out := <-r.outcomes:
 		r.apply(out)
-		for { // what happened at the same instant shares the frame
+		for { // outcomes of the same instant share a frame
 			select {
 			case out := <-r.outcomes:
 				r.apply(out)
@@ -183,13 +183,13 @@ func (r *runner) wait(ctx context.Context, watch <-chan time.Time) error {
 		if err := r.rec.Refresh(ctx); err == nil {
 			return r.checkTip()
 		}
-		// A tip that cannot be read now is the next commit's trouble, not the commands'.
+		// If the tip cannot be read now, the next commit reports the error; commands continue.
 	}
 	return nil
 }
 
-// untilDue is a channel that is sent on when the clock ends a node's wait, and what
-// the caller calls when it does not wait for that any more.
+// untilDue returns a channel that receives when a node's wait ends by the clock, and a function
+// that stops the timer.
 func (r *runner) untilDue() (<-chan time.Time, func(), error) {
 	none := func() {}
 	if r.halted() {
@@ -203,9 +203,8 @@ func (r *runner) untilDue() (<-chan time.Time, func(), error) {
 	return timer.C, func() { timer.Stop() }, nil
 }
 
-// checkTip looks at a tip that may have moved. Entries that change the mailbox alone, or
-// no state at all, commute with ours; another epoch or another state means that the
-// run is no longer ours.
+// checkTip checks a tip that may have moved. Entries that change only the mailbox, or no state at
+// all, commute with ours; another epoch or another state means that this process has lost the run.
 func (r *runner) checkTip() error {
 	row := r.rec.Row()
 	if row.Epoch != r.epoch || !snapshot.SameCore(r.rec.State(), r.state) {
@@ -217,7 +216,7 @@ func (r *runner) checkTip() error {
 	return nil
 }
 
-// isLost reports whether another process is known to have taken the run over.
+// isLost reports whether another process is known to have taken over the run.
 func (r *runner) isLost() bool {
 	select {
 	case <-r.opts.Lost:

@@ -14,19 +14,19 @@ import (
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
 
-// maxSchemaError bounds the text of a schema error: it quotes the value.
+// maxSchemaError limits the text of a schema error, which quotes the value.
 const maxSchemaError = 600
 
 // schema is a JSON Schema, draft 2020-12 or draft-07, ready to validate. Safe for
 // concurrent use.
 type schema struct {
-	text     json.RawMessage // canonical (RFC 8785)
+	text     json.RawMessage // canonical JSON (RFC 8785)
 	resolved *jsonschema.Resolved
 	graph    *schemaGraph
 }
 
-// compileSchema reads a schema and refuses what could not be validated later, or what takes more than is left of the
-// bounds: a *schemaLimitError.
+// compileSchema reads a schema. A schema that could not be validated later is an error; a schema
+// beyond the remaining bounds is a *schemaLimitError.
 func compileSchema(text []byte, bounds *schemaBounds) (*schema, error) {
 	if len(text) > maxSchemaBytes {
 		return nil, errSchemaBytes
@@ -41,7 +41,7 @@ func compileSchema(text []byte, bounds *schemaBounds) (*schema, error) {
 	if err != nil {
 		return nil, err
 	}
-	// The library is to read what was inspected, and of a key that comes twice that is the last.
+	// The library must read what was inspected: if a key occurs twice, its last value.
 	inspected, err := json.Marshal(root)
 	if err != nil {
 		return nil, err
@@ -57,7 +57,7 @@ func compileSchema(text []byte, bounds *schemaBounds) (*schema, error) {
 	return &schema{text: canonical, resolved: resolved, graph: graph}, nil
 }
 
-// resolveSchema has the library read a schema and check its defaults.
+// resolveSchema resolves a schema with the library and checks its defaults.
 func resolveSchema(text []byte, graph *schemaGraph, bounds *schemaBounds) (*jsonschema.Resolved, error) {
 	var parsed jsonschema.Schema
 	if err := json.Unmarshal(text, &parsed); err != nil {
@@ -77,9 +77,9 @@ func resolveSchema(text []byte, graph *schemaGraph, bounds *schemaBounds) (*json
 	return parsed.Resolve(&jsonschema.ResolveOptions{ValidateDefaults: true})
 }
 
-// validate checks a value that decodeValue returned. root names the value; the
-// error begins with the path from there to what is wrong. The steps that it may
-// take are taken from left. If these are too few, nothing is checked, and the error is a *schemaLimitError.
+// validate checks a value from decodeValue. root names the value; an error begins with the path
+// from root to the flaw. The steps are subtracted from left. If left is too small, nothing is
+// checked and the error is a *schemaLimitError.
 func (s *schema) validate(root string, value any, left *float64) error {
 	if *left -= validationWork(s.graph.root, value, *left); *left < 0 {
 		return fmt.Errorf("%s: %w", root, errWork)
@@ -94,7 +94,7 @@ func (s *schema) validate(root string, value any, left *float64) error {
 	return errors.New(root + path + ": " + cut(reason, maxSchemaError))
 }
 
-// misfit is the error about a value given by a person that validate refused.
+// misfit converts an error of validate about a person's value.
 func misfit(err error) *fault.Error {
 	if limit, ok := errors.AsType[*schemaLimitError](err); ok {
 		return fault.New(fault.LimitExceeded, "%w", err).Hint("%s", limit.hint)
@@ -102,8 +102,8 @@ func misfit(err error) *fault.Error {
 	return fault.New(fault.InvalidInput, "%w", err)
 }
 
-// locate unwraps "validating <schema>: validating <schema>: … reason" into the
-// path of the value that the innermost schema applies to, and the reason.
+// locate splits "validating <schema>: validating <schema>: … reason" into the path of the value
+// that the innermost schema applies to, and the reason.
 func locate(err error) (path, reason string) {
 	at := ""
 	for {
@@ -128,7 +128,7 @@ func locate(err error) (path, reason string) {
 	}
 }
 
-// valuePath turns the part of a schema's JSON pointer into steps of the value.
+// valuePath converts a part of a schema's JSON pointer to a path in the value.
 func valuePath(pointer string) string {
 	var path strings.Builder
 	steps := strings.Split(pointer, "/")
@@ -154,7 +154,7 @@ func valuePath(pointer string) string {
 	return path.String()
 }
 
-// cut shortens a text to about n bytes, whole runes.
+// cut shortens a text to about n bytes of whole runes.
 func cut(s string, n int) string {
 	if len(s) <= n {
 		return s
@@ -165,7 +165,7 @@ func cut(s string, n int) string {
 	return s[:n] + "…"
 }
 
-// checkInput checks a run's input against a schema, nil for none. No input is the
+// checkInput checks a run's input against a schema, which may be nil. A nil input is the
 // empty object.
 func checkInput(s *schema, input json.RawMessage) error {
 	if input == nil {
@@ -188,7 +188,7 @@ func checkInput(s *schema, input json.RawMessage) error {
 	return nil
 }
 
-// checkOutput reads what a task printed for a table and checks it.
+// checkOutput reads and checks what a task printed for a table.
 func checkOutput(s *schema, table string, printed []byte) (json.RawMessage, error) {
 	text, value, err := decodeValue(printed)
 	if err != nil {

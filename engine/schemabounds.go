@@ -5,23 +5,23 @@ import (
 	"regexp/syntax"
 )
 
-// Bounds of the schemas of one workflow file, or of one form. The schema library cannot be interrupted, so what it is
-// given is bounded before.
+// Limits of the schemas of one workflow file or form. The schema library cannot be interrupted, so its
+// input is limited beforehand.
 const (
-	maxSchemaBytes  = 4 << 20   // of a schema as JSON
-	maxSchemas      = 20_000    // schemas in schemas
-	maxPointerBytes = 32 << 20  // of the pointers to them
+	maxSchemaBytes  = 4 << 20   // of one schema as JSON
+	maxSchemas      = 20_000    // of subschemas
+	maxPointerBytes = 32 << 20  // of their JSON pointers
 	maxPatternBytes = 10_000    // of one pattern
 	maxPatternSize  = 1_000_000 // instructions of all patterns
 )
 
-// Bounds of validations, in steps. See validationWork.
+// Limits of validations, in steps. See validationWork.
 const (
-	maxWork       = 50_000_000    // of the defaults in a file, and of a value from outside
-	maxOutputWork = 1_000_000_000 // of an output, whose command had as much time as it liked
+	maxWork       = 50_000_000    // of a file's defaults, or of a value from outside
+	maxOutputWork = 1_000_000_000 // of an output; its command had no time limit either
 )
 
-// schemaLimitError is the error about a schema that is beyond a bound.
+// schemaLimitError means that a schema is beyond a limit.
 type schemaLimitError struct{ what, hint string }
 
 func (e *schemaLimitError) Error() string { return e.what }
@@ -50,13 +50,13 @@ var (
 	}
 )
 
-// schemaBounds adds up what the schemas of a file take.
+// schemaBounds adds up the cost of a file's schemas.
 type schemaBounds struct {
 	schemas, pointers, patterns int
 	defaults                    float64 // steps
 }
 
-// addSchema counts the schema at a pointer.
+// addPattern returns the number of instructions of a compiled pattern, or 0 if it is not a pattern.
 func (b *schemaBounds) addSchema(at string) error {
 	if b.schemas++; b.schemas > maxSchemas {
 		return errSchemas
@@ -74,7 +74,7 @@ func (b *schemaBounds) addPattern(text string) (int, error) {
 	}
 	parsed, err := syntax.Parse(text, syntax.Perl)
 	if err != nil {
-		return 0, nil //nolint:nilerr // the schema library refuses the pattern in its own words
+		return 0, nil //nolint:nilerr // the schema library reports the flaw
 	}
 	size := patternSize(parsed)
 	if b.patterns += size; b.patterns > maxPatternSize {
@@ -83,9 +83,9 @@ func (b *schemaBounds) addPattern(text string) (int, error) {
 	return size, nil
 }
 
-// patternSize counts the instructions and the ranges of characters of a pattern, repeats written out.
+// patternSize counts a pattern's instructions and character ranges, with repeats expanded.
 func patternSize(re *syntax.Regexp) int {
-	const runesPerInstruction = 8 // as many bytes
+	const runesPerInstruction = 8 // about as many bytes
 	size := 1 + len(re.Rune)/runesPerInstruction
 	if re.Op == syntax.OpLiteral {
 		size = len(re.Rune)
@@ -99,7 +99,7 @@ func patternSize(re *syntax.Regexp) int {
 	return min(size, maxPatternSize+1)
 }
 
-// addDefaults counts the work of checking each default against its schema, and reports whether there are any.
+// addDefaults adds the work of checking each default against its schema, and reports whether there are any.
 func (b *schemaBounds) addDefaults(g *schemaGraph) (found bool, err error) {
 	for _, n := range g.nodes {
 		for _, value := range n.defaults {

@@ -12,12 +12,12 @@ import (
 	"strings"
 )
 
-// What the keywords of JSON Schema hold.
+// The kinds of values of JSON Schema keywords.
 const (
-	schemaOrList     = iota + 1 // a schema, or a list of them
+	schemaOrList     = iota + 1 // a schema or a list of schemas
 	schemasByName               // a mapping to schemas
-	schemasOrStrings            // a mapping to schemas or, of draft-07, to lists of property names
-	anyValues                   // values that are no schemas
+	schemasOrStrings            // a mapping to schemas or, in draft-07, to lists of property names
+	anyValues                   // values that are not schemas
 )
 
 var schemaKeywords = map[string]int{
@@ -39,7 +39,7 @@ var (
 	}
 )
 
-// foldedKeywords are the keywords that the inspector must see, in lower case. The schema library takes them in any case.
+// foldedKeywords are the keywords to inspect, in lower case. The schema library accepts any case.
 var foldedKeywords = func() map[string]string {
 	folded := make(map[string]string)
 	for _, key := range append(slices.Collect(maps.Keys(schemaKeywords)), "$ref", "$dynamicRef", "type", "pattern", "required", "dependentRequired") {
@@ -48,16 +48,16 @@ var foldedKeywords = func() map[string]string {
 	return folded
 }()
 
-// schemaInspector finds what the schema library would accept and then fail on, or never return from, at the first
-// value. It builds the graph by which the work of a validation is counted.
+// schemaInspector finds schemas that the library would accept and then fail on, or never return from.
+// It builds the graph that counts the work of a validation.
 type schemaInspector struct {
 	graph  *schemaGraph
-	refs   map[*schemaNode]string // what the $ref of a node leads to
+	refs   map[*schemaNode]string // the target of each $ref
 	bounds *schemaBounds
 }
 
-// inspectSchema checks a decoded schema: known types, references to places inside of it that do not go in circles,
-// numbers that a double can hold, and bounds.
+// inspectSchema checks a decoded schema: known types, references within the schema and without cycles,
+// numbers that a float64 holds exactly, and limits.
 func inspectSchema(root any, bounds *schemaBounds) (*schemaGraph, error) {
 	in := schemaInspector{
 		graph: &schemaGraph{nodes: make(map[string]*schemaNode)}, refs: make(map[*schemaNode]string), bounds: bounds,
@@ -72,7 +72,7 @@ func inspectSchema(root any, bounds *schemaBounds) (*schemaGraph, error) {
 	return in.graph, in.graph.findCircle()
 }
 
-// follow turns the references into edges of the graph.
+// follow adds an edge to the graph for each reference.
 func (in schemaInspector) follow() error {
 	for n, ref := range in.refs {
 		at, err := refTarget(ref)
@@ -89,7 +89,7 @@ func (in schemaInspector) follow() error {
 	return nil
 }
 
-// refTarget is the pointer to which a reference leads, in the spelling of the inspector.
+// refTarget returns the pointer of a reference's target, as the inspector writes it.
 func refTarget(ref string) (string, error) {
 	u, err := url.Parse(ref)
 	if err != nil {
@@ -102,13 +102,13 @@ func refTarget(ref string) (string, error) {
 	return "#" + strings.Join(steps, "/"), nil
 }
 
-// Steps of a JSON pointer are escaped.
+// Escapes of JSON pointer steps.
 var (
 	stepEscaper   = strings.NewReplacer("~", "~0", "/", "~1")
 	stepUnescaper = strings.NewReplacer("~0", "~", "~1", "/")
 )
 
-// schema checks the schema at a pointer and those inside of it.
+// schema checks the schema at a pointer and its subschemas.
 func (in schemaInspector) schema(at string, value any) error {
 	object, ok := value.(map[string]any)
 	if _, boolean := value.(bool); !ok && !boolean {
@@ -167,7 +167,7 @@ func (in schemaInspector) keyword(at, key string, value any) error {
 	return exactNumbers(pointer, value)
 }
 
-// nested walks the schemas that a keyword holds.
+// nested checks the schemas in a keyword's value.
 func (in schemaInspector) nested(node *schemaNode, pointer string, kind int, key string, value any) error {
 	visit := func(suffix, step string, value any) error {
 		to := pointer + suffix
@@ -184,7 +184,7 @@ func (in schemaInspector) nested(node *schemaNode, pointer string, kind int, key
 	}
 	switch v := value.(type) {
 	case []any:
-		if kind != schemaOrList { // the schema library refuses it
+		if kind != schemaOrList { // the schema library reports the flaw
 			return nil
 		}
 		for i, item := range v {
@@ -198,7 +198,7 @@ func (in schemaInspector) nested(node *schemaNode, pointer string, kind int, key
 			return visit("", "", v)
 		}
 		for _, name := range slices.Sorted(maps.Keys(v)) {
-			if _, names := v[name].([]any); names && kind == schemasOrStrings { // that must be there too
+			if _, names := v[name].([]any); names && kind == schemasOrStrings { // a list of property names
 				node.note(key, v[name])
 				continue
 			}
@@ -212,7 +212,7 @@ func (in schemaInspector) nested(node *schemaNode, pointer string, kind int, key
 	}
 }
 
-// ref notes where a reference leads: to a place inside of this schema.
+// ref records a reference, which must point into this schema.
 func (in schemaInspector) ref(at string, value any) error {
 	ref, ok := value.(string)
 	if !ok || ref != "#" && !strings.HasPrefix(ref, "#/") {
@@ -222,7 +222,7 @@ func (in schemaInspector) ref(at string, value any) error {
 	return nil
 }
 
-// pattern bounds a regular expression. The schema library tells what is wrong with one.
+// pattern limits a regular expression. The schema library reports an invalid one.
 func (in schemaInspector) pattern(node *schemaNode, value any) error {
 	text, ok := value.(string)
 	if !ok {
@@ -255,7 +255,7 @@ func checkTypes(at string, names []any) error {
 
 var errInexact = errors.New("is no exact double, and would be compared as another number")
 
-// exactNumbers refuses integers that the library, which reads doubles, would change.
+// exactNumbers refuses integers that a float64, as the library uses, would change.
 func exactNumbers(at string, value any) error {
 	if path, number, ok := inexact(value); ok {
 		return fmt.Errorf("%s%s: %s %w", at, path, number, errInexact)
@@ -263,7 +263,7 @@ func exactNumbers(at string, value any) error {
 	return nil
 }
 
-// inexact finds such an integer, and the path to it.
+// inexact returns the first such integer and its path.
 func inexact(value any) (path string, number json.Number, found bool) {
 	switch v := value.(type) {
 	case map[string]any:
@@ -284,7 +284,7 @@ func inexact(value any) (path string, number json.Number, found bool) {
 	return "", "", false
 }
 
-// isExact reports whether a number is no integer, or one that a double holds.
+// isExact reports whether a number is a fraction, or an integer that a float64 holds exactly.
 func isExact(n json.Number) bool {
 	exact, ok := new(big.Int).SetString(n.String(), 10)
 	if !ok {

@@ -7,50 +7,50 @@ import (
 	"slices"
 )
 
-// schemaGraph is a schema as the schemas in it and what each applies. Safe for concurrent use.
+// schemaGraph is a schema as a graph of its subschemas. Safe for concurrent use.
 type schemaGraph struct {
 	root     *schemaNode
-	nodes    map[string]*schemaNode // by pointer
-	dangling []string               // references to places without a schema
+	nodes    map[string]*schemaNode // by JSON pointer
+	dangling []string               // references without a schema at their target
 }
 
-// schemaNode is one schema. Its edges lead to the schemas that it applies to the same value, or to a part of it.
+// schemaNode is one schema. Its edges lead to the schemas for the same value or for a part of it.
 type schemaNode struct {
 	at       string
-	types    []any   // a value of another type gets to its ref alone; empty: any
-	looks    float64 // the steps to go through its own values
-	bytes    float64 // the size of these values, which messages quote
-	program  float64 // the size of its patterns
+	types    []any   // a value of another type is only checked by ref; empty: any type
+	looks    float64 // steps to read its own values
+	bytes    float64 // size of these values, which messages quote
+	program  float64 // size of its patterns
 	quotes   bool    // a message may quote the value
-	unique   bool    // it compares all items
-	defaults []any   // the value of its default
+	unique   bool    // it compares all items with each other
+	defaults []any   // its default
 
-	ref  []*schemaNode // where its $ref leads to, also in both
+	ref  []*schemaNode // the target of its $ref, which is also in both
 	same edges         // for the same value
 
 	properties map[string]*schemaNode
 	patterns   []patternNode
-	more       []*schemaNode // for properties that neither names
-	names      []*schemaNode // for the names of properties
-	prefix     []*schemaNode // for the items at the beginning, each for one
+	more       []*schemaNode // for properties without a schema of their own
+	names      []*schemaNode // for property names
+	prefix     []*schemaNode // for the first items, one each
 	items      []*schemaNode // for every item
-	contains   []*schemaNode // for every item, to find one that fits
+	contains   []*schemaNode // for every item, until one matches
 }
 
-// edges are schemas that are applied to one value.
+// edges are schemas for one value.
 type edges struct {
-	both   []*schemaNode // a failure is one of the whole
-	any    []*schemaNode // the failures of all together are one of the whole
-	trials []*schemaNode // the validation goes on after a failure
+	both   []*schemaNode // a failure fails the whole
+	any    []*schemaNode // the whole fails if all fail
+	trials []*schemaNode // a failure does not end the validation
 }
 
-// patternNode is a schema for the properties whose names match.
+// patternNode is a schema for the properties whose names match a pattern.
 type patternNode struct {
 	name *regexp.Regexp
 	*schemaNode
 }
 
-// note takes in what a keyword holds that is no schema.
+// note records the value of a keyword that holds no schemas.
 func (n *schemaNode) note(key string, value any) {
 	switch key {
 	case "default":
@@ -67,14 +67,14 @@ func (n *schemaNode) note(key string, value any) {
 	}
 }
 
-// own takes in a value that a validation goes through, and what each value in it takes.
+// own records a value that a validation reads, and the steps for each value in it.
 func (n *schemaNode) own(value any, steps float64) {
 	size := sizeOf(value)
 	n.looks += steps * size.values
 	n.bytes += size.bytes
 }
 
-// link adds the edge that a keyword makes. name is that of the property or pattern.
+// link adds the edge of a keyword. name is the property or pattern.
 func (n *schemaNode) link(key, name string, to *schemaNode) {
 	n.looks++
 	switch key {
@@ -90,11 +90,11 @@ func (n *schemaNode) link(key, name string, to *schemaNode) {
 		}
 		n.properties[name] = to
 	case "patternProperties":
-		if re, err := regexp.Compile(name); err == nil { // else the schema library refuses it
+		if re, err := regexp.Compile(name); err == nil { // the schema library reports an invalid pattern
 			n.patterns = append(n.patterns, patternNode{re, to})
 		}
 	case "additionalProperties", "unevaluatedProperties":
-		n.quotes = true // the names
+		n.quotes = true // the property names
 		n.more = append(n.more, to)
 	case "propertyNames":
 		n.names = append(n.names, to)
@@ -108,12 +108,12 @@ func (n *schemaNode) link(key, name string, to *schemaNode) {
 	}
 }
 
-// takes reports whether a value of the kind may be of a type that n allows.
+// takes reports whether n may accept a value of the kind.
 func (n *schemaNode) takes(kind string) bool {
 	return len(n.types) == 0 || slices.Contains(n.types, any(kind)) || kind == "number" && slices.Contains(n.types, any("integer"))
 }
 
-// here returns the schemas that n applies to the same value, of a kind.
+// here returns the schemas that n applies to the same value, if it is of the kind.
 func (n *schemaNode) here(kind string) edges {
 	if !n.takes(kind) {
 		return edges{both: n.ref}
@@ -121,7 +121,7 @@ func (n *schemaNode) here(kind string) edges {
 	return n.same
 }
 
-// forProperty returns the schemas that n applies to the property of a name.
+// forProperty returns the schemas that n applies to a property.
 func (n *schemaNode) forProperty(name string) []*schemaNode {
 	var all []*schemaNode
 	if to := n.properties[name]; to != nil {
@@ -146,7 +146,7 @@ func (n *schemaNode) forItem(i int) edges {
 	return edges{both: n.items, trials: n.contains}
 }
 
-// findCircle refuses schemas that apply themselves to the same value, which never ends.
+// findCircle refuses schemas that apply themselves to the same value, because they never end.
 func (g *schemaGraph) findCircle() error {
 	const entered, left = 1, 2
 	state := make(map[*schemaNode]int, len(g.nodes))

@@ -2,20 +2,20 @@ package engine
 
 import "encoding/json"
 
-// How many steps something takes. A step is a tenth of a microsecond on a slow machine.
+// Steps of each kind of work. A step is a tenth of a microsecond on a slow machine.
 const (
 	stepsPerSchema  = 30 // to apply a schema to a value
 	stepsPerEqual   = 20 // to compare two values
-	programPerStep  = 8  // instructions of a pattern, at each byte of a text
-	messagesPerStep = 32 // bytes of messages that are written
-	bytesPerMessage = 64 // of what is wrong, without the values in it
-	bytesPerLevel   = 16 // of what each schema around it adds, without its pointer
-	messagesHeldPer = 3  // bytes of messages that are held at once, for each step that is allowed
+	programPerStep  = 8  // instructions of a pattern, for each byte of a text
+	messagesPerStep = 32 // bytes of written messages
+	bytesPerMessage = 64 // of a message without the values that it quotes
+	bytesPerLevel   = 16 // that each enclosing schema adds, besides its pointer
+	messagesHeldPer = 3  // bytes of messages held at once, for each allowed step
 )
 
-// validationWork returns how many steps the schema library takes at most to apply a schema to a value. It looks at each
-// schema once for each value, however often the library comes by there. Once the steps are more than most, it returns
-// any number above.
+// validationWork returns the maximum number of steps to validate a value. It counts each
+// schema once for each value, although the library may visit it more often. Once the steps exceed most, it returns
+// any larger number.
 func validationWork(n *schemaNode, value any, most float64) float64 {
 	w := worker{most: most}
 	costs, _ := w.value(value, []*schemaNode{n})
@@ -25,33 +25,33 @@ func validationWork(n *schemaNode, value any, most float64) float64 {
 // worker counts the steps of one validation.
 type worker struct {
 	most  float64
-	spent float64 // a lower bound of the result: beyond most, nothing more is looked at
+	spent float64 // a lower bound of the result; above most, counting ends
 }
 
-// cost is what it costs to apply one schema to one value. Floats do not overflow.
+// cost is the cost of applying one schema to one value. Floats do not overflow.
 type cost struct {
-	steps   float64 // all of it, with the messages of failures after which the validation goes on
-	message float64 // bytes of the longest message of a failure
-	failing float64 // bytes of all messages that are held then: each schema writes that of the inner one anew
+	steps   float64 // all steps, with the messages of failures that do not end the validation
+	message float64 // bytes of the longest failure message
+	failing float64 // bytes of all messages held then: each schema rewrites the inner message
 }
 
-// add adds what a part costs whose failure is one of the whole.
+// add adds the cost of a part whose failure fails the whole.
 func (c *cost) add(part *cost) {
 	c.steps += part.steps
 	c.message = max(c.message, part.message)
 	c.failing = max(c.failing, part.failing)
 }
 
-// try adds what a part costs after whose failure the validation goes on.
+// try adds the cost of a part whose failure does not end the validation.
 func (c *cost) try(part *cost) { c.steps += part.steps + part.failing/messagesPerStep }
 
-// value returns what it costs to apply each of the schemas to a value, and how large the value is.
+// value returns the cost of applying each schema to a value, and the size of the value.
 func (w *worker) value(value any, asked []*schemaNode) (map[*schemaNode]*cost, size) {
 	if len(asked) == 0 {
 		return nil, sizeOf(value)
 	}
 	kind, costs := kindOf(value), make(map[*schemaNode]*cost, len(asked))
-	var order []*schemaNode // what a schema applies to the same value comes before it
+	var order []*schemaNode // schemas for the same value come before the schema that applies them
 	for _, n := range asked {
 		order = n.reach(kind, costs, order)
 	}
@@ -72,7 +72,7 @@ func (w *worker) value(value any, asked []*schemaNode) (map[*schemaNode]*cost, s
 	return costs, all
 }
 
-// reach appends the schemas that n leads to for the same value of a kind, and n after them.
+// reach appends the schemas that n applies to the same value, then n.
 func (n *schemaNode) reach(kind string, seen map[*schemaNode]*cost, order []*schemaNode) []*schemaNode {
 	if seen[n] != nil {
 		return order
@@ -87,17 +87,17 @@ func (n *schemaNode) reach(kind string, seen map[*schemaNode]*cost, order []*sch
 	return append(order, n)
 }
 
-// ownSteps is what n costs without the schemas in it.
+// ownSteps returns the cost of n without its subschemas.
 func (n *schemaNode) ownSteps(kind string, value any) float64 {
 	steps := stepsPerSchema + n.looks
-	var text float64 // what the patterns read
+	var text float64 // length of the texts that patterns read
 	switch v := value.(type) {
 	case string:
 		text = float64(len(v))
 	case []any:
 		steps += float64(len(v))
 	case map[string]any:
-		steps += float64(len(v)) // each schema tells the one around it which properties it looked at
+		steps += float64(len(v)) // each schema passes the properties that it saw to the enclosing one
 		if len(n.patterns) > 0 && n.takes(kind) {
 			for key := range v {
 				text += float64(len(key) + 1)
@@ -107,7 +107,7 @@ func (n *schemaNode) ownSteps(kind string, value any) float64 {
 	return steps + text*n.program/programPerStep
 }
 
-// parts adds what the parts of a value cost, and returns the size of the value.
+// parts adds the costs of the parts of a value, and returns the size of the value.
 func (w *worker) parts(value any, order []*schemaNode, costs map[*schemaNode]*cost) size {
 	all := ownSize(value)
 	switch v := value.(type) {
@@ -124,9 +124,9 @@ func (w *worker) parts(value any, order []*schemaNode, costs map[*schemaNode]*co
 	return all
 }
 
-// part adds what one part of a value of a kind costs: of returns the schemas that a schema applies to it.
+// part adds the cost of one part of a value. of returns the schemas that a schema applies to the part.
 func (w *worker) part(part any, kind string, order []*schemaNode, costs map[*schemaNode]*cost, of func(*schemaNode) edges) size {
-	var applied []edges // by those in order that take the kind
+	var applied []edges // by the schemas in order that accept the kind
 	var asked []*schemaNode
 	for _, n := range order {
 		if !n.takes(kind) {
@@ -153,7 +153,7 @@ func (w *worker) part(part any, kind string, order []*schemaNode, costs map[*sch
 	return size
 }
 
-// combine adds what the schemas for the same value cost, and the messages.
+// combine adds the costs of schemas for the same value, and of their messages.
 func (w *worker) combine(n *schemaNode, kind string, value size, costs map[*schemaNode]*cost) {
 	c, own := costs[n], bytesPerMessage+n.bytes
 	if n.quotes || !n.takes(kind) {
@@ -181,7 +181,7 @@ func (w *worker) combine(n *schemaNode, kind string, value size, costs map[*sche
 	}
 }
 
-// size is that of a JSON value: the values in it, and the bytes to write it.
+// size is the size of a JSON value: its number of values and its bytes as text.
 type size struct{ values, bytes float64 }
 
 func (s *size) add(part size) {
@@ -189,7 +189,7 @@ func (s *size) add(part size) {
 	s.bytes += part.bytes
 }
 
-// ownSize is the size of a value without its items, keys included.
+// ownSize returns the size of a value without its items, but with its keys.
 func ownSize(value any) size {
 	own := size{values: 1, bytes: 8}
 	switch v := value.(type) {
@@ -222,7 +222,7 @@ func sizeOf(value any) size {
 	return all
 }
 
-// kindOf is the type of a value by the names of JSON Schema; "number" is that of integers too.
+// kindOf returns the JSON Schema type of a value; integers are "number", too.
 func kindOf(value any) string {
 	switch value.(type) {
 	case nil:

@@ -45,13 +45,13 @@ func send(ctx context.Context, rec Recorder, s snapshot.Signal,
 	if err != nil || known {
 		return sent, known, err
 	}
-	// Another process may have sent it meanwhile, and under another number.
+	// Another process may have sent the same signal first, with another number.
 	sent, _, err = readMail(rec.State().Signals(), digest, snapshot.DecodeSignal)
 	return sent, false, err
 }
 
-// checkSignal refuses what cannot be a signal, takes the white space from around its payload,
-// and returns the payload decoded.
+// checkSignal validates a signal, trims its payload's white space,
+// and returns the decoded payload.
 func checkSignal(s *snapshot.Signal) (payload any, err error) {
 	if _, err := saidText("the name of the signal", s.Name); err != nil {
 		return nil, err
@@ -86,7 +86,7 @@ func signalDraft(run, digest string, s snapshot.Signal) (*snapshot.Draft, error)
 		subject += " (" + *s.CorrelationID + ")"
 	}
 	row := snapshot.EncodeSignal(s)
-	return &snapshot.Draft{ // its time is the store's: the sender's may be any
+	return &snapshot.Draft{ // dated by this store, because a sender's clock may be wrong
 		State:  []snapshot.Change{mailChange(snapshot.CollectionSignals, row.Key, row.Value)},
 		Events: []snapshot.Event{event}, Subject: subject + " received", Operation: "signal:" + digest,
 	}, nil

@@ -11,15 +11,15 @@ import (
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
 
-// A Sender gives signals to one run, and refuses payloads that fail the tasks which would take
-// them. For one goroutine at a time.
+// A Sender sends signals to one run, and refuses payloads that do not fit the tasks that would
+// take them. It must be used by one goroutine at a time.
 type Sender struct {
 	rec  Recorder
-	kept objstore.ID // names wf in the run
-	wf   *Workflow   // nil if the run keeps no workflow of ours
+	kept objstore.ID // the id of wf in the run
+	wf   *Workflow   // nil if the run has no workflow of ours
 }
 
-// NewSender returns a Sender for the run of a recorder.
+// NewSender returns a Sender for a run.
 func NewSender(rec Recorder) *Sender { return &Sender{rec: rec} }
 
 // Send gives the run a signal and returns it with its Seq. If the state already has the signal, Send adds nothing
@@ -31,7 +31,7 @@ func (s *Sender) Send(ctx context.Context, signal snapshot.Signal) (sent snapsho
 	return send(ctx, s.rec, signal, func(signal snapshot.Signal, payload any) error { return s.fits(ctx, signal, payload) })
 }
 
-// fits refuses a payload that fits none of the tasks that would take the signal.
+// fits returns an error if a payload fits none of the tasks that would take the signal.
 func (s *Sender) fits(ctx context.Context, signal snapshot.Signal, payload any) error {
 	if err := s.readWorkflow(); err != nil || s.wf == nil {
 		return err
@@ -67,13 +67,13 @@ func (s *Sender) fits(ctx context.Context, signal snapshot.Signal, payload any) 
 	return refused
 }
 
-// Workflow returns the definition that the run keeps at its tip, or nil if it keeps none of ours.
+// Workflow returns the definition at the run's tip, or nil if it is not a workflow of ours.
 func (s *Sender) Workflow() (*Workflow, error) {
 	err := s.readWorkflow()
 	return s.wf, err
 }
 
-// SignalNames returns the names of the signals that tasks of the workflow wait for, sorted.
+// SignalNames returns the names of the signals that the workflow's tasks wait for, sorted.
 func (w *Workflow) SignalNames() []string {
 	var names []string
 	for _, t := range w.Tasks {
@@ -85,7 +85,7 @@ func (w *Workflow) SignalNames() []string {
 	return slices.Compact(names)
 }
 
-// readWorkflow reads the definition that the tip keeps, unless it is the one read before.
+// readWorkflow reads the definition at the tip unless it is already read.
 func (s *Sender) readWorkflow() error {
 	entry := s.rec.Entry()
 	id, err := entry.WorkflowID()
@@ -100,14 +100,14 @@ func (s *Sender) readWorkflow() error {
 	if kept == nil {
 		return nil
 	}
-	if wf, err := Parse("the workflow of "+s.rec.Row().ID, kept.Definition); err == nil { // else it is another engine's
+	if wf, err := Parse("the workflow of "+s.rec.Row().ID, kept.Definition); err == nil { // another engine's definition is not an error
 		s.wf = wf
 	}
 	return nil
 }
 
-// takers are the tasks that wait for a signal like this one by now or, if there are none,
-// those that will.
+// takers returns the tasks that wait for such a signal now or, if there are none, the tasks
+// that will.
 func (s *Sender) takers(signal snapshot.Signal) ([]*Task, error) {
 	var waiting, later []*Task
 	for _, t := range s.wf.Tasks {
@@ -130,7 +130,7 @@ func (s *Sender) takers(signal snapshot.Signal) ([]*Task, error) {
 	return later, nil
 }
 
-// takes reports whether a task waits for a signal like this one, or will.
+// takes reports whether a task waits for such a signal now, and whether it will later.
 func takes(state *snapshot.State, t *Task, signal snapshot.Signal) (now, later bool, err error) {
 	iteration, over := 0, false
 	if t.Loop != "" {

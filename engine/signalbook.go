@@ -9,34 +9,34 @@ import (
 	"github.com/git-smithers/git-smithers/timeline"
 )
 
-// signalBook knows the signals of a state and which of them its nodes have taken. It
-// reads what is new since it last looked.
+// signalBook tracks the signals of a state and which nodes have taken them. Each update reads only
+// the new ones.
 type signalBook struct {
-	read   *page.Collection // the signals that it knows
+	read   *page.Collection // the signals that were read
 	byName map[string][]received
-	takers map[string]*taker // by a node's id
+	takers map[string]*taker // by node id
 }
 
 // received is a signal without its payload.
 type received struct {
-	key         string // in the collection of signals
+	key         string // its key in the collection of signals
 	seq         int64
 	correlation *string
 	atMs        int64
 }
 
-// filter says which signals of a name a wait takes.
+// filter selects the signals of a name that a wait takes.
 type filter struct {
 	name string
-	any  bool // whatever their correlation
-	none bool // those without
+	any  bool // with any correlation id, or none
+	none bool // without a correlation id
 	id   string
 }
 
-// taker is a node at all its iterations.
+// taker is a node with all its iterations.
 type taker struct {
-	upTo   int              // the first iteration whose wait is not known
-	newest map[filter]int64 // that its waits took. What a filter let through before that was taken as well
+	upTo   int              // the first iteration whose wait has not been read
+	newest map[filter]int64 // the newest signal taken by each filter; all earlier matches were taken, too
 }
 
 func newSignalBook() *signalBook {
@@ -57,14 +57,14 @@ func correlated(name string, whatever bool, correlation *string) filter {
 	return filter{name: name, id: *correlation}
 }
 
-// update reads the signals that a state has and the book has not.
+// update reads the signals that are new in a state.
 func (b *signalBook) update(state *snapshot.State) error {
 	now := state.Signals()
 	for delta, err := range page.Diff(b.read, now) {
 		if err != nil {
 			return timeline.Explain(err)
 		}
-		if delta.From != nil { // signals do not vanish while a run goes on: read them anew
+		if delta.From != nil { // signals are never removed during a run, so read everything again
 			b.read, b.byName = snapshot.EmptyState().Signals(), make(map[string][]received)
 			return b.update(state)
 		}
@@ -83,8 +83,8 @@ func (b *signalBook) update(state *snapshot.State) error {
 	return nil
 }
 
-// find is the oldest signal that a wait of the state takes: none that an iteration
-// before or an attempt before took, and none that came when the wait was over.
+// find returns the oldest signal that a wait takes. It skips signals that an earlier iteration or
+// attempt took, and signals that arrived after the wait was over.
 func (b *signalBook) find(state *snapshot.State, w snapshot.Wait) (found received, ok bool, err error) {
 	if err := b.update(state); err != nil || len(b.byName[w.Signal]) == 0 {
 		return found, false, err
@@ -111,7 +111,7 @@ func (t *taker) took(f filter, s received) bool {
 	return ok && s.seq <= seq
 }
 
-// taker is the node of a wait with what its iterations took, that of the wait included.
+// taker returns the node of a wait with the signals that its iterations took, including this wait's.
 func (b *signalBook) taker(state *snapshot.State, w snapshot.Wait) (*taker, error) {
 	t := b.takers[w.NodeID]
 	if t == nil {
@@ -138,7 +138,7 @@ func (t *taker) add(w snapshot.Wait) {
 	}
 }
 
-// take notes that a wait took a signal.
+// take records that a wait took a signal.
 func (b *signalBook) take(w snapshot.Wait) { b.takers[w.NodeID].add(w) }
 
 // readWait reads the row of a node's wait.
@@ -146,7 +146,7 @@ func readWait(state *snapshot.State, node string, iteration int) (w snapshot.Wai
 	return readMail(state.Waits(), snapshot.Key(node, iteration), snapshot.DecodeWait)
 }
 
-// readMail reads a row of the mailbox.
+// readMail reads a mailbox row.
 func readMail[T any](rows *page.Collection, key string, decode func(page.Row) (T, error)) (row T, ok bool, err error) {
 	value, ok, err := rows.Get(key)
 	if err != nil || !ok {

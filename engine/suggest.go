@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// suggest is the hint for a word that is not one of known: the nearest of them,
-// or all when none is near.
+// suggest returns the hint for an unknown word: the nearest known word, or all of them if none is
+// near.
 func suggest(word string, known []string) string {
 	best, distance := "", min(len(word), max(3, len(word)/2+1))
 	for _, k := range known {
@@ -24,7 +24,7 @@ func suggest(word string, known []string) string {
 	return "there are: " + strings.Join(known, ", ")
 }
 
-// editDistance is the number of bytes to insert, delete or replace to make b of a.
+// editDistance returns the number of bytes to insert, delete or replace to turn a into b.
 func editDistance(a, b string) int {
 	row := make([]int, len(b)+1)
 	for j := range row {
@@ -45,7 +45,7 @@ func editDistance(a, b string) int {
 	return row[len(b)]
 }
 
-// firstLine cuts a message of a library to its first line.
+// firstLine returns the first line of a library's message.
 func firstLine(s string) string {
 	line, _, _ := strings.Cut(s, "\n")
 	return line

@@ -7,15 +7,15 @@ import (
 )
 
 // repositoryVariables locate a repository. git sets them for the programs that it
-// starts; a task's own git has to find the repository it stands in by itself.
+// starts, but a task's git must find the repository of its own folder.
 var repositoryVariables = []string{
 	"GIT_DIR", "GIT_WORK_TREE", "GIT_IMPLICIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_COMMON_DIR", "GIT_PREFIX",
 	"GIT_OBJECT_DIRECTORY", "GIT_ALTERNATE_OBJECT_DIRECTORIES", "GIT_NAMESPACE", "GIT_GRAFT_FILE",
 	"GIT_SHALLOW_FILE", "GIT_INTERNAL_SUPER_PREFIX",
 }
 
-// taskEnv is the environment of an attempt: ours without what locates a
-// repository, then the task's own, then what tells the attempt who it is.
+// taskEnv returns the environment of an attempt: ours without repositoryVariables, then the task's
+// own, then the variables that identify the attempt.
 func taskEnv(base []string, t *Task, runID string, iteration, attempt int) []string {
 	env := make([]string, 0, len(base)+len(t.Env)+5)
 	for _, entry := range base {

@@ -8,14 +8,14 @@ import (
 	"unicode/utf8"
 )
 
-// Bounds of a template.
+// Limits of a template.
 const (
 	maxTemplateBytes = 64 << 10 // as written
 	maxFilledBytes   = 64 << 10 // with its placeholders filled in
 )
 
-// Template is a text with placeholders: {expression}, in the language of conditions.
-// Two braces stand for one. Safe for concurrent use.
+// Template is a text with placeholders, {expression}, in the language of conditions.
+// A doubled brace is a literal brace. Safe for concurrent use.
 type Template struct {
 	Text string // as written
 
@@ -24,16 +24,15 @@ type Template struct {
 	refs  []outputRef // of all its placeholders
 }
 
-// part is a piece of a template.
+// part is a literal text or a placeholder.
 type part struct {
 	text  string
-	value *expression // nil: the text
+	value *expression // nil for a literal text
 }
 
 var errLoneBrace = errors.New("a } stands alone: write }} for a brace")
 
-// cutTemplate cuts a text into literal pieces and the sources of placeholders, which
-// are the pieces at odd places.
+// cutTemplate splits a text into literals, at even indexes, and expressions, at odd indexes.
 func cutTemplate(text string) ([]string, error) {
 	var pieces []string
 	var literal strings.Builder
@@ -65,8 +64,8 @@ func cutTemplate(text string) ([]string, error) {
 	return append(pieces, literal.String()), nil
 }
 
-// placeholderEnd is where in a text after a brace the brace that closes it is, past
-// those in quotes and in pairs; -1 when there is none.
+// placeholderEnd returns the index of the closing brace after an opening brace, skipping
+// quotes and nested pairs; -1 if there is none.
 func placeholderEnd(text string) int {
 	depth, quote := 0, byte(0)
 	for i := 0; i < len(text); i++ {
@@ -124,8 +123,8 @@ func templateEnv(input, outputs map[string]any, read func(table, node string) an
 	return env
 }
 
-// fill puts values in place of the placeholders, for a node of a run. outputs has the
-// values of t.refs. trouble is why that cannot be done, "" when it is.
+// fill replaces the placeholders for a node of a run. outputs has the values of t.refs. If
+// the template cannot be filled, trouble says why.
 func (t *Template) fill(input map[string]any, outputs map[outputRef]any, run string, key nodeKey) (text, trouble string) {
 	var out strings.Builder
 	for _, p := range t.parts {
@@ -138,7 +137,7 @@ func (t *Template) fill(input map[string]any, outputs map[outputRef]any, run str
 		}
 		out.WriteString(text)
 	}
-	if !utf8.ValidString(out.String()) { // an expression has cut a character in two
+	if !utf8.ValidString(out.String()) { // an expression has split a character
 		return "", "not valid UTF-8"
 	}
 	return out.String(), ""
@@ -156,7 +155,7 @@ func (p part) fill(input map[string]any, outputs map[outputRef]any, run string, 
 	return showValue(value)
 }
 
-// showValue is a placeholder's value as text.
+// showValue returns a placeholder's value as text.
 func showValue(value any) (string, error) {
 	switch v := value.(type) {
 	case nil:

@@ -7,10 +7,10 @@ import (
 	"github.com/git-smithers/git-smithers/snapshot"
 )
 
-// spentTries is how many of a node's tries, which are one more than its task's retries,
-// have failed. They are counted over all processes that ran the run, until it ends: who
-// resumes a run that failed or was cancelled gives every task its tries anew. An
-// attempt that was interrupted is not counted: its task did not fail, the machine did.
+// spentTries returns how many of a node's tries have failed. A node has one try more than its
+// task's retries. The count includes all processes until the run ends: resuming a failed or
+// cancelled run gives every task all its tries again. Interrupted attempts do not count,
+// because the machine failed and not the task.
 func (r *runner) spentTries(t *Task, key nodeKey) int {
 	spent, known := r.spent[key]
 	if !known {
@@ -23,8 +23,8 @@ func (r *runner) spentTries(t *Task, key nodeKey) int {
 	return spent
 }
 
-// countSpent counts in the journal, back from the node's last attempt. As many failures as
-// the task has tries belong to an earlier life of the run.
+// countSpent counts failures in the journal, back from the node's last attempt. As many failures
+// as the task has tries belong to an earlier end of the run.
 func (r *runner) countSpent(t *Task, key nodeKey) (int, error) {
 	n := r.nodes[key]
 	if r.anew || n.LastAttempt == nil {
@@ -37,7 +37,7 @@ func (r *runner) countSpent(t *Task, key nodeKey) (int, error) {
 			return 0, err
 		}
 		switch {
-		case !ok && number == *n.LastAttempt: // it is about to start
+		case !ok && number == *n.LastAttempt: // the attempt is about to start
 			continue
 		case !ok || a.State == snapshot.AttemptFinished || a.State == snapshot.AttemptCancelled:
 			return failures % (t.Retries + 1), nil

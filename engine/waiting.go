@@ -8,7 +8,7 @@ import (
 	"github.com/git-smithers/git-smithers/snapshot"
 )
 
-// waiting are the nodes that wait, of every task the newest iteration, sorted.
+// waiting returns the waiting nodes at the newest iteration of each task, sorted.
 func (r *runner) waiting() []nodeKey {
 	var keys []nodeKey
 	for _, t := range r.wf.Tasks {
@@ -21,8 +21,8 @@ func (r *runner) waiting() []nodeKey {
 	return keys
 }
 
-// settle ends the waits for which the tip's mailbox has, or the clock is, what they
-// wait for: their nodes are finished, skipped, or failed. It first appends what has expired by now.
+// settle ends the waits that the tip's mailbox or the clock has ended: their nodes are finished,
+// skipped or failed. It first appends expired requests.
 func (r *runner) settle(ctx context.Context) error {
 	waiting := r.waiting()
 	if len(waiting) == 0 {
@@ -45,8 +45,8 @@ func (r *runner) settle(ctx context.Context) error {
 	return nil
 }
 
-// catchUp reads the tip before the clock decides anything: what somebody did in time
-// counts. It appends what has expired.
+// catchUp reads the tip before the clock decides, so that an act in time
+// counts. Then it appends expired requests.
 func (r *runner) catchUp(ctx context.Context, now time.Time) error {
 	if err := r.rec.Refresh(ctx); err != nil {
 		return err
@@ -79,8 +79,8 @@ func (r *runner) settleNode(t *Task, key nodeKey, now time.Time) error {
 	return nil
 }
 
-// endingOf is how an attempt's wait has ended, nil while it waits. found is false where
-// the mailbox does not have what it waits for.
+// endingOf returns the ending of an attempt's wait, or nil while it waits. found is false if
+// the mailbox row is missing.
 func (r *runner) endingOf(t *Task, a snapshot.Attempt, now time.Time) (end *ending, found bool, err error) {
 	key := snapshot.Key(a.NodeID, a.Iteration)
 	state := r.rec.State()
@@ -112,7 +112,7 @@ func (r *runner) endingOf(t *Task, a snapshot.Attempt, now time.Time) (end *endi
 	}
 }
 
-// checked is an ending whose output fits the task's table; else the attempt has failed.
+// checked returns the ending if its output fits the task's table, and otherwise a failed one.
 func (r *runner) checked(t *Task, end ending) ending {
 	if t.Output == "" || end.failed != nil || end.skipped {
 		return end
@@ -125,8 +125,8 @@ func (r *runner) checked(t *Task, end ending) ending {
 	return end
 }
 
-// waitAnew makes a node pending that waits for something the mailbox does not have:
-// somebody has edited its history.
+// waitAnew makes a waiting node pending again if its mailbox row is missing, because its history was
+// edited.
 func (r *runner) waitAnew(t *Task, key nodeKey) error {
 	n := r.nodes[key]
 	if err := r.abandon(key, n, "there is nothing to wait for"); err != nil {
@@ -139,7 +139,7 @@ func (r *runner) waitAnew(t *Task, key nodeKey) error {
 	return nil
 }
 
-// withdraw tells that nobody is asked any more, or that a timer does not go off.
+// withdraw records that a request is withdrawn or a timer is stopped.
 func (r *runner) withdraw(n snapshot.Node) error {
 	state := r.rec.State()
 	switch n.State {
@@ -160,7 +160,7 @@ func (r *runner) withdraw(n snapshot.Node) error {
 	return nil
 }
 
-// nextDue is when the clock ends the next wait of a node; zero when it ends none.
+// nextDue returns the time of the next wait to end by the clock; zero if there is none.
 func (r *runner) nextDue() (time.Time, error) {
 	var next time.Time
 	for _, key := range r.waiting() {
@@ -178,7 +178,7 @@ func (r *runner) nextDue() (time.Time, error) {
 	return next, nil
 }
 
-// dueAt is when the clock ends a node's wait, nil for never.
+// dueAt returns when the clock ends a node's wait; nil for never.
 func dueAt(state *snapshot.State, n snapshot.Node) (*int64, error) {
 	key := snapshot.Key(n.NodeID, n.Iteration)
 	switch n.State {
@@ -199,7 +199,7 @@ func dueAt(state *snapshot.State, n snapshot.Node) (*int64, error) {
 	}
 }
 
-// byWhom is a verb with who did it.
+// byWhom returns a verb with the person's name.
 func byWhom(verb string, who *string) string {
 	if who == nil {
 		return verb

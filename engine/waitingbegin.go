@@ -7,9 +7,8 @@ import (
 	"github.com/git-smithers/git-smithers/timeline"
 )
 
-// beginWait makes a node that is ready wait for what its task waits for: the attempt
-// and node are in a waiting state, and the mailbox says for what. One whose texts
-// cannot be made has failed.
+// beginWait starts the wait of a ready node: the attempt and the node get a waiting state, and the
+// mailbox gets a row. If a text of the task cannot be filled, the node fails.
 func (r *runner) beginWait(t *Task, key nodeKey) error {
 	number, _, err := r.nextAttempt(key)
 	if err != nil {
@@ -45,8 +44,8 @@ func (r *runner) beginWait(t *Task, key nodeKey) error {
 	return nil
 }
 
-// texts are the texts of the task with their placeholders filled in, by their templates.
-// why says what is wrong with them.
+// texts returns the task's texts with their placeholders filled, by their templates.
+// If one cannot be filled, why gives the reason.
 func (r *runner) texts(t *Task, key nodeKey) (texts map[*Template]string, why *reason, err error) {
 	all, where := t.templates()
 	if len(all) == 0 {
@@ -94,7 +93,7 @@ func (r *runner) requestApproval(t *Task, a snapshot.Attempt, texts map[*Templat
 	r.sayWaits(t, a, "approval")
 }
 
-// title is what people see of a task that has no title of its own.
+// title returns the title for people of a task without a title.
 func (t *Task) title() string {
 	if t.Label != "" {
 		return t.Label
@@ -118,7 +117,7 @@ func (r *runner) requestAnswer(t *Task, a snapshot.Attempt, texts map[*Template]
 	r.sayWaits(t, a, "an answer")
 }
 
-// waitForSignal goes on after the signal that an attempt before took by the same filter.
+// waitForSignal begins to wait after the signal that the previous attempt took by the same filter.
 func (r *runner) waitForSignal(t *Task, a snapshot.Attempt, texts map[*Template]string) error {
 	w := t.WaitFor
 	row := snapshot.Wait{
@@ -173,7 +172,7 @@ func (r *runner) sayWaits(t *Task, a snapshot.Attempt, what string) {
 	r.next.step(name, t.state(), a.StartedAtMs, 0)
 }
 
-// after is a time after another one; nil where there is none between.
+// after returns the time ms + d; nil if d is zero.
 func after(ms int64, d time.Duration) *int64 {
 	if d == 0 {
 		return nil

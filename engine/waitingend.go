@@ -16,7 +16,7 @@ type decision struct {
 	DecidedAt string  `json:"decidedAt"`
 }
 
-// decided is how the wait for an approval has ended; nil while it is only requested.
+// decided returns the ending of an approval's wait; nil while it is pending.
 func decided(t *Approval, a snapshot.Approval) (*ending, error) {
 	if a.Status == snapshot.ApprovalRequested {
 		return nil, nil
@@ -34,7 +34,7 @@ func decided(t *Approval, a snapshot.Approval) (*ending, error) {
 	return &ending{verb: verb, output: output}, timeline.Explain(err)
 }
 
-// answered is how the wait for an answer has ended; nil while the request is pending.
+// answered returns the ending of a human request's wait; nil while it is pending.
 func answered(t *Human, h snapshot.HumanRequest) *ending {
 	switch h.Status {
 	case snapshot.HumanAnswered:
@@ -47,7 +47,7 @@ func answered(t *Human, h snapshot.HumanRequest) *ending {
 	return nil
 }
 
-// received is how the wait for a signal has ended; nil while none has come.
+// received returns the ending of a signal's wait; nil until a signal arrives.
 func (r *runner) received(t *WaitFor, w snapshot.Wait, now time.Time) (*ending, error) {
 	found, ok, err := r.signals.find(r.rec.State(), w)
 	if err != nil {
@@ -72,7 +72,7 @@ func (r *runner) received(t *WaitFor, w snapshot.Wait, now time.Time) (*ending, 
 	return nil, nil
 }
 
-// fired is how a timer's wait has ended; nil before its time.
+// fired returns the ending of a timer's wait; nil before its time.
 func (r *runner) fired(w snapshot.Wait, now time.Time) (*ending, error) {
 	if *w.DueAtMs > now.UnixMilli() {
 		return nil, nil
@@ -84,13 +84,13 @@ func (r *runner) fired(w snapshot.Wait, now time.Time) (*ending, error) {
 	return &ending{verb: "is over", output: output}, timeline.Explain(err)
 }
 
-// timedOut is the end of a wait in which nothing came in time.
+// timedOut returns the ending of a wait whose time has passed.
 func timedOut(then Otherwise, what string, startedMs, dueMs int64) *ending {
 	within := time.Duration(dueMs-startedMs) * time.Millisecond
 	return otherwise(then, "timed out", &reason{reasonTimeout, what + " within " + within.String()})
 }
 
-// otherwise is the end of a wait that did not get what it waited for.
+// otherwise returns the ending of a wait that was denied or timed out.
 func otherwise(then Otherwise, verb string, why *reason) *ending {
 	switch then {
 	case OtherwiseContinue:
@@ -102,7 +102,7 @@ func otherwise(then Otherwise, verb string, why *reason) *ending {
 	}
 }
 
-// showTime is a time as outputs have it: RFC 3339, UTC, with milliseconds.
+// showTime returns a time as outputs have it: RFC 3339, UTC, with milliseconds.
 func showTime(ms int64) string {
 	return time.UnixMilli(ms).UTC().Format("2006-01-02T15:04:05.000Z07:00")
 }

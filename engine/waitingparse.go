@@ -12,7 +12,7 @@ import (
 )
 
 var (
-	taskKinds    = []string{"run", "approval", "wait_for", "human", "timer"} // a task has one of these
+	taskKinds    = []string{"run", "approval", "wait_for", "human", "timer"} // a task has exactly one of these
 	commandKeys  = []string{"env", "timeout", "worktree"}                    // only with run
 	approvalKeys = []string{"title", "summary", "on_deny"}
 	waitForKeys  = []string{"signal", "correlation", "timeout", "on_timeout"}
@@ -56,7 +56,7 @@ func (p *parser) kind(n *yaml.Node, t *Task, fields map[string]*yaml.Node) {
 	p.wait(kind, fields[kind], t)
 }
 
-// wait reads what a task waits for.
+// wait reads the mapping of a task that waits.
 func (p *parser) wait(kind string, n *yaml.Node, t *Task) {
 	switch kind {
 	case "approval":
@@ -70,7 +70,7 @@ func (p *parser) wait(kind string, n *yaml.Node, t *Task) {
 	}
 }
 
-// short reports whether a key has a text in place of its mapping.
+// short reports whether a key has a text instead of a mapping, and then reports the flaw.
 func (p *parser) short(n *yaml.Node, what, example string) bool {
 	if n = p.follow(n); n == nil || n.Kind == yaml.MappingNode {
 		return false
@@ -119,7 +119,7 @@ func (p *parser) waitFor(n *yaml.Node) *WaitFor {
 	return w
 }
 
-// patience reads how long a task waits, and what happens then.
+// patience reads a wait's timeout, and what happens when it passes.
 func (p *parser) patience(n *yaml.Node, what string, fields map[string]*yaml.Node) (timeout time.Duration, then Otherwise) {
 	then = OtherwiseFail
 	if at := fields["timeout"]; at != nil {
@@ -167,7 +167,7 @@ func (p *parser) human(n *yaml.Node, task string) *Human {
 	return h
 }
 
-// finishForms gives requests without a form that of their output, and all their kind.
+// finishForms gives human requests without a form the schema of their output, and sets every request's kind.
 func (p *parser) finishForms() {
 	if p.err != nil {
 		return
@@ -183,7 +183,7 @@ func (p *parser) finishForms() {
 	}
 }
 
-// formKind is the kind of request that a form makes.
+// formKind returns the kind of request for a form.
 func formKind(form json.RawMessage) string {
 	if form == nil {
 		return snapshot.HumanAsk
@@ -235,7 +235,7 @@ func (p *parser) template(n *yaml.Node, what string) *Template {
 	return t
 }
 
-// checkTemplates checks what the placeholders of every task read.
+// checkTemplates checks the outputs that the placeholders of every task read.
 func (p *parser) checkTemplates() {
 	if p.err != nil {
 		return

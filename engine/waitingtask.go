@@ -7,48 +7,48 @@ import (
 	"github.com/git-smithers/git-smithers/snapshot"
 )
 
-// Otherwise is what becomes of a task that waited and did not get what it waited for.
+// Otherwise is what happens to a task whose wait is denied or times out.
 type Otherwise string
 
 // The values of Otherwise.
 const (
-	OtherwiseFail     Otherwise = "fail"     // the attempt has failed
-	OtherwiseContinue Otherwise = "continue" // the task is finished, with an output that says so
+	OtherwiseFail     Otherwise = "fail"     // the attempt fails
+	OtherwiseContinue Otherwise = "continue" // the task finishes with an output that says so
 	OtherwiseSkip     Otherwise = "skip"     // the task is skipped
 )
 
-// Approval is a task at which somebody says yes or no.
+// Approval is a task that waits for a yes or no.
 type Approval struct {
-	Title   *Template // nil: the task's label, or its id
-	Summary *Template // nil for none
+	Title   *Template // nil means the task's label, or its id
+	Summary *Template // nil if there is none
 	OnDeny  Otherwise
 }
 
-// WaitFor is a task that takes a signal; its output is the signal's payload.
+// WaitFor is a task that takes a signal. Its output is the signal's payload.
 type WaitFor struct {
 	Signal         string
-	Correlation    *Template // that the signal must have; nil: it must have none
-	AnyCorrelation bool      // whatever the signal has; Correlation is nil
+	Correlation    *Template // the signal's correlation id; nil means none
+	AnyCorrelation bool      // any correlation id, or none; Correlation is nil
 	Timeout        time.Duration
 	OnTimeout      Otherwise
 }
 
-// Human is a task that asks people something; its output is their answer.
+// Human is a task that asks a person. Its output is the answer.
 type Human struct {
 	Prompt    *Template
-	Form      json.RawMessage // JSON Schema of the answer; nil: any text
-	Kind      string          // of snapshot.HumanRequest
+	Form      json.RawMessage // JSON Schema of the answer; nil means any text
+	Kind      string          // the kind of its snapshot.HumanRequest
 	Timeout   time.Duration
 	OnTimeout Otherwise
 }
 
-// Timer is a task that waits for a time to come.
+// Timer is a task that waits for a time.
 type Timer struct {
-	After time.Duration // from when it begins; 0: Until says
+	After time.Duration // from its beginning; 0 means Until
 	Until time.Time
 }
 
-// state is the state of a node, and of its attempt, while its task waits; "" for one
+// state returns the state of a node and its attempt while its task waits; "" for a task
 // that runs a command.
 func (t *Task) state() snapshot.NodeState {
 	switch {
@@ -64,7 +64,7 @@ func (t *Task) state() snapshot.NodeState {
 	return ""
 }
 
-// templates are the texts of the task that have placeholders, and where they stand.
+// templates returns the task's texts with placeholders, and their places in the file.
 func (t *Task) templates() (all []*Template, where []string) {
 	add := func(name string, tpl *Template) {
 		if tpl != nil {

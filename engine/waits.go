@@ -9,17 +9,17 @@ import (
 	"github.com/git-smithers/git-smithers/timeline"
 )
 
-// Waiting is something that a run waits for, for people to see.
+// Waiting is something that a run waits for, as people see it.
 type Waiting struct {
 	NodeID    string  `json:"nodeId"`
 	Iteration int     `json:"iteration"`
 	For       string  `json:"for"`  // approval, human, signal, timer
-	What      string  `json:"what"` // in words: a title, a prompt, a signal's name, a time
+	What      string  `json:"what"` // a title, a prompt, a signal's name or a time
 	DueAtMs   *int64  `json:"dueAtMs"`
 	RequestID *string `json:"requestId"` // of a human request
-	// CorrelationID is what a signal has to have; nil: nothing that is known by now.
+	// CorrelationID is the correlation id that the signal must have; nil if it is not known yet.
 	CorrelationID *string `json:"correlationId"`
-	Ready         bool    `json:"ready"` // what it waits for is there: resume goes on
+	Ready         bool    `json:"ready"` // resume continues, because the run has what it waits for
 }
 
 // WaitsOf lists what a run waits for, in the order of its nodes' keys.
@@ -32,7 +32,7 @@ func WaitsOf(rec Recorder, at time.Time) ([]Waiting, error) {
 	signals := newSignalBook()
 	waits := make([]Waiting, 0, len(nodes))
 	for _, n := range nodes {
-		w := Waiting{NodeID: n.NodeID, Iteration: n.Iteration, Ready: true} // without a row, it waits anew
+		w := Waiting{NodeID: n.NodeID, Iteration: n.Iteration, Ready: true} // a node without a mailbox row waits again
 		switch n.State {
 		case snapshot.NodeWaitingApproval:
 			err = w.approval(state)
@@ -51,7 +51,7 @@ func WaitsOf(rec Recorder, at time.Time) ([]Waiting, error) {
 	return waits, nil
 }
 
-// waitingNodes are the nodes of a state that wait, sorted.
+// waitingNodes returns the waiting nodes of a state, sorted.
 func waitingNodes(state *snapshot.State) ([]snapshot.Node, error) {
 	var nodes []snapshot.Node
 	for row, err := range state.Nodes().Rows() {

@@ -8,55 +8,55 @@ import (
 	"github.com/git-smithers/git-smithers/snapshot"
 )
 
-// Workflow is a workflow file that was read and found sound. It is not changed
-// after [Parse]; safe for concurrent use.
+// Workflow is a parsed and checked workflow file. It is immutable after [Parse] and safe for
+// concurrent use.
 type Workflow struct {
 	Name  string
-	Tasks []*Task // in the order of the file, those of loops included
-	Loops []*Loop // in the order of the file
+	Tasks []*Task // in file order, including the tasks of loops
+	Loops []*Loop // in file order
 
-	Worktree *Worktree // that tasks share; nil: the one that the run is started in
+	Worktree *Worktree // that tasks share; nil means the working copy that the run starts in
 
 	definition []byte
-	input      *schema            // nil: anything
+	input      *schema            // nil accepts anything
 	outputs    map[string]*schema // by table
-	children   []child            // the top level, in the order of the file
+	children   []child            // the top level, in file order
 	tasks      map[string]*Task
 	loops      map[string]*Loop
 }
 
-// Task is one task of a workflow. It has one of Run, Approval, WaitFor, Human, Timer.
+// Task is one task of a workflow. Exactly one of Run, Approval, WaitFor, Human and Timer is set.
 type Task struct {
 	ID       string
-	Label    string // "" for none
-	Output   string // the table its output goes to; "" for a task without output
-	Run      string // the command, for sh -c; "" for a task that waits
+	Label    string // "" if none
+	Output   string // the table of its output; "" if it has no output
+	Run      string // the command for sh -c; "" if the task waits
 	Approval *Approval
 	WaitFor  *WaitFor
 	Human    *Human
 	Timer    *Timer
 
-	Needs   []string      // as written: ids of tasks and loops
-	Retries int           // attempts after the first one
-	Timeout time.Duration // of one attempt; 0 for none
-	When    string        // "" for always
+	Needs   []string      // ids of tasks and loops, as written
+	Retries int           // further attempts after the first
+	Timeout time.Duration // of one attempt; 0 means none
+	When    string        // "" means always
 	Env     []string      // "NAME=value", sorted
-	Loop    string        // the loop it is part of; "" for none
+	Loop    string        // the enclosing loop; "" if none
 
-	Worktree *Worktree // of its own; nil: it shares that of the run
+	Worktree *Worktree // its own worktree; nil means the run's
 
 	line   int
 	when   *condition
-	waits  []string        // the tasks and whole loops that must be done first
-	before map[string]bool // all that, transitively; only where there is a condition or a template
+	waits  []string        // the tasks and whole loops to wait for
+	before map[string]bool // the same, transitively; only set if the task has a condition or template
 }
 
-// Loop is a loop of a workflow: its tasks run again until a condition holds.
+// Loop is a loop of a workflow: its tasks repeat until a condition holds.
 type Loop struct {
 	ID     string
 	Until  string
-	Max    int  // how many iterations at most
-	Finish bool // reaching Max ends the loop instead of failing the run
+	Max    int  // maximum number of iterations
+	Finish bool // at Max the loop ends, instead of failing the run
 	Tasks  []*Task
 
 	line  int
@@ -69,8 +69,8 @@ type child struct {
 	loop *Loop
 }
 
-// Snapshot is the definition as a run keeps it: the file's bytes and the output
-// schemas in canonical JSON.
+// Snapshot returns the definition as a run stores it: the file's bytes and the output
+// schemas as canonical JSON.
 func (w *Workflow) Snapshot() *snapshot.Workflow {
 	schemas := make(map[string]json.RawMessage, len(w.outputs))
 	for table, s := range w.outputs {
@@ -79,13 +79,13 @@ func (w *Workflow) Snapshot() *snapshot.Workflow {
 	return &snapshot.Workflow{Definition: slices.Clone(w.definition), Schemas: schemas}
 }
 
-// ValidateInput checks a run's input, nil for none, against the workflow's
+// ValidateInput checks a run's input, which may be nil, against the workflow's
 // schema. The error's code is invalid_input and its message names the path.
 func (w *Workflow) ValidateInput(input json.RawMessage) error {
 	return checkInput(w.input, input)
 }
 
-// firstNodes are the nodes of a run's beginning: every task at iteration 0.
+// firstNodes returns the nodes of a new run: every task at iteration 0.
 func (w *Workflow) firstNodes() []snapshot.Node {
 	nodes := make([]snapshot.Node, len(w.Tasks))
 	for i, t := range w.Tasks {
@@ -94,7 +94,7 @@ func (w *Workflow) firstNodes() []snapshot.Node {
 	return nodes
 }
 
-// node is a task's pending node at an iteration.
+// node returns a pending node of a task.
 func (w *Workflow) node(t *Task, iteration int) snapshot.Node {
 	n := snapshot.Node{
 		NodeID:      t.ID,
@@ -112,8 +112,8 @@ func (w *Workflow) node(t *Task, iteration int) snapshot.Node {
 	return n
 }
 
-// needs are the ids of the nodes that must be done before t, sorted. Waiting for
-// a loop is waiting for each of its tasks.
+// needs returns the ids of the nodes that must be done before t, sorted. A loop
+// stands for each of its tasks.
 func (w *Workflow) needs(t *Task) []string {
 	needs := []string{}
 	for _, id := range t.waits {
@@ -130,7 +130,7 @@ func (w *Workflow) needs(t *Task) []string {
 	return slices.Compact(needs)
 }
 
-// ownWorktree is the name of the task's own worktree; "" where it has none.
+// ownWorktree returns the name of the task's own worktree; "" if it has none.
 func (t *Task) ownWorktree() string {
 	if t.Worktree == nil {
 		return ""
@@ -138,7 +138,7 @@ func (t *Task) ownWorktree() string {
 	return t.ID
 }
 
-// writers are the tasks that write a table, in the order of the file.
+// writers returns the tasks that write a table, in file order.
 func (w *Workflow) writers(table string) []*Task {
 	var writers []*Task
 	for _, t := range w.Tasks {

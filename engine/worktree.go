@@ -10,15 +10,15 @@ import (
 	"github.com/git-smithers/git-smithers/timeline"
 )
 
-// Worktree is the worktree that a workflow or a task asks for. Path and Branch may
+// Worktree is a worktree that a workflow or a task asks for. Path and Branch may
 // have placeholders.
 type Worktree struct {
-	Path   string // relative to the top of the working copy, or absolute; "" has one chosen
-	Branch string // "" for none
-	Base   string // the revision it starts from; "" means main
+	Path   string // relative to the top of the working copy, or absolute; "" means automatic
+	Branch string // "" if none
+	Base   string // the revision to start from; "" means main
 }
 
-// The placeholders of a worktree's path and branch.
+// Placeholders in a worktree's path and branch.
 const (
 	runPlaceholder  = "{run}"
 	taskPlaceholder = "{task}"
@@ -29,8 +29,7 @@ var (
 	placeholder  = regexp.MustCompile(`\{[^{}]*\}`)
 )
 
-// worktree reads the worktree of a workflow or a task: true, or a mapping. task is
-// the task's id, "" for the workflow's own.
+// worktree reads a worktree: true, or a mapping. task is the task's id, "" for the workflow's own.
 func (p *parser) worktree(n *yaml.Node, task string) *Worktree {
 	if n = p.follow(n); n == nil {
 		return nil
@@ -64,7 +63,7 @@ func (p *parser) worktree(n *yaml.Node, task string) *Worktree {
 	return p.taken(n, w, task)
 }
 
-// taken refuses a path or a branch that another worktree of the file has.
+// taken reports a flaw if another worktree of the file has the same path or branch.
 func (p *parser) taken(n *yaml.Node, w *Worktree, task string) *Worktree {
 	for _, name := range []struct{ what, value string }{{"path", w.Path}, {"branch", w.Branch}} {
 		if name.value == "" {
@@ -103,10 +102,10 @@ func (p *parser) checkPath(at *yaml.Node, path, task string) {
 	}
 }
 
-// branchPattern is what git allows in no branch's name, and what reads as an option.
+// branchPattern matches invalid branch names, and names that look like options.
 var branchPattern = regexp.MustCompile(`^[-/.@]$|^[-/.]|[\x00-\x20\x7f~^:?*\[\\]|\.\.|//|/\.|@\{|\.lock(/|$)|[/.]$`)
 
-// checkBranch checks the name of a branch, with something in place of placeholders.
+// checkBranch checks the name of a branch, with a sample text for each placeholder.
 func (p *parser) checkBranch(at *yaml.Node, branch string) {
 	if p.err == nil && branchPattern.MatchString(branch) {
 		p.fail(at, "`git help check-ref-format` says what is allowed", "branch %q cannot be the name of a branch", branch)
@@ -125,7 +124,7 @@ func (p *parser) checkBase(at *yaml.Node, base string) {
 
 func isControl(r rune) bool { return r < ' ' || r == 0x7f }
 
-// asksForWorktrees reports whether the workflow or a task of it wants a worktree.
+// asksForWorktrees reports whether the workflow or one of its tasks asks for a worktree.
 func (w *Workflow) asksForWorktrees() bool {
 	if w.Worktree != nil {
 		return true
@@ -138,7 +137,7 @@ func (w *Workflow) asksForWorktrees() bool {
 	return false
 }
 
-// OwnWorktree returns the worktree that the tasks of a run are to share; false if the workflow asks for none.
+// OwnWorktree returns the worktree that the run's tasks share; false if the workflow asks for none.
 func (w *Workflow) OwnWorktree(run string) (timeline.WorktreeSpec, bool) {
 	if w.Worktree == nil {
 		return timeline.WorktreeSpec{}, false
@@ -146,16 +145,16 @@ func (w *Workflow) OwnWorktree(run string) (timeline.WorktreeSpec, bool) {
 	return w.Worktree.spec(run, ""), true
 }
 
-// spec is the worktree for a run. task is the task's id, "" for the workflow's own.
+// spec returns the worktree for a run. task is the task's id, "" for the workflow's own.
 func (w *Worktree) spec(run, task string) timeline.WorktreeSpec {
 	return timeline.WorktreeSpec{Name: task, Path: w.expand(w.Path, run, task), Branch: w.expand(w.Branch, run, task), Base: w.Base}
 }
 
-// expand fills in the placeholders. A run's id is escaped as in the names of refs:
-// it may be any text, from another repository too, and must not lead elsewhere.
+// expand fills in the placeholders. A run's id is escaped as in ref names, because it may be any
+// text of a foreign repository and must not lead out of the folder.
 func (w *Worktree) expand(text, run, task string) string {
 	escaped, err := refs.EscapeRun(run)
-	if err != nil { // the empty id, which no run has
+	if err != nil { // no run has an empty id
 		escaped = ""
 	}
 	return strings.NewReplacer(runPlaceholder, escaped, taskPlaceholder, task).Replace(text)

@@ -15,31 +15,31 @@ import (
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
 
-// MaxFile is how many bytes of a workflow file are taken.
+// MaxFile is the maximum size of a workflow file, in bytes.
 const MaxFile = 1 << 20
 
-// Bounds of what is in a workflow file.
+// Limits of a workflow file's content.
 const (
-	maxYAMLNodes = 100_000 // after aliases are followed
-	maxYAMLBytes = 8 << 20 // of the texts of these
+	maxYAMLNodes = 100_000 // after following aliases
+	maxYAMLBytes = 8 << 20 // of their texts
 	maxYAMLDepth = 100
 )
 
-// reader reads YAML nodes strictly. An error sticks: after it, every method returns a zero
-// value, so callers check err once, at the end of a part of the file. The next part then begins
-// without it, so that all that is wrong with a file is found at once.
+// reader reads YAML nodes strictly. After an error, every method returns a zero
+// value, so callers check err once, at the end of a part of the file. The next part begins
+// without the error, so that all flaws of a file are found at once.
 type reader struct {
 	file  string
 	nodes int
 	bytes int
 	err   error
 
-	flaws   []*fault.Error      // what is wrong with the parts that were read
-	fatal   bool                // err is for good: no further part is read
-	strange map[*yaml.Node]bool // mappings with keys that are not known: perhaps those that they lack
+	flaws   []*fault.Error      // the flaws of the parts read so far
+	fatal   bool                // err is final: no further part is read
+	strange map[*yaml.Node]bool // mappings with unknown keys, which may be misspelt required keys
 }
 
-// document reads the one document of a file and returns its top node.
+// document reads the only document of a file and returns its top node.
 func (r *reader) document(data []byte) *yaml.Node {
 	if len(data) > MaxFile {
 		r.failLine(0, "", "the file is larger than %d bytes", MaxFile)
@@ -101,7 +101,7 @@ func (r *reader) fail(at *yaml.Node, hint, format string, args ...any) {
 	r.failLine(line, hint, format, args...)
 }
 
-// failLine is fail at a line, 0 for the file as a whole.
+// failLine is fail at a line; 0 means the whole file.
 func (r *reader) failLine(line int, hint, format string, args ...any) {
 	if r.err != nil {
 		return
@@ -120,7 +120,7 @@ func (r *reader) failLine(line int, hint, format string, args ...any) {
 	r.err = e
 }
 
-// follow returns the node that n stands for, and counts it.
+// follow returns the node that n or its alias means, and counts it.
 func (r *reader) follow(n *yaml.Node) *yaml.Node {
 	if r.nodes++; r.nodes > maxYAMLNodes {
 		r.fatal = true
@@ -142,8 +142,8 @@ func (r *reader) follow(n *yaml.Node) *yaml.Node {
 	return n
 }
 
-// mapping reads a mapping whose keys must all be known; nil known allows any.
-// what says what the mapping is, for messages.
+// mapping reads a mapping. known lists the allowed keys; nil allows any.
+// what names the mapping in messages.
 func (r *reader) mapping(n *yaml.Node, what string, known []string) (keys []*yaml.Node, fields map[string]*yaml.Node) {
 	n = r.follow(n)
 	if n == nil {
@@ -193,7 +193,7 @@ func (r *reader) list(n *yaml.Node, what string) []*yaml.Node {
 	return n.Content
 }
 
-// text reads a scalar as it is written. It must not be empty.
+// text reads a scalar as written. It must not be empty.
 func (r *reader) text(n *yaml.Node, what string) string {
 	n = r.follow(n)
 	if n == nil {
@@ -240,7 +240,7 @@ func (r *reader) duration(n *yaml.Node, what string) time.Duration {
 	return d
 }
 
-// json turns a node into the JSON value that it means.
+// json converts a node to its JSON value.
 func (r *reader) json(n *yaml.Node, depth int) any {
 	n = r.follow(n)
 	if n == nil {

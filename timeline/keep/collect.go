@@ -16,16 +16,15 @@ import (
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
 
-// collectLock is the file, in the store's private folder, that one process at a time has
-// locked to collect.
+// collectLock is the file, in the store's private folder, that a collecting process locks.
 const collectLock = "collect.lock"
 
-// Collect frees what forgotten runs alone hold. It cannot be undone. What a ref, a reflog,
-// an index, a HEAD or an object of the user's still needs stays, and so does what nothing
-// needs and was never a run's.
+// Collect deletes the objects that only forgotten runs need. It cannot be undone. Objects that a
+// ref, a reflog, an index, a HEAD or another object of the user's needs are kept, and so are
+// unneeded objects that never belonged to a run.
 //
-// A crash leaves all of a run or none of its refs; what is left to free then, the next
-// Collect frees. Codes: locked where another process collects, or git is changing an index.
+// A crash leaves either all refs of a run or none; the next Collect frees the rest. The error's
+// code is locked if another process collects, or git is changing an index.
 func (k *Keeper) Collect(ctx context.Context, dryRun bool) (*Pruned, error) {
 	lock := flock.New(filepath.Join(k.parts.Private, collectLock))
 	if !dryRun {
@@ -37,7 +36,7 @@ func (k *Keeper) Collect(ctx context.Context, dryRun bool) (*Pruned, error) {
 		} else if !locked {
 			return nil, fault.New(fault.Locked, "another process is collecting").Hint("try again when it is done")
 		}
-		defer lock.Close() //nolint:errcheck // the process's end would do it, too
+		defer lock.Close() //nolint:errcheck // the end of the process would unlock it, too
 	}
 	list, err := k.ourRefs(ctx)
 	if err != nil {
@@ -71,10 +70,9 @@ func (k *Keeper) Collect(ctx context.Context, dryRun bool) (*Pruned, error) {
 	return out, timeline.Explain(k.free(ctx, candidates, out))
 }
 
-// toCollect are the runs that were forgotten, and what keeps what they have: the ref that
-// holds it, frame refs that have outlived a crash, or what a remote had of it. Where a run
-// of the id exists again, it is not going, and what is held beside it is: it is taken out
-// of the refs of that run.
+// toCollect returns the forgotten runs with the refs that keep their objects: the ref that holds
+// the run, frame refs left by a crash, and tracking refs of remotes. If a new run has the same id,
+// only the held run is collected.
 func toCollect(all map[string]*holding) []*holding {
 	out := byID(all, func(h *holding) bool {
 		return h.tip.IsZero() && len(h.refs) > 0 && (!h.held.IsZero() || !h.gone.IsZero())
@@ -92,8 +90,8 @@ func toCollect(all map[string]*holding) []*holding {
 	return out
 }
 
-// candidates is everything that the runs reach and no commit of the user's, and what a
-// Collect before has not come to free. All of it is noted where the next one finds it.
+// candidates returns every object that the runs reach and no commit of the user's reaches, and
+// what an earlier Collect did not finish. It records all of them for the next Collect.
 func (k *Keeper) candidates(ctx context.Context, going []*holding) (map[objstore.ID]struct{}, error) {
 	ids, err := k.readNoted()
 	if err != nil || len(going) == 0 {
@@ -110,8 +108,8 @@ func (k *Keeper) candidates(ctx context.Context, going []*holding) (map[objstore
 	return ids, err
 }
 
-// letGo deletes the refs of runs that were forgotten, but for their tombstones: from then
-// on they are collected.
+// letGo deletes the refs of forgotten runs, except their tombstones: from then on, the runs are
+// collected.
 func (k *Keeper) letGo(ctx context.Context, going []*holding) error {
 	batch := k.parts.Objects.Begin()
 	var made, deleted []refs.Update
@@ -120,7 +118,7 @@ func (k *Keeper) letGo(ctx context.Context, going []*holding) error {
 			return err
 		}
 		stone := h.gone
-		if stone.IsZero() && !h.again { // a power cut has taken it
+		if stone.IsZero() && !h.again { // a power cut has removed it
 			var err error
 			stone, err = snapshot.Tombstone{Run: h.id, Tip: h.held, AtMs: k.parts.Now().UnixMilli()}.Add(batch)
 			if err != nil {
@@ -145,7 +143,7 @@ func (k *Keeper) letGo(ctx context.Context, going []*holding) error {
 	return k.store.Commit(ctx, batch, append(made, deleted...))
 }
 
-// free drops those candidates that nothing needs, and says what that came to.
+// free deletes the unneeded candidates, and records the freed bytes in out.
 func (k *Keeper) free(ctx context.Context, candidates map[objstore.ID]struct{}, out *Pruned) error {
 	var then []objstore.ID
 	var dropped map[objstore.ID]struct{}

@@ -11,8 +11,8 @@ import (
 	"github.com/git-smithers/git-smithers/objstore"
 )
 
-// collectNote is the file, in the store's private folder, with what is being collected, an
-// id a line: no ref says so any more.
+// collectNote is the file, in the store's private folder, with the ids of the objects that are being
+// collected, one a line. No ref leads to them any more.
 const collectNote = "collecting"
 
 func (k *Keeper) collectNote() string { return filepath.Join(k.parts.Private, collectNote) }
@@ -23,8 +23,7 @@ func (k *Keeper) readNoted() (map[objstore.ID]struct{}, error) { return readIDs(
 // note writes the note, and returns when it is on stable storage.
 func (k *Keeper) note(ids map[objstore.ID]struct{}) error { return noteIDs(k.collectNote(), ids) }
 
-// readIDs reads a file of ids; what is none in it is left out. Nothing is noted where there
-// is no file.
+// readIDs reads a file of ids and ignores other lines. A missing file has no ids.
 func readIDs(path string) (_ map[objstore.ID]struct{}, err error) {
 	ids := make(map[objstore.ID]struct{})
 	f, err := os.Open(path)
@@ -61,7 +60,7 @@ func noteIDs(path string, ids map[objstore.ID]struct{}) (err error) {
 	}()
 	w := bufio.NewWriter(f)
 	for id := range ids {
-		_, _ = w.WriteString(id.String() + "\n") // Flush has the error
+		_, _ = w.WriteString(id.String() + "\n") // Flush returns the error
 	}
 	if err := errors.Join(w.Flush(), f.Sync(), f.Close()); err != nil {
 		return err

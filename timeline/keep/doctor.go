@@ -12,7 +12,7 @@ import (
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
 
-// The kinds of findings.
+// Kinds of findings.
 const (
 	StaleLock     = "stale-lock"
 	DamagedPack   = "damaged-pack"
@@ -36,29 +36,29 @@ const (
 )
 
 const (
-	// damagedFolder is where what is damaged goes, in the store's private folder.
+	// damagedFolder is the folder, in the store's private folder, for damaged files.
 	damagedFolder = "damaged"
-	// manyFiles is the number of refs in files of their own from which packing them pays.
+	// manyFiles is the number of loose refs above which packing them is worthwhile.
 	manyFiles = 400
 )
 
-// Finding is something that is wrong, or that will hurt, and how it can be mended.
+// Finding is a problem in the repository, and its repair.
 type Finding struct {
 	Kind   string `json:"kind"`
-	What   string `json:"what"`   // what is wrong, one line
+	What   string `json:"what"`   // the problem, in one line
 	Where  string `json:"where"`  // a ref, a run, or a file below the common directory
-	Repair string `json:"repair"` // what Repair would do; "" where only a person can
+	Repair string `json:"repair"` // what Repair would do; "" if only a person can repair it
 	Fixed  bool   `json:"fixed"`
 
 	repair func(context.Context) error
 }
 
-// Harmless reports whether what was found takes space or time, and nothing else.
+// Harmless reports whether the problem only costs space or time.
 func (f Finding) Harmless() bool { return f.Kind == Untidy || f.Kind == MissingFrames }
 
-// Examine looks for what is wrong and changes nothing but a newest frame's ref that a
-// crash left out. What is to be mended first comes first: what is mended may bring to
-// light what it hid, so after a Repair it is worth to Examine again.
+// Examine finds problems. It changes nothing, except that it creates a newest frame's ref that a
+// crash left out. Findings are in the order in which to repair them. A repair may reveal further
+// problems, so Examine again after a Repair.
 func (k *Keeper) Examine(ctx context.Context) ([]Finding, error) {
 	e := &examination{Keeper: k, found: []Finding{}}
 	if err := e.readRefs(ctx); err != nil {
@@ -68,7 +68,7 @@ func (k *Keeper) Examine(ctx context.Context) ([]Finding, error) {
 		e.locks, e.packIndex, e.objectFiles, e.brokenRefs, e.misplaced, e.names, e.lostRefs, e.runs, e.lostTips, e.mirrors, e.index, e.tidiness,
 	}
 	if len(e.found) > 0 {
-		parts = nil // no ref can be looked at before packed-refs is mended
+		parts = nil // packed-refs must be repaired before refs can be read
 	}
 	for _, part := range parts {
 		if err := part(ctx); err != nil {
@@ -78,9 +78,8 @@ func (k *Keeper) Examine(ctx context.Context) ([]Finding, error) {
 	return e.found, nil
 }
 
-// Repair mends a finding of Examine; nothing is deleted that is not kept elsewhere first,
-// in the folder damaged of the store's private folder. Codes: those of what it takes to
-// mend it; usage where only a person can.
+// Repair repairs a finding of Examine. Whatever it deletes is saved first, in the folder damaged
+// of the store's private folder. The error's code is usage if only a person can repair the problem.
 func (k *Keeper) Repair(ctx context.Context, finding *Finding) error {
 	if finding.repair == nil {
 		return fault.New(fault.Usage, "only a person can mend this: %s: %s", finding.Where, finding.What)
@@ -92,18 +91,18 @@ func (k *Keeper) Repair(ctx context.Context, finding *Finding) error {
 	return nil
 }
 
-// examination gathers findings.
+// examination collects findings.
 type examination struct {
 	*Keeper
 
 	refs      *refs.Inventory
-	dropped   []refs.PackedLine                          // of packed-refs, when that was mended
-	elsewhere []objstore.ID                              // what refs in wrong places are at
-	entries   map[string]map[objstore.ID]*snapshot.Entry // all there are, by run; nil until they are needed
+	dropped   []refs.PackedLine                          // lines removed from packed-refs by a repair
+	elsewhere []objstore.ID                              // the targets of refs in wrong places
+	entries   map[string]map[objstore.ID]*snapshot.Entry // all entries, by run; nil until needed
 	found     []Finding
 }
 
-// note adds a finding; repair is nil where only a person can mend it.
+// note adds a finding; repair is nil if only a person can repair it.
 func (e *examination) note(f Finding, repair func(context.Context) error) {
 	if repair == nil {
 		f.Repair = ""
@@ -118,17 +117,17 @@ func (k *Keeper) progress(what string, done, total int) {
 	}
 }
 
-// aside is the folder for what is damaged, and one in it.
+// aside returns the folder for damaged files, or a path in it.
 func (k *Keeper) aside(parts ...string) string {
 	return filepath.Join(append([]string{k.parts.Private, damagedFolder}, parts...)...)
 }
 
-// inCommonDir is the path of a file that is given as in Finding.Where.
+// inCommonDir returns the path of a file in Finding.Where.
 func (k *Keeper) inCommonDir(file string) string {
 	return filepath.Join(k.parts.Repo.CommonDir, filepath.FromSlash(file))
 }
 
-// counted is a number of things, with an s where there are several.
+// counted returns a number with a noun, which gets an s if plural.
 func counted(n int, what string) string {
 	if n == 1 {
 		return "1 " + what

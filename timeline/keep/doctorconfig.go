@@ -12,8 +12,8 @@ import (
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
 
-// mirrors looks for configuration that has the user's own fetch or push delete or
-// overwrite run history.
+// mirrors finds configuration by which the user's own fetch or push deletes or overwrites run
+// history.
 func (e *examination) mirrors(context.Context) error {
 	for _, remote := range e.store.Remotes() {
 		fetch := e.parts.Repo.Config["remote."+remote+".fetch"]
@@ -53,7 +53,7 @@ func overwrites(spec string) bool {
 	return ok && (strings.HasPrefix(to, refs.Folder) || wild && strings.HasPrefix(refs.Folder, prefix))
 }
 
-// spared reports whether refspecs leave run history out.
+// spared reports whether refspecs exclude run history.
 func spared(specs []string) bool {
 	for _, spec := range specs {
 		if without, negative := strings.CutPrefix(spec, "^"); negative && (without == refs.Folder+"*" || without == "refs/*") {
@@ -63,20 +63,20 @@ func spared(specs []string) bool {
 	return false
 }
 
-// spare adds refspecs that leave run history out.
+// spare adds refspecs that exclude run history.
 func (k *Keeper) spare(ctx context.Context, key string) error {
 	for _, spec := range []string{"^" + refs.Folder + "*", "^" + refs.RemotesFolder + "*"} {
 		if _, err := k.git(ctx, "config", "--local", "--add", key, spec); err != nil {
 			return err
 		}
-		// What was read of the configuration is the store's, too.
+		// The store shares the configuration that was read.
 		k.parts.Repo.Config = maps.Clone(k.parts.Repo.Config)
 		k.parts.Repo.Config[key] = append(slices.Clone(k.parts.Repo.Config[key]), spec)
 	}
 	return nil
 }
 
-// index looks for what is wrong with the index.
+// index finds problems of the index.
 func (e *examination) index(ctx context.Context) error {
 	flaws, err := e.store.CheckIndex(ctx)
 	if err != nil {
@@ -106,7 +106,7 @@ func (e *examination) index(ctx context.Context) error {
 	return nil
 }
 
-// tidiness looks for packs and refs that are better put together.
+// tidiness finds packs and refs that should be packed together.
 func (e *examination) tidiness(context.Context) error {
 	if due, err := e.parts.Objects.MergeDue(); err != nil {
 		return err

@@ -15,11 +15,11 @@ import (
 	"github.com/git-smithers/git-smithers/refs"
 )
 
-// staleLock is the age from which the lock of a ref is taken to be of a process that
-// died: git holds one for the time of a write.
+// staleLock is the age above which a ref's lock is taken to be left by a dead process: git
+// holds a lock only during a write.
 const staleLock = 10 * time.Minute
 
-// locks looks for locks of refs that nobody holds any more.
+// locks finds ref locks of dead processes.
 func (e *examination) locks(context.Context) error {
 	for _, lock := range e.refs.Locks {
 		age := e.parts.Now().Sub(lock.Made)
@@ -37,7 +37,7 @@ func (e *examination) locks(context.Context) error {
 	return nil
 }
 
-// removeLock removes a lock, unless it has changed meanwhile.
+// removeLock removes a lock unless it has changed in the meantime.
 func (k *Keeper) removeLock(ctx context.Context, lock refs.LockFile) error {
 	if lock.Dead {
 		return k.parts.Refs.RecoverLocks(ctx)
@@ -56,8 +56,8 @@ func (k *Keeper) removeLock(ctx context.Context, lock refs.LockFile) error {
 	return k.moveAside(lock.File)
 }
 
-// moveAside moves a file below the common directory into the folder for what is
-// damaged. One that is not there any more is fine.
+// moveAside moves a file of the common directory to the folder for damaged files. A missing
+// file is fine.
 func (k *Keeper) moveAside(file string) error {
 	to, err := k.freeAside(file)
 	if err != nil {
@@ -73,8 +73,8 @@ func (k *Keeper) moveAside(file string) error {
 	return errors.Join(fsx.SyncDir(filepath.Dir(to)), fsx.SyncDir(filepath.Dir(from)))
 }
 
-// freeAside is where in the folder for what is damaged, which it makes, a file below the
-// common directory can go. What is there already stays.
+// freeAside makes the folder for damaged files, and returns an unused path in it for a file of the
+// common directory.
 func (k *Keeper) freeAside(file string) (string, error) {
 	to := k.aside(strings.ReplaceAll(file, "/", "%2f"))
 	if err := os.MkdirAll(filepath.Dir(to), 0o777); err != nil {

@@ -14,17 +14,17 @@ import (
 	"github.com/git-smithers/git-smithers/snapshot"
 )
 
-// lostTips looks for runs that this repository had and has neither tip nor tombstone of. A
-// run was here if entries of it are that nothing leads to, if it has the tip it was pruned
-// at, if it has frame refs, or if its name is in a line that was dropped from packed-refs.
-// One that a remote was seen to have, and all of whose entries are sound, counts, too.
+// lostTips finds runs that this repository had and that have neither a tip nor a tombstone. A run
+// was here if it has entries that no ref leads to, the tip at which it was pruned, frame refs, or a
+// line that was removed from packed-refs. A run that a remote was seen to have counts, too, if all of
+// its entries are sound.
 //
-// What a fork stands on is no run by that; nor are entries that an alternate has, or that a killed process has not
-// acknowledged. An entry
-// that lost a race against another of its run changes nothing, since that run has a tip.
+// Three kinds of entries do not count: entries that a fork stands on, entries of an alternate, and entries
+// that a killed process never acknowledged. An entry that lost a race against another entry of its run
+// does not matter either, because that run has a tip.
 func (e *examination) lostTips(ctx context.Context) error {
 	if e.lacksObjects() {
-		return nil // which may be entries
+		return nil // possibly entries
 	}
 	reached, named := e.reached(), e.named()
 	for _, run := range slices.Sorted(maps.Keys(e.entries)) {
@@ -51,7 +51,7 @@ func (e *examination) lostTips(ctx context.Context) error {
 	return errors.Join(e.lostWhole(ctx, named), e.lostHeld(ctx))
 }
 
-// lostTip notes a run that has no tip. Where nothing but its entries is known of it, named is false.
+// lostTip reports a run without a tip. named is false if only the run's entries are known.
 func (e *examination) lostTip(name refs.Name, id objstore.ID, named bool) {
 	what := "entries of the run are here, and no ref of its own"
 	if !named {
@@ -63,16 +63,16 @@ func (e *examination) lostTip(name refs.Name, id objstore.ID, named bool) {
 	}, func(ctx context.Context) error {
 		err := e.parts.Refs.Apply(ctx, refs.Update{Name: name, New: id})
 		if errors.Is(err, refs.ErrConflict) {
-			return nil // it has one by now
+			return nil // it has one now
 		}
 		return err
 	})
 }
 
-// lostEntry is where the tip of a run should be; zero where the run was never here.
+// lostEntry returns the entry at which a run's tip should be; zero if the run was never here.
 func (e *examination) lostEntry(ctx context.Context, run, component string, known bool, reached map[objstore.ID]bool) (objstore.ID, error) {
 	if id, err := e.resolve(ctx, refs.Name(refs.HeldFolder+component)); err != nil || !id.IsZero() {
-		return id, err // its tombstone is what was lost
+		return id, err // its tombstone was lost
 	}
 	named := known
 	for id := range e.entries[run] {
@@ -91,13 +91,13 @@ func (e *examination) lostEntry(ctx context.Context, run, component string, know
 		return objstore.ID{}, err
 	}
 	if own, err := e.parts.Objects.Holds(newest.ID); err != nil || !own {
-		return objstore.ID{}, err // another repository's
+		return objstore.ID{}, err // the run of another repository
 	}
 	return newest.ID, nil
 }
 
-// tracked is where a remote was seen to have a run; zero where none was, and where the
-// run is not sound, which whoever fetched it was told.
+// tracked returns the tip that a remote was seen to have. It is zero if there is none, or if the run is
+// unsound, which the fetch has reported.
 func (e *examination) tracked(ctx context.Context, run, component string) (objstore.ID, error) {
 	for _, item := range e.refs.Items {
 		if folder, of := keptBy(item.Name); folder != "remote" || of != component || item.Broken != nil {
@@ -114,7 +114,7 @@ func (e *examination) tracked(ctx context.Context, run, component string) (objst
 	return objstore.ID{}, nil
 }
 
-// lostWhole notes the runs whose names alone are left.
+// lostWhole reports the runs of which only the names are left.
 func (e *examination) lostWhole(ctx context.Context, named map[string]bool) error {
 	for _, component := range slices.Sorted(maps.Keys(named)) {
 		if none, err := e.hasNone(ctx, component); err != nil {
@@ -130,7 +130,7 @@ func (e *examination) lostWhole(ctx context.Context, named map[string]bool) erro
 	return nil
 }
 
-// lostHeld looks for the tips of pruned runs that are gone with their lines in packed-refs.
+// lostHeld finds the tips of pruned runs whose lines in packed-refs are lost.
 func (e *examination) lostHeld(ctx context.Context) error {
 	for _, line := range e.dropped {
 		component, found := strings.CutPrefix(string(line.Name), refs.HeldFolder)
@@ -150,13 +150,13 @@ func (e *examination) lostHeld(ctx context.Context) error {
 	return nil
 }
 
-// hasNone reports whether a run has neither tip nor tombstone. It looks anew: a run may have
-// been made since stock was taken.
+// hasNone reports whether a run has neither a tip nor a tombstone. It reads the refs again, because the run
+// may be new.
 func (e *examination) hasNone(ctx context.Context, component string) (bool, error) {
 	for _, folder := range []string{refs.TipsFolder, refs.GoneFolder} {
 		_, err := e.parts.Refs.Resolve(ctx, refs.Name(folder+component))
 		if err == nil || errors.Is(err, refs.ErrBroken) {
-			return false, nil // that is a finding by itself
+			return false, nil // another finding reports it
 		}
 		if !errors.Is(err, refs.ErrNotFound) {
 			return false, err
@@ -165,8 +165,8 @@ func (e *examination) hasNone(ctx context.Context, component string) (bool, erro
 	return true, nil
 }
 
-// named is the runs, as ref components, that have frame refs, or a tip or frame in a line
-// that was dropped from packed-refs.
+// named returns the ref components of runs with frame refs, or with a tip or frame in a line that
+// was removed from packed-refs.
 func (e *examination) named() map[string]bool {
 	named := make(map[string]bool)
 	for _, line := range e.dropped {
@@ -184,7 +184,7 @@ func (e *examination) named() map[string]bool {
 	return named
 }
 
-// reached is the entries that refs lead to, also refs in the wrong places.
+// reached returns the entries that refs lead to, including refs in wrong places.
 func (e *examination) reached() map[objstore.ID]bool {
 	all := make(map[objstore.ID]*snapshot.Entry)
 	for _, entries := range e.entries {

@@ -15,8 +15,7 @@ import (
 	"github.com/git-smithers/git-smithers/snapshot"
 )
 
-// names looks for refs whose names are none of ours, and for names that file systems
-// which do not tell case apart take for one.
+// names finds refs with invalid names, and names that a case-insensitive file system confuses.
 func (e *examination) names(ctx context.Context) error {
 	folded := make(map[string]refs.Name)
 	for _, item := range e.refs.Items {
@@ -36,8 +35,8 @@ func (e *examination) names(ctx context.Context) error {
 	return ctx.Err()
 }
 
-// malformed notes a ref whose name is none of ours. That of a tip whose entry tells the
-// right one is renamed.
+// malformed reports a ref with an invalid name. If the ref is a tip, its entry names the run and
+// the repair renames the ref.
 func (e *examination) malformed(item refs.Item) {
 	f := Finding{Kind: MalformedName, Where: string(item.Name), What: "no ref of ours is called so, and nothing here reads it"}
 	if item.Broken != nil {
@@ -60,8 +59,8 @@ func (e *examination) malformed(item refs.Item) {
 	e.note(f, func(ctx context.Context) error { return e.rename(ctx, item, right) })
 }
 
-// rename makes the ref that a malformed one should be, and deletes that one. Where the
-// right one is of another history both stay.
+// rename creates the ref with the right name and deletes the malformed one. If the right ref
+// has another history, both stay.
 func (k *Keeper) rename(ctx context.Context, item refs.Item, right refs.Name) error {
 	current, err := k.parts.Refs.Resolve(ctx, right)
 	if err := ignoreNotFound(err); err != nil {
@@ -79,8 +78,8 @@ func (k *Keeper) rename(ctx context.Context, item refs.Item, right refs.Name) er
 	return err
 }
 
-// descends reports whether the history of an entry of a run leads to another one, which
-// may be the same. The zero id is nobody's.
+// descends reports whether the chain of an entry leads to another entry, or is the same entry.
+// The zero id has no descendants.
 func (k *Keeper) descends(from, to objstore.ID) bool {
 	if from.IsZero() || to.IsZero() {
 		return false
@@ -97,8 +96,7 @@ func (k *Keeper) descends(from, to objstore.ID) bool {
 	}
 }
 
-// misplaced looks for refs of ours in the private folders of linked worktrees, where
-// git looks for none of them.
+// misplaced finds refs of ours in the private folders of linked worktrees, where git ignores them.
 func (e *examination) misplaced(ctx context.Context) error {
 	folders, err := filepath.Glob(filepath.Join(globQuoted(e.parts.Repo.CommonDir), "worktrees", "*", "refs", "smithers"))
 	if err != nil {
@@ -150,8 +148,8 @@ func (e *examination) misplacedFile(ctx context.Context, folder, path string) er
 	return nil
 }
 
-// replace makes a ref from a file that is in the wrong place, with the objects that are
-// in the wrong place with it. A ref that is further already, or of another history, stays.
+// replace creates a ref from a file in a wrong place, with the objects of that place. An existing
+// ref that is newer, or has another history, stays.
 func (k *Keeper) replace(ctx context.Context, file string, name refs.Name, id objstore.ID, private string) error {
 	if err := k.takeObjects(ctx, filepath.Join(private, "objects"), id); err != nil {
 		return err

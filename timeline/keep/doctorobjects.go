@@ -8,7 +8,7 @@ import (
 	"github.com/git-smithers/git-smithers/objstore"
 )
 
-// objectFiles looks for packs and loose objects that are damaged.
+// objectFiles finds damaged packs and loose objects.
 func (e *examination) objectFiles(ctx context.Context) error {
 	damage, err := e.parts.Objects.CheckFiles(ctx, func(done, total int) { e.progress("objects", done, total) })
 	if err != nil {
@@ -24,7 +24,7 @@ func (e *examination) objectFiles(ctx context.Context) error {
 			continue
 		}
 		if met[d.Pack] {
-			continue // index and pack are mended together
+			continue // index and pack are repaired together
 		}
 		met[d.Pack] = true
 		what := d.Reason
@@ -39,7 +39,7 @@ func (e *examination) objectFiles(ctx context.Context) error {
 	return nil
 }
 
-// salvage saves what a damaged pack still gives.
+// salvage saves the readable objects of a damaged pack.
 func (k *Keeper) salvage(ctx context.Context, d objstore.Damage) error {
 	_, err := k.parts.Objects.Salvage(ctx, d.Pack, k.aside("objects"))
 	return err

@@ -16,9 +16,9 @@ import (
 
 const packedRefs = "packed-refs"
 
-// describeLines names lines of packed-refs that are none.
+// describeLines lists invalid lines of packed-refs.
 func describeLines(lines []refs.PackedLine) string {
-	const named = 100 // what is no text at all has any number of lines
+	const named = 100 // a binary file has any number of lines
 	var parts []string
 	for _, line := range lines[:min(len(lines), named)] {
 		parts = append(parts, fmt.Sprintf("line %d is none: %.200q", line.Number, line.Text))
@@ -29,7 +29,7 @@ func describeLines(lines []refs.PackedLine) string {
 	return "git reads no packed ref at all: " + strings.Join(parts, "; ")
 }
 
-// mendPacked writes packed-refs without the lines that are none, by git's own lock.
+// mendPacked rewrites packed-refs without its invalid lines, under git's own lock.
 func (k *Keeper) mendPacked(context.Context) (err error) {
 	path := k.inCommonDir(packedRefs)
 	lock, err := os.OpenFile(path+".lock", os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
@@ -63,8 +63,7 @@ func (k *Keeper) mendPacked(context.Context) (err error) {
 	return os.Rename(lock.Name(), path)
 }
 
-// droppedLines is the lines that were none in what packed-refs was before it was mended,
-// as long as that is kept.
+// droppedLines returns the invalid lines of the saved packed-refs of an earlier repair.
 func (k *Keeper) droppedLines() ([]refs.PackedLine, error) {
 	kept, err := filepath.Glob(globQuoted(k.aside(packedRefs)) + "*")
 	if err != nil {
@@ -82,7 +81,7 @@ func (k *Keeper) droppedLines() ([]refs.PackedLine, error) {
 	return dropped, nil
 }
 
-// lostRefs looks for refs of the user's own that are gone with their lines in packed-refs.
+// lostRefs finds the user's own refs that were lost with invalid lines of packed-refs.
 func (e *examination) lostRefs(ctx context.Context) (err error) {
 	if e.dropped, err = e.droppedLines(); err != nil {
 		return err
@@ -113,8 +112,8 @@ func (e *examination) lostRefs(ctx context.Context) (err error) {
 	return nil
 }
 
-// wasAt says where the reflog of a ref has it, and what makes the ref anew; "" where it
-// has none.
+// wasAt returns the ref's value by its reflog, and the command that restores the ref; "" if there is no
+// reflog.
 func (k *Keeper) wasAt(name refs.Name, first string) string {
 	data, err := os.ReadFile(k.inCommonDir("logs/" + string(name)))
 	if err != nil {

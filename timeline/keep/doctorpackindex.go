@@ -12,8 +12,8 @@ import (
 	"github.com/git-smithers/git-smithers/refs"
 )
 
-// packIndex looks for a multi-pack-index that names packs which are not there, as earlier
-// versions have left it beside git maintenance, and for what keeps git from writing one.
+// packIndex finds a multi-pack-index that names missing packs, as earlier versions left it beside
+// git maintenance, and whatever stops git from writing a new one.
 func (e *examination) packIndex(ctx context.Context) error {
 	if err := e.packIndexLocks(); err != nil {
 		return err
@@ -33,7 +33,7 @@ func (e *examination) packIndex(ctx context.Context) error {
 	return nil
 }
 
-// packIndexLocks looks for locks of the multi-pack-index that nobody holds any more.
+// packIndexLocks finds locks of the multi-pack-index that a dead process left.
 func (e *examination) packIndexLocks() error {
 	own, err := e.parts.Objects.LeftLocks()
 	if err != nil {

@@ -12,8 +12,8 @@ import (
 	"github.com/git-smithers/git-smithers/snapshot"
 )
 
-// brokenRefs looks for ref files that are empty or hold garbage. What a ref of the user's
-// own should be at nobody but the user can tell.
+// brokenRefs finds ref files that are empty or hold garbage. Only the user knows the right value
+// of their own refs.
 func (e *examination) brokenRefs(ctx context.Context) error {
 	for _, broken := range e.refs.Others {
 		e.note(Finding{
@@ -27,11 +27,11 @@ func (e *examination) brokenRefs(ctx context.Context) error {
 		}
 		broken, ok := errors.AsType[*refs.BrokenError](item.Broken)
 		if !ok || !item.Ours {
-			continue // the names that are none of ours are looked at by themselves
+			continue // another check reports invalid names
 		}
 		f := Finding{Kind: BrokenRef, What: broken.Reason, Where: string(item.Name)}
 		if broken.Symbolic {
-			e.note(f, nil) // somebody must have wanted it
+			e.note(f, nil) // a person must have made it
 			continue
 		}
 		id, what, err := e.rightValue(ctx, item.Name)
@@ -47,7 +47,7 @@ func (e *examination) brokenRefs(ctx context.Context) error {
 	return nil
 }
 
-// rightValue finds what a ref that is broken should be at; zero where nothing tells.
+// rightValue returns the right value of a broken ref; zero if it is unknown.
 func (e *examination) rightValue(ctx context.Context, name refs.Name) (id objstore.ID, what string, err error) {
 	run := runOf(name)
 	switch {
@@ -64,7 +64,7 @@ func (e *examination) rightValue(ctx context.Context, name refs.Name) (id objsto
 	}
 	_, frame, err := name.Split()
 	if err != nil {
-		return objstore.ID{}, "nothing needs it", nil //nolint:nilerr // a name like _base, which is made anew when it is needed
+		return objstore.ID{}, "nothing needs it", nil //nolint:nilerr // a ref like _base, which is made again when needed
 	}
 	chain, err := e.chainOf(ctx, run)
 	if right := chain[frame]; err == nil && !right.IsZero() {
@@ -73,11 +73,11 @@ func (e *examination) rightValue(ctx context.Context, name refs.Name) (id objsto
 	return objstore.ID{}, "the run has no such frame", err
 }
 
-// chainOf is the frames of a run by its tip or, where that is broken, by its newest entry.
+// chainOf returns the frames of a run from its tip or, if that is broken, from its newest entry.
 func (e *examination) chainOf(ctx context.Context, run string) (map[int64]objstore.ID, error) {
 	tip, err := refs.Tip(run)
 	if err != nil {
-		return nil, nil //nolint:nilerr // a name that is hashed, of a run that cannot be read
+		return nil, nil //nolint:nilerr // a hashed name of an unreadable run
 	}
 	var entry *snapshot.Entry
 	if id, resolveErr := e.parts.Refs.Resolve(ctx, tip); resolveErr == nil {
@@ -88,12 +88,12 @@ func (e *examination) chainOf(ctx context.Context, run string) (map[int64]objsto
 	if err != nil || entry == nil {
 		return nil, ctx.Err()
 	}
-	chain, _ := e.framesFrom(ctx, entry) // as far as it goes
+	chain, _ := e.framesFrom(ctx, entry) // as far as the chain is readable
 	return chain, nil
 }
 
-// mendRef moves the file of a broken ref away, and makes the ref where it should be, if
-// that is known. A value that is packed comes to light, and stays.
+// mendRef moves a broken ref's file aside, and creates the ref if its value is known. A packed
+// value becomes visible again, and stays.
 func (k *Keeper) mendRef(ctx context.Context, name refs.Name, id objstore.ID) error {
 	if err := k.keepCopy(string(name)); err != nil {
 		return err
@@ -109,7 +109,7 @@ func (k *Keeper) mendRef(ctx context.Context, name refs.Name, id objstore.ID) er
 		return nil
 	}
 	if !current.IsZero() && !k.descends(id, current) {
-		return nil // of another history: what is packed was the ref's value once
+		return nil // of another history: the packed value was the ref's value once
 	}
 	return k.parts.Refs.Apply(ctx, refs.Update{Name: name, Old: current, New: id})
 }
@@ -121,12 +121,12 @@ func ignoreNotFound(err error) error {
 	return err
 }
 
-// keepCopy copies a file below the common directory into the folder for what is damaged,
+// keepCopy copies a file of the common directory to the folder for damaged files,
 // unless it is empty.
 func (k *Keeper) keepCopy(file string) error {
 	data, err := os.ReadFile(k.inCommonDir(file))
 	if err != nil || len(data) == 0 {
-		return nil //nolint:nilerr // there is nothing to keep
+		return nil //nolint:nilerr // nothing to copy
 	}
 	to, err := k.freeAside(file)
 	if err != nil {

@@ -14,15 +14,13 @@ import (
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
 
-// runs looks at each run: whether all that it needs is there, and whether its tip and its
-// frame refs agree. As long as files are damaged that hold objects, nobody can tell what
-// is lost: most of it comes back when they are mended.
+// runs checks each run: all of its objects exist, and its tip and its frame refs agree. It
+// waits until damaged object files are repaired, because their objects may come back.
 func (e *examination) runs(ctx context.Context) error {
 	if e.lacksObjects() {
 		return nil
 	}
-	// The entries before the refs are looked at once more: a run that is made meanwhile has
-	// a tip by then.
+	// Read the entries before the refs, so that a run created in the meantime has a tip.
 	if e.entries == nil {
 		if err := e.readEntries(ctx); err != nil {
 			return err
@@ -65,13 +63,12 @@ func (e *examination) runs(ctx context.Context) error {
 	return e.histories(ctx, hit)
 }
 
-// lacksObjects reports whether files are damaged that hold objects.
+// lacksObjects reports whether files with objects are damaged.
 func (e *examination) lacksObjects() bool {
 	return slices.ContainsFunc(e.found, func(f Finding) bool { return f.Kind == DamagedPack || f.Kind == DamagedObject })
 }
 
-// histories has every run verified. What is wrong although all objects are there, nobody
-// can mend.
+// histories verifies every run. A flaw in a run whose objects all exist cannot be repaired.
 func (e *examination) histories(ctx context.Context, hit map[string]bool) error {
 	report, err := e.store.Verify(ctx)
 	if err != nil {
@@ -79,7 +76,7 @@ func (e *examination) histories(ctx context.Context, hit map[string]bool) error 
 	}
 	for _, p := range report.Problems {
 		if p.Code == fault.BrokenRef || hit[p.Run] {
-			continue // found by themselves
+			continue // other findings report these
 		}
 		where := p.Run
 		if p.Frame != nil {
@@ -90,7 +87,7 @@ func (e *examination) histories(ctx context.Context, hit map[string]bool) error 
 	return nil
 }
 
-// missing notes that a run lacks objects, and who has them.
+// missing reports that a run lacks objects, and which remotes have the run.
 func (e *examination) missing(ctx context.Context, item refs.Item, lost []objstore.ID) error {
 	run := runOf(item.Name)
 	f := Finding{
@@ -124,8 +121,7 @@ func (e *examination) missing(ctx context.Context, item refs.Item, lost []objsto
 	return nil
 }
 
-// moveBack moves a tip from an entry that is not there to one that is, and writes down
-// where it was.
+// moveBack moves a tip from a missing entry to an existing one, and records the old value.
 func (k *Keeper) moveBack(ctx context.Context, item refs.Item, to objstore.ID) error {
 	if err := k.writeDown(item.Name, item.ID); err != nil {
 		return err
@@ -133,14 +129,14 @@ func (k *Keeper) moveBack(ctx context.Context, item refs.Item, to objstore.ID) e
 	return k.parts.Refs.Apply(ctx, refs.Update{Name: item.Name, Old: item.ID, New: to})
 }
 
-// frames compares the frame refs of a run with its chain. It reads them before the tip:
-// a run that goes on meanwhile has a tip that knows them.
+// frames compares the frame refs of a run with its chain. It reads the refs first, so that the tip
+// knows the frames that are added in the meantime.
 func (e *examination) frames(ctx context.Context, tip refs.Item) error {
 	entry, err := snapshot.ReadEntry(e.parts.Objects, tip.ID)
 	if err != nil {
-		return nil //nolint:nilerr // it is there and no entry: verify says so
+		return nil //nolint:nilerr // not an entry: verify reports it
 	}
-	run := entry.Run // which the name of the ref may be a hash of
+	run := entry.Run // the ref's name may be a hash of it
 	list, err := e.parts.Refs.Frames(ctx, run)
 	if err != nil && !errors.Is(err, refs.ErrBroken) {
 		return err
@@ -149,15 +145,15 @@ func (e *examination) frames(ctx context.Context, tip refs.Item) error {
 		return ignoreNotFound(err)
 	}
 	if entry, err = snapshot.ReadEntry(e.parts.Objects, tip.ID); err != nil {
-		return nil //nolint:nilerr // the same
+		return nil //nolint:nilerr // as above
 	}
 	row, err := entry.RunRow()
 	if err != nil || row.ID != entry.Run {
-		return nil //nolint:nilerr // the same
+		return nil //nolint:nilerr // as above
 	}
 	chain, err := e.framesFrom(ctx, entry)
 	if err != nil {
-		return nil //nolint:nilerr // the same
+		return nil //nolint:nilerr // as above
 	}
 	var ahead *refs.FrameRef
 	for _, ref := range list {
@@ -175,8 +171,8 @@ func (e *examination) frames(ctx context.Context, tip refs.Item) error {
 	return e.gaps(row.ID, list, chain)
 }
 
-// framesFrom is the frames of a run's chain from an entry on; with an error, as far as
-// the chain goes.
+// framesFrom returns the frames of a chain from an entry back; with an error, as far as
+// the chain is readable.
 func (k *Keeper) framesFrom(ctx context.Context, tip *snapshot.Entry) (map[int64]objstore.ID, error) {
 	chain := make(map[int64]objstore.ID)
 	run, err := k.store.Frames(ctx, tip, objstore.ID{})
@@ -188,7 +184,7 @@ func (k *Keeper) framesFrom(ctx context.Context, tip *snapshot.Entry) (map[int64
 	return chain, err
 }
 
-// behind notes a tip that one of its frame refs goes on from.
+// behind reports a tip that is older than one of its frame refs.
 func (e *examination) behind(tip refs.Item, ahead refs.FrameRef) {
 	e.note(Finding{
 		Kind: TipBehind, Where: string(tip.Name), What: fmt.Sprintf("the run has frame %d, and its tip is before that", ahead.Frame),
@@ -198,8 +194,8 @@ func (e *examination) behind(tip refs.Item, ahead refs.FrameRef) {
 	})
 }
 
-// wrongFrame notes a frame ref that is not where the chain says; right is zero where the
-// chain has no such frame.
+// wrongFrame reports a frame ref that disagrees with the chain; right is zero if the chain has no
+// such frame.
 func (e *examination) wrongFrame(run string, tip objstore.ID, ref refs.FrameRef, right objstore.ID) {
 	name, err := refs.Frame(run, ref.Frame)
 	if err != nil {
@@ -223,7 +219,7 @@ func (e *examination) wrongFrame(run string, tip objstore.ID, ref refs.FrameRef,
 	})
 }
 
-// gaps notes the frames without a ref that should have one. A ref that is broken is a finding by itself.
+// gaps reports frames that should have a ref and have none. Another finding reports broken refs.
 func (e *examination) gaps(run string, list []refs.FrameRef, chain map[int64]objstore.ID) error {
 	lacking, err := e.store.FramesWithoutRefs(run, list, chain)
 	if err != nil {

@@ -4,11 +4,10 @@ import (
 	"github.com/git-smithers/git-smithers/objstore"
 )
 
-// neverAcknowledged reports whether the entries of a run that no ref leads to are what a process left that was killed before
-// it acknowledged the first of them: they are only in packs that it still kept for itself, which it lets go of before it
-// acknowledges anything.
+// neverAcknowledged reports whether a killed process left the entries of a run without acknowledging any of them. Such
+// entries are only in packs that the process still kept locked, because it releases its packs before it acknowledges.
 //
-// A day later these packs are tidied up, and nothing tells such entries from a run whose refs are lost.
+// After a day, the packs are merged, and the entries look like those of a run that lost its refs.
 func (e *examination) neverAcknowledged(run string, reached map[objstore.ID]bool) (bool, error) {
 	for id := range e.entries[run] {
 		if reached[id] {

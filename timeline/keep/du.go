@@ -13,40 +13,40 @@ import (
 	"github.com/git-smithers/git-smithers/timeline"
 )
 
-// Usage is what something takes on disk, in bytes as packed, and in objects.
+// Usage is disk usage: packed bytes, and a number of objects.
 type Usage struct {
 	Bytes   int64 `json:"bytes"`
 	Objects int64 `json:"objects"`
 }
 
-// RunUsage is what a run takes: all that it reaches and no commit of the user's, and what
-// nothing else needs of that.
+// RunUsage is the disk usage of a run: all that it reaches outside the user's commits, and the part
+// that nothing else needs.
 type RunUsage struct {
 	RunID string `json:"runId"`
 	Total Usage  `json:"total"`
 	Alone Usage  `json:"alone"`
 }
 
-// DiskUsage is what takes the space. No slice is nil; each is sorted, the largest first.
+// DiskUsage is the disk usage of a repository's runs. No slice is nil; each is sorted, the largest first.
 type DiskUsage struct {
 	Runs        []RunUsage  `json:"runs"`
-	Together    Usage       `json:"together"`    // of the runs: what several share counts once
+	Together    Usage       `json:"together"`    // of all runs: shared objects count once
 	Collections []NameUsage `json:"collections"` // nodes, outputs/<table>, …, journal, events, frame, workflow
 	Worktrees   []NameUsage `json:"worktrees"`   // captured files, by worktree; "" is the main one
-	Held        Usage       `json:"held"`        // of pruned runs that are not collected
+	Held        Usage       `json:"held"`        // of pruned runs that are not yet collected
 	Refs        int         `json:"refs"`        // under refs/smithers and refs/smithers-remote
 	Index       int64       `json:"indexBytes"`  // of the index databases
 	Private     int64       `json:"privateBytes"`
 }
 
-// NameUsage is what something with a name takes.
+// NameUsage is the disk usage of a named part.
 type NameUsage struct {
 	Name string `json:"name"`
 	Usage
 }
 
-// DiskUsage measures the named runs (ids or unique prefixes), or all. Of pruned runs, what
-// no other run needs is Held, also of one that is named.
+// DiskUsage measures the named runs (ids or unique prefixes), or all runs. Held is what only pruned
+// runs need, even if a pruned run is named.
 func (k *Keeper) DiskUsage(ctx context.Context, runs ...string) (*DiskUsage, error) {
 	wanted := make(map[string]bool)
 	for _, run := range runs {
@@ -65,7 +65,7 @@ func (k *Keeper) DiskUsage(ctx context.Context, runs ...string) (*DiskUsage, err
 		return nil, timeline.Explain(err)
 	}
 	all, others := k.holdings(list)
-	// What is measured, the runs first and then those that are held.
+	// Measure the runs first, then the held ones.
 	measured := byID(all, func(h *holding) bool {
 		return !h.tip.IsZero() && (len(wanted) == 0 || wanted[h.component])
 	})
@@ -92,7 +92,7 @@ func (k *Keeper) DiskUsage(ctx context.Context, runs ...string) (*DiskUsage, err
 	return out, nil
 }
 
-// usage is what runs, the first ones of a survey, take, and what the others hold.
+// usage returns the disk usage of live, which come first in a survey, and of the held runs.
 func (s *survey) usage(live []*holding) *DiskUsage {
 	out := &DiskUsage{Runs: make([]RunUsage, len(live))}
 	ofLive := make([]bool, len(s.ids))
@@ -127,8 +127,8 @@ func (s *survey) usage(live []*holding) *DiskUsage {
 	return out
 }
 
-// worktreeOf is the worktree that a path in an entry's tree is a captured file of; "" is
-// the main one.
+// worktreeOf returns the worktree of a captured file by its path in an entry's tree; "" is the main
+// worktree.
 func worktreeOf(path string) (name string, ok bool) {
 	folder, rest, _ := strings.Cut(path, "/")
 	switch folder {
@@ -141,8 +141,8 @@ func worktreeOf(path string) (name string, ok bool) {
 	return "", false
 }
 
-// collectionOf is the collection that a path in an entry's tree belongs to. What is in
-// none of them, such as commits and run.json, is the entry's own.
+// collectionOf returns the collection of a path in an entry's tree. Other objects, such as commits
+// and run.json, count as the entry's own.
 func collectionOf(path string) string {
 	parts := strings.Split(path, "/")
 	switch {
@@ -156,7 +156,7 @@ func collectionOf(path string) string {
 	return parts[0]
 }
 
-// unescaped is a name that was escaped to stand in a path.
+// unescaped returns a name that was escaped for a path.
 func unescaped(name string) string {
 	if plain, err := url.PathUnescape(name); err == nil {
 		return plain
@@ -175,15 +175,15 @@ func largestFirst(usages map[string]Usage) []NameUsage {
 	return out
 }
 
-// privateSizes is what the index and the rest of the store's private folder take.
+// privateSizes returns the sizes of the index and of the rest of the store's private folder.
 func (k *Keeper) privateSizes() (index, private int64, err error) {
 	err = filepath.WalkDir(k.parts.Private, func(path string, d fs.DirEntry, err error) error {
 		if err != nil || !d.Type().IsRegular() {
-			return nil //nolint:nilerr // it has gone meanwhile, or was never there
+			return nil //nolint:nilerr // it vanished, or never existed
 		}
 		info, err := d.Info()
 		if err != nil {
-			return nil //nolint:nilerr // see above
+			return nil //nolint:nilerr // as above
 		}
 		if filepath.Dir(path) == k.parts.Private && strings.HasPrefix(d.Name(), "index") {
 			index += info.Size()

@@ -17,8 +17,7 @@ import (
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
 
-// remotesOf is the configured remotes that were last seen to have the run of a ref, in
-// the order of their names.
+// remotesOf returns the configured remotes that were last seen to have a ref's run, sorted by name.
 func (e *examination) remotesOf(name refs.Name) []string {
 	component := path.Base(string(name))
 	var having []string
@@ -31,9 +30,9 @@ func (e *examination) remotesOf(name refs.Name) []string {
 	return having
 }
 
-// fetchAgain gets the objects that a run lacks from the remotes that have it, one after
-// the other, until it lacks none. git would not fetch what it thinks it has, so the run
-// goes to a repository of its own first.
+// fetchAgain gets the missing objects of a run from its remotes, one after the other, until none is
+// missing. git does not fetch objects that it believes to have, so the run is fetched into a
+// temporary repository first.
 func (k *Keeper) fetchAgain(ctx context.Context, item refs.Item, having []string) error {
 	var failed []error
 	for _, remote := range having {
@@ -52,7 +51,7 @@ func (k *Keeper) fetchAgain(ctx context.Context, item refs.Item, having []string
 	return fault.New(fault.MissingObject, "%s does not have all that is missing of run %q", strings.Join(having, " and "), runOf(item.Name))
 }
 
-// fetchFrom copies what is missing of a run from one remote.
+// fetchFrom copies the missing objects of a run from one remote.
 func (k *Keeper) fetchFrom(ctx context.Context, remote string, item refs.Item) (err error) {
 	temp := filepath.Join(k.parts.Private, "tmp")
 	if err := os.MkdirAll(temp, 0o777); err != nil {
@@ -66,7 +65,7 @@ func (k *Keeper) fetchFrom(ctx context.Context, remote string, item refs.Item) (
 	if err := gitexec.InitBare(ctx, scratch, k.parts.Env); err != nil {
 		return err
 	}
-	// The remote is the repository's, with its credentials and proxies.
+	// The temporary repository uses this repository's remote, credentials and proxies.
 	include := fmt.Sprintf("[include]\n\tpath = %s\n", quoted(filepath.Join(k.parts.Repo.CommonDir, "config")))
 	if err := appendTo(filepath.Join(scratch, "config"), include); err != nil {
 		return err
@@ -94,7 +93,7 @@ func (k *Keeper) explainFetch(remote string, err error) error {
 	return at.Explain(err)
 }
 
-// quoted is a path as a value in git's configuration.
+// quoted returns a path as a value for git's configuration.
 func quoted(path string) string {
 	return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(filepath.ToSlash(path)) + `"`
 }

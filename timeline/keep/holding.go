@@ -11,18 +11,18 @@ import (
 	"github.com/git-smithers/git-smithers/timeline"
 )
 
-// holding is a run and the refs that keep what it has.
+// holding is a run with the refs that keep its objects.
 type holding struct {
 	component string
-	id        string // "" where the run cannot be read
+	id        string // "" if the run is unreadable
 	refs      []refs.Ref
-	tip       objstore.ID // where the run is
-	held      objstore.ID // where it was pruned, and is not collected
+	tip       objstore.ID // the run's tip
+	held      objstore.ID // its tip when it was pruned, until it is collected
 	gone      objstore.ID // its tombstone
-	again     bool        // what is held beside another run of the same id
+	again     bool        // held is another run of the same id
 }
 
-// roots are what the run's refs point at.
+// roots returns the targets of the run's refs.
 func (h *holding) roots() []objstore.ID {
 	roots := make([]objstore.ID, len(h.refs))
 	for i, ref := range h.refs {
@@ -31,7 +31,7 @@ func (h *holding) roots() []objstore.ID {
 	return roots
 }
 
-// holdings sorts refs by the runs that they keep, and tells which keep no run's.
+// holdings groups refs by run, and returns the other refs separately.
 func (k *Keeper) holdings(list []refs.Ref) (runs map[string]*holding, others []refs.Ref) {
 	runs = make(map[string]*holding)
 	of := func(component string) *holding {
@@ -69,8 +69,7 @@ func (k *Keeper) holdings(list []refs.Ref) (runs map[string]*holding, others []r
 	return runs, others
 }
 
-// keptBy is the run that a ref keeps, as its ref component, and in which folder of ours
-// the ref is; "" for a ref that is no run's.
+// keptBy returns the folder and the run's component of a ref; "" if the ref belongs to no run.
 func keptBy(name refs.Name) (folder, component string) {
 	parts := strings.Split(string(name), "/")
 	switch {
@@ -84,7 +83,7 @@ func keptBy(name refs.Name) (folder, component string) {
 	return "", ""
 }
 
-// readID is the id of a run whose ref component does not say it.
+// readID reads the id of a run whose ref component is hashed.
 func (k *Keeper) readID(h *holding) string {
 	for _, tip := range []objstore.ID{h.tip, h.held} {
 		if entry, err := snapshot.ReadEntry(k.parts.Objects, tip); err == nil {
@@ -98,7 +97,7 @@ func (k *Keeper) readID(h *holding) string {
 	return stone.Run
 }
 
-// resolve is a ref's id; zero where it is not there.
+// resolve returns a ref's id; zero if there is no such ref.
 func (k *Keeper) resolve(ctx context.Context, name refs.Name) (objstore.ID, error) {
 	id, err := k.parts.Refs.Resolve(ctx, name)
 	if errors.Is(err, refs.ErrNotFound) {

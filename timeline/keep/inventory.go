@@ -8,7 +8,7 @@ import (
 	"github.com/git-smithers/git-smithers/refs"
 )
 
-// readRefs takes stock, and says what is wrong with packed-refs as a whole.
+// readRefs reads all refs, and reports an unreadable packed-refs.
 func (e *examination) readRefs(ctx context.Context) (err error) {
 	if e.refs, err = e.parts.Refs.Inventory(ctx); err != nil {
 		return err
@@ -23,7 +23,7 @@ func (e *examination) readRefs(ctx context.Context) (err error) {
 	return nil
 }
 
-// runOf is the run that a ref of ours belongs to, as far as its name tells.
+// runOf returns the run of a ref of ours, as far as its name says.
 func runOf(name refs.Name) string {
 	component := path.Base(string(name))
 	if own, frame, err := name.Split(); err == nil && frame != refs.NoFrame {

@@ -1,23 +1,23 @@
-// Package keep looks after the history of a repository: what is to be kept of it, what
-// takes its space, and what is broken and how to mend it.
+// Package keep maintains the history of a repository: it prunes runs, measures their disk usage, and
+// finds and repairs damage.
 package keep
 
 import "github.com/git-smithers/git-smithers/timeline"
 
-// Keeper looks after the history of one store. For one goroutine at a time.
+// Keeper maintains the history of one store. It must be used by one goroutine at a time.
 type Keeper struct {
 	store *timeline.Store
 	parts timeline.Parts
 	opts  Options
 }
 
-// Options say what a Keeper may use of the world.
+// Options configure a Keeper.
 type Options struct {
-	// Progress, unless it is nil, is told how far something is.
+	// Progress, if not nil, is called as work proceeds.
 	Progress func(what string, done, total int)
 }
 
-// New makes a Keeper. It does nothing yet.
+// New returns a Keeper. It reads nothing yet.
 func New(store *timeline.Store, opts Options) *Keeper {
 	return &Keeper{store: store, parts: store.Parts(), opts: opts}
 }

@@ -13,10 +13,10 @@ import (
 	"github.com/git-smithers/git-smithers/refs"
 )
 
-// movedRefs is the file in the folder for what is damaged that says where refs were.
+// movedRefs is the file, in the folder for damaged files, with the former values of refs.
 const movedRefs = "moved-refs"
 
-// writeDown notes where a ref was before it is moved or removed.
+// writeDown records a ref's value before the ref is moved or removed.
 func (k *Keeper) writeDown(name refs.Name, id objstore.ID) error {
 	path := k.aside(movedRefs)
 	if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
@@ -30,16 +30,15 @@ func (k *Keeper) writeDown(name refs.Name, id objstore.ID) error {
 	return errors.Join(err, f.Sync(), f.Close())
 }
 
-// keepReached writes what a commit reaches and another does not to a pack in the folder
-// for what is damaged, so that a later git gc does not take it. A commit that is not
-// whole is left to git.
+// keepReached packs the objects that commit id reaches and commit but does not, into the folder
+// for damaged files, so that git gc does not delete them. An incomplete commit is left to git.
 func (k *Keeper) keepReached(ctx context.Context, id, but objstore.ID) error {
 	list, err := k.git(ctx, "rev-list", "--objects", id.String(), "^"+but.String())
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
 	if err != nil || list == "" {
-		return nil //nolint:nilerr // nothing of it can be kept
+		return nil //nolint:nilerr // nothing can be saved
 	}
 	folder := k.aside("objects")
 	if err := os.MkdirAll(folder, 0o777); err != nil {
@@ -52,8 +51,8 @@ func (k *Keeper) keepReached(ctx context.Context, id, but objstore.ID) error {
 	return err
 }
 
-// takeObjects copies, from another object directory, what a commit reaches there and
-// cannot be read here. It is on stable storage when takeObjects returns.
+// takeObjects copies objects from another object directory: those that a commit reaches there and
+// that are missing here. They are on stable storage when takeObjects returns.
 func (k *Keeper) takeObjects(ctx context.Context, dir string, tip objstore.ID) (err error) {
 	if _, err := os.Stat(dir); err != nil {
 		return nil // there is nothing to take
@@ -72,13 +71,13 @@ func (k *Keeper) takeObjects(ctx context.Context, dir string, tip objstore.ID) (
 		if err != nil || taken == 0 {
 			return err
 		}
-		// What these name may be missing as well.
+		// The objects that these name may be missing, too.
 	}
 }
 
-// take copies the objects that the other store has, and returns how many these are.
+// take copies the objects that the other store has, and returns their number.
 func (k *Keeper) take(ctx context.Context, other *objstore.Store, ids []objstore.ID) (taken int, err error) {
-	const atOnce = 64 << 20 // bytes that a batch holds in memory
+	const atOnce = 64 << 20 // bytes of a batch in memory
 	batch, held := k.parts.Objects.Begin(), 0
 	for _, id := range ids {
 		kind, data, err := other.Get(id)

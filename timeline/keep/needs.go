@@ -15,15 +15,15 @@ import (
 )
 
 const (
-	// gitPatience is how often a git that changes an index is looked for, and gitRetry
-	// the time between two looks.
+	// gitPatience is the number of checks for a git that changes an index, and gitRetry
+	// the time between two checks.
 	gitPatience = 500
 	gitRetry    = 20 * time.Millisecond
 )
 
-// needs takes out of ids what anything needs: refs, ours and the user's, HEADs, reflogs
-// and indexes of all worktrees, what a merge or rebase under way has noted, and objects
-// that nothing reaches but that are no run's. It returns what the refs were then.
+// needs removes the ids that anything needs: all refs, HEADs, reflogs and indexes of all
+// worktrees, a merge or rebase in progress, and unreachable objects that belong to no run. It
+// returns the refs' values at that time.
 func (k *Keeper) needs(ctx context.Context, ids map[objstore.ID]struct{}) (then []objstore.ID, err error) {
 	keep := func(id objstore.ID, _ string) { delete(ids, id) }
 	then, err = k.needing(ctx)
@@ -41,12 +41,12 @@ func (k *Keeper) needs(ctx context.Context, ids map[objstore.ID]struct{}) (then 
 	if err != nil {
 		return nil, err
 	}
-	// What nothing reaches need not be whole.
+	// Unreachable objects may be incomplete.
 	err = k.walk(ctx, strays, nil, []string{"--ignore-missing", evenMissing}, keep)
 	return append(then, users...), err
 }
 
-// unneeded reports whether nothing that came since then needs any of ids.
+// unneeded reports whether no ref that changed since then needs any of ids.
 func (k *Keeper) unneeded(ctx context.Context, then []objstore.ID, ids map[objstore.ID]struct{}) (bool, error) {
 	now, err := k.needing(ctx)
 	if err != nil {
@@ -61,7 +61,7 @@ func (k *Keeper) unneeded(ctx context.Context, then []objstore.ID, ids map[objst
 	return unneeded, err
 }
 
-// needing are the ids in our refs, and in what git notes beside refs.
+// needing returns the ids in our refs, and in the files that git keeps beside refs.
 func (k *Keeper) needing(ctx context.Context) ([]objstore.ID, error) {
 	list, err := k.ourRefs(ctx)
 	if err != nil {
@@ -72,7 +72,7 @@ func (k *Keeper) needing(ctx context.Context) ([]objstore.ID, error) {
 		return nil, err
 	}
 	var roots []objstore.ID
-	// Git may have noted what it let go of long ago.
+	// git's files may name objects that were deleted long ago.
 	if err := k.sizes(ctx, noted, func(id objstore.ID, _ int64) { roots = append(roots, id) }); err != nil {
 		return nil, err
 	}
@@ -82,7 +82,7 @@ func (k *Keeper) needing(ctx context.Context) ([]objstore.ID, error) {
 	return roots, nil
 }
 
-// userTips are the commits of the user's refs.
+// userTips returns the commits of the user's refs.
 func (k *Keeper) userTips(ctx context.Context) (tips []objstore.ID, err error) {
 	args := append([]string{"--no-replace-objects", "rev-list", "--no-walk=unsorted"}, userRefs...)
 	err = k.lines(ctx, nil, args, func(line string) error {
@@ -93,23 +93,23 @@ func (k *Keeper) userTips(ctx context.Context) (tips []objstore.ID, err error) {
 	return tips, err
 }
 
-// gitDirs are the git directories of all worktrees.
+// gitDirs returns the git directories of all worktrees.
 func (k *Keeper) gitDirs() ([]string, error) {
 	common := k.parts.Repo.CommonDir
 	linked, err := filepath.Glob(filepath.Join(globQuote(common), "worktrees", "*"))
 	return append([]string{common}, linked...), err
 }
 
-// globQuote is a path as a pattern for itself.
+// globQuote returns a glob pattern that matches only path.
 func globQuote(path string) string {
 	return strings.NewReplacer(`\`, `\\`, "*", `\*`, "?", `\?`, "[", `\[`).Replace(path)
 }
 
-// inProgress are the folders in which git notes what it is in the middle of.
+// inProgress are the folders in which git records an operation in progress.
 var inProgress = []string{"rebase-merge", "rebase-apply", "sequencer", "refs"}
 
-// noted finds the ids in what git notes beside refs: ORIG_HEAD, MERGE_HEAD and their like,
-// a rebase under way, and the refs that a worktree has for itself.
+// noted returns the ids in git's files beside refs: ORIG_HEAD, MERGE_HEAD and similar files,
+// a rebase in progress, and the private refs of worktrees.
 func (k *Keeper) noted() ([]objstore.ID, error) {
 	dirs, err := k.gitDirs()
 	if err != nil {
@@ -128,13 +128,13 @@ func (k *Keeper) noted() ([]objstore.ID, error) {
 		}
 		for _, folder := range inProgress {
 			if i == 0 && folder == "refs" {
-				continue // git rev-list --all knows these
+				continue // git rev-list --all covers these
 			}
 			err := filepath.WalkDir(filepath.Join(dir, folder), func(path string, d fs.DirEntry, err error) error {
 				if err == nil && d.Type().IsRegular() {
 					ids = append(ids, idsIn(path)...)
 				}
-				return nil // it may have come to its end
+				return nil // the operation may have ended
 			})
 			if err != nil {
 				return nil, err
@@ -145,7 +145,7 @@ func (k *Keeper) noted() ([]objstore.ID, error) {
 	return slices.Compact(ids), nil
 }
 
-// idsIn finds the ids that stand as words in a small file.
+// idsIn returns the ids in a small file that stand as separate words.
 func idsIn(path string) []objstore.ID {
 	const large = 1 << 20
 	if info, err := os.Stat(path); err != nil || info.Size() > large {
@@ -153,7 +153,7 @@ func idsIn(path string) []objstore.ID {
 	}
 	data, err := os.ReadFile(path)
 	if err != nil {
-		return nil // it may have come to its end
+		return nil // the operation may have ended
 	}
 	var ids []objstore.ID
 	for word := range strings.FieldsSeq(string(data)) {
@@ -164,9 +164,8 @@ func idsIn(path string) []objstore.ID {
 	return ids
 }
 
-// strays are the objects, other than ids, that git keeps although nothing may reach them:
-// loose ones, and those of cruft packs. They are of commands that are under way, and of
-// what the user may still want back.
+// strays returns the objects, except ids, that git keeps although nothing may reach them: loose
+// objects and those of cruft packs. Running commands or the user may still need them.
 func (k *Keeper) strays(ctx context.Context, ids map[objstore.ID]struct{}) ([]objstore.ID, error) {
 	objects := filepath.Join(k.parts.Repo.CommonDir, "objects")
 	var strays []objstore.ID
@@ -195,7 +194,7 @@ func (k *Keeper) strays(ctx context.Context, ids map[objstore.ID]struct{}) ([]ob
 	return strays, nil
 }
 
-// packed calls add with the id of every object of a pack, given its index.
+// packed calls add with the id of every object in a pack's index.
 func (k *Keeper) packed(ctx context.Context, path string, add func(digits string)) (err error) {
 	index, err := os.Open(path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -213,8 +212,8 @@ func (k *Keeper) packed(ctx context.Context, path string, add func(digits string
 	})
 }
 
-// awaitGit waits until no git is changing an index: it may be about to refer to an object
-// that it has found here. Whatever begins later is noticed.
+// awaitGit waits until no git is changing an index, because such a git may be about to refer to an
+// existing object. A git that begins later is detected.
 func (k *Keeper) awaitGit(ctx context.Context) error {
 	dirs, err := k.gitDirs()
 	if err != nil {

@@ -14,14 +14,12 @@ import (
 	"github.com/git-smithers/git-smithers/snapshot"
 )
 
-// newestEntry finds the newest entry of a run in this repository, whether a ref leads to
-// it or not; nil where there is none. It reads every commit, once for all runs.
+// newestEntry returns the newest entry of a run, even if no ref leads to it; nil if there is none. It
+// reads every commit, once for all runs.
 //
-// What was added here and became a fork, because the run had gone on elsewhere, too, is
-// no part of the run any more. Of several entries that nothing follows, which conflicts
-// leave behind, it is one that goes on from the newest frame that a ref knows, if one
-// does, or else from what a remote was last seen to have, and of those the one with the
-// most entries before it.
+// Entries that became a fork, because the run had been continued elsewhere, too, do not count. Conflicts
+// leave several entries that nothing follows. newestEntry prefers one that follows the newest frame
+// ref, then one that follows a remote's tip, then the longest chain.
 func (e *examination) newestEntry(ctx context.Context, run string) (*snapshot.Entry, error) {
 	if e.entries == nil {
 		if err := e.readEntries(ctx); err != nil {
@@ -63,8 +61,7 @@ func (e *examination) newestEntry(ctx context.Context, run string) (*snapshot.En
 	}), nil
 }
 
-// withoutForks is the entries of a run but for those that belong to another run, which
-// was split off it.
+// withoutForks returns the entries of a run without those that were split off into another run.
 func (e *examination) withoutForks(run string) map[objstore.ID]*snapshot.Entry {
 	own, all := maps.Clone(e.entries[run]), e.entries[run]
 	after := make(map[objstore.ID][]objstore.ID)
@@ -74,7 +71,7 @@ func (e *examination) withoutForks(run string) map[objstore.ID]*snapshot.Entry {
 	for id, entries := range e.entries {
 		for _, entry := range entries {
 			if id == run || entries[entry.Parent] != nil || all[entry.Parent] == nil {
-				continue // not the first of another run, or not after an entry of this one
+				continue // not the first entry of another run, or not after an entry of this run
 			}
 			row, err := entry.RunRow()
 			if err != nil || row.Parent == nil || row.Parent.RunID != run || row.Parent.Extension.IsZero() {
@@ -88,8 +85,8 @@ func (e *examination) withoutForks(run string) map[objstore.ID]*snapshot.Entry {
 	return own
 }
 
-// splitOff is the entries of a run, from the extension of a fork on, that nothing else in
-// the run goes on from; none where nothing went on beside them: then they are the run's.
+// splitOff returns the entries from a fork's extension on that nothing else in the run follows. It
+// returns none if nothing else continues the run, because then they are the run's.
 func splitOff(all map[objstore.ID]*snapshot.Entry, after map[objstore.ID][]objstore.ID, fork snapshot.Parent) []objstore.ID {
 	var off []objstore.ID
 	for at := fork.Extension; all[at] != nil; at = all[at].Parent {
@@ -104,7 +101,7 @@ func splitOff(all map[objstore.ID]*snapshot.Entry, after map[objstore.ID][]objst
 	return nil
 }
 
-// length is how many entries of a run lead to one.
+// length returns the number of entries in the chain of an entry.
 func length(entries map[objstore.ID]*snapshot.Entry, of *snapshot.Entry) int {
 	n := 0
 	for ok := true; ok; of, ok = entries[of.Parent] {
@@ -113,9 +110,9 @@ func length(entries map[objstore.ID]*snapshot.Entry, of *snapshot.Entry) int {
 	return n
 }
 
-// newestFrame is the entry that the newest frame ref of a run names, if it has one.
+// newestFrame returns the entry of a run's newest frame ref, if there is one.
 func (e *examination) newestFrame(ctx context.Context, run string) []objstore.ID {
-	list, _ := e.parts.Refs.Frames(ctx, run) // those that are broken are of no help
+	list, _ := e.parts.Refs.Frames(ctx, run) // broken refs do not help
 	for _, ref := range slices.Backward(list) {
 		if entry, err := snapshot.ReadEntry(e.parts.Objects, ref.ID); err == nil && entry.Run == run {
 			return []objstore.ID{ref.ID}
@@ -124,7 +121,7 @@ func (e *examination) newestFrame(ctx context.Context, run string) []objstore.ID
 	return nil
 }
 
-// atRemotes is what remotes were last seen to have of a run.
+// atRemotes returns the tips of a run that remotes were last seen to have.
 func (e *examination) atRemotes(run string) []objstore.ID {
 	var ids []objstore.ID
 	for _, item := range e.refs.Items {
@@ -139,12 +136,12 @@ func (e *examination) atRemotes(run string) []objstore.ID {
 	return ids
 }
 
-// readEntries reads all commits of the repository, and keeps those that are entries.
+// readEntries reads all commits of the repository, and keeps the entries.
 func (e *examination) readEntries(ctx context.Context) error {
 	e.entries = make(map[string]map[objstore.ID]*snapshot.Entry)
 	out, err := e.git(ctx, "cat-file", "--batch-all-objects", "--unordered", "--batch-check=%(objectname) %(objecttype)")
 	if err != nil && out == "" {
-		return err // where objects are damaged it lists the others
+		return err // git lists the others if objects are damaged
 	}
 	lines := bufio.NewScanner(bytes.NewReader([]byte(out)))
 	for lines.Scan() {

@@ -10,18 +10,18 @@ import (
 	"github.com/git-smithers/git-smithers/snapshot"
 )
 
-// pastFolder is the folder, in the store's private one, with a file for each run that was
-// collected, called as the run's ref component: the ids of its entries, one a line. By
-// them it is known at a remote that has an earlier state of the run.
+// pastFolder is the folder, in the store's private folder, with a file for each collected run. The
+// file is named for the run's ref component and lists the ids of its entries, one a line. They
+// identify an earlier state of the run at a remote.
 const pastFolder = "collected"
 
-// past is what is known of the entries of a pruned run.
+// past is the known entries of a pruned run.
 type past struct {
 	ids   map[objstore.ID]bool
-	whole bool // there is no other entry
+	whole bool // ids is complete
 }
 
-// pastOf finds the entries of a pruned run, whether it is held or collected.
+// pastOf returns the entries of a pruned run, held or collected.
 func (k *Keeper) pastOf(ctx context.Context, h *holding) (past, error) {
 	stone, err := snapshot.ReadTombstone(k.parts.Objects, h.gone)
 	if err != nil {
@@ -40,15 +40,15 @@ func (k *Keeper) pastOf(ctx context.Context, h *holding) (past, error) {
 	for id := range entries {
 		out.ids[id] = true
 	}
-	if errors.Is(err, objstore.ErrNotFound) || errors.Is(err, objstore.ErrCorrupt) { // it is collected, or damaged
+	if errors.Is(err, objstore.ErrNotFound) || errors.Is(err, objstore.ErrCorrupt) { // collected or damaged
 		return out, nil
 	}
 	out.whole = true
 	return out, err
 }
 
-// entriesFrom is the entries of a run from one to its first, and the frame of its parent
-// that is its frame 0; with an error, as far as they can be read.
+// entriesFrom returns the entries of a run back to its first, and the parent's frame that is its frame 0;
+// with an error, as far as they are readable.
 func (k *Keeper) entriesFrom(ctx context.Context, tip objstore.ID) (map[objstore.ID]struct{}, error) {
 	ids := make(map[objstore.ID]struct{})
 	entry, err := snapshot.ReadEntry(k.parts.Objects, tip)
@@ -72,8 +72,8 @@ func (k *Keeper) pastNote(h *holding) string {
 	return filepath.Join(k.parts.Private, pastFolder, h.component)
 }
 
-// notePast notes the entries of a run that is about to be collected. Of one that is
-// damaged, nothing is noted that could be taken for all.
+// notePast records the entries of a run before it is collected. For a damaged run it records
+// nothing, because the list would be incomplete.
 func (k *Keeper) notePast(ctx context.Context, h *holding) error {
 	if h.held.IsZero() {
 		return nil

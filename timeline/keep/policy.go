@@ -12,20 +12,19 @@ import (
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
 
-// Policy says which of the runs that have ended are kept; a run is kept when any of the
-// rules keeps it. Runs that have not ended are kept always. A run that nothing of ours ever
-// executed, a capture's or a fork that was never resumed, tells nobody that it ends: it ended
-// with its newest entry if that is a day old. The zero Policy keeps none.
+// Policy selects the ended runs to keep: a run is kept if any rule keeps it. Runs that have not ended are
+// always kept. A run that no engine of ours executed, such as a capture or a fork that was never resumed,
+// counts as ended if its newest entry is a day old. The zero Policy keeps no ended run.
 //
-// A run dated in the future, by a wrong clock or by whoever made it, is kept by a rule about time and takes no place
-// of Last: else its date would decide which of the other runs go.
+// A run dated in the future, by a wrong clock or on purpose, is kept by a rule about time and does not count for
+// Last: otherwise its date would displace another run.
 type Policy struct {
-	Last   int           // the newest so many
-	Within time.Duration // those that ended within so long
-	Labels []string      // those with one of these labels
+	Last   int           // the newest runs, this many
+	Within time.Duration // runs that ended within this time
+	Labels []string      // runs with one of these labels
 }
 
-// choose lists what becomes of which runs, the newest first; named ones in their order.
+// choose returns the runs and why they are kept, the newest first; named runs in the given order.
 func (k *Keeper) choose(ctx context.Context, policy Policy, runs []string) ([]PrunedRun, error) {
 	if len(runs) == 0 {
 		return k.judge(ctx, policy)
@@ -54,7 +53,7 @@ func (k *Keeper) choose(ctx context.Context, policy Policy, runs []string) ([]Pr
 	return out, nil
 }
 
-// judge lists all runs, and why a policy keeps them.
+// judge returns all runs, and why a policy keeps them.
 func (k *Keeper) judge(ctx context.Context, policy Policy) ([]PrunedRun, error) {
 	runs, err := k.store.Runs(ctx)
 	if err != nil {
@@ -83,10 +82,10 @@ func (k *Keeper) judge(ctx context.Context, policy Policy) ([]PrunedRun, error) 
 	return out, nil
 }
 
-// quietUntilEnded is how old the newest entry of a run that we do not execute is when the run counts as ended.
+// quietUntilEnded is the age of the newest entry at which a run that we do not execute counts as ended.
 const quietUntilEnded = 24 * time.Hour
 
-// hasEnded reports whether a run has ended. A run that waits has not ended, whoever executes it: its question is open.
+// hasEnded reports whether a run has ended. A waiting run has not, whichever program executes it: its question is open.
 func (k *Keeper) hasEnded(ctx context.Context, run timeline.RunInfo, now time.Time) (bool, error) {
 	status := snapshot.RunStatus(run.Status)
 	switch {
@@ -100,14 +99,14 @@ func (k *Keeper) hasEnded(ctx context.Context, run timeline.RunInfo, now time.Ti
 		return false, err
 	}
 	row := head.Row()
-	executed := row.Epoch > 0 // who executes a run, or goes back in it, raises its epoch
+	executed := row.Epoch > 0 // executing a run, and going back in it, raises its epoch
 	if row.Parent != nil {
 		executed = row.StartedAtMs != nil
 	}
 	return !executed && !k.store.Owner(row).Live, nil
 }
 
-// endOf is when a run ended, as far as it has.
+// endOf returns when a run ended, or its newest known time.
 func endOf(run timeline.RunInfo) int64 {
 	if run.FinishedAtMs != nil {
 		return *run.FinishedAtMs
@@ -115,8 +114,7 @@ func endOf(run timeline.RunInfo) int64 {
 	return run.UpdatedAtMs
 }
 
-// keeps is why a run is kept that is the n-th newest of those that have ended; "" where
-// it is not.
+// keeps returns why the n-th newest ended run is kept; "" if it is not.
 func (p Policy) keeps(run timeline.RunInfo, n int, now time.Time) string {
 	switch {
 	case n <= p.Last:

@@ -15,30 +15,29 @@ import (
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
 
-// PrunedRun is a run that was forgotten, kept, brought back or collected.
+// PrunedRun is a run that was forgotten, kept, recalled or collected.
 type PrunedRun struct {
 	RunID  string `json:"runId"`
-	Kept   string `json:"kept,omitempty"` // why it is kept; "" where it is not
+	Kept   string `json:"kept,omitempty"` // the reason; "" if it is not kept
 	Frames int64  `json:"frames"`
-	Bytes  int64  `json:"bytes"` // on disk, that nothing but this run needs
+	Bytes  int64  `json:"bytes"` // on disk, needed only by this run
 }
 
-// Pruned is what pruning did or, of a dry run, would do. Runs is never nil.
+// Pruned is the result of pruning or of a dry run. Runs is never nil.
 type Pruned struct {
 	Runs  []PrunedRun `json:"runs"`
-	Bytes int64       `json:"bytes"` // that collecting would free, or has freed
-	// Left is what nothing needs any more and stays for now, since it is not in packs of
-	// ours, or they are in use: git gc frees it.
+	Bytes int64       `json:"bytes"` // bytes that collecting frees
+	// Left is the size of unneeded objects that stay for now, because they are not in packs of ours or
+	// the packs are in use. git gc frees them.
 	Left int64 `json:"leftBytes"`
 }
 
-// Forget takes runs out of the repository: those with the given ids, or
-// those that the policy does not keep. Each leaves a tombstone. What they hold stays until
-// Collect. Forks of them lose nothing.
+// Forget removes runs: the named runs or, if none is named, those that the policy does not keep. Each run leaves a
+// tombstone, and its objects stay until Collect. Forks of the runs lose nothing.
 //
-// Each run goes in a transaction of its own; on an error, those before it are gone. Codes:
-// run_not_found, run_owned where a live process executes a run that is named, run_pruned
-// where one that is named was pruned before, or another run of its id was and is held, conflict.
+// Each run is removed in its own transaction; after an error, the earlier ones stay removed. Error codes:
+// run_not_found; run_owned if a live process executes a named run; run_pruned if a named run, or another
+// run of its id, is already pruned and held; conflict.
 func (k *Keeper) Forget(ctx context.Context, policy Policy, dryRun bool, runs ...string) (*Pruned, error) {
 	chosen, err := k.choose(ctx, policy, runs)
 	if err != nil {
@@ -50,7 +49,7 @@ func (k *Keeper) Forget(ctx context.Context, policy Policy, dryRun bool, runs ..
 	}
 	all, others := k.holdings(list)
 	var going []*holding
-	var at []int // in chosen
+	var at []int // index in chosen
 	for i, run := range chosen {
 		component, err := refs.EscapeRun(run.RunID)
 		if err != nil {
@@ -81,7 +80,7 @@ func (k *Keeper) Forget(ctx context.Context, policy Policy, dryRun bool, runs ..
 	return &Pruned{Runs: chosen, Bytes: bytes}, nil
 }
 
-// measure is what the repository has for no more than some of its runs, together and each.
+// measure returns the size of what only the given runs need, and calls each for what only one of them needs.
 func (k *Keeper) measure(ctx context.Context, runs []*holding, all map[string]*holding, others []refs.Ref, each func(i int, alone int64)) (int64, error) {
 	for _, h := range all {
 		if !slices.Contains(runs, h) {
@@ -112,7 +111,7 @@ func (k *Keeper) forget(ctx context.Context, h *holding) error {
 	if err := errors.Join(err1, err2); err != nil {
 		return timeline.Explain(err)
 	}
-	// What is made comes first: a crash between two refs loses none of the run.
+	// Create refs before deleting any, so that a crash between two refs loses nothing.
 	made := []refs.Update{{Name: gone, Old: h.gone, New: stone}}
 	if h.held != tip {
 		made = slices.Insert(made, 0, refs.Update{Name: held, Old: h.held, New: tip})
@@ -123,15 +122,15 @@ func (k *Keeper) forget(ctx context.Context, h *holding) error {
 			updates = append(updates, refs.Update{Name: ref.Name, Old: ref.ID})
 		}
 	}
-	slices.SortStableFunc(updates, func(a, b refs.Update) int { // the frames before the tip
+	slices.SortStableFunc(updates, func(a, b refs.Update) int { // delete the frames before the tip
 		return cmp.Compare(isTip(a.Name), isTip(b.Name))
 	})
 	k.parts.Here.Prune(h.id, stone)
 	return k.store.Commit(ctx, batch, append(made, updates...))
 }
 
-// toHold is the entry that keeps all of a run that is to be forgotten, and all that is
-// held of it; zero where what is held is another run.
+// toHold returns the entry that keeps all of a run, and all that is held of it; zero if the held run is
+// a different one.
 func (k *Keeper) toHold(h *holding) objstore.ID {
 	switch {
 	case h.held.IsZero(), k.descends(h.tip, h.held):
@@ -142,7 +141,7 @@ func (k *Keeper) toHold(h *holding) objstore.ID {
 	return objstore.ID{}
 }
 
-// heldAlready is the error about a run of whose id another one was pruned and is held.
+// heldAlready returns the error that another pruned run of the same id is held.
 func (k *Keeper) heldAlready(h *holding) error {
 	return fault.New(fault.RunPruned, "another run %q was pruned before, and is not collected", h.id).
 		Hint("`git smithers prune --collect` frees that one for good; then this one can be pruned").
@@ -150,7 +149,7 @@ func (k *Keeper) heldAlready(h *holding) error {
 		Detail("runId", h.id)
 }
 
-// asAnother says how a run can be had under another id.
+// asAnother returns the hint to get a run under another id.
 func (k *Keeper) asAnother(h *holding) string {
 	return fmt.Sprintf("`git smithers fetch %s %s --as NEWID` takes the one that is there now under another id",
 		fault.Word(k.parts.Repo.CommonDir), fault.Word(h.id))
@@ -194,7 +193,7 @@ func named(runs []string, all map[string]*holding, wanted func(*holding) bool, n
 	return out, nil
 }
 
-// byID sorts runs by their ids.
+// byID returns the wanted runs, sorted by id.
 func byID(all map[string]*holding, wanted func(*holding) bool) []*holding {
 	var out []*holding
 	for _, h := range all {
@@ -206,7 +205,7 @@ func byID(all map[string]*holding, wanted func(*holding) bool) []*holding {
 	return out
 }
 
-// frames is how many frames the entry that was a run's tip tells of.
+// frames returns the number of frames by the entry at a tip.
 func (k *Keeper) frames(tip objstore.ID) int64 {
 	entry, err := snapshot.ReadEntry(k.parts.Objects, tip)
 	if err != nil {

@@ -10,14 +10,13 @@ import (
 	"github.com/git-smithers/git-smithers/timeline"
 )
 
-// step is an object to be looked at.
+// step is an object to visit.
 type step struct {
 	id   objstore.ID
 	kind objstore.Kind
 }
 
-// lostOf is the objects that cannot be read of those that tips reach, as lostIn finds them, but for those that a remote
-// promises to a partial clone.
+// lostOf is lostIn without the objects that a remote promises to a partial clone.
 func (k *Keeper) lostOf(ctx context.Context, tips ...objstore.ID) ([]objstore.ID, error) {
 	lost, err := lostIn(ctx, k.parts.Objects, tips...)
 	if err != nil || len(lost) == 0 || !k.parts.Repo.Config.IsPartial() {
@@ -39,9 +38,8 @@ func (k *Keeper) lostOf(ctx context.Context, tips ...objstore.ID) ([]objstore.ID
 	return lost, nil
 }
 
-// lostIn is the objects that cannot be read of those that tips reach, in the order of
-// ids. Those below one that cannot be read are not known. Of the user's own history it
-// looks at the commits that ours stand on, and no further.
+// lostIn returns the unreadable objects that tips reach, sorted by id. It cannot see beyond an
+// unreadable object. Of the user's history it checks only the commits that our entries name.
 func lostIn(ctx context.Context, objects objstore.Reader, tips ...objstore.ID) ([]objstore.ID, error) {
 	seen := make(map[objstore.ID]bool)
 	var lost []objstore.ID
@@ -73,7 +71,7 @@ func lostIn(ctx context.Context, objects objstore.Reader, tips ...objstore.ID) (
 	return lost, nil
 }
 
-// below is what an object names.
+// below returns the objects that an object names.
 func below(of step, data []byte) []step {
 	if of.kind == objstore.Tree {
 		return belowTree(of.id, data)
@@ -87,12 +85,12 @@ func below(of step, data []byte) []step {
 func belowTree(id objstore.ID, data []byte) []step {
 	entries, err := objstore.DecodeForeignTree(id, data)
 	if err != nil {
-		return nil // verify tells what is wrong with objects that are there
+		return nil // verify reports flaws in existing objects
 	}
 	var out []step
 	for _, e := range entries {
 		switch e.Mode {
-		case objstore.ModeCommit: // another repository's
+		case objstore.ModeCommit: // a submodule's commit
 		case objstore.ModeTree:
 			out = append(out, step{e.ID, objstore.Tree})
 		default:
@@ -102,7 +100,7 @@ func belowTree(id objstore.ID, data []byte) []step {
 	return out
 }
 
-// belowCommit is the tree and parents of a commit of ours.
+// belowCommit returns the tree and parents of a commit of ours.
 func belowCommit(data []byte) []step {
 	headers, _, _ := bytes.Cut(data, []byte("\n\n"))
 	if !bytes.Contains(headers, []byte("\nauthor "+objstore.Author+" ")) {

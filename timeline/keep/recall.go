@@ -13,9 +13,9 @@ import (
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
 
-// Recall brings forgotten runs back as they were, and takes their tombstones away. Codes:
-// nothing_pruned where one is not there any more, run_exists where another run has its id,
-// run_owned where a live process executes that.
+// Recall brings forgotten runs back unchanged, and removes their tombstones. Error codes:
+// nothing_pruned if a run is no longer held; run_exists if another run has its id; run_owned if a
+// live process executes that run.
 func (k *Keeper) Recall(ctx context.Context, runs ...string) (*Pruned, error) {
 	list, err := k.ourRefs(ctx)
 	if err != nil {
@@ -56,10 +56,10 @@ func (k *Keeper) Recallable(ctx context.Context) ([]string, error) {
 	return runs, nil
 }
 
-// canComeBack reports whether a pruned run is held, or is there again: then its tombstone goes.
+// canComeBack reports whether a pruned run is held, or exists again and only its tombstone must go.
 func canComeBack(h *holding) bool { return !h.held.IsZero() || !h.gone.IsZero() && !h.tip.IsZero() }
 
-// nothingPruned says why a run cannot be brought back.
+// nothingPruned returns the error that a run cannot be recalled.
 func nothingPruned(run string, all map[string]*holding) *fault.Error {
 	for _, h := range all {
 		if h.id == run && !h.gone.IsZero() {
@@ -70,9 +70,8 @@ func nothingPruned(run string, all map[string]*holding) *fault.Error {
 	return fault.New(fault.NothingPruned, "no pruned run is called %q", run).Detail("run", run)
 }
 
-// recall brings a run back and takes away the refs of its absence in one transaction, and
-// then makes frame refs, as far as smithers.frameRefs allows: the newest ones. It returns
-// how many frames the run has.
+// recall recalls a run in one transaction, then creates refs for its newest frames, as many as
+// smithers.frameRefs allows. It returns the run's number of frames.
 func (k *Keeper) recall(ctx context.Context, h *holding) (frames int64, err error) {
 	back, err := k.toRecall(ctx, h)
 	if err != nil {
@@ -109,15 +108,15 @@ func (k *Keeper) recall(ctx context.Context, h *holding) (frames int64, err erro
 	return run.Row.Frame + 1, timeline.Explain(err)
 }
 
-// toRecall is the entry that a run comes back at. Where a run of its id exists again,
-// that has to be the same run, or to be part of another one, too: nothing is lost then.
+// toRecall returns the entry at which a run comes back. If a run of its id exists, one of the two
+// must contain the other, so that nothing is lost.
 func (k *Keeper) toRecall(ctx context.Context, h *holding) (objstore.ID, error) {
 	switch {
 	case h.tip.IsZero(), h.tip == h.held:
 		return h.held, nil
 	case h.held.IsZero():
 		return h.tip, nil
-	case k.descends(h.tip, h.held): // it has gone on from what was pruned
+	case k.descends(h.tip, h.held): // it was continued after the prune
 		return h.tip, nil
 	}
 	entry, err := snapshot.ReadEntry(k.parts.Objects, h.tip)
@@ -148,7 +147,7 @@ func (k *Keeper) toRecall(ctx context.Context, h *holding) (objstore.ID, error) 
 		Hint("`git smithers prune --collect` frees the pruned one for good").Detail("runId", h.id)
 }
 
-// otherFrames takes away the frame refs of a run that are not in the chain it comes back with.
+// otherFrames returns the updates that delete a run's frame refs outside the chain that comes back.
 func otherFrames(h *holding, run *timeline.RunFrames) []refs.Update {
 	var updates []refs.Update
 	for _, ref := range h.refs {

@@ -12,36 +12,35 @@ import (
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
 
-// What became of a run at a remote.
+// Results of pruning a run at a remote.
 const (
-	ThereDeleted = "deleted"  // it is gone there, and its tombstone is there
-	ThereAbsent  = "absent"   // it was not there; its tombstone is
-	ThereMoved   = "extended" // what it is there is not what was pruned here
-	ThereUnknown = "unknown"  // it cannot be told any more whether it is
-	ThereRefused = "refused"  // the remote does not let it be deleted
+	ThereDeleted = "deleted"  // the run is deleted there, and its tombstone is there
+	ThereAbsent  = "absent"   // the run was not there; its tombstone is now
+	ThereMoved   = "extended" // the run there is not the one pruned here
+	ThereUnknown = "unknown"  // the two can no longer be compared
+	ThereRefused = "refused"  // the remote refuses the deletion
 )
 
-// PrunedThere is a run that was pruned here, and what became of it at a remote.
+// PrunedThere is the result for one run.
 type PrunedThere struct {
 	RunID  string `json:"runId"`
 	State  string `json:"state"`
-	Reason string `json:"reason,omitempty"` // what the remote said, or what stays there
+	Reason string `json:"reason,omitempty"` // the remote's message, or what stays there
 }
 
-// PrunedAt is what became of runs at a remote. Runs is never nil.
+// PrunedAt is the result of PruneRemote. Runs is never nil.
 type PrunedAt struct {
-	Remote string        `json:"remote"` // as it may be shown
+	Remote string        `json:"remote"` // without secrets
 	Runs   []PrunedThere `json:"runs"`
 }
 
-// PruneRemote deletes at a remote the runs that were pruned here: those with the given ids,
-// or all. Which remotes there are, and which "" is, timeline.Place says.
-// Their tombstones go there, too. What is deleted, tips and frame refs, has to be there as
-// it was looked at, and has to be what was pruned here or an earlier state of it: what
-// somebody has added since is theirs.
+// PruneRemote deletes, at a remote, runs that were pruned here: the named ones, or all. timeline.Place resolves
+// the remote, including "". The tombstones are pushed, too. PruneRemote deletes tips and frame refs only if they
+// have not changed since it read them, and only if they are the pruned run or an earlier state
+// of it: later additions belong to somebody else.
 //
-// Codes: nothing_pruned where a run that is named was not pruned here; remote_not_found,
-// remote_failed; push_refused where a run is still there, with what became of each.
+// Error codes: nothing_pruned if a named run was not pruned here; remote_not_found; remote_failed;
+// push_refused, with the result for each run, if a run is still there.
 func (k *Keeper) PruneRemote(ctx context.Context, remote string, dryRun bool, runs ...string) (*PrunedAt, error) {
 	to, err := k.store.Place(remote)
 	if err != nil {
@@ -88,7 +87,7 @@ func (k *Keeper) PruneRemote(ctx context.Context, remote string, dryRun bool, ru
 	return out, refusedThere(out)
 }
 
-// prunedHere are the runs that were pruned here: the named ones, or all.
+// prunedHere returns the named runs that were pruned here, or all of them.
 func (k *Keeper) prunedHere(list []refs.Ref, runs []string) ([]*holding, error) {
 	all, _ := k.holdings(list)
 	isGone := func(h *holding) bool { return !h.gone.IsZero() && h.tip.IsZero() }
@@ -101,14 +100,14 @@ func (k *Keeper) prunedHere(list []refs.Ref, runs []string) ([]*holding, error) 
 	})
 }
 
-// atRemote is what a remote has of a run.
+// atRemote is a run as a remote has it.
 type atRemote struct {
 	tip    objstore.ID
 	gone   objstore.ID
 	frames []refs.Ref
 }
 
-// planThere sorts what a remote has by runs.
+// planThere groups a remote's refs by run.
 func planThere(list []refs.Ref) map[string]*atRemote {
 	out := make(map[string]*atRemote)
 	for _, ref := range list {
@@ -135,16 +134,16 @@ func planThere(list []refs.Ref) map[string]*atRemote {
 	return out
 }
 
-// pruning is what is to be done about a run at a remote.
+// pruning is a planned deletion of a run at a remote.
 type pruning struct {
 	PrunedThere
 
 	moves    []transport.Move
-	tracking refs.Name // what this clone remembers of the run there, and of its tombstone
+	tracking refs.Name // the tracking refs of the run and of its tombstone
 	stone    refs.Name
 }
 
-// judgeThere finds out what is to be done about a run.
+// judgeThere plans the deletion of a run.
 func (k *Keeper) judgeThere(ctx context.Context, h *holding, there *atRemote, remote string) (pruning, error) {
 	out := pruning{PrunedThere: PrunedThere{RunID: h.id, State: ThereAbsent}}
 	tip, err1 := refs.Tip(h.id)
@@ -190,7 +189,7 @@ func (k *Keeper) judgeThere(ctx context.Context, h *holding, there *atRemote, re
 	return out, nil
 }
 
-// tookThere notes what the remote did about a run, and what it has of it by now.
+// tookThere records the remote's answer for a run, and updates the tracking refs.
 func (k *Keeper) tookThere(ctx context.Context, h *holding, plan pruning, outcomes []transport.Outcome, out *PrunedThere) error {
 	var updates []refs.Update
 	for _, one := range outcomes {
@@ -221,7 +220,7 @@ func (k *Keeper) tookThere(ctx context.Context, h *holding, plan pruning, outcom
 	return k.parts.Refs.Apply(ctx, updates...)
 }
 
-// refusedThere is push_refused where a run is still there.
+// refusedThere returns push_refused if a run is still there.
 func refusedThere(out *PrunedAt) error {
 	i := slices.IndexFunc(out.Runs, func(r PrunedThere) bool { return r.State != ThereDeleted && r.State != ThereAbsent })
 	if i < 0 {

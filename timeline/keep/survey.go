@@ -8,25 +8,24 @@ import (
 	"github.com/git-smithers/git-smithers/refs"
 )
 
-// survey is which objects some runs reach, and who else needs them. What commits of the
-// user's reach is no run's.
+// survey maps the objects that runs reach, outside the user's commits, to the runs that need them.
 type survey struct {
 	ids    []objstore.ID
-	places map[objstore.ID]int32 // in ids
-	names  []string              // where an object was found first, in an entry's tree
+	places map[objstore.ID]int32 // index in ids
+	names  []string              // the path at which an object was found first
 	sizes  []int64
-	owner  []int32   // the only one of the runs that needs an object, or one of the below
-	reach  [][]int32 // by run: what it reaches
+	owner  []int32   // the only run that needs an object, or one of the constants below
+	reach  [][]int32 // the objects of each run
 }
 
 const (
-	ofMany  int32 = -1 // several of the runs need it, and nobody else
+	ofMany  int32 = -1 // several of the runs need it, and nothing else
 	ofOther int32 = -2 // another run needs it, too
-	ofUser  int32 = -3 // a commit, a reflog or an index of the user's needs it
+	ofUser  int32 = -3 // the user needs it: a commit, a reflog or an index
 )
 
-// survey looks at what runs hold, beside what others' refs do. The options are git rev-list's: in a partial clone,
-// without evenMissing, what was fetched is left out.
+// survey surveys runs; others are refs of other runs. The options are git rev-list's: in a partial clone,
+// fetched objects are left out unless evenMissing is given.
 func (k *Keeper) survey(ctx context.Context, runs []*holding, others []refs.Ref, options ...string) (*survey, error) {
 	s := &survey{places: make(map[objstore.ID]int32), reach: make([][]int32, len(runs))}
 	notUsers := slices.Concat(options, []string{"--not"}, userRefs)
@@ -62,7 +61,7 @@ func (k *Keeper) survey(ctx context.Context, runs []*holding, others []refs.Ref,
 	return s, k.sizes(ctx, s.ids, func(id objstore.ID, size int64) { s.sizes[s.places[id]] = size })
 }
 
-// found notes that a run reaches an object.
+// found records that a run reaches an object.
 func (s *survey) found(run int32, id objstore.ID, path string) {
 	at, known := s.places[id]
 	if !known {
@@ -75,7 +74,7 @@ func (s *survey) found(run int32, id objstore.ID, path string) {
 	s.reach[run] = append(s.reach[run], at)
 }
 
-// run is what a run reaches, and what nothing else needs of it.
+// run returns what a run reaches, and the part that nothing else needs.
 func (s *survey) run(i int) (total, alone Usage) {
 	for _, at := range s.reach[i] {
 		switch s.owner[at] {
@@ -89,7 +88,7 @@ func (s *survey) run(i int) (total, alone Usage) {
 	return total, alone
 }
 
-// together is what nothing but the runs needs.
+// together returns what only the runs need.
 func (s *survey) together() (u Usage) {
 	for at, owner := range s.owner {
 		if owner >= ofMany {

@@ -16,21 +16,21 @@ import (
 	"github.com/git-smithers/git-smithers/refs"
 )
 
-// userRefs are the options of git rev-list for everything that keeps objects and is none
-// of ours: refs and HEADs of all worktrees.
+// userRefs are git rev-list options for everything of the user's that keeps objects: refs and HEADs of
+// all worktrees.
 var userRefs = []string{"--exclude=refs/smithers/*", "--exclude=refs/smithers-remote/*", "--all"}
 
 // userRoots are userRefs, and the reflogs and indexes of all worktrees.
 var userRoots = append(append([]string{}, userRefs...), "--reflog", "--indexed-objects")
 
-// evenMissing is the option with which what is not there ends no walk.
+// evenMissing is the option to continue after a missing object.
 const evenMissing = "--missing=allow-any"
 
-// walk calls each with the id and the path of all objects that roots and options reach,
-// but for many of those, and no others, that except reaches.
+// walk calls each with the id and path of all objects that roots and options reach. It leaves out
+// many of the objects that except reaches, but not all.
 func (k *Keeper) walk(ctx context.Context, roots, except []objstore.ID, options []string, each func(id objstore.ID, path string)) error {
 	args := []string{"--no-replace-objects", "rev-list", "--objects"}
-	// Nothing is fetched that a partial clone has left out.
+	// A partial clone must not fetch anything for this.
 	if k.parts.Repo.Config.IsPartial() && !slices.Contains(options, evenMissing) {
 		args = append(args, "--exclude-promisor-objects")
 	}
@@ -45,7 +45,7 @@ func (k *Keeper) walk(ctx context.Context, roots, except []objstore.ID, options 
 	})
 }
 
-// sizes calls each with the size on disk of those of the objects that there are.
+// sizes calls each with the size on disk of each existing object.
 func (k *Keeper) sizes(ctx context.Context, ids []objstore.ID, each func(id objstore.ID, size int64)) error {
 	args := []string{"--no-replace-objects", "cat-file", "--batch-check=%(objectname) %(objectsize:disk)"}
 	return k.lines(ctx, idLines("", ids), args, func(line string) error {
@@ -65,8 +65,7 @@ func (k *Keeper) sizes(ctx context.Context, ids []objstore.ID, each func(id objs
 	})
 }
 
-// ourRefs lists all refs of ours. One that is broken is an error: nobody knows what it
-// was to keep.
+// ourRefs lists all refs of ours. A broken ref is an error, because nobody knows what it keeps.
 func (k *Keeper) ourRefs(ctx context.Context) ([]refs.Ref, error) {
 	var list []refs.Ref
 	args := []string{"for-each-ref", "--format=%(objectname) %(refname)", refs.Folder, refs.RemotesFolder}
@@ -79,8 +78,8 @@ func (k *Keeper) ourRefs(ctx context.Context) ([]refs.Ref, error) {
 	return list, err
 }
 
-// lines runs git and calls each with every line that it prints. What git says beside that
-// is an error: it says so when it leaves something out.
+// lines runs git and calls each with every line of its output. A message on stderr is an error, because git
+// prints one when it leaves something out.
 func (k *Keeper) lines(ctx context.Context, stdin io.Reader, args []string, each func(line string) error) (err error) {
 	cmd, err := gitexec.New(k.parts.Repo, k.parts.Env).Command(ctx, args...)
 	if err != nil {
@@ -103,7 +102,7 @@ func (k *Keeper) lines(ctx context.Context, stdin io.Reader, args []string, each
 	}
 	failed = errors.Join(failed, scanner.Err())
 	if failed != nil {
-		_, _ = io.Copy(io.Discard, out) // so that it ends
+		_, _ = io.Copy(io.Discard, out) // drain it so that git ends
 	}
 	err = cmd.Wait()
 	switch {
@@ -115,10 +114,10 @@ func (k *Keeper) lines(ctx context.Context, stdin io.Reader, args []string, each
 	return failed
 }
 
-// errIncomplete is why a git that succeeded is not believed.
+// errIncomplete means that git succeeded with warnings.
 var errIncomplete = errors.New("it left something out")
 
-// idLines is a line for each id, behind a prefix.
+// idLines returns a line for each id, after a prefix.
 func idLines(prefix string, ids []objstore.ID) io.Reader {
 	var b bytes.Buffer
 	for _, id := range ids {

@@ -14,23 +14,22 @@ import (
 
 type transportSpec = transport.Spec
 
-// tips are all tips of the remote.
+// tips is the spec for all tips of the remote.
 func (f *fetch) tips() transportSpec {
 	return transportSpec{From: refs.TipsFolder + "*", To: refs.RemoteFolder(f.from.Component) + "*"}
 }
 
-// stones are all tombstones of the remote.
+// stones is the spec for all tombstones of the remote.
 func (f *fetch) stones() transportSpec {
 	return transportSpec{From: refs.GoneFolder + "*", To: refs.RemoteGoneFolder(f.from.Component) + "*"}
 }
 
-// tip is the tip of one run.
+// tip is the spec for the tip of one run.
 func (f *fetch) tip(component string) transportSpec {
 	return transportSpec{From: refs.TipsFolder + component, To: refs.RemoteFolder(f.from.Component) + component}
 }
 
-// bring fetches, and gives the error its code; one about a ref that is not there wraps
-// refs.ErrNotFound.
+// bring fetches, and gives an error its code; an error about a missing ref wraps refs.ErrNotFound.
 func (f *fetch) bring(ctx context.Context, specs []transportSpec, prune bool) error {
 	err := f.transport().Fetch(ctx, f.from.Name, specs, prune)
 	if errors.Is(err, refs.ErrNotFound) {
@@ -47,7 +46,7 @@ func (f *fetch) bring(ctx context.Context, specs []transportSpec, prune bool) er
 	return f.from.Explain(err)
 }
 
-// tellStrangers warns of what the remote has among the tips under names that no run has.
+// tellStrangers warns about tips of the remote with invalid names.
 func (f *fetch) tellStrangers(ctx context.Context) error {
 	folder := refs.RemoteFolder(f.from.Component)
 	out, err := gitexec.New(f.parts.Repo, f.parts.Env).Run(ctx, "for-each-ref", "--format=%(refname)", folder)

@@ -15,9 +15,9 @@ import (
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
 
-// Bundle writes the named runs (ids or unique prefixes) and all they reach to w, as a git
-// bundle that `git clone` and `git fetch` read, too. It returns the ids of the runs. With
-// an error, what was written is no bundle.
+// Bundle writes the named runs (ids or unique prefixes), with all that they reach, to w as a git
+// bundle. `git clone` and `git fetch` read it, too. It returns the ids of the runs. After
+// an error, the output is not a valid bundle.
 func (s *Sharer) Bundle(ctx context.Context, w io.Writer, runs ...string) ([]string, error) {
 	var ids []string
 	var names []refs.Name
@@ -42,14 +42,14 @@ func (s *Sharer) Bundle(ctx context.Context, w io.Writer, runs ...string) ([]str
 	return ids, timeline.Explain(s.transport().Bundle(ctx, w, names, nil))
 }
 
-// Unbundle takes runs out of a bundle, a file's path, as Fetch takes them from a remote; no
-// runs means all. What a bundle has is not remembered. Codes: invalid_bundle where the
-// file is none, and those of Fetch.
+// Unbundle takes runs from the bundle file at path, as Fetch takes them from a remote; no
+// runs means all. Unlike Fetch it keeps no tracking refs. The error's code is invalid_bundle if the
+// file is not a bundle, or one of Fetch's codes.
 func (s *Sharer) Unbundle(ctx context.Context, path string, runs ...string) (*Fetched, error) {
 	return s.UnbundleAs(ctx, path, "", runs...)
 }
 
-// UnbundleAs is Unbundle with what FetchRequest.As says.
+// UnbundleAs is Unbundle with FetchRequest.As.
 func (s *Sharer) UnbundleAs(ctx context.Context, path, as string, runs ...string) (*Fetched, error) {
 	path, err := filepath.Abs(path)
 	if err != nil {
@@ -66,13 +66,13 @@ func (s *Sharer) UnbundleAs(ctx context.Context, path, as string, runs ...string
 	return out, explainBundle(err, path)
 }
 
-// checkBundle refuses a file that does not begin as a bundle does.
+// checkBundle returns an error if a file does not begin as a bundle does.
 func checkBundle(path string) error {
 	file, err := os.Open(path)
 	if err != nil {
 		return fault.New(fault.InvalidBundle, "open bundle: %w", err).Hint("name a file that `git smithers bundle` made")
 	}
-	defer file.Close() //nolint:errcheck // it was only read
+	defer file.Close() //nolint:errcheck // opened for reading
 	beginning := []byte("# v? git bundle\n")
 	got := make([]byte, len(beginning))
 	_, err = io.ReadFull(file, got)
@@ -85,8 +85,8 @@ func checkBundle(path string) error {
 	return nil
 }
 
-// explainBundle is an error about a bundle that git could not read: cut off, damaged, or
-// made for repositories that have what this one lacks.
+// explainBundle explains why git could not read a bundle: it is cut off, damaged, or
+// needs objects that this repository lacks.
 func explainBundle(err error, path string) error {
 	if code := fault.CodeOf(err); code != fault.RemoteFailed && code != fault.GitFailed {
 		return err

@@ -11,7 +11,7 @@ import (
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
 
-// collect finds the runs that are meant, and the tombstones.
+// collect finds the requested runs, and the tombstones.
 func (p *push) collect(ctx context.Context) error {
 	gone, err := p.parts.Refs.Gone(ctx)
 	if err = p.broken(err); err != nil {
@@ -40,7 +40,7 @@ func (p *push) collect(ctx context.Context) error {
 	return nil
 }
 
-// readTombstones looks again whether the runs were pruned here meanwhile.
+// readTombstones checks again whether the runs were pruned here.
 func (p *push) readTombstones(ctx context.Context) error {
 	for _, run := range p.runs {
 		name, err := refs.Gone(run.RunID)
@@ -57,7 +57,7 @@ func (p *push) readTombstones(ctx context.Context) error {
 	return nil
 }
 
-// collectNamed finds the runs that were named; one that was pruned here by its exact id.
+// collectNamed finds the named runs. A run that was pruned here needs its exact id.
 func (p *push) collectNamed(ctx context.Context) error {
 	stones := make(map[string]objstore.ID)
 	for _, name := range p.req.Runs {

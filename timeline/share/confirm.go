@@ -16,13 +16,12 @@ import (
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
 
-// shownFiles is how many untracked files an error names.
+// shownFiles is the maximum number of untracked files that an error lists.
 const shownFiles = 10
 
-// confirmFiles makes sure that the untracked files among what is to be pushed may go to
-// the other side: by the setting, by the answer that was once given for that place, or by
-// asking. Where they may not, by the setting, the runs that hold some are refused; where
-// nobody says that they may, the error's code is unconfirmed.
+// confirmFiles checks that the untracked files of the push may go to the other side: by the
+// setting, by an earlier answer for that place, or by asking. If the setting forbids it, the runs
+// with such files are refused. If nobody has agreed, the error's code is unconfirmed.
 func (p *push) confirmFiles(ctx context.Context, open []*pushing) ([]*pushing, error) {
 	if p.parts.PushFiles == timeline.PushYes || p.confirmed {
 		return open, nil
@@ -45,8 +44,8 @@ func (p *push) confirmFiles(ctx context.Context, open []*pushing) ([]*pushing, e
 	return open, p.ask(open, files)
 }
 
-// filesOf are the untracked files of each run; a file that several have counts for the
-// first. It ends the runs that cannot be read.
+// filesOf returns the untracked files of each run; a shared file belongs to the first run. Runs that
+// cannot be read end here.
 func (p *push) filesOf(ctx context.Context, open []*pushing) (map[*pushing][]UntrackedFile, error) {
 	known := make(map[objstore.ID]bool)
 	for _, id := range p.there.tips {
@@ -72,7 +71,7 @@ func (p *push) filesOf(ctx context.Context, open []*pushing) (map[*pushing][]Unt
 	return files, nil
 }
 
-// withhold refuses the runs that hold untracked files, and returns the others.
+// withhold refuses the runs with untracked files, and returns the others.
 func (p *push) withhold(open []*pushing, files map[*pushing][]UntrackedFile) []*pushing {
 	var clean []*pushing
 	for _, run := range open {
@@ -87,8 +86,8 @@ func (p *push) withhold(open []*pushing, files map[*pushing][]UntrackedFile) []*
 	return clean
 }
 
-// ask asks whether files may go along. An answer of yes is kept; with no files, there is
-// nothing to ask, now. A dry run only says that there are some.
+// ask asks whether the files may be pushed, and stores a yes. It does not ask without files. A
+// dry run only reports the files.
 func (p *push) ask(open []*pushing, files map[*pushing][]UntrackedFile) error {
 	var all []UntrackedFile
 	for _, run := range open {
@@ -116,15 +115,15 @@ func (p *push) ask(open []*pushing, files map[*pushing][]UntrackedFile) error {
 		Hint("nothing was pushed; --yes lets them go there, once and for all; smithers.pushFiles=yes or no settles it")
 }
 
-// notConfirmed is the error about files that somebody who has seen them said may not go along.
+// notConfirmed returns the error that a person refused to push the files.
 func notConfirmed(to timeline.Place, files []UntrackedFile) error {
 	return fault.New(fault.Unconfirmed, "that untracked files are pushed to %s was not confirmed", to.Shown()).
 		Hint("nothing was pushed; --yes lets them go there, once and for all; smithers.pushFiles=yes or no settles it").
 		Detail("files", files)
 }
 
-// unconfirmed is the error about files that nobody said may go along. It names each path
-// once, however many runs have it.
+// unconfirmed returns the error that nobody has agreed to push the files. It lists each path
+// once, even if several runs have it.
 func unconfirmed(to timeline.Place, files []UntrackedFile) *fault.Error {
 	paths := ByPath(files)
 	what := "untracked files"
@@ -141,19 +140,19 @@ func unconfirmed(to timeline.Place, files []UntrackedFile) *fault.Error {
 	return err.Detail("files", files)
 }
 
-// answerPath is the file that says that untracked files may go to a place.
+// answerPath returns the file that stores the answer for a place.
 func (s *Sharer) answerPath(to timeline.Place) string {
 	return filepath.Join(s.parts.Private, "pushes", to.Component)
 }
 
-// answerFor is what that file has in it: for which address it was given, so that a remote
-// which moves is asked about again.
+// answerFor returns the content of that file: the address of the place, so that a remote with a
+// new address is asked about again.
 func (s *Sharer) answerFor(to timeline.Place) string {
 	sum := sha256.Sum256([]byte(s.store.URL(to)))
 	return "untracked files may go to " + hex.EncodeToString(sum[:]) + "\n"
 }
 
-// answered reports whether the answer was yes, once.
+// answered reports whether a person has agreed before.
 func (s *Sharer) answered(to timeline.Place) (bool, error) {
 	data, err := os.ReadFile(s.answerPath(to))
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {

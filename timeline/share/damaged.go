@@ -9,23 +9,23 @@ import (
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
 
-// isDamage reports whether an error is about objects that are missing or damaged here.
+// isDamage reports whether an error is about a missing or damaged object here.
 func isDamage(err error) bool {
 	return errors.Is(err, objstore.ErrNotFound) || errors.Is(err, objstore.ErrCorrupt)
 }
 
-// isUnreadable reports whether an error is about a run that is whole and beyond what is
-// read here: written by a newer version, or beyond a limit.
+// isUnreadable reports whether an error is about a run that is intact but unreadable here: written
+// by a newer version, or beyond a limit.
 func isUnreadable(err error) bool {
 	return errors.Is(err, objstore.ErrTreeSize) || errors.Is(err, snapshot.ErrNewerFormat) ||
 		errors.Is(err, snapshot.ErrLimit) || errors.Is(err, snapshot.ErrInvalid)
 }
 
-// objectName is an object's in what git says.
+// objectName matches an object id in git's messages.
 var objectName = regexp.MustCompile(`\b[0-9a-f]{40}\b`)
 
-// damage is the error about a run that was not pushed since an object of it is missing or
-// damaged here; nil for no run.
+// damage returns the error that a run was not pushed because an object of it is missing or
+// damaged here. run may be nil.
 func (p *push) damage(run *pushing) error {
 	if run == nil {
 		return nil

@@ -12,20 +12,20 @@ import (
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
 
-// A split is a run whose local tip and whose remote's tip have both gone on.
+// A split is a run that was continued both here and at a remote.
 type split struct {
 	run    string
 	local  *snapshot.Entry // the tip here
-	remote *snapshot.Entry // the tip there, checked already
-	common objstore.ID     // the newest entry that both have
+	remote *snapshot.Entry // the tip there, already checked
+	common objstore.ID     // the newest common entry
 }
 
-// splitOff makes what was added to a run here a fork of its own, and moves the run's tip
-// and frames to what the remote has. The fork's id follows from the run's and the local
-// tip, so that what a crash interrupted is taken up again: the run's tip moves last but
-// for its new frames, and until then frame refs that it will not have any more are left
-// out at most. A run that a live process here owns is left as it is: run_owned. conflict
-// where the run's tip has moved meanwhile: then it is as it was.
+// splitOff makes a fork of the local continuation of a run, and moves the run's tip and frames to
+// the remote's. The fork's id is derived from the run's id and the local tip, so that an interrupted
+// split can be continued. The run's tip moves last, except for its new frames; a crash before
+// that loses at most frame refs that the run will not keep. If a live process here owns the run,
+// the error's code is run_owned; if the tip has moved in the meantime, it is conflict. In both cases
+// the run is unchanged.
 func (s *Sharer) splitOff(ctx context.Context, what split) (fork string, err error) {
 	row, err := what.local.RunRow()
 	if err != nil {
@@ -58,9 +58,9 @@ func (s *Sharer) splitOff(ctx context.Context, what split) (fork string, err err
 	return id, nil
 }
 
-// adoptAs makes the history of a tip, checked already, a run of another id. It is a fork
-// whose frame 0 is the first frame of that history and whose frames are its commits.
-// run_exists where there is a run of that id, run_pruned where one was pruned.
+// adoptAs makes a run with another id from the checked history of a tip. The new run is a fork
+// whose frame 0 is the first frame of that history and whose frames are its commits. The error's code is
+// run_exists if the id is taken, run_pruned if a run of that id was pruned.
 func (s *Sharer) adoptAs(ctx context.Context, tip *snapshot.Entry, id string) error {
 	if err := s.store.CheckNew(ctx, id); err != nil {
 		return err
@@ -98,7 +98,7 @@ func (s *Sharer) adoptAs(ctx context.Context, tip *snapshot.Entry, id string) er
 	return err
 }
 
-// parentOf says where the fork begins: at the newest frame that both have.
+// parentOf returns the fork's parent: the newest common frame.
 func (s *Sharer) parentOf(what split, row snapshot.Run) (*snapshot.Parent, error) {
 	both := false
 	found, err := s.frameAt(what.local, func(e *snapshot.Entry) bool {
@@ -114,8 +114,8 @@ func (s *Sharer) parentOf(what split, row snapshot.Run) (*snapshot.Parent, error
 	return &snapshot.Parent{RunID: row.ID, Frame: found.Frame, Commit: found.ID, Extension: what.local.ID}, nil
 }
 
-// frameAt finds the newest frame of the run of a tip that one accepts. Where it accepts
-// none it is frame 0 of a fork, which is its parent's.
+// frameAt returns the newest accepted frame of a tip's run. If none is accepted, it is frame 0 of a
+// fork, which is its parent's.
 func (s *Sharer) frameAt(tip *snapshot.Entry, accepts func(*snapshot.Entry) bool) (refs.FrameRef, error) {
 	for entry, err := range s.store.Chain(tip) {
 		if err != nil {
@@ -135,8 +135,8 @@ func (s *Sharer) frameAt(tip *snapshot.Entry, accepts func(*snapshot.Entry) bool
 	return refs.FrameRef{Frame: 0, ID: row.Parent.Commit}, nil
 }
 
-// forkID is the id of the fork, and its tip where it was made already, by a fetch that
-// did not get further. An id that is taken, or was, gets more digits.
+// forkID returns the fork's id, and its tip if an interrupted fetch has made the fork already. An id that
+// is or was taken gets more digits.
 func (s *Sharer) forkID(ctx context.Context, what split) (id string, made objstore.ID, err error) {
 	const digits = 8
 	hash := what.local.ID.String()
@@ -167,8 +167,7 @@ func (s *Sharer) forkID(ctx context.Context, what split) (id string, made objsto
 	return "", objstore.ID{}, fault.New(fault.RunExists, "run %q and every other id for what was added to run %q are taken", id, what.run)
 }
 
-// isFree reports whether no run has an id and none that was pruned had it, and otherwise
-// its tip, where it has one.
+// isFree reports whether no run has or had an id. If a run has it, isFree returns its tip.
 func (s *Sharer) isFree(ctx context.Context, id string) (bool, objstore.ID, error) {
 	tip, err := refs.Tip(id)
 	if err != nil {

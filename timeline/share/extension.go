@@ -12,20 +12,19 @@ import (
 	"github.com/git-smithers/git-smithers/snapshot"
 )
 
-// An extension is a run that is about to be made, of entries that are there already.
+// An extension is a new run that is made of existing entries.
 type extension struct {
 	id      string
 	subject string
 	tip     *snapshot.Entry // the newest of these entries, of another run
 	parent  *snapshot.Parent
 	row     snapshot.Run    // at the tip
-	frames  []refs.FrameRef // by their numbers in the run to be, newest first, frame 0 included
+	frames  []refs.FrameRef // numbered for the new run, newest first, including frame 0
 	events  []snapshot.Event
 	journal []snapshot.Change
 }
 
-// extension reads what a run is to be made of: the entries from a tip down to the frame
-// that parent says.
+// extension reads the entries of a new run, from a tip back to the frame of parent.
 func (s *Sharer) extension(ctx context.Context, tip *snapshot.Entry, parent *snapshot.Parent) (*extension, error) {
 	own, err := s.store.Frames(ctx, tip, parent.Commit)
 	if err != nil {
@@ -39,7 +38,7 @@ func (s *Sharer) extension(ctx context.Context, tip *snapshot.Entry, parent *sna
 	return x, s.renumber(x)
 }
 
-// renumber gives the attempts of the journal the numbers that their frames are to have.
+// renumber changes the frame numbers in the journal's attempts to the new run's.
 func (s *Sharer) renumber(x *extension) error {
 	attempts, err := x.tip.Attempts()
 	if err != nil {
@@ -65,9 +64,8 @@ func (s *Sharer) renumber(x *extension) error {
 	return nil
 }
 
-// eventsAfter are the events of the run of a tip that came after one of its entries, or
-// all of them, in order. In a run that has an extension itself its first entry has those
-// of the extension again, at its end.
+// eventsAfter returns the events of a tip's run after one of its entries, or all of them, in order. If the
+// run is itself an extension, its first entry repeats the extension's events at its end.
 func (s *Sharer) eventsAfter(tip *snapshot.Entry, after objstore.ID) ([]snapshot.Event, error) {
 	var newestFirst [][]snapshot.Event
 	entries := snapshot.NewWalk(s.parts.Objects, tip)
@@ -98,8 +96,8 @@ func (s *Sharer) eventsAfter(tip *snapshot.Entry, after objstore.ID) ([]snapshot
 	return slices.Concat(newestFirst...), nil
 }
 
-// write writes the first entry of the run to be, whose op is noted as done here. What is
-// stored already is within no limits but those of the format.
+// write writes the first entry of the new run, and records its op as done here. Existing data is
+// checked only against the format's limits.
 func (s *Sharer) write(x *extension, w objstore.Writer) (*snapshot.Entry, error) {
 	at := s.parts.Now().UnixMilli()
 	fork := snapshot.Op{Number: 1, Kind: snapshot.OpFork, AtMs: at}
@@ -123,14 +121,14 @@ func (s *Sharer) write(x *extension, w objstore.Writer) (*snapshot.Entry, error)
 		Run: func(row *snapshot.Run) {
 			row.ID, row.Parent, row.CreatedAtMs = x.id, x.parent, at
 			row.Epoch, row.Owner = 0, ""
-			if row.Status == snapshot.RunRunning { // by nobody
+			if row.Status == snapshot.RunRunning { // nobody runs it
 				row.Status = snapshot.RunPending
 			}
 		},
 	})
 }
 
-// updates are what makes the run to be: its tip, and frame refs.
+// updates returns the updates that create the new run: its tip, and frame refs.
 func (s *Sharer) updates(x *extension, tip objstore.ID) ([]refs.Update, error) {
 	name, err := refs.Tip(x.id)
 	if err != nil {
@@ -140,8 +138,8 @@ func (s *Sharer) updates(x *extension, tip objstore.ID) ([]refs.Update, error) {
 	return append([]refs.Update{{Name: name, New: tip}}, frames...), err
 }
 
-// keptRefs makes refs of a run's newest frames, as many as this clone keeps; frames are
-// the newest first.
+// keptRefs returns updates that create refs of a run's newest frames, as many as this clone keeps.
+// frames is sorted, newest first.
 func (s *Sharer) keptRefs(run string, frames []refs.FrameRef) ([]refs.Update, error) {
 	frames = frames[:min(int64(len(frames)), s.parts.FrameRefs)]
 	updates := make([]refs.Update, len(frames))

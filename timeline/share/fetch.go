@@ -14,57 +14,55 @@ import (
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
 
-// FetchRequest says what to fetch from where.
+// FetchRequest describes a fetch.
 type FetchRequest struct {
 	Remote string   // as in PushRequest
-	Runs   []string // exact run ids; none: all that the remote has
-	// As takes the one named run under another id, whatever is here under its own.
+	Runs   []string // exact run ids; none means all runs of the remote
+	// As stores the one named run under another id. A local run of its own id is unaffected.
 	As string
 
-	command string // what people call for this; "" is fetch
+	command string // the command that people typed; "" means fetch
 }
 
-// What became of a fetched run, beside the states of a push.
+// States of a fetched run, in addition to those of a push.
 const (
 	StateCreated   = "created"
 	StateForwarded = "forwarded"
 	StateSplit     = "split" // it was continued here, too: see FetchedRun.Fork
-	StateAhead     = "ahead" // this repository has more
+	StateAhead     = "ahead" // this repository has newer entries
 	StateInvalid   = "invalid"
-	StateBusy      = "busy"   // it would have to be split, and a process here is running it
-	StateBroken    = "broken" // a ref of it here holds no id, so that it cannot be compared
+	StateBusy      = "busy"   // it must be split, and a process here executes it
+	StateBroken    = "broken" // a local ref is broken, so it cannot be compared
 )
 
-// FetchedRun is what became of a run.
+// FetchedRun is the result for one run.
 type FetchedRun struct {
 	RunID  string      `json:"runId"`
 	State  string      `json:"state"`
-	Tip    objstore.ID `json:"tip"`            // of the run here, afterwards; zero where there is none
-	Fork   string      `json:"fork,omitempty"` // what was added here, or what FetchRequest.As made of the run
+	Tip    objstore.ID `json:"tip"`            // the run's tip here afterwards; zero if there is none
+	Fork   string      `json:"fork,omitempty"` // the fork of the local continuation, or the run named by FetchRequest.As
 	Frames int         `json:"frames"`         // frames that are new here
 	Reason string      `json:"reason,omitempty"`
 }
 
-// Fetched is what became of a fetch. Runs is never nil; runs that were not named and of
-// which nothing is to be taken, or told that was not before, are not in it.
+// Fetched is the result of a fetch. Runs is never nil. It omits unnamed runs without news.
 type Fetched struct {
 	Remote string       `json:"remote"`
 	Runs   []FetchedRun `json:"runs"`
-	// None reports that the remote shows no run and no tombstone: it has none, or its server hides them.
+	// None means that the remote shows no run and no tombstone: it has none, or its server hides them.
 	None bool `json:"-"`
 }
 
-// Fetch brings runs from a remote, checks them, and takes the local tips forward. What
-// was continued in both places is split: the run is the remote's from then on, and what
-// was added here becomes a fork of it, whose frame 0 is the last common frame and whose
-// frames are the very commits that were added here. A run whose histories have nothing in
-// common stays as it is here, and so does one that was pruned, here or there. What does
-// not pass the checks stays under refs/smithers-remote and touches nothing else.
+// Fetch brings runs from a remote, checks them, and moves the local tips forward. A run that was
+// continued in both places is split: the run becomes the remote's, and the local continuation
+// becomes a fork, whose frame 0 is the last common frame and whose frames are the same commits as
+// before. A run without common history stays as it is here, and so does a run that was pruned here or
+// there. A run that fails the checks stays under refs/smithers-remote and changes nothing else.
 //
-// Codes: remote_not_found, remote_failed, run_not_found; fetch_refused where a run was
-// invalid, broken_ref where one is broken here, run_owned where one was busy, run_exists
-// where one that was named is another here, with what became of each in Fetched; run_pruned
-// where FetchRequest.As was pruned here.
+// Error codes: remote_not_found, remote_failed, run_not_found; fetch_refused if a run is
+// invalid, broken_ref if a ref here is broken, run_owned if a run is busy, run_exists if a named
+// run differs from the local one, each with the result for each run in Fetched; run_pruned
+// if FetchRequest.As was pruned here.
 func (s *Sharer) Fetch(ctx context.Context, req FetchRequest) (*Fetched, error) {
 	from, err := s.store.Place(req.Remote)
 	if err != nil {
@@ -73,7 +71,7 @@ func (s *Sharer) Fetch(ctx context.Context, req FetchRequest) (*Fetched, error) 
 	return s.fetch(ctx, from, req)
 }
 
-// fetch is Fetch from a place.
+// fetch is Fetch from a resolved place.
 func (s *Sharer) fetch(ctx context.Context, from timeline.Place, req FetchRequest) (*Fetched, error) {
 	if req.As != "" && len(req.Runs) != 1 {
 		return nil, fault.New(fault.Usage, "one run can be taken under another id, not %d", len(req.Runs)).Hint("name the run")
@@ -86,30 +84,30 @@ func (s *Sharer) fetch(ctx context.Context, from timeline.Place, req FetchReques
 	return f.out, f.refusal()
 }
 
-// fetch is a fetch under way.
+// fetch is a fetch in progress.
 type fetch struct {
 	*Sharer
 
 	from timeline.Place
 	req  FetchRequest
 	out  *Fetched
-	// before and after are what was remembered of the remote.
+	// before and after are the tracking refs of the remote.
 	before, after atRemote
-	budget        *int64 // how many frame refs may still be made; nil: not counted yet
-	checked       int    // entries
+	budget        *int64 // remaining frame refs to create; nil until counted
+	checked       int    // number of entries
 	verifier      *timeline.EntryVerifier
 }
 
 func (f *fetch) named() bool { return len(f.req.Runs) > 0 }
 
-// again is what people call to fetch from the same place.
+// again returns the command that repeats this fetch.
 func (f *fetch) again() string {
 	return "git smithers " + cmp.Or(f.req.command, "fetch") + " " + fault.Word(f.from.Shown())
 }
 
-// run brings what is there and takes each run.
+// run fetches and takes each run.
 func (f *fetch) run(ctx context.Context) (err error) {
-	// What git finds here already it does not bring, also where only a pruned run has it.
+	// git does not fetch existing objects, even if only a pruned run has them.
 	release, err := f.parts.Objects.Pin(ctx)
 	if err != nil {
 		return err
@@ -118,7 +116,7 @@ func (f *fetch) run(ctx context.Context) (err error) {
 	if f.before, err = f.remembered(ctx, f.from.Component); err != nil {
 		return err
 	}
-	var wanted []string // components
+	var wanted []string // ref components
 	if f.named() {
 		wanted, err = f.bringNamed(ctx)
 	} else {
@@ -147,7 +145,7 @@ func (f *fetch) run(ctx context.Context) (err error) {
 	return nil
 }
 
-// bringAll brings all tips and tombstones, and forgets those that are not there any more.
+// bringAll fetches all tips and tombstones, and deletes tracking refs of vanished ones.
 func (f *fetch) bringAll(ctx context.Context) error {
 	if err := f.bring(ctx, []transportSpec{f.tips(), f.stones()}, true); err != nil {
 		return err
@@ -155,7 +153,7 @@ func (f *fetch) bringAll(ctx context.Context) error {
 	return f.tellStrangers(ctx)
 }
 
-// bringNamed brings the named runs, and all tombstones. It returns their components.
+// bringNamed fetches the named runs and all tombstones. It returns the runs' components.
 func (f *fetch) bringNamed(ctx context.Context) ([]string, error) {
 	var specs []transportSpec
 	var components []string
@@ -177,8 +175,8 @@ func (f *fetch) bringNamed(ctx context.Context) ([]string, error) {
 	return components, f.bringThere(ctx, components)
 }
 
-// bringThere is bringNamed where the remote lacks a tip: of runs that were pruned there,
-// it brings the tombstones. A run that never was there is run_not_found.
+// bringThere is bringNamed if the remote lacks a tip: for runs that were pruned there, it fetches
+// the tombstones. For a run that was never there, the error's code is run_not_found.
 func (f *fetch) bringThere(ctx context.Context, components []string) error {
 	list, err := f.transport().List(ctx, f.from.Name, refs.Folder)
 	if err != nil {
@@ -205,7 +203,7 @@ func (f *fetch) bringThere(ctx context.Context, components []string) error {
 	return f.bring(ctx, specs, false)
 }
 
-// refusal is the error about the runs that were not taken; nil where there is none.
+// refusal returns the error about the runs that were not taken; nil if all were.
 func (f *fetch) refusal() error {
 	var invalid, broken, busy, other, pruned *FetchedRun
 	for i := range f.out.Runs {
@@ -244,7 +242,7 @@ func (f *fetch) refusal() error {
 	return err.Detail("runs", f.out.Runs)
 }
 
-// prunedRun is run_pruned for a run that was named, with the ways to have it.
+// prunedRun returns run_pruned for a named run, with hints to get it back.
 func (f *fetch) prunedRun(run *FetchedRun) *fault.Error {
 	err := fault.New(fault.RunPruned, "run %q was not taken from %s: %s", run.RunID, f.from.Shown(), run.Reason)
 	if run.Reason == prunedHere {
@@ -256,7 +254,7 @@ func (f *fetch) prunedRun(run *FetchedRun) *fault.Error {
 	return err
 }
 
-// takeAs says how to have a run beside another one of its id.
+// takeAs returns the hint to fetch a run under another id.
 func (f *fetch) takeAs(run string) string {
 	return fmt.Sprintf("`%s %s --as NEWID` takes it under another id", f.again(), fault.Word(run))
 }

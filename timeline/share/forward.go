@@ -10,12 +10,11 @@ import (
 	"github.com/git-smithers/git-smithers/snapshot"
 )
 
-// framesAtOnce is how many frame refs one transaction makes.
+// framesAtOnce is the number of frame refs in one transaction.
 const framesAtOnce = 200
 
-// forward moves the tip of a run to one that follows it, and makes the refs of the frames
-// that are new, as far as smithers.frameRefs allows: frames without are found through the
-// chain.
+// forward moves the tip of a run to a descendant, and creates refs of the new frames
+// as smithers.frameRefs allows. Frames without a ref are found through the chain.
 func (f *fetch) forward(ctx context.Context, run *taking, there objstore.ID) error {
 	entry, err := snapshot.ReadEntry(f.parts.Objects, there)
 	if err != nil {
@@ -36,8 +35,8 @@ func (f *fetch) forward(ctx context.Context, run *taking, there objstore.ID) err
 	return f.frameRefs(ctx, run.RunID, fresh.Frames)
 }
 
-// frameRefs makes refs of frames where there are none, if there is room for all of them.
-// What is there already is for verify to judge.
+// frameRefs creates the missing refs of frames, if there is room for all of them. It does not check
+// existing ones; verify does.
 func (f *fetch) frameRefs(ctx context.Context, run string, frames []refs.FrameRef) error {
 	room, err := f.room(ctx)
 	if err != nil || int64(len(frames)) > *room {
@@ -71,8 +70,8 @@ func (f *fetch) frameRefs(ctx context.Context, run string, frames []refs.FrameRe
 	return f.parts.Refs.PackIfMany(ctx)
 }
 
-// tolerate makes nothing of an error about a frame ref that somebody else makes just now,
-// or that is broken: the frame is found through the chain.
+// tolerate ignores an error about a frame ref that is broken or that another process creates now,
+// because the frame is found through the chain.
 func (f *fetch) tolerate(err error) error {
 	if errors.Is(err, refs.ErrConflict) {
 		return nil
@@ -80,7 +79,7 @@ func (f *fetch) tolerate(err error) error {
 	return f.broken(err)
 }
 
-// room is how many frame refs may still be made here.
+// room returns the number of frame refs that may still be created here.
 func (f *fetch) room(ctx context.Context) (*int64, error) {
 	if f.budget != nil {
 		return f.budget, nil

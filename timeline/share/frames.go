@@ -13,10 +13,9 @@ import (
 	"github.com/git-smithers/git-smithers/snapshot"
 )
 
-// sendFrames gives the remote refs of frames of the runs that it has now, those that were
-// pushed or named first, and the newest runs first, until it has as many as it is given.
-// What the frames are, the chains say: a sealed run has no refs here, and a ref here that
-// is called as a frame may be none.
+// sendFrames creates frame refs at the remote for the runs that it has now: first the runs that were
+// pushed or named, then the newest runs, until the remote's budget is used. The frames are read from
+// the chains, because a sealed run has no frame refs here, and a ref here may be wrong.
 func (p *push) sendFrames(ctx context.Context) error {
 	if !p.req.Frames || p.req.DryRun {
 		return nil
@@ -39,8 +38,8 @@ func (p *push) sendFrames(ctx context.Context) error {
 	return p.to.Explain(err)
 }
 
-// frameMoves are the frame refs to make there, and the runs that they are of. Beyond the
-// runs that are meant it looks at others only while there is room.
+// frameMoves returns the frame refs to create, with their runs. It considers other runs than the requested
+// ones only while there is room.
 func (p *push) frameMoves(ctx context.Context) (moves []transport.Move, owner map[refs.Name]*pushing, err error) {
 	owner = make(map[refs.Name]*pushing)
 	left := p.parts.RemoteFrameRefs - int64(len(p.there.frames))
@@ -67,8 +66,7 @@ func (p *push) frameMoves(ctx context.Context) (moves []transport.Move, owner ma
 	return moves, owner, nil
 }
 
-// framesToMake are the refs of a run's frames that are not there, the newest first, and
-// one more than most where there are more.
+// framesToMake returns the missing frame refs of a run, newest first: at most one more than most.
 func (p *push) framesToMake(ctx context.Context, run *pushing, most int64) (moves []transport.Move, err error) {
 	for frame, err := range p.framesOf(run.Tip) {
 		if err := errors.Join(err, ctx.Err()); err != nil {
@@ -89,7 +87,7 @@ func (p *push) framesToMake(ctx context.Context, run *pushing, most int64) (move
 	return moves, nil
 }
 
-// framesOf yields the frames of the run of a tip, newest first, as its chain has them.
+// framesOf yields the frames of a tip's run from its chain, newest first.
 func (s *Sharer) framesOf(tip objstore.ID) iter.Seq2[refs.FrameRef, error] {
 	return func(yield func(refs.FrameRef, error) bool) {
 		newest, err := snapshot.ReadEntry(s.parts.Objects, tip)
@@ -123,8 +121,8 @@ func (s *Sharer) framesOf(tip objstore.ID) iter.Seq2[refs.FrameRef, error] {
 	}
 }
 
-// newestFirst are the runs that the remote has as they are here and that are meant, by
-// being pushed or named, or that are not, by when they last changed.
+// newestFirst returns the runs that are equal here and at the remote, sorted by their last change:
+// with meant, those that were pushed or named, otherwise the rest.
 func (p *push) newestFirst(meant bool) []*pushing {
 	var runs []*pushing
 	at := make(map[*pushing]int64)
@@ -134,7 +132,7 @@ func (p *push) newestFirst(meant bool) []*pushing {
 		}
 		tip, err := snapshot.ReadEntry(p.parts.Objects, run.Tip)
 		if err != nil {
-			continue // it is damaged, and verify says so
+			continue // damaged, which verify reports
 		}
 		runs, at[run] = append(runs, run), tip.AtMs
 	}

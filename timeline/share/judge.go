@@ -11,12 +11,12 @@ import (
 	"github.com/git-smithers/git-smithers/snapshot"
 )
 
-// judge compares every run that is not done with what the remote has, and returns those
-// that are to be pushed. Where the remote's tip is not known here, it is fetched, but only
-// for runs that were named or continued here since the last time.
+// judge compares every open run with the remote's, and returns the runs to push. If the remote's
+// tip is unknown here, judge fetches it, but only for runs that were named or continued here since
+// the last push.
 func (p *push) judge(ctx context.Context) ([]*pushing, error) {
 	var open, unknown []*pushing
-	var found []refs.Update // what the remote has, and this clone did not know of
+	var found []refs.Update // updates of tracking refs
 	for _, run := range p.runs {
 		there := p.there.tips[run.component]
 		switch {
@@ -65,7 +65,7 @@ func (p *push) judge(ctx context.Context) ([]*pushing, error) {
 	return open, nil
 }
 
-// sighting is the move that remembers what the remote has of a run; none where that is so.
+// sighting returns the update that tracks the remote's tip of a run; none if it is up to date.
 func (p *push) sighting(run *pushing, there objstore.ID) []refs.Update {
 	tracked := p.tracked.tips[run.component]
 	if tracked == there {
@@ -74,10 +74,10 @@ func (p *push) sighting(run *pushing, there objstore.ID) []refs.Update {
 	return []refs.Update{{Name: refs.Name(refs.RemoteFolder(p.to.Component) + run.component), Old: tracked, New: there}}
 }
 
-// prunedHere is the reason why a run with a tombstone in this repository stays away.
+// prunedHere is the reason for a run with a local tombstone.
 const prunedHere = "it was pruned here"
 
-// isPruned ends a run that has a tombstone.
+// isPruned ends a run that has a tombstone, and reports whether it did.
 func (p *push) isPruned(run *pushing) bool {
 	here, there := p.gone[run.component], p.there.gone[run.component]
 	switch {
@@ -91,7 +91,7 @@ func (p *push) isPruned(run *pushing) bool {
 	return true
 }
 
-// compare adds a run to those that are to be pushed where it follows what the remote has.
+// compare adds a run to open if it is a continuation of the remote's.
 func (p *push) compare(run *pushing, there objstore.ID, open []*pushing) []*pushing {
 	kin, err := relate(p.parts.Objects, run.Tip, there)
 	switch {
@@ -111,7 +111,7 @@ func (p *push) compare(run *pushing, there objstore.ID, open []*pushing) []*push
 	return open
 }
 
-// fetchTips brings the remote's tips of runs, to compare them.
+// fetchTips fetches the remote's tips of runs for comparison.
 func (p *push) fetchTips(ctx context.Context, runs []*pushing) error {
 	if len(runs) == 0 {
 		return nil
@@ -132,14 +132,14 @@ func (p *push) fetchTips(ctx context.Context, runs []*pushing) error {
 	if err == nil || ctx.Err() != nil || errors.Is(err, transport.ErrRemote) {
 		return p.to.Explain(err)
 	}
-	// Damaged or hostile, or deleted since: what is there is not this run's past.
+	// Damaged, hostile or deleted since: the tip there is not part of this run's history.
 	for _, run := range runs {
 		run.end(StateDiverged, fmt.Sprintf("the remote has another tip, which could not be fetched: %v", err))
 	}
 	return nil
 }
 
-// runID is the id of the run that a tip is of.
+// runID returns the id of a tip's run.
 func (s *Sharer) runID(tip refs.TipRef) (string, error) {
 	run, ok, err := refs.UnescapeRun(tip.Component)
 	if err != nil || ok {

@@ -15,13 +15,13 @@ import (
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
 
-// addressPath is the file that says where a remembered place is that has no name: without
-// what its URL may hold for its server alone.
+// addressPath returns the file that stores the address of a place without a name, without the
+// secrets of its URL.
 func (s *Sharer) addressPath(component string) string {
 	return filepath.Join(s.parts.Private, "remotes", component)
 }
 
-// noteAddress keeps where a place without a name is, for people who ask what is where.
+// noteAddress stores the address of a place without a name, for people.
 func (s *Sharer) noteAddress(at timeline.Place) {
 	if at.Configured || s.notedPlace(at.Component).Name == at.Shown() {
 		return
@@ -36,8 +36,8 @@ func (s *Sharer) noteAddress(at timeline.Place) {
 	}
 }
 
-// notedPlace is a remembered place as it was noted or, where it was not, by what stands for
-// it in the names of refs.
+// notedPlace returns a remembered place by its stored address or, if there is none, by its ref
+// component.
 func (s *Sharer) notedPlace(component string) timeline.Place {
 	name := component
 	if data, err := os.ReadFile(s.addressPath(component)); err == nil {
@@ -48,15 +48,15 @@ func (s *Sharer) notedPlace(component string) timeline.Place {
 	return timeline.Place{Name: name, Component: component}
 }
 
-// Forgotten is a remote of which nothing is remembered any more.
+// Forgotten is the result of Forget.
 type Forgotten struct {
 	Remote string `json:"remote"`
-	Refs   int    `json:"refs"` // how many were deleted, here
+	Refs   int    `json:"refs"` // number of deleted local refs
 }
 
-// Forget takes away all that is remembered of a remote: what it was last seen to have, where
-// it is, and that untracked files may go there. It asks no remote and changes none. Code:
-// remote_not_found where nothing is remembered.
+// Forget deletes everything remembered about a remote: its tracking refs, its address, and the
+// permission to push untracked files. It does not contact the remote. The error's code is
+// remote_not_found if nothing is remembered.
 func (s *Sharer) Forget(ctx context.Context, remote string) (*Forgotten, error) {
 	places, err := s.places(ctx, nil)
 	if err != nil {
@@ -87,8 +87,8 @@ func (s *Sharer) Forget(ctx context.Context, remote string) (*Forgotten, error) 
 		Hint("`git smithers remote` lists those of which something is").Detail("remote", remote)
 }
 
-// forget deletes what a place was last seen to have, also under names that no run has. It
-// returns how many refs that were.
+// forget deletes the tracking refs of a place, including those with invalid names, and returns their
+// number.
 func (s *Sharer) forget(ctx context.Context, at timeline.Place) (int, error) {
 	git := gitexec.Process{Dir: s.parts.Repo.CommonDir, Env: gitexec.PlumbingEnv(s.parts.Env), Options: []string{"--git-dir=."}}
 	list := git

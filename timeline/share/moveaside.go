@@ -10,10 +10,10 @@ import (
 	"github.com/git-smithers/git-smithers/refs"
 )
 
-// moveAside makes the fork, unless made is its tip already, and moves the run to what the
-// remote has. Frame refs that the run will not have go first: at no time is there one that
-// lies, and one that is missing is found through the chain. They go only as long as the
-// tip is the local one: another process may split the run just now, and they are its then.
+// moveAside creates the fork, unless made is its tip already, and moves the run to the remote's tip.
+// Frame refs that the run will lose are deleted first: no ref is ever wrong, and a missing
+// one is found through the chain. They are deleted only while the tip is the local one, because
+// another process may be splitting the run and own them.
 func (s *Sharer) moveAside(ctx context.Context, what split, fork *extension, made objstore.ID) error {
 	batch := s.parts.Objects.Begin()
 	updates, err := s.forkUpdates(ctx, batch, fork, made)
@@ -42,7 +42,7 @@ func (s *Sharer) moveAside(ctx context.Context, what split, fork *extension, mad
 		s.putBack(context.WithoutCancel(ctx), still, gone)
 		return err
 	}
-	// Who read the tip before it moved, and found its newest frame without a ref, made one.
+	// A process that read the old tip may have created the ref of its newest frame.
 	moved := make(map[objstore.ID]bool)
 	for _, f := range fork.frames {
 		moved[f.ID] = f.Frame > 0
@@ -51,8 +51,8 @@ func (s *Sharer) moveAside(ctx context.Context, what split, fork *extension, mad
 	return err
 }
 
-// forkUpdates writes the fork's first entry, and returns what makes the fork: of one that
-// was made already, the frame refs that it lacks.
+// forkUpdates writes the fork's first entry and returns the updates that create the fork; if the fork
+// exists, only its missing frame refs.
 func (s *Sharer) forkUpdates(ctx context.Context, w objstore.Writer, fork *extension, made objstore.ID) ([]refs.Update, error) {
 	if made.IsZero() {
 		entry, err := s.write(fork, w)
@@ -77,11 +77,11 @@ func (s *Sharer) forkUpdates(ctx context.Context, w objstore.Writer, fork *exten
 	return missing, nil
 }
 
-// dropRefs drops the frame refs of a run that which chooses, as long as others stay as
-// they are, and returns what it did.
+// dropRefs deletes the frame refs of a run that which selects, while the refs of others are unchanged,
+// and returns the updates that it made.
 func (s *Sharer) dropRefs(ctx context.Context, run string, others []refs.Update, which func(refs.FrameRef) bool) ([]refs.Update, error) {
 	list, err := s.parts.Refs.Frames(ctx, run)
-	if err != nil && !errors.Is(err, refs.ErrBroken) { // verify names these
+	if err != nil && !errors.Is(err, refs.ErrBroken) { // verify reports these
 		return nil, err
 	}
 	var updates []refs.Update
@@ -101,8 +101,8 @@ func (s *Sharer) dropRefs(ctx context.Context, run string, others []refs.Update,
 	return updates, s.parts.Refs.Apply(ctx, slices.Concat(others, updates)...)
 }
 
-// putBack makes the frame refs again that were dropped in vain, as long as the run's tip
-// has not moved. Frames without a ref are found through the chain.
+// putBack recreates frame refs that were deleted in vain, if the run's tip has not moved. Frames
+// without a ref are found through the chain.
 func (s *Sharer) putBack(ctx context.Context, still refs.Update, dropped []refs.Update) {
 	for _, update := range dropped {
 		err := s.parts.Refs.Apply(ctx, still, refs.Update{Name: update.Name, New: update.Old})

@@ -14,64 +14,62 @@ import (
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
 
-// PushRequest says what to push where.
+// PushRequest describes a push.
 type PushRequest struct {
 	Remote string   // the name of a remote, or a URL; "": smithers.remote, the branch's remote, the only one, origin
-	Runs   []string // ids or unique prefixes; none: every run whose tip the remote does not have
-	Frames bool     // frame refs, too, as far as the remote's budget goes
-	Revive bool     // take the tombstones of the named runs away, there
-	DryRun bool     // find out what would be pushed, and move nothing there
-	// Confirm is asked, before the first push to a remote, whether the untracked files that
-	// captured working copies hold may go there; nil: no. A dry run does not ask.
+	Runs   []string // ids or unique prefixes; none means every run whose tip the remote lacks
+	Frames bool     // push frame refs, too, within the remote's budget
+	Revive bool     // delete the tombstones of the named runs there
+	DryRun bool     // report what would be pushed, and change nothing there
+	// Confirm is called before the first push to a remote: may the untracked files of captured
+	// working copies go there? nil means no. A dry run does not call it.
 	Confirm func(remote string, files []UntrackedFile) (bool, error)
 }
 
-// UntrackedFile is a file of a captured working copy that no commit of the user's has.
+// UntrackedFile is a captured file that is in none of the user's commits.
 type UntrackedFile struct {
 	RunID string `json:"runId"`
 	Path  string `json:"path"`
 	Bytes int64  `json:"bytes"`
 }
 
-// What became of a run.
+// States of a run.
 const (
 	StatePushed    = "pushed"
-	StateCurrent   = "current"   // the remote has it already
-	StateDiverged  = "diverged"  // the remote's was continued elsewhere: fetch first
-	StateUnrelated = "unrelated" // the remote's run of that id has another beginning
-	StatePruned    = "pruned"    // there is a tombstone, here or there
+	StateCurrent   = "current"   // the remote is up to date
+	StateDiverged  = "diverged"  // the remote's run was continued elsewhere: fetch first
+	StateUnrelated = "unrelated" // the remote's run of that id has another history
+	StatePruned    = "pruned"    // there is a tombstone here or there
 	StateRefused   = "refused"   // by the remote, or by smithers.pushFiles
-	StateDamaged   = "damaged"   // an object of it is missing or damaged here
+	StateDamaged   = "damaged"   // an object is missing or damaged here
 )
 
-// PushedRun is what became of a run.
+// PushedRun is the result for one run.
 type PushedRun struct {
 	RunID  string      `json:"runId"`
 	State  string      `json:"state"`
-	Tip    objstore.ID `json:"tip"` // here; zero where only the tombstone is
+	Tip    objstore.ID `json:"tip"` // the local tip; zero if there is only a tombstone
 	Frames int         `json:"frames"`
 	Reason string      `json:"reason,omitempty"`
 }
 
-// Pushed is what became of a push. Runs is never nil; runs that were not named and are
-// current are not in it.
+// Pushed is the result of a push. Runs is never nil; it omits unnamed runs that are current.
 type Pushed struct {
 	Remote string      `json:"remote"`
 	Runs   []PushedRun `json:"runs"`
 }
 
-// rounds is how often a push looks again at a remote that others are pushing to, too.
+// rounds is the maximum number of attempts while others push to the same remote.
 const rounds = 5
 
-// Push takes runs to a remote, and the tombstones of runs that were pruned here. What is
-// there is asked once, by the names of its refs; only runs that were named, or whose tip
-// differs, are looked at. A run that was pruned there stays away. Where there is nothing to
-// push, a remote that is named is asked all the same.
+// Push pushes runs to a remote, and the tombstones of runs that were pruned here. It lists the
+// remote's refs once, and considers only runs that were named or whose tip differs. A run that
+// was pruned there stays away. A named remote is contacted even if there is nothing to push.
 //
-// Codes: remote_not_found, remote_failed; push_refused where a run was not pushed that
-// was named, or that was not pruned, with what became of each in Pushed, and
-// missing_object or corrupt_object where all of these are damaged here; unconfirmed where
-// files would go along that nobody said may.
+// Error codes: remote_not_found, remote_failed; push_refused if a run was refused, unless
+// it was unnamed and pruned, with the result for each run in Pushed; missing_object or
+// corrupt_object if all refused runs are damaged here; unconfirmed if nobody has agreed to push
+// untracked files.
 func (s *Sharer) Push(ctx context.Context, req PushRequest) (*Pushed, error) {
 	to, err := s.store.Place(req.Remote)
 	if err != nil {
@@ -89,24 +87,24 @@ func (s *Sharer) Push(ctx context.Context, req PushRequest) (*Pushed, error) {
 	return p.result(), p.refusal()
 }
 
-// push is a push under way.
+// push is a push in progress.
 type push struct {
 	*Sharer
 
 	to   timeline.Place
 	req  PushRequest
-	runs []*pushing // in the order of what is printed
+	runs []*pushing // in the order of the output
 	gone map[string]objstore.ID
-	// there is what the remote has, tracked what this clone remembers of that.
+	// there is the remote's refs, tracked the local tracking refs.
 	there   atRemote
 	tracked atRemote
 
 	confirmed bool
-	asked     bool // just now: what was looked at before may be long ago
+	asked     bool // the remote was listed just now
 	withheld  []UntrackedFile
 }
 
-// pushing is a run that is looked at.
+// pushing is a run in a push.
 type pushing struct {
 	PushedRun
 
@@ -117,7 +115,7 @@ type pushing struct {
 
 func (r *pushing) end(state, reason string) { r.State, r.Reason, r.done = state, reason, true }
 
-// run looks at the remote and pushes, again while others move what is to be moved.
+// run lists the remote's refs and pushes, again if others move the refs first.
 func (p *push) run(ctx context.Context) error {
 	for range rounds {
 		if err := p.look(ctx); err != nil {
@@ -153,7 +151,7 @@ func (p *push) run(ctx context.Context) error {
 	return p.sendFrames(ctx)
 }
 
-// send pushes tips and tombstones. again tells that a run was moved meanwhile.
+// send pushes tips and tombstones. again means that another push moved a run first.
 func (p *push) send(ctx context.Context, open []*pushing) (again bool, err error) {
 	moves, owner, err := p.moves(open)
 	if err != nil {
@@ -175,8 +173,7 @@ func (p *push) send(ctx context.Context, open []*pushing) (again bool, err error
 	return again, p.to.Explain(err)
 }
 
-// moves are what to push, and the runs that are moved; a tombstone that is left there is
-// nobody's.
+// moves returns the refs to push, with their runs; a tombstone that stays there belongs to none.
 func (p *push) moves(open []*pushing) (moves []transport.Move, owner map[refs.Name]*pushing, err error) {
 	for _, component := range slices.Sorted(maps.Keys(p.gone)) {
 		if p.there.gone[component].IsZero() {
@@ -198,7 +195,7 @@ func (p *push) moves(open []*pushing) (moves []transport.Move, owner map[refs.Na
 	return moves, owner, nil
 }
 
-// settle notes what became of a move, and tells whether the run is to be looked at again.
+// settle records the outcome of a move, and reports whether the run must be tried again.
 func (p *push) settle(run *pushing, outcome transport.Outcome) (again bool) {
 	if run == nil {
 		if outcome.Status == transport.Refused {
@@ -224,7 +221,7 @@ func (p *push) settle(run *pushing, outcome transport.Outcome) (again bool) {
 	return false
 }
 
-// result is what became of every run that is worth telling of.
+// result returns the runs worth reporting.
 func (p *push) result() *Pushed {
 	out := &Pushed{Remote: p.to.Shown(), Runs: []PushedRun{}}
 	for _, run := range p.runs {
@@ -235,7 +232,7 @@ func (p *push) result() *Pushed {
 	return out
 }
 
-// refusal is the error about the runs that were not pushed; nil where there is none.
+// refusal returns the error about the runs that were not pushed; nil if there are none.
 func (p *push) refusal() error {
 	if len(p.withheld) > 0 {
 		return unconfirmed(p.to, p.withheld).Hint("smithers.pushFiles is no: the runs that hold them were not pushed")
@@ -277,13 +274,13 @@ func (p *push) refusal() error {
 	return err.Hint("%s", first.hint(p.to)).Detail("runs", p.result().Runs)
 }
 
-// takesRefs reports whether the remote takes runs, or shows some that it has taken.
+// takesRefs reports whether the remote accepts runs, or has some already.
 func (p *push) takesRefs() bool {
 	return len(p.there.tips)+len(p.there.gone) > 0 ||
 		slices.ContainsFunc(p.runs, func(r *pushing) bool { return r.State == StatePushed || r.State == StateCurrent })
 }
 
-// why says in words what kept a run from being pushed.
+// why describes, for people, why a run was not pushed.
 func (r *pushing) why() string {
 	if r.Reason != "" {
 		return r.Reason
@@ -299,7 +296,7 @@ func (r *pushing) why() string {
 	return "it was refused there"
 }
 
-// hint says what to do about a run that was not pushed.
+// hint returns the hint for a run that was not pushed.
 func (r *pushing) hint(to timeline.Place) string {
 	switch r.State {
 	case StateDiverged:

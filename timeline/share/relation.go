@@ -7,29 +7,29 @@ import (
 	"github.com/git-smithers/git-smithers/snapshot"
 )
 
-// kinship is how two tips of one run are related.
+// kinship is the relation of two tips of a run.
 type kinship uint8
 
 const (
 	same      kinship = iota
-	ahead             // the local tip follows the remote's
-	behind            // the remote's tip follows the local one
-	diverged          // both follow an entry that both have
-	unrelated         // no entry of the run is in both
+	ahead             // the local tip descends from the remote's
+	behind            // the remote's tip descends from the local one
+	diverged          // both descend from a common entry
+	unrelated         // they have no entry of the run in common
 )
 
-// relation is what two chains of one run have to do with each other.
+// relation compares two chains of a run.
 type relation struct {
 	kinship
 
-	common objstore.ID // the newest entry that both have; zero for unrelated
+	common objstore.ID // the newest common entry; zero if unrelated
 	ahead  int         // entries that only the local chain has
 	behind int         // entries that only the remote one has
 }
 
-// relate compares the chains of two tips of a run. It reads the commits of what only one
-// of them has, about as many of the other, and no trees. What a fork has in common with a
-// fork of the same name, in the run that both were made from, does not count.
+// relate compares the chains of two tips of a run. It reads the commits that only one of them
+// has, about as many of the other, and no trees. Entries before a run's first entry do not count: two forks
+// of one run are unrelated even if they have the same id.
 func relate(objects objstore.Reader, local, remote objstore.ID) (relation, error) {
 	if local == remote {
 		return relation{kinship: same, common: local}, nil
@@ -42,8 +42,8 @@ func relate(objects objstore.Reader, local, remote objstore.ID) (relation, error
 	if err != nil {
 		return relation{}, err
 	}
-	// Step by step on both sides: a meeting is found after as many steps as the longer
-	// side has entries of its own, however long the history behind it is.
+	// Both sides step together: the common entry is found after as many steps as the longer
+	// side has entries of its own, however long their common history is.
 	for here.at != nil || there.at != nil {
 		for _, side := range []*walk{here, there} {
 			if err := side.step(); err != nil {
@@ -57,7 +57,7 @@ func relate(objects objstore.Reader, local, remote objstore.ID) (relation, error
 	return relation{kinship: unrelated, ahead: len(here.seen), behind: len(there.seen)}, nil
 }
 
-// meet finds an entry that one side is at and the other has seen.
+// meet returns an entry that one side is at and the other has seen.
 func meet(here, there *walk) (objstore.ID, bool) {
 	for _, sides := range [][2]*walk{{here, there}, {there, here}} {
 		if at := sides[0].at; at != nil {
@@ -82,11 +82,11 @@ func relationAt(common objstore.ID, own, others int) relation {
 	return r
 }
 
-// walk goes down the chain of a run.
+// walk follows the chain of a run back.
 type walk struct {
 	objects objstore.Reader
-	at      *snapshot.Entry     // nil beyond the run's first entry
-	seen    map[objstore.ID]int // how many steps each entry is below the tip
+	at      *snapshot.Entry     // nil before the run's first entry
+	seen    map[objstore.ID]int // each entry's distance from the tip
 }
 
 func walkFrom(objects objstore.Reader, tip objstore.ID) (*walk, error) {
@@ -94,7 +94,7 @@ func walkFrom(objects objstore.Reader, tip objstore.ID) (*walk, error) {
 	return &walk{objects, at, map[objstore.ID]int{tip: 0}}, err
 }
 
-// step goes on to the entry before, if that is of the same run.
+// step moves to the previous entry of the run.
 func (w *walk) step() error {
 	if w.at == nil {
 		return nil

@@ -14,7 +14,7 @@ import (
 	"github.com/git-smithers/git-smithers/timeline"
 )
 
-// RunAt is a run that is not the same here and at a remote.
+// RunAt is a run that differs between this repository and a remote.
 type RunAt struct {
 	RunID string `json:"runId"`
 	// State is one of the At… constants.
@@ -23,7 +23,7 @@ type RunAt struct {
 	Behind int    `json:"behind"` // entries that only the remote has
 }
 
-// What a run is like here and at a remote, where that is not the same.
+// States of a run that differs.
 const (
 	AtUnpushed    = "unpushed"
 	AtUnfetched   = "unfetched"
@@ -33,18 +33,18 @@ const (
 	AtPrunedThere = "pruned-there"
 )
 
-// RemoteState is what is known of a remote, without asking it.
+// RemoteState is what is known of a remote without contacting it.
 type RemoteState struct {
 	Remote string `json:"remote"`
-	// Configured tells that the configuration names it, by its name or its URL. Of others,
-	// runs went there or came from there once.
+	// Configured means that the configuration has the remote, by name or URL. Runs went to or came from
+	// the others before.
 	Configured bool    `json:"configured"`
-	Current    int     `json:"current"` // runs that are the same here and there
-	Runs       []RunAt `json:"runs"`    // the others, by id; never nil
+	Current    int     `json:"current"` // number of runs that are equal here and there
+	Runs       []RunAt `json:"runs"`    // the other runs, by id; never nil
 }
 
-// Remotes tells of the named remotes, or of all that runs were ever pushed to or fetched
-// from and the one that push would take. It reads what the newest push and fetch left.
+// Remotes returns the state of the named remotes, or of all that runs were pushed to or fetched
+// from and the default one of push. It reads only the tracking refs.
 func (s *Sharer) Remotes(ctx context.Context, remotes ...string) ([]RemoteState, error) {
 	places, err := s.places(ctx, remotes)
 	if err != nil {
@@ -68,7 +68,7 @@ func (s *Sharer) Remotes(ctx context.Context, remotes ...string) ([]RemoteState,
 	return states, nil
 }
 
-// here is what this repository has, as atRemote tells it of others.
+// here returns this repository's runs.
 func (s *Sharer) here(ctx context.Context) (atRemote, error) {
 	out := newAtRemote()
 	tips, err := s.parts.Refs.Tips(ctx)
@@ -84,7 +84,7 @@ func (s *Sharer) here(ctx context.Context) (atRemote, error) {
 	return out, nil
 }
 
-// places are the named places, or all that are remembered, and the one that push would take.
+// places returns the named places, or all remembered ones and the default one of push.
 func (s *Sharer) places(ctx context.Context, remotes []string) ([]timeline.Place, error) {
 	var places []timeline.Place
 	for _, remote := range remotes {
@@ -113,7 +113,7 @@ func (s *Sharer) places(ctx context.Context, remotes []string) ([]timeline.Place
 	return places, nil
 }
 
-// rememberedPlaces are the components of all remotes of which anything is remembered.
+// rememberedPlaces returns the components of all remembered remotes.
 func (s *Sharer) rememberedPlaces(ctx context.Context) ([]string, error) {
 	out, err := gitexec.New(s.parts.Repo, s.parts.Env).Run(ctx, "for-each-ref", "--format=%(refname)", refs.RemotesFolder)
 	if err != nil {
@@ -127,7 +127,7 @@ func (s *Sharer) rememberedPlaces(ctx context.Context) ([]string, error) {
 	return slices.Sorted(maps.Keys(found)), nil
 }
 
-// stateAt compares what is here with what is remembered of a place.
+// stateAt compares this repository with the tracking refs of a place.
 func (s *Sharer) stateAt(ctx context.Context, at timeline.Place, here atRemote) (RemoteState, error) {
 	state := RemoteState{Remote: at.Shown(), Runs: []RunAt{}}
 	there, err := s.remembered(ctx, at.Component)
@@ -161,7 +161,7 @@ func (s *Sharer) stateAt(ctx context.Context, at timeline.Place, here atRemote) 
 	return state, ctx.Err()
 }
 
-// runAt compares one run. Its State is "" where both have the same.
+// runAt compares one run. State is "" if both are equal.
 func (s *Sharer) runAt(ctx context.Context, component string, here, there atRemote) (RunAt, error) {
 	local, remote := here.tips[component], there.tips[component]
 	switch {
@@ -192,7 +192,7 @@ func (s *Sharer) runAt(ctx context.Context, component string, here, there atRemo
 	return at, err
 }
 
-// length is how many entries of its own the run of a tip has.
+// length returns the number of entries of a tip's run.
 func (s *Sharer) length(ctx context.Context, tip objstore.ID) (int, error) {
 	w, err := walkFrom(s.parts.Objects, tip)
 	for err == nil && w.at != nil {

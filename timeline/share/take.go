@@ -12,25 +12,25 @@ import (
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
 
-// taking is a run that a fetch has brought.
+// taking is a fetched run.
 type taking struct {
 	FetchedRun
 
 	component string
-	local     objstore.ID // its tip here; zero for none
-	quiet     bool        // not worth telling of, unless it was named
+	local     objstore.ID // the local tip; zero if there is none
+	quiet     bool        // not worth reporting unless named
 }
 
 func (r *taking) end(state, reason string) { r.State, r.Reason = state, reason }
 
-// take makes of what was brought under a component what it is here. Only trouble that is
-// not the run's own is an error.
+// take applies a fetched run to the local one. It returns only errors that are not about the
+// run itself.
 func (f *fetch) take(ctx context.Context, component string) error {
 	for try := 1; ; try++ {
 		run := &taking{component: component}
 		err := f.takeOnce(ctx, run)
 		if errors.Is(err, refs.ErrConflict) && try < rounds {
-			continue // somebody here moves it meanwhile
+			continue // another process here is moving it
 		}
 		if err != nil || run.quiet && !f.named() {
 			return err
@@ -74,8 +74,7 @@ func (f *fetch) takeOnce(ctx context.Context, run *taking) error {
 	return nil
 }
 
-// identify finds the id of the run that a component stands for. Where that is hashed, the
-// tip tells.
+// identify determines the run id of a component. If the component is hashed, the tip has the id.
 func (f *fetch) identify(run *taking, there objstore.ID) error {
 	id, ok, err := refs.UnescapeRun(run.component)
 	if err != nil {
@@ -98,13 +97,13 @@ func (f *fetch) identify(run *taking, there objstore.ID) error {
 	}
 	if component, err := refs.EscapeRun(entry.Run); err != nil || component != run.component {
 		run.end(StateInvalid, fmt.Sprintf("the entry belongs to run %q", entry.Run))
-		return nil //nolint:nilerr // the run is what is wrong
+		return nil //nolint:nilerr // the run itself is invalid
 	}
 	run.RunID = entry.Run
 	return nil
 }
 
-// resolve reads a ref of a run; zero where there is none.
+// resolve reads a ref of a run; zero if there is none.
 func (f *fetch) resolve(ctx context.Context, named func(string) (refs.Name, error), run string) (objstore.ID, error) {
 	name, err := named(run)
 	if err != nil {
@@ -117,8 +116,8 @@ func (f *fetch) resolve(ctx context.Context, named func(string) (refs.Name, erro
 	return id, err
 }
 
-// check checks what of a run is new here; until is its newest entry that is not. A run
-// that does not pass is invalid.
+// check validates the new entries of a run, after until, and reports whether they are sound. If not,
+// the run becomes invalid.
 func (f *fetch) check(ctx context.Context, run *taking, tip, until objstore.ID) (sound bool, err error) {
 	problems, err := f.verifier.Verify(ctx, run.RunID, tip, until, func() {
 		f.checked++
@@ -130,7 +129,7 @@ func (f *fetch) check(ctx context.Context, run *taking, tip, until objstore.ID) 
 	return len(problems) == 0, err
 }
 
-// create takes a run that is not here.
+// create takes a run that is new here.
 func (f *fetch) create(ctx context.Context, run *taking, there objstore.ID) error {
 	if sound, err := f.check(ctx, run, there, objstore.ID{}); err != nil || !sound {
 		return err
@@ -139,7 +138,7 @@ func (f *fetch) create(ctx context.Context, run *taking, there objstore.ID) erro
 	return f.forward(ctx, run, there)
 }
 
-// takeUnder takes a run under the id that the request gives it.
+// takeUnder takes a run under the request's id.
 func (f *fetch) takeUnder(ctx context.Context, run *taking, there objstore.ID) error {
 	if sound, err := f.check(ctx, run, there, objstore.ID{}); err != nil || !sound {
 		return err
@@ -157,10 +156,10 @@ func (f *fetch) takeUnder(ctx context.Context, run *taking, there objstore.ID) e
 	return err
 }
 
-// compare takes what the remote has of a run that is here.
+// compare takes the new entries of a run that exists here.
 func (f *fetch) compare(ctx context.Context, run *taking, there objstore.ID) error {
 	if tip, err := snapshot.ReadEntry(f.parts.Objects, there); err != nil || tip.Run != run.RunID {
-		_, err := f.check(ctx, run, there, objstore.ID{}) // which says so
+		_, err := f.check(ctx, run, there, objstore.ID{}) // it reports the flaw
 		return err
 	}
 	kin, err := relate(f.parts.Objects, run.local, there)

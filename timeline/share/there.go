@@ -13,7 +13,7 @@ import (
 	"github.com/git-smithers/git-smithers/timeline"
 )
 
-// atRemote is what a remote has, by the ref components of runs.
+// atRemote is a remote's refs, by the runs' ref components.
 type atRemote struct {
 	tips, gone map[string]objstore.ID
 	frames     map[refs.Name]bool
@@ -33,7 +33,7 @@ func (s *Sharer) progress(what string, done, total int) {
 	}
 }
 
-// remembered is what this clone last saw a place to have.
+// remembered returns the tracking refs of a place.
 func (s *Sharer) remembered(ctx context.Context, component string) (atRemote, error) {
 	out := newAtRemote()
 	tips, err := s.parts.Refs.RemoteTips(ctx, component)
@@ -49,7 +49,7 @@ func (s *Sharer) remembered(ctx context.Context, component string) (atRemote, er
 	return out, nil
 }
 
-// broken makes a warning of an error about some refs of many.
+// broken converts an error about some broken refs to a warning.
 func (s *Sharer) broken(err error) error {
 	if errors.Is(err, refs.ErrBroken) {
 		s.parts.Warn(err)
@@ -64,8 +64,8 @@ func fill(into map[string]objstore.ID, from []refs.TipRef) {
 	}
 }
 
-// look asks the remote what it has, by the names of its refs, and brings what is
-// remembered of it up to date as far as that takes no objects but tombstones.
+// look lists the remote's refs and updates the tracking refs as far as possible without fetching
+// objects other than tombstones.
 func (p *push) look(ctx context.Context) error {
 	list, err := p.transport().List(ctx, p.to.Name, refs.Folder)
 	if err != nil {
@@ -83,7 +83,7 @@ func (p *push) look(ctx context.Context) error {
 		}
 		component, frame, err := ref.Name.Split()
 		switch {
-		case err != nil: // not ours, or somebody's mistake: nothing of it is pushed to
+		case err != nil: // not a ref of ours, or a mistake: nothing is pushed to it
 		case frame == refs.NoFrame:
 			p.there.tips[component] = ref.ID
 		default:
@@ -103,8 +103,7 @@ func (p *push) look(ctx context.Context) error {
 	return nil
 }
 
-// forgetVanished takes away what is remembered of runs that the remote does not have any
-// more, whoever has deleted them there.
+// forgetVanished deletes the tracking refs of runs that are gone at the remote.
 func (p *push) forgetVanished(ctx context.Context) {
 	var moves []refs.Update
 	for component, id := range p.tracked.tips {
@@ -115,8 +114,8 @@ func (p *push) forgetVanished(ctx context.Context) {
 	p.track(ctx, moves)
 }
 
-// track moves what is remembered of a remote. That another process remembers something
-// else is no failure: the next look shows what is so.
+// track moves tracking refs. If another process has moved them, that is fine: the next look
+// corrects them.
 func (s *Sharer) track(ctx context.Context, moves []refs.Update) {
 	if len(moves) == 0 {
 		return
@@ -133,9 +132,9 @@ func (s *Sharer) track(ctx context.Context, moves []refs.Update) {
 	}
 }
 
-// remember notes what a push has moved.
+// remember tracks the moves of a push.
 func (p *push) remember(ctx context.Context, outcomes []transport.Outcome) {
-	ctx = context.WithoutCancel(ctx) // it is there, whatever ends this process's work
+	ctx = context.WithoutCancel(ctx) // the remote has it, even if this process is cancelled
 	var moves []refs.Update
 	for _, outcome := range outcomes {
 		if outcome.Status != transport.Moved && outcome.Status != transport.UpToDate {

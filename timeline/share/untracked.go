@@ -16,36 +16,35 @@ import (
 	"github.com/git-smithers/git-smithers/snapshot"
 )
 
-// untracked finds the files that no commit of the user's has among those that pushing one
-// run's tip takes along.
+// untracked finds the files that a push of one run would send and that are in none of the user's commits.
 type untracked struct {
 	objects objstore.Reader
 	meter   *objstore.TreeMeter
 	known   map[objstore.ID]bool // entries that the other side has
-	seen    map[objstore.ID]bool // what vcs.json was looked at already
-	walked  map[folder]bool      // what was looked at already, with no more than one tree to compare it with
-	paths   int                  // how many were looked at
+	seen    map[objstore.ID]bool // vcs.json blobs that were read
+	walked  map[folder]bool      // folders that were read with at most one tree to compare
+	paths   int                  // number of paths read
 	files   map[string]objstore.ID
 }
 
-// folder is a tree at a path, and the tree that the user's commit has there.
+// folder is a tree at a path, with the tree of the user's commit at that path.
 type folder struct {
 	path          string
 	tree, tracked objstore.ID
 }
 
-// maxLookedAt bounds the paths that are looked at for one run, and maxKept the files and folders
-// that are remembered of them. Its frames may have many different trees, each within the bounds
-// of a tree; those of an honest run differ in little.
+// maxLookedAt limits the paths read for one run, and maxKept the files and folders
+// kept in memory. A hostile run may have many different trees, each within the limits of a tree; the
+// trees of an honest run differ little.
 const (
 	maxLookedAt = 250 * objstore.MaxTreePaths
 	maxKept     = 2 * objstore.MaxTreePaths
 )
 
-// untrackedFiles lists, by path, the files of the entries from a tip down to one that the
-// other side has, which are neither in the commit that they were captured on nor in that
-// entry. A commit that is not here has no files. It goes on into the runs that the run was
-// forked from, as a push does. The sizes are those of the newest capture.
+// untrackedFiles lists, by path, the captured files of the entries from a tip back to one that the
+// other side has, without files of the captured commit and files of that entry. A missing commit
+// has no files. Like a push, it continues into the runs that the run was forked from. Sizes
+// are those of the newest capture.
 func (s *Sharer) untrackedFiles(ctx context.Context, run string, tip objstore.ID, known map[objstore.ID]bool) ([]UntrackedFile, error) {
 	u := untracked{
 		objects: s.parts.Objects, meter: objstore.NewTreeMeter(s.parts.Objects), known: known,
@@ -92,7 +91,7 @@ func (u *untracked) walk(ctx context.Context, id objstore.ID) error {
 	return nil
 }
 
-// newCopies are the working copies at an entry, unless another entry had the same ones.
+// newCopies returns the working copies of an entry that no other entry had.
 func (u *untracked) newCopies(entry *snapshot.Entry) ([]*snapshot.VCS, error) {
 	id, err := entry.VCSID()
 	if err != nil || id.IsZero() || u.seen[id] {
@@ -102,7 +101,7 @@ func (u *untracked) newCopies(entry *snapshot.Entry) ([]*snapshot.VCS, error) {
 	return copies(entry)
 }
 
-// copies are all working copies at an entry whose files were captured.
+// copies returns the working copies of an entry with captured files.
 func copies(entry *snapshot.Entry) ([]*snapshot.VCS, error) {
 	vcs, err := entry.VCSRevision()
 	if err != nil || vcs == nil {
@@ -115,7 +114,7 @@ func copies(entry *snapshot.Entry) ([]*snapshot.VCS, error) {
 	return slices.DeleteFunc(all, func(v *snapshot.VCS) bool { return v.Tree.IsZero() }), nil
 }
 
-// capture takes down what a working copy adds to the commit that it is at.
+// capture adds the files that a working copy adds to its commit.
 func (u *untracked) capture(ctx context.Context, vcs *snapshot.VCS) error {
 	commits, err := u.commitsOf(vcs)
 	if err != nil {
@@ -141,12 +140,12 @@ func (u *untracked) capture(ctx context.Context, vcs *snapshot.VCS) error {
 	return u.added(ctx, tracked, vcs.Tree, "")
 }
 
-// commitsOf are the commits whose files are the user's own doing: the one that is checked
-// out or, since jj makes a commit of whatever is there, the parents of that.
+// commitsOf returns the commits that the user made: the one that is checked out or, because jj commits
+// everything in the working copy, its parents.
 func (u *untracked) commitsOf(vcs *snapshot.VCS) ([]objstore.ID, error) {
 	commit, err := objstore.ParseID(vcs.CommitID)
 	if err != nil {
-		return nil, nil //nolint:nilerr // a revision that is no commit of git's
+		return nil, nil //nolint:nilerr // a revision that is not a git commit
 	}
 	if vcs.Type != snapshot.VCSJJ {
 		return []objstore.ID{commit}, nil
@@ -155,7 +154,7 @@ func (u *untracked) commitsOf(vcs *snapshot.VCS) ([]objstore.ID, error) {
 	return parents, err
 }
 
-// readCommit reads the tree and the parents of a commit; zero for one that is not here.
+// readCommit reads the tree and parents of a commit; zero if it is missing.
 func readCommit(r objstore.Reader, id objstore.ID) (tree objstore.ID, parents []objstore.ID, err error) {
 	data, err := objstore.GetKind(r, id, objstore.Commit)
 	if errors.Is(err, objstore.ErrNotFound) {
@@ -181,8 +180,8 @@ func readCommit(r objstore.Reader, id objstore.ID) (tree objstore.ID, parents []
 	return tree, parents, nil
 }
 
-// added takes down the files of a tree that none of the others has, under prefix. A tree
-// that any of the others has as it is need not be read.
+// added adds the files of a tree, under prefix, that none of the tracked trees has. A tree
+// that equals a tracked one is not read.
 func (u *untracked) added(ctx context.Context, tracked []objstore.ID, tree objstore.ID, prefix string) error {
 	if slices.Contains(tracked, tree) || u.wasWalked(tracked, tree, prefix) {
 		return nil
@@ -216,8 +215,7 @@ func (u *untracked) added(ctx context.Context, tracked []objstore.ID, tree objst
 	return nil
 }
 
-// wasWalked reports whether the files of a tree were taken down before under the same path,
-// and notes that they are.
+// wasWalked reports whether a tree was added before at the same path, and otherwise records it.
 func (u *untracked) wasWalked(tracked []objstore.ID, tree objstore.ID, path string) bool {
 	if len(tracked) > 1 {
 		return false
@@ -241,7 +239,7 @@ func (u *untracked) addedAt(ctx context.Context, before []objstore.TreeEntry, e 
 	switch {
 	case e.Mode == objstore.ModeTree:
 		return u.added(ctx, folders, e.ID, path+"/")
-	case e.Mode == objstore.ModeCommit || len(folders) < len(before): // no file, or one that was a file before
+	case e.Mode == objstore.ModeCommit || len(folders) < len(before): // a submodule, or a path that was a file before
 		return nil
 	}
 	if _, newer := u.files[path]; !newer {
@@ -250,7 +248,7 @@ func (u *untracked) addedAt(ctx context.Context, before []objstore.TreeEntry, e 
 	return nil
 }
 
-// leaveOut drops the files that are in an entry which the other side has.
+// leaveOut drops the files of an entry that the other side has.
 func (u *untracked) leaveOut(ctx context.Context, entry *snapshot.Entry) error {
 	vcs, err := copies(entry)
 	if err != nil {
@@ -264,8 +262,8 @@ func (u *untracked) leaveOut(ctx context.Context, entry *snapshot.Entry) error {
 	return nil
 }
 
-// dropFilesOf drops those of paths, which are sorted and begin with prefix, that a tree has
-// a file at. It reads each tree on their way once.
+// dropFilesOf drops the paths at which a tree has a file. The paths are sorted and begin with
+// prefix. It reads each tree once.
 func (u *untracked) dropFilesOf(ctx context.Context, tree objstore.ID, paths []string, prefix string) error {
 	if len(paths) == 0 {
 		return nil
@@ -283,7 +281,7 @@ func (u *untracked) dropFilesOf(ctx context.Context, tree objstore.ID, paths []s
 	}
 	for len(paths) > 0 {
 		name, _, deeper := strings.Cut(paths[0][len(prefix):], "/")
-		below := 1 // how many paths lead through the same folder
+		below := 1 // number of paths in the same folder
 		if deeper {
 			below = endOf(paths, prefix+name+"/")
 		}
@@ -302,7 +300,7 @@ func (u *untracked) dropFilesOf(ctx context.Context, tree objstore.ID, paths []s
 	return nil
 }
 
-// endOf is how many of paths, which are sorted, come before the first without the prefix.
+// endOf returns the number of sorted paths before the first without the prefix.
 func endOf(paths []string, prefix string) int {
 	n, _ := slices.BinarySearchFunc(paths, prefix, func(path, prefix string) int {
 		if strings.HasPrefix(path, prefix) {
@@ -313,7 +311,7 @@ func endOf(paths []string, prefix string) int {
 	return n
 }
 
-// sizes asks git how large blobs are, without reading them.
+// sizes asks git for the sizes of blobs, without reading them.
 func (s *Sharer) sizes(ctx context.Context, files map[string]objstore.ID) (map[objstore.ID]int64, error) {
 	if len(files) == 0 {
 		return nil, nil
@@ -337,7 +335,7 @@ func (s *Sharer) sizes(ctx context.Context, files map[string]objstore.ID) (map[o
 		if err != nil {
 			return nil, fmt.Errorf("size of a captured file: unexpected answer %q", line)
 		}
-		// One that is missing has no size; the push will tell.
+		// A missing blob has no size; the push reports it.
 		sizes[id], _ = strconv.ParseInt(size, 10, 64)
 	}
 	return sizes, nil

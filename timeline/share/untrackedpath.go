@@ -6,14 +6,14 @@ import (
 	"slices"
 )
 
-// An UntrackedPath is a path at which runs have an untracked file.
+// An UntrackedPath is a path at which runs have untracked files.
 type UntrackedPath struct {
 	Path  string
-	Bytes int64 // of the largest
+	Bytes int64 // of the largest file
 	Runs  []string
 }
 
-// ByPath sorts untracked files by their paths.
+// ByPath groups untracked files by path.
 func ByPath(files []UntrackedFile) []UntrackedPath {
 	files = slices.SortedStableFunc(slices.Values(files), func(a, b UntrackedFile) int { return cmp.Compare(a.Path, b.Path) })
 	var out []UntrackedPath
@@ -27,7 +27,7 @@ func ByPath(files []UntrackedFile) []UntrackedPath {
 	return out
 }
 
-// InRuns is the run that has the path or, of several, how many they are.
+// InRuns returns the only run that has the path, or the number of runs.
 func (p UntrackedPath) InRuns() string {
 	if len(p.Runs) == 1 {
 		return p.Runs[0]

@@ -7,10 +7,9 @@ import (
 	"io/fs"
 )
 
-// RemoveBroken removes the file of a ref that is empty or holds garbage, which git
-// itself cannot do. A ref that is not broken is left as it is, and a symbolic ref,
-// which somebody must have wanted, is a *BrokenError. If the ref is packed, too, it
-// has its packed value again.
+// RemoveBroken removes a ref's file that is empty or holds garbage, which git
+// itself cannot do. A sound ref is unchanged. A symbolic ref is a *BrokenError, because a person
+// must have made it. If the ref is also packed, its packed value becomes visible again.
 func (db *DB) RemoveBroken(ctx context.Context, name Name) error {
 	if err := name.check(); err != nil {
 		return err
@@ -25,7 +24,7 @@ func (db *DB) RemoveBroken(ctx context.Context, name Name) error {
 	return db.patiently(ctx, nil, func() error { return db.files.removeBroken(name) })
 }
 
-// removal is what a lock holds that is not going to be renamed to its ref.
+// removal is the content of a lock that will not be renamed to its ref.
 const removal = "git-smithers:removes-broken-ref"
 
 func (w *fileWriter) removeBroken(name Name) (err error) {

@@ -12,23 +12,23 @@ import (
 	"github.com/git-smithers/git-smithers/internal/gitexec"
 )
 
-// childLife is the number of transactions after which a child is replaced: it maps
-// every pack that it has met, also those that were deleted since.
+// childLife is the number of transactions after which a child is replaced: git keeps every pack
+// that it has used mapped, even deleted ones.
 const childLife = 500
 
-// child is a git update-ref --stdin, which makes transactions until its input ends,
-// and ends by itself at the first that it refuses.
+// child is a running git update-ref --stdin. It makes transactions until its input ends, and
+// exits at the first transaction that it refuses.
 type child struct {
 	cmd    *exec.Cmd
 	in     io.WriteCloser
 	out    *bufio.Reader
-	stderr bytes.Buffer // to be read after the child has ended
+	stderr bytes.Buffer // read only after the child has ended
 	cancel context.CancelFunc
-	used   int // transactions so far
+	used   int // number of transactions
 }
 
 func startChild(ctx context.Context, git *gitexec.Git, args []string) (*child, error) {
-	// The child outlives the transaction that it was started for.
+	// The child outlives the transaction that started it.
 	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	c := &child{cancel: cancel}
 	if err := c.start(ctx, git, args); err != nil {
@@ -55,9 +55,9 @@ func (c *child) start(ctx context.Context, git *gitexec.Git, args []string) erro
 	return c.cmd.Start()
 }
 
-// transact makes one transaction. When git has locked all refs it calls prepared,
-// whose error calls the transaction off. After a *childError the child has ended.
-// When ctx ends, the child is ended, too.
+// transact makes one transaction. It calls prepared once git has locked all refs; an
+// error of prepared aborts the transaction. After a *childError the child has ended.
+// The end of ctx ends the child, too.
 func (c *child) transact(ctx context.Context, updates []Update, prepared func() error) error {
 	c.used++
 	stop := context.AfterFunc(ctx, c.cancel)
@@ -90,7 +90,7 @@ func (c *child) transact(ctx context.Context, updates []Update, prepared func() 
 	return nil
 }
 
-// exchange writes commands and reads git's answers to them.
+// exchange writes commands and checks git's answers.
 func (c *child) exchange(commands string, answers ...string) error {
 	if _, err := io.WriteString(c.in, commands); err != nil {
 		return err
@@ -107,7 +107,7 @@ func (c *child) exchange(commands string, answers ...string) error {
 	return nil
 }
 
-// fail ends the child and makes an error of what it said.
+// fail ends the child and returns an error with git's message.
 func (c *child) fail(prepared bool, cause error) error {
 	if err := c.end(); err != nil {
 		cause = err
@@ -115,8 +115,8 @@ func (c *child) fail(prepared bool, cause error) error {
 	return &childError{prepared, gitexec.NewError([]string{"update-ref"}, c.cmd.ProcessState, c.stderr.String(), cause)}
 }
 
-// end closes the child's input, which makes it end, and waits for it. A child that
-// is in a transaction gives it up.
+// end closes the child's input, so that it exits, and waits for it. An open transaction is
+// aborted.
 func (c *child) end() error {
 	defer c.cancel()
 	closeErr := c.in.Close()

@@ -1,10 +1,9 @@
-// Package refs is the refs/smithers namespace: its names, reading it fast, and
+// Package refs is the refs/smithers namespace: its names, fast reading, and
 // moving refs by compare-and-swap.
 //
-// Refs are read as git's files backend keeps them, without a process and without
-// reading any run's refs but those that were asked for. They are moved by git's own
-// lock-file protocol or, where a repository asks for more than that (hooks, reflogs,
-// shared permissions, deletions), by native git; see [DB.Apply].
+// It reads refs as git's files backend stores them, without a process, and
+// reads no run's refs unless asked. It moves refs by git's own lock-file protocol or by native git,
+// if the repository needs hooks, reflogs, shared permissions or deletions; see [DB.Apply].
 package refs
 
 import (
@@ -21,33 +20,33 @@ import (
 
 // Names of the points of a write at which Options.Failpoint is called.
 const (
-	FailRefsLocked     = "refs-locked"     // all refs are locked and as expected, none has moved
-	FailBetweenRenames = "between-renames" // before each ref but the first moves; not when native git moves them
+	FailRefsLocked     = "refs-locked"     // all refs are locked and have their expected values; none has moved
+	FailBetweenRenames = "between-renames" // before each ref but the first moves; not called with native git
 	FailRefsDone       = "refs-done"       // all refs have moved
 )
 
 // defaultPatience is Options.Patience when it is zero.
 const defaultPatience = time.Second
 
-// Update moves one ref from Old to New. The zero Old means it must not exist, the
-// zero New deletes it. There is no unconditional update.
+// Update moves one ref from Old to New. A zero Old means that the ref must not exist; a
+// zero New deletes it. Every update is conditional.
 type Update struct {
 	Name     Name
 	Old, New objstore.ID
 }
 
-// Ref is a ref and what it points at.
+// Ref is a ref and its target.
 type Ref struct {
 	Name Name
 	ID   objstore.ID
 }
 
-// Backend says by what refs are moved.
+// Backend selects how refs are moved.
 type Backend uint8
 
 const (
-	// Auto moves refs by lock files where that does all that git would do, and by
-	// native git elsewhere. It is the default.
+	// Auto moves refs by lock files if that has the same effect as native git, and otherwise by native
+	// git. It is the default.
 	Auto Backend = iota
 	// Native always moves refs by native git.
 	Native
@@ -57,17 +56,16 @@ const (
 type Options struct {
 	Repo  gitexec.Repo
 	Env   []string // the environment git runs under, as os.Environ gives it
-	Fsync bool     // Apply returns when what it wrote is on stable storage
+	Fsync bool     // Apply returns only when its writes are on stable storage
 
 	Backend Backend
-	// Patience is how long Apply waits for a lock that somebody else holds; 0 means
-	// one second.
+	// Patience is how long Apply waits for a lock of another process; 0 means one second.
 	Patience time.Duration
 	// Failpoint, if not nil, is called at named points of a write; an error it
 	// returns stops the write there. For tests of what a crash leaves behind.
 	Failpoint func(name string) error
-	// FS is what refs are written to, where that is not native git's work; nil means the
-	// real one. For tests that have writes fail, and that cut the power.
+	// FS receives all writes except native git's; nil means the real file system. Tests use it to
+	// inject failed writes and power cuts.
 	FS fsx.FS
 }
 
@@ -77,7 +75,7 @@ type DB struct {
 	reader reader
 	git    *gitexec.Git
 
-	writing chan struct{} // holds one token, the right to write
+	writing chan struct{} // holds one token: the right to write
 	closed  bool          // guarded by writing
 	files   *fileWriter
 	native  *nativeWriter
@@ -86,15 +84,15 @@ type DB struct {
 	touched touchedRuns
 }
 
-// A writer makes all updates of a transaction or none, in their order. It is called
-// by one goroutine at a time.
+// A writer makes all updates of a transaction or none, in order. Only one goroutine calls it
+// at a time.
 type writer interface {
 	apply(ctx context.Context, updates []Update) error
 	close() error
 }
 
 // Open opens the refs of a repository. It starts no process and reads nothing. The
-// error wraps ErrUnsupported when the repository does not keep its refs in files.
+// error wraps ErrUnsupported if the repository does not store its refs in files.
 func Open(opts Options) (*DB, error) {
 	if opts.Repo.RefFormat != "" && opts.Repo.RefFormat != "files" {
 		return nil, fmt.Errorf("%w: %s", ErrUnsupported, opts.Repo.RefFormat)
@@ -122,8 +120,8 @@ func Open(opts Options) (*DB, error) {
 	return db, nil
 }
 
-// Close waits for a write under way and ends the child process, if there is one. The
-// DB writes nothing any more.
+// Close waits for a write in progress and ends the child process. The DB must not be used for writing
+// afterwards.
 func (db *DB) Close() error {
 	db.writing <- struct{}{}
 	defer db.unlock()
@@ -131,16 +129,14 @@ func (db *DB) Close() error {
 	return errors.Join(db.files.close(), db.native.close())
 }
 
-// Apply makes all updates or none, in their order, so that a crash leaves a prefix
-// of them; so does an I/O error half-way, which is the only error with which a ref
-// may have moved. Each New must be an object of the repository that is on stable
-// storage already.
+// Apply makes all updates or none, in order. After a crash or an I/O error, a prefix of them
+// may have been made; after any other error, no ref has moved. Each New must be an object of the
+// repository that is already on stable storage.
 //
-// A ref that is not at its Old value is a *ConflictError, one whose file is no ref
-// a *BrokenError. ErrLocked is for a lock that was held for longer than
-// Options.Patience, ErrObstructed for a ref whose name is a folder of an update's
-// name or the reverse. When the context ends, Apply returns its error, or nil if
-// the refs have moved nevertheless.
+// If a ref does not have its Old value, the error is a *ConflictError; if its file is invalid, a
+// *BrokenError. ErrLocked means that a lock was held for longer than Options.Patience;
+// ErrObstructed that another ref's name is a folder of an update's name or the reverse. When the
+// context ends, Apply returns the context's error, or nil if the refs have moved already.
 func (db *DB) Apply(ctx context.Context, updates ...Update) error {
 	if err := checkUpdates(updates); err != nil || len(updates) == 0 {
 		return err
@@ -162,9 +158,9 @@ func (db *DB) Apply(ctx context.Context, updates ...Update) error {
 	}
 	db.touched.add(updates)
 	if db.opts.Fsync {
-		// What the renames of the refs did is not durable until their folders are.
+		// The renames are durable only once their folders are synced.
 		folders := db.reader.folders(updates)
-		if native { // git may have made them
+		if native { // git may have created them
 			folders = append(folders, db.reader.foldersAbove(updates)...)
 		}
 		if err := syncFolders(db.opts.FS, folders); err != nil {
@@ -211,8 +207,8 @@ func checkUpdates(updates []Update) error {
 	return nil
 }
 
-// check compares refs with what updates expect, and returns a *ConflictError or a
-// *BrokenError for the first that is not as expected.
+// check compares refs with the expected values of updates, and returns a *ConflictError or a
+// *BrokenError for the first that differs.
 func (r reader) check(updates []Update) error {
 	for _, u := range updates {
 		actual, err := r.resolve(u.Name)

@@ -9,9 +9,8 @@ import (
 	"github.com/git-smithers/git-smithers/internal/fsx"
 )
 
-// Settle puts a ref on stable storage as it is, whoever moved it: the process that did
-// so may have died before it had. Whoever acknowledges what a ref says without having
-// moved it calls this first. Without Options.Fsync it does nothing.
+// Settle puts a ref's current value on stable storage, because the process that moved it may have
+// died first. Call it before acknowledging a ref that another process moved. Without Options.Fsync it does nothing.
 func (db *DB) Settle(ctx context.Context, name Name) error {
 	if !db.opts.Fsync {
 		return nil
@@ -23,8 +22,8 @@ func (db *DB) Settle(ctx context.Context, name Name) error {
 	return syncFolders(db.opts.FS, append(db.reader.folders(update), db.reader.foldersAbove(update)...))
 }
 
-// folders is the folders of the refs that count when updates were made: the first, and
-// all but those of frames, which can be made again from a tip.
+// folders returns the folders to sync after updates: that of the first ref, and those of all refs
+// but frames, which can be recreated from a tip.
 func (r reader) folders(updates []Update) []string {
 	var folders []string
 	for i, u := range updates {
@@ -36,7 +35,7 @@ func (r reader) folders(updates []Update) []string {
 	return folders
 }
 
-// foldersAbove is the folders that those are in, up to refs itself.
+// foldersAbove returns all parent folders up to refs.
 func (r reader) foldersAbove(updates []Update) []string {
 	var above []string
 	for _, folder := range r.folders(updates) {
@@ -52,8 +51,8 @@ func (n Name) isFrame() bool {
 	return err == nil && frame != NoFrame
 }
 
-// syncFolders puts names on stable storage, those of all folders at once. A folder that
-// is not there was removed by git, which had packed what was in it.
+// syncFolders puts the names in all folders on stable storage, in parallel. A missing folder was
+// removed by git after packing its refs.
 func syncFolders(files fsx.FS, folders []string) error {
 	errs := make(chan error, len(folders))
 	for _, folder := range folders {

@@ -11,21 +11,21 @@ import (
 var (
 	ErrNotFound    = errors.New("ref not found")
 	ErrConflict    = errors.New("ref moved")                 // always a *ConflictError
-	ErrBroken      = errors.New("broken ref")                // an empty or garbage ref file; always a *BrokenError
-	ErrMalformed   = errors.New("malformed ref name")        // a name or run id that git cannot hold
-	ErrLocked      = errors.New("ref is locked")             // somebody held the lock for longer than Options.Patience
-	ErrObstructed  = errors.New("another ref is in the way") // refs/smithers/a beside refs/smithers/a/1: git allows one of them
+	ErrBroken      = errors.New("broken ref")                // an empty or invalid ref file; always a *BrokenError
+	ErrMalformed   = errors.New("malformed ref name")        // an invalid run id or ref name
+	ErrLocked      = errors.New("ref is locked")             // another process held the lock for longer than Options.Patience
+	ErrObstructed  = errors.New("another ref is in the way") // git allows only one of refs/smithers/a and refs/smithers/a/1
 	ErrUnsupported = errors.New("unsupported ref storage")   // reftable
 )
 
-// ConflictError says that a ref was not where an update expected it. Nothing was
+// ConflictError means that a ref did not have the value that an update expected. Nothing was
 // written.
 type ConflictError struct {
 	Name             Name
-	Expected, Actual objstore.ID // zero: no such ref
+	Expected, Actual objstore.ID // zero means no such ref
 }
 
-// Error tells where the ref is and where it was expected.
+// Error names the ref, its value and the expected value.
 func (e *ConflictError) Error() string {
 	switch {
 	case e.Actual.IsZero():
@@ -37,19 +37,19 @@ func (e *ConflictError) Error() string {
 	}
 }
 
-// Unwrap is ErrConflict.
+// Unwrap returns ErrConflict.
 func (e *ConflictError) Unwrap() error { return ErrConflict }
 
-// BrokenError says that what is stored for a ref is no id. Name is empty when a
+// BrokenError means that a ref's stored value is not an object id. Name is empty if a
 // line of packed-refs is broken.
 type BrokenError struct {
 	Name     Name
 	Path     string // the file
 	Reason   string
-	Symbolic bool // it is a symbolic ref, which git could read
+	Symbolic bool // a symbolic ref, which git can read
 }
 
-// Error tells what is wrong with which ref.
+// Error names the ref and the flaw.
 func (e *BrokenError) Error() string {
 	what := string(e.Name)
 	if what == "" {
@@ -58,8 +58,8 @@ func (e *BrokenError) Error() string {
 	return fmt.Sprintf("%v: %s: %s", ErrBroken, what, e.Reason)
 }
 
-// Unwrap is ErrBroken.
+// Unwrap returns ErrBroken.
 func (e *BrokenError) Unwrap() error { return ErrBroken }
 
-// Empty reports whether the file of the ref holds nothing at all.
+// Empty reports whether the ref's file is empty.
 func (e *BrokenError) Empty() bool { return e.Reason == emptyFile }

@@ -8,13 +8,12 @@ import (
 	"strings"
 )
 
-// errStepBack is what the file writer returns for a transaction that only native
-// git does as git would. Nothing was written.
+// errStepBack means that the file writer left a transaction to native git. Nothing was written.
 var errStepBack = errors.New("left to native git")
 
-// fileWriter moves refs by the protocol of git's files backend: who creates
-// <ref>.lock holds the ref, whose value may then be looked at and, by renaming the
-// lock to the ref, be replaced.
+// fileWriter moves refs by the protocol of git's files backend: the process that creates
+// <ref>.lock owns the ref. It may then check the ref's value and replace it by renaming the lock
+// to the ref.
 type fileWriter struct {
 	db    *DB
 	rules stepBackRules
@@ -74,10 +73,10 @@ func (w *fileWriter) once(updates []Update, contents []string) (err error) {
 	return held.commit(func() error { return w.db.opts.Failpoint(FailBetweenRenames) })
 }
 
-// verify compares refs whose locks are held with what updates expect, and looks for
-// refs in the way of new ones.
+// verify compares locked refs with the expected values of updates, and looks for refs that
+// obstruct new ones.
 func (w *fileWriter) verify(updates []Update) error {
-	var packed *packedRefs // opened when it is needed: a run's tip is in a file mostly
+	var packed *packedRefs // opened only if needed, because a tip is usually in a file
 	var err error
 	for _, u := range updates {
 		if err = w.verifyOne(u, &packed); err != nil {
@@ -111,15 +110,15 @@ func (w *fileWriter) verifyOne(u Update, packed **packedRefs) error {
 	if !u.Old.IsZero() {
 		return nil
 	}
-	// A folder in the way may be an empty one, which git knows how to clear away.
+	// The folder may be empty, and native git removes empty folders.
 	if info, err := os.Lstat(w.db.reader.path(u.Name)); err == nil && info.IsDir() {
 		return errStepBack
 	}
 	return (*packed).obstructed(u.Name)
 }
 
-// obstructed looks for packed refs that cannot be beside name: one whose name is a
-// folder of it, or the reverse.
+// obstructed looks for packed refs that cannot exist beside name, because one name is a folder of
+// the other.
 func (p *packedRefs) obstructed(name Name) error {
 	for ref, err := range p.scan(string(name) + "/") {
 		if err != nil {

@@ -1,9 +1,9 @@
 package refs
 
-// The folders of refs, for patterns and for what is listed elsewhere. A name in them is
-// made by Tip, Frame, Gone, Held, Remote and RemoteGone, or by a folder and a component.
+// Folders of refs, for patterns and lists. Names in them come from Tip, Frame, Gone, Held, Remote
+// and RemoteGone, or from a folder and a component.
 const (
-	// Folder is where all refs of runs are that git may carry; RemotesFolder has a folder
+	// Folder contains all refs of runs, which git may push; RemotesFolder contains a folder
 	// for each remote.
 	Folder        = prefix
 	TipsFolder    = tipPrefix
@@ -12,9 +12,8 @@ const (
 	RemotesFolder = remotePrefix
 )
 
-// RemoteFolder is where a clone remembers the tips that a remote has, and RemoteGoneFolder
-// its tombstones; see RemoteComponent.
+// RemoteFolder returns the folder of a remote's tracking refs for tips; see RemoteComponent.
 func RemoteFolder(remote string) string { return remotePrefix + remote + "/" }
 
-// RemoteGoneFolder is the same for tombstones.
+// RemoteGoneFolder returns the folder of a remote's tracking refs for tombstones.
 func RemoteGoneFolder(remote string) string { return RemoteFolder(remote) + goneFolder + "/" }

@@ -10,8 +10,8 @@ import (
 	"github.com/git-smithers/git-smithers/objstore"
 )
 
-// foreignBroken is the files of refs that are none of ours and that git cannot read, in
-// the order of names. git takes white space behind an id for its end.
+// foreignBroken returns the files of other programs' refs that git cannot read, sorted by name. git
+// ignores what follows white space after an id.
 func (db *DB) foreignBroken(ctx context.Context) ([]*BrokenError, error) {
 	var broken []*BrokenError
 	top := filepath.Join(db.reader.dir, "refs")
@@ -51,7 +51,7 @@ func (db *DB) foreignBroken(ctx context.Context) ([]*BrokenError, error) {
 	return broken, err
 }
 
-// foreignFlaw is what git would say against the content of a ref's file; "" for nothing.
+// foreignFlaw returns git's complaint about the content of a ref's file; "" if there is none.
 func (r reader) foreignFlaw(content []byte) string {
 	short := content[:min(len(content), r.hexLen+1)]
 	if _, reason := parseLoose(short, r.hexLen); reason == "" || reason == symbolic {

@@ -7,9 +7,9 @@ import (
 	"strings"
 )
 
-// FrameCounts counts the frame refs of every run that has any, by the run's ref component
-// (see EscapeRun). It lists a folder for each run with refs in files, and reads the names
-// that are packed, but no ref. Broken refs count.
+// FrameCounts returns the number of frame refs of every run, by the run's ref component
+// (see EscapeRun). It lists the folder of each run with loose refs, and reads the packed names,
+// but no ref. Broken refs count.
 func (db *DB) FrameCounts(ctx context.Context) (map[string]int, error) {
 	root := filepath.Join(db.reader.dir, filepath.FromSlash(prefix))
 	components, err := readNames(root)
@@ -40,7 +40,7 @@ func (db *DB) FrameCounts(ctx context.Context) (map[string]int, error) {
 	return counts, db.countPacked(counts, loose)
 }
 
-// countPacked adds the packed frame refs that are in no files.
+// countPacked adds the packed frame refs that are not loose.
 func (db *DB) countPacked(counts map[string]int, loose map[string]map[string]bool) error {
 	packed, err := db.reader.openPacked()
 	if err != nil {

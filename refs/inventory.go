@@ -16,35 +16,35 @@ import (
 	"github.com/git-smithers/git-smithers/objstore"
 )
 
-// Item is one ref, or what stands for one, under refs/smithers/ or refs/smithers-remote/.
+// Item is one file or packed ref under refs/smithers/ or refs/smithers-remote/.
 type Item struct {
 	Name   Name
-	File   string      // its file, relative to the common directory; "" where it is packed
-	ID     objstore.ID // zero where it is broken
+	File   string      // its file in the common directory; "" if packed
+	ID     objstore.ID // zero if broken
 	Broken error       // a *BrokenError, or nil
-	Ours   bool        // the name is one that a ref of ours may have
+	Ours   bool        // the name is a valid name of ours
 }
 
-// LockFile is a lock beside a ref, of whomever.
+// LockFile is the lock of a ref, whoever made it.
 type LockFile struct {
-	File string // relative to the common directory
+	File string // path in the common directory
 	Made time.Time
-	Dead bool // of a process of this program that has ended
+	Dead bool // left by a dead process of this program
 }
 
-// Inventory is all that is in the folders of our refs, also what Tips and its like leave
-// out, and what of everybody's refs git stops at. Each list is in the order of names.
+// Inventory is everything in the folders of our refs, including what Tips and other lists omit,
+// and everything in any refs that stops git. Each list is sorted by name.
 type Inventory struct {
 	Items  []Item
 	Locks  []LockFile
-	Packed error          // what is wrong with packed-refs, a *BrokenError; Items has none of it then
-	Lines  []PackedLine   // of packed-refs that are none, of whomever
-	Others []*BrokenError // files of refs that are none of ours
-	Files  int            // how many refs of ours are in files of their own
+	Packed error          // a *BrokenError if packed-refs is broken; Items then has no packed refs
+	Lines  []PackedLine   // invalid lines of packed-refs
+	Others []*BrokenError // broken files of other programs' refs
+	Files  int            // number of our loose refs
 }
 
 // Inventory reads everything in the folders of our refs, all of packed-refs, and the files
-// of the other refs. It changes nothing.
+// of all other refs. It changes nothing.
 func (db *DB) Inventory(ctx context.Context) (*Inventory, error) {
 	found := &Inventory{}
 	dead, err := db.deadLocks()
@@ -67,7 +67,7 @@ func (db *DB) Inventory(ctx context.Context) (*Inventory, error) {
 		return nil, err
 	}
 	slices.SortStableFunc(found.Items, func(a, b Item) int { return cmp.Compare(a.Name, b.Name) })
-	// The file of a ref came first, and hides what is packed, even when it is broken.
+	// The loose ref comes first and hides the packed one, even if it is broken.
 	found.Items = slices.CompactFunc(found.Items, func(a, b Item) bool { return a.Name == b.Name })
 	return found, nil
 }
@@ -141,8 +141,7 @@ func (db *DB) addPacked(found *Inventory) (err error) {
 	return err
 }
 
-// deadLocks is the paths of the locks that processes of this program left behind when they
-// were killed.
+// deadLocks returns the paths of locks that killed processes of this program left behind.
 func (db *DB) deadLocks() (map[string]bool, error) {
 	folder := filepath.Join(db.reader.dir, filepath.FromSlash(locksFolder))
 	names, err := readNames(folder)
@@ -157,7 +156,7 @@ func (db *DB) deadLocks() (map[string]bool, error) {
 		path := filepath.Join(folder, name)
 		lock := flock.New(path, flock.SetFlag(os.O_RDWR))
 		if gone, err := lock.TryLock(); err != nil || !gone {
-			_ = lock.Close() // it is alive, has just ended, or is another user's
+			_ = lock.Close() // its owner is alive, has just ended, or is another user
 			continue
 		}
 		note, err := os.ReadFile(path)
@@ -175,5 +174,5 @@ func (db *DB) deadLocks() (map[string]bool, error) {
 	return dead, nil
 }
 
-// IsOurs reports whether a ref of ours may have the name.
+// IsOurs reports whether the name is a valid name of a ref of ours.
 func (n Name) IsOurs() bool { return n.check() == nil }

@@ -14,11 +14,10 @@ import (
 	"github.com/git-smithers/git-smithers/objstore"
 )
 
-// parallelFrom is the number of ref files from which reading them side by side
-// pays for the goroutines.
+// parallelFrom is the number of ref files above which parallel reading is faster.
 const parallelFrom = 32
 
-// FrameRef is a frame number and the entry it names.
+// FrameRef is a frame number and its entry.
 type FrameRef struct {
 	Frame int64
 	ID    objstore.ID
@@ -30,9 +29,9 @@ type TipRef struct {
 	ID        objstore.ID
 }
 
-// Frames lists the frame refs of one run in the order of frame numbers, without
-// reading any other run's. Refs beside them that are no frame's are left out. Where
-// some refs are broken, it returns the others and an error that wraps ErrBroken.
+// Frames lists the frame refs of one run, sorted by frame number, without
+// reading any other run's. It omits other refs in the folder. If some refs are broken, it returns
+// the others and an error that wraps ErrBroken.
 func (db *DB) Frames(ctx context.Context, run string) ([]FrameRef, error) {
 	component, err := EscapeRun(run)
 	if err != nil {
@@ -51,9 +50,8 @@ func (db *DB) Frames(ctx context.Context, run string) ([]FrameRef, error) {
 	return frames, err
 }
 
-// Tips lists the tips of all runs, in the order of their ref names. Refs beside
-// them that are no run's tip are left out. Where some refs are broken, it returns
-// the others and an error that wraps ErrBroken.
+// Tips lists the tips of all runs, sorted by ref name. It omits other refs in the folder. If some
+// refs are broken, it returns the others and an error that wraps ErrBroken.
 func (db *DB) Tips(ctx context.Context) ([]TipRef, error) { return db.tips(ctx, tipPrefix) }
 
 // tips lists the refs directly in a folder that are named for runs.
@@ -66,7 +64,7 @@ func (db *DB) tips(ctx context.Context, folder string) ([]TipRef, error) {
 	return tips, err
 }
 
-// isComponent reports whether EscapeRun returns s for some run.
+// isComponent reports whether s is the result of EscapeRun for some run.
 func isComponent(s string) bool {
 	for i := range len(s) {
 		if c := s[i]; (c < 'a' || c > 'z') && (c < '0' || c > '9') {
@@ -83,8 +81,8 @@ type leaf struct {
 	id   objstore.ID
 }
 
-// list reads the refs directly inside folder whose last components are wanted, in
-// the order of their names. The error joins what is wrong with each broken ref.
+// list reads the refs directly in folder whose last components are wanted, sorted
+// by name. The error joins the flaws of all broken refs.
 func (r reader) list(ctx context.Context, folder string, wanted func(string) bool) ([]leaf, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
@@ -109,14 +107,14 @@ func (r reader) list(ctx context.Context, folder string, wanted func(string) boo
 	if err = errors.Join(err, packed.close()); err != nil {
 		return nil, err
 	}
-	// The file of a ref came first, and hides what is packed, even when it is broken.
+	// The loose ref comes first and hides the packed one, even if it is broken.
 	slices.SortStableFunc(leaves, func(a, b leaf) int { return cmp.Compare(a.name, b.name) })
 	leaves = slices.CompactFunc(leaves, func(a, b leaf) bool { return a.name == b.name })
 	leaves = slices.DeleteFunc(leaves, func(l leaf) bool { return l.id.IsZero() })
 	return leaves, broken
 }
 
-// looseLeaves reads the ref files in a folder. Broken ones have no id.
+// looseLeaves reads the ref files in a folder. Broken ones have a zero id.
 func (r reader) looseLeaves(folder string, wanted func(string) bool) ([]leaf, error) {
 	names, err := readNames(filepath.Join(r.dir, filepath.FromSlash(folder)))
 	if err != nil {
@@ -127,7 +125,7 @@ func (r reader) looseLeaves(folder string, wanted func(string) bool) ([]leaf, er
 	read := func(i int) {
 		leaves[i].id, errs[i] = r.loose(Name(folder + names[i]))
 		if !leaves[i].id.IsZero() || errs[i] != nil {
-			leaves[i].name = names[i] // otherwise it was packed or deleted just now
+			leaves[i].name = names[i] // otherwise the ref was just packed or deleted
 		}
 	}
 	workers := 1
@@ -147,7 +145,7 @@ func (r reader) looseLeaves(folder string, wanted func(string) bool) ([]leaf, er
 	return leaves, errors.Join(errs...)
 }
 
-// readNames lists what is in a folder, in no order; a folder that is not there is empty.
+// readNames lists a folder in no particular order; a missing folder is empty.
 func readNames(dir string) ([]string, error) {
 	f, err := os.Open(dir)
 	if err != nil {

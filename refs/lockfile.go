@@ -11,8 +11,7 @@ import (
 	"github.com/git-smithers/git-smithers/internal/fsx"
 )
 
-// mkdirAttempts bounds the making of folders that git, which removes empty ones,
-// removes as soon as they are made.
+// mkdirAttempts limits the attempts to make a folder, because git removes empty folders at any time.
 const mkdirAttempts = 5
 
 // heldLocks are the locks of one attempt at a transaction.
@@ -28,8 +27,8 @@ type heldLock struct {
 	file fsx.File // nil when closed
 }
 
-// take creates the lock of a ref and writes content into it. The error is a
-// *heldError when somebody else has the lock.
+// take creates the lock of a ref and writes content into it. If another process holds the lock,
+// the error is a *heldError.
 func (h *heldLocks) take(name Name, content string) error {
 	path := h.reader.path(name)
 	file, err := h.createLock(path)
@@ -44,7 +43,7 @@ func (h *heldLocks) take(name Name, content string) error {
 	return err
 }
 
-// createLock creates the lock of the ref that is kept in path, and its folder.
+// createLock creates the lock of the ref at path, and its folder.
 func (h *heldLocks) createLock(path string) (file fsx.File, err error) {
 	for range mkdirAttempts {
 		file, err = h.fs.OpenFile(path+lockSuffix, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
@@ -54,7 +53,7 @@ func (h *heldLocks) createLock(path string) (file fsx.File, err error) {
 		if !errors.Is(err, fs.ErrNotExist) {
 			return file, err
 		}
-		// A folder that git removes while it is being made is said to exist.
+		// If git removes the folder while MkdirAll makes it, the error says that it exists.
 		if err := h.fs.MkdirAll(filepath.Dir(path), 0o777); err != nil && !errors.Is(err, fs.ErrExist) {
 			return nil, err
 		}
@@ -62,8 +61,8 @@ func (h *heldLocks) createLock(path string) (file fsx.File, err error) {
 	return nil, &heldError{path + lockSuffix}
 }
 
-// finish closes the locks. If fsync is set it puts them on stable storage before,
-// all at once: file systems join what is asked of them at the same time.
+// finish closes the locks. With fsync it first puts them on stable storage,
+// in parallel, because file systems combine parallel requests.
 func (h *heldLocks) finish(fsync bool) error {
 	var err error
 	if fsync {
@@ -84,8 +83,8 @@ func (h *heldLocks) sync() error {
 		if i > 0 && lock.name.isFrame() {
 			continue
 		}
-		// Where the ref has a file, whoever made that has seen to its folders. Else they
-		// may be new, and whoever made them may be dead.
+		// If the ref has a file, its folders are durable already. Otherwise they may be new, and the process
+		// that made them may have died.
 		if _, err := os.Lstat(lock.path); err != nil {
 			created = append(created, Update{Name: lock.name})
 		}
@@ -97,7 +96,7 @@ func (h *heldLocks) sync() error {
 	return err
 }
 
-// commit renames the locks to their refs, in order, and calls between before each
+// commit renames the locks to their refs, in order, and calls between before each rename
 // but the first.
 func (h *heldLocks) commit(between func() error) error {
 	for first := true; len(h.locks) > 0; first = false {

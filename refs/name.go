@@ -12,36 +12,35 @@ const (
 	prefix    = "refs/smithers/"
 	tipFolder = "_tip"
 	tipPrefix = prefix + tipFolder + "/"
-	// gonePrefix holds tombstones, and heldPrefix the tips of the runs that were pruned
-	// and not collected yet.
+	// gonePrefix is for tombstones, and heldPrefix for the tips of pruned runs that are not yet
+	// collected.
 	goneFolder = "_gone"
 	gonePrefix = prefix + goneFolder + "/"
 	heldPrefix = prefix + "_held/"
-	// remotePrefix holds, by remote, what remotes have: tips and, in a folder of the same
-	// name as here, tombstones.
+	// remotePrefix is for tracking refs, by remote: tips and, in a folder named as here, tombstones.
 	remotePrefix = "refs/smithers-remote/"
-	// hashPrefix starts the component of a run whose id is too long to be one.
+	// hashPrefix begins the component of a run whose id is too long.
 	hashPrefix = "_h-"
-	// maxComponent keeps "<component>.lock" well below the 255 bytes of file systems.
+	// maxComponent keeps "<component>.lock" well below the 255-byte limit of file systems.
 	maxComponent = 200
 	lockSuffix   = ".lock"
 )
 
-// MaxFrame is the largest frame number, the largest integer that every JSON reader
-// keeps exactly.
+// MaxFrame is the largest frame number: the largest integer that every JSON reader
+// reads exactly.
 const MaxFrame = 1 << 53
 
-// NoFrame is the frame number of a name that is a tip.
+// NoFrame is the frame number of a tip's name.
 const NoFrame int64 = -1
 
 // Name is a full ref name under refs/smithers/ or refs/smithers-remote/.
 type Name string
 
-// Base is the newest of the commits that hold nothing but code, for runs whose
-// remote has none of the code to build on. It is no run's.
+// Base is the newest commit that holds only code. A run builds on it if its remote has none of
+// the code. It belongs to no run.
 const Base Name = prefix + "_base"
 
-// Tip is the name of a run's tip. The error wraps ErrMalformed.
+// Tip returns the name of a run's tip. The error wraps ErrMalformed.
 func Tip(run string) (Name, error) {
 	component, err := EscapeRun(run)
 	if err != nil {
@@ -50,7 +49,7 @@ func Tip(run string) (Name, error) {
 	return Name(tipPrefix + component), nil
 }
 
-// Frame is the name of a run's frame, 0 <= frame <= MaxFrame. The error wraps
+// Frame returns the name of a run's frame, 0 <= frame <= MaxFrame. The error wraps
 // ErrMalformed.
 func Frame(run string, frame int64) (Name, error) {
 	component, err := EscapeRun(run)
@@ -63,7 +62,7 @@ func Frame(run string, frame int64) (Name, error) {
 	return Name(prefix + component + "/" + strconv.FormatInt(frame, 10)), nil
 }
 
-// Split is the inverse of Tip and Frame: the run's ref component, and the frame
+// Split is the inverse of Tip and Frame. It returns the run's ref component, and the frame
 // number or NoFrame. The error wraps ErrMalformed for every other name.
 func (n Name) Split() (component string, frame int64, err error) {
 	frame = NoFrame
@@ -87,7 +86,7 @@ func (n Name) Split() (component string, frame int64, err error) {
 	return component, frame, nil
 }
 
-// check is nil for every name that a ref of ours may have. The error wraps ErrMalformed.
+// check returns nil if the name is a valid name of ours. The error wraps ErrMalformed.
 func (n Name) check() error {
 	if n == Base || n.isShared() {
 		return nil
@@ -96,7 +95,7 @@ func (n Name) check() error {
 	return err
 }
 
-// parseFrame reads a frame number in the one way that it is written.
+// parseFrame reads a frame number in its only valid form.
 func parseFrame(s string) (int64, bool) {
 	n, err := strconv.ParseInt(s, 10, 64)
 	if err != nil || n < 0 || n > MaxFrame || s != strconv.FormatInt(n, 10) {
@@ -105,13 +104,13 @@ func parseFrame(s string) (int64, bool) {
 	return n, true
 }
 
-// EscapeRun is the ref component that stands for a run id: the id's bytes with
+// EscapeRun returns the ref component of a run id: the id's bytes, with
 // every byte outside [a-z0-9._-], a dot after a dot, a leading ".", "-" or "_", and
 // the dot of a trailing "." or ".lock" written as "%" and two lower-case hex digits.
-// An id whose component would be longer than 200 bytes has the component "_h-" and
+// If the component would exceed 200 bytes, it is "_h-" and
 // the SHA-256 of the id in lower-case hex. Different ids have different components,
-// also where upper and lower case are the same. An id is any string of bytes but
-// the empty one, for which the error wraps ErrMalformed.
+// even on case-insensitive file systems. An id is any non-empty byte string;
+// for the empty string, the error wraps ErrMalformed.
 func EscapeRun(run string) (string, error) {
 	if run == "" {
 		return "", fmt.Errorf("%w: empty run id", ErrMalformed)
@@ -146,9 +145,8 @@ func EscapeRun(run string) (string, error) {
 	return b.String(), nil
 }
 
-// UnescapeRun is the inverse of EscapeRun; ok is false for a hashed id, whose run
-// id only run.json knows. A component that EscapeRun never returns is an error that
-// wraps ErrMalformed.
+// UnescapeRun is the inverse of EscapeRun. ok is false for a hashed id, which only run.json
+// contains. If EscapeRun cannot return the component, the error wraps ErrMalformed.
 func UnescapeRun(component string) (run string, ok bool, err error) {
 	malformed := func() (string, bool, error) {
 		return "", false, fmt.Errorf("%w: run %q", ErrMalformed, component)
@@ -176,7 +174,7 @@ func UnescapeRun(component string) (run string, ok bool, err error) {
 		i += 2
 	}
 	run = b.String()
-	// Only one spelling of a run id counts.
+	// Only the canonical spelling of a run id is valid.
 	if again, err := EscapeRun(run); err != nil || again != component {
 		return malformed()
 	}

@@ -13,15 +13,14 @@ import (
 	"github.com/git-smithers/git-smithers/internal/gitexec"
 )
 
-// childRestarts bounds how often in one transaction a child that somebody ended is
-// replaced.
+// childRestarts limits how often a killed child is restarted in one transaction.
 const childRestarts = 3
 
 // nativeWriter moves refs by one long-lived git update-ref --stdin.
 type nativeWriter struct {
 	db     *DB
 	global []string // options before the git command
-	child  *child   // nil when none runs
+	child  *child   // nil if not running
 }
 
 var _ writer = (*nativeWriter)(nil)
@@ -48,12 +47,12 @@ func (w *nativeWriter) apply(ctx context.Context, updates []Update) error {
 	return w.db.patiently(ctx, updates, func() error { return w.attempt(ctx, updates) })
 }
 
-// attempt makes a transaction, or finds out why git did not. The error is a
-// *heldError when somebody else was faster.
+// attempt makes a transaction, or finds out why git refused it. If another process was
+// first, the error is a *heldError.
 func (w *nativeWriter) attempt(ctx context.Context, updates []Update) error {
 	for restarts := 0; ; restarts++ {
-		// git would write through a symbolic ref, and its words on others would have to
-		// be understood.
+		// git would write through a symbolic ref, and its messages about other broken refs
+		// would have to be parsed.
 		for _, u := range updates {
 			if _, err := w.db.reader.loose(u.Name); err != nil {
 				return err
@@ -69,7 +68,7 @@ func (w *nativeWriter) attempt(ctx context.Context, updates []Update) error {
 			if err != nil || len(left) == 0 {
 				return err
 			}
-			if len(left) < len(updates) { // what has begun is brought to its end
+			if len(left) < len(updates) { // a transaction that has begun must be completed
 				return w.apply(context.WithoutCancel(ctx), left)
 			}
 		}
@@ -85,8 +84,8 @@ func (w *nativeWriter) attempt(ctx context.Context, updates []Update) error {
 	}
 }
 
-// lockOf is the lock that git says was in the way of updates, which may be that of
-// packed-refs, or the one that most probably was.
+// lockOf returns the lock that obstructed updates: the one that git names, which may be that of
+// packed-refs, or the most likely one.
 func (w *nativeWriter) lockOf(updates []Update, failure *childError) string {
 	if lock := failure.lock(); filepath.IsAbs(lock) {
 		return filepath.Clean(lock)
@@ -100,7 +99,7 @@ func (w *nativeWriter) lockOf(updates []Update, failure *childError) string {
 	return w.db.reader.path(updates[0].Name) + lockSuffix
 }
 
-// once makes one attempt. The error is a *childError when git did not do it.
+// once makes one attempt. If git refused or died, the error is a *childError.
 func (w *nativeWriter) once(ctx context.Context, updates []Update) error {
 	if w.child != nil && w.child.used >= childLife {
 		if err := w.close(); err != nil {
@@ -114,9 +113,8 @@ func (w *nativeWriter) once(ctx context.Context, updates []Update) error {
 		}
 	}
 	err := w.child.transact(ctx, updates, func() error {
-		// git takes packed-refs for unchanged when size, inode and the second of writing
-		// are the same, and may so have compared with what the refs were before. Now that
-		// they are locked, a fresh look decides.
+		// git takes packed-refs for unchanged if its size, inode and modification second
+		// are the same, so git may have compared old values. The refs are locked now, so read them again.
 		if err := w.db.reader.check(updates); err != nil {
 			return err
 		}
@@ -125,13 +123,13 @@ func (w *nativeWriter) once(ctx context.Context, updates []Update) error {
 	if _, failed := errors.AsType[*childError](err); failed {
 		w.child = nil // it has ended
 	} else if ctx.Err() != nil {
-		_ = w.close() // it is being ended, which is no failure of the transaction
+		_ = w.close() // it is being ended, which is not an error of the transaction
 	}
 	return err
 }
 
-// remaining is what is left to do of a transaction that git had locked all refs for
-// when it ended: nothing, a tail, or all of it.
+// remaining returns the updates left to do if git ended after locking all refs: none, a tail, or
+// all of them.
 func (w *nativeWriter) remaining(updates []Update, failure *childError) ([]Update, error) {
 	for i, u := range updates {
 		actual, err := w.db.reader.resolve(u.Name)
@@ -151,7 +149,7 @@ func (w *nativeWriter) remaining(updates []Update, failure *childError) ([]Updat
 	return nil, nil
 }
 
-// obstructed looks for refs that cannot be beside new ones.
+// obstructed looks for refs that cannot exist beside new ones.
 func (w *nativeWriter) obstructed(updates []Update) error {
 	packed, err := w.db.reader.openPacked()
 	if err != nil {
@@ -167,30 +165,30 @@ func (w *nativeWriter) obstructed(updates []Update) error {
 	return errors.Join(err, packed.close())
 }
 
-// childError is a git update-ref that ended instead of doing a transaction.
+// childError means that git update-ref ended instead of making a transaction.
 type childError struct {
 	prepared bool // all refs were locked and as expected, so some may have moved
 	git      *gitexec.Error
 }
 
-// Error is what git said.
+// Error returns git's message.
 func (e *childError) Error() string { return e.git.Error() }
 
-// Unwrap is the *gitexec.Error.
+// Unwrap returns the *gitexec.Error.
 func (e *childError) Unwrap() error { return e.git }
 
-// ended reports whether git did not end by itself.
+// ended reports whether git was killed.
 func (e *childError) ended() bool { return e.git.Status < 0 || e.git.Stderr == "" }
 
-// contended reports whether somebody else had a lock or moved a ref. The words are
-// those of the C locale.
+// contended reports whether another process held a lock or moved a ref. It compares messages of
+// the C locale.
 func (e *childError) contended() bool {
 	return slices.ContainsFunc(
 		[]string{"File exists", "but expected", "reference already exists", "unable to resolve reference"},
 		func(words string) bool { return strings.Contains(e.git.Stderr, words) })
 }
 
-// lock is the lock that git says somebody else has; "" where it names none.
+// lock returns the lock in git's message; "" if there is none.
 func (e *childError) lock() string {
 	_, rest, _ := strings.Cut(e.git.Stderr, "Unable to create '")
 	path, _, found := strings.Cut(rest, "': File exists")

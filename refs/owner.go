@@ -16,7 +16,7 @@ import (
 	"github.com/git-smithers/git-smithers/internal/fsx"
 )
 
-// locksFolder holds a file for each DB that writes, under the common directory.
+// locksFolder contains a file for each DB that writes, in the common directory.
 const locksFolder = "smithers/locks"
 
 const (
@@ -25,17 +25,16 @@ const (
 	noteEnd    = "end\n"
 )
 
-// ownerAttempts bounds the making of an owner file against a process that takes the
-// new file for a dead one's.
+// ownerAttempts limits the attempts to make an owner file, because another process may take the new
+// file for a dead one's.
 const ownerAttempts = 10
 
-// owner is the file in which a DB notes, before it creates ref locks, which ones it
-// is about to create and what it will write into them. The DB holds the file's flock
-// for its life, so whoever can have the flock knows that the owner is dead, and
-// which of the locks it left behind are its own.
+// owner is the file in which a DB notes ref locks, with their contents, before it creates
+// them. The DB holds the file's flock for its life, so a process that gets the flock
+// knows that the owner is dead, and which remaining locks are the owner's.
 //
 // The file is "idle.\n", or "locks\n", a line "<content> <ref name>\n" for each
-// lock and "end\n"; what follows is left over from a longer note.
+// lock and "end\n"; the rest is left over from a longer note.
 type owner struct {
 	fs   fsx.FS
 	path string
@@ -43,8 +42,7 @@ type owner struct {
 	file fsx.File
 }
 
-// own makes the DB's owner file if there is none yet, and clears away what dead
-// owners left.
+// own makes the DB's owner file if necessary, and removes the locks of dead owners.
 func (w *fileWriter) own() error {
 	if w.owner != nil {
 		return nil
@@ -81,14 +79,14 @@ func newOwner(files fsx.FS, folder string) (*owner, error) {
 	if err == nil && locked && o.isCurrent() {
 		return o, nil
 	}
-	// Between its making and its flock the file was taken away.
+	// The file was removed between its creation and its flock.
 	if err == nil || errors.Is(err, fs.ErrNotExist) {
 		err = errLostOwner
 	}
 	return nil, errors.Join(err, file.Close(), o.lock.Close())
 }
 
-// makeOwnerFile makes the file, and the folder if need be.
+// makeOwnerFile makes the file, and the folder if necessary.
 func makeOwnerFile(files fsx.FS, path string) (fsx.File, error) {
 	const flag = os.O_WRONLY | os.O_CREATE | os.O_EXCL
 	file, err := files.OpenFile(path, flag, 0o666)
@@ -101,7 +99,7 @@ func makeOwnerFile(files fsx.FS, path string) (fsx.File, error) {
 	return file, err
 }
 
-// isCurrent reports whether the flock and the file are of what the path names.
+// isCurrent reports whether the open file is still the one at its path.
 func (o *owner) isCurrent() bool {
 	locked, err1 := o.lock.Stat()
 	open, err2 := o.file.Stat()
@@ -109,7 +107,7 @@ func (o *owner) isCurrent() bool {
 	return errors.Join(err1, err2, err3) == nil && os.SameFile(locked, open) && os.SameFile(open, named)
 }
 
-// note says that the locks of names are about to be made with contents.
+// note records that the locks of names are about to be made with contents.
 func (o *owner) note(updates []Update, contents []string) error {
 	var b strings.Builder
 	b.WriteString(noteLocked)
@@ -121,14 +119,14 @@ func (o *owner) note(updates []Update, contents []string) error {
 	return err
 }
 
-// clear says that no lock is held.
+// clear records that no lock is held.
 func (o *owner) clear() error {
 	_, err := o.file.WriteAt([]byte(noteIdle), 0)
 	return err
 }
 
-// close removes the file. Its flock goes last, so that nobody takes a living owner
-// for a dead one.
+// close removes the file, and releases its flock last, so that a living owner never looks
+// dead.
 func (o *owner) close() error {
 	return errors.Join(o.file.Close(), o.fs.Remove(o.path), o.lock.Close())
 }
@@ -136,11 +134,11 @@ func (o *owner) close() error {
 // notedLock is a lock that an owner noted.
 type notedLock struct {
 	name    Name
-	content string // without the line feed at its end
+	content string // without the final line feed
 }
 
-// parseNote reads an owner file. A note that does not reach its end was being
-// written when the owner died, so none of its locks was made yet.
+// parseNote reads an owner file. An incomplete note means that the owner died while writing it, so
+// it had not made any of the locks.
 func parseNote(file string) []notedLock {
 	body, locked := strings.CutPrefix(file, noteLocked)
 	if !locked {

@@ -12,11 +12,11 @@ import (
 	"github.com/gofrs/flock"
 )
 
-// manyLoose is the number of refs in files from which packing them pays: each costs
-// every git log on a terminal some microseconds, and 4 KB.
+// manyLoose is the number of loose refs above which packing them is worthwhile: each costs every
+// git log on a terminal some microseconds, and 4 KB.
 const manyLoose = 400
 
-// touchedRuns are the runs that a DB wrote frames of since it last packed.
+// touchedRuns are the runs whose frames a DB wrote since it last packed.
 type touchedRuns struct {
 	mu         sync.Mutex
 	components map[string]bool
@@ -47,10 +47,10 @@ func (t *touchedRuns) clear() {
 	clear(t.components)
 }
 
-// PackIfMany has git pack the repository's refs if some hundreds of ours are in
-// files of their own. Counting reads a folder for each run that this DB wrote to, and
-// two more; a run whose frames are in files counts at least once. Where another
-// goroutine or process is at it already, PackIfMany leaves it to that one.
+// PackIfMany packs the repository's refs with git if some hundreds of ours are
+// loose. To count them, it reads a folder for each run that this DB wrote to, and
+// two more; a run with loose frames counts at least once. If another goroutine or process packs
+// already, PackIfMany returns at once.
 func (db *DB) PackIfMany(ctx context.Context) error {
 	if !db.packing.TryLock() {
 		return nil

@@ -16,35 +16,35 @@ import (
 
 const (
 	packedHeader = "# pack-refs with:"
-	// packedBlock is what is read of a big packed-refs at a time, packedWhole the
-	// size up to which the file is read at once.
+	// packedBlock is the read size for a big packed-refs; up to packedWhole bytes, the file is read at
+	// once.
 	packedBlock = 2 << 10
 	packedWhole = 64 << 10
-	// packedLinear is the stretch in which reading line by line beats halving.
+	// packedLinear is the range below which linear search is faster than binary search.
 	packedLinear = 1 << 10
-	// maxPackedLine is more than any path that a system allows.
+	// maxPackedLine is above the maximum path length of any system.
 	maxPackedLine = 16 << 10
 )
 
 // packedRefs is an open packed-refs file: a header line, then a line "<id> <name>"
-// for each ref, in the order of names if the header says "sorted", each followed by
-// "^<id>" if the ref is an annotated tag. git replaces the file as a whole, so what
-// is open stays as it is. Not safe for concurrent use.
+// for each ref, sorted by name if the header says "sorted", each followed by
+// "^<id>" if the ref is an annotated tag. git replaces the file as a whole, so an open
+// file never changes. Not safe for concurrent use.
 type packedRefs struct {
 	file   io.ReaderAt
-	closer io.Closer // nil when there is no file
+	closer io.Closer // nil if there is no file
 	path   string
 	size   int64
 	hexLen int
 
-	begin  int64 // of the first line after the header
+	begin  int64 // offset of the first line after the header
 	sorted bool
 
 	blockSize int64
-	blocks    map[int64][]byte // what was read, by offset / blockSize
+	blocks    map[int64][]byte // blocks read so far, by offset / blockSize
 }
 
-// openPacked opens packed-refs; a repository without the file has no packed refs.
+// openPacked opens packed-refs; without the file there are no packed refs.
 func (r reader) openPacked() (*packedRefs, error) {
 	path := filepath.Join(r.dir, "packed-refs")
 	f, err := os.Open(path)
@@ -93,7 +93,7 @@ func (p *packedRefs) close() error {
 	return p.closer.Close()
 }
 
-// lookup finds one ref, and returns the zero ID when there is none.
+// lookup returns one ref's id; zero if there is none.
 func (p *packedRefs) lookup(name Name) (objstore.ID, error) {
 	for ref, err := range p.scan(string(name)) {
 		if err != nil {
@@ -109,8 +109,8 @@ func (p *packedRefs) lookup(name Name) (objstore.ID, error) {
 	return objstore.ID{}, nil
 }
 
-// scan yields the refs whose names begin with prefix, in the order of the file. It
-// ends with the first error.
+// scan yields the refs whose names begin with prefix, in file order. It
+// ends at the first error.
 func (p *packedRefs) scan(prefix string) iter.Seq2[Ref, error] {
 	return func(yield func(Ref, error) bool) {
 		at, err := p.begin, error(nil)
@@ -139,8 +139,8 @@ func (p *packedRefs) scan(prefix string) iter.Seq2[Ref, error] {
 	}
 }
 
-// search finds where the first ref not below name begins, by halving: every line
-// that begins before lo is of a smaller name, every line at or after hi is not.
+// search returns the offset of the first ref >= name, by binary search: every line
+// that begins before lo is less than name, no line at or after hi is.
 func (p *packedRefs) search(name string) (int64, error) {
 	lo, hi := p.begin, p.size
 	for hi-lo > packedLinear {
@@ -172,8 +172,8 @@ func (p *packedRefs) search(name string) (int64, error) {
 	return p.size, nil
 }
 
-// record is a ref's line; it points into a block. A line that belongs to the ref
-// before it has no name.
+// record is a ref's line; it points into a block. Its name is empty if the line belongs to the
+// previous ref.
 type record struct {
 	id, name []byte
 }
@@ -186,7 +186,7 @@ func (rec record) ref(p *packedRefs) (Ref, error) {
 	return Ref{Name: Name(rec.name), ID: id}, nil
 }
 
-// record reads the line that begins at an offset, and tells where the next begins.
+// record reads the line at an offset, and returns the offset of the next line.
 func (p *packedRefs) record(at int64) (record, int64, error) {
 	line, next, err := p.line(at)
 	if err != nil {
@@ -201,17 +201,16 @@ func (p *packedRefs) record(at int64) (record, int64, error) {
 	return record{id: line[:p.hexLen], name: line[p.hexLen+1:]}, next, nil
 }
 
-// lineStart is the offset of the first line that begins at or after an offset
-// behind the first line.
+// lineStart returns the offset of the first line that begins at or after an offset.
 func (p *packedRefs) lineStart(at int64) (int64, error) {
 	_, next, err := p.line(at - 1)
 	return next, err
 }
 
-// line reads from an offset to the end of its line, which it leaves out, and tells
-// where the next line begins. The bytes are good until the file is closed.
+// line reads from an offset to the end of its line, without the line feed, and returns the offset
+// of the next line. The bytes are valid until the file is closed.
 func (p *packedRefs) line(at int64) ([]byte, int64, error) {
-	var joined []byte // of a line that goes on in another block
+	var joined []byte // for a line that continues in the next block
 	for at < p.size && len(joined) < maxPackedLine {
 		block, err := p.block(at / p.blockSize)
 		if err != nil {

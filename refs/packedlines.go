@@ -10,19 +10,18 @@ import (
 	"github.com/git-smithers/git-smithers/objstore"
 )
 
-// PackedLine is a line of packed-refs that is none: git reads no ref at all beside it.
+// PackedLine is an invalid line of packed-refs. Because of it, git reads no ref at all.
 type PackedLine struct {
 	Number int    // counted from 1
-	Text   string // without its end
-	Name   Name   // of the ref that it was the line of, of whomever; "" where it does not say
-	Cut    bool   // the file ends in it, so that the name may go on
+	Text   string // without its line feed
+	Name   Name   // the ref of the line; "" if unknown
+	Cut    bool   // the file ends in this line, so the name may be incomplete
 }
 
-// SoundPacked returns the lines of packed-refs that are what they should be, and the
-// others. The head says that they are sorted, which a damaged line does not change for
-// the rest.
+// SoundPacked splits packed-refs into valid and invalid lines. The valid lines stay sorted, as the
+// header says.
 func SoundPacked(data []byte) (sound []byte, broken []PackedLine) {
-	number, kept, met := 0, false, false // whether the line before was kept, and whether it was a ref's
+	number, kept, met := 0, false, false // whether the previous line was kept, and whether it was a ref
 	for line := range bytes.Lines(data) {
 		number++
 		text, ended := strings.CutSuffix(string(line), "\n")
@@ -32,7 +31,7 @@ func SoundPacked(data []byte) (sound []byte, broken []PackedLine) {
 			kept, met = false, false
 			continue
 		case ended && met && strings.HasPrefix(text, "^") && isID(text[1:]):
-			if kept { // else it goes with the ref that it belongs to
+			if kept { // otherwise it goes with its ref
 				sound = append(sound, line...)
 			}
 			met = false
@@ -57,8 +56,8 @@ func isID(text string) bool {
 	return err == nil && !id.IsZero()
 }
 
-// checkPacked reads all of packed-refs, also the lines that no ref of ours is in: one of
-// them that is none is the end of every git command.
+// checkPacked reads all of packed-refs, including other programs' refs: any invalid line stops every
+// git command.
 func (r reader) checkPacked() ([]PackedLine, error) {
 	path := filepath.Join(r.dir, "packed-refs")
 	data, err := os.ReadFile(path)

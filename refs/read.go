@@ -13,18 +13,18 @@ import (
 	"github.com/git-smithers/git-smithers/objstore"
 )
 
-// reader reads refs as git's files backend keeps them: a file each, or a line of
-// packed-refs. The file wins. Pack-refs writes packed-refs before it removes the
-// files, so a reader looks at the files first and loses no ref to it.
+// reader reads refs as git's files backend stores them: a file each, or a line of
+// packed-refs. The file wins. git pack-refs writes packed-refs before it removes the
+// files, so a reader looks at the files first and misses no ref.
 type reader struct {
 	dir    string // the common directory
-	hexLen int    // digits of an id
+	hexLen int    // hex digits of an id
 }
 
-// path is the file that name is kept in, while it is not packed.
+// path returns the file of a loose ref.
 func (r reader) path(name Name) string { return filepath.Join(r.dir, filepath.FromSlash(string(name))) }
 
-// resolve reads one ref, and returns the zero ID when there is none.
+// resolve reads one ref; zero if there is none.
 func (r reader) resolve(name Name) (objstore.ID, error) {
 	id, err := r.loose(name)
 	if err != nil || !id.IsZero() {
@@ -38,11 +38,11 @@ func (r reader) resolve(name Name) (objstore.ID, error) {
 	if err = errors.Join(err, packed.close()); err != nil || !id.IsZero() {
 		return id, err
 	}
-	// Between the two looks the ref may have left packed-refs for a file.
+	// Between the two reads, the ref may have become loose.
 	return r.loose(name)
 }
 
-// loose reads the file of one ref, and returns the zero ID when there is none.
+// loose reads the file of one ref; zero if there is none.
 func (r reader) loose(name Name) (objstore.ID, error) {
 	path := r.path(name)
 	var buf [2*32 + 2]byte
@@ -60,8 +60,8 @@ func (r reader) loose(name Name) (objstore.ID, error) {
 	return id, nil
 }
 
-// isNoFile reports whether err says that a path is no file. Where another ref's name
-// goes further or ends earlier there is a folder, or a file where a folder should be.
+// isNoFile reports whether err means that path is not a file: another ref's name may need a folder
+// there, or a file in place of a folder.
 func isNoFile(err error) bool {
 	return errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) || errors.Is(err, syscall.EISDIR)
 }
@@ -71,8 +71,8 @@ const (
 	emptyFile = "the file is empty"
 )
 
-// parseLoose reads what a ref's file says, an id and a line feed, or gives the
-// reason why that is not what it says.
+// parseLoose reads the content of a ref's file, an id and a line feed, or returns the
+// reason why it is invalid.
 func parseLoose(content []byte, hexLen int) (id objstore.ID, reason string) {
 	switch {
 	case len(content) == 0:
@@ -104,8 +104,8 @@ func (db *DB) Resolve(ctx context.Context, name Name) (objstore.ID, error) {
 	return id, err
 }
 
-// obstructed looks for ref files that cannot be beside name: one whose name is a
-// folder of it, or the reverse.
+// obstructed looks for ref files that cannot exist beside name, because one name is a folder of the
+// other.
 func (r reader) obstructed(name Name) error {
 	for folder := filepath.Dir(r.path(name)); len(folder) > len(r.dir); folder = filepath.Dir(folder) {
 		if info, err := os.Stat(folder); err == nil && !info.IsDir() {
@@ -116,6 +116,6 @@ func (r reader) obstructed(name Name) error {
 		if err == nil && d.Type().IsRegular() && path != r.path(name) {
 			return fmt.Errorf("%w of %s: %s", ErrObstructed, name, path)
 		}
-		return nil // what is not there is not in the way
+		return nil // a missing file obstructs nothing
 	})
 }

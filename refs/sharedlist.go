@@ -2,19 +2,18 @@ package refs
 
 import "context"
 
-// Gone lists the tombstones of this clone, as Tips lists tips.
+// Gone lists the tombstones of this clone; see Tips.
 func (db *DB) Gone(ctx context.Context) ([]TipRef, error) { return db.tips(ctx, gonePrefix) }
 
-// Held lists the pruned runs that are not collected yet, as Tips lists tips.
+// Held lists the pruned runs that are not yet collected; see Tips.
 func (db *DB) Held(ctx context.Context) ([]TipRef, error) { return db.tips(ctx, heldPrefix) }
 
-// RemoteTips lists the tips that a remote was last seen to have, as Tips lists tips; see
-// RemoteComponent for remote.
+// RemoteTips lists the tracking refs for a remote's tips; see Tips, and RemoteComponent for remote.
 func (db *DB) RemoteTips(ctx context.Context, remote string) ([]TipRef, error) {
 	return db.tips(ctx, remotePrefix+remote+"/")
 }
 
-// RemoteGone lists the tombstones that a remote was last seen to have, in the same way.
+// RemoteGone lists the tracking refs for a remote's tombstones; see Tips.
 func (db *DB) RemoteGone(ctx context.Context, remote string) ([]TipRef, error) {
 	return db.tips(ctx, remotePrefix+remote+"/"+goneFolder+"/")
 }

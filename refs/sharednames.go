@@ -6,19 +6,19 @@ import (
 	"strings"
 )
 
-// Gone is the name of a run's tombstone: a commit that says which history of the run
+// Gone returns the name of a run's tombstone: a commit that records which history of the run
 // was pruned. The error wraps ErrMalformed.
 func Gone(run string) (Name, error) { return named(gonePrefix, run) }
 
-// Held is the name that keeps what a pruned run has, until it is collected: its tip when
-// it was pruned. No push carries it. The error wraps ErrMalformed.
+// Held returns the name that keeps a pruned run's objects until it is collected. Its target is the
+// run's tip when it was pruned. No push sends it. The error wraps ErrMalformed.
 func Held(run string) (Name, error) { return named(heldPrefix, run) }
 
-// Remote is the name under which a clone remembers which tip of a run a remote has; see
+// Remote returns the name of the tracking ref for a remote's tip of a run; see
 // RemoteComponent for remote. The error wraps ErrMalformed.
 func Remote(remote, run string) (Name, error) { return named(remotePrefix+remote+"/", run) }
 
-// RemoteGone is the same for a tombstone.
+// RemoteGone returns the name of the tracking ref for a tombstone.
 func RemoteGone(remote, run string) (Name, error) {
 	return named(remotePrefix+remote+"/"+goneFolder+"/", run)
 }
@@ -28,9 +28,8 @@ func named(folder, run string) (Name, error) {
 	return Name(folder + component), err
 }
 
-// RemoteComponent is the ref component that stands for a remote: the escaped name of one
-// that is configured, and the hash of any other, a URL or a path, which may hold what is
-// nobody's business.
+// RemoteComponent returns the ref component of a remote: the escaped name of a configured
+// remote, or the hash of a URL or path, which may contain secrets.
 func RemoteComponent(remote string, configured bool) string {
 	if configured {
 		if component, err := EscapeRun(remote); err == nil {

@@ -11,9 +11,9 @@ import (
 	"github.com/gofrs/flock"
 )
 
-// RecoverLocks removes the ref locks that processes of this program left behind when
-// they were killed, and nobody else's. It takes Options.Patience where it is not
-// plain to see whose a lock is. Apply does the same when a lock is in its way.
+// RecoverLocks removes the ref locks that killed processes of this program left behind, and no
+// others. If it is not clear whose a lock is, it waits for Options.Patience. Apply does the same
+// when a lock is in its way.
 func (db *DB) RecoverLocks(ctx context.Context) error {
 	if err := db.lock(ctx); err != nil {
 		return err
@@ -35,13 +35,12 @@ func (db *DB) RecoverLocks(ctx context.Context) error {
 	return err
 }
 
-// removeStaleLocks looks through the notes of dead owners and removes the locks that
-// they made, and the notes. A lock is a dead owner's if it holds what the owner noted.
+// removeStaleLocks reads the notes of dead owners and removes their locks and the notes. A
+// lock belongs to a dead owner if it has the noted content.
 //
-// A lock that holds less was made by an owner that was killed before it could
-// write, or by somebody else who is about to: these are left where they are and are
-// returned as torn, by path. One that is in seen, torn then as now, is removed: it
-// has not changed since, so nobody is at work on it.
+// An incomplete lock belongs to an owner that was killed while writing, or to a process
+// that is about to write it. Such locks stay, and are returned as torn, by path. If a lock is in
+// seen and still unchanged, nobody is writing it, and it is removed.
 func (db *DB) removeStaleLocks(seen map[string]fs.FileInfo) (removed int, torn map[string]fs.FileInfo, err error) {
 	folder := filepath.Join(db.reader.dir, filepath.FromSlash(locksFolder))
 	names, err := readNames(folder)
@@ -63,19 +62,18 @@ func (db *DB) removeStaleLocks(seen map[string]fs.FileInfo) (removed int, torn m
 	return removed, torn, nil
 }
 
-// removeOwner removes the locks of one owner, and its file if nothing is left to
-// do, if the owner is dead.
+// removeOwner removes the locks of an owner and its file, if the owner is dead.
 func (db *DB) removeOwner(path string, seen, torn map[string]fs.FileInfo) (removed int, err error) {
 	lock := flock.New(path, flock.SetFlag(os.O_RDWR))
 	dead, err := lock.TryLock()
 	if err != nil || !dead {
 		if errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrPermission) {
-			err = nil // it has just ended, or is another user's
+			err = nil // the owner has just ended, or is another user
 		}
 		return 0, err
 	}
-	// As long as this process has the flock, nobody else acts on the note, so a lock
-	// that was found to be the dead owner's stays so until it is removed.
+	// While this process holds the flock, no other process acts on the note, so a dead owner's lock
+	// stays one until it is removed.
 	defer func() { err = errors.Join(err, lock.Close()) }()
 	note, err := os.ReadFile(path)
 	if err != nil {
@@ -127,7 +125,7 @@ func (db *DB) removeNoted(noted notedLock, seen, torn map[string]fs.FileInfo) (s
 	switch before := seen[path]; {
 	case string(content) == want:
 	case !strings.HasPrefix(want, string(content)):
-		return staleState{}, nil // somebody else's
+		return staleState{}, nil // another program's lock
 	case before == nil || !os.SameFile(before, info) || !before.ModTime().Equal(info.ModTime()):
 		torn[path] = info
 		return staleState{torn: true}, nil

@@ -8,12 +8,12 @@ import (
 	"github.com/git-smithers/git-smithers/internal/gitexec"
 )
 
-// stepBackRules know what a repository asks for when refs move that renaming lock
-// files does not do.
+// stepBackRules detect what a repository requires when refs move and renaming lock files does
+// not do.
 type stepBackRules struct {
-	always bool   // configuration asks for it
-	hook   string // the hook that git would run, if it is there
-	logs   string // the folder of reflogs that git would add to, if it is there
+	always bool   // the configuration requires native git
+	hook   string // the hook that git would run, if it exists
+	logs   string // the folder of reflogs that git would extend, if it exists
 }
 
 func newStepBackRules(repo gitexec.Repo, env []string) stepBackRules {
@@ -24,7 +24,7 @@ func newStepBackRules(repo gitexec.Repo, env []string) stepBackRules {
 	switch value, _ := repo.Config.Get("core.sharedrepository"); strings.ToLower(value) {
 	case "", "umask", "false", "no", "off", "0":
 	default:
-		rules.always = true // files then need other permissions than the umask gives
+		rules.always = true // files need other permissions than the umask gives
 	}
 	folder, ok := hooksFolder(repo, env)
 	rules.hook = filepath.Join(folder, "reference-transaction")
@@ -32,7 +32,7 @@ func newStepBackRules(repo gitexec.Repo, env []string) stepBackRules {
 	return rules
 }
 
-// stepBack reports whether native git has to move the refs.
+// stepBack reports whether native git must move the refs.
 func (r stepBackRules) stepBack(updates []Update) bool {
 	if r.always {
 		return true
@@ -49,7 +49,7 @@ func (r stepBackRules) stepBack(updates []Update) bool {
 	return err == nil
 }
 
-// hooksFolder is where git looks for hooks. ok is false for a core.hooksPath that
+// hooksFolder returns the folder of git's hooks. ok is false for a core.hooksPath that
 // only git can expand.
 func hooksFolder(repo gitexec.Repo, env []string) (folder string, ok bool) {
 	path, set := repo.Config.Get("core.hookspath")
@@ -75,8 +75,8 @@ func hooksFolder(repo gitexec.Repo, env []string) (folder string, ok bool) {
 	}
 }
 
-// hooksArgs makes a git that runs inside the git directory find the hooks that one
-// in the working copy would.
+// hooksArgs returns options by which a git in the git directory finds the same hooks as a git in the
+// working copy.
 func hooksArgs(repo gitexec.Repo, env []string) []string {
 	path, set := repo.Config.Get("core.hookspath")
 	folder, ok := hooksFolder(repo, env)

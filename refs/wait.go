@@ -14,10 +14,10 @@ const (
 	maxDelay   = 50 * time.Millisecond
 )
 
-// waiter spaces the attempts at a lock that somebody else holds.
+// waiter delays the attempts to get a lock of another process.
 type waiter struct {
-	ctx      context.Context // of the caller
-	patience context.Context // ends with patience; nil until the first wait
+	ctx      context.Context // the caller's
+	patience context.Context // its deadline is the patience; nil until the first wait
 	cancel   context.CancelFunc
 	limit    time.Duration
 	delay    time.Duration
@@ -27,8 +27,8 @@ func newWaiter(ctx context.Context, patience time.Duration) *waiter {
 	return &waiter{ctx: ctx, limit: patience, delay: firstDelay}
 }
 
-// wait pauses before the next attempt. When patience is at its end it returns an
-// error that wraps ErrLocked and names what is locked.
+// wait pauses before the next attempt. When patience has run out, it returns an
+// error that wraps ErrLocked and names the lock.
 func (w *waiter) wait(what string) error {
 	if w.patience == nil {
 		w.patience, w.cancel = context.WithTimeout(w.ctx, w.limit)
@@ -53,18 +53,18 @@ func (w *waiter) stop() {
 	}
 }
 
-// heldError says that somebody else holds a lock, or held it a moment ago.
+// heldError means that another process holds a lock, or just held it.
 type heldError struct{ path string }
 
 // Error names the lock.
 func (e *heldError) Error() string { return e.path + " exists" }
 
-// looks is how often patiently looks for locks of dead processes when patience is at its
-// end: while somebody else looks at what a dead one noted, that one seems to be alive.
+// looks is how often patiently looks for dead processes' locks when patience has run
+// out: while another process inspects a dead owner's note, the owner seems to be alive.
 const looks = 5
 
 // patiently repeats a transaction while once returns a *heldError, as long as its
-// refs are as it expects them and patience lasts.
+// refs have their expected values and patience lasts.
 func (db *DB) patiently(ctx context.Context, updates []Update, once func() error) error {
 	wait := newWaiter(ctx, db.opts.Patience)
 	defer func() { wait.stop() }()
@@ -93,8 +93,8 @@ func (db *DB) patiently(ctx context.Context, updates []Update, once func() error
 		if !errors.Is(waitErr, ErrLocked) {
 			return waitErr
 		}
-		// A lock that a dead process may have left, and that nobody touched all the
-		// while, was left by it. One that is met only now has its own while to wait.
+		// A lock that was unchanged all the while belongs to a dead process. A lock that is new now gets
+		// its own waiting time.
 		removed, left, err := db.lookForStale(ctx, torn)
 		_, known := torn[held.path]
 		if _, met := left[held.path]; err != nil || removed == 0 && (!met || known) {
@@ -105,7 +105,7 @@ func (db *DB) patiently(ctx context.Context, updates []Update, once func() error
 	}
 }
 
-// lookForStale removes what dead processes left, and looks again where there was nothing.
+// lookForStale removes the locks of dead processes, and tries again if it found none.
 func (db *DB) lookForStale(ctx context.Context, seen map[string]fs.FileInfo) (removed int, torn map[string]fs.FileInfo, err error) {
 	pause := newWaiter(ctx, time.Minute)
 	defer pause.stop()

@@ -6,8 +6,8 @@ import (
 	"github.com/git-smithers/git-smithers/snapshot"
 )
 
-// readAttempts reads the attempts that came or changed between the indexed entry and
-// the tip; all of the tip's where base is the zero id. What is in a journal stays there.
+// readAttempts reads the attempts that are new or changed since base, an indexed entry. If base is
+// the zero id, it reads all of the tip's attempts. Journals never lose rows.
 func readAttempts(r objstore.Reader, head *snapshot.Entry, base objstore.ID) ([]snapshot.Attempt, error) {
 	now, err := head.Attempts()
 	if err != nil {

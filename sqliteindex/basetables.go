@@ -1,8 +1,8 @@
 package sqliteindex
 
-// baseTables is the schema of what every list needs. docs/index.md documents it.
-// Tables are under Smithers' names and hold its columns first, then ours; what would
-// only repeat a table, and what is the same in every row, takes no space.
+// baseTables is the schema for every list. docs/index.md documents it.
+// Tables have Smithers' names and its columns first, then ours. Columns that would repeat a table
+// or are constant take no space.
 const baseTables = `
 CREATE TABLE _smithers_runs (
 	run_id                         TEXT NOT NULL PRIMARY KEY,

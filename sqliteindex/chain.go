@@ -9,24 +9,24 @@ import (
 	"github.com/git-smithers/git-smithers/snapshot"
 )
 
-// tip is what the index holds of a run's ref.
+// tip is the indexed state of a run's ref.
 type tip struct {
 	id          objstore.ID
 	latestFrame int64
 }
 
-// chain is what a run's entries say, read from a tip down.
+// chain is a run's entries, read from a tip back.
 type chain struct {
 	ref     string
-	head    snapshot.Header // of the tip
+	head    snapshot.Header // the tip's
 	tip     objstore.ID
 	run     snapshot.Run
-	base    objstore.ID // the indexed tip that the entries follow; zero: they are the whole run
-	frames  []frame     // by number
-	latest  int64       // newest frame's number, NoFrame for none
+	base    objstore.ID // the indexed tip before these entries; zero means that they are the whole run
+	frames  []frame     // sorted by number
+	latest  int64       // number of the newest frame; NoFrame if there is none
 	entries int
 
-	attempts []snapshot.Attempt // those that base does not have so
+	attempts []snapshot.Attempt // attempts that base does not have in this form
 	tags     tagReader
 }
 
@@ -38,10 +38,10 @@ type frame struct {
 	tag
 }
 
-// readChain reads the entries of the run whose ref is at id, down to what is
-// indexed or, where that is not among them, down to the run's first. It reads
-// run.json of the tip, attempts that are new, and of the other entries nothing but
-// their commits, and vcs.json where it has changed.
+// readChain reads the entries of the run whose ref is at id, back to the indexed tip or, if the
+// chain does not contain it, back to the run's first entry. It reads
+// run.json of the tip, new attempts, and of the other entries only
+// their commits, and vcs.json if it changed.
 func readChain(ctx context.Context, r objstore.Reader, ref string, id objstore.ID, indexed tip) (*chain, error) {
 	head, err := snapshot.ReadEntry(r, id)
 	if err != nil {
@@ -51,7 +51,7 @@ func readChain(ctx context.Context, r objstore.Reader, ref string, id objstore.I
 	if err != nil {
 		return nil, err
 	}
-	// Two refs that stand for one run would take turns in its rows.
+	// Two refs for one run would overwrite each other's rows.
 	if component, err := refs.EscapeRun(run.ID); err != nil || component != ref {
 		return nil, malformed(id, "is the tip of another run")
 	}
@@ -64,7 +64,7 @@ func readChain(ctx context.Context, r objstore.Reader, ref string, id objstore.I
 	return c, err
 }
 
-// walk follows the run's chain from head and gathers frames, newest first.
+// walk follows the run's chain from head and collects frames, newest first.
 func (c *chain) walk(ctx context.Context, r objstore.Reader, head *snapshot.Entry, indexed tip) error {
 	var first *snapshot.Entry
 	entries := snapshot.NewWalk(r, head)
@@ -94,7 +94,7 @@ func (c *chain) walk(ctx context.Context, r objstore.Reader, head *snapshot.Entr
 	return nil
 }
 
-// add takes e as a frame, if number is one.
+// add records e as a frame if it has a number.
 func (c *chain) add(number int64, e *snapshot.Entry) error {
 	if number == snapshot.NoFrame {
 		return nil
@@ -111,7 +111,7 @@ func (c *chain) add(number int64, e *snapshot.Entry) error {
 	return nil
 }
 
-// join ends the walk at entries that are in the index already.
+// join ends the walk at an indexed entry.
 func (c *chain) join(indexed tip) error {
 	if n := len(c.frames); n > 0 && c.frames[n-1].number <= indexed.latestFrame {
 		return malformed(c.frames[n-1].commit, "frame numbers do not rise along the chain")
@@ -121,8 +121,8 @@ func (c *chain) join(indexed tip) error {
 	return nil
 }
 
-// fork ends the walk at point, an entry of the run that this one was forked from.
-// It is this run's frame 0, unless the run's first entry is.
+// fork ends the walk at point, an entry of the parent. point is this run's frame 0, unless the
+// run's first entry is.
 func (c *chain) fork(first, point *snapshot.Entry) error {
 	if c.run.Parent == nil {
 		return malformed(c.tip, "run.json names no parent, but the chain continues another run's")

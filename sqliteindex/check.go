@@ -11,17 +11,16 @@ import (
 	"slices"
 )
 
-// Flaw is one thing that is wrong with a database of the index.
+// Flaw is a problem of an index database.
 type Flaw struct {
 	File  string // the base name of the database file
-	RunID string // whose rows are wrong; "" where the file is
+	RunID string // the run with wrong rows; "" means the file
 	What  string
 }
 
-// Check reads the databases of the index, those that are there, and compares every row
-// with what the refs say, which it reads anew. Rows of runs that have moved since they
-// were indexed are behind, which is no flaw. runIDs, if there are any, are the only runs
-// whose rows are compared. Check changes nothing and, unlike the index itself, makes nothing anew.
+// Check compares every row of the existing index databases with the refs. Rows of runs that have
+// moved since they were indexed are behind, which is not a flaw. With runIDs, only the rows of these
+// runs are compared. Check changes nothing and, unlike the index, never rebuilds a database.
 func Check(ctx context.Context, opts Options, runIDs ...string) ([]Flaw, error) {
 	var flaws []Flaw
 	for _, part := range []struct {
@@ -58,7 +57,7 @@ func (c *checker) note(runID, format string, args ...any) {
 	c.flaws = append(c.flaws, Flaw{filepath.Base(c.path), runID, fmt.Sprintf(format, args...)})
 }
 
-// run notes what is wrong. Its error is about the refs, the objects or the context.
+// run records flaws. It returns only errors of the refs, the objects or the context.
 func (c *checker) run(ctx context.Context) error {
 	err := c.look(ctx)
 	if err == nil || ctx.Err() != nil {
@@ -71,20 +70,20 @@ func (c *checker) run(ctx context.Context) error {
 	return err
 }
 
-// look opens the file, and compares what is in it. What is wrong with the file as such
-// is a *databaseError.
+// look opens the file and compares its rows. If the file itself is damaged, the error is a
+// *databaseError.
 func (c *checker) look(ctx context.Context) (err error) {
 	db, err := openFile(ctx, c.path, c.schema, readOnlyMode(c.path), withDefaults(c.opts).BusyTimeout)
 	if err != nil {
 		return &databaseError{err}
 	}
-	defer func() { _ = db.Close() }() // it was only read
+	defer func() { _ = db.Close() }() // opened for reading
 	conn, err := db.Conn(ctx)
 	if err != nil {
 		return &databaseError{err}
 	}
-	defer func() { _ = conn.Close() }() // the same
-	// One transaction, so that all that is read is of one moment.
+	defer func() { _ = conn.Close() }() // as above
+	// One transaction, so that all rows are of one moment.
 	if _, err := conn.ExecContext(ctx, "BEGIN DEFERRED"); err != nil {
 		return &databaseError{err}
 	}
@@ -112,8 +111,7 @@ func (c *checker) integrity(ctx context.Context, stored table) (bool, error) {
 	return sound, nil
 }
 
-// compare compares the rows of each run that is indexed up to its tip with those that
-// the refs give.
+// compare compares the rows of each up-to-date run with rows that are read from its refs.
 func (c *checker) compare(ctx context.Context, stored table) error {
 	if err := c.compareDigest(ctx, stored); err != nil {
 		return err
@@ -140,7 +138,7 @@ func (c *checker) compare(ctx context.Context, stored table) error {
 	if err != nil {
 		return &databaseError{err}
 	}
-	defer func() { _ = conn.Close() }() // the same
+	defer func() { _ = conn.Close() }() // as above
 	truth := table{conn}
 	want, err := truth.tips(ctx, c.schema)
 	if err != nil {
@@ -163,8 +161,7 @@ func (c *checker) compare(ctx context.Context, stored table) error {
 	return nil
 }
 
-// compareDigest compares the digest, by which the index knows what it has, with what
-// it has.
+// compareDigest compares the stored digest with the indexed tips.
 func (c *checker) compareDigest(ctx context.Context, stored table) error {
 	answer, err := stored.read(ctx, "SELECT git_ref, git_tip FROM _smithers_runs")
 	if err != nil {
@@ -175,7 +172,7 @@ func (c *checker) compareDigest(ctx context.Context, stored table) error {
 		tip, err := parseTip(row[1])
 		if err != nil {
 			c.note("", "the tip of %v is %v", row[0], row[1])
-			return nil //nolint:nilerr // it is noted
+			return nil //nolint:nilerr // it is recorded
 		}
 		d.add(fmt.Sprint(row[0]), tip)
 	}
@@ -189,7 +186,7 @@ func (c *checker) compareDigest(ctx context.Context, stored table) error {
 	return nil
 }
 
-// only is the value of an answer with one; nil of any other.
+// only returns the value of an answer with one value; otherwise nil.
 func only(answer *Answer) any {
 	if len(answer.Rows) != 1 || len(answer.Rows[0]) != 1 {
 		return nil
@@ -219,7 +216,7 @@ func (c *checker) compareRows(ctx context.Context, runID, name string, stored, t
 	return nil
 }
 
-// freshBase reads the base tables anew, in memory.
+// freshBase builds the base tables in memory.
 func freshBase(ctx context.Context, opts Options, _ []string) (*Index, error) {
 	x := newIndex(withDefaults(opts), baseSchema())
 	if err := x.degrade(ctx, nil); err != nil {
@@ -231,7 +228,7 @@ func freshBase(ctx context.Context, opts Options, _ []string) (*Index, error) {
 	return x, nil
 }
 
-// freshDetails reads the details of some runs anew, in memory.
+// freshDetails builds the details of some runs in memory.
 func freshDetails(ctx context.Context, opts Options, runIDs []string) (*Index, error) {
 	d := &details{Index: newIndex(withDefaults(opts), detailSchema()), asked: runIDs}
 	if err := d.degrade(ctx, nil); err != nil {

@@ -11,16 +11,16 @@ import (
 	"github.com/git-smithers/git-smithers/objstore"
 )
 
-// table reads the tables of a database as they are, whatever is in them.
+// table reads the tables of a database that may be damaged.
 type table struct{ conn *sql.Conn }
 
-// read runs a query. Its error is a *databaseError.
+// read runs a query. The error is a *databaseError.
 func (t table) read(ctx context.Context, query string, args ...any) (*Answer, error) {
 	rows, err := t.conn.QueryContext(ctx, query, args...)
 	if err != nil {
 		return nil, &databaseError{err}
 	}
-	defer func() { _ = rows.Close() }() // Err says the same
+	defer func() { _ = rows.Close() }() // Err returns the same error
 	answer, err := readAnswer(rows)
 	if err != nil {
 		return nil, &databaseError{err}
@@ -28,8 +28,8 @@ func (t table) read(ctx context.Context, query string, args ...any) (*Answer, er
 	return answer, nil
 }
 
-// tips is the runs that are indexed, by id, and up to which entry: with all that the
-// schema holds.
+// tips returns the indexed runs, by id, and their entries. With details, it returns only runs whose
+// details are at the same entry.
 func (t table) tips(ctx context.Context, has schema) (map[string]string, error) {
 	query := "SELECT run_id, git_tip FROM _smithers_runs"
 	if has.applicationID == detailSchema().applicationID {
@@ -46,7 +46,7 @@ func (t table) tips(ctx context.Context, has schema) (map[string]string, error) 
 	return tips, nil
 }
 
-// names is the tables that have rows of runs, in their order.
+// names returns the tables with rows of runs, sorted.
 func (t table) names(ctx context.Context) ([]string, error) {
 	answer, err := t.read(ctx, `SELECT m.name FROM sqlite_master AS m JOIN pragma_table_info(m.name) AS c
 		WHERE m.type = 'table' AND c.name = 'run_id' ORDER BY m.name`)
@@ -60,8 +60,7 @@ func (t table) names(ctx context.Context) ([]string, error) {
 	return names, nil
 }
 
-// rowsOf is the rows of one run, each as a text, in the order of these texts. A table
-// that is not there has none.
+// rowsOf returns the rows of one run as sorted texts. A missing table has none.
 func (t table) rowsOf(ctx context.Context, name, runID string) ([]string, error) {
 	quoted := `"` + strings.ReplaceAll(name, `"`, `""`) + `"`
 	there, err := t.read(ctx, "SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = ?", name)
@@ -80,8 +79,8 @@ func (t table) rowsOf(ctx context.Context, name, runID string) ([]string, error)
 	return rows, nil
 }
 
-// describeRow is a row without the columns that are NULL: those of another run's
-// outputs in the same table come and go.
+// describeRow returns a row as text, without NULL columns: the columns of other runs' outputs in the
+// same table come and go.
 func describeRow(columns []Column, row []any) string {
 	var parts []string
 	for i, value := range row {

@@ -17,18 +17,18 @@ import (
 	"modernc.org/sqlite"
 )
 
-// lockPoll is how often a taken lock is tried again. It is held for the time of
-// opening a database or of putting an empty one in its place.
+// lockPoll is the interval between attempts to get a lock. A lock is held only while a database is
+// opened or replaced by an empty one.
 const lockPoll = 5 * time.Millisecond
 
-// database is one open database: the file, or one in memory. Its pool has a
-// single connection, so a transaction excludes every other use in this process.
+// database is an open database, in a file or in memory. Its pool has a
+// single connection, so a transaction excludes all other uses in this process.
 type database struct {
 	*sql.DB
-	file *fileConnector // nil in memory
+	file *fileConnector // nil if in memory
 }
 
-// moved reports whether the path names another file than the one that is open.
+// moved reports whether another file is at the path now.
 func (d *database) moved() bool {
 	if d.file == nil {
 		return false
@@ -37,8 +37,7 @@ func (d *database) moved() bool {
 	return err != nil || !os.SameFile(d.file.info(), now)
 }
 
-// openFile opens the database at path and checks whose it is. It reads its header
-// and changes nothing.
+// openFile opens the database at path and checks its header. It changes nothing.
 func openFile(ctx context.Context, path string, has schema, mode openMode, busy time.Duration) (*database, error) {
 	base, err := sqlite.NewConnector(dsn(path, mode, busy))
 	if err != nil {
@@ -52,7 +51,7 @@ func openFile(ctx context.Context, path string, has schema, mode openMode, busy 
 	return &database{DB: db, file: connector}, nil
 }
 
-// openMemory makes an empty database that lives as long as its connection.
+// openMemory creates an empty database that lives as long as its connection.
 func openMemory(ctx context.Context, has schema) (*database, error) {
 	base, err := sqlite.NewConnector("file::memory:?_txlock=immediate&_dqs=0")
 	if err != nil {
@@ -72,18 +71,18 @@ func single(c driver.Connector) *sql.DB {
 	return db
 }
 
-// openMode says what the file may be used for.
+// openMode is the permitted use of the file.
 type openMode string
 
 const (
 	readWrite openMode = "mode=rw"
 	readOnly  openMode = "mode=ro"
-	// A write-ahead log that does not exist cannot be made in a folder that is not
-	// writable. immutable keeps SQLite from needing one.
+	// In a read-only folder, no write-ahead log can be created. With immutable, SQLite needs
+	// none.
 	readImmutable openMode = "mode=ro&immutable=1"
 )
 
-// readOnlyMode chooses between the modes for reading what is at path.
+// readOnlyMode selects the mode for reading the file at path.
 func readOnlyMode(path string) openMode {
 	if log, err := os.Stat(path + "-wal"); err == nil && log.Size() > 0 {
 		return readOnly
@@ -96,17 +95,17 @@ func dsn(path string, mode openMode, busy time.Duration) string {
 		(&url.URL{Path: path}).EscapedPath(), mode, max(busy.Milliseconds(), 1))
 }
 
-// fileConnector connects to the file while holding the lock shared, so that the
-// database and its log which one connection opens belong together.
+// fileConnector connects to the file under a shared lock, so that a connection never combines one
+// database with the log of another.
 type fileConnector struct {
 	driver.Connector
 
 	path   string
 	schema schema
-	opened atomic.Pointer[fs.FileInfo] // of the last connection
+	opened atomic.Pointer[fs.FileInfo] // the last connection's file
 }
 
-// info is the file that the last connection opened.
+// info returns the file that the last connection opened.
 func (c *fileConnector) info() fs.FileInfo {
 	if info := c.opened.Load(); info != nil {
 		return *info
@@ -114,11 +113,11 @@ func (c *fileConnector) info() fs.FileInfo {
 	return nil
 }
 
-// Connect opens the file and checks its header. The check also opens the log.
+// Connect opens the file and checks its header, which also opens the log.
 func (c *fileConnector) Connect(ctx context.Context) (driver.Conn, error) {
-	// A folder that is not writable has no lock file, and nobody who replaces databases.
+	// In a read-only folder there is no lock file, and no process replaces databases.
 	if lock, err := lockFile(ctx, c.path, (*flock.Flock).TryRLockContext); err == nil {
-		defer func() { _ = lock.Unlock() }() // closing the file lets go of it in any case
+		defer func() { _ = lock.Unlock() }() // closing the file unlocks it in any case
 	} else if err := ctx.Err(); err != nil {
 		return nil, context.Cause(ctx)
 	}
@@ -137,14 +136,14 @@ func (c *fileConnector) Connect(ctx context.Context) (driver.Conn, error) {
 	return conn, nil
 }
 
-// memoryConnector makes a database in memory with every connection.
+// memoryConnector creates a database in memory with every connection.
 type memoryConnector struct {
 	driver.Connector
 
 	schema schema
 }
 
-// Connect makes the database.
+// Connect creates the database.
 func (c memoryConnector) Connect(ctx context.Context) (driver.Conn, error) {
 	conn, err := c.Connector.Connect(ctx)
 	if err != nil {
@@ -156,10 +155,10 @@ func (c memoryConnector) Connect(ctx context.Context) (driver.Conn, error) {
 	return conn, nil
 }
 
-// lockFile takes the lock that orders opening against replacing. On error the lock is nil.
+// lockFile takes the lock between opening and replacing. After an error the lock is nil.
 func lockFile(ctx context.Context, path string, take func(*flock.Flock, context.Context, time.Duration) (bool, error)) (*flock.Flock, error) {
 	folder := filepath.Join(filepath.Dir(path), "locks")
-	// Readable for everybody who may read the index; the umask narrows it.
+	// Readable by every reader of the index; the umask restricts it.
 	lock := flock.New(filepath.Join(folder, filepath.Base(path)+".lock"), flock.SetPermissions(0o666))
 	_, err := take(lock, ctx, lockPoll)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -174,12 +173,11 @@ func lockFile(ctx context.Context, path string, take func(*flock.Flock, context.
 	return lock, nil
 }
 
-// replaceFile puts an empty database at path. Where a file is there already it asks
-// first whether that one may go: what somebody else has put there since it was
-// found missing or bad is better than an empty one.
+// replaceFile puts an empty database at path. If a file exists, it first calls mayGo: a file that
+// another process has created since is better than an empty one.
 //
-// A process that has the old file open keeps it, and its log, until it notices
-// (see moved): SQLite leaves the log of a file that was moved away alone.
+// Processes that have the old file open keep it and its log until they notice (see moved), because
+// SQLite leaves the log of a moved file alone.
 func replaceFile(ctx context.Context, path string, with schema, mayGo func(fs.FileInfo) bool) (err error) {
 	lock, err := lockFile(ctx, path, (*flock.Flock).TryLockContext)
 	if err != nil {
@@ -196,15 +194,15 @@ func replaceFile(ctx context.Context, path string, with schema, mayGo func(fs.Fi
 	if err := createFile(ctx, fresh, with); err != nil {
 		return errors.Join(err, removeDatabase(fresh))
 	}
-	// The old log must be gone before the new file is there: SQLite would take it for the new file's.
+	// Remove the old log first: SQLite would take it for the new file's.
 	if err := removeDatabase(path); err != nil {
 		return errors.Join(err, removeDatabase(fresh))
 	}
 	return os.Rename(fresh, path)
 }
 
-// createFile makes an empty database. It is not made durable: after a power cut
-// it is either good or found damaged.
+// createFile creates an empty database. It is not synced: after a power cut
+// it is either sound or detected as damaged.
 func createFile(ctx context.Context, path string, has schema) (err error) {
 	base, err := sqlite.NewConnector("file:" + (&url.URL{Path: path}).EscapedPath() + "?_synchronous=OFF")
 	if err != nil {
@@ -227,7 +225,7 @@ func createFile(ctx context.Context, path string, has schema) (err error) {
 	return err
 }
 
-// removeDatabase deletes a database with its log, as far as they exist.
+// removeDatabase deletes a database and its log, if they exist.
 func removeDatabase(path string) error {
 	var errs []error
 	for _, suffix := range []string{"-journal", "-wal", "-shm", ""} {

@@ -11,8 +11,8 @@ import (
 	"github.com/git-smithers/git-smithers/snapshot"
 )
 
-// ends reads what only matters as it was at the entry that is indexed and as it is at
-// the tip, whatever it was between the two.
+// ends reads the rows that only depend on the indexed entry and the tip, and not on the entries
+// between them.
 func (d *detailReader) ends() error {
 	before, opsBefore := snapshot.EmptyState(), (*page.Collection)(nil)
 	if d.from != nil {
@@ -89,14 +89,14 @@ func decodeSide[T any](key string, value []byte, decode func(page.Row) (T, error
 	return &row, err
 }
 
-// opRow is an op, and the newest frame before it; nil for none.
+// opRow is an op with the newest frame before it; nil if there is none.
 type opRow struct {
 	snapshot.Op
 
 	from *int64
 }
 
-// readOps reads the ops that came or changed.
+// readOps reads new and changed ops.
 func (d *detailReader) readOps(before *page.Collection) error {
 	after, err := d.detail.tip.Ops()
 	if err != nil {
@@ -124,8 +124,8 @@ func (d *detailReader) readOps(before *page.Collection) error {
 	return nil
 }
 
-// frameAt is the newest frame at an entry of the run. What cannot be read of it is no
-// reason to leave out all the rest.
+// frameAt returns the newest frame at an entry of the run. If it cannot be read, only this column is
+// missing.
 func (d *detailReader) frameAt(id objstore.ID) (*int64, error) {
 	if id.IsZero() {
 		return nil, nil
@@ -144,7 +144,7 @@ func (d *detailReader) frameAt(id objstore.ID) (*int64, error) {
 	return &run.Frame, nil
 }
 
-// readOutputs reads the outputs that came, changed or went, by their keys.
+// readOutputs reads added, changed and removed outputs by key.
 func (d *detailReader) readOutputs(before, after *snapshot.State) error {
 	d.detail.outputs = make(map[string][]outputDelta)
 	tables := slices.Concat(before.Tables(), after.Tables())
@@ -172,7 +172,7 @@ func newOutputDelta(key string, value []byte) (outputDelta, error) {
 	return outputDelta{nodeID, iteration, value}, nil
 }
 
-// workflowSet is the trees of definitions.
+// workflowSet is a set of definitions, by tree.
 type workflowSet map[objstore.ID]struct{}
 
 func (w workflowSet) add(e *snapshot.Entry) error {
@@ -193,7 +193,8 @@ func (w workflowSet) sorted() []objstore.ID {
 	return slices.SortedFunc(maps.Keys(w), objstore.ID.Compare)
 }
 
-// addChain adds the definitions of an entry and of all before it: outputs may be as old.
+// addChain adds the definitions of an entry and of all entries before it, because outputs may be as
+// old.
 func (w workflowSet) addChain(ctx context.Context, r objstore.Reader, e *snapshot.Entry) (err error) {
 	for e != nil && err == nil {
 		if err := ctx.Err(); err != nil {

@@ -7,17 +7,17 @@ import (
 	"github.com/git-smithers/git-smithers/snapshot"
 )
 
-// frameHash is the hash of the definition that a frame has.
+// frameHash is the workflow hash of a frame.
 type frameHash struct {
 	frame int64
 	hash  string
 }
 
-// hashReader reads the hashes of definitions from the frames of a run. A definition has one hash, so it reads run.json only
-// where the definition is another, or none is kept.
+// hashReader reads the workflow hashes of a run's frames. Equal definitions have equal hashes, so it
+// reads run.json only if the definition changes, or if none is stored.
 type hashReader map[objstore.ID]string
 
-// of returns the hash of the definition that an entry has; "" for none.
+// of returns the workflow hash of an entry; "" if there is none.
 func (h hashReader) of(e *snapshot.Entry) (string, error) {
 	id, err := e.WorkflowID()
 	if err != nil {
@@ -33,7 +33,7 @@ func (h hashReader) of(e *snapshot.Entry) (string, error) {
 	return run.WorkflowHash, err
 }
 
-// takeHash adds the hash of the definition of an entry that is the run's frame of that number.
+// takeHash adds the workflow hash of an entry that is a frame of the run.
 func (d *detailReader) takeHash(e *snapshot.Entry, frame int64) error {
 	if e == nil || frame == snapshot.NoFrame {
 		return nil
@@ -47,7 +47,7 @@ func (d *detailReader) takeHash(e *snapshot.Entry, frame int64) error {
 
 const sqlClearHashes = `UPDATE _smithers_snapshots SET workflow_hash = NULL WHERE run_id = ?`
 
-// The entry that a fork begins from is its frame 0, unless the fork has one of its own, which comes first.
+// A fork's frame 0 is the parent's entry, unless the fork has its own, which comes first.
 const sqlSetHash = `UPDATE _smithers_snapshots SET workflow_hash = ? WHERE run_id = ? AND frame_no = ? AND workflow_hash IS NULL`
 
 func (w *detailWriter) hashes(ctx context.Context, d *detail) error {

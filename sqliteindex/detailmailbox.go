@@ -46,7 +46,7 @@ func (w *detailWriter) humanRequests(ctx context.Context, d *detail) error {
 	})
 }
 
-// options are what a request to choose one lets people choose from, a JSON array; nil for another kind.
+// options returns the choices of a request to choose one, as a JSON array; nil for other kinds.
 func options(h snapshot.HumanRequest) json.RawMessage {
 	var form struct {
 		Enum json.RawMessage `json:"enum"`
@@ -74,7 +74,7 @@ func (w *detailWriter) waits(ctx context.Context, d *detail) error {
 	})
 }
 
-// applyDeltas takes away first: a row that is gone may have had the place of one that has come.
+// applyDeltas applies removals first, because a new row may take the place of a removed one.
 func applyDeltas[T any](deltas []rowDelta[T], drop, set func(T) error) error {
 	for _, d := range deltas {
 		if d.to == nil {
@@ -93,7 +93,7 @@ func applyDeltas[T any](deltas []rowDelta[T], drop, set func(T) error) error {
 	return nil
 }
 
-// jsonText is NULL for no JSON.
+// jsonText returns JSON text, or NULL for none.
 func jsonText(text json.RawMessage) any {
 	if text == nil {
 		return nil

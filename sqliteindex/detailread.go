@@ -9,16 +9,16 @@ import (
 	"github.com/git-smithers/git-smithers/snapshot"
 )
 
-// detail is what a run's entries say beyond the base tables: of those after the entry that
-// is indexed or, where that is not among them, of all.
+// detail is what a run's entries add to the base tables: those after the indexed entry or, if the
+// chain does not contain it, all entries.
 type detail struct {
 	runID    string
 	workflow string // the workflow's name
 	tip      *snapshot.Entry
-	whole    bool // it takes the place of all that is indexed of the run
+	whole    bool // it replaces everything indexed of the run
 
-	events    []EventRow // of the newest entry first, with an entry in order
-	nodeIDs   []string   // of the node that each event is about
+	events    []EventRow // newest entry first; in order within an entry
+	nodeIDs   []string   // the node of each event
 	nodes     []timedRow[snapshot.Node]
 	loops     []timedRow[snapshot.Loop]
 	approvals []rowDelta[snapshot.Approval]
@@ -27,29 +27,29 @@ type detail struct {
 	waits     []rowDelta[snapshot.Wait]
 	ops       []opRow
 	input     inputDelta
-	hashes    []frameHash   // of the newest frame first
-	workflows []objstore.ID // every definition along the chain, forks included; sorted
+	hashes    []frameHash   // newest frame first
+	workflows []objstore.ID // every definition along the chain, including the parents'; sorted
 	declared  map[string]outputColumns
 	outputs   map[string][]outputDelta
 }
 
-// timedRow is a row that has changed, with the time of the entry that changed it last.
+// timedRow is a changed row with the time of its last change.
 type timedRow[T any] struct {
 	key  string
-	row  *T // nil: it is gone
+	row  *T // nil means removed
 	atMs int64
 }
 
-// rowDelta is a row that has changed: From is nil for an added one, To for one that is gone.
+// rowDelta is a changed row: from is nil for an added row, to for a removed one.
 type rowDelta[T any] struct{ from, to *T }
 
-// inputDelta is the input where it has changed; no text: there is none.
+// inputDelta is a changed input; no text means removed.
 type inputDelta struct {
 	changed bool
 	text    []byte
 }
 
-// outputDelta is an output that has changed; no value: it is gone.
+// outputDelta is a changed output; no value means removed.
 type outputDelta struct {
 	nodeID    string
 	iteration int
@@ -61,14 +61,14 @@ type detailReader struct {
 	r       objstore.Reader
 	schemas *schemaCache
 	detail  *detail
-	from    *snapshot.Entry // the entry that is indexed, once it is met; nil: none
+	from    *snapshot.Entry // the indexed entry, once reached; nil means none
 	nodes   timed
 	loops   timed
 	known   workflowSet
 	hashes  hashReader
 }
 
-// readDetail reads the entries of the run from its tip down to what is indexed.
+// readDetail reads the entries of the run from its tip back to the indexed entry.
 func readDetail(ctx context.Context, r objstore.Reader, schemas *schemaCache, b behind) (*detail, error) {
 	tip, err := snapshot.ReadEntry(r, b.tip)
 	if err != nil {
@@ -93,7 +93,7 @@ func readDetail(ctx context.Context, r objstore.Reader, schemas *schemaCache, b 
 	return d, reader.ends()
 }
 
-// walk follows the run's chain from the tip. What it meets first of a row is the newest.
+// walk follows the run's chain from the tip. The first version of a row that it meets is the newest.
 func (d *detailReader) walk(ctx context.Context, b behind) error {
 	entries := snapshot.NewWalk(d.r, d.detail.tip)
 	e, err := entries.Next()
@@ -141,7 +141,7 @@ func (d *detailReader) walk(ctx context.Context, b behind) error {
 	}
 }
 
-// parentOf is the entry before another; nil for none.
+// parentOf returns the entry before e; nil if there is none.
 func parentOf(r objstore.Reader, e *snapshot.Entry) (*snapshot.Entry, error) {
 	if e.Parent.IsZero() {
 		return nil, nil
@@ -177,7 +177,7 @@ func (d *detailReader) takeEvents(e *snapshot.Entry) error {
 	return nil
 }
 
-// takeRows notes the rows that an entry changed, unless a newer one did.
+// takeRows records the rows that an entry changed, unless a newer entry changed them.
 func (d *detailReader) takeRows(before, after core, atMs int64) error {
 	if err := d.nodes.diff(d.r, before.nodes, after.nodes, atMs); err != nil {
 		return err
@@ -185,10 +185,10 @@ func (d *detailReader) takeRows(before, after core, atMs int64) error {
 	return d.loops.diff(d.r, before.loops, after.loops, atMs)
 }
 
-// core names the collections whose rows have a time.
+// core are the collections whose rows have a time.
 type core struct{ nodes, loops objstore.ID }
 
-// readCore reads the tree of an entry's state and no more.
+// readCore reads only the tree of an entry's state.
 func readCore(r objstore.Reader, e *snapshot.Entry) (c core, err error) {
 	id, err := e.StateID()
 	if err != nil || id.IsZero() {
@@ -209,11 +209,11 @@ func readCore(r objstore.Reader, e *snapshot.Entry) (c core, err error) {
 	return c, nil
 }
 
-// timed is rows by their keys, as the newest entry left them that changed them.
+// timed are rows by key, as their newest change left them.
 type timed map[string]timedValue
 
 type timedValue struct {
-	value []byte // nil: it is gone
+	value []byte // nil means removed
 	atMs  int64
 }
 

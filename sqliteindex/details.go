@@ -9,23 +9,21 @@ import (
 	"github.com/git-smithers/git-smithers/refs"
 )
 
-// details is the index with everything that only some commands ask for: nodes, loops,
-// events, mailboxes, ops and outputs. It is a database of its own, which has the base
-// tables too, so that it answers any query by itself and costs nobody anything who does
-// not ask.
+// details is the index with everything that only some commands need: nodes, loops,
+// events, mailboxes, ops and outputs. It is a separate database, so that other commands do not pay
+// for it. It has the base tables, too, so that one query can use both.
 type details struct {
 	*Index
 
-	asked []string // run ids of the last SyncDetails; nil: all. Of who holds the syncing token
+	asked []string // run ids of the last SyncDetails; nil means all. The holder of the syncing token owns it
 }
 
-// detailsPath is where the details of the index at path are.
+// detailsPath returns the path of the details of the index at path.
 func detailsPath(path string) string { return strings.TrimSuffix(path, ".db") + "-details.db" }
 
-// SyncDetails is [Index.Sync], and brings up to date what only some commands ask for:
-// nodes, loops, events, mailboxes, ops and outputs of the runs named by their whole ids;
-// of all runs where none is named. Runs that cannot be read are left out, and are in
-// [Index.Problems]. A run that does not exist has no details.
+// SyncDetails is [Index.Sync] for what only some commands need: nodes, loops, events, mailboxes, ops
+// and outputs of the given runs, by their whole ids; without ids, of all runs. Runs that cannot be
+// read are left out, and reported by [Index.Problems]. A run that does not exist has no details.
 func (x *Index) SyncDetails(ctx context.Context, runIDs ...string) error {
 	if err := x.Sync(ctx); err != nil {
 		return err
@@ -41,7 +39,7 @@ func (x *Index) SyncDetails(ctx context.Context, runIDs ...string) error {
 	return nil
 }
 
-// openDetails opens the database of details, once.
+// openDetails opens the database of details once.
 func (x *Index) openDetails(ctx context.Context) (*details, error) {
 	x.detailMu.Lock()
 	defer x.detailMu.Unlock()
@@ -65,7 +63,7 @@ func (x *Index) openDetails(ctx context.Context) (*details, error) {
 	return d, nil
 }
 
-// bringUp brings the named runs up to date; all where none is named.
+// bringUp updates the given runs; without ids, all runs.
 func (d *details) bringUp(ctx context.Context, runIDs []string) error {
 	release, err := d.acquire(ctx)
 	if err != nil {
@@ -85,7 +83,7 @@ func (d *details) rebuildAll(ctx context.Context, progress func(done, total int)
 	return err
 }
 
-// fill brings what was asked for up to date. The caller holds the token.
+// fill updates the requested runs. The caller holds the token.
 func (d *details) fill(ctx context.Context, progress func(done, total int)) error {
 	return d.rounds(ctx, func() error {
 		problems, err := d.syncBase(ctx)
@@ -101,8 +99,8 @@ func (d *details) fill(ctx context.Context, progress func(done, total int)) erro
 	})
 }
 
-// syncBase brings the base tables up to date for the runs that were asked for. It
-// returns what could not be read.
+// syncBase updates the base tables for the requested runs. It returns the runs that could not be
+// read.
 func (d *details) syncBase(ctx context.Context) (problems []error, err error) {
 	if len(d.asked) == 0 {
 		_, err := d.syncOnce(ctx, nil)
@@ -119,7 +117,7 @@ func (d *details) syncBase(ctx context.Context) (problems []error, err error) {
 	return problems, nil
 }
 
-// syncDetails reads the details of what the base tables say has moved.
+// syncDetails reads the details of runs that moved according to the base tables.
 func (d *details) syncDetails(ctx context.Context, progress func(done, total int)) ([]error, error) {
 	behind, err := d.runsBehind(ctx)
 	if err != nil || len(behind) == 0 {
@@ -132,7 +130,7 @@ func (d *details) syncDetails(ctx context.Context, progress func(done, total int
 	return u.problems, nil
 }
 
-// withoutRepeats leaves out the errors that say what another one says.
+// withoutRepeats removes errors with equal messages.
 func withoutRepeats(problems []error) []error {
 	said := make(map[string]bool)
 	return slices.DeleteFunc(problems, func(err error) bool {

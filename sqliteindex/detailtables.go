@@ -1,7 +1,7 @@
 package sqliteindex
 
-// detailTables is the schema of what only some commands ask for; SyncDetails fills it.
-// _index_details says of each run up to which entry. Tables of outputs come and go with the
+// detailTables is the schema of what only some commands need; SyncDetails fills it.
+// _index_details has the indexed entry of each run. Tables of outputs follow the
 // schemas of the runs in _index_outputs, and are listed in _smithers_output_schema_columns.
 const detailTables = `
 CREATE TABLE _index_details (

@@ -8,20 +8,20 @@ import (
 	"github.com/git-smithers/git-smithers/objstore"
 )
 
-// batchRows is about how many rows of details one transaction writes.
+// batchRows is the approximate number of detail rows in one transaction.
 const batchRows = 8192
 
-// behind is a run whose details are not those of its tip.
+// behind is a run whose details are older than its tip.
 type behind struct {
 	runID     string
 	ref       string
-	tip       objstore.ID   // zero: the run is gone
-	known     bool          // there are details of it
-	from      objstore.ID   // the entry whose details they are; zero: none, or they have to be read again
-	workflows []objstore.ID // the definitions that they know
+	tip       objstore.ID   // zero means that the run is gone
+	known     bool          // the run has details
+	from      objstore.ID   // the entry of the details; zero means none, or that they must be read again
+	workflows []objstore.ID // the definitions of the details
 }
 
-// No entry has the empty text for an id: what has it is read again as a whole.
+// No entry has an empty id, so such a run is read again as a whole.
 const (
 	sqlBehind = `SELECT r.run_id, r.git_ref, r.git_tip, d.git_tip, d.workflows
 		FROM _smithers_runs AS r LEFT JOIN _index_details AS d USING (run_id)
@@ -31,7 +31,7 @@ const (
 		WHERE run_id NOT IN (SELECT run_id FROM _smithers_runs)`
 )
 
-// runsBehind finds what there is to do for what was asked for, and which runs are gone.
+// runsBehind returns the requested runs that need an update, including removed ones.
 func (d *details) runsBehind(ctx context.Context) (runs []behind, err error) {
 	err = d.use(ctx, func(db *database) error {
 		runs = nil
@@ -79,7 +79,7 @@ func scanBehind(rows *sql.Rows) (b behind, err error) {
 	return b, nil
 }
 
-// parseOptionalID reads what is empty as the zero id.
+// parseOptionalID reads an empty text as the zero id.
 func parseOptionalID(text string) (objstore.ID, error) {
 	if text == "" {
 		return objstore.ID{}, nil
@@ -87,7 +87,7 @@ func parseOptionalID(text string) (objstore.ID, error) {
 	return objstore.ParseID(text)
 }
 
-// joinIDs is the inverse of what scanBehind does to a list of ids.
+// joinIDs is the inverse of scanBehind's parsing of id lists.
 func joinIDs(ids []objstore.ID) string {
 	texts := make([]string, len(ids))
 	for i, id := range ids {
@@ -96,16 +96,16 @@ func joinIDs(ids []objstore.ID) string {
 	return strings.Join(texts, " ")
 }
 
-// detailChange is what becomes of one run's details, if they are still those of the entry
-// that it was read against.
+// detailChange is a change of one run's details, valid if they are still at the entry that it was
+// read against.
 type detailChange struct {
 	behind
 
-	detail  *detail // nil: they go
-	problem error   // why they do, where the run is still there
+	detail  *detail // nil means remove
+	problem error   // why they are removed although the run exists
 }
 
-// read finds out what becomes of the run's details.
+// read reads the change of the run's details.
 func (b behind) read(ctx context.Context, r objstore.Reader, schemas *schemaCache) detailChange {
 	c := detailChange{behind: b}
 	if b.tip.IsZero() {
@@ -121,20 +121,20 @@ func (b behind) read(ctx context.Context, r objstore.Reader, schemas *schemaCach
 	return c
 }
 
-// detailUpdate reads runs side by side and writes their details in batches.
+// detailUpdate reads runs in parallel and writes their details in batches.
 type detailUpdate struct {
 	details  *details
 	progress func(done, total int) // may be nil
 	total    int
 
-	batch    []detailChange // read and not yet written
-	rows     int            // in batch
+	batch    []detailChange // read but not yet written
+	rows     int            // rows in batch
 	done     int
 	problems []error
-	again    bool // somebody else wrote, or a run turned out to need reading again
+	again    bool // another process wrote, or a run must be read again
 }
 
-// run brings the details of the runs up to date, in the order in which they are read.
+// run updates the details of the runs, in the order in which they are read.
 func (u *detailUpdate) run(ctx context.Context, runs []behind) error {
 	schemas := newSchemaCache()
 	read := func(ctx context.Context, b behind) detailChange { return b.read(ctx, u.details.opts.Objects, schemas) }
@@ -171,7 +171,7 @@ func (u *detailUpdate) take(ctx context.Context, c detailChange) error {
 	return u.flush(ctx)
 }
 
-// size is about how many rows the run's details are; long texts count as several.
+// size returns the approximate number of rows; long texts count as several.
 func (d *detail) size() int {
 	const longText = 4096
 	n := len(d.events) + len(d.nodes) + len(d.loops) + len(d.approvals) + len(d.humans) + len(d.signals) + len(d.waits)
@@ -196,8 +196,8 @@ func (u *detailUpdate) flush(ctx context.Context) error {
 	return err
 }
 
-// write makes the changes in one transaction. again tells that not all of them could be
-// made, or that one of them left another run behind.
+// write makes the changes in one transaction. again means that some of them could not be
+// made, or that another run is now behind.
 func (d *details) write(ctx context.Context, changes []detailChange) (again bool, err error) {
 	err = d.use(ctx, func(db *database) error {
 		tx, err := db.BeginTx(ctx, nil)
@@ -210,7 +210,7 @@ func (d *details) write(ctx context.Context, changes []detailChange) (again bool
 			err = closing
 		}
 		if err != nil {
-			_ = tx.Rollback() // err says why already
+			_ = tx.Rollback() // err is the reason
 			return err
 		}
 		again = w.again

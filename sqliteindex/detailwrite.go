@@ -15,7 +15,7 @@ const (
 	sqlDropDetail = `DELETE FROM _index_details WHERE run_id = ?`
 )
 
-// detailTableNames are the tables of details that are always there.
+// detailTableNames returns the tables of details that always exist.
 func detailTableNames() []string {
 	return []string{
 		"_smithers_nodes", "_smithers_ralph", "_smithers_events", "_smithers_approvals", "_smithers_human_requests",
@@ -29,10 +29,10 @@ type detailWriter struct {
 	r        objstore.Reader
 	prepared map[string]*sql.Stmt
 	tables   catalog
-	again    bool // a run has to be read again
+	again    bool // a run must be read again
 }
 
-// close lets go of the statements.
+// close closes the statements.
 func (w *detailWriter) close() error {
 	var errs []error
 	for _, stmt := range w.prepared {
@@ -56,7 +56,7 @@ func (w *detailWriter) exec(ctx context.Context, query string, args ...any) erro
 }
 
 // writeAll makes the changes, each only if the run's details are still those that it was
-// read against. The tables of outputs get their shape before they get their rows.
+// read against. Output tables get their columns before their rows.
 func (w *detailWriter) writeAll(ctx context.Context, changes []detailChange) (err error) {
 	if w.tables, err = readCatalog(ctx, w.tx); err != nil {
 		return err
@@ -102,8 +102,8 @@ func (w *detailWriter) writeAll(ctx context.Context, changes []detailChange) (er
 	return nil
 }
 
-// isCurrent reports whether nobody has written the run's details, or has seen it go, since
-// they were read.
+// isCurrent reports whether no process has written or removed the run's details since they were
+// read.
 func (w *detailWriter) isCurrent(ctx context.Context, c detailChange) (bool, error) {
 	var tip string
 	err := w.tx.QueryRowContext(ctx, sqlDetailTip, c.runID).Scan(&tip)
@@ -122,7 +122,7 @@ func (w *detailWriter) isCurrent(ctx context.Context, c detailChange) (bool, err
 	return known == c.known && tip == from && indexed == !c.tip.IsZero(), nil
 }
 
-// clear takes away the rows that the change replaces, but for outputs.
+// clear removes the rows that the change replaces, except outputs.
 func (w *detailWriter) clear(ctx context.Context, c detailChange) error {
 	if c.detail != nil && !c.detail.whole || !c.known {
 		return nil

@@ -8,16 +8,16 @@ import (
 	"github.com/git-smithers/git-smithers/objstore"
 )
 
-// digestSize is the length of a stored digest in bytes.
+// digestSize is the size of a stored digest in bytes.
 const digestSize = 32
 
-// digest stands for a set of tips: the sum, modulo 2^256, of the SHA-256 of each
-// member. So it does not depend on an order, a member is added or taken away at
-// the cost of that member, and equal digests mean equal sets for anybody who is
-// not looking for a collision, who could at most hide his own runs from a list.
+// digest identifies a set of tips: the sum, modulo 2^256, of the SHA-256 of each
+// member. It does not depend on an order, and adding or removing a member costs one
+// hash. Equal digests mean equal sets unless somebody constructs a collision, which
+// could only hide their own runs from a list.
 type digest [digestSize / 8]uint64
 
-// add makes (ref, tip) a member.
+// add adds the member (ref, tip).
 func (d *digest) add(ref string, tip objstore.ID) {
 	var carry uint64
 	for i, word := range member(ref, tip) {
@@ -25,7 +25,7 @@ func (d *digest) add(ref string, tip objstore.ID) {
 	}
 }
 
-// remove takes the member (ref, tip) away.
+// remove removes the member (ref, tip).
 func (d *digest) remove(ref string, tip objstore.ID) {
 	var borrow uint64
 	for i, word := range member(ref, tip) {
@@ -33,7 +33,7 @@ func (d *digest) remove(ref string, tip objstore.ID) {
 	}
 }
 
-// bytes is the stored form.
+// bytes returns the stored form.
 func (d *digest) bytes() []byte {
 	out := make([]byte, 0, digestSize)
 	for _, word := range d {
@@ -54,7 +54,7 @@ func parseDigest(b []byte) (digest, error) {
 	return d, nil
 }
 
-// member hashes one pair. A ref component holds no NUL, so no two pairs share their bytes.
+// member hashes one pair. A ref component has no NUL, so the encoding is unique.
 func member(ref string, tip objstore.ID) digest {
 	buf := make([]byte, 0, 128)
 	buf = append(buf, ref...)

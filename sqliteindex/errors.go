@@ -12,14 +12,14 @@ import (
 	"github.com/git-smithers/git-smithers/objstore"
 )
 
-// ErrClosed is returned by the methods of an [Index] that was closed.
+// ErrClosed is returned by the methods of a closed [Index].
 var ErrClosed = errors.New("index is closed")
 
-// RunError says why a run is not in the index: its history cannot be read. The
-// other runs are not affected, and the run is tried again at the next Sync.
+// RunError says why a run is not in the index: its history cannot be read. Other
+// runs are not affected, and the next Sync tries the run again.
 type RunError struct {
 	Ref string      // the run's ref component
-	Tip objstore.ID // what its tip ref points at
+	Tip objstore.ID // the target of its tip ref
 	Err error       // wraps objstore.ErrNotFound, objstore.ErrCorrupt or an error of package snapshot
 }
 
@@ -29,12 +29,12 @@ func (e *RunError) Error() string { return fmt.Sprintf("run %s: %v", e.Ref, e.Er
 // Unwrap returns the reason.
 func (e *RunError) Unwrap() error { return e.Err }
 
-// errDamaged is wrapped by the errors that mean that the database file has to be
-// made anew. It never leaves this package unless making it anew did not help.
+// errDamaged means that the database file must be rebuilt. It leaves this package only if
+// rebuilding did not help.
 var errDamaged = errors.New("index is damaged")
 
-// databaseError is an error of the database itself, and not of the refs or objects
-// that were read for it.
+// databaseError is an error of the database itself, not of the refs or objects
+// that are indexed.
 type databaseError struct{ err error }
 
 // Error names the index.
@@ -43,7 +43,7 @@ func (e *databaseError) Error() string { return "index: " + e.err.Error() }
 // Unwrap returns the error of SQLite or of the file system.
 func (e *databaseError) Unwrap() error { return e.err }
 
-// Is tells which of the operating system's errors stands behind SQLite's.
+// Is reports whether target is the operating system's error behind SQLite's.
 func (e *databaseError) Is(target error) bool {
 	switch code(e.err) {
 	case sqlite3.SQLITE_FULL:
@@ -61,7 +61,7 @@ var errOvertaken = errors.New("index was changed by another process")
 
 func damaged(what string) error { return fmt.Errorf("%w: %s", errDamaged, what) }
 
-// code is SQLite's primary result code of err, 0 for an error that is not SQLite's.
+// code returns SQLite's primary result code of err; 0 if err is not an error of SQLite.
 func code(err error) int {
 	coded, ok := errors.AsType[interface {
 		error
@@ -73,7 +73,7 @@ func code(err error) int {
 	return coded.Code() & 0xff
 }
 
-// isTransient reports whether trying again later may help.
+// isTransient reports whether a later attempt may succeed.
 func isTransient(err error) bool {
 	switch code(err) {
 	case sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED, sqlite3.SQLITE_IOERR:
@@ -82,17 +82,17 @@ func isTransient(err error) bool {
 	return false
 }
 
-// remedy is what helps against an error of the database.
+// remedy is the reaction to a database error.
 type remedy int
 
 const (
 	noRemedy  remedy = iota
-	makeAnew         // the file is not one that this package wrote, or not ours to write
-	useMemory        // no file will do
+	makeAnew         // the file is foreign or damaged
+	useMemory        // no file will work
 )
 
-// remedyFor chooses the remedy. The statements here are fixed, so one that does not
-// fit the schema or its constraints has met a database that is damaged.
+// remedyFor selects the remedy. All statements are fixed, so a statement that violates the schema
+// or its constraints means that the database is damaged.
 func remedyFor(err error) remedy {
 	if _, ok := errors.AsType[*databaseError](err); !ok {
 		return noRemedy

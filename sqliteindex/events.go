@@ -11,17 +11,17 @@ import (
 	"github.com/git-smithers/git-smithers/snapshot"
 )
 
-// EventQuery selects events of one run. The zero value of all but RunID selects all.
+// EventQuery selects events of one run. Only RunID is required.
 type EventQuery struct {
 	RunID   string
 	After   *int64   // events with a greater seq
 	Types   []string // of one of these types
 	Node    string   // about this node
 	SinceMs int64    // not before this time
-	Limit   int      // the first so many; 0: all
+	Limit   int      // maximum number; 0 means all
 }
 
-// EventRow is an event. Payload has the members runId, type and timestampMs, as Smithers does.
+// EventRow is an event. Payload has the members runId, type and timestampMs, as in Smithers.
 type EventRow struct {
 	RunID       string
 	Seq         int64
@@ -30,7 +30,7 @@ type EventRow struct {
 	Payload     string // a JSON object
 }
 
-// Queries about details answer from what the last SyncDetails left.
+// Queries about details use the state of the last SyncDetails.
 
 // Events lists events by seq.
 func (x *Index) Events(ctx context.Context, q EventQuery) ([]EventRow, error) {
@@ -55,7 +55,7 @@ func (x *Index) EventTypes(ctx context.Context, runID string) ([]string, error) 
 	return list(ctx, d.Index, scanString, "SELECT DISTINCT type FROM _smithers_events WHERE run_id = ? ORDER BY type", runID)
 }
 
-// CountEvents counts what Events would list.
+// CountEvents returns the number of events that Events would list.
 func (x *Index) CountEvents(ctx context.Context, q EventQuery) (int64, error) {
 	d, err := x.openDetails(ctx)
 	if err != nil {
@@ -104,8 +104,8 @@ func scanCount(rows *sql.Rows) (n int64, err error) {
 	return n, err
 }
 
-// eventRow is an event of a run, with its payload as Smithers spells it, and the id of the node
-// that it is about; "" for none.
+// eventRow returns an event as a row, with its payload in Smithers' form, and the id of its node;
+// "" if there is none.
 func eventRow(runID string, e snapshot.Event) (row EventRow, nodeID string, err error) {
 	var members map[string]json.RawMessage
 	if err := json.Unmarshal(e.Payload, &members); err != nil {

@@ -5,28 +5,28 @@ import (
 	"database/sql"
 )
 
-// InboxRow is something that a run waits for: an approval, a human request, a signal or a timer.
+// InboxRow is an approval, human request, signal or timer that a run waits for.
 type InboxRow struct {
 	RunID, WorkflowName, RunStatus string
 	NodeID                         string
 	NodeLabel                      *string
 	Iteration                      int
 	Kind                           string // "approval", "signal", "timer", or the kind of the human request
-	Status                         string // requested, pending or waiting; with InboxQuery.All or Settled the others as well
-	RequestID                      string // of a human request; "" for any other
-	Prompt                         string // of an approval: its title; of a signal: its name; "" for a timer
-	Summary                        string // of an approval
+	Status                         string // requested, pending or waiting; other states only with InboxQuery.All or Settled
+	RequestID                      string // of a human request; otherwise ""
+	Prompt                         string // an approval's title, a signal's name; "" for a timer
+	Summary                        string // an approval's
 	Form                           *string
-	CorrelationID                  *string // of a signal
+	CorrelationID                  *string // a signal's
 	RequestedAtMs                  int64
-	TimeoutAtMs                    *int64 // of a timer: when it goes off
+	TimeoutAtMs                    *int64 // for a timer: when it fires
 }
 
-// InboxQuery selects what the inbox lists.
+// InboxQuery selects the rows of the inbox.
 type InboxQuery struct {
-	RunID   string // "": of all runs
-	Settled bool   // what is settled as well
-	All     bool   // what is settled, and that of runs that have ended or were undone, as well
+	RunID   string // "" means all runs
+	Settled bool   // include what is settled
+	All     bool   // include what is settled, and ended and undone runs
 }
 
 const (
@@ -52,7 +52,7 @@ const (
 	sqlInboxOrder = ` ORDER BY q.requested_at_ms, run_id, node_id, iteration, q.kind`
 )
 
-// Inbox lists what runs wait for, the oldest first, then by run and node.
+// Inbox lists what runs wait for, oldest first, then by run and node.
 func (x *Index) Inbox(ctx context.Context, q InboxQuery) ([]InboxRow, error) {
 	d, err := x.openDetails(ctx)
 	if err != nil {

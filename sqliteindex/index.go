@@ -13,21 +13,21 @@ import (
 	"github.com/git-smithers/git-smithers/refs"
 )
 
-// Index is the database smithers/index.db of one repository and, once they are asked
-// for, the details in a database beside it. Safe for concurrent use, also by several
+// Index is the database smithers/index.db of a repository and, once requested, the database of
+// details beside it. Safe for concurrent use, also by several
 // processes.
 type Index struct {
 	opts   Options
 	schema schema
 	retry  retrier
-	refill func(context.Context) error // fills a database that was made anew
+	refill func(context.Context) error // fills a new database
 
 	detailMu sync.Mutex
-	detail   *details // nil until somebody asks
+	detail   *details // nil until requested
 
-	syncing chan struct{} // holds one token while a Sync, SyncRun or Rebuild is under way
+	syncing chan struct{} // holds one token while no Sync, SyncRun or Rebuild runs
 
-	mu       sync.RWMutex // held shared while db is used, exclusively to replace it
+	mu       sync.RWMutex // read-locked while db is used, locked to replace it
 	db       *database    // nil once closed
 	closed   bool
 	problems []error
@@ -36,23 +36,23 @@ type Index struct {
 
 // Options configure an Index.
 type Options struct {
-	Path    string // of the database file, *.db; its folder is made when missing
+	Path    string // of the database file, *.db; its folder is created if necessary
 	Refs    *refs.DB
 	Objects objstore.Reader
 
-	// BusyTimeout is how long SQLite itself waits for another process before a
-	// write counts as failed and is retried; 0 means 500 ms.
+	// BusyTimeout is how long SQLite waits for another process before a
+	// write fails and is retried; 0 means 500 ms.
 	BusyTimeout time.Duration
-	// Sleep waits between retries; nil means on a timer.
+	// Sleep waits between retries; nil means a timer.
 	Sleep func(context.Context, time.Duration) error
-	// Random spreads the waiting times: a number in [0, 1); nil means math/rand/v2.
+	// Random varies the waiting times: a number in [0, 1); nil means math/rand/v2.
 	Random func() float64
 }
 
-// Open opens the index, making it anew where it is missing, damaged or of another
+// Open opens the index, and creates an empty one if it is missing, damaged or of another
 // version. It reads the database's header and no ref: see [Index.Sync].
 //
-// Where the file can be neither read nor made, the index is in memory and
+// If the file can be neither read nor created, the index is in memory and
 // [Index.Degraded] says why.
 func Open(ctx context.Context, opts Options) (*Index, error) {
 	x := newIndex(withDefaults(opts), baseSchema())
@@ -66,7 +66,7 @@ func Open(ctx context.Context, opts Options) (*Index, error) {
 	return x, nil
 }
 
-// defaultBusyTimeout is Options.BusyTimeout when it is zero.
+// defaultBusyTimeout is the default of Options.BusyTimeout.
 const defaultBusyTimeout = 500 * time.Millisecond
 
 func withDefaults(opts Options) Options {
@@ -91,7 +91,7 @@ func newIndex(opts Options, has schema) *Index {
 	}
 }
 
-// Close closes the database. It waits for queries that are under way.
+// Close closes the database. It waits for queries in progress.
 func (x *Index) Close() error {
 	x.detailMu.Lock()
 	defer x.detailMu.Unlock()
@@ -113,17 +113,16 @@ func (x *Index) close() error {
 	return err
 }
 
-// Problems says which runs the last [Index.Sync], [Index.SyncDetails] or [Index.Rebuild] could not read,
-// in the order of their messages: a [*RunError] for each, and one error that wraps
-// refs.ErrBroken for the tips that are no refs. The caller owns the slice.
+// Problems returns the runs that the last [Index.Sync], [Index.SyncDetails] or [Index.Rebuild] could not read,
+// sorted by message: a [*RunError] for each, and one error that wraps
+// refs.ErrBroken for broken tips. The caller owns the slice.
 func (x *Index) Problems() []error {
 	x.mu.RLock()
 	defer x.mu.RUnlock()
 	return slices.Clone(x.problems)
 }
 
-// Degraded says why the index, or that with details, is in memory; nil when what was
-// asked for is on disk.
+// Degraded returns why the index, or its details, are in memory; nil if they are on disk.
 func (x *Index) Degraded() error {
 	if err := x.inMemory(); err != nil {
 		return err
@@ -142,11 +141,11 @@ func (x *Index) inMemory() error {
 	return x.degraded
 }
 
-// Retries counts how often the database of lists was tried again because it was busy.
+// Retries returns how often the database of lists was tried again because it was busy.
 func (x *Index) Retries() int64 { return x.retry.count.Load() }
 
-// use calls fn with the database, which is not replaced meanwhile, and calls it
-// again where the database was busy. fn must leave nothing behind when it fails.
+// use calls fn with the database, which is not replaced in the meantime, and calls it
+// again if the database was busy. fn must have no effect if it fails.
 func (x *Index) use(ctx context.Context, fn func(*database) error) error {
 	return x.retry.do(ctx, func() error {
 		x.mu.RLock()
@@ -161,8 +160,8 @@ func (x *Index) use(ctx context.Context, fn func(*database) error) error {
 	})
 }
 
-// answer is use for a query: where the database turns out to be damaged, it is
-// made anew and asked again.
+// answer is use for a query: if the database is damaged, it is
+// rebuilt and queried again.
 func (x *Index) answer(ctx context.Context, query func(*database) error) error {
 	err := x.use(ctx, query)
 	if err == nil || remedyFor(err) == noRemedy {
@@ -173,7 +172,7 @@ func (x *Index) answer(ctx context.Context, query func(*database) error) error {
 		return err
 	}
 	defer release()
-	// Somebody else may have healed it while this query waited for its turn.
+	// Another goroutine may have repaired it while this query waited.
 	if err = x.use(ctx, query); err == nil {
 		return nil
 	}

@@ -8,14 +8,14 @@ import (
 	"path/filepath"
 )
 
-// open opens whatever is at the path: the file, or what can stand in for it.
+// open opens the file at the path, or a substitute.
 func (x *Index) open(ctx context.Context) error {
 	found, err := os.Stat(x.opts.Path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return x.renew(ctx, func(fs.FileInfo) bool { return false })
 	}
 	if err == nil && !found.Mode().IsRegular() {
-		// SQLite would take a folder for a disk that fails, and try again for seconds.
+		// SQLite would take a folder for a failing disk, and retry for seconds.
 		return x.renew(ctx, isFile(found))
 	}
 	db, err := x.openFile(ctx, readWrite)
@@ -25,14 +25,14 @@ func (x *Index) open(ctx context.Context) error {
 	if remedyFor(err) == noRemedy {
 		return err
 	}
-	// An index that somebody else keeps serves as long as it is up to date.
+	// An index that another user maintains is usable while it is up to date.
 	if db, err := x.openFile(ctx, readOnlyMode(x.opts.Path)); err == nil {
 		return x.swap(db, nil)
 	}
 	return x.renew(ctx, isFile(found))
 }
 
-// openFile is openFile, tried again where the database was busy.
+// openFile is the function openFile, retried while the database is busy.
 func (x *Index) openFile(ctx context.Context, mode openMode) (db *database, err error) {
 	err = x.retry.do(ctx, func() error {
 		if db, err = openFile(ctx, x.opts.Path, x.schema, mode, x.opts.BusyTimeout); err != nil {
@@ -43,13 +43,13 @@ func (x *Index) openFile(ctx context.Context, mode openMode) (db *database, err 
 	return db, err
 }
 
-// isFile tells of a file whether it is the given one. Without one it is none.
+// isFile returns a function that reports whether a file is the given one. If one is nil, no file is.
 func isFile(one fs.FileInfo) func(fs.FileInfo) bool {
 	return func(other fs.FileInfo) bool { return one != nil && os.SameFile(one, other) }
 }
 
-// renew makes the database anew, unless a file is at the path that may not go, and
-// opens what is there then. Where it cannot, the index goes on in memory.
+// renew replaces the database, unless the file at the path may not go, and
+// opens the result. If that fails, the index continues in memory.
 func (x *Index) renew(ctx context.Context, mayGo func(fs.FileInfo) bool) error {
 	err := os.MkdirAll(filepath.Dir(x.opts.Path), 0o777)
 	if err == nil {
@@ -69,7 +69,7 @@ func (x *Index) renew(ctx context.Context, mayGo func(fs.FileInfo) bool) error {
 	return x.degrade(ctx, err)
 }
 
-// degrade goes on in memory.
+// degrade continues in memory.
 func (x *Index) degrade(ctx context.Context, reason error) error {
 	db, err := openMemory(ctx, x.schema)
 	if err != nil {
@@ -78,7 +78,7 @@ func (x *Index) degrade(ctx context.Context, reason error) error {
 	return x.swap(db, reason)
 }
 
-// swap makes db the database in use and closes the one before it.
+// swap puts db in use and closes the previous database.
 func (x *Index) swap(db *database, degraded error) error {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -86,14 +86,14 @@ func (x *Index) swap(db *database, degraded error) error {
 		return errors.Join(ErrClosed, db.Close())
 	}
 	if x.db != nil {
-		// What is replaced is damaged, gone or not ours: that it does not close well is no news.
+		// The old database is damaged, gone or foreign, so an error of closing it does not matter.
 		_ = x.db.Close()
 	}
 	x.db, x.degraded = db, degraded
 	return nil
 }
 
-// heal does what helps against err, and tells whether anything did. The caller holds
+// heal applies the remedy for err, and reports whether there was one. The caller holds
 // the syncing token.
 func (x *Index) heal(ctx context.Context, err error) (healed bool, _ error) {
 	x.mu.RLock()
@@ -112,8 +112,8 @@ func (x *Index) heal(ctx context.Context, err error) (healed bool, _ error) {
 	}
 }
 
-// follow opens the file that is at the path now, where it is another than the one
-// in use: another process has made the index anew, or somebody deleted it.
+// follow opens the file at the path if it is not the one in use: another process has
+// rebuilt the index, or a person deleted it.
 func (x *Index) follow(ctx context.Context) error {
 	x.mu.RLock()
 	db := x.db

@@ -8,8 +8,8 @@ import (
 	"github.com/git-smithers/git-smithers/objstore"
 )
 
-// linesTable remembers by how many lines trees of files differ. Trees never change, so a row is
-// true whatever becomes of the runs.
+// linesTable caches the numbers of lines by which trees differ. Trees never change, so a row is
+// valid for ever.
 const linesTable = `
 CREATE TABLE _index_lines (
 	trees   TEXT NOT NULL PRIMARY KEY,
@@ -24,15 +24,15 @@ const (
 	sqlRememberLines = `INSERT OR IGNORE INTO _index_lines (trees, added, removed) VALUES (?, ?, ?)`
 )
 
-// TreePair is two trees of files: the one before and the one after a change.
+// TreePair is the trees before and after a change.
 type TreePair struct{ From, To objstore.ID }
 
 func (p TreePair) key() string { return p.From.String() + ".." + p.To.String() }
 
-// Lines counts the lines by which two trees differ.
+// Lines is the number of lines by which two trees differ.
 type Lines struct{ Added, Removed int64 }
 
-// Lines returns what is remembered of pairs of trees.
+// Lines returns the cached numbers for pairs of trees.
 func (x *Index) Lines(ctx context.Context, pairs []TreePair) (map[TreePair]Lines, error) {
 	byKey := make(map[string]TreePair, len(pairs))
 	keys := make([]string, len(pairs))
@@ -55,8 +55,7 @@ func (x *Index) Lines(ctx context.Context, pairs []TreePair) (map[TreePair]Lines
 	return known, nil
 }
 
-// RememberLines keeps counted lines for the next time. An index that cannot be written keeps
-// nothing, and the error says so.
+// RememberLines caches numbers of lines. If the index cannot be written, it returns an error.
 func (x *Index) RememberLines(ctx context.Context, counted map[TreePair]Lines) error {
 	return x.use(ctx, func(db *database) error {
 		tx, err := db.BeginTx(ctx, nil)
@@ -65,7 +64,7 @@ func (x *Index) RememberLines(ctx context.Context, counted map[TreePair]Lines) e
 		}
 		for pair, lines := range counted {
 			if _, err := tx.ExecContext(ctx, sqlRememberLines, pair.key(), lines.Added, lines.Removed); err != nil {
-				_ = tx.Rollback() // err says why already
+				_ = tx.Rollback() // err is the reason
 				return err
 			}
 		}

@@ -7,8 +7,8 @@ import (
 	"unicode/utf8"
 )
 
-// snake is a name in snake_case: words that begin with a capital get a low line before
-// them, and what is neither a letter nor a digit becomes one. It is never empty.
+// snake returns a name in snake_case: an underscore before each word that begins with a capital, and
+// in place of every other character than a letter or a digit. It is never empty.
 func snake(name string) string {
 	runes := []rune(name)
 	var b strings.Builder
@@ -33,8 +33,7 @@ func snake(name string) string {
 	return b.String()
 }
 
-// names gives out names, each once. SQLite takes names that differ only in the case of
-// ASCII letters for one.
+// names hands out unique names. SQLite ignores the case of ASCII letters in names.
 type names map[string]bool
 
 func newNames(taken ...string) names {
@@ -45,7 +44,7 @@ func newNames(taken ...string) names {
 	return n
 }
 
-// take gives out the name, or tells that it is taken.
+// take takes a name, and reports whether it was free.
 func (n names) take(name string) bool {
 	folded := foldCase(name)
 	if n[folded] {
@@ -55,7 +54,7 @@ func (n names) take(name string) bool {
 	return true
 }
 
-// give gives out the name, with as many low lines behind it as it takes.
+// give returns the name, with as many underscores as it needs to be unique.
 func (n names) give(name string) string {
 	for !n.take(name) {
 		name += "_"
@@ -63,7 +62,7 @@ func (n names) give(name string) string {
 	return name
 }
 
-// foldCase makes the ASCII letters of a name small.
+// foldCase returns a name with lower-case ASCII letters.
 func foldCase(name string) string {
 	return strings.Map(func(r rune) rune {
 		if 'A' <= r && r <= 'Z' {
@@ -73,8 +72,8 @@ func foldCase(name string) string {
 	}, name)
 }
 
-// snakeNames are names in snake_case, each another one: what is in snake_case already keeps
-// its name, so that which it is does not depend on an order. fit makes a name allowed.
+// snakeNames returns unique names in snake_case. Names that are in snake_case already are
+// unchanged, so that the result does not depend on the order. fit makes a name valid.
 func snakeNames(of []string, given names, fit func(string) string) map[string]string {
 	sorted := slices.Sorted(slices.Values(of))
 	out := make(map[string]string, len(sorted))
@@ -88,7 +87,7 @@ func snakeNames(of []string, given names, fit func(string) string) map[string]st
 	return out
 }
 
-// fitTable makes a table's name one that SQLite and the index leave to others.
+// fitTable returns a table name that neither SQLite nor the index reserves.
 func fitTable(name string) string {
 	if isReserved(name) {
 		return "output_" + name
@@ -102,12 +101,12 @@ func isReserved(name string) bool {
 		strings.HasPrefix(name, "_smithers_") || strings.HasPrefix(name, "_index_")
 }
 
-// isViewName reports whether a view may be called so.
+// isViewName reports whether name is valid for a view.
 func isViewName(name string) bool {
 	return name != "" && !isReserved(name) && !strings.ContainsFunc(name, unicode.IsControl)
 }
 
-// fitWorkflow is what stands for a workflow in the name of a table.
+// fitWorkflow returns a workflow's part of a table name.
 func fitWorkflow(name string) string {
 	const most = 100
 	if len(name) > most {
@@ -120,5 +119,5 @@ func fitWorkflow(name string) string {
 	return snake(name)
 }
 
-// quoted is a name as SQL text.
+// quoted returns a name as SQL.
 func quoted(name string) string { return `"` + strings.ReplaceAll(name, `"`, `""`) + `"` }

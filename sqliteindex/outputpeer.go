@@ -11,20 +11,19 @@ import (
 	"github.com/git-smithers/git-smithers/snapshot"
 )
 
-// Where Smithers' own schema of a run is kept.
+// The place of Smithers' own schema in a run.
 const (
 	peerEngine = "smithers"
 	peerSchema = "schema"
 )
 
-// peerTable is a line of it, as docs/smithers.md describes them.
+// peerTable is a line of that schema, see docs/smithers.md.
 type peerTable struct {
 	Table   string      `json:"table"`
 	Columns [][2]string `json:"columns"` // names and kinds
 }
 
-// addPeers adds what Smithers' schema says of those outputs of a run that no definition of ours
-// knows: the tables that Smithers has.
+// addPeers adds Smithers' tables for a run's outputs that no workflow definition of ours declares.
 func addPeers(r objstore.Reader, declared map[string]outputColumns, tip *snapshot.Entry, state *snapshot.State) error {
 	var keys []string
 	for _, key := range state.Tables() {
@@ -55,9 +54,8 @@ func addPeers(r objstore.Reader, declared map[string]outputColumns, tip *snapsho
 	return nil
 }
 
-// peerTables are what the schemas of a run, and of those that it was forked from, say of outputs with
-// these keys: a fork that has not run yet has no tables of its own. What cannot be read in
-// a schema says nothing.
+// peerTables returns the declarations of outputs in the schemas of a run and of the runs that it was
+// forked from, because a new fork has no tables of its own. Unreadable schemas are ignored.
 func peerTables(r objstore.Reader, e *snapshot.Entry, keys []string) (map[string]peerTable, error) {
 	tables := make(map[string]peerTable)
 	unknown := func(key string) bool { _, known := tables[smithersdb.SnakeName(key)]; return !known }
@@ -86,7 +84,7 @@ func peerTables(r objstore.Reader, e *snapshot.Entry, keys []string) (map[string
 	return tables, nil
 }
 
-// forkedFrom is the frame that a run was forked from; nil for none.
+// forkedFrom returns the frame that a run was forked from; nil if the run is not a fork.
 func forkedFrom(r objstore.Reader, e *snapshot.Entry) (*snapshot.Entry, error) {
 	row, err := e.RunRow()
 	if err != nil || row.Parent == nil {
@@ -95,7 +93,7 @@ func forkedFrom(r objstore.Reader, e *snapshot.Entry) (*snapshot.Entry, error) {
 	return snapshot.ReadEntry(r, row.Parent.Commit)
 }
 
-// firstOutput is the first output of a table that has some.
+// firstOutput returns the first output of a non-empty table.
 func firstOutput(state *snapshot.State, key string) ([]byte, error) {
 	for row, err := range state.Outputs(key).Rows() {
 		return row.Value, err
@@ -103,8 +101,8 @@ func firstOutput(state *snapshot.State, key string) ([]byte, error) {
 	return nil, nil
 }
 
-// columns are a table's columns. Which property is in one is seen of an output, all of which have all
-// properties: the schema has but the columns' names, which several properties could have.
+// columns returns a table's columns. The schema has only column names, which several properties could
+// have, so an output shows which property a column holds: every output has all properties.
 func (t peerTable) columns(output map[string]json.RawMessage) outputColumns {
 	properties := make(map[string]string, len(output))
 	for _, name := range slices.Sorted(maps.Keys(output)) {

@@ -6,12 +6,12 @@ import (
 	"strconv"
 )
 
-// rowEncoder makes outputs of one run rows of a table. A column that only the schemas of
-// other runs know stays empty, so that a run's rows follow from its own entries.
+// rowEncoder encodes outputs of one run as rows of a table. A column that only other runs' schemas
+// declare stays empty, so that a run's rows depend only on its own entries.
 type rowEncoder struct {
 	table    *outputTable
-	declared []bool // by the table's columns
-	members  bool   // some column holds a property
+	declared []bool // for each column of the table
+	members  bool   // at least one column holds a property
 }
 
 func newRowEncoder(t *outputTable, columns outputColumns) rowEncoder {
@@ -31,7 +31,7 @@ func newRowEncoder(t *outputTable, columns outputColumns) rowEncoder {
 	return e
 }
 
-// values are the values of the table's columns for an output.
+// values returns an output's values for the table's columns.
 func (e rowEncoder) values(output []byte) []any {
 	var members map[string]json.RawMessage
 	if e.members {
@@ -50,8 +50,8 @@ func (e rowEncoder) values(output []byte) []any {
 	return values
 }
 
-// columnValue is what a column of that type keeps of a value: NULL for null and for none;
-// the text of what the type cannot hold.
+// columnValue returns a value for a column of a type: NULL for null and for none;
+// text if the type cannot hold the value.
 func columnValue(value json.RawMessage, kind columnType) any {
 	if len(value) == 0 || string(value) == "null" {
 		return nil
@@ -82,12 +82,12 @@ func columnValue(value json.RawMessage, kind columnType) any {
 	return string(value)
 }
 
-// integer reads a JSON number that an int64 holds exactly.
+// integer parses a JSON number that an int64 holds exactly.
 func integer(text string) (int64, bool) {
 	if n, err := strconv.ParseInt(text, 10, 64); err == nil {
 		return n, true
 	}
-	const exact = 1 << 53 // every integer up to it is a float64 of its own
+	const exact = 1 << 53 // every integer up to it is exact as a float64
 	f, err := strconv.ParseFloat(text, 64)
 	if err != nil || f != math.Trunc(f) || math.Abs(f) >= exact {
 		return 0, false

@@ -11,7 +11,7 @@ import (
 	"github.com/git-smithers/git-smithers/snapshot"
 )
 
-// columnType says what a column of an output table holds.
+// columnType is the type of an output table's column.
 type columnType string
 
 const (
@@ -22,7 +22,7 @@ const (
 	jsonColumn    columnType = "json"
 )
 
-// kind is Smithers' word for the type.
+// kind returns Smithers' word for the type.
 func (t columnType) kind() string {
 	if t == integerColumn {
 		return string(numberColumn)
@@ -30,7 +30,7 @@ func (t columnType) kind() string {
 	return string(t)
 }
 
-// merge is the type of a column that has to hold both.
+// merge returns a type that holds both.
 func (t columnType) merge(other columnType) columnType {
 	switch {
 	case t == other || other == "":
@@ -43,7 +43,7 @@ func (t columnType) merge(other columnType) columnType {
 	return jsonColumn
 }
 
-// outputColumn is what a schema says of one column: a property of the output, or all of it.
+// outputColumn declares one column: a property of the output, or the whole output.
 type outputColumn struct {
 	whole    bool
 	property string
@@ -60,13 +60,13 @@ func (c outputColumn) compare(other outputColumn) int {
 	return 1
 }
 
-// outputColumns are sorted: what holds the whole output first, then by property.
+// outputColumns are sorted: the whole output first, then by property.
 type outputColumns []outputColumn
 
-// wholeOutput is what is said of outputs about which nothing else is known.
+// wholeOutput returns the columns of outputs without a schema.
 func wholeOutput() outputColumns { return outputColumns{{whole: true, kind: jsonColumn}} }
 
-// merge has the columns of both.
+// merge returns the columns of both.
 func (c outputColumns) merge(other outputColumns) outputColumns {
 	var merged outputColumns
 	for len(c) > 0 && len(other) > 0 {
@@ -84,7 +84,7 @@ func (c outputColumns) merge(other outputColumns) outputColumns {
 	return append(append(merged, c...), other...)
 }
 
-// text is the columns as the database keeps them.
+// text returns the columns as stored in the database.
 func (c outputColumns) text() (string, error) {
 	pairs := make([][2]*string, len(c))
 	for i, column := range c {
@@ -116,14 +116,14 @@ func parseColumns(text string) (outputColumns, error) {
 	return columns, nil
 }
 
-// Bounds of what becomes columns; SQLite has some, too.
+// Limits of columns; SQLite has its own, too.
 const (
-	maxProperties   = 500 // of one schema; above, the output is kept whole
+	maxProperties   = 500 // of one schema; above, the output is stored as a whole
 	maxPropertyName = 200 // bytes
 )
 
-// columnsOf are the columns that a schema of outputs asks for. One that names no property, or
-// the property payload alone, keeps outputs whole.
+// columnsOf returns the columns for a schema of outputs. If it declares no property, or
+// only the property payload, outputs are stored as a whole.
 func columnsOf(schema json.RawMessage) outputColumns {
 	members := jsonObject(schema)
 	if types := schemaTypes(members); !slices.Contains(types, "object") && len(types) > 0 {
@@ -144,8 +144,7 @@ func columnsOf(schema json.RawMessage) outputColumns {
 	return columns
 }
 
-// typeOf is the type of the column for a property with that schema. What may be null is
-// what it is otherwise.
+// typeOf returns the column type for a property's schema. It ignores null.
 func typeOf(schema json.RawMessage) columnType {
 	members := jsonObject(schema)
 	var merged columnType
@@ -176,7 +175,7 @@ func typeOf(schema json.RawMessage) columnType {
 	return merged
 }
 
-// typeOfValue is the type of a column for a value; none for null.
+// typeOfValue returns the column type for a value; none for null.
 func typeOfValue(value json.RawMessage) columnType {
 	if len(value) == 0 {
 		return ""
@@ -197,7 +196,7 @@ func typeOfValue(value json.RawMessage) columnType {
 	return integerColumn
 }
 
-// schemaTypes are the types that a schema allows; none where it does not say.
+// schemaTypes returns the types that a schema allows; none if it does not say.
 func schemaTypes(members map[string]json.RawMessage) []string {
 	var name string
 	if json.Unmarshal(members["type"], &name) == nil {
@@ -210,7 +209,7 @@ func schemaTypes(members map[string]json.RawMessage) []string {
 	return nil
 }
 
-// jsonObject are the members of an object; none of anything else.
+// jsonObject returns the members of an object; none for other values.
 func jsonObject(text json.RawMessage) (members map[string]json.RawMessage) {
 	if json.Unmarshal(text, &members) != nil {
 		return nil
@@ -225,7 +224,7 @@ func jsonArray(text json.RawMessage) (elements []json.RawMessage) {
 	return elements
 }
 
-// schemaCache keeps what definitions say of outputs: many runs have the same. Safe for
+// schemaCache caches the declarations of workflow definitions, because many runs share one. Safe for
 // concurrent use.
 type schemaCache struct {
 	mu     sync.Mutex
@@ -236,8 +235,8 @@ func newSchemaCache() *schemaCache {
 	return &schemaCache{byTree: make(map[objstore.ID]map[string]outputColumns)}
 }
 
-// declared is what the definitions say of outputs, by key, or else Smithers' own schema, and that those which
-// neither knows are kept whole.
+// declared returns the declarations of outputs, by key: those of the workflow definitions, otherwise those of
+// Smithers' own schema, otherwise whole outputs.
 func (s *schemaCache) declared(r objstore.Reader, workflows []objstore.ID, tip *snapshot.Entry, state *snapshot.State) (map[string]outputColumns, error) {
 	all := make(map[string]outputColumns)
 	for _, id := range workflows {

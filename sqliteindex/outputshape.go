@@ -15,10 +15,10 @@ const (
 	sqlKeyViews = `SELECT name FROM sqlite_schema WHERE type = 'view' AND name NOT GLOB '_smithers_*'`
 )
 
-// setAside is what a table is called while its rows move to a new one.
+// setAside is the temporary name of a table while its rows move to a new one.
 const setAside = "_index_set_aside"
 
-// reshape gives the tables of outputs the shape that the schemas of all runs ask for.
+// reshape creates and changes the output tables to match the schemas of all runs.
 func (u *outputUpdate) reshape(ctx context.Context) error {
 	if !u.moved {
 		return nil
@@ -86,7 +86,7 @@ func (u *outputUpdate) makeKeyViews(ctx context.Context) error {
 	return nil
 }
 
-// run runs a statement that is run once.
+// run executes a statement once.
 func (u *outputUpdate) run(ctx context.Context, statement string, args ...any) error {
 	_, err := u.tx.ExecContext(ctx, statement, args...)
 	return err
@@ -121,7 +121,7 @@ func (u *outputUpdate) create(ctx context.Context, t *outputTable) error {
 	return nil
 }
 
-// makeAnew makes a table with the rows that are the runs'.
+// makeAnew creates a table with the rows of its runs.
 func (u *outputUpdate) makeAnew(ctx context.Context, t *outputTable) error {
 	u.refilled[t.name] = true
 	if err := u.create(ctx, t); err != nil {
@@ -130,7 +130,7 @@ func (u *outputUpdate) makeAnew(ctx context.Context, t *outputTable) error {
 	return u.refill(ctx, t)
 }
 
-// keepsValues reports whether what both tables have of an output is the same in both.
+// keepsValues reports whether the columns that both tables have are the same.
 func keepsValues(from, to *outputTable) bool {
 	for _, f := range from.columns {
 		for _, t := range to.columns {
@@ -142,7 +142,7 @@ func keepsValues(from, to *outputTable) bool {
 	return true
 }
 
-// move gives a table other columns and keeps its rows.
+// move changes a table's columns and keeps its rows.
 func (u *outputUpdate) move(ctx context.Context, from, to *outputTable) error {
 	if err := u.run(ctx, "ALTER TABLE "+quoted(from.name)+" RENAME TO "+setAside); err != nil {
 		return err

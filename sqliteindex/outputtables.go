@@ -9,25 +9,24 @@ import (
 	"strings"
 )
 
-// maxColumns bounds the columns of one output table; SQLite allows 2,000.
+// maxColumns limits the columns of one output table; SQLite allows 2,000.
 const maxColumns = 1900
 
-// wholeColumn is the column that holds the whole output in place of its fields.
+// wholeColumn is the column for a whole output without declared properties.
 const wholeColumn = "payload"
 
-// textColumn is the column of every table that holds the whole output as JSON. No field gets its name.
+// textColumn is the column, in every table, with the whole output as JSON. No property uses its name.
 const textColumn = "_json"
 
-// outputTable is one table of outputs: those of a schema key, of one workflow where it
-// is not the table of all.
+// outputTable is one table of outputs: those of a schema key, either of all workflows or of one.
 type outputTable struct {
 	name     string
 	key      string
 	shared   bool
-	workflow string // "" in a table of all
+	workflow string // "" means all workflows
 	columns  []tableColumn
-	view     string // the name of the view that finds it by its key; "" for none
-	insert   string // the statement that adds a row
+	view     string // the view that is named for its key; "" if there is none
+	insert   string // the statement that inserts a row
 }
 
 // tableColumn is a column of a table of outputs.
@@ -37,8 +36,8 @@ type tableColumn struct {
 	name string
 }
 
-// declaration is the column's type in SQL. Its first word is the kind; the second gives
-// it the affinity that keeps a value as it comes.
+// declaration returns the column's SQL type. Its first word is the kind; the second gives
+// it the affinity that stores values unchanged.
 func (c tableColumn) declaration() string {
 	switch c.kind.kind() {
 	case string(stringColumn):
@@ -51,7 +50,7 @@ func (c tableColumn) declaration() string {
 	return "JSON TEXT"
 }
 
-// kindOf is the kind of a column by its declaration; "" for none of an output table.
+// kindOf returns the kind in a column's declaration; "" if it is not of an output table.
 func kindOf(declaration string) string {
 	switch declaration {
 	case "STRING TEXT":
@@ -66,10 +65,10 @@ func kindOf(declaration string) string {
 	return ""
 }
 
-// catalog is the tables of outputs, by key and workflow.
+// catalog is the output tables, by key and workflow.
 type catalog []outputTable
 
-// find is the table of a key's outputs in a workflow's runs; nil for none.
+// find returns the table for a key and a workflow; nil if there is none.
 func (c catalog) find(key, workflow string) *outputTable {
 	for i := range c {
 		if t := &c[i]; t.key == key && (t.shared || t.workflow == workflow) {
@@ -100,7 +99,7 @@ func (t *outputTable) sameOutputs(other *outputTable) bool {
 const sqlCatalog = `SELECT table_name, output_key, workflow_name, column_name, property, json_type
 	FROM _smithers_output_schema_columns ORDER BY table_name, column_name`
 
-// readCatalog reads which tables of outputs there are.
+// readCatalog reads the existing output tables.
 func readCatalog(ctx context.Context, q queryer) (tables catalog, err error) {
 	_, err = collect(ctx, q, func(rows *sql.Rows) (struct{}, error) {
 		var t outputTable
@@ -159,7 +158,8 @@ func wantedCatalog(ctx context.Context, q queryer) (catalog, error) {
 	return declared.catalog(), err
 }
 
-// catalog names the tables and their columns.
+// wantedCatalog returns the tables that the schemas of all runs need. It depends only on the set
+// of schemas, not on their order.
 func (d declaredOutputs) catalog() catalog {
 	tables := snakeNames(slices.Collect(maps.Keys(d)), newNames(), fitTable)
 	var shared, split catalog
@@ -176,7 +176,7 @@ func (d declaredOutputs) catalog() catalog {
 		}
 	}
 	given := newNames()
-	// A name that is split is nobody's, so that who asks for it is told.
+	// No view gets the name of a key with several tables, so that a query by it gets a hint.
 	for _, t := range split {
 		given.take(tables[t.key])
 	}
@@ -194,8 +194,8 @@ func (d declaredOutputs) catalog() catalog {
 	return out
 }
 
-// agree is the columns of a key's outputs in all workflows; agreed is false where two of
-// them give a property different kinds.
+// agree returns the columns of a key's outputs in all workflows; agreed is false if two workflows
+// give a property different kinds.
 func agree(of map[string]outputColumns) (columns outputColumns, agreed bool) {
 	kinds := make(map[outputColumn]string)
 	for _, declared := range of {
@@ -211,7 +211,7 @@ func agree(of map[string]outputColumns) (columns outputColumns, agreed bool) {
 	return columns, true
 }
 
-// nameColumns names columns and sorts them by their names.
+// nameColumns names columns and sorts them by name.
 func nameColumns(columns outputColumns) []tableColumn {
 	given := newNames("run_id", "node_id", "iteration", textColumn)
 	columns = columns[:min(len(columns), maxColumns)]

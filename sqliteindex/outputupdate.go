@@ -21,22 +21,22 @@ const (
 	sqlReadAgain = `UPDATE _index_details SET git_tip = '' WHERE run_id = ?`
 )
 
-// outputUpdate writes the outputs of a batch of runs, in tables of the shape that the
-// schemas of all runs ask for.
+// outputUpdate writes the outputs of a batch of runs, in tables that match the
+// schemas of all runs.
 type outputUpdate struct {
 	*detailWriter
 
-	inBatch  map[string]bool            // runs whose rows are written, or gone, anyway
-	anew     map[string]map[string]bool // by run and key: outputs whose columns are others than before
-	moved    bool                       // the set of declarations is another than before
-	refilled map[string]bool            // tables that were made anew
+	inBatch  map[string]bool            // runs whose rows are written or removed anyway
+	anew     map[string]map[string]bool // outputs with changed columns, by run and key
+	moved    bool                       // the set of declarations has changed
+	refilled map[string]bool            // newly created tables
 }
 
 // declaredOutput is one row of _index_outputs.
 type declaredOutput struct{ key, workflow, columns string }
 
-// declare notes what the run's schemas say of its outputs, and takes away rows that have
-// no place any more.
+// declare records the declarations of a run's outputs, and removes rows without
+// a table.
 func (u *outputUpdate) declare(ctx context.Context, c detailChange) error {
 	u.inBatch[c.runID] = true
 	before, err := collect(ctx, u.tx, func(rows *sql.Rows) (d declaredOutput, err error) {
@@ -102,8 +102,8 @@ func (u *outputUpdate) writeAnew(runID, key string) {
 	u.anew[runID][key] = true
 }
 
-// change makes one change of _index_outputs, and finds out whether it matters to tables: not
-// if another run says the same.
+// change makes one change of _index_outputs, and determines whether it affects tables: it does not
+// if another run has the same declaration.
 func (u *outputUpdate) change(ctx context.Context, statement string, d declaredOutput, runID string, args ...any) error {
 	if err := u.exec(ctx, statement, args...); err != nil || u.moved {
 		return err
@@ -124,7 +124,7 @@ func (u *outputUpdate) dropRows(ctx context.Context, d declaredOutput, runID str
 	return u.exec(ctx, "DELETE FROM "+quoted(t.name)+" WHERE run_id = ?", runID)
 }
 
-// rows writes a run's outputs: what has changed or, where its columns have, all of them.
+// rows writes a run's changed outputs or, if their columns changed, all outputs.
 func (u *outputUpdate) rows(ctx context.Context, d *detail) error {
 	for _, key := range slices.Sorted(maps.Keys(d.declared)) {
 		t := u.tables.find(key, d.workflow)
@@ -151,7 +151,7 @@ func (u *outputUpdate) rows(ctx context.Context, d *detail) error {
 	return nil
 }
 
-// rowsAnew writes all of a run's outputs that belong to a table.
+// rowsAnew writes all of a run's outputs in one table.
 func (u *outputUpdate) rowsAnew(ctx context.Context, d *detail, row rowEncoder) error {
 	state, err := d.tip.State()
 	if err != nil {
@@ -163,7 +163,7 @@ func (u *outputUpdate) rowsAnew(ctx context.Context, d *detail, row rowEncoder) 
 	return u.allRows(ctx, d.runID, row, state)
 }
 
-// allRows adds all outputs of a state that belong to a table.
+// allRows adds all outputs of a state in one table.
 func (u *outputUpdate) allRows(ctx context.Context, runID string, row rowEncoder, state *snapshot.State) error {
 	for r, err := range state.Outputs(row.table.key).Rows() {
 		if err != nil {
@@ -188,8 +188,8 @@ func (u *outputUpdate) row(ctx context.Context, runID string, row rowEncoder, o 
 	return u.exec(ctx, row.table.insert, append([]any{runID, o.nodeID, o.iteration, string(o.value)}, row.values(o.value)...)...)
 }
 
-// refill fills a table that was made anew with the outputs of the runs that are not being
-// written anyway. One that cannot be read is left to be read again.
+// refill fills a new table with the outputs of runs that are not in the batch. If a run cannot be
+// read, it is marked to be read again.
 func (u *outputUpdate) refill(ctx context.Context, t *outputTable) error {
 	type declaring struct {
 		runID, columns, tip string

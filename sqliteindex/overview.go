@@ -5,11 +5,11 @@ import (
 	"database/sql"
 )
 
-// Overview is how the runs stand, without all of them.
+// Overview summarizes the runs.
 type Overview struct {
-	Counts map[string]int // runs by their status
-	// Runs are the newest runs, the newest of those that are running and of those that wait, and the one that failed
-	// last; each once, by creation, newest first.
+	Counts map[string]int // number of runs by status
+	// Runs are the newest runs, the newest running ones, the newest waiting ones, and the last failed one,
+	// each once, newest first.
 	Runs []RunRow
 }
 
@@ -27,7 +27,7 @@ const (
 		ORDER BY created_at_ms DESC, run_id`
 )
 
-// ReadOverview reads how the runs stand, with at most limit runs of each part of the list.
+// ReadOverview reads an overview, with at most limit runs of each group.
 func ReadOverview(ctx context.Context, x *Index, limit int) (Overview, error) {
 	type count struct {
 		status string

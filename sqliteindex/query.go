@@ -12,21 +12,21 @@ import (
 // RunRow is a run in the index.
 type RunRow struct {
 	RunID, WorkflowName, Status  string
-	ParentRunID                  *string // nil, too, where the run of that id here is another history
+	ParentRunID                  *string // also nil if the run of that id here has another history
 	ParentFrameNo                *int64
 	BranchLabel, ForkDescription *string
 	ForkedAtMs                   *int64
-	ForkUndone                   bool   // it was taken back before it ran
-	Epoch                        int64  // how often it was claimed
-	Owner                        string // the token of the claim in force; "" for none
-	LatestFrame                  int64  // snapshot.NoFrame for a run without one
+	ForkUndone                   bool   // it was undone before it ran
+	Epoch                        int64  // number of claims
+	Owner                        string // the token of the current claim; "" if there is none
+	LatestFrame                  int64  // snapshot.NoFrame if the run has no frame
 	CreatedAtMs, UpdatedAtMs     int64  // UpdatedAtMs is the time of the newest entry
 	FinishedAtMs                 *int64
 	Tip                          objstore.ID
 }
 
 // FrameRow is a frame in the index. Frame 0 of a fork may be a commit of its
-// parent; its other columns are then that commit's.
+// parent; the other columns then describe that commit.
 type FrameRow struct {
 	RunID       string
 	FrameNo     int64
@@ -34,16 +34,15 @@ type FrameRow struct {
 	ContentHash string // lower-case hex
 	CreatedAtMs int64
 	Subject     string
-	VCS         string // as in snapshot.Header; "" for none
+	VCS         string // as in snapshot.Header; "" if there is none
 	VCSRoot     string // as in snapshot.VCS, as is JJOperation
 	JJOperation string
-	Tree        objstore.ID // of the captured files; zero for none
+	Tree        objstore.ID // of the captured files; zero if there is none
 	Based       *int64      // as in snapshot.Header
-	Dropped     bool        // no frame from the newest back goes on from it
+	Dropped     bool        // no frame on the way from the newest frame back continues from it
 }
 
-// Counts says how much the index holds. Branches are the forks
-// that were not undone.
+// Counts is the size of the index. Branches are the forks that were not undone.
 type Counts struct{ Runs, Branches, Frames int }
 
 const (
@@ -72,27 +71,26 @@ const (
 		(SELECT count(*) FROM _smithers_snapshots)`
 )
 
-// Queries answer from what the last Sync left, or a later one of another process.
-// A query that finds the database damaged has it made anew, from the refs, and
-// answers then.
+// Queries use the state of the last Sync, or of a later one by another process.
+// If a query finds the database damaged, the index is rebuilt from the refs first.
 
 // Runs lists all runs by creation, newest first.
 func (x *Index) Runs(ctx context.Context) ([]RunRow, error) {
 	return list(ctx, x, scanRun, sqlAllRuns)
 }
 
-// Run returns one run, given its whole run id. ok is false where there is none.
+// Run returns the run of a whole run id. ok is false if there is none.
 func (x *Index) Run(ctx context.Context, runID string) (row RunRow, ok bool, err error) {
 	return first(list(ctx, x, scanRun, sqlRun, runID))
 }
 
-// Lookup is [Index.Run], given the run's ref component (see refs.EscapeRun).
+// Lookup is [Index.Run] by the run's ref component (see refs.EscapeRun).
 func (x *Index) Lookup(ctx context.Context, component string) (row RunRow, ok bool, err error) {
 	return first(list(ctx, x, scanRun, sqlLookup, component))
 }
 
 // RunsWithPrefix lists the ids of the runs that begin with prefix, at most limit of
-// them, in order; with a limit of 0 or less all of them. No character is special.
+// them, sorted; a limit of 0 or less means all. No character is special.
 func (x *Index) RunsWithPrefix(ctx context.Context, prefix string, limit int) ([]string, error) {
 	if limit <= 0 {
 		limit = -1
@@ -103,24 +101,24 @@ func (x *Index) RunsWithPrefix(ctx context.Context, prefix string, limit int) ([
 	return list(ctx, x, scanString, sqlPrefixOpen, prefix, limit)
 }
 
-// Frames lists the frames of a run by number, dropped ones as well; none for an unknown run.
+// Frames lists the frames of a run by number, including dropped ones; none for an unknown run.
 func (x *Index) Frames(ctx context.Context, runID string) ([]FrameRow, error) {
 	return list(ctx, x, scanFrame, sqlAllFrames, runID)
 }
 
-// Frame returns one frame. ok is false where there is none.
+// Frame returns one frame. ok is false if there is none.
 func (x *Index) Frame(ctx context.Context, runID string, frame int64) (row FrameRow, ok bool, err error) {
 	return first(list(ctx, x, scanFrame, sqlFrame, runID, frame))
 }
 
-// FramesByChange lists the frames whose working copy was at a jj change, given a
-// prefix of its id that is not empty: the newest run first, and by number. No
+// FramesByChange lists the frames whose working copy was at a jj change, by a non-empty
+// prefix of its id: the newest run first, then by number. No
 // character is special.
 func (x *Index) FramesByChange(ctx context.Context, prefix string) ([]FrameRow, error) {
 	return x.framesByRevision(ctx, sqlByChange, prefix)
 }
 
-// FramesByCommit is FramesByChange for the commit that the working copy was at.
+// FramesByCommit is FramesByChange by the commit of the working copy.
 func (x *Index) FramesByCommit(ctx context.Context, prefix string) ([]FrameRow, error) {
 	return x.framesByRevision(ctx, sqlByCommit, prefix)
 }
@@ -128,7 +126,7 @@ func (x *Index) FramesByCommit(ctx context.Context, prefix string) ([]FrameRow, 
 func (x *Index) framesByRevision(ctx context.Context, query, prefix string) ([]FrameRow, error) {
 	end, ok := prefixEnd(prefix)
 	if !ok {
-		return nil, nil // ids are ASCII, and nobody asks for all of them
+		return nil, nil // ids are ASCII, and an empty prefix is not a request for all
 	}
 	return list(ctx, x, scanFrame, query, prefix, end)
 }
@@ -139,7 +137,7 @@ func (x *Index) Counts(ctx context.Context) (Counts, error) {
 	return counts, err
 }
 
-// prefixEnd is the least string above all that begin with prefix; ok is false where there is none.
+// prefixEnd returns the smallest string above all strings with a prefix; ok is false if there is none.
 func prefixEnd(prefix string) (end string, ok bool) {
 	b := []byte(prefix)
 	for len(b) > 0 && b[len(b)-1] == 0xff {
@@ -157,7 +155,7 @@ type queryer interface {
 	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
 }
 
-// list answers a query whole, or not at all.
+// list runs a query and returns all rows or an error.
 func list[T any](ctx context.Context, x *Index, scan func(*sql.Rows) (T, error), query string, args ...any) ([]T, error) {
 	var all []T
 	err := x.answer(ctx, func(db *database) (err error) {
@@ -184,8 +182,8 @@ func collect[T any](ctx context.Context, q queryer, scan func(*sql.Rows) (T, err
 	return all, rows.Err()
 }
 
-// scanError is err, an error of scanning a row: unless SQLite or the context caused
-// it, the row is not what was written.
+// scanError wraps an error of scanning a row: unless SQLite or the context caused
+// it, the row is damaged.
 func scanError(err error) error {
 	if code(err) != 0 || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
 		return err
@@ -193,7 +191,7 @@ func scanError(err error) error {
 	return fmt.Errorf("%w: %w", errDamaged, err)
 }
 
-// first is the first of the rows.
+// first returns the first row.
 func first[T any](rows []T, err error) (row T, ok bool, _ error) {
 	if err != nil || len(rows) == 0 {
 		return row, false, err

@@ -7,23 +7,23 @@ import (
 	"time"
 )
 
-// How a write that another process keeps from happening is tried again: on top
-// of the busy timeout, which waits out the short transactions of others.
+// Retries of a write that another process blocks, in addition to the busy timeout, which covers short
+// transactions.
 const (
 	maxRetries = 6
 	firstDelay = 50 * time.Millisecond
 	maxDelay   = 2 * time.Second
-	jitter     = 0.25 // of a delay, either way, so that two processes do not keep meeting
+	jitter     = 0.25 // of a delay, up or down, so that two processes do not collide again
 )
 
-// retrier redoes what failed for a reason that passes. Safe for concurrent use.
+// retrier repeats what failed for a temporary reason. Safe for concurrent use.
 type retrier struct {
 	sleep  func(context.Context, time.Duration) error
 	random func() float64 // in [0, 1)
 	count  atomic.Int64
 }
 
-// do calls fn until it succeeds, fails for good, or was retried maxRetries times.
+// do calls fn until it succeeds, fails permanently, or was retried maxRetries times.
 func (r *retrier) do(ctx context.Context, fn func() error) error {
 	delay := firstDelay
 	for retries := 0; ; retries++ {

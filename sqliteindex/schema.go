@@ -11,28 +11,27 @@ import (
 	"github.com/git-smithers/git-smithers/internal/smithersdb"
 )
 
-// schema is what a database has in it. Its header says whose it is, and of which
-// version. A database with other numbers is made anew, so a changed schema needs a new
-// version and no migration; and so do rows that the same history is given otherwise.
+// schema is the content of a database. The database's header identifies the schema and its version. A
+// database with other numbers is rebuilt, so a changed schema needs a new
+// version and no migration; so does a change of how rows are derived from the history.
 type schema struct {
 	applicationID int64
 	version       int64
 	tables        []string
 }
 
-// baseSchema is that of the index which every list opens: the fewer tables it has, the
-// sooner it is open.
+// baseSchema returns the schema of the index that every list opens. Fewer tables open faster.
 func baseSchema() schema {
 	return schema{applicationID: smithersdb.IndexID, version: 6, tables: []string{baseTables, linesTable}}
 }
 
-// detailSchema is that of the index with details, which holds the base tables, too, so
-// that one query can ask for both.
+// detailSchema returns the schema of the index with details. It includes the base tables, so
+// that one query can use both.
 func detailSchema() schema {
 	return schema{applicationID: smithersdb.DetailIndexID, version: 6, tables: []string{baseTables, detailTables}}
 }
 
-// create fills an empty database.
+// create creates the tables of an empty database.
 func (s schema) create(ctx context.Context, conn driver.Conn) error {
 	exec, ok := conn.(driver.ExecerContext)
 	if !ok {
@@ -46,8 +45,7 @@ func (s schema) create(ctx context.Context, conn driver.Conn) error {
 	return err
 }
 
-// check returns an error that wraps errDamaged where the database is not one of this
-// schema.
+// check returns an error that wraps errDamaged if the database does not have this schema.
 func (s schema) check(ctx context.Context, conn driver.Conn) error {
 	for _, want := range []struct {
 		pragma string
@@ -64,7 +62,7 @@ func (s schema) check(ctx context.Context, conn driver.Conn) error {
 	return nil
 }
 
-// queryInt returns the single integer that a query answers with, 0 where it has no row.
+// queryInt returns the single integer of a query's result; 0 if it has no row.
 func queryInt(ctx context.Context, conn driver.Conn, query string) (value int64, err error) {
 	queryer, ok := conn.(driver.QueryerContext)
 	if !ok {

@@ -5,17 +5,17 @@ import (
 	"database/sql"
 )
 
-// DefaultSignalLimit is how many signals a query without a limit answers with.
+// DefaultSignalLimit is the limit of a query without one.
 const DefaultSignalLimit = 200
 
-// SignalQuery selects signals of one run. The zero value of all but RunID selects all.
+// SignalQuery selects signals of one run. Only RunID is required.
 type SignalQuery struct {
 	RunID         string
 	Name          string
-	Correlated    bool    // only those with CorrelationID
-	CorrelationID *string // with Correlated; nil: those without one
+	Correlated    bool    // only signals with CorrelationID
+	CorrelationID *string // with Correlated; nil means without a correlation id
 	AfterMs       *int64  // received after this time
-	Limit         int     // 0: DefaultSignalLimit
+	Limit         int     // 0 means DefaultSignalLimit
 }
 
 // SignalRow is a signal.

@@ -14,22 +14,22 @@ import (
 )
 
 // Column is a column of a query's answer. Kind is string, number, boolean or json
-// where the column is one of an output table, and "" elsewhere.
+// for a column of an output table, and otherwise "".
 type Column struct{ Name, Kind string }
 
-// Answer is what a query answered. A value is nil, an int64, a float64, a string, a
-// []byte, a bool (of a boolean column), or a json.RawMessage (of a json column).
+// Answer is the result of a query. A value is nil, an int64, a float64, a string, a
+// []byte, a bool (in a boolean column), or a json.RawMessage (in a json column).
 type Answer struct {
 	Columns []Column
 	Rows    [][]any
 }
 
-// ErrQuery is what is wrong with a query and not with the index.
+// ErrQuery means that a query is wrong, not the index.
 var ErrQuery = errors.New("query")
 
-// Query runs one SQL statement that only reads, on what the last SyncDetails left. Both
-// the key and the name of an output's table find it. An error of the statement's
-// own, one that writes, and more than one statement wrap [ErrQuery].
+// Query runs one read-only SQL statement on the state of the last SyncDetails. An output table can be
+// named by its key or its name. A mistake in the statement, a statement that writes, and
+// several statements are errors that wrap [ErrQuery].
 func (x *Index) Query(ctx context.Context, query string) (*Answer, error) {
 	if err := checkQuery(query); err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrQuery, err)
@@ -61,7 +61,7 @@ func (x *Index) Query(ctx context.Context, query string) (*Answer, error) {
 	return answer, nil
 }
 
-// isMistake reports whether the statement and not the database is at fault.
+// isMistake reports whether the statement is wrong, and not the database.
 func isMistake(err error) bool {
 	switch code(err) {
 	case sqlite3.SQLITE_ERROR, sqlite3.SQLITE_READONLY, sqlite3.SQLITE_AUTH, sqlite3.SQLITE_TOOBIG,
@@ -71,7 +71,7 @@ func isMistake(err error) bool {
 	return false
 }
 
-// readOnlyQuery runs a query on a connection that refuses to write meanwhile.
+// readOnlyQuery runs a query on a connection that refuses writes for that time.
 func readOnlyQuery(ctx context.Context, db *database, query string) (answer *Answer, err error) {
 	conn, err := db.Conn(ctx)
 	if err != nil {
@@ -83,7 +83,7 @@ func readOnlyQuery(ctx context.Context, db *database, query string) (answer *Ans
 	}
 	defer func() {
 		if _, off := conn.ExecContext(context.WithoutCancel(ctx), "PRAGMA query_only = OFF"); off != nil {
-			// A connection that cannot write any more is of no use to the next who has it.
+			// The connection stays read-only, so discard it.
 			_ = conn.Raw(func(any) error { return driver.ErrBadConn })
 		}
 	}()
@@ -91,7 +91,7 @@ func readOnlyQuery(ctx context.Context, db *database, query string) (answer *Ans
 	if err != nil {
 		return nil, err
 	}
-	defer func() { _ = rows.Close() }() // Err says the same
+	defer func() { _ = rows.Close() }() // Err returns the same error
 	return readAnswer(rows)
 }
 
@@ -120,8 +120,8 @@ func readAnswer(rows *sql.Rows) (*Answer, error) {
 	return answer, rows.Err()
 }
 
-// decodeValue is a value of an output as the output had it. What a column could not hold
-// stays the text that it is.
+// decodeValue returns a value as it was in the output. A value that did not fit its column stays
+// text.
 func decodeValue(value any, kind string) any {
 	switch v := value.(type) {
 	case int64:
@@ -136,8 +136,8 @@ func decodeValue(value any, kind string) any {
 	return value
 }
 
-// explain says what is wrong with a query. Where it may be that it asks for outputs of which
-// there is no one table, it says which there are.
+// explain explains an error in a query. If the query may name outputs that are split over several
+// tables, it lists the tables.
 func (d *details) explain(ctx context.Context, query string, mistake error) error {
 	err := fmt.Errorf("%w: %s", ErrQuery, message(mistake))
 	split, listErr := d.splitTables(ctx)
@@ -154,7 +154,7 @@ func (d *details) explain(ctx context.Context, query string, mistake error) erro
 	return err
 }
 
-// splitTables are the output tables that each workflow has its own of, by schema key.
+// splitTables are the output tables of which each workflow has its own, by schema key.
 type splitTables struct {
 	keys   []string
 	tables map[string][]string
@@ -177,7 +177,7 @@ func (d *details) splitTables(ctx context.Context) (split splitTables, err error
 	return split, err
 }
 
-// message is what SQLite says, without its own words for the kind of error.
+// message returns SQLite's message without the kind of error.
 func message(err error) string {
 	text := err.Error()
 	text = strings.TrimPrefix(text, "SQL logic error: ")

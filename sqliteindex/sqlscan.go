@@ -7,13 +7,13 @@ import (
 	"unicode/utf8"
 )
 
-// checkQuery refuses what is not one statement that reads. What it lets pass still
-// runs on a connection that refuses to write.
+// checkQuery refuses anything but one read-only statement. An accepted statement still
+// runs on a connection that refuses writes.
 func checkQuery(query string) error {
 	if strings.ContainsRune(query, 0) {
 		return errors.New("a NUL character")
 	}
-	var first []string // what the statement begins with
+	var first []string // the first words of the statement
 	ended := false
 	for token := range tokens(query) {
 		switch {
@@ -42,7 +42,7 @@ func checkQuery(query string) error {
 	return errors.New("only SELECT, WITH, VALUES and EXPLAIN read and change nothing")
 }
 
-// queryWords are the names in a query, quoted or not, with their ASCII letters small.
+// queryWords returns the names in a query, quoted or not, with lower-case ASCII letters.
 func queryWords(query string) map[string]bool {
 	words := make(map[string]bool)
 	for token := range tokens(query) {
@@ -54,8 +54,8 @@ func queryWords(query string) map[string]bool {
 	return words
 }
 
-// tokens yields the words, quoted texts and other characters of a query, as SQLite takes
-// it apart, without space and comments.
+// tokens yields the words, quoted texts and other characters of a query, as SQLite splits
+// it, without space and comments.
 func tokens(query string) func(yield func(string) bool) {
 	return func(yield func(string) bool) {
 		for query != "" {
@@ -69,7 +69,7 @@ func tokens(query string) func(yield func(string) bool) {
 	}
 }
 
-// nextToken is the length of what the text begins with, and whether that is space or a comment.
+// nextToken returns the length of the next token, and whether it is space or a comment.
 func nextToken(text string) (n int, space bool) {
 	switch text[0] {
 	case '\'', '"', '`':
@@ -99,7 +99,7 @@ func nextToken(text string) (n int, space bool) {
 	return word, false
 }
 
-// quotedLength is the length of a quoted text; a quote inside of it is doubled.
+// quotedLength returns the length of a quoted text, in which a quote is doubled.
 func quotedLength(text string) int {
 	quote := text[:1]
 	n := 1
@@ -112,7 +112,7 @@ func quotedLength(text string) int {
 	}
 }
 
-// until is the length of the text up to and including end; all of it where there is none.
+// until returns the length of the text up to and including end; all of it without end.
 func until(text, end string) int {
 	if i := strings.Index(text, end); i >= 0 {
 		return i + len(end)

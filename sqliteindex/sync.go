@@ -8,18 +8,18 @@ import (
 	"github.com/git-smithers/git-smithers/refs"
 )
 
-// maxRounds bounds how often a Sync starts over because another process wrote or
-// the database had to be replaced. Every overtaking is somebody's progress.
+// maxRounds limits how often a Sync starts over because another process wrote or
+// the database was replaced. Each restart means that some process made progress.
 const maxRounds = 16
 
-// Stats says what a rebuild read.
+// Stats counts what a rebuild read.
 type Stats struct{ Runs, Entries, Frames int }
 
-// Sync brings the index up to date with the refs: it reads the entries that the tips
-// gained, and drops runs whose tips are gone or no longer descend from what was indexed.
+// Sync updates the index from the refs: it reads the new entries of the tips,
+// and drops runs whose tips are gone or no longer descend from the indexed ones.
 //
 // A run that cannot be read is left out of the index and reported by
-// [Index.Problems]; it is tried again at the next Sync. With nothing to do, a Sync costs listing the tips and one
+// [Index.Problems]; the next Sync tries it again. If nothing changed, a Sync costs listing the tips and one
 // query. After an error the index may be behind.
 func (x *Index) Sync(ctx context.Context) error {
 	release, err := x.acquire(ctx)
@@ -31,9 +31,9 @@ func (x *Index) Sync(ctx context.Context) error {
 	return err
 }
 
-// SyncRun is [Index.Sync] for one run, given its run id: it reads no other ref.
-// Where the run cannot be read, it returns what [Index.Problems] would say. A run
-// that does not exist is dropped from the index, and no error.
+// SyncRun is [Index.Sync] for one run: it reads no other ref. If the run cannot be read, it returns
+// the error that [Index.Problems] would. A run
+// that does not exist is dropped from the index without an error.
 func (x *Index) SyncRun(ctx context.Context, runID string) error {
 	release, err := x.acquire(ctx)
 	if err != nil {
@@ -44,12 +44,12 @@ func (x *Index) SyncRun(ctx context.Context, runID string) error {
 }
 
 // Rebuild drops everything and reads it again from the refs: first what lists need,
-// then the details. progress, unless it is nil, is called after every run of either, by
-// one goroutine at a time, with the number of runs read so far and in all. Other
+// then the details. progress, if not nil, is called after every run of both, by
+// one goroutine at a time, with the number of runs read so far and in total. Other
 // processes notice at their next Sync.
 //
-// Where a file cannot be made anew Rebuild returns an error, and the index goes
-// on in memory.
+// If a file cannot be replaced, Rebuild returns an error, and the index continues
+// in memory.
 func (x *Index) Rebuild(ctx context.Context, progress func(done, total int)) (Stats, error) {
 	stats, err := x.rebuild(ctx, func(ctx context.Context) (Stats, error) { return x.sync(ctx, progress) })
 	if err != nil {
@@ -66,14 +66,14 @@ func (x *Index) Rebuild(ctx context.Context, progress func(done, total int)) (St
 	return stats, nil
 }
 
-// rebuild makes the database anew and fills it.
+// rebuild replaces the database and fills it.
 func (x *Index) rebuild(ctx context.Context, fill func(context.Context) (Stats, error)) (Stats, error) {
 	release, err := x.acquire(ctx)
 	if err != nil {
 		return Stats{}, err
 	}
 	defer release()
-	if err := x.follow(ctx); err != nil { // closed, above all
+	if err := x.follow(ctx); err != nil { // it may be closed
 		return Stats{}, err
 	}
 	if err := x.renew(ctx, func(fs.FileInfo) bool { return true }); err != nil {
@@ -83,7 +83,7 @@ func (x *Index) rebuild(ctx context.Context, fill func(context.Context) (Stats, 
 	return stats, errors.Join(err, x.inMemory())
 }
 
-// acquire waits for the turn to bring the index up to date.
+// acquire waits for the right to update the index.
 func (x *Index) acquire(ctx context.Context) (release func(), err error) {
 	select {
 	case x.syncing <- struct{}{}:
@@ -93,7 +93,7 @@ func (x *Index) acquire(ctx context.Context) (release func(), err error) {
 	}
 }
 
-// sync is Sync for a caller that holds the token.
+// sync is Sync by a caller with the token.
 func (x *Index) sync(ctx context.Context, progress func(done, total int)) (stats Stats, err error) {
 	err = x.rounds(ctx, func() error {
 		round, err := x.syncOnce(ctx, progress)
@@ -105,7 +105,7 @@ func (x *Index) sync(ctx context.Context, progress func(done, total int)) (stats
 	return stats, err
 }
 
-// rounds calls fn until nobody has overtaken it and the database is sound.
+// rounds calls fn until no other process interferes and the database is sound.
 func (x *Index) rounds(ctx context.Context, fn func() error) error {
 	var err error
 	for range maxRounds {
@@ -125,8 +125,8 @@ func (x *Index) rounds(ctx context.Context, fn func() error) error {
 	return err
 }
 
-// syncOnce makes one attempt. What is indexed is read before the refs are, and
-// replaced only if it has not changed since: so no write is based on older refs
+// syncOnce makes one attempt. It reads the indexed tips before the refs, and
+// replaces them only if they have not changed since: so no write is based on older refs
 // than the one that it replaces.
 func (x *Index) syncOnce(ctx context.Context, progress func(done, total int)) (Stats, error) {
 	before, err := x.digest(ctx)
@@ -161,8 +161,7 @@ func (x *Index) syncOnce(ctx context.Context, progress func(done, total int)) (S
 	return u.stats, nil
 }
 
-// compare finds the tips that are not what is indexed, and the indexed runs that
-// have no tip any more.
+// compare returns the tips that differ from the indexed ones, and the indexed runs without a tip.
 func compare(tips []refs.TipRef, indexed map[string]tip) (changed []pending, gone []change) {
 	for _, t := range tips {
 		from := indexed[t.Component]

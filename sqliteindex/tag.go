@@ -7,30 +7,30 @@ import (
 	"github.com/git-smithers/git-smithers/snapshot"
 )
 
-// tag is what a frame's vcs.json says beyond the summary in its commit.
+// tag is what a frame's vcs.json adds to the summary in its commit.
 type tag struct {
 	root, operation string
-	tree            objstore.ID // of the captured files; zero for none
+	tree            objstore.ID // of the captured files; zero if there is none
 }
 
-// tagReader reads the tags of the entries of a chain, from the newest down. Neighbours
-// mostly have one vcs.json, which names the first frame that has it: so it reads an
-// entry's tree only where that may have changed, and vcs.json only where it has.
+// tagReader reads the tags of a chain's entries, newest first. Neighbours
+// usually share a vcs.json, which names its first frame. So tagReader reads an
+// entry's tree only if vcs.json may have changed, and vcs.json only if it has.
 type tagReader struct {
-	id    objstore.ID // of the vcs.json that was read last; zero: none
+	id    objstore.ID // of the last vcs.json; zero means none
 	at    *snapshot.Entry
-	since int64 // frame that vcs.json names
+	since int64 // the frame that vcs.json names
 	tag   tag
 }
 
-// of is the tag of an entry. One that cannot be read is none: no reason for the
-// frame to be missing from the index.
+// of returns the tag of an entry. If it cannot be read, the tag is empty, so that the frame stays in
+// the index.
 func (t *tagReader) of(e *snapshot.Entry) (tag, error) {
 	if e.VCS == "" {
 		return tag{}, nil
 	}
-	// The frame that vcs.json names may itself have another one, and an entry that is
-	// not a frame this one.
+	// The frame that vcs.json names may have another vcs.json itself, and an unnumbered entry
+	// this one.
 	if t.at != nil && e.Run == t.at.Run && e.VCS == t.at.VCS && e.Frame > t.since && e.Frame < t.at.Frame {
 		return t.tag, nil
 	}

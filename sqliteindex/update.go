@@ -11,26 +11,26 @@ import (
 	"github.com/git-smithers/git-smithers/objstore"
 )
 
-// batchFrames is about how many frames one transaction writes.
+// batchFrames is the approximate number of frames in one transaction.
 const batchFrames = 4096
 
-// pending is a run whose tip is not what is indexed.
+// pending is a run whose tip is not the indexed one.
 type pending struct {
 	ref     string
 	id      objstore.ID
 	indexed tip
 }
 
-// change is what becomes of one run's rows, if they are still those of the tip from.
+// change is a change of one run's rows, valid if they are still those of the tip from.
 type change struct {
 	ref     string
-	from    objstore.ID // zero: the run was not indexed
-	chain   *chain      // nil: the run leaves the index
-	problem error       // why it does, where it still has a tip
+	from    objstore.ID // zero means that the run was not indexed
+	chain   *chain      // nil means that the run leaves the index
+	problem error       // why it leaves although it has a tip
 }
 
-// read finds out what becomes of the run. A run that cannot be read leaves the
-// index: what was indexed of it is no longer what its ref says.
+// read reads the change of the run. A run that cannot be read leaves the
+// index, because its indexed rows no longer match its ref.
 func (p pending) read(ctx context.Context, r objstore.Reader) change {
 	c := change{ref: p.ref, from: p.indexed.id}
 	err := ctx.Err()
@@ -43,22 +43,21 @@ func (p pending) read(ctx context.Context, r objstore.Reader) change {
 	return c
 }
 
-// update reads runs side by side and writes them in batches.
+// update reads runs in parallel and writes them in batches.
 type update struct {
 	index    *Index
 	progress func(done, total int) // may be nil
 	total    int
 
-	batch    []change // read and not yet written
-	frames   int      // in batch
+	batch    []change // read but not yet written
+	frames   int      // frames in batch
 	done     int
 	stats    Stats
 	problems []error
-	overtook bool // somebody else changed a run of ours
+	overtook bool // another process changed one of the runs
 }
 
-// run brings the index from what it holds to the tips of the changed runs, in the
-// order in which they are read.
+// run updates the index to the tips of the changed runs, in the order in which they are read.
 func (u *update) run(ctx context.Context, changed []pending) error {
 	read := func(ctx context.Context, p pending) change { return p.read(ctx, u.index.opts.Objects) }
 	if err := readEach(ctx, changed, read, u.take); err != nil {
@@ -117,7 +116,7 @@ func (u *update) flush(ctx context.Context) error {
 	return nil
 }
 
-// readEach reads runs side by side, and hands over what that gives one by one.
+// readEach reads runs in parallel, and calls take with each result.
 func readEach[P, C any](ctx context.Context, runs []P, read func(context.Context, P) C, take func(context.Context, C) error) error {
 	for c := range readSideBySide(ctx, runs, read) {
 		if ctx.Err() != nil {
@@ -133,9 +132,9 @@ func readEach[P, C any](ctx context.Context, runs []P, read func(context.Context
 	return nil
 }
 
-// readSideBySide yields what reading the runs gives, in the order in which they are
-// read: by as many goroutines as there are processors, all of which have ended when
-// the loop has. It yields less when ctx is done.
+// readSideBySide yields the results of reading runs, in the order in which they become
+// ready. It uses one goroutine per processor, and all have ended when
+// the loop has. It yields fewer results if ctx is done.
 func readSideBySide[P, C any](ctx context.Context, runs []P, read func(context.Context, P) C) iter.Seq[C] {
 	return func(yield func(C) bool) {
 		ctx, cancel := context.WithCancel(ctx)

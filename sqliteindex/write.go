@@ -26,7 +26,7 @@ const (
 		(run_id, frame_no, content_hash, created_at_ms, vcs, vcs_root, operation_id, tree_id, based_on, subject, git_commit)
 		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
 
-	// A frame goes on from one with a lower number, whatever it says, so this ends.
+	// A frame continues from one with a lower number, so the recursion ends even with damaged data.
 	sqlDropFrames = `WITH RECURSIVE live (frame_no, next) AS (
 			SELECT frame_no, based_on FROM _smithers_snapshots WHERE run_id = ?1
 				AND frame_no = (SELECT max(frame_no) FROM _smithers_snapshots WHERE run_id = ?1)
@@ -52,7 +52,7 @@ const (
 )
 
 // apply makes the changes in one transaction, each only if the run is still
-// indexed at the tip that it was read against. applied tells of each whether it was.
+// indexed at the tip that it was read against. applied reports this for each.
 func (x *Index) apply(ctx context.Context, changes []change) (applied []bool, err error) {
 	err = x.use(ctx, func(db *database) error {
 		tx, err := db.BeginTx(ctx, nil)
@@ -60,7 +60,7 @@ func (x *Index) apply(ctx context.Context, changes []change) (applied []bool, er
 			return err
 		}
 		if applied, err = applyIn(ctx, tx, changes); err != nil {
-			_ = tx.Rollback() // err says why already
+			_ = tx.Rollback() // err is the reason
 			return err
 		}
 		return tx.Commit()
@@ -68,18 +68,18 @@ func (x *Index) apply(ctx context.Context, changes []change) (applied []bool, er
 	return applied, err
 }
 
-// applyIn is apply inside a transaction. The digest it stores is that of the tips it leaves.
+// applyIn is apply inside a transaction. It stores the digest of the resulting tips.
 func applyIn(ctx context.Context, tx *sql.Tx, changes []change) ([]bool, error) {
 	insertFrame, err := tx.PrepareContext(ctx, sqlInsertFrame)
 	if err != nil {
 		return nil, err
 	}
-	defer func() { _ = insertFrame.Close() }() // the transaction's end closes it, too
+	defer func() { _ = insertFrame.Close() }() // the end of the transaction closes it, too
 	insertAttempt, err := tx.PrepareContext(ctx, sqlInsertAttempt)
 	if err != nil {
 		return nil, err
 	}
-	defer func() { _ = insertAttempt.Close() }() // the same
+	defer func() { _ = insertAttempt.Close() }() // as above
 	w := writer{tx, insertFrame, insertAttempt}
 	var stored []byte
 	if err := tx.QueryRowContext(ctx, sqlDigest).Scan(&stored); err != nil {
@@ -108,15 +108,15 @@ func applyIn(ctx context.Context, tx *sql.Tx, changes []change) ([]bool, error) 
 	return applied, err
 }
 
-// writer writes inside a transaction. Only the statements that run once a frame or
-// attempt are worth preparing.
+// writer writes inside a transaction. It prepares only the statements that run for each frame or
+// attempt.
 type writer struct {
 	tx            *sql.Tx
 	insertFrame   *sql.Stmt
 	insertAttempt *sql.Stmt
 }
 
-// apply makes one change, or none where somebody else has made one.
+// apply makes one change, unless another process made one.
 func (w writer) apply(ctx context.Context, c change) (bool, error) {
 	var runID, tipText string
 	err := w.tx.QueryRowContext(ctx, sqlIndexed, c.ref).Scan(&runID, &tipText)
@@ -168,7 +168,7 @@ func (w writer) insert(ctx context.Context, c *chain) error {
 		}
 		stepsOver = stepsOver || f.Based != nil
 	}
-	// What goes on from the frame before it, as nearly all do, drops none and brings none back.
+	// A frame that continues from the frame before it, as nearly all do, drops none and revives none.
 	if stepsOver {
 		if _, err := w.tx.ExecContext(ctx, sqlDropFrames, run.ID); err != nil {
 			return err
@@ -188,7 +188,7 @@ func (w writer) attempt(ctx context.Context, runID string, a snapshot.Attempt) e
 	return err
 }
 
-// vcsRoot is where a working copy is, "" for the repository's main one; NULL where there is none.
+// vcsRoot returns the place of a working copy, "" for the repository's main one; NULL if there is none.
 func vcsRoot(vcs, root string) any {
 	if vcs == "" {
 		return nil
@@ -196,7 +196,7 @@ func vcsRoot(vcs, root string) any {
 	return root
 }
 
-// treeID is a tree's id; NULL for the zero id.
+// treeID returns a tree's id; NULL for the zero id.
 func treeID(id objstore.ID) any {
 	if id.IsZero() {
 		return nil
@@ -204,7 +204,7 @@ func treeID(id objstore.ID) any {
 	return id.String()
 }
 
-// nullable is NULL for the empty string.
+// nullable returns a string; NULL if it is empty.
 func nullable(s string) any {
 	if s == "" {
 		return nil
@@ -225,8 +225,8 @@ func (x *Index) digest(ctx context.Context) (d digest, err error) {
 	return d, err
 }
 
-// indexedTips reads the indexed tips by ref, if they are still those of the
-// digest that was read before the refs were.
+// indexedTips reads the indexed tips by ref, if they still have the digest that was read before the
+// refs.
 func (x *Index) indexedTips(ctx context.Context, before digest) (map[string]tip, error) {
 	tips := make(map[string]tip)
 	err := x.use(ctx, func(db *database) error {
@@ -264,7 +264,7 @@ func (x *Index) indexedTips(ctx context.Context, before digest) (map[string]tip,
 	return tips, err
 }
 
-// indexedTip reads the indexed tip of one ref, zero where it is not indexed.
+// indexedTip reads the indexed tip of one ref; zero if it is not indexed.
 func (x *Index) indexedTip(ctx context.Context, ref string) (tip, error) {
 	var rows []tipRow
 	err := x.use(ctx, func(db *database) (err error) {

@@ -16,10 +16,10 @@ import (
 	"github.com/git-smithers/git-smithers/refs"
 )
 
-// Bundle writes a git bundle of the named refs of this repository and all they reach, but
-// for what exclude reaches, to w. Each exclude is an object that is here. A ref that
-// exclude reaches is left out; where that leaves none, it is an error. With an error, what
-// was written is no bundle.
+// Bundle writes a git bundle to w: the named refs of this repository and all that they reach,
+// without what exclude reaches. Each exclude is an object of this repository. Refs that
+// exclude reaches are omitted; if none remains, that is an error. After an error, the
+// output is not a valid bundle.
 func (t *Transport) Bundle(ctx context.Context, w io.Writer, names []refs.Name, exclude []objstore.ID) error {
 	quiet := "--quiet"
 	if t.opts.Talk != nil {
@@ -38,11 +38,10 @@ func (t *Transport) Bundle(ctx context.Context, w io.Writer, names []refs.Name, 
 	return err
 }
 
-// bundleSignatures are the first lines of bundles that git reads.
+// bundleSignatures are the first lines of valid bundles.
 var bundleSignatures = []string{"# v2 git bundle\n", "# v3 git bundle\n"}
 
-// takeBundle brings the objects of a remote that is a bundle at path. It does nothing
-// where it is none.
+// takeBundle stores the objects of the bundle at path. It does nothing if path is not a bundle.
 func (t *Transport) takeBundle(ctx context.Context, path, remote string) error {
 	if t.isConfigured(remote) {
 		return nil
@@ -57,7 +56,7 @@ func (t *Transport) takeBundle(ctx context.Context, path, remote string) error {
 
 // openBundle opens a file if it is a bundle; otherwise it returns nil.
 func openBundle(path string) *os.File {
-	// What is no file, such as a URL or a folder, is for git to judge.
+	// git handles anything but a regular file, such as a URL or a folder.
 	if info, err := os.Stat(path); err != nil || !info.Mode().IsRegular() {
 		return nil
 	}
@@ -73,8 +72,8 @@ func openBundle(path string) *os.File {
 	return nil
 }
 
-// takeObjects brings the objects of a bundle, checked as those of a fetch are. An older
-// git does not check them when it fetches from a bundle.
+// takeObjects stores the objects of a bundle, with the checks of a fetch, because an older
+// git does not check them.
 func (t *Transport) takeObjects(ctx context.Context, bundle io.Reader) error {
 	r := bufio.NewReader(bundle)
 	for line := ""; line != "\n"; {
@@ -98,7 +97,7 @@ func (t *Transport) takeObjects(ctx context.Context, bundle io.Reader) error {
 	return err
 }
 
-// fsckExceptions are the user's fetch.fsck settings as git index-pack takes them.
+// fsckExceptions returns the user's fetch.fsck settings as options of git index-pack.
 func (t *Transport) fsckExceptions() []string {
 	var exceptions []string
 	for key, values := range t.opts.Repo.Config {

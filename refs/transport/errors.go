@@ -11,25 +11,25 @@ import (
 	"github.com/git-smithers/git-smithers/refs"
 )
 
-// ErrRemote is wrapped by the errors about a repository that cannot be reached, that is
-// none, or with which the connection broke. The *gitexec.Error is in them, too.
+// ErrRemote means that a repository cannot be reached, is not a repository, or that the connection
+// broke. Such errors also wrap the *gitexec.Error.
 var ErrRemote = errors.New("remote")
 
-// ErrBundle is wrapped by the errors about a bundle that is damaged, holds objects that git
-// fsck would not let pass, or goes on from commits that are not here.
+// ErrBundle means that a bundle is damaged, has objects that fail git fsck, or needs commits that
+// are missing here.
 var ErrBundle = errors.New("bad bundle")
 
-// ErrUnsound is wrapped by the errors about objects that git found to be damaged or
-// malformed when they came. Nothing of what came with them was kept.
+// ErrUnsound means that received objects are damaged or malformed. None of the received objects is
+// stored.
 var ErrUnsound = errors.New("unsound objects")
 
-// ofObjects are words of messages about objects that came.
+// ofObjects are parts of git's messages about received objects.
 var ofObjects = []string{"fsck error", "error in object", "bad object"}
 
-// ofHere are words of messages about this repository, whatever else is said.
+// ofHere are parts of git's messages about this repository.
 var ofHere = []string{"fsck error", "bad object", "pack-objects", "cannot lock ref", "No space left on device"}
 
-// ofRemote are words of messages about the other side and the way there.
+// ofRemote are parts of git's messages about the remote and the connection.
 var ofRemote = []string{
 	"Could not read from remote repository", "does not appear to be a git repository", "the remote end hung up",
 	"unable to access", "unable to connect", "unable to look up", "Could not resolve", "Connection ", "connection ",
@@ -40,17 +40,16 @@ var ofRemote = []string{
 	"unrecognized bundle", "does not exist",
 }
 
-// brokenHere is what git says before anything moves, whatever is to move, of a ref of this
-// repository that names no object in it.
+// brokenHere matches git's message that a ref of this repository points to a missing object.
 var brokenHere = regexp.MustCompile(`(?m)^fatal: bad object (refs/\S+)$`)
 
-// secret is the password in what git shows of a URL, or of its server alone.
+// secret matches the password, or other secret, in a URL in git's messages.
 var secret = regexp.MustCompile(`([^\s/:@'"]*):[^\s/@'"]+@`)
 
-// withoutSecrets leaves out what a URL holds for its own server alone.
+// withoutSecrets removes secrets from the URLs in a message.
 func withoutSecrets(said string) string { return secret.ReplaceAllString(said, "$1@") }
 
-// classify makes errors of git what callers tell apart.
+// classify wraps an error of git in this package's errors.
 func classify(ctx context.Context, err error) error {
 	var failed *gitexec.Error
 	if err == nil || ctx.Err() != nil || !errors.As(err, &failed) || failed.Stopped() {

@@ -9,21 +9,21 @@ import (
 	"github.com/git-smithers/git-smithers/internal/gitexec"
 )
 
-// Spec says which refs of the other side go where. A name that ends in "*" stands for all
-// that begin so, on both sides. The refs here are overwritten with what is there.
+// Spec maps refs of the remote to refs here. A name that ends in "*" matches all names with that
+// prefix, on both sides. Refs here are overwritten.
 type Spec struct {
 	From, To string
 }
 
-// notTips are refs of the other side that can be no run's tip, and whose names here would
-// be those of tombstones or in their way.
+// notTips excludes refs of the remote that are not tips of runs, and whose names here would conflict
+// with tombstones.
 const notTips = "^refs/smithers/_tip/_gone\n^refs/smithers/_tip/_gone/*\n"
 
-// Fetch brings refs of remote and what they reach. With prune, refs here that match the
-// To of a spec with "*" and are not there any more are deleted. A spec without "*" whose
-// ref is not there is an error that wraps refs.ErrNotFound, and brings nothing. Objects
-// are checked as git fsck does, under the user's fetch.fsck settings, and are on stable
-// storage where git's core.fsync is as git has it. Remote may be the path of a bundle.
+// Fetch fetches refs of remote with their objects. With prune, it deletes refs here that match the
+// To of a spec with "*" and no longer exist there. If the ref of a spec without "*" does not
+// exist, Fetch stores nothing and the error wraps refs.ErrNotFound. Objects
+// are checked as by git fsck, with the user's fetch.fsck settings, and are on stable
+// storage if git's core.fsync has its default. remote may be the path of a bundle.
 func (t *Transport) Fetch(ctx context.Context, remote string, specs []Spec, prune bool) error {
 	process := t.process(t.fetchArgs(remote, prune), t.fetchSettings(remote))
 	if t.opts.Talk != nil {
@@ -48,7 +48,7 @@ func (t *Transport) Fetch(ctx context.Context, remote string, specs []Spec, prun
 		if err == nil || tries == 0 || !errors.As(err, &failed) || !strings.Contains(failed.Stderr, "cannot lock ref") {
 			return err
 		}
-		// Somebody else fetches the same just now.
+		// Another process is fetching the same refs.
 		if err := pause(ctx, contendedFor); err != nil {
 			return err
 		}
@@ -77,17 +77,17 @@ func (t *Transport) fetchArgs(remote string, prune bool) []string {
 func (t *Transport) fetchSettings(remote string) []string {
 	settings := []string{
 		"fetch.fsckObjects=true", "advice.fetchShowForcedUpdates=false",
-		// One pack, which git writes to stable storage, instead of loose objects, which it does not.
+		// git writes one pack to stable storage, but not loose objects.
 		"fetch.unpackLimit=1",
 	}
 	if t.isPromisor(remote) {
-		// git takes what came with a filter, and only that, for a part of a partial clone.
+		// git treats only objects of a filtered fetch as part of a partial clone.
 		settings = append(settings, "remote."+remote+".partialCloneFilter="+filterOfNothing)
 	}
 	return settings
 }
 
-// filterOfNothing leaves no object out.
+// filterOfNothing filters out no object.
 const filterOfNothing = "blob:limit=1023g"
 
 // isPromisor reports whether this repository is a partial clone of remote.
@@ -96,7 +96,7 @@ func (t *Transport) isPromisor(remote string) bool {
 	return err == nil && promisor
 }
 
-// inDir is a path as a process in dir understands it.
+// inDir returns a path relative to dir.
 func inDir(dir, path string) string {
 	if filepath.IsAbs(path) {
 		return path

@@ -9,9 +9,9 @@ import (
 	"github.com/git-smithers/git-smithers/refs"
 )
 
-// List reads which refs remote has whose names begin with prefix, in the order of their
-// names. The other side sends the names of all its refs for that; Fetch, which does not,
-// is the better one to find runs with. Remote may be the path of a bundle.
+// List lists the refs of remote whose names begin with prefix, sorted by name. The remote
+// sends the names of all of its refs, so prefer Fetch to find runs. remote may be the path of a
+// bundle.
 func (t *Transport) List(ctx context.Context, remote, prefix string) ([]refs.Ref, error) {
 	stdout, err := t.run(ctx, t.process([]string{"ls-remote", "--quiet", "--refs", "--", remote}, nil))
 	if err != nil {

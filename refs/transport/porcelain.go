@@ -12,22 +12,22 @@ import (
 	"github.com/git-smithers/git-smithers/refs"
 )
 
-// maxSaid bounds what is kept of what the other side said about a refusal.
+// maxSaid limits the stored message of a refusal.
 const maxSaid = 2000
 
-// A verdict is what one push says of one ref. The larger one counts where a remote has
-// more than one URL to push to.
+// A verdict is the result of one push for one ref. If a remote has several push URLs, the larger
+// verdict counts.
 type verdict uint8
 
 const (
 	unknown verdict = iota
 	current
 	done
-	heldUp   // by others of its chunk
-	raced    // somebody else held or moved it between the two looks of this push
-	stale    // it is not what was expected
-	declined // the other side does not take it
-	unsent   // what it takes along cannot be read here
+	heldUp   // because of other refs in its chunk
+	raced    // another process locked or moved it during this push
+	stale    // it does not have the expected value
+	declined // the remote refuses it
+	unsent   // its objects cannot be read here
 )
 
 type answer struct {
@@ -35,7 +35,7 @@ type answer struct {
 	reason  string
 }
 
-// push runs git push for one chunk and returns what it says of each ref of it.
+// push runs git push for one chunk and returns the answer for each ref.
 func (p *pusher) push(ctx context.Context, chunk []Move) (map[refs.Name]answer, error) {
 	process := p.t.process(p.args(chunk), p.settings())
 	stdout, _, err := process.Run(ctx)
@@ -52,7 +52,7 @@ func (p *pusher) push(ctx context.Context, chunk []Move) (map[refs.Name]answer, 
 		p.atomic = false
 		return p.push(ctx, chunk)
 	case isUnsent(failed.Stderr):
-		// The other side says that the pack was bad, which is true and not its fault.
+		// The remote reports a bad pack, but the cause is here.
 		if reason := unreadable(failed.Stderr); reason != "" {
 			return allOf(chunk, answer{unsent, reason}), nil
 		}
@@ -69,11 +69,11 @@ func (p *pusher) push(ctx context.Context, chunk []Move) (map[refs.Name]answer, 
 	return nil, classify(ctx, err)
 }
 
-// refusedAll are words with which a push ends that was refused as a whole without a word
-// about refs: by a hook for transactions of refs, and for its size by a proxy.
+// refusedAll are parts of messages that end a push without a message about any ref: from a
+// reference-transaction hook, or from a proxy because of the size.
 var refusedAll = []string{"ref updates aborted by hook", "HTTP 413", "returned error: 413"}
 
-// args are the arguments of git push for a chunk.
+// args returns the arguments of git push for a chunk.
 func (p *pusher) args(chunk []Move) []string {
 	args := []string{"push", "--porcelain", p.t.progress(), "--no-verify", "--no-signed", "--no-follow-tags", "--recurse-submodules=no"}
 	if p.atomic {
@@ -96,19 +96,19 @@ func (p *pusher) args(chunk []Move) []string {
 	return append(append(args, "--", p.remote), specs...)
 }
 
-// settings keep the user's configuration for their own pushes out of ours.
+// settings returns options that disable the user's push configuration.
 func (p *pusher) settings() []string {
 	settings := []string{"push.pushOption=", "color.push=false", "color.transport=false", "advice.pushUpdateRejected=false"}
 	if p.t.isConfigured(p.remote) {
 		settings = append(settings, "remote."+p.remote+".mirror=false",
-			// A fetch refspec that covers our refs would have git push move them here, too.
+			// If a fetch refspec covers our refs, git push would also move them here.
 			"remote."+p.remote+".fetch=^refs/smithers/*")
 	}
 	return settings
 }
 
-// parsePorcelain reads what git push --porcelain printed. Said is what the other side
-// said beside. It is an error if nothing is said of a move.
+// parsePorcelain parses the output of git push --porcelain. said is the remote's message. A
+// move without an answer is an error.
 func parsePorcelain(out []byte, said string, chunk []Move) (map[refs.Name]answer, error) {
 	answers := make(map[refs.Name]answer, len(chunk))
 	for line := range strings.Lines(string(out)) {
@@ -134,15 +134,15 @@ func parsePorcelain(out []byte, said string, chunk []Move) (map[refs.Name]answer
 	return answers, nil
 }
 
-// Reasons of git: a ref that was held up by others of its chunk, and one that moved or was
-// locked while the other side took the objects. A lock is left by a crash, too, and the
-// name of a ref can be a folder of another's, so the second may be for good.
+// Reasons of git: a ref was held up by others of its chunk, or moved or was
+// locked during the push. The latter may be permanent, because a crash can leave a lock, and a ref's
+// name can be a folder of another's.
 var (
 	ofOthers = []string{"atomic push failed", "atomic push failure"}
 	ofRaces  = []string{"failed to update ref", "atomic transaction failed", "failed to lock", "transaction failed to start"}
 )
 
-// judge reads one line of git push --porcelain.
+// judge parses one line of git push --porcelain.
 func judge(flag, summary string) answer {
 	switch flag {
 	case "=":
@@ -150,7 +150,7 @@ func judge(flag, summary string) answer {
 	case " ", "*", "-":
 		return answer{verdict: done}
 	case "!":
-	default: // "+" is a forced update, which is never asked for
+	default: // "+" is a forced update, which is never requested
 		return answer{}
 	}
 	what, reason, _ := strings.Cut(summary, " (")
@@ -169,7 +169,7 @@ func judge(flag, summary string) answer {
 	}
 }
 
-// remoteSaid is what the other side said on its standard error, but for its progress.
+// remoteSaid returns the remote's messages on stderr, without progress.
 func remoteSaid(stderr string) string {
 	var lines []string
 	for line := range strings.Lines(withoutProgress(stderr)) {

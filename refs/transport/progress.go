@@ -7,11 +7,11 @@ import (
 	"strings"
 )
 
-// progressLine is what git says of how far it is, on a line of its own.
+// progressLine matches a line of git's progress.
 var progressLine = regexp.MustCompile(
 	`^(remote: )?((Enumerating|Counting|Compressing|Writing|Receiving|Resolving|Unpacking|Checking|Delta compression|Total)\b.*|.*: +[0-9]+% \([0-9]+/[0-9]+\).*)?$`)
 
-// withoutProgress is what git said that is no progress.
+// withoutProgress removes progress from git's messages.
 func withoutProgress(said string) string {
 	var kept []string
 	for line := range strings.Lines(said) {
@@ -24,10 +24,10 @@ func withoutProgress(said string) string {
 	return strings.Join(kept, "\n")
 }
 
-// progressFilter hands on progress, and no list of the refs that moved.
+// progressFilter passes on progress, without the list of moved refs.
 type progressFilter struct {
 	to   io.Writer
-	line []byte // what came of a line that is not at its end
+	line []byte // an incomplete line
 }
 
 func (f *progressFilter) Write(p []byte) (int, error) {

@@ -9,28 +9,28 @@ import (
 )
 
 const (
-	// defaultChunk is Options.Chunk when it is zero.
+	// defaultChunk is the default of Options.Chunk.
 	defaultChunk = 200
-	// maxRefused is how many refusals in a row mean that it is not the single ref.
+	// maxRefused is the number of successive refusals after which a push gives up.
 	maxRefused = 3
-	// maxContended is how often a push is repeated in which somebody else came first.
+	// maxContended is the number of retries after another process was first.
 	maxContended = 8
 	contendedFor = 20 * time.Millisecond
 )
 
-// How says what a push expects of the ref on the other side.
+// How selects the condition for a move on the remote.
 type How uint8
 
 const (
 	// FastForward moves a ref to a descendant, or creates it.
 	FastForward How = iota
-	// Create makes a ref that must not be there. One that is there at the same id is fine.
+	// Create creates a ref. An existing ref with the same id is fine.
 	Create
-	// Delete removes a ref that must be at Move.Old. One that is not there is fine.
+	// Delete deletes a ref that has the value Move.Old. A missing ref is fine.
 	Delete
 )
 
-// Move is a ref to move on the other side.
+// Move is a requested move of a ref on the remote.
 type Move struct {
 	Name refs.Name
 	How  How
@@ -38,42 +38,40 @@ type Move struct {
 	Old  objstore.ID // for Delete
 }
 
-// Status is what became of a Move.
+// Status is the result of a Move.
 type Status uint8
 
 const (
-	// Moved means that the other side has it now.
+	// Moved means that the remote has the ref now.
 	Moved Status = iota
-	// UpToDate means that the other side had it already.
+	// UpToDate means that the remote had the ref already.
 	UpToDate
-	// Stale means that the ref there is not what the move expects; nothing was written.
+	// Stale means that the ref there does not have the expected value; nothing was written.
 	Stale
-	// Refused means that the other side does not take it, by a hook, a rule or a limit.
+	// Refused means that the remote refuses the move, by a hook, a rule or a limit.
 	Refused
-	// Unreadable means that an object that is to go along is missing or damaged here.
+	// Unreadable means that an object to send is missing or damaged here.
 	Unreadable
 )
 
-// Outcome is a Move and what became of it.
+// Outcome is a Move and its result.
 type Outcome struct {
 	Move
 
 	Status Status
-	Reason string // what the other side said, or the git here; "" for Moved and UpToDate
+	Reason string // the message of the remote or of git here; "" for Moved and UpToDate
 }
 
-// Push makes moves on remote, the name of a configured remote or a URL, and returns what
-// became of each, in their order. No two moves are of one ref. Each chunk moves as a
-// whole or not at all, unless the other side cannot do that; what is stale there is left
-// out and does not hold up the others. Where the other side refuses a chunk, its halves
-// are tried, down to single refs, and where it was their number, chunks after that are no
-// larger than what it took. Where the other side refuses three times in a row what cannot
-// be halved, nothing further is tried, and all that is left is Refused. A chunk is halved,
-// too, until what takes along objects that cannot be read here is alone.
+// Push moves refs on remote, a configured remote's name or a URL, and returns the
+// result of each move, in order. No two moves may name the same ref. Each chunk moves as a
+// whole or not at all, if the remote supports that; stale refs are skipped and do not hold up
+// the others. If the remote refuses a chunk, Push tries its halves, down to single refs; if it
+// refused their number, later chunks are no larger than the accepted size. After three successive
+// refusals of single refs, Push gives up and the remaining moves are Refused. If objects cannot
+// be read here, Push also halves the chunk until the ref that needs them is alone.
 //
-// The error is about the connection or this repository; the outcomes beside it are true
-// all the same, those that are missing are not known, and the same Push again does what
-// is left.
+// The error is about the connection or this repository. The returned outcomes are valid even then;
+// the outcomes of missing moves are unknown, and repeating the Push completes them.
 func (t *Transport) Push(ctx context.Context, remote string, moves []Move) ([]Outcome, error) {
 	p := &pusher{t: t, remote: remote, atomic: true, size: t.opts.Chunk, contended: maxContended}
 	if p.size <= 0 {
@@ -93,17 +91,17 @@ func (t *Transport) Push(ctx context.Context, remote string, moves []Move) ([]Ou
 	return outcomes, err
 }
 
-// pusher is one Push under way.
+// pusher is one Push in progress.
 type pusher struct {
 	t         *Transport
 	remote    string
-	atomic    bool // until the other side says that it cannot
-	size      int  // of the next chunk
+	atomic    bool // false once the remote rejects atomic pushes
+	size      int  // size of the next chunk
 	settled   map[refs.Name]Outcome
-	refused   int    // how many were settled as Refused or Unreadable
-	inARow    int    // refusals since something moved
-	over      string // the reason why nothing further is tried
-	contended int    // how many more times to try again what others were faster at
+	refused   int    // number of Refused and Unreadable moves
+	inARow    int    // refusals since the last success
+	over      string // the reason to give up
+	contended int    // remaining retries after another process was first
 }
 
 func (p *pusher) settle(move Move, status Status, reason string) {
@@ -113,7 +111,7 @@ func (p *pusher) settle(move Move, status Status, reason string) {
 	}
 }
 
-// each tries moves in chunks.
+// each pushes moves in chunks.
 func (p *pusher) each(ctx context.Context, moves []Move) error {
 	for len(moves) > 0 {
 		n := min(p.size, len(moves))
@@ -125,7 +123,7 @@ func (p *pusher) each(ctx context.Context, moves []Move) error {
 	return nil
 }
 
-// try settles every move of a chunk.
+// try pushes a chunk until every move of it has a result.
 func (p *pusher) try(ctx context.Context, chunk []Move) error {
 	if p.over != "" {
 		for _, move := range chunk {
@@ -172,8 +170,8 @@ func (p *pusher) try(ctx context.Context, chunk []Move) error {
 	return p.try(ctx, left)
 }
 
-// sort settles what the other side's answers settle, and tells what was only held up by
-// others, what was refused, and at what somebody else was faster.
+// sort records the final answers, and returns the moves that were held up by
+// others, refused, or contended.
 func (p *pusher) sort(chunk []Move, answers map[refs.Name]answer) (left, refused, contended []Move) {
 	for _, move := range chunk {
 		switch a := answers[move.Name]; a.verdict {
@@ -184,7 +182,7 @@ func (p *pusher) sort(chunk []Move, answers map[refs.Name]answer) (left, refused
 			p.settle(move, UpToDate, "")
 		case stale:
 			p.settle(move, Stale, a.reason)
-		case unknown, unsent, heldUp: // of the first two there is none here
+		case unknown, unsent, heldUp: // left has neither of the first two
 			left = append(left, move)
 		case raced:
 			contended = append(contended, move)
@@ -195,8 +193,7 @@ func (p *pusher) sort(chunk []Move, answers map[refs.Name]answer) (left, refused
 	return left, refused, contended
 }
 
-// halve tries a chunk that was refused as a whole in smaller ones. Where all of it is
-// taken so, it was too much at once.
+// halve retries a refused chunk in halves. If both are accepted, the chunk was too large.
 func (p *pusher) halve(ctx context.Context, chunk []Move) error {
 	size, refused := p.size, p.refused
 	p.size = len(chunk) / 2
@@ -207,8 +204,7 @@ func (p *pusher) halve(ctx context.Context, chunk []Move) error {
 	return err
 }
 
-// forgive looks at what was to be deleted and is not at its old value: what is not there
-// any more is as it was to be.
+// forgive checks deletions of refs without their old value: a missing ref counts as deleted.
 func (p *pusher) forgive(ctx context.Context) error {
 	var stale []Move
 	for _, outcome := range p.settled {
@@ -232,7 +228,7 @@ func (p *pusher) forgive(ctx context.Context) error {
 	return nil
 }
 
-// unsettled is what is left of moves.
+// unsettled returns the moves without a result.
 func unsettled(moves []Move, settled map[refs.Name]Outcome) []Move {
 	var left []Move
 	for _, move := range moves {

@@ -8,21 +8,21 @@ import (
 	"github.com/git-smithers/git-smithers/internal/gitexec"
 )
 
-// advice is what git adds to a failure that it has named, line by line.
+// advice are lines that git adds to a failure it has already named.
 var advice = []string{
 	"fatal: Could not read from remote repository.",
 	"Please make sure you have the correct access rights", "and the repository exists.",
 }
 
-// ofAddresses are words of messages about an address where no repository is.
+// ofAddresses are parts of messages about an address without a repository.
 var ofAddresses = []string{
 	"does not appear to be a git repository", "not a git repository", "does not exist", "not found", "not exported",
 	"Could not resolve", "unable to look up", "unable to find remote helper", "strange hostname", "strange pathname",
 	"No such remote", "no path specified",
 }
 
-// Said is why a git failed that wraps ErrRemote, in its own words: one line, without what it
-// adds for everybody.
+// Said returns git's own reason for an error that wraps ErrRemote: one line, without general
+// advice.
 func Said(err error) string {
 	failed, ok := errors.AsType[*gitexec.Error](err)
 	if !ok || failed.Stderr == "" {
@@ -41,8 +41,8 @@ func Said(err error) string {
 	return strings.Join(lines, "; ")
 }
 
-// IsNowhere reports whether an error that wraps ErrRemote is about an address where no
-// repository is, so that trying again is of no use.
+// IsNowhere reports whether an error that wraps ErrRemote is about an address without a repository,
+// so that a retry is useless.
 func IsNowhere(err error) bool {
 	failed, ok := errors.AsType[*gitexec.Error](err)
 	return ok && saysAny(failed.Stderr, ofAddresses)

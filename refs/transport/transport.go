@@ -1,11 +1,10 @@
-// Package transport moves refs of refs/smithers, and what they reach, between this
-// repository and others, by native git: so credentials, proxies and ssh work as they do
-// for the user's own pushes. It knows names and objects, and nothing of what runs are.
+// Package transport moves refs of refs/smithers, with their objects, between this
+// repository and others. It uses native git, so that credentials, proxies and ssh work as
+// for the user's own pushes. It knows names and objects, but not runs.
 //
-// Nothing it does is part of the user's own push or fetch, runs a hook of this
+// It never changes the user's own push or fetch, runs a hook of this
 // repository, writes configuration, tags, FETCH_HEAD or a remote-tracking branch, or
-// starts a git gc. No push is forced: what a ref on the other side is expected to be is
-// said each time.
+// starts git gc. It never forces a push: every move names the expected value of the ref.
 package transport
 
 import (
@@ -22,9 +21,9 @@ import (
 type Options struct {
 	Repo gitexec.Repo
 	Env  []string // the environment git runs under, as os.Environ gives it
-	// Talk, unless it is nil, gets git's own progress as it comes, for a terminal.
+	// Talk, if not nil, gets git's own progress, for a terminal.
 	Talk io.Writer
-	// Chunk is how many refs one push carries at first; 0 means 200.
+	// Chunk is the initial number of refs in one push; 0 means 200.
 	Chunk int
 }
 
@@ -33,16 +32,16 @@ type Transport struct {
 	opts Options
 }
 
-// New prepares a Transport. It does nothing yet.
+// New returns a Transport. It reads nothing yet.
 func New(opts Options) *Transport { return &Transport{opts: opts} }
 
-// process is a git that runs where the user's own would, so that relative paths of
-// remotes mean the same. Args name what to do; settings are for this run alone.
+// process returns a git command that runs in the user's folder, so that relative paths of
+// remotes have the same meaning. settings are for this command only.
 func (t *Transport) process(args, settings []string) gitexec.Process {
 	repo := t.opts.Repo
 	gitDir := cmp.Or(repo.GitDir, repo.CommonDir)
 	options := []string{"--git-dir=" + gitDir}
-	// None of the hooks here is about what moves here. The other side's are its own.
+	// No hook of this repository concerns our refs. The remote's hooks run there.
 	for _, setting := range append([]string{"core.hooksPath=" + os.DevNull, "core.warnAmbiguousRefs=false"}, settings...) {
 		options = append(options, "-c", setting)
 	}
@@ -52,13 +51,13 @@ func (t *Transport) process(args, settings []string) gitexec.Process {
 	}
 }
 
-// run is Run of a process, with errors as callers get them.
+// run runs a process and classifies its error.
 func (t *Transport) run(ctx context.Context, process gitexec.Process) (stdout []byte, err error) {
 	stdout, _, err = process.Run(ctx)
 	return stdout, classify(ctx, err)
 }
 
-// progress is the option that says whether git tells how far it is.
+// progress returns the option that turns git's progress on or off.
 func (t *Transport) progress() string {
 	if t.opts.Talk != nil {
 		return "--progress"
@@ -66,7 +65,7 @@ func (t *Transport) progress() string {
 	return "--no-progress"
 }
 
-// isConfigured reports whether remote is the name of one, and not a URL or a path.
+// isConfigured reports whether remote is a configured name, and not a URL or a path.
 func (t *Transport) isConfigured(remote string) bool {
 	for key := range t.opts.Repo.Config {
 		if strings.HasPrefix(key, "remote."+remote+".") {

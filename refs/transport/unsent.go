@@ -6,18 +6,18 @@ import (
 	"github.com/git-smithers/git-smithers/refs"
 )
 
-// ofObjectsHere are words of a git that ended since it could not read objects.
+// ofObjectsHere are parts of git's messages about objects that it could not read here.
 var ofObjectsHere = []string{
 	"bad object", "bad tree object", "bad blob object", "bad commit object", "bad tag object", "unable to read", "unable to parse",
 	"could not parse", "missing", "is corrupt", "failed to read object", "loose object", "packed object", "unable to get type of object",
 	"cannot read", "not a valid object",
 }
 
-// isUnsent reports whether a push ended for trouble on this side: the git here gave a reason,
-// and it is neither the connection nor what the other side made of the refs.
+// isUnsent reports whether a push failed on this side: git gave a reason that is neither about the
+// connection nor about the remote's refs.
 func isUnsent(stderr string) bool {
 	for line := range strings.Lines(withoutProgress(stderr)) {
-		// Of a broken connection, pack-objects dies by SIGPIPE.
+		// If the connection breaks, pack-objects dies by SIGPIPE.
 		died := strings.Contains(line, "pack-objects died") && !strings.Contains(line, "of signal 13")
 		if died || fatalHere(line) != "" {
 			return true
@@ -26,7 +26,7 @@ func isUnsent(stderr string) bool {
 	return false
 }
 
-// unreadable is why objects could not be read here; "" where it was something else.
+// unreadable returns why objects could not be read here; "" if the failure is a different one.
 func unreadable(stderr string) string {
 	for line := range strings.Lines(withoutProgress(stderr)) {
 		if reason := fatalHere(line); saysAny(reason, ofObjectsHere) {
@@ -36,8 +36,8 @@ func unreadable(stderr string) string {
 	return ""
 }
 
-// fatalHere is the reason that the git here gave for its end in a line; "" where it gave
-// none, or one about the other side.
+// fatalHere returns git's own fatal reason in a line; "" if there is none or it is about the
+// remote.
 func fatalHere(line string) string {
 	reason, ok := strings.CutPrefix(line, "fatal: ")
 	if !ok || saysAny(line, ofRemote) || saysAny(line, refusedAll) || strings.HasPrefix(reason, "remote error") {
@@ -46,7 +46,7 @@ func fatalHere(line string) string {
 	return strings.TrimSpace(reason)
 }
 
-// allOf is the same answer for every move of a chunk.
+// allOf returns the same answer for every move of a chunk.
 func allOf(chunk []Move, a answer) map[refs.Name]answer {
 	answers := make(map[refs.Name]answer, len(chunk))
 	for _, move := range chunk {

@@ -39,7 +39,7 @@ mends without asking. Nothing is deleted but empty files of refs: what is damage
 smithers/damaged in the git directory. Objects that are missing are fetched again from a
 remote that has the run. Exits with 12 if something is left that is more than untidy.
 
---rebuild-index drops the index and reads it again from the refs. The index is a cache, a
+--rebuild-index rebuilds the index from the refs. The index is a cache, a
 SQLite database in the git directory, which may be deleted at any time. It brings itself
 up to date and makes itself anew when it is damaged, so this is seldom needed.`,
 		flags: []urfave.Flag{

@@ -103,7 +103,7 @@ func (s *session) writeFetched(ctx context.Context, kind string, fetched *share.
 func noteOnFetched(run share.FetchedRun) string {
 	switch {
 	case run.State == share.StateSplit:
-		return "it was continued here, too: that is " + run.Fork + " now"
+		return "your own continuation is now the fork " + run.Fork
 	case run.Fork != "":
 		return "as " + run.Fork
 	}

@@ -35,7 +35,7 @@ overwritten: a run that was continued there, too, is refused until it is fetched
 with plain git, as long as it has fewer than smithers.remoteFrameRefs of them.
 
 Captured files travel along. Before the first push to a remote, the untracked files among
-them are listed, and one is asked; smithers.pushFiles=yes or no settles it.
+them are listed, and one is asked; smithers.pushFiles=yes or no decides for every remote.
 
 Prints each run that was not there as it is here, or was named, and what became of it.`,
 		maxArgs: anyNumber,

@@ -56,9 +56,9 @@ func (r *runner) captureOf(ctx context.Context, name string) *jjbridge.Captured 
 		return got
 	case r.opts.Hurry.Err() != nil || r.unread[name]: // one warning until a capture succeeds again
 	case name == "":
-		r.opts.Warn(fmt.Errorf("the working copy could not be captured; frames name the code of the ones before: %w", err))
+		r.opts.Warn(fmt.Errorf("the working copy could not be captured, so frames keep the code of earlier ones: %w", err))
 	default:
-		r.opts.Warn(fmt.Errorf("the worktree of task %s could not be captured; frames name the code of the ones before: %w", name, err))
+		r.opts.Warn(fmt.Errorf("the worktree of task %s could not be captured, so frames keep the code of earlier ones: %w", name, err))
 	}
 	r.unread[name] = true
 	return nil
@@ -106,7 +106,7 @@ func (c captures) objects(w objstore.Writer) error {
 func (c captures) close(warn func(error)) {
 	for _, name := range slices.Sorted(maps.Keys(c)) {
 		if err := c[name].Close(); err != nil {
-			warn(fmt.Errorf("files of a capture stay behind: %w", err))
+			warn(fmt.Errorf("temporary files of a capture could not be removed: %w", err))
 		}
 	}
 }

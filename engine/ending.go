@@ -63,19 +63,19 @@ func (r *runner) ended(status snapshot.RunStatus, why string) error {
 
 // TryAgain returns the hint to retry the failed tasks of a run.
 func TryAgain(run string) string {
-	return fmt.Sprintf("`git smithers resume %s` tries again what failed", fault.Word(run))
+	return fmt.Sprintf("`git smithers resume %s` retries what failed", fault.Word(run))
 }
 
 // hints returns the hints after a failure, the plain retry first. file is Options.WorkflowFile.
 func (f failure) hints(row snapshot.Run, file string) []string {
 	frame := fault.Word(timeline.Address{Run: row.ID, Frame: f.before}.String())
-	replay := fmt.Sprintf("`git smithers replay %s` tries it in a fork, with another --input if you name one", frame)
+	replay := fmt.Sprintf("`git smithers replay %s` retries it in a fork; --input changes its input", frame)
 	if file != "" {
-		replay = fmt.Sprintf("`git smithers replay %s %s` tries it in a fork, with a mended workflow or another --input", fault.Word(file), frame)
+		replay = fmt.Sprintf("`git smithers replay %s %s` retries it in a fork, with a repaired workflow or another --input", fault.Word(file), frame)
 	}
 	hints := []string{TryAgain(row.ID)}
 	if f.task != nil && f.task.Run != "" {
-		hints = append(hints, fmt.Sprintf("`git smithers logs %s %s` shows what it said", fault.Word(row.ID), fault.Word(f.task.ID)))
+		hints = append(hints, fmt.Sprintf("`git smithers logs %s %s` shows its log", fault.Word(row.ID), fault.Word(f.task.ID)))
 	}
 	return append(hints, replay)
 }

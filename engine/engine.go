@@ -193,7 +193,7 @@ func (o Options) withDefaults() Options {
 func Run(ctx context.Context, rec Recorder, agreed timeline.Consented, opts Options) (Result, error) {
 	definition := agreed.Definition()
 	if definition == nil {
-		return Result{Run: rec.Row()}, fault.New(fault.Unconfirmed, "nobody agreed to the commands of run %s", rec.Row().ID)
+		return Result{Run: rec.Row()}, fault.New(fault.Unconfirmed, "the commands of run %s were not confirmed", rec.Row().ID)
 	}
 	wf, err := Parse("the workflow of "+rec.Row().ID, definition)
 	if err != nil {
@@ -230,7 +230,7 @@ func run(ctx context.Context, rec Recorder, wf *Workflow, opts Options) (Result,
 func workflowChanged(row snapshot.Run, wf *Workflow, file string) error {
 	out := fault.New(fault.WorkflowChanged, "run %s began with another definition of workflow %s", row.ID, wf.Name)
 	if file == "" {
-		return out.Hint("the same command with --accept-workflow-change goes on with the new definition")
+		return out.Hint("add --accept-workflow-change to continue with the new definition")
 	}
 	newest := timeline.Address{Run: row.ID, Frame: row.Frame}.String()
 	return out.Detail("file", file).
@@ -240,7 +240,7 @@ func workflowChanged(row snapshot.Run, wf *Workflow, file string) error {
 
 // AcceptChange returns the hint to resume a run with a changed definition.
 func AcceptChange(command string) string {
-	return fmt.Sprintf("`%s` goes on with the new definition", command)
+	return fmt.Sprintf("`%s` continues with the new definition", command)
 }
 
 // Check reports whether a run has work left. Its error is the one that Run returns if it does nothing:
@@ -251,7 +251,7 @@ func Check(rec Recorder, wf *Workflow, opts Options) (left bool, err error) {
 	changed := row.WorkflowHash != wf.Snapshot().Hash()
 	if row.Status == snapshot.RunFinished && !changed {
 		if opts.Input != nil {
-			err = fault.New(fault.RunNotResumable, "run %s is finished; there is nothing left that another input could change", row.ID).
+			err = fault.New(fault.RunNotResumable, "run %s is finished; another input cannot change it", row.ID).
 				Hint("`git smithers replay` runs it again from a frame, with another --input")
 		}
 		return false, err

@@ -41,7 +41,7 @@ tasks:
 	}
 	assert.Equal(t, []string{
 		`name "a b" has a character that is not allowed, or is too long`,
-		"outputs.v is not a JSON Schema: #/type: objekt is no type; types are null, boolean, object, array, number, integer, string",
+		"outputs.v is not a JSON Schema: #/type: objekt is not a type; types are null, boolean, object, array, number, integer, string",
 		`"x/y" cannot be the name of a table`,
 		`retries must be a whole number from 0 to 100, not "many"`,
 		`timeout is not a duration: "10"`,

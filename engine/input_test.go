@@ -48,7 +48,7 @@ func TestAnInputIsReplacedOnlyByWhoGivesAnother(t *testing.T) {
 	assert.Contains(t, s.read("ctx"), `"input":{"x":1.0,"ok":true}`)
 
 	_, err = s.run()
-	assert.Equal(t, "run r is finished; there is nothing left that another input could change", fails(t, fault.RunNotResumable, err))
+	assert.Equal(t, "run r is finished; another input cannot change it", fails(t, fault.RunNotResumable, err))
 }
 
 func TestTheSameInputAgainIsNoChange(t *testing.T) {

@@ -13,9 +13,9 @@ func (r *runner) endLeft() {
 	}
 	n, err := r.opts.Commands.EndLeft(r.opts.Hurry, r.opts.Grace)
 	if n > 0 {
-		r.opts.Warn(fmt.Errorf("commands of another process of this run were still at work: %d processes were ended", n))
+		r.opts.Warn(fmt.Errorf("another process left commands of this run running: %d processes were ended", n))
 	}
 	if err != nil {
-		r.opts.Warn(fmt.Errorf("something of another process of this run may still be at work: %w", err))
+		r.opts.Warn(fmt.Errorf("a command of another process of this run may still be running: %w", err))
 	}
 }

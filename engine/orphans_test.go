@@ -70,8 +70,8 @@ func TestWhatWasLeftOfAProcessBeforeIsAWarning(t *testing.T) {
 	_, err := s.run()
 	require.NoError(t, err)
 	assert.Equal(t, []string{
-		"commands of another process of this run were still at work: 2 processes were ended",
-		"something of another process of this run may still be at work: a process does not end",
+		"another process left commands of this run running: 2 processes were ended",
+		"a command of another process of this run may still be running: a process does not end",
 		"task a: its processes would not be ended if this one were killed: a process does not end",
 	}, *warned)
 }

@@ -18,7 +18,7 @@ func (r *runner) openShared(ctx context.Context) error {
 		r.copies[""] = r.opts.WorkingCopy
 	}
 	if r.opts.Worktree == nil && r.wf.asksForWorktrees() {
-		return fault.New(fault.WorktreeFailed, "workflow %s asks for worktrees, and there is nowhere to make them", r.wf.Name).
+		return fault.New(fault.WorktreeFailed, "workflow %s asks for worktrees, which need a repository", r.wf.Name).
 			Hint("run it in a git or jj repository")
 	}
 	if spec, ok := r.ownWorktree(); ok {

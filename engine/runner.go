@@ -228,5 +228,5 @@ func (r *runner) isLost() bool {
 
 func (r *runner) takenOver() error {
 	return fault.New(fault.Conflict, "run %s was taken over by another process", r.runID).
-		Hint("nothing more is written by this one; `git smithers timeline %s` shows what happens", fault.Word(r.runID))
+		Hint("this process writes nothing more; `git smithers timeline %s` shows what happens", fault.Word(r.runID))
 }

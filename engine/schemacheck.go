@@ -247,13 +247,13 @@ func checkTypes(at string, names []any) error {
 	for _, name := range names {
 		text, ok := name.(string)
 		if !ok || !slices.Contains(schemaTypes, text) {
-			return fmt.Errorf("%s: %v is no type; types are %s", at, name, strings.Join(schemaTypes, ", "))
+			return fmt.Errorf("%s: %v is not a type; types are %s", at, name, strings.Join(schemaTypes, ", "))
 		}
 	}
 	return nil
 }
 
-var errInexact = errors.New("is no exact double, and would be compared as another number")
+var errInexact = errors.New("is not exact as a double, so it would be compared as another number")
 
 // exactNumbers refuses integers that a float64, as the library uses, would change.
 func exactNumbers(at string, value any) error {

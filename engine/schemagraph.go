@@ -169,7 +169,7 @@ func (g *schemaGraph) findCircle() error {
 	}
 	for _, at := range slices.Sorted(maps.Keys(g.nodes)) {
 		if on := enter(g.nodes[at]); on != nil {
-			return fmt.Errorf("$ref goes in a circle at %s", on.at)
+			return fmt.Errorf("$ref is circular at %s", on.at)
 		}
 	}
 	return nil

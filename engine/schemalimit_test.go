@@ -105,14 +105,14 @@ func TestACircleIsFoundInALongChain(t *testing.T) {
 	t.Parallel()
 	e := parseError(t, withSchema(chain(6000, `{$ref: '#/$defs/a3000'}`)))
 	assert.Equal(t, fault.InvalidWorkflow, e.Code)
-	assert.Contains(t, e.Error(), "$ref goes in a circle at #/$defs/a")
+	assert.Contains(t, e.Error(), "$ref is circular at #/$defs/a")
 	require.NoError(t, parse(t, withSchema(chain(2000, `{type: object}`))).ValidateInput(nil), "one without is sound")
 }
 
 func TestACircleIsFoundHoweverItIsWritten(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct{ schema, message string }{
-		"escaped":         {`{$ref: '#/$defs/a', $defs: {a: {$ref: '#/%24defs/%61'}}}`, "$ref goes in a circle at #/$defs/a"},
+		"escaped":         {`{$ref: '#/$defs/a', $defs: {a: {$ref: '#/%24defs/%61'}}}`, "$ref is circular at #/$defs/a"},
 		"in another case": {`{AllOf: [{$ref: '#'}]}`, "#/AllOf: write it allOf"},
 		"by an index":     {`{allOf: [{}, {$ref: '#/allOf/+1'}]}`, "#/allOf/1/$ref: #/allOf/+1 leads to no schema"},
 	} {

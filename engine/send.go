@@ -30,7 +30,7 @@ func send(ctx context.Context, rec Recorder, s snapshot.Signal,
 		}
 		if row := rec.Row(); row.Status == snapshot.RunFinished {
 			return nil, fault.New(fault.RunNotResumable, "run %s is finished; nothing waits for signals", row.ID).
-				Hint("`git smithers fork %s` makes a run of its newest frame; name a frame at which it still waited",
+				Hint("`git smithers fork %s` forks its newest frame; name a frame at which it still waited",
 					fault.Word(timeline.Address{Run: row.ID, Frame: row.Frame}.String())).
 				Hint("`git smithers timeline %s` lists its frames", fault.Word(row.ID)).
 				Detail("status", row.Status)
@@ -57,7 +57,7 @@ func checkSignal(s *snapshot.Signal) (payload any, err error) {
 		return nil, err
 	}
 	if s.Name == "" {
-		return nil, fault.New(fault.InvalidInput, "a signal has a name")
+		return nil, fault.New(fault.InvalidInput, "a signal needs a name")
 	}
 	for what, text := range map[string]*string{"the correlation id": s.CorrelationID, "the name of who sends": s.ReceivedBy} {
 		if text == nil {

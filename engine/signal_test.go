@@ -302,7 +302,7 @@ func TestSendRefusesWhatIsNoSignal(t *testing.T) {
 		signal  snapshot.Signal
 		message string
 	}{
-		"no name":         {snapshot.Signal{Payload: json.RawMessage(`1`)}, "a signal has a name"},
+		"no name":         {snapshot.Signal{Payload: json.RawMessage(`1`)}, "a signal needs a name"},
 		"no UTF-8":        {snapshot.Signal{Name: "\xff", Payload: json.RawMessage(`1`)}, "the name of the signal is not valid UTF-8"},
 		"bad correlation": {snapshot.Signal{Name: "p", CorrelationID: new("\xff"), Payload: json.RawMessage(`1`)}, "the correlation id is not valid UTF-8"},
 		"no payload":      {snapshot.Signal{Name: "p"}, "payload: nothing was printed; expected one JSON value"},

@@ -163,13 +163,13 @@ func showValue(value any) (string, error) {
 	case string:
 		return v, nil
 	case map[string]any, []any:
-		return "", fmt.Errorf("a placeholder is %s, no text", cut(fmt.Sprintf("%q", fmt.Sprint(v)), maxShownResult))
+		return "", fmt.Errorf("a placeholder is %s, not text", cut(fmt.Sprintf("%q", fmt.Sprint(v)), maxShownResult))
 	case bool, int, int64, uint64, float64:
 		text, err := json.Marshal(v)
 		if err != nil {
-			return "", fmt.Errorf("a placeholder is %v, no number", v)
+			return "", fmt.Errorf("a placeholder is %v, not a number", v)
 		}
 		return string(text), nil
 	}
-	return "", fmt.Errorf("a placeholder is %s, no text", cut(fmt.Sprintf("%q", fmt.Sprint(value)), maxShownResult))
+	return "", fmt.Errorf("a placeholder is %s, not text", cut(fmt.Sprintf("%q", fmt.Sprint(value)), maxShownResult))
 }

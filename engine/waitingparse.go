@@ -30,7 +30,7 @@ func (p *parser) kind(n *yaml.Node, t *Task, fields map[string]*yaml.Node) {
 			continue
 		}
 		if kind != "" {
-			p.fail(n, "make two tasks of it, of which one needs the other", "task %s has both %s and %s", t.ID, kind, key)
+			p.fail(n, "split it into two tasks, one of which needs the other", "task %s has both %s and %s", t.ID, kind, key)
 			return
 		}
 		kind = key
@@ -49,7 +49,7 @@ func (p *parser) kind(n *yaml.Node, t *Task, fields map[string]*yaml.Node) {
 			if key == "timeout" && (kind == "wait_for" || kind == "human") {
 				hint = "write it as " + kind + ": {timeout: …}"
 			}
-			p.fail(at, hint, "task %s has %s, with which %s does not go", t.ID, kind, key)
+			p.fail(at, hint, "task %s has %s, which does not allow %s", t.ID, kind, key)
 			return
 		}
 	}

@@ -61,16 +61,16 @@ func TestParseNamesWhatIsWrongWithATaskThatWaits(t *testing.T) {
 		return "name: w\noutputs: {a: {}, b: {}}\ntasks:\n  - {id: x, " + fields + "}\n  - {id: y, output: a, run: z}\n"
 	}
 	for name, c := range map[string]struct{ fields, message, hint string }{
-		"two kinds":         {"run: y, approval: Ok?", "task x has both run and approval", "make two tasks of it, of which one needs the other"},
-		"two kinds to wait": {"human: Ok?, timer: 1m", "task x has both human and timer", "make two tasks of it, of which one needs the other"},
+		"two kinds":         {"run: y, approval: Ok?", "task x has both run and approval", "split it into two tasks, one of which needs the other"},
+		"two kinds to wait": {"human: Ok?, timer: 1m", "task x has both human and timer", "split it into two tasks, one of which needs the other"},
 		"no kind":           {"label: y", "task x has no run", "or one of approval, wait_for, human, timer"},
 		"a near kind":       {"waitfor: y", `a task has no key "waitfor"`, `did you mean "wait_for"?`},
 
-		"env":                    {"approval: Ok?, env: {A: b}", "task x has approval, with which env does not go", "only tasks that run a command have one"},
-		"worktree":               {"timer: 1m, worktree: true", "task x has timer, with which worktree does not go", "only tasks that run a command have one"},
-		"timeout of a signal":    {"wait_for: p, timeout: 1m", "task x has wait_for, with which timeout does not go", "write it as wait_for: {timeout: …}"},
-		"timeout of a question":  {"human: Ok?, timeout: 1m", "task x has human, with which timeout does not go", "write it as human: {timeout: …}"},
-		"timeout of an approval": {"approval: Ok?, timeout: 1m", "task x has approval, with which timeout does not go", "only tasks that run a command have one"},
+		"env":                    {"approval: Ok?, env: {A: b}", "task x has approval, which does not allow env", "only tasks that run a command have one"},
+		"worktree":               {"timer: 1m, worktree: true", "task x has timer, which does not allow worktree", "only tasks that run a command have one"},
+		"timeout of a signal":    {"wait_for: p, timeout: 1m", "task x has wait_for, which does not allow timeout", "write it as wait_for: {timeout: …}"},
+		"timeout of a question":  {"human: Ok?, timeout: 1m", "task x has human, which does not allow timeout", "write it as human: {timeout: …}"},
+		"timeout of an approval": {"approval: Ok?, timeout: 1m", "task x has approval, which does not allow timeout", "only tasks that run a command have one"},
 
 		"approval is true":    {"approval: true", `approval must be text or a mapping, not "true"`, "for example approval: Ship it?"},
 		"approval is nothing": {"approval: ", "approval must be text or a mapping, not nothing", "for example approval: Ship it?"},
@@ -88,7 +88,7 @@ func TestParseNamesWhatIsWrongWithATaskThatWaits(t *testing.T) {
 
 		"no prompt":        {"human: {form: {}}", "human has no prompt", ""},
 		"form is no map":   {"human: {prompt: a, form: text}", `form of task x must be a JSON Schema, a mapping, not "text"`, ""},
-		"form is a schema": {"human: {prompt: a, form: {type: txt}}", "form of task x is not a JSON Schema: #/type: txt is no type; types are null, boolean, object, array, number, integer, string", ""},
+		"form is a schema": {"human: {prompt: a, form: {type: txt}}", "form of task x is not a JSON Schema: #/type: txt is not a type; types are null, boolean, object, array, number, integer, string", ""},
 
 		"timer is a word":           {"timer: tomorrow", `timer is neither a duration nor a time with its zone: "tomorrow"`, "for example timer: 10m, or timer: 2026-12-01T09:00:00Z"},
 		"timer is a day":            {"timer: 2026-12-01", `timer is neither a duration nor a time with its zone: "2026-12-01"`, "for example timer: 10m, or timer: 2026-12-01T09:00:00Z"},

@@ -116,9 +116,9 @@ func (p *parser) checkBase(at *yaml.Node, base string) {
 	switch {
 	case p.err != nil:
 	case strings.HasPrefix(base, "-") || strings.ContainsFunc(base, isControl):
-		p.fail(at, "a branch, a tag or a commit, for example main", "base %q is no revision", base)
+		p.fail(at, "a branch, a tag or a commit, for example main", "base %q is not a revision", base)
 	case placeholder.MatchString(base) && !strings.Contains(base, "@{") && !strings.Contains(base, "^{"):
-		p.fail(at, "placeholders are for path and branch", "base %q is no revision", base)
+		p.fail(at, "placeholders are for path and branch", "base %q is not a revision", base)
 	}
 }
 

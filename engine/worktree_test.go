@@ -58,8 +58,8 @@ func TestParseNamesWhatIsWrongWithWorktrees(t *testing.T) {
 		"option":      {file("{branch: -b}"), `wf.yaml:4: branch "-b" cannot be the name of a branch`, git},
 		"space":       {file("{branch: my b}"), `wf.yaml:4: branch "my b" cannot be the name of a branch`, git},
 		"lock":        {file("{branch: b.lock/c}"), `wf.yaml:4: branch "b.lock/c" cannot be the name of a branch`, git},
-		"base option": {file("{base: --all}"), `wf.yaml:4: base "--all" is no revision`, "a branch, a tag or a commit, for example main"},
-		"base of run": {file(`{base: "w-{run}"}`), `wf.yaml:4: base "w-{run}" is no revision`, "placeholders are for path and branch"},
+		"base option": {file("{base: --all}"), `wf.yaml:4: base "--all" is not a revision`, "a branch, a tag or a commit, for example main"},
+		"base of run": {file(`{base: "w-{run}"}`), `wf.yaml:4: base "w-{run}" is not a revision`, "placeholders are for path and branch"},
 		"task of all": {"name: w\nworktree: {branch: \"{task}\"}\n", "wf.yaml:2: branch has the unknown placeholder {task}", "there are: {run}"},
 
 		"branch twice": {
@@ -233,7 +233,7 @@ func TestWorktreesNeedAPlace(t *testing.T) {
 	t.Parallel()
 	s := newScratch(t, "{name: w, tasks: [{id: a, run: touch a, worktree: true}]}", "")
 	_, err := s.run()
-	assert.Equal(t, "workflow w asks for worktrees, and there is nowhere to make them", fails(t, fault.WorktreeFailed, err))
+	assert.Equal(t, "workflow w asks for worktrees, which need a repository", fails(t, fault.WorktreeFailed, err))
 	assert.Len(t, s.entries, 1)
 }
 

@@ -290,7 +290,7 @@ func (r *reader) scalar(n *yaml.Node) any {
 		return nil
 	}
 	if _, err := json.Marshal(value); err != nil {
-		r.fail(n, "", "%q is no JSON value", n.Value)
+		r.fail(n, "", "%q is not a JSON value", n.Value)
 		return nil
 	}
 	return value

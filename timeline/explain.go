@@ -57,7 +57,7 @@ var explanations = []explanation{
 	{refs.ErrLocked, fault.Locked, "another git process holds the ref; try again when it is done, or see `git smithers doctor` if it died"},
 	{refs.ErrUnsupported, fault.UnsupportedFormat, "it takes sha1 objects and refs in files to keep run history in"},
 	{refs.ErrObstructed, fault.BrokenRef, "`git for-each-ref refs/smithers` shows the ref that is in the way; it is none of ours"},
-	{refs.ErrBroken, fault.BrokenRef, "`git smithers doctor` says what it should be, and mends it"},
+	{refs.ErrBroken, fault.BrokenRef, "`git smithers doctor` shows the right value, and repairs it"},
 	{objstore.ErrCorrupt, fault.CorruptObject, "`git smithers doctor` saves what can be saved, and fetches the rest from a remote that has the run"},
 	{objstore.ErrNotFound, fault.MissingObject, "`git smithers doctor` saves what can be saved, and fetches the rest from a remote that has the run"},
 }

@@ -171,7 +171,7 @@ func (s *Store) indexOptions() sqliteindex.Options {
 	}
 }
 
-// RebuildIndex drops the index and reads it again from the refs. progress may be nil.
+// RebuildIndex rebuilds the index from the refs. progress may be nil.
 func (s *Store) RebuildIndex(ctx context.Context, progress func(done, total int)) (sqliteindex.Stats, error) {
 	s.indexMu.Lock()
 	defer s.indexMu.Unlock()

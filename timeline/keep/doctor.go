@@ -82,7 +82,7 @@ func (k *Keeper) Examine(ctx context.Context) ([]Finding, error) {
 // of the store's private folder. The error's code is usage if only a person can repair the problem.
 func (k *Keeper) Repair(ctx context.Context, finding *Finding) error {
 	if finding.repair == nil {
-		return fault.New(fault.Usage, "only a person can mend this: %s: %s", finding.Where, finding.What)
+		return fault.New(fault.Usage, "only a person can repair this: %s: %s", finding.Where, finding.What)
 	}
 	if err := finding.repair(ctx); err != nil {
 		return timeline.Explain(err)

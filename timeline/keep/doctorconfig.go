@@ -25,7 +25,7 @@ func (e *examination) mirrors(context.Context) error {
 			e.note(Finding{
 				Kind: MirrorRefspec, Where: where,
 				What:   fmt.Sprintf("`git fetch %s` overwrites the runs here by %q, and with --prune deletes those that are not pushed", fault.Word(remote), spec),
-				Repair: "adds ^refs/smithers/* and ^refs/smithers-remote/*, which leave run history out of it",
+				Repair: "adds ^refs/smithers/* and ^refs/smithers-remote/*, which exclude run history",
 			}, func(ctx context.Context) error { return e.spare(ctx, where) })
 			break
 		}
@@ -95,7 +95,7 @@ func (e *examination) index(ctx context.Context) error {
 	}
 	e.note(Finding{
 		Kind: DamagedIndex, Where: path.Join("smithers", first.File), What: what,
-		Repair: "drops the index and reads it again from the refs",
+		Repair: "rebuilds the index from the refs",
 	}, func(ctx context.Context) error {
 		_, err := e.store.RebuildIndex(ctx, func(done, total int) { e.progress("index", done, total) })
 		if fault.CodeOf(err) == fault.Interrupted {

@@ -23,7 +23,7 @@ const staleLock = 10 * time.Minute
 func (e *examination) locks(context.Context) error {
 	for _, lock := range e.refs.Locks {
 		age := e.parts.Now().Sub(lock.Made)
-		what := fmt.Sprintf("a lock that is %s old keeps the ref from moving", age.Round(time.Minute))
+		what := fmt.Sprintf("a lock that is %s old blocks the ref", age.Round(time.Minute))
 		switch {
 		case lock.Dead:
 			what = "the process that made this lock is dead"
@@ -51,7 +51,7 @@ func (k *Keeper) removeLock(ctx context.Context, lock refs.LockFile) error {
 		return err
 	}
 	if !info.ModTime().Equal(lock.Made) {
-		return fmt.Errorf("%w: %s is another one now", refs.ErrLocked, lock.File)
+		return fmt.Errorf("%w: %s was replaced", refs.ErrLocked, lock.File)
 	}
 	return k.moveAside(lock.File)
 }

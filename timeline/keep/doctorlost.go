@@ -59,7 +59,7 @@ func (e *examination) lostTip(name refs.Name, id objstore.ID, named bool) {
 	}
 	e.note(Finding{
 		Kind: LostTip, Where: string(name), What: what,
-		Repair: fmt.Sprintf("makes the ref anew at %v, the run's newest entry in this repository", id),
+		Repair: fmt.Sprintf("recreates the ref at %v, the run's newest entry in this repository", id),
 	}, func(ctx context.Context) error {
 		err := e.parts.Refs.Apply(ctx, refs.Update{Name: name, New: id})
 		if errors.Is(err, refs.ErrConflict) {
@@ -122,7 +122,7 @@ func (e *examination) lostWhole(ctx context.Context, named map[string]bool) erro
 		} else if none {
 			e.note(Finding{
 				Kind: LostTip, Where: refs.TipsFolder + component,
-				What: "its line in packed-refs was none, and no entry of the run is here; `git smithers fetch` brings it from a remote that has it, " +
+				What: "its line in packed-refs was invalid, and no entry of the run is here; `git smithers fetch` brings it from a remote that has it, " +
 					"and without smithers/damaged/packed-refs the run is forgotten",
 			}, nil)
 		}

@@ -28,7 +28,7 @@ func (e *examination) names(ctx context.Context) error {
 		if twice {
 			e.note(Finding{
 				Kind: CaseCollision, Where: string(item.Name),
-				What: fmt.Sprintf("differs from %s by case alone: some file systems keep one of them", other),
+				What: fmt.Sprintf("differs from %s only by case: some file systems keep only one of them", other),
 			}, nil)
 		}
 	}
@@ -38,7 +38,7 @@ func (e *examination) names(ctx context.Context) error {
 // malformed reports a ref with an invalid name. If the ref is a tip, its entry names the run and
 // the repair renames the ref.
 func (e *examination) malformed(item refs.Item) {
-	f := Finding{Kind: MalformedName, Where: string(item.Name), What: "no ref of ours is called so, and nothing here reads it"}
+	f := Finding{Kind: MalformedName, Where: string(item.Name), What: "the name is invalid, and git-smithers does not read it"}
 	if item.Broken != nil {
 		f.What += "; " + item.Broken.Error()
 		f.Repair = "moves the file away"
@@ -55,7 +55,7 @@ func (e *examination) malformed(item refs.Item) {
 		e.note(f, nil)
 		return
 	}
-	f.Repair = fmt.Sprintf("the run is %q: the ref becomes %s, unless that is further already", entry.Run, right)
+	f.Repair = fmt.Sprintf("the run is %q: renames the ref to %s, unless that one is newer", entry.Run, right)
 	e.note(f, func(ctx context.Context) error { return e.rename(ctx, item, right) })
 }
 
@@ -68,7 +68,7 @@ func (k *Keeper) rename(ctx context.Context, item refs.Item, right refs.Name) er
 	}
 	if !k.descends(current, item.ID) {
 		if !current.IsZero() && !k.descends(item.ID, current) {
-			return fmt.Errorf("%w: %s is of another history", refs.ErrConflict, right)
+			return fmt.Errorf("%w: %s has another history", refs.ErrConflict, right)
 		}
 		if err := k.parts.Refs.Apply(ctx, refs.Update{Name: right, Old: current, New: item.ID}); err != nil {
 			return err
@@ -130,7 +130,7 @@ func (e *examination) misplacedFile(ctx context.Context, folder, path string) er
 		return err
 	}
 	name := refs.Name(refs.Folder + filepath.ToSlash(inside))
-	f := Finding{Kind: MisplacedRef, Where: filepath.ToSlash(where), What: "git looks for no such ref in the folder of a worktree"}
+	f := Finding{Kind: MisplacedRef, Where: filepath.ToSlash(where), What: "git ignores such a ref in the folder of a worktree"}
 	data, err := os.ReadFile(path)
 	if err != nil {
 		return err
@@ -142,7 +142,7 @@ func (e *examination) misplacedFile(ctx context.Context, folder, path string) er
 		return ctx.Err()
 	}
 	e.elsewhere = append(e.elsewhere, id)
-	f.Repair = fmt.Sprintf("makes %s where it belongs, unless it is there, and moves the file away", name)
+	f.Repair = fmt.Sprintf("creates %s in the right place if it is missing, and moves the file away", name)
 	private := filepath.Dir(filepath.Dir(folder))
 	e.note(f, func(ctx context.Context) error { return e.replace(ctx, f.Where, name, id, private) })
 	return nil

@@ -21,7 +21,7 @@ func describeLines(lines []refs.PackedLine) string {
 	const named = 100 // a binary file has any number of lines
 	var parts []string
 	for _, line := range lines[:min(len(lines), named)] {
-		parts = append(parts, fmt.Sprintf("line %d is none: %.200q", line.Number, line.Text))
+		parts = append(parts, fmt.Sprintf("line %d is invalid: %.200q", line.Number, line.Text))
 	}
 	if more := len(lines) - named; more > 0 {
 		parts = append(parts, counted(more, "more line"))
@@ -104,7 +104,7 @@ func (e *examination) lostRefs(ctx context.Context) (err error) {
 		if !slices.Contains(strings.Fields(there), name) {
 			e.note(Finding{
 				Kind: LostRef, Where: name,
-				What: "its line in packed-refs was none, and there is no such ref" + e.wasAt(refs.Name(name), "") +
+				What: "its line in packed-refs was invalid, and the ref is lost" + e.wasAt(refs.Name(name), "") +
 					"; if it is not wanted, remove smithers/damaged/packed-refs",
 			}, nil)
 		}

@@ -60,7 +60,7 @@ func (e *examination) packIndexLocks() error {
 		if age := e.parts.Now().Sub(lock.Made); age >= staleLock {
 			e.note(Finding{
 				Kind: StaleLock, Where: file, Repair: "moves the lock away",
-				What: fmt.Sprintf("a lock that is %s old keeps git from writing a multi-pack-index, and packs from being merged", age.Round(time.Minute)),
+				What: fmt.Sprintf("a lock that is %s old stops git from writing a multi-pack-index, and packs from being merged", age.Round(time.Minute)),
 			}, func(ctx context.Context) error { return e.removeLock(ctx, lock) })
 		}
 	}

@@ -56,7 +56,7 @@ func (e *examination) rightValue(ctx context.Context, name refs.Name) (id objsto
 		if err != nil || newest == nil {
 			return objstore.ID{}, "nothing of the run is in this repository", err
 		}
-		return newest.ID, fmt.Sprintf("the ref is made anew at %v, the run's newest entry in this repository", newest.ID), nil
+		return newest.ID, fmt.Sprintf("recreates the ref at %v, the run's newest entry in this repository", newest.ID), nil
 	case isIn(name, refs.RemotesFolder):
 		return objstore.ID{}, "the next fetch makes it anew", nil
 	case isIn(name, refs.GoneFolder):
@@ -68,7 +68,7 @@ func (e *examination) rightValue(ctx context.Context, name refs.Name) (id objsto
 	}
 	chain, err := e.chainOf(ctx, run)
 	if right := chain[frame]; err == nil && !right.IsZero() {
-		return right, fmt.Sprintf("the ref is made anew at %v, the frame in the run's chain", right), nil
+		return right, fmt.Sprintf("recreates the ref at %v, the frame in the run's chain", right), nil
 	}
 	return objstore.ID{}, "the run has no such frame", err
 }

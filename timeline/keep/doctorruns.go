@@ -92,7 +92,7 @@ func (e *examination) missing(ctx context.Context, item refs.Item, lost []objsto
 	run := runOf(item.Name)
 	f := Finding{
 		Kind: MissingObject, Where: run,
-		What: fmt.Sprintf("%s cannot be read, %v for one", counted(len(lost), "object"), lost[0]),
+		What: fmt.Sprintf("%s cannot be read, such as %v", counted(len(lost), "object"), lost[0]),
 	}
 	tipLost := slices.Contains(lost, item.ID)
 	having := e.remotesOf(item.Name)
@@ -110,7 +110,7 @@ func (e *examination) missing(ctx context.Context, item refs.Item, lost []objsto
 		e.note(f, nil)
 		return nil
 	}
-	f.Kind, f.Where, f.What = LostTip, string(item.Name), fmt.Sprintf("%v, which the ref is at, cannot be read", item.ID)
+	f.Kind, f.Where, f.What = LostTip, string(item.Name), fmt.Sprintf("%v, to which the ref points, cannot be read", item.ID)
 	newest, err := e.newestEntry(ctx, run)
 	if err != nil || newest == nil {
 		e.note(f, nil)
@@ -187,8 +187,8 @@ func (k *Keeper) framesFrom(ctx context.Context, tip *snapshot.Entry) (map[int64
 // behind reports a tip that is older than one of its frame refs.
 func (e *examination) behind(tip refs.Item, ahead refs.FrameRef) {
 	e.note(Finding{
-		Kind: TipBehind, Where: string(tip.Name), What: fmt.Sprintf("the run has frame %d, and its tip is before that", ahead.Frame),
-		Repair: fmt.Sprintf("moves the tip on to frame %d", ahead.Frame),
+		Kind: TipBehind, Where: string(tip.Name), What: fmt.Sprintf("the tip is older than frame %d", ahead.Frame),
+		Repair: fmt.Sprintf("moves the tip forward to frame %d", ahead.Frame),
 	}, func(ctx context.Context) error {
 		return e.parts.Refs.Apply(ctx, refs.Update{Name: tip.Name, Old: tip.ID, New: ahead.ID})
 	})
@@ -202,7 +202,7 @@ func (e *examination) wrongFrame(run string, tip objstore.ID, ref refs.FrameRef,
 		return
 	}
 	f := Finding{
-		Kind: WrongFrameRef, Where: string(name), What: fmt.Sprintf("it is at %v, which is not that frame in the run's chain", ref.ID),
+		Kind: WrongFrameRef, Where: string(name), What: fmt.Sprintf("it points to %v, which is not that frame in the run's chain", ref.ID),
 		Repair: fmt.Sprintf("moves the ref to %v", right),
 	}
 	if right.IsZero() {
@@ -236,7 +236,7 @@ func (e *examination) gaps(run string, list []refs.FrameRef, chain map[int64]obj
 	}
 	e.note(Finding{
 		Kind: MissingFrames, Where: run, What: counted(len(updates), "frame") + " that should have a ref have none",
-		Repair: "makes the refs again",
+		Repair: "recreates the refs",
 	}, func(ctx context.Context) error {
 		const atOnce = 200
 		for chunk := range slices.Chunk(updates, atOnce) {

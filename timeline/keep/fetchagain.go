@@ -48,7 +48,7 @@ func (k *Keeper) fetchAgain(ctx context.Context, item refs.Item, having []string
 	if err := errors.Join(failed...); err != nil {
 		return err
 	}
-	return fault.New(fault.MissingObject, "%s does not have all that is missing of run %q", strings.Join(having, " and "), runOf(item.Name))
+	return fault.New(fault.MissingObject, "%s lacks objects that run %q needs", strings.Join(having, " and "), runOf(item.Name))
 }
 
 // fetchFrom copies the missing objects of a run from one remote.

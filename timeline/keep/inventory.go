@@ -18,7 +18,7 @@ func (e *examination) readRefs(ctx context.Context) (err error) {
 	}
 	e.note(Finding{
 		Kind: DamagedPacked, Where: packedRefs, What: describeLines(e.refs.Lines),
-		Repair: "keeps the lines that are refs, and the file as it is in smithers/damaged",
+		Repair: "keeps the valid lines, and a copy of the file in smithers/damaged",
 	}, e.mendPacked)
 	return nil
 }

@@ -234,5 +234,5 @@ func (k *Keeper) awaitGit(ctx context.Context) error {
 		}
 	}
 	return fault.New(fault.Locked, "another git process is changing an index of this repository").
-		Hint("try again when it is done; where none is at work, remove the index.lock that it left")
+		Hint("try again when it is done; if no git is running, remove its index.lock")
 }

@@ -151,7 +151,7 @@ func (k *Keeper) heldAlready(h *holding) error {
 
 // asAnother returns the hint to get a run under another id.
 func (k *Keeper) asAnother(h *holding) string {
-	return fmt.Sprintf("`git smithers fetch %s %s --as NEWID` takes the one that is there now under another id",
+	return fmt.Sprintf("`git smithers fetch %s %s --as NEWID` fetches the remote's run under another id",
 		fault.Word(k.parts.Repo.CommonDir), fault.Word(h.id))
 }
 

@@ -64,7 +64,7 @@ func nothingPruned(run string, all map[string]*holding) *fault.Error {
 	for _, h := range all {
 		if h.id == run && !h.gone.IsZero() {
 			return fault.New(fault.NothingPruned, "run %q was pruned and collected", run).
-				Hint("what it had is gone here; another clone or a remote may have it").Detail("runId", run)
+				Hint("its objects are gone here; another clone or a remote may have them").Detail("runId", run)
 		}
 	}
 	return fault.New(fault.NothingPruned, "no pruned run is called %q", run).Detail("run", run)

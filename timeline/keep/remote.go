@@ -230,9 +230,9 @@ func refusedThere(out *PrunedAt) error {
 	err := fault.New(fault.PushRefused, "run %q is still at %s", run.RunID, out.Remote).Detail("runs", out.Runs)
 	switch run.State {
 	case ThereMoved:
-		err = err.Hint("what it is there is not what was pruned here: somebody may have gone on with it")
+		err = err.Hint("the run there is not the one pruned here: somebody may have continued it")
 	case ThereUnknown:
-		err = err.Hint("what was pruned here is collected, and it cannot be told any more whether that is what is there")
+		err = err.Hint("the run pruned here is collected, so the two can no longer be compared")
 	default:
 		return err.Hint("the remote said: %s", run.Reason)
 	}
@@ -240,7 +240,7 @@ func refusedThere(out *PrunedAt) error {
 	if nameErr != nil {
 		return err
 	}
-	return err.Hint("`git smithers fetch %s %s --as NEWID` takes it under another id, to look at",
+	return err.Hint("`git smithers fetch %s %s --as NEWID` fetches it under another id, to look at",
 		fault.Word(out.Remote), fault.Word(run.RunID)).
-		Hint("`git push %s --delete %s` deletes it whatever it is", fault.Word(out.Remote), fault.Word(string(tip)))
+		Hint("`git push %s --delete %s` deletes it anyway", fault.Word(out.Remote), fault.Word(string(tip)))
 }

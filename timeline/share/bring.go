@@ -37,11 +37,11 @@ func (f *fetch) bring(ctx context.Context, specs []transportSpec, prune bool) er
 	}
 	if errors.Is(err, refs.ErrBroken) {
 		return fault.New(fault.BrokenRef, "nothing can be fetched while a ref here is broken: %w", err).
-			Hint("`git smithers doctor` says what it should be, and mends it")
+			Hint("`git smithers doctor` shows the right value, and repairs it")
 	}
 	if errors.Is(err, transport.ErrUnsound) {
 		return fault.New(fault.FetchRefused, "%s has objects that git refuses: %w", f.from.Shown(), err).
-			Hint("nothing was taken; name the runs that you want, and the others are left there")
+			Hint("nothing was fetched; name the runs that you want")
 	}
 	return f.from.Explain(err)
 }

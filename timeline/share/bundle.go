@@ -37,7 +37,7 @@ func (s *Sharer) Bundle(ctx context.Context, w io.Writer, runs ...string) ([]str
 		seen[id], ids, names = true, append(ids, id), append(names, name)
 	}
 	if len(ids) == 0 {
-		return nil, fault.New(fault.Usage, "a bundle of no runs").Hint("name the runs")
+		return nil, fault.New(fault.Usage, "no runs to bundle").Hint("name the runs")
 	}
 	return ids, timeline.Explain(s.transport().Bundle(ctx, w, names, nil))
 }
@@ -80,7 +80,7 @@ func checkBundle(path string) error {
 		beginning[3] = got[3]
 	}
 	if err != nil || !bytes.Equal(got, beginning) {
-		return fault.New(fault.InvalidBundle, "%s is no git bundle", path).Hint("name a file that `git smithers bundle` made")
+		return fault.New(fault.InvalidBundle, "%s is not a git bundle", path).Hint("name a file that `git smithers bundle` made")
 	}
 	return nil
 }

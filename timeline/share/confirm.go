@@ -112,13 +112,13 @@ func (p *push) ask(open []*pushing, files map[*pushing][]UntrackedFile) error {
 		return notConfirmed(p.to, all)
 	}
 	return unconfirmed(p.to, all).
-		Hint("nothing was pushed; --yes lets them go there, once and for all; smithers.pushFiles=yes or no settles it")
+		Hint("nothing was pushed; --yes allows them for this remote from now on; smithers.pushFiles=yes or no decides for every remote")
 }
 
 // notConfirmed returns the error that a person refused to push the files.
 func notConfirmed(to timeline.Place, files []UntrackedFile) error {
-	return fault.New(fault.Unconfirmed, "that untracked files are pushed to %s was not confirmed", to.Shown()).
-		Hint("nothing was pushed; --yes lets them go there, once and for all; smithers.pushFiles=yes or no settles it").
+	return fault.New(fault.Unconfirmed, "pushing untracked files to %s was not confirmed", to.Shown()).
+		Hint("nothing was pushed; --yes allows them for this remote from now on; smithers.pushFiles=yes or no decides for every remote").
 		Detail("files", files)
 }
 

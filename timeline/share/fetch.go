@@ -195,9 +195,9 @@ func (f *fetch) bringThere(ctx context.Context, components []string) error {
 		case !there[refs.GoneFolder+component]:
 			err := fault.New(fault.RunNotFound, "%s has no run %q", f.from.Shown(), f.req.Runs[i]).Detail("run", f.req.Runs[i])
 			if len(list) == 0 {
-				return err.Hint("it shows no run at all; a server may hide refs/smithers: ask whoever keeps it about transfer.hideRefs")
+				return err.Hint("it shows no runs; the server may hide refs/smithers: ask its administrator about transfer.hideRefs")
 			}
-			return err.Hint("`%s` brings all that it has", f.again())
+			return err.Hint("`%s` fetches all of its runs", f.again())
 		}
 	}
 	return f.bring(ctx, specs, false)
@@ -224,15 +224,15 @@ func (f *fetch) refusal() error {
 	switch {
 	case invalid != nil:
 		err = fault.New(fault.FetchRefused, "run %q of %s does not pass the checks: %s", invalid.RunID, f.from.Shown(), invalid.Reason).
-			Hint("nothing of it was taken; it was written by a damaged, a foreign or a newer git-smithers")
+			Hint("nothing of it was fetched; it was written by a damaged, a foreign or a newer git-smithers")
 	case broken != nil:
 		err = fault.New(fault.BrokenRef, "run %q: %s", broken.RunID, broken.Reason).
-			Hint("`git smithers doctor` says what it should be, and mends it")
+			Hint("`git smithers doctor` shows the right value, and repairs it")
 	case busy != nil:
 		err = fault.New(fault.RunOwned, "run %q was continued in %s, too, and a process here is running it", busy.RunID, f.from.Shown()).
-			Hint("nothing of it was taken; fetch again when it has ended")
+			Hint("nothing of it was fetched; fetch again when it has ended")
 	case other != nil && f.named():
-		err = fault.New(fault.RunExists, "run %q of %s has another beginning than the one here", other.RunID, f.from.Shown()).
+		err = fault.New(fault.RunExists, "run %q of %s has another history than the one here", other.RunID, f.from.Shown()).
 			Hint("%s", f.takeAs(other.RunID))
 	case pruned != nil && f.named():
 		err = f.prunedRun(pruned)
@@ -256,5 +256,5 @@ func (f *fetch) prunedRun(run *FetchedRun) *fault.Error {
 
 // takeAs returns the hint to fetch a run under another id.
 func (f *fetch) takeAs(run string) string {
-	return fmt.Sprintf("`%s %s --as NEWID` takes it under another id", f.again(), fault.Word(run))
+	return fmt.Sprintf("`%s %s --as NEWID` fetches it under another id", f.again(), fault.Word(run))
 }

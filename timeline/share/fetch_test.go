@@ -173,7 +173,7 @@ func TestWhatAClonePrunedStaysAway(t *testing.T) {
 	require.ErrorAs(t, err, &known)
 	assert.Equal(t, []string{
 		"`git smithers prune --undo one` brings it back, unless it was collected",
-		"`git smithers fetch " + theirs.Dir + " one --as NEWID` takes it under another id",
+		"`git smithers fetch " + theirs.Dir + " one --as NEWID` fetches it under another id",
 	}, known.Hints)
 }
 

@@ -31,7 +31,7 @@ func (p *push) judge(ctx context.Context) ([]*pushing, error) {
 			known, err := p.has(there)
 			switch {
 			case isDamage(err):
-				run.end(StateUnrelated, fmt.Sprintf("what the remote has under its name cannot be read: %v", err))
+				run.end(StateUnrelated, fmt.Sprintf("the remote's run of that name cannot be read: %v", err))
 			case err != nil:
 				return nil, err
 			case known:
@@ -96,7 +96,7 @@ func (p *push) compare(run *pushing, there objstore.ID, open []*pushing) []*push
 	kin, err := relate(p.parts.Objects, run.Tip, there)
 	switch {
 	case err != nil:
-		run.end(StateUnrelated, fmt.Sprintf("what the remote has under its name cannot be read: %v", err))
+		run.end(StateUnrelated, fmt.Sprintf("the remote's run of that name cannot be read: %v", err))
 	case kin.kinship == same:
 		run.end(StateCurrent, "")
 	case kin.kinship == behind:
@@ -104,9 +104,9 @@ func (p *push) compare(run *pushing, there objstore.ID, open []*pushing) []*push
 	case kin.kinship == ahead:
 		return append(open, run)
 	case kin.kinship == diverged:
-		run.end(StateDiverged, fmt.Sprintf("it was continued there, too: %d entries here and %d there since they were the same", kin.ahead, kin.behind))
+		run.end(StateDiverged, fmt.Sprintf("it was continued there, too: %d new entries here and %d there", kin.ahead, kin.behind))
 	default:
-		run.end(StateUnrelated, "the run of that id there has another beginning")
+		run.end(StateUnrelated, "the remote's run of that id has another history")
 	}
 	return open
 }

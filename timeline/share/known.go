@@ -83,8 +83,8 @@ func (s *Sharer) Forget(ctx context.Context, remote string) (*Forgotten, error) 
 			return &Forgotten{at.Shown(), count}, nil
 		}
 	}
-	return nil, fault.New(fault.RemoteNotFound, "nothing is remembered of a remote %q", remote).
-		Hint("`git smithers remote` lists those of which something is").Detail("remote", remote)
+	return nil, fault.New(fault.RemoteNotFound, "nothing is known of a remote %q", remote).
+		Hint("`git smithers remote` lists the known ones").Detail("remote", remote)
 }
 
 // forget deletes the tracking refs of a place, including those with invalid names, and returns their

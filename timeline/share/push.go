@@ -268,7 +268,7 @@ func (p *push) refusal() error {
 		err = err.Hint("run %q is damaged here: `git smithers doctor` says what can be done", damaged.RunID)
 	}
 	if first.State == StateRefused && !p.takesRefs() {
-		return err.Hint("where a host takes branches and tags alone, keep runs in another repository: `git config smithers.remote NAME` makes it the one to push to").
+		return err.Hint("if the host accepts only branches and tags, keep runs in another repository: `git config smithers.remote NAME` selects it").
 			Hint("`git smithers bundle %s -o %s.bundle` writes the run to a file", fault.Word(first.RunID), fault.Word(first.RunID)).Detail("runs", p.result().Runs)
 	}
 	return err.Hint("%s", first.hint(p.to)).Detail("runs", p.result().Runs)
@@ -289,7 +289,7 @@ func (r *pushing) why() string {
 	case StateDiverged:
 		return "it was continued there, too"
 	case StateUnrelated:
-		return "the run of that id there has another beginning"
+		return "the remote's run of that id has another history"
 	case StatePruned:
 		return "it was pruned there"
 	}
@@ -300,15 +300,15 @@ func (r *pushing) why() string {
 func (r *pushing) hint(to timeline.Place) string {
 	switch r.State {
 	case StateDiverged:
-		return fmt.Sprintf("`git smithers fetch %s %s` makes what was added here a fork of it; push that",
+		return fmt.Sprintf("`git smithers fetch %s %s` turns your continuation into a fork; push that",
 			fault.Word(to.Shown()), fault.Word(r.RunID))
 	case StateUnrelated:
-		return fmt.Sprintf("`git smithers fork %s` makes a run of another id of yours; push that", fault.Word(r.RunID))
+		return fmt.Sprintf("`git smithers fork %s` forks yours under another id; push that", fault.Word(r.RunID))
 	case StatePruned:
 		if r.Reason == prunedHere {
-			return fmt.Sprintf("`git smithers prune --undo %s` brings it back here; push it with --revive then", fault.Word(r.RunID))
+			return fmt.Sprintf("`git smithers prune --undo %s` brings it back here; then push it with --revive", fault.Word(r.RunID))
 		}
 		return fmt.Sprintf("`git smithers push %s %s --revive` brings it back there", fault.Word(to.Shown()), fault.Word(r.RunID))
 	}
-	return "what was pushed before it is there; the rest can be pushed again at any time"
+	return "the runs before it are there; push again for the rest"
 }

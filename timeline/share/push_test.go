@@ -103,7 +103,7 @@ func TestPushOfARunThatWentOnElsewhere(t *testing.T) {
 	require.Error(t, err)
 	assert.Equal(t, fault.PushRefused, fault.CodeOf(err))
 	assert.Equal(t, map[string]string{"run": share.StateDiverged}, states(pushed))
-	assert.Equal(t, "it was continued there, too: 1 entries here and 2 there since they were the same", pushed.Runs[0].Reason)
+	assert.Equal(t, "it was continued there, too: 1 new entries here and 2 there", pushed.Runs[0].Reason)
 	assert.Equal(t, tipOf(there), origin.Git("rev-parse", "refs/smithers/_tip/run"), "nothing was moved there")
 	assert.Equal(t, tipOf(run), mine.Git("rev-parse", "refs/smithers/_tip/run"), "nor here")
 }

@@ -76,8 +76,8 @@ type job struct {
 	opts    *Options
 	runID   string
 	live    *liveLog
-	dir     string   // the folder to run in
-	opening *opening // opens the worktree to run in; nil means dir
+	dir     string          // the folder to run in
+	opener  *worktreeOpener // opens the worktree to run in; nil means dir
 }
 
 // outcome is the result of a job.
@@ -100,10 +100,10 @@ var (
 // execute runs the attempt and opens its worktree first if necessary. To cancel it, end ctx with
 // the cause errCancelled.
 func (j *job) execute(ctx context.Context) outcome {
-	if j.opening == nil {
+	if j.opener == nil {
 		return j.command(ctx)
 	}
-	opened, err := j.opening.run(ctx)
+	opened, err := j.opener.run(ctx)
 	switch {
 	case err == nil:
 		j.dir = opened.Root()

@@ -30,24 +30,24 @@ type request interface {
 	snapshot.Approval | snapshot.HumanRequest
 }
 
-// found is a request with the fields that all kinds share.
-type found[T request] struct {
+// seenRequest is a request with the fields that all kinds share.
+type seenRequest[T request] struct {
 	row     T
 	key     nodeKey
 	pending bool
 }
 
-func seenApproval(a snapshot.Approval) found[snapshot.Approval] {
-	return found[snapshot.Approval]{a, nodeKey{a.NodeID, a.Iteration}, a.Status == snapshot.ApprovalRequested}
+func seenApproval(a snapshot.Approval) seenRequest[snapshot.Approval] {
+	return seenRequest[snapshot.Approval]{a, nodeKey{a.NodeID, a.Iteration}, a.Status == snapshot.ApprovalRequested}
 }
 
-func seenHuman(h snapshot.HumanRequest) found[snapshot.HumanRequest] {
-	return found[snapshot.HumanRequest]{h, nodeKey{h.NodeID, h.Iteration}, h.Status == snapshot.HumanPending}
+func seenHuman(h snapshot.HumanRequest) seenRequest[snapshot.HumanRequest] {
+	return seenRequest[snapshot.HumanRequest]{h, nodeKey{h.NodeID, h.Iteration}, h.Status == snapshot.HumanPending}
 }
 
 // find returns the request that a place identifies. what is the word for the request.
-func find[T request](rows iter.Seq2[T, error], seen func(T) found[T], p Place, run, what string) (row T, err error) {
-	var best *found[T]
+func find[T request](rows iter.Seq2[T, error], seen func(T) seenRequest[T], p Place, run, what string) (row T, err error) {
+	var best *seenRequest[T]
 	var pending []string
 	several := false
 	for row, err := range rows {

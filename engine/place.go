@@ -58,7 +58,7 @@ func (r *runner) fillsShared() (bool, error) {
 }
 
 // opening makes or finds a task's own worktree.
-type opening struct {
+type worktreeOpener struct {
 	one    *sync.Mutex // held while a worktree is opened, because git has one lock for its configuration
 	open   func(ctx context.Context, spec timeline.WorktreeSpec, rebase bool) (WorkingCopy, error)
 	spec   timeline.WorktreeSpec
@@ -67,7 +67,7 @@ type opening struct {
 
 // placeOf returns where a task's command runs: a folder, or a worktree that its
 // first attempt in this process opens.
-func (r *runner) placeOf(t *Task) (dir string, open *opening) {
+func (r *runner) placeOf(t *Task) (dir string, open *worktreeOpener) {
 	if t.Worktree == nil {
 		return r.dir, nil
 	}
@@ -76,7 +76,7 @@ func (r *runner) placeOf(t *Task) (dir string, open *opening) {
 	}
 	spec := t.Worktree.spec(r.runID, t.ID)
 	spec.Fill = r.hasFiles(t.ID)
-	return "", &opening{one: &r.worktrees, open: r.opts.Worktree, spec: spec, rebase: r.resumed}
+	return "", &worktreeOpener{one: &r.worktrees, open: r.opts.Worktree, spec: spec, rebase: r.resumed}
 }
 
 // hasFiles reports whether the newest frame may have files of a task's own worktree. Read errors are
@@ -89,7 +89,7 @@ func (r *runner) hasFiles(task string) bool {
 var errNowhere = errors.New("it has no folder")
 
 // run opens the worktree. Safe for concurrent use.
-func (o *opening) run(ctx context.Context) (WorkingCopy, error) {
+func (o *worktreeOpener) run(ctx context.Context) (WorkingCopy, error) {
 	o.one.Lock()
 	defer o.one.Unlock()
 	if ctx.Err() != nil {

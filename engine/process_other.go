@@ -17,11 +17,11 @@ func killGroup(leader *os.Process) { _ = leader.Kill() }
 
 func (c *command) endGroup(*os.Process) {}
 
-// holding is empty, because process groups cannot be identified later.
-type holding struct{}
+// lineGate is empty, because process groups cannot be identified later.
+type lineGate struct{}
 
-func (c *command) hold(*exec.Cmd) (holding, error) { return holding{}, nil }
+func (c *command) hold(*exec.Cmd) (lineGate, error) { return lineGate{}, nil }
 
-func (holding) release(*os.Process) {}
+func (lineGate) release(*os.Process) {}
 
-func (holding) abandon() {}
+func (lineGate) abandon() {}

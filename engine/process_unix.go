@@ -53,14 +53,14 @@ func (c *command) endGroup(leader *os.Process) {
 
 // holding delays a command's line until its process group is recorded. If this process is
 // killed before, the line does not run.
-type holding struct {
+type lineGate struct {
 	began        func(leader int)
 	theirs, ours *os.File // nil if nothing records the group
 }
 
 // hold makes the shell wait for release. The shell's end of the pipe is closed when the line runs.
-func (c *command) hold(cmd *exec.Cmd) (*holding, error) {
-	h := &holding{began: c.began}
+func (c *command) hold(cmd *exec.Cmd) (*lineGate, error) {
+	h := &lineGate{began: c.began}
 	if c.began == nil {
 		return h, nil
 	}
@@ -74,7 +74,7 @@ func (c *command) hold(cmd *exec.Cmd) (*holding, error) {
 }
 
 // release lets the started leader run the line.
-func (h *holding) release(leader *os.Process) {
+func (h *lineGate) release(leader *os.Process) {
 	if h.began == nil {
 		return
 	}
@@ -84,7 +84,7 @@ func (h *holding) release(leader *os.Process) {
 }
 
 // abandon closes both ends of the pipe.
-func (h *holding) abandon() {
+func (h *lineGate) abandon() {
 	closePipe(h.theirs)
 	closePipe(h.ours)
 }

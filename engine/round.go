@@ -97,7 +97,7 @@ func (r *runner) start(t *Task, key nodeKey) (*job, error) {
 		key: key, task: t, attempt: number, stdin: stdin, schema: r.wf.outputs[t.Output],
 		opts: &r.opts, runID: r.runID, live: r.live,
 	}
-	j.dir, j.opening = r.placeOf(t)
+	j.dir, j.opener = r.placeOf(t)
 	a := &attempt{job: j, Attempt: snapshot.Attempt{
 		NodeID: key.id, Iteration: key.iteration, Attempt: number,
 		State: snapshot.AttemptInProgress, StartedAtMs: r.next.atMs, Worktree: t.ownWorktree(),

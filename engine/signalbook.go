@@ -13,12 +13,12 @@ import (
 // the new ones.
 type signalBook struct {
 	read   *page.Collection // the signals that were read
-	byName map[string][]received
+	byName map[string][]signalHead
 	takers map[string]*taker // by node id
 }
 
-// received is a signal without its payload.
-type received struct {
+// signalHead is a signal without its payload.
+type signalHead struct {
 	key         string // its key in the collection of signals
 	seq         int64
 	correlation *string
@@ -40,7 +40,7 @@ type taker struct {
 }
 
 func newSignalBook() *signalBook {
-	return &signalBook{read: snapshot.EmptyState().Signals(), byName: make(map[string][]received), takers: make(map[string]*taker)}
+	return &signalBook{read: snapshot.EmptyState().Signals(), byName: make(map[string][]signalHead), takers: make(map[string]*taker)}
 }
 
 func filterOf(w snapshot.Wait) filter {
@@ -65,18 +65,18 @@ func (b *signalBook) update(state *snapshot.State) error {
 			return timeline.Explain(err)
 		}
 		if delta.From != nil { // signals are never removed during a run, so read everything again
-			b.read, b.byName = snapshot.EmptyState().Signals(), make(map[string][]received)
+			b.read, b.byName = snapshot.EmptyState().Signals(), make(map[string][]signalHead)
 			return b.update(state)
 		}
 		s, err := snapshot.DecodeSignal(pageRow(delta.Key, delta.To))
 		if err != nil {
 			return timeline.Explain(err)
 		}
-		b.byName[s.Name] = append(b.byName[s.Name], received{delta.Key, s.Seq, s.CorrelationID, s.ReceivedAtMs})
+		b.byName[s.Name] = append(b.byName[s.Name], signalHead{delta.Key, s.Seq, s.CorrelationID, s.ReceivedAtMs})
 	}
 	if b.read.ID() != now.ID() {
 		for _, list := range b.byName {
-			slices.SortFunc(list, func(x, y received) int { return cmp.Compare(x.seq, y.seq) })
+			slices.SortFunc(list, func(x, y signalHead) int { return cmp.Compare(x.seq, y.seq) })
 		}
 		b.read = now
 	}
@@ -85,7 +85,7 @@ func (b *signalBook) update(state *snapshot.State) error {
 
 // find returns the oldest signal that a wait takes. It skips signals that an earlier iteration or
 // attempt took, and signals that arrived after the wait was over.
-func (b *signalBook) find(state *snapshot.State, w snapshot.Wait) (found received, ok bool, err error) {
+func (b *signalBook) find(state *snapshot.State, w snapshot.Wait) (found signalHead, ok bool, err error) {
 	if err := b.update(state); err != nil || len(b.byName[w.Signal]) == 0 {
 		return found, false, err
 	}
@@ -106,7 +106,7 @@ func (b *signalBook) find(state *snapshot.State, w snapshot.Wait) (found receive
 	return found, false, nil
 }
 
-func (t *taker) took(f filter, s received) bool {
+func (t *taker) took(f filter, s signalHead) bool {
 	seq, ok := t.newest[f]
 	return ok && s.seq <= seq
 }

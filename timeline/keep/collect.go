@@ -73,12 +73,12 @@ func (k *Keeper) Collect(ctx context.Context, dryRun bool) (*Pruned, error) {
 // toCollect returns the forgotten runs with the refs that keep their objects: the ref that holds
 // the run, frame refs left by a crash, and tracking refs of remotes. If a new run has the same id,
 // only the held run is collected.
-func toCollect(all map[string]*holding) []*holding {
-	out := byID(all, func(h *holding) bool {
+func toCollect(all map[string]*runRefs) []*runRefs {
+	out := byID(all, func(h *runRefs) bool {
 		return h.tip.IsZero() && len(h.refs) > 0 && (!h.held.IsZero() || !h.gone.IsZero())
 	})
-	for _, h := range byID(all, func(h *holding) bool { return !h.tip.IsZero() && !h.held.IsZero() && h.tip != h.held }) {
-		beside := &holding{component: h.component, id: h.id, held: h.held, gone: h.gone, again: true}
+	for _, h := range byID(all, func(h *runRefs) bool { return !h.tip.IsZero() && !h.held.IsZero() && h.tip != h.held }) {
+		beside := &runRefs{component: h.component, id: h.id, held: h.held, gone: h.gone, again: true}
 		for i, ref := range h.refs {
 			if folder, _ := keptBy(ref.Name); folder == "_held" {
 				beside.refs, h.refs = []refs.Ref{ref}, slices.Delete(h.refs, i, i+1)
@@ -92,7 +92,7 @@ func toCollect(all map[string]*holding) []*holding {
 
 // candidates returns every object that the runs reach and no commit of the user's reaches, and
 // what an earlier Collect did not finish. It records all of them for the next Collect.
-func (k *Keeper) candidates(ctx context.Context, going []*holding) (map[objstore.ID]struct{}, error) {
+func (k *Keeper) candidates(ctx context.Context, going []*runRefs) (map[objstore.ID]struct{}, error) {
 	ids, err := k.readNoted()
 	if err != nil || len(going) == 0 {
 		return ids, err
@@ -110,7 +110,7 @@ func (k *Keeper) candidates(ctx context.Context, going []*holding) (map[objstore
 
 // letGo deletes the refs of forgotten runs, except their tombstones: from then on, the runs are
 // collected.
-func (k *Keeper) letGo(ctx context.Context, going []*holding) error {
+func (k *Keeper) letGo(ctx context.Context, going []*runRefs) error {
 	batch := k.parts.Objects.Begin()
 	var made, deleted []refs.Update
 	for _, h := range going {

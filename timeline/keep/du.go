@@ -66,11 +66,11 @@ func (k *Keeper) DiskUsage(ctx context.Context, runs ...string) (*DiskUsage, err
 	}
 	all, others := k.holdings(list)
 	// Measure the runs first, then the held ones.
-	measured := byID(all, func(h *holding) bool {
+	measured := byID(all, func(h *runRefs) bool {
 		return !h.tip.IsZero() && (len(wanted) == 0 || wanted[h.component])
 	})
 	live := len(measured)
-	measured = append(measured, byID(all, func(h *holding) bool { return h.tip.IsZero() && !h.held.IsZero() })...)
+	measured = append(measured, byID(all, func(h *runRefs) bool { return h.tip.IsZero() && !h.held.IsZero() })...)
 	for _, h := range all {
 		if !slices.Contains(measured, h) {
 			others = append(others, h.refs...)
@@ -93,7 +93,7 @@ func (k *Keeper) DiskUsage(ctx context.Context, runs ...string) (*DiskUsage, err
 }
 
 // usage returns the disk usage of live, which come first in a survey, and of the held runs.
-func (s *survey) usage(live []*holding) *DiskUsage {
+func (s *survey) usage(live []*runRefs) *DiskUsage {
 	out := &DiskUsage{Runs: make([]RunUsage, len(live))}
 	ofLive := make([]bool, len(s.ids))
 	for i, h := range live {

@@ -15,19 +15,19 @@ import (
 // identify an earlier state of the run at a remote.
 const pastFolder = "collected"
 
-// past is the known entries of a pruned run.
-type past struct {
+// pastEntries is the known entries of a pruned run.
+type pastEntries struct {
 	ids   map[objstore.ID]bool
 	whole bool // ids is complete
 }
 
 // pastOf returns the entries of a pruned run, held or collected.
-func (k *Keeper) pastOf(ctx context.Context, h *holding) (past, error) {
+func (k *Keeper) pastOf(ctx context.Context, h *runRefs) (pastEntries, error) {
 	stone, err := snapshot.ReadTombstone(k.parts.Objects, h.gone)
 	if err != nil {
-		return past{}, err
+		return pastEntries{}, err
 	}
-	out := past{ids: map[objstore.ID]bool{stone.Tip: true}}
+	out := pastEntries{ids: map[objstore.ID]bool{stone.Tip: true}}
 	noted, err := readIDs(k.pastNote(h))
 	if err != nil {
 		return out, err
@@ -68,13 +68,13 @@ func (k *Keeper) entriesFrom(ctx context.Context, tip objstore.ID) (map[objstore
 	return ids, err
 }
 
-func (k *Keeper) pastNote(h *holding) string {
+func (k *Keeper) pastNote(h *runRefs) string {
 	return filepath.Join(k.parts.Private, pastFolder, h.component)
 }
 
 // notePast records the entries of a run before it is collected. For a damaged run it records
 // nothing, because the list would be incomplete.
-func (k *Keeper) notePast(ctx context.Context, h *holding) error {
+func (k *Keeper) notePast(ctx context.Context, h *runRefs) error {
 	if h.held.IsZero() {
 		return nil
 	}

@@ -48,7 +48,7 @@ func (k *Keeper) Forget(ctx context.Context, policy Policy, dryRun bool, runs ..
 		return nil, timeline.Explain(err)
 	}
 	all, others := k.holdings(list)
-	var going []*holding
+	var going []*runRefs
 	var at []int // index in chosen
 	for i, run := range chosen {
 		component, err := refs.EscapeRun(run.RunID)
@@ -81,7 +81,7 @@ func (k *Keeper) Forget(ctx context.Context, policy Policy, dryRun bool, runs ..
 }
 
 // measure returns the size of what only the given runs need, and calls each for what only one of them needs.
-func (k *Keeper) measure(ctx context.Context, runs []*holding, all map[string]*holding, others []refs.Ref, each func(i int, alone int64)) (int64, error) {
+func (k *Keeper) measure(ctx context.Context, runs []*runRefs, all map[string]*runRefs, others []refs.Ref, each func(i int, alone int64)) (int64, error) {
 	for _, h := range all {
 		if !slices.Contains(runs, h) {
 			others = append(others, h.refs...)
@@ -99,7 +99,7 @@ func (k *Keeper) measure(ctx context.Context, runs []*holding, all map[string]*h
 }
 
 // forget replaces a run by its tombstone, in one transaction.
-func (k *Keeper) forget(ctx context.Context, h *holding) error {
+func (k *Keeper) forget(ctx context.Context, h *runRefs) error {
 	batch := k.parts.Objects.Begin()
 	tip := k.toHold(h)
 	stone, err := snapshot.Tombstone{Run: h.id, Tip: tip, AtMs: k.parts.Now().UnixMilli()}.Add(batch)
@@ -131,7 +131,7 @@ func (k *Keeper) forget(ctx context.Context, h *holding) error {
 
 // toHold returns the entry that keeps all of a run, and all that is held of it; zero if the held run is
 // a different one.
-func (k *Keeper) toHold(h *holding) objstore.ID {
+func (k *Keeper) toHold(h *runRefs) objstore.ID {
 	switch {
 	case h.held.IsZero(), k.descends(h.tip, h.held):
 		return h.tip
@@ -142,7 +142,7 @@ func (k *Keeper) toHold(h *holding) objstore.ID {
 }
 
 // heldAlready returns the error that another pruned run of the same id is held.
-func (k *Keeper) heldAlready(h *holding) error {
+func (k *Keeper) heldAlready(h *runRefs) error {
 	return fault.New(fault.RunPruned, "another run %q was pruned before, and is not collected", h.id).
 		Hint("`git smithers prune --collect` frees that one for good; then this one can be pruned").
 		Hint("%s; then `git smithers prune --undo %s` brings the other one back", k.asAnother(h), fault.Word(h.id)).
@@ -150,7 +150,7 @@ func (k *Keeper) heldAlready(h *holding) error {
 }
 
 // asAnother returns the hint to get a run under another id.
-func (k *Keeper) asAnother(h *holding) string {
+func (k *Keeper) asAnother(h *runRefs) string {
 	return fmt.Sprintf("`git smithers fetch %s %s --as NEWID` fetches the remote's run under another id",
 		fault.Word(k.parts.Repo.CommonDir), fault.Word(h.id))
 }
@@ -164,10 +164,10 @@ func isTip(name refs.Name) int {
 
 // named finds the runs with the given ids among those that wanted accepts. If an id is not among them, named returns
 // the error that none makes for it, with a hint that lists the ids that begin with it.
-func named(runs []string, all map[string]*holding, wanted func(*holding) bool, none func(run string) *fault.Error) ([]*holding, error) {
-	var out []*holding
+func named(runs []string, all map[string]*runRefs, wanted func(*runRefs) bool, none func(run string) *fault.Error) ([]*runRefs, error) {
+	var out []*runRefs
 	for _, run := range runs {
-		var found *holding
+		var found *runRefs
 		var similar []string
 		for _, h := range all {
 			switch {
@@ -194,14 +194,14 @@ func named(runs []string, all map[string]*holding, wanted func(*holding) bool, n
 }
 
 // byID returns the wanted runs, sorted by id.
-func byID(all map[string]*holding, wanted func(*holding) bool) []*holding {
-	var out []*holding
+func byID(all map[string]*runRefs, wanted func(*runRefs) bool) []*runRefs {
+	var out []*runRefs
 	for _, h := range all {
 		if wanted(h) {
 			out = append(out, h)
 		}
 	}
-	slices.SortFunc(out, func(a, b *holding) int { return cmp.Compare(a.component, b.component) })
+	slices.SortFunc(out, func(a, b *runRefs) int { return cmp.Compare(a.component, b.component) })
 	return out
 }
 

@@ -57,10 +57,10 @@ func (k *Keeper) Recallable(ctx context.Context) ([]string, error) {
 }
 
 // canComeBack reports whether a pruned run is held, or exists again and only its tombstone must go.
-func canComeBack(h *holding) bool { return !h.held.IsZero() || !h.gone.IsZero() && !h.tip.IsZero() }
+func canComeBack(h *runRefs) bool { return !h.held.IsZero() || !h.gone.IsZero() && !h.tip.IsZero() }
 
 // nothingPruned returns the error that a run cannot be recalled.
-func nothingPruned(run string, all map[string]*holding) *fault.Error {
+func nothingPruned(run string, all map[string]*runRefs) *fault.Error {
 	for _, h := range all {
 		if h.id == run && !h.gone.IsZero() {
 			return fault.New(fault.NothingPruned, "run %q was pruned and collected", run).
@@ -72,7 +72,7 @@ func nothingPruned(run string, all map[string]*holding) *fault.Error {
 
 // recall recalls a run in one transaction, then creates refs for its newest frames, as many as
 // smithers.frameRefs allows. It returns the run's number of frames.
-func (k *Keeper) recall(ctx context.Context, h *holding) (frames int64, err error) {
+func (k *Keeper) recall(ctx context.Context, h *runRefs) (frames int64, err error) {
 	back, err := k.toRecall(ctx, h)
 	if err != nil {
 		return 0, err
@@ -110,7 +110,7 @@ func (k *Keeper) recall(ctx context.Context, h *holding) (frames int64, err erro
 
 // toRecall returns the entry at which a run comes back. If a run of its id exists, one of the two
 // must contain the other, so that nothing is lost.
-func (k *Keeper) toRecall(ctx context.Context, h *holding) (objstore.ID, error) {
+func (k *Keeper) toRecall(ctx context.Context, h *runRefs) (objstore.ID, error) {
 	switch {
 	case h.tip.IsZero(), h.tip == h.held:
 		return h.held, nil
@@ -148,7 +148,7 @@ func (k *Keeper) toRecall(ctx context.Context, h *holding) (objstore.ID, error) 
 }
 
 // otherFrames returns the updates that delete a run's frame refs outside the chain that comes back.
-func otherFrames(h *holding, run *timeline.RunFrames) []refs.Update {
+func otherFrames(h *runRefs, run *timeline.RunFrames) []refs.Update {
 	var updates []refs.Update
 	for _, ref := range h.refs {
 		if folder, _ := keptBy(ref.Name); folder != "frames" {

@@ -64,7 +64,7 @@ func (k *Keeper) PruneRemote(ctx context.Context, remote string, dryRun bool, ru
 		return nil, to.Explain(err)
 	}
 	at := planThere(there)
-	plans := make(map[string]pruning)
+	plans := make(map[string]remotePrune)
 	var moves []transport.Move
 	for _, h := range chosen {
 		plan, err := k.judgeThere(ctx, h, at[h.component], to.Component)
@@ -88,9 +88,9 @@ func (k *Keeper) PruneRemote(ctx context.Context, remote string, dryRun bool, ru
 }
 
 // prunedHere returns the named runs that were pruned here, or all of them.
-func (k *Keeper) prunedHere(list []refs.Ref, runs []string) ([]*holding, error) {
+func (k *Keeper) prunedHere(list []refs.Ref, runs []string) ([]*runRefs, error) {
 	all, _ := k.holdings(list)
-	isGone := func(h *holding) bool { return !h.gone.IsZero() && h.tip.IsZero() }
+	isGone := func(h *runRefs) bool { return !h.gone.IsZero() && h.tip.IsZero() }
 	if len(runs) == 0 {
 		return byID(all, isGone), nil
 	}
@@ -134,8 +134,8 @@ func planThere(list []refs.Ref) map[string]*atRemote {
 	return out
 }
 
-// pruning is a planned deletion of a run at a remote.
-type pruning struct {
+// remotePrune is a planned deletion of a run at a remote.
+type remotePrune struct {
 	PrunedThere
 
 	moves    []transport.Move
@@ -144,8 +144,8 @@ type pruning struct {
 }
 
 // judgeThere plans the deletion of a run.
-func (k *Keeper) judgeThere(ctx context.Context, h *holding, there *atRemote, remote string) (pruning, error) {
-	out := pruning{PrunedThere: PrunedThere{RunID: h.id, State: ThereAbsent}}
+func (k *Keeper) judgeThere(ctx context.Context, h *runRefs, there *atRemote, remote string) (remotePrune, error) {
+	out := remotePrune{PrunedThere: PrunedThere{RunID: h.id, State: ThereAbsent}}
 	tip, err1 := refs.Tip(h.id)
 	gone, err2 := refs.Gone(h.id)
 	var err3, err4 error
@@ -190,7 +190,7 @@ func (k *Keeper) judgeThere(ctx context.Context, h *holding, there *atRemote, re
 }
 
 // tookThere records the remote's answer for a run, and updates the tracking refs.
-func (k *Keeper) tookThere(ctx context.Context, h *holding, plan pruning, outcomes []transport.Outcome, out *PrunedThere) error {
+func (k *Keeper) tookThere(ctx context.Context, h *runRefs, plan remotePrune, outcomes []transport.Outcome, out *PrunedThere) error {
 	var updates []refs.Update
 	for _, one := range outcomes {
 		folder, component := keptBy(one.Name)

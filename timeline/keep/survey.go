@@ -26,7 +26,7 @@ const (
 
 // survey surveys runs; others are refs of other runs. The options are git rev-list's: in a partial clone,
 // fetched objects are left out unless evenMissing is given.
-func (k *Keeper) survey(ctx context.Context, runs []*holding, others []refs.Ref, options ...string) (*survey, error) {
+func (k *Keeper) survey(ctx context.Context, runs []*runRefs, others []refs.Ref, options ...string) (*survey, error) {
 	s := &survey{places: make(map[objstore.ID]int32), reach: make([][]int32, len(runs))}
 	notUsers := slices.Concat(options, []string{"--not"}, userRefs)
 	for i, run := range runs {

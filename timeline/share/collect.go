@@ -35,7 +35,7 @@ func (p *push) collect(ctx context.Context) error {
 			p.parts.Warn(fmt.Errorf("tip %s: %w", tip.Component, err))
 			continue
 		}
-		p.runs = append(p.runs, &pushing{PushedRun: PushedRun{RunID: run, Tip: tip.ID}, component: tip.Component})
+		p.runs = append(p.runs, &outgoingRun{PushedRun: PushedRun{RunID: run, Tip: tip.ID}, component: tip.Component})
 	}
 	return nil
 }
@@ -69,7 +69,7 @@ func (p *push) collectNamed(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		if slices.ContainsFunc(p.runs, func(r *pushing) bool { return r.RunID == run }) {
+		if slices.ContainsFunc(p.runs, func(r *outgoingRun) bool { return r.RunID == run }) {
 			continue
 		}
 		tipName, err := refs.Tip(run)
@@ -87,7 +87,7 @@ func (p *push) collectNamed(ctx context.Context) error {
 		if stone := p.gone[component]; !stone.IsZero() {
 			stones[component] = stone
 		}
-		p.runs = append(p.runs, &pushing{PushedRun: PushedRun{RunID: run, Tip: tip}, component: component, named: true})
+		p.runs = append(p.runs, &outgoingRun{PushedRun: PushedRun{RunID: run, Tip: tip}, component: component, named: true})
 	}
 	p.gone = stones
 	return nil

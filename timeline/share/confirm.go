@@ -22,7 +22,7 @@ const shownFiles = 10
 // confirmFiles checks that the untracked files of the push may go to the other side: by the
 // setting, by an earlier answer for that place, or by asking. If the setting forbids it, the runs
 // with such files are refused. If nobody has agreed, the error's code is unconfirmed.
-func (p *push) confirmFiles(ctx context.Context, open []*pushing) ([]*pushing, error) {
+func (p *push) confirmFiles(ctx context.Context, open []*outgoingRun) ([]*outgoingRun, error) {
 	if p.parts.PushFiles == timeline.PushYes || p.confirmed {
 		return open, nil
 	}
@@ -37,7 +37,7 @@ func (p *push) confirmFiles(ctx context.Context, open []*pushing) ([]*pushing, e
 	if err != nil {
 		return nil, err
 	}
-	open = slices.DeleteFunc(open, func(run *pushing) bool { return run.done })
+	open = slices.DeleteFunc(open, func(run *outgoingRun) bool { return run.done })
 	if p.parts.PushFiles == timeline.PushNo {
 		return p.withhold(open, files), nil
 	}
@@ -46,12 +46,12 @@ func (p *push) confirmFiles(ctx context.Context, open []*pushing) ([]*pushing, e
 
 // filesOf returns the untracked files of each run; a shared file belongs to the first run. Runs that
 // cannot be read end here.
-func (p *push) filesOf(ctx context.Context, open []*pushing) (map[*pushing][]UntrackedFile, error) {
+func (p *push) filesOf(ctx context.Context, open []*outgoingRun) (map[*outgoingRun][]UntrackedFile, error) {
 	known := make(map[objstore.ID]bool)
 	for _, id := range p.there.tips {
 		known[id] = true
 	}
-	files := make(map[*pushing][]UntrackedFile)
+	files := make(map[*outgoingRun][]UntrackedFile)
 	for i, run := range open {
 		p.progress("looking for untracked files", i, len(open))
 		found, err := p.untrackedFiles(ctx, run.RunID, run.Tip, known)
@@ -72,8 +72,8 @@ func (p *push) filesOf(ctx context.Context, open []*pushing) (map[*pushing][]Unt
 }
 
 // withhold refuses the runs with untracked files, and returns the others.
-func (p *push) withhold(open []*pushing, files map[*pushing][]UntrackedFile) []*pushing {
-	var clean []*pushing
+func (p *push) withhold(open []*outgoingRun, files map[*outgoingRun][]UntrackedFile) []*outgoingRun {
+	var clean []*outgoingRun
 	for _, run := range open {
 		found := files[run]
 		if len(found) == 0 {
@@ -88,7 +88,7 @@ func (p *push) withhold(open []*pushing, files map[*pushing][]UntrackedFile) []*
 
 // ask asks whether the files may be pushed, and stores a yes. It does not ask without files. A
 // dry run only reports the files.
-func (p *push) ask(open []*pushing, files map[*pushing][]UntrackedFile) error {
+func (p *push) ask(open []*outgoingRun, files map[*outgoingRun][]UntrackedFile) error {
 	var all []UntrackedFile
 	for _, run := range open {
 		found := files[run]

@@ -26,7 +26,7 @@ var objectName = regexp.MustCompile(`\b[0-9a-f]{40}\b`)
 
 // damage returns the error that a run was not pushed because an object of it is missing or
 // damaged here. run may be nil.
-func (p *push) damage(run *pushing) error {
+func (p *push) damage(run *outgoingRun) error {
 	if run == nil {
 		return nil
 	}

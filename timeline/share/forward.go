@@ -15,7 +15,7 @@ const framesAtOnce = 200
 
 // forward moves the tip of a run to a descendant, and creates refs of the new frames
 // as smithers.frameRefs allows. Frames without a ref are found through the chain.
-func (f *fetch) forward(ctx context.Context, run *taking, there objstore.ID) error {
+func (f *fetch) forward(ctx context.Context, run *incomingRun, there objstore.ID) error {
 	entry, err := snapshot.ReadEntry(f.parts.Objects, there)
 	if err != nil {
 		return err

@@ -40,8 +40,8 @@ func (p *push) sendFrames(ctx context.Context) error {
 
 // frameMoves returns the frame refs to create, with their runs. It considers other runs than the requested
 // ones only while there is room.
-func (p *push) frameMoves(ctx context.Context) (moves []transport.Move, owner map[refs.Name]*pushing, err error) {
-	owner = make(map[refs.Name]*pushing)
+func (p *push) frameMoves(ctx context.Context) (moves []transport.Move, owner map[refs.Name]*outgoingRun, err error) {
+	owner = make(map[refs.Name]*outgoingRun)
 	left := p.parts.RemoteFrameRefs - int64(len(p.there.frames))
 	for _, meant := range []bool{true, false} {
 		if !meant && left <= 0 {
@@ -67,7 +67,7 @@ func (p *push) frameMoves(ctx context.Context) (moves []transport.Move, owner ma
 }
 
 // framesToMake returns the missing frame refs of a run, newest first: at most one more than most.
-func (p *push) framesToMake(ctx context.Context, run *pushing, most int64) (moves []transport.Move, err error) {
+func (p *push) framesToMake(ctx context.Context, run *outgoingRun, most int64) (moves []transport.Move, err error) {
 	for frame, err := range p.framesOf(run.Tip) {
 		if err := errors.Join(err, ctx.Err()); err != nil {
 			return moves, err
@@ -123,9 +123,9 @@ func (s *Sharer) framesOf(tip objstore.ID) iter.Seq2[refs.FrameRef, error] {
 
 // newestFirst returns the runs that are equal here and at the remote, sorted by their last change:
 // with meant, those that were pushed or named, otherwise the rest.
-func (p *push) newestFirst(meant bool) []*pushing {
-	var runs []*pushing
-	at := make(map[*pushing]int64)
+func (p *push) newestFirst(meant bool) []*outgoingRun {
+	var runs []*outgoingRun
+	at := make(map[*outgoingRun]int64)
 	for _, run := range p.runs {
 		if run.State != StatePushed && run.State != StateCurrent || meant != (run.named || run.State == StatePushed) {
 			continue
@@ -136,6 +136,6 @@ func (p *push) newestFirst(meant bool) []*pushing {
 		}
 		runs, at[run] = append(runs, run), tip.AtMs
 	}
-	slices.SortStableFunc(runs, func(a, b *pushing) int { return cmp.Compare(at[b], at[a]) })
+	slices.SortStableFunc(runs, func(a, b *outgoingRun) int { return cmp.Compare(at[b], at[a]) })
 	return runs
 }

@@ -14,8 +14,8 @@ import (
 // judge compares every open run with the remote's, and returns the runs to push. If the remote's
 // tip is unknown here, judge fetches it, but only for runs that were named or continued here since
 // the last push.
-func (p *push) judge(ctx context.Context) ([]*pushing, error) {
-	var open, unknown []*pushing
+func (p *push) judge(ctx context.Context) ([]*outgoingRun, error) {
+	var open, unknown []*outgoingRun
 	var found []refs.Update // updates of tracking refs
 	for _, run := range p.runs {
 		there := p.there.tips[run.component]
@@ -66,7 +66,7 @@ func (p *push) judge(ctx context.Context) ([]*pushing, error) {
 }
 
 // sighting returns the update that tracks the remote's tip of a run; none if it is up to date.
-func (p *push) sighting(run *pushing, there objstore.ID) []refs.Update {
+func (p *push) sighting(run *outgoingRun, there objstore.ID) []refs.Update {
 	tracked := p.tracked.tips[run.component]
 	if tracked == there {
 		return nil
@@ -78,7 +78,7 @@ func (p *push) sighting(run *pushing, there objstore.ID) []refs.Update {
 const prunedHere = "it was pruned here"
 
 // isPruned ends a run that has a tombstone, and reports whether it did.
-func (p *push) isPruned(run *pushing) bool {
+func (p *push) isPruned(run *outgoingRun) bool {
 	here, there := p.gone[run.component], p.there.gone[run.component]
 	switch {
 	case !here.IsZero():
@@ -92,7 +92,7 @@ func (p *push) isPruned(run *pushing) bool {
 }
 
 // compare adds a run to open if it is a continuation of the remote's.
-func (p *push) compare(run *pushing, there objstore.ID, open []*pushing) []*pushing {
+func (p *push) compare(run *outgoingRun, there objstore.ID, open []*outgoingRun) []*outgoingRun {
 	kin, err := relate(p.parts.Objects, run.Tip, there)
 	switch {
 	case err != nil:
@@ -112,7 +112,7 @@ func (p *push) compare(run *pushing, there objstore.ID, open []*pushing) []*push
 }
 
 // fetchTips fetches the remote's tips of runs for comparison.
-func (p *push) fetchTips(ctx context.Context, runs []*pushing) error {
+func (p *push) fetchTips(ctx context.Context, runs []*outgoingRun) error {
 	if len(runs) == 0 {
 		return nil
 	}

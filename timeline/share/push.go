@@ -93,7 +93,7 @@ type push struct {
 
 	to   timeline.Place
 	req  PushRequest
-	runs []*pushing // in the order of the output
+	runs []*outgoingRun // in the order of the output
 	gone map[string]objstore.ID
 	// there is the remote's refs, tracked the local tracking refs.
 	there   atRemote
@@ -104,8 +104,8 @@ type push struct {
 	withheld  []UntrackedFile
 }
 
-// pushing is a run in a push.
-type pushing struct {
+// outgoingRun is a run in a push.
+type outgoingRun struct {
 	PushedRun
 
 	component string
@@ -113,7 +113,7 @@ type pushing struct {
 	done      bool
 }
 
-func (r *pushing) end(state, reason string) { r.State, r.Reason, r.done = state, reason, true }
+func (r *outgoingRun) end(state, reason string) { r.State, r.Reason, r.done = state, reason, true }
 
 // run lists the remote's refs and pushes, again if others move the refs first.
 func (p *push) run(ctx context.Context) error {
@@ -152,7 +152,7 @@ func (p *push) run(ctx context.Context) error {
 }
 
 // send pushes tips and tombstones. again means that another push moved a run first.
-func (p *push) send(ctx context.Context, open []*pushing) (again bool, err error) {
+func (p *push) send(ctx context.Context, open []*outgoingRun) (again bool, err error) {
 	moves, owner, err := p.moves(open)
 	if err != nil {
 		return false, timeline.Explain(err)
@@ -174,13 +174,13 @@ func (p *push) send(ctx context.Context, open []*pushing) (again bool, err error
 }
 
 // moves returns the refs to push, with their runs; a tombstone that stays there belongs to none.
-func (p *push) moves(open []*pushing) (moves []transport.Move, owner map[refs.Name]*pushing, err error) {
+func (p *push) moves(open []*outgoingRun) (moves []transport.Move, owner map[refs.Name]*outgoingRun, err error) {
 	for _, component := range slices.Sorted(maps.Keys(p.gone)) {
 		if p.there.gone[component].IsZero() {
 			moves = append(moves, transport.Move{Name: refs.Name(refs.GoneFolder + component), How: transport.Create, New: p.gone[component]})
 		}
 	}
-	owner = make(map[refs.Name]*pushing)
+	owner = make(map[refs.Name]*outgoingRun)
 	for _, run := range open {
 		tip, err := refs.Tip(run.RunID)
 		if err != nil {
@@ -196,7 +196,7 @@ func (p *push) moves(open []*pushing) (moves []transport.Move, owner map[refs.Na
 }
 
 // settle records the outcome of a move, and reports whether the run must be tried again.
-func (p *push) settle(run *pushing, outcome transport.Outcome) (again bool) {
+func (p *push) settle(run *outgoingRun, outcome transport.Outcome) (again bool) {
 	if run == nil {
 		if outcome.Status == transport.Refused {
 			p.parts.Warn(fmt.Errorf("%s was not pushed: %s", outcome.Name, outcome.Reason))
@@ -237,7 +237,7 @@ func (p *push) refusal() error {
 	if len(p.withheld) > 0 {
 		return unconfirmed(p.to, p.withheld).Hint("smithers.pushFiles is no: the runs that hold them were not pushed")
 	}
-	var first, damaged *pushing
+	var first, damaged *outgoingRun
 	count := 0
 	for _, run := range p.runs {
 		switch run.State {
@@ -277,11 +277,11 @@ func (p *push) refusal() error {
 // takesRefs reports whether the remote accepts runs, or has some already.
 func (p *push) takesRefs() bool {
 	return len(p.there.tips)+len(p.there.gone) > 0 ||
-		slices.ContainsFunc(p.runs, func(r *pushing) bool { return r.State == StatePushed || r.State == StateCurrent })
+		slices.ContainsFunc(p.runs, func(r *outgoingRun) bool { return r.State == StatePushed || r.State == StateCurrent })
 }
 
 // why describes, for people, why a run was not pushed.
-func (r *pushing) why() string {
+func (r *outgoingRun) why() string {
 	if r.Reason != "" {
 		return r.Reason
 	}
@@ -297,7 +297,7 @@ func (r *pushing) why() string {
 }
 
 // hint returns the hint for a run that was not pushed.
-func (r *pushing) hint(to timeline.Place) string {
+func (r *outgoingRun) hint(to timeline.Place) string {
 	switch r.State {
 	case StateDiverged:
 		return fmt.Sprintf("`git smithers fetch %s %s` turns your continuation into a fork; push that",

@@ -12,8 +12,8 @@ import (
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
 
-// taking is a fetched run.
-type taking struct {
+// incomingRun is a fetched run.
+type incomingRun struct {
 	FetchedRun
 
 	component string
@@ -21,13 +21,13 @@ type taking struct {
 	quiet     bool        // not worth reporting unless named
 }
 
-func (r *taking) end(state, reason string) { r.State, r.Reason = state, reason }
+func (r *incomingRun) end(state, reason string) { r.State, r.Reason = state, reason }
 
 // take applies a fetched run to the local one. It returns only errors that are not about the
 // run itself.
 func (f *fetch) take(ctx context.Context, component string) error {
 	for try := 1; ; try++ {
-		run := &taking{component: component}
+		run := &incomingRun{component: component}
 		err := f.takeOnce(ctx, run)
 		if errors.Is(err, refs.ErrConflict) && try < rounds {
 			continue // another process here is moving it
@@ -40,7 +40,7 @@ func (f *fetch) take(ctx context.Context, component string) error {
 	}
 }
 
-func (f *fetch) takeOnce(ctx context.Context, run *taking) error {
+func (f *fetch) takeOnce(ctx context.Context, run *incomingRun) error {
 	there := f.after.tips[run.component]
 	isNew := there != f.before.tips[run.component]
 	if err := f.identify(run, there); err != nil || run.State != "" {
@@ -75,7 +75,7 @@ func (f *fetch) takeOnce(ctx context.Context, run *taking) error {
 }
 
 // identify determines the run id of a component. If the component is hashed, the tip has the id.
-func (f *fetch) identify(run *taking, there objstore.ID) error {
+func (f *fetch) identify(run *incomingRun, there objstore.ID) error {
 	id, ok, err := refs.UnescapeRun(run.component)
 	if err != nil {
 		return err
@@ -118,7 +118,7 @@ func (f *fetch) resolve(ctx context.Context, named func(string) (refs.Name, erro
 
 // check validates the new entries of a run, after until, and reports whether they are sound. If not,
 // the run becomes invalid.
-func (f *fetch) check(ctx context.Context, run *taking, tip, until objstore.ID) (sound bool, err error) {
+func (f *fetch) check(ctx context.Context, run *incomingRun, tip, until objstore.ID) (sound bool, err error) {
 	problems, err := f.verifier.Verify(ctx, run.RunID, tip, until, func() {
 		f.checked++
 		f.progress("checking entries", f.checked, 0)
@@ -130,7 +130,7 @@ func (f *fetch) check(ctx context.Context, run *taking, tip, until objstore.ID) 
 }
 
 // create takes a run that is new here.
-func (f *fetch) create(ctx context.Context, run *taking, there objstore.ID) error {
+func (f *fetch) create(ctx context.Context, run *incomingRun, there objstore.ID) error {
 	if sound, err := f.check(ctx, run, there, objstore.ID{}); err != nil || !sound {
 		return err
 	}
@@ -139,7 +139,7 @@ func (f *fetch) create(ctx context.Context, run *taking, there objstore.ID) erro
 }
 
 // takeUnder takes a run under the request's id.
-func (f *fetch) takeUnder(ctx context.Context, run *taking, there objstore.ID) error {
+func (f *fetch) takeUnder(ctx context.Context, run *incomingRun, there objstore.ID) error {
 	if sound, err := f.check(ctx, run, there, objstore.ID{}); err != nil || !sound {
 		return err
 	}
@@ -157,7 +157,7 @@ func (f *fetch) takeUnder(ctx context.Context, run *taking, there objstore.ID) e
 }
 
 // compare takes the new entries of a run that exists here.
-func (f *fetch) compare(ctx context.Context, run *taking, there objstore.ID) error {
+func (f *fetch) compare(ctx context.Context, run *incomingRun, there objstore.ID) error {
 	if tip, err := snapshot.ReadEntry(f.parts.Objects, there); err != nil || tip.Run != run.RunID {
 		_, err := f.check(ctx, run, there, objstore.ID{}) // it reports the flaw
 		return err
@@ -186,7 +186,7 @@ func (f *fetch) compare(ctx context.Context, run *taking, there objstore.ID) err
 }
 
 // divide splits a run that was continued in both places.
-func (f *fetch) divide(ctx context.Context, run *taking, there, common objstore.ID) error {
+func (f *fetch) divide(ctx context.Context, run *incomingRun, there, common objstore.ID) error {
 	if sound, err := f.check(ctx, run, there, common); err != nil || !sound {
 		return err
 	}

@@ -16,8 +16,8 @@ import (
 	"github.com/git-smithers/git-smithers/snapshot"
 )
 
-// untracked finds the files that a push of one run would send and that are in none of the user's commits.
-type untracked struct {
+// untrackedFinder finds the files that a push of one run would send and that are in none of the user's commits.
+type untrackedFinder struct {
 	objects objstore.Reader
 	meter   *objstore.TreeMeter
 	known   map[objstore.ID]bool // entries that the other side has
@@ -46,7 +46,7 @@ const (
 // has no files. Like a push, it continues into the runs that the run was forked from. Sizes
 // are those of the newest capture.
 func (s *Sharer) untrackedFiles(ctx context.Context, run string, tip objstore.ID, known map[objstore.ID]bool) ([]UntrackedFile, error) {
-	u := untracked{
+	u := untrackedFinder{
 		objects: s.parts.Objects, meter: objstore.NewTreeMeter(s.parts.Objects), known: known,
 		seen: make(map[objstore.ID]bool), walked: make(map[folder]bool), files: make(map[string]objstore.ID),
 	}
@@ -65,7 +65,7 @@ func (s *Sharer) untrackedFiles(ctx context.Context, run string, tip objstore.ID
 	return files, nil
 }
 
-func (u *untracked) walk(ctx context.Context, id objstore.ID) error {
+func (u *untrackedFinder) walk(ctx context.Context, id objstore.ID) error {
 	for !id.IsZero() {
 		if err := ctx.Err(); err != nil {
 			return err
@@ -92,7 +92,7 @@ func (u *untracked) walk(ctx context.Context, id objstore.ID) error {
 }
 
 // newCopies returns the working copies of an entry that no other entry had.
-func (u *untracked) newCopies(entry *snapshot.Entry) ([]*snapshot.VCS, error) {
+func (u *untrackedFinder) newCopies(entry *snapshot.Entry) ([]*snapshot.VCS, error) {
 	id, err := entry.VCSID()
 	if err != nil || id.IsZero() || u.seen[id] {
 		return nil, err
@@ -115,7 +115,7 @@ func copies(entry *snapshot.Entry) ([]*snapshot.VCS, error) {
 }
 
 // capture adds the files that a working copy adds to its commit.
-func (u *untracked) capture(ctx context.Context, vcs *snapshot.VCS) error {
+func (u *untrackedFinder) capture(ctx context.Context, vcs *snapshot.VCS) error {
 	commits, err := u.commitsOf(vcs)
 	if err != nil {
 		return err
@@ -142,7 +142,7 @@ func (u *untracked) capture(ctx context.Context, vcs *snapshot.VCS) error {
 
 // commitsOf returns the commits that the user made: the one that is checked out or, because jj commits
 // everything in the working copy, its parents.
-func (u *untracked) commitsOf(vcs *snapshot.VCS) ([]objstore.ID, error) {
+func (u *untrackedFinder) commitsOf(vcs *snapshot.VCS) ([]objstore.ID, error) {
 	commit, err := objstore.ParseID(vcs.CommitID)
 	if err != nil {
 		return nil, nil //nolint:nilerr // a revision that is not a git commit
@@ -182,7 +182,7 @@ func readCommit(r objstore.Reader, id objstore.ID) (tree objstore.ID, parents []
 
 // added adds the files of a tree, under prefix, that none of the tracked trees has. A tree
 // that equals a tracked one is not read.
-func (u *untracked) added(ctx context.Context, tracked []objstore.ID, tree objstore.ID, prefix string) error {
+func (u *untrackedFinder) added(ctx context.Context, tracked []objstore.ID, tree objstore.ID, prefix string) error {
 	if slices.Contains(tracked, tree) || u.wasWalked(tracked, tree, prefix) {
 		return nil
 	}
@@ -216,7 +216,7 @@ func (u *untracked) added(ctx context.Context, tracked []objstore.ID, tree objst
 }
 
 // wasWalked reports whether a tree was added before at the same path, and otherwise records it.
-func (u *untracked) wasWalked(tracked []objstore.ID, tree objstore.ID, path string) bool {
+func (u *untrackedFinder) wasWalked(tracked []objstore.ID, tree objstore.ID, path string) bool {
 	if len(tracked) > 1 {
 		return false
 	}
@@ -229,7 +229,7 @@ func (u *untracked) wasWalked(tracked []objstore.ID, tree objstore.ID, path stri
 	return was
 }
 
-func (u *untracked) addedAt(ctx context.Context, before []objstore.TreeEntry, e objstore.TreeEntry, path string) error {
+func (u *untrackedFinder) addedAt(ctx context.Context, before []objstore.TreeEntry, e objstore.TreeEntry, path string) error {
 	var folders []objstore.ID
 	for _, other := range before {
 		if other.Mode == objstore.ModeTree {
@@ -249,7 +249,7 @@ func (u *untracked) addedAt(ctx context.Context, before []objstore.TreeEntry, e 
 }
 
 // leaveOut drops the files of an entry that the other side has.
-func (u *untracked) leaveOut(ctx context.Context, entry *snapshot.Entry) error {
+func (u *untrackedFinder) leaveOut(ctx context.Context, entry *snapshot.Entry) error {
 	vcs, err := copies(entry)
 	if err != nil {
 		return err
@@ -264,7 +264,7 @@ func (u *untracked) leaveOut(ctx context.Context, entry *snapshot.Entry) error {
 
 // dropFilesOf drops the paths at which a tree has a file. The paths are sorted and begin with
 // prefix. It reads each tree once.
-func (u *untracked) dropFilesOf(ctx context.Context, tree objstore.ID, paths []string, prefix string) error {
+func (u *untrackedFinder) dropFilesOf(ctx context.Context, tree objstore.ID, paths []string, prefix string) error {
 	if len(paths) == 0 {
 		return nil
 	}

@@ -40,7 +40,7 @@ func TestLookingForUntrackedFilesEndsWhenItsContextDoes(t *testing.T) {
 		}
 		below = objstore.TreeEntry{Mode: objstore.ModeTree, ID: e.Add(objstore.Tree, objstore.EncodeTree(entries))}
 	}
-	u := untracked{objects: e, walked: make(map[folder]bool), files: make(map[string]objstore.ID)}
+	u := untrackedFinder{objects: e, walked: make(map[folder]bool), files: make(map[string]objstore.ID)}
 	require.ErrorIs(t, u.added(ctx, nil, below.ID, ""), context.Canceled)
 	assert.Equal(t, 3, e.reads)
 }

@@ -11,8 +11,8 @@ import (
 	"github.com/git-smithers/git-smithers/timeline"
 )
 
-// holding is a run with the refs that keep its objects.
-type holding struct {
+// runRefs is a run with the refs that keep its objects.
+type runRefs struct {
 	component string
 	id        string // "" if the run is unreadable
 	refs      []refs.Ref
@@ -23,7 +23,7 @@ type holding struct {
 }
 
 // roots returns the targets of the run's refs.
-func (h *holding) roots() []objstore.ID {
+func (h *runRefs) roots() []objstore.ID {
 	roots := make([]objstore.ID, len(h.refs))
 	for i, ref := range h.refs {
 		roots[i] = ref.ID
@@ -32,12 +32,12 @@ func (h *holding) roots() []objstore.ID {
 }
 
 // holdings groups refs by run, and returns the other refs separately.
-func (k *Keeper) holdings(list []refs.Ref) (runs map[string]*holding, others []refs.Ref) {
-	runs = make(map[string]*holding)
-	of := func(component string) *holding {
+func (k *Keeper) holdings(list []refs.Ref) (runs map[string]*runRefs, others []refs.Ref) {
+	runs = make(map[string]*runRefs)
+	of := func(component string) *runRefs {
 		h, ok := runs[component]
 		if !ok {
-			h = &holding{component: component}
+			h = &runRefs{component: component}
 			runs[component] = h
 		}
 		return h
@@ -84,7 +84,7 @@ func keptBy(name refs.Name) (folder, component string) {
 }
 
 // readID reads the id of a run whose ref component is hashed.
-func (k *Keeper) readID(h *holding) string {
+func (k *Keeper) readID(h *runRefs) string {
 	for _, tip := range []objstore.ID{h.tip, h.held} {
 		if entry, err := snapshot.ReadEntry(k.parts.Objects, tip); err == nil {
 			return entry.Run

@@ -98,7 +98,7 @@ func (w *Workflow) before(id string) map[string]bool {
 	return seen
 }
 
-// spread adds to from every task that depends on a task in it, transitively. If both tasks are in
+// spread extends from by every task that depends on one of its tasks, transitively. If both tasks are in
 // one loop, the dependent starts at the same iteration, otherwise at its first.
 func (w *Workflow) spread(from map[string]int) {
 	for changed := true; changed; {

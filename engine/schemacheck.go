@@ -263,7 +263,7 @@ func exactNumbers(at string, value any) error {
 	return nil
 }
 
-// inexact returns the first such integer and its path.
+// inexact returns the first integer that a float64 does not hold exactly, and its path.
 func inexact(value any) (path string, number json.Number, found bool) {
 	switch v := value.(type) {
 	case map[string]any:

@@ -41,8 +41,8 @@ func AddLoose(w Writer, dir string) error {
 	return nil
 }
 
-// eachLoose calls add for every loose object in dir, in the order of their ids.
-// Other files, such as those that git has not finished, are none of its business.
+// eachLoose calls add for every loose object in dir, sorted by id. It ignores other files, such as
+// unfinished ones of git.
 func eachLoose(dir string, add func(ID, opener) error) error {
 	for first := range 256 {
 		name := hex.EncodeToString([]byte{byte(first)})
@@ -82,7 +82,7 @@ func eachPacked(dir string, maxObject int64, add func(ID, opener) error) error {
 			return err
 		}
 		for _, e := range entries {
-			// The pack is opened anew for each: nobody is there to close it in the end.
+			// Each reader opens the pack again, because nothing would close a shared one.
 			open := func() (*objectReader, error) { return newPack(r, dir, name, time.Time{}).reader(e.id, e.offset) }
 			if err := add(e.id, open); err != nil {
 				return err
@@ -92,7 +92,7 @@ func eachPacked(dir string, maxObject int64, add func(ID, opener) error) error {
 	return nil
 }
 
-// entries is every entry of the pack.
+// entries returns every entry of the pack.
 func (p *pack) entries() ([]indexEntry, error) {
 	idx, err := p.index()
 	if err != nil {
@@ -101,7 +101,7 @@ func (p *pack) entries() ([]indexEntry, error) {
 	return idx.all()
 }
 
-// reader reads the object at offset, not verified. Closing it closes the pack.
+// reader reads the unverified object at offset. Closing the reader closes the pack.
 func (p *pack) reader(id ID, offset int64) (*objectReader, error) {
 	r, err := p.openEntry(offset)
 	if err != nil {

@@ -10,12 +10,12 @@ import (
 	"strings"
 )
 
-// maxAlternateDepth is how far alternates of alternates are followed: git's own limit.
+// maxAlternateDepth is git's own limit for alternates of alternates.
 const maxAlternateDepth = 5
 
-// alternateDirs is the object directories that dir borrows from, by
-// info/alternates, in order and each once. Like git it leaves out those that are
-// not there: the object may be found elsewhere, and is reported missing if not.
+// alternateDirs returns the object directories that dir borrows from, by info/alternates, in order
+// and without duplicates. Like git it skips missing directories: the object may be elsewhere, and is
+// reported missing if not.
 func alternateDirs(dir string) ([]string, error) {
 	var dirs []string
 	seen := map[string]bool{filepath.Clean(dir): true}

@@ -14,21 +14,20 @@ import (
 	"time"
 )
 
-// anyPack is a pack that is read as far as it can be, whatever is wrong with it.
+// anyPack is a pack that may be damaged, read as far as possible.
 type anyPack struct {
 	*pack
 
-	entries     []indexEntry // by the index or, where that is damaged, as far as the pack tells
+	entries     []indexEntry // from the index or, if that is damaged, from the readable part of the pack
 	sum         [sha1.Size]byte
-	packReason  string // what is wrong with the pack file, "" if nothing is
-	indexReason string // the same of the index
+	packReason  string // the flaw of the pack file; "" if it is sound
+	indexReason string // the flaw of the index; "" if it is sound
 }
 
-// missingFile is the reason why nothing is read of a file that is not there.
+// missingFile is the flaw of a missing file.
 const missingFile = "is missing"
 
-// openAnyway opens a pack, and reads all of it for its checksum. Its error is vanished
-// where neither file is there any more.
+// openAnyway opens a pack and verifies its checksum. If both files are gone, the error is vanished.
 func (s *Store) openAnyway(ctx context.Context, name string) (_ *anyPack, err error) {
 	r := newReading(newCache(mergeCache), s.opts.MaxObject)
 	p := &anyPack{pack: newPack(r, s.main.packDir(), name, time.Time{})}
@@ -60,7 +59,7 @@ func (s *Store) openAnyway(ctx context.Context, name string) (_ *anyPack, err er
 	return p, nil
 }
 
-// readIndex reads the whole index, or says what is wrong with it.
+// readIndex reads the whole index, or records its flaw.
 func (p *anyPack) readIndex() error {
 	f, err := os.Open(p.idxPath)
 	if err != nil {
@@ -87,8 +86,7 @@ func (p *anyPack) readIndex() error {
 	return nil
 }
 
-// readPack opens the pack file, and says what is wrong with it as a whole. A truncated
-// one has entries up to its end.
+// readPack opens the pack file and records its flaw. A truncated pack has entries up to its end.
 func (p *anyPack) readPack() error {
 	f, err := os.Open(p.packPath)
 	if err != nil {
@@ -140,8 +138,8 @@ func (p *anyPack) reaches() bool {
 	return err == nil && tail == p.idx.packSum
 }
 
-// scan finds the entries without an index: one after another, up to the first that is
-// damaged. Those whose base is not found have no id and are left out.
+// scan finds the entries without an index, one after another, up to the first damaged one. Deltas
+// whose base is missing have no id and are left out.
 func (p *anyPack) scan(ctx context.Context) error {
 	offsets, err := p.findEntries(ctx)
 	if err != nil {
@@ -165,7 +163,7 @@ func (p *anyPack) scan(ctx context.Context) error {
 			e.id = Hash(o.kind, o.data)
 			p.entries = append(p.entries, e)
 		}
-		// A delta may name a base that stands behind it by its id, which is known now.
+		// A delta may name a later base by its id, which is known now.
 		if p.idx, err = parseIndex(encodeIndex(withoutDoubles(p.entries), p.sum)); err != nil {
 			return err
 		}
@@ -189,8 +187,7 @@ func (p *anyPack) identify(offset int64) (object, error) {
 	return p.readAt(c, offset, p.maxObject)
 }
 
-// findEntries walks over the entries, each of which tells where it ends only by being
-// inflated.
+// findEntries walks over the entries. An entry must be inflated to find its end.
 func (p *anyPack) findEntries(ctx context.Context) ([]indexEntry, error) {
 	c := p.cursors.get(p.file, p.end)
 	defer p.cursors.put(c)

@@ -7,12 +7,12 @@ import (
 	"time"
 )
 
-// Author is the identity by which commits of our making are known: a pack whose
-// first object is a commit by it is ours to merge.
+// Author identifies commits of this program: a pack whose first object is a commit by Author may be
+// merged by us.
 const Author = "git-smithers <git-smithers@localhost.invalid>"
 
-// Batch gathers the objects of one write, in memory but for those of [AddLoose]. Safe
-// for use by one goroutine at a time.
+// Batch collects the objects of one write in memory, except those of [AddLoose]. It must be used by
+// one goroutine at a time.
 type Batch struct {
 	store   *Store
 	objects map[ID]int // index in order
@@ -76,10 +76,10 @@ func (o batchObject) read() (object, error) {
 	return o.file.read()
 }
 
-// Len is the number of objects that wait for Commit.
+// Len returns the number of uncommitted objects.
 func (b *Batch) Len() int { return len(b.order) }
 
-// Bytes is how much memory these objects take.
+// Bytes returns the memory used by these objects.
 func (b *Batch) Bytes() int64 { return b.bytes }
 
 // Commit puts the batch on stable storage as one pack, keeps the pack from a

@@ -14,19 +14,18 @@ import (
 	"slices"
 )
 
-// Damage is what is wrong with one file that holds objects, or with the index of one.
+// Damage is the flaw of one file with objects, or of a pack's index.
 type Damage struct {
 	File    string // relative to the object directory, with slashes
-	Pack    string // the pack that it belongs to, "pack-<checksum>"; "" for a loose object
+	Pack    string // the pack's name, "pack-<checksum>"; "" for a loose object
 	Reason  string
-	Objects []ID // that the file no longer gives, as far as its index tells; in the order of ids
+	Objects []ID // the unreadable objects, as far as the index lists them; sorted by id
 }
 
 // CheckFiles reads every pack, every index and every loose object of this object
-// directory, and not those of alternates, and recomputes each checksum and each id.
-// Copies count, too, which Get does without as long as there is a good one. What
-// disappears meanwhile, because git or a merge has replaced it, is no damage. progress,
-// unless it is nil, is told how many of the files are done.
+// directory, without alternates, and recomputes each checksum and each id. It also checks duplicate
+// copies, which Get ignores while a good one exists. A file that git or a merge replaces in the
+// meantime is not damage. progress, if not nil, gets the number of checked files.
 func (s *Store) CheckFiles(ctx context.Context, progress func(done, total int)) ([]Damage, error) {
 	if err := s.enter(); err != nil {
 		return nil, err
@@ -66,7 +65,7 @@ func (s *Store) CheckFiles(ctx context.Context, progress func(done, total int)) 
 	return found, nil
 }
 
-// reasonOf is what is wrong, without the names that a Damage has already.
+// reasonOf returns an error's reason without the names that a Damage has already.
 func reasonOf(err error) string {
 	if corrupt, ok := errors.AsType[*CorruptError](err); ok {
 		return corrupt.Reason
@@ -105,7 +104,7 @@ func (s *Store) checkPackFiles(ctx context.Context, name string) ([]Damage, erro
 	return found, nil
 }
 
-// replaced reports whether somebody has taken a pack away since its name was read: git
+// replaced reports whether a pack was removed since its name was read: git
 // and merges remove the index first.
 func (s *Store) replaced(name string) bool {
 	_, idx := os.Lstat(s.packPath(name, ".idx"))

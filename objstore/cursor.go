@@ -7,9 +7,9 @@ import (
 	"sync"
 )
 
-// packCursor reads a pack from any offset on, with few reads of the file. What it
-// reads ahead stands in a bufio.Reader, for which klauspost's inflate has a path of
-// its own. It serves one goroutine at a time.
+// packCursor reads a pack from any offset, with few reads of the file. Its read-ahead is a
+// bufio.Reader, for which klauspost's inflate has a fast path. It must be used by one goroutine at a
+// time.
 type packCursor struct {
 	inflater
 
@@ -17,7 +17,7 @@ type packCursor struct {
 	rest  packRest
 }
 
-// packRest is the part of a pack's entries from next on.
+// packRest is the pack's entries from next on.
 type packRest struct {
 	file io.ReaderAt
 	next int64
@@ -55,7 +55,7 @@ func (c *packCursor) use(file io.ReaderAt, end int64) {
 	c.seek(0)
 }
 
-// seek sets where the next byte comes from.
+// seek sets the offset of the next byte.
 func (c *packCursor) seek(offset int64) {
 	here := c.rest.next - int64(c.ahead.Buffered())
 	if skip := offset - here; skip >= 0 && skip < int64(c.ahead.Buffered()) {

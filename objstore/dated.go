@@ -6,13 +6,13 @@ import (
 )
 
 const (
-	// backdated is how much older than it is a pack is made: those that replace it, and those
-	// that replace these, are dated after it and still not in the future.
+	// backdated is how far in the past a new pack is dated, so that its replacements, and their
+	// replacements, can have later dates that are not in the future.
 	backdated = 10 * time.Second
-	// gitPrecision is that of times in git's choice between two copies of an object.
+	// gitPrecision is git's precision when it chooses between two copies of an object by date.
 	gitPrecision = time.Second
-	// settled is how much older than now every pack is dated that replaces others: what git
-	// packs of it from now on is newer, by git's precision.
+	// settled is how far in the past a replacing pack is dated, so that a pack that git writes from now on
+	// is newer, by git's precision.
 	settled = 2 * time.Second
 )
 

@@ -12,33 +12,33 @@ import (
 	"github.com/gofrs/flock"
 )
 
-// Dropping says what [Store.Drop] drops.
+// Dropping configures [Store.Drop].
 type Dropping struct {
-	// Choose names the objects that nothing needs. It is called when the packs have been
-	// looked at: what takes an object of theirs up from then on is noticed.
+	// Choose returns the objects that nothing needs. It is called after the packs were listed, so that
+	// a later use of their objects is noticed.
 	Choose func(context.Context) (map[ID]struct{}, error)
-	// Still looks once more, while nobody has anything pinned, and tells whether nothing
-	// needs the objects by now. It may be called after Choose several times, or never.
+	// Still checks again, while nothing is pinned, whether nothing needs the objects. It may be called
+	// several times after Choose, or never.
 	Still func(context.Context, map[ID]struct{}) (bool, error)
 }
 
-// DropResult says what a drop did.
+// DropResult is the result of a drop.
 type DropResult struct {
 	Objects     int   // that are in no pack of this package's making any more
 	BytesBefore int64 // of the packs that had them
 	BytesAfter  int64 // of what those became
-	Left        int   // objects that stay because a pack is in use, for another try
+	Left        int   // objects that stay because a pack is in use; try again later
 }
 
-// dropAttempts bounds how often objects are chosen anew because something needs one of
-// them by now, or because git gc has taken a pack away.
+// dropAttempts limits how often objects are chosen again because one is needed now, or because git gc
+// removed a pack.
 const dropAttempts = 5
 
 // dropShare is how many times as many objects a large pack may have as are to be dropped
 // from it: rewriting gigabytes for a few kilobytes is no bargain.
 const dropShare = 8
 
-// ErrInUse is wrapped when the objects to drop are needed again and again.
+// ErrInUse means that the objects to drop were needed again in every attempt.
 var ErrInUse = errors.New("objects are in use")
 
 // Drop takes objects out of the packs of this package's making: each pack that has some

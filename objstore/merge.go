@@ -27,8 +27,8 @@ const (
 	// rewritten about twice a tier.
 	freshObjects = 128
 	tierFactor   = 8
-	// mergeMost is how many packs, those that a multi-pack-index names among them, are let
-	// stand before a merge takes named ones, too. It is above what the unnamed ones come to.
+	// mergeMost is the number of packs, including those in a multi-pack-index, above which a merge takes
+	// packs of the index, too. It is above the usual number of the others.
 	mergeMost = 32
 	// mergeOnce is how many packs become one at once, or a mergeShare-th of them where there
 	// are very many: looking for them takes as long as merging so many. The rest is merged one
@@ -44,7 +44,7 @@ const (
 	objectBytes = 512
 )
 
-// MergeResult says what a merge did.
+// MergeResult is the result of a merge.
 type MergeResult struct {
 	PacksBefore, PacksAfter int   // packs that may be merged, as far as was looked into
 	Objects                 int   // objects in the packs that were written; 0 where none was
@@ -323,8 +323,8 @@ func tier(objects, size int64) int {
 	return t
 }
 
-// planAll chooses the packs to become one: such as no multi-pack-index names, or, where all
-// of them are many, any. So an index of git's serves for a while.
+// planAll chooses the packs to merge: packs outside any multi-pack-index or, if there are too many
+// packs altogether, any packs. So git's index stays valid for a while.
 func planAll(packs []mergePack) []mergePack {
 	chosen := planMerge(unnamed(packs))
 	if len(chosen) < 2 && len(packs) > mergeMost {
@@ -333,7 +333,7 @@ func planAll(packs []mergePack) []mergePack {
 	return chosen
 }
 
-// unnamed is the packs that no multi-pack-index names.
+// unnamed returns the packs that are in no multi-pack-index.
 func unnamed(packs []mergePack) []mergePack {
 	return slices.DeleteFunc(slices.Clone(packs), func(p mergePack) bool { return p.named })
 }

@@ -22,14 +22,14 @@ const (
 	noBase       = -1
 )
 
-// mergeSet is the distinct objects of the packs that become one.
+// mergeSet is the distinct objects of the packs to merge.
 type mergeSet struct {
 	inputs  []*pack
 	objects []mergeObject
 	byID    map[ID]int32 // index in objects
 }
 
-// mergeObject is one object of a merge: where it is copied from and what becomes of it.
+// mergeObject is one object of a merge: its source and its form in the output.
 type mergeObject struct {
 	id     ID
 	input  int32

@@ -15,10 +15,10 @@ import (
 )
 
 const (
-	// midxPatience is how often, lockRetry apart, git is waited for that has locked its
+	// midxPatience is the number of attempts, lockRetry apart, while git holds the lock of its
 	// multi-pack-index.
 	midxPatience = 100
-	// midxStale is how old a lock is that is not waited for: of a git that died, most likely.
+	// midxStale is the age of a lock that is not waited for, because a dead git most likely left it.
 	midxStale = time.Minute
 	// midxGrace is how often, lockRetry apart, a look is repeated that has found packs
 	// missing: git removes packs before it writes the index that no longer names them.
@@ -26,7 +26,7 @@ const (
 	// midxSettle is how often, lockRetry apart, Settle looks: longer than git takes from
 	// reading the pack directory to writing the index, but in a repository of many gigabytes.
 	midxSettle = 10
-	// settlePatience is how long Settle waits for a process that merges, which may be stopped.
+	// settlePatience is how long Settle waits for a merging process, which may be stopped.
 	settlePatience = time.Second
 )
 
@@ -116,7 +116,7 @@ func (s *Store) Settle(ctx context.Context) error {
 	return nil
 }
 
-// withMerging calls f under the merge lock. Where another process merges it waits.
+// withMerging calls f under the merge lock. It waits while another process merges.
 func (s *Store) withMerging(ctx context.Context, f func() error) (err error) {
 	if err := s.enter(); err != nil {
 		return err

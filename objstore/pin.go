@@ -18,10 +18,9 @@ const (
 	lockRetry = 10 * time.Millisecond
 )
 
-// Pin keeps [Store.Drop] of every process from taking anything away until release is
-// called, which may be called more than once. Whoever is about to make a ref reach objects
-// that are here for another's sake pins, looks for them, and releases when the ref has
-// moved. Any number may pin at once. Where this process cannot write, it does nothing.
+// Pin blocks [Store.Drop] in every process until release is called, which may be called more than
+// once. Pin before looking for existing objects that a ref is about to reach, and release once the ref
+// has moved. Any number of pins may exist at once. If this process cannot write, Pin does nothing.
 func (s *Store) Pin(ctx context.Context) (release func(), err error) {
 	lock, err := s.lockDrop()
 	if err == nil {

@@ -6,8 +6,7 @@ import (
 )
 
 // Get returns an object, verified against its id. It looks in packs, among loose
-// objects and in the repositories this one borrows from. A damaged copy of an
-// object is an error only where there is no good one.
+// objects and in alternates. A damaged copy is an error only if there is no good one.
 func (s *Store) Get(id ID) (Kind, []byte, error) { return s.GetAtMost(id, s.opts.MaxObject) }
 
 // GetAtMost is Get for an object of at most so many bytes. A larger one is a

@@ -12,20 +12,20 @@ import (
 	"time"
 )
 
-// Salvaged is what became of a damaged pack.
+// Salvaged is the result of Salvage.
 type Salvaged struct {
-	Objects int  // how many objects were saved
-	Lost    []ID // those that it no longer gave, as far as its index told, in the order of ids
-	Indexed bool // the pack was sound, and has a new index
+	Objects int  // number of saved objects
+	Lost    []ID // unreadable objects, as far as the index listed them, sorted by id
+	Indexed bool // the pack is sound, and has a new index
 }
 
-// Salvage saves what a damaged pack still gives: a pack that is sound gets a new index;
-// of another one, the objects that are sound are written to a new pack. What was there
-// is moved to the folder aside, on the same file system, and never deleted. A pack with
-// which nothing is wrong is left as it is.
+// Salvage saves the readable objects of a damaged pack. A sound pack gets a new index; from
+// another pack, the sound objects are written to a new pack. The old files
+// are moved to the folder aside, on the same file system, and never deleted. An undamaged pack is
+// unchanged.
 //
-// Everything is on stable storage before anything is moved, so whatever could be read
-// before can be read at any time.
+// Everything is on stable storage before anything is moved, so every readable object stays readable at
+// any time.
 func (s *Store) Salvage(ctx context.Context, name, aside string) (Salvaged, error) {
 	saved, err := s.salvage(ctx, name, aside)
 	if err != nil {

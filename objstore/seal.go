@@ -23,13 +23,12 @@ const (
 	sealFew = 8
 )
 
-// Seal makes one pack of the packs of this package's making that hold any of the commits,
-// in which each object stands once and older versions are deltas of newer ones. It
-// leaves alone what [Store.Merge] leaves alone and is as safe, and like it does nothing
-// where another process merges.
+// Seal merges the packs of this program that have any of the commits into one pack,
+// in which each object is stored once and older versions are deltas of newer ones. It skips the same
+// packs as [Store.Merge], is as safe, and does nothing while another process merges.
 //
-// One that spares also leaves alone packs that are mostly others', those that are large
-// beside the rest, and a few: it rewrites little more than what the commits brought.
+// With spare, it also skips packs that mostly belong to others, packs that are large
+// beside the rest, and a small number of packs: then it rewrites little more than the commits' own objects.
 func (s *Store) Seal(ctx context.Context, commits []ID, spare bool) (MergeResult, error) {
 	result, err := s.merge(ctx, func(now time.Time, _ int) ([]mergePack, int, error) { return s.chooseSeal(ctx, now, commits, spare) }, 1)
 	if err != nil {

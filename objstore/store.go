@@ -12,7 +12,7 @@ import (
 	"github.com/git-smithers/git-smithers/internal/fsx"
 )
 
-// FsyncPolicy says what a write waits for.
+// FsyncPolicy determines when a write is complete.
 type FsyncPolicy uint8
 
 const (
@@ -28,7 +28,7 @@ const (
 	defaultMaxMergePack = 64 << 20
 )
 
-// ErrClosed is wrapped by the errors of a [Store] that was closed.
+// ErrClosed is returned by a closed [Store].
 var ErrClosed = errors.New("object store is closed")
 
 // Options configure a [Store].
@@ -52,8 +52,8 @@ type Options struct {
 	// after-pack-temp, after-pack-rename, after-idx-rename, before-refs;
 	// merge-after-rename, merge-before-removes, merge-between-removes.
 	Failpoint func(name string) error
-	// FS is what the store writes to; nil means the real one. For tests that have
-	// writes fail, and that cut the power.
+	// FS receives the store's writes; nil means the real file system. Tests use it to inject failed
+	// writes and power cuts.
 	FS fsx.FS
 }
 
@@ -114,8 +114,8 @@ func defaultTo(value, fallback int64) int64 {
 	return value
 }
 
-// Close releases files and waits for a merge that is under way. The store cannot
-// be used afterwards. Closing twice does nothing.
+// Close releases files and waits for a merge in progress. The store must not be used afterwards.
+// Closing twice does nothing.
 func (s *Store) Close() error {
 	s.life.Lock()
 	defer s.life.Unlock()
@@ -157,7 +157,7 @@ func (s *Store) failpoint(name string) error {
 	return nil
 }
 
-// stopped is the error of a context that has ended, and nil before.
+// stopped returns an error if the context has ended.
 func stopped(ctx context.Context, doing string) error {
 	if err := ctx.Err(); err != nil {
 		return fmt.Errorf("%s: %w", doing, err)

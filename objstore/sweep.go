@@ -8,14 +8,14 @@ import (
 	"time"
 )
 
-// sweep removes what processes left that died in the middle of a write or a merge:
-// .keep files of ours, and packs of ours without an index. One that has its .keep file
-// never got an index: nobody was told that it is there. One without may be what a merge
-// left, which is elsewhere, too, or may have lost its index to git gc, and be all there is
-// of a run: that gets its index back, however young it is.
+// sweep removes what dead processes left in the middle of a write or a merge:
+// our .keep files, and our packs without an index. A pack with its .keep file
+// was never acknowledged. A pack without one may be a leftover of a merge, whose objects are
+// elsewhere, too; or git gc removed its index, and it may be all that is left
+// of a run: such a pack gets its index back at once.
 //
-// It is called under the merge lock. For the rest a pack's own age decides, by the clock of
-// the file system; what cannot be looked at or removed stays for the next time.
+// It is called under the merge lock. Otherwise a pack's age decides, by the file system's clock.
+// Files that cannot be read or removed stay for the next sweep.
 func (s *Store) sweep(ctx context.Context) {
 	if now, err := s.now(); err == nil {
 		s.sweepBefore(ctx, now.Add(-staleKeep))

@@ -16,15 +16,14 @@ import (
 
 const (
 	tempPrefix = "unfinished-"
-	// emptyFile is one file that stays in the temporary directory: a .keep file is a
-	// hard link to it, which costs a fifth of making a file and tells our .keep
-	// files from everybody else's.
+	// emptyFile is a permanent file in the temporary directory. Our .keep files are
+	// hard links to it, which costs a fifth of creating a file and identifies them as ours.
 	emptyFile = "empty"
 	// keepText is what a .keep file of ours says where it cannot be a link.
 	keepText = "git-smithers: refs to this pack are about to move\n"
-	// staleTemp is the age from which a temporary file of a dead process is litter.
+	// staleTemp is the age above which a dead process's temporary file is removed.
 	staleTemp = time.Hour
-	// staleKeep is the age from which a .keep file of ours must be of a process that died.
+	// staleKeep is the age above which one of our .keep files belongs to a dead process.
 	staleKeep = 24 * time.Hour
 )
 

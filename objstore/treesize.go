@@ -95,8 +95,8 @@ func (s TreeSize) With(entries []TreeEntry) TreeSize {
 	return s
 }
 
-// TreeMeter measures trees without following every path: it reads each tree once, however
-// many paths lead to it, and remembers its size. For one goroutine at a time.
+// TreeMeter measures trees without following every path: it reads each tree once, even if
+// many paths lead to it, and caches its size. It must be used by one goroutine at a time.
 type TreeMeter struct {
 	r     Reader
 	sizes map[string]TreeSize // by the ids of the tree and of the trees before
@@ -213,7 +213,7 @@ func folders(entries []TreeEntry) []ID {
 	return ids
 }
 
-// treeKey is the ids of a tree and of those before, in an order of their own.
+// treeKey returns a key for a tree and the trees before it, independent of their order.
 func treeKey(tree ID, before []ID) string {
 	key := tree.AppendTo(make([]byte, 0, (1+len(before))*maxIDSize))
 	for _, id := range slices.SortedFunc(slices.Values(before), ID.Compare) {

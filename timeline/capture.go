@@ -8,9 +8,7 @@ import (
 	"errors"
 	"io"
 	"math"
-	"math/rand/v2"
 	"strings"
-	"time"
 
 	"github.com/git-smithers/git-smithers/objstore"
 	"github.com/git-smithers/git-smithers/snapshot"
@@ -140,20 +138,6 @@ func (c *Capturer) Capture(ctx context.Context, req *Capture) (Captured, error) 
 		if err := pause(ctx, try); err != nil {
 			return Captured{}, Explain(err)
 		}
-	}
-}
-
-// pause waits a moment that grows with the number of tries, so that writers who
-// meet at one run do not meet again.
-func pause(ctx context.Context, try int) error {
-	limit := min(time.Duration(try)*time.Millisecond, 20*time.Millisecond)
-	timer := time.NewTimer(rand.N(limit) + 1)
-	defer timer.Stop()
-	select {
-	case <-ctx.Done():
-		return ctx.Err()
-	case <-timer.C:
-		return nil
 	}
 }
 

@@ -124,3 +124,6 @@ func AttemptEnv(run, node string, iteration, attempt int) []string {
 		"SMITHERS_ATTEMPT=" + strconv.Itoa(attempt),
 	}
 }
+
+// commandGrace is how long what a dead process left at work is given to end.
+const commandGrace = 5 * time.Second

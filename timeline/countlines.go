@@ -7,10 +7,8 @@ import (
 	"fmt"
 	"io"
 	"slices"
-	"strconv"
 	"strings"
 
-	"github.com/git-smithers/git-smithers/internal/gitexec"
 	"github.com/git-smithers/git-smithers/objstore"
 	"github.com/git-smithers/git-smithers/sqliteindex"
 )
@@ -81,17 +79,6 @@ func countLines(ctx context.Context, s *Store, pairs []sqliteindex.TreePair) (ma
 	return counted, nil
 }
 
-// numstat returns git and the arguments by which it counts the lines that differ between trees: without settings or
-// attributes of the working copy, and without fetching. A file of a MiB or more counts as binary, since what was fetched
-// may be large on purpose.
-func numstat(s *Store) (git *gitexec.Git, args []string) {
-	git = gitexec.New(s.repo, append(slices.Clone(s.env), "GIT_NO_LAZY_FETCH=1"))
-	return git, []string{
-		"-c", "core.bigFileThreshold=1m", "diff-tree", "-r", "--numstat", "--no-renames", "--no-ext-diff", "--no-textconv",
-		"--ignore-submodules=none", "--diff-algorithm=myers",
-	}
-}
-
 // readNumstat reads what git diff-tree --stdin --numstat writes: the two trees of each pair, then a
 // line for each file. If git did not end well, the last pair is not whole.
 func readNumstat(r io.Reader) (counted map[sqliteindex.TreePair]sqliteindex.Lines, last sqliteindex.TreePair, err error) {
@@ -129,12 +116,4 @@ func parsePair(line string) (pair sqliteindex.TreePair, err error) {
 		err = fmt.Errorf("git diff-tree: unexpected answer %q", line)
 	}
 	return pair, err
-}
-
-// countedLines are the lines that a file has gained and lost, by the fields of its line; ok is false for a binary file,
-// which has "-" there.
-func countedLines(fields []string) (added, removed int64, ok bool) {
-	added, addedErr := strconv.ParseInt(fields[0], 10, 64)
-	removed, removedErr := strconv.ParseInt(fields[1], 10, 64)
-	return added, removed, addedErr == nil && removedErr == nil
 }

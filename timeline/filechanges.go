@@ -4,8 +4,10 @@ import (
 	"context"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 
+	"github.com/git-smithers/git-smithers/internal/gitexec"
 	"github.com/git-smithers/git-smithers/objstore"
 	"github.com/git-smithers/git-smithers/snapshot"
 )
@@ -88,4 +90,38 @@ func sumNumstat(out string) FileChanges {
 		counted.Removed += removed
 	}
 	return counted
+}
+
+// numstat returns git and the arguments by which it counts the lines that differ between trees: without settings or
+// attributes of the working copy, and without fetching. A file of a MiB or more counts as binary, since what was fetched
+// may be large on purpose.
+func numstat(s *Store) (git *gitexec.Git, args []string) {
+	git = gitexec.New(s.repo, append(slices.Clone(s.env), "GIT_NO_LAZY_FETCH=1"))
+	return git, []string{
+		"-c", "core.bigFileThreshold=1m", "diff-tree", "-r", "--numstat", "--no-renames", "--no-ext-diff", "--no-textconv",
+		"--ignore-submodules=none", "--diff-algorithm=myers",
+	}
+}
+
+// countedLines are the lines that a file has gained and lost, by the fields of its line; ok is false for a binary file,
+// which has "-" there.
+func countedLines(fields []string) (added, removed int64, ok bool) {
+	added, addedErr := strconv.ParseInt(fields[0], 10, 64)
+	removed, removedErr := strconv.ParseInt(fields[1], 10, 64)
+	return added, removed, addedErr == nil && removedErr == nil
+}
+
+// treesOf are the captured trees of the run's working copy, under the name "", and of
+// the tasks' own.
+func treesOf(v *snapshot.VCS) map[string]objstore.ID {
+	trees := make(map[string]objstore.ID)
+	if !v.Tree.IsZero() {
+		trees[""] = v.Tree
+	}
+	for _, w := range v.Worktrees {
+		if !w.Tree.IsZero() {
+			trees[w.Name] = w.Tree
+		}
+	}
+	return trees
 }

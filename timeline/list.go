@@ -3,7 +3,6 @@ package timeline
 import (
 	"cmp"
 	"context"
-	"fmt"
 
 	"github.com/git-smithers/git-smithers/sqliteindex"
 )
@@ -62,19 +61,6 @@ func runInfos(rows []sqliteindex.RunRow) []RunInfo {
 		}
 	}
 	return out
-}
-
-// warnOf tells which runs a list leaves out.
-func (s *Store) warnOf(problems []error) {
-	for _, problem := range problems {
-		broken, err := brokenRefs(problem)
-		for _, b := range broken {
-			s.warn(fmt.Errorf("left out: %w", b))
-		}
-		if err != nil {
-			s.warn(fmt.Errorf("left out: %w", err))
-		}
-	}
 }
 
 // Branches lists the forks of a run (an id or a unique prefix), oldest first, without

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/git-smithers/git-smithers/internal/gitexec"
+	"github.com/git-smithers/git-smithers/jjbridge"
 	"github.com/git-smithers/git-smithers/objstore"
 	"github.com/git-smithers/git-smithers/refs"
 	"github.com/git-smithers/git-smithers/snapshot"
@@ -58,3 +59,32 @@ func (s *Store) Chain(entry *snapshot.Entry) iter.Seq2[*snapshot.Entry, error] {
 
 // RefuseOwned is run_owned where a live process owns the run.
 func (s *Store) RefuseOwned(row snapshot.Run) error { return s.refuseOwned(row) }
+
+// The parts of a store, for the rooms that are built on it. All of them end with the store.
+
+// Repo returns the repository's folders and configuration.
+func (s *Store) Repo() gitexec.Repo { return s.repo }
+
+// Workspace returns the working copy that the store was opened in.
+func (s *Store) Workspace() *jjbridge.Workspace { return s.workspace }
+
+// Env returns the environment that git runs under. The caller must not change it.
+func (s *Store) Env() []string { return s.env }
+
+// Objects returns the repository's objects.
+func (s *Store) Objects() *objstore.Store { return s.objects }
+
+// Refs returns the repository's refs.
+func (s *Store) Refs() *refs.DB { return s.refs }
+
+// Now returns the time by the clock that dates entries.
+func (s *Store) Now() time.Time { return s.now() }
+
+// Warn reports what went wrong without harm to stored history.
+func (s *Store) Warn(err error) { s.warn(err) }
+
+// Settings returns the configuration that the store obeys.
+func (s *Store) Settings() Settings { return s.settings }
+
+// Store returns the store that h belongs to.
+func (h *Head) Store() *Store { return h.store }

@@ -12,9 +12,9 @@ import (
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
 
-// settings are the configuration that the core obeys. Precedence: environment,
+// Settings are the configuration that the core obeys. Precedence: environment,
 // git configuration, default.
-type settings struct {
+type Settings struct {
 	fsync   bool
 	limits  snapshot.Limits
 	scope   string // of captures of the working copy: snapshot.ScopeAll, snapshot.ScopeTracked or jjbridge.ScopeOff
@@ -46,15 +46,15 @@ const (
 
 // readSettings reads git's core.fsync, and the keys of variables, with the variables
 // of their names.
-func readSettings(config gitexec.Config, env []string) (settings, error) {
-	set := settings{fsync: true}
+func readSettings(config gitexec.Config, env []string) (Settings, error) {
+	set := Settings{fsync: true}
 	if value, ok := config.Get("core.fsync"); ok {
 		set.fsync = fsyncs(value)
 	}
 	config = withEnvironment(config, env)
 	var err error
 	if set.fsync, err = config.Bool("smithers.fsync", set.fsync); err != nil {
-		return settings{}, badSetting(err)
+		return Settings{}, badSetting(err)
 	}
 	for key, limit := range map[string]*int{
 		"smithers.maxdepth": &set.limits.Depth,
@@ -63,24 +63,24 @@ func readSettings(config gitexec.Config, env []string) (settings, error) {
 	} {
 		value, err := config.Int(key, 0)
 		if err != nil {
-			return settings{}, badSetting(err)
+			return Settings{}, badSetting(err)
 		}
 		if value < 0 {
-			return settings{}, badSetting(fmt.Errorf("%s is negative: %d", key, value))
+			return Settings{}, badSetting(fmt.Errorf("%s is negative: %d", key, value))
 		}
 		*limit = int(value)
 	}
 	if err := set.readStaleAfter(config); err != nil {
-		return settings{}, err
+		return Settings{}, err
 	}
 	if err := set.readSharing(config); err != nil {
-		return settings{}, err
+		return Settings{}, err
 	}
 	return set, set.readWorktree(config)
 }
 
 // readSharing reads what is about refs, here and on remotes, and about what is pushed.
-func (set *settings) readSharing(config gitexec.Config) (err error) {
+func (set *Settings) readSharing(config gitexec.Config) (err error) {
 	const pushFiles = "smithers.pushfiles"
 	if set.seal, err = config.Bool("smithers.seal", true); err != nil {
 		return badSetting(err)
@@ -110,7 +110,7 @@ func (set *settings) readSharing(config gitexec.Config) (err error) {
 	return badSetting(fmt.Errorf("%s is neither %s, %s nor %s: %q", pushFiles, PushAsk, PushYes, PushNo, set.pushFiles))
 }
 
-func (set *settings) readStaleAfter(config gitexec.Config) error {
+func (set *Settings) readStaleAfter(config gitexec.Config) error {
 	const key = "smithers.staleafter"
 	set.staleAfter = defaultStaleAfter
 	value, ok := config.Get(key)
@@ -128,7 +128,7 @@ func (set *settings) readStaleAfter(config gitexec.Config) error {
 }
 
 // readWorktree reads what is about the working copy.
-func (set *settings) readWorktree(config gitexec.Config) error {
+func (set *Settings) readWorktree(config gitexec.Config) error {
 	const scope, maxFile = "smithers.worktree", "smithers.worktreemaxfile"
 	set.remote, _ = config.Get("smithers.remote")
 	set.scope = snapshot.ScopeAll

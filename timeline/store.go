@@ -47,7 +47,7 @@ type Store struct {
 	repo      gitexec.Repo
 	workspace *jjbridge.Workspace
 	env       []string
-	settings  settings
+	settings  Settings
 	objects   *objstore.Store
 	refs      *refs.DB
 	frames    *snapshot.FrameCache

@@ -43,7 +43,7 @@ func (s *Store) framesTouching(ctx context.Context, tip *snapshot.Entry, path st
 		store: s, run: tip.Run, objects: s.objects, path: path, newer: make(map[string]capturedIn),
 		found: make(map[int64]FrameMatch), paths: paths,
 	}
-	for entry, err := range s.ancestry(tip) {
+	for entry, err := range snapshot.Ancestry(s.objects, tip) {
 		if err = cmp.Or(err, ctx.Err()); err != nil {
 			return nil, err
 		}
@@ -107,21 +107,6 @@ func (t *touching) lookAtFirsts(ctx context.Context) error {
 		}
 	}
 	return nil
-}
-
-// treesOf are the captured trees of the run's working copy, under the name "", and of
-// the tasks' own.
-func treesOf(v *snapshot.VCS) map[string]objstore.ID {
-	trees := make(map[string]objstore.ID)
-	if !v.Tree.IsZero() {
-		trees[""] = v.Tree
-	}
-	for _, w := range v.Worktrees {
-		if !w.Tree.IsZero() {
-			trees[w.Name] = w.Tree
-		}
-	}
-	return trees
 }
 
 // compare notes what a frame has changed of a tree, which the frame looked at has as before.

@@ -1,8 +1,6 @@
 package timeline
 
 import (
-	"encoding/json"
-
 	"github.com/git-smithers/git-smithers/snapshot"
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
@@ -75,13 +73,4 @@ func (t *traveling) event(kind string, from int64, how *outcome, at int64) snaps
 		}
 	}
 	return runEvent(kind, at, payload)
-}
-
-// runEvent is an event with a payload of texts and numbers, which always encodes.
-func runEvent(kind string, at int64, payload any) snapshot.Event {
-	data, err := json.Marshal(payload)
-	if err != nil {
-		data = nil
-	}
-	return snapshot.Event{Type: kind, AtMs: at, Payload: data}
 }

@@ -8,21 +8,6 @@ import (
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
 
-// openToChange opens the run that an address names by its whole id, and loads the frame, which is nil if the address is
-// the id alone.
-func (s *Store) openToChange(ctx context.Context, address string) (*Head, *Loaded, error) {
-	at, tip, err := s.resolve(ctx, address, toChange)
-	if err != nil {
-		return nil, nil, err
-	}
-	head, err := s.Head(ctx, at.Run)
-	if err != nil || at.Frame == snapshot.NoFrame {
-		return head, nil, err
-	}
-	frame, err := s.loadFrame(ctx, at, tip)
-	return head, frame, err
-}
-
 // unownedAt is openToChange for a run that no live process owns.
 func (s *Store) unownedAt(ctx context.Context, address string) (*Head, *Loaded, error) {
 	head, frame, err := s.openToChange(ctx, address)

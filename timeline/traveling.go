@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"time"
 
 	"github.com/git-smithers/git-smithers/snapshot"
 	"github.com/git-smithers/git-smithers/timeline/fault"
@@ -139,9 +138,6 @@ func (t *traveling) claim(ctx context.Context) (*Claim, error) {
 		}
 	}
 }
-
-// commandGrace is how long what a dead process left at work is given to end.
-const commandGrace = 5 * time.Second
 
 // endCommands ends what is left of the commands of a process that was killed: they would
 // go on to write into the files that are about to be restored.

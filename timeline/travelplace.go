@@ -1,7 +1,6 @@
 package timeline
 
 import (
-	"iter"
 	"strconv"
 
 	"github.com/git-smithers/git-smithers/objstore"
@@ -38,7 +37,7 @@ func (p *place) name(run string) string {
 func (s *Store) beforeAttempt(head *Head, key string) (*place, error) {
 	var read objstore.ID
 	var then *snapshot.Entry
-	for entry, err := range s.ancestry(head.entry) {
+	for entry, err := range snapshot.Ancestry(s.objects, head.entry) {
 		if err != nil {
 			return nil, Explain(err)
 		}
@@ -77,11 +76,6 @@ func placeAt(run string, then, frame *snapshot.Entry) *place {
 		return &place{then, Address{run, 0}, 0}
 	}
 	return &place{then, Address{frame.Run, frame.Frame}, snapshot.NoFrame}
-}
-
-// ancestry yields the entries from one to the first, newest first, across forks.
-func (s *Store) ancestry(entry *snapshot.Entry) iter.Seq2[*snapshot.Entry, error] {
-	return snapshot.Ancestry(s.objects, entry)
 }
 
 // dropped are the numbers of the frames, the oldest first, that belong to the timeline of

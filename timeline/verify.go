@@ -179,24 +179,6 @@ func (v *verifier) brokenTips(ctx context.Context, err error) error {
 	return err
 }
 
-// brokenRefs takes the refs that a listing found broken out of its error.
-func brokenRefs(err error) ([]*refs.BrokenError, error) {
-	all := []error{err}
-	if joined, ok := err.(interface{ Unwrap() []error }); ok {
-		all = joined.Unwrap()
-	}
-	var broken []*refs.BrokenError
-	var others []error
-	for _, err := range all {
-		if b, ok := errors.AsType[*refs.BrokenError](err); ok && b.Name != "" {
-			broken = append(broken, b)
-		} else {
-			others = append(others, err)
-		}
-	}
-	return broken, errors.Join(others...)
-}
-
 // run checks one run. Only a cancelled context is an error.
 func (v *verifier) run(ctx context.Context, id string, tip objstore.ID) error {
 	v.report.Runs++

@@ -1,0 +1,39 @@
+package timeline
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/git-smithers/git-smithers/refs"
+)
+
+// brokenRefs takes the refs that a listing found broken out of its error.
+func brokenRefs(err error) ([]*refs.BrokenError, error) {
+	all := []error{err}
+	if joined, ok := err.(interface{ Unwrap() []error }); ok {
+		all = joined.Unwrap()
+	}
+	var broken []*refs.BrokenError
+	var others []error
+	for _, err := range all {
+		if b, ok := errors.AsType[*refs.BrokenError](err); ok && b.Name != "" {
+			broken = append(broken, b)
+		} else {
+			others = append(others, err)
+		}
+	}
+	return broken, errors.Join(others...)
+}
+
+// warnOf tells which runs a list leaves out.
+func (s *Store) warnOf(problems []error) {
+	for _, problem := range problems {
+		broken, err := brokenRefs(problem)
+		for _, b := range broken {
+			s.warn(fmt.Errorf("left out: %w", b))
+		}
+		if err != nil {
+			s.warn(fmt.Errorf("left out: %w", err))
+		}
+	}
+}

@@ -1,0 +1,16 @@
+package timeline
+
+import (
+	"encoding/json"
+
+	"github.com/git-smithers/git-smithers/snapshot"
+)
+
+// runEvent is an event with a payload of texts and numbers, which always encodes.
+func runEvent(kind string, at int64, payload any) snapshot.Event {
+	data, err := json.Marshal(payload)
+	if err != nil {
+		data = nil
+	}
+	return snapshot.Event{Type: kind, AtMs: at, Payload: data}
+}

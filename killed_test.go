@@ -24,6 +24,7 @@ import (
 	"github.com/git-smithers/git-smithers/internal/repotest"
 	"github.com/git-smithers/git-smithers/snapshot"
 	"github.com/git-smithers/git-smithers/timeline"
+	"github.com/git-smithers/git-smithers/timeline/verify"
 )
 
 // The environment that has a git-smithers of these tests kill itself, and count.
@@ -230,7 +231,7 @@ func TestARunWhoseProcessesAreKilledEndsLikeOneThatIsLeftAlone(t *testing.T) {
 	for _, id := range runs {
 		s.compare(store, id)
 	}
-	report, err := store.Verify(t.Context())
+	report, err := verify.Runs(t.Context(), store)
 	require.NoError(t, err)
 	assert.Empty(t, report.Problems)
 	unattended, err := store.Unattended(t.Context())

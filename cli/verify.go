@@ -11,12 +11,13 @@ import (
 	"github.com/git-smithers/git-smithers/snapshot"
 	"github.com/git-smithers/git-smithers/timeline"
 	"github.com/git-smithers/git-smithers/timeline/fault"
+	"github.com/git-smithers/git-smithers/timeline/verify"
 )
 
 // verifyDocument is what verify prints with --json.
 type verifyDocument struct {
 	Kind string `json:"kind"`
-	*timeline.Report
+	*verify.Report
 }
 
 func verifyCommand() *command {
@@ -50,7 +51,7 @@ too, and compares every row of the index with what the refs say.`,
 
 // runVerify prints what is wrong; anything at all makes it fail with verify_failed.
 func runVerify(ctx context.Context, s *session, store *timeline.Store, deep bool, runs []string) error {
-	report, err := verify(ctx, s, store, deep, runs)
+	report, err := verifyReport(ctx, s, store, deep, runs)
 	if err != nil {
 		return err
 	}
@@ -64,17 +65,17 @@ func runVerify(ctx context.Context, s *session, store *timeline.Store, deep bool
 		Hint("`git smithers doctor` says what can be mended, and mends it")
 }
 
-func verify(ctx context.Context, s *session, store *timeline.Store, deep bool, runs []string) (*timeline.Report, error) {
+func verifyReport(ctx context.Context, s *session, store *timeline.Store, deep bool, runs []string) (*verify.Report, error) {
 	if !deep {
 		defer s.while("verifying")()
-		return store.Verify(ctx, runs...)
+		return verify.Runs(ctx, store, runs...)
 	}
 	bar := s.progress("verifying")
 	defer bar.finish()
-	return store.VerifyDeep(ctx, bar.update, runs...)
+	return verify.Deep(ctx, store, bar.update, runs...)
 }
 
-func printReport(s *session, report *timeline.Report) error {
+func printReport(s *session, report *verify.Report) error {
 	if s.json {
 		return s.writeJSON(verifyDocument{"verify", report})
 	}
@@ -95,7 +96,7 @@ func printReport(s *session, report *timeline.Report) error {
 }
 
 // placeOf says what a problem is about: a file, a run, or a frame.
-func placeOf(p timeline.Problem) string {
+func placeOf(p verify.Problem) string {
 	if p.File != "" {
 		return p.File
 	}

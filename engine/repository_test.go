@@ -18,6 +18,7 @@ import (
 	"github.com/git-smithers/git-smithers/snapshot"
 	"github.com/git-smithers/git-smithers/timeline"
 	"github.com/git-smithers/git-smithers/timeline/fault"
+	"github.com/git-smithers/git-smithers/timeline/verify"
 )
 
 func clock() func() time.Time {
@@ -42,7 +43,7 @@ func openIn(t *testing.T, repo *repotest.Repo) (*timeline.Store, engine.Options)
 		t.Helper()
 		again, err := timeline.Open(context.Background(), timeline.Options{Dir: repo.Dir, Env: repo.Env, Now: clock()})
 		require.NoError(t, err)
-		report, err := again.Verify(context.Background())
+		report, err := verify.Runs(context.Background(), again)
 		require.NoError(t, err)
 		require.Empty(t, report.Problems)
 		require.NoError(t, again.Close())

@@ -39,7 +39,7 @@ type Loaded struct {
 // newest frame of the run's timeline that has that number for an engine which the run was
 // imported from; see PeerFrame.
 func (s *Store) Load(ctx context.Context, address string) (*Loaded, error) {
-	return s.load(ctx, address, toRead)
+	return s.load(ctx, address, ToRead)
 }
 
 func (s *Store) load(ctx context.Context, address string, to purpose) (*Loaded, error) {
@@ -115,7 +115,7 @@ func (s *Store) readTip(ctx context.Context, tip objstore.ID) (*snapshot.Entry, 
 	if err != nil {
 		return nil, snapshot.Run{}, Explain(err)
 	}
-	return entry, row, s.repairNewestFrame(ctx, row, entry)
+	return entry, row, s.RepairNewestFrame(ctx, row, entry)
 }
 
 // named is an address as it is written. For an engine's number of a frame, Frame is that.

@@ -26,7 +26,7 @@ func (h *Head) Append(ctx context.Context, draft snapshot.Draft) error {
 	if draft.AtMs == 0 {
 		draft.AtMs = s.now().UnixMilli()
 	}
-	draft.Limits = s.settings.limits
+	draft.Limits = s.settings.Limits
 	draft.Announce = draft.Frame && !draft.Silent
 	batch := s.objects.Begin()
 	next, err := snapshot.Append(batch, s.frames, h.entry, draft)
@@ -95,7 +95,7 @@ func (h *Head) findAppended(ctx context.Context, next *snapshot.Entry, cause err
 	if err := h.adopt(found); err != nil {
 		return err
 	}
-	return s.repairNewestFrame(ctx, h.row, found)
+	return s.RepairNewestFrame(ctx, h.row, found)
 }
 
 // findSame finds the newest entry of next's id or operation from a tip down to the entry

@@ -20,8 +20,8 @@ func (s *Store) addBase(ctx context.Context, draft *snapshot.Draft) error {
 	if !draft.Base.IsZero() || draft.VCS == nil || draft.VCS.Tree.IsZero() || s.workspace.Root == "" {
 		return nil
 	}
-	base, err := s.workspace.BaseCommit(ctx, s.settings.remote)
-	if err == nil && base.IsZero() && s.settings.remote != "" {
+	base, err := s.workspace.BaseCommit(ctx, s.settings.Remote)
+	if err == nil && base.IsZero() && s.settings.Remote != "" {
 		base, err = s.ownBase(ctx, draft)
 	}
 	if ctx.Err() != nil {

@@ -7,8 +7,8 @@ import (
 	"github.com/git-smithers/git-smithers/refs"
 )
 
-// brokenRefs takes the refs that a listing found broken out of its error.
-func brokenRefs(err error) ([]*refs.BrokenError, error) {
+// BrokenRefs takes the refs that a listing found broken out of its error.
+func BrokenRefs(err error) ([]*refs.BrokenError, error) {
 	all := []error{err}
 	if joined, ok := err.(interface{ Unwrap() []error }); ok {
 		all = joined.Unwrap()
@@ -28,7 +28,7 @@ func brokenRefs(err error) ([]*refs.BrokenError, error) {
 // warnOf tells which runs a list leaves out.
 func (s *Store) warnOf(problems []error) {
 	for _, problem := range problems {
-		broken, err := brokenRefs(problem)
+		broken, err := BrokenRefs(problem)
 		for _, b := range broken {
 			s.warn(fmt.Errorf("left out: %w", b))
 		}

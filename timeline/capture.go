@@ -340,7 +340,7 @@ func (c *Capturer) draft(req *Capture) (snapshot.Draft, error) {
 
 // wholeState finds the changes that lead from the tip's state to the given one.
 func (c *Capturer) wholeState(state json.RawMessage) ([]snapshot.Change, error) {
-	whole, err := snapshot.ParseWhole(c.store.settings.limits, state)
+	whole, err := snapshot.ParseWhole(c.store.settings.Limits, state)
 	if err != nil {
 		return nil, err
 	}

@@ -47,15 +47,15 @@ func (s *Store) repairFrameRefs(ctx context.Context, row snapshot.Run, tip *snap
 	if err := s.repairSeries(ctx, row.ID, tip); err != nil {
 		s.warn(fmt.Errorf("make the frame refs of run %q: %w", row.ID, err))
 	}
-	return s.repairNewestFrame(ctx, row, tip)
+	return s.RepairNewestFrame(ctx, row, tip)
 }
 
-// repairNewestFrame makes the frame ref that a crash between moving the tip and
+// RepairNewestFrame makes the frame ref that a crash between moving the tip and
 // creating the ref left out. Frames before the newest have theirs: an append
 // starts from a tip that was read here. A run that has ended and lacks that of the frame
 // before, too, is sealed, and stays so. A repository that cannot be written is left as it
 // is; frames are found through the chain all the same.
-func (s *Store) repairNewestFrame(ctx context.Context, row snapshot.Run, tip *snapshot.Entry) error {
+func (s *Store) RepairNewestFrame(ctx context.Context, row snapshot.Run, tip *snapshot.Entry) error {
 	name, err := refs.Frame(row.ID, row.Frame)
 	if err != nil {
 		return Explain(err)

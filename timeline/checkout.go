@@ -47,7 +47,7 @@ type CheckedOut struct {
 // If Checkout fails, nothing stays behind. If the worktree is a run's own (req.Own), PruneWorktrees waits until
 // Settle or Discard: the run is not there yet, and so does not protect it.
 func (s *Store) Checkout(ctx context.Context, req CheckoutRequest) (_ *CheckedOut, err error) {
-	from, vcs, err := s.loadCode(ctx, req.From, req.Worktree, toRead)
+	from, vcs, err := s.loadCode(ctx, req.From, req.Worktree, ToRead)
 	if err != nil {
 		return nil, err
 	}

@@ -44,7 +44,7 @@ func (h *Head) Claim(ctx context.Context, req ClaimRequest) (*Claim, error) {
 	if err != nil {
 		return nil, Explain(err)
 	}
-	file, err := folder.claim(before.Epoch+1, s.now(), s.settings.fsync)
+	file, err := folder.claim(before.Epoch+1, s.now(), s.settings.Fsync)
 	if err != nil {
 		return nil, Explain(err)
 	}
@@ -59,7 +59,7 @@ func (h *Head) Claim(ctx context.Context, req ClaimRequest) (*Claim, error) {
 	if err := folder.clear(before.Owner); err != nil {
 		s.warn(err)
 	}
-	c.beats = startHeartbeat(s.settings.staleAfter/beatsPerStale, func() error { return file.touch(s.now()) })
+	c.beats = startHeartbeat(s.settings.StaleAfter/beatsPerStale, func() error { return file.touch(s.now()) })
 	return c, nil
 }
 

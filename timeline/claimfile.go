@@ -39,7 +39,7 @@ func (s *Store) claimFolder(run string) (claimFolder, error) {
 }
 
 func (s *Store) claimsPath() string {
-	return filepath.Join(s.repo.CommonDir, privateDir, claimsFolder)
+	return filepath.Join(s.repo.CommonDir, PrivateDir, claimsFolder)
 }
 
 // claimFile is the file of this process's claim. Who can have its flock knows that this

@@ -27,7 +27,7 @@ func (s *Store) Owner(row snapshot.Run) Owner {
 		return owner
 	}
 	owner.Here, owner.PID, owner.BeatAt = true, seen.note.PID, seen.beatAt
-	owner.Live = seen.locked && s.now().Sub(seen.beatAt) <= s.settings.staleAfter
+	owner.Live = seen.locked && s.now().Sub(seen.beatAt) <= s.settings.StaleAfter
 	return owner
 }
 

@@ -35,7 +35,7 @@ type Commands struct {
 
 // Commands are those of a run.
 func (s *Store) Commands(run string) *Commands {
-	return &Commands{run, filepath.Join(s.repo.CommonDir, privateDir, commandsFolder, fileName(run))}
+	return &Commands{run, filepath.Join(s.repo.CommonDir, PrivateDir, commandsFolder, fileName(run))}
 }
 
 // commandNote is what the file of a command says. It is for this machine alone.

@@ -64,13 +64,13 @@ func (s *Store) noteTrusted(hash string) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil { //nolint:gosec // the umask says who may read the repository
 		return Explain(err)
 	}
-	if err := os.WriteFile(path, nil, 0o666); err != nil || !s.settings.fsync { //nolint:gosec // the same
+	if err := os.WriteFile(path, nil, 0o666); err != nil || !s.settings.Fsync { //nolint:gosec // the same
 		return Explain(err)
 	}
 	// A supervisor goes on after a power cut with what ran before.
-	return Explain(errors.Join(fsx.SyncDir(filepath.Dir(path)), fsx.SyncDir(s.privatePath())))
+	return Explain(errors.Join(fsx.SyncDir(filepath.Dir(path)), fsx.SyncDir(s.Private())))
 }
 
 func (s *Store) trustedPath(hash string) string {
-	return filepath.Join(s.privatePath(), trustedFolder, hash)
+	return filepath.Join(s.Private(), trustedFolder, hash)
 }

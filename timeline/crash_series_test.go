@@ -14,6 +14,7 @@ import (
 	"github.com/git-smithers/git-smithers/internal/repotest"
 	"github.com/git-smithers/git-smithers/timeline"
 	"github.com/git-smithers/git-smithers/timeline/fault"
+	"github.com/git-smithers/git-smithers/timeline/verify"
 )
 
 // seriesUntilKilled makes the runs "run-0", "run-1" and so on, each by a series of several packs that is
@@ -73,7 +74,7 @@ func TestAKilledSeriesIsThereWholeOrNotAtAll(t *testing.T) {
 				there[id] = tip
 			}
 			s := open(t, repo)
-			report, err := s.Verify(t.Context())
+			report, err := verify.Runs(t.Context(), s)
 			require.NoError(t, err)
 			assert.Empty(t, report.Problems)
 			named := len(strings.Fields(repo.Git("for-each-ref", "--format=%(refname)", "refs/smithers/run-*/*")))

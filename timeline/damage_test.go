@@ -15,6 +15,7 @@ import (
 	"github.com/git-smithers/git-smithers/internal/repotest"
 	"github.com/git-smithers/git-smithers/snapshot"
 	"github.com/git-smithers/git-smithers/timeline"
+	"github.com/git-smithers/git-smithers/timeline/verify"
 )
 
 // spoiled is a repository whose files a test spoils, and git's word on what is where.
@@ -102,7 +103,7 @@ func (s *spoiled) requireNamed(t *testing.T, name string, lost map[string]bool, 
 	t.Helper()
 	history := openOn(t, s.repo.Dir, s.repo.Env, nil)
 	defer func() { require.NoError(t, history.Close()) }()
-	report, err := history.Verify(t.Context())
+	report, err := verify.Runs(t.Context(), history)
 	require.NoError(t, err, what)
 	hit := make(map[string]bool) // commits
 	for address, commit := range s.frames {
@@ -187,7 +188,7 @@ func TestAnEmptiedTipIsNamedAndHarmsNoFrame(t *testing.T) {
 	s.spoil(t, tip, func([]byte) []byte { return nil }, func() {
 		history := openOn(t, s.repo.Dir, s.repo.Env, nil)
 		defer func() { require.NoError(t, history.Close()) }()
-		report, err := history.Verify(t.Context())
+		report, err := verify.Runs(t.Context(), history)
 		require.NoError(t, err)
 		require.Len(t, report.Problems, 1)
 		assert.Contains(t, report.Problems[0].What, "refs/smithers/_tip/run")
@@ -209,7 +210,7 @@ func TestAnEmptiedFrameRefIsNamedAndFoundThroughTheChain(t *testing.T) {
 	s.spoil(t, ref, func([]byte) []byte { return nil }, func() {
 		history := openOn(t, s.repo.Dir, s.repo.Env, nil)
 		defer func() { require.NoError(t, history.Close()) }()
-		report, err := history.Verify(t.Context())
+		report, err := verify.Runs(t.Context(), history)
 		require.NoError(t, err)
 		require.Len(t, report.Problems, 1)
 		assert.Contains(t, report.Problems[0].What, "refs/smithers/run/2")
@@ -218,7 +219,7 @@ func TestAnEmptiedFrameRefIsNamedAndFoundThroughTheChain(t *testing.T) {
 			require.NoError(t, err)
 			assert.Equal(t, commit, loaded.Entry.ID.String())
 		}
-		report, err = history.Verify(t.Context())
+		report, err = verify.Runs(t.Context(), history)
 		require.NoError(t, err)
 		assert.Empty(t, report.Problems, "reading it has made it again")
 	})

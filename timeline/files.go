@@ -10,11 +10,11 @@ import (
 	"github.com/git-smithers/git-smithers/objstore"
 )
 
-// changedFiles lists what becomes of the files of one tree in another, sorted by path.
+// ChangedFiles lists what becomes of the files of one tree in another, sorted by path.
 // under is a path that it is about, a file's or a folder's; "" means all. It reads no
 // tree that is the same in both, and nothing beside under. Zero ids are empty trees. The
 // error wraps objstore.ErrTreeSize where there would be too many.
-func changedFiles(ctx context.Context, r objstore.Reader, from, to objstore.ID, under string) ([]jjbridge.PathChange, error) {
+func ChangedFiles(ctx context.Context, r objstore.Reader, from, to objstore.ID, under string) ([]jjbridge.PathChange, error) {
 	c := comparison{r: r}
 	err := c.trees(ctx, from, to, "", under)
 	slices.SortFunc(c.changes, func(a, b jjbridge.PathChange) int { return strings.Compare(a.Path, b.Path) })

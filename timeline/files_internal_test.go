@@ -62,7 +62,7 @@ func TestChangedFilesSaysWhatBecomesOfEachFile(t *testing.T) {
 		"nowhere/at/all":  nil,
 		"fresh/deep/leaf": {{Path: "fresh/deep/leaf", Op: "add"}},
 	} {
-		got, err := changedFiles(t.Context(), m, from, to, under)
+		got, err := ChangedFiles(t.Context(), m, from, to, under)
 		require.NoError(t, err, under)
 		assert.Equal(t, want, got, "under %q", under)
 	}
@@ -79,9 +79,9 @@ func TestChangedFilesReadsNothingThatIsTheSame(t *testing.T) {
 			{Name: "dir", Mode: objstore.ModeTree, ID: elsewhere},
 		}))
 	}
-	got, err := changedFiles(t.Context(), m, root("1"), root("2"), "")
+	got, err := ChangedFiles(t.Context(), m, root("1"), root("2"), "")
 	require.NoError(t, err)
 	assert.Equal(t, []jjbridge.PathChange{{Path: "a", Op: "modify"}}, got)
-	_, err = changedFiles(t.Context(), m, root("1"), objstore.ID{}, "")
+	_, err = ChangedFiles(t.Context(), m, root("1"), objstore.ID{}, "")
 	assert.ErrorIs(t, err, objstore.ErrNotFound)
 }

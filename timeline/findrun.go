@@ -16,7 +16,7 @@ import (
 type purpose int
 
 const (
-	toRead   purpose = iota // also to make something new of the run; a unique prefix of its id is enough
+	ToRead   purpose = iota // also to make something new of the run; a unique prefix of its id is enough
 	toChange                // the run, or the files of a working copy; only the whole id will do
 )
 
@@ -26,14 +26,14 @@ type finder func(ctx context.Context, name string) (run string, tip objstore.ID,
 // ResolveRun returns the id of the run that run names, for a caller that only reads the run: run is an id or a
 // unique prefix of one. The id of a pruned run is run_pruned, and is not taken for a prefix.
 func (s *Store) ResolveRun(ctx context.Context, run string) (string, error) {
-	id, _, err := s.findRun(ctx, run, toRead)
+	id, _, err := s.FindRun(ctx, run, ToRead)
 	return id, err
 }
 
 // ResolveRunToChange returns run if it is the id of a run, for a caller that changes or removes the run. A prefix
 // of an id is run_not_found, and the hint names the runs that begin with it.
 func (s *Store) ResolveRunToChange(ctx context.Context, run string) (string, error) {
-	id, _, err := s.findRun(ctx, run, toChange)
+	id, _, err := s.FindRun(ctx, run, toChange)
 	return id, err
 }
 
@@ -46,8 +46,8 @@ func (s *Store) finders(to purpose) []finder {
 	return append(exact, s.findRunByPrefix)
 }
 
-// findRun finds a run and its tip.
-func (s *Store) findRun(ctx context.Context, run string, to purpose) (id string, tip objstore.ID, err error) {
+// FindRun finds a run and its tip.
+func (s *Store) FindRun(ctx context.Context, run string, to purpose) (id string, tip objstore.ID, err error) {
 	if run == "" {
 		return "", objstore.ID{}, fault.New(fault.InvalidRunID, "the run id is empty")
 	}
@@ -66,7 +66,7 @@ func (s *Store) refuseFrame(ctx context.Context, address string) error {
 	if err != nil || !hasFrame {
 		return nil //nolint:nilerr // it is no address, whatever else it is
 	}
-	id, _, err := s.findRun(ctx, at.Run, toRead)
+	id, _, err := s.FindRun(ctx, at.Run, ToRead)
 	if err != nil {
 		return nil //nolint:nilerr // nor is that a run
 	}
@@ -133,11 +133,11 @@ func (s *Store) unknownRun(ctx context.Context, name string, to purpose) error {
 	if s.isHeld(ctx, name) {
 		return runNotFound(name).Hint("it was pruned: `git smithers prune --undo %s` brings it back", fault.Word(name))
 	}
-	if to == toRead {
+	if to == ToRead {
 		return runNotFound(name)
 	}
 	found, _, err := s.runsBeginning(ctx, name)
-	if _, err := brokenRefs(err); err != nil {
+	if _, err := BrokenRefs(err); err != nil {
 		return Explain(err)
 	}
 	if len(found) == 0 {

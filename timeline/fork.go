@@ -74,7 +74,7 @@ func (s *Store) Fork(ctx context.Context, req ForkRequest) (*Head, error) {
 	if len(changes) > 0 {
 		op.Frame = new(int64)
 	}
-	s.doneHere().Op(id, op)
+	s.Here().Op(id, op)
 	batch := s.objects.Begin()
 	entry, err := snapshot.Append(batch, s.frames, from.Entry, s.forkDraft(from, id, op, changes, req))
 	if err != nil {
@@ -134,7 +134,7 @@ func (s *Store) forkChanges(parent *snapshot.Entry, req ForkRequest) ([]snapshot
 		changes = append(changes, snapshot.Change{Op: snapshot.OpSet, Collection: snapshot.CollectionInput, Value: merged})
 	}
 	if len(req.Nodes) > 0 {
-		prepared, err := state.EditWithin(s.settings.limits, s.objects.Begin(), changes)
+		prepared, err := state.EditWithin(s.settings.Limits, s.objects.Begin(), changes)
 		if err != nil {
 			return nil, Explain(err)
 		}
@@ -179,7 +179,7 @@ func (s *Store) forkDraft(from *Loaded, id string, op snapshot.Op, changes []sna
 		Announce: len(changes) > 0,
 		Subject:  subject,
 		AtMs:     at,
-		Limits:   s.settings.limits,
+		Limits:   s.settings.Limits,
 		Run: func(row *snapshot.Run) {
 			*row = snapshot.Run{
 				ID: id, Workflow: row.Workflow, WorkflowPath: row.WorkflowPath, WorkflowHash: row.WorkflowHash,

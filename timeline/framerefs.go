@@ -83,7 +83,7 @@ func (s *Store) dropFrameRefs(ctx context.Context, run *RunFrames) (int, error) 
 		return 0, err
 	}
 	list, err := s.refs.Frames(ctx, run.Row.ID)
-	if _, err = brokenRefs(err); err != nil {
+	if _, err = BrokenRefs(err); err != nil {
 		return 0, err
 	}
 	var updates []refs.Update
@@ -106,7 +106,7 @@ func (s *Store) FrameRefRoom(ctx context.Context) (int64, error) {
 	if err != nil {
 		return 0, err
 	}
-	room := s.settings.frameRefs
+	room := s.settings.FrameRefs
 	for _, count := range counts {
 		room -= int64(count)
 	}
@@ -127,7 +127,7 @@ func (s *Store) MakeFrameRefs(ctx context.Context, run *RunFrames) (int, error) 
 // returns how many it made.
 func (s *Store) makeFrameRefs(ctx context.Context, run *RunFrames, most int64) (int, error) {
 	list, err := s.refs.Frames(ctx, run.Row.ID)
-	broken, err := brokenRefs(err)
+	broken, err := BrokenRefs(err)
 	if err != nil {
 		return 0, err
 	}

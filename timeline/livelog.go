@@ -33,7 +33,7 @@ type LiveLogs struct{ folder string }
 
 // LiveLogs are those of a run.
 func (s *Store) LiveLogs(run string) *LiveLogs {
-	return &LiveLogs{filepath.Join(s.repo.CommonDir, privateDir, liveLogsFolder, fileName(run))}
+	return &LiveLogs{filepath.Join(s.repo.CommonDir, PrivateDir, liveLogsFolder, fileName(run))}
 }
 
 // fileName is the name of a file or folder for what may have any name; see refs.EscapeRun.

@@ -65,7 +65,7 @@ func (m madeWorktree) file() string {
 }
 
 func (s *Store) madePath(file string) string {
-	return filepath.Join(s.repo.CommonDir, privateDir, filepath.FromSlash(madeFolder), file)
+	return filepath.Join(s.repo.CommonDir, PrivateDir, filepath.FromSlash(madeFolder), file)
 }
 
 // madeWorktree finds the worktree that a run made for a task, or for itself; nil where

@@ -11,7 +11,7 @@ import (
 // Ops lists the ops of a run (an id or a unique prefix), the oldest first. The result
 // is never nil.
 func (s *Store) Ops(ctx context.Context, run string) ([]snapshot.Op, error) {
-	_, tip, err := s.findRun(ctx, run, toRead)
+	_, tip, err := s.FindRun(ctx, run, ToRead)
 	if err != nil {
 		return nil, err
 	}
@@ -56,7 +56,7 @@ func (h *Head) addOp(draft *snapshot.Draft, op snapshot.Op) (snapshot.Op, error)
 		op.Frame = new(h.row.Frame + 1)
 	}
 	draft.Journal = append(draft.Journal, setOp(op))
-	h.store.doneHere().Op(h.row.ID, op)
+	h.store.Here().Op(h.row.ID, op)
 	return op, nil
 }
 

@@ -29,8 +29,8 @@ type DoneHere struct {
 	warn func(error)
 }
 
-func (s *Store) doneHere() DoneHere {
-	return DoneHere{filepath.Join(s.privatePath(), opsHereFile), s.warn}
+func (s *Store) Here() DoneHere {
+	return DoneHere{filepath.Join(s.Private(), opsHereFile), s.warn}
 }
 
 // Op notes that an op is about to be done.

@@ -35,8 +35,8 @@ type Parts struct {
 func (s *Store) Parts() Parts {
 	return Parts{
 		Repo: s.repo, Env: s.env, Refs: s.refs, Objects: s.objects, Now: s.now, Warn: s.warn,
-		PushFiles: s.settings.pushFiles, FrameRefs: s.settings.frameRefs, RemoteFrameRefs: s.settings.remoteFrameRefs,
-		Private: s.privatePath(), Here: s.doneHere(), Limits: s.settings.limits,
+		PushFiles: s.settings.PushFiles, FrameRefs: s.settings.FrameRefs, RemoteFrameRefs: s.settings.RemoteFrameRefs,
+		Private: s.Private(), Here: s.Here(), Limits: s.settings.Limits,
 	}
 }
 
@@ -88,3 +88,6 @@ func (s *Store) Settings() Settings { return s.settings }
 
 // Store returns the store that h belongs to.
 func (h *Head) Store() *Store { return h.store }
+
+// FrameCache returns the rendered frames that were reconstructed last.
+func (s *Store) FrameCache() *snapshot.FrameCache { return s.frames }

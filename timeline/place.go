@@ -82,8 +82,8 @@ func (s *Store) RemotePlaces() map[string]Place {
 
 // defaultRemote is the remote that is meant where none is named; "" where there is none.
 func (s *Store) defaultRemote(remotes []string) string {
-	if s.settings.remote != "" {
-		return s.settings.remote
+	if s.settings.Remote != "" {
+		return s.settings.Remote
 	}
 	if remote, _ := s.repo.Config.Get("branch." + s.branch() + ".remote"); slices.Contains(remotes, remote) {
 		return remote

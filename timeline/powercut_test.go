@@ -22,6 +22,7 @@ import (
 	"github.com/git-smithers/git-smithers/objstore"
 	"github.com/git-smithers/git-smithers/snapshot"
 	"github.com/git-smithers/git-smithers/timeline"
+	"github.com/git-smithers/git-smithers/timeline/verify"
 )
 
 // witness sees what is acknowledged while history is written.
@@ -252,7 +253,7 @@ func (r *recording) intact(t *testing.T, dir string, count int, goOn bool) (err 
 		return err
 	}
 	defer func() { err = errors.Join(err, s.Close()) }()
-	report, err := s.Verify(t.Context())
+	report, err := verify.Runs(t.Context(), s)
 	if err != nil {
 		return err
 	}
@@ -275,7 +276,7 @@ func (r *recording) intact(t *testing.T, dir string, count int, goOn bool) (err 
 
 // wasHit tells whether a problem is the ref that was broken before. It is made again at
 // the first look, but for where a lock stays whose owner's note is lost.
-func (r *recording) wasHit(dir string, p timeline.Problem) bool {
+func (r *recording) wasHit(dir string, p verify.Problem) bool {
 	if r.hit == "" || !strings.Contains(p.What, r.hit) {
 		return false
 	}

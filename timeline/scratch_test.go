@@ -13,6 +13,7 @@ import (
 	"github.com/git-smithers/git-smithers/internal/repotest"
 	"github.com/git-smithers/git-smithers/snapshot"
 	"github.com/git-smithers/git-smithers/timeline"
+	"github.com/git-smithers/git-smithers/timeline/verify"
 )
 
 // clock starts at a fixed moment and goes on by one second a reading. Safe for concurrent use.
@@ -48,7 +49,7 @@ func requireHealthy(t testing.TB, repo *repotest.Repo) {
 	t.Helper()
 	s, err := timeline.Open(context.Background(), timeline.Options{Dir: repo.Dir, Env: repo.Env, Now: clock()})
 	require.NoError(t, err)
-	report, err := s.Verify(context.Background())
+	report, err := verify.Runs(context.Background(), s)
 	require.NoError(t, err)
 	require.Empty(t, report.Problems)
 	require.NoError(t, s.Close())

@@ -18,6 +18,7 @@ import (
 	"github.com/git-smithers/git-smithers/snapshot"
 	"github.com/git-smithers/git-smithers/timeline"
 	"github.com/git-smithers/git-smithers/timeline/fault"
+	"github.com/git-smithers/git-smithers/timeline/verify"
 )
 
 // sealRepo is a repository whose history is written without fsync.
@@ -138,7 +139,7 @@ func TestASealedRunStaysSealedWhateverReadsIt(t *testing.T) {
 		func(s *timeline.Store) error { _, err := s.Load(t.Context(), "run"); return err },
 		func(s *timeline.Store) error { _, err := s.Load(t.Context(), "run:4"); return err },
 		func(s *timeline.Store) error { _, err := s.Head(t.Context(), "run"); return err },
-		func(s *timeline.Store) error { _, err := s.Verify(t.Context()); return err },
+		func(s *timeline.Store) error { _, err := verify.Runs(t.Context(), s); return err },
 		func(s *timeline.Store) error { _, err := s.Runs(t.Context()); return err },
 	} {
 		require.NoError(t, read(open(t, repo)))

@@ -60,7 +60,7 @@ func (s *Store) keepFrameRefs(ctx context.Context) error {
 	for _, count := range counts {
 		total += int64(count)
 	}
-	budget := s.settings.frameRefs
+	budget := s.settings.FrameRefs
 	if total <= budget {
 		return nil
 	}

@@ -90,7 +90,7 @@ func (b *Series) Append(ctx context.Context, draft snapshot.Draft) (*snapshot.En
 		}
 		draft.Frame = draft.Frame || b.entry == nil
 	}
-	draft.Limits = s.settings.limits
+	draft.Limits = s.settings.Limits
 	draft.Announce = draft.Frame && !draft.Silent
 	next, err := snapshot.Append(b.batch, s.frames, b.entry, draft)
 	if err != nil {

@@ -30,7 +30,7 @@ type seriesNote struct {
 
 func (s *Store) seriesNotePath(run string) (string, error) {
 	component, err := refs.EscapeRun(run)
-	return filepath.Join(s.privatePath(), seriesFolder, component), err
+	return filepath.Join(s.Private(), seriesFolder, component), err
 }
 
 // noteSeries writes the note of a series whose first frame is given. It is not put on stable storage: frames are

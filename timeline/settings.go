@@ -15,18 +15,18 @@ import (
 // Settings are the configuration that the core obeys. Precedence: environment,
 // git configuration, default.
 type Settings struct {
-	fsync   bool
-	limits  snapshot.Limits
-	scope   string // of captures of the working copy: snapshot.ScopeAll, snapshot.ScopeTracked or jjbridge.ScopeOff
-	maxFile int64  // of one captured file, in bytes
-	remote  string // the remote whose code runs build on; "" for any
+	Fsync   bool
+	Limits  snapshot.Limits
+	Scope   string // of captures of the working copy: snapshot.ScopeAll, snapshot.ScopeTracked or jjbridge.ScopeOff
+	MaxFile int64  // of one captured file, in bytes
+	Remote  string // the remote whose code runs build on; "" for any
 
-	staleAfter time.Duration // how long a process that executes a run may give no sign of life
+	StaleAfter time.Duration // how long a process that executes a run may give no sign of life
 
-	seal            bool   // runs are sealed when they end
-	frameRefs       int64  // how many frame refs this clone keeps
-	remoteFrameRefs int64  // how many frame refs a remote is given
-	pushFiles       string // whether untracked files that were captured may be pushed: PushAsk, PushYes or PushNo
+	Seal            bool   // runs are sealed when they end
+	FrameRefs       int64  // how many frame refs this clone keeps
+	RemoteFrameRefs int64  // how many frame refs a remote is given
+	PushFiles       string // whether untracked files that were captured may be pushed: PushAsk, PushYes or PushNo
 }
 
 // The values of smithers.pushFiles.
@@ -47,19 +47,19 @@ const (
 // readSettings reads git's core.fsync, and the keys of variables, with the variables
 // of their names.
 func readSettings(config gitexec.Config, env []string) (Settings, error) {
-	set := Settings{fsync: true}
+	set := Settings{Fsync: true}
 	if value, ok := config.Get("core.fsync"); ok {
-		set.fsync = fsyncs(value)
+		set.Fsync = fsyncs(value)
 	}
 	config = withEnvironment(config, env)
 	var err error
-	if set.fsync, err = config.Bool("smithers.fsync", set.fsync); err != nil {
+	if set.Fsync, err = config.Bool("smithers.fsync", set.Fsync); err != nil {
 		return Settings{}, badSetting(err)
 	}
 	for key, limit := range map[string]*int{
-		"smithers.maxdepth": &set.limits.Depth,
-		"smithers.maxkey":   &set.limits.Key,
-		"smithers.maxvalue": &set.limits.Value,
+		"smithers.maxdepth": &set.Limits.Depth,
+		"smithers.maxkey":   &set.Limits.Key,
+		"smithers.maxvalue": &set.Limits.Value,
 	} {
 		value, err := config.Int(key, 0)
 		if err != nil {
@@ -82,15 +82,15 @@ func readSettings(config gitexec.Config, env []string) (Settings, error) {
 // readSharing reads what is about refs, here and on remotes, and about what is pushed.
 func (set *Settings) readSharing(config gitexec.Config) (err error) {
 	const pushFiles = "smithers.pushfiles"
-	if set.seal, err = config.Bool("smithers.seal", true); err != nil {
+	if set.Seal, err = config.Bool("smithers.seal", true); err != nil {
 		return badSetting(err)
 	}
 	for key, number := range map[string]struct {
 		to  *int64
 		def int64
 	}{
-		"smithers.framerefs":       {&set.frameRefs, defaultFrameRefs},
-		"smithers.remoteframerefs": {&set.remoteFrameRefs, defaultRemoteFrameRefs},
+		"smithers.framerefs":       {&set.FrameRefs, defaultFrameRefs},
+		"smithers.remoteframerefs": {&set.RemoteFrameRefs, defaultRemoteFrameRefs},
 	} {
 		if *number.to, err = config.Int(key, number.def); err != nil {
 			return badSetting(err)
@@ -99,29 +99,29 @@ func (set *Settings) readSharing(config gitexec.Config) (err error) {
 			return badSetting(fmt.Errorf("%s is negative: %d", key, *number.to))
 		}
 	}
-	set.pushFiles = PushAsk
+	set.PushFiles = PushAsk
 	if value, ok := config.Get(pushFiles); ok {
-		set.pushFiles = strings.ToLower(value)
+		set.PushFiles = strings.ToLower(value)
 	}
-	switch set.pushFiles {
+	switch set.PushFiles {
 	case PushAsk, PushYes, PushNo:
 		return nil
 	}
-	return badSetting(fmt.Errorf("%s is neither %s, %s nor %s: %q", pushFiles, PushAsk, PushYes, PushNo, set.pushFiles))
+	return badSetting(fmt.Errorf("%s is neither %s, %s nor %s: %q", pushFiles, PushAsk, PushYes, PushNo, set.PushFiles))
 }
 
 func (set *Settings) readStaleAfter(config gitexec.Config) error {
 	const key = "smithers.staleafter"
-	set.staleAfter = defaultStaleAfter
+	set.StaleAfter = defaultStaleAfter
 	value, ok := config.Get(key)
 	if !ok {
 		return nil
 	}
 	var err error
-	if set.staleAfter, err = time.ParseDuration(value); err != nil {
+	if set.StaleAfter, err = time.ParseDuration(value); err != nil {
 		return badSetting(fmt.Errorf("%s is not a duration such as %s: %q", key, defaultStaleAfter, value))
 	}
-	if set.staleAfter < minStaleAfter {
+	if set.StaleAfter < minStaleAfter {
 		return badSetting(fmt.Errorf("%s is shorter than %s: %s", key, minStaleAfter, value))
 	}
 	return nil
@@ -130,23 +130,23 @@ func (set *Settings) readStaleAfter(config gitexec.Config) error {
 // readWorktree reads what is about the working copy.
 func (set *Settings) readWorktree(config gitexec.Config) error {
 	const scope, maxFile = "smithers.worktree", "smithers.worktreemaxfile"
-	set.remote, _ = config.Get("smithers.remote")
-	set.scope = snapshot.ScopeAll
+	set.Remote, _ = config.Get("smithers.remote")
+	set.Scope = snapshot.ScopeAll
 	if value, ok := config.Get(scope); ok {
-		set.scope = strings.ToLower(value)
+		set.Scope = strings.ToLower(value)
 	}
-	switch set.scope {
+	switch set.Scope {
 	case snapshot.ScopeAll, snapshot.ScopeTracked, jjbridge.ScopeOff:
 	default:
 		return badSetting(fmt.Errorf("%s is neither %s, %s nor %s: %q",
-			scope, snapshot.ScopeAll, snapshot.ScopeTracked, jjbridge.ScopeOff, set.scope))
+			scope, snapshot.ScopeAll, snapshot.ScopeTracked, jjbridge.ScopeOff, set.Scope))
 	}
 	var err error
-	if set.maxFile, err = config.Int(maxFile, jjbridge.DefaultMaxFile); err != nil {
+	if set.MaxFile, err = config.Int(maxFile, jjbridge.DefaultMaxFile); err != nil {
 		return badSetting(err)
 	}
-	if set.maxFile <= 0 {
-		return badSetting(fmt.Errorf("%s is not above 0: %d", maxFile, set.maxFile))
+	if set.MaxFile <= 0 {
+		return badSetting(fmt.Errorf("%s is not above 0: %d", maxFile, set.MaxFile))
 	}
 	return nil
 }

@@ -22,8 +22,8 @@ import (
 )
 
 const (
-	// privateDir is the store's folder in the repository's common directory.
-	privateDir = "smithers"
+	// PrivateDir is the store's folder in the repository's common directory.
+	PrivateDir = "smithers"
 	// renderedFrames is how many reconstructed frames a store keeps.
 	renderedFrames = 512
 )
@@ -72,9 +72,9 @@ func Open(ctx context.Context, opts Options) (*Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	private := filepath.Join(repo.CommonDir, privateDir)
+	private := filepath.Join(repo.CommonDir, PrivateDir)
 	policy := objstore.Relaxed
-	if set.fsync {
+	if set.Fsync {
 		policy = objstore.Durable
 	}
 	objects, err := objstore.Open(objstore.Options{
@@ -88,7 +88,7 @@ func Open(ctx context.Context, opts Options) (*Store, error) {
 		return nil, Explain(err)
 	}
 	db, err := refs.Open(refs.Options{
-		Repo: repo, Fsync: set.fsync, Env: opts.Env, Failpoint: opts.Failpoint, FS: opts.FS,
+		Repo: repo, Fsync: set.Fsync, Env: opts.Env, Failpoint: opts.Failpoint, FS: opts.FS,
 	})
 	if err != nil {
 		return nil, Explain(errors.Join(err, objects.Close()))
@@ -120,8 +120,8 @@ func (s *Store) Close() error {
 	return Explain(errors.Join(indexErr, s.refs.Close(), s.objects.Close()))
 }
 
-// privatePath is the store's folder of things that are no history.
-func (s *Store) privatePath() string { return filepath.Join(s.repo.CommonDir, privateDir) }
+// Private is the store's folder of things that are no history.
+func (s *Store) Private() string { return filepath.Join(s.repo.CommonDir, PrivateDir) }
 
 // CommonDir is the git directory that all worktrees of the repository share.
 func (s *Store) CommonDir() string { return s.repo.CommonDir }
@@ -160,12 +160,12 @@ func (s *Store) indexWith(ctx context.Context, bringUp func(*sqliteindex.Index, 
 }
 
 func (s *Store) openIndex(ctx context.Context) (*sqliteindex.Index, error) {
-	return sqliteindex.Open(ctx, s.indexOptions())
+	return sqliteindex.Open(ctx, s.IndexOptions())
 }
 
-func (s *Store) indexOptions() sqliteindex.Options {
+func (s *Store) IndexOptions() sqliteindex.Options {
 	return sqliteindex.Options{
-		Path:    filepath.Join(s.repo.CommonDir, privateDir, "index.db"),
+		Path:    filepath.Join(s.repo.CommonDir, PrivateDir, "index.db"),
 		Refs:    s.refs,
 		Objects: s.objects,
 	}

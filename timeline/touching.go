@@ -111,7 +111,7 @@ func (t *touching) lookAtFirsts(ctx context.Context) error {
 
 // compare notes what a frame has changed of a tree, which the frame looked at has as before.
 func (t *touching) compare(ctx context.Context, name string, before objstore.ID, now capturedIn) error {
-	changes, err := changedFiles(ctx, t.objects, before, now.tree, t.path)
+	changes, err := ChangedFiles(ctx, t.objects, before, now.tree, t.path)
 	if err != nil || len(changes) == 0 {
 		return err
 	}

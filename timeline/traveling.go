@@ -242,7 +242,7 @@ func (t *traveling) draft() (*travelDraft, error) {
 			}
 		}
 	}
-	next, err := state.EditWithin(t.store.settings.limits, t.store.objects.Begin(), turn.state)
+	next, err := state.EditWithin(t.store.settings.Limits, t.store.objects.Begin(), turn.state)
 	if err != nil {
 		return nil, err
 	}

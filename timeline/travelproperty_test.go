@@ -17,6 +17,7 @@ import (
 	"github.com/git-smithers/git-smithers/snapshot"
 	"github.com/git-smithers/git-smithers/timeline"
 	"github.com/git-smithers/git-smithers/timeline/fault"
+	"github.com/git-smithers/git-smithers/timeline/verify"
 )
 
 // meaning is what an address stands for.
@@ -248,7 +249,7 @@ func TestAnAddressMeansForEverWhatItMeantOnce(t *testing.T) {
 			"travel": h.travel, "undo": h.undo, "reset": h.reset, "reset to a frame": h.resetToFrame, "fork": h.fork,
 		})
 		h.check(rt)
-		report, err := s.Verify(context.Background(), h.runs...)
+		report, err := verify.Runs(context.Background(), s, h.runs...)
 		require.NoError(rt, err)
 		require.Empty(rt, report.Problems)
 	})

@@ -23,7 +23,7 @@ func (b *backReset) add(changes []snapshot.Change, err error) error {
 
 // now is the state with the changes so far, which are written nowhere.
 func (b *backReset) now() (*snapshot.State, error) {
-	return b.state.EditWithin(b.store.settings.limits, b.store.objects.Begin(), b.changes)
+	return b.state.EditWithin(b.store.settings.Limits, b.store.objects.Begin(), b.changes)
 }
 
 // unfinished makes pending what is in progress, and those of nodes that neither are nor wait.

@@ -39,7 +39,7 @@ type undoable struct {
 // If something else was done here since that op, the op is not what an undo is expected to take back: undo_refused.
 // If no op can be taken back, the error is nothing_to_undo, or undo_refused where a run can be brought back.
 func (s *Store) runToUndo(ctx context.Context) (run string, passed []PassedOver, err error) {
-	lines, err := s.doneHere().lines()
+	lines, err := s.Here().lines()
 	if err != nil {
 		return "", nil, Explain(err)
 	}
@@ -80,7 +80,7 @@ func (s *Store) runToUndo(ctx context.Context) (run string, passed []PassedOver,
 // undoableOps returns the newest op of every run that has one.
 func (s *Store) undoableOps(ctx context.Context, lines map[string]int) ([]undoable, error) {
 	tips, err := s.refs.Tips(ctx)
-	if _, err = brokenRefs(err); err != nil {
+	if _, err = BrokenRefs(err); err != nil {
 		return nil, Explain(err)
 	}
 	var out []undoable
@@ -150,11 +150,11 @@ func whyPassed(entry *snapshot.Entry, op snapshot.Op) (string, error) {
 // prunedHere returns the runs that were pruned in this clone and are gone.
 func (s *Store) prunedHere(ctx context.Context, lines map[string]int) ([]undoable, error) {
 	stones, err := s.refs.Gone(ctx)
-	if _, err = brokenRefs(err); err != nil {
+	if _, err = BrokenRefs(err); err != nil {
 		return nil, err
 	}
 	list, err := s.refs.Held(ctx)
-	if _, err = brokenRefs(err); err != nil {
+	if _, err = BrokenRefs(err); err != nil {
 		return nil, err
 	}
 	held := make(map[string]bool, len(list))

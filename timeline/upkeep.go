@@ -48,7 +48,7 @@ func (u *upkeep) wrote(ctx context.Context) {
 
 // runEnded has the next round seal a run.
 func (u *upkeep) runEnded(run string) {
-	if !u.store.settings.seal {
+	if !u.store.settings.Seal {
 		return
 	}
 	u.mu.Lock()

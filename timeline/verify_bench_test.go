@@ -10,6 +10,7 @@ import (
 
 	"github.com/git-smithers/git-smithers/objstore"
 	"github.com/git-smithers/git-smithers/snapshot"
+	"github.com/git-smithers/git-smithers/timeline/verify"
 )
 
 // Verifying a run of 1,000 frames, each with an attempt, its log and two events.
@@ -33,7 +34,7 @@ func BenchmarkVerify(b *testing.B) {
 	require.NoError(b, s.Close())
 	for b.Loop() {
 		s := benchStore(b, dir, env)
-		report, err := s.Verify(context.Background())
+		report, err := verify.Runs(context.Background(), s)
 		require.NoError(b, err)
 		require.Empty(b, report.Problems)
 		require.NoError(b, s.Close())
@@ -52,7 +53,7 @@ func BenchmarkVerifySignals(b *testing.B) {
 		b.Run(fmt.Sprintf("verify/signals=%d", signals), func(b *testing.B) {
 			for b.Loop() {
 				s := benchStore(b, dir, env)
-				report, err := s.Verify(context.Background())
+				report, err := verify.Runs(context.Background(), s)
 				require.NoError(b, err)
 				require.Empty(b, report.Problems)
 				require.Equal(b, 1+signals, report.Entries)
@@ -64,7 +65,7 @@ func BenchmarkVerifySignals(b *testing.B) {
 				s := benchStore(b, dir, env)
 				head, err := s.Head(context.Background(), "run")
 				require.NoError(b, err)
-				problems, err := s.VerifyEntries(context.Background(), "run", head.Entry().ID, objstore.ID{}, nil)
+				problems, err := verify.Entries(context.Background(), s, "run", head.Entry().ID, objstore.ID{}, nil)
 				require.NoError(b, err)
 				require.Empty(b, problems)
 				require.NoError(b, s.Close())

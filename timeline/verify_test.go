@@ -12,6 +12,7 @@ import (
 	"github.com/git-smithers/git-smithers/internal/repotest"
 	"github.com/git-smithers/git-smithers/snapshot"
 	"github.com/git-smithers/git-smithers/timeline/fault"
+	"github.com/git-smithers/git-smithers/timeline/verify"
 )
 
 func TestVerifyCountsWhatItRead(t *testing.T) {
@@ -19,12 +20,12 @@ func TestVerifyCountsWhatItRead(t *testing.T) {
 	s := open(t, repotest.New(t, repotest.Commit))
 	triage(t, s, "one")
 	triage(t, s, "two")
-	report, err := s.Verify(t.Context())
+	report, err := verify.Runs(t.Context(), s)
 	require.NoError(t, err)
 	assert.Equal(t, 2, report.Runs)
 	assert.Equal(t, 10, report.Frames)
 	assert.Empty(t, report.Problems)
-	report, err = s.Verify(t.Context(), "one")
+	report, err = verify.Runs(t.Context(), s, "one")
 	require.NoError(t, err)
 	assert.Equal(t, 1, report.Runs)
 }
@@ -83,7 +84,7 @@ func TestVerifyNamesWhatIsWrong(t *testing.T) {
 			triage(t, s, "one")
 			c.damage(t, repo)
 			repo.Damaged()
-			report, err := s.Verify(t.Context())
+			report, err := verify.Runs(t.Context(), s)
 			require.NoError(t, err)
 			require.NotEmpty(t, report.Problems)
 			assert.Equal(t, c.code, report.Problems[0].Code, "%+v", report.Problems)
@@ -103,7 +104,7 @@ func TestABrokenTipIsReportedBesideWhatElseIsThere(t *testing.T) {
 	require.NoError(t, os.Truncate(filepath.Join(repo.GitDir, "refs/smithers/_tip/two"), 0))
 	repo.Damaged()
 
-	report, err := s.Verify(t.Context())
+	report, err := verify.Runs(t.Context(), s)
 	require.NoError(t, err)
 	assert.Equal(t, 3, report.Runs)
 	assert.Equal(t, 15, report.Frames, "frame refs lead to those of the others")
@@ -113,7 +114,7 @@ func TestABrokenTipIsReportedBesideWhatElseIsThere(t *testing.T) {
 	}
 	assert.Equal(t, map[string]fault.Code{"one": fault.BrokenRef, "two": fault.BrokenRef}, runs)
 
-	report, err = s.Verify(t.Context(), "one")
+	report, err = verify.Runs(t.Context(), s, "one")
 	require.NoError(t, err)
 	require.Len(t, report.Problems, 1)
 	assert.Equal(t, "one", report.Problems[0].Run)
@@ -199,7 +200,7 @@ func TestADamagedObjectIsNamedAndOtherRunsStayReadable(t *testing.T) {
 	fresh := open(t, repo)
 	_, err = fresh.Load(t.Context(), "one")
 	assert.Equal(t, 12, exit(t, err))
-	report, err := fresh.Verify(t.Context())
+	report, err := verify.Runs(t.Context(), fresh)
 	require.NoError(t, err)
 	require.NotEmpty(t, report.Problems)
 	for _, p := range report.Problems {

@@ -12,6 +12,7 @@ import (
 	"github.com/git-smithers/git-smithers/internal/repotest"
 	"github.com/git-smithers/git-smithers/timeline"
 	"github.com/git-smithers/git-smithers/timeline/fault"
+	"github.com/git-smithers/git-smithers/timeline/verify"
 )
 
 // loosened is a repository with the run one of frames 0 to 4, whose objects are loose, so
@@ -46,7 +47,7 @@ func removeObject(t *testing.T, repo *repotest.Repo, name string) {
 }
 
 // named is the frames that a report names, each once, "-" for a problem of none.
-func named(report *timeline.Report) []string {
+func named(report *verify.Report) []string {
 	var out []string
 	seen := make(map[string]bool)
 	for _, p := range report.Problems {
@@ -82,7 +83,7 @@ func TestVerifyNamesEachFrameThatIsHitAndNoOther(t *testing.T) {
 			repo.Damaged()
 			removeObject(t, repo, c.object)
 			s := openAgain(t, repo)
-			report, err := s.Verify(t.Context())
+			report, err := verify.Runs(t.Context(), s)
 			require.NoError(t, err)
 			assert.Equal(t, c.frames, named(report), "%+v", report.Problems)
 			assert.Equal(t, c.intact, report.Frames)
@@ -101,7 +102,7 @@ func TestVerifyChecksTheFramesOfARunWhoseTipIsNoRef(t *testing.T) {
 	require.NoError(t, os.Truncate(filepath.Join(repo.GitDir, "refs/smithers/_tip/one"), 0))
 	removeObject(t, repo, "refs/smithers/one/3:run.json")
 	s := openAgain(t, repo)
-	report, err := s.Verify(t.Context())
+	report, err := verify.Runs(t.Context(), s)
 	require.NoError(t, err)
 	assert.Equal(t, []string{"-", "3"}, named(report), "%+v", report.Problems)
 	assert.Equal(t, 5, report.Frames)
@@ -122,10 +123,10 @@ func TestVerifyDeepFindsWhatAGoodCopyHides(t *testing.T) {
 	require.NoError(t, os.WriteFile(packs[0], data, 0o644))
 
 	s := openAgain(t, repo)
-	report, err := s.Verify(t.Context())
+	report, err := verify.Runs(t.Context(), s)
 	require.NoError(t, err)
 	assert.Empty(t, report.Problems)
-	report, err = s.VerifyDeep(t.Context(), nil, "one")
+	report, err = verify.Deep(t.Context(), s, nil, "one")
 	require.NoError(t, err)
 	require.Len(t, report.Problems, 1, "%+v", report.Problems)
 	assert.Equal(t, "objects/pack/"+filepath.Base(packs[0]), report.Problems[0].File)
@@ -140,7 +141,7 @@ func TestVerifyDeepChecksTombstonesAndWhatPrunedRunsHold(t *testing.T) {
 	repo.Git("update-ref", "refs/smithers/_gone/two", blob)
 	require.NoError(t, os.MkdirAll(filepath.Join(repo.GitDir, "refs/smithers/_held"), 0o777))
 	require.NoError(t, os.WriteFile(filepath.Join(repo.GitDir, "refs/smithers/_held/three"), []byte("garbage\n"), 0o666))
-	report, err := openAgain(t, repo).VerifyDeep(t.Context(), nil)
+	report, err := verify.Deep(t.Context(), openAgain(t, repo), nil)
 	require.NoError(t, err)
 	codes := make(map[string]fault.Code)
 	for _, p := range report.Problems {

@@ -10,11 +10,12 @@ import (
 	"github.com/git-smithers/git-smithers/objstore"
 	"github.com/git-smithers/git-smithers/snapshot"
 	"github.com/git-smithers/git-smithers/timeline"
+	"github.com/git-smithers/git-smithers/timeline/verify"
 )
 
 func newEntriesAreSound(t *testing.T, s *timeline.Store, head *timeline.Head, until objstore.ID) {
 	t.Helper()
-	found, err := s.VerifyEntries(t.Context(), head.Row().ID, head.Entry().ID, until, nil)
+	found, err := verify.Entries(t.Context(), s, head.Row().ID, head.Entry().ID, until, nil)
 	require.NoError(t, err)
 	require.Empty(t, found)
 }
@@ -53,7 +54,7 @@ func TestAnOpOfANewEntryIsCheckedAgainstWhatIsKnown(t *testing.T) {
 	op := snapshot.Op{Number: 1, Kind: snapshot.OpTravel, AtMs: 1, Before: foreign, NodeID: "a", Attempt: 1, Frame: new(int64(3)), To: new(int64(1))}
 	require.NoError(t, head.Append(t.Context(), snapshot.Draft{Frame: true, Journal: []snapshot.Change{opRow(op)}}))
 	repo.Damaged()
-	found, err := s.VerifyEntries(t.Context(), "one", head.Entry().ID, known, nil)
+	found, err := verify.Entries(t.Context(), s, "one", head.Entry().ID, known, nil)
 	require.NoError(t, err)
 	require.Len(t, found, 1)
 	assert.Contains(t, found[0].What, "which is not before it")
@@ -64,11 +65,11 @@ func TestNewEntriesThatDoNotGoOnFromWhatIsKnown(t *testing.T) {
 	s := open(t, repotest.New(t))
 	elsewhere := triage(t, s, "other").Entry().ID
 	head := triage(t, s, "one")
-	found, err := s.VerifyEntries(t.Context(), "one", head.Entry().ID, elsewhere, nil)
+	found, err := verify.Entries(t.Context(), s, "one", head.Entry().ID, elsewhere, nil)
 	require.NoError(t, err)
 	require.Len(t, found, 1)
 	assert.Contains(t, found[0].What, "does not go on from")
-	found, err = s.VerifyEntries(t.Context(), "other", head.Entry().ID, objstore.ID{}, nil)
+	found, err = verify.Entries(t.Context(), s, "other", head.Entry().ID, objstore.ID{}, nil)
 	require.NoError(t, err)
 	require.Len(t, found, 1)
 	assert.Contains(t, found[0].What, `belongs to run "one"`)

@@ -15,6 +15,7 @@ import (
 	"github.com/git-smithers/git-smithers/snapshot"
 	"github.com/git-smithers/git-smithers/timeline"
 	"github.com/git-smithers/git-smithers/timeline/fault"
+	"github.com/git-smithers/git-smithers/timeline/verify"
 )
 
 // captured is a frame whose working copy is a tree that the repository has.
@@ -40,11 +41,11 @@ func loosePath(repo *repotest.Repo, id string) string {
 }
 
 // problems is what a verification by another process finds.
-func problems(t *testing.T, repo *repotest.Repo) []timeline.Problem {
+func problems(t *testing.T, repo *repotest.Repo) []verify.Problem {
 	t.Helper()
 	s, err := timeline.Open(t.Context(), timeline.Options{Dir: repo.Dir, Env: repo.Env, Now: clock()})
 	require.NoError(t, err)
-	report, err := s.Verify(t.Context())
+	report, err := verify.Runs(t.Context(), s)
 	require.NoError(t, err)
 	require.NoError(t, s.Close())
 	return report.Problems

@@ -67,10 +67,10 @@ func (c *WorkingCopy) Capture(ctx context.Context) (*jjbridge.Captured, error) {
 	if c.workspace.NoJJ {
 		c.warnOnce(fmt.Errorf("jj was not found on PATH: git captures the files of the jj workspace %s, without their change", c.Root()))
 	}
-	if c.store.settings.scope == jjbridge.ScopeOff {
+	if c.store.settings.Scope == jjbridge.ScopeOff {
 		return c.revision(ctx)
 	}
-	captured, err := c.read(ctx, c.store.settings.scope)
+	captured, err := c.read(ctx, c.store.settings.Scope)
 	if err == nil || ctx.Err() != nil {
 		return captured, Explain(err)
 	}
@@ -85,7 +85,7 @@ func (c *WorkingCopy) Capture(ctx context.Context) (*jjbridge.Captured, error) {
 // read captures the files of a scope.
 func (c *WorkingCopy) read(ctx context.Context, scope string) (*jjbridge.Captured, error) {
 	return c.workspace.Capture(ctx, jjbridge.CaptureOptions{
-		Scope: scope, MaxFile: c.store.settings.maxFile, Leave: c.leave, Warn: c.warnOnce,
+		Scope: scope, MaxFile: c.store.settings.MaxFile, Leave: c.leave, Warn: c.warnOnce,
 	})
 }
 
@@ -131,7 +131,7 @@ func (c *WorkingCopy) compare(ctx context.Context, now *jjbridge.Captured, want 
 	err := now.Objects(objects)
 	var differ []jjbridge.PathChange
 	if err == nil {
-		differ, err = changedFiles(ctx, objects, want.Tree, now.VCS.Tree, "")
+		differ, err = ChangedFiles(ctx, objects, want.Tree, now.VCS.Tree, "")
 	}
 	if err != nil {
 		c.store.warn(fmt.Errorf("compare the restored files: %w", err))

@@ -167,11 +167,11 @@ func (s *Store) isHalfFilled(ctx context.Context, now *jjbridge.Captured, tree o
 	if err != nil {
 		return false, err
 	}
-	other, err := changedFiles(ctx, objects, base, now.VCS.Tree, "")
+	other, err := ChangedFiles(ctx, objects, base, now.VCS.Tree, "")
 	if err != nil {
 		return false, err
 	}
-	differ, err := changedFiles(ctx, objects, tree, now.VCS.Tree, "")
+	differ, err := ChangedFiles(ctx, objects, tree, now.VCS.Tree, "")
 	isOther := make(map[string]bool)
 	for _, d := range other {
 		isOther[d.Path] = d.Op != jjbridge.OpRemove

@@ -16,6 +16,7 @@ import (
 	"github.com/git-smithers/git-smithers/peer/smithers"
 	"github.com/git-smithers/git-smithers/snapshot"
 	"github.com/git-smithers/git-smithers/timeline"
+	"github.com/git-smithers/git-smithers/timeline/verify"
 )
 
 // The databases that Smithers 0.32.0 made, and runs in them.
@@ -55,7 +56,7 @@ func openHomeAt(t *testing.T, repo *repotest.Repo, nowMs int64) *home {
 	})
 	require.NoError(t, err)
 	t.Cleanup(func() {
-		report, err := s.Verify(t.Context())
+		report, err := verify.Runs(t.Context(), s)
 		if t.Context().Err() == nil {
 			require.NoError(t, err)
 			require.Empty(t, report.Problems)

@@ -22,6 +22,7 @@ import (
 	"github.com/git-smithers/git-smithers/snapshot"
 	"github.com/git-smithers/git-smithers/timeline"
 	"github.com/git-smithers/git-smithers/timeline/fault"
+	"github.com/git-smithers/git-smithers/timeline/verify"
 )
 
 const (
@@ -57,7 +58,7 @@ func newSite(t *testing.T) *site {
 	at.database = filepath.Join(at.Dir, "smithers.db")
 	at.store = at.open()
 	t.Cleanup(func() {
-		report, err := at.store.Verify(context.Background())
+		report, err := verify.Runs(context.Background(), at.store)
 		require.NoError(t, err)
 		assert.Empty(t, report.Problems)
 		require.NoError(t, at.store.Close())
@@ -487,7 +488,7 @@ func TestAnImportHasTheFilesOfTheCommitsThatJJKeeps(t *testing.T) {
 	repo.Git("gc", "--quiet", "--prune=now")
 	_, err = repo.GitErr("cat-file", "-e", commits[pointers[1]])
 	require.Error(t, err)
-	report, err := at.store.Verify(t.Context())
+	report, err := verify.Runs(t.Context(), at.store)
 	require.NoError(t, err)
 	assert.Empty(t, report.Problems, "its files stay although jj has forgotten them")
 	assert.Equal(t, pointers[1], repo.Git("show", "refs/smithers/run-j/2:worktree/draft.md"))

@@ -26,9 +26,9 @@ const collectLock = "collect.lock"
 // A crash leaves either all refs of a run or none; the next Collect frees the rest. The error's
 // code is locked if another process collects, or git is changing an index.
 func (k *Keeper) Collect(ctx context.Context, dryRun bool) (*Pruned, error) {
-	lock := flock.New(filepath.Join(k.parts.Private, collectLock))
+	lock := flock.New(filepath.Join(k.store.Private(), collectLock))
 	if !dryRun {
-		if err := os.MkdirAll(k.parts.Private, 0o777); err != nil {
+		if err := os.MkdirAll(k.store.Private(), 0o777); err != nil {
 			return nil, timeline.Explain(err)
 		}
 		if locked, err := lock.TryLock(); err != nil {
@@ -111,7 +111,7 @@ func (k *Keeper) candidates(ctx context.Context, going []*runRefs) (map[objstore
 // letGo deletes the refs of forgotten runs, except their tombstones: from then on, the runs are
 // collected.
 func (k *Keeper) letGo(ctx context.Context, going []*runRefs) error {
-	batch := k.parts.Objects.Begin()
+	batch := k.store.Objects().Begin()
 	var made, deleted []refs.Update
 	for _, h := range going {
 		if err := k.notePast(ctx, h); err != nil {
@@ -120,7 +120,7 @@ func (k *Keeper) letGo(ctx context.Context, going []*runRefs) error {
 		stone := h.gone
 		if stone.IsZero() && !h.again { // a power cut has removed it
 			var err error
-			stone, err = snapshot.Tombstone{Run: h.id, Tip: h.held, AtMs: k.parts.Now().UnixMilli()}.Add(batch)
+			stone, err = snapshot.Tombstone{Run: h.id, Tip: h.held, AtMs: k.store.Now().UnixMilli()}.Add(batch)
 			if err != nil {
 				return err
 			}
@@ -131,7 +131,7 @@ func (k *Keeper) letGo(ctx context.Context, going []*runRefs) error {
 			made = append(made, refs.Update{Name: name, New: stone})
 		}
 		if !stone.IsZero() {
-			k.parts.Here.Prune(h.id, stone)
+			k.store.Here().Prune(h.id, stone)
 		}
 		for _, ref := range h.refs {
 			deleted = append(deleted, refs.Update{Name: ref.Name, Old: ref.ID})
@@ -147,7 +147,7 @@ func (k *Keeper) letGo(ctx context.Context, going []*runRefs) error {
 func (k *Keeper) free(ctx context.Context, candidates map[objstore.ID]struct{}, out *Pruned) error {
 	var then []objstore.ID
 	var dropped map[objstore.ID]struct{}
-	result, err := k.parts.Objects.Drop(ctx, objstore.Dropping{
+	result, err := k.store.Objects().Drop(ctx, objstore.Dropping{
 		Choose: func(ctx context.Context) (map[objstore.ID]struct{}, error) {
 			if err := k.awaitGit(ctx); err != nil {
 				return nil, err

@@ -19,6 +19,7 @@ import (
 	"github.com/git-smithers/git-smithers/timeline"
 	"github.com/git-smithers/git-smithers/timeline/fault"
 	"github.com/git-smithers/git-smithers/timeline/keep"
+	"github.com/git-smithers/git-smithers/timeline/verify"
 )
 
 func TestCollectingFreesWhatItSaidAndNothingElse(t *testing.T) {
@@ -359,7 +360,7 @@ func (o *orchard) dieAt(n int, do func(*keep.Keeper) error) (point string) {
 func (o *orchard) sound(when string) {
 	o.t.Helper()
 	store := o.open(nil)
-	report, err := store.Verify(o.t.Context())
+	report, err := verify.Runs(o.t.Context(), store)
 	require.NoError(o.t, err, when)
 	require.Empty(o.t, report.Problems, when)
 	findings, err := keep.New(store, keep.Options{}).Examine(o.t.Context())

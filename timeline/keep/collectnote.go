@@ -15,7 +15,7 @@ import (
 // collected, one a line. No ref leads to them any more.
 const collectNote = "collecting"
 
-func (k *Keeper) collectNote() string { return filepath.Join(k.parts.Private, collectNote) }
+func (k *Keeper) collectNote() string { return filepath.Join(k.store.Private(), collectNote) }
 
 // readNoted reads the note.
 func (k *Keeper) readNoted() (map[objstore.ID]struct{}, error) { return readIDs(k.collectNote()) }

@@ -119,12 +119,12 @@ func (k *Keeper) progress(what string, done, total int) {
 
 // aside returns the folder for damaged files, or a path in it.
 func (k *Keeper) aside(parts ...string) string {
-	return filepath.Join(append([]string{k.parts.Private, damagedFolder}, parts...)...)
+	return filepath.Join(append([]string{k.store.Private(), damagedFolder}, parts...)...)
 }
 
 // inCommonDir returns the path of a file in Finding.Where.
 func (k *Keeper) inCommonDir(file string) string {
-	return filepath.Join(k.parts.Repo.CommonDir, filepath.FromSlash(file))
+	return filepath.Join(k.repo.CommonDir, filepath.FromSlash(file))
 }
 
 // counted returns a number with a noun, which gets an s if plural.

@@ -18,6 +18,7 @@ import (
 	"github.com/git-smithers/git-smithers/timeline"
 	"github.com/git-smithers/git-smithers/timeline/fault"
 	"github.com/git-smithers/git-smithers/timeline/keep"
+	"github.com/git-smithers/git-smithers/timeline/verify"
 )
 
 // A clinic is a repository with the runs one and two of 6 frames each, whose objects are
@@ -57,7 +58,7 @@ func newClinic(t *testing.T) *clinic {
 	c.OnCleanup(func(t testing.TB) {
 		t.Helper()
 		s := c.open()
-		report, err := s.Verify(context.Background())
+		report, err := verify.Runs(context.Background(), s)
 		require.NoError(t, err)
 		assert.Empty(t, report.Problems)
 		require.NoError(t, s.Close())

@@ -10,13 +10,14 @@ import (
 
 	"github.com/git-smithers/git-smithers/refs"
 	"github.com/git-smithers/git-smithers/timeline/fault"
+	"github.com/git-smithers/git-smithers/timeline/verify"
 )
 
 // mirrors finds configuration by which the user's own fetch or push deletes or overwrites run
 // history.
 func (e *examination) mirrors(context.Context) error {
 	for _, remote := range e.store.Remotes() {
-		fetch := e.parts.Repo.Config["remote."+remote+".fetch"]
+		fetch := e.repo.Config["remote."+remote+".fetch"]
 		where := "remote." + remote + ".fetch"
 		for _, spec := range fetch {
 			if !overwrites(spec) || spared(fetch) {
@@ -29,7 +30,7 @@ func (e *examination) mirrors(context.Context) error {
 			}, func(ctx context.Context) error { return e.spare(ctx, where) })
 			break
 		}
-		mirror, err := e.parts.Repo.Config.Bool("remote."+remote+".mirror", false)
+		mirror, err := e.repo.Config.Bool("remote."+remote+".mirror", false)
 		if err != nil {
 			return err
 		}
@@ -70,15 +71,15 @@ func (k *Keeper) spare(ctx context.Context, key string) error {
 			return err
 		}
 		// The store shares the configuration that was read.
-		k.parts.Repo.Config = maps.Clone(k.parts.Repo.Config)
-		k.parts.Repo.Config[key] = append(slices.Clone(k.parts.Repo.Config[key]), spec)
+		k.repo.Config = maps.Clone(k.repo.Config)
+		k.repo.Config[key] = append(slices.Clone(k.repo.Config[key]), spec)
 	}
 	return nil
 }
 
 // index finds problems of the index.
 func (e *examination) index(ctx context.Context) error {
-	flaws, err := e.store.CheckIndex(ctx)
+	flaws, err := verify.Index(ctx, e.store)
 	if err != nil {
 		return err
 	}
@@ -108,18 +109,18 @@ func (e *examination) index(ctx context.Context) error {
 
 // tidiness finds packs and refs that should be packed together.
 func (e *examination) tidiness(context.Context) error {
-	if due, err := e.parts.Objects.MergeDue(); err != nil {
+	if due, err := e.store.Objects().MergeDue(); err != nil {
 		return err
 	} else if due {
 		e.note(Finding{Kind: Untidy, Where: "objects/pack", What: "there are many small packs of runs", Repair: "merges them"},
-			func(ctx context.Context) error { _, err := e.parts.Objects.Merge(ctx); return err })
+			func(ctx context.Context) error { _, err := e.store.Objects().Merge(ctx); return err })
 	}
-	if left, err := e.parts.Objects.LeftKeeps(e.parts.Now()); err != nil {
+	if left, err := e.store.Objects().LeftKeeps(e.store.Now()); err != nil {
 		return err
 	} else if left > 0 {
 		what := counted(left, "pack") + " of processes that died: git gc leaves them alone"
 		e.note(Finding{Kind: Untidy, Where: "objects/pack", What: what, Repair: "removes their .keep files"},
-			func(ctx context.Context) error { _, err := e.parts.Objects.Merge(ctx); return err })
+			func(ctx context.Context) error { _, err := e.store.Objects().Merge(ctx); return err })
 	}
 	if n := e.refs.Files; n >= manyFiles {
 		e.note(Finding{

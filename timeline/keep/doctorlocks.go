@@ -22,7 +22,7 @@ const staleLock = 10 * time.Minute
 // locks finds ref locks of dead processes.
 func (e *examination) locks(context.Context) error {
 	for _, lock := range e.refs.Locks {
-		age := e.parts.Now().Sub(lock.Made)
+		age := e.store.Now().Sub(lock.Made)
 		what := fmt.Sprintf("a lock that is %s old blocks the ref", age.Round(time.Minute))
 		switch {
 		case lock.Dead:
@@ -40,7 +40,7 @@ func (e *examination) locks(context.Context) error {
 // removeLock removes a lock unless it has changed in the meantime.
 func (k *Keeper) removeLock(ctx context.Context, lock refs.LockFile) error {
 	if lock.Dead {
-		return k.parts.Refs.RecoverLocks(ctx)
+		return k.store.Refs().RecoverLocks(ctx)
 	}
 	path := k.inCommonDir(lock.File)
 	info, err := os.Lstat(path)

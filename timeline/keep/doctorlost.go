@@ -12,6 +12,7 @@ import (
 	"github.com/git-smithers/git-smithers/objstore"
 	"github.com/git-smithers/git-smithers/refs"
 	"github.com/git-smithers/git-smithers/snapshot"
+	"github.com/git-smithers/git-smithers/timeline/verify"
 )
 
 // lostTips finds runs that this repository had and that have neither a tip nor a tombstone. A run
@@ -61,7 +62,7 @@ func (e *examination) lostTip(name refs.Name, id objstore.ID, named bool) {
 		Kind: LostTip, Where: string(name), What: what,
 		Repair: fmt.Sprintf("recreates the ref at %v, the run's newest entry in this repository", id),
 	}, func(ctx context.Context) error {
-		err := e.parts.Refs.Apply(ctx, refs.Update{Name: name, New: id})
+		err := e.store.Refs().Apply(ctx, refs.Update{Name: name, New: id})
 		if errors.Is(err, refs.ErrConflict) {
 			return nil // it has one now
 		}
@@ -90,7 +91,7 @@ func (e *examination) lostEntry(ctx context.Context, run, component string, know
 	if err != nil || newest == nil {
 		return objstore.ID{}, err
 	}
-	if own, err := e.parts.Objects.Holds(newest.ID); err != nil || !own {
+	if own, err := e.store.Objects().Holds(newest.ID); err != nil || !own {
 		return objstore.ID{}, err // the run of another repository
 	}
 	return newest.ID, nil
@@ -103,7 +104,7 @@ func (e *examination) tracked(ctx context.Context, run, component string) (objst
 		if folder, of := keptBy(item.Name); folder != "remote" || of != component || item.Broken != nil {
 			continue
 		}
-		problems, err := e.store.VerifyEntries(ctx, run, item.ID, objstore.ID{}, nil)
+		problems, err := verify.Entries(ctx, e.store, run, item.ID, objstore.ID{}, nil)
 		if err != nil {
 			return objstore.ID{}, err
 		}
@@ -154,7 +155,7 @@ func (e *examination) lostHeld(ctx context.Context) error {
 // may be new.
 func (e *examination) hasNone(ctx context.Context, component string) (bool, error) {
 	for _, folder := range []string{refs.TipsFolder, refs.GoneFolder} {
-		_, err := e.parts.Refs.Resolve(ctx, refs.Name(folder+component))
+		_, err := e.store.Refs().Resolve(ctx, refs.Name(folder+component))
 		if err == nil || errors.Is(err, refs.ErrBroken) {
 			return false, nil // another finding reports it
 		}
@@ -176,7 +177,7 @@ func (e *examination) named() map[string]bool {
 	}
 	for _, item := range e.refs.Items {
 		if component, frame, err := item.Name.Split(); err == nil && frame != refs.NoFrame && item.Broken == nil {
-			if entry, err := snapshot.ReadEntry(e.parts.Objects, item.ID); err == nil && e.entries[entry.Run] != nil {
+			if entry, err := snapshot.ReadEntry(e.store.Objects(), item.ID); err == nil && e.entries[entry.Run] != nil {
 				named[component] = true
 			}
 		}

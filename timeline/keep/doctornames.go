@@ -45,7 +45,7 @@ func (e *examination) malformed(item refs.Item) {
 		e.note(f, func(context.Context) error { return e.moveAside(item.File) })
 		return
 	}
-	entry, err := snapshot.ReadEntry(e.parts.Objects, item.ID)
+	entry, err := snapshot.ReadEntry(e.store.Objects(), item.ID)
 	if err != nil || !isIn(item.Name, refs.TipsFolder) {
 		e.note(f, nil)
 		return
@@ -62,7 +62,7 @@ func (e *examination) malformed(item refs.Item) {
 // rename creates the ref with the right name and deletes the malformed one. If the right ref
 // has another history, both stay.
 func (k *Keeper) rename(ctx context.Context, item refs.Item, right refs.Name) error {
-	current, err := k.parts.Refs.Resolve(ctx, right)
+	current, err := k.store.Refs().Resolve(ctx, right)
 	if err := ignoreNotFound(err); err != nil {
 		return err
 	}
@@ -70,7 +70,7 @@ func (k *Keeper) rename(ctx context.Context, item refs.Item, right refs.Name) er
 		if !current.IsZero() && !k.descends(item.ID, current) {
 			return fmt.Errorf("%w: %s has another history", refs.ErrConflict, right)
 		}
-		if err := k.parts.Refs.Apply(ctx, refs.Update{Name: right, Old: current, New: item.ID}); err != nil {
+		if err := k.store.Refs().Apply(ctx, refs.Update{Name: right, Old: current, New: item.ID}); err != nil {
 			return err
 		}
 	}
@@ -88,7 +88,7 @@ func (k *Keeper) descends(from, to objstore.ID) bool {
 		if id == to {
 			return true
 		}
-		entry, err := snapshot.ReadEntry(k.parts.Objects, id)
+		entry, err := snapshot.ReadEntry(k.store.Objects(), id)
 		if err != nil || entry.Parent.IsZero() {
 			return false
 		}
@@ -98,7 +98,7 @@ func (k *Keeper) descends(from, to objstore.ID) bool {
 
 // misplaced finds refs of ours in the private folders of linked worktrees, where git ignores them.
 func (e *examination) misplaced(ctx context.Context) error {
-	folders, err := filepath.Glob(filepath.Join(globQuoted(e.parts.Repo.CommonDir), "worktrees", "*", "refs", "smithers"))
+	folders, err := filepath.Glob(filepath.Join(globQuoted(e.repo.CommonDir), "worktrees", "*", "refs", "smithers"))
 	if err != nil {
 		return err
 	}
@@ -121,7 +121,7 @@ func globQuoted(path string) string {
 }
 
 func (e *examination) misplacedFile(ctx context.Context, folder, path string) error {
-	where, err := filepath.Rel(e.parts.Repo.CommonDir, path)
+	where, err := filepath.Rel(e.repo.CommonDir, path)
 	if err != nil {
 		return err
 	}
@@ -154,19 +154,19 @@ func (k *Keeper) replace(ctx context.Context, file string, name refs.Name, id ob
 	if err := k.takeObjects(ctx, filepath.Join(private, "objects"), id); err != nil {
 		return err
 	}
-	lost, err := lostIn(ctx, k.parts.Objects, id)
+	lost, err := lostIn(ctx, k.store.Objects(), id)
 	if err != nil {
 		return err
 	}
 	if slices.Contains(lost, id) {
 		return k.moveAside(file) // it points at nothing
 	}
-	current, err := k.parts.Refs.Resolve(ctx, name)
+	current, err := k.store.Refs().Resolve(ctx, name)
 	if err := ignoreNotFound(err); err != nil {
 		return err
 	}
 	if current.IsZero() || isIn(name, refs.TipsFolder) && current != id && k.descends(id, current) {
-		if err := k.parts.Refs.Apply(ctx, refs.Update{Name: name, Old: current, New: id}); err != nil {
+		if err := k.store.Refs().Apply(ctx, refs.Update{Name: name, Old: current, New: id}); err != nil {
 			return err
 		}
 	}

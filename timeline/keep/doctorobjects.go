@@ -10,7 +10,7 @@ import (
 
 // objectFiles finds damaged packs and loose objects.
 func (e *examination) objectFiles(ctx context.Context) error {
-	damage, err := e.parts.Objects.CheckFiles(ctx, func(done, total int) { e.progress("objects", done, total) })
+	damage, err := e.store.Objects().CheckFiles(ctx, func(done, total int) { e.progress("objects", done, total) })
 	if err != nil {
 		return err
 	}
@@ -20,7 +20,7 @@ func (e *examination) objectFiles(ctx context.Context) error {
 		if d.Pack == "" {
 			e.note(Finding{
 				Kind: DamagedObject, Where: where, What: d.Reason, Repair: "moves it away, so that a good copy can take its place",
-			}, func(context.Context) error { return e.parts.Objects.SetAside(d.Objects[0], e.aside("objects")) })
+			}, func(context.Context) error { return e.store.Objects().SetAside(d.Objects[0], e.aside("objects")) })
 			continue
 		}
 		if met[d.Pack] {
@@ -41,6 +41,6 @@ func (e *examination) objectFiles(ctx context.Context) error {
 
 // salvage saves the readable objects of a damaged pack.
 func (k *Keeper) salvage(ctx context.Context, d objstore.Damage) error {
-	_, err := k.parts.Objects.Salvage(ctx, d.Pack, k.aside("objects"))
+	_, err := k.store.Objects().Salvage(ctx, d.Pack, k.aside("objects"))
 	return err
 }

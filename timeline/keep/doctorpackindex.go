@@ -18,7 +18,7 @@ func (e *examination) packIndex(ctx context.Context) error {
 	if err := e.packIndexLocks(); err != nil {
 		return err
 	}
-	missing, err := e.parts.Objects.MissingPacks()
+	missing, err := e.store.Objects().MissingPacks()
 	if err != nil || len(missing) == 0 {
 		return err
 	}
@@ -29,25 +29,25 @@ func (e *examination) packIndex(ctx context.Context) error {
 	e.note(Finding{
 		Kind: MissingPack, Where: "objects/pack/multi-pack-index", What: what + "; git may not find objects that are in other packs",
 		Repair: "moves the index away, so that git looks into the packs themselves",
-	}, func(ctx context.Context) error { return e.parts.Objects.MendPacks(ctx, e.aside("objects")) })
+	}, func(ctx context.Context) error { return e.store.Objects().MendPacks(ctx, e.aside("objects")) })
 	return nil
 }
 
 // packIndexLocks finds locks of the multi-pack-index that a dead process left.
 func (e *examination) packIndexLocks() error {
-	own, err := e.parts.Objects.LeftLocks()
+	own, err := e.store.Objects().LeftLocks()
 	if err != nil {
 		return err
 	}
 	for _, file := range own {
 		e.note(Finding{
 			Kind: StaleLock, Where: path.Join("objects", file), What: "a merge of packs that died has left this lock", Repair: "removes the lock",
-		}, func(ctx context.Context) error { return e.parts.Objects.MendPacks(ctx, e.aside("objects")) })
+		}, func(ctx context.Context) error { return e.store.Objects().MendPacks(ctx, e.aside("objects")) })
 	}
 	if len(own) > 0 {
 		return nil
 	}
-	for _, file := range e.parts.Objects.IndexLocks() {
+	for _, file := range e.store.Objects().IndexLocks() {
 		file = path.Join("objects", file)
 		info, err := os.Lstat(e.inCommonDir(file))
 		if errors.Is(err, fs.ErrNotExist) {
@@ -57,7 +57,7 @@ func (e *examination) packIndexLocks() error {
 			return err
 		}
 		lock := refs.LockFile{File: file, Made: info.ModTime()}
-		if age := e.parts.Now().Sub(lock.Made); age >= staleLock {
+		if age := e.store.Now().Sub(lock.Made); age >= staleLock {
 			e.note(Finding{
 				Kind: StaleLock, Where: file, Repair: "moves the lock away",
 				What: fmt.Sprintf("a lock that is %s old stops git from writing a multi-pack-index, and packs from being merged", age.Round(time.Minute)),

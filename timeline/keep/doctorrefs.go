@@ -80,8 +80,8 @@ func (e *examination) chainOf(ctx context.Context, run string) (map[int64]objsto
 		return nil, nil //nolint:nilerr // a hashed name of an unreadable run
 	}
 	var entry *snapshot.Entry
-	if id, resolveErr := e.parts.Refs.Resolve(ctx, tip); resolveErr == nil {
-		entry, err = snapshot.ReadEntry(e.parts.Objects, id)
+	if id, resolveErr := e.store.Refs().Resolve(ctx, tip); resolveErr == nil {
+		entry, err = snapshot.ReadEntry(e.store.Objects(), id)
 	} else {
 		entry, err = e.newestEntry(ctx, run)
 	}
@@ -98,10 +98,10 @@ func (k *Keeper) mendRef(ctx context.Context, name refs.Name, id objstore.ID) er
 	if err := k.keepCopy(string(name)); err != nil {
 		return err
 	}
-	if err := k.parts.Refs.RemoveBroken(ctx, name); err != nil {
+	if err := k.store.Refs().RemoveBroken(ctx, name); err != nil {
 		return err
 	}
-	current, err := k.parts.Refs.Resolve(ctx, name)
+	current, err := k.store.Refs().Resolve(ctx, name)
 	if err != nil && !errors.Is(err, refs.ErrNotFound) || id.IsZero() {
 		return ignoreNotFound(err)
 	}
@@ -111,7 +111,7 @@ func (k *Keeper) mendRef(ctx context.Context, name refs.Name, id objstore.ID) er
 	if !current.IsZero() && !k.descends(id, current) {
 		return nil // of another history: the packed value was the ref's value once
 	}
-	return k.parts.Refs.Apply(ctx, refs.Update{Name: name, Old: current, New: id})
+	return k.store.Refs().Apply(ctx, refs.Update{Name: name, Old: current, New: id})
 }
 
 func ignoreNotFound(err error) error {
@@ -137,6 +137,6 @@ func (k *Keeper) keepCopy(file string) error {
 
 // git runs git on the repository and returns what it printed.
 func (k *Keeper) git(ctx context.Context, args ...string) (string, error) {
-	out, err := gitexec.New(k.parts.Repo, k.parts.Env).Run(ctx, args...)
+	out, err := gitexec.New(k.repo, k.store.Env()).Run(ctx, args...)
 	return string(out), err
 }

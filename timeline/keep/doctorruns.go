@@ -12,6 +12,7 @@ import (
 	"github.com/git-smithers/git-smithers/refs"
 	"github.com/git-smithers/git-smithers/snapshot"
 	"github.com/git-smithers/git-smithers/timeline/fault"
+	"github.com/git-smithers/git-smithers/timeline/verify"
 )
 
 // runs checks each run: all of its objects exist, and its tip and its frame refs agree. It
@@ -70,7 +71,7 @@ func (e *examination) lacksObjects() bool {
 
 // histories verifies every run. A flaw in a run whose objects all exist cannot be repaired.
 func (e *examination) histories(ctx context.Context, hit map[string]bool) error {
-	report, err := e.store.Verify(ctx)
+	report, err := verify.Runs(ctx, e.store)
 	if err != nil {
 		return err
 	}
@@ -126,25 +127,25 @@ func (k *Keeper) moveBack(ctx context.Context, item refs.Item, to objstore.ID) e
 	if err := k.writeDown(item.Name, item.ID); err != nil {
 		return err
 	}
-	return k.parts.Refs.Apply(ctx, refs.Update{Name: item.Name, Old: item.ID, New: to})
+	return k.store.Refs().Apply(ctx, refs.Update{Name: item.Name, Old: item.ID, New: to})
 }
 
 // frames compares the frame refs of a run with its chain. It reads the refs first, so that the tip
 // knows the frames that are added in the meantime.
 func (e *examination) frames(ctx context.Context, tip refs.Item) error {
-	entry, err := snapshot.ReadEntry(e.parts.Objects, tip.ID)
+	entry, err := snapshot.ReadEntry(e.store.Objects(), tip.ID)
 	if err != nil {
 		return nil //nolint:nilerr // not an entry: verify reports it
 	}
 	run := entry.Run // the ref's name may be a hash of it
-	list, err := e.parts.Refs.Frames(ctx, run)
+	list, err := e.store.Refs().Frames(ctx, run)
 	if err != nil && !errors.Is(err, refs.ErrBroken) {
 		return err
 	}
-	if tip.ID, err = e.parts.Refs.Resolve(ctx, tip.Name); err != nil {
+	if tip.ID, err = e.store.Refs().Resolve(ctx, tip.Name); err != nil {
 		return ignoreNotFound(err)
 	}
-	if entry, err = snapshot.ReadEntry(e.parts.Objects, tip.ID); err != nil {
+	if entry, err = snapshot.ReadEntry(e.store.Objects(), tip.ID); err != nil {
 		return nil //nolint:nilerr // as above
 	}
 	row, err := entry.RunRow()
@@ -190,7 +191,7 @@ func (e *examination) behind(tip refs.Item, ahead refs.FrameRef) {
 		Kind: TipBehind, Where: string(tip.Name), What: fmt.Sprintf("the tip is older than frame %d", ahead.Frame),
 		Repair: fmt.Sprintf("moves the tip forward to frame %d", ahead.Frame),
 	}, func(ctx context.Context) error {
-		return e.parts.Refs.Apply(ctx, refs.Update{Name: tip.Name, Old: tip.ID, New: ahead.ID})
+		return e.store.Refs().Apply(ctx, refs.Update{Name: tip.Name, Old: tip.ID, New: ahead.ID})
 	})
 }
 
@@ -215,7 +216,7 @@ func (e *examination) wrongFrame(run string, tip objstore.ID, ref refs.FrameRef,
 		if err := e.writeDown(name, ref.ID); err != nil {
 			return err
 		}
-		return e.parts.Refs.Apply(ctx, refs.Update{Name: name, Old: ref.ID, New: right})
+		return e.store.Refs().Apply(ctx, refs.Update{Name: name, Old: ref.ID, New: right})
 	})
 }
 
@@ -240,7 +241,7 @@ func (e *examination) gaps(run string, list []refs.FrameRef, chain map[int64]obj
 	}, func(ctx context.Context) error {
 		const atOnce = 200
 		for chunk := range slices.Chunk(updates, atOnce) {
-			if err := e.parts.Refs.Apply(ctx, chunk...); err != nil {
+			if err := e.store.Refs().Apply(ctx, chunk...); err != nil {
 				return err
 			}
 		}

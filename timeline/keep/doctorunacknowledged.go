@@ -13,7 +13,7 @@ func (e *examination) neverAcknowledged(run string, reached map[objstore.ID]bool
 		if reached[id] {
 			continue
 		}
-		if left, err := e.parts.Objects.Unacknowledged(id); err != nil || !left {
+		if left, err := e.store.Objects().Unacknowledged(id); err != nil || !left {
 			return false, err
 		}
 	}

@@ -77,7 +77,7 @@ func (k *Keeper) DiskUsage(ctx context.Context, runs ...string) (*DiskUsage, err
 		}
 	}
 	var options []string
-	if k.parts.Repo.Config.IsPartial() {
+	if k.repo.Config.IsPartial() {
 		options = append(options, evenMissing)
 	}
 	s, err := k.survey(ctx, measured, others, options...)
@@ -177,7 +177,7 @@ func largestFirst(usages map[string]Usage) []NameUsage {
 
 // privateSizes returns the sizes of the index and of the rest of the store's private folder.
 func (k *Keeper) privateSizes() (index, private int64, err error) {
-	err = filepath.WalkDir(k.parts.Private, func(path string, d fs.DirEntry, err error) error {
+	err = filepath.WalkDir(k.store.Private(), func(path string, d fs.DirEntry, err error) error {
 		if err != nil || !d.Type().IsRegular() {
 			return nil //nolint:nilerr // it vanished, or never existed
 		}
@@ -185,7 +185,7 @@ func (k *Keeper) privateSizes() (index, private int64, err error) {
 		if err != nil {
 			return nil //nolint:nilerr // as above
 		}
-		if filepath.Dir(path) == k.parts.Private && strings.HasPrefix(d.Name(), "index") {
+		if filepath.Dir(path) == k.store.Private() && strings.HasPrefix(d.Name(), "index") {
 			index += info.Size()
 		} else {
 			private += info.Size()

@@ -53,7 +53,7 @@ func (k *Keeper) fetchAgain(ctx context.Context, item refs.Item, having []string
 
 // fetchFrom copies the missing objects of a run from one remote.
 func (k *Keeper) fetchFrom(ctx context.Context, remote string, item refs.Item) (err error) {
-	temp := filepath.Join(k.parts.Private, "tmp")
+	temp := filepath.Join(k.store.Private(), "tmp")
 	if err := os.MkdirAll(temp, 0o777); err != nil {
 		return err
 	}
@@ -62,20 +62,20 @@ func (k *Keeper) fetchFrom(ctx context.Context, remote string, item refs.Item) (
 		return err
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(scratch)) }()
-	if err := gitexec.InitBare(ctx, scratch, k.parts.Env); err != nil {
+	if err := gitexec.InitBare(ctx, scratch, k.store.Env()); err != nil {
 		return err
 	}
 	// The temporary repository uses this repository's remote, credentials and proxies.
-	include := fmt.Sprintf("[include]\n\tpath = %s\n", quoted(filepath.Join(k.parts.Repo.CommonDir, "config")))
+	include := fmt.Sprintf("[include]\n\tpath = %s\n", quoted(filepath.Join(k.repo.CommonDir, "config")))
 	if err := appendTo(filepath.Join(scratch, "config"), include); err != nil {
 		return err
 	}
 	repo := gitexec.Repo{
-		GitDir: scratch, CommonDir: scratch, WorkTree: cmp.Or(k.parts.Repo.WorkTree, k.parts.Repo.GitDir),
+		GitDir: scratch, CommonDir: scratch, WorkTree: cmp.Or(k.repo.WorkTree, k.repo.GitDir),
 		ObjectFormat: "sha1", RefFormat: "files",
 	}
 	name := refs.TipsFolder + path.Base(string(item.Name))
-	over := transport.New(transport.Options{Repo: repo, Env: k.parts.Env})
+	over := transport.New(transport.Options{Repo: repo, Env: k.store.Env()})
 	if err := over.Fetch(ctx, remote, []transport.Spec{{From: name, To: name}}, false); err != nil {
 		return k.explainFetch(remote, err)
 	}

@@ -10,7 +10,7 @@ import (
 
 // readRefs reads all refs, and reports an unreadable packed-refs.
 func (e *examination) readRefs(ctx context.Context) (err error) {
-	if e.refs, err = e.parts.Refs.Inventory(ctx); err != nil {
+	if e.refs, err = e.store.Refs().Inventory(ctx); err != nil {
 		return err
 	}
 	if e.refs.Packed == nil {

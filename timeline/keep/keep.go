@@ -2,12 +2,15 @@
 // finds and repairs damage.
 package keep
 
-import "github.com/git-smithers/git-smithers/timeline"
+import (
+	"github.com/git-smithers/git-smithers/internal/gitexec"
+	"github.com/git-smithers/git-smithers/timeline"
+)
 
 // Keeper maintains the history of one store. It must be used by one goroutine at a time.
 type Keeper struct {
 	store *timeline.Store
-	parts timeline.Parts
+	repo  gitexec.Repo // with what was added to its configuration since
 	opts  Options
 }
 
@@ -19,5 +22,5 @@ type Options struct {
 
 // New returns a Keeper. It reads nothing yet.
 func New(store *timeline.Store, opts Options) *Keeper {
-	return &Keeper{store: store, parts: store.Parts(), opts: opts}
+	return &Keeper{store: store, repo: store.Repo(), opts: opts}
 }

@@ -45,7 +45,7 @@ func (k *Keeper) keepReached(ctx context.Context, id, but objstore.ID) error {
 		return err
 	}
 	_, _, err = gitexec.Process{
-		Dir: k.parts.Repo.CommonDir, Env: gitexec.PlumbingEnv(k.parts.Env), Options: []string{"--git-dir=."},
+		Dir: k.repo.CommonDir, Env: gitexec.PlumbingEnv(k.store.Env()), Options: []string{"--git-dir=."},
 		Args: []string{"pack-objects", "-q", filepath.Join(folder, "pack")}, Stdin: bytes.NewReader([]byte(list)),
 	}.Run(ctx)
 	return err
@@ -57,13 +57,13 @@ func (k *Keeper) takeObjects(ctx context.Context, dir string, tip objstore.ID) (
 	if _, err := os.Stat(dir); err != nil {
 		return nil // there is nothing to take
 	}
-	other, err := objstore.Open(objstore.Options{ObjectsDir: dir, TempDir: filepath.Join(k.parts.Private, "tmp")})
+	other, err := objstore.Open(objstore.Options{ObjectsDir: dir, TempDir: filepath.Join(k.store.Private(), "tmp")})
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, other.Close()) }()
 	for {
-		lost, err := lostIn(ctx, k.parts.Objects, tip)
+		lost, err := lostIn(ctx, k.store.Objects(), tip)
 		if err != nil || len(lost) == 0 {
 			return err
 		}
@@ -78,7 +78,7 @@ func (k *Keeper) takeObjects(ctx context.Context, dir string, tip objstore.ID) (
 // take copies the objects that the other store has, and returns their number.
 func (k *Keeper) take(ctx context.Context, other *objstore.Store, ids []objstore.ID) (taken int, err error) {
 	const atOnce = 64 << 20 // bytes of a batch in memory
-	batch, held := k.parts.Objects.Begin(), 0
+	batch, held := k.store.Objects().Begin(), 0
 	for _, id := range ids {
 		kind, data, err := other.Get(id)
 		if errors.Is(err, objstore.ErrNotFound) || errors.Is(err, objstore.ErrCorrupt) {

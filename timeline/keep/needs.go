@@ -95,7 +95,7 @@ func (k *Keeper) userTips(ctx context.Context) (tips []objstore.ID, err error) {
 
 // gitDirs returns the git directories of all worktrees.
 func (k *Keeper) gitDirs() ([]string, error) {
-	common := k.parts.Repo.CommonDir
+	common := k.repo.CommonDir
 	linked, err := filepath.Glob(filepath.Join(globQuote(common), "worktrees", "*"))
 	return append([]string{common}, linked...), err
 }
@@ -167,7 +167,7 @@ func idsIn(path string) []objstore.ID {
 // strays returns the objects, except ids, that git keeps although nothing may reach them: loose
 // objects and those of cruft packs. Running commands or the user may still need them.
 func (k *Keeper) strays(ctx context.Context, ids map[objstore.ID]struct{}) ([]objstore.ID, error) {
-	objects := filepath.Join(k.parts.Repo.CommonDir, "objects")
+	objects := filepath.Join(k.repo.CommonDir, "objects")
 	var strays []objstore.ID
 	add := func(digits string) {
 		id, err := objstore.ParseID(digits)

@@ -112,9 +112,9 @@ func length(entries map[objstore.ID]*snapshot.Entry, of *snapshot.Entry) int {
 
 // newestFrame returns the entry of a run's newest frame ref, if there is one.
 func (e *examination) newestFrame(ctx context.Context, run string) []objstore.ID {
-	list, _ := e.parts.Refs.Frames(ctx, run) // broken refs do not help
+	list, _ := e.store.Refs().Frames(ctx, run) // broken refs do not help
 	for _, ref := range slices.Backward(list) {
-		if entry, err := snapshot.ReadEntry(e.parts.Objects, ref.ID); err == nil && entry.Run == run {
+		if entry, err := snapshot.ReadEntry(e.store.Objects(), ref.ID); err == nil && entry.Run == run {
 			return []objstore.ID{ref.ID}
 		}
 	}
@@ -153,7 +153,7 @@ func (e *examination) readEntries(ctx context.Context) error {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		entry, err := snapshot.ReadEntry(e.parts.Objects, id)
+		entry, err := snapshot.ReadEntry(e.store.Objects(), id)
 		if err != nil {
 			continue // the user's own, or damaged
 		}

@@ -17,6 +17,7 @@ import (
 	"github.com/git-smithers/git-smithers/snapshot"
 	"github.com/git-smithers/git-smithers/timeline"
 	"github.com/git-smithers/git-smithers/timeline/keep"
+	"github.com/git-smithers/git-smithers/timeline/verify"
 )
 
 // An orchard is a repository with runs to prune, whose frames have the files of the
@@ -33,7 +34,7 @@ func newOrchard(t testing.TB) *orchard {
 	o.OnCleanup(func(t testing.TB) {
 		t.Helper()
 		store := o.open(nil)
-		report, err := store.Verify(context.Background())
+		report, err := verify.Runs(context.Background(), store)
 		require.NoError(t, err)
 		require.Empty(t, report.Problems)
 		require.NoError(t, store.Close())

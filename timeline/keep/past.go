@@ -23,7 +23,7 @@ type pastEntries struct {
 
 // pastOf returns the entries of a pruned run, held or collected.
 func (k *Keeper) pastOf(ctx context.Context, h *runRefs) (pastEntries, error) {
-	stone, err := snapshot.ReadTombstone(k.parts.Objects, h.gone)
+	stone, err := snapshot.ReadTombstone(k.store.Objects(), h.gone)
 	if err != nil {
 		return pastEntries{}, err
 	}
@@ -51,7 +51,7 @@ func (k *Keeper) pastOf(ctx context.Context, h *runRefs) (pastEntries, error) {
 // with an error, as far as they are readable.
 func (k *Keeper) entriesFrom(ctx context.Context, tip objstore.ID) (map[objstore.ID]struct{}, error) {
 	ids := make(map[objstore.ID]struct{})
-	entry, err := snapshot.ReadEntry(k.parts.Objects, tip)
+	entry, err := snapshot.ReadEntry(k.store.Objects(), tip)
 	if err != nil {
 		return ids, err
 	}
@@ -69,7 +69,7 @@ func (k *Keeper) entriesFrom(ctx context.Context, tip objstore.ID) (map[objstore
 }
 
 func (k *Keeper) pastNote(h *runRefs) string {
-	return filepath.Join(k.parts.Private, pastFolder, h.component)
+	return filepath.Join(k.store.Private(), pastFolder, h.component)
 }
 
 // notePast records the entries of a run before it is collected. For a damaged run it records

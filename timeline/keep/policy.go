@@ -60,7 +60,7 @@ func (k *Keeper) judge(ctx context.Context, policy Policy) ([]PrunedRun, error) 
 		return nil, err
 	}
 	slices.SortStableFunc(runs, func(a, b timeline.RunInfo) int { return cmp.Compare(endOf(b), endOf(a)) })
-	now := k.parts.Now()
+	now := k.store.Now()
 	out, ended := make([]PrunedRun, len(runs)), 0
 	for i, run := range runs {
 		out[i] = PrunedRun{RunID: run.RunID, Frames: run.LatestFrame + 1}

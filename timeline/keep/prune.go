@@ -100,9 +100,9 @@ func (k *Keeper) measure(ctx context.Context, runs []*runRefs, all map[string]*r
 
 // forget replaces a run by its tombstone, in one transaction.
 func (k *Keeper) forget(ctx context.Context, h *runRefs) error {
-	batch := k.parts.Objects.Begin()
+	batch := k.store.Objects().Begin()
 	tip := k.toHold(h)
-	stone, err := snapshot.Tombstone{Run: h.id, Tip: tip, AtMs: k.parts.Now().UnixMilli()}.Add(batch)
+	stone, err := snapshot.Tombstone{Run: h.id, Tip: tip, AtMs: k.store.Now().UnixMilli()}.Add(batch)
 	if err != nil {
 		return timeline.Explain(err)
 	}
@@ -125,7 +125,7 @@ func (k *Keeper) forget(ctx context.Context, h *runRefs) error {
 	slices.SortStableFunc(updates, func(a, b refs.Update) int { // delete the frames before the tip
 		return cmp.Compare(isTip(a.Name), isTip(b.Name))
 	})
-	k.parts.Here.Prune(h.id, stone)
+	k.store.Here().Prune(h.id, stone)
 	return k.store.Commit(ctx, batch, append(made, updates...))
 }
 
@@ -152,7 +152,7 @@ func (k *Keeper) heldAlready(h *runRefs) error {
 // asAnother returns the hint to get a run under another id.
 func (k *Keeper) asAnother(h *runRefs) string {
 	return fmt.Sprintf("`git smithers fetch %s %s --as NEWID` fetches the remote's run under another id",
-		fault.Word(k.parts.Repo.CommonDir), fault.Word(h.id))
+		fault.Word(k.repo.CommonDir), fault.Word(h.id))
 }
 
 func isTip(name refs.Name) int {
@@ -207,7 +207,7 @@ func byID(all map[string]*runRefs, wanted func(*runRefs) bool) []*runRefs {
 
 // frames returns the number of frames by the entry at a tip.
 func (k *Keeper) frames(tip objstore.ID) int64 {
-	entry, err := snapshot.ReadEntry(k.parts.Objects, tip)
+	entry, err := snapshot.ReadEntry(k.store.Objects(), tip)
 	if err != nil {
 		return 0
 	}

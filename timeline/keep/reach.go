@@ -7,7 +7,7 @@ import (
 	"slices"
 
 	"github.com/git-smithers/git-smithers/objstore"
-	"github.com/git-smithers/git-smithers/timeline"
+	"github.com/git-smithers/git-smithers/timeline/verify"
 )
 
 // step is an object to visit.
@@ -18,19 +18,19 @@ type step struct {
 
 // lostOf is lostIn without the objects that a remote promises to a partial clone.
 func (k *Keeper) lostOf(ctx context.Context, tips ...objstore.ID) ([]objstore.ID, error) {
-	lost, err := lostIn(ctx, k.parts.Objects, tips...)
-	if err != nil || len(lost) == 0 || !k.parts.Repo.Config.IsPartial() {
+	lost, err := lostIn(ctx, k.store.Objects(), tips...)
+	if err != nil || len(lost) == 0 || !k.repo.Config.IsPartial() {
 		return lost, err
 	}
 	var damaged, missing []objstore.ID
 	for _, id := range lost {
-		if _, _, err := k.parts.Objects.Get(id); errors.Is(err, objstore.ErrNotFound) {
+		if _, _, err := k.store.Objects().Get(id); errors.Is(err, objstore.ErrNotFound) {
 			missing = append(missing, id)
 		} else {
 			damaged = append(damaged, id)
 		}
 	}
-	if missing, err = timeline.Unpromised(ctx, k.parts, missing); err != nil {
+	if missing, err = verify.Unpromised(ctx, k.store, missing); err != nil {
 		return nil, err
 	}
 	lost = append(damaged, missing...)

@@ -77,7 +77,7 @@ func (k *Keeper) recall(ctx context.Context, h *runRefs) (frames int64, err erro
 	if err != nil {
 		return 0, err
 	}
-	entry, err := snapshot.ReadEntry(k.parts.Objects, back)
+	entry, err := snapshot.ReadEntry(k.store.Objects(), back)
 	if err != nil {
 		return 0, timeline.Explain(err)
 	}
@@ -101,7 +101,7 @@ func (k *Keeper) recall(ctx context.Context, h *runRefs) (frames int64, err erro
 	if !h.gone.IsZero() {
 		updates = append(updates, refs.Update{Name: gone, Old: h.gone})
 	}
-	if err := k.store.Commit(ctx, k.parts.Objects.Begin(), updates); err != nil {
+	if err := k.store.Commit(ctx, k.store.Objects().Begin(), updates); err != nil {
 		return 0, err
 	}
 	_, err = k.store.MakeFrameRefs(ctx, run)
@@ -119,7 +119,7 @@ func (k *Keeper) toRecall(ctx context.Context, h *runRefs) (objstore.ID, error) 
 	case k.descends(h.tip, h.held): // it was continued after the prune
 		return h.tip, nil
 	}
-	entry, err := snapshot.ReadEntry(k.parts.Objects, h.tip)
+	entry, err := snapshot.ReadEntry(k.store.Objects(), h.tip)
 	if err != nil {
 		return h.held, timeline.Explain(err)
 	}

@@ -58,7 +58,7 @@ func (k *Keeper) PruneRemote(ctx context.Context, remote string, dryRun bool, ru
 	if len(chosen) == 0 {
 		return out, nil
 	}
-	moving := transport.New(transport.Options{Repo: k.parts.Repo, Env: k.parts.Env})
+	moving := transport.New(transport.Options{Repo: k.repo, Env: k.store.Env()})
 	there, err := moving.List(ctx, to.Name, refs.Folder)
 	if err != nil {
 		return nil, to.Explain(err)
@@ -217,7 +217,7 @@ func (k *Keeper) tookThere(ctx context.Context, h *runRefs, plan remotePrune, ou
 		updates[i].Old = now
 	}
 	updates = slices.DeleteFunc(updates, func(u refs.Update) bool { return u.Old == u.New })
-	return k.parts.Refs.Apply(ctx, updates...)
+	return k.store.Refs().Apply(ctx, updates...)
 }
 
 // refusedThere returns push_refused if a run is still there.

@@ -86,11 +86,11 @@ func keptBy(name refs.Name) (folder, component string) {
 // readID reads the id of a run whose ref component is hashed.
 func (k *Keeper) readID(h *runRefs) string {
 	for _, tip := range []objstore.ID{h.tip, h.held} {
-		if entry, err := snapshot.ReadEntry(k.parts.Objects, tip); err == nil {
+		if entry, err := snapshot.ReadEntry(k.store.Objects(), tip); err == nil {
 			return entry.Run
 		}
 	}
-	stone, err := snapshot.ReadTombstone(k.parts.Objects, h.gone)
+	stone, err := snapshot.ReadTombstone(k.store.Objects(), h.gone)
 	if err != nil {
 		return ""
 	}
@@ -99,7 +99,7 @@ func (k *Keeper) readID(h *runRefs) string {
 
 // resolve returns a ref's id; zero if there is no such ref.
 func (k *Keeper) resolve(ctx context.Context, name refs.Name) (objstore.ID, error) {
-	id, err := k.parts.Refs.Resolve(ctx, name)
+	id, err := k.store.Refs().Resolve(ctx, name)
 	if errors.Is(err, refs.ErrNotFound) {
 		return objstore.ID{}, nil
 	}

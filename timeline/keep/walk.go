@@ -31,7 +31,7 @@ const evenMissing = "--missing=allow-any"
 func (k *Keeper) walk(ctx context.Context, roots, except []objstore.ID, options []string, each func(id objstore.ID, path string)) error {
 	args := []string{"--no-replace-objects", "rev-list", "--objects"}
 	// A partial clone must not fetch anything for this.
-	if k.parts.Repo.Config.IsPartial() && !slices.Contains(options, evenMissing) {
+	if k.repo.Config.IsPartial() && !slices.Contains(options, evenMissing) {
 		args = append(args, "--exclude-promisor-objects")
 	}
 	args = append(append(args, "--stdin"), options...)
@@ -81,7 +81,7 @@ func (k *Keeper) ourRefs(ctx context.Context) ([]refs.Ref, error) {
 // lines runs git and calls each with every line of its output. A message on stderr is an error, because git
 // prints one when it leaves something out.
 func (k *Keeper) lines(ctx context.Context, stdin io.Reader, args []string, each func(line string) error) (err error) {
-	cmd, err := gitexec.New(k.parts.Repo, k.parts.Env).Command(ctx, args...)
+	cmd, err := gitexec.New(k.repo, k.store.Env()).Command(ctx, args...)
 	if err != nil {
 		return &gitexec.Error{Args: args, Status: -1, Err: err}
 	}

@@ -49,7 +49,7 @@ func (f *fetch) bring(ctx context.Context, specs []transportSpec, prune bool) er
 // tellStrangers warns about tips of the remote with invalid names.
 func (f *fetch) tellStrangers(ctx context.Context) error {
 	folder := refs.RemoteFolder(f.from.Component)
-	out, err := gitexec.New(f.parts.Repo, f.parts.Env).Run(ctx, "for-each-ref", "--format=%(refname)", folder)
+	out, err := gitexec.New(f.store.Repo(), f.store.Env()).Run(ctx, "for-each-ref", "--format=%(refname)", folder)
 	if err != nil {
 		return err
 	}
@@ -57,7 +57,7 @@ func (f *fetch) tellStrangers(ctx context.Context) error {
 		name = strings.TrimSuffix(name, "\n")
 		component := strings.TrimPrefix(strings.TrimPrefix(name, refs.RemoteGoneFolder(f.from.Component)), folder)
 		if _, _, err := refs.UnescapeRun(component); err != nil {
-			f.parts.Warn(fmt.Errorf("%s of %s is ignored: it names no run", refs.TipsFolder+component, f.from.Shown()))
+			f.store.Warn(fmt.Errorf("%s of %s is ignored: it names no run", refs.TipsFolder+component, f.from.Shown()))
 		}
 	}
 	return nil

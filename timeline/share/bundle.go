@@ -61,7 +61,7 @@ func (s *Sharer) UnbundleAs(ctx context.Context, path, as string, runs ...string
 	from := timeline.Place{Name: path, Component: refs.RemoteComponent(path, false)}
 	out, err := s.fetch(ctx, from, FetchRequest{Runs: runs, As: as, command: "unbundle"})
 	if _, forgetErr := s.forget(context.WithoutCancel(ctx), from); forgetErr != nil {
-		s.parts.Warn(fmt.Errorf("forget the bundle: %w", forgetErr))
+		s.store.Warn(fmt.Errorf("forget the bundle: %w", forgetErr))
 	}
 	return out, explainBundle(err, path)
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/git-smithers/git-smithers/snapshot"
 	"github.com/git-smithers/git-smithers/timeline"
 	"github.com/git-smithers/git-smithers/timeline/share"
+	"github.com/git-smithers/git-smithers/timeline/verify"
 )
 
 // clone is a repository with a remote "origin", its history, and what shares it.
@@ -82,7 +83,7 @@ func requireHealthy(t testing.TB, repo *repotest.Repo) {
 	t.Helper()
 	s, err := timeline.Open(context.Background(), timeline.Options{Dir: repo.Dir, Env: repo.Env, Now: steppingClock()})
 	require.NoError(t, err)
-	report, err := s.Verify(context.Background())
+	report, err := verify.Runs(context.Background(), s)
 	require.NoError(t, err)
 	require.Empty(t, report.Problems)
 	require.NoError(t, s.Close())

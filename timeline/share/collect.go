@@ -13,7 +13,7 @@ import (
 
 // collect finds the requested runs, and the tombstones.
 func (p *push) collect(ctx context.Context) error {
-	gone, err := p.parts.Refs.Gone(ctx)
+	gone, err := p.store.Refs().Gone(ctx)
 	if err = p.broken(err); err != nil {
 		return err
 	}
@@ -25,14 +25,14 @@ func (p *push) collect(ctx context.Context) error {
 	if p.req.Revive {
 		return fault.New(fault.Usage, "name the runs to bring back").Hint("`git smithers push REMOTE RUN --revive`")
 	}
-	tips, err := p.parts.Refs.Tips(ctx)
+	tips, err := p.store.Refs().Tips(ctx)
 	if err = p.broken(err); err != nil {
 		return err
 	}
 	for _, tip := range tips {
 		run, err := p.runID(tip)
 		if err != nil {
-			p.parts.Warn(fmt.Errorf("tip %s: %w", tip.Component, err))
+			p.store.Warn(fmt.Errorf("tip %s: %w", tip.Component, err))
 			continue
 		}
 		p.runs = append(p.runs, &outgoingRun{PushedRun: PushedRun{RunID: run, Tip: tip.ID}, component: tip.Component})
@@ -47,7 +47,7 @@ func (p *push) readTombstones(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		stone, err := p.parts.Refs.Resolve(ctx, name)
+		stone, err := p.store.Refs().Resolve(ctx, name)
 		if err == nil {
 			p.gone[run.component] = stone
 		} else if !errors.Is(err, refs.ErrNotFound) {
@@ -76,7 +76,7 @@ func (p *push) collectNamed(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		tip, err := p.parts.Refs.Resolve(ctx, tipName)
+		tip, err := p.store.Refs().Resolve(ctx, tipName)
 		if err != nil && !errors.Is(err, refs.ErrNotFound) {
 			return err
 		}

@@ -23,10 +23,10 @@ const shownFiles = 10
 // setting, by an earlier answer for that place, or by asking. If the setting forbids it, the runs
 // with such files are refused. If nobody has agreed, the error's code is unconfirmed.
 func (p *push) confirmFiles(ctx context.Context, open []*outgoingRun) ([]*outgoingRun, error) {
-	if p.parts.PushFiles == timeline.PushYes || p.confirmed {
+	if p.store.Settings().PushFiles == timeline.PushYes || p.confirmed {
 		return open, nil
 	}
-	if p.parts.PushFiles == timeline.PushAsk {
+	if p.store.Settings().PushFiles == timeline.PushAsk {
 		answered, err := p.answered(p.to)
 		if err != nil || answered {
 			p.confirmed = answered
@@ -38,7 +38,7 @@ func (p *push) confirmFiles(ctx context.Context, open []*outgoingRun) ([]*outgoi
 		return nil, err
 	}
 	open = slices.DeleteFunc(open, func(run *outgoingRun) bool { return run.done })
-	if p.parts.PushFiles == timeline.PushNo {
+	if p.store.Settings().PushFiles == timeline.PushNo {
 		return p.withhold(open, files), nil
 	}
 	return open, p.ask(open, files)
@@ -142,7 +142,7 @@ func unconfirmed(to timeline.Place, files []UntrackedFile) *fault.Error {
 
 // answerPath returns the file that stores the answer for a place.
 func (s *Sharer) answerPath(to timeline.Place) string {
-	return filepath.Join(s.parts.Private, "pushes", to.Component)
+	return filepath.Join(s.store.Private(), "pushes", to.Component)
 }
 
 // answerFor returns the content of that file: the address of the place, so that a remote with a

@@ -32,7 +32,7 @@ func (p *push) damage(run *outgoingRun) error {
 	}
 	code := fault.CorruptObject
 	if id, err := objstore.ParseID(objectName.FindString(run.Reason)); err == nil {
-		if _, _, err := p.parts.Objects.Get(id); errors.Is(err, objstore.ErrNotFound) {
+		if _, _, err := p.store.Objects().Get(id); errors.Is(err, objstore.ErrNotFound) {
 			code = fault.MissingObject
 		}
 	}

@@ -82,7 +82,7 @@ func (s *Sharer) adoptAs(ctx context.Context, tip *snapshot.Entry, id string) er
 		return timeline.Explain(err)
 	}
 	added.id, added.subject = id, fmt.Sprintf("another run's history, which is called %s elsewhere", tip.Run)
-	batch := s.parts.Objects.Begin()
+	batch := s.store.Objects().Begin()
 	entry, err := s.write(added, batch)
 	if err != nil {
 		return timeline.Explain(err)
@@ -152,7 +152,7 @@ func (s *Sharer) forkID(ctx context.Context, what split) (id string, made objsto
 		if tip.IsZero() {
 			continue
 		}
-		entry, err := snapshot.ReadEntry(s.parts.Objects, tip)
+		entry, err := snapshot.ReadEntry(s.store.Objects(), tip)
 		if err != nil {
 			return "", objstore.ID{}, err
 		}
@@ -177,11 +177,11 @@ func (s *Sharer) isFree(ctx context.Context, id string) (bool, objstore.ID, erro
 	if err != nil {
 		return false, objstore.ID{}, err
 	}
-	at, err := s.parts.Refs.Resolve(ctx, tip)
+	at, err := s.store.Refs().Resolve(ctx, tip)
 	if !errors.Is(err, refs.ErrNotFound) {
 		return false, at, err
 	}
-	_, err = s.parts.Refs.Resolve(ctx, gone)
+	_, err = s.store.Refs().Resolve(ctx, gone)
 	if errors.Is(err, refs.ErrNotFound) {
 		return true, objstore.ID{}, nil
 	}

@@ -50,7 +50,7 @@ func (s *Sharer) renumber(x *extension) error {
 		}
 		attempt, err := snapshot.DecodeAttempt(row)
 		if err == nil {
-			attempt, err = x.parent.Renumber(s.parts.Objects, attempt)
+			attempt, err = x.parent.Renumber(s.store.Objects(), attempt)
 		}
 		if err != nil {
 			return err
@@ -68,7 +68,7 @@ func (s *Sharer) renumber(x *extension) error {
 // run is itself an extension, its first entry repeats the extension's events at its end.
 func (s *Sharer) eventsAfter(tip *snapshot.Entry, after objstore.ID) ([]snapshot.Event, error) {
 	var newestFirst [][]snapshot.Event
-	entries := snapshot.NewWalk(s.parts.Objects, tip)
+	entries := snapshot.NewWalk(s.store.Objects(), tip)
 	for {
 		entry, err := entries.Next()
 		if err != nil {
@@ -99,9 +99,9 @@ func (s *Sharer) eventsAfter(tip *snapshot.Entry, after objstore.ID) ([]snapshot
 // write writes the first entry of the new run, and records its op as done here. Existing data is
 // checked only against the format's limits.
 func (s *Sharer) write(x *extension, w objstore.Writer) (*snapshot.Entry, error) {
-	at := s.parts.Now().UnixMilli()
+	at := s.store.Now().UnixMilli()
 	fork := snapshot.Op{Number: 1, Kind: snapshot.OpFork, AtMs: at}
-	s.parts.Here.Op(x.id, fork)
+	s.store.Here().Op(x.id, fork)
 	op := snapshot.EncodeOp(fork)
 	forked, err := json.Marshal(struct {
 		RunID  string `json:"runId"`
@@ -141,7 +141,7 @@ func (s *Sharer) updates(x *extension, tip objstore.ID) ([]refs.Update, error) {
 // keptRefs returns updates that create refs of a run's newest frames, as many as this clone keeps.
 // frames is sorted, newest first.
 func (s *Sharer) keptRefs(run string, frames []refs.FrameRef) ([]refs.Update, error) {
-	frames = frames[:min(int64(len(frames)), s.parts.FrameRefs)]
+	frames = frames[:min(int64(len(frames)), s.store.Settings().FrameRefs)]
 	updates := make([]refs.Update, len(frames))
 	for i, f := range frames {
 		name, err := refs.Frame(run, f.Frame)

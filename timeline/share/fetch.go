@@ -12,6 +12,7 @@ import (
 	"github.com/git-smithers/git-smithers/refs"
 	"github.com/git-smithers/git-smithers/timeline"
 	"github.com/git-smithers/git-smithers/timeline/fault"
+	"github.com/git-smithers/git-smithers/timeline/verify"
 )
 
 // FetchRequest describes a fetch.
@@ -76,7 +77,7 @@ func (s *Sharer) fetch(ctx context.Context, from timeline.Place, req FetchReques
 	if req.As != "" && len(req.Runs) != 1 {
 		return nil, fault.New(fault.Usage, "one run can be taken under another id, not %d", len(req.Runs)).Hint("name the run")
 	}
-	f := &fetch{Sharer: s, from: from, req: req, verifier: s.store.NewEntryVerifier()}
+	f := &fetch{Sharer: s, from: from, req: req, verifier: verify.NewEntryVerifier(s.store)}
 	f.out = &Fetched{Remote: from.Shown(), Runs: []FetchedRun{}}
 	if err := f.run(ctx); err != nil {
 		return f.out, timeline.Explain(err)
@@ -95,7 +96,7 @@ type fetch struct {
 	before, after atRemote
 	budget        *int64 // remaining frame refs to create; nil until counted
 	checked       int    // number of entries
-	verifier      *timeline.EntryVerifier
+	verifier      *verify.EntryVerifier
 }
 
 func (f *fetch) named() bool { return len(f.req.Runs) > 0 }
@@ -108,7 +109,7 @@ func (f *fetch) again() string {
 // run fetches and takes each run.
 func (f *fetch) run(ctx context.Context) (err error) {
 	// git does not fetch existing objects, even if only a pruned run has them.
-	release, err := f.parts.Objects.Pin(ctx)
+	release, err := f.store.Objects().Pin(ctx)
 	if err != nil {
 		return err
 	}

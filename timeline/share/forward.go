@@ -16,7 +16,7 @@ const framesAtOnce = 200
 // forward moves the tip of a run to a descendant, and creates refs of the new frames
 // as smithers.frameRefs allows. Frames without a ref are found through the chain.
 func (f *fetch) forward(ctx context.Context, run *incomingRun, there objstore.ID) error {
-	entry, err := snapshot.ReadEntry(f.parts.Objects, there)
+	entry, err := snapshot.ReadEntry(f.store.Objects(), there)
 	if err != nil {
 		return err
 	}
@@ -28,7 +28,7 @@ func (f *fetch) forward(ctx context.Context, run *incomingRun, there objstore.ID
 	if err != nil {
 		return err
 	}
-	if err := f.parts.Refs.Apply(ctx, refs.Update{Name: tip, Old: run.local, New: there}); err != nil {
+	if err := f.store.Refs().Apply(ctx, refs.Update{Name: tip, Old: run.local, New: there}); err != nil {
 		return err
 	}
 	run.Tip, run.Frames = there, len(fresh.Frames)
@@ -42,7 +42,7 @@ func (f *fetch) frameRefs(ctx context.Context, run string, frames []refs.FrameRe
 	if err != nil || int64(len(frames)) > *room {
 		return err
 	}
-	have, err := f.parts.Refs.Frames(ctx, run)
+	have, err := f.store.Refs().Frames(ctx, run)
 	if err = f.broken(err); err != nil {
 		return err
 	}
@@ -62,12 +62,12 @@ func (f *fetch) frameRefs(ctx context.Context, run string, frames []refs.FrameRe
 		updates = append(updates, refs.Update{Name: name, New: frame.ID})
 	}
 	for chunk := range slices.Chunk(updates, framesAtOnce) {
-		if err := f.parts.Refs.Apply(ctx, chunk...); err != nil {
+		if err := f.store.Refs().Apply(ctx, chunk...); err != nil {
 			return f.tolerate(err)
 		}
 		*room -= int64(len(chunk))
 	}
-	return f.parts.Refs.PackIfMany(ctx)
+	return f.store.Refs().PackIfMany(ctx)
 }
 
 // tolerate ignores an error about a frame ref that is broken or that another process creates now,

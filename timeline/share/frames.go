@@ -42,7 +42,7 @@ func (p *push) sendFrames(ctx context.Context) error {
 // ones only while there is room.
 func (p *push) frameMoves(ctx context.Context) (moves []transport.Move, owner map[refs.Name]*outgoingRun, err error) {
 	owner = make(map[refs.Name]*outgoingRun)
-	left := p.parts.RemoteFrameRefs - int64(len(p.there.frames))
+	left := p.store.Settings().RemoteFrameRefs - int64(len(p.there.frames))
 	for _, meant := range []bool{true, false} {
 		if !meant && left <= 0 {
 			break
@@ -90,7 +90,7 @@ func (p *push) framesToMake(ctx context.Context, run *outgoingRun, most int64) (
 // framesOf yields the frames of a tip's run from its chain, newest first.
 func (s *Sharer) framesOf(tip objstore.ID) iter.Seq2[refs.FrameRef, error] {
 	return func(yield func(refs.FrameRef, error) bool) {
-		newest, err := snapshot.ReadEntry(s.parts.Objects, tip)
+		newest, err := snapshot.ReadEntry(s.store.Objects(), tip)
 		if err != nil {
 			yield(refs.FrameRef{}, err)
 			return
@@ -130,7 +130,7 @@ func (p *push) newestFirst(meant bool) []*outgoingRun {
 		if run.State != StatePushed && run.State != StateCurrent || meant != (run.named || run.State == StatePushed) {
 			continue
 		}
-		tip, err := snapshot.ReadEntry(p.parts.Objects, run.Tip)
+		tip, err := snapshot.ReadEntry(p.store.Objects(), run.Tip)
 		if err != nil {
 			continue // damaged, which verify reports
 		}

@@ -56,7 +56,7 @@ func (p *push) judge(ctx context.Context) ([]*outgoingRun, error) {
 		if err != nil {
 			return nil, err
 		}
-		there, err := p.parts.Refs.Resolve(ctx, name)
+		there, err := p.store.Refs().Resolve(ctx, name)
 		if err != nil {
 			return nil, err
 		}
@@ -93,7 +93,7 @@ func (p *push) isPruned(run *outgoingRun) bool {
 
 // compare adds a run to open if it is a continuation of the remote's.
 func (p *push) compare(run *outgoingRun, there objstore.ID, open []*outgoingRun) []*outgoingRun {
-	kin, err := relate(p.parts.Objects, run.Tip, there)
+	kin, err := relate(p.store.Objects(), run.Tip, there)
 	switch {
 	case err != nil:
 		run.end(StateUnrelated, fmt.Sprintf("the remote's run of that name cannot be read: %v", err))
@@ -145,7 +145,7 @@ func (s *Sharer) runID(tip refs.TipRef) (string, error) {
 	if err != nil || ok {
 		return run, err
 	}
-	entry, err := snapshot.ReadEntry(s.parts.Objects, tip.ID)
+	entry, err := snapshot.ReadEntry(s.store.Objects(), tip.ID)
 	if err != nil {
 		return "", err
 	}

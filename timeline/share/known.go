@@ -18,7 +18,7 @@ import (
 // addressPath returns the file that stores the address of a place without a name, without the
 // secrets of its URL.
 func (s *Sharer) addressPath(component string) string {
-	return filepath.Join(s.parts.Private, "remotes", component)
+	return filepath.Join(s.store.Private(), "remotes", component)
 }
 
 // noteAddress stores the address of a place without a name, for people.
@@ -32,7 +32,7 @@ func (s *Sharer) noteAddress(at timeline.Place) {
 		err = os.WriteFile(path, []byte(at.Shown()+"\n"), 0o666)
 	}
 	if err != nil {
-		s.parts.Warn(fmt.Errorf("remember where the remote is: %w", err))
+		s.store.Warn(fmt.Errorf("remember where the remote is: %w", err))
 	}
 }
 
@@ -90,7 +90,7 @@ func (s *Sharer) Forget(ctx context.Context, remote string) (*Forgotten, error) 
 // forget deletes the tracking refs of a place, including those with invalid names, and returns their
 // number.
 func (s *Sharer) forget(ctx context.Context, at timeline.Place) (int, error) {
-	git := gitexec.Process{Dir: s.parts.Repo.CommonDir, Env: gitexec.PlumbingEnv(s.parts.Env), Options: []string{"--git-dir=."}}
+	git := gitexec.Process{Dir: s.store.Repo().CommonDir, Env: gitexec.PlumbingEnv(s.store.Env()), Options: []string{"--git-dir=."}}
 	list := git
 	list.Args = []string{"for-each-ref", "--format=delete %(refname) %(objectname)", refs.RemoteFolder(at.Component)}
 	out, _, err := list.Run(ctx)

@@ -15,7 +15,7 @@ import (
 // one is found through the chain. They are deleted only while the tip is the local one, because
 // another process may be splitting the run and own them.
 func (s *Sharer) moveAside(ctx context.Context, what split, fork *extension, made objstore.ID) error {
-	batch := s.parts.Objects.Begin()
+	batch := s.store.Objects().Begin()
 	updates, err := s.forkUpdates(ctx, batch, fork, made)
 	if err != nil {
 		return err
@@ -67,7 +67,7 @@ func (s *Sharer) forkUpdates(ctx context.Context, w objstore.Writer, fork *exten
 	}
 	var missing []refs.Update
 	for _, update := range all {
-		_, err := s.parts.Refs.Resolve(ctx, update.Name)
+		_, err := s.store.Refs().Resolve(ctx, update.Name)
 		if errors.Is(err, refs.ErrNotFound) {
 			missing = append(missing, update)
 		} else if err != nil && !errors.Is(err, refs.ErrBroken) {
@@ -80,7 +80,7 @@ func (s *Sharer) forkUpdates(ctx context.Context, w objstore.Writer, fork *exten
 // dropRefs deletes the frame refs of a run that which selects, while the refs of others are unchanged,
 // and returns the updates that it made.
 func (s *Sharer) dropRefs(ctx context.Context, run string, others []refs.Update, which func(refs.FrameRef) bool) ([]refs.Update, error) {
-	list, err := s.parts.Refs.Frames(ctx, run)
+	list, err := s.store.Refs().Frames(ctx, run)
 	if err != nil && !errors.Is(err, refs.ErrBroken) { // verify reports these
 		return nil, err
 	}
@@ -98,16 +98,16 @@ func (s *Sharer) dropRefs(ctx context.Context, run string, others []refs.Update,
 	if len(updates) == 0 {
 		return nil, nil
 	}
-	return updates, s.parts.Refs.Apply(ctx, slices.Concat(others, updates)...)
+	return updates, s.store.Refs().Apply(ctx, slices.Concat(others, updates)...)
 }
 
 // putBack recreates frame refs that were deleted in vain, if the run's tip has not moved. Frames
 // without a ref are found through the chain.
 func (s *Sharer) putBack(ctx context.Context, still refs.Update, dropped []refs.Update) {
 	for _, update := range dropped {
-		err := s.parts.Refs.Apply(ctx, still, refs.Update{Name: update.Name, New: update.Old})
+		err := s.store.Refs().Apply(ctx, still, refs.Update{Name: update.Name, New: update.Old})
 		if err != nil && !errors.Is(err, refs.ErrConflict) {
-			s.parts.Warn(fmt.Errorf("make %s again: %w", update.Name, err))
+			s.store.Warn(fmt.Errorf("make %s again: %w", update.Name, err))
 		}
 	}
 }

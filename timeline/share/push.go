@@ -199,7 +199,7 @@ func (p *push) moves(open []*outgoingRun) (moves []transport.Move, owner map[ref
 func (p *push) settle(run *outgoingRun, outcome transport.Outcome) (again bool) {
 	if run == nil {
 		if outcome.Status == transport.Refused {
-			p.parts.Warn(fmt.Errorf("%s was not pushed: %s", outcome.Name, outcome.Reason))
+			p.store.Warn(fmt.Errorf("%s was not pushed: %s", outcome.Name, outcome.Reason))
 		}
 		return false
 	}

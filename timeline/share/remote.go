@@ -71,11 +71,11 @@ func (s *Sharer) Remotes(ctx context.Context, remotes ...string) ([]RemoteState,
 // here returns this repository's runs.
 func (s *Sharer) here(ctx context.Context) (atRemote, error) {
 	out := newAtRemote()
-	tips, err := s.parts.Refs.Tips(ctx)
+	tips, err := s.store.Refs().Tips(ctx)
 	if err = s.broken(err); err != nil {
 		return out, err
 	}
-	gone, err := s.parts.Refs.Gone(ctx)
+	gone, err := s.store.Refs().Gone(ctx)
 	if err = s.broken(err); err != nil {
 		return out, err
 	}
@@ -115,7 +115,7 @@ func (s *Sharer) places(ctx context.Context, remotes []string) ([]timeline.Place
 
 // rememberedPlaces returns the components of all remembered remotes.
 func (s *Sharer) rememberedPlaces(ctx context.Context) ([]string, error) {
-	out, err := gitexec.New(s.parts.Repo, s.parts.Env).Run(ctx, "for-each-ref", "--format=%(refname)", refs.RemotesFolder)
+	out, err := gitexec.New(s.store.Repo(), s.store.Env()).Run(ctx, "for-each-ref", "--format=%(refname)", refs.RemotesFolder)
 	if err != nil {
 		return nil, err
 	}
@@ -142,12 +142,12 @@ func (s *Sharer) stateAt(ctx context.Context, at timeline.Place, here atRemote) 
 		done++
 		run, err := s.runID(refs.TipRef{Component: component, ID: id})
 		if err != nil {
-			s.parts.Warn(fmt.Errorf("run %s: %w", component, err))
+			s.store.Warn(fmt.Errorf("run %s: %w", component, err))
 			continue
 		}
 		found, err := s.runAt(ctx, component, here, there)
 		if err != nil {
-			s.parts.Warn(fmt.Errorf("run %s at %s: %w", run, at.Shown(), err))
+			s.store.Warn(fmt.Errorf("run %s at %s: %w", run, at.Shown(), err))
 			continue
 		}
 		if found.State == "" {
@@ -176,7 +176,7 @@ func (s *Sharer) runAt(ctx context.Context, component string, here, there atRemo
 		entries, err := s.length(ctx, remote)
 		return RunAt{State: AtUnfetched, Behind: entries}, err
 	}
-	kin, err := relate(s.parts.Objects, local, remote)
+	kin, err := relate(s.store.Objects(), local, remote)
 	at := RunAt{Ahead: kin.ahead, Behind: kin.behind}
 	switch kin.kinship {
 	case same:
@@ -194,7 +194,7 @@ func (s *Sharer) runAt(ctx context.Context, component string, here, there atRemo
 
 // length returns the number of entries of a tip's run.
 func (s *Sharer) length(ctx context.Context, tip objstore.ID) (int, error) {
-	w, err := walkFrom(s.parts.Objects, tip)
+	w, err := walkFrom(s.store.Objects(), tip)
 	for err == nil && w.at != nil {
 		if err = w.step(); err == nil {
 			err = ctx.Err()

@@ -22,11 +22,10 @@ type Options struct {
 // Sharer shares the runs of one store. It must be used by one goroutine at a time.
 type Sharer struct {
 	store *timeline.Store
-	parts timeline.Parts
 	opts  Options
 }
 
 // New returns a Sharer. It reads nothing yet.
 func New(store *timeline.Store, opts Options) *Sharer {
-	return &Sharer{store: store, parts: store.Parts(), opts: opts}
+	return &Sharer{store: store, opts: opts}
 }

@@ -90,7 +90,7 @@ func (f *fetch) identify(run *incomingRun, there objstore.ID) error {
 		run.quiet = true
 		return nil
 	}
-	entry, err := snapshot.ReadEntry(f.parts.Objects, there)
+	entry, err := snapshot.ReadEntry(f.store.Objects(), there)
 	if err != nil {
 		run.end(StateInvalid, err.Error())
 		return nil
@@ -109,7 +109,7 @@ func (f *fetch) resolve(ctx context.Context, named func(string) (refs.Name, erro
 	if err != nil {
 		return objstore.ID{}, err
 	}
-	id, err := f.parts.Refs.Resolve(ctx, name)
+	id, err := f.store.Refs().Resolve(ctx, name)
 	if errors.Is(err, refs.ErrNotFound) {
 		return objstore.ID{}, nil
 	}
@@ -143,7 +143,7 @@ func (f *fetch) takeUnder(ctx context.Context, run *incomingRun, there objstore.
 	if sound, err := f.check(ctx, run, there, objstore.ID{}); err != nil || !sound {
 		return err
 	}
-	tip, err := snapshot.ReadEntry(f.parts.Objects, there)
+	tip, err := snapshot.ReadEntry(f.store.Objects(), there)
 	if err != nil {
 		return err
 	}
@@ -158,11 +158,11 @@ func (f *fetch) takeUnder(ctx context.Context, run *incomingRun, there objstore.
 
 // compare takes the new entries of a run that exists here.
 func (f *fetch) compare(ctx context.Context, run *incomingRun, there objstore.ID) error {
-	if tip, err := snapshot.ReadEntry(f.parts.Objects, there); err != nil || tip.Run != run.RunID {
+	if tip, err := snapshot.ReadEntry(f.store.Objects(), there); err != nil || tip.Run != run.RunID {
 		_, err := f.check(ctx, run, there, objstore.ID{}) // it reports the flaw
 		return err
 	}
-	kin, err := relate(f.parts.Objects, run.local, there)
+	kin, err := relate(f.store.Objects(), run.local, there)
 	if err != nil {
 		run.end(StateInvalid, err.Error())
 		return nil
@@ -190,11 +190,11 @@ func (f *fetch) divide(ctx context.Context, run *incomingRun, there, common objs
 	if sound, err := f.check(ctx, run, there, common); err != nil || !sound {
 		return err
 	}
-	local, err := snapshot.ReadEntry(f.parts.Objects, run.local)
+	local, err := snapshot.ReadEntry(f.store.Objects(), run.local)
 	if err != nil {
 		return err
 	}
-	remote, err := snapshot.ReadEntry(f.parts.Objects, there)
+	remote, err := snapshot.ReadEntry(f.store.Objects(), there)
 	if err != nil {
 		return err
 	}

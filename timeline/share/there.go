@@ -24,7 +24,7 @@ func newAtRemote() atRemote {
 }
 
 func (s *Sharer) transport() *transport.Transport {
-	return transport.New(transport.Options{Repo: s.parts.Repo, Env: s.parts.Env, Talk: s.opts.Talk})
+	return transport.New(transport.Options{Repo: s.store.Repo(), Env: s.store.Env(), Talk: s.opts.Talk})
 }
 
 func (s *Sharer) progress(what string, done, total int) {
@@ -36,11 +36,11 @@ func (s *Sharer) progress(what string, done, total int) {
 // remembered returns the tracking refs of a place.
 func (s *Sharer) remembered(ctx context.Context, component string) (atRemote, error) {
 	out := newAtRemote()
-	tips, err := s.parts.Refs.RemoteTips(ctx, component)
+	tips, err := s.store.Refs().RemoteTips(ctx, component)
 	if err = s.broken(err); err != nil {
 		return out, err
 	}
-	gone, err := s.parts.Refs.RemoteGone(ctx, component)
+	gone, err := s.store.Refs().RemoteGone(ctx, component)
 	if err = s.broken(err); err != nil {
 		return out, err
 	}
@@ -52,7 +52,7 @@ func (s *Sharer) remembered(ctx context.Context, component string) (atRemote, er
 // broken converts an error about some broken refs to a warning.
 func (s *Sharer) broken(err error) error {
 	if errors.Is(err, refs.ErrBroken) {
-		s.parts.Warn(err)
+		s.store.Warn(err)
 		return nil
 	}
 	return err
@@ -120,7 +120,7 @@ func (s *Sharer) track(ctx context.Context, moves []refs.Update) {
 	if len(moves) == 0 {
 		return
 	}
-	err := s.parts.Refs.Apply(ctx, moves...)
+	err := s.store.Refs().Apply(ctx, moves...)
 	if errors.Is(err, refs.ErrConflict) && len(moves) > 1 {
 		for _, move := range moves {
 			s.track(ctx, []refs.Update{move})
@@ -128,7 +128,7 @@ func (s *Sharer) track(ctx context.Context, moves []refs.Update) {
 		return
 	}
 	if err != nil && !errors.Is(err, refs.ErrConflict) {
-		s.parts.Warn(fmt.Errorf("remember what the remote has: %w", err))
+		s.store.Warn(fmt.Errorf("remember what the remote has: %w", err))
 	}
 }
 
@@ -144,9 +144,9 @@ func (p *push) remember(ctx context.Context, outcomes []transport.Outcome) {
 		if component, isGone := strings.CutPrefix(string(outcome.Name), refs.GoneFolder); isGone {
 			name = refs.Name(refs.RemoteGoneFolder(p.to.Component) + component)
 		}
-		old, err := p.parts.Refs.Resolve(ctx, name)
+		old, err := p.store.Refs().Resolve(ctx, name)
 		if err != nil && !errors.Is(err, refs.ErrNotFound) {
-			p.parts.Warn(fmt.Errorf("remember what the remote has: %w", err))
+			p.store.Warn(fmt.Errorf("remember what the remote has: %w", err))
 			continue
 		}
 		if old != outcome.New {
@@ -158,7 +158,7 @@ func (p *push) remember(ctx context.Context, outcomes []transport.Outcome) {
 
 // has reports whether a commit is in this repository.
 func (s *Sharer) has(id objstore.ID) (bool, error) {
-	_, err := objstore.GetKind(s.parts.Objects, id, objstore.Commit)
+	_, err := objstore.GetKind(s.store.Objects(), id, objstore.Commit)
 	if errors.Is(err, objstore.ErrNotFound) {
 		return false, nil
 	}

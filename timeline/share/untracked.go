@@ -47,7 +47,7 @@ const (
 // are those of the newest capture.
 func (s *Sharer) untrackedFiles(ctx context.Context, run string, tip objstore.ID, known map[objstore.ID]bool) ([]UntrackedFile, error) {
 	u := untrackedFinder{
-		objects: s.parts.Objects, meter: objstore.NewTreeMeter(s.parts.Objects), known: known,
+		objects: s.store.Objects(), meter: objstore.NewTreeMeter(s.store.Objects()), known: known,
 		seen: make(map[objstore.ID]bool), walked: make(map[folder]bool), files: make(map[string]objstore.ID),
 	}
 	if err := u.walk(ctx, tip); err != nil {
@@ -321,7 +321,7 @@ func (s *Sharer) sizes(ctx context.Context, files map[string]objstore.ID) (map[o
 		ask.WriteString(id.String() + "\n")
 	}
 	git := gitexec.Process{
-		Dir: s.parts.Repo.CommonDir, Env: gitexec.PlumbingEnv(s.parts.Env), Options: []string{"--git-dir=."},
+		Dir: s.store.Repo().CommonDir, Env: gitexec.PlumbingEnv(s.store.Env()), Options: []string{"--git-dir=."},
 		Args: []string{"cat-file", "--batch-check=%(objectname) %(objectsize)"}, Stdin: strings.NewReader(ask.String()),
 	}
 	out, _, err := git.Run(ctx)

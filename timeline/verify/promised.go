@@ -1,4 +1,4 @@
-package timeline
+package verify
 
 import (
 	"bytes"
@@ -11,6 +11,7 @@ import (
 
 	"github.com/git-smithers/git-smithers/internal/gitexec"
 	"github.com/git-smithers/git-smithers/objstore"
+	"github.com/git-smithers/git-smithers/timeline"
 )
 
 // unpromisedRounds bounds how often git is asked. It names one object at a time and reads what its promisor packs name each
@@ -21,11 +22,11 @@ var unexpectedlyMissing = regexp.MustCompile(`unexpected missing \w+ object '([0
 
 // Unpromised returns those of some missing objects that no remote promises to a partial clone, in their order. In any
 // other repository these are all. Nothing is fetched. An object that is there counts as promised.
-func Unpromised(ctx context.Context, parts Parts, missing []objstore.ID) (_ []objstore.ID, err error) {
-	if len(missing) == 0 || !parts.Repo.Config.IsPartial() {
+func Unpromised(ctx context.Context, store *timeline.Store, missing []objstore.ID) (_ []objstore.ID, err error) {
+	if len(missing) == 0 || !store.Repo().Config.IsPartial() {
 		return missing, nil
 	}
-	temp := filepath.Join(parts.Private, "tmp")
+	temp := filepath.Join(store.Private(), "tmp")
 	if err := os.MkdirAll(temp, 0o777); err != nil {
 		return nil, err
 	}
@@ -36,7 +37,7 @@ func Unpromised(ctx context.Context, parts Parts, missing []objstore.ID) (_ []ob
 	defer func() { err = errors.Join(err, os.RemoveAll(scratch)) }()
 	var lost []objstore.ID
 	for range unpromisedRounds {
-		one, err := firstUnpromised(ctx, parts, scratch, missing, lost)
+		one, err := firstUnpromised(ctx, store, scratch, missing, lost)
 		if err != nil || one.IsZero() {
 			return inOrder(missing, lost), err
 		}
@@ -47,7 +48,7 @@ func Unpromised(ctx context.Context, parts Parts, missing []objstore.ID) (_ []ob
 
 // firstUnpromised returns one of the missing objects that no remote promises and that is not in lost, or zero. git checks
 // the objects as it walks a tree that names them, which is in a folder of its own.
-func firstUnpromised(ctx context.Context, parts Parts, scratch string, missing, lost []objstore.ID) (objstore.ID, error) {
+func firstUnpromised(ctx context.Context, store *timeline.Store, scratch string, missing, lost []objstore.ID) (objstore.ID, error) {
 	var entries []objstore.TreeEntry
 	known := asSet(lost)
 	for i, id := range missing {
@@ -57,14 +58,14 @@ func firstUnpromised(ctx context.Context, parts Parts, scratch string, missing, 
 	}
 	tree := objstore.EncodeTree(entries)
 	git := gitexec.Process{
-		Dir: parts.Repo.CommonDir, Env: append(gitexec.PlumbingEnv(parts.Env), "GIT_OBJECT_DIRECTORY="+scratch),
+		Dir: store.Repo().CommonDir, Env: append(gitexec.PlumbingEnv(store.Env()), "GIT_OBJECT_DIRECTORY="+scratch),
 		Options: []string{"--git-dir=.", "--no-replace-objects"},
 		Args:    []string{"hash-object", "-t", "tree", "-w", "--stdin"}, Stdin: bytes.NewReader(tree),
 	}
 	if _, _, err := git.Run(ctx); err != nil {
 		return objstore.ID{}, err
 	}
-	git.Env = append(gitexec.PlumbingEnv(parts.Env), "GIT_ALTERNATE_OBJECT_DIRECTORIES="+scratch)
+	git.Env = append(gitexec.PlumbingEnv(store.Env()), "GIT_ALTERNATE_OBJECT_DIRECTORIES="+scratch)
 	git.Args = []string{"rev-list", "--objects", "--quiet", "--missing=allow-promisor", objstore.Hash(objstore.Tree, tree).String()}
 	git.Stdin = nil
 	_, _, err := git.Run(ctx)

@@ -1,4 +1,4 @@
-package timeline
+package verify
 
 import (
 	"context"
@@ -7,6 +7,7 @@ import (
 	"github.com/git-smithers/git-smithers/objstore"
 	"github.com/git-smithers/git-smithers/refs"
 	"github.com/git-smithers/git-smithers/snapshot"
+	"github.com/git-smithers/git-smithers/timeline"
 )
 
 // brokenChain is where a chain cannot be followed any further.
@@ -28,14 +29,14 @@ func (v *verifier) withoutTip(ctx context.Context, id string, tip objstore.ID, e
 		return err
 	}
 	v.frameRefs(ctx, snapshot.Run{ID: id}, frames)
-	return Explain(ctx.Err())
+	return timeline.Explain(ctx.Err())
 }
 
 // remains checks, of a run whose chain is broken, what its frame refs reach beyond
 // that, and adds the commits of these frames. Each entry that cannot be read is noted
 // once, with the number of its frame where a ref knows it.
 func (v *verifier) remains(ctx context.Context, id string, tip *snapshot.Entry, frames map[int64]objstore.ID, broken *brokenChain) error {
-	list, _ := v.store.refs.Frames(ctx, id) // what is wrong with refs is noted where they are compared
+	list, _ := v.store.Refs().Frames(ctx, id) // what is wrong with refs is noted where they are compared
 	noted := make(map[objstore.ID]bool)
 	note := func(broken *brokenChain) {
 		if noted[broken.at] {
@@ -47,18 +48,18 @@ func (v *verifier) remains(ctx context.Context, id string, tip *snapshot.Entry, 
 	note(broken)
 	for _, ref := range slices.Backward(list) {
 		if err := ctx.Err(); err != nil {
-			return Explain(err)
+			return timeline.Explain(err)
 		}
 		if _, met := frames[ref.Frame]; met {
 			continue
 		}
-		entry, err := snapshot.ReadEntry(v.store.objects, ref.ID)
+		entry, err := snapshot.ReadEntry(v.store.Objects(), ref.ID)
 		if err != nil {
 			frames[ref.Frame] = ref.ID
 			note(&brokenChain{ref.ID, err})
 			continue
 		}
-		if seen, err := asFrameOf(v.store.objects, tip, entry, ref.Frame); err == nil {
+		if seen, err := asFrameOf(v.store.Objects(), tip, entry, ref.Frame); err == nil {
 			entry = seen
 		}
 		if entry.Run != id || entry.Frame != ref.Frame {
@@ -68,7 +69,7 @@ func (v *verifier) remains(ctx context.Context, id string, tip *snapshot.Entry, 
 			note(broken)
 		}
 	}
-	return Explain(ctx.Err())
+	return timeline.Explain(ctx.Err())
 }
 
 // asFrameOf is the entry of a frame ref as the run of a tip, where that could be read, has it.

@@ -1,4 +1,4 @@
-package timeline
+package verify
 
 import (
 	"context"
@@ -7,6 +7,7 @@ import (
 
 	"github.com/git-smithers/git-smithers/objstore"
 	"github.com/git-smithers/git-smithers/snapshot"
+	"github.com/git-smithers/git-smithers/timeline"
 )
 
 // VerifyEntries checks the entries of a run from a tip down to one that is known to be
@@ -15,20 +16,20 @@ import (
 // their ids when it brought them. The frame that the run was forked from is looked at,
 // too. Problems are returned as such; an error means that there is none. met, unless it is
 // nil, is called at each entry.
-func (s *Store) VerifyEntries(ctx context.Context, run string, tip, until objstore.ID, met func()) ([]Problem, error) {
-	return s.NewEntryVerifier().Verify(ctx, run, tip, until, met)
+func Entries(ctx context.Context, s *timeline.Store, run string, tip, until objstore.ID, met func()) ([]Problem, error) {
+	return NewEntryVerifier(s).Verify(ctx, run, tip, until, met)
 }
 
 // EntryVerifier checks entries of several runs as VerifyEntries does, and reads the captured
 // trees that they share once. For one goroutine at a time.
 type EntryVerifier struct {
-	store *Store
+	store *timeline.Store
 	files *fileVerifier
 }
 
 // NewEntryVerifier makes a verifier that has read nothing yet.
-func (s *Store) NewEntryVerifier() *EntryVerifier {
-	files := newFileVerifier(s.objects)
+func NewEntryVerifier(s *timeline.Store) *EntryVerifier {
+	files := newFileVerifier(s.Objects())
 	files.onlyTrees = true
 	return &EntryVerifier{s, files}
 }
@@ -39,9 +40,9 @@ func (e *EntryVerifier) Verify(ctx context.Context, run string, tip, until objst
 		met = func() {}
 	}
 	s := e.store
-	v := s.newVerifier()
+	v := newVerifier(s)
 	v.files = e.files
-	entry, err := snapshot.ReadEntry(s.objects, tip)
+	entry, err := snapshot.ReadEntry(s.Objects(), tip)
 	switch {
 	case err != nil:
 		v.note(run, nil, fmt.Errorf("tip %v: %w", tip, err))
@@ -50,7 +51,7 @@ func (e *EntryVerifier) Verify(ctx context.Context, run string, tip, until objst
 	default:
 		v.fetched(ctx, entry, until, met)
 	}
-	return v.report.Problems, Explain(ctx.Err())
+	return v.report.Problems, timeline.Explain(ctx.Err())
 }
 
 // fetched checks the entries from a tip down to one that is known to be good. Where one of
@@ -58,7 +59,7 @@ func (e *EntryVerifier) Verify(ctx context.Context, run string, tip, until objst
 func (v *verifier) fetched(ctx context.Context, tip *snapshot.Entry, until objstore.ID, met func()) {
 	run, ops := tip.Run, newOpsVerifier()
 	var newer *link
-	for entry, err := range v.store.chain(tip) {
+	for entry, err := range v.store.Chain(tip) {
 		if ctx.Err() != nil {
 			return
 		}
@@ -117,7 +118,7 @@ func (v *verifier) fetchedTip(ctx context.Context, tip *snapshot.Entry, ops *ops
 // goOnKnown goes on from an entry that is known to be good to those that the newer ops
 // were made on.
 func (v *verifier) goOnKnown(ctx context.Context, tip, known *snapshot.Entry, ops *opsVerifier) error {
-	list, err := OpsAt(tip)
+	list, err := timeline.OpsAt(tip)
 	if err != nil {
 		return err
 	}
@@ -128,7 +129,7 @@ func (v *verifier) goOnKnown(ctx context.Context, tip, known *snapshot.Entry, op
 			missing[op.Before] = true
 		}
 	}
-	for entry, err := range v.store.chain(known) {
+	for entry, err := range v.store.Chain(known) {
 		if err := errors.Join(err, ctx.Err()); err != nil {
 			return err
 		}
@@ -154,7 +155,7 @@ func (v *verifier) forkedFrom(ctx context.Context, first *link) error {
 	if first.entry.Parent != parent.Commit {
 		return fmt.Errorf("%w: the run was forked from %v, and goes on from %v", objstore.ErrCorrupt, parent.Commit, first.entry.Parent)
 	}
-	from, err := snapshot.ReadEntry(v.store.objects, parent.Commit)
+	from, err := snapshot.ReadEntry(v.store.Objects(), parent.Commit)
 	if err == nil {
 		_, err = v.entry(ctx, from)
 	}

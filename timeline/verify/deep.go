@@ -1,4 +1,4 @@
-package timeline
+package verify
 
 import (
 	"context"
@@ -9,16 +9,17 @@ import (
 	"github.com/git-smithers/git-smithers/objstore"
 	"github.com/git-smithers/git-smithers/refs"
 	"github.com/git-smithers/git-smithers/sqliteindex"
+	"github.com/git-smithers/git-smithers/timeline"
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
 
 // VerifyDeep is Verify, and reads besides every file that holds objects, also copies that
 // nobody needs as long as there is a good one, and compares each row of the index with
 // what the refs say. progress, unless it is nil, is told how many of the files are done.
-func (s *Store) VerifyDeep(ctx context.Context, progress func(done, total int), runs ...string) (*Report, error) {
+func Deep(ctx context.Context, s *timeline.Store, progress func(done, total int), runs ...string) (*Report, error) {
 	var ids []string
 	for _, run := range runs {
-		id, _, err := s.findRun(ctx, run, toRead)
+		id, _, err := s.FindRun(ctx, run, timeline.ToRead)
 		if err != nil && fault.CodeOf(err) != fault.BrokenRef {
 			return nil, err
 		}
@@ -26,23 +27,23 @@ func (s *Store) VerifyDeep(ctx context.Context, progress func(done, total int), 
 			ids = append(ids, id)
 		}
 	}
-	report, err := s.Verify(ctx, runs...)
+	report, err := Runs(ctx, s, runs...)
 	if err != nil {
 		return nil, err
 	}
-	damage, err := s.objects.CheckFiles(ctx, progress)
+	damage, err := s.Objects().CheckFiles(ctx, progress)
 	if err != nil {
-		return nil, Explain(err)
+		return nil, timeline.Explain(err)
 	}
 	for _, d := range damage {
 		report.Problems = append(report.Problems, Problem{
 			Code: fault.CorruptObject, File: path.Join("objects", d.File), What: describeDamage(d),
 		})
 	}
-	if err := s.verifyShared(ctx, report); err != nil {
+	if err := verifyShared(ctx, s, report); err != nil {
 		return nil, err
 	}
-	flaws, err := s.CheckIndex(ctx, ids...)
+	flaws, err := Index(ctx, s, ids...)
 	if err != nil {
 		return nil, err
 	}
@@ -51,7 +52,7 @@ func (s *Store) VerifyDeep(ctx context.Context, progress func(done, total int), 
 			f.What = fmt.Sprintf("run %q: %s", f.RunID, f.What)
 		}
 		report.Problems = append(report.Problems, Problem{
-			Run: f.RunID, Code: fault.CorruptObject, File: path.Join(privateDir, f.File), What: f.What,
+			Run: f.RunID, Code: fault.CorruptObject, File: path.Join(timeline.PrivateDir, f.File), What: f.What,
 		})
 	}
 	return report, nil
@@ -75,23 +76,23 @@ func describeDamage(d objstore.Damage) string {
 
 // verifyShared checks the refs that are no run's own: tombstones, what pruned runs hold,
 // and what remotes have. What they point at must be there.
-func (s *Store) verifyShared(ctx context.Context, report *Report) error {
+func verifyShared(ctx context.Context, s *timeline.Store, report *Report) error {
 	for _, list := range []struct {
 		what string
 		of   func(context.Context) ([]refs.TipRef, error)
-	}{{"tombstone", s.refs.Gone}, {"tip before it was pruned", s.refs.Held}} {
+	}{{"tombstone", s.Refs().Gone}, {"tip before it was pruned", s.Refs().Held}} {
 		tips, err := list.of(ctx)
-		broken, err := brokenRefs(err)
+		broken, err := timeline.BrokenRefs(err)
 		if err != nil {
-			return Explain(err)
+			return timeline.Explain(err)
 		}
 		for _, b := range broken {
 			report.Problems = append(report.Problems, Problem{Run: componentRun(path.Base(string(b.Name))), Code: fault.BrokenRef, What: b.Error()})
 		}
 		for _, tip := range tips {
-			if _, err := objstore.GetKind(s.objects, tip.ID, objstore.Commit); err != nil {
+			if _, err := objstore.GetKind(s.Objects(), tip.ID, objstore.Commit); err != nil {
 				report.Problems = append(report.Problems, Problem{
-					Run: componentRun(tip.Component), Commit: tip.ID.String(), Code: fault.CodeOf(Explain(err)),
+					Run: componentRun(tip.Component), Commit: tip.ID.String(), Code: fault.CodeOf(timeline.Explain(err)),
 					What: fmt.Sprintf("its %s: %v", list.what, err),
 				})
 			}
@@ -110,7 +111,7 @@ func componentRun(component string) string {
 
 // CheckIndex compares the rows of the index with what the refs say; those of the runs
 // with these ids alone, if there are any. The index is not brought up to date, nor made anew.
-func (s *Store) CheckIndex(ctx context.Context, runIDs ...string) ([]sqliteindex.Flaw, error) {
-	flaws, err := sqliteindex.Check(ctx, s.indexOptions(), slices.Clip(runIDs)...)
-	return flaws, Explain(err)
+func Index(ctx context.Context, s *timeline.Store, runIDs ...string) ([]sqliteindex.Flaw, error) {
+	flaws, err := sqliteindex.Check(ctx, s.IndexOptions(), slices.Clip(runIDs)...)
+	return flaws, timeline.Explain(err)
 }

@@ -1,4 +1,4 @@
-package timeline
+package verify
 
 import (
 	"fmt"
@@ -6,6 +6,7 @@ import (
 	"github.com/git-smithers/git-smithers/objstore"
 	"github.com/git-smithers/git-smithers/objstore/page"
 	"github.com/git-smithers/git-smithers/snapshot"
+	"github.com/git-smithers/git-smithers/timeline"
 )
 
 // opsVerifier checks a run's ops while its chain is walked, newest entry first.
@@ -125,7 +126,7 @@ func (o *opsVerifier) check(tip *snapshot.Entry) error {
 	if o.extension {
 		tip = o.tip
 	}
-	ops, err := OpsAt(tip)
+	ops, err := timeline.OpsAt(tip)
 	if err != nil {
 		return nil //nolint:nilerr // what is wrong with a row is a problem of the entry that has it first
 	}

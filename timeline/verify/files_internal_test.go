@@ -1,4 +1,4 @@
-package timeline
+package verify
 
 import (
 	"context"
@@ -14,6 +14,7 @@ import (
 	"github.com/git-smithers/git-smithers/objstore"
 	"github.com/git-smithers/git-smithers/objstore/objstoretest"
 	"github.com/git-smithers/git-smithers/snapshot"
+	"github.com/git-smithers/git-smithers/timeline"
 )
 
 // counting counts how often each object is read.
@@ -159,9 +160,9 @@ func TestWalksOverTreesEndWhenTheirContextDoes(t *testing.T) {
 	v := newFileVerifier(&m)
 	require.ErrorIs(t, v.captured(ctx, &snapshot.VCS{Tree: tree}), context.Canceled)
 	require.NoError(t, v.captured(t.Context(), &snapshot.VCS{Tree: tree}), "nothing is remembered of a walk that was cut off")
-	_, err := changedFiles(ctx, &m, objstore.ID{}, tree, "")
+	_, err := timeline.ChangedFiles(ctx, &m, objstore.ID{}, tree, "")
 	require.ErrorIs(t, err, context.Canceled)
-	_, err = changedFiles(ctx, &m, objstore.ID{}, tree, "0/1/2")
+	_, err = timeline.ChangedFiles(ctx, &m, objstore.ID{}, tree, "0/1/2")
 	require.ErrorIs(t, err, context.Canceled)
 }
 
@@ -170,11 +171,11 @@ func TestNoMoreChangesAreListedThanATreeMayHave(t *testing.T) {
 	var m objstoretest.Memory
 	bomb := nested(&m, 10)
 	for _, pair := range [][2]objstore.ID{{bomb, {}}, {{}, bomb}} {
-		_, err := changedFiles(t.Context(), &m, pair[0], pair[1], "")
+		_, err := timeline.ChangedFiles(t.Context(), &m, pair[0], pair[1], "")
 		require.ErrorIs(t, err, objstore.ErrTreeSize)
-		_, err = changedFiles(t.Context(), &m, pair[0], pair[1], "0/1")
+		_, err = timeline.ChangedFiles(t.Context(), &m, pair[0], pair[1], "0/1")
 		require.ErrorIs(t, err, objstore.ErrTreeSize)
-		found, err := changedFiles(t.Context(), &m, pair[0], pair[1], "0/1/2/3/4/5/6/7")
+		found, err := timeline.ChangedFiles(t.Context(), &m, pair[0], pair[1], "0/1/2/3/4/5/6/7")
 		require.NoError(t, err)
 		assert.Len(t, found, 100)
 	}

@@ -1,4 +1,4 @@
-package timeline
+package verify
 
 import (
 	"context"
@@ -12,6 +12,7 @@ import (
 	"github.com/git-smithers/git-smithers/objstore/page"
 	"github.com/git-smithers/git-smithers/refs"
 	"github.com/git-smithers/git-smithers/snapshot"
+	"github.com/git-smithers/git-smithers/timeline"
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
 
@@ -44,19 +45,19 @@ type Report struct {
 // before it, the captured files, and the frame refs. What a partial clone lacks and a remote promises
 // is no problem, and is not fetched. Verify changes nothing but a newest frame's ref that a crash left out. Problems are in the report; an error means that
 // there is none.
-func (s *Store) Verify(ctx context.Context, runs ...string) (*Report, error) {
-	v := s.newVerifier()
+func Runs(ctx context.Context, s *timeline.Store, runs ...string) (*Report, error) {
+	v := newVerifier(s)
 	report, err := v.runs(ctx, runs)
 	if err != nil || len(v.files.absent) == 0 {
 		return report, err
 	}
 	absent := slices.SortedFunc(maps.Keys(v.files.absent), objstore.ID.Compare)
-	lost, err := Unpromised(ctx, s.Parts(), absent)
+	lost, err := Unpromised(ctx, s, absent)
 	if err != nil {
-		return nil, Explain(err)
+		return nil, timeline.Explain(err)
 	}
 	if len(lost) > 0 {
-		v = s.newVerifier()
+		v = newVerifier(s)
 		v.files.lost = asSet(lost)
 		if report, err = v.runs(ctx, runs); err != nil {
 			return nil, err
@@ -71,7 +72,7 @@ func (v *verifier) runs(ctx context.Context, runs []string) (*Report, error) {
 	s := v.store
 	if len(runs) > 0 {
 		for _, run := range runs {
-			id, tip, err := s.findRun(ctx, run, toRead)
+			id, tip, err := s.FindRun(ctx, run, timeline.ToRead)
 			if errors.Is(err, refs.ErrBroken) {
 				if err := v.brokenTip(ctx, run, err); err != nil {
 					return nil, err
@@ -87,18 +88,18 @@ func (v *verifier) runs(ctx context.Context, runs []string) (*Report, error) {
 		}
 		return v.report, nil
 	}
-	tips, err := s.refs.Tips(ctx)
+	tips, err := s.Refs().Tips(ctx)
 	if err := v.brokenTips(ctx, err); err != nil {
-		return nil, Explain(err)
+		return nil, timeline.Explain(err)
 	}
 	for _, tip := range tips {
 		id, ok, err := refs.UnescapeRun(tip.Component)
 		if err != nil {
-			v.note(tip.Component, nil, Explain(err))
+			v.note(tip.Component, nil, timeline.Explain(err))
 			continue
 		}
 		if !ok {
-			id = s.hashedRun(tip)
+			id = hashedRun(s, tip)
 		}
 		if err := v.run(ctx, id, tip.ID); err != nil {
 			return nil, err
@@ -109,8 +110,8 @@ func (v *verifier) runs(ctx context.Context, runs []string) (*Report, error) {
 
 // hashedRun finds the id of a run whose ref name is a hash of it; the component
 // itself where the run cannot be read.
-func (s *Store) hashedRun(tip refs.TipRef) string {
-	entry, err := snapshot.ReadEntry(s.objects, tip.ID)
+func hashedRun(s *timeline.Store, tip refs.TipRef) string {
+	entry, err := snapshot.ReadEntry(s.Objects(), tip.ID)
 	if err != nil {
 		return tip.Component
 	}
@@ -124,16 +125,16 @@ func (s *Store) hashedRun(tip refs.TipRef) string {
 // verifier gathers a report. Entries share most of their state, so what they share is
 // checked once.
 type verifier struct {
-	store  *Store
+	store  *timeline.Store
 	report *Report
 	states map[objstore.ID]bool // that are sound
 	sound  snapshot.Sound
 	files  *fileVerifier
 }
 
-func (s *Store) newVerifier() *verifier {
-	files := newFileVerifier(s.objects)
-	if s.repo.Config.IsPartial() {
+func newVerifier(s *timeline.Store) *verifier {
+	files := newFileVerifier(s.Objects())
+	if s.Repo().Config.IsPartial() {
 		files.absent = make(map[objstore.ID]bool)
 	}
 	return &verifier{
@@ -153,7 +154,7 @@ func (v *verifier) note(run string, entry *snapshot.Entry, err error) {
 
 // noteAt adds a problem of an entry.
 func (v *verifier) noteAt(run string, commit objstore.ID, frame int64, err error) {
-	p := Problem{Run: run, Code: fault.CodeOf(Explain(err)), What: err.Error()}
+	p := Problem{Run: run, Code: fault.CodeOf(timeline.Explain(err)), What: err.Error()}
 	if !commit.IsZero() {
 		p.Commit = commit.String()
 	}
@@ -165,7 +166,7 @@ func (v *verifier) noteAt(run string, commit objstore.ID, frame int64, err error
 
 // brokenTips checks the runs whose tips a listing found broken. Any other error is returned.
 func (v *verifier) brokenTips(ctx context.Context, err error) error {
-	broken, err := brokenRefs(err)
+	broken, err := timeline.BrokenRefs(err)
 	for _, b := range broken {
 		component := path.Base(string(b.Name))
 		id, ok, err := refs.UnescapeRun(component)
@@ -182,7 +183,7 @@ func (v *verifier) brokenTips(ctx context.Context, err error) error {
 // run checks one run. Only a cancelled context is an error.
 func (v *verifier) run(ctx context.Context, id string, tip objstore.ID) error {
 	v.report.Runs++
-	entry, err := snapshot.ReadEntry(v.store.objects, tip)
+	entry, err := snapshot.ReadEntry(v.store.Objects(), tip)
 	if err != nil {
 		return v.withoutTip(ctx, id, tip, fmt.Errorf("tip %v: %w", tip, err))
 	}
@@ -195,7 +196,7 @@ func (v *verifier) run(ctx context.Context, id string, tip objstore.ID) error {
 		v.note(id, entry, fmt.Errorf("%w: the entry belongs to run %q", refs.ErrBroken, row.ID))
 		return nil
 	}
-	if err := v.store.repairNewestFrame(ctx, row, entry); err != nil {
+	if err := v.store.RepairNewestFrame(ctx, row, entry); err != nil {
 		v.note(id, entry, err)
 	}
 	frames, err := v.chain(ctx, id, entry)
@@ -233,7 +234,7 @@ func (v *verifier) chain(ctx context.Context, id string, tip *snapshot.Entry) (m
 func (v *verifier) stretch(ctx context.Context, id string, from *snapshot.Entry, frames map[int64]objstore.ID, ops *opsVerifier) *brokenChain {
 	var newer *link
 	at := from
-	for entry, err := range v.store.chain(from) {
+	for entry, err := range v.store.Chain(from) {
 		if err == nil {
 			err = ctx.Err()
 		}
@@ -289,7 +290,7 @@ func (v *verifier) entry(ctx context.Context, entry *snapshot.Entry) (snapshot.R
 	if _, err := entry.Workflow(); err != nil {
 		return row, err
 	}
-	if _, err := v.store.frames.Rendered(v.store.objects, entry); err != nil {
+	if _, err := v.store.FrameCache().Rendered(v.store.Objects(), entry); err != nil {
 		return row, err
 	}
 	if err := v.state(entry); err != nil {
@@ -361,8 +362,8 @@ func anyRow(page.Row) error { return nil }
 // frameRefs compares a run's frame refs with the frames of its chain. A frame
 // without a ref is found through the chain, so it is counted, and only refs that lie are problems.
 func (v *verifier) frameRefs(ctx context.Context, row snapshot.Run, frames map[int64]objstore.ID) {
-	list, err := v.store.refs.Frames(ctx, row.ID)
-	broken, err := brokenRefs(err)
+	list, err := v.store.Refs().Frames(ctx, row.ID)
+	broken, err := timeline.BrokenRefs(err)
 	for _, b := range broken {
 		v.note(row.ID, nil, b)
 	}

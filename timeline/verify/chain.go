@@ -1,4 +1,4 @@
-package timeline
+package verify
 
 import (
 	"errors"
@@ -46,7 +46,7 @@ func (v *verifier) begins(first *link, ops *opsVerifier) error {
 		return err
 	}
 	if parent := first.row.Parent; parent != nil && first.entry.Frame == snapshot.NoFrame {
-		from, err := snapshot.ReadEntry(v.store.objects, parent.Commit)
+		from, err := snapshot.ReadEntry(v.store.Objects(), parent.Commit)
 		if err != nil {
 			return fmt.Errorf("the frame that the run was forked from: %w", err)
 		}

@@ -1,4 +1,4 @@
-package timeline
+package verify
 
 import (
 	"bytes"
@@ -66,7 +66,7 @@ func (v *verifier) renumbered(collection string, delta page.Delta, parent *snaps
 	if collection == snapshot.CollectionAttempts && delta.From != nil && delta.To != nil {
 		attempt, err := snapshot.DecodeAttempt(page.Row{Key: delta.Key, Value: delta.From})
 		if err == nil {
-			attempt, err = parent.Renumber(v.store.objects, attempt)
+			attempt, err = parent.Renumber(v.store.Objects(), attempt)
 		}
 		if err != nil || bytes.Equal(snapshot.EncodeAttempt(attempt).Value, delta.To) {
 			return err
@@ -78,7 +78,7 @@ func (v *verifier) renumbered(collection string, delta page.Delta, parent *snaps
 // beginsExtension checks the first entry of a fork's extension against the frame that the
 // fork goes on from, which is no entry of it.
 func (v *verifier) beginsExtension(first *link, ops *opsVerifier) error {
-	entry, err := snapshot.ReadEntry(v.store.objects, first.entry.Parent)
+	entry, err := snapshot.ReadEntry(v.store.Objects(), first.entry.Parent)
 	if err != nil {
 		return fmt.Errorf("the frame that the run was forked from: %w", err)
 	}

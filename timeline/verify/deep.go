@@ -13,7 +13,7 @@ import (
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
 
-// VerifyDeep is Verify, and reads besides every file that holds objects, also copies that
+// Deep does what [Runs] does, and also reads every file that holds objects, also copies that
 // nobody needs as long as there is a good one, and compares each row of the index with
 // what the refs say. progress, unless it is nil, is told how many of the files are done.
 func Deep(ctx context.Context, s *timeline.Store, progress func(done, total int), runs ...string) (*Report, error) {
@@ -109,7 +109,7 @@ func componentRun(component string) string {
 	return component
 }
 
-// CheckIndex compares the rows of the index with what the refs say; those of the runs
+// Index compares the rows of the index with what the refs say; those of the runs
 // with these ids alone, if there are any. The index is not brought up to date, nor made anew.
 func Index(ctx context.Context, s *timeline.Store, runIDs ...string) ([]sqliteindex.Flaw, error) {
 	flaws, err := sqliteindex.Check(ctx, s.IndexOptions(), slices.Clip(runIDs)...)

@@ -10,7 +10,7 @@ import (
 	"github.com/git-smithers/git-smithers/timeline"
 )
 
-// VerifyEntries checks the entries of a run from a tip down to one that is known to be
+// Entries checks the entries of a run from a tip down to one that is known to be
 // good, which is not looked at; the zero id means all. Everything is checked that Verify
 // checks, but for refs, and for the bytes of captured files, which git has checked against
 // their ids when it brought them. The frame that the run was forked from is looked at,

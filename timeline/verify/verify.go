@@ -1,3 +1,4 @@
+// Package verify checks everything that stored runs reach, and changes nothing.
 package verify
 
 import (
@@ -38,7 +39,7 @@ type Report struct {
 	Problems []Problem `json:"problems"`
 }
 
-// Verify reads the named runs (ids or unique prefixes), or all of them, and checks
+// Runs reads the named runs (ids or unique prefixes), or all of them, and checks
 // every entry that their tips reach: each object against its id, each encoding
 // against the one that is valid, content hashes, the sums of pages, frame deltas,
 // the numbering of frames, events, signals and ops, what an entry may change of the one

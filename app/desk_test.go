@@ -21,6 +21,7 @@ import (
 	"github.com/git-smithers/git-smithers/snapshot"
 	"github.com/git-smithers/git-smithers/timeline"
 	"github.com/git-smithers/git-smithers/timeline/fault"
+	"github.com/git-smithers/git-smithers/timeline/travel"
 )
 
 // A recorder is a Teller that keeps what it is told, by the names of the notes' types.
@@ -218,17 +219,17 @@ func TestARunGoesBackAndOn(t *testing.T) {
 	require.NoError(t, err)
 	rec.take()
 	gone, err := d.Travel(t.Context(), app.TravelRequest{
-		TravelRequest: timeline.TravelRequest{Run: "a", Node: "two"}, Sequel: app.Sequel{Resume: true},
+		Request: travel.Request{Run: "a", Node: "two"}, Sequel: app.Sequel{Resume: true},
 	})
 	require.NoError(t, err)
 	assert.Equal(t, []string{"two::0"}, gone.Reset)
 	assert.Equal(t, snapshot.RunFinished, gone.Resumed.Run.Status)
 	assert.Equal(t, []string{string(app.GoingBack), "WentBack", "Continued", "tasks of flow", "left"}, rec.take())
 
-	gone, err = d.Reset(t.Context(), app.ResetRequest{ResetRequest: timeline.ResetRequest{Run: "a"}})
+	gone, err = d.Reset(t.Context(), app.ResetRequest{ResetRequest: travel.ResetRequest{Run: "a"}})
 	require.NoError(t, err)
 	assert.Nil(t, gone.Resumed)
-	undone, err := d.Undo(t.Context(), timeline.UndoRequest{Run: "a"})
+	undone, err := d.Undo(t.Context(), travel.UndoRequest{Run: "a"})
 	require.NoError(t, err)
 	assert.Equal(t, gone.Op.Number, undone.Undone.Number)
 

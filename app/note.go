@@ -4,6 +4,7 @@ import (
 	"github.com/git-smithers/git-smithers/engine"
 	"github.com/git-smithers/git-smithers/snapshot"
 	"github.com/git-smithers/git-smithers/timeline"
+	"github.com/git-smithers/git-smithers/timeline/travel"
 )
 
 // A Note is one thing that happened while a request is carried out.
@@ -38,7 +39,7 @@ type CheckedOut struct{ *timeline.CheckedOut }
 type BroughtBack struct{ *timeline.Restored }
 
 // WentBack notes that a run went back, before it continues.
-type WentBack struct{ *timeline.Traveled }
+type WentBack struct{ *travel.Result }
 
 // SupervisedFrame notes a frame of a run that a supervisor executes.
 type SupervisedFrame struct {

@@ -6,6 +6,7 @@ import (
 	"github.com/git-smithers/git-smithers/engine"
 	"github.com/git-smithers/git-smithers/snapshot"
 	"github.com/git-smithers/git-smithers/timeline"
+	"github.com/git-smithers/git-smithers/timeline/travel"
 )
 
 // A Sequel says how a run goes on after it went back.
@@ -17,19 +18,19 @@ type Sequel struct {
 
 // TravelRequest asks to go back within a run, and on from there. The desk fills in the Redefinition.
 type TravelRequest struct {
-	timeline.TravelRequest
+	travel.Request
 	Sequel
 }
 
 // ResetRequest asks to begin a run anew, or to set its state back to a frame. The desk fills in the Redefinition.
 type ResetRequest struct {
-	timeline.ResetRequest
+	travel.ResetRequest
 	Sequel
 }
 
 // Traveled is a run that went back.
 type Traveled struct {
-	*timeline.Traveled
+	*travel.Result
 	Resumed *Result // nil if the run was not resumed, or not left in order
 }
 
@@ -46,7 +47,7 @@ func (d *Desk) Travel(ctx context.Context, req TravelRequest) (*Traveled, error)
 	req.Redefinition = d.redefinition(req.Sequel, fit)
 	over := d.Teller.While(GoingBack)
 	req.Confirm = confirming(req.Confirm, over)
-	done, err := d.Store.Travel(ctx, req.TravelRequest)
+	done, err := travel.Travel(ctx, d.Store, req.Request)
 	over()
 	if err != nil {
 		return nil, err
@@ -61,7 +62,7 @@ func (d *Desk) Reset(ctx context.Context, req ResetRequest) (*Traveled, error) {
 		return nil, err
 	}
 	req.Redefinition = d.redefinition(req.Sequel, engine.ReconcileRequest{Workflow: file})
-	done, err := d.Store.Reset(ctx, req.ResetRequest)
+	done, err := travel.Reset(ctx, d.Store, req.ResetRequest)
 	if err != nil {
 		return nil, err
 	}
@@ -69,11 +70,11 @@ func (d *Desk) Reset(ctx context.Context, req ResetRequest) (*Traveled, error) {
 }
 
 // Undo takes an op back.
-func (d *Desk) Undo(ctx context.Context, req timeline.UndoRequest) (*timeline.Traveled, error) {
+func (d *Desk) Undo(ctx context.Context, req travel.UndoRequest) (*travel.Result, error) {
 	over := d.Teller.While(GoingBack)
 	defer over()
 	req.Confirm = confirming(req.Confirm, over)
-	return d.Store.Undo(ctx, req)
+	return travel.Undo(ctx, d.Store, req)
 }
 
 // confirming ends a wait before somebody is asked.
@@ -108,11 +109,11 @@ func (d *Desk) beforeSequel(ctx context.Context, address string, next Sequel) (*
 // redefinition fits a run to the workflow file that the request names, as a replay does; the
 // file stays as it is. If it names none, the definition that the run is resumed with needs
 // consent before the run goes back.
-func (d *Desk) redefinition(next Sequel, fit engine.ReconcileRequest) timeline.Redefinition {
+func (d *Desk) redefinition(next Sequel, fit engine.ReconcileRequest) travel.Redefinition {
 	if fit.Workflow == nil {
-		return timeline.Redefinition{Agree: d.agreeToSequel(next)}
+		return travel.Redefinition{Agree: d.agreeToSequel(next)}
 	}
-	return timeline.Redefinition{
+	return travel.Redefinition{
 		Workflow: fit.Workflow.Snapshot(), WorkflowPath: d.storedPath(next.Workflow), File: d.Folder.Path(next.Workflow),
 		Prepare: func(state *snapshot.State) ([]snapshot.Change, error) { return engine.Reconcile(state, fit) },
 	}
@@ -135,8 +136,8 @@ func (d *Desk) agreeToSequel(next Sequel) func(*snapshot.Workflow) error {
 
 // goOn resumes a run that went back, if the request asks for it, with the workflow file that the request names; file is nil
 // if it names none.
-func (d *Desk) goOn(ctx context.Context, done *timeline.Traveled, file *engine.Workflow, next Sequel) (*Traveled, error) {
-	out := &Traveled{Traveled: done}
+func (d *Desk) goOn(ctx context.Context, done *travel.Result, file *engine.Workflow, next Sequel) (*Traveled, error) {
+	out := &Traveled{Result: done}
 	if !next.Resume {
 		return out, nil
 	}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/git-smithers/git-smithers/app"
 	"github.com/git-smithers/git-smithers/timeline"
+	"github.com/git-smithers/git-smithers/timeline/travel"
 )
 
 // resetDocument is what reset prints with --json.
@@ -48,7 +49,7 @@ Prints the address of the new frame; with --resume, the run's id.`,
 		if err != nil {
 			return err
 		}
-		req := app.ResetRequest{ResetRequest: timeline.ResetRequest{Run: of.address}}
+		req := app.ResetRequest{ResetRequest: travel.ResetRequest{Run: of.address}}
 		if req.Sequel, err = s.parseSequel(cmd, c, of.workflow, true); err != nil {
 			return err
 		}
@@ -64,6 +65,6 @@ func runReset(ctx context.Context, s *session, store *timeline.Store, req app.Re
 		return err
 	}
 	return s.tellWentBack(ctx, store, done, err, req.Resume, func(resumed *runResult) any {
-		return resetDocument{"reset", describeTraveled(done.Traveled), resumed}
+		return resetDocument{"reset", describeTraveled(done.Result), resumed}
 	})
 }

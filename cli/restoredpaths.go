@@ -8,6 +8,7 @@ import (
 	"github.com/git-smithers/git-smithers/snapshot"
 	"github.com/git-smithers/git-smithers/timeline"
 	"github.com/git-smithers/git-smithers/timeline/fault"
+	"github.com/git-smithers/git-smithers/timeline/travel"
 )
 
 // pathsShown is how many paths people see of a list that is not what a command prints.
@@ -76,7 +77,7 @@ func (s *session) editedPaths(ctx context.Context, store *timeline.Store, done *
 
 // leavingFiles says, after a travel, what brings edited files back and what leaves them alone. An undo is not undone: its
 // files come back by the frame that has them.
-func (s *session) leavingFiles(done *timeline.Traveled) string {
+func (s *session) leavingFiles(done *travel.Result) string {
 	if done.Op.Kind == snapshot.OpUndo {
 		return ""
 	}

@@ -46,7 +46,7 @@ func (t teller) Note(ctx context.Context, note app.Note) {
 	case app.BroughtBack:
 		s.tellBroughtBack(ctx, t.store, note.Restored)
 	case app.WentBack:
-		s.tellTraveled(ctx, t.store, note.Traveled, "")
+		s.tellTraveled(ctx, t.store, note.Result, "")
 	case app.SupervisedFrame:
 		s.note("  %s: frame %d  %s", plain.Text(note.Run), note.Frame, plain.Text(note.Subject))
 	case app.FolderMissing:

@@ -10,6 +10,7 @@ import (
 	"github.com/git-smithers/git-smithers/app"
 	"github.com/git-smithers/git-smithers/timeline"
 	"github.com/git-smithers/git-smithers/timeline/fault"
+	"github.com/git-smithers/git-smithers/timeline/travel"
 )
 
 // travelDocument is what travel prints with --json.
@@ -99,7 +100,7 @@ func parseTravel(s *session, cmd *command, c *urfave.Context) (req app.TravelReq
 	if err != nil {
 		return req, err
 	}
-	req.TravelRequest = timeline.TravelRequest{
+	req.Request = travel.Request{
 		Run: of.address, Node: c.String("node"), Iteration: c.Int("iteration"), Attempt: c.Int("attempt"),
 		NoDeps: c.Bool("no-deps"), NoFiles: c.Bool("no-vcs"),
 	}
@@ -125,12 +126,12 @@ func parseTravel(s *session, cmd *command, c *urfave.Context) (req app.TravelReq
 func runTravel(ctx context.Context, s *session, store *timeline.Store, req app.TravelRequest) error {
 	done, err := s.desk(store).Travel(ctx, req)
 	if done == nil {
-		return errors.Join(err, s.printTravelFailed(req.TravelRequest, err))
+		return errors.Join(err, s.printTravelFailed(req.Request, err))
 	}
 	return s.tellWentBack(ctx, store, done, err, req.Resume, func(resumed *runResult) any {
 		doc := travelDocument{
 			Kind: "travel", Success: true, Iteration: done.Op.Iteration, Attempt: done.Op.Attempt,
-			NoDeps: done.Op.NoDeps, traveledDocument: describeTraveled(done.Traveled), Resumed: resumed,
+			NoDeps: done.Op.NoDeps, traveledDocument: describeTraveled(done.Result), Resumed: resumed,
 		}
 		if req.Node != "" {
 			doc.NodeID = &req.Node
@@ -141,7 +142,7 @@ func runTravel(ctx context.Context, s *session, store *timeline.Store, req app.T
 
 // printTravelFailed says for scripts that there is no such attempt, as data: they ask for
 // one to find out whether there is.
-func (s *session) printTravelFailed(req timeline.TravelRequest, cause error) error {
+func (s *session) printTravelFailed(req travel.Request, cause error) error {
 	known, ok := errors.AsType[*fault.Error](cause)
 	if !ok || !s.json || known.Code != fault.AttemptNotFound {
 		return nil
@@ -195,12 +196,12 @@ func (s *session) tellWentBack(ctx context.Context, store *timeline.Store, done 
 ) error {
 	switch {
 	case !resumes:
-		next, err := afterTravel(ctx, store, done.Traveled)
+		next, err := afterTravel(ctx, store, done.Result)
 		if err != nil {
 			return err
 		}
-		s.tellTraveled(ctx, store, done.Traveled, next)
-		return s.printTraveled(done.Traveled, describe(nil))
+		s.tellTraveled(ctx, store, done.Result, next)
+		return s.printTraveled(done.Result, describe(nil))
 	case done.Resumed != nil:
 		resumed := describeResult("result", done.Resumed)
 		return s.tellResult(done.Resumed, err, describe(&resumed))

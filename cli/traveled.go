@@ -10,6 +10,7 @@ import (
 	"github.com/git-smithers/git-smithers/internal/plain"
 	"github.com/git-smithers/git-smithers/timeline"
 	"github.com/git-smithers/git-smithers/timeline/fault"
+	"github.com/git-smithers/git-smithers/timeline/travel"
 )
 
 // traveledDocument is what travel, reset and undo have in common.
@@ -31,7 +32,7 @@ type traveledDocument struct {
 	NoFiles     *string            `json:"noFiles"`
 }
 
-func describeTraveled(done *timeline.Traveled) traveledDocument {
+func describeTraveled(done *travel.Result) traveledDocument {
 	doc := traveledDocument{
 		RunID: done.Run, Op: done.Op.Number, Frame: done.Frame, FromFrame: done.From,
 		ToFrame: done.To.Frame, ToRunID: done.To.Run, Status: string(done.Status),
@@ -52,7 +53,7 @@ func describeTraveled(done *timeline.Traveled) traveledDocument {
 }
 
 // printTraveled prints the document or, for people, the address of the new frame.
-func (s *session) printTraveled(done *timeline.Traveled, doc any) error {
+func (s *session) printTraveled(done *travel.Result, doc any) error {
 	if s.json {
 		return s.writeJSON(doc)
 	}
@@ -61,7 +62,7 @@ func (s *session) printTraveled(done *timeline.Traveled, doc any) error {
 
 // tellTraveled tells what a travel, reset or undo has done, and with next, which command it is that
 // the run goes on by, also how to go on.
-func (s *session) tellTraveled(ctx context.Context, store *timeline.Store, done *timeline.Traveled, next string) {
+func (s *session) tellTraveled(ctx context.Context, store *timeline.Store, done *travel.Result, next string) {
 	if len(done.Reset) > 0 {
 		s.note("pending again: %s", listNames(done.Reset))
 	}
@@ -83,7 +84,7 @@ func (s *session) tellTraveled(ctx context.Context, store *timeline.Store, done 
 }
 
 // afterTravel says by which command a run goes on in which something was done.
-func afterTravel(ctx context.Context, store *timeline.Store, done *timeline.Traveled) (string, error) {
+func afterTravel(ctx context.Context, store *timeline.Store, done *travel.Result) (string, error) {
 	head, err := store.Head(ctx, done.Run)
 	if err != nil {
 		return "", err
@@ -92,7 +93,7 @@ func afterTravel(ctx context.Context, store *timeline.Store, done *timeline.Trav
 }
 
 // tellTraveledFiles tells what has become of the working copies.
-func (s *session) tellTraveledFiles(ctx context.Context, store *timeline.Store, done *timeline.Traveled) {
+func (s *session) tellTraveledFiles(ctx context.Context, store *timeline.Store, done *travel.Result) {
 	if done.NoFiles != "" {
 		s.note("the files stay as they are: %s", plain.Text(done.NoFiles))
 	}

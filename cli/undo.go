@@ -8,6 +8,7 @@ import (
 	"github.com/git-smithers/git-smithers/internal/plain"
 	"github.com/git-smithers/git-smithers/timeline"
 	"github.com/git-smithers/git-smithers/timeline/fault"
+	"github.com/git-smithers/git-smithers/timeline/travel"
 )
 
 // undoDocument is what undo prints with --json.
@@ -56,14 +57,14 @@ Called again, it takes back the op before. Prints the address of the new frame.`
 			{"take back what was done last to a run", "git smithers undo triage-1"},
 		},
 		run: func(ctx context.Context, s *session, c *urfave.Context) error {
-			req := timeline.UndoRequest{Run: c.Args().First(), NoFiles: c.Bool("no-vcs")}
+			req := travel.UndoRequest{Run: c.Args().First(), NoFiles: c.Bool("no-vcs")}
 			return s.withStore(ctx, func(store *timeline.Store) error { return runUndo(ctx, s, store, req, c.Bool("yes")) })
 		},
 	}
 }
 
 // runUndo takes an op back.
-func runUndo(ctx context.Context, s *session, store *timeline.Store, req timeline.UndoRequest, yes bool) error {
+func runUndo(ctx context.Context, s *session, store *timeline.Store, req travel.UndoRequest, yes bool) error {
 	req.Confirm = s.confirmRemoval(yes, yesRemoves)
 	done, err := s.desk(store).Undo(ctx, req)
 	if err != nil {
@@ -88,7 +89,7 @@ const mostPassed = 3
 
 // notePassedOver names the newer ops that were passed over, which were not done here: the first, and the number of the
 // others.
-func (s *session) notePassedOver(passed []timeline.PassedOver) {
+func (s *session) notePassedOver(passed []travel.PassedOver) {
 	for i, one := range passed {
 		if i == mostPassed && len(passed) > mostPassed+1 {
 			s.note("passed over: %d more ops", len(passed)-mostPassed)
@@ -96,11 +97,11 @@ func (s *session) notePassedOver(passed []timeline.PassedOver) {
 		}
 		reason := "the fork has run"
 		switch one.Why {
-		case timeline.PassedFetched:
+		case travel.PassedFetched:
 			reason = "a fetch made the fork"
-		case timeline.PassedByEngine:
+		case travel.PassedByEngine:
 			reason = "its engine did that"
-		case timeline.PassedElsewhere:
+		case travel.PassedElsewhere:
 			reason = "not done here; `git smithers undo " + fault.Word(one.Run) + "` takes it back"
 		}
 		s.note("passed over: op %d of %s, %s: %s", one.Op.Number, plain.Text(one.Run), plain.Text(opText(one.Op)), reason)

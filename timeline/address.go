@@ -48,7 +48,7 @@ func (s *Store) load(ctx context.Context, address string, to purpose) (*Loaded, 
 		return nil, err
 	}
 	if at.Frame != snapshot.NoFrame {
-		return s.loadFrame(ctx, at, tip)
+		return s.LoadFrame(ctx, at, tip)
 	}
 	entry, row, err := s.readTip(ctx, tip)
 	if err != nil {
@@ -57,9 +57,9 @@ func (s *Store) load(ctx context.Context, address string, to purpose) (*Loaded, 
 	return &Loaded{Address{at.Run, row.Frame}, entry}, nil
 }
 
-// loadFrame reads a frame by its ref and, where the ref is missing or broken, without
+// LoadFrame reads a frame by its ref and, where the ref is missing or broken, without
 // one; see findFrame. A broken one is repaired, where that is possible.
-func (s *Store) loadFrame(ctx context.Context, at Address, tip objstore.ID) (*Loaded, error) {
+func (s *Store) LoadFrame(ctx context.Context, at Address, tip objstore.ID) (*Loaded, error) {
 	name, err := refs.Frame(at.Run, at.Frame)
 	if err != nil {
 		return nil, Explain(err)

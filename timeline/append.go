@@ -134,7 +134,7 @@ func (h *Head) Update(ctx context.Context, build func() (*snapshot.Draft, error)
 		if err = h.Append(ctx, *draft); fault.CodeOf(err) != fault.Conflict || err == nil {
 			return err
 		}
-		if err := pause(ctx, try); err != nil {
+		if err := Pause(ctx, try); err != nil {
 			return Explain(err)
 		}
 		if err := h.Refresh(ctx); err != nil {

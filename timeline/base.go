@@ -62,7 +62,7 @@ func (s *Store) ownBase(ctx context.Context, draft *snapshot.Draft) (objstore.ID
 			return base, err
 		}
 		// Another run that is being started was first.
-		if err := pause(ctx, try); err != nil {
+		if err := Pause(ctx, try); err != nil {
 			return objstore.ID{}, err
 		}
 	}

@@ -135,7 +135,7 @@ func (c *Capturer) Capture(ctx context.Context, req *Capture) (Captured, error) 
 		if req.Expect != nil || errors.Is(err, errOtherHistory) {
 			return answer, err
 		}
-		if err := pause(ctx, try); err != nil {
+		if err := Pause(ctx, try); err != nil {
 			return Captured{}, Explain(err)
 		}
 	}

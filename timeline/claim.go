@@ -18,7 +18,7 @@ type ClaimRequest struct {
 // is released or lost. Safe for concurrent use, but for its Release.
 type Claim struct {
 	head    *Head
-	token   string
+	Token   string
 	file    *claimFile
 	beats   *heartbeat
 	release sync.Once
@@ -48,7 +48,7 @@ func (h *Head) Claim(ctx context.Context, req ClaimRequest) (*Claim, error) {
 	if err != nil {
 		return nil, Explain(err)
 	}
-	c := &Claim{head: h, token: file.token(), file: file}
+	c := &Claim{head: h, Token: file.token(), file: file}
 	if err := h.Append(ctx, c.draft(before, owner)); err != nil {
 		if closeErr := file.undo(); closeErr != nil {
 			s.warn(closeErr)
@@ -74,8 +74,8 @@ func (c *Claim) draft(before snapshot.Run, owner Owner) snapshot.Draft {
 	}
 	return snapshot.Draft{
 		Subject:   subject,
-		Operation: "claim:" + c.token,
-		Run:       func(row *snapshot.Run) { row.Epoch, row.Owner = before.Epoch+1, c.token },
+		Operation: "claim:" + c.Token,
+		Run:       func(row *snapshot.Run) { row.Epoch, row.Owner = before.Epoch+1, c.Token },
 	}
 }
 
@@ -97,12 +97,12 @@ func (c *Claim) end(ctx context.Context) error {
 	c.beats.end()
 	s := c.head.store
 	err := c.head.Update(ctx, func() (*snapshot.Draft, error) {
-		if c.head.row.Owner != c.token {
+		if c.head.row.Owner != c.Token {
 			return nil, nil //nolint:nilnil // nothing is to be appended
 		}
 		return &snapshot.Draft{
 			Subject:   "released",
-			Operation: "release:" + c.token,
+			Operation: "release:" + c.Token,
 			Run:       func(row *snapshot.Run) { row.Owner = "" },
 		}, nil
 	})

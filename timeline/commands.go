@@ -125,5 +125,5 @@ func AttemptEnv(run, node string, iteration, attempt int) []string {
 	}
 }
 
-// commandGrace is how long what a dead process left at work is given to end.
-const commandGrace = 5 * time.Second
+// CommandGrace is how long what a dead process left at work is given to end.
+const CommandGrace = 5 * time.Second

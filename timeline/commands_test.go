@@ -76,7 +76,7 @@ func TestATravelEndsWhatADeadProcessLeftAtWork(t *testing.T) {
 	s := open(t, repo)
 	threeInARow(t, s, nil)
 	pid := commandOf(t, s.Commands("run"), "c::0::1", timeline.AttemptEnv("run", "c", 0, 1))
-	travel(t, s, "run", "b::0::1")
+	travelTo(t, s, "run", "b::0::1")
 	assert.False(t, there(pid))
 }
 

@@ -15,6 +15,7 @@ import (
 	"github.com/git-smithers/git-smithers/internal/repotest"
 	"github.com/git-smithers/git-smithers/snapshot"
 	"github.com/git-smithers/git-smithers/timeline"
+	"github.com/git-smithers/git-smithers/timeline/travel"
 )
 
 // travelUntilKilled travels with files, and kills itself at the time told by the
@@ -25,7 +26,7 @@ func travelUntilKilled() {
 	must(err)
 	must(os.WriteFile(filepath.Join(os.Getenv("HOME"), "travel.pid"), []byte(strconv.Itoa(os.Getpid())), 0o666))
 	s := openHere(killAt(nth))
-	_, err = s.Travel(context.Background(), timeline.TravelRequest{Run: "run", Node: "b"})
+	_, err = travel.Travel(context.Background(), s, travel.Request{Run: "run", Node: "b"})
 	must(err)
 }
 
@@ -68,7 +69,7 @@ func TestAKilledTravelLeavesTheRunAsItWasOrAsItIsToBe(t *testing.T) {
 					assert.Equal(t, afterA, filesIn(t, repo.Dir))
 				}
 
-				_, err := s.Travel(t.Context(), timeline.TravelRequest{Run: "run", Node: "b"})
+				_, err := travel.Travel(t.Context(), s, travel.Request{Run: "run", Node: "b"})
 				require.NoError(t, err, "nobody owns a run whose process is dead")
 				assert.Equal(t, afterA, filesIn(t, repo.Dir))
 				assert.Equal(t, stateAt(t, s, "run:2").ID(), stateAt(t, s, "run").ID())
@@ -110,7 +111,7 @@ func TestATravelThatIsKilledBetweenTwoFilesCanBeDoneAgain(t *testing.T) {
 	kinds, _ := eventsOf(t, repo, "run")
 	assert.Equal(t, []string{"TimeTravelStarted"}, kinds)
 	repo.Git("config", "filter.half.smudge", "cat")
-	_, err = s.Travel(t.Context(), timeline.TravelRequest{Run: "run", Node: "b"})
+	_, err = travel.Travel(t.Context(), s, travel.Request{Run: "run", Node: "b"})
 	require.NoError(t, err)
 	assert.Equal(t, afterA, filesIn(t, repo.Dir))
 	assert.Equal(t, stateAt(t, s, "run:2").ID(), stateAt(t, s, "run").ID())

@@ -7,7 +7,7 @@ import (
 )
 
 // runEvent is an event with a payload of texts and numbers, which always encodes.
-func runEvent(kind string, at int64, payload any) snapshot.Event {
+func NewEvent(kind string, at int64, payload any) snapshot.Event {
 	data, err := json.Marshal(payload)
 	if err != nil {
 		data = nil

@@ -10,6 +10,7 @@ import (
 	"github.com/git-smithers/git-smithers/timeline"
 	"github.com/git-smithers/git-smithers/timeline/fault"
 	"github.com/git-smithers/git-smithers/timeline/keep"
+	"github.com/git-smithers/git-smithers/timeline/travel"
 )
 
 func TestAPrefixOfAnIDIsForReading(t *testing.T) {
@@ -28,11 +29,11 @@ func TestAPrefixOfAnIDIsForReading(t *testing.T) {
 	for name, change := range map[string]func() error{
 		"ResolveRunToChange": func() error { _, err := s.ResolveRunToChange(t.Context(), prefix); return err },
 		"Travel": func() error {
-			_, err := s.Travel(t.Context(), timeline.TravelRequest{Run: prefix, Node: "n"})
+			_, err := travel.Travel(t.Context(), s, travel.Request{Run: prefix, Node: "n"})
 			return err
 		},
-		"Reset": func() error { _, err := s.Reset(t.Context(), timeline.ResetRequest{Run: prefix}); return err },
-		"Undo":  func() error { _, err := s.Undo(t.Context(), timeline.UndoRequest{Run: prefix}); return err },
+		"Reset": func() error { _, err := travel.Reset(t.Context(), s, travel.ResetRequest{Run: prefix}); return err },
+		"Undo":  func() error { _, err := travel.Undo(t.Context(), s, travel.UndoRequest{Run: prefix}); return err },
 		"Restore": func() error {
 			_, err := s.Restore(t.Context(), timeline.RestoreRequest{From: prefix + ":1"})
 			return err

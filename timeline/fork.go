@@ -173,7 +173,7 @@ func (s *Store) forkDraft(from *Loaded, id string, op snapshot.Op, changes []sna
 	return snapshot.Draft{
 		Frame:    len(changes) > 0,
 		State:    changes,
-		Journal:  []snapshot.Change{setOp(op)},
+		Journal:  []snapshot.Change{SetOp(op)},
 		Workflow: req.Workflow,
 		Events:   forkEvents(from, id, req, at),
 		Announce: len(changes) > 0,
@@ -201,14 +201,14 @@ func (s *Store) forkDraft(from *Loaded, id string, op snapshot.Op, changes []sna
 
 // forkEvents are the first events of the child.
 func forkEvents(from *Loaded, id string, req ForkRequest, at int64) []snapshot.Event {
-	events := []snapshot.Event{runEvent("RunForked", at, struct {
+	events := []snapshot.Event{NewEvent("RunForked", at, struct {
 		RunID  string `json:"runId"`
 		Parent string `json:"parentRunId"`
 		Frame  int64  `json:"parentFrameNo"`
 		Label  string `json:"branchLabel,omitempty"`
 	}{id, from.Address.Run, from.Address.Frame, req.Label})}
 	if req.Replay {
-		events = append(events, runEvent("ReplayStarted", at, struct {
+		events = append(events, NewEvent("ReplayStarted", at, struct {
 			RunID      string `json:"runId"`
 			Parent     string `json:"parentRunId"`
 			Frame      int64  `json:"parentFrameNo"`

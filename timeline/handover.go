@@ -14,7 +14,7 @@ import (
 // Commands that a dead process left at work are ended. What cannot be handed over is a
 // warning: no history depends on it.
 func (s *Store) HandOver(ctx context.Context, from, to string) {
-	if n, err := s.Commands(from).EndLeft(ctx, commandGrace); n > 0 || err != nil {
+	if n, err := s.Commands(from).EndLeft(ctx, CommandGrace); n > 0 || err != nil {
 		s.warn(fmt.Errorf("commands of another process of run %q were still at work: %d processes were ended: %w", from, n, err))
 	}
 	before, err := s.claimFolder(from)

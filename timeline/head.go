@@ -214,9 +214,9 @@ func (h *Head) Row() snapshot.Run { return h.row }
 // State is the workflow state at the tip.
 func (h *Head) State() *snapshot.State { return h.state }
 
-// openToChange opens the run that an address names by its whole id, and loads the frame, which is nil if the address is
+// OpenToChange opens the run that an address names by its whole id, and loads the frame, which is nil if the address is
 // the id alone.
-func (s *Store) openToChange(ctx context.Context, address string) (*Head, *Loaded, error) {
+func (s *Store) OpenToChange(ctx context.Context, address string) (*Head, *Loaded, error) {
 	at, tip, err := s.resolve(ctx, address, toChange)
 	if err != nil {
 		return nil, nil, err
@@ -225,6 +225,6 @@ func (s *Store) openToChange(ctx context.Context, address string) (*Head, *Loade
 	if err != nil || at.Frame == snapshot.NoFrame {
 		return head, nil, err
 	}
-	frame, err := s.loadFrame(ctx, at, tip)
+	frame, err := s.LoadFrame(ctx, at, tip)
 	return head, frame, err
 }

@@ -44,9 +44,9 @@ func OpsAt(entry *snapshot.Entry) ([]snapshot.Op, error) {
 	return ops, nil
 }
 
-// addOp adds an op to the draft that follows the tip: with the next number, the draft's
+// AddOp adds an op to the draft that follows the tip: with the next number, the draft's
 // time, and its frame where it is one. It is noted as done here.
-func (h *Head) addOp(draft *snapshot.Draft, op snapshot.Op) (snapshot.Op, error) {
+func (h *Head) AddOp(draft *snapshot.Draft, op snapshot.Op) (snapshot.Op, error) {
 	rows, err := h.entry.Ops()
 	if err != nil {
 		return op, err
@@ -55,12 +55,12 @@ func (h *Head) addOp(draft *snapshot.Draft, op snapshot.Op) (snapshot.Op, error)
 	if draft.Frame {
 		op.Frame = new(h.row.Frame + 1)
 	}
-	draft.Journal = append(draft.Journal, setOp(op))
+	draft.Journal = append(draft.Journal, SetOp(op))
 	h.store.Here().Op(h.row.ID, op)
 	return op, nil
 }
 
-func setOp(op snapshot.Op) snapshot.Change {
+func SetOp(op snapshot.Op) snapshot.Change {
 	row := snapshot.EncodeOp(op)
 	return snapshot.Change{Op: snapshot.OpSet, Collection: snapshot.CollectionOps, Key: row.Key, Value: row.Value}
 }

@@ -35,7 +35,7 @@ func (s *Store) Here() DoneHere {
 
 // Op notes that an op is about to be done.
 func (d DoneHere) Op(run string, op snapshot.Op) {
-	if err := d.add(opMark(run, op)); err != nil {
+	if err := d.add(OpMark(run, op)); err != nil {
 		d.warn(fmt.Errorf("that op %d of run %q was done here is not noted: %w", op.Number, run, err))
 	}
 }
@@ -47,9 +47,9 @@ func (d DoneHere) Prune(run string, stone objstore.ID) {
 	}
 }
 
-// opMark stands for an op of a run, whether it was taken back or not. Somebody else's op has the same mark only if all
+// OpMark stands for an op of a run, whether it was taken back or not. Somebody else's op has the same mark only if all
 // of it is the same, the tip before it included.
-func opMark(run string, op snapshot.Op) string {
+func OpMark(run string, op snapshot.Op) string {
 	op.UndoneBy = 0
 	sum := sha256.Sum256(append([]byte(run+"\x00"), snapshot.EncodeOp(op).Value...))
 	return hex.EncodeToString(sum[:])
@@ -67,8 +67,8 @@ func (d DoneHere) add(mark string) error {
 	return errors.Join(err, f.Close())
 }
 
-// lines returns the number of each mark's last line, from 1.
-func (d DoneHere) lines() (_ map[string]int, err error) {
+// Lines returns the number of each mark's last line, from 1.
+func (d DoneHere) Lines() (_ map[string]int, err error) {
 	f, err := os.Open(d.path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil

@@ -27,7 +27,7 @@ func (s *Store) Origin(ctx context.Context, row snapshot.Run) *Origin {
 	if err != nil {
 		return &Origin{At: stored}
 	}
-	frame, err := s.loadFrame(ctx, stored, tip)
+	frame, err := s.LoadFrame(ctx, stored, tip)
 	if err == nil && frame.Entry.ID == parent.Commit || err != nil && fault.CodeOf(err) != fault.FrameNotFound {
 		return &Origin{At: stored}
 	}

@@ -6,9 +6,9 @@ import (
 	"time"
 )
 
-// pause waits a moment that grows with the number of tries, so that writers who
+// Pause waits a moment that grows with the number of tries, so that writers who
 // meet at one run do not meet again.
-func pause(ctx context.Context, try int) error {
+func Pause(ctx context.Context, try int) error {
 	limit := min(time.Duration(try)*time.Millisecond, 20*time.Millisecond)
 	timer := time.NewTimer(rand.N(limit) + 1)
 	defer timer.Stop()

@@ -17,6 +17,7 @@ import (
 	"github.com/git-smithers/git-smithers/objstore/page"
 	"github.com/git-smithers/git-smithers/snapshot"
 	"github.com/git-smithers/git-smithers/timeline"
+	"github.com/git-smithers/git-smithers/timeline/travel"
 )
 
 // play is a run that a test makes step by step, as an engine does. Every step is a frame.
@@ -237,20 +238,20 @@ func rowAt(t testing.TB, s *timeline.Store, run string) snapshot.Run {
 }
 
 // travel goes back to before an attempt, "node::iteration::attempt", and leaves files alone.
-func travel(t testing.TB, s *timeline.Store, run, key string) *timeline.Traveled {
+func travelTo(t testing.TB, s *timeline.Store, run, key string) *travel.Result {
 	t.Helper()
 	id, iteration, number, err := snapshot.SplitAttemptKey(key)
 	require.NoError(t, err)
-	done, err := s.Travel(context.Background(), timeline.TravelRequest{
+	done, err := travel.Travel(context.Background(), s, travel.Request{
 		Run: run, Node: id, Iteration: iteration, Attempt: number, NoFiles: true,
 	})
 	require.NoError(t, err)
 	return done
 }
 
-func undo(t testing.TB, s *timeline.Store, run string) *timeline.Traveled {
+func undo(t testing.TB, s *timeline.Store, run string) *travel.Result {
 	t.Helper()
-	done, err := s.Undo(context.Background(), timeline.UndoRequest{Run: run})
+	done, err := travel.Undo(context.Background(), s, travel.UndoRequest{Run: run})
 	require.NoError(t, err)
 	return done
 }

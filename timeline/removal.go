@@ -15,10 +15,10 @@ type Removal struct {
 // operation ends with that error and nothing is changed. A nil ConfirmRemoval agrees.
 type ConfirmRemoval func(ctx context.Context, removals []Removal) error
 
-// confirmed calls prepare and has confirm agree to the untracked files that are to be removed. While somebody thinks
+// Confirmed calls prepare and has confirm agree to the untracked files that are to be removed. While somebody thinks
 // about them, nothing of the working copies is held; prepare is called again afterwards, and the question is asked
 // again if other untracked files are to be removed by then.
-func (r *restores) confirmed(ctx context.Context, confirm ConfirmRemoval, prepare func() error) error {
+func (r *RestoreJobs) Confirmed(ctx context.Context, confirm ConfirmRemoval, prepare func() error) error {
 	var agreed []Removal
 	for {
 		if err := prepare(); err != nil || confirm == nil {
@@ -31,7 +31,7 @@ func (r *restores) confirmed(ctx context.Context, confirm ConfirmRemoval, prepar
 		if len(removals) == 0 || slices.EqualFunc(removals, agreed, sameRemoval) {
 			return nil
 		}
-		r.close()
+		r.Close()
 		if err := confirm(ctx, removals); err != nil {
 			return err
 		}
@@ -40,15 +40,15 @@ func (r *restores) confirmed(ctx context.Context, confirm ConfirmRemoval, prepar
 }
 
 // removals lists the untracked files that are to be removed, by working copy.
-func (r *restores) removals(ctx context.Context) ([]Removal, error) {
+func (r *RestoreJobs) removals(ctx context.Context) ([]Removal, error) {
 	var out []Removal
-	for _, one := range r.all {
-		paths, err := one.copy.workspace.Untracked(ctx, one.plan)
+	for _, one := range r.All {
+		paths, err := one.Copy.workspace.Untracked(ctx, one.plan)
 		if err != nil {
 			return nil, err
 		}
 		if len(paths) > 0 {
-			out = append(out, Removal{one.copy.Root(), paths})
+			out = append(out, Removal{one.Copy.Root(), paths})
 		}
 	}
 	return out, nil

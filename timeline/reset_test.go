@@ -9,11 +9,12 @@ import (
 	"github.com/git-smithers/git-smithers/internal/repotest"
 	"github.com/git-smithers/git-smithers/snapshot"
 	"github.com/git-smithers/git-smithers/timeline"
+	"github.com/git-smithers/git-smithers/timeline/travel"
 )
 
-func reset(t testing.TB, s *timeline.Store, run string) *timeline.Traveled {
+func reset(t testing.TB, s *timeline.Store, run string) *travel.Result {
 	t.Helper()
-	done, err := s.Reset(t.Context(), timeline.ResetRequest{Run: run})
+	done, err := travel.Reset(t.Context(), s, travel.ResetRequest{Run: run})
 	require.NoError(t, err)
 	return done
 }
@@ -87,7 +88,7 @@ func TestAResetMayGoOnWithAnotherWorkflow(t *testing.T) {
 	s := open(t, repotest.New(t, repotest.Commit))
 	p := threeInARow(t, s, nil)
 	wf := &snapshot.Workflow{Definition: []byte("another: one\n")}
-	_, err := s.Reset(t.Context(), timeline.ResetRequest{Run: "run", Redefinition: timeline.Redefinition{
+	_, err := travel.Reset(t.Context(), s, travel.ResetRequest{Run: "run", Redefinition: travel.Redefinition{
 		Workflow: wf,
 		Prepare: func(state *snapshot.State) ([]snapshot.Change, error) {
 			assert.Empty(t, state.Tables(), "there is no output that would not fit it")

@@ -50,12 +50,12 @@ func (s *Store) Restore(ctx context.Context, req RestoreRequest) (*Restored, err
 	if err != nil {
 		return nil, err
 	}
-	files, err := s.worktreeFiles(ctx, head, from.Address, req.Worktree)
+	files, err := s.WorktreeFiles(ctx, head, from.Address, req.Worktree)
 	if err != nil {
 		return nil, err
 	}
 	r := &restoreRun{
-		store: s, head: head, op: snapshot.Op{Kind: snapshot.OpRestore, Worktree: req.Worktree}, stays: trail(req.File),
+		store: s, head: head, op: snapshot.Op{Kind: snapshot.OpRestore, Worktree: req.Worktree}, stays: Trail(req.File),
 		subject: fmt.Sprintf("working copy restored to %s", from.Address),
 	}
 	if !req.DryRun {
@@ -80,11 +80,11 @@ type restoreRun struct {
 
 // do restores, and adds to out what it did. With dryRun it only finds out.
 func (r *restoreRun) do(ctx context.Context, files *WorkingCopy, out *Restored, dryRun bool) (*Restored, error) {
-	all := &restores{store: r.store, head: r.head, all: []*restoring{
-		{store: r.store, copy: files, name: r.op.Worktree, want: out.VCS, stays: r.stays, out: out},
+	all := &RestoreJobs{Store: r.store, Head: r.head, All: []*RestoreJob{
+		{Store: r.store, Copy: files, Name: r.op.Worktree, Want: out.VCS, Stays: r.stays, Out: out},
 	}}
-	defer all.close()
-	if err := all.confirmed(ctx, r.confirm, func() error { return all.prepare(ctx) }); err != nil {
+	defer all.Close()
+	if err := all.Confirmed(ctx, r.confirm, func() error { return all.Prepare(ctx) }); err != nil {
 		return nil, err
 	}
 	if dryRun {
@@ -94,13 +94,13 @@ func (r *restoreRun) do(ctx context.Context, files *WorkingCopy, out *Restored, 
 	if r.started != nil {
 		started = func(int64) []snapshot.Event { return []snapshot.Event{r.started()} }
 	}
-	if err := all.save(ctx, r.subject, started); err != nil {
+	if err := all.Save(ctx, r.subject, started); err != nil {
 		return nil, err
 	}
-	if err := all.restore(ctx); err != nil {
+	if err := all.Restore(ctx); err != nil {
 		return nil, r.failed(ctx, err)
 	}
-	r.op.Files = all.changes()
+	r.op.Files = all.Changes()
 	if err := r.record(context.WithoutCancel(ctx), all, out); err != nil {
 		return nil, fault.New(fault.CodeOf(err), "the files are restored, but no frame says so: %w", err)
 	}
@@ -108,11 +108,11 @@ func (r *restoreRun) do(ctx context.Context, files *WorkingCopy, out *Restored, 
 }
 
 // record appends what the working copy has become, and the op.
-func (r *restoreRun) record(ctx context.Context, all *restores, out *Restored) error {
+func (r *restoreRun) record(ctx context.Context, all *RestoreJobs, out *Restored) error {
 	var records bool
-	err := all.update(ctx, func() (*snapshot.Draft, error) {
+	err := all.Update(ctx, func() (*snapshot.Draft, error) {
 		draft := &snapshot.Draft{Subject: r.subject, AtMs: r.store.now().UnixMilli()}
-		news, err := all.capture(draft, restored)
+		news, err := all.Capture(draft, CapturedAfter)
 		if err != nil {
 			return nil, err
 		}
@@ -124,11 +124,11 @@ func (r *restoreRun) record(ctx context.Context, all *restores, out *Restored) e
 		} else if !records {
 			return nil, nil //nolint:nilnil // nothing is to be appended
 		}
-		_, err = r.head.addOp(draft, r.op)
+		_, err = r.head.AddOp(draft, r.op)
 		return draft, err
 	})
 	if err == nil && records {
-		out.Frame = all.newest()
+		out.Frame = all.Newest()
 	}
 	return err
 }
@@ -147,9 +147,9 @@ func (r *restoreRun) failed(ctx context.Context, cause error) error {
 	return cause
 }
 
-// worktreeFiles is a task's own worktree that its run made here. Without a name it is the
+// WorktreeFiles is a task's own worktree that its run made here. Without a name it is the
 // run's own or, if the run has none, the working copy of the store.
-func (s *Store) worktreeFiles(ctx context.Context, head *Head, at Address, name string) (*WorkingCopy, error) {
+func (s *Store) WorktreeFiles(ctx context.Context, head *Head, at Address, name string) (*WorkingCopy, error) {
 	made, err := s.madeWorktree(head.row.ID, name)
 	if err != nil {
 		return nil, Explain(err)

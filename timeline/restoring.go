@@ -11,45 +11,45 @@ import (
 )
 
 // restoring is one restore of a run's code in a working copy.
-type restoring struct {
-	store *Store
-	copy  *WorkingCopy
-	name  string        // of the task's own worktree that copy is; "" for the run's working copy
+type RestoreJob struct {
+	Store *Store
+	Copy  *WorkingCopy
+	Name  string        // of the task's own worktree that copy is; "" for the run's working copy
 	asked *snapshot.VCS // what the frame has; nil until prepare
-	want  *snapshot.VCS // of that, with what stays as it is in have; from prepare on, it may need have's objects
-	stays []string      // absolute paths that are left as they are
+	Want  *snapshot.VCS // of that, with what stays as it is in have; from prepare on, it may need have's objects
+	Stays []string      // absolute paths that are left as they are
 	paths []string      // those of stays that are in this working copy, from its top
 
 	have *jjbridge.Captured // what was there
 	plan *jjbridge.Plan
 	now  *jjbridge.Captured // what has become of it; nil until it is looked at
-	out  *Restored
+	Out  *Restored
 }
 
 // prepare finds out what there is to do. It touches nothing, and may be called again after close.
-func (r *restoring) prepare(ctx context.Context) error {
+func (r *RestoreJob) prepare(ctx context.Context) error {
 	if r.asked == nil {
-		r.asked = r.want
+		r.asked = r.Want
 	}
-	r.want, r.paths, r.out.Stayed = r.asked, nil, nil
+	r.Want, r.paths, r.Out.Stayed = r.asked, nil, nil
 	var err error
-	if r.have, err = r.copy.read(ctx, scopeLike(r.want)); err != nil {
+	if r.have, err = r.Copy.read(ctx, scopeLike(r.Want)); err != nil {
 		return err
 	}
 	if err := r.leaveStaying(); err != nil {
 		return err
 	}
-	if r.plan, err = r.copy.workspace.Plan(ctx, r.have, r.want.Tree, r.want.LeftOut...); err != nil {
+	if r.plan, err = r.Copy.workspace.Plan(ctx, r.have, r.Want.Tree, r.Want.LeftOut...); err != nil {
 		return err
 	}
 	r.plan.Stay = r.paths
-	r.out.Changes = append([]jjbridge.PathChange{}, r.plan.Changes...)
-	r.out.Root, r.out.Name = r.copy.Root(), r.name
+	r.Out.Changes = append([]jjbridge.PathChange{}, r.plan.Changes...)
+	r.Out.Root, r.Out.Name = r.Copy.Root(), r.Name
 	return nil
 }
 
 // close drops what was captured and is in no frame.
-func (r *restoring) close() {
+func (r *RestoreJob) close() {
 	for _, captured := range []*jjbridge.Captured{r.have, r.now} {
 		if captured != nil {
 			_ = captured.Close() // a quarantine that stays is removed by a later capture
@@ -59,25 +59,25 @@ func (r *restoring) close() {
 }
 
 // restore does what was prepared.
-func (r *restoring) restore(ctx context.Context) error {
+func (r *RestoreJob) restore(ctx context.Context) error {
 	if len(r.plan.Changes) > 0 {
-		if err := r.copy.workspace.Restore(ctx, r.plan); err != nil {
+		if err := r.Copy.workspace.Restore(ctx, r.plan); err != nil {
 			return err
 		}
 	}
-	if now := r.have.VCS; now.Conflicted && now.CommitID == r.want.CommitID {
+	if now := r.have.VCS; now.Conflicted && now.CommitID == r.Want.CommitID {
 		return nil
 	}
-	r.copy.restoreConflict(context.WithoutCancel(ctx), r.want)
+	r.Copy.restoreConflict(context.WithoutCancel(ctx), r.Want)
 	return nil
 }
 
 // takeBack makes the files again what they were, as far as nobody has changed them since.
-func (r *restoring) takeBack(ctx context.Context) error {
+func (r *RestoreJob) takeBack(ctx context.Context) error {
 	if len(r.plan.Changes) == 0 && !r.have.VCS.Conflicted {
 		return nil
 	}
-	before := &restoring{store: r.store, copy: r.copy, name: r.name, want: &r.have.VCS, out: new(Restored)}
+	before := &RestoreJob{Store: r.Store, Copy: r.Copy, Name: r.Name, Want: &r.have.VCS, Out: new(Restored)}
 	defer before.close()
 	err := before.prepare(ctx)
 	if err == nil {
@@ -98,30 +98,30 @@ func scopeLike(v *snapshot.VCS) string {
 }
 
 // look finds out what the working copy has become.
-func (r *restoring) look(ctx context.Context) {
+func (r *RestoreJob) look(ctx context.Context) {
 	r.now = r.after(ctx)
-	if !r.copy.compare(ctx, r.now, r.want) {
+	if !r.Copy.compare(ctx, r.now, r.Want) {
 		return
 	}
 	// What is there besides may be a secret that was ignored a moment ago.
 	as := r.now.VCS
-	as.Tree, as.Scope = r.want.Tree, r.want.Scope
-	as.LeftOut, as.LeftOutMore = r.want.LeftOut, r.want.LeftOutMore
+	as.Tree, as.Scope = r.Want.Tree, r.Want.Scope
+	as.LeftOut, as.LeftOutMore = r.Want.LeftOut, r.Want.LeftOutMore
 	_ = r.now.Close() // see close
 	r.now = &jjbridge.Captured{VCS: as}
 }
 
 // after is the working copy when its files are restored.
-func (r *restoring) after(ctx context.Context) *jjbridge.Captured {
+func (r *RestoreJob) after(ctx context.Context) *jjbridge.Captured {
 	wanted := &jjbridge.Captured{VCS: r.have.VCS}
-	wanted.VCS.Tree, wanted.VCS.Altered, wanted.VCS.AlteredMore = r.want.Tree, r.want.Altered, r.want.AlteredMore
-	if r.have.VCS.Type == snapshot.VCSGit && len(r.have.VCS.Altered)+len(r.want.Altered) == 0 && r.plan.Settled() {
+	wanted.VCS.Tree, wanted.VCS.Altered, wanted.VCS.AlteredMore = r.Want.Tree, r.Want.Altered, r.Want.AlteredMore
+	if r.have.VCS.Type == snapshot.VCSGit && len(r.have.VCS.Altered)+len(r.Want.Altered) == 0 && r.plan.Settled() {
 		return wanted
 	}
-	now, err := r.copy.read(ctx, scopeLike(r.want))
+	now, err := r.Copy.read(ctx, scopeLike(r.Want))
 	if err != nil {
-		r.store.warn(fmt.Errorf("the restored files are not looked at again: %w", err))
-		wanted.VCS.LeftOut, wanted.VCS.LeftOutMore = r.want.LeftOut, r.want.LeftOutMore
+		r.Store.warn(fmt.Errorf("the restored files are not looked at again: %w", err))
+		wanted.VCS.LeftOut, wanted.VCS.LeftOutMore = r.Want.LeftOut, r.Want.LeftOutMore
 		return wanted
 	}
 	return now
@@ -141,8 +141,8 @@ func worktreeOf(v *snapshot.VCS, name string) *snapshot.VCS {
 	return nil
 }
 
-// withWorktree is all with what was captured in the working copy of a name.
-func withWorktree(all *snapshot.VCS, name string, captured snapshot.VCS) *snapshot.VCS {
+// WithWorktree is all with what was captured in the working copy of a name.
+func WithWorktree(all *snapshot.VCS, name string, captured snapshot.VCS) *snapshot.VCS {
 	var others []snapshot.Worktree
 	if all != nil {
 		others = all.Worktrees

@@ -26,20 +26,20 @@ type RevertRequest struct {
 // there is no such attempt. The files of a task that has a worktree of its own are
 // restored there.
 func (s *Store) Revert(ctx context.Context, req RevertRequest) (*Restored, error) {
-	head, frame, err := s.openToChange(ctx, req.Run)
+	head, frame, err := s.OpenToChange(ctx, req.Run)
 	if err != nil {
 		return nil, err
 	}
 	run := head.row.ID
-	name := attemptName{req.Node, req.Iteration, req.Attempt}
+	name := AttemptName{req.Node, req.Iteration, req.Attempt}
 	if frame != nil {
-		then, err := findAttempt(frame.Entry, name)
+		then, err := FindAttempt(frame.Entry, name)
 		if err != nil {
 			return nil, err
 		}
-		name.attempt = then.Attempt
+		name.Attempt = then.Attempt
 	}
-	attempt, err := findAttempt(head.entry, name)
+	attempt, err := FindAttempt(head.entry, name)
 	if err != nil {
 		return nil, err
 	}
@@ -52,7 +52,7 @@ func (s *Store) Revert(ctx context.Context, req RevertRequest) (*Restored, error
 	if err != nil {
 		return nil, err
 	}
-	files, err := s.worktreeFiles(ctx, head, Address{run, at.Frame}, attempt.Worktree)
+	files, err := s.WorktreeFiles(ctx, head, Address{run, at.Frame}, attempt.Worktree)
 	if err != nil {
 		return nil, err
 	}
@@ -73,14 +73,14 @@ func (s *Store) Revert(ctx context.Context, req RevertRequest) (*Restored, error
 	return r.do(ctx, files, &Restored{From: at, VCS: vcs, Attempt: attempt.Attempt, Beside: attempt.Beside}, req.DryRun)
 }
 
-// attemptName is how people name an attempt: 0 is the newest of the iteration.
-type attemptName struct {
-	node               string
-	iteration, attempt int
+// AttemptName is how people name an attempt: 0 is the newest of the iteration.
+type AttemptName struct {
+	Node               string
+	Iteration, Attempt int
 }
 
-// findAttempt finds the attempt of a name.
-func findAttempt(entry *snapshot.Entry, name attemptName) (snapshot.Attempt, error) {
+// FindAttempt finds the attempt of a name.
+func FindAttempt(entry *snapshot.Entry, name AttemptName) (snapshot.Attempt, error) {
 	attempts, err := entry.Attempts()
 	if err != nil {
 		return snapshot.Attempt{}, Explain(err)
@@ -95,14 +95,14 @@ func findAttempt(entry *snapshot.Entry, name attemptName) (snapshot.Attempt, err
 		if err != nil {
 			return found, Explain(err)
 		}
-		if a.NodeID != name.node {
+		if a.NodeID != name.Node {
 			continue
 		}
 		others = append(others, row.Key)
-		if a.Iteration != name.iteration {
+		if a.Iteration != name.Iteration {
 			continue
 		}
-		if a.Attempt == name.attempt || name.attempt == 0 && a.Attempt > found.Attempt {
+		if a.Attempt == name.Attempt || name.Attempt == 0 && a.Attempt > found.Attempt {
 			found = a
 		}
 	}
@@ -112,14 +112,14 @@ func findAttempt(entry *snapshot.Entry, name attemptName) (snapshot.Attempt, err
 	return found, nil
 }
 
-func attemptNotFound(run string, name attemptName, others []string) error {
+func attemptNotFound(run string, name AttemptName, others []string) error {
 	const shown = 10
 	what := "no attempt"
-	if name.attempt != 0 {
-		what += " " + strconv.Itoa(name.attempt)
+	if name.Attempt != 0 {
+		what += " " + strconv.Itoa(name.Attempt)
 	}
-	out := fault.New(fault.AttemptNotFound, "node %q of run %q has %s in iteration %d", name.node, run, what, name.iteration).
-		Detail("runId", run).Detail("nodeId", name.node).Detail("iteration", name.iteration)
+	out := fault.New(fault.AttemptNotFound, "node %q of run %q has %s in iteration %d", name.Node, run, what, name.Iteration).
+		Detail("runId", run).Detail("nodeId", name.Node).Detail("iteration", name.Iteration)
 	if len(others) == 0 {
 		return out.Hint("`git smithers show %s --attempts` lists the attempts", fault.Word(run))
 	}

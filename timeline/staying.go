@@ -13,9 +13,9 @@ import (
 // maxLinks is how many symbolic links may lead to a file, as for the system.
 const maxLinks = 255
 
-// trail lists, as absolute paths, the symbolic links that lead to a file and the file itself,
+// Trail lists, as absolute paths, the symbolic links that lead to a file and the file itself,
 // whether or not it exists; nothing for "". No folder of such a path is a symbolic link.
-func trail(path string) []string {
+func Trail(path string) []string {
 	if path == "" {
 		return nil
 	}
@@ -45,20 +45,20 @@ func trail(path string) []string {
 
 // leaveStaying makes what is restored leave the paths that stay as they are: there, it wants
 // what the working copy has.
-func (r *restoring) leaveStaying() error {
-	if len(r.stays) == 0 {
+func (r *RestoreJob) leaveStaying() error {
+	if len(r.Stays) == 0 {
 		return nil
 	}
-	root, err := filepath.EvalSymlinks(r.copy.Root())
+	root, err := filepath.EvalSymlinks(r.Copy.Root())
 	if err != nil {
 		return err
 	}
-	s := &staying{objects: r.store.objects.Begin(), add: r.have.AddTree} // the batch is never committed
+	s := &staying{objects: r.Store.objects.Begin(), add: r.have.AddTree} // the batch is never committed
 	if err := r.have.Objects(s.objects); err != nil {
 		return err
 	}
-	tree := r.want.Tree
-	for _, path := range r.stays {
+	tree := r.Want.Tree
+	for _, path := range r.Stays {
 		rel, err := filepath.Rel(root, path)
 		if err != nil || !filepath.IsLocal(rel) || rel == "." {
 			continue
@@ -69,13 +69,13 @@ func (r *restoring) leaveStaying() error {
 		}
 		r.paths = append(r.paths, filepath.ToSlash(rel))
 		if next != tree {
-			r.out.Stayed = append(r.out.Stayed, filepath.ToSlash(rel))
+			r.Out.Stayed = append(r.Out.Stayed, filepath.ToSlash(rel))
 		}
 		tree = next
 	}
-	want := *r.want
+	want := *r.Want
 	want.Tree = tree
-	r.want = &want
+	r.Want = &want
 	return nil
 }
 

@@ -10,13 +10,14 @@ import (
 
 	"github.com/git-smithers/git-smithers/internal/repotest"
 	"github.com/git-smithers/git-smithers/timeline"
+	"github.com/git-smithers/git-smithers/timeline/travel"
 )
 
 // travelWith takes the run back to before b, with a workflow file.
-func travelWith(t *testing.T, s *timeline.Store, repo *repotest.Repo, file string) *timeline.Traveled {
+func travelWith(t *testing.T, s *timeline.Store, repo *repotest.Repo, file string) *travel.Result {
 	t.Helper()
-	done, err := s.Travel(t.Context(), timeline.TravelRequest{
-		Run: "run", Node: "b", Redefinition: timeline.Redefinition{File: filepath.Join(repo.Dir, file)},
+	done, err := travel.Travel(t.Context(), s, travel.Request{
+		Run: "run", Node: "b", Redefinition: travel.Redefinition{File: filepath.Join(repo.Dir, file)},
 	})
 	require.NoError(t, err)
 	return done

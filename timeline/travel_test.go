@@ -10,6 +10,7 @@ import (
 	"github.com/git-smithers/git-smithers/snapshot"
 	"github.com/git-smithers/git-smithers/timeline"
 	"github.com/git-smithers/git-smithers/timeline/fault"
+	"github.com/git-smithers/git-smithers/timeline/travel"
 )
 
 // threeInARow is a run of a, b and c that has ended: frames 0 to 6.
@@ -26,7 +27,7 @@ func TestATravelGoesBackToTheLastFrameBeforeAnAttempt(t *testing.T) {
 	repo := repotest.New(t, repotest.Commit)
 	s := open(t, repo)
 	threeInARow(t, s, nil)
-	done := travel(t, s, "run", "b::0::1")
+	done := travelTo(t, s, "run", "b::0::1")
 
 	assert.EqualValues(t, 7, done.Frame)
 	assert.EqualValues(t, 6, done.From)
@@ -59,7 +60,7 @@ func TestTheFramesThatATravelStepsOverAreStillThere(t *testing.T) {
 	s := open(t, repo)
 	threeInARow(t, s, nil)
 	refs := repo.Git("for-each-ref", "refs/smithers/run")
-	travel(t, s, "run", "a::0::1")
+	travelTo(t, s, "run", "a::0::1")
 	for _, frame := range []string{"1", "4", "6"} {
 		assert.Equal(t, repo.Git("rev-parse", "refs/smithers/run/"+frame), entryAt(t, s, "run:"+frame).ID.String())
 	}
@@ -72,7 +73,7 @@ func TestATravelTellsWhatItDoesInEvents(t *testing.T) {
 	repo := repotest.New(t, repotest.Commit)
 	s := open(t, repo)
 	threeInARow(t, s, nil)
-	travel(t, s, "run", "b::0::1")
+	travelTo(t, s, "run", "b::0::1")
 	kinds, payloads := eventsOf(t, repo, "run")
 	assert.Equal(t, []string{"TimeTravelStarted", "NodePending", "NodePending", "TimeTravelFinished", "RunStatusChanged"}, kinds)
 	started := map[string]any{
@@ -94,9 +95,9 @@ func TestWithoutANumberATravelIsToBeforeTheNewestAttempt(t *testing.T) {
 	p.step("b failed", p.fails("b::0::1", "exit_status: 1", snapshot.NodePending))
 	p.run("b::0::2")
 
-	done := travel(t, s, "run", "b::0::1")
+	done := travelTo(t, s, "run", "b::0::1")
 	assert.EqualValues(t, 2, done.To.Frame)
-	again, err := s.Travel(t.Context(), timeline.TravelRequest{Run: "run", Node: "b", NoFiles: true})
+	again, err := travel.Travel(t.Context(), s, travel.Request{Run: "run", Node: "b", NoFiles: true})
 	require.NoError(t, err)
 	assert.EqualValues(t, 4, again.To.Frame)
 	assert.Equal(t, 2, again.Op.Attempt)
@@ -114,23 +115,23 @@ func TestATravelToAnAttemptThatIsNotThereChangesNothing(t *testing.T) {
 	refs, files := repo.Git("for-each-ref"), filesIn(t, repo.Dir)
 	for _, c := range []struct {
 		name string
-		req  timeline.TravelRequest
+		req  travel.Request
 		code fault.Code
 	}{
-		{"another number", timeline.TravelRequest{Run: "run", Node: "b", Attempt: 2}, fault.AttemptNotFound},
-		{"another iteration", timeline.TravelRequest{Run: "run", Node: "b", Iteration: 1}, fault.AttemptNotFound},
-		{"another node", timeline.TravelRequest{Run: "run", Node: "z"}, fault.AttemptNotFound},
-		{"another node, alone", timeline.TravelRequest{Run: "run", Node: "z", NoDeps: true}, fault.AttemptNotFound},
-		{"another run", timeline.TravelRequest{Run: "gone", Node: "b"}, fault.RunNotFound},
+		{"another number", travel.Request{Run: "run", Node: "b", Attempt: 2}, fault.AttemptNotFound},
+		{"another iteration", travel.Request{Run: "run", Node: "b", Iteration: 1}, fault.AttemptNotFound},
+		{"another node", travel.Request{Run: "run", Node: "z"}, fault.AttemptNotFound},
+		{"another node, alone", travel.Request{Run: "run", Node: "z", NoDeps: true}, fault.AttemptNotFound},
+		{"another run", travel.Request{Run: "gone", Node: "b"}, fault.RunNotFound},
 		{
 			"a workflow that does not fit",
-			timeline.TravelRequest{Run: "run", Node: "b", Redefinition: timeline.Redefinition{
+			travel.Request{Run: "run", Node: "b", Redefinition: travel.Redefinition{
 				Prepare: func(*snapshot.State) ([]snapshot.Change, error) { return nil, fault.New(fault.SchemaConflict, "no") },
 			}},
 			fault.SchemaConflict,
 		},
 	} {
-		_, err := s.Travel(t.Context(), c.req)
+		_, err := travel.Travel(t.Context(), s, c.req)
 		assert.Equal(t, c.code, fault.CodeOf(err), c.name)
 	}
 	assert.Equal(t, refs, repo.Git("for-each-ref"))
@@ -147,7 +148,7 @@ func TestBeforeARunsFirstFrameThereIsNothingToGoBackTo(t *testing.T) {
 	_, err := s.Create(t.Context(), snapshot.Run{ID: "run", Status: snapshot.RunFailed}, p.draft("all at once", p.starts("a::0::1")))
 	require.NoError(t, err)
 	refs := repo.Git("for-each-ref")
-	_, err = s.Travel(t.Context(), timeline.TravelRequest{Run: "run", Node: "a"})
+	_, err = travel.Travel(t.Context(), s, travel.Request{Run: "run", Node: "a"})
 	assert.Equal(t, fault.FrameNotFound, fault.CodeOf(err))
 	assert.Equal(t, refs, repo.Git("for-each-ref"))
 }
@@ -165,7 +166,7 @@ func TestAttemptsThatAreSteppedOverStayInHistoryMarkedCancelled(t *testing.T) {
 	p.step("c failed", p.fails("c::0::1", "timeout: after 1s", snapshot.NodePending))
 	p.run("c::0::2")
 	before := attemptsAt(t, s, "run")
-	done := travel(t, s, "run", "b::0::2")
+	done := travelTo(t, s, "run", "b::0::2")
 
 	assert.Equal(t, map[string]string{
 		"a::0::1": "finished",
@@ -189,7 +190,7 @@ func TestWhatWasInProgressThenIsPendingAndItsAttemptCancelled(t *testing.T) {
 	p.step("a finished", p.finishes("a::0::1", `1`))
 	p.step("d started", p.starts("d::0::1"))
 	p.step("b finished", p.finishes("b::0::1", `2`))
-	done := travel(t, s, "run", "d::0::1")
+	done := travelTo(t, s, "run", "d::0::1")
 
 	assert.Equal(t, map[string]string{
 		"node a::0": "finished", "output results/a::0": "1", "node b::0": "pending", "node c::0": "pending",
@@ -210,7 +211,7 @@ func TestAnAttemptThatStartedBesideTheTargetIsSteppedOverToo(t *testing.T) {
 	p.run("a::0::1")
 	p.step("b, c started", p.starts("b::0::1"), p.starts("c::0::1"))
 	p.step("b, c finished", p.finishes("b::0::1", `1`), p.finishes("c::0::1", `2`))
-	done := travel(t, s, "run", "c::0::1")
+	done := travelTo(t, s, "run", "c::0::1")
 	assert.Equal(t, []string{"b::0", "c::0"}, done.Reset)
 	assert.Equal(t, []string{"b::0::1", "c::0::1"}, done.Cancelled)
 }
@@ -220,10 +221,10 @@ func TestANodeWithALaterAttemptIsPendingThoughItWasFinishedThen(t *testing.T) {
 	t.Parallel()
 	s := open(t, repotest.New(t, repotest.Commit))
 	p := threeInARow(t, s, nil)
-	_, err := s.Travel(t.Context(), timeline.TravelRequest{Run: "run", Node: "a", NoDeps: true})
+	_, err := travel.Travel(t.Context(), s, travel.Request{Run: "run", Node: "a", NoDeps: true})
 	require.NoError(t, err)
 	p.in("run").run("a::0::2")
-	done := travel(t, s, "run", "c::0::1")
+	done := travelTo(t, s, "run", "c::0::1")
 	assert.EqualValues(t, 4, done.To.Frame)
 	assert.Equal(t, map[string]string{
 		"node a::0": "pending", "node b::0": "finished", "node c::0": "pending",
@@ -238,7 +239,7 @@ func TestWithNoDepsTheNodeAloneIsPendingInTheStateAsItIs(t *testing.T) {
 	threeInARow(t, s, s.WorkingCopy())
 	repo.Write("README.md", "# Mine\n")
 	files := filesIn(t, repo.Dir)
-	done, err := s.Travel(t.Context(), timeline.TravelRequest{Run: "run", Node: "a", NoDeps: true})
+	done, err := travel.Travel(t.Context(), s, travel.Request{Run: "run", Node: "a", NoDeps: true})
 	require.NoError(t, err)
 	assert.Equal(t, map[string]string{
 		"node a::0": "pending", "node b::0": "finished", "node c::0": "finished",
@@ -259,14 +260,14 @@ func TestARunIsTraveledTwice(t *testing.T) {
 	t.Parallel()
 	s := open(t, repotest.New(t, repotest.Commit))
 	p := threeInARow(t, s, nil)
-	travel(t, s, "run", "c::0::1") // frame 7, based on 4
-	p.in("run").run("c::0::2")     // 8, 9
-	done := travel(t, s, "run", "b::0::1")
+	travelTo(t, s, "run", "c::0::1") // frame 7, based on 4
+	p.in("run").run("c::0::2")       // 8, 9
+	done := travelTo(t, s, "run", "b::0::1")
 	assert.EqualValues(t, 10, done.Frame)
 	assert.Equal(t, []int64{3, 4, 7, 8, 9}, done.Dropped, "5 and 6 were dropped before")
 	assert.Equal(t, []string{"b::0::1", "c::0::2"}, done.Cancelled)
 
-	same := travel(t, s, "run", "b::0::1")
+	same := travelTo(t, s, "run", "b::0::1")
 	assert.Equal(t, stateAt(t, s, "run:10").ID(), stateAt(t, s, "run:11").ID())
 	assert.Empty(t, same.Reset)
 	assert.Empty(t, same.Cancelled)
@@ -278,15 +279,15 @@ func TestATravelIntoDroppedFramesMakesThemLiveAgain(t *testing.T) {
 	t.Parallel()
 	s := open(t, repotest.New(t, repotest.Commit))
 	p := threeInARow(t, s, nil)
-	travel(t, s, "run", "b::0::1") // frame 7, based on 2
-	p.in("run").run("b::0::2")     // 8, 9
-	done := travel(t, s, "run", "c::0::1")
+	travelTo(t, s, "run", "b::0::1") // frame 7, based on 2
+	p.in("run").run("b::0::2")       // 8, 9
+	done := travelTo(t, s, "run", "c::0::1")
 	assert.EqualValues(t, 4, done.To.Frame)
 	assert.Equal(t, []int64{7, 8, 9}, done.Dropped)
 	assert.Equal(t, map[string]string{
 		"a::0::1": "finished", "b::0::1": "finished", "b::0::2": "cancelled stepped_over", "c::0::1": "cancelled stepped_over",
 	}, attemptsAt(t, s, "run"), "what had finished by then is as it was then")
-	travel(t, s, "run", "b::0::2")
+	travelTo(t, s, "run", "b::0::2")
 	assert.Equal(t, stateAt(t, s, "run:7").ID(), stateAt(t, s, "run").ID())
 }
 
@@ -295,7 +296,7 @@ func TestATravelMayGoOnWithAnotherWorkflow(t *testing.T) {
 	s := open(t, repotest.New(t, repotest.Commit))
 	p := threeInARow(t, s, nil)
 	wf := &snapshot.Workflow{Definition: []byte("another: one\n")}
-	_, err := s.Travel(t.Context(), timeline.TravelRequest{Run: "run", Node: "b", NoFiles: true, Redefinition: timeline.Redefinition{
+	_, err := travel.Travel(t.Context(), s, travel.Request{Run: "run", Node: "b", NoFiles: true, Redefinition: travel.Redefinition{
 		Workflow: wf, WorkflowPath: "other.yaml",
 		Prepare: func(state *snapshot.State) ([]snapshot.Change, error) {
 			assert.Equal(t, stateAt(t, s, "run:2").ID(), state.ID())
@@ -308,7 +309,7 @@ func TestATravelMayGoOnWithAnotherWorkflow(t *testing.T) {
 	assert.Equal(t, wf.Hash(), row.WorkflowHash)
 	assert.Equal(t, "pending", stateOf(t, stateAt(t, s, "run"))["node d::0"])
 
-	travel(t, s, "run", "c::0::1")
+	travelTo(t, s, "run", "c::0::1")
 	assert.Equal(t, "triage.yaml", rowAt(t, s, "run").WorkflowPath, "without one it is that of the frame")
 	assert.Equal(t, rowAt(t, s, "run:4").WorkflowHash, rowAt(t, s, "run").WorkflowHash)
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/git-smithers/git-smithers/snapshot"
 	"github.com/git-smithers/git-smithers/timeline"
 	"github.com/git-smithers/git-smithers/timeline/fault"
+	"github.com/git-smithers/git-smithers/timeline/travel"
 )
 
 // meddling opens a store that calls meddle when it has moved refs for the nth time: the
@@ -52,7 +53,7 @@ func TestATravelWhoseRunIsTakenOverMeanwhileWritesNothingMore(t *testing.T) {
 		tip = head.Entry().ID.String()
 		return nil
 	})
-	_, err := s.Travel(t.Context(), timeline.TravelRequest{Run: "run", Node: "b"})
+	_, err := travel.Travel(t.Context(), s, travel.Request{Run: "run", Node: "b"})
 	assert.Equal(t, fault.Conflict, fault.CodeOf(err), "%v", err)
 	require.NotEmpty(t, tip)
 	assert.Equal(t, tip, repo.Git("rev-parse", "refs/smithers/_tip/run"))
@@ -77,7 +78,7 @@ func TestATravelGivesWayToWhoeverAppendsAFrameFirst(t *testing.T) {
 		tip = head.Entry().ID.String()
 		return nil
 	})
-	_, err := s.Travel(t.Context(), timeline.TravelRequest{Run: "run", Node: "b"})
+	_, err := travel.Travel(t.Context(), s, travel.Request{Run: "run", Node: "b"})
 	assert.Equal(t, fault.Conflict, fault.CodeOf(err), "%v", err)
 	require.NotEmpty(t, tip)
 	assert.Equal(t, tip, repo.Git("rev-parse", "refs/smithers/_tip/run"))
@@ -105,7 +106,7 @@ func TestWhereOneWorkingCopyCannotBeRestoredTheOthersAreAsTheyWere(t *testing.T)
 	files := filesIn(t, repo.Dir)
 	s := meddling(t, repo, "refs-done", 2, func() error { return os.WriteFile(text, []byte("at the worst moment\n"), 0o666) })
 
-	_, err = s.Travel(t.Context(), timeline.TravelRequest{Run: "run", Node: "a"})
+	_, err = travel.Travel(t.Context(), s, travel.Request{Run: "run", Node: "a"})
 	assert.Equal(t, fault.RestoreRefused, fault.CodeOf(err), "%v", err)
 	assert.Equal(t, files, filesIn(t, repo.Dir))
 	data, err := os.ReadFile(text)

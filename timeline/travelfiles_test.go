@@ -14,6 +14,7 @@ import (
 	"github.com/git-smithers/git-smithers/snapshot"
 	"github.com/git-smithers/git-smithers/timeline"
 	"github.com/git-smithers/git-smithers/timeline/fault"
+	"github.com/git-smithers/git-smithers/timeline/travel"
 )
 
 // worked is a run of a, b and c whose attempts change the working copy, and that has ended.
@@ -46,7 +47,7 @@ func TestATravelBringsTheFilesBackInTheFrameThatBringsTheStateBack(t *testing.T)
 		repo.Write("mine.txt", "in no frame\n")
 		unsaved := filesIn(t, repo.Dir)
 
-		done, err := s.Travel(t.Context(), timeline.TravelRequest{Run: "run", Node: "b"})
+		done, err := travel.Travel(t.Context(), s, travel.Request{Run: "run", Node: "b"})
 		require.NoError(t, err)
 		assert.Equal(t, afterA, filesIn(t, repo.Dir))
 		require.NotNil(t, done.Files)
@@ -82,7 +83,7 @@ func TestATravelThatFindsTheFilesAsTheyWereSavesNothing(t *testing.T) {
 	s := open(t, repo)
 	_, afterB, _ := worked(t, s, repo)
 	require.NoError(t, os.Remove(filepath.Join(repo.Dir, "c.txt")))
-	done, err := s.Travel(t.Context(), timeline.TravelRequest{Run: "run", Node: "c"})
+	done, err := travel.Travel(t.Context(), s, travel.Request{Run: "run", Node: "c"})
 	require.NoError(t, err)
 	assert.Equal(t, afterB, filesIn(t, repo.Dir))
 	assert.Empty(t, done.Files.Changes)
@@ -97,7 +98,7 @@ func TestWithoutFilesTheFrameSaysOfThemWhatTheTipDid(t *testing.T) {
 	repo := repotest.New(t, repotest.Commit)
 	s := open(t, repo)
 	_, _, afterC := worked(t, s, repo)
-	done, err := s.Travel(t.Context(), timeline.TravelRequest{Run: "run", Node: "b", NoFiles: true})
+	done, err := travel.Travel(t.Context(), s, travel.Request{Run: "run", Node: "b", NoFiles: true})
 	require.NoError(t, err)
 	assert.Equal(t, afterC, filesIn(t, repo.Dir))
 	assert.Nil(t, done.Files)
@@ -113,9 +114,9 @@ func TestAnUndoMayLeaveTheFilesAlone(t *testing.T) {
 	repo := repotest.New(t, repotest.Commit)
 	s := open(t, repo)
 	afterA, _, _ := worked(t, s, repo)
-	_, err := s.Travel(t.Context(), timeline.TravelRequest{Run: "run", Node: "b"})
+	_, err := travel.Travel(t.Context(), s, travel.Request{Run: "run", Node: "b"})
 	require.NoError(t, err)
-	undone, err := s.Undo(t.Context(), timeline.UndoRequest{Run: "run", NoFiles: true})
+	undone, err := travel.Undo(t.Context(), s, travel.UndoRequest{Run: "run", NoFiles: true})
 	require.NoError(t, err)
 	assert.Nil(t, undone.Files)
 	assert.Equal(t, afterA, filesIn(t, repo.Dir))
@@ -131,7 +132,7 @@ func TestWhereAFrameHasNoFilesTheStateTravelsAlone(t *testing.T) {
 	shoot(t, s, p.in("run").head, "files at last")
 	repo.Write("mine.txt", "mine\n")
 	files := filesIn(t, repo.Dir)
-	done, err := s.Travel(t.Context(), timeline.TravelRequest{Run: "run", Node: "b"})
+	done, err := travel.Travel(t.Context(), s, travel.Request{Run: "run", Node: "b"})
 	require.NoError(t, err)
 	assert.Equal(t, "no files were captured for run:2", done.NoFiles)
 	assert.Nil(t, done.Files)
@@ -152,7 +153,7 @@ func TestATravelIsRefusedWhereFilesAreInTheWay(t *testing.T) {
 		p.run("b::0::1")
 		repo.Write("out/report", "of the user, and ignored\n")
 		files, refs := filesIn(t, repo.Dir), repo.Git("for-each-ref", "refs/smithers")
-		_, err := s.Travel(t.Context(), timeline.TravelRequest{Run: "run", Node: "b"})
+		_, err := travel.Travel(t.Context(), s, travel.Request{Run: "run", Node: "b"})
 		var f *fault.Error
 		require.ErrorAs(t, err, &f)
 		assert.Equal(t, fault.RestoreRefused, f.Code)
@@ -171,10 +172,10 @@ func TestWithoutAWorkingCopyATravelNeedsToBeToldToLeaveFilesAlone(t *testing.T) 
 	work.Git("push", "--quiet", repo.GitDir, "refs/smithers/*:refs/smithers/*")
 	s := open(t, repo)
 	refs := repo.Git("for-each-ref")
-	_, err := s.Travel(t.Context(), timeline.TravelRequest{Run: "run", Node: "b"})
+	_, err := travel.Travel(t.Context(), s, travel.Request{Run: "run", Node: "b"})
 	assert.Equal(t, fault.NoWorkingCopy, fault.CodeOf(err))
 	assert.Equal(t, refs, repo.Git("for-each-ref"))
-	travel(t, s, "run", "b::0::1")
+	travelTo(t, s, "run", "b::0::1")
 	assert.Equal(t, stateAt(t, s, "run:2").ID(), stateAt(t, s, "run").ID())
 }
 
@@ -225,7 +226,7 @@ func TestATravelBringsBackTheTasksOwnWorktreesThatAreHere(t *testing.T) {
 		write("a", "in no frame")
 		require.NoError(t, os.RemoveAll(own["b"].Root()))
 
-		done, err := s.Travel(t.Context(), timeline.TravelRequest{Run: "run", Node: "a"})
+		done, err := travel.Travel(t.Context(), s, travel.Request{Run: "run", Node: "a"})
 		require.NoError(t, err)
 		assert.NoFileExists(t, filepath.Join(repo.Dir, "shared.txt"))
 		read := func() string {
@@ -266,10 +267,10 @@ func TestATravelIsRefusedInTheWorktreeOfATask(t *testing.T) {
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, inside.Close()) })
 	refs := repo.Git("for-each-ref")
-	_, err = inside.Travel(t.Context(), timeline.TravelRequest{Run: "run", Node: "a"})
+	_, err = travel.Travel(t.Context(), inside, travel.Request{Run: "run", Node: "a"})
 	assert.Equal(t, fault.NoWorkingCopy, fault.CodeOf(err), "%v", err)
 	assert.Equal(t, refs, repo.Git("for-each-ref"))
-	_, err = s.Travel(t.Context(), timeline.TravelRequest{Run: "run", Node: "a"})
+	_, err = travel.Travel(t.Context(), s, travel.Request{Run: "run", Node: "a"})
 	require.NoError(t, err)
 }
 
@@ -383,7 +384,7 @@ func TestATravelWhoseFilesCannotBeRestoredSaysSoAndChangesNothingElse(t *testing
 	})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, s.Close()) })
-	_, err = s.Travel(t.Context(), timeline.TravelRequest{Run: "run", Node: "a"})
+	_, err = travel.Travel(t.Context(), s, travel.Request{Run: "run", Node: "a"})
 	assert.Equal(t, fault.RestoreRefused, fault.CodeOf(err), "%v", err)
 	afterC["a.txt"] = "- of the user\n"
 	assert.Equal(t, afterC, filesIn(t, repo.Dir))
@@ -422,12 +423,12 @@ func TestATravelThatCannotBeRecordedHasKeptTheFilesFirst(t *testing.T) {
 	})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, s.Close()) })
-	_, err = s.Travel(t.Context(), timeline.TravelRequest{Run: "run", Node: "b"})
+	_, err = travel.Travel(t.Context(), s, travel.Request{Run: "run", Node: "b"})
 	require.ErrorContains(t, err, "the files are restored, but no frame says so: ")
 	assert.Equal(t, afterA, filesIn(t, repo.Dir))
 	assert.Equal(t, stateAt(t, s, "run:6").ID(), stateAt(t, s, "run").ID())
 	packs = 10
-	_, err = s.Travel(t.Context(), timeline.TravelRequest{Run: "run", Node: "b"})
+	_, err = travel.Travel(t.Context(), s, travel.Request{Run: "run", Node: "b"})
 	require.NoError(t, err)
 	assert.Equal(t, stateAt(t, s, "run:2").ID(), stateAt(t, s, "run").ID())
 	_, err = s.Restore(t.Context(), timeline.RestoreRequest{From: "run:7"})

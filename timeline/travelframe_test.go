@@ -10,6 +10,7 @@ import (
 	"github.com/git-smithers/git-smithers/snapshot"
 	"github.com/git-smithers/git-smithers/timeline"
 	"github.com/git-smithers/git-smithers/timeline/fault"
+	"github.com/git-smithers/git-smithers/timeline/travel"
 )
 
 func TestATravelToAFrameTakesTheStateAndFilesOfIt(t *testing.T) {
@@ -18,7 +19,7 @@ func TestATravelToAFrameTakesTheStateAndFilesOfIt(t *testing.T) {
 	s := open(t, repo)
 	threeInARow(t, s, s.WorkingCopy())
 	repo.Write("README.md", "# Mine\n")
-	done, err := s.Travel(t.Context(), timeline.TravelRequest{Run: "run:2"})
+	done, err := travel.Travel(t.Context(), s, travel.Request{Run: "run:2"})
 	require.NoError(t, err)
 
 	assert.Equal(t, timeline.Address{Run: "run", Frame: 2}, done.To)
@@ -31,7 +32,7 @@ func TestATravelToAFrameTakesTheStateAndFilesOfIt(t *testing.T) {
 	assert.Equal(t, snapshot.RunPending, rowAt(t, s, "run").Status)
 	assert.Equal(t, snapshot.OpReset, done.Op.Kind, "a travel without a node would be another engine's")
 
-	undone, err := s.Undo(t.Context(), timeline.UndoRequest{Run: "run"})
+	undone, err := travel.Undo(t.Context(), s, travel.UndoRequest{Run: "run"})
 	require.NoError(t, err)
 	require.NotNil(t, undone.Files)
 	assert.Equal(t, stateAt(t, s, "run:6").ID(), stateAt(t, s, "run").ID())
@@ -42,7 +43,7 @@ func TestWhatWasInProgressAtTheFrameIsPendingAfterATravelToIt(t *testing.T) {
 	t.Parallel()
 	s := open(t, repotest.New(t, repotest.Commit))
 	threeInARow(t, s, nil)
-	done, err := s.Travel(t.Context(), timeline.TravelRequest{Run: "run:3"}) // b has just started
+	done, err := travel.Travel(t.Context(), s, travel.Request{Run: "run:3"}) // b has just started
 	require.NoError(t, err)
 	assert.Equal(t, []string{"b::0", "c::0"}, done.Reset)
 	assert.Equal(t, []string{"b::0::1", "c::0::1"}, done.Cancelled)
@@ -55,7 +56,7 @@ func TestAResetToAFrameLeavesTheFiles(t *testing.T) {
 	threeInARow(t, s, s.WorkingCopy())
 	repo.Write("README.md", "# Mine\n")
 	before := filesIn(t, repo.Dir)
-	done, err := s.Reset(t.Context(), timeline.ResetRequest{Run: "run:4"})
+	done, err := travel.Reset(t.Context(), s, travel.ResetRequest{Run: "run:4"})
 	require.NoError(t, err)
 	assert.Equal(t, []string{"c::0"}, done.Reset)
 	assert.Equal(t, stateAt(t, s, "run:4").ID(), stateAt(t, s, "run").ID())
@@ -71,12 +72,12 @@ func TestAnAttemptIsTheNewestOneByTheFrameThatIsNamed(t *testing.T) {
 	p.step("b started", p.starts("b::0::1"))
 	p.step("b failed", p.fails("b::0::1", "exit_status: 1", snapshot.NodePending))
 	p.run("b::0::2")
-	done, err := s.Travel(t.Context(), timeline.TravelRequest{Run: "run:4", Node: "b"})
+	done, err := travel.Travel(t.Context(), s, travel.Request{Run: "run:4", Node: "b"})
 	require.NoError(t, err)
 	assert.Equal(t, 1, done.Op.Attempt)
 	assert.EqualValues(t, 2, done.To.Frame)
 
-	_, err = s.Travel(t.Context(), timeline.TravelRequest{Run: "run:1", Node: "b"})
+	_, err = travel.Travel(t.Context(), s, travel.Request{Run: "run:1", Node: "b"})
 	assert.Equal(t, fault.AttemptNotFound, fault.CodeOf(err))
 }
 
@@ -86,15 +87,15 @@ func TestAFrameOfTheBeginningOfARunsIDIsNotThatRuns(t *testing.T) {
 	s := open(t, repo)
 	threeInARow(t, s, nil)
 	before := repo.Git("for-each-ref")
-	_, travel := s.Travel(t.Context(), timeline.TravelRequest{Run: "ru:2"})
-	_, reset := s.Reset(t.Context(), timeline.ResetRequest{Run: "ru:2"})
+	_, traveled := travel.Travel(t.Context(), s, travel.Request{Run: "ru:2"})
+	_, reset := travel.Reset(t.Context(), s, travel.ResetRequest{Run: "ru:2"})
 	_, revert := s.Revert(t.Context(), timeline.RevertRequest{Run: "ru:2", Node: "a"})
-	for _, err := range []error{travel, reset, revert} {
+	for _, err := range []error{traveled, reset, revert} {
 		assert.Equal(t, fault.RunNotFound, fault.CodeOf(err))
 	}
-	_, err := s.Travel(t.Context(), timeline.TravelRequest{Run: "run"})
+	_, err := travel.Travel(t.Context(), s, travel.Request{Run: "run"})
 	assert.Equal(t, fault.InvalidAddress, fault.CodeOf(err))
-	_, err = s.Travel(t.Context(), timeline.TravelRequest{Run: "run:7"})
+	_, err = travel.Travel(t.Context(), s, travel.Request{Run: "run:7"})
 	assert.Equal(t, fault.FrameNotFound, fault.CodeOf(err))
 	assert.Equal(t, before, repo.Git("for-each-ref"))
 }
@@ -103,7 +104,7 @@ func TestTheFrameBeforeIsTheOneThatAFrameGoesOnFrom(t *testing.T) {
 	t.Parallel()
 	s := open(t, repotest.New(t, repotest.Commit))
 	threeInARow(t, s, nil)
-	_, err := s.Travel(t.Context(), timeline.TravelRequest{Run: "run:2", NoFiles: true})
+	_, err := travel.Travel(t.Context(), s, travel.Request{Run: "run:2", NoFiles: true})
 	require.NoError(t, err)
 	_, err = s.Fork(t.Context(), timeline.ForkRequest{From: "run:4", RunID: "child"})
 	require.NoError(t, err)

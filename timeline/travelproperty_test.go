@@ -17,6 +17,7 @@ import (
 	"github.com/git-smithers/git-smithers/snapshot"
 	"github.com/git-smithers/git-smithers/timeline"
 	"github.com/git-smithers/git-smithers/timeline/fault"
+	"github.com/git-smithers/git-smithers/timeline/travel"
 	"github.com/git-smithers/git-smithers/timeline/verify"
 )
 
@@ -117,10 +118,10 @@ func (h *history) travel(_ *rapid.T) {
 	}
 	id, iteration, number, err := snapshot.SplitAttemptKey(rapid.SampledFrom(keys).Draw(h.T, "attempt"))
 	require.NoError(h.T, err)
-	req := timeline.TravelRequest{
+	req := travel.Request{
 		Run: run, Node: id, Iteration: iteration, Attempt: number, NoFiles: true, NoDeps: rapid.Bool().Draw(h.T, "no deps"),
 	}
-	done, err := h.store.Travel(context.Background(), req)
+	done, err := travel.Travel(context.Background(), h.store, req)
 	require.NoError(h.T, err)
 	if req.NoDeps {
 		require.Empty(h.T, done.Dropped)
@@ -135,7 +136,7 @@ func (h *history) travel(_ *rapid.T) {
 }
 
 // went learns that a run went on from another frame.
-func (h *history) went(run string, done *timeline.Traveled) {
+func (h *history) went(run string, done *travel.Result) {
 	based := done.Frame - 1
 	if b := entryAt(h.tb, h.store, run).Based; b != nil {
 		based = *b
@@ -167,7 +168,7 @@ func (h *history) undo(_ *rapid.T) {
 	run := h.run()
 	ops, err := h.store.Ops(context.Background(), run)
 	require.NoError(h.T, err)
-	done, err := h.store.Undo(context.Background(), timeline.UndoRequest{Run: run})
+	done, err := travel.Undo(context.Background(), h.store, travel.UndoRequest{Run: run})
 	if code := fault.CodeOf(err); err != nil && (code == fault.NothingToUndo || code == fault.UndoRefused) {
 		return
 	}
@@ -189,7 +190,7 @@ func (h *history) undo(_ *rapid.T) {
 
 func (h *history) reset(_ *rapid.T) {
 	run := h.run()
-	done, err := h.store.Reset(context.Background(), timeline.ResetRequest{Run: run})
+	done, err := travel.Reset(context.Background(), h.store, travel.ResetRequest{Run: run})
 	require.NoError(h.T, err)
 	h.went(run, done)
 	require.Empty(h.T, stateAt(h.tb, h.store, run).Tables())
@@ -200,7 +201,7 @@ func (h *history) resetToFrame(_ *rapid.T) {
 	run := h.run()
 	frame := rapid.Int64Range(0, rowAt(h.tb, h.store, run).Frame).Draw(h.T, "frame")
 	address := timeline.Address{Run: run, Frame: frame}
-	done, err := h.store.Reset(context.Background(), timeline.ResetRequest{Run: address.String()})
+	done, err := travel.Reset(context.Background(), h.store, travel.ResetRequest{Run: address.String()})
 	require.NoError(h.T, err)
 	require.Equal(h.T, address, done.To)
 	h.went(run, done)

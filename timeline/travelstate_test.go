@@ -11,6 +11,7 @@ import (
 	"github.com/git-smithers/git-smithers/objstore/page"
 	"github.com/git-smithers/git-smithers/snapshot"
 	"github.com/git-smithers/git-smithers/timeline"
+	"github.com/git-smithers/git-smithers/timeline/travel"
 )
 
 func setRow(collection string, row page.Row) snapshot.Change {
@@ -68,9 +69,9 @@ func TestOutputsOfEveryShapeComeBackAsTheyWere(t *testing.T) {
 	p.step("object started", p.starts("object::0::1"))
 	p.step("object finished", p.finishes("object::0::1", object))
 	p.run("last::0::1")
-	travel(t, s, "run", "list::0::1")
+	travelTo(t, s, "run", "list::0::1")
 	assert.Empty(t, stateAt(t, s, "run").Tables())
-	travel(t, s, "run", "last::0::1")
+	travelTo(t, s, "run", "last::0::1")
 	outputs := stateAt(t, s, "run").Outputs("results")
 	assert.Equal(t, map[string]string{"list::0": list, "object::0": object}, rowsOf(t, outputs, nil))
 }
@@ -117,7 +118,7 @@ func TestALoopGoesBackToTheIterationInWhichItWas(t *testing.T) {
 			"node work::2": "finished", "node check::2": "finished", "node after::0": "pending",
 		}},
 	} {
-		travel(t, s, "run", c.to)
+		travelTo(t, s, "run", c.to)
 		state := stateAt(t, s, "run")
 		value, ok, err := state.Loops().Get("mend")
 		require.NoError(t, err)
@@ -139,11 +140,11 @@ func TestALaterIterationGoesAwayWithAnEarlierOneThatIsDoneAgainAlone(t *testing.
 	t.Parallel()
 	s := open(t, repotest.New(t, repotest.Commit))
 	p := looping(t, s)
-	_, err := s.Travel(t.Context(), timeline.TravelRequest{Run: "run", Node: "work", NoDeps: true})
+	_, err := travel.Travel(t.Context(), s, travel.Request{Run: "run", Node: "work", NoDeps: true})
 	require.NoError(t, err)
 	assert.Equal(t, "finished", stateOf(t, stateAt(t, s, "run"))["node work::2"])
 	p.in("run").step("work started again", p.in("run").starts("work::0::2"))
-	travel(t, s, "run", "work::0::2")
+	travelTo(t, s, "run", "work::0::2")
 	assert.Equal(t, map[string]string{
 		"node work::0": "pending", "node check::0": "pending", "node after::0": "pending", "input": `{"ticket":"T-1"}`,
 	}, stateOf(t, stateAt(t, s, "run")), "what needs it is pending with it")
@@ -172,7 +173,7 @@ func TestAnApprovalGivenLaterIsNotGivenAnyMore(t *testing.T) {
 	t.Parallel()
 	s := open(t, repotest.New(t, repotest.Commit))
 	gated(t, s)
-	done := travel(t, s, "run", "build::0::1")
+	done := travelTo(t, s, "run", "build::0::1")
 	assert.EqualValues(t, 3, done.To.Frame)
 	assert.Equal(t, snapshot.ApprovalRequested, approvalAt(t, s, "run", "gate"))
 	assert.Equal(t, "waiting-approval", stateOf(t, stateAt(t, s, "run"))["node gate::0"], "it waits again")
@@ -183,7 +184,7 @@ func TestAnApprovalGivenLaterIsNotGivenAnyMore(t *testing.T) {
 	assert.Empty(t, signals(t, s))
 	assert.Equal(t, stateAt(t, s, "run:3").ID(), stateAt(t, s, "run").ID())
 
-	travel(t, s, "run", "plan::0::1")
+	travelTo(t, s, "run", "plan::0::1")
 	assert.Empty(t, approvalAt(t, s, "run", "gate"), "nobody has asked yet")
 	assert.Equal(t, "cancelled stepped_over", attemptsAt(t, s, "run")["gate::0::1"])
 }
@@ -192,7 +193,7 @@ func TestWhatHadArrivedBeforeTheAttemptStaysAndWhatCameLaterDoesNot(t *testing.T
 	t.Parallel()
 	s := open(t, repotest.New(t, repotest.Commit))
 	gated(t, s)
-	done := travel(t, s, "run", "deploy::0::1")
+	done := travelTo(t, s, "run", "deploy::0::1")
 	assert.EqualValues(t, 6, done.To.Frame)
 	assert.Equal(t, snapshot.ApprovalApproved, approvalAt(t, s, "run", "gate"))
 	assert.ElementsMatch(t, []string{"early", "between"}, signals(t, s),
@@ -224,12 +225,12 @@ func TestWaitsAndQuestionsGoBackToo(t *testing.T) {
 		setRow(snapshot.CollectionHumanRequests, snapshot.EncodeHumanRequest(question)),
 	})
 
-	travel(t, s, "run", "end::0::1")
+	travelTo(t, s, "run", "end::0::1")
 	assert.Equal(t, stateAt(t, s, "run:3").ID(), stateAt(t, s, "run").ID())
 	assert.Equal(t, map[string]string{
 		"plan::0::1": "finished", "ping::0::1": "waiting-event", "ask::0::1": "waiting-human", "end::0::1": "cancelled stepped_over",
 	}, attemptsAt(t, s, "run"))
-	travel(t, s, "run", "plan::0::1")
+	travelTo(t, s, "run", "plan::0::1")
 	state := stateAt(t, s, "run")
 	assert.Zero(t, state.Waits().Len()+state.HumanRequests().Len()+state.Signals().Len())
 }
@@ -246,7 +247,7 @@ func TestTheLogOfAnAttemptThatNobodyGoesOnWithIsKept(t *testing.T) {
 	require.NoError(t, err)
 	require.NoError(t, log.Close())
 
-	travel(t, s, "run", "b::0::1")
+	travelTo(t, s, "run", "b::0::1")
 	logs, err := entryAt(t, s, "run").Logs()
 	assert.Equal(t, map[string]string{"b::0::1": `"half way\n"`}, rowsOf(t, logs, err))
 	assert.Empty(t, s.LiveLogs("run").Last("b::0::1"))
@@ -261,7 +262,7 @@ func TestATaskThatWaitedRightBeforeTheAttemptWaitsAgain(t *testing.T) {
 		setRow(snapshot.CollectionWaits, snapshot.EncodeWait(wait)),
 	})
 	p.step("ping waits again", p.fails("ping::0::1", "timeout: nobody sent it", snapshot.NodePending), p.starts("ping::0::2", snapshot.NodeWaitingEvent))
-	done := travel(t, s, "run", "ping::0::2")
+	done := travelTo(t, s, "run", "ping::0::2")
 	assert.Equal(t, stateAt(t, s, "run:1").ID(), stateAt(t, s, "run").ID())
 	assert.Empty(t, done.Reset)
 	assert.Equal(t, map[string]string{"ping::0::1": "waiting-event", "ping::0::2": "cancelled stepped_over"}, attemptsAt(t, s, "run"))
@@ -272,7 +273,7 @@ func TestATaskThatWasNotThereBeforeItsAttemptIsNotThereAnyMore(t *testing.T) {
 	s := open(t, repotest.New(t, repotest.Commit))
 	p := newPlay(t, s, "run", nil, "a")
 	p.run("a::0::1", "b::0::1")
-	done := travel(t, s, "run", "b::0::1")
+	done := travelTo(t, s, "run", "b::0::1")
 	assert.Equal(t, stateAt(t, s, "run:2").ID(), stateAt(t, s, "run").ID())
 	assert.Empty(t, done.Reset)
 	assert.Equal(t, []string{"b::0::1"}, done.Cancelled)

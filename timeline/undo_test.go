@@ -10,6 +10,7 @@ import (
 	"github.com/git-smithers/git-smithers/snapshot"
 	"github.com/git-smithers/git-smithers/timeline"
 	"github.com/git-smithers/git-smithers/timeline/fault"
+	"github.com/git-smithers/git-smithers/timeline/travel"
 )
 
 func TestUndoTakesATravelBack(t *testing.T) {
@@ -18,7 +19,7 @@ func TestUndoTakesATravelBack(t *testing.T) {
 	s := open(t, repo)
 	threeInARow(t, s, nil)
 	before, attempts := entryAt(t, s, "run"), attemptsAt(t, s, "run")
-	travel(t, s, "run", "b::0::1")
+	travelTo(t, s, "run", "b::0::1")
 	done := undo(t, s, "run")
 
 	assert.EqualValues(t, 8, done.Frame)
@@ -49,7 +50,7 @@ func TestUndoStepsOverWhatHasHappenedSince(t *testing.T) {
 	t.Parallel()
 	s := open(t, repotest.New(t, repotest.Commit))
 	p := threeInARow(t, s, nil)
-	travel(t, s, "run", "b::0::1")
+	travelTo(t, s, "run", "b::0::1")
 	p.in("run").run("b::0::2")
 	p.in("run").arrive("a signal", signal(t, s, "run", "since"))
 	done := undo(t, s, "run")
@@ -59,7 +60,7 @@ func TestUndoStepsOverWhatHasHappenedSince(t *testing.T) {
 		"a::0::1": "finished", "b::0::1": "finished", "b::0::2": "cancelled stepped_over", "c::0::1": "finished",
 	}, attemptsAt(t, s, "run"))
 	assert.Empty(t, signals(t, s))
-	travel(t, s, "run", "b::0::2")
+	travelTo(t, s, "run", "b::0::2")
 	assert.Equal(t, "pending", stateOf(t, stateAt(t, s, "run"))["node b::0"], "it can be gone back to all the same")
 }
 
@@ -68,11 +69,11 @@ func TestUndoOnceMoreTakesAnOlderOpBack(t *testing.T) {
 	s := open(t, repotest.New(t, repotest.Commit))
 	p := threeInARow(t, s, nil)
 	first := attemptsAt(t, s, "run")
-	travel(t, s, "run", "b::0::1") // 7
-	p.in("run").run("b::0::2")     // 8, 9
+	travelTo(t, s, "run", "b::0::1") // 7
+	p.in("run").run("b::0::2")       // 8, 9
 	second := attemptsAt(t, s, "run")
-	reset(t, s, "run")             // 10
-	travel(t, s, "run", "c::0::1") // 11
+	reset(t, s, "run")               // 10
+	travelTo(t, s, "run", "c::0::1") // 11
 
 	assert.Equal(t, 3, undo(t, s, "run").Op.Undoes)
 	assert.Equal(t, stateAt(t, s, "run:10").ID(), stateAt(t, s, "run").ID())
@@ -84,7 +85,7 @@ func TestUndoOnceMoreTakesAnOlderOpBack(t *testing.T) {
 	first["b::0::2"] = "cancelled stepped_over"
 	assert.Equal(t, first, attemptsAt(t, s, "run"))
 
-	_, err := s.Undo(t.Context(), timeline.UndoRequest{Run: "run"})
+	_, err := travel.Undo(t.Context(), s, travel.UndoRequest{Run: "run"})
 	assert.Equal(t, fault.NothingToUndo, fault.CodeOf(err))
 	ops, err := s.Ops(t.Context(), "run")
 	require.NoError(t, err)
@@ -101,7 +102,7 @@ func TestUndoOfANodeThatWasResetAlone(t *testing.T) {
 	t.Parallel()
 	s := open(t, repotest.New(t, repotest.Commit))
 	threeInARow(t, s, nil)
-	_, err := s.Travel(t.Context(), timeline.TravelRequest{Run: "run", Node: "a", NoDeps: true})
+	_, err := travel.Travel(t.Context(), s, travel.Request{Run: "run", Node: "a", NoDeps: true})
 	require.NoError(t, err)
 	done := undo(t, s, "run")
 	assert.Equal(t, []int64{7}, done.Dropped)
@@ -132,7 +133,7 @@ func TestARunThatHadFailedHasFailedAgainAfterAnUndo(t *testing.T) {
 	p.step("c started", p.starts("c::0::1"))
 	p.step("c failed", p.fails("c::0::1", "exit_status: 1", snapshot.NodeFailed))
 	p.become(snapshot.RunFailed)
-	travel(t, s, "run", "b::0::1")
+	travelTo(t, s, "run", "b::0::1")
 	assert.Empty(t, rowAt(t, s, "run").Error)
 	undo(t, s, "run")
 	row := rowAt(t, s, "run")
@@ -158,7 +159,7 @@ func TestAForkIsTakenBackAsLongAsItHasNotRun(t *testing.T) {
 	assert.True(t, row.Parent.Undone)
 	kinds, _ := eventsOf(t, repo, "child")
 	assert.Equal(t, []string{"RunForked", "RunCancelled", "RunStatusChanged"}, kinds[len(kinds)-3:])
-	_, err := s.Undo(t.Context(), timeline.UndoRequest{Run: "child"})
+	_, err := travel.Undo(t.Context(), s, travel.UndoRequest{Run: "child"})
 	assert.Equal(t, fault.NothingToUndo, fault.CodeOf(err))
 }
 
@@ -172,7 +173,7 @@ func TestAForkThatHasRunIsNotTakenBack(t *testing.T) {
 		row.Status, row.StartedAtMs = snapshot.RunRunning, new(int64(5))
 	}}))
 	refs := repo.Git("for-each-ref")
-	_, err := s.Undo(t.Context(), timeline.UndoRequest{Run: "child"})
+	_, err := travel.Undo(t.Context(), s, travel.UndoRequest{Run: "child"})
 	assert.Equal(t, fault.UndoRefused, fault.CodeOf(err))
 	assert.Equal(t, refs, repo.Git("for-each-ref"))
 }
@@ -182,7 +183,7 @@ func TestWhatWasDoneToAForkIsTakenBackBeforeTheFork(t *testing.T) {
 	s := open(t, repotest.New(t, repotest.Commit))
 	threeInARow(t, s, nil)
 	fork(t, s, "run:4", "child")
-	travel(t, s, "child", "b::0::1")
+	travelTo(t, s, "child", "b::0::1")
 	assert.Equal(t, snapshot.OpTravel, undo(t, s, "child").Undone.Kind)
 	assert.Equal(t, snapshot.OpFork, undo(t, s, "child").Undone.Kind)
 }
@@ -190,22 +191,22 @@ func TestWhatWasDoneToAForkIsTakenBackBeforeTheFork(t *testing.T) {
 func TestWithoutARunTheNewestOpOfAllIsTakenBack(t *testing.T) {
 	t.Parallel()
 	s := open(t, repotest.New(t, repotest.Commit))
-	_, err := s.Undo(t.Context(), timeline.UndoRequest{})
+	_, err := travel.Undo(t.Context(), s, travel.UndoRequest{})
 	assert.Equal(t, fault.NothingToUndo, fault.CodeOf(err))
 	threeInARow(t, s, nil)
 	for _, id := range []string{"a", "m", "z"} {
 		p := newPlay(t, s, id, nil, "x")
 		p.run("x::0::1")
 	}
-	_, err = s.Undo(t.Context(), timeline.UndoRequest{})
+	_, err = travel.Undo(t.Context(), s, travel.UndoRequest{})
 	assert.Equal(t, fault.NothingToUndo, fault.CodeOf(err))
-	travel(t, s, "z", "x::0::1")
-	travel(t, s, "a", "x::0::1")
-	travel(t, s, "m", "x::0::1")
+	travelTo(t, s, "z", "x::0::1")
+	travelTo(t, s, "a", "x::0::1")
+	travelTo(t, s, "m", "x::0::1")
 	for _, want := range []string{"m", "a", "z"} {
 		assert.Equal(t, want, undo(t, s, "").Run)
 	}
-	_, err = s.Undo(t.Context(), timeline.UndoRequest{})
+	_, err = travel.Undo(t.Context(), s, travel.UndoRequest{})
 	assert.Equal(t, fault.NothingToUndo, fault.CodeOf(err))
 }
 
@@ -214,7 +215,7 @@ func TestARunThatALiveProcessOwnsIsLeftAlone(t *testing.T) {
 	repo := repotest.New(t, repotest.Commit)
 	s := openWith(t, repo, newWatch().now)
 	threeInARow(t, s, nil)
-	travel(t, s, "run", "c::0::1")
+	travelTo(t, s, "run", "c::0::1")
 	fork(t, s, "run:4", "child")
 	for _, run := range []string{"run", "child"} {
 		head, err := s.Head(t.Context(), run)
@@ -222,15 +223,15 @@ func TestARunThatALiveProcessOwnsIsLeftAlone(t *testing.T) {
 		claim(t, head, timeline.ClaimRequest{})
 	}
 	refs := repo.Git("for-each-ref")
-	_, err := s.Travel(t.Context(), timeline.TravelRequest{Run: "run", Node: "b"})
+	_, err := travel.Travel(t.Context(), s, travel.Request{Run: "run", Node: "b"})
 	assert.Equal(t, fault.RunOwned, fault.CodeOf(err))
-	_, err = s.Travel(t.Context(), timeline.TravelRequest{Run: "run", Node: "b", NoDeps: true})
+	_, err = travel.Travel(t.Context(), s, travel.Request{Run: "run", Node: "b", NoDeps: true})
 	assert.Equal(t, fault.RunOwned, fault.CodeOf(err))
-	_, err = s.Reset(t.Context(), timeline.ResetRequest{Run: "run"})
+	_, err = travel.Reset(t.Context(), s, travel.ResetRequest{Run: "run"})
 	assert.Equal(t, fault.RunOwned, fault.CodeOf(err))
-	_, err = s.Undo(t.Context(), timeline.UndoRequest{Run: "run"})
+	_, err = travel.Undo(t.Context(), s, travel.UndoRequest{Run: "run"})
 	assert.Equal(t, fault.RunOwned, fault.CodeOf(err))
-	_, err = s.Undo(t.Context(), timeline.UndoRequest{Run: "child"})
+	_, err = travel.Undo(t.Context(), s, travel.UndoRequest{Run: "child"})
 	assert.Equal(t, fault.RunOwned, fault.CodeOf(err))
 	assert.Equal(t, refs, repo.Git("for-each-ref"))
 }
@@ -245,7 +246,7 @@ func TestARunOfAProcessThatIsGoneIsTakenOver(t *testing.T) {
 	require.NoError(t, head.Append(t.Context(), snapshot.Draft{Run: func(row *snapshot.Run) {
 		row.Epoch, row.Owner, row.Status = 3, "0123456789abcdef", snapshot.RunRunning
 	}}))
-	travel(t, s, "run", "c::0::1")
+	travelTo(t, s, "run", "c::0::1")
 	row := rowAt(t, s, "run")
 	assert.EqualValues(t, 4, row.Epoch)
 	assert.Empty(t, row.Owner)
@@ -259,7 +260,7 @@ func TestATravelGoesOnWhereTheTipMovesMeanwhile(t *testing.T) {
 	s := moveTip(t, repo, &armed)
 	threeInARow(t, s, nil)
 	armed = true
-	done := travel(t, s, "run", "b::0::1")
+	done := travelTo(t, s, "run", "b::0::1")
 	assert.False(t, armed)
 	assert.Equal(t, stateAt(t, s, "run:2").ID(), stateAt(t, s, "run").ID())
 	assert.EqualValues(t, 7, done.Frame)

@@ -14,6 +14,7 @@ import (
 	"github.com/git-smithers/git-smithers/snapshot"
 	"github.com/git-smithers/git-smithers/timeline"
 	"github.com/git-smithers/git-smithers/timeline/fault"
+	"github.com/git-smithers/git-smithers/timeline/travel"
 )
 
 func TestARunThatGoesOnIsContinued(t *testing.T) {
@@ -173,7 +174,7 @@ func TestGoingBackHereDoesNotHideWhatSmithersDoesNext(t *testing.T) {
 	h := newHome(t)
 	path := copyOf(t, gitFixture)
 	h.take(path, "run-a")
-	_, err := h.Travel(t.Context(), timeline.TravelRequest{Run: "run-a", Node: "write", NoFiles: true})
+	_, err := travel.Travel(t.Context(), h.Store, travel.Request{Run: "run-a", Node: "write", NoFiles: true})
 	require.NoError(t, err)
 	require.NoError(t, smithersdbtest.Exec(t.Context(), path, again(32, 30, 1795199300001)))
 	run := h.take(path, "run-a")["run-a"]
@@ -263,7 +264,7 @@ func TestATravelHereIsNoRewindOfSmithers(t *testing.T) {
 	path := copyOf(t, gitFixture)
 	frame := h.takes(path).Frame
 	for i := range int64(3) {
-		_, err := h.Travel(t.Context(), timeline.TravelRequest{Run: replayRun, Node: "plan", NoFiles: true})
+		_, err := travel.Travel(t.Context(), h.Store, travel.Request{Run: replayRun, Node: "plan", NoFiles: true})
 		require.NoError(t, err)
 		goesOn(t, path, decided+i)
 		run := h.takes(path)

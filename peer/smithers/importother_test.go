@@ -9,8 +9,8 @@ import (
 
 	"github.com/git-smithers/git-smithers/internal/smithersdb/smithersdbtest"
 	"github.com/git-smithers/git-smithers/peer/smithers"
-	"github.com/git-smithers/git-smithers/timeline"
 	"github.com/git-smithers/git-smithers/timeline/fault"
+	"github.com/git-smithers/git-smithers/timeline/travel"
 )
 
 // refusesAsItIs requires that an import refuses run-a and leaves it as it is.
@@ -51,9 +51,9 @@ func TestFramesThatWereAddedHereAreNotSmithers(t *testing.T) {
 	h := newHome(t)
 	path := copyOf(t, gitFixture)
 	h.take(path, "run-a")
-	_, err := h.Travel(t.Context(), timeline.TravelRequest{Run: "run-a", Node: "final", NoFiles: true})
+	_, err := travel.Travel(t.Context(), h.Store, travel.Request{Run: "run-a", Node: "final", NoFiles: true})
 	require.NoError(t, err)
-	_, err = h.Undo(t.Context(), timeline.UndoRequest{Run: "run-a", NoFiles: true})
+	_, err = travel.Undo(t.Context(), h.Store, travel.UndoRequest{Run: "run-a", NoFiles: true})
 	require.NoError(t, err)
 	row, err := h.entry("run-a").RunRow()
 	require.NoError(t, err)
@@ -108,7 +108,7 @@ func TestWhatWasAddedHereIsOursHoweverTheRunIsCalled(t *testing.T) {
 				require.NoError(t, smithersdbtest.Exec(t.Context(), path, fmt.Sprintf(`UPDATE "%s" SET run_id = '%s' WHERE run_id = '%s'`, table[0], id, replayRun)))
 			}
 			require.NoError(t, h.take(path, id)[id].Err)
-			_, err := h.Travel(t.Context(), timeline.TravelRequest{Run: id, Node: "plan", NoFiles: true})
+			_, err := travel.Travel(t.Context(), h.Store, travel.Request{Run: id, Node: "plan", NoFiles: true})
 			require.NoError(t, err)
 			require.NoError(t, smithersdbtest.Exec(t.Context(), path, touched))
 			require.NoError(t, h.take(path, id)[id].Err)

@@ -12,18 +12,19 @@ import (
 	"github.com/git-smithers/git-smithers/snapshot"
 	"github.com/git-smithers/git-smithers/timeline"
 	"github.com/git-smithers/git-smithers/timeline/fault"
+	"github.com/git-smithers/git-smithers/timeline/travel"
 )
 
 func TestSmithersOvertakesWhatWasDoneHere(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
-		request timeline.TravelRequest
+		request travel.Request
 		change  string
 		from    int64
 	}{
-		"a travel":           {timeline.TravelRequest{Node: "write"}, again(32, 30, 1795199300001), 31},
-		"a node alone":       {timeline.TravelRequest{Node: "final", NoDeps: true}, again(32, 30, 1795199300001), 31},
-		"a rewind overtakes": {timeline.TravelRequest{Node: "write"}, wentBackTo(20), 20},
+		"a travel":           {travel.Request{Node: "write"}, again(32, 30, 1795199300001), 31},
+		"a node alone":       {travel.Request{Node: "final", NoDeps: true}, again(32, 30, 1795199300001), 31},
+		"a rewind overtakes": {travel.Request{Node: "write"}, wentBackTo(20), 20},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -31,7 +32,7 @@ func TestSmithersOvertakesWhatWasDoneHere(t *testing.T) {
 			path := copyOf(t, gitFixture)
 			h.take(path, "run-a")
 			c.request.Run, c.request.NoFiles = "run-a", true
-			done, err := h.Travel(t.Context(), c.request)
+			done, err := travel.Travel(t.Context(), h.Store, c.request)
 			require.NoError(t, err)
 			require.NoError(t, smithersdbtest.Exec(t.Context(), path, c.change))
 			run := h.take(path, "run-a")["run-a"]
@@ -40,7 +41,7 @@ func TestSmithersOvertakesWhatWasDoneHere(t *testing.T) {
 			h.exactRun(path, "run-a")
 
 			tip := h.repo.Git("rev-parse", "refs/smithers/_tip/run-a")
-			_, err = h.Undo(t.Context(), timeline.UndoRequest{Run: "run-a", NoFiles: true})
+			_, err = travel.Undo(t.Context(), h.Store, travel.UndoRequest{Run: "run-a", NoFiles: true})
 			assert.Contains(t, []fault.Code{fault.NothingToUndo, fault.UndoRefused}, fault.CodeOf(err))
 			assert.Equal(t, tip, h.repo.Git("rev-parse", "refs/smithers/_tip/run-a"))
 			run = h.take(path, "run-a")["run-a"]
@@ -58,7 +59,7 @@ func TestSmithersGoesOnFromATravelOfAnExportedFork(t *testing.T) {
 	h.take(path)
 	_, err := h.Fork(t.Context(), timeline.ForkRequest{From: "run-a:7", RunID: "mine"})
 	require.NoError(t, err)
-	_, err = h.Travel(t.Context(), timeline.TravelRequest{Run: "mine", Node: "write", NoDeps: true, NoFiles: true})
+	_, err = travel.Travel(t.Context(), h.Store, travel.Request{Run: "mine", Node: "write", NoDeps: true, NoFiles: true})
 	require.NoError(t, err)
 	_, err = smithers.Export(t.Context(), h.Store, smithers.ExportRequest{Runs: []string{"mine"}, To: path, Root: fixtureRoot})
 	require.NoError(t, err)
@@ -68,7 +69,7 @@ func TestSmithersGoesOnFromATravelOfAnExportedFork(t *testing.T) {
 	require.NoError(t, run.Err)
 	assert.Empty(t, run.Overtaken)
 	assert.Equal(t, []int64{0, 1, 2}, numbers(h.frames("mine")))
-	_, err = h.Undo(t.Context(), timeline.UndoRequest{Run: "mine", NoFiles: true})
+	_, err = travel.Undo(t.Context(), h.Store, travel.UndoRequest{Run: "mine", NoFiles: true})
 	assert.Equal(t, fault.UndoRefused, fault.CodeOf(err), "%v", err)
 }
 
@@ -77,11 +78,11 @@ func TestWhatAnUndoHidesOfTheDatabaseComesBackWithTheNextImport(t *testing.T) {
 	h := newHome(t)
 	path := copyOf(t, gitFixture)
 	h.takes(path)
-	_, err := h.Travel(t.Context(), timeline.TravelRequest{Run: replayRun, Node: "plan", NoFiles: true})
+	_, err := travel.Travel(t.Context(), h.Store, travel.Request{Run: replayRun, Node: "plan", NoFiles: true})
 	require.NoError(t, err)
 	require.NoError(t, smithersdbtest.Exec(t.Context(), path, signalRow(7, "later", decided)))
 	h.takes(path)
-	_, err = h.Undo(t.Context(), timeline.UndoRequest{Run: replayRun, NoFiles: true})
+	_, err = travel.Undo(t.Context(), h.Store, travel.UndoRequest{Run: replayRun, NoFiles: true})
 	require.NoError(t, err)
 	assert.Empty(t, h.signalsOf(replayRun), "the state is the one from before the travel")
 	run := h.takes(path)

@@ -14,6 +14,7 @@ import (
 	"github.com/git-smithers/git-smithers/timeline"
 	"github.com/git-smithers/git-smithers/timeline/fault"
 	"github.com/git-smithers/git-smithers/timeline/share"
+	"github.com/git-smithers/git-smithers/timeline/travel"
 )
 
 // give takes the tip of a run to the origin.
@@ -133,11 +134,11 @@ func TestAForkThatWasSplitOffIsARunLikeAnyOther(t *testing.T) {
 	require.NoError(t, err)
 	require.Len(t, ops, 1)
 	assert.Equal(t, snapshot.OpFork, ops[0].Kind)
-	_, err = bob.store.Undo(ctx, timeline.UndoRequest{Run: fork, NoFiles: true})
+	_, err = travel.Undo(ctx, bob.store, travel.UndoRequest{Run: fork, NoFiles: true})
 	assert.Equal(t, fault.UndoRefused, fault.CodeOf(err), "it has run")
 
 	// Back to before an attempt of the extension, and then to one of before the fork.
-	went, err := bob.store.Travel(ctx, timeline.TravelRequest{Run: fork, Node: "c", NoFiles: true})
+	went, err := travel.Travel(ctx, bob.store, travel.Request{Run: fork, Node: "c", NoFiles: true})
 	require.NoError(t, err)
 	assert.Equal(t, timeline.Address{Run: fork, Frame: 2}, went.To)
 	assert.Equal(t, []int64{3, 4}, went.Dropped)
@@ -147,7 +148,7 @@ func TestAForkThatWasSplitOffIsARunLikeAnyOther(t *testing.T) {
 	require.NoError(t, err)
 	require.NotNil(t, over)
 	assert.EqualValues(t, 5, over.Frame)
-	went, err = bob.store.Travel(ctx, timeline.TravelRequest{Run: fork, Node: "a", NoFiles: true})
+	went, err = travel.Travel(ctx, bob.store, travel.Request{Run: fork, Node: "a", NoFiles: true})
 	require.NoError(t, err)
 	assert.Equal(t, timeline.Address{Run: "triage", Frame: 1}, went.To)
 

@@ -1,10 +1,12 @@
-package timeline
+// Package travel takes runs back: to a frame, to the state before a node, and back from there.
+package travel
 
 import (
 	"context"
 	"fmt"
 
 	"github.com/git-smithers/git-smithers/snapshot"
+	"github.com/git-smithers/git-smithers/timeline"
 )
 
 // Redefinition is the workflow with which a run goes on after a travel or reset. The
@@ -22,33 +24,33 @@ type Redefinition struct {
 	Prepare func(*snapshot.State) ([]snapshot.Change, error)
 }
 
-// TravelRequest asks to go back to before an attempt or, without a node, to a frame.
-type TravelRequest struct {
+// Request asks to go back to before an attempt or, without a node, to a frame.
+type Request struct {
 	Run       string // its id, or the address of one of its frames
 	Node      string // "": to the frame that Run names
 	Iteration int
 	Attempt   int  // 0: the newest of the iteration, by the frame if Run names one
 	NoDeps    bool // reset the node alone, in the state as it is, and leave files alone
 	NoFiles   bool // leave the working copy as it is
-	Confirm   ConfirmRemoval
+	Confirm   timeline.ConfirmRemoval
 	Redefinition
 }
 
-// Traveled is what a travel, reset or undo made of a run. No slice but PassedOver is nil.
-type Traveled struct {
+// Result is what a travel, reset or undo made of a run. No slice but PassedOver is nil.
+type Result struct {
 	Run       string
 	Op        snapshot.Op
-	Undone    *snapshot.Op // of an undo: the op that it took back
-	Frame     int64        // the new frame; of the undo of a fork the newest one, since that makes none
-	From      int64        // the newest frame before, what was saved of the working copy included
-	To        Address      // the frame whose state it went back to; of an ancestor where the attempt is older than the fork
-	Reset     []string     // keys of nodes that are pending and were not
-	Cancelled []string     // keys of attempts that are marked cancelled and were not
-	Dropped   []int64      // numbers of the frames that are dropped and were not
-	Files     *Restored    // what became of the working copy; nil where it was left alone
-	Worktrees []*Restored  // and of tasks' own worktrees
-	Missing   []string     // tasks whose own worktree of then is not here any more
-	NoFiles   string       // why, in words, where files were asked for and the frame has none
+	Undone    *snapshot.Op         // of an undo: the op that it took back
+	Frame     int64                // the new frame; of the undo of a fork the newest one, since that makes none
+	From      int64                // the newest frame before, what was saved of the working copy included
+	To        timeline.Address     // the frame whose state it went back to; of an ancestor where the attempt is older than the fork
+	Reset     []string             // keys of nodes that are pending and were not
+	Cancelled []string             // keys of attempts that are marked cancelled and were not
+	Dropped   []int64              // numbers of the frames that are dropped and were not
+	Files     *timeline.Restored   // what became of the working copy; nil where it was left alone
+	Worktrees []*timeline.Restored // and of tasks' own worktrees
+	Missing   []string             // tasks whose own worktree of then is not here any more
+	NoFiles   string               // why, in words, where files were asked for and the frame has none
 	// PassedOver are the newer ops that an undo without a run left alone, as they were not done here, the newest first.
 	PassedOver []PassedOver
 	Status     snapshot.RunStatus
@@ -71,43 +73,43 @@ type Traveled struct {
 //
 // attempt_not_found, frame_not_found where there is no frame before it, run_owned, conflict
 // where somebody else was first, and whatever Restore refuses: then nothing is changed.
-func (s *Store) Travel(ctx context.Context, req TravelRequest) (*Traveled, error) {
-	head, frame, err := s.unownedAt(ctx, req.Run)
+func Travel(ctx context.Context, s *timeline.Store, req Request) (*Result, error) {
+	head, frame, err := unownedAt(ctx, s, req.Run)
 	if err != nil {
 		return nil, err
 	}
 	if req.Node == "" {
-		return s.travelToFrame(ctx, head, frame, req)
+		return travelToFrame(ctx, s, head, frame, req)
 	}
-	known := head.entry
+	known := head.Entry()
 	if frame != nil {
 		known = frame.Entry
 	}
-	attempt, err := findAttempt(known, attemptName{req.Node, req.Iteration, req.Attempt})
+	attempt, err := timeline.FindAttempt(known, timeline.AttemptName{Node: req.Node, Iteration: req.Iteration, Attempt: req.Attempt})
 	if err != nil {
 		return nil, err
 	}
 	key := snapshot.AttemptKey(attempt.NodeID, attempt.Iteration, attempt.Attempt)
-	t := s.traveling(head, snapshot.Op{
+	t := newPlan(s, head, snapshot.Op{
 		Kind: snapshot.OpTravel, NodeID: attempt.NodeID, Iteration: attempt.Iteration, Attempt: attempt.Attempt, NoDeps: req.NoDeps,
 	})
 	t.agree = req.Agree
 	if req.NoDeps {
 		t.subject = snapshot.Key(attempt.NodeID, attempt.Iteration) + " pending again"
-		t.out.To = Address{head.row.ID, head.row.Frame}
+		t.out.To = timeline.Address{Run: head.Row().ID, Frame: head.Row().Frame}
 		t.turn = func(at int64) (*turn, error) { return t.again(attempt, req.Redefinition, at) }
 		return t.do(ctx)
 	}
-	place, err := s.beforeAttempt(head, key)
+	place, err := beforeAttempt(s, head, key)
 	if err != nil {
 		return nil, err
 	}
 	t.out.To, t.op.To = place.address, place.own()
-	t.subject = fmt.Sprintf("back to %s, before %s", place.name(head.row.ID), key)
+	t.subject = fmt.Sprintf("back to %s, before %s", place.name(head.Row().ID), key)
 	t.turn = func(at int64) (*turn, error) {
 		return t.back(place, "before "+key, snapshot.Key(attempt.NodeID, attempt.Iteration), req.Redefinition, at)
 	}
-	t.stays = trail(req.File)
+	t.stays = timeline.Trail(req.File)
 	if t.confirm = req.Confirm; !req.NoFiles {
 		if err := t.restores(ctx, place.then, nil); err != nil {
 			return nil, err
@@ -117,7 +119,7 @@ func (s *Store) Travel(ctx context.Context, req TravelRequest) (*Traveled, error
 }
 
 // unowned opens the tip of a run that no live process owns.
-func (s *Store) unowned(ctx context.Context, run string) (*Head, error) {
+func unowned(ctx context.Context, s *timeline.Store, run string) (*timeline.Head, error) {
 	id, err := s.ResolveRunToChange(ctx, run)
 	if err != nil {
 		return nil, err
@@ -126,12 +128,12 @@ func (s *Store) unowned(ctx context.Context, run string) (*Head, error) {
 	if err != nil {
 		return nil, err
 	}
-	return head, s.refuseOwned(head.row)
+	return head, s.RefuseOwned(head.Row())
 }
 
 // back returns the turn of a travel back to a place, which people know as where. The node with the key, and the nodes
 // that need it, become pending; "" means no node.
-func (t *traveling) back(to *place, where, key string, re Redefinition, at int64) (*turn, error) {
+func (t *plan) back(to *place, where, key string, re Redefinition, at int64) (*turn, error) {
 	state, err := to.then.State()
 	if err != nil {
 		return nil, err
@@ -158,7 +160,7 @@ func (t *traveling) back(to *place, where, key string, re Redefinition, at int64
 }
 
 // again is the turn of a travel that makes a node pending in the state as it is.
-func (t *traveling) again(attempt snapshot.Attempt, re Redefinition, at int64) (*turn, error) {
+func (t *plan) again(attempt snapshot.Attempt, re Redefinition, at int64) (*turn, error) {
 	key := snapshot.Key(attempt.NodeID, attempt.Iteration)
 	steps := t.stepOver(key+" was made pending again", at)
 	err := steps.all(func(a snapshot.Attempt) bool {
@@ -167,11 +169,11 @@ func (t *traveling) again(attempt snapshot.Attempt, re Redefinition, at int64) (
 	if err != nil {
 		return nil, err
 	}
-	changes, err := re.prepare(t.head.state)
+	changes, err := re.prepare(t.head.State())
 	if err != nil {
 		return nil, err
 	}
-	resets := &backReset{store: t.store, state: t.head.state, changes: changes}
+	resets := &backReset{store: t.store, state: t.head.State(), changes: changes}
 	if err := resets.add(resets.alone(key)); err != nil {
 		return nil, err
 	}

@@ -1,7 +1,8 @@
-package timeline
+package travel
 
 import (
 	"github.com/git-smithers/git-smithers/snapshot"
+	"github.com/git-smithers/git-smithers/timeline"
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
 
@@ -10,19 +11,19 @@ type outcome struct{ err error }
 
 // started is the event with which a travel, reset or undo begins, where newest is the
 // run's newest frame before it.
-func (t *traveling) started(newest int64) []snapshot.Event {
-	return []snapshot.Event{t.event("TimeTravelStarted", newest, nil, t.store.now().UnixMilli())}
+func (t *plan) started(newest int64) []snapshot.Event {
+	return []snapshot.Event{t.event("TimeTravelStarted", newest, nil, t.store.Now().UnixMilli())}
 }
 
 // finished are the events of the frame: which nodes are pending, and that it is done.
-func (t *traveling) finished(turn *turn, at int64) []snapshot.Event {
+func (t *plan) finished(turn *turn, at int64) []snapshot.Event {
 	var events []snapshot.Event
 	for _, key := range t.out.Reset {
 		id, iteration, err := snapshot.SplitKey(key)
 		if err != nil {
 			continue // keys of nodes split
 		}
-		events = append(events, runEvent("NodePending", at, struct {
+		events = append(events, timeline.NewEvent("NodePending", at, struct {
 			Run       string `json:"runId"`
 			Node      string `json:"nodeId"`
 			Iteration int    `json:"iteration"`
@@ -37,14 +38,14 @@ func (t *traveling) finished(turn *turn, at int64) []snapshot.Event {
 
 // statusEvent is the event that a run has another status.
 func statusEvent(run string, status snapshot.RunStatus, at int64) snapshot.Event {
-	return runEvent("RunStatusChanged", at, struct {
+	return timeline.NewEvent("RunStatusChanged", at, struct {
 		Run    string             `json:"runId"`
 		Status snapshot.RunStatus `json:"status"`
 	}{run, status})
 }
 
 // event is an event of a travel, reset or undo.
-func (t *traveling) event(kind string, from int64, how *outcome, at int64) snapshot.Event {
+func (t *plan) event(kind string, from int64, how *outcome, at int64) snapshot.Event {
 	payload := struct {
 		Run       string `json:"runId"`
 		Op        string `json:"op"`
@@ -72,5 +73,5 @@ func (t *traveling) event(kind string, from int64, how *outcome, at int64) snaps
 			payload.Error = string(fault.CodeOf(how.err)) // its words may name this machine
 		}
 	}
-	return runEvent(kind, at, payload)
+	return timeline.NewEvent(kind, at, payload)
 }

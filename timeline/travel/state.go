@@ -1,4 +1,4 @@
-package timeline
+package travel
 
 import (
 	"errors"
@@ -6,11 +6,12 @@ import (
 
 	"github.com/git-smithers/git-smithers/objstore/page"
 	"github.com/git-smithers/git-smithers/snapshot"
+	"github.com/git-smithers/git-smithers/timeline"
 )
 
 // backReset gathers what a travel changes of the state that it goes back to.
 type backReset struct {
-	store   *Store
+	store   *timeline.Store
 	state   *snapshot.State   // without the changes
 	changes []snapshot.Change // so far
 }
@@ -23,7 +24,7 @@ func (b *backReset) add(changes []snapshot.Change, err error) error {
 
 // now is the state with the changes so far, which are written nowhere.
 func (b *backReset) now() (*snapshot.State, error) {
-	return b.state.EditWithin(b.store.settings.Limits, b.store.objects.Begin(), b.changes)
+	return b.state.EditWithin(b.store.Settings().Limits, b.store.Objects().Begin(), b.changes)
 }
 
 // unfinished makes pending what is in progress, and those of nodes that neither are nor wait.

@@ -1,19 +1,20 @@
-package timeline
+package travel
 
 import (
 	"context"
 	"errors"
 
 	"github.com/git-smithers/git-smithers/snapshot"
+	"github.com/git-smithers/git-smithers/timeline"
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
 
 // restores plans to restore the files that the run had at an entry: in all its working
 // copies or, where only names one, in that.
-func (t *traveling) restores(ctx context.Context, then *snapshot.Entry, only *string) error {
+func (t *plan) restores(ctx context.Context, then *snapshot.Entry, only *string) error {
 	vcs, err := then.VCSRevision()
 	if err != nil {
-		return Explain(err)
+		return timeline.Explain(err)
 	}
 	if only == nil || *only == "" {
 		if err := t.restoresShared(ctx, vcs); err != nil {
@@ -28,7 +29,7 @@ func (t *traveling) restores(ctx context.Context, then *snapshot.Entry, only *st
 		if w.Tree.IsZero() || only != nil && *only != w.Name {
 			continue
 		}
-		files, err := t.store.worktreeFiles(ctx, t.head, Address{t.out.Run, t.out.To.Frame}, w.Name)
+		files, err := t.store.WorktreeFiles(ctx, t.head, timeline.Address{Run: t.out.Run, Frame: t.out.To.Frame}, w.Name)
 		if fault.CodeOf(err) == fault.NoWorkingCopy {
 			t.out.Missing, t.missing = append(t.out.Missing, w.Name), append(t.missing, *w)
 			continue
@@ -46,33 +47,33 @@ func (t *traveling) restores(ctx context.Context, then *snapshot.Entry, only *st
 }
 
 // keepMissing puts into a draft what tasks' own worktrees had then that are not here: resume makes them anew with that.
-func (t *traveling) keepMissing(draft *snapshot.Draft) error {
+func (t *plan) keepMissing(draft *snapshot.Draft) error {
 	if len(t.missing) == 0 {
 		return nil
 	}
 	vcs, err := draft.VCS, error(nil)
 	if vcs == nil {
-		vcs, err = t.head.entry.VCSRevision()
+		vcs, err = t.head.Entry().VCSRevision()
 	}
 	for _, w := range t.missing {
-		vcs = withWorktree(vcs, w.Name, w.VCS)
+		vcs = timeline.WithWorktree(vcs, w.Name, w.VCS)
 	}
 	draft.VCS = vcs
 	return err
 }
 
 // restoresShare tells whether the files that tasks share would be restored in a task's own worktree.
-func (t *traveling) restoresShare(own *WorkingCopy) bool {
-	return len(t.files.all) > 0 && t.files.all[0].name == "" && t.files.all[0].copy.Root() == own.Root()
+func (t *plan) restoresShare(own *timeline.WorkingCopy) bool {
+	return len(t.files.All) > 0 && t.files.All[0].Name == "" && t.files.All[0].Copy.Root() == own.Root()
 }
 
 // restoresShared plans to restore the files that the run's tasks share.
-func (t *traveling) restoresShared(ctx context.Context, vcs *snapshot.VCS) error {
+func (t *plan) restoresShared(ctx context.Context, vcs *snapshot.VCS) error {
 	if vcs == nil || vcs.Tree.IsZero() {
 		t.out.NoFiles = "no files were captured for " + t.out.To.String()
 		return nil
 	}
-	files, err := t.store.worktreeFiles(ctx, t.head, Address{t.out.Run, t.out.To.Frame}, "")
+	files, err := t.store.WorktreeFiles(ctx, t.head, timeline.Address{Run: t.out.Run, Frame: t.out.To.Frame}, "")
 	if err != nil {
 		return t.hintNoFiles(err)
 	}
@@ -81,14 +82,14 @@ func (t *traveling) restoresShared(ctx context.Context, vcs *snapshot.VCS) error
 }
 
 // restoresIn plans to restore the files of one working copy.
-func (t *traveling) restoresIn(files *WorkingCopy, name string, vcs *snapshot.VCS) *Restored {
-	out := &Restored{From: t.out.To, VCS: vcs, Beside: vcs.Attempts}
-	t.files.all = append(t.files.all, &restoring{store: t.store, copy: files, name: name, want: vcs, stays: t.stays, out: out})
+func (t *plan) restoresIn(files *timeline.WorkingCopy, name string, vcs *snapshot.VCS) *timeline.Restored {
+	out := &timeline.Restored{From: t.out.To, VCS: vcs, Beside: vcs.Attempts}
+	t.files.All = append(t.files.All, &timeline.RestoreJob{Store: t.store, Copy: files, Name: name, Want: vcs, Stays: t.stays, Out: out})
 	return out
 }
 
 // hintNoFiles tells how to go back without the files that cannot be restored.
-func (t *traveling) hintNoFiles(err error) error {
+func (t *plan) hintNoFiles(err error) error {
 	known, ok := errors.AsType[*fault.Error](err)
 	if ok && (known.Code == fault.NoWorkingCopy || known.Code == fault.RestoreRefused || known.Code == fault.Unconfirmed) {
 		return known.Hint("--no-vcs leaves the files as they are")

@@ -1,18 +1,19 @@
-package timeline
+package travel
 
 import (
 	"strconv"
 
 	"github.com/git-smithers/git-smithers/objstore"
 	"github.com/git-smithers/git-smithers/snapshot"
+	"github.com/git-smithers/git-smithers/timeline"
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
 
 // place is where a run goes back to.
 type place struct {
-	then    *snapshot.Entry // whose state it is; no frame comes between it and the one of address
-	address Address         // the newest frame by then, of an ancestor where it is older than the fork
-	based   int64           // that frame in the run; snapshot.NoFrame for an ancestor's
+	then    *snapshot.Entry  // whose state it is; no frame comes between it and the one of address
+	address timeline.Address // the newest frame by then, of an ancestor where it is older than the fork
+	based   int64            // that frame in the run; snapshot.NoFrame for an ancestor's
 }
 
 // own is the number of the frame where it is one of the run's; nil for an ancestor's.
@@ -34,17 +35,17 @@ func (p *place) name(run string) string {
 // beforeAttempt finds the place before the entry with which an attempt of the journal
 // began. What is in the journal once is in every later entry, so that this is the newest
 // one without it.
-func (s *Store) beforeAttempt(head *Head, key string) (*place, error) {
+func beforeAttempt(s *timeline.Store, head *timeline.Head, key string) (*place, error) {
 	var read objstore.ID
 	var then *snapshot.Entry
-	for entry, err := range snapshot.Ancestry(s.objects, head.entry) {
+	for entry, err := range snapshot.Ancestry(s.Objects(), head.Entry()) {
 		if err != nil {
-			return nil, Explain(err)
+			return nil, timeline.Explain(err)
 		}
 		if then == nil {
 			attempts, err := entry.Attempts()
 			if err != nil {
-				return nil, Explain(err)
+				return nil, timeline.Explain(err)
 			}
 			if attempts.ID() == read && !read.IsZero() {
 				continue
@@ -52,7 +53,7 @@ func (s *Store) beforeAttempt(head *Head, key string) (*place, error) {
 			read = attempts.ID()
 			_, has, err := attempts.Get(key)
 			if err != nil {
-				return nil, Explain(err)
+				return nil, timeline.Explain(err)
 			}
 			if has {
 				continue
@@ -60,27 +61,27 @@ func (s *Store) beforeAttempt(head *Head, key string) (*place, error) {
 			then = entry
 		}
 		if entry.Frame != snapshot.NoFrame {
-			return placeAt(head.row.ID, then, entry), nil
+			return placeAt(head.Row().ID, then, entry), nil
 		}
 	}
-	return nil, fault.New(fault.FrameNotFound, "attempt %s of run %q is in its first frame: there is none before it", key, head.row.ID).
-		Hint("`git smithers reset %s` begins anew", fault.Word(head.row.ID))
+	return nil, fault.New(fault.FrameNotFound, "attempt %s of run %q is in its first frame: there is none before it", key, head.Row().ID).
+		Hint("`git smithers reset %s` begins anew", fault.Word(head.Row().ID))
 }
 
 // placeAt is the place of an entry and the newest frame by then.
 func placeAt(run string, then, frame *snapshot.Entry) *place {
 	switch {
 	case frame.Run == run:
-		return &place{then, Address{run, frame.Frame}, frame.Frame}
+		return &place{then, timeline.Address{Run: run, Frame: frame.Frame}, frame.Frame}
 	case then.Run == run: // the run's own entries begin without a frame: it shares this one with its parent
-		return &place{then, Address{run, 0}, 0}
+		return &place{then, timeline.Address{Run: run, Frame: 0}, 0}
 	}
-	return &place{then, Address{frame.Run, frame.Frame}, snapshot.NoFrame}
+	return &place{then, timeline.Address{Run: frame.Run, Frame: frame.Frame}, snapshot.NoFrame}
 }
 
 // dropped are the numbers of the frames, the oldest first, that belong to the timeline of
 // a run's tip and not to that of a frame which is based on another frame instead.
-func (s *Store) dropped(tip *snapshot.Entry, newest, based int64) ([]int64, error) {
+func dropped(s *timeline.Store, tip *snapshot.Entry, newest, based int64) ([]int64, error) {
 	out := []int64{}
 	live, kept := newest, based
 	step := func(entry *snapshot.Entry, cursor *int64) {
@@ -88,7 +89,7 @@ func (s *Store) dropped(tip *snapshot.Entry, newest, based int64) ([]int64, erro
 			*cursor = *entry.Based
 		}
 	}
-	for entry, err := range s.chain(tip) {
+	for entry, err := range s.Chain(tip) {
 		if err != nil {
 			return nil, err
 		}

@@ -1,4 +1,4 @@
-package timeline
+package travel
 
 import (
 	"context"
@@ -7,25 +7,26 @@ import (
 	"fmt"
 
 	"github.com/git-smithers/git-smithers/snapshot"
+	"github.com/git-smithers/git-smithers/timeline"
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
 
-// traveling is one travel, reset or undo: it gives a run another state and, where it
+// newPlan is one travel, reset or undo: it gives a run another state and, where it
 // restores files, another working copy, in one frame.
-type traveling struct {
-	store   *Store
-	head    *Head
+type plan struct {
+	store   *timeline.Store
+	head    *timeline.Head
 	op      snapshot.Op
 	undoes  *snapshot.Op                   // the op that is taken back; nil for none
 	subject string                         // of the frame
 	missing []snapshot.Worktree            // tasks' own worktrees of then that are not here
-	files   *restores                      // of nothing where the working copy is left alone
-	confirm ConfirmRemoval                 // asks about untracked files; nil: nobody is asked
+	files   *timeline.RestoreJobs          // of nothing where the working copy is left alone
+	confirm timeline.ConfirmRemoval        // asks about untracked files; nil: nobody is asked
 	stays   []string                       // absolute paths in the working copies that are left alone
 	agree   func(*snapshot.Workflow) error // see Redefinition; nil: nobody is asked
 	// turn says what becomes of the run on the tip as it is at that moment. It writes nothing.
 	turn func(at int64) (*turn, error)
-	out  *Traveled
+	out  *Result
 }
 
 // turn is what becomes of a run.
@@ -40,26 +41,26 @@ type turn struct {
 	row      func(*snapshot.Run)
 }
 
-func (s *Store) traveling(head *Head, op snapshot.Op) *traveling {
-	return &traveling{
-		store: s, head: head, op: op, files: &restores{store: s, head: head},
-		out: &Traveled{
-			Run: head.row.ID, Reset: []string{}, Cancelled: []string{}, Dropped: []int64{},
-			Worktrees: []*Restored{}, Missing: []string{},
+func newPlan(s *timeline.Store, head *timeline.Head, op snapshot.Op) *plan {
+	return &plan{
+		store: s, head: head, op: op, files: &timeline.RestoreJobs{Store: s, Head: head},
+		out: &Result{
+			Run: head.Row().ID, Reset: []string{}, Cancelled: []string{}, Dropped: []int64{},
+			Worktrees: []*timeline.Restored{}, Missing: []string{},
 		},
 	}
 }
 
 // do refuses what can be refused, and only then writes: it claims the run, saves and
 // restores the files, and appends the frame, which gives the run back.
-func (t *traveling) do(ctx context.Context) (*Traveled, error) {
-	defer t.files.close()
-	if err := t.files.confirmed(ctx, t.confirm, func() error { return t.prepare(ctx) }); err != nil {
+func (t *plan) do(ctx context.Context) (*Result, error) {
+	defer t.files.Close()
+	if err := t.files.Confirmed(ctx, t.confirm, func() error { return t.prepare(ctx) }); err != nil {
 		return nil, t.hintNoFiles(err)
 	}
 	draft, err := t.draft()
 	if err != nil {
-		return nil, Explain(err)
+		return nil, timeline.Explain(err)
 	}
 	if err := t.askFor(draft.Workflow); err != nil {
 		return nil, err
@@ -70,18 +71,18 @@ func (t *traveling) do(ctx context.Context) (*Traveled, error) {
 	}
 	defer func() {
 		if err := claim.Release(ctx); err != nil {
-			t.store.warn(fmt.Errorf("give run %q back: %w", t.head.row.ID, err))
+			t.store.Warn(fmt.Errorf("give run %q back: %w", t.head.Row().ID, err))
 		}
 	}()
 	t.endCommands(ctx)
-	t.files.fence = func() error { return t.fence(claim) }
-	announced := t.files.changes()
+	t.files.Fence = func() error { return t.fence(claim) }
+	announced := t.files.Changes()
 	if announced {
-		if err := t.files.save(ctx, t.subject, t.started); err != nil {
+		if err := t.files.Save(ctx, t.subject, t.started); err != nil {
 			return nil, err
 		}
 	}
-	if err := t.files.restore(ctx); err != nil {
+	if err := t.files.Restore(ctx); err != nil {
 		return nil, t.failed(ctx, err, announced)
 	}
 	t.op.Files = announced
@@ -95,23 +96,23 @@ func (t *traveling) do(ctx context.Context) (*Traveled, error) {
 }
 
 // prepare refuses what can be refused. It writes nothing.
-func (t *traveling) prepare(ctx context.Context) error {
-	if err := t.files.prepare(ctx); err != nil {
+func (t *plan) prepare(ctx context.Context) error {
+	if err := t.files.Prepare(ctx); err != nil {
 		return err
 	}
 	_, err := t.draft()
-	return Explain(err)
+	return timeline.Explain(err)
 }
 
 // askFor asks for consent to the definition with which the run goes on; nil is the tip's.
-func (t *traveling) askFor(workflow *snapshot.Workflow) error {
+func (t *plan) askFor(workflow *snapshot.Workflow) error {
 	if t.agree == nil {
 		return nil
 	}
 	if workflow == nil {
 		var err error
-		if workflow, err = t.head.entry.Workflow(); err != nil || workflow == nil {
-			return Explain(err)
+		if workflow, err = t.head.Entry().Workflow(); err != nil || workflow == nil {
+			return timeline.Explain(err)
 		}
 	}
 	return t.agree(workflow)
@@ -119,21 +120,21 @@ func (t *traveling) askFor(workflow *snapshot.Workflow) error {
 
 // claim makes the run this process's. Who moves the tip meanwhile without touching what
 // the operation is about is no obstacle.
-func (t *traveling) claim(ctx context.Context) (*Claim, error) {
-	before, done := t.head.row, t.head.entry
+func (t *plan) claim(ctx context.Context) (*timeline.Claim, error) {
+	before, done := t.head.Row(), t.head.Entry()
 	for try := 1; ; try++ {
-		claim, err := t.head.Claim(ctx, ClaimRequest{})
+		claim, err := t.head.Claim(ctx, timeline.ClaimRequest{})
 		if fault.CodeOf(err) != fault.Conflict || err == nil {
 			return claim, err
 		}
-		if err := pause(ctx, try); err != nil {
-			return nil, Explain(err)
+		if err := timeline.Pause(ctx, try); err != nil {
+			return nil, timeline.Explain(err)
 		}
 		if err := t.head.Refresh(ctx); err != nil {
 			return nil, err
 		}
-		same, opsErr := sameOps(done, t.head.entry)
-		if now := t.head.row; opsErr != nil || !same || now.Frame != before.Frame || now.Epoch != before.Epoch {
+		same, opsErr := sameOps(done, t.head.Entry())
+		if now := t.head.Row(); opsErr != nil || !same || now.Frame != before.Frame || now.Epoch != before.Epoch {
 			return nil, errors.Join(err, opsErr)
 		}
 	}
@@ -141,13 +142,13 @@ func (t *traveling) claim(ctx context.Context) (*Claim, error) {
 
 // endCommands ends what is left of the commands of a process that was killed: they would
 // go on to write into the files that are about to be restored.
-func (t *traveling) endCommands(ctx context.Context) {
-	n, err := t.store.Commands(t.head.row.ID).EndLeft(ctx, commandGrace)
+func (t *plan) endCommands(ctx context.Context) {
+	n, err := t.store.Commands(t.head.Row().ID).EndLeft(ctx, timeline.CommandGrace)
 	if n > 0 {
-		t.store.warn(fmt.Errorf("commands of another process of run %q were still at work: %d processes were ended", t.head.row.ID, n))
+		t.store.Warn(fmt.Errorf("commands of another process of run %q were still at work: %d processes were ended", t.head.Row().ID, n))
 	}
 	if err != nil {
-		t.store.warn(fmt.Errorf("something of another process of run %q may still be at work: %w", t.head.row.ID, err))
+		t.store.Warn(fmt.Errorf("something of another process of run %q may still be at work: %w", t.head.Row().ID, err))
 	}
 }
 
@@ -155,47 +156,47 @@ func (t *traveling) endCommands(ctx context.Context) {
 func sameOps(a, b *snapshot.Entry) (bool, error) {
 	before, err := a.Ops()
 	if err != nil {
-		return false, Explain(err)
+		return false, timeline.Explain(err)
 	}
 	now, err := b.Ops()
 	if err != nil {
-		return false, Explain(err)
+		return false, timeline.Explain(err)
 	}
 	return before.ID() == now.ID(), nil
 }
 
 // fence refuses to write for a run that somebody else has taken over.
-func (t *traveling) fence(claim *Claim) error {
-	if t.head.row.Owner == claim.token {
+func (t *plan) fence(claim *timeline.Claim) error {
+	if t.head.Row().Owner == claim.Token {
 		return nil
 	}
-	return fault.New(fault.Conflict, "run %q was taken over by another process", t.head.row.ID).
+	return fault.New(fault.Conflict, "run %q was taken over by another process", t.head.Row().ID).
 		Hint("nothing more is written by this one")
 }
 
 // record appends the frame.
-func (t *traveling) record(ctx context.Context, announced bool) error {
+func (t *plan) record(ctx context.Context, announced bool) error {
 	var steps *stepping
-	err := t.files.update(ctx, func() (*snapshot.Draft, error) {
+	err := t.files.Update(ctx, func() (*snapshot.Draft, error) {
 		draft, err := t.draft()
 		if err != nil {
 			return nil, err
 		}
 		if !announced {
-			draft.Events = append(t.started(t.head.row.Frame), draft.Events...)
+			draft.Events = append(t.started(t.head.Row().Frame), draft.Events...)
 		}
-		if _, err := t.files.capture(draft.Draft, restored); err != nil {
+		if _, err := t.files.Capture(draft.Draft, timeline.CapturedAfter); err != nil {
 			return nil, err
 		}
 		if err := t.keepMissing(draft.Draft); err != nil {
 			return nil, err
 		}
 		steps = draft.steps
-		t.out.Op, err = t.head.addOp(draft.Draft, t.op)
+		t.out.Op, err = t.head.AddOp(draft.Draft, t.op)
 		if err == nil && t.undoes != nil {
 			undone := *t.undoes
 			undone.UndoneBy = t.out.Op.Number
-			draft.Journal = append(draft.Journal, setOp(undone))
+			draft.Journal = append(draft.Journal, timeline.SetOp(undone))
 			t.out.Undone = &undone
 		}
 		return draft.Draft, err
@@ -203,9 +204,9 @@ func (t *traveling) record(ctx context.Context, announced bool) error {
 	if err != nil {
 		return err
 	}
-	t.out.Frame, t.out.Status = t.head.row.Frame, t.head.row.Status
-	for _, one := range t.files.all {
-		one.out.Frame = t.files.newest()
+	t.out.Frame, t.out.Status = t.head.Row().Frame, t.head.Row().Status
+	for _, one := range t.files.All {
+		one.Out.Frame = t.files.Newest()
 	}
 	if steps != nil {
 		steps.forgetLogs()
@@ -220,13 +221,13 @@ type travelDraft struct {
 }
 
 // draft is the frame on the tip as it is now, and notes in out what it does.
-func (t *traveling) draft() (*travelDraft, error) {
-	at := t.store.now().UnixMilli()
+func (t *plan) draft() (*travelDraft, error) {
+	at := t.store.Now().UnixMilli()
 	turn, err := t.turn(at)
 	if err != nil {
 		return nil, err
 	}
-	state := t.head.state
+	state := t.head.State()
 	draft := &snapshot.Draft{
 		Frame: true, State: turn.state, Based: turn.based, Rendered: turn.rendered, Workflow: turn.workflow,
 		Subject: t.subject, AtMs: at,
@@ -242,16 +243,16 @@ func (t *traveling) draft() (*travelDraft, error) {
 			}
 		}
 	}
-	next, err := state.EditWithin(t.store.settings.Limits, t.store.objects.Begin(), turn.state)
+	next, err := state.EditWithin(t.store.Settings().Limits, t.store.Objects().Begin(), turn.state)
 	if err != nil {
 		return nil, err
 	}
-	if t.out.Reset, err = becamePending(t.head.state, next); err != nil {
+	if t.out.Reset, err = becamePending(t.head.State(), next); err != nil {
 		return nil, err
 	}
-	t.out.From, t.out.Dropped, t.out.Cancelled = t.head.row.Frame, []int64{}, []string{}
+	t.out.From, t.out.Dropped, t.out.Cancelled = t.head.Row().Frame, []int64{}, []string{}
 	if turn.based != nil {
-		if t.out.Dropped, err = t.store.dropped(t.head.entry, t.head.row.Frame, *turn.based); err != nil {
+		if t.out.Dropped, err = dropped(t.store, t.head.Entry(), t.head.Row().Frame, *turn.based); err != nil {
 			return nil, err
 		}
 	}
@@ -273,7 +274,7 @@ func (t *traveling) draft() (*travelDraft, error) {
 
 // redefine gives a turn the workflow with which the run goes on: that of the request or
 // else, where it is another than the tip's, the one of then.
-func (t *traveling) redefine(turn *turn, re Redefinition) error {
+func (t *plan) redefine(turn *turn, re Redefinition) error {
 	if re.Workflow != nil {
 		turn.workflow = re.Workflow
 		turn.row = func(row *snapshot.Run) {
@@ -287,7 +288,7 @@ func (t *traveling) redefine(turn *turn, re Redefinition) error {
 		return nil
 	}
 	then, err := turn.then.RunRow()
-	if err != nil || then.WorkflowHash == t.head.row.WorkflowHash {
+	if err != nil || then.WorkflowHash == t.head.Row().WorkflowHash {
 		return err
 	}
 	if turn.workflow, err = turn.then.Workflow(); err != nil || turn.workflow == nil {
@@ -298,19 +299,19 @@ func (t *traveling) redefine(turn *turn, re Redefinition) error {
 }
 
 // failed records that the files could not be restored, and that nothing else has changed.
-func (t *traveling) failed(ctx context.Context, cause error, announced bool) error {
+func (t *plan) failed(ctx context.Context, cause error, announced bool) error {
 	if !announced {
 		return cause
 	}
-	err := t.files.update(context.WithoutCancel(ctx), func() (*snapshot.Draft, error) {
+	err := t.files.Update(context.WithoutCancel(ctx), func() (*snapshot.Draft, error) {
 		return &snapshot.Draft{
 			Subject: "failed: " + t.subject,
-			Events:  []snapshot.Event{t.event("TimeTravelFinished", t.head.row.Frame, &outcome{cause}, t.store.now().UnixMilli())},
+			Events:  []snapshot.Event{t.event("TimeTravelFinished", t.head.Row().Frame, &outcome{cause}, t.store.Now().UnixMilli())},
 			Run:     func(row *snapshot.Run) { row.Owner = "" },
 		}, nil
 	})
 	if err != nil {
-		t.store.warn(fmt.Errorf("record that the files could not be restored: %w", err))
+		t.store.Warn(fmt.Errorf("record that the files could not be restored: %w", err))
 	}
 	return cause
 }

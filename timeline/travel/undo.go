@@ -1,4 +1,4 @@
-package timeline
+package travel
 
 import (
 	"context"
@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/git-smithers/git-smithers/snapshot"
+	"github.com/git-smithers/git-smithers/timeline"
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
 
@@ -13,7 +14,7 @@ import (
 type UndoRequest struct {
 	Run     string // its id; "": the run with the newest op that was done in this clone and is not undone
 	NoFiles bool   // leave the working copy as it is
-	Confirm ConfirmRemoval
+	Confirm timeline.ConfirmRemoval
 }
 
 // Undo takes back the run's newest travel, reset, revert, restore or fork that has not been
@@ -35,16 +36,16 @@ type UndoRequest struct {
 //
 // nothing_to_undo where there is none; undo_refused for a fork that has run or that a fetch made, for what an engine
 // did, and without a run for a prune; run_owned, and whatever Restore refuses: then nothing is changed.
-func (s *Store) Undo(ctx context.Context, req UndoRequest) (*Traveled, error) {
+func Undo(ctx context.Context, s *timeline.Store, req UndoRequest) (*Result, error) {
 	if req.Run != "" {
-		return s.undoNewest(ctx, req)
+		return undoNewest(ctx, s, req)
 	}
-	run, passed, err := s.runToUndo(ctx)
+	run, passed, err := runToUndo(ctx, s)
 	if err != nil {
 		return nil, err
 	}
 	req.Run = run
-	done, err := s.undoNewest(ctx, req)
+	done, err := undoNewest(ctx, s, req)
 	if done != nil {
 		done.PassedOver = passed
 	}
@@ -52,8 +53,8 @@ func (s *Store) Undo(ctx context.Context, req UndoRequest) (*Traveled, error) {
 }
 
 // undoNewest takes back the newest op of the run that the request names.
-func (s *Store) undoNewest(ctx context.Context, req UndoRequest) (*Traveled, error) {
-	head, err := s.unowned(ctx, req.Run)
+func undoNewest(ctx context.Context, s *timeline.Store, req UndoRequest) (*Result, error) {
+	head, err := unowned(ctx, s, req.Run)
 	if err != nil {
 		return nil, err
 	}
@@ -62,20 +63,20 @@ func (s *Store) undoNewest(ctx context.Context, req UndoRequest) (*Traveled, err
 		return nil, err
 	}
 	if op.Kind == snapshot.OpFork {
-		return s.undoFork(ctx, head, op)
+		return undoFork(ctx, s, head, op)
 	}
-	then, err := snapshot.ReadEntry(s.objects, op.Before)
+	then, err := snapshot.ReadEntry(s.Objects(), op.Before)
 	if err != nil {
-		return nil, Explain(fmt.Errorf("the entry before op %d: %w", op.Number, err))
+		return nil, timeline.Explain(fmt.Errorf("the entry before op %d: %w", op.Number, err))
 	}
 	row, err := then.RunRow()
 	if err != nil {
-		return nil, Explain(err)
+		return nil, timeline.Explain(err)
 	}
-	t := s.traveling(head, snapshot.Op{Kind: snapshot.OpUndo, Undoes: op.Number, Worktree: op.Worktree})
+	t := newPlan(s, head, snapshot.Op{Kind: snapshot.OpUndo, Undoes: op.Number, Worktree: op.Worktree})
 	t.undoes, t.confirm = &op, req.Confirm
 	t.subject = "undone: " + describeOp(op)
-	t.out.To = Address{head.row.ID, row.Frame}
+	t.out.To = timeline.Address{Run: head.Row().ID, Frame: row.Frame}
 	t.turn = func(at int64) (*turn, error) { return t.before(then, row, at) }
 	if filesAlone(op) {
 		t.turn = func(int64) (*turn, error) { return &turn{}, nil }
@@ -117,7 +118,7 @@ func describeOp(op snapshot.Op) string {
 }
 
 // before is the turn of an undo that goes back to the entry before an op.
-func (t *traveling) before(then *snapshot.Entry, row snapshot.Run, at int64) (*turn, error) {
+func (t *plan) before(then *snapshot.Entry, row snapshot.Run, at int64) (*turn, error) {
 	steps := t.stepOver("the run went back to before "+describeOp(*t.undoes), at)
 	if err := steps.since(then, false); err != nil {
 		return nil, err
@@ -141,15 +142,15 @@ func (t *traveling) before(then *snapshot.Entry, row snapshot.Run, at int64) (*t
 }
 
 // opToUndo is the newest op of a run that is not undone, and no undo itself.
-func opToUndo(head *Head) (snapshot.Op, error) {
-	ops, err := OpsAt(head.entry)
+func opToUndo(head *timeline.Head) (snapshot.Op, error) {
+	ops, err := timeline.OpsAt(head.Entry())
 	if err != nil {
-		return snapshot.Op{}, Explain(err)
+		return snapshot.Op{}, timeline.Explain(err)
 	}
 	if op, ok := newestOp(ops); ok {
-		return op, refuseEngines(head.row, op)
+		return op, refuseEngines(head.Row(), op)
 	}
-	nothing := fault.New(fault.NothingToUndo, "nothing was done to run %q that could be taken back", head.row.ID)
+	nothing := fault.New(fault.NothingToUndo, "nothing was done to run %q that could be taken back", head.Row().ID)
 	for _, op := range slices.Backward(ops) {
 		if op.Kind == snapshot.OpUndo && op.ByEngine() {
 			nothing = nothing.Hint("its engine went on from frame %d, without op %d: that stays", *op.To, op.Undoes)
@@ -157,7 +158,7 @@ func opToUndo(head *Head) (snapshot.Op, error) {
 		}
 	}
 	return snapshot.Op{}, nothing.
-		Hint("`git smithers ops %s` lists what was done to it", fault.Word(head.row.ID)).Detail("runId", head.row.ID)
+		Hint("`git smithers ops %s` lists what was done to it", fault.Word(head.Row().ID)).Detail("runId", head.Row().ID)
 }
 
 // refuseEngines is undo_refused for what an engine did in its own run.
@@ -168,7 +169,7 @@ func refuseEngines(row snapshot.Run, op snapshot.Op) error {
 	refused := fault.New(fault.UndoRefused, "op %d of run %q is its engine's own: it went back to frame %d", op.Number, row.ID, *op.To).
 		Detail("runId", row.ID)
 	if op.Frame != nil && *op.Frame > 0 {
-		refused = refused.Hint("`git smithers fork %s` goes on from the frame before it", fault.Word(Address{row.ID, *op.Frame - 1}.String()))
+		refused = refused.Hint("`git smithers fork %s` goes on from the frame before it", fault.Word(timeline.Address{Run: row.ID, Frame: *op.Frame - 1}.String()))
 	}
 	return refused
 }

@@ -1,9 +1,10 @@
-package timeline
+package travel
 
 import (
 	"context"
 
 	"github.com/git-smithers/git-smithers/snapshot"
+	"github.com/git-smithers/git-smithers/timeline"
 )
 
 // ResetRequest asks to begin anew or, with a frame, to go back to its state.
@@ -20,32 +21,32 @@ type ResetRequest struct {
 // If Run names a frame, the state is that of the frame, as after a travel to it.
 //
 // run_owned: then nothing is changed.
-func (s *Store) Reset(ctx context.Context, req ResetRequest) (*Traveled, error) {
-	head, frame, err := s.unownedAt(ctx, req.Run)
+func Reset(ctx context.Context, s *timeline.Store, req ResetRequest) (*Result, error) {
+	head, frame, err := unownedAt(ctx, s, req.Run)
 	if err != nil {
 		return nil, err
 	}
 	if frame != nil {
-		return s.travelToFrame(ctx, head, frame, TravelRequest{Run: req.Run, NoFiles: true, Redefinition: req.Redefinition})
+		return travelToFrame(ctx, s, head, frame, Request{Run: req.Run, NoFiles: true, Redefinition: req.Redefinition})
 	}
-	t := s.traveling(head, snapshot.Op{Kind: snapshot.OpReset, To: new(int64)})
+	t := newPlan(s, head, snapshot.Op{Kind: snapshot.OpReset, To: new(int64)})
 	t.subject, t.agree = "reset: begins anew", req.Agree
-	t.out.To = Address{head.row.ID, 0}
+	t.out.To = timeline.Address{Run: head.Row().ID, Frame: 0}
 	t.turn = func(at int64) (*turn, error) { return t.anew(ctx, req.Redefinition, at) }
 	return t.do(ctx)
 }
 
 // anew is the turn of a reset.
-func (t *traveling) anew(ctx context.Context, re Redefinition, at int64) (*turn, error) {
+func (t *plan) anew(ctx context.Context, re Redefinition, at int64) (*turn, error) {
 	steps := t.stepOver("the run began anew", at)
 	if err := steps.all(func(snapshot.Attempt) bool { return true }); err != nil {
 		return nil, err
 	}
-	changes, err := snapshot.ResetAll(t.head.state)
+	changes, err := snapshot.ResetAll(t.head.State())
 	if err != nil {
 		return nil, err
 	}
-	resets := &backReset{store: t.store, state: t.head.state, changes: changes}
+	resets := &backReset{store: t.store, state: t.head.State(), changes: changes}
 	state, err := resets.now()
 	if err != nil {
 		return nil, err
@@ -58,12 +59,12 @@ func (t *traveling) anew(ctx context.Context, re Redefinition, at int64) (*turn,
 		return nil, err
 	}
 	// What the newest tree shows is how far the run had come.
-	first, err := t.store.loadFrame(ctx, t.out.To, t.head.entry.ID)
+	first, err := t.store.LoadFrame(ctx, t.out.To, t.head.Entry().ID)
 	if err != nil {
 		return nil, err
 	}
 	row, err := first.Entry.RunRow()
-	if err == nil && row.WorkflowHash == t.head.row.WorkflowHash {
+	if err == nil && row.WorkflowHash == t.head.Row().WorkflowHash {
 		turn.rendered, err = t.store.Rendered(first.Entry)
 	}
 	return turn, err

@@ -1,4 +1,4 @@
-package timeline
+package travel
 
 import (
 	"bytes"
@@ -6,6 +6,7 @@ import (
 
 	"github.com/git-smithers/git-smithers/objstore/page"
 	"github.com/git-smithers/git-smithers/snapshot"
+	"github.com/git-smithers/git-smithers/timeline"
 )
 
 // steppedOver is the code of attempts that a travel, reset or undo has marked cancelled.
@@ -14,7 +15,7 @@ const steppedOver = "stepped_over"
 // stepping is what becomes of the attempts of a journal when the run goes on from
 // elsewhere. They all stay in it.
 type stepping struct {
-	store *Store
+	store *timeline.Store
 	tip   *snapshot.Entry
 	why   string // for those that have no error of their own
 	at    int64
@@ -26,9 +27,9 @@ type stepping struct {
 }
 
 // stepOver begins to step over attempts of the run.
-func (t *traveling) stepOver(why string, at int64) *stepping {
+func (t *plan) stepOver(why string, at int64) *stepping {
 	return &stepping{
-		store: t.store, tip: t.head.entry, why: steppedOver + ": " + why, at: at,
+		store: t.store, tip: t.head.Entry(), why: steppedOver + ": " + why, at: at,
 		cancelled: []string{}, nodes: make(map[string]bool),
 	}
 }

@@ -1,4 +1,4 @@
-package timeline
+package travel
 
 import (
 	"cmp"
@@ -8,6 +8,7 @@ import (
 
 	"github.com/git-smithers/git-smithers/refs"
 	"github.com/git-smithers/git-smithers/snapshot"
+	"github.com/git-smithers/git-smithers/timeline"
 )
 
 // PassedOver is an op or a prune that an undo without a run does not take back.
@@ -38,18 +39,18 @@ type undoable struct {
 //
 // If something else was done here since that op, the op is not what an undo is expected to take back: undo_refused.
 // If no op can be taken back, the error is nothing_to_undo, or undo_refused where a run can be brought back.
-func (s *Store) runToUndo(ctx context.Context) (run string, passed []PassedOver, err error) {
-	lines, err := s.Here().lines()
+func runToUndo(ctx context.Context, s *timeline.Store) (run string, passed []PassedOver, err error) {
+	lines, err := s.Here().Lines()
 	if err != nil {
-		return "", nil, Explain(err)
+		return "", nil, timeline.Explain(err)
 	}
-	all, err := s.undoableOps(ctx, lines)
+	all, err := undoableOps(ctx, s, lines)
 	if err != nil {
 		return "", nil, err
 	}
-	pruned, err := s.prunedHere(ctx, lines)
+	pruned, err := prunedHere(ctx, s, lines)
 	if err != nil {
-		return "", nil, Explain(err)
+		return "", nil, timeline.Explain(err)
 	}
 	all = append(all, pruned...)
 	slices.SortStableFunc(all, func(a, b undoable) int {
@@ -78,19 +79,19 @@ func (s *Store) runToUndo(ctx context.Context) (run string, passed []PassedOver,
 }
 
 // undoableOps returns the newest op of every run that has one.
-func (s *Store) undoableOps(ctx context.Context, lines map[string]int) ([]undoable, error) {
-	tips, err := s.refs.Tips(ctx)
-	if _, err = BrokenRefs(err); err != nil {
-		return nil, Explain(err)
+func undoableOps(ctx context.Context, s *timeline.Store, lines map[string]int) ([]undoable, error) {
+	tips, err := s.Refs().Tips(ctx)
+	if _, err = timeline.BrokenRefs(err); err != nil {
+		return nil, timeline.Explain(err)
 	}
 	var out []undoable
 	for _, tip := range tips {
 		if ctx.Err() != nil {
-			return nil, Explain(ctx.Err())
+			return nil, timeline.Explain(ctx.Err())
 		}
-		one, err := s.undoableAt(tip, lines)
+		one, err := undoableAt(s, tip, lines)
 		if err != nil {
-			s.warn(fmt.Errorf("left out: run %s: %w", tip.Component, err))
+			s.Warn(fmt.Errorf("left out: run %s: %w", tip.Component, err))
 			continue
 		}
 		if one.Op.Number > 0 {
@@ -101,12 +102,12 @@ func (s *Store) undoableOps(ctx context.Context, lines map[string]int) ([]undoab
 }
 
 // undoableAt returns the newest op at a tip. Its number is 0 if there is none.
-func (s *Store) undoableAt(tip refs.TipRef, lines map[string]int) (undoable, error) {
-	entry, err := snapshot.ReadEntry(s.objects, tip.ID)
+func undoableAt(s *timeline.Store, tip refs.TipRef, lines map[string]int) (undoable, error) {
+	entry, err := snapshot.ReadEntry(s.Objects(), tip.ID)
 	if err != nil {
 		return undoable{}, err
 	}
-	ops, err := OpsAt(entry)
+	ops, err := timeline.OpsAt(entry)
 	if err != nil {
 		return undoable{}, err
 	}
@@ -117,11 +118,11 @@ func (s *Store) undoableAt(tip refs.TipRef, lines map[string]int) (undoable, err
 	}
 	for _, one := range ops {
 		if one.Kind != snapshot.OpUndo && one.UndoneBy == 0 {
-			out.line = max(out.line, lines[opMark(entry.Run, one)])
+			out.line = max(out.line, lines[timeline.OpMark(entry.Run, one)])
 		}
 	}
 	out.Why, err = whyPassed(entry, op)
-	if out.Why == "" && lines[opMark(entry.Run, op)] == 0 {
+	if out.Why == "" && lines[timeline.OpMark(entry.Run, op)] == 0 {
 		out.Why = PassedElsewhere
 	}
 	return out, err
@@ -148,13 +149,13 @@ func whyPassed(entry *snapshot.Entry, op snapshot.Op) (string, error) {
 }
 
 // prunedHere returns the runs that were pruned in this clone and are gone.
-func (s *Store) prunedHere(ctx context.Context, lines map[string]int) ([]undoable, error) {
-	stones, err := s.refs.Gone(ctx)
-	if _, err = BrokenRefs(err); err != nil {
+func prunedHere(ctx context.Context, s *timeline.Store, lines map[string]int) ([]undoable, error) {
+	stones, err := s.Refs().Gone(ctx)
+	if _, err = timeline.BrokenRefs(err); err != nil {
 		return nil, err
 	}
-	list, err := s.refs.Held(ctx)
-	if _, err = BrokenRefs(err); err != nil {
+	list, err := s.Refs().Held(ctx)
+	if _, err = timeline.BrokenRefs(err); err != nil {
 		return nil, err
 	}
 	held := make(map[string]bool, len(list))
@@ -167,9 +168,9 @@ func (s *Store) prunedHere(ctx context.Context, lines map[string]int) ([]undoabl
 		if line == 0 {
 			continue
 		}
-		tombstone, err := snapshot.ReadTombstone(s.objects, stone.ID)
+		tombstone, err := snapshot.ReadTombstone(s.Objects(), stone.ID)
 		if err != nil {
-			s.warn(fmt.Errorf("left out: tombstone %s: %w", stone.Component, err))
+			s.Warn(fmt.Errorf("left out: tombstone %s: %w", stone.Component, err))
 			continue
 		}
 		one := undoable{PassedOver{Run: tombstone.Run, Op: snapshot.Op{AtMs: tombstone.AtMs}, Why: PassedCollected}, line}

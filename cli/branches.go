@@ -8,12 +8,13 @@ import (
 
 	"github.com/git-smithers/git-smithers/internal/plain"
 	"github.com/git-smithers/git-smithers/timeline"
+	"github.com/git-smithers/git-smithers/timeline/list"
 )
 
 // branchDocument is a line of branches --json.
 type branchDocument struct {
 	Kind string `json:"kind"`
-	timeline.Branch
+	list.Branch
 }
 
 func branchesCommand() *command {
@@ -37,7 +38,7 @@ frame it starts from, its label, when it was forked, and its description. With
 
 // runBranches prints the forks of a run.
 func runBranches(ctx context.Context, s *session, store *timeline.Store, run string) error {
-	list, err := store.Branches(ctx, run)
+	list, err := list.Branches(ctx, store, run)
 	if err != nil {
 		return err
 	}

@@ -15,6 +15,7 @@ import (
 	"github.com/git-smithers/git-smithers/internal/plain"
 	"github.com/git-smithers/git-smithers/snapshot"
 	"github.com/git-smithers/git-smithers/timeline"
+	"github.com/git-smithers/git-smithers/timeline/list"
 )
 
 // completeCommand prints what may stand in the place of the last word. The completion scripts of
@@ -195,7 +196,7 @@ func (c completion) stored(ctx context.Context, store *timeline.Store, kind stri
 	if at := strings.LastIndex(c.word, ":"); kind == "address" && at > 0 {
 		return framesOf(ctx, store, c.word[:at], c.word[:at+1])
 	}
-	list, err := store.Runs(ctx)
+	list, err := list.Runs(ctx, store)
 	if err != nil {
 		return nil
 	}
@@ -208,7 +209,7 @@ func (c completion) stored(ctx context.Context, store *timeline.Store, kind stri
 
 // framesOf are the numbers of a run's frames, behind prefix.
 func framesOf(ctx context.Context, store *timeline.Store, run, prefix string) []string {
-	t, err := store.Timeline(ctx, run, timeline.TreeOptions{})
+	t, err := list.Timeline(ctx, store, run, list.TreeOptions{})
 	if err != nil {
 		return nil
 	}

@@ -13,12 +13,13 @@ import (
 	"github.com/git-smithers/git-smithers/jjbridge"
 	"github.com/git-smithers/git-smithers/timeline"
 	"github.com/git-smithers/git-smithers/timeline/fault"
+	"github.com/git-smithers/git-smithers/timeline/list"
 )
 
 // frameDocument is a line of frames --json.
 type frameDocument struct {
 	Kind string `json:"kind"`
-	timeline.FrameMatch
+	list.FrameMatch
 }
 
 func framesCommand() *command {
@@ -55,7 +56,7 @@ shortened. A folder stands for all that is in it. The newest run comes first. Wi
 }
 
 // parseFrames reads what to look for. Path is still as it was given.
-func parseFrames(cmd *command, c *urfave.Context) (timeline.FrameQuery, error) {
+func parseFrames(cmd *command, c *urfave.Context) (list.FrameQuery, error) {
 	asked := 0
 	for _, name := range []string{"change", "commit", "path"} {
 		if !c.IsSet(name) {
@@ -63,19 +64,19 @@ func parseFrames(cmd *command, c *urfave.Context) (timeline.FrameQuery, error) {
 		}
 		asked++
 		if c.String(name) == "" {
-			return timeline.FrameQuery{}, cmd.misused("--%s is empty", name)
+			return list.FrameQuery{}, cmd.misused("--%s is empty", name)
 		}
 	}
 	if asked != 1 {
-		return timeline.FrameQuery{}, cmd.misused("frames needs one of --change, --commit and --path")
+		return list.FrameQuery{}, cmd.misused("frames needs one of --change, --commit and --path")
 	}
-	return timeline.FrameQuery{
+	return list.FrameQuery{
 		Change: c.String("change"), Commit: c.String("commit"), Path: c.String("path"), Run: c.String("run"),
 	}, nil
 }
 
 // runFrames prints the frames that match.
-func runFrames(ctx context.Context, s *session, store *timeline.Store, query timeline.FrameQuery) error {
+func runFrames(ctx context.Context, s *session, store *timeline.Store, query list.FrameQuery) error {
 	if query.Path != "" {
 		path, err := s.pathInside(store, query.Path)
 		if err != nil {
@@ -83,12 +84,12 @@ func runFrames(ctx context.Context, s *session, store *timeline.Store, query tim
 		}
 		query.Path = path
 	}
-	list, err := store.FramesOf(ctx, query)
+	matches, err := list.FramesOf(ctx, store, query)
 	if err != nil {
 		return err
 	}
-	if len(list) == 0 && query.Path != "" {
-		kept, err := timeline.KeepsPath(ctx, store, query)
+	if len(matches) == 0 && query.Path != "" {
+		kept, err := list.KeepsPath(ctx, store, query)
 		if err != nil {
 			return err
 		}
@@ -98,14 +99,14 @@ func runFrames(ctx context.Context, s *session, store *timeline.Store, query tim
 		}
 	}
 	if s.json {
-		for _, match := range list {
+		for _, match := range matches {
 			if err := s.writeJSON(frameDocument{"frame", match}); err != nil {
 				return err
 			}
 		}
 		return nil
 	}
-	if len(list) == 0 {
+	if len(matches) == 0 {
 		s.note("there is no such frame")
 	}
 	p := s.painter(ctx)
@@ -113,7 +114,7 @@ func runFrames(ctx context.Context, s *session, store *timeline.Store, query tim
 	if query.Path != "" {
 		t.header = append(t.header, "CHANGED")
 	}
-	for _, match := range list {
+	for _, match := range matches {
 		cells := []cell{
 			{text: timeline.Address{Run: match.RunID, Frame: match.FrameNo}.String()},
 			{text: clockTime(match.CreatedAtMs)},
@@ -151,7 +152,7 @@ func (s *session) pathInside(store *timeline.Store, name string) (string, error)
 }
 
 // sinceFrame says that the change may be of an earlier frame, whose files were not captured.
-func sinceFrame(match timeline.FrameMatch) string {
+func sinceFrame(match list.FrameMatch) string {
 	if match.Since == nil {
 		return ""
 	}

@@ -7,12 +7,13 @@ import (
 	urfave "github.com/urfave/cli/v2"
 
 	"github.com/git-smithers/git-smithers/timeline"
+	"github.com/git-smithers/git-smithers/timeline/list"
 )
 
 // runDocument is a line of runs --json.
 type runDocument struct {
 	Kind string `json:"kind"`
-	timeline.RunInfo
+	list.RunInfo
 	Stale bool `json:"stale,omitempty"` // it is running by its row, and no live process owns it
 }
 
@@ -36,25 +37,25 @@ is not run by any process here, is stale: resume goes on. With --json, one objec
 
 // runRuns prints all runs.
 func runRuns(ctx context.Context, s *session, store *timeline.Store) error {
-	list, err := store.Runs(ctx)
+	runs, err := list.Runs(ctx, store)
 	if err != nil {
 		return err
 	}
 	if s.json {
-		for _, run := range list {
-			if err := s.writeJSON(runDocument{"run", run, store.Stale(run)}); err != nil {
+		for _, run := range runs {
+			if err := s.writeJSON(runDocument{"run", run, list.Stale(store, run)}); err != nil {
 				return err
 			}
 		}
 		return nil
 	}
-	if len(list) == 0 && s.outTTY {
+	if len(runs) == 0 && s.outTTY {
 		s.note("no runs yet: `git smithers run WORKFLOW` makes one")
 	}
 	p := s.painter(ctx)
 	t := table{header: []string{"RUN", "STATUS", "FRAME", "WORKFLOW", "CREATED", "FORKED FROM"}}
-	for _, run := range list {
-		if store.Stale(run) {
+	for _, run := range runs {
+		if list.Stale(store, run) {
 			run.Status += " (stale)"
 		}
 		created := clockTime(run.CreatedAtMs)
@@ -70,7 +71,7 @@ func runRuns(ctx context.Context, s *session, store *timeline.Store) error {
 }
 
 // parentAddress is the frame that a run was forked from; "" for a run that is no fork.
-func parentAddress(run timeline.RunInfo) string {
+func parentAddress(run list.RunInfo) string {
 	if run.ParentRunID == nil || run.ParentFrameNo == nil {
 		return ""
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/git-smithers/git-smithers/snapshot"
 	"github.com/git-smithers/git-smithers/timeline"
 	"github.com/git-smithers/git-smithers/timeline/fault"
+	"github.com/git-smithers/git-smithers/timeline/list"
 )
 
 // showOptions are what show takes.
@@ -138,7 +139,7 @@ func runShow(ctx context.Context, s *session, store *timeline.Store, opts showOp
 	if err != nil {
 		return err
 	}
-	standing.origin = store.Origin(ctx, row)
+	standing.origin = list.OriginOf(ctx, store, row)
 	if standing.frame, err = subjectBefore(ctx, store, at); err != nil {
 		return err
 	}
@@ -166,7 +167,7 @@ type standing struct {
 	// engines is what the frame is to engines that the run was imported from.
 	engines []timeline.PeerFrame
 	// origin is where a fork comes from; nil for a run that is none, and where nobody reads it.
-	origin *timeline.Origin
+	origin *list.Origin
 	// behind has, by working copy, how far the files are behind the state; "" is the run's.
 	behind map[string]*timeline.Behind
 	// before are the working copies that a fork began with.

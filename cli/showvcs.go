@@ -9,6 +9,7 @@ import (
 	"github.com/git-smithers/git-smithers/internal/plain"
 	"github.com/git-smithers/git-smithers/snapshot"
 	"github.com/git-smithers/git-smithers/timeline"
+	"github.com/git-smithers/git-smithers/timeline/list"
 )
 
 // itemsShown is how many files of a kind people see.
@@ -67,7 +68,7 @@ type forkedCopy struct {
 func forkedCopies(ctx context.Context, store *timeline.Store, row snapshot.Run) ([]forkedCopy, error) {
 	var found []forkedCopy
 	for row.Parent != nil && row.Parent.Extension.IsZero() {
-		origin := store.Origin(ctx, row)
+		origin := list.OriginOf(ctx, store, row)
 		if origin.Elsewhere {
 			break
 		}

@@ -11,6 +11,7 @@ import (
 	"github.com/git-smithers/git-smithers/app"
 	"github.com/git-smithers/git-smithers/snapshot"
 	"github.com/git-smithers/git-smithers/timeline"
+	"github.com/git-smithers/git-smithers/timeline/list"
 )
 
 // statusShown is how many lines a part of the status has. Of the runs that go on, as many are read that are running, and
@@ -93,7 +94,7 @@ func runStatus(ctx context.Context, s *session, store *timeline.Store) error {
 
 // gatherStatus reads how things stand: an overview of the runs, and of a few of them their newest states.
 func gatherStatus(ctx context.Context, s *session, store *timeline.Store) (*statusDocument, []inboxLine, error) {
-	overview, err := timeline.ReadOverview(ctx, store, statusShown)
+	overview, err := list.ReadOverview(ctx, store, statusShown)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -103,7 +104,7 @@ func gatherStatus(ctx context.Context, s *session, store *timeline.Store) (*stat
 	var waiting []inboxLine
 	var failed *runDocument
 	for _, run := range overview.Runs {
-		one := runDocument{"run", run, store.Stale(run)}
+		one := runDocument{"run", run, list.Stale(store, run)}
 		if len(doc.Newest) < statusShown {
 			doc.Newest = append(doc.Newest, one)
 		}
@@ -152,7 +153,7 @@ func canContinue(ctx context.Context, store *timeline.Store, run runDocument) (b
 }
 
 // endedAt is when a run ended.
-func endedAt(run timeline.RunInfo) int64 {
+func endedAt(run list.RunInfo) int64 {
 	if run.FinishedAtMs != nil {
 		return *run.FinishedAtMs
 	}

@@ -10,6 +10,7 @@ import (
 	urfave "github.com/urfave/cli/v2"
 
 	"github.com/git-smithers/git-smithers/timeline"
+	"github.com/git-smithers/git-smithers/timeline/list"
 )
 
 // timelineDocument is what timeline prints with --json; Smithers' shape, and kind.
@@ -20,7 +21,7 @@ type timelineDocument struct {
 
 // timelineNode is a run's timeline with those of its forks inside.
 type timelineNode struct {
-	timeline.RunTimeline
+	list.RunTimeline
 	Children []timelineNode `json:"children"`
 }
 
@@ -70,7 +71,7 @@ undone. --all shows them; <run>:<frame> finds them in any case.`,
 
 // runTimeline prints a run's timeline.
 func runTimeline(ctx context.Context, s *session, store *timeline.Store, opts timelineOptions) error {
-	t, err := store.Timeline(ctx, opts.run, timeline.TreeOptions{Tree: opts.tree, All: opts.all})
+	t, err := list.Timeline(ctx, store, opts.run, list.TreeOptions{Tree: opts.tree, All: opts.all})
 	if err != nil {
 		return err
 	}
@@ -89,8 +90,8 @@ func runTimeline(ctx context.Context, s *session, store *timeline.Store, opts ti
 }
 
 // gatherTimeline finds out what a timeline shows beside the frames of its runs.
-func (s *session) gatherTimeline(ctx context.Context, store *timeline.Store, t *timeline.Tree, text *timelineText) error {
-	text.waits, text.effects = make(map[string]string), make(map[string][]timeline.Effect)
+func (s *session) gatherTimeline(ctx context.Context, store *timeline.Store, t *list.Tree, text *timelineText) error {
+	text.waits, text.effects = make(map[string]string), make(map[string][]list.Effect)
 	if err := s.waitsOf(ctx, store, t, text.waits); err != nil {
 		return err
 	}
@@ -98,11 +99,11 @@ func (s *session) gatherTimeline(ctx context.Context, store *timeline.Store, t *
 	defer done()
 	counting, stop := context.WithTimeout(ctx, countLinesFor)
 	defer stop()
-	return eachTimeline(t, func(run *timeline.RunTimeline) error {
-		effects, err := timeline.Effects(ctx, run)
+	return eachTimeline(t, func(run *list.RunTimeline) error {
+		effects, err := list.Effects(ctx, run)
 		if err == nil {
 			text.effects[run.RunID] = effects
-			if lost := timeline.CountLines(counting, store, run, effects); lost != nil {
+			if lost := list.CountLines(counting, store, run, effects); lost != nil {
 				s.warn(fmt.Errorf("the changed lines of run %s are not counted: %w", run.RunID, lost))
 			}
 		}
@@ -111,7 +112,7 @@ func (s *session) gatherTimeline(ctx context.Context, store *timeline.Store, t *
 }
 
 // eachTimeline calls f for a run's timeline and those of its forks.
-func eachTimeline(t *timeline.Tree, f func(*timeline.RunTimeline) error) error {
+func eachTimeline(t *list.Tree, f func(*list.RunTimeline) error) error {
 	if err := f(&t.Timeline); err != nil {
 		return err
 	}
@@ -123,7 +124,7 @@ func eachTimeline(t *timeline.Tree, f func(*timeline.RunTimeline) error) error {
 	return nil
 }
 
-func nestTimeline(t *timeline.Tree) timelineNode {
+func nestTimeline(t *list.Tree) timelineNode {
 	node := timelineNode{t.Timeline, make([]timelineNode, len(t.Children))}
 	for i := range t.Children {
 		node.Children[i] = nestTimeline(&t.Children[i])

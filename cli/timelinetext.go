@@ -10,6 +10,7 @@ import (
 
 	"github.com/git-smithers/git-smithers/internal/plain"
 	"github.com/git-smithers/git-smithers/timeline"
+	"github.com/git-smithers/git-smithers/timeline/list"
 )
 
 const (
@@ -23,9 +24,9 @@ const (
 type timelineText struct {
 	p       painter
 	zone    *time.Location
-	long    bool                         // with hashes and whole times
-	waits   map[string]string            // what runs wait for, by their ids
-	effects map[string][]timeline.Effect // of the frames of runs, by their ids
+	long    bool                     // with hashes and whole times
+	waits   map[string]string        // what runs wait for, by their ids
+	effects map[string][]list.Effect // of the frames of runs, by their ids
 
 	day  string       // the date that was written last
 	line bytes.Buffer // of the frame that is being written
@@ -38,7 +39,7 @@ type frameColumns struct {
 }
 
 // write writes a run's frames, below each the forks that start there, and at the end what the run waits for.
-func (t *timelineText) write(b *strings.Builder, tree *timeline.Tree, indent string) {
+func (t *timelineText) write(b *strings.Builder, tree *list.Tree, indent string) {
 	run := tree.Timeline
 	b.WriteString(indent + t.p.paint(bold, plain.Text(run.RunID)))
 	if branch := run.Branch; branch != nil {
@@ -46,7 +47,7 @@ func (t *timelineText) write(b *strings.Builder, tree *timeline.Tree, indent str
 		fmt.Fprintf(b, "%s (forked from %s)", label(branch.BranchLabel), plain.Text(from.String()))
 	}
 	fmt.Fprintf(b, "  %s\n", t.p.status(plain.Text(run.Status)))
-	children := make(map[string]*timeline.Tree, len(tree.Children))
+	children := make(map[string]*list.Tree, len(tree.Children))
 	for i := range tree.Children {
 		children[tree.Children[i].Timeline.RunID] = &tree.Children[i]
 	}
@@ -69,15 +70,15 @@ func (t *timelineText) write(b *strings.Builder, tree *timeline.Tree, indent str
 	}
 }
 
-func (t *timelineText) effect(run timeline.RunTimeline, i int) timeline.Effect {
+func (t *timelineText) effect(run list.RunTimeline, i int) list.Effect {
 	if effects := t.effects[run.RunID]; i < len(effects) {
 		return effects[i]
 	}
-	return timeline.Effect{}
+	return list.Effect{}
 }
 
 // columns measures the columns of a run.
-func (t *timelineText) columns(run timeline.RunTimeline) frameColumns {
+func (t *timelineText) columns(run list.RunTimeline) frameColumns {
 	c := frameColumns{number: 1}
 	for i, f := range run.Frames {
 		effect := t.effect(run, i)
@@ -99,7 +100,7 @@ func (t *timelineText) date(b *strings.Builder, at time.Time, indent string) {
 }
 
 // frame writes one frame, which was made at a time. A dropped frame is faint as a whole, a failed one is red.
-func (t *timelineText) frame(b *strings.Builder, f timeline.FrameInfo, at time.Time, effect timeline.Effect, columns frameColumns, indent string) {
+func (t *timelineText) frame(b *strings.Builder, f list.FrameInfo, at time.Time, effect list.Effect, columns frameColumns, indent string) {
 	paint, mark := t.p, ""
 	if f.Dropped {
 		paint, mark = painter{}, " (dropped)"
@@ -138,7 +139,7 @@ func (t *timelineText) frame(b *strings.Builder, f timeline.FrameInfo, at time.T
 }
 
 // tookText is how long the step took that ended with a frame; "" where none did.
-func tookText(effect timeline.Effect) string {
+func tookText(effect list.Effect) string {
 	if !effect.Ended {
 		return ""
 	}
@@ -146,7 +147,7 @@ func tookText(effect timeline.Effect) string {
 }
 
 // codeText is the mark of a frame that changed files, and by how many lines; "" for any other.
-func (p painter) codeText(effect timeline.Effect) string {
+func (p painter) codeText(effect list.Effect) string {
 	if !effect.Changed {
 		return ""
 	}
@@ -166,7 +167,7 @@ func padded(painted, text string, width int) string {
 }
 
 // forkedAt says at which frame a fork starts, and what has become of that or of the fork.
-func forkedAt(f timeline.FrameInfo, fork timeline.ForkInfo) string {
+func forkedAt(f list.FrameInfo, fork list.ForkInfo) string {
 	text := fmt.Sprintf("forked at frame %d", fork.ParentFrameNo)
 	if fork.ParentFrameNo != f.FrameNo {
 		text += ", which was dropped"
@@ -178,7 +179,7 @@ func forkedAt(f timeline.FrameInfo, fork timeline.ForkInfo) string {
 }
 
 // frameRevision is the revision of a frame, as wide as all others.
-func (p painter) frameRevision(v *timeline.FrameVCS) string {
+func (p painter) frameRevision(v *list.FrameVCS) string {
 	text := ""
 	if v != nil {
 		text = plain.Text(shortRevision(v.VCSType, v.VCSPointer, orEmpty(v.ChangeID)))

@@ -9,10 +9,11 @@ import (
 	"github.com/git-smithers/git-smithers/internal/plain"
 	"github.com/git-smithers/git-smithers/snapshot"
 	"github.com/git-smithers/git-smithers/timeline"
+	"github.com/git-smithers/git-smithers/timeline/list"
 )
 
 // waitsOf finds out what the runs of a timeline wait for, by their ids.
-func (s *session) waitsOf(ctx context.Context, store *timeline.Store, t *timeline.Tree, waits map[string]string) error {
+func (s *session) waitsOf(ctx context.Context, store *timeline.Store, t *list.Tree, waits map[string]string) error {
 	text, err := s.foreignWaits(ctx, store, t.Timeline.RunID, snapshot.RunStatus(t.Timeline.Status))
 	if err != nil {
 		return err

@@ -70,7 +70,7 @@ func (s *Store) LoadFrame(ctx context.Context, at Address, tip objstore.ID) (*Lo
 		if err != nil {
 			return nil, Explain(err)
 		}
-		entry, err = s.asFrame(at, tip, entry)
+		entry, err = s.AsFrame(at, tip, entry)
 		return &Loaded{at, entry}, err
 	}
 	if !errors.Is(refErr, refs.ErrNotFound) && !errors.Is(refErr, refs.ErrBroken) {
@@ -92,9 +92,9 @@ func (s *Store) LoadFrame(ctx context.Context, at Address, tip objstore.ID) (*Lo
 	return &Loaded{at, entry}, nil
 }
 
-// asFrame is the entry of a frame ref as the run has it, where that may be a fork which
+// AsFrame is the entry of a frame ref as the run has it, where that may be a fork which
 // went on from an extension. Frame 0 of a fork is what it is in the run forked from.
-func (s *Store) asFrame(at Address, tip objstore.ID, entry *snapshot.Entry) (*snapshot.Entry, error) {
+func (s *Store) AsFrame(at Address, tip objstore.ID, entry *snapshot.Entry) (*snapshot.Entry, error) {
 	if at.Frame == 0 || entry.Run == at.Run && entry.Frame == at.Frame {
 		return entry, nil
 	}

@@ -23,7 +23,7 @@ func FilesBehind(ctx context.Context, s *Store, at *Loaded, worktree string) (*B
 	if err != nil {
 		return nil, Explain(err)
 	}
-	own := worktreeOf(vcs, worktree)
+	own := WorktreeOf(vcs, worktree)
 	if own == nil || own.Tree.IsZero() || own.Frame >= at.Address.Frame {
 		return nil, nil //nolint:nilnil // they are not behind
 	}
@@ -38,7 +38,7 @@ func FilesBehind(ctx context.Context, s *Store, at *Loaded, worktree string) (*B
 	if err != nil {
 		return nil, Explain(err)
 	}
-	if was := worktreeOf(then, worktree); was == nil || was.Tree != own.Tree {
+	if was := WorktreeOf(then, worktree); was == nil || was.Tree != own.Tree {
 		return nil, nil //nolint:nilnil // as above
 	}
 	ended, err := endedUncaptured(captured.Entry, at.Entry, worktree)

@@ -9,6 +9,7 @@ import (
 	"github.com/git-smithers/git-smithers/internal/repotest"
 	"github.com/git-smithers/git-smithers/snapshot"
 	"github.com/git-smithers/git-smithers/timeline"
+	"github.com/git-smithers/git-smithers/timeline/list"
 )
 
 // ends appends a frame in which an attempt ends, without its files.
@@ -51,7 +52,7 @@ func TestFilesAreOlderThanTheStateFromWhenAnAttemptEndsUncapturedToTheNextCaptur
 	assert.Equal(t, &timeline.Behind{Frame: 0, Attempts: []string{"a::0::1", "b::0::1"}}, behind(t, s, "run:3"))
 	assert.Nil(t, behind(t, s, "run:4"), "it has what was there")
 
-	found, err := s.FramesOf(t.Context(), timeline.FrameQuery{Path: "one.txt", Run: "run"})
+	found, err := list.FramesOf(t.Context(), s, list.FrameQuery{Path: "one.txt", Run: "run"})
 	require.NoError(t, err)
 	require.Len(t, found, 1)
 	assert.EqualValues(t, 4, found[0].FrameNo)

@@ -25,8 +25,8 @@ func BrokenRefs(err error) ([]*refs.BrokenError, error) {
 	return broken, errors.Join(others...)
 }
 
-// warnOf tells which runs a list leaves out.
-func (s *Store) warnOf(problems []error) {
+// WarnOf tells which runs a list leaves out.
+func (s *Store) WarnOf(problems []error) {
 	for _, problem := range problems {
 		broken, err := BrokenRefs(problem)
 		for _, b := range broken {

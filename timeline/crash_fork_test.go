@@ -17,6 +17,7 @@ import (
 	"github.com/git-smithers/git-smithers/snapshot"
 	"github.com/git-smithers/git-smithers/timeline"
 	"github.com/git-smithers/git-smithers/timeline/fault"
+	"github.com/git-smithers/git-smithers/timeline/list"
 )
 
 // points are the named points of a write at which a process is killed.
@@ -107,7 +108,7 @@ func TestAKilledForkIsThereWholeOrNotAtAll(t *testing.T) {
 				"the ref of frame 0 was repaired")
 			require.NoError(t, child.Append(t.Context(), snapshot.Draft{Frame: true}))
 			assert.EqualValues(t, 1, child.Row().Frame)
-			branches, err := s.Branches(t.Context(), "parent")
+			branches, err := list.Branches(t.Context(), s, "parent")
 			require.NoError(t, err)
 			assert.Len(t, branches, len(acknowledged)+1)
 			repo.Git("fsck", "--strict")

@@ -21,7 +21,7 @@ func (s *Store) Details(ctx context.Context, runs ...string) (*sqliteindex.Index
 	}
 	problems := index.Problems()
 	if len(runs) == 0 {
-		s.warnOf(problems)
+		s.WarnOf(problems)
 		return index, nil
 	}
 	for _, problem := range problems {

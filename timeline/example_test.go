@@ -11,6 +11,7 @@ import (
 	"github.com/git-smithers/git-smithers/diff"
 	"github.com/git-smithers/git-smithers/snapshot"
 	"github.com/git-smithers/git-smithers/timeline"
+	"github.com/git-smithers/git-smithers/timeline/list"
 )
 
 // An engine that embeds git-smithers opens a repository, captures a frame after
@@ -92,7 +93,7 @@ func ExampleWorkingCopy_Append() {
 		Frame: true, Subject: "code finished", State: []snapshot.Change{snapshot.SetNode(code)},
 	}))
 
-	changed, err := store.FramesOf(ctx, timeline.FrameQuery{Path: "main.go"})
+	changed, err := list.FramesOf(ctx, store, list.FrameQuery{Path: "main.go"})
 	must(err)
 	fmt.Println(changed[0].RunID, changed[0].FrameNo, changed[0].Paths[0].Op)
 	fmt.Println(head.Row().CreatedAtMs > 0)

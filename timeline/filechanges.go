@@ -38,13 +38,13 @@ func CompareFiles(ctx context.Context, s *Store, from, to *snapshot.Entry) ([]Fi
 	if err != nil || before == nil || after == nil {
 		return nil, Explain(err)
 	}
-	was, is := treesOf(before), treesOf(after)
+	was, is := TreesOf(before), TreesOf(after)
 	var list []FileChanges
 	for _, name := range slices.Sorted(maps.Keys(is)) {
 		tree, had := was[name]
 		began := !had && name != ""
 		if began {
-			tree = worktreeStart(s.objects, before, worktreeOf(after, name))
+			tree = WorktreeStart(s.objects, before, WorktreeOf(after, name))
 		}
 		if tree.IsZero() || tree == is[name] {
 			continue
@@ -64,7 +64,7 @@ func (s *Store) countChanges(ctx context.Context, from, to objstore.ID) (FileCha
 	if err := s.CheckChanges(ctx, from, to); err != nil {
 		return FileChanges{}, err
 	}
-	git, args := numstat(s)
+	git, args := Numstat(s)
 	out, err := git.Run(ctx, append(args, "-z", from.String(), to.String())...)
 	if err != nil {
 		return FileChanges{}, err
@@ -81,7 +81,7 @@ func sumNumstat(out string) FileChanges {
 			continue
 		}
 		counted.Files++
-		added, removed, ok := countedLines(fields)
+		added, removed, ok := CountedLines(fields)
 		if !ok {
 			counted.Uncounted++
 			continue
@@ -92,10 +92,10 @@ func sumNumstat(out string) FileChanges {
 	return counted
 }
 
-// numstat returns git and the arguments by which it counts the lines that differ between trees: without settings or
+// Numstat returns git and the arguments by which it counts the lines that differ between trees: without settings or
 // attributes of the working copy, and without fetching. A file of a MiB or more counts as binary, since what was fetched
 // may be large on purpose.
-func numstat(s *Store) (git *gitexec.Git, args []string) {
+func Numstat(s *Store) (git *gitexec.Git, args []string) {
 	git = gitexec.New(s.repo, append(slices.Clone(s.env), "GIT_NO_LAZY_FETCH=1"))
 	return git, []string{
 		"-c", "core.bigFileThreshold=1m", "diff-tree", "-r", "--numstat", "--no-renames", "--no-ext-diff", "--no-textconv",
@@ -103,17 +103,17 @@ func numstat(s *Store) (git *gitexec.Git, args []string) {
 	}
 }
 
-// countedLines are the lines that a file has gained and lost, by the fields of its line; ok is false for a binary file,
+// CountedLines are the lines that a file has gained and lost, by the fields of its line; ok is false for a binary file,
 // which has "-" there.
-func countedLines(fields []string) (added, removed int64, ok bool) {
+func CountedLines(fields []string) (added, removed int64, ok bool) {
 	added, addedErr := strconv.ParseInt(fields[0], 10, 64)
 	removed, removedErr := strconv.ParseInt(fields[1], 10, 64)
 	return added, removed, addedErr == nil && removedErr == nil
 }
 
-// treesOf are the captured trees of the run's working copy, under the name "", and of
+// TreesOf are the captured trees of the run's working copy, under the name "", and of
 // the tasks' own.
-func treesOf(v *snapshot.VCS) map[string]objstore.ID {
+func TreesOf(v *snapshot.VCS) map[string]objstore.ID {
 	trees := make(map[string]objstore.ID)
 	if !v.Tree.IsZero() {
 		trees[""] = v.Tree

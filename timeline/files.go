@@ -104,8 +104,8 @@ func (c *comparison) entry(ctx context.Context, from, to objstore.TreeEntry, pat
 	return c.trees(ctx, fromTree, toTree, path+"/", under)
 }
 
-// filesAt reports whether a tree has anything at a path.
-func filesAt(ctx context.Context, r objstore.Reader, tree objstore.ID, path string) (bool, error) {
+// FilesAt reports whether a tree has anything at a path.
+func FilesAt(ctx context.Context, r objstore.Reader, tree objstore.ID, path string) (bool, error) {
 	names := strings.Split(path, "/")
 	c := comparison{r: r}
 	for i, name := range names {

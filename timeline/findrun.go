@@ -39,7 +39,7 @@ func (s *Store) ResolveRunToChange(ctx context.Context, run string) (string, err
 
 // finders returns the ways to find a run, in their order.
 func (s *Store) finders(to purpose) []finder {
-	exact := []finder{s.findRunExactly, s.findPruned}
+	exact := []finder{s.FindRunExactly, s.findPruned}
 	if to == toChange {
 		return exact
 	}
@@ -73,19 +73,19 @@ func (s *Store) refuseFrame(ctx context.Context, address string) error {
 	return fault.New(fault.InvalidAddress, "%q is a frame, and a run is wanted", address).Hint("name the run: %s", id)
 }
 
-func (s *Store) findRunExactly(ctx context.Context, run string) (string, objstore.ID, error) {
+func (s *Store) FindRunExactly(ctx context.Context, run string) (string, objstore.ID, error) {
 	name, err := refs.Tip(run)
 	if err != nil {
 		return "", objstore.ID{}, Explain(err)
 	}
 	tip, err := s.refs.Resolve(ctx, name)
 	if errors.Is(err, refs.ErrNotFound) {
-		return "", objstore.ID{}, runNotFound(run)
+		return "", objstore.ID{}, RunNotFound(run)
 	}
 	return run, tip, Explain(err)
 }
 
-func runNotFound(run string) *fault.Error {
+func RunNotFound(run string) *fault.Error {
 	return fault.New(fault.RunNotFound, "no run is called %q", run).
 		Hint("`git smithers runs` lists the runs").Detail("run", run)
 }
@@ -96,7 +96,7 @@ func (s *Store) findRunByPrefix(ctx context.Context, prefix string) (string, obj
 	case err != nil:
 		return "", objstore.ID{}, Explain(err)
 	case len(found) == 0:
-		return "", objstore.ID{}, runNotFound(prefix)
+		return "", objstore.ID{}, RunNotFound(prefix)
 	case len(found) > 1:
 		return "", objstore.ID{}, fault.New(fault.RunAmbiguous, "%d runs begin with %q", len(found), prefix).
 			Hint("they are %s", listRuns(found)).Detail("runs", found)
@@ -131,17 +131,17 @@ func listRuns(ids []string) string {
 // changes runs, which runs begin with the name.
 func (s *Store) unknownRun(ctx context.Context, name string, to purpose) error {
 	if s.isHeld(ctx, name) {
-		return runNotFound(name).Hint("it was pruned: `git smithers prune --undo %s` brings it back", fault.Word(name))
+		return RunNotFound(name).Hint("it was pruned: `git smithers prune --undo %s` brings it back", fault.Word(name))
 	}
 	if to == ToRead {
-		return runNotFound(name)
+		return RunNotFound(name)
 	}
 	found, _, err := s.runsBeginning(ctx, name)
 	if _, err := BrokenRefs(err); err != nil {
 		return Explain(err)
 	}
 	if len(found) == 0 {
-		return runNotFound(name)
+		return RunNotFound(name)
 	}
 	return HintSimilar(fault.New(fault.RunNotFound, "no run is called %q", name).Detail("run", name), found)
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/git-smithers/git-smithers/snapshot"
 	"github.com/git-smithers/git-smithers/timeline"
 	"github.com/git-smithers/git-smithers/timeline/fault"
+	"github.com/git-smithers/git-smithers/timeline/list"
 )
 
 func TestAPlainForkIsARefCopy(t *testing.T) {
@@ -31,7 +32,7 @@ func TestAPlainForkIsARefCopy(t *testing.T) {
 	require.NotNil(t, row.Parent)
 	assert.Equal(t, "idea", row.Parent.Label)
 
-	branch, err := s.Branch(t.Context(), "child")
+	branch, err := list.BranchOf(t.Context(), s, "child")
 	require.NoError(t, err)
 	require.NotNil(t, branch)
 	assert.Equal(t, "parent", branch.ParentRunID)
@@ -47,7 +48,7 @@ func TestTheFramesOfAForkGoOnFromZero(t *testing.T) {
 	require.NoError(t, err)
 	require.NoError(t, child.Append(t.Context(), snapshot.Draft{Frame: true, State: []snapshot.Change{node(t, "b", snapshot.NodeFailed, "a")}}))
 
-	tree, err := s.Timeline(t.Context(), "child", timeline.TreeOptions{})
+	tree, err := list.Timeline(t.Context(), s, "child", list.TreeOptions{})
 	require.NoError(t, err)
 	require.Len(t, tree.Timeline.Frames, 2)
 	parent, err := s.Load(t.Context(), "parent:2")
@@ -166,17 +167,17 @@ func TestATreeShowsForksOfForks(t *testing.T) {
 		_, err := s.Fork(t.Context(), f)
 		require.NoError(t, err)
 	}
-	tree, err := s.Timeline(t.Context(), "root", timeline.TreeOptions{Tree: true})
+	tree, err := list.Timeline(t.Context(), s, "root", list.TreeOptions{Tree: true})
 	require.NoError(t, err)
 	assert.Equal(t, "root(left(leaf) right)", outline(*tree))
 	assert.Equal(t, "left", tree.Timeline.Frames[1].Forks[0].RunID)
 	assert.Empty(t, tree.Timeline.Frames[2].Forks)
-	branches, err := s.Branches(t.Context(), "root")
+	branches, err := list.Branches(t.Context(), s, "root")
 	require.NoError(t, err)
 	assert.Len(t, branches, 2)
 }
 
-func outline(tree timeline.Tree) string {
+func outline(tree list.Tree) string {
 	if len(tree.Children) == 0 {
 		return tree.Timeline.RunID
 	}
@@ -203,7 +204,7 @@ func TestAForkOutlivesItsParentsRefs(t *testing.T) {
 	state, err := child.Entry.State()
 	require.NoError(t, err)
 	assert.Equal(t, "in-progress", stateOf(t, state)["node b::0"])
-	runs, err := s.Runs(t.Context())
+	runs, err := list.Runs(t.Context(), s)
 	require.NoError(t, err)
 	assert.Len(t, runs, 1)
 }

@@ -21,7 +21,7 @@ func (s *Store) findPruned(ctx context.Context, run string) (string, objstore.ID
 	if err := s.whetherPruned(ctx, run, "it was collected, too: `git smithers runs` lists the runs"); err != nil {
 		return "", objstore.ID{}, err
 	}
-	return "", objstore.ID{}, runNotFound(run)
+	return "", objstore.ID{}, RunNotFound(run)
 }
 
 // whetherPruned is run_pruned where a run has a tombstone here; collected is the hint where nothing brings it back.

@@ -12,12 +12,13 @@ import (
 	"github.com/git-smithers/git-smithers/snapshot"
 	"github.com/git-smithers/git-smithers/timeline"
 	"github.com/git-smithers/git-smithers/timeline/fault"
+	"github.com/git-smithers/git-smithers/timeline/list"
 )
 
 // addressesOf are the frames that a query finds, in order.
-func addressesOf(t *testing.T, s *timeline.Store, query timeline.FrameQuery) []string {
+func addressesOf(t *testing.T, s *timeline.Store, query list.FrameQuery) []string {
 	t.Helper()
-	found, err := s.FramesOf(t.Context(), query)
+	found, err := list.FramesOf(t.Context(), s, query)
 	require.NoError(t, err)
 	require.NotNil(t, found)
 	out := []string{}
@@ -42,12 +43,12 @@ func TestFramesAreFoundByTheCommitTheyWereAt(t *testing.T) {
 	require.NoError(t, err)
 	require.NoError(t, later.Append(t.Context(), snapshot.Draft{Subject: "no frame"}))
 
-	assert.Equal(t, []string{"run:0", "run:1"}, addressesOf(t, s, timeline.FrameQuery{Commit: first}))
-	assert.Equal(t, []string{"later:0", "run:2"}, addressesOf(t, s, timeline.FrameQuery{Commit: second[:7]}), "the newest run first")
-	assert.Equal(t, []string{"run:2"}, addressesOf(t, s, timeline.FrameQuery{Commit: second, Run: "ru"}))
-	assert.Equal(t, []string{}, addressesOf(t, s, timeline.FrameQuery{Commit: "0000"}))
+	assert.Equal(t, []string{"run:0", "run:1"}, addressesOf(t, s, list.FrameQuery{Commit: first}))
+	assert.Equal(t, []string{"later:0", "run:2"}, addressesOf(t, s, list.FrameQuery{Commit: second[:7]}), "the newest run first")
+	assert.Equal(t, []string{"run:2"}, addressesOf(t, s, list.FrameQuery{Commit: second, Run: "ru"}))
+	assert.Equal(t, []string{}, addressesOf(t, s, list.FrameQuery{Commit: "0000"}))
 
-	found, err := s.FramesOf(t.Context(), timeline.FrameQuery{Commit: second, Run: "run"})
+	found, err := list.FramesOf(t.Context(), s, list.FrameQuery{Commit: second, Run: "run"})
 	require.NoError(t, err)
 	require.NotNil(t, found[0].VCS)
 	assert.Equal(t, second, found[0].VCS.VCSPointer)
@@ -71,9 +72,9 @@ func TestFramesAreFoundByTheChangeTheyBelongTo(t *testing.T) {
 	second := change()
 	shoot(t, s, head, "next")
 
-	assert.Equal(t, []string{"run:0", "run:1"}, addressesOf(t, s, timeline.FrameQuery{Change: first}))
-	assert.Equal(t, []string{"run:2"}, addressesOf(t, s, timeline.FrameQuery{Change: second[:8]}))
-	found, err := s.FramesOf(t.Context(), timeline.FrameQuery{Change: second})
+	assert.Equal(t, []string{"run:0", "run:1"}, addressesOf(t, s, list.FrameQuery{Change: first}))
+	assert.Equal(t, []string{"run:2"}, addressesOf(t, s, list.FrameQuery{Change: second[:8]}))
+	found, err := list.FramesOf(t.Context(), s, list.FrameQuery{Change: second})
 	require.NoError(t, err)
 	require.NotNil(t, found[0].ChangeID)
 	assert.Equal(t, second, *found[0].ChangeID)
@@ -108,10 +109,10 @@ func TestFramesAreFoundByTheFilesTheyChanged(t *testing.T) {
 		"src/main.go/nobody": {},
 		"never":              {},
 	} {
-		assert.Equal(t, want, addressesOf(t, s, timeline.FrameQuery{Path: path}), path)
+		assert.Equal(t, want, addressesOf(t, s, list.FrameQuery{Path: path}), path)
 	}
-	assert.Equal(t, []string{"run:1", "run:4"}, addressesOf(t, s, timeline.FrameQuery{Path: "src/main.go", Run: "run"}))
-	found, err := s.FramesOf(t.Context(), timeline.FrameQuery{Path: "src", Run: "run"})
+	assert.Equal(t, []string{"run:1", "run:4"}, addressesOf(t, s, list.FrameQuery{Path: "src/main.go", Run: "run"}))
+	found, err := list.FramesOf(t.Context(), s, list.FrameQuery{Path: "src", Run: "run"})
 	require.NoError(t, err)
 	assert.Equal(t, map[string]string{"src/main.go": "modify", "src/deep/er/new.txt": "add"}, opsOf(found[0].Paths))
 	assert.Equal(t, map[string]string{"src/main.go": "remove"}, opsOf(found[1].Paths))
@@ -133,13 +134,13 @@ func TestWhatATaskChangesInItsOwnWorktreeIsFoundToo(t *testing.T) {
 	capture()
 	require.NoError(t, os.WriteFile(filepath.Join(own.Root(), "README.md"), []byte("# Mine\n"), 0o666))
 	capture()
-	assert.Equal(t, []string{"run:2"}, addressesOf(t, s, timeline.FrameQuery{Path: "README.md"}))
+	assert.Equal(t, []string{"run:2"}, addressesOf(t, s, list.FrameQuery{Path: "README.md"}))
 }
 
 func TestAQueryThatCannotBeAnsweredIsRefused(t *testing.T) {
 	t.Parallel()
 	s := open(t, repotest.New(t, repotest.Commit))
-	for _, query := range []timeline.FrameQuery{
+	for _, query := range []list.FrameQuery{
 		{},
 		{Commit: "abcd", Path: "a"},
 		{Change: "k", Commit: "abcd"},
@@ -154,9 +155,9 @@ func TestAQueryThatCannotBeAnsweredIsRefused(t *testing.T) {
 		{Path: "./a"},
 		{Path: "a/../b"},
 	} {
-		_, err := s.FramesOf(t.Context(), query)
+		_, err := list.FramesOf(t.Context(), s, query)
 		assert.Equal(t, fault.Usage, fault.CodeOf(err), "%+v: %v", query, err)
 	}
-	_, err := s.FramesOf(t.Context(), timeline.FrameQuery{Path: "a", Run: "nobody"})
+	_, err := list.FramesOf(t.Context(), s, list.FrameQuery{Path: "a", Run: "nobody"})
 	assert.Equal(t, fault.RunNotFound, fault.CodeOf(err))
 }

@@ -187,7 +187,7 @@ func (s *Store) loadCode(ctx context.Context, address, worktree string, to purpo
 	if err != nil {
 		return nil, nil, Explain(err)
 	}
-	switch vcs = worktreeOf(vcs, worktree); {
+	switch vcs = WorktreeOf(vcs, worktree); {
 	case vcs != nil && !vcs.Tree.IsZero():
 		return from, vcs, nil
 	case worktree != "":

@@ -127,9 +127,9 @@ func (r *RestoreJob) after(ctx context.Context) *jjbridge.Captured {
 	return now
 }
 
-// worktreeOf is what v says of a task's own worktree or, without a name, of the run's
+// WorktreeOf is what v says of a task's own worktree or, without a name, of the run's
 // working copy; nil where it says nothing.
-func worktreeOf(v *snapshot.VCS, name string) *snapshot.VCS {
+func WorktreeOf(v *snapshot.VCS, name string) *snapshot.VCS {
 	if v == nil || name == "" {
 		return v
 	}

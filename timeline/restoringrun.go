@@ -145,7 +145,7 @@ func (r *RestoreJobs) Capture(draft *snapshot.Draft, found func(*RestoreJob) *jj
 	var news []*RestoreJob
 	for _, one := range r.All {
 		captured := found(one).VCS
-		if known := worktreeOf(vcs, one.Name); known != nil && known.Tree == captured.Tree {
+		if known := WorktreeOf(vcs, one.Name); known != nil && known.Tree == captured.Tree {
 			continue
 		}
 		if captured.Attempts, err = r.running(one.Name); err != nil {

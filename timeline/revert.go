@@ -150,7 +150,7 @@ func (s *Store) attemptCode(head *Head, attempt snapshot.Attempt) (Address, *sna
 			if err != nil {
 				return at, nil, Explain(err)
 			}
-			if vcs := worktreeOf(all, attempt.Worktree); vcs != nil && vcs.Tree == attempt.Tree {
+			if vcs := WorktreeOf(all, attempt.Worktree); vcs != nil && vcs.Tree == attempt.Tree {
 				return Address{row.ID, *attempt.Frame}, vcs, nil
 			}
 		}

@@ -124,7 +124,7 @@ func (s *Store) unsealed(ctx context.Context) ([]objstore.ID, error) {
 	if err != nil {
 		return nil, err
 	}
-	s.warnOf(index.Problems())
+	s.WarnOf(index.Problems())
 	rows, err := s.sealable(ctx, index, counts)
 	if err != nil {
 		return nil, Explain(err)

@@ -18,6 +18,7 @@ import (
 	"github.com/git-smithers/git-smithers/snapshot"
 	"github.com/git-smithers/git-smithers/timeline"
 	"github.com/git-smithers/git-smithers/timeline/fault"
+	"github.com/git-smithers/git-smithers/timeline/list"
 	"github.com/git-smithers/git-smithers/timeline/verify"
 )
 
@@ -76,7 +77,7 @@ func TestEveryFrameOfASealedRunIsWhereItWas(t *testing.T) {
 	before := frameRefs(repo, "run")
 	require.Len(t, before, frames)
 	commits := addressed(t, repo, "run", frames)
-	want, err := s.Timeline(t.Context(), "run", timeline.TreeOptions{})
+	want, err := list.Timeline(t.Context(), s, "run", list.TreeOptions{})
 	require.NoError(t, err)
 
 	sealed, err := s.Seal(t.Context(), "run")
@@ -91,7 +92,7 @@ func TestEveryFrameOfASealedRunIsWhereItWas(t *testing.T) {
 	require.NoError(t, os.MkdirAll(filepath.Join(repo.GitDir, "smithers", "index.db", "in-the-way"), 0o777))
 	assert.Equal(t, commits, addressed(t, repo, "run", frames), "where no index can be made")
 	require.NoError(t, os.RemoveAll(filepath.Join(repo.GitDir, "smithers", "index.db")))
-	got, err := open(t, repo).Timeline(t.Context(), "run", timeline.TreeOptions{})
+	got, err := list.Timeline(t.Context(), open(t, repo), "run", list.TreeOptions{})
 	require.NoError(t, err)
 	assert.Equal(t, encoded(t, want), encoded(t, got))
 
@@ -140,7 +141,7 @@ func TestASealedRunStaysSealedWhateverReadsIt(t *testing.T) {
 		func(s *timeline.Store) error { _, err := s.Load(t.Context(), "run:4"); return err },
 		func(s *timeline.Store) error { _, err := s.Head(t.Context(), "run"); return err },
 		func(s *timeline.Store) error { _, err := verify.Runs(t.Context(), s); return err },
-		func(s *timeline.Store) error { _, err := s.Runs(t.Context()); return err },
+		func(s *timeline.Store) error { _, err := list.Runs(t.Context(), s); return err },
 	} {
 		require.NoError(t, read(open(t, repo)))
 		assert.Empty(t, frameRefs(repo, "run"))

@@ -27,7 +27,7 @@ func (s *Store) sealEnded(ctx context.Context, runs []string) {
 
 // packEnded makes one pack of those that hold little else than a run.
 func (s *Store) packEnded(ctx context.Context, run string) error {
-	_, tip, err := s.findRunExactly(ctx, run)
+	_, tip, err := s.FindRunExactly(ctx, run)
 	if err != nil {
 		return err
 	}

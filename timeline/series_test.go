@@ -15,6 +15,7 @@ import (
 	"github.com/git-smithers/git-smithers/snapshot"
 	"github.com/git-smithers/git-smithers/timeline"
 	"github.com/git-smithers/git-smithers/timeline/fault"
+	"github.com/git-smithers/git-smithers/timeline/list"
 )
 
 // seriesRow is the row of the run "run" that a series makes.
@@ -183,7 +184,7 @@ func TestASeriesForks(t *testing.T) {
 			assert.EqualValues(t, 2, head.Row().Frame)
 			assert.Equal(t, tc.zero, repo.Git("log", "-1", "--format=%s", "refs/smithers/child/0"))
 			assert.Equal(t, "frame 4", repo.Git("log", "-1", "--format=%s", "refs/smithers/child/2"))
-			branches, err := s.Branches(t.Context(), "run")
+			branches, err := list.Branches(t.Context(), s, "run")
 			require.NoError(t, err)
 			require.Len(t, branches, 1)
 			assert.Equal(t, "child", branches[0].RunID)

@@ -10,6 +10,7 @@ import (
 	"github.com/git-smithers/git-smithers/internal/repotest"
 	"github.com/git-smithers/git-smithers/snapshot"
 	"github.com/git-smithers/git-smithers/timeline"
+	"github.com/git-smithers/git-smithers/timeline/list"
 )
 
 func TestAClaimedRunIsStaleUnlessALiveProcessOwnsIt(t *testing.T) {
@@ -18,11 +19,11 @@ func TestAClaimedRunIsStaleUnlessALiveProcessOwnsIt(t *testing.T) {
 	clock := newWatch()
 	s := openWith(t, repo, clock.now)
 	stale := func() map[string]bool {
-		runs, err := s.Runs(t.Context())
+		runs, err := list.Runs(t.Context(), s)
 		require.NoError(t, err)
 		out := make(map[string]bool)
 		for _, run := range runs {
-			out[run.RunID] = s.Stale(run)
+			out[run.RunID] = list.Stale(s, run)
 		}
 		return out
 	}

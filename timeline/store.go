@@ -183,7 +183,7 @@ func (s *Store) RebuildIndex(ctx context.Context, progress func(done, total int)
 		s.index = index
 	}
 	stats, err := s.index.Rebuild(ctx, progress)
-	s.warnOf(s.index.Problems())
+	s.WarnOf(s.index.Problems())
 	err = Explain(err)
 	if code := fault.CodeOf(err); s.index.Degraded() != nil && (code == fault.Internal || code == fault.WriteFailed) {
 		err = fault.New(fault.WriteFailed, "%w", s.index.Degraded()).

@@ -9,6 +9,7 @@ import (
 	"github.com/git-smithers/git-smithers/internal/repotest"
 	"github.com/git-smithers/git-smithers/snapshot"
 	"github.com/git-smithers/git-smithers/timeline"
+	"github.com/git-smithers/git-smithers/timeline/list"
 )
 
 // steppedOver makes a run whose frame 5 goes on from frame 1, with forks of frames 1, 3 and 5.
@@ -26,7 +27,7 @@ func steppedOver(t *testing.T) *timeline.Store {
 }
 
 // forksOf are the forks at each frame of a timeline, by its number.
-func forksOf(tree *timeline.Tree) (frames []int64, forks map[int64][]string) {
+func forksOf(tree *list.Tree) (frames []int64, forks map[int64][]string) {
 	forks = make(map[int64][]string)
 	for _, f := range tree.Timeline.Frames {
 		frames = append(frames, f.FrameNo)
@@ -41,7 +42,7 @@ func TestATimelineLeavesOutFramesThatWereSteppedOver(t *testing.T) {
 	t.Parallel()
 	s := steppedOver(t)
 	for _, tree := range []bool{false, true} {
-		got, err := s.Timeline(t.Context(), "a", timeline.TreeOptions{Tree: tree})
+		got, err := list.Timeline(t.Context(), s, "a", list.TreeOptions{Tree: tree})
 		require.NoError(t, err)
 		frames, forks := forksOf(got)
 		assert.Equal(t, []int64{0, 1, 5}, frames)
@@ -56,7 +57,7 @@ func TestATimelineLeavesOutFramesThatWereSteppedOver(t *testing.T) {
 func TestATimelineOfAllHasEveryFrameAndSaysWhichAreDropped(t *testing.T) {
 	t.Parallel()
 	s := steppedOver(t)
-	got, err := s.Timeline(t.Context(), "a", timeline.TreeOptions{All: true})
+	got, err := list.Timeline(t.Context(), s, "a", list.TreeOptions{All: true})
 	require.NoError(t, err)
 	_, forks := forksOf(got)
 	assert.Equal(t, map[int64][]string{1: {"of-1"}, 3: {"of-3"}, 5: {"of-5"}}, forks)
@@ -83,7 +84,7 @@ func TestATimelineKeepsForksOfWhatAllOfItsFramesCameAfter(t *testing.T) {
 	_, err := s.Fork(t.Context(), timeline.ForkRequest{From: "a:0", RunID: "child"})
 	require.NoError(t, err)
 
-	got, err := s.Timeline(t.Context(), "a", timeline.TreeOptions{})
+	got, err := list.Timeline(t.Context(), s, "a", list.TreeOptions{})
 
 	require.NoError(t, err)
 	frames, forks := forksOf(got)

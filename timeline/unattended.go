@@ -29,7 +29,7 @@ type Unattended struct {
 func (s *Store) Unattended(ctx context.Context, runs ...string) ([]Unattended, error) {
 	var rows []snapshot.Run
 	for _, run := range runs {
-		_, tip, err := s.findRunExactly(ctx, run)
+		_, tip, err := s.FindRunExactly(ctx, run)
 		if err != nil {
 			return nil, err
 		}
@@ -103,10 +103,10 @@ func (s *Store) unattendedHere(ctx context.Context) ([]snapshot.Run, error) {
 func (s *Store) tipOf(ctx context.Context, component string) (objstore.ID, error) {
 	run, ok, err := refs.UnescapeRun(component)
 	if err != nil {
-		return objstore.ID{}, runNotFound(component)
+		return objstore.ID{}, RunNotFound(component)
 	}
 	if ok {
-		_, tip, err := s.findRunExactly(ctx, run)
+		_, tip, err := s.FindRunExactly(ctx, run)
 		return tip, err
 	}
 	// The component is a digest of the id.
@@ -116,7 +116,7 @@ func (s *Store) tipOf(ctx context.Context, component string) (objstore.ID, error
 			return tip.ID, nil
 		}
 	}
-	return objstore.ID{}, cmp.Or(Explain(err), error(runNotFound(component)))
+	return objstore.ID{}, cmp.Or(Explain(err), error(RunNotFound(component)))
 }
 
 // tipRow reads the row of a run at its tip.

@@ -235,7 +235,7 @@ func (s *Store) makeWorktree(ctx context.Context, run string, spec WorktreeSpec,
 // are nil if the frame has none.
 func (s *Store) newestFiles(head *Head, name string) (*snapshot.VCS, objstore.ID, error) {
 	vcs, err := head.entry.VCSRevision()
-	if vcs = worktreeOf(vcs, name); err != nil || vcs == nil || vcs.Tree.IsZero() {
+	if vcs = WorktreeOf(vcs, name); err != nil || vcs == nil || vcs.Tree.IsZero() {
 		return nil, objstore.ID{}, err
 	}
 	commit, err := s.startingCommit(head.entry, vcs)

@@ -10,10 +10,10 @@ import (
 // worktree began at.
 const maxStartCommits = 1000
 
-// worktreeStart returns the files that a task's own worktree began with, before its first
+// WorktreeStart returns the files that a task's own worktree began with, before its first
 // capture: those of the commit that the run was at, if the task has committed on top of that,
 // else those of the worktree's own commit. Zero if the repository does not tell.
-func worktreeStart(r objstore.Reader, run, own *snapshot.VCS) objstore.ID {
+func WorktreeStart(r objstore.Reader, run, own *snapshot.VCS) objstore.ID {
 	at := baseOf(r, own)
 	want := baseOf(r, run)
 	for commit, n := at, 0; want != "" && commit != "" && n < maxStartCommits; n++ {

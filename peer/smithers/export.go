@@ -13,6 +13,7 @@ import (
 	"github.com/git-smithers/git-smithers/snapshot"
 	"github.com/git-smithers/git-smithers/timeline"
 	"github.com/git-smithers/git-smithers/timeline/fault"
+	"github.com/git-smithers/git-smithers/timeline/list"
 )
 
 // ExportRequest says what to export, and where to.
@@ -135,7 +136,7 @@ type exported struct {
 func runsToExport(ctx context.Context, s *timeline.Store, names []string) ([]*exported, error) {
 	all := len(names) == 0
 	if all {
-		known, err := s.Runs(ctx)
+		known, err := list.Runs(ctx, s)
 		if err != nil {
 			return nil, err
 		}

@@ -16,6 +16,7 @@ import (
 	"github.com/git-smithers/git-smithers/snapshot"
 	"github.com/git-smithers/git-smithers/timeline"
 	"github.com/git-smithers/git-smithers/timeline/fault"
+	"github.com/git-smithers/git-smithers/timeline/list"
 )
 
 const jjFixture = "jj-pristine-31frames.db"
@@ -54,7 +55,7 @@ func TestARewoundRunComesBackAsItIsNow(t *testing.T) {
 	w.importAll()
 	w.assertComesBack()
 
-	tree, err := w.store.Timeline(t.Context(), "run-j", timeline.TreeOptions{})
+	tree, err := list.Timeline(t.Context(), w.store, "run-j", list.TreeOptions{})
 	require.NoError(t, err)
 	frames := tree.Timeline.Frames
 	_, err = w.store.Fork(t.Context(), timeline.ForkRequest{From: timeline.Address{Run: "run-j", Frame: frames[len(frames)-1].FrameNo}.String(), RunID: "child"})

@@ -16,6 +16,7 @@ import (
 	"github.com/git-smithers/git-smithers/peer/smithers"
 	"github.com/git-smithers/git-smithers/snapshot"
 	"github.com/git-smithers/git-smithers/timeline"
+	"github.com/git-smithers/git-smithers/timeline/list"
 	"github.com/git-smithers/git-smithers/timeline/verify"
 )
 
@@ -93,9 +94,9 @@ func (h *home) entry(address string) *snapshot.Entry {
 }
 
 // frames are the frames of a run's timeline.
-func (h *home) frames(run string) []timeline.FrameInfo {
+func (h *home) frames(run string) []list.FrameInfo {
 	h.t.Helper()
-	tree, err := h.Timeline(h.t.Context(), run, timeline.TreeOptions{})
+	tree, err := list.Timeline(h.t.Context(), h.Store, run, list.TreeOptions{})
 	require.NoError(h.t, err)
 	return tree.Timeline.Frames
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/git-smithers/git-smithers/snapshot"
 	"github.com/git-smithers/git-smithers/timeline"
 	"github.com/git-smithers/git-smithers/timeline/fault"
+	"github.com/git-smithers/git-smithers/timeline/list"
 	"github.com/git-smithers/git-smithers/timeline/travel"
 )
 
@@ -145,7 +146,7 @@ func of(run string, lines []string) (out []string) {
 	return out
 }
 
-func numbers(frames []timeline.FrameInfo) (out []int64) {
+func numbers(frames []list.FrameInfo) (out []int64) {
 	for _, f := range frames {
 		out = append(out, f.FrameNo)
 	}

@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/git-smithers/git-smithers/timeline"
+	"github.com/git-smithers/git-smithers/timeline/list"
 )
 
 // peerTimeline is what Smithers' own library says about the timelines of a run and its forks.
@@ -33,12 +34,12 @@ type peerTimeline struct {
 // assertSame compares a timeline of ours with that of Smithers. Ours says more: a run has a frame 0,
 // before Smithers' first; and where a fork changes nothing, its frame 0 is the very frame that it was
 // forked from, with the time of that.
-func assertSame(t *testing.T, want peerTimeline, got timeline.RunTimeline) {
+func assertSame(t *testing.T, want peerTimeline, got list.RunTimeline) {
 	t.Helper()
 	assert.Equal(t, want.RunID, got.RunID)
 	if want.Branch != nil {
 		b := want.Branch
-		assert.Equal(t, &timeline.Branch{
+		assert.Equal(t, &list.Branch{
 			RunID: b.RunID, ParentRunID: b.ParentRunID, ParentFrameNo: b.ParentFrameNo,
 			BranchLabel: b.BranchLabel, ForkDescription: b.ForkDescription, CreatedAtMs: b.CreatedAtMs,
 		}, got.Branch)
@@ -63,7 +64,7 @@ func assertSame(t *testing.T, want peerTimeline, got timeline.RunTimeline) {
 		hashes[w.ContentHash] = g.ContentHash
 		require.Len(t, g.Forks, len(w.Forks))
 		for j, f := range w.Forks {
-			assert.Equal(t, timeline.ForkInfo{
+			assert.Equal(t, list.ForkInfo{
 				RunID: f.RunID, BranchLabel: f.BranchLabel, ForkDescription: f.ForkDescription, ParentFrameNo: w.FrameNo,
 			}, g.Forks[j])
 		}
@@ -72,12 +73,12 @@ func assertSame(t *testing.T, want peerTimeline, got timeline.RunTimeline) {
 
 // assertSameTree compares the forks of forks, too. Smithers lists them by the frames that they begin at, and we
 // by their age.
-func assertSameTree(t *testing.T, want peerTimeline, got timeline.Tree) {
+func assertSameTree(t *testing.T, want peerTimeline, got list.Tree) {
 	t.Helper()
 	assertSame(t, want, got.Timeline)
 	require.Len(t, got.Children, len(want.Children))
 	for _, child := range want.Children {
-		at := slices.IndexFunc(got.Children, func(c timeline.Tree) bool { return c.Timeline.RunID == child.RunID })
+		at := slices.IndexFunc(got.Children, func(c list.Tree) bool { return c.Timeline.RunID == child.RunID })
 		require.GreaterOrEqual(t, at, 0, child.RunID)
 		assertSameTree(t, child, got.Children[at])
 	}
@@ -88,7 +89,7 @@ func testTimelines(t *testing.T, h *home) {
 	for _, name := range []string{"run-a", "run-j"} {
 		var want peerTimeline
 		golden(t, name+"-timeline.json", &want)
-		tree, err := h.Timeline(t.Context(), name, timeline.TreeOptions{})
+		tree, err := list.Timeline(t.Context(), h.Store, name, list.TreeOptions{})
 		require.NoError(t, err)
 		for i := range tree.Timeline.Frames {
 			if len(want.Frames) == 31 && i > 0 && len(want.Frames[i-1].Forks) == 0 {
@@ -97,7 +98,7 @@ func testTimelines(t *testing.T, h *home) {
 		}
 		assertSame(t, want, tree.Timeline)
 	}
-	tree, err := h.Timeline(t.Context(), "run-a", timeline.TreeOptions{Tree: true})
+	tree, err := list.Timeline(t.Context(), h.Store, "run-a", list.TreeOptions{Tree: true})
 	require.NoError(t, err)
 	var shown struct{ Timeline peerTimeline }
 	golden(t, "git-timeline-tree.json", &shown)

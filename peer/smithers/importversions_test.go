@@ -20,7 +20,7 @@ import (
 	"github.com/git-smithers/git-smithers/internal/smithersdb/smithersdbtest"
 	"github.com/git-smithers/git-smithers/peer/smithers"
 	"github.com/git-smithers/git-smithers/snapshot"
-	"github.com/git-smithers/git-smithers/timeline"
+	"github.com/git-smithers/git-smithers/timeline/list"
 )
 
 // The databases that other versions of Smithers made, each with runs of a workflow that has a loop and an
@@ -156,7 +156,7 @@ func TestADatabaseThatANewerSmithersTookOverComesInAndBack(t *testing.T) {
 
 	var shown struct{ Timeline peerTimeline }
 	golden(t, filepath.Join("..", "versions", "0.5.0-then-0.32.0-timeline.json"), &shown)
-	tree, err := h.Timeline(t.Context(), "new", timeline.TreeOptions{Tree: true})
+	tree, err := list.Timeline(t.Context(), h.Store, "new", list.TreeOptions{Tree: true})
 	require.NoError(t, err)
 	require.Len(t, tree.Children, 1)
 	assertSameTree(t, shown.Timeline, *tree)

@@ -19,6 +19,7 @@ import (
 	"github.com/git-smithers/git-smithers/timeline"
 	"github.com/git-smithers/git-smithers/timeline/fault"
 	"github.com/git-smithers/git-smithers/timeline/keep"
+	"github.com/git-smithers/git-smithers/timeline/list"
 	"github.com/git-smithers/git-smithers/timeline/verify"
 )
 
@@ -435,7 +436,7 @@ func TestCollectingBesideCapturesLosesNothing(t *testing.T) {
 		}
 	}
 	store := o.open(nil)
-	runs, err := store.Runs(t.Context())
+	runs, err := list.Runs(t.Context(), store)
 	require.NoError(t, err)
 	assert.Len(t, runs, writers*rounds+1)
 	for _, run := range runs {

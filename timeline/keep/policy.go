@@ -8,8 +8,8 @@ import (
 	"time"
 
 	"github.com/git-smithers/git-smithers/snapshot"
-	"github.com/git-smithers/git-smithers/timeline"
 	"github.com/git-smithers/git-smithers/timeline/fault"
+	"github.com/git-smithers/git-smithers/timeline/list"
 )
 
 // Policy selects the ended runs to keep: a run is kept if any rule keeps it. Runs that have not ended are
@@ -55,11 +55,11 @@ func (k *Keeper) choose(ctx context.Context, policy Policy, runs []string) ([]Pr
 
 // judge returns all runs, and why a policy keeps them.
 func (k *Keeper) judge(ctx context.Context, policy Policy) ([]PrunedRun, error) {
-	runs, err := k.store.Runs(ctx)
+	runs, err := list.Runs(ctx, k.store)
 	if err != nil {
 		return nil, err
 	}
-	slices.SortStableFunc(runs, func(a, b timeline.RunInfo) int { return cmp.Compare(endOf(b), endOf(a)) })
+	slices.SortStableFunc(runs, func(a, b list.RunInfo) int { return cmp.Compare(endOf(b), endOf(a)) })
 	now := k.store.Now()
 	out, ended := make([]PrunedRun, len(runs)), 0
 	for i, run := range runs {
@@ -86,7 +86,7 @@ func (k *Keeper) judge(ctx context.Context, policy Policy) ([]PrunedRun, error) 
 const quietUntilEnded = 24 * time.Hour
 
 // hasEnded reports whether a run has ended. A waiting run has not, whichever program executes it: its question is open.
-func (k *Keeper) hasEnded(ctx context.Context, run timeline.RunInfo, now time.Time) (bool, error) {
+func (k *Keeper) hasEnded(ctx context.Context, run list.RunInfo, now time.Time) (bool, error) {
 	status := snapshot.RunStatus(run.Status)
 	switch {
 	case status.Ended():
@@ -107,7 +107,7 @@ func (k *Keeper) hasEnded(ctx context.Context, run timeline.RunInfo, now time.Ti
 }
 
 // endOf returns when a run ended, or its newest known time.
-func endOf(run timeline.RunInfo) int64 {
+func endOf(run list.RunInfo) int64 {
 	if run.FinishedAtMs != nil {
 		return *run.FinishedAtMs
 	}
@@ -115,7 +115,7 @@ func endOf(run timeline.RunInfo) int64 {
 }
 
 // keeps returns why the n-th newest ended run is kept; "" if it is not.
-func (p Policy) keeps(run timeline.RunInfo, n int, now time.Time) string {
+func (p Policy) keeps(run list.RunInfo, n int, now time.Time) string {
 	switch {
 	case n <= p.Last:
 		return fmt.Sprintf("one of the last %d", p.Last)

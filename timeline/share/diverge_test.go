@@ -13,6 +13,7 @@ import (
 	"github.com/git-smithers/git-smithers/sqliteindex"
 	"github.com/git-smithers/git-smithers/timeline"
 	"github.com/git-smithers/git-smithers/timeline/fault"
+	"github.com/git-smithers/git-smithers/timeline/list"
 	"github.com/git-smithers/git-smithers/timeline/share"
 	"github.com/git-smithers/git-smithers/timeline/travel"
 )
@@ -43,7 +44,7 @@ func (c *clone) open(run string) *timeline.Head {
 // commits are those of a run's frames, by number, as its timeline has them.
 func (c *clone) commits(run string) []string {
 	c.t.Helper()
-	tree, err := c.store.Timeline(context.Background(), run, timeline.TreeOptions{All: true})
+	tree, err := list.Timeline(context.Background(), c.store, run, list.TreeOptions{All: true})
 	require.NoError(c.t, err)
 	commits := make([]string, len(tree.Timeline.Frames))
 	for i, f := range tree.Timeline.Frames {
@@ -435,7 +436,7 @@ func (c *clone) events(run string) []string {
 // children are the forks in a run's timeline, and the frames at which they are.
 func (c *clone) children(run string) map[string]int64 {
 	c.t.Helper()
-	tree, err := c.store.Timeline(context.Background(), run, timeline.TreeOptions{Tree: true})
+	tree, err := list.Timeline(context.Background(), c.store, run, list.TreeOptions{Tree: true})
 	require.NoError(c.t, err)
 	out := make(map[string]int64)
 	for _, f := range tree.Timeline.Frames {

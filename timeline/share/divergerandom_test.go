@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/git-smithers/git-smithers/snapshot"
+	"github.com/git-smithers/git-smithers/timeline/list"
 	"github.com/git-smithers/git-smithers/timeline/share"
 )
 
@@ -23,7 +24,7 @@ type somebody struct {
 // runs are the ids of the runs that are there.
 func (s *somebody) runs() []string {
 	s.t.Helper()
-	list, err := s.store.Runs(s.t.Context())
+	list, err := list.Runs(s.t.Context(), s.store)
 	require.NoError(s.t, err)
 	ids := make([]string, len(list))
 	for i, run := range list {

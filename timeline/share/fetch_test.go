@@ -15,6 +15,7 @@ import (
 	"github.com/git-smithers/git-smithers/snapshot"
 	"github.com/git-smithers/git-smithers/timeline"
 	"github.com/git-smithers/git-smithers/timeline/fault"
+	"github.com/git-smithers/git-smithers/timeline/list"
 	"github.com/git-smithers/git-smithers/timeline/share"
 )
 
@@ -71,7 +72,7 @@ func TestAForkIsWholeWithoutTheRunItWasMadeFrom(t *testing.T) {
 	theirs.goOn(theirs.fork("one:2", "child"), 1)
 	assert.Equal(t, 2, ours.fetch(theirs, "child")["child"].Frames)
 	assert.Empty(t, refsOf(ours.Repo, "refs/smithers/_tip/one"))
-	tree, err := ours.store.Timeline(t.Context(), "child", timeline.TreeOptions{})
+	tree, err := list.Timeline(t.Context(), ours.store, "child", list.TreeOptions{})
 	require.NoError(t, err)
 	assert.Len(t, tree.Timeline.Frames, 2)
 	loaded, err := ours.store.Load(t.Context(), "child:0")

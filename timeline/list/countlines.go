@@ -1,4 +1,4 @@
-package timeline
+package list
 
 import (
 	"bufio"
@@ -11,12 +11,13 @@ import (
 
 	"github.com/git-smithers/git-smithers/objstore"
 	"github.com/git-smithers/git-smithers/sqliteindex"
+	"github.com/git-smithers/git-smithers/timeline"
 )
 
 // CountLines counts the lines of the effects of a timeline that nobody has counted yet, the newest
 // first, and remembers them in the index. It needs the files' contents, so it may take a while. When ctx ends,
 // what is not counted stays nil, which is no error: the next call goes on with it.
-func CountLines(ctx context.Context, s *Store, run *RunTimeline, effects []Effect) error {
+func CountLines(ctx context.Context, s *timeline.Store, run *RunTimeline, effects []Effect) error {
 	var pairs []sqliteindex.TreePair
 	asked := make(map[sqliteindex.TreePair]bool)
 	for _, e := range slices.Backward(effects) {
@@ -42,11 +43,11 @@ func CountLines(ctx context.Context, s *Store, run *RunTimeline, effects []Effec
 
 // countLines has one git compare pairs of trees. It returns the pairs that git is done with, also
 // with an error.
-func countLines(ctx context.Context, s *Store, pairs []sqliteindex.TreePair) (map[sqliteindex.TreePair]sqliteindex.Lines, error) {
-	git, args := numstat(s)
+func countLines(ctx context.Context, s *timeline.Store, pairs []sqliteindex.TreePair) (map[sqliteindex.TreePair]sqliteindex.Lines, error) {
+	git, args := timeline.Numstat(s)
 	cmd, err := git.Command(ctx, append(args, "--stdin")...)
 	if err != nil {
-		return nil, Explain(err)
+		return nil, timeline.Explain(err)
 	}
 	in, inErr := cmd.StdinPipe()
 	out, outErr := cmd.StdoutPipe()
@@ -54,7 +55,7 @@ func countLines(ctx context.Context, s *Store, pairs []sqliteindex.TreePair) (ma
 		return nil, err
 	}
 	if err := cmd.Start(); err != nil {
-		return nil, Explain(err)
+		return nil, timeline.Explain(err)
 	}
 	go func() {
 		defer func() { _ = in.Close() }() // git has ended then, and says why
@@ -63,7 +64,7 @@ func countLines(ctx context.Context, s *Store, pairs []sqliteindex.TreePair) (ma
 				return
 			}
 			// git lists a difference in memory, so it is measured first.
-			if objstore.CheckChanges(ctx, s.objects, p.From, p.To) != nil {
+			if objstore.CheckChanges(ctx, s.Objects(), p.From, p.To) != nil {
 				continue
 			}
 			if _, err := io.WriteString(in, p.From.String()+" "+p.To.String()+"\n"); err != nil {
@@ -94,7 +95,7 @@ func readNumstat(r io.Reader) (counted map[sqliteindex.TreePair]sqliteindex.Line
 		}
 		if fields := strings.SplitN(line, "\t", 3); len(fields) == 3 {
 			lines := counted[last]
-			added, removed, _ := countedLines(fields)
+			added, removed, _ := timeline.CountedLines(fields)
 			lines.Added += added
 			lines.Removed += removed
 			counted[last] = lines

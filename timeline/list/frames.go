@@ -1,4 +1,4 @@
-package timeline
+package list
 
 import (
 	"context"
@@ -8,6 +8,7 @@ import (
 	"github.com/git-smithers/git-smithers/jjbridge"
 	"github.com/git-smithers/git-smithers/snapshot"
 	"github.com/git-smithers/git-smithers/sqliteindex"
+	"github.com/git-smithers/git-smithers/timeline"
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
 
@@ -40,7 +41,7 @@ type FrameMatch struct {
 // FramesOf finds frames, by run (the newest first) and number. A path is changed by
 // the frame whose captured files differ there from those captured last before. A frame
 // that a fork shares with its parent is the parent's. The result is never nil.
-func (s *Store) FramesOf(ctx context.Context, query FrameQuery) ([]FrameMatch, error) {
+func FramesOf(ctx context.Context, s *timeline.Store, query FrameQuery) ([]FrameMatch, error) {
 	if err := query.check(); err != nil {
 		return nil, err
 	}
@@ -54,32 +55,32 @@ func (s *Store) FramesOf(ctx context.Context, query FrameQuery) ([]FrameMatch, e
 	if err != nil {
 		return nil, err
 	}
-	s.warnOf(index.Problems())
+	s.WarnOf(index.Problems())
 	if query.Path != "" {
-		return s.framesOfPath(ctx, index, query)
+		return framesOfPath(ctx, s, index, query)
 	}
-	rows, err := s.framesAt(ctx, index, query)
+	rows, err := framesAt(ctx, s, index, query)
 	if err != nil {
-		return nil, Explain(err)
+		return nil, timeline.Explain(err)
 	}
 	out := []FrameMatch{}
 	for _, row := range rows {
 		if query.Run != "" && row.RunID != query.Run {
 			continue
 		}
-		entry, err := snapshot.ReadEntry(s.objects, row.Commit)
+		entry, err := snapshot.ReadEntry(s.Objects(), row.Commit)
 		if err != nil {
-			return nil, Explain(err)
+			return nil, timeline.Explain(err)
 		}
 		if row.FrameNo == 0 && entry.Run != row.RunID {
 			continue
 		}
-		if entry, err = s.asIndexed(ctx, index, row, entry); err != nil {
+		if entry, err = asIndexed(ctx, s, index, row, entry); err != nil {
 			return nil, err
 		}
 		match, err := matchOf(entry)
 		if err != nil {
-			return nil, Explain(err)
+			return nil, timeline.Explain(err)
 		}
 		out = append(out, match)
 	}
@@ -88,7 +89,7 @@ func (s *Store) FramesOf(ctx context.Context, query FrameQuery) ([]FrameMatch, e
 
 // framesAt returns the rows of the frames of a change or a commit. What may be the beginning of a commit's id is one, unless
 // no frame has such an id.
-func (s *Store) framesAt(ctx context.Context, index *sqliteindex.Index, query FrameQuery) ([]sqliteindex.FrameRow, error) {
+func framesAt(ctx context.Context, s *timeline.Store, index *sqliteindex.Index, query FrameQuery) ([]sqliteindex.FrameRow, error) {
 	if query.Change != "" {
 		return index.FramesByChange(ctx, strings.ToLower(query.Change))
 	}
@@ -99,7 +100,7 @@ func (s *Store) framesAt(ctx context.Context, index *sqliteindex.Index, query Fr
 			return rows, err
 		}
 	}
-	commit, err := jjbridge.ResolveCommit(ctx, s.workspace, query.Commit)
+	commit, err := jjbridge.ResolveCommit(ctx, s.Workspace(), query.Commit)
 	if err != nil {
 		return nil, err
 	}
@@ -114,15 +115,15 @@ func (s *Store) framesAt(ctx context.Context, index *sqliteindex.Index, query Fr
 }
 
 // asIndexed is the entry of a frame as the run has it that the frame is listed for.
-func (s *Store) asIndexed(ctx context.Context, index *sqliteindex.Index, row sqliteindex.FrameRow, entry *snapshot.Entry) (*snapshot.Entry, error) {
+func asIndexed(ctx context.Context, s *timeline.Store, index *sqliteindex.Index, row sqliteindex.FrameRow, entry *snapshot.Entry) (*snapshot.Entry, error) {
 	if entry.Run == row.RunID && entry.Frame == row.FrameNo {
 		return entry, nil
 	}
 	run, _, err := index.Run(ctx, row.RunID)
 	if err != nil {
-		return nil, Explain(err)
+		return nil, timeline.Explain(err)
 	}
-	return s.asFrame(Address{row.RunID, row.FrameNo}, run.Tip, entry)
+	return s.AsFrame(timeline.Address{Run: row.RunID, Frame: row.FrameNo}, run.Tip, entry)
 }
 
 // check refuses a query that cannot be answered, and brings its path into the form that
@@ -171,10 +172,10 @@ func matchOf(entry *snapshot.Entry) (FrameMatch, error) {
 }
 
 // framesOfPath finds the frames that changed a path.
-func (s *Store) framesOfPath(ctx context.Context, index *sqliteindex.Index, query FrameQuery) ([]FrameMatch, error) {
+func framesOfPath(ctx context.Context, s *timeline.Store, index *sqliteindex.Index, query FrameQuery) ([]FrameMatch, error) {
 	rows, err := index.Runs(ctx)
 	if err != nil {
-		return nil, Explain(err)
+		return nil, timeline.Explain(err)
 	}
 	if query.Path == "." {
 		query.Path = ""
@@ -184,13 +185,13 @@ func (s *Store) framesOfPath(ctx context.Context, index *sqliteindex.Index, quer
 		if query.Run != "" && row.RunID != query.Run {
 			continue
 		}
-		tip, err := snapshot.ReadEntry(s.objects, row.Tip)
+		tip, err := snapshot.ReadEntry(s.Objects(), row.Tip)
 		if err != nil {
-			return nil, Explain(err)
+			return nil, timeline.Explain(err)
 		}
-		frames, err := s.framesTouching(ctx, tip, query.Path, &paths)
+		frames, err := framesTouching(ctx, s, tip, query.Path, &paths)
 		if err != nil {
-			return nil, Explain(fmt.Errorf("run %q: %w", row.RunID, err))
+			return nil, timeline.Explain(fmt.Errorf("run %q: %w", row.RunID, err))
 		}
 		out = append(out, frames...)
 	}

@@ -1,14 +1,15 @@
-package timeline
+package list
 
 import (
 	"context"
 
 	"github.com/git-smithers/git-smithers/snapshot"
+	"github.com/git-smithers/git-smithers/timeline"
 )
 
 // KeepsPath reports whether the newest frame of a run that a query by path is about has files at
 // the path.
-func KeepsPath(ctx context.Context, s *Store, query FrameQuery) (bool, error) {
+func KeepsPath(ctx context.Context, s *timeline.Store, query FrameQuery) (bool, error) {
 	if err := query.check(); err != nil {
 		return false, err
 	}
@@ -27,24 +28,24 @@ func KeepsPath(ctx context.Context, s *Store, query FrameQuery) (bool, error) {
 	}
 	rows, err := index.Runs(ctx)
 	if err != nil {
-		return false, Explain(err)
+		return false, timeline.Explain(err)
 	}
 	for _, row := range rows {
 		if query.Run != "" && row.RunID != query.Run {
 			continue
 		}
-		tip, err := snapshot.ReadEntry(s.objects, row.Tip)
+		tip, err := snapshot.ReadEntry(s.Objects(), row.Tip)
 		if err != nil {
-			return false, Explain(err)
+			return false, timeline.Explain(err)
 		}
 		vcs, err := tip.VCSRevision()
 		if err != nil || vcs == nil {
 			continue // damage is verify's to tell
 		}
-		for _, tree := range treesOf(vcs) {
-			files, err := filesAt(ctx, s.objects, tree, query.Path)
+		for _, tree := range timeline.TreesOf(vcs) {
+			files, err := timeline.FilesAt(ctx, s.Objects(), tree, query.Path)
 			if err != nil || files {
-				return files, Explain(err)
+				return files, timeline.Explain(err)
 			}
 		}
 	}

@@ -1,4 +1,4 @@
-package timeline
+package list
 
 import (
 	"cmp"
@@ -9,6 +9,7 @@ import (
 	"github.com/git-smithers/git-smithers/objstore"
 	"github.com/git-smithers/git-smithers/snapshot"
 	"github.com/git-smithers/git-smithers/sqliteindex"
+	"github.com/git-smithers/git-smithers/timeline"
 )
 
 // FrameInfo is a frame in a timeline, and the forks that start from it.
@@ -67,15 +68,15 @@ type TreeOptions struct {
 }
 
 // Timeline lists the frames of a run (an id or a unique prefix).
-func (s *Store) Timeline(ctx context.Context, run string, opts TreeOptions) (*Tree, error) {
-	index, row, err := s.indexedRun(ctx, run)
+func Timeline(ctx context.Context, s *timeline.Store, run string, opts TreeOptions) (*Tree, error) {
+	index, row, err := indexedRun(ctx, s, run)
 	if err != nil {
 		return nil, err
 	}
 	r := timelineReader{index: index, opts: opts, seen: map[string]bool{}}
 	t, err := r.read(ctx, row)
 	if err != nil {
-		return nil, Explain(err)
+		return nil, timeline.Explain(err)
 	}
 	return &t, nil
 }

@@ -1,29 +1,30 @@
-package timeline
+package list
 
 import (
 	"context"
 
 	"github.com/git-smithers/git-smithers/snapshot"
+	"github.com/git-smithers/git-smithers/timeline"
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
 
 // Origin is where a run was forked from.
 type Origin struct {
-	At Address // as it is here
+	At timeline.Address // as it is here
 	// Elsewhere tells that the run of that id here is another history than the one that this
 	// run was forked from.
 	Elsewhere bool
 }
 
-// Origin finds out where the run of a row was forked from; nil for a run that is no fork.
+// OriginOf finds out where the run of a row was forked from; nil for a run that is no fork.
 // A run that is not here is what the row says. That it cannot be told is as if it were not.
-func (s *Store) Origin(ctx context.Context, row snapshot.Run) *Origin {
+func OriginOf(ctx context.Context, s *timeline.Store, row snapshot.Run) *Origin {
 	parent := row.Parent
 	if parent == nil {
 		return nil
 	}
-	stored := Address{parent.RunID, parent.Frame}
-	_, tip, err := s.findRunExactly(ctx, parent.RunID)
+	stored := timeline.Address{Run: parent.RunID, Frame: parent.Frame}
+	_, tip, err := s.FindRunExactly(ctx, parent.RunID)
 	if err != nil {
 		return &Origin{At: stored}
 	}
@@ -32,13 +33,13 @@ func (s *Store) Origin(ctx context.Context, row snapshot.Run) *Origin {
 		return &Origin{At: stored}
 	}
 	// The frame may have become a fork's, which the index knows.
-	branch, err := s.Branch(ctx, row.ID)
+	branch, err := BranchOf(ctx, s, row.ID)
 	switch {
 	case err != nil:
 		return &Origin{At: stored}
 	case branch == nil:
 		return &Origin{stored, true}
 	default:
-		return &Origin{At: Address{branch.ParentRunID, branch.ParentFrameNo}}
+		return &Origin{At: timeline.Address{Run: branch.ParentRunID, Frame: branch.ParentFrameNo}}
 	}
 }

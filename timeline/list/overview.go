@@ -1,9 +1,10 @@
-package timeline
+package list
 
 import (
 	"context"
 
 	"github.com/git-smithers/git-smithers/sqliteindex"
+	"github.com/git-smithers/git-smithers/timeline"
 )
 
 // Overview is how the runs of a repository stand. See sqliteindex.Overview.
@@ -14,15 +15,15 @@ type Overview struct {
 
 // ReadOverview reads how the runs stand, with at most limit runs of each part of the list. It costs hardly more for many
 // runs than for few. Runs that cannot be read are left out, with a warning for each.
-func ReadOverview(ctx context.Context, s *Store, limit int) (*Overview, error) {
+func ReadOverview(ctx context.Context, s *timeline.Store, limit int) (*Overview, error) {
 	index, err := s.Index(ctx)
 	if err != nil {
 		return nil, err
 	}
-	s.warnOf(index.Problems())
+	s.WarnOf(index.Problems())
 	read, err := sqliteindex.ReadOverview(ctx, index, limit)
 	if err != nil {
-		return nil, Explain(err)
+		return nil, timeline.Explain(err)
 	}
 	return &Overview{read.Counts, runInfos(read.Runs)}, nil
 }

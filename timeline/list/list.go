@@ -1,10 +1,12 @@
-package timeline
+// Package list answers questions about many runs and frames: which there are, and what each of them did.
+package list
 
 import (
 	"cmp"
 	"context"
 
 	"github.com/git-smithers/git-smithers/sqliteindex"
+	"github.com/git-smithers/git-smithers/timeline"
 )
 
 // RunInfo is a run in a list.
@@ -37,15 +39,15 @@ type Branch struct {
 
 // Runs lists all runs, the newest first. Runs that cannot be read are left out, with
 // a warning for each.
-func (s *Store) Runs(ctx context.Context) ([]RunInfo, error) {
+func Runs(ctx context.Context, s *timeline.Store) ([]RunInfo, error) {
 	index, err := s.Index(ctx)
 	if err != nil {
 		return nil, err
 	}
-	s.warnOf(index.Problems())
+	s.WarnOf(index.Problems())
 	rows, err := index.Runs(ctx)
 	if err != nil {
-		return nil, Explain(err)
+		return nil, timeline.Explain(err)
 	}
 	return runInfos(rows), nil
 }
@@ -65,14 +67,14 @@ func runInfos(rows []sqliteindex.RunRow) []RunInfo {
 
 // Branches lists the forks of a run (an id or a unique prefix), oldest first, without
 // those that were undone.
-func (s *Store) Branches(ctx context.Context, run string) ([]Branch, error) {
-	index, row, err := s.indexedRun(ctx, run)
+func Branches(ctx context.Context, s *timeline.Store, run string) ([]Branch, error) {
+	index, row, err := indexedRun(ctx, s, run)
 	if err != nil {
 		return nil, err
 	}
 	rows, err := index.Children(ctx, row.RunID)
 	if err != nil {
-		return nil, Explain(err)
+		return nil, timeline.Explain(err)
 	}
 	out := make([]Branch, 0, len(rows))
 	for _, row := range rows {
@@ -83,9 +85,9 @@ func (s *Store) Branches(ctx context.Context, run string) ([]Branch, error) {
 	return out, nil
 }
 
-// Branch is the record of the fork that a run is; nil when it is none.
-func (s *Store) Branch(ctx context.Context, run string) (*Branch, error) {
-	_, row, err := s.indexedRun(ctx, run)
+// BranchOf is the record of the fork that a run is; nil when it is none.
+func BranchOf(ctx context.Context, s *timeline.Store, run string) (*Branch, error) {
+	_, row, err := indexedRun(ctx, s, run)
 	if err != nil {
 		return nil, err
 	}
@@ -94,7 +96,7 @@ func (s *Store) Branch(ctx context.Context, run string) (*Branch, error) {
 
 // indexedRun finds a run, by its id or a unique prefix, in the index brought up to
 // date. That the index lacks a run whose tip exists means that its tip cannot be read.
-func (s *Store) indexedRun(ctx context.Context, run string) (*sqliteindex.Index, sqliteindex.RunRow, error) {
+func indexedRun(ctx context.Context, s *timeline.Store, run string) (*sqliteindex.Index, sqliteindex.RunRow, error) {
 	id, err := s.ResolveRun(ctx, run)
 	if err != nil {
 		return nil, sqliteindex.RunRow{}, err
@@ -105,11 +107,11 @@ func (s *Store) indexedRun(ctx context.Context, run string) (*sqliteindex.Index,
 	}
 	row, ok, err := index.Run(ctx, id)
 	if err != nil {
-		return nil, row, Explain(err)
+		return nil, row, timeline.Explain(err)
 	}
 	if !ok {
 		// Why is what reading the run once more says.
-		return nil, row, cmp.Or(Explain(index.SyncRun(ctx, id)), error(runNotFound(id)))
+		return nil, row, cmp.Or(timeline.Explain(index.SyncRun(ctx, id)), error(timeline.RunNotFound(id)))
 	}
 	return index, row, nil
 }

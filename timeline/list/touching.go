@@ -1,4 +1,4 @@
-package timeline
+package list
 
 import (
 	"cmp"
@@ -10,11 +10,12 @@ import (
 	"github.com/git-smithers/git-smithers/jjbridge"
 	"github.com/git-smithers/git-smithers/objstore"
 	"github.com/git-smithers/git-smithers/snapshot"
+	"github.com/git-smithers/git-smithers/timeline"
 )
 
 // touching finds the frames of a run that changed a path, from the newest down.
 type touching struct {
-	store   *Store
+	store   *timeline.Store
 	run     string
 	objects objstore.Reader
 	path    string
@@ -38,12 +39,12 @@ type capturedIn struct {
 // framesTouching walks a run's chain from its tip down, as far as the frame it was
 // forked from, and compares what each frame has captured with what was captured last
 // before. It adds to paths how many it finds, up to the bound of one tree.
-func (s *Store) framesTouching(ctx context.Context, tip *snapshot.Entry, path string, paths *int) ([]FrameMatch, error) {
+func framesTouching(ctx context.Context, s *timeline.Store, tip *snapshot.Entry, path string, paths *int) ([]FrameMatch, error) {
 	t := &touching{
-		store: s, run: tip.Run, objects: s.objects, path: path, newer: make(map[string]capturedIn),
+		store: s, run: tip.Run, objects: s.Objects(), path: path, newer: make(map[string]capturedIn),
 		found: make(map[int64]FrameMatch), paths: paths,
 	}
-	for entry, err := range snapshot.Ancestry(s.objects, tip) {
+	for entry, err := range snapshot.Ancestry(s.Objects(), tip) {
 		if err = cmp.Or(err, ctx.Err()); err != nil {
 			return nil, err
 		}
@@ -72,7 +73,7 @@ func (t *touching) look(ctx context.Context, frame *snapshot.Entry) error {
 			if t.vcs, err = frame.VCSRevision(); err != nil {
 				return err
 			}
-			t.trees = treesOf(t.vcs)
+			t.trees = timeline.TreesOf(t.vcs)
 		}
 	}
 	t.at = frame
@@ -85,7 +86,7 @@ func (t *touching) look(ctx context.Context, frame *snapshot.Entry) error {
 				return err
 			}
 		}
-		t.newer[name] = capturedIn{tree, frame, worktreeOf(t.vcs, name)}
+		t.newer[name] = capturedIn{tree, frame, timeline.WorktreeOf(t.vcs, name)}
 	}
 	return nil
 }
@@ -98,7 +99,7 @@ func (t *touching) lookAtFirsts(ctx context.Context) error {
 			continue
 		}
 		delete(t.newer, name)
-		start := worktreeStart(t.objects, t.vcs, first.vcs)
+		start := timeline.WorktreeStart(t.objects, t.vcs, first.vcs)
 		if start.IsZero() || start == first.tree {
 			continue
 		}
@@ -111,7 +112,7 @@ func (t *touching) lookAtFirsts(ctx context.Context) error {
 
 // compare notes what a frame has changed of a tree, which the frame looked at has as before.
 func (t *touching) compare(ctx context.Context, name string, before objstore.ID, now capturedIn) error {
-	changes, err := ChangedFiles(ctx, t.objects, before, now.tree, t.path)
+	changes, err := timeline.ChangedFiles(ctx, t.objects, before, now.tree, t.path)
 	if err != nil || len(changes) == 0 {
 		return err
 	}
@@ -142,7 +143,7 @@ func (t *touching) since(ctx context.Context, name string, match *FrameMatch) er
 	if t.at.Run != t.run {
 		return nil
 	}
-	behind, err := FilesBehind(ctx, t.store, &Loaded{Address{t.run, t.at.Frame}, t.at}, name)
+	behind, err := timeline.FilesBehind(ctx, t.store, &timeline.Loaded{Address: timeline.Address{Run: t.run, Frame: t.at.Frame}, Entry: t.at}, name)
 	if err != nil || behind == nil {
 		return err
 	}

@@ -1,4 +1,4 @@
-package timeline
+package list
 
 import (
 	"cmp"
@@ -7,6 +7,7 @@ import (
 
 	"github.com/git-smithers/git-smithers/snapshot"
 	"github.com/git-smithers/git-smithers/sqliteindex"
+	"github.com/git-smithers/git-smithers/timeline"
 )
 
 // Effect is what came with a frame: attempts that ended, and files that changed.
@@ -31,7 +32,7 @@ func Effects(ctx context.Context, run *RunTimeline) ([]Effect, error) {
 	}
 	ended, err := run.index.Ended(ctx, run.RunID)
 	if err != nil {
-		return nil, Explain(err)
+		return nil, timeline.Explain(err)
 	}
 	since := 0
 	for _, e := range ended {
@@ -46,7 +47,7 @@ func Effects(ctx context.Context, run *RunTimeline) ([]Effect, error) {
 	if pairs := addChanges(out, run.Frames); len(pairs) > 0 {
 		known, err := run.index.Lines(ctx, pairs)
 		if err != nil {
-			return nil, Explain(err)
+			return nil, timeline.Explain(err)
 		}
 		setLines(out, known)
 	}

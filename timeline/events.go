@@ -6,7 +6,7 @@ import (
 	"github.com/git-smithers/git-smithers/snapshot"
 )
 
-// runEvent is an event with a payload of texts and numbers, which always encodes.
+// NewEvent returns an event whose payload consists of texts and numbers, which always encode.
 func NewEvent(kind string, at int64, payload any) snapshot.Event {
 	data, err := json.Marshal(payload)
 	if err != nil {

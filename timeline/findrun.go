@@ -16,8 +16,9 @@ import (
 type purpose int
 
 const (
-	ToRead   purpose = iota // also to make something new of the run; a unique prefix of its id is enough
-	toChange                // the run, or the files of a working copy; only the whole id will do
+	// ToRead is for reading, and for making something new of the run: a unique prefix of its id is enough.
+	ToRead   purpose = iota
+	toChange         // the run, or the files of a working copy; only the whole id will do
 )
 
 // finder finds a run and its tip by a name. Its error is run_not_found if the next finder should try.
@@ -73,6 +74,7 @@ func (s *Store) refuseFrame(ctx context.Context, address string) error {
 	return fault.New(fault.InvalidAddress, "%q is a frame, and a run is wanted", address).Hint("name the run: %s", id)
 }
 
+// FindRunExactly finds the tip of a run by its whole id. Code: run_not_found.
 func (s *Store) FindRunExactly(ctx context.Context, run string) (string, objstore.ID, error) {
 	name, err := refs.Tip(run)
 	if err != nil {
@@ -85,6 +87,7 @@ func (s *Store) FindRunExactly(ctx context.Context, run string) (string, objstor
 	return run, tip, Explain(err)
 }
 
+// RunNotFound returns the error for an id that no run has.
 func RunNotFound(run string) *fault.Error {
 	return fault.New(fault.RunNotFound, "no run is called %q", run).
 		Hint("`git smithers runs` lists the runs").Detail("run", run)

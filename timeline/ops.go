@@ -60,6 +60,7 @@ func (h *Head) AddOp(draft *snapshot.Draft, op snapshot.Op) (snapshot.Op, error)
 	return op, nil
 }
 
+// SetOp returns the change that stores an op.
 func SetOp(op snapshot.Op) snapshot.Change {
 	row := snapshot.EncodeOp(op)
 	return snapshot.Change{Op: snapshot.OpSet, Collection: snapshot.CollectionOps, Key: row.Key, Value: row.Value}

@@ -29,6 +29,7 @@ type DoneHere struct {
 	warn func(error)
 }
 
+// Here returns the list of what was done in this clone.
 func (s *Store) Here() DoneHere {
 	return DoneHere{filepath.Join(s.Private(), opsHereFile), s.warn}
 }

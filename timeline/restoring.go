@@ -10,7 +10,7 @@ import (
 	"github.com/git-smithers/git-smithers/snapshot"
 )
 
-// restoring is one restore of a run's code in a working copy.
+// RestoreJob is one restore of a run's code in one working copy.
 type RestoreJob struct {
 	Store *Store
 	Copy  *WorkingCopy

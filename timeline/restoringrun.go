@@ -12,7 +12,7 @@ import (
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
 
-// restores are what one operation on a run restores, in one or several working copies.
+// RestoreJobs are what one operation on a run restores, in one or several working copies.
 type RestoreJobs struct {
 	Store *Store
 	Head  *Head
@@ -41,6 +41,7 @@ func (r *RestoreJobs) Prepare(ctx context.Context) error {
 	return nil
 }
 
+// Close drops what was captured and is in no frame.
 func (r *RestoreJobs) Close() {
 	for _, one := range r.All {
 		one.close()
@@ -174,7 +175,7 @@ func (r *RestoreJobs) Capture(draft *snapshot.Draft, found func(*RestoreJob) *jj
 	return news, nil
 }
 
-// restored is what capture takes for what the files have become.
+// CapturedAfter returns the files as they are after a restore.
 func CapturedAfter(one *RestoreJob) *jjbridge.Captured { return one.now }
 
 // Newest is the address of the run's newest frame.

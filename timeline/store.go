@@ -163,6 +163,7 @@ func (s *Store) openIndex(ctx context.Context) (*sqliteindex.Index, error) {
 	return sqliteindex.Open(ctx, s.IndexOptions())
 }
 
+// IndexOptions returns how this store opens its index.
 func (s *Store) IndexOptions() sqliteindex.Options {
 	return sqliteindex.Options{
 		Path:    filepath.Join(s.repo.CommonDir, PrivateDir, "index.db"),

@@ -2,7 +2,6 @@ package jjbridge
 
 import (
 	"context"
-	"errors"
 	"strings"
 
 	"github.com/git-smithers/git-smithers/objstore"
@@ -11,11 +10,11 @@ import (
 // abandonSaved abandons the change of a workspace that is removed, which jj would go on showing, if the user has put
 // nothing into it: it has no description, and neither a bookmark, a tag, a remote nor another change keeps it. Its files
 // are exactly the tree saved, so a frame has them. A change without files jj abandons by itself.
-func (w *Workspace) abandonSaved(ctx context.Context, info WorkspaceInfo, saved objstore.ID) (err error) {
+func (w *Workspace) abandonSaved(ctx context.Context, info WorkspaceInfo, saved objstore.ID) error {
 	if saved.IsZero() {
 		return nil
 	}
-	own := quoteTOML(info.Name) + "@"
+	own := quote(info.Name) + "@"
 	out, _, err := w.jj(ctx, "log", "--ignore-working-copy", "--no-graph", `--template=if(!description && !empty && !conflict, commit_id)`,
 		"--revisions=present("+own+") ~ ::(bookmarks() | remote_bookmarks() | tags() | (visible_heads() ~ present("+own+"))"+
 			" | (working_copies() ~ present("+own+")))")
@@ -23,12 +22,7 @@ func (w *Workspace) abandonSaved(ctx context.Context, info WorkspaceInfo, saved 
 	if err != nil || commit == "" {
 		return err
 	}
-	objects, err := w.openObjects()
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, objects.Close()) }()
-	if tree, _, err := ReadCommit(objects, commit); err != nil || tree != saved {
+	if tree, err := w.oneID(ctx, commit+"^{tree}"); err != nil || tree != saved.String() {
 		return err
 	}
 	_, _, err = w.jj(ctx, "abandon", "--ignore-working-copy", "--quiet", "--", commit)

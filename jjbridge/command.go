@@ -39,6 +39,11 @@ func (w *Workspace) gitWith(ctx context.Context, run gitRun) ([]byte, error) {
 	return out, err
 }
 
+// gitOnIndex runs git as git does, on another index file.
+func (w *Workspace) gitOnIndex(ctx context.Context, index string, args ...string) ([]byte, error) {
+	return w.gitWith(ctx, gitRun{args: args, env: []string{"GIT_INDEX_FILE=" + index}})
+}
+
 // gitFull is gitWith that returns what git said on stderr, too.
 func (w *Workspace) gitFull(ctx context.Context, run gitRun) (stdout, stderr []byte, err error) {
 	gitDir := cmp.Or(run.gitDir, w.Repo.GitDir)

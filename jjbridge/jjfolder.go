@@ -129,3 +129,46 @@ func stringField(data []byte, number uint64) (value string, ok bool) {
 	}
 	return "", false
 }
+
+// hasWorkspaceAt reports whether the folder dir is the workspace of that name, of the same repository as w.
+func (w *Workspace) hasWorkspaceAt(dir, name string) bool {
+	link, err := readJJ(dir)
+	return err == nil && link.repo == w.jjRepo && link.name == name
+}
+
+// workspacePaths returns the known folders of jj's workspaces by name. jj keeps them in a file since 0.36, and
+// does not print a folder that is gone.
+func (w *Workspace) workspacePaths() map[string]string {
+	paths := map[string]string{"default": w.main}
+	if data, err := os.ReadFile(filepath.Join(w.jjRepo, "workspace_store", "index")); err == nil {
+		for _, message := range messages(data) {
+			name, named := stringField(message, 1)
+			path, placed := stringField(message, 2)
+			if !named || !placed {
+				continue
+			}
+			path = filepath.FromSlash(path)
+			if !filepath.IsAbs(path) {
+				path = filepath.Join(w.jjRepo, path)
+			}
+			paths[name] = filepath.Clean(path)
+		}
+	}
+	paths[w.Name] = w.Root
+	return paths
+}
+
+// messages returns the messages of an encoded protocol buffer whose only field is repeated and has the number 1,
+// and nothing for other buffers.
+func messages(data []byte) [][]byte {
+	var found [][]byte
+	for len(data) > 0 {
+		size, n := binary.Uvarint(data[1:])
+		if data[0] != 1<<3|2 || n <= 0 || size > uint64(len(data)-1-n) {
+			return nil
+		}
+		data = data[1+n:]
+		found, data = append(found, data[:size]), data[size:]
+	}
+	return found
+}

@@ -118,6 +118,12 @@ func (w *Workspace) key() string {
 	return w.Type + "-" + escapeKey(w.Name)
 }
 
+// removeIndexOf removes the private index of another working copy of the same kind.
+func (w *Workspace) removeIndexOf(name string) error {
+	other := &Workspace{Type: w.Type, Name: name}
+	return os.RemoveAll(filepath.Join(w.Repo.CommonDir, filepath.FromSlash(worktreesFolder), other.key()))
+}
+
 // escapeKey makes a name one of a file that is different for different names, also
 // where the case of letters does not count.
 func escapeKey(name string) string {

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/git-smithers/git-smithers/internal/gitexec"
+	"github.com/git-smithers/git-smithers/objstore"
 	"github.com/git-smithers/git-smithers/snapshot"
 )
 
@@ -28,4 +29,26 @@ func ResolveCommit(ctx context.Context, w *Workspace, revision string) (string, 
 		return "", err
 	}
 	return commits[0], nil
+}
+
+// commitOf returns the id of the commit that git knows under a name, or "" if git knows no such commit.
+func (w *Workspace) commitOf(ctx context.Context, revision string) (string, error) {
+	return w.oneID(ctx, revision+"^{commit}")
+}
+
+// oneID returns the id of the one object that git knows under a name, or "" if git knows no such object. An option and
+// a set of commits are not names.
+func (w *Workspace) oneID(ctx context.Context, name string) (string, error) {
+	out, err := w.git(ctx, "rev-parse", "--verify", "--quiet", "--end-of-options", name)
+	if failed, ok := errors.AsType[*gitexec.Error](err); ok && failed.Status > 0 && ctx.Err() == nil {
+		return "", nil
+	}
+	if err != nil {
+		return "", err
+	}
+	id, err := objstore.ParseID(strings.TrimSpace(string(out)))
+	if err != nil {
+		return "", nil //nolint:nilerr // such as ^ and an id: what the commit does not reach
+	}
+	return id.String(), nil
 }

@@ -2,6 +2,7 @@ package jjbridge
 
 import (
 	"errors"
+	"slices"
 
 	"github.com/git-smithers/git-smithers/internal/gitexec"
 	"github.com/git-smithers/git-smithers/snapshot"
@@ -15,7 +16,6 @@ var (
 	ErrBackend       = errors.New("jj repository without a git store")
 	ErrNoStore       = errors.New("jj workspace without a repository")
 	ErrRefused       = errors.New("restore refused") // always a *RefusedError
-	ErrUnsaved       = errors.New("unsaved work")    // always an *UnsavedError
 	ErrStale         = errors.New("stale working copy")
 )
 
@@ -35,6 +35,22 @@ type Workspace struct {
 	main   string // the top of the main working copy; "" where that cannot be told
 	jjRepo string // jj's .jj/repo folder, that of the main workspace; "" with git
 	env    []string
+}
+
+// Main returns the top folder of the main working copy, or "" if it is unknown.
+func (w *Workspace) Main() string { return w.main }
+
+// JJRepo returns jj's folder .jj/repo of the main workspace, or "" with git.
+func (w *Workspace) JJRepo() string { return w.jjRepo }
+
+// Environ returns the environment in which w runs git and jj. The caller must not change it.
+func (w *Workspace) Environ() []string { return w.env }
+
+// withEnv returns the same working copy with more entries NAME=value in its environment.
+func (w *Workspace) withEnv(entries ...string) *Workspace {
+	other := *w
+	other.env = append(slices.Clone(w.env), entries...)
+	return &other
 }
 
 // Tag is the VCS tag of a frame, as Smithers calls it.

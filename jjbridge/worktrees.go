@@ -60,6 +60,9 @@ func (e *WorktreeError) Error() string {
 // Unwrap is ErrWorktree and the cause.
 func (e *WorktreeError) Unwrap() []error { return []error{ErrWorktree, e.Err} }
 
+// ErrUnsaved is wrapped by the errors about work that would be lost: always an *UnsavedError.
+var ErrUnsaved = errors.New("unsaved work")
+
 // UnsavedError says what work would be lost with a working copy, or with a branch that
 // is reset.
 type UnsavedError struct {
@@ -118,9 +121,8 @@ func (w *Workspace) AddWorkspace(ctx context.Context, req AddRequest) (added *Wo
 	if req.Path, err = w.checkPlace(ctx, req.Path, list); err != nil {
 		return nil, err
 	}
-	add := w.addGit
 	if w.Type == snapshot.VCSJJ {
-		add = w.addJJ
+		return w.addJJ(ctx, req, list)
 	}
-	return add(ctx, req, list)
+	return w.addGit(ctx, req, list)
 }

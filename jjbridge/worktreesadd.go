@@ -8,7 +8,6 @@ import (
 	"strings"
 
 	"github.com/git-smithers/git-smithers/internal/gitexec"
-	"github.com/git-smithers/git-smithers/objstore"
 	"github.com/git-smithers/git-smithers/snapshot"
 )
 
@@ -111,28 +110,6 @@ func bases(base string) []string {
 		return []string{defaultBase}
 	}
 	return []string{base, defaultBase}
-}
-
-// commitOf is the commit that git knows under a name; "" for none.
-func (w *Workspace) commitOf(ctx context.Context, revision string) (string, error) {
-	return w.oneID(ctx, revision+"^{commit}")
-}
-
-// oneID returns the id of the one object that git knows under a name, or "" for none. A name that git takes for an option,
-// or for a set of commits, is none.
-func (w *Workspace) oneID(ctx context.Context, name string) (string, error) {
-	out, err := w.git(ctx, "rev-parse", "--verify", "--quiet", "--end-of-options", name)
-	if failed, ok := errors.AsType[*gitexec.Error](err); ok && failed.Status > 0 && ctx.Err() == nil {
-		return "", nil
-	}
-	if err != nil {
-		return "", err
-	}
-	id, err := objstore.ParseID(strings.TrimSpace(string(out)))
-	if err != nil {
-		return "", nil //nolint:nilerr // such as ^ and an id: what the commit does not reach
-	}
-	return id.String(), nil
 }
 
 // checkBranch checks that the branch can be made at start, or reset to it, and returns

@@ -166,5 +166,7 @@ func isSymbol(s string) bool {
 	return s != "" && !strings.ContainsFunc(s, outside) && !strings.ContainsAny(s[len(s)-1:], "-+") && !strings.Contains(s, "..")
 }
 
-// quote makes a symbol a literal.
-func quote(symbol string) string { return `"` + symbol + `"` }
+// quote returns a name as a string literal of a revset.
+func quote(name string) string {
+	return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(name) + `"`
+}

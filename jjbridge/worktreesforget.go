@@ -71,11 +71,7 @@ func (w *Workspace) checkRemoval(ctx context.Context, info WorkspaceInfo, saved 
 	if err != nil {
 		return info, err
 	}
-	unsaved := opened.unsavedGit
-	if w.Type == snapshot.VCSJJ {
-		unsaved = opened.unsavedJJ
-	}
-	reason, err := unsaved(ctx, saved)
+	reason, err := opened.unsaved(ctx, saved)
 	if err == nil && reason != "" {
 		err = &UnsavedError{Path: info.Path, Reason: reason}
 	}
@@ -134,15 +130,13 @@ func (w *Workspace) forgetRecord(ctx context.Context, info WorkspaceInfo) error 
 			return err
 		}
 	}
-	forgotten := &Workspace{Repo: w.Repo, Type: w.Type, Name: info.Name}
-	err := os.RemoveAll(filepath.Join(w.Repo.CommonDir, filepath.FromSlash(worktreesFolder), forgotten.key()))
-	if err != nil {
+	if err := w.removeIndexOf(info.Name); err != nil {
 		return err
 	}
 	if w.Type != snapshot.VCSJJ {
 		return w.forgetMissing(ctx, info)
 	}
-	_, _, err = w.jj(ctx, "workspace", "forget", "--", info.Name)
+	_, _, err := w.jj(ctx, "workspace", "forget", "--", info.Name)
 	return err
 }
 
@@ -158,8 +152,7 @@ func (w *Workspace) isRemoved(info WorkspaceInfo) bool {
 		return false
 	}
 	if w.Type == snapshot.VCSJJ {
-		link, err := readJJ(dir)
-		return err == nil && link.repo == w.jjRepo && link.name == info.Name
+		return w.hasWorkspaceAt(dir, info.Name)
 	}
 	data, err := os.ReadFile(filepath.Join(dir, ".git"))
 	return err == nil && filepath.Clean(gitFile(dir, string(data))) == w.adminDir(info)

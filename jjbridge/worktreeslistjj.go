@@ -2,10 +2,7 @@ package jjbridge
 
 import (
 	"context"
-	"encoding/binary"
 	"fmt"
-	"os"
-	"path/filepath"
 	"strconv"
 	"strings"
 )
@@ -60,41 +57,4 @@ func workspaceNames(s string) []string {
 		s = strings.TrimPrefix(s, " ")
 	}
 	return names
-}
-
-// workspacePaths are the folders of jj's workspaces by name, as far as they are known: jj
-// keeps them in a file since 0.36, and prints none whose folder is gone.
-func (w *Workspace) workspacePaths() map[string]string {
-	paths := map[string]string{"default": w.main}
-	if data, err := os.ReadFile(filepath.Join(w.jjRepo, "workspace_store", "index")); err == nil {
-		for _, message := range messages(data) {
-			name, named := stringField(message, 1)
-			path, placed := stringField(message, 2)
-			if !named || !placed {
-				continue
-			}
-			path = filepath.FromSlash(path)
-			if !filepath.IsAbs(path) {
-				path = filepath.Join(w.jjRepo, path)
-			}
-			paths[name] = filepath.Clean(path)
-		}
-	}
-	paths[w.Name] = w.Root
-	return paths
-}
-
-// messages are the messages of an encoded protocol buffer that has nothing but one
-// repeated field, the first; none where it is something else.
-func messages(data []byte) [][]byte {
-	var found [][]byte
-	for len(data) > 0 {
-		size, n := binary.Uvarint(data[1:])
-		if data[0] != 1<<3|2 || n <= 0 || size > uint64(len(data)-1-n) {
-			return nil
-		}
-		data = data[1+n:]
-		found, data = append(found, data[:size]), data[size:]
-	}
-	return found
 }

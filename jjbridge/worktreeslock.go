@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"time"
 
 	"github.com/gofrs/flock"
 )
@@ -15,6 +16,9 @@ import (
 // it comes upon a record that another git is just writing, or removing.
 const worktreesLock = "smithers/worktrees.lock"
 
+// retryEvery is how often a held lock is tried again.
+const retryEvery = 5 * time.Millisecond
+
 // lockWorktrees waits until nobody else makes, removes, rebases or lists working copies
 // of the repository by this package. The caller calls unlock.
 func (w *Workspace) lockWorktrees(ctx context.Context) (unlock func() error, err error) {
@@ -23,7 +27,7 @@ func (w *Workspace) lockWorktrees(ctx context.Context) (unlock func() error, err
 		return nil, err
 	}
 	lock := flock.New(path, flock.SetPermissions(0o666))
-	if _, err := lock.TryLockContext(ctx, lockPoll); err != nil {
+	if _, err := lock.TryLockContext(ctx, retryEvery); err != nil {
 		return nil, errors.Join(fmt.Errorf("worktrees: %w", err), lock.Close())
 	}
 	return lock.Close, nil
@@ -33,6 +37,6 @@ func (w *Workspace) lockWorktrees(ctx context.Context) (unlock func() error, err
 // repository that may only be read, it goes without.
 func (w *Workspace) shareWorktrees(ctx context.Context) (unlock func()) {
 	lock := flock.New(filepath.Join(w.Repo.CommonDir, filepath.FromSlash(worktreesLock)), flock.SetPermissions(0o666))
-	_, _ = lock.TryRLockContext(ctx, lockPoll)
+	_, _ = lock.TryRLockContext(ctx, retryEvery)
 	return func() { _ = lock.Close() }
 }

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
-	"slices"
 	"strings"
 
 	"github.com/git-smithers/git-smithers/internal/gitexec"
@@ -25,25 +24,27 @@ func (w *Workspace) Rebase(ctx context.Context, base string) error {
 		return ErrNoWorkingCopy
 	}
 	w = w.unattended()
-	rebase, fetch := w.rebaseGit, w.fetchGit
 	if w.Type == snapshot.VCSJJ {
-		rebase, fetch = w.rebaseJJ, w.fetchJJ
+		fetched := w.fetchJJ(ctx)
+		if err := context.Cause(ctx); err != nil {
+			return err
+		}
+		return errors.Join(w.rebaseJJ(ctx, base), fetched)
 	}
-	fetched := fetch(ctx)
+	fetched := w.fetchGit(ctx)
 	if err := context.Cause(ctx); err != nil {
 		return err
 	}
-	return errors.Join(rebase(ctx, base), fetched)
+	return errors.Join(w.rebaseGit(ctx, base), fetched)
 }
 
 // unattended is the working copy in an environment where git, jj, ssh and editors ask
 // nothing. A program that says no answers for the user.
 func (w *Workspace) unattended() *Workspace {
-	env := append(slices.Clone(w.env),
+	return w.withEnv(
 		"GIT_TERMINAL_PROMPT=0", "GIT_ASKPASS=false", "SSH_ASKPASS=false", "SSH_ASKPASS_REQUIRE=force", "GCM_INTERACTIVE=never",
 		"GIT_EDITOR=:", "GIT_SEQUENCE_EDITOR=:", "JJ_EDITOR=:",
 	)
-	return &Workspace{Repo: w.Repo, Type: w.Type, Root: w.Root, Name: w.Name, main: w.main, jjRepo: w.jjRepo, env: env}
 }
 
 // fetchGit fetches the branches of origin. The refspec is our own: the user's may be a

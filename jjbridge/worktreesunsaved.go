@@ -23,6 +23,14 @@ const (
 	reasonSubmodules  = "has submodules that are checked out"
 )
 
+// unsaved says in words what would be lost with this working copy; "" for nothing.
+func (w *Workspace) unsaved(ctx context.Context, saved objstore.ID) (string, error) {
+	if w.Type == snapshot.VCSJJ {
+		return w.unsavedJJ(ctx, saved)
+	}
+	return w.unsavedGit(ctx, saved)
+}
+
 // unsavedGit says in words what would be lost with this worktree; "" for nothing.
 func (w *Workspace) unsavedGit(ctx context.Context, saved objstore.ID) (string, error) {
 	if reason, err := lockReason(w.Repo.GitDir); err != nil || reason != "" {
@@ -81,14 +89,14 @@ func (w *Workspace) isSaved(ctx context.Context, saved objstore.ID) (same bool, 
 // unsavedUnfinished is unsavedGit for a worktree that git did not finish making: nothing
 // may be in it but files of its commit. Its index is not there yet, or not whole.
 func (w *Workspace) unsavedUnfinished(ctx context.Context) (string, error) {
-	index := "GIT_INDEX_FILE=" + filepath.Join(w.Repo.GitDir, "smithers-index")
+	index := filepath.Join(w.Repo.GitDir, "smithers-index")
 	for _, args := range [][]string{
 		{"read-tree", "HEAD"},
 		{"update-index", "-q", "--refresh"}, // fails where files are missing, as they are here
 		{"diff-files", "--name-only", "--diff-filter=d", "-z"},
 		{"ls-files", "--others", "--exclude-standard", "-z"},
 	} {
-		out, err := w.gitWith(ctx, gitRun{args: args, env: []string{index}})
+		out, err := w.gitOnIndex(ctx, index, args...)
 		if err != nil && args[0] != "update-index" {
 			return "", err
 		}
@@ -110,14 +118,13 @@ func (w *Workspace) Ignored(ctx context.Context, info WorkspaceInfo) (string, er
 	if w.Type == snapshot.VCSJJ {
 		commit = info.CommitID
 	}
-	index := []string{"GIT_INDEX_FILE=" + filepath.Join(opened.Repo.GitDir, ignoredIndex)}
-	defer os.Remove(filepath.Join(opened.Repo.GitDir, ignoredIndex)) //nolint:errcheck // the next one is written over it
-	if _, err := opened.gitWith(ctx, gitRun{args: []string{"read-tree", commit}, env: index}); err != nil {
+	index := filepath.Join(opened.Repo.GitDir, ignoredIndex)
+	defer os.Remove(index) //nolint:errcheck // the next one is written over it
+	if _, err := opened.gitOnIndex(ctx, index, "read-tree", commit); err != nil {
 		return "", err
 	}
-	out, err := opened.gitWith(ctx, gitRun{
-		args: []string{"ls-files", "--others", "--ignored", "--exclude-standard", "--directory", "-z", "--", ":(top,exclude).jj"}, env: index,
-	})
+	out, err := opened.gitOnIndex(ctx, index,
+		"ls-files", "--others", "--ignored", "--exclude-standard", "--directory", "-z", "--", ":(top,exclude).jj")
 	first, _, _ := bytes.Cut(out, []byte{0})
 	return string(first), err
 }

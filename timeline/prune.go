@@ -139,17 +139,19 @@ func (s *Store) pruneOne(ctx context.Context, made madeWorktree, list []jjbridge
 // remove removes a worktree, or with dryRun finds out whether it would; the reason is
 // why not.
 func (s *Store) remove(ctx context.Context, made madeWorktree, info jjbridge.WorkspaceInfo, dryRun bool) (reason string, err error) {
-	act := s.workspace.ForgetWorkspace
-	if dryRun {
-		act = s.workspace.CheckRemoval
+	act := func(saved objstore.ID) error {
+		if dryRun {
+			return s.workspace.CheckRemoval(ctx, info, saved)
+		}
+		return s.workspace.ForgetWorkspace(ctx, info, saved)
 	}
-	err = act(ctx, info, objstore.ID{})
+	err = act(objstore.ID{})
 	if errors.Is(err, jjbridge.ErrUnsaved) {
 		tree, kept, keptErr := s.keptTree(ctx, made)
 		if keptErr != nil {
 			err = keptErr
 		} else if kept {
-			err = act(ctx, info, tree)
+			err = act(tree)
 		}
 	}
 	var unsaved *jjbridge.UnsavedError

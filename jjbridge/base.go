@@ -40,7 +40,7 @@ func (w *Workspace) base(ctx context.Context, remote string) (objstore.ID, error
 	if remote != "" {
 		remotes += "=" + remote
 	}
-	out, err := w.git(ctx, "rev-parse", tip, remotes)
+	out, err := w.RunGit(ctx, "rev-parse", tip, remotes)
 	if isUnborn(err) {
 		return objstore.ID{}, nil
 	}
@@ -51,7 +51,7 @@ func (w *Workspace) base(ctx context.Context, remote string) (objstore.ID, error
 	if len(ids) < 2 {
 		return objstore.ID{}, nil // no remote-tracking ref
 	}
-	out, err = w.git(ctx, "rev-list", "--boundary", "--timestamp", ids[0], "--not", remotes)
+	out, err = w.RunGit(ctx, "rev-list", "--boundary", "--timestamp", ids[0], "--not", remotes)
 	if err != nil {
 		return objstore.ID{}, err
 	}
@@ -69,7 +69,7 @@ func (w *Workspace) tip(ctx context.Context) (string, error) {
 	if _, err := os.Lstat(filepath.Join(w.Root, ".git")); err == nil {
 		return "HEAD", nil // the parent of @, which only differs where a remote has @ itself
 	}
-	out, _, err := w.jj(ctx, "log", "--ignore-working-copy", "--revisions=@", "--no-graph", "--template=commit_id")
+	out, _, err := w.RunJJ(ctx, "log", "--ignore-working-copy", "--revisions=@", "--no-graph", "--template=commit_id")
 	return string(out), err
 }
 

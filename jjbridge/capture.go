@@ -168,7 +168,7 @@ func (w *Workspace) pin(ctx context.Context) (release func(), err error) {
 func (w *Workspace) captureGit(ctx context.Context, opts CaptureOptions) (_ *Captured, err error) {
 	c := &Captured{VCS: snapshot.VCS{Type: snapshot.VCSGit, Root: w.vcsRoot()}}
 	if opts.Scope == ScopeOff {
-		c.VCS.CommitID, c.VCS.Branch, err = w.head(ctx)
+		c.VCS.CommitID, c.VCS.Branch, err = w.Head(ctx)
 		return c, err
 	}
 	p, err := w.lockIndex(ctx)
@@ -183,7 +183,7 @@ func (w *Workspace) captureGit(ctx context.Context, opts CaptureOptions) (_ *Cap
 	head := make(chan error, 1)
 	go func() {
 		var err error
-		c.VCS.CommitID, c.VCS.Branch, err = w.head(ctx)
+		c.VCS.CommitID, c.VCS.Branch, err = w.Head(ctx)
 		head <- err
 	}()
 	files, err := w.captureFiles(ctx, p, opts)

@@ -24,8 +24,8 @@ type gitRun struct {
 	gitDir   string    // "" is this worktree's
 }
 
-// git runs git on the working copy, as gitWith does.
-func (w *Workspace) git(ctx context.Context, args ...string) ([]byte, error) {
+// RunGit runs git on the working copy, as gitWith does.
+func (w *Workspace) RunGit(ctx context.Context, args ...string) ([]byte, error) {
 	return w.gitWith(ctx, gitRun{args: args})
 }
 
@@ -39,8 +39,8 @@ func (w *Workspace) gitWith(ctx context.Context, run gitRun) ([]byte, error) {
 	return out, err
 }
 
-// gitOnIndex runs git as git does, on another index file.
-func (w *Workspace) gitOnIndex(ctx context.Context, index string, args ...string) ([]byte, error) {
+// RunGitOnIndex runs git as RunGit does, on another index file.
+func (w *Workspace) RunGitOnIndex(ctx context.Context, index string, args ...string) ([]byte, error) {
 	return w.gitWith(ctx, gitRun{args: args, env: []string{"GIT_INDEX_FILE=" + index}})
 }
 
@@ -97,10 +97,10 @@ func (w *Workspace) gitEnv() []string {
 	return append(env, "GIT_ADVICE=0")
 }
 
-// jj runs jj in Root and returns what it wrote; its warnings are on stderr. As everywhere
+// RunJJ runs jj in Root and returns what it wrote; its warnings are on stderr. As everywhere
 // in jj, most commands take a snapshot of the working copy first. The error is a
 // *gitexec.Error; it wraps ErrNoJJ, ErrJJTooOld or ErrStale where that is why.
-func (w *Workspace) jj(ctx context.Context, args ...string) (stdout, stderr []byte, err error) {
+func (w *Workspace) RunJJ(ctx context.Context, args ...string) (stdout, stderr []byte, err error) {
 	program, err := findJJ(w.env)
 	if err != nil {
 		return nil, nil, &gitexec.Error{Program: "jj", Args: args, Status: -1, Err: err}
@@ -141,8 +141,8 @@ func findJJ(env []string) (string, error) {
 // that is why.
 func (w *Workspace) Run(ctx context.Context, args ...string) ([]byte, error) {
 	if w.Type == snapshot.VCSJJ {
-		out, _, err := w.jj(ctx, args...)
+		out, _, err := w.RunJJ(ctx, args...)
 		return out, err
 	}
-	return w.git(ctx, args...)
+	return w.RunGit(ctx, args...)
 }

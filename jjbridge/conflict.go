@@ -14,11 +14,11 @@ func RestoreConflict(ctx context.Context, w *Workspace, commit string) (done boo
 	if w.Type != snapshot.VCSJJ || commit == "" || strings.Trim(commit, "0123456789abcdef") != "" {
 		return false, nil
 	}
-	out, _, err := w.jj(ctx, "log", "--ignore-working-copy", "--no-graph", `--template=if(conflict, "conflict")`, "--revisions=present("+commit+")")
+	out, _, err := w.RunJJ(ctx, "log", "--ignore-working-copy", "--no-graph", `--template=if(conflict, "conflict")`, "--revisions=present("+commit+")")
 	if err != nil || string(out) != "conflict" {
 		return false, err
 	}
-	out, _, err = w.jj(ctx, "file", "list", "--ignore-working-copy", "--revision="+commit, `--template=if(self.conflict(), self.path() ++ "\0")`)
+	out, _, err = w.RunJJ(ctx, "file", "list", "--ignore-working-copy", "--revision="+commit, `--template=if(self.conflict(), self.path() ++ "\0")`)
 	paths := splitPaths(out)
 	if err != nil || len(paths) == 0 {
 		return false, err
@@ -27,6 +27,6 @@ func RestoreConflict(ctx context.Context, w *Workspace, commit string) (done boo
 	for _, path := range paths {
 		args = append(args, "root-file:"+quoteFileset(path))
 	}
-	_, _, err = w.jj(ctx, args...)
+	_, _, err = w.RunJJ(ctx, args...)
 	return err == nil, err
 }

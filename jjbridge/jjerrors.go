@@ -18,7 +18,7 @@ func (w *Workspace) whyJJ(ctx context.Context, failed *gitexec.Error) error {
 	if strings.Contains(failed.Stderr, "working copy is stale") {
 		return fmt.Errorf("%w: %w", ErrStale, failed.Err)
 	}
-	if !isUnknownToJJ(failed.Stderr) {
+	if !IsUnknownToJJ(failed.Stderr) {
 		return failed.Err
 	}
 	program, err := findJJ(w.env)
@@ -32,9 +32,9 @@ func (w *Workspace) whyJJ(ctx context.Context, failed *gitexec.Error) error {
 	return failed.Err
 }
 
-// isUnknownToJJ tells whether jj complains of a command, option or template that it does
+// IsUnknownToJJ tells whether jj complains of a command, option or template that it does
 // not know. It is asked before jj is asked for its version, and decides nothing else.
-func isUnknownToJJ(stderr string) bool {
+func IsUnknownToJJ(stderr string) bool {
 	return slices.ContainsFunc([]string{
 		"unexpected argument", "unrecognized subcommand", "Failed to parse template", "Failed to parse revset",
 	}, func(words string) bool { return strings.Contains(stderr, words) })

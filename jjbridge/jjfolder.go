@@ -130,15 +130,15 @@ func stringField(data []byte, number uint64) (value string, ok bool) {
 	return "", false
 }
 
-// hasWorkspaceAt reports whether the folder dir is the workspace of that name, of the same repository as w.
-func (w *Workspace) hasWorkspaceAt(dir, name string) bool {
+// HasWorkspaceAt reports whether the folder dir is the workspace of that name, of the same repository as w.
+func (w *Workspace) HasWorkspaceAt(dir, name string) bool {
 	link, err := readJJ(dir)
 	return err == nil && link.repo == w.jjRepo && link.name == name
 }
 
-// workspacePaths returns the known folders of jj's workspaces by name. jj keeps them in a file since 0.36, and
+// WorkspacePaths returns the known folders of jj's workspaces by name. jj keeps them in a file since 0.36, and
 // does not print a folder that is gone.
-func (w *Workspace) workspacePaths() map[string]string {
+func (w *Workspace) WorkspacePaths() map[string]string {
 	paths := map[string]string{"default": w.main}
 	if data, err := os.ReadFile(filepath.Join(w.jjRepo, "workspace_store", "index")); err == nil {
 		for _, message := range messages(data) {

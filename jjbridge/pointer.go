@@ -28,7 +28,7 @@ func (w *Workspace) Pointer(ctx context.Context) (*snapshot.VCS, error) {
 			Branch: rev.bookmark, Root: w.vcsRoot(), Conflicted: rev.conflict,
 		}, nil
 	case snapshot.VCSGit:
-		commit, branch, err := w.head(ctx)
+		commit, branch, err := w.Head(ctx)
 		if err != nil || commit == "" {
 			return nil, err
 		}
@@ -37,10 +37,10 @@ func (w *Workspace) Pointer(ctx context.Context) (*snapshot.VCS, error) {
 	return nil, nil //nolint:nilnil // no revision is an answer, and no error
 }
 
-// head is the commit of git's HEAD and its branch, "" where HEAD is detached. Both are ""
+// Head is the commit of git's HEAD and its branch, "" where HEAD is detached. Both are ""
 // before the first commit. One process.
-func (w *Workspace) head(ctx context.Context) (commit, branch string, err error) {
-	out, err := w.git(ctx, "rev-parse", "HEAD", "--symbolic-full-name", "HEAD")
+func (w *Workspace) Head(ctx context.Context) (commit, branch string, err error) {
+	out, err := w.RunGit(ctx, "rev-parse", "HEAD", "--symbolic-full-name", "HEAD")
 	if isUnborn(err) {
 		return "", "", nil
 	}
@@ -76,7 +76,7 @@ const revisionTemplate = `self.change_id() ++ "\n" ++ self.commit_id() ++ "\n" +
 // jjRevision has jj take a snapshot of the working copy, under the further options of jj
 // that are given, and tells what @ is then, and what jj warned of. One process.
 func (w *Workspace) jjRevision(ctx context.Context, options ...string) (rev jjRevision, stderr []byte, err error) {
-	out, stderr, err := w.jj(ctx, append([]string{"log", "--revisions=@", "--no-graph", "--template=" + revisionTemplate}, options...)...)
+	out, stderr, err := w.RunJJ(ctx, append([]string{"log", "--revisions=@", "--no-graph", "--template=" + revisionTemplate}, options...)...)
 	if err != nil {
 		return jjRevision{}, stderr, err
 	}

@@ -118,8 +118,8 @@ func (w *Workspace) key() string {
 	return w.Type + "-" + escapeKey(w.Name)
 }
 
-// removeIndexOf removes the private index of another working copy of the same kind.
-func (w *Workspace) removeIndexOf(name string) error {
+// RemoveIndexOf removes the private index of another working copy of the same kind.
+func (w *Workspace) RemoveIndexOf(name string) error {
 	other := &Workspace{Type: w.Type, Name: name}
 	return os.RemoveAll(filepath.Join(w.Repo.CommonDir, filepath.FromSlash(worktreesFolder), other.key()))
 }

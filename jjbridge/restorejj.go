@@ -29,7 +29,7 @@ func (w *Workspace) trackRestored(ctx context.Context, dir string, plan *Plan) e
 	if err != nil || rev.conflict || len(plan.added()) == 0 {
 		return err
 	}
-	out, err := w.git(ctx, diffTreeArgs(rev.commit, plan.To.String())...)
+	out, err := w.RunGit(ctx, diffTreeArgs(rev.commit, plan.To.String())...)
 	if err != nil {
 		return err
 	}
@@ -42,7 +42,7 @@ func (w *Workspace) trackRestored(ctx context.Context, dir string, plan *Plan) e
 		return nil
 	}
 	args := []string{"file", "track", "--quiet", "--include-ignored", "--config-file=" + config, "--"}
-	if _, _, err := w.jj(ctx, append(args, missing...)...); err != nil {
+	if _, _, err := w.RunJJ(ctx, append(args, missing...)...); err != nil {
 		return err
 	}
 	_, _, err = w.jjRevision(ctx, "--config-file="+config) // which is when jj reads them

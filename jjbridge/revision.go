@@ -14,13 +14,13 @@ import (
 // jj workspace, a revset of one commit. What looks like an option is no revision. With jj it takes no snapshot.
 func ResolveCommit(ctx context.Context, w *Workspace, revision string) (string, error) {
 	if strings.HasPrefix(revision, ":/") { // to its end it is a text to search for
-		return w.oneID(ctx, revision)
+		return w.OneID(ctx, revision)
 	}
-	commit, err := w.commitOf(ctx, revision)
+	commit, err := w.CommitOf(ctx, revision)
 	if err != nil || commit != "" || w.Type != snapshot.VCSJJ {
 		return commit, err
 	}
-	out, _, err := w.jj(ctx, "log", "--ignore-working-copy", "--no-graph", "--limit=2", `--template=commit_id ++ "\n"`, "--revisions="+revision)
+	out, _, err := w.RunJJ(ctx, "log", "--ignore-working-copy", "--no-graph", "--limit=2", `--template=commit_id ++ "\n"`, "--revisions="+revision)
 	if failed, ok := errors.AsType[*gitexec.Error](err); ok && failed.Status > 0 && ctx.Err() == nil {
 		return "", nil
 	}
@@ -31,15 +31,15 @@ func ResolveCommit(ctx context.Context, w *Workspace, revision string) (string, 
 	return commits[0], nil
 }
 
-// commitOf returns the id of the commit that git knows under a name, or "" if git knows no such commit.
-func (w *Workspace) commitOf(ctx context.Context, revision string) (string, error) {
-	return w.oneID(ctx, revision+"^{commit}")
+// CommitOf returns the id of the commit that git knows under a name, or "" if git knows no such commit.
+func (w *Workspace) CommitOf(ctx context.Context, revision string) (string, error) {
+	return w.OneID(ctx, revision+"^{commit}")
 }
 
-// oneID returns the id of the one object that git knows under a name, or "" if git knows no such object. An option and
+// OneID returns the id of the one object that git knows under a name, or "" if git knows no such object. An option and
 // a set of commits are not names.
-func (w *Workspace) oneID(ctx context.Context, name string) (string, error) {
-	out, err := w.git(ctx, "rev-parse", "--verify", "--quiet", "--end-of-options", name)
+func (w *Workspace) OneID(ctx context.Context, name string) (string, error) {
+	out, err := w.RunGit(ctx, "rev-parse", "--verify", "--quiet", "--end-of-options", name)
 	if failed, ok := errors.AsType[*gitexec.Error](err); ok && failed.Status > 0 && ctx.Err() == nil {
 		return "", nil
 	}

@@ -12,7 +12,7 @@ func (w *Workspace) sparseRefusals(ctx context.Context, edits []edit) ([]Refusal
 	if len(edits) == 0 || !w.isSparse() {
 		return nil, nil
 	}
-	out, _, err := w.jj(ctx, "sparse", "list", "--ignore-working-copy")
+	out, _, err := w.RunJJ(ctx, "sparse", "list", "--ignore-working-copy")
 	if err != nil {
 		return nil, err
 	}

@@ -64,7 +64,7 @@ func (w *Workspace) sync(ctx context.Context, p *privateIndex, objects objstore.
 
 // syncJJ brings the private index up to date with what jj tracks at rev.
 func (w *Workspace) syncJJ(ctx context.Context, p *privateIndex, objects objstore.Reader, rev jjRevision) (*synced, error) {
-	out, _, err := w.jj(ctx, "file", "list", "--ignore-working-copy", "--revision="+rev.commit, `--template=self.path() ++ "\0"`)
+	out, _, err := w.RunJJ(ctx, "file", "list", "--ignore-working-copy", "--revision="+rev.commit, `--template=self.path() ++ "\0"`)
 	if err != nil {
 		return nil, err
 	}

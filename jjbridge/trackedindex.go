@@ -129,7 +129,7 @@ func (w *Workspace) copyTracked(ctx context.Context, p *privateIndex, id userInd
 
 // trackedByHead makes tracked the index of HEAD's tree.
 func (w *Workspace) trackedByHead(ctx context.Context, p *privateIndex) (*index, error) {
-	commit, _, err := w.head(ctx)
+	commit, _, err := w.Head(ctx)
 	if err != nil || commit == "" {
 		return &index{}, err
 	}

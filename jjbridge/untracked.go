@@ -19,7 +19,7 @@ func (w *Workspace) Untracked(ctx context.Context, plan *Plan) ([]string, error)
 	if len(removed) == 0 || w.Type == snapshot.VCSJJ {
 		return nil, nil
 	}
-	commit, _, err := w.head(ctx)
+	commit, _, err := w.Head(ctx)
 	if err != nil {
 		return nil, err
 	}

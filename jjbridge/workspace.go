@@ -46,8 +46,8 @@ func (w *Workspace) JJRepo() string { return w.jjRepo }
 // Environ returns the environment in which w runs git and jj. The caller must not change it.
 func (w *Workspace) Environ() []string { return w.env }
 
-// withEnv returns the same working copy with more entries NAME=value in its environment.
-func (w *Workspace) withEnv(entries ...string) *Workspace {
+// WithEnv returns the same working copy with more entries NAME=value in its environment.
+func (w *Workspace) WithEnv(entries ...string) *Workspace {
 	other := *w
 	other.env = append(slices.Clone(w.env), entries...)
 	return &other

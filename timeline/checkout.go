@@ -14,6 +14,7 @@ import (
 	"github.com/gofrs/flock"
 
 	"github.com/git-smithers/git-smithers/jjbridge"
+	"github.com/git-smithers/git-smithers/jjbridge/worktrees"
 	"github.com/git-smithers/git-smithers/objstore"
 	"github.com/git-smithers/git-smithers/refs"
 	"github.com/git-smithers/git-smithers/snapshot"
@@ -73,7 +74,7 @@ func (s *Store) Checkout(ctx context.Context, req CheckoutRequest) (_ *CheckedOu
 	if err != nil {
 		return nil, Explain(err)
 	}
-	workspace, err := s.workspace.AddWorkspace(ctx, jjbridge.AddRequest{Path: dir, Commit: commit})
+	workspace, err := worktrees.Add(ctx, s.workspace, worktrees.AddRequest{Path: dir, Commit: commit})
 	if err != nil {
 		return nil, Explain(err)
 	}
@@ -227,8 +228,8 @@ func (c *WorkingCopy) become(ctx context.Context, vcs *snapshot.VCS) error {
 func (s *Store) dropCheckout(ctx context.Context, workspace *jjbridge.Workspace, made madeWorktree) error {
 	err := os.RemoveAll(workspace.Root)
 	if err == nil {
-		info := jjbridge.WorkspaceInfo{Name: workspace.Name, Path: workspace.Root, Missing: true}
-		err = s.workspace.ForgetWorkspace(ctx, info, objstore.ID{})
+		info := worktrees.Info{Name: workspace.Name, Path: workspace.Root, Missing: true}
+		err = worktrees.Forget(ctx, s.workspace, info, objstore.ID{})
 	}
 	if err == nil {
 		err = s.dropMade(made)

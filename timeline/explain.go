@@ -9,6 +9,7 @@ import (
 
 	"github.com/git-smithers/git-smithers/internal/gitexec"
 	"github.com/git-smithers/git-smithers/jjbridge"
+	"github.com/git-smithers/git-smithers/jjbridge/worktrees"
 	"github.com/git-smithers/git-smithers/objstore"
 	"github.com/git-smithers/git-smithers/objstore/page"
 	"github.com/git-smithers/git-smithers/refs"
@@ -38,9 +39,9 @@ var explanations = []explanation{
 	{jjbridge.ErrJJTooOld, fault.JJTooOld, "install a newer jj"},
 	{jjbridge.ErrNoStore, fault.NoRepository, "the repository that this jj workspace belongs to was moved or removed; .jj/repo says where it was"},
 	{jjbridge.ErrBackend, fault.UnsupportedFormat, "run history is kept in git's objects: use a jj repository with a git store"},
-	{jjbridge.ErrUnsaved, fault.UnsavedWork, "commit the work there, or remove the worktree by hand"},
+	{worktrees.ErrUnsaved, fault.UnsavedWork, "commit the work there, or remove the worktree by hand"},
 	{jjbridge.ErrNoStore, fault.NoRepository, "a jj workspace works as long as the repository that it was added to is where it was"},
-	{jjbridge.ErrWorktree, fault.WorktreeFailed, "it takes a folder that is new or empty, a branch that is checked out nowhere else, and a commit to start from"},
+	{worktrees.ErrWorktree, fault.WorktreeFailed, "it takes a folder that is new or empty, a branch that is checked out nowhere else, and a commit to start from"},
 	{jjbridge.ErrStale, fault.JJFailed, "run `jj workspace update-stale`"},
 	{gitexec.ErrNoGit, fault.GitMissing, "install git and put it on PATH"},
 	{gitexec.ErrConfig, fault.Usage, "`git smithers help scripting` lists the settings"},

@@ -10,6 +10,7 @@ import (
 	"github.com/git-smithers/git-smithers/internal/gitexec"
 	"github.com/git-smithers/git-smithers/internal/repotest"
 	"github.com/git-smithers/git-smithers/jjbridge"
+	"github.com/git-smithers/git-smithers/jjbridge/worktrees"
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
 
@@ -25,8 +26,8 @@ func TestTroubleWithTheWorkingCopyHasItsCode(t *testing.T) {
 		{jjbridge.ErrBackend, fault.UnsupportedFormat},
 		{jjbridge.ErrNoStore, fault.NoRepository},
 		{jjbridge.ErrStale, fault.JJFailed},
-		{&jjbridge.UnsavedError{Path: "p", Reason: "has uncommitted changes"}, fault.UnsavedWork},
-		{&jjbridge.WorktreeError{Path: "p", Reason: "is taken"}, fault.WorktreeFailed},
+		{&worktrees.UnsavedError{Path: "p", Reason: "has uncommitted changes"}, fault.UnsavedWork},
+		{&worktrees.Error{Path: "p", Reason: "is taken"}, fault.WorktreeFailed},
 		{&jjbridge.RefusedError{Refused: []jjbridge.Refusal{{Path: "p", Reason: "is in the way"}}}, fault.RestoreRefused},
 		{&gitexec.Error{Program: "jj", Args: []string{"log"}, Err: assert.AnError}, fault.JJFailed},
 		{&gitexec.Error{Args: []string{"log"}, Err: assert.AnError}, fault.GitFailed},

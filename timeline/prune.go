@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/git-smithers/git-smithers/jjbridge"
+	"github.com/git-smithers/git-smithers/jjbridge/worktrees"
 	"github.com/git-smithers/git-smithers/objstore"
 	"github.com/git-smithers/git-smithers/refs"
 	"github.com/git-smithers/git-smithers/snapshot"
@@ -91,7 +91,7 @@ func (s *Store) pruneMade(ctx context.Context, dryRun bool, wanted func(run stri
 	if len(all) == 0 {
 		return out, nil
 	}
-	list, err := s.workspace.Workspaces(ctx)
+	list, err := worktrees.List(ctx, s.workspace)
 	if err != nil {
 		return nil, Explain(err)
 	}
@@ -116,7 +116,7 @@ func (s *Store) pruneMade(ctx context.Context, dryRun bool, wanted func(run stri
 }
 
 // pruneOne looks at one worktree.
-func (s *Store) pruneOne(ctx context.Context, made madeWorktree, list []jjbridge.WorkspaceInfo, dryRun bool) (RunWorktree, error) {
+func (s *Store) pruneOne(ctx context.Context, made madeWorktree, list []worktrees.Info, dryRun bool) (RunWorktree, error) {
 	out := RunWorktree{RunID: made.Run, Name: made.Name, Path: made.Path, Missing: isMissing(made.Path)}
 	info, known := workspaceAt(list, made.Path)
 	out.Branch, out.Commit = info.Branch, info.CommitID
@@ -138,15 +138,15 @@ func (s *Store) pruneOne(ctx context.Context, made madeWorktree, list []jjbridge
 
 // remove removes a worktree, or with dryRun finds out whether it would; the reason is
 // why not.
-func (s *Store) remove(ctx context.Context, made madeWorktree, info jjbridge.WorkspaceInfo, dryRun bool) (reason string, err error) {
+func (s *Store) remove(ctx context.Context, made madeWorktree, info worktrees.Info, dryRun bool) (reason string, err error) {
 	act := func(saved objstore.ID) error {
 		if dryRun {
-			return s.workspace.CheckRemoval(ctx, info, saved)
+			return worktrees.CheckRemoval(ctx, s.workspace, info, saved)
 		}
-		return s.workspace.ForgetWorkspace(ctx, info, saved)
+		return worktrees.Forget(ctx, s.workspace, info, saved)
 	}
 	err = act(objstore.ID{})
-	if errors.Is(err, jjbridge.ErrUnsaved) {
+	if errors.Is(err, worktrees.ErrUnsaved) {
 		tree, kept, keptErr := s.keptTree(ctx, made)
 		if keptErr != nil {
 			err = keptErr
@@ -154,8 +154,8 @@ func (s *Store) remove(ctx context.Context, made madeWorktree, info jjbridge.Wor
 			err = act(tree)
 		}
 	}
-	var unsaved *jjbridge.UnsavedError
-	var refused *jjbridge.WorktreeError
+	var unsaved *worktrees.UnsavedError
+	var refused *worktrees.Error
 	switch {
 	case err == nil:
 		return "", nil

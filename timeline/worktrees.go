@@ -10,6 +10,7 @@ import (
 	"slices"
 
 	"github.com/git-smithers/git-smithers/jjbridge"
+	"github.com/git-smithers/git-smithers/jjbridge/worktrees"
 	"github.com/git-smithers/git-smithers/objstore"
 	"github.com/git-smithers/git-smithers/snapshot"
 	"github.com/git-smithers/git-smithers/timeline/fault"
@@ -93,8 +94,8 @@ func (s *Store) reopenWorktree(ctx context.Context, made madeWorktree) (*Working
 		return nil, nil //nolint:nilnil // that it is gone is an answer, and no error
 	}
 	if made.Begun {
-		info := jjbridge.WorkspaceInfo{Path: made.Path}
-		if list, err := s.workspace.Workspaces(ctx); err != nil {
+		info := worktrees.Info{Path: made.Path}
+		if list, err := worktrees.List(ctx, s.workspace); err != nil {
 			return nil, Explain(err)
 		} else if known, ok := workspaceAt(list, made.Path); ok {
 			info = known
@@ -115,12 +116,12 @@ func (s *Store) reopenWorktree(ctx context.Context, made madeWorktree) (*Working
 // removeBegun removes a worktree whose making did not end. Files that are neither those of its commit nor those that it
 // was being filled with are somebody's work, and keep it. So do ignored files and another branch: a worktree that is
 // being made has neither, so somebody else made it.
-func (s *Store) removeBegun(ctx context.Context, made madeWorktree, info jjbridge.WorkspaceInfo) error {
+func (s *Store) removeBegun(ctx context.Context, made madeWorktree, info worktrees.Info) error {
 	if err := s.checkBegun(ctx, made, info); err != nil {
 		return err
 	}
-	err := s.workspace.ForgetWorkspace(ctx, info, objstore.ID{})
-	if made.Tree.IsZero() || !errors.Is(err, jjbridge.ErrUnsaved) {
+	err := worktrees.Forget(ctx, s.workspace, info, objstore.ID{})
+	if made.Tree.IsZero() || !errors.Is(err, worktrees.ErrUnsaved) {
 		return err
 	}
 	files, openErr := s.WorkingCopyAt(ctx, made.Path)
@@ -135,20 +136,20 @@ func (s *Store) removeBegun(ctx context.Context, made madeWorktree, info jjbridg
 	if ours, lookErr := s.isHalfFilled(ctx, now, made.Tree); lookErr != nil || !ours {
 		return errors.Join(err, lookErr)
 	}
-	return s.workspace.ForgetWorkspace(ctx, info, now.VCS.Tree)
+	return worktrees.Forget(ctx, s.workspace, info, now.VCS.Tree)
 }
 
 // checkBegun refuses a worktree that the run cannot have made.
-func (s *Store) checkBegun(ctx context.Context, made madeWorktree, info jjbridge.WorkspaceInfo) error {
+func (s *Store) checkBegun(ctx context.Context, made madeWorktree, info worktrees.Info) error {
 	if info.Name == "" {
-		return nil // no worktree of this repository, which ForgetWorkspace refuses
+		return nil // no worktree of this repository, which worktrees.Forget refuses
 	}
 	if info.Branch != "" && info.Branch != made.Branch {
-		return &jjbridge.UnsavedError{Path: made.Path, Reason: "is on branch " + info.Branch + ", so somebody else made it"}
+		return &worktrees.UnsavedError{Path: made.Path, Reason: "is on branch " + info.Branch + ", so somebody else made it"}
 	}
-	ignored, err := s.workspace.Ignored(ctx, info)
+	ignored, err := worktrees.Ignored(ctx, s.workspace, info)
 	if err == nil && ignored != "" {
-		err = &jjbridge.UnsavedError{Path: made.Path, Reason: "has the ignored file " + ignored + ", so somebody else made it"}
+		err = &worktrees.UnsavedError{Path: made.Path, Reason: "has the ignored file " + ignored + ", so somebody else made it"}
 	}
 	return err
 }
@@ -191,9 +192,9 @@ func (s *Store) makeWorktree(ctx context.Context, run string, spec WorktreeSpec,
 	}
 	if folder, err := os.ReadDir(path); !errors.Is(err, fs.ErrNotExist) && (err != nil || len(folder) > 0) {
 		// Before the note, with which a later process would take what is there for its own.
-		return nil, Explain(&jjbridge.WorktreeError{Path: path, Reason: "is there already, and is not an empty folder"})
+		return nil, Explain(&worktrees.Error{Path: path, Reason: "is there already, and is not an empty folder"})
 	}
-	req := jjbridge.AddRequest{Path: path, Branch: spec.Branch, Base: spec.Base}
+	req := worktrees.AddRequest{Path: path, Branch: spec.Branch, Base: spec.Base}
 	var files *snapshot.VCS
 	if spec.Fill {
 		head, err := s.Head(ctx, run)
@@ -216,7 +217,7 @@ func (s *Store) makeWorktree(ctx context.Context, run string, spec WorktreeSpec,
 	if err := s.putMade(made); err != nil {
 		return nil, Explain(err)
 	}
-	workspace, err := s.workspace.AddWorkspace(ctx, req)
+	workspace, err := worktrees.Add(ctx, s.workspace, req)
 	if err != nil {
 		return nil, errors.Join(Explain(err), s.dropMade(made))
 	}
@@ -280,7 +281,7 @@ func (s *Store) checkNotMade(run, name, path string) error {
 // rebase puts the working copy on its base as that is now. Trouble is a warning.
 func (c *WorkingCopy) rebase(ctx context.Context, base string) {
 	before, beforeErr := c.workspace.Pointer(ctx)
-	if err := c.workspace.Rebase(ctx, base); err != nil {
+	if err := worktrees.Rebase(ctx, c.workspace, base); err != nil {
 		c.store.warn(fmt.Errorf("rebase of %s: %w", c.Root(), err))
 	}
 	after, afterErr := c.workspace.Pointer(ctx)
@@ -290,13 +291,13 @@ func (c *WorkingCopy) rebase(ctx context.Context, base string) {
 // Rebased reports whether opening the working copy has put it on another commit.
 func (c *WorkingCopy) Rebased() bool { return c.rebased }
 
-func workspaceAt(list []jjbridge.WorkspaceInfo, path string) (jjbridge.WorkspaceInfo, bool) {
+func workspaceAt(list []worktrees.Info, path string) (worktrees.Info, bool) {
 	for _, info := range list {
 		if info.Path == path {
 			return info, true
 		}
 	}
-	return jjbridge.WorkspaceInfo{}, false
+	return worktrees.Info{}, false
 }
 
 func isMissing(path string) bool {

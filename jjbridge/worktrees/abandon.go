@@ -1,30 +1,31 @@
-package jjbridge
+package worktrees
 
 import (
 	"context"
 	"strings"
 
+	"github.com/git-smithers/git-smithers/jjbridge"
 	"github.com/git-smithers/git-smithers/objstore"
 )
 
 // abandonSaved abandons the change of a workspace that is removed, which jj would go on showing, if the user has put
 // nothing into it: it has no description, and neither a bookmark, a tag, a remote nor another change keeps it. Its files
 // are exactly the tree saved, so a frame has them. A change without files jj abandons by itself.
-func (w *Workspace) abandonSaved(ctx context.Context, info WorkspaceInfo, saved objstore.ID) error {
+func abandonSaved(ctx context.Context, w *jjbridge.Workspace, info Info, saved objstore.ID) error {
 	if saved.IsZero() {
 		return nil
 	}
 	own := quote(info.Name) + "@"
-	out, _, err := w.jj(ctx, "log", "--ignore-working-copy", "--no-graph", `--template=if(!description && !empty && !conflict, commit_id)`,
+	out, _, err := w.RunJJ(ctx, "log", "--ignore-working-copy", "--no-graph", `--template=if(!description && !empty && !conflict, commit_id)`,
 		"--revisions=present("+own+") ~ ::(bookmarks() | remote_bookmarks() | tags() | (visible_heads() ~ present("+own+"))"+
 			" | (working_copies() ~ present("+own+")))")
 	commit := strings.TrimSpace(string(out))
 	if err != nil || commit == "" {
 		return err
 	}
-	if tree, err := w.oneID(ctx, commit+"^{tree}"); err != nil || tree != saved.String() {
+	if tree, err := w.OneID(ctx, commit+"^{tree}"); err != nil || tree != saved.String() {
 		return err
 	}
-	_, _, err = w.jj(ctx, "abandon", "--ignore-working-copy", "--quiet", "--", commit)
+	_, _, err = w.RunJJ(ctx, "abandon", "--ignore-working-copy", "--quiet", "--", commit)
 	return err
 }

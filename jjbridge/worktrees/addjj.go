@@ -1,4 +1,4 @@
-package jjbridge
+package worktrees
 
 import (
 	"cmp"
@@ -9,15 +9,16 @@ import (
 	"strings"
 
 	"github.com/git-smithers/git-smithers/internal/gitexec"
+	"github.com/git-smithers/git-smithers/jjbridge"
 )
 
 // addJJ makes a jj workspace. jj checks out its files, and no git worktree comes with it.
-func (w *Workspace) addJJ(ctx context.Context, req AddRequest, list []WorkspaceInfo) (*Workspace, error) {
+func addJJ(ctx context.Context, w *jjbridge.Workspace, req AddRequest, list []Info) (*jjbridge.Workspace, error) {
 	req.Name = cmp.Or(req.Name, filepath.Base(req.Path))
-	if err := w.forgetStaleJJ(ctx, req, list); err != nil {
+	if err := forgetStaleJJ(ctx, w, req, list); err != nil {
 		return nil, err
 	}
-	start, err := w.startRevision(ctx, req)
+	start, err := startRevision(ctx, w, req)
 	if err != nil {
 		return nil, err
 	}
@@ -25,9 +26,9 @@ func (w *Workspace) addJJ(ctx context.Context, req AddRequest, list []WorkspaceI
 	if err != nil {
 		return nil, err
 	}
-	added, err := w.addWorkspaceJJ(ctx, req, start)
+	added, err := addWorkspaceJJ(ctx, w, req, start)
 	if err != nil {
-		err = errors.Join(err, w.dropJJ(context.WithoutCancel(ctx), req))
+		err = errors.Join(err, dropJJ(context.WithoutCancel(ctx), w, req))
 		folder.putBack()
 		return nil, err
 	}
@@ -35,29 +36,29 @@ func (w *Workspace) addJJ(ctx context.Context, req AddRequest, list []WorkspaceI
 }
 
 // addWorkspaceJJ makes the workspace, and sets its bookmark.
-func (w *Workspace) addWorkspaceJJ(ctx context.Context, req AddRequest, start string) (*Workspace, error) {
-	if _, _, err := w.jj(ctx, "workspace", "add", "--name="+req.Name, "--revision="+start, "--", req.Path); err != nil {
+func addWorkspaceJJ(ctx context.Context, w *jjbridge.Workspace, req AddRequest, start string) (*jjbridge.Workspace, error) {
+	if _, _, err := w.RunJJ(ctx, "workspace", "add", "--name="+req.Name, "--revision="+start, "--", req.Path); err != nil {
 		return nil, err
 	}
-	added, err := Locate(ctx, req.Path, gitexec.PlumbingEnv(w.env))
+	added, err := jjbridge.Locate(ctx, req.Path, gitexec.PlumbingEnv(w.Environ()))
 	if err != nil || req.Branch == "" {
 		return added, err
 	}
 	// At the workspace's own commit the bookmark has the work as it goes on, as a branch
 	// does. Where the bookmark was before, jj goes on showing the commits.
-	_, _, err = added.jj(ctx, "bookmark", "set", "--allow-backwards", "--revision=@", "--", req.Branch)
+	_, _, err = added.RunJJ(ctx, "bookmark", "set", "--allow-backwards", "--revision=@", "--", req.Branch)
 	return added, err
 }
 
 // dropJJ removes a workspace that was made just now, or in part.
-func (w *Workspace) dropJJ(ctx context.Context, req AddRequest) error {
-	list, err := w.jjWorkspaces(ctx)
+func dropJJ(ctx context.Context, w *jjbridge.Workspace, req AddRequest) error {
+	list, err := jjWorkspaces(ctx, w)
 	if err != nil {
 		return err
 	}
 	for _, info := range list {
 		if info.Name == req.Name {
-			if _, _, err := w.jj(ctx, "workspace", "forget", "--", req.Name); err != nil {
+			if _, _, err := w.RunJJ(ctx, "workspace", "forget", "--", req.Name); err != nil {
 				return err
 			}
 		}
@@ -68,15 +69,15 @@ func (w *Workspace) dropJJ(ctx context.Context, req AddRequest) error {
 // forgetStaleJJ forgets workspaces that are in the way of the new one. That loses
 // nothing, as jj goes on showing their commits. Where jj does not know the folder of a
 // workspace of the same name, it counts as gone.
-func (w *Workspace) forgetStaleJJ(ctx context.Context, req AddRequest, list []WorkspaceInfo) error {
+func forgetStaleJJ(ctx context.Context, w *jjbridge.Workspace, req AddRequest, list []Info) error {
 	for _, info := range list {
 		switch {
 		case info.Name != req.Name && info.Path != req.Path:
 			continue
 		case info.Name == w.Name || (info.Path != "" && info.Path != req.Path && !info.Missing):
-			return &WorktreeError{Path: req.Path, Reason: fmt.Sprintf("there is a workspace %q already, at %s", info.Name, info.Path)}
+			return &Error{Path: req.Path, Reason: fmt.Sprintf("there is a workspace %q already, at %s", info.Name, info.Path)}
 		}
-		if _, _, err := w.jj(ctx, "workspace", "forget", "--", info.Name); err != nil {
+		if _, _, err := w.RunJJ(ctx, "workspace", "forget", "--", info.Name); err != nil {
 			return err
 		}
 	}
@@ -84,29 +85,29 @@ func (w *Workspace) forgetStaleJJ(ctx context.Context, req AddRequest, list []Wo
 }
 
 // startRevision is the commit to start from.
-func (w *Workspace) startRevision(ctx context.Context, req AddRequest) (string, error) {
+func startRevision(ctx context.Context, w *jjbridge.Workspace, req AddRequest) (string, error) {
 	if !req.Commit.IsZero() {
-		revset, err := w.nearest(ctx, req.Commit.String())
+		revset, err := nearest(ctx, w, req.Commit.String())
 		if err != nil {
 			return "", err
 		}
 		if revset != "" {
-			return w.oneRevision(ctx, req.Path, revset)
+			return oneRevision(ctx, w, req.Path, revset)
 		}
 	}
 	var revsets []string
 	for _, base := range bases(req.Base) {
 		revsets = append(revsets, local(base), remote(base))
 	}
-	return w.oneRevision(ctx, req.Path, "coalesce("+strings.Join(append(revsets, "@-"), ", ")+")")
+	return oneRevision(ctx, w, req.Path, "coalesce("+strings.Join(append(revsets, "@-"), ", ")+")")
 }
 
 // oneRevision is the commit that a revset names, the newest of several.
-func (w *Workspace) oneRevision(ctx context.Context, path, revset string) (string, error) {
-	out, _, err := w.jj(ctx, "log", "--no-graph", "--limit=1", "--template=commit_id", "--revisions=latest("+revset+")")
+func oneRevision(ctx context.Context, w *jjbridge.Workspace, path, revset string) (string, error) {
+	out, _, err := w.RunJJ(ctx, "log", "--no-graph", "--limit=1", "--template=commit_id", "--revisions=latest("+revset+")")
 	commit := strings.TrimSpace(string(out))
 	if err == nil && commit == "" {
-		err = &WorktreeError{Path: path, Reason: "there is no commit to start from"}
+		err = &Error{Path: path, Reason: "there is no commit to start from"}
 	}
 	return commit, err
 }
@@ -118,8 +119,8 @@ const maxAncestors = 200
 // next. jj would show a hidden one again, beside what became of it; and a commit that
 // is a working copy goes on changing, and what stands on it with it. "" where git has no
 // such commit.
-func (w *Workspace) nearest(ctx context.Context, commit string) (string, error) {
-	out, err := w.git(ctx, "rev-list", fmt.Sprintf("--max-count=%d", maxAncestors), commit)
+func nearest(ctx context.Context, w *jjbridge.Workspace, commit string) (string, error) {
+	out, err := w.RunGit(ctx, "rev-list", fmt.Sprintf("--max-count=%d", maxAncestors), commit)
 	if failed, ok := errors.AsType[*gitexec.Error](err); ok && failed.Status > 0 && ctx.Err() == nil {
 		return "", nil
 	}

@@ -1,4 +1,4 @@
-package jjbridge
+package worktrees
 
 import (
 	"context"
@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/gofrs/flock"
+
+	"github.com/git-smithers/git-smithers/jjbridge"
 )
 
 // worktreesLock is the file, under the common directory, that is locked while working
@@ -21,7 +23,7 @@ const retryEvery = 5 * time.Millisecond
 
 // lockWorktrees waits until nobody else makes, removes, rebases or lists working copies
 // of the repository by this package. The caller calls unlock.
-func (w *Workspace) lockWorktrees(ctx context.Context) (unlock func() error, err error) {
+func lockWorktrees(ctx context.Context, w *jjbridge.Workspace) (unlock func() error, err error) {
 	path := filepath.Join(w.Repo.CommonDir, filepath.FromSlash(worktreesLock))
 	if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
 		return nil, err
@@ -35,7 +37,7 @@ func (w *Workspace) lockWorktrees(ctx context.Context) (unlock func() error, err
 
 // shareWorktrees is lockWorktrees for listing. Where the lock cannot be had, as in a
 // repository that may only be read, it goes without.
-func (w *Workspace) shareWorktrees(ctx context.Context) (unlock func()) {
+func shareWorktrees(ctx context.Context, w *jjbridge.Workspace) (unlock func()) {
 	lock := flock.New(filepath.Join(w.Repo.CommonDir, filepath.FromSlash(worktreesLock)), flock.SetPermissions(0o666))
 	_, _ = lock.TryRLockContext(ctx, retryEvery)
 	return func() { _ = lock.Close() }

@@ -1,4 +1,4 @@
-package jjbridge
+package worktrees
 
 import (
 	"context"
@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/git-smithers/git-smithers/internal/gitexec"
+	"github.com/git-smithers/git-smithers/jjbridge"
 	"github.com/git-smithers/git-smithers/snapshot"
 )
 
@@ -15,18 +16,18 @@ import (
 const defaultBase = "main"
 
 // addGit makes a linked worktree.
-func (w *Workspace) addGit(ctx context.Context, req AddRequest, list []WorkspaceInfo) (*Workspace, error) {
-	start, err := w.startCommit(ctx, req)
+func addGit(ctx context.Context, w *jjbridge.Workspace, req AddRequest, list []Info) (*jjbridge.Workspace, error) {
+	start, err := startCommit(ctx, w, req)
 	if err != nil {
 		return nil, err
 	}
-	if err := w.forgetStale(ctx, req, start, list); err != nil {
+	if err := forgetStale(ctx, w, req, start, list); err != nil {
 		return nil, err
 	}
 	args := []string{"worktree", "add", "--detach", "--", req.Path, start}
 	var before string // the branch's commit; "" where there is no branch yet
 	if req.Branch != "" {
-		if before, err = w.checkBranch(ctx, req, start); err != nil {
+		if before, err = checkBranch(ctx, w, req, start); err != nil {
 			return nil, err
 		}
 		args = []string{"worktree", "add", "-B", req.Branch, "--", req.Path, start}
@@ -35,11 +36,11 @@ func (w *Workspace) addGit(ctx context.Context, req AddRequest, list []Workspace
 	if err != nil {
 		return nil, err
 	}
-	added, err := w.addAndLocate(ctx, req.Path, args)
+	added, err := addAndLocate(ctx, w, req.Path, args)
 	if err != nil {
 		ctx := context.WithoutCancel(ctx)
 		if req.Branch != "" && before != start {
-			w.putBack(ctx, "refs/heads/"+req.Branch, start, before)
+			putBack(ctx, w, "refs/heads/"+req.Branch, start, before)
 		}
 		folder.putBack()
 		return nil, err
@@ -49,45 +50,45 @@ func (w *Workspace) addGit(ctx context.Context, req AddRequest, list []Workspace
 
 // addAndLocate runs git worktree add. Where that fails, or its result is not what it
 // should be, git's record and the folder's content are gone again.
-func (w *Workspace) addAndLocate(ctx context.Context, path string, args []string) (*Workspace, error) {
-	if _, err := w.git(ctx, args...); err != nil {
+func addAndLocate(ctx context.Context, w *jjbridge.Workspace, path string, args []string) (*jjbridge.Workspace, error) {
+	if _, err := w.RunGit(ctx, args...); err != nil {
 		// git removes what it made, the folder as well.
 		if isGone(path) {
 			return nil, err
 		}
-		return nil, errors.Join(err, w.dropGit(context.WithoutCancel(ctx), path))
+		return nil, errors.Join(err, dropGit(context.WithoutCancel(ctx), w, path))
 	}
-	added, err := Locate(ctx, path, gitexec.PlumbingEnv(w.env))
+	added, err := jjbridge.Locate(ctx, path, gitexec.PlumbingEnv(w.Environ()))
 	if err == nil && added.Type != snapshot.VCSGit { // the commit has a jj workspace among its files
-		err = &WorktreeError{Path: path, Reason: "the commit to start from has files of jj's own in it"}
+		err = &Error{Path: path, Reason: "the commit to start from has files of jj's own in it"}
 	}
 	if err != nil {
-		return nil, errors.Join(err, w.dropGit(context.WithoutCancel(ctx), path))
+		return nil, errors.Join(err, dropGit(context.WithoutCancel(ctx), w, path))
 	}
 	return added, nil
 }
 
 // dropGit removes a linked worktree that was made just now. None is fine.
-func (w *Workspace) dropGit(ctx context.Context, path string) error {
+func dropGit(ctx context.Context, w *jjbridge.Workspace, path string) error {
 	if isEmptyFolder(path) {
 		return nil
 	}
-	_, err := w.git(ctx, "worktree", "remove", "--force", "--force", "--", path)
+	_, err := w.RunGit(ctx, "worktree", "remove", "--force", "--force", "--", path)
 	return err
 }
 
 // putBack makes a branch what it was, "" for nothing, if it still is what it was made.
 // Nothing can be done about it where that fails.
-func (w *Workspace) putBack(ctx context.Context, ref, now, before string) {
+func putBack(ctx context.Context, w *jjbridge.Workspace, ref, now, before string) {
 	args := []string{"update-ref", "-d", ref, now}
 	if before != "" {
 		args = []string{"update-ref", ref, before, now}
 	}
-	_, _ = w.git(ctx, args...)
+	_, _ = w.RunGit(ctx, args...)
 }
 
 // startCommit is the commit to start from. One process for each revision that is tried.
-func (w *Workspace) startCommit(ctx context.Context, req AddRequest) (string, error) {
+func startCommit(ctx context.Context, w *jjbridge.Workspace, req AddRequest) (string, error) {
 	var revisions []string
 	if !req.Commit.IsZero() {
 		revisions = append(revisions, req.Commit.String())
@@ -96,12 +97,12 @@ func (w *Workspace) startCommit(ctx context.Context, req AddRequest) (string, er
 		revisions = append(revisions, base, "origin/"+base)
 	}
 	for _, revision := range append(revisions, "HEAD") {
-		commit, err := w.commitOf(ctx, revision)
+		commit, err := w.CommitOf(ctx, revision)
 		if err != nil || commit != "" {
 			return commit, err
 		}
 	}
-	return "", &WorktreeError{Path: req.Path, Reason: "there is no commit yet to start from"}
+	return "", &Error{Path: req.Path, Reason: "there is no commit yet to start from"}
 }
 
 // bases are the names to look for: base, and then main.
@@ -115,19 +116,19 @@ func bases(base string) []string {
 // checkBranch checks that the branch can be made at start, or reset to it, and returns
 // the commit that it is at; "" where it is not there. Being reset drops the commits that
 // only the branch has: its reflog would keep them for a month, where there is one.
-func (w *Workspace) checkBranch(ctx context.Context, req AddRequest, start string) (string, error) {
-	if out, err := w.git(ctx, "check-ref-format", "--branch", req.Branch); err != nil || strings.TrimSpace(string(out)) != req.Branch {
+func checkBranch(ctx context.Context, w *jjbridge.Workspace, req AddRequest, start string) (string, error) {
+	if out, err := w.RunGit(ctx, "check-ref-format", "--branch", req.Branch); err != nil || strings.TrimSpace(string(out)) != req.Branch {
 		if ctx.Err() != nil {
 			return "", err
 		}
-		return "", &WorktreeError{Path: req.Path, Reason: "not a name for a branch: " + req.Branch}
+		return "", &Error{Path: req.Path, Reason: "not a name for a branch: " + req.Branch}
 	}
 	ref := "refs/heads/" + req.Branch
-	before, err := w.commitOf(ctx, ref)
+	before, err := w.CommitOf(ctx, ref)
 	if err != nil || before == "" || before == start {
 		return before, err
 	}
-	out, err := w.git(ctx, "rev-list", "--max-count=1", ref, "--not", start, "--exclude="+req.Branch, "--branches", "--tags", "--remotes")
+	out, err := w.RunGit(ctx, "rev-list", "--max-count=1", ref, "--not", start, "--exclude="+req.Branch, "--branches", "--tags", "--remotes")
 	if err == nil && len(out) > 0 {
 		err = &UnsavedError{Path: "branch " + req.Branch, Reason: "has commits that nothing else has: rename or delete it, or start from it"}
 	}
@@ -137,7 +138,7 @@ func (w *Workspace) checkBranch(ctx context.Context, req AddRequest, start strin
 // forgetStale removes git's records of worktrees that are in the way of the new one and
 // whose folder is gone. The branch must not be checked out anywhere else. The commits of one in whose place the new one
 // starts with them are not lost.
-func (w *Workspace) forgetStale(ctx context.Context, req AddRequest, start string, list []WorkspaceInfo) error {
+func forgetStale(ctx context.Context, w *jjbridge.Workspace, req AddRequest, start string, list []Info) error {
 	for _, info := range list {
 		here := info.Path == req.Path // which is gone, or empty
 		onBranch := req.Branch != "" && info.Branch == req.Branch
@@ -145,13 +146,13 @@ func (w *Workspace) forgetStale(ctx context.Context, req AddRequest, start strin
 		case !here && !onBranch:
 			continue
 		case !here && !info.Missing:
-			return &WorktreeError{Path: req.Path, Reason: "branch " + req.Branch + " is checked out at " + info.Path}
+			return &Error{Path: req.Path, Reason: "branch " + req.Branch + " is checked out at " + info.Path}
 		}
 		info.Missing = true
 		if here && info.CommitID == start {
 			info.CommitID = ""
 		}
-		if err := w.forgetMissing(ctx, info); err != nil {
+		if err := forgetMissing(ctx, w, info); err != nil {
 			return err
 		}
 	}
@@ -159,8 +160,8 @@ func (w *Workspace) forgetStale(ctx context.Context, req AddRequest, start strin
 }
 
 // forgetMissing removes git's record of a worktree whose folder is gone, or empty.
-func (w *Workspace) forgetMissing(ctx context.Context, info WorkspaceInfo) error {
-	if err := w.checkMissing(ctx, info); err != nil {
+func forgetMissing(ctx context.Context, w *jjbridge.Workspace, info Info) error {
+	if err := checkMissing(ctx, w, info); err != nil {
 		return err
 	}
 	if isEmptyFolder(info.Path) {
@@ -168,16 +169,16 @@ func (w *Workspace) forgetMissing(ctx context.Context, info WorkspaceInfo) error
 			return err
 		}
 	}
-	_, err := w.git(ctx, "worktree", "remove", "--force", "--force", "--", info.Path)
+	_, err := w.RunGit(ctx, "worktree", "remove", "--force", "--force", "--", info.Path)
 	return err
 }
 
 // checkMissing checks that git's record of a worktree is not all that is left of work.
-func (w *Workspace) checkMissing(ctx context.Context, info WorkspaceInfo) error {
+func checkMissing(ctx context.Context, w *jjbridge.Workspace, info Info) error {
 	if info.Name == "" {
-		return &WorktreeError{Path: info.Path, Reason: "is the main working copy"}
+		return &Error{Path: info.Path, Reason: "is the main working copy"}
 	}
-	locked, err := lockReason(w.adminDir(info))
+	locked, err := lockReason(adminDir(w, info))
 	if err != nil {
 		return err
 	}
@@ -187,7 +188,7 @@ func (w *Workspace) checkMissing(ctx context.Context, info WorkspaceInfo) error 
 	if info.Branch != "" {
 		return nil
 	}
-	lost, err := w.isUnreachable(ctx, info.CommitID, w.adminDir(info))
+	lost, err := isUnreachable(ctx, w, info.CommitID, adminDir(w, info))
 	if err == nil && lost {
 		err = &UnsavedError{Path: info.Path, Reason: reasonDetached}
 	}
@@ -195,7 +196,7 @@ func (w *Workspace) checkMissing(ctx context.Context, info WorkspaceInfo) error 
 }
 
 // adminDir is where git keeps what it knows of a linked worktree.
-func (w *Workspace) adminDir(info WorkspaceInfo) string {
+func adminDir(w *jjbridge.Workspace, info Info) string {
 	return filepath.Join(w.Repo.CommonDir, "worktrees", info.Name)
 }
 

@@ -1,4 +1,4 @@
-package jjbridge
+package worktrees
 
 import (
 	"context"
@@ -9,6 +9,7 @@ import (
 	"slices"
 
 	"github.com/git-smithers/git-smithers/internal/gitexec"
+	"github.com/git-smithers/git-smithers/jjbridge"
 )
 
 // checkPlace checks that a working copy can be made at path, and returns the path
@@ -16,9 +17,9 @@ import (
 //
 // Inside another working copy the new one would stand among its untracked files, and a
 // git add there would take it for an embedded repository; so it must be ignored there.
-func (w *Workspace) checkPlace(ctx context.Context, path string, list []WorkspaceInfo) (string, error) {
+func checkPlace(ctx context.Context, w *jjbridge.Workspace, path string, list []Info) (string, error) {
 	if !filepath.IsAbs(path) {
-		return "", &WorktreeError{Path: path, Reason: "not an absolute path"}
+		return "", &Error{Path: path, Reason: "not an absolute path"}
 	}
 	path, err := resolveNew(filepath.Clean(path))
 	if err != nil {
@@ -29,25 +30,25 @@ func (w *Workspace) checkPlace(ctx context.Context, path string, list []Workspac
 	case err != nil:
 		return "", err
 	case !info.IsDir() || !isEmptyFolder(path):
-		return "", &WorktreeError{Path: path, Reason: "is there already, and is not an empty folder"}
+		return "", &Error{Path: path, Reason: "is there already, and is not an empty folder"}
 	}
-	if isWithin(path, w.Repo.CommonDir) || (w.jjRepo != "" && isWithin(path, filepath.Dir(w.jjRepo))) {
-		return "", &WorktreeError{Path: path, Reason: "is inside the repository's own folder"}
+	if isWithin(path, w.Repo.CommonDir) || (w.JJRepo() != "" && isWithin(path, filepath.Dir(w.JJRepo()))) {
+		return "", &Error{Path: path, Reason: "is inside the repository's own folder"}
 	}
-	around := w.around(path, list)
+	around := around(w, path, list)
 	if around == "" {
 		return path, nil
 	}
-	ignored, err := w.ignores(ctx, around, path)
+	ignored, err := ignores(ctx, w, around, path)
 	if err == nil && !ignored {
-		err = &WorktreeError{Path: path, Reason: "is inside the working copy " + around + " and not ignored there: add it to .gitignore, or put it elsewhere"}
+		err = &Error{Path: path, Reason: "is inside the working copy " + around + " and not ignored there: add it to .gitignore, or put it elsewhere"}
 	}
 	return path, err
 }
 
 // around is the innermost known working copy that path is in; "" for none.
-func (w *Workspace) around(path string, list []WorkspaceInfo) string {
-	tops := []string{w.Root, w.main}
+func around(w *jjbridge.Workspace, path string, list []Info) string {
+	tops := []string{w.Root, w.Main()}
 	for _, info := range list {
 		tops = append(tops, info.Path)
 	}
@@ -62,17 +63,17 @@ func (w *Workspace) around(path string, list []WorkspaceInfo) string {
 
 // ignores tells whether the folder path, which need not be there, is ignored in the
 // working copy at top.
-func (w *Workspace) ignores(ctx context.Context, top, path string) (bool, error) {
+func ignores(ctx context.Context, w *jjbridge.Workspace, top, path string) (bool, error) {
 	rel, err := filepath.Rel(top, path)
 	if err != nil {
 		return false, err
 	}
-	at, err := Locate(ctx, top, gitexec.PlumbingEnv(w.env))
+	at, err := jjbridge.Locate(ctx, top, gitexec.PlumbingEnv(w.Environ()))
 	if err != nil {
 		return false, err
 	}
 	// A pattern for folders alone matches what is below the folder.
-	_, err = at.git(ctx, "check-ignore", "--quiet", "--no-index", "--", filepath.ToSlash(rel)+"/x")
+	_, err = at.RunGit(ctx, "check-ignore", "--quiet", "--no-index", "--", filepath.ToSlash(rel)+"/x")
 	if failed, ok := errors.AsType[*gitexec.Error](err); ok && failed.Status == 1 {
 		return false, nil
 	}

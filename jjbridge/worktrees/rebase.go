@@ -1,4 +1,4 @@
-package jjbridge
+package worktrees
 
 import (
 	"cmp"
@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/git-smithers/git-smithers/internal/gitexec"
+	"github.com/git-smithers/git-smithers/jjbridge"
 	"github.com/git-smithers/git-smithers/snapshot"
 )
 
@@ -19,29 +20,29 @@ import (
 // error; so is one where uncommitted work is in the way, or that makes conflicts in jj. A
 // fetch that fails is a *FetchError when the rebase is done. It asks nobody anything, and
 // does not sign commits in git, which may ask for a passphrase.
-func (w *Workspace) Rebase(ctx context.Context, base string) error {
+func Rebase(ctx context.Context, w *jjbridge.Workspace, base string) error {
 	if w.Type == "" {
-		return ErrNoWorkingCopy
+		return jjbridge.ErrNoWorkingCopy
 	}
-	w = w.unattended()
+	w = unattended(w)
 	if w.Type == snapshot.VCSJJ {
-		fetched := w.fetchJJ(ctx)
+		fetched := fetchJJ(ctx, w)
 		if err := context.Cause(ctx); err != nil {
 			return err
 		}
-		return errors.Join(w.rebaseJJ(ctx, base), fetched)
+		return errors.Join(rebaseJJ(ctx, w, base), fetched)
 	}
-	fetched := w.fetchGit(ctx)
+	fetched := fetchGit(ctx, w)
 	if err := context.Cause(ctx); err != nil {
 		return err
 	}
-	return errors.Join(w.rebaseGit(ctx, base), fetched)
+	return errors.Join(rebaseGit(ctx, w, base), fetched)
 }
 
 // unattended is the working copy in an environment where git, jj, ssh and editors ask
 // nothing. A program that says no answers for the user.
-func (w *Workspace) unattended() *Workspace {
-	return w.withEnv(
+func unattended(w *jjbridge.Workspace) *jjbridge.Workspace {
+	return w.WithEnv(
 		"GIT_TERMINAL_PROMPT=0", "GIT_ASKPASS=false", "SSH_ASKPASS=false", "SSH_ASKPASS_REQUIRE=force", "GCM_INTERACTIVE=never",
 		"GIT_EDITOR=:", "GIT_SEQUENCE_EDITOR=:", "JJ_EDITOR=:",
 	)
@@ -49,11 +50,11 @@ func (w *Workspace) unattended() *Workspace {
 
 // fetchGit fetches the branches of origin. The refspec is our own: the user's may be a
 // mirror's, which overwrites branches and the history of runs.
-func (w *Workspace) fetchGit(ctx context.Context) error {
+func fetchGit(ctx context.Context, w *jjbridge.Workspace) error {
 	if _, ok := w.Repo.Config.Get("remote.origin.url"); !ok {
 		return nil
 	}
-	_, err := w.git(ctx, "fetch", "--quiet", "--no-tags", "--no-prune", "--no-write-fetch-head", "--no-recurse-submodules",
+	_, err := w.RunGit(ctx, "fetch", "--quiet", "--no-tags", "--no-prune", "--no-write-fetch-head", "--no-recurse-submodules",
 		"--refmap=", "origin", "+refs/heads/*:refs/remotes/origin/*")
 	if err != nil {
 		return &FetchError{Err: err}
@@ -64,65 +65,65 @@ func (w *Workspace) fetchGit(ctx context.Context) error {
 // rebaseGit rebases the worktree. The commits are rebased in a worktree of their own, so
 // that conflicts never touch the files here. Then the files are switched, as git checkout
 // switches them: what is changed and not committed stays, or stands in the way.
-func (w *Workspace) rebaseGit(ctx context.Context, base string) (err error) {
-	unlock, err := w.lockWorktrees(ctx)
+func rebaseGit(ctx context.Context, w *jjbridge.Workspace, base string) (err error) {
+	unlock, err := lockWorktrees(ctx, w)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, unlock()) }()
-	if doing := w.unfinished(); doing != "" {
-		return &WorktreeError{Path: w.Root, Reason: doing + " is in progress"}
+	if doing := unfinished(w); doing != "" {
+		return &Error{Path: w.Root, Reason: doing + " is in progress"}
 	}
-	head, branch, err := w.head(ctx)
+	head, branch, err := w.Head(ctx)
 	if err != nil {
 		return err
 	}
 	if head == "" {
-		return &WorktreeError{Path: w.Root, Reason: "there is no commit yet to rebase"}
+		return &Error{Path: w.Root, Reason: "there is no commit yet to rebase"}
 	}
-	onto, err := w.currentBase(ctx, base)
+	onto, err := currentBase(ctx, w, base)
 	if err != nil || onto == "" {
 		return err
 	}
-	if done, err := w.isAncestor(ctx, onto, head); err != nil || done {
+	if done, err := isAncestor(ctx, w, onto, head); err != nil || done {
 		return err
 	}
 	next := onto
-	if behind, err := w.isAncestor(ctx, head, onto); err != nil {
+	if behind, err := isAncestor(ctx, w, head, onto); err != nil {
 		return err
 	} else if !behind {
-		if next, err = w.rebaseAside(ctx, head, onto); err != nil {
+		if next, err = rebaseAside(ctx, w, head, onto); err != nil {
 			return err
 		}
 	}
-	return w.switchTo(ctx, branch, next)
+	return switchTo(ctx, w, branch, next)
 }
 
 // switchTo puts the branch, or a detached HEAD where that is "", and the files at a commit.
-func (w *Workspace) switchTo(ctx context.Context, branch, next string) error {
+func switchTo(ctx context.Context, w *jjbridge.Workspace, branch, next string) error {
 	// An ignored file is not overwritten: no commit has it.
 	args := []string{"checkout", "--quiet", "--no-overwrite-ignore", "--detach", next, "--"}
 	if branch != "" {
 		args = []string{"checkout", "--quiet", "--no-overwrite-ignore", "-B", branch, next, "--"}
 	}
-	if _, err := w.git(ctx, args...); err != nil {
+	if _, err := w.RunGit(ctx, args...); err != nil {
 		if ctx.Err() != nil {
 			return err
 		}
-		return &WorktreeError{Path: w.Root, Reason: "not rebased, uncommitted work is in the way", Err: err}
+		return &Error{Path: w.Root, Reason: "not rebased, uncommitted work is in the way", Err: err}
 	}
 	return nil
 }
 
 // currentBase is the commit of the base as it is now: that of its branch here or of
 // origin's, whichever is ahead, and the one here where neither is. "" where there is none.
-func (w *Workspace) currentBase(ctx context.Context, base string) (string, error) {
+func currentBase(ctx context.Context, w *jjbridge.Workspace, base string) (string, error) {
 	for _, name := range bases(base) {
-		here, err := w.commitOf(ctx, name)
+		here, err := w.CommitOf(ctx, name)
 		if err != nil {
 			return "", err
 		}
-		there, err := w.commitOf(ctx, "origin/"+name)
+		there, err := w.CommitOf(ctx, "origin/"+name)
 		if err != nil {
 			return "", err
 		}
@@ -132,7 +133,7 @@ func (w *Workspace) currentBase(ctx context.Context, base string) (string, error
 		case here == "" || there == "":
 			return cmp.Or(here, there), nil
 		}
-		ahead, err := w.isAncestor(ctx, here, there)
+		ahead, err := isAncestor(ctx, w, here, there)
 		if ahead {
 			here = there
 		}
@@ -142,8 +143,8 @@ func (w *Workspace) currentBase(ctx context.Context, base string) (string, error
 }
 
 // isAncestor tells whether a commit is another one or its ancestor.
-func (w *Workspace) isAncestor(ctx context.Context, commit, of string) (bool, error) {
-	_, err := w.git(ctx, "merge-base", "--is-ancestor", commit, of)
+func isAncestor(ctx context.Context, w *jjbridge.Workspace, commit, of string) (bool, error) {
+	_, err := w.RunGit(ctx, "merge-base", "--is-ancestor", commit, of)
 	if failed, ok := errors.AsType[*gitexec.Error](err); ok && failed.Status == 1 {
 		return false, nil
 	}
@@ -156,47 +157,47 @@ const rebaseFolder = "smithers/rebase"
 
 // rebaseAside rebases the commits of head and returns the new head. It moves no ref. The
 // caller has the lock.
-func (w *Workspace) rebaseAside(ctx context.Context, head, onto string) (string, error) {
+func rebaseAside(ctx context.Context, w *jjbridge.Workspace, head, onto string) (string, error) {
 	dir := filepath.Join(w.Repo.CommonDir, filepath.FromSlash(rebaseFolder))
-	commit, err := w.rebaseIn(ctx, dir, head, onto)
-	return commit, errors.Join(err, w.clearRebase(context.WithoutCancel(ctx), dir))
+	commit, err := rebaseIn(ctx, w, dir, head, onto)
+	return commit, errors.Join(err, clearRebase(context.WithoutCancel(ctx), w, dir))
 }
 
 // rebaseIn rebases in a worktree at dir, which is its own.
-func (w *Workspace) rebaseIn(ctx context.Context, dir, head, onto string) (string, error) {
-	if err := w.clearRebase(ctx, dir); err != nil {
+func rebaseIn(ctx context.Context, w *jjbridge.Workspace, dir, head, onto string) (string, error) {
+	if err := clearRebase(ctx, w, dir); err != nil {
 		return "", err
 	}
-	if _, err := w.git(ctx, "worktree", "add", "--quiet", "--detach", "--", dir, head); err != nil {
+	if _, err := w.RunGit(ctx, "worktree", "add", "--quiet", "--detach", "--", dir, head); err != nil {
 		return "", err
 	}
-	aside, err := Locate(ctx, dir, gitexec.PlumbingEnv(w.env))
+	aside, err := jjbridge.Locate(ctx, dir, gitexec.PlumbingEnv(w.Environ()))
 	if err != nil {
 		return "", err
 	}
 	// Branches that stand in between belong to other work.
-	_, err = aside.git(ctx, "-c", "rebase.updateRefs=false", "-c", "rebase.autoSquash=false", "rebase", onto)
+	_, err = aside.RunGit(ctx, "-c", "rebase.updateRefs=false", "-c", "rebase.autoSquash=false", "rebase", onto)
 	if err != nil {
 		if ctx.Err() != nil {
 			return "", err
 		}
-		return "", aside.whyNotRebased(ctx, w.Root, err)
+		return "", whyNotRebased(ctx, aside, w.Root, err)
 	}
-	commit, _, err := aside.head(ctx)
+	commit, _, err := aside.Head(ctx)
 	return commit, err
 }
 
 // whyNotRebased names the files that are in conflict.
-func (w *Workspace) whyNotRebased(ctx context.Context, root string, cause error) error {
-	out, err := w.git(ctx, "diff", "--name-only", "--diff-filter=U", "-z")
+func whyNotRebased(ctx context.Context, w *jjbridge.Workspace, root string, cause error) error {
+	out, err := w.RunGit(ctx, "diff", "--name-only", "--diff-filter=U", "-z")
 	if paths := strings.Split(strings.TrimSuffix(string(out), "\x00"), "\x00"); err == nil && paths[0] != "" {
-		return &WorktreeError{Path: root, Reason: "not rebased, conflicts in " + strings.Join(paths, ", ")}
+		return &Error{Path: root, Reason: "not rebased, conflicts in " + strings.Join(paths, ", ")}
 	}
-	return &WorktreeError{Path: root, Reason: "not rebased", Err: cause}
+	return &Error{Path: root, Reason: "not rebased", Err: cause}
 }
 
 // clearRebase removes the worktree at dir and git's record of it, if they are there.
-func (w *Workspace) clearRebase(ctx context.Context, dir string) error {
+func clearRebase(ctx context.Context, w *jjbridge.Workspace, dir string) error {
 	err := removeAll(dir)
 	if err != nil {
 		return err
@@ -205,7 +206,7 @@ func (w *Workspace) clearRebase(ctx context.Context, dir string) error {
 	if err != nil || names[dir] == "" {
 		return err
 	}
-	if _, err = w.git(ctx, "worktree", "remove", "--force", "--force", "--", dir); err != nil {
+	if _, err = w.RunGit(ctx, "worktree", "remove", "--force", "--force", "--", dir); err != nil {
 		return fmt.Errorf("%s: %w", dir, err)
 	}
 	return nil

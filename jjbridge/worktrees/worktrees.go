@@ -1,17 +1,18 @@
-package jjbridge
+package worktrees
 
 import (
 	"context"
 	"errors"
 	"fmt"
 
+	"github.com/git-smithers/git-smithers/jjbridge"
 	"github.com/git-smithers/git-smithers/objstore"
 	"github.com/git-smithers/git-smithers/snapshot"
 )
 
-// WorkspaceInfo is a working copy of the repository in a list.
-type WorkspaceInfo struct {
-	Name     string // as Workspace.Name
+// Info describes a working copy of the repository.
+type Info struct {
+	Name     string // as jjbridge.Workspace.Name
 	Path     string // absolute; "" where jj does not know it
 	Branch   string // git's branch, or jj's bookmark at its commit; "" for none
 	CommitID string
@@ -38,19 +39,19 @@ type AddRequest struct {
 }
 
 // ErrWorktree is wrapped by the errors for working copies that cannot be made, removed
-// or rebased as asked: always a *WorktreeError.
+// or rebased as asked: always a *Error.
 var ErrWorktree = errors.New("worktree")
 
-// WorktreeError says why a working copy cannot be made, removed or rebased. Nothing was
+// Error says why a working copy cannot be made, removed or rebased. Nothing was
 // touched.
-type WorktreeError struct {
+type Error struct {
 	Path   string // of the working copy, or where it should have been
 	Reason string // in words
 	Err    error  // what git or jj said; may be nil
 }
 
 // Error names the folder and the reason.
-func (e *WorktreeError) Error() string {
+func (e *Error) Error() string {
 	if e.Err != nil {
 		return fmt.Sprintf("%s: %s: %v", e.Path, e.Reason, e.Err)
 	}
@@ -58,7 +59,7 @@ func (e *WorktreeError) Error() string {
 }
 
 // Unwrap is ErrWorktree and the cause.
-func (e *WorktreeError) Unwrap() []error { return []error{ErrWorktree, e.Err} }
+func (e *Error) Unwrap() []error { return []error{ErrWorktree, e.Err} }
 
 // ErrUnsaved is wrapped by the errors about work that would be lost: always an *UnsavedError.
 var ErrUnsaved = errors.New("unsaved work")
@@ -86,43 +87,40 @@ func (e *FetchError) Error() string { return fmt.Sprintf("rebased on what is her
 // Unwrap is the cause.
 func (e *FetchError) Unwrap() error { return e.Err }
 
-// Workspaces lists the working copies of the repository, the main one first. One
-// process; with jj it takes no snapshot, so that commits are those of each working
-// copy's last one.
-func (w *Workspace) Workspaces(ctx context.Context) ([]WorkspaceInfo, error) {
-	defer w.shareWorktrees(ctx)()
-	return w.list(ctx)
+// List returns the working copies of the repository, the main one first. It runs one process. With jj it takes
+// no snapshot: commits are those of each working copy's last snapshot.
+func List(ctx context.Context, w *jjbridge.Workspace) ([]Info, error) {
+	defer shareWorktrees(ctx, w)()
+	return list(ctx, w)
 }
 
-// list is Workspaces for whoever has the lock.
-func (w *Workspace) list(ctx context.Context) ([]WorkspaceInfo, error) {
+// list is List for callers that hold the lock.
+func list(ctx context.Context, w *jjbridge.Workspace) ([]Info, error) {
 	if w.Type == snapshot.VCSJJ {
-		return w.jjWorkspaces(ctx)
+		return jjWorkspaces(ctx, w)
 	}
-	return w.gitWorktrees(ctx)
+	return gitWorktrees(ctx, w)
 }
 
-// AddWorkspace makes a working copy and returns it: git worktree add -B, or jj
-// workspace add. A workspace of that name, place or branch whose folder is gone is
-// forgotten first. Where it fails, nothing stays behind. Hooks are not run, and
-// submodules are left as they are in a fresh clone. A branch whose commits nothing else
-// has is not reset: that is an *UnsavedError. Several may be made side by side, also by
-// different processes.
-func (w *Workspace) AddWorkspace(ctx context.Context, req AddRequest) (added *Workspace, err error) {
-	unlock, err := w.lockWorktrees(ctx)
+// Add makes a working copy and returns it: git worktree add -B, or jj workspace add. Add first forgets a
+// working copy of the same name, place or branch whose folder is gone. If Add fails, nothing stays behind. It runs
+// no hooks, and leaves submodules as they are in a fresh clone. If only the branch has some commits, Add does not
+// reset the branch: that is an *UnsavedError. Several processes may add working copies side by side.
+func Add(ctx context.Context, w *jjbridge.Workspace, req AddRequest) (added *jjbridge.Workspace, err error) {
+	unlock, err := lockWorktrees(ctx, w)
 	if err != nil {
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, unlock()) }()
-	list, err := w.list(ctx)
+	list, err := list(ctx, w)
 	if err != nil {
 		return nil, err
 	}
-	if req.Path, err = w.checkPlace(ctx, req.Path, list); err != nil {
+	if req.Path, err = checkPlace(ctx, w, req.Path, list); err != nil {
 		return nil, err
 	}
 	if w.Type == snapshot.VCSJJ {
-		return w.addJJ(ctx, req, list)
+		return addJJ(ctx, w, req, list)
 	}
-	return w.addGit(ctx, req, list)
+	return addGit(ctx, w, req, list)
 }

@@ -1,4 +1,4 @@
-package jjbridge_test
+package worktrees_test
 
 import (
 	"os"
@@ -11,14 +11,15 @@ import (
 
 	"github.com/git-smithers/git-smithers/internal/repotest"
 	"github.com/git-smithers/git-smithers/jjbridge"
+	"github.com/git-smithers/git-smithers/jjbridge/worktrees"
 	"github.com/git-smithers/git-smithers/objstore"
 )
 
 // added is a working copy beside the one of repo, on a branch, and its place in the list.
-func added(t *testing.T, repo *repotest.Repo) (w, work *jjbridge.Workspace, there *repotest.Repo, info jjbridge.WorkspaceInfo) {
+func added(t *testing.T, repo *repotest.Repo) (w, work *jjbridge.Workspace, there *repotest.Repo, info worktrees.Info) {
 	t.Helper()
 	w = workspace(t, repo)
-	work = add(t, w, jjbridge.AddRequest{Path: beside(repo, "new"), Name: "task", Branch: "work"})
+	work = add(t, w, worktrees.AddRequest{Path: beside(repo, "new"), Name: "task", Branch: "work"})
 	info, ok := listed(t, w, work.Root)
 	require.True(t, ok)
 	return w, work, in(repo, work.Root), info
@@ -54,7 +55,7 @@ func TestAWorkspaceWithoutWorkIsRemoved(t *testing.T) {
 		require.NoError(t, err)
 		before := theirs(t, kind, repo)
 
-		require.NoError(t, w.ForgetWorkspace(t.Context(), info, objstore.ID{}))
+		require.NoError(t, worktrees.Forget(t.Context(), w, info, objstore.ID{}))
 
 		assert.NoDirExists(t, work.Root)
 		assert.NoDirExists(t, beside(repo, ".new.removed"))
@@ -90,16 +91,16 @@ func TestUncommittedWorkIsNeverRemovedUnlessItIsSaved(t *testing.T) {
 				other := capture(t, repo, jjbridge.CaptureOptions{})
 
 				for _, saved := range []objstore.ID{{}, other.Tree} {
-					require.ErrorIs(t, w.CheckRemoval(t.Context(), info, saved), jjbridge.ErrUnsaved)
-					err := w.ForgetWorkspace(t.Context(), info, saved)
-					require.ErrorIs(t, err, jjbridge.ErrUnsaved)
+					require.ErrorIs(t, worktrees.CheckRemoval(t.Context(), w, info, saved), worktrees.ErrUnsaved)
+					err := worktrees.Forget(t.Context(), w, info, saved)
+					require.ErrorIs(t, err, worktrees.ErrUnsaved)
 					assert.ErrorContains(t, err, "uncommitted changes")
 					assert.Equal(t, before, files(t, work.Root))
 				}
 
-				require.NoError(t, w.CheckRemoval(t.Context(), info, captured.VCS.Tree))
+				require.NoError(t, worktrees.CheckRemoval(t.Context(), w, info, captured.VCS.Tree))
 				assert.Equal(t, before, files(t, work.Root))
-				require.NoError(t, w.ForgetWorkspace(t.Context(), info, captured.VCS.Tree))
+				require.NoError(t, worktrees.Forget(t.Context(), w, info, captured.VCS.Tree))
 				assert.NoDirExists(t, work.Root)
 				if kind.IsJJ() {
 					still := "--revisions=visible_heads() & " + captured.VCS.CommitID
@@ -151,9 +152,9 @@ func TestWhatElseIsUnsavedInGit(t *testing.T) {
 			tt.change(there)
 			before := files(t, work.Root)
 
-			err := w.ForgetWorkspace(t.Context(), info, objstore.ID{})
+			err := worktrees.Forget(t.Context(), w, info, objstore.ID{})
 
-			require.ErrorIs(t, err, jjbridge.ErrUnsaved)
+			require.ErrorIs(t, err, worktrees.ErrUnsaved)
 			assert.ErrorContains(t, err, tt.reason)
 			assert.Equal(t, before, files(t, work.Root))
 			after, ok := listed(t, w, work.Root)
@@ -184,9 +185,9 @@ func TestWhatElseIsUnsavedInJJ(t *testing.T) {
 				tt.change(there)
 				before := files(t, work.Root)
 
-				err := w.ForgetWorkspace(t.Context(), info, objstore.ID{})
+				err := worktrees.Forget(t.Context(), w, info, objstore.ID{})
 
-				require.ErrorIs(t, err, jjbridge.ErrUnsaved)
+				require.ErrorIs(t, err, worktrees.ErrUnsaved)
 				assert.ErrorContains(t, err, tt.reason)
 				assert.Equal(t, before, files(t, work.Root))
 			}
@@ -198,7 +199,7 @@ func TestOnlyWhatWasAddedIsRemoved(t *testing.T) {
 	t.Parallel()
 	repotest.EachKind(t, func(t *testing.T, kind repotest.Kind, repo *repotest.Repo) {
 		w, work, _, info := added(t, repo)
-		list, err := w.Workspaces(t.Context())
+		list, err := worktrees.List(t.Context(), w)
 		require.NoError(t, err)
 		before := files(t, filepath.Dir(repo.Home))
 		replaced := info
@@ -206,14 +207,14 @@ func TestOnlyWhatWasAddedIsRemoved(t *testing.T) {
 
 		for _, tt := range []struct {
 			from *jjbridge.Workspace
-			info jjbridge.WorkspaceInfo
+			info worktrees.Info
 		}{
 			{work, list[0]}, // the main one
 			{work, info},    // the one in use
 			{w, replaced},   // another folder
-			{w, jjbridge.WorkspaceInfo{Name: "none", Path: beside(repo, "none")}},
+			{w, worktrees.Info{Name: "none", Path: beside(repo, "none")}},
 		} {
-			require.ErrorIs(t, tt.from.ForgetWorkspace(t.Context(), tt.info, objstore.ID{}), jjbridge.ErrWorktree, tt.info.Path)
+			require.ErrorIs(t, worktrees.Forget(t.Context(), tt.from, tt.info, objstore.ID{}), worktrees.ErrWorktree, tt.info.Path)
 		}
 
 		assert.Equal(t, before, files(t, filepath.Dir(repo.Home)))
@@ -228,12 +229,12 @@ func TestAFolderThatIsSomethingElseNowIsNotRemoved(t *testing.T) {
 		require.NoError(t, os.Mkdir(work.Root, 0o777))
 		require.NoError(t, os.WriteFile(filepath.Join(work.Root, "file"), nil, 0o666))
 
-		require.Error(t, w.ForgetWorkspace(t.Context(), info, objstore.ID{}))
+		require.Error(t, worktrees.Forget(t.Context(), w, info, objstore.ID{}))
 		assert.FileExists(t, filepath.Join(work.Root, "file"))
 
 		require.NoError(t, os.RemoveAll(work.Root))
 		require.NoError(t, os.Symlink(work.Root+" moved", work.Root))
-		require.ErrorIs(t, w.ForgetWorkspace(t.Context(), info, objstore.ID{}), jjbridge.ErrWorktree)
+		require.ErrorIs(t, worktrees.Forget(t.Context(), w, info, objstore.ID{}), worktrees.ErrWorktree)
 		assert.FileExists(t, filepath.Join(work.Root+" moved", "README.md"))
 		require.NoError(t, os.RemoveAll(work.Root+" moved"))
 	})
@@ -245,11 +246,11 @@ func TestAWorkspaceWithAnotherInsideItIsKept(t *testing.T) {
 		w, work, there, info := added(t, repo)
 		there.Write(".gitignore", "/inner/\n")
 		commit(kind, there, "ignore")
-		add(t, w, jjbridge.AddRequest{Path: filepath.Join(work.Root, "inner")})
+		add(t, w, worktrees.AddRequest{Path: filepath.Join(work.Root, "inner")})
 
-		err := w.ForgetWorkspace(t.Context(), info, objstore.ID{})
+		err := worktrees.Forget(t.Context(), w, info, objstore.ID{})
 
-		require.ErrorIs(t, err, jjbridge.ErrUnsaved)
+		require.ErrorIs(t, err, worktrees.ErrUnsaved)
 		assert.ErrorContains(t, err, "another working copy is inside it")
 		assert.DirExists(t, filepath.Join(work.Root, "inner"))
 	})
@@ -261,7 +262,7 @@ func TestTheRecordOfAFolderThatIsGoneIsRemoved(t *testing.T) {
 		w, work, _, info := added(t, repo)
 		require.NoError(t, os.RemoveAll(work.Root))
 
-		require.NoError(t, w.ForgetWorkspace(t.Context(), info, objstore.ID{}))
+		require.NoError(t, worktrees.Forget(t.Context(), w, info, objstore.ID{}))
 
 		_, ok := listed(t, w, work.Root)
 		assert.False(t, ok)
@@ -276,7 +277,7 @@ func TestARemovalThatWasCutShortIsFinished(t *testing.T) {
 		require.NoError(t, os.Rename(work.Root, aside))
 		require.NoError(t, os.Remove(filepath.Join(aside, "README.md")))
 
-		require.NoError(t, w.ForgetWorkspace(t.Context(), info, objstore.ID{}))
+		require.NoError(t, worktrees.Forget(t.Context(), w, info, objstore.ID{}))
 
 		assert.NoDirExists(t, aside)
 		_, ok := listed(t, w, work.Root)
@@ -293,11 +294,11 @@ func TestAFolderOfThatNameThatIsNotOursStays(t *testing.T) {
 		require.NoError(t, os.WriteFile(filepath.Join(aside, "file"), nil, 0o666))
 		before := files(t, work.Root)
 
-		require.Error(t, w.ForgetWorkspace(t.Context(), info, objstore.ID{}))
+		require.Error(t, worktrees.Forget(t.Context(), w, info, objstore.ID{}))
 		assert.Equal(t, before, files(t, work.Root))
 
 		require.NoError(t, os.RemoveAll(work.Root))
-		require.NoError(t, w.ForgetWorkspace(t.Context(), info, objstore.ID{}))
+		require.NoError(t, worktrees.Forget(t.Context(), w, info, objstore.ID{}))
 		assert.FileExists(t, filepath.Join(aside, "file"))
 	})
 }
@@ -311,14 +312,14 @@ func TestAWorktreeThatGitDidNotFinishIsRemoved(t *testing.T) {
 	for _, mine := range []string{"src/main.go", "new"} {
 		before, err := os.ReadFile(filepath.Join(work.Root, mine))
 		there.Write(mine, "mine\n")
-		require.ErrorIs(t, w.ForgetWorkspace(t.Context(), info, objstore.ID{}), jjbridge.ErrUnsaved)
+		require.ErrorIs(t, worktrees.Forget(t.Context(), w, info, objstore.ID{}), worktrees.ErrUnsaved)
 		require.NoError(t, os.Remove(filepath.Join(work.Root, mine)))
 		if err == nil {
 			there.Write(mine, string(before))
 		}
 	}
 
-	require.NoError(t, w.ForgetWorkspace(t.Context(), info, objstore.ID{}))
+	require.NoError(t, worktrees.Forget(t.Context(), w, info, objstore.ID{}))
 
 	assert.NoDirExists(t, work.Root)
 	_, ok := listed(t, w, work.Root)
@@ -332,14 +333,14 @@ func TestTheCommitThatAWorktreeBeganWithIsNoWork(t *testing.T) {
 	id, err := objstore.ParseID(repo.Git("commit-tree", "-m", "on no branch", "-p", "main", "main^{tree}"))
 	require.NoError(t, err)
 	for _, gone := range []bool{false, true} {
-		work := add(t, w, jjbridge.AddRequest{Path: beside(repo, "new"), Commit: id})
+		work := add(t, w, worktrees.AddRequest{Path: beside(repo, "new"), Commit: id})
 		info, ok := listed(t, w, work.Root)
 		require.True(t, ok)
 		if gone {
 			require.NoError(t, os.RemoveAll(work.Root))
 		}
-		require.NoError(t, w.CheckRemoval(t.Context(), info, objstore.ID{}))
-		require.NoError(t, w.ForgetWorkspace(t.Context(), info, objstore.ID{}))
+		require.NoError(t, worktrees.CheckRemoval(t.Context(), w, info, objstore.ID{}))
+		require.NoError(t, worktrees.Forget(t.Context(), w, info, objstore.ID{}))
 	}
 }
 
@@ -354,7 +355,7 @@ func TestAChangeThatTheUserHasTouchedIsNotAbandoned(t *testing.T) {
 			t.Parallel()
 			repo := repotest.NewKind(t, repotest.JJ)
 			w := workspace(t, repo)
-			work := add(t, w, jjbridge.AddRequest{Path: beside(repo, "new")})
+			work := add(t, w, worktrees.AddRequest{Path: beside(repo, "new")})
 			info, ok := listed(t, w, work.Root)
 			require.True(t, ok)
 			there := in(repo, work.Root)
@@ -363,7 +364,7 @@ func TestAChangeThatTheUserHasTouchedIsNotAbandoned(t *testing.T) {
 			captured, err := work.Capture(t.Context(), jjbridge.CaptureOptions{})
 			require.NoError(t, err)
 			store(t, repo, captured)
-			require.NoError(t, w.ForgetWorkspace(t.Context(), info, captured.VCS.Tree))
+			require.NoError(t, worktrees.Forget(t.Context(), w, info, captured.VCS.Tree))
 			assert.Equal(t, captured.VCS.CommitID,
 				repo.JJ("log", "--no-graph", "--template=commit_id", "--revisions=visible_heads() & "+captured.VCS.CommitID))
 		})

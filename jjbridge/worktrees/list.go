@@ -1,4 +1,4 @@
-package jjbridge
+package worktrees
 
 import (
 	"context"
@@ -10,18 +10,19 @@ import (
 	"strings"
 
 	"github.com/git-smithers/git-smithers/internal/gitexec"
+	"github.com/git-smithers/git-smithers/jjbridge"
 )
 
 // usageStatus is git's exit status where it does not know an option.
 const usageStatus = 129
 
 // gitWorktrees lists git's worktrees. A bare repository is none.
-func (w *Workspace) gitWorktrees(ctx context.Context) ([]WorkspaceInfo, error) {
+func gitWorktrees(ctx context.Context, w *jjbridge.Workspace) ([]Info, error) {
 	end := "\x00"
-	out, err := w.git(ctx, "worktree", "list", "--porcelain", "-z")
+	out, err := w.RunGit(ctx, "worktree", "list", "--porcelain", "-z")
 	if failed, ok := errors.AsType[*gitexec.Error](err); ok && failed.Status == usageStatus {
 		end = "\n" // git before 2.36
-		out, err = w.git(ctx, "worktree", "list", "--porcelain")
+		out, err = w.RunGit(ctx, "worktree", "list", "--porcelain")
 	}
 	if err != nil {
 		return nil, err
@@ -30,7 +31,7 @@ func (w *Workspace) gitWorktrees(ctx context.Context) ([]WorkspaceInfo, error) {
 	if err != nil {
 		return nil, err
 	}
-	var list []WorkspaceInfo
+	var list []Info
 	for i, record := range strings.Split(strings.TrimSuffix(string(out), end+end), end+end) {
 		info, bare := parseWorktree(record, end)
 		switch {
@@ -38,8 +39,8 @@ func (w *Workspace) gitWorktrees(ctx context.Context) ([]WorkspaceInfo, error) {
 			continue
 		case i > 0:
 			info.Name = names[info.Path]
-		case w.main != "":
-			info.Path = w.main // git names the git directory where that is somewhere else
+		case w.Main() != "":
+			info.Path = w.Main() // git names the git directory where that is somewhere else
 		}
 		info.Missing = isGone(info.Path)
 		list = append(list, info)
@@ -48,7 +49,7 @@ func (w *Workspace) gitWorktrees(ctx context.Context) ([]WorkspaceInfo, error) {
 }
 
 // parseWorktree reads one record of git worktree list --porcelain.
-func parseWorktree(record, end string) (info WorkspaceInfo, bare bool) {
+func parseWorktree(record, end string) (info Info, bare bool) {
 	for line := range strings.SplitSeq(record, end) {
 		key, value, _ := strings.Cut(line, " ")
 		switch key {
@@ -102,8 +103,8 @@ func isWithin(path, dir string) bool {
 }
 
 // sortWorkspaces puts the main working copy first, and the others in the order of names.
-func sortWorkspaces(list []WorkspaceInfo, main string) {
-	slices.SortFunc(list, func(a, b WorkspaceInfo) int {
+func sortWorkspaces(list []Info, main string) {
+	slices.SortFunc(list, func(a, b Info) int {
 		switch {
 		case a.Path == main && b.Path != main:
 			return -1

@@ -1,4 +1,4 @@
-package jjbridge
+package worktrees
 
 import (
 	"context"
@@ -6,15 +6,16 @@ import (
 	"strings"
 
 	"github.com/git-smithers/git-smithers/internal/gitexec"
+	"github.com/git-smithers/git-smithers/jjbridge"
 )
 
 // fetchJJ fetches what jj fetches by itself, where there is a remote.
-func (w *Workspace) fetchJJ(ctx context.Context) error {
+func fetchJJ(ctx context.Context, w *jjbridge.Workspace) error {
 	for key := range w.Repo.Config {
 		if !strings.HasPrefix(key, "remote.") || !strings.HasSuffix(key, ".url") {
 			continue
 		}
-		if _, _, err := w.jj(ctx, "git", "fetch", "--quiet"); err != nil {
+		if _, _, err := w.RunJJ(ctx, "git", "fetch", "--quiet"); err != nil {
 			return &FetchError{Err: err}
 		}
 		return nil
@@ -24,52 +25,52 @@ func (w *Workspace) fetchJJ(ctx context.Context) error {
 
 // rebaseJJ rebases the workspace's commits, the working copy's own among them. It is one
 // operation, which is reverted where it makes conflicts that were not there.
-func (w *Workspace) rebaseJJ(ctx context.Context, base string) error {
-	onto, err := w.currentBaseJJ(ctx, base)
-	if errors.Is(err, ErrStale) {
+func rebaseJJ(ctx context.Context, w *jjbridge.Workspace, base string) error {
+	onto, err := currentBaseJJ(ctx, w, base)
+	if errors.Is(err, jjbridge.ErrStale) {
 		// Somebody has rebased the workspace's commit elsewhere. jj keeps what is in the files.
-		if _, _, err := w.jj(ctx, "workspace", "update-stale"); err != nil {
+		if _, _, err := w.RunJJ(ctx, "workspace", "update-stale"); err != nil {
 			return err
 		}
-		onto, err = w.currentBaseJJ(ctx, base)
+		onto, err = currentBaseJJ(ctx, w, base)
 	}
 	if err != nil || onto == "" {
 		return err
 	}
-	own, err := w.ownCommits(ctx, onto)
+	own, err := findOwn(ctx, w, onto)
 	if err != nil {
 		return err
 	}
 	switch {
 	case own.shared:
-		return &WorktreeError{Path: w.Root, Reason: "not rebased, its commits stand on those of another working copy"}
+		return &Error{Path: w.Root, Reason: "not rebased, its commits stand on those of another working copy"}
 	case own.based:
 		return nil
 	case own.count == 0: // the base has them all
-		_, _, err = w.jj(ctx, "new", "--", onto)
+		_, _, err = w.RunJJ(ctx, "new", "--", onto)
 		return err
 	}
-	if _, _, err := w.jj(ctx, "rebase", "-s", "roots("+onto+"..@)", "-d", onto); err != nil {
-		return &WorktreeError{Path: w.Root, Reason: "not rebased", Err: err}
+	if _, _, err := w.RunJJ(ctx, "rebase", "-s", "roots("+onto+"..@)", "-d", onto); err != nil {
+		return &Error{Path: w.Root, Reason: "not rebased", Err: err}
 	}
-	now, err := w.ownCommits(ctx, onto)
+	now, err := findOwn(ctx, w, onto)
 	if err != nil || now.conflicts <= own.conflicts {
 		return err
 	}
-	if err := w.revertRebase(context.WithoutCancel(ctx)); err != nil {
-		return &WorktreeError{Path: w.Root, Reason: "rebased with conflicts, and `jj undo` is left to do", Err: err}
+	if err := revertRebase(context.WithoutCancel(ctx), w); err != nil {
+		return &Error{Path: w.Root, Reason: "rebased with conflicts, and `jj undo` is left to do", Err: err}
 	}
-	return &WorktreeError{Path: w.Root, Reason: "not rebased, there would be conflicts"}
+	return &Error{Path: w.Root, Reason: "not rebased, there would be conflicts"}
 }
 
 // currentBaseJJ is currentBase with jj, after jj has taken a snapshot.
-func (w *Workspace) currentBaseJJ(ctx context.Context, base string) (string, error) {
+func currentBaseJJ(ctx context.Context, w *jjbridge.Workspace, base string) (string, error) {
 	var revsets []string
 	for _, name := range bases(base) {
 		here, there := local(name), remote(name)
 		revsets = append(revsets, there+" & "+here+"::", here, there) // ahead, here, there
 	}
-	out, _, err := w.jj(ctx, "log", "--no-graph", "--limit=1", "--template=commit_id",
+	out, _, err := w.RunJJ(ctx, "log", "--no-graph", "--limit=1", "--template=commit_id",
 		"--revisions=latest(coalesce("+strings.Join(revsets, ", ")+"))")
 	return strings.TrimSpace(string(out)), err
 }
@@ -85,9 +86,9 @@ type ownCommits struct {
 const ownTemplate = `if(self.contained_in("::(working_copies() ~ @)"), "shared") ++ " " ++ if(conflict, "conflict") ++ "\n"`
 
 // ownCommits takes no snapshot: it is called right after jj has taken one.
-func (w *Workspace) ownCommits(ctx context.Context, onto string) (ownCommits, error) {
+func findOwn(ctx context.Context, w *jjbridge.Workspace, onto string) (ownCommits, error) {
 	var own ownCommits
-	out, _, err := w.jj(ctx, "log", "--ignore-working-copy", "--no-graph", "--revisions="+onto+"..@", "--template="+ownTemplate)
+	out, _, err := w.RunJJ(ctx, "log", "--ignore-working-copy", "--no-graph", "--revisions="+onto+"..@", "--template="+ownTemplate)
 	if err != nil {
 		return own, err
 	}
@@ -98,15 +99,15 @@ func (w *Workspace) ownCommits(ctx context.Context, onto string) (ownCommits, er
 			own.conflicts++
 		}
 	}
-	out, _, err = w.jj(ctx, "log", "--ignore-working-copy", "--no-graph", "--revisions="+onto+" & ::@", "--template=commit_id")
+	out, _, err = w.RunJJ(ctx, "log", "--ignore-working-copy", "--no-graph", "--revisions="+onto+" & ::@", "--template=commit_id")
 	own.based = len(out) > 0
 	return own, err
 }
 
 // revertRebase reverts the newest operation that was a rebase, which is ours unless
 // somebody else rebased at the same moment. The files follow.
-func (w *Workspace) revertRebase(ctx context.Context) error {
-	out, _, err := w.jj(ctx, "operation", "log", "--ignore-working-copy", "--no-graph", "--limit=10",
+func revertRebase(ctx context.Context, w *jjbridge.Workspace) error {
+	out, _, err := w.RunJJ(ctx, "operation", "log", "--ignore-working-copy", "--no-graph", "--limit=10",
 		`--template=id ++ " " ++ description.first_line() ++ "\n"`)
 	if err != nil {
 		return err
@@ -116,9 +117,9 @@ func (w *Workspace) revertRebase(ctx context.Context) error {
 		if !strings.HasPrefix(what, "rebase") {
 			continue
 		}
-		_, _, err := w.jj(ctx, "operation", "revert", id)
-		if failed, ok := errors.AsType[*gitexec.Error](err); ok && isUnknownToJJ(failed.Stderr) { // an older jj
-			_, _, err = w.jj(ctx, "operation", "undo", id)
+		_, _, err := w.RunJJ(ctx, "operation", "revert", id)
+		if failed, ok := errors.AsType[*gitexec.Error](err); ok && jjbridge.IsUnknownToJJ(failed.Stderr) { // an older jj
+			_, _, err = w.RunJJ(ctx, "operation", "undo", id)
 		}
 		return err
 	}

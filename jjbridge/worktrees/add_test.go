@@ -1,4 +1,4 @@
-package jjbridge_test
+package worktrees_test
 
 import (
 	"os"
@@ -12,6 +12,7 @@ import (
 
 	"github.com/git-smithers/git-smithers/internal/repotest"
 	"github.com/git-smithers/git-smithers/jjbridge"
+	"github.com/git-smithers/git-smithers/jjbridge/worktrees"
 )
 
 func TestAWorkspaceIsNotMadeJustAnywhere(t *testing.T) {
@@ -40,9 +41,9 @@ func TestAWorkspaceIsNotMadeJustAnywhere(t *testing.T) {
 			before := files(t, filepath.Dir(repo.Dir))
 			path := strings.NewReplacer("SIDE", filepath.Dir(repo.Dir), "REPO", repo.Dir).Replace(tt.path)
 
-			_, err := w.AddWorkspace(t.Context(), jjbridge.AddRequest{Path: path, Branch: "work"})
+			_, err := worktrees.Add(t.Context(), w, worktrees.AddRequest{Path: path, Branch: "work"})
 
-			require.ErrorIs(t, err, jjbridge.ErrWorktree)
+			require.ErrorIs(t, err, worktrees.ErrWorktree)
 			assert.ErrorContains(t, err, tt.reason)
 			assert.Equal(t, before, files(t, filepath.Dir(repo.Dir)))
 		})
@@ -56,7 +57,7 @@ func TestAWorkspaceMayBeInAnIgnoredFolder(t *testing.T) {
 		repo.Write(".gitignore", "/.trees/\n")
 		before := theirs(t, kind, repo)
 
-		added := add(t, w, jjbridge.AddRequest{Path: filepath.Join(repo.Dir, ".trees", "new")})
+		added := add(t, w, worktrees.AddRequest{Path: filepath.Join(repo.Dir, ".trees", "new")})
 
 		assert.Equal(t, repo.Git("rev-parse", "main"), start(t, kind, repo, added))
 		require.NoError(t, os.RemoveAll(filepath.Join(repo.Dir, ".trees")))
@@ -68,7 +69,7 @@ func TestAWorkspaceWhoseFolderIsGoneIsForgottenFirst(t *testing.T) {
 	t.Parallel()
 	repotest.EachKind(t, func(t *testing.T, kind repotest.Kind, repo *repotest.Repo) {
 		w := workspace(t, repo)
-		req := jjbridge.AddRequest{Path: beside(repo, "new"), Name: "task", Branch: "work"}
+		req := worktrees.AddRequest{Path: beside(repo, "new"), Name: "task", Branch: "work"}
 		add(t, w, req)
 		for _, again := range []string{"new", "elsewhere"} {
 			require.NoError(t, os.RemoveAll(req.Path))
@@ -79,7 +80,7 @@ func TestAWorkspaceWhoseFolderIsGoneIsForgottenFirst(t *testing.T) {
 
 			add(t, w, req)
 		}
-		list, err := w.Workspaces(t.Context())
+		list, err := worktrees.List(t.Context(), w)
 		require.NoError(t, err)
 		for _, info := range list {
 			assert.False(t, info.Missing, info.Path)
@@ -91,11 +92,11 @@ func TestTwoWorkspacesDoNotShareABranchOrAName(t *testing.T) {
 	t.Parallel()
 	repotest.EachKind(t, func(t *testing.T, kind repotest.Kind, repo *repotest.Repo) {
 		w := workspace(t, repo)
-		add(t, w, jjbridge.AddRequest{Path: beside(repo, "one"), Name: "task", Branch: "work"})
+		add(t, w, worktrees.AddRequest{Path: beside(repo, "one"), Name: "task", Branch: "work"})
 
-		_, err := w.AddWorkspace(t.Context(), jjbridge.AddRequest{Path: beside(repo, "two"), Name: "task", Branch: "work"})
+		_, err := worktrees.Add(t.Context(), w, worktrees.AddRequest{Path: beside(repo, "two"), Name: "task", Branch: "work"})
 
-		require.ErrorIs(t, err, jjbridge.ErrWorktree)
+		require.ErrorIs(t, err, worktrees.ErrWorktree)
 		assert.ErrorContains(t, err, beside(repo, "one"))
 		assert.NoDirExists(t, beside(repo, "two"))
 	})
@@ -107,11 +108,11 @@ func TestABranchWithCommitsOfItsOwnIsNotReset(t *testing.T) {
 	w := workspace(t, repo)
 	commit := repo.Git("commit-tree", "-m", "work", "-p", "main", "main^{tree}")
 	repo.Git("update-ref", "refs/heads/work", commit)
-	req := jjbridge.AddRequest{Path: beside(repo, "new"), Branch: "work"}
+	req := worktrees.AddRequest{Path: beside(repo, "new"), Branch: "work"}
 
-	_, err := w.AddWorkspace(t.Context(), req)
+	_, err := worktrees.Add(t.Context(), w, req)
 
-	require.ErrorIs(t, err, jjbridge.ErrUnsaved)
+	require.ErrorIs(t, err, worktrees.ErrUnsaved)
 	assert.ErrorContains(t, err, "branch work")
 	assert.Equal(t, commit, repo.Git("rev-parse", "work"))
 	assert.NoDirExists(t, req.Path)
@@ -129,13 +130,13 @@ func TestCommitsOfADetachedWorktreeOutliveItsFolder(t *testing.T) {
 	t.Parallel()
 	repo := repotest.New(t, repotest.Commit)
 	w := workspace(t, repo)
-	added := add(t, w, jjbridge.AddRequest{Path: beside(repo, "new")})
+	added := add(t, w, worktrees.AddRequest{Path: beside(repo, "new")})
 	in(repo, added.Root).Git("commit", "--quiet", "--allow-empty", "--message=only here")
 	require.NoError(t, os.RemoveAll(added.Root))
 
-	_, err := w.AddWorkspace(t.Context(), jjbridge.AddRequest{Path: added.Root})
+	_, err := worktrees.Add(t.Context(), w, worktrees.AddRequest{Path: added.Root})
 
-	require.ErrorIs(t, err, jjbridge.ErrUnsaved)
+	require.ErrorIs(t, err, worktrees.ErrUnsaved)
 	info, ok := listed(t, w, added.Root)
 	assert.True(t, ok)
 	assert.Equal(t, "only here", repo.Git("log", "-1", "--format=%s", info.CommitID))
@@ -145,9 +146,9 @@ func TestBeforeTheFirstCommitThereIsNothingToStartFrom(t *testing.T) {
 	t.Parallel()
 	repo := repotest.New(t)
 
-	_, err := workspace(t, repo).AddWorkspace(t.Context(), jjbridge.AddRequest{Path: beside(repo, "new"), Branch: "work"})
+	_, err := worktrees.Add(t.Context(), workspace(t, repo), worktrees.AddRequest{Path: beside(repo, "new"), Branch: "work"})
 
-	require.ErrorIs(t, err, jjbridge.ErrWorktree)
+	require.ErrorIs(t, err, worktrees.ErrWorktree)
 	assert.ErrorContains(t, err, "no commit yet")
 }
 
@@ -168,18 +169,18 @@ func TestWhatFailsLeavesNothingBehind(t *testing.T) {
 		}
 		w := workspace(t, repo)
 		before := theirs(t, kind, repo)
-		list, err := w.Workspaces(t.Context())
+		list, err := worktrees.List(t.Context(), w)
 		require.NoError(t, err)
 
 		require.NoError(t, os.Mkdir(beside(repo, "empty"), 0o777))
 		for _, path := range []string{"deep/new", "empty"} {
-			_, err = w.AddWorkspace(t.Context(), jjbridge.AddRequest{Path: beside(repo, path), Branch: branch, Base: "base"})
+			_, err = worktrees.Add(t.Context(), w, worktrees.AddRequest{Path: beside(repo, path), Branch: branch, Base: "base"})
 			require.Error(t, err)
 		}
 
 		assert.NoDirExists(t, beside(repo, "deep"))
 		assert.DirExists(t, beside(repo, "empty"))
-		after, err := w.Workspaces(t.Context())
+		after, err := worktrees.List(t.Context(), w)
 		require.NoError(t, err)
 		assert.Equal(t, list, after)
 		assert.Equal(t, before, theirs(t, kind, repo))
@@ -190,8 +191,8 @@ func TestANameThatIsNoBranchIsRefused(t *testing.T) {
 	t.Parallel()
 	repo := repotest.New(t, repotest.Commit)
 	for _, branch := range []string{"-b", "a..b", "@{-1}", "a b"} {
-		_, err := workspace(t, repo).AddWorkspace(t.Context(), jjbridge.AddRequest{Path: beside(repo, "new"), Branch: branch})
-		require.ErrorIs(t, err, jjbridge.ErrWorktree, branch)
+		_, err := worktrees.Add(t.Context(), workspace(t, repo), worktrees.AddRequest{Path: beside(repo, "new"), Branch: branch})
+		require.ErrorIs(t, err, worktrees.ErrWorktree, branch)
 		assert.NoDirExists(t, beside(repo, "new"))
 	}
 }
@@ -204,7 +205,7 @@ func TestNoHookRunsWhenAWorkspaceIsMade(t *testing.T) {
 	repotest.WriteProgram(t, filepath.Join(hooks, "post-checkout"), "#!/bin/sh\nexit 1\n")
 	repo.Git("config", "core.hooksPath", hooks)
 
-	added := add(t, workspace(t, repo), jjbridge.AddRequest{Path: beside(repo, "new")})
+	added := add(t, workspace(t, repo), worktrees.AddRequest{Path: beside(repo, "new")})
 
 	assert.FileExists(t, filepath.Join(added.Root, "README.md"))
 }
@@ -216,7 +217,7 @@ func TestGITDIRDoesNotMisleadANewWorkspace(t *testing.T) {
 	w, err := jjbridge.Locate(t.Context(), repo.Dir, env)
 	require.NoError(t, err)
 
-	added := add(t, w, jjbridge.AddRequest{Path: beside(repo, "new")})
+	added := add(t, w, worktrees.AddRequest{Path: beside(repo, "new")})
 
 	assert.Equal(t, beside(repo, "new"), added.Root)
 	assert.NotEqual(t, w.Repo.GitDir, added.Repo.GitDir)
@@ -229,7 +230,7 @@ func TestWorkspacesMayBeMadeSideBySide(t *testing.T) {
 		var made errgroup.Group
 		for _, name := range []string{"one", "two", "three"} {
 			made.Go(func() error {
-				_, err := w.AddWorkspace(t.Context(), jjbridge.AddRequest{Path: beside(repo, "tasks/"+name), Branch: "work-" + name})
+				_, err := worktrees.Add(t.Context(), w, worktrees.AddRequest{Path: beside(repo, "tasks/"+name), Branch: "work-" + name})
 				return err
 			})
 		}

@@ -1,4 +1,4 @@
-package jjbridge_test
+package worktrees_test
 
 import (
 	"os"
@@ -11,6 +11,7 @@ import (
 
 	"github.com/git-smithers/git-smithers/internal/repotest"
 	"github.com/git-smithers/git-smithers/jjbridge"
+	"github.com/git-smithers/git-smithers/jjbridge/worktrees"
 	"github.com/git-smithers/git-smithers/objstore"
 )
 
@@ -26,24 +27,24 @@ func in(repo *repotest.Repo, dir string) *repotest.Repo {
 	return &other
 }
 
-func add(t *testing.T, w *jjbridge.Workspace, req jjbridge.AddRequest) *jjbridge.Workspace {
+func add(t *testing.T, w *jjbridge.Workspace, req worktrees.AddRequest) *jjbridge.Workspace {
 	t.Helper()
-	added, err := w.AddWorkspace(t.Context(), req)
+	added, err := worktrees.Add(t.Context(), w, req)
 	require.NoError(t, err)
 	return added
 }
 
 // listed is the working copy at path in the list.
-func listed(t *testing.T, w *jjbridge.Workspace, path string) (jjbridge.WorkspaceInfo, bool) {
+func listed(t *testing.T, w *jjbridge.Workspace, path string) (worktrees.Info, bool) {
 	t.Helper()
-	list, err := w.Workspaces(t.Context())
+	list, err := worktrees.List(t.Context(), w)
 	require.NoError(t, err)
 	for _, info := range list {
 		if info.Path == path {
 			return info, true
 		}
 	}
-	return jjbridge.WorkspaceInfo{}, false
+	return worktrees.Info{}, false
 }
 
 // theirs is what must not change: the user's index, HEAD, refs and files.
@@ -65,9 +66,9 @@ func TestTheMainWorkingCopyIsListedFirst(t *testing.T) {
 	t.Parallel()
 	repotest.EachKind(t, func(t *testing.T, kind repotest.Kind, repo *repotest.Repo) {
 		w := workspace(t, repo)
-		added := add(t, w, jjbridge.AddRequest{Path: beside(repo, "a a"), Name: "a a", Branch: "work"})
+		added := add(t, w, worktrees.AddRequest{Path: beside(repo, "a a"), Name: "a a", Branch: "work"})
 
-		list, err := w.Workspaces(t.Context())
+		list, err := worktrees.List(t.Context(), w)
 
 		require.NoError(t, err)
 		first := list[0]
@@ -97,9 +98,9 @@ func TestABareRepositoryIsNoWorkingCopy(t *testing.T) {
 	repo := repotest.New(t, repotest.Bare, repotest.Commit)
 	w := workspace(t, repo)
 
-	added := add(t, w, jjbridge.AddRequest{Path: beside(repo, "new")})
+	added := add(t, w, worktrees.AddRequest{Path: beside(repo, "new")})
 
-	list, err := w.Workspaces(t.Context())
+	list, err := worktrees.List(t.Context(), w)
 	require.NoError(t, err)
 	require.Len(t, list, 1)
 	assert.Equal(t, added.Root, list[0].Path)
@@ -113,7 +114,7 @@ func TestAddingAWorkspaceLeavesTheOthersAlone(t *testing.T) {
 		repo.Write("untracked", "new\n")
 		before := theirs(t, kind, repo)
 
-		added := add(t, w, jjbridge.AddRequest{Path: beside(repo, "work/trees/new"), Name: "task"})
+		added := add(t, w, worktrees.AddRequest{Path: beside(repo, "work/trees/new"), Name: "task"})
 
 		assert.Equal(t, before, theirs(t, kind, repo))
 		again, err := jjbridge.Locate(t.Context(), beside(repo, "work/trees/new/src"), repo.Env)
@@ -143,7 +144,7 @@ func TestTheBranchIsMadeOrResetToTheBase(t *testing.T) {
 			repo.JJ("git", "import")
 		}
 
-		added := add(t, w, jjbridge.AddRequest{Path: beside(repo, "new"), Branch: "work", Base: "base"})
+		added := add(t, w, worktrees.AddRequest{Path: beside(repo, "new"), Branch: "work", Base: "base"})
 
 		if kind.IsJJ() {
 			assert.Equal(t, "work", in(repo, added.Root).JJ("log", "--no-graph", "--revisions=@ & work", "--template=bookmarks.map(|b| b.name())"))
@@ -187,7 +188,7 @@ func TestTheFirstBaseThatExistsCounts(t *testing.T) {
 				for _, ref := range tt.refs {
 					repo.Git("update-ref", ref, repo.Git("commit-tree", "-m", ref, "-p", "main", "main^{tree}"))
 				}
-				added := add(t, workspace(t, repo), jjbridge.AddRequest{Path: beside(repo, "new"), Base: tt.base})
+				added := add(t, workspace(t, repo), worktrees.AddRequest{Path: beside(repo, "new"), Base: tt.base})
 				assert.Equal(t, repo.Git("rev-parse", tt.want), start(t, kind, repo, added))
 			})
 		}
@@ -217,7 +218,7 @@ func TestOriginsMainComesBeforeHEAD(t *testing.T) {
 			repo.Git("symbolic-ref", "HEAD", "refs/heads/trunk")
 			repo.Git("update-ref", "-d", "refs/heads/main")
 
-			added := add(t, workspace(t, repo), jjbridge.AddRequest{Path: beside(repo, "new"), Base: "dev"})
+			added := add(t, workspace(t, repo), worktrees.AddRequest{Path: beside(repo, "new"), Base: "dev"})
 
 			assert.Equal(t, theirs, start(t, kind, repo, added))
 		})
@@ -235,7 +236,7 @@ func TestHEADIsTheLastBase(t *testing.T) {
 			repo.Git("symbolic-ref", "HEAD", "refs/heads/trunk")
 			repo.Git("update-ref", "-d", "refs/heads/main")
 
-			added := add(t, workspace(t, repo), jjbridge.AddRequest{Path: beside(repo, "new")})
+			added := add(t, workspace(t, repo), worktrees.AddRequest{Path: beside(repo, "new")})
 
 			assert.Equal(t, head, start(t, kind, repo, added))
 		})
@@ -247,7 +248,7 @@ func TestJJTakesARevsetAsBase(t *testing.T) {
 	repo := repotest.NewKind(t, repotest.JJ)
 	repo.JJ("new", "--message=second")
 
-	added := add(t, workspace(t, repo), jjbridge.AddRequest{Path: beside(repo, "new"), Base: "main+"})
+	added := add(t, workspace(t, repo), worktrees.AddRequest{Path: beside(repo, "new"), Base: "main+"})
 
 	assert.Equal(t, repo.JJ("log", "--no-graph", "--revisions=main+", "--template=commit_id"), start(t, repotest.JJ, repo, added))
 }
@@ -264,12 +265,12 @@ func TestACommitComesBeforeTheBase(t *testing.T) {
 		id, err := objstore.ParseID(commit)
 		require.NoError(t, err)
 
-		added := add(t, w, jjbridge.AddRequest{Path: beside(repo, "new"), Commit: id})
+		added := add(t, w, worktrees.AddRequest{Path: beside(repo, "new"), Commit: id})
 
 		assert.Equal(t, commit, start(t, kind, repo, added))
 		gone, err := objstore.ParseID(strings.Repeat("12", 20))
 		require.NoError(t, err)
-		added = add(t, w, jjbridge.AddRequest{Path: beside(repo, "other"), Commit: gone, Base: "main"})
+		added = add(t, w, worktrees.AddRequest{Path: beside(repo, "other"), Commit: gone, Base: "main"})
 		assert.Equal(t, repo.Git("rev-parse", "main"), start(t, kind, repo, added))
 	})
 }
@@ -290,7 +291,7 @@ func TestJJStartsFromTheNearestCommitThatItShows(t *testing.T) {
 	} {
 		id, err := objstore.ParseID(commit)
 		require.NoError(t, err)
-		added := add(t, w, jjbridge.AddRequest{Path: beside(repo, name), Commit: id})
+		added := add(t, w, worktrees.AddRequest{Path: beside(repo, name), Commit: id})
 		assert.Equal(t, main, start(t, repotest.JJColocated, repo, added), name)
 	}
 	assert.Equal(t, "false", repo.JJ("log", "--no-graph", "--revisions=@", "--template=divergent"))

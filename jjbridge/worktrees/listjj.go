@@ -1,10 +1,12 @@
-package jjbridge
+package worktrees
 
 import (
 	"context"
 	"fmt"
 	"strconv"
 	"strings"
+
+	"github.com/git-smithers/git-smithers/jjbridge"
 )
 
 // workspacesTemplate prints a commit that is the working copy of workspaces: their names
@@ -14,17 +16,17 @@ import (
 const workspacesTemplate = `working_copies ++ "\0" ++ commit_id ++ "\0" ++ change_id ++ "\0" ++ local_bookmarks.map(|b| b.name()).join("\n") ++ "\0"`
 
 // jjWorkspaces lists jj's workspaces.
-func (w *Workspace) jjWorkspaces(ctx context.Context) ([]WorkspaceInfo, error) {
-	out, _, err := w.jj(ctx, "log", "--ignore-working-copy", "--no-graph", "--revisions=working_copies()", "--template="+workspacesTemplate)
+func jjWorkspaces(ctx context.Context, w *jjbridge.Workspace) ([]Info, error) {
+	out, _, err := w.RunJJ(ctx, "log", "--ignore-working-copy", "--no-graph", "--revisions=working_copies()", "--template="+workspacesTemplate)
 	if err != nil {
 		return nil, err
 	}
 	fields := strings.Split(strings.TrimSuffix(string(out), "\x00"), "\x00")
 	if len(fields)%4 != 0 {
-		return nil, fmt.Errorf("%w: unexpected answer %q", ErrJJTooOld, out)
+		return nil, fmt.Errorf("%w: unexpected answer %q", jjbridge.ErrJJTooOld, out)
 	}
-	paths := w.workspacePaths()
-	var list []WorkspaceInfo
+	paths := w.WorkspacePaths()
+	var list []Info
 	for ; len(fields) > 0; fields = fields[4:] {
 		names := workspaceNames(fields[0])
 		if len(names) == 0 {
@@ -32,12 +34,12 @@ func (w *Workspace) jjWorkspaces(ctx context.Context) ([]WorkspaceInfo, error) {
 		}
 		bookmark, _, _ := strings.Cut(fields[3], "\n")
 		for _, name := range names {
-			info := WorkspaceInfo{Name: name, Path: paths[name], CommitID: fields[1], ChangeID: fields[2], Branch: bookmark}
+			info := Info{Name: name, Path: paths[name], CommitID: fields[1], ChangeID: fields[2], Branch: bookmark}
 			info.Missing = info.Path != "" && isGone(info.Path)
 			list = append(list, info)
 		}
 	}
-	sortWorkspaces(list, w.main)
+	sortWorkspaces(list, w.Main())
 	return list, nil
 }
 

@@ -1,4 +1,4 @@
-package jjbridge_test
+package worktrees_test
 
 import (
 	"errors"
@@ -11,6 +11,7 @@ import (
 
 	"github.com/git-smithers/git-smithers/internal/repotest"
 	"github.com/git-smithers/git-smithers/jjbridge"
+	"github.com/git-smithers/git-smithers/jjbridge/worktrees"
 )
 
 // advance puts a commit that has one more file, or another content of it, on a branch
@@ -40,7 +41,7 @@ func onBase(t *testing.T, kind repotest.Kind, repo *repotest.Repo) (work *jjbrid
 	if kind.IsJJ() {
 		repo.JJ("git", "import", "--quiet")
 	}
-	work = add(t, workspace(t, repo), jjbridge.AddRequest{Path: beside(repo, "new"), Name: "task", Branch: "work", Base: "base"})
+	work = add(t, workspace(t, repo), worktrees.AddRequest{Path: beside(repo, "new"), Name: "task", Branch: "work", Base: "base"})
 	return work, in(repo, work.Root)
 }
 
@@ -70,7 +71,7 @@ func TestARebasePutsTheWorkOnTheBaseAsItIsNow(t *testing.T) {
 		advance(t, kind, repo, "base", "advanced", "more\n")
 		before := theirs(t, kind, repo)
 
-		require.NoError(t, work.Rebase(t.Context(), "base"))
+		require.NoError(t, worktrees.Rebase(t.Context(), work, "base"))
 
 		assert.Equal(t, "work\nadvance base\nfirst", subjects(kind, there))
 		assert.Equal(t, "more\n", content(t, there, "advanced"))
@@ -84,14 +85,14 @@ func TestARebasePutsTheWorkOnTheBaseAsItIsNow(t *testing.T) {
 			assert.Equal(t, "work", there.Git("symbolic-ref", "--short", "HEAD"))
 			assert.Equal(t, " M README.md\n?? uncommitted", there.Git("status", "--porcelain"))
 		}
-		list, err := work.Workspaces(t.Context())
+		list, err := worktrees.List(t.Context(), work)
 		require.NoError(t, err)
 		for _, info := range list {
 			assert.NotContains(t, info.Path, "smithers/rebase")
 		}
 
 		head := subjects(kind, there)
-		require.NoError(t, work.Rebase(t.Context(), "base"), "a second one has nothing to do")
+		require.NoError(t, worktrees.Rebase(t.Context(), work, "base"), "a second one has nothing to do")
 		assert.Equal(t, head, subjects(kind, there))
 	})
 }
@@ -103,7 +104,7 @@ func TestAWorkspaceWithoutCommitsMovesToTheBase(t *testing.T) {
 		there.Write("uncommitted", "not yet\n")
 		commit := advance(t, kind, repo, "base", "advanced", "more\n")
 
-		require.NoError(t, work.Rebase(t.Context(), "base"))
+		require.NoError(t, worktrees.Rebase(t.Context(), work, "base"))
 
 		assert.Equal(t, commit, start(t, kind, repo, work))
 		assert.Equal(t, "more\n", content(t, there, "advanced"))
@@ -123,9 +124,9 @@ func TestARebaseThatMakesConflictsLeavesEverythingAsItWas(t *testing.T) {
 		require.NoError(t, err)
 		before := files(t, work.Root)
 
-		err = work.Rebase(t.Context(), "base")
+		err = worktrees.Rebase(t.Context(), work, "base")
 
-		require.ErrorIs(t, err, jjbridge.ErrWorktree)
+		require.ErrorIs(t, err, worktrees.ErrWorktree)
 		assert.ErrorContains(t, err, "conflicts")
 		after, err := work.Pointer(t.Context())
 		require.NoError(t, err)
@@ -165,9 +166,9 @@ func TestWhatIsNotCommittedStandsInTheWayOfARebase(t *testing.T) {
 			status := there.Git("status", "--porcelain")
 			before := files(t, work.Root)
 
-			err := work.Rebase(t.Context(), "base")
+			err := worktrees.Rebase(t.Context(), work, "base")
 
-			require.ErrorIs(t, err, jjbridge.ErrWorktree)
+			require.ErrorIs(t, err, worktrees.ErrWorktree)
 			assert.ErrorContains(t, err, "uncommitted work is in the way")
 			assert.Equal(t, head, there.Git("rev-parse", "HEAD", "work"))
 			assert.Equal(t, status, there.Git("status", "--porcelain"))
@@ -187,9 +188,9 @@ func TestAnOperationThatGitIsInIsNotDisturbed(t *testing.T) {
 	require.Error(t, err)
 	before := files(t, work.Root)
 
-	err = work.Rebase(t.Context(), "base")
+	err = worktrees.Rebase(t.Context(), work, "base")
 
-	require.ErrorIs(t, err, jjbridge.ErrWorktree)
+	require.ErrorIs(t, err, worktrees.ErrWorktree)
 	assert.ErrorContains(t, err, "a cherry-pick is in progress")
 	assert.Equal(t, before, files(t, work.Root))
 	assert.Equal(t, conflict, there.Git("rev-parse", "CHERRY_PICK_HEAD"))
@@ -211,12 +212,12 @@ func TestARebaseFetchesTheBase(t *testing.T) {
 	t.Parallel()
 	repotest.EachKind(t, func(t *testing.T, kind repotest.Kind, repo *repotest.Repo) {
 		withOrigin(t, kind, repo)
-		work := add(t, workspace(t, repo), jjbridge.AddRequest{Path: beside(repo, "new"), Name: "task"})
+		work := add(t, workspace(t, repo), worktrees.AddRequest{Path: beside(repo, "new"), Name: "task"})
 		there := in(repo, work.Root)
 		there.Write("work", "work\n")
 		commit(kind, there, "work")
 
-		require.NoError(t, work.Rebase(t.Context(), ""))
+		require.NoError(t, worktrees.Rebase(t.Context(), work, ""))
 
 		assert.Equal(t, "work\nadvance main\nfirst", subjects(kind, there))
 		assert.Equal(t, "from there\n", content(t, there, "fetched"))
@@ -234,9 +235,9 @@ func TestAFetchWritesNothingButOriginsBranches(t *testing.T) {
 	repo.Git("config", "remote.origin.fetch", "+refs/*:refs/*")
 	repo.Git("config", "remote.origin.prune", "true")
 	main := repo.Git("rev-parse", "main")
-	work := add(t, workspace(t, repo), jjbridge.AddRequest{Path: beside(repo, "new")})
+	work := add(t, workspace(t, repo), worktrees.AddRequest{Path: beside(repo, "new")})
 
-	require.NoError(t, work.Rebase(t.Context(), "main"))
+	require.NoError(t, worktrees.Rebase(t.Context(), work, "main"))
 
 	assert.Equal(t, main+" refs/heads/main\n"+origin.Git("rev-parse", "main")+" refs/remotes/origin/main\n"+ours+" refs/smithers/_tip/run",
 		repo.Git("for-each-ref", "--format=%(objectname) %(refname)"))
@@ -249,11 +250,11 @@ func TestAFetchThatFailsDoesNotStopARebase(t *testing.T) {
 		work, there := onBase(t, kind, repo)
 		advance(t, kind, repo, "base", "advanced", "more\n")
 
-		err := work.Rebase(t.Context(), "base")
+		err := worktrees.Rebase(t.Context(), work, "base")
 
-		failed, ok := errors.AsType[*jjbridge.FetchError](err)
+		failed, ok := errors.AsType[*worktrees.FetchError](err)
 		assert.True(t, ok, "%v", err)
-		assert.NotErrorIs(t, err, jjbridge.ErrWorktree)
+		assert.NotErrorIs(t, err, worktrees.ErrWorktree)
 		assert.ErrorContains(t, failed, "rebased on what is here")
 		assert.Equal(t, "more\n", content(t, there, "advanced"))
 	})
@@ -268,7 +269,7 @@ func TestARebaseThatWasCutShortIsClearedAway(t *testing.T) {
 	advance(t, repotest.Git, repo, "base", "advanced", "more\n")
 	repo.Git("worktree", "add", "--quiet", "--detach", filepath.Join(repo.GitDir, "smithers", "rebase"))
 
-	require.NoError(t, work.Rebase(t.Context(), "base"))
+	require.NoError(t, worktrees.Rebase(t.Context(), work, "base"))
 
 	assert.Equal(t, "more\n", content(t, there, "advanced"))
 	assert.NoDirExists(t, filepath.Join(repo.GitDir, "smithers", "rebase"))
@@ -299,7 +300,7 @@ func TestARebaseAsksNobody(t *testing.T) {
 	between := repo.Git("rev-parse", "between")
 	advance(t, repotest.Git, repo, "base", "advanced", "more\n")
 
-	require.NoError(t, work.Rebase(t.Context(), "base"))
+	require.NoError(t, worktrees.Rebase(t.Context(), work, "base"))
 
 	assert.Equal(t, "last\nfixup! first\nadvance base\nfirst", subjects(repotest.Git, there))
 	assert.Equal(t, between, repo.Git("rev-parse", "between"))
@@ -311,13 +312,13 @@ func TestOthersCommitsAreNotRebasedInJJ(t *testing.T) {
 	repo.Git("branch", "base", "main")
 	repo.Write("theirs", "theirs\n")
 	repo.JJ("commit", "--quiet", "--message=theirs")
-	work := add(t, workspace(t, repo), jjbridge.AddRequest{Path: beside(repo, "new"), Base: "@-"})
+	work := add(t, workspace(t, repo), worktrees.AddRequest{Path: beside(repo, "new"), Base: "@-"})
 	advance(t, repotest.JJ, repo, "base", "advanced", "more\n")
 	before := theirs(t, repotest.JJ, repo)
 
-	err := work.Rebase(t.Context(), "base")
+	err := worktrees.Rebase(t.Context(), work, "base")
 
-	require.ErrorIs(t, err, jjbridge.ErrWorktree)
+	require.ErrorIs(t, err, worktrees.ErrWorktree)
 	assert.ErrorContains(t, err, "another working copy")
 	assert.Equal(t, before, theirs(t, repotest.JJ, repo))
 	assert.Equal(t, "theirs\n", content(t, in(repo, work.Root), "theirs"))
@@ -334,7 +335,7 @@ func TestAStaleWorkspaceIsBroughtUpToDateAndRebased(t *testing.T) {
 	repo.JJ("rebase", "--quiet", "-s", "task@", "-d", "base")
 	last := advance(t, repotest.JJColocated, repo, "base", "second", "2\n")
 
-	require.NoError(t, work.Rebase(t.Context(), "base"))
+	require.NoError(t, worktrees.Rebase(t.Context(), work, "base"))
 
 	assert.NotEqual(t, commit, last)
 	assert.Equal(t, last, start(t, repotest.JJColocated, repo, work))

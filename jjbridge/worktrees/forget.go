@@ -1,4 +1,4 @@
-package jjbridge
+package worktrees
 
 import (
 	"context"
@@ -9,69 +9,71 @@ import (
 	"strings"
 
 	"github.com/git-smithers/git-smithers/internal/gitexec"
+	"github.com/git-smithers/git-smithers/jjbridge"
 	"github.com/git-smithers/git-smithers/objstore"
 	"github.com/git-smithers/git-smithers/snapshot"
 )
 
-// ForgetWorkspace removes a working copy that was added: its folder and the
-// repository's record of it; a branch stays. With jj, the workspace's change is abandoned if it is exactly the tree saved
-// and nobody has given it a description, a name or a child; `jj op revert` takes that back. Work in it that is neither committed nor
-// exactly the tree saved (zero: none is) is an *UnsavedError, and so are commits that
-// no branch, bookmark, tag or remote has, an operation that git is in the middle of, and
-// git's lock; then nothing is touched. Ignored files are no work.
-func (w *Workspace) ForgetWorkspace(ctx context.Context, info WorkspaceInfo, saved objstore.ID) (err error) {
-	unlock, err := w.lockWorktrees(ctx)
+// Forget removes a working copy that was added: its folder and the repository's record of it. Its branch stays. With
+// jj, Forget abandons the workspace's change if its files are exactly the tree saved, and the change has no
+// description, name or child; `jj op revert` takes that back.
+//
+// Forget returns an *UnsavedError and changes nothing if the working copy has uncommitted files that are not exactly the
+// tree saved (a zero saved matches no files), commits that no branch, bookmark, tag or remote has, an unfinished
+// operation of git, or git's lock. Ignored files may be removed.
+func Forget(ctx context.Context, w *jjbridge.Workspace, info Info, saved objstore.ID) (err error) {
+	unlock, err := lockWorktrees(ctx, w)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, unlock()) }()
-	if info, err = w.checkRemoval(ctx, info, saved); err != nil {
+	if info, err = checkRemoval(ctx, w, info, saved); err != nil {
 		return err
 	}
 	if w.Type == snapshot.VCSJJ {
 		// While its name tells which change it is.
-		if err := w.abandonSaved(ctx, info, saved); err != nil {
+		if err := abandonSaved(ctx, w, info, saved); err != nil {
 			return err
 		}
 	}
 	if info.Missing || info.Path == "" {
-		return w.forgetRecord(ctx, info)
+		return forgetRecord(ctx, w, info)
 	}
 	if err := os.Rename(info.Path, removedPath(info.Path)); err != nil {
 		return err
 	}
 	// From here on the folder is gone for everybody, and forgetRecord goes on where a
 	// process that dies here stops.
-	return w.forgetRecord(ctx, info)
+	return forgetRecord(ctx, w, info)
 }
 
-// CheckRemoval is the error with which ForgetWorkspace would refuse; nil where it would
-// remove the working copy. It changes nothing.
-func (w *Workspace) CheckRemoval(ctx context.Context, info WorkspaceInfo, saved objstore.ID) error {
-	defer w.shareWorktrees(ctx)()
-	info, err := w.checkRemoval(ctx, info, saved)
+// CheckRemoval returns the error with which Forget would refuse, or nil if Forget would remove the working copy.
+// It changes nothing.
+func CheckRemoval(ctx context.Context, w *jjbridge.Workspace, info Info, saved objstore.ID) error {
+	defer shareWorktrees(ctx, w)()
+	info, err := checkRemoval(ctx, w, info, saved)
 	if err == nil && info.Missing && w.Type != snapshot.VCSJJ {
-		err = w.checkMissing(ctx, info)
+		err = checkMissing(ctx, w, info)
 	}
 	return err
 }
 
 // checkRemoval checks that a working copy may be removed, and returns what the list says
 // of it now.
-func (w *Workspace) checkRemoval(ctx context.Context, info WorkspaceInfo, saved objstore.ID) (WorkspaceInfo, error) {
-	list, err := w.list(ctx)
+func checkRemoval(ctx context.Context, w *jjbridge.Workspace, info Info, saved objstore.ID) (Info, error) {
+	list, err := list(ctx, w)
 	if err != nil {
 		return info, err
 	}
-	info, err = w.removable(info, list)
+	info, err = removable(w, info, list)
 	if err != nil || info.Missing || info.Path == "" {
 		return info, err
 	}
-	opened, err := w.open(ctx, info)
+	opened, err := open(ctx, w, info)
 	if err != nil {
 		return info, err
 	}
-	reason, err := opened.unsaved(ctx, saved)
+	reason, err := unsaved(ctx, opened, saved)
 	if err == nil && reason != "" {
 		err = &UnsavedError{Path: info.Path, Reason: reason}
 	}
@@ -80,49 +82,49 @@ func (w *Workspace) checkRemoval(ctx context.Context, info WorkspaceInfo, saved 
 
 // removable finds the working copy in the list, as it is now. It is neither the main one
 // nor the one in use, and no other is inside it.
-func (w *Workspace) removable(want WorkspaceInfo, list []WorkspaceInfo) (WorkspaceInfo, error) {
+func removable(w *jjbridge.Workspace, want Info, list []Info) (Info, error) {
 	found := false
-	var info WorkspaceInfo
+	var info Info
 	for _, known := range list {
 		if known.Name == want.Name && (known.Path == want.Path || known.Path == "" || want.Path == "") {
 			info, found = known, true
 		}
 	}
-	refuse := func(reason string) (WorkspaceInfo, error) {
-		return WorkspaceInfo{}, &WorktreeError{Path: want.Path, Reason: reason}
+	refuse := func(reason string) (Info, error) {
+		return Info{}, &Error{Path: want.Path, Reason: reason}
 	}
 	switch {
 	case !found:
 		return refuse("is no working copy of this repository")
-	case info.Path == w.main || info.Name == "" || (w.jjRepo != "" && info.Path != "" && isWithin(w.jjRepo, info.Path)):
+	case info.Path == w.Main() || info.Name == "" || (w.JJRepo() != "" && info.Path != "" && isWithin(w.JJRepo(), info.Path)):
 		return refuse("is the main working copy")
 	case info.Name == w.Name || (info.Path != "" && isWithin(w.Root, info.Path)):
 		return refuse("is the working copy in use")
 	}
 	for _, other := range list {
 		if info.Path != "" && !other.Missing && other.Path != info.Path && other.Path != "" && isWithin(other.Path, info.Path) {
-			return WorkspaceInfo{}, &UnsavedError{Path: info.Path, Reason: "another working copy is inside it: " + other.Path}
+			return Info{}, &UnsavedError{Path: info.Path, Reason: "another working copy is inside it: " + other.Path}
 		}
 	}
 	return info, nil
 }
 
 // open is the working copy in its folder, if it is still that, and no link leads there.
-func (w *Workspace) open(ctx context.Context, info WorkspaceInfo) (*Workspace, error) {
-	opened, err := Locate(ctx, info.Path, gitexec.PlumbingEnv(w.env))
+func open(ctx context.Context, w *jjbridge.Workspace, info Info) (*jjbridge.Workspace, error) {
+	opened, err := jjbridge.Locate(ctx, info.Path, gitexec.PlumbingEnv(w.Environ()))
 	if err != nil {
 		return nil, err
 	}
 	if opened.Root != info.Path || opened.Name != info.Name || opened.Type != w.Type || opened.Repo.CommonDir != w.Repo.CommonDir {
-		return nil, &WorktreeError{Path: info.Path, Reason: "something else is in its place now"}
+		return nil, &Error{Path: info.Path, Reason: "something else is in its place now"}
 	}
 	return opened, nil
 }
 
 // forgetRecord removes the record of a working copy whose folder is gone, and what may
 // be left of the folder. The record goes last, so that it can be done again.
-func (w *Workspace) forgetRecord(ctx context.Context, info WorkspaceInfo) error {
-	if info.Path != "" && w.isRemoved(info) {
+func forgetRecord(ctx context.Context, w *jjbridge.Workspace, info Info) error {
+	if info.Path != "" && isRemoved(w, info) {
 		if err := removeContent(removedPath(info.Path)); err != nil {
 			return err
 		}
@@ -130,13 +132,13 @@ func (w *Workspace) forgetRecord(ctx context.Context, info WorkspaceInfo) error 
 			return err
 		}
 	}
-	if err := w.removeIndexOf(info.Name); err != nil {
+	if err := w.RemoveIndexOf(info.Name); err != nil {
 		return err
 	}
 	if w.Type != snapshot.VCSJJ {
-		return w.forgetMissing(ctx, info)
+		return forgetMissing(ctx, w, info)
 	}
-	_, _, err := w.jj(ctx, "workspace", "forget", "--", info.Name)
+	_, _, err := w.RunJJ(ctx, "workspace", "forget", "--", info.Name)
 	return err
 }
 
@@ -146,16 +148,16 @@ func removedPath(path string) string {
 }
 
 // isRemoved tells whether what is at removedPath was that working copy.
-func (w *Workspace) isRemoved(info WorkspaceInfo) bool {
+func isRemoved(w *jjbridge.Workspace, info Info) bool {
 	dir := removedPath(info.Path)
 	if stat, err := os.Lstat(dir); err != nil || !stat.IsDir() {
 		return false
 	}
 	if w.Type == snapshot.VCSJJ {
-		return w.hasWorkspaceAt(dir, info.Name)
+		return w.HasWorkspaceAt(dir, info.Name)
 	}
 	data, err := os.ReadFile(filepath.Join(dir, ".git"))
-	return err == nil && filepath.Clean(gitFile(dir, string(data))) == w.adminDir(info)
+	return err == nil && filepath.Clean(gitFile(dir, string(data))) == adminDir(w, info)
 }
 
 // gitFile is where the .git file of a worktree at dir points.

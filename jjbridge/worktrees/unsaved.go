@@ -1,4 +1,4 @@
-package jjbridge
+package worktrees
 
 import (
 	"bytes"
@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/git-smithers/git-smithers/jjbridge"
 	"github.com/git-smithers/git-smithers/objstore"
 	"github.com/git-smithers/git-smithers/snapshot"
 )
@@ -24,34 +25,34 @@ const (
 )
 
 // unsaved says in words what would be lost with this working copy; "" for nothing.
-func (w *Workspace) unsaved(ctx context.Context, saved objstore.ID) (string, error) {
+func unsaved(ctx context.Context, w *jjbridge.Workspace, saved objstore.ID) (string, error) {
 	if w.Type == snapshot.VCSJJ {
-		return w.unsavedJJ(ctx, saved)
+		return unsavedJJ(ctx, w, saved)
 	}
-	return w.unsavedGit(ctx, saved)
+	return unsavedGit(ctx, w, saved)
 }
 
 // unsavedGit says in words what would be lost with this worktree; "" for nothing.
-func (w *Workspace) unsavedGit(ctx context.Context, saved objstore.ID) (string, error) {
+func unsavedGit(ctx context.Context, w *jjbridge.Workspace, saved objstore.ID) (string, error) {
 	if reason, err := lockReason(w.Repo.GitDir); err != nil || reason != "" {
 		if reason == unfinishedLock && err == nil {
-			return w.unsavedUnfinished(ctx)
+			return unsavedUnfinished(ctx, w)
 		}
 		return reason, err
 	}
-	if doing := w.unfinished(); doing != "" {
+	if doing := unfinished(w); doing != "" {
 		return doing + " is in progress", nil
 	}
 	// The commits of a worktree's submodules are kept with the worktree.
 	if entries, err := os.ReadDir(filepath.Join(w.Repo.GitDir, "modules")); len(entries) > 0 || (err != nil && !errors.Is(err, fs.ErrNotExist)) {
 		return reasonSubmodules, nil
 	}
-	status, err := w.status(ctx)
+	status, err := status(ctx, w)
 	if err != nil {
 		return "", err
 	}
 	if status.detached {
-		if lost, err := w.isUnreachable(ctx, "HEAD", w.Repo.GitDir); err != nil || lost {
+		if lost, err := isUnreachable(ctx, w, "HEAD", w.Repo.GitDir); err != nil || lost {
 			return reasonDetached, err
 		}
 	}
@@ -63,7 +64,7 @@ func (w *Workspace) unsavedGit(ctx context.Context, saved objstore.ID) (string, 
 	case !status.changed:
 		return "", nil
 	}
-	same, reason, err := w.isSaved(ctx, saved)
+	same, reason, err := isSaved(ctx, w, saved)
 	if err != nil || same {
 		return "", err
 	}
@@ -71,11 +72,11 @@ func (w *Workspace) unsavedGit(ctx context.Context, saved objstore.ID) (string, 
 }
 
 // isSaved tells whether the files are exactly the tree saved, and says in words why not.
-func (w *Workspace) isSaved(ctx context.Context, saved objstore.ID) (same bool, reason string, err error) {
+func isSaved(ctx context.Context, w *jjbridge.Workspace, saved objstore.ID) (same bool, reason string, err error) {
 	if saved.IsZero() {
 		return false, reasonUncommitted, nil
 	}
-	captured, err := w.Capture(ctx, CaptureOptions{})
+	captured, err := w.Capture(ctx, jjbridge.CaptureOptions{})
 	if err != nil {
 		return false, "", err
 	}
@@ -88,7 +89,7 @@ func (w *Workspace) isSaved(ctx context.Context, saved objstore.ID) (same bool, 
 
 // unsavedUnfinished is unsavedGit for a worktree that git did not finish making: nothing
 // may be in it but files of its commit. Its index is not there yet, or not whole.
-func (w *Workspace) unsavedUnfinished(ctx context.Context) (string, error) {
+func unsavedUnfinished(ctx context.Context, w *jjbridge.Workspace) (string, error) {
 	index := filepath.Join(w.Repo.GitDir, "smithers-index")
 	for _, args := range [][]string{
 		{"read-tree", "HEAD"},
@@ -96,7 +97,7 @@ func (w *Workspace) unsavedUnfinished(ctx context.Context) (string, error) {
 		{"diff-files", "--name-only", "--diff-filter=d", "-z"},
 		{"ls-files", "--others", "--exclude-standard", "-z"},
 	} {
-		out, err := w.gitOnIndex(ctx, index, args...)
+		out, err := w.RunGitOnIndex(ctx, index, args...)
 		if err != nil && args[0] != "update-index" {
 			return "", err
 		}
@@ -109,8 +110,8 @@ func (w *Workspace) unsavedUnfinished(ctx context.Context) (string, error) {
 
 // Ignored returns an ignored file or folder of a working copy, relative to its top; "" if it has none. A working
 // copy that was just made has none.
-func (w *Workspace) Ignored(ctx context.Context, info WorkspaceInfo) (string, error) {
-	opened, err := w.open(ctx, info)
+func Ignored(ctx context.Context, w *jjbridge.Workspace, info Info) (string, error) {
+	opened, err := open(ctx, w, info)
 	if err != nil {
 		return "", err
 	}
@@ -120,10 +121,10 @@ func (w *Workspace) Ignored(ctx context.Context, info WorkspaceInfo) (string, er
 	}
 	index := filepath.Join(opened.Repo.GitDir, ignoredIndex)
 	defer os.Remove(index) //nolint:errcheck // the next one is written over it
-	if _, err := opened.gitOnIndex(ctx, index, "read-tree", commit); err != nil {
+	if _, err := opened.RunGitOnIndex(ctx, index, "read-tree", commit); err != nil {
 		return "", err
 	}
-	out, err := opened.gitOnIndex(ctx, index,
+	out, err := opened.RunGitOnIndex(ctx, index,
 		"ls-files", "--others", "--ignored", "--exclude-standard", "--directory", "-z", "--", ":(top,exclude).jj")
 	first, _, _ := bytes.Cut(out, []byte{0})
 	return string(first), err
@@ -135,7 +136,7 @@ const ignoredIndex = "smithers-ignored-index"
 // isUnreachable tells whether a commit is one that no branch, tag or remote-tracking
 // branch has, and neither the one that the worktree began with. "" is none. admin is
 // where git keeps what it knows of the worktree.
-func (w *Workspace) isUnreachable(ctx context.Context, commit, admin string) (bool, error) {
+func isUnreachable(ctx context.Context, w *jjbridge.Workspace, commit, admin string) (bool, error) {
 	if commit == "" {
 		return false, nil
 	}
@@ -143,7 +144,7 @@ func (w *Workspace) isUnreachable(ctx context.Context, commit, admin string) (bo
 	if first := firstCommit(admin); first != "" {
 		args = append(args, first)
 	}
-	out, err := w.git(ctx, args...)
+	out, err := w.RunGit(ctx, args...)
 	return len(out) > 0, err
 }
 
@@ -162,7 +163,7 @@ func firstCommit(admin string) string {
 }
 
 // unfinished is what git is in the middle of; "" for nothing.
-func (w *Workspace) unfinished() string {
+func unfinished(w *jjbridge.Workspace) string {
 	for _, mark := range []struct{ file, doing string }{
 		{"rebase-merge", "a rebase"},
 		{"rebase-apply", "a rebase"},
@@ -187,9 +188,9 @@ type gitStatus struct {
 	staged   string // a file whose staged content is neither HEAD's nor the file's; "" for none
 }
 
-func (w *Workspace) status(ctx context.Context) (gitStatus, error) {
+func status(ctx context.Context, w *jjbridge.Workspace) (gitStatus, error) {
 	var status gitStatus
-	out, err := w.git(ctx, "status", "--porcelain=v2", "-z", "--branch", "--untracked-files=normal", "--ignore-submodules=none", "--no-renames")
+	out, err := w.RunGit(ctx, "status", "--porcelain=v2", "-z", "--branch", "--untracked-files=normal", "--ignore-submodules=none", "--no-renames")
 	for line := range strings.SplitSeq(string(out), "\x00") {
 		kind, rest, _ := strings.Cut(line, " ")
 		switch kind {
@@ -220,8 +221,8 @@ const lostTemplate = `if(current_working_copy, "@", "-") ++ if(empty && !descrip
 
 // unsavedJJ says in words what would be lost with this workspace; "" for nothing. jj goes
 // on showing commits that have changes, so that it is what would be without a name.
-func (w *Workspace) unsavedJJ(ctx context.Context, saved objstore.ID) (string, error) {
-	captured, err := w.Capture(ctx, CaptureOptions{})
+func unsavedJJ(ctx context.Context, w *jjbridge.Workspace, saved objstore.ID) (string, error) {
+	captured, err := w.Capture(ctx, jjbridge.CaptureOptions{})
 	if err != nil {
 		return "", err
 	}
@@ -232,7 +233,7 @@ func (w *Workspace) unsavedJJ(ctx context.Context, saved objstore.ID) (string, e
 	if len(vcs.LeftOut) > 0 {
 		return leftOutReason(vcs.LeftOut[0]), nil
 	}
-	out, _, err := w.jj(ctx, "log", "--ignore-working-copy", "--no-graph", "--revisions="+lostRevset, "--template="+lostTemplate)
+	out, _, err := w.RunJJ(ctx, "log", "--ignore-working-copy", "--no-graph", "--revisions="+lostRevset, "--template="+lostTemplate)
 	if err != nil {
 		return "", err
 	}

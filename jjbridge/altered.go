@@ -15,6 +15,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/git-smithers/git-smithers/internal/gitexec"
 	"github.com/git-smithers/git-smithers/objstore"
 	"github.com/git-smithers/git-smithers/snapshot"
 )
@@ -26,13 +27,30 @@ type alteredState struct {
 	Files []snapshot.Altered // sorted
 }
 
+// contentRules are the settings and attributes of the user that decide how git stores the content of files, and what a
+// checkout makes of it.
+type contentRules struct {
+	config    gitexec.Config
+	root      string // of the working copy
+	commonDir string
+	env       []string
+}
+
+func (w *Workspace) contentRules() contentRules {
+	return contentRules{config: w.Repo.Config, root: w.Root, commonDir: w.Repo.CommonDir, env: w.env}
+}
+
+func (r contentRules) full(path string) string {
+	return filepath.Join(r.root, filepath.FromSlash(path))
+}
+
 // altered lists the files whose bytes a checkout of the captured tree would change, without the user's filters. If
 // no attribute and no setting changes files it costs nothing. Otherwise it reads the files that git has read now.
 func (c *filesCapture) altered(ctx context.Context, now *index, root objstore.ID, read []string) ([]snapshot.Altered, error) {
 	if c.git.gitDir != "" {
 		return nil, nil // stored byte for byte
 	}
-	rules := c.w.rules(now)
+	rules := c.w.contentRules().sum(now)
 	if rules == "" {
 		return nil, nil
 	}
@@ -71,9 +89,9 @@ func (c *filesCapture) altered(ctx context.Context, now *index, root objstore.ID
 // alteredRules is the version of the rules by which compareStored decides. A list that other rules found is made anew.
 const alteredRules = "2"
 
-// rules returns a sum over the attributes and settings that decide how git stores files and gives them back, or ""
+// sum returns a hash of the attributes and settings that decide how git stores files and gives them back, or ""
 // if there are none.
-func (w *Workspace) rules(now *index) string {
+func (r contentRules) sum(now *index) string {
 	sum := sha1.New()
 	sum.Write([]byte(alteredRules))
 	found := false
@@ -86,20 +104,20 @@ func (w *Workspace) rules(now *index) string {
 			add(e.path, e.id.Bytes())
 		}
 	}
-	for _, name := range w.attributeFiles() {
+	for _, name := range r.attributeFiles() {
 		if data, err := os.ReadFile(name); err == nil {
 			add(name, data)
 		}
 	}
-	if auto := w.autoCRLF(); auto != autoCRLFOff {
+	if auto := r.autoCRLF(); auto != autoCRLFOff {
 		add("core.autocrlf", []byte(auto))
 	}
 	if !found {
 		return ""
 	}
-	for _, key := range slices.Sorted(maps.Keys(w.Repo.Config)) {
+	for _, key := range slices.Sorted(maps.Keys(r.config)) {
 		if strings.HasPrefix(key, "filter.") || key == "core.eol" {
-			value, _ := w.Repo.Config.Get(key)
+			value, _ := r.config.Get(key)
 			add(key, []byte(value))
 		}
 	}
@@ -107,16 +125,16 @@ func (w *Workspace) rules(now *index) string {
 }
 
 // attributeFiles are the files besides those in the index in which git looks for attributes.
-func (w *Workspace) attributeFiles() []string {
-	files := []string{w.full(".gitattributes"), filepath.Join(w.Repo.CommonDir, "info", "attributes")}
-	home := lookupEnv(w.env, "HOME")
-	if name, ok := w.Repo.Config.Get("core.attributesfile"); ok {
+func (r contentRules) attributeFiles() []string {
+	files := []string{r.full(".gitattributes"), filepath.Join(r.commonDir, "info", "attributes")}
+	home := lookupEnv(r.env, "HOME")
+	if name, ok := r.config.Get("core.attributesfile"); ok {
 		if rest, ok := strings.CutPrefix(name, "~/"); ok {
 			name = filepath.Join(home, rest)
 		}
 		return append(files, name)
 	}
-	folder := cmp.Or(lookupEnv(w.env, "XDG_CONFIG_HOME"), filepath.Join(home, ".config"))
+	folder := cmp.Or(lookupEnv(r.env, "XDG_CONFIG_HOME"), filepath.Join(home, ".config"))
 	return append(files, filepath.Join(folder, "git", "attributes"))
 }
 
@@ -132,6 +150,7 @@ func (c *filesCapture) compareStored(ctx context.Context, now *index, paths []st
 	if err != nil {
 		return nil, err
 	}
+	rules := c.w.contentRules()
 	fields := splitPaths(out)
 	var altered []snapshot.Altered
 	var ask []askedFile
@@ -146,7 +165,7 @@ func (c *filesCapture) compareStored(ctx context.Context, now *index, paths []st
 		if !found || now.entries[i].more != 0 {
 			continue
 		}
-		by, undecided := c.w.alteredBy(&now.entries[i], has)
+		by, undecided := rules.alteredBy(&now.entries[i], has)
 		switch {
 		case undecided:
 			ask = append(ask, askedFile{&now.entries[i], by})
@@ -166,20 +185,20 @@ func (a attributes) given(name string) bool { return a[name] != "" && a[name] !=
 
 // alteredBy names what changes a file's bytes in a checkout, or "" if nothing does. If only git can
 // answer, undecided is true and by is the name to use if the bytes do change.
-func (w *Workspace) alteredBy(e *indexEntry, has attributes) (by string, undecided bool) {
+func (r contentRules) alteredBy(e *indexEntry, has attributes) (by string, undecided bool) {
 	if e.mode != objstore.ModeFile && e.mode != objstore.ModeExecutable {
 		return "", false
 	}
 	if has["filter"] == "lfs" {
 		return "lfs", false // git stores a pointer, never the file
 	}
-	filter := w.filterOf(has)
-	ends := w.lineEndsOf(has)
+	filter := r.filterOf(has)
+	ends := r.lineEndsOf(has)
 	recoded := has.given("working-tree-encoding")
 	if filter == "" && !ends.converts && !recoded && !has.given("ident") {
 		return "", false
 	}
-	data, err := os.ReadFile(w.full(e.path))
+	data, err := os.ReadFile(r.full(e.path))
 	if err != nil {
 		return "", false
 	}
@@ -198,10 +217,10 @@ func (w *Workspace) alteredBy(e *indexEntry, has attributes) (by string, undecid
 }
 
 // filterOf returns the name of the file's filter, or "" if no command is configured for it.
-func (w *Workspace) filterOf(has attributes) string {
+func (r contentRules) filterOf(has attributes) string {
 	name := has["filter"]
 	for _, command := range []string{"clean", "process"} {
-		if _, ok := w.Repo.Config.Get("filter." + name + "." + command); ok && has.given("filter") {
+		if _, ok := r.config.Get("filter." + name + "." + command); ok && has.given("filter") {
 			return name
 		}
 	}

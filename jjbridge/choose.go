@@ -128,7 +128,7 @@ func (c *choosing) missing() {
 		switch {
 		case err != nil:
 		case info.IsDir() && e.mode == objstore.ModeCommit:
-			c.edits.put = append(c.edits.put, c.w.plain(e))
+			c.edits.put = append(c.edits.put, plainEntry(c.w.Root, e))
 			c.edits.read = append(c.edits.read, e.path)
 			c.left.modules = append(c.left.modules, e.path)
 		default:

@@ -24,25 +24,25 @@ const (
 )
 
 // autoCRLF is the setting core.autocrlf.
-func (w *Workspace) autoCRLF() string {
-	if value, _ := w.Repo.Config.Get("core.autocrlf"); strings.EqualFold(value, autoCRLFInput) {
+func (r contentRules) autoCRLF() string {
+	if value, _ := r.config.Get("core.autocrlf"); strings.EqualFold(value, autoCRLFInput) {
 		return autoCRLFInput
 	}
-	if on, err := w.Repo.Config.Bool("core.autocrlf", false); err == nil && on {
+	if on, err := r.config.Bool("core.autocrlf", false); err == nil && on {
 		return autoCRLFOn
 	}
 	return autoCRLFOff
 }
 
 // textIsCRLF reports whether a checkout writes CRLF to text without an attribute that decides it.
-func (w *Workspace) textIsCRLF() bool {
-	switch w.autoCRLF() {
+func (r contentRules) textIsCRLF() bool {
+	switch r.autoCRLF() {
 	case autoCRLFOn:
 		return true
 	case autoCRLFInput:
 		return false
 	}
-	value, _ := w.Repo.Config.Get("core.eol")
+	value, _ := r.config.Get("core.eol")
 	switch strings.ToLower(value) {
 	case "crlf":
 		return true
@@ -53,7 +53,7 @@ func (w *Workspace) textIsCRLF() bool {
 }
 
 // lineEndsOf returns what git does with the line ends of a file that has these attributes.
-func (w *Workspace) lineEndsOf(has attributes) lineEnds {
+func (r contentRules) lineEndsOf(has attributes) lineEnds {
 	text, known := textAttribute(has["text"])
 	if !known {
 		text, known = textAttribute(has["crlf"])
@@ -68,11 +68,11 @@ func (w *Workspace) lineEndsOf(has attributes) lineEnds {
 		ends.crlf = true
 	case text == autoCRLFInput:
 	case known:
-		ends.crlf = w.textIsCRLF()
-	case w.autoCRLF() == autoCRLFOff:
+		ends.crlf = r.textIsCRLF()
+	case r.autoCRLF() == autoCRLFOff:
 		return lineEnds{}
 	default:
-		ends.guesses, ends.crlf = true, w.autoCRLF() == autoCRLFOn
+		ends.guesses, ends.crlf = true, r.autoCRLF() == autoCRLFOn
 	}
 	return ends
 }

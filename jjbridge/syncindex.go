@@ -52,14 +52,14 @@ func (w *Workspace) sync(ctx context.Context, p *privateIndex, objects objstore.
 			return nil, err
 		}
 	}
-	if s.tracked, err = w.copyTracked(ctx, p, user, data, warn); err != nil {
+	if s.tracked, err = p.copyTracked(ctx, w, user, data, warn); err != nil {
 		return nil, err
 	}
 	before := &index{}
 	if kept {
 		before = s.now
 	}
-	return s, w.resync(p, s, user, before, objects)
+	return s, s.remake(w.Root, p, user, before, objects)
 }
 
 // syncJJ brings the private index up to date with what jj tracks at rev.
@@ -76,16 +76,16 @@ func (w *Workspace) syncJJ(ctx context.Context, p *privateIndex, objects objstor
 	if err != nil || s.state.Root != w.Root || !has(objects, before.trees().root) {
 		before = &index{}
 	}
-	return s, w.resync(p, s, userIndex{Sum: rev.commit}, before, objects)
+	return s, s.remake(w.Root, p, userIndex{Sum: rev.commit}, before, objects)
 }
 
-// resync makes the index anew of the tracked paths and those of before.
-func (w *Workspace) resync(p *privateIndex, s *synced, user userIndex, before *index, objects objstore.Reader) error {
-	s.now, s.remade = w.merge(s.tracked, before), true
+// remake makes the index anew of the tracked paths and those of before.
+func (s *synced) remake(root string, p *privateIndex, user userIndex, before *index, objects objstore.Reader) error {
+	s.now, s.remade = mergeIndexes(root, s.tracked, before), true
 	if err := s.now.write(p.path()); err != nil {
 		return err
 	}
-	s.state = indexState{Version: indexStateVersion, Root: w.Root, User: user, Altered: s.state.Altered}
+	s.state = indexState{Version: indexStateVersion, Root: root, User: user, Altered: s.state.Altered}
 	s.trees = s.now.trees()
 	s.stored = has(objects, s.trees.root)
 	return p.writeState(s.state)
@@ -106,12 +106,12 @@ func has(objects objstore.Reader, id objstore.ID) bool {
 	return err == nil
 }
 
-// merge is an index with the paths of tracked, and those of before that can stand beside
+// mergeIndexes returns an index with the paths of tracked, and those of before that can stand beside
 // them. Where both have a path, what was looked at later counts.
-func (w *Workspace) merge(tracked, before *index) *index {
+func mergeIndexes(root string, tracked, before *index) *index {
 	merged := &index{entries: make([]indexEntry, 0, len(tracked.entries))}
 	add := func(e indexEntry, from *index) {
-		w.settle(&e, from.made)
+		settle(root, &e, from.made)
 		merged.entries = append(merged.entries, e)
 	}
 	rest := before.entries
@@ -125,7 +125,7 @@ func (w *Workspace) merge(tracked, before *index) *index {
 			}
 			rest = rest[1:]
 		}
-		e = w.plain(e)
+		e = plainEntry(root, e)
 		if len(rest) > 0 && rest[0].path == e.path {
 			if old := rest[0]; e.more == 0 && old.more == 0 && old.mtime().After(e.mtime()) {
 				add(old, before)
@@ -144,15 +144,15 @@ func (w *Workspace) merge(tracked, before *index) *index {
 	return merged
 }
 
-// plain is an entry of the user's index without what makes git look away from the file:
+// plainEntry returns an entry of the user's index without what makes git look away from the file:
 // stages, intents, and skip-worktree where there is a file nevertheless.
-func (w *Workspace) plain(e indexEntry) indexEntry {
+func plainEntry(root string, e indexEntry) indexEntry {
 	if e.stage() != 0 || e.more&flagIntent != 0 {
 		e.forget()
 	}
 	e.flags = 0
 	if e.more&flagSkip != 0 {
-		if _, err := os.Lstat(w.full(e.path)); err != nil {
+		if _, err := os.Lstat(filepath.Join(root, filepath.FromSlash(e.path))); err != nil {
 			e.more = flagSkip
 			return e
 		}
@@ -168,11 +168,11 @@ func (w *Workspace) plain(e indexEntry) indexEntry {
 // where git would have done so in the one that it comes from: a file that was changed
 // in the second in which the index was written may have been changed again. git need
 // not compare fractions of seconds, but this does.
-func (w *Workspace) settle(e *indexEntry, made time.Time) {
+func settle(root string, e *indexEntry, made time.Time) {
 	if e.more != 0 || e.mode == objstore.ModeCommit || e.mtime().Unix() < made.Unix() || made.IsZero() {
 		return
 	}
-	info, err := os.Lstat(w.full(e.path))
+	info, err := os.Lstat(filepath.Join(root, filepath.FromSlash(e.path)))
 	exact := err == nil && e.word(statNano) != 0 && info.ModTime().Equal(e.mtime()) &&
 		uint32(info.Size()) == e.size() && e.mtime().Before(made)
 	if !exact {

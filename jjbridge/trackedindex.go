@@ -91,7 +91,7 @@ func userIndexOf(path string, whole func(userIndex) bool) (_ userIndex, data []b
 
 // copyTracked puts the user's index, which git replaces and never changes, into the
 // file tracked, whole, and returns what is in it.
-func (w *Workspace) copyTracked(ctx context.Context, p *privateIndex, id userIndex, data []byte, warn func(error)) (*index, error) {
+func (p *privateIndex) copyTracked(ctx context.Context, w *Workspace, id userIndex, data []byte, warn func(error)) (*index, error) {
 	if id == (userIndex{}) {
 		err := os.Remove(p.tracked())
 		if errors.Is(err, fs.ErrNotExist) {
@@ -124,11 +124,11 @@ func (w *Workspace) copyTracked(ctx context.Context, p *privateIndex, id userInd
 	if err := os.Remove(p.tracked()); err != nil {
 		return nil, err
 	}
-	return w.trackedByHead(ctx, p)
+	return p.trackByHead(ctx, w)
 }
 
-// trackedByHead makes tracked the index of HEAD's tree.
-func (w *Workspace) trackedByHead(ctx context.Context, p *privateIndex) (*index, error) {
+// trackByHead makes tracked the index of HEAD's tree.
+func (p *privateIndex) trackByHead(ctx context.Context, w *Workspace) (*index, error) {
 	commit, _, err := w.Head(ctx)
 	if err != nil || commit == "" {
 		return &index{}, err

@@ -24,15 +24,15 @@ const baseTimeout = 5 * time.Second
 func (w *Workspace) BaseCommit(ctx context.Context, remote string) (objstore.ID, error) {
 	bounded, cancel := context.WithTimeout(ctx, baseTimeout)
 	defer cancel()
-	id, err := w.base(bounded, remote)
+	id, err := findBase(bounded, w, remote)
 	if err != nil && ctx.Err() == nil && bounded.Err() != nil {
 		return objstore.ID{}, nil
 	}
 	return id, err
 }
 
-func (w *Workspace) base(ctx context.Context, remote string) (objstore.ID, error) {
-	tip, err := w.tip(ctx)
+func findBase(ctx context.Context, w *Workspace, remote string) (objstore.ID, error) {
+	tip, err := tipOf(ctx, w)
 	if err != nil {
 		return objstore.ID{}, err
 	}
@@ -61,8 +61,8 @@ func (w *Workspace) base(ctx context.Context, remote string) (objstore.ID, error
 	return newestBoundary(out)
 }
 
-// tip is the name of the working copy's commit in the git store.
-func (w *Workspace) tip(ctx context.Context) (string, error) {
+// tipOf returns the name of the working copy's commit in the git store.
+func tipOf(ctx context.Context, w *Workspace) (string, error) {
 	if w.Type != snapshot.VCSJJ {
 		return "HEAD", nil
 	}

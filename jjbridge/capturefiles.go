@@ -89,7 +89,7 @@ func (c *filesCapture) apply(ctx context.Context, now *index, edits *indexEdits)
 		if now, err = readIndex(c.p.path()); err != nil {
 			return nil, err
 		}
-		again = slices.DeleteFunc(c.w.changedMeanwhile(now, again), c.left.isFiltered)
+		again = slices.DeleteFunc(changedMeanwhile(c.w, now, again), c.left.isFiltered)
 	}
 	c.left.warnOfFilters(c.opts.Warn)
 	if failed := c.left.failed; len(failed) > 0 {
@@ -142,7 +142,7 @@ func (c *filesCapture) quarantine() (err error) {
 }
 
 // changedMeanwhile are those of paths that are not what the index says, by now.
-func (w *Workspace) changedMeanwhile(now *index, paths []string) []string {
+func changedMeanwhile(w *Workspace, now *index, paths []string) []string {
 	var changed []string
 	for _, path := range paths {
 		i, found := now.find(path)

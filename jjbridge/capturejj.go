@@ -26,7 +26,7 @@ func (w *Workspace) captureJJ(ctx context.Context, opts CaptureOptions) (_ *Capt
 	}
 	embedded := make(chan []string, 1)
 	go func() {
-		folders, err := w.embeddedInJJ(ctx)
+		folders, err := embeddedInJJ(ctx, w)
 		if err != nil {
 			opts.Warn(fmt.Errorf("repositories inside the working copy are not named: %w", err))
 		}
@@ -49,9 +49,9 @@ func (w *Workspace) captureJJ(ctx context.Context, opts CaptureOptions) (_ *Capt
 	left := leftOuts{all: leftByJJ(stderr)}
 	files := captured{scope: snapshot.ScopeAll}
 	if rev.conflict {
-		files, err = w.captureConflicted(ctx, objects, rev, opts)
+		files, err = captureConflicted(ctx, w, objects, rev, opts)
 	} else {
-		files.tree, files.q, err = w.takeLarge(ctx, objects, rev.commit, opts, &left)
+		files.tree, files.q, err = takeLarge(ctx, w, objects, rev.commit, opts, &left)
 	}
 	if err != nil {
 		return nil, err
@@ -65,7 +65,7 @@ func (w *Workspace) captureJJ(ctx context.Context, opts CaptureOptions) (_ *Capt
 
 // captureConflicted reads the files as they stand, with jj's conflict markers: the tree of
 // a conflicted commit has all sides in folders that no checkout shows.
-func (w *Workspace) captureConflicted(ctx context.Context, objects objstore.Reader, rev jjRevision, opts CaptureOptions) (_ captured, err error) {
+func captureConflicted(ctx context.Context, w *Workspace, objects objstore.Reader, rev jjRevision, opts CaptureOptions) (_ captured, err error) {
 	p, err := w.lockIndex(ctx)
 	if err != nil {
 		return captured{}, err
@@ -96,7 +96,7 @@ func (w *Workspace) captureConflicted(ctx context.Context, objects objstore.Read
 // takeLarge is the tree of a commit of jj's without those of the files that it changes that are
 // above the limit or to be left out. They go to left; what its parents have stays, since the repository
 // keeps it anyway. The quarantine is nil where the tree is the commit's own.
-func (w *Workspace) takeLarge(ctx context.Context, objects objstore.Reader, commit string, opts CaptureOptions, left *leftOuts) (tree objstore.ID, _ *quarantine, err error) {
+func takeLarge(ctx context.Context, w *Workspace, objects objstore.Reader, commit string, opts CaptureOptions, left *leftOuts) (tree objstore.ID, _ *quarantine, err error) {
 	tree, parents, err := ReadCommit(objects, commit)
 	if err != nil {
 		return objstore.ID{}, nil, err

@@ -111,7 +111,7 @@ func (w *Workspace) RunJJ(ctx context.Context, args ...string) (stdout, stderr [
 	}.Run(ctx)
 	if failed, ok := errors.AsType[*gitexec.Error](err); ok && ctx.Err() == nil {
 		failed.Program = "jj"
-		failed.Err = w.whyJJ(ctx, failed)
+		failed.Err = whyJJ(ctx, w, failed)
 	}
 	return stdout, stderr, err
 }

@@ -40,14 +40,14 @@ func (e edit) change() PathChange {
 	return PathChange{Path: e.path, Op: OpModify}
 }
 
-// compare lists how the files of plan.From become those of plan.To, sorted by path. git
+// compare lists how the files of p.From become those of p.To, sorted by path. git
 // lists them in memory, so they are counted first.
-func (w *Workspace) compare(ctx context.Context, plan *Plan) ([]edit, error) {
-	if err := w.checkChanges(ctx, plan); err != nil {
+func (p *Plan) compare(ctx context.Context, w *Workspace) ([]edit, error) {
+	if err := p.checkChanges(ctx, w); err != nil {
 		return nil, err
 	}
 	out, err := w.gitWith(ctx, gitRun{
-		args: diffTreeArgs(plan.From.String(), plan.To.String()), env: alternates(plan.objects),
+		args: diffTreeArgs(p.From.String(), p.To.String()), env: alternates(p.objects),
 	})
 	if err != nil {
 		return nil, err
@@ -56,20 +56,20 @@ func (w *Workspace) compare(ctx context.Context, plan *Plan) ([]edit, error) {
 }
 
 // checkChanges refuses a plan of more changes than one tree may have paths.
-func (w *Workspace) checkChanges(ctx context.Context, plan *Plan) (err error) {
+func (p *Plan) checkChanges(ctx context.Context, w *Workspace) (err error) {
 	objects, err := w.openObjects()
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, objects.Close()) }()
 	reader := capturedReader{repository: objects}
-	if plan.objects != "" {
-		if reader.captured, err = w.openObjectsIn(plan.objects); err != nil {
+	if p.objects != "" {
+		if reader.captured, err = w.openObjectsIn(p.objects); err != nil {
 			return err
 		}
 		defer func() { err = errors.Join(err, reader.captured.Close()) }()
 	}
-	return objstore.CheckChanges(ctx, reader, plan.From, plan.To)
+	return objstore.CheckChanges(ctx, reader, p.From, p.To)
 }
 
 // capturedReader reads the objects of a capture that may not be in the repository.
@@ -144,7 +144,7 @@ func parseTreeFile(mode, id string) (treeFile, error) {
 
 // present looks for every file that is to be written, so that nothing is begun which
 // a missing object would end. It returns the size of the largest that comes back.
-func (w *Workspace) present(ctx context.Context, edits []edit) (largest int64, err error) {
+func present(ctx context.Context, w *Workspace, edits []edit) (largest int64, err error) {
 	var ask bytes.Buffer
 	added := make(map[string]bool)
 	for _, e := range edits {

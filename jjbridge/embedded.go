@@ -10,7 +10,7 @@ import (
 
 // embeddedInJJ are the repositories inside a jj working copy, which jj passes over
 // without a word.
-func (w *Workspace) embeddedInJJ(ctx context.Context) ([]string, error) {
+func embeddedInJJ(ctx context.Context, w *Workspace) ([]string, error) {
 	out, err := w.gitWith(ctx, gitRun{
 		// An index that is not there: everything that is not ignored is listed.
 		args: []string{"ls-files", "-z", "--others", "--exclude-standard", "--exclude=/.jj"},

@@ -17,17 +17,17 @@ import (
 // ignoreFile is the name of the files that say what git and jj do not look at.
 const ignoreFile = ".gitignore"
 
-// ignoredIn are the files that plan would remove and that the .gitignore files of plan.To
+// ignored lists the files that the plan would remove and that the .gitignore files of p.To
 // name, so that they may have been there when it was captured. What git's index has is
 // captured although it is ignored.
-func (w *Workspace) ignoredIn(ctx context.Context, plan *Plan) ([]snapshot.LeftOut, error) {
+func (p *Plan) ignored(ctx context.Context, w *Workspace) ([]snapshot.LeftOut, error) {
 	var ask bytes.Buffer
-	for _, e := range plan.edits {
+	for _, e := range p.edits {
 		if !e.to.exists() && !e.from.isModule() {
 			ask.WriteString("./" + e.path + "\x00")
 		}
 	}
-	changed := slices.ContainsFunc(plan.edits, func(e edit) bool { return e.to.exists() && path.Base(e.path) == ignoreFile })
+	changed := slices.ContainsFunc(p.edits, func(e edit) bool { return e.to.exists() && path.Base(e.path) == ignoreFile })
 	if !changed || ask.Len() == 0 {
 		return nil, nil
 	}
@@ -40,7 +40,7 @@ func (w *Workspace) ignoredIn(ctx context.Context, plan *Plan) ([]snapshot.LeftO
 		return nil, err
 	}
 	defer os.RemoveAll(dir) //nolint:errcheck // it is in the way of nothing
-	if err := w.writeIgnoreFiles(ctx, dir, plan.To); err != nil {
+	if err := writeIgnoreFiles(ctx, w, dir, p.To); err != nil {
 		return nil, err
 	}
 	then := *w
@@ -62,7 +62,7 @@ func (w *Workspace) ignoredIn(ctx context.Context, plan *Plan) ([]snapshot.LeftO
 }
 
 // writeIgnoreFiles writes into dir the .gitignore files of a tree.
-func (w *Workspace) writeIgnoreFiles(ctx context.Context, dir string, tree objstore.ID) (err error) {
+func writeIgnoreFiles(ctx context.Context, w *Workspace, dir string, tree objstore.ID) (err error) {
 	objects, err := w.openObjects()
 	if err != nil {
 		return err

@@ -14,7 +14,7 @@ import (
 const minJJ = 25
 
 // whyJJ is the cause of a failed jj command.
-func (w *Workspace) whyJJ(ctx context.Context, failed *gitexec.Error) error {
+func whyJJ(ctx context.Context, w *Workspace, failed *gitexec.Error) error {
 	if strings.Contains(failed.Stderr, "working copy is stale") {
 		return fmt.Errorf("%w: %w", ErrStale, failed.Err)
 	}

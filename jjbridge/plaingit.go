@@ -16,7 +16,7 @@ type plainGit struct {
 
 // plainGitDir makes, below dir, a git directory for it. It has nothing of its own but
 // attributes that are above all others; the objects are the repository's.
-func (w *Workspace) plainGitDir(dir string) (plainGit, error) {
+func plainGitDir(w *Workspace, dir string) (plainGit, error) {
 	gitDir := filepath.Join(dir, "plain")
 	format := "[core]\n\trepositoryFormatVersion = 1\n\tbare = false\n[extensions]\n\tobjectFormat = " + w.Repo.ObjectFormat + "\n"
 	for _, file := range []struct{ name, content string }{

@@ -85,13 +85,13 @@ func (w *Workspace) jjRevision(ctx context.Context, options ...string) (rev jjRe
 		return jjRevision{}, stderr, fmt.Errorf("%w: unexpected answer %q", ErrJJTooOld, out)
 	}
 	rev = jjRevision{change: lines[0], commit: lines[1], conflict: lines[2] != "", bookmark: lines[3]}
-	rev.operation, err = w.operation()
+	rev.operation, err = lastOperation(w)
 	return rev, stderr, err
 }
 
-// operation is the id of jj's newest operation, which the head's file is named for; ""
+// lastOperation returns the id of jj's newest operation, which the head's file is named for; ""
 // where there are several heads, which jj's next command merges.
-func (w *Workspace) operation() (string, error) {
+func lastOperation(w *Workspace) (string, error) {
 	heads, err := os.ReadDir(filepath.Join(w.jjRepo, "op_heads", "heads"))
 	if err != nil {
 		return "", err

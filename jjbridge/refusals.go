@@ -11,21 +11,21 @@ import (
 
 // refusals lists what speaks against a plan, sorted by path, and the submodules that it
 // moves. It reads the working copy as it is now.
-func (w *Workspace) refusals(ctx context.Context, plan *Plan) ([]moduleMove, []Refusal, error) {
-	found := newObstacles(w.Root, plan.edits, w.foldsCase(), plan.leftOut)
+func (p *Plan) refusals(ctx context.Context, w *Workspace) ([]moduleMove, []Refusal, error) {
+	found := newObstacles(w.Root, p.edits, foldsCase(w), p.leftOut)
 	found.find()
 	refused := found.refused
 	var moves []moduleMove
 	if w.Type == snapshot.VCSJJ {
-		sparse, err := w.sparseRefusals(ctx, plan.edits)
+		sparse, err := sparseRefusals(ctx, w, p.edits)
 		if err != nil {
 			return nil, nil, err
 		}
-		refused = append(append(refused, jjRefusals(plan.edits)...), sparse...)
+		refused = append(append(refused, jjRefusals(p.edits)...), sparse...)
 	} else {
 		var more []Refusal
 		var err error
-		if moves, more, err = w.moduleMoves(ctx, w.Root, "", plan.edits); err != nil {
+		if moves, more, err = moduleMoves(ctx, w, w.Root, "", p.edits); err != nil {
 			return nil, nil, err
 		}
 		refused = append(refused, more...)
@@ -33,7 +33,7 @@ func (w *Workspace) refusals(ctx context.Context, plan *Plan) ([]moduleMove, []R
 	if len(refused) == 0 {
 		return moves, nil, nil
 	}
-	if err := w.tellIgnored(ctx, refused); err != nil {
+	if err := tellIgnored(ctx, w, refused); err != nil {
 		return nil, nil, err
 	}
 	slices.SortStableFunc(refused, func(a, b Refusal) int { return cmp.Compare(a.Path, b.Path) })
@@ -52,13 +52,13 @@ func jjRefusals(edits []edit) []Refusal {
 }
 
 // foldsCase tells whether the file system takes names that differ in case for one.
-func (w *Workspace) foldsCase() bool {
+func foldsCase(w *Workspace) bool {
 	fold, err := w.Repo.Config.Bool("core.ignoreCase", false)
 	return err == nil && fold
 }
 
 // tellIgnored says of unrecorded files that they are ignored, where git ignores them.
-func (w *Workspace) tellIgnored(ctx context.Context, refused []Refusal) error {
+func tellIgnored(ctx context.Context, w *Workspace, refused []Refusal) error {
 	var ask bytes.Buffer
 	for _, r := range refused {
 		ask.WriteString("./" + r.Path + "\x00")

@@ -92,10 +92,10 @@ func (w *Workspace) Plan(ctx context.Context, have *Captured, want objstore.ID, 
 		return nil, err
 	}
 	plan := &Plan{From: from, To: want, objects: objects, index: have.index, leftOut: have.VCS.LeftOut}
-	if plan.edits, err = w.compare(ctx, plan); err != nil {
+	if plan.edits, err = plan.compare(ctx, w); err != nil {
 		return nil, err
 	}
-	ignored, err := w.ignoredIn(ctx, plan)
+	ignored, err := plan.ignored(ctx, w)
 	if err != nil {
 		return nil, err
 	}
@@ -104,10 +104,10 @@ func (w *Workspace) Plan(ctx context.Context, have *Captured, want objstore.ID, 
 	for i, e := range plan.edits {
 		plan.Changes[i] = e.change()
 	}
-	if plan.largest, err = w.present(ctx, plan.edits); err != nil {
+	if plan.largest, err = present(ctx, w, plan.edits); err != nil {
 		return nil, err
 	}
-	if plan.modules, plan.Refused, err = w.refusals(ctx, plan); err != nil {
+	if plan.modules, plan.Refused, err = plan.refusals(ctx, w); err != nil {
 		return nil, err
 	}
 	return plan, nil
@@ -146,7 +146,7 @@ func (w *Workspace) Restore(ctx context.Context, plan *Plan) (err error) {
 		return err
 	}
 	// Once more: an ignored file in the way is none to git.
-	modules, refused, err := w.refusals(ctx, plan)
+	modules, refused, err := plan.refusals(ctx, w)
 	if err != nil {
 		return err
 	}
@@ -157,7 +157,7 @@ func (w *Workspace) Restore(ctx context.Context, plan *Plan) (err error) {
 		return err
 	}
 	ctx = context.WithoutCancel(ctx)
-	if err := w.restoreFiles(ctx, git, plan); err != nil {
+	if err := restoreFiles(ctx, w, git, plan); err != nil {
 		return err
 	}
 	for _, m := range modules {
@@ -166,14 +166,14 @@ func (w *Workspace) Restore(ctx context.Context, plan *Plan) (err error) {
 		}
 	}
 	if w.Type == snapshot.VCSJJ {
-		return w.snapshotRestored(ctx, index.dir, plan)
+		return plan.snapshot(ctx, w, index.dir)
 	}
 	return nil
 }
 
 // restoreFiles makes the files those of plan.To. Where it changes attributes, it looks at
 // the other files that they speak of, too.
-func (w *Workspace) restoreFiles(ctx context.Context, git *filesGit, plan *Plan) error {
+func restoreFiles(ctx context.Context, w *Workspace, git *filesGit, plan *Plan) error {
 	if err := git.begin(ctx, plan.From, plan.index); err != nil {
 		return err
 	}

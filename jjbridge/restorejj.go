@@ -8,28 +8,28 @@ import (
 	"strings"
 )
 
-// snapshotRestored lets jj take the restored files into its working-copy commit, by one
+// snapshot lets jj take the restored files into its working-copy commit, by one
 // command and so as one operation. Only where files came back that jj is told to ignore
 // there are two more, by which jj tracks them nevertheless. dir is for temporary files.
-func (w *Workspace) snapshotRestored(ctx context.Context, dir string, plan *Plan) error {
-	err := w.trackRestored(ctx, dir, plan)
+func (p *Plan) snapshot(ctx context.Context, w *Workspace, dir string) error {
+	err := p.track(ctx, w, dir)
 	if err != nil {
 		return fmt.Errorf("%w: the files are as they should be, but jj has not recorded them: %w", ErrUnfinished, err)
 	}
 	return nil
 }
 
-func (w *Workspace) trackRestored(ctx context.Context, dir string, plan *Plan) error {
+func (p *Plan) track(ctx context.Context, w *Workspace, dir string) error {
 	config := filepath.Join(dir, "jj.toml"+unfinished)
-	if err := os.WriteFile(config, snapshotConfig(plan), 0o666); err != nil {
+	if err := os.WriteFile(config, snapshotConfig(p), 0o666); err != nil {
 		return err
 	}
 	defer os.Remove(config) //nolint:errcheck // whoever locks the folder next removes it
 	rev, _, err := w.jjRevision(ctx, "--config-file="+config)
-	if err != nil || rev.conflict || len(plan.added()) == 0 {
+	if err != nil || rev.conflict || len(p.added()) == 0 {
 		return err
 	}
-	out, err := w.RunGit(ctx, diffTreeArgs(rev.commit, plan.To.String())...)
+	out, err := w.RunGit(ctx, diffTreeArgs(rev.commit, p.To.String())...)
 	if err != nil {
 		return err
 	}

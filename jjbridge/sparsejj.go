@@ -8,8 +8,8 @@ import (
 )
 
 // sparseRefusals are the edits outside the paths that a sparse jj workspace has.
-func (w *Workspace) sparseRefusals(ctx context.Context, edits []edit) ([]Refusal, error) {
-	if len(edits) == 0 || !w.isSparse() {
+func sparseRefusals(ctx context.Context, w *Workspace, edits []edit) ([]Refusal, error) {
+	if len(edits) == 0 || !isSparse(w) {
 		return nil, nil
 	}
 	out, _, err := w.RunJJ(ctx, "sparse", "list", "--ignore-working-copy")
@@ -37,7 +37,7 @@ func isBelowAny(name string, folders []string) bool {
 
 // isSparse tells whether jj wrote down that the workspace has not all paths. Where jj has
 // changed how it writes, it is taken to have all.
-func (w *Workspace) isSparse() bool {
+func isSparse(w *Workspace) bool {
 	data, err := os.ReadFile(filepath.Join(w.Root, ".jj", "working_copy", "tree_state"))
 	if err != nil {
 		return false

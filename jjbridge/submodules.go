@@ -19,7 +19,7 @@ type moduleMove struct {
 // moduleMoves lists the submodules that edits put on another commit, those inside them
 // included, and what speaks against it. root is the top of the working copy with the
 // edits, prefix its path in the outermost one. A submodule that is not initialised stays so.
-func (w *Workspace) moduleMoves(ctx context.Context, root, prefix string, edits []edit) ([]moduleMove, []Refusal, error) {
+func moduleMoves(ctx context.Context, w *Workspace, root, prefix string, edits []edit) ([]moduleMove, []Refusal, error) {
 	var moves []moduleMove
 	var refused []Refusal
 	for _, e := range edits {
@@ -33,7 +33,7 @@ func (w *Workspace) moduleMoves(ctx context.Context, root, prefix string, edits 
 			}
 			continue
 		}
-		inner, reasons, err := w.moduleMove(ctx, dir, prefix+e.path, e.to.id)
+		inner, reasons, err := movesOf(ctx, w, dir, prefix+e.path, e.to.id)
 		if err != nil {
 			return nil, nil, err
 		}
@@ -42,8 +42,8 @@ func (w *Workspace) moduleMoves(ctx context.Context, root, prefix string, edits 
 	return moves, refused, nil
 }
 
-// moduleMove is moduleMoves for one submodule that is there.
-func (w *Workspace) moduleMove(ctx context.Context, dir, name string, commit objstore.ID) ([]moduleMove, []Refusal, error) {
+// movesOf returns the moves of one submodule that is checked out, and of those inside it.
+func movesOf(ctx context.Context, w *Workspace, dir, name string, commit objstore.ID) ([]moduleMove, []Refusal, error) {
 	git := moduleGit{dir: dir, env: w.gitEnv()}
 	refuse := func(reason string) ([]moduleMove, []Refusal, error) {
 		return nil, []Refusal{{name, reason}}, ctx.Err()
@@ -74,12 +74,12 @@ func (w *Workspace) moduleMove(ctx context.Context, dir, name string, commit obj
 	if err != nil {
 		return nil, nil, err
 	}
-	found := newObstacles(dir, edits, w.foldsCase(), nil)
+	found := newObstacles(dir, edits, foldsCase(w), nil)
 	found.find()
 	for i := range found.refused {
 		found.refused[i].Path = name + "/" + found.refused[i].Path
 	}
-	moves, refused, err := w.moduleMoves(ctx, dir, name+"/", edits)
+	moves, refused, err := moduleMoves(ctx, w, dir, name+"/", edits)
 	return append([]moduleMove{{dir, commit}}, moves...), append(found.refused, refused...), err
 }
 

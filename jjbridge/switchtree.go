@@ -33,7 +33,7 @@ func (w *Workspace) filesGit(index *privateIndex, objects string) (*filesGit, er
 	if w.Type != snapshot.VCSJJ {
 		return g, nil
 	}
-	plain, err := w.plainGitDir(index.dir)
+	plain, err := plainGitDir(w, index.dir)
 	if err != nil {
 		return nil, err
 	}

@@ -132,7 +132,7 @@ func (c *Captured) Close() error {
 // stash, hooks and reflogs; with jj, jj itself takes a snapshot, which is at most one
 // operation. Captures of one working copy wait for each other, also across processes.
 // ErrNoWorkingCopy where there is none.
-func (w *Workspace) Capture(ctx context.Context, opts CaptureOptions) (*Captured, error) {
+func (w *Workspace) Capture(ctx context.Context, opts CaptureOptions) (_ *Captured, err error) {
 	opts = opts.withDefaults()
 	capture := w.captureGit
 	switch {
@@ -141,11 +141,17 @@ func (w *Workspace) Capture(ctx context.Context, opts CaptureOptions) (*Captured
 	case w.Type == snapshot.VCSJJ:
 		capture = w.captureJJ
 	}
-	release, err := w.pin(ctx)
+	// A store of its own: another store's cache may have objects that git has pruned since.
+	objects, err := w.openObjects()
 	if err != nil {
 		return nil, err
 	}
-	c, err := capture(ctx, opts)
+	defer func() { err = errors.Join(err, objects.Close()) }()
+	release, err := objects.Pin(ctx) // nothing that the repository has is dropped from here on
+	if err != nil {
+		return nil, err
+	}
+	c, err := capture(ctx, objects, opts)
 	if err != nil {
 		release()
 		return nil, err
@@ -154,18 +160,8 @@ func (w *Workspace) Capture(ctx context.Context, opts CaptureOptions) (*Captured
 	return c, nil
 }
 
-// pin keeps the objects of the repository from being dropped.
-func (w *Workspace) pin(ctx context.Context) (release func(), err error) {
-	objects, err := w.openObjects()
-	if err != nil {
-		return nil, err
-	}
-	defer func() { err = errors.Join(err, objects.Close()) }()
-	return objects.Pin(ctx)
-}
-
 // captureGit reads the working copy of a git repository.
-func (w *Workspace) captureGit(ctx context.Context, opts CaptureOptions) (_ *Captured, err error) {
+func (w *Workspace) captureGit(ctx context.Context, objects *objstore.Store, opts CaptureOptions) (_ *Captured, err error) {
 	c := &Captured{VCS: snapshot.VCS{Type: snapshot.VCSGit, Root: w.vcsRoot()}}
 	if opts.Scope == ScopeOff {
 		c.VCS.CommitID, c.VCS.Branch, err = w.Head(ctx)
@@ -186,7 +182,7 @@ func (w *Workspace) captureGit(ctx context.Context, opts CaptureOptions) (_ *Cap
 		c.VCS.CommitID, c.VCS.Branch, err = w.Head(ctx)
 		head <- err
 	}()
-	files, err := w.captureFiles(ctx, p, opts)
+	files, err := w.captureFiles(ctx, objects, p, opts)
 	if err := errors.Join(err, <-head); err != nil {
 		if files.q != nil {
 			err = errors.Join(err, files.q.close())
@@ -201,12 +197,7 @@ func (w *Workspace) captureGit(ctx context.Context, opts CaptureOptions) (_ *Cap
 }
 
 // captureFiles captures the files as git sees them.
-func (w *Workspace) captureFiles(ctx context.Context, p *privateIndex, opts CaptureOptions) (_ captured, err error) {
-	objects, err := w.openObjects()
-	if err != nil {
-		return captured{}, err
-	}
-	defer func() { err = errors.Join(err, objects.Close()) }()
+func (w *Workspace) captureFiles(ctx context.Context, objects *objstore.Store, p *privateIndex, opts CaptureOptions) (_ captured, err error) {
 	capture := &filesCapture{w: w, p: p, opts: opts, objects: objects, scope: opts.Scope}
 	// Mostly the index is up to date, so the files are looked at meanwhile.
 	early := capture.scanEarly(ctx)

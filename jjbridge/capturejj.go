@@ -16,7 +16,7 @@ import (
 
 // captureJJ has jj take a snapshot and reads what @ is then: its tree is what was
 // captured, and jj keeps it from every gc until the capture is stored.
-func (w *Workspace) captureJJ(ctx context.Context, opts CaptureOptions) (_ *Captured, err error) {
+func (w *Workspace) captureJJ(ctx context.Context, objects *objstore.Store, opts CaptureOptions) (_ *Captured, err error) {
 	if opts.Scope == ScopeOff {
 		v, err := w.Pointer(ctx)
 		if err != nil {
@@ -41,11 +41,6 @@ func (w *Workspace) captureJJ(ctx context.Context, opts CaptureOptions) (_ *Capt
 		Type: snapshot.VCSJJ, ChangeID: rev.change, CommitID: rev.commit, Operation: rev.operation,
 		Branch: rev.bookmark, Root: w.vcsRoot(), Conflicted: rev.conflict,
 	}}
-	objects, err := w.openObjects()
-	if err != nil {
-		return nil, err
-	}
-	defer func() { err = errors.Join(err, objects.Close()) }()
 	left := leftOuts{all: leftByJJ(stderr)}
 	files := captured{scope: snapshot.ScopeAll}
 	if rev.conflict {

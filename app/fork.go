@@ -24,21 +24,30 @@ type ForkMade struct {
 
 // Fork makes a run of another one's frame. Nothing runs.
 func (d *Desk) Fork(ctx context.Context, req ForkRequest) (*ForkMade, error) {
-	from, err := d.Store.Load(ctx, req.From)
-	if err != nil {
-		return nil, err
-	}
+	out := &ForkMade{}
+	var check func(json.RawMessage) error
 	fork := timeline.ForkRequest{
 		From: req.From, RunID: req.RunID, Nodes: req.Nodes, NoDeps: req.NoDeps, NamedOnly: req.NamedOnly,
 		Input: req.Input, Label: req.Label, Description: req.Description,
-	}
-	if req.Input != nil {
-		if fork.CheckInput, err = keptInputCheck(from); err != nil {
-			return nil, err
-		}
+		Found: func(at *timeline.Loaded) (err error) {
+			if out.From = at; req.Input != nil {
+				check, err = keptInputCheck(at)
+			}
+			return err
+		},
+		CheckInput: func(input json.RawMessage) error {
+			if check == nil {
+				return nil
+			}
+			return check(input)
+		},
 	}
 	head, err := d.Store.Fork(ctx, fork)
-	return &ForkMade{head, from}, err
+	if err != nil {
+		return nil, err
+	}
+	out.Head = head
+	return out, nil
 }
 
 // keptInputCheck is the input check of the workflow that a frame keeps; nil if the frame keeps no workflow of ours.

@@ -25,6 +25,8 @@ type ForkRequest struct {
 	Input       json.RawMessage // a JSON object, merged over the parent's input; nil: as it is
 	Label       string
 	Description string
+	// Found is called with what From means, before anything else; nil: it is not. It may refuse with an error.
+	Found func(*Loaded) error
 	// Prepare returns further changes of the child's frame 0, made before the
 	// resets; nil: none. It may refuse with an error, and then nothing is written.
 	Prepare func(*snapshot.State) ([]snapshot.Change, error)
@@ -51,7 +53,7 @@ func (s *Store) Fork(ctx context.Context, req ForkRequest) (*Head, error) {
 		return nil, Explain(err)
 	}
 	defer release()
-	from, err := s.forkPoint(ctx, req.From)
+	from, err := s.forkPoint(ctx, req)
 	if err != nil {
 		return nil, err
 	}
@@ -96,8 +98,11 @@ func NewRunID() string {
 
 // forkPoint loads the frame to fork. What arrived after a run's newest frame is not part
 // of it, and so not of a bare run's fork.
-func (s *Store) forkPoint(ctx context.Context, address string) (*Loaded, error) {
-	from, err := s.Load(ctx, address)
+func (s *Store) forkPoint(ctx context.Context, req ForkRequest) (*Loaded, error) {
+	from, err := s.Load(ctx, req.From)
+	if err == nil && req.Found != nil {
+		err = req.Found(from)
+	}
 	if err != nil || from.Entry.Frame != snapshot.NoFrame {
 		return from, err
 	}

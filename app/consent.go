@@ -99,7 +99,7 @@ func ConsentLines(wf *engine.Workflow) []string {
 	return lines
 }
 
-// worktreeLines say where a worktree is made, where the workflow says so.
+// worktreeLines name the folder, branch and base of a worktree, if the workflow does.
 func worktreeLines(of string, w *engine.Worktree) []string {
 	if w == nil || w.Path == "" && w.Branch == "" && w.Base == "" {
 		return nil

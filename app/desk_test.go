@@ -24,7 +24,7 @@ import (
 	"github.com/git-smithers/git-smithers/timeline/travel"
 )
 
-// A recorder is a Teller that keeps what it is told, by the names of the notes' types.
+// A recorder is a Teller that keeps what it is told, by the names of the notes' types without "Note".
 type recorder struct {
 	mu     sync.Mutex
 	told   []string
@@ -37,7 +37,9 @@ func (r *recorder) add(text string) {
 	r.told = append(r.told, text)
 }
 
-func (r *recorder) Note(_ context.Context, note app.Note) { r.add(reflect.TypeOf(note).Name()) }
+func (r *recorder) Note(_ context.Context, note app.Note) {
+	r.add(strings.TrimSuffix(reflect.TypeOf(note).Name(), "Note"))
+}
 
 func (r *recorder) Warn(err error) {
 	r.mu.Lock()
@@ -253,7 +255,7 @@ func TestASupervisorReportsWhatItDoes(t *testing.T) {
 	var actions []app.SupervisorAction
 	err = d.Supervise(t.Context(), app.SuperviseRequest{
 		Once: true, Interval: time.Second, MaxRuns: 1,
-		Report: func(did app.Supervised) error {
+		Report: func(did app.SupervisorReport) error {
 			assert.Equal(t, "a", did.Run)
 			actions = append(actions, did.Action)
 			return nil
@@ -261,7 +263,7 @@ func TestASupervisorReportsWhatItDoes(t *testing.T) {
 	})
 	require.NoError(t, err)
 	assert.Equal(t, []app.SupervisorAction{app.RunResumed, app.RunEnded}, actions)
-	assert.Contains(t, rec.take(), "SupervisedFrame")
+	assert.Contains(t, rec.take(), "Frame")
 }
 
 func TestSmithersThatCannotBeStartedLeavesNothingBehind(t *testing.T) {

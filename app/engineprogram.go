@@ -10,7 +10,7 @@ import (
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
 
-// check is engine_missing where Smithers cannot be started, as far as that can be told without
+// check returns engine_missing if Smithers cannot be started, as far as one can see without
 // starting it.
 func (e *smithersEngine) check(ctx context.Context) error {
 	missing := func(format string, args ...any) error {
@@ -44,7 +44,7 @@ func (e *smithersEngine) check(ctx context.Context) error {
 	return ctx.Err()
 }
 
-// commandName is the program that a shell would run for a command; "" where only the shell can tell.
+// commandName is the program that a shell would run for a command; "" if only the shell can find out.
 func commandName(command string) string {
 	for word := range strings.FieldsSeq(command) {
 		name, _, assigned := strings.Cut(word, "=")

@@ -70,7 +70,7 @@ func (e *execution) execute(ctx context.Context) (*Result, error) {
 	}
 	agreed, claim, err := e.claimIfLeft(ctx, opts)
 	if e.resumes && err == nil {
-		e.Teller.Note(ctx, Continued{e.head})
+		e.Teller.Note(ctx, ContinuedNote{e.head})
 	}
 	if claim != nil {
 		frame, over := e.Teller.Tasks(ctx, e.workflow)

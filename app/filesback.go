@@ -56,7 +56,7 @@ func (b *filesBack) check(ctx context.Context, head *timeline.Head, wf *engine.W
 func (b *filesBack) bring(ctx context.Context) (err error) {
 	b.done, err = b.each(ctx, false, b.confirm)
 	for _, one := range b.done {
-		b.Teller.Note(ctx, BroughtBack{one})
+		b.Teller.Note(ctx, BroughtBackNote{one})
 	}
 	return err
 }

@@ -16,15 +16,15 @@ type ForkRequest struct {
 	RunID       string // "" makes one up
 }
 
-// ForkMade is a fork that was made, and the entry that the address of the request means.
-type ForkMade struct {
+// ForkResult is a fork that was made, and the entry that the address of the request means.
+type ForkResult struct {
 	Head *timeline.Head
 	From *timeline.Loaded
 }
 
 // Fork makes a run of another one's frame. Nothing runs.
-func (d *Desk) Fork(ctx context.Context, req ForkRequest) (*ForkMade, error) {
-	out := &ForkMade{}
+func (d *Desk) Fork(ctx context.Context, req ForkRequest) (*ForkResult, error) {
+	out := &ForkResult{}
 	var check func(json.RawMessage) error
 	fork := timeline.ForkRequest{
 		From: req.From, RunID: req.RunID, Nodes: req.Nodes, NoDeps: req.NoDeps, NamedOnly: req.NamedOnly,

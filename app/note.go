@@ -10,61 +10,61 @@ import (
 // A Note is one thing that happened while a request is carried out.
 type Note interface{ note() }
 
-// Created notes that a run was made.
-type Created struct{ Run string }
+// CreatedNote notes that a run was made.
+type CreatedNote struct{ Run string }
 
-// Forked notes that a run was made of another one's frame.
-type Forked struct {
+// ForkedNote notes that a run was made of another one's frame.
+type ForkedNote struct {
 	Run  string
 	From timeline.Address
 }
 
-// Continued notes that a run continues, and is claimed if anything of it is left.
-type Continued struct{ Head *timeline.Head }
+// ContinuedNote notes that a run continues, and is claimed if anything of it is left.
+type ContinuedNote struct{ Head *timeline.Head }
 
-// DefinitionKept notes that the workflow file of a run is not here, so that the run continues with the definition that it
+// DefinitionKeptNote notes that the workflow file of a run is not here, so that the run continues with the definition that it
 // keeps.
-type DefinitionKept struct{ Run string }
+type DefinitionKeptNote struct{ Run string }
 
-// Filled notes that a worktree was made for a run, with the files of its newest frame.
-type Filled struct {
+// FilledNote notes that a worktree was made for a run, with the files of its newest frame.
+type FilledNote struct {
 	Run, Root string
 	Files     *snapshot.VCS
 }
 
-// CheckedOut notes that a working copy was made for a run, with the files of a frame.
-type CheckedOut struct{ *timeline.CheckedOut }
+// CheckedOutNote notes that a working copy was made for a run, with the files of a frame.
+type CheckedOutNote struct{ *timeline.CheckedOut }
 
-// BroughtBack notes that the files of a run's newest frame were restored before it continues.
-type BroughtBack struct{ *timeline.Restored }
+// BroughtBackNote notes that the files of a run's newest frame were restored before it continues.
+type BroughtBackNote struct{ *timeline.Restored }
 
-// WentBack notes that a run went back, before it continues.
-type WentBack struct{ *travel.Result }
+// WentBackNote notes that a run went back, before it continues.
+type WentBackNote struct{ *travel.Result }
 
-// SupervisedFrame notes a frame of a run that a supervisor executes.
-type SupervisedFrame struct {
+// FrameNote notes a frame of a run that a supervisor executes.
+type FrameNote struct {
 	Run string
 	engine.Progress
 }
 
-// FolderMissing notes that the folder of the request is not in a new working copy, so that the engine is started at its top.
-type FolderMissing struct{ Folder string }
+// FolderMissingNote notes that the folder of the request is not in a new working copy, so that the engine is started at its top.
+type FolderMissingNote struct{ Folder string }
 
-// Exported notes that a run was written to the database of another engine.
-type Exported struct{ Database string }
+// ExportedNote notes that a run was written to the database of another engine.
+type ExportedNote struct{ Database string }
 
-// EngineSaid is a line that another engine has written.
-type EngineSaid struct{ Line string }
+// EngineSaidNote is a line that another engine has written.
+type EngineSaidNote struct{ Line string }
 
-func (Created) note()         {}
-func (Forked) note()          {}
-func (Continued) note()       {}
-func (DefinitionKept) note()  {}
-func (Filled) note()          {}
-func (CheckedOut) note()      {}
-func (BroughtBack) note()     {}
-func (WentBack) note()        {}
-func (SupervisedFrame) note() {}
-func (FolderMissing) note()   {}
-func (Exported) note()        {}
-func (EngineSaid) note()      {}
+func (CreatedNote) note()        {}
+func (ForkedNote) note()         {}
+func (ContinuedNote) note()      {}
+func (DefinitionKeptNote) note() {}
+func (FilledNote) note()         {}
+func (CheckedOutNote) note()     {}
+func (BroughtBackNote) note()    {}
+func (WentBackNote) note()       {}
+func (FrameNote) note()          {}
+func (FolderMissingNote) note()  {}
+func (ExportedNote) note()       {}
+func (EngineSaidNote) note()     {}

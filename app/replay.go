@@ -32,15 +32,15 @@ type ReplayRequest struct {
 	Settings
 }
 
-// Replayed is a fork that was executed.
-type Replayed struct {
+// ReplayResult is a fork that was executed.
+type ReplayResult struct {
 	*Result
 	Made *timeline.CheckedOut // the fork's own working copy; nil if it has none
 }
 
 // Replay forks a frame, fits its state to the workflow, and executes the fork. The result is nil if the fork was not made,
 // or not left in order.
-func (d *Desk) Replay(ctx context.Context, req ReplayRequest) (*Replayed, error) {
+func (d *Desk) Replay(ctx context.Context, req ReplayRequest) (*ReplayResult, error) {
 	at, wf, err := d.replayed(ctx, req)
 	if err != nil {
 		return nil, err
@@ -62,12 +62,12 @@ func (d *Desk) Replay(ctx context.Context, req ReplayRequest) (*Replayed, error)
 	if err := made.Settle(); err != nil {
 		d.Teller.Warn(err)
 	}
-	d.Teller.Note(ctx, Forked{id, at.Address})
+	d.Teller.Note(ctx, ForkedNote{id, at.Address})
 	result, err := e.execute(ctx)
 	if result == nil {
 		return nil, err
 	}
-	return &Replayed{result, made}, err
+	return &ReplayResult{result, made}, err
 }
 
 // replayed finds the frame that is replayed and the workflow that runs: the file that the request names, or

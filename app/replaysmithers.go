@@ -26,15 +26,15 @@ type SmithersReplayRequest struct {
 	Home       string // the user's own folder, above which Smithers looks for no project; "" for none
 }
 
-// SmithersReplayed is a fork that Smithers executed.
-type SmithersReplayed struct {
-	Replayed
+// SmithersReplayResult is a fork that Smithers executed.
+type SmithersReplayResult struct {
+	ReplayResult
 	Started bool // Smithers made a frame
 }
 
 // ReplayWithSmithers forks a frame, hands the fork to Smithers, and imports what Smithers did. The result is nil if Smithers
 // was not started, or the fork was not imported.
-func (d *Desk) ReplayWithSmithers(ctx context.Context, req SmithersReplayRequest) (*SmithersReplayed, error) {
+func (d *Desk) ReplayWithSmithers(ctx context.Context, req SmithersReplayRequest) (*SmithersReplayResult, error) {
 	if err := d.Folder.NeedFile(req.Workflow); err != nil {
 		return nil, err
 	}
@@ -64,7 +64,7 @@ func (d *Desk) ReplayWithSmithers(ctx context.Context, req SmithersReplayRequest
 	if _, err := d.Store.Fork(ctx, fork); err != nil {
 		return nil, errors.Join(err, discard(ctx, made))
 	}
-	d.Teller.Note(ctx, Forked{id, at.Address})
+	d.Teller.Note(ctx, ForkedNote{id, at.Address})
 	end, err := d.playForeign(ctx, play)
 	if err != nil {
 		return nil, err
@@ -82,7 +82,7 @@ func (d *Desk) sameFolderIn(ctx context.Context, made *timeline.CheckedOut) stri
 	}
 	dir := filepath.Join(top, below)
 	if info, err := os.Stat(dir); err != nil || !info.IsDir() {
-		d.Teller.Note(ctx, FolderMissing{filepath.ToSlash(below)})
+		d.Teller.Note(ctx, FolderMissingNote{filepath.ToSlash(below)})
 		return top
 	}
 	return dir
@@ -156,7 +156,7 @@ func (d *Desk) playForeign(ctx context.Context, play foreignPlay) (foreignEnd, e
 		export := fault.CommandLine(fault.Program, "export", play.id, "--to", play.db, "--root", play.engine.dir, "--workflow", play.workflow)
 		return foreignEnd{}, play.left(err, fmt.Sprintf("`%s` hands it to Smithers; then %s", export, play.again()))
 	}
-	d.Teller.Note(ctx, Exported{play.db})
+	d.Teller.Note(ctx, ExportedNote{play.db})
 	status, err := play.engine.run(ctx, d, "up", play.workflow, "--run-id", play.id, "--resume", "true")
 	if err != nil {
 		return foreignEnd{}, play.left(err, play.again())
@@ -189,7 +189,7 @@ type foreignEnd struct {
 }
 
 // finishForeign reads what became of a run that Smithers ran.
-func (d *Desk) finishForeign(ctx context.Context, made *timeline.CheckedOut, end foreignEnd) (*SmithersReplayed, error) {
+func (d *Desk) finishForeign(ctx context.Context, made *timeline.CheckedOut, end foreignEnd) (*SmithersReplayResult, error) {
 	head, err := d.Store.Head(ctx, end.play.id)
 	if err != nil {
 		return nil, err
@@ -198,7 +198,7 @@ func (d *Desk) finishForeign(ctx context.Context, made *timeline.CheckedOut, end
 	if err != nil {
 		return nil, err
 	}
-	return &SmithersReplayed{Replayed{result, made}, end.went}, end.check(head.Row())
+	return &SmithersReplayResult{ReplayResult{result, made}, end.went}, end.check(head.Row())
 }
 
 // mended says what to do if the workflow is why Smithers did not finish a run.

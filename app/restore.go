@@ -36,7 +36,7 @@ func (d *Desk) CheckOut(ctx context.Context, req timeline.CheckoutRequest) (*tim
 func (d *Desk) checkOutFor(ctx context.Context, id string, from timeline.Address, dir string) (*timeline.CheckedOut, error) {
 	made, err := d.CheckOut(ctx, timeline.CheckoutRequest{From: from.String(), Dir: dir, Name: id, Run: id, Own: true})
 	if err == nil {
-		d.Teller.Note(ctx, CheckedOut{made})
+		d.Teller.Note(ctx, CheckedOutNote{made})
 	}
 	return made, err
 }

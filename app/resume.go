@@ -20,14 +20,14 @@ type ResumeRequest struct {
 	Settings
 }
 
-// Resumed is a run that was continued.
-type Resumed struct {
+// ResumeResult is a run that was continued.
+type ResumeResult struct {
 	*Result
 	Restored []*timeline.Restored // the working copies whose files were brought back
 }
 
 // Resume executes the rest of a run. The result is nil if the run was left alone, or was not left in order.
-func (d *Desk) Resume(ctx context.Context, req ResumeRequest) (*Resumed, error) {
+func (d *Desk) Resume(ctx context.Context, req ResumeRequest) (*ResumeResult, error) {
 	head, err := OpenRun(ctx, d.Store, req.Run)
 	if err == nil {
 		err = refuseForeign(head)
@@ -50,7 +50,7 @@ func (d *Desk) Resume(ctx context.Context, req ResumeRequest) (*Resumed, error) 
 	if result == nil {
 		return nil, err
 	}
-	out := &Resumed{Result: result}
+	out := &ResumeResult{Result: result}
 	if e.back != nil {
 		out.Restored = e.back.done
 	}

@@ -42,7 +42,7 @@ func (d *Desk) Run(ctx context.Context, req RunRequest) (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	d.Teller.Note(ctx, Created{id})
+	d.Teller.Note(ctx, CreatedNote{id})
 	e := &execution{Desk: d, Settings: req.Settings, head: head, workflow: wf, ask: Agreed, file: req.Workflow, captured: true}
 	return e.execute(ctx)
 }

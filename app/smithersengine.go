@@ -21,8 +21,8 @@ const engineGrace = 20 * time.Second
 // smithersEngine is Smithers' own program, and where it is started.
 type smithersEngine struct {
 	program []string // the program and its first arguments
-	command string   // that a shell is given; "" where there is none
-	bin     string   // the folder of what npm has installed, where it is from there
+	command string   // for a shell; "" if there is none
+	bin     string   // the folder in which npm has installed it; "" if it is from elsewhere
 	dir     string   // the folder it is started in, without links
 	env     []string
 }
@@ -68,8 +68,8 @@ func (d *Desk) findEngine(command, workflow, dir string) (*smithersEngine, error
 	return out, nil
 }
 
-// withPath is an environment with one more folder at the end of PATH: what npm has installed
-// there may need what else it has installed there.
+// withPath is an environment with one more folder at the end of PATH: a program that npm has installed
+// may need others that npm has installed beside it.
 func withPath(env []string, folder string) []string {
 	out := slices.DeleteFunc(slices.Clone(env), func(entry string) bool { return strings.HasPrefix(entry, "PATH=") })
 	path := folder
@@ -95,8 +95,8 @@ func (e *smithersEngine) database(home string) string {
 	return filepath.Join(anchor, "smithers.db")
 }
 
-// below tells whether dir is inside of home, and neither that nor the top. Where home is "",
-// everything is.
+// below reports whether dir is inside home, and is neither home nor the top of the file system. If home is "",
+// every folder is.
 func below(home, dir string) bool {
 	if dir == filepath.Dir(dir) {
 		return false
@@ -155,7 +155,7 @@ func (w *lineTeller) Write(p []byte) (int, error) {
 		if !ended && len(line) < longest {
 			return len(p), nil
 		}
-		w.teller.Note(w.ctx, EngineSaid{string(line)})
+		w.teller.Note(w.ctx, EngineSaidNote{string(line)})
 		w.rest = rest
 	}
 }
@@ -163,6 +163,6 @@ func (w *lineTeller) Write(p []byte) (int, error) {
 // end tells a last line without a line feed.
 func (w *lineTeller) end() {
 	if len(w.rest) > 0 {
-		w.teller.Note(w.ctx, EngineSaid{string(w.rest)})
+		w.teller.Note(w.ctx, EngineSaidNote{string(w.rest)})
 	}
 }

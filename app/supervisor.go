@@ -21,12 +21,12 @@ type SuperviseRequest struct {
 	Interval time.Duration // how often to look, beside when a timer is due
 	MaxRuns  int           // executed at once
 	// Report is told what became of runs, from one goroutine. Its error ends the supervision.
-	Report func(Supervised) error
+	Report func(SupervisorReport) error
 	Settings
 }
 
-// Supervised is what a supervisor did with a run.
-type Supervised struct {
+// SupervisorReport is what a supervisor did with a run.
+type SupervisorReport struct {
 	Action SupervisorAction
 	Run    string
 	Status snapshot.RunStatus
@@ -65,14 +65,14 @@ type supervisor struct {
 	req SuperviseRequest
 
 	running map[string]bool      // by run id
-	ended   chan supervised      // has room for all that run
+	ended   chan executionEnd    // has room for all that run
 	quit    chan struct{}        // closed to stop what runs, and leave it resumable
 	pauses  map[string]pausedRun // runs that could not be executed
 	due     time.Time            // when the next wait that is known ends; zero: none is
 }
 
-// supervised is how the execution of a run ended.
-type supervised struct {
+// executionEnd is how the execution of a run ended.
+type executionEnd struct {
 	row   snapshot.Run
 	err   error
 	taken bool // by another process
@@ -91,7 +91,7 @@ const maxPause = time.Hour
 func newSupervisor(d *Desk, req SuperviseRequest) *supervisor {
 	return &supervisor{
 		Desk: d, req: req,
-		running: make(map[string]bool), ended: make(chan supervised, req.MaxRuns), quit: make(chan struct{}),
+		running: make(map[string]bool), ended: make(chan executionEnd, req.MaxRuns), quit: make(chan struct{}),
 		pauses: make(map[string]pausedRun),
 	}
 }
@@ -165,8 +165,8 @@ func (v *supervisor) sleep(ctx context.Context) error {
 	}
 }
 
-// settle tells how a run ended that was executed.
-func (v *supervisor) settle(end supervised) error {
+// settle reports how a run ended that was executed.
+func (v *supervisor) settle(end executionEnd) error {
 	run := timeline.Unattended{Run: end.row.ID, Status: end.row.Status}
 	delete(v.running, run.Run)
 	if _, ok := errors.AsType[*thrown.Error](end.err); ok {
@@ -175,7 +175,7 @@ func (v *supervisor) settle(end supervised) error {
 	code := fault.CodeOf(end.err)
 	if end.err == nil || code == fault.RunFailed || code == fault.RunCancelled || code == fault.RunWaiting {
 		delete(v.pauses, run.Run)
-		out := Supervised{Action: RunEnded, Run: run.Run, Status: run.Status, Frame: end.row.Frame}
+		out := SupervisorReport{Action: RunEnded, Run: run.Run, Status: run.Status, Frame: end.row.Frame}
 		if code == fault.RunFailed {
 			out.Failed = end.err
 		}
@@ -190,7 +190,7 @@ func (v *supervisor) settle(end supervised) error {
 
 // report tells what became of a run.
 func (v *supervisor) report(action SupervisorAction, run timeline.Unattended, frame int64, cause error) error {
-	return v.req.Report(Supervised{Action: action, Run: run.Run, Status: run.Status, Frame: frame, Err: cause})
+	return v.req.Report(SupervisorReport{Action: action, Run: run.Run, Status: run.Status, Frame: frame, Err: cause})
 }
 
 func (v *supervisor) stopping() bool {
@@ -202,8 +202,8 @@ func (v *supervisor) stopping() bool {
 	}
 }
 
-// try resumes a run, if it still has to be and can be. That somebody else has it by now
-// is not worth a word.
+// try resumes a run, if it still has to be resumed and can be. A run that another process has
+// by now is not reported.
 func (v *supervisor) try(ctx context.Context, run timeline.Unattended) error {
 	var err error
 	for range maxClaims {
@@ -214,8 +214,8 @@ func (v *supervisor) try(ctx context.Context, run timeline.Unattended) error {
 	return v.leave(ctx, run, 0, err)
 }
 
-// tryOnce is try whose error is a conflict where the tip has moved: that may be a signal as
-// well as another supervisor, so that everything is to be looked at again.
+// tryOnce is try, except that it returns a conflict if the tip has moved: a signal or another supervisor may have moved it,
+// so the run has to be looked at again.
 func (v *supervisor) tryOnce(ctx context.Context, run timeline.Unattended) error {
 	head, err := v.Store.Head(ctx, run.Run)
 	if err != nil {
@@ -255,8 +255,8 @@ func (v *supervisor) tryOnce(ctx context.Context, run timeline.Unattended) error
 	return v.report(RunResumed, run, row.Frame, nil)
 }
 
-// leave tells why a run is not resumed, unless that is because nothing is to be done or
-// somebody else does it. It returns the end of ctx.
+// leave reports why a run is not resumed, unless there is nothing to do or another process
+// does it. It returns the error of ctx.
 func (v *supervisor) leave(ctx context.Context, run timeline.Unattended, frame int64, cause error) error {
 	if ctx.Err() != nil {
 		return ctx.Err()
@@ -271,8 +271,8 @@ func (v *supervisor) leave(ctx context.Context, run timeline.Unattended, frame i
 	return v.report(RunLeft, run, frame, cause)
 }
 
-// ready tells whether what a run waits for is there, and notes when it will be, if that
-// is known.
+// ready reports whether one of a run's waits is over, and notes when the next timer of the
+// run is due.
 func (v *supervisor) ready(head *timeline.Head) (bool, error) {
 	now := v.Now()
 	waits, err := engine.WaitsOf(head, now)
@@ -287,8 +287,8 @@ func (v *supervisor) ready(head *timeline.Head) (bool, error) {
 	return slices.ContainsFunc(waits, func(w engine.Waiting) bool { return w.Ready }), err
 }
 
-// workflow reads the workflow file of a run, and refuses one that is not the run's, or
-// whose commands nobody said may run here: a supervisor asks nobody.
+// workflow reads the workflow file of a run. It refuses a file that is not the run's, and a file
+// whose commands nobody has confirmed here: a supervisor asks nobody.
 func (v *supervisor) workflow(ctx context.Context, head *timeline.Head, opts engine.Options) (timeline.Consented, error) {
 	wf, err := v.definition(ctx, head)
 	if err != nil {
@@ -315,10 +315,10 @@ func (v *supervisor) definition(ctx context.Context, head *timeline.Head) (*engi
 	return nil, noWorkflow(head, err)
 }
 
-// execute runs what is left of a run that was claimed, and gives it back.
+// execute runs the rest of a run that was claimed, and releases the claim.
 func (v *supervisor) execute(ctx context.Context, head *timeline.Head, claim *timeline.Claim,
 	agreed timeline.Consented, opts engine.Options,
-) supervised {
+) executionEnd {
 	run := head.Row().ID
 	over, lost := make(chan struct{}), make(chan struct{})
 	go func() {
@@ -333,7 +333,7 @@ func (v *supervisor) execute(ctx context.Context, head *timeline.Head, claim *ti
 	opts.Lost = lost
 	// The end of ctx would leave the run cancelled, and nobody would resume it.
 	ctx = context.WithoutCancel(ctx)
-	opts.Progress = func(p engine.Progress) { v.Teller.Note(ctx, SupervisedFrame{run, p}) }
+	opts.Progress = func(p engine.Progress) { v.Teller.Note(ctx, FrameNote{run, p}) }
 	opts.Warn = func(err error) { v.Teller.Warn(fmt.Errorf("run %s: %w", run, err)) }
 	err := thrown.Catch(func() error {
 		_, err := engine.Run(ctx, head, agreed, opts)
@@ -352,5 +352,5 @@ func (v *supervisor) execute(ctx context.Context, head *timeline.Head, claim *ti
 	if v.stopping() && fault.CodeOf(err) == fault.Conflict && !taken {
 		err = fault.New(fault.Interrupted, "the supervisor was stopped")
 	}
-	return supervised{head.Row(), err, taken}
+	return executionEnd{head.Row(), err, taken}
 }

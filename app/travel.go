@@ -28,14 +28,14 @@ type ResetRequest struct {
 	Sequel
 }
 
-// Traveled is a run that went back.
-type Traveled struct {
+// TravelResult is a run that went back.
+type TravelResult struct {
 	*travel.Result
 	Resumed *Result // nil if the run was not resumed, or not left in order
 }
 
 // Travel takes a run back and, if the request asks for it, on from there. The result is nil if the run did not go back.
-func (d *Desk) Travel(ctx context.Context, req TravelRequest) (*Traveled, error) {
+func (d *Desk) Travel(ctx context.Context, req TravelRequest) (*TravelResult, error) {
 	file, err := d.beforeSequel(ctx, req.Run, req.Sequel)
 	if err != nil {
 		return nil, err
@@ -56,7 +56,7 @@ func (d *Desk) Travel(ctx context.Context, req TravelRequest) (*Traveled, error)
 }
 
 // Reset sets a run back and, if the request asks for it, resumes it. The result is nil if the run was not set back.
-func (d *Desk) Reset(ctx context.Context, req ResetRequest) (*Traveled, error) {
+func (d *Desk) Reset(ctx context.Context, req ResetRequest) (*TravelResult, error) {
 	file, err := d.beforeSequel(ctx, req.Run, req.Sequel)
 	if err != nil {
 		return nil, err
@@ -136,12 +136,12 @@ func (d *Desk) agreeToSequel(next Sequel) func(*snapshot.Workflow) error {
 
 // goOn resumes a run that went back, if the request asks for it, with the workflow file that the request names; file is nil
 // if it names none.
-func (d *Desk) goOn(ctx context.Context, done *travel.Result, file *engine.Workflow, next Sequel) (*Traveled, error) {
-	out := &Traveled{Result: done}
+func (d *Desk) goOn(ctx context.Context, done *travel.Result, file *engine.Workflow, next Sequel) (*TravelResult, error) {
+	out := &TravelResult{Result: done}
 	if !next.Resume {
 		return out, nil
 	}
-	d.Teller.Note(ctx, WentBack{done})
+	d.Teller.Note(ctx, WentBackNote{done})
 	head, err := d.Store.Head(ctx, done.Run)
 	if err != nil {
 		return out, err

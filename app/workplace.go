@@ -40,7 +40,7 @@ func (d *Desk) workflowOf(ctx context.Context, head *timeline.Head, anyFile bool
 	if kept == nil {
 		return nil, errors.Join(noWorkflow(head, err), keptErr)
 	}
-	d.Teller.Note(ctx, DefinitionKept{row.ID})
+	d.Teller.Note(ctx, DefinitionKeptNote{row.ID})
 	return kept, nil
 }
 

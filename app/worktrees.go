@@ -22,7 +22,7 @@ func (e *execution) worktree(ctx context.Context, spec timeline.WorktreeSpec, re
 		return nil, err
 	}
 	if files := opened.FilledWith(); files != nil {
-		e.Teller.Note(ctx, Filled{run, opened.Root(), files})
+		e.Teller.Note(ctx, FilledNote{run, opened.Root(), files})
 	}
 	return opened, nil
 }

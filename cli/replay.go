@@ -116,7 +116,7 @@ func runReplay(ctx context.Context, s *session, store *timeline.Store, req app.R
 }
 
 // describeReplay describes a fork that was executed.
-func describeReplay(done *app.Replayed, started bool) replayDocument {
+func describeReplay(done *app.ReplayResult, started bool) replayDocument {
 	fork := describeParent(done.Run)
 	doc := replayDocument{
 		runResult: describeResult("replay", done.Result), ForkedRunID: fork.ForkedRunID, ParentRunID: fork.ParentRunID,

@@ -61,5 +61,5 @@ func runSmithersReplay(ctx context.Context, s *session, store *timeline.Store, r
 	if done == nil {
 		return err
 	}
-	return errors.Join(err, s.printResult(done.Result, describeReplay(&done.Replayed, done.Started)))
+	return errors.Join(err, s.printResult(done.Result, describeReplay(&done.ReplayResult, done.Started)))
 }

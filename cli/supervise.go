@@ -113,7 +113,7 @@ type supervisionView struct {
 
 // tell prints what a supervisor did with a run. For each reason, it tells once that a run was left alone; to people this
 // is a warning.
-func (v *supervisionView) tell(did app.Supervised) error {
+func (v *supervisionView) tell(did app.SupervisorReport) error {
 	doc := supervisedDocument{
 		Kind: "supervise", Action: string(did.Action), RunID: did.Run, Status: string(did.Status), Frame: did.Frame,
 	}

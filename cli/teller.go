@@ -28,32 +28,32 @@ type teller struct {
 func (t teller) Note(ctx context.Context, note app.Note) {
 	s := t.s
 	switch note := note.(type) {
-	case app.Created:
+	case app.CreatedNote:
 		s.note("run %s", plain.Text(note.Run))
 		s.noteEscaped(note.Run)
-	case app.Forked:
+	case app.ForkedNote:
 		s.note("run %s, forked from %s", plain.Text(note.Run), plain.Text(note.From.String()))
-	case app.Continued:
+	case app.ContinuedNote:
 		row := note.Head.Row()
 		s.note("run %s, from frame %d%s", plain.Text(row.ID), row.Frame, s.inOwnWorktree(t.store, note.Head))
-	case app.DefinitionKept:
+	case app.DefinitionKeptNote:
 		s.note("the workflow file of run %s is not here: it goes on with the definition that it keeps", plain.Text(note.Run))
-	case app.Filled:
+	case app.FilledNote:
 		s.tellFilled(note.Run, note.Root, note.Files)
-	case app.CheckedOut:
+	case app.CheckedOutNote:
 		s.note("the files of %s are in %s", plain.Text(note.From.String()), plain.Text(note.WorkingCopy.Root()))
 		s.noteIncomplete(note.VCS)
-	case app.BroughtBack:
+	case app.BroughtBackNote:
 		s.tellBroughtBack(ctx, t.store, note.Restored)
-	case app.WentBack:
+	case app.WentBackNote:
 		s.tellTraveled(ctx, t.store, note.Result, "")
-	case app.SupervisedFrame:
+	case app.FrameNote:
 		s.note("  %s: frame %d  %s", plain.Text(note.Run), note.Frame, plain.Text(note.Subject))
-	case app.FolderMissing:
+	case app.FolderMissingNote:
 		s.note("there is no folder %s in it: Smithers is started at its top", plain.Text(note.Folder))
-	case app.Exported:
+	case app.ExportedNote:
 		s.note("exported to %s", plain.Text(note.Database))
-	case app.EngineSaid:
+	case app.EngineSaidNote:
 		s.tellEngineLine(note.Line)
 	}
 }

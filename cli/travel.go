@@ -191,7 +191,7 @@ func (s *session) parseSequel(cmd *command, c *urfave.Context, workflow string, 
 
 // tellWentBack tells what was done to a run and how it went on, if it was resumed. err is that of the run that went on.
 // describe is what --json prints, once, at the end.
-func (s *session) tellWentBack(ctx context.Context, store *timeline.Store, done *app.Traveled, err error, resumes bool,
+func (s *session) tellWentBack(ctx context.Context, store *timeline.Store, done *app.TravelResult, err error, resumes bool,
 	describe func(resumed *runResult) any,
 ) error {
 	switch {

@@ -7,6 +7,7 @@ import (
 
 	urfave "github.com/urfave/cli/v2"
 
+	"github.com/git-smithers/git-smithers/cli/term"
 	"github.com/git-smithers/git-smithers/engine"
 	"github.com/git-smithers/git-smithers/internal/plain"
 	"github.com/git-smithers/git-smithers/snapshot"
@@ -103,7 +104,7 @@ func parseAnswer(s *session, c *urfave.Context) (answerOptions, error) {
 	case c.IsSet("value"):
 		opts.value, err = s.readValue(c.Context, valueArgument{"--value", c.String("value"), `--value '{"days":3}'`})
 	case c.IsSet("text"):
-		opts.value, err = encodeValue(c.String("text"))
+		opts.value, err = term.EncodeValue(c.String("text"))
 	case c.IsSet("yes"), c.IsSet("no"):
 		opts.value = strconv.AppendBool(nil, c.Bool("yes") || c.IsSet("no") && !c.Bool("no"))
 	}
@@ -146,12 +147,12 @@ func (s *session) printRequest(store *timeline.Store, head *timeline.Head, h sna
 	row := head.Row()
 	running := store.Owner(row).Live
 	foreign := s.warnForeign(head, foreignAnswer(row.ID, h))
-	if s.json {
-		return s.writeJSON(requestDocument{"human-request", row.ID, h.RequestID(row.ID), h.Kind, h, running})
+	if s.JSON {
+		return s.WriteJSON(requestDocument{"human-request", row.ID, h.RequestID(row.ID), h.Kind, h, running})
 	}
-	s.note("%s: %s (%s)", h.Status, plain.Text(h.Prompt), plain.Text(attemptName(h.NodeID, h.Iteration)))
+	s.Note("%s: %s (%s)", h.Status, plain.Text(h.Prompt), plain.Text(attemptName(h.NodeID, h.Iteration)))
 	if !foreign {
 		s.noteWhoGoesOn(store, head, running)
 	}
-	return s.printf("%s\n", plain.Text(row.ID))
+	return s.Printf("%s\n", plain.Text(row.ID))
 }

@@ -29,7 +29,7 @@ func (s *session) noteAnswersSince(ctx context.Context, store *timeline.Store, t
 		return timeline.Explain(err)
 	}
 	if len(names) > 0 {
-		s.note("the answers given since frame %d are not in it: %s", at.Frame, listNames(names))
+		s.Note("the answers given since frame %d are not in it: %s", at.Frame, listNames(names))
 	}
 	return nil
 }

@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/git-smithers/git-smithers/cli/term"
 	"github.com/git-smithers/git-smithers/engine"
 	"github.com/git-smithers/git-smithers/internal/plain"
 	"github.com/git-smithers/git-smithers/snapshot"
@@ -33,7 +34,7 @@ type asker struct {
 // askForAnswer shows a human request of a run to the person at the terminal, and reads an answer. It
 // asks again until there is one that could fit; whether it does, the engine says.
 func (s *session) askForAnswer(run string, h snapshot.HumanRequest) (json.RawMessage, error) {
-	if !s.inTTY || !s.isTTY(s.Err) {
+	if !s.InTTY || !s.AtTerminal(s.Err) {
 		return nil, noTerminal(run, h)
 	}
 	form, err := parseForm(h)
@@ -41,7 +42,7 @@ func (s *session) askForAnswer(run string, h snapshot.HumanRequest) (json.RawMes
 		return nil, err
 	}
 	for _, line := range plain.Lines(h.Prompt) {
-		s.talk("%s\n", line)
+		s.Talk("%s\n", line)
 	}
 	return asker{s, bufio.NewReader(s.In)}.answer(form)
 }
@@ -110,7 +111,7 @@ func (a asker) answer(f form) (json.RawMessage, error) {
 		if len(out) > 1 {
 			out = append(out, ',')
 		}
-		name, err := encodeValue(field.name)
+		name, err := term.EncodeValue(field.name)
 		if err != nil {
 			return nil, err
 		}
@@ -122,10 +123,10 @@ func (a asker) answer(f form) (json.RawMessage, error) {
 // value asks for one value until there is one. given is false where an optional one is left out.
 func (a asker) value(name string, v formValue) (value json.RawMessage, given bool, err error) {
 	if v.about != "" {
-		a.s.talk("%s\n", strings.Join(plain.Lines(v.about), "\n"))
+		a.s.Talk("%s\n", strings.Join(plain.Lines(v.about), "\n"))
 	}
 	for i, choice := range v.choices {
-		a.s.talk("  %d  %s\n", i+1, plain.Text(choiceText(choice)))
+		a.s.Talk("  %d  %s\n", i+1, plain.Text(choiceText(choice)))
 	}
 	for {
 		line, err := a.line(name, v)
@@ -137,7 +138,7 @@ func (a asker) value(name string, v formValue) (value json.RawMessage, given boo
 		}
 		value, err := v.read(line)
 		if again, ok := errors.AsType[againError](err); ok {
-			a.s.talk("%s\n", plain.Text(again.why))
+			a.s.Talk("%s\n", plain.Text(again.why))
 			continue
 		}
 		return value, err == nil, err
@@ -149,7 +150,7 @@ func (a asker) line(name string, v formValue) (string, error) {
 	if name != "" {
 		name = plain.Text(name) + " "
 	}
-	a.s.talk("%s%s> ", name, v.expects())
+	a.s.Talk("%s%s> ", name, v.expects())
 	line, err := a.in.ReadString('\n')
 	if errors.Is(err, io.EOF) {
 		return "", fault.New(fault.Usage, "the input ended before there was an answer").Hint("nothing was changed")
@@ -191,7 +192,7 @@ func (v formValue) read(line string) (json.RawMessage, error) {
 			return nil, againError{"type a text"}
 		}
 	}
-	return encodeValue(line)
+	return term.EncodeValue(line)
 }
 
 // choose finds the choice that a line names, by its number or by its value. Where a number is

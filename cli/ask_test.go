@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/git-smithers/git-smithers/cli/term"
 	"github.com/git-smithers/git-smithers/snapshot"
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
@@ -15,7 +16,7 @@ import (
 // atDesk is a session with a person at a terminal who types some lines.
 func atDesk(typed string) (s *session, talk *strings.Builder) {
 	talk = &strings.Builder{}
-	s = &session{Streams: Streams{In: strings.NewReader(typed), Err: talk}, inTTY: true}
+	s = &session{Terminal: &term.Terminal{Streams: Streams{In: strings.NewReader(typed), Err: talk}, InTTY: true}}
 	s.IsTTY = func(any) bool { return true }
 	return s, talk
 }
@@ -104,7 +105,7 @@ func TestNobodyIsAskedWithoutATerminal(t *testing.T) {
 		snapshot.HumanAsk: "--text", snapshot.HumanConfirm: "--yes or --no", snapshot.HumanSelect: "--value", snapshot.HumanJSON: "--value",
 	} {
 		s, talk := atDesk("y\n")
-		s.inTTY = false
+		s.InTTY = false
 		_, err := s.askForAnswer("a", snapshot.HumanRequest{Kind: kind, Prompt: "What now?"})
 		require.Equal(t, fault.Usage, fault.CodeOf(err))
 		assert.Contains(t, s.describe(err).Hints[0], "What now?")

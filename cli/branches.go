@@ -6,6 +6,7 @@ import (
 
 	urfave "github.com/urfave/cli/v2"
 
+	"github.com/git-smithers/git-smithers/cli/term"
 	"github.com/git-smithers/git-smithers/internal/plain"
 	"github.com/git-smithers/git-smithers/timeline"
 	"github.com/git-smithers/git-smithers/timeline/list"
@@ -42,29 +43,29 @@ func runBranches(ctx context.Context, s *session, store *timeline.Store, run str
 	if err != nil {
 		return err
 	}
-	if s.json {
+	if s.JSON {
 		for _, branch := range list {
-			if err := s.writeJSON(branchDocument{"branch", branch}); err != nil {
+			if err := s.WriteJSON(branchDocument{"branch", branch}); err != nil {
 				return err
 			}
 		}
 		return nil
 	}
-	if len(list) == 0 && s.outTTY {
-		s.note("run %s has no forks", plain.Text(run))
+	if len(list) == 0 && s.OutTTY {
+		s.Note("run %s has no forks", plain.Text(run))
 	}
-	t := table{header: []string{"RUN", "FRAME", "LABEL", "CREATED", "DESCRIPTION"}}
+	t := term.Table{Header: []string{"RUN", "FRAME", "LABEL", "CREATED", "DESCRIPTION"}}
 	for _, branch := range list {
 		created := clockTime(branch.CreatedAtMs)
-		if s.isTerminalOut() {
+		if s.IsTerminalOut() {
 			created = ago(s.Now(), branch.CreatedAtMs)
 		}
-		t.add(
-			cell{text: branch.RunID}, cell{text: strconv.FormatInt(branch.ParentFrameNo, 10)},
-			cell{text: orEmpty(branch.BranchLabel)}, cell{text: created}, cell{text: orEmpty(branch.ForkDescription)},
+		t.Add(
+			term.Cell{Text: branch.RunID}, term.Cell{Text: strconv.FormatInt(branch.ParentFrameNo, 10)},
+			term.Cell{Text: orEmpty(branch.BranchLabel)}, term.Cell{Text: created}, term.Cell{Text: orEmpty(branch.ForkDescription)},
 		)
 	}
-	return t.write(s)
+	return t.Write(s.Terminal)
 }
 
 func orEmpty(s *string) string {

@@ -14,14 +14,14 @@ func (s *session) tellBroughtBack(ctx context.Context, store *timeline.Store, do
 	if done.Name != "" {
 		in = "worktree of " + plain.Text(done.Name) + ": "
 	}
-	s.note("%s%s", in, restoredSummary(done, false))
+	s.Note("%s%s", in, restoredSummary(done, false))
 	s.notePaths(done.Changes)
 	if len(done.Stayed) > 0 {
-		s.note("%sthe workflow file stays as you have it: %s", in, listNames(done.Stayed))
+		s.Note("%sthe workflow file stays as you have it: %s", in, listNames(done.Stayed))
 	}
 	s.noteIncomplete(done.VCS)
 	s.noteEdited(ctx, store, done, in, "")
 	if before := app.FrameBefore(done); before != nil {
-		s.note("%swhat was there before is %s: `%s` brings it back", in, plain.Text(before.String()), bringBackCommand(*before, done.Name))
+		s.Note("%swhat was there before is %s: `%s` brings it back", in, plain.Text(before.String()), bringBackCommand(*before, done.Name))
 	}
 }

@@ -45,7 +45,7 @@ With -o - the bundle is written to standard output, and the ids to standard erro
 
 // pipeBundle writes a bundle to standard output, and what it has in it to standard error.
 func pipeBundle(ctx context.Context, s *session, sharer *share.Sharer, runs []string) error {
-	if s.outTTY {
+	if s.OutTTY {
 		return fault.New(fault.Usage, "a bundle is nothing for a terminal").Hint("name a file: -o runs.bundle")
 	}
 	var written counter
@@ -53,11 +53,11 @@ func pipeBundle(ctx context.Context, s *session, sharer *share.Sharer, runs []st
 	if err != nil {
 		return err
 	}
-	if s.json {
-		s.talkJSON(bundleDocument{"bundle", ids, "-", int64(written)})
+	if s.JSON {
+		s.TalkJSON(bundleDocument{"bundle", ids, "-", int64(written)})
 	}
 	for _, id := range ids {
-		s.note("%s", plain.Text(id))
+		s.Note("%s", plain.Text(id))
 	}
 	return nil
 }
@@ -88,12 +88,12 @@ func runBundle(ctx context.Context, s *session, sharer *share.Sharer, file strin
 	if err != nil {
 		return err
 	}
-	if s.json {
-		return s.writeJSON(bundleDocument{"bundle", ids, file, size})
+	if s.JSON {
+		return s.WriteJSON(bundleDocument{"bundle", ids, file, size})
 	}
-	s.note("%s in %s, %s", plain.Count(len(ids), "run"), plain.Text(file), sizeText(size))
+	s.Note("%s in %s, %s", plain.Count(len(ids), "run"), plain.Text(file), sizeText(size))
 	for _, id := range ids {
-		if err := s.printf("%s\n", plain.Text(id)); err != nil {
+		if err := s.Printf("%s\n", plain.Text(id)); err != nil {
 			return err
 		}
 	}

@@ -56,13 +56,13 @@ func runCancel(ctx context.Context, s *session, store *timeline.Store, run strin
 		return err
 	}
 	row := head.Row()
-	if s.json {
-		return s.writeJSON(cancelDocument{"cancel", row.ID, string(row.Status), head.Entry().ID.String()})
+	if s.JSON {
+		return s.WriteJSON(cancelDocument{"cancel", row.ID, string(row.Status), head.Entry().ID.String()})
 	}
 	next, err := app.NextCommand(head, " continues it")
 	if err != nil {
 		return err
 	}
-	s.note("run %s is cancelled; %s", plain.Text(row.ID), next)
-	return s.printf("%s\n", plain.Text(row.ID))
+	s.Note("run %s is cancelled; %s", plain.Text(row.ID), next)
+	return s.Printf("%s\n", plain.Text(row.ID))
 }

@@ -7,6 +7,7 @@ import (
 
 	urfave "github.com/urfave/cli/v2"
 
+	"github.com/git-smithers/git-smithers/cli/term"
 	"github.com/git-smithers/git-smithers/timeline"
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
@@ -72,7 +73,7 @@ func runCapture(ctx context.Context, s *session, store *timeline.Store, opts cap
 	if opts.batch {
 		return captureBatch(ctx, s, capturer)
 	}
-	data, err := s.readStdin(maxCapture)
+	data, err := s.ReadStdin(maxCapture)
 	if err != nil {
 		return err
 	}
@@ -80,7 +81,7 @@ func runCapture(ctx context.Context, s *session, store *timeline.Store, opts cap
 	if err != nil {
 		return err
 	}
-	return s.writeJSON(captureAnswer{"capture", answer})
+	return s.WriteJSON(captureAnswer{"capture", answer})
 }
 
 func captureOne(ctx context.Context, capturer *timeline.Capturer, data []byte) (timeline.Captured, error) {
@@ -96,7 +97,7 @@ func captureOne(ctx context.Context, capturer *timeline.Capturer, data []byte) (
 
 // captureBatch answers every line until the input ends.
 func captureBatch(ctx context.Context, s *session, capturer *timeline.Capturer) error {
-	for line, err := range linesOf(s.In, maxCapture) {
+	for line, err := range term.LinesOf(s.In, maxCapture) {
 		if err != nil {
 			return err
 		}
@@ -108,9 +109,9 @@ func captureBatch(ctx context.Context, s *session, capturer *timeline.Capturer) 
 			return ctx.Err()
 		}
 		if err == nil {
-			err = s.writeJSON(captureAnswer{"capture", answer})
+			err = s.WriteJSON(captureAnswer{"capture", answer})
 		} else {
-			err = s.writeJSON(captureFailure{"capture", captureID(line), documentOf(s.describe(err))})
+			err = s.WriteJSON(captureFailure{"capture", captureID(line), documentOf(s.describe(err))})
 		}
 		if err != nil {
 			return err

@@ -6,6 +6,7 @@ import (
 
 	urfave "github.com/urfave/cli/v2"
 
+	"github.com/git-smithers/git-smithers/cli/term"
 	"github.com/git-smithers/git-smithers/engine"
 	"github.com/git-smithers/git-smithers/internal/plain"
 	"github.com/git-smithers/git-smithers/timeline/fault"
@@ -53,7 +54,7 @@ func runCheck(ctx context.Context, s *session, files []string) error {
 		}
 		switch {
 		case err == nil:
-		case errors.Is(err, errOutputClosed):
+		case errors.Is(err, term.ErrOutputClosed):
 			return err
 		case failed == nil:
 			failed = err
@@ -66,12 +67,12 @@ func runCheck(ctx context.Context, s *session, files []string) error {
 }
 
 func (s *session) printChecked(file string, wf *engine.Workflow) error {
-	if s.json {
-		return s.writeJSON(checkDocument{"check", file, wf.Name, len(wf.Tasks), len(wf.Loops), wf.Snapshot().Hash()})
+	if s.JSON {
+		return s.WriteJSON(checkDocument{"check", file, wf.Name, len(wf.Tasks), len(wf.Loops), wf.Snapshot().Hash()})
 	}
 	what := plain.Count(len(wf.Tasks), "task")
 	if len(wf.Loops) > 0 {
 		what += ", " + plain.Count(len(wf.Loops), "loop")
 	}
-	return s.printf("%s: workflow %s is sound, %s\n", plain.Text(file), plain.Text(wf.Name), what)
+	return s.Printf("%s: workflow %s is sound, %s\n", plain.Text(file), plain.Text(wf.Name), what)
 }

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"syscall"
 
+	"github.com/git-smithers/git-smithers/cli/term"
 	"github.com/git-smithers/git-smithers/jjbridge"
 	"github.com/git-smithers/git-smithers/objstore"
 	"github.com/git-smithers/git-smithers/snapshot"
@@ -61,10 +62,10 @@ func runCodeDiff(ctx context.Context, s *session, store *timeline.Store, args []
 	if err != nil {
 		return err
 	}
-	if !s.json {
+	if !s.JSON {
 		args := append(where, "diff")
-		if s.color != "auto" {
-			args = append(args, "--color="+s.color)
+		if s.Color != "auto" {
+			args = append(args, "--color="+s.Color)
 		}
 		return s.handOver(ctx, append(trees.arguments(append(args, opts.formats...)), paths...))
 	}
@@ -72,7 +73,7 @@ func runCodeDiff(ctx context.Context, s *session, store *timeline.Store, args []
 	if err != nil {
 		return err
 	}
-	return s.writeJSON(codeDiffDocument{
+	return s.WriteJSON(codeDiffDocument{
 		"code-diff", two.from.Address.String(), two.to.Address.String(), trees.from.String(), trees.to.String(), changes,
 		behind[0], behind[1],
 	})
@@ -115,7 +116,7 @@ func (c comparison) trees(ctx context.Context, store *timeline.Store, worktree s
 // pathChanges lists the paths that differ.
 func (s *session) pathChanges(ctx context.Context, where []string, trees changedTrees, paths []string) ([]jjbridge.PathChange, error) {
 	args := trees.arguments(append(slices.Clone(where), "diff-tree", "-r", "-z", "--name-status", "--no-renames"))
-	out, err := s.git(ctx, append(args, paths...)...)
+	out, err := s.Git(ctx, append(args, paths...)...)
 	if err != nil {
 		return nil, gitDiffFailed(ctx, err)
 	}
@@ -149,7 +150,7 @@ func (s *session) warnBehindSides(ctx context.Context, store *timeline.Store, tw
 			return out, err
 		}
 		if b := out[i]; b != nil {
-			s.warn(fmt.Errorf("the files of %s are those of frame %d; what was not captured: %s", at.Address, b.Frame, besideNames(b.Attempts)))
+			s.Warn(fmt.Errorf("the files of %s are those of frame %d; what was not captured: %s", at.Address, b.Frame, besideNames(b.Attempts)))
 		}
 	}
 	return out, nil
@@ -193,7 +194,7 @@ func (s *session) handOver(ctx context.Context, args []string) error {
 	})()
 	cmd := exec.CommandContext(running, "git", args...)
 	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
-	cmd.Dir, cmd.Env, cmd.Stdin, cmd.Stdout, cmd.Stderr = s.Dir, s.Env, nil, s.rawOut(), s.Err
+	cmd.Dir, cmd.Env, cmd.Stdin, cmd.Stdout, cmd.Stderr = s.Dir, s.Env, nil, s.RawOut(), s.Err
 	keys := make(chan os.Signal, 1)
 	signal.Notify(keys, os.Interrupt)
 	defer signal.Stop(keys)
@@ -210,7 +211,7 @@ func gitDiffFailed(ctx context.Context, err error) error {
 	}
 	if failed, ok := errors.AsType[*exec.ExitError](err); ok {
 		if status, ok := failed.Sys().(syscall.WaitStatus); ok && status.Signaled() && status.Signal() == syscall.SIGPIPE {
-			return errOutputClosed
+			return term.ErrOutputClosed
 		}
 	}
 	return fault.New(fault.GitFailed, "git diff failed: %w", err).Hint("git has said why")

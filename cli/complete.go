@@ -38,7 +38,7 @@ func completeCommand() *command {
 				if strings.HasPrefix(candidate, "-") && !strings.HasPrefix(words[len(words)-1], "-") {
 					continue // it would be an option
 				}
-				if err := s.printf("%s\n", candidate); err != nil {
+				if err := s.Printf("%s\n", candidate); err != nil {
 					return err
 				}
 			}

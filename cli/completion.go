@@ -34,11 +34,11 @@ func runCompletion(s *session, shell string) error {
 	root := tree()
 	switch shell {
 	case "bash":
-		return s.printf("%s", bashCompletion(root))
+		return s.Printf("%s", bashCompletion(root))
 	case "zsh":
-		return s.printf("%s", zshCompletion(root))
+		return s.Printf("%s", zshCompletion(root))
 	case "fish":
-		return s.printf("%s", fishCompletion(root))
+		return s.Printf("%s", fishCompletion(root))
 	}
 	return fault.New(fault.Usage, "there is no completion for %q", shell).Hint("choose bash, zsh or fish")
 }

@@ -20,7 +20,7 @@ func (s *session) consenter(yes bool) app.Consenter {
 	if yes {
 		return app.Agreed
 	}
-	if s.json || !s.inTTY || !s.isTTY(s.Err) {
+	if !s.CanAsk() {
 		return nil
 	}
 	return s.askForConsent
@@ -28,9 +28,9 @@ func (s *session) consenter(yes bool) app.Consenter {
 
 // askForConsent shows the commands of a workflow, and asks.
 func (s *session) askForConsent(wf *engine.Workflow) error {
-	s.talk("Workflow %s was never run in this clone. These are its commands:\n", plain.Text(wf.Name))
+	s.Talk("Workflow %s was never run in this clone. These are its commands:\n", plain.Text(wf.Name))
 	for _, line := range app.ConsentLines(wf) {
-		s.talk("  %s\n", line)
+		s.Talk("  %s\n", line)
 	}
 	yes, err := s.ask("Run them here?")
 	if err == nil && yes {

@@ -54,12 +54,12 @@ func runDecide(ctx context.Context, s *session, store *timeline.Store, opts deci
 	row := head.Row()
 	running := store.Owner(row).Live
 	foreign := s.warnForeign(head, foreignDecision(row.ID, decided))
-	if s.json {
-		return s.writeJSON(approvalDocument{"approval", row.ID, decided, running})
+	if s.JSON {
+		return s.WriteJSON(approvalDocument{"approval", row.ID, decided, running})
 	}
-	s.note("%s: %s (%s)", decided.Status, plain.Text(decided.Title), plain.Text(attemptName(decided.NodeID, decided.Iteration)))
+	s.Note("%s: %s (%s)", decided.Status, plain.Text(decided.Title), plain.Text(attemptName(decided.NodeID, decided.Iteration)))
 	if !foreign {
 		s.noteWhoGoesOn(store, head, running)
 	}
-	return s.printf("%s\n", plain.Text(row.ID))
+	return s.Printf("%s\n", plain.Text(row.ID))
 }

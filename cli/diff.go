@@ -7,6 +7,7 @@ import (
 
 	urfave "github.com/urfave/cli/v2"
 
+	"github.com/git-smithers/git-smithers/cli/term"
 	"github.com/git-smithers/git-smithers/diff"
 	"github.com/git-smithers/git-smithers/internal/plain"
 	"github.com/git-smithers/git-smithers/snapshot"
@@ -83,7 +84,7 @@ func (s *session) withoutWorkflow(args []string) []string {
 	case len(args) < 2 || !s.isFile(args[0]) && (len(args) == 2 || !isWorkflowName(args[0])):
 		return args
 	case !isWorkflowName(args[0]):
-		s.note("%s is a file here, so it is taken for a workflow and not for a run; <run>:<frame> names a frame", plain.Text(args[0]))
+		s.Note("%s is a file here, so it is taken for a workflow and not for a run; <run>:<frame> names a frame", plain.Text(args[0]))
 	}
 	return args[1:]
 }
@@ -136,14 +137,14 @@ func runDiff(ctx context.Context, s *session, store *timeline.Store, two compari
 		return ctx.Err()
 	}
 	if err != nil { // the state is shown without the files
-		s.warn(fmt.Errorf("how the files differ is not known: %w", err))
+		s.Warn(fmt.Errorf("how the files differ is not known: %w", err))
 	}
-	if s.json {
-		return s.writeJSON(diffDocument{"diff", two.fromAddress(), addressOf(two.to), result, files})
+	if s.JSON {
+		return s.WriteJSON(diffDocument{"diff", two.fromAddress(), addressOf(two.to), result, files})
 	}
-	return s.paged(ctx, func() error {
+	return s.Paged(ctx, func() error {
 		if !result.Empty() || len(files) == 0 {
-			if err := result.Render(s.Out, diff.RenderOptions{Colors: s.painter(ctx).on, Full: full}); err != nil {
+			if err := result.Render(s.Out, diff.RenderOptions{Colors: s.painter(ctx).On(), Full: full}); err != nil {
 				return err
 			}
 		}
@@ -176,10 +177,10 @@ func (s *session) printFileChanges(ctx context.Context, two comparison, files []
 	var text strings.Builder
 	text.WriteString("Files changed:\n")
 	for _, f := range files {
-		text.WriteString(p.paint(yellow, fmt.Sprintf("  ~ %s, +%d -%d", plain.Count(f.Files, "file"), f.Added, f.Removed)))
+		text.WriteString(p.Paint(term.Yellow, fmt.Sprintf("  ~ %s, +%d -%d", plain.Count(f.Files, "file"), f.Added, f.Removed)))
 		text.WriteString(fileChangesOf(f, addressOf(two.from), addressOf(two.to)) + "\n")
 	}
-	return s.printf("%s", text.String())
+	return s.Printf("%s", text.String())
 }
 
 // addressOf is the address of what was loaded: of a tip that is no frame, the run alone.

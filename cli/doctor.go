@@ -69,15 +69,15 @@ up to date and makes itself anew when it is damaged, so this is seldom needed.`,
 
 // runDoctor examines, and mends where that is wanted.
 func runDoctor(ctx context.Context, s *session, store *timeline.Store, repair bool) error {
-	bar := s.progress("looking")
-	k := keep.New(store, keep.Options{Progress: func(_ string, done, total int) { bar.update(done, total) }})
+	bar := s.Progress("looking")
+	k := keep.New(store, keep.Options{Progress: func(_ string, done, total int) { bar.Update(done, total) }})
 	findings, err := k.Examine(ctx)
-	bar.finish()
+	bar.Finish()
 	if err != nil {
 		return err
 	}
-	if !repair && slices.ContainsFunc(findings, canBeMended) && !s.json && s.inTTY && s.isTTY(s.Err) {
-		s.talk("%s", describeFindings(findings))
+	if !repair && slices.ContainsFunc(findings, canBeMended) && !s.JSON && s.InTTY && s.AtTerminal(s.Err) {
+		s.Talk("%s", describeFindings(findings))
 		if repair, err = s.ask("Mend what can be mended?"); err != nil {
 			return err
 		}
@@ -112,7 +112,7 @@ func (s *session) mend(ctx context.Context, k *keep.Keeper, findings []keep.Find
 				if ctx.Err() != nil {
 					return nil, err
 				}
-				s.warn(fmt.Errorf("%s: %w", findings[i].Where, err))
+				s.Warn(fmt.Errorf("%s: %w", findings[i].Where, err))
 				continue
 			}
 			mendedOne = true
@@ -149,13 +149,13 @@ func leftOver(findings []keep.Finding) error {
 }
 
 func printFindings(s *session, findings []keep.Finding) error {
-	if s.json {
-		return s.writeJSON(doctorDocument{"doctor", findings})
+	if s.JSON {
+		return s.WriteJSON(doctorDocument{"doctor", findings})
 	}
 	if len(findings) == 0 {
-		return s.printf("nothing is wrong\n")
+		return s.Printf("nothing is wrong\n")
 	}
-	return s.printf("%s", describeFindings(findings))
+	return s.Printf("%s", describeFindings(findings))
 }
 
 // describeFindings is two lines a finding: what it is, and what is done about it.

@@ -8,6 +8,7 @@ import (
 
 	urfave "github.com/urfave/cli/v2"
 
+	"github.com/git-smithers/git-smithers/cli/term"
 	"github.com/git-smithers/git-smithers/internal/plain"
 	"github.com/git-smithers/git-smithers/timeline/keep"
 )
@@ -45,38 +46,38 @@ func runDu(ctx context.Context, s *session, k *keep.Keeper, runs []string) error
 	if err != nil {
 		return err
 	}
-	if s.json {
-		return s.writeJSON(duDocument{"du", usage})
+	if s.JSON {
+		return s.WriteJSON(duDocument{"du", usage})
 	}
-	if !s.isTerminalOut() {
+	if !s.IsTerminalOut() {
 		return s.separateUsage(usage)
 	}
 	var b strings.Builder
-	t := table{header: []string{"RUN", "TOTAL", "ALONE", "OBJECTS"}}
+	t := term.Table{Header: []string{"RUN", "TOTAL", "ALONE", "OBJECTS"}}
 	for _, run := range usage.Runs {
-		t.add(cell{text: run.RunID}, cell{text: sizeText(run.Total.Bytes)}, cell{text: sizeText(run.Alone.Bytes)},
-			cell{text: strconv.FormatInt(run.Total.Objects, 10)})
+		t.Add(term.Cell{Text: run.RunID}, term.Cell{Text: sizeText(run.Total.Bytes)}, term.Cell{Text: sizeText(run.Alone.Bytes)},
+			term.Cell{Text: strconv.FormatInt(run.Total.Objects, 10)})
 	}
-	t.align(&b, "")
+	t.Align(&b, "")
 	for _, part := range []struct {
 		title string
 		list  []keep.NameUsage
 	}{{"COLLECTION", usage.Collections}, {"WORKTREE", usage.Worktrees}} {
-		t := table{header: []string{part.title, "TOTAL", "OBJECTS"}}
+		t := term.Table{Header: []string{part.title, "TOTAL", "OBJECTS"}}
 		for _, one := range part.list {
-			t.add(cell{text: usageName(part.title, one.Name)}, cell{text: sizeText(one.Bytes)}, cell{text: strconv.FormatInt(one.Objects, 10)})
+			t.Add(term.Cell{Text: usageName(part.title, one.Name)}, term.Cell{Text: sizeText(one.Bytes)}, term.Cell{Text: strconv.FormatInt(one.Objects, 10)})
 		}
-		if len(t.rows) > 0 {
+		if len(t.Rows) > 0 {
 			b.WriteString("\n")
 		}
-		t.align(&b, "")
+		t.Align(&b, "")
 	}
 	fmt.Fprintf(&b, "\n%s in all: %s in %s\n", plain.Count(len(usage.Runs), "run"), sizeText(usage.Together.Bytes), plain.Count(int(usage.Together.Objects), "object"))
 	if usage.Held.Objects > 0 {
 		fmt.Fprintf(&b, "pruned and not collected: %s; `git smithers prune --collect` frees it\n", sizeText(usage.Held.Bytes))
 	}
 	fmt.Fprintf(&b, "%s; index: %s; other files of ours: %s\n", plain.Count(usage.Refs, "ref"), sizeText(usage.Index), sizeText(usage.Private))
-	return s.printf("%s", b.String())
+	return s.Printf("%s", b.String())
 }
 
 // usageName is what a row is called: the main worktree has no name.
@@ -105,5 +106,5 @@ func (s *session) separateUsage(usage *keep.DiskUsage) error {
 	}
 	line("together", "", usage.Together)
 	line("held", "", usage.Held)
-	return s.printf("%s", b.String())
+	return s.Printf("%s", b.String())
 }

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"slices"
 
+	"github.com/git-smithers/git-smithers/cli/term"
 	"github.com/git-smithers/git-smithers/engine"
 	"github.com/git-smithers/git-smithers/internal/plain"
 	"github.com/git-smithers/git-smithers/internal/thrown"
@@ -26,12 +27,12 @@ type errorDocument struct {
 
 // report prints an error, for people or for scripts, and returns the exit status.
 func (s *session) report(err error) int {
-	if err == nil || errors.Is(err, errOutputClosed) {
+	if err == nil || errors.Is(err, term.ErrOutputClosed) {
 		return fault.ExitOK
 	}
 	e := s.describe(err)
-	if s.json {
-		s.talkJSON(documentOf(e))
+	if s.JSON {
+		s.TalkJSON(documentOf(e))
 		return e.Exit()
 	}
 	s.tellError(e)
@@ -42,9 +43,9 @@ func (s *session) report(err error) int {
 func (s *session) tellError(e *fault.Error) {
 	if flaws, ok := e.Details[engine.DetailFlaws].([]engine.Flaw); ok {
 		for _, flaw := range flaws {
-			s.talk("git-smithers: error: %s\n", plain.Text(plain.OneLine(flaw.Message)))
+			s.Talk("git-smithers: error: %s\n", plain.Text(plain.OneLine(flaw.Message)))
 			if flaw.Hint != "" {
-				s.talk("git-smithers: hint: %s\n", plain.Text(flaw.Hint))
+				s.Talk("git-smithers: hint: %s\n", plain.Text(flaw.Hint))
 			}
 		}
 		return
@@ -53,9 +54,9 @@ func (s *session) tellError(e *fault.Error) {
 	if e.Code == fault.RunWaiting {
 		kind = ""
 	}
-	s.talk("git-smithers: %s%s\n", kind, plain.Text(e.Msg))
+	s.Talk("git-smithers: %s%s\n", kind, plain.Text(e.Msg))
 	for _, hint := range e.Hints {
-		s.talk("git-smithers: hint: %s\n", plain.Text(hint))
+		s.Talk("git-smithers: hint: %s\n", plain.Text(hint))
 	}
 }
 
@@ -92,10 +93,10 @@ func (s *session) describe(err error) *fault.Error {
 	bug := *known
 	bug.Msg = "internal error: " + known.Msg
 	bug.Hints = append(slices.Clone(bug.Hints), "this is a bug: report it at "+reportURL)
-	if debug, _ := s.lookupEnv("GIT_SMITHERS_DEBUG"); debug != "1" {
+	if debug, _ := s.LookupEnv("GIT_SMITHERS_DEBUG"); debug != "1" {
 		bug.Hints = append(bug.Hints, "GIT_SMITHERS_DEBUG=1 shows where it happened")
 	} else if panicked, ok := errors.AsType[*thrown.Error](err); ok {
-		s.talk("%s\n", panicked.Stack)
+		s.Talk("%s\n", panicked.Stack)
 	}
 	return &bug
 }

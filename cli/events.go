@@ -5,6 +5,7 @@ import (
 
 	urfave "github.com/urfave/cli/v2"
 
+	"github.com/git-smithers/git-smithers/cli/term"
 	"github.com/git-smithers/git-smithers/sqliteindex"
 	"github.com/git-smithers/git-smithers/timeline"
 	"github.com/git-smithers/git-smithers/timeline/fault"
@@ -111,26 +112,26 @@ func runEvents(ctx context.Context, s *session, store *timeline.Store, opts even
 		if err != nil {
 			return err
 		}
-		if s.json {
-			return s.writeJSON(eventCountDocument{"events", opts.query.RunID, n})
+		if s.JSON {
+			return s.WriteJSON(eventCountDocument{"events", opts.query.RunID, n})
 		}
-		return s.printf("%d\n", n)
+		return s.Printf("%d\n", n)
 	}
 	list, err := index.Events(ctx, opts.query)
 	if err != nil {
 		return err
 	}
-	if s.json {
+	if s.JSON {
 		return s.writeEvents(list)
 	}
-	if len(list) == 0 && s.outTTY {
-		s.note("there is no such event")
+	if len(list) == 0 && s.OutTTY {
+		s.Note("there is no such event")
 	}
-	return s.paged(ctx, func() error {
-		t := table{header: []string{"SEQ", "TIME", "EVENT", "TASK", "WHAT"}}
+	return s.Paged(ctx, func() error {
+		t := term.Table{Header: []string{"SEQ", "TIME", "EVENT", "TASK", "WHAT"}}
 		for _, event := range list {
-			t.add(eventCells(event)...)
+			t.Add(eventCells(event)...)
 		}
-		return t.write(s)
+		return t.Write(s.Terminal)
 	})
 }

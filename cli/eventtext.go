@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/git-smithers/git-smithers/cli/term"
 	"github.com/git-smithers/git-smithers/internal/plain"
 	"github.com/git-smithers/git-smithers/sqliteindex"
 )
@@ -29,7 +30,7 @@ func (s *session) writeEvents(list []sqliteindex.EventRow) error {
 			kind = ""
 		}
 		line := json.RawMessage("{" + kind + `"seq":` + strconv.FormatInt(event.Seq, 10) + comma + members)
-		if err := s.writeJSON(line); err != nil {
+		if err := s.WriteJSON(line); err != nil {
 			return err
 		}
 	}
@@ -44,14 +45,14 @@ func saysKind(payload string) bool {
 }
 
 // eventCells are an event in a table.
-func eventCells(event sqliteindex.EventRow) []cell {
+func eventCells(event sqliteindex.EventRow) []term.Cell {
 	task, facts := eventFacts(event.Payload)
-	return []cell{
-		{text: strconv.FormatInt(event.Seq, 10)},
-		{text: clockTime(event.TimestampMs)},
-		{text: event.Type},
-		{text: task},
-		{text: facts},
+	return []term.Cell{
+		{Text: strconv.FormatInt(event.Seq, 10)},
+		{Text: clockTime(event.TimestampMs)},
+		{Text: event.Type},
+		{Text: task},
+		{Text: facts},
 	}
 }
 

@@ -30,6 +30,6 @@ func (s *session) warnOfTypes(ctx context.Context, store *timeline.Store, query 
 	if near, ok := nearest(query.Types[0], types); ok {
 		advice = "did you mean " + near + "?"
 	}
-	s.warn(fmt.Errorf("run %s has no event of type %s: %s", query.RunID, strings.Join(query.Types, " or "), advice))
+	s.Warn(fmt.Errorf("run %s has no event of type %s: %s", query.RunID, strings.Join(query.Types, " or "), advice))
 	return nil
 }

@@ -80,8 +80,8 @@ func runExport(ctx context.Context, s *session, store *timeline.Store, opts expo
 	if err != nil {
 		return err
 	}
-	if s.json {
-		return s.writeJSON(exportDocument{"export", opts.to, exported.Runs})
+	if s.JSON {
+		return s.WriteJSON(exportDocument{"export", opts.to, exported.Runs})
 	}
 	var b strings.Builder
 	for _, run := range exported.Runs {
@@ -92,9 +92,9 @@ func runExport(ctx context.Context, s *session, store *timeline.Store, opts expo
 		fmt.Fprintf(&b, "exported %s: %s%s\n", plain.Text(run.RunID), plain.Count(int(run.Frames), "frame"), how)
 	}
 	if len(exported.Runs) == 0 {
-		s.note("no run came from Smithers")
+		s.Note("no run came from Smithers")
 	}
-	if err := s.printf("%s", b.String()); err != nil {
+	if err := s.Printf("%s", b.String()); err != nil {
 		return err
 	}
 	s.warnOfRefusals(exported.Runs)

@@ -11,7 +11,7 @@ import (
 
 // hint says what to do about a warning, to people.
 func (s *session) hint(format string, args ...any) {
-	s.note("git-smithers: hint: "+format, args...)
+	s.Note("git-smithers: hint: "+format, args...)
 }
 
 // warnOfRefusals names the exported runs that Smithers would not go on with, and says how it would.
@@ -39,7 +39,7 @@ func (s *session) warnOfRefusals(runs []smithers.ExportedRun) {
 		return
 	}
 	for _, reason := range reasons {
-		s.warn(fmt.Errorf("Smithers would refuse to resume %s: %s", listNames(refused[reason]), reason)) //nolint:staticcheck // a name
+		s.Warn(fmt.Errorf("Smithers would refuse to resume %s: %s", listNames(refused[reason]), reason)) //nolint:staticcheck // a name
 	}
 	if len(words) > 1 {
 		words = []string{"RUN..."}

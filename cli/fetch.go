@@ -6,6 +6,7 @@ import (
 
 	urfave "github.com/urfave/cli/v2"
 
+	"github.com/git-smithers/git-smithers/cli/term"
 	"github.com/git-smithers/git-smithers/internal/plain"
 	"github.com/git-smithers/git-smithers/timeline/share"
 )
@@ -76,28 +77,28 @@ func (s *session) tellFetched(ctx context.Context, kind string, fetched *share.F
 }
 
 func (s *session) writeFetched(ctx context.Context, kind string, fetched *share.Fetched) error {
-	if s.json {
-		return s.writeJSON(fetchDocument{kind, fetched})
+	if s.JSON {
+		return s.WriteJSON(fetchDocument{kind, fetched})
 	}
 	switch {
 	case fetched.None:
-		s.note("%s shows no runs: it has none, or its server hides refs/smithers (transfer.hideRefs)", plain.Text(fetched.Remote))
+		s.Note("%s shows no runs: it has none, or its server hides refs/smithers (transfer.hideRefs)", plain.Text(fetched.Remote))
 	case len(fetched.Runs) == 0:
-		s.note("nothing is new in %s", plain.Text(fetched.Remote))
+		s.Note("nothing is new in %s", plain.Text(fetched.Remote))
 	}
 	p := s.painter(ctx)
-	t := table{header: []string{"RUN", "STATE", "TIP", "FRAMES", "NOTE"}}
+	t := term.Table{Header: []string{"RUN", "STATE", "TIP", "FRAMES", "NOTE"}}
 	for _, run := range fetched.Runs {
 		tip := ""
 		if !run.Tip.IsZero() {
 			tip = shortID(run.Tip.String())
 		}
-		t.add(
-			cell{text: run.RunID}, cell{text: run.State}, cell{tip, p.revision},
-			cell{text: strconv.Itoa(run.Frames)}, cell{text: noteOnFetched(run)},
+		t.Add(
+			term.Cell{Text: run.RunID}, term.Cell{Text: run.State}, term.Cell{Text: tip, Paint: p.revision},
+			term.Cell{Text: strconv.Itoa(run.Frames)}, term.Cell{Text: noteOnFetched(run)},
 		)
 	}
-	return t.write(s)
+	return t.Write(s.Terminal)
 }
 
 func noteOnFetched(run share.FetchedRun) string {

@@ -6,6 +6,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/git-smithers/git-smithers/cli/term"
 	"github.com/git-smithers/git-smithers/sqliteindex"
 	"github.com/git-smithers/git-smithers/timeline"
 )
@@ -48,7 +49,7 @@ func (f *eventFollower) print(ctx context.Context) (enough bool, err error) {
 	if err != nil {
 		return false, err
 	}
-	if f.s.json {
+	if f.s.JSON {
 		err = f.s.writeEvents(list)
 	} else {
 		err = f.printLines(list)
@@ -66,24 +67,24 @@ func (f *eventFollower) print(ctx context.Context) (enough bool, err error) {
 // printLines prints events for people and scripts, each as soon as it is there: columns
 // are as wide as they have had to be so far.
 func (f *eventFollower) printLines(list []sqliteindex.EventRow) error {
-	var t table
+	var t term.Table
 	for _, event := range list {
-		t.add(eventCells(event)...)
+		t.Add(eventCells(event)...)
 	}
-	if !f.s.isTerminalOut() {
-		return t.write(f.s)
+	if !f.s.IsTerminalOut() {
+		return t.Write(f.s.Terminal)
 	}
 	var b strings.Builder
-	for _, row := range t.rows {
+	for _, row := range t.Rows {
 		for i, c := range row {
 			if i == len(f.widths) {
 				f.widths = append(f.widths, 0)
 			}
-			f.widths[i] = max(f.widths[i], utf8.RuneCountInString(c.text))
+			f.widths[i] = max(f.widths[i], utf8.RuneCountInString(c.Text))
 		}
-		b.WriteString(alignedLine(row, f.widths) + "\n")
+		b.WriteString(term.AlignedLine(row, f.widths) + "\n")
 	}
-	return f.s.printf("%s", b.String())
+	return f.s.Printf("%s", b.String())
 }
 
 // wait returns when the run has a new tip.

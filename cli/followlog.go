@@ -40,7 +40,7 @@ func (s *session) followLog(ctx context.Context, l *attemptLog) error {
 	if err := out.finish(); err != nil {
 		return err
 	}
-	s.note("%s", l.describe())
+	s.Note("%s", l.describe())
 	return nil
 }
 
@@ -56,10 +56,10 @@ func (l *attemptLog) unattended() bool {
 
 // printLogLine prints one line of a log.
 func (s *session) printLogLine(line string) error {
-	if s.json {
-		return s.writeJSON(logLineDocument{"line", strings.ToValidUTF8(line, "\uFFFD")})
+	if s.JSON {
+		return s.WriteJSON(logLineDocument{"line", strings.ToValidUTF8(line, "\uFFFD")})
 	}
-	return s.printf("%s\n", strings.Join(plain.Lines(line), "\n"))
+	return s.Printf("%s\n", strings.Join(plain.Lines(line), "\n"))
 }
 
 // A lineWriter hands on whole lines, without their line feeds.

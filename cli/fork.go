@@ -106,21 +106,21 @@ func runFork(ctx context.Context, s *session, store *timeline.Store, req app.For
 		return err
 	}
 	doc := describeFork(made.Head)
-	if s.json {
-		return s.writeJSON(doc)
+	if s.JSON {
+		return s.WriteJSON(doc)
 	}
 	at := timeline.Address{Run: doc.ParentRunID, Frame: doc.ParentFrame}
 	next, err := app.NextCommand(made.Head, " continues it")
 	if err != nil {
 		return err
 	}
-	s.note("forked from %s; %s", plain.Text(at.String()), next)
+	s.Note("forked from %s; %s", plain.Text(at.String()), next)
 	if meansRun(made.From.Address, req.From) {
 		if err := s.noteAnswersSince(ctx, store, made.From.Entry, at); err != nil {
 			return err
 		}
 	}
-	return s.printf("%s\n", plain.Text(doc.ForkedRunID))
+	return s.Printf("%s\n", plain.Text(doc.ForkedRunID))
 }
 
 // describeFork describes a fork that has just been made.

@@ -9,6 +9,7 @@ import (
 	urfave "github.com/urfave/cli/v2"
 
 	"github.com/git-smithers/git-smithers/app"
+	"github.com/git-smithers/git-smithers/cli/term"
 	"github.com/git-smithers/git-smithers/internal/plain"
 	"github.com/git-smithers/git-smithers/jjbridge"
 	"github.com/git-smithers/git-smithers/timeline"
@@ -94,39 +95,39 @@ func runFrames(ctx context.Context, s *session, store *timeline.Store, query lis
 			return err
 		}
 		if !kept {
-			s.warn(fmt.Errorf("no frame has %s: paths are relative to the folder you are in", query.Path))
+			s.Warn(fmt.Errorf("no frame has %s: paths are relative to the folder you are in", query.Path))
 			return nil
 		}
 	}
-	if s.json {
+	if s.JSON {
 		for _, match := range matches {
-			if err := s.writeJSON(frameDocument{"frame", match}); err != nil {
+			if err := s.WriteJSON(frameDocument{"frame", match}); err != nil {
 				return err
 			}
 		}
 		return nil
 	}
 	if len(matches) == 0 {
-		s.note("there is no such frame")
+		s.Note("there is no such frame")
 	}
 	p := s.painter(ctx)
-	t := table{header: []string{"FRAME", "TIME", "REVISION", "WHAT"}}
+	t := term.Table{Header: []string{"FRAME", "TIME", "REVISION", "WHAT"}}
 	if query.Path != "" {
-		t.header = append(t.header, "CHANGED")
+		t.Header = append(t.Header, "CHANGED")
 	}
 	for _, match := range matches {
-		cells := []cell{
-			{text: timeline.Address{Run: match.RunID, Frame: match.FrameNo}.String()},
-			{text: clockTime(match.CreatedAtMs)},
+		cells := []term.Cell{
+			{Text: timeline.Address{Run: match.RunID, Frame: match.FrameNo}.String()},
+			{Text: clockTime(match.CreatedAtMs)},
 			p.revisionCell(match.VCS, match.ChangeID),
-			{text: match.Subject},
+			{Text: match.Subject},
 		}
 		if query.Path != "" {
-			cells = append(cells, cell{text: s.changedPaths(match.Paths, query.Path) + sinceFrame(match)})
+			cells = append(cells, term.Cell{Text: s.changedPaths(match.Paths, query.Path) + sinceFrame(match)})
 		}
-		t.add(cells...)
+		t.Add(cells...)
 	}
-	return t.write(s)
+	return t.Write(s.Terminal)
 }
 
 // pathInside is a path that the command line names, relative to the top of the
@@ -169,7 +170,7 @@ func (s *session) changedPaths(changes []jjbridge.PathChange, asked string) stri
 		words[i] = change.Op + " " + change.Path
 	}
 	list := strings.Join(words, ", ")
-	if s.isTerminalOut() {
+	if s.IsTerminalOut() {
 		return plain.Shorten(list, valueShown)
 	}
 	return list

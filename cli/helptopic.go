@@ -47,7 +47,7 @@ func (s *session) printHelpPage(ctx context.Context, name string) error {
 	if err != nil {
 		return err
 	}
-	return s.paged(ctx, func() error { return s.printf("%s", text) })
+	return s.Paged(ctx, func() error { return s.Printf("%s", text) })
 }
 
 // helpPageNames lists the pages for people.

@@ -11,6 +11,7 @@ import (
 
 	urfave "github.com/urfave/cli/v2"
 
+	"github.com/git-smithers/git-smithers/cli/term"
 	"github.com/git-smithers/git-smithers/internal/plain"
 	"github.com/git-smithers/git-smithers/peer/smithers"
 	"github.com/git-smithers/git-smithers/snapshot"
@@ -101,15 +102,15 @@ func refuseEmptyRuns(runs []string) error {
 
 // runImport imports, and prints what became of each run, also where some were refused.
 func runImport(ctx context.Context, s *session, store *timeline.Store, path string, req smithers.ImportRequest) error {
-	bar, begun := s.progress("importing"), sync.OnceFunc(s.while("reading the database"))
+	bar, begun := s.Progress("importing"), sync.OnceFunc(s.While("reading the database"))
 	req.Progress = func(run string, done, total int) {
 		begun()
-		bar.what = "importing " + plain.Text(run)
-		bar.update(done, total)
+		bar.What = "importing " + plain.Text(run)
+		bar.Update(done, total)
 	}
 	imported, err := smithers.Import(ctx, store, path, req)
 	begun()
-	bar.finish()
+	bar.Finish()
 	if imported == nil {
 		return err
 	}
@@ -145,25 +146,25 @@ func (s *session) describeImported(run smithers.ImportedRun) importedRun {
 }
 
 func (s *session) writeImported(ctx context.Context, doc importDocument) error {
-	if s.json {
-		return s.writeJSON(doc)
+	if s.JSON {
+		return s.WriteJSON(doc)
 	}
 	if len(doc.Runs) == 0 {
-		s.note("there is no run in the database")
+		s.Note("there is no run in the database")
 	}
 	p := s.painter(ctx)
-	t := table{header: []string{"RUN", "OUTCOME", "NEW FRAMES", "FRAME", "TIP", "NOTE"}}
+	t := term.Table{Header: []string{"RUN", "OUTCOME", "NEW FRAMES", "FRAME", "TIP", "NOTE"}}
 	for _, run := range doc.Runs {
 		frame, tip := "", ""
 		if run.Tip != nil {
 			frame, tip = strconv.FormatInt(*run.Frame, 10), shortID(*run.Tip)
 		}
-		t.add(
-			cell{text: run.RunID}, cell{text: run.Outcome}, cell{text: strconv.FormatInt(run.Frames, 10)},
-			cell{text: frame}, cell{tip, p.revision}, cell{text: run.note()},
+		t.Add(
+			term.Cell{Text: run.RunID}, term.Cell{Text: run.Outcome}, term.Cell{Text: strconv.FormatInt(run.Frames, 10)},
+			term.Cell{Text: frame}, term.Cell{Text: tip, Paint: p.revision}, term.Cell{Text: run.note()},
 		)
 	}
-	if err := t.write(s); err != nil {
+	if err := t.Write(s.Terminal); err != nil {
 		return err
 	}
 	for _, run := range doc.Runs {
@@ -171,7 +172,7 @@ func (s *session) writeImported(ctx context.Context, doc importDocument) error {
 		s.warnOfAnswers(run)
 	}
 	for _, left := range doc.Left {
-		s.note("left behind: %s, %s, which belong to no run", plain.Text(left.Table), plain.Count(int(left.Rows), "row"))
+		s.Note("left behind: %s, %s, which belong to no run", plain.Text(left.Table), plain.Count(int(left.Rows), "row"))
 	}
 	return nil
 }
@@ -196,7 +197,7 @@ const mostMarks = 5
 func (s *session) warnOfMarks(run importedRun) {
 	for i, m := range run.Marks {
 		if i == mostMarks && len(run.Marks) > mostMarks+1 {
-			s.warn(fmt.Errorf("%s: %d more do not match: `git smithers show %s:FRAME` names those of a frame",
+			s.Warn(fmt.Errorf("%s: %d more do not match: `git smithers show %s:FRAME` names those of a frame",
 				run.RunID, len(run.Marks)-mostMarks, fault.Word(run.RunID)))
 			return
 		}
@@ -204,7 +205,7 @@ func (s *session) warnOfMarks(run importedRun) {
 		if strings.HasSuffix(m.What, "_hash") {
 			what = fmt.Sprintf("the database has %s, and it is %s", cmp.Or(m.Stored, "none"), m.Found)
 		}
-		s.warn(fmt.Errorf("%s:%d: %s of Smithers' frame %d: %s", run.RunID, m.Frame, m.What, m.PeerNo, what))
+		s.Warn(fmt.Errorf("%s:%d: %s of Smithers' frame %d: %s", run.RunID, m.Frame, m.What, m.PeerNo, what))
 	}
 }
 
@@ -212,7 +213,7 @@ func (s *session) warnOfMarks(run importedRun) {
 // not ask any more. It names the travels and resets that Smithers has overtaken, too.
 func (s *session) warnOfAnswers(run importedRun) {
 	for _, o := range run.Overruled {
-		s.warn(fmt.Errorf("%s: %s was %s here, and Smithers, which was not told, has another answer: %s",
+		s.Warn(fmt.Errorf("%s: %s was %s here, and Smithers, which was not told, has another answer: %s",
 			run.RunID, snapshot.Key(o.NodeID, o.Iteration), o.Here, o.Smithers))
 	}
 	for _, d := range run.Dropped {
@@ -220,11 +221,11 @@ func (s *session) warnOfAnswers(run importedRun) {
 		if d.AskedAgain {
 			now = "has asked that again since"
 		}
-		s.warn(fmt.Errorf("%s: %s was %s here, and Smithers, which was not told, %s",
+		s.Warn(fmt.Errorf("%s: %s was %s here, and Smithers, which was not told, %s",
 			run.RunID, snapshot.Key(d.NodeID, d.Iteration), d.Here, now))
 	}
 	for _, o := range run.Overtaken {
-		s.warn(fmt.Errorf("%s: op %d, %s, was done here, and Smithers, which was not told, has gone on from frame %d",
+		s.Warn(fmt.Errorf("%s: op %d, %s, was done here, and Smithers, which was not told, has gone on from frame %d",
 			run.RunID, o.Number, opText(o.Op), o.From))
 	}
 }
@@ -238,7 +239,7 @@ func refusedImports(s *session, imported *smithers.Imported, named []string) err
 		case run.Err == nil:
 		case fault.CodeOf(run.Err) == fault.RunPruned && !slices.Contains(named, run.RunID):
 		case len(named) > 0 && !slices.Contains(named, run.RunID):
-			s.warn(run.Err) // a named run was forked from it, and does not need more of it than is here
+			s.Warn(run.Err) // a named run was forked from it, and does not need more of it than is here
 		case fault.CodeOf(run.Err) == fault.RunNotFound:
 			missing = append(missing, run)
 		default:

@@ -8,6 +8,7 @@ import (
 
 	urfave "github.com/urfave/cli/v2"
 
+	"github.com/git-smithers/git-smithers/cli/term"
 	"github.com/git-smithers/git-smithers/engine"
 	"github.com/git-smithers/git-smithers/internal/plain"
 	"github.com/git-smithers/git-smithers/snapshot"
@@ -81,16 +82,16 @@ func runInbox(ctx context.Context, s *session, store *timeline.Store, query sqli
 	if err != nil {
 		return err
 	}
-	if s.json {
+	if s.JSON {
 		for _, line := range list {
-			if err := s.writeJSON(describeInbox(line)); err != nil {
+			if err := s.WriteJSON(describeInbox(line)); err != nil {
 				return err
 			}
 		}
 		return nil
 	}
 	if len(list) == 0 {
-		s.note("nothing waits for anybody")
+		s.Note("nothing waits for anybody")
 		return s.noteFailure(ctx, store, query.RunID)
 	}
 	return s.printInbox(ctx, list)
@@ -107,7 +108,7 @@ func (s *session) noteFailure(ctx context.Context, store *timeline.Store, run st
 	}
 	next, err := afterFailure(ctx, store, head.Row())
 	if next != "" {
-		s.note("run %s has failed: %s", plain.Text(run), plain.Text(next))
+		s.Note("run %s has failed: %s", plain.Text(run), plain.Text(next))
 	}
 	return err
 }
@@ -139,7 +140,7 @@ func inbox(ctx context.Context, s *session, store *timeline.Store, query sqlitei
 			return nil, ctx.Err()
 		}
 		if err != nil {
-			s.warn(fmt.Errorf("run %s does not keep that requests have expired: %w", run, err))
+			s.Warn(fmt.Errorf("run %s does not keep that requests have expired: %w", run, err))
 		}
 	}
 	if len(runs) > 0 {
@@ -192,23 +193,23 @@ func describeInbox(l inboxLine) inboxDocument {
 // printInbox prints the list for people and, under it, how each is answered.
 func (s *session) printInbox(ctx context.Context, list []inboxLine) error {
 	p := s.painter(ctx)
-	t := table{header: []string{"SINCE", "RUN", "WORKFLOW", "RUN IS", "TASK", "KIND", "STATUS", "PROMPT"}}
+	t := term.Table{Header: []string{"SINCE", "RUN", "WORKFLOW", "RUN IS", "TASK", "KIND", "STATUS", "PROMPT"}}
 	for _, l := range list {
 		since, prompt := clockTime(l.RequestedAtMs), inboxPrompt(l)
-		if s.isTerminalOut() {
+		if s.IsTerminalOut() {
 			since, prompt = ago(s.Now(), l.RequestedAtMs), plain.Shorten(prompt, valueShown)
 		}
-		t.add(
-			cell{text: since}, cell{text: l.RunID}, cell{text: l.WorkflowName}, cell{l.RunStatus, p.status},
-			cell{text: inboxTask(l.InboxRow)}, cell{text: l.Kind}, cell{inboxStatus(l), p.status}, cell{text: prompt},
+		t.Add(
+			term.Cell{Text: since}, term.Cell{Text: l.RunID}, term.Cell{Text: l.WorkflowName}, term.Cell{Text: l.RunStatus, Paint: p.Status},
+			term.Cell{Text: inboxTask(l.InboxRow)}, term.Cell{Text: l.Kind}, term.Cell{Text: inboxStatus(l), Paint: p.Status}, term.Cell{Text: prompt},
 		)
 	}
-	if err := t.write(s); err != nil || !s.isTerminalOut() {
+	if err := t.Write(s.Terminal); err != nil || !s.IsTerminalOut() {
 		return err
 	}
 	for _, l := range list {
 		if how := howToSettle(l); how != "" {
-			s.note("  %s", how)
+			s.Note("  %s", how)
 		}
 	}
 	return nil

@@ -45,7 +45,7 @@ func (s *session) inboxLines(ctx context.Context, store *timeline.Store, rows []
 			if of, err = untoldOf(ctx, store, row.RunID); ctx.Err() != nil {
 				return nil, ctx.Err()
 			} else if err != nil {
-				s.warn(err)
+				s.Warn(err)
 			}
 			known[row.RunID] = of
 		}

@@ -43,16 +43,16 @@ func indexRebuildCommand() *command {
 
 // runIndexRebuild makes the index anew and says what is in it.
 func runIndexRebuild(ctx context.Context, s *session, store *timeline.Store) error {
-	bar := s.progress("indexing")
-	stats, err := store.RebuildIndex(ctx, bar.update)
-	bar.finish()
+	bar := s.Progress("indexing")
+	stats, err := store.RebuildIndex(ctx, bar.Update)
+	bar.Finish()
 	if err != nil {
 		return err
 	}
-	if s.json {
-		return s.writeJSON(indexDocument{"index", stats.Runs, stats.Entries, stats.Frames})
+	if s.JSON {
+		return s.WriteJSON(indexDocument{"index", stats.Runs, stats.Entries, stats.Frames})
 	}
-	return s.printf("indexed %s, %s, %s\n", plain.Count(stats.Runs, "run"), entries(stats.Entries), plain.Count(stats.Frames, "frame"))
+	return s.Printf("indexed %s, %s, %s\n", plain.Count(stats.Runs, "run"), entries(stats.Entries), plain.Count(stats.Frames, "frame"))
 }
 
 // entries is a number of entries.

@@ -82,19 +82,19 @@ func runInit(ctx context.Context, s *session, yes, jj bool) error {
 	if err != nil {
 		return err
 	}
-	if s.json {
-		return s.writeJSON(doc)
+	if s.JSON {
+		return s.WriteJSON(doc)
 	}
 	if doc.Created {
-		s.note("made a bare repository for run history alone")
+		s.Note("made a bare repository for run history alone")
 	} else {
-		s.note("runs are kept in this repository: there is nothing to set up")
+		s.Note("runs are kept in this repository: there is nothing to set up")
 	}
 	if doc.JJAlias != nil {
 		s.noteJJ(*doc.JJAlias)
 	}
-	s.note("`%s init --quiet-log` prints how to keep runs out of `git log --all`, gitk, tig and lazygit", program)
-	return s.printf("%s\n", plain.Text(doc.GitDir))
+	s.Note("`%s init --quiet-log` prints how to keep runs out of `git log --all`, gitk, tig and lazygit", program)
+	return s.Printf("%s\n", plain.Text(doc.GitDir))
 }
 
 // makeStore makes .smithers/store.git in the folder of the command.
@@ -109,7 +109,7 @@ func (s *session) makeStore(ctx context.Context, yes bool) (string, error) {
 
 // confirm asks a person. Anything but yes, and nobody to ask, is an error.
 func (s *session) confirm(question string) error {
-	if !s.inTTY || !s.isTTY(s.Err) {
+	if !s.InTTY || !s.AtTerminal(s.Err) {
 		return fault.New(fault.NoRepository, "not a git repository, and there is no terminal to ask at").
 			Hint("run `git init`, or `git smithers init --yes` to keep run history alone")
 	}
@@ -123,10 +123,10 @@ func (s *session) confirm(question string) error {
 
 // ask asks a person at the terminal; anything but yes is no, and so is the end of the input.
 func (s *session) ask(question string) (bool, error) {
-	s.talk("%s [y/N] ", question)
+	s.Talk("%s [y/N] ", question)
 	answer, err := bufio.NewReader(s.In).ReadString('\n')
 	if errors.Is(err, io.EOF) {
-		s.talk("\n") // which nobody has typed
+		s.Talk("\n") // which nobody has typed
 		return false, nil
 	}
 	if err != nil {

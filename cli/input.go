@@ -71,7 +71,7 @@ func notJSON(source string, err error) *fault.Error {
 
 func (s *session) valueBytes(ctx context.Context, arg valueArgument) (data []byte, source string, err error) {
 	if arg.text == "-" {
-		data, err := s.readStdin(snapshot.DefaultValue)
+		data, err := s.ReadStdin(snapshot.DefaultValue)
 		return data, "standard input", err
 	}
 	name, ok := strings.CutPrefix(arg.text, "@")
@@ -109,6 +109,6 @@ func newRunID(c *urfave.Context) (string, error) {
 // noteEscaped says under which name git knows a run whose id no ref can have as it stands.
 func (s *session) noteEscaped(id string) {
 	if name, err := refs.Tip(id); err == nil && !strings.HasSuffix(string(name), "/"+id) {
-		s.note("in git, run %s is called %s", fault.Word(plain.Text(id)), name)
+		s.Note("in git, run %s is called %s", fault.Word(plain.Text(id)), name)
 	}
 }

@@ -66,7 +66,7 @@ func (s *session) offerJJ(ctx context.Context, want bool) (*bool, error) {
 
 // askForAlias asks a person whether to set the alias. Without one the answer is no.
 func (s *session) askForAlias(ctx context.Context) (bool, error) {
-	if s.json || !s.inTTY || !s.isTTY(s.Err) {
+	if !s.CanAsk() {
 		return false, nil
 	}
 	yes, err := s.ask("Set an alias in this jj repository's configuration, so that `jj smithers` works?")
@@ -79,11 +79,11 @@ func (s *session) askForAlias(ctx context.Context) (bool, error) {
 // noteJJ tells how jj and git-smithers go together.
 func (s *session) noteJJ(alias bool) {
 	if alias {
-		s.note("`jj smithers` works in this repository")
+		s.Note("`jj smithers` works in this repository")
 	} else {
-		s.note("`%s init --jj` sets the alias that makes `jj smithers` work", program)
+		s.Note("`%s init --jj` sets the alias that makes `jj smithers` work", program)
 	}
-	s.note("for `jj frames CHANGE`, and a hint below each change with `jj log -T smithers`, add to jj's configuration:\n\n%s",
+	s.Note("for `jj frames CHANGE`, and a hint below each change with `jj log -T smithers`, add to jj's configuration:\n\n%s",
 		jjSnippet)
 }
 

@@ -11,7 +11,7 @@ import (
 // a person would see it.
 func (s *session) withKeeper(ctx context.Context, f func(*keep.Keeper) error) error {
 	return s.withStore(ctx, func(store *timeline.Store) error {
-		if s.quiet || s.json || !s.isTTY(s.Err) {
+		if s.Quiet || s.JSON || !s.AtTerminal(s.Err) {
 			return f(keep.New(store, keep.Options{}))
 		}
 		steps := &stepProgress{s: s}

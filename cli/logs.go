@@ -102,18 +102,18 @@ func runLogs(ctx context.Context, s *session, store *timeline.Store, opts logsOp
 	if err != nil {
 		return err
 	}
-	if s.json {
+	if s.JSON {
 		doc := logDocument{"log", log.run, log.row, nil}
 		if known {
 			doc.Log = &text
 		}
-		return s.writeJSON(doc)
+		return s.WriteJSON(doc)
 	}
 	if text == "" {
-		s.note("%s: no log", log.describe())
+		s.Note("%s: no log", log.describe())
 		return nil
 	}
-	return s.paged(ctx, func() error { return s.printf("%s\n", strings.Join(plain.Lines(text), "\n")) })
+	return s.Paged(ctx, func() error { return s.Printf("%s\n", strings.Join(plain.Lines(text), "\n")) })
 }
 
 // An attemptLog is an attempt and where its log is.

@@ -8,9 +8,13 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/git-smithers/git-smithers/cli/term"
 	"github.com/git-smithers/git-smithers/internal/thrown"
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
+
+// Streams is what a command may use of the world.
+type Streams = term.Streams
 
 // Main runs one command line, args being what follows the program's name, and
 // returns the exit status of the process. It writes to s and nowhere else. The
@@ -20,8 +24,7 @@ import (
 func Main(ctx context.Context, s Streams, args []string) int {
 	ctx, hurry, stop := catchSignals(ctx)
 	defer stop()
-	out := &session{Streams: s, args: args, hurry: hurry, json: wantsJSON(args), inTTY: s.isTTY(s.In), outTTY: s.isTTY(s.Out)}
-	out.In, out.Out = inputReader{ctx, s.In}, dataWriter{s.Out, out}
+	out := &session{Terminal: term.New(ctx, s, wantsJSON(args)), args: args, hurry: hurry}
 	err := thrown.Catch(func() error { return dispatch(ctx, out, args) })
 	return out.report(interrupted(ctx, err))
 }

@@ -7,6 +7,7 @@ import (
 
 	urfave "github.com/urfave/cli/v2"
 
+	"github.com/git-smithers/git-smithers/cli/term"
 	"github.com/git-smithers/git-smithers/internal/plain"
 	"github.com/git-smithers/git-smithers/snapshot"
 	"github.com/git-smithers/git-smithers/timeline"
@@ -49,21 +50,21 @@ func runOps(ctx context.Context, s *session, store *timeline.Store, run string) 
 	if err != nil {
 		return err
 	}
-	if s.json {
+	if s.JSON {
 		for _, op := range ops {
-			if err := s.writeJSON(opDocument{id, op}); err != nil {
+			if err := s.WriteJSON(opDocument{id, op}); err != nil {
 				return err
 			}
 		}
 		return nil
 	}
-	if len(ops) == 0 && s.outTTY {
-		s.note("nothing was done to run %s as a whole", plain.Text(id))
+	if len(ops) == 0 && s.OutTTY {
+		s.Note("nothing was done to run %s as a whole", plain.Text(id))
 	}
-	t := table{header: []string{"OP", "TIME", "WHAT", "FRAME", "TAKEN BACK BY"}}
+	t := term.Table{Header: []string{"OP", "TIME", "WHAT", "FRAME", "TAKEN BACK BY"}}
 	for _, op := range ops {
 		at, frame, undone := clockTime(op.AtMs), "", ""
-		if s.isTerminalOut() {
+		if s.IsTerminalOut() {
 			at = ago(s.Now(), op.AtMs)
 		}
 		if op.Frame != nil {
@@ -72,9 +73,9 @@ func runOps(ctx context.Context, s *session, store *timeline.Store, run string) 
 		if op.UndoneBy != 0 {
 			undone = strconv.Itoa(op.UndoneBy)
 		}
-		t.add(cell{text: strconv.Itoa(op.Number)}, cell{text: at}, cell{text: opText(op)}, cell{text: frame}, cell{text: undone})
+		t.Add(term.Cell{Text: strconv.Itoa(op.Number)}, term.Cell{Text: at}, term.Cell{Text: opText(op)}, term.Cell{Text: frame}, term.Cell{Text: undone})
 	}
-	return t.write(s)
+	return t.Write(s.Terminal)
 }
 
 // opText is an op in a few words.

@@ -11,22 +11,22 @@ import (
 // tellFilled tells that a worktree was made with the files of a run's newest frame, and names the files that the frame does
 // not have.
 func (s *session) tellFilled(run, root string, files *snapshot.VCS) {
-	s.note("made %s, with the files of the newest frame of run %s", plain.Text(root), plain.Text(run))
+	s.Note("made %s, with the files of the newest frame of run %s", plain.Text(root), plain.Text(run))
 	if len(files.LeftOut) > 0 {
-		s.warn(fmt.Errorf("not captured, and so not in %s: %s", root, listNames(leftOutNames(files.LeftOut))))
+		s.Warn(fmt.Errorf("not captured, and so not in %s: %s", root, listNames(leftOutNames(files.LeftOut))))
 	}
 }
 
 // inOwnWorktree is ", in <folder>" if the tasks of a run share a worktree of its own that is not the working copy
 // in which the command was called, and if anybody is to be told; else "".
 func (s *session) inOwnWorktree(store *timeline.Store, head *timeline.Head) string {
-	if s.quiet || s.json {
+	if s.Quiet || s.JSON {
 		return ""
 	}
 	own, err := timeline.OwnWorktreeOf(store, head)
 	switch {
 	case err != nil:
-		s.warn(err)
+		s.Warn(err)
 		return ""
 	case own == nil || own.Path == store.WorkTree():
 		return ""

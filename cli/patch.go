@@ -64,7 +64,7 @@ func (p *patch) document(ctx context.Context, s *session) (*patchDocument, error
 // print shows the patch to people: what the frame is, and how the state and the files differ from those of before.
 func (p *patch) print(ctx context.Context, s *session) error {
 	paint := s.painter(ctx)
-	return s.paged(ctx, func() error {
+	return s.Paged(ctx, func() error {
 		view := stateView{p: paint, standing: standing{frame: p.frame}}
 		row, err := p.to.Entry.RunRow()
 		if err != nil {
@@ -80,17 +80,17 @@ func (p *patch) print(ctx context.Context, s *session) error {
 		}
 		view.field(before, since)
 		view.WriteByte('\n')
-		if err := s.printf("%s", view.String()); err != nil {
+		if err := s.Printf("%s", view.String()); err != nil {
 			return err
 		}
-		if err := p.state.Render(s.Out, diff.RenderOptions{Colors: paint.on}); err != nil || p.code == nil || p.code.from == p.code.to {
+		if err := p.state.Render(s.Out, diff.RenderOptions{Colors: paint.On()}); err != nil || p.code == nil || p.code.from == p.code.to {
 			return err
 		}
-		if err := s.printf("\n"); err != nil {
+		if err := s.Printf("\n"); err != nil {
 			return err
 		}
 		color := "--color=never"
-		if paint.on {
+		if paint.On() {
 			color = "--color=always"
 		}
 		return s.handOver(ctx, p.code.arguments(append(p.where, "--no-pager", "diff", color)))

@@ -80,17 +80,17 @@ func (s *session) noteWhoGoesOn(store *timeline.Store, head *timeline.Head, runn
 	id := plain.Text(row.ID)
 	switch {
 	case running:
-		s.note("the process that runs %s goes on", id)
+		s.Note("the process that runs %s goes on", id)
 	case row.Status == snapshot.RunFinished:
-		s.note("run %s has finished: nothing waits for it", id)
+		s.Note("run %s has finished: nothing waits for it", id)
 	case row.Status.Ended():
-		s.note("run %s is %s, and keeps this for `%s resume %s`", id, plain.Text(string(row.Status)), program, fault.Word(row.ID))
+		s.Note("run %s is %s, and keeps this for `%s resume %s`", id, plain.Text(string(row.Status)), program, fault.Word(row.ID))
 	default:
 		next, err := app.NextCommand(head, ", or a supervisor, goes on"+s.inOwnWorktree(store, head))
 		if err != nil {
-			s.warn(err)
+			s.Warn(err)
 			return
 		}
-		s.note("%s", next)
+		s.Note("%s", next)
 	}
 }

@@ -9,6 +9,7 @@ import (
 
 	urfave "github.com/urfave/cli/v2"
 
+	"github.com/git-smithers/git-smithers/cli/term"
 	"github.com/git-smithers/git-smithers/internal/plain"
 	"github.com/git-smithers/git-smithers/timeline/fault"
 	"github.com/git-smithers/git-smithers/timeline/keep"
@@ -153,8 +154,8 @@ func runPrune(ctx context.Context, s *session, k *keep.Keeper, opts pruneOptions
 	if err != nil {
 		return err
 	}
-	if s.json {
-		return s.writeJSON(pruneDocument{"prune", opts.dryRun, pruned})
+	if s.JSON {
+		return s.WriteJSON(pruneDocument{"prune", opts.dryRun, pruned})
 	}
 	var gone []string
 	err = s.tablePruned(pruned.Runs, func(run keep.PrunedRun) string {
@@ -171,12 +172,12 @@ func runPrune(ctx context.Context, s *session, k *keep.Keeper, opts pruneOptions
 	n := plain.Count(len(gone), "run")
 	switch {
 	case len(gone) == 0:
-		s.note("there is nothing to prune")
+		s.Note("there is nothing to prune")
 	case opts.dryRun:
-		s.note("pruning and collecting %s would free about %s", n, sizeText(pruned.Bytes))
+		s.Note("pruning and collecting %s would free about %s", n, sizeText(pruned.Bytes))
 	default:
-		s.note("pruned %s; `git smithers prune --collect` frees about %s", n, sizeText(pruned.Bytes))
-		s.note("until then %s", plain.Text(howToRecall(gone)))
+		s.Note("pruned %s; `git smithers prune --collect` frees about %s", n, sizeText(pruned.Bytes))
+		s.Note("until then %s", plain.Text(howToRecall(gone)))
 	}
 	return err
 }
@@ -222,8 +223,8 @@ func runRecall(ctx context.Context, s *session, k *keep.Keeper, opts pruneOption
 	if err != nil {
 		return err
 	}
-	if s.json {
-		return s.writeJSON(pruneDocument{"recall", false, back})
+	if s.JSON {
+		return s.WriteJSON(pruneDocument{"recall", false, back})
 	}
 	return s.tablePruned(back.Runs, func(keep.PrunedRun) string { return "is back" })
 }
@@ -234,8 +235,8 @@ func runCollect(ctx context.Context, s *session, k *keep.Keeper, opts pruneOptio
 	if err != nil {
 		return err
 	}
-	if s.json {
-		return s.writeJSON(pruneDocument{"collect", opts.dryRun, got})
+	if s.JSON {
+		return s.WriteJSON(pruneDocument{"collect", opts.dryRun, got})
 	}
 	state := "collected"
 	if opts.dryRun {
@@ -244,14 +245,14 @@ func runCollect(ctx context.Context, s *session, k *keep.Keeper, opts pruneOptio
 	err = s.tablePruned(got.Runs, func(keep.PrunedRun) string { return state })
 	switch {
 	case opts.dryRun:
-		s.note("collecting would free about %s", sizeText(got.Bytes))
+		s.Note("collecting would free about %s", sizeText(got.Bytes))
 	case len(got.Runs) == 0 && got.Bytes == 0 && got.Left == 0:
-		s.note("there is nothing to collect")
+		s.Note("there is nothing to collect")
 	default:
-		s.note("freed %s", sizeText(got.Bytes))
+		s.Note("freed %s", sizeText(got.Bytes))
 	}
 	if got.Left > 0 {
-		s.note("%s that nothing needs are in git's own packs, or in use: `git gc` frees them in time", sizeText(got.Left))
+		s.Note("%s that nothing needs are in git's own packs, or in use: `git gc` frees them in time", sizeText(got.Left))
 	}
 	return err
 }
@@ -263,24 +264,24 @@ func runPruneRemote(ctx context.Context, s *session, k *keep.Keeper, opts pruneO
 	if there == nil || err != nil && fault.CodeOf(err) != fault.PushRefused {
 		return err
 	}
-	if s.json {
-		if writeErr := s.writeJSON(pruneRemoteDocument{"pruneRemote", opts.dryRun, there}); writeErr != nil {
+	if s.JSON {
+		if writeErr := s.WriteJSON(pruneRemoteDocument{"pruneRemote", opts.dryRun, there}); writeErr != nil {
 			return writeErr
 		}
 		return err
 	}
 	if len(there.Runs) == 0 {
-		s.note("no run was pruned here")
+		s.Note("no run was pruned here")
 	}
-	t := table{header: []string{"RUN", "STATE", "NOTE"}}
+	t := term.Table{Header: []string{"RUN", "STATE", "NOTE"}}
 	for _, run := range there.Runs {
 		state := run.State
 		if opts.dryRun && state == keep.ThereDeleted {
 			state = "would be deleted"
 		}
-		t.add(cell{text: run.RunID}, cell{text: state}, cell{text: plain.OneLine(run.Reason)})
+		t.Add(term.Cell{Text: run.RunID}, term.Cell{Text: state}, term.Cell{Text: plain.OneLine(run.Reason)})
 	}
-	if writeErr := t.write(s); writeErr != nil {
+	if writeErr := t.Write(s.Terminal); writeErr != nil {
 		return writeErr
 	}
 	return err
@@ -288,13 +289,13 @@ func runPruneRemote(ctx context.Context, s *session, k *keep.Keeper, opts pruneO
 
 // tablePruned prints a line a run.
 func (s *session) tablePruned(runs []keep.PrunedRun, state func(keep.PrunedRun) string) error {
-	t := table{header: []string{"RUN", "FRAMES", "ALONE", "STATE"}}
+	t := term.Table{Header: []string{"RUN", "FRAMES", "ALONE", "STATE"}}
 	for _, run := range runs {
 		size := strconv.FormatInt(run.Bytes, 10)
-		if s.isTerminalOut() {
+		if s.IsTerminalOut() {
 			size = sizeText(run.Bytes)
 		}
-		t.add(cell{text: run.RunID}, cell{text: strconv.FormatInt(run.Frames, 10)}, cell{text: size}, cell{text: state(run)})
+		t.Add(term.Cell{Text: run.RunID}, term.Cell{Text: strconv.FormatInt(run.Frames, 10)}, term.Cell{Text: size}, term.Cell{Text: state(run)})
 	}
-	return t.write(s)
+	return t.Write(s.Terminal)
 }

@@ -6,6 +6,7 @@ import (
 
 	urfave "github.com/urfave/cli/v2"
 
+	"github.com/git-smithers/git-smithers/cli/term"
 	"github.com/git-smithers/git-smithers/internal/plain"
 	"github.com/git-smithers/git-smithers/timeline/share"
 )
@@ -73,14 +74,14 @@ func runPush(ctx context.Context, s *session, sharer *share.Sharer, req share.Pu
 }
 
 func (s *session) writePushed(ctx context.Context, pushed *share.Pushed, dryRun bool) error {
-	if s.json {
-		return s.writeJSON(pushDocument{"push", dryRun, pushed})
+	if s.JSON {
+		return s.WriteJSON(pushDocument{"push", dryRun, pushed})
 	}
 	if len(pushed.Runs) == 0 {
-		s.note("%s has everything already", plain.Text(pushed.Remote))
+		s.Note("%s has everything already", plain.Text(pushed.Remote))
 	}
 	p := s.painter(ctx)
-	t := table{header: []string{"RUN", "STATE", "TIP", "FRAMES", "NOTE"}}
+	t := term.Table{Header: []string{"RUN", "STATE", "TIP", "FRAMES", "NOTE"}}
 	for _, run := range pushed.Runs {
 		state := run.State
 		if dryRun && state == share.StatePushed {
@@ -90,12 +91,12 @@ func (s *session) writePushed(ctx context.Context, pushed *share.Pushed, dryRun 
 		if !run.Tip.IsZero() {
 			tip = shortID(run.Tip.String())
 		}
-		t.add(
-			cell{text: run.RunID}, cell{text: state}, cell{tip, p.revision},
-			cell{text: strconv.Itoa(run.Frames)}, cell{text: plain.OneLine(run.Reason)},
+		t.Add(
+			term.Cell{Text: run.RunID}, term.Cell{Text: state}, term.Cell{Text: tip, Paint: p.revision},
+			term.Cell{Text: strconv.Itoa(run.Frames)}, term.Cell{Text: plain.OneLine(run.Reason)},
 		)
 	}
-	return t.write(s)
+	return t.Write(s.Terminal)
 }
 
 // confirmFiles asks a person whether untracked files may be pushed; nil where there is
@@ -105,17 +106,17 @@ func (s *session) confirmFiles(yes bool) func(string, []share.UntrackedFile) (bo
 	if yes {
 		return func(string, []share.UntrackedFile) (bool, error) { return true, nil }
 	}
-	if s.json || !s.inTTY || !s.isTTY(s.Err) {
+	if !s.CanAsk() {
 		return nil
 	}
 	return func(remote string, files []share.UntrackedFile) (bool, error) {
 		paths := share.ByPath(files)
-		s.talk("Frames hold %s that no commit of yours has:\n", plain.Count(len(paths), "file"))
+		s.Talk("Frames hold %s that no commit of yours has:\n", plain.Count(len(paths), "file"))
 		for _, path := range paths[:min(len(paths), shown)] {
-			s.talk("  %s: %s (%s)\n", plain.Text(path.InRuns()), plain.Text(path.Path), sizeText(path.Bytes))
+			s.Talk("  %s: %s (%s)\n", plain.Text(path.InRuns()), plain.Text(path.Path), sizeText(path.Bytes))
 		}
 		if more := len(paths) - shown; more > 0 {
-			s.talk("  and %d more\n", more)
+			s.Talk("  and %d more\n", more)
 		}
 		return s.ask("Push such files to " + plain.Text(remote) + ", now and from now on?")
 	}

@@ -55,11 +55,11 @@ func (s *session) printQuietLog(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if s.json {
-		return s.writeJSON(doc)
+	if s.JSON {
+		return s.WriteJSON(doc)
 	}
 	for _, tool := range doc.QuietLog {
-		if err := s.printf("# %s: %s\n%s\n", tool.Tool, tool.Why, tool.Set); err != nil {
+		if err := s.Printf("# %s: %s\n%s\n", tool.Tool, tool.Why, tool.Set); err != nil {
 			return err
 		}
 	}

@@ -10,6 +10,7 @@ import (
 
 	urfave "github.com/urfave/cli/v2"
 
+	"github.com/git-smithers/git-smithers/cli/term"
 	"github.com/git-smithers/git-smithers/internal/plain"
 	"github.com/git-smithers/git-smithers/timeline/share"
 )
@@ -71,10 +72,10 @@ func runForget(ctx context.Context, s *session, sharer *share.Sharer, remote str
 	if err != nil {
 		return err
 	}
-	if s.json {
-		return s.writeJSON(forgetDocument{"forget", forgotten})
+	if s.JSON {
+		return s.WriteJSON(forgetDocument{"forget", forgotten})
 	}
-	s.note("forgot what %s was last seen to have: %s", plain.Text(forgotten.Remote), plain.Count(forgotten.Refs, "ref"))
+	s.Note("forgot what %s was last seen to have: %s", plain.Text(forgotten.Remote), plain.Count(forgotten.Refs, "ref"))
 	return nil
 }
 
@@ -84,39 +85,39 @@ func runRemote(ctx context.Context, s *session, sharer *share.Sharer, remotes []
 	if err != nil {
 		return err
 	}
-	if s.json {
+	if s.JSON {
 		for _, state := range states {
-			if err := s.writeJSON(remoteDocument{"remote", state}); err != nil {
+			if err := s.WriteJSON(remoteDocument{"remote", state}); err != nil {
 				return err
 			}
 		}
 		return nil
 	}
 	if len(states) == 0 {
-		s.note("there is no remote")
+		s.Note("there is no remote")
 	}
-	all := table{header: []string{"REMOTE", "RUN", "STATE", "AHEAD", "BEHIND"}}
+	all := term.Table{Header: []string{"REMOTE", "RUN", "STATE", "AHEAD", "BEHIND"}}
 	var grouped strings.Builder
 	for _, state := range states {
-		of := table{header: all.header[1:]}
+		of := term.Table{Header: all.Header[1:]}
 		if state.Configured || len(remotes) > 0 {
 			for _, run := range state.Runs {
 				ahead, behind := strconv.Itoa(run.Ahead), strconv.Itoa(run.Behind)
-				of.add(cell{text: run.RunID}, cell{text: run.State}, cell{text: ahead}, cell{text: behind})
-				all.add(cell{text: state.Remote}, cell{text: run.RunID}, cell{text: run.State}, cell{text: ahead}, cell{text: behind})
+				of.Add(term.Cell{Text: run.RunID}, term.Cell{Text: run.State}, term.Cell{Text: ahead}, term.Cell{Text: behind})
+				all.Add(term.Cell{Text: state.Remote}, term.Cell{Text: run.RunID}, term.Cell{Text: run.State}, term.Cell{Text: ahead}, term.Cell{Text: behind})
 			}
 		}
-		if !s.isTerminalOut() {
-			s.note("%s", summarize(state))
+		if !s.IsTerminalOut() {
+			s.Note("%s", summarize(state))
 			continue
 		}
 		grouped.WriteString(summarize(state) + "\n")
-		of.align(&grouped, "  ")
+		of.Align(&grouped, "  ")
 	}
-	if s.isTerminalOut() {
-		return s.printf("%s", grouped.String())
+	if s.IsTerminalOut() {
+		return s.Printf("%s", grouped.String())
 	}
-	return all.write(s)
+	return all.Write(s.Terminal)
 }
 
 // summarize is a remote in one line.

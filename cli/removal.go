@@ -22,18 +22,18 @@ func removalFlag() urfave.Flag {
 // hint says what to do after a no.
 func (s *session) confirmRemoval(yes bool, hint string) timeline.ConfirmRemoval {
 	const shown = 50
-	if yes || s.json || !s.inTTY || !s.isTTY(s.Err) {
+	if yes || !s.CanAsk() {
 		return nil
 	}
 	return func(_ context.Context, removals []timeline.Removal) error {
 		var all []string
 		for _, removal := range removals {
-			s.talk("Untracked files that would be removed from %s:\n", plain.Text(removal.Root))
+			s.Talk("Untracked files that would be removed from %s:\n", plain.Text(removal.Root))
 			for _, path := range removal.Paths[:min(len(removal.Paths), shown)] {
-				s.talk("  %s\n", plain.Text(path))
+				s.Talk("  %s\n", plain.Text(path))
 			}
 			if more := len(removal.Paths) - shown; more > 0 {
-				s.talk("  and %d more\n", more)
+				s.Talk("  and %d more\n", more)
 			}
 			all = append(all, removal.Paths...)
 		}

@@ -46,9 +46,9 @@ func (s *session) parseSmithersReplay(c *urfave.Context, req app.ReplayRequest) 
 	}
 	command := c.String("engine-command")
 	if command == "" {
-		command, _ = s.lookupEnv("GIT_SMITHERS_ENGINE_COMMAND")
+		command, _ = s.LookupEnv("GIT_SMITHERS_ENGINE_COMMAND")
 	}
-	home, _ := s.lookupEnv("HOME")
+	home, _ := s.LookupEnv("HOME")
 	return &app.SmithersReplayRequest{
 		From: req.From, Workflow: req.Workflow, Resets: req.Resets, RestoreVCS: req.RestoreVCS, To: req.To,
 		Database: c.String("db"), Command: command, Home: home,

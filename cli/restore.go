@@ -79,8 +79,8 @@ func runRestore(ctx context.Context, s *session, store *timeline.Store, opts res
 		return err
 	}
 	ctx = context.WithoutCancel(ctx) // it is done, and that is told
-	if s.json {
-		return s.writeJSON(restoreDocument{kind, describeRestored(done, opts.dryRun)})
+	if s.JSON {
+		return s.WriteJSON(restoreDocument{kind, describeRestored(done, opts.dryRun)})
 	}
 	return s.tellRestored(ctx, store, done, opts.dryRun)
 }
@@ -100,10 +100,10 @@ func runCheckout(ctx context.Context, s *session, store *timeline.Store, opts re
 		return err
 	}
 	path := made.WorkingCopy.Root()
-	if s.json {
-		return s.writeJSON(checkoutDocument{"checkout", made.From.String(), path, codeOf(made.VCS)})
+	if s.JSON {
+		return s.WriteJSON(checkoutDocument{"checkout", made.From.String(), path, codeOf(made.VCS)})
 	}
-	s.note("the files of %s, in a working copy of their own", plain.Text(made.From.String()))
+	s.Note("the files of %s, in a working copy of their own", plain.Text(made.From.String()))
 	s.noteIncomplete(made.VCS)
-	return s.printf("%s\n", plain.Text(path))
+	return s.Printf("%s\n", plain.Text(path))
 }

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/git-smithers/git-smithers/app"
+	"github.com/git-smithers/git-smithers/cli/term"
 	"github.com/git-smithers/git-smithers/internal/plain"
 	"github.com/git-smithers/git-smithers/jjbridge"
 	"github.com/git-smithers/git-smithers/snapshot"
@@ -75,19 +76,19 @@ func addressText(at *timeline.Address) *string {
 // tellRestored prints the changed paths, and talks about what else there is to know.
 func (s *session) tellRestored(ctx context.Context, store *timeline.Store, done *timeline.Restored, dryRun bool) error {
 	p := s.painter(ctx)
-	t := table{header: []string{"CHANGE", "PATH"}}
+	t := term.Table{Header: []string{"CHANGE", "PATH"}}
 	for _, change := range done.Changes {
-		t.add(cell{change.Op, p.change}, cell{text: change.Path})
+		t.Add(term.Cell{Text: change.Op, Paint: p.change}, term.Cell{Text: change.Path})
 	}
-	if err := t.write(s); err != nil {
+	if err := t.Write(s.Terminal); err != nil {
 		return err
 	}
-	s.note("%s", restoredSummary(done, dryRun))
+	s.Note("%s", restoredSummary(done, dryRun))
 	if done.Root != store.WorkTree() {
-		s.note("these are the files of its own worktree: %s", plain.Text(done.Root))
+		s.Note("these are the files of its own worktree: %s", plain.Text(done.Root))
 	}
 	if len(done.Running) > 0 {
-		s.note("not ended yet, in the same files: %s; if it still runs, it goes on with these", besideNames(done.Running))
+		s.Note("not ended yet, in the same files: %s; if it still runs, it goes on with these", besideNames(done.Running))
 	}
 	s.noteShared(done.Beside)
 	s.noteIncomplete(done.VCS)
@@ -95,7 +96,7 @@ func (s *session) tellRestored(ctx context.Context, store *timeline.Store, done 
 		return err
 	}
 	if before := app.FrameBefore(done); before != nil {
-		s.note("what was there before is %s: `%s` brings it back", plain.Text(before.String()), bringBackCommand(*before, done.Name))
+		s.Note("what was there before is %s: `%s` brings it back", plain.Text(before.String()), bringBackCommand(*before, done.Name))
 	}
 	return nil
 }
@@ -112,11 +113,11 @@ func bringBackCommand(at timeline.Address, worktree string) string {
 func (p painter) change(op string) string {
 	switch op {
 	case jjbridge.OpAdd:
-		return p.paint(green, op)
+		return p.Paint(term.Green, op)
 	case jjbridge.OpRemove:
-		return p.paint(red, op)
+		return p.Paint(term.Red, op)
 	}
-	return p.paint(yellow, op)
+	return p.Paint(term.Yellow, op)
 }
 
 // restoredSummary is one line that says what a restore did.
@@ -149,7 +150,7 @@ const namesShown = 5
 // noteShared warns that other tasks may have changed the files that were restored.
 func (s *session) noteShared(beside []string) {
 	if len(beside) > 0 {
-		s.note("running beside it then, in the same files: %s; what they had done by that time is part of this",
+		s.Note("running beside it then, in the same files: %s; what they had done by that time is part of this",
 			besideNames(beside))
 	}
 }
@@ -160,10 +161,10 @@ func (s *session) noteIncomplete(v *snapshot.VCS) {
 		return
 	}
 	if len(v.LeftOut) > 0 {
-		s.note("not captured, so left as they are: %s", listNames(leftOutNames(v.LeftOut)))
+		s.Note("not captured, so left as they are: %s", listNames(leftOutNames(v.LeftOut)))
 	}
 	if v.Conflicted {
-		s.note("the change had conflicts then: its files have jj's conflict markers, as text")
+		s.Note("the change had conflicts then: its files have jj's conflict markers, as text")
 	}
 }
 
@@ -188,7 +189,7 @@ func (s *session) noteElsewhere(ctx context.Context, store *timeline.Store, done
 	if now.Type == snapshot.VCSJJ {
 		what = "the change"
 	}
-	s.note("%s stays at %s; it was at %s then", what, orNone(here), orNone(then))
+	s.Note("%s stays at %s; it was at %s then", what, orNone(here), orNone(then))
 	return nil
 }
 

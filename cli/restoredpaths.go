@@ -17,27 +17,27 @@ const pathsShown = 50
 // notePaths lists what a restore did to which path, as restore prints it, under the line that counts them.
 func (s *session) notePaths(changes []jjbridge.PathChange) {
 	for _, change := range changes[:min(len(changes), pathsShown)] {
-		s.note("  %-6s  %s", change.Op, plain.Text(change.Path))
+		s.Note("  %-6s  %s", change.Op, plain.Text(change.Path))
 	}
 	if more := len(changes) - pathsShown; more > 0 {
-		s.note("  and %d more", more)
+		s.Note("  and %d more", more)
 	}
 }
 
 // noteEdited names the paths among those that a restore changed that were not as the run's newest frame has them, such as
 // files that a person has edited since. how says what brings them back.
 func (s *session) noteEdited(ctx context.Context, store *timeline.Store, done *timeline.Restored, in, how string) {
-	if s.quiet || s.json || done.Saved == nil {
+	if s.Quiet || s.JSON || done.Saved == nil {
 		return
 	}
 	since, edited, err := s.editedPaths(ctx, store, done)
 	if err != nil {
-		s.warn(err)
+		s.Warn(err)
 	}
 	if len(edited) == 0 {
 		return
 	}
-	s.note("%schanged since %s: %s%s", in, plain.Text(since.String()), listNames(edited), how)
+	s.Note("%schanged since %s: %s%s", in, plain.Text(since.String()), listNames(edited), how)
 }
 
 // editedPaths are the paths that noteEdited names, and the run's newest frame before the restore. There are none if that

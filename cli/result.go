@@ -6,6 +6,7 @@ import (
 	"io"
 
 	"github.com/git-smithers/git-smithers/app"
+	"github.com/git-smithers/git-smithers/cli/term"
 	"github.com/git-smithers/git-smithers/engine"
 	"github.com/git-smithers/git-smithers/internal/plain"
 )
@@ -44,9 +45,9 @@ func (s *session) tellResult(r *app.Result, err error, doc any) error {
 	switch {
 	case err != nil:
 	case r.Nothing:
-		s.note("run %s was finished already", plain.Text(r.Run.ID))
+		s.Note("run %s was finished already", plain.Text(r.Run.ID))
 	default:
-		s.note("run %s finished at frame %d after %s", plain.Text(r.Run.ID), r.Run.Frame, duration(r.Took))
+		s.Note("run %s finished at frame %d after %s", plain.Text(r.Run.ID), r.Run.Frame, duration(r.Took))
 	}
 	return errors.Join(err, s.printResult(r, doc))
 }
@@ -55,13 +56,13 @@ func (s *session) tellResult(r *app.Result, err error, doc any) error {
 func (s *session) printResult(r *app.Result, doc any) error {
 	var err error
 	switch {
-	case s.json:
-		err = s.writeJSON(doc)
-	case s.outTTY && s.talksToPerson(): // they have read it above
+	case s.JSON:
+		err = s.WriteJSON(doc)
+	case s.OutTTY && s.TalksToPerson(): // they have read it above
 	default:
-		err = s.printf("%s\n", plain.Text(r.Run.ID))
+		err = s.Printf("%s\n", plain.Text(r.Run.ID))
 	}
-	if errors.Is(err, errOutputClosed) {
+	if errors.Is(err, term.ErrOutputClosed) {
 		return nil
 	}
 	return err
@@ -73,7 +74,7 @@ func (s *session) tellFrame(p engine.Progress) {
 	if p.Waiting > 0 {
 		waiting = fmt.Sprintf(", %d waiting", p.Waiting)
 	}
-	s.note("  frame %d  %s  (%d of %d done%s)", p.Frame, plain.Text(p.Subject), p.Finished+p.Skipped, p.Nodes, waiting)
+	s.Note("  frame %d  %s  (%d of %d done%s)", p.Frame, plain.Text(p.Subject), p.Finished+p.Skipped, p.Nodes, waiting)
 }
 
 // logsOf are the logs of a run's tasks on standard error.
@@ -91,7 +92,7 @@ type logWriter struct {
 // Write takes whole lines. It never fails: a log that nobody can read harms no run.
 func (w logWriter) Write(p []byte) (int, error) {
 	for _, line := range plain.Lines(string(p)) {
-		w.s.talk("%s%s\n", w.prefix, line)
+		w.s.Talk("%s%s\n", w.prefix, line)
 	}
 	return len(p), nil
 }

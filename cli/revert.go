@@ -97,8 +97,8 @@ func runRevert(ctx context.Context, s *session, store *timeline.Store, req timel
 		return err
 	}
 	ctx = context.WithoutCancel(ctx) // it is done, and that is told
-	if s.json {
-		return s.writeJSON(revertDocument{"revert", req.Node, req.Iteration, done.Attempt, describeRestored(done, req.DryRun)})
+	if s.JSON {
+		return s.WriteJSON(revertDocument{"revert", req.Node, req.Iteration, done.Attempt, describeRestored(done, req.DryRun)})
 	}
 	return s.tellRestored(ctx, store, done, req.DryRun)
 }

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"github.com/git-smithers/git-smithers/cli/term"
 	"github.com/git-smithers/git-smithers/jjbridge"
 	"github.com/git-smithers/git-smithers/snapshot"
 )
@@ -21,12 +22,12 @@ func shortRevision(kind, commit, change string) string {
 func shortID(id string) string { return id[:min(revisionShown, len(id))] }
 
 // revisionCell is shortRevision in a table.
-func (p painter) revisionCell(tag *jjbridge.Tag, change *string) cell {
+func (p painter) revisionCell(tag *jjbridge.Tag, change *string) term.Cell {
 	if tag == nil {
-		return cell{}
+		return term.Cell{}
 	}
-	return cell{shortRevision(tag.VCSType, tag.VCSPointer, orEmpty(change)), p.revision}
+	return term.Cell{Text: shortRevision(tag.VCSType, tag.VCSPointer, orEmpty(change)), Paint: p.revision}
 }
 
 // revision paints a change id or a commit.
-func (p painter) revision(text string) string { return p.paint(magenta, text) }
+func (p painter) revision(text string) string { return p.Paint(term.Magenta, text) }

@@ -6,6 +6,7 @@ import (
 
 	urfave "github.com/urfave/cli/v2"
 
+	"github.com/git-smithers/git-smithers/cli/term"
 	"github.com/git-smithers/git-smithers/timeline"
 	"github.com/git-smithers/git-smithers/timeline/list"
 )
@@ -41,33 +42,33 @@ func runRuns(ctx context.Context, s *session, store *timeline.Store) error {
 	if err != nil {
 		return err
 	}
-	if s.json {
+	if s.JSON {
 		for _, run := range runs {
-			if err := s.writeJSON(runDocument{"run", run, list.Stale(store, run)}); err != nil {
+			if err := s.WriteJSON(runDocument{"run", run, list.Stale(store, run)}); err != nil {
 				return err
 			}
 		}
 		return nil
 	}
-	if len(runs) == 0 && s.outTTY {
-		s.note("no runs yet: `git smithers run WORKFLOW` makes one")
+	if len(runs) == 0 && s.OutTTY {
+		s.Note("no runs yet: `git smithers run WORKFLOW` makes one")
 	}
 	p := s.painter(ctx)
-	t := table{header: []string{"RUN", "STATUS", "FRAME", "WORKFLOW", "CREATED", "FORKED FROM"}}
+	t := term.Table{Header: []string{"RUN", "STATUS", "FRAME", "WORKFLOW", "CREATED", "FORKED FROM"}}
 	for _, run := range runs {
 		if list.Stale(store, run) {
 			run.Status += " (stale)"
 		}
 		created := clockTime(run.CreatedAtMs)
-		if s.isTerminalOut() {
+		if s.IsTerminalOut() {
 			created = ago(s.Now(), run.CreatedAtMs)
 		}
-		t.add(
-			cell{text: run.RunID}, cell{run.Status, p.status}, cell{text: strconv.FormatInt(run.LatestFrame, 10)},
-			cell{text: run.WorkflowName}, cell{text: created}, cell{text: parentAddress(run)},
+		t.Add(
+			term.Cell{Text: run.RunID}, term.Cell{Text: run.Status, Paint: p.Status}, term.Cell{Text: strconv.FormatInt(run.LatestFrame, 10)},
+			term.Cell{Text: run.WorkflowName}, term.Cell{Text: created}, term.Cell{Text: parentAddress(run)},
 		)
 	}
-	return t.write(s)
+	return t.Write(s.Terminal)
 }
 
 // parentAddress is the frame that a run was forked from; "" for a run that is no fork.

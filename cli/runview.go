@@ -9,6 +9,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/git-smithers/git-smithers/cli/term"
 	"github.com/git-smithers/git-smithers/engine"
 	"github.com/git-smithers/git-smithers/internal/plain"
 	"github.com/git-smithers/git-smithers/snapshot"
@@ -33,13 +34,10 @@ type runView struct {
 	done    string // how far the run is
 }
 
-// talksToPerson reports whether a person at a terminal reads what is told of a run.
-func (s *session) talksToPerson() bool { return !s.quiet && !s.json && s.isTTY(s.Err) }
-
 // viewRun begins to show the tasks of a run. It returns no view if standard error is no terminal. The caller calls end
 // when it leaves the run.
 func (s *session) viewRun(ctx context.Context, wf *engine.Workflow) (view *runView, end func()) {
-	if !s.talksToPerson() {
+	if !s.TalksToPerson() {
 		return nil, func() {}
 	}
 	view = &runView{s: s, p: s.painter(ctx)}
@@ -63,7 +61,7 @@ func (s *session) viewRun(ctx context.Context, wf *engine.Workflow) (view *runVi
 	return view, func() {
 		close(over)
 		ticking.Wait()
-		s.endHalfway()
+		s.EndHalfway()
 	}
 }
 
@@ -82,7 +80,7 @@ func (v *runView) tell(p engine.Progress) {
 	}
 	v.mu.Unlock()
 	for _, line := range lines {
-		v.s.note("%s", line)
+		v.s.Note("%s", line)
 	}
 	v.showRunning()
 }
@@ -96,9 +94,9 @@ func (v *runView) line(step engine.Step) string {
 	mark, style := stepMark(step.State)
 	what := plain.Text(step.What)
 	if step.State == snapshot.NodeFailed {
-		what = v.p.paint(red, what)
+		what = v.p.Paint(term.Red, what)
 	}
-	return fmt.Sprintf("  %s %s  %8s  %s", v.p.paint(style, mark), padded(plain.Text(step.Task), plain.Text(step.Task), v.width), took, what)
+	return fmt.Sprintf("  %s %s  %8s  %s", v.p.Paint(style, mark), padded(plain.Text(step.Task), plain.Text(step.Task), v.width), took, what)
 }
 
 // showRunning shows, in place, the tasks at work and for how long.
@@ -117,25 +115,25 @@ func (v *runView) showRunning() {
 		}
 	}
 	mark, _ := stepMark(snapshot.NodeInProgress)
-	v.s.talkHalfway(plain.Shorten("  "+mark+" "+strings.Join(parts, ", ")+"  ("+v.done+")", widestLine))
+	v.s.TalkHalfway(plain.Shorten("  "+mark+" "+strings.Join(parts, ", ")+"  ("+v.done+")", widestLine))
 }
 
 // stepMark is the mark of a task's state, and how it is painted. The words beside it say the same.
 func stepMark(state snapshot.NodeState) (mark, style string) {
 	switch state {
 	case snapshot.NodeFinished:
-		return "✓", green
+		return "✓", term.Green
 	case snapshot.NodeFailed:
-		return "✗", red
+		return "✗", term.Red
 	case snapshot.NodeInProgress:
-		return "●", cyan
+		return "●", term.Cyan
 	case snapshot.NodeSkipped:
-		return "–", dim
+		return "–", term.Dim
 	case snapshot.NodeCancelled:
-		return "■", yellow
+		return "■", term.Yellow
 	case snapshot.NodePending:
-		return "○", dim
+		return "○", term.Dim
 	case snapshot.NodeWaitingApproval, snapshot.NodeWaitingHuman, snapshot.NodeWaitingEvent, snapshot.NodeWaitingTimer:
 	}
-	return "◆", magenta
+	return "◆", term.Magenta
 }

@@ -59,8 +59,8 @@ func runSeal(ctx context.Context, s *session, store *timeline.Store, runs []stri
 	if err != nil {
 		return err
 	}
-	if s.json {
-		return s.writeJSON(sealDocument{"seal", sealed})
+	if s.JSON {
+		return s.WriteJSON(sealDocument{"seal", sealed})
 	}
 	var b strings.Builder
 	for _, run := range sealed.Runs {
@@ -69,8 +69,8 @@ func runSeal(ctx context.Context, s *session, store *timeline.Store, runs []stri
 	if sealed.BytesBefore > 0 {
 		fmt.Fprintf(&b, "packed: %s instead of %s\n", sizeText(sealed.BytesAfter), sizeText(sealed.BytesBefore))
 	}
-	if len(sealed.Runs) == 0 && s.outTTY {
-		s.note("no run that has ended has frame refs")
+	if len(sealed.Runs) == 0 && s.OutTTY {
+		s.Note("no run that has ended has frame refs")
 	}
-	return s.printf("%s", b.String())
+	return s.Printf("%s", b.String())
 }

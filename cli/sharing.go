@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/git-smithers/git-smithers/cli/term"
 	"github.com/git-smithers/git-smithers/timeline"
 	"github.com/git-smithers/git-smithers/timeline/share"
 )
@@ -15,12 +16,12 @@ import (
 // called. A person at a terminal sees how far it is, if it takes long.
 func (s *session) withSharer(ctx context.Context, f func(*share.Sharer) error) error {
 	return s.withStore(ctx, func(store *timeline.Store) error {
-		if s.quiet || s.json || !s.isTTY(s.Err) {
+		if s.Quiet || s.JSON || !s.AtTerminal(s.Err) {
 			return s.hintRunAsRemote(ctx, store, f(share.New(store, share.Options{})))
 		}
 		steps := &stepProgress{s: s}
 		defer steps.finish()
-		talk := &lateTalk{s: s, from: s.Now().Add(progressAfter)}
+		talk := &lateTalk{s: s, from: s.Now().Add(term.ProgressAfter)}
 		return s.hintRunAsRemote(ctx, store, f(share.New(store, share.Options{Talk: talk, Progress: steps.update})))
 	})
 }
@@ -42,7 +43,7 @@ func (l *lateTalk) Write(p []byte) (int, error) {
 	defer l.mu.Unlock()
 	l.held.Write(p)
 	if !l.s.Now().Before(l.from) {
-		l.s.talk("%s", l.held.String())
+		l.s.Talk("%s", l.held.String())
 		l.held.Reset()
 	}
 	return len(p), nil
@@ -52,20 +53,20 @@ func (l *lateTalk) Write(p []byte) (int, error) {
 type stepProgress struct {
 	s    *session
 	what string
-	step *progress
+	step *term.Progress
 }
 
 func (p *stepProgress) update(what string, done, total int) {
 	if p.step == nil || p.what != what {
 		p.finish()
-		p.what, p.step = what, p.s.progress(what)
+		p.what, p.step = what, p.s.Progress(what)
 	}
-	p.step.update(done, total)
+	p.step.Update(done, total)
 }
 
 func (p *stepProgress) finish() {
 	if p.step != nil {
-		p.step.finish()
+		p.step.Finish()
 	}
 	p.step = nil
 }

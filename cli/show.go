@@ -57,7 +57,7 @@ and what of the frame was not as it should be in Smithers' database.`,
 	}
 	cmd.run = func(ctx context.Context, s *session, c *urfave.Context) error {
 		opts := showOptions{c.Args().First(), c.Bool("attempts"), c.Bool("patch")}
-		if opts.attempts && opts.patch && !s.json {
+		if opts.attempts && opts.patch && !s.JSON {
 			return cmd.misused("--attempts and --patch do not go together")
 		}
 		return s.withStore(ctx, func(store *timeline.Store) error { return runShow(ctx, s, store, opts) })
@@ -104,7 +104,7 @@ func runShow(ctx context.Context, s *session, store *timeline.Store, opts showOp
 		if changed, err = s.patchOf(ctx, store, at); err != nil {
 			return err
 		}
-		if !s.json {
+		if !s.JSON {
 			return changed.print(ctx, s)
 		}
 	}
@@ -113,7 +113,7 @@ func runShow(ctx context.Context, s *session, store *timeline.Store, opts showOp
 		return err
 	}
 	if standing.engines, err = store.PeerFrames(ctx, at.Address); err != nil {
-		s.warn(err) // what is wrong with another engine's own is no reason to show nothing
+		s.Warn(err) // what is wrong with another engine's own is no reason to show nothing
 	}
 	if meansRun(at.Address, opts.address) {
 		standing.untold = s.untold(ctx, store, at.Address.Run)
@@ -121,7 +121,7 @@ func runShow(ctx context.Context, s *session, store *timeline.Store, opts showOp
 	if standing.behind, err = filesBehind(ctx, store, at); err != nil {
 		return err
 	}
-	if s.json {
+	if s.JSON {
 		doc, err := describeEntry(at, opts.attempts)
 		if err != nil {
 			return err
@@ -133,7 +133,7 @@ func runShow(ctx context.Context, s *session, store *timeline.Store, opts showOp
 				return err
 			}
 		}
-		return s.writeJSON(doc)
+		return s.WriteJSON(doc)
 	}
 	row, err := at.Entry.RunRow()
 	if err != nil {
@@ -146,12 +146,12 @@ func runShow(ctx context.Context, s *session, store *timeline.Store, opts showOp
 	if standing.before, err = forkedCopies(ctx, store, row); err != nil {
 		return err
 	}
-	return s.paged(ctx, func() error {
+	return s.Paged(ctx, func() error {
 		view := stateView{p: s.painter(ctx), attempts: opts.attempts, standing: standing}
 		if err := view.entry(at.Address, at.Entry); err != nil {
 			return err
 		}
-		return s.printf("%s", view.String())
+		return s.Printf("%s", view.String())
 	})
 }
 

@@ -1,16 +1,17 @@
 package cli
 
 import (
+	"github.com/git-smithers/git-smithers/cli/term"
 	"github.com/git-smithers/git-smithers/internal/plain"
 	"github.com/git-smithers/git-smithers/snapshot"
 )
 
 // waits writes what nodes wait for.
 func (v *stateView) waits(state *snapshot.State) error {
-	t := table{header: []string{"NODE", "FOR", "WHAT", "SINCE", "DUE"}}
+	t := term.Table{Header: []string{"NODE", "FOR", "WHAT", "SINCE", "DUE"}}
 	add := func(node string, iteration int, kind, what string, sinceMs int64, dueMs *int64) {
-		t.add(cell{text: attemptName(node, iteration)}, cell{text: kind}, cell{text: plain.Shorten(what, valueShown)},
-			cell{text: clockTime(sinceMs)}, cell{text: optionalTime(dueMs)})
+		t.Add(term.Cell{Text: attemptName(node, iteration)}, term.Cell{Text: kind}, term.Cell{Text: plain.Shorten(what, valueShown)},
+			term.Cell{Text: clockTime(sinceMs)}, term.Cell{Text: optionalTime(dueMs)})
 	}
 	for a, err := range state.AllApprovals() {
 		if err != nil {
@@ -65,16 +66,16 @@ func optionalTime(ms *int64) string {
 
 // approvals writes those that somebody has decided.
 func (v *stateView) approvals(state *snapshot.State) error {
-	t := table{header: []string{"APPROVAL", "DECISION", "BY", "WHEN", "NOTE", "TITLE"}}
+	t := term.Table{Header: []string{"APPROVAL", "DECISION", "BY", "WHEN", "NOTE", "TITLE"}}
 	for a, err := range state.AllApprovals() {
 		if err != nil {
 			return err
 		}
 		if a.Status != snapshot.ApprovalRequested {
-			t.add(cell{text: attemptName(a.NodeID, a.Iteration)}, cell{text: a.Status + v.untold.mark(requestApproval, a.NodeID, a.Iteration)},
-				cell{text: orEmpty(a.DecidedBy)},
-				cell{text: optionalTime(a.DecidedAtMs)}, cell{text: plain.Shorten(orEmpty(a.Note), valueShown)},
-				cell{text: plain.Shorten(a.Title, valueShown)})
+			t.Add(term.Cell{Text: attemptName(a.NodeID, a.Iteration)}, term.Cell{Text: a.Status + v.untold.mark(requestApproval, a.NodeID, a.Iteration)},
+				term.Cell{Text: orEmpty(a.DecidedBy)},
+				term.Cell{Text: optionalTime(a.DecidedAtMs)}, term.Cell{Text: plain.Shorten(orEmpty(a.Note), valueShown)},
+				term.Cell{Text: plain.Shorten(a.Title, valueShown)})
 		}
 	}
 	v.table("Approvals", &t)
@@ -83,16 +84,16 @@ func (v *stateView) approvals(state *snapshot.State) error {
 
 // requests writes the human requests that are not pending any more.
 func (v *stateView) requests(state *snapshot.State) error {
-	t := table{header: []string{"REQUEST", "STATUS", "BY", "WHEN", "ANSWER", "PROMPT"}}
+	t := term.Table{Header: []string{"REQUEST", "STATUS", "BY", "WHEN", "ANSWER", "PROMPT"}}
 	for h, err := range state.AllHumanRequests() {
 		if err != nil {
 			return err
 		}
 		if h.Status != snapshot.HumanPending {
-			t.add(cell{text: attemptName(h.NodeID, h.Iteration)}, cell{text: h.Status + v.untold.mark(h.Kind, h.NodeID, h.Iteration)},
-				cell{text: orEmpty(h.AnsweredBy)},
-				cell{text: optionalTime(h.AnsweredAtMs)}, cell{text: plain.Shorten(string(h.Response), valueShown)},
-				cell{text: plain.Shorten(h.Prompt, valueShown)})
+			t.Add(term.Cell{Text: attemptName(h.NodeID, h.Iteration)}, term.Cell{Text: h.Status + v.untold.mark(h.Kind, h.NodeID, h.Iteration)},
+				term.Cell{Text: orEmpty(h.AnsweredBy)},
+				term.Cell{Text: optionalTime(h.AnsweredAtMs)}, term.Cell{Text: plain.Shorten(string(h.Response), valueShown)},
+				term.Cell{Text: plain.Shorten(h.Prompt, valueShown)})
 		}
 	}
 	v.table("Human requests", &t)

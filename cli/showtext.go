@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/git-smithers/git-smithers/app"
+	"github.com/git-smithers/git-smithers/cli/term"
 	"github.com/git-smithers/git-smithers/internal/plain"
 	"github.com/git-smithers/git-smithers/objstore/page"
 	"github.com/git-smithers/git-smithers/snapshot"
@@ -64,7 +65,7 @@ func (v *stateView) firstLine(at timeline.Address, row snapshot.Run, entry *snap
 	if isNewer(entry) {
 		name = fmt.Sprintf("%s, after frame %d", at.Run, at.Frame)
 	}
-	v.printf("%s  %s\n", v.p.paint(bold, plain.Text(name)), v.p.status(plain.Text(string(row.Status))))
+	v.printf("%s  %s\n", v.p.Paint(term.Bold, plain.Text(name)), v.p.Status(plain.Text(string(row.Status))))
 }
 
 // came writes when and how an entry came to be. Below a newer entry it also writes what the newest frame is.
@@ -139,7 +140,7 @@ func (v *stateView) field(name, value string) {
 
 func (v *stateView) printf(format string, args ...any) { fmt.Fprintf(&v.Builder, format, args...) }
 
-func (v *stateView) title(text string) { v.WriteString("\n" + v.p.paint(bold, text) + "\n") }
+func (v *stateView) title(text string) { v.WriteString("\n" + v.p.Paint(term.Bold, text) + "\n") }
 
 func (v *stateView) input(state *snapshot.State) error {
 	input, err := state.Input()
@@ -152,7 +153,7 @@ func (v *stateView) input(state *snapshot.State) error {
 }
 
 func (v *stateView) nodes(state *snapshot.State) error {
-	t := table{header: []string{"NODE", "ITERATION", "STATE", "ATTEMPT", "NEEDS", "LABEL"}}
+	t := term.Table{Header: []string{"NODE", "ITERATION", "STATE", "ATTEMPT", "NEEDS", "LABEL"}}
 	for row, err := range state.Nodes().Rows() {
 		if err != nil {
 			return err
@@ -165,15 +166,15 @@ func (v *stateView) nodes(state *snapshot.State) error {
 		if n.LastAttempt != nil {
 			attempt = strconv.Itoa(*n.LastAttempt)
 		}
-		t.add(cell{text: n.NodeID}, cell{text: strconv.Itoa(n.Iteration)}, cell{string(n.State), v.p.status},
-			cell{text: attempt}, cell{text: strings.Join(n.Needs, " ")}, cell{text: plain.Shorten(orEmpty(n.Label), valueShown)})
+		t.Add(term.Cell{Text: n.NodeID}, term.Cell{Text: strconv.Itoa(n.Iteration)}, term.Cell{Text: string(n.State), Paint: v.p.Status},
+			term.Cell{Text: attempt}, term.Cell{Text: strings.Join(n.Needs, " ")}, term.Cell{Text: plain.Shorten(orEmpty(n.Label), valueShown)})
 	}
 	v.table("Nodes", &t)
 	return nil
 }
 
 func (v *stateView) loops(state *snapshot.State) error {
-	t := table{header: []string{"LOOP", "ITERATION", "DONE"}}
+	t := term.Table{Header: []string{"LOOP", "ITERATION", "DONE"}}
 	for row, err := range state.Loops().Rows() {
 		if err != nil {
 			return err
@@ -182,14 +183,14 @@ func (v *stateView) loops(state *snapshot.State) error {
 		if err != nil {
 			return err
 		}
-		t.add(cell{text: l.RalphID}, cell{text: strconv.Itoa(l.Iteration)}, cell{text: strconv.FormatBool(l.Done)})
+		t.Add(term.Cell{Text: l.RalphID}, term.Cell{Text: strconv.Itoa(l.Iteration)}, term.Cell{Text: strconv.FormatBool(l.Done)})
 	}
 	v.table("Loops", &t)
 	return nil
 }
 
 func (v *stateView) outputs(state *snapshot.State) error {
-	t := table{header: []string{"OUTPUT", "NODE", "ITERATION", "VALUE"}}
+	t := term.Table{Header: []string{"OUTPUT", "NODE", "ITERATION", "VALUE"}}
 	for _, name := range state.Tables() {
 		for row, err := range state.Outputs(name).Rows() {
 			if err != nil {
@@ -199,18 +200,18 @@ func (v *stateView) outputs(state *snapshot.State) error {
 			if err != nil {
 				return err
 			}
-			t.add(cell{text: name}, cell{text: node}, cell{text: strconv.Itoa(iteration)},
-				cell{text: plain.Shorten(string(row.Value), valueShown)})
+			t.Add(term.Cell{Text: name}, term.Cell{Text: node}, term.Cell{Text: strconv.Itoa(iteration)},
+				term.Cell{Text: plain.Shorten(string(row.Value), valueShown)})
 		}
 	}
 	v.table("Outputs", &t)
 	return nil
 }
 
-func (v *stateView) table(title string, t *table) {
-	if len(t.rows) > 0 {
+func (v *stateView) table(title string, t *term.Table) {
+	if len(t.Rows) > 0 {
 		v.title(title)
-		t.align(&v.Builder, "  ")
+		t.Align(&v.Builder, "  ")
 	}
 }
 
@@ -255,7 +256,7 @@ func (v *stateView) journal(entry *snapshot.Entry) error {
 
 // attempt writes one attempt and its log.
 func (v *stateView) attempt(key string, a snapshot.Attempt, logs *page.Collection) error {
-	v.printf("  %s, attempt %d: %s", plain.Text(attemptName(a.NodeID, a.Iteration)), a.Attempt, v.p.status(plain.Text(a.State)))
+	v.printf("  %s, attempt %d: %s", plain.Text(attemptName(a.NodeID, a.Iteration)), a.Attempt, v.p.Status(plain.Text(a.State)))
 	switch {
 	case a.FinishedAtMs != nil:
 		v.printf(" after %s", duration(time.Duration(*a.FinishedAtMs-a.StartedAtMs)*time.Millisecond))
@@ -277,7 +278,7 @@ func (v *stateView) attempt(key string, a snapshot.Attempt, logs *page.Collectio
 	}
 	lines := plain.Lines(log)
 	if cut := len(lines) - logShown; cut > 0 && !v.attempts {
-		v.printf("    | %s\n", v.p.paint(dim, "… "+plain.Count(cut, "line")+" before; --attempts shows them"))
+		v.printf("    | %s\n", v.p.Paint(term.Dim, "… "+plain.Count(cut, "line")+" before; --attempts shows them"))
 		lines = lines[cut:]
 	}
 	for _, line := range lines {

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strconv"
 
+	"github.com/git-smithers/git-smithers/cli/term"
 	"github.com/git-smithers/git-smithers/internal/plain"
 	"github.com/git-smithers/git-smithers/snapshot"
 	"github.com/git-smithers/git-smithers/timeline"
@@ -164,7 +165,7 @@ func (v *stateView) list(name string, items []string) {
 // id writes an id as people see it, and then all of it.
 func (v *stateView) id(name, id string) {
 	if id != "" {
-		v.printf("  %-11s  %s  %s\n", name, v.p.revision(plain.Text(shortID(id))), v.p.paint(dim, plain.Text(id)))
+		v.printf("  %-11s  %s  %s\n", name, v.p.revision(plain.Text(shortID(id))), v.p.Paint(term.Dim, plain.Text(id)))
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 	urfave "github.com/urfave/cli/v2"
 
 	"github.com/git-smithers/git-smithers/app"
+	"github.com/git-smithers/git-smithers/cli/term"
 	"github.com/git-smithers/git-smithers/engine"
 	"github.com/git-smithers/git-smithers/internal/plain"
 	"github.com/git-smithers/git-smithers/snapshot"
@@ -157,14 +158,14 @@ func runSignal(ctx context.Context, s *session, store *timeline.Store, opts sign
 	row := head.Row()
 	foreign := s.warnForeign(head, foreignSignal(row.ID, sent.Signal))
 	switch {
-	case s.json:
-		return s.writeJSON(sent)
+	case s.JSON:
+		return s.WriteJSON(sent)
 	case *sent.Known:
-		s.note("run %s has this signal already", plain.Text(row.ID))
+		s.Note("run %s has this signal already", plain.Text(row.ID))
 	case !foreign && !s.noteWaitsOn(to):
 		s.noteWhoGoesOn(store, head, store.Owner(row).Live)
 	}
-	return s.printf("%d\n", sent.Seq)
+	return s.Printf("%d\n", sent.Seq)
 }
 
 // signalSender sends signals to a run.
@@ -203,7 +204,7 @@ func send(ctx context.Context, s *session, to *signalSender, line signalLine) (*
 
 // signalBatch answers every line until the input ends. unsaid is what lines leave out.
 func signalBatch(ctx context.Context, s *session, to *signalSender, unsaid signalLine) error {
-	for data, err := range linesOf(s.In, maxCapture) {
+	for data, err := range term.LinesOf(s.In, maxCapture) {
 		if err != nil {
 			return err
 		}
@@ -219,9 +220,9 @@ func signalBatch(ctx context.Context, s *session, to *signalSender, unsaid signa
 			return ctx.Err()
 		}
 		if err == nil {
-			err = s.writeJSON(sent)
+			err = s.WriteJSON(sent)
 		} else {
-			err = s.writeJSON(signalFailure{"signal", documentOf(s.describe(err))})
+			err = s.WriteJSON(signalFailure{"signal", documentOf(s.describe(err))})
 		}
 		if err != nil {
 			return err

@@ -14,7 +14,7 @@ import (
 func (s *session) warnUnknownSignal(to *signalSender, name string) {
 	wf, err := to.sender.Workflow()
 	if err != nil {
-		s.warn(err)
+		s.Warn(err)
 	}
 	if wf == nil {
 		return
@@ -27,7 +27,7 @@ func (s *session) warnUnknownSignal(to *signalSender, name string) {
 	if len(names) > 0 {
 		text += "; the workflow waits for " + listNames(names)
 	}
-	s.warn(fault.New(fault.InvalidInput, "%s", text))
+	s.Warn(fault.New(fault.InvalidInput, "%s", text))
 }
 
 // noteWaitsOn notes what a run still waits for, and how that comes about. It reports whether the run does not go on yet.
@@ -41,9 +41,9 @@ func (s *session) noteWaitsOn(to *signalSender) bool {
 		return false
 	}
 	waits := s.describe(err)
-	s.note("the signal is kept; %s", plain.Text(waits.Msg))
+	s.Note("the signal is kept; %s", plain.Text(waits.Msg))
 	for _, hint := range waits.Hints[:len(waits.Hints)-1] { // the last one is resume, for afterwards
-		s.note("  %s", plain.Text(hint))
+		s.Note("  %s", plain.Text(hint))
 	}
 	return true
 }

@@ -7,6 +7,7 @@ import (
 
 	urfave "github.com/urfave/cli/v2"
 
+	"github.com/git-smithers/git-smithers/cli/term"
 	"github.com/git-smithers/git-smithers/internal/plain"
 	"github.com/git-smithers/git-smithers/snapshot"
 	"github.com/git-smithers/git-smithers/sqliteindex"
@@ -117,24 +118,24 @@ func runSignals(ctx context.Context, s *session, store *timeline.Store, query sq
 	if err != nil {
 		return err
 	}
-	if s.json {
+	if s.JSON {
 		return s.writeSignals(list)
 	}
-	if len(list) == 0 && s.outTTY {
-		s.note("there is no such signal")
+	if len(list) == 0 && s.OutTTY {
+		s.Note("there is no such signal")
 	}
-	t := table{header: []string{"SEQ", "TIME", "NAME", "CORRELATION", "BY", "PAYLOAD"}}
+	t := term.Table{Header: []string{"SEQ", "TIME", "NAME", "CORRELATION", "BY", "PAYLOAD"}}
 	for _, signal := range list {
 		payload := signal.Payload
-		if s.isTerminalOut() {
+		if s.IsTerminalOut() {
 			payload = plain.Shorten(payload, valueShown)
 		}
-		t.add(
-			cell{text: strconv.FormatInt(signal.Seq, 10)}, cell{text: clockTime(signal.ReceivedAtMs)}, cell{text: signal.Name},
-			cell{text: orEmpty(signal.CorrelationID)}, cell{text: orEmpty(signal.ReceivedBy)}, cell{text: payload},
+		t.Add(
+			term.Cell{Text: strconv.FormatInt(signal.Seq, 10)}, term.Cell{Text: clockTime(signal.ReceivedAtMs)}, term.Cell{Text: signal.Name},
+			term.Cell{Text: orEmpty(signal.CorrelationID)}, term.Cell{Text: orEmpty(signal.ReceivedBy)}, term.Cell{Text: payload},
 		)
 	}
-	return t.write(s)
+	return t.Write(s.Terminal)
 }
 
 func (s *session) writeSignals(list []sqliteindex.SignalRow) error {
@@ -143,7 +144,7 @@ func (s *session) writeSignals(list []sqliteindex.SignalRow) error {
 			Seq: row.Seq, Name: row.Name, CorrelationID: row.CorrelationID, Payload: json.RawMessage(row.Payload),
 			ReceivedAtMs: row.ReceivedAtMs, ReceivedBy: row.ReceivedBy,
 		}
-		if err := s.writeJSON(signalDocument{Kind: "signal", RunID: row.RunID, Signal: signal}); err != nil {
+		if err := s.WriteJSON(signalDocument{Kind: "signal", RunID: row.RunID, Signal: signal}); err != nil {
 			return err
 		}
 	}

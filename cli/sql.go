@@ -13,6 +13,7 @@ import (
 
 	urfave "github.com/urfave/cli/v2"
 
+	"github.com/git-smithers/git-smithers/cli/term"
 	"github.com/git-smithers/git-smithers/internal/plain"
 	"github.com/git-smithers/git-smithers/sqliteindex"
 	"github.com/git-smithers/git-smithers/timeline"
@@ -74,7 +75,7 @@ the columns as members, and kind, row, unless a column has that name.`,
 			return cmd.misused("--tables takes no query")
 		}
 		if opts.query == "-" {
-			text, err := s.readStdin(maxQuery)
+			text, err := s.ReadStdin(maxQuery)
 			if err != nil {
 				return err
 			}
@@ -102,21 +103,21 @@ func runSQL(ctx context.Context, s *session, store *timeline.Store, opts sqlOpti
 	if err != nil {
 		return err
 	}
-	if s.json {
+	if s.JSON {
 		return s.writeRows(answer)
 	}
-	t := table{keepsHeader: opts.header || s.isTerminalOut()}
+	t := term.Table{KeepsHeader: opts.header || s.IsTerminalOut()}
 	for _, column := range answer.Columns {
-		t.header = append(t.header, plain.Text(column.Name))
+		t.Header = append(t.Header, plain.Text(column.Name))
 	}
 	for _, row := range answer.Rows {
-		cells := make([]cell, len(row))
+		cells := make([]term.Cell, len(row))
 		for i, value := range row {
-			cells[i].text = sqlText(value)
+			cells[i].Text = sqlText(value)
 		}
-		t.add(cells...)
+		t.Add(cells...)
 	}
-	return s.paged(ctx, func() error { return t.write(s) })
+	return s.Paged(ctx, func() error { return t.Write(s.Terminal) })
 }
 
 // sqlText is a value for people: nothing for NULL, lower-case hex for bytes.
@@ -152,13 +153,13 @@ func (s *session) writeRows(answer *sqliteindex.Answer) error {
 			if i > 0 {
 				line = append(line, ',')
 			}
-			text, err := encodeValue(sqlValue(value))
+			text, err := term.EncodeValue(sqlValue(value))
 			if err != nil {
 				return err
 			}
 			line = append(append(append(line, names[i]...), ':'), text...)
 		}
-		if err := s.writeJSON(json.RawMessage(append(line, '}'))); err != nil {
+		if err := s.WriteJSON(json.RawMessage(append(line, '}'))); err != nil {
 			return err
 		}
 	}
@@ -181,7 +182,7 @@ func memberNames(columns []sqliteindex.Column) ([]json.RawMessage, error) {
 		}
 		taken[name] = true
 		var err error
-		if names[i], err = encodeValue(name); err != nil {
+		if names[i], err = term.EncodeValue(name); err != nil {
 			return nil, err
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"strings"
 
+	"github.com/git-smithers/git-smithers/cli/term"
 	"github.com/git-smithers/git-smithers/sqliteindex"
 )
 
@@ -28,15 +29,15 @@ func (s *session) printTables(ctx context.Context, index *sqliteindex.Index) err
 		}
 		tables = append(tables, tableDocument{"table", name, []columnDocument{column}})
 	}
-	if s.json {
+	if s.JSON {
 		for _, doc := range tables {
-			if err := s.writeJSON(doc); err != nil {
+			if err := s.WriteJSON(doc); err != nil {
 				return err
 			}
 		}
 		return nil
 	}
-	return s.paged(ctx, func() error { return s.printTableNames(tables) })
+	return s.Paged(ctx, func() error { return s.printTableNames(tables) })
 }
 
 // columnType is what a column is for people: of an output's, the kind of the field, which
@@ -48,13 +49,13 @@ func columnType(declared string) string {
 
 // printTableNames prints a line a table: its name, and the names of its columns.
 func (s *session) printTableNames(tables []tableDocument) error {
-	t := table{header: []string{"TABLE", "COLUMNS"}}
+	t := term.Table{Header: []string{"TABLE", "COLUMNS"}}
 	for _, doc := range tables {
 		names := make([]string, len(doc.Columns))
 		for i, column := range doc.Columns {
 			names[i] = column.Name
 		}
-		t.add(cell{text: doc.Name}, cell{text: strings.Join(names, ", ")})
+		t.Add(term.Cell{Text: doc.Name}, term.Cell{Text: strings.Join(names, ", ")})
 	}
-	return t.write(s)
+	return t.Write(s.Terminal)
 }

@@ -84,12 +84,12 @@ func runStatus(ctx context.Context, s *session, store *timeline.Store) error {
 	if err != nil {
 		return err
 	}
-	if s.json {
-		return s.writeJSON(doc)
+	if s.JSON {
+		return s.WriteJSON(doc)
 	}
 	view := statusView{p: s.painter(ctx), now: s.Now()}
 	view.all(doc, waiting)
-	return s.printf("%s", view.String())
+	return s.Printf("%s", view.String())
 }
 
 // gatherStatus reads how things stand: an overview of the runs, and of a few of them their newest states.
@@ -112,7 +112,7 @@ func gatherStatus(ctx context.Context, s *session, store *timeline.Store) (*stat
 		case status == snapshot.RunRunning || status.Waiting():
 			going, lines, err := readGoing(ctx, s, store, one)
 			if err != nil {
-				s.warn(err)
+				s.Warn(err)
 			}
 			if waiting = append(waiting, lines...); status == snapshot.RunRunning {
 				doc.Running = append(doc.Running, going)
@@ -127,12 +127,12 @@ func gatherStatus(ctx context.Context, s *session, store *timeline.Store) (*stat
 	}
 	if failed != nil {
 		if doc.Failed, err = readFailed(ctx, store, *failed); err != nil {
-			s.warn(err)
+			s.Warn(err)
 		}
 	}
 	if len(doc.Newest) > 0 {
 		if doc.continues, err = canContinue(ctx, store, doc.Newest[0]); err != nil {
-			s.warn(err)
+			s.Warn(err)
 		}
 	}
 	doc.Next = suggest(doc, waiting)

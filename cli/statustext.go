@@ -6,6 +6,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/git-smithers/git-smithers/cli/term"
 	"github.com/git-smithers/git-smithers/internal/plain"
 	"github.com/git-smithers/git-smithers/snapshot"
 	"github.com/git-smithers/git-smithers/timeline/fault"
@@ -95,7 +96,7 @@ func (v *statusView) all(doc *statusDocument, waiting []inboxLine) {
 		width = max(width, utf8.RuneCountInString(next.Command))
 	}
 	for _, next := range doc.Next {
-		v.printf("  %-*s  %s\n", width, plain.Text(next.Command), v.p.paint(dim, plain.Text(next.Does)))
+		v.printf("  %-*s  %s\n", width, plain.Text(next.Command), v.p.Paint(term.Dim, plain.Text(next.Does)))
 	}
 }
 
@@ -190,7 +191,7 @@ func newestRows(list []runDocument) []statusRow {
 
 func (v *statusView) printf(format string, args ...any) { fmt.Fprintf(&v.Builder, format, args...) }
 
-func (v *statusView) title(text string) { v.WriteString("\n" + v.p.paint(bold, text) + "\n") }
+func (v *statusView) title(text string) { v.WriteString("\n" + v.p.Paint(term.Bold, text) + "\n") }
 
 // part writes rows under a title, at most statusShown, and which command lists those that are left out. Runs that were not
 // read are unread. No rows write nothing.
@@ -212,9 +213,9 @@ func (v *statusView) part(title string, rows []statusRow, unread int, command st
 	for _, row := range rows {
 		pad := strings.Repeat(" ", status-len(row.status))
 		what := fmt.Sprintf("%-*s", room, plain.Shorten(plain.Text(row.what), room))
-		v.printf("  %-*s  %s%s%s  %s\n", id, plain.Text(row.run), v.p.status(row.status), pad, what, v.p.paint(dim, ago(v.now, row.atMs)))
+		v.printf("  %-*s  %s%s%s  %s\n", id, plain.Text(row.run), v.p.Status(row.status), pad, what, v.p.Paint(term.Dim, ago(v.now, row.atMs)))
 		for _, line := range row.under {
-			v.printf("    %s\n", v.p.paint(dim, plain.Text(line)))
+			v.printf("    %s\n", v.p.Paint(term.Dim, plain.Text(line)))
 		}
 	}
 	if more > 0 {

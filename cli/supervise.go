@@ -136,20 +136,20 @@ func (v *supervisionView) tell(did app.SupervisorReport) error {
 		}
 		v.told[did.Run] = text
 	}
-	if v.s.json {
-		return v.s.writeJSON(doc)
+	if v.s.JSON {
+		return v.s.WriteJSON(doc)
 	}
 	how := string(did.Action)
 	switch did.Action {
 	case app.RunLeft:
-		v.s.warn(fmt.Errorf("run %s is left as it is%s", did.Run, text))
+		v.s.Warn(fmt.Errorf("run %s is left as it is%s", did.Run, text))
 		return nil
 	case app.RunEnded:
 		how = doc.Status
 	case app.RunResumed, app.RunStopped:
 	}
 	for _, hint := range doc.Hints {
-		v.s.note("  %s", plain.Text(hint))
+		v.s.Note("  %s", plain.Text(hint))
 	}
-	return v.s.printf("%s: %s at frame %d%s\n", plain.Text(did.Run), how, did.Frame, plain.Text(text))
+	return v.s.Printf("%s: %s at frame %d%s\n", plain.Text(did.Run), how, did.Frame, plain.Text(text))
 }

@@ -29,45 +29,45 @@ func (t teller) Note(ctx context.Context, note app.Note) {
 	s := t.s
 	switch note := note.(type) {
 	case app.CreatedNote:
-		s.note("run %s", plain.Text(note.Run))
+		s.Note("run %s", plain.Text(note.Run))
 		s.noteEscaped(note.Run)
 	case app.ForkedNote:
-		s.note("run %s, forked from %s", plain.Text(note.Run), plain.Text(note.From.String()))
+		s.Note("run %s, forked from %s", plain.Text(note.Run), plain.Text(note.From.String()))
 	case app.ContinuedNote:
 		row := note.Head.Row()
-		s.note("run %s, from frame %d%s", plain.Text(row.ID), row.Frame, s.inOwnWorktree(t.store, note.Head))
+		s.Note("run %s, from frame %d%s", plain.Text(row.ID), row.Frame, s.inOwnWorktree(t.store, note.Head))
 	case app.DefinitionKeptNote:
-		s.note("the workflow file of run %s is not here: it goes on with the definition that it keeps", plain.Text(note.Run))
+		s.Note("the workflow file of run %s is not here: it goes on with the definition that it keeps", plain.Text(note.Run))
 	case app.FilledNote:
 		s.tellFilled(note.Run, note.Root, note.Files)
 	case app.CheckedOutNote:
-		s.note("the files of %s are in %s", plain.Text(note.From.String()), plain.Text(note.WorkingCopy.Root()))
+		s.Note("the files of %s are in %s", plain.Text(note.From.String()), plain.Text(note.WorkingCopy.Root()))
 		s.noteIncomplete(note.VCS)
 	case app.BroughtBackNote:
 		s.tellBroughtBack(ctx, t.store, note.Restored)
 	case app.WentBackNote:
 		s.tellTraveled(ctx, t.store, note.Result, "")
 	case app.FrameNote:
-		s.note("  %s: frame %d  %s", plain.Text(note.Run), note.Frame, plain.Text(note.Subject))
+		s.Note("  %s: frame %d  %s", plain.Text(note.Run), note.Frame, plain.Text(note.Subject))
 	case app.FolderMissingNote:
-		s.note("there is no folder %s in it: Smithers is started at its top", plain.Text(note.Folder))
+		s.Note("there is no folder %s in it: Smithers is started at its top", plain.Text(note.Folder))
 	case app.ExportedNote:
-		s.note("exported to %s", plain.Text(note.Database))
+		s.Note("exported to %s", plain.Text(note.Database))
 	case app.EngineSaidNote:
 		s.tellEngineLine(note.Line)
 	}
 }
 
 // Warn tells what went wrong without harm to the request.
-func (t teller) Warn(err error) { t.s.warn(err) }
+func (t teller) Warn(err error) { t.s.Warn(err) }
 
 // While tells what is waited for.
-func (t teller) While(what app.Wait) (over func()) { return sync.OnceFunc(t.s.while(string(what))) }
+func (t teller) While(what app.Wait) (over func()) { return sync.OnceFunc(t.s.While(string(what))) }
 
 // Count tells how much is done.
 func (t teller) Count(what app.Wait) (update func(done, total int), over func()) {
-	p := t.s.progress(string(what))
-	return p.update, p.finish
+	p := t.s.Progress(string(what))
+	return p.Update, p.Finish
 }
 
 // Tasks shows the tasks of a run as they wait and end or, where no person looks, a line for every frame.
@@ -88,10 +88,10 @@ type engineLine struct {
 // tellEngineLine passes on a line of another engine, made safe to show.
 func (s *session) tellEngineLine(text string) {
 	for _, line := range plain.Lines(text) {
-		if s.json {
-			s.talkJSON(engineLine{"engine", line})
+		if s.JSON {
+			s.TalkJSON(engineLine{"engine", line})
 		} else {
-			s.talk("%s\n", line)
+			s.Talk("%s\n", line)
 		}
 	}
 }

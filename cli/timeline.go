@@ -75,17 +75,17 @@ func runTimeline(ctx context.Context, s *session, store *timeline.Store, opts ti
 	if err != nil {
 		return err
 	}
-	if s.json {
-		return s.writeJSON(timelineDocument{"timeline", nestTimeline(t)})
+	if s.JSON {
+		return s.WriteJSON(timelineDocument{"timeline", nestTimeline(t)})
 	}
 	text := timelineText{p: s.painter(ctx), zone: s.Now().Location(), long: opts.long}
 	if err := s.gatherTimeline(ctx, store, t, &text); err != nil {
 		return err
 	}
-	return s.paged(ctx, func() error {
+	return s.Paged(ctx, func() error {
 		var b strings.Builder
 		text.write(&b, t, "")
-		return s.printf("%s", b.String())
+		return s.Printf("%s", b.String())
 	})
 }
 
@@ -95,7 +95,7 @@ func (s *session) gatherTimeline(ctx context.Context, store *timeline.Store, t *
 	if err := s.waitsOf(ctx, store, t, text.waits); err != nil {
 		return err
 	}
-	done := s.while("counting changed lines")
+	done := s.While("counting changed lines")
 	defer done()
 	counting, stop := context.WithTimeout(ctx, countLinesFor)
 	defer stop()
@@ -104,7 +104,7 @@ func (s *session) gatherTimeline(ctx context.Context, store *timeline.Store, t *
 		if err == nil {
 			text.effects[run.RunID] = effects
 			if lost := list.CountLines(counting, store, run, effects); lost != nil {
-				s.warn(fmt.Errorf("the changed lines of run %s are not counted: %w", run.RunID, lost))
+				s.Warn(fmt.Errorf("the changed lines of run %s are not counted: %w", run.RunID, lost))
 			}
 		}
 		return cmp.Or(err, ctx.Err())

@@ -8,6 +8,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/git-smithers/git-smithers/cli/term"
 	"github.com/git-smithers/git-smithers/internal/plain"
 	"github.com/git-smithers/git-smithers/timeline"
 	"github.com/git-smithers/git-smithers/timeline/list"
@@ -41,12 +42,12 @@ type frameColumns struct {
 // write writes a run's frames, below each the forks that start there, and at the end what the run waits for.
 func (t *timelineText) write(b *strings.Builder, tree *list.Tree, indent string) {
 	run := tree.Timeline
-	b.WriteString(indent + t.p.paint(bold, plain.Text(run.RunID)))
+	b.WriteString(indent + t.p.Paint(term.Bold, plain.Text(run.RunID)))
 	if branch := run.Branch; branch != nil {
 		from := timeline.Address{Run: branch.ParentRunID, Frame: branch.ParentFrameNo}
 		fmt.Fprintf(b, "%s (forked from %s)", label(branch.BranchLabel), plain.Text(from.String()))
 	}
-	fmt.Fprintf(b, "  %s\n", t.p.status(plain.Text(run.Status)))
+	fmt.Fprintf(b, "  %s\n", t.p.Status(plain.Text(run.Status)))
 	children := make(map[string]*list.Tree, len(tree.Children))
 	for i := range tree.Children {
 		children[tree.Children[i].Timeline.RunID] = &tree.Children[i]
@@ -59,7 +60,7 @@ func (t *timelineText) write(b *strings.Builder, tree *list.Tree, indent string)
 		}
 		t.frame(b, f, at, t.effect(run, i), columns, indent)
 		for _, fork := range f.Forks {
-			fmt.Fprintf(b, "%s  |-- %s%s (%s)\n", indent, t.p.paint(bold, plain.Text(fork.RunID)), label(fork.BranchLabel), forkedAt(f, fork))
+			fmt.Fprintf(b, "%s  |-- %s%s (%s)\n", indent, t.p.Paint(term.Bold, plain.Text(fork.RunID)), label(fork.BranchLabel), forkedAt(f, fork))
 			if child := children[fork.RunID]; child != nil {
 				t.write(b, child, indent+"    ")
 			}
@@ -95,7 +96,7 @@ func (t *timelineText) date(b *strings.Builder, at time.Time, indent string) {
 	var digits [len("Mon 2 Jan 2006") + 1]byte
 	if day := at.AppendFormat(digits[:0], "Mon 2 Jan 2006"); string(day) != t.day {
 		t.day = string(day)
-		b.WriteString(indent + "  " + t.p.paint(dim, t.day) + "\n")
+		b.WriteString(indent + "  " + t.p.Paint(term.Dim, t.day) + "\n")
 	}
 }
 
@@ -111,7 +112,7 @@ func (t *timelineText) frame(b *strings.Builder, f list.FrameInfo, at time.Time,
 	}
 	line := &t.line
 	line.Reset()
-	fmt.Fprintf(line, "Frame %*d  %s", columns.number, f.FrameNo, paint.paint(dim, clock))
+	fmt.Fprintf(line, "Frame %*d  %s", columns.number, f.FrameNo, paint.Paint(term.Dim, clock))
 	if columns.took > 0 {
 		fmt.Fprintf(line, "  %*s", columns.took, tookText(effect))
 	}
@@ -119,19 +120,19 @@ func (t *timelineText) frame(b *strings.Builder, f list.FrameInfo, at time.Time,
 		line.WriteString("  " + padded(paint.codeText(effect), painter{}.codeText(effect), columns.code))
 	}
 	if t.long {
-		line.WriteString("  " + paint.paint(yellow, shortHash(f.ContentHash)))
+		line.WriteString("  " + paint.Paint(term.Yellow, shortHash(f.ContentHash)))
 		if columns.revised {
 			line.WriteString("  " + paint.frameRevision(f.VCS))
 		}
 	}
 	what := plain.Text(f.Subject)
 	if effect.Failed {
-		what = paint.paint(red, what)
+		what = paint.Paint(term.Red, what)
 	}
 	line.WriteString("  " + what + mark)
 	b.WriteString(indent + "  ")
 	if f.Dropped {
-		b.WriteString(t.p.paint(dim, line.String()))
+		b.WriteString(t.p.Paint(term.Dim, line.String()))
 	} else {
 		b.Write(line.Bytes())
 	}
@@ -151,12 +152,12 @@ func (p painter) codeText(effect list.Effect) string {
 	if !effect.Changed {
 		return ""
 	}
-	text := p.paint(cyan, codeMark)
+	text := p.Paint(term.Cyan, codeMark)
 	if lines := effect.Lines; lines != nil && lines.Added > 0 {
-		text += " " + p.paint(green, "+"+strconv.FormatInt(lines.Added, 10))
+		text += " " + p.Paint(term.Green, "+"+strconv.FormatInt(lines.Added, 10))
 	}
 	if lines := effect.Lines; lines != nil && lines.Removed > 0 {
-		text += " " + p.paint(red, "−"+strconv.FormatInt(lines.Removed, 10))
+		text += " " + p.Paint(term.Red, "−"+strconv.FormatInt(lines.Removed, 10))
 	}
 	return text
 }

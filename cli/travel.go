@@ -144,7 +144,7 @@ func runTravel(ctx context.Context, s *session, store *timeline.Store, req app.T
 // one to find out whether there is.
 func (s *session) printTravelFailed(req travel.Request, cause error) error {
 	known, ok := errors.AsType[*fault.Error](cause)
-	if !ok || !s.json || known.Code != fault.AttemptNotFound {
+	if !ok || !s.JSON || known.Code != fault.AttemptNotFound {
 		return nil
 	}
 	doc := travelFailed{
@@ -156,7 +156,7 @@ func (s *session) printTravelFailed(req travel.Request, cause error) error {
 	if run, ok := known.Details["runId"].(string); ok {
 		doc.RunID = run
 	}
-	return s.writeJSON(doc)
+	return s.WriteJSON(doc)
 }
 
 // sequelFlags are the flags of travel and reset about how the run goes on. yes is their --yes.
@@ -205,8 +205,8 @@ func (s *session) tellWentBack(ctx context.Context, store *timeline.Store, done 
 	case done.Resumed != nil:
 		resumed := describeResult("result", done.Resumed)
 		return s.tellResult(done.Resumed, err, describe(&resumed))
-	case s.json:
-		return errors.Join(err, s.writeJSON(describe(nil)))
+	case s.JSON:
+		return errors.Join(err, s.WriteJSON(describe(nil)))
 	}
 	return err
 }

@@ -54,32 +54,32 @@ func describeTraveled(done *travel.Result) traveledDocument {
 
 // printTraveled prints the document or, for people, the address of the new frame.
 func (s *session) printTraveled(done *travel.Result, doc any) error {
-	if s.json {
-		return s.writeJSON(doc)
+	if s.JSON {
+		return s.WriteJSON(doc)
 	}
-	return s.printf("%s\n", plain.Text(timeline.Address{Run: done.Run, Frame: done.Frame}.String()))
+	return s.Printf("%s\n", plain.Text(timeline.Address{Run: done.Run, Frame: done.Frame}.String()))
 }
 
 // tellTraveled tells what a travel, reset or undo has done, and with next, which command it is that
 // the run goes on by, also how to go on.
 func (s *session) tellTraveled(ctx context.Context, store *timeline.Store, done *travel.Result, next string) {
 	if len(done.Reset) > 0 {
-		s.note("pending again: %s", listNames(done.Reset))
+		s.Note("pending again: %s", listNames(done.Reset))
 	}
 	if len(done.Dropped) > 0 {
-		s.note("left out of the timeline from now on: %s; `%s timeline %s --all` shows them",
+		s.Note("left out of the timeline from now on: %s; `%s timeline %s --all` shows them",
 			frameRanges(done.Dropped), program, fault.Word(done.Run))
 	}
 	if n := len(done.Cancelled); n > 0 {
-		s.note("marked cancelled: %s of %s", plain.Count(n, "attempt"), listNames(attemptedNodes(done.Cancelled)))
+		s.Note("marked cancelled: %s of %s", plain.Count(n, "attempt"), listNames(attemptedNodes(done.Cancelled)))
 	}
 	s.tellTraveledFiles(ctx, store, done)
 	switch {
 	case next == "":
 	case done.Undone == nil:
-		s.note("%s; `%s undo %s` takes this back", next, program, fault.Word(done.Run))
+		s.Note("%s; `%s undo %s` takes this back", next, program, fault.Word(done.Run))
 	case len(done.Reset) > 0 || !done.Status.Ended():
-		s.note("%s", next)
+		s.Note("%s", next)
 	}
 }
 
@@ -95,7 +95,7 @@ func afterTravel(ctx context.Context, store *timeline.Store, done *travel.Result
 // tellTraveledFiles tells what has become of the working copies.
 func (s *session) tellTraveledFiles(ctx context.Context, store *timeline.Store, done *travel.Result) {
 	if done.NoFiles != "" {
-		s.note("the files stay as they are: %s", plain.Text(done.NoFiles))
+		s.Note("the files stay as they are: %s", plain.Text(done.NoFiles))
 	}
 	all := done.Worktrees
 	if done.Files != nil {
@@ -106,21 +106,21 @@ func (s *session) tellTraveledFiles(ctx context.Context, store *timeline.Store, 
 		if files.Name != "" {
 			in = "worktree of " + plain.Text(files.Name) + ": "
 		}
-		s.note("%s%s", in, restoredSummary(files, false))
+		s.Note("%s%s", in, restoredSummary(files, false))
 		s.notePaths(files.Changes)
 		if len(files.Stayed) > 0 {
-			s.note("%sleft as you have it, since you named it: %s", in, listNames(files.Stayed))
+			s.Note("%sleft as you have it, since you named it: %s", in, listNames(files.Stayed))
 		}
 		s.noteShared(files.Beside)
 		s.noteIncomplete(files.VCS)
 		s.noteEdited(ctx, store, files, in, s.leavingFiles(done))
 		if files.Saved != nil {
-			s.note("%swhat was there before is %s: `%s` brings it back",
+			s.Note("%swhat was there before is %s: `%s` brings it back",
 				in, plain.Text(files.Saved.String()), bringBackCommand(*files.Saved, files.Name))
 		}
 	}
 	if len(done.Missing) > 0 {
-		s.note("not here any more: the worktree of %s; resume makes it anew, with the files of then", listNames(done.Missing))
+		s.Note("not here any more: the worktree of %s; resume makes it anew, with the files of then", listNames(done.Missing))
 	}
 }
 

@@ -75,7 +75,7 @@ func runUndo(ctx context.Context, s *session, store *timeline.Store, req travel.
 		return err
 	}
 	s.notePassedOver(done.PassedOver)
-	s.note("taken back: op %d of %s, %s", done.Undone.Number, plain.Text(done.Run), plain.Text(opText(*done.Undone)))
+	s.Note("taken back: op %d of %s, %s", done.Undone.Number, plain.Text(done.Run), plain.Text(opText(*done.Undone)))
 	s.tellTraveled(ctx, store, done, next)
 	doc := undoDocument{Kind: "undo", Undone: opDocument{done.Run, *done.Undone}, traveledDocument: describeTraveled(done)}
 	for _, passed := range done.PassedOver {
@@ -92,7 +92,7 @@ const mostPassed = 3
 func (s *session) notePassedOver(passed []travel.PassedOver) {
 	for i, one := range passed {
 		if i == mostPassed && len(passed) > mostPassed+1 {
-			s.note("passed over: %d more ops", len(passed)-mostPassed)
+			s.Note("passed over: %d more ops", len(passed)-mostPassed)
 			return
 		}
 		reason := "the fork has run"
@@ -104,6 +104,6 @@ func (s *session) notePassedOver(passed []travel.PassedOver) {
 		case travel.PassedElsewhere:
 			reason = "not done here; `git smithers undo " + fault.Word(one.Run) + "` takes it back"
 		}
-		s.note("passed over: op %d of %s, %s: %s", one.Op.Number, plain.Text(one.Run), plain.Text(opText(one.Op)), reason)
+		s.Note("passed over: op %d of %s, %s: %s", one.Op.Number, plain.Text(one.Run), plain.Text(opText(one.Op)), reason)
 	}
 }

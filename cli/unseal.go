@@ -40,12 +40,12 @@ func runUnseal(ctx context.Context, s *session, store *timeline.Store, runs []st
 	if err != nil {
 		return err
 	}
-	if s.json {
-		return s.writeJSON(unsealDocument{"unseal", unsealed.Runs})
+	if s.JSON {
+		return s.WriteJSON(unsealDocument{"unseal", unsealed.Runs})
 	}
 	var b strings.Builder
 	for _, run := range unsealed.Runs {
 		fmt.Fprintf(&b, "unsealed %s: made %s\n", plain.Text(run.RunID), plain.Count(run.FrameRefs, "frame ref"))
 	}
-	return s.printf("%s", b.String())
+	return s.Printf("%s", b.String())
 }

@@ -28,7 +28,7 @@ type untoldAnswers []untoldAnswer
 func (s *session) untold(ctx context.Context, store *timeline.Store, run string) untoldAnswers {
 	list, err := readUntold(ctx, store, run)
 	if err != nil && ctx.Err() == nil {
-		s.warn(err)
+		s.Warn(err)
 	}
 	return list
 }

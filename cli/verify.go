@@ -67,17 +67,17 @@ func runVerify(ctx context.Context, s *session, store *timeline.Store, deep bool
 
 func verifyReport(ctx context.Context, s *session, store *timeline.Store, deep bool, runs []string) (*verify.Report, error) {
 	if !deep {
-		defer s.while("verifying")()
+		defer s.While("verifying")()
 		return verify.Runs(ctx, store, runs...)
 	}
-	bar := s.progress("verifying")
-	defer bar.finish()
-	return verify.Deep(ctx, store, bar.update, runs...)
+	bar := s.Progress("verifying")
+	defer bar.Finish()
+	return verify.Deep(ctx, store, bar.Update, runs...)
 }
 
 func printReport(s *session, report *verify.Report) error {
-	if s.json {
-		return s.writeJSON(verifyDocument{"verify", report})
+	if s.JSON {
+		return s.WriteJSON(verifyDocument{"verify", report})
 	}
 	var b strings.Builder
 	for _, problem := range report.Problems {
@@ -92,7 +92,7 @@ func printReport(s *session, report *verify.Report) error {
 		fmt.Fprintf(&b, "%s without a ref: the run's next append makes those that a killed process left out, `git smithers doctor --repair` all\n",
 			plain.Count(report.Unnamed, "frame"))
 	}
-	return s.printf("%s", b.String())
+	return s.Printf("%s", b.String())
 }
 
 // placeOf says what a problem is about: a file, a run, or a frame.

@@ -43,8 +43,8 @@ func runVersion(s *session) error {
 			}
 		}
 	}
-	if s.json {
-		return s.writeJSON(doc)
+	if s.JSON {
+		return s.WriteJSON(doc)
 	}
-	return s.printf("git-smithers %s %s %s\n", doc.Version, doc.Go, doc.Platform)
+	return s.Printf("git-smithers %s %s %s\n", doc.Version, doc.Go, doc.Platform)
 }

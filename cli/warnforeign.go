@@ -13,7 +13,7 @@ import (
 func (s *session) warnForeign(head *timeline.Head, command string) bool {
 	engine, err := app.ForeignEngine(head)
 	if err != nil {
-		s.warn(err)
+		s.Warn(err)
 	}
 	if err != nil || engine == "" {
 		return false
@@ -22,6 +22,6 @@ func (s *session) warnForeign(head *timeline.Head, command string) bool {
 	if engine == app.EngineSmithers {
 		text += fmt.Sprintf("; `smithers %s` tells it, and `%s import` brings back what it makes of it", command, program)
 	}
-	s.warn(errors.New(text))
+	s.Warn(errors.New(text))
 	return true
 }

@@ -84,14 +84,14 @@ func runWatch(ctx context.Context, s *session, store *timeline.Store, name strin
 
 // tellWatching says that the watch has caught up.
 func (s *session) tellWatching(name string) error {
-	if s.json {
-		return s.writeJSON(watchingDocument{"watching", name})
+	if s.JSON {
+		return s.WriteJSON(watchingDocument{"watching", name})
 	}
 	if _, err := os.Stat(s.path(name)); errors.Is(err, fs.ErrNotExist) {
-		s.note("there is no database %s yet: watching for it", plain.Text(name))
+		s.Note("there is no database %s yet: watching for it", plain.Text(name))
 		return nil
 	}
-	s.note("watching %s", plain.Text(name))
+	s.Note("watching %s", plain.Text(name))
 	return nil
 }
 
@@ -99,14 +99,14 @@ func (s *session) tellWatching(name string) error {
 func (s *session) tellWatched(imported *smithers.Imported) error {
 	for _, run := range imported.Runs {
 		doc := s.describeImported(run)
-		if s.json {
-			if err := s.writeJSON(watchDocument{"watch", doc}); err != nil {
+		if s.JSON {
+			if err := s.WriteJSON(watchDocument{"watch", doc}); err != nil {
 				return err
 			}
 			continue
 		}
 		if run.Err != nil {
-			s.warn(fmt.Errorf("run %s is not imported: %s", run.RunID, *doc.Message))
+			s.Warn(fmt.Errorf("run %s is not imported: %s", run.RunID, *doc.Message))
 			continue
 		}
 		what := "frame " + strconv.FormatInt(run.Frame, 10)
@@ -115,7 +115,7 @@ func (s *session) tellWatched(imported *smithers.Imported) error {
 		} else if run.Frames == 0 {
 			what = "what happened since frame " + strconv.FormatInt(run.Frame, 10)
 		}
-		if err := s.printf("%s: %s, %s%s\n", plain.Text(run.RunID), run.Outcome, what, plain.Text(after(doc.note()))); err != nil {
+		if err := s.Printf("%s: %s, %s%s\n", plain.Text(run.RunID), run.Outcome, what, plain.Text(after(doc.note()))); err != nil {
 			return err
 		}
 		s.warnOfMarks(doc)

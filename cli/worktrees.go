@@ -5,6 +5,7 @@ import (
 
 	urfave "github.com/urfave/cli/v2"
 
+	"github.com/git-smithers/git-smithers/cli/term"
 	"github.com/git-smithers/git-smithers/timeline"
 )
 
@@ -63,11 +64,11 @@ func runWorktrees(ctx context.Context, s *session, store *timeline.Store) error 
 	if err != nil {
 		return err
 	}
-	if s.json {
+	if s.JSON {
 		return s.writeWorktrees(list)
 	}
-	if len(list) == 0 && s.outTTY {
-		s.note("no run has made a worktree")
+	if len(list) == 0 && s.OutTTY {
+		s.Note("no run has made a worktree")
 	}
 	return s.tableWorktrees(ctx, list, func(w timeline.RunWorktree) string {
 		switch {
@@ -82,17 +83,17 @@ func runWorktrees(ctx context.Context, s *session, store *timeline.Store) error 
 
 // runWorktreesPrune removes worktrees and prints what became of each.
 func runWorktreesPrune(ctx context.Context, s *session, store *timeline.Store, runs []string, dryRun bool) error {
-	over := s.while("looking for unsaved work")
+	over := s.While("looking for unsaved work")
 	list, err := store.PruneWorktrees(ctx, runs, dryRun)
 	over()
 	if err != nil {
 		return err
 	}
-	if s.json {
+	if s.JSON {
 		return s.writeWorktrees(list)
 	}
-	if len(list) == 0 && s.outTTY {
-		s.note("there is nothing to remove")
+	if len(list) == 0 && s.OutTTY {
+		s.Note("there is nothing to remove")
 	}
 	return s.tableWorktrees(ctx, list, func(w timeline.RunWorktree) string {
 		switch {
@@ -109,7 +110,7 @@ func runWorktreesPrune(ctx context.Context, s *session, store *timeline.Store, r
 
 func (s *session) writeWorktrees(list []timeline.RunWorktree) error {
 	for _, worktree := range list {
-		if err := s.writeJSON(worktreeDocument{"worktree", worktree}); err != nil {
+		if err := s.WriteJSON(worktreeDocument{"worktree", worktree}); err != nil {
 			return err
 		}
 	}
@@ -119,12 +120,12 @@ func (s *session) writeWorktrees(list []timeline.RunWorktree) error {
 // tableWorktrees prints a line a worktree; state says what there is to say of it.
 func (s *session) tableWorktrees(ctx context.Context, list []timeline.RunWorktree, state func(timeline.RunWorktree) string) error {
 	p := s.painter(ctx)
-	t := table{header: []string{"RUN", "NAME", "BRANCH", "COMMIT", "PATH", "STATE"}}
+	t := term.Table{Header: []string{"RUN", "NAME", "BRANCH", "COMMIT", "PATH", "STATE"}}
 	for _, w := range list {
-		t.add(
-			cell{text: w.RunID}, cell{text: w.Name}, cell{text: w.Branch}, cell{shortID(w.Commit), p.revision},
-			cell{text: w.Path}, cell{text: state(w)},
+		t.Add(
+			term.Cell{Text: w.RunID}, term.Cell{Text: w.Name}, term.Cell{Text: w.Branch}, term.Cell{Text: shortID(w.Commit), Paint: p.revision},
+			term.Cell{Text: w.Path}, term.Cell{Text: state(w)},
 		)
 	}
-	return t.write(s)
+	return t.Write(s.Terminal)
 }

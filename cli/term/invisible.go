@@ -1,4 +1,4 @@
-package cli
+package term
 
 import (
 	"fmt"
@@ -12,11 +12,11 @@ const (
 	emojiStyle      = '\ufe0f'
 )
 
-// visible escapes, as Go does, the characters that a terminal shows as nothing or that change how others are shown:
+// Visible escapes, as Go does, the characters that a terminal shows as nothing or that change how others are shown:
 // by them two ids can look the same, and a text can hold another one that only a program reads. Joiners and style
 // selectors stay where they make one emoji of several symbols. All other text stays, control characters included: see
 // plain for those.
-func visible(s string) string {
+func Visible(s string) string {
 	if strings.IndexFunc(s, isInvisible) < 0 {
 		return s
 	}

@@ -1,4 +1,4 @@
-package cli
+package term
 
 import (
 	"context"
@@ -24,12 +24,12 @@ type Streams struct {
 	Env []string         // as os.Environ gives it
 	Dir string           // the folder in which the command was called
 	Now func() time.Time // the clock
-	// IsTTY tells whether In, Out or Err is a terminal; nil asks the operating system.
+	// IsTTY reports whether In, Out or Err is a terminal; nil asks the operating system.
 	IsTTY func(stream any) bool
 }
 
-// isTTY tells whether stream, one of s's own, is a terminal.
-func (s *Streams) isTTY(stream any) bool {
+// AtTerminal reports whether stream, one of s's own, is a terminal.
+func (s *Streams) AtTerminal(stream any) bool {
 	if s.IsTTY != nil {
 		return s.IsTTY(stream)
 	}
@@ -37,8 +37,8 @@ func (s *Streams) isTTY(stream any) bool {
 	return ok && term.IsTerminal(int(file.Fd()))
 }
 
-// lookupEnv is os.LookupEnv over Env: the last entry wins.
-func (s *Streams) lookupEnv(name string) (string, bool) {
+// LookupEnv is os.LookupEnv over Env: the last entry wins.
+func (s *Streams) LookupEnv(name string) (string, bool) {
 	for _, entry := range slices.Backward(s.Env) {
 		if value, ok := strings.CutPrefix(entry, name+"="); ok {
 			return value, true
@@ -47,24 +47,23 @@ func (s *Streams) lookupEnv(name string) (string, bool) {
 	return "", false
 }
 
-// errOutputClosed says that whoever read the output has seen enough, such as a
-// pager that was left or head(1). It is no failure.
-var errOutputClosed = errors.New("output closed by its reader")
+// ErrOutputClosed says that the reader of the output, such as a pager or head(1), has
+// closed it. It is not a failure.
+var ErrOutputClosed = errors.New("output closed by its reader")
 
-// dataWriter is standard output: it tells a closed reader from every other
-// failure, which it gives a code. No line of progress is left before what it writes. What
-// is written for a person at a terminal has no invisible characters.
+// dataWriter is standard output: a closed reader is ErrOutputClosed, and every other failure has a code. It takes a
+// line of progress away before it writes, and writes no invisible characters to a person's terminal.
 type dataWriter struct {
 	io.Writer
 
-	s *session
+	s *Terminal
 }
 
 func (w dataWriter) Write(p []byte) (int, error) {
-	w.s.endHalfway()
+	w.s.EndHalfway()
 	n, err := w.write(p)
 	if errors.Is(err, syscall.EPIPE) || errors.Is(err, io.ErrClosedPipe) {
-		return n, errOutputClosed
+		return n, ErrOutputClosed
 	}
 	if err != nil {
 		return n, fault.New(fault.WriteFailed, "write standard output: %w", err)
@@ -73,17 +72,17 @@ func (w dataWriter) Write(p []byte) (int, error) {
 }
 
 func (w dataWriter) write(p []byte) (int, error) {
-	if w.s.json || !w.s.isTerminalOut() {
+	if w.s.JSON || !w.s.IsTerminalOut() {
 		return w.Writer.Write(p)
 	}
-	if _, err := io.WriteString(w.Writer, visible(string(p))); err != nil {
+	if _, err := io.WriteString(w.Writer, Visible(string(p))); err != nil {
 		return 0, err
 	}
 	return len(p), nil
 }
 
-// rawOut is standard output as a child process gets it.
-func (s *session) rawOut() io.Writer {
+// RawOut is standard output as a child process gets it.
+func (s *Terminal) RawOut() io.Writer {
 	if w, ok := s.Out.(dataWriter); ok {
 		return w.Writer
 	}
@@ -127,8 +126,8 @@ func (in inputReader) Read(p []byte) (int, error) {
 	}
 }
 
-// readStdin reads all of standard input, at most limit bytes.
-func (s *session) readStdin(limit int) ([]byte, error) {
+// ReadStdin reads all of standard input, at most limit bytes.
+func (s *Terminal) ReadStdin(limit int) ([]byte, error) {
 	data, err := io.ReadAll(io.LimitReader(s.In, int64(limit)+1))
 	switch {
 	case errors.Is(err, context.Canceled):

@@ -1,4 +1,4 @@
-package cli
+package term
 
 import (
 	"bufio"
@@ -7,10 +7,10 @@ import (
 	"iter"
 )
 
-// linesOf yields the lines of r without their line feeds, until r ends or fails. A
+// LinesOf yields the lines of r without their line feeds, until r ends or fails. A
 // line longer than limit is cut at limit+1 bytes, so that its length tells. A line
 // is the caller's to keep.
-func linesOf(r io.Reader, limit int) iter.Seq2[[]byte, error] {
+func LinesOf(r io.Reader, limit int) iter.Seq2[[]byte, error] {
 	return func(yield func([]byte, error) bool) {
 		in := bufio.NewReader(r)
 		for {

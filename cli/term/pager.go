@@ -1,4 +1,4 @@
-package cli
+package term
 
 import (
 	"context"
@@ -9,13 +9,13 @@ import (
 	"slices"
 )
 
-// paged runs f, whose output a pager shows when a person reads it at a terminal.
+// Paged runs f, whose output a pager shows when a person reads it at a terminal.
 // Which pager, if any, git decides. A pager that is left early is success.
-func (s *session) paged(ctx context.Context, f func() error) error {
-	if s.json || !s.outTTY {
+func (s *Terminal) Paged(ctx context.Context, f func() error) error {
+	if s.JSON || !s.OutTTY {
 		return f()
 	}
-	pager, err := s.git(ctx, "var", "GIT_PAGER")
+	pager, err := s.Git(ctx, "var", "GIT_PAGER")
 	if err != nil || pager == "" || pager == "cat" {
 		return f()
 	}
@@ -24,15 +24,15 @@ func (s *session) paged(ctx context.Context, f func() error) error {
 
 // through runs f with its output going through the shell command pager. The pager
 // outlives an interrupt, as its keys, which include Ctrl-C, are the user's.
-func (s *session) through(ctx context.Context, pager string, f func() error) error {
+func (s *Terminal) through(ctx context.Context, pager string, f func() error) error {
 	cmd := exec.CommandContext(ctx, "sh", "-c", pager)
 	cmd.Dir, cmd.Env = s.Dir, slices.Clone(s.Env)
 	for _, preset := range [][2]string{{"LESS", "FRX"}, {"LV", "-c"}} {
-		if _, ok := s.lookupEnv(preset[0]); !ok {
+		if _, ok := s.LookupEnv(preset[0]); !ok {
 			cmd.Env = append(cmd.Env, preset[0]+"="+preset[1])
 		}
 	}
-	cmd.Stdout, cmd.Stderr = s.rawOut(), s.Err
+	cmd.Stdout, cmd.Stderr = s.RawOut(), s.Err
 	in, err := cmd.StdinPipe()
 	if err != nil {
 		return err

@@ -1,4 +1,4 @@
-package cli
+package term
 
 import (
 	"context"
@@ -30,7 +30,7 @@ func TestLinesOf(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			var got []string
-			for line, err := range linesOf(iotest.HalfReader(strings.NewReader(test.in)), 8) {
+			for line, err := range LinesOf(iotest.HalfReader(strings.NewReader(test.in)), 8) {
 				require.NoError(t, err)
 				got = append(got, string(line))
 			}
@@ -44,7 +44,7 @@ func TestLinesOfEndsWithWhatStopsIt(t *testing.T) {
 	broken := errors.New("broken")
 	var lines int
 	var last error
-	for _, err := range linesOf(io.MultiReader(strings.NewReader("a\n"), iotest.ErrReader(broken)), 8) {
+	for _, err := range LinesOf(io.MultiReader(strings.NewReader("a\n"), iotest.ErrReader(broken)), 8) {
 		lines, last = lines+1, err
 	}
 	assert.Equal(t, 2, lines)

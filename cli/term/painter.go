@@ -1,0 +1,92 @@
+package term
+
+import (
+	"context"
+	"os/exec"
+	"strings"
+)
+
+// A Painter puts colour around text. The zero Painter leaves it as it is. Meaning
+// never depends on colour alone.
+type Painter struct{ on bool }
+
+// The styles, as parameters of the terminal's SGR sequence.
+const (
+	Bold    = "1"
+	Dim     = "2"
+	Red     = "31"
+	Green   = "32"
+	Yellow  = "33"
+	Magenta = "35"
+	Cyan    = "36"
+)
+
+// On reports whether there is colour.
+func (p Painter) On() bool { return p.on }
+
+// Paint puts a style around text.
+func (p Painter) Paint(style, text string) string {
+	if !p.on || style == "" || text == "" {
+		return text
+	}
+	return "\x1b[" + style + "m" + text + "\x1b[m"
+}
+
+// Status paints the status of a run, or the state of a node or attempt.
+func (p Painter) Status(text string) string {
+	switch text {
+	case "finished":
+		return p.Paint(Green, text)
+	case "failed":
+		return p.Paint(Red, text)
+	case "running", "in-progress":
+		return p.Paint(Cyan, text)
+	case "cancelled", "running (stale)":
+		return p.Paint(Yellow, text)
+	case "waiting-approval", "waiting-human", "waiting-event", "waiting-timer":
+		return p.Paint(Magenta, text)
+	}
+	return p.Paint(Dim, text)
+}
+
+// Painter decides about colour on standard output: by --color, then NO_COLOR, then
+// whether it ends at a terminal that can show it, then git's color.ui.
+func (s *Terminal) Painter(ctx context.Context) Painter {
+	switch s.Color {
+	case "always":
+		return Painter{true}
+	case "never":
+		return Painter{}
+	}
+	if no, _ := s.LookupEnv("NO_COLOR"); no != "" {
+		return Painter{}
+	}
+	if kind, _ := s.LookupEnv("TERM"); kind == "dumb" || !s.IsTerminalOut() {
+		return Painter{}
+	}
+	return Painter{s.gitAllowsColor(ctx)}
+}
+
+// IsTerminalOut reports whether a person reads standard output: at a terminal, or
+// through the pager that git itself has started for us.
+func (s *Terminal) IsTerminalOut() bool {
+	if used, _ := s.LookupEnv("GIT_PAGER_IN_USE"); used == "true" || used == "1" {
+		return true
+	}
+	return s.OutTTY
+}
+
+// gitAllowsColor asks git for color.smithers and color.ui. No answer means yes.
+func (s *Terminal) gitAllowsColor(ctx context.Context) bool {
+	answer, err := s.Git(ctx, "config", "--get-colorbool", "color.smithers", "true")
+	return err != nil || answer != "false"
+}
+
+// Git runs a git command that only asks, and returns its answer without the final
+// line feed.
+func (s *Terminal) Git(ctx context.Context, args ...string) (string, error) {
+	cmd := exec.CommandContext(ctx, "git", args...)
+	cmd.Dir, cmd.Env = s.Dir, s.Env
+	out, err := cmd.Output()
+	return strings.TrimRight(string(out), "\n"), err
+}

@@ -1,0 +1,108 @@
+package term
+
+import (
+	"strings"
+	"unicode/utf8"
+
+	"github.com/git-smithers/git-smithers/internal/plain"
+)
+
+// A Table is rows of cells. Cells are made safe to show when they are added.
+type Table struct {
+	Header []string
+	Rows   [][]Cell
+
+	KeepsHeader bool // also without rows, and where people do not watch
+}
+
+// A Cell is text and how to paint it; nil paints nothing.
+type Cell struct {
+	Text  string
+	Paint func(string) string
+}
+
+func (c Cell) painted() string {
+	if c.Paint == nil {
+		return c.Text
+	}
+	return c.Paint(c.Text)
+}
+
+// Add appends a row.
+func (t *Table) Add(cells ...Cell) {
+	for i := range cells {
+		cells[i].Text = plain.Text(cells[i].Text)
+	}
+	t.Rows = append(t.Rows, cells)
+}
+
+// Write prints the table as a command's whole output: people get aligned columns
+// under a header, everybody else tab-separated lines without one.
+func (t *Table) Write(s *Terminal) error {
+	var b strings.Builder
+	if s.IsTerminalOut() {
+		t.Align(&b, "")
+	} else {
+		t.separate(&b)
+	}
+	return s.Printf("%s", b.String())
+}
+
+// Align lays out the table in columns under its header, each line behind indent.
+// A table without rows is nothing.
+func (t *Table) Align(b *strings.Builder, indent string) {
+	if len(t.Rows) == 0 && !t.KeepsHeader {
+		return
+	}
+	widths := make([]int, len(t.Header))
+	for i, title := range t.Header {
+		widths[i] = utf8.RuneCountInString(title)
+	}
+	for _, row := range t.Rows {
+		for i := range row {
+			row[i].Text = Visible(row[i].Text)
+		}
+		for i, c := range row {
+			widths[i] = max(widths[i], utf8.RuneCountInString(c.Text))
+		}
+	}
+	titles := make([]Cell, len(t.Header))
+	for i, title := range t.Header {
+		titles[i].Text = title
+	}
+	for _, row := range append([][]Cell{titles}, t.Rows...) {
+		b.WriteString(indent + AlignedLine(row, widths) + "\n")
+	}
+}
+
+// separate writes the rows with tabs between their cells.
+func (t *Table) separate(b *strings.Builder) {
+	if t.KeepsHeader {
+		b.WriteString(strings.Join(t.Header, "\t") + "\n")
+	}
+	for _, row := range t.Rows {
+		for i, c := range row {
+			if i > 0 {
+				b.WriteByte('\t')
+			}
+			b.WriteString(c.painted())
+		}
+		b.WriteByte('\n')
+	}
+}
+
+// AlignedLine pads all cells but the last one that says something.
+func AlignedLine(row []Cell, widths []int) string {
+	last := len(row) - 1
+	for last > 0 && row[last].Text == "" {
+		last--
+	}
+	var b strings.Builder
+	for i, c := range row[:last+1] {
+		b.WriteString(c.painted())
+		if i < last {
+			b.WriteString(strings.Repeat(" ", widths[i]-utf8.RuneCountInString(c.Text)+2))
+		}
+	}
+	return b.String()
+}

@@ -1,0 +1,162 @@
+// Package term is where a command reads and writes: data, talk, tables, colour, a pager and progress, for people at a
+// terminal and for scripts.
+package term
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"sync"
+
+	"github.com/git-smithers/git-smithers/internal/plain"
+)
+
+// A Terminal is the streams of one command, and how people and scripts want to read them.
+type Terminal struct {
+	Streams
+
+	JSON  bool   // scripts read: documents alone are written
+	Quiet bool   // nobody wants progress
+	Color string // auto, always or never
+	// InTTY and OutTTY report whether standard input and output are terminals, before
+	// any pager.
+	InTTY  bool
+	OutTTY bool
+
+	talking sync.Mutex
+	halfway bool            // a line on the terminal says how far something is
+	warned  map[string]bool // what Warn has said
+}
+
+// New returns the terminal of streams. Reading from it ends with ctx.
+func New(ctx context.Context, s Streams, scripted bool) *Terminal {
+	out := &Terminal{Streams: s, JSON: scripted, InTTY: s.AtTerminal(s.In), OutTTY: s.AtTerminal(s.Out)}
+	out.In, out.Out = inputReader{ctx, s.In}, dataWriter{s.Out, out}
+	return out
+}
+
+// TalksToPerson reports whether a person at a terminal reads standard error.
+func (s *Terminal) TalksToPerson() bool { return !s.Quiet && !s.JSON && s.AtTerminal(s.Err) }
+
+// CanAsk reports whether there is a person at a terminal to answer a question.
+func (s *Terminal) CanAsk() bool { return !s.JSON && s.InTTY && s.AtTerminal(s.Err) }
+
+// A warningDocument is a warning for scripts.
+type warningDocument struct {
+	Kind    string `json:"kind"`
+	Message string `json:"message"`
+}
+
+// Warn reports what went wrong without harm to stored history, once.
+func (s *Terminal) Warn(err error) {
+	text := plain.OneLine(err.Error())
+	if !s.warnsFirst(text) {
+		return
+	}
+	if s.JSON {
+		s.TalkJSON(warningDocument{"warning", text})
+		return
+	}
+	s.Talk("git-smithers: warning: %s\n", plain.Text(text))
+}
+
+// warnsFirst reports whether a warning is new.
+func (s *Terminal) warnsFirst(text string) bool {
+	s.talking.Lock()
+	defer s.talking.Unlock()
+	if s.warned[text] {
+		return false
+	}
+	if s.warned == nil {
+		s.warned = make(map[string]bool)
+	}
+	s.warned[text] = true
+	return true
+}
+
+// Note prints a line of talk for people. --quiet silences it, and so does --json,
+// with which standard error holds nothing but documents.
+func (s *Terminal) Note(format string, args ...any) {
+	if !s.Quiet && !s.JSON {
+		s.Talk(format+"\n", args...)
+	}
+}
+
+// TalkJSON writes a document to standard error.
+func (s *Terminal) TalkJSON(doc any) {
+	if text, err := EncodeJSON(doc); err == nil {
+		s.Talk("%s", text)
+	}
+}
+
+// Talk writes to standard error, and ignores that nobody can read it. Safe for
+// concurrent use.
+func (s *Terminal) Talk(format string, args ...any) {
+	s.talking.Lock()
+	defer s.talking.Unlock()
+	s.clear()
+	text := fmt.Sprintf(format, args...)
+	if !s.JSON && s.AtTerminal(s.Err) {
+		text = Visible(text)
+	}
+	_, _ = io.WriteString(s.Err, text)
+}
+
+// TalkHalfway shows, in the place of what it showed before, how far something is, until
+// anything else is written. Safe for concurrent use.
+func (s *Terminal) TalkHalfway(text string) {
+	s.talking.Lock()
+	defer s.talking.Unlock()
+	s.halfway = true
+	_, _ = fmt.Fprint(s.Err, clearLine, Visible(text))
+}
+
+// EndHalfway takes away what talkHalfway shows.
+func (s *Terminal) EndHalfway() {
+	s.talking.Lock()
+	defer s.talking.Unlock()
+	s.clear()
+}
+
+// clear is endHalfway for callers that hold talking.
+func (s *Terminal) clear() {
+	if s.halfway {
+		_, _ = fmt.Fprint(s.Err, clearLine)
+	}
+	s.halfway = false
+}
+
+// Printf writes data for people and tab-separated lines.
+func (s *Terminal) Printf(format string, args ...any) error {
+	_, err := fmt.Fprintf(s.Out, format, args...)
+	return err
+}
+
+// WriteJSON prints v as one line. Of a stored value it drops white space between
+// tokens and nothing else: numbers, strings, keys and their order stay as they were
+// written.
+func (s *Terminal) WriteJSON(v any) error {
+	text, err := EncodeJSON(v)
+	if err != nil {
+		return err
+	}
+	_, err = s.Out.Write(text)
+	return err
+}
+
+// EncodeJSON is v as JSON and a line feed, without escapes for HTML.
+func EncodeJSON(v any) ([]byte, error) {
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	err := enc.Encode(v)
+	return b.Bytes(), err
+}
+
+// EncodeValue is v as JSON, without escapes for HTML.
+func EncodeValue(v any) (json.RawMessage, error) {
+	text, err := EncodeJSON(v)
+	return bytes.TrimSuffix(text, []byte("\n")), err
+}

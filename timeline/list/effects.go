@@ -23,7 +23,7 @@ type Effect struct {
 	trees sqliteindex.TreePair
 }
 
-// Effects returns the effects of the frames of a timeline of [Store.Timeline], in their order, as the
+// Effects returns the effects of the frames of a timeline of [Timeline], in their order, as the
 // index knows them. [CountLines] counts the lines that nobody has counted yet.
 func Effects(ctx context.Context, run *RunTimeline) ([]Effect, error) {
 	out := make([]Effect, len(run.Frames))

@@ -5,7 +5,7 @@ import (
 	"github.com/git-smithers/git-smithers/timeline"
 )
 
-// Stale tells of a run from [Store.Runs] whether it is running by its row, was claimed,
+// Stale tells of a run from [Runs] whether it is running by its row, was claimed,
 // and no live process owns it. Runs of engines that claim nothing are never stale. It
 // looks at the claim's file, and reads no history.
 func Stale(s *timeline.Store, run RunInfo) bool {

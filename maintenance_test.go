@@ -66,7 +66,7 @@ func (m *maintained) smithers(stdin string, args ...string) (string, error) {
 	return string(out), err
 }
 
-// over tells whether it is time to stop.
+// over reports whether it is time to stop.
 func (m *maintained) over() bool {
 	select {
 	case <-m.stop:

@@ -202,7 +202,7 @@ func (p *peer) newest(run string) int64 {
 	return doc.Frame
 }
 
-// has tells whether a frame of the run news has a file of the working copy.
+// has reports whether a frame of the run news has a file of the working copy.
 func (p *peer) has(frame int64, file string) bool {
 	_, err := p.GitErr("cat-file", "-e", fmt.Sprintf("refs/smithers/news/%d:worktree/%s", frame, file))
 	return err == nil

@@ -90,7 +90,7 @@ func (e *execution) execute(ctx context.Context) (*Result, error) {
 }
 
 // maxClaims is how often in a row a run is claimed anew because others append to it: a signal
-// that arrives meanwhile is no reason to leave the run alone.
+// that arrives meanwhile does not stop the claim.
 const maxClaims = 32
 
 // claimIfLeft claims a run if anything of it is left to do, once somebody agreed to its

@@ -188,7 +188,7 @@ type foreignEnd struct {
 	went   bool // whether it made a frame
 }
 
-// finishForeign reads what became of a run that Smithers ran.
+// finishForeign reads how a run ended that Smithers ran.
 func (d *Desk) finishForeign(ctx context.Context, made *timeline.CheckedOut, end foreignEnd) (*SmithersReplayResult, error) {
 	head, err := d.Store.Head(ctx, end.play.id)
 	if err != nil {

@@ -43,7 +43,7 @@ func (e *smithersEngine) line(args ...string) string {
 func (d *Desk) findEngine(command, workflow, dir string) (*smithersEngine, error) {
 	out := &smithersEngine{dir: dir, env: d.taskEnv()}
 	if command == "" {
-		command, _ = d.Store.Parts().Repo.Config.Get("smithers.engineCommand")
+		command, _ = d.Store.Repo().Config.Get("smithers.engineCommand")
 	}
 	if command != "" {
 		out.program, out.command = []string{"sh", "-c", command + ` "$@"`, "sh"}, command
@@ -146,7 +146,7 @@ type lineTeller struct {
 	rest   []byte // of a line that has not ended
 }
 
-// Write never fails: lines that nobody can read are no reason to stop.
+// Write never fails: the run continues if its lines cannot be read.
 func (w *lineTeller) Write(p []byte) (int, error) {
 	const longest = 1 << 16
 	w.rest = append(w.rest, p...)

@@ -20,7 +20,7 @@ type SuperviseRequest struct {
 	Once     bool          // look once, and return when everything that was resumed has ended or waits
 	Interval time.Duration // how often to look, beside when a timer is due
 	MaxRuns  int           // executed at once
-	// Report is told what became of runs, from one goroutine. Its error ends the supervision.
+	// Report is called for each run that was resumed, ended or left, from one goroutine. Its error ends the supervision.
 	Report func(SupervisorReport) error
 	Settings
 }
@@ -31,7 +31,7 @@ type SupervisorReport struct {
 	Run    string
 	Status snapshot.RunStatus
 	Frame  int64
-	Err    error // why it was left or stopped; nil if there is no reason
+	Err    error // why it was left or stopped; nil otherwise
 	Failed error // of a run that has ended: how it failed; nil if it did not
 }
 
@@ -188,7 +188,7 @@ func (v *supervisor) settle(end executionEnd) error {
 	return v.report(RunStopped, run, end.row.Frame, end.err)
 }
 
-// report tells what became of a run.
+// report calls Report with what was done with a run.
 func (v *supervisor) report(action SupervisorAction, run timeline.Unattended, frame int64, cause error) error {
 	return v.req.Report(SupervisorReport{Action: action, Run: run.Run, Status: run.Status, Frame: frame, Err: cause})
 }

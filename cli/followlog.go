@@ -44,7 +44,7 @@ func (s *session) followLog(ctx context.Context, l *attemptLog) error {
 	return nil
 }
 
-// unattended tells whether no live process owns the run. Of an engine that claims nothing
+// unattended reports whether no live process owns the run. Of an engine that claims nothing
 // nobody can tell, but for a run that is not running.
 func (l *attemptLog) unattended() bool {
 	row := l.head.Row()

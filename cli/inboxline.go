@@ -21,7 +21,7 @@ type inboxLine struct {
 	tell   string // the command that tells the engine; "" where there is nothing to tell
 }
 
-// open tells whether somebody still waits for it.
+// open reports whether somebody still waits for it.
 func (l *inboxLine) open() bool {
 	switch l.Status {
 	case snapshot.ApprovalRequested, snapshot.HumanPending, snapshot.WaitWaiting:

@@ -141,7 +141,7 @@ func (l *attemptLog) describe() string {
 	return plain.Text(text)
 }
 
-// ended tells whether the attempt has ended.
+// ended reports whether the attempt has ended.
 func (l *attemptLog) ended() bool {
 	return l.row.State != snapshot.AttemptInProgress && !snapshot.NodeState(l.row.State).Waiting()
 }

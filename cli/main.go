@@ -58,7 +58,7 @@ func statusOrHelp(ctx context.Context, s *session, in *invocation) error {
 	return err
 }
 
-// wantsJSON tells whether a command line asks for JSON, even if it has other faults.
+// wantsJSON reports whether a command line asks for JSON, even if it has other faults.
 func wantsJSON(args []string) bool {
 	for _, arg := range args {
 		switch arg {

@@ -150,7 +150,7 @@ func (c *command) flag(name string) urfave.Flag {
 	return c.flags[i]
 }
 
-// takesValue tells whether a flag wants a value.
+// takesValue reports whether a flag wants a value.
 func takesValue(flag urfave.Flag) bool {
 	documented, ok := flag.(urfave.DocGenerationFlag)
 	return ok && documented.TakesValue()

@@ -55,7 +55,7 @@ func (s *session) parseSmithersReplay(c *urfave.Context, req app.ReplayRequest) 
 	}, nil
 }
 
-// runSmithersReplay forks a frame, has Smithers run the fork, and prints what became of it.
+// runSmithersReplay forks a frame, has Smithers run the fork, and prints how the run ended.
 func runSmithersReplay(ctx context.Context, s *session, store *timeline.Store, req app.SmithersReplayRequest) error {
 	done, err := s.desk(store).ReplayWithSmithers(ctx, req)
 	if done == nil {

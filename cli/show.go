@@ -113,7 +113,7 @@ func runShow(ctx context.Context, s *session, store *timeline.Store, opts showOp
 		return err
 	}
 	if standing.engines, err = store.PeerFrames(ctx, at.Address); err != nil {
-		s.Warn(err) // what is wrong with another engine's own is no reason to show nothing
+		s.Warn(err) // unreadable data of another engine; the rest is still shown
 	}
 	if meansRun(at.Address, opts.address) {
 		standing.untold = s.untold(ctx, store, at.Address.Run)
@@ -174,7 +174,7 @@ type standing struct {
 	before []forkedCopy
 }
 
-// meansRun tells whether an address that was found as at means the run: it is the run's id or a prefix of it. Every
+// meansRun reports whether an address that was found as at means the run: it is the run's id or a prefix of it. Every
 // other means a frame.
 func meansRun(at timeline.Address, address string) bool { return strings.HasPrefix(at.Run, address) }
 

@@ -73,7 +73,7 @@ func forkedCopies(ctx context.Context, store *timeline.Store, row snapshot.Run) 
 		if origin.Elsewhere {
 			break
 		}
-		entry, err := snapshot.ReadEntry(store.Parts().Objects, row.Parent.Commit)
+		entry, err := snapshot.ReadEntry(store.Objects(), row.Parent.Commit)
 		if err != nil {
 			return nil, timeline.Explain(err)
 		}

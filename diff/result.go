@@ -129,7 +129,7 @@ func newResult() *Result {
 	}
 }
 
-// Empty tells whether nothing differs.
+// Empty reports whether nothing differs.
 func (r *Result) Empty() bool {
 	return len(r.NodesAdded)+len(r.NodesRemoved)+len(r.NodesChanged)+
 		len(r.OutputsAdded)+len(r.OutputsRemoved)+len(r.OutputsChanged)+

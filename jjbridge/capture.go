@@ -50,7 +50,7 @@ func (o CaptureOptions) withDefaults() CaptureOptions {
 	return o
 }
 
-// leaves tells whether a file is to be left out, and under which path that is noted.
+// leaves reports whether a file is to be left out, and under which path that is noted.
 func (o *CaptureOptions) leaves(path string) (as string, ok bool) {
 	for _, leave := range o.Leave {
 		if leave == path || strings.HasSuffix(leave, "/") && strings.HasPrefix(path, leave) {

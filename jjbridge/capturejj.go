@@ -222,7 +222,7 @@ func (f *largeFilter) entry(e objstore.TreeEntry, others [][]objstore.TreeEntry,
 	return e, true, nil
 }
 
-// isIn tells whether one of trees has an entry of a name.
+// isIn reports whether one of trees has an entry of a name.
 func isIn(trees [][]objstore.TreeEntry, name string) bool {
 	return slices.ContainsFunc(trees, func(entries []objstore.TreeEntry) bool {
 		_, ok := objstore.FindEntry(entries, name)

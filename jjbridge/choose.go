@@ -101,7 +101,7 @@ func (c *choosing) take(path string, info fs.FileInfo) bool {
 	return true
 }
 
-// readable tells whether a file can be opened.
+// readable reports whether a file can be opened.
 func readable(path string) bool {
 	f, err := os.Open(path)
 	if err != nil {

@@ -47,7 +47,7 @@ func (l *leftOuts) addEmbedded(objects objstore.Reader, tree objstore.ID, folder
 	}
 }
 
-// isSubmodule tells whether tree has a submodule at path.
+// isSubmodule reports whether tree has a submodule at path.
 func isSubmodule(objects objstore.Reader, tree objstore.ID, path string) bool {
 	name, rest, inner := strings.Cut(path, "/")
 	entries, err := objstore.ReadTree(objects, tree)

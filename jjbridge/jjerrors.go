@@ -32,8 +32,8 @@ func whyJJ(ctx context.Context, w *Workspace, failed *gitexec.Error) error {
 	return failed.Err
 }
 
-// IsUnknownToJJ tells whether jj complains of a command, option or template that it does
-// not know. It is asked before jj is asked for its version, and decides nothing else.
+// IsUnknownToJJ reports whether jj complains about a command, option or template that it does
+// not know. A caller then asks jj for its version.
 func IsUnknownToJJ(stderr string) bool {
 	return slices.ContainsFunc([]string{
 		"unexpected argument", "unrecognized subcommand", "Failed to parse template", "Failed to parse revset",

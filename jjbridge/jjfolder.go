@@ -60,7 +60,7 @@ func follow(base, file string) (string, error) {
 	return filepath.EvalSymlinks(path)
 }
 
-// leadsTo tells whether jj keeps its commits in repo.
+// leadsTo reports whether jj keeps its commits in repo.
 func (l jjFolder) leadsTo(repo gitexec.Repo) bool {
 	if l.target == repo.CommonDir || l.target == repo.GitDir {
 		return true

@@ -22,7 +22,7 @@ func (p *Plan) keep(left []snapshot.LeftOut) {
 	})
 }
 
-// IsLeftOut tells whether left names a path, or a folder that it is in.
+// IsLeftOut reports whether left names a path, or a folder that it is in.
 func IsLeftOut(left []snapshot.LeftOut, path string) bool {
 	return slices.ContainsFunc(left, func(l snapshot.LeftOut) bool {
 		return l.Path == path || strings.HasSuffix(l.Path, "/") && strings.HasPrefix(path, l.Path)

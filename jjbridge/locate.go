@@ -45,7 +45,7 @@ func Locate(ctx context.Context, dir string, env []string) (*Workspace, error) {
 	return gitWorkspace(repo, env), nil
 }
 
-// IsRepo tells whether dir is inside a working copy, without running anything.
+// IsRepo reports whether dir is inside a working copy, without running anything.
 func IsRepo(dir string) bool {
 	dir, err := filepath.Abs(dir)
 	if err != nil {
@@ -113,7 +113,7 @@ func gitWorkspace(repo gitexec.Repo, env []string) *Workspace {
 	return w
 }
 
-// pointsAtRepository tells whether env says which repository, or which files, git uses.
+// pointsAtRepository reports whether env says which repository, or which files, git uses.
 func pointsAtRepository(env []string) bool {
 	return slices.ContainsFunc(env, func(entry string) bool {
 		name, value, _ := strings.Cut(entry, "=")
@@ -121,7 +121,7 @@ func pointsAtRepository(env []string) bool {
 	})
 }
 
-// isGitDir tells whether dir is a repository's git directory, as git tells it.
+// isGitDir reports whether dir is a repository's git directory, as git tells it.
 func isGitDir(dir string) bool {
 	_, err := os.Lstat(filepath.Join(dir, "HEAD"))
 	return err == nil && isFolder(filepath.Join(dir, "objects")) && isFolder(filepath.Join(dir, "refs"))

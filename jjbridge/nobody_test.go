@@ -12,7 +12,7 @@ import (
 	"github.com/git-smithers/git-smithers/internal/repotest"
 )
 
-// asNobody tells whether the test goes on in this process. Permissions do not stop root:
+// asNobody reports whether the test goes on in this process. Permissions do not stop root:
 // where this is root, the test has been run, and has passed, in a process of somebody else.
 func asNobody(t *testing.T) bool {
 	t.Helper()

@@ -201,7 +201,7 @@ func kindOf(info fs.FileInfo) string {
 	return "special file"
 }
 
-// isRepository tells whether a folder is the top of a repository's working copy.
+// isRepository reports whether a folder is the top of a repository's working copy.
 func isRepository(dir string) bool {
 	for _, name := range []string{".git", ".jj"} {
 		if _, err := os.Lstat(filepath.Join(dir, name)); err == nil {

@@ -55,7 +55,7 @@ func (w *Workspace) Head(ctx context.Context) (commit, branch string, err error)
 	return commit, branch, nil
 }
 
-// isUnborn tells whether err is git rev-parse's for a HEAD on a branch without a commit.
+// isUnborn reports whether err is git rev-parse's for a HEAD on a branch without a commit.
 func isUnborn(err error) bool {
 	failed, ok := errors.AsType[*gitexec.Error](err)
 	return ok && strings.Contains(failed.Stderr, "ambiguous argument 'HEAD'")

@@ -62,7 +62,7 @@ func removeStaleQuarantine(dir string) {
 	_ = lock.Close() // nothing was written
 }
 
-// has tells whether the object is in the quarantine, as a loose one.
+// has reports whether the object is in the quarantine, as a loose one.
 func (q *quarantine) has(id objstore.ID) bool {
 	_, err := os.Lstat(q.file(id))
 	return err == nil

@@ -51,7 +51,7 @@ func jjRefusals(edits []edit) []Refusal {
 	return refused
 }
 
-// foldsCase tells whether the file system takes names that differ in case for one.
+// foldsCase reports whether the file system takes names that differ in case for one.
 func foldsCase(w *Workspace) bool {
 	fold, err := w.Repo.Config.Bool("core.ignoreCase", false)
 	return err == nil && fold

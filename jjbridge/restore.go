@@ -113,7 +113,7 @@ func (w *Workspace) Plan(ctx context.Context, have *Captured, want objstore.ID, 
 	return plan, nil
 }
 
-// Settled tells whether, once Restore has succeeded, a capture would find nothing but To
+// Settled reports whether, once Restore has succeeded, a capture would find nothing but To
 // where no filter alters what files have: git has written them just so, and no path
 // changes that says which other files count, or what is made of them.
 func (p *Plan) Settled() bool {

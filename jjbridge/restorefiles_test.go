@@ -205,7 +205,7 @@ func drawFiles(r *rapid.T, c *copyOf) {
 	}
 }
 
-// occupied tells whether a file cannot come to a path without another's going away.
+// occupied reports whether a file cannot come to a path without another's going away.
 func (c *copyOf) occupied(name string) bool {
 	for at := name; ; {
 		info, err := os.Lstat(c.path(at))

@@ -35,7 +35,7 @@ func isBelowAny(name string, folders []string) bool {
 	return false
 }
 
-// isSparse tells whether jj wrote down that the workspace has not all paths. Where jj has
+// isSparse reports whether jj wrote down that the workspace has not all paths. Where jj has
 // changed how it writes, it is taken to have all.
 func isSparse(w *Workspace) bool {
 	data, err := os.ReadFile(filepath.Join(w.Root, ".jj", "working_copy", "tree_state"))

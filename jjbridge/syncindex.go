@@ -100,7 +100,7 @@ func (p *privateIndex) readTracked(user userIndex) (*index, error) {
 	return x, err
 }
 
-// has tells whether an object can be read.
+// has reports whether an object can be read.
 func has(objects objstore.Reader, id objstore.ID) bool {
 	_, _, err := objects.Get(id)
 	return err == nil
@@ -180,7 +180,7 @@ func settle(root string, e *indexEntry, made time.Time) {
 	}
 }
 
-// admits tells whether a path that x does not have can stand beside its paths: none of
+// admits reports whether a path that x does not have can stand beside its paths: none of
 // them is a folder of it, and it is no folder of theirs.
 func (x *index) admits(path string) bool {
 	i, _ := x.find(path + "/")

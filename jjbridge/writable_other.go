@@ -2,6 +2,6 @@
 
 package jjbridge
 
-// writable tells whether entries of a folder can be made and removed. Here the system
+// writable reports whether entries of a folder can be made and removed. Here the system
 // says so only when it is tried.
 func writable(string) error { return nil }

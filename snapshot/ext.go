@@ -77,7 +77,7 @@ func (e *Entry) ExtID(engine string) (objstore.ID, error) {
 	return at.ID, err
 }
 
-// HasExt tells whether the entry has anything for an engine.
+// HasExt reports whether the entry has anything for an engine.
 func (e *Entry) HasExt(engine string) (bool, error) {
 	id, err := e.ExtID(engine)
 	return !id.IsZero(), err

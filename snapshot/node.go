@@ -28,7 +28,7 @@ const (
 	NodeWaitingTimer    NodeState = "waiting-timer"
 )
 
-// Waiting tells whether the node waits for what is in the mailbox. The attempt that
+// Waiting reports whether the node waits for what is in the mailbox. The attempt that
 // waits has the same state.
 func (s NodeState) Waiting() bool {
 	switch s {

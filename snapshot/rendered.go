@@ -42,7 +42,7 @@ func (n *rendered) id() string {
 	return ""
 }
 
-// equal tells whether two trees have the same canonical form.
+// equal reports whether two trees have the same canonical form.
 func (n *rendered) equal(other *rendered) bool {
 	if n == nil || other == nil {
 		return n == other

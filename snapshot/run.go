@@ -37,7 +37,7 @@ func RunStatuses() []RunStatus {
 	}
 }
 
-// Waiting tells whether the run goes on when what it waits for has happened.
+// Waiting reports whether the run goes on when what it waits for has happened.
 func (s RunStatus) Waiting() bool {
 	switch s {
 	case RunWaitingApproval, RunWaitingHuman, RunWaitingEvent, RunWaitingTimer:
@@ -47,7 +47,7 @@ func (s RunStatus) Waiting() bool {
 	return false
 }
 
-// Ended tells whether nothing more happens to a run by itself.
+// Ended reports whether nothing more happens to a run by itself.
 func (s RunStatus) Ended() bool {
 	return s == RunFinished || s == RunFailed || s == RunCancelled
 }
@@ -211,7 +211,7 @@ func (r Run) checkVCS() error {
 	return nil
 }
 
-// isOwner tells whether s can be the token of a claim, or none.
+// isOwner reports whether s can be the token of a claim, or none.
 func isOwner(s string) bool {
 	const size = 16
 	return s == "" || len(s) == size && strings.Trim(s, hexDigits) == ""

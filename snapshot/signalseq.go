@@ -98,7 +98,7 @@ type seqCounter struct {
 	seen     map[int64]bool
 }
 
-// add tells whether a number is in the range and new.
+// add reports whether a number is in the range and new.
 func (c *seqCounter) add(seq int64) bool {
 	if seq < c.from || seq >= c.to || c.seen[seq] {
 		return false

@@ -106,7 +106,7 @@ func (v *VCS) summary() string {
 	return VCSGit + ":" + v.CommitID
 }
 
-// isSummary tells whether s is what summary returns for some revision, or empty.
+// isSummary reports whether s is what summary returns for some revision, or empty.
 func isSummary(s string) bool {
 	if s == "" {
 		return true
@@ -192,7 +192,7 @@ func (v *VCS) date(before *VCS, now int64) {
 	}
 }
 
-// sameCopy tells whether two captures are of the same content, apart from the
+// sameCopy reports whether two captures are of the same content, apart from the
 // worktrees of tasks.
 func (v *VCS) sameCopy(other *VCS) bool {
 	a, b := *v, *other

@@ -157,7 +157,7 @@ func checkRoot(root string) error {
 	return nil
 }
 
-// namesMachine tells whether p is absolute, on any system.
+// namesMachine reports whether p is absolute, on any system.
 func namesMachine(p string) bool {
 	drive := len(p) > 1 && p[1] == ':' && (p[0]|0x20) >= 'a' && (p[0]|0x20) <= 'z' &&
 		(len(p) == 2 || p[2] == '/' || p[2] == '\\')

@@ -13,7 +13,7 @@ type view struct {
 	shift int64 // see lines.shift
 }
 
-// IsView tells whether the entry is one of a fork's extension, as the fork has it: Run,
+// IsView reports whether the entry is one of a fork's extension, as the fork has it: Run,
 // Frame and Based are those of the fork, and so are the id, the frame and the parent in
 // its RunRow. ID, Parent and everything else are those of the commit. It has no events:
 // the fork's first own entry has them again, and its row begins to count with 0.

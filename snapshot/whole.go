@@ -191,7 +191,7 @@ func (w *Whole) rows() (wholeRows, error) {
 	return rows, err
 }
 
-// leaves tells whether a collection of the mailbox is not given.
+// leaves reports whether a collection of the mailbox is not given.
 func (w *Whole) leaves(collection string) bool {
 	switch collection {
 	case CollectionApprovals:

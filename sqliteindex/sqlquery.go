@@ -154,7 +154,7 @@ func (d *details) explain(ctx context.Context, query string, mistake error) erro
 	return err
 }
 
-// splitTables are the output tables of which each workflow has its own, by schema key.
+// splitTables are the output tables that each workflow has its own copy of, by schema key.
 type splitTables struct {
 	keys   []string
 	tables map[string][]string

@@ -37,7 +37,7 @@ func (h *Head) Append(ctx context.Context, draft snapshot.Draft) error {
 	if err != nil {
 		return Explain(err)
 	}
-	if err := s.commit(ctx, batch, updates); err != nil {
+	if err := s.Commit(ctx, batch, updates); err != nil {
 		// Whether the refs moved is to be known also when ctx is why that is unclear.
 		return h.findAppended(context.WithoutCancel(ctx), next, err)
 	}
@@ -101,7 +101,7 @@ func (h *Head) findAppended(ctx context.Context, next *snapshot.Entry, cause err
 // findSame finds the newest entry of next's id or operation from a tip down to the entry
 // that h knows; nil where there is none, or the tip does not follow that.
 func (h *Head) findSame(tip, next *snapshot.Entry) (found *snapshot.Entry) {
-	for entry, err := range h.store.chain(tip) {
+	for entry, err := range h.store.Chain(tip) {
 		switch {
 		case err != nil || entry.IsView():
 			return nil
@@ -143,8 +143,9 @@ func (h *Head) Update(ctx context.Context, build func() (*snapshot.Draft, error)
 	}
 }
 
-// commit writes the batch and moves the refs that make it reachable, the tip first.
-func (s *Store) commit(ctx context.Context, batch *objstore.Batch, updates []refs.Update) error {
+// Commit writes a batch and moves the refs that make it reachable, in their order: a crash
+// leaves a prefix of them. Code: conflict if a ref is not where it is expected.
+func (s *Store) Commit(ctx context.Context, batch *objstore.Batch, updates []refs.Update) error {
 	err := batch.Commit(ctx, func() error {
 		err := s.refs.Apply(ctx, updates...)
 		if err == nil {

@@ -57,7 +57,7 @@ func (s *Store) ownBase(ctx context.Context, draft *snapshot.Draft) (objstore.ID
 			}
 		}
 		base := batch.Add(objstore.Commit, encodeBase(tree, newest, draft.AtMs))
-		err = s.commit(ctx, batch, []refs.Update{{Name: refs.Base, Old: newest, New: base}})
+		err = s.Commit(ctx, batch, []refs.Update{{Name: refs.Base, Old: newest, New: base}})
 		if fault.CodeOf(err) != fault.Conflict {
 			return base, err
 		}
@@ -98,7 +98,7 @@ func commitTree(r objstore.Reader, id objstore.ID) (objstore.ID, error) {
 	return tree, nil
 }
 
-// isOwnBase tells whether a commit is one of ownBase's, and none of the user's.
+// isOwnBase reports whether a commit is one of ownBase's, and none of the user's.
 func isOwnBase(r objstore.Reader, id objstore.ID) bool {
 	data, err := objstore.GetKind(r, id, objstore.Commit)
 	return err == nil && bytes.Contains(data, []byte("\nauthor "+objstore.Author+" "))

@@ -7,7 +7,7 @@ import (
 	"github.com/git-smithers/git-smithers/refs"
 )
 
-// BrokenRefs takes the refs that a listing found broken out of its error.
+// BrokenRefs splits the error of a listing into the broken refs and everything else.
 func BrokenRefs(err error) ([]*refs.BrokenError, error) {
 	all := []error{err}
 	if joined, ok := err.(interface{ Unwrap() []error }); ok {
@@ -25,7 +25,7 @@ func BrokenRefs(err error) ([]*refs.BrokenError, error) {
 	return broken, errors.Join(others...)
 }
 
-// WarnOf tells which runs a list leaves out.
+// WarnOf warns about each run that a list leaves out.
 func (s *Store) WarnOf(problems []error) {
 	for _, problem := range problems {
 		broken, err := BrokenRefs(problem)

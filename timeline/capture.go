@@ -263,7 +263,7 @@ func (c *Capturer) catchUpFrom(ctx context.Context) error {
 // recall learns the ids of the run's newest captures, at most captureMemory of them.
 func (c *Capturer) recall() error {
 	left := captureMemory
-	for entry, err := range c.store.chain(c.head.Entry()) {
+	for entry, err := range c.store.Chain(c.head.Entry()) {
 		if err != nil {
 			return Explain(err)
 		}

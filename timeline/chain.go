@@ -12,10 +12,10 @@ import (
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
 
-// chain yields the entries of one run, newest first, from entry to the run's
+// Chain yields the entries of one run, newest first, from entry to the run's
 // first. The entries of the run that it was forked from are not part of it, but for
 // those of its extension; see snapshot.Chain.
-func (s *Store) chain(entry *snapshot.Entry) iter.Seq2[*snapshot.Entry, error] {
+func (s *Store) Chain(entry *snapshot.Entry) iter.Seq2[*snapshot.Entry, error] {
 	return snapshot.Chain(s.objects, entry)
 }
 
@@ -23,7 +23,7 @@ func (s *Store) chain(entry *snapshot.Entry) iter.Seq2[*snapshot.Entry, error] {
 // frame ref. A fork that changed nothing has its parent's frame as its frame 0.
 func (s *Store) frameInChain(row snapshot.Run, tip *snapshot.Entry, frame int64) (*snapshot.Entry, error) {
 	if frame >= 0 && frame <= row.Frame {
-		for entry, err := range s.chain(tip) {
+		for entry, err := range s.Chain(tip) {
 			if err != nil {
 				return nil, Explain(err)
 			}
@@ -80,7 +80,7 @@ func (s *Store) RepairNewestFrame(ctx context.Context, row snapshot.Run, tip *sn
 	return nil
 }
 
-// hasFrameRef tells whether a frame of a run has a ref.
+// hasFrameRef reports whether a frame of a run has a ref.
 func (s *Store) hasFrameRef(ctx context.Context, run string, frame int64) bool {
 	name, err := refs.Frame(run, frame)
 	if err == nil {

@@ -57,7 +57,7 @@ type claimNote struct {
 	Started time.Time `json:"started"`
 }
 
-// isToken tells whether s is a claim's name as they are made up here. What a run's row
+// isToken reports whether s is a claim's name as they are made up here. What a run's row
 // says may come from elsewhere, and is about to be a file's name.
 func isToken(s string) bool {
 	return len(s) == 2*tokenBytes && strings.Trim(s, "0123456789abcdef") == ""

@@ -31,8 +31,8 @@ func (s *Store) Owner(row snapshot.Run) Owner {
 	return owner
 }
 
-// refuseOwned is run_owned where a live process owns the run.
-func (s *Store) refuseOwned(row snapshot.Run) error {
+// RefuseOwned returns run_owned if a live process owns the run.
+func (s *Store) RefuseOwned(row snapshot.Run) error {
 	if owner := s.Owner(row); owner.Live {
 		return runOwned(row, owner)
 	}

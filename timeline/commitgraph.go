@@ -34,7 +34,7 @@ func (s *Store) writeCommitGraph(ctx context.Context, args ...string) error {
 	return err
 }
 
-// hasCommitGraph tells whether git has written one.
+// hasCommitGraph reports whether git has written one.
 func (s *Store) hasCommitGraph() bool {
 	info := filepath.Join(s.repo.CommonDir, "objects", "info")
 	for _, path := range []string{filepath.Join(info, "commit-graph"), filepath.Join(info, "commit-graphs", "commit-graph-chain")} {

@@ -33,7 +33,7 @@ func (s *Store) Details(ctx context.Context, runs ...string) (*sqliteindex.Index
 	return index, nil
 }
 
-// isRef tells whether a run's ref is the one with that component.
+// isRef reports whether a run's ref is the one with that component.
 func isRef(run, component string) bool {
 	own, err := refs.EscapeRun(run)
 	return err == nil && own == component

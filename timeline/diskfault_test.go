@@ -109,7 +109,7 @@ func TestAnAppendThatMeetsAFaultOfTheDiskIsDoneOrCanBeRepeated(t *testing.T) {
 }
 
 // appendWith appends a frame with a fault at the op of the number at, and then without.
-// It tells whether there was such an op.
+// It reports whether there was such an op.
 func (r *recording) appendWith(t *testing.T, dir string, d diskFault, at int) (met bool, err error) {
 	t.Helper()
 	s := openOn(t, dir, append(r.repo.Env, "GIT_SMITHERS_FSYNC=1"), r.files)

@@ -91,7 +91,7 @@ func (c *Capturer) addFiles(ctx context.Context, req *Capture, files *captureFil
 	return c.pointAttempts(draft)
 }
 
-// wantsFiles tells whether a capture has the working copy read.
+// wantsFiles reports whether a capture has the working copy read.
 func (c *Capturer) wantsFiles(req *Capture, draft *snapshot.Draft) (bool, error) {
 	switch {
 	case req.Worktree != nil:
@@ -114,7 +114,7 @@ func (c *Capturer) worktrees() ([]snapshot.Worktree, error) {
 	return tip.Worktrees, nil
 }
 
-// endsAttempt tells whether a draft ends an attempt: a node, or an attempt of the
+// endsAttempt reports whether a draft ends an attempt: a node, or an attempt of the
 // journal, comes to an end that had not.
 func (c *Capturer) endsAttempt(draft *snapshot.Draft) (bool, error) {
 	for _, change := range draft.Journal {
@@ -162,7 +162,7 @@ func hasEnded(state snapshot.NodeState) bool {
 	return state == snapshot.NodeFinished || state == snapshot.NodeFailed || state == snapshot.NodeCancelled
 }
 
-// endsJournaled tells whether a change of the journal ends an attempt.
+// endsJournaled reports whether a change of the journal ends an attempt.
 func (c *Capturer) endsJournaled(change snapshot.Change) (bool, error) {
 	if change.Collection != snapshot.CollectionAttempts {
 		return false, nil

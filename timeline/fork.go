@@ -233,7 +233,7 @@ func (s *Store) commitFork(ctx context.Context, batch *objstore.Batch, id string
 	if entry.Frame != snapshot.NoFrame {
 		zero = entry.ID
 	}
-	err = s.commit(ctx, batch, []refs.Update{{Name: tip, New: entry.ID}, {Name: frame, New: zero}})
+	err = s.Commit(ctx, batch, []refs.Update{{Name: tip, New: entry.ID}, {Name: frame, New: zero}})
 	if fault.CodeOf(err) == fault.Conflict {
 		return runExists(id)
 	}

@@ -34,7 +34,7 @@ func (s *Store) Frames(ctx context.Context, tip *snapshot.Entry, downTo objstore
 		return nil, err
 	}
 	f := &RunFrames{Row: row}
-	for entry, err := range s.chain(tip) {
+	for entry, err := range s.Chain(tip) {
 		if err := errors.Join(err, ctx.Err()); err != nil {
 			return f, err
 		}

@@ -59,7 +59,7 @@ func (s *Store) collectedStone(ctx context.Context, run string) (refs.Name, objs
 	return name, stone, Explain(err)
 }
 
-// isHeld tells whether a pruned run is not collected yet.
+// isHeld reports whether a pruned run is not collected yet.
 func (s *Store) isHeld(ctx context.Context, run string) bool {
 	name, err := refs.Held(run)
 	if err == nil {

@@ -160,7 +160,7 @@ func (h *Head) since(tip *snapshot.Entry, visit func(*snapshot.Entry)) error {
 	if h.entry == nil {
 		return nil
 	}
-	for entry, err := range h.store.chain(tip) {
+	for entry, err := range h.store.Chain(tip) {
 		if err != nil {
 			return Explain(err)
 		}

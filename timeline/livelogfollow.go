@@ -114,7 +114,7 @@ func (f *liveLogReader) open(w io.Writer) (bool, error) {
 	return true, nil
 }
 
-// replaced tells whether the log is now in another file. One that was taken away is
+// replaced reports whether the log is now in another file. One that was taken away is
 // still read from the file that is open.
 func (f *liveLogReader) replaced() (bool, error) {
 	named, err := os.Stat(f.path)

@@ -44,8 +44,8 @@ func OpsAt(entry *snapshot.Entry) ([]snapshot.Op, error) {
 	return ops, nil
 }
 
-// AddOp adds an op to the draft that follows the tip: with the next number, the draft's
-// time, and its frame where it is one. It is noted as done here.
+// AddOp adds an op to the draft that follows the tip: with the next number, the draft's time and,
+// if the draft is a frame, its number. The op is added to the list of what was done in this clone.
 func (h *Head) AddOp(draft *snapshot.Draft, op snapshot.Op) (snapshot.Op, error) {
 	rows, err := h.entry.Ops()
 	if err != nil {

@@ -59,7 +59,7 @@ func (s *Store) isReplayOfFiles(head *Head) (bool, error) {
 		return false, nil
 	}
 	var first *snapshot.Entry
-	for entry, err := range s.chain(head.entry) {
+	for entry, err := range s.Chain(head.entry) {
 		if err != nil {
 			return false, err
 		}

@@ -108,7 +108,7 @@ func (s *Store) branch() string {
 	return branch
 }
 
-// isAddress tells whether a name that is no remote's may be a URL, host:path or a path.
+// isAddress reports whether a name that is no remote's may be a URL, host:path or a path.
 // Relative paths are those of the working copy's top, as they are for git.
 func isAddress(name string) bool {
 	return strings.ContainsAny(name, `:/\`) && !strings.HasPrefix(name, "-")

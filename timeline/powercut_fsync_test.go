@@ -42,7 +42,7 @@ func TestWithoutAnyOneOfTheFsyncsAPowerCutLosesSomething(t *testing.T) {
 	}
 }
 
-// isPrecaution tells whether an fsync is for what else may happen than was recorded.
+// isPrecaution reports whether an fsync is for what else may happen than was recorded.
 func (r *recording) isPrecaution(op fsxtest.Op) bool {
 	if op.Kind == fsxtest.SyncDir {
 		// Folders that were there before may be of a process that has just died. Refs of

@@ -148,8 +148,7 @@ var repairs = []deed{
 // dropUnreachable takes what no ref needs out of the packs of ours.
 func dropUnreachable(w witness) {
 	w.t.Helper()
-	parts := w.s.Parts()
-	out, err := gitexec.New(parts.Repo, parts.Env).Run(w.t.Context(), "fsck", "--unreachable", "--no-progress")
+	out, err := gitexec.New(w.s.Repo(), w.s.Env()).Run(w.t.Context(), "fsck", "--unreachable", "--no-progress")
 	require.NoError(w.t, err)
 	going := make(map[objstore.ID]struct{})
 	for line := range strings.Lines(string(out)) {
@@ -158,7 +157,7 @@ func dropUnreachable(w witness) {
 		require.NoError(w.t, err, line)
 		going[id] = struct{}{}
 	}
-	dropped, err := parts.Objects.Drop(w.t.Context(), objstore.Dropping{
+	dropped, err := w.s.Objects().Drop(w.t.Context(), objstore.Dropping{
 		Choose: func(context.Context) (map[objstore.ID]struct{}, error) { return going, nil },
 		Still:  func(context.Context, map[objstore.ID]struct{}) (bool, error) { return true, nil },
 	})
@@ -274,7 +273,7 @@ func (r *recording) intact(t *testing.T, dir string, count int, goOn bool) (err 
 	return r.tipsIntact(t, s, count, goOn)
 }
 
-// wasHit tells whether a problem is the ref that was broken before. It is made again at
+// wasHit reports whether a problem is the ref that was broken before. It is made again at
 // the first look, but for where a lock stays whose owner's note is lost.
 func (r *recording) wasHit(dir string, p verify.Problem) bool {
 	if r.hit == "" || !strings.Contains(p.What, r.hit) {

@@ -58,7 +58,7 @@ func (s *Store) PruneWorktrees(ctx context.Context, runs []string, dryRun bool) 
 		}
 		head, err := s.Head(ctx, id)
 		if err == nil {
-			err = s.refuseOwned(head.row)
+			err = s.RefuseOwned(head.row)
 		}
 		if err != nil {
 			return nil, err
@@ -200,7 +200,7 @@ func (s *Store) keptTree(ctx context.Context, made madeWorktree) (tree objstore.
 	return tree, false, nil
 }
 
-// tipHas tells whether a run's newest entry keeps the files of a tree. One that cannot
+// tipHas reports whether a run's newest entry keeps the files of a tree. One that cannot
 // be read keeps nothing; verify tells why.
 func (s *Store) tipHas(tip, tree objstore.ID) bool {
 	entry, err := snapshot.ReadEntry(s.objects, tip)

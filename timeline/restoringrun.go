@@ -48,7 +48,7 @@ func (r *RestoreJobs) Close() {
 	}
 }
 
-// Changes tells whether there is anything to restore.
+// Changes reports whether there is anything to restore.
 func (r *RestoreJobs) Changes() bool {
 	return slices.ContainsFunc(r.All, func(one *RestoreJob) bool { return len(one.plan.Changes) > 0 })
 }

@@ -73,13 +73,13 @@ func (s *Store) Revert(ctx context.Context, req RevertRequest) (*Restored, error
 	return r.do(ctx, files, &Restored{From: at, VCS: vcs, Attempt: attempt.Attempt, Beside: attempt.Beside}, req.DryRun)
 }
 
-// AttemptName is how people name an attempt: 0 is the newest of the iteration.
+// AttemptName is how people name an attempt. Attempt 0 is the newest of the iteration.
 type AttemptName struct {
 	Node               string
 	Iteration, Attempt int
 }
 
-// FindAttempt finds the attempt of a name.
+// FindAttempt finds an attempt in the journal at an entry. Code: attempt_not_found.
 func FindAttempt(entry *snapshot.Entry, name AttemptName) (snapshot.Attempt, error) {
 	attempts, err := entry.Attempts()
 	if err != nil {

@@ -48,7 +48,7 @@ func (s *Store) Seal(ctx context.Context, runs ...string) (*Sealed, error) {
 			return nil, Explain(err)
 		}
 		if row := targets[i].Row; len(runs) > 0 {
-			if err := s.refuseOwned(row); err != nil {
+			if err := s.RefuseOwned(row); err != nil {
 				return nil, err
 			}
 		}

@@ -36,7 +36,7 @@ func (s *Store) packEnded(ctx context.Context, run string) error {
 		return err
 	}
 	var commits []objstore.ID
-	for entry, err := range s.chain(entry) {
+	for entry, err := range s.Chain(entry) {
 		if err != nil {
 			return err
 		}

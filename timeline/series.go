@@ -105,7 +105,7 @@ func (b *Series) Append(ctx context.Context, draft snapshot.Draft) (*snapshot.En
 	return next, nil
 }
 
-// first tells whether the next entry is the first of a run.
+// first reports whether the next entry is the first of a run.
 func (b *Series) first() bool {
 	return b.run != nil && (b.entry == nil || len(b.made) == 0)
 }
@@ -153,7 +153,7 @@ func (b *Series) Commit(ctx context.Context) (*Head, error) {
 	}
 	defer note.leave() //nolint:errcheck // it is locked no more when it is removed, or the process ends
 	went := !h.row.Status.Ended()
-	if err := s.commit(ctx, b.batch, updates); err != nil {
+	if err := s.Commit(ctx, b.batch, updates); err != nil {
 		if b.run != nil && fault.CodeOf(err) == fault.Conflict {
 			return nil, runExists(next.Run)
 		}

@@ -28,7 +28,7 @@ func (s *Store) SteppedOver(ctx context.Context, at Address) (*SteppedOver, erro
 		return nil, nil //nolint:nilnil // it is part of the timeline
 	}
 	live := tip.Address.Frame // the newest frame of the timeline that was not met yet
-	for entry, err := range s.chain(tip.Entry) {
+	for entry, err := range s.Chain(tip.Entry) {
 		if err != nil {
 			return nil, Explain(err)
 		}

@@ -55,7 +55,7 @@ func (s *Store) Unattended(ctx context.Context, runs ...string) ([]Unattended, e
 	return out, nil
 }
 
-// unattended tells whether a run goes on, or may, when somebody resumes it.
+// unattended reports whether a run goes on, or may, when somebody resumes it.
 func unattended(row snapshot.Run) bool {
 	return row.Status == snapshot.RunRunning || row.Status.Waiting()
 }

@@ -43,7 +43,7 @@ func (x *extended) frame(number int64) objstore.ID {
 	x.Helper()
 	name, err := refs.Frame("one", number)
 	require.NoError(x, err)
-	id, err := x.store.Parts().Refs.Resolve(x.Context(), name)
+	id, err := x.store.Refs().Resolve(x.Context(), name)
 	require.NoError(x, err)
 	return id
 }
@@ -61,8 +61,7 @@ func logRow(id, text string) snapshot.Change {
 // fork makes the fork, whatever is wrong with it.
 func (x *extended) fork() *timeline.Head {
 	x.Helper()
-	p := x.store.Parts()
-	batch := p.Objects.Begin()
+	batch := x.store.Objects().Begin()
 	tip := x.run.Entry()
 	entry, err := snapshot.Append(batch, snapshot.NewFrameCache(1), tip, snapshot.Draft{
 		Journal: x.journal, AtMs: 1, Events: []snapshot.Event{{Type: "RunForked", AtMs: 1}},

@@ -46,7 +46,7 @@ func markOf(t *testing.T, cmd *exec.Cmd) procgroup.Mark {
 	return mark
 }
 
-// alive tells whether a process is there and not only waits for its parent.
+// alive reports whether a process is there and not only waits for its parent.
 func alive(t *testing.T, pid string) bool {
 	t.Helper()
 	state, err := os.ReadFile("/proc/" + pid + "/stat")

@@ -78,7 +78,7 @@ func notCreated(path string, err error) error {
 	return err
 }
 
-// links tells whether the file system has hard links.
+// links reports whether the file system has hard links.
 func (d *draft) links(link func(from, to string) error) bool {
 	second := filepath.Join(d.folder, draftLink)
 	return link(d.file().path, second) == nil && removeFile(second) == nil

@@ -126,7 +126,7 @@ func (f file) access() (access, error) {
 	return logged, nil
 }
 
-// isLog tells whether a log that starts like this can have something of the database. Where it cannot, and nobody has the
+// isLog reports whether a log that starts like this can have something of the database. Where it cannot, and nobody has the
 // database open, SQLite looks at the log again and again for ten seconds if it may not make the shared memory.
 func isLog(start []byte) bool {
 	if len(start) <= logHeaderSize {
@@ -136,7 +136,7 @@ func isLog(start []byte) bool {
 	return binary.BigEndian.Uint32(start)&^1 == logMagic && size >= 512 && size <= 1<<16 && size&(size-1) == 0
 }
 
-// isCut tells whether a file that has no more than this can become a database.
+// isCut reports whether a file that has no more than this can become a database.
 func isCut(header []byte) bool {
 	n := min(len(header), len(magic))
 	return 0 < n && len(header) < headerSize && string(header[:n]) == magic[:n]
@@ -172,15 +172,15 @@ func (f file) state() (state, error) {
 	return state{string(header), string(index), info, stat(f.log())}, nil
 }
 
-// same tells whether nobody has committed in between.
+// same reports whether nobody has committed in between.
 func (s state) same(as state) bool {
 	return s.sameFile(as) && s.index == as.index && sameFile(s.log, as.log)
 }
 
-// sameFile tells whether nobody has written to the file itself, whatever is in its log.
+// sameFile reports whether nobody has written to the file itself, whatever is in its log.
 func (s state) sameFile(as state) bool { return s.header == as.header && sameFile(s.file, as.file) }
 
-// lacksEnd tells whether the file is shorter than its header says. It may be where its log has the rest.
+// lacksEnd reports whether the file is shorter than its header says. It may be where its log has the rest.
 func (s state) lacksEnd() bool {
 	h := []byte(s.header)
 	if len(h) < headerSize {

@@ -54,7 +54,7 @@ func TestWhatIsNoDatabaseOfSmithersIsSaidToBeNone(t *testing.T) {
 	}
 }
 
-// isDamage tells whether an error is one of those that a file's content can have.
+// isDamage reports whether an error is one of those that a file's content can have.
 func isDamage(err error) bool {
 	return errors.Is(err, smithersdb.ErrDamaged) || errors.Is(err, smithersdb.ErrNotDatabase) ||
 		errors.Is(err, smithersdb.ErrNotSmithers) || errors.Is(err, smithersdb.ErrTooLarge)

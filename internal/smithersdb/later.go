@@ -76,7 +76,7 @@ type Tally struct {
 	Sums []int64
 }
 
-// Equal tells whether two tallies are the same.
+// Equal reports whether two tallies are the same.
 func (t Tally) Equal(other Tally) bool {
 	return t.Rows == other.Rows && slices.Equal(t.Sums, other.Sums)
 }

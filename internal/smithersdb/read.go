@@ -20,7 +20,7 @@ type Tx struct {
 	check  func() error // nil where nobody can write to what is read
 }
 
-// Check tells whether all that was read so far is of one state of the database; ErrOvertaken where it may not be. It
+// Check reports whether all that was read so far is of one state of the database; ErrOvertaken where it may not be. It
 // costs some microseconds.
 func (t *Tx) Check() error {
 	if t.check == nil {

@@ -49,7 +49,7 @@ func columnsOf(statement string) []Column {
 	return columns
 }
 
-// Same tells whether two tables have the same name and columns, whatever the statements
+// Same reports whether two tables have the same name and columns, whatever the statements
 // say besides.
 func (t *Table) Same(other *Table) bool {
 	return t.Name == other.Name && slices.Equal(t.Columns, other.Columns)

@@ -23,7 +23,7 @@ func created(statement string) (kind, name string) {
 	return kind, words[1]
 }
 
-// isTable tells whether a statement makes a table of a name from columns that it lists, and does
+// isTable reports whether a statement makes a table of a name from columns that it lists, and does
 // nothing else. It may be somebody else's.
 func isTable(statement, name string) bool {
 	words := tokens(statement)
@@ -105,7 +105,7 @@ func isWord(c byte) bool {
 	return 'a' <= c|0x20 && c|0x20 <= 'z' || '0' <= c && c <= '9' || c == '_' || c == '$' || c >= 0x80
 }
 
-// isType tells whether a declared type can be written as it is.
+// isType reports whether a declared type can be written as it is.
 func isType(declared string) bool {
 	return !strings.ContainsFunc(declared, func(r rune) bool {
 		return r >= 0x80 || !isWord(byte(r)) && !strings.ContainsRune(" (),+-.", r)

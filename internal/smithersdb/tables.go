@@ -38,7 +38,7 @@ func readTables(ctx context.Context, conn *sql.Conn) ([]Table, error) {
 	return tables, explain(rows.Err())
 }
 
-// has tells whether the table has a column, whatever the case of its letters.
+// has reports whether the table has a column, whatever the case of its letters.
 func (t *Table) has(columns ...string) bool {
 	return !slices.ContainsFunc(columns, func(name string) bool { return t.column(name) == nil })
 }

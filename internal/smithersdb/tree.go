@@ -72,7 +72,7 @@ func (n *node) ordered() []string {
 	return names
 }
 
-// arrayIndex tells whether a name is one that JavaScript takes for an array's index.
+// arrayIndex reports whether a name is one that JavaScript takes for an array's index.
 func arrayIndex(name string) (uint32, bool) {
 	if name == "" || name[0] < '0' || name[0] > '9' || len(name) > 1 && name[0] == '0' {
 		return 0, false

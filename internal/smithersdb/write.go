@@ -172,7 +172,7 @@ func (t *WriteTx) reading() *Tx {
 	return &Tx{ctx: t.ctx, conn: t.conn, tables: t.tables, limit: largestValue, kept: t.kept}
 }
 
-// HasRun tells whether any table has rows of a run.
+// HasRun reports whether any table has rows of a run.
 func (t *WriteTx) HasRun(run string) (bool, error) {
 	for _, table := range t.tables {
 		where, args, ok := ofRun(&table, run)

@@ -158,7 +158,7 @@ func remote(base string) string {
 	return revset
 }
 
-// isSymbol tells whether s is one name in a revset, and not an expression. A sign at the
+// isSymbol reports whether s is one name in a revset, and not an expression. A sign at the
 // end of it is an operator there.
 func isSymbol(s string) bool {
 	outside := func(r rune) bool {

@@ -147,7 +147,7 @@ func removedPath(path string) string {
 	return filepath.Join(filepath.Dir(path), "."+filepath.Base(path)+".removed")
 }
 
-// isRemoved tells whether what is at removedPath was that working copy.
+// isRemoved reports whether what is at removedPath was that working copy.
 func isRemoved(w *jjbridge.Workspace, info Info) bool {
 	dir := removedPath(info.Path)
 	if stat, err := os.Lstat(dir); err != nil || !stat.IsDir() {

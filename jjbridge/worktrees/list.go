@@ -90,13 +90,13 @@ func worktreeNames(commonDir string) (map[string]string, error) {
 	return names, nil
 }
 
-// isGone tells whether nothing is at path.
+// isGone reports whether nothing is at path.
 func isGone(path string) bool {
 	_, err := os.Lstat(path)
 	return errors.Is(err, fs.ErrNotExist)
 }
 
-// isWithin tells whether path is dir or below it. Both are clean.
+// isWithin reports whether path is dir or below it. Both are clean.
 func isWithin(path, dir string) bool {
 	rel, err := filepath.Rel(dir, path)
 	return err == nil && filepath.IsLocal(rel)

@@ -61,7 +61,7 @@ func around(w *jjbridge.Workspace, path string, list []Info) string {
 	return found
 }
 
-// ignores tells whether the folder path, which need not be there, is ignored in the
+// ignores reports whether the folder path, which need not be there, is ignored in the
 // working copy at top.
 func ignores(ctx context.Context, w *jjbridge.Workspace, top, path string) (bool, error) {
 	rel, err := filepath.Rel(top, path)

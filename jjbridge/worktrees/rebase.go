@@ -142,7 +142,7 @@ func currentBase(ctx context.Context, w *jjbridge.Workspace, base string) (strin
 	return "", nil
 }
 
-// isAncestor tells whether a commit is another one or its ancestor.
+// isAncestor reports whether a commit is another one or its ancestor.
 func isAncestor(ctx context.Context, w *jjbridge.Workspace, commit, of string) (bool, error) {
 	_, err := w.RunGit(ctx, "merge-base", "--is-ancestor", commit, of)
 	if failed, ok := errors.AsType[*gitexec.Error](err); ok && failed.Status == 1 {

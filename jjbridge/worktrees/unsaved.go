@@ -71,7 +71,7 @@ func unsavedGit(ctx context.Context, w *jjbridge.Workspace, saved objstore.ID) (
 	return reason, nil
 }
 
-// isSaved tells whether the files are exactly the tree saved, and says in words why not.
+// isSaved reports whether the files are exactly the tree saved, and says in words why not.
 func isSaved(ctx context.Context, w *jjbridge.Workspace, saved objstore.ID) (same bool, reason string, err error) {
 	if saved.IsZero() {
 		return false, reasonUncommitted, nil
@@ -133,7 +133,7 @@ func Ignored(ctx context.Context, w *jjbridge.Workspace, info Info) (string, err
 // ignoredIndex is the index of what Ignored looks at, which knows no files but those of the commit.
 const ignoredIndex = "smithers-ignored-index"
 
-// isUnreachable tells whether a commit is one that no branch, tag or remote-tracking
+// isUnreachable reports whether a commit is one that no branch, tag or remote-tracking
 // branch has, and neither the one that the worktree began with. "" is none. admin is
 // where git keeps what it knows of the worktree.
 func isUnreachable(ctx context.Context, w *jjbridge.Workspace, commit, admin string) (bool, error) {

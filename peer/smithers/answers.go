@@ -207,7 +207,7 @@ func (m *mailbox) untold(given answers) []snapshot.Signal {
 	return slices.DeleteFunc(slices.DeleteFunc(given.signals, told(same)), told(isAlike))
 }
 
-// isAlike tells whether a signal of Smithers' can be one that was sent here.
+// isAlike reports whether a signal of Smithers' can be one that was sent here.
 func isAlike(theirs, ours snapshot.Signal) bool {
 	return theirs.Name == ours.Name && sameCorrelation(theirs.CorrelationID, ours.CorrelationID) &&
 		theirs.ReceivedAtMs >= ours.ReceivedAtMs && sameJSON(theirs.Payload, ours.Payload)
@@ -224,7 +224,7 @@ func sameCorrelation(a, b *string) bool {
 	return text(a) == text(b)
 }
 
-// sameJSON tells whether two values differ in nothing but white space.
+// sameJSON reports whether two values differ in nothing but white space.
 func sameJSON(a, b json.RawMessage) bool {
 	var x, y bytes.Buffer
 	return json.Compact(&x, a) == nil && json.Compact(&y, b) == nil && bytes.Equal(x.Bytes(), y.Bytes())

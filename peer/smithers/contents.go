@@ -59,7 +59,7 @@ type rowText struct {
 	head, text []byte
 }
 
-// is tells whether the row is spelled just so.
+// is reports whether the row is spelled just so.
 func (r rowText) is(text []byte) bool {
 	rest, ok := bytes.CutPrefix(text, r.head)
 	return ok && bytes.Equal(rest, r.text)
@@ -277,5 +277,5 @@ func cutHead(rest []byte) ([]byte, bool) {
 	return nil, false
 }
 
-// isHidden tells whether a member of outputs_json is none of a table, whatever its value is.
+// isHidden reports whether a member of outputs_json is none of a table, whatever its value is.
 func isHidden(name string) bool { return strings.HasPrefix(name, hidden) }

@@ -44,7 +44,7 @@ func eventOf(row smithersdb.Row, run, workflow string, frames map[int64]frameFac
 	return e, true
 }
 
-// isEvent tells whether a row of _smithers_events has what an event needs.
+// isEvent reports whether a row of _smithers_events has what an event needs.
 func isEvent(row smithersdb.Row) bool {
 	_, hasSeq := dbrow.ColumnNumber(row, "seq")
 	_, hasTime := dbrow.ColumnNumber(row, "timestamp_ms")
@@ -52,7 +52,7 @@ func isEvent(row smithersdb.Row) bool {
 	return hasSeq && hasTime && hasType && kind != ""
 }
 
-// samePayload tells whether a row of _smithers_events says what an event of the run does, less what is predicted.
+// samePayload reports whether a row of _smithers_events says what an event of the run does, less what is predicted.
 func samePayload(e snapshot.Event, row smithersdb.Row) bool {
 	said := func(payload json.RawMessage) string {
 		all, err := takenMembers(payload)
@@ -118,7 +118,7 @@ func keptSeq(e snapshot.Event) (seq int64, ok bool) {
 	return seq, err == nil && seq >= 0 && seq <= dbrow.MaxTime
 }
 
-// twice tells whether a name comes twice.
+// twice reports whether a name comes twice.
 func twice(members []member) bool {
 	seen := make(map[string]bool, len(members))
 	for _, m := range members {
@@ -155,7 +155,7 @@ func memberRaw(members []member, name string) string {
 	return ""
 }
 
-// correlated tells whether events of a type say what they belong to: those that the engine itself emits.
+// correlated reports whether events of a type say what they belong to: those that the engine itself emits.
 func correlated(kind string) bool {
 	switch kind {
 	case "ApprovalGranted", "ApprovalDenied", "TimeTravelJumped":

@@ -40,10 +40,10 @@ type Exported struct{ Runs []ExportedRun }
 type ExportedRun struct {
 	RunID  string `json:"runId"`
 	Frames int64  `json:"frames"`
-	// Exact tells whether the rows are those that were imported; otherwise Smithers restores the
+	// Exact reports whether the rows are those that were imported; otherwise Smithers restores the
 	// run from its newest snapshot when it resumes it.
 	Exact bool `json:"exact"`
-	// Resumes tells whether Smithers resumes the run with the workflow file and in the folder that it names, as they
+	// Resumes reports whether Smithers resumes the run with the workflow file and in the folder that it names, as they
 	// are now; nil where that cannot be told for certain. Refusals say why it does not.
 	Resumes  *bool     `json:"resumes"`
 	Refusals []Refusal `json:"refusals"`
@@ -187,7 +187,7 @@ func readExported(s *timeline.Store, tip *snapshot.Entry) (*exported, error) {
 	if x.peer, err = readPeer(tip); err != nil {
 		return nil, err
 	}
-	objects := s.Parts().Objects
+	objects := s.Objects()
 	if x.imported = x.peer.Pass != (pass{}); x.imported && x.row.Parent != nil {
 		parent, err := snapshot.ReadEntry(objects, x.row.Parent.Commit)
 		if err != nil {

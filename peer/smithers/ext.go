@@ -76,7 +76,7 @@ type frameRow struct {
 	Frame    json.RawMessage `json:"frame,omitempty"`
 }
 
-// empty tells whether the row says nothing.
+// empty reports whether the row says nothing.
 func (r frameRow) empty() bool {
 	return r.PeerNo == nil && r.Layout == "" && r.Shape == nil && r.Snapshot == nil && r.Frame == nil
 }

@@ -76,7 +76,7 @@ func (r *runPass) forkedFrom(ctx context.Context) (*snapshot.Entry, error) {
 	}
 	entry := at.entry
 	if entry.Frame == snapshot.NoFrame { // a fork that changed nothing has its parent's frame 0
-		if entry, err = snapshot.ReadEntry(r.im.store.Parts().Objects, head.Row().Parent.Commit); err != nil {
+		if entry, err = snapshot.ReadEntry(r.im.store.Objects(), head.Row().Parent.Commit); err != nil {
 			return nil, timeline.Explain(err)
 		}
 	}
@@ -97,7 +97,7 @@ func forkedAt(frames []frame, of *peer, by *fork) (found frame, ok bool) {
 	return found, ok
 }
 
-// revives tells whether a run is taken although it was pruned and collected here.
+// revives reports whether a run is taken although it was pruned and collected here.
 func (im *importing) revives(run string) bool {
 	return im.req.Revive && slices.Contains(im.req.Runs, run)
 }

@@ -12,7 +12,7 @@ import (
 	"github.com/git-smithers/git-smithers/timeline"
 )
 
-// isExported tells whether all that the database has of the run is what an export has written of it, at its tip or at
+// isExported reports whether all that the database has of the run is what an export has written of it, at its tip or at
 // an entry before, for Smithers to restore. Nobody has gone on with it there, so it says nothing: neither is its
 // status the run's, nor does it lack what only the database has that the run is from.
 func (p *peerRun) isExported(ctx context.Context, store *timeline.Store, tip *snapshot.Entry) (bool, error) {
@@ -37,14 +37,14 @@ func (p *peerRun) isExported(ctx context.Context, store *timeline.Store, tip *sn
 	return false, nil
 }
 
-// hasUnrestored tells whether there are rows that a run which Smithers is to restore is exported without.
+// hasUnrestored reports whether there are rows that a run which Smithers is to restore is exported without.
 func (p *peerRun) hasUnrestored() bool {
 	return slices.ContainsFunc(peerTables(p.tx.Tables()), func(t smithersdb.Table) bool {
 		return !hydrated(t.Name) && len(p.rows[t.Name]) > 0
 	})
 }
 
-// isExportOf tells whether the database has what is exported of an entry.
+// isExportOf reports whether the database has what is exported of an entry.
 func (p *peerRun) isExportOf(ctx context.Context, store *timeline.Store, entry *snapshot.Entry) (bool, error) {
 	of, err := readExported(store, entry)
 	if err != nil || of.exact {
@@ -92,7 +92,7 @@ func sameExported(table smithersdb.Table, a, b smithersdb.Row) bool {
 	return true
 }
 
-// hasFramesOf tells whether the snapshots are those that are exported.
+// hasFramesOf reports whether the snapshots are those that are exported.
 func (p *peerRun) hasFramesOf(x *exporting) (bool, error) {
 	frames, err := framesOf(x.store, x.tip)
 	if err != nil {

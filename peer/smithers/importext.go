@@ -141,7 +141,7 @@ func (p *peerRun) schema(wanted func(smithersdb.Table) bool) []schemaLine {
 	return lines
 }
 
-// uses tells whether a table has anything of the run.
+// uses reports whether a table has anything of the run.
 func (p *peerRun) uses(table smithersdb.Table) bool {
 	name := table.Name
 	switch {
@@ -151,7 +151,7 @@ func (p *peerRun) uses(table smithersdb.Table) bool {
 	return slices.ContainsFunc(p.left, func(u unowned) bool { return u.table.Name == name })
 }
 
-// knows tells whether the run uses a table, or may come to put outputs into it.
+// knows reports whether the run uses a table, or may come to put outputs into it.
 func (p *peerRun) knows(table smithersdb.Table) bool {
 	return p.uses(table) || isOutputs(table) && slices.ContainsFunc(p.columns, func(c outputColumn) bool { return c.Table == table.Name })
 }

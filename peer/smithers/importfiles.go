@@ -38,7 +38,7 @@ func (r *runPass) addFiles(ctx context.Context, draft *snapshot.Draft, newest bo
 // there at that frame than what was captured before it, which lacks what its tasks have written.
 const togetherMs = 250
 
-// isTogether tells whether a frame came so shortly before the newest one that it was found with it.
+// isTogether reports whether a frame came so shortly before the newest one that it was found with it.
 func (p *peerRun) isTogether(atMs int64) bool {
 	return p.heads[len(p.heads)-1].AtMs-atMs <= togetherMs
 }

@@ -53,7 +53,7 @@ func (r *runPass) follow(at meeting) error {
 	return nil
 }
 
-// leftMore tells whether attempts have ended since the newest frame that may have left files.
+// leftMore reports whether attempts have ended since the newest frame that may have left files.
 func (r *runPass) leftMore(at meeting) bool {
 	return slices.ContainsFunc(r.attempts, func(row attemptRow) bool {
 		a := row.attempt

@@ -161,7 +161,7 @@ func (r *runPass) append(ctx context.Context, draft snapshot.Draft, upTo int) er
 	return nil
 }
 
-// first tells whether the next entry is the run's first.
+// first reports whether the next entry is the run's first.
 func (l *runLine) first() bool { return !l.opened }
 
 // next is the number of the next frame.
@@ -187,7 +187,7 @@ func stateOf(entry *snapshot.Entry) *snapshot.State {
 	return snapshot.EmptyState()
 }
 
-// ofCore tells whether a change is none of the mailbox.
+// ofCore reports whether a change is none of the mailbox.
 func ofCore(c snapshot.Change) bool {
 	switch c.Collection {
 	case snapshot.CollectionApprovals, snapshot.CollectionHumanRequests, snapshot.CollectionSignals, snapshot.CollectionWaits:

@@ -104,7 +104,7 @@ func (r *runPass) journalAt(atMs, frame int64) []snapshot.Change {
 	return changes
 }
 
-// sameEnd tells whether two attempts of one key are the same and have ended.
+// sameEnd reports whether two attempts of one key are the same and have ended.
 func sameEnd(a, b snapshot.Attempt) bool {
 	return a.StartedAtMs == b.StartedAtMs && a.FinishedAtMs != nil && b.FinishedAtMs != nil && *a.FinishedAtMs == *b.FinishedAtMs
 }

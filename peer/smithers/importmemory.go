@@ -53,7 +53,7 @@ func (m *memory) keep(r *runPass, tip objstore.ID) error {
 	}
 	for _, id := range r.made {
 		// Anew, since what an entry that was just appended holds stays in memory with it.
-		entry, err := snapshot.ReadEntry(r.im.store.Parts().Objects, id)
+		entry, err := snapshot.ReadEntry(r.im.store.Objects(), id)
 		if err != nil {
 			return err
 		}
@@ -108,7 +108,7 @@ func settledOf(tx *smithersdb.Tx, row smithersdb.Row) (now settled, ok bool, err
 	return now, true, nil
 }
 
-// passesOver tells whether a pass of a watch need not look at a run: at one that is not among those with new frames, nor
+// passesOver reports whether a pass of a watch need not look at a run: at one that is not among those with new frames, nor
 // what a new one was forked from, or that has ended and is as it was. Who is thorough looks at all.
 func (im *importing) passesOver(tx *smithersdb.Tx, from source) (bool, error) {
 	switch {

@@ -33,7 +33,7 @@ func (r *runPass) open(ctx context.Context) (known bool, err error) {
 	if err != nil {
 		return false, err
 	}
-	if r.hidden, err = hidesImported(r.im.store.Parts().Objects, tip, last); err != nil {
+	if r.hidden, err = hidesImported(r.im.store.Objects(), tip, last); err != nil {
 		return false, err
 	}
 	if last.Rows != "" && last.Rows == r.found && !r.hidden {
@@ -179,7 +179,7 @@ func (r *runPass) keepAnswers() error {
 	return nil
 }
 
-// hasFirst tells whether the run has the first n events of the database, in their order.
+// hasFirst reports whether the run has the first n events of the database, in their order.
 func (p *peerRun) hasFirst(stored []snapshot.Event, n int) bool {
 	for _, e := range p.events[:n] {
 		if !isEvent(e.row) {

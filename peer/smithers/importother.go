@@ -31,7 +31,7 @@ func (r *runPass) refuseOther() error {
 	return nil
 }
 
-// hasEvent tells whether the run has an event of the database, or the newest one before it that a
+// hasEvent reports whether the run has an event of the database, or the newest one before it that a
 // run of ours can have.
 func (p *peerRun) hasEvent(stored []snapshot.Event, i int) bool {
 	for ; i >= 0; i-- {
@@ -44,7 +44,7 @@ func (p *peerRun) hasEvent(stored []snapshot.Event, i int) bool {
 	return true
 }
 
-// hasImported tells whether the database has all events of Smithers' that the run has. It may have others between them:
+// hasImported reports whether the database has all events of Smithers' that the run has. It may have others between them:
 // in a database that the run was exported to, those that were added here or in another clone.
 func (p *peerRun) hasImported(stored []snapshot.Event, had int) bool {
 	if p.had != nil {
@@ -71,7 +71,7 @@ func (p *peerRun) hasImported(stored []snapshot.Event, had int) bool {
 	return true
 }
 
-// isOurs tells whether an event was added here: of those of Smithers', the run's id is predicted, and not kept.
+// isOurs reports whether an event was added here: of those of Smithers', the run's id is predicted, and not kept.
 func (p *peerRun) isOurs(e snapshot.Event) bool {
 	if !bytes.Contains(e.Payload, []byte(`"runId"`)) {
 		return false
@@ -104,7 +104,7 @@ func (r *runPass) refuseLacking(had map[string]bool) error {
 		Hint("import the database that the run went on in").Detail("runId", r.id)
 }
 
-// isRewound tells whether Smithers has gone back in the run since the last import.
+// isRewound reports whether Smithers has gone back in the run since the last import.
 func (p *peerRun) isRewound(stored []snapshot.Event) bool {
 	return slices.ContainsFunc(p.events, func(e peerEvent) bool { return e.kind == "TimeTravelJumped" && !slices.ContainsFunc(stored, e.is) })
 }

@@ -48,9 +48,8 @@ func (im *importing) pack(ctx context.Context) {
 	if len(im.made) < manyEntries {
 		return
 	}
-	parts := im.store.Parts()
-	if _, err := parts.Objects.Seal(ctx, im.made, false); err != nil && ctx.Err() == nil {
-		parts.Warn(fmt.Errorf("what was imported takes more space than it has to: %w", err))
+	if _, err := im.store.Objects().Seal(ctx, im.made, false); err != nil && ctx.Err() == nil {
+		im.store.Warn(fmt.Errorf("what was imported takes more space than it has to: %w", err))
 	}
 }
 
@@ -59,7 +58,7 @@ func newImporting(s *timeline.Store, path string, req ImportRequest) *importing 
 	for _, t := range smithersdb.Schema() {
 		own[t.Name] = t
 	}
-	return &importing{store: s, path: path, req: req, limits: s.Parts().Limits, own: own}
+	return &importing{store: s, path: path, req: req, limits: s.Settings().Limits, own: own}
 }
 
 // pass imports what a database has and the repository has not. Where an error ends it, what it did before is there, and is
@@ -149,7 +148,7 @@ func noSuchRun(run string, rows []smithersdb.Row) error {
 	return out.Hint("it has %s", strings.Join(ids, ", "))
 }
 
-// stopsImport tells whether an error is not about one run.
+// stopsImport reports whether an error is not about one run.
 func stopsImport(ctx context.Context, err error) bool {
 	if ctx.Err() != nil || errors.Is(err, smithersdb.ErrBusy) {
 		return true

@@ -130,7 +130,7 @@ func (p *peerRun) addAttempt(row smithersdb.Row) {
 	p.attempts = append(p.attempts, one)
 }
 
-// neverRan tells whether the run is a fork that nobody has started: then Smithers shows the status of the
+// neverRan reports whether the run is a fork that nobody has started: then Smithers shows the status of the
 // run that it was forked from.
 func (p *peerRun) neverRan() bool {
 	return p.fork != nil && p.run.StartedAtMs == nil && len(p.attempts) == 0 && len(p.frameRows) == 0 && (p.had == nil || p.had.rendered == 0)

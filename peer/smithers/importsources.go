@@ -85,7 +85,7 @@ func parentsFirst(rows []smithersdb.Row, forks map[string]*fork, wanted []string
 	return out
 }
 
-// isHere tells whether the repository has a run.
+// isHere reports whether the repository has a run.
 func (im *importing) isHere(ctx context.Context, run string) (bool, error) {
 	_, err := im.store.Head(ctx, run)
 	if fault.CodeOf(err) == fault.RunNotFound {

@@ -20,12 +20,12 @@ type attemptRow struct {
 	done    bool     // a frame after the first one since it ended has it in its journal
 }
 
-// endedBy tells whether the attempt had ended at a time.
+// endedBy reports whether the attempt had ended at a time.
 func (a *attemptRow) endedBy(atMs int64) bool {
 	return a.attempt.FinishedAtMs != nil && *a.attempt.FinishedAtMs <= atMs
 }
 
-// isDone tells whether the journal has the attempt as it is in it at a time, which comes after a frame.
+// isDone reports whether the journal has the attempt as it is in it at a time, which comes after a frame.
 func (a *attemptRow) isDone(atMs int64, before *moment) bool {
 	return a.done && before != nil && a.endedBy(min(atMs, before.AtMs))
 }
@@ -48,7 +48,7 @@ type peerEvent struct {
 	node    string // the key of the node that it is about; "" for none
 }
 
-// is tells whether it is, by its type and time, an event of the run.
+// is reports whether it is, by its type and time, an event of the run.
 func (e peerEvent) is(stored snapshot.Event) bool {
 	return e.kind == stored.Type && e.atMs == stored.AtMs
 }

@@ -61,7 +61,7 @@ func (im *importing) onePass(ctx context.Context, db *smithersdb.DB) (out *Impor
 
 // readTips reads the tips of all runs.
 func (im *importing) readTips(ctx context.Context) (map[objstore.ID]bool, error) {
-	list, err := im.store.Parts().Refs.Tips(ctx)
+	list, err := im.store.Refs().Tips(ctx)
 	if err != nil && !errors.Is(err, refs.ErrBroken) { // a run whose own ref is broken says so itself
 		return nil, timeline.Explain(err)
 	}

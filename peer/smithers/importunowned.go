@@ -77,7 +77,7 @@ func (im *importing) keepUnowned(tx *smithersdb.Tx, table smithersdb.Table) erro
 	return nil
 }
 
-// isOwn tells whether Smithers 0.32.0 has a table of that name.
+// isOwn reports whether Smithers 0.32.0 has a table of that name.
 func (im *importing) isOwn(name string) bool {
 	_, own := im.own[name]
 	return own

@@ -31,7 +31,7 @@ type layoutKey struct {
 	Value string `json:"value,omitempty"`
 }
 
-// isTable tells whether the member has rows of its own.
+// isTable reports whether the member has rows of its own.
 func (k layoutKey) isTable() bool { return k.Of == "" && k.Value == "" && k.Name != horizonName }
 
 // layoutOf is the layout of a snapshot's outputs. That of a run's newest snapshot is the best one
@@ -105,7 +105,7 @@ func (r *reading) sameAs(name string, value []byte) string {
 	return ""
 }
 
-// sameRows tells whether an array consists of these very rows.
+// sameRows reports whether an array consists of these very rows.
 func sameRows(rows []rowText, array []byte) bool {
 	i := 0
 	for row := range elements(array) {

@@ -38,7 +38,7 @@ func approvalOf(row smithersdb.Row, askedAtMs int64) (a snapshot.Approval, ok bo
 	return a, true
 }
 
-// isHumanGate tells whether a row of _smithers_approvals is the gate of a task that a person does: who answers
+// isHumanGate reports whether a row of _smithers_approvals is the gate of a task that a person does: who answers
 // its human request opens it.
 func isHumanGate(row smithersdb.Row) bool {
 	request, err := takenMembers(dbrow.ColumnJSON(row, "request_json"))
@@ -53,7 +53,7 @@ func isHumanGate(row smithersdb.Row) bool {
 	return false
 }
 
-// ofParent tells whether something of the mailbox was there when the run was forked. Smithers
+// ofParent reports whether something of the mailbox was there when the run was forked. Smithers
 // takes nothing along but signals; a fork of ours has what its parent had, answers that were given here above all.
 func (f *facts) ofParent(atMs int64) bool {
 	return !f.Restored && f.Run.Parent != nil && atMs < f.Run.CreatedAtMs

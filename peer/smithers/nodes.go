@@ -6,7 +6,7 @@ import (
 	"github.com/git-smithers/git-smithers/snapshot"
 )
 
-// waitsForStart tells whether the run is a fork that was never started: then Smithers has no rows of its
+// waitsForStart reports whether the run is a fork that was never started: then Smithers has no rows of its
 // state but in the snapshot.
 func (f *facts) waitsForStart() bool { return f.Run.Parent != nil && f.Run.StartedAtMs == nil }
 

@@ -13,7 +13,7 @@ import (
 // outputColumn is a row of _smithers_output_schema_columns.
 type outputColumn struct{ Table, Column, Kind string }
 
-// isOutputs tells whether a table is for outputs of tasks.
+// isOutputs reports whether a table is for outputs of tasks.
 func isOutputs(table smithersdb.Table) bool {
 	for _, name := range []string{"run_id", "node_id", "iteration"} {
 		if !slices.ContainsFunc(table.Columns, func(c smithersdb.Column) bool { return c.Name == name }) {

@@ -42,13 +42,13 @@ func (x *exporting) place() error {
 	return err
 }
 
-// inWorkingCopy tells whether the root of the run was the top of a working copy where its paths were imported, which for
+// inWorkingCopy reports whether the root of the run was the top of a working copy where its paths were imported, which for
 // a fork of ours is with the run that it is from.
 func (x *exported) inWorkingCopy(s *timeline.Store) (bool, error) {
 	if x.row.VCSType != "" || x.imported || x.row.Parent == nil {
 		return x.row.VCSType != "", nil
 	}
-	parent, err := snapshot.ReadEntry(s.Parts().Objects, x.row.Parent.Commit)
+	parent, err := snapshot.ReadEntry(s.Objects(), x.row.Parent.Commit)
 	if err != nil {
 		return false, err
 	}

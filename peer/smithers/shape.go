@@ -23,7 +23,7 @@ type shape struct {
 	Texts map[string]string `json:"texts,omitempty"`
 }
 
-// isZero tells whether the snapshot is exactly as predicted.
+// isZero reports whether the snapshot is exactly as predicted.
 func (s *shape) isZero() bool {
 	return s.RunID == "" && s.Nodes.isZero() && len(s.Outputs) == 0 && s.Loops.isZero() && s.Keys == nil &&
 		len(s.Values) == 0 && s.Bare == nil && len(s.Texts) == 0

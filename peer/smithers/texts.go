@@ -84,7 +84,7 @@ func joinedPieces(pieces iter.Seq[[]byte], size int) []byte {
 	return b
 }
 
-// consistsOf tells whether a text consists of pieces, which need not be put together for that.
+// consistsOf reports whether a text consists of pieces, which need not be put together for that.
 func consistsOf(text string, pieces iter.Seq[[]byte]) bool {
 	for piece := range pieces {
 		if len(piece) > len(text) || text[:len(piece)] != string(piece) {

@@ -8,7 +8,7 @@ import (
 // Untold is what was answered here in a run that Smithers runs, and has not reached it: by the last import it
 // still asked, and had no such signal. It is in the run's mailbox all the same.
 type Untold struct {
-	// Imported tells whether the run itself was imported; one that was not, such as a fork that was made here, has
+	// Imported reports whether the run itself was imported; one that was not, such as a fork that was made here, has
 	// nothing else.
 	Imported bool
 	answers  answers

@@ -20,7 +20,6 @@ type copies struct {
 	ctx      context.Context //nolint:containedctx // of the import, which lives as long
 	store    *timeline.Store
 	database string // its path: it is no part of a working copy; "" for none
-	parts    timeline.Parts
 	release  func()
 	commits  map[string]snapshot.VCS
 	whole    map[objstore.ID]bool // trees of commits that were looked at: with all folders below them
@@ -29,14 +28,13 @@ type copies struct {
 }
 
 func newCopies(ctx context.Context, s *timeline.Store) (*copies, error) {
-	parts := s.Parts()
-	release, err := parts.Objects.Pin(ctx)
+	release, err := s.Objects().Pin(ctx)
 	if err != nil {
 		return nil, err
 	}
 	return &copies{
-		ctx: ctx, store: s, parts: parts, release: release,
-		commits: make(map[string]snapshot.VCS), whole: make(map[objstore.ID]bool), meter: objstore.NewTreeMeter(parts.Objects),
+		ctx: ctx, store: s, release: release,
+		commits: make(map[string]snapshot.VCS), whole: make(map[objstore.ID]bool), meter: objstore.NewTreeMeter(s.Objects()),
 		captured: make(map[string]*jjbridge.Captured),
 	}, nil
 }
@@ -69,7 +67,7 @@ func (c *copies) at(kind, pointer string) *snapshot.VCS {
 	key := kind + " " + pointer
 	if _, known := c.commits[key]; !known {
 		vcs := snapshot.VCS{Type: kind, CommitID: pointer}
-		if data, err := objstore.GetKind(c.parts.Objects, id, objstore.Commit); err == nil {
+		if data, err := objstore.GetKind(c.store.Objects(), id, objstore.Commit); err == nil {
 			c.read(&vcs, data)
 		}
 		c.commits[key] = vcs
@@ -78,7 +76,7 @@ func (c *copies) at(kind, pointer string) *snapshot.VCS {
 	return &vcs
 }
 
-// isChange tells whether a pointer is a change of jj, as Smithers once recorded it.
+// isChange reports whether a pointer is a change of jj, as Smithers once recorded it.
 func isChange(pointer string) bool {
 	return len(pointer) == 32 && strings.Trim(pointer, "klmnopqrstuvwxyz") == ""
 }
@@ -108,7 +106,7 @@ func (c *copies) read(vcs *snapshot.VCS, commit []byte) {
 	}
 }
 
-// isWhole tells whether all folders of a tree are in the repository, as they may not be where
+// isWhole reports whether all folders of a tree are in the repository, as they may not be where
 // git has pruned some of what nothing keeps, and whether the tree is within the bounds of what
 // others fetch. Files are not looked for: they come and go with their folders, but in a partial
 // clone.
@@ -117,7 +115,7 @@ func (c *copies) isWhole(tree objstore.ID) bool {
 		return whole
 	}
 	whole := false
-	if !c.parts.Repo.Config.IsPartial() {
+	if !c.store.Repo().Config.IsPartial() {
 		size, err := c.meter.Added(c.ctx, tree)
 		whole = err == nil && size.Check(tree) == nil
 	}
@@ -136,7 +134,7 @@ func (c *copies) base(ctx context.Context, vcs *snapshot.VCS) (objstore.ID, erro
 	if vcs.Type == snapshot.VCSJJ {
 		names = append(names, vcs.CommitID+"^") // @ itself is seldom in a branch
 	}
-	git := gitexec.New(c.parts.Repo, c.parts.Env)
+	git := gitexec.New(c.store.Repo(), c.store.Env())
 	for _, name := range names {
 		out, err := git.Run(ctx, "rev-parse", "--verify", "--quiet", name+"^{commit}")
 		if err != nil {

@@ -178,7 +178,7 @@ func withoutPassing(all []snapshot.VCS) []snapshot.VCS {
 	return out
 }
 
-// losesWorktree tells whether a task's worktree has other files afterwards.
+// losesWorktree reports whether a task's worktree has other files afterwards.
 func losesWorktree(vcs, after snapshot.VCS) bool {
 	return slices.ContainsFunc(vcs.Worktrees, func(w snapshot.Worktree) bool {
 		return !w.Tree.IsZero() && !slices.ContainsFunc(after.Worktrees, func(other snapshot.Worktree) bool {
@@ -208,7 +208,7 @@ func (r *runCopies) pointAt(a *snapshot.Attempt, frame int64, vcs *snapshot.VCS)
 	}
 }
 
-// hasOwn tells whether an attempt has a pointer of its own, or a worktree: then what is
+// hasOwn reports whether an attempt has a pointer of its own, or a worktree: then what is
 // captured of the run's working copy is not what it left.
 func (r *runCopies) hasOwn(a *snapshot.Attempt) bool {
 	i, known := r.byKey[snapshot.AttemptKey(a.NodeID, a.Iteration, a.Attempt)]
@@ -250,7 +250,7 @@ func (r *runCopies) capture(ctx context.Context, current *snapshot.VCS, atMs int
 	return &now, captured.Objects, nil
 }
 
-// sameFolder tells whether two paths lead to one folder.
+// sameFolder reports whether two paths lead to one folder.
 func sameFolder(a, b string) bool {
 	x, err := os.Stat(a)
 	if err != nil {

@@ -114,7 +114,7 @@ type watcher struct {
 	live bool
 }
 
-// behind tells whether there is something that is not imported, as far as that can be seen.
+// behind reports whether there is something that is not imported, as far as that can be seen.
 func (w *watcher) behind() bool {
 	return w.busy > 0 || w.cut > 0 || w.db != nil && (!w.begun || w.found != w.imported)
 }
@@ -128,10 +128,10 @@ func (w *watcher) close() {
 
 // look imports what is new, and tells how long to wait until the next look.
 func (w *watcher) look(ctx context.Context) (time.Duration, error) {
-	started := w.store.Parts().Now()
+	started := w.store.Now()
 	w.brief = false
 	err := w.try(ctx)
-	took := w.store.Parts().Now().Sub(started)
+	took := w.store.Now().Sub(started)
 	switch {
 	case errors.Is(err, errNotYet):
 		w.close()
@@ -139,19 +139,19 @@ func (w *watcher) look(ctx context.Context) (time.Duration, error) {
 		return w.req.Every, nil
 	case errors.Is(err, smithersdb.ErrBusy):
 		if w.busy++; w.busy == busyLooks {
-			w.store.Parts().Warn(fmt.Errorf("%s is locked by another process; it is read when it is not any more", w.path))
+			w.store.Warn(fmt.Errorf("%s is locked by another process; it is read when it is not any more", w.path))
 		}
 		return w.req.Every, nil
 	case errors.Is(err, smithersdb.ErrIncomplete):
 		w.close()
 		w.live = false // a copy is of something older
 		if w.cut++; w.cut == troubleLooks {
-			w.store.Parts().Warn(fmt.Errorf("%s is not whole; it is read when it is", w.path))
+			w.store.Warn(fmt.Errorf("%s is not whole; it is read when it is", w.path))
 		}
 		return w.req.Every, nil
 	case isAboutDatabase(err) && w.begun:
 		w.close()
-		w.store.Parts().Warn(err)
+		w.store.Warn(err)
 		return troubleLooks * w.req.Every, nil
 	}
 	w.busy, w.cut = 0, 0
@@ -224,7 +224,7 @@ func (w *watcher) notYet(err error) error {
 		return errNotYet
 	case errors.Is(err, smithersdb.ErrNotSmithers) && !errors.Is(err, smithersdb.ErrIndex):
 		if w.without++; w.without == troubleLooks { // an engine is faster
-			w.store.Parts().Warn(fmt.Errorf("%s has no tables of Smithers", w.path))
+			w.store.Warn(fmt.Errorf("%s has no tables of Smithers", w.path))
 		}
 		return errNotYet
 	}
@@ -403,12 +403,12 @@ func (w *watcher) last(ctx context.Context) error {
 		err = w.try(context.WithoutCancel(ctx))
 	}
 	if err != nil && !errors.Is(err, errNotYet) {
-		w.store.Parts().Warn(fmt.Errorf("what happened last is not imported: %w", err))
+		w.store.Warn(fmt.Errorf("what happened last is not imported: %w", err))
 	}
 	return nil
 }
 
-// isAboutDatabase tells whether it is the database that is in the way.
+// isAboutDatabase reports whether it is the database that is in the way.
 func isAboutDatabase(err error) bool {
 	code := fault.CodeOf(err)
 	return err != nil && (code == fault.InvalidDatabase || code == fault.DatabaseNotFound)

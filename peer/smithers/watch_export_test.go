@@ -31,5 +31,5 @@ func (l *Looking) Import(ctx context.Context) error {
 	return l.Look(ctx)
 }
 
-// HasCaughtUp tells whether Waiting would be called.
+// HasCaughtUp reports whether Waiting would be called.
 func (l *Looking) HasCaughtUp() bool { return !l.w.behind() }

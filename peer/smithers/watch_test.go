@@ -129,7 +129,7 @@ func (at *site) arrived(run string, frame int64) {
 	at.await(run+":"+strconv.FormatInt(frame, 10), func() bool { return at.has(run, frame) })
 }
 
-// has tells whether a frame of a run was reported. The caller holds the lock.
+// has reports whether a frame of a run was reported. The caller holds the lock.
 func (at *site) has(run string, frame int64) bool {
 	return slices.ContainsFunc(at.reports, func(r smithers.ImportedRun) bool {
 		return r.RunID == run && r.Err == nil && r.Frame >= frame

@@ -115,7 +115,7 @@ func (e *examination) tracked(ctx context.Context, run, component string) (objst
 	return objstore.ID{}, nil
 }
 
-// lostWhole reports the runs of which only the names are left.
+// lostWhole reports runs that have lost everything but their names.
 func (e *examination) lostWhole(ctx context.Context, named map[string]bool) error {
 	for _, component := range slices.Sorted(maps.Keys(named)) {
 		if none, err := e.hasNone(ctx, component); err != nil {

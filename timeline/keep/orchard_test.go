@@ -146,13 +146,13 @@ func (o *orchard) ourRefs() string {
 	return o.Git("for-each-ref", "--format=%(refname) %(objectname)", "refs/smithers", "refs/smithers-remote")
 }
 
-// has tells whether the repository has an object.
+// has reports whether the repository has an object.
 func (o *orchard) has(id string) bool {
 	_, err := o.GitErr("cat-file", "-e", id)
 	return err == nil
 }
 
-// isLoose tells whether an object is in a file of its own.
+// isLoose reports whether an object is in a file of its own.
 func (o *orchard) isLoose(id string) bool {
 	found, err := filepath.Glob(filepath.Join(o.GitDir, "objects", id[:2], id[2:]))
 	require.NoError(o.t, err)

@@ -16,15 +16,15 @@ type Effect struct {
 	TookMs int64 // how long that attempt took; the longest of several
 	Failed bool  // an attempt failed, or the run did
 	// Changed reports whether the captured files differ from those of the frame that this
-	// one goes on from. Lines counts the difference; nil if nobody has counted it.
+	// one continues. Lines counts the difference; nil if it is not counted yet.
 	Changed bool
 	Lines   *sqliteindex.Lines
 
 	trees sqliteindex.TreePair
 }
 
-// Effects returns the effects of the frames of a timeline of [Timeline], in their order, as the
-// index knows them. [CountLines] counts the lines that nobody has counted yet.
+// Effects returns the effects of the frames of a timeline, in their order, from the index alone.
+// [CountLines] counts the lines that are not in the index yet.
 func Effects(ctx context.Context, run *RunTimeline) ([]Effect, error) {
 	out := make([]Effect, len(run.Frames))
 	if len(out) == 0 {

@@ -85,7 +85,7 @@ func Branches(ctx context.Context, s *timeline.Store, run string) ([]Branch, err
 	return out, nil
 }
 
-// BranchOf is the record of the fork that a run is; nil when it is none.
+// BranchOf returns the record of a fork, or nil if the run is not a fork.
 func BranchOf(ctx context.Context, s *timeline.Store, run string) (*Branch, error) {
 	_, row, err := indexedRun(ctx, s, run)
 	if err != nil {

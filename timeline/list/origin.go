@@ -11,13 +11,13 @@ import (
 // Origin is where a run was forked from.
 type Origin struct {
 	At timeline.Address // as it is here
-	// Elsewhere tells that the run of that id here is another history than the one that this
-	// run was forked from.
+	// Elsewhere is true if this repository has a run of that id with another history than the
+	// parent's.
 	Elsewhere bool
 }
 
-// OriginOf finds out where the run of a row was forked from; nil for a run that is no fork.
-// A run that is not here is what the row says. That it cannot be told is as if it were not.
+// OriginOf returns the parent of the run of a row, or nil if the run is not a fork. If the parent
+// is not in this repository, or cannot be read, the address is the one in the row.
 func OriginOf(ctx context.Context, s *timeline.Store, row snapshot.Run) *Origin {
 	parent := row.Parent
 	if parent == nil {

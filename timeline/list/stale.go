@@ -5,9 +5,9 @@ import (
 	"github.com/git-smithers/git-smithers/timeline"
 )
 
-// Stale tells of a run from [Runs] whether it is running by its row, was claimed,
-// and no live process owns it. Runs of engines that claim nothing are never stale. It
-// looks at the claim's file, and reads no history.
+// Stale reports whether a run from [Runs] has the status running, was claimed, and is owned by
+// no live process. Runs of engines that claim nothing are never stale. Stale reads the claim's
+// file and no history.
 func Stale(s *timeline.Store, run RunInfo) bool {
 	return run.Status == string(snapshot.RunRunning) && run.epoch > 0 &&
 		!s.Owner(snapshot.Run{ID: run.RunID, Owner: run.owner}).Live

@@ -62,7 +62,7 @@ func (t *plan) keepMissing(draft *snapshot.Draft) error {
 	return err
 }
 
-// restoresShare tells whether the files that tasks share would be restored in a task's own worktree.
+// restoresShare reports whether the files that tasks share would be restored in a task's own worktree.
 func (t *plan) restoresShare(own *timeline.WorkingCopy) bool {
 	return len(t.files.All) > 0 && t.files.All[0].Name == "" && t.files.All[0].Copy.Root() == own.Root()
 }

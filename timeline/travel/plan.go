@@ -24,17 +24,17 @@ type plan struct {
 	confirm timeline.ConfirmRemoval        // asks about untracked files; nil: nobody is asked
 	stays   []string                       // absolute paths in the working copies that are left alone
 	agree   func(*snapshot.Workflow) error // see Redefinition; nil: nobody is asked
-	// turn says what becomes of the run on the tip as it is at that moment. It writes nothing.
+	// turn returns how the run changes, computed on the tip of that moment. It writes nothing.
 	turn func(at int64) (*turn, error)
 	out  *Result
 }
 
-// turn is what becomes of a run.
+// turn is how a run changes.
 type turn struct {
 	then     *snapshot.Entry    // whose state and rendered tree the run gets; nil: the tip's
 	state    []snapshot.Change  // of that state
 	based    *int64             // the frame that it goes on from; nil: the tip's
-	steps    *stepping          // what becomes of attempts; nil: nothing
+	steps    *stepping          // how attempts change; nil: not at all
 	status   snapshot.RunStatus // "": as it is
 	rendered json.RawMessage    // in place of the one of then; nil: that
 	workflow *snapshot.Workflow // nil: as it is
@@ -152,7 +152,7 @@ func (t *plan) endCommands(ctx context.Context) {
 	}
 }
 
-// sameOps tells whether nothing was done to a run as a whole between two entries.
+// sameOps reports whether nothing was done to a run as a whole between two entries.
 func sameOps(a, b *snapshot.Entry) (bool, error) {
 	before, err := a.Ops()
 	if err != nil {

@@ -9,16 +9,16 @@ import (
 	"github.com/git-smithers/git-smithers/timeline"
 )
 
-// Redefinition is the workflow with which a run goes on after a travel or reset. The
-// zero value leaves it as it is at the frame.
+// Redefinition is the workflow that a run continues with after a travel or reset. The zero
+// value keeps the workflow of the frame.
 type Redefinition struct {
 	Workflow     *snapshot.Workflow
 	WorkflowPath string
 	// File is the workflow file, as an absolute path; "" for none. In every working copy, it
 	// and the symbolic links that lead to it stay as they are.
 	File string
-	// Agree is asked whether the run may go on with the definition that it then has, before
-	// anything is written; nil: nobody is asked.
+	// Agree is asked, before anything is written, whether the run may continue with its definition;
+	// nil: nothing is asked.
 	Agree func(*snapshot.Workflow) error
 	// Prepare returns the changes that fit a state to the workflow; nil: none.
 	Prepare func(*snapshot.State) ([]snapshot.Change, error)
@@ -36,7 +36,7 @@ type Request struct {
 	Redefinition
 }
 
-// Result is what a travel, reset or undo made of a run. No slice but PassedOver is nil.
+// Result is the outcome of a travel, reset or undo. No slice but PassedOver is nil.
 type Result struct {
 	Run       string
 	Op        snapshot.Op
@@ -47,8 +47,8 @@ type Result struct {
 	Reset     []string             // keys of nodes that are pending and were not
 	Cancelled []string             // keys of attempts that are marked cancelled and were not
 	Dropped   []int64              // numbers of the frames that are dropped and were not
-	Files     *timeline.Restored   // what became of the working copy; nil where it was left alone
-	Worktrees []*timeline.Restored // and of tasks' own worktrees
+	Files     *timeline.Restored   // of the working copy; nil if it was left alone
+	Worktrees []*timeline.Restored // of tasks' own worktrees
 	Missing   []string             // tasks whose own worktree of then is not here any more
 	NoFiles   string               // why, in words, where files were asked for and the frame has none
 	// PassedOver are the newer ops that an undo without a run left alone, as they were not done here, the newest first.

@@ -93,7 +93,7 @@ func undoNewest(ctx context.Context, s *timeline.Store, req UndoRequest) (*Resul
 	return t.do(ctx)
 }
 
-// filesAlone tells whether an op left the state as it was.
+// filesAlone reports whether an op left the state as it was.
 func filesAlone(op snapshot.Op) bool {
 	return op.Kind == snapshot.OpRevert || op.Kind == snapshot.OpRestore
 }

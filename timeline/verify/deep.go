@@ -13,9 +13,9 @@ import (
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
 
-// Deep does what [Runs] does, and also reads every file that holds objects, also copies that
-// nobody needs as long as there is a good one, and compares each row of the index with
-// what the refs say. progress, unless it is nil, is told how many of the files are done.
+// Deep does what [Runs] does, and also reads every file that holds objects, including second
+// copies, and compares each row of the index with the refs. progress, if it is not nil, is
+// called with the number of files that are done.
 func Deep(ctx context.Context, s *timeline.Store, progress func(done, total int), runs ...string) (*Report, error) {
 	var ids []string
 	for _, run := range runs {
@@ -109,8 +109,8 @@ func componentRun(component string) string {
 	return component
 }
 
-// Index compares the rows of the index with what the refs say; those of the runs
-// with these ids alone, if there are any. The index is not brought up to date, nor made anew.
+// Index compares the rows of the index with the refs: the rows of the runs with these ids, or
+// all rows without any id. It neither updates nor rebuilds the index.
 func Index(ctx context.Context, s *timeline.Store, runIDs ...string) ([]sqliteindex.Flaw, error) {
 	flaws, err := sqliteindex.Check(ctx, s.IndexOptions(), slices.Clip(runIDs)...)
 	return flaws, timeline.Explain(err)

@@ -10,17 +10,16 @@ import (
 	"github.com/git-smithers/git-smithers/timeline"
 )
 
-// Entries checks the entries of a run from a tip down to one that is known to be
-// good, which is not looked at; the zero id means all. Everything is checked that Verify
-// checks, but for refs, and for the bytes of captured files, which git has checked against
-// their ids when it brought them. The frame that the run was forked from is looked at,
-// too. Problems are returned as such; an error means that there is none. met, unless it is
-// nil, is called at each entry.
+// Entries checks the entries of a run from tip down to until, an entry that is known to be
+// good and is not checked; the zero id means all. It checks what [Runs] checks, except for
+// refs, and for the bytes of captured files: git has checked those against their ids when it
+// fetched them. It also checks the frame that the run was forked from. met, if it is not nil,
+// is called at each entry. With an error there are no problems to return.
 func Entries(ctx context.Context, s *timeline.Store, run string, tip, until objstore.ID, met func()) ([]Problem, error) {
 	return NewEntryVerifier(s).Verify(ctx, run, tip, until, met)
 }
 
-// EntryVerifier checks entries of several runs as VerifyEntries does, and reads the captured
+// EntryVerifier checks entries of several runs as [Entries] does, and reads the captured
 // trees that they share once. For one goroutine at a time.
 type EntryVerifier struct {
 	store *timeline.Store
@@ -34,7 +33,7 @@ func NewEntryVerifier(s *timeline.Store) *EntryVerifier {
 	return &EntryVerifier{s, files}
 }
 
-// Verify is Store.VerifyEntries.
+// Verify checks the entries of one run; see [Entries].
 func (e *EntryVerifier) Verify(ctx context.Context, run string, tip, until objstore.ID, met func()) ([]Problem, error) {
 	if met == nil {
 		met = func() {}

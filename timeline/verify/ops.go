@@ -146,7 +146,7 @@ func (o *opsVerifier) check(tip *snapshot.Entry) error {
 	return nil
 }
 
-// agrees tells whether an op and those that it names say the same. ops has op n at n-1.
+// agrees reports whether an op and those that it names say the same. ops has op n at n-1.
 func agrees(op snapshot.Op, ops []snapshot.Op) bool {
 	if op.Undoes != 0 && (ops[op.Undoes-1].UndoneBy != op.Number || ops[op.Undoes-1].Kind == snapshot.OpUndo) {
 		return false

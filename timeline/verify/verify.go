@@ -20,14 +20,14 @@ import (
 // Problem is one thing that is wrong with stored history.
 type Problem struct {
 	Run    string     `json:"runId"`
-	Frame  *int64     `json:"frame"` // nil where no frame is meant
+	Frame  *int64     `json:"frame"` // nil if the problem is in no frame
 	Commit string     `json:"commit,omitempty"`
-	File   string     `json:"file,omitempty"` // below the common directory, where a file is meant and no run
+	File   string     `json:"file,omitempty"` // relative to the common directory; "" if the problem is in a run
 	Code   fault.Code `json:"code"`
 	What   string     `json:"message"`
 }
 
-// Report is what a verification looked at and found. Problems is never nil.
+// Report is what a verification read and found. Problems is never nil.
 type Report struct {
 	Runs    int `json:"runs"`
 	Entries int `json:"entries"`
@@ -42,10 +42,10 @@ type Report struct {
 // Runs reads the named runs (ids or unique prefixes), or all of them, and checks
 // every entry that their tips reach: each object against its id, each encoding
 // against the one that is valid, content hashes, the sums of pages, frame deltas,
-// the numbering of frames, events, signals and ops, what an entry may change of the one
-// before it, the captured files, and the frame refs. What a partial clone lacks and a remote promises
-// is no problem, and is not fetched. Verify changes nothing but a newest frame's ref that a crash left out. Problems are in the report; an error means that
-// there is none.
+// the numbering of frames, events, signals and ops, the changes that an entry may make,
+// the captured files, and the frame refs. Objects that a remote promises to a partial clone
+// are neither problems nor fetched. Runs writes nothing, except the ref of a newest frame
+// that a crash left out. Problems are in the report; with an error there is no report.
 func Runs(ctx context.Context, s *timeline.Store, runs ...string) (*Report, error) {
 	v := newVerifier(s)
 	report, err := v.runs(ctx, runs)

@@ -210,7 +210,7 @@ var (
 	importWord = pattern(`\bimport\b\s*([^.\s]|$)|\brequire\b|\bfrom\s*["'/]|\bexport\s*["'/]|\\u`)
 )
 
-// mayImport tells whether a part of a file may import a module by a relative path.
+// mayImport reports whether a part of a file may import a module by a relative path.
 func mayImport(part string) bool {
 	if !importWord().MatchString(part) {
 		return false

@@ -16,7 +16,7 @@ type Root string
 // RootMark stands for the path of the root in predicted rows. Restore replaces it with the path.
 const RootMark = "\x00root"
 
-// pathColumn tells whether a column has paths of the machine, and whether it is JSON with
+// pathColumn reports whether a column has paths of the machine, and whether it is JSON with
 // such paths in it.
 func pathColumn(table, column string) (paths, isJSON bool) {
 	switch {
@@ -73,7 +73,7 @@ func (r Root) Split(text string, isJSON bool) []string {
 	}
 }
 
-// wholePath tells whether what is between start and end is a path from its beginning, up to the
+// wholePath reports whether what is between start and end is a path from its beginning, up to the
 // end of a name.
 func wholePath(text string, start, end int, isJSON bool) bool {
 	if isJSON {

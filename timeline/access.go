@@ -1,0 +1,52 @@
+package timeline
+
+import (
+	"context"
+	"time"
+
+	"github.com/git-smithers/git-smithers/internal/gitexec"
+	"github.com/git-smithers/git-smithers/jjbridge"
+	"github.com/git-smithers/git-smithers/objstore"
+	"github.com/git-smithers/git-smithers/refs"
+	"github.com/git-smithers/git-smithers/snapshot"
+)
+
+// CheckNew reports whether a run of the id can be created. Codes: invalid_run_id, run_pruned.
+func (s *Store) CheckNew(ctx context.Context, id string) error {
+	if _, err := newTip(id); err != nil {
+		return err
+	}
+	return s.refusePruned(ctx, id)
+}
+
+// The parts of a store, for the packages that are built on it. They stay valid until the store is closed.
+
+// Repo returns the repository's folders and configuration.
+func (s *Store) Repo() gitexec.Repo { return s.repo }
+
+// Workspace returns the working copy that the store was opened in.
+func (s *Store) Workspace() *jjbridge.Workspace { return s.workspace }
+
+// Env returns the environment that git runs under. The caller must not change it.
+func (s *Store) Env() []string { return s.env }
+
+// Objects returns the repository's objects.
+func (s *Store) Objects() *objstore.Store { return s.objects }
+
+// Refs returns the repository's refs.
+func (s *Store) Refs() *refs.DB { return s.refs }
+
+// Now returns the time by the clock that dates entries.
+func (s *Store) Now() time.Time { return s.now() }
+
+// Warn reports what went wrong without harm to stored history.
+func (s *Store) Warn(err error) { s.warn(err) }
+
+// Settings returns the configuration that the store obeys.
+func (s *Store) Settings() Settings { return s.settings }
+
+// Store returns the store that h belongs to.
+func (h *Head) Store() *Store { return h.store }
+
+// FrameCache returns the rendered frames that were reconstructed last.
+func (s *Store) FrameCache() *snapshot.FrameCache { return s.frames }

@@ -14,13 +14,14 @@ type predictor func(*facts, smithersdb.Table, []outputColumn) ([]smithersdb.Row,
 // errNotImported means that prediction and difference do not make the rows that were imported.
 var errNotImported = errors.New("its rows are not those that were imported")
 
-// checkImported compares the rows of a run that is as it was imported with the digest that the import stored. An import of
-// an older version stored only the digest of the rows with their paths; in another folder its rows cannot be checked.
+// checkImported compares the rows of a run that is as it was imported with the digests that the import stored. An import of
+// an older version stored only the digest of the rows with their paths: in another folder its rows cannot be checked, and
+// are refused.
 func (x *exporting) checkImported(all runRows) error {
 	if !x.exact || all.has(x.peer.Pass.Rows) {
 		return nil
 	}
-	marked, moved := maps.Clone(all.rows), false
+	marked := maps.Clone(all.rows)
 	for _, table := range all.tables {
 		if !dbrow.HasPaths(table) {
 			continue
@@ -29,11 +30,10 @@ func (x *exporting) checkImported(all runRows) error {
 		if err != nil {
 			return err
 		}
-		_, found := dbrow.Root(dbrow.RootMark).Movable(table, rows)
-		marked[table.Name], moved = rows, moved || found
+		marked[table.Name] = rows
 	}
 	all.rows = marked
-	if want := x.peer.Pass.Movable; want == "" && moved || want != "" && all.has(want) {
+	if want := x.peer.Pass.Movable; want != "" && all.has(want) {
 		return nil
 	}
 	return errNotImported

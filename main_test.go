@@ -19,7 +19,7 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"github.com/git-smithers/git-smithers/internal/repotest"
-	"github.com/git-smithers/git-smithers/internal/smithersdb/smithersdbtest"
+	"github.com/git-smithers/git-smithers/peer/smithers/source/sourcetest"
 )
 
 var update = flag.Bool("update", false, "rewrite golden sections in testdata/script")
@@ -216,7 +216,7 @@ func sqlite(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 2 {
 		ts.Fatalf("usage: sqlite database file")
 	}
-	ts.Check(smithersdbtest.Exec(context.Background(), ts.MkAbs(args[0]), ts.ReadFile(args[1])))
+	ts.Check(sourcetest.Exec(context.Background(), ts.MkAbs(args[0]), ts.ReadFile(args[1])))
 }
 
 // contains checks that a file, or the last command's output, has a text in it, byte for byte.

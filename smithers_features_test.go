@@ -13,7 +13,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/git-smithers/git-smithers/internal/smithersdb/smithersdbtest"
+	"github.com/git-smithers/git-smithers/peer/smithers/source/sourcetest"
 )
 
 // TestSmithersFeaturesComeInAndGoBack has the real Smithers do all that it does without a model or a network: agents with
@@ -72,7 +72,7 @@ func (p *peer) comesBack() {
 // rows are what a database has of runs, by table, but for what belongs to processes.
 func (p *peer) rows(database string) map[string][]string {
 	p.t.Helper()
-	all, err := smithersdbtest.Dump(p.t.Context(), filepath.Join(p.Dir, database), func(_, column string) bool {
+	all, err := sourcetest.Dump(p.t.Context(), filepath.Join(p.Dir, database), func(_, column string) bool {
 		switch column {
 		case "runtime_owner_id", "heartbeat_at_ms", "hijack_requested_at_ms", "hijack_target", "cancel_request_client_pid",
 			"cancel_request_client_identity":
@@ -169,7 +169,7 @@ func (p *peer) forksOfAllKindsGoOn() {
 	for _, run := range []string{"sooner", "sooner:child:pages:0", "part-again"} {
 		assert.Contains(p.t, p.ok("show", run, "--json"), `"status":"finished"`, run)
 	}
-	attempts, err := smithersdbtest.Query(p.t.Context(), filepath.Join(p.Dir, "smithers.db"),
+	attempts, err := sourcetest.Query(p.t.Context(), filepath.Join(p.Dir, "smithers.db"),
 		`SELECT node_id FROM _smithers_attempts WHERE run_id = 'sooner' AND node_id IN ('ask', 'soon')`)
 	require.NoError(p.t, err)
 	assert.Equal(p.t, [][]string{{"soon"}}, attempts, "what was finished is not done again")

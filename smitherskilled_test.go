@@ -16,7 +16,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/git-smithers/git-smithers/internal/repotest"
-	"github.com/git-smithers/git-smithers/internal/smithersdb/smithersdbtest"
+	"github.com/git-smithers/git-smithers/peer/smithers/source/sourcetest"
 )
 
 // doomed is a repository whose commands about Smithers' databases are killed, each time in a copy of it.
@@ -155,7 +155,7 @@ func rowsOf(t *testing.T, dir string) string {
 	t.Helper()
 	path := filepath.Join(dir, "jj.db")
 	query := func(text string) [][]string {
-		rows, err := smithersdbtest.Query(context.Background(), path, text)
+		rows, err := sourcetest.Query(context.Background(), path, text)
 		require.NoError(t, err)
 		return rows
 	}

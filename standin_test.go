@@ -12,7 +12,7 @@ import (
 	"path/filepath"
 	"strconv"
 
-	"github.com/git-smithers/git-smithers/internal/smithersdb/smithersdbtest"
+	"github.com/git-smithers/git-smithers/peer/smithers/source/sourcetest"
 )
 
 // standIn is what scripts have in the place of Smithers: it resumes a run in ./smithers.db as Smithers does,
@@ -39,7 +39,7 @@ func standInUp(args []string) error {
 	}
 	const database = "smithers.db"
 	workflow, run, ctx := args[1], args[3], context.Background()
-	rows, err := smithersdbtest.Query(ctx, database,
+	rows, err := sourcetest.Query(ctx, database,
 		`SELECT workflow_path, workflow_hash, json_extract(config_json, '$.__smithersDurability.version'),
 			json_extract(config_json, '$.rootDir'), vcs_root FROM _smithers_runs WHERE run_id = ?`, run)
 	if err != nil || len(rows) != 1 {
@@ -66,7 +66,7 @@ func standInUp(args []string) error {
 	if err := standInInterrupts(); err != nil {
 		return err
 	}
-	err = smithersdbtest.Exec(ctx, database, fmt.Sprintf(`
+	err = sourcetest.Exec(ctx, database, fmt.Sprintf(`
 		BEGIN;
 		INSERT INTO _smithers_snapshots
 		SELECT run_id, frame_no + 1, nodes_json, outputs_json, ralph_json, input_json, vcs_pointer, NULL, content_hash, created_at_ms + 1000

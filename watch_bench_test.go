@@ -13,7 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/git-smithers/git-smithers/internal/repotest"
-	"github.com/git-smithers/git-smithers/internal/smithersdb/smithersdbtest"
+	"github.com/git-smithers/git-smithers/peer/smithers/source/sourcetest"
 )
 
 // What an engine's commit takes, alone and while a watch captures what it commits. The engine rests
@@ -52,7 +52,7 @@ func commits(b *testing.B, database string) (took []time.Duration) {
 	for _, name := range []string{"", "-wal", "-shm"} {
 		_ = os.Remove(database + name)
 	}
-	engine, err := smithersdbtest.Begin(context.Background(), "testdata/smithers/jj-pristine-31frames.db", database)
+	engine, err := sourcetest.Begin(context.Background(), "testdata/smithers/jj-pristine-31frames.db", database)
 	require.NoError(b, err)
 	for frame := int64(1); frame <= 31; frame++ {
 		time.Sleep(20 * time.Millisecond)

@@ -12,19 +12,19 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/git-smithers/git-smithers/internal/smithersdb/smithersdbtest"
+	"github.com/git-smithers/git-smithers/peer/smithers/source/sourcetest"
 )
 
 // engine begins to write smithers.db in the working copy, from what Smithers has written elsewhere.
-func (w *world) engine() *smithersdbtest.Engine {
+func (w *world) engine() *sourcetest.Engine {
 	w.t.Helper()
 	content, err := os.ReadFile("testdata/smithers/git-run-fork-replay.db")
 	require.NoError(w.t, err)
 	source := filepath.Join(w.t.TempDir(), "source.db")
 	require.NoError(w.t, os.WriteFile(source, content, 0o600))
-	require.NoError(w.t, smithersdbtest.Exec(context.Background(), source,
+	require.NoError(w.t, sourcetest.Exec(context.Background(), source,
 		"UPDATE _smithers_runs SET vcs_root = '"+w.Dir+"'; UPDATE _smithers_attempts SET jj_cwd = '"+w.Dir+"' WHERE jj_cwd IS NOT NULL"))
-	engine, err := smithersdbtest.Begin(context.Background(), source, filepath.Join(w.Dir, "smithers.db"))
+	engine, err := sourcetest.Begin(context.Background(), source, filepath.Join(w.Dir, "smithers.db"))
 	require.NoError(w.t, err)
 	w.t.Cleanup(func() { require.NoError(w.t, engine.Close()) })
 	return engine
@@ -149,7 +149,7 @@ func TestAWatchWaitsForACopyAndSaysWhichAnswersAnswerNothingAnyMore(t *testing.T
 
 	asksAgain := func() {
 		require.NoError(t, w.command("approve", run).Run())
-		require.NoError(t, smithersdbtest.Exec(t.Context(), database, "UPDATE _smithers_approvals SET requested_at_ms = requested_at_ms + 1"))
+		require.NoError(t, sourcetest.Exec(t.Context(), database, "UPDATE _smithers_approvals SET requested_at_ms = requested_at_ms + 1"))
 	}
 	asksAgain()
 	watch.warns("ship::0 was approved here, and Smithers, which was not told, has asked that again since\n")

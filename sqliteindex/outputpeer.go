@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/git-smithers/git-smithers/internal/smithersdb"
+	"github.com/git-smithers/git-smithers/internal/smithersnames"
 	"github.com/git-smithers/git-smithers/objstore"
 	"github.com/git-smithers/git-smithers/snapshot"
 )
@@ -39,7 +39,7 @@ func addPeers(r objstore.Reader, declared map[string]outputColumns, tip *snapsho
 		return err
 	}
 	for _, key := range keys {
-		t, known := tables[smithersdb.SnakeName(key)]
+		t, known := tables[smithersnames.SnakeName(key)]
 		if !known {
 			continue
 		}
@@ -58,7 +58,7 @@ func addPeers(r objstore.Reader, declared map[string]outputColumns, tip *snapsho
 // forked from, because a new fork has no tables of its own. Unreadable schemas are ignored.
 func peerTables(r objstore.Reader, e *snapshot.Entry, keys []string) (map[string]peerTable, error) {
 	tables := make(map[string]peerTable)
-	unknown := func(key string) bool { _, known := tables[smithersdb.SnakeName(key)]; return !known }
+	unknown := func(key string) bool { _, known := tables[smithersnames.SnakeName(key)]; return !known }
 	for e != nil && slices.ContainsFunc(keys, unknown) {
 		engines, err := e.ExtEngines()
 		if err != nil || !slices.Contains(engines, peerEngine) {
@@ -106,7 +106,7 @@ func firstOutput(state *snapshot.State, key string) ([]byte, error) {
 func (t peerTable) columns(output map[string]json.RawMessage) outputColumns {
 	properties := make(map[string]string, len(output))
 	for _, name := range slices.Sorted(maps.Keys(output)) {
-		properties[smithersdb.SnakeName(name)] = name
+		properties[smithersnames.SnakeName(name)] = name
 	}
 	var columns outputColumns
 	for _, c := range t.Columns {

@@ -8,7 +8,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/git-smithers/git-smithers/internal/smithersdb"
+	"github.com/git-smithers/git-smithers/internal/smithersnames"
 )
 
 // schema is the content of a database. The database's header identifies the schema and its version. A
@@ -22,13 +22,13 @@ type schema struct {
 
 // baseSchema returns the schema of the index that every list opens. Fewer tables open faster.
 func baseSchema() schema {
-	return schema{applicationID: smithersdb.IndexID, version: 6, tables: []string{baseTables, linesTable}}
+	return schema{applicationID: smithersnames.IndexID, version: 6, tables: []string{baseTables, linesTable}}
 }
 
 // detailSchema returns the schema of the index with details. It includes the base tables, so
 // that one query can use both.
 func detailSchema() schema {
-	return schema{applicationID: smithersdb.DetailIndexID, version: 6, tables: []string{baseTables, detailTables}}
+	return schema{applicationID: smithersnames.DetailIndexID, version: 6, tables: []string{baseTables, detailTables}}
 }
 
 // create creates the tables of an empty database.

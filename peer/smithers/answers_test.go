@@ -9,9 +9,9 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/git-smithers/git-smithers/internal/smithersdb/smithersdbtest"
 	"github.com/git-smithers/git-smithers/objstore/page"
 	"github.com/git-smithers/git-smithers/peer/smithers"
+	"github.com/git-smithers/git-smithers/peer/smithers/source/sourcetest"
 	"github.com/git-smithers/git-smithers/snapshot"
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
@@ -118,7 +118,7 @@ func TestASignalThatWasSentHereKeepsItsNumberWhenSmithersGetsOthers(t *testing.T
 	h.takes(path)
 	h.sends("here", 1795199900000)
 	for i, name := range []string{"first", "second"} {
-		require.NoError(t, smithersdbtest.Exec(t.Context(), path, signalRow(40+i, name, 1795199900001+int64(i))))
+		require.NoError(t, sourcetest.Exec(t.Context(), path, signalRow(40+i, name, 1795199900001+int64(i))))
 		h.takes(path)
 	}
 	assert.Equal(t, map[int64]string{0: "here", 1: "first", 2: "second"}, h.signals())
@@ -132,14 +132,14 @@ func TestASignalThatSmithersIsToldAmongOthersIsThereOnce(t *testing.T) {
 	path := copyOf(t, gitFixture)
 	h.takes(path)
 	h.sends("here", 1795199900000)
-	require.NoError(t, smithersdbtest.Exec(t.Context(), path, signalRow(40, "first", 1795199900001)))
+	require.NoError(t, sourcetest.Exec(t.Context(), path, signalRow(40, "first", 1795199900001)))
 	h.takes(path)
-	require.NoError(t, smithersdbtest.Exec(t.Context(), path, signalRow(41, "here", 1795199900002)+
+	require.NoError(t, sourcetest.Exec(t.Context(), path, signalRow(41, "here", 1795199900002)+
 		`; UPDATE _smithers_signals SET payload_json = '{"a":1}' WHERE seq = 41`))
 	h.takes(path)
 	assert.Equal(t, map[int64]string{0: "first", 1: "here"}, h.signals())
 
-	require.NoError(t, smithersdbtest.Exec(t.Context(), path, signalRow(42, "second", 1795199900003)))
+	require.NoError(t, sourcetest.Exec(t.Context(), path, signalRow(42, "second", 1795199900003)))
 	h.takes(path)
 	assert.Equal(t, map[int64]string{0: "first", 1: "here", 2: "second"}, h.signals())
 	h.exactRun(path, replayRun)
@@ -153,10 +153,10 @@ func TestOfSignalsThatAreAlikeSmithersIsToldAsManyAsItHas(t *testing.T) {
 	h.sends("here", 1795199900000)
 	h.sends("here", 1795199900001)
 	for number, untold := range []bool{true, false} {
-		require.NoError(t, smithersdbtest.Exec(t.Context(), path, strings.ReplaceAll(
+		require.NoError(t, sourcetest.Exec(t.Context(), path, strings.ReplaceAll(
 			signalRow(40+number, "here", 1795199900002+int64(number)), `{"b":2}`, `{"a":1}`)))
 		for range 2 {
-			require.NoError(t, smithersdbtest.Exec(t.Context(), path, `UPDATE _smithers_nodes SET updated_at_ms = updated_at_ms + 1`))
+			require.NoError(t, sourcetest.Exec(t.Context(), path, `UPDATE _smithers_nodes SET updated_at_ms = updated_at_ms + 1`))
 			h.takes(path)
 			assert.Len(t, h.signals(), 2)
 			head, err := h.Head(t.Context(), replayRun)
@@ -176,7 +176,7 @@ func TestEventsOfOursAndOfSmithersAreExportedUnderNumbersOfTheirOwn(t *testing.T
 	path := copyOf(t, gitFixture)
 	h.takes(path)
 	h.approves()
-	require.NoError(t, smithersdbtest.Exec(t.Context(), path, granted(1795199900001)))
+	require.NoError(t, sourcetest.Exec(t.Context(), path, granted(1795199900001)))
 	h.takes(path)
 	h.exactRun(path, replayRun)
 	h.sends("here", 1795199900002)
@@ -200,7 +200,7 @@ func TestADatabaseThatSaysNothingButWhatWasExportedChangesNothing(t *testing.T) 
 		assert.Equal(t, smithers.OutcomeUnchanged, h.takes(path).Outcome)
 		assert.Equal(t, tip, h.entry(replayRun).ID)
 	}
-	require.NoError(t, smithersdbtest.Exec(t.Context(), path, granted(1795199900002)))
+	require.NoError(t, sourcetest.Exec(t.Context(), path, granted(1795199900002)))
 	assert.Equal(t, smithers.OutcomeContinued, h.takes(path).Outcome, "Smithers' own is the run's still")
 	assert.Equal(t, smithers.OutcomeUnchanged, h.takes(first).Outcome, "and what was exported says nothing new")
 }
@@ -211,7 +211,7 @@ func TestAnExportedRunThatSmithersEndedIsContinued(t *testing.T) {
 	h.takes(copyOf(t, gitFixture))
 	h.approves()
 	path := h.gives()
-	require.NoError(t, smithersdbtest.Exec(t.Context(), path, `UPDATE _smithers_runs SET status = 'cancelled'`))
+	require.NoError(t, sourcetest.Exec(t.Context(), path, `UPDATE _smithers_runs SET status = 'cancelled'`))
 	assert.Equal(t, smithers.OutcomeContinued, h.takes(path).Outcome)
 	row, err := h.entry(replayRun).RunRow()
 	require.NoError(t, err)
@@ -224,12 +224,12 @@ func TestEventsThatWereExportedComeBackOnce(t *testing.T) {
 	path := copyOf(t, gitFixture)
 	h.takes(path)
 	h.approves()
-	require.NoError(t, smithersdbtest.Exec(t.Context(), path, granted(1795199900001)))
+	require.NoError(t, sourcetest.Exec(t.Context(), path, granted(1795199900001)))
 	h.takes(path)
 	h.sends("here", 1795199900002)
 	resumed := h.gives()
 	h.sends("later", 1795199900003)
-	require.NoError(t, smithersdbtest.Exec(t.Context(), resumed, `UPDATE _smithers_runs SET status = 'running', finished_at_ms = NULL;
+	require.NoError(t, sourcetest.Exec(t.Context(), resumed, `UPDATE _smithers_runs SET status = 'running', finished_at_ms = NULL;
 		INSERT INTO _smithers_events SELECT run_id, max(seq) + 1, 1795199900004, 'RunStarted',
 			'{"type":"RunStarted","runId":"`+replayRun+`","timestampMs":1795199900004}' FROM _smithers_events`))
 	h.takes(resumed)
@@ -270,7 +270,7 @@ func TestAnAnswerToWhichSmithersHasAnotherIsToldOnce(t *testing.T) {
 			h.takes(path)
 			h.approves()
 			assert.Empty(t, h.takes(path).Overruled, "Smithers still asks")
-			require.NoError(t, smithersdbtest.Exec(t.Context(), path, strings.ReplaceAll(granted(decided+1), "'approved'", "'"+there+"'")))
+			require.NoError(t, sourcetest.Exec(t.Context(), path, strings.ReplaceAll(granted(decided+1), "'approved'", "'"+there+"'")))
 			assert.Equal(t, want, h.takes(path).Overruled)
 			assert.Empty(t, h.takes(path).Overruled)
 			is, ok, err := stateOf(t, h.entry(replayRun)).Approvals().Get(snapshot.Key("ship", 0))
@@ -288,11 +288,11 @@ func TestADatabaseThatLacksWhatWasImportedSinceItWasExportedIsRefused(t *testing
 	h.takes(path)
 	h.approves()
 	exported := h.gives()
-	require.NoError(t, smithersdbtest.Exec(t.Context(), path, strings.ReplaceAll(granted(decided+1), "'approved'", "'denied'")))
+	require.NoError(t, sourcetest.Exec(t.Context(), path, strings.ReplaceAll(granted(decided+1), "'approved'", "'denied'")))
 	require.Len(t, h.takes(path).Overruled, 1)
 	tip := h.entry(replayRun).ID
 
-	require.NoError(t, smithersdbtest.Exec(t.Context(), exported, signalRow(41, "went on", decided+2)+
+	require.NoError(t, sourcetest.Exec(t.Context(), exported, signalRow(41, "went on", decided+2)+
 		fmt.Sprintf(`; INSERT INTO _smithers_events SELECT run_id, max(seq) + 1, %d, 'SignalReceived', '{}' FROM _smithers_events WHERE run_id = '%s'`,
 			decided+2, replayRun)))
 	err := h.take(exported, replayRun)[replayRun].Err
@@ -304,7 +304,7 @@ func TestADatabaseThatLacksWhatWasImportedSinceItWasExportedIsRefused(t *testing
 // goesOn has Smithers write an event in a database.
 func goesOn(t *testing.T, path string, atMs int64) {
 	t.Helper()
-	require.NoError(t, smithersdbtest.Exec(t.Context(), path, fmt.Sprintf(`INSERT INTO _smithers_events SELECT run_id, max(seq) + 1, %[2]d, 'RunStarted',
+	require.NoError(t, sourcetest.Exec(t.Context(), path, fmt.Sprintf(`INSERT INTO _smithers_events SELECT run_id, max(seq) + 1, %[2]d, 'RunStarted',
 		'{"type":"RunStarted","runId":"%[1]s","timestampMs":%[2]d}' FROM _smithers_events WHERE run_id = '%[1]s'`, replayRun, atMs)))
 }
 
@@ -376,7 +376,7 @@ func TestARequestThatIsCancelledHereAndThereIsNotOverruled(t *testing.T) {
 	path := copyOf(t, gitFixture, asks("human:q", 1795199229000))
 	h.takes(path)
 	h.cancels()
-	require.NoError(t, smithersdbtest.Exec(t.Context(), path, `UPDATE _smithers_human_requests SET status = 'cancelled', answered_at_ms = 1795199900001`))
+	require.NoError(t, sourcetest.Exec(t.Context(), path, `UPDATE _smithers_human_requests SET status = 'cancelled', answered_at_ms = 1795199900001`))
 	run := h.takes(path)
 	assert.Empty(t, run.Overruled)
 	assert.Empty(t, run.Dropped)
@@ -426,11 +426,11 @@ func TestAnAnswerToWhatSmithersDoesNotAskAnyMoreIsToldOnce(t *testing.T) {
 			h.takes(path)
 			h.approves()
 			h.cancels()
-			require.NoError(t, smithersdbtest.Exec(t.Context(), path, c.then))
+			require.NoError(t, sourcetest.Exec(t.Context(), path, c.then))
 			run := h.takes(path)
 			assert.Equal(t, c.dropped, run.Dropped)
 			assert.Equal(t, c.overruled, run.Overruled)
-			require.NoError(t, smithersdbtest.Exec(t.Context(), path, `UPDATE _smithers_nodes SET updated_at_ms = updated_at_ms + 1`))
+			require.NoError(t, sourcetest.Exec(t.Context(), path, `UPDATE _smithers_nodes SET updated_at_ms = updated_at_ms + 1`))
 			run = h.takes(path)
 			assert.Empty(t, run.Dropped)
 			assert.Empty(t, run.Overruled)
@@ -455,7 +455,7 @@ func TestARunWithoutAnswersThatAnswerSomethingIsAsItWasImported(t *testing.T) {
 	path := copyOf(t, gitFixture, asks("human:q", 1795199229000))
 	h.takes(path)
 	h.cancels()
-	require.NoError(t, smithersdbtest.Exec(t.Context(), path, asks("human:another", 1795199229005)))
+	require.NoError(t, sourcetest.Exec(t.Context(), path, asks("human:another", 1795199229005)))
 	require.Len(t, h.takes(path).Dropped, 1)
 	h.exactRun(path, replayRun)
 }

@@ -5,14 +5,14 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/git-smithers/git-smithers/internal/smithersdb"
 	"github.com/git-smithers/git-smithers/objstore/page"
 	"github.com/git-smithers/git-smithers/peer/smithers/dbrow"
+	"github.com/git-smithers/git-smithers/peer/smithers/source"
 	"github.com/git-smithers/git-smithers/snapshot"
 )
 
 // attemptOf reads a row of _smithers_attempts. The log is the response of an agent.
-func attemptOf(row smithersdb.Row) (a snapshot.Attempt, log string, ok bool) {
+func attemptOf(row source.Row) (a snapshot.Attempt, log string, ok bool) {
 	nodeID, hasNode := dbrow.ColumnText(row, "node_id")
 	iteration, hasIteration := dbrow.ColumnNumber(row, "iteration")
 	attempt, hasAttempt := dbrow.ColumnNumber(row, "attempt")
@@ -69,7 +69,7 @@ func isRevision(s string) bool {
 }
 
 // errorText is what an error says, as ours do: its code or name, and its message.
-func errorText(row smithersdb.Row) string {
+func errorText(row source.Row) string {
 	text, ok := dbrow.ColumnText(row, "error_json")
 	if !ok {
 		return ""
@@ -106,7 +106,7 @@ func (f *facts) ownAttempts() []snapshot.Attempt {
 }
 
 // predictAttempts gives rows of _smithers_attempts. Those that wait are in no folder.
-func (f *facts) predictAttempts() []smithersdb.Row {
+func (f *facts) predictAttempts() []source.Row {
 	tasks, waits, signals := f.tasks(), make(map[string]snapshot.Wait), f.peerSignals()
 	for _, w := range f.Whole.Waits {
 		waits[snapshot.AttemptKey(w.NodeID, w.Iteration, w.Attempt)] = w
@@ -115,7 +115,7 @@ func (f *facts) predictAttempts() []smithersdb.Row {
 	for _, n := range f.Whole.Nodes {
 		nodes[snapshot.Key(n.NodeID, n.Iteration)] = n
 	}
-	var rows []smithersdb.Row
+	var rows []source.Row
 	for _, a := range f.ownAttempts() {
 		row := f.predictAttempt(a)
 		task := tasks[a.NodeID]
@@ -138,8 +138,8 @@ func (f *facts) predictAttempts() []smithersdb.Row {
 }
 
 // predictAttempt gives the row of an attempt but for what depends on its task.
-func (f *facts) predictAttempt(a snapshot.Attempt) smithersdb.Row {
-	row := smithersdb.Row{
+func (f *facts) predictAttempt(a snapshot.Attempt) source.Row {
+	row := source.Row{
 		"node_id": dbrow.Text(a.NodeID), "iteration": dbrow.Int(int64(a.Iteration)), "attempt": dbrow.Int(int64(a.Attempt)),
 		"state": dbrow.Text(a.State), "started_at_ms": dbrow.Int(a.StartedAtMs), "finished_at_ms": dbrow.NullableInt(a.FinishedAtMs),
 		"response_text": dbrow.OptionalText(f.Logs[snapshot.AttemptKey(a.NodeID, a.Iteration, a.Attempt)]), "cached": dbrow.Int(0),

@@ -8,8 +8,8 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/git-smithers/git-smithers/internal/smithersdb"
 	"github.com/git-smithers/git-smithers/objstore/page"
+	"github.com/git-smithers/git-smithers/peer/smithers/source"
 	"github.com/git-smithers/git-smithers/snapshot"
 )
 
@@ -24,8 +24,8 @@ const (
 // under the table's first name, without runId, nodeId and iteration; __smithersProvenanceSeq
 // stays), loops, and the input without runId. Node states that we do not have become pending.
 // tree is the rendered tree, canonical, "" for none: needs and loops of the nodes come from it.
-// What cannot be a state wraps smithersdb.ErrDamaged, and what is beyond the limits snapshot.ErrLimit.
-func readContents(c smithersdb.Contents, tree string, limits snapshot.Limits) (snapshot.Whole, error) {
+// What cannot be a state wraps source.ErrDamaged, and what is beyond the limits snapshot.ErrLimit.
+func readContents(c source.Contents, tree string, limits snapshot.Limits) (snapshot.Whole, error) {
 	r, err := readSnapshot(c, tree, limits)
 	if err != nil {
 		return snapshot.Whole{}, err
@@ -34,7 +34,7 @@ func readContents(c smithersdb.Contents, tree string, limits snapshot.Limits) (s
 }
 
 // readSnapshot is readContents, with what else the texts say.
-func readSnapshot(c smithersdb.Contents, tree string, limits snapshot.Limits) (*reading, error) {
+func readSnapshot(c source.Contents, tree string, limits snapshot.Limits) (*reading, error) {
 	r, err := parseContents(c, limits)
 	if err != nil {
 		return nil, err
@@ -67,11 +67,11 @@ func (r rowText) is(text []byte) bool {
 
 // notState is the error about texts that are no state.
 func notState(format string, args ...any) error {
-	return fmt.Errorf("%w: %w", smithersdb.ErrDamaged, fmt.Errorf(format, args...))
+	return fmt.Errorf("%w: %w", source.ErrDamaged, fmt.Errorf(format, args...))
 }
 
 // parseContents reads the four texts.
-func parseContents(c smithersdb.Contents, limits snapshot.Limits) (*reading, error) {
+func parseContents(c source.Contents, limits snapshot.Limits) (*reading, error) {
 	r := &reading{tables: make(map[string][]rowText)}
 	for _, part := range []struct {
 		name, text string

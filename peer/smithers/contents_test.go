@@ -12,8 +12,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/git-smithers/git-smithers/internal/smithersdb"
 	"github.com/git-smithers/git-smithers/objstore/objstoretest"
+	"github.com/git-smithers/git-smithers/peer/smithers/source"
 	"github.com/git-smithers/git-smithers/snapshot"
 )
 
@@ -21,7 +21,7 @@ import (
 type realSnapshot struct {
 	run      string
 	frame    int64
-	contents smithersdb.Contents
+	contents source.Contents
 	tree     string
 	signals  []signalSeq // as far as the snapshot knows
 }
@@ -31,11 +31,11 @@ var realSnapshots = sync.OnceValues(func() ([]realSnapshot, error) {
 	var all []realSnapshot
 	for _, name := range []string{"git-run-fork-replay.db", "jj-pristine-31frames.db"} {
 		ctx := context.Background()
-		db, err := smithersdb.Open(ctx, filepath.Join("..", "..", "testdata", "smithers", name))
+		db, err := source.Open(ctx, filepath.Join("..", "..", "testdata", "smithers", name))
 		if err != nil {
 			return nil, err
 		}
-		err = db.Read(ctx, func(tx *smithersdb.Tx) error {
+		err = db.Read(ctx, func(tx *source.Tx) error {
 			runs, err := tx.Runs()
 			for _, run := range runs {
 				if err == nil {
@@ -54,14 +54,14 @@ var realSnapshots = sync.OnceValues(func() ([]realSnapshot, error) {
 	return all, nil
 })
 
-func appendSnapshots(all []realSnapshot, tx *smithersdb.Tx, run string) ([]realSnapshot, error) {
+func appendSnapshots(all []realSnapshot, tx *source.Tx, run string) ([]realSnapshot, error) {
 	trees := make(map[int64]string)
 	tree := ""
 	for row, err := range tx.Rows("_smithers_frames", run) {
 		if err != nil {
 			return nil, err
 		}
-		if tree, err = smithersdb.Inflate(tree, row["xml_json"].Bytes, row["encoding"].Bytes); err != nil {
+		if tree, err = source.Inflate(tree, row["xml_json"].Bytes, row["encoding"].Bytes); err != nil {
 			return nil, err
 		}
 		trees[row["frame_no"].Int] = tree
@@ -238,7 +238,7 @@ func TestRowsThatSmithersHasTwiceAreKeptOnceWithoutWhatTheKeySays(t *testing.T) 
 
 func TestWhatAStateCannotSayIsTheNearestThatItCan(t *testing.T) {
 	t.Parallel()
-	w, err := readContents(smithersdb.Contents{
+	w, err := readContents(source.Contents{
 		Nodes: `[{"nodeId":"a","state":"waiting-quota","lastAttempt":null,"outputTable":null,"label":"\ud800"},` +
 			`{"nodeId":"x","nodeId":"b","iteration":2,"state":"waiting-event"},{"nodeId":"c","iteration":null,"state":"waiting-human"}]`,
 		Outputs: `{"t":[{"nodeId":"a","iteration":0,"v":1}],"__smithersMore":[{"nodeId":"a"}],"t":[{"nodeId":"a","iteration":0,"runId":"r","v":2,"w":[ ]}]}`,
@@ -274,7 +274,7 @@ func TestAWholeStateIsReadWithItsMailbox(t *testing.T) {
 }
 
 // minimal is a snapshot with nothing unusual in it.
-var minimal = smithersdb.Contents{
+var minimal = source.Contents{
 	Nodes:   `[{"nodeId":"a","iteration":0,"state":"finished","lastAttempt":1,"outputTable":"t","label":null}]`,
 	Outputs: `{"t":[{"runId":"r","nodeId":"a","iteration":0,"v":1,"__smithersProvenanceSeq":0}],"__smithersSignalProvenanceHorizon":-1}`,
 	Ralph:   `[{"ralphId":"l","iteration":0,"done":false}]`,
@@ -397,7 +397,7 @@ func TestTextsThatAreNoStateAreRefused(t *testing.T) {
 			t.Parallel()
 			s := withText(tt.part, tt.text)
 			_, err := readContents(s.contents, "", snapshot.Limits{})
-			require.ErrorIs(t, err, smithersdb.ErrDamaged)
+			require.ErrorIs(t, err, source.ErrDamaged)
 			assert.ErrorContains(t, err, tt.want)
 		})
 	}
@@ -439,7 +439,7 @@ func TestOurOwnStatesAreWrittenAsSmithersWould(t *testing.T) {
 	}
 	c, err := writeContents("r", w, []signalSeq{{0, 4}, {1, 3}}, layout{}, shape{})
 	require.NoError(t, err)
-	assert.Equal(t, smithersdb.Contents{
+	assert.Equal(t, source.Contents{
 		Nodes: `[{"nodeId":"a","iteration":0,"state":"finished","lastAttempt":2,"outputTable":"","label":"A <` + "\u2028" + `>"},` +
 			`{"nodeId":"b","iteration":9,"state":"pending","lastAttempt":null,"outputTable":"","label":null},` +
 			`{"nodeId":"b","iteration":10,"state":"waiting-approval","lastAttempt":null,"outputTable":"t","label":null}]`,

@@ -9,14 +9,14 @@ import (
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
-	"github.com/git-smithers/git-smithers/internal/smithersdb"
 	"github.com/git-smithers/git-smithers/objstore/objstoretest"
+	"github.com/git-smithers/git-smithers/peer/smithers/source"
 	"github.com/git-smithers/git-smithers/snapshot"
 )
 
 // comesBack takes a snapshot to a state and its shape, through what is stored of them, and back. It tells
 // whether the snapshot is taken at all.
-func comesBack(t require.TestingT, c smithersdb.Contents, l layout) bool {
+func comesBack(t require.TestingT, c source.Contents, l layout) bool {
 	w, err := readContents(c, "", snapshot.Limits{})
 	if err != nil {
 		return false
@@ -53,7 +53,7 @@ func FuzzContents(f *testing.F) {
 	f.Add(`[{"nodeId":"b","iteration":0,"state":"pending"},{"nodeId":"a","iteration":0,"state":"pending"}]`, `{"aB":[],"a_b":[],"__smithers":[1]}`, `[]`, `[1 ,2]`)
 	l := layout{Keys: []layoutKey{{Name: "t"}, {Name: "a_b"}, {Name: "aB", Of: "a_b"}, {Name: horizonName}}}
 	f.Fuzz(func(t *testing.T, nodes, outputs, ralph, input string) {
-		comesBack(t, smithersdb.Contents{Nodes: nodes, Outputs: outputs, Ralph: ralph, Input: input}, l)
+		comesBack(t, source.Contents{Nodes: nodes, Outputs: outputs, Ralph: ralph, Input: input}, l)
 	})
 }
 
@@ -82,7 +82,7 @@ func drawKeys(t *rapid.T) []string {
 }
 
 // drawContents draws a snapshot that is like those of Smithers, with what is odd here and there.
-func drawContents(t *rapid.T) smithersdb.Contents {
+func drawContents(t *rapid.T) source.Contents {
 	seq := 0
 	table := func() string {
 		return drawList(t, drawKeys(t), func(key string) string {
@@ -99,7 +99,7 @@ func drawContents(t *rapid.T) smithersdb.Contents {
 		named("t", table()), named("flaky_out", flaky), named("flakyOut", oddity(t, flaky, "[]", table())),
 		oddity(t, named("u", "[]"), named("t", "[]"), named("__smithersMore", "[1]"), named("v", "null")), named(horizonName, oddity(t, "-1", "7", "null")),
 	}
-	return smithersdb.Contents{
+	return source.Contents{
 		Nodes: drawList(t, drawKeys(t), func(key string) string {
 			return `{"nodeId":"` + oddity(t, key, `\u0061`+key) + `",` + oddity(t, `"iteration":0,"state":"finished"`, `"state":"pending","iteration":0`, `"iteration":1,"state":"waiting-quota"`) +
 				`,"lastAttempt":` + oddity(t, "1", "null") + `,"outputTable":` + oddity(t, `"t"`, "null", `""`) + `,"label":` + oddity(t, "null", `"<é>"`, `"\u00e9"`) + oddity(t, "", `,"more":1`) + `}`

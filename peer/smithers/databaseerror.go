@@ -7,7 +7,7 @@ import (
 	"path/filepath"
 	"slices"
 
-	"github.com/git-smithers/git-smithers/internal/smithersdb"
+	"github.com/git-smithers/git-smithers/peer/smithers/source"
 	"github.com/git-smithers/git-smithers/timeline"
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
@@ -25,22 +25,22 @@ func explainDatabase(path string, err error) error {
 	case errors.Is(err, fs.ErrNotExist):
 		return fault.New(fault.DatabaseNotFound, "there is no database %s", path).
 			Hint("Smithers keeps smithers.db in the folder that it was started in")
-	case errors.Is(err, smithersdb.ErrBusy):
+	case errors.Is(err, source.ErrBusy):
 		return fault.New(fault.Locked, "%s: %w", path, err).Hint("try again")
-	case errors.Is(err, smithersdb.ErrInterrupted):
+	case errors.Is(err, source.ErrInterrupted):
 		return out.Hint("open the database with its engine once, which undoes that")
-	case errors.Is(err, smithersdb.ErrTooLarge):
+	case errors.Is(err, source.ErrTooLarge):
 		return fault.New(fault.LimitExceeded, "%s: %w", path, err).Hint("a value of a database may have 256 MiB at most")
-	case errors.Is(err, smithersdb.ErrIncomplete):
+	case errors.Is(err, source.ErrIncomplete):
 		return out.Hint("wait until it is copied, or copy it again")
-	case errors.Is(err, smithersdb.ErrIndex):
+	case errors.Is(err, source.ErrIndex):
 		return out.Hint("its runs are in the repository that it is an index of; `git smithers fetch` brings them from another").
 			Hint("Smithers keeps its own in smithers.db")
-	case errors.Is(err, smithersdb.ErrNotDatabase):
+	case errors.Is(err, source.ErrNotDatabase):
 		return out.Hint("name the file in which Smithers keeps its runs: smithers.db")
-	case errors.Is(err, smithersdb.ErrNotSmithers):
+	case errors.Is(err, source.ErrNotSmithers):
 		return out.Hint("name the file in which Smithers keeps its runs: smithers.db")
-	case errors.Is(err, smithersdb.ErrDamaged):
+	case errors.Is(err, source.ErrDamaged):
 		return out.Hint("`sqlite3 FILE .recover` saves what can be saved of a damaged database")
 	case errors.Is(err, fs.ErrPermission):
 		return out.Hint("the file has to be readable, and so has its folder")

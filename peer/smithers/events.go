@@ -6,8 +6,8 @@ import (
 	"slices"
 	"strconv"
 
-	"github.com/git-smithers/git-smithers/internal/smithersdb"
 	"github.com/git-smithers/git-smithers/peer/smithers/dbrow"
+	"github.com/git-smithers/git-smithers/peer/smithers/source"
 	"github.com/git-smithers/git-smithers/snapshot"
 )
 
@@ -17,7 +17,7 @@ const seqMember = "__smithersSeq"
 // eventOf reads a row of _smithers_events. It strips from the payload what is predicted: type, runId, timestampMs,
 // correlation, and the hashes of the frame. frames are by Smithers' numbers. Its Seq is
 // Smithers'; see numbered.
-func eventOf(row smithersdb.Row, run, workflow string, frames map[int64]frameFacts) (e snapshot.Event, ok bool) {
+func eventOf(row source.Row, run, workflow string, frames map[int64]frameFacts) (e snapshot.Event, ok bool) {
 	if !isEvent(row) {
 		return snapshot.Event{}, false
 	}
@@ -45,7 +45,7 @@ func eventOf(row smithersdb.Row, run, workflow string, frames map[int64]frameFac
 }
 
 // isEvent reports whether a row of _smithers_events has what an event needs.
-func isEvent(row smithersdb.Row) bool {
+func isEvent(row source.Row) bool {
 	_, hasSeq := dbrow.ColumnNumber(row, "seq")
 	_, hasTime := dbrow.ColumnNumber(row, "timestamp_ms")
 	kind, hasType := dbrow.ColumnText(row, "type")
@@ -53,7 +53,7 @@ func isEvent(row smithersdb.Row) bool {
 }
 
 // samePayload reports whether a row of _smithers_events says what an event of the run does, less what is predicted.
-func samePayload(e snapshot.Event, row smithersdb.Row) bool {
+func samePayload(e snapshot.Event, row source.Row) bool {
 	said := func(payload json.RawMessage) string {
 		all, err := takenMembers(payload)
 		if err != nil {
@@ -239,15 +239,15 @@ func (f *facts) payloadOf(e snapshot.Event, frames map[int64]frameFacts) string 
 }
 
 // predictEvents gives rows of _smithers_events.
-func (f *facts) predictEvents() []smithersdb.Row {
+func (f *facts) predictEvents() []source.Row {
 	frames := framesByPeer(f.Frames)
 	seqs, _ := peerSeqs(f.Events)
 	if f.Restored {
 		makeRise(seqs)
 	}
-	var rows []smithersdb.Row
+	var rows []source.Row
 	for i, e := range f.Events {
-		rows = append(rows, smithersdb.Row{
+		rows = append(rows, source.Row{
 			"seq": dbrow.Int(seqs[i]), "timestamp_ms": dbrow.Int(e.AtMs), "type": dbrow.Text(e.Type),
 			"payload_json": dbrow.Text(f.payloadOf(e, frames)),
 		})

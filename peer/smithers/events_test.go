@@ -7,24 +7,24 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/git-smithers/git-smithers/internal/smithersdb"
 	"github.com/git-smithers/git-smithers/peer/smithers/dbrow"
+	"github.com/git-smithers/git-smithers/peer/smithers/source"
 	"github.com/git-smithers/git-smithers/snapshot"
 )
 
-func eventRow(seq int64, kind, payload string) smithersdb.Row {
-	return smithersdb.Row{
+func eventRow(seq int64, kind, payload string) source.Row {
+	return source.Row{
 		"run_id": dbrow.Text("r"), "seq": dbrow.Int(seq), "timestamp_ms": dbrow.Int(5),
 		"type": dbrow.Text(kind), "payload_json": dbrow.Text(payload),
 	}
 }
 
-var eventsTable = smithersdb.Table{Name: tableEvents, Columns: []smithersdb.Column{
+var eventsTable = source.Table{Name: tableEvents, Columns: []source.Column{
 	{Name: "run_id", Key: 1}, {Name: "seq", Key: 2}, {Name: "timestamp_ms"}, {Name: "type"}, {Name: "payload_json"},
 }}
 
 // eventFacts are the facts of a run r of workflow w with events, as an import takes them.
-func eventFacts(rows []smithersdb.Row) *facts {
+func eventFacts(rows []source.Row) *facts {
 	f := &facts{
 		Run:    snapshot.Run{ID: "r", Workflow: "w"},
 		Frames: []frameFacts{{Frame: 0, PeerNo: 1, ContentHash: "c1", XMLHash: "x1"}, {Frame: 1, PeerNo: 2, ContentHash: "c2"}},
@@ -40,7 +40,7 @@ func eventFacts(rows []smithersdb.Row) *facts {
 }
 
 // eventOverrides are the overrides of events, which come back.
-func eventOverrides(t *testing.T, rows []smithersdb.Row) (*facts, []dbrow.Override) {
+func eventOverrides(t *testing.T, rows []source.Row) (*facts, []dbrow.Override) {
 	t.Helper()
 	f := eventFacts(rows)
 	predicted, err := predict(f, eventsTable, nil)
@@ -95,7 +95,7 @@ func TestEventsAreKeptWithoutWhatFollowsFromTheRun(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			f, over := eventOverrides(t, []smithersdb.Row{eventRow(0, test.kind, test.payload)})
+			f, over := eventOverrides(t, []source.Row{eventRow(0, test.kind, test.payload)})
 			require.Empty(t, over)
 			require.Equal(t, []snapshot.Event{{Type: test.kind, AtMs: 5, Payload: []byte(test.kept)}}, f.Events)
 		})
@@ -123,7 +123,7 @@ func TestEventsThatSmithersWouldNotWriteComeBackByTheirOverrides(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			f, over := eventOverrides(t, []smithersdb.Row{eventRow(0, "T", test.payload)})
+			f, over := eventOverrides(t, []source.Row{eventRow(0, "T", test.payload)})
 			require.Len(t, over, 1)
 			require.JSONEq(t, test.kept, string(f.Events[0].Payload))
 		})
@@ -133,7 +133,7 @@ func TestEventsThatSmithersWouldNotWriteComeBackByTheirOverrides(t *testing.T) {
 func TestAGapInTheNumbersOfEventsIsKeptInTheOneAfterIt(t *testing.T) {
 	t.Parallel()
 	const payload = `{"type":"T","runId":"r","timestampMs":5,"correlation":{"runId":"r","workflowName":"w"}}`
-	var rows []smithersdb.Row
+	var rows []source.Row
 	for _, seq := range []int64{3, 4, 9, 10, 11} {
 		rows = append(rows, eventRow(seq, "T", payload))
 	}
@@ -152,24 +152,24 @@ func TestAGapInTheNumbersOfEventsIsKeptInTheOneAfterIt(t *testing.T) {
 func TestARowThatIsNoEventIsAnOverrideAsAWhole(t *testing.T) {
 	t.Parallel()
 	const payload = `{"type":"T","runId":"r","timestampMs":5,"correlation":{"runId":"r","workflowName":"w"}}`
-	for name, set := range map[string]func(smithersdb.Row){
-		"a type that is NULL":       func(row smithersdb.Row) { row["type"] = smithersdb.Value{} },
-		"a type that is empty":      func(row smithersdb.Row) { row["type"] = dbrow.Text("") },
-		"a type that is not UTF-8":  func(row smithersdb.Row) { row["type"] = dbrow.Text("\xff") },
-		"a time that is NULL":       func(row smithersdb.Row) { row["timestamp_ms"] = smithersdb.Value{} },
-		"a time before 1970":        func(row smithersdb.Row) { row["timestamp_ms"] = dbrow.Int(-1) },
-		"a time beyond doubles":     func(row smithersdb.Row) { row["timestamp_ms"] = dbrow.Int(1 << 53) },
-		"a time that is a fraction": func(row smithersdb.Row) { row["timestamp_ms"] = realValue(5.5) },
-		"a seq that is text":        func(row smithersdb.Row) { row["seq"] = dbrow.Text("1") },
-		"a payload that is a blob":  func(row smithersdb.Row) { row["payload_json"] = blobValue(payload) },
-		"a payload that is NULL":    func(row smithersdb.Row) { row["payload_json"] = smithersdb.Value{} },
+	for name, set := range map[string]func(source.Row){
+		"a type that is NULL":       func(row source.Row) { row["type"] = source.Value{} },
+		"a type that is empty":      func(row source.Row) { row["type"] = dbrow.Text("") },
+		"a type that is not UTF-8":  func(row source.Row) { row["type"] = dbrow.Text("\xff") },
+		"a time that is NULL":       func(row source.Row) { row["timestamp_ms"] = source.Value{} },
+		"a time before 1970":        func(row source.Row) { row["timestamp_ms"] = dbrow.Int(-1) },
+		"a time beyond doubles":     func(row source.Row) { row["timestamp_ms"] = dbrow.Int(1 << 53) },
+		"a time that is a fraction": func(row source.Row) { row["timestamp_ms"] = realValue(5.5) },
+		"a seq that is text":        func(row source.Row) { row["seq"] = dbrow.Text("1") },
+		"a payload that is a blob":  func(row source.Row) { row["payload_json"] = blobValue(payload) },
+		"a payload that is NULL":    func(row source.Row) { row["payload_json"] = source.Value{} },
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			odd := eventRow(1, "T", payload)
 			set(odd)
-			rows := []smithersdb.Row{eventRow(0, "T", payload), odd, eventRow(2, "T", payload), eventRow(3, "T", payload)}
-			if odd["seq"].Kind == smithersdb.Text { // after the numbers
+			rows := []source.Row{eventRow(0, "T", payload), odd, eventRow(2, "T", payload), eventRow(3, "T", payload)}
+			if odd["seq"].Kind == source.Text { // after the numbers
 				rows = slices.Concat(rows[:1], rows[2:], rows[1:2])
 			}
 			_, over := eventOverrides(t, rows)

@@ -8,8 +8,8 @@ import (
 	"os"
 	"slices"
 
-	"github.com/git-smithers/git-smithers/internal/smithersdb"
 	"github.com/git-smithers/git-smithers/peer/smithers/code"
+	"github.com/git-smithers/git-smithers/peer/smithers/source"
 	"github.com/git-smithers/git-smithers/snapshot"
 	"github.com/git-smithers/git-smithers/timeline"
 	"github.com/git-smithers/git-smithers/timeline/fault"
@@ -67,7 +67,7 @@ func exportPredicting(ctx context.Context, s *timeline.Store, req ExportRequest,
 	if len(runs) == 0 {
 		return out, nil
 	}
-	err = smithersdb.Write(ctx, req.To, func(tx *smithersdb.WriteTx) error {
+	err = source.Write(ctx, req.To, func(tx *source.WriteTx) error {
 		out.Runs = out.Runs[:0]
 		return exportAll(ctx, s, tx, req, predict, runs, out)
 	})
@@ -86,7 +86,7 @@ func CheckExport(ctx context.Context, to string) error {
 	if info, err := os.Stat(to); errors.Is(err, fs.ErrNotExist) || err == nil && info.Mode().IsRegular() && info.Size() == 0 {
 		return nil // it is made
 	}
-	db, err := smithersdb.Open(ctx, to)
+	db, err := source.Open(ctx, to)
 	if err != nil {
 		return explainWrite(to, err)
 	}
@@ -94,7 +94,7 @@ func CheckExport(ctx context.Context, to string) error {
 }
 
 // exportAll makes the tables and writes the runs.
-func exportAll(ctx context.Context, s *timeline.Store, tx *smithersdb.WriteTx, req ExportRequest, predict predictor, runs []*exported, out *Exported) error {
+func exportAll(ctx context.Context, s *timeline.Store, tx *source.WriteTx, req ExportRequest, predict predictor, runs []*exported, out *Exported) error {
 	for _, run := range runs {
 		has, err := tx.HasRun(run.row.ID)
 		if err != nil {
@@ -108,7 +108,7 @@ func exportAll(ctx context.Context, s *timeline.Store, tx *smithersdb.WriteTx, r
 	if err := ensureTables(tx, runs); err != nil {
 		return cannotTake(req.To, err)
 	}
-	own, unowned, workflows := smithersdb.Schema(), unownedRows{}, code.Files{}
+	own, unowned, workflows := source.Schema(), unownedRows{}, code.Files{}
 	for _, run := range runs {
 		x := &exporting{
 			exported: run, ctx: ctx, store: s, tx: tx, req: req, predict: predict, own: own, unowned: unowned, workflows: workflows,
@@ -127,9 +127,9 @@ type exported struct {
 	tip      *snapshot.Entry
 	row      snapshot.Run
 	peer     *peer
-	exact    bool                        // the tip is as it was imported
-	imported bool                        // some of the run's own entries are from an import: what peer says about frames is about them
-	schema   map[string]smithersdb.Table // those tables with rows of the run that are not exactly Smithers' own
+	exact    bool                    // the tip is as it was imported
+	imported bool                    // some of the run's own entries are from an import: what peer says about frames is about them
+	schema   map[string]source.Table // those tables with rows of the run that are not exactly Smithers' own
 }
 
 // runsToExport reads the tips of runs, the oldest run first, each once. None is all that have anything of Smithers.

@@ -12,8 +12,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/git-smithers/git-smithers/internal/repotest"
-	"github.com/git-smithers/git-smithers/internal/smithersdb/smithersdbtest"
 	"github.com/git-smithers/git-smithers/peer/smithers"
+	"github.com/git-smithers/git-smithers/peer/smithers/source/sourcetest"
 	"github.com/git-smithers/git-smithers/timeline"
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
@@ -37,7 +37,7 @@ func importedWorld(t *testing.T, fixture string, statements ...string) *world {
 	t.Helper()
 	w := newWorld(t, fixture)
 	for _, s := range statements {
-		require.NoError(t, smithersdbtest.Exec(t.Context(), w.source, s))
+		require.NoError(t, sourcetest.Exec(t.Context(), w.source, s))
 	}
 	w.importAll()
 	return w
@@ -92,7 +92,7 @@ func (w *world) export(runs ...string) (string, []smithers.ExportedRun) {
 // query reads a database with SQL.
 func query(t *testing.T, path, sql string, args ...any) [][]string {
 	t.Helper()
-	rows, err := smithersdbtest.Query(t.Context(), path, sql, args...)
+	rows, err := sourcetest.Query(t.Context(), path, sql, args...)
 	require.NoError(t, err)
 	return rows
 }
@@ -109,7 +109,7 @@ func value(t *testing.T, path, sql string, args ...any) string {
 // content is all that a database has, by table: a line a row. Columns of processes are left out.
 func content(t *testing.T, path string) map[string][]string {
 	t.Helper()
-	all, err := smithersdbtest.Dump(t.Context(), path, func(_, column string) bool {
+	all, err := sourcetest.Dump(t.Context(), path, func(_, column string) bool {
 		switch column {
 		case "runtime_owner_id", "heartbeat_at_ms", "hijack_requested_at_ms", "hijack_target",
 			"cancel_request_client_pid", "cancel_request_client_identity":
@@ -230,7 +230,7 @@ func TestAForkThatReceivedASignalIsExportedWithTheWait(t *testing.T) {
 		require.NoError(t, err)
 		assert.Equal(t, want, query(t, path, waits, run), frame)
 		assert.Equal(t, smithers.OutcomeUnchanged, h.take(path, run)[run].Outcome, frame)
-		require.NoError(t, smithersdbtest.Exec(t.Context(), path, `DELETE FROM _smithers_attempts WHERE run_id = '`+run+`'`))
+		require.NoError(t, sourcetest.Exec(t.Context(), path, `DELETE FROM _smithers_attempts WHERE run_id = '`+run+`'`))
 		assert.Equal(t, smithers.OutcomeUnchanged, h.take(path, run)[run].Outcome, "older versions exported none")
 	}
 }

@@ -7,8 +7,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/git-smithers/git-smithers/internal/smithersdb"
 	"github.com/git-smithers/git-smithers/peer/smithers"
+	"github.com/git-smithers/git-smithers/peer/smithers/source"
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
 
@@ -16,16 +16,16 @@ func TestAnExportWithAChangedPredictionIsRefused(t *testing.T) {
 	t.Parallel()
 	h := newHome(t)
 	h.take(copyOf(t, jjFixture))
-	change := func(name, column string) func(string, []smithersdb.Row) {
-		return func(table string, rows []smithersdb.Row) {
+	change := func(name, column string) func(string, []source.Row) {
+		return func(table string, rows []source.Row) {
 			for _, row := range rows {
-				if v := row[column]; table == name && v.Kind == smithersdb.Int {
-					row[column] = smithersdb.Value{Kind: smithersdb.Int, Int: v.Int + 1}
+				if v := row[column]; table == name && v.Kind == source.Int {
+					row[column] = source.Value{Kind: source.Int, Int: v.Int + 1}
 				}
 			}
 		}
 	}
-	for what, changed := range map[string]func(string, []smithersdb.Row){
+	for what, changed := range map[string]func(string, []source.Row){
 		"nodes":    change("_smithers_nodes", "updated_at_ms"),
 		"attempts": change("_smithers_attempts", "started_at_ms"),
 		"events":   change("_smithers_events", "timestamp_ms"),
@@ -39,7 +39,7 @@ func TestAnExportWithAChangedPredictionIsRefused(t *testing.T) {
 			assert.NoFileExists(t, to)
 		}
 	}
-	same := func(string, []smithersdb.Row) {}
+	same := func(string, []source.Row) {}
 	for _, root := range []string{fixtureRoot, "/another/folder", "/"} {
 		to := filepath.Join(t.TempDir(), "out.db")
 		require.NoError(t, smithers.ExportPredicting(t.Context(), h.Store, smithers.ExportRequest{To: to, Root: root}, same), root)

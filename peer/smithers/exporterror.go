@@ -8,7 +8,7 @@ import (
 	"strings"
 	"syscall"
 
-	"github.com/git-smithers/git-smithers/internal/smithersdb"
+	"github.com/git-smithers/git-smithers/peer/smithers/source"
 	"github.com/git-smithers/git-smithers/timeline"
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
@@ -20,11 +20,11 @@ func refusedExport(run string, err error) error {
 	}
 	hint := ""
 	switch {
-	case errors.Is(err, smithersdb.ErrConstraint), errors.Is(err, errTaken):
+	case errors.Is(err, source.ErrConstraint), errors.Is(err, errTaken):
 		hint = "nothing was written; export to a new database, or the others by naming them"
 	case errors.Is(err, errNotImported):
 		hint = "nothing was written; prune the run and import it again, or export it with the version of git-smithers that imported it"
-	case errors.Is(err, smithersdb.ErrDamaged), errors.Is(err, smithersdb.ErrTooLarge), errors.Is(err, errShape):
+	case errors.Is(err, source.ErrDamaged), errors.Is(err, source.ErrTooLarge), errors.Is(err, errShape):
 		hint = "nothing was written; export the others by naming them"
 	default:
 		return err
@@ -34,7 +34,7 @@ func refusedExport(run string, err error) error {
 
 // cannotTake is that a database has tables in which the runs' rows have no place, unless something else went wrong.
 func cannotTake(path string, err error) error {
-	if _, system := errors.AsType[syscall.Errno](err); system || errors.Is(err, smithersdb.ErrBusy) ||
+	if _, system := errors.AsType[syscall.Errno](err); system || errors.Is(err, source.ErrBusy) ||
 		errors.Is(err, fs.ErrPermission) || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
 		return err
 	}
@@ -48,18 +48,18 @@ func explainWrite(path string, err error) error {
 	}
 	out := fault.New(fault.InvalidDatabase, "%s: %w", path, err)
 	switch {
-	case errors.Is(err, smithersdb.ErrBusy):
+	case errors.Is(err, source.ErrBusy):
 		return fault.New(fault.Locked, "%s: %w", path, err).Hint("nothing was written; try again")
-	case errors.Is(err, smithersdb.ErrNotDatabase), errors.Is(err, smithersdb.ErrNotSmithers):
+	case errors.Is(err, source.ErrNotDatabase), errors.Is(err, source.ErrNotSmithers):
 		return out.Hint("export writes to a database of Smithers, or makes one where there is no file")
-	case errors.Is(err, smithersdb.ErrConstraint):
+	case errors.Is(err, source.ErrConstraint):
 		return fault.New(fault.ExportRefused, "%s: %w", path, err).Hint("nothing was written; export to a new database")
-	case errors.Is(err, smithersdb.ErrFull), errors.Is(err, smithersdb.ErrDisk):
+	case errors.Is(err, source.ErrFull), errors.Is(err, source.ErrDisk):
 		return fault.New(fault.CodeOf(timeline.Explain(err)), "%s: %w", path, err).
 			Hint("nothing was written; --to takes a file on another disk")
-	case errors.Is(err, smithersdb.ErrInterrupted):
+	case errors.Is(err, source.ErrInterrupted):
 		return out.Hint("nothing was written; open the database with its engine once, which undoes that")
-	case errors.Is(err, smithersdb.ErrDamaged):
+	case errors.Is(err, source.ErrDamaged):
 		return out.Hint("nothing was written; `sqlite3 FILE .recover` saves what can be saved of a damaged database")
 	}
 	return explainFile(path, err)
@@ -68,7 +68,7 @@ func explainWrite(path string, err error) error {
 // explainFile is explainWrite of what the operating system says of files.
 func explainFile(path string, err error) error {
 	explained := timeline.Explain(err)
-	if target, unknown := smithersdb.Target(path); unknown == nil {
+	if target, unknown := source.Target(path); unknown == nil {
 		path = target // errors are about what a link leads to
 	}
 	failed, ok := errors.AsType[*fs.PathError](err)

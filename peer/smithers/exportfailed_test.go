@@ -10,8 +10,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/git-smithers/git-smithers/internal/smithersdb/smithersdbtest"
 	"github.com/git-smithers/git-smithers/peer/smithers"
+	"github.com/git-smithers/git-smithers/peer/smithers/source/sourcetest"
 	"github.com/git-smithers/git-smithers/timeline"
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
@@ -21,7 +21,7 @@ func renamed(t *testing.T, path, run, other string) {
 	t.Helper()
 	for _, table := range query(t, path, `SELECT m.name FROM sqlite_master m JOIN pragma_table_info(m.name) c
 		WHERE m.type = 'table' AND c.name = 'run_id'`) {
-		require.NoError(t, smithersdbtest.Exec(t.Context(), path, `UPDATE "`+table[0]+`" SET run_id = '`+other+`' WHERE run_id = '`+run+`'`))
+		require.NoError(t, sourcetest.Exec(t.Context(), path, `UPDATE "`+table[0]+`" SET run_id = '`+other+`' WHERE run_id = '`+run+`'`))
 	}
 }
 

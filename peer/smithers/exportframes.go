@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"maps"
 
-	"github.com/git-smithers/git-smithers/internal/smithersdb"
 	"github.com/git-smithers/git-smithers/peer/smithers/dbrow"
+	"github.com/git-smithers/git-smithers/peer/smithers/source"
 )
 
 // noTree is the rendered tree of a frame that has none.
@@ -13,7 +13,7 @@ const noTree = "null"
 
 // writeSnapshots writes the snapshots of the run's line, and returns its rows of _smithers_frames. It fills
 // in the facts about frames.
-func (x *exporting) writeSnapshots() (rendered []smithersdb.Row, err error) {
+func (x *exporting) writeSnapshots() (rendered []source.Row, err error) {
 	frames, err := framesOf(x.store, x.tip)
 	if err != nil {
 		return nil, err
@@ -41,7 +41,7 @@ func (x *exporting) writeSnapshots() (rendered []smithersdb.Row, err error) {
 }
 
 // ownTable is one of Smithers' own tables, as it was where the run is from.
-func (x *exporting) ownTable(name string) smithersdb.Table {
+func (x *exporting) ownTable(name string) source.Table {
 	if table, ok := x.schema[name]; ok {
 		return table
 	}
@@ -50,7 +50,7 @@ func (x *exporting) ownTable(name string) smithersdb.Table {
 			return table
 		}
 	}
-	return smithersdb.Table{Name: name}
+	return source.Table{Name: name}
 }
 
 // signalSeqs are the numbers that Smithers has for the run's signals, by their digests: our numbers of signals that were
@@ -84,10 +84,10 @@ type frameWriter struct {
 	*exporting
 
 	peers             map[string]int64
-	snapshots, frames smithersdb.Table
-	rendered          []smithersdb.Row
+	snapshots, frames source.Table
+	rendered          []source.Row
 
-	snapshot, frame smithersdb.Row // of the frame before; nil for none
+	snapshot, frame source.Row // of the frame before; nil for none
 	tree            string
 }
 
@@ -105,10 +105,10 @@ func (w *frameWriter) write(f frame) error {
 		return err
 	}
 	known := frameFacts{
-		Frame: f.number, PeerNo: w.peerNo(f.number), AtMs: f.entry.AtMs, ContentHash: smithersdb.ContentHash(contents),
+		Frame: f.number, PeerNo: w.peerNo(f.number), AtMs: f.entry.AtMs, ContentHash: source.ContentHash(contents),
 	}
 	if string(tree) != noTree {
-		known.Tree, known.XMLHash = string(tree), smithersdb.XMLHash(string(tree))
+		known.Tree, known.XMLHash = string(tree), source.XMLHash(string(tree))
 	}
 	w.facts.Frames = append(w.facts.Frames, known)
 	if err := w.writeSnapshot(known, about, contents); err != nil {
@@ -119,7 +119,7 @@ func (w *frameWriter) write(f frame) error {
 
 // lonelyFrames are the rows of _smithers_frames without a snapshot. Smithers goes on from the newest snapshot of a
 // run that is not as it was imported, so that has none.
-func (x *exporting) lonelyFrames() ([]smithersdb.Row, error) {
+func (x *exporting) lonelyFrames() ([]source.Row, error) {
 	over := x.peer.Tables[tableFrames]
 	if !x.exact || len(over) == 0 {
 		return nil, nil
@@ -128,14 +128,14 @@ func (x *exporting) lonelyFrames() ([]smithersdb.Row, error) {
 }
 
 // contents are the texts of a snapshot.
-func (w *frameWriter) contents(f frame, about frameRow) (smithersdb.Contents, error) {
+func (w *frameWriter) contents(f frame, about frameRow) (source.Contents, error) {
 	state, err := f.entry.State()
 	if err != nil {
-		return smithersdb.Contents{}, err
+		return source.Contents{}, err
 	}
 	whole, err := wholeOf(state)
 	if err != nil {
-		return smithersdb.Contents{}, err
+		return source.Contents{}, err
 	}
 	var signals []signalSeq
 	for _, s := range whole.Signals {
@@ -152,7 +152,7 @@ func (w *frameWriter) contents(f frame, about frameRow) (smithersdb.Contents, er
 
 // writeSnapshot writes the row of a snapshot, and its contents: into the row where Smithers is to restore it, and where
 // the database has others under their hash. That is so where a hash is not that of the contents, which is imported as it is.
-func (w *frameWriter) writeSnapshot(known frameFacts, about frameRow, contents smithersdb.Contents) error {
+func (w *frameWriter) writeSnapshot(known frameFacts, about frameRow, contents source.Contents) error {
 	predicted := predictSnapshot(known, w.snapshot)
 	if !w.imported && w.snapshot == nil {
 		predicted["vcs_pointer"] = dbrow.OptionalText(w.facts.Run.VCSRevision)
@@ -162,18 +162,18 @@ func (w *frameWriter) writeSnapshot(known frameFacts, about frameRow, contents s
 		return err
 	}
 	w.snapshot = row
-	w.heads = append(w.heads, smithersdb.Head{
+	w.heads = append(w.heads, source.Head{
 		Frame: row["frame_no"].Int, AtMs: dbrow.OurTime(row["created_at_ms"].Int), ContentHash: row["content_hash"].Bytes,
 	})
 	texts := contents
-	compact := about.Layout != smithersdb.Inline && w.imported
+	compact := about.Layout != source.Inline && w.imported
 	if compact {
 		if compact, err = w.tx.PutContents(row["content_hash"], contents); err != nil {
 			return err
 		}
 	}
 	if compact {
-		texts = smithersdb.Contents{}
+		texts = source.Contents{}
 	}
 	full := maps.Clone(row)
 	full["nodes_json"], full["outputs_json"] = dbrow.Text(texts.Nodes), dbrow.Text(texts.Outputs)
@@ -181,7 +181,7 @@ func (w *frameWriter) writeSnapshot(known frameFacts, about frameRow, contents s
 	if err := w.tx.Insert(tableSnapshots, full); err != nil || !compact {
 		return err
 	}
-	return w.tx.Insert("_smithers_snapshot_payload_refs", smithersdb.Row{
+	return w.tx.Insert("_smithers_snapshot_payload_refs", source.Row{
 		"run_id": row["run_id"], "frame_no": row["frame_no"], "content_hash": row["content_hash"],
 	})
 }
@@ -194,12 +194,12 @@ func (w *frameWriter) writeFrame(known frameFacts, about frameRow) error {
 			return nil
 		}
 		if known.Tree == "" {
-			known.Tree, known.XMLHash = noTree, smithersdb.XMLHash(noTree)
+			known.Tree, known.XMLHash = noTree, source.XMLHash(noTree)
 		}
 	}
 	predicted := predictFrame(known, w.frame, w.tree)
-	if about.Frame == nil && predicted["xml_json"].Kind == smithersdb.Null {
-		predicted["encoding"], predicted["xml_json"] = dbrow.Text(smithersdb.KeyFrame), dbrow.Text(known.Tree)
+	if about.Frame == nil && predicted["xml_json"].Kind == source.Null {
+		predicted["encoding"], predicted["xml_json"] = dbrow.Text(source.KeyFrame), dbrow.Text(known.Tree)
 	}
 	row, err := dbrow.RestoreOne(w.frames, predicted, about.Frame, w.row.ID, dbrow.Root(w.req.Root))
 	if err != nil || row == nil {

@@ -7,8 +7,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/git-smithers/git-smithers/internal/smithersdb/smithersdbtest"
 	"github.com/git-smithers/git-smithers/peer/smithers"
+	"github.com/git-smithers/git-smithers/peer/smithers/source/sourcetest"
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
 
@@ -50,7 +50,7 @@ func TestRowsOfNoRunAreThereOnceHoweverOftenTheyAreExported(t *testing.T) {
 	assert.Equal(t, want["notes"], got["notes"])
 	assert.Equal(t, want["places"], got["places"])
 
-	require.NoError(t, smithersdbtest.Exec(t.Context(), to, `DELETE FROM notes WHERE rowid IN (1, 4)`))
+	require.NoError(t, sourcetest.Exec(t.Context(), to, `DELETE FROM notes WHERE rowid IN (1, 4)`))
 	require.NoError(t, h.exportTo(to, fixtureRoot, plainFork))
 	assert.ElementsMatch(t, want["notes"], content(t, to)["notes"], "what is missing is added")
 }
@@ -82,7 +82,7 @@ func TestOutputTablesComeBackThoughTheyAreEmpty(t *testing.T) {
 	h.take(path)
 	h.exact(path)
 	tips := h.tips()
-	require.NoError(t, smithersdbtest.Exec(t.Context(), path, `
+	require.NoError(t, sourcetest.Exec(t.Context(), path, `
 		CREATE TABLE later_out (run_id TEXT NOT NULL, node_id TEXT NOT NULL, iteration INTEGER NOT NULL, PRIMARY KEY (run_id, node_id, iteration));
 		INSERT INTO _smithers_output_schema_columns (table_name, column_name, kind) VALUES ('later_out', 'x', 'string')`))
 	assert.Equal(t, smithers.OutcomeUnchanged, h.take(path)["run-j"].Outcome, "a table of another workflow is no reason to go on")

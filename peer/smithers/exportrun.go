@@ -6,9 +6,9 @@ import (
 	"errors"
 	"slices"
 
-	"github.com/git-smithers/git-smithers/internal/smithersdb"
 	"github.com/git-smithers/git-smithers/peer/smithers/code"
 	"github.com/git-smithers/git-smithers/peer/smithers/dbrow"
+	"github.com/git-smithers/git-smithers/peer/smithers/source"
 	"github.com/git-smithers/git-smithers/snapshot"
 	"github.com/git-smithers/git-smithers/timeline"
 	"github.com/git-smithers/git-smithers/timeline/fault"
@@ -20,12 +20,12 @@ type exporting struct {
 
 	ctx   context.Context //nolint:containedctx // of the export of this run
 	store *timeline.Store
-	tx    *smithersdb.WriteTx
-	req   ExportRequest      // with the run's Root
-	dir   string             // the folder that it is resumed in, unless it says another
-	own   []smithersdb.Table // Smithers 0.32.0's
+	tx    *source.WriteTx
+	req   ExportRequest  // with the run's Root
+	dir   string         // the folder that it is resumed in, unless it says another
+	own   []source.Table // Smithers 0.32.0's
 	facts *facts
-	heads []smithersdb.Head // of the snapshots that were written
+	heads []source.Head // of the snapshots that were written
 
 	predict predictor
 
@@ -84,11 +84,11 @@ func (x *exporting) write() (frames int64, err error) {
 }
 
 // allRows are the rows to be written, except those of snapshots.
-func (x *exporting) allRows(frames []smithersdb.Row) (runRows, error) {
+func (x *exporting) allRows(frames []source.Row) (runRows, error) {
 	all := runRows{
-		schema: x.peer.Schema, heads: x.heads, rows: make(map[string][]smithersdb.Row), framesTable: x.ownTable(tableFrames), frames: frames,
+		schema: x.peer.Schema, heads: x.heads, rows: make(map[string][]source.Row), framesTable: x.ownTable(tableFrames), frames: frames,
 	}
-	slices.SortStableFunc(all.frames, func(a, b smithersdb.Row) int { return cmp.Compare(a["frame_no"].Int, b["frame_no"].Int) })
+	slices.SortStableFunc(all.frames, func(a, b source.Row) int { return cmp.Compare(a["frame_no"].Int, b["frame_no"].Int) })
 	for _, table := range x.tables() {
 		if !x.exact && !hydrated(table.Name) {
 			continue
@@ -114,7 +114,7 @@ func (x *exporting) readFacts() (err error) {
 }
 
 // writeTable writes the run's rows of a table.
-func (x *exporting) writeTable(table smithersdb.Table, rows []smithersdb.Row) error {
+func (x *exporting) writeTable(table source.Table, rows []source.Row) error {
 	if !hasRun(table) {
 		return x.unowned.put(x.tx, table, rows)
 	}
@@ -136,12 +136,12 @@ func (x *exporting) writeTable(table smithersdb.Table, rows []smithersdb.Row) er
 
 // rows are the run's rows of a table. For a run that is not as it was imported, they are what
 // follows from it.
-func (x *exporting) rows(table smithersdb.Table) ([]smithersdb.Row, error) {
+func (x *exporting) rows(table source.Table) ([]source.Row, error) {
 	return x.rowsAt(table, dbrow.Root(x.req.Root))
 }
 
 // rowsAt are the run's rows of a table with their paths in another root.
-func (x *exporting) rowsAt(table smithersdb.Table, at dbrow.Root) ([]smithersdb.Row, error) {
+func (x *exporting) rowsAt(table source.Table, at dbrow.Root) ([]source.Row, error) {
 	predicted, err := x.predict(x.facts, table, x.peer.columns())
 	if err != nil {
 		return nil, err
@@ -220,7 +220,7 @@ func ofProgress(column string) bool {
 
 // runRow is the row of a run that is not as it was imported: how far it is, is as we know; the rest as in
 // the row of the run that it comes from.
-func (x *exporting) runRow(table smithersdb.Table, predicted []smithersdb.Row, over []dbrow.Override) ([]smithersdb.Row, error) {
+func (x *exporting) runRow(table source.Table, predicted []source.Row, over []dbrow.Override) ([]source.Row, error) {
 	at := dbrow.Root(x.req.Root)
 	own, err := dbrow.Restore(table, predicted, nil, x.row.ID, at)
 	if err != nil {
@@ -243,12 +243,12 @@ func (x *exporting) runRow(table smithersdb.Table, predicted []smithersdb.Row, o
 
 // makeResumable has a row of _smithers_runs say what Smithers finds in the folder that the run is
 // resumed in, with which it compares it.
-func (x *exporting) makeResumable(row smithersdb.Row) error {
+func (x *exporting) makeResumable(row source.Row) error {
 	dir := x.resumedIn(row)
 	folder, kind := code.Repository(dir)
 	row["vcs_type"], row["vcs_root"] = dbrow.OptionalText(kind), dbrow.OptionalText(folder)
 	if folder == "" {
-		row["vcs_revision"] = smithersdb.Value{}
+		row["vcs_revision"] = source.Value{}
 	}
 	workflow := x.req.Workflow
 	if workflow == "" {

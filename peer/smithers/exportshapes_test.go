@@ -11,8 +11,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/git-smithers/git-smithers/internal/smithersdb/smithersdbtest"
 	"github.com/git-smithers/git-smithers/peer/smithers"
+	"github.com/git-smithers/git-smithers/peer/smithers/source/sourcetest"
 	"github.com/git-smithers/git-smithers/snapshot"
 	"github.com/git-smithers/git-smithers/timeline"
 	"github.com/git-smithers/git-smithers/timeline/fault"
@@ -51,7 +51,7 @@ func TestWhateverTheDatabaseHasComesBack(t *testing.T) {
 func TestARewoundRunComesBackAsItIsNow(t *testing.T) {
 	t.Parallel()
 	w := importedWorld(t, jjFixture)
-	require.NoError(t, smithersdbtest.Exec(t.Context(), w.source, rewound))
+	require.NoError(t, sourcetest.Exec(t.Context(), w.source, rewound))
 	w.importAll()
 	w.assertComesBack()
 
@@ -144,7 +144,7 @@ func TestWhereTheDatabaseCannotTakeARowNothingIsWritten(t *testing.T) {
 		"a table is another":            `DROP TABLE _smithers_frames; CREATE TABLE _smithers_frames (frame_no INTEGER)`,
 	} {
 		to := copied(t, "git-run-fork-replay.db")
-		require.NoError(t, smithersdbtest.Exec(t.Context(), to, statements))
+		require.NoError(t, sourcetest.Exec(t.Context(), to, statements))
 		before := content(t, to)
 		_, err := smithers.Export(t.Context(), w.store, smithers.ExportRequest{To: to, Root: fixtureRoot})
 		assert.Equal(t, fault.ExportRefused, fault.CodeOf(err), "%s: %v", why, err)
@@ -159,12 +159,12 @@ func TestRunsShareWhatADatabaseHasAlready(t *testing.T) {
 	}
 	w := importedWorld(t, jjFixture, audit("run-j"))
 	to := copied(t, "git-run-fork-replay.db")
-	require.NoError(t, smithersdbtest.Exec(t.Context(), to, audit(siblingFork)+`
+	require.NoError(t, sourcetest.Exec(t.Context(), to, audit(siblingFork)+`
 		INSERT INTO _smithers_nodes (run_id, node_id, iteration, state, updated_at_ms, output_table) VALUES ('run-j', 'left', 0, 'pending', 1, '')`))
 	_, err := smithers.Export(t.Context(), w.store, smithers.ExportRequest{To: to, Root: fixtureRoot})
 	assert.Equal(t, fault.RunExists, fault.CodeOf(err), "a row of it is there")
 
-	require.NoError(t, smithersdbtest.Exec(t.Context(), to, `DELETE FROM _smithers_nodes WHERE run_id = 'run-j'`))
+	require.NoError(t, sourcetest.Exec(t.Context(), to, `DELETE FROM _smithers_nodes WHERE run_id = 'run-j'`))
 	for range 2 {
 		_, err = smithers.Export(t.Context(), w.store, smithers.ExportRequest{To: to, Root: fixtureRoot})
 	}

@@ -1,13 +1,13 @@
 package smithers
 
 import (
-	"github.com/git-smithers/git-smithers/internal/smithersdb"
 	"github.com/git-smithers/git-smithers/peer/smithers/dbrow"
+	"github.com/git-smithers/git-smithers/peer/smithers/source"
 )
 
 // signalRows are the rows of _smithers_signals of a run that is not as it was imported: those that Smithers has, as it
 // has them, and those of signals that were sent here with the numbers after all others.
-func (x *exporting) signalRows(table smithersdb.Table, predicted []smithersdb.Row) ([]smithersdb.Row, error) {
+func (x *exporting) signalRows(table source.Table, predicted []source.Row) ([]source.Row, error) {
 	imported, err := x.importedRows(table)
 	if err != nil {
 		return nil, err
@@ -19,14 +19,14 @@ func (x *exporting) signalRows(table smithersdb.Table, predicted []smithersdb.Ro
 	for _, p := range x.facts.provenance() {
 		next = max(next, p.Seq+1)
 	}
-	own := make(map[string][]smithersdb.Row)
+	own := make(map[string][]source.Row)
 	for _, row := range imported {
 		next = max(next, row["seq"].Int+1)
 		if s, ok := signalOf(row); ok {
 			own[s.Digest()] = append(own[s.Digest()], row)
 		}
 	}
-	var rows []smithersdb.Row
+	var rows []source.Row
 	for _, row := range predicted {
 		s, ok := signalOf(row)
 		if known := own[s.Digest()]; ok && len(known) > 0 {
@@ -41,7 +41,7 @@ func (x *exporting) signalRows(table smithersdb.Table, predicted []smithersdb.Ro
 }
 
 // importedRows are the rows of a table as the run's last import found them; nil where it did not look at them.
-func (x *exporting) importedRows(table smithersdb.Table) ([]smithersdb.Row, error) {
+func (x *exporting) importedRows(table source.Table) ([]source.Row, error) {
 	if !x.imported || x.peer.Pass.Rows == "" {
 		return nil, nil
 	}

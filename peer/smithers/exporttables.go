@@ -8,8 +8,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/git-smithers/git-smithers/internal/smithersdb"
 	"github.com/git-smithers/git-smithers/peer/smithers/dbrow"
+	"github.com/git-smithers/git-smithers/peer/smithers/source"
 )
 
 // errTaken is a row that the database has already, of another run.
@@ -17,9 +17,9 @@ var errTaken = errors.New("the database has a row of that key already")
 
 // readTables reads which tables the run has rows in that are not exactly Smithers' own.
 func (x *exported) readTables(ctx context.Context) error {
-	x.schema = make(map[string]smithersdb.Table)
+	x.schema = make(map[string]source.Table)
 	for _, line := range x.peer.Schema {
-		table, err := smithersdb.ParseTable(ctx, line.Table, line.SQL)
+		table, err := source.ParseTable(ctx, line.Table, line.SQL)
 		if err != nil {
 			return refusedExport(x.row.ID, fmt.Errorf("ext/%s/%s: %w", engine, extSchema, err))
 		}
@@ -29,8 +29,8 @@ func (x *exported) readTables(ctx context.Context) error {
 }
 
 // ensureTables makes the tables that the runs have rows in, and all of Smithers' own.
-func ensureTables(tx *smithersdb.WriteTx, runs []*exported) error {
-	all := smithersdb.Schema()
+func ensureTables(tx *source.WriteTx, runs []*exported) error {
+	all := source.Schema()
 	for _, run := range runs {
 		for _, name := range slices.Sorted(maps.Keys(run.schema)) {
 			all = append(all, run.schema[name])
@@ -43,7 +43,7 @@ func ensureTables(tx *smithersdb.WriteTx, runs []*exported) error {
 	}
 	for _, run := range runs {
 		for _, column := range run.peer.columns() {
-			row := smithersdb.Row{
+			row := source.Row{
 				"table_name": dbrow.Text(column.Table), "column_name": dbrow.Text(column.Column), "kind": dbrow.Text(column.Kind),
 			}
 			if _, err := tx.InsertIfNew(tableColumns, row); err != nil {
@@ -67,8 +67,8 @@ func (p *peer) columns() []outputColumn {
 
 // tables are those that a run has rows in, but for those of frames, as they were where the run is from:
 // Smithers' own and the run's.
-func (x *exporting) tables() []smithersdb.Table {
-	tables := make(map[string]smithersdb.Table)
+func (x *exporting) tables() []source.Table {
+	tables := make(map[string]source.Table)
 	for _, table := range peerTables(slices.Clone(x.own)) {
 		tables[table.Name] = table
 	}
@@ -77,17 +77,17 @@ func (x *exporting) tables() []smithersdb.Table {
 			tables[name] = table
 		}
 	}
-	return slices.SortedFunc(maps.Values(tables), func(a, b smithersdb.Table) int { return strings.Compare(a.Name, b.Name) })
+	return slices.SortedFunc(maps.Values(tables), func(a, b source.Table) int { return strings.Compare(a.Name, b.Name) })
 }
 
 // put adds a row of a run. A number by which a table counts the
 // rows of all runs gives way to the next one where it is taken.
-func (x *exporting) put(table smithersdb.Table, row smithersdb.Row) error {
+func (x *exporting) put(table source.Table, row source.Row) error {
 	isNew, err := x.tx.InsertIfNew(table.Name, row)
 	if err != nil || isNew {
 		return err
 	}
-	counter := slices.IndexFunc(table.Columns, func(c smithersdb.Column) bool {
+	counter := slices.IndexFunc(table.Columns, func(c source.Column) bool {
 		return c.Key > 0 && strings.EqualFold(c.Type, "INTEGER")
 	})
 	if keys, _ := dbrow.KeyColumns(table); counter < 0 || len(keys) != 1 {

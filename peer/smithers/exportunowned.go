@@ -1,8 +1,8 @@
 package smithers
 
 import (
-	"github.com/git-smithers/git-smithers/internal/smithersdb"
 	"github.com/git-smithers/git-smithers/peer/smithers/dbrow"
+	"github.com/git-smithers/git-smithers/peer/smithers/source"
 )
 
 // unownedRows counts the rows that a database has of tables that belong to no run: by table, and by the digest
@@ -10,7 +10,7 @@ import (
 type unownedRows map[string]map[string]int
 
 // put adds those rows that the database has not as often. One whose key is there is not added.
-func (u unownedRows) put(tx *smithersdb.WriteTx, table smithersdb.Table, rows []smithersdb.Row) error {
+func (u unownedRows) put(tx *source.WriteTx, table source.Table, rows []source.Row) error {
 	have, err := u.of(tx, table)
 	if err != nil {
 		return err
@@ -33,7 +33,7 @@ func (u unownedRows) put(tx *smithersdb.WriteTx, table smithersdb.Table, rows []
 }
 
 // of counts the rows of a table once, before any is added.
-func (u unownedRows) of(tx *smithersdb.WriteTx, table smithersdb.Table) (map[string]int, error) {
+func (u unownedRows) of(tx *source.WriteTx, table source.Table) (map[string]int, error) {
 	if have, ok := u[table.Name]; ok {
 		return have, nil
 	}
@@ -49,7 +49,7 @@ func (u unownedRows) of(tx *smithersdb.WriteTx, table smithersdb.Table) (map[str
 }
 
 // digestOf tells rows apart by the columns of a table.
-func digestOf(table smithersdb.Table, row smithersdb.Row) string {
+func digestOf(table source.Table, row source.Row) string {
 	h := dbrow.NewDigester()
 	for _, c := range table.Columns {
 		h.Value(row[c.Name])

@@ -4,8 +4,8 @@ import (
 	"encoding/json"
 	"slices"
 
-	"github.com/git-smithers/git-smithers/internal/smithersdb"
 	"github.com/git-smithers/git-smithers/peer/smithers/dbrow"
+	"github.com/git-smithers/git-smithers/peer/smithers/source"
 	"github.com/git-smithers/git-smithers/snapshot"
 )
 
@@ -13,7 +13,7 @@ import (
 // run has. Without them Smithers begins each wait when it first comes to it, and stops there although the signal is in the
 // database; and it gives a signal that an earlier wait has received to the next one, too. A wait without its signal has no row:
 // it begins anew, and so does its timeout.
-func (x *exporting) waitRows(table smithersdb.Table) ([]smithersdb.Row, error) {
+func (x *exporting) waitRows(table source.Table) ([]source.Row, error) {
 	tree, err := x.store.Rendered(x.tip)
 	if err != nil {
 		return nil, err
@@ -40,7 +40,7 @@ type waitWriter struct {
 }
 
 // rows are the rows of waits that have a signal, those of the mailbox before those that have not begun.
-func (w *waitWriter) rows() (rows []smithersdb.Row) {
+func (w *waitWriter) rows() (rows []source.Row) {
 	w.signals = slices.SortedFunc(slices.Values(w.Whole.Signals), func(a, b snapshot.Signal) int { return int(a.Seq - b.Seq) })
 	tasks, finished, begun := map[string]*element{}, make(map[string]bool), make(map[string]bool)
 	w.workflow.tasks(tasks)
@@ -72,7 +72,7 @@ func (w *waitWriter) rows() (rows []smithersdb.Row) {
 
 // add adds the row of a wait that has received a signal. Unless its node is finished, Smithers finds it waiting, and takes
 // the signal when it resumes the run.
-func (w *waitWriter) add(rows []smithersdb.Row, task *element, wait snapshot.Wait, finished bool) []smithersdb.Row {
+func (w *waitWriter) add(rows []source.Row, task *element, wait snapshot.Wait, finished bool) []source.Row {
 	i := slices.IndexFunc(w.signals, func(s snapshot.Signal) bool { return s.Seq == *wait.SignalSeq })
 	if i < 0 {
 		return rows
@@ -83,7 +83,7 @@ func (w *waitWriter) add(rows []smithersdb.Row, task *element, wait snapshot.Wai
 	peer := w.signals[i]
 	peer.Seq = w.peers[peer.Digest()]
 	wait.SignalSeq = new(int64)
-	row := smithersdb.Row{
+	row := source.Row{
 		"node_id": dbrow.Text(wait.NodeID), "iteration": dbrow.Int(int64(wait.Iteration)), "attempt": dbrow.Int(int64(wait.Attempt)),
 		"state": dbrow.Text(string(snapshot.NodeWaitingEvent)), "started_at_ms": dbrow.Int(wait.StartedAtMs), "cached": dbrow.Int(0),
 		"meta_json": dbrow.Text(task.waitMeta(wait, []snapshot.Signal{peer})),

@@ -9,9 +9,9 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/git-smithers/git-smithers/internal/smithersdb"
 	"github.com/git-smithers/git-smithers/objstore"
 	"github.com/git-smithers/git-smithers/peer/smithers/dbrow"
+	"github.com/git-smithers/git-smithers/peer/smithers/source"
 )
 
 // engine is the folder of ext that is Smithers'.
@@ -67,9 +67,9 @@ const noPeer = -1
 
 // frameRow is what a frame has in ext/smithers/frames. One without a row is exactly as predicted.
 type frameRow struct {
-	PeerNo *int64            `json:"frameNo,omitempty"` // where it is not our number
-	Layout smithersdb.Layout `json:"layout,omitempty"`  // where it is not compact
-	Shape  *shape            `json:"shape,omitempty"`   // where it is not the zero one
+	PeerNo *int64        `json:"frameNo,omitempty"` // where it is not our number
+	Layout source.Layout `json:"layout,omitempty"`  // where it is not compact
+	Shape  *shape        `json:"shape,omitempty"`   // where it is not the zero one
 	// The overrides of its rows in _smithers_snapshots and _smithers_frames: null for a row
 	// that is not there.
 	Snapshot json.RawMessage `json:"snapshot,omitempty"`

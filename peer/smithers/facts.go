@@ -4,9 +4,9 @@ import (
 	"cmp"
 	"slices"
 
-	"github.com/git-smithers/git-smithers/internal/smithersdb"
 	"github.com/git-smithers/git-smithers/objstore/page"
 	"github.com/git-smithers/git-smithers/peer/smithers/dbrow"
+	"github.com/git-smithers/git-smithers/peer/smithers/source"
 	"github.com/git-smithers/git-smithers/snapshot"
 	"github.com/git-smithers/git-smithers/timeline"
 )
@@ -89,8 +89,8 @@ func eventsTo(s *timeline.Store, entry *snapshot.Entry) ([]snapshot.Event, error
 
 // peerTables are the tables of a database whose rows make up a run, in the order of their names.
 // What is left out of them belongs to frames or to processes.
-func peerTables(tables []smithersdb.Table) []smithersdb.Table {
-	return slices.DeleteFunc(tables, func(t smithersdb.Table) bool {
+func peerTables(tables []source.Table) []source.Table {
+	return slices.DeleteFunc(tables, func(t source.Table) bool {
 		return frameTable(t.Name) || t.Name == tableLeases || !hasRun(t)
 	})
 }
@@ -112,8 +112,8 @@ func frameTable(name string) bool {
 	return false
 }
 
-func hasRun(t smithersdb.Table) bool {
-	return slices.ContainsFunc(t.Columns, func(c smithersdb.Column) bool { return dbrow.IsRunColumn(c.Name) })
+func hasRun(t source.Table) bool {
+	return slices.ContainsFunc(t.Columns, func(c source.Column) bool { return dbrow.IsRunColumn(c.Name) })
 }
 
 // setRow is the change that sets a row of a collection.

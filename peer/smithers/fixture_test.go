@@ -9,9 +9,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/git-smithers/git-smithers/internal/smithersdb"
 	"github.com/git-smithers/git-smithers/objstore"
 	"github.com/git-smithers/git-smithers/peer/smithers/dbrow"
+	"github.com/git-smithers/git-smithers/peer/smithers/source"
 	"github.com/git-smithers/git-smithers/snapshot"
 )
 
@@ -21,15 +21,15 @@ type fixtureRun struct {
 	at      dbrow.Root
 	facts   *facts
 	columns []outputColumn
-	tables  []smithersdb.Table
-	rows    map[string][]smithersdb.Row // by table
+	tables  []source.Table
+	rows    map[string][]source.Row // by table
 }
 
 // clone is a run that a test may change.
 func (r *fixtureRun) clone() *fixtureRun {
 	c := *r
 	c.facts = new(*r.facts)
-	c.tables, c.rows = slices.Clone(r.tables), make(map[string][]smithersdb.Row, len(r.rows))
+	c.tables, c.rows = slices.Clone(r.tables), make(map[string][]source.Row, len(r.rows))
 	for table, rows := range r.rows {
 		for _, row := range rows {
 			c.rows[table] = append(c.rows[table], maps.Clone(row))
@@ -65,9 +65,9 @@ func fixtureRuns(t *testing.T) map[string]*fixtureRun {
 
 func readFixtureRuns(t *testing.T, name string, runs map[string]*fixtureRun) {
 	t.Helper()
-	db, err := smithersdb.Open(t.Context(), filepath.Join("..", "..", "testdata", "smithers", name))
+	db, err := source.Open(t.Context(), filepath.Join("..", "..", "testdata", "smithers", name))
 	require.NoError(t, err)
-	require.NoError(t, db.Read(t.Context(), func(tx *smithersdb.Tx) error {
+	require.NoError(t, db.Read(t.Context(), func(tx *source.Tx) error {
 		rows, err := tx.Runs()
 		require.NoError(t, err)
 		for _, row := range rows {
@@ -79,11 +79,11 @@ func readFixtureRuns(t *testing.T, name string, runs map[string]*fixtureRun) {
 	require.NoError(t, db.Close())
 }
 
-func readFixtureRun(t *testing.T, tx *smithersdb.Tx, row smithersdb.Row) *fixtureRun {
+func readFixtureRun(t *testing.T, tx *source.Tx, row source.Row) *fixtureRun {
 	t.Helper()
-	run := &fixtureRun{id: row["run_id"].Bytes, rows: make(map[string][]smithersdb.Row)}
+	run := &fixtureRun{id: row["run_id"].Bytes, rows: make(map[string][]source.Row)}
 	for _, table := range tx.Tables() {
-		if !slices.ContainsFunc(table.Columns, func(c smithersdb.Column) bool { return dbrow.IsRunColumn(c.Name) }) {
+		if !slices.ContainsFunc(table.Columns, func(c source.Column) bool { return dbrow.IsRunColumn(c.Name) }) {
 			continue
 		}
 		run.tables = append(run.tables, table)
@@ -96,9 +96,9 @@ func readFixtureRun(t *testing.T, tx *smithersdb.Tx, row smithersdb.Row) *fixtur
 	return run
 }
 
-func allRows(t *testing.T, tx *smithersdb.Tx, table, run string) []smithersdb.Row {
+func allRows(t *testing.T, tx *source.Tx, table, run string) []source.Row {
 	t.Helper()
-	var rows []smithersdb.Row
+	var rows []source.Row
 	for row, err := range tx.Rows(table, run) {
 		require.NoError(t, err)
 		rows = append(rows, row)
@@ -107,7 +107,7 @@ func allRows(t *testing.T, tx *smithersdb.Tx, table, run string) []smithersdb.Ro
 }
 
 // factsOfRows is what we know of a run once its rows were read.
-func factsOfRows(t *testing.T, tx *smithersdb.Tx, run *fixtureRun, row smithersdb.Row) (*facts, dbrow.Root) {
+func factsOfRows(t *testing.T, tx *source.Tx, run *fixtureRun, row source.Row) (*facts, dbrow.Root) {
 	t.Helper()
 	f := &facts{Logs: make(map[string]string)}
 	var at dbrow.Root
@@ -143,7 +143,7 @@ func factsOfRows(t *testing.T, tx *smithersdb.Tx, run *fixtureRun, row smithersd
 	return f, at
 }
 
-func fixtureFrames(t *testing.T, run *fixtureRun, heads []smithersdb.Head) []frameFacts {
+func fixtureFrames(t *testing.T, run *fixtureRun, heads []source.Head) []frameFacts {
 	t.Helper()
 	var frames []frameFacts
 	tree := ""
@@ -152,9 +152,9 @@ func fixtureFrames(t *testing.T, run *fixtureRun, heads []smithersdb.Head) []fra
 		for _, row := range run.rows["_smithers_frames"] {
 			if row["frame_no"].Int == head.Frame {
 				var err error
-				tree, err = smithersdb.Inflate(tree, row["xml_json"].Bytes, row["encoding"].Bytes)
+				tree, err = source.Inflate(tree, row["xml_json"].Bytes, row["encoding"].Bytes)
 				require.NoError(t, err)
-				frame.Tree, frame.XMLHash = tree, smithersdb.XMLHash(tree)
+				frame.Tree, frame.XMLHash = tree, source.XMLHash(tree)
 			}
 		}
 		frames = append(frames, frame)
@@ -186,9 +186,9 @@ func readFixtureMail(t *testing.T, f *facts, run *fixtureRun) {
 }
 
 // table finds a table of the run's database.
-func (r *fixtureRun) table(t *testing.T, name string) smithersdb.Table {
+func (r *fixtureRun) table(t *testing.T, name string) source.Table {
 	t.Helper()
-	i := slices.IndexFunc(r.tables, func(table smithersdb.Table) bool { return table.Name == name })
+	i := slices.IndexFunc(r.tables, func(table source.Table) bool { return table.Name == name })
 	require.GreaterOrEqual(t, i, 0, "no table %s", name)
 	return r.tables[i]
 }
@@ -221,7 +221,7 @@ func isFrames(table string) bool {
 }
 
 // restored are the rows of a table as they come back for a root.
-func (r *fixtureRun) restored(t *testing.T, name string, at dbrow.Root) []smithersdb.Row {
+func (r *fixtureRun) restored(t *testing.T, name string, at dbrow.Root) []source.Row {
 	t.Helper()
 	table := r.table(t, name)
 	predicted, err := predict(r.facts, table, r.columns)
@@ -231,12 +231,12 @@ func (r *fixtureRun) restored(t *testing.T, name string, at dbrow.Root) []smithe
 	return rows
 }
 
-func realValue(f float64) smithersdb.Value { return smithersdb.Value{Kind: smithersdb.Real, Real: f} }
+func realValue(f float64) source.Value { return source.Value{Kind: source.Real, Real: f} }
 
-func blobValue(b string) smithersdb.Value { return smithersdb.Value{Kind: smithersdb.Blob, Bytes: b} }
+func blobValue(b string) source.Value { return source.Value{Kind: source.Blob, Bytes: b} }
 
 // roundTrip returns the restored rows and their overrides.
-func roundTrip(t *testing.T, table smithersdb.Table, predicted, actual []smithersdb.Row) ([]smithersdb.Row, []dbrow.Override) {
+func roundTrip(t *testing.T, table source.Table, predicted, actual []source.Row) ([]source.Row, []dbrow.Override) {
 	t.Helper()
 	over, err := dbrow.Differences(table, predicted, actual, "")
 	require.NoError(t, err)

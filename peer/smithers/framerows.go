@@ -1,8 +1,8 @@
 package smithers
 
 import (
-	"github.com/git-smithers/git-smithers/internal/smithersdb"
 	"github.com/git-smithers/git-smithers/peer/smithers/dbrow"
+	"github.com/git-smithers/git-smithers/peer/smithers/source"
 )
 
 // The xml_json of a frame whose tree is the one before, and how many frames apart trees are written whole.
@@ -13,8 +13,8 @@ const (
 
 // predictSnapshot is the row of a frame in _smithers_snapshots, without its contents; before is that of
 // the frame before it, nil for none.
-func predictSnapshot(f frameFacts, before smithersdb.Row) smithersdb.Row {
-	return smithersdb.Row{
+func predictSnapshot(f frameFacts, before source.Row) source.Row {
+	return source.Row{
 		"frame_no": dbrow.Int(f.PeerNo), "created_at_ms": dbrow.Int(f.AtMs), "content_hash": dbrow.Text(f.ContentHash),
 		"vcs_pointer": before["vcs_pointer"],
 	}
@@ -22,15 +22,15 @@ func predictSnapshot(f frameFacts, before smithersdb.Row) smithersdb.Row {
 
 // predictFrame is the row of a frame in _smithers_frames. before is that of the frame before it, and
 // treeBefore its rendered tree; nil and "" for none.
-func predictFrame(f frameFacts, before smithersdb.Row, treeBefore string) smithersdb.Row {
-	row := smithersdb.Row{
+func predictFrame(f frameFacts, before source.Row, treeBefore string) source.Row {
+	row := source.Row{
 		"frame_no": dbrow.Int(f.PeerNo), "created_at_ms": dbrow.Int(f.AtMs), "xml_hash": dbrow.OptionalText(f.XMLHash),
 		"mounted_task_ids_json": before["mounted_task_ids_json"], "task_index_json": before["task_index_json"], "note": before["note"],
-		"encoding": dbrow.Text(smithersdb.DeltaFrame),
+		"encoding": dbrow.Text(source.DeltaFrame),
 	}
 	switch {
 	case before == nil || f.PeerNo%treeEvery == 0:
-		row["encoding"], row["xml_json"] = dbrow.Text(smithersdb.KeyFrame), dbrow.Text(f.Tree)
+		row["encoding"], row["xml_json"] = dbrow.Text(source.KeyFrame), dbrow.Text(f.Tree)
 	case f.Tree == treeBefore:
 		row["xml_json"] = dbrow.Text(sameTree)
 	}
@@ -47,8 +47,8 @@ func contentColumn(name string) bool {
 }
 
 // withoutContents is the table of snapshots without the columns of JSON.
-func withoutContents(t smithersdb.Table) smithersdb.Table {
-	var columns []smithersdb.Column
+func withoutContents(t source.Table) source.Table {
+	var columns []source.Column
 	for _, c := range t.Columns {
 		if !contentColumn(c.Name) {
 			columns = append(columns, c)

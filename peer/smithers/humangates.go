@@ -3,14 +3,14 @@ package smithers
 import (
 	"strconv"
 
-	"github.com/git-smithers/git-smithers/internal/smithersdb"
 	"github.com/git-smithers/git-smithers/peer/smithers/dbrow"
+	"github.com/git-smithers/git-smithers/peer/smithers/source"
 	"github.com/git-smithers/git-smithers/snapshot"
 )
 
 // predictHumanGates gives those rows of _smithers_approvals that Smithers has for tasks that people do: the gate
 // is open when the request is answered.
-func (f *facts) predictHumanGates() []smithersdb.Row {
+func (f *facts) predictHumanGates() []source.Row {
 	if len(f.Whole.HumanRequests) == 0 {
 		return nil
 	}
@@ -18,13 +18,13 @@ func (f *facts) predictHumanGates() []smithersdb.Row {
 	for _, a := range f.Whole.Approvals {
 		approvals[snapshot.Key(a.NodeID, a.Iteration)] = true
 	}
-	var rows []smithersdb.Row
+	var rows []source.Row
 	for _, h := range f.Whole.HumanRequests {
 		task := tasks[h.NodeID]
 		if task == nil || task.Props["needsApproval"] != "true" || approvals[snapshot.Key(h.NodeID, h.Iteration)] || f.ofParent(h.RequestedAtMs) {
 			continue
 		}
-		row := smithersdb.Row{
+		row := source.Row{
 			"node_id": dbrow.Text(h.NodeID), "iteration": dbrow.Int(int64(h.Iteration)),
 			"request_json": dbrow.Text(task.gateRequest(h)), "auto_approved": dbrow.Int(0),
 		}

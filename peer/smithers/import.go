@@ -3,7 +3,7 @@ package smithers
 import (
 	"context"
 
-	"github.com/git-smithers/git-smithers/internal/smithersdb"
+	"github.com/git-smithers/git-smithers/peer/smithers/source"
 	"github.com/git-smithers/git-smithers/timeline"
 )
 
@@ -81,7 +81,7 @@ type Mark struct {
 // What is stored follows from the database alone, and from which of the commits that it
 // names are in the repository.
 func Import(ctx context.Context, s *timeline.Store, path string, req ImportRequest) (*Imported, error) {
-	db, err := smithersdb.Open(ctx, path)
+	db, err := source.Open(ctx, path)
 	if err != nil {
 		return nil, explainDatabase(path, err)
 	}
@@ -90,7 +90,7 @@ func Import(ctx context.Context, s *timeline.Store, path string, req ImportReque
 }
 
 // from imports from an open database.
-func (im *importing) from(ctx context.Context, db *smithersdb.DB) (*Imported, error) {
+func (im *importing) from(ctx context.Context, db *source.DB) (*Imported, error) {
 	out, err := im.passes(ctx, db)
 	switch {
 	case err == nil:

@@ -12,8 +12,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/git-smithers/git-smithers/internal/repotest"
-	"github.com/git-smithers/git-smithers/internal/smithersdb/smithersdbtest"
 	"github.com/git-smithers/git-smithers/peer/smithers"
+	"github.com/git-smithers/git-smithers/peer/smithers/source/sourcetest"
 	"github.com/git-smithers/git-smithers/snapshot"
 	"github.com/git-smithers/git-smithers/timeline"
 	"github.com/git-smithers/git-smithers/timeline/list"
@@ -109,7 +109,7 @@ func copyOf(t *testing.T, fixture string, statements ...string) string {
 	require.NoError(t, err)
 	require.NoError(t, os.WriteFile(path, content, 0o600))
 	if len(statements) > 0 {
-		require.NoError(t, smithersdbtest.Exec(t.Context(), path, strings.Join(statements, ";")))
+		require.NoError(t, sourcetest.Exec(t.Context(), path, strings.Join(statements, ";")))
 	}
 	return path
 }
@@ -299,7 +299,7 @@ func TestARunIDIsAnyText(t *testing.T) {
 	path := copyOf(t, jjFixture)
 	for table := range content(t, path) {
 		if column := query(t, path, `SELECT 1 FROM pragma_table_info(?) WHERE name = 'run_id'`, table); len(column) > 0 {
-			require.NoError(t, smithersdbtest.Exec(t.Context(), path,
+			require.NoError(t, sourcetest.Exec(t.Context(), path,
 				`PRAGMA foreign_keys = OFF; UPDATE "`+table+`" SET run_id = '`+id+`'`))
 		}
 	}

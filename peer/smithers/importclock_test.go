@@ -7,8 +7,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/git-smithers/git-smithers/internal/repotest"
-	"github.com/git-smithers/git-smithers/internal/smithersdb/smithersdbtest"
 	"github.com/git-smithers/git-smithers/peer/smithers"
+	"github.com/git-smithers/git-smithers/peer/smithers/source/sourcetest"
 )
 
 func TestTimesThatNoClockShowsAreTheSameEverywhereAndComeBack(t *testing.T) {
@@ -29,7 +29,7 @@ func TestTimesThatNoClockShowsAreTheSameEverywhereAndComeBack(t *testing.T) {
 			first.exact(path)
 			assert.Zero(t, first.entry("run-j:2").AtMs)
 
-			require.NoError(t, smithersdbtest.Exec(t.Context(), path, `UPDATE _smithers_runs SET workflow_name = 'other'`))
+			require.NoError(t, sourcetest.Exec(t.Context(), path, `UPDATE _smithers_runs SET workflow_name = 'other'`))
 			run := first.take(path)["run-j"]
 			require.NoError(t, run.Err)
 			assert.Equal(t, smithers.OutcomeContinued, run.Outcome)

@@ -9,8 +9,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/git-smithers/git-smithers/internal/smithersdb/smithersdbtest"
 	"github.com/git-smithers/git-smithers/peer/smithers"
+	"github.com/git-smithers/git-smithers/peer/smithers/source/sourcetest"
 	"github.com/git-smithers/git-smithers/snapshot"
 	"github.com/git-smithers/git-smithers/timeline"
 	"github.com/git-smithers/git-smithers/timeline/fault"
@@ -22,7 +22,7 @@ func TestARunThatGoesOnIsContinued(t *testing.T) {
 	t.Parallel()
 	h := newHome(t)
 	path := filepath.Join(t.TempDir(), "smithers.db")
-	engine, err := smithersdbtest.Begin(t.Context(), copyOf(t, jjFixture), path)
+	engine, err := sourcetest.Begin(t.Context(), copyOf(t, jjFixture), path)
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, engine.Close()) })
 	for frame := range int64(31) {
@@ -69,7 +69,7 @@ func TestARewindIsATravelFrameAndTheReusedNumberAnAlias(t *testing.T) {
 	h := newHome(t)
 	path := copyOf(t, gitFixture)
 	h.take(path, "run-a")
-	require.NoError(t, smithersdbtest.Exec(t.Context(), path, wentBackTo(7)))
+	require.NoError(t, sourcetest.Exec(t.Context(), path, wentBackTo(7)))
 	run := h.take(path, "run-a")["run-a"]
 	require.NoError(t, run.Err)
 	assert.True(t, run.Rewound)
@@ -86,7 +86,7 @@ func TestARewindIsATravelFrameAndTheReusedNumberAnAlias(t *testing.T) {
 	assert.Equal(t, "travel", ops[0].Kind)
 	h.exactRun(path, "run-a")
 
-	require.NoError(t, smithersdbtest.Exec(t.Context(), path, again(8, 6, 1795199300001)))
+	require.NoError(t, sourcetest.Exec(t.Context(), path, again(8, 6, 1795199300001)))
 	run = h.take(path, "run-a")["run-a"]
 	require.NoError(t, run.Err)
 	assert.False(t, run.Rewound)
@@ -103,7 +103,7 @@ func TestASecondRewindToAFrameNamesThatFrame(t *testing.T) {
 	path := copyOf(t, gitFixture)
 	h.take(path, "run-a")
 	for i, statements := range []string{wentBackTo(7), again(8, 6, 1795199300001), wentBackTo(7)} {
-		require.NoError(t, smithersdbtest.Exec(t.Context(), path, statements))
+		require.NoError(t, sourcetest.Exec(t.Context(), path, statements))
 		run := h.take(path, "run-a")["run-a"]
 		require.NoError(t, run.Err)
 		assert.Equal(t, i != 1, run.Rewound)
@@ -158,7 +158,7 @@ func TestARewindAndWhatFollowedInOnePass(t *testing.T) {
 	h := newHome(t)
 	path := copyOf(t, gitFixture)
 	h.take(path, "run-a")
-	require.NoError(t, smithersdbtest.Exec(t.Context(), path,
+	require.NoError(t, sourcetest.Exec(t.Context(), path,
 		wentBackTo(30)+";"+again(31, 6, 1795199300001)+";"+again(32, 7, 1795199300002)))
 	run := h.take(path, "run-a")["run-a"]
 	require.NoError(t, run.Err)
@@ -177,7 +177,7 @@ func TestGoingBackHereDoesNotHideWhatSmithersDoesNext(t *testing.T) {
 	h.take(path, "run-a")
 	_, err := travel.Travel(t.Context(), h.Store, travel.Request{Run: "run-a", Node: "write", NoFiles: true})
 	require.NoError(t, err)
-	require.NoError(t, smithersdbtest.Exec(t.Context(), path, again(32, 30, 1795199300001)))
+	require.NoError(t, sourcetest.Exec(t.Context(), path, again(32, 30, 1795199300001)))
 	run := h.take(path, "run-a")["run-a"]
 	require.NoError(t, run.Err)
 	assert.Equal(t, int64(33), run.Frame, "32 is the frame by which the run went back here")
@@ -224,8 +224,8 @@ func TestAForkThatWasExportedComesBackWithWhatSmithersMadeOfIt(t *testing.T) {
 	run := h.take(path, "mine")["mine"]
 	require.NoError(t, run.Err)
 	assert.Zero(t, run.Frames)
-	require.NoError(t, smithersdbtest.Exec(t.Context(), path, strings.ReplaceAll(again(1, 8, 1795300000001), "SELECT run_id,", "SELECT 'mine',")))
-	require.NoError(t, smithersdbtest.Exec(t.Context(), path, `UPDATE _smithers_runs SET status = 'running', started_at_ms = 1795300000000 WHERE run_id = 'mine'`))
+	require.NoError(t, sourcetest.Exec(t.Context(), path, strings.ReplaceAll(again(1, 8, 1795300000001), "SELECT run_id,", "SELECT 'mine',")))
+	require.NoError(t, sourcetest.Exec(t.Context(), path, `UPDATE _smithers_runs SET status = 'running', started_at_ms = 1795300000000 WHERE run_id = 'mine'`))
 	run = h.take(path, "mine")["mine"]
 	require.NoError(t, run.Err)
 	assert.Equal(t, smithers.OutcomeContinued, run.Outcome)
@@ -248,14 +248,14 @@ func TestWhatIsAnsweredInAForkAfterItsExportIsKeptByItsFirstImport(t *testing.T)
 	_, err = smithers.Export(t.Context(), h.Store, smithers.ExportRequest{Runs: []string{"mine"}, To: path, Root: fixtureRoot})
 	require.NoError(t, err)
 	h.sendsTo("mine", "later", decided)
-	require.NoError(t, smithersdbtest.Exec(t.Context(), path, strings.ReplaceAll(again(1, 8, decided+1), "SELECT run_id,", "SELECT 'mine',")))
+	require.NoError(t, sourcetest.Exec(t.Context(), path, strings.ReplaceAll(again(1, 8, decided+1), "SELECT run_id,", "SELECT 'mine',")))
 	for range 2 {
 		run := h.take(path, "mine")["mine"]
 		require.NoError(t, run.Err)
 		signals := h.signalsOf("mine")
 		assert.Len(t, signals, len(before)+1)
 		assert.Equal(t, "later", signals[int64(len(before))])
-		require.NoError(t, smithersdbtest.Exec(t.Context(), path, touched))
+		require.NoError(t, sourcetest.Exec(t.Context(), path, touched))
 	}
 }
 

@@ -3,8 +3,8 @@ package smithers
 import (
 	"strings"
 
-	"github.com/git-smithers/git-smithers/internal/smithersdb"
 	"github.com/git-smithers/git-smithers/peer/smithers/dbrow"
+	"github.com/git-smithers/git-smithers/peer/smithers/source"
 )
 
 // What a Mark is about.
@@ -16,12 +16,12 @@ const (
 
 // describe notes what of a frame's rows is not as predicted, and what does not match. differs is what its contents
 // differ in.
-func (r *runPass) describe(s *smithersdb.Snapshot, one frameFacts, differs shape, wrong error) error {
+func (r *runPass) describe(s *source.Snapshot, one frameFacts, differs shape, wrong error) error {
 	row := frameRow{}
 	if one.PeerNo != one.Frame {
 		row.PeerNo = &one.PeerNo
 	}
-	if s.Layout != smithersdb.Compact {
+	if s.Layout != source.Compact {
 		row.Layout = s.Layout
 	}
 	if !differs.isZero() {
@@ -44,9 +44,9 @@ func (r *runPass) describe(s *smithersdb.Snapshot, one frameFacts, differs shape
 		return err
 	}
 	if stored := dbrow.TextOf(actual, "xml_hash"); has && wrong != nil {
-		r.mark(one, markFrame, stored, strings.ReplaceAll(wrong.Error(), smithersdb.ErrDamaged.Error()+": ", ""))
-	} else if has && stored != smithersdb.XMLHash(r.tree) {
-		r.mark(one, markXML, stored, smithersdb.XMLHash(r.tree))
+		r.mark(one, markFrame, stored, strings.ReplaceAll(wrong.Error(), source.ErrDamaged.Error()+": ", ""))
+	} else if has && stored != source.XMLHash(r.tree) {
+		r.mark(one, markXML, stored, source.XMLHash(r.tree))
 	}
 	if has {
 		r.lastRow, r.lastTree = actual, one.Tree

@@ -4,8 +4,8 @@ import (
 	"maps"
 	"slices"
 
-	"github.com/git-smithers/git-smithers/internal/smithersdb"
 	"github.com/git-smithers/git-smithers/peer/smithers/dbrow"
+	"github.com/git-smithers/git-smithers/peer/smithers/source"
 )
 
 // rowsDigest is the digest of the rows that the database has of the run.
@@ -44,11 +44,11 @@ func (p *peerRun) allRows() runRows {
 // runRows is everything that a database has of a run, except the contents of snapshots and what belongs to processes.
 type runRows struct {
 	schema      []schemaLine
-	heads       []smithersdb.Head
-	tables      []smithersdb.Table          // sorted by name
-	rows        map[string][]smithersdb.Row // by table; those of _smithers_frames are in frames
-	framesTable smithersdb.Table
-	frames      []smithersdb.Row // sorted by frame_no
+	heads       []source.Head
+	tables      []source.Table          // sorted by name
+	rows        map[string][]source.Row // by table; those of _smithers_frames are in frames
+	framesTable source.Table
+	frames      []source.Row // sorted by frame_no
 }
 
 // digest names the rows. Snapshots count with their hashes. A table of outputs without rows of the run does not count, and
@@ -58,7 +58,7 @@ func (all runRows) digest() string {
 	for _, line := range all.schema {
 		rows := all.rows[line.Table]
 		for _, c := range line.Columns {
-			if slices.ContainsFunc(rows, func(row smithersdb.Row) bool { return row[c[0]].Kind != smithersdb.Null }) {
+			if slices.ContainsFunc(rows, func(row source.Row) bool { return row[c[0]].Kind != source.Null }) {
 				h.Text(line.Table)
 				h.Text(c[0])
 				h.Text(c[1])
@@ -74,7 +74,7 @@ func (all runRows) digest() string {
 		h.Rows(table, all.rows[table.Name])
 	}
 	for _, row := range all.frames {
-		h.Rows(all.framesTable, []smithersdb.Row{row})
+		h.Rows(all.framesTable, []source.Row{row})
 	}
 	return h.Sum()
 }

@@ -6,8 +6,8 @@ import (
 	"maps"
 	"slices"
 
-	"github.com/git-smithers/git-smithers/internal/smithersdb"
 	"github.com/git-smithers/git-smithers/peer/smithers/dbrow"
+	"github.com/git-smithers/git-smithers/peer/smithers/source"
 	"github.com/git-smithers/git-smithers/snapshot"
 	"github.com/git-smithers/git-smithers/timeline"
 )
@@ -39,7 +39,7 @@ func (p *peerRun) isExported(ctx context.Context, store *timeline.Store, tip *sn
 
 // hasUnrestored reports whether there are rows that a run which Smithers is to restore is exported without.
 func (p *peerRun) hasUnrestored() bool {
-	return slices.ContainsFunc(peerTables(p.tx.Tables()), func(t smithersdb.Table) bool {
+	return slices.ContainsFunc(peerTables(p.tx.Tables()), func(t source.Table) bool {
 		return !hydrated(t.Name) && len(p.rows[t.Name]) > 0
 	})
 }
@@ -65,11 +65,11 @@ func (p *peerRun) isExportOf(ctx context.Context, store *timeline.Store, entry *
 		has := p.rows[table.Name]
 		switch {
 		case table.Name == tableRuns:
-			has = []smithersdb.Row{p.row}
+			has = []source.Row{p.row}
 		case table.Name == tableAttempts && len(has) == 0:
 			continue // older versions exported none
 		}
-		if !slices.EqualFunc(rows, has, func(a, b smithersdb.Row) bool { return sameExported(table, a, b) }) {
+		if !slices.EqualFunc(rows, has, func(a, b source.Row) bool { return sameExported(table, a, b) }) {
 			return false, nil
 		}
 	}
@@ -78,7 +78,7 @@ func (p *peerRun) isExportOf(ctx context.Context, store *timeline.Store, entry *
 
 // sameExported compares two rows but for what is told apart where they are written: of a run, where and with what it is
 // resumed; of an event, what its frame has.
-func sameExported(table smithersdb.Table, a, b smithersdb.Row) bool {
+func sameExported(table source.Table, a, b source.Row) bool {
 	for _, c := range table.Columns {
 		switch {
 		case dbrow.IsProcessColumn(table.Name, c.Name), table.Name == tableEvents && c.Name == "payload_json",
@@ -99,7 +99,7 @@ func (p *peerRun) hasFramesOf(x *exporting) (bool, error) {
 		return false, err
 	}
 	line := slices.DeleteFunc(lineTo(frames, int64(len(frames)-1)), func(f frame) bool { return x.peerNo(f.number) == noPeer })
-	return slices.EqualFunc(line, p.heads, func(f frame, h smithersdb.Head) bool {
+	return slices.EqualFunc(line, p.heads, func(f frame, h source.Head) bool {
 		return x.peerNo(f.number) == h.Frame && f.entry.AtMs == h.AtMs
 	}), nil
 }

@@ -5,9 +5,9 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/git-smithers/git-smithers/internal/smithersdb"
 	"github.com/git-smithers/git-smithers/objstore/page"
 	"github.com/git-smithers/git-smithers/peer/smithers/dbrow"
+	"github.com/git-smithers/git-smithers/peer/smithers/source"
 	"github.com/git-smithers/git-smithers/snapshot"
 )
 
@@ -105,7 +105,7 @@ func (r *runPass) describeTables(f *facts) error {
 }
 
 // overrides are what leads from the predicted rows of a table to the run's.
-func (p *peerRun) overrides(table smithersdb.Table, f *facts) ([]dbrow.Override, error) {
+func (p *peerRun) overrides(table source.Table, f *facts) ([]dbrow.Override, error) {
 	predicted, err := predict(f, table, p.columns)
 	if err != nil {
 		return nil, err
@@ -114,8 +114,8 @@ func (p *peerRun) overrides(table smithersdb.Table, f *facts) ([]dbrow.Override,
 }
 
 // lonelyFrames are the rows of _smithers_frames without a snapshot.
-func (p *peerRun) lonelyFrames() []smithersdb.Row {
-	var rows []smithersdb.Row
+func (p *peerRun) lonelyFrames() []source.Row {
+	var rows []source.Row
 	for _, no := range p.lonely {
 		rows = append(rows, p.frameRows[no])
 	}
@@ -123,7 +123,7 @@ func (p *peerRun) lonelyFrames() []smithersdb.Row {
 }
 
 // schema describes those of the wanted tables that are not exactly Smithers 0.32.0's own.
-func (p *peerRun) schema(wanted func(smithersdb.Table) bool) []schemaLine {
+func (p *peerRun) schema(wanted func(source.Table) bool) []schemaLine {
 	var lines []schemaLine
 	for _, t := range p.tx.Tables() {
 		if same, ok := p.own[t.Name]; !wanted(t) || ok && same.Same(&t) {
@@ -142,7 +142,7 @@ func (p *peerRun) schema(wanted func(smithersdb.Table) bool) []schemaLine {
 }
 
 // uses reports whether a table has anything of the run.
-func (p *peerRun) uses(table smithersdb.Table) bool {
+func (p *peerRun) uses(table source.Table) bool {
 	name := table.Name
 	switch {
 	case len(p.rows[name]) > 0, name == tableFrames && len(p.frameRows) > 0, name == tableSnapshots && len(p.heads) > 0:
@@ -152,7 +152,7 @@ func (p *peerRun) uses(table smithersdb.Table) bool {
 }
 
 // knows reports whether the run uses a table, or may come to put outputs into it.
-func (p *peerRun) knows(table smithersdb.Table) bool {
+func (p *peerRun) knows(table source.Table) bool {
 	return p.uses(table) || isOutputs(table) && slices.ContainsFunc(p.columns, func(c outputColumn) bool { return c.Table == table.Name })
 }
 

@@ -3,8 +3,8 @@ package smithers
 import (
 	"slices"
 
-	"github.com/git-smithers/git-smithers/internal/smithersdb"
 	"github.com/git-smithers/git-smithers/peer/smithers/dbrow"
+	"github.com/git-smithers/git-smithers/peer/smithers/source"
 	"github.com/git-smithers/git-smithers/snapshot"
 	"github.com/git-smithers/git-smithers/timeline"
 )
@@ -63,7 +63,7 @@ func (r *runPass) leftMore(at meeting) bool {
 }
 
 // knownFrame is a frame of the line that is stored, without its tree. Hashes that do not match are marked.
-func (r *runPass) knownFrame(f frame, head smithersdb.Head) (frameFacts, error) {
+func (r *runPass) knownFrame(f frame, head source.Head) (frameFacts, error) {
 	one := frameFacts{Frame: f.number, PeerNo: head.Frame, AtMs: f.entry.AtMs, ContentHash: head.ContentHash}
 	row, has := r.frameRows[head.Frame]
 	one.XMLHash = dbrow.TextOf(row, "xml_hash")
@@ -82,7 +82,7 @@ func (r *runPass) knownFrame(f frame, head smithersdb.Head) (frameFacts, error) 
 	tree, err := treeOf(r.im.store, f.entry)
 	one.XMLHash = ""
 	if tree != "" {
-		one.XMLHash = smithersdb.XMLHash(tree)
+		one.XMLHash = source.XMLHash(tree)
 	}
 	return one, err
 }
@@ -115,7 +115,7 @@ func (r *runPass) describeOurs(f frame, one frameFacts) (err error) {
 		return err
 	}
 	tree, wrong := r.inflate(r.peerRun, one.PeerNo)
-	r.tree, one.ContentHash = tree, smithersdb.ContentHash(s.Contents)
+	r.tree, one.ContentHash = tree, source.ContentHash(s.Contents)
 	if err := r.describe(s, one, shapeOf(r.id, s.Contents, w, signals, r.now.Layout), wrong); err != nil {
 		return err
 	}

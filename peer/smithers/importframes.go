@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/git-smithers/git-smithers/internal/smithersdb"
 	"github.com/git-smithers/git-smithers/peer/smithers/dbrow"
+	"github.com/git-smithers/git-smithers/peer/smithers/source"
 	"github.com/git-smithers/git-smithers/snapshot"
 )
 
@@ -34,7 +34,7 @@ func (r *runPass) appendFrame(ctx context.Context, i int) error {
 }
 
 // snapshot reads a snapshot, with a time that a run of ours can have; its row has Smithers'.
-func (p *peerRun) snapshot(no int64) (*smithersdb.Snapshot, error) {
+func (p *peerRun) snapshot(no int64) (*source.Snapshot, error) {
 	s, err := p.tx.Snapshot(p.id, no)
 	if err == nil {
 		s.AtMs = dbrow.OurTime(s.AtMs)
@@ -43,13 +43,13 @@ func (p *peerRun) snapshot(no int64) (*smithersdb.Snapshot, error) {
 }
 
 // inSnapshot is an error about the texts of a snapshot.
-func inSnapshot(s *smithersdb.Snapshot, err error) error {
+func inSnapshot(s *source.Snapshot, err error) error {
 	return fmt.Errorf("snapshot %d: %w", s.Frame, err)
 }
 
 // appendSnapshot appends a frame. tree is the rendered tree as Smithers has it, rendered the one that is ours
 // from now on (nil: as before), and wrong says why they are not the same.
-func (r *runPass) appendSnapshot(ctx context.Context, s *smithersdb.Snapshot, newest bool, tree string, rendered []byte, wrong error) error {
+func (r *runPass) appendSnapshot(ctx context.Context, s *source.Snapshot, newest bool, tree string, rendered []byte, wrong error) error {
 	ours := r.ours
 	if rendered != nil {
 		ours = string(rendered)
@@ -70,9 +70,9 @@ func (r *runPass) appendSnapshot(ctx context.Context, s *smithersdb.Snapshot, ne
 		State: changes, Rendered: rendered, Silent: true, Based: r.based, AtMs: s.AtMs,
 		Run: r.during(dbrow.TextOf(s.Row, "vcs_pointer")), Limits: r.im.limits,
 	}
-	one := frameFacts{Frame: r.next(), PeerNo: s.Frame, AtMs: s.AtMs, ContentHash: smithersdb.ContentHash(s.Contents)}
+	one := frameFacts{Frame: r.next(), PeerNo: s.Frame, AtMs: s.AtMs, ContentHash: source.ContentHash(s.Contents)}
 	if ours != "" {
-		one.XMLHash = smithersdb.XMLHash(ours)
+		one.XMLHash = source.XMLHash(ours)
 	}
 	if err := r.addFiles(ctx, &draft, newest, dbrow.TextOf(s.Row, "vcs_pointer")); err != nil {
 		return err
@@ -83,7 +83,7 @@ func (r *runPass) appendSnapshot(ctx context.Context, s *smithersdb.Snapshot, ne
 	if err := r.describe(s, one, differs, wrong); err != nil {
 		return err
 	}
-	s.Contents = smithersdb.Contents{} // they may be large, and what is stored now takes as much
+	s.Contents = source.Contents{} // they may be large, and what is stored now takes as much
 	if newest && r.live {
 		if err := r.addPass(&draft, one.Frame, upTo); err != nil {
 			return err
@@ -101,7 +101,7 @@ func (r *runPass) appendSnapshot(ctx context.Context, s *smithersdb.Snapshot, ne
 
 // wholeOf is the state of a snapshot whose rendered tree is ours ("" for none), and what its texts differ in from those that
 // follow from it.
-func (r *runPass) wholeOf(s *smithersdb.Snapshot, ours string) (snapshot.Whole, shape, error) {
+func (r *runPass) wholeOf(s *source.Snapshot, ours string) (snapshot.Whole, shape, error) {
 	texts, err := readSnapshot(s.Contents, ours, r.im.limits)
 	if err != nil {
 		return snapshot.Whole{}, shape{}, inSnapshot(s, err)
@@ -122,7 +122,7 @@ func (r *runPass) wholeOf(s *smithersdb.Snapshot, ours string) (snapshot.Whole, 
 }
 
 // addHistory adds what had happened by a frame, the last of the line, and tells up to which event that is.
-func (r *runPass) addHistory(draft *snapshot.Draft, s *smithersdb.Snapshot, line []frameFacts, nodes []snapshot.Node) (upTo int) {
+func (r *runPass) addHistory(draft *snapshot.Draft, s *source.Snapshot, line []frameFacts, nodes []snapshot.Node) (upTo int) {
 	frame := line[len(line)-1].Frame
 	upTo = r.eventsUpTo(r.behind, s.Frame, s.AtMs)
 	draft.Events = r.eventsOf(r.peerRun, upTo, line)

@@ -6,8 +6,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/git-smithers/git-smithers/internal/smithersdb/smithersdbtest"
 	"github.com/git-smithers/git-smithers/peer/smithers"
+	"github.com/git-smithers/git-smithers/peer/smithers/source/sourcetest"
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
 
@@ -35,7 +35,7 @@ func TestADatabaseThatLacksASignalIsRefused(t *testing.T) {
 			h := newHome(t)
 			path := copyOf(t, gitFixture, signalRow(40, "first", decided))
 			h.takes(path)
-			require.NoError(t, smithersdbtest.Exec(t.Context(), path, signalRow(41, "second", decided+1)))
+			require.NoError(t, sourcetest.Exec(t.Context(), path, signalRow(41, "second", decided+1)))
 			h.takes(path)
 			tip := h.entry(replayRun).ID
 
@@ -43,7 +43,7 @@ func TestADatabaseThatLacksASignalIsRefused(t *testing.T) {
 			assert.Equal(t, fault.ImportRefused, fault.CodeOf(err))
 			require.EqualError(t, err, c.message)
 			assert.Equal(t, tip, h.entry(replayRun).ID)
-			require.NoError(t, smithersdbtest.Exec(t.Context(), path, touched))
+			require.NoError(t, sourcetest.Exec(t.Context(), path, touched))
 			h.takes(path)
 			assert.Equal(t, map[int64]string{0: "first", 1: "second"}, h.signals())
 		})
@@ -57,7 +57,7 @@ func TestASignalThatSmithersWasNotToldIsNoneThatItLacks(t *testing.T) {
 	h.takes(path)
 	h.sends("here", decided+1)
 	for range 3 {
-		require.NoError(t, smithersdbtest.Exec(t.Context(), path, touched))
+		require.NoError(t, sourcetest.Exec(t.Context(), path, touched))
 		h.takes(path)
 		assert.Equal(t, map[int64]string{0: "first", 1: "here"}, h.signals())
 	}
@@ -70,17 +70,17 @@ func TestARewindTakesSignalsAndNothingElseDoes(t *testing.T) {
 	h.take(path, "run-a")
 	sent := query(t, path, `SELECT signal_name FROM _smithers_signals WHERE run_id = 'run-a'`)
 	require.Len(t, sent, 1)
-	require.NoError(t, smithersdbtest.Exec(t.Context(), path, withoutSignal+`'`+sent[0][0]+`' AND run_id = 'run-a';`+wentBackTo(7)))
+	require.NoError(t, sourcetest.Exec(t.Context(), path, withoutSignal+`'`+sent[0][0]+`' AND run_id = 'run-a';`+wentBackTo(7)))
 	run := h.take(path, "run-a")["run-a"]
 	require.NoError(t, run.Err)
 	assert.True(t, run.Rewound)
 	assert.Zero(t, stateOf(t, h.entry("run-a")).Signals().Len())
 	h.exactRun(path, "run-a")
 
-	require.NoError(t, smithersdbtest.Exec(t.Context(), path, `INSERT INTO _smithers_signals
+	require.NoError(t, sourcetest.Exec(t.Context(), path, `INSERT INTO _smithers_signals
 		(run_id, seq, signal_name, payload_json, received_at_ms) VALUES ('run-a', 12, 'again', '1', 1795199300001)`))
 	require.NoError(t, h.take(path, "run-a")["run-a"].Err)
-	require.NoError(t, smithersdbtest.Exec(t.Context(), path, withoutSignal+`'again'`))
+	require.NoError(t, sourcetest.Exec(t.Context(), path, withoutSignal+`'again'`))
 	h.refusesAsItIs(path, fault.ImportRefused)
 }
 

@@ -6,8 +6,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/git-smithers/git-smithers/internal/smithersdb"
 	"github.com/git-smithers/git-smithers/peer/smithers/dbrow"
+	"github.com/git-smithers/git-smithers/peer/smithers/source"
 	"github.com/git-smithers/git-smithers/snapshot"
 )
 
@@ -16,18 +16,18 @@ import (
 // whatever does not add up has the rows read again. What cannot be seen so, such as an old row with another value,
 // is for the next pass over all rows, which says what is in the run when it is exported.
 type knownRows struct {
-	heads    []smithersdb.Head
+	heads    []source.Head
 	events   []peerEvent // with rows from the last one on that is stored
 	attempts []attemptRow
-	settled  smithersdb.Tally // of the attempts that had ended at the newest frame
-	rendered int64            // how many rows _smithers_frames has up to it
+	settled  source.Tally // of the attempts that had ended at the newest frame
+	rendered int64        // how many rows _smithers_frames has up to it
 
 	line           []frameFacts
 	byPeer         map[int64]frameFacts
 	seq            int64
 	before         moment
 	tree, lastTree string
-	last, lastRow  smithersdb.Row
+	last, lastRow  source.Row
 }
 
 // tallied are the columns of attempts that count, beside their number.
@@ -36,8 +36,8 @@ func tallied() []string {
 }
 
 // settledBy is when an attempt is done with: when it had ended at the newest frame.
-func settledBy(atMs int64) smithersdb.Settled {
-	return smithersdb.Settled{Column: "finished_at_ms", Most: atMs}
+func settledBy(atMs int64) source.Settled {
+	return source.Settled{Column: "finished_at_ms", Most: atMs}
 }
 
 // rowsKnown is what a pass knows of the database's rows; nil where it did not come to know them.
@@ -48,7 +48,7 @@ func (r *runPass) rowsKnown() *knownRows {
 	}
 	newest := r.heads[len(r.heads)-1]
 	k.heads, k.events, k.attempts, k.seq = r.heads, r.events, r.attempts, r.nextSeq()
-	k.settled = smithersdb.TallyOf(r.rows[tableAttempts], settledBy(newest.AtMs), tallied())
+	k.settled = source.TallyOf(r.rows[tableAttempts], settledBy(newest.AtMs), tallied())
 	k.rendered = 0
 	for no := range r.frameRows {
 		if no <= newest.Frame {
@@ -97,7 +97,7 @@ func (p *peerRun) readLater(known *knownRun) (ok bool, err error) {
 	}
 	p.had = known.rows
 	p.run, p.at = runOf(p.row)
-	p.rows = make(map[string][]smithersdb.Row)
+	p.rows = make(map[string][]source.Row)
 	for _, read := range []func() (bool, error){p.laterHeads, p.laterEvents, p.laterTrees, p.laterAttempts} {
 		if ok, err := read(); !ok || err != nil {
 			return false, err
@@ -149,7 +149,7 @@ func (p *peerRun) laterEvents() (ok bool, err error) {
 
 // laterTrees reads the rows of _smithers_frames after the newest frame.
 func (p *peerRun) laterTrees() (ok bool, err error) {
-	p.frameRows = make(map[int64]smithersdb.Row)
+	p.frameRows = make(map[int64]source.Row)
 	if p.tx.Table(tableFrames) == nil {
 		return p.had.rendered == 0, nil
 	}

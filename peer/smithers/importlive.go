@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/git-smithers/git-smithers/internal/smithersdb"
+	"github.com/git-smithers/git-smithers/peer/smithers/source"
 	"github.com/git-smithers/git-smithers/snapshot"
 	"github.com/git-smithers/git-smithers/timeline"
 )
@@ -43,7 +43,7 @@ func (im *importing) letGo() error {
 // rows to a later pass: what is between two frames is short, and the files are those of one moment. Of the
 // database it reads what was added, as far as the watch knows what was there, or else what frames are made of.
 // done is false where that is not enough, and the run as it was.
-func (im *importing) framesFirst(ctx context.Context, tx *smithersdb.Tx, from source, upTo smithersdb.Head) (out ImportedRun, done bool, err error) {
+func (im *importing) framesFirst(ctx context.Context, tx *source.Tx, from sourceRun, upTo source.Head) (out ImportedRun, done bool, err error) {
 	r := im.runPass(tx, from)
 	enough, err := r.readLater(im.memory.runs[from.id])
 	if enough && err == nil {
@@ -63,7 +63,7 @@ func (im *importing) framesFirst(ctx context.Context, tx *smithersdb.Tx, from so
 }
 
 // appendFrames appends the frames of a live pass, of which the rows were read.
-func (r *runPass) appendFrames(ctx context.Context, upTo smithersdb.Head) (done bool, err error) {
+func (r *runPass) appendFrames(ctx context.Context, upTo source.Head) (done bool, err error) {
 	at := slices.Index(r.heads, upTo)
 	if at < 0 {
 		return false, nil

@@ -8,8 +8,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/git-smithers/git-smithers/internal/smithersdb/smithersdbtest"
 	"github.com/git-smithers/git-smithers/peer/smithers"
+	"github.com/git-smithers/git-smithers/peer/smithers/source/sourcetest"
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
 
@@ -82,7 +82,7 @@ func TestWhatIsNotKnownComesAlong(t *testing.T) {
 	require.NoError(t, run.Err)
 	h.exact(path)
 	assert.Equal(t, smithers.OutcomeUnchanged, h.take(path)["run-j"].Outcome)
-	require.NoError(t, smithersdbtest.Exec(t.Context(), path, `UPDATE "odd/table %" SET v = 2 WHERE k = 'a'`))
+	require.NoError(t, sourcetest.Exec(t.Context(), path, `UPDATE "odd/table %" SET v = 2 WHERE k = 'a'`))
 	assert.Equal(t, smithers.OutcomeContinued, h.take(path)["run-j"].Outcome)
 	h.exact(path)
 }

@@ -4,9 +4,9 @@ import (
 	"maps"
 	"slices"
 
-	"github.com/git-smithers/git-smithers/internal/smithersdb"
 	"github.com/git-smithers/git-smithers/objstore"
 	"github.com/git-smithers/git-smithers/peer/smithers/dbrow"
+	"github.com/git-smithers/git-smithers/peer/smithers/source"
 	"github.com/git-smithers/git-smithers/snapshot"
 )
 
@@ -84,15 +84,15 @@ func (r *runPass) recall(known *knownRun) {
 // settled is a run that has ended, as it was when all of it had been imported.
 type settled struct {
 	row    string // its row in _smithers_runs
-	newest smithersdb.Head
-	event  smithersdb.Value // the greatest seq
+	newest source.Head
+	event  source.Value // the greatest seq
 }
 
 // settledOf is how a run is now; ok is false for one that goes on.
-func settledOf(tx *smithersdb.Tx, row smithersdb.Row) (now settled, ok bool, err error) {
+func settledOf(tx *source.Tx, row source.Row) (now settled, ok bool, err error) {
 	id := dbrow.TextOf(row, "run_id")
 	run, _ := runOf(row)
-	table, newest := tx.Table(tableRuns), (*smithersdb.Head)(nil)
+	table, newest := tx.Table(tableRuns), (*source.Head)(nil)
 	if !run.Status.Ended() || table == nil {
 		return now, false, nil
 	}
@@ -103,14 +103,14 @@ func settledOf(tx *smithersdb.Tx, row smithersdb.Row) (now settled, ok bool, err
 		return now, false, err
 	}
 	h := dbrow.NewDigester()
-	h.Rows(*table, []smithersdb.Row{row})
+	h.Rows(*table, []source.Row{row})
 	now.row, now.newest = h.Sum(), *newest
 	return now, true, nil
 }
 
 // passesOver reports whether a pass of a watch need not look at a run: at one that is not among those with new frames, nor
 // what a new one was forked from, or that has ended and is as it was. Who is thorough looks at all.
-func (im *importing) passesOver(tx *smithersdb.Tx, from source) (bool, error) {
+func (im *importing) passesOver(tx *source.Tx, from sourceRun) (bool, error) {
 	switch {
 	case im.memory == nil || im.thorough || from.row == nil:
 		return false, nil
@@ -125,7 +125,7 @@ func (im *importing) passesOver(tx *smithersdb.Tx, from source) (bool, error) {
 }
 
 // settle remembers that all of a run was imported.
-func (im *importing) settle(tx *smithersdb.Tx, from source) error {
+func (im *importing) settle(tx *source.Tx, from sourceRun) error {
 	if im.memory == nil || im.upTo != nil {
 		return nil
 	}

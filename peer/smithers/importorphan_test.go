@@ -6,8 +6,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/git-smithers/git-smithers/internal/smithersdb/smithersdbtest"
 	"github.com/git-smithers/git-smithers/peer/smithers"
+	"github.com/git-smithers/git-smithers/peer/smithers/source/sourcetest"
 	"github.com/git-smithers/git-smithers/snapshot"
 	"github.com/git-smithers/git-smithers/timeline/fault"
 	"github.com/git-smithers/git-smithers/timeline/keep"
@@ -127,7 +127,7 @@ func TestAForkOfARunThatIsNotWatchedHasItsParent(t *testing.T) {
 }
 
 // steps commits frames of run-a.
-func (at *site) steps(engine *smithersdbtest.Engine, from, to int64) {
+func (at *site) steps(engine *sourcetest.Engine, from, to int64) {
 	at.t.Helper()
 	for frame := from; frame <= to; frame++ {
 		require.NoError(at.t, engine.Frame(at.t.Context(), "run-a", frame))

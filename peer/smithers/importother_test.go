@@ -7,8 +7,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/git-smithers/git-smithers/internal/smithersdb/smithersdbtest"
 	"github.com/git-smithers/git-smithers/peer/smithers"
+	"github.com/git-smithers/git-smithers/peer/smithers/source/sourcetest"
 	"github.com/git-smithers/git-smithers/timeline/fault"
 	"github.com/git-smithers/git-smithers/timeline/travel"
 )
@@ -58,14 +58,14 @@ func TestFramesThatWereAddedHereAreNotSmithers(t *testing.T) {
 	row, err := h.entry("run-a").RunRow()
 	require.NoError(t, err)
 	require.Equal(t, int64(33), row.Frame)
-	require.NoError(t, smithersdbtest.Exec(t.Context(), path, `UPDATE _smithers_runs SET error_json = '{"message":"late"}' WHERE run_id = 'run-a'`))
+	require.NoError(t, sourcetest.Exec(t.Context(), path, `UPDATE _smithers_runs SET error_json = '{"message":"late"}' WHERE run_id = 'run-a'`))
 	run := h.take(path, "run-a")["run-a"]
 	require.NoError(t, run.Err)
 	assert.Zero(t, run.Frames)
 	assert.False(t, run.Rewound)
 	h.exactRun(path, "run-a")
 
-	require.NoError(t, smithersdbtest.Exec(t.Context(), path, again(32, 30, 1795199300001)))
+	require.NoError(t, sourcetest.Exec(t.Context(), path, again(32, 30, 1795199300001)))
 	run = h.take(path, "run-a")["run-a"]
 	require.NoError(t, run.Err)
 	assert.False(t, run.Rewound)
@@ -89,11 +89,11 @@ func TestAColumnThatAnotherWorkflowAddsChangesNoRunThatHasNothingInIt(t *testing
 	h := newHome(t)
 	path := copyOf(t, gitFixture)
 	h.take(path, "run-a")
-	require.NoError(t, smithersdbtest.Exec(t.Context(), path, `
+	require.NoError(t, sourcetest.Exec(t.Context(), path, `
 		ALTER TABLE input ADD COLUMN other TEXT;
 		INSERT INTO _smithers_output_schema_columns (table_name, column_name, kind) VALUES ('input', 'other', 'json');`))
 	assert.Equal(t, smithers.OutcomeUnchanged, h.take(path, "run-a")["run-a"].Outcome)
-	require.NoError(t, smithersdbtest.Exec(t.Context(), path, `UPDATE input SET other = '"this"' WHERE run_id = 'run-a'`))
+	require.NoError(t, sourcetest.Exec(t.Context(), path, `UPDATE input SET other = '"this"' WHERE run_id = 'run-a'`))
 	assert.Equal(t, smithers.OutcomeContinued, h.take(path, "run-a")["run-a"].Outcome)
 }
 
@@ -105,12 +105,12 @@ func TestWhatWasAddedHereIsOursHoweverTheRunIsCalled(t *testing.T) {
 			h := newHome(t)
 			path := copyOf(t, gitFixture)
 			for _, table := range query(t, path, `SELECT m.name FROM sqlite_master m, pragma_table_info(m.name) c WHERE m.type = 'table' AND c.name = 'run_id'`) {
-				require.NoError(t, smithersdbtest.Exec(t.Context(), path, fmt.Sprintf(`UPDATE "%s" SET run_id = '%s' WHERE run_id = '%s'`, table[0], id, replayRun)))
+				require.NoError(t, sourcetest.Exec(t.Context(), path, fmt.Sprintf(`UPDATE "%s" SET run_id = '%s' WHERE run_id = '%s'`, table[0], id, replayRun)))
 			}
 			require.NoError(t, h.take(path, id)[id].Err)
 			_, err := travel.Travel(t.Context(), h.Store, travel.Request{Run: id, Node: "plan", NoFiles: true})
 			require.NoError(t, err)
-			require.NoError(t, smithersdbtest.Exec(t.Context(), path, touched))
+			require.NoError(t, sourcetest.Exec(t.Context(), path, touched))
 			require.NoError(t, h.take(path, id)[id].Err)
 		})
 	}

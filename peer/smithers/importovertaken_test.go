@@ -13,8 +13,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/git-smithers/git-smithers/internal/smithersdb/smithersdbtest"
 	"github.com/git-smithers/git-smithers/peer/smithers"
+	"github.com/git-smithers/git-smithers/peer/smithers/source/sourcetest"
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
 
@@ -33,7 +33,7 @@ func TestADatabaseThatAnEngineBeginsToWriteIsImportedAsItIsThen(t *testing.T) {
 			frames[run] = max(frames[run], int64(total))
 			if run == during {
 				once.Do(func() {
-					assert.NoError(t, smithersdbtest.Exec(t.Context(), path, `
+					assert.NoError(t, sourcetest.Exec(t.Context(), path, `
 						UPDATE _smithers_runs SET workflow_name = 'other';
 						UPDATE _smithers_attempts SET response_text = 'other';
 						PRAGMA wal_checkpoint(TRUNCATE)`))
@@ -136,7 +136,7 @@ func TestADatabaseWithAnInterruptedTransactionIsNotCalledDamaged(t *testing.T) {
 	t.Parallel()
 	h := newHome(t)
 	path := copyOf(t, gitFixture)
-	require.NoError(t, smithersdbtest.Interrupted(t.Context(), path, `UPDATE _smithers_attempts SET meta_json = '`+strings.Repeat("x", 1000)+`'`))
+	require.NoError(t, sourcetest.Interrupted(t.Context(), path, `UPDATE _smithers_attempts SET meta_json = '`+strings.Repeat("x", 1000)+`'`))
 	imported, err := smithers.Import(t.Context(), h.Store, path, smithers.ImportRequest{})
 	assert.Nil(t, imported)
 	assert.Equal(t, fault.InvalidDatabase, fault.CodeOf(err))
@@ -146,7 +146,7 @@ func TestADatabaseWithAnInterruptedTransactionIsNotCalledDamaged(t *testing.T) {
 	err = smithers.CheckExport(t.Context(), path)
 	assert.Equal(t, fault.InvalidDatabase, fault.CodeOf(err))
 	assertHints(t, err, "nothing was written; open the database with its engine once, which undoes that")
-	require.NoError(t, smithersdbtest.Exec(t.Context(), path, "SELECT count(*) FROM _smithers_runs"))
+	require.NoError(t, sourcetest.Exec(t.Context(), path, "SELECT count(*) FROM _smithers_runs"))
 	h.take(path)
 	assert.Len(t, strings.Split(h.tips(), "\n"), 5, strconv.Quote(h.tips()))
 }

@@ -7,9 +7,9 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/git-smithers/git-smithers/internal/smithersdb"
 	"github.com/git-smithers/git-smithers/objstore"
 	"github.com/git-smithers/git-smithers/peer/smithers/dbrow"
+	"github.com/git-smithers/git-smithers/peer/smithers/source"
 	"github.com/git-smithers/git-smithers/snapshot"
 	"github.com/git-smithers/git-smithers/timeline"
 	"github.com/git-smithers/git-smithers/timeline/fault"
@@ -25,7 +25,7 @@ type importing struct {
 	copies *copies              // of the pass; for a watch there are some before the first one
 	failed map[string]error     // of the pass: why runs were refused
 	made   []objstore.ID        // the entries of all passes
-	own    map[string]smithersdb.Table
+	own    map[string]source.Table
 
 	// Of the pass: unknown tables that belong to no run. A pass of a watch over new frames reads them where it needs them.
 	left     []unowned
@@ -33,10 +33,10 @@ type importing struct {
 
 	// Of a watch alone.
 	memory   *memory
-	thorough bool                       // without looking at what memory says of runs that have ended
-	filesOf  []smithersdb.Row           // of _smithers_runs: whose files are captured before each pass
-	upTo     map[string]smithersdb.Head // the newest frames of runs to which others were added; nil for a pass over all there is
-	parents  map[string]bool            // of the pass over new frames: what runs were forked from that are not here yet
+	thorough bool                   // without looking at what memory says of runs that have ended
+	filesOf  []source.Row           // of _smithers_runs: whose files are captured before each pass
+	upTo     map[string]source.Head // the newest frames of runs to which others were added; nil for a pass over all there is
+	parents  map[string]bool        // of the pass over new frames: what runs were forked from that are not here yet
 }
 
 // manyEntries is from how many entries on an import packs them; what a watch adds, later merges pack.
@@ -54,8 +54,8 @@ func (im *importing) pack(ctx context.Context) {
 }
 
 func newImporting(s *timeline.Store, path string, req ImportRequest) *importing {
-	own := make(map[string]smithersdb.Table)
-	for _, t := range smithersdb.Schema() {
+	own := make(map[string]source.Table)
+	for _, t := range source.Schema() {
 		own[t.Name] = t
 	}
 	return &importing{store: s, path: path, req: req, limits: s.Settings().Limits, own: own}
@@ -63,7 +63,7 @@ func newImporting(s *timeline.Store, path string, req ImportRequest) *importing 
 
 // pass imports what a database has and the repository has not. Where an error ends it, what it did before is there, and is
 // returned as well.
-func (im *importing) pass(ctx context.Context, tx *smithersdb.Tx) (_ *Imported, err error) {
+func (im *importing) pass(ctx context.Context, tx *source.Tx) (_ *Imported, err error) {
 	rows, err := tx.Runs()
 	if err != nil {
 		return nil, err
@@ -106,7 +106,7 @@ func (im *importing) pass(ctx context.Context, tx *smithersdb.Tx) (_ *Imported, 
 }
 
 // passRun imports one run, unless it has to be refused; nil where a watch need not look at it. An error ends the pass.
-func (im *importing) passRun(ctx context.Context, tx *smithersdb.Tx, from source) (*ImportedRun, error) {
+func (im *importing) passRun(ctx context.Context, tx *source.Tx, from sourceRun) (*ImportedRun, error) {
 	over, err := im.passesOver(tx, from)
 	if over || err != nil {
 		return nil, err
@@ -132,7 +132,7 @@ func (im *importing) passRun(ctx context.Context, tx *smithersdb.Tx, from source
 }
 
 // noSuchRun is run_not_found for a run that is not among those of the database.
-func noSuchRun(run string, rows []smithersdb.Row) error {
+func noSuchRun(run string, rows []source.Row) error {
 	const most = 3
 	out := fault.New(fault.RunNotFound, "the database has no run %q", run).Detail("runId", run)
 	if len(rows) == 0 {
@@ -150,7 +150,7 @@ func noSuchRun(run string, rows []smithersdb.Row) error {
 
 // stopsImport reports whether an error is not about one run.
 func stopsImport(ctx context.Context, err error) bool {
-	if ctx.Err() != nil || errors.Is(err, smithersdb.ErrBusy) {
+	if ctx.Err() != nil || errors.Is(err, source.ErrBusy) {
 		return true
 	}
 	code := fault.CodeOf(timeline.Explain(err))

@@ -6,8 +6,8 @@ import (
 	"maps"
 	"slices"
 
-	"github.com/git-smithers/git-smithers/internal/smithersdb"
 	"github.com/git-smithers/git-smithers/peer/smithers/dbrow"
+	"github.com/git-smithers/git-smithers/peer/smithers/source"
 	"github.com/git-smithers/git-smithers/snapshot"
 )
 
@@ -36,8 +36,8 @@ func (p *peerRun) readForFrames() error {
 
 // readThese reads the run's snapshots, rendered trees, and its rows in tables.
 func (p *peerRun) readThese(tables ...string) (err error) {
-	if v := p.row["run_id"]; v.Kind != smithersdb.Text {
-		return fmt.Errorf("%w: a run's id is no text", smithersdb.ErrDamaged)
+	if v := p.row["run_id"]; v.Kind != source.Text {
+		return fmt.Errorf("%w: a run's id is no text", source.ErrDamaged)
 	}
 	p.run, p.at = runOf(p.row)
 	if p.heads, err = p.tx.Heads(p.id); err != nil {
@@ -46,11 +46,11 @@ func (p *peerRun) readThese(tables ...string) (err error) {
 	for i := range p.heads {
 		p.heads[i].AtMs = dbrow.OurTime(p.heads[i].AtMs)
 	}
-	p.rows = make(map[string][]smithersdb.Row)
+	p.rows = make(map[string][]source.Row)
 	if err := p.readRows(tables...); err != nil {
 		return err
 	}
-	p.frameRows = make(map[int64]smithersdb.Row)
+	p.frameRows = make(map[int64]source.Row)
 	for row, err := range p.tx.Rows(tableFrames, p.id) {
 		if err != nil {
 			return err
@@ -78,10 +78,10 @@ func (p *peerRun) readRows(tables ...string) error {
 }
 
 // addTree adds a row of _smithers_frames.
-func (p *peerRun) addTree(row smithersdb.Row) error {
+func (p *peerRun) addTree(row source.Row) error {
 	no, ok := dbrow.ColumnNumber(row, "frame_no")
 	if !ok {
-		return fmt.Errorf("%w: a frame's number is none", smithersdb.ErrDamaged)
+		return fmt.Errorf("%w: a frame's number is none", source.ErrDamaged)
 	}
 	p.frameRows[no] = row
 	return nil
@@ -90,7 +90,7 @@ func (p *peerRun) addTree(row smithersdb.Row) error {
 // findLonely finds the rows of _smithers_frames without a snapshot.
 func (p *peerRun) findLonely() {
 	for _, no := range slices.Sorted(maps.Keys(p.frameRows)) {
-		_, captured := slices.BinarySearchFunc(p.heads, no, func(h smithersdb.Head, no int64) int { return cmp.Compare(h.Frame, no) })
+		_, captured := slices.BinarySearchFunc(p.heads, no, func(h source.Head, no int64) int { return cmp.Compare(h.Frame, no) })
 		if !captured {
 			p.lonely = append(p.lonely, no)
 		}
@@ -118,7 +118,7 @@ func (p *peerRun) sortIn() {
 }
 
 // addAttempt adds a row of _smithers_attempts.
-func (p *peerRun) addAttempt(row smithersdb.Row) {
+func (p *peerRun) addAttempt(row source.Row) {
 	a, log, ok := attemptOf(row)
 	if !ok {
 		return

@@ -4,7 +4,7 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/git-smithers/git-smithers/internal/smithersdb"
+	"github.com/git-smithers/git-smithers/peer/smithers/source"
 	"github.com/git-smithers/git-smithers/snapshot"
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
@@ -26,7 +26,7 @@ type runPass struct {
 }
 
 // importRun brings one run up to date: all of what is new becomes visible together.
-func (im *importing) importRun(ctx context.Context, tx *smithersdb.Tx, from source) (ImportedRun, error) {
+func (im *importing) importRun(ctx context.Context, tx *source.Tx, from sourceRun) (ImportedRun, error) {
 	if upTo, live := im.upTo[from.id]; live {
 		if out, done, err := im.framesFirst(ctx, tx, from, upTo); done || err != nil {
 			return out, err
@@ -69,8 +69,8 @@ func (im *importing) importRun(ctx context.Context, tx *smithersdb.Tx, from sour
 }
 
 // runPass begins a pass over a run.
-func (im *importing) runPass(tx *smithersdb.Tx, from source) *runPass {
-	theirs := &peerRun{source: from, tx: tx, own: im.own, left: im.left, all: im.copies}
+func (im *importing) runPass(tx *source.Tx, from sourceRun) *runPass {
+	theirs := &peerRun{sourceRun: from, tx: tx, own: im.own, left: im.left, all: im.copies}
 	return &runPass{im: im, peerRun: theirs, keptRun: &keptRun{}, runLine: &runLine{}, out: ImportedRun{RunID: from.id, Outcome: OutcomeUnchanged}}
 }
 

@@ -4,16 +4,16 @@ import (
 	"context"
 	"slices"
 
-	"github.com/git-smithers/git-smithers/internal/smithersdb"
 	"github.com/git-smithers/git-smithers/peer/smithers/dbrow"
+	"github.com/git-smithers/git-smithers/peer/smithers/source"
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
 
-// source is a run of a database that is to be imported.
-type source struct {
+// sourceRun is a run of a database that is to be imported.
+type sourceRun struct {
 	id   string
-	row  smithersdb.Row // of _smithers_runs; nil for none
-	fork *fork          // where it was forked from, as far as that comes before it; nil for nothing
+	row  source.Row // of _smithers_runs; nil for none
+	fork *fork      // where it was forked from, as far as that comes before it; nil for nothing
 }
 
 // fork is a row of _smithers_branches.
@@ -24,7 +24,7 @@ type fork struct {
 	atMs               int64
 }
 
-func readForks(tx *smithersdb.Tx) (map[string]*fork, error) {
+func readForks(tx *source.Tx) (map[string]*fork, error) {
 	forks := make(map[string]*fork)
 	for row, err := range tx.Rows(tableBranches, "") {
 		if err != nil {
@@ -46,8 +46,8 @@ func readForks(tx *smithersdb.Tx) (map[string]*fork, error) {
 
 // parentsFirst puts the wanted runs (nil: all) and what they were forked from into an order in which
 // a run comes after its parent. A run that descends from itself comes without a parent.
-func parentsFirst(rows []smithersdb.Row, forks map[string]*fork, wanted []string) []source {
-	known := make(map[string]smithersdb.Row, len(rows))
+func parentsFirst(rows []source.Row, forks map[string]*fork, wanted []string) []sourceRun {
+	known := make(map[string]source.Row, len(rows))
 	var ids []string
 	for _, row := range rows {
 		id := dbrow.TextOf(row, "run_id")
@@ -57,14 +57,14 @@ func parentsFirst(rows []smithersdb.Row, forks map[string]*fork, wanted []string
 	if wanted != nil {
 		ids = wanted
 	}
-	var out []source
+	var out []sourceRun
 	done := make(map[string]bool, len(ids))
 	for _, id := range ids {
-		var line []source // from the run up
+		var line []sourceRun // from the run up
 		on := make(map[string]bool)
 		for at := id; !done[at] && !on[at]; {
 			on[at] = true
-			one := source{id: at, row: known[at], fork: forks[at]}
+			one := sourceRun{id: at, row: known[at], fork: forks[at]}
 			line = append(line, one)
 			if one.fork == nil || at != id && one.row == nil {
 				break
@@ -95,7 +95,7 @@ func (im *importing) isHere(ctx context.Context, run string) (bool, error) {
 }
 
 // parentsOfNew are the runs that others were forked from which the repository does not have yet.
-func (im *importing) parentsOfNew(ctx context.Context, sources []source) map[string]bool {
+func (im *importing) parentsOfNew(ctx context.Context, sources []sourceRun) map[string]bool {
 	parents := make(map[string]bool)
 	for _, one := range sources {
 		if one.fork == nil || one.row == nil || im.memory.runs[one.id] != nil {
@@ -110,7 +110,7 @@ func (im *importing) parentsOfNew(ctx context.Context, sources []source) map[str
 
 // refuseOrphan refuses a run that the repository does not have yet where this pass could not import what it was forked
 // from: it would stay without a parent for good. What was forked from a run that was pruned here stands alone.
-func (im *importing) refuseOrphan(ctx context.Context, from source) error {
+func (im *importing) refuseOrphan(ctx context.Context, from sourceRun) error {
 	if from.fork == nil {
 		return nil
 	}

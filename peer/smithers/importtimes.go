@@ -3,9 +3,9 @@ package smithers
 import (
 	"encoding/json"
 
-	"github.com/git-smithers/git-smithers/internal/smithersdb"
 	"github.com/git-smithers/git-smithers/objstore/page"
 	"github.com/git-smithers/git-smithers/peer/smithers/dbrow"
+	"github.com/git-smithers/git-smithers/peer/smithers/source"
 	"github.com/git-smithers/git-smithers/snapshot"
 )
 
@@ -41,7 +41,7 @@ func (a *attemptRow) then(atMs int64) (snapshot.Attempt, bool) {
 
 // peerEvent is a row of _smithers_events, with what decides where it belongs.
 type peerEvent struct {
-	row     smithersdb.Row
+	row     source.Row
 	atMs    int64
 	kind    string
 	frameNo int64  // of a SnapshotCaptured; noPeer for none
@@ -53,7 +53,7 @@ func (e peerEvent) is(stored snapshot.Event) bool {
 	return e.kind == stored.Type && e.atMs == stored.AtMs
 }
 
-func peerEventOf(row smithersdb.Row) peerEvent {
+func peerEventOf(row source.Row) peerEvent {
 	e := peerEvent{row: row, frameNo: noPeer}
 	e.atMs, _ = dbrow.ColumnNumber(row, "timestamp_ms")
 	e.kind, _ = dbrow.ColumnText(row, "type")

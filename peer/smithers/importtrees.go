@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/git-smithers/git-smithers/internal/smithersdb"
 	"github.com/git-smithers/git-smithers/peer/smithers/dbrow"
+	"github.com/git-smithers/git-smithers/peer/smithers/source"
 )
 
 // rendered is the tree for a draft; nil where it is as before, or unknown.
@@ -23,10 +23,10 @@ func (l *runLine) inflate(p *peerRun, no int64) (string, error) {
 		return l.tree, nil
 	}
 	encoding := dbrow.TextOf(row, "encoding")
-	if encoding == smithersdb.DeltaFrame && l.tree == "" {
+	if encoding == source.DeltaFrame && l.tree == "" {
 		return "", fmt.Errorf("the delta of frame %d has no frame before it", no)
 	}
-	tree, err := smithersdb.Inflate(l.tree, dbrow.TextOf(row, "xml_json"), encoding)
+	tree, err := source.Inflate(l.tree, dbrow.TextOf(row, "xml_json"), encoding)
 	if err != nil {
 		return "", fmt.Errorf("frame %d cannot be read: %w", no, err)
 	}
@@ -52,7 +52,7 @@ func (l *runLine) inflateTo(p *peerRun, no int64) string {
 	}
 	slices.Sort(rows)
 	first := len(rows) - 1
-	for first > 0 && dbrow.TextOf(p.frameRows[rows[first]], "encoding") == smithersdb.DeltaFrame {
+	for first > 0 && dbrow.TextOf(p.frameRows[rows[first]], "encoding") == source.DeltaFrame {
 		first--
 	}
 	l.tree = ""

@@ -5,8 +5,8 @@ import (
 	"errors"
 	"slices"
 
-	"github.com/git-smithers/git-smithers/internal/smithersdb"
 	"github.com/git-smithers/git-smithers/objstore"
+	"github.com/git-smithers/git-smithers/peer/smithers/source"
 	"github.com/git-smithers/git-smithers/refs"
 	"github.com/git-smithers/git-smithers/timeline"
 	"github.com/git-smithers/git-smithers/timeline/fault"
@@ -22,14 +22,14 @@ func errOvertaken(run string) error {
 
 // passes imports, and once more those runs to which others have appended meanwhile, or all where an engine has begun to
 // write the database. With an error comes what was done before it; nil for nothing.
-func (im *importing) passes(ctx context.Context, db *smithersdb.DB) (out *Imported, err error) {
+func (im *importing) passes(ctx context.Context, db *source.DB) (out *Imported, err error) {
 	wanted := im.req.Runs
 	for range maxTries {
 		var one *Imported
 		one, err = im.onePass(ctx, db)
 		out = merged(out, one)
 		if err != nil {
-			if ctx.Err() != nil || !errors.Is(err, smithersdb.ErrOvertaken) {
+			if ctx.Err() != nil || !errors.Is(err, source.ErrOvertaken) {
 				return out, err
 			}
 			im.req.Runs = wanted
@@ -43,7 +43,7 @@ func (im *importing) passes(ctx context.Context, db *smithersdb.DB) (out *Import
 }
 
 // onePass reads the database once, and imports from it.
-func (im *importing) onePass(ctx context.Context, db *smithersdb.DB) (out *Imported, err error) {
+func (im *importing) onePass(ctx context.Context, db *source.DB) (out *Imported, err error) {
 	// Whoever imported what is in a run now has read it from the database before this pass does.
 	// So where the database has less, Smithers went back, and nobody else was faster.
 	if im.tips, err = im.readTips(ctx); err != nil {
@@ -51,7 +51,7 @@ func (im *importing) onePass(ctx context.Context, db *smithersdb.DB) (out *Impor
 	}
 	err = im.captureFirst(ctx)
 	if err == nil {
-		err = db.Read(ctx, func(tx *smithersdb.Tx) error {
+		err = db.Read(ctx, func(tx *source.Tx) error {
 			out, err = im.pass(ctx, tx)
 			return err
 		})

@@ -1,18 +1,18 @@
 package smithers
 
 import (
-	"github.com/git-smithers/git-smithers/internal/smithersdb"
 	"github.com/git-smithers/git-smithers/peer/smithers/dbrow"
+	"github.com/git-smithers/git-smithers/peer/smithers/source"
 )
 
 // unowned is a table whose rows belong to no run, and so to all.
 type unowned struct {
-	table smithersdb.Table
-	rows  []smithersdb.Row
+	table source.Table
+	rows  []source.Row
 }
 
 // needUnowned reads what belongs to no run unless the pass has read it.
-func (im *importing) needUnowned(tx *smithersdb.Tx) error {
+func (im *importing) needUnowned(tx *source.Tx) error {
 	if im.leftRead {
 		return nil
 	}
@@ -22,7 +22,7 @@ func (im *importing) needUnowned(tx *smithersdb.Tx) error {
 
 // readUnowned reads what belongs to no run: it keeps the rows of tables that are not known, and counts those of
 // Smithers' own.
-func (im *importing) readUnowned(tx *smithersdb.Tx, runs []smithersdb.Row) ([]LeftTable, error) {
+func (im *importing) readUnowned(tx *source.Tx, runs []source.Row) ([]LeftTable, error) {
 	im.left = nil
 	var left []LeftTable
 	for _, table := range tx.Tables() {
@@ -50,7 +50,7 @@ func (im *importing) readUnowned(tx *smithersdb.Tx, runs []smithersdb.Row) ([]Le
 }
 
 // ownerless counts the rows of a table that are of no run.
-func ownerless(tx *smithersdb.Tx, table smithersdb.Table, runs []smithersdb.Row) (int64, error) {
+func ownerless(tx *source.Tx, table source.Table, runs []source.Row) (int64, error) {
 	rows, err := tx.Count(table.Name, "")
 	for _, run := range runs {
 		if rows == 0 || err != nil {
@@ -63,7 +63,7 @@ func ownerless(tx *smithersdb.Tx, table smithersdb.Table, runs []smithersdb.Row)
 	return rows, err
 }
 
-func (im *importing) keepUnowned(tx *smithersdb.Tx, table smithersdb.Table) error {
+func (im *importing) keepUnowned(tx *source.Tx, table source.Table) error {
 	one := unowned{table: table}
 	for row, err := range tx.Rows(table.Name, "") {
 		if err != nil {

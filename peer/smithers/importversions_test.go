@@ -16,9 +16,9 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/git-smithers/git-smithers/internal/smithersdb"
-	"github.com/git-smithers/git-smithers/internal/smithersdb/smithersdbtest"
 	"github.com/git-smithers/git-smithers/peer/smithers"
+	"github.com/git-smithers/git-smithers/peer/smithers/source"
+	"github.com/git-smithers/git-smithers/peer/smithers/source/sourcetest"
 	"github.com/git-smithers/git-smithers/snapshot"
 	"github.com/git-smithers/git-smithers/timeline/list"
 )
@@ -131,12 +131,12 @@ func TestARunThatSmithers050WentOnWithIsContinued(t *testing.T) {
 func TestAWatchFollowsRunsOfSmithers050(t *testing.T) {
 	t.Parallel()
 	at := newSite(t)
-	content, err := os.ReadFile(source(v050Waiting))
+	content, err := os.ReadFile(fixturePath(v050Waiting))
 	require.NoError(t, err)
 	at.replace(content)
 	at.watch()
 	assert.Equal(t, snapshot.RunWaitingApproval, at.status())
-	content, err = os.ReadFile(source(v050))
+	content, err = os.ReadFile(fixturePath(v050))
 	require.NoError(t, err)
 	at.replace(content)
 	at.arrived("run-b", 0)
@@ -168,7 +168,7 @@ var unnumbered = regexp.MustCompile(`,?"__smithers[A-Za-z]+":[0-9]+`)
 
 // asBefore rewrites the database as versions did that had no table of contents: without what was added to
 // the schema since. in gives the statement that puts the contents of a snapshot where they were.
-func asBefore(t *testing.T, path string, in func(of string, c smithersdb.Contents) string) {
+func asBefore(t *testing.T, path string, in func(of string, c source.Contents) string) {
 	t.Helper()
 	statements := []string{
 		`DROP TRIGGER _smithers_snapshots_payload_refs_reconcile`, `DROP TRIGGER _smithers_snapshots_payload_refs_cascade`,
@@ -178,9 +178,9 @@ func asBefore(t *testing.T, path string, in func(of string, c smithersdb.Content
 	for _, column := range []string{"pause_requested_at_ms", "cancel_request_id", "cancel_request_source"} {
 		statements = append(statements, `ALTER TABLE _smithers_runs DROP COLUMN `+column)
 	}
-	db, err := smithersdb.Open(t.Context(), path)
+	db, err := source.Open(t.Context(), path)
 	require.NoError(t, err)
-	require.NoError(t, db.Read(t.Context(), func(tx *smithersdb.Tx) error {
+	require.NoError(t, db.Read(t.Context(), func(tx *source.Tx) error {
 		runs, err := tx.Runs()
 		require.NoError(t, err)
 		for _, run := range runs {
@@ -193,13 +193,13 @@ func asBefore(t *testing.T, path string, in func(of string, c smithersdb.Content
 				s.Outputs = strings.ReplaceAll(unnumbered.ReplaceAllString(s.Outputs, ""), "{,", "{")
 				of := fmt.Sprintf(`run_id = '%s' AND frame_no = %d`, id, head.Frame)
 				statements = append(statements, in(of, s.Contents),
-					fmt.Sprintf(`UPDATE _smithers_snapshots SET content_hash = '%s' WHERE %s`, smithersdb.ContentHash(s.Contents), of))
+					fmt.Sprintf(`UPDATE _smithers_snapshots SET content_hash = '%s' WHERE %s`, source.ContentHash(s.Contents), of))
 			}
 		}
 		return nil
 	}))
 	require.NoError(t, db.Close())
-	require.NoError(t, smithersdbtest.Exec(t.Context(), path, strings.Join(statements, ";")))
+	require.NoError(t, sourcetest.Exec(t.Context(), path, strings.Join(statements, ";")))
 }
 
 func quoted(s string) string { return "'" + strings.ReplaceAll(s, "'", "''") + "'" }
@@ -207,7 +207,7 @@ func quoted(s string) string { return "'" + strings.ReplaceAll(s, "'", "''") + "
 func TestADatabaseWithAllContentsInItsRowsComesInAndBack(t *testing.T) {
 	t.Parallel()
 	path := copyOf(t, gitFixture)
-	asBefore(t, path, func(of string, c smithersdb.Contents) string {
+	asBefore(t, path, func(of string, c source.Contents) string {
 		return fmt.Sprintf(`UPDATE _smithers_snapshots SET nodes_json = %s, outputs_json = %s, ralph_json = %s, input_json = %s WHERE %s`,
 			quoted(c.Nodes), quoted(c.Outputs), quoted(c.Ralph), quoted(c.Input), of)
 	})
@@ -222,8 +222,8 @@ func TestADatabaseWithPackedContentsComesInAndBackInTheCompactLayout(t *testing.
 	t.Parallel()
 	path := copyOf(t, jjFixture, `CREATE TABLE _smithers_snapshot_payloads (content_hash TEXT PRIMARY KEY, payload_b64 TEXT NOT NULL, created_at_ms INTEGER NOT NULL)`)
 	hashes := make(map[string]bool)
-	asBefore(t, path, func(_ string, c smithersdb.Contents) string {
-		hash := smithersdb.ContentHash(c)
+	asBefore(t, path, func(_ string, c source.Contents) string {
+		hash := source.ContentHash(c)
 		hashes[hash] = true
 		return fmt.Sprintf(`INSERT OR IGNORE INTO _smithers_snapshot_payloads VALUES ('%s', '%s', 5)`, hash, payloadOf(t, c))
 	})
@@ -239,7 +239,7 @@ func TestADatabaseWithPackedContentsComesInAndBackInTheCompactLayout(t *testing.
 }
 
 // payloadOf is a payload of the layout that no release had.
-func payloadOf(t *testing.T, c smithersdb.Contents) string {
+func payloadOf(t *testing.T, c source.Contents) string {
 	t.Helper()
 	var zipped bytes.Buffer
 	w := gzip.NewWriter(&zipped)

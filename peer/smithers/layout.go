@@ -7,8 +7,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/git-smithers/git-smithers/internal/smithersdb"
 	"github.com/git-smithers/git-smithers/objstore/page"
+	"github.com/git-smithers/git-smithers/peer/smithers/source"
 	"github.com/git-smithers/git-smithers/snapshot"
 )
 
@@ -36,7 +36,7 @@ func (k layoutKey) isTable() bool { return k.Of == "" && k.Value == "" && k.Name
 
 // layoutOf is the layout of a snapshot's outputs. That of a run's newest snapshot is the best one
 // for all of them: an empty table and its other name are told from two tables by their names alone.
-func layoutOf(c smithersdb.Contents) (layout, error) {
+func layoutOf(c source.Contents) (layout, error) {
 	r, err := parseContents(c, widest)
 	if err != nil {
 		return layout{}, err

@@ -1,7 +1,7 @@
 package smithers
 
 import (
-	"github.com/git-smithers/git-smithers/internal/smithersdb"
+	"github.com/git-smithers/git-smithers/peer/smithers/source"
 	"github.com/git-smithers/git-smithers/snapshot"
 	"github.com/git-smithers/git-smithers/timeline"
 )
@@ -69,7 +69,7 @@ type meeting struct {
 // meet finds the longest beginning of Smithers' list that is a line of ours. Frames are the same
 // that have the same number of Smithers' and time; frame 0 of a fork always is. What
 // Smithers never had is passed over.
-func meet(frames []frame, known *peer, fork bool, heads []smithersdb.Head) meeting {
+func meet(frames []frame, known *peer, fork bool, heads []source.Head) meeting {
 	best := meeting{end: snapshot.NoFrame}
 	on := make([]int, len(frames)) // how many of Smithers' are on the line to a frame, and -1 off the list
 	for i, f := range frames {

@@ -5,14 +5,14 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/git-smithers/git-smithers/internal/smithersdb"
 	"github.com/git-smithers/git-smithers/peer/smithers/dbrow"
+	"github.com/git-smithers/git-smithers/peer/smithers/source"
 	"github.com/git-smithers/git-smithers/snapshot"
 )
 
 // approvalOf reads a row of _smithers_approvals. askedAtMs is when it was requested, for rows that do
 // not say so any more.
-func approvalOf(row smithersdb.Row, askedAtMs int64) (a snapshot.Approval, ok bool) {
+func approvalOf(row source.Row, askedAtMs int64) (a snapshot.Approval, ok bool) {
 	nodeID, hasNode := dbrow.ColumnText(row, "node_id")
 	iteration, hasIteration := dbrow.ColumnNumber(row, "iteration")
 	status, _ := dbrow.ColumnText(row, "status")
@@ -40,7 +40,7 @@ func approvalOf(row smithersdb.Row, askedAtMs int64) (a snapshot.Approval, ok bo
 
 // isHumanGate reports whether a row of _smithers_approvals is the gate of a task that a person does: who answers
 // its human request opens it.
-func isHumanGate(row smithersdb.Row) bool {
+func isHumanGate(row source.Row) bool {
 	request, err := takenMembers(dbrow.ColumnJSON(row, "request_json"))
 	if err != nil {
 		return false
@@ -60,13 +60,13 @@ func (f *facts) ofParent(atMs int64) bool {
 }
 
 // predictApprovals gives rows of _smithers_approvals. Those that are decided do not say when they were requested.
-func (f *facts) predictApprovals() []smithersdb.Row {
-	var rows []smithersdb.Row
+func (f *facts) predictApprovals() []source.Row {
+	var rows []source.Row
 	for _, a := range f.Whole.Approvals {
 		if f.ofParent(a.RequestedAtMs) {
 			continue
 		}
-		row := smithersdb.Row{
+		row := source.Row{
 			"node_id": dbrow.Text(a.NodeID), "iteration": dbrow.Int(int64(a.Iteration)), "status": dbrow.Text(a.Status),
 			"decided_at_ms": dbrow.NullableInt(a.DecidedAtMs), "decided_by": dbrow.NullableText(a.DecidedBy), "note": dbrow.NullableText(a.Note),
 			"request_json": dbrow.Text(approvalRequest(a)), "auto_approved": dbrow.Int(0),
@@ -89,7 +89,7 @@ func approvalRequest(a snapshot.Approval) string {
 }
 
 // humanRequestOf reads a row of _smithers_human_requests.
-func humanRequestOf(row smithersdb.Row) (h snapshot.HumanRequest, ok bool) {
+func humanRequestOf(row source.Row) (h snapshot.HumanRequest, ok bool) {
 	nodeID, hasNode := dbrow.ColumnText(row, "node_id")
 	iteration, hasIteration := dbrow.ColumnNumber(row, "iteration")
 	at, hasTime := dbrow.ColumnNumber(row, "requested_at_ms")
@@ -118,7 +118,7 @@ func humanRequestOf(row smithersdb.Row) (h snapshot.HumanRequest, ok bool) {
 }
 
 // answer fills in what became of a human request, as far as it goes together.
-func answer(h *snapshot.HumanRequest, row smithersdb.Row) {
+func answer(h *snapshot.HumanRequest, row source.Row) {
 	h.Status, _ = dbrow.ColumnText(row, "status")
 	at := dbrow.ColumnNumberOrNil(row, "answered_at_ms")
 	if at == nil {
@@ -146,13 +146,13 @@ func answer(h *snapshot.HumanRequest, row smithersdb.Row) {
 }
 
 // predictHumanRequests gives rows of _smithers_human_requests.
-func (f *facts) predictHumanRequests() []smithersdb.Row {
-	var rows []smithersdb.Row
+func (f *facts) predictHumanRequests() []source.Row {
+	var rows []source.Row
 	for _, h := range f.Whole.HumanRequests {
 		if f.ofParent(h.RequestedAtMs) {
 			continue
 		}
-		row := smithersdb.Row{
+		row := source.Row{
 			"request_id": dbrow.Text(h.RequestID(f.Run.ID)), "node_id": dbrow.Text(h.NodeID), "iteration": dbrow.Int(int64(h.Iteration)),
 			"kind": dbrow.Text(h.Kind), "status": dbrow.Text(h.Status), "prompt": dbrow.Text(h.Prompt),
 			"response_json": dbrow.OptionalText(string(h.Response)), "requested_at_ms": dbrow.Int(h.RequestedAtMs),
@@ -170,7 +170,7 @@ func (f *facts) predictHumanRequests() []smithersdb.Row {
 }
 
 // signalOf reads a row of _smithers_signals. It leaves Seq to the caller, who counts.
-func signalOf(row smithersdb.Row) (s snapshot.Signal, ok bool) {
+func signalOf(row source.Row) (s snapshot.Signal, ok bool) {
 	name, hasName := dbrow.ColumnText(row, "signal_name")
 	at, hasTime := dbrow.ColumnNumber(row, "received_at_ms")
 	s = snapshot.Signal{
@@ -206,10 +206,10 @@ func (f *facts) peerSignals() []snapshot.Signal {
 }
 
 // predictSignals gives rows of _smithers_signals.
-func (f *facts) predictSignals() []smithersdb.Row {
-	var rows []smithersdb.Row
+func (f *facts) predictSignals() []source.Row {
+	var rows []source.Row
 	for _, s := range f.peerSignals() {
-		rows = append(rows, smithersdb.Row{
+		rows = append(rows, source.Row{
 			"seq": dbrow.Int(s.Seq), "signal_name": dbrow.Text(s.Name), "correlation_id": dbrow.NullableText(s.CorrelationID),
 			"payload_json": dbrow.Text(string(s.Payload)), "received_at_ms": dbrow.Int(s.ReceivedAtMs), "received_by": dbrow.NullableText(s.ReceivedBy),
 		})

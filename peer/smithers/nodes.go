@@ -1,8 +1,8 @@
 package smithers
 
 import (
-	"github.com/git-smithers/git-smithers/internal/smithersdb"
 	"github.com/git-smithers/git-smithers/peer/smithers/dbrow"
+	"github.com/git-smithers/git-smithers/peer/smithers/source"
 	"github.com/git-smithers/git-smithers/snapshot"
 )
 
@@ -12,7 +12,7 @@ func (f *facts) waitsForStart() bool { return f.Run.Parent != nil && f.Run.Start
 
 // predictNodes gives rows of _smithers_nodes: a node was updated when its newest attempt ended, or
 // else when the run was made.
-func (f *facts) predictNodes() []smithersdb.Row {
+func (f *facts) predictNodes() []source.Row {
 	if f.waitsForStart() {
 		return nil
 	}
@@ -23,9 +23,9 @@ func (f *facts) predictNodes() []smithersdb.Row {
 			ended[key] = max(ended[key], *a.FinishedAtMs)
 		}
 	}
-	var rows []smithersdb.Row
+	var rows []source.Row
 	for _, n := range f.Whole.Nodes {
-		row := smithersdb.Row{
+		row := source.Row{
 			"node_id": dbrow.Text(n.NodeID), "iteration": dbrow.Int(int64(n.Iteration)), "state": dbrow.Text(string(n.State)),
 			"output_table": dbrow.Text(n.OutputTable), "label": dbrow.NullableText(n.Label),
 			"updated_at_ms": dbrow.Int(max(f.Run.CreatedAtMs, ended[snapshot.Key(n.NodeID, n.Iteration)])),
@@ -39,13 +39,13 @@ func (f *facts) predictNodes() []smithersdb.Row {
 }
 
 // predictLoops gives rows of _smithers_ralph.
-func (f *facts) predictLoops() []smithersdb.Row {
+func (f *facts) predictLoops() []source.Row {
 	if f.waitsForStart() {
 		return nil
 	}
-	var rows []smithersdb.Row
+	var rows []source.Row
 	for _, l := range f.Whole.Loops {
-		rows = append(rows, smithersdb.Row{
+		rows = append(rows, source.Row{
 			"ralph_id": dbrow.Text(l.RalphID), "iteration": dbrow.Int(int64(l.Iteration)),
 			"done": dbrow.Bool(l.Done), "updated_at_ms": dbrow.Int(f.Run.CreatedAtMs),
 		})

@@ -6,17 +6,18 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/git-smithers/git-smithers/internal/smithersdb"
+	"github.com/git-smithers/git-smithers/internal/smithersnames"
 	"github.com/git-smithers/git-smithers/peer/smithers/dbrow"
+	"github.com/git-smithers/git-smithers/peer/smithers/source"
 )
 
 // outputColumn is a row of _smithers_output_schema_columns.
 type outputColumn struct{ Table, Column, Kind string }
 
 // isOutputs reports whether a table is for outputs of tasks.
-func isOutputs(table smithersdb.Table) bool {
+func isOutputs(table source.Table) bool {
 	for _, name := range []string{"run_id", "node_id", "iteration"} {
-		if !slices.ContainsFunc(table.Columns, func(c smithersdb.Column) bool { return c.Name == name }) {
+		if !slices.ContainsFunc(table.Columns, func(c source.Column) bool { return c.Name == name }) {
 			return false
 		}
 	}
@@ -42,17 +43,17 @@ func (f *facts) provenance() []provenance {
 		}
 		seq, err := strconv.ParseInt(memberRaw(members, provenanceMember), 10, 64)
 		if err == nil {
-			all = append(all, provenance{smithersdb.SnakeName(o.Table), o.NodeID, o.Iteration, seq})
+			all = append(all, provenance{smithersnames.SnakeName(o.Table), o.NodeID, o.Iteration, seq})
 		}
 	}
 	return all
 }
 
 // predictProvenance gives rows of _smithers_output_provenance.
-func (f *facts) predictProvenance() []smithersdb.Row {
-	var rows []smithersdb.Row
+func (f *facts) predictProvenance() []source.Row {
+	var rows []source.Row
 	for _, p := range f.provenance() {
-		rows = append(rows, smithersdb.Row{
+		rows = append(rows, source.Row{
 			"output_table": dbrow.Text(p.Table), "node_id": dbrow.Text(p.NodeID),
 			"iteration": dbrow.Int(int64(p.Iteration)), "seq": dbrow.Int(p.Seq),
 		})
@@ -61,14 +62,14 @@ func (f *facts) predictProvenance() []smithersdb.Row {
 }
 
 // predictOutputs gives rows of an output table.
-func (f *facts) predictOutputs(table smithersdb.Table, columns []outputColumn) []smithersdb.Row {
+func (f *facts) predictOutputs(table source.Table, columns []outputColumn) []source.Row {
 	if f.waitsForStart() {
 		return nil
 	}
 	kinds := kindsOf(table, columns)
-	var rows []smithersdb.Row
+	var rows []source.Row
 	for _, o := range f.Whole.Outputs {
-		if smithersdb.SnakeName(o.Table) != table.Name {
+		if smithersnames.SnakeName(o.Table) != table.Name {
 			continue
 		}
 		row := outputRow(o.Value, kinds)
@@ -79,15 +80,15 @@ func (f *facts) predictOutputs(table smithersdb.Table, columns []outputColumn) [
 }
 
 // predictInput gives the row of the table input.
-func (f *facts) predictInput(table smithersdb.Table, columns []outputColumn) []smithersdb.Row {
+func (f *facts) predictInput(table source.Table, columns []outputColumn) []source.Row {
 	if f.waitsForStart() || f.Whole.Input == nil {
 		return nil
 	}
-	return []smithersdb.Row{outputRow(f.Whole.Input, kindsOf(table, columns))}
+	return []source.Row{outputRow(f.Whole.Input, kindsOf(table, columns))}
 }
 
 // kindsOf are the kinds of a table's columns: those of the schema, or else what their types suggest.
-func kindsOf(table smithersdb.Table, columns []outputColumn) map[string]string {
+func kindsOf(table source.Table, columns []outputColumn) map[string]string {
 	kinds := make(map[string]string, len(table.Columns))
 	for _, c := range table.Columns {
 		switch strings.ToUpper(c.Type) {
@@ -108,11 +109,11 @@ func kindsOf(table smithersdb.Table, columns []outputColumn) map[string]string {
 }
 
 // outputRow are the columns of a JSON object whose members are named as in the schema.
-func outputRow(value json.RawMessage, kinds map[string]string) smithersdb.Row {
-	row := smithersdb.Row{}
+func outputRow(value json.RawMessage, kinds map[string]string) source.Row {
+	row := source.Row{}
 	members, _ := takenMembers(value)
 	for _, m := range members {
-		if column := smithersdb.SnakeName(m.name); kinds[column] != "" {
+		if column := smithersnames.SnakeName(m.name); kinds[column] != "" {
 			row[column] = outputValue(m.value, kinds[column])
 		}
 	}
@@ -120,11 +121,11 @@ func outputRow(value json.RawMessage, kinds map[string]string) smithersdb.Row {
 }
 
 // outputValue is a JSON value in a column.
-func outputValue(value []byte, kind string) smithersdb.Value {
+func outputValue(value []byte, kind string) source.Value {
 	text := string(value)
 	switch {
 	case text == "null":
-		return smithersdb.Value{}
+		return source.Value{}
 	case kind == "json":
 		return dbrow.Text(text)
 	case text == "true" || text == "false":
@@ -134,7 +135,7 @@ func outputValue(value []byte, kind string) smithersdb.Value {
 	case text[0] == '"':
 		var s string
 		if json.Unmarshal(value, &s) != nil {
-			return smithersdb.Value{}
+			return source.Value{}
 		}
 		return dbrow.Text(s)
 	}
@@ -145,5 +146,5 @@ func outputValue(value []byte, kind string) smithersdb.Value {
 	if err != nil {
 		return dbrow.Text(text)
 	}
-	return smithersdb.Value{Kind: smithersdb.Real, Real: f}
+	return source.Value{Kind: source.Real, Real: f}
 }

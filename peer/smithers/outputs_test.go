@@ -5,14 +5,14 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/git-smithers/git-smithers/internal/smithersdb"
 	"github.com/git-smithers/git-smithers/peer/smithers/dbrow"
+	"github.com/git-smithers/git-smithers/peer/smithers/source"
 	"github.com/git-smithers/git-smithers/snapshot"
 )
 
 func TestAnOutputBecomesTheRowOfItsTable(t *testing.T) {
 	t.Parallel()
-	table := smithersdb.Table{Name: "ship_decision", Columns: []smithersdb.Column{
+	table := source.Table{Name: "ship_decision", Columns: []source.Column{
 		{Name: "run_id", Type: "TEXT", Key: 1},
 		{Name: "node_id", Type: "TEXT", Key: 2},
 		{Name: "iteration", Type: "INTEGER", Key: 3},
@@ -40,7 +40,7 @@ func TestAnOutputBecomesTheRowOfItsTable(t *testing.T) {
 	}}}
 	rows, err := predict(f, table, columns)
 	require.NoError(t, err)
-	require.Equal(t, []smithersdb.Row{
+	require.Equal(t, []source.Row{
 		{
 			"node_id": dbrow.Text("n"), "iteration": dbrow.Int(1), "approved": dbrow.Int(1), "decided_by": dbrow.Text("ü\n"), "score": realValue(1),
 			"steps": dbrow.Text(`["a", 1.0]`), "either": dbrow.Text(`"text"`), "note": {},
@@ -54,7 +54,7 @@ func TestAnOutputBecomesTheRowOfItsTable(t *testing.T) {
 
 func TestOutputsOfAnyShapeArePredictedWithoutHarm(t *testing.T) {
 	t.Parallel()
-	table := smithersdb.Table{Name: "t", Columns: []smithersdb.Column{
+	table := source.Table{Name: "t", Columns: []source.Column{
 		{Name: "run_id", Key: 1}, {Name: "node_id", Key: 2}, {Name: "iteration", Key: 3}, {Name: "v", Type: "REAL"},
 	}}
 	for _, value := range []string{
@@ -62,8 +62,8 @@ func TestOutputsOfAnyShapeArePredictedWithoutHarm(t *testing.T) {
 		`{"__smithersProvenanceSeq":1.5}`, `{"__smithersProvenanceSeq":99999999999999999999}`, `{"__smithersProvenanceSeq":"1"}`,
 	} {
 		f := &facts{Run: snapshot.Run{ID: "r"}, Whole: snapshot.Whole{Outputs: []snapshot.Output{{Table: "t", NodeID: "n", Value: []byte(value)}}}}
-		actual := []smithersdb.Row{{"run_id": dbrow.Text("r"), "node_id": dbrow.Text("n"), "iteration": dbrow.Int(0), "v": dbrow.Text("actual")}}
-		for _, table := range []smithersdb.Table{table, {Name: tableProvenance, Columns: table.Columns}, {Name: tableSignals, Columns: table.Columns}} {
+		actual := []source.Row{{"run_id": dbrow.Text("r"), "node_id": dbrow.Text("n"), "iteration": dbrow.Int(0), "v": dbrow.Text("actual")}}
+		for _, table := range []source.Table{table, {Name: tableProvenance, Columns: table.Columns}, {Name: tableSignals, Columns: table.Columns}} {
 			predicted, err := predict(f, table, nil)
 			require.NoError(t, err)
 			rows, _ := roundTrip(t, table, predicted, actual)

@@ -7,8 +7,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/git-smithers/git-smithers/internal/smithersdb/smithersdbtest"
 	"github.com/git-smithers/git-smithers/peer/smithers"
+	"github.com/git-smithers/git-smithers/peer/smithers/source/sourcetest"
 	"github.com/git-smithers/git-smithers/snapshot"
 	"github.com/git-smithers/git-smithers/timeline"
 	"github.com/git-smithers/git-smithers/timeline/fault"
@@ -34,7 +34,7 @@ func TestSmithersOvertakesWhatWasDoneHere(t *testing.T) {
 			c.request.Run, c.request.NoFiles = "run-a", true
 			done, err := travel.Travel(t.Context(), h.Store, c.request)
 			require.NoError(t, err)
-			require.NoError(t, smithersdbtest.Exec(t.Context(), path, c.change))
+			require.NoError(t, sourcetest.Exec(t.Context(), path, c.change))
 			run := h.take(path, "run-a")["run-a"]
 			require.NoError(t, run.Err)
 			assert.Equal(t, []smithers.Overtaken{{Op: done.Op, From: c.from}}, run.Overtaken)
@@ -63,8 +63,8 @@ func TestSmithersGoesOnFromATravelOfAnExportedFork(t *testing.T) {
 	require.NoError(t, err)
 	_, err = smithers.Export(t.Context(), h.Store, smithers.ExportRequest{Runs: []string{"mine"}, To: path, Root: fixtureRoot})
 	require.NoError(t, err)
-	require.NoError(t, smithersdbtest.Exec(t.Context(), path, strings.ReplaceAll(again(2, 8, 1795300000001), "SELECT run_id,", "SELECT 'mine',")))
-	require.NoError(t, smithersdbtest.Exec(t.Context(), path, `UPDATE _smithers_runs SET started_at_ms = 1795300000000 WHERE run_id = 'mine'`))
+	require.NoError(t, sourcetest.Exec(t.Context(), path, strings.ReplaceAll(again(2, 8, 1795300000001), "SELECT run_id,", "SELECT 'mine',")))
+	require.NoError(t, sourcetest.Exec(t.Context(), path, `UPDATE _smithers_runs SET started_at_ms = 1795300000000 WHERE run_id = 'mine'`))
 	run := h.take(path, "mine")["mine"]
 	require.NoError(t, run.Err)
 	assert.Empty(t, run.Overtaken)
@@ -80,7 +80,7 @@ func TestWhatAnUndoHidesOfTheDatabaseComesBackWithTheNextImport(t *testing.T) {
 	h.takes(path)
 	_, err := travel.Travel(t.Context(), h.Store, travel.Request{Run: replayRun, Node: "plan", NoFiles: true})
 	require.NoError(t, err)
-	require.NoError(t, smithersdbtest.Exec(t.Context(), path, signalRow(7, "later", decided)))
+	require.NoError(t, sourcetest.Exec(t.Context(), path, signalRow(7, "later", decided)))
 	h.takes(path)
 	_, err = travel.Undo(t.Context(), h.Store, travel.UndoRequest{Run: replayRun, NoFiles: true})
 	require.NoError(t, err)
@@ -99,7 +99,7 @@ func TestFramesThatAnUndoDroppedComeBackWithTheNextImport(t *testing.T) {
 	path := copyOf(t, gitFixture)
 	h.take(path, "run-a")
 	before := h.entry("run-a")
-	require.NoError(t, smithersdbtest.Exec(t.Context(), path, again(32, 30, 1795199300001)))
+	require.NoError(t, sourcetest.Exec(t.Context(), path, again(32, 30, 1795199300001)))
 	h.take(path, "run-a")
 	head, err := h.Head(t.Context(), "run-a")
 	require.NoError(t, err)

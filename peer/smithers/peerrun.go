@@ -1,27 +1,27 @@
 package smithers
 
 import (
-	"github.com/git-smithers/git-smithers/internal/smithersdb"
 	"github.com/git-smithers/git-smithers/peer/smithers/dbrow"
+	"github.com/git-smithers/git-smithers/peer/smithers/source"
 	"github.com/git-smithers/git-smithers/snapshot"
 )
 
 // peerRun is what a database has of one run. A pass reads it once and then only looks at it; knownFirst alone changes
 // the order of events, when the events of the repository are known.
 type peerRun struct {
-	source
+	sourceRun
 
-	tx   *smithersdb.Tx
-	own  map[string]smithersdb.Table // Smithers 0.32.0's tables
-	left []unowned                   // nil for a pass over new frames alone
-	all  *copies                     // of all runs
+	tx   *source.Tx
+	own  map[string]source.Table // Smithers 0.32.0's tables
+	left []unowned               // nil for a pass over new frames alone
+	all  *copies                 // of all runs
 
 	run       snapshot.Run
 	at        dbrow.Root
-	heads     []smithersdb.Head
-	rows      map[string][]smithersdb.Row // by the tables that peerTables lists
-	frameRows map[int64]smithersdb.Row    // of _smithers_frames
-	lonely    []int64                     // the numbers of those without a snapshot, sorted
+	heads     []source.Head
+	rows      map[string][]source.Row // by the tables that peerTables lists
+	frameRows map[int64]source.Row    // of _smithers_frames
+	lonely    []int64                 // the numbers of those without a snapshot, sorted
 	columns   []outputColumn
 	attempts  []attemptRow
 	mail      mailRows

@@ -6,9 +6,9 @@ import (
 	"path/filepath"
 	"strconv"
 
-	"github.com/git-smithers/git-smithers/internal/smithersdb"
 	"github.com/git-smithers/git-smithers/peer/smithers/code"
 	"github.com/git-smithers/git-smithers/peer/smithers/dbrow"
+	"github.com/git-smithers/git-smithers/peer/smithers/source"
 	"github.com/git-smithers/git-smithers/snapshot"
 	"github.com/git-smithers/git-smithers/timeline"
 )
@@ -60,7 +60,7 @@ func (x *exported) inWorkingCopy(s *timeline.Store) (bool, error) {
 }
 
 // resumedIn is the folder that Smithers resumes a run in: it takes that of the run's row, wherever it is started.
-func (x *exporting) resumedIn(row smithersdb.Row) string {
+func (x *exporting) resumedIn(row source.Row) string {
 	config, err := takenMembers(dbrow.ColumnJSON(row, "config_json"))
 	if x.req.Dir != "" || err != nil {
 		return x.dir
@@ -89,9 +89,9 @@ func (x *exporting) exportedRun(frames int64) ExportedRun {
 
 // refusalsOf compares a row of _smithers_runs with what there is in the folders that it names, as Smithers
 // does when it resumes the run with its workflow file. certain is false where there may be more.
-func refusalsOf(workflows code.Files, row smithersdb.Row) (found []Refusal, certain bool) {
+func refusalsOf(workflows code.Files, row source.Row) (found []Refusal, certain bool) {
 	config, err := takenMembers(dbrow.ColumnJSON(row, "config_json"))
-	if err != nil && row["config_json"].Kind != smithersdb.Null {
+	if err != nil && row["config_json"].Kind != source.Null {
 		return nil, false
 	}
 	found, certain = workflowRefusals(workflows, row, config)
@@ -118,7 +118,7 @@ func orNone(path string) string {
 }
 
 // workflowRefusals is refusalsOf for the workflow file and its modules.
-func workflowRefusals(workflows code.Files, row smithersdb.Row, config []member) (found []Refusal, certain bool) {
+func workflowRefusals(workflows code.Files, row source.Row, config []member) (found []Refusal, certain bool) {
 	file, _ := dbrow.ColumnText(row, "workflow_path")
 	if !filepath.IsAbs(file) {
 		return nil, false

@@ -8,23 +8,23 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/git-smithers/git-smithers/internal/smithersdb"
 	"github.com/git-smithers/git-smithers/peer/smithers/code"
 	"github.com/git-smithers/git-smithers/peer/smithers/dbrow"
+	"github.com/git-smithers/git-smithers/peer/smithers/source"
 	"github.com/git-smithers/git-smithers/snapshot"
 )
 
 // blessedRow is the row of a run that is to be resumed in a folder with its workflow file.
-func blessedRow(t *testing.T, dir, workflow string) smithersdb.Row {
+func blessedRow(t *testing.T, dir, workflow string) source.Row {
 	t.Helper()
 	x := &exporting{req: ExportRequest{Root: dir, Workflow: filepath.Join(dir, workflow)}, dir: dir, workflows: code.Files{}}
-	row := smithersdb.Row{"config_json": dbrow.Text(`{"maxConcurrency":4}`)}
+	row := source.Row{"config_json": dbrow.Text(`{"maxConcurrency":4}`)}
 	require.NoError(t, x.makeResumable(row))
 	return row
 }
 
 // refusalCodes are the codes of what Smithers refuses a run for.
-func refusalCodes(row smithersdb.Row) (codes []string, certain bool) {
+func refusalCodes(row source.Row) (codes []string, certain bool) {
 	found, certain := refusalsOf(code.Files{}, row)
 	for _, r := range found {
 		codes = append(codes, r.Code)
@@ -33,11 +33,11 @@ func refusalCodes(row smithersdb.Row) (codes []string, certain bool) {
 }
 
 // moved is a row as it is exported for another folder.
-func moved(row smithersdb.Row, from, to string) smithersdb.Row {
-	out := smithersdb.Row{}
+func moved(row source.Row, from, to string) source.Row {
+	out := source.Row{}
 	for column, v := range row {
 		isJSON := column == "config_json"
-		if v.Kind == smithersdb.Text {
+		if v.Kind == source.Text {
 			v.Bytes = dbrow.Root(to).Join(dbrow.Root(from).Split(v.Bytes, isJSON), isJSON)
 		}
 		out[column] = v
@@ -49,46 +49,46 @@ func TestARunIsResumedWhereNothingHasChanged(t *testing.T) {
 	t.Parallel()
 	files := map[string]string{"flow.tsx": "import { part } from './part';\n", "part.ts": "export const part = 1;\n", ".git/HEAD": ""}
 	for name, tc := range map[string]struct {
-		change   func(dir string, row smithersdb.Row) (smithersdb.Row, error)
+		change   func(dir string, row source.Row) (source.Row, error)
 		certain  bool
 		refusals []string
 	}{
-		"as it was": {func(_ string, row smithersdb.Row) (smithersdb.Row, error) { return row, nil }, true, nil},
-		"the same files in another folder": {func(dir string, row smithersdb.Row) (smithersdb.Row, error) {
+		"as it was": {func(_ string, row source.Row) (source.Row, error) { return row, nil }, true, nil},
+		"the same files in another folder": {func(dir string, row source.Row) (source.Row, error) {
 			return moved(row, dir, dir+"/again"), os.CopyFS(dir+"/again", os.DirFS(project(t, files)))
 		}, true, []string{"modules_hash"}},
-		"a folder without them": {func(dir string, row smithersdb.Row) (smithersdb.Row, error) {
+		"a folder without them": {func(dir string, row source.Row) (source.Row, error) {
 			return moved(row, dir, dir+"/sub"), nil
 		}, true, []string{"no_workflow", "repository_root"}},
-		"a repository where there was none": {func(_ string, row smithersdb.Row) (smithersdb.Row, error) {
-			row["vcs_root"] = smithersdb.Value{}
+		"a repository where there was none": {func(_ string, row source.Row) (source.Row, error) {
+			row["vcs_root"] = source.Value{}
 			return row, nil
 		}, true, []string{"repository_root"}},
-		"another module": {func(dir string, row smithersdb.Row) (smithersdb.Row, error) {
+		"another module": {func(dir string, row source.Row) (source.Row, error) {
 			return row, os.WriteFile(dir+"/part.ts", nil, 0o666)
 		}, true, []string{"modules_hash"}},
-		"a module is gone": {func(dir string, row smithersdb.Row) (smithersdb.Row, error) {
+		"a module is gone": {func(dir string, row source.Row) (source.Row, error) {
 			return row, os.Remove(dir + "/part.ts")
 		}, true, []string{"modules_hash"}},
-		"a module that is unclear": {func(dir string, row smithersdb.Row) (smithersdb.Row, error) {
+		"a module that is unclear": {func(dir string, row source.Row) (source.Row, error) {
 			return row, os.WriteFile(dir+"/part.ts", []byte("await import('./other')"), 0o666)
 		}, false, nil},
-		"another workflow": {func(dir string, row smithersdb.Row) (smithersdb.Row, error) {
+		"another workflow": {func(dir string, row source.Row) (source.Row, error) {
 			return row, os.WriteFile(dir+"/flow.tsx", nil, 0o666)
 		}, true, []string{"workflow_hash"}},
-		"no graph": {func(_ string, row smithersdb.Row) (smithersdb.Row, error) {
-			row["workflow_hash"] = smithersdb.Value{}
+		"no graph": {func(_ string, row source.Row) (source.Row, error) {
+			row["workflow_hash"] = source.Value{}
 			return row, nil
 		}, true, []string{"modules_hash"}},
-		"no workflow is named": {func(_ string, row smithersdb.Row) (smithersdb.Row, error) {
-			row["workflow_path"] = smithersdb.Value{}
+		"no workflow is named": {func(_ string, row source.Row) (source.Row, error) {
+			row["workflow_path"] = source.Value{}
 			return row, nil
 		}, false, nil},
-		"no folder is named": {func(_ string, row smithersdb.Row) (smithersdb.Row, error) {
-			row["config_json"], row["workflow_hash"] = smithersdb.Value{}, dbrow.Text(code.Sum(files["flow.tsx"]))
+		"no folder is named": {func(_ string, row source.Row) (source.Row, error) {
+			row["config_json"], row["workflow_hash"] = source.Value{}, dbrow.Text(code.Sum(files["flow.tsx"]))
 			return row, nil
 		}, false, nil},
-		"no JSON": {func(_ string, row smithersdb.Row) (smithersdb.Row, error) {
+		"no JSON": {func(_ string, row source.Row) (source.Row, error) {
 			row["config_json"] = dbrow.Text("{")
 			return row, nil
 		}, false, nil},
@@ -145,7 +145,7 @@ func TestARunIsResumedInTheFolderThatItHas(t *testing.T) {
 		tc.req.To = filepath.Join(db, "smithers.db")
 		x := &exporting{exported: &exported{row: snapshot.Run{VCSType: snapshot.VCSGit}}, req: tc.req}
 		require.NoError(t, x.place())
-		row := smithersdb.Row{"config_json": dbrow.Text(`{"rootDir":` + quoted(tc.rootDir) + `}`)}
+		row := source.Row{"config_json": dbrow.Text(`{"rootDir":` + quoted(tc.rootDir) + `}`)}
 		assert.Equal(t, tc.want, x.resumedIn(row), name)
 		if tc.req.Root == "" {
 			assert.Equal(t, top, x.req.Root, name)

@@ -7,25 +7,25 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/git-smithers/git-smithers/internal/smithersdb"
 	"github.com/git-smithers/git-smithers/peer/smithers/dbrow"
+	"github.com/git-smithers/git-smithers/peer/smithers/source"
 	"github.com/git-smithers/git-smithers/snapshot"
 )
 
 // with is a row with some columns set otherwise.
-func with(row smithersdb.Row, columns smithersdb.Row) smithersdb.Row {
+func with(row source.Row, columns source.Row) source.Row {
 	row = maps.Clone(row)
 	maps.Copy(row, columns)
 	return row
 }
 
 // odd are values that no column of Smithers expects.
-var odd = map[string]smithersdb.Value{
+var odd = map[string]source.Value{
 	"NULL": {}, "a blob": blobValue("\x00"), "text that is not UTF-8": dbrow.Text("\xff"), "empty text": dbrow.Text(""), "text": dbrow.Text("?"),
 	"a negative number": dbrow.Int(-1), "a number beyond doubles": dbrow.Int(math.MaxInt64), "a fraction": realValue(1.5), "infinity": realValue(math.Inf(1)),
 }
 
-var someAttempt = smithersdb.Row{
+var someAttempt = source.Row{
 	"node_id": dbrow.Text("n"), "iteration": dbrow.Int(1), "attempt": dbrow.Int(2), "state": dbrow.Text("finished"),
 	"started_at_ms": dbrow.Int(10), "finished_at_ms": dbrow.Int(20), "jj_pointer": dbrow.Text("abc123"), "response_text": dbrow.Text("done"),
 }
@@ -45,18 +45,18 @@ func TestStatesThatWeDoNotHaveBecomeTheNearestOfOurs(t *testing.T) {
 	for state, want := range map[string]string{
 		"waiting-approval": "waiting-approval", "waiting-quota": "waiting-event", "skipped": "cancelled", "canceled": "cancelled", "exploded": "in-progress",
 	} {
-		a, _, ok := attemptOf(with(someAttempt, smithersdb.Row{"state": dbrow.Text(state), "finished_at_ms": {}}))
+		a, _, ok := attemptOf(with(someAttempt, source.Row{"state": dbrow.Text(state), "finished_at_ms": {}}))
 		require.True(t, ok)
 		require.Equal(t, want, a.State, state)
 	}
-	a, _, _ := attemptOf(with(someAttempt, smithersdb.Row{"state": dbrow.Text("exploded")}))
+	a, _, _ := attemptOf(with(someAttempt, source.Row{"state": dbrow.Text("exploded")}))
 	require.Equal(t, "failed", a.State, "it has ended")
 
 	for status, want := range map[string]snapshot.RunStatus{
 		"waiting-approval": snapshot.RunWaitingApproval, "waiting-quota": snapshot.RunWaitingTimer, "waiting-moon": snapshot.RunWaitingEvent,
 		"continued": snapshot.RunFinished, "canceled": snapshot.RunCancelled, "paused": snapshot.RunWaitingEvent, "": snapshot.RunPending,
 	} {
-		run, _ := runOf(smithersdb.Row{"status": dbrow.Text(status)})
+		run, _ := runOf(source.Row{"status": dbrow.Text(status)})
 		require.Equal(t, want, run.Status, status)
 	}
 }
@@ -74,52 +74,52 @@ func TestAnErrorSaysItsCodeOrNameAndItsMessage(t *testing.T) {
 		``:                              "",
 		"\xff":                          "",
 	} {
-		require.Equal(t, want, errorText(smithersdb.Row{"error_json": dbrow.Text(text)}), text)
+		require.Equal(t, want, errorText(source.Row{"error_json": dbrow.Text(text)}), text)
 	}
-	require.Empty(t, errorText(smithersdb.Row{"error_json": {}}))
+	require.Empty(t, errorText(source.Row{"error_json": {}}))
 }
 
 func TestWhateverStandsInARowWhatWeTakeOfItCanBeStored(t *testing.T) {
 	t.Parallel()
-	approval := smithersdb.Row{
+	approval := source.Row{
 		"node_id": dbrow.Text("n"), "iteration": dbrow.Int(0), "status": dbrow.Text("approved"), "requested_at_ms": dbrow.Int(1),
 		"decided_at_ms": dbrow.Int(2), "decided_by": dbrow.Text("me"), "note": dbrow.Text("go"), "request_json": dbrow.Text(`{"title":"T","summary":"S"}`),
 	}
-	human := smithersdb.Row{
+	human := source.Row{
 		"node_id": dbrow.Text("n"), "iteration": dbrow.Int(0), "kind": dbrow.Text("select"), "status": dbrow.Text("answered"), "prompt": dbrow.Text("p"),
 		"options_json": dbrow.Text(`["a"]`), "response_json": dbrow.Text(`"a"`), "requested_at_ms": dbrow.Int(1), "answered_at_ms": dbrow.Int(2),
 		"answered_by": dbrow.Text("me"), "timeout_at_ms": dbrow.Int(9), "schema_json": {},
 	}
-	signal := smithersdb.Row{
+	signal := source.Row{
 		"seq": dbrow.Int(3), "signal_name": dbrow.Text("s"), "correlation_id": dbrow.Text("c"), "payload_json": dbrow.Text("1"),
 		"received_at_ms": dbrow.Int(1), "received_by": dbrow.Text("me"),
 	}
 	take := map[string]struct {
-		row   smithersdb.Row
-		check func(smithersdb.Row) error
+		row   source.Row
+		check func(source.Row) error
 	}{
-		"attempt": {someAttempt, func(row smithersdb.Row) error {
+		"attempt": {someAttempt, func(row source.Row) error {
 			if a, _, ok := attemptOf(row); ok {
 				_, err := snapshot.DecodeAttempt(snapshot.EncodeAttempt(a))
 				return err
 			}
 			return nil
 		}},
-		"approval": {approval, func(row smithersdb.Row) error {
+		"approval": {approval, func(row source.Row) error {
 			if a, ok := approvalOf(row, 1); ok {
 				_, err := snapshot.DecodeApproval(snapshot.EncodeApproval(a))
 				return err
 			}
 			return nil
 		}},
-		"human request": {human, func(row smithersdb.Row) error {
+		"human request": {human, func(row source.Row) error {
 			if h, ok := humanRequestOf(row); ok {
 				_, err := snapshot.DecodeHumanRequest(snapshot.EncodeHumanRequest(h))
 				return err
 			}
 			return nil
 		}},
-		"signal": {signal, func(row smithersdb.Row) error {
+		"signal": {signal, func(row source.Row) error {
 			if s, ok := signalOf(row); ok {
 				_, err := snapshot.DecodeSignal(snapshot.EncodeSignal(s))
 				return err
@@ -131,7 +131,7 @@ func TestWhateverStandsInARowWhatWeTakeOfItCanBeStored(t *testing.T) {
 		require.NoError(t, test.check(test.row), what)
 		for column := range test.row {
 			for name, v := range odd {
-				require.NoError(t, test.check(with(test.row, smithersdb.Row{column: v})), "%s: %s is %s", what, column, name)
+				require.NoError(t, test.check(with(test.row, source.Row{column: v})), "%s: %s is %s", what, column, name)
 			}
 		}
 	}
@@ -140,19 +140,19 @@ func TestWhateverStandsInARowWhatWeTakeOfItCanBeStored(t *testing.T) {
 func TestARowWithoutWhatIdentifiesItIsNotOneOfOurs(t *testing.T) {
 	t.Parallel()
 	for _, column := range []string{"node_id", "iteration", "attempt", "started_at_ms"} {
-		_, _, ok := attemptOf(with(someAttempt, smithersdb.Row{column: {}}))
+		_, _, ok := attemptOf(with(someAttempt, source.Row{column: {}}))
 		require.False(t, ok, column)
 	}
-	for name, row := range map[string]smithersdb.Row{
+	for name, row := range map[string]source.Row{
 		"of no kind of status": {"node_id": dbrow.Text("n"), "iteration": dbrow.Int(0), "status": dbrow.Text("?")},
 		"without a node":       {"iteration": dbrow.Int(0), "status": dbrow.Text("requested")},
 	} {
 		_, ok := approvalOf(row, 1)
 		require.False(t, ok, name)
 	}
-	_, ok := humanRequestOf(smithersdb.Row{"node_id": dbrow.Text("n"), "iteration": dbrow.Int(0)})
+	_, ok := humanRequestOf(source.Row{"node_id": dbrow.Text("n"), "iteration": dbrow.Int(0)})
 	require.False(t, ok)
-	_, ok = signalOf(smithersdb.Row{"signal_name": dbrow.Text("s"), "received_at_ms": dbrow.Int(1), "payload_json": dbrow.Text("{")})
+	_, ok = signalOf(source.Row{"signal_name": dbrow.Text("s"), "received_at_ms": dbrow.Int(1), "payload_json": dbrow.Text("{")})
 	require.False(t, ok)
 }
 
@@ -169,14 +169,14 @@ func TestAnApprovalOfSmithersIsOneOfOurs(t *testing.T) {
 
 func TestADecisionWithoutATimeIsFromWhenItWasAskedFor(t *testing.T) {
 	t.Parallel()
-	a, ok := approvalOf(smithersdb.Row{"node_id": dbrow.Text("n"), "iteration": dbrow.Int(0), "status": dbrow.Text("denied")}, 7)
+	a, ok := approvalOf(source.Row{"node_id": dbrow.Text("n"), "iteration": dbrow.Int(0), "status": dbrow.Text("denied")}, 7)
 	require.True(t, ok)
 	require.Equal(t, new(int64(7)), a.DecidedAtMs)
 }
 
 func TestAHumanRequestOfSmithersIsOneOfOurs(t *testing.T) {
 	t.Parallel()
-	table := smithersdb.Table{Name: tableHumanRequests, Columns: []smithersdb.Column{
+	table := source.Table{Name: tableHumanRequests, Columns: []source.Column{
 		{Name: "request_id", Key: 1},
 		{Name: "run_id"},
 		{Name: "node_id"},
@@ -192,27 +192,27 @@ func TestAHumanRequestOfSmithersIsOneOfOurs(t *testing.T) {
 		{Name: "answered_by"},
 		{Name: "timeout_at_ms"},
 	}}
-	ask := smithersdb.Row{
+	ask := source.Row{
 		"request_id": dbrow.Text("human:r:n:0"), "run_id": dbrow.Text("r"), "node_id": dbrow.Text("n"), "iteration": dbrow.Int(0), "kind": dbrow.Text("select"),
 		"status": dbrow.Text("pending"), "prompt": dbrow.Text("Which?"), "schema_json": {}, "options_json": dbrow.Text(`["a","b"]`), "response_json": {},
 		"requested_at_ms": dbrow.Int(5), "answered_at_ms": {}, "answered_by": {}, "timeout_at_ms": {},
 	}
-	answered := with(ask, smithersdb.Row{
+	answered := with(ask, source.Row{
 		"status": dbrow.Text("answered"), "response_json": dbrow.Text(`"a"`), "answered_at_ms": dbrow.Int(6), "answered_by": dbrow.Text("me"),
 	})
-	form := with(answered, smithersdb.Row{"kind": dbrow.Text("json"), "options_json": {}, "schema_json": dbrow.Text(`{"type":"object"}`)})
-	for name, row := range map[string]smithersdb.Row{
+	form := with(answered, source.Row{"kind": dbrow.Text("json"), "options_json": {}, "schema_json": dbrow.Text(`{"type":"object"}`)})
+	for name, row := range map[string]source.Row{
 		"pending": ask, "answered": answered, "a form": form,
-		"cancelled": with(ask, smithersdb.Row{"status": dbrow.Text("cancelled"), "answered_at_ms": dbrow.Int(6)}),
-		"expired":   with(ask, smithersdb.Row{"status": dbrow.Text("expired"), "answered_at_ms": dbrow.Int(6), "timeout_at_ms": dbrow.Int(6)}),
+		"cancelled": with(ask, source.Row{"status": dbrow.Text("cancelled"), "answered_at_ms": dbrow.Int(6)}),
+		"expired":   with(ask, source.Row{"status": dbrow.Text("expired"), "answered_at_ms": dbrow.Int(6), "timeout_at_ms": dbrow.Int(6)}),
 	} {
 		h, ok := humanRequestOf(row)
 		require.True(t, ok, name)
 		predicted, err := predict(&facts{Run: snapshot.Run{ID: "r"}, Whole: snapshot.Whole{HumanRequests: []snapshot.HumanRequest{h}}}, table, nil)
 		require.NoError(t, err)
-		rows, over := roundTrip(t, table, predicted, []smithersdb.Row{row})
+		rows, over := roundTrip(t, table, predicted, []source.Row{row})
 		require.Empty(t, over, name)
-		requireRows(t, name, rows, []smithersdb.Row{row})
+		requireRows(t, name, rows, []source.Row{row})
 	}
 }
 
@@ -231,17 +231,17 @@ func TestARunOfSmithersIsOneOfOurs(t *testing.T) {
 func TestTheRootOfARunIsItsRepositoryOrWhereItWasStartedOrItsWorkflow(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
-		row  smithersdb.Row
+		row  source.Row
 		root dbrow.Root
 		path string
 	}{
-		"its repository": {smithersdb.Row{
+		"its repository": {source.Row{
 			"vcs_root": dbrow.Text("/a"), "config_json": dbrow.Text(`{"rootDir":"/a/b"}`), "workflow_path": dbrow.Text("/a/b/w.tsx"),
 		}, "/a", "b/w.tsx"},
-		"where it was started": {smithersdb.Row{"config_json": dbrow.Text(`{"rootDir":"/a/b"}`), "workflow_path": dbrow.Text("/a/b/w.tsx")}, "/a/b", "w.tsx"},
-		"its workflow":         {smithersdb.Row{"workflow_path": dbrow.Text("/a/b/w.tsx")}, "/a/b", "w.tsx"},
-		"a workflow elsewhere": {smithersdb.Row{"vcs_root": dbrow.Text("/a"), "workflow_path": dbrow.Text("/b/w.tsx")}, "/a", ""},
-		"none":                 {smithersdb.Row{"vcs_root": {}, "config_json": dbrow.Text("{"), "workflow_path": dbrow.Int(1)}, "", ""},
+		"where it was started": {source.Row{"config_json": dbrow.Text(`{"rootDir":"/a/b"}`), "workflow_path": dbrow.Text("/a/b/w.tsx")}, "/a/b", "w.tsx"},
+		"its workflow":         {source.Row{"workflow_path": dbrow.Text("/a/b/w.tsx")}, "/a/b", "w.tsx"},
+		"a workflow elsewhere": {source.Row{"vcs_root": dbrow.Text("/a"), "workflow_path": dbrow.Text("/b/w.tsx")}, "/a", ""},
+		"none":                 {source.Row{"vcs_root": {}, "config_json": dbrow.Text("{"), "workflow_path": dbrow.Int(1)}, "", ""},
 	} {
 		run, at := runOf(test.row)
 		require.Equal(t, test.root, at, name)

@@ -1,8 +1,8 @@
 package smithers
 
 import (
-	"github.com/git-smithers/git-smithers/internal/smithersdb"
 	"github.com/git-smithers/git-smithers/objstore"
+	"github.com/git-smithers/git-smithers/peer/smithers/source"
 	"github.com/git-smithers/git-smithers/snapshot"
 	"github.com/git-smithers/git-smithers/timeline"
 )
@@ -19,12 +19,12 @@ type runLine struct {
 	stored  []snapshot.Event
 	behind  int // how many of the database's events are stored
 
-	line    []frameFacts   // Smithers' frames, as far as they are stored
-	based   *int64         // of the next frame, if it does not follow the run's newest
-	before  *moment        // the newest of Smithers' frames; nil for none
-	tree    string         // its rendered tree, as Smithers has it; "" for none
-	last    smithersdb.Row // its row in _smithers_snapshots
-	lastRow smithersdb.Row // the newest row in _smithers_frames
+	line    []frameFacts // Smithers' frames, as far as they are stored
+	based   *int64       // of the next frame, if it does not follow the run's newest
+	before  *moment      // the newest of Smithers' frames; nil for none
+	tree    string       // its rendered tree, as Smithers has it; "" for none
+	last    source.Row   // its row in _smithers_snapshots
+	lastRow source.Row   // the newest row in _smithers_frames
 
 	lastTree string        // our rendered tree at that row
 	ours     string        // the rendered tree of the newest entry

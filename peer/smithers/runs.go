@@ -5,13 +5,13 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"github.com/git-smithers/git-smithers/internal/smithersdb"
 	"github.com/git-smithers/git-smithers/peer/smithers/dbrow"
+	"github.com/git-smithers/git-smithers/peer/smithers/source"
 	"github.com/git-smithers/git-smithers/snapshot"
 )
 
 // runOf fills in what the run's row says, but for parent, frame and seq. at is the folder that its paths are in.
-func runOf(row smithersdb.Row) (r snapshot.Run, at dbrow.Root) {
+func runOf(row source.Row) (r snapshot.Run, at dbrow.Root) {
 	at = rootOf(row)
 	r.ID, _ = dbrow.ColumnText(row, "run_id")
 	r.Workflow, _ = dbrow.ColumnText(row, "workflow_name")
@@ -54,9 +54,9 @@ func runStatus(status string) snapshot.RunStatus {
 }
 
 // predictRun gives the row of _smithers_runs.
-func (f *facts) predictRun() []smithersdb.Row {
+func (f *facts) predictRun() []source.Row {
 	r := f.Run
-	row := smithersdb.Row{
+	row := source.Row{
 		"workflow_name": dbrow.Text(r.Workflow), "workflow_hash": dbrow.OptionalText(r.WorkflowHash), "status": dbrow.Text(string(r.Status)),
 		"created_at_ms": dbrow.Int(r.CreatedAtMs), "started_at_ms": dbrow.NullableInt(r.StartedAtMs), "finished_at_ms": dbrow.NullableInt(r.FinishedAtMs),
 		"vcs_type": dbrow.OptionalText(r.VCSType), "vcs_revision": dbrow.OptionalText(r.VCSRevision), "workflow_path": dbrow.MarkedPath(r.WorkflowPath),
@@ -70,16 +70,16 @@ func (f *facts) predictRun() []smithersdb.Row {
 	if name, message, ok := strings.Cut(r.Error, ": "); ok && utf8.ValidString(r.Error) {
 		row["error_json"] = dbrow.Text(`{"name":` + quoted(name) + `,"message":` + quoted(message) + `}`)
 	}
-	return []smithersdb.Row{row}
+	return []source.Row{row}
 }
 
 // predictBranch gives the row of _smithers_branches.
-func (f *facts) predictBranch() []smithersdb.Row {
+func (f *facts) predictBranch() []source.Row {
 	p := f.Run.Parent
 	if p == nil {
 		return nil
 	}
-	return []smithersdb.Row{{
+	return []source.Row{{
 		"parent_run_id": dbrow.Text(p.RunID), "parent_frame_no": dbrow.Int(p.Frame), "created_at_ms": dbrow.Int(p.AtMs),
 		"branch_label": dbrow.OptionalText(p.Label), "fork_description": dbrow.OptionalText(p.Description),
 	}}
@@ -87,7 +87,7 @@ func (f *facts) predictBranch() []smithersdb.Row {
 
 // rootOf is the folder that a run's paths are in: that of its repository, or that it was started
 // in, or that of its workflow.
-func rootOf(row smithersdb.Row) dbrow.Root {
+func rootOf(row source.Row) dbrow.Root {
 	if at, ok := dbrow.ColumnText(row, "vcs_root"); ok && dbrow.Root(at).Clean() != "" {
 		return dbrow.Root(at)
 	}

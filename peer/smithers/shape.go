@@ -4,7 +4,7 @@ import (
 	"cmp"
 	"slices"
 
-	"github.com/git-smithers/git-smithers/internal/smithersdb"
+	"github.com/git-smithers/git-smithers/peer/smithers/source"
 	"github.com/git-smithers/git-smithers/snapshot"
 )
 
@@ -163,7 +163,7 @@ func (s *listShape) size() int {
 
 // shapeOf is the shape with which writeContents gives c back, byte for byte, for every c that
 // readContents takes. w is what readContents made of it, with the signals of the state.
-func shapeOf(run string, c smithersdb.Contents, w snapshot.Whole, signals []signalSeq, l layout) shape {
+func shapeOf(run string, c source.Contents, w snapshot.Whole, signals []signalSeq, l layout) shape {
 	r, err := parseContents(c, widest)
 	if err != nil {
 		return shape{Texts: map[string]string{"nodes": c.Nodes, "outputs": c.Outputs, "ralph": c.Ralph, "input": c.Input}}
@@ -172,7 +172,7 @@ func shapeOf(run string, c smithersdb.Contents, w snapshot.Whole, signals []sign
 }
 
 // shape is shapeOf for texts that were read.
-func (r *reading) shape(run string, c smithersdb.Contents, w snapshot.Whole, signals []signalSeq, l layout) shape {
+func (r *reading) shape(run string, c source.Contents, w snapshot.Whole, signals []signalSeq, l layout) shape {
 	var s shape
 	if r.run != "" && r.run != run {
 		s.RunID, run = r.run, r.run

@@ -3,8 +3,8 @@ package smithers
 import (
 	"strings"
 
-	"github.com/git-smithers/git-smithers/internal/smithersdb"
 	"github.com/git-smithers/git-smithers/peer/smithers/dbrow"
+	"github.com/git-smithers/git-smithers/peer/smithers/source"
 	"github.com/git-smithers/git-smithers/snapshot"
 )
 
@@ -52,7 +52,7 @@ type frameFacts struct {
 //
 // What it predicts is part of the format: overrides say what is different, so a row that is predicted otherwise
 // than when it was stored comes back wrong.
-func predict(f *facts, table smithersdb.Table, columns []outputColumn) ([]smithersdb.Row, error) {
+func predict(f *facts, table source.Table, columns []outputColumn) ([]source.Row, error) {
 	if err := dbrow.CheckColumns(table); err != nil {
 		return nil, err
 	}
@@ -60,9 +60,9 @@ func predict(f *facts, table smithersdb.Table, columns []outputColumn) ([]smithe
 }
 
 // fitted gives rows all columns of a table but run_id, and no others.
-func fitted(table smithersdb.Table, rows []smithersdb.Row) []smithersdb.Row {
+func fitted(table source.Table, rows []source.Row) []source.Row {
 	for i, row := range rows {
-		fit := make(smithersdb.Row, len(table.Columns))
+		fit := make(source.Row, len(table.Columns))
 		for _, c := range table.Columns {
 			if !dbrow.IsRunColumn(c.Name) {
 				fit[c.Name] = row[c.Name]
@@ -73,7 +73,7 @@ func fitted(table smithersdb.Table, rows []smithersdb.Row) []smithersdb.Row {
 	return rows
 }
 
-func (f *facts) predictTable(table smithersdb.Table, columns []outputColumn) []smithersdb.Row {
+func (f *facts) predictTable(table source.Table, columns []outputColumn) []source.Row {
 	switch table.Name {
 	case tableRuns:
 		return f.predictRun()

@@ -8,8 +8,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/git-smithers/git-smithers/internal/smithersdb"
 	"github.com/git-smithers/git-smithers/peer/smithers/dbrow"
+	"github.com/git-smithers/git-smithers/peer/smithers/source"
 )
 
 func TestEveryRowOfSmithersComesBackFromPredictionAndOverrides(t *testing.T) {
@@ -80,7 +80,7 @@ func TestPathsGoToTheRootThatRowsAreRestoredFor(t *testing.T) {
 		require.Equal(t, string(at), memberText(config, "rootDir"))
 
 		for _, attempt := range run.restored(t, tableAttempts, at) {
-			if attempt["jj_cwd"].Kind != smithersdb.Null {
+			if attempt["jj_cwd"].Kind != source.Null {
 				require.Equal(t, string(at), attempt["jj_cwd"].Bytes)
 			}
 		}
@@ -108,7 +108,7 @@ func TestColumnsOfProcessesStayBehind(t *testing.T) {
 	owned["cancel_request_client_pid"], owned["hijack_target"] = dbrow.Int(4711), dbrow.Text("claude")
 	before := run.allOverrides(t)
 	pristine := run.rows[tableRuns]
-	run.rows[tableRuns] = []smithersdb.Row{owned}
+	run.rows[tableRuns] = []source.Row{owned}
 
 	require.Equal(t, before, run.allOverrides(t))
 	requireRows(t, tableRuns, run.restored(t, tableRuns, run.at), pristine)
@@ -128,9 +128,9 @@ func TestAForkDoesNotSayWhatItsParentDid(t *testing.T) {
 func TestAColumnThatSmithersDoesNotHaveYetIsKept(t *testing.T) {
 	t.Parallel()
 	run := fixtureRuns(t)["run-a"]
-	i := slices.IndexFunc(run.tables, func(table smithersdb.Table) bool { return table.Name == tableSignals })
-	run.tables[i].Columns = append(slices.Clone(run.tables[i].Columns), smithersdb.Column{Name: `from "0.40"`, Type: "BLOB"})
-	run.rows[tableSignals][0][`from "0.40"`] = smithersdb.Value{Kind: smithersdb.Blob, Bytes: "\x00\xff"}
+	i := slices.IndexFunc(run.tables, func(table source.Table) bool { return table.Name == tableSignals })
+	run.tables[i].Columns = append(slices.Clone(run.tables[i].Columns), source.Column{Name: `from "0.40"`, Type: "BLOB"})
+	run.rows[tableSignals][0][`from "0.40"`] = source.Value{Kind: source.Blob, Bytes: "\x00\xff"}
 
 	require.Equal(t, []dbrow.Override{{Key: "[12]", Value: `{"from \"0.40\"":{"blob":"AP8="}}`}}, run.overrides(t, tableSignals))
 	requireRows(t, tableSignals, run.restored(t, tableSignals, run.at), run.rows[tableSignals])
@@ -139,8 +139,8 @@ func TestAColumnThatSmithersDoesNotHaveYetIsKept(t *testing.T) {
 func TestAColumnThatAnOlderSmithersLacksIsNotPredicted(t *testing.T) {
 	t.Parallel()
 	run := fixtureRuns(t)["run-a"]
-	i := slices.IndexFunc(run.tables, func(table smithersdb.Table) bool { return table.Name == tableApprovals })
-	run.tables[i].Columns = slices.DeleteFunc(slices.Clone(run.tables[i].Columns), func(c smithersdb.Column) bool { return c.Name == "auto_approved" })
+	i := slices.IndexFunc(run.tables, func(table source.Table) bool { return table.Name == tableApprovals })
+	run.tables[i].Columns = slices.DeleteFunc(slices.Clone(run.tables[i].Columns), func(c source.Column) bool { return c.Name == "auto_approved" })
 	delete(run.rows[tableApprovals][0], "auto_approved")
 
 	require.Empty(t, run.overrides(t, tableApprovals))
@@ -148,7 +148,7 @@ func TestAColumnThatAnOlderSmithersLacksIsNotPredicted(t *testing.T) {
 }
 
 // requireRows compares rows, in their order.
-func requireRows(t *testing.T, what string, got, want []smithersdb.Row) {
+func requireRows(t *testing.T, what string, got, want []source.Row) {
 	t.Helper()
 	require.Len(t, got, len(want), what)
 	for i := range want {
@@ -161,6 +161,6 @@ func requireRows(t *testing.T, what string, got, want []smithersdb.Row) {
 
 func TestATableWhoseColumnsCannotBeNamedIsNotPredicted(t *testing.T) {
 	t.Parallel()
-	_, err := predict(&facts{}, smithersdb.Table{Name: "t", Columns: []smithersdb.Column{{Name: "run_id"}, {Name: "\xff"}}}, nil)
-	require.ErrorIs(t, err, smithersdb.ErrDamaged)
+	_, err := predict(&facts{}, source.Table{Name: "t", Columns: []source.Column{{Name: "run_id"}, {Name: "\xff"}}}, nil)
+	require.ErrorIs(t, err, source.ErrDamaged)
 }

@@ -10,8 +10,8 @@ import (
 	"strings"
 
 	"github.com/git-smithers/git-smithers/internal/jsontext"
-	"github.com/git-smithers/git-smithers/internal/smithersdb"
 	"github.com/git-smithers/git-smithers/objstore/page"
+	"github.com/git-smithers/git-smithers/peer/smithers/source"
 	"github.com/git-smithers/git-smithers/snapshot"
 )
 
@@ -24,11 +24,11 @@ type signalSeq struct {
 // writeContents is the inverse of readContents. For a state that Smithers never wrote it
 // gives what Smithers would have: nodes sorted by id and iteration, rows of outputs in the order of
 // provenance. A shape that is none of the state's is an error.
-func writeContents(run string, w snapshot.Whole, signals []signalSeq, l layout, s shape) (smithersdb.Contents, error) {
+func writeContents(run string, w snapshot.Whole, signals []signalSeq, l layout, s shape) (source.Contents, error) {
 	if s.RunID != "" {
 		run = s.RunID
 	}
-	var c smithersdb.Contents
+	var c source.Contents
 	var err [4]error
 	c.Nodes, err[0] = s.text("nodes", func() ([]byte, error) { return s.Nodes.array(nodeRows(w.Nodes)) })
 	c.Outputs, err[1] = s.text("outputs", func() ([]byte, error) { return s.outputs(run, w.Outputs, signals, l) })

@@ -12,7 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/git-smithers/git-smithers/internal/repotest"
-	"github.com/git-smithers/git-smithers/internal/smithersdb"
+	"github.com/git-smithers/git-smithers/peer/smithers/source"
 	"github.com/git-smithers/git-smithers/snapshot"
 	"github.com/git-smithers/git-smithers/timeline"
 )
@@ -35,21 +35,21 @@ func copiesOf(t *testing.T, repo *repotest.Repo) *copies {
 	return c
 }
 
-func sqlText(s string) smithersdb.Value { return smithersdb.Value{Kind: smithersdb.Text, Bytes: s} }
+func sqlText(s string) source.Value { return source.Value{Kind: source.Text, Bytes: s} }
 
-func sqlInt(n int64) smithersdb.Value { return smithersdb.Value{Kind: smithersdb.Int, Int: n} }
+func sqlInt(n int64) source.Value { return source.Value{Kind: source.Int, Int: n} }
 
 // runIn is the row of a run that a process under kind executed in a folder.
-func runIn(kind, root string) smithersdb.Row {
-	return smithersdb.Row{
+func runIn(kind, root string) source.Row {
+	return source.Row{
 		"run_id": sqlText("r"), "vcs_type": sqlText(kind), "vcs_root": sqlText(root),
 		"config_json": sqlText(`{"rootDir":` + strconv.Quote(root) + `}`),
 	}
 }
 
 // left is the row of an attempt of a node that left a commit; ended 0 is one that runs.
-func left(node string, started, ended int64, commit, folder string) smithersdb.Row {
-	row := smithersdb.Row{
+func left(node string, started, ended int64, commit, folder string) source.Row {
+	row := source.Row{
 		"node_id": sqlText(node), "iteration": sqlInt(0), "attempt": sqlInt(1),
 		"started_at_ms": sqlInt(started), "jj_cwd": sqlText(folder),
 	}
@@ -110,7 +110,7 @@ func TestACommitThatIsNotHereIsARevisionWithoutFiles(t *testing.T) {
 		assert.Nil(t, c.at("git", wrong), wrong)
 	}
 	assert.Nil(t, c.at("hg", gone))
-	run := c.ofRun(runIn("jj", repo.Dir), []smithersdb.Row{left("one", 1, 2, gone, repo.Dir)})
+	run := c.ofRun(runIn("jj", repo.Dir), []source.Row{left("one", 1, 2, gone, repo.Dir)})
 	attempt := ended("one", 2)
 	run.point(attempt, 3)
 	assert.Equal(t, gone, attempt.CommitID)
@@ -134,7 +134,7 @@ func TestAttemptsOfJJPointAtTheFilesThatTheyLeft(t *testing.T) {
 	start, startTree := commitJJ(repo, "start\n")
 	one, oneTree := commitJJ(repo, "one\n")
 	two, twoTree := commitJJ(repo, "two\n")
-	run := copiesOf(t, repo).ofRun(runIn("jj", repo.Dir), []smithersdb.Row{
+	run := copiesOf(t, repo).ofRun(runIn("jj", repo.Dir), []source.Row{
 		left("one", 11, 14, one, repo.Dir), left("two", 12, 16, two, repo.Dir), left("failed", 12, 17, "", repo.Dir),
 		left("same", 13, 18, two, repo.Dir), left("running", 19, 0, "", repo.Dir),
 	})
@@ -183,7 +183,7 @@ func TestTheWorktreeOfATaskIsNotTheRuns(t *testing.T) {
 	start, startTree := commitJJ(repo, "start\n")
 	one, oneTree := commitJJ(repo, "one\n")
 	two, twoTree := commitJJ(repo, "two\n")
-	run := copiesOf(t, repo).ofRun(runIn("jj", repo.Dir), []smithersdb.Row{
+	run := copiesOf(t, repo).ofRun(runIn("jj", repo.Dir), []source.Row{
 		left("two", 11, 15, two, filepath.Join(filepath.Dir(repo.Dir), "beside")),
 		left("one", 11, 16, one, filepath.Join(repo.Dir, ".worktrees", "one")),
 		left("one-more", 11, 17, one, filepath.Join(repo.Dir, "..", "..", "..", "elsewhere")),
@@ -213,7 +213,7 @@ func TestTheDatabaseIsNoPartOfTheWorkingCopy(t *testing.T) {
 			t.Parallel()
 			repo := repotest.NewKind(t, kind)
 			capture := func() *snapshot.VCS {
-				run := copiesOf(t, repo).ofRun(runIn("git", repo.Dir), []smithersdb.Row{left("busy", 1, 0, "", repo.Dir)})
+				run := copiesOf(t, repo).ofRun(runIn("git", repo.Dir), []source.Row{left("busy", 1, 0, "", repo.Dir)})
 				vcs, objects, err := run.capture(t.Context(), nil, math.MaxInt64)
 				require.NoError(t, err)
 				require.NotNil(t, objects)

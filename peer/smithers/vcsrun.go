@@ -10,9 +10,9 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/git-smithers/git-smithers/internal/smithersdb"
 	"github.com/git-smithers/git-smithers/objstore"
 	"github.com/git-smithers/git-smithers/peer/smithers/dbrow"
+	"github.com/git-smithers/git-smithers/peer/smithers/source"
 	"github.com/git-smithers/git-smithers/snapshot"
 )
 
@@ -44,7 +44,7 @@ type moment struct {
 }
 
 // ofRun takes the row of a run, and all of its attempts.
-func (c *copies) ofRun(run smithersdb.Row, attempts []smithersdb.Row) *runCopies {
+func (c *copies) ofRun(run source.Row, attempts []source.Row) *runCopies {
 	r := &runCopies{all: c, kind: dbrow.TextOf(run, "vcs_type"), byKey: make(map[string]int)}
 	var rootDir string
 	r.root, rootDir = rootsOf(run)
@@ -72,16 +72,16 @@ func (c *copies) ofRun(run smithersdb.Row, attempts []smithersdb.Row) *runCopies
 }
 
 // rootsOf are the folder in which a run works, and the one that it was started in where it says so.
-func rootsOf(run smithersdb.Row) (root, rootDir string) {
+func rootsOf(run source.Row) (root, rootDir string) {
 	var config struct{ RootDir string }
 	_ = json.Unmarshal([]byte(dbrow.TextOf(run, "config_json")), &config) // without one there is only the other
 	return cmp.Or(dbrow.TextOf(run, "vcs_root"), config.RootDir), config.RootDir
 }
 
-func (r *runCopies) attemptOf(row smithersdb.Row, rootDir string) (attemptCopy, bool) {
+func (r *runCopies) attemptOf(row source.Row, rootDir string) (attemptCopy, bool) {
 	iteration, attempt := row["iteration"], row["attempt"]
 	started, ended := row["started_at_ms"], row["finished_at_ms"]
-	if dbrow.TextOf(row, "node_id") == "" || iteration.Kind != smithersdb.Int || attempt.Kind != smithersdb.Int || started.Kind != smithersdb.Int {
+	if dbrow.TextOf(row, "node_id") == "" || iteration.Kind != source.Int || attempt.Kind != source.Int || started.Kind != source.Int {
 		return attemptCopy{}, false
 	}
 	a := attemptCopy{
@@ -89,7 +89,7 @@ func (r *runCopies) attemptOf(row smithersdb.Row, rootDir string) (attemptCopy, 
 		startedMs: started.Int, endedMs: math.MaxInt64,
 		vcs: r.all.at(r.kind, dbrow.TextOf(row, "jj_pointer")),
 	}
-	if ended.Kind == smithersdb.Int {
+	if ended.Kind == source.Int {
 		a.endedMs = ended.Int
 	}
 	if cwd := dbrow.TextOf(row, "jj_cwd"); cwd != "" && cwd != r.root && cwd != rootDir {

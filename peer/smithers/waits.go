@@ -6,8 +6,8 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/git-smithers/git-smithers/internal/smithersdb"
 	"github.com/git-smithers/git-smithers/peer/smithers/dbrow"
+	"github.com/git-smithers/git-smithers/peer/smithers/source"
 	"github.com/git-smithers/git-smithers/snapshot"
 )
 
@@ -21,7 +21,7 @@ type waitRow struct {
 }
 
 // waitOf reads what an attempt waits for out of its row; ok is false for an attempt that does not wait.
-func waitOf(row smithersdb.Row, a snapshot.Attempt) (w waitRow, ok bool) {
+func waitOf(row source.Row, a snapshot.Attempt) (w waitRow, ok bool) {
 	meta, err := takenMembers(dbrow.ColumnJSON(row, "meta_json"))
 	if err != nil {
 		return waitRow{}, false

@@ -5,14 +5,14 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/git-smithers/git-smithers/internal/smithersdb"
 	"github.com/git-smithers/git-smithers/peer/smithers/dbrow"
+	"github.com/git-smithers/git-smithers/peer/smithers/source"
 	"github.com/git-smithers/git-smithers/snapshot"
 )
 
 // tryOf is an attempt of the node n that began at 100, with what Smithers keeps about it.
-func tryOf(state, meta string, finished smithersdb.Value) smithersdb.Row {
-	return smithersdb.Row{
+func tryOf(state, meta string, finished source.Value) source.Row {
+	return source.Row{
 		"node_id": dbrow.Text("n"), "iteration": dbrow.Int(2), "attempt": dbrow.Int(1), "state": dbrow.Text(state), "started_at_ms": dbrow.Int(100),
 		"finished_at_ms": finished, "cached": dbrow.Int(0), "meta_json": dbrow.Text(meta),
 	}
@@ -28,7 +28,7 @@ func timerMeta(fired string) string {
 }
 
 // mailOfTry is the mailbox of a run that has one attempt and a signal, which Smithers has as number 12.
-func mailOfTry(t *testing.T, row smithersdb.Row) *mailbox {
+func mailOfTry(t *testing.T, row source.Row) *mailbox {
 	t.Helper()
 	a, _, ok := attemptOf(row)
 	require.True(t, ok)
@@ -59,22 +59,22 @@ func TestAWaitIsAsItWasAtATime(t *testing.T) {
 		return []snapshot.Wait{w}
 	}
 	for name, test := range map[string]struct {
-		row  smithersdb.Row
+		row  source.Row
 		lies []snapshot.Wait // at 120
 		ends []snapshot.Wait // at the end
 	}{
-		"a signal":                {tryOf("waiting-event", signalMeta("null", "null", "null"), smithersdb.Value{}), []snapshot.Wait{signal}, []snapshot.Wait{signal}},
+		"a signal":                {tryOf("waiting-event", signalMeta("null", "null", "null"), source.Value{}), []snapshot.Wait{signal}, []snapshot.Wait{signal}},
 		"one that came":           {tryOf("finished", signalMeta("12", "150", "null"), dbrow.Int(200)), []snapshot.Wait{signal}, over(signal, snapshot.WaitReceived, 150)},
-		"one before it goes on":   {tryOf("waiting-event", signalMeta("12", "150", "null"), smithersdb.Value{}), []snapshot.Wait{signal}, over(signal, snapshot.WaitReceived, 150)},
+		"one before it goes on":   {tryOf("waiting-event", signalMeta("12", "150", "null"), source.Value{}), []snapshot.Wait{signal}, over(signal, snapshot.WaitReceived, 150)},
 		"one that nobody has":     {tryOf("finished", signalMeta("13", "150", "null"), dbrow.Int(200)), []snapshot.Wait{signal}, []snapshot.Wait{}},
 		"one that came too late":  {tryOf("failed", signalMeta("null", "null", "650"), dbrow.Int(650)), []snapshot.Wait{signal}, over(signal, snapshot.WaitExpired, 650)},
 		"one that was given up":   {tryOf("cancelled", signalMeta("null", "null", "null"), dbrow.Int(200)), []snapshot.Wait{signal}, []snapshot.Wait{}},
-		"a timer":                 {tryOf("waiting-timer", timerMeta("null"), smithersdb.Value{}), []snapshot.Wait{timer}, []snapshot.Wait{timer}},
+		"a timer":                 {tryOf("waiting-timer", timerMeta("null"), source.Value{}), []snapshot.Wait{timer}, []snapshot.Wait{timer}},
 		"one that went off":       {tryOf("finished", timerMeta("310"), dbrow.Int(310)), []snapshot.Wait{timer}, over(timer, snapshot.WaitFired, 310)},
 		"a task":                  {tryOf("finished", `{"kind":"compute"}`, dbrow.Int(310)), []snapshot.Wait{}, []snapshot.Wait{}},
-		"a timer without a time":  {tryOf("waiting-timer", `{"timer":{"firesAtMs":"soon"}}`, smithersdb.Value{}), []snapshot.Wait{}, []snapshot.Wait{}},
-		"a signal without a name": {tryOf("waiting-event", `{"waitForEvent":{"signalName":" "}}`, smithersdb.Value{}), []snapshot.Wait{}, []snapshot.Wait{}},
-		"what is no JSON":         {tryOf("waiting-event", `{"waitForEvent":`, smithersdb.Value{}), []snapshot.Wait{}, []snapshot.Wait{}},
+		"a timer without a time":  {tryOf("waiting-timer", `{"timer":{"firesAtMs":"soon"}}`, source.Value{}), []snapshot.Wait{}, []snapshot.Wait{}},
+		"a signal without a name": {tryOf("waiting-event", `{"waitForEvent":{"signalName":" "}}`, source.Value{}), []snapshot.Wait{}, []snapshot.Wait{}},
+		"what is no JSON":         {tryOf("waiting-event", `{"waitForEvent":`, source.Value{}), []snapshot.Wait{}, []snapshot.Wait{}},
 	} {
 		mail := mailOfTry(t, test.row)
 		var w snapshot.Whole
@@ -93,7 +93,7 @@ func TestAWaitIsAsItWasAtATime(t *testing.T) {
 
 func TestANodeWaitsForWhatItsNewestAttemptWaitsFor(t *testing.T) {
 	t.Parallel()
-	first, second := mailOfTry(t, tryOf("cancelled", timerMeta("null"), dbrow.Int(150))), mailOfTry(t, tryOf("waiting-timer", timerMeta("null"), smithersdb.Value{}))
+	first, second := mailOfTry(t, tryOf("cancelled", timerMeta("null"), dbrow.Int(150))), mailOfTry(t, tryOf("waiting-timer", timerMeta("null"), source.Value{}))
 	again := second.tries[0][0]
 	again.attempt.Attempt, again.attempt.StartedAtMs, again.wait.wait.Attempt, again.wait.wait.StartedAtMs = 2, 200, 2, 200
 	mail := &mailbox{mailRows: mailRows{tries: [][]attemptRow{{again, first.tries[0][0]}}}}
@@ -111,16 +111,16 @@ func TestRowsOfAttemptsThatWaitArePredicted(t *testing.T) {
 	table := fixtureRuns(t)["run-a"].table(t, tableAttempts)
 	tree := `{"kind":"element","tag":"smithers:workflow","props":{},"children":[{"kind":"element","tag":"x","props":{"id":"n",` +
 		`"duration":"2h","onTimeout":"fail","waitAsync":"false"},"children":[]}]}`
-	for name, row := range map[string]smithersdb.Row{
-		"a signal":          tryOf("waiting-event", signalMeta("null", "null", "null"), smithersdb.Value{}),
+	for name, row := range map[string]source.Row{
+		"a signal":          tryOf("waiting-event", signalMeta("null", "null", "null"), source.Value{}),
 		"one that came":     tryOf("finished", signalMeta("0", "150", "null"), dbrow.Int(200)),
 		"one that was late": tryOf("failed", signalMeta("null", "null", "650"), dbrow.Int(650)),
-		"a timer":           tryOf("waiting-timer", timerMeta("null"), smithersdb.Value{}),
+		"a timer":           tryOf("waiting-timer", timerMeta("null"), source.Value{}),
 		"one that went off": tryOf("finished", timerMeta("310"), dbrow.Int(310)),
 	} {
 		for _, c := range table.Columns {
 			if _, ok := row[c.Name]; !ok && !dbrow.IsRunColumn(c.Name) {
-				row[c.Name] = smithersdb.Value{}
+				row[c.Name] = source.Value{}
 			}
 		}
 		row["run_id"] = dbrow.Text("r")
@@ -132,9 +132,9 @@ func TestRowsOfAttemptsThatWaitArePredicted(t *testing.T) {
 		mail.fill(&f.Whole, never, nil)
 		predicted, err := predict(f, table, nil)
 		require.NoError(t, err)
-		rows, over := roundTrip(t, table, predicted, []smithersdb.Row{row})
+		rows, over := roundTrip(t, table, predicted, []source.Row{row})
 		require.Empty(t, over, name)
-		requireRows(t, name, rows, []smithersdb.Row{row})
+		requireRows(t, name, rows, []source.Row{row})
 	}
 }
 
@@ -165,22 +165,22 @@ func TestWhoDoesATaskOpensItsGate(t *testing.T) {
 	cancelled.Status, cancelled.AnsweredAtMs = snapshot.HumanCancelled, new(int64(7))
 	for _, test := range []struct {
 		request snapshot.HumanRequest
-		row     smithersdb.Row
+		row     source.Row
 	}{
-		{asked, smithersdb.Row{"status": dbrow.Text("requested"), "requested_at_ms": dbrow.Int(5)}},
-		{answered, smithersdb.Row{"status": dbrow.Text("approved"), "decided_at_ms": dbrow.Int(7), "decided_by": dbrow.Text("ada"), "note": dbrow.Text("3")}},
-		{cancelled, smithersdb.Row{"status": dbrow.Text("denied"), "decided_at_ms": dbrow.Int(7), "note": dbrow.Text("Human request cancelled: human:r:n:0")}},
+		{asked, source.Row{"status": dbrow.Text("requested"), "requested_at_ms": dbrow.Int(5)}},
+		{answered, source.Row{"status": dbrow.Text("approved"), "decided_at_ms": dbrow.Int(7), "decided_by": dbrow.Text("ada"), "note": dbrow.Text("3")}},
+		{cancelled, source.Row{"status": dbrow.Text("denied"), "decided_at_ms": dbrow.Int(7), "note": dbrow.Text("Human request cancelled: human:r:n:0")}},
 	} {
 		f := &facts{
 			Run: snapshot.Run{ID: "r"}, Frames: []frameFacts{{Tree: tree}}, Whole: snapshot.Whole{HumanRequests: []snapshot.HumanRequest{test.request}},
 		}
 		predicted, err := predict(f, table, nil)
 		require.NoError(t, err)
-		want := with(test.row, smithersdb.Row{
+		want := with(test.row, source.Row{
 			"node_id": dbrow.Text("n"), "iteration": dbrow.Int(0), "request_json": dbrow.Text(request), "auto_approved": dbrow.Int(0),
 		})
 		require.True(t, isHumanGate(want))
-		rows, over := roundTrip(t, table, predicted, []smithersdb.Row{want})
+		rows, over := roundTrip(t, table, predicted, []source.Row{want})
 		require.Empty(t, over, test.request.Status)
 		require.Len(t, rows, 1)
 	}

@@ -10,8 +10,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/git-smithers/git-smithers/internal/smithersdb"
 	"github.com/git-smithers/git-smithers/peer/smithers/dbrow"
+	"github.com/git-smithers/git-smithers/peer/smithers/source"
 	"github.com/git-smithers/git-smithers/timeline"
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
@@ -85,7 +85,7 @@ func newWatcher(s *timeline.Store, path string, req WatchRequest) *watcher {
 	req.Every = cmp.Or(req.Every, watchEvery)
 	return &watcher{
 		store: s, path: path, req: req, refused: make(map[string]string),
-		memory: newMemory(), frames: make(map[string]smithersdb.Head),
+		memory: newMemory(), frames: make(map[string]source.Head),
 	}
 }
 
@@ -95,11 +95,11 @@ type watcher struct {
 	path  string
 	req   WatchRequest
 
-	db       *smithersdb.DB             // nil while there is none that can be read
-	begun    bool                       // something was imported, or there was nothing to import
-	imported int64                      // the version of which all is imported
-	passes   int                        // over the whole database
-	frames   map[string]smithersdb.Head // by run: the newest that is imported
+	db       *source.DB             // nil while there is none that can be read
+	begun    bool                   // something was imported, or there was nothing to import
+	imported int64                  // the version of which all is imported
+	passes   int                    // over the whole database
+	frames   map[string]source.Head // by run: the newest that is imported
 	memory   *memory
 	brief    bool  // the last look imported frames alone
 	found    int64 // the version that was found last
@@ -137,12 +137,12 @@ func (w *watcher) look(ctx context.Context) (time.Duration, error) {
 		w.close()
 		w.live, w.busy, w.cut = true, 0, 0
 		return w.req.Every, nil
-	case errors.Is(err, smithersdb.ErrBusy):
+	case errors.Is(err, source.ErrBusy):
 		if w.busy++; w.busy == busyLooks {
 			w.store.Warn(fmt.Errorf("%s is locked by another process; it is read when it is not any more", w.path))
 		}
 		return w.req.Every, nil
-	case errors.Is(err, smithersdb.ErrIncomplete):
+	case errors.Is(err, source.ErrIncomplete):
 		w.close()
 		w.live = false // a copy is of something older
 		if w.cut++; w.cut == troubleLooks {
@@ -209,7 +209,7 @@ func (w *watcher) open(ctx context.Context) error {
 	if w.db != nil {
 		return nil
 	}
-	db, err := smithersdb.OpenFor(ctx, w.path, lockPatience)
+	db, err := source.OpenFor(ctx, w.path, lockPatience)
 	if err != nil {
 		return w.notYet(err)
 	}
@@ -222,7 +222,7 @@ func (w *watcher) notYet(err error) error {
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return errNotYet
-	case errors.Is(err, smithersdb.ErrNotSmithers) && !errors.Is(err, smithersdb.ErrIndex):
+	case errors.Is(err, source.ErrNotSmithers) && !errors.Is(err, source.ErrIndex):
 		if w.without++; w.without == troubleLooks { // an engine is faster
 			w.store.Warn(fmt.Errorf("%s has no tables of Smithers", w.path))
 		}
@@ -234,20 +234,20 @@ func (w *watcher) notYet(err error) error {
 // surveyed is a run that is wanted, with its newest frame.
 type surveyed struct {
 	id     string
-	row    smithersdb.Row
-	newest *smithersdb.Head // nil for none
+	row    source.Row
+	newest *source.Head // nil for none
 }
 
 // survey tells which of the wanted runs there are.
 func (w *watcher) survey(ctx context.Context) (runs []surveyed, err error) {
-	err = w.db.Read(ctx, func(tx *smithersdb.Tx) error {
+	err = w.db.Read(ctx, func(tx *source.Tx) error {
 		runs = nil
 		rows, err := tx.Runs()
 		if err != nil {
 			return err
 		}
 		if len(rows) == 0 && tx.Table(tableSnapshots) == nil {
-			return smithersdb.ErrNotSmithers // yet; where there are runs it is of a version without snapshots
+			return source.ErrNotSmithers // yet; where there are runs it is of a version without snapshots
 		}
 		for _, row := range rows {
 			one := surveyed{id: dbrow.TextOf(row, "run_id"), row: row}
@@ -255,7 +255,7 @@ func (w *watcher) survey(ctx context.Context) (runs []surveyed, err error) {
 				continue
 			}
 			// What cannot be read of a run is for its import to say.
-			if one.newest, err = tx.Newest(one.id); err != nil && !errors.Is(err, smithersdb.ErrDamaged) {
+			if one.newest, err = tx.Newest(one.id); err != nil && !errors.Is(err, source.ErrDamaged) {
 				return err
 			}
 			runs = append(runs, one)
@@ -278,7 +278,7 @@ func (w *watcher) fresh(runs []surveyed) (fresh []surveyed) {
 // bringFrames imports the frames that were found, with the files as they are.
 func (w *watcher) bringFrames(ctx context.Context, runs []surveyed) (err error) {
 	im := newImporting(w.store, w.path, ImportRequest{Files: true})
-	im.memory, im.upTo = w.memory, make(map[string]smithersdb.Head)
+	im.memory, im.upTo = w.memory, make(map[string]source.Head)
 	for _, run := range runs {
 		im.req.Runs, im.upTo[run.id] = append(im.req.Runs, run.id), *run.newest
 		im.filesOf = append(im.filesOf, run.row)
@@ -333,7 +333,7 @@ func (w *watcher) from(ctx context.Context, im *importing) (again bool, err erro
 }
 
 // late are the rows of runs that may have got frames since a version was surveyed.
-func (w *watcher) late(version int64, runs []surveyed) (rows []smithersdb.Row, err error) {
+func (w *watcher) late(version int64, runs []surveyed) (rows []source.Row, err error) {
 	now, err := w.db.Version()
 	if err != nil || !w.live || now == version {
 		return nil, w.notYet(err)
@@ -397,8 +397,8 @@ func (w *watcher) last(ctx context.Context) error {
 	if !w.begun {
 		return nil
 	}
-	err := smithersdb.ErrBusy
-	for look := 0; look < lastLooks && errors.Is(err, smithersdb.ErrBusy); look++ {
+	err := source.ErrBusy
+	for look := 0; look < lastLooks && errors.Is(err, source.ErrBusy); look++ {
 		w.waited, w.passes = mostLooks, 0
 		err = w.try(context.WithoutCancel(ctx))
 	}

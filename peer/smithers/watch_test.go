@@ -16,9 +16,9 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/git-smithers/git-smithers/internal/repotest"
-	"github.com/git-smithers/git-smithers/internal/smithersdb/smithersdbtest"
 	"github.com/git-smithers/git-smithers/objstore/page"
 	"github.com/git-smithers/git-smithers/peer/smithers"
+	"github.com/git-smithers/git-smithers/peer/smithers/source/sourcetest"
 	"github.com/git-smithers/git-smithers/snapshot"
 	"github.com/git-smithers/git-smithers/timeline"
 	"github.com/git-smithers/git-smithers/timeline/fault"
@@ -31,7 +31,7 @@ const (
 )
 
 // source is a database that a test's engine takes what it writes from.
-func source(name string) string { return filepath.Join("..", "..", "testdata", "smithers", name) }
+func fixturePath(name string) string { return filepath.Join("..", "..", "testdata", "smithers", name) }
 
 const (
 	oneRun   = "jj-pristine-31frames.db" // run-j
@@ -143,9 +143,9 @@ func (at *site) hasReported(run string, frame int64) bool {
 }
 
 // engine begins to write the database.
-func (at *site) engine() *smithersdbtest.Engine {
+func (at *site) engine() *sourcetest.Engine {
 	at.t.Helper()
-	engine, err := smithersdbtest.Begin(context.Background(), at.source(), at.database)
+	engine, err := sourcetest.Begin(context.Background(), at.source(), at.database)
 	require.NoError(at.t, err)
 	at.t.Cleanup(func() { require.NoError(at.t, engine.Close()) })
 	return engine
@@ -154,11 +154,11 @@ func (at *site) engine() *smithersdbtest.Engine {
 // source is a database in which run-a and its forks were executed here.
 func (at *site) source() string {
 	at.t.Helper()
-	content, err := os.ReadFile(source(manyRuns))
+	content, err := os.ReadFile(fixturePath(manyRuns))
 	require.NoError(at.t, err)
 	here := filepath.Join(at.t.TempDir(), "source.db")
 	require.NoError(at.t, os.WriteFile(here, content, 0o600))
-	require.NoError(at.t, smithersdbtest.Exec(context.Background(), here, strings.ReplaceAll(`
+	require.NoError(at.t, sourcetest.Exec(context.Background(), here, strings.ReplaceAll(`
 		UPDATE _smithers_runs SET vcs_root = '@root', workflow_path = replace(workflow_path, '/home/dev/project', '@root'),
 			config_json = replace(config_json, '/home/dev/project', '@root');
 		UPDATE _smithers_attempts SET jj_cwd = '@root' WHERE jj_cwd IS NOT NULL;`, "@root", at.Dir)))
@@ -166,7 +166,7 @@ func (at *site) source() string {
 }
 
 // step commits a frame, after whatever its tasks have made of the files.
-func (at *site) step(engine *smithersdbtest.Engine, run string, frame int64, files string) {
+func (at *site) step(engine *sourcetest.Engine, run string, frame int64, files string) {
 	at.t.Helper()
 	at.Write("draft.md", files)
 	require.NoError(at.t, engine.Frame(context.Background(), run, frame))
@@ -312,13 +312,13 @@ func TestAWatchGoesOnWithADatabaseThatIsPutInPlaceOfAnother(t *testing.T) {
 	at := newSite(t)
 	require.NoError(t, os.WriteFile(at.database, nil, 0o600)) // an engine that has just made the file
 	at.watch()
-	content, err := os.ReadFile(source(oneRun))
+	content, err := os.ReadFile(fixturePath(oneRun))
 	require.NoError(t, err)
 	at.replace(content)
 	at.arrived("run-j", 31)
 	at.replace([]byte("no database, and long enough that this is no file that is being made: " + strings.Repeat("x", 100)))
 	at.await("a warning", func() bool { return len(at.warnings) > 0 })
-	if content, err = os.ReadFile(source(manyRuns)); err != nil {
+	if content, err = os.ReadFile(fixturePath(manyRuns)); err != nil {
 		t.Fatal(err)
 	}
 	at.replace(content)
@@ -340,12 +340,12 @@ func TestAnEarlierCopyOfTheDatabaseIsNamedAndTakesNothingBack(t *testing.T) {
 	require.Eventually(t, func() bool { // its log is taken away by whoever reads last
 		_, err := os.Stat(at.database + "-wal")
 		if err == nil {
-			_ = smithersdbtest.Exec(context.Background(), at.database, "PRAGMA wal_checkpoint") // closing it is what counts
+			_ = sourcetest.Exec(context.Background(), at.database, "PRAGMA wal_checkpoint") // closing it is what counts
 		}
 		return os.IsNotExist(err)
 	}, patience, often)
 	earlier := filepath.Join(t.TempDir(), "earlier.db")
-	again, err := smithersdbtest.Begin(t.Context(), source(manyRuns), earlier)
+	again, err := sourcetest.Begin(t.Context(), fixturePath(manyRuns), earlier)
 	require.NoError(t, err)
 	require.NoError(t, again.Frame(t.Context(), "run-a", 1))
 	require.NoError(t, again.Close())
@@ -403,7 +403,7 @@ func TestARunThatCannotBeImportedIsNamedOnce(t *testing.T) {
 func TestADatabaseThatStaysWithoutTablesOfSmithersIsNamed(t *testing.T) {
 	t.Parallel()
 	at := newSite(t)
-	require.NoError(t, smithersdbtest.Exec(t.Context(), at.database, "CREATE TABLE other (id INTEGER)"))
+	require.NoError(t, sourcetest.Exec(t.Context(), at.database, "CREATE TABLE other (id INTEGER)"))
 	stop := at.watch()
 	at.await("a warning", func() bool { return len(at.warnings) > 0 })
 	stop()
@@ -446,7 +446,7 @@ func TestAnImportHasTheFilesOfTheCommitsThatJJKeeps(t *testing.T) {
 		"d4fda1c405ee99c5ad68ba11a749496b98034576", // write, and when its process started again
 	}
 	database := filepath.Join(repo.Dir, "..", "smithers.db")
-	content, err := os.ReadFile(source(oneRun))
+	content, err := os.ReadFile(fixturePath(oneRun))
 	require.NoError(t, err)
 	require.NoError(t, os.WriteFile(database, content, 0o600))
 	trees, commits := make(map[string]string), make(map[string]string)
@@ -455,7 +455,7 @@ func TestAnImportHasTheFilesOfTheCommitsThatJJKeeps(t *testing.T) {
 		commit := repo.JJ("log", "-r@", "--no-graph", "-T", "commit_id")
 		commits[pointer] = commit
 		trees[pointer] = repo.Git("rev-parse", commit+"^{tree}")
-		require.NoError(t, smithersdbtest.Exec(t.Context(), database, strings.NewReplacer("@old", pointer, "@new", commit).Replace(`
+		require.NoError(t, sourcetest.Exec(t.Context(), database, strings.NewReplacer("@old", pointer, "@new", commit).Replace(`
 			UPDATE _smithers_snapshots SET vcs_pointer = '@new' WHERE vcs_pointer = '@old';
 			UPDATE _smithers_attempts SET jj_pointer = '@new' WHERE jj_pointer = '@old'`)))
 	}

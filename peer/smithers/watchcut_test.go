@@ -8,9 +8,9 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/git-smithers/git-smithers/internal/smithersdb"
-	"github.com/git-smithers/git-smithers/internal/smithersdb/smithersdbtest"
+	"github.com/git-smithers/git-smithers/internal/smithersnames"
 	"github.com/git-smithers/git-smithers/peer/smithers"
+	"github.com/git-smithers/git-smithers/peer/smithers/source/sourcetest"
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
 
@@ -47,7 +47,7 @@ func TestAWatchWaitsForADatabaseThatIsBeingCopiedAndSaysSoOnce(t *testing.T) {
 		require.NoError(t, watch.Look(t.Context()), size)
 	}
 	at.grow(content)
-	require.NoError(t, smithersdbtest.Exec(t.Context(), at.database, "UPDATE _smithers_runs SET status = 'failed' WHERE run_id = 'run-a'"))
+	require.NoError(t, sourcetest.Exec(t.Context(), at.database, "UPDATE _smithers_runs SET status = 'failed' WHERE run_id = 'run-a'"))
 	require.NoError(t, watch.Import(t.Context()))
 	assert.EqualValues(t, "failed", at.status(), "it goes on with one that is copied over it")
 	assert.Len(t, at.warnings, 1)
@@ -76,14 +76,14 @@ func TestAWatchDoesNotWaitForWhatCannotBecomeADatabaseOfSmithers(t *testing.T) {
 	for name, put := range map[string]func(*site) error{
 		"a short text": func(at *site) error { return os.WriteFile(at.database, []byte("SQLi, more or less"), 0o600) },
 		"damage": func(at *site) error {
-			content, err := os.ReadFile(source(oneRun))
+			content, err := os.ReadFile(fixturePath(oneRun))
 			clear(content[4096:])
 			require.NoError(t, err)
 			return os.WriteFile(at.database, content, 0o600)
 		},
 		"an index": func(at *site) error {
-			return smithersdbtest.Exec(t.Context(), at.database, fmt.Sprintf("CREATE TABLE _smithers_runs (run_id, created_at_ms); PRAGMA application_id = %d",
-				smithersdb.IndexID))
+			return sourcetest.Exec(t.Context(), at.database, fmt.Sprintf("CREATE TABLE _smithers_runs (run_id, created_at_ms); PRAGMA application_id = %d",
+				smithersnames.IndexID))
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

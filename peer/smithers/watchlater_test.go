@@ -6,13 +6,13 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/git-smithers/git-smithers/internal/smithersdb/smithersdbtest"
 	"github.com/git-smithers/git-smithers/peer/smithers"
+	"github.com/git-smithers/git-smithers/peer/smithers/source/sourcetest"
 	"github.com/git-smithers/git-smithers/snapshot"
 )
 
 // following is a watch of run-a that has imported its first six frames, and knows them.
-func following(t *testing.T) (*site, *smithersdbtest.Engine, *smithers.Looking) {
+func following(t *testing.T) (*site, *sourcetest.Engine, *smithers.Looking) {
 	t.Helper()
 	at := newSite(t)
 	engine := at.engine()
@@ -117,7 +117,7 @@ func TestARewindIsSeenByAWatchThatKnowsTheFrames(t *testing.T) {
 }
 
 // exact ends the run, and wants it to be as it was imported, as a pass over all rows leaves it.
-func (at *site) exact(engine *smithersdbtest.Engine, watch *smithers.Looking) {
+func (at *site) exact(engine *sourcetest.Engine, watch *smithers.Looking) {
 	at.t.Helper()
 	require.NoError(at.t, engine.End(at.t.Context(), "run-a"))
 	require.NoError(at.t, watch.Look(at.t.Context()))

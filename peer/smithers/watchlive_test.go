@@ -9,16 +9,16 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/git-smithers/git-smithers/internal/smithersdb/smithersdbtest"
 	"github.com/git-smithers/git-smithers/objstore"
 	"github.com/git-smithers/git-smithers/peer/smithers"
+	"github.com/git-smithers/git-smithers/peer/smithers/source/sourcetest"
 )
 
 func TestWhatAWatchThatWasKilledHasLeftIsImportedLater(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, manyRuns)
 	live := filepath.Join(t.TempDir(), "smithers.db")
-	engine, err := smithersdbtest.Begin(t.Context(), w.source, live)
+	engine, err := sourcetest.Begin(t.Context(), w.source, live)
 	require.NoError(t, err)
 	var watch *smithers.Looking
 	for frame := int64(1); frame <= 20; frame++ {
@@ -132,17 +132,17 @@ func TestFramesThatAreFoundTogetherHaveTheFilesOfThatMomentUnlessTheyAreOlder(t 
 func TestAnEarlierCopyThatGoesOnIsNamedOnceAsThatAndOnceAsWhatWentOnOtherwise(t *testing.T) {
 	t.Parallel()
 	at := newSite(t)
-	content, err := os.ReadFile(source(manyRuns))
+	content, err := os.ReadFile(fixturePath(manyRuns))
 	require.NoError(t, err)
 	at.replace(content)
 	watch := smithers.StartLooking(at.store, at.database, "run-a")
 	require.NoError(t, watch.Look(t.Context()))
 	require.Len(t, watch.Reported, 1)
-	require.NoError(t, smithersdbtest.Exec(t.Context(), at.database,
+	require.NoError(t, sourcetest.Exec(t.Context(), at.database,
 		`DELETE FROM _smithers_events WHERE run_id = 'run-a' AND seq > (SELECT max(seq) - 10 FROM _smithers_events WHERE run_id = 'run-a')`))
 	for range 5 {
 		require.NoError(t, watch.Import(t.Context()))
-		require.NoError(t, smithersdbtest.Exec(t.Context(), at.database, `INSERT INTO _smithers_events
+		require.NoError(t, sourcetest.Exec(t.Context(), at.database, `INSERT INTO _smithers_events
 			SELECT run_id, max(seq) + 1, 1795300000000 + max(seq), 'NodeStarted', '{}' FROM _smithers_events WHERE run_id = 'run-a'`))
 	}
 	var reasons []string

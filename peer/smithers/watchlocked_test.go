@@ -13,8 +13,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/git-smithers/git-smithers/internal/smithersdb/smithersdbtest"
 	"github.com/git-smithers/git-smithers/peer/smithers"
+	"github.com/git-smithers/git-smithers/peer/smithers/source/sourcetest"
 )
 
 // lockedEnv has this binary keep the database that it names locked until its input ends.
@@ -22,7 +22,7 @@ const lockedEnv = "SMITHERS_TEST_LOCKED"
 
 func TestMain(m *testing.M) {
 	if path := os.Getenv(lockedEnv); path != "" {
-		err := smithersdbtest.Locked(context.Background(), path, func() error {
+		err := sourcetest.Locked(context.Background(), path, func() error {
 			fmt.Println("locked")
 			_, err := io.Copy(io.Discard, os.Stdin)
 			return err
@@ -56,7 +56,7 @@ func TestAWatchWaitsForADatabaseThatIsLockedAndSaysSoOnce(t *testing.T) {
 	engine := at.engine()
 	require.NoError(t, engine.Frame(t.Context(), "run-a", 1))
 	require.NoError(t, engine.Close())
-	require.NoError(t, smithersdbtest.Exec(t.Context(), at.database, "PRAGMA journal_mode = DELETE"))
+	require.NoError(t, sourcetest.Exec(t.Context(), at.database, "PRAGMA journal_mode = DELETE"))
 	unlock := at.lock()
 	watch := smithers.StartLooking(at.store, at.database)
 	for looks := 0; looks < 100 && len(at.warnings) == 0; looks++ {
@@ -71,7 +71,7 @@ func TestAWatchWaitsForADatabaseThatIsLockedAndSaysSoOnce(t *testing.T) {
 	require.NoError(t, watch.Look(t.Context()))
 	assert.EqualValues(t, 1, at.frame())
 
-	require.NoError(t, smithersdbtest.Exec(t.Context(), at.database, "UPDATE _smithers_runs SET status = 'failed' WHERE run_id = 'run-a'"))
+	require.NoError(t, sourcetest.Exec(t.Context(), at.database, "UPDATE _smithers_runs SET status = 'failed' WHERE run_id = 'run-a'"))
 	unlock = at.lock()
 	for range 3 {
 		require.NoError(t, watch.Look(t.Context()))

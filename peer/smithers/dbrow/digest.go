@@ -7,7 +7,7 @@ import (
 	"hash"
 	"math"
 
-	"github.com/git-smithers/git-smithers/internal/smithersdb"
+	"github.com/git-smithers/git-smithers/peer/smithers/source"
 )
 
 // Digester hashes lists of values. Different lists are hashed as different bytes.
@@ -47,7 +47,7 @@ func (d *Digester) Text(s string) {
 }
 
 // Rows adds the rows of a table, except NULL and the columns of processes. A table without rows adds nothing.
-func (d *Digester) Rows(table smithersdb.Table, rows []smithersdb.Row) {
+func (d *Digester) Rows(table source.Table, rows []source.Row) {
 	if len(rows) == 0 {
 		return
 	}
@@ -56,7 +56,7 @@ func (d *Digester) Rows(table smithersdb.Table, rows []smithersdb.Row) {
 		d.Number(-1) // no length
 		for _, c := range table.Columns {
 			v := row[c.Name]
-			if v.Kind == smithersdb.Null || IsProcessColumn(table.Name, c.Name) {
+			if v.Kind == source.Null || IsProcessColumn(table.Name, c.Name) {
 				continue
 			}
 			d.Text(c.Name)
@@ -66,7 +66,7 @@ func (d *Digester) Rows(table smithersdb.Table, rows []smithersdb.Row) {
 }
 
 // Value adds the value of a column.
-func (d *Digester) Value(v smithersdb.Value) {
+func (d *Digester) Value(v source.Value) {
 	d.Number(int64(v.Kind))
 	d.Number(v.Int)
 	d.Number(int64(math.Float64bits(v.Real)))

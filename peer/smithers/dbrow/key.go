@@ -10,8 +10,8 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/git-smithers/git-smithers/internal/smithersdb"
 	"github.com/git-smithers/git-smithers/objstore"
+	"github.com/git-smithers/git-smithers/peer/smithers/source"
 )
 
 // maxOverrideKey is the longest key of an override; a longer one becomes ["sha256:…"] of it.
@@ -19,9 +19,9 @@ const maxOverrideKey = 512
 
 // KeyColumns returns the columns of the primary key of a table without run_id. hasKey is false for a table without a
 // primary key, whose rows are known by their places instead.
-func KeyColumns(table smithersdb.Table) (columns []string, hasKey bool) {
-	keys := slices.DeleteFunc(slices.Clone(table.Columns), func(c smithersdb.Column) bool { return c.Key == 0 })
-	slices.SortStableFunc(keys, func(a, b smithersdb.Column) int { return cmp.Compare(a.Key, b.Key) })
+func KeyColumns(table source.Table) (columns []string, hasKey bool) {
+	keys := slices.DeleteFunc(slices.Clone(table.Columns), func(c source.Column) bool { return c.Key == 0 })
+	slices.SortStableFunc(keys, func(a, b source.Column) int { return cmp.Compare(a.Key, b.Key) })
 	for _, c := range keys {
 		if !IsRunColumn(c.Name) {
 			columns = append(columns, c.Name)
@@ -37,11 +37,11 @@ func IsRunColumn(name string) bool { return strings.EqualFold(name, "run_id") }
 type keyedRow struct {
 	key   string
 	place int // of rows with the same primary key, which only NULL allows, and of those without any
-	row   smithersdb.Row
+	row   source.Row
 }
 
 // keyRows gives rows their keys, by which no two of them are the same.
-func keyRows(table smithersdb.Table, rows []smithersdb.Row) []keyedRow {
+func keyRows(table source.Table, rows []source.Row) []keyedRow {
 	columns, hasKey := KeyColumns(table)
 	seen := make(map[string]int, len(rows))
 	keyed := make([]keyedRow, 0, len(rows))
@@ -77,7 +77,7 @@ const hashedKey = "sha256:"
 
 // readKey is the row's primary key and place as its key has them; the columns are absent where
 // the key is hashed.
-func readKey(table smithersdb.Table, key string) (smithersdb.Row, int, error) {
+func readKey(table source.Table, key string) (source.Row, int, error) {
 	columns, hasKey := KeyColumns(table)
 	var values []json.RawMessage
 	if err := json.Unmarshal([]byte(key), &values); err != nil {
@@ -88,7 +88,7 @@ func readKey(table smithersdb.Table, key string) (smithersdb.Row, int, error) {
 		if len(values) != 1 || json.Unmarshal(values[0], &place) != nil {
 			return nil, 0, fmt.Errorf("%w: key %q: not a place", objstore.ErrCorrupt, key)
 		}
-		return smithersdb.Row{}, place, nil
+		return source.Row{}, place, nil
 	}
 	if n := len(values) - 1; n >= 0 {
 		var last struct {
@@ -98,7 +98,7 @@ func readKey(table smithersdb.Table, key string) (smithersdb.Row, int, error) {
 			values, place = values[:n], last.Place
 		}
 	}
-	row := smithersdb.Row{}
+	row := source.Row{}
 	if len(values) == 1 && strings.HasPrefix(string(values[0]), `"`+hashedKey) && len(key) > len(hashedKey)+2*sha256.Size {
 		return row, place, nil
 	}
@@ -106,7 +106,7 @@ func readKey(table smithersdb.Table, key string) (smithersdb.Row, int, error) {
 		return nil, 0, fmt.Errorf("%w: key %q: %d values for %d columns", objstore.ErrCorrupt, key, len(values), len(columns))
 	}
 	for i, c := range columns {
-		v, err := valueReader{}.read(values[i], smithersdb.Value{})
+		v, err := valueReader{}.read(values[i], source.Value{})
 		if err != nil {
 			return nil, 0, fmt.Errorf("%w: key %q: %w", objstore.ErrCorrupt, key, err)
 		}
@@ -125,12 +125,12 @@ func compareRows(columns []string, a, b keyedRow) int {
 	return cmp.Compare(a.place, b.place)
 }
 
-func compareValues(a, b smithersdb.Value) int {
+func compareValues(a, b source.Value) int {
 	if order := cmp.Compare(classOf(a), classOf(b)); order != 0 {
 		return order
 	}
 	switch {
-	case a.Kind == smithersdb.Int && b.Kind == smithersdb.Int:
+	case a.Kind == source.Int && b.Kind == source.Int:
 		return cmp.Compare(a.Int, b.Int)
 	case classOf(a) == classOf(Int(0)):
 		return cmp.Compare(a.Real+float64(a.Int), b.Real+float64(b.Int))
@@ -139,9 +139,9 @@ func compareValues(a, b smithersdb.Value) int {
 }
 
 // classOf is where values of a kind come in the order: NULL, numbers, text, blobs.
-func classOf(v smithersdb.Value) int {
-	if v.Kind == smithersdb.Real {
-		return int(smithersdb.Int)
+func classOf(v source.Value) int {
+	if v.Kind == source.Real {
+		return int(source.Int)
 	}
 	return int(v.Kind)
 }

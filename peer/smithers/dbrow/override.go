@@ -10,9 +10,9 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"github.com/git-smithers/git-smithers/internal/smithersdb"
 	"github.com/git-smithers/git-smithers/objstore"
 	"github.com/git-smithers/git-smithers/objstore/page"
+	"github.com/git-smithers/git-smithers/peer/smithers/source"
 )
 
 // Override is one row of ext/smithers/tables/<table>: its key is the primary key without run_id, as
@@ -32,11 +32,11 @@ type Override struct {
 
 // Differences returns the overrides that lead from the predicted to the actual rows of one run, sorted by key: the whole
 // row if none is predicted. Columns of processes are never in them.
-func Differences(table smithersdb.Table, predicted, actual []smithersdb.Row, at Root) ([]Override, error) {
+func Differences(table source.Table, predicted, actual []source.Row, at Root) ([]Override, error) {
 	if err := CheckColumns(table); err != nil {
 		return nil, err
 	}
-	missing := make(map[string]smithersdb.Row, len(predicted))
+	missing := make(map[string]source.Row, len(predicted))
 	for _, p := range keyRows(table, predicted) {
 		missing[p.key] = p.row
 	}
@@ -59,19 +59,19 @@ func Differences(table smithersdb.Table, predicted, actual []smithersdb.Row, at 
 	return all, nil
 }
 
-// CheckColumns returns smithersdb.ErrDamaged if JSON cannot hold the name of a column.
-func CheckColumns(table smithersdb.Table) error {
+// CheckColumns returns source.ErrDamaged if JSON cannot hold the name of a column.
+func CheckColumns(table source.Table) error {
 	for _, c := range table.Columns {
 		if !utf8.ValidString(c.Name) {
-			return fmt.Errorf("%w: table %q: the name of column %q is not UTF-8", smithersdb.ErrDamaged, table.Name, c.Name)
+			return fmt.Errorf("%w: table %q: the name of column %q is not UTF-8", source.ErrDamaged, table.Name, c.Name)
 		}
 	}
 	return nil
 }
 
 // differences are the columns of a row that are not as predicted, as an object.
-func differences(table smithersdb.Table, actual keyedRow, predicted smithersdb.Row, known bool, at Root) (string, error) {
-	var spelled smithersdb.Row
+func differences(table source.Table, actual keyedRow, predicted source.Row, known bool, at Root) (string, error) {
+	var spelled source.Row
 	if !known {
 		var err error
 		if spelled, _, err = readKey(table, actual.key); err != nil {
@@ -94,7 +94,7 @@ func differences(table smithersdb.Table, actual keyedRow, predicted smithersdb.R
 	return string(append(b, '}')), nil
 }
 
-func appendDifference(b []byte, table, column string, before, v smithersdb.Value, at Root) []byte {
+func appendDifference(b []byte, table, column string, before, v source.Value, at Root) []byte {
 	paths, isJSON := pathColumn(table, column)
 	var ok bool
 	if paths {
@@ -111,7 +111,7 @@ func appendDifference(b []byte, table, column string, before, v smithersdb.Value
 // Restore is the inverse of Differences: it returns the actual rows in the order of their primary key, with their paths in
 // the root at. Without overrides they are the predicted rows. It returns objstore.ErrCorrupt for an override that
 // Differences would not write.
-func Restore(table smithersdb.Table, predicted []smithersdb.Row, over []Override, run string, at Root) ([]smithersdb.Row, error) {
+func Restore(table source.Table, predicted []source.Row, over []Override, run string, at Root) ([]source.Row, error) {
 	columns, hasKey := KeyColumns(table)
 	rows := make(map[string]keyedRow, len(predicted)+len(over))
 	for _, p := range keyRows(table, predicted) {
@@ -146,7 +146,7 @@ func Restore(table smithersdb.Table, predicted []smithersdb.Row, over []Override
 		}
 		return compareRows(columns, a, b)
 	})
-	restored := make([]smithersdb.Row, 0, len(sorted))
+	restored := make([]source.Row, 0, len(sorted))
 	for _, r := range sorted {
 		restored = append(restored, r.row)
 	}
@@ -154,14 +154,14 @@ func Restore(table smithersdb.Table, predicted []smithersdb.Row, over []Override
 }
 
 // wholeRow is a row with all columns of its table, and its run.
-func wholeRow(table smithersdb.Table, row smithersdb.Row, run string) smithersdb.Row {
-	whole := make(smithersdb.Row, len(table.Columns))
+func wholeRow(table source.Table, row source.Row, run string) source.Row {
+	whole := make(source.Row, len(table.Columns))
 	for _, c := range table.Columns {
 		switch {
 		case IsRunColumn(c.Name):
 			whole[c.Name] = Text(run)
 		case IsProcessColumn(table.Name, c.Name):
-			whole[c.Name] = smithersdb.Value{}
+			whole[c.Name] = source.Value{}
 		default:
 			whole[c.Name] = row[c.Name]
 		}
@@ -170,7 +170,7 @@ func wholeRow(table smithersdb.Table, row smithersdb.Row, run string) smithersdb
 }
 
 // apply sets the columns of an override in a row.
-func apply(table string, row smithersdb.Row, o Override, at Root) error {
+func apply(table string, row source.Row, o Override, at Root) error {
 	var columns map[string]json.RawMessage
 	if err := json.Unmarshal([]byte(o.Value), &columns); err != nil {
 		return fmt.Errorf("%w: %s %s: %w", objstore.ErrCorrupt, table, o.Key, err)
@@ -188,12 +188,12 @@ func apply(table string, row smithersdb.Row, o Override, at Root) error {
 
 // DifferenceOfOne returns the override that leads from one predicted row to the actual row, or nil if they are equal. A nil
 // actual row does not exist.
-func DifferenceOfOne(table smithersdb.Table, predicted, actual smithersdb.Row, at Root) ([]byte, error) {
-	rows := []smithersdb.Row{actual}
+func DifferenceOfOne(table source.Table, predicted, actual source.Row, at Root) ([]byte, error) {
+	rows := []source.Row{actual}
 	if actual == nil {
 		rows = nil
 	}
-	over, err := Differences(table, []smithersdb.Row{predicted}, rows, at)
+	over, err := Differences(table, []source.Row{predicted}, rows, at)
 	if err != nil || len(over) == 0 {
 		return nil, err
 	}
@@ -201,13 +201,13 @@ func DifferenceOfOne(table smithersdb.Table, predicted, actual smithersdb.Row, a
 }
 
 // RestoreOne is the inverse of DifferenceOfOne. It returns nil if the row does not exist.
-func RestoreOne(table smithersdb.Table, predicted smithersdb.Row, over []byte, run string, at Root) (smithersdb.Row, error) {
+func RestoreOne(table source.Table, predicted source.Row, over []byte, run string, at Root) (source.Row, error) {
 	var all []Override
 	if over != nil {
-		keyed := keyRows(table, []smithersdb.Row{predicted})
+		keyed := keyRows(table, []source.Row{predicted})
 		all = []Override{{Key: keyed[0].key, Value: string(over)}}
 	}
-	rows, err := Restore(table, []smithersdb.Row{predicted}, all, run, at)
+	rows, err := Restore(table, []source.Row{predicted}, all, run, at)
 	if err != nil || len(rows) == 0 {
 		return nil, err
 	}

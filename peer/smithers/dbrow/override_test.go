@@ -9,22 +9,22 @@ import (
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
-	"github.com/git-smithers/git-smithers/internal/smithersdb"
 	"github.com/git-smithers/git-smithers/objstore"
 	"github.com/git-smithers/git-smithers/objstore/page"
+	"github.com/git-smithers/git-smithers/peer/smithers/source"
 )
 
-func realValue(f float64) smithersdb.Value { return smithersdb.Value{Kind: smithersdb.Real, Real: f} }
+func realValue(f float64) source.Value { return source.Value{Kind: source.Real, Real: f} }
 
-func blobValue(b string) smithersdb.Value { return smithersdb.Value{Kind: smithersdb.Blob, Bytes: b} }
+func blobValue(b string) source.Value { return source.Value{Kind: source.Blob, Bytes: b} }
 
 // keyedTable has the primary key (run_id, k) and a column v.
-var keyedTable = smithersdb.Table{Name: "unknown", Columns: []smithersdb.Column{
+var keyedTable = source.Table{Name: "unknown", Columns: []source.Column{
 	{Name: "run_id", Type: "TEXT", Key: 1}, {Name: "k", Key: 2}, {Name: "v"},
 }}
 
 // roundTrip is what comes back of rows, and their overrides.
-func roundTrip(t require.TestingT, table smithersdb.Table, predicted, actual []smithersdb.Row, at Root) ([]smithersdb.Row, []Override) {
+func roundTrip(t require.TestingT, table source.Table, predicted, actual []source.Row, at Root) ([]source.Row, []Override) {
 	over, err := Differences(table, predicted, actual, at)
 	require.NoError(t, err)
 	rows, err := Restore(table, predicted, over, "r", at)
@@ -34,7 +34,7 @@ func roundTrip(t require.TestingT, table smithersdb.Table, predicted, actual []s
 
 func TestEveryKindOfValueComesBackAsItIsStored(t *testing.T) {
 	t.Parallel()
-	for name, v := range map[string]smithersdb.Value{
+	for name, v := range map[string]source.Value{
 		"NULL": {}, "an empty text": Text(""), "text": Text("ünï \x00 \u2028 \"q\" \\ \x7f"),
 		"text that is not UTF-8": Text("a\xffb"), "half of a surrogate": Text("\xed\xa0\x80"), "the replacement character": Text("\uFFFD"),
 		"0": Int(0), "beyond doubles": Int(1<<53 + 1), "the greatest": Int(math.MaxInt64), "the least": Int(math.MinInt64),
@@ -44,14 +44,14 @@ func TestEveryKindOfValueComesBackAsItIsStored(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			row := smithersdb.Row{"run_id": Text("r"), "k": Text("a"), "v": v}
-			for _, predicted := range [][]smithersdb.Row{nil, {{"k": Text("a"), "v": Text("other")}}, {{"k": Text("a"), "v": v}}} {
-				rows, _ := roundTrip(t, keyedTable, predicted, []smithersdb.Row{row}, "")
-				requireRows(t, name, rows, []smithersdb.Row{row})
+			row := source.Row{"run_id": Text("r"), "k": Text("a"), "v": v}
+			for _, predicted := range [][]source.Row{nil, {{"k": Text("a"), "v": Text("other")}}, {{"k": Text("a"), "v": v}}} {
+				rows, _ := roundTrip(t, keyedTable, predicted, []source.Row{row}, "")
+				requireRows(t, name, rows, []source.Row{row})
 			}
-			row = smithersdb.Row{"run_id": Text("r"), "k": v, "v": Int(1)}
-			rows, _ := roundTrip(t, keyedTable, nil, []smithersdb.Row{row}, "")
-			requireRows(t, name, rows, []smithersdb.Row{row})
+			row = source.Row{"run_id": Text("r"), "k": v, "v": Int(1)}
+			rows, _ := roundTrip(t, keyedTable, nil, []source.Row{row}, "")
+			requireRows(t, name, rows, []source.Row{row})
 		})
 	}
 }
@@ -59,22 +59,22 @@ func TestEveryKindOfValueComesBackAsItIsStored(t *testing.T) {
 func TestNumbersThatAreEqualButStoredOtherwiseAreNotAsPredicted(t *testing.T) {
 	t.Parallel()
 	minus := realValue(math.Copysign(0, -1))
-	for _, pair := range [][2]smithersdb.Value{{realValue(0), minus}, {minus, realValue(0)}, {Int(0), realValue(0)}, {Text("a"), blobValue("a")}} {
-		actual := []smithersdb.Row{{"run_id": Text("r"), "k": Int(1), "v": pair[1]}}
-		rows, _ := roundTrip(t, keyedTable, []smithersdb.Row{{"k": Int(1), "v": pair[0]}}, actual, "")
+	for _, pair := range [][2]source.Value{{realValue(0), minus}, {minus, realValue(0)}, {Int(0), realValue(0)}, {Text("a"), blobValue("a")}} {
+		actual := []source.Row{{"run_id": Text("r"), "k": Int(1), "v": pair[1]}}
+		rows, _ := roundTrip(t, keyedTable, []source.Row{{"k": Int(1), "v": pair[0]}}, actual, "")
 		requireRows(t, "rows", rows, actual)
 	}
 }
 
 func TestAnOverrideHasOnlyWhatIsNotAsPredicted(t *testing.T) {
 	t.Parallel()
-	predicted := []smithersdb.Row{
+	predicted := []source.Row{
 		{"k": Text("same"), "v": Int(1)},
 		{"k": Text("other"), "v": Int(1)},
 		{"k": Text("gone"), "v": Int(1)},
 		{"k": Text("null"), "v": Int(1)},
 	}
-	actual := []smithersdb.Row{
+	actual := []source.Row{
 		{"k": Text("same"), "v": Int(1)},
 		{"k": Text("other"), "v": realValue(1)},
 		{"k": Text("null")},
@@ -101,9 +101,9 @@ func TestALongTextNearThePredictedOneIsAnEdit(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			row := smithersdb.Row{"run_id": Text("r"), "k": Int(1), "v": Text(text)}
-			rows, over := roundTrip(t, keyedTable, []smithersdb.Row{{"k": Int(1), "v": Text(long)}}, []smithersdb.Row{row}, "")
-			requireRows(t, name, rows, []smithersdb.Row{row})
+			row := source.Row{"run_id": Text("r"), "k": Int(1), "v": Text(text)}
+			rows, over := roundTrip(t, keyedTable, []source.Row{{"k": Int(1), "v": Text(long)}}, []source.Row{row}, "")
+			requireRows(t, name, rows, []source.Row{row})
 			require.Contains(t, over[0].Value, `{"edit":[`)
 			require.Less(t, len(over[0].Value), 50)
 		})
@@ -112,16 +112,16 @@ func TestALongTextNearThePredictedOneIsAnEdit(t *testing.T) {
 
 func TestRowsOfATableWithoutAPrimaryKeyAreKnownByTheirPlaces(t *testing.T) {
 	t.Parallel()
-	table := smithersdb.Table{Name: "log", Columns: []smithersdb.Column{{Name: "RUN_ID"}, {Name: "line"}}}
-	var actual []smithersdb.Row
+	table := source.Table{Name: "log", Columns: []source.Column{{Name: "RUN_ID"}, {Name: "line"}}}
+	var actual []source.Row
 	for _, line := range []string{"b", "a", "b", "b", "c", "d", "e", "f", "g", "h", "i", "b"} {
-		actual = append(actual, smithersdb.Row{"RUN_ID": Text("r"), "line": Text(line)})
+		actual = append(actual, source.Row{"RUN_ID": Text("r"), "line": Text(line)})
 	}
 	rows, over := roundTrip(t, table, nil, actual, "")
 	requireRows(t, "log", rows, actual)
 	require.Contains(t, over, Override{"[11]", `{"line":"b"}`})
 
-	more, err := Differences(table, nil, append(actual, smithersdb.Row{"line": Text("new")}), "")
+	more, err := Differences(table, nil, append(actual, source.Row{"line": Text("new")}), "")
 	require.NoError(t, err)
 	require.Len(t, more, 13)
 	require.Subset(t, more, over, "a row more leaves the others as they are")
@@ -129,7 +129,7 @@ func TestRowsOfATableWithoutAPrimaryKeyAreKnownByTheirPlaces(t *testing.T) {
 
 func TestRowsWithTheSamePrimaryKeyWhichNullAllowsAllComeBack(t *testing.T) {
 	t.Parallel()
-	actual := []smithersdb.Row{
+	actual := []source.Row{
 		{"run_id": Text("r"), "k": {}, "v": Int(2)},
 		{"run_id": Text("r"), "k": {}, "v": Int(1)},
 		{"run_id": Text("r"), "k": {}, "v": Int(2)},
@@ -141,8 +141,8 @@ func TestRowsWithTheSamePrimaryKeyWhichNullAllowsAllComeBack(t *testing.T) {
 
 func TestATableWhoseWholePrimaryKeyIsTheRunHasOneRow(t *testing.T) {
 	t.Parallel()
-	table := smithersdb.Table{Name: "input", Columns: []smithersdb.Column{{Name: "run_id", Key: 1}, {Name: "topic"}}}
-	actual := []smithersdb.Row{{"run_id": Text("r"), "topic": Text("t")}}
+	table := source.Table{Name: "input", Columns: []source.Column{{Name: "run_id", Key: 1}, {Name: "topic"}}}
+	actual := []source.Row{{"run_id": Text("r"), "topic": Text("t")}}
 	rows, over := roundTrip(t, table, nil, actual, "")
 	requireRows(t, "rows", rows, actual)
 	require.Equal(t, []Override{{"[]", `{"topic":"t"}`}}, over)
@@ -150,8 +150,8 @@ func TestATableWhoseWholePrimaryKeyIsTheRunHasOneRow(t *testing.T) {
 
 func TestRowsWithoutARunAreKeptToo(t *testing.T) {
 	t.Parallel()
-	table := smithersdb.Table{Name: "notes", Columns: []smithersdb.Column{{Name: "id", Key: 1}, {Name: "text"}}}
-	actual := []smithersdb.Row{{"id": Int(9), "text": Text("a")}, {"id": Int(10), "text": Text("b")}}
+	table := source.Table{Name: "notes", Columns: []source.Column{{Name: "id", Key: 1}, {Name: "text"}}}
+	actual := []source.Row{{"id": Int(9), "text": Text("a")}, {"id": Int(10), "text": Text("b")}}
 	rows, _ := roundTrip(t, table, nil, actual, "")
 	requireRows(t, "rows", rows, actual)
 }
@@ -159,14 +159,14 @@ func TestRowsWithoutARunAreKeptToo(t *testing.T) {
 func TestALongPrimaryKeyFitsIntoACollection(t *testing.T) {
 	t.Parallel()
 	long := strings.Repeat("k", 1<<16)
-	actual := []smithersdb.Row{
+	actual := []source.Row{
 		{"run_id": Text("r"), "k": Text(long), "v": Int(1)},
 		{"run_id": Text("r"), "k": Text(long + "2"), "v": Int(2)},
 		{"run_id": Text("r"), "k": Text("sha256:"), "v": Int(3)},
 	}
-	for _, predicted := range [][]smithersdb.Row{nil, {{"k": Text(long), "v": Int(2)}, {"k": Text(long + "3")}}} {
+	for _, predicted := range [][]source.Row{nil, {{"k": Text(long), "v": Int(2)}, {"k": Text(long + "3")}}} {
 		rows, over := roundTrip(t, keyedTable, predicted, actual, "")
-		requireRows(t, "rows", rows, []smithersdb.Row{actual[0], actual[1], actual[2]})
+		requireRows(t, "rows", rows, []source.Row{actual[0], actual[1], actual[2]})
 		for _, o := range over {
 			require.LessOrEqual(t, len(o.Key), page.MaxKey)
 		}
@@ -175,11 +175,11 @@ func TestALongPrimaryKeyFitsIntoACollection(t *testing.T) {
 
 func TestRowsComeBackInTheOrderOfTheirPrimaryKey(t *testing.T) {
 	t.Parallel()
-	var want []smithersdb.Row
-	for _, k := range []smithersdb.Value{
+	var want []source.Row
+	for _, k := range []source.Value{
 		{}, Int(-1), Int(2), realValue(2.5), Int(10), Text(""), Text("10"), Text("B"), Text("a"), blobValue(""),
 	} {
-		want = append(want, smithersdb.Row{"run_id": Text("r"), "k": k, "v": {}})
+		want = append(want, source.Row{"run_id": Text("r"), "k": k, "v": {}})
 	}
 	rows, _ := roundTrip(t, keyedTable, nil, want, "")
 	requireRows(t, "rows", rows, want)
@@ -205,7 +205,7 @@ func TestOnlyWholePathsAreTakenForTheRoot(t *testing.T) {
 
 func TestAnOverrideThatNobodyWouldWriteIsDamage(t *testing.T) {
 	t.Parallel()
-	predicted := []smithersdb.Row{{"k": Int(1), "v": Text("text")}}
+	predicted := []source.Row{{"k": Int(1), "v": Text("text")}}
 	for name, o := range map[string]Override{
 		"a key that is no array":         {`{}`, `{}`},
 		"a key with too many values":     {`[1,2]`, `{}`},
@@ -236,49 +236,49 @@ func TestAnOverrideThatNobodyWouldWriteIsDamage(t *testing.T) {
 
 func TestATableWhoseColumnsCannotBeNamedIsRefused(t *testing.T) {
 	t.Parallel()
-	table := smithersdb.Table{Name: "t", Columns: []smithersdb.Column{{Name: "run_id"}, {Name: "\xff"}}}
-	_, err := Differences(table, nil, []smithersdb.Row{{"\xff": Int(1)}}, "")
-	require.ErrorIs(t, err, smithersdb.ErrDamaged)
+	table := source.Table{Name: "t", Columns: []source.Column{{Name: "run_id"}, {Name: "\xff"}}}
+	_, err := Differences(table, nil, []source.Row{{"\xff": Int(1)}}, "")
+	require.ErrorIs(t, err, source.ErrDamaged)
 }
 
 func FuzzRestoreRows(f *testing.F) {
 	f.Add("[1]", `{"v":{"edit":[1,1,"x"]}}`)
 	f.Add(`["sha256:0"]`, `{"k":null,"v":{"root":["a","b"]}}`)
 	f.Fuzz(func(_ *testing.T, key, value string) {
-		_, _ = Restore(keyedTable, []smithersdb.Row{{"k": Int(1), "v": Text("text")}}, []Override{{key, value}}, "r", "/a")
+		_, _ = Restore(keyedTable, []source.Row{{"k": Int(1), "v": Text("text")}}, []Override{{key, value}}, "r", "/a")
 	})
 }
 
 // drawnValue is any value that a database can have.
-func drawnValue() *rapid.Generator[smithersdb.Value] {
-	return rapid.Custom(func(t *rapid.T) smithersdb.Value {
-		switch smithersdb.Kind(rapid.IntRange(0, int(smithersdb.Blob)).Draw(t, "kind")) {
-		case smithersdb.Int:
+func drawnValue() *rapid.Generator[source.Value] {
+	return rapid.Custom(func(t *rapid.T) source.Value {
+		switch source.Kind(rapid.IntRange(0, int(source.Blob)).Draw(t, "kind")) {
+		case source.Int:
 			return Int(rapid.OneOf(rapid.Int64Range(0, 3), rapid.Int64()).Draw(t, "int"))
-		case smithersdb.Real:
+		case source.Real:
 			return realValue(rapid.Float64().Draw(t, "real"))
-		case smithersdb.Text:
+		case source.Text:
 			text := rapid.OneOf(rapid.StringMatching(`(/a/b|"/a/b"|x|ü){0,60}`), rapid.Just("/a/b"), rapid.String()).Draw(t, "text")
 			return Text(text + rapid.SampledFrom([]string{"", "", "\xff"}).Draw(t, "end"))
-		case smithersdb.Blob:
+		case source.Blob:
 			return blobValue(string(rapid.SliceOf(rapid.Byte()).Draw(t, "blob")))
-		case smithersdb.Null:
+		case source.Null:
 		}
-		return smithersdb.Value{}
+		return source.Value{}
 	})
 }
 
 // drawnRows are rows of a table, each key once.
-func drawnRows(t *rapid.T, table smithersdb.Table, label string) []smithersdb.Row {
-	all := rapid.SliceOfN(rapid.Custom(func(t *rapid.T) smithersdb.Row {
-		row := smithersdb.Row{}
+func drawnRows(t *rapid.T, table source.Table, label string) []source.Row {
+	all := rapid.SliceOfN(rapid.Custom(func(t *rapid.T) source.Row {
+		row := source.Row{}
 		for _, c := range table.Columns {
 			row[c.Name] = drawnValue().Draw(t, c.Name)
 		}
 		row["run_id"] = Text("r")
 		return row
 	}), 0, 6).Draw(t, label)
-	var rows []smithersdb.Row
+	var rows []source.Row
 	for _, r := range keyRows(table, all) {
 		if r.place == 0 {
 			rows = append(rows, r.row)
@@ -289,11 +289,11 @@ func drawnRows(t *rapid.T, table smithersdb.Table, label string) []smithersdb.Ro
 
 func TestAnyRowsComeBackWhateverIsPredicted(t *testing.T) {
 	t.Parallel()
-	paths := smithersdb.Table{Name: "_smithers_runs", Columns: []smithersdb.Column{
+	paths := source.Table{Name: "_smithers_runs", Columns: []source.Column{
 		{Name: "run_id", Key: 1}, {Name: "k", Key: 2}, {Name: "config_json"}, {Name: "vcs_root"}, {Name: "v"},
 	}}
 	rapid.Check(t, func(rt *rapid.T) {
-		table := rapid.SampledFrom([]smithersdb.Table{keyedTable, paths}).Draw(rt, "table")
+		table := rapid.SampledFrom([]source.Table{keyedTable, paths}).Draw(rt, "table")
 		actual, predicted := drawnRows(rt, table, "actual"), drawnRows(rt, table, "predicted")
 		for i := range predicted { // most are nearly right
 			if i < len(actual) && rapid.Bool().Draw(rt, "same key") {
@@ -304,7 +304,7 @@ func TestAnyRowsComeBackWhateverIsPredicted(t *testing.T) {
 		require.Len(rt, rows, len(actual))
 		_, again := roundTrip(rt, table, predicted, rows, "/a/b")
 		require.Equal(rt, over, again)
-		found := make(map[string]smithersdb.Row)
+		found := make(map[string]source.Row)
 		for _, r := range keyRows(table, rows) {
 			found[r.key] = r.row
 		}
@@ -317,7 +317,7 @@ func TestAnyRowsComeBackWhateverIsPredicted(t *testing.T) {
 }
 
 // requireRows compares rows, in their order.
-func requireRows(t *testing.T, what string, got, want []smithersdb.Row) {
+func requireRows(t *testing.T, what string, got, want []source.Row) {
 	t.Helper()
 	require.Len(t, got, len(want), what)
 	for i := range want {

@@ -6,8 +6,8 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"github.com/git-smithers/git-smithers/internal/smithersdb"
 	"github.com/git-smithers/git-smithers/objstore/page"
+	"github.com/git-smithers/git-smithers/peer/smithers/source"
 )
 
 // Root is the folder that the absolute paths of a run are in. Such a path is stored without the root; see Override.
@@ -108,25 +108,25 @@ func (r Root) Relative(absolute string) string {
 }
 
 // MarkedPath returns a predicted path in the root, or NULL for "".
-func MarkedPath(relative string) smithersdb.Value {
+func MarkedPath(relative string) source.Value {
 	if relative == "" {
-		return smithersdb.Value{}
+		return source.Value{}
 	}
 	return Text(RootMark + "/" + relative)
 }
 
 // placed is a predicted value with the root's path in it.
-func (r Root) placed(table, column string, v smithersdb.Value) smithersdb.Value {
+func (r Root) placed(table, column string, v source.Value) source.Value {
 	paths, isJSON := pathColumn(table, column)
-	if paths && v.Kind == smithersdb.Text && strings.Contains(v.Bytes, RootMark) {
+	if paths && v.Kind == source.Text && strings.Contains(v.Bytes, RootMark) {
 		return Text(r.Join(strings.Split(v.Bytes, RootMark), isJSON))
 	}
 	return v
 }
 
 // appendRooted appends {"root":[…]} for a text with the root's path in it.
-func (r Root) appendRooted(b []byte, v smithersdb.Value, isJSON bool) (_ []byte, ok bool) {
-	if v.Kind != smithersdb.Text || !utf8.ValidString(v.Bytes) {
+func (r Root) appendRooted(b []byte, v source.Value, isJSON bool) (_ []byte, ok bool) {
+	if v.Kind != source.Text || !utf8.ValidString(v.Bytes) {
 		return b, false
 	}
 	parts := r.Split(v.Bytes, isJSON)
@@ -144,7 +144,7 @@ func (r Root) appendRooted(b []byte, v smithersdb.Value, isJSON bool) (_ []byte,
 }
 
 // Movable returns the rows of a table with RootMark in place of the path of the root. found reports whether a row has such a path.
-func (r Root) Movable(table smithersdb.Table, rows []smithersdb.Row) (_ []smithersdb.Row, found bool) {
+func (r Root) Movable(table source.Table, rows []source.Row) (_ []source.Row, found bool) {
 	marked := slices.Clone(rows)
 	for _, c := range table.Columns {
 		paths, isJSON := pathColumn(table.Name, c.Name)
@@ -153,7 +153,7 @@ func (r Root) Movable(table smithersdb.Table, rows []smithersdb.Row) (_ []smithe
 		}
 		for i, row := range marked {
 			v := row[c.Name]
-			if v.Kind != smithersdb.Text || !utf8.ValidString(v.Bytes) {
+			if v.Kind != source.Text || !utf8.ValidString(v.Bytes) {
 				continue
 			}
 			if parts := r.Split(v.Bytes, isJSON); len(parts) > 1 {
@@ -166,8 +166,8 @@ func (r Root) Movable(table smithersdb.Table, rows []smithersdb.Row) (_ []smithe
 }
 
 // HasPaths reports whether a table has columns with paths.
-func HasPaths(table smithersdb.Table) bool {
-	return slices.ContainsFunc(table.Columns, func(c smithersdb.Column) bool {
+func HasPaths(table source.Table) bool {
+	return slices.ContainsFunc(table.Columns, func(c source.Column) bool {
 		paths, _ := pathColumn(table.Name, c.Name)
 		return paths
 	})

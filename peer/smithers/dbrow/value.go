@@ -8,8 +8,8 @@ import (
 	"strconv"
 	"unicode/utf8"
 
-	"github.com/git-smithers/git-smithers/internal/smithersdb"
 	"github.com/git-smithers/git-smithers/objstore/page"
+	"github.com/git-smithers/git-smithers/peer/smithers/source"
 	"github.com/git-smithers/git-smithers/snapshot"
 )
 
@@ -17,25 +17,25 @@ import (
 func IsJSON(text []byte) bool { return snapshot.Limits{}.CheckValue(text) == nil }
 
 // Same reports whether two values are stored alike. 0 and -0 differ, and so do 1 and 1.0.
-func Same(a, b smithersdb.Value) bool {
+func Same(a, b source.Value) bool {
 	return a.Kind == b.Kind && a.Int == b.Int && math.Float64bits(a.Real) == math.Float64bits(b.Real) && a.Bytes == b.Bytes
 }
 
 // appendValue appends a value as an override has it; see there.
-func appendValue(b []byte, v smithersdb.Value) []byte {
+func appendValue(b []byte, v source.Value) []byte {
 	switch v.Kind {
-	case smithersdb.Int:
+	case source.Int:
 		return strconv.AppendInt(b, v.Int, 10)
-	case smithersdb.Real:
+	case source.Real:
 		return appendTagged(b, "real", strconv.FormatFloat(v.Real, 'g', -1, 64))
-	case smithersdb.Blob:
+	case source.Blob:
 		return appendTagged(b, "blob", base64.StdEncoding.EncodeToString([]byte(v.Bytes)))
-	case smithersdb.Text:
+	case source.Text:
 		if !utf8.ValidString(v.Bytes) {
 			return appendTagged(b, "bytes", base64.StdEncoding.EncodeToString([]byte(v.Bytes)))
 		}
 		return page.AppendString(b, v.Bytes)
-	case smithersdb.Null:
+	case source.Null:
 	}
 	return append(b, "null"...)
 }
@@ -62,13 +62,13 @@ type valueReader struct {
 }
 
 // read is the inverse of appendValue, appendRooted and appendEdit.
-func (r valueReader) read(raw json.RawMessage, predicted smithersdb.Value) (smithersdb.Value, error) {
+func (r valueReader) read(raw json.RawMessage, predicted source.Value) (source.Value, error) {
 	if len(raw) == 0 {
-		return smithersdb.Value{}, errNotValue
+		return source.Value{}, errNotValue
 	}
 	switch raw[0] {
 	case 'n':
-		return smithersdb.Value{}, nil
+		return source.Value{}, nil
 	case '"':
 		var s string
 		err := json.Unmarshal(raw, &s)
@@ -82,17 +82,17 @@ func (r valueReader) read(raw json.RawMessage, predicted smithersdb.Value) (smit
 
 var errNotValue = errors.New("not a value")
 
-func (r valueReader) readTagged(raw json.RawMessage, predicted smithersdb.Value) (smithersdb.Value, error) {
+func (r valueReader) readTagged(raw json.RawMessage, predicted source.Value) (source.Value, error) {
 	var t taggedValue
 	if err := json.Unmarshal(raw, &t); err != nil {
-		return smithersdb.Value{}, err
+		return source.Value{}, err
 	}
 	switch {
 	case t.Real != nil:
 		f, err := strconv.ParseFloat(*t.Real, 64)
-		return smithersdb.Value{Kind: smithersdb.Real, Real: f}, err
+		return source.Value{Kind: source.Real, Real: f}, err
 	case t.Blob != nil:
-		return smithersdb.Value{Kind: smithersdb.Blob, Bytes: string(t.Blob)}, nil
+		return source.Value{Kind: source.Blob, Bytes: string(t.Blob)}, nil
 	case t.Bytes != nil:
 		return Text(string(t.Bytes)), nil
 	case t.Root != nil:
@@ -100,7 +100,7 @@ func (r valueReader) readTagged(raw json.RawMessage, predicted smithersdb.Value)
 	case t.Edit != nil:
 		return readEdit(t.Edit, predicted)
 	}
-	return smithersdb.Value{}, errNotValue
+	return source.Value{}, errNotValue
 }
 
 // minEdit is the fewest bytes that an edit must save.
@@ -108,9 +108,9 @@ const minEdit = 64
 
 // appendEdit appends {"edit":[head,tail,text]}, which replaces what is between the first head and
 // the last tail bytes of the predicted text, where that is much shorter than the text itself.
-func appendEdit(b []byte, predicted, actual smithersdb.Value) (_ []byte, ok bool) {
+func appendEdit(b []byte, predicted, actual source.Value) (_ []byte, ok bool) {
 	from, to := predicted.Bytes, actual.Bytes
-	if predicted.Kind != smithersdb.Text || actual.Kind != smithersdb.Text || !utf8.ValidString(to) || !utf8.ValidString(from) {
+	if predicted.Kind != source.Text || actual.Kind != source.Text || !utf8.ValidString(to) || !utf8.ValidString(from) {
 		return b, false
 	}
 	most := min(len(from), len(to))
@@ -138,15 +138,15 @@ func appendEdit(b []byte, predicted, actual smithersdb.Value) (_ []byte, ok bool
 	return append(b, "]}"...), true
 }
 
-func readEdit(edit []json.RawMessage, predicted smithersdb.Value) (smithersdb.Value, error) {
+func readEdit(edit []json.RawMessage, predicted source.Value) (source.Value, error) {
 	var head, tail int
 	var text string
 	if len(edit) != 3 || json.Unmarshal(edit[0], &head) != nil || json.Unmarshal(edit[1], &tail) != nil || json.Unmarshal(edit[2], &text) != nil {
-		return smithersdb.Value{}, errNotValue
+		return source.Value{}, errNotValue
 	}
 	from := predicted.Bytes
-	if predicted.Kind != smithersdb.Text || head < 0 || tail < 0 || head > len(from) || tail > len(from)-head {
-		return smithersdb.Value{}, errors.New("an edit of something else")
+	if predicted.Kind != source.Text || head < 0 || tail < 0 || head > len(from) || tail > len(from)-head {
+		return source.Value{}, errors.New("an edit of something else")
 	}
 	return Text(from[:head] + text + from[len(from)-tail:]), nil
 }

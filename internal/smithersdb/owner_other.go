@@ -1,8 +1,0 @@
-//go:build !unix
-
-package smithersdb
-
-import "io/fs"
-
-// isOurs is true: temporary files are in a folder of the user's.
-func isOurs(fs.FileInfo) bool { return true }

@@ -1,0 +1,125 @@
+package source
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+)
+
+// Ensure makes a table unless it is there. One that is there keeps its shape; columns
+// that it lacks are added where SQLite can, and otherwise are an error. The indexes and triggers of
+// Schema are made too. Any other statement, or more than one, is ErrDamaged.
+func (t *WriteTx) Ensure(table Table) error {
+	if kind, _ := created(table.SQL); kind == "INDEX" || kind == "TRIGGER" {
+		return t.ensureOther(table)
+	}
+	if has := t.Table(table.Name); has != nil {
+		return t.ensureColumns(has, table.Columns)
+	}
+	if !isTable(table.SQL, table.Name) {
+		return damaged("the statement that makes the table %q is none", table.Name)
+	}
+	if err := t.exec(table.SQL); err != nil {
+		return fmt.Errorf("making the table %q: %w", table.Name, err)
+	}
+	if err := t.load(); err != nil {
+		return err
+	}
+	if t.Table(table.Name) == nil {
+		return damaged("the statement that makes the table %q makes another", table.Name)
+	}
+	return nil
+}
+
+func (t *WriteTx) ensureColumns(has *Table, columns []Column) error {
+	added := false
+	for _, column := range columns {
+		if has.has(column.Name) {
+			continue
+		}
+		if column.Key > 0 || !isType(column.Type) {
+			return fmt.Errorf("the table %q has no column %q, and it cannot be added", has.Name, column.Name)
+		}
+		err := t.exec("ALTER TABLE " + quote(has.Name) + " ADD COLUMN " + quote(column.Name) + " " + column.Type)
+		if err != nil {
+			return fmt.Errorf("adding the column %q to the table %q: %w", column.Name, has.Name, err)
+		}
+		added = true
+	}
+	if !added {
+		return nil
+	}
+	return t.load()
+}
+
+// ensureOther makes an index or trigger of the schema unless there is one of its name.
+func (t *WriteTx) ensureOther(other Table) error {
+	known := slices.ContainsFunc(Schema(), func(s Table) bool { return s.SQL == other.SQL })
+	if !known {
+		return damaged("%q is no index or trigger of Smithers", other.Name)
+	}
+	var has bool
+	err := t.conn.QueryRowContext(t.ctx, "SELECT EXISTS (SELECT 1 FROM sqlite_master WHERE name = ?)", other.Name).Scan(&has)
+	if err != nil || has {
+		return explain(err)
+	}
+	return t.exec(other.SQL)
+}
+
+// Insert adds a row. A column that the table lacks is an error.
+func (t *WriteTx) Insert(table string, row Row) error {
+	_, err := t.insert(table, row, false)
+	return err
+}
+
+// InsertIfNew adds a row unless one with its primary key is there, and tells whether it did.
+func (t *WriteTx) InsertIfNew(table string, row Row) (bool, error) { return t.insert(table, row, true) }
+
+// PutContents has the database hold the contents of snapshots under a hash, which need not be theirs. It is false where
+// others are there: then nothing was added.
+func (t *WriteTx) PutContents(hash Value, c Contents) (bool, error) {
+	row := Row{"content_hash": hash, "ref_count": Value{Kind: Int}} // the database counts by itself
+	for i, text := range []string{c.Nodes, c.Outputs, c.Ralph, c.Input} {
+		row[contentColumns[i]] = Value{Kind: Text, Bytes: text}
+	}
+	isNew, err := t.InsertIfNew(contentsTable, row)
+	if err != nil || isNew {
+		return isNew, err
+	}
+	has, err := t.reading().compact(hash.Bytes)
+	return has == c, err
+}
+
+func (t *WriteTx) insert(name string, row Row, ifNew bool) (bool, error) {
+	table := t.Table(name)
+	if table == nil {
+		return false, fmt.Errorf("there is no table %q", name)
+	}
+	columns := slices.Sorted(maps.Keys(row))
+	values := make([]any, len(columns))
+	for i, column := range columns {
+		if !table.has(column) {
+			return false, fmt.Errorf("the table %q has no column %q", name, column)
+		}
+		values[i] = plain(row[column])
+	}
+	result, err := t.kept.exec(insertInto(table, columns, ifNew), values...)
+	if err != nil {
+		return false, fmt.Errorf("table %q: %w", name, err)
+	}
+	n, err := result.RowsAffected()
+	return n > 0, err
+}
+
+func insertInto(table *Table, columns []string, ifNew bool) string {
+	statement := "INSERT INTO " + quote(table.Name)
+	if len(columns) == 0 {
+		return statement + " DEFAULT VALUES"
+	}
+	statement += " (" + strings.Join(quoteAll(columns), ", ") + ") VALUES (?" + strings.Repeat(", ?", len(columns)-1) + ")"
+	if key := table.key(); ifNew && len(key) > 0 {
+		statement += " ON CONFLICT (" + strings.Join(quoteAll(key), ", ") + ") DO NOTHING"
+	}
+	return statement
+}

@@ -1,0 +1,249 @@
+package source
+
+import (
+	"math"
+	"strconv"
+	"strings"
+	"unicode/utf16"
+	"unicode/utf8"
+)
+
+// What a tree may take. One of 16 MiB has some hundred thousand tasks.
+const (
+	deepest     = 10_000
+	largestTree = 16 << 20
+)
+
+var errTooDeep = damaged("JSON is nested deeper than %d", deepest)
+
+// parse reads JSON as JavaScript does: of members of one name the last one counts.
+func parse(text string) (*node, error) {
+	if !utf8.ValidString(text) {
+		return nil, damaged("JSON is not UTF-8")
+	}
+	p := &parser{rest: text}
+	value, err := p.value(0)
+	if err != nil {
+		return nil, err
+	}
+	if p.space(); p.rest != "" {
+		return nil, damaged("something follows the end of JSON")
+	}
+	return value, nil
+}
+
+type parser struct{ rest string }
+
+func (p *parser) space() { p.rest = strings.TrimLeft(p.rest, " \t\r\n") }
+
+// take removes a token from the front, if it is there.
+func (p *parser) take(token string) bool {
+	p.space()
+	rest, ok := strings.CutPrefix(p.rest, token)
+	p.rest = rest
+	return ok
+}
+
+func (p *parser) unexpected() error {
+	if p.rest == "" {
+		return damaged("JSON ends early")
+	}
+	return damaged("JSON has %q where it cannot be", p.rest[:1])
+}
+
+func (p *parser) value(depth int) (*node, error) {
+	if depth > deepest {
+		return nil, errTooDeep
+	}
+	switch {
+	case p.take("{"):
+		return p.object(depth)
+	case p.take("["):
+		return p.array(depth)
+	case p.take(`"`):
+		text, err := p.text()
+		return &node{kind: stringNode, text: text}, err
+	case p.take("null"):
+		return &node{kind: nullNode}, nil
+	case p.take("true"):
+		return &node{kind: boolNode, text: "true"}, nil
+	case p.take("false"):
+		return &node{kind: boolNode, text: "false"}, nil
+	}
+	return p.number()
+}
+
+func (p *parser) object(depth int) (*node, error) {
+	object := &node{kind: objectNode, members: make(map[string]*node)}
+	if p.take("}") {
+		return object, nil
+	}
+	for {
+		if !p.take(`"`) {
+			return nil, p.unexpected()
+		}
+		name, err := p.text()
+		if err != nil {
+			return nil, err
+		}
+		if !p.take(":") {
+			return nil, p.unexpected()
+		}
+		value, err := p.value(depth + 1)
+		if err != nil {
+			return nil, err
+		}
+		object.set(name, value)
+		if p.take("}") {
+			return object, nil
+		}
+		if !p.take(",") {
+			return nil, p.unexpected()
+		}
+	}
+}
+
+func (p *parser) array(depth int) (*node, error) {
+	array := &node{kind: arrayNode}
+	if p.take("]") {
+		return array, nil
+	}
+	for {
+		item, err := p.value(depth + 1)
+		if err != nil {
+			return nil, err
+		}
+		array.items = append(array.items, item)
+		if p.take("]") {
+			return array, nil
+		}
+		if !p.take(",") {
+			return nil, p.unexpected()
+		}
+	}
+}
+
+// text reads a string behind its first quote.
+func (p *parser) text() (string, error) {
+	end := strings.IndexAny(p.rest, "\"\\")
+	if end >= 0 && p.rest[end] == '"' && !hasControl(p.rest[:end]) {
+		text := p.rest[:end]
+		p.rest = p.rest[end+1:]
+		return text, nil
+	}
+	var text []byte
+	for p.rest != "" {
+		switch c := p.rest[0]; {
+		case c == '"':
+			p.rest = p.rest[1:]
+			return string(text), nil
+		case c < ' ':
+			return "", p.unexpected()
+		case c != '\\':
+			text = append(text, c)
+			p.rest = p.rest[1:]
+		default:
+			r, err := p.escape()
+			if err != nil {
+				return "", err
+			}
+			text = appendRune(text, r)
+		}
+	}
+	return "", p.unexpected()
+}
+
+func hasControl(s string) bool {
+	return strings.ContainsFunc(s, func(r rune) bool { return r < ' ' })
+}
+
+// escape reads one character that is written with a backslash, or two that are a pair.
+func (p *parser) escape() (rune, error) {
+	if len(p.rest) < 2 {
+		return 0, p.unexpected()
+	}
+	c := p.rest[1]
+	if i := strings.IndexByte(`"\/bfnrt`, c); i >= 0 {
+		p.rest = p.rest[2:]
+		return rune("\"\\/\b\f\n\r\t"[i]), nil
+	}
+	r, ok := hexUnit(p.rest)
+	if !ok {
+		return 0, damaged("JSON has an escape that there is not")
+	}
+	p.rest = p.rest[6:]
+	if low, ok := hexUnit(p.rest); ok && utf16.IsSurrogate(r) {
+		if pair := utf16.DecodeRune(r, low); pair != utf8.RuneError {
+			p.rest = p.rest[6:]
+			return pair, nil
+		}
+	}
+	return r, nil
+}
+
+// hexUnit is the code unit that an escape of the form \u1234 is of.
+func hexUnit(s string) (rune, bool) {
+	if len(s) < 6 || s[0] != '\\' || s[1] != 'u' {
+		return 0, false
+	}
+	var unit rune
+	for _, c := range []byte(s[2:6]) {
+		digit := strings.IndexByte("0123456789abcdef", c|0x20)
+		if digit < 0 || c < '0' {
+			return 0, false
+		}
+		unit = unit<<4 | rune(digit)
+	}
+	return unit, true
+}
+
+func (p *parser) number() (*node, error) {
+	n := numberLength(p.rest)
+	if n == 0 {
+		return nil, p.unexpected()
+	}
+	value, _ := strconv.ParseFloat(p.rest[:n], 64) // out of range it is infinite, as in JavaScript
+	p.rest = p.rest[n:]
+	if math.IsInf(value, 0) {
+		return &node{kind: nullNode}, nil // as it is written again
+	}
+	return &node{kind: numberNode, text: formatNumber(value)}, nil
+}
+
+// numberLength is how long the number is that a text begins with; 0 for none.
+func numberLength(s string) int {
+	digits := func(i int) int {
+		for i < len(s) && '0' <= s[i] && s[i] <= '9' {
+			i++
+		}
+		return i
+	}
+	i := 0
+	if strings.HasPrefix(s, "-") {
+		i++
+	}
+	whole := digits(i)
+	if whole == i || whole > i+1 && s[i] == '0' {
+		return 0
+	}
+	i = whole
+	if i < len(s) && s[i] == '.' {
+		end := digits(i + 1)
+		if end == i+1 {
+			return 0
+		}
+		i = end
+	}
+	if i < len(s) && s[i]|0x20 == 'e' {
+		start := i + 1
+		if start < len(s) && (s[start] == '+' || s[start] == '-') {
+			start++
+		}
+		end := digits(start)
+		if end == start {
+			return 0
+		}
+		i = end
+	}
+	return i
+}

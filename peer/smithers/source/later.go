@@ -1,0 +1,141 @@
+package source
+
+import (
+	"slices"
+	"strings"
+)
+
+// Later reads the end of a run's rows: those in which a column is at least from, and how many come before
+// them. ok is false where the table does not have its rows in the order of that column, as its key is
+// another one; then there is no end to read.
+func (t *Tx) Later(table, run, column string, from int64) (rows []Row, before int64, ok bool, err error) {
+	in := t.Table(table)
+	where, args, has := ofRun(in, run)
+	if !has || len(args) == 0 || !slices.EqualFunc(in.key(), []string{"run_id", column}, equalName) {
+		return nil, 0, false, nil
+	}
+	query := selectFrom(in) + where + " AND " + quote(column) + " >= ? ORDER BY " + strings.Join(quoteAll(in.key()), ", ")
+	for row, err := range t.query(in, query, append(args, from)...) {
+		if err != nil {
+			return nil, 0, false, err
+		}
+		rows = append(rows, row)
+	}
+	all, err := t.Count(table, run)
+	return rows, all - int64(len(rows)), err == nil, err
+}
+
+// LaterHeads are the end of Heads, from a frame on, and how many come before them.
+func (t *Tx) LaterHeads(run string, from int64) (heads []Head, before int64, err error) {
+	if heads, err = t.heads(run, " AND frame_no >= ?", from); err != nil {
+		return nil, 0, err
+	}
+	all, err := t.Count(snapshotsTable, run)
+	return heads, all - int64(len(heads)), err
+}
+
+// Settled tells rows of a run that are done with from those that may change: a row is settled when Column has
+// a whole number from 0 to Most.
+type Settled struct {
+	Column string
+	Most   int64
+}
+
+func (s Settled) has(row Row) bool {
+	v := row[s.Column]
+	return v.Kind == Int && v.Int >= 0 && v.Int <= s.Most
+}
+
+func (s Settled) condition() string {
+	name := quote(s.Column)
+	return "(typeof(" + name + ") = 'integer' AND " + name + " BETWEEN 0 AND ?)"
+}
+
+// Unsettled are those of Rows that are not settled.
+func (t *Tx) Unsettled(table, run string, by Settled) (rows []Row, err error) {
+	in := t.Table(table)
+	where, args, has := ofRun(in, run)
+	if !has || !in.has(by.Column) {
+		return nil, nil
+	}
+	query := selectFrom(in) + where + " AND NOT " + by.condition() + " ORDER BY " + strings.Join(quoteAll(in.key()), ", ")
+	for row, err := range t.query(in, query, append(args, by.Most)...) {
+		if err != nil {
+			return nil, err
+		}
+		rows = append(rows, row)
+	}
+	return rows, nil
+}
+
+// Tally is what a set of rows can be told from others by, without reading them: their number, and for each
+// of some columns the sum of the low 32 bits of its numbers and of the lengths of everything else. Equal
+// tallies do not prove equal rows.
+type Tally struct {
+	Rows int64
+	Sums []int64
+}
+
+// Equal reports whether two tallies are the same.
+func (t Tally) Equal(other Tally) bool {
+	return t.Rows == other.Rows && slices.Equal(t.Sums, other.Sums)
+}
+
+// TallyOf is the tally of those rows that are settled.
+func TallyOf(rows []Row, by Settled, columns []string) Tally {
+	tally := Tally{Sums: make([]int64, len(columns))}
+	for _, row := range rows {
+		if !by.has(row) {
+			continue
+		}
+		tally.Rows++
+		for i, column := range columns {
+			tally.Sums[i] += weight(row[column])
+		}
+	}
+	return tally
+}
+
+// Plus is the tally of two sets together.
+func (t Tally) Plus(other Tally) Tally {
+	sum := Tally{Rows: t.Rows + other.Rows, Sums: slices.Clone(t.Sums)}
+	for i, n := range other.Sums {
+		sum.Sums[i] += n
+	}
+	return sum
+}
+
+const lowBits = 1<<32 - 1
+
+func weight(v Value) int64 {
+	switch v.Kind {
+	case Int:
+		return v.Int & lowBits
+	case Text, Blob:
+		return int64(len(v.Bytes))
+	case Null, Real: // numbers are stored as such where the column is one of numbers
+	}
+	return 0
+}
+
+// Tally is TallyOf of a run's rows in a table. ok is false where the table lacks a column.
+func (t *Tx) Tally(table, run string, by Settled, columns []string) (tally Tally, ok bool, err error) {
+	in := t.Table(table)
+	where, args, has := ofRun(in, run)
+	if !has || !in.has(columns...) || !in.has(by.Column) {
+		return Tally{}, false, nil
+	}
+	var query strings.Builder
+	query.WriteString("SELECT count(*)")
+	tally.Sums = make([]int64, len(columns))
+	into := []any{&tally.Rows}
+	for i, column := range columns {
+		name := quote(column)
+		query.WriteString(", coalesce(sum(CASE typeof(" + name + ") WHEN 'integer' THEN " + name + " & 4294967295" +
+			" WHEN 'text' THEN octet_length(" + name + ") WHEN 'blob' THEN octet_length(" + name + ") END), 0)")
+		into = append(into, &tally.Sums[i])
+	}
+	query.WriteString(" FROM " + quote(in.Name) + where + " AND " + by.condition())
+	err = t.conn.QueryRowContext(t.ctx, query.String(), append(args, by.Most)...).Scan(into...)
+	return tally, err == nil, explain(err)
+}

@@ -1,0 +1,66 @@
+package source
+
+import (
+	"database/sql"
+	"fmt"
+	"strings"
+)
+
+// selectFrom selects all columns of a table, each as an expression without a declared type, by
+// which the driver would change values.
+func selectFrom(table *Table) string {
+	list := make([]string, len(table.Columns))
+	for i, column := range table.Columns {
+		list[i] = "+" + quote(column.Name)
+	}
+	return "SELECT " + strings.Join(list, ", ") + " FROM " + quote(table.Name)
+}
+
+// scanner reads rows of selectFrom.
+type scanner struct {
+	columns []Column
+	values  []any
+	places  []any
+}
+
+func newScanner(table *Table) *scanner {
+	n := len(table.Columns)
+	s := &scanner{columns: table.Columns, values: make([]any, n), places: make([]any, n)}
+	for i := range s.values {
+		s.places[i] = &s.values[i]
+	}
+	return s
+}
+
+func (s *scanner) row(rows *sql.Rows) (Row, error) {
+	if err := rows.Scan(s.places...); err != nil {
+		return nil, explain(err)
+	}
+	row := make(Row, len(s.columns))
+	for i, column := range s.columns {
+		value, err := valueOf(s.values[i])
+		if err != nil {
+			return nil, damaged("column %q: %w", column.Name, err)
+		}
+		row[column.Name] = value
+		s.values[i] = nil // large values are not kept longer than their row
+	}
+	return row, nil
+}
+
+// valueOf is a value as the driver gives it.
+func valueOf(value any) (Value, error) {
+	switch v := value.(type) {
+	case nil:
+		return Value{}, nil
+	case int64:
+		return Value{Kind: Int, Int: v}, nil
+	case float64:
+		return Value{Kind: Real, Real: v}, nil
+	case string:
+		return Value{Kind: Text, Bytes: v}, nil
+	case []byte:
+		return Value{Kind: Blob, Bytes: string(v)}, nil
+	}
+	return Value{}, fmt.Errorf("a value of type %T", value)
+}

@@ -1,0 +1,269 @@
+package source
+
+import (
+	"bytes"
+	"compress/gzip"
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+)
+
+const (
+	snapshotsTable = "_smithers_snapshots"
+	refsTable      = "_smithers_snapshot_payload_refs"
+	contentsTable  = "_smithers_snapshot_contents"
+	payloadsTable  = "_smithers_snapshot_payloads"
+)
+
+// Head is what lists a snapshot without its contents.
+type Head struct {
+	Frame       int64 // Smithers' number
+	AtMs        int64
+	ContentHash string // as stored
+}
+
+// Heads are the snapshots of a run in the order of their frames.
+func (t *Tx) Heads(run string) ([]Head, error) { return t.heads(run, "") }
+
+// heads are those for which another condition holds, too.
+func (t *Tx) heads(run, and string, args ...any) ([]Head, error) {
+	table := t.Table(snapshotsTable)
+	if table == nil {
+		return nil, nil
+	}
+	if !table.has("run_id", "frame_no", "created_at_ms", "content_hash") {
+		return nil, damaged("table %s lacks columns", snapshotsTable)
+	}
+	rows, err := t.kept.query(`SELECT +frame_no, +created_at_ms, +content_hash FROM `+snapshotsTable+
+		` WHERE run_id = ? COLLATE BINARY`+and+` ORDER BY frame_no`, slices.Insert(args, 0, any(run))...)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close() //nolint:errcheck // Err says the same
+	var heads []Head
+	for rows.Next() {
+		var frame, at, hash any
+		if err := rows.Scan(&frame, &at, &hash); err != nil {
+			return nil, explain(err)
+		}
+		head, err := headOf(frame, at, hash)
+		if err != nil {
+			return nil, err
+		}
+		heads = append(heads, head)
+	}
+	return heads, explain(rows.Err())
+}
+
+// Newest is the last of Heads; nil where there are none. It costs the same however many there are.
+func (t *Tx) Newest(run string) (*Head, error) {
+	table := t.Table(snapshotsTable)
+	if table == nil || !table.has("run_id", "frame_no", "created_at_ms", "content_hash") {
+		return nil, nil //nolint:nilnil // nothing is an answer
+	}
+	rows, err := t.kept.query(`SELECT +frame_no, +created_at_ms, +content_hash FROM `+snapshotsTable+
+		` WHERE run_id = ? COLLATE BINARY ORDER BY frame_no DESC LIMIT 1`, run)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close() //nolint:errcheck // Err says the same
+	if !rows.Next() {
+		return nil, explain(rows.Err())
+	}
+	var frame, at, hash any
+	if err := rows.Scan(&frame, &at, &hash); err != nil {
+		return nil, explain(err)
+	}
+	head, err := headOf(frame, at, hash)
+	return &head, err
+}
+
+func headOf(frame, at, hash any) (Head, error) {
+	number, ok := frame.(int64)
+	if !ok || number < 0 {
+		return Head{}, damaged("a snapshot has the frame number %v", frame)
+	}
+	ms, ok := at.(int64)
+	if !ok {
+		return Head{}, damaged("snapshot %d: created_at_ms is no whole number", number)
+	}
+	text, ok := hash.(string)
+	if !ok {
+		return Head{}, damaged("snapshot %d: content_hash is no text", number)
+	}
+	return Head{number, ms, text}, nil
+}
+
+// Layout is how a snapshot is stored.
+type Layout string
+
+// The layouts, oldest last: the contents in a table of their own, by their hash; in the row itself; as
+// gzip in a table of payloads, by an unreleased version.
+const (
+	Compact Layout = "compact"
+	Inline  Layout = "inline"
+	Gzip    Layout = "gzip"
+)
+
+// Snapshot is one snapshot. Row is its row, without the four columns of JSON.
+type Snapshot struct {
+	Head
+	Layout Layout
+	Row    Row
+	Contents
+}
+
+// Contents are the four texts that a snapshot consists of, byte for byte.
+type Contents struct{ Nodes, Outputs, Ralph, Input string }
+
+// contentColumns are the columns of the four texts, in their order.
+var contentColumns = [4]string{"nodes_json", "outputs_json", "ralph_json", "input_json"}
+
+// Snapshot reads one, whatever its layout. Contents that are not there, or cannot be
+// unpacked, are ErrDamaged; a hash that does not match is for the caller to find.
+func (t *Tx) Snapshot(run string, frame int64) (*Snapshot, error) {
+	snapshot, err := t.snapshot(run, frame)
+	if err != nil {
+		return nil, fmt.Errorf("snapshot %d: %w", frame, err)
+	}
+	return snapshot, nil
+}
+
+func (t *Tx) snapshot(run string, frame int64) (*Snapshot, error) {
+	row, err := t.one(snapshotsTable, "run_id = ? COLLATE BINARY AND frame_no = ?", run, frame)
+	if err != nil {
+		return nil, err
+	}
+	if row == nil {
+		return nil, damaged("it is not there")
+	}
+	s := &Snapshot{Row: row}
+	if s.Head, err = headOf(plain(row["frame_no"]), plain(row["created_at_ms"]), plain(row["content_hash"])); err != nil {
+		return nil, err
+	}
+	if s.Contents, err = contentsOf(row); err != nil {
+		return nil, err
+	}
+	for _, column := range contentColumns {
+		delete(row, column)
+	}
+	ref, err := t.one(refsTable, "run_id = ? COLLATE BINARY AND frame_no = ?", run, frame)
+	switch empty := s.Contents == (Contents{}); {
+	case err != nil:
+	case ref != nil && (!empty || ref["content_hash"] != row["content_hash"]):
+		err = damaged("its reference to contents is another's")
+	case ref != nil:
+		s.Layout = Compact
+		s.Contents, err = t.compact(s.ContentHash)
+	case !empty:
+		s.Layout = Inline
+	default:
+		s.Layout = Gzip
+		s.Contents, err = t.payload(s)
+	}
+	return s, err
+}
+
+// compact reads the contents that have a hash.
+func (t *Tx) compact(hash string) (Contents, error) {
+	row, err := t.one(contentsTable, "content_hash = ?", hash)
+	if err != nil {
+		return Contents{}, err
+	}
+	if row == nil {
+		return Contents{}, damaged("its contents are missing")
+	}
+	return contentsOf(row)
+}
+
+func contentsOf(row Row) (Contents, error) {
+	var texts [4]string
+	for i, column := range contentColumns {
+		value, ok := row[column]
+		if !ok || value.Kind != Text {
+			return Contents{}, damaged("%s is no text", column)
+		}
+		texts[i] = value.Bytes
+	}
+	return Contents{texts[0], texts[1], texts[2], texts[3]}, nil
+}
+
+// payload unpacks the contents of a snapshot as a prototype stored them: what is hashed, packed.
+func (t *Tx) payload(s *Snapshot) (Contents, error) {
+	hash := s.ContentHash
+	if own := s.Row["payload_hash"]; own.Kind == Text && own.Bytes != "" {
+		hash = own.Bytes
+	}
+	row, err := t.one(payloadsTable, "content_hash = ?", hash)
+	if err != nil {
+		return Contents{}, err
+	}
+	packed := row["payload_b64"]
+	if packed.Kind != Text {
+		return Contents{}, damaged("its contents are missing")
+	}
+	text, err := unpack(packed.Bytes, t.limit)
+	if err != nil {
+		return Contents{}, err
+	}
+	var parts map[string]json.RawMessage
+	if err := json.Unmarshal(text, &parts); err != nil {
+		return Contents{}, damaged("its contents: %w", err)
+	}
+	for _, name := range []string{"nodes", "outputs", "ralph", "input"} {
+		if parts[name] == nil {
+			return Contents{}, damaged("its contents lack %q", name)
+		}
+	}
+	return Contents{
+		string(parts["nodes"]), string(parts["outputs"]), string(parts["ralph"]), string(parts["input"]),
+	}, nil
+}
+
+// unpack is what base64 of gzip holds, limit bytes at most.
+func unpack(packed string, limit int64) ([]byte, error) {
+	from, err := gzip.NewReader(base64.NewDecoder(base64.StdEncoding, strings.NewReader(packed)))
+	if err != nil {
+		return nil, damaged("its contents cannot be unpacked: %w", err)
+	}
+	var text bytes.Buffer
+	n, err := io.Copy(&text, io.LimitReader(from, limit+1))
+	if err != nil {
+		return nil, damaged("its contents cannot be unpacked: %w", err)
+	}
+	if n > limit {
+		return nil, fmt.Errorf("%w: its contents have more than %d bytes", ErrTooLarge, limit)
+	}
+	return text.Bytes(), nil
+}
+
+// one reads one row of a table; nil where there is none, or no such table.
+func (t *Tx) one(name, where string, args ...any) (Row, error) {
+	table := t.Table(name)
+	if table == nil {
+		return nil, nil //nolint:nilnil // nothing is an answer
+	}
+	for row, err := range t.query(table, selectFrom(table)+" WHERE "+where, args...) {
+		return row, err
+	}
+	return nil, nil //nolint:nilnil // nothing is an answer
+}
+
+// plain is a value as the driver gives it.
+func plain(v Value) any {
+	switch v.Kind {
+	case Int:
+		return v.Int
+	case Real:
+		return v.Real
+	case Text:
+		return v.Bytes
+	case Blob:
+		return []byte(v.Bytes)
+	default:
+		return nil
+	}
+}

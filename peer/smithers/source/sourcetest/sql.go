@@ -1,0 +1,64 @@
+// Package sourcetest changes databases as no Smithers would.
+package sourcetest
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"net/url"
+	"os"
+
+	_ "modernc.org/sqlite" // the driver
+)
+
+// Exec runs statements on the database at path, which it makes if there is none. Nothing
+// else may have it open.
+func Exec(ctx context.Context, path, statements string) error {
+	db, err := sql.Open("sqlite", (&url.URL{Scheme: "file", Opaque: (&url.URL{Path: path}).EscapedPath()}).String())
+	if err != nil {
+		return err
+	}
+	_, err = db.ExecContext(ctx, statements)
+	return errors.Join(err, db.Close())
+}
+
+// Interrupted leaves the database at path, which keeps a rollback journal from then on, as an engine does that is killed
+// while a transaction with statements is under way.
+func Interrupted(ctx context.Context, path, statements string) (err error) {
+	db, err := sql.Open("sqlite", address(path))
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, db.Close()) }()
+	db.SetMaxOpenConns(1)
+	if _, err := db.ExecContext(ctx, "PRAGMA journal_mode = DELETE; PRAGMA cache_size = 1; BEGIN;"+statements); err != nil {
+		return err
+	}
+	var left [2][]byte
+	for i, suffix := range []string{"", "-journal"} {
+		if left[i], err = os.ReadFile(path + suffix); err != nil {
+			return err
+		}
+	}
+	if _, err := db.ExecContext(ctx, "ROLLBACK"); err != nil {
+		return err
+	}
+	return errors.Join(os.WriteFile(path, left[0], 0o600), os.WriteFile(path+"-journal", left[1], 0o600))
+}
+
+// Locked runs while with the database at path locked, so that nobody else can read it: as an engine does that
+// keeps no write-ahead log and commits, and then does not end.
+func Locked(ctx context.Context, path string, while func() error) (err error) {
+	db, err := sql.Open("sqlite", address(path))
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, db.Close()) }()
+	db.SetMaxOpenConns(1)
+	if _, err := db.ExecContext(ctx, "BEGIN EXCLUSIVE"); err != nil {
+		return err
+	}
+	err = while()
+	_, rollback := db.ExecContext(ctx, "ROLLBACK")
+	return errors.Join(err, rollback)
+}

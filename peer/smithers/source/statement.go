@@ -1,0 +1,113 @@
+package source
+
+import (
+	"slices"
+	"strings"
+)
+
+// created is what a statement makes, TABLE, INDEX or TRIGGER, and its name as it is written; "" for any
+// other statement.
+func created(statement string) (kind, name string) {
+	words := tokens(statement)
+	if len(words) < 3 || !strings.EqualFold(words[0], "CREATE") {
+		return "", ""
+	}
+	words = words[1:]
+	if strings.EqualFold(words[0], "UNIQUE") {
+		words = words[1:]
+	}
+	kind = strings.ToUpper(words[0])
+	if !slices.Contains([]string{"TABLE", "INDEX", "TRIGGER"}, kind) {
+		return "", ""
+	}
+	return kind, words[1]
+}
+
+// isTable reports whether a statement makes a table of a name from columns that it lists, and does
+// nothing else. It may be somebody else's.
+func isTable(statement, name string) bool {
+	words := tokens(statement)
+	kind, written := created(statement)
+	return kind == "TABLE" && strings.EqualFold(words[1], "TABLE") && equalName(unquote(written), name) &&
+		len(words) > 3 && words[3] == "(" && !slices.Contains(words, ";") && !slices.Contains(words, "")
+}
+
+// tokens splits a statement as SQLite does, as far as it matters for where strings, names and
+// comments end. What does not end is "".
+func tokens(sql string) []string {
+	var list []string
+	for sql != "" {
+		n, ok := tokenLength(sql)
+		switch {
+		case !ok:
+			return append(list, "")
+		case !isSpace(sql[0]) && !strings.HasPrefix(sql, "--") && !strings.HasPrefix(sql, "/*"):
+			list = append(list, sql[:n])
+		}
+		sql = sql[n:]
+	}
+	return list
+}
+
+// tokenLength is how long the first token is, of which spaces and comments are some.
+func tokenLength(sql string) (n int, ok bool) {
+	switch c := sql[0]; {
+	case strings.HasPrefix(sql, "--"):
+		if n := strings.IndexByte(sql, '\n'); n >= 0 {
+			return n + 1, true
+		}
+		return len(sql), true
+	case strings.HasPrefix(sql, "/*"):
+		n := strings.Index(sql[2:], "*/")
+		return n + 4, n >= 0
+	case c == '[':
+		n := strings.IndexByte(sql, ']')
+		return n + 1, n >= 0
+	case c == '\'' || c == '"' || c == '`':
+		return quotedLength(sql)
+	case isWord(c):
+		for n < len(sql) && isWord(sql[n]) {
+			n++
+		}
+		return n, true
+	}
+	return 1, sql[0] != 0
+}
+
+// quotedLength is how long a string or name is that starts with a quote, which is doubled within it.
+func quotedLength(sql string) (n int, ok bool) {
+	for i := 1; i < len(sql); i++ {
+		switch {
+		case sql[i] != sql[0]:
+		case i+1 < len(sql) && sql[i+1] == sql[0]:
+			i++
+		default:
+			return i + 1, true
+		}
+	}
+	return 0, false
+}
+
+// unquote is the name that an identifier means.
+func unquote(identifier string) string {
+	switch quote := identifier[:1]; quote {
+	case `"`, "`", "'":
+		return strings.ReplaceAll(identifier[1:len(identifier)-1], quote+quote, quote)
+	case "[":
+		return identifier[1 : len(identifier)-1]
+	}
+	return identifier
+}
+
+func isSpace(c byte) bool { return strings.IndexByte(" \t\n\r\f\v", c) >= 0 }
+
+func isWord(c byte) bool {
+	return 'a' <= c|0x20 && c|0x20 <= 'z' || '0' <= c && c <= '9' || c == '_' || c == '$' || c >= 0x80
+}
+
+// isType reports whether a declared type can be written as it is.
+func isType(declared string) bool {
+	return !strings.ContainsFunc(declared, func(r rune) bool {
+		return r >= 0x80 || !isWord(byte(r)) && !strings.ContainsRune(" (),+-.", r)
+	}) && strings.Count(declared, "(") == strings.Count(declared, ")")
+}

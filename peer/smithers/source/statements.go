@@ -1,0 +1,56 @@
+package source
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+)
+
+// statements are those of one transaction, which are kept: some are run once a frame.
+type statements struct {
+	ctx    context.Context //nolint:containedctx // of the transaction, which lives as long
+	conn   *sql.Conn
+	byText map[string]*sql.Stmt
+}
+
+func newStatements(ctx context.Context, conn *sql.Conn) *statements {
+	return &statements{ctx, conn, make(map[string]*sql.Stmt)}
+}
+
+func (s *statements) close() error {
+	var errs []error
+	for _, stmt := range s.byText {
+		errs = append(errs, stmt.Close())
+	}
+	return errors.Join(errs...)
+}
+
+func (s *statements) query(text string, args ...any) (*sql.Rows, error) {
+	stmt, err := s.prepare(text) //nolint:sqlclosecheck // close does
+	if err != nil {
+		return nil, err
+	}
+	rows, err := stmt.QueryContext(s.ctx, args...)
+	return rows, explain(err)
+}
+
+func (s *statements) exec(text string, args ...any) (sql.Result, error) {
+	stmt, err := s.prepare(text) //nolint:sqlclosecheck // close does
+	if err != nil {
+		return nil, err
+	}
+	result, err := stmt.ExecContext(s.ctx, args...)
+	return result, explain(err)
+}
+
+func (s *statements) prepare(text string) (*sql.Stmt, error) {
+	if stmt := s.byText[text]; stmt != nil {
+		return stmt, nil
+	}
+	stmt, err := s.conn.PrepareContext(s.ctx, text)
+	if err != nil {
+		return nil, explain(err)
+	}
+	s.byText[text] = stmt
+	return stmt, nil
+}

@@ -1,0 +1,176 @@
+package source
+
+import (
+	"cmp"
+	"slices"
+	"strconv"
+	"unicode/utf16"
+)
+
+// node is one value of JSON as JavaScript has it: strings of UTF-16, of which halves of pairs may
+// stand alone, doubles, and objects whose members have an order.
+type node struct {
+	kind    nodeKind
+	text    string // of a string, see appendRune; of a number as JavaScript writes it
+	items   []*node
+	members map[string]*node
+	names   []string // of the members, in the order in which they came
+}
+
+type nodeKind uint8
+
+const (
+	nullNode nodeKind = iota
+	boolNode          // its text is true or false
+	numberNode
+	stringNode
+	arrayNode
+	objectNode
+)
+
+// member is a member of an object; nil for none, and of what is no object.
+func (n *node) member(name string) *node {
+	if n == nil || n.kind != objectNode {
+		return nil
+	}
+	return n.members[name]
+}
+
+func (n *node) set(name string, value *node) {
+	if _, ok := n.members[name]; !ok {
+		n.names = append(n.names, name)
+	}
+	n.members[name] = value
+}
+
+func (n *node) remove(name string) {
+	delete(n.members, name)
+	n.names = slices.DeleteFunc(n.names, func(other string) bool { return other == name })
+}
+
+// ordered are the names of the members as JavaScript lists them: array indexes first, by
+// number, and then the others as they came.
+func (n *node) ordered() []string {
+	indexed := slices.ContainsFunc(n.names, func(name string) bool { _, ok := arrayIndex(name); return ok })
+	if !indexed {
+		return n.names
+	}
+	names := slices.Clone(n.names)
+	slices.SortStableFunc(names, func(a, b string) int {
+		x, xOK := arrayIndex(a)
+		y, yOK := arrayIndex(b)
+		switch {
+		case xOK && yOK:
+			return cmp.Compare(x, y)
+		case xOK:
+			return -1
+		case yOK:
+			return 1
+		}
+		return 0
+	})
+	return names
+}
+
+// arrayIndex reports whether a name is one that JavaScript takes for an array's index.
+func arrayIndex(name string) (uint32, bool) {
+	if name == "" || name[0] < '0' || name[0] > '9' || len(name) > 1 && name[0] == '0' {
+		return 0, false
+	}
+	n, err := strconv.ParseUint(name, 10, 32)
+	return uint32(n), err == nil && n < 1<<32-1
+}
+
+// isTrue tells what JavaScript takes for true.
+func (n *node) isTrue() bool {
+	switch n.kind {
+	case nullNode:
+		return false
+	case boolNode:
+		return n.text == "true"
+	case numberNode:
+		return n.text != "0"
+	case stringNode:
+		return n.text != ""
+	default:
+		return true
+	}
+}
+
+// canonical is a tree as Smithers writes and hashes it: an element's members in their
+// order and nothing but them, and its properties sorted.
+func canonical(root *node) (*node, error) {
+	if !root.isTrue() {
+		return &node{kind: nullNode}, nil
+	}
+	return canonicalElement(root, 0)
+}
+
+func canonicalElement(from *node, depth int) (*node, error) {
+	if from.kind != objectNode {
+		return nil, damaged("a tree has something in it that is no element")
+	}
+	if depth > deepest {
+		return nil, errTooDeep
+	}
+	to := &node{kind: objectNode, members: make(map[string]*node, 4), names: make([]string, 0, 4)}
+	if kind := from.member("kind"); kind != nil && kind.kind == stringNode && kind.text == "text" {
+		to.set("kind", kind)
+		if text := from.member("text"); text != nil {
+			to.set("text", text)
+		}
+		return to, nil
+	}
+	to.set("kind", &node{kind: stringNode, text: "element"})
+	if tag := from.member("tag"); tag != nil {
+		to.set("tag", tag)
+	}
+	props, err := sortedProps(from.member("props"))
+	if err != nil {
+		return nil, err
+	}
+	to.set("props", props)
+	children := from.member("children")
+	if children == nil || children.kind != arrayNode {
+		return nil, damaged("an element has no list of children")
+	}
+	items := make([]*node, len(children.items))
+	for i, child := range children.items {
+		if items[i], err = canonicalElement(child, depth+2); err != nil {
+			return nil, err
+		}
+	}
+	to.set("children", &node{kind: arrayNode, items: items})
+	return to, nil
+}
+
+func sortedProps(props *node) (*node, error) {
+	switch {
+	case props == nil || props.kind == nullNode:
+		return &node{kind: objectNode}, nil
+	case props.kind != objectNode:
+		return nil, damaged("an element's properties are no object")
+	}
+	sorted := *props
+	sorted.names = slices.Clone(props.names)
+	slices.SortFunc(sorted.names, compareUTF16)
+	return &sorted, nil
+}
+
+// compareUTF16 orders strings by their code units, as JavaScript does.
+func compareUTF16(a, b string) int { return slices.Compare(units(a), units(b)) }
+
+func units(s string) []uint16 {
+	list := make([]uint16, 0, len(s))
+	for s != "" {
+		r, n := decodeRune(s)
+		s = s[n:]
+		if utf16.RuneLen(r) == 2 {
+			high, low := utf16.EncodeRune(r)
+			list = append(list, uint16(high), uint16(low))
+		} else {
+			list = append(list, uint16(r))
+		}
+	}
+	return list
+}

@@ -2,7 +2,6 @@ package objstore
 
 import (
 	"errors"
-	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -64,18 +63,4 @@ func alternatePath(dir, line string) string {
 		line = filepath.Join(dir, line)
 	}
 	return filepath.Clean(line)
-}
-
-// Holds reports whether the object directory itself has an object that can be read, and not
-// only one that it borrows from.
-func (s *Store) Holds(id ID) (bool, error) {
-	if err := s.enter(); err != nil {
-		return false, fmt.Errorf("look for object %v: %w", id, err)
-	}
-	defer s.life.RUnlock()
-	_, err := s.main.read(id, s.opts.MaxObject)
-	if errors.Is(err, ErrNotFound) || errors.Is(err, ErrCorrupt) {
-		return false, nil
-	}
-	return err == nil, err
 }

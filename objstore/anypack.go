@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"hash/crc32"
 	"io"
-	"io/fs"
 	"os"
 	"slices"
 	"time"
@@ -28,9 +27,9 @@ type anyPack struct {
 const missingFile = "is missing"
 
 // openAnyway opens a pack and verifies its checksum. If both files are gone, the error is vanished.
-func (s *Store) openAnyway(ctx context.Context, name string) (_ *anyPack, err error) {
-	r := newReading(newCache(mergeCache), s.opts.MaxObject)
-	p := &anyPack{pack: newPack(r, s.main.packDir(), name, time.Time{})}
+func (d *objectDir) openAnyway(ctx context.Context, name string) (_ *anyPack, err error) {
+	r := newReading(newCache(mergeCache), d.maxObject)
+	p := &anyPack{pack: newPack(r, d.packDir(), name, time.Time{})}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, p.close())
@@ -235,10 +234,4 @@ func (p *anyPack) count() (int, error) {
 		return 0, fmt.Errorf("read %s: %w", p.name, err)
 	}
 	return int(head[8])<<24 | int(head[9])<<16 | int(head[10])<<8 | int(head[11]), nil
-}
-
-// isThere reports whether a file exists.
-func isThere(path string) bool {
-	_, err := os.Lstat(path)
-	return !errors.Is(err, fs.ErrNotExist)
 }

@@ -7,10 +7,6 @@ import (
 	"time"
 )
 
-// Author identifies commits of this program: a pack whose first object is a commit by Author may be
-// merged by us.
-const Author = "git-smithers <git-smithers@localhost.invalid>"
-
 // Batch collects the objects of one write in memory, except those of [AddLoose]. It must be used by
 // one goroutine at a time.
 type Batch struct {
@@ -110,7 +106,7 @@ func (b *Batch) Commit(ctx context.Context, then func() error) error {
 	defer release()
 	b.flushed = false
 	b.remember()
-	if err := b.store.failpoint("before-refs"); err != nil {
+	if err := b.store.failpoints.at("before-refs"); err != nil {
 		return err
 	}
 	b.empty()
@@ -139,7 +135,7 @@ func (b *Batch) settle() error {
 		return nil
 	}
 	if s := b.store; s.opts.Fsync == Durable {
-		if err := s.temp.fs.SyncDir(s.main.packDir()); err != nil {
+		if err := s.packs.files.sync(); err != nil {
 			return err
 		}
 	}
@@ -169,15 +165,15 @@ func (b *Batch) write(ctx context.Context, name bool) (release func(), err error
 		return nil, err
 	}
 	defer s.life.RUnlock()
-	staged, err := s.stage(ctx, len(b.order), s.opts.Fsync == Durable, time.Time{}, b.fill)
+	staged, err := s.packs.stage(ctx, len(b.order), s.opts.Fsync == Durable, time.Time{}, b.fill)
 	if err != nil {
 		return nil, err
 	}
-	if err := s.failpoint("after-pack-temp"); err != nil {
+	if err := s.failpoints.at("after-pack-temp"); err != nil {
 		staged.discard()
 		return nil, err
 	}
-	keep := s.packPath(staged.name, ".keep")
+	keep := s.packs.files.path(staged.name, ".keep")
 	kept, err := s.temp.keep(keep)
 	if err != nil {
 		staged.discard()
@@ -190,14 +186,13 @@ func (b *Batch) write(ctx context.Context, name bool) (release func(), err error
 			_ = s.temp.fs.Remove(keep) // see above
 		}
 	}
-	if err := s.publish(staged, name, s.failpoint); err != nil {
+	if err := s.packs.publish(staged, name, s.failpoints); err != nil {
 		letGo()
 		return nil, err
 	}
-	s.main.add(staged)
 	s.temp.refill()
 	return func() {
-		s.restoreIndex(staged)
+		s.packs.restoreIndex(staged)
 		letGo()
 	}, nil
 }

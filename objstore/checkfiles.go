@@ -22,26 +22,25 @@ type Damage struct {
 	Objects []ID // the unreadable objects, as far as the index lists them; sorted by id
 }
 
-// CheckFiles reads every pack, every index and every loose object of this object
-// directory, without alternates, and recomputes each checksum and each id. It also checks duplicate
-// copies, which Get ignores while a good one exists. A file that git or a merge replaces in the
-// meantime is not damage. progress, if not nil, gets the number of checked files.
-func (s *Store) CheckFiles(ctx context.Context, progress func(done, total int)) ([]Damage, error) {
-	if err := s.enter(); err != nil {
-		return nil, err
-	}
-	defer s.life.RUnlock()
-	packs, err := allPackNames(s.main.packDir())
+// fileChecker checks the files of an object directory.
+type fileChecker struct {
+	dir   *objectDir
+	files packFiles
+}
+
+// check checks every file. progress may be nil.
+func (c fileChecker) check(ctx context.Context, progress func(done, total int)) ([]Damage, error) {
+	packs, err := allPackNames(c.files.dir)
 	if err != nil {
 		return nil, err
 	}
-	loose, err := looseIDs(s.opts.ObjectsDir)
+	loose, err := looseIDs(c.dir.path)
 	if err != nil {
 		return nil, err
 	}
 	var found []Damage
 	for i, name := range packs {
-		damage, err := s.checkPackFiles(ctx, name)
+		damage, err := c.checkPack(ctx, name)
 		if err != nil {
 			return nil, err
 		}
@@ -54,7 +53,7 @@ func (s *Store) CheckFiles(ctx context.Context, progress func(done, total int)) 
 		if err := stopped(ctx, "check objects"); err != nil {
 			return nil, err
 		}
-		if _, err := readLoose(s.opts.ObjectsDir, id, s.opts.MaxObject); err != nil && !errors.Is(err, ErrNotFound) {
+		if _, err := readLoose(c.dir.path, id, c.dir.maxObject); err != nil && !errors.Is(err, ErrNotFound) {
 			file := path.Join(id.String()[:2], id.String()[2:])
 			found = append(found, Damage{File: file, Reason: reasonOf(err), Objects: []ID{id}})
 		}
@@ -73,9 +72,9 @@ func reasonOf(err error) string {
 	return err.Error()
 }
 
-// checkPackFiles checks one pack and its index.
-func (s *Store) checkPackFiles(ctx context.Context, name string) ([]Damage, error) {
-	p, err := s.openAnyway(ctx, name)
+// checkPack checks one pack and its index.
+func (c fileChecker) checkPack(ctx context.Context, name string) ([]Damage, error) {
+	p, err := c.dir.openAnyway(ctx, name)
 	if vanished(err) {
 		return nil, nil
 	}
@@ -87,7 +86,7 @@ func (s *Store) checkPackFiles(ctx context.Context, name string) ([]Damage, erro
 	if err != nil {
 		return nil, err
 	}
-	if s.replaced(name) || p.indexReason == missingFile && isThere(p.idxPath) {
+	if c.files.isGone(name) || p.indexReason == missingFile && isThere(p.idxPath) {
 		return nil, nil
 	}
 	var found []Damage
@@ -102,14 +101,6 @@ func (s *Store) checkPackFiles(ctx context.Context, name string) ([]Damage, erro
 		found = append(found, Damage{File: "pack/" + name + ".pack", Pack: name, Reason: reason, Objects: bad})
 	}
 	return found, nil
-}
-
-// replaced reports whether a pack was removed since its name was read: git
-// and merges remove the index first.
-func (s *Store) replaced(name string) bool {
-	_, idx := os.Lstat(s.packPath(name, ".idx"))
-	_, pack := os.Lstat(s.packPath(name, ".pack"))
-	return errors.Is(idx, fs.ErrNotExist) && errors.Is(pack, fs.ErrNotExist)
 }
 
 // allPackNames is the packs of which there is an index, a pack or both, without those

@@ -409,7 +409,7 @@ func TestDeltasThatFormACircleAreCorrupt(t *testing.T) {
 	t.Cleanup(func() { assert.NoError(t, s.Close()) })
 	_, _, err = s.Get(a)
 	require.ErrorIs(t, err, ErrCorrupt)
-	_, err = s.openMergeSet([]mergePack{{name: "pack-x"}})
+	_, err = openMergeSet(s.main, []mergePack{{name: "pack-x"}})
 	require.ErrorIs(t, err, ErrCorrupt)
 }
 

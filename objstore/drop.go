@@ -3,10 +3,8 @@ package objstore
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io/fs"
 	"os"
-	"path/filepath"
 	"slices"
 
 	"github.com/gofrs/flock"
@@ -41,54 +39,44 @@ const dropShare = 8
 // ErrInUse means that the objects to drop were needed again in every attempt.
 var ErrInUse = errors.New("objects are in use")
 
-// Drop takes objects out of the packs of this package's making: each pack that has some
-// is replaced by one that has the rest of it, which is read back first. Everything else
-// stays, whether anything reaches it or not. It leaves alone loose objects, packs of
-// others, those with a .keep, .promisor, .mtimes or .bitmap file, those a
-// multi-pack-index names, large ones of which little is to go, and those whose time has
-// changed meanwhile: git sets it when it wants to write an object that a pack has.
-//
-// It waits for a merge and for pins, is as safe beside other processes and git as
-// [Store.Merge], and leaves after a crash what was there, or what is to be there, or both.
-func (s *Store) Drop(ctx context.Context, what Dropping) (DropResult, error) {
-	result, err := s.drop(ctx, what)
-	if err != nil {
-		return DropResult{}, fmt.Errorf("drop objects: %w", err)
-	}
-	return result, nil
+// dropper replaces packs by packs without some objects.
+type dropper struct {
+	temp       *tempDir
+	files      packFiles
+	dir        *objectDir
+	owners     *packOwners
+	packs      *packMaker
+	replacer   *replacer
+	maxBytes   int64 // of larger packs only those are rewritten that become much smaller
+	failpoints failpoints
 }
 
-func (s *Store) drop(ctx context.Context, what Dropping) (_ DropResult, err error) {
-	if err := s.enter(); err != nil {
-		return DropResult{}, err
-	}
-	defer s.life.RUnlock()
-	pins, err := s.lockDrop() // makes the folder
+func (d *dropper) drop(ctx context.Context, what Dropping) (result DropResult, err error) {
+	pins, err := d.temp.lock(dropLock, flock.SetPermissions(0o666))
 	if err != nil {
 		return DropResult{}, err
 	}
-	merging := flock.New(filepath.Join(s.temp.path, mergeLock))
-	if _, err := merging.TryLockContext(ctx, lockRetry); err != nil {
-		return DropResult{}, err
-	}
-	defer func() { err = errors.Join(err, merging.Close()) }()
-	for attempt := range dropAttempts {
-		result, done, err := s.tryDrop(ctx, what, pins, attempt == dropAttempts-1)
-		if vanished(err) && !done {
-			continue
+	err = d.temp.alone(ctx, mergeLock, func() error {
+		for attempt := range dropAttempts {
+			var done bool
+			result, done, err = d.try(ctx, what, pins, attempt == dropAttempts-1)
+			if vanished(err) && !done {
+				continue
+			}
+			if err != nil || done {
+				return err
+			}
 		}
-		if err != nil || done {
-			return result, err
-		}
-	}
-	return DropResult{}, ErrInUse
+		return ErrInUse
+	})
+	return result, err
 }
 
-// tryDrop makes one attempt. done is false where another one may do better: something
+// try makes one attempt. done is false where another one may do better: something
 // needs one of the objects by now, or somebody has touched a pack. The last attempt
 // takes what it can get.
-func (s *Store) tryDrop(ctx context.Context, what Dropping, pins *flock.Flock, last bool) (_ DropResult, done bool, err error) {
-	packs, err := s.droppable()
+func (d *dropper) try(ctx context.Context, what Dropping, pins *flock.Flock, last bool) (_ DropResult, done bool, err error) {
+	packs, err := d.droppable()
 	if err != nil {
 		return DropResult{}, false, err
 	}
@@ -98,28 +86,28 @@ func (s *Store) tryDrop(ctx context.Context, what Dropping, pins *flock.Flock, l
 	}
 	var having []mergePack
 	for _, p := range packs {
-		if !s.isOurs(p.name) {
+		if !d.owners.isOurs(p.name) {
 			continue
 		}
 		var n int64
-		if err := s.eachIn(p.name, ids, func(ID) { n++ }); err != nil {
+		if err := d.dir.eachIn(p.name, ids, func(ID) { n++ }); err != nil {
 			return DropResult{}, false, err
 		}
-		if n > 0 && (p.bytes < s.opts.MaxMergePack || n*dropShare >= p.objects) {
+		if n > 0 && (p.bytes < d.maxBytes || n*dropShare >= p.objects) {
 			having = append(having, p)
 		}
 	}
 	if len(having) == 0 {
 		return DropResult{}, true, nil
 	}
-	staged, err := s.stageWithout(ctx, having, ids)
+	staged, err := d.stageWithout(ctx, having, ids)
 	if err != nil {
 		return DropResult{}, false, err
 	}
 	if staged != nil {
 		defer staged.discard()
 	}
-	if err := s.failpoint("drop-staged"); err != nil {
+	if err := d.failpoints.at("drop-staged"); err != nil {
 		return DropResult{}, false, err
 	}
 	if _, err := pins.TryLockContext(ctx, lockRetry); err != nil {
@@ -129,19 +117,19 @@ func (s *Store) tryDrop(ctx context.Context, what Dropping, pins *flock.Flock, l
 	if still, err := what.Still(ctx, ids); err != nil || !still {
 		return DropResult{}, err != nil, err
 	}
-	touched, err := s.touched(having)
+	touched, err := d.touched(having)
 	if err != nil || len(touched) > 0 && !last {
 		return DropResult{}, false, err
 	}
-	result, err := s.replaceDropped(ctx, having, touched, staged, ids)
+	result, err := d.replace(ctx, having, touched, staged, ids)
 	return result, true, err
 }
 
 // touched is the packs whose time is another by now.
-func (s *Store) touched(packs []mergePack) (map[string]bool, error) {
+func (d *dropper) touched(packs []mergePack) (map[string]bool, error) {
 	touched := make(map[string]bool)
 	for _, p := range packs {
-		info, err := os.Stat(s.packPath(p.name, ".pack"))
+		info, err := os.Stat(d.files.path(p.name, ".pack"))
 		if err != nil {
 			return nil, err
 		}
@@ -152,51 +140,33 @@ func (s *Store) touched(packs []mergePack) (map[string]bool, error) {
 	return touched, nil
 }
 
-// replaceDropped puts what was staged in the place of packs, but for those that were touched.
-// Where git is at its multi-pack-index for long, all of them stay.
-func (s *Store) replaceDropped(ctx context.Context, having []mergePack, touched map[string]bool, staged *stagedPack, ids map[ID]struct{}) (DropResult, error) {
-	holds, err := s.holdings(having, ids)
+// replace puts the staged pack in the place of packs, except of touched ones. All of them stay if git
+// has its multi-pack-index locked for long.
+func (d *dropper) replace(ctx context.Context, having []mergePack, touched map[string]bool, staged *stagedPack, ids map[ID]struct{}) (DropResult, error) {
+	holds, err := d.holdings(having, ids)
 	if err != nil {
-		return DropResult{}, err
-	}
-	unlock, locked, err := s.lockMidx(ctx)
-	if err != nil {
-		return DropResult{}, err
-	}
-	if !locked {
-		return dropped(having, holds, nil), nil
-	}
-	defer unlock()
-	name := ""
-	if staged != nil {
-		name = staged.name
-		if err := s.publish(staged, true, nil); err != nil {
-			return DropResult{}, err
-		}
-		s.main.add(staged)
-	}
-	if err := s.failpoint("drop-after-rename"); err != nil {
 		return DropResult{}, err
 	}
 	inputs := slices.DeleteFunc(slices.Clone(having), func(p mergePack) bool { return touched[p.name] })
-	removed, err := s.removeMerged(inputs, name)
-	s.main.drop(removed)
-	if err == nil && len(removed) > 0 {
-		err = s.temp.fs.SyncDir(s.main.packDir())
+	replaced, err := d.replacer.replace(ctx, staged, inputs, func() error { return nil }, "drop-after-rename")
+	if err == nil && len(replaced.removed) > 0 {
+		err = d.files.sync()
 	}
-	result := dropped(having, holds, removed)
-	if staged != nil {
-		s.restoreIndex(staged)
+	if err != nil && !replaced.done {
+		return DropResult{}, err
+	}
+	result := dropped(having, holds, replaced.removed)
+	if staged != nil && replaced.done {
 		result.BytesAfter += staged.bytes
 	}
 	return result, err
 }
 
 // holdings is which of the objects each pack has, by the pack's name.
-func (s *Store) holdings(packs []mergePack, ids map[ID]struct{}) (map[string][]ID, error) {
+func (d *dropper) holdings(packs []mergePack, ids map[ID]struct{}) (map[string][]ID, error) {
 	holds := make(map[string][]ID, len(packs))
 	for _, p := range packs {
-		if err := s.eachIn(p.name, ids, func(id ID) { holds[p.name] = append(holds[p.name], id) }); err != nil {
+		if err := d.dir.eachIn(p.name, ids, func(id ID) { holds[p.name] = append(holds[p.name], id) }); err != nil {
 			return nil, err
 		}
 	}
@@ -223,8 +193,8 @@ func dropped(packs []mergePack, holds map[string][]ID, removed map[string]bool) 
 }
 
 // stageWithout writes what is in packs, but for ids, into one; nil where that is nothing.
-func (s *Store) stageWithout(ctx context.Context, packs []mergePack, ids map[ID]struct{}) (_ *stagedPack, err error) {
-	set, err := s.openMergeSet(packs)
+func (d *dropper) stageWithout(ctx context.Context, packs []mergePack, ids map[ID]struct{}) (_ *stagedPack, err error) {
+	set, err := openMergeSet(d.dir, packs)
 	if err != nil {
 		return nil, err
 	}
@@ -233,52 +203,20 @@ func (s *Store) stageWithout(ctx context.Context, packs []mergePack, ids map[ID]
 	if len(set.objects) == 0 {
 		return nil, nil //nolint:nilnil // nothing is left to write
 	}
-	staged, err := s.stage(ctx, len(set.objects), true, newestOf(packs), set.write)
+	staged, err := d.packs.stage(ctx, len(set.objects), true, newestOf(packs), set.write)
 	if err != nil {
 		return nil, err
 	}
-	if err := s.verifyStaged(ctx, staged); err != nil {
+	if err := d.packs.verify(ctx, staged); err != nil {
 		staged.discard()
 		return nil, err
 	}
 	return staged, nil
 }
 
-// remove takes objects out of the set. What was a delta of one of them is written in full.
-func (m *mergeSet) remove(ids map[ID]struct{}) {
-	const gone = -2
-	places, kept := make([]int32, len(m.objects)), int32(0)
-	for o := range m.objects {
-		places[o] = gone
-		if _, drop := ids[m.objects[o].id]; !drop {
-			places[o], kept = kept, kept+1
-		}
-	}
-	objects := make([]mergeObject, 0, kept)
-	for i, object := range m.objects {
-		if places[i] == gone {
-			continue
-		}
-		if object.base != noBase {
-			if places[object.base] == gone {
-				object.kind = uint8(m.kindOf(int32(i)))
-				object.base, object.inflate = noBase, true
-			} else {
-				object.base = places[object.base]
-			}
-		}
-		objects = append(objects, object)
-	}
-	clear(m.byID)
-	for o := range objects {
-		m.byID[objects[o].id] = int32(o)
-	}
-	m.objects = objects
-}
-
 // droppable is the packs that a drop may replace, as far as their files tell.
-func (s *Store) droppable() ([]mergePack, error) {
-	dir := s.main.packDir()
+func (d *dropper) droppable() ([]mergePack, error) {
+	dir := d.files.dir
 	names, err := packNames(dir)
 	if err != nil {
 		return nil, err
@@ -292,17 +230,17 @@ func (s *Store) droppable() ([]mergePack, error) {
 	}
 	var packs []mergePack
 	for _, name := range names {
-		if held[name] || s.isMarked(name) {
+		if held[name] || d.files.isMarked(name) {
 			continue
 		}
-		info, err := os.Stat(s.packPath(name, ".pack"))
+		info, err := os.Stat(d.files.path(name, ".pack"))
 		if errors.Is(err, fs.ErrNotExist) {
 			continue
 		}
 		if err != nil {
 			return nil, err
 		}
-		index, err := os.Stat(s.packPath(name, ".idx"))
+		index, err := os.Stat(d.files.path(name, ".idx"))
 		if err != nil {
 			return nil, err
 		}
@@ -310,27 +248,4 @@ func (s *Store) droppable() ([]mergePack, error) {
 		packs = append(packs, mergePack{name: name, objects: objects, bytes: info.Size(), made: info.ModTime()})
 	}
 	return packs, nil
-}
-
-// isMarked reports whether a pack has a file beside it that says that it is to stay.
-func (s *Store) isMarked(name string) bool {
-	return slices.ContainsFunc([]string{".keep", ".promisor", ".mtimes", ".bitmap"}, func(suffix string) bool {
-		_, err := os.Lstat(s.packPath(name, suffix))
-		return err == nil
-	})
-}
-
-// eachIn calls f for each of ids that a pack has.
-func (s *Store) eachIn(name string, ids map[ID]struct{}, f func(ID)) error {
-	p := s.openAside(name)
-	entries, err := p.entries()
-	if err := errors.Join(err, p.close()); err != nil {
-		return err
-	}
-	for _, e := range entries {
-		if _, ok := ids[e.id]; ok {
-			f(e.id)
-		}
-	}
-	return nil
 }

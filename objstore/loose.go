@@ -1,12 +1,14 @@
 package objstore
 
 import (
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"time"
 
 	"github.com/go-git/go-git/v5/plumbing/format/objfile"
 )
@@ -64,4 +66,109 @@ func openLoose(dir string, id ID) (_ *objectReader, err error) {
 	opened = true
 	shut := func() error { return errors.Join(r.Close(), f.Close()) }
 	return &objectReader{Reader: r, kind: Kind(kind), size: size, file: hex[2:], close: shut}, nil
+}
+
+// AddLoose adds every loose object under dir, an object directory of git's, to w,
+// verified against its id. A [Batch] reads them only when it is committed or asked for
+// them, so dir must stay as it is until then; other writers read them at once. The
+// objects of packs in dir, which is where git writes files above core.bigFileThreshold,
+// are added likewise.
+func AddLoose(w Writer, dir string) error {
+	maxObject := int64(defaultMaxObject)
+	batch, _ := w.(*Batch)
+	if batch != nil {
+		maxObject = batch.store.opts.MaxObject
+	}
+	add := func(id ID, open opener) error {
+		o := deferred{id: id, open: open, maxObject: maxObject}
+		if batch != nil {
+			return batch.addDeferred(o)
+		}
+		read, err := o.read()
+		if err == nil {
+			w.Add(read.kind, read.data)
+		}
+		return err
+	}
+	if err := eachLoose(dir, add); err != nil {
+		return fmt.Errorf("add loose objects: %w", err)
+	}
+	if err := eachPacked(dir, maxObject, add); err != nil {
+		return fmt.Errorf("add packed objects: %w", err)
+	}
+	return nil
+}
+
+// eachLoose calls add for every loose object in dir, sorted by id. It ignores other files, such as
+// unfinished ones of git.
+func eachLoose(dir string, add func(ID, opener) error) error {
+	for first := range 256 {
+		name := hex.EncodeToString([]byte{byte(first)})
+		files, err := os.ReadDir(filepath.Join(dir, name))
+		if errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		for _, file := range files {
+			id, err := ParseID(name + file.Name())
+			if err != nil {
+				continue
+			}
+			open := func() (*objectReader, error) { return openLoose(dir, id) }
+			if err := add(id, open); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// eachPacked calls add for every object in the packs of dir.
+func eachPacked(dir string, maxObject int64, add func(ID, opener) error) error {
+	r := newReading(newCache(0), maxObject)
+	dir = filepath.Join(dir, "pack")
+	names, err := packNames(dir)
+	if err != nil {
+		return err
+	}
+	for _, name := range names {
+		p := newPack(r, dir, name, time.Time{})
+		entries, err := p.entries()
+		if err := errors.Join(err, p.close()); err != nil {
+			return err
+		}
+		for _, e := range entries {
+			// Each reader opens the pack again, because nothing would close a shared one.
+			open := func() (*objectReader, error) { return newPack(r, dir, name, time.Time{}).reader(e.id, e.offset) }
+			if err := add(e.id, open); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// entries returns every entry of the pack.
+func (p *pack) entries() ([]indexEntry, error) {
+	idx, err := p.index()
+	if err != nil {
+		return nil, err
+	}
+	return idx.all()
+}
+
+// reader reads the unverified object at offset. Closing the reader closes the pack.
+func (p *pack) reader(id ID, offset int64) (*objectReader, error) {
+	r, err := p.openEntry(offset)
+	if err != nil {
+		var already *CorruptError
+		if !errors.As(err, &already) && !isFileError(err) {
+			err = p.corrupt(id, p.packPath, err.Error())
+		}
+		return nil, errors.Join(err, p.close())
+	}
+	r.file, r.close = filepath.Base(p.packPath), p.close
+	return r, nil
 }

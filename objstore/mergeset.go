@@ -1,13 +1,10 @@
 package objstore
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"io"
-	"os"
 	"slices"
 	"time"
 )
@@ -52,19 +49,19 @@ type mergeObject struct {
 // where one is no longer there. The largest pack comes first, since of an object
 // that is in several the first copy is taken; so a base always comes from the
 // pack of its delta or one before, and chains cannot close to a circle.
-func (s *Store) openMergeSet(chosen []mergePack) (_ *mergeSet, err error) {
+func openMergeSet(dir *objectDir, chosen []mergePack) (_ *mergeSet, err error) {
 	set := &mergeSet{byID: make(map[ID]int32)}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, set.close())
 		}
 	}()
-	r := newReading(newCache(mergeCache), s.opts.MaxObject)
+	r := newReading(newCache(mergeCache), dir.maxObject)
 	bySize := slices.SortedFunc(slices.Values(chosen), func(a, b mergePack) int {
 		return cmp.Or(cmp.Compare(b.objects, a.objects), cmp.Compare(a.name, b.name))
 	})
 	for _, c := range bySize {
-		set.inputs = append(set.inputs, newPack(r, s.main.packDir(), c.name, time.Time{}))
+		set.inputs = append(set.inputs, newPack(r, dir.packDir(), c.name, time.Time{}))
 	}
 	bases := make(map[int32]ID)
 	for i := range set.inputs {
@@ -278,80 +275,34 @@ func (m *mergeSet) writeObject(index int32, w *packWriter) error {
 	return w.addEntry(o.id, appendEntryHead(nil, head, o.at), io.NewSectionReader(f, o.offset+o.head, stream), stream)
 }
 
-// mergeChosen makes one pack of the chosen ones, and returns how many of them are removed.
-// Its error is vanished where one of them was no longer there, and none is removed where git has
-// its index locked for long; nothing is changed then.
-func (s *Store) mergeChosen(ctx context.Context, chosen []mergePack) (result MergeResult, removed int, err error) {
-	set, err := s.openMergeSet(chosen)
-	if err != nil {
-		return MergeResult{}, 0, err
-	}
-	defer func() { err = errors.Join(err, set.close()) }()
-	if err := set.deltify(ctx); err != nil {
-		return MergeResult{}, 0, err
-	}
-	// The inputs may have been on stable storage for long, whatever the policy is
-	// now: what replaces them is put there first.
-	staged, err := s.stage(ctx, len(set.objects), true, newestOf(chosen), set.write)
-	if err != nil {
-		return MergeResult{}, 0, err
-	}
-	defer staged.discard()
-	if err := s.verifyStaged(ctx, staged); err != nil {
-		return MergeResult{}, 0, err
-	}
-	if err := s.failpoint("merge-staged"); err != nil {
-		return MergeResult{}, 0, err
-	}
-	unlock, locked, err := s.lockMidx(ctx)
-	if err != nil || !locked {
-		return MergeResult{}, 0, err
-	}
-	defer unlock()
-	result = MergeResult{Objects: len(set.objects), BytesAfter: staged.bytes}
-	for _, c := range chosen {
-		result.BytesBefore += c.bytes
-		if _, err := os.Lstat(s.packPath(c.name, ".idx")); err != nil {
-			return MergeResult{}, 0, err
+// remove takes objects out of the set. What was a delta of one of them is written in full.
+func (m *mergeSet) remove(ids map[ID]struct{}) {
+	const gone = -2
+	places, kept := make([]int32, len(m.objects)), int32(0)
+	for o := range m.objects {
+		places[o] = gone
+		if _, drop := ids[m.objects[o].id]; !drop {
+			places[o], kept = kept, kept+1
 		}
 	}
-	if err := s.publish(staged, true, nil); err != nil {
-		return MergeResult{}, 0, err
-	}
-	s.main.add(staged)
-	if err := s.failpoint("merge-after-rename"); err != nil {
-		return MergeResult{}, 0, err
-	}
-	gone, err := s.removeMerged(chosen, staged.name)
-	s.restoreIndex(staged)
-	s.main.drop(gone)
-	return result, len(gone), err
-}
-
-// verifyStaged reads the index and every object of a staged pack back.
-func (s *Store) verifyStaged(ctx context.Context, staged *stagedPack) (err error) {
-	p := newPack(newReading(newCache(mergeCache), s.opts.MaxObject), "", staged.name, time.Time{})
-	p.idx, p.packPath = staged.idx, staged.pack
-	defer func() { err = errors.Join(err, p.close()) }()
-	index, err := os.ReadFile(staged.index)
-	if err == nil && !bytes.Equal(index, staged.idx.whole) {
-		err = p.corrupt(ID{}, staged.index, "is not what was written")
-	}
-	if err != nil {
-		return fmt.Errorf("verify index: %w", err)
-	}
-	entries, err := staged.idx.all()
-	if err != nil {
-		return err
-	}
-	slices.SortFunc(entries, func(a, b indexEntry) int { return cmp.Compare(a.offset, b.offset) })
-	for _, e := range entries {
-		if err := stopped(ctx, "verify pack"); err != nil {
-			return err
+	objects := make([]mergeObject, 0, kept)
+	for i, object := range m.objects {
+		if places[i] == gone {
+			continue
 		}
-		if _, err := p.read(e.id, e.offset, p.maxObject); err != nil {
-			return fmt.Errorf("verify pack: %w", err)
+		if object.base != noBase {
+			if places[object.base] == gone {
+				object.kind = uint8(m.kindOf(int32(i)))
+				object.base, object.inflate = noBase, true
+			} else {
+				object.base = places[object.base]
+			}
 		}
+		objects = append(objects, object)
 	}
-	return nil
+	clear(m.byID)
+	for o := range objects {
+		m.byID[objects[o].id] = int32(o)
+	}
+	m.objects = objects
 }

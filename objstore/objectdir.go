@@ -205,6 +205,24 @@ func (d *objectDir) newPack(name string, made time.Time) *pack {
 	return newPack(d.reading, d.packDir(), name, made)
 }
 
+// openAside opens a pack that scans and reads of the directory do not share, so that closing it disturbs none.
+func (d *objectDir) openAside(name string) *pack { return d.newPack(name, time.Time{}) }
+
+// eachIn calls f for each of ids that a pack has.
+func (d *objectDir) eachIn(name string, ids map[ID]struct{}, f func(ID)) error {
+	p := d.openAside(name)
+	entries, err := p.entries()
+	if err := errors.Join(err, p.close()); err != nil {
+		return err
+	}
+	for _, e := range entries {
+		if _, ok := ids[e.id]; ok {
+			f(e.id)
+		}
+	}
+	return nil
+}
+
 // add makes a pack known that was just renamed in, with its index.
 func (d *objectDir) add(staged *stagedPack) {
 	d.mu.Lock()

@@ -351,38 +351,3 @@ func (p *pack) baseOffset(head entryHead) (int64, error) {
 	}
 	return offset, err
 }
-
-// authorLine starts the author line of the commits by which packs of our making
-// are recognised.
-var authorLine = []byte("\nauthor " + Author + " ")
-
-// firstIsOurs reports whether the first object of the pack is a commit by [Author].
-func (p *pack) firstIsOurs() (bool, error) {
-	f, end, err := p.open()
-	if err != nil {
-		return false, err
-	}
-	c := p.cursors.get(f, end)
-	defer p.cursors.put(c)
-	ours, err := firstIsOurs(c)
-	if err != nil {
-		return false, p.explain(ID{}, c, err)
-	}
-	return ours, nil
-}
-
-func firstIsOurs(c *packCursor) (bool, error) {
-	const longestCommit = 1 << 20 // ours are far below it
-	head, err := c.entryHead(packHeadSize)
-	if err != nil || head.kind != uint8(Commit) || head.size > longestCommit {
-		return false, err
-	}
-	data, err := c.stream(head)
-	return isOurCommit(data), err
-}
-
-// isOurCommit reports whether the author of a commit is [Author].
-func isOurCommit(data []byte) bool {
-	headers, _, _ := bytes.Cut(data, []byte("\n\n"))
-	return bytes.Contains(headers, authorLine)
-}

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"path/filepath"
 	"syscall"
 	"time"
 
@@ -22,7 +21,7 @@ const (
 // once. Pin before looking for existing objects that a ref is about to reach, and release once the ref
 // has moved. Any number of pins may exist at once. If this process cannot write, Pin does nothing.
 func (s *Store) Pin(ctx context.Context) (release func(), err error) {
-	lock, err := s.lockDrop()
+	lock, err := s.temp.lock(dropLock, flock.SetPermissions(0o666))
 	if err == nil {
 		_, err = lock.TryRLockContext(ctx, lockRetry)
 	}
@@ -33,14 +32,6 @@ func (s *Store) Pin(ctx context.Context) (release func(), err error) {
 		return nil, fmt.Errorf("pin objects: %w", err)
 	}
 	return func() { _ = lock.Close() }, nil // the process's end would do it, too
-}
-
-// lockDrop is the lock that pins share.
-func (s *Store) lockDrop() (*flock.Flock, error) {
-	if err := s.temp.fs.MkdirAll(s.temp.path, 0o777); err != nil {
-		return nil, err
-	}
-	return flock.New(filepath.Join(s.temp.path, dropLock), flock.SetPermissions(0o666)), nil
 }
 
 func isUnwritable(err error) bool {

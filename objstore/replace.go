@@ -1,12 +1,58 @@
 package objstore
 
 import (
+	"context"
 	"errors"
 	"io/fs"
-	"os"
 	"slices"
 	"time"
 )
+
+// replacer puts a new pack in the place of others.
+type replacer struct {
+	files      packFiles
+	dir        *objectDir
+	packs      *packMaker
+	midx       *multiIndex
+	failpoints failpoints
+}
+
+// replacement is what a replacer did.
+type replacement struct {
+	done    bool            // false: git has its multi-pack-index locked for long, and nothing changed
+	removed map[string]bool // the packs that are gone, by name
+}
+
+// replace publishes a staged pack, or nothing if staged is nil, and removes the inputs. It calls
+// ready under git's lock of the multi-pack-index, and changes nothing if that fails. published is
+// the failpoint between the two steps.
+func (r *replacer) replace(ctx context.Context, staged *stagedPack, inputs []mergePack, ready func() error, published string) (out replacement, err error) {
+	unlock, locked, err := r.midx.lock(ctx)
+	if err != nil || !locked {
+		return replacement{}, err
+	}
+	defer unlock()
+	if err := ready(); err != nil {
+		return replacement{}, err
+	}
+	name := ""
+	if staged != nil {
+		name = staged.name
+		if err := r.packs.publish(staged, true, nil); err != nil {
+			return replacement{}, err
+		}
+	}
+	if err := r.failpoints.at(published); err != nil {
+		return replacement{}, err
+	}
+	out = replacement{done: true}
+	out.removed, err = r.removeMerged(inputs, name)
+	if staged != nil {
+		r.packs.restoreIndex(staged)
+	}
+	r.dir.drop(out.removed)
+	return out, err
+}
 
 // removeMerged removes the packs that the pack named output replaces, and returns
 // their names. It leaves those alone that somebody has taken under protection meanwhile.
@@ -24,25 +70,25 @@ import (
 // older one. A pack that git has dated anew meanwhile stays. An index that git writes later
 // and that names packs which are gone, since it has read the folder before, [Store.Merge]
 // removes when it looks next (decision 33).
-func (s *Store) removeMerged(inputs []mergePack, output string) (_ map[string]bool, err error) {
+func (r *replacer) removeMerged(inputs []mergePack, output string) (_ map[string]bool, err error) {
 	var made time.Time // of the output
 	if output != "" {
-		if made, err = s.madeOf(output); errors.Is(err, fs.ErrNotExist) {
+		if made, err = r.files.madeAt(output); errors.Is(err, fs.ErrNotExist) {
 			return nil, nil // git has taken the output away, and has its objects elsewhere
 		} else if err != nil {
 			return nil, err
 		}
 	}
 	goes := func(input mergePack) bool {
-		at, err := s.madeOf(input.name)
-		return err == nil && input.name != output && !s.isKept(input.name) &&
+		at, err := r.files.madeAt(input.name)
+		return err == nil && input.name != output && !r.files.isKept(input.name) &&
 			(output == "" || at.Unix() < made.Unix())
 	}
 	inputs = slices.DeleteFunc(slices.Clone(inputs), func(p mergePack) bool { return !goes(p) })
-	if known, err := s.clearMidx(inputs); err != nil || !known {
+	if known, err := r.midx.clear(inputs); err != nil || !known {
 		return nil, err
 	}
-	if err := s.failpoint("merge-before-removes"); err != nil {
+	if err := r.failpoints.at("merge-before-removes"); err != nil {
 		return nil, err
 	}
 	gone := make(map[string]bool)
@@ -51,50 +97,12 @@ func (s *Store) removeMerged(inputs []mergePack, output string) (_ map[string]bo
 			continue
 		}
 		gone[input.name] = true
-		// The index first: git finds packs by it, and none without its pack.
-		for _, suffix := range []string{".idx", ".rev", ".pack"} {
-			err := s.temp.fs.Remove(s.packPath(input.name, suffix))
-			if err != nil && !errors.Is(err, fs.ErrNotExist) {
-				return gone, err
-			}
+		if err := r.files.remove(input.name); err != nil {
+			return gone, err
 		}
-		if err := s.failpoint("merge-between-removes"); err != nil {
+		if err := r.failpoints.at("merge-between-removes"); err != nil {
 			return gone, err
 		}
 	}
 	return gone, nil
-}
-
-// clearMidx removes the multi-pack-index if it names one of the packs. It returns false if
-// there is one that cannot be read: any pack may be in it.
-func (s *Store) clearMidx(packs []mergePack) (bool, error) {
-	named, err := midxPacks(s.main.packDir())
-	if err != nil {
-		return false, nil //nolint:nilerr // see above
-	}
-	if len(named) > 0 {
-		s.besideMidx.Store(true)
-	}
-	if slices.ContainsFunc(packs, func(p mergePack) bool { return named[p.name] }) {
-		return true, s.removeMidx("")
-	}
-	return true, nil
-}
-
-// madeOf is the time of a pack that has an index.
-func (s *Store) madeOf(name string) (time.Time, error) {
-	if _, err := os.Stat(s.packPath(name, ".idx")); err != nil {
-		return time.Time{}, err
-	}
-	info, err := os.Stat(s.packPath(name, ".pack"))
-	if err != nil {
-		return time.Time{}, err
-	}
-	return info.ModTime(), nil
-}
-
-// isKept reports whether a pack has a .keep file.
-func (s *Store) isKept(name string) bool {
-	_, err := os.Lstat(s.packPath(name, ".keep"))
-	return err == nil
 }

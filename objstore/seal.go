@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 	"time"
 )
@@ -23,24 +22,10 @@ const (
 	sealFew = 8
 )
 
-// Seal merges the packs of this program that have any of the commits into one pack,
-// in which each object is stored once and older versions are deltas of newer ones. It skips the same
-// packs as [Store.Merge], is as safe, and does nothing while another process merges.
-//
-// With spare, it also skips packs that mostly belong to others, packs that are large
-// beside the rest, and a small number of packs: then it rewrites little more than the commits' own objects.
-func (s *Store) Seal(ctx context.Context, commits []ID, spare bool) (MergeResult, error) {
-	result, err := s.merge(ctx, func(now time.Time, _ int) ([]mergePack, int, error) { return s.chooseSeal(ctx, now, commits, spare) }, 1)
-	if err != nil {
-		return MergeResult{}, fmt.Errorf("seal packs: %w", err)
-	}
-	return result, nil
-}
-
 // chooseSeal returns the packs to make one of, and how many were looked into. One alone is
 // sealed already, unless it is of many entries and has no deltas, as one batch writes it.
-func (s *Store) chooseSeal(ctx context.Context, now time.Time, commits []ID, spare bool) (chosen []mergePack, all int, err error) {
-	packs, err := s.mergeable()
+func (c mergeChooser) chooseSeal(ctx context.Context, now time.Time, commits []ID, spare bool) (chosen []mergePack, all int, err error) {
+	packs, err := c.mergeable()
 	if err != nil {
 		return nil, 0, err
 	}
@@ -54,10 +39,10 @@ func (s *Store) chooseSeal(ctx context.Context, now time.Time, commits []ID, spa
 		if spare && (p.weight() > sealShare*int64(len(commits)) || taken > 0 && p.weight() > sealGrowth*taken) {
 			break
 		}
-		if !s.isOurs(p.name) {
+		if !c.owners.isOurs(p.name) {
 			continue
 		}
-		held, err := s.holds(p.name, commits)
+		held, err := countIn(c.owners.dir.openAside(p.name), commits)
 		if vanished(err) {
 			continue // git gc took it
 		}
@@ -77,7 +62,7 @@ func (s *Store) chooseSeal(ctx context.Context, now time.Time, commits []ID, spa
 	case len(chosen) != 1:
 		return chosen, len(packs), nil
 	}
-	plain, err := s.isPlain(chosen[0].name)
+	plain, err := isPlain(c.owners.dir.openAside(chosen[0].name))
 	if vanished(err) {
 		return nil, len(packs), nil
 	}
@@ -87,9 +72,8 @@ func (s *Store) chooseSeal(ctx context.Context, now time.Time, commits []ID, spa
 	return chosen, len(packs), err
 }
 
-// isPlain reports whether a pack has no deltas.
-func (s *Store) isPlain(name string) (plain bool, err error) {
-	p := s.openAside(name)
+// isPlain reports whether a pack has no deltas. It closes the pack.
+func isPlain(p *pack) (plain bool, err error) {
 	defer func() { err = errors.Join(err, p.close()) }()
 	f, end, err := p.open()
 	if err != nil {
@@ -117,9 +101,8 @@ func (s *Store) isPlain(name string) (plain bool, err error) {
 	return true, nil
 }
 
-// holds counts the commits that a pack has.
-func (s *Store) holds(name string, commits []ID) (held int64, err error) {
-	p := s.openAside(name)
+// countIn returns how many of the commits are in a pack. It closes the pack.
+func countIn(p *pack, commits []ID) (held int64, err error) {
 	defer func() { err = errors.Join(err, p.close()) }()
 	for _, id := range commits {
 		_, found, err := p.find(id)

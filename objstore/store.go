@@ -7,7 +7,6 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
-	"sync/atomic"
 
 	"github.com/git-smithers/git-smithers/internal/fsx"
 )
@@ -61,11 +60,20 @@ type Options struct {
 // by goroutines, and any number of processes may have a Store of the same
 // repository beside git itself.
 type Store struct {
-	opts        Options
-	cache       *cache
-	temp        *tempDir
-	main        *objectDir
-	packWriters sync.Pool // of *packWriter, for their buffers
+	opts       Options
+	cache      *cache
+	temp       *tempDir
+	main       *objectDir
+	packs      *packMaker
+	owners     *packOwners
+	midx       *multiIndex
+	failpoints failpoints
+
+	chooser  mergeChooser
+	merger   *merger
+	dropper  *dropper
+	salvager salvager
+	sweeper  *sweeper
 
 	// life is held for reading by whatever uses files, and for writing by Close.
 	life   sync.RWMutex
@@ -74,11 +82,6 @@ type Store struct {
 	alternatesOnce sync.Once
 	alternates     []*objectDir
 	alternatesErr  error
-
-	besideMidx atomic.Bool // packs were removed where git uses a multi-pack-index
-
-	foreignMu sync.Mutex
-	foreign   map[string]bool // packs that are left alone, by name: of others, most of them
 }
 
 // Open opens the store. It reads nothing until the first Get and creates nothing
@@ -98,13 +101,34 @@ func Open(opts Options) (*Store, error) {
 		opts.FS = fsx.OS{}
 	}
 	s := &Store{
-		opts:    opts,
-		cache:   newCache(opts.CacheBytes),
-		temp:    &tempDir{fs: opts.FS, path: opts.TempDir},
-		foreign: make(map[string]bool),
+		opts:       opts,
+		cache:      newCache(opts.CacheBytes),
+		temp:       &tempDir{fs: opts.FS, path: opts.TempDir},
+		failpoints: opts.Failpoint,
 	}
 	s.main = newObjectDir(opts.ObjectsDir, newReading(s.cache, opts.MaxObject))
+	files := packFiles{dir: s.main.packDir(), temp: s.temp}
+	s.packs = &packMaker{temp: s.temp, files: files, main: s.main, fsync: opts.Fsync}
+	s.owners = newPackOwners(s.main)
+	s.midx = &multiIndex{dir: files.dir, temp: s.temp}
+	s.equip(files)
 	return s, nil
+}
+
+// equip makes what looks after the packs.
+func (s *Store) equip(files packFiles) {
+	s.chooser = mergeChooser{files: files, owners: s.owners, maxBytes: s.opts.MaxMergePack}
+	s.sweeper = &sweeper{dir: s.main, files: files, packs: s.packs, owners: s.owners}
+	s.salvager = salvager{dir: s.main, files: files, packs: s.packs, failpoints: s.failpoints}
+	replacer := &replacer{files: files, dir: s.main, packs: s.packs, midx: s.midx, failpoints: s.failpoints}
+	s.merger = &merger{
+		temp: s.temp, dir: s.main, packs: s.packs, replacer: replacer,
+		midx: s.midx, sweeper: s.sweeper, failpoints: s.failpoints,
+	}
+	s.dropper = &dropper{
+		temp: s.temp, files: files, dir: s.main, owners: s.owners, packs: s.packs, replacer: replacer,
+		maxBytes: s.opts.MaxMergePack, failpoints: s.failpoints,
+	}
 }
 
 func defaultTo(value, fallback int64) int64 {
@@ -146,12 +170,71 @@ func (s *Store) Begin() *Batch {
 	return &Batch{store: s, objects: make(map[ID]int)}
 }
 
-// failpoint runs the hook of [Options.Failpoint].
-func (s *Store) failpoint(name string) error {
-	if s.opts.Failpoint == nil {
+// Get returns an object, verified against its id. It looks in packs, among loose
+// objects and in alternates. A damaged copy is an error only if there is no good one.
+func (s *Store) Get(id ID) (Kind, []byte, error) { return s.GetAtMost(id, s.opts.MaxObject) }
+
+// GetAtMost is Get for an object of at most so many bytes. A larger one is a
+// [*CorruptError], before memory is taken for it or for the bases of its deltas.
+func (s *Store) GetAtMost(id ID, most int64) (Kind, []byte, error) {
+	most = min(most, s.opts.MaxObject)
+	if o, ok := s.cache.get(cacheKey{id: id}); ok && int64(len(o.data)) <= most {
+		return o.kind, o.data, nil
+	}
+	if err := s.enter(); err != nil {
+		return 0, nil, fmt.Errorf("read object %v: %w", id, err)
+	}
+	defer s.life.RUnlock()
+	o, err := s.read(id, most)
+	if err != nil {
+		return 0, nil, err
+	}
+	s.cache.put(cacheKey{id: id}, o)
+	return o.kind, o.data, nil
+}
+
+// read looks an object of at most so many bytes up in the files of the store.
+func (s *Store) read(id ID, most int64) (object, error) {
+	if id.size != idSize {
+		return object{}, fmt.Errorf("%w: %v", ErrNotFound, id)
+	}
+	o, err := s.main.read(id, most)
+	if err == nil {
+		return o, nil
+	}
+	s.alternatesOnce.Do(s.openAlternates)
+	for _, d := range s.alternates {
+		o, otherErr := d.read(id, most)
+		if otherErr == nil {
+			return o, nil
+		}
+		if errors.Is(err, ErrNotFound) {
+			err = otherErr
+		}
+	}
+	if errors.Is(err, ErrNotFound) && s.alternatesErr != nil {
+		return object{}, fmt.Errorf("read object %v: alternates: %w", id, s.alternatesErr)
+	}
+	return object{}, err
+}
+
+func (s *Store) openAlternates() {
+	var paths []string
+	paths, s.alternatesErr = alternateDirs(s.opts.ObjectsDir)
+	for _, path := range paths {
+		s.alternates = append(s.alternates, newObjectDir(path, s.main.reading))
+	}
+}
+
+// failpoints is the hook of [Options.Failpoint]; nil does nothing.
+type failpoints func(name string) error
+
+// at runs the hook at a named point.
+func (f failpoints) at(name string) error {
+	if f == nil {
 		return nil
 	}
-	if err := s.opts.Failpoint(name); err != nil {
+	if err := f(name); err != nil {
 		return fmt.Errorf("at %s: %w", name, err)
 	}
 	return nil

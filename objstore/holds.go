@@ -5,6 +5,20 @@ import (
 	"fmt"
 )
 
+// Holds reports whether the object directory itself has an object that can be read, and not
+// only one that it borrows from.
+func (s *Store) Holds(id ID) (bool, error) {
+	if err := s.enter(); err != nil {
+		return false, fmt.Errorf("look for object %v: %w", id, err)
+	}
+	defer s.life.RUnlock()
+	_, err := s.main.read(id, s.opts.MaxObject)
+	if errors.Is(err, ErrNotFound) || errors.Is(err, ErrCorrupt) {
+		return false, nil
+	}
+	return err == nil, err
+}
+
 // Unacknowledged reports whether an object is in this repository only in packs whose .keep file a [Batch] has made and
 // not removed yet: nobody was told that the refs have moved, if they have. Merges leave such packs alone.
 func (s *Store) Unacknowledged(id ID) (bool, error) {
@@ -18,7 +32,7 @@ func (s *Store) Unacknowledged(id ID) (bool, error) {
 		if err != nil {
 			return false, err
 		}
-		kept, free, err = s.holders(packs, id)
+		kept, free, err = findHolders(packs, s.packs.files, id)
 		if vanished(err) {
 			continue // a merge or git took a pack away
 		}
@@ -36,8 +50,8 @@ func (s *Store) Unacknowledged(id ID) (bool, error) {
 	return kept, nil
 }
 
-// holders reports whether an object is in a pack with a .keep file of ours, and whether it is in one without.
-func (s *Store) holders(packs []*pack, id ID) (kept, free bool, err error) {
+// findHolders reports whether an object is in a pack with a .keep file of ours, and whether it is in one without.
+func findHolders(packs []*pack, files packFiles, id ID) (kept, free bool, err error) {
 	for _, p := range packs {
 		_, found, err := p.find(id)
 		if err != nil {
@@ -45,7 +59,7 @@ func (s *Store) holders(packs []*pack, id ID) (kept, free bool, err error) {
 		}
 		switch {
 		case !found:
-		case s.temp.isOurKeep(s.packPath(p.name, ".keep")):
+		case files.isKeptByUs(p.name):
 			kept = true
 		default:
 			free = true

@@ -16,6 +16,27 @@ const (
 	settled = 2 * time.Second
 )
 
+// mergePack is a pack that a merge may take.
+type mergePack struct {
+	name    string
+	objects int64
+	bytes   int64
+	made    time.Time // of the pack's file
+	named   bool      // by a multi-pack-index
+}
+
+// weight is the number of objects that copying the pack costs as much as.
+func (p mergePack) weight() int64 { return max(p.objects, p.bytes/objectBytes) }
+
+func tier(objects, size int64) int {
+	n := mergePack{objects: objects, bytes: size}.weight()
+	t := 0
+	for limit := int64(freshObjects); n >= limit; limit *= tierFactor {
+		t++
+	}
+	return t
+}
+
 // datedAfter is the time of a pack that was written now and replaces packs of which the
 // newest is dated newest. Of an object that is in several packs git's multi-pack-index names
 // the copy in the newest pack, by whole seconds. So an index that knows a pack and the one

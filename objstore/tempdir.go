@@ -1,6 +1,7 @@
 package objstore
 
 import (
+	"context"
 	"errors"
 	"io/fs"
 	"os"
@@ -9,7 +10,10 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
+	"syscall"
 	"time"
+
+	"github.com/gofrs/flock"
 
 	"github.com/git-smithers/git-smithers/internal/fsx"
 )
@@ -236,4 +240,52 @@ func (t *tempDir) rename(from, to string) error {
 		return t.fs.Rename(from, to)
 	}
 	return err
+}
+
+// isAlive reports whether a process with this number, in decimal, may exist. In doubt it does.
+func isAlive(pid string) bool {
+	n, err := strconv.Atoi(pid)
+	if err != nil || n <= 0 {
+		return false
+	}
+	p, err := os.FindProcess(n)
+	if err != nil {
+		return false
+	}
+	return !errors.Is(p.Signal(syscall.Signal(0)), os.ErrProcessDone)
+}
+
+// now returns the time by the clock of the file system.
+func (t *tempDir) now() (time.Time, error) {
+	clock, err := t.makeFile()
+	if err != nil {
+		return time.Time{}, err
+	}
+	info, err := clock.Stat()
+	t.remove(clock)
+	if err != nil {
+		return time.Time{}, err
+	}
+	return info.ModTime(), nil
+}
+
+// lock returns the lock of a name in the directory, not taken yet. It makes the directory.
+func (t *tempDir) lock(name string, options ...flock.Option) (*flock.Flock, error) {
+	if err := t.fs.MkdirAll(t.path, 0o777); err != nil {
+		return nil, err
+	}
+	return flock.New(filepath.Join(t.path, name), options...), nil
+}
+
+// alone calls f under the lock of a name in the directory. It waits until no other process has the lock.
+func (t *tempDir) alone(ctx context.Context, name string, f func() error) (err error) {
+	lock, err := t.lock(name)
+	if err != nil {
+		return err
+	}
+	if _, err := lock.TryLockContext(ctx, lockRetry); err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, lock.Close()) }()
+	return f()
 }

@@ -1,0 +1,205 @@
+package objstore
+
+import (
+	"cmp"
+	"errors"
+	"io/fs"
+	"os"
+	"slices"
+	"strings"
+	"time"
+)
+
+const (
+	// mergeFresh is how many packs of the lowest tier, those of single captures,
+	// are let stand before they are merged; mergeFull is the same of every other tier.
+	mergeFresh = 16
+	mergeFull  = 4
+	// freshObjects bounds the lowest tier; every next tier is tierFactor times larger.
+	// So there are at most 15 + 4·3 packs below the size where merging ends, and a byte is
+	// rewritten about twice a tier.
+	freshObjects = 128
+	tierFactor   = 8
+	// mergeMost is the number of packs, including those in a multi-pack-index, above which a merge takes
+	// packs of the index, too. It is above the usual number of the others.
+	mergeMost = 32
+	// mergeOnce is how many packs become one at once, or a mergeShare-th of them where there
+	// are very many: looking for them takes as long as merging so many. The rest is merged one
+	// lot after the other: beside a git that takes packs away all the time, a long merge never
+	// ends.
+	mergeOnce  = 64
+	mergeShare = 4
+	// objectBytes is the packed size that counts as one object, so that packs of
+	// few large objects are in the tier that their cost of copying demands.
+	objectBytes = 512
+)
+
+// mergeChooser chooses the packs that become one.
+type mergeChooser struct {
+	files    packFiles
+	owners   *packOwners
+	maxBytes int64 // packs of this size and larger ones are left alone
+}
+
+// mergeChoice returns the packs to make one of, and how many there are of our making. It leaves
+// out those that are young now. Where there are very many it returns a share-th of them.
+type mergeChoice func(now time.Time, share int) (chosen []mergePack, all int, err error)
+
+// choose returns the packs to merge, and how many there are of our making. Young ones are
+// part of neither. The packs are a share-th of all, or a few.
+func (c mergeChooser) choose(now time.Time, share int) (chosen []mergePack, all int, err error) {
+	packs, err := c.mergeable()
+	if err != nil {
+		return nil, 0, err
+	}
+	packs = withoutYoung(packs, now)
+	ours, lot := make(map[string]bool), max(mergeOnce, len(packs)/share)
+	for {
+		chosen = oneLot(planAll(packs), lot)
+		if len(chosen) < 2 {
+			return nil, len(packs), nil
+		}
+		others := make(map[string]bool)
+		for _, p := range chosen {
+			if !ours[p.name] {
+				ours[p.name] = c.owners.isOurs(p.name)
+			}
+			if !ours[p.name] {
+				others[p.name] = true
+			}
+		}
+		if len(others) == 0 {
+			return chosen, len(packs), nil
+		}
+		packs = slices.DeleteFunc(packs, func(p mergePack) bool { return others[p.name] })
+	}
+}
+
+// oneLot is those of the packs that become one first: small ones, and of those the newest,
+// since git repacks the oldest first.
+func oneLot(packs []mergePack, lot int) []mergePack {
+	if len(packs) <= lot {
+		return packs
+	}
+	slices.SortStableFunc(packs, func(a, b mergePack) int {
+		return cmp.Or(cmp.Compare(tier(a.objects, a.bytes), tier(b.objects, b.bytes)), b.made.Compare(a.made))
+	})
+	return packs[:lot]
+}
+
+// mergeable is the packs that may be merged, as far as names and sizes tell.
+func (c mergeChooser) mergeable() ([]mergePack, error) {
+	dir := c.files.dir
+	files, err := os.ReadDir(dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	named, err := midxPacks(dir)
+	if errors.Is(err, errMidx) {
+		return nil, nil // of a newer git, perhaps: any pack may be in it
+	}
+	if err != nil {
+		return nil, err
+	}
+	found, held := make(map[string]*mergePack), make(map[string]bool)
+	for _, file := range files {
+		name, suffix, ok := strings.Cut(file.Name(), ".")
+		if !ok || !strings.HasPrefix(name, "pack-") {
+			continue
+		}
+		switch suffix {
+		case "idx", "pack":
+			info, err := file.Info()
+			if errors.Is(err, fs.ErrNotExist) {
+				continue
+			}
+			if err != nil {
+				return nil, err
+			}
+			if found[name] == nil {
+				found[name] = &mergePack{name: name, named: named[name]}
+			}
+			if suffix == "idx" {
+				found[name].objects = (info.Size() - indexTableAt - indexTailSize) / indexEntrySize
+			} else {
+				found[name].bytes, found[name].made = info.Size(), info.ModTime()
+			}
+		case "rev":
+		default:
+			held[name] = true
+		}
+	}
+	return c.selectMergeable(found, held), nil
+}
+
+func (c mergeChooser) selectMergeable(found map[string]*mergePack, held map[string]bool) []mergePack {
+	c.owners.mu.Lock()
+	defer c.owners.mu.Unlock()
+	var packs []mergePack
+	for name, p := range found {
+		if held[name] || c.owners.foreign[name] || p.objects <= 0 || p.bytes == 0 || p.bytes >= c.maxBytes {
+			continue
+		}
+		// A .keep file is made before the index, so whoever sees the index but saw no
+		// .keep may have looked too early for it. Now it is there, or the refs have moved.
+		if _, err := os.Lstat(c.files.path(name, ".keep")); err == nil {
+			continue
+		}
+		packs = append(packs, *p)
+	}
+	slices.SortFunc(packs, func(a, b mergePack) int {
+		return cmp.Or(cmp.Compare(a.objects, b.objects), strings.Compare(a.name, b.name))
+	})
+	return packs
+}
+
+// planAll chooses the packs to merge: packs outside any multi-pack-index or, if there are too many
+// packs altogether, any packs. So git's index stays valid for a while.
+func planAll(packs []mergePack) []mergePack {
+	chosen := planMerge(unnamed(packs))
+	if len(chosen) < 2 && len(packs) > mergeMost {
+		chosen = planMerge(packs)
+	}
+	return chosen
+}
+
+// unnamed returns the packs that are in no multi-pack-index.
+func unnamed(packs []mergePack) []mergePack {
+	return slices.DeleteFunc(slices.Clone(packs), func(p mergePack) bool { return p.named })
+}
+
+// planMerge chooses the packs to become one: those of the lowest tier that is
+// full, and of each tier above it that the outcome would fill.
+func planMerge(packs []mergePack) []mergePack {
+	var tiers [][]mergePack
+	for _, p := range packs {
+		t := tier(p.objects, p.bytes)
+		for len(tiers) <= t {
+			tiers = append(tiers, nil)
+		}
+		tiers[t] = append(tiers[t], p)
+	}
+	var chosen []mergePack
+	var objects, size int64
+	for t, members := range tiers {
+		count, full := len(members), mergeFull
+		if t == 0 {
+			full = mergeFresh
+		}
+		if len(chosen) > 0 && tier(objects, size) <= t {
+			count++ // the outcome lands here
+		}
+		if count < full {
+			continue
+		}
+		for _, p := range members {
+			objects += p.objects
+			size += p.bytes
+		}
+		chosen = append(chosen, members...)
+	}
+	return chosen
+}

@@ -4,19 +4,18 @@ import (
 	"bytes"
 	"crypto/sha1"
 	"encoding/binary"
-	"fmt"
 	"os"
 	"path/filepath"
 	"strconv"
-	"strings"
 	"testing"
 	"time"
 
-	"github.com/go-git/go-git/v5/plumbing/format/packfile"
 	"github.com/klauspost/compress/zlib"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
+
+	"github.com/git-smithers/git-smithers/objstore/delta"
 )
 
 func someID(i int) ID { return Hash(Blob, []byte(strconv.Itoa(i))) }
@@ -132,10 +131,10 @@ func FuzzEntryHead(f *testing.F) {
 func FuzzPackEntry(f *testing.F) {
 	pack := appendEntryHead(make([]byte, packHeadSize), entryHead{kind: uint8(Blob), size: 5}, packHeadSize)
 	pack = appendStored(pack, []byte("hello"))
-	delta := makeDelta([]byte("hello"), []byte("hello, world"))
+	made := delta.Make([]byte("hello"), []byte("hello, world"))
 	at := int64(len(pack))
-	pack = appendEntryHead(pack, entryHead{kind: offsetDelta, size: int64(len(delta)), base: packHeadSize}, at)
-	pack = appendStored(pack, delta)
+	pack = appendEntryHead(pack, entryHead{kind: offsetDelta, size: int64(len(made)), base: packHeadSize}, at)
+	pack = appendStored(pack, made)
 	f.Add(pack, at)
 	f.Add(pack, int64(packHeadSize))
 	f.Fuzz(func(t *testing.T, data []byte, at int64) {
@@ -152,53 +151,6 @@ func FuzzPackEntry(f *testing.F) {
 	})
 }
 
-func FuzzDelta(f *testing.F) {
-	f.Add([]byte("hello"), makeDelta([]byte("hello"), []byte("hello, world")))
-	f.Add([]byte("0123456789abcdef"), []byte{16, 32, 0x90, 16, 0x90, 16})
-	f.Fuzz(func(t *testing.T, base, delta []byte) {
-		const limit = 1 << 16
-		out, err := applyDelta(base, delta, limit)
-		if err != nil {
-			require.ErrorIs(t, err, errDelta)
-			require.Nil(t, out)
-			return
-		}
-		require.LessOrEqual(t, len(out), limit)
-		if len(out) == 0 {
-			return // no delta of ours makes nothing
-		}
-		again, err := applyDelta(base, makeDelta(base, out), limit)
-		require.NoError(t, err)
-		require.True(t, bytes.Equal(out, again))
-		if len(out) > 0 && len(base) > 0 { // go-git has rules of its own for what is empty
-			theirs, err := packfile.PatchDelta(base, delta)
-			require.NoError(t, err)
-			require.True(t, bytes.Equal(theirs, out))
-		}
-	})
-}
-
-func TestADeltaMakesItsTarget(t *testing.T) {
-	t.Parallel()
-	rapid.Check(t, func(t *rapid.T) {
-		base := rapid.SliceOfN(rapid.Byte(), 0, 300).Draw(t, "base")
-		if rapid.Bool().Draw(t, "large") {
-			base = bytes.Repeat(append(base, 1), 500)
-		}
-		target := bytes.Clone(base)
-		for range rapid.IntRange(0, 4).Draw(t, "edits") {
-			at := rapid.IntRange(0, len(target)).Draw(t, "at")
-			gone := rapid.IntRange(0, min(30, len(target)-at)).Draw(t, "gone")
-			put := rapid.SliceOfN(rapid.Byte(), 0, 30).Draw(t, "put")
-			target = append(target[:at:at], append(put, target[at+gone:]...)...)
-		}
-		got, err := applyDelta(base, makeDelta(base, target), 1<<20)
-		if len(target) > 0 && (err != nil || !bytes.Equal(got, target)) {
-			t.Fatalf("%v", err)
-		}
-	})
-}
-
 func TestADeltaOfATreeCopiesWhatStayed(t *testing.T) {
 	t.Parallel()
 	var older, newer []TreeEntry
@@ -210,48 +162,8 @@ func TestADeltaOfATreeCopiesWhatStayed(t *testing.T) {
 		}
 		newer = append(newer, e)
 	}
-	delta := makeDelta(EncodeTree(newer), EncodeTree(older))
-	assert.Less(t, len(delta), 2*idSize+20)
-}
-
-func TestADeltaOfAPageCopiesTheRowsThatStayed(t *testing.T) {
-	t.Parallel()
-	var older, newer []byte
-	for i := range 9 {
-		row := fmt.Appendf(nil, "[%q,%q]\n", strconv.Itoa(i), strings.Repeat(strconv.Itoa(i), 100))
-		older = append(older, row...)
-		if i%2 == 0 { // the other rows went to the page that was split off
-			newer = append(newer, row...)
-		}
-	}
-	delta := makeDelta(newer, older)
-	assert.Less(t, len(delta), 4*110+40, "four rows are not in the newer page")
-	got, err := applyDelta(newer, delta, 1<<20)
-	require.NoError(t, err)
-	assert.Equal(t, older, got)
-}
-
-func TestADeltaCopiesWhatIsAlikeWithinLines(t *testing.T) {
-	t.Parallel()
-	line := func(seq int) string {
-		return fmt.Sprintf(`{"seq":%d,"timestampMs":%d,"type":"NodeFinished","nodeId":"n%d"}`+"\n", seq, 1795196864402+seq*77, seq%7)
-	}
-	base, target := line(101)+line(102), line(97)+line(98)+line(99)
-	delta := makeDelta([]byte(base), []byte(target))
-	assert.Less(t, len(delta), len(target)/2)
-	got, err := applyDelta([]byte(base), delta, 1<<20)
-	require.NoError(t, err)
-	assert.Equal(t, target, string(got))
-}
-
-// git takes a delta of fewer than four bytes for damage.
-func TestNoDeltaIsShorterThanGitTakes(t *testing.T) {
-	t.Parallel()
-	base := []byte("something")
-	delta := makeDelta(base, nil)
-	require.Less(t, len(delta), minDelta, "it makes nothing")
-	_, err := applyDelta(base, delta, 1<<20)
-	require.ErrorIs(t, err, errDelta)
+	made := delta.Make(EncodeTree(newer), EncodeTree(older))
+	assert.Less(t, len(made), 2*idSize+20)
 }
 
 // Others may have stored nothing in more bytes than its delta takes.
@@ -284,22 +196,6 @@ func TestAnEmptyObjectIsNoDelta(t *testing.T) {
 	older := set.byID[Hash(Blob, nil)]
 	require.NoError(t, d.pair(older, set.byID[Hash(Blob, newer)]))
 	assert.EqualValues(t, noBase, set.objects[older].base)
-}
-
-// Of a large base not every place is looked at.
-func TestADeltaOfALargeBaseFindsWhatMoved(t *testing.T) {
-	t.Parallel()
-	var base []byte
-	for i := range 20_000 {
-		base = fmt.Appendf(base, "[%d,%q]\n", i, strconv.Itoa(i*i))
-	}
-	half := len(base) / 2
-	target := append(append([]byte("new"), base[half:]...), base[:half]...)
-	delta := makeDelta(base, target)
-	assert.Less(t, len(delta), 1000)
-	got, err := applyDelta(base, delta, 1<<20)
-	require.NoError(t, err)
-	assert.Equal(t, target, got)
 }
 
 func TestAStreamInflatesToWhatWasDeflated(t *testing.T) {
@@ -390,13 +286,13 @@ func TestDeltasThatFormACircleAreCorrupt(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	a, b := someID(1), someID(2)
-	delta := makeDelta([]byte("x"), []byte("y"))
+	made := delta.Make([]byte("x"), []byte("y"))
 	var file bytes.Buffer
 	var w packWriter
 	require.NoError(t, w.start(&file, 2))
 	for id, base := range map[ID]ID{a: b, b: a} {
-		entry := appendEntryHead(nil, entryHead{kind: idDelta, size: int64(len(delta)), baseID: base}, w.offset)
-		require.NoError(t, w.addEntry(id, appendStored(entry, delta), nil, 0))
+		entry := appendEntryHead(nil, entryHead{kind: idDelta, size: int64(len(made)), baseID: base}, w.offset)
+		require.NoError(t, w.addEntry(id, appendStored(entry, made), nil, 0))
 	}
 	sum, err := w.finish()
 	require.NoError(t, err)

@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"context"
 	"strings"
+
+	"github.com/git-smithers/git-smithers/objstore/delta"
 )
 
 const (
@@ -171,11 +173,11 @@ func (d *deltifier) pair(older, newer int32) error {
 	if err != nil {
 		return err
 	}
-	delta := makeDelta(base.data, target.data)
-	if len(delta) < minDelta {
+	script := delta.Make(base.data, target.data)
+	if len(script) < delta.MinSize {
 		return nil
 	}
-	stream, err := d.deflate.appendSmallest(nil, delta)
+	stream, err := d.deflate.appendSmallest(nil, script)
 	if err != nil {
 		return err
 	}
@@ -183,7 +185,7 @@ func (d *deltifier) pair(older, newer int32) error {
 	if int64(len(stream))+distance >= o.length-o.head {
 		return nil
 	}
-	o.base, o.delta, o.deltaSize = newer, stream, int64(len(delta))
+	o.base, o.delta, o.deltaSize = newer, stream, int64(len(script))
 	d.raise(older)
 	return nil
 }

@@ -13,6 +13,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/git-smithers/git-smithers/objstore/delta"
 )
 
 const (
@@ -268,7 +270,7 @@ func (p *pack) readAt(c *packCursor, offset, most int64) (object, error) {
 		if held += int64(len(data)); len(chain) == maxChain || held > mostBase {
 			return object{}, errChain
 		}
-		if made, ok := deltaMakes(data); ok && made > mostHere {
+		if made, ok := delta.TargetSize(data); ok && made > mostHere {
 			return object{}, tooLarge(made, mostHere)
 		}
 		mostHere = mostBase
@@ -278,7 +280,7 @@ func (p *pack) readAt(c *packCursor, offset, most int64) (object, error) {
 		}
 	}
 	for i, step := range slices.Backward(chain) {
-		data, err := applyDelta(o.data, step.delta, mostBase)
+		data, err := delta.Apply(o.data, step.delta, mostBase)
 		if err != nil {
 			return object{}, err
 		}

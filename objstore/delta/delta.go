@@ -1,47 +1,50 @@
-package objstore
+// Package delta makes and applies git's deltas: instructions that build one sequence of bytes from
+// another, by copying ranges of it and inserting new bytes.
+package delta
 
 import "errors"
 
-var errDelta = errors.New("malformed delta")
+// ErrMalformed is returned for bytes that are not a delta of the given base.
+var ErrMalformed = errors.New("malformed delta")
 
 const (
-	// maxDeltaNumber bounds the sizes in a delta to what an int64 shift can build.
-	maxDeltaNumber = 1 << 56
-	// minDelta is the size below which git takes a delta for damage: it could only make nothing.
-	minDelta = 4
+	// maxNumber bounds the sizes in a delta to what an int64 shift can build.
+	maxNumber = 1 << 56
+	// MinSize is the size in bytes below which git takes a delta for damage: its target would be empty.
+	MinSize = 4
 	// maxInsert is the most bytes one insert instruction carries.
 	maxInsert = 127
 	// maxCopy is the most bytes one copy instruction of ours names: git's own limit.
 	maxCopy = 1 << 16
 )
 
-// applyDelta returns what delta makes of base, at most limit bytes of it. All
-// sizes and ranges are checked before memory is taken for them.
-func applyDelta(base, delta []byte, limit int64) ([]byte, error) {
-	if len(delta) < minDelta {
-		return nil, errDelta
+// Apply returns the target that delta builds from base. A target of more than limit bytes is
+// ErrMalformed. All sizes and ranges are checked before memory is taken for them.
+func Apply(base, delta []byte, limit int64) ([]byte, error) {
+	if len(delta) < MinSize {
+		return nil, ErrMalformed
 	}
-	from, rest, ok := cutDeltaNumber(delta)
+	from, rest, ok := cutNumber(delta)
 	if !ok || from != int64(len(base)) {
-		return nil, errDelta
+		return nil, ErrMalformed
 	}
-	to, instructions, ok := cutDeltaNumber(rest)
+	to, instructions, ok := cutNumber(rest)
 	if !ok || to > limit {
-		return nil, errDelta
+		return nil, ErrMalformed
 	}
 	var size int64
 	for rest := instructions; len(rest) > 0; {
 		in, after, ok := cutInstruction(rest)
 		if !ok || in.insert == nil && (in.offset > from || in.size > from-in.offset) {
-			return nil, errDelta
+			return nil, ErrMalformed
 		}
 		if size += in.size; size > to {
-			return nil, errDelta
+			return nil, ErrMalformed
 		}
 		rest = after
 	}
 	if size != to {
-		return nil, errDelta
+		return nil, ErrMalformed
 	}
 	out := make([]byte, 0, to)
 	for rest := instructions; len(rest) > 0; {
@@ -56,17 +59,17 @@ func applyDelta(base, delta []byte, limit int64) ([]byte, error) {
 	return out, nil
 }
 
-// deltaMakes is how many bytes a delta says that it makes.
-func deltaMakes(delta []byte) (int64, bool) {
-	_, rest, ok := cutDeltaNumber(delta)
+// TargetSize returns the size of the target in bytes, as the delta's head claims.
+func TargetSize(delta []byte) (int64, bool) {
+	_, rest, ok := cutNumber(delta)
 	if !ok {
 		return 0, false
 	}
-	made, _, ok := cutDeltaNumber(rest)
+	made, _, ok := cutNumber(rest)
 	return made, ok
 }
 
-// instruction copies a range of the base, or, where insert is not nil, inserts bytes.
+// instruction copies a range of the base, or, if insert is not nil, inserts bytes.
 type instruction struct {
 	insert       []byte
 	offset, size int64
@@ -107,8 +110,8 @@ func cutInstruction(b []byte) (instruction, []byte, bool) {
 	return in, b, true
 }
 
-// cutDeltaNumber splits a size from the front of a delta: seven bits a byte, the lowest first.
-func cutDeltaNumber(b []byte) (int64, []byte, bool) {
+// cutNumber splits a size from the front of a delta: seven bits a byte, the lowest first.
+func cutNumber(b []byte) (int64, []byte, bool) {
 	var n int64
 	for i, c := range b {
 		if i > 7 {
@@ -116,13 +119,13 @@ func cutDeltaNumber(b []byte) (int64, []byte, bool) {
 		}
 		n |= int64(c&0x7f) << (7 * i)
 		if c&0x80 == 0 {
-			return n, b[i+1:], n < maxDeltaNumber
+			return n, b[i+1:], n < maxNumber
 		}
 	}
 	return 0, nil, false
 }
 
-func appendDeltaNumber(out []byte, n int64) []byte {
+func appendNumber(out []byte, n int64) []byte {
 	for ; n >= 0x80; n >>= 7 {
 		out = append(out, byte(n)|0x80)
 	}

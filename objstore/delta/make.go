@@ -1,4 +1,4 @@
-package objstore
+package delta
 
 import (
 	"encoding/binary"
@@ -6,27 +6,27 @@ import (
 )
 
 const (
-	// minCopy is the length from which a copy is shorter than an insert that is deflated.
+	// minCopy is the length in bytes from which a copy is shorter than a deflated insert.
 	minCopy = 8
-	// minAligned is that of a copy at the same distance as the one before, after which the next may
-	// be found.
+	// minAligned is the length from which a copy is worth while at the same distance as the copy
+	// before: longer runs may follow.
 	minAligned = 6
-	// maxTries bounds the places of a base that are compared with one of the target.
+	// maxTries bounds the places of the base that are compared with a place of the target.
 	maxTries = 16
-	// maxPlaces is about how many places of a base are found again; of a larger one it is every so many.
+	// maxPlaces is about how many places of the base are indexed. Of a larger base only every n-th place is.
 	maxPlaces = 1 << 16
 )
 
-// makeDelta is a delta that makes target of base: their common prefix and suffix
-// are copied, and of what is between, the longest runs that are found anywhere in the
-// base. The rest is inserted. Always a valid delta, not always the shortest one.
-func makeDelta(base, target []byte) []byte {
-	out := appendDeltaNumber(nil, int64(len(base)))
-	out = appendDeltaNumber(out, int64(len(target)))
+// Make returns a delta that builds target from base. It copies their common prefix and suffix, and
+// between them the longest runs that it finds anywhere in the base. It inserts the rest. The delta is
+// valid, but not always the shortest possible.
+func Make(base, target []byte) []byte {
+	out := appendNumber(nil, int64(len(base)))
+	out = appendNumber(out, int64(len(target)))
 	prefix := commonPrefix(base, target)
 	suffix := commonSuffix(base[prefix:], target[prefix:])
 	out = appendCopy(out, 0, target[:prefix])
-	m := deltaMaker{base: base, target: target[:len(target)-suffix], done: prefix, distance: 0}
+	m := maker{base: base, target: target[:len(target)-suffix], done: prefix, distance: 0}
 	if len(m.target)-prefix >= minAligned {
 		m.index()
 	}
@@ -34,20 +34,20 @@ func makeDelta(base, target []byte) []byte {
 	return appendCopy(out, len(base)-suffix, target[len(target)-suffix:])
 }
 
-// deltaMaker finds runs of a target in a base.
-type deltaMaker struct {
+// maker finds runs of a target in a base.
+type maker struct {
 	base, target []byte
-	done         int // how much of the target is covered
-	distance     int // of the copy before: how much farther on in the base it stands
+	done         int // bytes of the target that are covered
+	distance     int // offset in the base minus offset in the target, of the copy before
 
-	step  int     // every so many places of the base are found again
-	shift int     // from a hash to an index in last
-	last  []int32 // by the hash of what stands there: the last place, and one
-	prev  []int32 // by the number of a place: the one before with the same hash, and one
+	step  int     // every step-th place of the base is indexed
+	shift int     // makes an index in last from a hash
+	last  []int32 // by hash: 1 + number of the last place with the hash; 0 for none
+	prev  []int32 // by number of a place: the same, of the place before with the same hash
 }
 
-// index makes the places of the base known.
-func (m *deltaMaker) index() {
+// index indexes the places of the base.
+func (m *maker) index() {
 	m.step = 1 + len(m.base)/maxPlaces
 	places := 0
 	if len(m.base) >= minCopy {
@@ -63,14 +63,14 @@ func (m *deltaMaker) index() {
 	}
 }
 
-// hash is an index in last for the minCopy bytes that b begins with.
-func (m *deltaMaker) hash(b []byte) uint64 {
+// hash returns the index in last of the first minCopy bytes of b.
+func (m *maker) hash(b []byte) uint64 {
 	const fibonacci = 0x9e3779b97f4a7c15
 	return binary.LittleEndian.Uint64(b) * fibonacci >> m.shift
 }
 
-// appendMiddle covers the target from done on.
-func (m *deltaMaker) appendMiddle(out []byte) []byte {
+// appendMiddle covers the rest of the target.
+func (m *maker) appendMiddle(out []byte) []byte {
 	for i := m.done; i < len(m.target); {
 		at, run := m.find(i)
 		if run == 0 {
@@ -88,8 +88,8 @@ func (m *deltaMaker) appendMiddle(out []byte) []byte {
 	return appendInsert(out, m.target[m.done:])
 }
 
-// find is the longest run of the base that the target goes on with at i; 0 for none that is worth a copy.
-func (m *deltaMaker) find(i int) (at, run int) {
+// find returns the longest run in the base that the target continues with at i. The run is 0 if none is worth a copy.
+func (m *maker) find(i int) (at, run int) {
 	rest := m.target[i:]
 	if aligned := i + m.distance; aligned >= 0 && aligned < len(m.base) {
 		if n := commonPrefix(m.base[aligned:], rest); n >= minAligned {
@@ -120,8 +120,8 @@ func appendInsert(out, data []byte) []byte {
 	return out
 }
 
-// appendCopy covers data, which stands in the base at offset; what is too short
-// for a copy, or too far for its four bytes of offset, is inserted.
+// appendCopy covers data by a copy from offset in the base. Data that is too short for a copy, or
+// too far for the four bytes of an offset, is inserted.
 func appendCopy(out []byte, offset int, data []byte) []byte {
 	if len(data) < minAligned || int64(offset)+int64(len(data)) >= 1<<32 {
 		return appendInsert(out, data)

@@ -1,7 +1,6 @@
 package smithers
 
 import (
-	"cmp"
 	"slices"
 
 	"github.com/git-smithers/git-smithers/peer/smithers/source"
@@ -16,8 +15,7 @@ type shape struct {
 	Nodes   listShape            `json:"nodes,omitzero"`
 	Outputs map[string]listShape `json:"outputs,omitempty"` // by table
 	Loops   listShape            `json:"ralph,omitzero"`
-	Keys    []layoutKey          `json:"keys,omitzero"`    // in place of the layout's
-	Values  map[string]string    `json:"values,omitempty"` // of members of outputs that are no tables
+	Keys    []layoutKey          `json:"keys,omitzero"` // in place of the layout's
 	Bare    *bool                `json:"bareInput,omitempty"`
 	// Texts are those of the four that are not said by all this: "nodes", "outputs", "ralph", "input".
 	Texts map[string]string `json:"texts,omitempty"`
@@ -26,7 +24,7 @@ type shape struct {
 // isZero reports whether the snapshot is exactly as predicted.
 func (s *shape) isZero() bool {
 	return s.RunID == "" && s.Nodes.isZero() && len(s.Outputs) == 0 && s.Loops.isZero() && s.Keys == nil &&
-		len(s.Values) == 0 && s.Bare == nil && len(s.Texts) == 0
+		s.Bare == nil && len(s.Texts) == 0
 }
 
 func (s *shape) bareInput(l layout) bool {
@@ -228,31 +226,13 @@ func (s *shape) shapeOutputs(run, text string, r *reading, w snapshot.Whole, sig
 		}
 	}
 	if size <= len(text) {
-		if s.shapeValues(r.keys, signals, l); fits() {
-			return
-		}
-		s.Values, s.Keys = nil, r.keys
 		if fits() {
 			return
 		}
-	}
-	s.Values, s.Keys, s.Outputs = nil, nil, nil
-	s.keep("outputs", text)
-}
-
-// shapeValues notes the members of outputs that are no tables where they are not those of the layout.
-func (s *shape) shapeValues(keys []layoutKey, signals []signalSeq, l layout) {
-	actual := make(map[string]string, len(keys))
-	for _, key := range keys {
-		actual[key.Name] = key.Value
-	}
-	for _, key := range s.keysFor(l, nil) {
-		value := cmp.Or(key.Value, horizon(signals))
-		if now := actual[key.Name]; !key.isTable() && key.Of == "" && now != "" && now != value {
-			if s.Values == nil {
-				s.Values = make(map[string]string)
-			}
-			s.Values[key.Name] = now
+		if s.Keys = r.keys; fits() {
+			return
 		}
 	}
+	s.Keys, s.Outputs = nil, nil
+	s.keep("outputs", text)
 }

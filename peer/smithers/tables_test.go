@@ -30,7 +30,10 @@ func TestWhatSmithersWritesIsPredictedButForFewColumns(t *testing.T) {
 	failed := dbrow.Override{Key: `["flaky",0,1]`, Value: `{"error_json":"{\"name\":\"Error\",\"message\":\"flaky boom on first attempt\",` +
 		`\"stack\":\"Error: flaky boom on first attempt\\n    at children (/home/dev/project/workflow.tsx:27:181)` +
 		`\\n    at run (node:async_hooks:144:29)\\n    at run (node:async_hooks:144:29)\"}"}`}
-	static := dbrow.Override{Key: `["p1",0,1]`, Value: `{"meta_json":{"edit":[9,313,"static\",\"prompt\":null,\"staticPayload\":{\"body\":\"static one\"}"]}}`}
+	static := dbrow.Override{Key: `["p1",0,1]`, Value: `{"meta_json":"{\"kind\":\"static\",\"prompt\":null,\"staticPayload\":{\"body\":\"static one\"},` +
+		`\"label\":null,\"outputTable\":\"report\",\"needsApproval\":false,\"retries\":null,\"timeoutMs\":null,\"heartbeatTimeoutMs\":null,` +
+		`\"lastHeartbeat\":null,\"agentId\":null,\"agentModel\":null,\"agentEngine\":null,\"agentResume\":null,\"agentConversation\":null,` +
+		`\"resumedFromSession\":null,\"resumedFromConversation\":false,\"hijackHandoff\":null}"}`}
 
 	require.Equal(t, map[string][]dbrow.Override{
 		tableRuns:     {config},

@@ -225,7 +225,7 @@ func (s *shape) outputPieces(run string, outputs []snapshot.Output, signals []si
 	}
 	keys := s.keysFor(l, tables)
 	for _, key := range keys {
-		size += len(key.Name) + len(`"":,`) + len(key.Value) + len(s.Values[key.Name]) + sizeOf(tables[cmp.Or(key.Of, key.Name)])
+		size += len(key.Name) + len(`"":,`) + len(key.Value) + sizeOf(tables[cmp.Or(key.Of, key.Name)])
 	}
 	pieces = func(yield func([]byte) bool) {
 		before := byte('{')
@@ -234,8 +234,7 @@ func (s *shape) outputPieces(run string, outputs []snapshot.Output, signals []si
 				return
 			}
 			before = ','
-			value, stored := s.Values[key.Name]
-			if !stored && (key.isTable() || key.Of != "") {
+			if key.isTable() || key.Of != "" {
 				for piece := range arrayPieces(tables[cmp.Or(key.Of, key.Name)]) {
 					if !yield(piece) {
 						return
@@ -243,10 +242,7 @@ func (s *shape) outputPieces(run string, outputs []snapshot.Output, signals []si
 				}
 				continue
 			}
-			if !stored {
-				value = cmp.Or(key.Value, horizon(signals))
-			}
-			if !yield([]byte(value)) {
+			if !yield([]byte(cmp.Or(key.Value, horizon(signals)))) {
 				return
 			}
 		}

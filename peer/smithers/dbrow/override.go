@@ -19,9 +19,8 @@ import (
 // a JSON array; its value is null for a predicted row that is not there, or an object with the
 // columns whose values are not as predicted: numbers and null as they are, text as a string,
 // {"real":"…"}, {"blob":"<base64>"}, {"bytes":"<base64>"} for text that is not UTF-8,
-// {"root":["…","…"]} for text that holds the root's path between these parts, and
-// {"edit":[head,tail,"…"]} for the predicted text with something else between its first head and
-// last tail bytes. A row that is not predicted has the columns that are not NULL, less those of the key.
+// and {"root":["…","…"]} for text that holds the root's path between these parts. A row that is
+// not predicted has the columns that are not NULL, less those of the key.
 //
 // The key of a row of a table without a primary key is its place among the run's, in an array; those of
 // rows with the same key, which NULL allows, have {"place":n} at their end from the second on.
@@ -89,21 +88,16 @@ func differences(table source.Table, actual keyedRow, predicted source.Row, know
 			b = append(b, ',')
 		}
 		b = append(page.AppendString(b, c.Name), ':')
-		b = appendDifference(b, table.Name, c.Name, before, v, at)
+		b = appendColumn(b, table.Name, c.Name, v, at)
 	}
 	return string(append(b, '}')), nil
 }
 
-func appendDifference(b []byte, table, column string, before, v source.Value, at Root) []byte {
-	paths, isJSON := pathColumn(table, column)
-	var ok bool
-	if paths {
-		b, ok = at.appendRooted(b, v, isJSON)
-	} else {
-		b, ok = appendEdit(b, before, v)
-	}
-	if ok {
-		return b
+func appendColumn(b []byte, table, column string, v source.Value, at Root) []byte {
+	if paths, isJSON := pathColumn(table, column); paths {
+		if rooted, ok := at.appendRooted(b, v, isJSON); ok {
+			return rooted
+		}
 	}
 	return appendValue(b, v)
 }

@@ -61,7 +61,7 @@ type valueReader struct {
 	json bool // the column is one of JSON with paths in it
 }
 
-// read is the inverse of appendValue, appendRooted and appendEdit.
+// read is the inverse of appendValue and appendRooted, and reads the edits that earlier versions wrote.
 func (r valueReader) read(raw json.RawMessage, predicted source.Value) (source.Value, error) {
 	if len(raw) == 0 {
 		return source.Value{}, errNotValue
@@ -103,41 +103,8 @@ func (r valueReader) readTagged(raw json.RawMessage, predicted source.Value) (so
 	return source.Value{}, errNotValue
 }
 
-// minEdit is the fewest bytes that an edit must save.
-const minEdit = 64
-
-// appendEdit appends {"edit":[head,tail,text]}, which replaces what is between the first head and
-// the last tail bytes of the predicted text, where that is much shorter than the text itself.
-func appendEdit(b []byte, predicted, actual source.Value) (_ []byte, ok bool) {
-	from, to := predicted.Bytes, actual.Bytes
-	if predicted.Kind != source.Text || actual.Kind != source.Text || !utf8.ValidString(to) || !utf8.ValidString(from) {
-		return b, false
-	}
-	most := min(len(from), len(to))
-	head := 0
-	for head < most && from[head] == to[head] {
-		head++
-	}
-	for head > 0 && head < len(to) && !utf8.RuneStart(to[head]) {
-		head--
-	}
-	tail := 0
-	for tail < most-head && from[len(from)-1-tail] == to[len(to)-1-tail] {
-		tail++
-	}
-	for tail > 0 && !utf8.RuneStart(to[len(to)-tail]) {
-		tail--
-	}
-	if head+tail < minEdit || head+tail < len(to)/2 {
-		return b, false
-	}
-	b = append(b, `{"edit":[`...)
-	b = append(strconv.AppendInt(b, int64(head), 10), ',')
-	b = append(strconv.AppendInt(b, int64(tail), 10), ',')
-	b = page.AppendString(b, to[head:len(to)-tail])
-	return append(b, "]}"...), true
-}
-
+// readEdit reads {"edit":[head,tail,text]}, which earlier versions wrote: the predicted text with another text between its
+// first head and last tail bytes.
 func readEdit(edit []json.RawMessage, predicted source.Value) (source.Value, error) {
 	var head, tail int
 	var text string

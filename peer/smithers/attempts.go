@@ -1,13 +1,13 @@
 package smithers
 
 import (
-	"encoding/json"
 	"strconv"
 	"strings"
 
-	"github.com/git-smithers/git-smithers/objstore/page"
 	"github.com/git-smithers/git-smithers/peer/smithers/dbrow"
+	"github.com/git-smithers/git-smithers/peer/smithers/jsonobject"
 	"github.com/git-smithers/git-smithers/peer/smithers/source"
+	"github.com/git-smithers/git-smithers/peer/smithers/tree"
 	"github.com/git-smithers/git-smithers/snapshot"
 )
 
@@ -74,13 +74,13 @@ func errorText(row source.Row) string {
 	if !ok {
 		return ""
 	}
-	members, err := membersOf([]byte(text))
+	members, err := jsonobject.Parse([]byte(text))
 	if err != nil {
 		return text
 	}
-	name, message := memberText(members, "code"), memberText(members, "message")
+	name, message := jsonobject.TextOf(members, "code"), jsonobject.TextOf(members, "message")
 	if name == "" {
-		name = memberText(members, "name")
+		name = jsonobject.TextOf(members, "name")
 	}
 	switch {
 	case message == "":
@@ -120,17 +120,17 @@ func (f *facts) predictAttempts() []source.Row {
 		row := f.predictAttempt(a)
 		task := tasks[a.NodeID]
 		if task == nil {
-			task = new(element)
+			task = new(tree.Element)
 		}
 		w, waits := waits[snapshot.AttemptKey(a.NodeID, a.Iteration, a.Attempt)]
 		switch {
 		case waits && w.Kind == snapshot.WaitTimer:
-			row["meta_json"] = dbrow.Text(task.timerMeta(w))
+			row["meta_json"] = dbrow.Text(timerMeta(task, w))
 		case waits:
-			row["meta_json"] = dbrow.Text(task.waitMeta(w, signals))
+			row["meta_json"] = dbrow.Text(waitMeta(task, w, signals))
 		default:
 			row["jj_cwd"] = dbrow.Text(dbrow.RootMark)
-			row["meta_json"] = dbrow.Text(task.meta(nodes[snapshot.Key(a.NodeID, a.Iteration)]))
+			row["meta_json"] = dbrow.Text(computeMeta(task, nodes[snapshot.Key(a.NodeID, a.Iteration)]))
 		}
 		rows = append(rows, row)
 	}
@@ -150,58 +150,23 @@ func (f *facts) predictAttempt(a snapshot.Attempt) source.Row {
 	return row
 }
 
-// tasks are the elements with ids of the newest rendered tree.
-func (f *facts) tasks() map[string]*element {
-	found := map[string]*element{}
+// tasks returns the elements with ids of the newest rendered tree.
+func (f *facts) tasks() map[string]*tree.Element {
 	if len(f.Frames) == 0 {
-		return found
+		return map[string]*tree.Element{}
 	}
-	var workflow *element
-	if json.Unmarshal([]byte(f.Frames[len(f.Frames)-1].Tree), &workflow) == nil {
-		workflow.tasks(found)
-	}
-	return found
+	return tree.Parse(f.Frames[len(f.Frames)-1].Tree).ByID()
 }
 
-func (e *element) tasks(found map[string]*element) {
-	if e == nil {
-		return
-	}
-	if id := e.Props["id"]; id != "" {
-		found[id] = e
-	}
-	for _, child := range e.Children {
-		child.tasks(found)
-	}
-}
-
-// number is a prop that is a number, as JSON.
-func (e *element) number(prop string) string {
-	if n, err := strconv.ParseInt(e.Props[prop], 10, 64); err == nil {
-		return strconv.FormatInt(n, 10)
-	}
-	return "null"
-}
-
-// text is a prop as JSON.
-func (e *element) text(prop string) string {
-	if s := e.Props[prop]; s != "" {
-		return quoted(s)
-	}
-	return "null"
-}
-
-func quoted(s string) string { return string(page.AppendString(nil, s)) }
-
-// meta is the meta_json of a computed task.
-func (e *element) meta(n snapshot.Node) string {
+// computeMeta is the meta_json of a computed task.
+func computeMeta(e *tree.Element, n snapshot.Node) string {
 	label := "null"
 	if n.Label != nil {
-		label = quoted(*n.Label)
+		label = jsonobject.Quote(*n.Label)
 	}
-	return `{"kind":"compute","prompt":null,"staticPayload":null,"label":` + label + `,"outputTable":` + quoted(n.OutputTable) +
-		`,"needsApproval":` + strconv.FormatBool(e.Props["needsApproval"] == "true") + `,"retries":` + e.number("retries") +
-		`,"timeoutMs":` + e.number("timeoutMs") + `,"heartbeatTimeoutMs":` + e.number("heartbeatTimeoutMs") +
+	return `{"kind":"compute","prompt":null,"staticPayload":null,"label":` + label + `,"outputTable":` + jsonobject.Quote(n.OutputTable) +
+		`,"needsApproval":` + strconv.FormatBool(e.Props["needsApproval"] == "true") + `,"retries":` + e.Number("retries") +
+		`,"timeoutMs":` + e.Number("timeoutMs") + `,"heartbeatTimeoutMs":` + e.Number("heartbeatTimeoutMs") +
 		`,"lastHeartbeat":null,"agentId":null,"agentModel":null,"agentEngine":null,"agentResume":null,"agentConversation":null` +
 		`,"resumedFromSession":null,"resumedFromConversation":false,"hijackHandoff":null}`
 }

@@ -9,7 +9,9 @@ import (
 	"strings"
 
 	"github.com/git-smithers/git-smithers/objstore/page"
+	"github.com/git-smithers/git-smithers/peer/smithers/jsonobject"
 	"github.com/git-smithers/git-smithers/peer/smithers/source"
+	"github.com/git-smithers/git-smithers/peer/smithers/tree"
 	"github.com/git-smithers/git-smithers/snapshot"
 )
 
@@ -23,10 +25,10 @@ const (
 // readContents takes the state out of the texts of a snapshot: nodes, outputs (each row once,
 // under the table's first name, without runId, nodeId and iteration; __smithersProvenanceSeq
 // stays), loops, and the input without runId. Node states that we do not have become pending.
-// tree is the rendered tree, canonical, "" for none: needs and loops of the nodes come from it.
+// rendered is the rendered tree, canonical, "" for none: needs and loops of the nodes come from it.
 // What cannot be a state wraps source.ErrDamaged, and what is beyond the limits snapshot.ErrLimit.
-func readContents(c source.Contents, tree string, limits snapshot.Limits) (snapshot.Whole, error) {
-	r, err := readSnapshot(c, tree, limits)
+func readContents(c source.Contents, rendered string, limits snapshot.Limits) (snapshot.Whole, error) {
+	r, err := readSnapshot(c, rendered, limits)
 	if err != nil {
 		return snapshot.Whole{}, err
 	}
@@ -34,12 +36,12 @@ func readContents(c source.Contents, tree string, limits snapshot.Limits) (snaps
 }
 
 // readSnapshot is readContents, with what else the texts say.
-func readSnapshot(c source.Contents, tree string, limits snapshot.Limits) (*reading, error) {
+func readSnapshot(c source.Contents, rendered string, limits snapshot.Limits) (*reading, error) {
 	r, err := parseContents(c, limits)
 	if err != nil {
 		return nil, err
 	}
-	return r, placeNodes(r.whole.Nodes, places(tree))
+	return r, tree.PlaceNodes(r.whole.Nodes, tree.Places(rendered))
 }
 
 // reading is what the texts of a snapshot say.
@@ -105,7 +107,7 @@ func eachRow(array []byte, limits snapshot.Limits, use func(row []byte) (key str
 	}
 	rows := []rowText{}
 	seen := make(map[string]bool)
-	for row := range elements(array) {
+	for row := range jsonobject.Elements(array) {
 		if row[0] != '{' {
 			return nil, notState("row %d is no object", len(rows))
 		}
@@ -129,9 +131,9 @@ func (r *reading) readNodes(text []byte, limits snapshot.Limits) (err error) {
 	r.whole.Nodes = []snapshot.Node{}
 	r.nodes, err = eachRow(text, limits, func(row []byte) (string, error) {
 		var n snapshot.Node
-		for m := range members(row) {
+		for m := range jsonobject.Members(row) {
 			if err := readNodeMember(&n, m); err != nil {
-				return "", fmt.Errorf("%s: %w", m.name, err)
+				return "", fmt.Errorf("%s: %w", m.Name, err)
 			}
 		}
 		switch {
@@ -147,28 +149,28 @@ func (r *reading) readNodes(text []byte, limits snapshot.Limits) (err error) {
 	return err
 }
 
-func readNodeMember(n *snapshot.Node, m member) (err error) {
+func readNodeMember(n *snapshot.Node, m jsonobject.Member) (err error) {
 	var text *string
-	switch m.name {
+	switch m.Name {
 	case "nodeId":
-		text, err = readText(m.value)
+		text, err = readText(m.Value)
 		n.NodeID = orEmpty(text)
 	case "iteration":
-		n.Iteration, err = readCount(m.value)
+		n.Iteration, err = readCount(m.Value)
 	case "state":
-		text, err = readText(m.value)
+		text, err = readText(m.Value)
 		n.State = snapshot.NodeState(orEmpty(text))
 	case "lastAttempt":
 		n.LastAttempt = nil
-		if !isNull(m.value) {
+		if !jsonobject.IsNull(m.Value) {
 			n.LastAttempt = new(int)
-			*n.LastAttempt, err = readCount(m.value)
+			*n.LastAttempt, err = readCount(m.Value)
 		}
 	case "outputTable":
-		text, err = readText(m.value)
+		text, err = readText(m.Value)
 		n.OutputTable = orEmpty(text)
 	case "label":
-		n.Label, err = readText(m.value)
+		n.Label, err = readText(m.Value)
 	}
 	return err
 }
@@ -187,12 +189,12 @@ func ourState(s snapshot.NodeState) snapshot.NodeState {
 // readText reads a string or null.
 func readText(value []byte) (*string, error) {
 	switch {
-	case isNull(value):
+	case jsonobject.IsNull(value):
 		return nil, nil
-	case !isString(value):
+	case !jsonobject.IsString(value):
 		return nil, errors.New("not a string")
 	}
-	return new(unquote(value)), nil
+	return new(jsonobject.Unquote(value)), nil
 }
 
 func orEmpty(s *string) string {
@@ -205,7 +207,7 @@ func orEmpty(s *string) string {
 // readCount reads an integer from 0 to 2^53 - 1; null is 0.
 func readCount(value []byte) (int, error) {
 	const most = 1<<53 - 1
-	if isNull(value) {
+	if jsonobject.IsNull(value) {
 		return 0, nil
 	}
 	n, err := strconv.Atoi(string(value))
@@ -219,20 +221,20 @@ func (r *reading) readLoops(text []byte, limits snapshot.Limits) (err error) {
 	r.whole.Loops = []snapshot.Loop{}
 	r.loops, err = eachRow(text, limits, func(row []byte) (string, error) {
 		var l snapshot.Loop
-		for m := range members(row) {
+		for m := range jsonobject.Members(row) {
 			var err error
-			switch m.name {
+			switch m.Name {
 			case "ralphId":
 				var id *string
-				id, err = readText(m.value)
+				id, err = readText(m.Value)
 				l.RalphID = orEmpty(id)
 			case "iteration":
-				l.Iteration, err = readCount(m.value)
+				l.Iteration, err = readCount(m.Value)
 			case "done":
-				l.Done = string(m.value) == "true" || string(m.value) == "1"
+				l.Done = string(m.Value) == "true" || string(m.Value) == "1"
 			}
 			if err != nil {
-				return "", fmt.Errorf("%s: %w", m.name, err)
+				return "", fmt.Errorf("%s: %w", m.Name, err)
 			}
 		}
 		if l.RalphID == "" {
@@ -248,11 +250,11 @@ func (r *reading) readLoops(text []byte, limits snapshot.Limits) (err error) {
 func (r *reading) readInput(text []byte, _ snapshot.Limits) error {
 	r.whole.Input = text
 	r.bare = true
-	for m := range members(text) {
-		if m.name != "runId" || !isString(m.value) {
+	for m := range jsonobject.Members(text) {
+		if m.Name != "runId" || !jsonobject.IsString(m.Value) {
 			break
 		}
-		run := unquote(m.value)
+		run := jsonobject.Unquote(m.Value)
 		if rest, ok := bytes.CutPrefix(text, page.AppendString([]byte(`{"runId":`), run)); ok {
 			if rest, ok = cutHead(rest); ok {
 				r.whole.Input, r.bare = rest, false

@@ -14,6 +14,7 @@ import (
 
 	"github.com/git-smithers/git-smithers/objstore/objstoretest"
 	"github.com/git-smithers/git-smithers/peer/smithers/source"
+	"github.com/git-smithers/git-smithers/peer/smithers/tree"
 	"github.com/git-smithers/git-smithers/snapshot"
 )
 
@@ -155,6 +156,23 @@ func TestEverySnapshotOfSmithersComesBackByteForByte(t *testing.T) {
 		require.NoError(t, err)
 		requireBack(t, s, first, own, layout{})
 	}
+}
+
+func TestNeedsOfTheWorkflowThatTheDatabasesWereMadeWith(t *testing.T) {
+	t.Parallel()
+	run := snapshotsOf(t, "run-a")
+	assert.Equal(t, map[string]tree.Place{
+		"plan":      {},
+		"flaky":     {Needs: []string{"plan"}},
+		"p1":        {Needs: []string{"flaky"}},
+		"p2":        {Needs: []string{"flaky"}},
+		"p3":        {Needs: []string{"flaky"}},
+		"write":     {Needs: []string{"p1", "p2", "p3"}, RalphID: "refine"},
+		"verify":    {Needs: []string{"write"}, RalphID: "refine"},
+		"ship":      {Needs: []string{"verify"}},
+		"wait-ping": {Needs: []string{"ship"}},
+		"final":     {Needs: []string{"wait-ping"}},
+	}, tree.Places(run[len(run)-1].tree))
 }
 
 // What is not as predicted is the order of rows in a few frames, and who a fork's seed was made of.

@@ -7,6 +7,7 @@ import (
 	"strconv"
 
 	"github.com/git-smithers/git-smithers/peer/smithers/dbrow"
+	"github.com/git-smithers/git-smithers/peer/smithers/jsonobject"
 	"github.com/git-smithers/git-smithers/peer/smithers/source"
 	"github.com/git-smithers/git-smithers/snapshot"
 )
@@ -25,22 +26,22 @@ func eventOf(row source.Row, run, workflow string, frames map[int64]frameFacts) 
 	at, _ := dbrow.ColumnNumber(row, "timestamp_ms")
 	kind, _ := dbrow.ColumnText(row, "type")
 	e = snapshot.Event{Seq: seq, Type: kind, AtMs: at, Payload: json.RawMessage("{}")}
-	members, err := takenMembers(dbrow.ColumnJSON(row, "payload_json"))
-	if err != nil || twice(members) {
+	members, err := jsonobject.Read(dbrow.ColumnJSON(row, "payload_json"))
+	if err != nil || jsonobject.HasTwice(members) {
 		return e, true
 	}
-	stripped := slices.DeleteFunc(slices.Clone(members), func(m member) bool {
-		switch m.name {
+	stripped := slices.DeleteFunc(slices.Clone(members), func(m jsonobject.Member) bool {
+		switch m.Name {
 		case "type", "seq", "timestampMs", seqMember:
 			return true
 		case "runId":
-			return string(m.value) == quoted(run)
+			return string(m.Value) == jsonobject.Quote(run)
 		case "correlation":
-			return correlated(kind) && string(m.value) == correlation(members, run, workflow)
+			return correlated(kind) && string(m.Value) == correlation(members, run, workflow)
 		}
-		return string(m.value) == predictedHash(kind, m.name, members, frames)
+		return string(m.Value) == predictedHash(kind, m.Name, members, frames)
 	})
-	e.Payload = objectOf(stripped)
+	e.Payload = jsonobject.Join(stripped)
 	return e, true
 }
 
@@ -55,12 +56,12 @@ func isEvent(row source.Row) bool {
 // samePayload reports whether a row of _smithers_events says what an event of the run does, less what is predicted.
 func samePayload(e snapshot.Event, row source.Row) bool {
 	said := func(payload json.RawMessage) string {
-		all, err := takenMembers(payload)
+		all, err := jsonobject.Read(payload)
 		if err != nil {
 			return ""
 		}
-		return string(objectOf(slices.DeleteFunc(all, func(m member) bool {
-			switch m.name {
+		return string(jsonobject.Join(slices.DeleteFunc(all, func(m jsonobject.Member) bool {
+			switch m.Name {
 			case "type", "seq", "timestampMs", seqMember, "runId", "correlation", hashMember(e.Type):
 				return true
 			}
@@ -76,12 +77,12 @@ func numbered(e snapshot.Event, next int64) snapshot.Event {
 	if e.Seq == next {
 		return e
 	}
-	members, err := takenMembers(e.Payload)
+	members, err := jsonobject.Read(e.Payload)
 	if err != nil {
 		return e
 	}
-	members = slices.DeleteFunc(members, func(m member) bool { return m.name == seqMember })
-	e.Payload = objectOf(append(members, newMember(seqMember, strconv.FormatInt(e.Seq, 10))))
+	members = slices.DeleteFunc(members, func(m jsonobject.Member) bool { return m.Name == seqMember })
+	e.Payload = jsonobject.Join(append(members, jsonobject.NewMember(seqMember, strconv.FormatInt(e.Seq, 10))))
 	return e
 }
 
@@ -110,49 +111,12 @@ func keptSeq(e snapshot.Event) (seq int64, ok bool) {
 	if !bytes.Contains(e.Payload, []byte(seqMember)) {
 		return 0, false
 	}
-	members, err := takenMembers(e.Payload)
+	members, err := jsonobject.Read(e.Payload)
 	if err != nil {
 		return 0, false
 	}
-	seq, err = strconv.ParseInt(memberRaw(members, seqMember), 10, 64)
+	seq, err = strconv.ParseInt(jsonobject.RawOf(members, seqMember), 10, 64)
 	return seq, err == nil && seq >= 0 && seq <= dbrow.MaxTime
-}
-
-// twice reports whether a name comes twice.
-func twice(members []member) bool {
-	seen := make(map[string]bool, len(members))
-	for _, m := range members {
-		if seen[m.name] {
-			return true
-		}
-		seen[m.name] = true
-	}
-	return false
-}
-
-func objectOf(members []member) json.RawMessage {
-	size := len("{}")
-	for _, m := range members {
-		size += len(m.text) + len(",")
-	}
-	b := append(make([]byte, 0, size), '{')
-	for i, m := range members {
-		if i > 0 {
-			b = append(b, ',')
-		}
-		b = append(b, m.text...)
-	}
-	return append(b, '}')
-}
-
-// memberRaw is the text of a member; "" for none.
-func memberRaw(members []member, name string) string {
-	for _, m := range members {
-		if m.name == name {
-			return string(m.value)
-		}
-	}
-	return ""
 }
 
 // correlated reports whether events of a type say what they belong to: those that the engine itself emits.
@@ -165,22 +129,22 @@ func correlated(kind string) bool {
 }
 
 // correlation is the member by which an event says what it belongs to.
-func correlation(members []member, run, workflow string) string {
-	all := []member{newMember("runId", quoted(run)), newMember("workflowName", quoted(workflow))}
+func correlation(members []jsonobject.Member, run, workflow string) string {
+	all := []jsonobject.Member{jsonobject.NewMember("runId", jsonobject.Quote(run)), jsonobject.NewMember("workflowName", jsonobject.Quote(workflow))}
 	for _, name := range []string{"nodeId", "iteration", "attempt"} {
-		if value := memberRaw(members, name); value != "" {
-			all = append(all, newMember(name, value))
+		if value := jsonobject.RawOf(members, name); value != "" {
+			all = append(all, jsonobject.NewMember(name, value))
 		}
 	}
-	return string(objectOf(all))
+	return string(jsonobject.Join(all))
 }
 
 // predictedHash is the value of a member that is the hash of a frame; "" for any other.
-func predictedHash(kind, name string, members []member, frames map[int64]frameFacts) string {
+func predictedHash(kind, name string, members []jsonobject.Member, frames map[int64]frameFacts) string {
 	if name == "" || hashMember(kind) != name {
 		return ""
 	}
-	n, err := strconv.ParseInt(memberRaw(members, "frameNo"), 10, 64)
+	n, err := strconv.ParseInt(jsonobject.RawOf(members, "frameNo"), 10, 64)
 	frame, known := frames[n]
 	hash := frame.ContentHash
 	if name == "xmlHash" {
@@ -189,7 +153,7 @@ func predictedHash(kind, name string, members []member, frames map[int64]frameFa
 	if err != nil || !known || hash == "" {
 		return ""
 	}
-	return quoted(hash)
+	return jsonobject.Quote(hash)
 }
 
 // hashMember is the member with the hash that events of a type have; "" where they have none.
@@ -205,22 +169,22 @@ func hashMember(kind string) string {
 
 // payloadOf is the payload_json of an event.
 func (f *facts) payloadOf(e snapshot.Event, frames map[int64]frameFacts) string {
-	kept, err := takenMembers(e.Payload)
+	kept, err := jsonobject.Read(e.Payload)
 	if err != nil {
 		return ""
 	}
-	has := func(name string) bool { return memberRaw(kept, name) != "" }
-	all := []member{newMember("type", quoted(e.Type))}
+	has := func(name string) bool { return jsonobject.RawOf(kept, name) != "" }
+	all := []jsonobject.Member{jsonobject.NewMember("type", jsonobject.Quote(e.Type))}
 	if !has("runId") {
-		all = append(all, newMember("runId", quoted(f.Run.ID)))
+		all = append(all, jsonobject.NewMember("runId", jsonobject.Quote(f.Run.ID)))
 	}
-	tail := []member{newMember("timestampMs", strconv.FormatInt(e.AtMs, 10))}
+	tail := []jsonobject.Member{jsonobject.NewMember("timestampMs", strconv.FormatInt(e.AtMs, 10))}
 	if correlated(e.Type) && !has("correlation") {
-		tail = append(tail, newMember("correlation", correlation(kept, f.Run.ID, f.Run.Workflow)))
+		tail = append(tail, jsonobject.NewMember("correlation", correlation(kept, f.Run.ID, f.Run.Workflow)))
 	}
 	hash := hashMember(e.Type)
 	for _, m := range kept {
-		switch m.name {
+		switch m.Name {
 		case seqMember:
 			continue
 		case "correlation":
@@ -228,14 +192,14 @@ func (f *facts) payloadOf(e snapshot.Event, frames map[int64]frameFacts) string 
 			continue
 		}
 		all = append(all, m)
-		if m.name != "frameNo" || has(hash) {
+		if m.Name != "frameNo" || has(hash) {
 			continue
 		}
 		if value := predictedHash(e.Type, hash, kept, frames); value != "" {
-			all = append(all, newMember(hash, value))
+			all = append(all, jsonobject.NewMember(hash, value))
 		}
 	}
-	return string(objectOf(append(all, tail...)))
+	return string(jsonobject.Join(append(all, tail...)))
 }
 
 // predictEvents gives rows of _smithers_events.

@@ -1,11 +1,11 @@
 package smithers
 
 import (
-	"encoding/json"
 	"slices"
 
 	"github.com/git-smithers/git-smithers/peer/smithers/dbrow"
 	"github.com/git-smithers/git-smithers/peer/smithers/source"
+	"github.com/git-smithers/git-smithers/peer/smithers/tree"
 	"github.com/git-smithers/git-smithers/snapshot"
 )
 
@@ -14,7 +14,7 @@ import (
 // database; and it gives a signal that an earlier wait has received to the next one, too. A wait without its signal has no row:
 // it begins anew, and so does its timeout.
 func (x *exporting) waitRows(table source.Table) ([]source.Row, error) {
-	tree, err := x.store.Rendered(x.tip)
+	rendered, err := x.store.Rendered(x.tip)
 	if err != nil {
 		return nil, err
 	}
@@ -22,10 +22,7 @@ func (x *exporting) waitRows(table source.Table) ([]source.Row, error) {
 	if err != nil {
 		return nil, err
 	}
-	w := &waitWriter{facts: x.facts, peers: peers, taken: make(map[int64]bool)}
-	if json.Unmarshal(tree, &w.workflow) != nil {
-		w.workflow = nil
-	}
+	w := &waitWriter{facts: x.facts, peers: peers, taken: make(map[int64]bool), workflow: tree.Parse(string(rendered))}
 	return dbrow.Restore(table, fitted(table, w.rows()), nil, x.row.ID, dbrow.Root(x.req.Root))
 }
 
@@ -34,7 +31,7 @@ type waitWriter struct {
 	*facts
 
 	peers    map[string]int64 // Smithers' numbers of signals, by their digests
-	workflow *element         // the newest rendered tree; nil for none
+	workflow *tree.Element    // the newest rendered tree; nil for none
 	signals  []snapshot.Signal
 	taken    map[int64]bool // signals that a wait has received, by our numbers
 }
@@ -42,8 +39,7 @@ type waitWriter struct {
 // rows are the rows of waits that have a signal, those of the mailbox before those that have not begun.
 func (w *waitWriter) rows() (rows []source.Row) {
 	w.signals = slices.SortedFunc(slices.Values(w.Whole.Signals), func(a, b snapshot.Signal) int { return int(a.Seq - b.Seq) })
-	tasks, finished, begun := map[string]*element{}, make(map[string]bool), make(map[string]bool)
-	w.workflow.tasks(tasks)
+	tasks, finished, begun := w.workflow.ByID(), make(map[string]bool), make(map[string]bool)
 	for _, n := range w.Whole.Nodes {
 		finished[snapshot.Key(n.NodeID, n.Iteration)] = n.State == snapshot.NodeFinished
 	}
@@ -72,13 +68,13 @@ func (w *waitWriter) rows() (rows []source.Row) {
 
 // add adds the row of a wait that has received a signal. Unless its node is finished, Smithers finds it waiting, and takes
 // the signal when it resumes the run.
-func (w *waitWriter) add(rows []source.Row, task *element, wait snapshot.Wait, finished bool) []source.Row {
+func (w *waitWriter) add(rows []source.Row, task *tree.Element, wait snapshot.Wait, finished bool) []source.Row {
 	i := slices.IndexFunc(w.signals, func(s snapshot.Signal) bool { return s.Seq == *wait.SignalSeq })
 	if i < 0 {
 		return rows
 	}
 	if task == nil {
-		task = new(element)
+		task = new(tree.Element)
 	}
 	peer := w.signals[i]
 	peer.Seq = w.peers[peer.Digest()]
@@ -86,7 +82,7 @@ func (w *waitWriter) add(rows []source.Row, task *element, wait snapshot.Wait, f
 	row := source.Row{
 		"node_id": dbrow.Text(wait.NodeID), "iteration": dbrow.Int(int64(wait.Iteration)), "attempt": dbrow.Int(int64(wait.Attempt)),
 		"state": dbrow.Text(string(snapshot.NodeWaitingEvent)), "started_at_ms": dbrow.Int(wait.StartedAtMs), "cached": dbrow.Int(0),
-		"meta_json": dbrow.Text(task.waitMeta(wait, []snapshot.Signal{peer})),
+		"meta_json": dbrow.Text(waitMeta(task, wait, []snapshot.Signal{peer})),
 	}
 	if finished {
 		row["state"], row["finished_at_ms"] = dbrow.Text(snapshot.AttemptFinished), dbrow.NullableInt(wait.EndedAtMs)
@@ -115,8 +111,8 @@ func (w *waitWriter) unbegun(finished, begun map[string]bool) (waits []snapshot.
 			iterations[l.RalphID] = l.Iteration
 		}
 	}
-	var walk func(e *element, iteration, depth int)
-	walk = func(e *element, iteration, depth int) {
+	var walk func(e *tree.Element, iteration, depth int)
+	walk = func(e *tree.Element, iteration, depth int) {
 		if e == nil || depth > 1 {
 			return
 		}
@@ -140,7 +136,7 @@ func (w *waitWriter) unbegun(finished, begun map[string]bool) (waits []snapshot.
 }
 
 // unbegunWait is a wait that begins after all signals have arrived, so that none of them is of two waits.
-func (w *waitWriter) unbegunWait(e *element, iteration int) snapshot.Wait {
+func (w *waitWriter) unbegunWait(e *tree.Element, iteration int) snapshot.Wait {
 	wait := snapshot.Wait{
 		NodeID: e.Props["id"], Iteration: iteration, Attempt: 1, Kind: snapshot.WaitSignal, Status: snapshot.WaitWaiting,
 		Signal: e.Props["event"], StartedAtMs: w.Run.CreatedAtMs,

@@ -4,7 +4,9 @@ import (
 	"strconv"
 
 	"github.com/git-smithers/git-smithers/peer/smithers/dbrow"
+	"github.com/git-smithers/git-smithers/peer/smithers/jsonobject"
 	"github.com/git-smithers/git-smithers/peer/smithers/source"
+	"github.com/git-smithers/git-smithers/peer/smithers/tree"
 	"github.com/git-smithers/git-smithers/snapshot"
 )
 
@@ -26,7 +28,7 @@ func (f *facts) predictHumanGates() []source.Row {
 		}
 		row := source.Row{
 			"node_id": dbrow.Text(h.NodeID), "iteration": dbrow.Int(int64(h.Iteration)),
-			"request_json": dbrow.Text(task.gateRequest(h)), "auto_approved": dbrow.Int(0),
+			"request_json": dbrow.Text(gateRequest(task, h)), "auto_approved": dbrow.Int(0),
 		}
 		switch h.Status {
 		case snapshot.HumanAnswered:
@@ -46,13 +48,13 @@ func (f *facts) predictHumanGates() []source.Row {
 }
 
 // gateRequest is the request_json of the gate of a task that a person does.
-func (e *element) gateRequest(h snapshot.HumanRequest) string {
+func gateRequest(e *tree.Element, h snapshot.HumanRequest) string {
 	tries := 1
 	if n, err := strconv.Atoi(e.Props["retries"]); err == nil {
 		tries += n
 	}
 	async := strconv.FormatBool(e.Props["waitAsync"] == "true")
-	return `{"mode":` + e.text("approvalMode") + `,"waitAsync":` + async + `,"title":` + e.text("label") +
-		`,"summary":null,"metadata":{"humanTask":true,"maxAttempts":` + strconv.Itoa(tries) + `,"prompt":` + quoted(h.Prompt) +
+	return `{"mode":` + e.Text("approvalMode") + `,"waitAsync":` + async + `,"title":` + e.Text("label") +
+		`,"summary":null,"metadata":{"humanTask":true,"maxAttempts":` + strconv.Itoa(tries) + `,"prompt":` + jsonobject.Quote(h.Prompt) +
 		`},"options":[],"allowedScopes":[],"allowedUsers":[],"autoApprove":null}`
 }

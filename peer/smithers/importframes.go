@@ -7,6 +7,7 @@ import (
 
 	"github.com/git-smithers/git-smithers/peer/smithers/dbrow"
 	"github.com/git-smithers/git-smithers/peer/smithers/source"
+	"github.com/git-smithers/git-smithers/peer/smithers/tree"
 	"github.com/git-smithers/git-smithers/snapshot"
 )
 
@@ -107,7 +108,7 @@ func (r *runPass) wholeOf(s *source.Snapshot, ours string) (snapshot.Whole, shap
 		return snapshot.Whole{}, shape{}, inSnapshot(s, err)
 	}
 	w, state := texts.whole, stateOf(r.series.Entry())
-	if err := keepPlaces(w.Nodes, state); err != nil {
+	if err := tree.KeepPlaces(w.Nodes, state); err != nil {
 		return snapshot.Whole{}, shape{}, err
 	}
 	if ours == "" {
@@ -204,7 +205,7 @@ func (p *peerRun) placeByTime(w *snapshot.Whole, atMs int64) {
 			begun = append(begun, a)
 		}
 	}
-	needs := needsByTime(begun)
+	needs := tree.NeedsByTime(begun)
 	for i := range w.Nodes {
 		w.Nodes[i].Needs = needs[w.Nodes[i].NodeID]
 	}

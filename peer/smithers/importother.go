@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"slices"
 
+	"github.com/git-smithers/git-smithers/peer/smithers/jsonobject"
 	"github.com/git-smithers/git-smithers/snapshot"
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
@@ -76,9 +77,9 @@ func (p *peerRun) isOurs(e snapshot.Event) bool {
 	if !bytes.Contains(e.Payload, []byte(`"runId"`)) {
 		return false
 	}
-	members, err := takenMembers(e.Payload)
+	members, err := jsonobject.Read(e.Payload)
 	var run string // spelled as whoever added it spells texts
-	return err == nil && json.Unmarshal([]byte(memberRaw(members, "runId")), &run) == nil && run == p.id
+	return err == nil && json.Unmarshal([]byte(jsonobject.RawOf(members, "runId")), &run) == nil && run == p.id
 }
 
 // refuseLacking refuses a run of the database that lacks signals which Smithers had by the last import. It takes signals away

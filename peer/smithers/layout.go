@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/git-smithers/git-smithers/objstore/page"
+	"github.com/git-smithers/git-smithers/peer/smithers/jsonobject"
 	"github.com/git-smithers/git-smithers/peer/smithers/source"
 	"github.com/git-smithers/git-smithers/snapshot"
 )
@@ -64,24 +65,24 @@ func (r *reading) readOutputs(text []byte, limits snapshot.Limits) error {
 		return notState("not an object")
 	}
 	last := make(map[string][]byte)
-	for m := range members(text) {
-		last[m.name] = m.value
+	for m := range jsonobject.Members(text) {
+		last[m.Name] = m.Value
 	}
 	r.keys = []layoutKey{}
-	for m := range members(text) {
-		value, ok := last[m.name]
+	for m := range jsonobject.Members(text) {
+		value, ok := last[m.Name]
 		if !ok {
 			continue
 		}
-		delete(last, m.name)
-		key := layoutKey{Name: m.name}
+		delete(last, m.Name)
+		key := layoutKey{Name: m.Name}
 		switch {
-		case value[0] != '[' || isHidden(m.name):
+		case value[0] != '[' || isHidden(m.Name):
 			key.Value = string(value)
 		default:
-			if key.Of = r.sameAs(m.name, value); key.Of == "" {
-				if err := r.readTable(m.name, value, limits); err != nil {
-					return fmt.Errorf("%q: %w", m.name, err)
+			if key.Of = r.sameAs(m.Name, value); key.Of == "" {
+				if err := r.readTable(m.Name, value, limits); err != nil {
+					return fmt.Errorf("%q: %w", m.Name, err)
 				}
 			}
 		}
@@ -108,7 +109,7 @@ func (r *reading) sameAs(name string, value []byte) string {
 // sameRows reports whether an array consists of these very rows.
 func sameRows(rows []rowText, array []byte) bool {
 	i := 0
-	for row := range elements(array) {
+	for row := range jsonobject.Elements(array) {
 		if i >= len(rows) || !rows[i].is(row) {
 			return false
 		}
@@ -156,22 +157,22 @@ func (r *reading) readTable(name string, array []byte, limits snapshot.Limits) e
 // spelled; where these are not the first three members, the others come together.
 func readOutput(row []byte) (o snapshot.Output, run string, err error) {
 	var rest [][]byte
-	for m := range members(row) {
+	for m := range jsonobject.Members(row) {
 		var text *string
-		switch m.name {
+		switch m.Name {
 		case "runId":
-			text, err = readText(m.value)
+			text, err = readText(m.Value)
 			run = orEmpty(text)
 		case "nodeId":
-			text, err = readText(m.value)
+			text, err = readText(m.Value)
 			o.NodeID = orEmpty(text)
 		case "iteration":
-			o.Iteration, err = readCount(m.value)
+			o.Iteration, err = readCount(m.Value)
 		default:
-			rest = append(rest, m.text)
+			rest = append(rest, m.Text)
 		}
 		if err != nil {
-			return snapshot.Output{}, "", fmt.Errorf("%s: %w", m.name, err)
+			return snapshot.Output{}, "", fmt.Errorf("%s: %w", m.Name, err)
 		}
 	}
 	if o.NodeID == "" {

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/git-smithers/git-smithers/peer/smithers/dbrow"
+	"github.com/git-smithers/git-smithers/peer/smithers/jsonobject"
 	"github.com/git-smithers/git-smithers/peer/smithers/source"
 	"github.com/git-smithers/git-smithers/snapshot"
 )
@@ -23,8 +24,8 @@ func approvalOf(row source.Row, askedAtMs int64) (a snapshot.Approval, ok bool) 
 	if at, known := dbrow.ColumnNumber(row, "requested_at_ms"); known {
 		a.RequestedAtMs = at
 	}
-	if request, err := takenMembers(dbrow.ColumnJSON(row, "request_json")); err == nil {
-		a.Title, a.Summary = memberText(request, "title"), memberText(request, "summary")
+	if request, err := jsonobject.Read(dbrow.ColumnJSON(row, "request_json")); err == nil {
+		a.Title, a.Summary = jsonobject.TextOf(request, "title"), jsonobject.TextOf(request, "summary")
 	}
 	if status != snapshot.ApprovalRequested {
 		a.DecidedAtMs, a.DecidedBy, a.Note = dbrow.ColumnNumberOrNil(row, "decided_at_ms"), dbrow.ColumnTextOrNil(row, "decided_by"), dbrow.ColumnTextOrNil(row, "note")
@@ -41,13 +42,13 @@ func approvalOf(row source.Row, askedAtMs int64) (a snapshot.Approval, ok bool) 
 // isHumanGate reports whether a row of _smithers_approvals is the gate of a task that a person does: who answers
 // its human request opens it.
 func isHumanGate(row source.Row) bool {
-	request, err := takenMembers(dbrow.ColumnJSON(row, "request_json"))
+	request, err := jsonobject.Read(dbrow.ColumnJSON(row, "request_json"))
 	if err != nil {
 		return false
 	}
 	for _, m := range request {
-		if of, err := takenMembers(m.value); err == nil && m.name == "metadata" {
-			return slices.ContainsFunc(of, func(m member) bool { return m.name == "humanTask" && string(m.value) == "true" })
+		if of, err := jsonobject.Read(m.Value); err == nil && m.Name == "metadata" {
+			return slices.ContainsFunc(of, func(m jsonobject.Member) bool { return m.Name == "humanTask" && string(m.Value) == "true" })
 		}
 	}
 	return false
@@ -82,9 +83,9 @@ func (f *facts) predictApprovals() []source.Row {
 func approvalRequest(a snapshot.Approval) string {
 	summary := "null"
 	if a.Summary != "" {
-		summary = quoted(a.Summary)
+		summary = jsonobject.Quote(a.Summary)
 	}
-	return `{"mode":"decision","waitAsync":false,"title":` + quoted(a.Title) + `,"summary":` + summary +
+	return `{"mode":"decision","waitAsync":false,"title":` + jsonobject.Quote(a.Title) + `,"summary":` + summary +
 		`,"metadata":{},"options":[],"allowedScopes":[],"allowedUsers":[],"autoApprove":null}`
 }
 
@@ -131,7 +132,7 @@ func answer(h *snapshot.HumanRequest, row source.Row) {
 		h.Response = dbrow.ColumnJSON(row, "response_json")
 		if h.Response == nil {
 			text, _ := dbrow.ColumnText(row, "response_json")
-			h.Response = json.RawMessage(quoted(text))
+			h.Response = json.RawMessage(jsonobject.Quote(text))
 		}
 		h.AnsweredBy = dbrow.ColumnTextOrNil(row, "answered_by")
 	case snapshot.HumanExpired:

@@ -8,6 +8,7 @@ import (
 
 	"github.com/git-smithers/git-smithers/internal/smithersnames"
 	"github.com/git-smithers/git-smithers/peer/smithers/dbrow"
+	"github.com/git-smithers/git-smithers/peer/smithers/jsonobject"
 	"github.com/git-smithers/git-smithers/peer/smithers/source"
 )
 
@@ -37,11 +38,11 @@ type provenance struct {
 func (f *facts) provenance() []provenance {
 	var all []provenance
 	for _, o := range f.Whole.Outputs {
-		members, err := takenMembers(o.Value)
+		members, err := jsonobject.Read(o.Value)
 		if err != nil {
 			continue
 		}
-		seq, err := strconv.ParseInt(memberRaw(members, provenanceMember), 10, 64)
+		seq, err := strconv.ParseInt(jsonobject.RawOf(members, provenanceMember), 10, 64)
 		if err == nil {
 			all = append(all, provenance{smithersnames.SnakeName(o.Table), o.NodeID, o.Iteration, seq})
 		}
@@ -111,10 +112,10 @@ func kindsOf(table source.Table, columns []outputColumn) map[string]string {
 // outputRow are the columns of a JSON object whose members are named as in the schema.
 func outputRow(value json.RawMessage, kinds map[string]string) source.Row {
 	row := source.Row{}
-	members, _ := takenMembers(value)
+	members, _ := jsonobject.Read(value)
 	for _, m := range members {
-		if column := smithersnames.SnakeName(m.name); kinds[column] != "" {
-			row[column] = outputValue(m.value, kinds[column])
+		if column := smithersnames.SnakeName(m.Name); kinds[column] != "" {
+			row[column] = outputValue(m.Value, kinds[column])
 		}
 	}
 	return row

@@ -8,6 +8,7 @@ import (
 
 	"github.com/git-smithers/git-smithers/peer/smithers/code"
 	"github.com/git-smithers/git-smithers/peer/smithers/dbrow"
+	"github.com/git-smithers/git-smithers/peer/smithers/jsonobject"
 	"github.com/git-smithers/git-smithers/peer/smithers/source"
 	"github.com/git-smithers/git-smithers/snapshot"
 	"github.com/git-smithers/git-smithers/timeline"
@@ -61,11 +62,11 @@ func (x *exported) inWorkingCopy(s *timeline.Store) (bool, error) {
 
 // resumedIn is the folder that Smithers resumes a run in: it takes that of the run's row, wherever it is started.
 func (x *exporting) resumedIn(row source.Row) string {
-	config, err := takenMembers(dbrow.ColumnJSON(row, "config_json"))
+	config, err := jsonobject.Read(dbrow.ColumnJSON(row, "config_json"))
 	if x.req.Dir != "" || err != nil {
 		return x.dir
 	}
-	own := memberText(config, "rootDir")
+	own := jsonobject.TextOf(config, "rootDir")
 	if len(dbrow.Root(x.req.Root).Split(own, false)) < 2 {
 		return x.dir
 	}
@@ -90,12 +91,12 @@ func (x *exporting) exportedRun(frames int64) ExportedRun {
 // refusalsOf compares a row of _smithers_runs with what there is in the folders that it names, as Smithers
 // does when it resumes the run with its workflow file. certain is false where there may be more.
 func refusalsOf(workflows code.Files, row source.Row) (found []Refusal, certain bool) {
-	config, err := takenMembers(dbrow.ColumnJSON(row, "config_json"))
+	config, err := jsonobject.Read(dbrow.ColumnJSON(row, "config_json"))
 	if err != nil && row["config_json"].Kind != source.Null {
 		return nil, false
 	}
 	found, certain = workflowRefusals(workflows, row, config)
-	folder := memberText(config, "rootDir")
+	folder := jsonobject.TextOf(config, "rootDir")
 	if !filepath.IsAbs(folder) {
 		return found, false
 	}
@@ -118,7 +119,7 @@ func orNone(path string) string {
 }
 
 // workflowRefusals is refusalsOf for the workflow file and its modules.
-func workflowRefusals(workflows code.Files, row source.Row, config []member) (found []Refusal, certain bool) {
+func workflowRefusals(workflows code.Files, row source.Row, config []jsonobject.Member) (found []Refusal, certain bool) {
 	file, _ := dbrow.ColumnText(row, "workflow_path")
 	if !filepath.IsAbs(file) {
 		return nil, false
@@ -145,19 +146,19 @@ func workflowRefusals(workflows code.Files, row source.Row, config []member) (fo
 }
 
 // durability is what config_json says of how the workflow's hashes are to be compared.
-func durability(config []member) (version float64, entry string) {
+func durability(config []jsonobject.Member) (version float64, entry string) {
 	for _, m := range config {
-		if m.name != durabilityKey {
+		if m.Name != durabilityKey {
 			continue
 		}
-		marks, err := takenMembers(m.value)
+		marks, err := jsonobject.Read(m.Value)
 		if err != nil {
 			return 0, ""
 		}
-		version, entry = 0, memberText(marks, "entryWorkflowHash")
+		version, entry = 0, jsonobject.TextOf(marks, "entryWorkflowHash")
 		for _, mark := range marks {
-			if mark.name == "version" {
-				version, _ = strconv.ParseFloat(string(mark.value), 64) // what is no number is 0 to Smithers
+			if mark.Name == "version" {
+				version, _ = strconv.ParseFloat(string(mark.Value), 64) // what is no number is 0 to Smithers
 			}
 		}
 	}

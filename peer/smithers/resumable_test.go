@@ -10,6 +10,7 @@ import (
 
 	"github.com/git-smithers/git-smithers/peer/smithers/code"
 	"github.com/git-smithers/git-smithers/peer/smithers/dbrow"
+	"github.com/git-smithers/git-smithers/peer/smithers/jsonobject"
 	"github.com/git-smithers/git-smithers/peer/smithers/source"
 	"github.com/git-smithers/git-smithers/snapshot"
 )
@@ -111,7 +112,7 @@ func TestWhatCannotBeToldOfModulesIsNotCompared(t *testing.T) {
 	} {
 		dir := project(t, map[string]string{"flow.tsx": "import './part'", "part.ts": part})
 		row := blessedRow(t, dir, "flow.tsx")
-		config, err := membersOf([]byte(row["config_json"].Bytes))
+		config, err := jsonobject.Parse([]byte(row["config_json"].Bytes))
 		require.NoError(t, err)
 		version, entry := durability(config)
 		assert.InDelta(t, want, version, 0, part)
@@ -145,7 +146,7 @@ func TestARunIsResumedInTheFolderThatItHas(t *testing.T) {
 		tc.req.To = filepath.Join(db, "smithers.db")
 		x := &exporting{exported: &exported{row: snapshot.Run{VCSType: snapshot.VCSGit}}, req: tc.req}
 		require.NoError(t, x.place())
-		row := source.Row{"config_json": dbrow.Text(`{"rootDir":` + quoted(tc.rootDir) + `}`)}
+		row := source.Row{"config_json": dbrow.Text(`{"rootDir":` + jsonobject.Quote(tc.rootDir) + `}`)}
 		assert.Equal(t, tc.want, x.resumedIn(row), name)
 		if tc.req.Root == "" {
 			assert.Equal(t, top, x.req.Root, name)

@@ -6,6 +6,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/git-smithers/git-smithers/peer/smithers/dbrow"
+	"github.com/git-smithers/git-smithers/peer/smithers/jsonobject"
 	"github.com/git-smithers/git-smithers/peer/smithers/source"
 	"github.com/git-smithers/git-smithers/snapshot"
 )
@@ -68,7 +69,7 @@ func (f *facts) predictRun() []source.Row {
 		row["parent_run_id"] = dbrow.Text(r.Parent.RunID)
 	}
 	if name, message, ok := strings.Cut(r.Error, ": "); ok && utf8.ValidString(r.Error) {
-		row["error_json"] = dbrow.Text(`{"name":` + quoted(name) + `,"message":` + quoted(message) + `}`)
+		row["error_json"] = dbrow.Text(`{"name":` + jsonobject.Quote(name) + `,"message":` + jsonobject.Quote(message) + `}`)
 	}
 	return []source.Row{row}
 }
@@ -91,8 +92,8 @@ func rootOf(row source.Row) dbrow.Root {
 	if at, ok := dbrow.ColumnText(row, "vcs_root"); ok && dbrow.Root(at).Clean() != "" {
 		return dbrow.Root(at)
 	}
-	if config, err := takenMembers(dbrow.ColumnJSON(row, "config_json")); err == nil {
-		if at := dbrow.Root(memberText(config, "rootDir")); at.Clean() != "" {
+	if config, err := jsonobject.Read(dbrow.ColumnJSON(row, "config_json")); err == nil {
+		if at := dbrow.Root(jsonobject.TextOf(config, "rootDir")); at.Clean() != "" {
 			return at
 		}
 	}

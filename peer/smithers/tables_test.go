@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/git-smithers/git-smithers/peer/smithers/dbrow"
+	"github.com/git-smithers/git-smithers/peer/smithers/jsonobject"
 	"github.com/git-smithers/git-smithers/peer/smithers/source"
 )
 
@@ -78,9 +79,9 @@ func TestPathsGoToTheRootThatRowsAreRestoredFor(t *testing.T) {
 		row := run.restored(t, tableRuns, at)[0]
 		require.Equal(t, string(at), row["vcs_root"].Bytes)
 		require.Equal(t, string(at)+"/workflow.tsx", row["workflow_path"].Bytes)
-		config, err := membersOf([]byte(row["config_json"].Bytes))
+		config, err := jsonobject.Parse([]byte(row["config_json"].Bytes))
 		require.NoError(t, err)
-		require.Equal(t, string(at), memberText(config, "rootDir"))
+		require.Equal(t, string(at), jsonobject.TextOf(config, "rootDir"))
 
 		for _, attempt := range run.restored(t, tableAttempts, at) {
 			if attempt["jj_cwd"].Kind != source.Null {

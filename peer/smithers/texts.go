@@ -11,6 +11,7 @@ import (
 
 	"github.com/git-smithers/git-smithers/internal/jsontext"
 	"github.com/git-smithers/git-smithers/objstore/page"
+	"github.com/git-smithers/git-smithers/peer/smithers/jsonobject"
 	"github.com/git-smithers/git-smithers/peer/smithers/source"
 	"github.com/git-smithers/git-smithers/snapshot"
 )
@@ -120,7 +121,7 @@ func nodeRows(nodes []snapshot.Node) []rowText {
 			b = appendInt(b, *n.LastAttempt)
 		}
 		b = page.AppendString(append(b, `,"outputTable":`...), n.OutputTable)
-		b = append(appendNullable(append(b, `,"label":`...), n.Label), '}')
+		b = append(jsonobject.AppendNullable(append(b, `,"label":`...), n.Label), '}')
 		rows = append(rows, rowText{key: snapshot.Key(n.NodeID, n.Iteration), text: b})
 	}
 	return rows
@@ -295,8 +296,8 @@ func inputText(run string, input []byte, bare bool) []byte {
 	case bare || input[0] != '{':
 		return input
 	}
-	for m := range members(input) {
-		if m.name == "runId" {
+	for m := range jsonobject.Members(input) {
+		if m.Name == "runId" {
 			return input
 		}
 	}

@@ -7,7 +7,9 @@ import (
 	"strings"
 
 	"github.com/git-smithers/git-smithers/peer/smithers/dbrow"
+	"github.com/git-smithers/git-smithers/peer/smithers/jsonobject"
 	"github.com/git-smithers/git-smithers/peer/smithers/source"
+	"github.com/git-smithers/git-smithers/peer/smithers/tree"
 	"github.com/git-smithers/git-smithers/snapshot"
 )
 
@@ -22,7 +24,7 @@ type waitRow struct {
 
 // waitOf reads what an attempt waits for out of its row; ok is false for an attempt that does not wait.
 func waitOf(row source.Row, a snapshot.Attempt) (w waitRow, ok bool) {
-	meta, err := takenMembers(dbrow.ColumnJSON(row, "meta_json"))
+	meta, err := jsonobject.Read(dbrow.ColumnJSON(row, "meta_json"))
 	if err != nil {
 		return waitRow{}, false
 	}
@@ -38,12 +40,12 @@ func waitOf(row source.Row, a snapshot.Attempt) (w waitRow, ok bool) {
 		w.ended = a.StartedAtMs // nobody says when
 	}
 	for _, m := range meta {
-		of, err := takenMembers(m.value)
+		of, err := jsonobject.Read(m.Value)
 		switch {
 		case err != nil:
-		case m.name == "waitForEvent":
+		case m.Name == "waitForEvent":
 			w.ofSignal(of)
-		case m.name == "timer":
+		case m.Name == "timer":
 			w.ofTimer(of)
 		}
 	}
@@ -55,9 +57,9 @@ func waitOf(row source.Row, a snapshot.Attempt) (w waitRow, ok bool) {
 }
 
 // ofSignal reads the member waitForEvent.
-func (w *waitRow) ofSignal(of []member) {
-	w.wait.Kind, w.wait.Signal = snapshot.WaitSignal, strings.TrimSpace(memberText(of, "signalName"))
-	if correlation := strings.TrimSpace(memberText(of, "correlationId")); correlation != "" {
+func (w *waitRow) ofSignal(of []jsonobject.Member) {
+	w.wait.Kind, w.wait.Signal = snapshot.WaitSignal, strings.TrimSpace(jsonobject.TextOf(of, "signalName"))
+	if correlation := strings.TrimSpace(jsonobject.TextOf(of, "correlationId")); correlation != "" {
 		w.wait.CorrelationID = &correlation
 	}
 	if timeout := memberTime(of, "timeoutMs"); timeout != nil {
@@ -80,7 +82,7 @@ func (w *waitRow) ofSignal(of []member) {
 }
 
 // ofTimer reads the member timer.
-func (w *waitRow) ofTimer(of []member) {
+func (w *waitRow) ofTimer(of []jsonobject.Member) {
 	due := memberTime(of, "firesAtMs")
 	if due == nil {
 		return
@@ -92,12 +94,12 @@ func (w *waitRow) ofTimer(of []member) {
 }
 
 // memberTime is a member that is a number which a time can be; nil where it is anything else.
-func memberTime(members []member, name string) *int64 {
+func memberTime(members []jsonobject.Member, name string) *int64 {
 	for _, m := range members {
-		if m.name != name {
+		if m.Name != name {
 			continue
 		}
-		n, err := strconv.ParseFloat(string(m.value), 64)
+		n, err := strconv.ParseFloat(string(m.Value), 64)
 		if err != nil || n < 0 || n > dbrow.MaxTime {
 			return nil
 		}
@@ -150,7 +152,7 @@ func (m *mailbox) waitsAt(atMs int64, signals []signalSeq) []snapshot.Wait {
 }
 
 // waitMeta is the meta_json of a wait for a signal. signals are the run's, in their order and with Smithers' numbers.
-func (e *element) waitMeta(w snapshot.Wait, signals []snapshot.Signal) string {
+func waitMeta(e *tree.Element, w snapshot.Wait, signals []snapshot.Signal) string {
 	timeout, seq, received, timedOut := "null", "null", "null", "null"
 	if w.DueAtMs != nil {
 		timeout = strconv.FormatInt(*w.DueAtMs-w.StartedAtMs, 10)
@@ -162,14 +164,14 @@ func (e *element) waitMeta(w snapshot.Wait, signals []snapshot.Signal) string {
 		s := signals[*w.SignalSeq]
 		seq, received = strconv.FormatInt(s.Seq, 10), strconv.FormatInt(s.ReceivedAtMs, 10)
 	}
-	return `{"kind":"wait-for-event","waitForEvent":{"signalName":` + quoted(w.Signal) + `,"correlationId":` + string(appendNullable(nil, w.CorrelationID)) +
-		`,"onTimeout":` + e.text("onTimeout") + `,"timeoutMs":` + timeout + `,"waitAsync":` + strconv.FormatBool(e.Props["waitAsync"] == "true") +
+	return `{"kind":"wait-for-event","waitForEvent":{"signalName":` + jsonobject.Quote(w.Signal) + `,"correlationId":` + string(jsonobject.AppendNullable(nil, w.CorrelationID)) +
+		`,"onTimeout":` + e.Text("onTimeout") + `,"timeoutMs":` + timeout + `,"waitAsync":` + strconv.FormatBool(e.Props["waitAsync"] == "true") +
 		`,"startedAtMs":` + strconv.FormatInt(w.StartedAtMs, 10) + `,"resolvedSignalSeq":` + seq + `,"receivedAtMs":` + received +
 		`,"timedOutAtMs":` + timedOut + `}}`
 }
 
 // timerMeta is the meta_json of a timer.
-func (e *element) timerMeta(w snapshot.Wait) string {
+func timerMeta(e *tree.Element, w snapshot.Wait) string {
 	kind, fired := "duration", "null"
 	if e.Props["until"] != "" {
 		kind = "absolute"
@@ -177,7 +179,7 @@ func (e *element) timerMeta(w snapshot.Wait) string {
 	if w.EndedAtMs != nil {
 		fired = strconv.FormatInt(*w.EndedAtMs, 10)
 	}
-	return `{"kind":"timer","timer":{"timerId":` + quoted(w.NodeID) + `,"timerType":"` + kind + `","duration":` + e.text("duration") +
-		`,"until":` + e.text("until") + `,"createdAtMs":` + strconv.FormatInt(w.StartedAtMs, 10) +
+	return `{"kind":"timer","timer":{"timerId":` + jsonobject.Quote(w.NodeID) + `,"timerType":"` + kind + `","duration":` + e.Text("duration") +
+		`,"until":` + e.Text("until") + `,"createdAtMs":` + strconv.FormatInt(w.StartedAtMs, 10) +
 		`,"firesAtMs":` + strconv.FormatInt(*w.DueAtMs, 10) + `,"firedAtMs":` + fired + `}}`
 }

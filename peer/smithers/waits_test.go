@@ -23,7 +23,7 @@ func signalMeta(seq, received, timedOut string) string {
 		`"startedAtMs":100,"resolvedSignalSeq":` + seq + `,"receivedAtMs":` + received + `,"timedOutAtMs":` + timedOut + `}}`
 }
 
-func timerMeta(fired string) string {
+func timerMetaOf(fired string) string {
 	return `{"kind":"timer","timer":{"timerId":"n","timerType":"duration","duration":"2h","until":null,"createdAtMs":100,"firesAtMs":300,"firedAtMs":` + fired + `}}`
 }
 
@@ -69,8 +69,8 @@ func TestAWaitIsAsItWasAtATime(t *testing.T) {
 		"one that nobody has":     {tryOf("finished", signalMeta("13", "150", "null"), dbrow.Int(200)), []snapshot.Wait{signal}, []snapshot.Wait{}},
 		"one that came too late":  {tryOf("failed", signalMeta("null", "null", "650"), dbrow.Int(650)), []snapshot.Wait{signal}, over(signal, snapshot.WaitExpired, 650)},
 		"one that was given up":   {tryOf("cancelled", signalMeta("null", "null", "null"), dbrow.Int(200)), []snapshot.Wait{signal}, []snapshot.Wait{}},
-		"a timer":                 {tryOf("waiting-timer", timerMeta("null"), source.Value{}), []snapshot.Wait{timer}, []snapshot.Wait{timer}},
-		"one that went off":       {tryOf("finished", timerMeta("310"), dbrow.Int(310)), []snapshot.Wait{timer}, over(timer, snapshot.WaitFired, 310)},
+		"a timer":                 {tryOf("waiting-timer", timerMetaOf("null"), source.Value{}), []snapshot.Wait{timer}, []snapshot.Wait{timer}},
+		"one that went off":       {tryOf("finished", timerMetaOf("310"), dbrow.Int(310)), []snapshot.Wait{timer}, over(timer, snapshot.WaitFired, 310)},
 		"a task":                  {tryOf("finished", `{"kind":"compute"}`, dbrow.Int(310)), []snapshot.Wait{}, []snapshot.Wait{}},
 		"a timer without a time":  {tryOf("waiting-timer", `{"timer":{"firesAtMs":"soon"}}`, source.Value{}), []snapshot.Wait{}, []snapshot.Wait{}},
 		"a signal without a name": {tryOf("waiting-event", `{"waitForEvent":{"signalName":" "}}`, source.Value{}), []snapshot.Wait{}, []snapshot.Wait{}},
@@ -93,7 +93,7 @@ func TestAWaitIsAsItWasAtATime(t *testing.T) {
 
 func TestANodeWaitsForWhatItsNewestAttemptWaitsFor(t *testing.T) {
 	t.Parallel()
-	first, second := mailOfTry(t, tryOf("cancelled", timerMeta("null"), dbrow.Int(150))), mailOfTry(t, tryOf("waiting-timer", timerMeta("null"), source.Value{}))
+	first, second := mailOfTry(t, tryOf("cancelled", timerMetaOf("null"), dbrow.Int(150))), mailOfTry(t, tryOf("waiting-timer", timerMetaOf("null"), source.Value{}))
 	again := second.tries[0][0]
 	again.attempt.Attempt, again.attempt.StartedAtMs, again.wait.wait.Attempt, again.wait.wait.StartedAtMs = 2, 200, 2, 200
 	mail := &mailbox{mailRows: mailRows{tries: [][]attemptRow{{again, first.tries[0][0]}}}}
@@ -115,8 +115,8 @@ func TestRowsOfAttemptsThatWaitArePredicted(t *testing.T) {
 		"a signal":          tryOf("waiting-event", signalMeta("null", "null", "null"), source.Value{}),
 		"one that came":     tryOf("finished", signalMeta("0", "150", "null"), dbrow.Int(200)),
 		"one that was late": tryOf("failed", signalMeta("null", "null", "650"), dbrow.Int(650)),
-		"a timer":           tryOf("waiting-timer", timerMeta("null"), source.Value{}),
-		"one that went off": tryOf("finished", timerMeta("310"), dbrow.Int(310)),
+		"a timer":           tryOf("waiting-timer", timerMetaOf("null"), source.Value{}),
+		"one that went off": tryOf("finished", timerMetaOf("310"), dbrow.Int(310)),
 	} {
 		for _, c := range table.Columns {
 			if _, ok := row[c.Name]; !ok && !dbrow.IsRunColumn(c.Name) {

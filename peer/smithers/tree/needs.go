@@ -1,4 +1,4 @@
-package smithers
+package tree
 
 import (
 	"fmt"
@@ -12,9 +12,9 @@ import (
 // allNeeds bounds what the nodes of a state need, all together.
 const allNeeds = 1 << 20
 
-// placeNodes gives the nodes what they need and the loop they are in, those that have a place; the
+// PlaceNodes gives the nodes what they need and the loop they are in, those that have a place; the
 // needs of others stay nil. More needs than can be are snapshot.ErrLimit.
-func placeNodes(nodes []snapshot.Node, at map[string]place) error {
+func PlaceNodes(nodes []snapshot.Node, at map[string]Place) error {
 	if len(at) == 0 {
 		return nil
 	}
@@ -44,9 +44,9 @@ func placeNodes(nodes []snapshot.Node, at map[string]place) error {
 	return nil
 }
 
-// keepPlaces leaves nodes that are not in the rendered tree any more where they were before: so a
+// KeepPlaces leaves nodes that are not in the rendered tree any more where they were before: so a
 // branch that is not taken now stays what it was, and is no change.
-func keepPlaces(nodes []snapshot.Node, before *snapshot.State) error {
+func KeepPlaces(nodes []snapshot.Node, before *snapshot.State) error {
 	for i := range nodes {
 		n := &nodes[i]
 		if n.Needs != nil {

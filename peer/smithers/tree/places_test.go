@@ -1,6 +1,7 @@
-package smithers
+package tree
 
 import (
+	"encoding/json"
 	"fmt"
 	"maps"
 	"slices"
@@ -19,15 +20,15 @@ import (
 func tree(t *testing.T, outline string) string {
 	t.Helper()
 	type open struct {
-		element  *element
+		element  *Element
 		children []*open
 	}
-	root := &open{element: &element{Tag: "root"}}
+	root := &open{element: &Element{Tag: "root"}}
 	stack := []*open{root}
 	for line := range strings.Lines(strings.Trim(outline, "\n")) {
 		depth := len(line) - len(strings.TrimLeft(line, "\t"))
 		words := strings.Fields(line)
-		e := &element{Tag: "smithers:" + words[0], Props: map[string]string{}}
+		e := &Element{Tag: "smithers:" + words[0], Props: map[string]string{}}
 		for i, word := range words[1:] {
 			name, value, ok := strings.Cut(word, "=")
 			if !ok && i == 0 {
@@ -46,14 +47,21 @@ func tree(t *testing.T, outline string) string {
 		for _, child := range o.children {
 			children = append(children, text(child))
 		}
-		return fmt.Sprintf(`{"kind":"element","tag":%q,"props":%s,"children":[%s]}`, o.element.Tag, jsonText(o.element.Props), strings.Join(children, ","))
+		return fmt.Sprintf(`{"kind":"element","tag":%q,"props":%s,"children":[%s]}`, o.element.Tag, propsText(t, o.element.Props), strings.Join(children, ","))
 	}
 	require.Len(t, root.children, 1)
 	return text(root.children[0])
 }
 
+func propsText(t *testing.T, props map[string]string) string {
+	t.Helper()
+	text, err := json.Marshal(props)
+	require.NoError(t, err)
+	return string(text)
+}
+
 // needsText shows places: a line for each task, with the loop that it is in.
-func needsText(at map[string]place) string {
+func needsText(at map[string]Place) string {
 	var b strings.Builder
 	for _, id := range slices.Sorted(maps.Keys(at)) {
 		fmt.Fprintf(&b, "%s: %s", id, strings.Join(at[id].Needs, " "))
@@ -364,7 +372,7 @@ b: a
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			assert.Equal(t, strings.TrimLeft(tt.want, "\n"), needsText(places(tree(t, tt.outline))))
+			assert.Equal(t, strings.TrimLeft(tt.want, "\n"), needsText(Places(tree(t, tt.outline))))
 		})
 	}
 }
@@ -372,29 +380,13 @@ b: a
 func TestNoTreeHasNoPlaces(t *testing.T) {
 	t.Parallel()
 	for _, tree := range []string{"", "null", "{", `{"kind":"text","text":"a"}`} {
-		assert.Empty(t, places(tree), tree)
+		assert.Empty(t, Places(tree), tree)
 	}
-}
-
-func TestNeedsOfTheWorkflowThatTheDatabasesWereMadeWith(t *testing.T) {
-	t.Parallel()
-	run := snapshotsOf(t, "run-a")
-	assert.Equal(t, `final: wait-ping
-flaky: plan
-p1: flaky
-p2: flaky
-p3: flaky
-plan: 
-ship: verify
-verify: write (in refine)
-wait-ping: ship
-write: p1 p2 p3 (in refine)
-`, needsText(places(run[len(run)-1].tree)))
 }
 
 func TestNodesOfLoopsInLoopsNeedThoseOfTheirOwnIteration(t *testing.T) {
 	t.Parallel()
-	at := places(tree(t, `
+	at := Places(tree(t, `
 sequence
 	ralph outer
 		sequence
@@ -418,7 +410,7 @@ sequence
 		{NodeID: "end"},
 		{NodeID: "elsewhere"},
 	}
-	require.NoError(t, placeNodes(nodes, at))
+	require.NoError(t, PlaceNodes(nodes, at))
 	var lines []string
 	for _, n := range nodes {
 		loop := "-"
@@ -446,7 +438,7 @@ sequence
 func TestTooManyNeedsAreBeyondTheLimits(t *testing.T) {
 	t.Parallel()
 	const wide = 1025
-	at := make(map[string]place)
+	at := make(map[string]Place)
 	var nodes []snapshot.Node
 	var first []string
 	for i := range wide {
@@ -456,10 +448,10 @@ func TestTooManyNeedsAreBeyondTheLimits(t *testing.T) {
 	}
 	for i := range wide {
 		id := fmt.Sprintf("b%d", i)
-		at[id] = place{Needs: first}
+		at[id] = Place{Needs: first}
 		nodes = append(nodes, snapshot.Node{NodeID: id})
 	}
-	require.ErrorIs(t, placeNodes(nodes, at), snapshot.ErrLimit)
+	require.ErrorIs(t, PlaceNodes(nodes, at), snapshot.ErrLimit)
 }
 
 func TestANodeThatIsNotRenderedAnyMoreKeepsItsPlace(t *testing.T) {
@@ -473,6 +465,6 @@ func TestANodeThatIsNotRenderedAnyMoreKeepsItsPlace(t *testing.T) {
 	before, err := snapshot.EmptyState().Edit(&store, changes)
 	require.NoError(t, err)
 	nodes := []snapshot.Node{{NodeID: "a"}, {NodeID: "b", Needs: []string{}}, {NodeID: "c"}}
-	require.NoError(t, keepPlaces(nodes, before))
+	require.NoError(t, KeepPlaces(nodes, before))
 	assert.Equal(t, []snapshot.Node{{NodeID: "a", Needs: []string{"x"}, RalphID: new("l")}, {NodeID: "b", Needs: []string{}}, {NodeID: "c"}}, nodes)
 }

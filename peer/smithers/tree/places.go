@@ -1,41 +1,33 @@
-package smithers
+package tree
 
 import (
-	"encoding/json"
 	"slices"
 	"strconv"
 	"strings"
 )
 
-// place is where a task stands in a rendered tree.
-type place struct {
+// Place is where a task stands in a rendered tree.
+type Place struct {
 	Needs   []string // ids of the tasks that have to end before it begins, those nearest to it
 	RalphID string   // the innermost loop it is in; "" for none
 }
 
-// element is one element of a rendered tree. Texts have no tag.
-type element struct {
-	Tag      string            `json:"tag"`
-	Props    map[string]string `json:"props"`
-	Children []*element        `json:"children"`
-}
-
-// places reads the places of all tasks of a rendered tree (canonical, "" for none) by their
+// Places reads the places of all tasks of a rendered tree (canonical, "" for none) by their
 // ids: a task of a sequence needs what ends the child before it, those of a parallel nothing of
 // each other; so does what follows them need all that these end with. What tasks only name to each
 // other as data (deps, needs, dependsOn) is not in the trees that Smithers keeps.
-func places(tree string) map[string]place {
-	var root *element
-	if err := json.Unmarshal([]byte(tree), &root); err != nil || root == nil {
+func Places(tree string) map[string]Place {
+	root := Parse(tree)
+	if root == nil {
 		return nil
 	}
-	p := placer{at: make(map[string]place)}
+	p := placer{at: make(map[string]Place)}
 	p.walk(root, spot{})
 	return p.at
 }
 
 // placer walks a tree as Smithers' scheduler does.
-type placer struct{ at map[string]place }
+type placer struct{ at map[string]Place }
 
 // spot is where the walk is.
 type spot struct {
@@ -51,7 +43,7 @@ func (s spot) child(i int) spot {
 
 // walk places the tasks of an element, and returns those that it ends with: what follows has to
 // wait for them. None means that it waits for what the element itself waits for.
-func (p *placer) walk(e *element, at spot) (ends []string) {
+func (p *placer) walk(e *Element, at spot) (ends []string) {
 	switch e.Tag {
 	case "smithers:task", "smithers:sandbox", "smithers:wait-for-event", "smithers:timer":
 		return p.task(e, at)
@@ -74,7 +66,7 @@ func (p *placer) walk(e *element, at spot) (ends []string) {
 }
 
 // ralphID is a loop's id; one without is called by where it is.
-func ralphID(e *element, path []int) string {
+func ralphID(e *Element, path []int) string {
 	if id := e.Props["id"]; strings.TrimSpace(id) != "" {
 		return id
 	}
@@ -88,7 +80,7 @@ func ralphID(e *element, path []int) string {
 	return "ralph:" + strings.Join(parts, ".")
 }
 
-func (p *placer) task(e *element, at spot) []string {
+func (p *placer) task(e *Element, at spot) []string {
 	id := e.Props["id"]
 	if id == "" {
 		return nil
@@ -97,7 +89,7 @@ func (p *placer) task(e *element, at spot) []string {
 	if fork := e.Props["fork"]; fork != "" {
 		needs = append(slices.Clip(needs), fork)
 	}
-	p.at[id] = place{Needs: sortedSet(needs), RalphID: at.ralph}
+	p.at[id] = Place{Needs: sortedSet(needs), RalphID: at.ralph}
 	if e.Props["waitAsync"] == "true" { // what follows does not wait while it waits
 		return nil
 	}
@@ -105,7 +97,7 @@ func (p *placer) task(e *element, at spot) []string {
 }
 
 // sequence places children that run one after the other.
-func (p *placer) sequence(children []*element, at spot) (ends []string) {
+func (p *placer) sequence(children []*Element, at spot) (ends []string) {
 	for i, child := range elementsOnly(children) {
 		if last := p.walk(child, at.child(i)); last != nil {
 			at.after, ends = last, last
@@ -115,7 +107,7 @@ func (p *placer) sequence(children []*element, at spot) (ends []string) {
 }
 
 // parallel places children that run beside each other.
-func (p *placer) parallel(children []*element, at spot) (ends []string) {
+func (p *placer) parallel(children []*Element, at spot) (ends []string) {
 	for i, child := range elementsOnly(children) {
 		ends = append(ends, p.walk(child, at.child(i))...)
 	}
@@ -132,7 +124,7 @@ func sortedSet(ids []string) []string {
 
 // saga places actions that run one after the other, and what takes each of them back: after
 // the action, and after what takes back the action that followed.
-func (p *placer) saga(e *element, at spot) (ends []string) {
+func (p *placer) saga(e *Element, at spot) (ends []string) {
 	var actions [][]string
 	after := at
 	for i, child := range elementsOnly(e.Children) {
@@ -160,7 +152,7 @@ func (p *placer) saga(e *element, at spot) (ends []string) {
 	return ends
 }
 
-func (p *placer) compensations(e *element, actions [][]string, at spot) (ends []string) {
+func (p *placer) compensations(e *Element, actions [][]string, at spot) (ends []string) {
 	children := elementsOnly(e.Children)
 	for i, child := range slices.Backward(children) {
 		within := at.child(i)
@@ -176,7 +168,7 @@ func (p *placer) compensations(e *element, actions [][]string, at spot) (ends []
 }
 
 // tryCatch places what is tried, what catches it after that, and what comes finally after both.
-func (p *placer) tryCatch(e *element, at spot) (ends []string) {
+func (p *placer) tryCatch(e *Element, at spot) (ends []string) {
 	var tried, caught, final []string
 	for i, child := range elementsOnly(e.Children) {
 		within := at.child(i)
@@ -207,6 +199,6 @@ func orElse(ids, otherwise []string) []string {
 }
 
 // elementsOnly leaves texts out, which do not count where children are counted.
-func elementsOnly(nodes []*element) []*element {
-	return slices.DeleteFunc(slices.Clone(nodes), func(n *element) bool { return n == nil || n.Tag == "" })
+func elementsOnly(nodes []*Element) []*Element {
+	return slices.DeleteFunc(slices.Clone(nodes), func(n *Element) bool { return n == nil || n.Tag == "" })
 }

@@ -1,4 +1,4 @@
-package smithers
+package tree
 
 import (
 	"testing"
@@ -63,7 +63,7 @@ func TestNeedsByTime(t *testing.T) {
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			assert.Equal(t, tt.want, needsByTime(tt.attempts))
+			assert.Equal(t, tt.want, NeedsByTime(tt.attempts))
 		})
 	}
 }

@@ -1,4 +1,4 @@
-package smithers
+package tree
 
 import (
 	"cmp"
@@ -19,10 +19,10 @@ type span struct {
 // mostNeeds bounds what one node needs by time; the nodes that ended last are the nearest.
 const mostNeeds = 1000
 
-// needsByTime is the rule for runs without rendered trees: a node needs those whose attempts had all
+// NeedsByTime is the rule for runs without rendered trees: a node needs those whose attempts had all
 // ended when its first began, and that nothing between them needs already. Of a node in a loop it is the
 // first iteration that counts.
-func needsByTime(attempts []snapshot.Attempt) map[string][]string {
+func NeedsByTime(attempts []snapshot.Attempt) map[string][]string {
 	spans := spansOf(attempts)
 	ended := slices.Clone(spans)
 	ended = slices.DeleteFunc(ended, func(s span) bool { return s.open })

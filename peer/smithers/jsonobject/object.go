@@ -1,0 +1,180 @@
+// Package jsonobject takes objects and arrays of JSON apart without changing how their parts are spelled, and puts objects
+// together again. Except for Parse, its functions take valid JSON.
+package jsonobject
+
+import (
+	"encoding/json"
+	"errors"
+	"iter"
+	"slices"
+
+	"github.com/git-smithers/git-smithers/internal/jsontext"
+	"github.com/git-smithers/git-smithers/objstore/page"
+	"github.com/git-smithers/git-smithers/peer/smithers/dbrow"
+)
+
+// Member is one member of an object.
+type Member struct {
+	Name  string
+	Text  []byte // name, colon and value as spelled
+	Value []byte
+}
+
+// Members yields the members of an object in their order, and nothing for any other value.
+func Members(object []byte) iter.Seq[Member] {
+	return func(yield func(Member) bool) {
+		i := jsontext.SkipSpace(object, 0)
+		if i >= len(object) || object[i] != '{' {
+			return
+		}
+		for i = jsontext.SkipSpace(object, i+1); object[i] != '}'; {
+			nameEnd := jsontext.ValueEnd(object, i)
+			start := jsontext.SkipSpace(object, jsontext.SkipSpace(object, nameEnd)+1)
+			end := jsontext.ValueEnd(object, start)
+			if !yield(Member{Unquote(object[i:nameEnd]), object[i:end], object[start:end]}) {
+				return
+			}
+			if i = jsontext.SkipSpace(object, end); object[i] == ',' {
+				i = jsontext.SkipSpace(object, i+1)
+			}
+		}
+	}
+}
+
+// Elements yields the elements of an array in their order, and nothing for any other value.
+func Elements(array []byte) iter.Seq[[]byte] {
+	return func(yield func([]byte) bool) {
+		i := jsontext.SkipSpace(array, 0)
+		if i >= len(array) || array[i] != '[' {
+			return
+		}
+		for i = jsontext.SkipSpace(array, i+1); array[i] != ']'; {
+			end := jsontext.ValueEnd(array, i)
+			if !yield(array[i:end]) {
+				return
+			}
+			if i = jsontext.SkipSpace(array, end); array[i] == ',' {
+				i = jsontext.SkipSpace(array, i+1)
+			}
+		}
+	}
+}
+
+// Unquote reads a string. Half a surrogate pair becomes U+FFFD.
+func Unquote(text []byte) string {
+	for _, c := range text {
+		if c == '\\' {
+			var s string
+			if err := json.Unmarshal(text, &s); err != nil {
+				return ""
+			}
+			return s
+		}
+	}
+	return string(text[1 : len(text)-1])
+}
+
+// IsString reports whether a value is a string.
+func IsString(value []byte) bool { return value[0] == '"' }
+
+// IsNull reports whether a value is null.
+func IsNull(value []byte) bool { return string(value) == "null" }
+
+// AppendNullable appends a string, or null for nil.
+func AppendNullable(b []byte, s *string) []byte {
+	if s == nil {
+		return append(b, "null"...)
+	}
+	return page.AppendString(b, *s)
+}
+
+var errNotObject = errors.New("not a JSON object that a run can have")
+
+// Parse returns the members of an object that a run of ours can have, in their order. A name may come twice.
+func Parse(object []byte) ([]Member, error) {
+	if !dbrow.IsJSON(object) {
+		return nil, errNotObject
+	}
+	return Read(object)
+}
+
+// Read is Parse for valid JSON. It is an error for nil.
+func Read(object json.RawMessage) ([]Member, error) {
+	if len(object) == 0 || object[0] != '{' {
+		return nil, errNotObject
+	}
+	const usual = 8
+	all := make([]Member, 0, usual)
+	for m := range Members(object) {
+		all = append(all, m)
+	}
+	return all, nil
+}
+
+// NewMember returns a member with a value of JSON.
+func NewMember(name, value string) Member {
+	text := append(page.AppendString(nil, name), ':')
+	return Member{Name: name, Text: append(text, value...), Value: []byte(value)}
+}
+
+// TextOf returns the text of the member with a name, or "" if its value is not a string.
+func TextOf(members []Member, name string) string {
+	var s string
+	for _, m := range members {
+		if m.Name == name && json.Unmarshal(m.Value, &s) != nil {
+			s = ""
+		}
+	}
+	return s
+}
+
+// Join returns the object that has the members.
+func Join(members []Member) json.RawMessage {
+	size := len("{}")
+	for _, m := range members {
+		size += len(m.Text) + len(",")
+	}
+	b := append(make([]byte, 0, size), '{')
+	for i, m := range members {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b = append(b, m.Text...)
+	}
+	return append(b, '}')
+}
+
+// RawOf returns the value of the member with a name as spelled, or "" if there is no such member.
+func RawOf(members []Member, name string) string {
+	for _, m := range members {
+		if m.Name == name {
+			return string(m.Value)
+		}
+	}
+	return ""
+}
+
+// HasTwice reports whether two members have the same name.
+func HasTwice(members []Member) bool {
+	seen := make(map[string]bool, len(members))
+	for _, m := range members {
+		if seen[m.Name] {
+			return true
+		}
+		seen[m.Name] = true
+	}
+	return false
+}
+
+// With sets a member in its place, or adds it at the end.
+func With(members []Member, set Member) []Member {
+	at := slices.IndexFunc(members, func(m Member) bool { return m.Name == set.Name })
+	if at < 0 {
+		return append(members, set)
+	}
+	members[at] = set
+	return members
+}
+
+// Quote returns a string of JSON.
+func Quote(s string) string { return string(page.AppendString(nil, s)) }

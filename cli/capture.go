@@ -9,6 +9,7 @@ import (
 
 	"github.com/git-smithers/git-smithers/cli/term"
 	"github.com/git-smithers/git-smithers/timeline"
+	"github.com/git-smithers/git-smithers/timeline/door"
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
 
@@ -24,7 +25,7 @@ type captureOptions struct {
 // captureAnswer is what was captured.
 type captureAnswer struct {
 	Kind string `json:"kind"`
-	timeline.Captured
+	door.Answer
 }
 
 // captureFailure answers a line of --batch that could not be captured.
@@ -66,7 +67,7 @@ one is read. A capture whose "id" was answered before gets the same answer again
 
 // runCapture captures one object, or one a line.
 func runCapture(ctx context.Context, s *session, store *timeline.Store, opts captureOptions) error {
-	capturer, err := store.Capturer(ctx, opts.run)
+	capturer, err := door.Open(ctx, store, opts.run)
 	if err != nil {
 		return err
 	}
@@ -84,19 +85,19 @@ func runCapture(ctx context.Context, s *session, store *timeline.Store, opts cap
 	return s.WriteJSON(captureAnswer{"capture", answer})
 }
 
-func captureOne(ctx context.Context, capturer *timeline.Capturer, data []byte) (timeline.Captured, error) {
+func captureOne(ctx context.Context, capturer *door.Capturer, data []byte) (door.Answer, error) {
 	if len(data) > maxCapture {
-		return timeline.Captured{}, fault.New(fault.LimitExceeded, "a capture is longer than %d bytes", maxCapture)
+		return door.Answer{}, fault.New(fault.LimitExceeded, "a capture is longer than %d bytes", maxCapture)
 	}
-	req, err := timeline.ParseCapture(data)
+	req, err := door.ParseCapture(data)
 	if err != nil {
-		return timeline.Captured{}, err
+		return door.Answer{}, err
 	}
 	return capturer.Capture(ctx, req)
 }
 
 // captureBatch answers every line until the input ends.
-func captureBatch(ctx context.Context, s *session, capturer *timeline.Capturer) error {
+func captureBatch(ctx context.Context, s *session, capturer *door.Capturer) error {
 	for line, err := range term.LinesOf(s.In, maxCapture) {
 		if err != nil {
 			return err

@@ -129,7 +129,7 @@ func (h *Head) Update(ctx context.Context, build func() (*snapshot.Draft, error)
 			return Explain(err)
 		}
 		if draft == nil {
-			return h.settle(ctx)
+			return h.Settle(ctx)
 		}
 		if err = h.Append(ctx, *draft); fault.CodeOf(err) != fault.Conflict || err == nil {
 			return err

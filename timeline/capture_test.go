@@ -9,22 +9,23 @@ import (
 
 	"github.com/git-smithers/git-smithers/internal/repotest"
 	"github.com/git-smithers/git-smithers/timeline"
+	"github.com/git-smithers/git-smithers/timeline/door"
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
 
 // capture gives a line to a capturer.
-func capture(t *testing.T, c *timeline.Capturer, line string) (timeline.Captured, error) {
+func capture(t *testing.T, c *door.Capturer, line string) (door.Answer, error) {
 	t.Helper()
-	req, err := timeline.ParseCapture([]byte(line))
+	req, err := door.ParseCapture([]byte(line))
 	if err != nil {
-		return timeline.Captured{}, err
+		return door.Answer{}, err
 	}
 	return c.Capture(t.Context(), req)
 }
 
-func capturer(t *testing.T, s *timeline.Store) *timeline.Capturer {
+func capturer(t *testing.T, s *timeline.Store) *door.Capturer {
 	t.Helper()
-	c, err := s.Capturer(t.Context(), "run")
+	c, err := door.Open(t.Context(), s, "run")
 	require.NoError(t, err)
 	return c
 }
@@ -58,7 +59,7 @@ func TestAWholeStateAndItsChangesMeetInTheSameObjects(t *testing.T) {
 	s := open(t, repotest.New(t, repotest.Commit))
 	whole, err := capture(t, capturer(t, s), `{"state":`+wholeState+`}`)
 	require.NoError(t, err)
-	other, err := s.Capturer(t.Context(), "other")
+	other, err := door.Open(t.Context(), s, "other")
 	require.NoError(t, err)
 	_, err = capture(t, other, `{"state":{"nodes":[{"nodeId":"z","iteration":3,"state":"pending"}]}}`)
 	require.NoError(t, err)
@@ -85,7 +86,7 @@ func TestARepeatedIDGetsTheFirstAnswerAgain(t *testing.T) {
 	answer, err := capture(t, behind, removal)
 	require.NoError(t, err, "from a process that has not read the tip since")
 	assert.Equal(t, second, answer)
-	for name, again := range map[string]*timeline.Capturer{"from the same process": c, "from another process": capturer(t, s)} {
+	for name, again := range map[string]*door.Capturer{"from the same process": c, "from another process": capturer(t, s)} {
 		answer, err := capture(t, again, `{"id":"one","state":`+wholeState+`}`)
 		require.NoError(t, err, name)
 		assert.Equal(t, first, answer, name)

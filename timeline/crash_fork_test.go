@@ -16,6 +16,7 @@ import (
 	"github.com/git-smithers/git-smithers/internal/repotest"
 	"github.com/git-smithers/git-smithers/snapshot"
 	"github.com/git-smithers/git-smithers/timeline"
+	"github.com/git-smithers/git-smithers/timeline/door"
 	"github.com/git-smithers/git-smithers/timeline/fault"
 	"github.com/git-smithers/git-smithers/timeline/list"
 )
@@ -121,8 +122,8 @@ func TestAKilledForkIsThereWholeOrNotAtAll(t *testing.T) {
 const captures = 100
 
 // captureLine is the ith capture of a batch.
-func captureLine(i int) *timeline.Capture {
-	req, err := timeline.ParseCapture(fmt.Appendf(nil,
+func captureLine(i int) *door.Capture {
+	req, err := door.ParseCapture(fmt.Appendf(nil,
 		`{"id":"c%d","changes":[{"op":"set","collection":"outputs/results","key":"n::%d","value":%d}]}`, i, i, i))
 	must(err)
 	return req
@@ -130,7 +131,7 @@ func captureLine(i int) *timeline.Capture {
 
 // captureUntilKilled captures a batch, and prints each answer.
 func captureUntilKilled() {
-	c, err := openHere(killAt(3)).Capturer(context.Background(), "run")
+	c, err := door.Open(context.Background(), openHere(killAt(3)), "run")
 	must(err)
 	for i := range captures {
 		answer, err := c.Capture(context.Background(), captureLine(i))

@@ -17,6 +17,7 @@ import (
 	"github.com/git-smithers/git-smithers/internal/repotest"
 	"github.com/git-smithers/git-smithers/snapshot"
 	"github.com/git-smithers/git-smithers/timeline"
+	"github.com/git-smithers/git-smithers/timeline/door"
 )
 
 // The test binary runs itself again as a process that can be killed. These
@@ -127,13 +128,13 @@ func appendFrames() {
 	count, err := strconv.Atoi(os.Getenv(countVariable))
 	must(err)
 	s := openHere(nil)
-	c, err := s.Capturer(context.Background(), "run")
+	c, err := door.Open(context.Background(), s, "run")
 	must(err)
 	out := bufio.NewWriter(os.Stdout)
 	for i := range count {
 		line := fmt.Sprintf(`{"id":"%d-%d","changes":[{"op":"set","collection":"outputs/results","key":"p%d::%d","value":%d}]}`,
 			os.Getpid(), i, os.Getpid(), i, i)
-		req, err := timeline.ParseCapture([]byte(line))
+		req, err := door.ParseCapture([]byte(line))
 		must(err)
 		answer, err := c.Capture(context.Background(), req)
 		must(err)

@@ -16,6 +16,7 @@ import (
 	"github.com/git-smithers/git-smithers/internal/fsx/fsxtest"
 	"github.com/git-smithers/git-smithers/snapshot"
 	"github.com/git-smithers/git-smithers/timeline"
+	"github.com/git-smithers/git-smithers/timeline/door"
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
 
@@ -140,11 +141,11 @@ func (r *recording) appendWith(t *testing.T, dir string, d diskFault, at int) (m
 // again appends what may have been appended before.
 func (r *recording) again(t *testing.T, s *timeline.Store, draft snapshot.Draft) error {
 	t.Helper()
-	c, err := s.Capturer(t.Context(), "run")
+	c, err := door.Open(t.Context(), s, "run")
 	if err != nil {
 		return err
 	}
-	answer, err := c.Capture(t.Context(), &timeline.Capture{ID: draft.Operation, Changes: draft.State})
+	answer, err := c.Capture(t.Context(), &door.Capture{ID: draft.Operation, Changes: draft.State})
 	if err != nil {
 		return err
 	}

@@ -124,11 +124,11 @@ func (s *Store) Head(ctx context.Context, run string) (*Head, error) {
 // Refresh reads the tip again. A tip that does not follow the one that h knows, as where
 // a fetch has split the run, is a conflict, and h is as it was.
 func (h *Head) Refresh(ctx context.Context) error {
-	return h.refresh(ctx, func(*snapshot.Entry) {})
+	return h.RefreshEach(ctx, func(*snapshot.Entry) {})
 }
 
-// refresh is Refresh, and visits the entries that are new, the newest first, if h knew any.
-func (h *Head) refresh(ctx context.Context, visit func(*snapshot.Entry)) error {
+// RefreshEach is Refresh, and visits the entries that are new, newest first, if h had read a tip before.
+func (h *Head) RefreshEach(ctx context.Context, visit func(*snapshot.Entry)) error {
 	id, err := h.store.refs.Resolve(ctx, h.tip)
 	if errors.Is(err, refs.ErrNotFound) {
 		return fault.New(fault.RunNotFound, "%w", err).Hint("`git smithers runs` lists the runs")
@@ -152,8 +152,8 @@ func (h *Head) refresh(ctx context.Context, visit func(*snapshot.Entry)) error {
 	return h.store.repairFrameRefs(ctx, h.row, entry)
 }
 
-// errOtherHistory is wrapped by the conflict of a tip that does not follow the known one.
-var errOtherHistory = errors.New("its tip does not follow the one that was known")
+// ErrOtherHistory is wrapped by the conflict of a tip that does not follow the known one.
+var ErrOtherHistory = errors.New("its tip does not follow the one that was known")
 
 // since visits the entries from a tip down to the one that h knows.
 func (h *Head) since(tip *snapshot.Entry, visit func(*snapshot.Entry)) error {
@@ -173,7 +173,7 @@ func (h *Head) since(tip *snapshot.Entry, visit func(*snapshot.Entry)) error {
 		visit(entry)
 	}
 	run := h.row.ID
-	return fault.New(fault.Conflict, "run %q has another history now: %w", run, errOtherHistory).
+	return fault.New(fault.Conflict, "run %q has another history now: %w", run, ErrOtherHistory).
 		Hint("a fetch splits a run that was continued elsewhere, too: what was added here is a fork of it, which `git smithers branches %s` lists", fault.Word(run)).
 		Detail("runId", run).Detail("known", h.entry.ID.String()).Detail("tip", tip.ID.String())
 }
@@ -192,9 +192,9 @@ func (h *Head) adopt(entry *snapshot.Entry) error {
 	return nil
 }
 
-// settle puts the tip on stable storage if it was read, and not written by h: whoever
+// Settle puts the tip on stable storage if it was read, and not written by h: whoever
 // moved it may have died before it had.
-func (h *Head) settle(ctx context.Context) error {
+func (h *Head) Settle(ctx context.Context) error {
 	if h.entry == nil || h.entry.ID == h.settled {
 		return nil
 	}

@@ -7,15 +7,15 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/git-smithers/git-smithers/snapshot"
-	"github.com/git-smithers/git-smithers/timeline"
+	"github.com/git-smithers/git-smithers/timeline/door"
 	"github.com/git-smithers/git-smithers/timeline/fault"
 	"github.com/git-smithers/git-smithers/timeline/share"
 )
 
 // capture captures a line, as another engine does.
-func capture(t *testing.T, c *timeline.Capturer, line string) (timeline.Captured, error) {
+func capture(t *testing.T, c *door.Capturer, line string) (door.Answer, error) {
 	t.Helper()
-	req, err := timeline.ParseCapture([]byte(line))
+	req, err := door.ParseCapture([]byte(line))
 	require.NoError(t, err)
 	return c.Capture(t.Context(), req)
 }
@@ -25,7 +25,7 @@ func TestACaptureThatIsOpenWhileItsRunIsSplitDoesNotGoOnWithTheOthers(t *testing
 	ours, theirs := twoClones(t)
 	theirHead := theirs.play("one", 2)
 	ours.fetch(theirs)
-	capturer, err := ours.store.Capturer(t.Context(), "one")
+	capturer, err := door.Open(t.Context(), ours.store, "one")
 	require.NoError(t, err)
 	before, err := capture(t, capturer, `{"id":"n::5","changes":[]}`)
 	require.NoError(t, err)
@@ -47,7 +47,7 @@ func TestACaptureThatIsOpenWhileItsRunIsSplitDoesNotGoOnWithTheOthers(t *testing
 
 	// A capture that is opened now takes the run as it is, or the fork.
 	for _, run := range []string{"one", fork} {
-		opened, err := ours.store.Capturer(t.Context(), run)
+		opened, err := door.Open(t.Context(), ours.store, run)
 		require.NoError(t, err)
 		_, err = capture(t, opened, `{"id":"n::7","changes":[]}`)
 		require.NoError(t, err)

@@ -1,4 +1,4 @@
-package timeline
+package door
 
 import (
 	"bytes"
@@ -7,6 +7,7 @@ import (
 
 	"github.com/git-smithers/git-smithers/objstore/page"
 	"github.com/git-smithers/git-smithers/snapshot"
+	"github.com/git-smithers/git-smithers/timeline"
 )
 
 // keepNeeds gives nodes that are set without needs those that they had: in the changes before, or
@@ -66,11 +67,11 @@ func (c *Capturer) needsOf(key string, before []snapshot.Change) (json.RawMessag
 	}
 	value, ok, err := c.head.State().Nodes().Get(key)
 	if err != nil || !ok {
-		return nil, Explain(err)
+		return nil, timeline.Explain(err)
 	}
 	node, err := snapshot.DecodeNode(page.Row{Key: key, Value: value})
 	if err != nil || len(node.Needs) == 0 {
-		return nil, Explain(err)
+		return nil, timeline.Explain(err)
 	}
 	return json.Marshal(node.Needs)
 }

@@ -1,4 +1,5 @@
-package timeline
+// Package door is the way in for other engines: they give states, or changes of states, as JSON.
+package door
 
 import (
 	"bytes"
@@ -12,6 +13,7 @@ import (
 
 	"github.com/git-smithers/git-smithers/objstore"
 	"github.com/git-smithers/git-smithers/snapshot"
+	"github.com/git-smithers/git-smithers/timeline"
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
 
@@ -27,33 +29,33 @@ type Capture struct {
 	Expect  json.RawMessage   `json:"expect"` // absent: whatever the tip is; null: the run must not exist; or the tip's commit
 	State   json.RawMessage   `json:"state"`
 	Changes []snapshot.Change `json:"changes"`
-	Events  []captureEvent    `json:"events"`
+	Events  []givenEvent      `json:"events"`
 	Frame   json.RawMessage   `json:"frame"` // the rendered workflow tree
 	VCS     *snapshot.VCS     `json:"vcs"`   // the revision alone; the files are captured, or not
 	// Worktree says whether the files of the working copy are captured. nil: for the
 	// run's first entry, and where an attempt ends.
-	Worktree *bool       `json:"worktree"`
-	Run      *captureRun `json:"run"`
-	Subject  string      `json:"subject"`
+	Worktree *bool    `json:"worktree"`
+	Run      *runEdit `json:"run"`
+	Subject  string   `json:"subject"`
 }
 
-// captureRun is what a capture may say of the run's row.
-type captureRun struct {
+// runEdit is what a capture may change in the run's row.
+type runEdit struct {
 	Workflow *string             `json:"workflowName"`
 	Status   *snapshot.RunStatus `json:"status"`
 	Error    *string             `json:"error"`
 }
 
-// captureEvent is an event as an engine writes it.
-type captureEvent struct {
+// givenEvent is an event as an engine writes it.
+type givenEvent struct {
 	Type    string          `json:"type"`
 	AtMs    int64           `json:"timestampMs"`
 	Payload json.RawMessage `json:"payload"`
 }
 
-// Captured answers a capture that is on stable storage. Frame is null for an
-// entry that is not a frame.
-type Captured struct {
+// Answer says where a capture is stored; the capture is on stable storage. Frame is nil if
+// the entry is not a frame.
+type Answer struct {
 	ID          string `json:"id,omitempty"`
 	Frame       *int64 `json:"frame"`
 	Commit      string `json:"commit"`
@@ -63,15 +65,15 @@ type Captured struct {
 // Capturer captures one run for as long as its caller lives, and remembers what it
 // answered. For one goroutine at a time.
 type Capturer struct {
-	store    *Store
+	store    *timeline.Store
 	run      string
-	head     *Head // nil until the run exists
-	answered map[string]Captured
+	head     *timeline.Head // nil until the run exists
+	answered map[string]Answer
 }
 
-// Capturer opens a run for capturing. The run need not exist: the first capture makes it.
-func (s *Store) Capturer(ctx context.Context, run string) (*Capturer, error) {
-	c := &Capturer{store: s, run: run, answered: make(map[string]Captured)}
+// Open opens a run for capturing. The run need not exist: the first capture makes it.
+func Open(ctx context.Context, s *timeline.Store, run string) (*Capturer, error) {
+	c := &Capturer{store: s, run: run, answered: make(map[string]Answer)}
 	head, err := s.Head(ctx, run)
 	if fault.CodeOf(err) == fault.RunNotFound {
 		return c, nil
@@ -88,7 +90,7 @@ func ParseCapture(line []byte) (*Capture, error) {
 	// The store's own limits are looked at when the capture is appended.
 	deepest := snapshot.Limits{Depth: math.MaxInt, Value: math.MaxInt}
 	if err := deepest.CheckValue(bytes.TrimSpace(line)); errors.Is(err, snapshot.ErrLimit) {
-		return nil, Explain(err)
+		return nil, timeline.Explain(err)
 	}
 	dec := json.NewDecoder(bytes.NewReader(line))
 	dec.DisallowUnknownFields()
@@ -121,8 +123,8 @@ func notCapture(err error) error {
 // conflict; without, the capture is built again on the new tip until it succeeds or
 // ctx ends: each time that it has to be, somebody else's succeeded. A tip that does not
 // follow what was captured here is a conflict in any case; see Head.Refresh.
-func (c *Capturer) Capture(ctx context.Context, req *Capture) (Captured, error) {
-	files := new(captureFiles)
+func (c *Capturer) Capture(ctx context.Context, req *Capture) (Answer, error) {
+	files := new(capturedFiles)
 	defer files.close()
 	for try := 1; ; try++ {
 		answer, err := c.attempt(ctx, req, files)
@@ -132,47 +134,47 @@ func (c *Capturer) Capture(ctx context.Context, req *Capture) (Captured, error) 
 		if _, ok := c.answered[req.ID]; ok && req.ID != "" {
 			return c.again(ctx, req.ID)
 		}
-		if req.Expect != nil || errors.Is(err, errOtherHistory) {
+		if req.Expect != nil || errors.Is(err, timeline.ErrOtherHistory) {
 			return answer, err
 		}
-		if err := Pause(ctx, try); err != nil {
-			return Captured{}, Explain(err)
+		if err := timeline.Pause(ctx, try); err != nil {
+			return Answer{}, timeline.Explain(err)
 		}
 	}
 }
 
 // attempt captures once, on the tip as it is now.
-func (c *Capturer) attempt(ctx context.Context, req *Capture, files *captureFiles) (Captured, error) {
+func (c *Capturer) attempt(ctx context.Context, req *Capture, files *capturedFiles) (Answer, error) {
 	if _, ok := c.answered[req.ID]; ok && req.ID != "" {
 		return c.again(ctx, req.ID)
 	}
 	if err := c.checkExpect(ctx, req); err != nil {
-		return Captured{}, err
+		return Answer{}, err
 	}
 	draft, err := c.draft(req)
 	if err != nil {
-		return Captured{}, err
+		return Answer{}, err
 	}
 	if err := c.addFiles(ctx, req, files, &draft); err != nil {
-		return Captured{}, err
+		return Answer{}, err
 	}
 	if c.head == nil {
 		row := snapshot.Run{ID: c.run, Status: snapshot.RunRunning, CreatedAtMs: draft.AtMs}
 		head, err := c.store.Create(ctx, row, draft)
 		if fault.CodeOf(err) == fault.RunExists {
-			return Captured{}, errors.Join(fault.New(fault.Conflict, "run %q was created meanwhile", c.run), c.catchUp(ctx))
+			return Answer{}, errors.Join(fault.New(fault.Conflict, "run %q was created meanwhile", c.run), c.catchUp(ctx))
 		}
 		if err != nil {
-			return Captured{}, err
+			return Answer{}, err
 		}
 		c.head = head
 	} else if err := c.head.Append(ctx, draft); err != nil {
 		if fault.CodeOf(err) == fault.Conflict {
 			if err := c.catchUp(ctx); err != nil {
-				return Captured{}, err
+				return Answer{}, err
 			}
 		}
-		return Captured{}, err
+		return Answer{}, err
 	}
 	answer := answerFor(c.head.Entry())
 	c.remember(answer)
@@ -181,9 +183,9 @@ func (c *Capturer) attempt(ctx context.Context, req *Capture, files *captureFile
 
 // again gives the answer that a capture had. What was found in the run may have been
 // written by a process that died before it was on stable storage.
-func (c *Capturer) again(ctx context.Context, id string) (Captured, error) {
-	if err := c.head.settle(ctx); err != nil {
-		return Captured{}, err
+func (c *Capturer) again(ctx context.Context, id string) (Answer, error) {
+	if err := c.head.Settle(ctx); err != nil {
+		return Answer{}, err
 	}
 	return c.answered[id], nil
 }
@@ -245,8 +247,8 @@ func (c *Capturer) catchUp(ctx context.Context) error {
 
 // catchUpFrom is catchUp from the tip that is known.
 func (c *Capturer) catchUpFrom(ctx context.Context) error {
-	var newer []Captured
-	err := c.head.refresh(ctx, func(entry *snapshot.Entry) {
+	var newer []Answer
+	err := c.head.RefreshEach(ctx, func(entry *snapshot.Entry) {
 		if len(newer) < captureMemory {
 			newer = append(newer, answerFor(entry))
 		}
@@ -265,7 +267,7 @@ func (c *Capturer) recall() error {
 	left := captureMemory
 	for entry, err := range c.store.Chain(c.head.Entry()) {
 		if err != nil {
-			return Explain(err)
+			return timeline.Explain(err)
 		}
 		if left == 0 {
 			return nil
@@ -276,14 +278,14 @@ func (c *Capturer) recall() error {
 	return nil
 }
 
-func (c *Capturer) remember(answer Captured) {
+func (c *Capturer) remember(answer Answer) {
 	if _, ok := c.answered[answer.ID]; !ok && answer.ID != "" {
 		c.answered[answer.ID] = answer
 	}
 }
 
-func answerFor(entry *snapshot.Entry) Captured {
-	out := Captured{ID: entry.Operation, Commit: entry.ID.String(), ContentHash: entry.ContentHash.String()}
+func answerFor(entry *snapshot.Entry) Answer {
+	out := Answer{ID: entry.Operation, Commit: entry.ID.String(), ContentHash: entry.ContentHash.String()}
 	if frame := entry.Frame; frame != snapshot.NoFrame {
 		out.Frame = &frame
 	}
@@ -292,7 +294,7 @@ func answerFor(entry *snapshot.Entry) Captured {
 
 // draft turns a capture into what the next entry changes.
 func (c *Capturer) draft(req *Capture) (snapshot.Draft, error) {
-	at := c.store.now().UnixMilli()
+	at := c.store.Now().UnixMilli()
 	draft := snapshot.Draft{
 		Operation: req.ID, Rendered: req.Frame, VCS: req.VCS, AtMs: at,
 		Frame:   req.State != nil || req.Changes != nil || req.Frame != nil,
@@ -311,7 +313,7 @@ func (c *Capturer) draft(req *Capture) (snapshot.Draft, error) {
 	if req.State != nil {
 		changes, err := c.wholeState(req.State)
 		if err != nil {
-			return snapshot.Draft{}, Explain(err)
+			return snapshot.Draft{}, timeline.Explain(err)
 		}
 		draft.State = changes
 	}
@@ -340,7 +342,7 @@ func (c *Capturer) draft(req *Capture) (snapshot.Draft, error) {
 
 // wholeState finds the changes that lead from the tip's state to the given one.
 func (c *Capturer) wholeState(state json.RawMessage) ([]snapshot.Change, error) {
-	whole, err := snapshot.ParseWhole(c.store.settings.Limits, state)
+	whole, err := snapshot.ParseWhole(c.store.Settings().Limits, state)
 	if err != nil {
 		return nil, err
 	}
@@ -352,7 +354,7 @@ func (c *Capturer) wholeState(state json.RawMessage) ([]snapshot.Change, error) 
 }
 
 // edit is what a capture says of the run's row.
-func (r *captureRun) edit(at int64) func(*snapshot.Run) {
+func (r *runEdit) edit(at int64) func(*snapshot.Run) {
 	return func(row *snapshot.Run) {
 		if r.Workflow != nil {
 			row.Workflow = *r.Workflow

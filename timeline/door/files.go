@@ -1,4 +1,4 @@
-package timeline
+package door
 
 import (
 	"context"
@@ -8,18 +8,19 @@ import (
 
 	"github.com/git-smithers/git-smithers/jjbridge"
 	"github.com/git-smithers/git-smithers/snapshot"
+	"github.com/git-smithers/git-smithers/timeline"
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
 
-// captureFiles is the working copy as one capture of another engine reads it: at most
+// capturedFiles is the working copy as one capture of another engine reads it: at most
 // once, however often the entry has to be built again.
-type captureFiles struct {
+type capturedFiles struct {
 	files *jjbridge.Captured // nil: not read, or not there
 	read  bool
 }
 
 // capture reads the working copy, unless it has been read. Trouble is a warning.
-func (f *captureFiles) capture(ctx context.Context, s *Store) (err error) {
+func (f *capturedFiles) capture(ctx context.Context, s *timeline.Store) (err error) {
 	if f.read {
 		return nil
 	}
@@ -30,12 +31,12 @@ func (f *captureFiles) capture(ctx context.Context, s *Store) (err error) {
 	if ctx.Err() != nil {
 		return err
 	}
-	s.warn(fmt.Errorf("the working copy is not captured: %w", err))
+	s.Warn(fmt.Errorf("the working copy is not captured: %w", err))
 	return nil
 }
 
 // close drops what was read.
-func (f *captureFiles) close() {
+func (f *capturedFiles) close() {
 	if f.files != nil {
 		_ = f.files.Close() // a quarantine that stays is removed by a later capture
 	}
@@ -69,7 +70,7 @@ func checkVCS(v *snapshot.VCS) error {
 
 // addFiles adds the working copy to a draft, where the capture asks for it or is one of
 // those that have it anyway. The revision that the engine gives counts.
-func (c *Capturer) addFiles(ctx context.Context, req *Capture, files *captureFiles, draft *snapshot.Draft) error {
+func (c *Capturer) addFiles(ctx context.Context, req *Capture, files *capturedFiles, draft *snapshot.Draft) error {
 	wanted, err := c.wantsFiles(req, draft)
 	if err != nil || !wanted {
 		return err
@@ -107,9 +108,9 @@ func (c *Capturer) worktrees() ([]snapshot.Worktree, error) {
 	if c.head == nil {
 		return nil, nil
 	}
-	tip, err := c.head.entry.VCSRevision()
+	tip, err := c.head.Entry().VCSRevision()
 	if err != nil || tip == nil {
-		return nil, Explain(err)
+		return nil, timeline.Explain(err)
 	}
 	return tip.Worktrees, nil
 }
@@ -130,9 +131,9 @@ func (c *Capturer) endsAttempt(draft *snapshot.Draft) (bool, error) {
 		if !ok || !hasEnded(now.State) {
 			continue
 		}
-		value, found, err := c.head.state.Nodes().Get(change.Key)
+		value, found, err := c.head.State().Nodes().Get(change.Key)
 		if err != nil {
-			return false, Explain(err)
+			return false, timeline.Explain(err)
 		}
 		before, _ := partOfNode(value)
 		if !found || !hasEnded(before.State) || !sameAttempt(before, now) {
@@ -174,13 +175,13 @@ func (c *Capturer) endsJournaled(change snapshot.Change) (bool, error) {
 	if c.head == nil {
 		return true, nil
 	}
-	attempts, err := c.head.entry.Attempts()
+	attempts, err := c.head.Entry().Attempts()
 	if err != nil {
-		return false, Explain(err)
+		return false, timeline.Explain(err)
 	}
 	value, found, err := attempts.Get(change.Key)
 	if err != nil {
-		return false, Explain(err)
+		return false, timeline.Explain(err)
 	}
 	before, _ := stateOfAttempt(value)
 	return !found || before == snapshot.AttemptInProgress, nil
@@ -210,9 +211,9 @@ func (c *Capturer) runningAttempts(changes []snapshot.Change) ([]string, error) 
 		}
 	}
 	if c.head != nil {
-		for row, err := range c.head.state.Nodes().Rows() {
+		for row, err := range c.head.State().Nodes().Rows() {
 			if err != nil {
-				return nil, Explain(err)
+				return nil, timeline.Explain(err)
 			}
 			note(row.Key, row.Value)
 		}
@@ -235,7 +236,7 @@ func (c *Capturer) runningAttempts(changes []snapshot.Change) ([]string, error) 
 func (c *Capturer) pointAttempts(draft *snapshot.Draft) error {
 	frame := int64(0)
 	if c.head != nil {
-		frame = c.head.row.Frame + 1
+		frame = c.head.Row().Frame + 1
 	}
 	for i, change := range draft.Journal {
 		ended, err := c.endsJournaled(change)
@@ -263,7 +264,7 @@ func (c *Capturer) pointAttempts(draft *snapshot.Draft) error {
 			data, err = json.Marshal(members)
 		}
 		if err != nil {
-			return Explain(err)
+			return timeline.Explain(err)
 		}
 		draft.Journal[i].Value = data
 	}

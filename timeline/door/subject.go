@@ -1,4 +1,4 @@
-package timeline
+package door
 
 import (
 	"encoding/json"

@@ -20,6 +20,7 @@ import (
 	"github.com/git-smithers/git-smithers/internal/repotest"
 	"github.com/git-smithers/git-smithers/snapshot"
 	"github.com/git-smithers/git-smithers/timeline"
+	"github.com/git-smithers/git-smithers/timeline/code"
 	"github.com/git-smithers/git-smithers/timeline/fault"
 	"github.com/git-smithers/git-smithers/timeline/travel"
 )
@@ -236,11 +237,11 @@ func TestARunGoesBackAndOn(t *testing.T) {
 	assert.Equal(t, gone.Op.Number, undone.Undone.Number)
 
 	repo.Write("two", "edited")
-	back, err := d.Restore(t.Context(), timeline.RestoreRequest{From: "a"})
+	back, err := d.Restore(t.Context(), code.RestoreRequest{From: "a"})
 	require.NoError(t, err)
 	assert.Equal(t, "2\n", read(t, d, "two"))
 	assert.Equal(t, back.Saved, app.FrameBefore(back))
-	_, err = d.Revert(t.Context(), timeline.RevertRequest{Run: "a", Node: "one"})
+	_, err = d.Revert(t.Context(), code.RevertRequest{Run: "a", Node: "one"})
 	require.NoError(t, err)
 	assert.NoFileExists(t, d.Folder.Path("two"))
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/git-smithers/git-smithers/objstore/page"
 	"github.com/git-smithers/git-smithers/snapshot"
 	"github.com/git-smithers/git-smithers/timeline"
+	"github.com/git-smithers/git-smithers/timeline/code"
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
 
@@ -47,14 +48,14 @@ type execution struct {
 	ask          Consenter
 	file         string // the workflow file that the request names; "" for none
 	acceptChange bool
-	force        bool                  // take the run over from a live owner
-	input        json.RawMessage       // laid over the run's; nil: nothing
-	files        *timeline.WorkingCopy // nil: those in which the request is made
-	captured     bool                  // the run's tip has the files as they are
-	resumes      bool                  // tell from which frame the run goes on
-	baseFiles    bool                  // worktrees that are made have the files of their base, not those of the frame
-	bringFiles   string                // see engine.Options
-	back         *filesBack            // brings the files of the newest frame back first; nil: they are as they are
+	force        bool              // take the run over from a live owner
+	input        json.RawMessage   // laid over the run's; nil: nothing
+	files        *code.WorkingCopy // nil: those in which the request is made
+	captured     bool              // the run's tip has the files as they are
+	resumes      bool              // tell from which frame the run goes on
+	baseFiles    bool              // worktrees that are made have the files of their base, not those of the frame
+	bringFiles   string            // see engine.Options
+	back         *filesBack        // brings the files of the newest frame back first; nil: they are as they are
 }
 
 // execute has somebody agree to the commands that are left of a run, claims the run and runs it. The result is nil if the
@@ -131,7 +132,7 @@ func (e *execution) executeClaimed(ctx context.Context, agreed timeline.Consente
 func (e *execution) options() (engine.Options, error) {
 	files := e.files
 	if files == nil {
-		files = e.Store.WorkingCopy()
+		files = code.WorkingCopyOf(e.Store)
 	}
 	run := e.head.Row().ID
 	opts := engine.Options{
@@ -148,7 +149,7 @@ func (e *execution) options() (engine.Options, error) {
 		opts.Before = e.back.bring
 	}
 	if e.files == nil && !e.captured { // one of a new run's own is what its workflow asks for
-		own, err := timeline.OwnWorktreeOf(e.Store, e.head)
+		own, err := code.OwnWorktreeOf(e.Store, e.head)
 		if err != nil {
 			return opts, err
 		}

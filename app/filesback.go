@@ -7,6 +7,7 @@ import (
 	"github.com/git-smithers/git-smithers/engine"
 	"github.com/git-smithers/git-smithers/snapshot"
 	"github.com/git-smithers/git-smithers/timeline"
+	"github.com/git-smithers/git-smithers/timeline/code"
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
 
@@ -15,14 +16,14 @@ import (
 type filesBack struct {
 	*Desk
 	from    timeline.Address
-	names   []string                // of working copies: "" is the one that tasks share
-	file    string                  // the workflow file, which stays as it is; "" for none
-	confirm timeline.ConfirmRemoval // nil: untracked files are removed unasked
-	done    []*timeline.Restored
+	names   []string            // of working copies: "" is the one that tasks share
+	file    string              // the workflow file, which stays as it is; "" for none
+	confirm code.ConfirmRemoval // nil: untracked files are removed unasked
+	done    []*code.Restored
 }
 
 // newFilesBack finds out which files a run's newest frame has.
-func newFilesBack(d *Desk, head *timeline.Head, confirm timeline.ConfirmRemoval) (*filesBack, error) {
+func newFilesBack(d *Desk, head *timeline.Head, confirm code.ConfirmRemoval) (*filesBack, error) {
 	vcs, err := head.Entry().VCSRevision()
 	if err != nil {
 		return nil, timeline.Explain(err)
@@ -62,10 +63,10 @@ func (b *filesBack) bring(ctx context.Context) (err error) {
 }
 
 // each restores one working copy after the other; with dryRun nothing is written.
-func (b *filesBack) each(ctx context.Context, dryRun bool, confirm timeline.ConfirmRemoval) ([]*timeline.Restored, error) {
-	var out []*timeline.Restored
+func (b *filesBack) each(ctx context.Context, dryRun bool, confirm code.ConfirmRemoval) ([]*code.Restored, error) {
+	var out []*code.Restored
 	for _, name := range b.names {
-		done, err := b.Store.Restore(ctx, timeline.RestoreRequest{
+		done, err := code.Restore(ctx, b.Store, code.RestoreRequest{
 			From: b.from.String(), Worktree: name, DryRun: dryRun, File: b.file, Confirm: confirm,
 		})
 		if known, ok := errors.AsType[*fault.Error](err); ok && known.Code == fault.NoWorkingCopy && b.isMade(name) {

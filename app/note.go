@@ -4,6 +4,7 @@ import (
 	"github.com/git-smithers/git-smithers/engine"
 	"github.com/git-smithers/git-smithers/snapshot"
 	"github.com/git-smithers/git-smithers/timeline"
+	"github.com/git-smithers/git-smithers/timeline/code"
 	"github.com/git-smithers/git-smithers/timeline/travel"
 )
 
@@ -33,10 +34,10 @@ type FilledNote struct {
 }
 
 // CheckedOutNote notes that a working copy was made for a run, with the files of a frame.
-type CheckedOutNote struct{ *timeline.CheckedOut }
+type CheckedOutNote struct{ *code.CheckedOut }
 
 // BroughtBackNote notes that the files of a run's newest frame were restored before it continues.
-type BroughtBackNote struct{ *timeline.Restored }
+type BroughtBackNote struct{ *code.Restored }
 
 // WentBackNote notes that a run went back, before it continues.
 type WentBackNote struct{ *travel.Result }

@@ -8,6 +8,7 @@ import (
 	"github.com/git-smithers/git-smithers/engine"
 	"github.com/git-smithers/git-smithers/snapshot"
 	"github.com/git-smithers/git-smithers/timeline"
+	"github.com/git-smithers/git-smithers/timeline/code"
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
 
@@ -35,7 +36,7 @@ type ReplayRequest struct {
 // ReplayResult is a fork that was executed.
 type ReplayResult struct {
 	*Result
-	Made *timeline.CheckedOut // the fork's own working copy; nil if it has none
+	Made *code.CheckedOut // the fork's own working copy; nil if it has none
 }
 
 // Replay forks a frame, fits its state to the workflow, and executes the fork. The result is nil if the fork was not made,
@@ -47,7 +48,7 @@ func (d *Desk) Replay(ctx context.Context, req ReplayRequest) (*ReplayResult, er
 	}
 	id := timeline.NewRunID()
 	e := &execution{Desk: d, Settings: req.Settings, workflow: wf, ask: Agreed, file: req.Workflow}
-	var made *timeline.CheckedOut
+	var made *code.CheckedOut
 	if req.RestoreVCS {
 		if made, err = d.checkOutFor(ctx, id, at.Address, req.To); err != nil {
 			return nil, err

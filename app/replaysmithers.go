@@ -11,6 +11,7 @@ import (
 	"github.com/git-smithers/git-smithers/peer/smithers"
 	"github.com/git-smithers/git-smithers/snapshot"
 	"github.com/git-smithers/git-smithers/timeline"
+	"github.com/git-smithers/git-smithers/timeline/code"
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
 
@@ -48,7 +49,7 @@ func (d *Desk) ReplayWithSmithers(ctx context.Context, req SmithersReplayRequest
 		return nil, err
 	}
 	id := timeline.NewRunID()
-	var made *timeline.CheckedOut
+	var made *code.CheckedOut
 	if req.RestoreVCS {
 		if made, err = d.checkOutFor(ctx, id, at.Address, req.To); err != nil {
 			return nil, err
@@ -74,9 +75,9 @@ func (d *Desk) ReplayWithSmithers(ctx context.Context, req SmithersReplayRequest
 
 // sameFolderIn is the folder of a new working copy in which Smithers is started: the desk's folder there, or the top if
 // the new working copy has no such folder.
-func (d *Desk) sameFolderIn(ctx context.Context, made *timeline.CheckedOut) string {
+func (d *Desk) sameFolderIn(ctx context.Context, made *code.CheckedOut) string {
 	top := RealFolder(made.WorkingCopy.Root())
-	below, err := filepath.Rel(RealFolder(d.Store.WorkingCopy().Root()), RealFolder(string(d.Folder)))
+	below, err := filepath.Rel(RealFolder(code.WorkingCopyOf(d.Store).Root()), RealFolder(string(d.Folder)))
 	if err != nil || !filepath.IsLocal(below) {
 		return top
 	}
@@ -189,7 +190,7 @@ type foreignEnd struct {
 }
 
 // finishForeign reads how a run ended that Smithers ran.
-func (d *Desk) finishForeign(ctx context.Context, made *timeline.CheckedOut, end foreignEnd) (*SmithersReplayResult, error) {
+func (d *Desk) finishForeign(ctx context.Context, made *code.CheckedOut, end foreignEnd) (*SmithersReplayResult, error) {
 	head, err := d.Store.Head(ctx, end.play.id)
 	if err != nil {
 		return nil, err

@@ -4,37 +4,38 @@ import (
 	"context"
 
 	"github.com/git-smithers/git-smithers/timeline"
+	"github.com/git-smithers/git-smithers/timeline/code"
 )
 
 // Restore puts the files of a frame into the working copy. What is there and in no frame is saved as a frame first.
-func (d *Desk) Restore(ctx context.Context, req timeline.RestoreRequest) (*timeline.Restored, error) {
+func (d *Desk) Restore(ctx context.Context, req code.RestoreRequest) (*code.Restored, error) {
 	over := d.Teller.While(RestoringFiles)
 	defer over()
 	req.Confirm = confirming(req.Confirm, over)
-	return d.Store.Restore(ctx, req)
+	return code.Restore(ctx, d.Store, req)
 }
 
 // Revert puts the files back to what they were after an attempt, as Restore does.
-func (d *Desk) Revert(ctx context.Context, req timeline.RevertRequest) (*timeline.Restored, error) {
+func (d *Desk) Revert(ctx context.Context, req code.RevertRequest) (*code.Restored, error) {
 	over := d.Teller.While(RestoringFiles)
 	defer over()
 	req.Confirm = confirming(req.Confirm, over)
-	return d.Store.Revert(ctx, req)
+	return code.Revert(ctx, d.Store, req)
 }
 
 // CheckOut makes a new working copy with the files of a frame. req.Dir may be relative to the desk's folder.
-func (d *Desk) CheckOut(ctx context.Context, req timeline.CheckoutRequest) (*timeline.CheckedOut, error) {
+func (d *Desk) CheckOut(ctx context.Context, req code.CheckoutRequest) (*code.CheckedOut, error) {
 	if req.Dir != "" {
 		req.Dir = d.Folder.Path(req.Dir)
 	}
 	over := d.Teller.While(CheckingOut)
 	defer over()
-	return d.Store.Checkout(ctx, req)
+	return code.Checkout(ctx, d.Store, req)
 }
 
 // checkOutFor makes the working copy in which the run id is going to run; dir may be "".
-func (d *Desk) checkOutFor(ctx context.Context, id string, from timeline.Address, dir string) (*timeline.CheckedOut, error) {
-	made, err := d.CheckOut(ctx, timeline.CheckoutRequest{From: from.String(), Dir: dir, Name: id, Run: id, Own: true})
+func (d *Desk) checkOutFor(ctx context.Context, id string, from timeline.Address, dir string) (*code.CheckedOut, error) {
+	made, err := d.CheckOut(ctx, code.CheckoutRequest{From: from.String(), Dir: dir, Name: id, Run: id, Own: true})
 	if err == nil {
 		d.Teller.Note(ctx, CheckedOutNote{made})
 	}
@@ -42,7 +43,7 @@ func (d *Desk) checkOutFor(ctx context.Context, id string, from timeline.Address
 }
 
 // discard removes the working copy of a run that was not made; nil is none.
-func discard(ctx context.Context, made *timeline.CheckedOut) error {
+func discard(ctx context.Context, made *code.CheckedOut) error {
 	if made == nil {
 		return nil
 	}
@@ -50,7 +51,7 @@ func discard(ctx context.Context, made *timeline.CheckedOut) error {
 }
 
 // FrameBefore returns the frame that has what a restore changed; nil if it changed nothing.
-func FrameBefore(done *timeline.Restored) *timeline.Address {
+func FrameBefore(done *code.Restored) *timeline.Address {
 	switch {
 	case len(done.Changes) == 0:
 		return nil

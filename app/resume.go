@@ -6,24 +6,25 @@ import (
 
 	"github.com/git-smithers/git-smithers/engine"
 	"github.com/git-smithers/git-smithers/timeline"
+	"github.com/git-smithers/git-smithers/timeline/code"
 )
 
 // ResumeRequest asks to continue a run from its newest frame.
 type ResumeRequest struct {
-	Run          string                  // its whole id
-	Workflow     string                  // the file; "": the one that the run remembers
-	AcceptChange bool                    // continue although the workflow file has changed
-	Force        bool                    // take the run over from a process that is running it
-	Input        json.RawMessage         // laid over the run's input; nil: nothing
-	Restore      bool                    // bring the files of the newest frame back first
-	Confirm      timeline.ConfirmRemoval // of untracked files that Restore removes; nil: they are removed unasked
+	Run          string              // its whole id
+	Workflow     string              // the file; "": the one that the run remembers
+	AcceptChange bool                // continue although the workflow file has changed
+	Force        bool                // take the run over from a process that is running it
+	Input        json.RawMessage     // laid over the run's input; nil: nothing
+	Restore      bool                // bring the files of the newest frame back first
+	Confirm      code.ConfirmRemoval // of untracked files that Restore removes; nil: they are removed unasked
 	Settings
 }
 
 // ResumeResult is a run that was continued.
 type ResumeResult struct {
 	*Result
-	Restored []*timeline.Restored // the working copies whose files were brought back
+	Restored []*code.Restored // the working copies whose files were brought back
 }
 
 // Resume executes the rest of a run. The result is nil if the run was left alone, or was not left in order.

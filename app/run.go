@@ -9,6 +9,7 @@ import (
 	"github.com/git-smithers/git-smithers/engine"
 	"github.com/git-smithers/git-smithers/snapshot"
 	"github.com/git-smithers/git-smithers/timeline"
+	"github.com/git-smithers/git-smithers/timeline/code"
 )
 
 // RunRequest asks to run a workflow.
@@ -52,9 +53,9 @@ func (d *Desk) Run(ctx context.Context, req RunRequest) (*Result, error) {
 func (d *Desk) create(ctx context.Context, wf *engine.Workflow, row snapshot.Run, draft snapshot.Draft) (*timeline.Head, error) {
 	spec, own := wf.OwnWorktree(row.ID)
 	if !own || d.Store.WorkTree() == "" {
-		return d.createOn(ctx, d.Store.WorkingCopy(), row, draft)
+		return d.createOn(ctx, code.WorkingCopyOf(d.Store), row, draft)
 	}
-	opened, err := d.Store.OpenFirstWorktree(ctx, row.ID, spec)
+	opened, err := code.OpenFirstWorktree(ctx, d.Store, row.ID, spec)
 	if err != nil {
 		return nil, err
 	}
@@ -70,7 +71,7 @@ func (d *Desk) create(ctx context.Context, wf *engine.Workflow, row snapshot.Run
 
 // createOn makes a run whose frame 0 has the files of a working copy. Files that cannot be read are a warning:
 // the run is worth having without.
-func (d *Desk) createOn(ctx context.Context, files *timeline.WorkingCopy, row snapshot.Run, draft snapshot.Draft) (*timeline.Head, error) {
+func (d *Desk) createOn(ctx context.Context, files *code.WorkingCopy, row snapshot.Run, draft snapshot.Draft) (*timeline.Head, error) {
 	over := d.Teller.While(ReadingFiles)
 	captured, err := files.Capture(ctx)
 	over()

@@ -5,7 +5,7 @@ import (
 
 	"github.com/git-smithers/git-smithers/engine"
 	"github.com/git-smithers/git-smithers/snapshot"
-	"github.com/git-smithers/git-smithers/timeline"
+	"github.com/git-smithers/git-smithers/timeline/code"
 	"github.com/git-smithers/git-smithers/timeline/travel"
 )
 
@@ -78,11 +78,11 @@ func (d *Desk) Undo(ctx context.Context, req travel.UndoRequest) (*travel.Result
 }
 
 // confirming ends a wait before somebody is asked.
-func confirming(ask timeline.ConfirmRemoval, over func()) timeline.ConfirmRemoval {
+func confirming(ask code.ConfirmRemoval, over func()) code.ConfirmRemoval {
 	if ask == nil {
 		return nil
 	}
-	return func(ctx context.Context, removals []timeline.Removal) error {
+	return func(ctx context.Context, removals []code.Removal) error {
 		over()
 		return ask(ctx, removals)
 	}

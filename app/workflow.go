@@ -9,6 +9,7 @@ import (
 
 	"github.com/git-smithers/git-smithers/engine"
 	"github.com/git-smithers/git-smithers/timeline"
+	"github.com/git-smithers/git-smithers/timeline/code"
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
 
@@ -77,7 +78,7 @@ func isOtherFile(store *timeline.Store, head *timeline.Head, wf *engine.Workflow
 	if wf == nil || wf.Snapshot().Hash() == head.Row().WorkflowHash {
 		return false
 	}
-	own, err := timeline.OwnWorktreeOf(store, head)
+	own, err := code.OwnWorktreeOf(store, head)
 	return err == nil && own != nil && own.Linked // opening the worktree reports the error
 }
 

@@ -5,11 +5,11 @@ import (
 	"fmt"
 
 	"github.com/git-smithers/git-smithers/engine"
-	"github.com/git-smithers/git-smithers/timeline"
+	"github.com/git-smithers/git-smithers/timeline/code"
 )
 
 // worktree makes or finds a worktree that the run asks for.
-func (e *execution) worktree(ctx context.Context, spec timeline.WorktreeSpec, rebase bool) (engine.WorkingCopy, error) {
+func (e *execution) worktree(ctx context.Context, spec code.WorktreeSpec, rebase bool) (engine.WorkingCopy, error) {
 	if e.baseFiles && spec.Fill {
 		spec.Fill = false
 		if spec.Name != "" { // those that tasks share are compared
@@ -17,7 +17,7 @@ func (e *execution) worktree(ctx context.Context, spec timeline.WorktreeSpec, re
 		}
 	}
 	run := e.head.Row().ID
-	opened, err := e.Store.OpenWorktree(ctx, run, spec, rebase)
+	opened, err := code.OpenWorktree(ctx, e.Store, run, spec, rebase)
 	if err != nil {
 		return nil, err
 	}

@@ -6,10 +6,11 @@ import (
 	"github.com/git-smithers/git-smithers/app"
 	"github.com/git-smithers/git-smithers/internal/plain"
 	"github.com/git-smithers/git-smithers/timeline"
+	"github.com/git-smithers/git-smithers/timeline/code"
 )
 
 // tellBroughtBack tells what a restore did that was not the command's whole business.
-func (s *session) tellBroughtBack(ctx context.Context, store *timeline.Store, done *timeline.Restored) {
+func (s *session) tellBroughtBack(ctx context.Context, store *timeline.Store, done *code.Restored) {
 	in := ""
 	if done.Name != "" {
 		in = "worktree of " + plain.Text(done.Name) + ": "

@@ -16,6 +16,7 @@ import (
 	"github.com/git-smithers/git-smithers/objstore"
 	"github.com/git-smithers/git-smithers/snapshot"
 	"github.com/git-smithers/git-smithers/timeline"
+	"github.com/git-smithers/git-smithers/timeline/code"
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
 
@@ -34,8 +35,8 @@ type codeDiffDocument struct {
 	ToTree   string                `json:"toTree"`
 	Changes  []jjbridge.PathChange `json:"changes"`
 	// FromBehind and ToBehind say by what the files of a frame are older than its state.
-	FromBehind *timeline.Behind `json:"fromBehind,omitempty"`
-	ToBehind   *timeline.Behind `json:"toBehind,omitempty"`
+	FromBehind *code.Behind `json:"fromBehind,omitempty"`
+	ToBehind   *code.Behind `json:"toBehind,omitempty"`
 }
 
 // runCodeDiff shows how the files of two frames differ. For people it is the user's
@@ -110,7 +111,7 @@ func (c comparison) trees(ctx context.Context, store *timeline.Store, worktree s
 	if out.to, err = codeTree(c.to, worktree); err != nil {
 		return out, err
 	}
-	return out, store.CheckChanges(ctx, out.from, out.to)
+	return out, code.CheckChanges(ctx, store, out.from, out.to)
 }
 
 // pathChanges lists the paths that differ.
@@ -138,15 +139,15 @@ func codeTree(loaded *timeline.Loaded, worktree string) (objstore.ID, error) {
 	}
 	if vcs == nil || vcs.Tree.IsZero() {
 		return objstore.ID{}, fault.New(fault.NoCode, "%s has no files", at).
-			Hint("%s", timeline.WhenCaptured(loaded.Entry)).Detail("frame", at)
+			Hint("%s", code.WhenCaptured(loaded.Entry)).Detail("frame", at)
 	}
 	return vcs.Tree, nil
 }
 
 // warnBehindSides warns if the files of a side are older than its state, and returns by what, from first.
-func (s *session) warnBehindSides(ctx context.Context, store *timeline.Store, two comparison, worktree string) (out [2]*timeline.Behind, err error) {
+func (s *session) warnBehindSides(ctx context.Context, store *timeline.Store, two comparison, worktree string) (out [2]*code.Behind, err error) {
 	for i, at := range []*timeline.Loaded{two.from, two.to} {
-		if out[i], err = timeline.FilesBehind(ctx, store, at, worktree); err != nil {
+		if out[i], err = code.FilesBehind(ctx, store, at, worktree); err != nil {
 			return out, err
 		}
 		if b := out[i]; b != nil {

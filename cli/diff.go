@@ -12,6 +12,7 @@ import (
 	"github.com/git-smithers/git-smithers/internal/plain"
 	"github.com/git-smithers/git-smithers/snapshot"
 	"github.com/git-smithers/git-smithers/timeline"
+	"github.com/git-smithers/git-smithers/timeline/code"
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
 
@@ -100,7 +101,7 @@ func loadSides(ctx context.Context, store *timeline.Store, addresses []string) (
 	if len(addresses) > 1 {
 		two.from, err = store.Load(ctx, addresses[0])
 	} else {
-		two.from, err = timeline.Before(ctx, store, two.to)
+		two.from, err = code.Before(ctx, store, two.to)
 	}
 	return two, err
 }
@@ -123,7 +124,7 @@ type diffDocument struct {
 	To   string  `json:"to"`
 	*diff.Result
 	// Files counts what differs of the files; left out if they are the same, or were not captured.
-	Files []timeline.FileChanges `json:"files,omitempty"`
+	Files []code.FileChanges `json:"files,omitempty"`
 }
 
 // runDiff compares two frames.
@@ -161,15 +162,15 @@ func (c comparison) fromAddress() *string {
 }
 
 // countFiles counts what differs of the files; nothing if there is no first side.
-func (c comparison) countFiles(ctx context.Context, store *timeline.Store) ([]timeline.FileChanges, error) {
+func (c comparison) countFiles(ctx context.Context, store *timeline.Store) ([]code.FileChanges, error) {
 	if c.from == nil {
 		return nil, nil
 	}
-	return timeline.CompareFiles(ctx, store, c.from.Entry, c.to.Entry)
+	return code.CompareFiles(ctx, store, c.from.Entry, c.to.Entry)
 }
 
 // printFileChanges says how many files and lines differ, and what shows them.
-func (s *session) printFileChanges(ctx context.Context, two comparison, files []timeline.FileChanges) error {
+func (s *session) printFileChanges(ctx context.Context, two comparison, files []code.FileChanges) error {
 	if len(files) == 0 {
 		return nil
 	}
@@ -218,7 +219,7 @@ func sideOf(entry *snapshot.Entry) (diff.Snapshot, error) {
 }
 
 // fileChangesOf returns the working copy that changes are in, and the command that shows them.
-func fileChangesOf(f timeline.FileChanges, from, to string) string {
+func fileChangesOf(f code.FileChanges, from, to string) string {
 	if f.Began {
 		return ", in the worktree of " + plain.Text(f.Worktree) + " since it was made"
 	}

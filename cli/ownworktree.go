@@ -6,6 +6,7 @@ import (
 	"github.com/git-smithers/git-smithers/internal/plain"
 	"github.com/git-smithers/git-smithers/snapshot"
 	"github.com/git-smithers/git-smithers/timeline"
+	"github.com/git-smithers/git-smithers/timeline/code"
 )
 
 // tellFilled tells that a worktree was made with the files of a run's newest frame, and names the files that the frame does
@@ -23,7 +24,7 @@ func (s *session) inOwnWorktree(store *timeline.Store, head *timeline.Head) stri
 	if s.Quiet || s.JSON {
 		return ""
 	}
-	own, err := timeline.OwnWorktreeOf(store, head)
+	own, err := code.OwnWorktreeOf(store, head)
 	switch {
 	case err != nil:
 		s.Warn(err)

@@ -6,6 +6,7 @@ import (
 	"github.com/git-smithers/git-smithers/diff"
 	"github.com/git-smithers/git-smithers/jjbridge"
 	"github.com/git-smithers/git-smithers/timeline"
+	"github.com/git-smithers/git-smithers/timeline/code"
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
 
@@ -28,7 +29,7 @@ type patch struct {
 
 // patchOf compares a frame with the one before it.
 func (s *session) patchOf(ctx context.Context, store *timeline.Store, at *timeline.Loaded) (*patch, error) {
-	before, err := timeline.Before(ctx, store, at)
+	before, err := code.Before(ctx, store, at)
 	if err != nil {
 		return nil, err
 	}

@@ -6,7 +6,7 @@ import (
 	urfave "github.com/urfave/cli/v2"
 
 	"github.com/git-smithers/git-smithers/internal/plain"
-	"github.com/git-smithers/git-smithers/timeline"
+	"github.com/git-smithers/git-smithers/timeline/code"
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
 
@@ -20,12 +20,12 @@ func removalFlag() urfave.Flag {
 
 // confirmRemoval asks a person whether untracked files may be removed, and returns nil if there is nobody to ask.
 // hint says what to do after a no.
-func (s *session) confirmRemoval(yes bool, hint string) timeline.ConfirmRemoval {
+func (s *session) confirmRemoval(yes bool, hint string) code.ConfirmRemoval {
 	const shown = 50
 	if yes || !s.CanAsk() {
 		return nil
 	}
-	return func(_ context.Context, removals []timeline.Removal) error {
+	return func(_ context.Context, removals []code.Removal) error {
 		var all []string
 		for _, removal := range removals {
 			s.Talk("Untracked files that would be removed from %s:\n", plain.Text(removal.Root))

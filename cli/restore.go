@@ -7,6 +7,7 @@ import (
 
 	"github.com/git-smithers/git-smithers/internal/plain"
 	"github.com/git-smithers/git-smithers/timeline"
+	"github.com/git-smithers/git-smithers/timeline/code"
 )
 
 // restoreOptions are what restore takes.
@@ -72,7 +73,7 @@ are restored.`,
 
 // runRestore restores in place and prints what changed, with --json as a document of the kind.
 func runRestore(ctx context.Context, s *session, store *timeline.Store, opts restoreOptions, kind string) error {
-	done, err := s.desk(store).Restore(ctx, timeline.RestoreRequest{
+	done, err := s.desk(store).Restore(ctx, code.RestoreRequest{
 		From: opts.address, Worktree: opts.worktree, DryRun: opts.dryRun, Confirm: s.confirmRemoval(opts.yes, yesRemoves),
 	})
 	if err != nil {
@@ -95,7 +96,7 @@ type checkoutDocument struct {
 
 // runCheckout makes a new working copy.
 func runCheckout(ctx context.Context, s *session, store *timeline.Store, opts restoreOptions) error {
-	made, err := s.desk(store).CheckOut(ctx, timeline.CheckoutRequest{From: opts.address, Worktree: opts.worktree, Dir: opts.to})
+	made, err := s.desk(store).CheckOut(ctx, code.CheckoutRequest{From: opts.address, Worktree: opts.worktree, Dir: opts.to})
 	if err != nil {
 		return err
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/git-smithers/git-smithers/jjbridge"
 	"github.com/git-smithers/git-smithers/snapshot"
 	"github.com/git-smithers/git-smithers/timeline"
+	"github.com/git-smithers/git-smithers/timeline/code"
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
 
@@ -49,7 +50,7 @@ func codeOf(v *snapshot.VCS) restoredCode {
 	return code
 }
 
-func describeRestored(done *timeline.Restored, dryRun bool) restoredDocument {
+func describeRestored(done *code.Restored, dryRun bool) restoredDocument {
 	return restoredDocument{
 		From: done.From.String(), Path: done.Root, DryRun: dryRun, Changes: done.Changes,
 		Saved: addressText(done.Saved), Frame: addressText(done.Frame),
@@ -58,7 +59,7 @@ func describeRestored(done *timeline.Restored, dryRun bool) restoredDocument {
 }
 
 // describeAll describes several restores.
-func describeAll(list []*timeline.Restored) []restoredDocument {
+func describeAll(list []*code.Restored) []restoredDocument {
 	docs := make([]restoredDocument, len(list))
 	for i, one := range list {
 		docs[i] = describeRestored(one, false)
@@ -74,7 +75,7 @@ func addressText(at *timeline.Address) *string {
 }
 
 // tellRestored prints the changed paths, and talks about what else there is to know.
-func (s *session) tellRestored(ctx context.Context, store *timeline.Store, done *timeline.Restored, dryRun bool) error {
+func (s *session) tellRestored(ctx context.Context, store *timeline.Store, done *code.Restored, dryRun bool) error {
 	p := s.painter(ctx)
 	t := term.Table{Header: []string{"CHANGE", "PATH"}}
 	for _, change := range done.Changes {
@@ -121,7 +122,7 @@ func (p painter) change(op string) string {
 }
 
 // restoredSummary is one line that says what a restore did.
-func restoredSummary(done *timeline.Restored, dryRun bool) string {
+func restoredSummary(done *code.Restored, dryRun bool) string {
 	from := plain.Text(done.From.String())
 	if len(done.Changes) == 0 {
 		return "the working copy is what it was at " + from + ": nothing to change"
@@ -169,7 +170,7 @@ func (s *session) noteIncomplete(v *snapshot.VCS) {
 }
 
 // noteElsewhere tells that HEAD, or jj's change, is not the one of the frame.
-func (s *session) noteElsewhere(ctx context.Context, store *timeline.Store, done *timeline.Restored) error {
+func (s *session) noteElsewhere(ctx context.Context, store *timeline.Store, done *code.Restored) error {
 	if done.Frame == nil || done.VCS == nil {
 		return nil
 	}

@@ -8,6 +8,7 @@ import (
 	"github.com/git-smithers/git-smithers/jjbridge"
 	"github.com/git-smithers/git-smithers/snapshot"
 	"github.com/git-smithers/git-smithers/timeline"
+	"github.com/git-smithers/git-smithers/timeline/code"
 )
 
 func TestARestoreIsSummedUpInOneLine(t *testing.T) {
@@ -17,11 +18,11 @@ func TestARestoreIsSummedUpInOneLine(t *testing.T) {
 		{Path: "a", Op: jjbridge.OpRemove}, {Path: "b", Op: jjbridge.OpAdd}, {Path: "c", Op: jjbridge.OpRemove},
 	}
 	assert.Equal(t, "1 added, 2 removed: the working copy is what it was at r:2",
-		restoredSummary(&timeline.Restored{From: from, Changes: changes}, false))
+		restoredSummary(&code.Restored{From: from, Changes: changes}, false))
 	assert.Equal(t, "1 added, 2 removed would make the working copy what it was at r:2; nothing was changed",
-		restoredSummary(&timeline.Restored{From: from, Changes: changes}, true))
+		restoredSummary(&code.Restored{From: from, Changes: changes}, true))
 	assert.Equal(t, "the working copy is what it was at r:2: nothing to change",
-		restoredSummary(&timeline.Restored{From: from}, false))
+		restoredSummary(&code.Restored{From: from}, false))
 }
 
 func TestALongListOfNamesIsCut(t *testing.T) {

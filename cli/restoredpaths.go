@@ -7,6 +7,7 @@ import (
 	"github.com/git-smithers/git-smithers/jjbridge"
 	"github.com/git-smithers/git-smithers/snapshot"
 	"github.com/git-smithers/git-smithers/timeline"
+	"github.com/git-smithers/git-smithers/timeline/code"
 	"github.com/git-smithers/git-smithers/timeline/fault"
 	"github.com/git-smithers/git-smithers/timeline/travel"
 )
@@ -26,7 +27,7 @@ func (s *session) notePaths(changes []jjbridge.PathChange) {
 
 // noteEdited names the paths among those that a restore changed that were not as the run's newest frame has them, such as
 // files that a person has edited since. how says what brings them back.
-func (s *session) noteEdited(ctx context.Context, store *timeline.Store, done *timeline.Restored, in, how string) {
+func (s *session) noteEdited(ctx context.Context, store *timeline.Store, done *code.Restored, in, how string) {
 	if s.Quiet || s.JSON || done.Saved == nil {
 		return
 	}
@@ -42,12 +43,12 @@ func (s *session) noteEdited(ctx context.Context, store *timeline.Store, done *t
 
 // editedPaths are the paths that noteEdited names, and the run's newest frame before the restore. There are none if that
 // frame has no files.
-func (s *session) editedPaths(ctx context.Context, store *timeline.Store, done *timeline.Restored) (since timeline.Address, paths []string, err error) {
+func (s *session) editedPaths(ctx context.Context, store *timeline.Store, done *code.Restored) (since timeline.Address, paths []string, err error) {
 	saved, err := store.Load(ctx, done.Saved.String())
 	if err != nil {
 		return since, nil, err
 	}
-	newest, err := timeline.Before(ctx, store, saved)
+	newest, err := code.Before(ctx, store, saved)
 	if err != nil || newest == nil {
 		return since, nil, err
 	}

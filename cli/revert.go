@@ -6,6 +6,7 @@ import (
 	urfave "github.com/urfave/cli/v2"
 
 	"github.com/git-smithers/git-smithers/timeline"
+	"github.com/git-smithers/git-smithers/timeline/code"
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
 
@@ -65,15 +66,15 @@ path.`,
 	return cmd
 }
 
-func parseRevert(s *session, cmd *command, c *urfave.Context) (timeline.RevertRequest, error) {
+func parseRevert(s *session, cmd *command, c *urfave.Context) (code.RevertRequest, error) {
 	of, err := parseTarget(s, cmd, c)
 	if err == nil {
 		err = needNode(cmd, c)
 	}
 	if err != nil {
-		return timeline.RevertRequest{}, err
+		return code.RevertRequest{}, err
 	}
-	req := timeline.RevertRequest{
+	req := code.RevertRequest{
 		Run: of.address, Node: c.String("node"), Iteration: c.Int("iteration"), Attempt: c.Int("attempt"),
 		DryRun: c.Bool("dry-run"),
 	}
@@ -87,7 +88,7 @@ func parseRevert(s *session, cmd *command, c *urfave.Context) (timeline.RevertRe
 }
 
 // runRevert restores the files that an attempt left or, without a node, those of a frame.
-func runRevert(ctx context.Context, s *session, store *timeline.Store, req timeline.RevertRequest, yes bool) error {
+func runRevert(ctx context.Context, s *session, store *timeline.Store, req code.RevertRequest, yes bool) error {
 	if req.Node == "" {
 		return revertToFrame(ctx, s, store, req, yes)
 	}
@@ -104,7 +105,7 @@ func runRevert(ctx context.Context, s *session, store *timeline.Store, req timel
 }
 
 // revertToFrame is a restore of a frame.
-func revertToFrame(ctx context.Context, s *session, store *timeline.Store, req timeline.RevertRequest, yes bool) error {
+func revertToFrame(ctx context.Context, s *session, store *timeline.Store, req code.RevertRequest, yes bool) error {
 	framed, err := namesFrame(ctx, store, req.Run)
 	if err != nil {
 		return err

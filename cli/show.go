@@ -13,8 +13,10 @@ import (
 	"github.com/git-smithers/git-smithers/jjbridge"
 	"github.com/git-smithers/git-smithers/snapshot"
 	"github.com/git-smithers/git-smithers/timeline"
+	"github.com/git-smithers/git-smithers/timeline/code"
 	"github.com/git-smithers/git-smithers/timeline/fault"
 	"github.com/git-smithers/git-smithers/timeline/list"
+	"github.com/git-smithers/git-smithers/timeline/owner"
 )
 
 // showOptions are what show takes.
@@ -87,10 +89,10 @@ type showDocument struct {
 	VCS    *snapshot.VCS `json:"vcs"`
 	VCSTag *jjbridge.Tag `json:"vcsTag"`
 	// FilesBehind has, by working copy, how far the files are behind the state; "" is the run's, other names are tasks'.
-	FilesBehind map[string]*timeline.Behind `json:"filesBehind,omitempty"`
-	State       json.RawMessage             `json:"state"`
-	Attempts    []snapshot.Attempt          `json:"attempts,omitempty"`
-	Patch       *patchDocument              `json:"patch,omitempty"`
+	FilesBehind map[string]*code.Behind `json:"filesBehind,omitempty"`
+	State       json.RawMessage         `json:"state"`
+	Attempts    []snapshot.Attempt      `json:"attempts,omitempty"`
+	Patch       *patchDocument          `json:"patch,omitempty"`
 }
 
 // runShow prints what is at an address.
@@ -169,7 +171,7 @@ type standing struct {
 	// origin is where a fork comes from; nil for a run that is none, and where nobody reads it.
 	origin *list.Origin
 	// behind has, by working copy, how far the files are behind the state; "" is the run's.
-	behind map[string]*timeline.Behind
+	behind map[string]*code.Behind
 	// before are the working copies that a fork began with.
 	before []forkedCopy
 }
@@ -222,7 +224,7 @@ func subjectBefore(ctx context.Context, store *timeline.Store, at *timeline.Load
 }
 
 // describeOwner is who owns a run, for people.
-func describeOwner(row snapshot.Run, owner timeline.Owner) string {
+func describeOwner(row snapshot.Run, owner owner.Owner) string {
 	switch {
 	case row.Epoch == 0: // of an engine that claims nothing
 		return ""

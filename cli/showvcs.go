@@ -10,6 +10,7 @@ import (
 	"github.com/git-smithers/git-smithers/internal/plain"
 	"github.com/git-smithers/git-smithers/snapshot"
 	"github.com/git-smithers/git-smithers/timeline"
+	"github.com/git-smithers/git-smithers/timeline/code"
 	"github.com/git-smithers/git-smithers/timeline/list"
 )
 
@@ -33,7 +34,7 @@ func (v *stateView) workingCopy(entry *snapshot.Entry) error {
 
 // filesBehind returns, by working copy, how far an entry's files are behind its state; "" is the
 // run's. It returns nil if none is behind.
-func filesBehind(ctx context.Context, store *timeline.Store, at *timeline.Loaded) (map[string]*timeline.Behind, error) {
+func filesBehind(ctx context.Context, store *timeline.Store, at *timeline.Loaded) (map[string]*code.Behind, error) {
 	vcs, err := at.Entry.VCSRevision()
 	if err != nil || vcs == nil {
 		return nil, timeline.Explain(err)
@@ -42,15 +43,15 @@ func filesBehind(ctx context.Context, store *timeline.Store, at *timeline.Loaded
 	for _, own := range vcs.Worktrees {
 		names = append(names, own.Name)
 	}
-	var all map[string]*timeline.Behind
+	var all map[string]*code.Behind
 	for _, name := range names {
-		behind, err := timeline.FilesBehind(ctx, store, at, name)
+		behind, err := code.FilesBehind(ctx, store, at, name)
 		if err != nil {
 			return nil, err
 		}
 		if behind != nil {
 			if all == nil {
-				all = make(map[string]*timeline.Behind)
+				all = make(map[string]*code.Behind)
 			}
 			all[name] = behind
 		}

@@ -9,6 +9,7 @@ import (
 	"github.com/git-smithers/git-smithers/app"
 	"github.com/git-smithers/git-smithers/internal/plain"
 	"github.com/git-smithers/git-smithers/timeline"
+	"github.com/git-smithers/git-smithers/timeline/code"
 	"github.com/git-smithers/git-smithers/timeline/fault"
 	"github.com/git-smithers/git-smithers/timeline/travel"
 )
@@ -99,7 +100,7 @@ func (s *session) tellTraveledFiles(ctx context.Context, store *timeline.Store, 
 	}
 	all := done.Worktrees
 	if done.Files != nil {
-		all = append([]*timeline.Restored{done.Files}, all...)
+		all = append([]*code.Restored{done.Files}, all...)
 	}
 	for _, files := range all {
 		in := ""

@@ -7,12 +7,13 @@ import (
 
 	"github.com/git-smithers/git-smithers/cli/term"
 	"github.com/git-smithers/git-smithers/timeline"
+	"github.com/git-smithers/git-smithers/timeline/code"
 )
 
 // worktreeDocument is a line of worktrees --json, and of worktrees prune --json.
 type worktreeDocument struct {
 	Kind string `json:"kind"`
-	timeline.RunWorktree
+	code.RunWorktree
 }
 
 func worktreesCommand() *command {
@@ -60,7 +61,7 @@ is shown. Branches stay. Prints each worktree, and what became of it.`,
 
 // runWorktrees prints the worktrees.
 func runWorktrees(ctx context.Context, s *session, store *timeline.Store) error {
-	list, err := store.Worktrees(ctx)
+	list, err := code.Worktrees(ctx, store)
 	if err != nil {
 		return err
 	}
@@ -70,7 +71,7 @@ func runWorktrees(ctx context.Context, s *session, store *timeline.Store) error 
 	if len(list) == 0 && s.OutTTY {
 		s.Note("no run has made a worktree")
 	}
-	return s.tableWorktrees(ctx, list, func(w timeline.RunWorktree) string {
+	return s.tableWorktrees(ctx, list, func(w code.RunWorktree) string {
 		switch {
 		case w.Missing:
 			return "its folder is gone"
@@ -84,7 +85,7 @@ func runWorktrees(ctx context.Context, s *session, store *timeline.Store) error 
 // runWorktreesPrune removes worktrees and prints what became of each.
 func runWorktreesPrune(ctx context.Context, s *session, store *timeline.Store, runs []string, dryRun bool) error {
 	over := s.While("looking for unsaved work")
-	list, err := store.PruneWorktrees(ctx, runs, dryRun)
+	list, err := code.PruneWorktrees(ctx, store, runs, dryRun)
 	over()
 	if err != nil {
 		return err
@@ -95,7 +96,7 @@ func runWorktreesPrune(ctx context.Context, s *session, store *timeline.Store, r
 	if len(list) == 0 && s.OutTTY {
 		s.Note("there is nothing to remove")
 	}
-	return s.tableWorktrees(ctx, list, func(w timeline.RunWorktree) string {
+	return s.tableWorktrees(ctx, list, func(w code.RunWorktree) string {
 		switch {
 		case w.Removed:
 			return "removed"
@@ -108,7 +109,7 @@ func runWorktreesPrune(ctx context.Context, s *session, store *timeline.Store, r
 	})
 }
 
-func (s *session) writeWorktrees(list []timeline.RunWorktree) error {
+func (s *session) writeWorktrees(list []code.RunWorktree) error {
 	for _, worktree := range list {
 		if err := s.WriteJSON(worktreeDocument{"worktree", worktree}); err != nil {
 			return err
@@ -118,7 +119,7 @@ func (s *session) writeWorktrees(list []timeline.RunWorktree) error {
 }
 
 // tableWorktrees prints a line a worktree; state says what there is to say of it.
-func (s *session) tableWorktrees(ctx context.Context, list []timeline.RunWorktree, state func(timeline.RunWorktree) string) error {
+func (s *session) tableWorktrees(ctx context.Context, list []code.RunWorktree, state func(code.RunWorktree) string) error {
 	p := s.painter(ctx)
 	t := term.Table{Header: []string{"RUN", "NAME", "BRANCH", "COMMIT", "PATH", "STATE"}}
 	for _, w := range list {

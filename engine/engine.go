@@ -11,6 +11,7 @@ import (
 	"github.com/git-smithers/git-smithers/jjbridge"
 	"github.com/git-smithers/git-smithers/snapshot"
 	"github.com/git-smithers/git-smithers/timeline"
+	"github.com/git-smithers/git-smithers/timeline/code"
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
 
@@ -52,7 +53,7 @@ type Options struct {
 	// Worktree makes the worktree that the workflow or a task asks for, or finds the run's existing
 	// one. With rebase, it rebases an existing worktree onto its base. The engine calls Worktree from
 	// one goroutine at a time. If nil, workflows that ask for a worktree are refused.
-	Worktree func(ctx context.Context, spec timeline.WorktreeSpec, rebase bool) (WorkingCopy, error)
+	Worktree func(ctx context.Context, spec code.WorktreeSpec, rebase bool) (WorkingCopy, error)
 	// OwnWorktree means that the tasks share a worktree of the run's own although the workflow asks for none.
 	OwnWorktree bool
 	// Before is called before any other work, once no process of an earlier Run is left. It may append

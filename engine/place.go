@@ -8,6 +8,7 @@ import (
 
 	"github.com/git-smithers/git-smithers/snapshot"
 	"github.com/git-smithers/git-smithers/timeline"
+	"github.com/git-smithers/git-smithers/timeline/code"
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
 
@@ -40,11 +41,11 @@ func (r *runner) openShared(ctx context.Context) error {
 }
 
 // ownWorktree returns the run's own worktree, which its tasks share; false if they work in the given working copy.
-func (r *runner) ownWorktree() (timeline.WorktreeSpec, bool) {
+func (r *runner) ownWorktree() (code.WorktreeSpec, bool) {
 	if spec, ok := r.wf.OwnWorktree(r.runID); ok {
 		return spec, true
 	}
-	return timeline.WorktreeSpec{}, r.opts.OwnWorktree && r.opts.Worktree != nil
+	return code.WorktreeSpec{}, r.opts.OwnWorktree && r.opts.Worktree != nil
 }
 
 // fillsShared reports whether the newest frame's files are those of the working copy that the tasks share. If the
@@ -60,8 +61,8 @@ func (r *runner) fillsShared() (bool, error) {
 // opening makes or finds a task's own worktree.
 type worktreeOpener struct {
 	one    *sync.Mutex // held while a worktree is opened, because git has one lock for its configuration
-	open   func(ctx context.Context, spec timeline.WorktreeSpec, rebase bool) (WorkingCopy, error)
-	spec   timeline.WorktreeSpec
+	open   func(ctx context.Context, spec code.WorktreeSpec, rebase bool) (WorkingCopy, error)
+	spec   code.WorktreeSpec
 	rebase bool
 }
 

@@ -17,6 +17,7 @@ import (
 	"github.com/git-smithers/git-smithers/internal/repotest"
 	"github.com/git-smithers/git-smithers/snapshot"
 	"github.com/git-smithers/git-smithers/timeline"
+	"github.com/git-smithers/git-smithers/timeline/code"
 	"github.com/git-smithers/git-smithers/timeline/fault"
 	"github.com/git-smithers/git-smithers/timeline/verify"
 )
@@ -49,7 +50,7 @@ func openIn(t *testing.T, repo *repotest.Repo) (*timeline.Store, engine.Options)
 		require.NoError(t, again.Close())
 	})
 	return store, engine.Options{
-		Now: clock(), WorkDir: repo.Dir, Env: repo.Env, WorkingCopy: store.WorkingCopy(),
+		Now: clock(), WorkDir: repo.Dir, Env: repo.Env, WorkingCopy: code.WorkingCopyOf(store),
 		Warn: func(err error) { assert.NoError(t, err, "a warning") },
 	}
 }
@@ -151,8 +152,8 @@ func TestATasksOwnWorktreeIsKeptApart(t *testing.T) {
 	repotest.EachKind(t, func(t *testing.T, _ repotest.Kind, repo *repotest.Repo) {
 		t.Helper()
 		store, opts := openIn(t, repo)
-		opts.Worktree = func(ctx context.Context, spec timeline.WorktreeSpec, rebase bool) (engine.WorkingCopy, error) {
-			return store.OpenWorktree(ctx, "r", spec, rebase)
+		opts.Worktree = func(ctx context.Context, spec code.WorktreeSpec, rebase bool) (engine.WorkingCopy, error) {
+			return code.OpenWorktree(ctx, store, "r", spec, rebase)
 		}
 		wf := parse(t, `
 name: w

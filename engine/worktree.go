@@ -7,7 +7,7 @@ import (
 	"go.yaml.in/yaml/v4"
 
 	"github.com/git-smithers/git-smithers/refs"
-	"github.com/git-smithers/git-smithers/timeline"
+	"github.com/git-smithers/git-smithers/timeline/code"
 )
 
 // Worktree is a worktree that a workflow or a task asks for. Path and Branch may
@@ -138,16 +138,16 @@ func (w *Workflow) asksForWorktrees() bool {
 }
 
 // OwnWorktree returns the worktree that the run's tasks share; false if the workflow asks for none.
-func (w *Workflow) OwnWorktree(run string) (timeline.WorktreeSpec, bool) {
+func (w *Workflow) OwnWorktree(run string) (code.WorktreeSpec, bool) {
 	if w.Worktree == nil {
-		return timeline.WorktreeSpec{}, false
+		return code.WorktreeSpec{}, false
 	}
 	return w.Worktree.spec(run, ""), true
 }
 
 // spec returns the worktree for a run. task is the task's id, "" for the workflow's own.
-func (w *Worktree) spec(run, task string) timeline.WorktreeSpec {
-	return timeline.WorktreeSpec{Name: task, Path: w.expand(w.Path, run, task), Branch: w.expand(w.Branch, run, task), Base: w.Base}
+func (w *Worktree) spec(run, task string) code.WorktreeSpec {
+	return code.WorktreeSpec{Name: task, Path: w.expand(w.Path, run, task), Branch: w.expand(w.Branch, run, task), Base: w.Base}
 }
 
 // expand fills in the placeholders. A run's id is escaped as in ref names, because it may be any

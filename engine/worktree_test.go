@@ -13,7 +13,7 @@ import (
 
 	"github.com/git-smithers/git-smithers/engine"
 	"github.com/git-smithers/git-smithers/snapshot"
-	"github.com/git-smithers/git-smithers/timeline"
+	"github.com/git-smithers/git-smithers/timeline/code"
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
 
@@ -101,7 +101,7 @@ tasks:
 type opener struct {
 	s      *scratch
 	dir    string
-	asked  []timeline.WorktreeSpec
+	asked  []code.WorktreeSpec
 	rebase []bool
 	fail   error
 	made   map[string]*folder
@@ -114,7 +114,7 @@ func (s *scratch) worktrees() *opener {
 	return o
 }
 
-func (o *opener) open(_ context.Context, spec timeline.WorktreeSpec, rebase bool) (engine.WorkingCopy, error) {
+func (o *opener) open(_ context.Context, spec code.WorktreeSpec, rebase bool) (engine.WorkingCopy, error) {
 	o.asked, o.rebase = append(o.asked, spec), append(o.rebase, rebase)
 	if o.fail != nil {
 		return nil, o.fail
@@ -138,7 +138,7 @@ tasks:
 	s.opts.WorkingCopy = files
 	_, err := s.run()
 	require.NoError(t, err)
-	assert.Equal(t, []timeline.WorktreeSpec{{Name: "apart", Path: "../r-apart", Branch: "apart", Base: "develop"}}, o.asked)
+	assert.Equal(t, []code.WorktreeSpec{{Name: "apart", Path: "../r-apart", Branch: "apart", Base: "develop"}}, o.asked)
 	assert.Equal(t, []bool{false}, o.rebase)
 
 	apart := s.attempts()["apart::0::1"]
@@ -200,7 +200,7 @@ tasks: [{id: a, run: 'touch a; test $SMITHERS_ATTEMPT = 2'}]
 	_, err = s.run()
 	require.NoError(t, err)
 	assert.Equal(t, []bool{false, true}, o.rebase, "a resume puts it on its base as that is now")
-	assert.Equal(t, timeline.WorktreeSpec{Branch: "w-r", Fill: true}, o.asked[1], "it has the run's files, should it be made anew")
+	assert.Equal(t, code.WorktreeSpec{Branch: "w-r", Fill: true}, o.asked[1], "it has the run's files, should it be made anew")
 }
 
 func TestATaskWhoseWorktreeCannotBeOpenedFails(t *testing.T) {
@@ -242,7 +242,7 @@ func TestARunThatIsCancelledWhileAWorktreeIsOpenedIsCancelled(t *testing.T) {
 	s := newScratch(t, "{name: w, tasks: [{id: a, run: touch a, worktree: true}]}", "")
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
-	s.opts.Worktree = func(ctx context.Context, _ timeline.WorktreeSpec, _ bool) (engine.WorkingCopy, error) {
+	s.opts.Worktree = func(ctx context.Context, _ code.WorktreeSpec, _ bool) (engine.WorkingCopy, error) {
 		cancel()
 		<-ctx.Done()
 		return nil, ctx.Err()

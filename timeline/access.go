@@ -9,6 +9,7 @@ import (
 	"github.com/git-smithers/git-smithers/objstore"
 	"github.com/git-smithers/git-smithers/refs"
 	"github.com/git-smithers/git-smithers/snapshot"
+	"github.com/git-smithers/git-smithers/timeline/owner"
 )
 
 // CheckNew reports whether a run of the id can be created. Codes: invalid_run_id, run_pruned.
@@ -42,6 +43,14 @@ func (s *Store) Now() time.Time { return s.now() }
 // Warn reports what went wrong without harm to stored history.
 func (s *Store) Warn(err error) { s.warn(err) }
 
+// WarnOnce is Warn for an error that this store has not reported before. Errors with the same text count as one:
+// what one capture leaves out, the next mostly leaves out too.
+func (s *Store) WarnOnce(err error) {
+	if _, told := s.told.LoadOrStore(err.Error(), true); !told {
+		s.warn(err)
+	}
+}
+
 // Settings returns the configuration that the store obeys.
 func (s *Store) Settings() Settings { return s.settings }
 
@@ -50,3 +59,19 @@ func (h *Head) Store() *Store { return h.store }
 
 // FrameCache returns the rendered frames that were reconstructed last.
 func (s *Store) FrameCache() *snapshot.FrameCache { return s.frames }
+
+// Executed returns the runs that are executed in this repository on this machine.
+func (s *Store) Executed() owner.Runs { return owner.In(s.Private()) }
+
+// Owner returns the owner of a run by its row, and whether that process is alive.
+func (s *Store) Owner(row snapshot.Run) owner.Owner {
+	return s.Executed().Of(row, s.now(), s.settings.StaleAfter)
+}
+
+// RefuseOwned returns run_owned if a live process owns the run.
+func (s *Store) RefuseOwned(row snapshot.Run) error {
+	if owner := s.Owner(row); owner.Live {
+		return owner.Refusal(row)
+	}
+	return nil
+}

@@ -39,10 +39,11 @@ type Loaded struct {
 // newest frame of the run's timeline that has that number for an engine which the run was
 // imported from; see PeerFrame.
 func (s *Store) Load(ctx context.Context, address string) (*Loaded, error) {
-	return s.load(ctx, address, ToRead)
+	return s.LoadFor(ctx, address, ToRead)
 }
 
-func (s *Store) load(ctx context.Context, address string, to purpose) (*Loaded, error) {
+// LoadFor is Load for a purpose: to change a run takes its whole id.
+func (s *Store) LoadFor(ctx context.Context, address string, to Purpose) (*Loaded, error) {
 	at, tip, err := s.resolve(ctx, address, to)
 	if err != nil {
 		return nil, err
@@ -128,7 +129,7 @@ type named struct {
 // resolve splits an address: as a whole run id first, since a run id may contain
 // colons, then at its last colon before digits. Prefixes come after exact ids, those of
 // pruned runs too, because finding them takes reading the tips of all runs.
-func (s *Store) resolve(ctx context.Context, address string, to purpose) (Address, objstore.ID, error) {
+func (s *Store) resolve(ctx context.Context, address string, to Purpose) (Address, objstore.ID, error) {
 	if address == "" {
 		return Address{}, objstore.ID{}, fault.New(fault.InvalidRunID, "the run id is empty")
 	}

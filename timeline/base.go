@@ -47,7 +47,7 @@ func (s *Store) ownBase(ctx context.Context, draft *snapshot.Draft) (objstore.ID
 		root := objstore.EncodeTree([]objstore.TreeEntry{{Name: "worktree", Mode: objstore.ModeTree, ID: draft.VCS.Tree}})
 		tree := batch.Add(objstore.Tree, root)
 		if !newest.IsZero() {
-			if has, err := commitTree(s.objects, newest); err != nil || has == tree {
+			if has, err := CommitTree(s.objects, newest); err != nil || has == tree {
 				return newest, err
 			}
 		}
@@ -83,8 +83,8 @@ func encodeBase(tree, parent objstore.ID, atMs int64) []byte {
 	return b.Bytes()
 }
 
-// commitTree reads the tree of a commit.
-func commitTree(r objstore.Reader, id objstore.ID) (objstore.ID, error) {
+// CommitTree reads the tree of a commit.
+func CommitTree(r objstore.Reader, id objstore.ID) (objstore.ID, error) {
 	data, err := objstore.GetKind(r, id, objstore.Commit)
 	if err != nil {
 		return objstore.ID{}, err
@@ -98,8 +98,8 @@ func commitTree(r objstore.Reader, id objstore.ID) (objstore.ID, error) {
 	return tree, nil
 }
 
-// isOwnBase reports whether a commit is one of ownBase's, and none of the user's.
-func isOwnBase(r objstore.Reader, id objstore.ID) bool {
+// IsOwnBase reports whether a commit is one of ownBase's, and none of the user's.
+func IsOwnBase(r objstore.Reader, id objstore.ID) bool {
 	data, err := objstore.GetKind(r, id, objstore.Commit)
 	return err == nil && bytes.Contains(data, []byte("\nauthor "+objstore.Author+" "))
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/git-smithers/git-smithers/internal/repotest"
 	"github.com/git-smithers/git-smithers/snapshot"
 	"github.com/git-smithers/git-smithers/timeline"
+	"github.com/git-smithers/git-smithers/timeline/code"
 )
 
 // publish gives a repository the remote origin, which has its commits.
@@ -139,7 +140,7 @@ func TestRunsThatAreStartedAtOnceShareOneChainOfBases(t *testing.T) {
 	s := open(t, repo)
 	for i := range drafts {
 		repo.Write("README.md", strings.Repeat("#", i+1))
-		drafts[i] = shot(t, s.WorkingCopy(), "started")
+		drafts[i] = shot(t, code.WorkingCopyOf(s), "started")
 	}
 	heads := make([]*timeline.Head, runs)
 	errs := make([]error, runs)

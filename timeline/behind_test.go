@@ -9,6 +9,7 @@ import (
 	"github.com/git-smithers/git-smithers/internal/repotest"
 	"github.com/git-smithers/git-smithers/snapshot"
 	"github.com/git-smithers/git-smithers/timeline"
+	"github.com/git-smithers/git-smithers/timeline/code"
 	"github.com/git-smithers/git-smithers/timeline/list"
 )
 
@@ -24,11 +25,11 @@ func ends(t *testing.T, head *timeline.Head, node string) {
 	}))
 }
 
-func behind(t *testing.T, s *timeline.Store, address string) *timeline.Behind {
+func behind(t *testing.T, s *timeline.Store, address string) *code.Behind {
 	t.Helper()
 	at, err := s.Load(t.Context(), address)
 	require.NoError(t, err)
-	b, err := timeline.FilesBehind(t.Context(), s, at, "")
+	b, err := code.FilesBehind(t.Context(), s, at, "")
 	require.NoError(t, err)
 	return b
 }
@@ -48,8 +49,8 @@ func TestFilesAreOlderThanTheStateFromWhenAnAttemptEndsUncapturedToTheNextCaptur
 
 	assert.Nil(t, behind(t, s, "run:0"))
 	assert.Nil(t, behind(t, s, "run:1"), "nothing has ended")
-	assert.Equal(t, &timeline.Behind{Frame: 0, Attempts: []string{"a::0::1"}}, behind(t, s, "run:2"))
-	assert.Equal(t, &timeline.Behind{Frame: 0, Attempts: []string{"a::0::1", "b::0::1"}}, behind(t, s, "run:3"))
+	assert.Equal(t, &code.Behind{Frame: 0, Attempts: []string{"a::0::1"}}, behind(t, s, "run:2"))
+	assert.Equal(t, &code.Behind{Frame: 0, Attempts: []string{"a::0::1", "b::0::1"}}, behind(t, s, "run:3"))
 	assert.Nil(t, behind(t, s, "run:4"), "it has what was there")
 
 	found, err := list.FramesOf(t.Context(), s, list.FrameQuery{Path: "one.txt", Run: "run"})

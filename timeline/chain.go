@@ -19,9 +19,9 @@ func (s *Store) Chain(entry *snapshot.Entry) iter.Seq2[*snapshot.Entry, error] {
 	return snapshot.Chain(s.objects, entry)
 }
 
-// frameInChain finds a frame of the run whose row and tip are given, without any
+// FrameInChain finds a frame of the run whose row and tip are given, without any
 // frame ref. A fork that changed nothing has its parent's frame as its frame 0.
-func (s *Store) frameInChain(row snapshot.Run, tip *snapshot.Entry, frame int64) (*snapshot.Entry, error) {
+func (s *Store) FrameInChain(row snapshot.Run, tip *snapshot.Entry, frame int64) (*snapshot.Entry, error) {
 	if frame >= 0 && frame <= row.Frame {
 		for entry, err := range s.Chain(tip) {
 			if err != nil {
@@ -70,7 +70,7 @@ func (s *Store) RepairNewestFrame(ctx context.Context, row snapshot.Run, tip *sn
 	if errors.Is(err, refs.ErrNotFound) && row.Status.Ended() && !s.hasFrameRef(ctx, row.ID, row.Frame-1) {
 		return nil
 	}
-	frame, findErr := s.frameInChain(row, tip, row.Frame)
+	frame, findErr := s.FrameInChain(row, tip, row.Frame)
 	if findErr != nil {
 		return findErr
 	}

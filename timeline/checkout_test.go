@@ -15,6 +15,7 @@ import (
 	"github.com/git-smithers/git-smithers/objstore"
 	"github.com/git-smithers/git-smithers/snapshot"
 	"github.com/git-smithers/git-smithers/timeline"
+	"github.com/git-smithers/git-smithers/timeline/code"
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
 
@@ -31,7 +32,7 @@ func TestCheckoutMakesAWorkingCopyWithTheFilesOfAFrame(t *testing.T) {
 		shoot(t, s, head, "worked on")
 		untouched := filesIn(t, repo.Dir)
 
-		made, err := s.Checkout(t.Context(), timeline.CheckoutRequest{From: "Run:1"})
+		made, err := code.Checkout(t.Context(), s, code.CheckoutRequest{From: "Run:1"})
 		require.NoError(t, err)
 		assert.Equal(t, repo.Dir+"-%52un-1", made.WorkingCopy.Root())
 		assert.Equal(t, timeline.Address{Run: "Run", Frame: 1}, made.From)
@@ -47,13 +48,13 @@ func TestCheckoutMakesAWorkingCopyWithTheFilesOfAFrame(t *testing.T) {
 			assert.Equal(t, made.VCS.CommitID, there)
 		}
 
-		list, err := s.Worktrees(t.Context())
+		list, err := code.Worktrees(t.Context(), s)
 		require.NoError(t, err)
 		require.Len(t, list, 1)
 		assert.Equal(t, "Run", list[0].RunID)
 		assert.Equal(t, made.WorkingCopy.Root(), list[0].Path)
 		assert.Empty(t, list[0].Unsaved, "a frame has its files")
-		_, err = s.Checkout(t.Context(), timeline.CheckoutRequest{From: "Run:1"})
+		_, err = code.Checkout(t.Context(), s, code.CheckoutRequest{From: "Run:1"})
 		assert.Equal(t, fault.WorktreeFailed, fault.CodeOf(err), "the folder is taken: %v", err)
 		assert.Equal(t, files, filesIn(t, made.WorkingCopy.Root()))
 	})
@@ -64,10 +65,10 @@ func TestACheckoutGoesWhereItIsTold(t *testing.T) {
 	repo := repotest.New(t, repotest.Commit)
 	s := open(t, repo)
 	startRun(t, s, "run")
-	named, err := s.Checkout(t.Context(), timeline.CheckoutRequest{From: "run", Name: "../try 2"})
+	named, err := code.Checkout(t.Context(), s, code.CheckoutRequest{From: "run", Name: "../try 2"})
 	require.NoError(t, err)
 	assert.Equal(t, repo.Dir+"-%2e%2e%2ftry%202", named.WorkingCopy.Root())
-	placed, err := s.Checkout(t.Context(), timeline.CheckoutRequest{From: "run", Dir: filepath.Join(repo.Home, "placed")})
+	placed, err := code.Checkout(t.Context(), s, code.CheckoutRequest{From: "run", Dir: filepath.Join(repo.Home, "placed")})
 	require.NoError(t, err)
 	assert.Equal(t, filepath.Join(repo.Home, "placed"), placed.WorkingCopy.Root())
 }
@@ -96,7 +97,7 @@ func TestACheckoutThatFailsLeavesNothingBehind(t *testing.T) {
 			require.NoError(t, os.MkdirAll(filepath.Dir(made), 0o777))
 			require.NoError(t, os.WriteFile(made, []byte("in the way"), 0o666))
 
-			_, err = s.Checkout(t.Context(), timeline.CheckoutRequest{From: "run:1"})
+			_, err = code.Checkout(t.Context(), s, code.CheckoutRequest{From: "run:1"})
 			require.Error(t, err)
 			assert.Equal(t, before, listing())
 			now, err := os.ReadDir(filepath.Dir(repo.Dir))
@@ -111,7 +112,7 @@ func TestACheckoutOfAFrameWithoutCodeIsRefused(t *testing.T) {
 	t.Parallel()
 	s := open(t, repotest.New(t, repotest.Commit))
 	triage(t, s, "run")
-	_, err := s.Checkout(t.Context(), timeline.CheckoutRequest{From: "run:1"})
+	_, err := code.Checkout(t.Context(), s, code.CheckoutRequest{From: "run:1"})
 	assert.Equal(t, fault.NoCode, fault.CodeOf(err))
 }
 
@@ -136,10 +137,10 @@ func TestAFreshCloneRestoresAnyFrame(t *testing.T) {
 			require.Error(t, err, "nobody pushed the commit")
 			for frame, files := range want {
 				address := timeline.Address{Run: "run", Frame: int64(frame)}.String()
-				made, err := there.Checkout(t.Context(), timeline.CheckoutRequest{From: address})
+				made, err := code.Checkout(t.Context(), there, code.CheckoutRequest{From: address})
 				require.NoError(t, err, address)
 				assert.Equal(t, files, filesIn(t, made.WorkingCopy.Root()), address)
-				_, err = there.Restore(t.Context(), timeline.RestoreRequest{From: address})
+				_, err = code.Restore(t.Context(), there, code.RestoreRequest{From: address})
 				require.NoError(t, err, address)
 				assert.Equal(t, files, filesIn(t, clone.Dir), address)
 			}
@@ -179,9 +180,9 @@ func TestACheckoutOfABareRepositoryIsToldWhereToGo(t *testing.T) {
 	bare := repotest.New(t, repotest.Bare, repotest.Commit)
 	bare.Git("fetch", "--quiet", repo.Dir, "refs/smithers/*:refs/smithers/*")
 	there := open(t, bare)
-	_, err := there.Checkout(t.Context(), timeline.CheckoutRequest{From: "run"})
+	_, err := code.Checkout(t.Context(), there, code.CheckoutRequest{From: "run"})
 	assert.Equal(t, fault.NoWorkingCopy, fault.CodeOf(err))
-	made, err := there.Checkout(t.Context(), timeline.CheckoutRequest{From: "run", Dir: filepath.Join(bare.Home, "out")})
+	made, err := code.Checkout(t.Context(), there, code.CheckoutRequest{From: "run", Dir: filepath.Join(bare.Home, "out")})
 	require.NoError(t, err)
 	assert.Equal(t, files, filesIn(t, made.WorkingCopy.Root()))
 }
@@ -203,7 +204,7 @@ func TestACommitWithFilesOfJJsIsNotCheckedOut(t *testing.T) {
 	}})
 	require.NoError(t, err)
 
-	made, err := s.Checkout(t.Context(), timeline.CheckoutRequest{From: "run:0"})
+	made, err := code.Checkout(t.Context(), s, code.CheckoutRequest{From: "run:0"})
 	require.NoError(t, err)
 	assert.Equal(t, repo.Git("rev-parse", "HEAD"), repo.Git("-C", made.WorkingCopy.Root(), "rev-parse", "HEAD"))
 	assert.NoDirExists(t, filepath.Join(made.WorkingCopy.Root(), ".JJ"))
@@ -214,13 +215,13 @@ func TestAWorktreeIsNotPrunedWhileItsRunIsBeingMade(t *testing.T) {
 	t.Parallel()
 	repo := repotest.New(t, repotest.Commit)
 	s := open(t, repo)
-	head, err := s.Create(t.Context(), snapshot.Run{ID: "run", Status: snapshot.RunFinished}, shot(t, s.WorkingCopy(), "made"))
+	head, err := s.Create(t.Context(), snapshot.Run{ID: "run", Status: snapshot.RunFinished}, shot(t, code.WorkingCopyOf(s), "made"))
 	require.NoError(t, err)
-	made, err := s.Checkout(t.Context(), timeline.CheckoutRequest{From: "run:0", Run: "fork", Own: true})
+	made, err := code.Checkout(t.Context(), s, code.CheckoutRequest{From: "run:0", Run: "fork", Own: true})
 	require.NoError(t, err)
 	short, stop := context.WithTimeout(t.Context(), 50*time.Millisecond)
 	defer stop()
-	_, err = s.PruneWorktrees(short, nil, false)
+	_, err = code.PruneWorktrees(short, s, nil, false)
 	require.ErrorIs(t, err, context.DeadlineExceeded, "it waits")
 	assert.DirExists(t, made.WorkingCopy.Root())
 
@@ -229,15 +230,15 @@ func TestAWorktreeIsNotPrunedWhileItsRunIsBeingMade(t *testing.T) {
 	claim, err := fork.Claim(t.Context(), timeline.ClaimRequest{})
 	require.NoError(t, err)
 	require.NoError(t, made.Settle())
-	pruned, err := s.PruneWorktrees(t.Context(), nil, false)
+	pruned, err := code.PruneWorktrees(t.Context(), s, nil, false)
 	require.NoError(t, err)
 	assert.Empty(t, pruned, "a live process owns the fork")
-	_, err = s.PruneWorktrees(t.Context(), []string{"fork"}, false)
+	_, err = code.PruneWorktrees(t.Context(), s, []string{"fork"}, false)
 	assert.Equal(t, fault.RunOwned, fault.CodeOf(err), "%v", err)
 	assert.DirExists(t, made.WorkingCopy.Root())
 
 	require.NoError(t, claim.Release(t.Context()))
-	pruned, err = s.PruneWorktrees(t.Context(), []string{"fork"}, false)
+	pruned, err = code.PruneWorktrees(t.Context(), s, []string{"fork"}, false)
 	require.NoError(t, err)
 	require.Len(t, pruned, 1)
 	assert.True(t, pruned[0].Removed, pruned[0].Unsaved)
@@ -249,8 +250,8 @@ func TestTheWorktreeOfANewRunIsThereBeforeTheRun(t *testing.T) {
 	repotest.EachKind(t, func(t *testing.T, _ repotest.Kind, repo *repotest.Repo) {
 		t.Helper()
 		s := open(t, repo)
-		first := func() *timeline.CheckedOut {
-			opened, err := s.OpenFirstWorktree(t.Context(), "run", timeline.WorktreeSpec{})
+		first := func() *code.CheckedOut {
+			opened, err := code.OpenFirstWorktree(t.Context(), s, "run", code.WorktreeSpec{})
 			require.NoError(t, err)
 			return opened
 		}
@@ -261,7 +262,7 @@ func TestTheWorktreeOfANewRunIsThereBeforeTheRun(t *testing.T) {
 		// Its process dies before the run is made.
 		left := first()
 		require.NoError(t, left.Settle())
-		looked, err := s.PruneWorktrees(t.Context(), nil, true)
+		looked, err := code.PruneWorktrees(t.Context(), s, nil, true)
 		require.NoError(t, err)
 		require.Len(t, looked, 1)
 		assert.Empty(t, looked[0].Unsaved)
@@ -270,14 +271,14 @@ func TestTheWorktreeOfANewRunIsThereBeforeTheRun(t *testing.T) {
 		assert.Equal(t, left.WorkingCopy.Root(), again.WorkingCopy.Root())
 		require.NoError(t, again.Discard(t.Context()))
 		assert.DirExists(t, left.WorkingCopy.Root(), "it was there before")
-		pruned, err := s.PruneWorktrees(t.Context(), nil, false)
+		pruned, err := code.PruneWorktrees(t.Context(), s, nil, false)
 		require.NoError(t, err)
 		require.Len(t, pruned, 1)
 		assert.True(t, pruned[0].Removed, pruned[0].Unsaved)
 		assert.NoDirExists(t, left.WorkingCopy.Root())
 
 		startRun(t, s, "run")
-		_, err = s.OpenFirstWorktree(t.Context(), "run", timeline.WorktreeSpec{})
+		_, err = code.OpenFirstWorktree(t.Context(), s, "run", code.WorktreeSpec{})
 		assert.Equal(t, fault.RunExists, fault.CodeOf(err), "%v", err)
 	})
 }
@@ -286,7 +287,7 @@ func TestADryRunOfPruningWritesNothing(t *testing.T) {
 	t.Parallel()
 	repo := repotest.New(t, repotest.Commit)
 	s := open(t, repo)
-	_, err := s.PruneWorktrees(t.Context(), nil, true)
+	_, err := code.PruneWorktrees(t.Context(), s, nil, true)
 	require.NoError(t, err)
 	assert.NoDirExists(t, filepath.Join(repo.GitDir, "smithers", "worktrees"))
 }

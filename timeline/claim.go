@@ -5,7 +5,7 @@ import (
 	"sync"
 
 	"github.com/git-smithers/git-smithers/snapshot"
-	"github.com/git-smithers/git-smithers/timeline/fault"
+	"github.com/git-smithers/git-smithers/timeline/owner"
 )
 
 // ClaimRequest says how to claim a run.
@@ -19,7 +19,7 @@ type ClaimRequest struct {
 type Claim struct {
 	head    *Head
 	Token   string
-	file    *claimFile
+	file    *owner.File
 	beats   *heartbeat
 	release sync.Once
 }
@@ -38,36 +38,36 @@ func (h *Head) Claim(ctx context.Context, req ClaimRequest) (*Claim, error) {
 	s, before := h.store, h.row
 	owner := s.Owner(before)
 	if owner.Live && !req.Force {
-		return nil, runOwned(before, owner)
+		return nil, owner.Refusal(before)
 	}
-	folder, err := s.claimFolder(before.ID)
+	folder, err := s.Executed().Folder(before.ID)
 	if err != nil {
 		return nil, Explain(err)
 	}
-	file, err := folder.claim(before.Epoch+1, s.now(), s.settings.Fsync)
+	file, err := folder.Claim(before.Epoch+1, s.now(), s.settings.Fsync)
 	if err != nil {
 		return nil, Explain(err)
 	}
-	c := &Claim{head: h, Token: file.token(), file: file}
+	c := &Claim{head: h, Token: file.Token(), file: file}
 	if err := h.Append(ctx, c.draft(before, owner)); err != nil {
-		if closeErr := file.undo(); closeErr != nil {
+		if closeErr := file.Undo(); closeErr != nil {
 			s.warn(closeErr)
 		}
 		return nil, err
 	}
 	// Nobody but the owner of before had the right to write until now, dead or not.
-	if err := folder.clear(before.Owner); err != nil {
+	if err := folder.Clear(before.Owner); err != nil {
 		s.warn(err)
 	}
-	c.beats = startHeartbeat(s.settings.StaleAfter/beatsPerStale, func() error { return file.touch(s.now()) })
+	c.beats = startHeartbeat(s.settings.StaleAfter/beatsPerStale, func() error { return file.Touch(s.now()) })
 	return c, nil
 }
 
 // draft is the entry that makes the run this claim's.
-func (c *Claim) draft(before snapshot.Run, owner Owner) snapshot.Draft {
+func (c *Claim) draft(before snapshot.Run, last owner.Owner) snapshot.Draft {
 	subject := "claimed"
 	switch {
-	case owner.Live:
+	case last.Live:
 		subject = "taken over from a live process"
 	case before.Owner != "":
 		subject = "taken over from a process that is gone"
@@ -106,29 +106,17 @@ func (c *Claim) end(ctx context.Context) error {
 			Run:       func(row *snapshot.Run) { row.Owner = "" },
 		}, nil
 	})
-	giveUp := c.file.discard
+	giveUp := c.file.Discard
 	if err != nil { // the row still names it: it stays, as a dead process's that was executed here
-		giveUp = c.file.lock.Close
+		giveUp = c.file.Leave
 	}
 	if fileErr := giveUp(); fileErr != nil {
 		s.warn(fileErr)
 	}
 	if row := c.head.row; row.Owner == "" && row.Status.Ended() {
-		if folder, folderErr := s.claimFolder(row.ID); folderErr == nil {
-			folder.remove()
+		if folder, folderErr := s.Executed().Folder(row.ID); folderErr == nil {
+			folder.Remove()
 		}
 	}
 	return err
-}
-
-// runOwned is why a run that a live process owns is left alone.
-func runOwned(row snapshot.Run, owner Owner) error {
-	out := fault.New(fault.RunOwned, "run %q is being executed by another process", row.ID)
-	if owner.PID != 0 {
-		out = fault.New(fault.RunOwned, "run %q is being executed by process %d", row.ID, owner.PID).
-			Detail("pid", owner.PID)
-	}
-	return out.Hint("wait for it, or ask it to stop: `git smithers cancel %s`", fault.Word(row.ID)).
-		Hint("`git smithers resume %s --force` takes the run over: that process then writes nothing more", fault.Word(row.ID)).
-		Detail("runId", row.ID).Detail("epoch", row.Epoch)
 }

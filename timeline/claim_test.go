@@ -20,6 +20,7 @@ import (
 	"github.com/git-smithers/git-smithers/snapshot"
 	"github.com/git-smithers/git-smithers/timeline"
 	"github.com/git-smithers/git-smithers/timeline/fault"
+	"github.com/git-smithers/git-smithers/timeline/owner"
 )
 
 // watch is a clock that stands still until it is set.
@@ -100,7 +101,7 @@ func TestAClaimMakesTheRunThisProcesss(t *testing.T) {
 	assert.EqualValues(t, 1, row.Epoch)
 	assert.Regexp(t, "^[0-9a-f]{16}$", row.Owner)
 	assert.Equal(t, []string{row.Owner}, claimFiles(t, repo, "run"))
-	assert.Equal(t, timeline.Owner{
+	assert.Equal(t, owner.Owner{
 		Token: row.Owner, Live: true, Here: true, PID: os.Getpid(), BeatAt: newWatch().now(),
 	}, inUTC(s.Owner(row)))
 	assert.Equal(t, snapshot.NoFrame, head.Entry().Frame)
@@ -116,7 +117,7 @@ func TestAClaimMakesTheRunThisProcesss(t *testing.T) {
 	assert.Equal(t, "released\nclaimed", repo.Git("log", "-2", "--format=%s", "refs/smithers/_tip/run"))
 }
 
-func inUTC(owner timeline.Owner) timeline.Owner {
+func inUTC(owner owner.Owner) owner.Owner {
 	owner.BeatAt = owner.BeatAt.UTC()
 	return owner
 }
@@ -298,9 +299,9 @@ func TestAnOwnerFromElsewhereIsNotLiveHere(t *testing.T) {
 	s := open(t, repo)
 	for _, token := range []string{"0123456789abcdef", "../../../HEAD", "x"} {
 		row := snapshot.Run{ID: "run", Owner: token}
-		assert.Equal(t, timeline.Owner{Token: token}, s.Owner(row))
+		assert.Equal(t, owner.Owner{Token: token}, s.Owner(row))
 	}
-	assert.Equal(t, timeline.Owner{}, s.Owner(snapshot.Run{ID: "run"}))
+	assert.Equal(t, owner.Owner{}, s.Owner(snapshot.Run{ID: "run"}))
 }
 
 func TestARunThatHasEndedIsNoLongerExecutedHere(t *testing.T) {

@@ -14,7 +14,7 @@ import (
 
 	"github.com/git-smithers/git-smithers/internal/repotest"
 	"github.com/git-smithers/git-smithers/snapshot"
-	"github.com/git-smithers/git-smithers/timeline"
+	"github.com/git-smithers/git-smithers/timeline/code"
 	"github.com/git-smithers/git-smithers/timeline/travel"
 )
 
@@ -74,7 +74,7 @@ func TestAKilledTravelLeavesTheRunAsItWasOrAsItIsToBe(t *testing.T) {
 				assert.Equal(t, afterA, filesIn(t, repo.Dir))
 				assert.Equal(t, stateAt(t, s, "run:2").ID(), stateAt(t, s, "run").ID())
 				assert.Empty(t, rowAt(t, s, "run").Owner)
-				_, err = s.Restore(t.Context(), timeline.RestoreRequest{From: "run:7"})
+				_, err = code.Restore(t.Context(), s, code.RestoreRequest{From: "run:7"})
 				require.NoError(t, err)
 				assert.Equal(t, unsaved, filesIn(t, repo.Dir))
 			})
@@ -115,7 +115,7 @@ func TestATravelThatIsKilledBetweenTwoFilesCanBeDoneAgain(t *testing.T) {
 	require.NoError(t, err)
 	assert.Equal(t, afterA, filesIn(t, repo.Dir))
 	assert.Equal(t, stateAt(t, s, "run:2").ID(), stateAt(t, s, "run").ID())
-	_, err = s.Restore(t.Context(), timeline.RestoreRequest{From: "run:7"})
+	_, err = code.Restore(t.Context(), s, code.RestoreRequest{From: "run:7"})
 	require.NoError(t, err)
 	assert.Equal(t, unsaved, filesIn(t, repo.Dir))
 }

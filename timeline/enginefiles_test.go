@@ -11,6 +11,7 @@ import (
 	"github.com/git-smithers/git-smithers/internal/repotest"
 	"github.com/git-smithers/git-smithers/snapshot"
 	"github.com/git-smithers/git-smithers/timeline"
+	"github.com/git-smithers/git-smithers/timeline/code"
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
 
@@ -124,7 +125,7 @@ func TestAttemptsOfOtherEnginesGetTheirPointer(t *testing.T) {
 	assert.True(t, got["x::0::1"].Tree.IsZero())
 
 	repo.Write("README.md", "# Later\n")
-	done, err := s.Revert(t.Context(), timeline.RevertRequest{Run: "run", Node: "a"})
+	done, err := code.Revert(t.Context(), s, code.RevertRequest{Run: "run", Node: "a"})
 	require.NoError(t, err)
 	assert.Equal(t, files, filesIn(t, repo.Dir))
 	assert.Equal(t, []string{"b::0::3"}, done.Beside)

@@ -11,6 +11,7 @@ import (
 	"github.com/git-smithers/git-smithers/diff"
 	"github.com/git-smithers/git-smithers/snapshot"
 	"github.com/git-smithers/git-smithers/timeline"
+	"github.com/git-smithers/git-smithers/timeline/code"
 	"github.com/git-smithers/git-smithers/timeline/list"
 )
 
@@ -80,17 +81,17 @@ func ExampleWorkingCopy_Append() {
 	must(err)
 	defer store.Close()
 
-	files := store.WorkingCopy()
-	code := snapshot.NewNode("code", snapshot.NodePending)
+	files := code.WorkingCopyOf(store)
+	task := snapshot.NewNode("code", snapshot.NodePending)
 	head, err := files.Create(ctx, snapshot.Run{ID: "demo", Status: snapshot.RunRunning}, snapshot.Draft{
-		Subject: "started", State: []snapshot.Change{snapshot.SetNode(code)},
+		Subject: "started", State: []snapshot.Change{snapshot.SetNode(task)},
 	})
 	must(err)
 
 	must(os.WriteFile(filepath.Join(dir, "main.go"), []byte("package main\n"), 0o600))
-	code.State = snapshot.NodeFinished
+	task.State = snapshot.NodeFinished
 	must(files.Append(ctx, head, snapshot.Draft{
-		Frame: true, Subject: "code finished", State: []snapshot.Change{snapshot.SetNode(code)},
+		Frame: true, Subject: "code finished", State: []snapshot.Change{snapshot.SetNode(task)},
 	}))
 
 	changed, err := list.FramesOf(ctx, store, list.FrameQuery{Path: "main.go"})

@@ -21,7 +21,7 @@ func (s *Store) findFrame(ctx context.Context, row snapshot.Run, tip *snapshot.E
 			return entry, nil
 		}
 	}
-	return s.frameInChain(row, tip, frame)
+	return s.FrameInChain(row, tip, frame)
 }
 
 // indexedFrame looks a frame up in the index; nil where the index is of no help.

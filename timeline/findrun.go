@@ -12,13 +12,14 @@ import (
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
 
-// purpose is what a caller names a run for.
-type purpose int
+// Purpose is what a caller names a run for.
+type Purpose int
 
 const (
 	// ToRead is for reading, and for making something new of the run: a unique prefix of its id is enough.
-	ToRead   purpose = iota
-	toChange         // the run, or the files of a working copy; only the whole id will do
+	ToRead Purpose = iota
+	// ToChange is for changing the run, or the files of a working copy: only the whole id will do.
+	ToChange
 )
 
 // finder finds a run and its tip by a name. Its error is run_not_found if the next finder should try.
@@ -34,21 +35,21 @@ func (s *Store) ResolveRun(ctx context.Context, run string) (string, error) {
 // ResolveRunToChange returns run if it is the id of a run, for a caller that changes or removes the run. A prefix
 // of an id is run_not_found, and the hint names the runs that begin with it.
 func (s *Store) ResolveRunToChange(ctx context.Context, run string) (string, error) {
-	id, _, err := s.FindRun(ctx, run, toChange)
+	id, _, err := s.FindRun(ctx, run, ToChange)
 	return id, err
 }
 
 // finders returns the ways to find a run, in their order.
-func (s *Store) finders(to purpose) []finder {
+func (s *Store) finders(to Purpose) []finder {
 	exact := []finder{s.FindRunExactly, s.findPruned}
-	if to == toChange {
+	if to == ToChange {
 		return exact
 	}
 	return append(exact, s.findRunByPrefix)
 }
 
 // FindRun finds a run and its tip.
-func (s *Store) FindRun(ctx context.Context, run string, to purpose) (id string, tip objstore.ID, err error) {
+func (s *Store) FindRun(ctx context.Context, run string, to Purpose) (id string, tip objstore.ID, err error) {
 	if run == "" {
 		return "", objstore.ID{}, fault.New(fault.InvalidRunID, "the run id is empty")
 	}
@@ -132,7 +133,7 @@ func listRuns(ids []string) string {
 
 // unknownRun is run_not_found for a name that means no run. It says if the run was pruned, or, to a caller that
 // changes runs, which runs begin with the name.
-func (s *Store) unknownRun(ctx context.Context, name string, to purpose) error {
+func (s *Store) unknownRun(ctx context.Context, name string, to Purpose) error {
 	if s.isHeld(ctx, name) {
 		return RunNotFound(name).Hint("it was pruned: `git smithers prune --undo %s` brings it back", fault.Word(name))
 	}

@@ -7,7 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/git-smithers/git-smithers/internal/repotest"
-	"github.com/git-smithers/git-smithers/timeline"
+	"github.com/git-smithers/git-smithers/timeline/code"
 	"github.com/git-smithers/git-smithers/timeline/fault"
 	"github.com/git-smithers/git-smithers/timeline/keep"
 	"github.com/git-smithers/git-smithers/timeline/travel"
@@ -35,16 +35,16 @@ func TestAPrefixOfAnIDIsForReading(t *testing.T) {
 		"Reset": func() error { _, err := travel.Reset(t.Context(), s, travel.ResetRequest{Run: prefix}); return err },
 		"Undo":  func() error { _, err := travel.Undo(t.Context(), s, travel.UndoRequest{Run: prefix}); return err },
 		"Restore": func() error {
-			_, err := s.Restore(t.Context(), timeline.RestoreRequest{From: prefix + ":1"})
+			_, err := code.Restore(t.Context(), s, code.RestoreRequest{From: prefix + ":1"})
 			return err
 		},
 		"Revert": func() error {
-			_, err := s.Revert(t.Context(), timeline.RevertRequest{Run: prefix, Node: "n"})
+			_, err := code.Revert(t.Context(), s, code.RevertRequest{Run: prefix, Node: "n"})
 			return err
 		},
 		"Seal":           func() error { _, err := s.Seal(t.Context(), prefix); return err },
 		"Unseal":         func() error { _, err := s.Unseal(t.Context(), prefix); return err },
-		"PruneWorktrees": func() error { _, err := s.PruneWorktrees(t.Context(), []string{prefix}, false); return err },
+		"PruneWorktrees": func() error { _, err := code.PruneWorktrees(t.Context(), s, []string{prefix}, false); return err },
 		"Forget":         func() error { _, err := k.Forget(t.Context(), keep.Policy{}, false, prefix); return err },
 	} {
 		var f *fault.Error

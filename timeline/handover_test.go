@@ -10,6 +10,7 @@ import (
 	"github.com/git-smithers/git-smithers/internal/repotest"
 	"github.com/git-smithers/git-smithers/snapshot"
 	"github.com/git-smithers/git-smithers/timeline"
+	"github.com/git-smithers/git-smithers/timeline/code"
 )
 
 func TestWhatIsKeptHereOfARunIsHandedOver(t *testing.T) {
@@ -26,24 +27,24 @@ func TestWhatIsKeptHereOfARunIsHandedOver(t *testing.T) {
 	_, err = log.Write([]byte("said"))
 	require.NoError(t, err)
 	require.NoError(t, log.Close())
-	spec := timeline.WorktreeSpec{Name: "a", Path: filepath.Join(filepath.Dir(repo.Dir), "side")}
-	made, err := s.OpenWorktree(t.Context(), "from", spec, false)
+	spec := code.WorktreeSpec{Name: "a", Path: filepath.Join(filepath.Dir(repo.Dir), "side")}
+	made, err := code.OpenWorktree(t.Context(), s, "from", spec, false)
 	require.NoError(t, err)
 
-	s.HandOver(t.Context(), "from", "to")
+	code.HandOver(t.Context(), s, "from", "to")
 	assert.Equal(t, "said", s.LiveLogs("to").Last("a::0::1"))
 	assert.Empty(t, s.LiveLogs("from").Last("a::0::1"))
-	again, err := s.OpenWorktree(t.Context(), "to", spec, false)
+	again, err := code.OpenWorktree(t.Context(), s, "to", spec, false)
 	require.NoError(t, err)
 	assert.Equal(t, made.Root(), again.Root())
-	_, err = s.OpenWorktree(t.Context(), "from", spec, false)
+	_, err = code.OpenWorktree(t.Context(), s, "from", spec, false)
 	require.Error(t, err, "it is the other run's")
 
 	list, err := s.Unattended(t.Context())
 	require.NoError(t, err)
 	assert.Equal(t, []timeline.Unattended{{Run: "to", Status: snapshot.RunRunning}}, list)
-	s.HandOver(t.Context(), "from", "to")
-	again, err = s.OpenWorktree(t.Context(), "to", spec, false)
+	code.HandOver(t.Context(), s, "from", "to")
+	again, err = code.OpenWorktree(t.Context(), s, "to", spec, false)
 	require.NoError(t, err)
 	assert.Equal(t, made.Root(), again.Root(), "nothing is left to hand over")
 }

@@ -30,7 +30,7 @@ type Head struct {
 // draft.Base where that is zero. A row without a time of creation gets that of the draft, and a
 // draft without a time the store's. Create captures no files: see [WorkingCopy.Create].
 func (s *Store) Create(ctx context.Context, run snapshot.Run, draft snapshot.Draft) (*Head, error) {
-	tip, err := s.freeTip(ctx, run.ID)
+	tip, err := s.FreeTip(ctx, run.ID)
 	if err != nil {
 		return nil, err
 	}
@@ -78,8 +78,8 @@ func newTip(id string) (refs.Name, error) {
 	return tip, Explain(err)
 }
 
-// freeTip is the tip of a run that is to be made, and that neither exists nor was pruned.
-func (s *Store) freeTip(ctx context.Context, id string) (refs.Name, error) {
+// FreeTip is the tip of a run that is to be made, and that neither exists nor was pruned.
+func (s *Store) FreeTip(ctx context.Context, id string) (refs.Name, error) {
 	tip, err := s.absentTip(ctx, id)
 	if err != nil {
 		return "", err
@@ -217,7 +217,7 @@ func (h *Head) State() *snapshot.State { return h.state }
 // OpenToChange opens the run that an address names by its whole id, and loads the frame, which is nil if the address is
 // the id alone.
 func (s *Store) OpenToChange(ctx context.Context, address string) (*Head, *Loaded, error) {
-	at, tip, err := s.resolve(ctx, address, toChange)
+	at, tip, err := s.resolve(ctx, address, ToChange)
 	if err != nil {
 		return nil, nil, err
 	}

@@ -29,7 +29,7 @@ const (
 // store's private folder. When an attempt ends its log goes into the journal, and
 // the file away. Attempts are named by their keys, see snapshot.AttemptKey.
 // Safe for concurrent use.
-type LiveLogs struct{ folder string }
+type LiveLogs struct{ Folder string }
 
 // LiveLogs are those of a run.
 func (s *Store) LiveLogs(run string) *LiveLogs {
@@ -45,7 +45,7 @@ func fileName(name string) string {
 	return escaped
 }
 
-func (l *LiveLogs) path(attempt string) string { return filepath.Join(l.folder, fileName(attempt)) }
+func (l *LiveLogs) path(attempt string) string { return filepath.Join(l.Folder, fileName(attempt)) }
 
 // Open begins the log of an attempt. The file keeps about the last limit bytes. The
 // writer is for one goroutine; writing never fails: from the first trouble with the
@@ -54,7 +54,7 @@ func (l *LiveLogs) Open(attempt string, limit int) (io.WriteCloser, error) {
 	w := &liveLogWriter{path: l.path(attempt), limit: int64(max(1, limit))}
 	var err error
 	for range liveLogAttempts {
-		if err = os.MkdirAll(l.folder, 0o777); err != nil {
+		if err = os.MkdirAll(l.Folder, 0o777); err != nil {
 			break
 		}
 		if w.file, err = newLiveLog(w.path, 0, nil); !errors.Is(err, fs.ErrNotExist) {
@@ -115,8 +115,8 @@ func (l *LiveLogs) Remove(attempt string) {
 	// A log that stays is taken for an attempt's that has not ended, and removed with
 	// the next one of that name.
 	_ = os.Remove(l.path(attempt))
-	_ = os.Remove(l.folder) // another log in it keeps it
+	_ = os.Remove(l.Folder) // another log in it keeps it
 }
 
 // Clear takes all logs of the run away, and what processes that were killed left of them.
-func (l *LiveLogs) Clear() { _ = os.RemoveAll(l.folder) }
+func (l *LiveLogs) Clear() { _ = os.RemoveAll(l.Folder) }

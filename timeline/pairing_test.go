@@ -11,6 +11,7 @@ import (
 	"github.com/git-smithers/git-smithers/internal/repotest"
 	"github.com/git-smithers/git-smithers/snapshot"
 	"github.com/git-smithers/git-smithers/timeline"
+	"github.com/git-smithers/git-smithers/timeline/code"
 	"github.com/git-smithers/git-smithers/timeline/fault"
 	"github.com/git-smithers/git-smithers/timeline/list"
 )
@@ -123,10 +124,10 @@ func TestWhatATaskChangesInItsOwnWorktreeIsFoundToo(t *testing.T) {
 	repo := repotest.New(t, repotest.Commit)
 	s := open(t, repo)
 	head := startRun(t, s, "run")
-	own, err := s.OpenWorktree(t.Context(), "run", timeline.WorktreeSpec{Name: "a"}, false)
+	own, err := code.OpenWorktree(t.Context(), s, "run", code.WorktreeSpec{Name: "a"}, false)
 	require.NoError(t, err)
 	capture := func() {
-		main, mine := shot(t, s.WorkingCopy(), "worked"), shot(t, own, "")
+		main, mine := shot(t, code.WorkingCopyOf(s), "worked"), shot(t, own, "")
 		main.VCS.Worktrees = []snapshot.Worktree{{Name: "a", VCS: *mine.VCS}}
 		main.Objects = mine.Objects
 		require.NoError(t, head.Append(t.Context(), main))

@@ -17,6 +17,7 @@ import (
 	"github.com/git-smithers/git-smithers/objstore/page"
 	"github.com/git-smithers/git-smithers/snapshot"
 	"github.com/git-smithers/git-smithers/timeline"
+	"github.com/git-smithers/git-smithers/timeline/code"
 	"github.com/git-smithers/git-smithers/timeline/travel"
 )
 
@@ -25,14 +26,14 @@ type play struct {
 	t     testing.TB
 	store *timeline.Store
 	head  *timeline.Head
-	files *timeline.WorkingCopy // captured for every frame; nil: none is
-	needs map[string][]string   // by node id
-	loops map[string]string     // by node id
+	files *code.WorkingCopy   // captured for every frame; nil: none is
+	needs map[string][]string // by node id
+	loops map[string]string   // by node id
 	steps int64
 }
 
 // newPlay makes a run with nodes that are pending, each "id" or "id<need,need".
-func newPlay(t testing.TB, s *timeline.Store, id string, files *timeline.WorkingCopy, nodes ...string) *play {
+func newPlay(t testing.TB, s *timeline.Store, id string, files *code.WorkingCopy, nodes ...string) *play {
 	t.Helper()
 	p := &play{t: t, store: s, files: files, needs: make(map[string][]string), loops: make(map[string]string)}
 	changes := []snapshot.Change{input(`{"ticket":"T-1"}`)}

@@ -9,6 +9,7 @@ import (
 	"github.com/git-smithers/git-smithers/internal/repotest"
 	"github.com/git-smithers/git-smithers/snapshot"
 	"github.com/git-smithers/git-smithers/timeline"
+	"github.com/git-smithers/git-smithers/timeline/code"
 	"github.com/git-smithers/git-smithers/timeline/travel"
 )
 
@@ -57,7 +58,7 @@ func TestAResetEmptiesTheMailboxAndLeavesFilesAlone(t *testing.T) {
 	repo := repotest.New(t, repotest.Commit)
 	s := open(t, repo)
 	p := gated(t, s)
-	p.files = s.WorkingCopy()
+	p.files = code.WorkingCopyOf(s)
 	p.step("deploy finished", p.finishes("deploy::0::1", `1`))
 	repo.Write("README.md", "# Mine\n")
 	files := filesIn(t, repo.Dir)

@@ -13,6 +13,7 @@ import (
 	"github.com/git-smithers/git-smithers/internal/repotest"
 	"github.com/git-smithers/git-smithers/snapshot"
 	"github.com/git-smithers/git-smithers/timeline"
+	"github.com/git-smithers/git-smithers/timeline/code"
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
 
@@ -28,7 +29,7 @@ func TestRestoreGivesBackTheFilesOfAFrameAndKeepsTheWorkDoneSince(t *testing.T) 
 		repo.Write("src/main.go", "package main // not in any frame\n")
 		unsaved := filesIn(t, repo.Dir)
 
-		done, err := s.Restore(t.Context(), timeline.RestoreRequest{From: "run:0"})
+		done, err := code.Restore(t.Context(), s, code.RestoreRequest{From: "run:0"})
 		require.NoError(t, err)
 		assert.Equal(t, before, filesIn(t, repo.Dir))
 		assert.Equal(t, timeline.Address{Run: "run", Frame: 0}, done.From)
@@ -41,7 +42,7 @@ func TestRestoreGivesBackTheFilesOfAFrameAndKeepsTheWorkDoneSince(t *testing.T) 
 		assert.Equal(t, "working copy restored to run:0", repo.Git("log", "-1", "--format=%s", "refs/smithers/run/3"))
 		assert.Equal(t, "working copy saved; before: working copy restored to run:0", repo.Git("log", "-1", "--format=%s", "refs/smithers/run/2"))
 
-		done, err = s.Restore(t.Context(), timeline.RestoreRequest{From: done.Saved.String()})
+		done, err = code.Restore(t.Context(), s, code.RestoreRequest{From: done.Saved.String()})
 		require.NoError(t, err)
 		assert.Equal(t, unsaved, filesIn(t, repo.Dir))
 		assert.Nil(t, done.Saved, "the newest frame had the files already")
@@ -63,7 +64,7 @@ func TestRestoreLeavesWhatIsTheUsersAlone(t *testing.T) {
 			repo.Git("add", "src/deep")
 			shoot(t, s, head, "worked")
 			index, head2, refs := repo.Git("ls-files", "--stage"), repo.Git("rev-parse", "HEAD"), repo.Git("reflog", "--format=%H")
-			_, err := s.Restore(t.Context(), timeline.RestoreRequest{From: "run:0"})
+			_, err := code.Restore(t.Context(), s, code.RestoreRequest{From: "run:0"})
 			require.NoError(t, err)
 			assert.Equal(t, index, repo.Git("ls-files", "--stage"))
 			assert.Equal(t, head2, repo.Git("rev-parse", "HEAD"))
@@ -85,7 +86,7 @@ func TestARestoreIsOneOperationOfJJThatItUndoes(t *testing.T) {
 		return len(strings.Split(repo.JJ("op", "log", "--no-graph", `--template=id ++ "\n"`), "\n"))
 	}
 	before := operations()
-	_, err := s.Restore(t.Context(), timeline.RestoreRequest{From: "run:0"})
+	_, err := code.Restore(t.Context(), s, code.RestoreRequest{From: "run:0"})
 	require.NoError(t, err)
 	assert.Equal(t, before+1, operations())
 	repo.JJ("undo", "--quiet")
@@ -100,7 +101,7 @@ func TestADryRunSaysWhatWouldChangeAndChangesNothing(t *testing.T) {
 		startRun(t, s, "run")
 		work(t, repo)
 		files, refs := filesIn(t, repo.Dir), repo.Git("for-each-ref", "refs/smithers")
-		would, err := s.Restore(t.Context(), timeline.RestoreRequest{From: "run:0", DryRun: true})
+		would, err := code.Restore(t.Context(), s, code.RestoreRequest{From: "run:0", DryRun: true})
 		require.NoError(t, err)
 		assert.Len(t, would.Changes, 5)
 		assert.Nil(t, would.Saved)
@@ -116,7 +117,7 @@ func TestARestoreOfWhatIsThereAlreadyAppendsNothing(t *testing.T) {
 	s := open(t, repo)
 	startRun(t, s, "run")
 	tip := repo.Git("rev-parse", "refs/smithers/_tip/run")
-	done, err := s.Restore(t.Context(), timeline.RestoreRequest{From: "run"})
+	done, err := code.Restore(t.Context(), s, code.RestoreRequest{From: "run"})
 	require.NoError(t, err)
 	assert.Empty(t, done.Changes)
 	assert.NotNil(t, done.Changes)
@@ -142,7 +143,7 @@ func TestARestoreIsRefusedWhereAnIgnoredFileIsInTheWay(t *testing.T) {
 		files, refs := filesIn(t, repo.Dir), repo.Git("for-each-ref", "refs/smithers")
 
 		for _, dryRun := range []bool{true, false} {
-			_, err := s.Restore(t.Context(), timeline.RestoreRequest{From: "run:0", DryRun: dryRun})
+			_, err := code.Restore(t.Context(), s, code.RestoreRequest{From: "run:0", DryRun: dryRun})
 			var f *fault.Error
 			require.ErrorAs(t, err, &f)
 			assert.Equal(t, fault.RestoreRefused, f.Code)
@@ -167,12 +168,12 @@ func TestWithTheScopeOffTheFilesAreSavedAllTheSame(t *testing.T) {
 	shoot(t, s, head, "worked, unseen")
 	assert.True(t, vcsAt(t, s, "run:1").Tree.IsZero())
 
-	_, err = s.Restore(t.Context(), timeline.RestoreRequest{From: "run:1"})
+	_, err = code.Restore(t.Context(), s, code.RestoreRequest{From: "run:1"})
 	assert.Equal(t, fault.NoCode, fault.CodeOf(err))
-	done, err := s.Restore(t.Context(), timeline.RestoreRequest{From: "run:0"})
+	done, err := code.Restore(t.Context(), s, code.RestoreRequest{From: "run:0"})
 	require.NoError(t, err)
 	require.NotNil(t, done.Saved)
-	_, err = s.Restore(t.Context(), timeline.RestoreRequest{From: done.Saved.String()})
+	_, err = code.Restore(t.Context(), s, code.RestoreRequest{From: done.Saved.String()})
 	require.NoError(t, err)
 	assert.Equal(t, worked, filesIn(t, repo.Dir))
 }
@@ -185,7 +186,7 @@ func TestARestoreOfTrackedFilesLeavesUntrackedOnesAlone(t *testing.T) {
 	startRun(t, s, "run")
 	repo.Write("README.md", "# Changed\n")
 	repo.Write("mine.txt", "not tracked\n")
-	done, err := s.Restore(t.Context(), timeline.RestoreRequest{From: "run:0"})
+	done, err := code.Restore(t.Context(), s, code.RestoreRequest{From: "run:0"})
 	require.NoError(t, err)
 	assert.Equal(t, map[string]string{"README.md": "modify"}, opsOf(done.Changes))
 	assert.FileExists(t, filepath.Join(repo.Dir, "mine.txt"))
@@ -198,11 +199,11 @@ func TestWithoutAWorkingCopyThereIsNothingToRestoreInto(t *testing.T) {
 	repo := repotest.New(t, repotest.Bare, repotest.Commit)
 	pushRun(t, repotest.New(t, repotest.Commit), repotest.Git, repo)
 	s := open(t, repo)
-	assert.Empty(t, s.WorkingCopy().Root())
-	captured, err := s.WorkingCopy().Capture(t.Context())
+	assert.Empty(t, code.WorkingCopyOf(s).Root())
+	captured, err := code.WorkingCopyOf(s).Capture(t.Context())
 	require.NoError(t, err)
 	assert.Nil(t, captured)
-	_, err = s.Restore(t.Context(), timeline.RestoreRequest{From: "run:0"})
+	_, err = code.Restore(t.Context(), s, code.RestoreRequest{From: "run:0"})
 	assert.Equal(t, fault.NoWorkingCopy, fault.CodeOf(err))
 }
 
@@ -239,7 +240,7 @@ func TestARestoreGoesOnWhereTheTipMovesMeanwhile(t *testing.T) {
 	startRun(t, s, "run")
 	work(t, repo)
 	armed = true
-	done, err := s.Restore(t.Context(), timeline.RestoreRequest{From: "run:0"})
+	done, err := code.Restore(t.Context(), s, code.RestoreRequest{From: "run:0"})
 	require.NoError(t, err)
 	assert.False(t, armed)
 	assert.Equal(t, before, filesIn(t, repo.Dir))
@@ -268,10 +269,10 @@ func TestARestoreThatCannotBeRecordedHasKeptTheFilesFirst(t *testing.T) {
 	})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, s.Close()) })
-	_, err = s.Restore(t.Context(), timeline.RestoreRequest{From: "run:0"})
+	_, err = code.Restore(t.Context(), s, code.RestoreRequest{From: "run:0"})
 	require.ErrorContains(t, err, "the files are restored, but no frame says so: ")
 	packs = 10
-	_, err = s.Restore(t.Context(), timeline.RestoreRequest{From: "run:1"})
+	_, err = code.Restore(t.Context(), s, code.RestoreRequest{From: "run:1"})
 	require.NoError(t, err)
 	assert.Equal(t, worked, filesIn(t, repo.Dir))
 }
@@ -283,14 +284,14 @@ func TestARestoreNamesTheAttemptsThatHaveNotEnded(t *testing.T) {
 	head := startRun(t, s, "run")
 	running := snapshot.EncodeAttempt(snapshot.Attempt{NodeID: "b", Attempt: 1, State: snapshot.AttemptInProgress, StartedAtMs: 1})
 	elsewhere := snapshot.EncodeAttempt(snapshot.Attempt{NodeID: "c", Attempt: 1, State: snapshot.AttemptInProgress, StartedAtMs: 1, Worktree: "c"})
-	draft := shot(t, s.WorkingCopy(), "b, c started")
+	draft := shot(t, code.WorkingCopyOf(s), "b, c started")
 	draft.Journal = []snapshot.Change{
 		{Op: snapshot.OpSet, Collection: snapshot.CollectionAttempts, Key: running.Key, Value: running.Value},
 		{Op: snapshot.OpSet, Collection: snapshot.CollectionAttempts, Key: elsewhere.Key, Value: elsewhere.Value},
 	}
 	require.NoError(t, head.Append(t.Context(), draft))
 	for _, dryRun := range []bool{true, false} {
-		done, err := s.Restore(t.Context(), timeline.RestoreRequest{From: "run:0", DryRun: dryRun})
+		done, err := code.Restore(t.Context(), s, code.RestoreRequest{From: "run:0", DryRun: dryRun})
 		require.NoError(t, err)
 		assert.Equal(t, []string{"b::0::1"}, done.Running)
 	}

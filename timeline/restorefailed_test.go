@@ -7,7 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/git-smithers/git-smithers/internal/repotest"
-	"github.com/git-smithers/git-smithers/timeline"
+	"github.com/git-smithers/git-smithers/timeline/code"
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
 
@@ -23,7 +23,7 @@ func TestARestoreThatCameOnlyHalfWaySaysWhereTheFilesAreThatWereThere(t *testing
 	startRun(t, s, "run")
 	repo.Write("a.half", "now\n")
 
-	_, err := s.Restore(t.Context(), timeline.RestoreRequest{From: "run:0"})
+	_, err := code.Restore(t.Context(), s, code.RestoreRequest{From: "run:0"})
 	require.Equal(t, fault.GitFailed, fault.CodeOf(err))
 	var f *fault.Error
 	require.ErrorAs(t, err, &f)
@@ -31,7 +31,7 @@ func TestARestoreThatCameOnlyHalfWaySaysWhereTheFilesAreThatWereThere(t *testing
 	assert.NotContains(t, f.Hints[0], "deprecated")
 
 	repo.Git("config", "filter.half.smudge", "cat")
-	_, err = s.Restore(t.Context(), timeline.RestoreRequest{From: "run:1"})
+	_, err = code.Restore(t.Context(), s, code.RestoreRequest{From: "run:1"})
 	require.NoError(t, err)
 	assert.Contains(t, filesIn(t, repo.Dir)["a.half"], "now\n")
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/git-smithers/git-smithers/internal/repotest"
 	"github.com/git-smithers/git-smithers/snapshot"
 	"github.com/git-smithers/git-smithers/timeline"
+	"github.com/git-smithers/git-smithers/timeline/code"
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
 
@@ -57,7 +58,7 @@ func TestRevertGivesBackTheFilesAsAnAttemptLeftThem(t *testing.T) {
 		finish(t, s, head, 2)
 		repo.Write("more.txt", "of nobody\n")
 
-		done, err := s.Revert(t.Context(), timeline.RevertRequest{Run: "run", Node: "a", Attempt: 1})
+		done, err := code.Revert(t.Context(), s, code.RevertRequest{Run: "run", Node: "a", Attempt: 1})
 		require.NoError(t, err)
 		assert.Equal(t, first, filesIn(t, repo.Dir))
 		assert.Equal(t, timeline.Address{Run: "run", Frame: 1}, done.From)
@@ -78,7 +79,7 @@ func TestRevertGivesBackTheFilesAsAnAttemptLeftThem(t *testing.T) {
 		want["success"] = true
 		assert.Equal(t, want, payloads[1])
 
-		_, err = s.Revert(t.Context(), timeline.RevertRequest{Run: "run", Node: "a"})
+		_, err = code.Revert(t.Context(), s, code.RevertRequest{Run: "run", Node: "a"})
 		require.NoError(t, err)
 		assert.Equal(t, second, filesIn(t, repo.Dir), "without a number it is the newest attempt")
 	})
@@ -89,7 +90,7 @@ func TestARevertWithoutAnythingToDoStillSaysSo(t *testing.T) {
 	repo := repotest.New(t, repotest.Commit)
 	s := open(t, repo)
 	finish(t, s, startRun(t, s, "run"), 1)
-	done, err := s.Revert(t.Context(), timeline.RevertRequest{Run: "run", Node: "a"})
+	done, err := code.Revert(t.Context(), s, code.RevertRequest{Run: "run", Node: "a"})
 	require.NoError(t, err)
 	assert.Empty(t, done.Changes)
 	assert.Nil(t, done.Saved)
@@ -111,17 +112,17 @@ func TestARevertOfWhatIsNotThereNamesWhatIs(t *testing.T) {
 	refs := repo.Git("for-each-ref")
 	for _, c := range []struct {
 		name string
-		req  timeline.RevertRequest
+		req  code.RevertRequest
 		code fault.Code
 		hint string
 	}{
-		{"another number", timeline.RevertRequest{Run: "run", Node: "a", Attempt: 2}, fault.AttemptNotFound, "a::0::1"},
-		{"another iteration", timeline.RevertRequest{Run: "run", Node: "a", Iteration: 1}, fault.AttemptNotFound, "a::0::1"},
-		{"another node", timeline.RevertRequest{Run: "run", Node: "z"}, fault.AttemptNotFound, "--attempts"},
-		{"one that has not ended", timeline.RevertRequest{Run: "run", Node: "b"}, fault.NoCode, "in-progress"},
-		{"another run", timeline.RevertRequest{Run: "gone", Node: "a"}, fault.RunNotFound, "git smithers runs"},
+		{"another number", code.RevertRequest{Run: "run", Node: "a", Attempt: 2}, fault.AttemptNotFound, "a::0::1"},
+		{"another iteration", code.RevertRequest{Run: "run", Node: "a", Iteration: 1}, fault.AttemptNotFound, "a::0::1"},
+		{"another node", code.RevertRequest{Run: "run", Node: "z"}, fault.AttemptNotFound, "--attempts"},
+		{"one that has not ended", code.RevertRequest{Run: "run", Node: "b"}, fault.NoCode, "in-progress"},
+		{"another run", code.RevertRequest{Run: "gone", Node: "a"}, fault.RunNotFound, "git smithers runs"},
 	} {
-		_, err := s.Revert(t.Context(), c.req)
+		_, err := code.Revert(t.Context(), s, c.req)
 		var f *fault.Error
 		require.ErrorAs(t, err, &f, c.name)
 		assert.Equal(t, c.code, f.Code, c.name)
@@ -147,7 +148,7 @@ func TestAForkRevertsToAnAttemptOfItsParent(t *testing.T) {
 	shoot(t, s, child, "worked")
 	shoot(t, s, child, "worked on")
 
-	done, err := s.Revert(t.Context(), timeline.RevertRequest{Run: "child", Node: "a"})
+	done, err := code.Revert(t.Context(), s, code.RevertRequest{Run: "child", Node: "a"})
 	require.NoError(t, err)
 	assert.Equal(t, timeline.Address{Run: "parent", Frame: 2}, done.From)
 	assert.Equal(t, files, filesIn(t, repo.Dir))
@@ -159,12 +160,12 @@ func TestARevertNamesTheAttemptsThatRanBesideIt(t *testing.T) {
 	repo := repotest.New(t, repotest.Commit)
 	s := open(t, repo)
 	head := startRun(t, s, "run")
-	draft := shot(t, s.WorkingCopy(), "a finished")
+	draft := shot(t, code.WorkingCopyOf(s), "a finished")
 	draft.Journal = []snapshot.Change{ended(snapshot.Attempt{
 		Attempt: 1, CommitID: draft.VCS.CommitID, Tree: draft.VCS.Tree, Frame: new(int64(1)), Beside: []string{"b::0::1", "c::0::2"},
 	})}
 	require.NoError(t, head.Append(t.Context(), draft))
-	would, err := s.Revert(t.Context(), timeline.RevertRequest{Run: "run", Node: "a", DryRun: true})
+	would, err := code.Revert(t.Context(), s, code.RevertRequest{Run: "run", Node: "a", DryRun: true})
 	require.NoError(t, err)
 	assert.Equal(t, []string{"b::0::1", "c::0::2"}, would.Beside)
 }
@@ -191,7 +192,7 @@ func TestARevertThatFailsSaysSo(t *testing.T) {
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, s.Close()) })
 	files := filesIn(t, repo.Dir)
-	_, err = s.Revert(t.Context(), timeline.RevertRequest{Run: "run", Node: "a"})
+	_, err = code.Revert(t.Context(), s, code.RevertRequest{Run: "run", Node: "a"})
 	assert.Equal(t, fault.RestoreRefused, fault.CodeOf(err), "%v", err)
 	require.True(t, meddled)
 	files["src/main.go"] = files["src/main.go"][:2] + "package main // of the user, at the worst moment\n"

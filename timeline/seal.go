@@ -102,7 +102,7 @@ func (s *Store) tipsNamed(ctx context.Context, runs []string) ([]objstore.ID, er
 	var ids []string
 	var tips []objstore.ID
 	for _, run := range runs {
-		id, tip, err := s.FindRun(ctx, run, toChange)
+		id, tip, err := s.FindRun(ctx, run, ToChange)
 		if err != nil {
 			return nil, err
 		}

@@ -37,7 +37,7 @@ func (s *Store) SeriesOf(head *Head) *Series {
 // NewSeries begins a run: its row is run, and its first entry is a frame, or follows parent, the frame that it
 // is forked from as row.Parent says, where that is not nil. Codes: run_exists, run_pruned, invalid_run_id.
 func (s *Store) NewSeries(ctx context.Context, run snapshot.Run, parent *snapshot.Entry) (*Series, error) {
-	tip, err := s.freeTip(ctx, run.ID)
+	tip, err := s.FreeTip(ctx, run.ID)
 	if err != nil {
 		return nil, err
 	}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/git-smithers/git-smithers/internal/repotest"
 	"github.com/git-smithers/git-smithers/timeline"
+	"github.com/git-smithers/git-smithers/timeline/code"
 	"github.com/git-smithers/git-smithers/timeline/travel"
 )
 
@@ -56,7 +57,7 @@ func TestATravelThatWouldChangeTheWorkflowFileAloneKeepsItInItsFrame(t *testing.
 	afterA["src/flow.yaml"] = "- mine\n"
 	assert.Equal(t, afterA, filesIn(t, repo.Dir))
 	repo.Write("src/flow.yaml", "overwritten\n")
-	_, err := s.Restore(t.Context(), timeline.RestoreRequest{From: "run:8"})
+	_, err := code.Restore(t.Context(), s, code.RestoreRequest{From: "run:8"})
 	require.NoError(t, err)
 	assert.Equal(t, afterA, filesIn(t, repo.Dir))
 }

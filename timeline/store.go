@@ -55,7 +55,7 @@ type Store struct {
 	warn      func(error)
 	upkeep    *upkeep
 
-	told    sync.Map // the warnings of captures that were given, by their text
+	told    sync.Map // the warnings that were given once, by their text
 	indexMu sync.Mutex
 	index   *sqliteindex.Index
 }

@@ -9,12 +9,13 @@ import (
 	"github.com/git-smithers/git-smithers/internal/repotest"
 	"github.com/git-smithers/git-smithers/snapshot"
 	"github.com/git-smithers/git-smithers/timeline"
+	"github.com/git-smithers/git-smithers/timeline/code"
 	"github.com/git-smithers/git-smithers/timeline/fault"
 	"github.com/git-smithers/git-smithers/timeline/travel"
 )
 
 // threeInARow is a run of a, b and c that has ended: frames 0 to 6.
-func threeInARow(t testing.TB, s *timeline.Store, files *timeline.WorkingCopy) *play {
+func threeInARow(t testing.TB, s *timeline.Store, files *code.WorkingCopy) *play {
 	t.Helper()
 	p := newPlay(t, s, "run", files, "a", "b<a", "c<b")
 	p.run("a::0::1", "b::0::1", "c::0::1")
@@ -108,7 +109,7 @@ func TestATravelToAnAttemptThatIsNotThereChangesNothing(t *testing.T) {
 	t.Parallel()
 	repo := repotest.New(t, repotest.Commit)
 	s := open(t, repo)
-	p := threeInARow(t, s, s.WorkingCopy())
+	p := threeInARow(t, s, code.WorkingCopyOf(s))
 	first := newPlay(t, s, "first", nil)
 	require.NoError(t, first.head.Append(t.Context(), snapshot.Draft{}))
 	repo.Write("README.md", "# Mine\n")
@@ -236,7 +237,7 @@ func TestWithNoDepsTheNodeAloneIsPendingInTheStateAsItIs(t *testing.T) {
 	t.Parallel()
 	repo := repotest.New(t, repotest.Commit)
 	s := open(t, repo)
-	threeInARow(t, s, s.WorkingCopy())
+	threeInARow(t, s, code.WorkingCopyOf(s))
 	repo.Write("README.md", "# Mine\n")
 	files := filesIn(t, repo.Dir)
 	done, err := travel.Travel(t.Context(), s, travel.Request{Run: "run", Node: "a", NoDeps: true})

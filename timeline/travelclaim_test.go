@@ -11,6 +11,7 @@ import (
 	"github.com/git-smithers/git-smithers/internal/repotest"
 	"github.com/git-smithers/git-smithers/snapshot"
 	"github.com/git-smithers/git-smithers/timeline"
+	"github.com/git-smithers/git-smithers/timeline/code"
 	"github.com/git-smithers/git-smithers/timeline/fault"
 	"github.com/git-smithers/git-smithers/timeline/travel"
 )
@@ -91,12 +92,12 @@ func TestWhereOneWorkingCopyCannotBeRestoredTheOthersAreAsTheyWere(t *testing.T)
 	t.Parallel()
 	repo := repotest.New(t, repotest.Commit)
 	plain := open(t, repo)
-	p := newPlay(t, plain, "run", plain.WorkingCopy(), "a")
-	own, err := plain.OpenWorktree(t.Context(), "run", timeline.WorktreeSpec{Name: "a"}, false)
+	p := newPlay(t, plain, "run", code.WorkingCopyOf(plain), "a")
+	own, err := code.OpenWorktree(t.Context(), plain, "run", code.WorktreeSpec{Name: "a"}, false)
 	require.NoError(t, err)
 	text := filepath.Join(own.Root(), "work.txt")
 	require.NoError(t, os.WriteFile(text, []byte("first\n"), 0o666))
-	draft, mine := shot(t, plain.WorkingCopy(), "ready"), shot(t, own, "")
+	draft, mine := shot(t, code.WorkingCopyOf(plain), "ready"), shot(t, own, "")
 	draft.VCS.Worktrees = []snapshot.Worktree{{Name: "a", VCS: *mine.VCS}}
 	draft.Objects = mine.Objects
 	require.NoError(t, p.head.Append(t.Context(), draft))

@@ -3,11 +3,7 @@ package timeline
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
-	"io/fs"
-	"os"
-	"path/filepath"
 	"slices"
 
 	"github.com/git-smithers/git-smithers/objstore"
@@ -64,16 +60,13 @@ func unattended(row snapshot.Run) bool {
 // A run whose owner made its claim elsewhere has moved there. Runs that cannot be read
 // are left out, with a warning for each.
 func (s *Store) unattendedHere(ctx context.Context) ([]snapshot.Run, error) {
-	entries, err := os.ReadDir(s.claimsPath())
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+	components, err := s.Executed().Components()
+	if err != nil {
 		return nil, Explain(err)
 	}
 	var rows []snapshot.Run
-	for _, entry := range entries {
-		if !entry.IsDir() {
-			continue
-		}
-		tip, err := s.tipOf(ctx, entry.Name())
+	for _, component := range components {
+		tip, err := s.tipOf(ctx, component)
 		if fault.CodeOf(err) == fault.RunNotFound {
 			continue // it is about to be made, or was pruned
 		}
@@ -90,7 +83,7 @@ func (s *Store) unattendedHere(ctx context.Context) ([]snapshot.Run, error) {
 		}
 		owner := s.Owner(row)
 		if row.Status.Ended() && !owner.Live { // it was cancelled while nobody executed it
-			claimFolder{filepath.Join(s.claimsPath(), entry.Name())}.remove()
+			s.Executed().Component(component).Remove()
 		}
 		if unattended(row) && !owner.Live && (owner.Token == "" || owner.Here) {
 			rows = append(rows, row)

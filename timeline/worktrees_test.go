@@ -11,6 +11,7 @@ import (
 	"github.com/git-smithers/git-smithers/internal/repotest"
 	"github.com/git-smithers/git-smithers/snapshot"
 	"github.com/git-smithers/git-smithers/timeline"
+	"github.com/git-smithers/git-smithers/timeline/code"
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
 
@@ -20,13 +21,13 @@ func TestAWorktreeIsMadeOnceAndFoundAgain(t *testing.T) {
 		t.Helper()
 		s := open(t, repo)
 		triage(t, s, "run")
-		made, err := s.OpenWorktree(t.Context(), "run", timeline.WorktreeSpec{Name: "fix it"}, false)
+		made, err := code.OpenWorktree(t.Context(), s, "run", code.WorktreeSpec{Name: "fix it"}, false)
 		require.NoError(t, err)
 		assert.Equal(t, repo.Dir+"-run-fix%20it", made.Root())
 		assert.Equal(t, filesIn(t, repo.Dir), filesIn(t, made.Root()))
 		require.NoError(t, os.WriteFile(filepath.Join(made.Root(), "work.txt"), []byte("in progress\n"), 0o666))
 
-		found, err := open(t, repo).OpenWorktree(t.Context(), "run", timeline.WorktreeSpec{Name: "fix it"}, true)
+		found, err := code.OpenWorktree(t.Context(), open(t, repo), "run", code.WorktreeSpec{Name: "fix it"}, true)
 		require.NoError(t, err)
 		assert.Equal(t, made.Root(), found.Root())
 		assert.FileExists(t, filepath.Join(found.Root(), "work.txt"))
@@ -36,7 +37,7 @@ func TestAWorktreeIsMadeOnceAndFoundAgain(t *testing.T) {
 		assert.NotEmpty(t, captured.VCS.Root)
 
 		require.NoError(t, os.RemoveAll(found.Root()))
-		anew, err := s.OpenWorktree(t.Context(), "run", timeline.WorktreeSpec{Name: "fix it"}, true)
+		anew, err := code.OpenWorktree(t.Context(), s, "run", code.WorktreeSpec{Name: "fix it"}, true)
 		require.NoError(t, err)
 		assert.Equal(t, made.Root(), anew.Root())
 		assert.Equal(t, filesIn(t, repo.Dir), filesIn(t, anew.Root()))
@@ -50,21 +51,21 @@ func TestAWorktreeHasItsPlaceAndItsBranch(t *testing.T) {
 	s := open(t, repo)
 	triage(t, s, "run")
 	for _, c := range []struct {
-		spec timeline.WorktreeSpec
+		spec code.WorktreeSpec
 		want string
 	}{
-		{timeline.WorktreeSpec{}, repo.Dir + "-run"},
-		{timeline.WorktreeSpec{Name: "a", Path: "../beside"}, filepath.Join(repo.Dir, "..", "beside")},
-		{timeline.WorktreeSpec{Name: "b", Path: filepath.Join(repo.Home, "far"), Branch: "work/b", Base: "topic"}, filepath.Join(repo.Home, "far")},
+		{code.WorktreeSpec{}, repo.Dir + "-run"},
+		{code.WorktreeSpec{Name: "a", Path: "../beside"}, filepath.Join(repo.Dir, "..", "beside")},
+		{code.WorktreeSpec{Name: "b", Path: filepath.Join(repo.Home, "far"), Branch: "work/b", Base: "topic"}, filepath.Join(repo.Home, "far")},
 	} {
-		made, err := s.OpenWorktree(t.Context(), "run", c.spec, false)
+		made, err := code.OpenWorktree(t.Context(), s, "run", c.spec, false)
 		require.NoError(t, err)
 		assert.Equal(t, c.want, made.Root())
 		branch, err := repo.GitIn(made.Root(), "branch", "--show-current")
 		require.NoError(t, err)
 		assert.Equal(t, c.spec.Branch, branch)
 	}
-	list, err := s.Worktrees(t.Context())
+	list, err := code.Worktrees(t.Context(), s)
 	require.NoError(t, err)
 	require.Len(t, list, 3)
 	assert.Equal(t, []string{"", "a", "b"}, []string{list[0].Name, list[1].Name, list[2].Name})
@@ -78,20 +79,20 @@ func TestAFolderThatIsTakenMakesNoWorktree(t *testing.T) {
 	s := open(t, repo)
 	triage(t, s, "one")
 	triage(t, s, "two")
-	spec := timeline.WorktreeSpec{Name: "a", Path: "../shared"}
-	_, err := s.OpenWorktree(t.Context(), "one", spec, false)
+	spec := code.WorktreeSpec{Name: "a", Path: "../shared"}
+	_, err := code.OpenWorktree(t.Context(), s, "one", spec, false)
 	require.NoError(t, err)
-	_, err = s.OpenWorktree(t.Context(), "two", spec, false)
+	_, err = code.OpenWorktree(t.Context(), s, "two", spec, false)
 	assert.Equal(t, fault.WorktreeFailed, fault.CodeOf(err))
 	assert.ErrorContains(t, err, `run "one"`)
 
 	full := filepath.Join(repo.Dir, "..", "full")
 	require.NoError(t, os.Mkdir(full, 0o777))
 	require.NoError(t, os.WriteFile(filepath.Join(full, "mine"), nil, 0o666))
-	_, err = s.OpenWorktree(t.Context(), "two", timeline.WorktreeSpec{Name: "a", Path: "../full"}, false)
+	_, err = code.OpenWorktree(t.Context(), s, "two", code.WorktreeSpec{Name: "a", Path: "../full"}, false)
 	assert.Equal(t, fault.WorktreeFailed, fault.CodeOf(err), "%v", err)
 	assert.FileExists(t, filepath.Join(full, "mine"))
-	list, err := s.Worktrees(t.Context())
+	list, err := code.Worktrees(t.Context(), s)
 	require.NoError(t, err)
 	assert.Len(t, list, 1, "what could not be made is not listed")
 }
@@ -107,8 +108,8 @@ func TestARebaseThatFailsIsAWarning(t *testing.T) {
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, s.Close()) })
 	triage(t, s, "run")
-	spec := timeline.WorktreeSpec{Name: "a", Branch: "side"}
-	made, err := s.OpenWorktree(t.Context(), "run", spec, false)
+	spec := code.WorktreeSpec{Name: "a", Branch: "side"}
+	made, err := code.OpenWorktree(t.Context(), s, "run", spec, false)
 	require.NoError(t, err)
 	commit := func(dir, content string) {
 		require.NoError(t, os.WriteFile(filepath.Join(dir, "README.md"), []byte(content), 0o666))
@@ -119,7 +120,7 @@ func TestARebaseThatFailsIsAWarning(t *testing.T) {
 	commit(repo.Dir, "ours")
 	before := repo.Git("rev-parse", "side")
 
-	_, err = s.OpenWorktree(t.Context(), "run", spec, true)
+	_, err = code.OpenWorktree(t.Context(), s, "run", spec, true)
 	require.NoError(t, err)
 	require.NotEmpty(t, warnings)
 	assert.Contains(t, warnings[len(warnings)-1], "rebase of ")
@@ -134,7 +135,7 @@ func TestPruneRemovesWhatIsSavedAndKeepsWhatIsNot(t *testing.T) {
 		head := triage(t, s, "run")
 		paths := make(map[string]string)
 		for _, name := range []string{"clean", "captured", "unsaved", "gone"} {
-			made, err := s.OpenWorktree(t.Context(), "run", timeline.WorktreeSpec{Name: name}, false)
+			made, err := code.OpenWorktree(t.Context(), s, "run", code.WorktreeSpec{Name: name}, false)
 			require.NoError(t, err)
 			paths[name] = made.Root()
 			if name == "captured" || name == "unsaved" {
@@ -148,10 +149,10 @@ func TestPruneRemovesWhatIsSavedAndKeepsWhatIsNot(t *testing.T) {
 		}
 		require.NoError(t, os.RemoveAll(paths["gone"]))
 
-		kept, err := s.PruneWorktrees(t.Context(), nil, false)
+		kept, err := code.PruneWorktrees(t.Context(), s, nil, false)
 		require.NoError(t, err)
 		assert.Empty(t, kept, "the run is running")
-		would, err := s.PruneWorktrees(t.Context(), []string{"run"}, true)
+		would, err := code.PruneWorktrees(t.Context(), s, []string{"run"}, true)
 		require.NoError(t, err)
 		require.Len(t, would, 4)
 		for _, w := range would {
@@ -164,7 +165,7 @@ func TestPruneRemovesWhatIsSavedAndKeepsWhatIsNot(t *testing.T) {
 		}
 
 		require.NoError(t, head.Append(t.Context(), snapshot.Draft{Run: func(r *snapshot.Run) { r.Status = snapshot.RunFinished }}))
-		pruned, err := s.PruneWorktrees(t.Context(), nil, false)
+		pruned, err := code.PruneWorktrees(t.Context(), s, nil, false)
 		require.NoError(t, err)
 		require.Len(t, pruned, 4)
 		for i, w := range pruned {
@@ -175,7 +176,7 @@ func TestPruneRemovesWhatIsSavedAndKeepsWhatIsNot(t *testing.T) {
 		assert.NoDirExists(t, paths["clean"])
 		assert.NoDirExists(t, paths["captured"])
 		assert.FileExists(t, filepath.Join(paths["unsaved"], "work.txt"))
-		left, err := s.Worktrees(t.Context())
+		left, err := code.Worktrees(t.Context(), s)
 		require.NoError(t, err)
 		require.Len(t, left, 1)
 		assert.NotEmpty(t, left[0].Unsaved)
@@ -187,11 +188,11 @@ func TestAWorktreeOfATaskIsWhereItIsReverted(t *testing.T) {
 	repo := repotest.New(t, repotest.Commit)
 	s := open(t, repo)
 	head := startRun(t, s, "run")
-	own, err := s.OpenWorktree(t.Context(), "run", timeline.WorktreeSpec{Name: "a"}, false)
+	own, err := code.OpenWorktree(t.Context(), s, "run", code.WorktreeSpec{Name: "a"}, false)
 	require.NoError(t, err)
 	work := filepath.Join(own.Root(), "work.txt")
 	require.NoError(t, os.WriteFile(work, []byte("first\n"), 0o666))
-	main, mine := shot(t, s.WorkingCopy(), "a finished"), shot(t, own, "")
+	main, mine := shot(t, code.WorkingCopyOf(s), "a finished"), shot(t, own, "")
 	main.VCS.Worktrees = []snapshot.Worktree{{Name: "a", VCS: *mine.VCS}}
 	main.Objects = mine.Objects
 	main.Journal = []snapshot.Change{ended(snapshot.Attempt{
@@ -201,7 +202,7 @@ func TestAWorktreeOfATaskIsWhereItIsReverted(t *testing.T) {
 	require.NoError(t, os.WriteFile(work, []byte("second\n"), 0o666))
 	files := filesIn(t, repo.Dir)
 
-	done, err := s.Revert(t.Context(), timeline.RevertRequest{Run: "run", Node: "a"})
+	done, err := code.Revert(t.Context(), s, code.RevertRequest{Run: "run", Node: "a"})
 	require.NoError(t, err)
 	assert.Equal(t, map[string]string{"work.txt": "modify"}, opsOf(done.Changes))
 	text, err := os.ReadFile(work)
@@ -213,7 +214,7 @@ func TestAWorktreeOfATaskIsWhereItIsReverted(t *testing.T) {
 	assert.Equal(t, vcsAt(t, s, "run:0").Tree, vcsAt(t, s, "run:3").Tree)
 
 	require.NoError(t, os.RemoveAll(own.Root()))
-	_, err = s.Revert(t.Context(), timeline.RevertRequest{Run: "run", Node: "a"})
+	_, err = code.Revert(t.Context(), s, code.RevertRequest{Run: "run", Node: "a"})
 	assert.Equal(t, fault.NoWorkingCopy, fault.CodeOf(err))
 	assert.NoDirExists(t, own.Root())
 }
@@ -227,7 +228,7 @@ func TestTheOwnWorktreeOfARunIsWhereItIsRestored(t *testing.T) {
 		row := snapshot.Run{ID: "run", Status: snapshot.RunRunning}
 		head, err := s.Create(t.Context(), row, snapshot.Draft{})
 		require.NoError(t, err)
-		own, err := s.OpenWorktree(t.Context(), "run", timeline.WorktreeSpec{}, false)
+		own, err := code.OpenWorktree(t.Context(), s, "run", code.WorktreeSpec{}, false)
 		require.NoError(t, err)
 		write := func(content string) {
 			require.NoError(t, os.WriteFile(filepath.Join(own.Root(), "work.txt"), []byte(content), 0o666))
@@ -243,21 +244,21 @@ func TestTheOwnWorktreeOfARunIsWhereItIsRestored(t *testing.T) {
 		mine := filesIn(t, repo.Dir)
 
 		write("second\n")
-		reverted, err := s.Revert(t.Context(), timeline.RevertRequest{Run: "run", Node: "a"})
+		reverted, err := code.Revert(t.Context(), s, code.RevertRequest{Run: "run", Node: "a"})
 		require.NoError(t, err)
 		assert.Equal(t, own.Root(), reverted.Root)
 		assert.Equal(t, first, filesIn(t, own.Root()))
 		write("third\n")
-		restored, err := s.Restore(t.Context(), timeline.RestoreRequest{From: "run:1"})
+		restored, err := code.Restore(t.Context(), s, code.RestoreRequest{From: "run:1"})
 		require.NoError(t, err)
 		assert.Equal(t, own.Root(), restored.Root)
 		assert.Equal(t, first, filesIn(t, own.Root()))
 		assert.Equal(t, mine, filesIn(t, repo.Dir))
 
 		require.NoError(t, os.RemoveAll(own.Root()))
-		_, err = s.Restore(t.Context(), timeline.RestoreRequest{From: "run:1"})
+		_, err = code.Restore(t.Context(), s, code.RestoreRequest{From: "run:1"})
 		assert.Equal(t, fault.NoWorkingCopy, fault.CodeOf(err))
-		_, err = s.Revert(t.Context(), timeline.RevertRequest{Run: "run", Node: "a"})
+		_, err = code.Revert(t.Context(), s, code.RevertRequest{Run: "run", Node: "a"})
 		assert.Equal(t, fault.NoWorkingCopy, fault.CodeOf(err))
 		assert.Equal(t, mine, filesIn(t, repo.Dir))
 	})

@@ -12,15 +12,16 @@ import (
 	"github.com/git-smithers/git-smithers/internal/repotest"
 	"github.com/git-smithers/git-smithers/snapshot"
 	"github.com/git-smithers/git-smithers/timeline"
+	"github.com/git-smithers/git-smithers/timeline/code"
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
 
 // workedIn is a run whose newest frame has the files of a worktree that the run made for a task, or for itself.
-func workedIn(t *testing.T, s *timeline.Store, run, name string) (own *timeline.WorkingCopy, files map[string]string) {
+func workedIn(t *testing.T, s *timeline.Store, run, name string) (own *code.WorkingCopy, files map[string]string) {
 	t.Helper()
 	head, err := s.Create(t.Context(), snapshot.Run{ID: run, Status: snapshot.RunRunning}, snapshot.Draft{})
 	require.NoError(t, err)
-	own, err = s.OpenWorktree(t.Context(), run, timeline.WorktreeSpec{Name: name, Fill: true}, false)
+	own, err = code.OpenWorktree(t.Context(), s, run, code.WorktreeSpec{Name: name, Fill: true}, false)
 	require.NoError(t, err)
 	assert.Nil(t, own.FilledWith(), "no frame has files of it yet")
 	require.NoError(t, os.WriteFile(filepath.Join(own.Root(), "work.txt"), []byte("work\n"), 0o666))
@@ -42,7 +43,7 @@ func TestAWorktreeThatIsMadeAnewHasTheFilesOfTheNewestFrame(t *testing.T) {
 			own, files := workedIn(t, s, run, name)
 			base := filesIn(t, repo.Dir)
 			require.NoError(t, os.RemoveAll(own.Root()))
-			anew, err := s.OpenWorktree(t.Context(), run, timeline.WorktreeSpec{Name: name, Fill: true}, true)
+			anew, err := code.OpenWorktree(t.Context(), s, run, code.WorktreeSpec{Name: name, Fill: true}, true)
 			require.NoError(t, err)
 			assert.Equal(t, own.Root(), anew.Root())
 			assert.Equal(t, files, filesIn(t, anew.Root()))
@@ -50,11 +51,11 @@ func TestAWorktreeThatIsMadeAnewHasTheFilesOfTheNewestFrame(t *testing.T) {
 			if kind.IsJJ() {
 				continue // it stands on the change of the one before, which jj goes on showing
 			}
-			pruned, err := s.PruneWorktrees(t.Context(), []string{run}, false)
+			pruned, err := code.PruneWorktrees(t.Context(), s, []string{run}, false)
 			require.NoError(t, err)
 			require.Len(t, pruned, 1)
 			assert.True(t, pruned[0].Removed, "its files are in a frame: %s", pruned[0].Unsaved)
-			plain, err := s.OpenWorktree(t.Context(), run, timeline.WorktreeSpec{Name: name}, true)
+			plain, err := code.OpenWorktree(t.Context(), s, run, code.WorktreeSpec{Name: name}, true)
 			require.NoError(t, err)
 			assert.Equal(t, base, filesIn(t, plain.Root()), "nobody asked for the frame's files")
 		}
@@ -68,8 +69,8 @@ func TestAWorktreeThatWasHalfFilledIsMadeAnew(t *testing.T) {
 	s := open(t, repo)
 	own, files := workedIn(t, s, "run", "")
 	require.NoError(t, os.RemoveAll(own.Root()))
-	spec := timeline.WorktreeSpec{Fill: true}
-	anew, err := s.OpenWorktree(t.Context(), "run", spec, false)
+	spec := code.WorktreeSpec{Fill: true}
+	anew, err := code.OpenWorktree(t.Context(), s, "run", spec, false)
 	require.NoError(t, err)
 	halfway := func() {
 		notes, err := filepath.Glob(filepath.Join(repo.GitDir, "smithers", "worktrees", "made", "*.json"))
@@ -82,14 +83,14 @@ func TestAWorktreeThatWasHalfFilledIsMadeAnew(t *testing.T) {
 		require.NoError(t, os.Remove(filepath.Join(anew.Root(), "work.txt")))
 	}
 	halfway()
-	anew, err = s.OpenWorktree(t.Context(), "run", spec, false)
+	anew, err = code.OpenWorktree(t.Context(), s, "run", spec, false)
 	require.NoError(t, err)
 	assert.Equal(t, files, filesIn(t, anew.Root()))
 
 	halfway()
 	mine := filepath.Join(anew.Root(), "mine.txt")
 	require.NoError(t, os.WriteFile(mine, []byte("precious\n"), 0o666))
-	_, err = s.OpenWorktree(t.Context(), "run", spec, false)
+	_, err = code.OpenWorktree(t.Context(), s, "run", spec, false)
 	assert.Equal(t, fault.UnsavedWork, fault.CodeOf(err), "%v", err)
 	assert.FileExists(t, mine)
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/git-smithers/git-smithers/objstore"
 	"github.com/git-smithers/git-smithers/snapshot"
 	"github.com/git-smithers/git-smithers/timeline"
+	"github.com/git-smithers/git-smithers/timeline/code"
 )
 
 // copies are the working copies that rows of Smithers name, by commits that may be in the
@@ -161,9 +162,9 @@ func (c *copies) capture(ctx context.Context, root string) (*jjbridge.Captured, 
 	if captured, known := c.captured[root]; known {
 		return captured, nil
 	}
-	at := c.store.WorkingCopy()
+	at := code.WorkingCopyOf(c.store)
 	if root != "" && !sameFolder(root, at.Root()) {
-		other, err := c.store.WorkingCopyAt(ctx, root)
+		other, err := code.WorkingCopyAt(ctx, c.store, root)
 		if err != nil {
 			c.captured[root] = nil
 			return nil, ctx.Err()

@@ -9,6 +9,7 @@ import (
 	"github.com/git-smithers/git-smithers/jjbridge"
 	"github.com/git-smithers/git-smithers/snapshot"
 	"github.com/git-smithers/git-smithers/timeline"
+	"github.com/git-smithers/git-smithers/timeline/code"
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
 
@@ -25,7 +26,7 @@ func (f *capturedFiles) capture(ctx context.Context, s *timeline.Store) (err err
 		return nil
 	}
 	f.read = true
-	if f.files, err = s.WorkingCopy().Capture(ctx); err == nil {
+	if f.files, err = code.WorkingCopyOf(s).Capture(ctx); err == nil {
 		return nil
 	}
 	if ctx.Err() != nil {

@@ -17,6 +17,7 @@ import (
 	"github.com/git-smithers/git-smithers/internal/repotest"
 	"github.com/git-smithers/git-smithers/snapshot"
 	"github.com/git-smithers/git-smithers/timeline"
+	"github.com/git-smithers/git-smithers/timeline/code"
 	"github.com/git-smithers/git-smithers/timeline/fault"
 	"github.com/git-smithers/git-smithers/timeline/keep"
 	"github.com/git-smithers/git-smithers/timeline/list"
@@ -152,7 +153,7 @@ func TestACaptureThatIsNotStoredYetIsWaitedFor(t *testing.T) {
 	o.grow("goes", 1)
 	o.prune("goes")
 	store := o.open(nil)
-	captured, err := store.WorkingCopy().Capture(t.Context())
+	captured, err := code.WorkingCopyOf(store).Capture(t.Context())
 	require.NoError(t, err)
 	assert.Equal(t, fault.Interrupted, fault.CodeOf(o.collectWithin(time.Second)))
 	_, err = store.Create(t.Context(), snapshot.Run{ID: "stays", Workflow: "w", Status: snapshot.RunFinished},
@@ -254,7 +255,7 @@ func TestForksOfCollectedRunsHaveEverything(t *testing.T) {
 	require.NoError(t, o.recallErrOf("child"))
 	assert.Equal(t, before["grandchild:0"], o.tell("grandchild:0")["grandchild:0"])
 	store = o.open(nil)
-	_, err = store.Restore(t.Context(), timeline.RestoreRequest{From: "grandchild:0"})
+	_, err = code.Restore(t.Context(), store, code.RestoreRequest{From: "grandchild:0"})
 	require.NoError(t, err)
 	require.NoError(t, store.Close())
 	assert.FileExists(t, filepath.Join(o.Dir, "old"))

@@ -16,6 +16,7 @@ import (
 	"github.com/git-smithers/git-smithers/internal/repotest"
 	"github.com/git-smithers/git-smithers/snapshot"
 	"github.com/git-smithers/git-smithers/timeline"
+	"github.com/git-smithers/git-smithers/timeline/code"
 	"github.com/git-smithers/git-smithers/timeline/keep"
 	"github.com/git-smithers/git-smithers/timeline/verify"
 )
@@ -85,7 +86,7 @@ func (o *orchard) grow(run string, frames int) {
 func growIn(ctx context.Context, store *timeline.Store, run string, frames int) error {
 	var head *timeline.Head
 	for i := range frames {
-		captured, err := store.WorkingCopy().Capture(ctx)
+		captured, err := code.WorkingCopyOf(store).Capture(ctx)
 		if err != nil {
 			return err
 		}

@@ -12,6 +12,7 @@ import (
 	"github.com/git-smithers/git-smithers/objstore"
 	"github.com/git-smithers/git-smithers/sqliteindex"
 	"github.com/git-smithers/git-smithers/timeline"
+	"github.com/git-smithers/git-smithers/timeline/code"
 )
 
 // CountLines counts the lines of the effects of a timeline that nobody has counted yet, the newest
@@ -44,7 +45,7 @@ func CountLines(ctx context.Context, s *timeline.Store, run *RunTimeline, effect
 // countLines has one git compare pairs of trees. It returns the pairs that git is done with, also
 // with an error.
 func countLines(ctx context.Context, s *timeline.Store, pairs []sqliteindex.TreePair) (map[sqliteindex.TreePair]sqliteindex.Lines, error) {
-	git, args := timeline.Numstat(s)
+	git, args := code.Numstat(s)
 	cmd, err := git.Command(ctx, append(args, "--stdin")...)
 	if err != nil {
 		return nil, timeline.Explain(err)
@@ -95,7 +96,7 @@ func readNumstat(r io.Reader) (counted map[sqliteindex.TreePair]sqliteindex.Line
 		}
 		if fields := strings.SplitN(line, "\t", 3); len(fields) == 3 {
 			lines := counted[last]
-			added, removed, _ := timeline.CountedLines(fields)
+			added, removed, _ := code.CountedLines(fields)
 			lines.Added += added
 			lines.Removed += removed
 			counted[last] = lines

@@ -5,6 +5,7 @@ import (
 
 	"github.com/git-smithers/git-smithers/snapshot"
 	"github.com/git-smithers/git-smithers/timeline"
+	"github.com/git-smithers/git-smithers/timeline/code"
 )
 
 // KeepsPath reports whether the newest frame of a run that a query by path is about has files at
@@ -42,8 +43,8 @@ func KeepsPath(ctx context.Context, s *timeline.Store, query FrameQuery) (bool, 
 		if err != nil || vcs == nil {
 			continue // damage is verify's to tell
 		}
-		for _, tree := range timeline.TreesOf(vcs) {
-			files, err := timeline.FilesAt(ctx, s.Objects(), tree, query.Path)
+		for _, tree := range code.TreesOf(vcs) {
+			files, err := code.FilesAt(ctx, s.Objects(), tree, query.Path)
 			if err != nil || files {
 				return files, timeline.Explain(err)
 			}

@@ -11,6 +11,7 @@ import (
 	"github.com/git-smithers/git-smithers/objstore"
 	"github.com/git-smithers/git-smithers/snapshot"
 	"github.com/git-smithers/git-smithers/timeline"
+	"github.com/git-smithers/git-smithers/timeline/code"
 )
 
 // touching finds the frames of a run that changed a path, from the newest down.
@@ -73,7 +74,7 @@ func (t *touching) look(ctx context.Context, frame *snapshot.Entry) error {
 			if t.vcs, err = frame.VCSRevision(); err != nil {
 				return err
 			}
-			t.trees = timeline.TreesOf(t.vcs)
+			t.trees = code.TreesOf(t.vcs)
 		}
 	}
 	t.at = frame
@@ -86,7 +87,7 @@ func (t *touching) look(ctx context.Context, frame *snapshot.Entry) error {
 				return err
 			}
 		}
-		t.newer[name] = capturedIn{tree, frame, timeline.WorktreeOf(t.vcs, name)}
+		t.newer[name] = capturedIn{tree, frame, code.WorktreeOf(t.vcs, name)}
 	}
 	return nil
 }
@@ -99,7 +100,7 @@ func (t *touching) lookAtFirsts(ctx context.Context) error {
 			continue
 		}
 		delete(t.newer, name)
-		start := timeline.WorktreeStart(t.objects, t.vcs, first.vcs)
+		start := code.WorktreeStart(t.objects, t.vcs, first.vcs)
 		if start.IsZero() || start == first.tree {
 			continue
 		}
@@ -112,7 +113,7 @@ func (t *touching) lookAtFirsts(ctx context.Context) error {
 
 // compare notes what a frame has changed of a tree, which the frame looked at has as before.
 func (t *touching) compare(ctx context.Context, name string, before objstore.ID, now capturedIn) error {
-	changes, err := timeline.ChangedFiles(ctx, t.objects, before, now.tree, t.path)
+	changes, err := code.ChangedFiles(ctx, t.objects, before, now.tree, t.path)
 	if err != nil || len(changes) == 0 {
 		return err
 	}
@@ -143,7 +144,7 @@ func (t *touching) since(ctx context.Context, name string, match *FrameMatch) er
 	if t.at.Run != t.run {
 		return nil
 	}
-	behind, err := timeline.FilesBehind(ctx, t.store, &timeline.Loaded{Address: timeline.Address{Run: t.run, Frame: t.at.Frame}, Entry: t.at}, name)
+	behind, err := code.FilesBehind(ctx, t.store, &timeline.Loaded{Address: timeline.Address{Run: t.run, Frame: t.at.Frame}, Entry: t.at}, name)
 	if err != nil || behind == nil {
 		return err
 	}

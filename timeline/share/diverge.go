@@ -9,6 +9,7 @@ import (
 	"github.com/git-smithers/git-smithers/refs"
 	"github.com/git-smithers/git-smithers/snapshot"
 	"github.com/git-smithers/git-smithers/timeline"
+	"github.com/git-smithers/git-smithers/timeline/code"
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
 
@@ -54,7 +55,7 @@ func (s *Sharer) splitOff(ctx context.Context, what split) (fork string, err err
 	if err := s.moveAside(ctx, what, added, made); err != nil {
 		return "", timeline.Explain(err)
 	}
-	s.store.HandOver(context.WithoutCancel(ctx), what.run, id)
+	code.HandOver(context.WithoutCancel(ctx), s.store, what.run, id)
 	return id, nil
 }
 

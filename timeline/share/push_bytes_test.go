@@ -15,7 +15,7 @@ import (
 
 	"github.com/git-smithers/git-smithers/internal/repotest"
 	"github.com/git-smithers/git-smithers/snapshot"
-	"github.com/git-smithers/git-smithers/timeline"
+	"github.com/git-smithers/git-smithers/timeline/code"
 	"github.com/git-smithers/git-smithers/timeline/share"
 )
 
@@ -48,10 +48,10 @@ func added(t testing.TB, repo *repotest.Repo, before map[string]int64) int64 {
 
 func TestCodeThatTheRemoteHasIsNotMoved(t *testing.T) {
 	t.Parallel()
-	const code, most = 4 << 20, 100 << 10
+	const written, most = 4 << 20, 100 << 10
 	origin := newOrigin(t)
 	mine := newClone(t, origin)
-	blob := make([]byte, code/4)
+	blob := make([]byte, written/4)
 	for _, name := range []string{"a.bin", "b.bin", "dir/c.bin", "dir/d.bin"} {
 		_, _ = rand.Read(blob)
 		mine.Write(name, string(blob))
@@ -80,7 +80,7 @@ func TestCodeThatTheRemoteHasIsNotMoved(t *testing.T) {
 	data, err := os.ReadFile(filepath.Join(mine.Dir, "a.bin"))
 	require.NoError(t, err)
 	copied := filepath.Join(theirs.Home, "copy")
-	_, err = theirs.store.Checkout(context.Background(), timeline.CheckoutRequest{From: "run", Dir: copied})
+	_, err = code.Checkout(context.Background(), theirs.store, code.CheckoutRequest{From: "run", Dir: copied})
 	require.NoError(t, err)
 	got, err := os.ReadFile(filepath.Join(copied, "a.bin"))
 	require.NoError(t, err)

@@ -6,6 +6,7 @@ import (
 
 	"github.com/git-smithers/git-smithers/snapshot"
 	"github.com/git-smithers/git-smithers/timeline"
+	"github.com/git-smithers/git-smithers/timeline/code"
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
 
@@ -29,7 +30,7 @@ func (t *plan) restores(ctx context.Context, then *snapshot.Entry, only *string)
 		if w.Tree.IsZero() || only != nil && *only != w.Name {
 			continue
 		}
-		files, err := t.store.WorktreeFiles(ctx, t.head, timeline.Address{Run: t.out.Run, Frame: t.out.To.Frame}, w.Name)
+		files, err := code.WorktreeFiles(ctx, t.store, t.head, timeline.Address{Run: t.out.Run, Frame: t.out.To.Frame}, w.Name)
 		if fault.CodeOf(err) == fault.NoWorkingCopy {
 			t.out.Missing, t.missing = append(t.out.Missing, w.Name), append(t.missing, *w)
 			continue
@@ -56,14 +57,14 @@ func (t *plan) keepMissing(draft *snapshot.Draft) error {
 		vcs, err = t.head.Entry().VCSRevision()
 	}
 	for _, w := range t.missing {
-		vcs = timeline.WithWorktree(vcs, w.Name, w.VCS)
+		vcs = code.WithWorktree(vcs, w.Name, w.VCS)
 	}
 	draft.VCS = vcs
 	return err
 }
 
 // restoresShare reports whether the files that tasks share would be restored in a task's own worktree.
-func (t *plan) restoresShare(own *timeline.WorkingCopy) bool {
+func (t *plan) restoresShare(own *code.WorkingCopy) bool {
 	return len(t.files.All) > 0 && t.files.All[0].Name == "" && t.files.All[0].Copy.Root() == own.Root()
 }
 
@@ -73,7 +74,7 @@ func (t *plan) restoresShared(ctx context.Context, vcs *snapshot.VCS) error {
 		t.out.NoFiles = "no files were captured for " + t.out.To.String()
 		return nil
 	}
-	files, err := t.store.WorktreeFiles(ctx, t.head, timeline.Address{Run: t.out.Run, Frame: t.out.To.Frame}, "")
+	files, err := code.WorktreeFiles(ctx, t.store, t.head, timeline.Address{Run: t.out.Run, Frame: t.out.To.Frame}, "")
 	if err != nil {
 		return t.hintNoFiles(err)
 	}
@@ -82,9 +83,9 @@ func (t *plan) restoresShared(ctx context.Context, vcs *snapshot.VCS) error {
 }
 
 // restoresIn plans to restore the files of one working copy.
-func (t *plan) restoresIn(files *timeline.WorkingCopy, name string, vcs *snapshot.VCS) *timeline.Restored {
-	out := &timeline.Restored{From: t.out.To, VCS: vcs, Beside: vcs.Attempts}
-	t.files.All = append(t.files.All, &timeline.RestoreJob{Store: t.store, Copy: files, Name: name, Want: vcs, Stays: t.stays, Out: out})
+func (t *plan) restoresIn(files *code.WorkingCopy, name string, vcs *snapshot.VCS) *code.Restored {
+	out := &code.Restored{From: t.out.To, VCS: vcs, Beside: vcs.Attempts}
+	t.files.All = append(t.files.All, &code.RestoreJob{Store: t.store, Copy: files, Name: name, Want: vcs, Stays: t.stays, Out: out})
 	return out
 }
 

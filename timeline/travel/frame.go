@@ -6,6 +6,7 @@ import (
 
 	"github.com/git-smithers/git-smithers/snapshot"
 	"github.com/git-smithers/git-smithers/timeline"
+	"github.com/git-smithers/git-smithers/timeline/code"
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
 
@@ -31,7 +32,7 @@ func travelToFrame(ctx context.Context, s *timeline.Store, head *timeline.Head, 
 	t.subject = "back to " + where
 	to := &place{frame.Entry, frame.Address, frame.Address.Frame}
 	t.turn = func(at int64) (*turn, error) { return t.back(to, where, "", req.Redefinition, at) }
-	t.stays = timeline.Trail(req.File)
+	t.stays = code.Trail(req.File)
 	if t.confirm = req.Confirm; !req.NoFiles {
 		if err := t.restores(ctx, frame.Entry, nil); err != nil {
 			return nil, err

@@ -8,6 +8,7 @@ import (
 
 	"github.com/git-smithers/git-smithers/snapshot"
 	"github.com/git-smithers/git-smithers/timeline"
+	"github.com/git-smithers/git-smithers/timeline/code"
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
 
@@ -20,8 +21,8 @@ type plan struct {
 	undoes  *snapshot.Op                   // the op that is taken back; nil for none
 	subject string                         // of the frame
 	missing []snapshot.Worktree            // tasks' own worktrees of then that are not here
-	files   *timeline.RestoreJobs          // of nothing where the working copy is left alone
-	confirm timeline.ConfirmRemoval        // asks about untracked files; nil: nobody is asked
+	files   *code.RestoreJobs              // of nothing where the working copy is left alone
+	confirm code.ConfirmRemoval            // asks about untracked files; nil: nobody is asked
 	stays   []string                       // absolute paths in the working copies that are left alone
 	agree   func(*snapshot.Workflow) error // see Redefinition; nil: nobody is asked
 	// turn returns how the run changes, computed on the tip of that moment. It writes nothing.
@@ -43,10 +44,10 @@ type turn struct {
 
 func newPlan(s *timeline.Store, head *timeline.Head, op snapshot.Op) *plan {
 	return &plan{
-		store: s, head: head, op: op, files: &timeline.RestoreJobs{Store: s, Head: head},
+		store: s, head: head, op: op, files: &code.RestoreJobs{Store: s, Head: head},
 		out: &Result{
 			Run: head.Row().ID, Reset: []string{}, Cancelled: []string{}, Dropped: []int64{},
-			Worktrees: []*timeline.Restored{}, Missing: []string{},
+			Worktrees: []*code.Restored{}, Missing: []string{},
 		},
 	}
 }
@@ -185,7 +186,7 @@ func (t *plan) record(ctx context.Context, announced bool) error {
 		if !announced {
 			draft.Events = append(t.started(t.head.Row().Frame), draft.Events...)
 		}
-		if _, err := t.files.Capture(draft.Draft, timeline.CapturedAfter); err != nil {
+		if _, err := t.files.Capture(draft.Draft, code.CapturedAfter); err != nil {
 			return nil, err
 		}
 		if err := t.keepMissing(draft.Draft); err != nil {

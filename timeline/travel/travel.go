@@ -7,6 +7,7 @@ import (
 
 	"github.com/git-smithers/git-smithers/snapshot"
 	"github.com/git-smithers/git-smithers/timeline"
+	"github.com/git-smithers/git-smithers/timeline/code"
 )
 
 // Redefinition is the workflow that a run continues with after a travel or reset. The zero
@@ -32,7 +33,7 @@ type Request struct {
 	Attempt   int  // 0: the newest of the iteration, by the frame if Run names one
 	NoDeps    bool // reset the node alone, in the state as it is, and leave files alone
 	NoFiles   bool // leave the working copy as it is
-	Confirm   timeline.ConfirmRemoval
+	Confirm   code.ConfirmRemoval
 	Redefinition
 }
 
@@ -40,17 +41,17 @@ type Request struct {
 type Result struct {
 	Run       string
 	Op        snapshot.Op
-	Undone    *snapshot.Op         // of an undo: the op that it took back
-	Frame     int64                // the new frame; of the undo of a fork the newest one, since that makes none
-	From      int64                // the newest frame before, what was saved of the working copy included
-	To        timeline.Address     // the frame whose state it went back to; of an ancestor where the attempt is older than the fork
-	Reset     []string             // keys of nodes that are pending and were not
-	Cancelled []string             // keys of attempts that are marked cancelled and were not
-	Dropped   []int64              // numbers of the frames that are dropped and were not
-	Files     *timeline.Restored   // of the working copy; nil if it was left alone
-	Worktrees []*timeline.Restored // of tasks' own worktrees
-	Missing   []string             // tasks whose own worktree of then is not here any more
-	NoFiles   string               // why, in words, where files were asked for and the frame has none
+	Undone    *snapshot.Op     // of an undo: the op that it took back
+	Frame     int64            // the new frame; of the undo of a fork the newest one, since that makes none
+	From      int64            // the newest frame before, what was saved of the working copy included
+	To        timeline.Address // the frame whose state it went back to; of an ancestor where the attempt is older than the fork
+	Reset     []string         // keys of nodes that are pending and were not
+	Cancelled []string         // keys of attempts that are marked cancelled and were not
+	Dropped   []int64          // numbers of the frames that are dropped and were not
+	Files     *code.Restored   // of the working copy; nil if it was left alone
+	Worktrees []*code.Restored // of tasks' own worktrees
+	Missing   []string         // tasks whose own worktree of then is not here any more
+	NoFiles   string           // why, in words, where files were asked for and the frame has none
 	// PassedOver are the newer ops that an undo without a run left alone, as they were not done here, the newest first.
 	PassedOver []PassedOver
 	Status     snapshot.RunStatus
@@ -85,7 +86,7 @@ func Travel(ctx context.Context, s *timeline.Store, req Request) (*Result, error
 	if frame != nil {
 		known = frame.Entry
 	}
-	attempt, err := timeline.FindAttempt(known, timeline.AttemptName{Node: req.Node, Iteration: req.Iteration, Attempt: req.Attempt})
+	attempt, err := code.FindAttempt(known, code.AttemptName{Node: req.Node, Iteration: req.Iteration, Attempt: req.Attempt})
 	if err != nil {
 		return nil, err
 	}
@@ -109,7 +110,7 @@ func Travel(ctx context.Context, s *timeline.Store, req Request) (*Result, error
 	t.turn = func(at int64) (*turn, error) {
 		return t.back(place, "before "+key, snapshot.Key(attempt.NodeID, attempt.Iteration), req.Redefinition, at)
 	}
-	t.stays = timeline.Trail(req.File)
+	t.stays = code.Trail(req.File)
 	if t.confirm = req.Confirm; !req.NoFiles {
 		if err := t.restores(ctx, place.then, nil); err != nil {
 			return nil, err

@@ -7,6 +7,7 @@ import (
 
 	"github.com/git-smithers/git-smithers/snapshot"
 	"github.com/git-smithers/git-smithers/timeline"
+	"github.com/git-smithers/git-smithers/timeline/code"
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
 
@@ -14,7 +15,7 @@ import (
 type UndoRequest struct {
 	Run     string // its id; "": the run with the newest op that was done in this clone and is not undone
 	NoFiles bool   // leave the working copy as it is
-	Confirm timeline.ConfirmRemoval
+	Confirm code.ConfirmRemoval
 }
 
 // Undo takes back the run's newest travel, reset, revert, restore or fork that has not been

@@ -14,7 +14,7 @@ import (
 	"github.com/git-smithers/git-smithers/objstore"
 	"github.com/git-smithers/git-smithers/objstore/objstoretest"
 	"github.com/git-smithers/git-smithers/snapshot"
-	"github.com/git-smithers/git-smithers/timeline"
+	"github.com/git-smithers/git-smithers/timeline/code"
 )
 
 // counting counts how often each object is read.
@@ -160,9 +160,9 @@ func TestWalksOverTreesEndWhenTheirContextDoes(t *testing.T) {
 	v := newFileVerifier(&m)
 	require.ErrorIs(t, v.captured(ctx, &snapshot.VCS{Tree: tree}), context.Canceled)
 	require.NoError(t, v.captured(t.Context(), &snapshot.VCS{Tree: tree}), "nothing is remembered of a walk that was cut off")
-	_, err := timeline.ChangedFiles(ctx, &m, objstore.ID{}, tree, "")
+	_, err := code.ChangedFiles(ctx, &m, objstore.ID{}, tree, "")
 	require.ErrorIs(t, err, context.Canceled)
-	_, err = timeline.ChangedFiles(ctx, &m, objstore.ID{}, tree, "0/1/2")
+	_, err = code.ChangedFiles(ctx, &m, objstore.ID{}, tree, "0/1/2")
 	require.ErrorIs(t, err, context.Canceled)
 }
 
@@ -171,11 +171,11 @@ func TestNoMoreChangesAreListedThanATreeMayHave(t *testing.T) {
 	var m objstoretest.Memory
 	bomb := nested(&m, 10)
 	for _, pair := range [][2]objstore.ID{{bomb, {}}, {{}, bomb}} {
-		_, err := timeline.ChangedFiles(t.Context(), &m, pair[0], pair[1], "")
+		_, err := code.ChangedFiles(t.Context(), &m, pair[0], pair[1], "")
 		require.ErrorIs(t, err, objstore.ErrTreeSize)
-		_, err = timeline.ChangedFiles(t.Context(), &m, pair[0], pair[1], "0/1")
+		_, err = code.ChangedFiles(t.Context(), &m, pair[0], pair[1], "0/1")
 		require.ErrorIs(t, err, objstore.ErrTreeSize)
-		found, err := timeline.ChangedFiles(t.Context(), &m, pair[0], pair[1], "0/1/2/3/4/5/6/7")
+		found, err := code.ChangedFiles(t.Context(), &m, pair[0], pair[1], "0/1/2/3/4/5/6/7")
 		require.NoError(t, err)
 		assert.Len(t, found, 100)
 	}

@@ -1,9 +1,10 @@
-package timeline
+package code
 
 import (
 	"encoding/json"
 
 	"github.com/git-smithers/git-smithers/snapshot"
+	"github.com/git-smithers/git-smithers/timeline"
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
 
@@ -16,29 +17,29 @@ type OwnWorktree struct {
 
 // OwnWorktreeOf finds the worktree that the tasks of a run share. It returns nil if they work in the working copy
 // in which the run is resumed. A fork that a replay made for the files of a frame has one wherever it is resumed.
-func OwnWorktreeOf(s *Store, head *Head) (*OwnWorktree, error) {
-	own := &OwnWorktree{Linked: !s.workspace.IsMain()}
-	made, err := s.madeWorktree(head.row.ID, "")
+func OwnWorktreeOf(s *timeline.Store, head *timeline.Head) (*OwnWorktree, error) {
+	own := &OwnWorktree{Linked: !s.Workspace().IsMain()}
+	made, err := findMade(s, head.Row().ID, "")
 	if err != nil {
-		return nil, Explain(err)
+		return nil, timeline.Explain(err)
 	}
 	if made != nil {
 		own.Path, own.Replay = made.Path, made.Replay
 		return own, nil
 	}
-	if own.Replay, err = s.isReplayOfFiles(head); err != nil || own.Replay {
-		return own, Explain(err)
+	if own.Replay, err = isReplayOfFiles(s, head); err != nil || own.Replay {
+		return own, timeline.Explain(err)
 	}
-	asks, err := s.asksForWorktree(head.entry)
+	asks, err := asksForWorktree(s, head.Entry())
 	if err != nil || !asks {
-		return nil, Explain(err)
+		return nil, timeline.Explain(err)
 	}
 	return own, nil
 }
 
 // asksForWorktree reports whether the workflow of a run asks for a worktree, as its rendered tree tells.
-func (s *Store) asksForWorktree(entry *snapshot.Entry) (bool, error) {
-	rendered, err := s.frames.Rendered(s.objects, entry)
+func asksForWorktree(s *timeline.Store, entry *snapshot.Entry) (bool, error) {
+	rendered, err := s.FrameCache().Rendered(s.Objects(), entry)
 	if err != nil {
 		return false, err
 	}
@@ -54,16 +55,16 @@ func (s *Store) asksForWorktree(entry *snapshot.Entry) (bool, error) {
 }
 
 // isReplayOfFiles reports whether a run began as a replay on the files of a frame, as its first entry tells.
-func (s *Store) isReplayOfFiles(head *Head) (bool, error) {
-	if head.row.Parent == nil {
+func isReplayOfFiles(s *timeline.Store, head *timeline.Head) (bool, error) {
+	if head.Row().Parent == nil {
 		return false, nil
 	}
 	var first *snapshot.Entry
-	for entry, err := range s.Chain(head.entry) {
+	for entry, err := range s.Chain(head.Entry()) {
 		if err != nil {
 			return false, err
 		}
-		if entry.Run == head.row.ID {
+		if entry.Run == head.Row().ID {
 			first = entry
 		}
 	}
@@ -87,13 +88,13 @@ func (s *Store) isReplayOfFiles(head *Head) (bool, error) {
 
 // noOwnWorktree is the error about the files of a run whose own worktree is not here. Nothing is written to any
 // other working copy instead.
-func noOwnWorktree(head *Head, at Address, own *OwnWorktree) error {
+func noOwnWorktree(head *timeline.Head, at timeline.Address, own *OwnWorktree) error {
 	out := fault.New(fault.NoWorkingCopy, "run %q works in a worktree of its own, which is not here", at.Run)
 	if own.Path != "" {
 		out = fault.New(fault.NoWorkingCopy, "run %q works in a worktree of its own, which is not at %s any more", at.Run, own.Path)
 	}
 	out = out.Hint("`git smithers restore %s --to DIR` makes a new one with its files", fault.Word(at.String()))
-	if head.row.Status == snapshot.RunFinished {
+	if head.Row().Status == snapshot.RunFinished {
 		return out
 	}
 	return out.Hint("`git smithers resume %s` makes it anew, with the files of the newest frame, and goes on in it", fault.Word(at.Run))

@@ -1,4 +1,4 @@
-package timeline
+package code
 
 import (
 	"context"
@@ -8,6 +8,7 @@ import (
 
 	"github.com/git-smithers/git-smithers/jjbridge"
 	"github.com/git-smithers/git-smithers/objstore"
+	"github.com/git-smithers/git-smithers/timeline"
 )
 
 // ChangedFiles lists what becomes of the files of one tree in another, sorted by path.
@@ -23,8 +24,8 @@ func ChangedFiles(ctx context.Context, r objstore.Reader, from, to objstore.ID, 
 
 // CheckChanges refuses two trees of captured files that differ in more paths than one tree
 // may have, before git lists them. The error's code is limit_exceeded.
-func (s *Store) CheckChanges(ctx context.Context, from, to objstore.ID) error {
-	return Explain(objstore.CheckChanges(ctx, s.objects, from, to))
+func CheckChanges(ctx context.Context, s *timeline.Store, from, to objstore.ID) error {
+	return timeline.Explain(objstore.CheckChanges(ctx, s.Objects(), from, to))
 }
 
 type comparison struct {

@@ -1,4 +1,4 @@
-package timeline
+package code
 
 import (
 	"context"
@@ -9,13 +9,14 @@ import (
 	"github.com/git-smithers/git-smithers/jjbridge"
 	"github.com/git-smithers/git-smithers/objstore"
 	"github.com/git-smithers/git-smithers/snapshot"
+	"github.com/git-smithers/git-smithers/timeline"
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
 
 // RestoreJobs are what one operation on a run restores, in one or several working copies.
 type RestoreJobs struct {
-	Store *Store
-	Head  *Head
+	Store *timeline.Store
+	Head  *timeline.Head
 	All   []*RestoreJob
 	// Fence refuses to append on a tip on which it must not be; nil: on none.
 	Fence func() error
@@ -27,16 +28,16 @@ func (r *RestoreJobs) Prepare(ctx context.Context) error {
 	var refused []jjbridge.Refusal
 	for _, one := range r.All {
 		if err := one.prepare(ctx); err != nil {
-			return Explain(err)
+			return timeline.Explain(err)
 		}
 		var err error
 		if one.Out.Running, err = r.running(one.Name); err != nil {
-			return Explain(err)
+			return timeline.Explain(err)
 		}
 		refused = append(refused, one.plan.Refused...)
 	}
 	if len(refused) > 0 {
-		return Explain(&jjbridge.RefusedError{Refused: refused})
+		return timeline.Explain(&jjbridge.RefusedError{Refused: refused})
 	}
 	return nil
 }
@@ -77,7 +78,7 @@ func (r *RestoreJobs) Save(ctx context.Context, subject string, events func(newe
 		if err != nil {
 			return nil, err
 		}
-		newest := r.Head.row.Frame
+		newest := r.Head.Row().Frame
 		if len(saved) > 0 {
 			draft.Frame, draft.Subject = true, "working copy saved; "+draft.Subject
 			newest++
@@ -107,7 +108,7 @@ func (r *RestoreJobs) Restore(ctx context.Context) error {
 		}
 		for _, done := range r.All[:i] {
 			if err := done.takeBack(context.WithoutCancel(ctx)); err != nil {
-				r.Store.warn(fmt.Errorf("give %s its files back, which are in %s: %w", done.Copy.Root(), r.Newest(), err))
+				r.Store.Warn(fmt.Errorf("give %s its files back, which are in %s: %w", done.Copy.Root(), r.Newest(), err))
 			}
 		}
 		return r.explain(one, err)
@@ -122,7 +123,7 @@ func (r *RestoreJobs) Restore(ctx context.Context) error {
 // explain says why the restore of one working copy failed, and where its files are.
 func (r *RestoreJobs) explain(one *RestoreJob, cause error) error {
 	unfinished := errors.Is(cause, jjbridge.ErrUnfinished)
-	cause = Explain(cause)
+	cause = timeline.Explain(cause)
 	known, ok := errors.AsType[*fault.Error](cause)
 	if !ok || !unfinished {
 		return cause
@@ -139,7 +140,7 @@ func (r *RestoreJobs) explain(one *RestoreJob, cause error) error {
 // Capture puts into a draft what was found in the working copies, as far as the tip does
 // not have it, and returns those in which there is news.
 func (r *RestoreJobs) Capture(draft *snapshot.Draft, found func(*RestoreJob) *jjbridge.Captured) ([]*RestoreJob, error) {
-	vcs, err := r.Head.entry.VCSRevision()
+	vcs, err := r.Head.Entry().VCSRevision()
 	if err != nil {
 		return nil, err
 	}
@@ -179,15 +180,17 @@ func (r *RestoreJobs) Capture(draft *snapshot.Draft, found func(*RestoreJob) *jj
 func CapturedAfter(one *RestoreJob) *jjbridge.Captured { return one.now }
 
 // Newest is the address of the run's newest frame.
-func (r *RestoreJobs) Newest() *Address { return &Address{r.Head.row.ID, r.Head.row.Frame} }
+func (r *RestoreJobs) Newest() *timeline.Address {
+	return &timeline.Address{Run: r.Head.Row().ID, Frame: r.Head.Row().Frame}
+}
 
 // running are the keys of the attempts that work in the working copy of a name while it is
 // read, as far as the run's tip knows.
 func (r *RestoreJobs) running(name string) ([]string, error) {
-	if r.Fence != nil || r.Head.row.Status != snapshot.RunRunning {
+	if r.Fence != nil || r.Head.Row().Status != snapshot.RunRunning {
 		return nil, nil // whoever has claimed the run executes nothing
 	}
-	attempts, err := r.Head.entry.Attempts()
+	attempts, err := r.Head.Entry().Attempts()
 	if err != nil {
 		return nil, err
 	}

@@ -1,4 +1,4 @@
-package timeline
+package code
 
 import (
 	"cmp"
@@ -18,6 +18,7 @@ import (
 	"github.com/git-smithers/git-smithers/objstore"
 	"github.com/git-smithers/git-smithers/refs"
 	"github.com/git-smithers/git-smithers/snapshot"
+	"github.com/git-smithers/git-smithers/timeline"
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
 
@@ -34,7 +35,7 @@ type CheckoutRequest struct {
 
 // CheckedOut is a working copy that Checkout made.
 type CheckedOut struct {
-	From        Address
+	From        timeline.Address
 	WorkingCopy *WorkingCopy
 	VCS         *snapshot.VCS
 
@@ -47,12 +48,12 @@ type CheckedOut struct {
 // frame, on the commit that the frame names where it is still there. Worktrees lists it.
 // If Checkout fails, nothing stays behind. If the worktree is a run's own (req.Own), PruneWorktrees waits until
 // Settle or Discard: the run is not there yet, and so does not protect it.
-func (s *Store) Checkout(ctx context.Context, req CheckoutRequest) (_ *CheckedOut, err error) {
-	from, vcs, err := s.loadCode(ctx, req.From, req.Worktree, ToRead)
+func Checkout(ctx context.Context, s *timeline.Store, req CheckoutRequest) (_ *CheckedOut, err error) {
+	from, vcs, err := loadCode(ctx, s, req.From, req.Worktree, timeline.ToRead)
 	if err != nil {
 		return nil, err
 	}
-	lock, err := s.lockMade(ctx)
+	lock, err := lockMade(ctx, s)
 	if err != nil {
 		return nil, err
 	}
@@ -63,20 +64,20 @@ func (s *Store) Checkout(ctx context.Context, req CheckoutRequest) (_ *CheckedOu
 	}()
 	dir := req.Dir
 	if dir == "" {
-		if dir, err = s.besideTop(checkoutName(req.Name, from.Address)); err != nil {
+		if dir, err = besideTop(s, checkoutName(req.Name, from.Address)); err != nil {
 			return nil, err
 		}
 	}
-	if err := s.checkFree(dir); err != nil {
+	if err := checkFree(s, dir); err != nil {
 		return nil, err
 	}
-	commit, err := s.startingCommit(from.Entry, vcs)
+	commit, err := startingCommit(s, from.Entry, vcs)
 	if err != nil {
-		return nil, Explain(err)
+		return nil, timeline.Explain(err)
 	}
-	workspace, err := worktrees.Add(ctx, s.workspace, worktrees.AddRequest{Path: dir, Commit: commit})
+	workspace, err := worktrees.Add(ctx, s.Workspace(), worktrees.AddRequest{Path: dir, Commit: commit})
 	if err != nil {
-		return nil, Explain(err)
+		return nil, timeline.Explain(err)
 	}
 	made := madeWorktree{
 		Run: cmp.Or(req.Run, from.Address.Run), Name: workspace.Name, Path: workspace.Root, Checkout: true, Tree: vcs.Tree,
@@ -88,22 +89,22 @@ func (s *Store) Checkout(ctx context.Context, req CheckoutRequest) (_ *CheckedOu
 	if req.Own {
 		out.lock = lock
 	}
-	err = s.putMade(made)
+	err = putMade(s, made)
 	if err == nil {
 		err = out.WorkingCopy.become(ctx, vcs)
 	}
 	if err != nil {
-		return nil, errors.Join(Explain(err), s.dropCheckout(context.WithoutCancel(ctx), workspace, made))
+		return nil, errors.Join(timeline.Explain(err), dropCheckout(context.WithoutCancel(ctx), s, workspace, made))
 	}
 	return out, nil
 }
 
 // checkFree refuses a folder in which a run's working copy is, which the refusal names.
-func (s *Store) checkFree(dir string) error {
+func checkFree(s *timeline.Store, dir string) error {
 	if resolved, err := filepath.EvalSymlinks(dir); err == nil {
 		dir = resolved
 	}
-	err := s.checkNotMade("", "", dir)
+	err := checkNotMade(s, "", "", dir)
 	if taken, ok := errors.AsType[*fault.Error](err); ok && taken.Code == fault.WorktreeFailed {
 		return taken.Hint("or give --to another folder")
 	}
@@ -117,7 +118,7 @@ func (c *CheckedOut) Settle() error {
 	}
 	err := c.lock.Close()
 	c.lock = nil
-	return Explain(err)
+	return timeline.Explain(err)
 }
 
 // Discard removes the working copy with everything in it, if it was made and not found. The caller must not have run
@@ -128,13 +129,13 @@ func (c *CheckedOut) Discard(ctx context.Context) error {
 	}
 	var err error
 	if !c.found {
-		err = c.WorkingCopy.store.dropCheckout(ctx, c.WorkingCopy.workspace, c.made)
+		err = dropCheckout(ctx, c.WorkingCopy.store, c.WorkingCopy.workspace, c.made)
 	}
-	return Explain(errors.Join(err, c.Settle()))
+	return timeline.Explain(errors.Join(err, c.Settle()))
 }
 
 // checkoutName is what the folder of a checkout is named for.
-func checkoutName(name string, at Address) []string {
+func checkoutName(name string, at timeline.Address) []string {
 	if name != "" {
 		return []string{name}
 	}
@@ -142,16 +143,16 @@ func checkoutName(name string, at Address) []string {
 }
 
 // besideTop is a folder beside the working copy, named for it and for names.
-func (s *Store) besideTop(names []string) (string, error) {
-	if s.workspace.Root == "" {
+func besideTop(s *timeline.Store, names []string) (string, error) {
+	if s.Workspace().Root == "" {
 		return "", fault.New(fault.NoWorkingCopy, "there is no working copy to put another one beside").
 			Hint("give a folder with --to")
 	}
-	parts := []string{s.workspace.Root}
+	parts := []string{s.Workspace().Root}
 	for _, name := range names {
 		safe, err := refs.EscapeRun(name)
 		if err != nil {
-			return "", Explain(err)
+			return "", timeline.Explain(err)
 		}
 		parts = append(parts, safe)
 	}
@@ -161,22 +162,22 @@ func (s *Store) besideTop(names []string) (string, error) {
 // startingCommit is the commit that a frame's code is shown to differ from: the one that
 // the frame names or, if that cannot be checked out here, the one that its run was built on. Zero
 // if neither can.
-func (s *Store) startingCommit(entry *snapshot.Entry, vcs *snapshot.VCS) (objstore.ID, error) {
+func startingCommit(s *timeline.Store, entry *snapshot.Entry, vcs *snapshot.VCS) (objstore.ID, error) {
 	if id, err := objstore.ParseID(vcs.CommitID); err == nil {
-		if safe, err := s.isSafeToCheckOut(id); err == nil && safe {
+		if safe, err := isSafeToCheckOut(s, id); err == nil && safe {
 			return id, nil
 		}
 	}
 	for !entry.Parent.IsZero() {
 		var err error
-		if entry, err = snapshot.ReadEntry(s.objects, entry.Parent); err != nil {
+		if entry, err = snapshot.ReadEntry(s.Objects(), entry.Parent); err != nil {
 			return objstore.ID{}, err
 		}
 	}
-	if entry.Base.IsZero() || isOwnBase(s.objects, entry.Base) {
+	if entry.Base.IsZero() || timeline.IsOwnBase(s.Objects(), entry.Base) {
 		return objstore.ID{}, nil
 	}
-	safe, err := s.isSafeToCheckOut(entry.Base)
+	safe, err := isSafeToCheckOut(s, entry.Base)
 	if errors.Is(err, objstore.ErrNotFound) || err == nil && !safe {
 		return objstore.ID{}, nil
 	}
@@ -185,12 +186,12 @@ func (s *Store) startingCommit(entry *snapshot.Entry, vcs *snapshot.VCS) (objsto
 
 // isSafeToCheckOut reports whether no file of a commit is a repository's own. git refuses .git itself; a .jj at the
 // top of a stranger's commit would make its worktree a jj workspace with a configuration of the stranger's.
-func (s *Store) isSafeToCheckOut(commit objstore.ID) (bool, error) {
-	tree, err := commitTree(s.objects, commit)
+func isSafeToCheckOut(s *timeline.Store, commit objstore.ID) (bool, error) {
+	tree, err := timeline.CommitTree(s.Objects(), commit)
 	if err != nil {
 		return false, err
 	}
-	entries, err := objstore.ReadForeignTree(s.objects, tree)
+	entries, err := objstore.ReadForeignTree(s.Objects(), tree)
 	return !slices.ContainsFunc(entries, func(e objstore.TreeEntry) bool { return strings.EqualFold(e.Name, ".jj") }), err
 }
 
@@ -225,14 +226,14 @@ func (c *WorkingCopy) become(ctx context.Context, vcs *snapshot.VCS) error {
 }
 
 // dropCheckout removes a working copy that was just made, in which nobody has worked.
-func (s *Store) dropCheckout(ctx context.Context, workspace *jjbridge.Workspace, made madeWorktree) error {
+func dropCheckout(ctx context.Context, s *timeline.Store, workspace *jjbridge.Workspace, made madeWorktree) error {
 	err := os.RemoveAll(workspace.Root)
 	if err == nil {
 		info := worktrees.Info{Name: workspace.Name, Path: workspace.Root, Missing: true}
-		err = worktrees.Forget(ctx, s.workspace, info, objstore.ID{})
+		err = worktrees.Forget(ctx, s.Workspace(), info, objstore.ID{})
 	}
 	if err == nil {
-		err = s.dropMade(made)
+		err = dropMade(s, made)
 	}
 	if err != nil {
 		return fmt.Errorf("remove %s again: %w", workspace.Root, err)

@@ -1,4 +1,4 @@
-package timeline
+package code
 
 import (
 	"github.com/git-smithers/git-smithers/jjbridge"

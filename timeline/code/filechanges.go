@@ -1,4 +1,4 @@
-package timeline
+package code
 
 import (
 	"context"
@@ -10,6 +10,7 @@ import (
 	"github.com/git-smithers/git-smithers/internal/gitexec"
 	"github.com/git-smithers/git-smithers/objstore"
 	"github.com/git-smithers/git-smithers/snapshot"
+	"github.com/git-smithers/git-smithers/timeline"
 )
 
 // FileChanges counts how the captured files of a working copy differ between two frames.
@@ -29,14 +30,14 @@ type FileChanges struct {
 // what it began with. Copies without a difference are left out, and files that were not
 // captured at both frames. git counts, by no settings or attributes of the working copy; it
 // is not started if the frames have the same files.
-func CompareFiles(ctx context.Context, s *Store, from, to *snapshot.Entry) ([]FileChanges, error) {
+func CompareFiles(ctx context.Context, s *timeline.Store, from, to *snapshot.Entry) ([]FileChanges, error) {
 	before, err := from.VCSRevision()
 	if err != nil {
-		return nil, Explain(err)
+		return nil, timeline.Explain(err)
 	}
 	after, err := to.VCSRevision()
 	if err != nil || before == nil || after == nil {
-		return nil, Explain(err)
+		return nil, timeline.Explain(err)
 	}
 	was, is := TreesOf(before), TreesOf(after)
 	var list []FileChanges
@@ -44,14 +45,14 @@ func CompareFiles(ctx context.Context, s *Store, from, to *snapshot.Entry) ([]Fi
 		tree, had := was[name]
 		began := !had && name != ""
 		if began {
-			tree = WorktreeStart(s.objects, before, WorktreeOf(after, name))
+			tree = WorktreeStart(s.Objects(), before, WorktreeOf(after, name))
 		}
 		if tree.IsZero() || tree == is[name] {
 			continue
 		}
-		counted, err := s.countChanges(ctx, tree, is[name])
+		counted, err := countChanges(ctx, s, tree, is[name])
 		if err != nil {
-			return nil, Explain(err)
+			return nil, timeline.Explain(err)
 		}
 		counted.Worktree, counted.Began = name, began
 		list = append(list, counted)
@@ -60,8 +61,8 @@ func CompareFiles(ctx context.Context, s *Store, from, to *snapshot.Entry) ([]Fi
 }
 
 // countChanges has git count what differs between two trees.
-func (s *Store) countChanges(ctx context.Context, from, to objstore.ID) (FileChanges, error) {
-	if err := s.CheckChanges(ctx, from, to); err != nil {
+func countChanges(ctx context.Context, s *timeline.Store, from, to objstore.ID) (FileChanges, error) {
+	if err := CheckChanges(ctx, s, from, to); err != nil {
 		return FileChanges{}, err
 	}
 	git, args := Numstat(s)
@@ -95,8 +96,8 @@ func sumNumstat(out string) FileChanges {
 // Numstat returns git and the arguments by which it counts the lines that differ between trees: without settings or
 // attributes of the working copy, and without fetching. A file of a MiB or more counts as binary, since what was fetched
 // may be large on purpose.
-func Numstat(s *Store) (git *gitexec.Git, args []string) {
-	git = gitexec.New(s.repo, append(slices.Clone(s.env), "GIT_NO_LAZY_FETCH=1"))
+func Numstat(s *timeline.Store) (git *gitexec.Git, args []string) {
+	git = gitexec.New(s.Repo(), append(slices.Clone(s.Env()), "GIT_NO_LAZY_FETCH=1"))
 	return git, []string{
 		"-c", "core.bigFileThreshold=1m", "diff-tree", "-r", "--numstat", "--no-renames", "--no-ext-diff", "--no-textconv",
 		"--ignore-submodules=none", "--diff-algorithm=myers",

@@ -1,8 +1,10 @@
-package timeline
+package code
 
 import (
 	"context"
 	"slices"
+
+	"github.com/git-smithers/git-smithers/timeline"
 )
 
 // Removal is the untracked files that a restore is about to remove from one working copy.
@@ -26,7 +28,7 @@ func (r *RestoreJobs) Confirmed(ctx context.Context, confirm ConfirmRemoval, pre
 		}
 		removals, err := r.removals(ctx)
 		if err != nil {
-			return Explain(err)
+			return timeline.Explain(err)
 		}
 		if len(removals) == 0 || slices.EqualFunc(removals, agreed, sameRemoval) {
 			return nil

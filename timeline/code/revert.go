@@ -1,4 +1,4 @@
-package timeline
+package code
 
 import (
 	"context"
@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/git-smithers/git-smithers/snapshot"
+	"github.com/git-smithers/git-smithers/timeline"
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
 
@@ -25,12 +26,12 @@ type RevertRequest struct {
 // and appends the events RevertStarted and RevertFinished. attempt_not_found where
 // there is no such attempt. The files of a task that has a worktree of its own are
 // restored there.
-func (s *Store) Revert(ctx context.Context, req RevertRequest) (*Restored, error) {
+func Revert(ctx context.Context, s *timeline.Store, req RevertRequest) (*Restored, error) {
 	head, frame, err := s.OpenToChange(ctx, req.Run)
 	if err != nil {
 		return nil, err
 	}
-	run := head.row.ID
+	run := head.Row().ID
 	name := AttemptName{req.Node, req.Iteration, req.Attempt}
 	if frame != nil {
 		then, err := FindAttempt(frame.Entry, name)
@@ -39,7 +40,7 @@ func (s *Store) Revert(ctx context.Context, req RevertRequest) (*Restored, error
 		}
 		name.Attempt = then.Attempt
 	}
-	attempt, err := FindAttempt(head.entry, name)
+	attempt, err := FindAttempt(head.Entry(), name)
 	if err != nil {
 		return nil, err
 	}
@@ -48,11 +49,11 @@ func (s *Store) Revert(ctx context.Context, req RevertRequest) (*Restored, error
 		return nil, fault.New(fault.NoCode, "no files were captured after attempt %s of run %q", key, run).
 			Hint("its state is %s; `git smithers show %s --attempts` lists the others", attempt.State, fault.Word(run))
 	}
-	at, vcs, err := s.attemptCode(head, attempt)
+	at, vcs, err := attemptCode(s, head, attempt)
 	if err != nil {
 		return nil, err
 	}
-	files, err := s.WorktreeFiles(ctx, head, Address{run, at.Frame}, attempt.Worktree)
+	files, err := WorktreeFiles(ctx, s, head, timeline.Address{Run: run, Frame: at.Frame}, attempt.Worktree)
 	if err != nil {
 		return nil, err
 	}
@@ -66,9 +67,9 @@ func (s *Store) Revert(ctx context.Context, req RevertRequest) (*Restored, error
 	if !req.DryRun {
 		r.confirm = req.Confirm
 	}
-	r.started = func() snapshot.Event { return s.revertEvent("RevertStarted", run, attempt, vcs, nil) }
+	r.started = func() snapshot.Event { return revertEvent(s, "RevertStarted", run, attempt, vcs, nil) }
 	r.finished = func(cause error) snapshot.Event {
-		return s.revertEvent("RevertFinished", run, attempt, vcs, &revertOutcome{cause})
+		return revertEvent(s, "RevertFinished", run, attempt, vcs, &revertOutcome{cause})
 	}
 	return r.do(ctx, files, &Restored{From: at, VCS: vcs, Attempt: attempt.Attempt, Beside: attempt.Beside}, req.DryRun)
 }
@@ -83,17 +84,17 @@ type AttemptName struct {
 func FindAttempt(entry *snapshot.Entry, name AttemptName) (snapshot.Attempt, error) {
 	attempts, err := entry.Attempts()
 	if err != nil {
-		return snapshot.Attempt{}, Explain(err)
+		return snapshot.Attempt{}, timeline.Explain(err)
 	}
 	var found snapshot.Attempt
 	var others []string
 	for row, err := range attempts.Rows() {
 		if err != nil {
-			return found, Explain(err)
+			return found, timeline.Explain(err)
 		}
 		a, err := snapshot.DecodeAttempt(row)
 		if err != nil {
-			return found, Explain(err)
+			return found, timeline.Explain(err)
 		}
 		if a.NodeID != name.Node {
 			continue
@@ -134,34 +135,34 @@ func attemptNotFound(run string, name AttemptName, others []string) error {
 // attemptCode finds the frame at which the files of an attempt were captured, which is
 // one of an ancestor's where the attempt was made before a fork, and what it says of
 // them. Where no frame says so, the attempt's own word is taken.
-func (s *Store) attemptCode(head *Head, attempt snapshot.Attempt) (Address, *snapshot.VCS, error) {
-	at := Address{head.row.ID, head.row.Frame}
+func attemptCode(s *timeline.Store, head *timeline.Head, attempt snapshot.Attempt) (timeline.Address, *snapshot.VCS, error) {
+	at := timeline.Address{Run: head.Row().ID, Frame: head.Row().Frame}
 	if attempt.Frame == nil {
 		return at, attemptVCS(attempt), nil
 	}
-	tip, row := head.entry, head.row
+	tip, row := head.Entry(), head.Row()
 	for {
-		frame, err := s.frameInChain(row, tip, *attempt.Frame)
+		frame, err := s.FrameInChain(row, tip, *attempt.Frame)
 		if err != nil && fault.CodeOf(err) != fault.FrameNotFound {
 			return at, nil, err
 		}
 		if err == nil {
 			all, err := frame.VCSRevision()
 			if err != nil {
-				return at, nil, Explain(err)
+				return at, nil, timeline.Explain(err)
 			}
 			if vcs := WorktreeOf(all, attempt.Worktree); vcs != nil && vcs.Tree == attempt.Tree {
-				return Address{row.ID, *attempt.Frame}, vcs, nil
+				return timeline.Address{Run: row.ID, Frame: *attempt.Frame}, vcs, nil
 			}
 		}
 		if row.Parent == nil {
 			return at, attemptVCS(attempt), nil
 		}
-		if tip, err = snapshot.ReadEntry(s.objects, row.Parent.Commit); err != nil {
-			return at, nil, Explain(err)
+		if tip, err = snapshot.ReadEntry(s.Objects(), row.Parent.Commit); err != nil {
+			return at, nil, timeline.Explain(err)
 		}
 		if row, err = tip.RunRow(); err != nil {
-			return at, nil, Explain(err)
+			return at, nil, timeline.Explain(err)
 		}
 	}
 }
@@ -175,7 +176,7 @@ func attemptVCS(attempt snapshot.Attempt) *snapshot.VCS {
 type revertOutcome struct{ err error }
 
 // revertEvent is an event of a revert, with the members that Smithers gives it.
-func (s *Store) revertEvent(kind, run string, attempt snapshot.Attempt, vcs *snapshot.VCS, outcome *revertOutcome) snapshot.Event {
+func revertEvent(s *timeline.Store, kind, run string, attempt snapshot.Attempt, vcs *snapshot.VCS, outcome *revertOutcome) snapshot.Event {
 	payload := struct {
 		Run       string `json:"runId"`
 		Node      string `json:"nodeId"`
@@ -203,5 +204,5 @@ func (s *Store) revertEvent(kind, run string, attempt snapshot.Attempt, vcs *sna
 	if err != nil {
 		data = nil // a struct of texts and numbers cannot fail
 	}
-	return snapshot.Event{Type: kind, AtMs: s.now().UnixMilli(), Payload: data}
+	return snapshot.Event{Type: kind, AtMs: s.Now().UnixMilli(), Payload: data}
 }

@@ -1,4 +1,6 @@
-package timeline
+// Package code is the files of frames: it captures working copies, brings files back, and makes and removes the
+// worktrees of runs.
+package code
 
 import (
 	"context"
@@ -9,36 +11,39 @@ import (
 	"github.com/git-smithers/git-smithers/internal/gitexec"
 	"github.com/git-smithers/git-smithers/jjbridge"
 	"github.com/git-smithers/git-smithers/snapshot"
+	"github.com/git-smithers/git-smithers/timeline"
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
 
 // WorkingCopy captures the files of one working copy for the runs of a store.
 type WorkingCopy struct {
-	store     *Store
+	store     *timeline.Store
 	workspace *jjbridge.Workspace
 	leave     []string
 	filled    *snapshot.VCS // see FilledWith
 	rebased   bool
 }
 
-// WorkingCopy is the working copy in which the store was opened. Where there is none
+// WorkingCopyOf returns the working copy in which the store was opened. If there is no working copy,
 // it captures nothing.
-func (s *Store) WorkingCopy() *WorkingCopy { return &WorkingCopy{store: s, workspace: s.workspace} }
+func WorkingCopyOf(s *timeline.Store) *WorkingCopy {
+	return &WorkingCopy{store: s, workspace: s.Workspace()}
+}
 
 // WorkingCopyAt is the working copy that dir is in, another one of this repository.
 // worktree_failed where it is another repository's, no_working_copy where it is none.
-func (s *Store) WorkingCopyAt(ctx context.Context, dir string) (*WorkingCopy, error) {
+func WorkingCopyAt(ctx context.Context, s *timeline.Store, dir string) (*WorkingCopy, error) {
 	// What points git at this repository says nothing of another folder.
-	workspace, err := jjbridge.Locate(ctx, dir, gitexec.PlumbingEnv(s.env))
+	workspace, err := jjbridge.Locate(ctx, dir, gitexec.PlumbingEnv(s.Env()))
 	if err != nil {
 		return nil, fault.New(fault.NoWorkingCopy, "%s: %w", dir, err)
 	}
 	if workspace.Root == "" {
 		return nil, fault.New(fault.NoWorkingCopy, "%s is in no working copy", dir)
 	}
-	if workspace.Repo.CommonDir != s.repo.CommonDir {
+	if workspace.Repo.CommonDir != s.Repo().CommonDir {
 		return nil, fault.New(fault.WorktreeFailed, "%s belongs to another repository", dir).
-			Hint("the history of this one is in %s", s.repo.CommonDir)
+			Hint("the history of this one is in %s", s.Repo().CommonDir)
 	}
 	return &WorkingCopy{store: s, workspace: workspace}, nil
 }
@@ -65,42 +70,35 @@ func (c *WorkingCopy) Capture(ctx context.Context) (*jjbridge.Captured, error) {
 		return nil, nil //nolint:nilnil // no working copy is an answer, and no error
 	}
 	if c.workspace.NoJJ {
-		c.warnOnce(fmt.Errorf("jj was not found on PATH: git captures the files of the jj workspace %s, without their change", c.Root()))
+		c.store.WarnOnce(fmt.Errorf("jj was not found on PATH: git captures the files of the jj workspace %s, without their change", c.Root()))
 	}
-	if c.store.settings.Scope == jjbridge.ScopeOff {
+	if c.store.Settings().Scope == jjbridge.ScopeOff {
 		return c.revision(ctx)
 	}
-	captured, err := c.read(ctx, c.store.settings.Scope)
+	captured, err := c.read(ctx, c.store.Settings().Scope)
 	if err == nil || ctx.Err() != nil {
-		return captured, Explain(err)
+		return captured, timeline.Explain(err)
 	}
 	revision, pointerErr := c.revision(ctx)
 	if pointerErr != nil {
-		return nil, Explain(err)
+		return nil, timeline.Explain(err)
 	}
-	c.store.warn(fmt.Errorf("the files of %s are not captured: %w", c.Root(), err))
+	c.store.Warn(fmt.Errorf("the files of %s are not captured: %w", c.Root(), err))
 	return revision, nil
 }
 
 // read captures the files of a scope.
 func (c *WorkingCopy) read(ctx context.Context, scope string) (*jjbridge.Captured, error) {
 	return c.workspace.Capture(ctx, jjbridge.CaptureOptions{
-		Scope: scope, MaxFile: c.store.settings.MaxFile, Leave: c.leave, Warn: c.warnOnce,
+		Scope: scope, MaxFile: c.store.Settings().MaxFile, Leave: c.leave, Warn: c.store.WarnOnce,
 	})
-}
-
-// warnOnce gives a warning, unless the store has given it before: what one capture leaves out, the next mostly does too.
-func (c *WorkingCopy) warnOnce(err error) {
-	if _, told := c.store.told.LoadOrStore(err.Error(), true); !told {
-		c.store.warn(err)
-	}
 }
 
 // revision captures no files, only which revision the working copy is at.
 func (c *WorkingCopy) revision(ctx context.Context) (*jjbridge.Captured, error) {
 	vcs, err := c.workspace.Pointer(ctx)
 	if err != nil || vcs == nil {
-		return nil, Explain(err)
+		return nil, timeline.Explain(err)
 	}
 	return &jjbridge.Captured{VCS: *vcs}, nil
 }
@@ -114,9 +112,9 @@ func (c *WorkingCopy) restoreConflict(ctx context.Context, v *snapshot.VCS) {
 	done, err := jjbridge.RestoreConflict(ctx, c.workspace, v.CommitID)
 	switch {
 	case err != nil:
-		c.store.warn(fmt.Errorf("files that were in conflict have jj's markers as text: %w", err))
+		c.store.Warn(fmt.Errorf("files that were in conflict have jj's markers as text: %w", err))
 	case !done:
-		c.store.warn(fmt.Errorf("files that were in conflict have jj's markers as text: %s is not in this jj repository", v.CommitID))
+		c.store.Warn(fmt.Errorf("files that were in conflict have jj's markers as text: %s is not in this jj repository", v.CommitID))
 	}
 }
 
@@ -127,14 +125,14 @@ func (c *WorkingCopy) compare(ctx context.Context, now *jjbridge.Captured, want 
 	if now.VCS.Tree == want.Tree {
 		return true
 	}
-	objects := c.store.objects.Begin() // reads the quarantine, and is never committed
+	objects := c.store.Objects().Begin() // reads the quarantine, and is never committed
 	err := now.Objects(objects)
 	var differ []jjbridge.PathChange
 	if err == nil {
 		differ, err = ChangedFiles(ctx, objects, want.Tree, now.VCS.Tree, "")
 	}
 	if err != nil {
-		c.store.warn(fmt.Errorf("compare the restored files: %w", err))
+		c.store.Warn(fmt.Errorf("compare the restored files: %w", err))
 		return false
 	}
 	differ = slices.DeleteFunc(differ, func(d jjbridge.PathChange) bool { return jjbridge.IsLeftOut(want.LeftOut, d.Path) })
@@ -147,10 +145,10 @@ func (c *WorkingCopy) compare(ctx context.Context, now *jjbridge.Captured, want 
 		}
 	}
 	if len(besides) > 0 {
-		c.store.warn(fmt.Errorf("not ignored any more, and so part of the next capture: %s", someOf(besides)))
+		c.store.Warn(fmt.Errorf("not ignored any more, and so part of the next capture: %s", someOf(besides)))
 	}
 	if len(others) > 0 {
-		c.store.warn(fmt.Errorf("%d of the restored files are not exactly what was captured: %s", len(others), someOf(others)))
+		c.store.Warn(fmt.Errorf("%d of the restored files are not exactly what was captured: %s", len(others), someOf(others)))
 	}
 	return len(others) == 0
 }

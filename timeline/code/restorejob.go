@@ -1,4 +1,4 @@
-package timeline
+package code
 
 import (
 	"context"
@@ -8,11 +8,12 @@ import (
 
 	"github.com/git-smithers/git-smithers/jjbridge"
 	"github.com/git-smithers/git-smithers/snapshot"
+	"github.com/git-smithers/git-smithers/timeline"
 )
 
 // RestoreJob is one restore of a run's code in one working copy.
 type RestoreJob struct {
-	Store *Store
+	Store *timeline.Store
 	Copy  *WorkingCopy
 	Name  string        // of the task's own worktree that copy is; "" for the run's working copy
 	asked *snapshot.VCS // what the frame has; nil until prepare
@@ -120,7 +121,7 @@ func (r *RestoreJob) after(ctx context.Context) *jjbridge.Captured {
 	}
 	now, err := r.Copy.read(ctx, scopeLike(r.Want))
 	if err != nil {
-		r.Store.warn(fmt.Errorf("the restored files are not looked at again: %w", err))
+		r.Store.Warn(fmt.Errorf("the restored files are not looked at again: %w", err))
 		wanted.VCS.LeftOut, wanted.VCS.LeftOutMore = r.Want.LeftOut, r.Want.LeftOutMore
 		return wanted
 	}

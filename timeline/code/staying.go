@@ -1,4 +1,4 @@
-package timeline
+package code
 
 import (
 	"maps"
@@ -53,7 +53,7 @@ func (r *RestoreJob) leaveStaying() error {
 	if err != nil {
 		return err
 	}
-	s := &staying{objects: r.Store.objects.Begin(), add: r.have.AddTree} // the batch is never committed
+	s := &staying{objects: r.Store.Objects().Begin(), add: r.have.AddTree} // the batch is never committed
 	if err := r.have.Objects(s.objects); err != nil {
 		return err
 	}

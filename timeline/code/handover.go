@@ -1,4 +1,4 @@
-package timeline
+package code
 
 import (
 	"context"
@@ -7,23 +7,25 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+
+	"github.com/git-smithers/git-smithers/timeline"
 )
 
 // HandOver gives a run what this machine keeps for another one that nobody executes any
 // more: that it is executed here, the logs of attempts that did not end, and worktrees.
 // Commands that a dead process left at work are ended. What cannot be handed over is a
 // warning: no history depends on it.
-func (s *Store) HandOver(ctx context.Context, from, to string) {
-	if n, err := s.Commands(from).EndLeft(ctx, CommandGrace); n > 0 || err != nil {
-		s.warn(fmt.Errorf("commands of another process of run %q were still at work: %d processes were ended: %w", from, n, err))
+func HandOver(ctx context.Context, s *timeline.Store, from, to string) {
+	if n, err := s.Commands(from).EndLeft(ctx, timeline.CommandGrace); n > 0 || err != nil {
+		s.Warn(fmt.Errorf("commands of another process of run %q were still at work: %d processes were ended: %w", from, n, err))
 	}
-	before, err := s.claimFolder(from)
-	after, otherErr := s.claimFolder(to)
+	before, err := s.Executed().Folder(from)
+	after, otherErr := s.Executed().Folder(to)
 	if err = errors.Join(err, otherErr); err == nil {
-		err = errors.Join(handFolder(before.path, after.path), handFolder(s.LiveLogs(from).folder, s.LiveLogs(to).folder))
+		err = errors.Join(handFolder(before.Path(), after.Path()), handFolder(s.LiveLogs(from).Folder, s.LiveLogs(to).Folder))
 	}
-	if err = errors.Join(err, s.handWorktrees(from, to)); err != nil {
-		s.warn(fmt.Errorf("hand over what is kept here of run %q to run %q: %w", from, to, err))
+	if err = errors.Join(err, handWorktrees(s, from, to)); err != nil {
+		s.Warn(fmt.Errorf("hand over what is kept here of run %q to run %q: %w", from, to, err))
 	}
 }
 
@@ -44,17 +46,17 @@ func handFolder(from, to string) error {
 }
 
 // handWorktrees gives the worktrees that one run made to another.
-func (s *Store) handWorktrees(from, to string) error {
-	all, err := s.allMade()
+func handWorktrees(s *timeline.Store, from, to string) error {
+	all, err := allMade(s)
 	for _, made := range all {
 		if made.Run != from {
 			continue
 		}
 		was := made
 		made.Run = to
-		handErr := s.putMade(made)
+		handErr := putMade(s, made)
 		if handErr == nil {
-			handErr = s.dropMade(was)
+			handErr = dropMade(s, was)
 		}
 		err = errors.Join(err, handErr)
 	}

@@ -1,4 +1,4 @@
-package timeline
+package code
 
 import (
 	"os"
@@ -10,12 +10,13 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/git-smithers/git-smithers/internal/repotest"
+	"github.com/git-smithers/git-smithers/timeline"
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
 
-func openStore(t *testing.T, repo *repotest.Repo, warn func(error)) *Store {
+func openStore(t *testing.T, repo *repotest.Repo, warn func(error)) *timeline.Store {
 	t.Helper()
-	s, err := Open(t.Context(), Options{Dir: repo.Dir, Env: repo.Env, Now: time.Now, Warn: warn})
+	s, err := timeline.Open(t.Context(), timeline.Options{Dir: repo.Dir, Env: repo.Env, Now: time.Now, Warn: warn})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, s.Close()) })
 	return s
@@ -27,21 +28,21 @@ func TestAWorktreeThatWasNotFinishedIsMadeAnew(t *testing.T) {
 	repotest.EachKind(t, func(t *testing.T, _ repotest.Kind, repo *repotest.Repo) {
 		t.Helper()
 		s := openStore(t, repo, nil)
-		made, err := s.OpenWorktree(t.Context(), "run", WorktreeSpec{Name: "a"}, false)
+		made, err := OpenWorktree(t.Context(), s, "run", WorktreeSpec{Name: "a"}, false)
 		require.NoError(t, err)
 		begun := madeWorktree{Run: "run", Name: "a", Path: made.Root(), Begun: true}
-		require.NoError(t, s.putMade(begun))
+		require.NoError(t, putMade(s, begun))
 
-		anew, err := s.OpenWorktree(t.Context(), "run", WorktreeSpec{Name: "a"}, false)
+		anew, err := OpenWorktree(t.Context(), s, "run", WorktreeSpec{Name: "a"}, false)
 		require.NoError(t, err)
 		assert.Equal(t, made.Root(), anew.Root())
-		record, err := s.madeWorktree("run", "a")
+		record, err := findMade(s, "run", "a")
 		require.NoError(t, err)
 		assert.False(t, record.Begun)
 
-		require.NoError(t, s.putMade(begun))
+		require.NoError(t, putMade(s, begun))
 		require.NoError(t, os.WriteFile(filepath.Join(made.Root(), "mine"), []byte("of the user\n"), 0o666))
-		_, err = s.OpenWorktree(t.Context(), "run", WorktreeSpec{Name: "a"}, false)
+		_, err = OpenWorktree(t.Context(), s, "run", WorktreeSpec{Name: "a"}, false)
 		assert.Equal(t, fault.UnsavedWork, fault.CodeOf(err), "%v", err)
 		assert.FileExists(t, filepath.Join(made.Root(), "mine"))
 	})
@@ -68,10 +69,10 @@ func TestAWorktreeOfTheUserIsNotTakenForOneThatWasNotFinished(t *testing.T) {
 			s := openStore(t, repo, nil)
 			path := filepath.Join(filepath.Dir(repo.Dir), "own")
 			add(t, repo, path)
-			require.NoError(t, s.putMade(madeWorktree{Run: "run", Path: path, Begun: true}))
+			require.NoError(t, putMade(s, madeWorktree{Run: "run", Path: path, Begun: true}))
 			before := repo.Git("worktree", "list", "--porcelain")
 
-			_, err := s.OpenWorktree(t.Context(), "run", WorktreeSpec{Path: path}, false)
+			_, err := OpenWorktree(t.Context(), s, "run", WorktreeSpec{Path: path}, false)
 			assert.Equal(t, fault.UnsavedWork, fault.CodeOf(err), "%v", err)
 			assert.Equal(t, before, repo.Git("worktree", "list", "--porcelain"))
 			entries, err := os.ReadDir(path)
@@ -86,11 +87,11 @@ func TestARecordThatCannotBeReadIsAWarning(t *testing.T) {
 	repo := repotest.New(t, repotest.Commit)
 	var warnings []error
 	s := openStore(t, repo, func(err error) { warnings = append(warnings, err) })
-	_, err := s.OpenWorktree(t.Context(), "run", WorktreeSpec{Name: "a"}, false)
+	_, err := OpenWorktree(t.Context(), s, "run", WorktreeSpec{Name: "a"}, false)
 	require.NoError(t, err)
-	require.NoError(t, os.WriteFile(s.madePath("0000.json"), []byte("{"), 0o666))
-	require.NoError(t, os.WriteFile(s.madePath("1111.json.new"), []byte("{"), 0o666))
-	list, err := s.Worktrees(t.Context())
+	require.NoError(t, os.WriteFile(madePath(s, "0000.json"), []byte("{"), 0o666))
+	require.NoError(t, os.WriteFile(madePath(s, "1111.json.new"), []byte("{"), 0o666))
+	list, err := Worktrees(t.Context(), s)
 	require.NoError(t, err)
 	assert.Len(t, list, 1)
 	assert.Len(t, warnings, 1)

@@ -1,4 +1,4 @@
-package timeline
+package code
 
 import (
 	"context"
@@ -16,6 +16,7 @@ import (
 	"github.com/gofrs/flock"
 
 	"github.com/git-smithers/git-smithers/objstore"
+	"github.com/git-smithers/git-smithers/timeline"
 )
 
 // madeFolder holds a file for each worktree that runs made in this clone, under the
@@ -42,14 +43,14 @@ const (
 
 // lockMade waits while another process makes or prunes worktrees, and then keeps others waiting. The caller closes the
 // lock. A process that dies lets go of it.
-func (s *Store) lockMade(ctx context.Context) (*flock.Flock, error) {
-	path := s.madePath(madeLock)
+func lockMade(ctx context.Context, s *timeline.Store) (*flock.Flock, error) {
+	path := madePath(s, madeLock)
 	if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
-		return nil, Explain(err)
+		return nil, timeline.Explain(err)
 	}
 	lock := flock.New(path, flock.SetPermissions(0o666))
 	if _, err := lock.TryLockContext(ctx, madeLockPoll); err != nil {
-		return nil, Explain(errors.Join(fmt.Errorf("worktrees of runs: %w", err), lock.Close()))
+		return nil, timeline.Explain(errors.Join(fmt.Errorf("worktrees of runs: %w", err), lock.Close()))
 	}
 	return lock, nil
 }
@@ -64,35 +65,35 @@ func (m madeWorktree) file() string {
 	return hex.EncodeToString(sum[:16]) + ".json"
 }
 
-func (s *Store) madePath(file string) string {
-	return filepath.Join(s.repo.CommonDir, PrivateDir, filepath.FromSlash(madeFolder), file)
+func madePath(s *timeline.Store, file string) string {
+	return filepath.Join(s.Repo().CommonDir, timeline.PrivateDir, filepath.FromSlash(madeFolder), file)
 }
 
 // madeWorktree finds the worktree that a run made for a task, or for itself; nil where
 // it made none.
-func (s *Store) madeWorktree(run, name string) (*madeWorktree, error) {
-	made, err := s.readMade(madeWorktree{Run: run, Name: name}.file())
+func findMade(s *timeline.Store, run, name string) (*madeWorktree, error) {
+	made, err := readMade(s, madeWorktree{Run: run, Name: name}.file())
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil //nolint:nilnil // that there is none is an answer, and no error
 	}
 	return made, err
 }
 
-func (s *Store) readMade(file string) (*madeWorktree, error) {
-	data, err := os.ReadFile(s.madePath(file))
+func readMade(s *timeline.Store, file string) (*madeWorktree, error) {
+	data, err := os.ReadFile(madePath(s, file))
 	if err != nil {
 		return nil, err
 	}
 	made := new(madeWorktree)
 	if err := json.Unmarshal(data, made); err != nil {
-		return nil, fmt.Errorf("%s: %w", s.madePath(file), err)
+		return nil, fmt.Errorf("%s: %w", madePath(s, file), err)
 	}
 	return made, nil
 }
 
 // allMade lists what runs made, in no order. What cannot be read is left out, with a warning.
-func (s *Store) allMade() ([]madeWorktree, error) {
-	entries, err := os.ReadDir(s.madePath(""))
+func allMade(s *timeline.Store) ([]madeWorktree, error) {
+	entries, err := os.ReadDir(madePath(s, ""))
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, err
 	}
@@ -101,11 +102,11 @@ func (s *Store) allMade() ([]madeWorktree, error) {
 		if filepath.Ext(entry.Name()) != ".json" {
 			continue
 		}
-		made, err := s.readMade(entry.Name())
+		made, err := readMade(s, entry.Name())
 		switch {
 		case errors.Is(err, fs.ErrNotExist):
 		case err != nil:
-			s.warn(fmt.Errorf("left out: %w", err))
+			s.Warn(fmt.Errorf("left out: %w", err))
 		default:
 			out = append(out, *made)
 		}
@@ -114,12 +115,12 @@ func (s *Store) allMade() ([]madeWorktree, error) {
 }
 
 // putMade writes a record, in place of the one that is there.
-func (s *Store) putMade(made madeWorktree) error {
+func putMade(s *timeline.Store, made madeWorktree) error {
 	data, err := json.Marshal(made)
 	if err != nil {
 		return err
 	}
-	path := s.madePath(made.file())
+	path := madePath(s, made.file())
 	if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
 		return err
 	}
@@ -131,8 +132,8 @@ func (s *Store) putMade(made madeWorktree) error {
 	return err
 }
 
-func (s *Store) dropMade(made madeWorktree) error {
-	err := os.Remove(s.madePath(made.file()))
+func dropMade(s *timeline.Store, made madeWorktree) error {
+	err := os.Remove(madePath(s, made.file()))
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}

@@ -1,4 +1,4 @@
-package timeline
+package code
 
 import (
 	"cmp"
@@ -11,6 +11,7 @@ import (
 	"github.com/git-smithers/git-smithers/objstore"
 	"github.com/git-smithers/git-smithers/refs"
 	"github.com/git-smithers/git-smithers/snapshot"
+	"github.com/git-smithers/git-smithers/timeline"
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
 
@@ -28,25 +29,25 @@ type RunWorktree struct {
 
 // Worktrees lists the worktrees that runs made in this clone and that are not removed,
 // by run, name and path.
-func (s *Store) Worktrees(ctx context.Context) ([]RunWorktree, error) {
-	return s.pruneMade(ctx, true, func(string) (bool, error) { return true, nil })
+func Worktrees(ctx context.Context, s *timeline.Store) ([]RunWorktree, error) {
+	return pruneMade(ctx, s, true, func(string) (bool, error) { return true, nil })
 }
 
 // PruneWorktrees removes the worktrees of the runs with the given ids, or
 // of all that are not running and that no live process owns, except those with unsaved work. It returns all that it
 // looked at. run_owned if a live process owns a run that is named. Unless dryRun, which writes nothing, it waits for
 // worktrees that are being made.
-func (s *Store) PruneWorktrees(ctx context.Context, runs []string, dryRun bool) (_ []RunWorktree, err error) {
+func PruneWorktrees(ctx context.Context, s *timeline.Store, runs []string, dryRun bool) (_ []RunWorktree, err error) {
 	if !dryRun {
-		lock, err := s.lockMade(ctx)
+		lock, err := lockMade(ctx, s)
 		if err != nil {
 			return nil, err
 		}
 		defer func() { err = errors.Join(err, lock.Close()) }()
 	}
 	if len(runs) == 0 {
-		return s.pruneMade(ctx, dryRun, func(run string) (bool, error) {
-			running, err := s.isRunning(ctx, run)
+		return pruneMade(ctx, s, dryRun, func(run string) (bool, error) {
+			running, err := isRunning(ctx, s, run)
 			return !running, err
 		})
 	}
@@ -58,22 +59,22 @@ func (s *Store) PruneWorktrees(ctx context.Context, runs []string, dryRun bool) 
 		}
 		head, err := s.Head(ctx, id)
 		if err == nil {
-			err = s.RefuseOwned(head.row)
+			err = s.RefuseOwned(head.Row())
 		}
 		if err != nil {
 			return nil, err
 		}
 		named[id] = true
 	}
-	return s.pruneMade(ctx, dryRun, func(run string) (bool, error) { return named[run], nil })
+	return pruneMade(ctx, s, dryRun, func(run string) (bool, error) { return named[run], nil })
 }
 
 // isRunning reports whether a run is running by its row, or a live process owns it. A run that is gone is not.
-func (s *Store) isRunning(ctx context.Context, run string) (bool, error) {
+func isRunning(ctx context.Context, s *timeline.Store, run string) (bool, error) {
 	head, err := s.Head(ctx, run)
 	switch {
 	case err == nil:
-		return head.row.Status == snapshot.RunRunning || s.Owner(head.row).Live, nil
+		return head.Row().Status == snapshot.RunRunning || s.Owner(head.Row()).Live, nil
 	case fault.CodeOf(err) == fault.RunNotFound:
 		return false, nil
 	}
@@ -82,18 +83,18 @@ func (s *Store) isRunning(ctx context.Context, run string) (bool, error) {
 
 // pruneMade looks at the worktrees of the runs that are wanted and, unless dryRun,
 // removes those without unsaved work.
-func (s *Store) pruneMade(ctx context.Context, dryRun bool, wanted func(run string) (bool, error)) ([]RunWorktree, error) {
-	all, err := s.allMade()
+func pruneMade(ctx context.Context, s *timeline.Store, dryRun bool, wanted func(run string) (bool, error)) ([]RunWorktree, error) {
+	all, err := allMade(s)
 	if err != nil {
-		return nil, Explain(err)
+		return nil, timeline.Explain(err)
 	}
 	out := []RunWorktree{}
 	if len(all) == 0 {
 		return out, nil
 	}
-	list, err := worktrees.List(ctx, s.workspace)
+	list, err := worktrees.List(ctx, s.Workspace())
 	if err != nil {
-		return nil, Explain(err)
+		return nil, timeline.Explain(err)
 	}
 	slices.SortFunc(all, func(a, b madeWorktree) int {
 		return cmp.Or(strings.Compare(a.Run, b.Run), strings.Compare(a.Name, b.Name), strings.Compare(a.Path, b.Path))
@@ -106,7 +107,7 @@ func (s *Store) pruneMade(ctx context.Context, dryRun bool, wanted func(run stri
 		if !ok {
 			continue
 		}
-		one, err := s.pruneOne(ctx, made, list, dryRun)
+		one, err := pruneOne(ctx, s, made, list, dryRun)
 		if err != nil {
 			return nil, err
 		}
@@ -116,12 +117,12 @@ func (s *Store) pruneMade(ctx context.Context, dryRun bool, wanted func(run stri
 }
 
 // pruneOne looks at one worktree.
-func (s *Store) pruneOne(ctx context.Context, made madeWorktree, list []worktrees.Info, dryRun bool) (RunWorktree, error) {
+func pruneOne(ctx context.Context, s *timeline.Store, made madeWorktree, list []worktrees.Info, dryRun bool) (RunWorktree, error) {
 	out := RunWorktree{RunID: made.Run, Name: made.Name, Path: made.Path, Missing: isMissing(made.Path)}
 	info, known := workspaceAt(list, made.Path)
 	out.Branch, out.Commit = info.Branch, info.CommitID
 	if known {
-		reason, err := s.remove(ctx, made, info, dryRun)
+		reason, err := remove(ctx, s, made, info, dryRun)
 		if err != nil {
 			return out, err
 		}
@@ -133,21 +134,21 @@ func (s *Store) pruneOne(ctx context.Context, made madeWorktree, list []worktree
 		return out, nil
 	}
 	out.Removed = true
-	return out, Explain(s.dropMade(made))
+	return out, timeline.Explain(dropMade(s, made))
 }
 
 // remove removes a worktree, or with dryRun finds out whether it would; the reason is
 // why not.
-func (s *Store) remove(ctx context.Context, made madeWorktree, info worktrees.Info, dryRun bool) (reason string, err error) {
+func remove(ctx context.Context, s *timeline.Store, made madeWorktree, info worktrees.Info, dryRun bool) (reason string, err error) {
 	act := func(saved objstore.ID) error {
 		if dryRun {
-			return worktrees.CheckRemoval(ctx, s.workspace, info, saved)
+			return worktrees.CheckRemoval(ctx, s.Workspace(), info, saved)
 		}
-		return worktrees.Forget(ctx, s.workspace, info, saved)
+		return worktrees.Forget(ctx, s.Workspace(), info, saved)
 	}
 	err = act(objstore.ID{})
 	if errors.Is(err, worktrees.ErrUnsaved) {
-		tree, kept, keptErr := s.keptTree(ctx, made)
+		tree, kept, keptErr := keptTree(ctx, s, made)
 		if keptErr != nil {
 			err = keptErr
 		} else if kept {
@@ -160,7 +161,7 @@ func (s *Store) remove(ctx context.Context, made madeWorktree, info worktrees.In
 	case err == nil:
 		return "", nil
 	case ctx.Err() != nil:
-		return "", Explain(err)
+		return "", timeline.Explain(err)
 	case errors.As(err, &unsaved):
 		return unsaved.Reason, nil
 	case errors.As(err, &refused):
@@ -172,8 +173,8 @@ func (s *Store) remove(ctx context.Context, made madeWorktree, info worktrees.In
 
 // keptTree is the files of a worktree as they are now, and whether the tip of a run
 // keeps exactly these, or they are what the worktree began with.
-func (s *Store) keptTree(ctx context.Context, made madeWorktree) (tree objstore.ID, kept bool, err error) {
-	files, err := s.WorkingCopyAt(ctx, made.Path)
+func keptTree(ctx context.Context, s *timeline.Store, made madeWorktree) (tree objstore.ID, kept bool, err error) {
+	files, err := WorkingCopyAt(ctx, s, made.Path)
 	if err != nil {
 		return tree, false, err
 	}
@@ -188,12 +189,12 @@ func (s *Store) keptTree(ctx context.Context, made madeWorktree) (tree objstore.
 	if tree == made.Tree {
 		return tree, true, nil
 	}
-	tips, err := s.refs.Tips(ctx)
+	tips, err := s.Refs().Tips(ctx)
 	if err != nil && !errors.Is(err, refs.ErrBroken) {
 		return tree, false, err
 	}
 	for _, tip := range tips {
-		if s.tipHas(tip.ID, tree) {
+		if tipHas(s, tip.ID, tree) {
 			return tree, true, nil
 		}
 	}
@@ -202,8 +203,8 @@ func (s *Store) keptTree(ctx context.Context, made madeWorktree) (tree objstore.
 
 // tipHas reports whether a run's newest entry keeps the files of a tree. One that cannot
 // be read keeps nothing; verify tells why.
-func (s *Store) tipHas(tip, tree objstore.ID) bool {
-	entry, err := snapshot.ReadEntry(s.objects, tip)
+func tipHas(s *timeline.Store, tip, tree objstore.ID) bool {
+	entry, err := snapshot.ReadEntry(s.Objects(), tip)
 	if err != nil {
 		return false
 	}

@@ -1,4 +1,4 @@
-package timeline
+package code
 
 import (
 	"context"
@@ -6,6 +6,7 @@ import (
 
 	"github.com/git-smithers/git-smithers/jjbridge"
 	"github.com/git-smithers/git-smithers/snapshot"
+	"github.com/git-smithers/git-smithers/timeline"
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
 
@@ -21,13 +22,13 @@ type RestoreRequest struct {
 
 // Restored is what a restore did, or would do.
 type Restored struct {
-	From    Address               // the frame whose code it is
+	From    timeline.Address      // the frame whose code it is
 	Root    string                // the top of the working copy: the store's, or a worktree that the run made
 	Name    string                // of that worktree; "" for the run's working copy
 	VCS     *snapshot.VCS         // what that frame says of it; the caller owns it
 	Changes []jjbridge.PathChange // sorted by path, never nil
-	Saved   *Address              // the frame that keeps what was there before; nil where the run had it already
-	Frame   *Address              // the frame that records the restore; nil for a dry run, and where the run had all of it already
+	Saved   *timeline.Address     // the frame that keeps what was there before; nil where the run had it already
+	Frame   *timeline.Address     // the frame that records the restore; nil for a dry run, and where the run had all of it already
 	Attempt int                   // of a revert: the attempt whose code it is
 	Running []string              // attempts of the run that have not ended by now, and so may be working in the same files
 	Stayed  []string              // paths that were to change, and stay as they were
@@ -38,11 +39,11 @@ type Restored struct {
 // no frame of the run is captured as one first. Both frames are the run's.
 // no_working_copy where there is none, no_code where the frame has none,
 // restore_refused where something stands in the way; then nothing is touched, nor where Confirm does not agree.
-func (s *Store) Restore(ctx context.Context, req RestoreRequest) (*Restored, error) {
-	if s.workspace.Root == "" && req.Worktree == "" {
+func Restore(ctx context.Context, s *timeline.Store, req RestoreRequest) (*Restored, error) {
+	if s.Workspace().Root == "" && req.Worktree == "" {
 		return nil, noWorkingCopy()
 	}
-	from, vcs, err := s.loadCode(ctx, req.From, req.Worktree, toChange)
+	from, vcs, err := loadCode(ctx, s, req.From, req.Worktree, timeline.ToChange)
 	if err != nil {
 		return nil, err
 	}
@@ -50,7 +51,7 @@ func (s *Store) Restore(ctx context.Context, req RestoreRequest) (*Restored, err
 	if err != nil {
 		return nil, err
 	}
-	files, err := s.WorktreeFiles(ctx, head, from.Address, req.Worktree)
+	files, err := WorktreeFiles(ctx, s, head, from.Address, req.Worktree)
 	if err != nil {
 		return nil, err
 	}
@@ -66,8 +67,8 @@ func (s *Store) Restore(ctx context.Context, req RestoreRequest) (*Restored, err
 
 // restoreRun is a restore of one working copy, and what its run tells of it.
 type restoreRun struct {
-	store   *Store
-	head    *Head
+	store   *timeline.Store
+	head    *timeline.Head
 	op      snapshot.Op
 	subject string // of the frame that records it
 	confirm ConfirmRemoval
@@ -111,7 +112,7 @@ func (r *restoreRun) do(ctx context.Context, files *WorkingCopy, out *Restored, 
 func (r *restoreRun) record(ctx context.Context, all *RestoreJobs, out *Restored) error {
 	var records bool
 	err := all.Update(ctx, func() (*snapshot.Draft, error) {
-		draft := &snapshot.Draft{Subject: r.subject, AtMs: r.store.now().UnixMilli()}
+		draft := &snapshot.Draft{Subject: r.subject, AtMs: r.store.Now().UnixMilli()}
 		news, err := all.Capture(draft, CapturedAfter)
 		if err != nil {
 			return nil, err
@@ -142,20 +143,20 @@ func (r *restoreRun) failed(ctx context.Context, cause error) error {
 		return &snapshot.Draft{Subject: "failed: " + r.subject, Events: []snapshot.Event{r.finished(cause)}}, nil
 	})
 	if err != nil {
-		r.store.warn(fmt.Errorf("record that the revert failed: %w", err))
+		r.store.Warn(fmt.Errorf("record that the revert failed: %w", err))
 	}
 	return cause
 }
 
 // WorktreeFiles is a task's own worktree that its run made here. Without a name it is the
 // run's own or, if the run has none, the working copy of the store.
-func (s *Store) WorktreeFiles(ctx context.Context, head *Head, at Address, name string) (*WorkingCopy, error) {
-	made, err := s.madeWorktree(head.row.ID, name)
+func WorktreeFiles(ctx context.Context, s *timeline.Store, head *timeline.Head, at timeline.Address, name string) (*WorkingCopy, error) {
+	made, err := findMade(s, head.Row().ID, name)
 	if err != nil {
-		return nil, Explain(err)
+		return nil, timeline.Explain(err)
 	}
 	if made != nil {
-		files, err := s.WorkingCopyAt(ctx, made.Path)
+		files, err := WorkingCopyAt(ctx, s, made.Path)
 		if err == nil && files.Root() == made.Path {
 			return files, nil
 		}
@@ -171,21 +172,21 @@ func (s *Store) WorktreeFiles(ctx context.Context, head *Head, at Address, name 
 		return nil, err
 	case own != nil:
 		return nil, noOwnWorktree(head, at, own)
-	case s.workspace.Root == "":
+	case s.Workspace().Root == "":
 		return nil, noWorkingCopy()
 	}
-	return s.WorkingCopy(), nil
+	return WorkingCopyOf(s), nil
 }
 
 // loadCode loads a frame that has code, of a task's own worktree where one is named.
-func (s *Store) loadCode(ctx context.Context, address, worktree string, to purpose) (*Loaded, *snapshot.VCS, error) {
-	from, err := s.load(ctx, address, to)
+func loadCode(ctx context.Context, s *timeline.Store, address, worktree string, to timeline.Purpose) (*timeline.Loaded, *snapshot.VCS, error) {
+	from, err := s.LoadFor(ctx, address, to)
 	if err != nil {
 		return nil, nil, err
 	}
 	vcs, err := from.Entry.VCSRevision()
 	if err != nil {
-		return nil, nil, Explain(err)
+		return nil, nil, timeline.Explain(err)
 	}
 	switch vcs = WorktreeOf(vcs, worktree); {
 	case vcs != nil && !vcs.Tree.IsZero():
@@ -210,4 +211,4 @@ func WhenCaptured(entry *snapshot.Entry) string {
 	return "files are captured unless smithers.worktree is off, at a run's start and after every attempt"
 }
 
-func noWorkingCopy() error { return Explain(jjbridge.ErrNoWorkingCopy) }
+func noWorkingCopy() error { return timeline.Explain(jjbridge.ErrNoWorkingCopy) }

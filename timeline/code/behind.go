@@ -1,4 +1,4 @@
-package timeline
+package code
 
 import (
 	"context"
@@ -6,6 +6,7 @@ import (
 
 	"github.com/git-smithers/git-smithers/objstore/page"
 	"github.com/git-smithers/git-smithers/snapshot"
+	"github.com/git-smithers/git-smithers/timeline"
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
 
@@ -18,16 +19,16 @@ type Behind struct {
 
 // FilesBehind reports by what the files of a frame are older than its state: those of the run,
 // or of a task's own worktree. nil if they are not, or if nothing tells.
-func FilesBehind(ctx context.Context, s *Store, at *Loaded, worktree string) (*Behind, error) {
+func FilesBehind(ctx context.Context, s *timeline.Store, at *timeline.Loaded, worktree string) (*Behind, error) {
 	vcs, err := at.Entry.VCSRevision()
 	if err != nil {
-		return nil, Explain(err)
+		return nil, timeline.Explain(err)
 	}
 	own := WorktreeOf(vcs, worktree)
 	if own == nil || own.Tree.IsZero() || own.Frame >= at.Address.Frame {
 		return nil, nil //nolint:nilnil // they are not behind
 	}
-	captured, err := s.Load(ctx, Address{at.Address.Run, own.Frame}.String())
+	captured, err := s.Load(ctx, timeline.Address{Run: at.Address.Run, Frame: own.Frame}.String())
 	if fault.CodeOf(err) == fault.FrameNotFound {
 		return nil, nil //nolint:nilnil // the number is of the run that this one was forked from
 	}
@@ -36,14 +37,14 @@ func FilesBehind(ctx context.Context, s *Store, at *Loaded, worktree string) (*B
 	}
 	then, err := captured.Entry.VCSRevision()
 	if err != nil {
-		return nil, Explain(err)
+		return nil, timeline.Explain(err)
 	}
 	if was := WorktreeOf(then, worktree); was == nil || was.Tree != own.Tree {
 		return nil, nil //nolint:nilnil // as above
 	}
 	ended, err := endedUncaptured(captured.Entry, at.Entry, worktree)
 	if err != nil || len(ended) == 0 {
-		return nil, Explain(err)
+		return nil, timeline.Explain(err)
 	}
 	return &Behind{own.Frame, ended}, nil
 }

@@ -1,14 +1,15 @@
-package timeline
+package code
 
 import (
 	"context"
 	"errors"
 
 	"github.com/git-smithers/git-smithers/snapshot"
+	"github.com/git-smithers/git-smithers/timeline"
 )
 
 // Create is [Store.Create] with the files of the working copy as they are now.
-func (c *WorkingCopy) Create(ctx context.Context, run snapshot.Run, draft snapshot.Draft) (head *Head, err error) {
+func (c *WorkingCopy) Create(ctx context.Context, run snapshot.Run, draft snapshot.Draft) (head *timeline.Head, err error) {
 	err = c.with(ctx, &draft, nil, func() error {
 		head, err = c.store.Create(ctx, run, draft)
 		return err
@@ -18,12 +19,12 @@ func (c *WorkingCopy) Create(ctx context.Context, run snapshot.Run, draft snapsh
 
 // Append is [Head.Append] with the files of the working copy as they are now. Where there is no
 // working copy, or smithers.worktree is off, the entry has the revision alone or no files.
-func (c *WorkingCopy) Append(ctx context.Context, h *Head, draft snapshot.Draft) error {
+func (c *WorkingCopy) Append(ctx context.Context, h *timeline.Head, draft snapshot.Draft) error {
 	return c.with(ctx, &draft, h, func() error { return h.Append(ctx, draft) })
 }
 
 // with calls store once a draft has the files. Tasks' own worktrees stay as the tip has them.
-func (c *WorkingCopy) with(ctx context.Context, draft *snapshot.Draft, tip *Head, store func() error) (err error) {
+func (c *WorkingCopy) with(ctx context.Context, draft *snapshot.Draft, tip *timeline.Head, store func() error) (err error) {
 	captured, err := c.Capture(ctx)
 	if err != nil || captured == nil {
 		if err == nil {
@@ -34,9 +35,9 @@ func (c *WorkingCopy) with(ctx context.Context, draft *snapshot.Draft, tip *Head
 	defer func() { err = errors.Join(err, captured.Close()) }()
 	draft.VCS, draft.Objects = &captured.VCS, captured.Objects
 	if tip != nil {
-		before, err := tip.entry.VCSRevision()
+		before, err := tip.Entry().VCSRevision()
 		if err != nil {
-			return Explain(err)
+			return timeline.Explain(err)
 		}
 		if before != nil {
 			draft.VCS.Worktrees = before.Worktrees

@@ -1,15 +1,16 @@
-package timeline
+package code
 
 import (
 	"context"
 
 	"github.com/git-smithers/git-smithers/snapshot"
+	"github.com/git-smithers/git-smithers/timeline"
 )
 
 // Before loads the frame that comes before another one in the run's line: the one that it goes on from. A fork's frame 0
 // has the frame that the run was forked from before it. Before returns nil for the first frame of any other run. Of what
 // is newer than the newest frame, it is the frame before that one.
-func Before(ctx context.Context, s *Store, at *Loaded) (*Loaded, error) {
+func Before(ctx context.Context, s *timeline.Store, at *timeline.Loaded) (*timeline.Loaded, error) {
 	run, frame := at.Address.Run, at.Address.Frame
 	if frame == 0 {
 		return forkedFrom(ctx, s, run)
@@ -26,19 +27,19 @@ func Before(ctx context.Context, s *Store, at *Loaded) (*Loaded, error) {
 	if entry.Based != nil && *entry.Based != snapshot.NoFrame {
 		before = *entry.Based
 	}
-	return s.Load(ctx, Address{run, before}.String())
+	return s.Load(ctx, timeline.Address{Run: run, Frame: before}.String())
 }
 
 // forkedFrom loads the frame that a run was forked from; nil if the run is not a fork.
-func forkedFrom(ctx context.Context, s *Store, run string) (*Loaded, error) {
+func forkedFrom(ctx context.Context, s *timeline.Store, run string) (*timeline.Loaded, error) {
 	head, err := s.Head(ctx, run)
 	if err != nil {
 		return nil, err
 	}
-	parent := head.row.Parent
+	parent := head.Row().Parent
 	if parent == nil {
 		return nil, nil //nolint:nilnil // nothing comes before the first frame
 	}
-	entry, err := snapshot.ReadEntry(s.objects, parent.Commit)
-	return &Loaded{Address{parent.RunID, parent.Frame}, entry}, Explain(err)
+	entry, err := snapshot.ReadEntry(s.Objects(), parent.Commit)
+	return &timeline.Loaded{Address: timeline.Address{Run: parent.RunID, Frame: parent.Frame}, Entry: entry}, timeline.Explain(err)
 }

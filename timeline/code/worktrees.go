@@ -1,4 +1,4 @@
-package timeline
+package code
 
 import (
 	"context"
@@ -13,6 +13,7 @@ import (
 	"github.com/git-smithers/git-smithers/jjbridge/worktrees"
 	"github.com/git-smithers/git-smithers/objstore"
 	"github.com/git-smithers/git-smithers/snapshot"
+	"github.com/git-smithers/git-smithers/timeline"
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
 
@@ -32,20 +33,20 @@ type WorktreeSpec struct {
 // on its base as that is now, unless a replay made it for the files of a frame; when
 // that fails it is left as it was, with a warning. worktree_failed where it cannot be
 // made, unsaved_work where what is in its place cannot go.
-func (s *Store) OpenWorktree(ctx context.Context, run string, spec WorktreeSpec, rebase bool) (_ *WorkingCopy, err error) {
-	lock, err := s.lockMade(ctx)
+func OpenWorktree(ctx context.Context, s *timeline.Store, run string, spec WorktreeSpec, rebase bool) (_ *WorkingCopy, err error) {
+	lock, err := lockMade(ctx, s)
 	if err != nil {
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, lock.Close()) }()
-	opened, _, err := s.openWorktree(ctx, run, spec, rebase)
+	opened, _, err := openWorktree(ctx, s, run, spec, rebase)
 	return opened, err
 }
 
 // OpenFirstWorktree is OpenWorktree for a run that is about to be made, whose first frame has the worktree's files.
 // run_exists or run_pruned if it cannot be made. The caller calls Settle once the run is there, or else Discard.
-func (s *Store) OpenFirstWorktree(ctx context.Context, run string, spec WorktreeSpec) (_ *CheckedOut, err error) {
-	lock, err := s.lockMade(ctx)
+func OpenFirstWorktree(ctx context.Context, s *timeline.Store, run string, spec WorktreeSpec) (_ *CheckedOut, err error) {
+	lock, err := lockMade(ctx, s)
 	if err != nil {
 		return nil, err
 	}
@@ -54,10 +55,10 @@ func (s *Store) OpenFirstWorktree(ctx context.Context, run string, spec Worktree
 			err = errors.Join(err, lock.Close())
 		}
 	}()
-	if _, err := s.freeTip(ctx, run); err != nil {
+	if _, err := s.FreeTip(ctx, run); err != nil {
 		return nil, err
 	}
-	opened, found, err := s.openWorktree(ctx, run, spec, false)
+	opened, found, err := openWorktree(ctx, s, run, spec, false)
 	if err != nil {
 		return nil, err
 	}
@@ -65,13 +66,13 @@ func (s *Store) OpenFirstWorktree(ctx context.Context, run string, spec Worktree
 }
 
 // openWorktree is OpenWorktree for whoever has the lock. found reports whether the worktree was there.
-func (s *Store) openWorktree(ctx context.Context, run string, spec WorktreeSpec, rebase bool) (_ *WorkingCopy, found bool, err error) {
-	made, err := s.madeWorktree(run, spec.Name)
+func openWorktree(ctx context.Context, s *timeline.Store, run string, spec WorktreeSpec, rebase bool) (_ *WorkingCopy, found bool, err error) {
+	made, err := findMade(s, run, spec.Name)
 	if err != nil {
-		return nil, false, Explain(err)
+		return nil, false, timeline.Explain(err)
 	}
 	if made != nil {
-		opened, err := s.reopenWorktree(ctx, *made)
+		opened, err := reopenWorktree(ctx, s, *made)
 		if err != nil {
 			return nil, false, err
 		}
@@ -83,26 +84,26 @@ func (s *Store) openWorktree(ctx context.Context, run string, spec WorktreeSpec,
 		}
 		spec.Path = made.Path
 	}
-	opened, err := s.makeWorktree(ctx, run, spec, made != nil && made.Replay)
+	opened, err := makeWorktree(ctx, s, run, spec, made != nil && made.Replay)
 	return opened, false, err
 }
 
 // reopenWorktree finds a worktree that a run made; nil where its folder is gone. One
 // whose making did not end is removed.
-func (s *Store) reopenWorktree(ctx context.Context, made madeWorktree) (*WorkingCopy, error) {
+func reopenWorktree(ctx context.Context, s *timeline.Store, made madeWorktree) (*WorkingCopy, error) {
 	if isMissing(made.Path) {
 		return nil, nil //nolint:nilnil // that it is gone is an answer, and no error
 	}
 	if made.Begun {
 		info := worktrees.Info{Path: made.Path}
-		if list, err := worktrees.List(ctx, s.workspace); err != nil {
-			return nil, Explain(err)
+		if list, err := worktrees.List(ctx, s.Workspace()); err != nil {
+			return nil, timeline.Explain(err)
 		} else if known, ok := workspaceAt(list, made.Path); ok {
 			info = known
 		}
-		return nil, Explain(s.removeBegun(ctx, made, info))
+		return nil, timeline.Explain(removeBegun(ctx, s, made, info))
 	}
-	found, err := s.WorkingCopyAt(ctx, made.Path)
+	found, err := WorkingCopyAt(ctx, s, made.Path)
 	if err != nil {
 		return nil, err
 	}
@@ -116,15 +117,15 @@ func (s *Store) reopenWorktree(ctx context.Context, made madeWorktree) (*Working
 // removeBegun removes a worktree whose making did not end. Files that are neither those of its commit nor those that it
 // was being filled with are somebody's work, and keep it. So do ignored files and another branch: a worktree that is
 // being made has neither, so somebody else made it.
-func (s *Store) removeBegun(ctx context.Context, made madeWorktree, info worktrees.Info) error {
-	if err := s.checkBegun(ctx, made, info); err != nil {
+func removeBegun(ctx context.Context, s *timeline.Store, made madeWorktree, info worktrees.Info) error {
+	if err := checkBegun(ctx, s, made, info); err != nil {
 		return err
 	}
-	err := worktrees.Forget(ctx, s.workspace, info, objstore.ID{})
+	err := worktrees.Forget(ctx, s.Workspace(), info, objstore.ID{})
 	if made.Tree.IsZero() || !errors.Is(err, worktrees.ErrUnsaved) {
 		return err
 	}
-	files, openErr := s.WorkingCopyAt(ctx, made.Path)
+	files, openErr := WorkingCopyAt(ctx, s, made.Path)
 	if openErr != nil {
 		return openErr
 	}
@@ -133,21 +134,21 @@ func (s *Store) removeBegun(ctx context.Context, made madeWorktree, info worktre
 		return readErr
 	}
 	defer now.Close() //nolint:errcheck // a quarantine that stays is removed by a later capture
-	if ours, lookErr := s.isHalfFilled(ctx, now, made.Tree); lookErr != nil || !ours {
+	if ours, lookErr := isHalfFilled(ctx, s, now, made.Tree); lookErr != nil || !ours {
 		return errors.Join(err, lookErr)
 	}
-	return worktrees.Forget(ctx, s.workspace, info, now.VCS.Tree)
+	return worktrees.Forget(ctx, s.Workspace(), info, now.VCS.Tree)
 }
 
 // checkBegun refuses a worktree that the run cannot have made.
-func (s *Store) checkBegun(ctx context.Context, made madeWorktree, info worktrees.Info) error {
+func checkBegun(ctx context.Context, s *timeline.Store, made madeWorktree, info worktrees.Info) error {
 	if info.Name == "" {
 		return nil // no worktree of this repository, which worktrees.Forget refuses
 	}
 	if info.Branch != "" && info.Branch != made.Branch {
 		return &worktrees.UnsavedError{Path: made.Path, Reason: "is on branch " + info.Branch + ", so somebody else made it"}
 	}
-	ignored, err := worktrees.Ignored(ctx, s.workspace, info)
+	ignored, err := worktrees.Ignored(ctx, s.Workspace(), info)
 	if err == nil && ignored != "" {
 		err = &worktrees.UnsavedError{Path: made.Path, Reason: "has the ignored file " + ignored + ", so somebody else made it"}
 	}
@@ -155,16 +156,16 @@ func (s *Store) checkBegun(ctx context.Context, made madeWorktree, info worktree
 }
 
 // isHalfFilled reports whether every file of a working copy is as its commit or a tree has it.
-func (s *Store) isHalfFilled(ctx context.Context, now *jjbridge.Captured, tree objstore.ID) (bool, error) {
+func isHalfFilled(ctx context.Context, s *timeline.Store, now *jjbridge.Captured, tree objstore.ID) (bool, error) {
 	commit, err := objstore.ParseID(now.VCS.CommitID)
 	if err != nil {
 		return false, err
 	}
-	objects := s.objects.Begin() // reads the quarantine, and is never committed
+	objects := s.Objects().Begin() // reads the quarantine, and is never committed
 	if err := now.Objects(objects); err != nil {
 		return false, err
 	}
-	base, err := commitTree(objects, commit)
+	base, err := timeline.CommitTree(objects, commit)
 	if err != nil {
 		return false, err
 	}
@@ -182,17 +183,17 @@ func (s *Store) isHalfFilled(ctx context.Context, now *jjbridge.Captured, tree o
 
 // makeWorktree makes a worktree and notes that the run did. The note comes first, so
 // that a worktree whose maker dies is known as what it is.
-func (s *Store) makeWorktree(ctx context.Context, run string, spec WorktreeSpec, replay bool) (*WorkingCopy, error) {
-	path, err := s.worktreePath(run, spec)
+func makeWorktree(ctx context.Context, s *timeline.Store, run string, spec WorktreeSpec, replay bool) (*WorkingCopy, error) {
+	path, err := worktreePath(s, run, spec)
 	if err != nil {
 		return nil, err
 	}
-	if err := s.checkNotMade(run, spec.Name, path); err != nil {
+	if err := checkNotMade(s, run, spec.Name, path); err != nil {
 		return nil, err
 	}
 	if folder, err := os.ReadDir(path); !errors.Is(err, fs.ErrNotExist) && (err != nil || len(folder) > 0) {
 		// Before the note, with which a later process would take what is there for its own.
-		return nil, Explain(&worktrees.Error{Path: path, Reason: "is there already, and is not an empty folder"})
+		return nil, timeline.Explain(&worktrees.Error{Path: path, Reason: "is there already, and is not an empty folder"})
 	}
 	req := worktrees.AddRequest{Path: path, Branch: spec.Branch, Base: spec.Base}
 	var files *snapshot.VCS
@@ -201,12 +202,12 @@ func (s *Store) makeWorktree(ctx context.Context, run string, spec WorktreeSpec,
 		if err != nil {
 			return nil, err
 		}
-		if files, req.Commit, err = s.newestFiles(head, spec.Name); err != nil {
-			return nil, Explain(err)
+		if files, req.Commit, err = newestFiles(s, head, spec.Name); err != nil {
+			return nil, timeline.Explain(err)
 		}
 		if spec.Name == "" && !replay {
-			if replay, err = s.isReplayOfFiles(head); err != nil {
-				return nil, Explain(err)
+			if replay, err = isReplayOfFiles(s, head); err != nil {
+				return nil, timeline.Explain(err)
 			}
 		}
 	}
@@ -214,58 +215,58 @@ func (s *Store) makeWorktree(ctx context.Context, run string, spec WorktreeSpec,
 	if files != nil {
 		made.Tree = files.Tree
 	}
-	if err := s.putMade(made); err != nil {
-		return nil, Explain(err)
+	if err := putMade(s, made); err != nil {
+		return nil, timeline.Explain(err)
 	}
-	workspace, err := worktrees.Add(ctx, s.workspace, req)
+	workspace, err := worktrees.Add(ctx, s.Workspace(), req)
 	if err != nil {
-		return nil, errors.Join(Explain(err), s.dropMade(made))
+		return nil, errors.Join(timeline.Explain(err), dropMade(s, made))
 	}
 	made.Path = workspace.Root
 	out := &WorkingCopy{store: s, workspace: workspace, filled: files}
 	if files != nil {
 		if err := out.become(ctx, files); err != nil {
-			return nil, errors.Join(Explain(err), s.dropCheckout(context.WithoutCancel(ctx), workspace, made))
+			return nil, errors.Join(timeline.Explain(err), dropCheckout(context.WithoutCancel(ctx), s, workspace, made))
 		}
 	}
 	made.Begun = false
-	return out, Explain(s.putMade(made))
+	return out, timeline.Explain(putMade(s, made))
 }
 
 // newestFiles are the files that a run's newest frame has of a worktree, and the commit to put them on. The files
 // are nil if the frame has none.
-func (s *Store) newestFiles(head *Head, name string) (*snapshot.VCS, objstore.ID, error) {
-	vcs, err := head.entry.VCSRevision()
+func newestFiles(s *timeline.Store, head *timeline.Head, name string) (*snapshot.VCS, objstore.ID, error) {
+	vcs, err := head.Entry().VCSRevision()
 	if vcs = WorktreeOf(vcs, name); err != nil || vcs == nil || vcs.Tree.IsZero() {
 		return nil, objstore.ID{}, err
 	}
-	commit, err := s.startingCommit(head.entry, vcs)
+	commit, err := startingCommit(s, head.Entry(), vcs)
 	return vcs, commit, err
 }
 
 // worktreePath is where a worktree is made.
-func (s *Store) worktreePath(run string, spec WorktreeSpec) (string, error) {
+func worktreePath(s *timeline.Store, run string, spec WorktreeSpec) (string, error) {
 	switch path := filepath.FromSlash(spec.Path); {
 	case spec.Path == "":
 		names := []string{run}
 		if spec.Name != "" {
 			names = append(names, spec.Name)
 		}
-		return s.besideTop(names)
+		return besideTop(s, names)
 	case filepath.IsAbs(path):
 		return filepath.Clean(path), nil
-	case s.workspace.Root == "":
+	case s.Workspace().Root == "":
 		return "", fault.New(fault.NoWorkingCopy, "there is no working copy that the worktree %q could be in or beside", spec.Path)
 	default:
-		return filepath.Join(s.workspace.Root, path), nil
+		return filepath.Join(s.Workspace().Root, path), nil
 	}
 }
 
 // checkNotMade refuses a folder in which another run's worktree, or another task's, is.
-func (s *Store) checkNotMade(run, name, path string) error {
-	all, err := s.allMade()
+func checkNotMade(s *timeline.Store, run, name, path string) error {
+	all, err := allMade(s)
 	if err != nil {
-		return Explain(err)
+		return timeline.Explain(err)
 	}
 	for _, made := range all {
 		if made.Path != path || made.Run == run && made.Name == name && !made.Checkout || isMissing(made.Path) {
@@ -282,7 +283,7 @@ func (s *Store) checkNotMade(run, name, path string) error {
 func (c *WorkingCopy) rebase(ctx context.Context, base string) {
 	before, beforeErr := c.workspace.Pointer(ctx)
 	if err := worktrees.Rebase(ctx, c.workspace, base); err != nil {
-		c.store.warn(fmt.Errorf("rebase of %s: %w", c.Root(), err))
+		c.store.Warn(fmt.Errorf("rebase of %s: %w", c.Root(), err))
 	}
 	after, afterErr := c.workspace.Pointer(ctx)
 	c.rebased = beforeErr == nil && afterErr == nil && before != nil && after != nil && before.CommitID != after.CommitID

@@ -16,16 +16,10 @@ import (
 	"strings"
 
 	"github.com/git-smithers/git-smithers/internal/gitexec"
+	"github.com/git-smithers/git-smithers/jjbridge/gitindex"
 	"github.com/git-smithers/git-smithers/objstore"
 	"github.com/git-smithers/git-smithers/snapshot"
 )
-
-// alteredState is what is known of altered files from one capture to the next.
-type alteredState struct {
-	Rules string             // a sum over what decides how git stores files; "" where nothing does
-	Tree  string             // the files they were found among
-	Files []snapshot.Altered // sorted
-}
 
 // contentRules are the settings and attributes of the user that decide how git stores the content of files, and what a
 // checkout makes of it.
@@ -46,7 +40,7 @@ func (r contentRules) full(path string) string {
 
 // altered lists the files whose bytes a checkout of the captured tree would change, without the user's filters. If
 // no attribute and no setting changes files it costs nothing. Otherwise it reads the files that git has read now.
-func (c *filesCapture) altered(ctx context.Context, now *index, root objstore.ID, read []string) ([]snapshot.Altered, error) {
+func (c *filesCapture) altered(ctx context.Context, now *gitindex.Index, root objstore.ID, read []string) ([]snapshot.Altered, error) {
 	if c.git.gitDir != "" {
 		return nil, nil // stored byte for byte
 	}
@@ -56,20 +50,20 @@ func (c *filesCapture) altered(ctx context.Context, now *index, root objstore.ID
 	}
 	known := c.source.state.Altered
 	var kept []snapshot.Altered
-	if known.Rules == rules && known.Tree == c.source.trees.root.String() {
+	if known.Rules == rules && known.Tree == c.source.trees.Root.String() {
 		again := make(map[string]bool, len(read))
 		for _, path := range read {
 			again[path] = true
 		}
 		for _, a := range known.Files {
-			if _, found := now.find(a.Path); found && !again[a.Path] {
+			if _, found := now.Find(a.Path); found && !again[a.Path] {
 				kept = append(kept, a)
 			}
 		}
 	} else {
 		read = nil
-		for _, e := range now.entries {
-			read = append(read, e.path)
+		for _, e := range now.Entries {
+			read = append(read, e.Path)
 		}
 	}
 	fresh, err := c.compareStored(ctx, now, read)
@@ -78,12 +72,12 @@ func (c *filesCapture) altered(ctx context.Context, now *index, root objstore.ID
 	}
 	files := append(kept, fresh...)
 	slices.SortFunc(files, func(a, b snapshot.Altered) int { return cmp.Compare(a.Path, b.Path) })
-	state := alteredState{Rules: rules, Tree: root.String(), Files: files}
+	state := gitindex.AlteredFiles{Rules: rules, Tree: root.String(), Files: files}
 	if state.Rules == known.Rules && state.Tree == known.Tree && slices.Equal(state.Files, known.Files) {
 		return files, nil
 	}
 	c.source.state.Altered = state
-	return files, c.p.writeState(c.source.state)
+	return files, c.p.WriteState(c.source.state)
 }
 
 // alteredRules is the version of the rules by which compareStored decides. A list that other rules found is made anew.
@@ -91,7 +85,7 @@ const alteredRules = "2"
 
 // sum returns a hash of the attributes and settings that decide how git stores files and gives them back, or ""
 // if there are none.
-func (r contentRules) sum(now *index) string {
+func (r contentRules) sum(now *gitindex.Index) string {
 	sum := sha1.New()
 	sum.Write([]byte(alteredRules))
 	found := false
@@ -99,9 +93,9 @@ func (r contentRules) sum(now *index) string {
 		found = true
 		sum.Write(fmt.Appendf(nil, "%q %q\n", name, value))
 	}
-	for _, e := range now.entries {
-		if path.Base(e.path) == ".gitattributes" {
-			add(e.path, e.id.Bytes())
+	for _, e := range now.Entries {
+		if path.Base(e.Path) == ".gitattributes" {
+			add(e.Path, e.ID.Bytes())
 		}
 	}
 	for _, name := range r.attributeFiles() {
@@ -127,24 +121,24 @@ func (r contentRules) sum(now *index) string {
 // attributeFiles are the files besides those in the index in which git looks for attributes.
 func (r contentRules) attributeFiles() []string {
 	files := []string{r.full(".gitattributes"), filepath.Join(r.commonDir, "info", "attributes")}
-	home := lookupEnv(r.env, "HOME")
+	home, _ := gitexec.LookupEnv(r.env, "HOME")
 	if name, ok := r.config.Get("core.attributesfile"); ok {
 		if rest, ok := strings.CutPrefix(name, "~/"); ok {
 			name = filepath.Join(home, rest)
 		}
 		return append(files, name)
 	}
-	folder := cmp.Or(lookupEnv(r.env, "XDG_CONFIG_HOME"), filepath.Join(home, ".config"))
-	return append(files, filepath.Join(folder, "git", "attributes"))
+	folder, _ := gitexec.LookupEnv(r.env, "XDG_CONFIG_HOME")
+	return append(files, filepath.Join(cmp.Or(folder, filepath.Join(home, ".config")), "git", "attributes"))
 }
 
 // compareStored returns those of paths whose bytes a checkout of the index would change.
-func (c *filesCapture) compareStored(ctx context.Context, now *index, paths []string) ([]snapshot.Altered, error) {
+func (c *filesCapture) compareStored(ctx context.Context, now *gitindex.Index, paths []string) ([]snapshot.Altered, error) {
 	if len(paths) == 0 {
 		return nil, nil
 	}
 	out, err := c.w.gitWith(ctx, gitRun{
-		args: append([]string{"check-attr", "-z", "--stdin"}, contentAttributes()...), env: []string{"GIT_INDEX_FILE=" + c.p.path()},
+		args: append([]string{"check-attr", "-z", "--stdin"}, contentAttributes()...), env: []string{"GIT_INDEX_FILE=" + c.p.IndexPath()},
 		stdin: strings.NewReader(strings.Join(paths, "\x00") + "\x00"),
 	})
 	if err != nil {
@@ -161,14 +155,14 @@ func (c *filesCapture) compareStored(ctx context.Context, now *index, paths []st
 				has[fields[3*i+1]] = value
 			}
 		}
-		i, found := now.find(fields[0])
-		if !found || now.entries[i].more != 0 {
+		i, found := now.Find(fields[0])
+		if !found || !now.Entries[i].Plain() {
 			continue
 		}
-		by, undecided := rules.alteredBy(&now.entries[i], has)
+		by, undecided := rules.alteredBy(&now.Entries[i], has)
 		switch {
 		case undecided:
-			ask = append(ask, askedFile{&now.entries[i], by})
+			ask = append(ask, askedFile{&now.Entries[i], by})
 		case by != "":
 			altered = append(altered, snapshot.Altered{Path: fields[0], By: by})
 		}
@@ -185,8 +179,8 @@ func (a attributes) given(name string) bool { return a[name] != "" && a[name] !=
 
 // alteredBy names what changes a file's bytes in a checkout, or "" if nothing does. If only git can
 // answer, undecided is true and by is the name to use if the bytes do change.
-func (r contentRules) alteredBy(e *indexEntry, has attributes) (by string, undecided bool) {
-	if e.mode != objstore.ModeFile && e.mode != objstore.ModeExecutable {
+func (r contentRules) alteredBy(e *gitindex.Entry, has attributes) (by string, undecided bool) {
+	if e.Mode != objstore.ModeFile && e.Mode != objstore.ModeExecutable {
 		return "", false
 	}
 	if has["filter"] == "lfs" {
@@ -198,11 +192,11 @@ func (r contentRules) alteredBy(e *indexEntry, has attributes) (by string, undec
 	if filter == "" && !ends.converts && !recoded && !has.given("ident") {
 		return "", false
 	}
-	data, err := os.ReadFile(r.full(e.path))
+	data, err := os.ReadFile(r.full(e.Path))
 	if err != nil {
 		return "", false
 	}
-	stored := objstore.Hash(objstore.Blob, data) == e.id
+	stored := objstore.Hash(objstore.Blob, data) == e.ID
 	switch {
 	case filter != "" && !stored:
 		return filter, false
@@ -210,7 +204,7 @@ func (r contentRules) alteredBy(e *indexEntry, has attributes) (by string, undec
 		return "encoding", true
 	case filter == "" && has.given("ident") && bytes.Contains(data, []byte("$Id")):
 		return "ident", true
-	case ends.alters(data, e.id, stored):
+	case ends.alters(data, e.ID, stored):
 		return "eol", false
 	}
 	return "", false
@@ -229,7 +223,7 @@ func (r contentRules) filterOf(has attributes) string {
 
 // askedFile is a file that git has to check out to tell whether the bytes change.
 type askedFile struct {
-	entry *indexEntry
+	entry *gitindex.Entry
 	by    string
 }
 
@@ -242,18 +236,18 @@ func (c *filesCapture) askGit(ctx context.Context, files []askedFile) (_ []snaps
 	if err := c.quarantine(); err != nil {
 		return nil, err
 	}
-	dir, err := os.MkdirTemp(c.q.dir, "checkout-")
+	dir, err := os.MkdirTemp(c.q.Dir, "checkout-")
 	if err != nil {
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
 	names := make([]string, len(files))
 	for i, file := range files {
-		names[i] = file.entry.path
+		names[i] = file.entry.Path
 	}
 	_, err = c.w.gitWith(ctx, gitRun{
 		args:  []string{"checkout-index", "-z", "--stdin", "--prefix=" + dir + "/"},
-		env:   append(c.q.gitEnv(c.w), "GIT_INDEX_FILE="+c.p.path()),
+		env:   append(c.q.GitEnv(c.w.objectsDir(), c.w.env), "GIT_INDEX_FILE="+c.p.IndexPath()),
 		stdin: paths(names),
 	})
 	if err != nil {
@@ -261,16 +255,16 @@ func (c *filesCapture) askGit(ctx context.Context, files []askedFile) (_ []snaps
 	}
 	var altered []snapshot.Altered
 	for _, file := range files {
-		there, err := os.ReadFile(c.w.full(file.entry.path))
+		there, err := os.ReadFile(c.w.full(file.entry.Path))
 		if err != nil {
 			continue // it has changed since
 		}
-		given, err := os.ReadFile(filepath.Join(dir, filepath.FromSlash(file.entry.path)))
+		given, err := os.ReadFile(filepath.Join(dir, filepath.FromSlash(file.entry.Path)))
 		if err != nil {
 			return nil, err
 		}
 		if !bytes.Equal(there, given) {
-			altered = append(altered, snapshot.Altered{Path: file.entry.path, By: file.by})
+			altered = append(altered, snapshot.Altered{Path: file.entry.Path, By: file.by})
 		}
 	}
 	return altered, nil

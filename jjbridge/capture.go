@@ -8,6 +8,7 @@ import (
 	"os"
 	"strings"
 
+	"github.com/git-smithers/git-smithers/jjbridge/gitindex"
 	"github.com/git-smithers/git-smithers/objstore"
 	"github.com/git-smithers/git-smithers/snapshot"
 )
@@ -67,11 +68,11 @@ func (o *CaptureOptions) leaves(path string) (as string, ok bool) {
 type Captured struct {
 	VCS snapshot.VCS
 
-	trees      [][]byte    // more tree objects that the repository does not have
-	objects    string      // the quarantine's object directory; "" for none
-	quarantine *quarantine // nil for none
-	index      fs.FileInfo // of the private index with VCS.Tree; nil where none has it
-	release    func()      // ends the pin of what the repository has of it; nil where nothing is pinned
+	trees      [][]byte             // more tree objects that the repository does not have
+	objects    string               // the quarantine's object directory; "" for none
+	quarantine *gitindex.Quarantine // nil for none
+	index      fs.FileInfo          // of the private index with VCS.Tree; nil where none has it
+	release    func()               // ends the pin of what the repository has of it; nil where nothing is pinned
 }
 
 // Objects adds the quarantined objects to w; it is what snapshot.Draft.Objects takes.
@@ -99,14 +100,14 @@ func (c *Captured) directory(ctx context.Context, w *Workspace) (string, error) 
 		if err != nil {
 			return "", err
 		}
-		c.quarantine, err = p.newQuarantine()
-		if err = errors.Join(err, p.unlock()); err != nil {
+		c.quarantine, err = p.NewQuarantine()
+		if err = errors.Join(err, p.Unlock()); err != nil {
 			return "", err
 		}
-		c.objects = c.quarantine.dir
+		c.objects = c.quarantine.Dir
 	}
 	for _, tree := range c.trees {
-		if err := c.quarantine.add(objstore.Hash(objstore.Tree, tree), objstore.Tree, tree); err != nil {
+		if err := c.quarantine.Add(objstore.Hash(objstore.Tree, tree), objstore.Tree, tree); err != nil {
 			return "", err
 		}
 	}
@@ -123,7 +124,7 @@ func (c *Captured) Close() error {
 	if c.quarantine == nil {
 		return nil
 	}
-	err := c.quarantine.close()
+	err := c.quarantine.Close()
 	c.trees, c.objects, c.quarantine = nil, "", nil
 	return err
 }
@@ -172,7 +173,7 @@ func (w *Workspace) captureGit(ctx context.Context, objects *objstore.Store, opt
 		return nil, err
 	}
 	defer func() {
-		if unlocked := p.unlock(); unlocked != nil {
+		if unlocked := p.Unlock(); unlocked != nil {
 			err = errors.Join(err, unlocked)
 		}
 	}()
@@ -185,19 +186,19 @@ func (w *Workspace) captureGit(ctx context.Context, objects *objstore.Store, opt
 	files, err := w.captureFiles(ctx, objects, p, opts)
 	if err := errors.Join(err, <-head); err != nil {
 		if files.q != nil {
-			err = errors.Join(err, files.q.close())
+			err = errors.Join(err, files.q.Close())
 		}
 		return nil, err
 	}
 	c.take(files)
-	if info, err := os.Stat(p.path()); err == nil {
+	if info, err := os.Stat(p.IndexPath()); err == nil {
 		c.index = info
 	}
 	return c, nil
 }
 
 // captureFiles captures the files as git sees them.
-func (w *Workspace) captureFiles(ctx context.Context, objects *objstore.Store, p *privateIndex, opts CaptureOptions) (_ captured, err error) {
+func (w *Workspace) captureFiles(ctx context.Context, objects *objstore.Store, p *gitindex.Folder, opts CaptureOptions) (_ captured, err error) {
 	capture := &filesCapture{w: w, p: p, opts: opts, objects: objects, scope: opts.Scope}
 	// Mostly the index is up to date, so the files are looked at meanwhile.
 	early := capture.scanEarly(ctx)
@@ -207,8 +208,8 @@ func (w *Workspace) captureFiles(ctx context.Context, objects *objstore.Store, p
 		found, scanErr = capture.scan(ctx)
 	}
 	if err == nil && filterFailure(scanErr) != nil {
-		capture.source.now.forgetRecent()
-		if err = capture.source.now.write(p.path()); err == nil {
+		capture.source.now.ForgetRecent()
+		if err = capture.source.now.Write(p.IndexPath()); err == nil {
 			found, scanErr = capture.scan(ctx)
 		}
 	}
@@ -224,6 +225,6 @@ func (c *Captured) take(files captured) {
 	c.VCS.LeftOut, c.VCS.Altered = files.left, files.altered
 	c.trees = files.trees
 	if files.q != nil {
-		c.quarantine, c.objects = files.q, files.q.dir
+		c.quarantine, c.objects = files.q, files.q.Dir
 	}
 }

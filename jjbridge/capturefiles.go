@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/git-smithers/git-smithers/jjbridge/gitindex"
 	"github.com/git-smithers/git-smithers/objstore"
 	"github.com/git-smithers/git-smithers/snapshot"
 )
@@ -17,12 +18,12 @@ import (
 // filesCapture is one capture of files by git's means, under the lock of the private index.
 type filesCapture struct {
 	w       *Workspace
-	p       *privateIndex
+	p       *gitindex.Folder
 	opts    CaptureOptions // without zeros
 	objects objstore.Reader
 	source  *synced
-	q       *quarantine // nil as long as nothing is new
-	git     gitRun      // how git is run to read files: environment, settings, git directory
+	q       *gitindex.Quarantine // nil as long as nothing is new
+	git     gitRun               // how git is run to read files: environment, settings, git directory
 
 	scope string
 	left  leftOuts
@@ -35,8 +36,8 @@ type captured struct {
 	scope   string
 	left    []snapshot.LeftOut
 	altered []snapshot.Altered
-	trees   [][]byte    // tree objects that the repository does not have
-	q       *quarantine // nil for none
+	trees   [][]byte             // tree objects that the repository does not have
+	q       *gitindex.Quarantine // nil for none
 }
 
 // captureRounds bounds how often files are read again that change while they are read.
@@ -47,7 +48,7 @@ const captureRounds = 4
 func (c *filesCapture) run(ctx context.Context, found *changes) (_ captured, err error) {
 	defer func() {
 		if err != nil && c.q != nil {
-			err = errors.Join(err, c.q.close())
+			err = errors.Join(err, c.q.Close())
 		}
 	}()
 	now := c.source.now
@@ -70,10 +71,10 @@ func (c *filesCapture) run(ctx context.Context, found *changes) (_ captured, err
 }
 
 // apply brings the private index up to date and returns what is in it.
-func (c *filesCapture) apply(ctx context.Context, now *index, edits *indexEdits) (*index, error) {
+func (c *filesCapture) apply(ctx context.Context, now *gitindex.Index, edits *indexEdits) (*gitindex.Index, error) {
 	if len(edits.gone) > 0 || len(edits.put) > 0 {
-		now = now.without(edits.gone, edits.put)
-		if err := now.write(c.p.path()); err != nil {
+		now = now.Without(edits.gone, edits.put)
+		if err := now.Write(c.p.IndexPath()); err != nil {
 			return nil, err
 		}
 	}
@@ -86,15 +87,15 @@ func (c *filesCapture) apply(ctx context.Context, now *index, edits *indexEdits)
 			return nil, err
 		}
 		var err error
-		if now, err = readIndex(c.p.path()); err != nil {
+		if now, err = gitindex.Read(c.p.IndexPath()); err != nil {
 			return nil, err
 		}
 		again = slices.DeleteFunc(changedMeanwhile(c.w, now, again), c.left.isFiltered)
 	}
 	c.left.warnOfFilters(c.opts.Warn)
 	if failed := c.left.failed; len(failed) > 0 {
-		now = now.without(failed, nil)
-		if err := now.write(c.p.path()); err != nil {
+		now = now.Without(failed, nil)
+		if err := now.Write(c.p.IndexPath()); err != nil {
 			return nil, err
 		}
 	}
@@ -114,7 +115,7 @@ func (c *filesCapture) read(ctx context.Context, paths []string) error {
 	}
 	_, err := c.w.gitWith(ctx, gitRun{
 		args:  []string{"update-index", "-z", "--add", "--remove", "--replace", "--stdin"},
-		env:   slices.Concat(c.git.env, c.q.gitEnv(c.w), []string{"GIT_INDEX_FILE=" + c.p.path()}),
+		env:   slices.Concat(c.git.env, c.q.GitEnv(c.w.objectsDir(), c.w.env), []string{"GIT_INDEX_FILE=" + c.p.IndexPath()}),
 		stdin: &list, settings: slices.Concat(c.git.settings, readSettings), gitDir: c.git.gitDir,
 	})
 	switch {
@@ -136,16 +137,16 @@ var readSettings = []string{
 // quarantine makes the quarantine if there is none yet.
 func (c *filesCapture) quarantine() (err error) {
 	if c.q == nil {
-		c.q, err = c.p.newQuarantine()
+		c.q, err = c.p.NewQuarantine()
 	}
 	return err
 }
 
 // changedMeanwhile are those of paths that are not what the index says, by now.
-func changedMeanwhile(w *Workspace, now *index, paths []string) []string {
+func changedMeanwhile(w *Workspace, now *gitindex.Index, paths []string) []string {
 	var changed []string
 	for _, path := range paths {
-		i, found := now.find(path)
+		i, found := now.Find(path)
 		info, err := lstat(w.full(path))
 		switch {
 		case !found:
@@ -154,7 +155,7 @@ func changedMeanwhile(w *Workspace, now *index, paths []string) []string {
 			}
 		case err != nil:
 			changed = append(changed, path)
-		case now.entries[i].mode != objstore.ModeCommit && !now.entries[i].mtime().Equal(info.ModTime()):
+		case now.Entries[i].Mode != objstore.ModeCommit && !now.Entries[i].Mtime().Equal(info.ModTime()):
 			changed = append(changed, path)
 		}
 	}
@@ -164,21 +165,21 @@ func changedMeanwhile(w *Workspace, now *index, paths []string) []string {
 // keepBlobs puts into the quarantine those new contents that the repository has already:
 // it may have them only because of something that nobody keeps, and let go of them
 // before the capture is stored.
-func (c *filesCapture) keepBlobs(now *index, paths []string) error {
+func (c *filesCapture) keepBlobs(now *gitindex.Index, paths []string) error {
 	for _, path := range paths {
-		i, found := now.find(path)
-		if !found || now.entries[i].mode == objstore.ModeCommit {
+		i, found := now.Find(path)
+		if !found || now.Entries[i].Mode == objstore.ModeCommit {
 			continue
 		}
-		id := now.entries[i].id
-		if i, found := c.source.now.find(path); found && c.source.now.entries[i].id == id || c.q.has(id) {
+		id := now.Entries[i].ID
+		if i, found := c.source.now.Find(path); found && c.source.now.Entries[i].ID == id || c.q.Has(id) {
 			continue
 		}
 		kind, data, err := c.objects.Get(id)
 		if err != nil {
 			continue // it is where only git finds it
 		}
-		if err := c.q.add(id, kind, data); err != nil {
+		if err := c.q.Add(id, kind, data); err != nil {
 			return err
 		}
 	}
@@ -187,41 +188,41 @@ func (c *filesCapture) keepBlobs(now *index, paths []string) error {
 
 // writeTrees finds, or writes into the quarantine, the trees of the index that the
 // repository does not have, and returns the root.
-func (c *filesCapture) writeTrees(ctx context.Context, now *index, edits *indexEdits) (objstore.ID, error) {
-	if err := (objstore.TreeSize{Paths: int64(len(now.entries))}).Check(objstore.ID{}); err != nil {
+func (c *filesCapture) writeTrees(ctx context.Context, now *gitindex.Index, edits *indexEdits) (objstore.ID, error) {
+	if err := (objstore.TreeSize{Paths: int64(len(now.Entries))}).Check(objstore.ID{}); err != nil {
 		return objstore.ID{}, err // no other clone would take the run
 	}
 	if c.source.stored {
-		trees := now.treesSince(c.source.trees, edits.paths())
+		trees := now.TreesSince(c.source.trees, edits.paths())
 		c.addTrees(trees)
-		return trees.root, nil
+		return trees.Root, nil
 	}
-	trees := now.trees()
+	trees := now.Trees()
 	if err := c.quarantine(); err != nil {
 		return objstore.ID{}, err
 	}
 	out, err := c.w.gitWith(ctx, gitRun{
 		args: []string{"write-tree"}, settings: readSettings,
-		env: append(c.q.gitEnv(c.w), "GIT_INDEX_FILE="+c.p.path()),
+		env: append(c.q.GitEnv(c.w.objectsDir(), c.w.env), "GIT_INDEX_FILE="+c.p.IndexPath()),
 	})
 	if err != nil {
 		return objstore.ID{}, err
 	}
 	root := strings.TrimSpace(string(out))
-	if root != trees.root.String() {
-		return objstore.ID{}, fmt.Errorf("git write-tree: %s, expected %v", root, trees.root)
+	if root != trees.Root.String() {
+		return objstore.ID{}, fmt.Errorf("git write-tree: %s, expected %v", root, trees.Root)
 	}
-	if len(now.entries) == 0 {
+	if len(now.Entries) == 0 {
 		c.addTrees(trees) // git has the empty tree without any file
 	}
-	return trees.root, nil
+	return trees.Root, nil
 }
 
 // addTrees keeps the trees that the index did not have before.
-func (c *filesCapture) addTrees(trees indexTrees) {
-	for _, id := range slices.SortedFunc(maps.Keys(trees.encoded), objstore.ID.Compare) {
-		if _, known := c.source.trees.encoded[id]; !known || !c.source.stored {
-			c.trees = append(c.trees, trees.encoded[id])
+func (c *filesCapture) addTrees(trees gitindex.Trees) {
+	for _, id := range slices.SortedFunc(maps.Keys(trees.Encoded), objstore.ID.Compare) {
+		if _, known := c.source.trees.Encoded[id]; !known || !c.source.stored {
+			c.trees = append(c.trees, trees.Encoded[id])
 		}
 	}
 }
@@ -241,9 +242,12 @@ func (c *filesCapture) dirtyModules(ctx context.Context) {
 	}
 }
 
+// objectsDir is the repository's object directory.
+func (w *Workspace) objectsDir() string { return filepath.Join(w.Repo.CommonDir, "objects") }
+
 // openObjects opens the repository's objects for reading.
 func (w *Workspace) openObjects() (*objstore.Store, error) {
-	return w.openObjectsIn(filepath.Join(w.Repo.CommonDir, "objects"))
+	return w.openObjectsIn(w.objectsDir())
 }
 
 // openObjectsIn opens an object directory for reading.

@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/git-smithers/git-smithers/jjbridge/gitindex"
 	"github.com/git-smithers/git-smithers/objstore"
 	"github.com/git-smithers/git-smithers/snapshot"
 )
@@ -65,7 +66,7 @@ func captureConflicted(ctx context.Context, w *Workspace, objects objstore.Reade
 	if err != nil {
 		return captured{}, err
 	}
-	defer func() { err = errors.Join(err, p.unlock()) }()
+	defer func() { err = errors.Join(err, p.Unlock()) }()
 	plain, err := w.filesGit(p, "") // stores byte for byte
 	if err != nil {
 		return captured{}, err
@@ -91,7 +92,7 @@ func captureConflicted(ctx context.Context, w *Workspace, objects objstore.Reade
 // takeLarge is the tree of a commit of jj's without those of the files that it changes that are
 // above the limit or to be left out. They go to left; what its parents have stays, since the repository
 // keeps it anyway. The quarantine is nil where the tree is the commit's own.
-func takeLarge(ctx context.Context, w *Workspace, objects objstore.Reader, commit string, opts CaptureOptions, left *leftOuts) (tree objstore.ID, _ *quarantine, err error) {
+func takeLarge(ctx context.Context, w *Workspace, objects objstore.Reader, commit string, opts CaptureOptions, left *leftOuts) (tree objstore.ID, _ *gitindex.Quarantine, err error) {
 	tree, parents, err := ReadCommit(objects, commit)
 	if err != nil {
 		return objstore.ID{}, nil, err
@@ -113,14 +114,14 @@ func takeLarge(ctx context.Context, w *Workspace, objects objstore.Reader, commi
 	if err != nil {
 		return objstore.ID{}, nil, err
 	}
-	defer func() { err = errors.Join(err, p.unlock()) }()
-	q, err := p.newQuarantine()
+	defer func() { err = errors.Join(err, p.Unlock()) }()
+	q, err := p.NewQuarantine()
 	if err != nil {
 		return objstore.ID{}, nil, err
 	}
 	for _, data := range filter.made {
-		if err := q.add(objstore.Hash(objstore.Tree, data), objstore.Tree, data); err != nil {
-			return objstore.ID{}, nil, errors.Join(err, q.close())
+		if err := q.Add(objstore.Hash(objstore.Tree, data), objstore.Tree, data); err != nil {
+			return objstore.ID{}, nil, errors.Join(err, q.Close())
 		}
 	}
 	return filtered, q, nil

@@ -8,15 +8,16 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/git-smithers/git-smithers/jjbridge/gitindex"
 	"github.com/git-smithers/git-smithers/objstore"
 	"github.com/git-smithers/git-smithers/snapshot"
 )
 
 // indexEdits are what a capture does to the private index.
 type indexEdits struct {
-	gone map[string]bool // paths that leave it
-	put  []indexEntry    // entries that are taken from the user's index as they are
-	read []string        // paths that git reads
+	gone map[string]bool  // paths that leave it
+	put  []gitindex.Entry // entries that are taken from the user's index as they are
+	read []string         // paths that git reads
 }
 
 func (e *indexEdits) empty() bool { return len(e.gone)+len(e.put)+len(e.read) == 0 }
@@ -25,7 +26,7 @@ func (e *indexEdits) empty() bool { return len(e.gone)+len(e.put)+len(e.read) ==
 func (e *indexEdits) paths() []string {
 	paths := slices.AppendSeq(slices.Clone(e.read), maps.Keys(e.gone))
 	for _, entry := range e.put {
-		paths = append(paths, entry.path)
+		paths = append(paths, entry.Path)
 	}
 	return paths
 }
@@ -60,8 +61,8 @@ func (c *filesCapture) choose(found *changes) *indexEdits {
 
 // dropUnder drops what is in a folder.
 func (c *choosing) dropUnder(folder string) {
-	for i, _ := c.source.now.find(folder); i < len(c.source.now.entries); i++ {
-		path := c.source.now.entries[i].path
+	for i, _ := c.source.now.Find(folder); i < len(c.source.now.Entries); i++ {
+		path := c.source.now.Entries[i].Path
 		if !strings.HasPrefix(path, folder) {
 			break
 		}
@@ -113,26 +114,26 @@ func readable(path string) bool {
 // missing looks at the tracked paths that the private index does not have: they were
 // gone, or left out, when the last capture was made.
 func (c *choosing) missing() {
-	rest := c.source.now.entries
-	for i, e := range c.source.tracked.entries {
-		for len(rest) > 0 && rest[0].path < e.path {
+	rest := c.source.now.Entries
+	for i, e := range c.source.tracked.Entries {
+		for len(rest) > 0 && rest[0].Path < e.Path {
 			rest = rest[1:]
 		}
-		if len(rest) > 0 && rest[0].path == e.path || i > 0 && c.source.tracked.entries[i-1].path == e.path {
+		if len(rest) > 0 && rest[0].Path == e.Path || i > 0 && c.source.tracked.Entries[i-1].Path == e.Path {
 			continue
 		}
-		if c.underUnreadable(e.path) {
+		if c.underUnreadable(e.Path) {
 			continue
 		}
-		info, err := lstat(c.w.full(e.path))
+		info, err := lstat(c.w.full(e.Path))
 		switch {
 		case err != nil:
-		case info.IsDir() && e.mode == objstore.ModeCommit:
-			c.edits.put = append(c.edits.put, plainEntry(c.w.Root, e))
-			c.edits.read = append(c.edits.read, e.path)
-			c.left.modules = append(c.left.modules, e.path)
+		case info.IsDir() && e.Mode == objstore.ModeCommit:
+			c.edits.put = append(c.edits.put, gitindex.PlainEntry(c.w.Root, e))
+			c.edits.read = append(c.edits.read, e.Path)
+			c.left.modules = append(c.left.modules, e.Path)
 		default:
-			c.take(e.path, info)
+			c.take(e.Path, info)
 		}
 	}
 }
@@ -176,22 +177,6 @@ func (c *choosing) leave(path string) bool {
 	return ok
 }
 
-// added are the entries of the private index that the user's does not have.
-func (s *synced) added() map[string]*indexEntry {
-	added := make(map[string]*indexEntry)
-	rest := s.tracked.entries
-	for i := range s.now.entries {
-		e := &s.now.entries[i]
-		for len(rest) > 0 && rest[0].path < e.path {
-			rest = rest[1:]
-		}
-		if len(rest) == 0 || rest[0].path != e.path {
-			added[e.path] = e
-		}
-	}
-	return added
-}
-
 // untrackedFile is how large an untracked file is.
 type untrackedFile struct {
 	bytes int64       // 0 if the file is too large to be captured
@@ -199,11 +184,11 @@ type untrackedFile struct {
 }
 
 // sizes looks at files. Those that are gone are not in the result.
-func (c *choosing) sizes(paths []string, added map[string]*indexEntry) map[string]untrackedFile {
+func (c *choosing) sizes(paths []string, added map[string]*gitindex.Entry) map[string]untrackedFile {
 	files := make(map[string]untrackedFile, len(paths))
 	for _, path := range paths {
 		if e, known := added[path]; known {
-			files[path] = untrackedFile{bytes: min(int64(e.size()), c.opts.MaxFile)}
+			files[path] = untrackedFile{bytes: min(int64(e.Size()), c.opts.MaxFile)}
 			continue
 		}
 		if info, err := lstat(c.w.full(path)); err == nil {
@@ -238,15 +223,15 @@ func (c *choosing) withoutRepositories(paths []string) []string {
 // has as it is stays: the repository keeps it anyway.
 func (c *choosing) tooLarge() {
 	limit := uint32(min(c.opts.MaxFile, math.MaxUint32))
-	for i := range c.source.now.entries {
-		e := &c.source.now.entries[i]
-		if e.size() <= limit || c.edits.gone[e.path] {
+	for i := range c.source.now.Entries {
+		e := &c.source.now.Entries[i]
+		if e.Size() <= limit || c.edits.gone[e.Path] {
 			continue
 		}
-		if i, found := c.source.tracked.find(e.path); found && c.source.tracked.entries[i].id == e.id {
+		if i, found := c.source.tracked.Find(e.Path); found && c.source.tracked.Entries[i].ID == e.ID {
 			continue
 		}
-		c.edits.gone[e.path] = true
-		c.left.add(e.path, snapshot.LeftTooLarge, int64(e.size()))
+		c.edits.gone[e.Path] = true
+		c.left.add(e.Path, snapshot.LeftTooLarge, int64(e.Size()))
 	}
 }

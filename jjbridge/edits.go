@@ -7,11 +7,11 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
 
+	"github.com/git-smithers/git-smithers/jjbridge/gitindex"
 	"github.com/git-smithers/git-smithers/objstore"
 )
 
@@ -106,7 +106,7 @@ func alternates(dir string) []string {
 	if dir == "" {
 		return nil
 	}
-	return []string{"GIT_ALTERNATE_OBJECT_DIRECTORIES=" + quoteAlternate(dir)}
+	return []string{"GIT_ALTERNATE_OBJECT_DIRECTORIES=" + gitindex.QuoteAlternate(dir)}
 }
 
 func parseEdits(out []byte) ([]edit, error) {
@@ -178,13 +178,4 @@ func present(ctx context.Context, w *Workspace, edits []edit) (largest int64, er
 		}
 	}
 	return largest, nil
-}
-
-// quoteAlternate is a directory as git reads it in a list of them: in quotes, with
-// escapes, where the separator of lists or a quote is in its name.
-func quoteAlternate(dir string) string {
-	if !strings.ContainsAny(dir, "\"\n"+string(filepath.ListSeparator)) {
-		return dir
-	}
-	return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`, "\n", `\n`).Replace(dir) + `"`
 }

@@ -10,7 +10,7 @@ func LockForTest(t testing.TB, w *Workspace) (unlock func()) {
 		t.Fatal(err)
 	}
 	return func() {
-		if err := p.unlock(); err != nil {
+		if err := p.Unlock(); err != nil {
 			t.Error(err)
 		}
 	}

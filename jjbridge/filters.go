@@ -11,7 +11,6 @@ import (
 	"strings"
 
 	"github.com/git-smithers/git-smithers/internal/gitexec"
-	"github.com/git-smithers/git-smithers/objstore"
 	"github.com/git-smithers/git-smithers/snapshot"
 )
 
@@ -90,7 +89,7 @@ func (c *filesCapture) readGroups(ctx context.Context, groups [][]string) error 
 func (c *filesCapture) byFilter(ctx context.Context, files []string) (map[string][]string, error) {
 	out, err := c.w.gitWith(ctx, gitRun{
 		args: []string{"check-attr", "-z", "--stdin", "filter"}, stdin: paths(files),
-		env: append(slices.Clone(c.git.env), "GIT_INDEX_FILE="+c.p.path()), settings: c.git.settings, gitDir: c.git.gitDir,
+		env: append(slices.Clone(c.git.env), "GIT_INDEX_FILE="+c.p.IndexPath()), settings: c.git.settings, gitDir: c.git.gitDir,
 	})
 	if err != nil {
 		return nil, err
@@ -142,15 +141,5 @@ func (l *leftOuts) warnOfFilters(warn func(error)) {
 			files = fmt.Sprintf("%s and %d more", files, more)
 		}
 		warn(fmt.Errorf("%w: %q, which git requires for %s: %s", ErrFilter, f.name, files, f.said))
-	}
-}
-
-// forgetRecent makes git read each file again that is as new as the index. To find out by content whether it has
-// changed, git would run its filter.
-func (x *index) forgetRecent() {
-	for i := range x.entries {
-		if e := &x.entries[i]; e.more == 0 && e.mode != objstore.ModeCommit && e.mtime().Unix() >= x.made.Unix() {
-			e.forget()
-		}
 	}
 }

@@ -71,7 +71,8 @@ func (l jjFolder) leadsTo(repo gitexec.Repo) bool {
 
 // colocated is the jj workspace, which is git's worktree too. Without a jj on PATH it is git's alone.
 func (l jjFolder) colocated(repo gitexec.Repo, env []string) *Workspace {
-	if _, err := findJJ(env); err == nil || lookupEnv(env, jjPathVariable) != "" {
+	named, _ := gitexec.LookupEnv(env, jjPathVariable)
+	if _, err := findJJ(env); err == nil || named != "" {
 		return l.workspace(repo, env)
 	}
 	w := gitWorkspace(repo, env)

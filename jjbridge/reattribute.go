@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/git-smithers/git-smithers/jjbridge/gitindex"
 	"github.com/git-smithers/git-smithers/objstore"
 )
 
@@ -82,7 +83,7 @@ func (g *filesGit) checkOutAgain(ctx context.Context, tree objstore.ID, names []
 	}
 	// git writes no file that is as its index remembers it, so it gets one that remembers
 	// nothing.
-	index := g.index.path() + ".attributes" + unfinished
+	index := g.index.IndexPath() + ".attributes" + gitindex.Unfinished
 	defer os.Remove(index) //nolint:errcheck // whoever locks the folder next removes it
 	fresh := *g
 	fresh.env = append(slices.Clip(g.env), "GIT_INDEX_FILE="+index)

@@ -140,7 +140,7 @@ func (w *Workspace) Restore(ctx context.Context, plan *Plan) (err error) {
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, index.unlock()) }()
+	defer func() { err = errors.Join(err, index.Unlock()) }()
 	git, err := w.filesGit(index, plan.objects)
 	if err != nil {
 		return err
@@ -166,7 +166,7 @@ func (w *Workspace) Restore(ctx context.Context, plan *Plan) (err error) {
 		}
 	}
 	if w.Type == snapshot.VCSJJ {
-		return plan.snapshot(ctx, w, index.dir)
+		return plan.snapshot(ctx, w, index.Dir)
 	}
 	return nil
 }

@@ -6,6 +6,9 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+
+	"github.com/git-smithers/git-smithers/jjbridge/gitindex"
+	"github.com/git-smithers/git-smithers/snapshot"
 )
 
 // snapshot lets jj take the restored files into its working-copy commit, by one
@@ -20,7 +23,7 @@ func (p *Plan) snapshot(ctx context.Context, w *Workspace, dir string) error {
 }
 
 func (p *Plan) track(ctx context.Context, w *Workspace, dir string) error {
-	config := filepath.Join(dir, "jj.toml"+unfinished)
+	config := filepath.Join(dir, "jj.toml"+gitindex.Unfinished)
 	if err := os.WriteFile(config, snapshotConfig(p), 0o666); err != nil {
 		return err
 	}
@@ -102,4 +105,28 @@ func quoteFileset(s string) string {
 // quoteTOML is a string without control characters in TOML.
 func quoteTOML(s string) string {
 	return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(s) + `"`
+}
+
+// RestoreConflict makes the files of a jj workspace that were in conflict in a commit conflicts again, as jj knows them. A
+// restore has brought their text back before. It is one operation of jj's. The result is false, and nothing was touched, if
+// the repository does not have the commit any more, the commit has no conflict, or the working copy is not jj's.
+func RestoreConflict(ctx context.Context, w *Workspace, commit string) (done bool, err error) {
+	if w.Type != snapshot.VCSJJ || commit == "" || strings.Trim(commit, "0123456789abcdef") != "" {
+		return false, nil
+	}
+	out, _, err := w.RunJJ(ctx, "log", "--ignore-working-copy", "--no-graph", `--template=if(conflict, "conflict")`, "--revisions=present("+commit+")")
+	if err != nil || string(out) != "conflict" {
+		return false, err
+	}
+	out, _, err = w.RunJJ(ctx, "file", "list", "--ignore-working-copy", "--revision="+commit, `--template=if(self.conflict(), self.path() ++ "\0")`)
+	paths := splitPaths(out)
+	if err != nil || len(paths) == 0 {
+		return false, err
+	}
+	args := []string{"restore", "--quiet", "--from=" + commit, "--"}
+	for _, path := range paths {
+		args = append(args, "root-file:"+quoteFileset(path))
+	}
+	_, _, err = w.RunJJ(ctx, args...)
+	return err == nil, err
 }

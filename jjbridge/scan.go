@@ -41,7 +41,7 @@ func (c *filesCapture) scan(ctx context.Context) (*changes, error) {
 			var a answer
 			a.out, a.stderr, a.err = c.w.gitFull(ctx, gitRun{
 				args: []string{"ls-files", "-z", "--others", "--exclude-standard", "--exclude=/.jj"},
-				env:  []string{"GIT_INDEX_FILE=" + c.p.tracked()},
+				env:  []string{"GIT_INDEX_FILE=" + c.p.TrackedPath()},
 			})
 			others <- a
 		}()
@@ -50,7 +50,7 @@ func (c *filesCapture) scan(ctx context.Context) (*changes, error) {
 	}
 	out, err := c.w.gitWith(ctx, gitRun{
 		args:     []string{"diff-files", "-z", "--raw", "--no-renames", "--no-ext-diff", "--ignore-submodules=none"},
-		env:      append(slices.Clone(c.git.env), "GIT_INDEX_FILE="+c.p.path()),
+		env:      append(slices.Clone(c.git.env), "GIT_INDEX_FILE="+c.p.IndexPath()),
 		settings: c.git.settings, gitDir: c.git.gitDir,
 	})
 	other := <-others
@@ -67,7 +67,7 @@ func (c *filesCapture) scan(ctx context.Context) (*changes, error) {
 // scanEarly begins a scan, where there is an index to scan with, and returns how to get
 // at what it found: nil where there was none.
 func (c *filesCapture) scanEarly(ctx context.Context) func() (*changes, error) {
-	if _, err := lstat(c.p.path()); err != nil {
+	if _, err := lstat(c.p.IndexPath()); err != nil {
 		return func() (*changes, error) { return nil, nil } //nolint:nilnil // see above
 	}
 	var found *changes

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/git-smithers/git-smithers/internal/gitexec"
+	"github.com/git-smithers/git-smithers/jjbridge/gitindex"
 	"github.com/git-smithers/git-smithers/objstore"
 	"github.com/git-smithers/git-smithers/snapshot"
 )
@@ -17,7 +18,7 @@ import (
 // filesGit is git on the files of the working copy, with the private index.
 type filesGit struct {
 	w        *Workspace
-	index    *privateIndex
+	index    *gitindex.Folder
 	env      []string
 	settings []string
 	gitDir   string
@@ -25,15 +26,15 @@ type filesGit struct {
 
 // filesGit prepares git to change files, under the lock of the private index. objects
 // is where it may find more objects; "" for nowhere.
-func (w *Workspace) filesGit(index *privateIndex, objects string) (*filesGit, error) {
+func (w *Workspace) filesGit(index *gitindex.Folder, objects string) (*filesGit, error) {
 	g := &filesGit{
-		w: w, index: index, env: append(alternates(objects), "GIT_INDEX_FILE="+index.path()),
+		w: w, index: index, env: append(alternates(objects), "GIT_INDEX_FILE="+index.IndexPath()),
 		settings: []string{"core.ignoreStat=false"}, // it would hide changes of what is written
 	}
 	if w.Type != snapshot.VCSJJ {
 		return g, nil
 	}
-	plain, err := plainGitDir(w, index.dir)
+	plain, err := plainGitDir(w, index.Dir)
 	if err != nil {
 		return nil, err
 	}
@@ -68,16 +69,16 @@ func (g *filesGit) switchTree(ctx context.Context, from, to objstore.ID) error {
 // begin makes the index that of a tree, keeping what it knows of files that are the same.
 // It is that already where the file is still known; nil is unknown.
 func (g *filesGit) begin(ctx context.Context, tree objstore.ID, known fs.FileInfo) error {
-	if now, err := os.Stat(g.index.path()); err == nil && known != nil && os.SameFile(now, known) &&
+	if now, err := os.Stat(g.index.IndexPath()); err == nil && known != nil && os.SameFile(now, known) &&
 		now.Size() == known.Size() && now.ModTime().Equal(known.ModTime()) {
 		return nil
 	}
-	if found, err := g.index.tree(); err == nil && found == tree {
+	if found, err := g.index.Tree(); err == nil && found == tree {
 		return nil
 	}
 	if _, err := g.run(ctx, "read-tree", "-m", tree.String()); err != nil {
 		// Whatever is wrong with it: it is only a cache.
-		if err := os.Remove(g.index.path()); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		if err := os.Remove(g.index.IndexPath()); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return err
 		}
 		if _, err := g.run(ctx, "read-tree", tree.String()); err != nil {

@@ -31,8 +31,8 @@ func plainEnv(env []string) []string {
 	return append(slices.Clone(env), "LC_ALL=C", "LANGUAGE=")
 }
 
-// lookup is the value of a variable; as for every process, the last one counts.
-func lookup(env []string, name string) (value string, ok bool) {
+// LookupEnv returns the value of a variable in env. As for every process, its last entry counts.
+func LookupEnv(env []string, name string) (value string, ok bool) {
 	for _, entry := range slices.Backward(env) {
 		if key, value, found := strings.Cut(entry, "="); found && key == name {
 			return value, true

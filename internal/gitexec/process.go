@@ -87,7 +87,7 @@ func (p Process) command(ctx context.Context) (*exec.Cmd, error) {
 // Find is the program that a shell would run under env, as an absolute path. The error
 // wraps exec.ErrNotFound.
 func Find(env []string, name string) (string, error) {
-	path, _ := lookup(env, "PATH")
+	path, _ := LookupEnv(env, "PATH")
 	for _, dir := range filepath.SplitList(path) {
 		if !filepath.IsAbs(dir) {
 			continue // like os/exec, never run what happens to lie in the current directory

@@ -1,4 +1,4 @@
-package jjbridge
+package gitindex
 
 import (
 	"slices"
@@ -11,13 +11,13 @@ import (
 )
 
 // indexOf is an index of files with contents that tell them apart.
-func indexOf(files map[string]byte) *index {
-	x := &index{}
+func indexOf(files map[string]byte) *Index {
+	x := &Index{}
 	for path, content := range files {
 		id := objstore.Hash(objstore.Blob, []byte{content})
-		x.entries = append(x.entries, indexEntry{path: path, mode: objstore.ModeFile, id: id})
+		x.Entries = append(x.Entries, Entry{Path: path, Mode: objstore.ModeFile, ID: id})
 	}
-	slices.SortFunc(x.entries, func(a, b indexEntry) int { return compareEntries(&a, &b) })
+	slices.SortFunc(x.Entries, func(a, b Entry) int { return compareEntries(&a, &b) })
 	return x
 }
 
@@ -46,14 +46,14 @@ func TestTreesSinceAreTheTrees(t *testing.T) {
 				}
 			}
 		}
-		known := indexOf(before).trees()
+		known := indexOf(before).Trees()
 
-		got, want := indexOf(after).treesSince(known, edited), indexOf(after).trees()
+		got, want := indexOf(after).TreesSince(known, edited), indexOf(after).Trees()
 
-		require.Equal(t, want.root, got.root)
-		for id, data := range want.encoded {
-			if _, found := known.encoded[id]; !found {
-				require.Equal(t, data, got.encoded[id])
+		require.Equal(t, want.Root, got.Root)
+		for id, data := range want.Encoded {
+			if _, found := known.Encoded[id]; !found {
+				require.Equal(t, data, got.Encoded[id])
 			}
 		}
 	})

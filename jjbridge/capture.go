@@ -26,6 +26,8 @@ type CaptureOptions struct {
 	// Leave are paths of files, relative to the top, with slashes, that are left out unless the
 	// user tracks them; one that ends in a slash is all files in a folder.
 	Leave []string
+	// Objects is the repository's object store, if the caller has it open. If it is nil, Capture opens one.
+	Objects *objstore.Store
 	// Warn is told of what is left out in another way than was asked for; nil: nobody.
 	Warn func(error)
 }
@@ -133,36 +135,58 @@ func (c *Captured) Close() error {
 // stash, hooks and reflogs; with jj, jj itself takes a snapshot, which is at most one
 // operation. Captures of one working copy wait for each other, also across processes.
 // ErrNoWorkingCopy where there is none.
-func (w *Workspace) Capture(ctx context.Context, opts CaptureOptions) (_ *Captured, err error) {
-	opts = opts.withDefaults()
-	capture := w.captureGit
-	switch {
-	case w.Root == "":
+func (w *Workspace) Capture(ctx context.Context, opts CaptureOptions) (*Captured, error) {
+	if w.Root == "" {
 		return nil, ErrNoWorkingCopy
-	case w.Type == snapshot.VCSJJ:
-		capture = w.captureJJ
 	}
-	// A store of its own: another store's cache may have objects that git has pruned since.
+	opts = opts.withDefaults()
+	if opts.Objects != nil {
+		return w.capturePinned(ctx, opts.Objects, opts)
+	}
 	objects, err := w.openObjects()
 	if err != nil {
 		return nil, err
 	}
-	defer func() { err = errors.Join(err, objects.Close()) }()
-	release, err := objects.Pin(ctx) // nothing that the repository has is dropped from here on
+	c, err := w.capturePinned(ctx, objects, opts)
+	return c.unless(errors.Join(err, objects.Close()))
+}
+
+// capturePinned captures while nothing that the repository has can be dropped.
+func (w *Workspace) capturePinned(ctx context.Context, objects *objstore.Store, opts CaptureOptions) (*Captured, error) {
+	release, err := objects.Pin(ctx)
 	if err != nil {
 		return nil, err
 	}
-	c, err := capture(ctx, objects, opts)
-	if err != nil {
+	var c *Captured
+	stored, err := objects.OnDisk() // git may have pruned what the store's cache still has
+	switch {
+	case err != nil:
+	case w.Type == snapshot.VCSJJ:
+		c, err = w.captureJJ(ctx, stored, opts)
+	default:
+		c, err = w.captureGit(ctx, stored, opts)
+	}
+	if c == nil {
 		release()
 		return nil, err
 	}
 	c.release = release
-	return c, nil
+	return c.unless(err)
+}
+
+// unless returns c if err is nil. Otherwise it closes c, which may be nil, and returns the error.
+func (c *Captured) unless(err error) (*Captured, error) {
+	if err == nil {
+		return c, nil
+	}
+	if c != nil {
+		err = errors.Join(err, c.Close())
+	}
+	return nil, err
 }
 
 // captureGit reads the working copy of a git repository.
-func (w *Workspace) captureGit(ctx context.Context, objects *objstore.Store, opts CaptureOptions) (_ *Captured, err error) {
+func (w *Workspace) captureGit(ctx context.Context, objects objstore.Reader, opts CaptureOptions) (_ *Captured, err error) {
 	c := &Captured{VCS: snapshot.VCS{Type: snapshot.VCSGit, Root: w.vcsRoot()}}
 	if opts.Scope == ScopeOff {
 		c.VCS.CommitID, c.VCS.Branch, err = w.Head(ctx)
@@ -172,11 +196,7 @@ func (w *Workspace) captureGit(ctx context.Context, objects *objstore.Store, opt
 	if err != nil {
 		return nil, err
 	}
-	defer func() {
-		if unlocked := p.Unlock(); unlocked != nil {
-			err = errors.Join(err, unlocked)
-		}
-	}()
+	defer func() { err = errors.Join(err, p.Unlock()) }()
 	head := make(chan error, 1)
 	go func() {
 		var err error
@@ -198,7 +218,7 @@ func (w *Workspace) captureGit(ctx context.Context, objects *objstore.Store, opt
 }
 
 // captureFiles captures the files as git sees them.
-func (w *Workspace) captureFiles(ctx context.Context, objects *objstore.Store, p *gitindex.Folder, opts CaptureOptions) (_ captured, err error) {
+func (w *Workspace) captureFiles(ctx context.Context, objects objstore.Reader, p *gitindex.Folder, opts CaptureOptions) (_ captured, err error) {
 	capture := &filesCapture{w: w, p: p, opts: opts, objects: objects, scope: opts.Scope}
 	// Mostly the index is up to date, so the files are looked at meanwhile.
 	early := capture.scanEarly(ctx)

@@ -11,6 +11,7 @@ import (
 
 	"github.com/git-smithers/git-smithers/internal/repotest"
 	"github.com/git-smithers/git-smithers/jjbridge"
+	"github.com/git-smithers/git-smithers/objstore"
 	"github.com/git-smithers/git-smithers/snapshot"
 )
 
@@ -299,6 +300,36 @@ func TestAfterItsHistoryIsGoneAWorkingCopyIsCapturedAnew(t *testing.T) {
 	_, err := repo.GitErr("cat-file", "-e", v.Tree.String())
 	require.Error(t, err)
 	assert.Equal(t, v, capturedAs(t, repo))
+}
+
+// The store's cache and the packs that it has open still have what git has pruned.
+func TestACaptureByAnOpenStoreMissesWhatGitHasPruned(t *testing.T) {
+	t.Parallel()
+	repo := repotest.New(t, repotest.Commit)
+	repo.Write("new", "1\n")
+	open, err := objstore.Open(objstore.Options{
+		ObjectsDir: filepath.Join(repo.GitDir, "objects"), TempDir: filepath.Join(repo.GitDir, "smithers", "tmp"),
+	})
+	require.NoError(t, err)
+	opts := jjbridge.CaptureOptions{Objects: open}
+	v := capture(t, repo, opts)
+	blob, err := objstore.ParseID(repo.Git("rev-parse", v.Tree.String()+":new"))
+	require.NoError(t, err)
+	for _, id := range []objstore.ID{v.Tree, blob} {
+		_, _, err := open.Get(id)
+		require.NoError(t, err)
+	}
+	repo.Git("update-ref", "-d", "refs/smithers/test/"+v.Tree.String())
+	repo.Git("gc", "--quiet", "--prune=now")
+	_, err = repo.GitErr("cat-file", "-e", v.Tree.String())
+	require.Error(t, err)
+	_, _, err = open.Get(v.Tree)
+	require.NoError(t, err)
+
+	assert.Equal(t, v, capture(t, repo, opts))
+
+	assert.Equal(t, "1", repo.Git("show", v.Tree.String()+":new"))
+	require.NoError(t, open.Close())
 }
 
 // A content that the repository has for no reason that lasts is stored with the capture.

@@ -17,7 +17,7 @@ import (
 
 // captureJJ has jj take a snapshot and reads what @ is then: its tree is what was
 // captured, and jj keeps it from every gc until the capture is stored.
-func (w *Workspace) captureJJ(ctx context.Context, objects *objstore.Store, opts CaptureOptions) (_ *Captured, err error) {
+func (w *Workspace) captureJJ(ctx context.Context, objects objstore.Reader, opts CaptureOptions) (*Captured, error) {
 	if opts.Scope == ScopeOff {
 		v, err := w.Pointer(ctx)
 		if err != nil {
@@ -49,13 +49,13 @@ func (w *Workspace) captureJJ(ctx context.Context, objects *objstore.Store, opts
 	} else {
 		files.tree, files.q, err = takeLarge(ctx, w, objects, rev.commit, opts, &left)
 	}
+	c.take(files)
 	if err != nil {
-		return nil, err
+		return c, err
 	}
 	left.all = append(left.all, files.left...)
 	left.addEmbedded(objects, files.tree, inside)
-	files.left = left.sorted()
-	c.take(files)
+	c.VCS.LeftOut = left.sorted()
 	return c, nil
 }
 

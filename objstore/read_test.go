@@ -151,6 +151,39 @@ func TestABorrowedObjectIsNotHeld(t *testing.T) {
 	}
 }
 
+func TestWhatGitHasPrunedIsNotOnDisk(t *testing.T) {
+	t.Parallel()
+	r := newRepo(t)
+	s := r.open()
+	cached := s.Begin()
+	lost := cached.Add(objstore.Blob, []byte("pruned\n"))
+	require.NoError(t, cached.Commit(t.Context(), nil))
+	before, err := s.OnDisk()
+	require.NoError(t, err)
+	_, _, err = before.Get(lost)
+	require.NoError(t, err)
+	kept := r.git("hash-object", "-w", "--stdin")
+	r.git("update-ref", "refs/tags/kept", kept)
+	r.git("gc", "--quiet", "--prune=now")
+	_, _, err = s.Get(lost)
+	require.NoError(t, err)
+
+	now, err := s.OnDisk()
+	require.NoError(t, err)
+	_, _, err = now.Get(lost)
+	require.ErrorIs(t, err, objstore.ErrNotFound)
+	id, err := objstore.ParseID(kept)
+	require.NoError(t, err)
+	_, _, err = now.Get(id)
+	require.NoError(t, err)
+	_, _, err = objstore.GetAtMost(now, id, -1)
+	require.ErrorIs(t, err, objstore.ErrCorrupt)
+
+	require.NoError(t, s.Close())
+	_, err = s.OnDisk()
+	require.ErrorIs(t, err, objstore.ErrClosed)
+}
+
 func TestAlternatesMayFormACircle(t *testing.T) {
 	t.Parallel()
 	r := newRepo(t)

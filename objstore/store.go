@@ -177,8 +177,13 @@ func (s *Store) Get(id ID) (Kind, []byte, error) { return s.GetAtMost(id, s.opts
 // GetAtMost is Get for an object of at most so many bytes. A larger one is a
 // [*CorruptError], before memory is taken for it or for the bases of its deltas.
 func (s *Store) GetAtMost(id ID, most int64) (Kind, []byte, error) {
+	return s.getThrough(s.cache, id, most)
+}
+
+// getThrough returns an object from a cache, or from files through the cache.
+func (s *Store) getThrough(c *cache, id ID, most int64) (Kind, []byte, error) {
 	most = min(most, s.opts.MaxObject)
-	if o, ok := s.cache.get(cacheKey{id: id}); ok && int64(len(o.data)) <= most {
+	if o, ok := c.get(cacheKey{id: id}); ok && int64(len(o.data)) <= most {
 		return o.kind, o.data, nil
 	}
 	if err := s.enter(); err != nil {
@@ -189,7 +194,7 @@ func (s *Store) GetAtMost(id ID, most int64) (Kind, []byte, error) {
 	if err != nil {
 		return 0, nil, err
 	}
-	s.cache.put(cacheKey{id: id}, o)
+	c.put(cacheKey{id: id}, o)
 	return o.kind, o.data, nil
 }
 

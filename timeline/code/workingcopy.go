@@ -90,7 +90,8 @@ func (c *WorkingCopy) Capture(ctx context.Context) (*jjbridge.Captured, error) {
 // read captures the files of a scope.
 func (c *WorkingCopy) read(ctx context.Context, scope string) (*jjbridge.Captured, error) {
 	return c.workspace.Capture(ctx, jjbridge.CaptureOptions{
-		Scope: scope, MaxFile: c.store.Settings().MaxFile, Leave: c.leave, Warn: c.store.WarnOnce,
+		Scope: scope, MaxFile: c.store.Settings().MaxFile, Leave: c.leave,
+		Objects: c.store.Objects(), Warn: c.store.WarnOnce,
 	})
 }
 

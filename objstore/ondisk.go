@@ -5,6 +5,40 @@ import (
 	"fmt"
 )
 
+// onDiskCache is the memory of an OnDisk reader in bytes.
+const onDiskCache = 8 << 20
+
+// onDisk reads objects through a cache of its own.
+type onDisk struct {
+	store *Store
+	cache *cache
+}
+
+// OnDisk returns a reader of the objects that are in the repository's files now. Get also returns
+// objects that git has pruned since this Store read them, from its cache or from files that are still
+// open. Objects that are pruned after the call may be read, too.
+func (s *Store) OnDisk() (Reader, error) {
+	if err := s.enter(); err != nil {
+		return nil, fmt.Errorf("look for packs: %w", err)
+	}
+	defer s.life.RUnlock()
+	s.alternatesOnce.Do(s.openAlternates)
+	for _, d := range append([]*objectDir{s.main}, s.alternates...) {
+		if _, err := d.scan(); err != nil {
+			return nil, fmt.Errorf("look for packs: %w", err)
+		}
+	}
+	return onDisk{store: s, cache: newCache(onDiskCache)}, nil
+}
+
+// Get implements Reader.
+func (r onDisk) Get(id ID) (Kind, []byte, error) { return r.GetAtMost(id, r.store.opts.MaxObject) }
+
+// GetAtMost implements boundedReader.
+func (r onDisk) GetAtMost(id ID, most int64) (Kind, []byte, error) {
+	return r.store.getThrough(r.cache, id, most)
+}
+
 // Holds reports whether the object directory itself has an object that can be read, and not
 // only one that it borrows from.
 func (s *Store) Holds(id ID) (bool, error) {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/git-smithers/git-smithers/peer/smithers/code"
 	"github.com/git-smithers/git-smithers/peer/smithers/source"
+	"github.com/git-smithers/git-smithers/peer/smithers/tables"
 	"github.com/git-smithers/git-smithers/snapshot"
 	"github.com/git-smithers/git-smithers/timeline"
 	"github.com/git-smithers/git-smithers/timeline/fault"
@@ -54,7 +55,7 @@ type ExportedRun struct {
 // where the database has one of them, and then nothing is written; export_refused where a run
 // cannot be written as Smithers' are; invalid_database.
 func Export(ctx context.Context, s *timeline.Store, req ExportRequest) (*Exported, error) {
-	return exportPredicting(ctx, s, req, predict)
+	return exportPredicting(ctx, s, req, tables.Predict)
 }
 
 // exportPredicting is Export with a predictor.

@@ -6,10 +6,11 @@ import (
 
 	"github.com/git-smithers/git-smithers/peer/smithers/dbrow"
 	"github.com/git-smithers/git-smithers/peer/smithers/source"
+	"github.com/git-smithers/git-smithers/peer/smithers/tables"
 )
 
 // predictor is predict. Tests hand in others: what it predicts is part of the format, so a changed one restores wrong rows.
-type predictor func(*facts, source.Table, []outputColumn) ([]source.Row, error)
+type predictor func(*tables.Facts, source.Table, []tables.OutputColumn) ([]source.Row, error)
 
 // errNotImported means that prediction and difference do not make the rows that were imported.
 var errNotImported = errors.New("its rows are not those that were imported")

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"syscall"
 
+	"github.com/git-smithers/git-smithers/peer/smithers/contents"
 	"github.com/git-smithers/git-smithers/peer/smithers/source"
 	"github.com/git-smithers/git-smithers/timeline"
 	"github.com/git-smithers/git-smithers/timeline/fault"
@@ -24,7 +25,7 @@ func refusedExport(run string, err error) error {
 		hint = "nothing was written; export to a new database, or the others by naming them"
 	case errors.Is(err, errNotImported):
 		hint = "nothing was written; prune the run and import it again, or export it with the version of git-smithers that imported it"
-	case errors.Is(err, source.ErrDamaged), errors.Is(err, source.ErrTooLarge), errors.Is(err, errShape):
+	case errors.Is(err, source.ErrDamaged), errors.Is(err, source.ErrTooLarge), errors.Is(err, contents.ErrShape):
 		hint = "nothing was written; export the others by naming them"
 	default:
 		return err

@@ -4,8 +4,10 @@ import (
 	"fmt"
 	"maps"
 
+	"github.com/git-smithers/git-smithers/peer/smithers/contents"
 	"github.com/git-smithers/git-smithers/peer/smithers/dbrow"
 	"github.com/git-smithers/git-smithers/peer/smithers/source"
+	"github.com/git-smithers/git-smithers/peer/smithers/tables"
 )
 
 // noTree is the rendered tree of a frame that has none.
@@ -22,13 +24,13 @@ func (x *exporting) writeSnapshots() (rendered []source.Row, err error) {
 	if err != nil {
 		return nil, err
 	}
-	w := &frameWriter{exporting: x, peers: peers, snapshots: x.ownTable(tableSnapshots), frames: x.ownTable(tableFrames)}
+	w := &frameWriter{exporting: x, peers: peers, snapshots: x.ownTable(tables.Snapshots), frames: x.ownTable(tables.Frames)}
 	line := lineTo(frames, int64(len(frames)-1))
 	for i, f := range line {
 		if err := x.ctx.Err(); err != nil {
 			return nil, err
 		}
-		if x.peerNo(f.number) != noPeer {
+		if x.peerNo(f.number) != tables.NoNumber {
 			if err := w.write(f); err != nil {
 				return nil, fmt.Errorf("frame %d: %w", f.number, err)
 			}
@@ -56,13 +58,13 @@ func (x *exporting) ownTable(name string) source.Table {
 // signalSeqs are the numbers that Smithers has for the run's signals, by their digests: our numbers of signals that were
 // sent here change when Smithers gets others.
 func (x *exporting) signalSeqs() (map[string]int64, error) {
-	rows, err := x.rows(x.ownTable(tableSignals))
+	rows, err := x.rows(x.ownTable(tables.Signals))
 	if err != nil {
 		return nil, err
 	}
 	peers := make(map[string]int64)
 	for _, row := range rows {
-		s, ok := signalOf(row)
+		s, ok := tables.ReadSignal(row)
 		if _, known := peers[s.Digest()]; ok && !known {
 			peers[s.Digest()] = row["seq"].Int
 		}
@@ -96,7 +98,7 @@ func (w *frameWriter) write(f frame) error {
 	if w.imported {
 		about = w.peer.Frames[f.number]
 	}
-	contents, err := w.contents(f, about)
+	texts, err := w.texts(f, about)
 	if err != nil {
 		return err
 	}
@@ -104,14 +106,14 @@ func (w *frameWriter) write(f frame) error {
 	if err != nil {
 		return err
 	}
-	known := frameFacts{
-		Frame: f.number, PeerNo: w.peerNo(f.number), AtMs: f.entry.AtMs, ContentHash: source.ContentHash(contents),
+	known := tables.FrameFacts{
+		Frame: f.number, PeerNo: w.peerNo(f.number), AtMs: f.entry.AtMs, ContentHash: source.ContentHash(texts),
 	}
 	if string(tree) != noTree {
 		known.Tree, known.XMLHash = string(tree), source.XMLHash(string(tree))
 	}
 	w.facts.Frames = append(w.facts.Frames, known)
-	if err := w.writeSnapshot(known, about, contents); err != nil {
+	if err := w.writeSnapshot(known, about, texts); err != nil {
 		return err
 	}
 	return w.writeFrame(known, about)
@@ -120,44 +122,44 @@ func (w *frameWriter) write(f frame) error {
 // lonelyFrames are the rows of _smithers_frames without a snapshot. Smithers goes on from the newest snapshot of a
 // run that is not as it was imported, so that has none.
 func (x *exporting) lonelyFrames() ([]source.Row, error) {
-	over := x.peer.Tables[tableFrames]
+	over := x.peer.Tables[tables.Frames]
 	if !x.exact || len(over) == 0 {
 		return nil, nil
 	}
-	return dbrow.Restore(x.ownTable(tableFrames), nil, over, x.row.ID, dbrow.Root(x.req.Root))
+	return dbrow.Restore(x.ownTable(tables.Frames), nil, over, x.row.ID, dbrow.Root(x.req.Root))
 }
 
-// contents are the texts of a snapshot.
-func (w *frameWriter) contents(f frame, about frameRow) (source.Contents, error) {
+// texts returns the texts of a snapshot.
+func (w *frameWriter) texts(f frame, about frameRow) (source.Contents, error) {
 	state, err := f.entry.State()
 	if err != nil {
 		return source.Contents{}, err
 	}
-	whole, err := wholeOf(state)
+	whole, err := contents.WholeOf(state)
 	if err != nil {
 		return source.Contents{}, err
 	}
-	var signals []signalSeq
+	var signals []contents.SignalSeq
 	for _, s := range whole.Signals {
 		if peer, known := w.peers[s.Digest()]; known {
-			signals = append(signals, signalSeq{Seq: s.Seq, Peer: peer})
+			signals = append(signals, contents.SignalSeq{Seq: s.Seq, Peer: peer})
 		}
 	}
-	var differs shape
+	var differs contents.Shape
 	if about.Shape != nil {
 		differs = *about.Shape
 	}
-	return writeContents(w.row.ID, whole, signals, w.peer.Layout, differs)
+	return contents.Write(w.row.ID, whole, signals, w.peer.Layout, differs)
 }
 
 // writeSnapshot writes the row of a snapshot, and its contents: into the row where Smithers is to restore it, and where
 // the database has others under their hash. That is so where a hash is not that of the contents, which is imported as it is.
-func (w *frameWriter) writeSnapshot(known frameFacts, about frameRow, contents source.Contents) error {
-	predicted := predictSnapshot(known, w.snapshot)
+func (w *frameWriter) writeSnapshot(known tables.FrameFacts, about frameRow, texts source.Contents) error {
+	predicted := tables.PredictSnapshot(known, w.snapshot)
 	if !w.imported && w.snapshot == nil {
 		predicted["vcs_pointer"] = dbrow.OptionalText(w.facts.Run.VCSRevision)
 	}
-	row, err := dbrow.RestoreOne(withoutContents(w.snapshots), predicted, about.Snapshot, w.row.ID, dbrow.Root(w.req.Root))
+	row, err := dbrow.RestoreOne(tables.WithoutContents(w.snapshots), predicted, about.Snapshot, w.row.ID, dbrow.Root(w.req.Root))
 	if err != nil || row == nil {
 		return err
 	}
@@ -165,20 +167,20 @@ func (w *frameWriter) writeSnapshot(known frameFacts, about frameRow, contents s
 	w.heads = append(w.heads, source.Head{
 		Frame: row["frame_no"].Int, AtMs: dbrow.OurTime(row["created_at_ms"].Int), ContentHash: row["content_hash"].Bytes,
 	})
-	texts := contents
+	inRow := texts
 	compact := about.Layout != source.Inline && w.imported
 	if compact {
-		if compact, err = w.tx.PutContents(row["content_hash"], contents); err != nil {
+		if compact, err = w.tx.PutContents(row["content_hash"], texts); err != nil {
 			return err
 		}
 	}
 	if compact {
-		texts = source.Contents{}
+		inRow = source.Contents{}
 	}
 	full := maps.Clone(row)
-	full["nodes_json"], full["outputs_json"] = dbrow.Text(texts.Nodes), dbrow.Text(texts.Outputs)
-	full["ralph_json"], full["input_json"] = dbrow.Text(texts.Ralph), dbrow.Text(texts.Input)
-	if err := w.tx.Insert(tableSnapshots, full); err != nil || !compact {
+	full["nodes_json"], full["outputs_json"] = dbrow.Text(inRow.Nodes), dbrow.Text(inRow.Outputs)
+	full["ralph_json"], full["input_json"] = dbrow.Text(inRow.Ralph), dbrow.Text(inRow.Input)
+	if err := w.tx.Insert(tables.Snapshots, full); err != nil || !compact {
 		return err
 	}
 	return w.tx.Insert("_smithers_snapshot_payload_refs", source.Row{
@@ -188,7 +190,7 @@ func (w *frameWriter) writeSnapshot(known frameFacts, about frameRow, contents s
 
 // writeFrame keeps the row of _smithers_frames for when the run is there. A fork's first snapshot has none; any other needs one,
 // so that Smithers goes on with the next number.
-func (w *frameWriter) writeFrame(known frameFacts, about frameRow) error {
+func (w *frameWriter) writeFrame(known tables.FrameFacts, about frameRow) error {
 	if !w.imported || about.Frame == nil && known.XMLHash == "" {
 		if known.PeerNo == 0 && w.row.Parent != nil {
 			return nil
@@ -197,7 +199,7 @@ func (w *frameWriter) writeFrame(known frameFacts, about frameRow) error {
 			known.Tree, known.XMLHash = noTree, source.XMLHash(noTree)
 		}
 	}
-	predicted := predictFrame(known, w.frame, w.tree)
+	predicted := tables.PredictFrame(known, w.frame, w.tree)
 	if about.Frame == nil && predicted["xml_json"].Kind == source.Null {
 		predicted["encoding"], predicted["xml_json"] = dbrow.Text(source.KeyFrame), dbrow.Text(known.Tree)
 	}

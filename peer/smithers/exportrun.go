@@ -9,6 +9,7 @@ import (
 	"github.com/git-smithers/git-smithers/peer/smithers/code"
 	"github.com/git-smithers/git-smithers/peer/smithers/dbrow"
 	"github.com/git-smithers/git-smithers/peer/smithers/source"
+	"github.com/git-smithers/git-smithers/peer/smithers/tables"
 	"github.com/git-smithers/git-smithers/snapshot"
 	"github.com/git-smithers/git-smithers/timeline"
 	"github.com/git-smithers/git-smithers/timeline/fault"
@@ -24,7 +25,7 @@ type exporting struct {
 	req   ExportRequest  // with the run's Root
 	dir   string         // the folder that it is resumed in, unless it says another
 	own   []source.Table // Smithers 0.32.0's
-	facts *facts
+	facts *tables.Facts
 	heads []source.Head // of the snapshots that were written
 
 	predict predictor
@@ -41,7 +42,7 @@ type exporting struct {
 // those of waits alone.
 func hydrated(table string) bool {
 	switch table {
-	case tableRuns, tableBranches, tableAttempts, tableSignals, tableApprovals, tableHumanRequests, tableEvents, tableProvenance:
+	case tables.Runs, tables.Branches, tables.Attempts, tables.Signals, tables.Approvals, tables.HumanRequests, tables.Events, tables.Provenance:
 		return true
 	}
 	return false
@@ -76,7 +77,7 @@ func (x *exporting) write() (frames int64, err error) {
 		}
 	}
 	for _, row := range all.frames {
-		if err := x.tx.Insert(tableFrames, row); err != nil {
+		if err := x.tx.Insert(tables.Frames, row); err != nil {
 			return 0, err
 		}
 	}
@@ -86,7 +87,7 @@ func (x *exporting) write() (frames int64, err error) {
 // allRows are the rows to be written, except those of snapshots.
 func (x *exporting) allRows(frames []source.Row) (runRows, error) {
 	all := runRows{
-		schema: x.peer.Schema, heads: x.heads, rows: make(map[string][]source.Row), framesTable: x.ownTable(tableFrames), frames: frames,
+		schema: x.peer.Schema, heads: x.heads, rows: make(map[string][]source.Row), framesTable: x.ownTable(tables.Frames), frames: frames,
 	}
 	slices.SortStableFunc(all.frames, func(a, b source.Row) int { return cmp.Compare(a["frame_no"].Int, b["frame_no"].Int) })
 	for _, table := range x.tables() {
@@ -115,11 +116,11 @@ func (x *exporting) readFacts() (err error) {
 
 // writeTable writes the run's rows of a table.
 func (x *exporting) writeTable(table source.Table, rows []source.Row) error {
-	if !hasRun(table) {
+	if !tables.HasRun(table) {
 		return x.unowned.put(x.tx, table, rows)
 	}
 	for _, row := range rows {
-		if table.Name == tableRuns && (!x.exact || x.req.Workflow != "") {
+		if table.Name == tables.Runs && (!x.exact || x.req.Workflow != "") {
 			if err := x.makeResumable(row); err != nil {
 				return err
 			}
@@ -127,7 +128,7 @@ func (x *exporting) writeTable(table source.Table, rows []source.Row) error {
 		if err := x.put(table, row); err != nil {
 			return err
 		}
-		if table.Name == tableRuns {
+		if table.Name == tables.Runs {
 			x.refusals, x.certain = refusalsOf(x.workflows, row)
 		}
 	}
@@ -149,11 +150,11 @@ func (x *exporting) rowsAt(table source.Table, at dbrow.Root) ([]source.Row, err
 	over := x.peer.Tables[table.Name]
 	switch {
 	case x.exact:
-	case table.Name == tableRuns:
+	case table.Name == tables.Runs:
 		return x.runRow(table, predicted, over)
-	case table.Name == tableAttempts:
+	case table.Name == tables.Attempts:
 		return x.waitRows(table)
-	case table.Name == tableSignals:
+	case table.Name == tables.Signals:
 		return x.signalRows(table, predicted)
 	default:
 		over = nil
@@ -215,7 +216,7 @@ func ofProgress(column string) bool {
 		"cancel_requested_at_ms", "pause_requested_at_ms", "vcs_type", "vcs_revision":
 		return true
 	}
-	return dbrow.IsProcessColumn(tableRuns, column)
+	return dbrow.IsProcessColumn(tables.Runs, column)
 }
 
 // runRow is the row of a run that is not as it was imported: how far it is, is as we know; the rest as in

@@ -3,6 +3,7 @@ package smithers
 import (
 	"github.com/git-smithers/git-smithers/peer/smithers/dbrow"
 	"github.com/git-smithers/git-smithers/peer/smithers/source"
+	"github.com/git-smithers/git-smithers/peer/smithers/tables"
 )
 
 // signalRows are the rows of _smithers_signals of a run that is not as it was imported: those that Smithers has, as it
@@ -15,20 +16,17 @@ func (x *exporting) signalRows(table source.Table, predicted []source.Row) ([]so
 	if imported == nil {
 		return dbrow.Restore(table, predicted, nil, x.row.ID, dbrow.Root(x.req.Root))
 	}
-	next := int64(0)
-	for _, p := range x.facts.provenance() {
-		next = max(next, p.Seq+1)
-	}
+	next := x.facts.NextSeq()
 	own := make(map[string][]source.Row)
 	for _, row := range imported {
 		next = max(next, row["seq"].Int+1)
-		if s, ok := signalOf(row); ok {
+		if s, ok := tables.ReadSignal(row); ok {
 			own[s.Digest()] = append(own[s.Digest()], row)
 		}
 	}
 	var rows []source.Row
 	for _, row := range predicted {
-		s, ok := signalOf(row)
+		s, ok := tables.ReadSignal(row)
 		if known := own[s.Digest()]; ok && len(known) > 0 {
 			rows = append(rows, known...)
 			continue
@@ -53,7 +51,7 @@ func (x *exporting) importedRows(table source.Table) ([]source.Row, error) {
 	if err != nil {
 		return nil, err
 	}
-	predicted, err := predict(then, table, x.peer.columns())
+	predicted, err := tables.Predict(then, table, x.peer.columns())
 	if err != nil {
 		return nil, err
 	}

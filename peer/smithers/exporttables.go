@@ -10,6 +10,7 @@ import (
 
 	"github.com/git-smithers/git-smithers/peer/smithers/dbrow"
 	"github.com/git-smithers/git-smithers/peer/smithers/source"
+	"github.com/git-smithers/git-smithers/peer/smithers/tables"
 )
 
 // errTaken is a row that the database has already, of another run.
@@ -46,7 +47,7 @@ func ensureTables(tx *source.WriteTx, runs []*exported) error {
 			row := source.Row{
 				"table_name": dbrow.Text(column.Table), "column_name": dbrow.Text(column.Column), "kind": dbrow.Text(column.Kind),
 			}
-			if _, err := tx.InsertIfNew(tableColumns, row); err != nil {
+			if _, err := tx.InsertIfNew(tables.Columns, row); err != nil {
 				return err
 			}
 		}
@@ -55,11 +56,11 @@ func ensureTables(tx *source.WriteTx, runs []*exported) error {
 }
 
 // columns are the columns of all output tables that the run has rows in.
-func (p *peer) columns() []outputColumn {
-	var all []outputColumn
+func (p *peer) columns() []tables.OutputColumn {
+	var all []tables.OutputColumn
 	for _, line := range p.Schema {
 		for _, c := range line.Columns {
-			all = append(all, outputColumn{Table: line.Table, Column: c[0], Kind: c[1]})
+			all = append(all, tables.OutputColumn{Table: line.Table, Column: c[0], Kind: c[1]})
 		}
 	}
 	return all
@@ -68,16 +69,16 @@ func (p *peer) columns() []outputColumn {
 // tables are those that a run has rows in, but for those of frames, as they were where the run is from:
 // Smithers' own and the run's.
 func (x *exporting) tables() []source.Table {
-	tables := make(map[string]source.Table)
-	for _, table := range peerTables(slices.Clone(x.own)) {
-		tables[table.Name] = table
+	named := make(map[string]source.Table)
+	for _, table := range tables.OfRun(slices.Clone(x.own)) {
+		named[table.Name] = table
 	}
 	for name, table := range x.schema {
-		if !frameTable(name) {
-			tables[name] = table
+		if !tables.IsOfFrames(name) {
+			named[name] = table
 		}
 	}
-	return slices.SortedFunc(maps.Values(tables), func(a, b source.Table) int { return strings.Compare(a.Name, b.Name) })
+	return slices.SortedFunc(maps.Values(named), func(a, b source.Table) int { return strings.Compare(a.Name, b.Name) })
 }
 
 // put adds a row of a run. A number by which a table counts the

@@ -5,6 +5,7 @@ import (
 
 	"github.com/git-smithers/git-smithers/peer/smithers/dbrow"
 	"github.com/git-smithers/git-smithers/peer/smithers/source"
+	"github.com/git-smithers/git-smithers/peer/smithers/tables"
 	"github.com/git-smithers/git-smithers/peer/smithers/tree"
 	"github.com/git-smithers/git-smithers/snapshot"
 )
@@ -22,13 +23,13 @@ func (x *exporting) waitRows(table source.Table) ([]source.Row, error) {
 	if err != nil {
 		return nil, err
 	}
-	w := &waitWriter{facts: x.facts, peers: peers, taken: make(map[int64]bool), workflow: tree.Parse(string(rendered))}
-	return dbrow.Restore(table, fitted(table, w.rows()), nil, x.row.ID, dbrow.Root(x.req.Root))
+	w := &waitWriter{Facts: x.facts, peers: peers, taken: make(map[int64]bool), workflow: tree.Parse(string(rendered))}
+	return dbrow.Restore(table, tables.Fitted(table, w.rows()), nil, x.row.ID, dbrow.Root(x.req.Root))
 }
 
 // waitWriter makes the rows of a run's waits.
 type waitWriter struct {
-	*facts
+	*tables.Facts
 
 	peers    map[string]int64 // Smithers' numbers of signals, by their digests
 	workflow *tree.Element    // the newest rendered tree; nil for none
@@ -82,7 +83,7 @@ func (w *waitWriter) add(rows []source.Row, task *tree.Element, wait snapshot.Wa
 	row := source.Row{
 		"node_id": dbrow.Text(wait.NodeID), "iteration": dbrow.Int(int64(wait.Iteration)), "attempt": dbrow.Int(int64(wait.Attempt)),
 		"state": dbrow.Text(string(snapshot.NodeWaitingEvent)), "started_at_ms": dbrow.Int(wait.StartedAtMs), "cached": dbrow.Int(0),
-		"meta_json": dbrow.Text(waitMeta(task, wait, []snapshot.Signal{peer})),
+		"meta_json": dbrow.Text(tables.WaitMeta(task, wait, []snapshot.Signal{peer})),
 	}
 	if finished {
 		row["state"], row["finished_at_ms"] = dbrow.Text(snapshot.AttemptFinished), dbrow.NullableInt(wait.EndedAtMs)

@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/git-smithers/git-smithers/peer/smithers/tables"
 	"github.com/git-smithers/git-smithers/snapshot"
 )
 
@@ -58,18 +59,18 @@ func TestTheWaitsOfAForkHaveTheSignalsThatItReceived(t *testing.T) {
 		"the loop goes on":   {snapshot.Whole{Nodes: []snapshot.Node{over}, Loops: []snapshot.Loop{{RalphID: "rounds", Iteration: 3}, {RalphID: "inner"}}, Signals: []snapshot.Signal{signal(0, nil), signal(1, nil), signal(2, nil)}}, []exportedWait{{"each", 3, "waiting-event", 7}, {"last", 0, "waiting-event", 8}}},
 		"the signal is gone": {snapshot.Whole{Waits: []snapshot.Wait{received}}, nil},
 	} {
-		w := &waitWriter{facts: &facts{Whole: c.whole}, peers: map[string]int64{}, taken: map[int64]bool{}}
+		w := &waitWriter{Facts: &tables.Facts{Whole: c.whole}, peers: map[string]int64{}, taken: map[int64]bool{}}
 		require.NoError(t, json.Unmarshal([]byte(waitTree), &w.workflow))
 		for _, s := range c.whole.Signals {
 			w.peers[s.Digest()] = 7 + s.Seq
 		}
 		var got []exportedWait
 		for _, row := range w.rows() {
-			a, _, ok := attemptOf(row)
+			a, _, ok := tables.ReadAttempt(row)
 			require.True(t, ok, name)
-			wait, ok := waitOf(row, a)
+			wait, ok := tables.ReadWait(row, a)
 			require.True(t, ok, name)
-			got = append(got, exportedWait{a.NodeID, int64(a.Iteration), a.State, wait.signal})
+			got = append(got, exportedWait{a.NodeID, int64(a.Iteration), a.State, wait.Signal})
 			assert.Equal(t, a.State == snapshot.AttemptFinished, a.FinishedAtMs != nil, name)
 		}
 		assert.Equal(t, c.want, got, name)

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/git-smithers/git-smithers/objstore"
+	"github.com/git-smithers/git-smithers/peer/smithers/contents"
 	"github.com/git-smithers/git-smithers/peer/smithers/dbrow"
 	"github.com/git-smithers/git-smithers/peer/smithers/source"
 )
@@ -31,7 +32,7 @@ const (
 // peer is what a run has under ext/smithers, which together with the run is what Smithers
 // had of it. The zero peer is that of a run that was never imported.
 type peer struct {
-	Layout layout
+	Layout contents.Layout
 	Schema []schemaLine
 	Pass   pass
 	Frames map[int64]frameRow          // by our number
@@ -62,14 +63,11 @@ type schemaLine struct {
 	Columns [][2]string `json:"columns,omitempty"` // of an output table: names and kinds, in the order of _smithers_output_schema_columns
 }
 
-// noPeer is the frameNo of a frame that Smithers never had.
-const noPeer = -1
-
 // frameRow is what a frame has in ext/smithers/frames. One without a row is exactly as predicted.
 type frameRow struct {
-	PeerNo *int64        `json:"frameNo,omitempty"` // where it is not our number
-	Layout source.Layout `json:"layout,omitempty"`  // where it is not compact
-	Shape  *shape        `json:"shape,omitempty"`   // where it is not the zero one
+	PeerNo *int64          `json:"frameNo,omitempty"` // where it is not our number
+	Layout source.Layout   `json:"layout,omitempty"`  // where it is not compact
+	Shape  *contents.Shape `json:"shape,omitempty"`   // where it is not the zero one
 	// The overrides of its rows in _smithers_snapshots and _smithers_frames: null for a row
 	// that is not there.
 	Snapshot json.RawMessage `json:"snapshot,omitempty"`

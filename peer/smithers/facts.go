@@ -5,14 +5,14 @@ import (
 	"slices"
 
 	"github.com/git-smithers/git-smithers/objstore/page"
-	"github.com/git-smithers/git-smithers/peer/smithers/dbrow"
-	"github.com/git-smithers/git-smithers/peer/smithers/source"
+	"github.com/git-smithers/git-smithers/peer/smithers/contents"
+	"github.com/git-smithers/git-smithers/peer/smithers/tables"
 	"github.com/git-smithers/git-smithers/snapshot"
 	"github.com/git-smithers/git-smithers/timeline"
 )
 
 // factsAt are the facts of a run at an entry of its, but for its frames and the events.
-func factsAt(entry *snapshot.Entry) (*facts, error) {
+func factsAt(entry *snapshot.Entry) (*tables.Facts, error) {
 	row, err := entry.RunRow()
 	if err != nil {
 		return nil, err
@@ -21,8 +21,8 @@ func factsAt(entry *snapshot.Entry) (*facts, error) {
 	if err != nil {
 		return nil, err
 	}
-	f := &facts{Run: row}
-	if f.Whole, err = wholeOf(state); err != nil {
+	f := &tables.Facts{Run: row}
+	if f.Whole, err = contents.WholeOf(state); err != nil {
 		return nil, err
 	}
 	if f.Attempts, err = attemptsAt(entry); err != nil {
@@ -85,35 +85,6 @@ func eventsTo(s *timeline.Store, entry *snapshot.Entry) ([]snapshot.Event, error
 	}
 	slices.SortStableFunc(all, func(a, b snapshot.Event) int { return cmp.Compare(a.Seq, b.Seq) })
 	return all, nil
-}
-
-// peerTables are the tables of a database whose rows make up a run, in the order of their names.
-// What is left out of them belongs to frames or to processes.
-func peerTables(tables []source.Table) []source.Table {
-	return slices.DeleteFunc(tables, func(t source.Table) bool {
-		return frameTable(t.Name) || t.Name == tableLeases || !hasRun(t)
-	})
-}
-
-// The tables that frames are made of, and those of processes alone.
-const (
-	tableSnapshots = "_smithers_snapshots"
-	tableFrames    = "_smithers_frames"
-	tableLeases    = "_smithers_rewind_leases"
-	tableColumns   = "_smithers_output_schema_columns"
-	tableMigrated  = "_smithers_schema_migrations"
-)
-
-func frameTable(name string) bool {
-	switch name {
-	case tableSnapshots, tableFrames, "_smithers_snapshot_contents", "_smithers_snapshot_payload_refs", "_smithers_snapshot_payloads":
-		return true
-	}
-	return false
-}
-
-func hasRun(t source.Table) bool {
-	return slices.ContainsFunc(t.Columns, func(c source.Column) bool { return dbrow.IsRunColumn(c.Name) })
 }
 
 // setRow is the change that sets a row of a collection.

@@ -4,13 +4,14 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/git-smithers/git-smithers/peer/smithers/tables"
 	"github.com/git-smithers/git-smithers/snapshot"
 )
 
 // goBack appends the frame by which the run is where Smithers went back to: its first count frames.
 func (r *runPass) goBack(ctx context.Context, at meeting) error {
 	to := at.end
-	for r.now.peerNo(to) == noPeer && r.frames[to].based != snapshot.NoFrame {
+	for r.now.peerNo(to) == tables.NoNumber && r.frames[to].based != snapshot.NoFrame {
 		to = r.frames[to].based // it went back to there before
 	}
 	var no int64 // of a run that was begun anew
@@ -43,7 +44,7 @@ func (r *runPass) goBack(ctx context.Context, at meeting) error {
 	if err := r.append(ctx, draft, upTo); err != nil {
 		return err
 	}
-	r.setFrameRow(number, frameRow{PeerNo: new(int64(noPeer))})
+	r.setFrameRow(number, frameRow{PeerNo: new(int64(tables.NoNumber))})
 	r.out.Rewound = true
 	r.ours, err = treeOf(r.im.store, then)
 	return err
@@ -68,7 +69,7 @@ func (r *runPass) goForward(ctx context.Context, at meeting) error {
 	if err := r.append(ctx, draft, r.behind); err != nil {
 		return err
 	}
-	r.setFrameRow(number, frameRow{PeerNo: new(int64(noPeer))})
+	r.setFrameRow(number, frameRow{PeerNo: new(int64(tables.NoNumber))})
 	r.ours, err = treeOf(r.im.store, then)
 	return err
 }

@@ -6,7 +6,9 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/git-smithers/git-smithers/peer/smithers/contents"
 	"github.com/git-smithers/git-smithers/peer/smithers/dbrow"
+	"github.com/git-smithers/git-smithers/peer/smithers/tables"
 	"github.com/git-smithers/git-smithers/snapshot"
 	"github.com/git-smithers/git-smithers/timeline"
 	"github.com/git-smithers/git-smithers/timeline/fault"
@@ -39,7 +41,7 @@ func (r *runPass) create(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		if r.now.Layout, err = layoutOf(newest.Contents); err != nil {
+		if r.now.Layout, err = contents.LayoutOf(newest.Contents); err != nil {
 			return inSnapshot(newest, err)
 		}
 		if r.heads[0].Frame == 0 {
@@ -125,7 +127,7 @@ func (r *runPass) appendStart(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		w, err := readContents(first.Contents, "", r.im.limits)
+		w, err := contents.Read(first.Contents, "", r.im.limits)
 		if err != nil {
 			return inSnapshot(first, err)
 		}
@@ -135,11 +137,11 @@ func (r *runPass) appendStart(ctx context.Context) error {
 		pointer := dbrow.TextOf(first.Row, "vcs_pointer")
 		draft.VCS, draft.Run = r.im.copies.at(r.copies.kind, pointer), r.during(pointer)
 	}
-	upTo := r.eventsUpTo(0, noPeer, r.run.CreatedAtMs)
+	upTo := r.eventsUpTo(0, tables.NoNumber, r.run.CreatedAtMs)
 	draft.Events = r.eventsOf(r.peerRun, upTo, nil)
 	if err := r.append(ctx, draft, upTo); err != nil {
 		return err
 	}
-	r.setFrameRow(0, frameRow{PeerNo: new(int64(noPeer))})
+	r.setFrameRow(0, frameRow{PeerNo: new(int64(tables.NoNumber))})
 	return nil
 }

@@ -3,8 +3,10 @@ package smithers
 import (
 	"strings"
 
+	"github.com/git-smithers/git-smithers/peer/smithers/contents"
 	"github.com/git-smithers/git-smithers/peer/smithers/dbrow"
 	"github.com/git-smithers/git-smithers/peer/smithers/source"
+	"github.com/git-smithers/git-smithers/peer/smithers/tables"
 )
 
 // What a Mark is about.
@@ -16,7 +18,7 @@ const (
 
 // describe notes what of a frame's rows is not as predicted, and what does not match. differs is what its contents
 // differ in.
-func (r *runPass) describe(s *source.Snapshot, one frameFacts, differs shape, wrong error) error {
+func (r *runPass) describe(s *source.Snapshot, one tables.FrameFacts, differs contents.Shape, wrong error) error {
 	row := frameRow{}
 	if one.PeerNo != one.Frame {
 		row.PeerNo = &one.PeerNo
@@ -24,23 +26,23 @@ func (r *runPass) describe(s *source.Snapshot, one frameFacts, differs shape, wr
 	if s.Layout != source.Compact {
 		row.Layout = s.Layout
 	}
-	if !differs.isZero() {
+	if !differs.IsZero() {
 		row.Shape = &differs
 	}
 	if one.ContentHash != s.ContentHash {
 		r.mark(one, markContent, s.ContentHash, one.ContentHash)
 	}
 	var err error
-	if row.Snapshot, err = dbrow.DifferenceOfOne(withoutContents(*r.tx.Table(tableSnapshots)), predictSnapshot(one, r.last), s.Row, r.at); err != nil {
+	if row.Snapshot, err = dbrow.DifferenceOfOne(tables.WithoutContents(*r.tx.Table(tables.Snapshots)), tables.PredictSnapshot(one, r.last), s.Row, r.at); err != nil {
 		return err
 	}
-	table := r.tx.Table(tableFrames)
+	table := r.tx.Table(tables.Frames)
 	if table == nil {
 		r.setFrameRow(one.Frame, row)
 		return nil
 	}
 	actual, has := r.frameRows[one.PeerNo]
-	if row.Frame, err = dbrow.DifferenceOfOne(*table, predictFrame(one, r.lastRow, r.lastTree), actual, r.at); err != nil {
+	if row.Frame, err = dbrow.DifferenceOfOne(*table, tables.PredictFrame(one, r.lastRow, r.lastTree), actual, r.at); err != nil {
 		return err
 	}
 	if stored := dbrow.TextOf(actual, "xml_hash"); has && wrong != nil {
@@ -63,7 +65,7 @@ func (l *runLine) setFrameRow(frame int64, row frameRow) {
 	l.described = append(l.described, frame)
 }
 
-func (r *runPass) mark(at frameFacts, what, stored, found string) {
+func (r *runPass) mark(at tables.FrameFacts, what, stored, found string) {
 	m := Mark{Frame: at.Frame, PeerNo: at.PeerNo, What: what, Stored: stored, Found: found}
 	r.now.Marks, r.out.Marks = append(r.now.Marks, m), append(r.out.Marks, m)
 }

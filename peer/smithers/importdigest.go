@@ -6,6 +6,7 @@ import (
 
 	"github.com/git-smithers/git-smithers/peer/smithers/dbrow"
 	"github.com/git-smithers/git-smithers/peer/smithers/source"
+	"github.com/git-smithers/git-smithers/peer/smithers/tables"
 )
 
 // rowsDigest is the digest of the rows that the database has of the run.
@@ -32,7 +33,7 @@ func (p *peerRun) allRows() runRows {
 	for _, one := range p.left {
 		all.rows[one.table.Name] = one.rows
 	}
-	if table := p.tx.Table(tableFrames); table != nil {
+	if table := p.tx.Table(tables.Frames); table != nil {
 		all.framesTable = *table
 		for _, no := range slices.Sorted(maps.Keys(p.frameRows)) {
 			all.frames = append(all.frames, p.frameRows[no])

@@ -8,6 +8,7 @@ import (
 
 	"github.com/git-smithers/git-smithers/peer/smithers/dbrow"
 	"github.com/git-smithers/git-smithers/peer/smithers/source"
+	"github.com/git-smithers/git-smithers/peer/smithers/tables"
 	"github.com/git-smithers/git-smithers/snapshot"
 	"github.com/git-smithers/git-smithers/timeline"
 )
@@ -39,7 +40,7 @@ func (p *peerRun) isExported(ctx context.Context, store *timeline.Store, tip *sn
 
 // hasUnrestored reports whether there are rows that a run which Smithers is to restore is exported without.
 func (p *peerRun) hasUnrestored() bool {
-	return slices.ContainsFunc(peerTables(p.tx.Tables()), func(t source.Table) bool {
+	return slices.ContainsFunc(tables.OfRun(p.tx.Tables()), func(t source.Table) bool {
 		return !hydrated(t.Name) && len(p.rows[t.Name]) > 0
 	})
 }
@@ -50,11 +51,11 @@ func (p *peerRun) isExportOf(ctx context.Context, store *timeline.Store, entry *
 	if err != nil || of.exact {
 		return false, err
 	}
-	x := &exporting{exported: of, ctx: ctx, store: store, predict: predict, own: slices.Collect(maps.Values(p.own))}
+	x := &exporting{exported: of, ctx: ctx, store: store, predict: tables.Predict, own: slices.Collect(maps.Values(p.own))}
 	if err := x.readFacts(); err != nil {
 		return false, err
 	}
-	for _, table := range peerTables(p.tx.Tables()) {
+	for _, table := range tables.OfRun(p.tx.Tables()) {
 		if !hydrated(table.Name) {
 			continue
 		}
@@ -64,9 +65,9 @@ func (p *peerRun) isExportOf(ctx context.Context, store *timeline.Store, entry *
 		}
 		has := p.rows[table.Name]
 		switch {
-		case table.Name == tableRuns:
+		case table.Name == tables.Runs:
 			has = []source.Row{p.row}
-		case table.Name == tableAttempts && len(has) == 0:
+		case table.Name == tables.Attempts && len(has) == 0:
 			continue // older versions exported none
 		}
 		if !slices.EqualFunc(rows, has, func(a, b source.Row) bool { return sameExported(table, a, b) }) {
@@ -81,8 +82,8 @@ func (p *peerRun) isExportOf(ctx context.Context, store *timeline.Store, entry *
 func sameExported(table source.Table, a, b source.Row) bool {
 	for _, c := range table.Columns {
 		switch {
-		case dbrow.IsProcessColumn(table.Name, c.Name), table.Name == tableEvents && c.Name == "payload_json",
-			table.Name == tableRuns && (!ofProgress(c.Name) || c.Name == "vcs_type" || c.Name == "vcs_revision"):
+		case dbrow.IsProcessColumn(table.Name, c.Name), table.Name == tables.Events && c.Name == "payload_json",
+			table.Name == tables.Runs && (!ofProgress(c.Name) || c.Name == "vcs_type" || c.Name == "vcs_revision"):
 			continue
 		}
 		if !dbrow.Same(a[c.Name], b[c.Name]) {
@@ -98,7 +99,7 @@ func (p *peerRun) hasFramesOf(x *exporting) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	line := slices.DeleteFunc(lineTo(frames, int64(len(frames)-1)), func(f frame) bool { return x.peerNo(f.number) == noPeer })
+	line := slices.DeleteFunc(lineTo(frames, int64(len(frames)-1)), func(f frame) bool { return x.peerNo(f.number) == tables.NoNumber })
 	return slices.EqualFunc(line, p.heads, func(f frame, h source.Head) bool {
 		return x.peerNo(f.number) == h.Frame && f.entry.AtMs == h.AtMs
 	}), nil

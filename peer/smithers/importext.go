@@ -8,13 +8,14 @@ import (
 	"github.com/git-smithers/git-smithers/objstore/page"
 	"github.com/git-smithers/git-smithers/peer/smithers/dbrow"
 	"github.com/git-smithers/git-smithers/peer/smithers/source"
+	"github.com/git-smithers/git-smithers/peer/smithers/tables"
 	"github.com/git-smithers/git-smithers/snapshot"
 )
 
 // addFirst gives the first entry of a run what every frame that can be forked has: how its outputs are
 // laid out, the tables that it has, and the run's row.
 func (r *runPass) addFirst(ctx context.Context, draft *snapshot.Draft) error {
-	over, err := r.overrides(*r.tx.Table(tableRuns), &facts{Run: r.finalRow()})
+	over, err := r.overrides(*r.tx.Table(tables.Runs), &tables.Facts{Run: r.finalRow()})
 	if err != nil {
 		return err
 	}
@@ -24,7 +25,7 @@ func (r *runPass) addFirst(ctx context.Context, draft *snapshot.Draft) error {
 	}
 	first := &peer{Layout: r.now.Layout, Schema: r.schema(r.knows), Tables: map[string][]dbrow.Override{}, Pass: pass{Number: r.was.Pass.Number + 1}}
 	if len(over) > 0 {
-		first.Tables[tableRuns] = over
+		first.Tables[tables.Runs] = over
 	}
 	if draft.Ext, err = extChanges(r.was, first); err != nil {
 		return err
@@ -77,7 +78,7 @@ func (r *runPass) appendExt(ctx context.Context, changed bool) error {
 }
 
 // describeTables notes what of the tables' rows is not as predicted.
-func (r *runPass) describeTables(f *facts) error {
+func (r *runPass) describeTables(f *tables.Facts) error {
 	r.now.Tables, r.now.Schema = map[string][]dbrow.Override{}, r.schema(r.knows)
 	note := func(table string, over []dbrow.Override, err error) error {
 		if len(over) > 0 {
@@ -85,7 +86,7 @@ func (r *runPass) describeTables(f *facts) error {
 		}
 		return err
 	}
-	for _, table := range peerTables(r.tx.Tables()) {
+	for _, table := range tables.OfRun(r.tx.Tables()) {
 		over, err := r.overrides(table, f)
 		if err := note(table.Name, over, err); err != nil {
 			return err
@@ -97,16 +98,16 @@ func (r *runPass) describeTables(f *facts) error {
 			return err
 		}
 	}
-	if table := r.tx.Table(tableFrames); table != nil {
+	if table := r.tx.Table(tables.Frames); table != nil {
 		over, err := dbrow.Differences(*table, nil, r.lonelyFrames(), r.at)
-		return note(tableFrames, over, err)
+		return note(tables.Frames, over, err)
 	}
 	return nil
 }
 
 // overrides are what leads from the predicted rows of a table to the run's.
-func (p *peerRun) overrides(table source.Table, f *facts) ([]dbrow.Override, error) {
-	predicted, err := predict(f, table, p.columns)
+func (p *peerRun) overrides(table source.Table, f *tables.Facts) ([]dbrow.Override, error) {
+	predicted, err := tables.Predict(f, table, p.columns)
 	if err != nil {
 		return nil, err
 	}
@@ -145,7 +146,7 @@ func (p *peerRun) schema(wanted func(source.Table) bool) []schemaLine {
 func (p *peerRun) uses(table source.Table) bool {
 	name := table.Name
 	switch {
-	case len(p.rows[name]) > 0, name == tableFrames && len(p.frameRows) > 0, name == tableSnapshots && len(p.heads) > 0:
+	case len(p.rows[name]) > 0, name == tables.Frames && len(p.frameRows) > 0, name == tables.Snapshots && len(p.heads) > 0:
 		return true
 	}
 	return slices.ContainsFunc(p.left, func(u unowned) bool { return u.table.Name == name })
@@ -153,7 +154,7 @@ func (p *peerRun) uses(table source.Table) bool {
 
 // knows reports whether the run uses a table, or may come to put outputs into it.
 func (p *peerRun) knows(table source.Table) bool {
-	return p.uses(table) || isOutputs(table) && slices.ContainsFunc(p.columns, func(c outputColumn) bool { return c.Table == table.Name })
+	return p.uses(table) || tables.IsOutputs(table) && slices.ContainsFunc(p.columns, func(c tables.OutputColumn) bool { return c.Table == table.Name })
 }
 
 // rowOf is the row that a change sets.

@@ -3,8 +3,10 @@ package smithers
 import (
 	"slices"
 
+	"github.com/git-smithers/git-smithers/peer/smithers/contents"
 	"github.com/git-smithers/git-smithers/peer/smithers/dbrow"
 	"github.com/git-smithers/git-smithers/peer/smithers/source"
+	"github.com/git-smithers/git-smithers/peer/smithers/tables"
 	"github.com/git-smithers/git-smithers/snapshot"
 	"github.com/git-smithers/git-smithers/timeline"
 )
@@ -17,7 +19,7 @@ func (r *runPass) follow(at meeting) error {
 	}
 	for _, f := range lineTo(r.frames, at.end) {
 		no := r.now.peerNo(f.number)
-		if no == noPeer || len(r.line) >= at.count {
+		if no == tables.NoNumber || len(r.line) >= at.count {
 			continue
 		}
 		one, err := r.knownFrame(f, r.heads[len(r.line)])
@@ -63,8 +65,8 @@ func (r *runPass) leftMore(at meeting) bool {
 }
 
 // knownFrame is a frame of the line that is stored, without its tree. Hashes that do not match are marked.
-func (r *runPass) knownFrame(f frame, head source.Head) (frameFacts, error) {
-	one := frameFacts{Frame: f.number, PeerNo: head.Frame, AtMs: f.entry.AtMs, ContentHash: head.ContentHash}
+func (r *runPass) knownFrame(f frame, head source.Head) (tables.FrameFacts, error) {
+	one := tables.FrameFacts{Frame: f.number, PeerNo: head.Frame, AtMs: f.entry.AtMs, ContentHash: head.ContentHash}
 	row, has := r.frameRows[head.Frame]
 	one.XMLHash = dbrow.TextOf(row, "xml_hash")
 	for _, m := range r.now.Marks {
@@ -88,7 +90,7 @@ func (r *runPass) knownFrame(f frame, head source.Head) (frameFacts, error) {
 }
 
 // describeOurs notes what of the rows of a frame that is ours is not as predicted.
-func (r *runPass) describeOurs(f frame, one frameFacts) (err error) {
+func (r *runPass) describeOurs(f frame, one tables.FrameFacts) (err error) {
 	s, err := r.snapshot(one.PeerNo)
 	if err != nil {
 		return err
@@ -97,7 +99,7 @@ func (r *runPass) describeOurs(f frame, one frameFacts) (err error) {
 	if err != nil {
 		return err
 	}
-	w, err := wholeOf(state)
+	w, err := contents.WholeOf(state)
 	if err != nil {
 		return err
 	}
@@ -105,10 +107,10 @@ func (r *runPass) describeOurs(f frame, one frameFacts) (err error) {
 	if err != nil {
 		return err
 	}
-	var signals []signalSeq
+	var signals []contents.SignalSeq
 	for _, known := range r.mail.signals {
 		if seq, ok := numbers[known.signal.Digest()]; ok {
-			signals = append(signals, signalSeq{Seq: seq, Peer: known.seq})
+			signals = append(signals, contents.SignalSeq{Seq: seq, Peer: known.seq})
 		}
 	}
 	if one.Tree, err = treeOf(r.im.store, f.entry); err != nil {
@@ -116,7 +118,7 @@ func (r *runPass) describeOurs(f frame, one frameFacts) (err error) {
 	}
 	tree, wrong := r.inflate(r.peerRun, one.PeerNo)
 	r.tree, one.ContentHash = tree, source.ContentHash(s.Contents)
-	if err := r.describe(s, one, shapeOf(r.id, s.Contents, w, signals, r.now.Layout), wrong); err != nil {
+	if err := r.describe(s, one, contents.ShapeOf(r.id, s.Contents, w, signals, r.now.Layout), wrong); err != nil {
 		return err
 	}
 	r.line = append(r.line, one)

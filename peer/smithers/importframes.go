@@ -5,8 +5,10 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/git-smithers/git-smithers/peer/smithers/contents"
 	"github.com/git-smithers/git-smithers/peer/smithers/dbrow"
 	"github.com/git-smithers/git-smithers/peer/smithers/source"
+	"github.com/git-smithers/git-smithers/peer/smithers/tables"
 	"github.com/git-smithers/git-smithers/peer/smithers/tree"
 	"github.com/git-smithers/git-smithers/snapshot"
 )
@@ -21,7 +23,7 @@ func (r *runPass) appendFrame(ctx context.Context, i int) error {
 	if i > 0 {
 		r.passOver(r.peerRun, r.heads[i-1].Frame, s.Frame)
 	} else {
-		r.passOver(r.peerRun, noPeer, s.Frame)
+		r.passOver(r.peerRun, tables.NoNumber, s.Frame)
 	}
 	tree, wrong := r.inflate(r.peerRun, s.Frame)
 	rendered := r.rendered(tree)
@@ -71,7 +73,7 @@ func (r *runPass) appendSnapshot(ctx context.Context, s *source.Snapshot, newest
 		State: changes, Rendered: rendered, Silent: true, Based: r.based, AtMs: s.AtMs,
 		Run: r.during(dbrow.TextOf(s.Row, "vcs_pointer")), Limits: r.im.limits,
 	}
-	one := frameFacts{Frame: r.next(), PeerNo: s.Frame, AtMs: s.AtMs, ContentHash: source.ContentHash(s.Contents)}
+	one := tables.FrameFacts{Frame: r.next(), PeerNo: s.Frame, AtMs: s.AtMs, ContentHash: source.ContentHash(s.Contents)}
 	if ours != "" {
 		one.XMLHash = source.XMLHash(ours)
 	}
@@ -102,28 +104,28 @@ func (r *runPass) appendSnapshot(ctx context.Context, s *source.Snapshot, newest
 
 // wholeOf is the state of a snapshot whose rendered tree is ours ("" for none), and what its texts differ in from those that
 // follow from it.
-func (r *runPass) wholeOf(s *source.Snapshot, ours string) (snapshot.Whole, shape, error) {
-	texts, err := readSnapshot(s.Contents, ours, r.im.limits)
+func (r *runPass) wholeOf(s *source.Snapshot, ours string) (snapshot.Whole, contents.Shape, error) {
+	texts, err := contents.Parse(s.Contents, ours, r.im.limits)
 	if err != nil {
-		return snapshot.Whole{}, shape{}, inSnapshot(s, err)
+		return snapshot.Whole{}, contents.Shape{}, inSnapshot(s, err)
 	}
-	w, state := texts.whole, stateOf(r.series.Entry())
+	w, state := texts.Whole, stateOf(r.series.Entry())
 	if err := tree.KeepPlaces(w.Nodes, state); err != nil {
-		return snapshot.Whole{}, shape{}, err
+		return snapshot.Whole{}, contents.Shape{}, err
 	}
 	if ours == "" {
 		r.placeByTime(&w, s.AtMs)
 	}
 	had, err := signalNumbers(state)
 	if err != nil {
-		return snapshot.Whole{}, shape{}, err
+		return snapshot.Whole{}, contents.Shape{}, err
 	}
 	signals := r.box.fill(&w, s.AtMs, had)
-	return w, texts.shape(r.id, s.Contents, w, signals, r.now.Layout), nil
+	return w, texts.Shape(r.id, s.Contents, w, signals, r.now.Layout), nil
 }
 
 // addHistory adds what had happened by a frame, the last of the line, and tells up to which event that is.
-func (r *runPass) addHistory(draft *snapshot.Draft, s *source.Snapshot, line []frameFacts, nodes []snapshot.Node) (upTo int) {
+func (r *runPass) addHistory(draft *snapshot.Draft, s *source.Snapshot, line []tables.FrameFacts, nodes []snapshot.Node) (upTo int) {
 	frame := line[len(line)-1].Frame
 	upTo = r.eventsUpTo(r.behind, s.Frame, s.AtMs)
 	draft.Events = r.eventsOf(r.peerRun, upTo, line)
@@ -220,7 +222,7 @@ func (p *peerRun) during(pointer string) func(*snapshot.Run) {
 			return
 		}
 		row.Status, row.FinishedAtMs, row.Error = snapshot.RunRunning, nil, ""
-		if row.VCSType != "" && pointer != "" && isRevision(pointer) {
+		if row.VCSType != "" && pointer != "" && tables.IsRevision(pointer) {
 			row.VCSRevision = pointer
 		}
 	}

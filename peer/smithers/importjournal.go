@@ -1,21 +1,22 @@
 package smithers
 
 import (
+	"github.com/git-smithers/git-smithers/peer/smithers/tables"
 	"github.com/git-smithers/git-smithers/snapshot"
 )
 
 // eventsOf are the events up to an index that are not stored yet.
-func (l *runLine) eventsOf(p *peerRun, upTo int, line []frameFacts) []snapshot.Event {
+func (l *runLine) eventsOf(p *peerRun, upTo int, line []tables.FrameFacts) []snapshot.Event {
 	next, frames := l.nextSeq(), l.hashesOf(line)
 	var events []snapshot.Event
 	from := min(l.behind, len(p.events))
 	for _, row := range p.events[from:max(from, min(upTo, len(p.events)))] {
-		e, ok := eventOf(row.row, p.id, p.run.Workflow, frames)
+		e, ok := tables.ReadEvent(row.row, p.id, p.run.Workflow, frames)
 		if !ok {
 			continue
 		}
 		seq := e.Seq
-		events = append(events, numbered(e, next))
+		events = append(events, tables.Numbered(e, next))
 		next = seq + 1
 	}
 	return events
@@ -28,7 +29,7 @@ func (p *peerRun) exported(stored []snapshot.Event, imported int) int {
 		return 0
 	}
 	for n, e := range stored {
-		if n >= len(p.events) || p.events[n].kind != e.Type || p.events[n].atMs != e.AtMs || n >= imported && !samePayload(e, p.events[n].row) {
+		if n >= len(p.events) || p.events[n].kind != e.Type || p.events[n].atMs != e.AtMs || n >= imported && !tables.SamePayload(e, p.events[n].row) {
 			return n
 		}
 	}
@@ -38,7 +39,7 @@ func (p *peerRun) exported(stored []snapshot.Event, imported int) int {
 // nextSeq is the seq that Smithers would give the event after those that are stored.
 func (l *runLine) nextSeq() int64 {
 	if l.seq == nil {
-		_, next := peerSeqs(l.stored)
+		_, next := tables.PeerSeqs(l.stored)
 		l.seq = &next
 	}
 	return *l.seq
@@ -48,7 +49,7 @@ func (l *runLine) nextSeq() int64 {
 func (l *runLine) store(events []snapshot.Event) {
 	next := l.nextSeq()
 	for _, e := range events {
-		if seq, ok := keptSeq(e); ok {
+		if seq, ok := tables.KeptSeq(e); ok {
 			next = seq
 		}
 		next++
@@ -57,9 +58,9 @@ func (l *runLine) store(events []snapshot.Event) {
 }
 
 // hashesOf are the frames of the line by Smithers' numbers. It is never shorter than it was.
-func (l *runLine) hashesOf(line []frameFacts) map[int64]frameFacts {
+func (l *runLine) hashesOf(line []tables.FrameFacts) map[int64]tables.FrameFacts {
 	if l.byPeer == nil {
-		l.byPeer = make(map[int64]frameFacts, len(line))
+		l.byPeer = make(map[int64]tables.FrameFacts, len(line))
 	}
 	for _, one := range line[min(l.indexed, len(line)):] {
 		l.byPeer[one.PeerNo] = one

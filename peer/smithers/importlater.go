@@ -8,6 +8,7 @@ import (
 
 	"github.com/git-smithers/git-smithers/peer/smithers/dbrow"
 	"github.com/git-smithers/git-smithers/peer/smithers/source"
+	"github.com/git-smithers/git-smithers/peer/smithers/tables"
 	"github.com/git-smithers/git-smithers/snapshot"
 )
 
@@ -22,8 +23,8 @@ type knownRows struct {
 	settled  source.Tally // of the attempts that had ended at the newest frame
 	rendered int64        // how many rows _smithers_frames has up to it
 
-	line           []frameFacts
-	byPeer         map[int64]frameFacts
+	line           []tables.FrameFacts
+	byPeer         map[int64]tables.FrameFacts
 	seq            int64
 	before         moment
 	tree, lastTree string
@@ -48,7 +49,7 @@ func (r *runPass) rowsKnown() *knownRows {
 	}
 	newest := r.heads[len(r.heads)-1]
 	k.heads, k.events, k.attempts, k.seq = r.heads, r.events, r.attempts, r.nextSeq()
-	k.settled = source.TallyOf(r.rows[tableAttempts], settledBy(newest.AtMs), tallied())
+	k.settled = source.TallyOf(r.rows[tables.Attempts], settledBy(newest.AtMs), tallied())
 	k.rendered = 0
 	for no := range r.frameRows {
 		if no <= newest.Frame {
@@ -96,21 +97,21 @@ func (p *peerRun) readLater(known *knownRun) (ok bool, err error) {
 		return false, nil
 	}
 	p.had = known.rows
-	p.run, p.at = runOf(p.row)
+	p.run, p.at = tables.ReadRun(p.row)
 	p.rows = make(map[string][]source.Row)
 	for _, read := range []func() (bool, error){p.laterHeads, p.laterEvents, p.laterTrees, p.laterAttempts} {
 		if ok, err := read(); !ok || err != nil {
 			return false, err
 		}
 	}
-	if err := p.readRows(tableApprovals, tableHumanRequests, tableSignals); err != nil {
+	if err := p.readRows(tables.Approvals, tables.HumanRequests, tables.Signals); err != nil {
 		return false, err
 	}
 	p.readMailbox()
 	if p.neverRan() {
 		p.run.Status = snapshot.RunPending
 	}
-	p.copies = p.all.ofRun(p.row, p.rows[tableAttempts])
+	p.copies = p.all.ofRun(p.row, p.rows[tables.Attempts])
 	return true, nil
 }
 
@@ -131,7 +132,7 @@ func (p *peerRun) laterHeads() (ok bool, err error) {
 func (p *peerRun) laterEvents() (ok bool, err error) {
 	known := p.had.events
 	newest := known[len(known)-1].row
-	rows, before, ok, err := p.tx.Later(tableEvents, p.id, "seq", newest["seq"].Int)
+	rows, before, ok, err := p.tx.Later(tables.Events, p.id, "seq", newest["seq"].Int)
 	if err != nil || !ok || before != int64(len(known)-1) || len(rows) == 0 || !maps.EqualFunc(rows[0], newest, dbrow.Same) {
 		return false, err
 	}
@@ -140,7 +141,7 @@ func (p *peerRun) laterEvents() (ok bool, err error) {
 		p.events = append(p.events, peerEventOf(row))
 	}
 	for i, e := range p.events {
-		if e.row != nil && e.frameNo != noPeer {
+		if e.row != nil && e.frameNo != tables.NoNumber {
 			p.captured[e.frameNo] = i
 		}
 	}
@@ -150,10 +151,10 @@ func (p *peerRun) laterEvents() (ok bool, err error) {
 // laterTrees reads the rows of _smithers_frames after the newest frame.
 func (p *peerRun) laterTrees() (ok bool, err error) {
 	p.frameRows = make(map[int64]source.Row)
-	if p.tx.Table(tableFrames) == nil {
+	if p.tx.Table(tables.Frames) == nil {
 		return p.had.rendered == 0, nil
 	}
-	rows, before, ok, err := p.tx.Later(tableFrames, p.id, "frame_no", p.had.heads[len(p.had.heads)-1].Frame+1)
+	rows, before, ok, err := p.tx.Later(tables.Frames, p.id, "frame_no", p.had.heads[len(p.had.heads)-1].Frame+1)
 	if err != nil || !ok || before != p.had.rendered {
 		return false, err
 	}
@@ -168,15 +169,15 @@ func (p *peerRun) laterTrees() (ok bool, err error) {
 
 func (p *peerRun) laterAttempts() (ok bool, err error) {
 	by := settledBy(p.had.before.AtMs)
-	settled, ok, err := p.tx.Tally(tableAttempts, p.id, by, tallied())
+	settled, ok, err := p.tx.Tally(tables.Attempts, p.id, by, tallied())
 	if err != nil || !ok || !settled.Equal(p.had.settled) {
 		return false, err
 	}
-	rows, err := p.tx.Unsettled(tableAttempts, p.id, by)
+	rows, err := p.tx.Unsettled(tables.Attempts, p.id, by)
 	if err != nil {
 		return false, err
 	}
-	p.rows[tableAttempts] = rows
+	p.rows[tables.Attempts] = rows
 	for _, a := range p.had.attempts {
 		if a.endedBy(by.Most) {
 			p.attempts = append(p.attempts, a)

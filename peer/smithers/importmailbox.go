@@ -6,7 +6,9 @@ import (
 	"strings"
 
 	"github.com/git-smithers/git-smithers/objstore/page"
+	"github.com/git-smithers/git-smithers/peer/smithers/contents"
 	"github.com/git-smithers/git-smithers/peer/smithers/dbrow"
+	"github.com/git-smithers/git-smithers/peer/smithers/tables"
 	"github.com/git-smithers/git-smithers/snapshot"
 )
 
@@ -36,14 +38,14 @@ type peerSignal struct {
 // readMailbox takes the mailbox out of the rows of a run.
 func (p *peerRun) readMailbox() {
 	p.readApprovals()
-	for _, row := range p.rows[tableHumanRequests] {
-		if h, ok := humanRequestOf(row); ok {
+	for _, row := range p.rows[tables.HumanRequests] {
+		if h, ok := tables.ReadHumanRequest(row); ok {
 			p.mail.humanRequests = append(p.mail.humanRequests, h)
 		}
 	}
 	have := make(map[string]bool)
-	for _, row := range p.rows[tableSignals] {
-		s, ok := signalOf(row)
+	for _, row := range p.rows[tables.Signals] {
+		s, ok := tables.ReadSignal(row)
 		if !ok || have[s.Digest()] {
 			continue
 		}
@@ -66,13 +68,13 @@ func (p *peerRun) readApprovals() {
 			asked[e.node] = e.atMs
 		}
 	}
-	for _, row := range p.rows[tableApprovals] {
+	for _, row := range p.rows[tables.Approvals] {
 		key := snapshot.Key(dbrow.TextOf(row, "node_id"), int(row["iteration"].Int))
 		at, known := asked[key]
 		if !known {
 			at = p.run.CreatedAtMs
 		}
-		if a, ok := approvalOf(row, at); ok && !isHumanGate(row) {
+		if a, ok := tables.ReadApproval(row, at); ok && !tables.IsHumanGate(row) {
 			p.mail.approvals = append(p.mail.approvals, a)
 		}
 	}
@@ -104,7 +106,7 @@ func (p *peerRun) readWaits() {
 // fill puts the mailbox as it was at a time into a state, with what was answered here of what Smithers still
 // asks: whenever that was, since whatever is imported now comes after it here. What is not known to have been
 // there later was there. had are the numbers of the signals that the state has. It returns the signals that Smithers has.
-func (m *mailbox) fill(w *snapshot.Whole, atMs int64, had map[string]int64) (signals []signalSeq) {
+func (m *mailbox) fill(w *snapshot.Whole, atMs int64, had map[string]int64) (signals []contents.SignalSeq) {
 	w.Approvals, w.HumanRequests, w.Signals = []snapshot.Approval{}, []snapshot.HumanRequest{}, []snapshot.Signal{}
 	for _, a := range m.approvals {
 		if a.DecidedAtMs != nil && *a.DecidedAtMs > atMs {
@@ -125,7 +127,7 @@ func (m *mailbox) fill(w *snapshot.Whole, atMs int64, had map[string]int64) (sig
 	w.Signals = append(w.Signals, m.here.signals...)
 	numberSignals(w.Signals, had)
 	for i, s := range w.Signals[:peers] {
-		signals = append(signals, signalSeq{Seq: s.Seq, Peer: m.signals[i].seq})
+		signals = append(signals, contents.SignalSeq{Seq: s.Seq, Peer: m.signals[i].seq})
 	}
 	w.Waits = m.waitsAt(atMs, signals)
 	return signals
@@ -188,4 +190,28 @@ func mailChanges(state *snapshot.State, w *snapshot.Whole) ([]snapshot.Change, e
 		return cmp.Or(strings.Compare(a.Collection, b.Collection), strings.Compare(a.Key, b.Key))
 	})
 	return changes, nil
+}
+
+// waitsAt are what the newest attempts of nodes at a time waited for then.
+func (m *mailbox) waitsAt(atMs int64, signals []contents.SignalSeq) []snapshot.Wait {
+	ours := make(map[int64]int64, len(signals))
+	for _, s := range signals {
+		ours[s.Peer] = s.Seq
+	}
+	waits := []snapshot.Wait{}
+	for _, tries := range m.tries {
+		var newest *attemptRow
+		for i := range tries {
+			if a := tries[i].attempt; a.StartedAtMs <= atMs && (newest == nil || a.Attempt > newest.attempt.Attempt) {
+				newest = &tries[i]
+			}
+		}
+		if newest == nil || newest.wait == nil {
+			continue
+		}
+		if w, ok := newest.wait.Then(atMs, ours); ok {
+			waits = append(waits, w)
+		}
+	}
+	return waits
 }

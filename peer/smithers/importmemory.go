@@ -7,6 +7,7 @@ import (
 	"github.com/git-smithers/git-smithers/objstore"
 	"github.com/git-smithers/git-smithers/peer/smithers/dbrow"
 	"github.com/git-smithers/git-smithers/peer/smithers/source"
+	"github.com/git-smithers/git-smithers/peer/smithers/tables"
 	"github.com/git-smithers/git-smithers/snapshot"
 )
 
@@ -91,15 +92,15 @@ type settled struct {
 // settledOf is how a run is now; ok is false for one that goes on.
 func settledOf(tx *source.Tx, row source.Row) (now settled, ok bool, err error) {
 	id := dbrow.TextOf(row, "run_id")
-	run, _ := runOf(row)
-	table, newest := tx.Table(tableRuns), (*source.Head)(nil)
+	run, _ := tables.ReadRun(row)
+	table, newest := tx.Table(tables.Runs), (*source.Head)(nil)
 	if !run.Status.Ended() || table == nil {
 		return now, false, nil
 	}
 	if newest, err = tx.Newest(id); err != nil || newest == nil {
 		return now, false, err
 	}
-	if now.event, err = tx.Greatest(tableEvents, id, "seq"); err != nil {
+	if now.event, err = tx.Greatest(tables.Events, id, "seq"); err != nil {
 		return now, false, err
 	}
 	h := dbrow.NewDigester()

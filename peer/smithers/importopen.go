@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 
+	"github.com/git-smithers/git-smithers/peer/smithers/tables"
 	"github.com/git-smithers/git-smithers/snapshot"
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
@@ -155,7 +156,7 @@ func (r *runPass) goOn(ctx context.Context, at meeting) (err error) {
 // newestPeer is the newest of Smithers' frames that was there when the run was last imported.
 func (k *keptRun) newestPeer(now *peer) int64 {
 	for _, f := range slices.Backward(k.frames) {
-		if f.number <= k.was.Pass.Frame && now.peerNo(f.number) != noPeer {
+		if f.number <= k.was.Pass.Frame && now.peerNo(f.number) != tables.NoNumber {
 			return f.number
 		}
 	}
@@ -182,7 +183,7 @@ func (r *runPass) keepAnswers() error {
 // hasFirst reports whether the run has the first n events of the database, in their order.
 func (p *peerRun) hasFirst(stored []snapshot.Event, n int) bool {
 	for _, e := range p.events[:n] {
-		if !isEvent(e.row) {
+		if !tables.IsEvent(e.row) {
 			continue
 		}
 		i := slices.IndexFunc(stored, e.is)
@@ -208,11 +209,11 @@ func (p *peerRun) knownFirst(stored []snapshot.Event) int {
 		return false
 	}
 	alike := func(e peerEvent) func(snapshot.Event) bool {
-		return func(s snapshot.Event) bool { return samePayload(s, e.row) }
+		return func(s snapshot.Event) bool { return tables.SamePayload(s, e.row) }
 	}
 	known := make([]bool, len(p.events))
 	for i, e := range p.events {
-		known[i] = !isEvent(e.row) || take(e, alike(e))
+		known[i] = !tables.IsEvent(e.row) || take(e, alike(e))
 	}
 	var first, others []peerEvent
 	for i, e := range p.events {
@@ -225,7 +226,7 @@ func (p *peerRun) knownFirst(stored []snapshot.Event) int {
 	p.events = append(first, others...)
 	clear(p.captured)
 	for i, e := range p.events {
-		if e.frameNo != noPeer {
+		if e.frameNo != tables.NoNumber {
 			p.captured[e.frameNo] = i
 		}
 	}

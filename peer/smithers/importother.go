@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/git-smithers/git-smithers/peer/smithers/jsonobject"
+	"github.com/git-smithers/git-smithers/peer/smithers/tables"
 	"github.com/git-smithers/git-smithers/snapshot"
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
@@ -36,7 +37,7 @@ func (r *runPass) refuseOther() error {
 // run of ours can have.
 func (p *peerRun) hasEvent(stored []snapshot.Event, i int) bool {
 	for ; i >= 0; i-- {
-		e, ok := eventOf(p.events[i].row, p.id, p.run.Workflow, nil)
+		e, ok := tables.ReadEvent(p.events[i].row, p.id, p.run.Workflow, nil)
 		if !ok {
 			continue
 		}
@@ -117,7 +118,7 @@ func (r *runPass) tellOurs() {
 	}
 	for _, f := range r.frames {
 		if _, noted := r.now.Frames[f.number]; !noted && f.number > r.was.Pass.Frame {
-			r.setFrameRow(f.number, frameRow{PeerNo: new(int64(noPeer))})
+			r.setFrameRow(f.number, frameRow{PeerNo: new(int64(tables.NoNumber))})
 		}
 	}
 }

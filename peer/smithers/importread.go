@@ -8,38 +8,41 @@ import (
 
 	"github.com/git-smithers/git-smithers/peer/smithers/dbrow"
 	"github.com/git-smithers/git-smithers/peer/smithers/source"
+	"github.com/git-smithers/git-smithers/peer/smithers/tables"
 	"github.com/git-smithers/git-smithers/snapshot"
 )
 
 // read reads all that the database has of the run, but for its snapshots.
 func (p *peerRun) read() error {
 	var names []string
-	for _, table := range peerTables(p.tx.Tables()) {
+	for _, table := range tables.OfRun(p.tx.Tables()) {
 		names = append(names, table.Name)
 	}
 	if err := p.readThese(names...); err != nil {
 		return err
 	}
-	for row, err := range p.tx.Rows(tableColumns, "") {
+	for row, err := range p.tx.Rows(tables.Columns, "") {
 		if err != nil {
 			return err
 		}
-		p.columns = append(p.columns, outputColumn{dbrow.TextOf(row, "table_name"), dbrow.TextOf(row, "column_name"), dbrow.TextOf(row, "kind")})
+		p.columns = append(p.columns, tables.OutputColumn{
+			Table: dbrow.TextOf(row, "table_name"), Column: dbrow.TextOf(row, "column_name"), Kind: dbrow.TextOf(row, "kind"),
+		})
 	}
 	return nil
 }
 
 // readForFrames reads what frames are made of.
 func (p *peerRun) readForFrames() error {
-	return p.readThese(tableAttempts, tableEvents, tableApprovals, tableHumanRequests, tableSignals)
+	return p.readThese(tables.Attempts, tables.Events, tables.Approvals, tables.HumanRequests, tables.Signals)
 }
 
 // readThese reads the run's snapshots, rendered trees, and its rows in tables.
-func (p *peerRun) readThese(tables ...string) (err error) {
+func (p *peerRun) readThese(names ...string) (err error) {
 	if v := p.row["run_id"]; v.Kind != source.Text {
 		return fmt.Errorf("%w: a run's id is no text", source.ErrDamaged)
 	}
-	p.run, p.at = runOf(p.row)
+	p.run, p.at = tables.ReadRun(p.row)
 	if p.heads, err = p.tx.Heads(p.id); err != nil {
 		return err
 	}
@@ -47,11 +50,11 @@ func (p *peerRun) readThese(tables ...string) (err error) {
 		p.heads[i].AtMs = dbrow.OurTime(p.heads[i].AtMs)
 	}
 	p.rows = make(map[string][]source.Row)
-	if err := p.readRows(tables...); err != nil {
+	if err := p.readRows(names...); err != nil {
 		return err
 	}
 	p.frameRows = make(map[int64]source.Row)
-	for row, err := range p.tx.Rows(tableFrames, p.id) {
+	for row, err := range p.tx.Rows(tables.Frames, p.id) {
 		if err != nil {
 			return err
 		}
@@ -65,8 +68,8 @@ func (p *peerRun) readThese(tables ...string) (err error) {
 }
 
 // readRows reads the run's rows in tables.
-func (p *peerRun) readRows(tables ...string) error {
-	for _, table := range tables {
+func (p *peerRun) readRows(names ...string) error {
+	for _, table := range names {
 		for row, err := range p.tx.Rows(table, p.id) {
 			if err != nil {
 				return err
@@ -99,14 +102,14 @@ func (p *peerRun) findLonely() {
 
 // sortIn makes ours of the rows that have a place in time.
 func (p *peerRun) sortIn() {
-	for _, row := range p.rows[tableAttempts] {
+	for _, row := range p.rows[tables.Attempts] {
 		p.addAttempt(row)
 	}
 	p.captured = make(map[int64]int)
-	for i, row := range p.rows[tableEvents] {
+	for i, row := range p.rows[tables.Events] {
 		e := peerEventOf(row)
 		p.events = append(p.events, e)
-		if e.frameNo != noPeer {
+		if e.frameNo != tables.NoNumber {
 			p.captured[e.frameNo] = i
 		}
 	}
@@ -114,17 +117,17 @@ func (p *peerRun) sortIn() {
 	if p.neverRan() {
 		p.run.Status = snapshot.RunPending
 	}
-	p.copies = p.all.ofRun(p.row, p.rows[tableAttempts])
+	p.copies = p.all.ofRun(p.row, p.rows[tables.Attempts])
 }
 
 // addAttempt adds a row of _smithers_attempts.
 func (p *peerRun) addAttempt(row source.Row) {
-	a, log, ok := attemptOf(row)
+	a, log, ok := tables.ReadAttempt(row)
 	if !ok {
 		return
 	}
 	one := attemptRow{attempt: a, log: log}
-	if w, ok := waitOf(row, a); ok {
+	if w, ok := tables.ReadWait(row, a); ok {
 		one.wait = &w
 	}
 	p.attempts = append(p.attempts, one)

@@ -6,6 +6,7 @@ import (
 
 	"github.com/git-smithers/git-smithers/peer/smithers/dbrow"
 	"github.com/git-smithers/git-smithers/peer/smithers/source"
+	"github.com/git-smithers/git-smithers/peer/smithers/tables"
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
 
@@ -26,7 +27,7 @@ type fork struct {
 
 func readForks(tx *source.Tx) (map[string]*fork, error) {
 	forks := make(map[string]*fork)
-	for row, err := range tx.Rows(tableBranches, "") {
+	for row, err := range tx.Rows(tables.Branches, "") {
 		if err != nil {
 			return nil, err
 		}

@@ -5,6 +5,7 @@ import (
 	"math"
 	"reflect"
 
+	"github.com/git-smithers/git-smithers/peer/smithers/tables"
 	"github.com/git-smithers/git-smithers/snapshot"
 )
 
@@ -21,7 +22,7 @@ func (r *runPass) appendTail(ctx context.Context) error {
 		return err
 	}
 	var w snapshot.Whole
-	r.box.fill(&w, never, had)
+	r.box.fill(&w, tables.Never, had)
 	if draft.State, err = mailChanges(state, &w); err != nil {
 		return err
 	}
@@ -30,7 +31,7 @@ func (r *runPass) appendTail(ctx context.Context) error {
 		return err
 	}
 	draft.Events = r.eventsOf(r.peerRun, len(r.events), r.line)
-	draft.Journal = r.journalAt(never, row.Frame)
+	draft.Journal = r.journalAt(tables.Never, row.Frame)
 	after := row
 	r.ended(&after)
 	if len(draft.State)+len(draft.Events)+len(draft.Journal) == 0 && draft.VCS == nil && reflect.DeepEqual(row, after) {

@@ -6,18 +6,16 @@ import (
 	"github.com/git-smithers/git-smithers/objstore/page"
 	"github.com/git-smithers/git-smithers/peer/smithers/dbrow"
 	"github.com/git-smithers/git-smithers/peer/smithers/source"
+	"github.com/git-smithers/git-smithers/peer/smithers/tables"
 	"github.com/git-smithers/git-smithers/snapshot"
 )
-
-// never is later than all that a database has.
-const never = int64(1<<63 - 1)
 
 // attemptRow is a row of _smithers_attempts as ours.
 type attemptRow struct {
 	attempt snapshot.Attempt
 	log     string
-	wait    *waitRow // nil for one that does not wait
-	done    bool     // a frame after the first one since it ended has it in its journal
+	wait    *tables.WaitRow // nil for one that does not wait
+	done    bool            // a frame after the first one since it ended has it in its journal
 }
 
 // endedBy reports whether the attempt had ended at a time.
@@ -54,7 +52,7 @@ func (e peerEvent) is(stored snapshot.Event) bool {
 }
 
 func peerEventOf(row source.Row) peerEvent {
-	e := peerEvent{row: row, frameNo: noPeer}
+	e := peerEvent{row: row, frameNo: tables.NoNumber}
 	e.atMs, _ = dbrow.ColumnNumber(row, "timestamp_ms")
 	e.kind, _ = dbrow.ColumnText(row, "type")
 	switch e.kind {

@@ -3,6 +3,7 @@ package smithers
 import (
 	"github.com/git-smithers/git-smithers/peer/smithers/dbrow"
 	"github.com/git-smithers/git-smithers/peer/smithers/source"
+	"github.com/git-smithers/git-smithers/peer/smithers/tables"
 )
 
 // unowned is a table whose rows belong to no run, and so to all.
@@ -29,9 +30,9 @@ func (im *importing) readUnowned(tx *source.Tx, runs []source.Row) ([]LeftTable,
 		var rows int64
 		var err error
 		switch {
-		case frameTable(table.Name) || table.Name == tableMigrated || table.Name == tableColumns:
-		case im.memory != nil && (hasRun(table) || im.isOwn(table.Name)): // nobody asks a watch
-		case hasRun(table):
+		case tables.IsOfFrames(table.Name) || table.Name == tables.Migrated || table.Name == tables.Columns:
+		case im.memory != nil && (tables.HasRun(table) || im.isOwn(table.Name)): // nobody asks a watch
+		case tables.HasRun(table):
 			rows, err = ownerless(tx, table, runs)
 		case im.isOwn(table.Name):
 			rows, err = tx.Count(table.Name, "")

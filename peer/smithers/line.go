@@ -2,6 +2,7 @@ package smithers
 
 import (
 	"github.com/git-smithers/git-smithers/peer/smithers/source"
+	"github.com/git-smithers/git-smithers/peer/smithers/tables"
 	"github.com/git-smithers/git-smithers/snapshot"
 	"github.com/git-smithers/git-smithers/timeline"
 )
@@ -81,7 +82,7 @@ func meet(frames []frame, known *peer, fork bool, heads []source.Head) meeting {
 		no := known.peerNo(f.number)
 		switch {
 		case count < 0:
-		case no == noPeer:
+		case no == tables.NoNumber:
 			on[i] = count
 		case count < len(heads) && heads[count].Frame == no && (heads[count].AtMs == f.entry.AtMs || fork && f.number == 0):
 			on[i] = count + 1

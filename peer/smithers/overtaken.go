@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/git-smithers/git-smithers/objstore"
+	"github.com/git-smithers/git-smithers/peer/smithers/tables"
 	"github.com/git-smithers/git-smithers/snapshot"
 	"github.com/git-smithers/git-smithers/timeline"
 )
@@ -59,7 +60,7 @@ func goesBack(op snapshot.Op) bool {
 // beforeOps steps back from a frame over the frames that were added here, as far as an op made one of them.
 func (k *keptRun) beforeOps(now *peer, end int64, ops []snapshot.Op) int64 {
 	before := end
-	for at := end; at != snapshot.NoFrame && now.peerNo(at) == noPeer; at = k.frames[at].based {
+	for at := end; at != snapshot.NoFrame && now.peerNo(at) == tables.NoNumber; at = k.frames[at].based {
 		made := slices.ContainsFunc(ops, func(op snapshot.Op) bool { return *op.Frame == at })
 		if made && k.frames[at].based != snapshot.NoFrame {
 			before = k.frames[at].based

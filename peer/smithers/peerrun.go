@@ -3,6 +3,7 @@ package smithers
 import (
 	"github.com/git-smithers/git-smithers/peer/smithers/dbrow"
 	"github.com/git-smithers/git-smithers/peer/smithers/source"
+	"github.com/git-smithers/git-smithers/peer/smithers/tables"
 	"github.com/git-smithers/git-smithers/snapshot"
 )
 
@@ -22,7 +23,7 @@ type peerRun struct {
 	rows      map[string][]source.Row // by the tables that peerTables lists
 	frameRows map[int64]source.Row    // of _smithers_frames
 	lonely    []int64                 // the numbers of those without a snapshot, sorted
-	columns   []outputColumn
+	columns   []tables.OutputColumn
 	attempts  []attemptRow
 	mail      mailRows
 	events    []peerEvent

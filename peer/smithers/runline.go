@@ -3,6 +3,7 @@ package smithers
 import (
 	"github.com/git-smithers/git-smithers/objstore"
 	"github.com/git-smithers/git-smithers/peer/smithers/source"
+	"github.com/git-smithers/git-smithers/peer/smithers/tables"
 	"github.com/git-smithers/git-smithers/snapshot"
 	"github.com/git-smithers/git-smithers/timeline"
 )
@@ -19,20 +20,20 @@ type runLine struct {
 	stored  []snapshot.Event
 	behind  int // how many of the database's events are stored
 
-	line    []frameFacts // Smithers' frames, as far as they are stored
-	based   *int64       // of the next frame, if it does not follow the run's newest
-	before  *moment      // the newest of Smithers' frames; nil for none
-	tree    string       // its rendered tree, as Smithers has it; "" for none
-	last    source.Row   // its row in _smithers_snapshots
-	lastRow source.Row   // the newest row in _smithers_frames
+	line    []tables.FrameFacts // Smithers' frames, as far as they are stored
+	based   *int64              // of the next frame, if it does not follow the run's newest
+	before  *moment             // the newest of Smithers' frames; nil for none
+	tree    string              // its rendered tree, as Smithers has it; "" for none
+	last    source.Row          // its row in _smithers_snapshots
+	lastRow source.Row          // the newest row in _smithers_frames
 
 	lastTree string        // our rendered tree at that row
 	ours     string        // the rendered tree of the newest entry
 	files    *snapshot.VCS // what was captured for the newest frame; nil for nothing
 
 	// Found on the way, so that it is not looked for again with each frame.
-	seq       *int64               // see nextSeq
-	byPeer    map[int64]frameFacts // see hashesOf
-	indexed   int                  // how many of the line are in it
-	described []int64              // the frames whose rows in ext were set
+	seq       *int64                      // see nextSeq
+	byPeer    map[int64]tables.FrameFacts // see hashesOf
+	indexed   int                         // how many of the line are in it
+	described []int64                     // the frames whose rows in ext were set
 }

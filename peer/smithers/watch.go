@@ -12,6 +12,7 @@ import (
 
 	"github.com/git-smithers/git-smithers/peer/smithers/dbrow"
 	"github.com/git-smithers/git-smithers/peer/smithers/source"
+	"github.com/git-smithers/git-smithers/peer/smithers/tables"
 	"github.com/git-smithers/git-smithers/timeline"
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
@@ -246,7 +247,7 @@ func (w *watcher) survey(ctx context.Context) (runs []surveyed, err error) {
 		if err != nil {
 			return err
 		}
-		if len(rows) == 0 && tx.Table(tableSnapshots) == nil {
+		if len(rows) == 0 && tx.Table(tables.Snapshots) == nil {
 			return source.ErrNotSmithers // yet; where there are runs it is of a version without snapshots
 		}
 		for _, row := range rows {
@@ -339,7 +340,7 @@ func (w *watcher) late(version int64, runs []surveyed) (rows []source.Row, err e
 		return nil, w.notYet(err)
 	}
 	for _, run := range runs {
-		if is, _ := runOf(run.row); !is.Status.Ended() {
+		if is, _ := tables.ReadRun(run.row); !is.Status.Ended() {
 			rows = append(rows, run.row)
 		}
 	}

@@ -1,4 +1,4 @@
-package smithers
+package contents
 
 import (
 	"bytes"
@@ -13,34 +13,34 @@ import (
 	"github.com/git-smithers/git-smithers/snapshot"
 )
 
-// layout is what the outputs of all of a run's snapshots have in common: the file
-// ext/smithers/outputs. Its zero value is for runs that Smithers never saw.
-type layout struct {
-	// Keys are the members of outputs_json in their order; those that show the rows of
-	// another member again, under the table's other name, say so. nil is not known.
-	Keys []layoutKey `json:"keys,omitzero"`
-	// BareInput tells that input_json has no runId.
+// Layout is how the outputs of all snapshots of a run are laid out: the file ext/smithers/outputs. Its zero value is for
+// runs that Smithers never had.
+type Layout struct {
+	// Keys are the members of outputs_json in their order, or nil if they are not known. A member
+	// that repeats the rows of another one, under the table's other name, has its name in Of.
+	Keys []LayoutKey `json:"keys,omitzero"`
+	// BareInput reports whether input_json has no runId.
 	BareInput bool `json:"bareInput,omitempty"`
 }
 
-// layoutKey is one member of outputs_json.
-type layoutKey struct {
+// LayoutKey is one member of outputs_json.
+type LayoutKey struct {
 	Name string `json:"name"`
 	Of   string `json:"of,omitempty"` // the member whose rows it repeats
-	// Value is what is no array of rows, byte for byte. The signal horizon has none where it
-	// is the greatest seq of the signals in the state (-1 for none).
+	// Value is any value but an array of rows, byte for byte. It is "" for the signal horizon if
+	// that is the greatest seq of the signals in the state (-1 for no signals).
 	Value string `json:"value,omitempty"`
 }
 
 // isTable reports whether the member has rows of its own.
-func (k layoutKey) isTable() bool { return k.Of == "" && k.Value == "" && k.Name != horizonName }
+func (k LayoutKey) isTable() bool { return k.Of == "" && k.Value == "" && k.Name != horizonName }
 
-// layoutOf is the layout of a snapshot's outputs. That of a run's newest snapshot is the best one
-// for all of them: an empty table and its other name are told from two tables by their names alone.
-func layoutOf(c source.Contents) (layout, error) {
+// LayoutOf returns the layout of a snapshot's outputs. The newest snapshot of a run has the best layout for all of them: an
+// empty table and its other name differ from two empty tables in their names alone.
+func LayoutOf(c source.Contents) (Layout, error) {
 	r, err := parseContents(c, widest)
 	if err != nil {
-		return layout{}, err
+		return Layout{}, err
 	}
 	keys := slices.Clone(r.keys)
 	for i := range keys {
@@ -48,7 +48,7 @@ func layoutOf(c source.Contents) (layout, error) {
 			keys[i].Value = ""
 		}
 	}
-	return layout{Keys: keys, BareInput: r.bare}, nil
+	return Layout{Keys: keys, BareInput: r.bare}, nil
 }
 
 // widest are the limits of what can be stored at all.
@@ -60,7 +60,7 @@ func isInteger(text string) bool {
 }
 
 // readOutputs reads outputs_json. A member that comes twice counts where it comes last, as in JavaScript.
-func (r *reading) readOutputs(text []byte, limits snapshot.Limits) error {
+func (r *Reading) readOutputs(text []byte, limits snapshot.Limits) error {
 	if text[0] != '{' {
 		return notState("not an object")
 	}
@@ -68,14 +68,14 @@ func (r *reading) readOutputs(text []byte, limits snapshot.Limits) error {
 	for m := range jsonobject.Members(text) {
 		last[m.Name] = m.Value
 	}
-	r.keys = []layoutKey{}
+	r.keys = []LayoutKey{}
 	for m := range jsonobject.Members(text) {
 		value, ok := last[m.Name]
 		if !ok {
 			continue
 		}
 		delete(last, m.Name)
-		key := layoutKey{Name: m.Name}
+		key := LayoutKey{Name: m.Name}
 		switch {
 		case value[0] != '[' || isHidden(m.Name):
 			key.Value = string(value)
@@ -92,7 +92,7 @@ func (r *reading) readOutputs(text []byte, limits snapshot.Limits) error {
 }
 
 // sameAs is the table before this one that it shows again under another name; "" for none.
-func (r *reading) sameAs(name string, value []byte) string {
+func (r *Reading) sameAs(name string, value []byte) string {
 	for _, k := range r.keys {
 		rows, ok := r.tables[k.Name]
 		switch {
@@ -133,7 +133,7 @@ func snakeCase(key string) string {
 	return b.String()
 }
 
-func (r *reading) readTable(name string, array []byte, limits snapshot.Limits) error {
+func (r *Reading) readTable(name string, array []byte, limits snapshot.Limits) error {
 	if name == "" {
 		return notState("a table without a name")
 	}
@@ -146,7 +146,7 @@ func (r *reading) readTable(name string, array []byte, limits snapshot.Limits) e
 			r.run = run
 		}
 		o.Table = name
-		r.whole.Outputs = append(r.whole.Outputs, o)
+		r.Whole.Outputs = append(r.Whole.Outputs, o)
 		return snapshot.Key(o.NodeID, o.Iteration), nil
 	})
 	r.tables[name] = rows

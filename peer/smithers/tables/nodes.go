@@ -1,4 +1,4 @@
-package smithers
+package tables
 
 import (
 	"github.com/git-smithers/git-smithers/peer/smithers/dbrow"
@@ -8,11 +8,11 @@ import (
 
 // waitsForStart reports whether the run is a fork that was never started: then Smithers has no rows of its
 // state but in the snapshot.
-func (f *facts) waitsForStart() bool { return f.Run.Parent != nil && f.Run.StartedAtMs == nil }
+func (f *Facts) waitsForStart() bool { return f.Run.Parent != nil && f.Run.StartedAtMs == nil }
 
 // predictNodes gives rows of _smithers_nodes: a node was updated when its newest attempt ended, or
 // else when the run was made.
-func (f *facts) predictNodes() []source.Row {
+func (f *Facts) predictNodes() []source.Row {
 	if f.waitsForStart() {
 		return nil
 	}
@@ -39,7 +39,7 @@ func (f *facts) predictNodes() []source.Row {
 }
 
 // predictLoops gives rows of _smithers_ralph.
-func (f *facts) predictLoops() []source.Row {
+func (f *Facts) predictLoops() []source.Row {
 	if f.waitsForStart() {
 		return nil
 	}

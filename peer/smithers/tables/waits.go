@@ -1,4 +1,4 @@
-package smithers
+package tables
 
 import (
 	"cmp"
@@ -13,26 +13,26 @@ import (
 	"github.com/git-smithers/git-smithers/snapshot"
 )
 
-// waitRow is what an attempt waits for, or waited for: a signal or a time. Smithers has that in the
+// WaitRow is what an attempt waits for, or waited for: a signal or a time. Smithers has that in the
 // attempt's meta_json.
-type waitRow struct {
-	wait   snapshot.Wait // as it was while it lasted
+type WaitRow struct {
+	Wait   snapshot.Wait // as it was while it lasted
 	ended  int64         // when it was over; never while it lasts
 	status string        // of it when it was over; "" for one that was given up, of which nothing is left
-	signal int64         // Smithers' number of the signal that it received; noPeer for none
+	Signal int64         // Smithers' number of the signal that it received; noPeer for none
 }
 
-// waitOf reads what an attempt waits for out of its row; ok is false for an attempt that does not wait.
-func waitOf(row source.Row, a snapshot.Attempt) (w waitRow, ok bool) {
+// ReadWait reads what an attempt waits for out of its row; ok is false for an attempt that does not wait.
+func ReadWait(row source.Row, a snapshot.Attempt) (w WaitRow, ok bool) {
 	meta, err := jsonobject.Read(dbrow.ColumnJSON(row, "meta_json"))
 	if err != nil {
-		return waitRow{}, false
+		return WaitRow{}, false
 	}
-	w = waitRow{
-		wait: snapshot.Wait{
+	w = WaitRow{
+		Wait: snapshot.Wait{
 			NodeID: a.NodeID, Iteration: a.Iteration, Attempt: a.Attempt, Status: snapshot.WaitWaiting, StartedAtMs: a.StartedAtMs,
 		},
-		ended: never, signal: noPeer,
+		ended: Never, Signal: NoNumber,
 	}
 	if a.FinishedAtMs != nil {
 		w.ended = *a.FinishedAtMs
@@ -49,45 +49,45 @@ func waitOf(row source.Row, a snapshot.Attempt) (w waitRow, ok bool) {
 			w.ofTimer(of)
 		}
 	}
-	if w.wait.Kind == "" {
-		return waitRow{}, false
+	if w.Wait.Kind == "" {
+		return WaitRow{}, false
 	}
-	_, err = snapshot.DecodeWait(snapshot.EncodeWait(w.wait))
+	_, err = snapshot.DecodeWait(snapshot.EncodeWait(w.Wait))
 	return w, err == nil
 }
 
 // ofSignal reads the member waitForEvent.
-func (w *waitRow) ofSignal(of []jsonobject.Member) {
-	w.wait.Kind, w.wait.Signal = snapshot.WaitSignal, strings.TrimSpace(jsonobject.TextOf(of, "signalName"))
+func (w *WaitRow) ofSignal(of []jsonobject.Member) {
+	w.Wait.Kind, w.Wait.Signal = snapshot.WaitSignal, strings.TrimSpace(jsonobject.TextOf(of, "signalName"))
 	if correlation := strings.TrimSpace(jsonobject.TextOf(of, "correlationId")); correlation != "" {
-		w.wait.CorrelationID = &correlation
+		w.Wait.CorrelationID = &correlation
 	}
 	if timeout := memberTime(of, "timeoutMs"); timeout != nil {
-		w.wait.DueAtMs = new(min(w.wait.StartedAtMs+*timeout, dbrow.MaxTime))
+		w.Wait.DueAtMs = new(min(w.Wait.StartedAtMs+*timeout, dbrow.MaxTime))
 	}
 	seq, received, timedOut := memberTime(of, "resolvedSignalSeq"), memberTime(of, "receivedAtMs"), memberTime(of, "timedOutAtMs")
 	switch {
 	case seq != nil:
 		// It is over when the signal is there, though the attempt ends when the run goes on.
 		if received != nil {
-			w.ended = max(*received, w.wait.StartedAtMs)
+			w.ended = max(*received, w.Wait.StartedAtMs)
 		}
-		if w.ended != never {
-			w.status, w.signal = snapshot.WaitReceived, *seq
+		if w.ended != Never {
+			w.status, w.Signal = snapshot.WaitReceived, *seq
 		}
 	case timedOut != nil:
 		w.status, w.ended = snapshot.WaitExpired, *timedOut
-		w.wait.DueAtMs = cmp.Or(w.wait.DueAtMs, timedOut)
+		w.Wait.DueAtMs = cmp.Or(w.Wait.DueAtMs, timedOut)
 	}
 }
 
 // ofTimer reads the member timer.
-func (w *waitRow) ofTimer(of []jsonobject.Member) {
+func (w *WaitRow) ofTimer(of []jsonobject.Member) {
 	due := memberTime(of, "firesAtMs")
 	if due == nil {
 		return
 	}
-	w.wait.Kind, w.wait.DueAtMs = snapshot.WaitTimer, due
+	w.Wait.Kind, w.Wait.DueAtMs = snapshot.WaitTimer, due
 	if fired := memberTime(of, "firedAtMs"); fired != nil {
 		w.status, w.ended = snapshot.WaitFired, *fired
 	}
@@ -108,11 +108,11 @@ func memberTime(members []jsonobject.Member, name string) *int64 {
 	return nil
 }
 
-// then is the wait as it was at a time; ok is false where there was none any more. signals are ours by
+// Then is the wait as it was at a time; ok is false where there was none any more. signals are ours by
 // Smithers' numbers.
-func (w waitRow) then(atMs int64, signals map[int64]int64) (was snapshot.Wait, ok bool) {
-	was = w.wait
-	if w.ended == never || atMs < w.ended {
+func (w WaitRow) Then(atMs int64, signals map[int64]int64) (was snapshot.Wait, ok bool) {
+	was = w.Wait
+	if w.ended == Never || atMs < w.ended {
 		return was, true
 	}
 	if was.Status = w.status; was.Status == "" {
@@ -120,39 +120,15 @@ func (w waitRow) then(atMs int64, signals map[int64]int64) (was snapshot.Wait, o
 	}
 	was.EndedAtMs = &w.ended
 	if w.status == snapshot.WaitReceived {
-		seq, known := signals[w.signal]
+		seq, known := signals[w.Signal]
 		was.SignalSeq = &seq
 		return was, known
 	}
 	return was, true
 }
 
-// waitsAt are what the newest attempts of nodes at a time waited for then.
-func (m *mailbox) waitsAt(atMs int64, signals []signalSeq) []snapshot.Wait {
-	ours := make(map[int64]int64, len(signals))
-	for _, s := range signals {
-		ours[s.Peer] = s.Seq
-	}
-	waits := []snapshot.Wait{}
-	for _, tries := range m.tries {
-		var newest *attemptRow
-		for i := range tries {
-			if a := tries[i].attempt; a.StartedAtMs <= atMs && (newest == nil || a.Attempt > newest.attempt.Attempt) {
-				newest = &tries[i]
-			}
-		}
-		if newest == nil || newest.wait == nil {
-			continue
-		}
-		if w, ok := newest.wait.then(atMs, ours); ok {
-			waits = append(waits, w)
-		}
-	}
-	return waits
-}
-
-// waitMeta is the meta_json of a wait for a signal. signals are the run's, in their order and with Smithers' numbers.
-func waitMeta(e *tree.Element, w snapshot.Wait, signals []snapshot.Signal) string {
+// WaitMeta is the meta_json of a wait for a signal. signals are the run's, in their order and with Smithers' numbers.
+func WaitMeta(e *tree.Element, w snapshot.Wait, signals []snapshot.Signal) string {
 	timeout, seq, received, timedOut := "null", "null", "null", "null"
 	if w.DueAtMs != nil {
 		timeout = strconv.FormatInt(*w.DueAtMs-w.StartedAtMs, 10)

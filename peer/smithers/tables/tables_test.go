@@ -1,4 +1,4 @@
-package smithers
+package tables
 
 import (
 	"maps"
@@ -37,10 +37,10 @@ func TestWhatSmithersWritesIsPredictedButForFewColumns(t *testing.T) {
 		`\"resumedFromSession\":null,\"resumedFromConversation\":false,\"hijackHandoff\":null}"}`}
 
 	require.Equal(t, map[string][]dbrow.Override{
-		tableRuns:     {config},
-		tableAttempts: {failed, static},
-		tableLoops:    {{Key: `["refine"]`, Value: `{"updated_at_ms":1795196865360}`}},
-		tableNodes: { // resuming the run looked at them again
+		Runs:     {config},
+		Attempts: {failed, static},
+		Loops:    {{Key: `["refine"]`, Value: `{"updated_at_ms":1795196865360}`}},
+		Nodes: { // resuming the run looked at them again
 			{Key: `["flaky",0]`, Value: `{"updated_at_ms":1795196898685}`},
 			{Key: `["p1",0]`, Value: `{"updated_at_ms":1795196898702}`},
 			{Key: `["p2",0]`, Value: `{"updated_at_ms":1795196898702}`},
@@ -52,10 +52,10 @@ func TestWhatSmithersWritesIsPredictedButForFewColumns(t *testing.T) {
 
 	replay := runs["8805e8f3-364c-48f2-a529-c256b52b3593"].allOverrides(t)
 	require.Equal(t, map[string][]dbrow.Override{
-		tableRuns:     {config},
-		tableAttempts: {failed, static},
-		tableLoops:    {{Key: `["refine"]`, Value: `{"updated_at_ms":1795199228056}`}},
-		tableNodes: { // it began to wait after the newest snapshot
+		Runs:     {config},
+		Attempts: {failed, static},
+		Loops:    {{Key: `["refine"]`, Value: `{"updated_at_ms":1795199228056}`}},
+		Nodes: { // it began to wait after the newest snapshot
 			{Key: `["ship",0]`, Value: `{"state":"waiting-approval","updated_at_ms":1795199228188,"output_table":"shipDecision","label":"Ship?"}`},
 		},
 	}, replay)
@@ -63,12 +63,12 @@ func TestWhatSmithersWritesIsPredictedButForFewColumns(t *testing.T) {
 	for _, fork := range []string{
 		"34fd8fc8-b09b-4e88-84e0-d9efaa31224a", "ba38fd8d-1122-41cc-9724-7a45a4438581", "5b9a0ef2-e947-4ca3-bd10-c07cd33303e3",
 	} {
-		require.Equal(t, map[string][]dbrow.Override{tableRuns: {config}}, runs[fork].allOverrides(t), "a fork that was never started")
+		require.Equal(t, map[string][]dbrow.Override{Runs: {config}}, runs[fork].allOverrides(t), "a fork that was never started")
 	}
 
 	inJJ := runs["run-j"].allOverrides(t)
-	require.Equal(t, []dbrow.Override{failed, static}, inJJ[tableAttempts], "commit ids are ours too")
-	require.ElementsMatch(t, []string{tableRuns, tableAttempts, tableLoops, tableNodes}, slices.Collect(maps.Keys(inJJ)))
+	require.Equal(t, []dbrow.Override{failed, static}, inJJ[Attempts], "commit ids are ours too")
+	require.ElementsMatch(t, []string{Runs, Attempts, Loops, Nodes}, slices.Collect(maps.Keys(inJJ)))
 }
 
 func TestPathsGoToTheRootThatRowsAreRestoredFor(t *testing.T) {
@@ -76,14 +76,14 @@ func TestPathsGoToTheRootThatRowsAreRestoredFor(t *testing.T) {
 	run := fixtureRuns(t)["run-j"]
 	require.Equal(t, dbrow.Root("/home/dev/project"), run.at)
 	for _, at := range []dbrow.Root{"/srv/elsewhere", `/srv/with "quotes"`, `C:\work`} {
-		row := run.restored(t, tableRuns, at)[0]
+		row := run.restored(t, Runs, at)[0]
 		require.Equal(t, string(at), row["vcs_root"].Bytes)
 		require.Equal(t, string(at)+"/workflow.tsx", row["workflow_path"].Bytes)
 		config, err := jsonobject.Parse([]byte(row["config_json"].Bytes))
 		require.NoError(t, err)
 		require.Equal(t, string(at), jsonobject.TextOf(config, "rootDir"))
 
-		for _, attempt := range run.restored(t, tableAttempts, at) {
+		for _, attempt := range run.restored(t, Attempts, at) {
 			if attempt["jj_cwd"].Kind != source.Null {
 				require.Equal(t, string(at), attempt["jj_cwd"].Bytes)
 			}
@@ -107,15 +107,15 @@ func TestNoOverrideOfAPathNamesItsRoot(t *testing.T) {
 func TestColumnsOfProcessesStayBehind(t *testing.T) {
 	t.Parallel()
 	run := fixtureRuns(t)["run-a"]
-	owned := maps.Clone(run.rows[tableRuns][0])
+	owned := maps.Clone(run.rows[Runs][0])
 	owned["runtime_owner_id"], owned["heartbeat_at_ms"] = dbrow.Text("pid:4711:host"), dbrow.Int(1795196864402)
 	owned["cancel_request_client_pid"], owned["hijack_target"] = dbrow.Int(4711), dbrow.Text("claude")
 	before := run.allOverrides(t)
-	pristine := run.rows[tableRuns]
-	run.rows[tableRuns] = []source.Row{owned}
+	pristine := run.rows[Runs]
+	run.rows[Runs] = []source.Row{owned}
 
 	require.Equal(t, before, run.allOverrides(t))
-	requireRows(t, tableRuns, run.restored(t, tableRuns, run.at), pristine)
+	requireRows(t, Runs, run.restored(t, Runs, run.at), pristine)
 }
 
 func TestAForkDoesNotSayWhatItsParentDid(t *testing.T) {
@@ -132,23 +132,23 @@ func TestAForkDoesNotSayWhatItsParentDid(t *testing.T) {
 func TestAColumnThatSmithersDoesNotHaveYetIsKept(t *testing.T) {
 	t.Parallel()
 	run := fixtureRuns(t)["run-a"]
-	i := slices.IndexFunc(run.tables, func(table source.Table) bool { return table.Name == tableSignals })
+	i := slices.IndexFunc(run.tables, func(table source.Table) bool { return table.Name == Signals })
 	run.tables[i].Columns = append(slices.Clone(run.tables[i].Columns), source.Column{Name: `from "0.40"`, Type: "BLOB"})
-	run.rows[tableSignals][0][`from "0.40"`] = source.Value{Kind: source.Blob, Bytes: "\x00\xff"}
+	run.rows[Signals][0][`from "0.40"`] = source.Value{Kind: source.Blob, Bytes: "\x00\xff"}
 
-	require.Equal(t, []dbrow.Override{{Key: "[12]", Value: `{"from \"0.40\"":{"blob":"AP8="}}`}}, run.overrides(t, tableSignals))
-	requireRows(t, tableSignals, run.restored(t, tableSignals, run.at), run.rows[tableSignals])
+	require.Equal(t, []dbrow.Override{{Key: "[12]", Value: `{"from \"0.40\"":{"blob":"AP8="}}`}}, run.overrides(t, Signals))
+	requireRows(t, Signals, run.restored(t, Signals, run.at), run.rows[Signals])
 }
 
 func TestAColumnThatAnOlderSmithersLacksIsNotPredicted(t *testing.T) {
 	t.Parallel()
 	run := fixtureRuns(t)["run-a"]
-	i := slices.IndexFunc(run.tables, func(table source.Table) bool { return table.Name == tableApprovals })
+	i := slices.IndexFunc(run.tables, func(table source.Table) bool { return table.Name == Approvals })
 	run.tables[i].Columns = slices.DeleteFunc(slices.Clone(run.tables[i].Columns), func(c source.Column) bool { return c.Name == "auto_approved" })
-	delete(run.rows[tableApprovals][0], "auto_approved")
+	delete(run.rows[Approvals][0], "auto_approved")
 
-	require.Empty(t, run.overrides(t, tableApprovals))
-	requireRows(t, tableApprovals, run.restored(t, tableApprovals, run.at), run.rows[tableApprovals])
+	require.Empty(t, run.overrides(t, Approvals))
+	requireRows(t, Approvals, run.restored(t, Approvals, run.at), run.rows[Approvals])
 }
 
 // requireRows compares rows, in their order.
@@ -165,6 +165,6 @@ func requireRows(t *testing.T, what string, got, want []source.Row) {
 
 func TestATableWhoseColumnsCannotBeNamedIsNotPredicted(t *testing.T) {
 	t.Parallel()
-	_, err := predict(&facts{}, source.Table{Name: "t", Columns: []source.Column{{Name: "run_id"}, {Name: "\xff"}}}, nil)
+	_, err := Predict(&Facts{}, source.Table{Name: "t", Columns: []source.Column{{Name: "run_id"}, {Name: "\xff"}}}, nil)
 	require.ErrorIs(t, err, source.ErrDamaged)
 }

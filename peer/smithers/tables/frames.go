@@ -1,4 +1,4 @@
-package smithers
+package tables
 
 import (
 	"github.com/git-smithers/git-smithers/peer/smithers/dbrow"
@@ -11,18 +11,18 @@ const (
 	treeEvery = 50
 )
 
-// predictSnapshot is the row of a frame in _smithers_snapshots, without its contents; before is that of
+// PredictSnapshot is the row of a frame in _smithers_snapshots, without its contents; before is that of
 // the frame before it, nil for none.
-func predictSnapshot(f frameFacts, before source.Row) source.Row {
+func PredictSnapshot(f FrameFacts, before source.Row) source.Row {
 	return source.Row{
 		"frame_no": dbrow.Int(f.PeerNo), "created_at_ms": dbrow.Int(f.AtMs), "content_hash": dbrow.Text(f.ContentHash),
 		"vcs_pointer": before["vcs_pointer"],
 	}
 }
 
-// predictFrame is the row of a frame in _smithers_frames. before is that of the frame before it, and
+// PredictFrame is the row of a frame in _smithers_frames. before is that of the frame before it, and
 // treeBefore its rendered tree; nil and "" for none.
-func predictFrame(f frameFacts, before source.Row, treeBefore string) source.Row {
+func PredictFrame(f FrameFacts, before source.Row, treeBefore string) source.Row {
 	row := source.Row{
 		"frame_no": dbrow.Int(f.PeerNo), "created_at_ms": dbrow.Int(f.AtMs), "xml_hash": dbrow.OptionalText(f.XMLHash),
 		"mounted_task_ids_json": before["mounted_task_ids_json"], "task_index_json": before["task_index_json"], "note": before["note"],
@@ -37,7 +37,7 @@ func predictFrame(f frameFacts, before source.Row, treeBefore string) source.Row
 	return row
 }
 
-// contentColumns are those of _smithers_snapshots that a snapshot's layout decides on.
+// contentColumn reports whether a column of _smithers_snapshots has a text of the snapshot.
 func contentColumn(name string) bool {
 	switch name {
 	case "nodes_json", "outputs_json", "ralph_json", "input_json":
@@ -46,8 +46,8 @@ func contentColumn(name string) bool {
 	return false
 }
 
-// withoutContents is the table of snapshots without the columns of JSON.
-func withoutContents(t source.Table) source.Table {
+// WithoutContents returns the table of snapshots without the columns of its texts.
+func WithoutContents(t source.Table) source.Table {
 	var columns []source.Column
 	for _, c := range t.Columns {
 		if !contentColumn(c.Name) {

@@ -1,11 +1,11 @@
-package smithers
+package contents
 
 import (
 	"github.com/git-smithers/git-smithers/snapshot"
 )
 
-// wholeOf reads a state as a whole, mailbox included. No collection of it is nil.
-func wholeOf(state *snapshot.State) (snapshot.Whole, error) {
+// WholeOf reads a state as a whole, mailbox included. No collection of it is nil.
+func WholeOf(state *snapshot.State) (snapshot.Whole, error) {
 	w := snapshot.Whole{
 		Nodes: []snapshot.Node{}, Outputs: []snapshot.Output{}, Loops: []snapshot.Loop{}, Approvals: []snapshot.Approval{},
 		HumanRequests: []snapshot.HumanRequest{}, Signals: []snapshot.Signal{}, Waits: []snapshot.Wait{},

@@ -1,4 +1,4 @@
-package smithers
+package contents
 
 import (
 	"cmp"
@@ -56,7 +56,7 @@ type peerNode struct {
 // order of keys; of nodes also needs and ralphId.
 func TestDiffsSayWhatSmithersOwnLibrarySays(t *testing.T) {
 	t.Parallel()
-	files, err := filepath.Glob(filepath.Join("..", "..", "testdata", "smithers", "golden", "run-*-diff-*.json"))
+	files, err := filepath.Glob(filepath.Join("..", "..", "..", "testdata", "smithers", "golden", "run-*-diff-*.json"))
 	require.NoError(t, err)
 	require.Len(t, files, 10)
 	for _, file := range files {
@@ -83,7 +83,7 @@ func stateAt(t *testing.T, run, frame string) *snapshot.State {
 	require.NoError(t, err)
 	for _, s := range snapshotsOf(t, run) {
 		if s.frame == n {
-			w, err := readContents(s.contents, s.tree, snapshot.Limits{})
+			w, err := Read(s.contents, s.tree, snapshot.Limits{})
 			require.NoError(t, err)
 			changes, err := snapshot.ChangesTo(snapshot.EmptyState(), w)
 			require.NoError(t, err)

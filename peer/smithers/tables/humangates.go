@@ -1,4 +1,4 @@
-package smithers
+package tables
 
 import (
 	"strconv"
@@ -12,7 +12,7 @@ import (
 
 // predictHumanGates gives those rows of _smithers_approvals that Smithers has for tasks that people do: the gate
 // is open when the request is answered.
-func (f *facts) predictHumanGates() []source.Row {
+func (f *Facts) predictHumanGates() []source.Row {
 	if len(f.Whole.HumanRequests) == 0 {
 		return nil
 	}

@@ -1,4 +1,4 @@
-package smithers
+package tables
 
 import (
 	"maps"
@@ -32,7 +32,7 @@ var someAttempt = source.Row{
 
 func TestAnAttemptOfSmithersIsOneOfOurs(t *testing.T) {
 	t.Parallel()
-	a, log, ok := attemptOf(someAttempt)
+	a, log, ok := ReadAttempt(someAttempt)
 	require.True(t, ok)
 	require.Equal(t, "done", log)
 	require.Equal(t, snapshot.Attempt{
@@ -45,18 +45,18 @@ func TestStatesThatWeDoNotHaveBecomeTheNearestOfOurs(t *testing.T) {
 	for state, want := range map[string]string{
 		"waiting-approval": "waiting-approval", "waiting-quota": "waiting-event", "skipped": "cancelled", "canceled": "cancelled", "exploded": "in-progress",
 	} {
-		a, _, ok := attemptOf(with(someAttempt, source.Row{"state": dbrow.Text(state), "finished_at_ms": {}}))
+		a, _, ok := ReadAttempt(with(someAttempt, source.Row{"state": dbrow.Text(state), "finished_at_ms": {}}))
 		require.True(t, ok)
 		require.Equal(t, want, a.State, state)
 	}
-	a, _, _ := attemptOf(with(someAttempt, source.Row{"state": dbrow.Text("exploded")}))
+	a, _, _ := ReadAttempt(with(someAttempt, source.Row{"state": dbrow.Text("exploded")}))
 	require.Equal(t, "failed", a.State, "it has ended")
 
 	for status, want := range map[string]snapshot.RunStatus{
 		"waiting-approval": snapshot.RunWaitingApproval, "waiting-quota": snapshot.RunWaitingTimer, "waiting-moon": snapshot.RunWaitingEvent,
 		"continued": snapshot.RunFinished, "canceled": snapshot.RunCancelled, "paused": snapshot.RunWaitingEvent, "": snapshot.RunPending,
 	} {
-		run, _ := runOf(source.Row{"status": dbrow.Text(status)})
+		run, _ := ReadRun(source.Row{"status": dbrow.Text(status)})
 		require.Equal(t, want, run.Status, status)
 	}
 }
@@ -99,28 +99,28 @@ func TestWhateverStandsInARowWhatWeTakeOfItCanBeStored(t *testing.T) {
 		check func(source.Row) error
 	}{
 		"attempt": {someAttempt, func(row source.Row) error {
-			if a, _, ok := attemptOf(row); ok {
+			if a, _, ok := ReadAttempt(row); ok {
 				_, err := snapshot.DecodeAttempt(snapshot.EncodeAttempt(a))
 				return err
 			}
 			return nil
 		}},
 		"approval": {approval, func(row source.Row) error {
-			if a, ok := approvalOf(row, 1); ok {
+			if a, ok := ReadApproval(row, 1); ok {
 				_, err := snapshot.DecodeApproval(snapshot.EncodeApproval(a))
 				return err
 			}
 			return nil
 		}},
 		"human request": {human, func(row source.Row) error {
-			if h, ok := humanRequestOf(row); ok {
+			if h, ok := ReadHumanRequest(row); ok {
 				_, err := snapshot.DecodeHumanRequest(snapshot.EncodeHumanRequest(h))
 				return err
 			}
 			return nil
 		}},
 		"signal": {signal, func(row source.Row) error {
-			if s, ok := signalOf(row); ok {
+			if s, ok := ReadSignal(row); ok {
 				_, err := snapshot.DecodeSignal(snapshot.EncodeSignal(s))
 				return err
 			}
@@ -140,26 +140,26 @@ func TestWhateverStandsInARowWhatWeTakeOfItCanBeStored(t *testing.T) {
 func TestARowWithoutWhatIdentifiesItIsNotOneOfOurs(t *testing.T) {
 	t.Parallel()
 	for _, column := range []string{"node_id", "iteration", "attempt", "started_at_ms"} {
-		_, _, ok := attemptOf(with(someAttempt, source.Row{column: {}}))
+		_, _, ok := ReadAttempt(with(someAttempt, source.Row{column: {}}))
 		require.False(t, ok, column)
 	}
 	for name, row := range map[string]source.Row{
 		"of no kind of status": {"node_id": dbrow.Text("n"), "iteration": dbrow.Int(0), "status": dbrow.Text("?")},
 		"without a node":       {"iteration": dbrow.Int(0), "status": dbrow.Text("requested")},
 	} {
-		_, ok := approvalOf(row, 1)
+		_, ok := ReadApproval(row, 1)
 		require.False(t, ok, name)
 	}
-	_, ok := humanRequestOf(source.Row{"node_id": dbrow.Text("n"), "iteration": dbrow.Int(0)})
+	_, ok := ReadHumanRequest(source.Row{"node_id": dbrow.Text("n"), "iteration": dbrow.Int(0)})
 	require.False(t, ok)
-	_, ok = signalOf(source.Row{"signal_name": dbrow.Text("s"), "received_at_ms": dbrow.Int(1), "payload_json": dbrow.Text("{")})
+	_, ok = ReadSignal(source.Row{"signal_name": dbrow.Text("s"), "received_at_ms": dbrow.Int(1), "payload_json": dbrow.Text("{")})
 	require.False(t, ok)
 }
 
 func TestAnApprovalOfSmithersIsOneOfOurs(t *testing.T) {
 	t.Parallel()
 	run := fixtureRuns(t)["run-a"]
-	a, ok := approvalOf(run.rows[tableApprovals][0], 1795196865460)
+	a, ok := ReadApproval(run.rows[Approvals][0], 1795196865460)
 	require.True(t, ok)
 	require.Equal(t, snapshot.Approval{
 		NodeID: "ship", Attempt: 1, Status: snapshot.ApprovalApproved, Title: "Ship?", Summary: "sum", RequestedAtMs: 1795196865460,
@@ -169,14 +169,14 @@ func TestAnApprovalOfSmithersIsOneOfOurs(t *testing.T) {
 
 func TestADecisionWithoutATimeIsFromWhenItWasAskedFor(t *testing.T) {
 	t.Parallel()
-	a, ok := approvalOf(source.Row{"node_id": dbrow.Text("n"), "iteration": dbrow.Int(0), "status": dbrow.Text("denied")}, 7)
+	a, ok := ReadApproval(source.Row{"node_id": dbrow.Text("n"), "iteration": dbrow.Int(0), "status": dbrow.Text("denied")}, 7)
 	require.True(t, ok)
 	require.Equal(t, new(int64(7)), a.DecidedAtMs)
 }
 
 func TestAHumanRequestOfSmithersIsOneOfOurs(t *testing.T) {
 	t.Parallel()
-	table := source.Table{Name: tableHumanRequests, Columns: []source.Column{
+	table := source.Table{Name: HumanRequests, Columns: []source.Column{
 		{Name: "request_id", Key: 1},
 		{Name: "run_id"},
 		{Name: "node_id"},
@@ -206,9 +206,9 @@ func TestAHumanRequestOfSmithersIsOneOfOurs(t *testing.T) {
 		"cancelled": with(ask, source.Row{"status": dbrow.Text("cancelled"), "answered_at_ms": dbrow.Int(6)}),
 		"expired":   with(ask, source.Row{"status": dbrow.Text("expired"), "answered_at_ms": dbrow.Int(6), "timeout_at_ms": dbrow.Int(6)}),
 	} {
-		h, ok := humanRequestOf(row)
+		h, ok := ReadHumanRequest(row)
 		require.True(t, ok, name)
-		predicted, err := predict(&facts{Run: snapshot.Run{ID: "r"}, Whole: snapshot.Whole{HumanRequests: []snapshot.HumanRequest{h}}}, table, nil)
+		predicted, err := Predict(&Facts{Run: snapshot.Run{ID: "r"}, Whole: snapshot.Whole{HumanRequests: []snapshot.HumanRequest{h}}}, table, nil)
 		require.NoError(t, err)
 		rows, over := roundTrip(t, table, predicted, []source.Row{row})
 		require.Empty(t, over, name)
@@ -219,7 +219,7 @@ func TestAHumanRequestOfSmithersIsOneOfOurs(t *testing.T) {
 func TestARunOfSmithersIsOneOfOurs(t *testing.T) {
 	t.Parallel()
 	run := fixtureRuns(t)["run-j"]
-	got, at := runOf(run.rows[tableRuns][0])
+	got, at := ReadRun(run.rows[Runs][0])
 	require.Equal(t, dbrow.Root("/home/dev/project"), at)
 	require.Equal(t, snapshot.Run{
 		ID: "run-j", Workflow: "lab", WorkflowPath: "workflow.tsx", WorkflowHash: "51251eb7b10ea70329567d2e245c91a682a79a74695884508a8a26f875ace2f2",
@@ -243,8 +243,42 @@ func TestTheRootOfARunIsItsRepositoryOrWhereItWasStartedOrItsWorkflow(t *testing
 		"a workflow elsewhere": {source.Row{"vcs_root": dbrow.Text("/a"), "workflow_path": dbrow.Text("/b/w.tsx")}, "/a", ""},
 		"none":                 {source.Row{"vcs_root": {}, "config_json": dbrow.Text("{"), "workflow_path": dbrow.Int(1)}, "", ""},
 	} {
-		run, at := runOf(test.row)
+		run, at := ReadRun(test.row)
 		require.Equal(t, test.root, at, name)
 		require.Equal(t, test.path, run.WorkflowPath, name)
+	}
+}
+
+func TestWhoDoesATaskOpensItsGate(t *testing.T) {
+	t.Parallel()
+	table := fixtureRuns(t)["run-a"].table(t, Approvals)
+	tree := `{"kind":"element","tag":"smithers:task","props":{"approvalMode":"decision","id":"n","label":"human:n","needsApproval":"true",` +
+		`"retries":"9","waitAsync":"false"},"children":[]}`
+	request := `{"mode":"decision","waitAsync":false,"title":"human:n","summary":null,"metadata":{"humanTask":true,"maxAttempts":10,"prompt":"How much?"},` +
+		`"options":[],"allowedScopes":[],"allowedUsers":[],"autoApprove":null}`
+	asked := snapshot.HumanRequest{NodeID: "n", Attempt: 1, Kind: snapshot.HumanJSON, Status: snapshot.HumanPending, Prompt: "How much?", RequestedAtMs: 5}
+	answered, cancelled := asked, asked
+	answered.Status, answered.AnsweredAtMs, answered.AnsweredBy, answered.Response = snapshot.HumanAnswered, new(int64(7)), new("ada"), []byte(`3`)
+	cancelled.Status, cancelled.AnsweredAtMs = snapshot.HumanCancelled, new(int64(7))
+	for _, test := range []struct {
+		request snapshot.HumanRequest
+		row     source.Row
+	}{
+		{asked, source.Row{"status": dbrow.Text("requested"), "requested_at_ms": dbrow.Int(5)}},
+		{answered, source.Row{"status": dbrow.Text("approved"), "decided_at_ms": dbrow.Int(7), "decided_by": dbrow.Text("ada"), "note": dbrow.Text("3")}},
+		{cancelled, source.Row{"status": dbrow.Text("denied"), "decided_at_ms": dbrow.Int(7), "note": dbrow.Text("Human request cancelled: human:r:n:0")}},
+	} {
+		f := &Facts{
+			Run: snapshot.Run{ID: "r"}, Frames: []FrameFacts{{Tree: tree}}, Whole: snapshot.Whole{HumanRequests: []snapshot.HumanRequest{test.request}},
+		}
+		predicted, err := Predict(f, table, nil)
+		require.NoError(t, err)
+		want := with(test.row, source.Row{
+			"node_id": dbrow.Text("n"), "iteration": dbrow.Int(0), "request_json": dbrow.Text(request), "auto_approved": dbrow.Int(0),
+		})
+		require.True(t, IsHumanGate(want))
+		rows, over := roundTrip(t, table, predicted, []source.Row{want})
+		require.Empty(t, over, test.request.Status)
+		require.Len(t, rows, 1)
 	}
 }

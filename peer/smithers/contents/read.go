@@ -1,4 +1,6 @@
-package smithers
+// Package contents reads the four texts of a snapshot of Smithers as a state of ours, and writes a state as these texts. A
+// Shape has what else the texts say, so that they come back byte for byte.
+package contents
 
 import (
 	"bytes"
@@ -16,43 +18,43 @@ import (
 )
 
 const (
-	// hidden is how the names of members of outputs_json begin that are no tables.
+	// hidden begins the names of members of outputs_json that are not tables.
 	hidden = "__smithers"
 	// horizonName is the member with the greatest seq of the run's signals, -1 for none.
 	horizonName = "__smithersSignalProvenanceHorizon"
 )
 
-// readContents takes the state out of the texts of a snapshot: nodes, outputs (each row once,
+// Read takes the state out of the texts of a snapshot: nodes, outputs (each row once,
 // under the table's first name, without runId, nodeId and iteration; __smithersProvenanceSeq
 // stays), loops, and the input without runId. Node states that we do not have become pending.
 // rendered is the rendered tree, canonical, "" for none: needs and loops of the nodes come from it.
-// What cannot be a state wraps source.ErrDamaged, and what is beyond the limits snapshot.ErrLimit.
-func readContents(c source.Contents, rendered string, limits snapshot.Limits) (snapshot.Whole, error) {
-	r, err := readSnapshot(c, rendered, limits)
+// Texts that are not a state are source.ErrDamaged, and texts beyond the limits are snapshot.ErrLimit.
+func Read(c source.Contents, rendered string, limits snapshot.Limits) (snapshot.Whole, error) {
+	r, err := Parse(c, rendered, limits)
 	if err != nil {
 		return snapshot.Whole{}, err
 	}
-	return r.whole, nil
+	return r.Whole, nil
 }
 
-// readSnapshot is readContents, with what else the texts say.
-func readSnapshot(c source.Contents, rendered string, limits snapshot.Limits) (*reading, error) {
+// Parse is Read with all that the texts say.
+func Parse(c source.Contents, rendered string, limits snapshot.Limits) (*Reading, error) {
 	r, err := parseContents(c, limits)
 	if err != nil {
 		return nil, err
 	}
-	return r, tree.PlaceNodes(r.whole.Nodes, tree.Places(rendered))
+	return r, tree.PlaceNodes(r.Whole.Nodes, tree.Places(rendered))
 }
 
-// reading is what the texts of a snapshot say.
-type reading struct {
+// Reading is all that the texts of a snapshot say.
+type Reading struct {
 	run    string // the run id in the rows of outputs, or else in the input; "" for none
 	nodes  []rowText
 	loops  []rowText
 	tables map[string][]rowText
-	keys   []layoutKey
+	keys   []LayoutKey
 	bare   bool // the input has no runId to take out
-	whole  snapshot.Whole
+	Whole  snapshot.Whole
 }
 
 // rowText is one row of a snapshot's texts: head and text, one after the other.
@@ -67,14 +69,14 @@ func (r rowText) is(text []byte) bool {
 	return ok && bytes.Equal(rest, r.text)
 }
 
-// notState is the error about texts that are no state.
+// notState returns the error for texts that are not a state.
 func notState(format string, args ...any) error {
 	return fmt.Errorf("%w: %w", source.ErrDamaged, fmt.Errorf(format, args...))
 }
 
 // parseContents reads the four texts.
-func parseContents(c source.Contents, limits snapshot.Limits) (*reading, error) {
-	r := &reading{tables: make(map[string][]rowText)}
+func parseContents(c source.Contents, limits snapshot.Limits) (*Reading, error) {
+	r := &Reading{tables: make(map[string][]rowText)}
 	for _, part := range []struct {
 		name, text string
 		read       func([]byte, snapshot.Limits) error
@@ -127,8 +129,8 @@ func eachRow(array []byte, limits snapshot.Limits, use func(row []byte) (key str
 	return rows, nil
 }
 
-func (r *reading) readNodes(text []byte, limits snapshot.Limits) (err error) {
-	r.whole.Nodes = []snapshot.Node{}
+func (r *Reading) readNodes(text []byte, limits snapshot.Limits) (err error) {
+	r.Whole.Nodes = []snapshot.Node{}
 	r.nodes, err = eachRow(text, limits, func(row []byte) (string, error) {
 		var n snapshot.Node
 		for m := range jsonobject.Members(row) {
@@ -143,7 +145,7 @@ func (r *reading) readNodes(text []byte, limits snapshot.Limits) (err error) {
 			return "", errors.New("state: missing")
 		}
 		n.State = ourState(n.State)
-		r.whole.Nodes = append(r.whole.Nodes, n)
+		r.Whole.Nodes = append(r.Whole.Nodes, n)
 		return snapshot.Key(n.NodeID, n.Iteration), nil
 	})
 	return err
@@ -217,8 +219,8 @@ func readCount(value []byte) (int, error) {
 	return n, nil
 }
 
-func (r *reading) readLoops(text []byte, limits snapshot.Limits) (err error) {
-	r.whole.Loops = []snapshot.Loop{}
+func (r *Reading) readLoops(text []byte, limits snapshot.Limits) (err error) {
+	r.Whole.Loops = []snapshot.Loop{}
 	r.loops, err = eachRow(text, limits, func(row []byte) (string, error) {
 		var l snapshot.Loop
 		for m := range jsonobject.Members(row) {
@@ -240,15 +242,15 @@ func (r *reading) readLoops(text []byte, limits snapshot.Limits) (err error) {
 		if l.RalphID == "" {
 			return "", errors.New("ralphId: missing")
 		}
-		r.whole.Loops = append(r.whole.Loops, l)
+		r.Whole.Loops = append(r.Whole.Loops, l)
 		return l.RalphID, nil
 	})
 	return err
 }
 
 // readInput takes the runId out of the input where it comes first and is spelled as Smithers does.
-func (r *reading) readInput(text []byte, _ snapshot.Limits) error {
-	r.whole.Input = text
+func (r *Reading) readInput(text []byte, _ snapshot.Limits) error {
+	r.Whole.Input = text
 	r.bare = true
 	for m := range jsonobject.Members(text) {
 		if m.Name != "runId" || !jsonobject.IsString(m.Value) {
@@ -257,7 +259,7 @@ func (r *reading) readInput(text []byte, _ snapshot.Limits) error {
 		run := jsonobject.Unquote(m.Value)
 		if rest, ok := bytes.CutPrefix(text, page.AppendString([]byte(`{"runId":`), run)); ok {
 			if rest, ok = cutHead(rest); ok {
-				r.whole.Input, r.bare = rest, false
+				r.Whole.Input, r.bare = rest, false
 				if r.run == "" {
 					r.run = run
 				}
@@ -279,5 +281,5 @@ func cutHead(rest []byte) ([]byte, bool) {
 	return nil, false
 }
 
-// isHidden reports whether a member of outputs_json is none of a table, whatever its value is.
+// isHidden reports whether the name of a member of outputs_json is not the name of a table.
 func isHidden(name string) bool { return strings.HasPrefix(name, hidden) }

@@ -1,4 +1,4 @@
-package smithers
+package tables
 
 import (
 	"path"
@@ -11,8 +11,8 @@ import (
 	"github.com/git-smithers/git-smithers/snapshot"
 )
 
-// runOf fills in what the run's row says, but for parent, frame and seq. at is the folder that its paths are in.
-func runOf(row source.Row) (r snapshot.Run, at dbrow.Root) {
+// ReadRun fills in what the run's row says, but for parent, frame and seq. at is the folder that its paths are in.
+func ReadRun(row source.Row) (r snapshot.Run, at dbrow.Root) {
 	at = rootOf(row)
 	r.ID, _ = dbrow.ColumnText(row, "run_id")
 	r.Workflow, _ = dbrow.ColumnText(row, "workflow_name")
@@ -27,7 +27,7 @@ func runOf(row source.Row) (r snapshot.Run, at dbrow.Root) {
 	r.StartedAtMs, r.FinishedAtMs = dbrow.ColumnNumberOrNil(row, "started_at_ms"), dbrow.ColumnNumberOrNil(row, "finished_at_ms")
 	if kind, _ := dbrow.ColumnText(row, "vcs_type"); kind == snapshot.VCSGit || kind == snapshot.VCSJJ {
 		r.VCSType = kind
-		if revision, _ := dbrow.ColumnText(row, "vcs_revision"); isRevision(revision) {
+		if revision, _ := dbrow.ColumnText(row, "vcs_revision"); IsRevision(revision) {
 			r.VCSRevision = revision
 		}
 	}
@@ -55,7 +55,7 @@ func runStatus(status string) snapshot.RunStatus {
 }
 
 // predictRun gives the row of _smithers_runs.
-func (f *facts) predictRun() []source.Row {
+func (f *Facts) predictRun() []source.Row {
 	r := f.Run
 	row := source.Row{
 		"workflow_name": dbrow.Text(r.Workflow), "workflow_hash": dbrow.OptionalText(r.WorkflowHash), "status": dbrow.Text(string(r.Status)),
@@ -75,7 +75,7 @@ func (f *facts) predictRun() []source.Row {
 }
 
 // predictBranch gives the row of _smithers_branches.
-func (f *facts) predictBranch() []source.Row {
+func (f *Facts) predictBranch() []source.Row {
 	p := f.Run.Parent
 	if p == nil {
 		return nil

@@ -1,4 +1,4 @@
-package smithers
+package tables
 
 import (
 	"bytes"
@@ -15,11 +15,11 @@ import (
 // seqMember is a member of an event's payload: Smithers' seq, where it does not follow that of the event before.
 const seqMember = "__smithersSeq"
 
-// eventOf reads a row of _smithers_events. It strips from the payload what is predicted: type, runId, timestampMs,
+// ReadEvent reads a row of _smithers_events. It strips from the payload what is predicted: type, runId, timestampMs,
 // correlation, and the hashes of the frame. frames are by Smithers' numbers. Its Seq is
 // Smithers'; see numbered.
-func eventOf(row source.Row, run, workflow string, frames map[int64]frameFacts) (e snapshot.Event, ok bool) {
-	if !isEvent(row) {
+func ReadEvent(row source.Row, run, workflow string, frames map[int64]FrameFacts) (e snapshot.Event, ok bool) {
+	if !IsEvent(row) {
 		return snapshot.Event{}, false
 	}
 	seq, _ := dbrow.ColumnNumber(row, "seq")
@@ -45,16 +45,16 @@ func eventOf(row source.Row, run, workflow string, frames map[int64]frameFacts) 
 	return e, true
 }
 
-// isEvent reports whether a row of _smithers_events has what an event needs.
-func isEvent(row source.Row) bool {
+// IsEvent reports whether a row of _smithers_events has what an event needs.
+func IsEvent(row source.Row) bool {
 	_, hasSeq := dbrow.ColumnNumber(row, "seq")
 	_, hasTime := dbrow.ColumnNumber(row, "timestamp_ms")
 	kind, hasType := dbrow.ColumnText(row, "type")
 	return hasSeq && hasTime && hasType && kind != ""
 }
 
-// samePayload reports whether a row of _smithers_events says what an event of the run does, less what is predicted.
-func samePayload(e snapshot.Event, row source.Row) bool {
+// SamePayload reports whether a row of _smithers_events says what an event of the run does, less what is predicted.
+func SamePayload(e snapshot.Event, row source.Row) bool {
 	said := func(payload json.RawMessage) string {
 		all, err := jsonobject.Read(payload)
 		if err != nil {
@@ -71,9 +71,9 @@ func samePayload(e snapshot.Event, row source.Row) bool {
 	return said(e.Payload) == said(dbrow.ColumnJSON(row, "payload_json"))
 }
 
-// numbered is an event whose payload says that Smithers' seq is e.Seq, where that is not next, the one
+// Numbered is an event whose payload says that Smithers' seq is e.Seq, where that is not next, the one
 // after that of the event before.
-func numbered(e snapshot.Event, next int64) snapshot.Event {
+func Numbered(e snapshot.Event, next int64) snapshot.Event {
 	if e.Seq == next {
 		return e
 	}
@@ -86,10 +86,10 @@ func numbered(e snapshot.Event, next int64) snapshot.Event {
 	return e
 }
 
-// peerSeqs are the seqs that Smithers has for events, and the next one.
-func peerSeqs(events []snapshot.Event) (seqs []int64, next int64) {
+// PeerSeqs are the seqs that Smithers has for events, and the next one.
+func PeerSeqs(events []snapshot.Event) (seqs []int64, next int64) {
 	for _, e := range events {
-		if seq, ok := keptSeq(e); ok {
+		if seq, ok := KeptSeq(e); ok {
 			next = seq
 		}
 		seqs = append(seqs, next)
@@ -106,8 +106,8 @@ func makeRise(seqs []int64) {
 	}
 }
 
-// keptSeq is the seq that an event's payload has.
-func keptSeq(e snapshot.Event) (seq int64, ok bool) {
+// KeptSeq is the seq that an event's payload has.
+func KeptSeq(e snapshot.Event) (seq int64, ok bool) {
 	if !bytes.Contains(e.Payload, []byte(seqMember)) {
 		return 0, false
 	}
@@ -140,7 +140,7 @@ func correlation(members []jsonobject.Member, run, workflow string) string {
 }
 
 // predictedHash is the value of a member that is the hash of a frame; "" for any other.
-func predictedHash(kind, name string, members []jsonobject.Member, frames map[int64]frameFacts) string {
+func predictedHash(kind, name string, members []jsonobject.Member, frames map[int64]FrameFacts) string {
 	if name == "" || hashMember(kind) != name {
 		return ""
 	}
@@ -168,7 +168,7 @@ func hashMember(kind string) string {
 }
 
 // payloadOf is the payload_json of an event.
-func (f *facts) payloadOf(e snapshot.Event, frames map[int64]frameFacts) string {
+func (f *Facts) payloadOf(e snapshot.Event, frames map[int64]FrameFacts) string {
 	kept, err := jsonobject.Read(e.Payload)
 	if err != nil {
 		return ""
@@ -203,9 +203,9 @@ func (f *facts) payloadOf(e snapshot.Event, frames map[int64]frameFacts) string 
 }
 
 // predictEvents gives rows of _smithers_events.
-func (f *facts) predictEvents() []source.Row {
+func (f *Facts) predictEvents() []source.Row {
 	frames := framesByPeer(f.Frames)
-	seqs, _ := peerSeqs(f.Events)
+	seqs, _ := PeerSeqs(f.Events)
 	if f.Restored {
 		makeRise(seqs)
 	}
@@ -220,8 +220,8 @@ func (f *facts) predictEvents() []source.Row {
 }
 
 // framesByPeer are frames by Smithers' numbers: the newest of each.
-func framesByPeer(frames []frameFacts) map[int64]frameFacts {
-	by := make(map[int64]frameFacts, len(frames))
+func framesByPeer(frames []FrameFacts) map[int64]FrameFacts {
+	by := make(map[int64]FrameFacts, len(frames))
 	for _, frame := range frames {
 		by[frame.PeerNo] = frame
 	}

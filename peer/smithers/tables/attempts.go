@@ -1,4 +1,4 @@
-package smithers
+package tables
 
 import (
 	"strconv"
@@ -11,8 +11,8 @@ import (
 	"github.com/git-smithers/git-smithers/snapshot"
 )
 
-// attemptOf reads a row of _smithers_attempts. The log is the response of an agent.
-func attemptOf(row source.Row) (a snapshot.Attempt, log string, ok bool) {
+// ReadAttempt reads a row of _smithers_attempts. The log is the response of an agent.
+func ReadAttempt(row source.Row) (a snapshot.Attempt, log string, ok bool) {
 	nodeID, hasNode := dbrow.ColumnText(row, "node_id")
 	iteration, hasIteration := dbrow.ColumnNumber(row, "iteration")
 	attempt, hasAttempt := dbrow.ColumnNumber(row, "attempt")
@@ -27,7 +27,7 @@ func attemptOf(row source.Row) (a snapshot.Attempt, log string, ok bool) {
 	state, _ := dbrow.ColumnText(row, "state")
 	a.State = attemptState(state, a.FinishedAtMs != nil)
 	a.Error = errorText(row)
-	if pointer, _ := dbrow.ColumnText(row, "jj_pointer"); isRevision(pointer) {
+	if pointer, _ := dbrow.ColumnText(row, "jj_pointer"); IsRevision(pointer) {
 		a.CommitID = pointer
 	}
 	if _, err := snapshot.DecodeAttempt(snapshot.EncodeAttempt(a)); err != nil {
@@ -59,7 +59,8 @@ func attemptState(state string, ended bool) string {
 // maxRevision is the longest id of a commit that a run of ours can have.
 const maxRevision = 128
 
-func isRevision(s string) bool {
+// IsRevision reports whether a text can be the id of a commit in a run of ours.
+func IsRevision(s string) bool {
 	for i := range len(s) {
 		if c := s[i]; (c < '0' || c > '9') && (c < 'a' || c > 'z') {
 			return false
@@ -92,7 +93,7 @@ func errorText(row source.Row) string {
 }
 
 // ownAttempts are the attempts of the run itself, without those before it was forked.
-func (f *facts) ownAttempts() []snapshot.Attempt {
+func (f *Facts) ownAttempts() []snapshot.Attempt {
 	if f.Run.Parent == nil {
 		return f.Attempts
 	}
@@ -106,7 +107,7 @@ func (f *facts) ownAttempts() []snapshot.Attempt {
 }
 
 // predictAttempts gives rows of _smithers_attempts. Those that wait are in no folder.
-func (f *facts) predictAttempts() []source.Row {
+func (f *Facts) predictAttempts() []source.Row {
 	tasks, waits, signals := f.tasks(), make(map[string]snapshot.Wait), f.peerSignals()
 	for _, w := range f.Whole.Waits {
 		waits[snapshot.AttemptKey(w.NodeID, w.Iteration, w.Attempt)] = w
@@ -127,7 +128,7 @@ func (f *facts) predictAttempts() []source.Row {
 		case waits && w.Kind == snapshot.WaitTimer:
 			row["meta_json"] = dbrow.Text(timerMeta(task, w))
 		case waits:
-			row["meta_json"] = dbrow.Text(waitMeta(task, w, signals))
+			row["meta_json"] = dbrow.Text(WaitMeta(task, w, signals))
 		default:
 			row["jj_cwd"] = dbrow.Text(dbrow.RootMark)
 			row["meta_json"] = dbrow.Text(computeMeta(task, nodes[snapshot.Key(a.NodeID, a.Iteration)]))
@@ -138,7 +139,7 @@ func (f *facts) predictAttempts() []source.Row {
 }
 
 // predictAttempt gives the row of an attempt but for what depends on its task.
-func (f *facts) predictAttempt(a snapshot.Attempt) source.Row {
+func (f *Facts) predictAttempt(a snapshot.Attempt) source.Row {
 	row := source.Row{
 		"node_id": dbrow.Text(a.NodeID), "iteration": dbrow.Int(int64(a.Iteration)), "attempt": dbrow.Int(int64(a.Attempt)),
 		"state": dbrow.Text(a.State), "started_at_ms": dbrow.Int(a.StartedAtMs), "finished_at_ms": dbrow.NullableInt(a.FinishedAtMs),
@@ -151,7 +152,7 @@ func (f *facts) predictAttempt(a snapshot.Attempt) source.Row {
 }
 
 // tasks returns the elements with ids of the newest rendered tree.
-func (f *facts) tasks() map[string]*tree.Element {
+func (f *Facts) tasks() map[string]*tree.Element {
 	if len(f.Frames) == 0 {
 		return map[string]*tree.Element{}
 	}

@@ -1,4 +1,4 @@
-package smithers
+package tables
 
 import (
 	"encoding/json"
@@ -12,17 +12,17 @@ import (
 	"github.com/git-smithers/git-smithers/peer/smithers/source"
 )
 
-// outputColumn is a row of _smithers_output_schema_columns.
-type outputColumn struct{ Table, Column, Kind string }
+// OutputColumn is a row of _smithers_output_schema_columns.
+type OutputColumn struct{ Table, Column, Kind string }
 
-// isOutputs reports whether a table is for outputs of tasks.
-func isOutputs(table source.Table) bool {
+// IsOutputs reports whether a table is for outputs of tasks.
+func IsOutputs(table source.Table) bool {
 	for _, name := range []string{"run_id", "node_id", "iteration"} {
 		if !slices.ContainsFunc(table.Columns, func(c source.Column) bool { return c.Name == name }) {
 			return false
 		}
 	}
-	return !strings.HasPrefix(table.Name, ownTable)
+	return !strings.HasPrefix(table.Name, ownPrefix)
 }
 
 // provenanceMember is a member of an output row in a snapshot: its place in the order of outputs and signals.
@@ -35,7 +35,7 @@ type provenance struct {
 	Seq           int64
 }
 
-func (f *facts) provenance() []provenance {
+func (f *Facts) provenance() []provenance {
 	var all []provenance
 	for _, o := range f.Whole.Outputs {
 		members, err := jsonobject.Read(o.Value)
@@ -50,8 +50,17 @@ func (f *facts) provenance() []provenance {
 	return all
 }
 
+// NextSeq returns the number after those of all outputs in the order of provenance.
+func (f *Facts) NextSeq() int64 {
+	next := int64(0)
+	for _, p := range f.provenance() {
+		next = max(next, p.Seq+1)
+	}
+	return next
+}
+
 // predictProvenance gives rows of _smithers_output_provenance.
-func (f *facts) predictProvenance() []source.Row {
+func (f *Facts) predictProvenance() []source.Row {
 	var rows []source.Row
 	for _, p := range f.provenance() {
 		rows = append(rows, source.Row{
@@ -63,7 +72,7 @@ func (f *facts) predictProvenance() []source.Row {
 }
 
 // predictOutputs gives rows of an output table.
-func (f *facts) predictOutputs(table source.Table, columns []outputColumn) []source.Row {
+func (f *Facts) predictOutputs(table source.Table, columns []OutputColumn) []source.Row {
 	if f.waitsForStart() {
 		return nil
 	}
@@ -81,7 +90,7 @@ func (f *facts) predictOutputs(table source.Table, columns []outputColumn) []sou
 }
 
 // predictInput gives the row of the table input.
-func (f *facts) predictInput(table source.Table, columns []outputColumn) []source.Row {
+func (f *Facts) predictInput(table source.Table, columns []OutputColumn) []source.Row {
 	if f.waitsForStart() || f.Whole.Input == nil {
 		return nil
 	}
@@ -89,7 +98,7 @@ func (f *facts) predictInput(table source.Table, columns []outputColumn) []sourc
 }
 
 // kindsOf are the kinds of a table's columns: those of the schema, or else what their types suggest.
-func kindsOf(table source.Table, columns []outputColumn) map[string]string {
+func kindsOf(table source.Table, columns []OutputColumn) map[string]string {
 	kinds := make(map[string]string, len(table.Columns))
 	for _, c := range table.Columns {
 		switch strings.ToUpper(c.Type) {

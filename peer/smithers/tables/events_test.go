@@ -1,4 +1,4 @@
-package smithers
+package tables
 
 import (
 	"slices"
@@ -19,20 +19,20 @@ func eventRow(seq int64, kind, payload string) source.Row {
 	}
 }
 
-var eventsTable = source.Table{Name: tableEvents, Columns: []source.Column{
+var eventsTable = source.Table{Name: Events, Columns: []source.Column{
 	{Name: "run_id", Key: 1}, {Name: "seq", Key: 2}, {Name: "timestamp_ms"}, {Name: "type"}, {Name: "payload_json"},
 }}
 
 // eventFacts are the facts of a run r of workflow w with events, as an import takes them.
-func eventFacts(rows []source.Row) *facts {
-	f := &facts{
+func eventFacts(rows []source.Row) *Facts {
+	f := &Facts{
 		Run:    snapshot.Run{ID: "r", Workflow: "w"},
-		Frames: []frameFacts{{Frame: 0, PeerNo: 1, ContentHash: "c1", XMLHash: "x1"}, {Frame: 1, PeerNo: 2, ContentHash: "c2"}},
+		Frames: []FrameFacts{{Frame: 0, PeerNo: 1, ContentHash: "c1", XMLHash: "x1"}, {Frame: 1, PeerNo: 2, ContentHash: "c2"}},
 	}
 	next := int64(0)
 	for _, row := range rows {
-		if e, ok := eventOf(row, "r", "w", framesByPeer(f.Frames)); ok {
-			f.Events = append(f.Events, numbered(e, next))
+		if e, ok := ReadEvent(row, "r", "w", framesByPeer(f.Frames)); ok {
+			f.Events = append(f.Events, Numbered(e, next))
 			next = e.Seq + 1
 		}
 	}
@@ -40,13 +40,13 @@ func eventFacts(rows []source.Row) *facts {
 }
 
 // eventOverrides are the overrides of events, which come back.
-func eventOverrides(t *testing.T, rows []source.Row) (*facts, []dbrow.Override) {
+func eventOverrides(t *testing.T, rows []source.Row) (*Facts, []dbrow.Override) {
 	t.Helper()
 	f := eventFacts(rows)
-	predicted, err := predict(f, eventsTable, nil)
+	predicted, err := Predict(f, eventsTable, nil)
 	require.NoError(t, err)
 	restored, over := roundTrip(t, eventsTable, predicted, rows)
-	requireRows(t, tableEvents, restored, rows)
+	requireRows(t, Events, restored, rows)
 	return f, over
 }
 
@@ -144,7 +144,7 @@ func TestAGapInTheNumbersOfEventsIsKeptInTheOneAfterIt(t *testing.T) {
 		kept = append(kept, string(e.Payload))
 	}
 	require.Equal(t, []string{`{"__smithersSeq":3}`, `{}`, `{"__smithersSeq":9}`, `{}`, `{}`}, kept)
-	seqs, next := peerSeqs(f.Events)
+	seqs, next := PeerSeqs(f.Events)
 	require.Equal(t, []int64{3, 4, 9, 10, 11}, seqs)
 	require.Equal(t, int64(12), next)
 }

@@ -1,4 +1,4 @@
-package smithers
+package contents
 
 import (
 	"context"
@@ -24,7 +24,7 @@ type realSnapshot struct {
 	frame    int64
 	contents source.Contents
 	tree     string
-	signals  []signalSeq // as far as the snapshot knows
+	signals  []SignalSeq // as far as the snapshot knows
 }
 
 // realSnapshots are all snapshots of the databases that Smithers made, each run's in the order of frames.
@@ -32,7 +32,7 @@ var realSnapshots = sync.OnceValues(func() ([]realSnapshot, error) {
 	var all []realSnapshot
 	for _, name := range []string{"git-run-fork-replay.db", "jj-pristine-31frames.db"} {
 		ctx := context.Background()
-		db, err := source.Open(ctx, filepath.Join("..", "..", "testdata", "smithers", name))
+		db, err := source.Open(ctx, filepath.Join("..", "..", "..", "testdata", "smithers", name))
 		if err != nil {
 			return nil, err
 		}
@@ -84,7 +84,7 @@ func appendSnapshots(all []realSnapshot, tx *source.Tx, run string) ([]realSnaps
 		}
 		made := realSnapshot{run: run, frame: head.Frame, contents: s.Contents, tree: trees[head.Frame]}
 		if hidden.Horizon >= 0 {
-			made.signals = []signalSeq{{Seq: 0, Peer: hidden.Horizon}}
+			made.signals = []SignalSeq{{Seq: 0, Peer: hidden.Horizon}}
 		}
 		all = append(all, made)
 	}
@@ -114,7 +114,7 @@ func stored(t *testing.T, w snapshot.Whole) snapshot.Whole {
 	require.NoError(t, err)
 	state, err := snapshot.EmptyState().Edit(&store, changes)
 	require.NoError(t, err)
-	w, err = wholeOf(state)
+	w, err = WholeOf(state)
 	require.NoError(t, err)
 	return w
 }
@@ -131,15 +131,15 @@ func throughJSON[T any](t *testing.T, v T) T {
 
 // requireBack takes a snapshot to a state and a shape, and back from what is stored of them, with
 // each layout. It returns the shape for the first.
-func requireBack(t *testing.T, s realSnapshot, layouts ...layout) shape {
+func requireBack(t *testing.T, s realSnapshot, layouts ...Layout) Shape {
 	t.Helper()
-	w, err := readContents(s.contents, s.tree, snapshot.Limits{})
+	w, err := Read(s.contents, s.tree, snapshot.Limits{})
 	require.NoError(t, err)
 	kept := stored(t, w)
-	var shapes []shape
+	var shapes []Shape
 	for _, l := range layouts {
-		difference := throughJSON(t, shapeOf(s.run, s.contents, w, s.signals, l))
-		back, err := writeContents(s.run, kept, s.signals, throughJSON(t, l), difference)
+		difference := throughJSON(t, ShapeOf(s.run, s.contents, w, s.signals, l))
+		back, err := Write(s.run, kept, s.signals, throughJSON(t, l), difference)
 		require.NoError(t, err)
 		require.Equal(t, s.contents, back)
 		shapes = append(shapes, difference)
@@ -150,11 +150,11 @@ func requireBack(t *testing.T, s realSnapshot, layouts ...layout) shape {
 func TestEverySnapshotOfSmithersComesBackByteForByte(t *testing.T) {
 	t.Parallel()
 	for _, s := range snapshotsOf(t, "") {
-		own, err := layoutOf(s.contents)
+		own, err := LayoutOf(s.contents)
 		require.NoError(t, err)
-		first, err := layoutOf(snapshotsOf(t, s.run)[0].contents)
+		first, err := LayoutOf(snapshotsOf(t, s.run)[0].contents)
 		require.NoError(t, err)
-		requireBack(t, s, first, own, layout{})
+		requireBack(t, s, first, own, Layout{})
 	}
 }
 
@@ -179,9 +179,9 @@ func TestNeedsOfTheWorkflowThatTheDatabasesWereMadeWith(t *testing.T) {
 func TestOnlyWhatIsNotAsPredictedIsInAShape(t *testing.T) {
 	t.Parallel()
 	const replay = "8805e8f3-364c-48f2-a529-c256b52b3593"
-	unsorted := func(moved map[string]int) shape { return shape{Nodes: listShape{Moved: moved}} }
-	swapped := shape{Outputs: map[string]listShape{"report": {Moved: map[string]int{"p1::0": 0}}}}
-	want := map[string]shape{
+	unsorted := func(moved map[string]int) Shape { return Shape{Nodes: listShape{Moved: moved}} }
+	swapped := Shape{Outputs: map[string]listShape{"report": {Moved: map[string]int{"p1::0": 0}}}}
+	want := map[string]Shape{
 		"run-a 2":      unsorted(map[string]int{"final::0": 7}),
 		"run-a 9":      unsorted(map[string]int{"verify::1": 9}),
 		"run-a 12":     unsorted(map[string]int{"verify::2": 11}),
@@ -200,27 +200,27 @@ func TestOnlyWhatIsNotAsPredictedIsInAShape(t *testing.T) {
 		want["run-j "+strconv.Itoa(frame)] = swapped
 	}
 	for _, s := range snapshotsOf(t, "") {
-		l, err := layoutOf(snapshotsOf(t, s.run)[0].contents)
+		l, err := LayoutOf(snapshotsOf(t, s.run)[0].contents)
 		require.NoError(t, err)
-		w, err := readContents(s.contents, s.tree, snapshot.Limits{})
+		w, err := Read(s.contents, s.tree, snapshot.Limits{})
 		require.NoError(t, err)
-		got := shapeOf(s.run, s.contents, w, s.signals, l)
+		got := ShapeOf(s.run, s.contents, w, s.signals, l)
 		name := s.run + " " + strconv.FormatInt(s.frame, 10)
 		expected := want[name]
 		assert.Equal(t, expected, got, name)
-		assert.Equal(t, expected.isZero(), got.isZero(), name)
+		assert.Equal(t, expected.IsZero(), got.IsZero(), name)
 	}
 }
 
 func TestTheLayoutSaysWhichTablesHaveTwoNames(t *testing.T) {
 	t.Parallel()
 	run := snapshotsOf(t, "run-a")
-	empty, err := layoutOf(run[0].contents)
+	empty, err := LayoutOf(run[0].contents)
 	require.NoError(t, err)
-	full, err := layoutOf(run[len(run)-1].contents)
+	full, err := LayoutOf(run[len(run)-1].contents)
 	require.NoError(t, err)
 	assert.Equal(t, full, empty, "also while all tables are empty")
-	assert.Equal(t, []layoutKey{
+	assert.Equal(t, []LayoutKey{
 		{Name: "plan"},
 		{Name: "draft"},
 		{Name: "check"},
@@ -237,7 +237,7 @@ func TestTheLayoutSaysWhichTablesHaveTwoNames(t *testing.T) {
 func TestRowsThatSmithersHasTwiceAreKeptOnceWithoutWhatTheKeySays(t *testing.T) {
 	t.Parallel()
 	s := snapshotsOf(t, "run-a")[6]
-	w, err := readContents(s.contents, s.tree, snapshot.Limits{})
+	w, err := Read(s.contents, s.tree, snapshot.Limits{})
 	require.NoError(t, err)
 	values := make(map[string]string)
 	for _, o := range w.Outputs {
@@ -256,7 +256,7 @@ func TestRowsThatSmithersHasTwiceAreKeptOnceWithoutWhatTheKeySays(t *testing.T) 
 
 func TestWhatAStateCannotSayIsTheNearestThatItCan(t *testing.T) {
 	t.Parallel()
-	w, err := readContents(source.Contents{
+	w, err := Read(source.Contents{
 		Nodes: `[{"nodeId":"a","state":"waiting-quota","lastAttempt":null,"outputTable":null,"label":"\ud800"},` +
 			`{"nodeId":"x","nodeId":"b","iteration":2,"state":"waiting-event"},{"nodeId":"c","iteration":null,"state":"waiting-human"}]`,
 		Outputs: `{"t":[{"nodeId":"a","iteration":0,"v":1}],"__smithersMore":[{"nodeId":"a"}],"t":[{"nodeId":"a","iteration":0,"runId":"r","v":2,"w":[ ]}]}`,
@@ -371,7 +371,7 @@ func TestUnusualTextsComeBackByteForByte(t *testing.T) {
 		"an input that is an array":       {"input", `[1]`, `{"bareInput":true}`},
 		"an input that is a number":       {"input", `1e999`, `{"bareInput":true}`},
 	}
-	l := layout{Keys: []layoutKey{{Name: "t"}, {Name: horizonName}}}
+	l := Layout{Keys: []LayoutKey{{Name: "t"}, {Name: horizonName}}}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -414,7 +414,7 @@ func TestTextsThatAreNoStateAreRefused(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			s := withText(tt.part, tt.text)
-			_, err := readContents(s.contents, "", snapshot.Limits{})
+			_, err := Read(s.contents, "", snapshot.Limits{})
 			require.ErrorIs(t, err, source.ErrDamaged)
 			assert.ErrorContains(t, err, tt.want)
 		})
@@ -425,10 +425,10 @@ func TestTextsBeyondTheLimitsAreRefused(t *testing.T) {
 	t.Parallel()
 	deep := `{"t":[{"nodeId":"a","iteration":0,"v":` + strings.Repeat("[", 1000) + strings.Repeat("]", 1000) + `}]}`
 	s := withText("outputs", deep)
-	_, err := readContents(s.contents, "", snapshot.Limits{})
+	_, err := Read(s.contents, "", snapshot.Limits{})
 	require.ErrorIs(t, err, snapshot.ErrLimit)
 	requireFits := func(limits snapshot.Limits) error {
-		_, err := readContents(s.contents, "", limits)
+		_, err := Read(s.contents, "", limits)
 		return err
 	}
 	require.NoError(t, requireFits(snapshot.Limits{Depth: 1003}))
@@ -455,7 +455,7 @@ func TestOurOwnStatesAreWrittenAsSmithersWould(t *testing.T) {
 		Loops: []snapshot.Loop{{RalphID: "m", Iteration: 1, Done: true}, {RalphID: "l"}},
 		Input: json.RawMessage(`{"x":1}`),
 	}
-	c, err := writeContents("r", w, []signalSeq{{0, 4}, {1, 3}}, layout{}, shape{})
+	c, err := Write("r", w, []SignalSeq{{0, 4}, {1, 3}}, Layout{}, Shape{})
 	require.NoError(t, err)
 	assert.Equal(t, source.Contents{
 		Nodes: `[{"nodeId":"a","iteration":0,"state":"finished","lastAttempt":2,"outputTable":"","label":"A <` + "\u2028" + `>"},` +
@@ -472,9 +472,9 @@ func TestOurOwnStatesAreWrittenAsSmithersWould(t *testing.T) {
 
 func TestAShapeOfAnotherSnapshotIsAnError(t *testing.T) {
 	t.Parallel()
-	w, err := readContents(minimal, "", snapshot.Limits{})
+	w, err := Read(minimal, "", snapshot.Limits{})
 	require.NoError(t, err)
-	for name, s := range map[string]shape{
+	for name, s := range map[string]Shape{
 		"a row that is not there": {Nodes: listShape{Rows: map[string]string{"z::0": "{}"}}},
 		"a place of no row":       {Nodes: listShape{Moved: map[string]int{"z::0": 0}}},
 		"a place beyond the end":  {Nodes: listShape{Moved: map[string]int{"a::0": 1}}},
@@ -483,8 +483,8 @@ func TestAShapeOfAnotherSnapshotIsAnError(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			_, err := writeContents("r", w, nil, layout{}, s)
-			require.ErrorIs(t, err, errShape)
+			_, err := Write("r", w, nil, Layout{}, s)
+			require.ErrorIs(t, err, ErrShape)
 		})
 	}
 }

@@ -1,4 +1,4 @@
-package smithers
+package tables
 
 import (
 	"testing"
@@ -23,7 +23,7 @@ func TestAnOutputBecomesTheRowOfItsTable(t *testing.T) {
 		{Name: "either", Type: "TEXT"},
 		{Name: "note", Type: "TEXT"},
 	}}
-	columns := []outputColumn{
+	columns := []OutputColumn{
 		{"ship_decision", "approved", "boolean"},
 		{"ship_decision", "decided_by", "string"},
 		{"ship_decision", "score", "number"},
@@ -32,13 +32,13 @@ func TestAnOutputBecomesTheRowOfItsTable(t *testing.T) {
 		{"ship_decision", "note", "string"},
 		{"other", "score", "string"},
 	}
-	f := &facts{Run: snapshot.Run{ID: "r"}, Whole: snapshot.Whole{Outputs: []snapshot.Output{
+	f := &Facts{Run: snapshot.Run{ID: "r"}, Whole: snapshot.Whole{Outputs: []snapshot.Output{
 		{Table: "ship_decision", NodeID: "n", Iteration: 1, Value: []byte(
 			`{"approved":true,"decidedBy":"ü\n","score":1,"steps":["a", 1.0],"either":"text","note":null,"unknown":1,"__smithersProvenanceSeq":4}`)},
 		{Table: "shipDecision", NodeID: "m", Value: []byte(`{"score":0.1}`)},
 		{Table: "report", NodeID: "n", Value: []byte(`{}`)},
 	}}}
-	rows, err := predict(f, table, columns)
+	rows, err := Predict(f, table, columns)
 	require.NoError(t, err)
 	require.Equal(t, []source.Row{
 		{
@@ -61,10 +61,10 @@ func TestOutputsOfAnyShapeArePredictedWithoutHarm(t *testing.T) {
 		`1`, `null`, `[]`, `""`, `{"v":"text"}`, `{"v":1e999}`, `{"v":{"a":1}}`, `{"v":true}`, `{"v":"\ud800"}`, `{"v":1,"v":2}`, `{"V":1}`,
 		`{"__smithersProvenanceSeq":1.5}`, `{"__smithersProvenanceSeq":99999999999999999999}`, `{"__smithersProvenanceSeq":"1"}`,
 	} {
-		f := &facts{Run: snapshot.Run{ID: "r"}, Whole: snapshot.Whole{Outputs: []snapshot.Output{{Table: "t", NodeID: "n", Value: []byte(value)}}}}
+		f := &Facts{Run: snapshot.Run{ID: "r"}, Whole: snapshot.Whole{Outputs: []snapshot.Output{{Table: "t", NodeID: "n", Value: []byte(value)}}}}
 		actual := []source.Row{{"run_id": dbrow.Text("r"), "node_id": dbrow.Text("n"), "iteration": dbrow.Int(0), "v": dbrow.Text("actual")}}
-		for _, table := range []source.Table{table, {Name: tableProvenance, Columns: table.Columns}, {Name: tableSignals, Columns: table.Columns}} {
-			predicted, err := predict(f, table, nil)
+		for _, table := range []source.Table{table, {Name: Provenance, Columns: table.Columns}, {Name: Signals, Columns: table.Columns}} {
+			predicted, err := Predict(f, table, nil)
 			require.NoError(t, err)
 			rows, _ := roundTrip(t, table, predicted, actual)
 			requireRows(t, value, rows, actual)
@@ -74,7 +74,7 @@ func TestOutputsOfAnyShapeArePredictedWithoutHarm(t *testing.T) {
 
 func TestSignalsTakeTheNumbersThatNoOutputHas(t *testing.T) {
 	t.Parallel()
-	f := &facts{Whole: snapshot.Whole{
+	f := &Facts{Whole: snapshot.Whole{
 		Outputs: []snapshot.Output{
 			{Table: "t", NodeID: "a", Value: []byte(`{"__smithersProvenanceSeq":0}`)}, {Table: "t", NodeID: "b", Value: []byte(`{"__smithersProvenanceSeq":2}`)},
 		},

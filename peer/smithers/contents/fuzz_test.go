@@ -1,4 +1,4 @@
-package smithers
+package contents
 
 import (
 	"encoding/json"
@@ -16,8 +16,8 @@ import (
 
 // comesBack takes a snapshot to a state and its shape, through what is stored of them, and back. It tells
 // whether the snapshot is taken at all.
-func comesBack(t require.TestingT, c source.Contents, l layout) bool {
-	w, err := readContents(c, "", snapshot.Limits{})
+func comesBack(t require.TestingT, c source.Contents, l Layout) bool {
+	w, err := Read(c, "", snapshot.Limits{})
 	if err != nil {
 		return false
 	}
@@ -29,18 +29,18 @@ func comesBack(t require.TestingT, c source.Contents, l layout) bool {
 		require.ErrorIs(t, err, snapshot.ErrInvalid) // such as a table whose name is too long
 		return false
 	}
-	text, err := json.Marshal(shapeOf("r", c, w, nil, l))
+	text, err := json.Marshal(ShapeOf("r", c, w, nil, l))
 	require.NoError(t, err)
-	var s shape
+	var s Shape
 	require.NoError(t, json.Unmarshal(text, &s))
-	w, err = wholeOf(state)
+	w, err = WholeOf(state)
 	require.NoError(t, err)
-	back, err := writeContents("r", w, nil, l, s)
+	back, err := Write("r", w, nil, l, s)
 	require.NoError(t, err)
 	require.Equal(t, c, back)
-	own, err := layoutOf(c)
+	own, err := LayoutOf(c)
 	require.NoError(t, err)
-	back, err = writeContents("r", w, nil, own, shapeOf("r", c, w, nil, own))
+	back, err = Write("r", w, nil, own, ShapeOf("r", c, w, nil, own))
 	require.NoError(t, err)
 	require.Equal(t, c, back)
 	return true
@@ -51,7 +51,7 @@ func FuzzContents(f *testing.F) {
 	f.Add(`[]`, `{}`, `[]`, `{}`)
 	f.Add(`[ {"nodeId":"\ud800","state":"x"} ]`, `{"a":[],"a":[{"nodeId":"n","iteration":0,"v":1e999}],"b":1}`, `[{"ralphId":"l","ralphId":"m"}]`, `{"runId":"s","runId":1}`)
 	f.Add(`[{"nodeId":"b","iteration":0,"state":"pending"},{"nodeId":"a","iteration":0,"state":"pending"}]`, `{"aB":[],"a_b":[],"__smithers":[1]}`, `[]`, `[1 ,2]`)
-	l := layout{Keys: []layoutKey{{Name: "t"}, {Name: "a_b"}, {Name: "aB", Of: "a_b"}, {Name: horizonName}}}
+	l := Layout{Keys: []LayoutKey{{Name: "t"}, {Name: "a_b"}, {Name: "aB", Of: "a_b"}, {Name: horizonName}}}
 	f.Fuzz(func(t *testing.T, nodes, outputs, ralph, input string) {
 		comesBack(t, source.Contents{Nodes: nodes, Outputs: outputs, Ralph: ralph, Input: input}, l)
 	})
@@ -116,7 +116,7 @@ func TestAnySnapshotComesBackByteForByte(t *testing.T) {
 	t.Parallel()
 	taken := 0
 	rapid.Check(t, func(t *rapid.T) {
-		l := layout{Keys: []layoutKey{{Name: "t"}, {Name: "flaky_out"}, {Name: "flakyOut", Of: "flaky_out"}, {Name: "u"}, {Name: horizonName}}}
+		l := Layout{Keys: []LayoutKey{{Name: "t"}, {Name: "flaky_out"}, {Name: "flakyOut", Of: "flaky_out"}, {Name: "u"}, {Name: horizonName}}}
 		if comesBack(t, drawContents(t), l) {
 			taken++
 		}

@@ -1,4 +1,4 @@
-package smithers
+package tables
 
 import (
 	"encoding/json"
@@ -11,9 +11,9 @@ import (
 	"github.com/git-smithers/git-smithers/snapshot"
 )
 
-// approvalOf reads a row of _smithers_approvals. askedAtMs is when it was requested, for rows that do
+// ReadApproval reads a row of _smithers_approvals. askedAtMs is when it was requested, for rows that do
 // not say so any more.
-func approvalOf(row source.Row, askedAtMs int64) (a snapshot.Approval, ok bool) {
+func ReadApproval(row source.Row, askedAtMs int64) (a snapshot.Approval, ok bool) {
 	nodeID, hasNode := dbrow.ColumnText(row, "node_id")
 	iteration, hasIteration := dbrow.ColumnNumber(row, "iteration")
 	status, _ := dbrow.ColumnText(row, "status")
@@ -39,9 +39,9 @@ func approvalOf(row source.Row, askedAtMs int64) (a snapshot.Approval, ok bool) 
 	return a, true
 }
 
-// isHumanGate reports whether a row of _smithers_approvals is the gate of a task that a person does: who answers
+// IsHumanGate reports whether a row of _smithers_approvals is the gate of a task that a person does: who answers
 // its human request opens it.
-func isHumanGate(row source.Row) bool {
+func IsHumanGate(row source.Row) bool {
 	request, err := jsonobject.Read(dbrow.ColumnJSON(row, "request_json"))
 	if err != nil {
 		return false
@@ -56,12 +56,12 @@ func isHumanGate(row source.Row) bool {
 
 // ofParent reports whether something of the mailbox was there when the run was forked. Smithers
 // takes nothing along but signals; a fork of ours has what its parent had, answers that were given here above all.
-func (f *facts) ofParent(atMs int64) bool {
+func (f *Facts) ofParent(atMs int64) bool {
 	return !f.Restored && f.Run.Parent != nil && atMs < f.Run.CreatedAtMs
 }
 
 // predictApprovals gives rows of _smithers_approvals. Those that are decided do not say when they were requested.
-func (f *facts) predictApprovals() []source.Row {
+func (f *Facts) predictApprovals() []source.Row {
 	var rows []source.Row
 	for _, a := range f.Whole.Approvals {
 		if f.ofParent(a.RequestedAtMs) {
@@ -89,8 +89,8 @@ func approvalRequest(a snapshot.Approval) string {
 		`,"metadata":{},"options":[],"allowedScopes":[],"allowedUsers":[],"autoApprove":null}`
 }
 
-// humanRequestOf reads a row of _smithers_human_requests.
-func humanRequestOf(row source.Row) (h snapshot.HumanRequest, ok bool) {
+// ReadHumanRequest reads a row of _smithers_human_requests.
+func ReadHumanRequest(row source.Row) (h snapshot.HumanRequest, ok bool) {
 	nodeID, hasNode := dbrow.ColumnText(row, "node_id")
 	iteration, hasIteration := dbrow.ColumnNumber(row, "iteration")
 	at, hasTime := dbrow.ColumnNumber(row, "requested_at_ms")
@@ -147,7 +147,7 @@ func answer(h *snapshot.HumanRequest, row source.Row) {
 }
 
 // predictHumanRequests gives rows of _smithers_human_requests.
-func (f *facts) predictHumanRequests() []source.Row {
+func (f *Facts) predictHumanRequests() []source.Row {
 	var rows []source.Row
 	for _, h := range f.Whole.HumanRequests {
 		if f.ofParent(h.RequestedAtMs) {
@@ -170,8 +170,8 @@ func (f *facts) predictHumanRequests() []source.Row {
 	return rows
 }
 
-// signalOf reads a row of _smithers_signals. It leaves Seq to the caller, who counts.
-func signalOf(row source.Row) (s snapshot.Signal, ok bool) {
+// ReadSignal reads a row of _smithers_signals. It leaves Seq to the caller, who counts.
+func ReadSignal(row source.Row) (s snapshot.Signal, ok bool) {
 	name, hasName := dbrow.ColumnText(row, "signal_name")
 	at, hasTime := dbrow.ColumnNumber(row, "received_at_ms")
 	s = snapshot.Signal{
@@ -189,7 +189,7 @@ func signalOf(row source.Row) (s snapshot.Signal, ok bool) {
 
 // peerSignals are the signals with the numbers that Smithers gives them: in their order the numbers of
 // its clock that no output has, for both count together.
-func (f *facts) peerSignals() []snapshot.Signal {
+func (f *Facts) peerSignals() []snapshot.Signal {
 	taken := make(map[int64]bool)
 	for _, p := range f.provenance() {
 		taken[p.Seq] = true
@@ -207,7 +207,7 @@ func (f *facts) peerSignals() []snapshot.Signal {
 }
 
 // predictSignals gives rows of _smithers_signals.
-func (f *facts) predictSignals() []source.Row {
+func (f *Facts) predictSignals() []source.Row {
 	var rows []source.Row
 	for _, s := range f.peerSignals() {
 		rows = append(rows, source.Row{

@@ -1,4 +1,4 @@
-package smithers
+package contents
 
 import (
 	"slices"
@@ -7,27 +7,27 @@ import (
 	"github.com/git-smithers/git-smithers/snapshot"
 )
 
-// shape is what one snapshot differs in from what is predicted: part of its row in
-// ext/smithers/frames. Its zero value is for one that is exactly as predicted. Texts of the
-// snapshot stand in it as strings, so that nothing that writes JSON touches them.
-type shape struct {
+// Shape is how the texts of one snapshot differ from the predicted ones: part of its row in ext/smithers/frames. The zero
+// Shape is for texts that are exactly as predicted. Texts of the snapshot are strings in it, so that they stay as they are
+// spelled.
+type Shape struct {
 	RunID   string               `json:"runId,omitempty"` // in the rows of outputs and input, where it is not the run's own
 	Nodes   listShape            `json:"nodes,omitzero"`
 	Outputs map[string]listShape `json:"outputs,omitempty"` // by table
 	Loops   listShape            `json:"ralph,omitzero"`
-	Keys    []layoutKey          `json:"keys,omitzero"` // in place of the layout's
+	Keys    []LayoutKey          `json:"keys,omitzero"` // in place of the layout's
 	Bare    *bool                `json:"bareInput,omitempty"`
-	// Texts are those of the four that are not said by all this: "nodes", "outputs", "ralph", "input".
+	// Texts are whole texts, of "nodes", "outputs", "ralph" and "input", if all this does not give them.
 	Texts map[string]string `json:"texts,omitempty"`
 }
 
-// isZero reports whether the snapshot is exactly as predicted.
-func (s *shape) isZero() bool {
+// IsZero reports whether the snapshot is exactly as predicted.
+func (s *Shape) IsZero() bool {
 	return s.RunID == "" && s.Nodes.isZero() && len(s.Outputs) == 0 && s.Loops.isZero() && s.Keys == nil &&
 		s.Bare == nil && len(s.Texts) == 0
 }
 
-func (s *shape) bareInput(l layout) bool {
+func (s *Shape) bareInput(l Layout) bool {
 	if s.Bare != nil {
 		return *s.Bare
 	}
@@ -62,21 +62,21 @@ func (s *listShape) apply(predicted []rowText) ([]rowText, error) {
 		}
 	}
 	if found != len(s.Rows) || len(places) != len(s.Moved) {
-		return nil, errShape
+		return nil, ErrShape
 	}
 	rows := make([]rowText, 0, len(predicted))
 	for i := range predicted {
 		row, ok := places[i]
 		if !ok {
 			if len(rest) == 0 {
-				return nil, errShape
+				return nil, ErrShape
 			}
 			row, rest = rest[0], rest[1:]
 		}
 		rows = append(rows, row)
 	}
 	if len(rest) > 0 {
-		return nil, errShape
+		return nil, ErrShape
 	}
 	return rows, nil
 }
@@ -159,19 +159,19 @@ func (s *listShape) size() int {
 	return size
 }
 
-// shapeOf is the shape with which writeContents gives c back, byte for byte, for every c that
-// readContents takes. w is what readContents made of it, with the signals of the state.
-func shapeOf(run string, c source.Contents, w snapshot.Whole, signals []signalSeq, l layout) shape {
+// ShapeOf returns the shape with which Write gives c back, byte for byte, for every c that Read takes. w is the state that
+// Read made of it, with the signals of the state.
+func ShapeOf(run string, c source.Contents, w snapshot.Whole, signals []SignalSeq, l Layout) Shape {
 	r, err := parseContents(c, widest)
 	if err != nil {
-		return shape{Texts: map[string]string{"nodes": c.Nodes, "outputs": c.Outputs, "ralph": c.Ralph, "input": c.Input}}
+		return Shape{Texts: map[string]string{"nodes": c.Nodes, "outputs": c.Outputs, "ralph": c.Ralph, "input": c.Input}}
 	}
-	return r.shape(run, c, w, signals, l)
+	return r.Shape(run, c, w, signals, l)
 }
 
-// shape is shapeOf for texts that were read.
-func (r *reading) shape(run string, c source.Contents, w snapshot.Whole, signals []signalSeq, l layout) shape {
-	var s shape
+// Shape is ShapeOf for texts that were read.
+func (r *Reading) Shape(run string, c source.Contents, w snapshot.Whole, signals []SignalSeq, l Layout) Shape {
+	var s Shape
 	if r.run != "" && r.run != run {
 		s.RunID, run = r.run, r.run
 	}
@@ -189,7 +189,7 @@ func (r *reading) shape(run string, c source.Contents, w snapshot.Whole, signals
 }
 
 // keep takes a text as a whole.
-func (s *shape) keep(name, text string) {
+func (s *Shape) keep(name, text string) {
 	if s.Texts == nil {
 		s.Texts = make(map[string]string)
 	}
@@ -197,7 +197,7 @@ func (s *shape) keep(name, text string) {
 }
 
 // list is the shape of a text that is a list, unless the text itself is kept.
-func (s *shape) list(name, text string, predicted, actual []rowText) listShape {
+func (s *Shape) list(name, text string, predicted, actual []rowText) listShape {
 	of, ok := listShapeOf(predicted, actual)
 	if ok && of.size() <= len(text) {
 		if rows, err := of.apply(predicted); err == nil && consistsOf(text, arrayPieces(rows)) {
@@ -209,7 +209,7 @@ func (s *shape) list(name, text string, predicted, actual []rowText) listShape {
 }
 
 // shapeOutputs finds the shape of outputs_json: with the members that the layout has, or else with its own.
-func (s *shape) shapeOutputs(run, text string, r *reading, w snapshot.Whole, signals []signalSeq, l layout) {
+func (s *Shape) shapeOutputs(run, text string, r *Reading, w snapshot.Whole, signals []SignalSeq, l Layout) {
 	fits := func() bool {
 		pieces, _, err := s.outputPieces(run, w.Outputs, signals, l)
 		return err == nil && consistsOf(text, pieces)

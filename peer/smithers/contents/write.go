@@ -1,4 +1,4 @@
-package smithers
+package contents
 
 import (
 	"bytes"
@@ -16,16 +16,15 @@ import (
 	"github.com/git-smithers/git-smithers/snapshot"
 )
 
-// signalSeq is a signal of the state with the seq that Smithers gave it.
-type signalSeq struct {
+// SignalSeq is a signal of the state with the seq that Smithers gave it.
+type SignalSeq struct {
 	Seq  int64 // ours
 	Peer int64
 }
 
-// writeContents is the inverse of readContents. For a state that Smithers never wrote it
-// gives what Smithers would have: nodes sorted by id and iteration, rows of outputs in the order of
-// provenance. A shape that is none of the state's is an error.
-func writeContents(run string, w snapshot.Whole, signals []signalSeq, l layout, s shape) (source.Contents, error) {
+// Write is the inverse of Read. A state that Smithers never had is written as Smithers would write it: nodes sorted by id
+// and iteration, rows of outputs in the order of provenance. The shape of another state is ErrShape.
+func Write(run string, w snapshot.Whole, signals []SignalSeq, l Layout, s Shape) (source.Contents, error) {
 	if s.RunID != "" {
 		run = s.RunID
 	}
@@ -39,7 +38,7 @@ func writeContents(run string, w snapshot.Whole, signals []signalSeq, l layout, 
 }
 
 // text is one of the four, which is written unless the shape has it.
-func (s *shape) text(name string, write func() ([]byte, error)) (string, error) {
+func (s *Shape) text(name string, write func() ([]byte, error)) (string, error) {
 	if text, ok := s.Texts[name]; ok {
 		return text, nil
 	}
@@ -47,8 +46,8 @@ func (s *shape) text(name string, write func() ([]byte, error)) (string, error) 
 	return string(text), err
 }
 
-// errShape is a shape of another state.
-var errShape = errors.New("ext/smithers: what it says about a snapshot does not fit the snapshot")
+// ErrShape is a shape of another state.
+var ErrShape = errors.New("ext/smithers: what it says about a snapshot does not fit the snapshot")
 
 // array is an array of rows.
 func (s *listShape) array(rows []rowText) ([]byte, error) {
@@ -207,7 +206,7 @@ func readSeq(text []byte) (int64, error) {
 }
 
 // outputs is outputs_json.
-func (s *shape) outputs(run string, outputs []snapshot.Output, signals []signalSeq, l layout) ([]byte, error) {
+func (s *Shape) outputs(run string, outputs []snapshot.Output, signals []SignalSeq, l Layout) ([]byte, error) {
 	pieces, size, err := s.outputPieces(run, outputs, signals, l)
 	if err != nil {
 		return nil, err
@@ -216,7 +215,7 @@ func (s *shape) outputs(run string, outputs []snapshot.Output, signals []signalS
 }
 
 // outputPieces are the texts that outputs_json consists of, and about how long they are together.
-func (s *shape) outputPieces(run string, outputs []snapshot.Output, signals []signalSeq, l layout) (pieces iter.Seq[[]byte], size int, err error) {
+func (s *Shape) outputPieces(run string, outputs []snapshot.Output, signals []SignalSeq, l Layout) (pieces iter.Seq[[]byte], size int, err error) {
 	tables := outputRows(run, outputs)
 	for table, rows := range tables {
 		of := s.Outputs[table]
@@ -256,7 +255,7 @@ func (s *shape) outputPieces(run string, outputs []snapshot.Output, signals []si
 }
 
 // horizon is the greatest seq that Smithers gave to a signal.
-func horizon(signals []signalSeq) string {
+func horizon(signals []SignalSeq) string {
 	most := int64(-1)
 	for _, signal := range signals {
 		most = max(most, signal.Peer)
@@ -266,25 +265,25 @@ func horizon(signals []signalSeq) string {
 
 // keysFor are the members of outputs_json: those that the shape or the layout has, and before the
 // horizon, or last, the tables with rows that these have not.
-func (s *shape) keysFor(l layout, tables map[string][]rowText) []layoutKey {
+func (s *Shape) keysFor(l Layout, tables map[string][]rowText) []LayoutKey {
 	keys := l.Keys
 	if s.Keys != nil {
 		keys = s.Keys
 	}
 	if keys == nil {
-		keys = []layoutKey{{Name: horizonName}}
+		keys = []LayoutKey{{Name: horizonName}}
 	}
-	at := slices.IndexFunc(keys, func(k layoutKey) bool { return k.Name == horizonName })
+	at := slices.IndexFunc(keys, func(k LayoutKey) bool { return k.Name == horizonName })
 	if at < 0 {
 		at = len(keys)
 	}
-	var more []layoutKey
+	var more []LayoutKey
 	for table := range tables {
-		if !slices.ContainsFunc(keys, func(k layoutKey) bool { return k.Name == table }) {
-			more = append(more, layoutKey{Name: table})
+		if !slices.ContainsFunc(keys, func(k LayoutKey) bool { return k.Name == table }) {
+			more = append(more, LayoutKey{Name: table})
 		}
 	}
-	slices.SortFunc(more, func(a, b layoutKey) int { return strings.Compare(a.Name, b.Name) })
+	slices.SortFunc(more, func(a, b LayoutKey) int { return strings.Compare(a.Name, b.Name) })
 	return slices.Insert(slices.Clone(keys), at, more...)
 }
 

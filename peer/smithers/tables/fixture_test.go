@@ -1,4 +1,4 @@
-package smithers
+package tables
 
 import (
 	"maps"
@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/git-smithers/git-smithers/objstore"
+	"github.com/git-smithers/git-smithers/peer/smithers/contents"
 	"github.com/git-smithers/git-smithers/peer/smithers/dbrow"
 	"github.com/git-smithers/git-smithers/peer/smithers/source"
 	"github.com/git-smithers/git-smithers/snapshot"
@@ -19,8 +20,8 @@ import (
 type fixtureRun struct {
 	id      string
 	at      dbrow.Root
-	facts   *facts
-	columns []outputColumn
+	facts   *Facts
+	columns []OutputColumn
 	tables  []source.Table
 	rows    map[string][]source.Row // by table
 }
@@ -65,7 +66,7 @@ func fixtureRuns(t *testing.T) map[string]*fixtureRun {
 
 func readFixtureRuns(t *testing.T, name string, runs map[string]*fixtureRun) {
 	t.Helper()
-	db, err := source.Open(t.Context(), filepath.Join("..", "..", "testdata", "smithers", name))
+	db, err := source.Open(t.Context(), filepath.Join("..", "..", "..", "testdata", "smithers", name))
 	require.NoError(t, err)
 	require.NoError(t, db.Read(t.Context(), func(tx *source.Tx) error {
 		rows, err := tx.Runs()
@@ -90,7 +91,7 @@ func readFixtureRun(t *testing.T, tx *source.Tx, row source.Row) *fixtureRun {
 		run.rows[table.Name] = allRows(t, tx, table.Name, run.id)
 	}
 	for _, column := range allRows(t, tx, "_smithers_output_schema_columns", "") {
-		run.columns = append(run.columns, outputColumn{column["table_name"].Bytes, column["column_name"].Bytes, column["kind"].Bytes})
+		run.columns = append(run.columns, OutputColumn{column["table_name"].Bytes, column["column_name"].Bytes, column["kind"].Bytes})
 	}
 	run.facts, run.at = factsOfRows(t, tx, run, row)
 	return run
@@ -107,12 +108,12 @@ func allRows(t *testing.T, tx *source.Tx, table, run string) []source.Row {
 }
 
 // factsOfRows is what we know of a run once its rows were read.
-func factsOfRows(t *testing.T, tx *source.Tx, run *fixtureRun, row source.Row) (*facts, dbrow.Root) {
+func factsOfRows(t *testing.T, tx *source.Tx, run *fixtureRun, row source.Row) (*Facts, dbrow.Root) {
 	t.Helper()
-	f := &facts{Logs: make(map[string]string)}
+	f := &Facts{Logs: make(map[string]string)}
 	var at dbrow.Root
-	f.Run, at = runOf(row)
-	for _, branch := range run.rows[tableBranches] {
+	f.Run, at = ReadRun(row)
+	for _, branch := range run.rows[Branches] {
 		f.Run.Parent = &snapshot.Parent{
 			RunID: branch["parent_run_id"].Bytes, Frame: branch["parent_frame_no"].Int, AtMs: branch["created_at_ms"].Int,
 			Label: branch["branch_label"].Bytes, Description: branch["fork_description"].Bytes,
@@ -124,31 +125,31 @@ func factsOfRows(t *testing.T, tx *source.Tx, run *fixtureRun, row source.Row) (
 	f.Frames = fixtureFrames(t, run, heads)
 	newest, err := tx.Snapshot(run.id, heads[len(heads)-1].Frame)
 	require.NoError(t, err)
-	f.Whole, err = readContents(newest.Contents, f.Frames[len(f.Frames)-1].Tree, snapshot.Limits{})
+	f.Whole, err = contents.Read(newest.Contents, f.Frames[len(f.Frames)-1].Tree, snapshot.Limits{})
 	require.NoError(t, err)
 	readFixtureMail(t, f, run)
-	for _, row := range run.rows[tableAttempts] {
-		a, log, ok := attemptOf(row)
+	for _, row := range run.rows[Attempts] {
+		a, log, ok := ReadAttempt(row)
 		require.True(t, ok, "attempt %v", row)
 		f.Attempts = append(f.Attempts, a)
 		f.Logs[snapshot.AttemptKey(a.NodeID, a.Iteration, a.Attempt)] = log
 	}
 	frames, next := framesByPeer(f.Frames), int64(0)
-	for _, row := range run.rows[tableEvents] {
-		e, ok := eventOf(row, run.id, f.Run.Workflow, frames)
+	for _, row := range run.rows[Events] {
+		e, ok := ReadEvent(row, run.id, f.Run.Workflow, frames)
 		require.True(t, ok, "event %v", row)
-		f.Events = append(f.Events, numbered(e, next))
+		f.Events = append(f.Events, Numbered(e, next))
 		next = e.Seq + 1
 	}
 	return f, at
 }
 
-func fixtureFrames(t *testing.T, run *fixtureRun, heads []source.Head) []frameFacts {
+func fixtureFrames(t *testing.T, run *fixtureRun, heads []source.Head) []FrameFacts {
 	t.Helper()
-	var frames []frameFacts
+	var frames []FrameFacts
 	tree := ""
 	for i, head := range heads {
-		frame := frameFacts{Frame: int64(i), PeerNo: head.Frame, AtMs: head.AtMs, ContentHash: head.ContentHash}
+		frame := FrameFacts{Frame: int64(i), PeerNo: head.Frame, AtMs: head.AtMs, ContentHash: head.ContentHash}
 		for _, row := range run.rows["_smithers_frames"] {
 			if row["frame_no"].Int == head.Frame {
 				var err error
@@ -162,23 +163,23 @@ func fixtureFrames(t *testing.T, run *fixtureRun, heads []source.Head) []frameFa
 	return frames
 }
 
-func readFixtureMail(t *testing.T, f *facts, run *fixtureRun) {
+func readFixtureMail(t *testing.T, f *Facts, run *fixtureRun) {
 	t.Helper()
-	for _, row := range run.rows[tableApprovals] {
-		a, ok := approvalOf(row, f.Run.CreatedAtMs)
+	for _, row := range run.rows[Approvals] {
+		a, ok := ReadApproval(row, f.Run.CreatedAtMs)
 		require.True(t, ok, "approval %v", row)
 		f.Whole.Approvals = append(f.Whole.Approvals, a)
 	}
-	for i, row := range run.rows[tableSignals] {
-		s, ok := signalOf(row)
+	for i, row := range run.rows[Signals] {
+		s, ok := ReadSignal(row)
 		require.True(t, ok, "signal %v", row)
 		s.Seq = int64(i)
 		f.Whole.Signals = append(f.Whole.Signals, s)
 	}
-	for _, row := range run.rows[tableAttempts] {
-		a, _, _ := attemptOf(row)
-		if w, ok := waitOf(row, a); ok {
-			wait, ok := w.then(never, map[int64]int64{12: 0})
+	for _, row := range run.rows[Attempts] {
+		a, _, _ := ReadAttempt(row)
+		if w, ok := ReadWait(row, a); ok {
+			wait, ok := w.Then(Never, map[int64]int64{12: 0})
 			require.True(t, ok, "wait %v", row)
 			f.Whole.Waits = append(f.Whole.Waits, wait)
 		}
@@ -197,7 +198,7 @@ func (r *fixtureRun) table(t *testing.T, name string) source.Table {
 func (r *fixtureRun) overrides(t *testing.T, name string) []dbrow.Override {
 	t.Helper()
 	table := r.table(t, name)
-	predicted, err := predict(r.facts, table, r.columns)
+	predicted, err := Predict(r.facts, table, r.columns)
 	require.NoError(t, err)
 	over, err := dbrow.Differences(table, predicted, r.rows[name], r.at)
 	require.NoError(t, err)
@@ -224,7 +225,7 @@ func isFrames(table string) bool {
 func (r *fixtureRun) restored(t *testing.T, name string, at dbrow.Root) []source.Row {
 	t.Helper()
 	table := r.table(t, name)
-	predicted, err := predict(r.facts, table, r.columns)
+	predicted, err := Predict(r.facts, table, r.columns)
 	require.NoError(t, err)
 	rows, err := dbrow.Restore(table, predicted, r.overrides(t, name), r.id, at)
 	require.NoError(t, err)

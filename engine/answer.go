@@ -1,7 +1,6 @@
 package engine
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"strings"
@@ -123,18 +122,9 @@ func checkAnswer(h snapshot.HumanRequest, value any) error {
 		return fault.New(fault.InvalidState, "the form of %s: %w", snapshot.Key(h.NodeID, h.Iteration), err)
 	}
 	if err := form.validate("answer", value, new(float64(maxWork))); err != nil {
-		return misfit(err).Hint("the form is %s", cut(Compact(h.Form), maxSchemaError))
+		return misfit(err).Hint("the form is %s", brief(h.Form))
 	}
 	return nil
-}
-
-// Compact returns JSON on one line, without white space. Invalid JSON is returned unchanged.
-func Compact(value json.RawMessage) string {
-	var b bytes.Buffer
-	if json.Compact(&b, value) != nil {
-		return string(value)
-	}
-	return b.String()
 }
 
 // Expire closes the pending human requests whose time has passed, and returns their number.

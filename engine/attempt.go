@@ -192,7 +192,7 @@ func (j *job) judge(end exit, startErr, cause error, stdout []byte) (json.RawMes
 	case int64(len(stdout)) > j.opts.MaxOutput:
 		return nil, &reason{reasonOutput, fmt.Sprintf("stdout is larger than %d bytes", j.opts.MaxOutput)}
 	}
-	output, err := checkOutput(j.schema, j.task.Output, stdout)
+	output, err := j.schema.checkOutput(j.task.Output, stdout)
 	if err != nil {
 		return nil, &reason{reasonOutput, err.Error()}
 	}

@@ -9,6 +9,8 @@ import (
 	"github.com/expr-lang/expr/ast"
 	exprparser "github.com/expr-lang/expr/parser"
 	"github.com/expr-lang/expr/vm"
+
+	"github.com/git-smithers/git-smithers/internal/plain"
 )
 
 // Limits of an expression.
@@ -89,7 +91,7 @@ func (c *condition) eval(input map[string]any, outputs map[outputRef]any, inLoop
 	case bool:
 		return v, nil
 	}
-	return false, fmt.Errorf("the result is %s, neither true nor false", cut(fmt.Sprintf("%q", fmt.Sprint(value)), maxShownResult))
+	return false, fmt.Errorf("the result is %s, neither true nor false", plain.Cut(fmt.Sprintf("%q", fmt.Sprint(value)), maxShownResult))
 }
 
 // reading returns the outputs by the names that expressions use: outputs and output().

@@ -3,6 +3,7 @@ package engine
 import (
 	"encoding/json"
 
+	"github.com/git-smithers/git-smithers/internal/jsontext"
 	"github.com/git-smithers/git-smithers/snapshot"
 	"github.com/git-smithers/git-smithers/timeline"
 )
@@ -67,7 +68,7 @@ func (r *runner) contextOf(t *Task, key nodeKey, number int, previous *string) (
 			c.Previous[sibling.ID] = value
 		}
 	}
-	text, err := encode(c)
+	text, err := jsontext.Encode(c)
 	if err != nil {
 		return nil, timeline.Explain(err)
 	}

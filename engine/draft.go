@@ -1,7 +1,6 @@
 package engine
 
 import (
-	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -9,6 +8,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/git-smithers/git-smithers/internal/jsontext"
+	"github.com/git-smithers/git-smithers/internal/plain"
 	"github.com/git-smithers/git-smithers/snapshot"
 	"github.com/git-smithers/git-smithers/timeline"
 )
@@ -110,7 +111,7 @@ func (d *draft) subject() string {
 		}
 		parts[i] = names + " " + p.verb
 	}
-	return cut(strings.Join(strings.Fields(strings.Join(parts, "; ")), " "), maxSubject)
+	return plain.Cut(strings.Join(strings.Fields(strings.Join(parts, "; ")), " "), maxSubject)
 }
 
 func (d *draft) setNode(n snapshot.Node) {
@@ -158,7 +159,7 @@ func (d *draft) log(a snapshot.Attempt, text string) {
 
 func (d *draft) event(kind string, p payload) {
 	p.RunID = d.runID
-	text, err := encode(p)
+	text, err := jsontext.Encode(p)
 	if err != nil {
 		d.fail(fmt.Errorf("event %s: %w", kind, err))
 		return
@@ -177,14 +178,3 @@ func (d *draft) render(wf *Workflow, done func(loop string) bool) {
 }
 
 func (d *draft) fail(err error) { d.err = errors.Join(d.err, err) }
-
-// encode is json.Marshal without HTML escapes.
-func encode(value any) (json.RawMessage, error) {
-	var out bytes.Buffer
-	enc := json.NewEncoder(&out)
-	enc.SetEscapeHTML(false)
-	if err := enc.Encode(value); err != nil {
-		return nil, err
-	}
-	return bytes.TrimSuffix(out.Bytes(), []byte("\n")), nil
-}

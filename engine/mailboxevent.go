@@ -3,6 +3,7 @@ package engine
 import (
 	"encoding/json"
 
+	"github.com/git-smithers/git-smithers/internal/jsontext"
 	"github.com/git-smithers/git-smithers/snapshot"
 )
 
@@ -52,13 +53,13 @@ func (p mailEvent) at(node string, iteration, attempt int) mailEvent {
 // event encodes the event for an entry.
 func (p mailEvent) event(run, kind string, atMs int64) (snapshot.Event, error) {
 	p.RunID = run
-	text, err := encode(p)
+	text, err := jsontext.Encode(p)
 	return snapshot.Event{Type: kind, AtMs: atMs, Payload: text}, err
 }
 
 // orNull returns a text as JSON; null if nil.
 func orNull(text *string) json.RawMessage {
-	encoded, err := encode(text)
+	encoded, err := jsontext.Encode(text)
 	if err != nil {
 		return json.RawMessage("null")
 	}

@@ -6,11 +6,11 @@ import (
 	"errors"
 	"fmt"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/google/jsonschema-go/jsonschema"
 	"github.com/gowebpki/jcs"
 
+	"github.com/git-smithers/git-smithers/internal/plain"
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
 
@@ -91,7 +91,7 @@ func (s *schema) validate(root string, value any, left *float64) error {
 	path, reason := locate(err)
 	reason = strings.ReplaceAll(reason, "<invalid reflect.Value>", "null")
 	reason = strings.ReplaceAll(reason, "\n", "; ")
-	return errors.New(root + path + ": " + cut(reason, maxSchemaError))
+	return errors.New(root + path + ": " + plain.Cut(reason, maxSchemaError))
 }
 
 // misfit converts an error of validate about a person's value.
@@ -154,45 +154,23 @@ func valuePath(pointer string) string {
 	return path.String()
 }
 
-// cut shortens a text to about n bytes of whole runes.
-func cut(s string, n int) string {
-	if len(s) <= n {
-		return s
-	}
-	for n > 0 && !utf8.RuneStart(s[n]) {
-		n--
-	}
-	return s[:n] + "…"
-}
-
-// checkInput checks a run's input against a schema, which may be nil. A nil input is the
-// empty object.
-func checkInput(s *schema, input json.RawMessage) error {
-	if input == nil {
-		input = json.RawMessage("{}")
-	}
-	const hint = `give an object, for example --input '{"ticket":"T-12"}'`
-	_, value, err := decodeValue(input)
-	if err != nil {
-		return fault.New(fault.InvalidInput, "--input: %w", err).Hint(hint)
-	}
-	if _, ok := value.(map[string]any); !ok {
-		return fault.New(fault.InvalidInput, "--input is not a JSON object").Hint(hint)
-	}
-	if s == nil {
-		return nil
-	}
-	if err := s.validate("input", value, new(float64(maxWork))); err != nil {
-		return misfit(err).Hint("--input gives the input; its schema is under input: in the workflow file")
-	}
-	return nil
-}
-
 // checkOutput reads and checks what a task printed for a table.
-func checkOutput(s *schema, table string, printed []byte) (json.RawMessage, error) {
+func (s *schema) checkOutput(table string, printed []byte) (json.RawMessage, error) {
 	text, value, err := decodeValue(printed)
 	if err != nil {
 		return nil, fmt.Errorf("stdout: %w", err)
 	}
 	return text, s.validate(table, value, new(float64(maxOutputWork)))
+}
+
+// brief returns JSON on one line for a message, shortened.
+func brief(value json.RawMessage) string { return plain.Cut(Compact(value), maxSchemaError) }
+
+// Compact returns JSON on one line, without white space. Invalid JSON is returned unchanged.
+func Compact(value json.RawMessage) string {
+	var b bytes.Buffer
+	if json.Compact(&b, value) != nil {
+		return string(value)
+	}
+	return b.String()
 }

@@ -60,7 +60,7 @@ func (s *Sender) fits(ctx context.Context, signal snapshot.Signal, payload any) 
 		}
 		if _, limited := errors.AsType[*schemaLimitError](err); refused == nil || limited {
 			refused = misfit(err).
-				Hint("task %s of run %s wants %s", fault.Word(t.ID), fault.Word(s.rec.Row().ID), cut(Compact(schema.text), maxSchemaError)).
+				Hint("task %s of run %s wants %s", fault.Word(t.ID), fault.Word(s.rec.Row().ID), brief(schema.text)).
 				Detail("nodeId", t.ID)
 		}
 	}

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/git-smithers/git-smithers/internal/plain"
 )
 
 // Limits of a template.
@@ -163,7 +165,7 @@ func showValue(value any) (string, error) {
 	case string:
 		return v, nil
 	case map[string]any, []any:
-		return "", fmt.Errorf("a placeholder is %s, not text", cut(fmt.Sprintf("%q", fmt.Sprint(v)), maxShownResult))
+		return "", fmt.Errorf("a placeholder is %s, not text", plain.Cut(fmt.Sprintf("%q", fmt.Sprint(v)), maxShownResult))
 	case bool, int, int64, uint64, float64:
 		text, err := json.Marshal(v)
 		if err != nil {
@@ -171,5 +173,5 @@ func showValue(value any) (string, error) {
 		}
 		return string(text), nil
 	}
-	return "", fmt.Errorf("a placeholder is %s, not text", cut(fmt.Sprintf("%q", fmt.Sprint(value)), maxShownResult))
+	return "", fmt.Errorf("a placeholder is %s, not text", plain.Cut(fmt.Sprintf("%q", fmt.Sprint(value)), maxShownResult))
 }

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"time"
 
+	"github.com/git-smithers/git-smithers/internal/jsontext"
 	"github.com/git-smithers/git-smithers/snapshot"
 	"github.com/git-smithers/git-smithers/timeline"
 )
@@ -30,7 +31,7 @@ func decided(t *Approval, a snapshot.Approval) (*ending, error) {
 		}
 		return otherwise(t.OnDeny, verb, &reason{reasonDenied, text}), nil
 	}
-	output, err := encode(decision{approved, a.Note, a.DecidedBy, showTime(*a.DecidedAtMs)})
+	output, err := jsontext.Encode(decision{approved, a.Note, a.DecidedBy, showTime(*a.DecidedAtMs)})
 	return &ending{verb: verb, output: output}, timeline.Explain(err)
 }
 
@@ -80,7 +81,7 @@ func (r *runner) fired(w snapshot.Wait, now time.Time) (*ending, error) {
 	w.Status, w.EndedAtMs = snapshot.WaitFired, new(now.UnixMilli())
 	r.setWait(w)
 	r.next.mail("TimerFired", mailEvent{TimerID: w.NodeID, FiresAtMs: w.DueAtMs}.at(w.NodeID, w.Iteration, w.Attempt))
-	output, err := encode(map[string]string{"firedAt": showTime(*w.EndedAtMs)})
+	output, err := jsontext.Encode(map[string]string{"firedAt": showTime(*w.EndedAtMs)})
 	return &ending{verb: "is over", output: output}, timeline.Explain(err)
 }
 

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/git-smithers/git-smithers/snapshot"
+	"github.com/git-smithers/git-smithers/timeline/fault"
 )
 
 // Workflow is a parsed and checked workflow file. It is immutable after [Parse] and safe for
@@ -79,10 +80,26 @@ func (w *Workflow) Snapshot() *snapshot.Workflow {
 	return &snapshot.Workflow{Definition: slices.Clone(w.definition), Schemas: schemas}
 }
 
-// ValidateInput checks a run's input, which may be nil, against the workflow's
-// schema. The error's code is invalid_input and its message names the path.
+// ValidateInput checks a run's input against the workflow's schema. A nil input is the empty object. The error's code is invalid_input and its message names the path.
 func (w *Workflow) ValidateInput(input json.RawMessage) error {
-	return checkInput(w.input, input)
+	if input == nil {
+		input = json.RawMessage("{}")
+	}
+	const hint = `give an object, for example --input '{"ticket":"T-12"}'`
+	_, value, err := decodeValue(input)
+	if err != nil {
+		return fault.New(fault.InvalidInput, "--input: %w", err).Hint(hint)
+	}
+	if _, ok := value.(map[string]any); !ok {
+		return fault.New(fault.InvalidInput, "--input is not a JSON object").Hint(hint)
+	}
+	if w.input == nil {
+		return nil
+	}
+	if err := w.input.validate("input", value, new(float64(maxWork))); err != nil {
+		return misfit(err).Hint("--input gives the input; its schema is under input: in the workflow file")
+	}
+	return nil
 }
 
 // firstNodes returns the nodes of a new run: every task at iteration 0.

@@ -1,4 +1,4 @@
-// Package jsontext checks JSON and finds where its values end, without decoding them.
+// Package jsontext checks JSON and finds where its values end, without decoding them, and encodes values.
 package jsontext
 
 import (

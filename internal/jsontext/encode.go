@@ -1,0 +1,17 @@
+package jsontext
+
+import (
+	"bytes"
+	"encoding/json"
+)
+
+// Encode is json.Marshal without HTML escapes.
+func Encode(value any) (json.RawMessage, error) {
+	var out bytes.Buffer
+	enc := json.NewEncoder(&out)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(value); err != nil {
+		return nil, err
+	}
+	return bytes.TrimSuffix(out.Bytes(), []byte("\n")), nil
+}

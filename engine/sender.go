@@ -43,24 +43,24 @@ func (s *Sender) fits(ctx context.Context, signal snapshot.Signal, payload any) 
 	var refused error
 	left, seen := float64(maxWork), make(map[*schema]bool)
 	for _, t := range takers {
-		schema := s.wf.outputs[t.Output]
-		if schema == nil {
+		wanted := s.wf.outputs[t.Output]
+		if wanted == nil {
 			return nil
 		}
-		if seen[schema] {
+		if seen[wanted] {
 			continue
 		}
-		seen[schema] = true
+		seen[wanted] = true
 		err := ctx.Err()
 		if err != nil {
 			return err
 		}
-		if err = schema.validate("payload", payload, &left); err == nil {
+		if err = wanted.validate("payload", payload, &left); err == nil {
 			return nil
 		}
 		if _, limited := errors.AsType[*schemaLimitError](err); refused == nil || limited {
 			refused = misfit(err).
-				Hint("task %s of run %s wants %s", fault.Word(t.ID), fault.Word(s.rec.Row().ID), brief(schema.text)).
+				Hint("task %s of run %s wants %s", fault.Word(t.ID), fault.Word(s.rec.Row().ID), brief(wanted.text)).
 				Detail("nodeId", t.ID)
 		}
 	}

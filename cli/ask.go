@@ -10,7 +10,7 @@ import (
 	"strings"
 
 	"github.com/git-smithers/git-smithers/cli/term"
-	"github.com/git-smithers/git-smithers/engine"
+	"github.com/git-smithers/git-smithers/engine/schema"
 	"github.com/git-smithers/git-smithers/internal/plain"
 	"github.com/git-smithers/git-smithers/snapshot"
 	"github.com/git-smithers/git-smithers/timeline/fault"
@@ -69,7 +69,7 @@ func readAnswer(h snapshot.HumanRequest, words string) (json.RawMessage, error) 
 	}
 	if form.fields != nil {
 		return nil, fault.New(fault.Usage, "the question wants several values").
-			Hint("give the whole answer with --value; its schema is %s", engine.Compact(h.Form))
+			Hint("give the whole answer with --value; its schema is %s", schema.Compact(h.Form))
 	}
 	value, err := form.value.read(words)
 	if again, ok := errors.AsType[againError](err); ok {

@@ -6,7 +6,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/git-smithers/git-smithers/engine"
+	"github.com/git-smithers/git-smithers/engine/schema"
 	"github.com/git-smithers/git-smithers/snapshot"
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
@@ -102,7 +102,7 @@ func choicesOf(form json.RawMessage) []string {
 func notAskable(h snapshot.HumanRequest) error {
 	return fault.New(fault.Usage, "nobody can be asked for this form line by line").
 		Hint("the question is: %s", h.Prompt).
-		Hint("give the whole answer with --value; its schema is %s", engine.Compact(h.Form))
+		Hint("give the whole answer with --value; its schema is %s", schema.Compact(h.Form))
 }
 
 // typeName is the schema's type; "" where it has none, or several.

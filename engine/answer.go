@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/git-smithers/git-smithers/engine/schema"
 	"github.com/git-smithers/git-smithers/snapshot"
 	"github.com/git-smithers/git-smithers/timeline"
 	"github.com/git-smithers/git-smithers/timeline/fault"
@@ -22,7 +23,7 @@ type Response struct {
 // invalid_input, with the path, if the value does not fit the request's form;
 // request_not_found if there is no such request; not_pending if the request is closed.
 func Answer(ctx context.Context, rec Recorder, a Response, at time.Time) (snapshot.HumanRequest, error) {
-	text, value, err := decodeValue(a.Value)
+	text, value, err := schema.DecodeValue(a.Value)
 	if err != nil {
 		return snapshot.HumanRequest{}, fault.New(fault.InvalidInput, "answer: %w", err)
 	}
@@ -117,12 +118,12 @@ func checkAnswer(h snapshot.HumanRequest, value any) error {
 		}
 		return nil
 	}
-	form, err := compileSchema(h.Form, new(schemaBounds))
+	form, err := schema.Compile(h.Form, new(schema.Bounds))
 	if err != nil {
 		return fault.New(fault.InvalidState, "the form of %s: %w", snapshot.Key(h.NodeID, h.Iteration), err)
 	}
-	if err := form.validate("answer", value, new(float64(maxWork))); err != nil {
-		return misfit(err).Hint("the form is %s", brief(h.Form))
+	if err := form.Validate("answer", value, new(float64(schema.MaxWork))); err != nil {
+		return schema.Misfit(err).Hint("the form is %s", schema.Brief(h.Form))
 	}
 	return nil
 }

@@ -11,6 +11,7 @@ import (
 	"os/exec"
 	"strconv"
 
+	"github.com/git-smithers/git-smithers/engine/schema"
 	"github.com/git-smithers/git-smithers/snapshot"
 )
 
@@ -72,7 +73,7 @@ type job struct {
 	task    *Task
 	attempt int
 	stdin   []byte
-	schema  *schema // of the output; nil if the task has no output table
+	schema  *schema.Schema // of the output; nil if the task has no output table
 	opts    *Options
 	runID   string
 	live    *liveLog
@@ -192,7 +193,7 @@ func (j *job) judge(end exit, startErr, cause error, stdout []byte) (json.RawMes
 	case int64(len(stdout)) > j.opts.MaxOutput:
 		return nil, &reason{reasonOutput, fmt.Sprintf("stdout is larger than %d bytes", j.opts.MaxOutput)}
 	}
-	output, err := j.schema.checkOutput(j.task.Output, stdout)
+	output, err := j.schema.CheckOutput(j.task.Output, stdout)
 	if err != nil {
 		return nil, &reason{reasonOutput, err.Error()}
 	}

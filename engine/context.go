@@ -3,6 +3,7 @@ package engine
 import (
 	"encoding/json"
 
+	"github.com/git-smithers/git-smithers/engine/schema"
 	"github.com/git-smithers/git-smithers/internal/jsontext"
 	"github.com/git-smithers/git-smithers/snapshot"
 	"github.com/git-smithers/git-smithers/timeline"
@@ -96,7 +97,7 @@ func (r *runner) readRefs(refs []outputRef, of *Task, iteration int) (map[output
 		if text == nil {
 			continue
 		}
-		if _, outputs[ref], err = decodeValue(text); err != nil {
+		if _, outputs[ref], err = schema.DecodeValue(text); err != nil {
 			return nil, timeline.Explain(err)
 		}
 	}
@@ -120,7 +121,7 @@ func (r *runner) members() (map[string]any, error) {
 	if r.input == nil {
 		return nil, nil
 	}
-	_, value, err := decodeValue(r.input)
+	_, value, err := schema.DecodeValue(r.input)
 	if err != nil {
 		return nil, err
 	}

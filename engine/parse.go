@@ -9,6 +9,8 @@ import (
 	"strings"
 
 	"go.yaml.in/yaml/v4"
+
+	"github.com/git-smithers/git-smithers/engine/schema"
 )
 
 // Limits of a workflow file.
@@ -30,7 +32,7 @@ var (
 func Parse(file string, data []byte) (*Workflow, error) {
 	p := &parser{reader: reader{file: file, strange: make(map[*yaml.Node]bool)}, worktrees: make(map[string]int), wf: &Workflow{
 		definition: slices.Clone(data),
-		outputs:    make(map[string]*schema),
+		outputs:    make(map[string]*schema.Schema),
 		tasks:      make(map[string]*Task),
 		loops:      make(map[string]*Loop),
 	}}
@@ -52,7 +54,7 @@ func Parse(file string, data []byte) (*Workflow, error) {
 type parser struct {
 	reader
 	wf        *Workflow
-	schemas   schemaBounds
+	schemas   schema.Bounds
 	worktrees map[string]int // the line of each worktree path or branch
 }
 
@@ -292,7 +294,7 @@ func (p *parser) checkTable(key *yaml.Node) {
 }
 
 // schema reads a JSON Schema. what is where it stands, for messages.
-func (p *parser) schema(n *yaml.Node, what string) *schema {
+func (p *parser) schema(n *yaml.Node, what string) *schema.Schema {
 	n = p.follow(n)
 	if n == nil {
 		return nil
@@ -310,9 +312,9 @@ func (p *parser) schema(n *yaml.Node, what string) *schema {
 		p.fail(n, "", "%s is not a JSON Schema: %s", what, err)
 		return nil
 	}
-	s, err := compileSchema(text, &p.schemas)
-	if limit, ok := errors.AsType[*schemaLimitError](err); ok {
-		p.fail(n, limit.hint, "%s: %s", what, limit.what)
+	s, err := schema.Compile(text, &p.schemas)
+	if limit, ok := errors.AsType[*schema.LimitError](err); ok {
+		p.fail(n, limit.Hint, "%s: %s", what, limit.What)
 		return nil
 	}
 	if err != nil {

@@ -65,7 +65,7 @@ func (m *model) checkOutput(state *snapshot.State, wf *Workflow, key nodeKey) er
 	if !ok {
 		return conflict(key, table, "task %s is finished, but has no output in table %s", key.id, table)
 	}
-	if _, err := wf.outputs[table].checkOutput(table, value); err != nil {
+	if _, err := wf.outputs[table].CheckOutput(table, value); err != nil {
 		return conflict(key, table, "task %s is finished, but its output does not fit the new schema: %w", key.id, err)
 	}
 	return nil

@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 
+	"github.com/git-smithers/git-smithers/engine/schema"
 	"github.com/git-smithers/git-smithers/snapshot"
 	"github.com/git-smithers/git-smithers/timeline"
 	"github.com/git-smithers/git-smithers/timeline/fault"
@@ -67,7 +68,7 @@ func checkSignal(s *snapshot.Signal) (payload any, err error) {
 			return nil, err
 		}
 	}
-	text, payload, err := decodeValue(s.Payload)
+	text, payload, err := schema.DecodeValue(s.Payload)
 	if err != nil {
 		return nil, fault.New(fault.InvalidInput, "payload: %w", err)
 	}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"slices"
 
+	"github.com/git-smithers/git-smithers/engine/schema"
 	"github.com/git-smithers/git-smithers/objstore"
 	"github.com/git-smithers/git-smithers/snapshot"
 	"github.com/git-smithers/git-smithers/timeline"
@@ -41,7 +42,7 @@ func (s *Sender) fits(ctx context.Context, signal snapshot.Signal, payload any) 
 		return err
 	}
 	var refused error
-	left, seen := float64(maxWork), make(map[*schema]bool)
+	left, seen := float64(schema.MaxWork), make(map[*schema.Schema]bool)
 	for _, t := range takers {
 		wanted := s.wf.outputs[t.Output]
 		if wanted == nil {
@@ -55,12 +56,12 @@ func (s *Sender) fits(ctx context.Context, signal snapshot.Signal, payload any) 
 		if err != nil {
 			return err
 		}
-		if err = wanted.validate("payload", payload, &left); err == nil {
+		if err = wanted.Validate("payload", payload, &left); err == nil {
 			return nil
 		}
-		if _, limited := errors.AsType[*schemaLimitError](err); refused == nil || limited {
-			refused = misfit(err).
-				Hint("task %s of run %s wants %s", fault.Word(t.ID), fault.Word(s.rec.Row().ID), brief(wanted.text)).
+		if _, limited := errors.AsType[*schema.LimitError](err); refused == nil || limited {
+			refused = schema.Misfit(err).
+				Hint("task %s of run %s wants %s", fault.Word(t.ID), fault.Word(s.rec.Row().ID), schema.Brief(wanted.Text)).
 				Detail("nodeId", t.ID)
 		}
 	}

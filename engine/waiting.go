@@ -117,7 +117,7 @@ func (r *runner) checked(t *Task, end ending) ending {
 	if t.Output == "" || end.failed != nil || end.skipped {
 		return end
 	}
-	output, err := r.wf.outputs[t.Output].checkOutput(t.Output, end.output)
+	output, err := r.wf.outputs[t.Output].CheckOutput(t.Output, end.output)
 	if err != nil {
 		return ending{failed: &reason{reasonOutput, err.Error()}}
 	}

@@ -160,7 +160,7 @@ func (p *parser) human(n *yaml.Node, task string) *Human {
 	h.Prompt = p.template(fields["prompt"], "prompt")
 	if at := fields["form"]; at != nil {
 		if s := p.schema(at, "form of task "+task); s != nil {
-			h.Form = s.text
+			h.Form = s.Text
 		}
 	}
 	h.Timeout, h.OnTimeout = p.patience(n, "human", fields)
@@ -177,7 +177,7 @@ func (p *parser) finishForms() {
 			continue
 		}
 		if table := p.wf.outputs[t.Output]; t.Human.Form == nil && table != nil {
-			t.Human.Form = table.text
+			t.Human.Form = table.Text
 		}
 		t.Human.Kind = formKind(t.Human.Form)
 	}

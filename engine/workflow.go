@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/git-smithers/git-smithers/engine/schema"
 	"github.com/git-smithers/git-smithers/snapshot"
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
@@ -19,9 +20,9 @@ type Workflow struct {
 	Worktree *Worktree // that tasks share; nil means the working copy that the run starts in
 
 	definition []byte
-	input      *schema            // nil accepts anything
-	outputs    map[string]*schema // by table
-	children   []child            // the top level, in file order
+	input      *schema.Schema            // nil accepts anything
+	outputs    map[string]*schema.Schema // by table
+	children   []child                   // the top level, in file order
 	tasks      map[string]*Task
 	loops      map[string]*Loop
 }
@@ -75,7 +76,7 @@ type child struct {
 func (w *Workflow) Snapshot() *snapshot.Workflow {
 	schemas := make(map[string]json.RawMessage, len(w.outputs))
 	for table, s := range w.outputs {
-		schemas[table] = s.text
+		schemas[table] = s.Text
 	}
 	return &snapshot.Workflow{Definition: slices.Clone(w.definition), Schemas: schemas}
 }
@@ -86,7 +87,7 @@ func (w *Workflow) ValidateInput(input json.RawMessage) error {
 		input = json.RawMessage("{}")
 	}
 	const hint = `give an object, for example --input '{"ticket":"T-12"}'`
-	_, value, err := decodeValue(input)
+	_, value, err := schema.DecodeValue(input)
 	if err != nil {
 		return fault.New(fault.InvalidInput, "--input: %w", err).Hint(hint)
 	}
@@ -96,8 +97,8 @@ func (w *Workflow) ValidateInput(input json.RawMessage) error {
 	if w.input == nil {
 		return nil
 	}
-	if err := w.input.validate("input", value, new(float64(maxWork))); err != nil {
-		return misfit(err).Hint("--input gives the input; its schema is under input: in the workflow file")
+	if err := w.input.Validate("input", value, new(float64(schema.MaxWork))); err != nil {
+		return schema.Misfit(err).Hint("--input gives the input; its schema is under input: in the workflow file")
 	}
 	return nil
 }

@@ -1,4 +1,4 @@
-package engine
+package schema
 
 import (
 	"fmt"
@@ -7,15 +7,15 @@ import (
 	"slices"
 )
 
-// schemaGraph is a schema as a graph of its subschemas. Safe for concurrent use.
-type schemaGraph struct {
-	root     *schemaNode
-	nodes    map[string]*schemaNode // by JSON pointer
-	dangling []string               // references without a schema at their target
+// graph is a schema as a graph of its subschemas. Safe for concurrent use.
+type graph struct {
+	root     *node
+	nodes    map[string]*node // by JSON pointer
+	dangling []string         // references without a schema at their target
 }
 
-// schemaNode is one schema. Its edges lead to the schemas for the same value or for a part of it.
-type schemaNode struct {
+// node is one schema. Its edges lead to the schemas for the same value or for a part of it.
+type node struct {
 	at       string
 	types    []any   // a value of another type is only checked by ref; empty: any type
 	looks    float64 // steps to read its own values
@@ -25,33 +25,33 @@ type schemaNode struct {
 	unique   bool    // it compares all items with each other
 	defaults []any   // its default
 
-	ref  []*schemaNode // the target of its $ref, which is also in both
-	same edges         // for the same value
+	ref  []*node // the target of its $ref, which is also in both
+	same edges   // for the same value
 
-	properties map[string]*schemaNode
+	properties map[string]*node
 	patterns   []patternNode
-	more       []*schemaNode // for properties without a schema of their own
-	names      []*schemaNode // for property names
-	prefix     []*schemaNode // for the first items, one each
-	items      []*schemaNode // for every item
-	contains   []*schemaNode // for every item, until one matches
+	more       []*node // for properties without a schema of their own
+	names      []*node // for property names
+	prefix     []*node // for the first items, one each
+	items      []*node // for every item
+	contains   []*node // for every item, until one matches
 }
 
 // edges are schemas for one value.
 type edges struct {
-	both   []*schemaNode // a failure fails the whole
-	any    []*schemaNode // the whole fails if all fail
-	trials []*schemaNode // a failure does not end the validation
+	both   []*node // a failure fails the whole
+	any    []*node // the whole fails if all fail
+	trials []*node // a failure does not end the validation
 }
 
 // patternNode is a schema for the properties whose names match a pattern.
 type patternNode struct {
 	name *regexp.Regexp
-	*schemaNode
+	*node
 }
 
 // note records the value of a keyword that holds no schemas.
-func (n *schemaNode) note(key string, value any) {
+func (n *node) note(key string, value any) {
 	switch key {
 	case "default":
 		n.defaults = []any{value}
@@ -68,14 +68,14 @@ func (n *schemaNode) note(key string, value any) {
 }
 
 // own records a value that a validation reads, and the steps for each value in it.
-func (n *schemaNode) own(value any, steps float64) {
+func (n *node) own(value any, steps float64) {
 	size := sizeOf(value)
 	n.looks += steps * size.values
 	n.bytes += size.bytes
 }
 
 // link adds the edge of a keyword. name is the property or pattern.
-func (n *schemaNode) link(key, name string, to *schemaNode) {
+func (n *node) link(key, name string, to *node) {
 	n.looks++
 	switch key {
 	case "allOf", "then", "else", "dependentSchemas", "dependencies":
@@ -86,7 +86,7 @@ func (n *schemaNode) link(key, name string, to *schemaNode) {
 		n.same.trials = append(n.same.trials, to)
 	case "properties":
 		if n.properties == nil {
-			n.properties = make(map[string]*schemaNode)
+			n.properties = make(map[string]*node)
 		}
 		n.properties[name] = to
 	case "patternProperties":
@@ -109,12 +109,12 @@ func (n *schemaNode) link(key, name string, to *schemaNode) {
 }
 
 // takes reports whether n may accept a value of the kind.
-func (n *schemaNode) takes(kind string) bool {
+func (n *node) takes(kind string) bool {
 	return len(n.types) == 0 || slices.Contains(n.types, any(kind)) || kind == "number" && slices.Contains(n.types, any("integer"))
 }
 
 // here returns the schemas that n applies to the same value, if it is of the kind.
-func (n *schemaNode) here(kind string) edges {
+func (n *node) here(kind string) edges {
 	if !n.takes(kind) {
 		return edges{both: n.ref}
 	}
@@ -122,14 +122,14 @@ func (n *schemaNode) here(kind string) edges {
 }
 
 // forProperty returns the schemas that n applies to a property.
-func (n *schemaNode) forProperty(name string) []*schemaNode {
-	var all []*schemaNode
+func (n *node) forProperty(name string) []*node {
+	var all []*node
 	if to := n.properties[name]; to != nil {
 		all = append(all, to)
 	}
 	for _, p := range n.patterns {
 		if p.name.MatchString(name) {
-			all = append(all, p.schemaNode)
+			all = append(all, p.node)
 		}
 	}
 	if all == nil {
@@ -139,7 +139,7 @@ func (n *schemaNode) forProperty(name string) []*schemaNode {
 }
 
 // forItem returns the schemas that n applies to the item at an index.
-func (n *schemaNode) forItem(i int) edges {
+func (n *node) forItem(i int) edges {
 	if i < len(n.prefix) {
 		return edges{both: append(slices.Clone(n.items), n.prefix[i]), trials: n.contains}
 	}
@@ -147,11 +147,11 @@ func (n *schemaNode) forItem(i int) edges {
 }
 
 // findCircle refuses schemas that apply themselves to the same value, because they never end.
-func (g *schemaGraph) findCircle() error {
+func (g *graph) findCircle() error {
 	const entered, left = 1, 2
-	state := make(map[*schemaNode]int, len(g.nodes))
-	var enter func(n *schemaNode) *schemaNode
-	enter = func(n *schemaNode) *schemaNode {
+	state := make(map[*node]int, len(g.nodes))
+	var enter func(n *node) *node
+	enter = func(n *node) *node {
 		switch state[n] {
 		case entered:
 			return n

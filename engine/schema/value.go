@@ -1,4 +1,4 @@
-package engine
+package schema
 
 import (
 	"bytes"
@@ -19,10 +19,10 @@ var (
 	errMore    = errors.New("something follows the JSON value")
 )
 
-// decodeValue reads one JSON value. It returns the value's bytes without surrounding white
+// DecodeValue reads one JSON value. It returns the value's bytes without surrounding white
 // space, and the value for schemas and conditions, where a number is an int64 or uint64 if
 // possible, otherwise the nearest float64.
-func decodeValue(data []byte) (json.RawMessage, any, error) {
+func DecodeValue(data []byte) (json.RawMessage, any, error) {
 	text := bytes.Trim(data, " \t\r\n")
 	switch {
 	case len(text) == 0:

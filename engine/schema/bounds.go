@@ -1,4 +1,4 @@
-package engine
+package schema
 
 import (
 	"fmt"
@@ -8,7 +8,7 @@ import (
 // Limits of the schemas of one workflow file or form. The schema library cannot be interrupted, so its
 // input is limited beforehand.
 const (
-	maxSchemaBytes  = 4 << 20   // of one schema as JSON
+	maxBytes        = 4 << 20   // of one schema as JSON
 	maxSchemas      = 20_000    // of subschemas
 	maxPointerBytes = 32 << 20  // of their JSON pointers
 	maxPatternBytes = 10_000    // of one pattern
@@ -17,47 +17,47 @@ const (
 
 // Limits of validations, in steps. See validationWork.
 const (
-	maxWork       = 50_000_000    // of a file's defaults, or of a value from outside
+	MaxWork       = 50_000_000    // of a file's defaults, or of a value from outside
 	maxOutputWork = 1_000_000_000 // of an output; its command had no time limit either
 )
 
-// schemaLimitError means that a schema is beyond a limit.
-type schemaLimitError struct{ what, hint string }
+// LimitError means that a schema is beyond a limit.
+type LimitError struct{ What, Hint string }
 
-func (e *schemaLimitError) Error() string { return e.what }
+func (e *LimitError) Error() string { return e.What }
 
 var (
-	errSchemaBytes = &schemaLimitError{
-		fmt.Sprintf("larger than %d bytes as JSON", maxSchemaBytes),
+	errBytes = &LimitError{
+		fmt.Sprintf("larger than %d bytes as JSON", maxBytes),
 		"aliases (*name) count as often as they are used; what a $ref leads to counts once",
 	}
-	errSchemas = &schemaLimitError{
+	errSchemas = &LimitError{
 		fmt.Sprintf("more than %d schemas, those inside of schemas included", maxSchemas),
 		"schemas that are alike can be one under $defs, and a $ref to it",
 	}
-	errPointerBytes = &schemaLimitError{"the names in the schemas are too long together", "shorten the names, or nest less"}
-	errPatternBytes = &schemaLimitError{
+	errPointerBytes = &LimitError{"the names in the schemas are too long together", "shorten the names, or nest less"}
+	errPatternBytes = &LimitError{
 		fmt.Sprintf("a pattern is longer than %d bytes", maxPatternBytes),
 		"split the pattern: all parts of an allOf must match",
 	}
-	errPatternSize = &schemaLimitError{
+	errPatternSize = &LimitError{
 		fmt.Sprintf("the patterns are too large: together they compile to more than %d instructions", maxPatternSize),
 		"give the repeats in patterns, like {1,1000}, smaller bounds; maxLength bounds a text",
 	}
-	errWork = &schemaLimitError{
+	errWork = &LimitError{
 		"checking the value against its schema may take too long",
 		"let the schema reach each $ref in fewer ways, or give a smaller value",
 	}
 )
 
-// schemaBounds adds up the cost of a file's schemas.
-type schemaBounds struct {
+// Bounds adds up the cost of a file's schemas.
+type Bounds struct {
 	schemas, pointers, patterns int
 	defaults                    float64 // steps
 }
 
-// addPattern returns the number of instructions of a compiled pattern, or 0 if it is not a pattern.
-func (b *schemaBounds) addSchema(at string) error {
+// addSchema adds a subschema. at is its JSON pointer.
+func (b *Bounds) addSchema(at string) error {
 	if b.schemas++; b.schemas > maxSchemas {
 		return errSchemas
 	}
@@ -67,8 +67,8 @@ func (b *schemaBounds) addSchema(at string) error {
 	return nil
 }
 
-// addPattern returns how many instructions a pattern compiles to, 0 if it is no pattern.
-func (b *schemaBounds) addPattern(text string) (int, error) {
+// addPattern returns the number of instructions of a compiled pattern, or 0 if the text is not a pattern.
+func (b *Bounds) addPattern(text string) (int, error) {
 	if len(text) > maxPatternBytes {
 		return 0, errPatternBytes
 	}
@@ -100,11 +100,11 @@ func patternSize(re *syntax.Regexp) int {
 }
 
 // addDefaults adds the work of checking each default against its schema, and reports whether there are any.
-func (b *schemaBounds) addDefaults(g *schemaGraph) (found bool, err error) {
+func (b *Bounds) addDefaults(g *graph) (found bool, err error) {
 	for _, n := range g.nodes {
 		for _, value := range n.defaults {
 			found = true
-			if b.defaults += validationWork(n, value, maxWork-b.defaults); b.defaults > maxWork {
+			if b.defaults += validationWork(n, value, MaxWork-b.defaults); b.defaults > MaxWork {
 				return true, errWork
 			}
 		}

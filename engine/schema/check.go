@@ -1,4 +1,4 @@
-package engine
+package schema
 
 import (
 	"encoding/json"
@@ -51,16 +51,16 @@ var foldedKeywords = func() map[string]string {
 // schemaInspector finds schemas that the library would accept and then fail on, or never return from.
 // It builds the graph that counts the work of a validation.
 type schemaInspector struct {
-	graph  *schemaGraph
-	refs   map[*schemaNode]string // the target of each $ref
-	bounds *schemaBounds
+	graph  *graph
+	refs   map[*node]string // the target of each $ref
+	bounds *Bounds
 }
 
-// inspectSchema checks a decoded schema: known types, references within the schema and without cycles,
+// inspect checks a decoded schema: known types, references within the schema and without cycles,
 // numbers that a float64 holds exactly, and limits.
-func inspectSchema(root any, bounds *schemaBounds) (*schemaGraph, error) {
+func inspect(root any, bounds *Bounds) (*graph, error) {
 	in := schemaInspector{
-		graph: &schemaGraph{nodes: make(map[string]*schemaNode)}, refs: make(map[*schemaNode]string), bounds: bounds,
+		graph: &graph{nodes: make(map[string]*node)}, refs: make(map[*node]string), bounds: bounds,
 	}
 	if err := in.schema("#", root); err != nil {
 		return nil, err
@@ -80,7 +80,7 @@ func (in schemaInspector) follow() error {
 			return fmt.Errorf("%s/$ref: %w", n.at, err)
 		}
 		if to := in.graph.nodes[at]; to != nil {
-			n.ref = []*schemaNode{to}
+			n.ref = []*node{to}
 			n.same.both = append(n.same.both, to)
 		} else {
 			in.graph.dangling = append(in.graph.dangling, n.at+"/$ref: "+ref)
@@ -117,7 +117,7 @@ func (in schemaInspector) schema(at string, value any) error {
 	if err := in.bounds.addSchema(at); err != nil {
 		return err
 	}
-	in.graph.nodes[at] = &schemaNode{at: at}
+	in.graph.nodes[at] = &node{at: at}
 	for _, key := range slices.Sorted(maps.Keys(object)) {
 		if err := in.keyword(at, key, object[key]); err != nil {
 			return err
@@ -168,7 +168,7 @@ func (in schemaInspector) keyword(at, key string, value any) error {
 }
 
 // nested checks the schemas in a keyword's value.
-func (in schemaInspector) nested(node *schemaNode, pointer string, kind int, key string, value any) error {
+func (in schemaInspector) nested(node *node, pointer string, kind int, key string, value any) error {
 	visit := func(suffix, step string, value any) error {
 		to := pointer + suffix
 		if key == "patternProperties" {
@@ -223,7 +223,7 @@ func (in schemaInspector) ref(at string, value any) error {
 }
 
 // pattern limits a regular expression. The schema library reports an invalid one.
-func (in schemaInspector) pattern(node *schemaNode, value any) error {
+func (in schemaInspector) pattern(node *node, value any) error {
 	text, ok := value.(string)
 	if !ok {
 		return nil

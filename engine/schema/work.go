@@ -1,4 +1,4 @@
-package engine
+package schema
 
 import "encoding/json"
 
@@ -16,9 +16,9 @@ const (
 // validationWork returns the maximum number of steps to validate a value. It counts each
 // schema once for each value, although the library may visit it more often. Once the steps exceed most, it returns
 // any larger number.
-func validationWork(n *schemaNode, value any, most float64) float64 {
+func validationWork(n *node, value any, most float64) float64 {
 	w := worker{most: most}
-	costs, _ := w.value(value, []*schemaNode{n})
+	costs, _ := w.value(value, []*node{n})
 	return max(w.spent, costs[n].steps+costs[n].failing/messagesPerStep)
 }
 
@@ -46,12 +46,12 @@ func (c *cost) add(part *cost) {
 func (c *cost) try(part *cost) { c.steps += part.steps + part.failing/messagesPerStep }
 
 // value returns the cost of applying each schema to a value, and the size of the value.
-func (w *worker) value(value any, asked []*schemaNode) (map[*schemaNode]*cost, size) {
+func (w *worker) value(value any, asked []*node) (map[*node]*cost, size) {
 	if len(asked) == 0 {
 		return nil, sizeOf(value)
 	}
-	kind, costs := kindOf(value), make(map[*schemaNode]*cost, len(asked))
-	var order []*schemaNode // schemas for the same value come before the schema that applies them
+	kind, costs := kindOf(value), make(map[*node]*cost, len(asked))
+	var order []*node // schemas for the same value come before the schema that applies them
 	for _, n := range asked {
 		order = n.reach(kind, costs, order)
 	}
@@ -73,13 +73,13 @@ func (w *worker) value(value any, asked []*schemaNode) (map[*schemaNode]*cost, s
 }
 
 // reach appends the schemas that n applies to the same value, then n.
-func (n *schemaNode) reach(kind string, seen map[*schemaNode]*cost, order []*schemaNode) []*schemaNode {
+func (n *node) reach(kind string, seen map[*node]*cost, order []*node) []*node {
 	if seen[n] != nil {
 		return order
 	}
 	seen[n] = new(cost)
 	here := n.here(kind)
-	for _, edges := range [...][]*schemaNode{here.both, here.any, here.trials} {
+	for _, edges := range [...][]*node{here.both, here.any, here.trials} {
 		for _, next := range edges {
 			order = next.reach(kind, seen, order)
 		}
@@ -88,7 +88,7 @@ func (n *schemaNode) reach(kind string, seen map[*schemaNode]*cost, order []*sch
 }
 
 // ownSteps returns the cost of n without its subschemas.
-func (n *schemaNode) ownSteps(kind string, value any) float64 {
+func (n *node) ownSteps(kind string, value any) float64 {
 	steps := stepsPerSchema + n.looks
 	var text float64 // length of the texts that patterns read
 	switch v := value.(type) {
@@ -108,26 +108,26 @@ func (n *schemaNode) ownSteps(kind string, value any) float64 {
 }
 
 // parts adds the costs of the parts of a value, and returns the size of the value.
-func (w *worker) parts(value any, order []*schemaNode, costs map[*schemaNode]*cost) size {
+func (w *worker) parts(value any, order []*node, costs map[*node]*cost) size {
 	all := ownSize(value)
 	switch v := value.(type) {
 	case map[string]any:
 		for key, item := range v {
-			all.add(w.part(item, "object", order, costs, func(n *schemaNode) edges { return edges{both: n.forProperty(key)} }))
-			w.part(key, "object", order, costs, func(n *schemaNode) edges { return edges{both: n.names} })
+			all.add(w.part(item, "object", order, costs, func(n *node) edges { return edges{both: n.forProperty(key)} }))
+			w.part(key, "object", order, costs, func(n *node) edges { return edges{both: n.names} })
 		}
 	case []any:
 		for i, item := range v {
-			all.add(w.part(item, "array", order, costs, func(n *schemaNode) edges { return n.forItem(i) }))
+			all.add(w.part(item, "array", order, costs, func(n *node) edges { return n.forItem(i) }))
 		}
 	}
 	return all
 }
 
 // part adds the cost of one part of a value. of returns the schemas that a schema applies to the part.
-func (w *worker) part(part any, kind string, order []*schemaNode, costs map[*schemaNode]*cost, of func(*schemaNode) edges) size {
+func (w *worker) part(part any, kind string, order []*node, costs map[*node]*cost, of func(*node) edges) size {
 	var applied []edges // by the schemas in order that accept the kind
-	var asked []*schemaNode
+	var asked []*node
 	for _, n := range order {
 		if !n.takes(kind) {
 			continue
@@ -154,7 +154,7 @@ func (w *worker) part(part any, kind string, order []*schemaNode, costs map[*sch
 }
 
 // combine adds the costs of schemas for the same value, and of their messages.
-func (w *worker) combine(n *schemaNode, kind string, value size, costs map[*schemaNode]*cost) {
+func (w *worker) combine(n *node, kind string, value size, costs map[*node]*cost) {
 	c, own := costs[n], bytesPerMessage+n.bytes
 	if n.quotes || !n.takes(kind) {
 		own += 2 * value.bytes

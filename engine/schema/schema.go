@@ -1,4 +1,4 @@
-package engine
+package schema
 
 import (
 	"bytes"
@@ -14,22 +14,22 @@ import (
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
 
-// maxSchemaError limits the text of a schema error, which quotes the value.
-const maxSchemaError = 600
+// maxError limits the text of a schema error, which quotes the value.
+const maxError = 600
 
-// schema is a JSON Schema, draft 2020-12 or draft-07, ready to validate. Safe for
+// Schema is a JSON Schema, draft 2020-12 or draft-07, ready to validate. Safe for
 // concurrent use.
-type schema struct {
-	text     json.RawMessage // canonical JSON (RFC 8785)
+type Schema struct {
+	Text     json.RawMessage // canonical JSON (RFC 8785)
 	resolved *jsonschema.Resolved
-	graph    *schemaGraph
+	graph    *graph
 }
 
-// compileSchema reads a schema. A schema that could not be validated later is an error; a schema
-// beyond the remaining bounds is a *schemaLimitError.
-func compileSchema(text []byte, bounds *schemaBounds) (*schema, error) {
-	if len(text) > maxSchemaBytes {
-		return nil, errSchemaBytes
+// Compile reads a schema. A schema that could not be validated later is an error; a schema
+// beyond the remaining bounds is a *LimitError.
+func Compile(text []byte, bounds *Bounds) (*Schema, error) {
+	if len(text) > maxBytes {
+		return nil, errBytes
 	}
 	dec := json.NewDecoder(bytes.NewReader(text))
 	dec.UseNumber()
@@ -37,7 +37,7 @@ func compileSchema(text []byte, bounds *schemaBounds) (*schema, error) {
 	if err := dec.Decode(&root); err != nil {
 		return nil, err
 	}
-	graph, err := inspectSchema(root, bounds)
+	graph, err := inspect(root, bounds)
 	if err != nil {
 		return nil, err
 	}
@@ -50,15 +50,15 @@ func compileSchema(text []byte, bounds *schemaBounds) (*schema, error) {
 	if err != nil {
 		return nil, err
 	}
-	resolved, err := resolveSchema(inspected, graph, bounds)
+	resolved, err := resolve(inspected, graph, bounds)
 	if err != nil {
 		return nil, err
 	}
-	return &schema{text: canonical, resolved: resolved, graph: graph}, nil
+	return &Schema{Text: canonical, resolved: resolved, graph: graph}, nil
 }
 
-// resolveSchema resolves a schema with the library and checks its defaults.
-func resolveSchema(text []byte, graph *schemaGraph, bounds *schemaBounds) (*jsonschema.Resolved, error) {
+// resolve resolves a schema with the library and checks its defaults.
+func resolve(text []byte, graph *graph, bounds *Bounds) (*jsonschema.Resolved, error) {
 	var parsed jsonschema.Schema
 	if err := json.Unmarshal(text, &parsed); err != nil {
 		return nil, err
@@ -77,10 +77,10 @@ func resolveSchema(text []byte, graph *schemaGraph, bounds *schemaBounds) (*json
 	return parsed.Resolve(&jsonschema.ResolveOptions{ValidateDefaults: true})
 }
 
-// validate checks a value from decodeValue. root names the value; an error begins with the path
+// Validate checks a value from DecodeValue. root names the value; an error begins with the path
 // from root to the flaw. The steps are subtracted from left. If left is too small, nothing is
-// checked and the error is a *schemaLimitError.
-func (s *schema) validate(root string, value any, left *float64) error {
+// checked and the error is a *LimitError.
+func (s *Schema) Validate(root string, value any, left *float64) error {
 	if *left -= validationWork(s.graph.root, value, *left); *left < 0 {
 		return fmt.Errorf("%s: %w", root, errWork)
 	}
@@ -91,13 +91,13 @@ func (s *schema) validate(root string, value any, left *float64) error {
 	path, reason := locate(err)
 	reason = strings.ReplaceAll(reason, "<invalid reflect.Value>", "null")
 	reason = strings.ReplaceAll(reason, "\n", "; ")
-	return errors.New(root + path + ": " + plain.Cut(reason, maxSchemaError))
+	return errors.New(root + path + ": " + plain.Cut(reason, maxError))
 }
 
-// misfit converts an error of validate about a person's value.
-func misfit(err error) *fault.Error {
-	if limit, ok := errors.AsType[*schemaLimitError](err); ok {
-		return fault.New(fault.LimitExceeded, "%w", err).Hint("%s", limit.hint)
+// Misfit converts an error of Validate about a person's value.
+func Misfit(err error) *fault.Error {
+	if limit, ok := errors.AsType[*LimitError](err); ok {
+		return fault.New(fault.LimitExceeded, "%w", err).Hint("%s", limit.Hint)
 	}
 	return fault.New(fault.InvalidInput, "%w", err)
 }
@@ -154,17 +154,17 @@ func valuePath(pointer string) string {
 	return path.String()
 }
 
-// checkOutput reads and checks what a task printed for a table.
-func (s *schema) checkOutput(table string, printed []byte) (json.RawMessage, error) {
-	text, value, err := decodeValue(printed)
+// CheckOutput reads and checks what a task printed for a table.
+func (s *Schema) CheckOutput(table string, printed []byte) (json.RawMessage, error) {
+	text, value, err := DecodeValue(printed)
 	if err != nil {
 		return nil, fmt.Errorf("stdout: %w", err)
 	}
-	return text, s.validate(table, value, new(float64(maxOutputWork)))
+	return text, s.Validate(table, value, new(float64(maxOutputWork)))
 }
 
-// brief returns JSON on one line for a message, shortened.
-func brief(value json.RawMessage) string { return plain.Cut(Compact(value), maxSchemaError) }
+// Brief returns JSON on one line for a message, shortened.
+func Brief(value json.RawMessage) string { return plain.Cut(Compact(value), maxError) }
 
 // Compact returns JSON on one line, without white space. Invalid JSON is returned unchanged.
 func Compact(value json.RawMessage) string {

@@ -43,7 +43,7 @@ func (r *runner) apply(out outcome) {
 
 // conclude records the end of an attempt, and the new state of its node.
 func (r *runner) conclude(t *Task, a snapshot.Attempt, end ending) {
-	key := nodeKey{a.NodeID, a.Iteration}
+	key := nodeKey{id: a.NodeID, iteration: a.Iteration}
 	now := r.opts.Now().UnixMilli()
 	r.next.atMs = max(r.next.atMs, now)
 	a.FinishedAtMs, a.ExitStatus = &now, end.status

@@ -39,20 +39,6 @@ type reason struct{ code, text string }
 
 func (r *reason) String() string { return r.code + ": " + r.text }
 
-// nodeKey identifies a node: a task and an iteration.
-type nodeKey struct {
-	id        string
-	iteration int
-}
-
-// name returns the name that people see: the task's id, with the iteration if the task is in a loop.
-func (k nodeKey) name(t *Task) string {
-	if t == nil || t.Loop == "" { // nil if the task was removed from the workflow
-		return k.id
-	}
-	return snapshot.Key(k.id, k.iteration)
-}
-
 // taskContext is the JSON that a command reads on stdin.
 type taskContext struct {
 	Run           string                     `json:"run"`

@@ -120,7 +120,7 @@ func (c captures) vcs(before *snapshot.VCS, running []string, wf *Workflow) *sna
 	own := make(map[string]snapshot.VCS)
 	if before != nil {
 		for _, w := range before.Worktrees {
-			if t := wf.tasks[w.Name]; t != nil && t.Worktree != nil {
+			if t := wf.task(w.Name); t != nil && t.Worktree != nil {
 				own[w.Name] = w.VCS
 			}
 		}

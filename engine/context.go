@@ -16,7 +16,7 @@ func (r *runner) value(t *Task, limit int) (json.RawMessage, error) {
 		return nil, nil
 	}
 	for i := min(limit, r.iteration(t)); i >= 0; i-- {
-		switch r.nodes[nodeKey{t.ID, i}].State {
+		switch r.nodes[nodeKey{id: t.ID, iteration: i}].State {
 		case snapshot.NodeSkipped:
 			return nil, nil
 		case snapshot.NodeFinished:
@@ -40,7 +40,7 @@ func (r *runner) contextOf(t *Task, key nodeKey, number int, previous *string) (
 	}
 	writers := make(map[string]int)
 	for _, id := range r.wf.needs(t) {
-		need := r.wf.tasks[id]
+		need := r.wf.task(id)
 		if need.Output == "" {
 			continue
 		}
@@ -58,7 +58,7 @@ func (r *runner) contextOf(t *Task, key nodeKey, number int, previous *string) (
 	}
 	if t.Loop != "" && key.iteration > 0 {
 		c.Previous = make(map[string]json.RawMessage)
-		for _, sibling := range r.wf.loops[t.Loop].Tasks {
+		for _, sibling := range r.wf.loop(t.Loop).Tasks {
 			if sibling.Output == "" {
 				continue
 			}
@@ -84,7 +84,7 @@ func (r *runner) readRefs(refs []outputRef, of *Task, iteration int) (map[output
 	for _, ref := range refs {
 		writer := r.wf.writers(ref.table)[0]
 		if ref.node != "" {
-			writer = r.wf.tasks[ref.node]
+			writer = r.wf.task(ref.node)
 		}
 		limit := r.iteration(writer)
 		if of != nil && of.Loop != "" && writer.Loop == of.Loop && !of.before[writer.ID] {

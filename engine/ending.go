@@ -131,7 +131,7 @@ func phraseOf(wf *Workflow, waits []Waiting) (status snapshot.RunStatus, phrase 
 		var names []string
 		for _, w := range waits {
 			if w.For == k.kind {
-				names = append(names, nodeKey{w.NodeID, w.Iteration}.name(wf.tasks[w.NodeID]))
+				names = append(names, nodeKey{id: w.NodeID, iteration: w.Iteration}.name(wf.task(w.NodeID)))
 			}
 		}
 		if len(names) == 0 {

@@ -38,11 +38,11 @@ type seenRequest[T request] struct {
 }
 
 func seenApproval(a snapshot.Approval) seenRequest[snapshot.Approval] {
-	return seenRequest[snapshot.Approval]{a, nodeKey{a.NodeID, a.Iteration}, a.Status == snapshot.ApprovalRequested}
+	return seenRequest[snapshot.Approval]{a, nodeKey{id: a.NodeID, iteration: a.Iteration}, a.Status == snapshot.ApprovalRequested}
 }
 
 func seenHuman(h snapshot.HumanRequest) seenRequest[snapshot.HumanRequest] {
-	return seenRequest[snapshot.HumanRequest]{h, nodeKey{h.NodeID, h.Iteration}, h.Status == snapshot.HumanPending}
+	return seenRequest[snapshot.HumanRequest]{h, nodeKey{id: h.NodeID, iteration: h.Iteration}, h.Status == snapshot.HumanPending}
 }
 
 // find returns the request that a place identifies. what is the word for the request.

@@ -7,9 +7,6 @@ import (
 	"github.com/git-smithers/git-smithers/snapshot"
 )
 
-// approvalMode is Smithers' word for a yes-or-no approval.
-const approvalMode = "decision"
-
 // mailEvent is the JSON of a mailbox event, with Smithers' names. Fields that do not apply are
 // omitted.
 type mailEvent struct {

@@ -1,7 +1,6 @@
 package engine
 
 import (
-	"cmp"
 	"maps"
 	"slices"
 
@@ -27,7 +26,7 @@ func loadModel(state *snapshot.State) (*model, error) {
 		if err != nil {
 			return nil, timeline.Explain(err)
 		}
-		m.nodes[nodeKey{n.NodeID, n.Iteration}] = n
+		m.nodes[nodeKey{id: n.NodeID, iteration: n.Iteration}] = n
 	}
 	for row, err := range state.Loops().Rows() {
 		if err != nil {
@@ -43,7 +42,7 @@ func loadModel(state *snapshot.State) (*model, error) {
 }
 
 func (m *model) setNode(d *draft, n snapshot.Node) {
-	m.nodes[nodeKey{n.NodeID, n.Iteration}] = n
+	m.nodes[nodeKey{id: n.NodeID, iteration: n.Iteration}] = n
 	d.setNode(n)
 }
 
@@ -76,15 +75,11 @@ func (m *model) keys() []nodeKey {
 	return slices.SortedFunc(maps.Keys(m.nodes), compareKeys)
 }
 
-func compareKeys(a, b nodeKey) int {
-	return cmp.Or(cmp.Compare(a.id, b.id), cmp.Compare(a.iteration, b.iteration))
-}
-
 // fit adapts the model to a workflow: tasks that are gone are dropped, new tasks are
 // pending, the others keep their state. It changes nothing if the model already fits.
 func (m *model) fit(d *draft, wf *Workflow) {
 	for _, id := range slices.Sorted(maps.Keys(m.loops)) {
-		if wf.loops[id] == nil {
+		if wf.loop(id) == nil {
 			delete(m.loops, id)
 			d.remove("loops", id)
 		}
@@ -95,8 +90,8 @@ func (m *model) fit(d *draft, wf *Workflow) {
 		}
 	}
 	for _, key := range m.keys() {
-		t, ok := wf.tasks[key.id]
-		if !ok || t.Loop == "" && key.iteration > 0 {
+		t := wf.task(key.id)
+		if t == nil || t.Loop == "" && key.iteration > 0 {
 			m.drop(d, key)
 			continue
 		}
@@ -107,7 +102,7 @@ func (m *model) fit(d *draft, wf *Workflow) {
 		}
 	}
 	for _, t := range wf.Tasks {
-		key := nodeKey{t.ID, m.iteration(t)}
+		key := nodeKey{id: t.ID, iteration: m.iteration(t)}
 		if _, ok := m.nodes[key]; !ok {
 			m.setNode(d, wf.node(t, key.iteration))
 			d.event("NodePending", payload{NodeID: key.id, Iteration: &key.iteration})
@@ -132,7 +127,7 @@ func (m *model) reopen(d *draft, wf *Workflow) {
 		loop := m.loops[l.ID]
 		first := loop.Iteration + 1
 		for key, n := range m.nodes {
-			if t := wf.tasks[key.id]; t.Loop == l.ID && !over(n.State) {
+			if t := wf.task(key.id); t.Loop == l.ID && !over(n.State) {
 				first = min(first, key.iteration)
 			}
 		}
@@ -150,14 +145,14 @@ func over(s snapshot.NodeState) bool {
 // ready reports whether everything that t waits for is done.
 func (m *model) ready(wf *Workflow, t *Task) bool {
 	for _, id := range t.waits {
-		need, ok := wf.tasks[id]
-		if !ok {
+		need := wf.task(id)
+		if need == nil {
 			if !m.loops[id].Done {
 				return false
 			}
 			continue
 		}
-		if !over(m.nodes[nodeKey{id, m.iteration(need)}].State) {
+		if !over(m.nodes[nodeKey{id: id, iteration: m.iteration(need)}].State) {
 			return false
 		}
 	}
@@ -167,7 +162,7 @@ func (m *model) ready(wf *Workflow, t *Task) bool {
 // idle reports whether no task of the loop's newest iteration has work left.
 func (m *model) idle(l *Loop) bool {
 	for _, t := range l.Tasks {
-		if !over(m.nodes[nodeKey{t.ID, m.loops[l.ID].Iteration}].State) {
+		if !over(m.nodes[nodeKey{id: t.ID, iteration: m.loops[l.ID].Iteration}].State) {
 			return false
 		}
 	}
@@ -182,7 +177,7 @@ func (m *model) complete(wf *Workflow) bool {
 		}
 	}
 	for _, t := range wf.Tasks {
-		if !over(m.nodes[nodeKey{t.ID, m.iteration(t)}].State) {
+		if !over(m.nodes[nodeKey{id: t.ID, iteration: m.iteration(t)}].State) {
 			return false
 		}
 	}

@@ -87,7 +87,7 @@ func (r *runner) changedOutside(now *jjbridge.Captured) (bool, error) {
 
 // lastIsCaptured reports whether the files were captured when the node's last attempt ended.
 func (r *runner) lastIsCaptured(key nodeKey) (bool, error) {
-	n, t := r.nodes[key], r.wf.tasks[key.id]
+	n, t := r.nodes[key], r.wf.task(key.id)
 	if n.LastAttempt == nil || t == nil || t.Run == "" || t.Worktree != nil {
 		return true, nil
 	}

@@ -119,7 +119,7 @@ func (r *runner) release() error {
 		case snapshot.NodePending, snapshot.NodeFinished, snapshot.NodeSkipped:
 			continue
 		}
-		if r.wf.tasks[key.id] == nil {
+		if r.wf.task(key.id) == nil {
 			continue // dropped by fit
 		}
 		n.State = snapshot.NodePending
@@ -131,7 +131,7 @@ func (r *runner) release() error {
 
 // waitsAsItDid reports whether a waiting node still waits for the same thing by the workflow.
 func (r *runner) waitsAsItDid(key nodeKey, n snapshot.Node) bool {
-	t := r.wf.tasks[key.id]
+	t := r.wf.task(key.id)
 	return t != nil && t.state() == n.State
 }
 
@@ -139,7 +139,7 @@ func (r *runner) waitsAsItDid(key nodeKey, n snapshot.Node) bool {
 // far.
 func (r *runner) interrupt(key nodeKey, n snapshot.Node) error {
 	why := reason{reasonInterrupted, "the process that ran it died"}
-	r.next.say(key.name(r.wf.tasks[key.id]), "was interrupted")
+	r.next.say(key.name(r.wf.task(key.id)), "was interrupted")
 	if n.LastAttempt == nil {
 		return nil
 	}

@@ -38,7 +38,7 @@ func Reconcile(state *snapshot.State, req ReconcileRequest) ([]snapshot.Change, 
 func (m *model) checkOutputs(state *snapshot.State, req ReconcileRequest) error {
 	reset := req.resets()
 	for _, key := range m.keys() {
-		n, t := m.nodes[key], req.Workflow.tasks[key.id]
+		n, t := m.nodes[key], req.Workflow.task(key.id)
 		if from, ok := reset[key.id]; t == nil || n.State != snapshot.NodeFinished || ok && key.iteration >= from {
 			continue
 		}
@@ -50,7 +50,7 @@ func (m *model) checkOutputs(state *snapshot.State, req ReconcileRequest) error 
 }
 
 func (m *model) checkOutput(state *snapshot.State, wf *Workflow, key nodeKey) error {
-	table, now := m.nodes[key].OutputTable, wf.tasks[key.id].Output
+	table, now := m.nodes[key].OutputTable, wf.task(key.id).Output
 	if table != now {
 		return conflict(key, table, "task %s is finished with %s, but now it is to have %s",
 			key.id, describeTable(table), describeTable(now))
@@ -65,7 +65,7 @@ func (m *model) checkOutput(state *snapshot.State, wf *Workflow, key nodeKey) er
 	if !ok {
 		return conflict(key, table, "task %s is finished, but has no output in table %s", key.id, table)
 	}
-	if _, err := wf.outputs[table].CheckOutput(table, value); err != nil {
+	if _, err := wf.schema(table).CheckOutput(table, value); err != nil {
 		return conflict(key, table, "task %s is finished, but its output does not fit the new schema: %w", key.id, err)
 	}
 	return nil
@@ -77,7 +77,7 @@ func (req ReconcileRequest) resets() map[string]int {
 	from := make(map[string]int)
 	for _, name := range req.Reset {
 		iteration := 0
-		if req.Workflow.tasks[name] == nil {
+		if req.Workflow.task(name) == nil {
 			if id, n, err := snapshot.SplitKey(name); err == nil {
 				name, iteration = id, n
 			}

@@ -127,3 +127,6 @@ func renderWorktree(props map[string]string, w *Worktree) {
 		props["base"] = w.Base
 	}
 }
+
+// approvalMode is Smithers' word for a yes-or-no approval.
+const approvalMode = "decision"

@@ -14,7 +14,7 @@ import (
 func (r *runner) round() ([]*job, error) {
 	var jobs []*job
 	for _, t := range r.wf.Tasks {
-		key := nodeKey{t.ID, r.iteration(t)}
+		key := nodeKey{id: t.ID, iteration: r.iteration(t)}
 		if r.halted() || r.nodes[key].State != snapshot.NodePending || !r.ready(r.wf, t) {
 			continue
 		}
@@ -52,14 +52,14 @@ func (r *runner) halted() bool { return r.failure.text != "" || r.stopping }
 
 // holds evaluates a task's condition. If the evaluation fails, the node fails.
 func (r *runner) holds(t *Task, key nodeKey) (bool, error) {
-	if t.when == nil {
+	if t.condition() == nil {
 		return true, nil
 	}
-	outputs, err := r.readRefs(t.when.refs, t, key.iteration)
+	outputs, err := r.readRefs(t.condition().refs, t, key.iteration)
 	if err != nil {
 		return false, err
 	}
-	holds, trouble := r.eval(t.when, outputs, t.Loop != "", key.iteration)
+	holds, trouble := r.eval(t.condition(), outputs, t.Loop != "", key.iteration)
 	if trouble != "" {
 		why := reason{reasonCondition, "when: " + trouble}
 		n := r.nodes[key]
@@ -94,7 +94,7 @@ func (r *runner) start(t *Task, key nodeKey) (*job, error) {
 		return nil, err
 	}
 	j := &job{
-		key: key, task: t, attempt: number, stdin: stdin, schema: r.wf.outputs[t.Output],
+		key: key, task: t, attempt: number, stdin: stdin, schema: r.wf.schema(t.Output),
 		opts: &r.opts, runID: r.runID, live: r.live,
 	}
 	j.dir, j.opener = r.placeOf(t)
@@ -153,11 +153,11 @@ func pageRow(key string, value []byte) page.Row { return page.Row{Key: key, Valu
 // advance ends an iteration of a loop: the loop ends or begins its next iteration.
 func (r *runner) advance(l *Loop) error {
 	loop := r.loops[l.ID]
-	outputs, err := r.readRefs(l.until.refs, nil, loop.Iteration)
+	outputs, err := r.readRefs(l.condition().refs, nil, loop.Iteration)
 	if err != nil {
 		return err
 	}
-	done, trouble := r.eval(l.until, outputs, true, loop.Iteration)
+	done, trouble := r.eval(l.condition(), outputs, true, loop.Iteration)
 	switch {
 	case trouble != "":
 		r.fail(nil, nodeKey{}, l.ID+": until: "+trouble)
@@ -185,7 +185,7 @@ func (r *runner) iterate(l *Loop, loop snapshot.Loop) {
 	loop.Iteration++
 	r.setLoop(r.next, loop)
 	for _, t := range l.Tasks {
-		if _, ok := r.nodes[nodeKey{t.ID, loop.Iteration}]; ok { // kept when the loop went back
+		if _, ok := r.nodes[nodeKey{id: t.ID, iteration: loop.Iteration}]; ok { // kept when the loop went back
 			continue
 		}
 		r.setNode(r.next, r.wf.node(t, loop.Iteration))

@@ -44,7 +44,7 @@ func (s *Sender) fits(ctx context.Context, signal snapshot.Signal, payload any) 
 	var refused error
 	left, seen := float64(schema.MaxWork), make(map[*schema.Schema]bool)
 	for _, t := range takers {
-		wanted := s.wf.outputs[t.Output]
+		wanted := s.wf.schema(t.Output)
 		if wanted == nil {
 			return nil
 		}

@@ -17,7 +17,7 @@ func FuzzTemplate(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, text string) {
 		if tpl, err := compileTemplate(text); err == nil {
-			filled, trouble := tpl.fill(nil, nil, "r", nodeKey{"t", 1})
+			filled, trouble := tpl.fill(nil, nil, "r", nodeKey{id: "t", iteration: 1})
 			if trouble != "" {
 				assert.Empty(t, filled)
 			}

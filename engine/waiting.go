@@ -12,7 +12,7 @@ import (
 func (r *runner) waiting() []nodeKey {
 	var keys []nodeKey
 	for _, t := range r.wf.Tasks {
-		key := nodeKey{t.ID, r.iteration(t)}
+		key := nodeKey{id: t.ID, iteration: r.iteration(t)}
 		if t.Run == "" && r.nodes[key].State.Waiting() {
 			keys = append(keys, key)
 		}
@@ -38,7 +38,7 @@ func (r *runner) settle(ctx context.Context) error {
 		}
 	}
 	for _, key := range waiting {
-		if err := r.settleNode(r.wf.tasks[key.id], key, now); err != nil {
+		if err := r.settleNode(r.wf.task(key.id), key, now); err != nil {
 			return err
 		}
 	}
@@ -117,7 +117,7 @@ func (r *runner) checked(t *Task, end ending) ending {
 	if t.Output == "" || end.failed != nil || end.skipped {
 		return end
 	}
-	output, err := r.wf.outputs[t.Output].CheckOutput(t.Output, end.output)
+	output, err := r.wf.schema(t.Output).CheckOutput(t.Output, end.output)
 	if err != nil {
 		return ending{failed: &reason{reasonOutput, err.Error()}}
 	}

@@ -93,14 +93,6 @@ func (r *runner) requestApproval(t *Task, a snapshot.Attempt, texts map[*Templat
 	r.sayWaits(t, a, "approval")
 }
 
-// title returns the title for people of a task without a title.
-func (t *Task) title() string {
-	if t.Label != "" {
-		return t.Label
-	}
-	return t.ID
-}
-
 func (r *runner) requestAnswer(t *Task, a snapshot.Attempt, texts map[*Template]string) {
 	row := snapshot.HumanRequest{
 		NodeID: a.NodeID, Iteration: a.Iteration, Attempt: a.Attempt,
@@ -167,7 +159,7 @@ func (r *runner) setWait(w snapshot.Wait) {
 }
 
 func (r *runner) sayWaits(t *Task, a snapshot.Attempt, what string) {
-	name := nodeKey{a.NodeID, a.Iteration}.name(t)
+	name := nodeKey{id: a.NodeID, iteration: a.Iteration}.name(t)
 	r.next.say(name, "waits for "+what)
 	r.next.step(name, t.state(), a.StartedAtMs, 0)
 }

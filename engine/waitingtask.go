@@ -82,3 +82,11 @@ func (t *Task) templates() (all []*Template, where []string) {
 	}
 	return all, where
 }
+
+// title returns the title for people of a task without a title.
+func (t *Task) title() string {
+	if t.Label != "" {
+		return t.Label
+	}
+	return t.ID
+}

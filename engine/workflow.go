@@ -103,6 +103,21 @@ func (w *Workflow) ValidateInput(input json.RawMessage) error {
 	return nil
 }
 
+// task returns a task; nil if there is none of this id.
+func (w *Workflow) task(id string) *Task { return w.tasks[id] }
+
+// loop returns a loop; nil if there is none of this id.
+func (w *Workflow) loop(id string) *Loop { return w.loops[id] }
+
+// schema returns the schema of an output table; nil if there is no such table.
+func (w *Workflow) schema(table string) *schema.Schema { return w.outputs[table] }
+
+// condition returns the condition of the task; nil means always.
+func (t *Task) condition() *condition { return t.when }
+
+// condition returns the condition that ends the loop.
+func (l *Loop) condition() *condition { return l.until }
+
 // firstNodes returns the nodes of a new run: every task at iteration 0.
 func (w *Workflow) firstNodes() []snapshot.Node {
 	nodes := make([]snapshot.Node, len(w.Tasks))

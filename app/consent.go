@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"github.com/git-smithers/git-smithers/engine"
+	"github.com/git-smithers/git-smithers/engine/workflow"
 	"github.com/git-smithers/git-smithers/internal/plain"
 	"github.com/git-smithers/git-smithers/timeline"
 	"github.com/git-smithers/git-smithers/timeline/fault"
@@ -18,19 +19,19 @@ type command struct {
 
 // A Consenter decides whether the commands of a workflow may run that were never run or confirmed in this clone. Its error
 // is of code unconfirmed.
-type Consenter func(*engine.Workflow) error
+type Consenter func(*workflow.Workflow) error
 
 // Agreed is the Consenter of a user who agreed already: by a flag, or by naming the workflow file. Naming a file is
 // agreeing to the bytes that are read from it.
-func Agreed(*engine.Workflow) error { return nil }
+func Agreed(*workflow.Workflow) error { return nil }
 
 // consent returns a workflow as one that may run here: its commands ran before, or ask agrees. If ask is nil, nobody is
 // asked, and new commands are unconfirmed.
-func consent(store *timeline.Store, wf *engine.Workflow, ask Consenter) (timeline.Consented, error) {
+func consent(store *timeline.Store, wf *workflow.Workflow, ask Consenter) (timeline.Consented, error) {
 	return store.Consent(wf.Snapshot(), func() error { return ask.decide(wf) })
 }
 
-func (c Consenter) decide(wf *engine.Workflow) error {
+func (c Consenter) decide(wf *workflow.Workflow) error {
 	if c == nil {
 		return Unconfirmed(wf)
 	}
@@ -39,9 +40,9 @@ func (c Consenter) decide(wf *engine.Workflow) error {
 
 // agree is consent to continue a run. The input is checked after somebody agreed, since a stranger's schema may take long
 // to check, and before the consent is noted: a run that is refused leaves no note.
-func agree(store *timeline.Store, head *timeline.Head, wf *engine.Workflow, ask Consenter, opts engine.Options) (timeline.Consented, error) {
+func agree(store *timeline.Store, head *timeline.Head, wf *workflow.Workflow, ask Consenter, opts engine.Options) (timeline.Consented, error) {
 	checked := false
-	agreed, err := consent(store, wf, func(wf *engine.Workflow) error {
+	agreed, err := consent(store, wf, func(wf *workflow.Workflow) error {
 		if err := ask.decide(wf); err != nil {
 			return err
 		}
@@ -55,7 +56,7 @@ func agree(store *timeline.Store, head *timeline.Head, wf *engine.Workflow, ask 
 }
 
 // Unconfirmed is the error about a workflow whose commands nobody has confirmed here.
-func Unconfirmed(wf *engine.Workflow) *fault.Error {
+func Unconfirmed(wf *workflow.Workflow) *fault.Error {
 	const shown = 20
 	out := fault.New(fault.Unconfirmed, "the commands of workflow %s were never run or confirmed in this clone", wf.Name).
 		Hint("nothing was run; --yes runs them, and so does naming the workflow file").
@@ -70,7 +71,7 @@ func Unconfirmed(wf *engine.Workflow) *fault.Error {
 	return out
 }
 
-func commandsOf(wf *engine.Workflow) []command {
+func commandsOf(wf *workflow.Workflow) []command {
 	out := []command{}
 	for _, t := range wf.Tasks {
 		if t.Run != "" {
@@ -81,7 +82,7 @@ func commandsOf(wf *engine.Workflow) []command {
 }
 
 // ConsentLines are the commands of a workflow, and the worktrees that it asks for, safe to show.
-func ConsentLines(wf *engine.Workflow) []string {
+func ConsentLines(wf *workflow.Workflow) []string {
 	lines := worktreeLines("", wf.Worktree)
 	for _, t := range wf.Tasks {
 		id := plain.Text(t.ID)
@@ -100,7 +101,7 @@ func ConsentLines(wf *engine.Workflow) []string {
 }
 
 // worktreeLines name the folder, branch and base of a worktree, if the workflow does.
-func worktreeLines(of string, w *engine.Worktree) []string {
+func worktreeLines(of string, w *workflow.Worktree) []string {
 	if w == nil || w.Path == "" && w.Branch == "" && w.Base == "" {
 		return nil
 	}

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/git-smithers/git-smithers/engine"
+	"github.com/git-smithers/git-smithers/engine/workflow"
 	"github.com/git-smithers/git-smithers/timeline"
 )
 
@@ -29,7 +30,7 @@ type Teller interface {
 	// Count is told how much of something is done; a total of 0 is unknown.
 	Count(Wait) (update func(done, total int), over func())
 	// Tasks is told that a run's tasks begin, and then of every frame.
-	Tasks(context.Context, *engine.Workflow) (frame func(engine.Progress), over func())
+	Tasks(context.Context, *workflow.Workflow) (frame func(engine.Progress), over func())
 }
 
 // A Wait is something that may take long, in words.

@@ -17,6 +17,7 @@ import (
 
 	"github.com/git-smithers/git-smithers/app"
 	"github.com/git-smithers/git-smithers/engine"
+	"github.com/git-smithers/git-smithers/engine/workflow"
 	"github.com/git-smithers/git-smithers/internal/repotest"
 	"github.com/git-smithers/git-smithers/snapshot"
 	"github.com/git-smithers/git-smithers/timeline"
@@ -58,7 +59,7 @@ func (r *recorder) Count(what app.Wait) (func(done, total int), func()) {
 	return func(int, int) {}, func() {}
 }
 
-func (r *recorder) Tasks(_ context.Context, wf *engine.Workflow) (func(engine.Progress), func()) {
+func (r *recorder) Tasks(_ context.Context, wf *workflow.Workflow) (func(engine.Progress), func()) {
 	r.add("tasks of " + wf.Name)
 	return func(engine.Progress) {}, func() { r.add("left") }
 }
@@ -166,7 +167,7 @@ func TestARunThatWaitsIsResumedWithConsent(t *testing.T) {
 	assert.Empty(t, rec.take())
 
 	asked := 0
-	req := app.ResumeRequest{Run: "a", Restore: true, Settings: app.Settings{Consent: func(wf *engine.Workflow) error {
+	req := app.ResumeRequest{Run: "a", Restore: true, Settings: app.Settings{Consent: func(wf *workflow.Workflow) error {
 		asked++
 		assert.Equal(t, []string{"one: echo 1 >one; echo '{}'", "two: echo 2 >two; echo '{}'"}, app.ConsentLines(wf))
 		return nil

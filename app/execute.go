@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/git-smithers/git-smithers/engine"
+	"github.com/git-smithers/git-smithers/engine/workflow"
 	"github.com/git-smithers/git-smithers/objstore"
 	"github.com/git-smithers/git-smithers/objstore/page"
 	"github.com/git-smithers/git-smithers/snapshot"
@@ -44,7 +45,7 @@ type execution struct {
 	Settings
 
 	head         *timeline.Head
-	workflow     *engine.Workflow
+	workflow     *workflow.Workflow
 	ask          Consenter
 	file         string // the workflow file that the request names; "" for none
 	acceptChange bool

@@ -5,6 +5,7 @@ import (
 	"errors"
 
 	"github.com/git-smithers/git-smithers/engine"
+	"github.com/git-smithers/git-smithers/engine/workflow"
 	"github.com/git-smithers/git-smithers/snapshot"
 	"github.com/git-smithers/git-smithers/timeline"
 	"github.com/git-smithers/git-smithers/timeline/code"
@@ -42,7 +43,7 @@ func newFilesBack(d *Desk, head *timeline.Head, confirm code.ConfirmRemoval) (*f
 
 // check refuses the restore if a file stands in its way, before anything is written. It checks nothing if b is nil or
 // no task of the run is left.
-func (b *filesBack) check(ctx context.Context, head *timeline.Head, wf *engine.Workflow, opts engine.Options) error {
+func (b *filesBack) check(ctx context.Context, head *timeline.Head, wf *workflow.Workflow, opts engine.Options) error {
 	if b == nil {
 		return nil
 	}

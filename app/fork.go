@@ -4,7 +4,7 @@ import (
 	"context"
 	"encoding/json"
 
-	"github.com/git-smithers/git-smithers/engine"
+	"github.com/git-smithers/git-smithers/engine/workflow"
 	"github.com/git-smithers/git-smithers/timeline"
 )
 
@@ -56,7 +56,7 @@ func keptInputCheck(at *timeline.Loaded) (func(json.RawMessage) error, error) {
 	if err != nil || kept == nil {
 		return nil, err
 	}
-	wf, err := engine.Parse("workflow of "+at.Address.String(), kept.Definition)
+	wf, err := workflow.Parse("workflow of "+at.Address.String(), kept.Definition)
 	if err != nil {
 		return nil, nil //nolint:nilerr // another engine's definition is its own to check
 	}

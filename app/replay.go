@@ -6,6 +6,7 @@ import (
 	"errors"
 
 	"github.com/git-smithers/git-smithers/engine"
+	"github.com/git-smithers/git-smithers/engine/workflow"
 	"github.com/git-smithers/git-smithers/snapshot"
 	"github.com/git-smithers/git-smithers/timeline"
 	"github.com/git-smithers/git-smithers/timeline/code"
@@ -73,7 +74,7 @@ func (d *Desk) Replay(ctx context.Context, req ReplayRequest) (*ReplayResult, er
 
 // replayed finds the frame that is replayed and the workflow that runs: the file that the request names, or
 // the definition that the frame keeps, once somebody agreed to it.
-func (d *Desk) replayed(ctx context.Context, req ReplayRequest) (*timeline.Loaded, *engine.Workflow, error) {
+func (d *Desk) replayed(ctx context.Context, req ReplayRequest) (*timeline.Loaded, *workflow.Workflow, error) {
 	wf, err := d.Folder.namedWorkflow(ctx, req.Workflow)
 	if err != nil && IsScript(req.Workflow) {
 		err = explained(err).Hint("`--engine smithers` has Smithers run a workflow that is a program")
@@ -103,14 +104,14 @@ func explained(err error) *fault.Error {
 }
 
 // frameWorkflow is the workflow that a frame keeps.
-func frameWorkflow(at *timeline.Loaded) (*engine.Workflow, error) {
+func frameWorkflow(at *timeline.Loaded) (*workflow.Workflow, error) {
 	kept, err := at.Entry.Workflow()
 	if err != nil {
 		return nil, timeline.Explain(err)
 	}
-	var wf *engine.Workflow
+	var wf *workflow.Workflow
 	if kept != nil {
-		wf, err = engine.Parse("the workflow of "+at.Address.String(), kept.Definition)
+		wf, err = workflow.Parse("the workflow of "+at.Address.String(), kept.Definition)
 	}
 	if wf == nil || err != nil {
 		return nil, fault.New(fault.Usage, "%s keeps no workflow of ours that could run again", at.Address).
@@ -120,7 +121,7 @@ func frameWorkflow(at *timeline.Loaded) (*engine.Workflow, error) {
 }
 
 // forkForReplay forks a frame into the run id, fitted to the workflow.
-func (d *Desk) forkForReplay(ctx context.Context, wf *engine.Workflow, from timeline.Address, id string, req ReplayRequest) (*timeline.Head, error) {
+func (d *Desk) forkForReplay(ctx context.Context, wf *workflow.Workflow, from timeline.Address, id string, req ReplayRequest) (*timeline.Head, error) {
 	reset := engine.ReconcileRequest{Workflow: wf, Reset: req.Nodes, NoDeps: req.NoDeps || req.NamedOnly}
 	fork := req.forkOf(from, id)
 	fork.RestoreVCS = req.RestoreVCS

@@ -4,7 +4,7 @@ import (
 	"context"
 	"encoding/json"
 
-	"github.com/git-smithers/git-smithers/engine"
+	"github.com/git-smithers/git-smithers/engine/workflow"
 	"github.com/git-smithers/git-smithers/timeline"
 	"github.com/git-smithers/git-smithers/timeline/code"
 )
@@ -60,7 +60,7 @@ func (d *Desk) Resume(ctx context.Context, req ResumeRequest) (*ResumeResult, er
 
 // resume executes the rest of a run. file is the workflow file that the request names, as it was when the request began;
 // nil if it names none.
-func (e *execution) resume(ctx context.Context, file *engine.Workflow) (_ *Result, err error) {
+func (e *execution) resume(ctx context.Context, file *workflow.Workflow) (_ *Result, err error) {
 	e.workflow, e.ask = file, Agreed
 	if file == nil {
 		if e.workflow, err = e.workflowOf(ctx, e.head, e.acceptChange); err != nil {

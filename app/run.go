@@ -7,6 +7,7 @@ import (
 	"fmt"
 
 	"github.com/git-smithers/git-smithers/engine"
+	"github.com/git-smithers/git-smithers/engine/workflow"
 	"github.com/git-smithers/git-smithers/snapshot"
 	"github.com/git-smithers/git-smithers/timeline"
 	"github.com/git-smithers/git-smithers/timeline/code"
@@ -50,7 +51,7 @@ func (d *Desk) Run(ctx context.Context, req RunRequest) (*Result, error) {
 
 // create makes a run whose frame 0 has the files as they are in the working copy, or in the worktree that the
 // workflow asks for, which is opened first.
-func (d *Desk) create(ctx context.Context, wf *engine.Workflow, row snapshot.Run, draft snapshot.Draft) (*timeline.Head, error) {
+func (d *Desk) create(ctx context.Context, wf *workflow.Workflow, row snapshot.Run, draft snapshot.Draft) (*timeline.Head, error) {
 	spec, own := wf.OwnWorktree(row.ID)
 	if !own || d.Store.WorkTree() == "" {
 		return d.createOn(ctx, code.WorkingCopyOf(d.Store), row, draft)

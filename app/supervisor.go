@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/git-smithers/git-smithers/engine"
+	"github.com/git-smithers/git-smithers/engine/workflow"
 	"github.com/git-smithers/git-smithers/internal/thrown"
 	"github.com/git-smithers/git-smithers/snapshot"
 	"github.com/git-smithers/git-smithers/timeline"
@@ -304,7 +305,7 @@ func (v *supervisor) workflow(ctx context.Context, head *timeline.Head, opts eng
 }
 
 // definition reads the workflow file of a run or, if the run follows no file, what it keeps.
-func (v *supervisor) definition(ctx context.Context, head *timeline.Head) (*engine.Workflow, error) {
+func (v *supervisor) definition(ctx context.Context, head *timeline.Head) (*workflow.Workflow, error) {
 	file, err := v.rememberedPath(head.Row())
 	if err == nil {
 		return v.Folder.ReadWorkflow(ctx, file)

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/git-smithers/git-smithers/engine"
+	"github.com/git-smithers/git-smithers/engine/workflow"
 	"github.com/git-smithers/git-smithers/snapshot"
 	"github.com/git-smithers/git-smithers/timeline/code"
 	"github.com/git-smithers/git-smithers/timeline/travel"
@@ -90,7 +91,7 @@ func confirming(ask code.ConfirmRemoval, over func()) code.ConfirmRemoval {
 
 // beforeSequel reads the workflow file that a request names, and refuses, before a run goes back, to go on with a run of
 // another engine.
-func (d *Desk) beforeSequel(ctx context.Context, address string, next Sequel) (*engine.Workflow, error) {
+func (d *Desk) beforeSequel(ctx context.Context, address string, next Sequel) (*workflow.Workflow, error) {
 	file, err := d.Folder.namedWorkflow(ctx, next.Workflow)
 	if err != nil || !next.Resume && next.Workflow == "" {
 		return file, err
@@ -125,7 +126,7 @@ func (d *Desk) agreeToSequel(next Sequel) func(*snapshot.Workflow) error {
 		return nil
 	}
 	return func(kept *snapshot.Workflow) error {
-		wf, err := engine.Parse("the run's workflow", kept.Definition)
+		wf, err := workflow.Parse("the run's workflow", kept.Definition)
 		if err != nil {
 			return nil //nolint:nilerr // nothing of it runs: resume reports the error
 		}
@@ -136,7 +137,7 @@ func (d *Desk) agreeToSequel(next Sequel) func(*snapshot.Workflow) error {
 
 // goOn resumes a run that went back, if the request asks for it, with the workflow file that the request names; file is nil
 // if it names none.
-func (d *Desk) goOn(ctx context.Context, done *travel.Result, file *engine.Workflow, next Sequel) (*TravelResult, error) {
+func (d *Desk) goOn(ctx context.Context, done *travel.Result, file *workflow.Workflow, next Sequel) (*TravelResult, error) {
 	out := &TravelResult{Result: done}
 	if !next.Resume {
 		return out, nil

@@ -7,15 +7,15 @@ import (
 	"os"
 	"path/filepath"
 
-	"github.com/git-smithers/git-smithers/engine"
+	"github.com/git-smithers/git-smithers/engine/workflow"
 	"github.com/git-smithers/git-smithers/timeline"
 	"github.com/git-smithers/git-smithers/timeline/code"
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
 
 // ReadWorkflow reads a workflow file that a request, or a run's row, names.
-func (f Folder) ReadWorkflow(ctx context.Context, file string) (*engine.Workflow, error) {
-	data, err := f.ReadFile(ctx, file, engine.MaxFile)
+func (f Folder) ReadWorkflow(ctx context.Context, file string) (*workflow.Workflow, error) {
+	data, err := f.ReadFile(ctx, file, workflow.MaxFile)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, fault.New(fault.WorkflowNotFound, "there is no workflow file %s", file).
 			Hint("name a YAML file").Detail("file", file)
@@ -33,7 +33,7 @@ func (f Folder) ReadWorkflow(ctx context.Context, file string) (*engine.Workflow
 	if IsScript(file) {
 		return nil, scriptError(file)
 	}
-	return engine.Parse(file, data)
+	return workflow.Parse(file, data)
 }
 
 // errFolder is the cause of the error about a folder in the place of a workflow file.
@@ -65,7 +65,7 @@ func scriptError(file string) *fault.Error {
 
 // namedWorkflow reads the workflow file that a request names; nil for "". A request is read once, before anything is
 // written: the bytes that were read are those that run.
-func (f Folder) namedWorkflow(ctx context.Context, file string) (*engine.Workflow, error) {
+func (f Folder) namedWorkflow(ctx context.Context, file string) (*workflow.Workflow, error) {
 	if file == "" {
 		return nil, nil //nolint:nilnil // that none is named is an answer, and no error
 	}
@@ -74,7 +74,7 @@ func (f Folder) namedWorkflow(ctx context.Context, file string) (*engine.Workflo
 
 // isOtherFile reports whether a workflow, which may be nil, is what a linked worktree has under the name of the workflow
 // file of a run that has a worktree of its own.
-func isOtherFile(store *timeline.Store, head *timeline.Head, wf *engine.Workflow) bool {
+func isOtherFile(store *timeline.Store, head *timeline.Head, wf *workflow.Workflow) bool {
 	if wf == nil || wf.Snapshot().Hash() == head.Row().WorkflowHash {
 		return false
 	}
@@ -83,12 +83,12 @@ func isOtherFile(store *timeline.Store, head *timeline.Head, wf *engine.Workflow
 }
 
 // KeptWorkflow returns the workflow that a run keeps; nil if it keeps none, or another engine's.
-func KeptWorkflow(head *timeline.Head) (*engine.Workflow, error) {
+func KeptWorkflow(head *timeline.Head) (*workflow.Workflow, error) {
 	kept, err := head.Entry().Workflow()
 	if err != nil || kept == nil {
 		return nil, timeline.Explain(err)
 	}
-	wf, err := engine.Parse("the workflow of "+head.Row().ID, kept.Definition)
+	wf, err := workflow.Parse("the workflow of "+head.Row().ID, kept.Definition)
 	if err != nil {
 		return nil, nil //nolint:nilnil,nilerr // another engine's is no workflow of ours
 	}

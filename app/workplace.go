@@ -9,7 +9,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"github.com/git-smithers/git-smithers/engine"
+	"github.com/git-smithers/git-smithers/engine/workflow"
 	"github.com/git-smithers/git-smithers/snapshot"
 	"github.com/git-smithers/git-smithers/timeline"
 	"github.com/git-smithers/git-smithers/timeline/fault"
@@ -20,14 +20,14 @@ import (
 //
 // If the run has a worktree of its own and this is a linked worktree, a file of the same name here is mostly another one:
 // it is taken only with anyFile.
-func (d *Desk) workflowOf(ctx context.Context, head *timeline.Head, anyFile bool) (*engine.Workflow, error) {
+func (d *Desk) workflowOf(ctx context.Context, head *timeline.Head, anyFile bool) (*workflow.Workflow, error) {
 	row := head.Row()
 	file, err := d.rememberedPath(row)
 	if err != nil && row.WorkflowPath != "" {
 		return nil, err
 	}
 	if err == nil {
-		var wf *engine.Workflow
+		var wf *workflow.Workflow
 		wf, err = d.Folder.ReadWorkflow(ctx, file)
 		if !anyFile && isOtherFile(d.Store, head, wf) {
 			err = fault.New(fault.WorkflowNotFound, "the workflow file here is not that of run %s", row.ID)
@@ -95,8 +95,8 @@ func (d *Desk) workDir() string {
 
 // needWorkDir is no_working_copy where tasks of a workflow would run among git's own files:
 // in a bare repository, or inside of any git directory.
-func (d *Desk) needWorkDir(wf *engine.Workflow) error {
-	here := func(t *engine.Task) bool { return t.Run != "" && t.Worktree == nil }
+func (d *Desk) needWorkDir(wf *workflow.Workflow) error {
+	here := func(t *workflow.Task) bool { return t.Run != "" && t.Worktree == nil }
 	if d.Store.WorkTree() != "" || wf.Worktree != nil || !slices.ContainsFunc(wf.Tasks, here) {
 		return nil
 	}

@@ -7,7 +7,7 @@ import (
 	urfave "github.com/urfave/cli/v2"
 
 	"github.com/git-smithers/git-smithers/cli/term"
-	"github.com/git-smithers/git-smithers/engine"
+	"github.com/git-smithers/git-smithers/engine/workflow"
 	"github.com/git-smithers/git-smithers/internal/plain"
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
@@ -66,7 +66,7 @@ func runCheck(ctx context.Context, s *session, files []string) error {
 	return failed
 }
 
-func (s *session) printChecked(file string, wf *engine.Workflow) error {
+func (s *session) printChecked(file string, wf *workflow.Workflow) error {
 	if s.JSON {
 		return s.WriteJSON(checkDocument{"check", file, wf.Name, len(wf.Tasks), len(wf.Loops), wf.Snapshot().Hash()})
 	}

@@ -4,7 +4,7 @@ import (
 	urfave "github.com/urfave/cli/v2"
 
 	"github.com/git-smithers/git-smithers/app"
-	"github.com/git-smithers/git-smithers/engine"
+	"github.com/git-smithers/git-smithers/engine/workflow"
 	"github.com/git-smithers/git-smithers/internal/plain"
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
@@ -27,7 +27,7 @@ func (s *session) consenter(yes bool) app.Consenter {
 }
 
 // askForConsent shows the commands of a workflow, and asks.
-func (s *session) askForConsent(wf *engine.Workflow) error {
+func (s *session) askForConsent(wf *workflow.Workflow) error {
 	s.Talk("Workflow %s was never run in this clone. These are its commands:\n", plain.Text(wf.Name))
 	for _, line := range app.ConsentLines(wf) {
 		s.Talk("  %s\n", line)

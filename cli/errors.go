@@ -5,7 +5,7 @@ import (
 	"slices"
 
 	"github.com/git-smithers/git-smithers/cli/term"
-	"github.com/git-smithers/git-smithers/engine"
+	"github.com/git-smithers/git-smithers/engine/workflow"
 	"github.com/git-smithers/git-smithers/internal/plain"
 	"github.com/git-smithers/git-smithers/internal/thrown"
 	"github.com/git-smithers/git-smithers/timeline"
@@ -41,7 +41,7 @@ func (s *session) report(err error) int {
 
 // tellError tells people what is wrong and what to type. A run that waits is not an error.
 func (s *session) tellError(e *fault.Error) {
-	if flaws, ok := e.Details[engine.DetailFlaws].([]engine.Flaw); ok {
+	if flaws, ok := e.Details[workflow.DetailFlaws].([]workflow.Flaw); ok {
 		for _, flaw := range flaws {
 			s.Talk("git-smithers: error: %s\n", plain.Text(plain.OneLine(flaw.Message)))
 			if flaw.Hint != "" {

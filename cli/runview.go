@@ -11,6 +11,7 @@ import (
 
 	"github.com/git-smithers/git-smithers/cli/term"
 	"github.com/git-smithers/git-smithers/engine"
+	"github.com/git-smithers/git-smithers/engine/workflow"
 	"github.com/git-smithers/git-smithers/internal/plain"
 	"github.com/git-smithers/git-smithers/snapshot"
 )
@@ -36,7 +37,7 @@ type runView struct {
 
 // viewRun begins to show the tasks of a run. It returns no view if standard error is no terminal. The caller calls end
 // when it leaves the run.
-func (s *session) viewRun(ctx context.Context, wf *engine.Workflow) (view *runView, end func()) {
+func (s *session) viewRun(ctx context.Context, wf *workflow.Workflow) (view *runView, end func()) {
 	if !s.TalksToPerson() {
 		return nil, func() {}
 	}

@@ -6,6 +6,7 @@ import (
 
 	"github.com/git-smithers/git-smithers/app"
 	"github.com/git-smithers/git-smithers/engine"
+	"github.com/git-smithers/git-smithers/engine/workflow"
 	"github.com/git-smithers/git-smithers/internal/plain"
 	"github.com/git-smithers/git-smithers/timeline"
 )
@@ -71,7 +72,7 @@ func (t teller) Count(what app.Wait) (update func(done, total int), over func())
 }
 
 // Tasks shows the tasks of a run as they wait and end or, where no person looks, a line for every frame.
-func (t teller) Tasks(ctx context.Context, wf *engine.Workflow) (frame func(engine.Progress), over func()) {
+func (t teller) Tasks(ctx context.Context, wf *workflow.Workflow) (frame func(engine.Progress), over func()) {
 	view, end := t.s.viewRun(ctx, wf)
 	if view == nil {
 		return t.s.tellFrame, end

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 
+	"github.com/git-smithers/git-smithers/engine/workflow"
 	"github.com/git-smithers/git-smithers/snapshot"
 )
 
@@ -24,7 +25,7 @@ func (r *runner) apply(out outcome) {
 	a := r.running[key].Attempt
 	delete(r.running, key)
 	if out.opened != nil {
-		r.copies[key.id] = out.opened
+		r.copies[key.ID] = out.opened
 	}
 	for _, trouble := range []struct {
 		what string
@@ -35,36 +36,36 @@ func (r *runner) apply(out outcome) {
 		{"its processes would not be ended if this one were killed", out.unnoted},
 	} {
 		if trouble.err != nil {
-			r.opts.Warn(fmt.Errorf("task %s: %s: %w", key.name(t), trouble.what, trouble.err))
+			r.opts.Warn(fmt.Errorf("task %s: %s: %w", key.Name(t), trouble.what, trouble.err))
 		}
 	}
 	r.conclude(t, a, out.ending)
 }
 
 // conclude records the end of an attempt, and the new state of its node.
-func (r *runner) conclude(t *Task, a snapshot.Attempt, end ending) {
-	key := nodeKey{id: a.NodeID, iteration: a.Iteration}
+func (r *runner) conclude(t *workflow.Task, a snapshot.Attempt, end ending) {
+	key := workflow.NodeKey{ID: a.NodeID, Iteration: a.Iteration}
 	now := r.opts.Now().UnixMilli()
 	r.next.atMs = max(r.next.atMs, now)
 	a.FinishedAtMs, a.ExitStatus = &now, end.status
 	n := r.nodes[key]
-	p := payload{NodeID: key.id, Iteration: &key.iteration, Attempt: a.Attempt}
+	p := payload{NodeID: key.ID, Iteration: &key.Iteration, Attempt: a.Attempt}
 	switch {
 	case end.failed == nil && end.skipped:
 		a.State, n.State = snapshot.AttemptFinished, snapshot.NodeSkipped
 		r.next.event("NodeSkipped", p)
-		r.next.say(key.name(t), cmp.Or(end.verb, "skipped"))
+		r.next.say(key.Name(t), cmp.Or(end.verb, "skipped"))
 	case end.failed == nil:
 		a.State, n.State = snapshot.AttemptFinished, snapshot.NodeFinished
 		if t.Output != "" {
-			r.next.setOutput(t.Output, snapshot.Key(key.id, key.iteration), end.output)
+			r.next.setOutput(t.Output, snapshot.Key(key.ID, key.Iteration), end.output)
 		}
 		r.next.event("NodeFinished", p)
-		r.next.say(key.name(t), cmp.Or(end.verb, "finished"))
+		r.next.say(key.Name(t), cmp.Or(end.verb, "finished"))
 	case end.failed.code == reasonCancelled:
 		a.State, a.Error, n.State = snapshot.AttemptCancelled, end.failed.String(), snapshot.NodePending
 		r.next.event("NodeCancelled", p)
-		r.next.say(key.name(t), "cancelled")
+		r.next.say(key.Name(t), "cancelled")
 	default:
 		a.State, a.Error = snapshot.AttemptFailed, end.failed.String()
 		n.State = r.failed(t, key, *end.failed, p)
@@ -76,7 +77,7 @@ func (r *runner) conclude(t *Task, a snapshot.Attempt, end ending) {
 	case snapshot.AttemptCancelled:
 		state = snapshot.NodeCancelled
 	}
-	r.next.step(key.name(t), state, a.StartedAtMs, now)
+	r.next.step(key.Name(t), state, a.StartedAtMs, now)
 	if t.Run == "" {
 		r.next.attempt(a) // a waiting attempt changes no files
 	} else {
@@ -87,7 +88,7 @@ func (r *runner) conclude(t *Task, a snapshot.Attempt, end ending) {
 }
 
 // failed records a failed attempt and returns the state of its node.
-func (r *runner) failed(t *Task, key nodeKey, why reason, p payload) snapshot.NodeState {
+func (r *runner) failed(t *workflow.Task, key workflow.NodeKey, why reason, p payload) snapshot.NodeState {
 	p.Error = why.String()
 	r.next.event("NodeFailed", p)
 	spent := r.spentTries(t, key) + 1
@@ -96,7 +97,7 @@ func (r *runner) failed(t *Task, key nodeKey, why reason, p payload) snapshot.No
 	if t.Retries > 0 {
 		verb += " " + ofTries(t, spent)
 	}
-	r.next.say(key.name(t), verb+": "+why.text)
+	r.next.say(key.Name(t), verb+": "+why.text)
 	if spent <= t.Retries {
 		if !r.halted() {
 			p.Error = ""
@@ -105,12 +106,12 @@ func (r *runner) failed(t *Task, key nodeKey, why reason, p payload) snapshot.No
 		}
 		return snapshot.NodePending
 	}
-	r.fail(t, key, key.name(t)+": "+why.text)
+	r.fail(t, key, key.Name(t)+": "+why.text)
 	return snapshot.NodeFailed
 }
 
 // fail records the first reason for the run to fail. t is nil for a loop.
-func (r *runner) fail(t *Task, key nodeKey, text string) {
+func (r *runner) fail(t *workflow.Task, key workflow.NodeKey, text string) {
 	if r.failure.text != "" {
 		return
 	}

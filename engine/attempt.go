@@ -12,6 +12,7 @@ import (
 	"strconv"
 
 	"github.com/git-smithers/git-smithers/engine/schema"
+	"github.com/git-smithers/git-smithers/engine/workflow"
 	"github.com/git-smithers/git-smithers/snapshot"
 )
 
@@ -55,8 +56,8 @@ type taskContext struct {
 
 // job is one attempt that a worker can execute. It shares no memory with the run's state.
 type job struct {
-	key     nodeKey
-	task    *Task
+	key     workflow.NodeKey
+	task    *workflow.Task
 	attempt int
 	stdin   []byte
 	schema  *schema.Schema // of the output; nil if the task has no output table
@@ -114,19 +115,19 @@ func (j *job) command(ctx context.Context) outcome {
 		defer release()
 	}
 	log, unlogged := j.openLog()
-	live := j.live.stream(j.key.name(j.task))
+	live := j.live.stream(j.key.Name(j.task))
 	stdout := &bounded{limit: j.opts.MaxOutput, over: func() { stop(errTooMuch) }}
 	c := command{
 		line:   j.task.Run,
 		dir:    j.dir,
-		env:    taskEnv(j.opts.Env, j.task, j.runID, j.key.iteration, j.attempt),
+		env:    taskEnv(j.opts.Env, j.task, j.runID, j.key.Iteration, j.attempt),
 		stdin:  j.stdin,
 		stdout: io.MultiWriter(streamLog{log, stdoutStream}, stdout),
 		stderr: io.MultiWriter(streamLog{log, stderrStream}, live),
 		grace:  j.opts.Grace,
 		hurry:  j.opts.Hurry,
 	}
-	name := snapshot.AttemptKey(j.key.id, j.key.iteration, j.attempt)
+	name := snapshot.AttemptKey(j.key.ID, j.key.Iteration, j.attempt)
 	var unnoted error
 	if commands := j.opts.Commands; commands != nil {
 		c.began = func(leader int) { unnoted = commands.Began(name, leader) }

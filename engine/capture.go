@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/git-smithers/git-smithers/engine/workflow"
 	"github.com/git-smithers/git-smithers/jjbridge"
 	"github.com/git-smithers/git-smithers/objstore"
 	"github.com/git-smithers/git-smithers/snapshot"
@@ -113,14 +114,14 @@ func (c captures) close(warn func(error)) {
 
 // vcs returns vcs.json with the captured working copies; the others are as in before, the tip's.
 // running names the attempts that may have changed the shared files during the capture.
-func (c captures) vcs(before *snapshot.VCS, running []string, wf *Workflow) *snapshot.VCS {
+func (c captures) vcs(before *snapshot.VCS, running []string, wf *workflow.Workflow) *snapshot.VCS {
 	if !c.any() {
 		return nil
 	}
 	own := make(map[string]snapshot.VCS)
 	if before != nil {
 		for _, w := range before.Worktrees {
-			if t := wf.task(w.Name); t != nil && t.Worktree != nil {
+			if t := wf.Task(w.Name); t != nil && t.Worktree != nil {
 				own[w.Name] = w.VCS
 			}
 		}

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 
 	"github.com/git-smithers/git-smithers/engine/schema"
+	"github.com/git-smithers/git-smithers/engine/workflow"
 	"github.com/git-smithers/git-smithers/internal/jsontext"
 	"github.com/git-smithers/git-smithers/snapshot"
 	"github.com/git-smithers/git-smithers/timeline"
@@ -11,12 +12,12 @@ import (
 
 // value returns a task's output at its newest completed iteration, up to limit. It returns nil if
 // the node was skipped or has no output.
-func (r *runner) value(t *Task, limit int) (json.RawMessage, error) {
+func (r *runner) value(t *workflow.Task, limit int) (json.RawMessage, error) {
 	if t.Output == "" {
 		return nil, nil
 	}
 	for i := min(limit, r.iteration(t)); i >= 0; i-- {
-		switch r.nodes[nodeKey{id: t.ID, iteration: i}].State {
+		switch r.nodes[workflow.NodeKey{ID: t.ID, Iteration: i}].State {
 		case snapshot.NodeSkipped:
 			return nil, nil
 		case snapshot.NodeFinished:
@@ -32,15 +33,15 @@ func (r *runner) value(t *Task, limit int) (json.RawMessage, error) {
 }
 
 // contextOf returns the JSON that an attempt reads on stdin.
-func (r *runner) contextOf(t *Task, key nodeKey, number int, previous *string) ([]byte, error) {
+func (r *runner) contextOf(t *workflow.Task, key workflow.NodeKey, number int, previous *string) ([]byte, error) {
 	c := taskContext{
-		Run: r.runID, Node: t.ID, Iteration: key.iteration, Attempt: number, Loop: t.Loop,
+		Run: r.runID, Node: t.ID, Iteration: key.Iteration, Attempt: number, Loop: t.Loop,
 		PreviousError: previous, Input: r.input,
 		Outputs: make(map[string]json.RawMessage), Needs: make(map[string]json.RawMessage),
 	}
 	writers := make(map[string]int)
-	for _, id := range r.wf.needs(t) {
-		need := r.wf.task(id)
+	for _, id := range r.wf.Needs(t) {
+		need := r.wf.Task(id)
 		if need.Output == "" {
 			continue
 		}
@@ -56,13 +57,13 @@ func (r *runner) contextOf(t *Task, key nodeKey, number int, previous *string) (
 			delete(c.Outputs, table)
 		}
 	}
-	if t.Loop != "" && key.iteration > 0 {
+	if t.Loop != "" && key.Iteration > 0 {
 		c.Previous = make(map[string]json.RawMessage)
-		for _, sibling := range r.wf.loop(t.Loop).Tasks {
+		for _, sibling := range r.wf.Loop(t.Loop).Tasks {
 			if sibling.Output == "" {
 				continue
 			}
-			value, err := r.value(sibling, key.iteration-1)
+			value, err := r.value(sibling, key.Iteration-1)
 			if err != nil {
 				return nil, err
 			}
@@ -79,15 +80,15 @@ func (r *runner) contextOf(t *Task, key nodeKey, number int, previous *string) (
 // readRefs reads the outputs that an expression refers to. of is the task whose
 // expression it is, nil for a loop. If of is in a loop, a task of the same loop that of does not
 // wait for gives its output of the previous iteration, because its current one may be unfinished.
-func (r *runner) readRefs(refs []outputRef, of *Task, iteration int) (map[outputRef]any, error) {
-	outputs := make(map[outputRef]any, len(refs))
+func (r *runner) readRefs(refs []workflow.OutputRef, of *workflow.Task, iteration int) (map[workflow.OutputRef]any, error) {
+	outputs := make(map[workflow.OutputRef]any, len(refs))
 	for _, ref := range refs {
-		writer := r.wf.writers(ref.table)[0]
-		if ref.node != "" {
-			writer = r.wf.task(ref.node)
+		writer := r.wf.Writers(ref.Table)[0]
+		if ref.Node != "" {
+			writer = r.wf.Task(ref.Node)
 		}
 		limit := r.iteration(writer)
-		if of != nil && of.Loop != "" && writer.Loop == of.Loop && !of.before[writer.ID] {
+		if of != nil && of.Loop != "" && writer.Loop == of.Loop && !of.Before[writer.ID] {
 			limit = iteration - 1
 		}
 		text, err := r.value(writer, limit)
@@ -105,12 +106,12 @@ func (r *runner) readRefs(refs []outputRef, of *Task, iteration int) (map[output
 }
 
 // eval evaluates a condition. If it has no result, trouble says why.
-func (r *runner) eval(c *condition, outputs map[outputRef]any, inLoop bool, iteration int) (holds bool, trouble string) {
+func (r *runner) eval(c *workflow.Condition, outputs map[workflow.OutputRef]any, inLoop bool, iteration int) (holds bool, trouble string) {
 	input, err := r.members()
 	if err != nil {
 		return false, err.Error()
 	}
-	if holds, err = c.eval(input, outputs, inLoop, iteration); err != nil {
+	if holds, err = c.Eval(input, outputs, inLoop, iteration); err != nil {
 		return false, err.Error()
 	}
 	return holds, ""

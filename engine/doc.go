@@ -1,7 +1,7 @@
 // Package engine runs workflow files: it starts tasks whose needs are met, stores
 // what they print, and records a frame after every change of state.
 //
-// [Parse] reads and checks a workflow file. [Initial] returns frame 0 of a new run.
+// Package workflow parses the file. [Initial] returns frame 0 of a new run.
 // [Run] does the remaining work of a run: all of it, the rest after a cancel, a wait or a crash,
 // or the nodes that a fork reset. [Check] reports beforehand whether any work remains.
 // [Reconcile] adapts the state of a run to another definition. [Cancel] asks the process that

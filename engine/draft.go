@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/git-smithers/git-smithers/engine/workflow"
 	"github.com/git-smithers/git-smithers/internal/jsontext"
 	"github.com/git-smithers/git-smithers/internal/plain"
 	"github.com/git-smithers/git-smithers/snapshot"
@@ -168,8 +169,8 @@ func (d *draft) event(kind string, p payload) {
 }
 
 // render adds the rendered workflow tree to the frame.
-func (d *draft) render(wf *Workflow, done func(loop string) bool) {
-	text, err := wf.render(done)
+func (d *draft) render(wf *workflow.Workflow, done func(loop string) bool) {
+	text, err := wf.Render(done)
 	if err != nil {
 		d.fail(err)
 		return

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/git-smithers/git-smithers/engine/workflow"
 	"github.com/git-smithers/git-smithers/snapshot"
 	"github.com/git-smithers/git-smithers/timeline"
 	"github.com/git-smithers/git-smithers/timeline/fault"
@@ -125,13 +126,13 @@ func (r *runner) park(ctx context.Context) (over bool, err error) {
 }
 
 // phraseOf returns a run's waits in words, and its status while it waits.
-func phraseOf(wf *Workflow, waits []Waiting) (status snapshot.RunStatus, phrase string) {
+func phraseOf(wf *workflow.Workflow, waits []Waiting) (status snapshot.RunStatus, phrase string) {
 	var what []string
 	for _, k := range kindsOfWaits {
 		var names []string
 		for _, w := range waits {
 			if w.For == k.kind {
-				names = append(names, nodeKey{id: w.NodeID, iteration: w.Iteration}.name(wf.task(w.NodeID)))
+				names = append(names, workflow.NodeKey{ID: w.NodeID, Iteration: w.Iteration}.Name(wf.Task(w.NodeID)))
 			}
 		}
 		if len(names) == 0 {
@@ -146,7 +147,7 @@ func phraseOf(wf *Workflow, waits []Waiting) (status snapshot.RunStatus, phrase 
 }
 
 // waitsFor returns the error that a run waits. Its hints say how to continue.
-func waitsFor(rec Recorder, wf *Workflow, waits []Waiting) error {
+func waitsFor(rec Recorder, wf *workflow.Workflow, waits []Waiting) error {
 	row := rec.Row()
 	_, phrase := phraseOf(wf, waits)
 	out := fault.New(fault.RunWaiting, "run %s waits for %s", row.ID, phrase).

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/git-smithers/git-smithers/engine/workflow"
 	"github.com/git-smithers/git-smithers/jjbridge"
 	"github.com/git-smithers/git-smithers/snapshot"
 	"github.com/git-smithers/git-smithers/timeline"
@@ -196,7 +197,7 @@ func Run(ctx context.Context, rec Recorder, agreed timeline.Consented, opts Opti
 	if definition == nil {
 		return Result{Run: rec.Row()}, fault.New(fault.Unconfirmed, "the commands of run %s were not confirmed", rec.Row().ID)
 	}
-	wf, err := Parse("the workflow of "+rec.Row().ID, definition)
+	wf, err := workflow.Parse("the workflow of "+rec.Row().ID, definition)
 	if err != nil {
 		return Result{Run: rec.Row()}, err
 	}
@@ -204,7 +205,7 @@ func Run(ctx context.Context, rec Recorder, agreed timeline.Consented, opts Opti
 }
 
 // run is Run of a workflow with consent. Only Run and tests call it.
-func run(ctx context.Context, rec Recorder, wf *Workflow, opts Options) (Result, error) {
+func run(ctx context.Context, rec Recorder, wf *workflow.Workflow, opts Options) (Result, error) {
 	left, err := Check(rec, wf, opts)
 	if err == nil && left {
 		err = CheckInput(rec, wf, opts)
@@ -228,7 +229,7 @@ func run(ctx context.Context, rec Recorder, wf *Workflow, opts Options) (Result,
 }
 
 // workflowChanged returns the error that a workflow file differs from the run's own definition.
-func workflowChanged(row snapshot.Run, wf *Workflow, file string) error {
+func workflowChanged(row snapshot.Run, wf *workflow.Workflow, file string) error {
 	out := fault.New(fault.WorkflowChanged, "run %s began with another definition of workflow %s", row.ID, wf.Name)
 	if file == "" {
 		return out.Hint("add --accept-workflow-change to continue with the new definition")
@@ -247,7 +248,7 @@ func AcceptChange(command string) string {
 // Check reports whether a run has work left. Its error is the one that Run returns if it does nothing:
 // the definition has changed, or the run still waits. Check applies no schemas, because a fetched
 // definition must not be evaluated before a person consents to it.
-func Check(rec Recorder, wf *Workflow, opts Options) (left bool, err error) {
+func Check(rec Recorder, wf *workflow.Workflow, opts Options) (left bool, err error) {
 	row := rec.Row()
 	changed := row.WorkflowHash != wf.Snapshot().Hash()
 	if row.Status == snapshot.RunFinished && !changed {
@@ -275,7 +276,7 @@ func Check(rec Recorder, wf *Workflow, opts Options) (left bool, err error) {
 
 // CheckInput checks an input against the definition's schema. The schema determines how long that
 // takes, within a limit, so a fetched definition needs consent first.
-func CheckInput(rec Recorder, wf *Workflow, opts Options) error {
+func CheckInput(rec Recorder, wf *workflow.Workflow, opts Options) error {
 	_, err := inputOf(rec.State(), wf, opts.Input)
 	return err
 }

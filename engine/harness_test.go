@@ -19,6 +19,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/git-smithers/git-smithers/engine"
+	"github.com/git-smithers/git-smithers/engine/workflow"
 	"github.com/git-smithers/git-smithers/objstore/objstoretest"
 	"github.com/git-smithers/git-smithers/objstore/page"
 	"github.com/git-smithers/git-smithers/snapshot"
@@ -130,7 +131,7 @@ type scratch struct {
 	*history
 	t    *testing.T
 	dir  string
-	wf   *engine.Workflow
+	wf   *workflow.Workflow
 	opts engine.Options
 }
 
@@ -162,9 +163,9 @@ func newScratch(t *testing.T, workflow, input string) *scratch {
 	return s
 }
 
-func parse(t *testing.T, workflow string) *engine.Workflow {
+func parse(t *testing.T, file string) *workflow.Workflow {
 	t.Helper()
-	wf, err := engine.Parse("wf.yaml", []byte(workflow))
+	wf, err := workflow.Parse("wf.yaml", []byte(file))
 	require.NoError(t, err)
 	return wf
 }

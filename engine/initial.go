@@ -5,18 +5,19 @@ import (
 	"encoding/json"
 	"time"
 
+	"github.com/git-smithers/git-smithers/engine/workflow"
 	"github.com/git-smithers/git-smithers/snapshot"
 )
 
 // Initial returns frame 0 of a new run: every task pending, the input, and the definition. The
 // input, which may be nil, is checked against the workflow's schema. The draft sets the workflow
 // in the run's row and no other field.
-func Initial(runID string, wf *Workflow, input json.RawMessage, at time.Time) (snapshot.Draft, error) {
+func Initial(runID string, wf *workflow.Workflow, input json.RawMessage, at time.Time) (snapshot.Draft, error) {
 	if err := wf.ValidateInput(input); err != nil {
 		return snapshot.Draft{}, err
 	}
 	d := newDraft(runID, at)
-	for _, n := range wf.firstNodes() {
+	for _, n := range wf.FirstNodes() {
 		d.setNode(n)
 		d.event("NodePending", payload{NodeID: n.NodeID, Iteration: &n.Iteration})
 	}

@@ -25,7 +25,7 @@ func (j *job) openLog() (*attemptLog, error) {
 		return l, nil
 	}
 	var err error
-	l.copy, err = j.opts.Logs.Open(snapshot.AttemptKey(j.key.id, j.key.iteration, j.attempt), logSlack*j.opts.MaxLog)
+	l.copy, err = j.opts.Logs.Open(snapshot.AttemptKey(j.key.ID, j.key.Iteration, j.attempt), logSlack*j.opts.MaxLog)
 	if err != nil {
 		l.copy = nil
 	}

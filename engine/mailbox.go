@@ -10,6 +10,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/git-smithers/git-smithers/engine/workflow"
 	"github.com/git-smithers/git-smithers/snapshot"
 	"github.com/git-smithers/git-smithers/timeline"
 	"github.com/git-smithers/git-smithers/timeline/fault"
@@ -33,16 +34,16 @@ type request interface {
 // seenRequest is a request with the fields that all kinds share.
 type seenRequest[T request] struct {
 	row     T
-	key     nodeKey
+	key     workflow.NodeKey
 	pending bool
 }
 
 func seenApproval(a snapshot.Approval) seenRequest[snapshot.Approval] {
-	return seenRequest[snapshot.Approval]{a, nodeKey{id: a.NodeID, iteration: a.Iteration}, a.Status == snapshot.ApprovalRequested}
+	return seenRequest[snapshot.Approval]{a, workflow.NodeKey{ID: a.NodeID, Iteration: a.Iteration}, a.Status == snapshot.ApprovalRequested}
 }
 
 func seenHuman(h snapshot.HumanRequest) seenRequest[snapshot.HumanRequest] {
-	return seenRequest[snapshot.HumanRequest]{h, nodeKey{id: h.NodeID, iteration: h.Iteration}, h.Status == snapshot.HumanPending}
+	return seenRequest[snapshot.HumanRequest]{h, workflow.NodeKey{ID: h.NodeID, Iteration: h.Iteration}, h.Status == snapshot.HumanPending}
 }
 
 // find returns the request that a place identifies. what is the word for the request.
@@ -56,14 +57,14 @@ func find[T request](rows iter.Seq2[T, error], seen func(T) seenRequest[T], p Pl
 		}
 		got := seen(row)
 		if got.pending {
-			pending = append(pending, snapshot.Key(got.key.id, got.key.iteration))
+			pending = append(pending, snapshot.Key(got.key.ID, got.key.Iteration))
 		}
-		if p.Node != "" && got.key.id != p.Node || p.Node == "" && !got.pending ||
-			p.Iteration != nil && got.key.iteration != *p.Iteration {
+		if p.Node != "" && got.key.ID != p.Node || p.Node == "" && !got.pending ||
+			p.Iteration != nil && got.key.Iteration != *p.Iteration {
 			continue
 		}
-		several = several || best != nil && best.key.id != got.key.id
-		if best == nil || got.key.iteration > best.key.iteration {
+		several = several || best != nil && best.key.ID != got.key.ID
+		if best == nil || got.key.Iteration > best.key.Iteration {
 			best = &got
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/git-smithers/git-smithers/engine/workflow"
 	"github.com/git-smithers/git-smithers/objstore/page"
 	"github.com/git-smithers/git-smithers/snapshot"
 	"github.com/git-smithers/git-smithers/timeline"
@@ -12,12 +13,12 @@ import (
 // model is the nodes and loops of a run in memory. Every method that changes the model adds the
 // same change to a draft.
 type model struct {
-	nodes map[nodeKey]snapshot.Node
+	nodes map[workflow.NodeKey]snapshot.Node
 	loops map[string]snapshot.Loop
 }
 
 func loadModel(state *snapshot.State) (*model, error) {
-	m := &model{nodes: make(map[nodeKey]snapshot.Node), loops: make(map[string]snapshot.Loop)}
+	m := &model{nodes: make(map[workflow.NodeKey]snapshot.Node), loops: make(map[string]snapshot.Loop)}
 	for row, err := range state.Nodes().Rows() {
 		if err != nil {
 			return nil, timeline.Explain(err)
@@ -26,7 +27,7 @@ func loadModel(state *snapshot.State) (*model, error) {
 		if err != nil {
 			return nil, timeline.Explain(err)
 		}
-		m.nodes[nodeKey{id: n.NodeID, iteration: n.Iteration}] = n
+		m.nodes[workflow.NodeKey{ID: n.NodeID, Iteration: n.Iteration}] = n
 	}
 	for row, err := range state.Loops().Rows() {
 		if err != nil {
@@ -42,7 +43,7 @@ func loadModel(state *snapshot.State) (*model, error) {
 }
 
 func (m *model) setNode(d *draft, n snapshot.Node) {
-	m.nodes[nodeKey{id: n.NodeID, iteration: n.Iteration}] = n
+	m.nodes[workflow.NodeKey{ID: n.NodeID, Iteration: n.Iteration}] = n
 	d.setNode(n)
 }
 
@@ -52,10 +53,10 @@ func (m *model) setLoop(d *draft, l snapshot.Loop) {
 }
 
 // drop removes a node, its output and its mailbox rows from the state.
-func (m *model) drop(d *draft, key nodeKey) {
+func (m *model) drop(d *draft, key workflow.NodeKey) {
 	n := m.nodes[key]
 	delete(m.nodes, key)
-	row := snapshot.Key(key.id, key.iteration)
+	row := snapshot.Key(key.ID, key.Iteration)
 	d.remove("nodes", row)
 	if n.OutputTable != "" {
 		d.remove("outputs/"+n.OutputTable, row)
@@ -64,22 +65,22 @@ func (m *model) drop(d *draft, key nodeKey) {
 }
 
 // unmail removes a node's mailbox rows.
-func (m *model) unmail(d *draft, key nodeKey) {
+func (m *model) unmail(d *draft, key workflow.NodeKey) {
 	for _, collection := range []string{snapshot.CollectionApprovals, snapshot.CollectionHumanRequests, snapshot.CollectionWaits} {
-		d.remove(collection, snapshot.Key(key.id, key.iteration))
+		d.remove(collection, snapshot.Key(key.ID, key.Iteration))
 	}
 }
 
 // keys returns the keys of all nodes, sorted.
-func (m *model) keys() []nodeKey {
-	return slices.SortedFunc(maps.Keys(m.nodes), compareKeys)
+func (m *model) keys() []workflow.NodeKey {
+	return slices.SortedFunc(maps.Keys(m.nodes), workflow.CompareKeys)
 }
 
 // fit adapts the model to a workflow: tasks that are gone are dropped, new tasks are
 // pending, the others keep their state. It changes nothing if the model already fits.
-func (m *model) fit(d *draft, wf *Workflow) {
+func (m *model) fit(d *draft, wf *workflow.Workflow) {
 	for _, id := range slices.Sorted(maps.Keys(m.loops)) {
-		if wf.loop(id) == nil {
+		if wf.Loop(id) == nil {
 			delete(m.loops, id)
 			d.remove("loops", id)
 		}
@@ -90,22 +91,22 @@ func (m *model) fit(d *draft, wf *Workflow) {
 		}
 	}
 	for _, key := range m.keys() {
-		t := wf.task(key.id)
-		if t == nil || t.Loop == "" && key.iteration > 0 {
+		t := wf.Task(key.ID)
+		if t == nil || t.Loop == "" && key.Iteration > 0 {
 			m.drop(d, key)
 			continue
 		}
-		have, want := m.nodes[key], wf.node(t, key.iteration)
+		have, want := m.nodes[key], wf.Node(t, key.Iteration)
 		want.State, want.LastAttempt = have.State, have.LastAttempt
 		if !sameRow(snapshot.EncodeNode(have), snapshot.EncodeNode(want)) {
 			m.setNode(d, want)
 		}
 	}
 	for _, t := range wf.Tasks {
-		key := nodeKey{id: t.ID, iteration: m.iteration(t)}
+		key := workflow.NodeKey{ID: t.ID, Iteration: m.iteration(t)}
 		if _, ok := m.nodes[key]; !ok {
-			m.setNode(d, wf.node(t, key.iteration))
-			d.event("NodePending", payload{NodeID: key.id, Iteration: &key.iteration})
+			m.setNode(d, wf.Node(t, key.Iteration))
+			d.event("NodePending", payload{NodeID: key.ID, Iteration: &key.Iteration})
 		}
 	}
 }
@@ -113,7 +114,7 @@ func (m *model) fit(d *draft, wf *Workflow) {
 func sameRow(a, b page.Row) bool { return a.Key == b.Key && string(a.Value) == string(b.Value) }
 
 // iteration returns the newest iteration of a task.
-func (m *model) iteration(t *Task) int {
+func (m *model) iteration(t *workflow.Task) int {
 	if t.Loop == "" {
 		return 0
 	}
@@ -122,13 +123,13 @@ func (m *model) iteration(t *Task) int {
 
 // reopen moves every loop with remaining work back to the first iteration that has some. Finished
 // nodes of later iterations stay finished.
-func (m *model) reopen(d *draft, wf *Workflow) {
+func (m *model) reopen(d *draft, wf *workflow.Workflow) {
 	for _, l := range wf.Loops {
 		loop := m.loops[l.ID]
 		first := loop.Iteration + 1
 		for key, n := range m.nodes {
-			if t := wf.task(key.id); t.Loop == l.ID && !over(n.State) {
-				first = min(first, key.iteration)
+			if t := wf.Task(key.ID); t.Loop == l.ID && !over(n.State) {
+				first = min(first, key.Iteration)
 			}
 		}
 		if first < loop.Iteration || first == loop.Iteration && loop.Done {
@@ -143,16 +144,16 @@ func over(s snapshot.NodeState) bool {
 }
 
 // ready reports whether everything that t waits for is done.
-func (m *model) ready(wf *Workflow, t *Task) bool {
-	for _, id := range t.waits {
-		need := wf.task(id)
+func (m *model) ready(wf *workflow.Workflow, t *workflow.Task) bool {
+	for _, id := range t.Waits {
+		need := wf.Task(id)
 		if need == nil {
 			if !m.loops[id].Done {
 				return false
 			}
 			continue
 		}
-		if !over(m.nodes[nodeKey{id: id, iteration: m.iteration(need)}].State) {
+		if !over(m.nodes[workflow.NodeKey{ID: id, Iteration: m.iteration(need)}].State) {
 			return false
 		}
 	}
@@ -160,9 +161,9 @@ func (m *model) ready(wf *Workflow, t *Task) bool {
 }
 
 // idle reports whether no task of the loop's newest iteration has work left.
-func (m *model) idle(l *Loop) bool {
+func (m *model) idle(l *workflow.Loop) bool {
 	for _, t := range l.Tasks {
-		if !over(m.nodes[nodeKey{id: t.ID, iteration: m.loops[l.ID].Iteration}].State) {
+		if !over(m.nodes[workflow.NodeKey{ID: t.ID, Iteration: m.loops[l.ID].Iteration}].State) {
 			return false
 		}
 	}
@@ -170,14 +171,14 @@ func (m *model) idle(l *Loop) bool {
 }
 
 // complete reports whether nothing of the workflow is left to do.
-func (m *model) complete(wf *Workflow) bool {
+func (m *model) complete(wf *workflow.Workflow) bool {
 	for _, l := range wf.Loops {
 		if !m.loops[l.ID].Done {
 			return false
 		}
 	}
 	for _, t := range wf.Tasks {
-		if !over(m.nodes[nodeKey{id: t.ID, iteration: m.iteration(t)}].State) {
+		if !over(m.nodes[workflow.NodeKey{ID: t.ID, Iteration: m.iteration(t)}].State) {
 			return false
 		}
 	}

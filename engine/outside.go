@@ -5,6 +5,7 @@ import (
 	"errors"
 	"maps"
 
+	"github.com/git-smithers/git-smithers/engine/workflow"
 	"github.com/git-smithers/git-smithers/jjbridge"
 	"github.com/git-smithers/git-smithers/snapshot"
 	"github.com/git-smithers/git-smithers/timeline"
@@ -86,8 +87,8 @@ func (r *runner) changedOutside(now *jjbridge.Captured) (bool, error) {
 }
 
 // lastIsCaptured reports whether the files were captured when the node's last attempt ended.
-func (r *runner) lastIsCaptured(key nodeKey) (bool, error) {
-	n, t := r.nodes[key], r.wf.task(key.id)
+func (r *runner) lastIsCaptured(key workflow.NodeKey) (bool, error) {
+	n, t := r.nodes[key], r.wf.Task(key.ID)
 	if n.LastAttempt == nil || t == nil || t.Run == "" || t.Worktree != nil {
 		return true, nil
 	}

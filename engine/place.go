@@ -6,6 +6,7 @@ import (
 	"slices"
 	"sync"
 
+	"github.com/git-smithers/git-smithers/engine/workflow"
 	"github.com/git-smithers/git-smithers/snapshot"
 	"github.com/git-smithers/git-smithers/timeline"
 	"github.com/git-smithers/git-smithers/timeline/code"
@@ -18,7 +19,7 @@ func (r *runner) openShared(ctx context.Context) error {
 	if r.opts.WorkingCopy != nil {
 		r.copies[""] = r.opts.WorkingCopy
 	}
-	if r.opts.Worktree == nil && r.wf.asksForWorktrees() {
+	if r.opts.Worktree == nil && r.wf.AsksForWorktrees() {
 		return fault.New(fault.WorktreeFailed, "workflow %s asks for worktrees, which need a repository", r.wf.Name).
 			Hint("run it in a git or jj repository")
 	}
@@ -68,14 +69,14 @@ type worktreeOpener struct {
 
 // placeOf returns where a task's command runs: a folder, or a worktree that its
 // first attempt in this process opens.
-func (r *runner) placeOf(t *Task) (dir string, open *worktreeOpener) {
+func (r *runner) placeOf(t *workflow.Task) (dir string, open *worktreeOpener) {
 	if t.Worktree == nil {
 		return r.dir, nil
 	}
 	if own := r.copies[t.ID]; own != nil {
 		return own.Root(), nil
 	}
-	spec := t.Worktree.spec(r.runID, t.ID)
+	spec := t.Worktree.Spec(r.runID, t.ID)
 	spec.Fill = r.hasFiles(t.ID)
 	return "", &worktreeOpener{one: &r.worktrees, open: r.opts.Worktree, spec: spec, rebase: r.resumed}
 }

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 
+	"github.com/git-smithers/git-smithers/engine/workflow"
 	"github.com/git-smithers/git-smithers/snapshot"
 	"github.com/git-smithers/git-smithers/timeline"
 )
@@ -85,7 +86,7 @@ func (r *runner) takeInput() error {
 }
 
 // inputOf merges over, which may be nil, over a run's input, and checks the result against the workflow.
-func inputOf(state *snapshot.State, wf *Workflow, over json.RawMessage) (json.RawMessage, error) {
+func inputOf(state *snapshot.State, wf *workflow.Workflow, over json.RawMessage) (json.RawMessage, error) {
 	input, err := state.Input()
 	if err != nil {
 		return nil, timeline.Explain(err)
@@ -119,27 +120,27 @@ func (r *runner) release() error {
 		case snapshot.NodePending, snapshot.NodeFinished, snapshot.NodeSkipped:
 			continue
 		}
-		if r.wf.task(key.id) == nil {
+		if r.wf.Task(key.ID) == nil {
 			continue // dropped by fit
 		}
 		n.State = snapshot.NodePending
 		r.setNode(r.next, n)
-		r.next.event("NodePending", payload{NodeID: key.id, Iteration: &key.iteration})
+		r.next.event("NodePending", payload{NodeID: key.ID, Iteration: &key.Iteration})
 	}
 	return nil
 }
 
 // waitsAsItDid reports whether a waiting node still waits for the same thing by the workflow.
-func (r *runner) waitsAsItDid(key nodeKey, n snapshot.Node) bool {
-	t := r.wf.task(key.id)
-	return t != nil && t.state() == n.State
+func (r *runner) waitsAsItDid(key workflow.NodeKey, n snapshot.Node) bool {
+	t := r.wf.Task(key.ID)
+	return t != nil && t.WaitState() == n.State
 }
 
 // interrupt records that the process of a node's last attempt died, with the attempt's log so
 // far.
-func (r *runner) interrupt(key nodeKey, n snapshot.Node) error {
+func (r *runner) interrupt(key workflow.NodeKey, n snapshot.Node) error {
 	why := reason{reasonInterrupted, "the process that ran it died"}
-	r.next.say(key.name(r.wf.task(key.id)), "was interrupted")
+	r.next.say(key.Name(r.wf.Task(key.ID)), "was interrupted")
 	if n.LastAttempt == nil {
 		return nil
 	}
@@ -152,13 +153,13 @@ func (r *runner) interrupt(key nodeKey, n snapshot.Node) error {
 	if r.opts.Logs != nil {
 		r.next.log(a, r.opts.Logs.Last(keyOf(a)))
 	}
-	r.next.event("NodeFailed", payload{NodeID: key.id, Iteration: &key.iteration, Attempt: a.Attempt, Error: a.Error})
+	r.next.event("NodeFailed", payload{NodeID: key.ID, Iteration: &key.Iteration, Attempt: a.Attempt, Error: a.Error})
 	return nil
 }
 
 // abandon ends the wait of a node that cannot continue: its task no longer waits, or waits for
 // something else, or the mailbox row is missing. why is the attempt's reason.
-func (r *runner) abandon(key nodeKey, n snapshot.Node, why string) error {
+func (r *runner) abandon(key workflow.NodeKey, n snapshot.Node, why string) error {
 	if err := r.withdraw(n); err != nil {
 		return err
 	}
@@ -183,12 +184,12 @@ func (r *runner) cancelled(a snapshot.Attempt, why string) {
 }
 
 // pastAttempt reads an attempt from the tip's journal.
-func (r *runner) pastAttempt(key nodeKey, number int) (a snapshot.Attempt, ok bool, err error) {
+func (r *runner) pastAttempt(key workflow.NodeKey, number int) (a snapshot.Attempt, ok bool, err error) {
 	attempts, err := r.rec.Entry().Attempts()
 	if err != nil {
 		return a, false, timeline.Explain(err)
 	}
-	row := snapshot.AttemptKey(key.id, key.iteration, number)
+	row := snapshot.AttemptKey(key.ID, key.Iteration, number)
 	value, ok, err := attempts.Get(row)
 	if err != nil || !ok {
 		return a, false, timeline.Explain(err)

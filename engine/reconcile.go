@@ -3,6 +3,7 @@ package engine
 import (
 	"time"
 
+	"github.com/git-smithers/git-smithers/engine/workflow"
 	"github.com/git-smithers/git-smithers/snapshot"
 	"github.com/git-smithers/git-smithers/timeline"
 	"github.com/git-smithers/git-smithers/timeline/fault"
@@ -10,7 +11,7 @@ import (
 
 // ReconcileRequest describes how a run continues with another workflow definition.
 type ReconcileRequest struct {
-	Workflow *Workflow
+	Workflow *workflow.Workflow
 	// Reset are the nodes, by id or key, that will be reset afterwards; with NoDeps without
 	// their dependents. Their outputs need not fit the new definition.
 	Reset  []string
@@ -38,8 +39,8 @@ func Reconcile(state *snapshot.State, req ReconcileRequest) ([]snapshot.Change, 
 func (m *model) checkOutputs(state *snapshot.State, req ReconcileRequest) error {
 	reset := req.resets()
 	for _, key := range m.keys() {
-		n, t := m.nodes[key], req.Workflow.task(key.id)
-		if from, ok := reset[key.id]; t == nil || n.State != snapshot.NodeFinished || ok && key.iteration >= from {
+		n, t := m.nodes[key], req.Workflow.Task(key.ID)
+		if from, ok := reset[key.ID]; t == nil || n.State != snapshot.NodeFinished || ok && key.Iteration >= from {
 			continue
 		}
 		if err := m.checkOutput(state, req.Workflow, key); err != nil {
@@ -49,24 +50,24 @@ func (m *model) checkOutputs(state *snapshot.State, req ReconcileRequest) error 
 	return nil
 }
 
-func (m *model) checkOutput(state *snapshot.State, wf *Workflow, key nodeKey) error {
-	table, now := m.nodes[key].OutputTable, wf.task(key.id).Output
+func (m *model) checkOutput(state *snapshot.State, wf *workflow.Workflow, key workflow.NodeKey) error {
+	table, now := m.nodes[key].OutputTable, wf.Task(key.ID).Output
 	if table != now {
 		return conflict(key, table, "task %s is finished with %s, but now it is to have %s",
-			key.id, describeTable(table), describeTable(now))
+			key.ID, describeTable(table), describeTable(now))
 	}
 	if table == "" {
 		return nil
 	}
-	value, ok, err := state.Outputs(table).Get(snapshot.Key(key.id, key.iteration))
+	value, ok, err := state.Outputs(table).Get(snapshot.Key(key.ID, key.Iteration))
 	if err != nil {
 		return timeline.Explain(err)
 	}
 	if !ok {
-		return conflict(key, table, "task %s is finished, but has no output in table %s", key.id, table)
+		return conflict(key, table, "task %s is finished, but has no output in table %s", key.ID, table)
 	}
-	if _, err := wf.schema(table).CheckOutput(table, value); err != nil {
-		return conflict(key, table, "task %s is finished, but its output does not fit the new schema: %w", key.id, err)
+	if _, err := wf.Schema(table).CheckOutput(table, value); err != nil {
+		return conflict(key, table, "task %s is finished, but its output does not fit the new schema: %w", key.ID, err)
 	}
 	return nil
 }
@@ -77,7 +78,7 @@ func (req ReconcileRequest) resets() map[string]int {
 	from := make(map[string]int)
 	for _, name := range req.Reset {
 		iteration := 0
-		if req.Workflow.task(name) == nil {
+		if req.Workflow.Task(name) == nil {
 			if id, n, err := snapshot.SplitKey(name); err == nil {
 				name, iteration = id, n
 			}
@@ -87,15 +88,15 @@ func (req ReconcileRequest) resets() map[string]int {
 		}
 	}
 	if !req.NoDeps {
-		req.Workflow.spread(from)
+		req.Workflow.Spread(from)
 	}
 	return from
 }
 
-func conflict(key nodeKey, table, format string, args ...any) error {
+func conflict(key workflow.NodeKey, table, format string, args ...any) error {
 	return fault.New(fault.SchemaConflict, format, args...).
-		Hint("run the task again with `git smithers replay … --node %s`, or keep its old schema", fault.Word(key.id)).
-		Detail("nodeId", key.id).Detail("iteration", key.iteration).Detail("table", table)
+		Hint("run the task again with `git smithers replay … --node %s`, or keep its old schema", fault.Word(key.ID)).
+		Detail("nodeId", key.ID).Detail("iteration", key.Iteration).Detail("table", table)
 }
 
 func describeTable(table string) string {

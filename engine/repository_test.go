@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/git-smithers/git-smithers/engine"
+	"github.com/git-smithers/git-smithers/engine/workflow"
 	"github.com/git-smithers/git-smithers/internal/repotest"
 	"github.com/git-smithers/git-smithers/snapshot"
 	"github.com/git-smithers/git-smithers/timeline"
@@ -56,7 +57,7 @@ func openIn(t *testing.T, repo *repotest.Repo) (*timeline.Store, engine.Options)
 }
 
 // create makes a run of a workflow. input is JSON, nil for none.
-func create(t *testing.T, store *timeline.Store, run string, wf *engine.Workflow, input json.RawMessage) *timeline.Head {
+func create(t *testing.T, store *timeline.Store, run string, wf *workflow.Workflow, input json.RawMessage) *timeline.Head {
 	t.Helper()
 	draft, err := engine.Initial(run, wf, input, clock()())
 	require.NoError(t, err)

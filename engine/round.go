@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strconv"
 
+	"github.com/git-smithers/git-smithers/engine/workflow"
 	"github.com/git-smithers/git-smithers/objstore/page"
 	"github.com/git-smithers/git-smithers/snapshot"
 )
@@ -14,7 +15,7 @@ import (
 func (r *runner) round() ([]*job, error) {
 	var jobs []*job
 	for _, t := range r.wf.Tasks {
-		key := nodeKey{id: t.ID, iteration: r.iteration(t)}
+		key := workflow.NodeKey{ID: t.ID, Iteration: r.iteration(t)}
 		if r.halted() || r.nodes[key].State != snapshot.NodePending || !r.ready(r.wf, t) {
 			continue
 		}
@@ -51,40 +52,40 @@ func (r *runner) round() ([]*job, error) {
 func (r *runner) halted() bool { return r.failure.text != "" || r.stopping }
 
 // holds evaluates a task's condition. If the evaluation fails, the node fails.
-func (r *runner) holds(t *Task, key nodeKey) (bool, error) {
-	if t.condition() == nil {
+func (r *runner) holds(t *workflow.Task, key workflow.NodeKey) (bool, error) {
+	if t.Condition() == nil {
 		return true, nil
 	}
-	outputs, err := r.readRefs(t.condition().refs, t, key.iteration)
+	outputs, err := r.readRefs(t.Condition().Refs, t, key.Iteration)
 	if err != nil {
 		return false, err
 	}
-	holds, trouble := r.eval(t.condition(), outputs, t.Loop != "", key.iteration)
+	holds, trouble := r.eval(t.Condition(), outputs, t.Loop != "", key.Iteration)
 	if trouble != "" {
 		why := reason{reasonCondition, "when: " + trouble}
 		n := r.nodes[key]
 		n.State = snapshot.NodeFailed
 		r.setNode(r.next, n)
-		r.next.event("NodeFailed", payload{NodeID: key.id, Iteration: &key.iteration, Error: why.String()})
-		r.next.say(key.name(t), "failed: "+why.text)
-		r.next.step(key.name(t), n.State, 0, 0)
-		r.fail(t, key, key.name(t)+": "+why.text)
+		r.next.event("NodeFailed", payload{NodeID: key.ID, Iteration: &key.Iteration, Error: why.String()})
+		r.next.say(key.Name(t), "failed: "+why.text)
+		r.next.step(key.Name(t), n.State, 0, 0)
+		r.fail(t, key, key.Name(t)+": "+why.text)
 		return false, nil
 	}
 	return holds, nil
 }
 
-func (r *runner) skip(t *Task, key nodeKey) {
+func (r *runner) skip(t *workflow.Task, key workflow.NodeKey) {
 	n := r.nodes[key]
 	n.State = snapshot.NodeSkipped
 	r.setNode(r.next, n)
-	r.next.event("NodeSkipped", payload{NodeID: key.id, Iteration: &key.iteration})
-	r.next.say(key.name(t), "skipped")
-	r.next.step(key.name(t), n.State, 0, 0)
+	r.next.event("NodeSkipped", payload{NodeID: key.ID, Iteration: &key.Iteration})
+	r.next.say(key.Name(t), "skipped")
+	r.next.step(key.Name(t), n.State, 0, 0)
 }
 
 // start creates the next attempt of a node, and its job.
-func (r *runner) start(t *Task, key nodeKey) (*job, error) {
+func (r *runner) start(t *workflow.Task, key workflow.NodeKey) (*job, error) {
 	number, previous, err := r.nextAttempt(key)
 	if err != nil {
 		return nil, err
@@ -94,33 +95,33 @@ func (r *runner) start(t *Task, key nodeKey) (*job, error) {
 		return nil, err
 	}
 	j := &job{
-		key: key, task: t, attempt: number, stdin: stdin, schema: r.wf.schema(t.Output),
+		key: key, task: t, attempt: number, stdin: stdin, schema: r.wf.Schema(t.Output),
 		opts: &r.opts, runID: r.runID, live: r.live,
 	}
 	j.dir, j.opener = r.placeOf(t)
 	a := &attempt{job: j, Attempt: snapshot.Attempt{
-		NodeID: key.id, Iteration: key.iteration, Attempt: number,
-		State: snapshot.AttemptInProgress, StartedAtMs: r.next.atMs, Worktree: t.ownWorktree(),
+		NodeID: key.ID, Iteration: key.Iteration, Attempt: number,
+		State: snapshot.AttemptInProgress, StartedAtMs: r.next.atMs, Worktree: t.OwnWorktree(),
 	}}
 	r.running[key], r.began[key] = a, r.rec.Row().Frame
 	n := r.nodes[key]
 	n.State, n.LastAttempt = snapshot.NodeInProgress, &number
 	r.setNode(r.next, n)
 	r.next.attempt(a.Attempt)
-	r.next.event("NodeStarted", payload{NodeID: key.id, Iteration: &key.iteration, Attempt: number})
+	r.next.event("NodeStarted", payload{NodeID: key.ID, Iteration: &key.Iteration, Attempt: number})
 	verb := "started"
 	if spent := r.spentTries(t, key); spent > 0 {
 		verb += " " + ofTries(t, spent+1)
 	}
-	r.next.say(key.name(t), verb)
-	r.next.step(key.name(t), n.State, a.StartedAtMs, 0)
+	r.next.say(key.Name(t), verb)
+	r.next.step(key.Name(t), n.State, a.StartedAtMs, 0)
 	return j, nil
 }
 
 // nextAttempt returns the number of a node's next attempt, and the error of the previous one or
 // nil. Numbers are never reused: after a reset they continue after the journal's attempts, and
 // attempts that had not ended are ended here.
-func (r *runner) nextAttempt(key nodeKey) (number int, previous *string, err error) {
+func (r *runner) nextAttempt(key workflow.NodeKey) (number int, previous *string, err error) {
 	if n := r.nodes[key]; n.LastAttempt != nil {
 		number = *n.LastAttempt
 		if previous, err = r.errorOf(key, number); err != nil {
@@ -140,7 +141,7 @@ func (r *runner) nextAttempt(key nodeKey) (number int, previous *string, err err
 }
 
 // errorOf returns the error of an attempt; nil if it did not fail.
-func (r *runner) errorOf(key nodeKey, number int) (*string, error) {
+func (r *runner) errorOf(key workflow.NodeKey, number int) (*string, error) {
 	a, ok, err := r.pastAttempt(key, number)
 	if err != nil || !ok || a.Error == "" {
 		return nil, err
@@ -151,16 +152,16 @@ func (r *runner) errorOf(key nodeKey, number int) (*string, error) {
 func pageRow(key string, value []byte) page.Row { return page.Row{Key: key, Value: value} }
 
 // advance ends an iteration of a loop: the loop ends or begins its next iteration.
-func (r *runner) advance(l *Loop) error {
+func (r *runner) advance(l *workflow.Loop) error {
 	loop := r.loops[l.ID]
-	outputs, err := r.readRefs(l.condition().refs, nil, loop.Iteration)
+	outputs, err := r.readRefs(l.Condition().Refs, nil, loop.Iteration)
 	if err != nil {
 		return err
 	}
-	done, trouble := r.eval(l.condition(), outputs, true, loop.Iteration)
+	done, trouble := r.eval(l.Condition(), outputs, true, loop.Iteration)
 	switch {
 	case trouble != "":
-		r.fail(nil, nodeKey{}, l.ID+": until: "+trouble)
+		r.fail(nil, workflow.NodeKey{}, l.ID+": until: "+trouble)
 		r.next.say(l.ID, "failed: until: "+trouble)
 		return nil
 	case done:
@@ -168,7 +169,7 @@ func (r *runner) advance(l *Loop) error {
 	case loop.Iteration+1 >= l.Max && l.Finish:
 		r.next.say(l.ID, "ended "+iterations(loop)+", its max")
 	case loop.Iteration+1 >= l.Max:
-		r.fail(nil, nodeKey{}, fmt.Sprintf("%s: until did not hold %s, its max", l.ID, iterations(loop)))
+		r.fail(nil, workflow.NodeKey{}, fmt.Sprintf("%s: until did not hold %s, its max", l.ID, iterations(loop)))
 		r.next.say(l.ID, "reached its max of "+strconv.Itoa(l.Max))
 		return nil
 	default:
@@ -181,14 +182,14 @@ func (r *runner) advance(l *Loop) error {
 	return nil
 }
 
-func (r *runner) iterate(l *Loop, loop snapshot.Loop) {
+func (r *runner) iterate(l *workflow.Loop, loop snapshot.Loop) {
 	loop.Iteration++
 	r.setLoop(r.next, loop)
 	for _, t := range l.Tasks {
-		if _, ok := r.nodes[nodeKey{id: t.ID, iteration: loop.Iteration}]; ok { // kept when the loop went back
+		if _, ok := r.nodes[workflow.NodeKey{ID: t.ID, Iteration: loop.Iteration}]; ok { // kept when the loop went back
 			continue
 		}
-		r.setNode(r.next, r.wf.node(t, loop.Iteration))
+		r.setNode(r.next, r.wf.Node(t, loop.Iteration))
 		r.next.event("NodePending", payload{NodeID: t.ID, Iteration: &loop.Iteration})
 	}
 	r.next.say(l.ID, fmt.Sprintf("begins iteration %d", loop.Iteration))

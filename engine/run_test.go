@@ -15,6 +15,22 @@ import (
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
 
+const triage = `name: triage
+input: {type: object, required: [ticket], properties: {ticket: {type: string}}}        # JSON Schema
+outputs:
+  analysis: {type: object, required: [summary, severity], properties: {summary: {type: string}, severity: {enum: [low, medium, high]}}}
+  patch: {type: object}
+  verdict: {type: object, required: [approved], properties: {approved: {type: boolean}}}
+tasks:
+  - {id: analyze, output: analysis, run: ./agents/analyze.sh}
+  - {id: fix, needs: [analyze], output: patch, run: ./agents/fix.sh, retries: 2, timeout: 10m, when: outputs.analysis.severity != "low"}
+  - loop: review
+    until: outputs.verdict.approved
+    max: 5
+    tasks:
+      - {id: check, needs: [fix], output: verdict, run: ./agents/check.sh}
+`
+
 func TestRunCommitsAFrameAfterEveryChangeOfState(t *testing.T) {
 	t.Parallel()
 	s := newScratch(t, triage, `{"ticket":"T-12"}`)

@@ -6,6 +6,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/git-smithers/git-smithers/engine/workflow"
 	"github.com/git-smithers/git-smithers/snapshot"
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
@@ -14,7 +15,7 @@ import (
 // frames; workers execute jobs, send outcomes, and share nothing else.
 type runner struct {
 	rec   Recorder
-	wf    *Workflow
+	wf    *workflow.Workflow
 	opts  Options
 	runID string
 
@@ -31,9 +32,9 @@ type runner struct {
 	state   *snapshot.State    // of the newest known tip
 	status  snapshot.RunStatus // of the newest known tip
 
-	running  map[nodeKey]*attempt
-	spent    map[nodeKey]int   // failed tries of each node; see spentTries
-	began    map[nodeKey]int64 // the newest frame before a node's last attempt, if that attempt began in this process
+	running  map[workflow.NodeKey]*attempt
+	spent    map[workflow.NodeKey]int   // failed tries of each node; see spentTries
+	began    map[workflow.NodeKey]int64 // the newest frame before a node's last attempt, if that attempt began in this process
 	outcomes chan outcome
 	workers  sync.WaitGroup
 	live     *liveLog
@@ -59,19 +60,19 @@ type attempt struct {
 // failure is the reason for a run to fail. The zero failure means none.
 type failure struct {
 	text   string
-	task   *Task // nil for a loop
-	before int64 // the newest frame before the failed attempt began
+	task   *workflow.Task // nil for a loop
+	before int64          // the newest frame before the failed attempt began
 }
 
-func newRunner(rec Recorder, wf *Workflow, opts Options) *runner {
+func newRunner(rec Recorder, wf *workflow.Workflow, opts Options) *runner {
 	row := rec.Row()
 	return &runner{
 		rec: rec, wf: wf, opts: opts, runID: row.ID,
 		epoch: row.Epoch, state: rec.State(), status: row.Status,
 		changed:  row.WorkflowHash != wf.Snapshot().Hash(),
-		running:  make(map[nodeKey]*attempt),
-		spent:    make(map[nodeKey]int),
-		began:    make(map[nodeKey]int64),
+		running:  make(map[workflow.NodeKey]*attempt),
+		spent:    make(map[workflow.NodeKey]int),
+		began:    make(map[workflow.NodeKey]int64),
 		outcomes: make(chan outcome, min(opts.MaxParallel, len(wf.Tasks))),
 		live:     &liveLog{out: opts.Log},
 		signals:  newSignalBook(),

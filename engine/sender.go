@@ -3,9 +3,9 @@ package engine
 import (
 	"context"
 	"errors"
-	"slices"
 
 	"github.com/git-smithers/git-smithers/engine/schema"
+	"github.com/git-smithers/git-smithers/engine/workflow"
 	"github.com/git-smithers/git-smithers/objstore"
 	"github.com/git-smithers/git-smithers/snapshot"
 	"github.com/git-smithers/git-smithers/timeline"
@@ -16,8 +16,8 @@ import (
 // take them. It must be used by one goroutine at a time.
 type Sender struct {
 	rec  Recorder
-	kept objstore.ID // the id of wf in the run
-	wf   *Workflow   // nil if the run has no workflow of ours
+	kept objstore.ID        // the id of wf in the run
+	wf   *workflow.Workflow // nil if the run has no workflow of ours
 }
 
 // NewSender returns a Sender for a run.
@@ -44,7 +44,7 @@ func (s *Sender) fits(ctx context.Context, signal snapshot.Signal, payload any) 
 	var refused error
 	left, seen := float64(schema.MaxWork), make(map[*schema.Schema]bool)
 	for _, t := range takers {
-		wanted := s.wf.schema(t.Output)
+		wanted := s.wf.Schema(t.Output)
 		if wanted == nil {
 			return nil
 		}
@@ -69,21 +69,9 @@ func (s *Sender) fits(ctx context.Context, signal snapshot.Signal, payload any) 
 }
 
 // Workflow returns the definition at the run's tip, or nil if it is not a workflow of ours.
-func (s *Sender) Workflow() (*Workflow, error) {
+func (s *Sender) Workflow() (*workflow.Workflow, error) {
 	err := s.readWorkflow()
 	return s.wf, err
-}
-
-// SignalNames returns the names of the signals that the workflow's tasks wait for, sorted.
-func (w *Workflow) SignalNames() []string {
-	var names []string
-	for _, t := range w.Tasks {
-		if t.WaitFor != nil {
-			names = append(names, t.WaitFor.Signal)
-		}
-	}
-	slices.Sort(names)
-	return slices.Compact(names)
 }
 
 // readWorkflow reads the definition at the tip unless it is already read.
@@ -101,7 +89,7 @@ func (s *Sender) readWorkflow() error {
 	if kept == nil {
 		return nil
 	}
-	if wf, err := Parse("the workflow of "+s.rec.Row().ID, kept.Definition); err == nil { // another engine's definition is not an error
+	if wf, err := workflow.Parse("the workflow of "+s.rec.Row().ID, kept.Definition); err == nil { // another engine's definition is not an error
 		s.wf = wf
 	}
 	return nil
@@ -109,8 +97,8 @@ func (s *Sender) readWorkflow() error {
 
 // takers returns the tasks that wait for such a signal now or, if there are none, the tasks
 // that will.
-func (s *Sender) takers(signal snapshot.Signal) ([]*Task, error) {
-	var waiting, later []*Task
+func (s *Sender) takers(signal snapshot.Signal) ([]*workflow.Task, error) {
+	var waiting, later []*workflow.Task
 	for _, t := range s.wf.Tasks {
 		if t.WaitFor == nil || t.WaitFor.Signal != signal.Name {
 			continue
@@ -132,7 +120,7 @@ func (s *Sender) takers(signal snapshot.Signal) ([]*Task, error) {
 }
 
 // takes reports whether a task waits for such a signal now, and whether it will later.
-func takes(state *snapshot.State, t *Task, signal snapshot.Signal) (now, later bool, err error) {
+func takes(state *snapshot.State, t *workflow.Task, signal snapshot.Signal) (now, later bool, err error) {
 	iteration, over := 0, false
 	if t.Loop != "" {
 		loop, ok, err := readMail(state.Loops(), t.Loop, snapshot.DecodeLoop)

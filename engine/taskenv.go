@@ -3,6 +3,7 @@ package engine
 import (
 	"strings"
 
+	"github.com/git-smithers/git-smithers/engine/workflow"
 	"github.com/git-smithers/git-smithers/timeline"
 )
 
@@ -16,7 +17,7 @@ var repositoryVariables = []string{
 
 // taskEnv returns the environment of an attempt: ours without repositoryVariables, then the task's
 // own, then the variables that identify the attempt.
-func taskEnv(base []string, t *Task, runID string, iteration, attempt int) []string {
+func taskEnv(base []string, t *workflow.Task, runID string, iteration, attempt int) []string {
 	env := make([]string, 0, len(base)+len(t.Env)+5)
 	for _, entry := range base {
 		name, _, _ := strings.Cut(entry, "=")

@@ -1,7 +1,6 @@
 package engine_test
 
 import (
-	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -104,12 +103,4 @@ func TestADefaultTitleIsTheLabelOrTheID(t *testing.T) {
 	assert.Equal(t, "The one", s.approval("one::0").Title)
 	assert.Equal(t, "two", s.approval("two::0").Title)
 	assert.Equal(t, "s", s.approval("two::0").Summary)
-}
-
-func TestATemplateIsBounded(t *testing.T) {
-	t.Parallel()
-	e := parseError(t, `{name: w, tasks: [{id: x, human: "`+strings.Repeat("x", 65537)+`"}]}`)
-	assert.Equal(t, "wf.yaml:1: human: longer than 65536 bytes", e.Error())
-	e = parseError(t, `{name: w, tasks: [{id: x, human: "{`+strings.Repeat("1+", 3000)+`1}"}]}`)
-	assert.Contains(t, e.Error(), "longer than 4096 bytes")
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/git-smithers/git-smithers/engine/workflow"
 	"github.com/git-smithers/git-smithers/snapshot"
 )
 
@@ -11,7 +12,7 @@ import (
 // task's retries. The count includes all processes until the run ends: resuming a failed or
 // cancelled run gives every task all its tries again. Interrupted attempts do not count,
 // because the machine failed and not the task.
-func (r *runner) spentTries(t *Task, key nodeKey) int {
+func (r *runner) spentTries(t *workflow.Task, key workflow.NodeKey) int {
 	spent, known := r.spent[key]
 	if !known {
 		var err error
@@ -25,7 +26,7 @@ func (r *runner) spentTries(t *Task, key nodeKey) int {
 
 // countSpent counts failures in the journal, back from the node's last attempt. As many failures
 // as the task has tries belong to an earlier end of the run.
-func (r *runner) countSpent(t *Task, key nodeKey) (int, error) {
+func (r *runner) countSpent(t *workflow.Task, key workflow.NodeKey) (int, error) {
 	n := r.nodes[key]
 	if r.anew || n.LastAttempt == nil {
 		return 0, nil
@@ -49,6 +50,6 @@ func (r *runner) countSpent(t *Task, key nodeKey) (int, error) {
 	return failures % (t.Retries + 1), nil
 }
 
-func ofTries(t *Task, number int) string {
+func ofTries(t *workflow.Task, number int) string {
 	return fmt.Sprintf("(attempt %d of %d)", number, t.Retries+1)
 }

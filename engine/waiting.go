@@ -5,19 +5,20 @@ import (
 	"slices"
 	"time"
 
+	"github.com/git-smithers/git-smithers/engine/workflow"
 	"github.com/git-smithers/git-smithers/snapshot"
 )
 
 // waiting returns the waiting nodes at the newest iteration of each task, sorted.
-func (r *runner) waiting() []nodeKey {
-	var keys []nodeKey
+func (r *runner) waiting() []workflow.NodeKey {
+	var keys []workflow.NodeKey
 	for _, t := range r.wf.Tasks {
-		key := nodeKey{id: t.ID, iteration: r.iteration(t)}
+		key := workflow.NodeKey{ID: t.ID, Iteration: r.iteration(t)}
 		if t.Run == "" && r.nodes[key].State.Waiting() {
 			keys = append(keys, key)
 		}
 	}
-	slices.SortFunc(keys, compareKeys)
+	slices.SortFunc(keys, workflow.CompareKeys)
 	return keys
 }
 
@@ -38,7 +39,7 @@ func (r *runner) settle(ctx context.Context) error {
 		}
 	}
 	for _, key := range waiting {
-		if err := r.settleNode(r.wf.task(key.id), key, now); err != nil {
+		if err := r.settleNode(r.wf.Task(key.ID), key, now); err != nil {
 			return err
 		}
 	}
@@ -55,7 +56,7 @@ func (r *runner) catchUp(ctx context.Context, now time.Time) error {
 	return err
 }
 
-func (r *runner) settleNode(t *Task, key nodeKey, now time.Time) error {
+func (r *runner) settleNode(t *workflow.Task, key workflow.NodeKey, now time.Time) error {
 	n := r.nodes[key]
 	if n.LastAttempt == nil {
 		return r.waitAnew(t, key)
@@ -81,10 +82,10 @@ func (r *runner) settleNode(t *Task, key nodeKey, now time.Time) error {
 
 // endingOf returns the ending of an attempt's wait, or nil while it waits. found is false if
 // the mailbox row is missing.
-func (r *runner) endingOf(t *Task, a snapshot.Attempt, now time.Time) (end *ending, found bool, err error) {
+func (r *runner) endingOf(t *workflow.Task, a snapshot.Attempt, now time.Time) (end *ending, found bool, err error) {
 	key := snapshot.Key(a.NodeID, a.Iteration)
 	state := r.rec.State()
-	switch t.state() {
+	switch t.WaitState() {
 	case snapshot.NodeWaitingApproval:
 		row, ok, err := readMail(state.Approvals(), key, snapshot.DecodeApproval)
 		if err != nil || !ok || row.Attempt != a.Attempt {
@@ -113,11 +114,11 @@ func (r *runner) endingOf(t *Task, a snapshot.Attempt, now time.Time) (end *endi
 }
 
 // checked returns the ending if its output fits the task's table, and otherwise a failed one.
-func (r *runner) checked(t *Task, end ending) ending {
+func (r *runner) checked(t *workflow.Task, end ending) ending {
 	if t.Output == "" || end.failed != nil || end.skipped {
 		return end
 	}
-	output, err := r.wf.schema(t.Output).CheckOutput(t.Output, end.output)
+	output, err := r.wf.Schema(t.Output).CheckOutput(t.Output, end.output)
 	if err != nil {
 		return ending{failed: &reason{reasonOutput, err.Error()}}
 	}
@@ -127,15 +128,15 @@ func (r *runner) checked(t *Task, end ending) ending {
 
 // waitAnew makes a waiting node pending again if its mailbox row is missing, because its history was
 // edited.
-func (r *runner) waitAnew(t *Task, key nodeKey) error {
+func (r *runner) waitAnew(t *workflow.Task, key workflow.NodeKey) error {
 	n := r.nodes[key]
 	if err := r.abandon(key, n, "there is nothing to wait for"); err != nil {
 		return err
 	}
 	n.State = snapshot.NodePending
 	r.setNode(r.next, n)
-	r.next.event("NodePending", payload{NodeID: key.id, Iteration: &key.iteration})
-	r.next.say(key.name(t), "has nothing to wait for")
+	r.next.event("NodePending", payload{NodeID: key.ID, Iteration: &key.Iteration})
+	r.next.say(key.Name(t), "has nothing to wait for")
 	return nil
 }
 

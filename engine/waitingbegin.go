@@ -3,13 +3,14 @@ package engine
 import (
 	"time"
 
+	"github.com/git-smithers/git-smithers/engine/workflow"
 	"github.com/git-smithers/git-smithers/snapshot"
 	"github.com/git-smithers/git-smithers/timeline"
 )
 
 // beginWait starts the wait of a ready node: the attempt and the node get a waiting state, and the
 // mailbox gets a row. If a text of the task cannot be filled, the node fails.
-func (r *runner) beginWait(t *Task, key nodeKey) error {
+func (r *runner) beginWait(t *workflow.Task, key workflow.NodeKey) error {
 	number, _, err := r.nextAttempt(key)
 	if err != nil {
 		return err
@@ -19,9 +20,9 @@ func (r *runner) beginWait(t *Task, key nodeKey) error {
 		return err
 	}
 	n := r.nodes[key]
-	n.State, n.LastAttempt = t.state(), &number
+	n.State, n.LastAttempt = t.WaitState(), &number
 	a := snapshot.Attempt{
-		NodeID: key.id, Iteration: key.iteration, Attempt: number,
+		NodeID: key.ID, Iteration: key.Iteration, Attempt: number,
 		State: string(n.State), StartedAtMs: r.next.atMs,
 	}
 	r.setNode(r.next, n)
@@ -46,8 +47,8 @@ func (r *runner) beginWait(t *Task, key nodeKey) error {
 
 // texts returns the task's texts with their placeholders filled, by their templates.
 // If one cannot be filled, why gives the reason.
-func (r *runner) texts(t *Task, key nodeKey) (texts map[*Template]string, why *reason, err error) {
-	all, where := t.templates()
+func (r *runner) texts(t *workflow.Task, key workflow.NodeKey) (texts map[*workflow.Template]string, why *reason, err error) {
+	all, where := t.Templates()
 	if len(all) == 0 {
 		return nil, nil, nil
 	}
@@ -55,13 +56,13 @@ func (r *runner) texts(t *Task, key nodeKey) (texts map[*Template]string, why *r
 	if err != nil {
 		return nil, nil, timeline.Explain(err)
 	}
-	texts = make(map[*Template]string, len(all))
+	texts = make(map[*workflow.Template]string, len(all))
 	for i, tpl := range all {
-		outputs, err := r.readRefs(tpl.refs, t, key.iteration)
+		outputs, err := r.readRefs(tpl.Refs, t, key.Iteration)
 		if err != nil {
 			return nil, nil, err
 		}
-		text, trouble := tpl.fill(members, outputs, r.runID, key)
+		text, trouble := tpl.Fill(members, outputs, r.runID, key)
 		switch {
 		case trouble != "":
 			return nil, &reason{reasonTemplate, where[i] + ": " + trouble}, nil
@@ -73,11 +74,11 @@ func (r *runner) texts(t *Task, key nodeKey) (texts map[*Template]string, why *r
 	return texts, nil, nil
 }
 
-func (r *runner) requestApproval(t *Task, a snapshot.Attempt, texts map[*Template]string) {
+func (r *runner) requestApproval(t *workflow.Task, a snapshot.Attempt, texts map[*workflow.Template]string) {
 	row := snapshot.Approval{
 		NodeID: a.NodeID, Iteration: a.Iteration, Attempt: a.Attempt,
 		Status: snapshot.ApprovalRequested, RequestedAtMs: a.StartedAtMs,
-		Title: t.title(),
+		Title: t.Title(),
 	}
 	if t.Approval.Title != nil {
 		row.Title = texts[t.Approval.Title]
@@ -87,13 +88,13 @@ func (r *runner) requestApproval(t *Task, a snapshot.Attempt, texts map[*Templat
 	}
 	encoded := snapshot.EncodeApproval(row)
 	r.next.setMail(snapshot.CollectionApprovals, encoded.Key, encoded.Value)
-	p := mailEvent{Request: &approvalRequest{approvalMode, row.Title, row.Summary}}.at(a.NodeID, a.Iteration, a.Attempt)
+	p := mailEvent{Request: &approvalRequest{workflow.ApprovalMode, row.Title, row.Summary}}.at(a.NodeID, a.Iteration, a.Attempt)
 	r.next.mail("ApprovalRequested", p)
 	r.next.mail("NodeWaitingApproval", p)
 	r.sayWaits(t, a, "approval")
 }
 
-func (r *runner) requestAnswer(t *Task, a snapshot.Attempt, texts map[*Template]string) {
+func (r *runner) requestAnswer(t *workflow.Task, a snapshot.Attempt, texts map[*workflow.Template]string) {
 	row := snapshot.HumanRequest{
 		NodeID: a.NodeID, Iteration: a.Iteration, Attempt: a.Attempt,
 		Kind: t.Human.Kind, Status: snapshot.HumanPending, Prompt: texts[t.Human.Prompt], Form: t.Human.Form,
@@ -110,7 +111,7 @@ func (r *runner) requestAnswer(t *Task, a snapshot.Attempt, texts map[*Template]
 }
 
 // waitForSignal begins to wait after the signal that the previous attempt took by the same filter.
-func (r *runner) waitForSignal(t *Task, a snapshot.Attempt, texts map[*Template]string) error {
+func (r *runner) waitForSignal(t *workflow.Task, a snapshot.Attempt, texts map[*workflow.Template]string) error {
 	w := t.WaitFor
 	row := snapshot.Wait{
 		NodeID: a.NodeID, Iteration: a.Iteration, Attempt: a.Attempt,
@@ -136,7 +137,7 @@ func (r *runner) waitForSignal(t *Task, a snapshot.Attempt, texts map[*Template]
 	return nil
 }
 
-func (r *runner) startTimer(t *Task, a snapshot.Attempt) {
+func (r *runner) startTimer(t *workflow.Task, a snapshot.Attempt) {
 	due := after(a.StartedAtMs, t.Timer.After)
 	if due == nil {
 		due = new(t.Timer.Until.UnixMilli())
@@ -158,10 +159,10 @@ func (r *runner) setWait(w snapshot.Wait) {
 	r.next.setMail(snapshot.CollectionWaits, encoded.Key, encoded.Value)
 }
 
-func (r *runner) sayWaits(t *Task, a snapshot.Attempt, what string) {
-	name := nodeKey{id: a.NodeID, iteration: a.Iteration}.name(t)
+func (r *runner) sayWaits(t *workflow.Task, a snapshot.Attempt, what string) {
+	name := workflow.NodeKey{ID: a.NodeID, Iteration: a.Iteration}.Name(t)
 	r.next.say(name, "waits for "+what)
-	r.next.step(name, t.state(), a.StartedAtMs, 0)
+	r.next.step(name, t.WaitState(), a.StartedAtMs, 0)
 }
 
 // after returns the time ms + d; nil if d is zero.

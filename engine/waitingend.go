@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"time"
 
+	"github.com/git-smithers/git-smithers/engine/workflow"
 	"github.com/git-smithers/git-smithers/internal/jsontext"
 	"github.com/git-smithers/git-smithers/snapshot"
 	"github.com/git-smithers/git-smithers/timeline"
@@ -18,13 +19,13 @@ type decision struct {
 }
 
 // decided returns the ending of an approval's wait; nil while it is pending.
-func decided(t *Approval, a snapshot.Approval) (*ending, error) {
+func decided(t *workflow.Approval, a snapshot.Approval) (*ending, error) {
 	if a.Status == snapshot.ApprovalRequested {
 		return nil, nil
 	}
 	approved := a.Status == snapshot.ApprovalApproved
 	verb := byWhom(a.Status, a.DecidedBy)
-	if !approved && t.OnDeny != OtherwiseContinue {
+	if !approved && t.OnDeny != workflow.OtherwiseContinue {
 		text := verb
 		if a.Note != nil {
 			text += ": " + *a.Note
@@ -36,7 +37,7 @@ func decided(t *Approval, a snapshot.Approval) (*ending, error) {
 }
 
 // answered returns the ending of a human request's wait; nil while it is pending.
-func answered(t *Human, h snapshot.HumanRequest) *ending {
+func answered(t *workflow.Human, h snapshot.HumanRequest) *ending {
 	switch h.Status {
 	case snapshot.HumanAnswered:
 		return &ending{verb: byWhom("answered", h.AnsweredBy), output: h.Response}
@@ -49,7 +50,7 @@ func answered(t *Human, h snapshot.HumanRequest) *ending {
 }
 
 // received returns the ending of a signal's wait; nil until a signal arrives.
-func (r *runner) received(t *WaitFor, w snapshot.Wait, now time.Time) (*ending, error) {
+func (r *runner) received(t *workflow.WaitFor, w snapshot.Wait, now time.Time) (*ending, error) {
 	found, ok, err := r.signals.find(r.rec.State(), w)
 	if err != nil {
 		return nil, err
@@ -86,17 +87,17 @@ func (r *runner) fired(w snapshot.Wait, now time.Time) (*ending, error) {
 }
 
 // timedOut returns the ending of a wait whose time has passed.
-func timedOut(then Otherwise, what string, startedMs, dueMs int64) *ending {
+func timedOut(then workflow.Otherwise, what string, startedMs, dueMs int64) *ending {
 	within := time.Duration(dueMs-startedMs) * time.Millisecond
 	return otherwise(then, "timed out", &reason{reasonTimeout, what + " within " + within.String()})
 }
 
 // otherwise returns the ending of a wait that was denied or timed out.
-func otherwise(then Otherwise, verb string, why *reason) *ending {
+func otherwise(then workflow.Otherwise, verb string, why *reason) *ending {
 	switch then {
-	case OtherwiseContinue:
+	case workflow.OtherwiseContinue:
 		return &ending{verb: verb, output: json.RawMessage("null")}
-	case OtherwiseSkip:
+	case workflow.OtherwiseSkip:
 		return &ending{verb: verb, skipped: true}
 	default:
 		return &ending{failed: why}

@@ -1,4 +1,4 @@
-package engine
+package workflow
 
 import (
 	"encoding/json"
@@ -19,9 +19,9 @@ func newElement(tag string, props map[string]string) element {
 	return element{Kind: "element", Tag: "smithers:" + tag, Props: props, Children: []element{}}
 }
 
-// render returns the rendered workflow tree. done reports whether a loop is over; the tree shows
+// Render returns the rendered workflow tree. done reports whether a loop is over; the tree shows
 // nothing else of a run's state.
-func (w *Workflow) render(done func(loop string) bool) (json.RawMessage, error) {
+func (w *Workflow) Render(done func(loop string) bool) (json.RawMessage, error) {
 	props := map[string]string{"name": w.Name}
 	renderWorktree(props, w.Worktree)
 	root := newElement("workflow", props)
@@ -70,7 +70,7 @@ func renderTask(t *Task) element {
 func renderKind(props map[string]string, t *Task) string {
 	switch {
 	case t.Approval != nil:
-		props["approvalMode"], props["approvalOnDeny"] = approvalMode, string(t.Approval.OnDeny)
+		props["approvalMode"], props["approvalOnDeny"] = ApprovalMode, string(t.Approval.OnDeny)
 		renderTemplate(props, "title", t.Approval.Title)
 		renderTemplate(props, "summary", t.Approval.Summary)
 		return "approval"
@@ -128,5 +128,5 @@ func renderWorktree(props map[string]string, w *Worktree) {
 	}
 }
 
-// approvalMode is Smithers' word for a yes-or-no approval.
-const approvalMode = "decision"
+// ApprovalMode is Smithers' word for a yes-or-no approval.
+const ApprovalMode = "decision"

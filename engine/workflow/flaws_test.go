@@ -1,4 +1,4 @@
-package engine_test
+package workflow_test
 
 import (
 	"strings"
@@ -7,19 +7,19 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/git-smithers/git-smithers/engine"
+	"github.com/git-smithers/git-smithers/engine/workflow"
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
 
 // flawsOf parses a workflow file that has several flaws.
-func flawsOf(t *testing.T, file string) []engine.Flaw {
+func flawsOf(t *testing.T, file string) []workflow.Flaw {
 	t.Helper()
-	_, err := engine.Parse("wf.yaml", []byte(file))
+	_, err := workflow.Parse("wf.yaml", []byte(file))
 	require.Error(t, err)
 	var known *fault.Error
 	require.ErrorAs(t, err, &known)
 	assert.Equal(t, fault.InvalidWorkflow, known.Code)
-	flaws, ok := known.Details[engine.DetailFlaws].([]engine.Flaw)
+	flaws, ok := known.Details[workflow.DetailFlaws].([]workflow.Flaw)
 	require.True(t, ok, "%v", err)
 	assert.Equal(t, flaws[0].Message, known.Msg, "the error tells the first")
 	return flaws
@@ -69,10 +69,10 @@ func TestParseDoesNotTellWhatFollowsFromAFlaw(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			_, err := engine.Parse("wf.yaml", []byte(file))
+			_, err := workflow.Parse("wf.yaml", []byte(file))
 			var known *fault.Error
 			require.ErrorAs(t, err, &known)
-			assert.NotContains(t, known.Details, engine.DetailFlaws)
+			assert.NotContains(t, known.Details, workflow.DetailFlaws)
 		})
 	}
 }

@@ -1,4 +1,4 @@
-package engine
+package workflow
 
 import (
 	"maps"
@@ -28,10 +28,10 @@ func (p *parser) compileConditions() {
 // readable returns the tasks whose outputs the expressions of t may read, and records in t the
 // tasks that are done before it.
 func (p *parser) readable(t *Task) map[string]bool {
-	if t.before == nil {
-		t.before = p.wf.before(t.ID)
+	if t.Before == nil {
+		t.Before = p.wf.before(t.ID)
 	}
-	readable := maps.Clone(t.before)
+	readable := maps.Clone(t.Before)
 	if t.Loop != "" { // a loop's tasks also read the previous iteration
 		for _, sibling := range p.wf.loops[t.Loop].Tasks {
 			readable[sibling.ID] = true
@@ -40,7 +40,7 @@ func (p *parser) readable(t *Task) map[string]bool {
 	return readable
 }
 
-func (p *parser) condition(line int, what, text string, inLoop bool, readable map[string]bool) *condition {
+func (p *parser) condition(line int, what, text string, inLoop bool, readable map[string]bool) *Condition {
 	if p.err != nil {
 		return nil
 	}
@@ -53,38 +53,38 @@ func (p *parser) condition(line int, what, text string, inLoop bool, readable ma
 		p.failLine(line, hint, "%s: %s", what, err)
 		return nil
 	}
-	for i := range c.refs {
-		p.checkRef(line, what, &c.refs[i], readable)
+	for i := range c.Refs {
+		p.checkRef(line, what, &c.Refs[i], readable)
 	}
 	return c
 }
 
 // checkRef finds the task that a reference means, and requires that it is done before:
 // otherwise the result would depend on which command is faster.
-func (p *parser) checkRef(line int, what string, ref *outputRef, readable map[string]bool) {
-	if _, ok := p.wf.outputs[ref.table]; !ok {
-		p.failLine(line, suggest(ref.table, slices.Sorted(maps.Keys(p.wf.outputs))),
-			"%s reads table %q, which is not under outputs", what, ref.table)
+func (p *parser) checkRef(line int, what string, ref *OutputRef, readable map[string]bool) {
+	if _, ok := p.wf.outputs[ref.Table]; !ok {
+		p.failLine(line, suggest(ref.Table, slices.Sorted(maps.Keys(p.wf.outputs))),
+			"%s reads table %q, which is not under outputs", what, ref.Table)
 		return
 	}
-	writers := p.wf.writers(ref.table)
+	writers := p.wf.Writers(ref.Table)
 	sound := len(p.flaws) == 0 // other flaws may change which task writes the output, and when
 	switch {
 	case len(writers) == 0 && !sound:
 		return
 	case len(writers) == 0:
-		p.failLine(line, "", "%s reads table %q, which no task writes", what, ref.table)
+		p.failLine(line, "", "%s reads table %q, which no task writes", what, ref.Table)
 		return
-	case ref.node == "" && len(writers) > 1:
-		p.failLine(line, "say which one: output('"+ref.table+"', '"+writers[0].ID+"')",
-			"%s reads outputs.%s, which tasks %s and %s write", what, ref.table, writers[0].ID, writers[1].ID)
+	case ref.Node == "" && len(writers) > 1:
+		p.failLine(line, "say which one: output('"+ref.Table+"', '"+writers[0].ID+"')",
+			"%s reads outputs.%s, which tasks %s and %s write", what, ref.Table, writers[0].ID, writers[1].ID)
 		return
 	}
 	writer := writers[0]
-	if ref.node != "" {
-		at := slices.IndexFunc(writers, func(t *Task) bool { return t.ID == ref.node })
+	if ref.Node != "" {
+		at := slices.IndexFunc(writers, func(t *Task) bool { return t.ID == ref.Node })
 		if at < 0 {
-			p.failLine(line, "", "%s reads output('%s', '%s'), but that task does not write %s", what, ref.table, ref.node, ref.table)
+			p.failLine(line, "", "%s reads output('%s', '%s'), but that task does not write %s", what, ref.Table, ref.Node, ref.Table)
 			return
 		}
 		writer = writers[at]

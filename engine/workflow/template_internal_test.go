@@ -1,4 +1,4 @@
-package engine
+package workflow
 
 import (
 	"strings"
@@ -17,7 +17,7 @@ func FuzzTemplate(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, text string) {
 		if tpl, err := compileTemplate(text); err == nil {
-			filled, trouble := tpl.fill(nil, nil, "r", nodeKey{id: "t", iteration: 1})
+			filled, trouble := tpl.Fill(nil, nil, "r", NodeKey{ID: "t", Iteration: 1})
 			if trouble != "" {
 				assert.Empty(t, filled)
 			}
@@ -31,7 +31,7 @@ func FuzzTemplate(f *testing.F) {
 			return
 		}
 		require.NoError(t, err)
-		filled, trouble := tpl.fill(nil, nil, "r", nodeKey{})
+		filled, trouble := tpl.Fill(nil, nil, "r", NodeKey{})
 		assert.Empty(t, trouble)
 		assert.Equal(t, text, filled)
 	})

@@ -1,4 +1,4 @@
-package engine
+package workflow
 
 import (
 	"errors"
@@ -24,27 +24,27 @@ const (
 // expression is a compiled expression over a run's data. Safe for concurrent use.
 type expression struct {
 	program *vm.Program
-	refs    []outputRef
+	Refs    []OutputRef
 }
 
-// condition is an expression with a boolean result.
-type condition struct{ expression }
+// Condition is an expression with a boolean result.
+type Condition struct{ expression }
 
-// outputRef is an output that an expression reads. For outputs.T, node is "" until the
+// OutputRef is an output that an expression reads. For outputs.T, node is "" until the
 // workflow determines which task writes T.
-type outputRef struct {
-	table, node string
+type OutputRef struct {
+	Table, Node string
 }
 
 // compileCondition compiles an expression over input, outputs, output() and, in a
 // loop, iteration. A member of null is null, and null is false.
-func compileCondition(text string, inLoop bool) (*condition, error) {
+func compileCondition(text string, inLoop bool) (*Condition, error) {
 	// An expression that is known not to be boolean is an error here; others fail when they run.
 	e, err := compileExpression(text, conditionEnv(map[string]any{}, map[string]any{}, nil, inLoop, 0), expr.AsBool())
 	if err != nil {
 		return nil, err
 	}
-	return &condition{*e}, nil
+	return &Condition{*e}, nil
 }
 
 // compileExpression compiles an expression over the names in env. The expression must also compile
@@ -75,11 +75,11 @@ func compileExpression(text string, env map[string]any, check ...expr.Option) (*
 	if err != nil {
 		return nil, errors.New(firstLine(err.Error()))
 	}
-	return &expression{program: program, refs: found.refs}, nil
+	return &expression{program: program, Refs: found.refs}, nil
 }
 
-// eval evaluates the condition. outputs maps each ref's table and node to its value.
-func (c *condition) eval(input map[string]any, outputs map[outputRef]any, inLoop bool, iteration int) (bool, error) {
+// Eval evaluates the condition. outputs maps each ref's table and node to its value.
+func (c *Condition) Eval(input map[string]any, outputs map[OutputRef]any, inLoop bool, iteration int) (bool, error) {
 	tables, read := c.reading(outputs)
 	value, err := c.run(conditionEnv(input, tables, read, inLoop, iteration))
 	if err != nil {
@@ -95,14 +95,14 @@ func (c *condition) eval(input map[string]any, outputs map[outputRef]any, inLoop
 }
 
 // reading returns the outputs by the names that expressions use: outputs and output().
-func (e *expression) reading(outputs map[outputRef]any) (tables map[string]any, read func(table, node string) any) {
+func (e *expression) reading(outputs map[OutputRef]any) (tables map[string]any, read func(table, node string) any) {
 	tables = make(map[string]any)
-	for _, ref := range e.refs {
-		if ref.node == "" {
-			tables[ref.table] = outputs[ref]
+	for _, ref := range e.Refs {
+		if ref.Node == "" {
+			tables[ref.Table] = outputs[ref]
 		}
 	}
-	return tables, func(table, node string) any { return outputs[outputRef{table, node}] }
+	return tables, func(table, node string) any { return outputs[OutputRef{table, node}] }
 }
 
 func (e *expression) run(env map[string]any) (any, error) {
@@ -128,7 +128,7 @@ func conditionEnv(input, outputs map[string]any, read func(table, node string) a
 // refFinder collects the outputs that an expression reads. Names must be constant, so that a
 // condition's dependencies are known when the file is loaded.
 type refFinder struct {
-	refs           []outputRef
+	refs           []OutputRef
 	outputs, calls int // occurrences of the two names in an allowed form
 	names, callees int // all occurrences
 	badCall        bool
@@ -148,7 +148,7 @@ func (f *refFinder) Visit(node *ast.Node) {
 		if name, ok := n.Node.(*ast.IdentifierNode); ok && name.Value == "outputs" {
 			if table, ok := n.Property.(*ast.StringNode); ok {
 				f.outputs++
-				f.refs = append(f.refs, outputRef{table: table.Value})
+				f.refs = append(f.refs, OutputRef{Table: table.Value})
 			}
 		}
 	case *ast.CallNode:
@@ -170,7 +170,7 @@ func (f *refFinder) call(args []ast.Node) {
 		f.badCall = true
 		return
 	}
-	f.refs = append(f.refs, outputRef{table.Value, node.Value})
+	f.refs = append(f.refs, OutputRef{table.Value, node.Value})
 }
 
 func (f *refFinder) check() error {

@@ -1,4 +1,4 @@
-package engine
+package workflow
 
 import (
 	"encoding/json"
@@ -48,9 +48,9 @@ type Timer struct {
 	Until time.Time
 }
 
-// state returns the state of a node and its attempt while its task waits; "" for a task
+// WaitState returns the state of a node and its attempt while its task waits; "" for a task
 // that runs a command.
-func (t *Task) state() snapshot.NodeState {
+func (t *Task) WaitState() snapshot.NodeState {
 	switch {
 	case t.Approval != nil:
 		return snapshot.NodeWaitingApproval
@@ -64,8 +64,8 @@ func (t *Task) state() snapshot.NodeState {
 	return ""
 }
 
-// templates returns the task's texts with placeholders, and their places in the file.
-func (t *Task) templates() (all []*Template, where []string) {
+// Templates returns the task's texts with placeholders, and their places in the file.
+func (t *Task) Templates() (all []*Template, where []string) {
 	add := func(name string, tpl *Template) {
 		if tpl != nil {
 			all, where = append(all, tpl), append(where, name)
@@ -83,8 +83,8 @@ func (t *Task) templates() (all []*Template, where []string) {
 	return all, where
 }
 
-// title returns the title for people of a task without a title.
-func (t *Task) title() string {
+// Title returns the title for people of a task without a title.
+func (t *Task) Title() string {
 	if t.Label != "" {
 		return t.Label
 	}

@@ -1,4 +1,4 @@
-package engine
+package workflow
 
 import (
 	"maps"
@@ -29,8 +29,8 @@ func (p *parser) resolveNeeds() {
 				p.settle()
 				continue
 			}
-			if !slices.Contains(t.waits, need) {
-				t.waits = append(t.waits, need)
+			if !slices.Contains(t.Waits, need) {
+				t.Waits = append(t.Waits, need)
 			}
 		}
 	}
@@ -39,7 +39,7 @@ func (p *parser) resolveNeeds() {
 // edges returns what must be done before a task or loop is done; a loop is done after its tasks.
 func (w *Workflow) edges(id string) []string {
 	if t, ok := w.tasks[id]; ok {
-		return t.waits
+		return t.Waits
 	}
 	var ids []string
 	for _, t := range w.loops[id].Tasks {
@@ -98,13 +98,13 @@ func (w *Workflow) before(id string) map[string]bool {
 	return seen
 }
 
-// spread extends from by every task that depends on one of its tasks, transitively. If both tasks are in
+// Spread extends from by every task that depends on one of its tasks, transitively. If both tasks are in
 // one loop, the dependent starts at the same iteration, otherwise at its first.
-func (w *Workflow) spread(from map[string]int) {
+func (w *Workflow) Spread(from map[string]int) {
 	for changed := true; changed; {
 		changed = false
 		for _, t := range w.Tasks {
-			for _, need := range w.needs(t) {
+			for _, need := range w.Needs(t) {
 				first, ok := from[need]
 				if !ok {
 					continue

@@ -1,4 +1,4 @@
-package engine_test
+package workflow_test
 
 import (
 	"os"
@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/git-smithers/git-smithers/engine"
+	"github.com/git-smithers/git-smithers/engine/workflow"
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
 
@@ -34,20 +34,20 @@ tasks:
 func TestParseReadsWhatTasksWaitFor(t *testing.T) {
 	t.Parallel()
 	wf := parse(t, everyWait)
-	task := func(i int) *engine.Task { return wf.Tasks[i] }
+	task := func(i int) *workflow.Task { return wf.Tasks[i] }
 	assert.Equal(t, "Ship it?", task(0).Approval.Title.Text)
-	assert.Equal(t, engine.OtherwiseFail, task(0).Approval.OnDeny)
+	assert.Equal(t, workflow.OtherwiseFail, task(0).Approval.OnDeny)
 	assert.Equal(t, "for {run}", task(1).Approval.Summary.Text)
-	assert.Equal(t, engine.OtherwiseSkip, task(1).Approval.OnDeny)
+	assert.Equal(t, workflow.OtherwiseSkip, task(1).Approval.OnDeny)
 	assert.Nil(t, task(2).Approval.Title)
-	assert.Equal(t, engine.WaitFor{Signal: "deployed", AnyCorrelation: true, OnTimeout: engine.OtherwiseFail}, *task(3).WaitFor)
-	assert.Equal(t, engine.WaitFor{Signal: "deployed", Timeout: 90 * time.Minute, OnTimeout: engine.OtherwiseContinue}, *task(4).WaitFor)
+	assert.Equal(t, workflow.WaitFor{Signal: "deployed", AnyCorrelation: true, OnTimeout: workflow.OtherwiseFail}, *task(3).WaitFor)
+	assert.Equal(t, workflow.WaitFor{Signal: "deployed", Timeout: 90 * time.Minute, OnTimeout: workflow.OtherwiseContinue}, *task(4).WaitFor)
 	assert.Equal(t, "{input.pr}", task(5).WaitFor.Correlation.Text)
 	assert.Equal(t, "ask", task(6).Human.Kind)
 	assert.Nil(t, task(6).Human.Form)
 	assert.Equal(t, "confirm", task(7).Human.Kind)
 	assert.JSONEq(t, `{"type":"string"}`, string(task(8).Human.Form))
-	assert.Equal(t, engine.Timer{After: 10 * time.Minute}, *task(9).Timer)
+	assert.Equal(t, workflow.Timer{After: 10 * time.Minute}, *task(9).Timer)
 	assert.Equal(t, "2026-12-01T09:00:00Z", task(10).Timer.Until.UTC().Format(time.RFC3339Nano))
 	assert.Equal(t, "2026-12-01T07:00:00.5Z", task(11).Timer.Until.UTC().Format(time.RFC3339Nano))
 	for _, task := range wf.Tasks {
@@ -106,7 +106,7 @@ func TestParseNamesWhatIsWrongWithATaskThatWaits(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			_, err := engine.Parse("wf.yaml", []byte(file(c.fields)))
+			_, err := workflow.Parse("wf.yaml", []byte(file(c.fields)))
 			assert.Equal(t, "wf.yaml:4: "+c.message, fails(t, fault.InvalidWorkflow, err))
 			var e *fault.Error
 			require.ErrorAs(t, err, &e)
@@ -117,14 +117,13 @@ func TestParseNamesWhatIsWrongWithATaskThatWaits(t *testing.T) {
 
 func TestWhatIsWrongWithATemplateIsAtItsLine(t *testing.T) {
 	t.Parallel()
-	_, err := engine.Parse("wf.yaml", []byte("name: w\noutputs: {a: {}}\ntasks:\n  - id: x\n    approval:\n      summary: '{outputs.a}'\n  - {id: y, output: a, run: z}\n"))
+	_, err := workflow.Parse("wf.yaml", []byte("name: w\noutputs: {a: {}}\ntasks:\n  - id: x\n    approval:\n      summary: '{outputs.a}'\n  - {id: y, output: a, run: z}\n"))
 	assert.Equal(t, "wf.yaml:6: approval.summary of task x reads the output of task y without waiting for it", fails(t, fault.InvalidWorkflow, err))
 }
 
 func TestTheRenderedTreeShowsWhatTasksWaitFor(t *testing.T) {
 	t.Parallel()
-	s := newScratch(t, everyWait, "")
-	rendered, err := s.frames.Rendered(&s.objects, s.tip())
+	rendered, err := parse(t, everyWait).Render(func(string) bool { return false })
 	require.NoError(t, err)
 	child := func(tag, props string) string {
 		return `{"kind":"element","tag":"smithers:` + tag + `","props":{` + props + `},"children":[]}`
@@ -147,7 +146,7 @@ func TestTheRenderedTreeShowsWhatTasksWaitFor(t *testing.T) {
 
 func TestTheExamplesOfTheDocumentationParse(t *testing.T) {
 	t.Parallel()
-	doc, err := os.ReadFile("../docs/workflow.md")
+	doc, err := os.ReadFile("../../docs/workflow.md")
 	require.NoError(t, err)
 	var files int
 	for block := range strings.SplitSeq(string(doc), "\n\n") {

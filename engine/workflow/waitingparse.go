@@ -1,4 +1,4 @@
-package engine
+package workflow
 
 import (
 	"encoding/json"
@@ -241,10 +241,10 @@ func (p *parser) checkTemplates() {
 		return
 	}
 	for _, t := range p.wf.Tasks {
-		all, where := t.templates()
+		all, where := t.Templates()
 		for i, tpl := range all {
 			p.part(func() {
-				for _, ref := range tpl.refs {
+				for _, ref := range tpl.Refs {
 					p.checkRef(tpl.line, where[i]+" of task "+t.ID, &ref, p.readable(t))
 				}
 			})

@@ -1,4 +1,4 @@
-package engine_test
+package workflow_test
 
 import (
 	"os"
@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/git-smithers/git-smithers/engine"
+	"github.com/git-smithers/git-smithers/engine/workflow"
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
 
@@ -128,7 +129,7 @@ func TestParseNamesWhatIsWrong(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			wf, err := engine.Parse("wf.yaml", []byte(c.file))
+			wf, err := workflow.Parse("wf.yaml", []byte(c.file))
 			assert.Nil(t, wf)
 			assert.Equal(t, c.message, fails(t, fault.InvalidWorkflow, err))
 			var e *fault.Error
@@ -168,7 +169,7 @@ tasks:
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			_, err := engine.Parse("wf.yaml", []byte(strings.Replace(file, "%s", c.condition, 1)))
+			_, err := workflow.Parse("wf.yaml", []byte(strings.Replace(file, "%s", c.condition, 1)))
 			assert.Equal(t, "wf.yaml:7: when of task t"+c.message, fails(t, fault.InvalidWorkflow, err))
 			var e *fault.Error
 			require.ErrorAs(t, err, &e)
@@ -177,10 +178,26 @@ tasks:
 	}
 }
 
-// parseError is what Parse says of a file.
+// parse reads a sound workflow file.
+func parse(t *testing.T, file string) *workflow.Workflow {
+	t.Helper()
+	wf, err := workflow.Parse("wf.yaml", []byte(file))
+	require.NoError(t, err)
+	return wf
+}
+
+// fails asserts that err has the code, and returns its message.
+func fails(t *testing.T, code fault.Code, err error) string {
+	t.Helper()
+	require.Error(t, err)
+	require.Equal(t, code, fault.CodeOf(err), "%v", err)
+	return err.Error()
+}
+
+// parseError returns the error of a flawed file.
 func parseError(t *testing.T, file string) *fault.Error {
 	t.Helper()
-	_, err := engine.Parse("wf.yaml", []byte(file))
+	_, err := workflow.Parse("wf.yaml", []byte(file))
 	var e *fault.Error
 	require.ErrorAs(t, err, &e)
 	return e
@@ -201,7 +218,7 @@ func TestParseBoundsTheFile(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			_, err := engine.Parse("wf.yaml", []byte(c.file))
+			_, err := workflow.Parse("wf.yaml", []byte(c.file))
 			assert.Contains(t, fails(t, fault.InvalidWorkflow, err), c.message)
 		})
 	}
@@ -212,11 +229,11 @@ func FuzzParse(f *testing.F) {
 	f.Add("name: w\ntasks: [{id: a, run: b, when: output('x','y') ?? true}]")
 	f.Add(everyWait)
 	f.Add("name: w\noutputs: {a: {$defs: {b: {$ref: '#'}}}}\ntasks: [{id: a, run: b, output: a}]")
-	if more, err := os.ReadFile("../testdata/workflow.yaml"); err == nil {
+	if more, err := os.ReadFile("../../testdata/workflow.yaml"); err == nil {
 		f.Add(string(more))
 	}
 	f.Fuzz(func(t *testing.T, file string) {
-		wf, err := engine.Parse("wf.yaml", []byte(file))
+		wf, err := workflow.Parse("wf.yaml", []byte(file))
 		if err != nil {
 			assert.Nil(t, wf)
 			var e *fault.Error

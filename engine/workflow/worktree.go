@@ -1,4 +1,4 @@
-package engine
+package workflow
 
 import (
 	"regexp"
@@ -124,8 +124,8 @@ func (p *parser) checkBase(at *yaml.Node, base string) {
 
 func isControl(r rune) bool { return r < ' ' || r == 0x7f }
 
-// asksForWorktrees reports whether the workflow or one of its tasks asks for a worktree.
-func (w *Workflow) asksForWorktrees() bool {
+// AsksForWorktrees reports whether the workflow or one of its tasks asks for a worktree.
+func (w *Workflow) AsksForWorktrees() bool {
 	if w.Worktree != nil {
 		return true
 	}
@@ -142,11 +142,11 @@ func (w *Workflow) OwnWorktree(run string) (code.WorktreeSpec, bool) {
 	if w.Worktree == nil {
 		return code.WorktreeSpec{}, false
 	}
-	return w.Worktree.spec(run, ""), true
+	return w.Worktree.Spec(run, ""), true
 }
 
-// spec returns the worktree for a run. task is the task's id, "" for the workflow's own.
-func (w *Worktree) spec(run, task string) code.WorktreeSpec {
+// Spec returns the worktree for a run. task is the task's id, "" for the workflow's own.
+func (w *Worktree) Spec(run, task string) code.WorktreeSpec {
 	return code.WorktreeSpec{Name: task, Path: w.expand(w.Path, run, task), Branch: w.expand(w.Branch, run, task), Base: w.Base}
 }
 

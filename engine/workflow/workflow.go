@@ -1,4 +1,4 @@
-package engine
+package workflow
 
 import (
 	"encoding/json"
@@ -48,9 +48,9 @@ type Task struct {
 	Worktree *Worktree // its own worktree; nil means the run's
 
 	line   int
-	when   *condition
-	waits  []string        // the tasks and whole loops to wait for
-	before map[string]bool // the same, transitively; only set if the task has a condition or template
+	when   *Condition
+	Waits  []string        // the tasks and whole loops to wait for
+	Before map[string]bool // the same, transitively; only set if the task has a condition or template
 }
 
 // Loop is a loop of a workflow: its tasks repeat until a condition holds.
@@ -62,7 +62,7 @@ type Loop struct {
 	Tasks  []*Task
 
 	line  int
-	until *condition
+	until *Condition
 }
 
 // child is a task or a loop at the top level.
@@ -103,38 +103,38 @@ func (w *Workflow) ValidateInput(input json.RawMessage) error {
 	return nil
 }
 
-// task returns a task; nil if there is none of this id.
-func (w *Workflow) task(id string) *Task { return w.tasks[id] }
+// Task returns a task; nil if there is none of this id.
+func (w *Workflow) Task(id string) *Task { return w.tasks[id] }
 
-// loop returns a loop; nil if there is none of this id.
-func (w *Workflow) loop(id string) *Loop { return w.loops[id] }
+// Loop returns a loop; nil if there is none of this id.
+func (w *Workflow) Loop(id string) *Loop { return w.loops[id] }
 
-// schema returns the schema of an output table; nil if there is no such table.
-func (w *Workflow) schema(table string) *schema.Schema { return w.outputs[table] }
+// Schema returns the schema of an output table; nil if there is no such table.
+func (w *Workflow) Schema(table string) *schema.Schema { return w.outputs[table] }
 
-// condition returns the condition of the task; nil means always.
-func (t *Task) condition() *condition { return t.when }
+// Condition returns the condition of the task; nil means always.
+func (t *Task) Condition() *Condition { return t.when }
 
-// condition returns the condition that ends the loop.
-func (l *Loop) condition() *condition { return l.until }
+// Condition returns the condition that ends the loop.
+func (l *Loop) Condition() *Condition { return l.until }
 
-// firstNodes returns the nodes of a new run: every task at iteration 0.
-func (w *Workflow) firstNodes() []snapshot.Node {
+// FirstNodes returns the nodes of a new run: every task at iteration 0.
+func (w *Workflow) FirstNodes() []snapshot.Node {
 	nodes := make([]snapshot.Node, len(w.Tasks))
 	for i, t := range w.Tasks {
-		nodes[i] = w.node(t, 0)
+		nodes[i] = w.Node(t, 0)
 	}
 	return nodes
 }
 
-// node returns a pending node of a task.
-func (w *Workflow) node(t *Task, iteration int) snapshot.Node {
+// Node returns a pending node of a task.
+func (w *Workflow) Node(t *Task, iteration int) snapshot.Node {
 	n := snapshot.Node{
 		NodeID:      t.ID,
 		Iteration:   iteration,
 		State:       snapshot.NodePending,
 		OutputTable: t.Output,
-		Needs:       w.needs(t),
+		Needs:       w.Needs(t),
 	}
 	if t.Label != "" {
 		n.Label = &t.Label
@@ -145,11 +145,11 @@ func (w *Workflow) node(t *Task, iteration int) snapshot.Node {
 	return n
 }
 
-// needs returns the ids of the nodes that must be done before t, sorted. A loop
+// Needs returns the ids of the nodes that must be done before t, sorted. A loop
 // stands for each of its tasks.
-func (w *Workflow) needs(t *Task) []string {
+func (w *Workflow) Needs(t *Task) []string {
 	needs := []string{}
-	for _, id := range t.waits {
+	for _, id := range t.Waits {
 		loop, ok := w.loops[id]
 		if !ok {
 			needs = append(needs, id)
@@ -163,16 +163,16 @@ func (w *Workflow) needs(t *Task) []string {
 	return slices.Compact(needs)
 }
 
-// ownWorktree returns the name of the task's own worktree; "" if it has none.
-func (t *Task) ownWorktree() string {
+// OwnWorktree returns the name of the task's own worktree; "" if it has none.
+func (t *Task) OwnWorktree() string {
 	if t.Worktree == nil {
 		return ""
 	}
 	return t.ID
 }
 
-// writers returns the tasks that write a table, in file order.
-func (w *Workflow) writers(table string) []*Task {
+// Writers returns the tasks that write a table, in file order.
+func (w *Workflow) Writers(table string) []*Task {
 	var writers []*Task
 	for _, t := range w.Tasks {
 		if t.Output == table {
@@ -180,4 +180,16 @@ func (w *Workflow) writers(table string) []*Task {
 		}
 	}
 	return writers
+}
+
+// SignalNames returns the names of the signals that the workflow's tasks wait for, sorted.
+func (w *Workflow) SignalNames() []string {
+	var names []string
+	for _, t := range w.Tasks {
+		if t.WaitFor != nil {
+			names = append(names, t.WaitFor.Signal)
+		}
+	}
+	slices.Sort(names)
+	return slices.Compact(names)
 }

@@ -1,4 +1,4 @@
-package engine
+package workflow
 
 import (
 	"encoding/json"
@@ -23,7 +23,7 @@ type Template struct {
 
 	line  int
 	parts []part
-	refs  []outputRef // of all its placeholders
+	Refs  []OutputRef // of all its placeholders
 }
 
 // part is a literal text or a placeholder.
@@ -109,25 +109,25 @@ func compileTemplate(text string) (*Template, error) {
 		if strings.TrimSpace(piece) == "" {
 			return nil, errors.New("a placeholder is empty: write {{}} for braces")
 		}
-		e, err := compileExpression(piece, templateEnv(map[string]any{}, map[string]any{}, nil, "", nodeKey{}))
+		e, err := compileExpression(piece, templateEnv(map[string]any{}, map[string]any{}, nil, "", NodeKey{}))
 		if err != nil {
 			return nil, fmt.Errorf("{%s}: %w", piece, err)
 		}
 		t.parts = append(t.parts, part{value: e})
-		t.refs = append(t.refs, e.refs...)
+		t.Refs = append(t.Refs, e.Refs...)
 	}
 	return t, nil
 }
 
-func templateEnv(input, outputs map[string]any, read func(table, node string) any, run string, key nodeKey) map[string]any {
-	env := conditionEnv(input, outputs, read, true, key.iteration)
-	env["run"], env["task"] = run, key.id
+func templateEnv(input, outputs map[string]any, read func(table, node string) any, run string, key NodeKey) map[string]any {
+	env := conditionEnv(input, outputs, read, true, key.Iteration)
+	env["run"], env["task"] = run, key.ID
 	return env
 }
 
-// fill replaces the placeholders for a node of a run. outputs has the values of t.refs. If
+// Fill replaces the placeholders for a node of a run. outputs has the values of t.refs. If
 // the template cannot be filled, trouble says why.
-func (t *Template) fill(input map[string]any, outputs map[outputRef]any, run string, key nodeKey) (text, trouble string) {
+func (t *Template) Fill(input map[string]any, outputs map[OutputRef]any, run string, key NodeKey) (text, trouble string) {
 	var out strings.Builder
 	for _, p := range t.parts {
 		text, err := p.fill(input, outputs, run, key)
@@ -145,7 +145,7 @@ func (t *Template) fill(input map[string]any, outputs map[outputRef]any, run str
 	return out.String(), ""
 }
 
-func (p part) fill(input map[string]any, outputs map[outputRef]any, run string, key nodeKey) (string, error) {
+func (p part) fill(input map[string]any, outputs map[OutputRef]any, run string, key NodeKey) (string, error) {
 	if p.value == nil {
 		return p.text, nil
 	}

@@ -19,6 +19,12 @@ import (
 // collectLock is the file, in the store's private folder, that a collecting process locks.
 const collectLock = "collect.lock"
 
+// collectNote is the file, in the store's private folder, with the ids of the objects that are being
+// collected. No ref leads to them any more.
+const collectNote = "collecting"
+
+func (k *Keeper) collectNote() idFile { return idFile(filepath.Join(k.store.Private(), collectNote)) }
+
 // Collect deletes the objects that only forgotten runs need. It cannot be undone. Objects that a
 // ref, a reflog, an index, a HEAD or another object of the user's needs are kept, and so are
 // unneeded objects that never belonged to a run.
@@ -38,7 +44,7 @@ func (k *Keeper) Collect(ctx context.Context, dryRun bool) (*Pruned, error) {
 		}
 		defer lock.Close() //nolint:errcheck // the end of the process would unlock it, too
 	}
-	list, err := k.ourRefs(ctx)
+	list, err := k.git.ourRefs(ctx)
 	if err != nil {
 		return nil, timeline.Explain(err)
 	}
@@ -93,7 +99,7 @@ func toCollect(all map[string]*runRefs) []*runRefs {
 // candidates returns every object that the runs reach and no commit of the user's reaches, and
 // what an earlier Collect did not finish. It records all of them for the next Collect.
 func (k *Keeper) candidates(ctx context.Context, going []*runRefs) (map[objstore.ID]struct{}, error) {
-	ids, err := k.readNoted()
+	ids, err := k.collectNote().read()
 	if err != nil || len(going) == 0 {
 		return ids, err
 	}
@@ -101,9 +107,9 @@ func (k *Keeper) candidates(ctx context.Context, going []*runRefs) (map[objstore
 	for _, h := range going {
 		roots = append(roots, h.roots()...)
 	}
-	err = k.walk(ctx, roots, nil, append([]string{"--not"}, userRefs...), func(id objstore.ID, _ string) { ids[id] = struct{}{} })
+	err = k.git.walk(ctx, roots, nil, append([]string{"--not"}, userRefs...), func(id objstore.ID, _ string) { ids[id] = struct{}{} })
 	if err == nil {
-		err = k.note(ids)
+		err = k.collectNote().write(ids)
 	}
 	return ids, err
 }
@@ -114,7 +120,7 @@ func (k *Keeper) letGo(ctx context.Context, going []*runRefs) error {
 	batch := k.store.Objects().Begin()
 	var made, deleted []refs.Update
 	for _, h := range going {
-		if err := k.notePast(ctx, h); err != nil {
+		if err := (pastRuns{k.store}).record(ctx, h); err != nil {
 			return err
 		}
 		stone := h.gone
@@ -145,21 +151,22 @@ func (k *Keeper) letGo(ctx context.Context, going []*runRefs) error {
 
 // free deletes the unneeded candidates, and records the freed bytes in out.
 func (k *Keeper) free(ctx context.Context, candidates map[objstore.ID]struct{}, out *Pruned) error {
+	need := needFinder{k.git}
 	var then []objstore.ID
 	var dropped map[objstore.ID]struct{}
 	result, err := k.store.Objects().Drop(ctx, objstore.Dropping{
 		Choose: func(ctx context.Context) (map[objstore.ID]struct{}, error) {
-			if err := k.awaitGit(ctx); err != nil {
+			if err := need.awaitGit(ctx); err != nil {
 				return nil, err
 			}
 			k.progress("reading what is still needed", 0, 0)
 			dropped = maps.Clone(candidates)
 			var err error
-			then, err = k.needs(ctx, dropped)
+			then, err = need.keepNeeded(ctx, dropped)
 			return dropped, err
 		},
 		Still: func(ctx context.Context, ids map[objstore.ID]struct{}) (bool, error) {
-			return k.unneeded(ctx, then, ids)
+			return need.unneeded(ctx, then, ids)
 		},
 	})
 	if err != nil {
@@ -169,9 +176,9 @@ func (k *Keeper) free(ctx context.Context, candidates map[objstore.ID]struct{}, 
 		return err
 	}
 	out.Bytes = result.BytesBefore - result.BytesAfter
-	err = k.sizes(ctx, slices.Collect(maps.Keys(dropped)), func(_ objstore.ID, size int64) { out.Left += size })
+	err = k.git.sizes(ctx, slices.Collect(maps.Keys(dropped)), func(_ objstore.ID, size int64) { out.Left += size })
 	if err != nil || result.Left > 0 {
 		return err
 	}
-	return k.dropNote()
+	return k.collectNote().remove()
 }

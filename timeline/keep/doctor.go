@@ -3,11 +3,9 @@ package keep
 import (
 	"context"
 	"fmt"
-	"path/filepath"
 
 	"github.com/git-smithers/git-smithers/objstore"
 	"github.com/git-smithers/git-smithers/refs"
-	"github.com/git-smithers/git-smithers/snapshot"
 	"github.com/git-smithers/git-smithers/timeline"
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
@@ -36,8 +34,6 @@ const (
 )
 
 const (
-	// damagedFolder is the folder, in the store's private folder, for damaged files.
-	damagedFolder = "damaged"
 	// manyFiles is the number of loose refs above which packing them is worthwhile.
 	manyFiles = 400
 )
@@ -60,7 +56,13 @@ func (f Finding) Harmless() bool { return f.Kind == Untidy || f.Kind == MissingF
 // crash left out. Findings are in the order in which to repair them. A repair may reveal further
 // problems, so Examine again after a Repair.
 func (k *Keeper) Examine(ctx context.Context) ([]Finding, error) {
-	e := &examination{Keeper: k, found: []Finding{}}
+	aside := asideFolder{private: k.store.Private(), commonDir: k.git.repo.CommonDir}
+	absent := &absentObjects{k.store, k.git}
+	e := &examination{
+		store: k.store, git: k.git, aside: aside, absent: absent, progress: k.progress,
+		repairs: &repairs{k.store, k.git, aside, absent},
+		found:   []Finding{},
+	}
 	if err := e.readRefs(ctx); err != nil {
 		return nil, timeline.Explain(err)
 	}
@@ -93,12 +95,17 @@ func (k *Keeper) Repair(ctx context.Context, finding *Finding) error {
 
 // examination collects findings.
 type examination struct {
-	*Keeper
+	store    *timeline.Store
+	git      *gitReader
+	aside    asideFolder
+	absent   *absentObjects
+	repairs  *repairs
+	progress func(what string, done, total int)
 
 	refs      *refs.Inventory
-	dropped   []refs.PackedLine                          // lines removed from packed-refs by a repair
-	elsewhere []objstore.ID                              // the targets of refs in wrong places
-	entries   map[string]map[objstore.ID]*snapshot.Entry // all entries, by run; nil until needed
+	entries   *entryIndex
+	dropped   []refs.PackedLine // lines removed from packed-refs by a repair
+	elsewhere []objstore.ID     // the targets of refs in wrong places
 	found     []Finding
 }
 
@@ -115,16 +122,6 @@ func (k *Keeper) progress(what string, done, total int) {
 	if k.opts.Progress != nil {
 		k.opts.Progress(what, done, total)
 	}
-}
-
-// aside returns the folder for damaged files, or a path in it.
-func (k *Keeper) aside(parts ...string) string {
-	return filepath.Join(append([]string{k.store.Private(), damagedFolder}, parts...)...)
-}
-
-// inCommonDir returns the path of a file in Finding.Where.
-func (k *Keeper) inCommonDir(file string) string {
-	return filepath.Join(k.repo.CommonDir, filepath.FromSlash(file))
 }
 
 // counted returns a number with a noun, which gets an s if plural.

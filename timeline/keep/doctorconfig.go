@@ -3,9 +3,7 @@ package keep
 import (
 	"context"
 	"fmt"
-	"maps"
 	"path"
-	"slices"
 	"strings"
 
 	"github.com/git-smithers/git-smithers/refs"
@@ -17,7 +15,7 @@ import (
 // history.
 func (e *examination) mirrors(context.Context) error {
 	for _, remote := range e.store.Remotes() {
-		fetch := e.repo.Config["remote."+remote+".fetch"]
+		fetch := e.git.repo.Config["remote."+remote+".fetch"]
 		where := "remote." + remote + ".fetch"
 		for _, spec := range fetch {
 			if !overwrites(spec) || spared(fetch) {
@@ -27,10 +25,10 @@ func (e *examination) mirrors(context.Context) error {
 				Kind: MirrorRefspec, Where: where,
 				What:   fmt.Sprintf("`git fetch %s` overwrites the runs here by %q, and with --prune deletes those that are not pushed", fault.Word(remote), spec),
 				Repair: "adds ^refs/smithers/* and ^refs/smithers-remote/*, which exclude run history",
-			}, func(ctx context.Context) error { return e.spare(ctx, where) })
+			}, func(ctx context.Context) error { return e.repairs.spare(ctx, where) })
 			break
 		}
-		mirror, err := e.repo.Config.Bool("remote."+remote+".mirror", false)
+		mirror, err := e.git.repo.Config.Bool("remote."+remote+".mirror", false)
 		if err != nil {
 			return err
 		}
@@ -62,19 +60,6 @@ func spared(specs []string) bool {
 		}
 	}
 	return false
-}
-
-// spare adds refspecs that exclude run history.
-func (k *Keeper) spare(ctx context.Context, key string) error {
-	for _, spec := range []string{"^" + refs.Folder + "*", "^" + refs.RemotesFolder + "*"} {
-		if _, err := k.git(ctx, "config", "--local", "--add", key, spec); err != nil {
-			return err
-		}
-		// The store shares the configuration that was read.
-		k.repo.Config = maps.Clone(k.repo.Config)
-		k.repo.Config[key] = append(slices.Clone(k.repo.Config[key]), spec)
-	}
-	return nil
 }
 
 // index finds problems of the index.
@@ -125,7 +110,7 @@ func (e *examination) tidiness(context.Context) error {
 	if n := e.refs.Files; n >= manyFiles {
 		e.note(Finding{
 			Kind: Untidy, Where: strings.TrimSuffix(refs.Folder, "/"), What: fmt.Sprintf("%d refs are in files of their own", n), Repair: "packs the refs",
-		}, func(ctx context.Context) error { _, err := e.git(ctx, "pack-refs", "--all", "--prune"); return err })
+		}, func(ctx context.Context) error { _, err := e.git.run(ctx, "pack-refs", "--all", "--prune"); return err })
 	}
 	return nil
 }

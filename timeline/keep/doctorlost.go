@@ -27,8 +27,8 @@ func (e *examination) lostTips(ctx context.Context) error {
 	if e.lacksObjects() {
 		return nil // possibly entries
 	}
-	reached, named := e.reached(), e.named()
-	for _, run := range slices.Sorted(maps.Keys(e.entries)) {
+	reached, named := e.entries.reached(e.elsewhere), e.named()
+	for _, run := range slices.Sorted(maps.Keys(e.entries.byRun)) {
 		name, err := refs.Tip(run)
 		if err != nil {
 			continue // no run has such an id
@@ -46,7 +46,7 @@ func (e *examination) lostTips(ctx context.Context) error {
 			return err
 		}
 		if !id.IsZero() {
-			e.lostTip(name, id, known || len(e.atRemotes(run)) > 0)
+			e.lostTip(name, id, known || len(e.entries.atRemotes(run)) > 0)
 		}
 	}
 	return errors.Join(e.lostWhole(ctx, named), e.lostHeld(ctx))
@@ -72,22 +72,22 @@ func (e *examination) lostTip(name refs.Name, id objstore.ID, named bool) {
 
 // lostEntry returns the entry at which a run's tip should be; zero if the run was never here.
 func (e *examination) lostEntry(ctx context.Context, run, component string, known bool, reached map[objstore.ID]bool) (objstore.ID, error) {
-	if id, err := e.resolve(ctx, refs.Name(refs.HeldFolder+component)); err != nil || !id.IsZero() {
+	if id, err := resolve(ctx, e.store, refs.Name(refs.HeldFolder+component)); err != nil || !id.IsZero() {
 		return id, err // its tombstone was lost
 	}
 	named := known
-	for id := range e.entries[run] {
+	for id := range e.entries.byRun[run] {
 		known = known || !reached[id]
 	}
 	if !known {
 		return e.tracked(ctx, run, component)
 	}
-	if !named && len(e.atRemotes(run)) == 0 {
-		if left, err := e.neverAcknowledged(run, reached); err != nil || left {
+	if !named && len(e.entries.atRemotes(run)) == 0 {
+		if left, err := e.entries.neverAcknowledged(run, reached); err != nil || left {
 			return objstore.ID{}, err
 		}
 	}
-	newest, err := e.newestEntry(ctx, run)
+	newest, err := e.entries.newest(ctx, run)
 	if err != nil || newest == nil {
 		return objstore.ID{}, err
 	}
@@ -138,9 +138,9 @@ func (e *examination) lostHeld(ctx context.Context) error {
 		if !found || line.Cut || !line.Name.IsOurs() {
 			continue
 		}
-		tip, err1 := e.resolve(ctx, refs.Name(refs.TipsFolder+component))
-		current, err2 := e.resolve(ctx, line.Name)
-		newest, err3 := e.newestEntry(ctx, runOf(line.Name))
+		tip, err1 := resolve(ctx, e.store, refs.Name(refs.TipsFolder+component))
+		current, err2 := resolve(ctx, e.store, line.Name)
+		newest, err3 := e.entries.newest(ctx, runOf(line.Name))
 		if err := errors.Join(err1, err2, err3); err != nil {
 			return err
 		}
@@ -177,29 +177,10 @@ func (e *examination) named() map[string]bool {
 	}
 	for _, item := range e.refs.Items {
 		if component, frame, err := item.Name.Split(); err == nil && frame != refs.NoFrame && item.Broken == nil {
-			if entry, err := snapshot.ReadEntry(e.store.Objects(), item.ID); err == nil && e.entries[entry.Run] != nil {
+			if entry, err := snapshot.ReadEntry(e.store.Objects(), item.ID); err == nil && e.entries.byRun[entry.Run] != nil {
 				named[component] = true
 			}
 		}
 	}
 	return named
-}
-
-// reached returns the entries that refs lead to, including refs in wrong places.
-func (e *examination) reached() map[objstore.ID]bool {
-	all := make(map[objstore.ID]*snapshot.Entry)
-	for _, entries := range e.entries {
-		maps.Copy(all, entries)
-	}
-	from := slices.Clone(e.elsewhere)
-	for _, item := range e.refs.Items {
-		from = append(from, item.ID)
-	}
-	reached := make(map[objstore.ID]bool)
-	for _, id := range from {
-		for entry := all[id]; entry != nil && !reached[entry.ID]; entry = all[entry.Parent] {
-			reached[entry.ID] = true
-		}
-	}
-	return reached
 }

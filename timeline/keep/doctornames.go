@@ -7,7 +7,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 
 	"github.com/git-smithers/git-smithers/objstore"
@@ -42,7 +41,7 @@ func (e *examination) malformed(item refs.Item) {
 	if item.Broken != nil {
 		f.What += "; " + item.Broken.Error()
 		f.Repair = "moves the file away"
-		e.note(f, func(context.Context) error { return e.moveAside(item.File) })
+		e.note(f, func(context.Context) error { return e.aside.move(item.File) })
 		return
 	}
 	entry, err := snapshot.ReadEntry(e.store.Objects(), item.ID)
@@ -56,31 +55,12 @@ func (e *examination) malformed(item refs.Item) {
 		return
 	}
 	f.Repair = fmt.Sprintf("the run is %q: renames the ref to %s, unless that one is newer", entry.Run, right)
-	e.note(f, func(ctx context.Context) error { return e.rename(ctx, item, right) })
-}
-
-// rename creates the ref with the right name and deletes the malformed one. If the right ref
-// has another history, both stay.
-func (k *Keeper) rename(ctx context.Context, item refs.Item, right refs.Name) error {
-	current, err := k.store.Refs().Resolve(ctx, right)
-	if err := ignoreNotFound(err); err != nil {
-		return err
-	}
-	if !k.descends(current, item.ID) {
-		if !current.IsZero() && !k.descends(item.ID, current) {
-			return fmt.Errorf("%w: %s has another history", refs.ErrConflict, right)
-		}
-		if err := k.store.Refs().Apply(ctx, refs.Update{Name: right, Old: current, New: item.ID}); err != nil {
-			return err
-		}
-	}
-	_, err = k.git(ctx, "update-ref", "-d", string(item.Name), item.ID.String())
-	return err
+	e.note(f, func(ctx context.Context) error { return e.repairs.rename(ctx, item, right) })
 }
 
 // descends reports whether the chain of an entry leads to another entry, or is the same entry.
 // The zero id has no descendants.
-func (k *Keeper) descends(from, to objstore.ID) bool {
+func descends(objects objstore.Reader, from, to objstore.ID) bool {
 	if from.IsZero() || to.IsZero() {
 		return false
 	}
@@ -88,7 +68,7 @@ func (k *Keeper) descends(from, to objstore.ID) bool {
 		if id == to {
 			return true
 		}
-		entry, err := snapshot.ReadEntry(k.store.Objects(), id)
+		entry, err := snapshot.ReadEntry(objects, id)
 		if err != nil || entry.Parent.IsZero() {
 			return false
 		}
@@ -98,7 +78,7 @@ func (k *Keeper) descends(from, to objstore.ID) bool {
 
 // misplaced finds refs of ours in the private folders of linked worktrees, where git ignores them.
 func (e *examination) misplaced(ctx context.Context) error {
-	folders, err := filepath.Glob(filepath.Join(globQuoted(e.repo.CommonDir), "worktrees", "*", "refs", "smithers"))
+	folders, err := filepath.Glob(filepath.Join(globQuote(e.git.repo.CommonDir), "worktrees", "*", "refs", "smithers"))
 	if err != nil {
 		return err
 	}
@@ -116,12 +96,8 @@ func (e *examination) misplaced(ctx context.Context) error {
 	return nil
 }
 
-func globQuoted(path string) string {
-	return strings.NewReplacer(`\`, `\\`, "*", `\*`, "?", `\?`, "[", `\[`).Replace(path)
-}
-
 func (e *examination) misplacedFile(ctx context.Context, folder, path string) error {
-	where, err := filepath.Rel(e.repo.CommonDir, path)
+	where, err := filepath.Rel(e.git.repo.CommonDir, path)
 	if err != nil {
 		return err
 	}
@@ -138,37 +114,12 @@ func (e *examination) misplacedFile(ctx context.Context, folder, path string) er
 	id, err := objstore.ParseID(strings.TrimSpace(string(data)))
 	if err != nil || id.IsZero() || !name.IsOurs() {
 		f.Repair = "moves the file away"
-		e.note(f, func(context.Context) error { return e.moveAside(f.Where) })
+		e.note(f, func(context.Context) error { return e.aside.move(f.Where) })
 		return ctx.Err()
 	}
 	e.elsewhere = append(e.elsewhere, id)
 	f.Repair = fmt.Sprintf("creates %s in the right place if it is missing, and moves the file away", name)
 	private := filepath.Dir(filepath.Dir(folder))
-	e.note(f, func(ctx context.Context) error { return e.replace(ctx, f.Where, name, id, private) })
+	e.note(f, func(ctx context.Context) error { return e.repairs.replace(ctx, f.Where, name, id, private) })
 	return nil
-}
-
-// replace creates a ref from a file in a wrong place, with the objects of that place. An existing
-// ref that is newer, or has another history, stays.
-func (k *Keeper) replace(ctx context.Context, file string, name refs.Name, id objstore.ID, private string) error {
-	if err := k.takeObjects(ctx, filepath.Join(private, "objects"), id); err != nil {
-		return err
-	}
-	lost, err := lostIn(ctx, k.store.Objects(), id)
-	if err != nil {
-		return err
-	}
-	if slices.Contains(lost, id) {
-		return k.moveAside(file) // it points at nothing
-	}
-	current, err := k.store.Refs().Resolve(ctx, name)
-	if err := ignoreNotFound(err); err != nil {
-		return err
-	}
-	if current.IsZero() || isIn(name, refs.TipsFolder) && current != id && k.descends(id, current) {
-		if err := k.store.Refs().Apply(ctx, refs.Update{Name: name, Old: current, New: id}); err != nil {
-			return err
-		}
-	}
-	return k.moveAside(file)
 }

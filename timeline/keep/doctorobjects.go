@@ -4,8 +4,6 @@ import (
 	"context"
 	"fmt"
 	"path"
-
-	"github.com/git-smithers/git-smithers/objstore"
 )
 
 // objectFiles finds damaged packs and loose objects.
@@ -20,7 +18,7 @@ func (e *examination) objectFiles(ctx context.Context) error {
 		if d.Pack == "" {
 			e.note(Finding{
 				Kind: DamagedObject, Where: where, What: d.Reason, Repair: "moves it away, so that a good copy can take its place",
-			}, func(context.Context) error { return e.store.Objects().SetAside(d.Objects[0], e.aside("objects")) })
+			}, func(context.Context) error { return e.store.Objects().SetAside(d.Objects[0], e.aside.path("objects")) })
 			continue
 		}
 		if met[d.Pack] {
@@ -34,13 +32,7 @@ func (e *examination) objectFiles(ctx context.Context) error {
 		e.note(Finding{
 			Kind: DamagedPack, Where: where, What: what,
 			Repair: "saves every object that is sound, and moves what is damaged away",
-		}, func(ctx context.Context) error { return e.salvage(ctx, d) })
+		}, func(ctx context.Context) error { return e.repairs.salvage(ctx, d) })
 	}
 	return nil
-}
-
-// salvage saves the readable objects of a damaged pack.
-func (k *Keeper) salvage(ctx context.Context, d objstore.Damage) error {
-	_, err := k.store.Objects().Salvage(ctx, d.Pack, k.aside("objects"))
-	return err
 }

@@ -2,7 +2,6 @@ package keep
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -29,61 +28,9 @@ func describeLines(lines []refs.PackedLine) string {
 	return "git reads no packed ref at all: " + strings.Join(parts, "; ")
 }
 
-// mendPacked rewrites packed-refs without its invalid lines, under git's own lock.
-func (k *Keeper) mendPacked(context.Context) (err error) {
-	path := k.inCommonDir(packedRefs)
-	lock, err := os.OpenFile(path+".lock", os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
-	if errors.Is(err, os.ErrExist) {
-		return fmt.Errorf("%w: %s.lock", refs.ErrLocked, packedRefs)
-	}
-	if err != nil {
-		return err
-	}
-	renamed := false
-	defer func() {
-		if !renamed {
-			err = errors.Join(err, lock.Close(), os.Remove(lock.Name()))
-		}
-	}()
-	if err := k.keepCopy(packedRefs); err != nil {
-		return err
-	}
-	data, err := os.ReadFile(path)
-	if err != nil {
-		return err
-	}
-	sound, _ := refs.SoundPacked(data)
-	if _, err := lock.Write(sound); err != nil {
-		return err
-	}
-	if err := errors.Join(lock.Sync(), lock.Close()); err != nil {
-		return err
-	}
-	renamed = true
-	return os.Rename(lock.Name(), path)
-}
-
-// droppedLines returns the invalid lines of the saved packed-refs of an earlier repair.
-func (k *Keeper) droppedLines() ([]refs.PackedLine, error) {
-	kept, err := filepath.Glob(globQuoted(k.aside(packedRefs)) + "*")
-	if err != nil {
-		return nil, err
-	}
-	var dropped []refs.PackedLine
-	for _, path := range kept {
-		data, err := os.ReadFile(path)
-		if err != nil {
-			return nil, err
-		}
-		_, broken := refs.SoundPacked(data)
-		dropped = append(dropped, broken...)
-	}
-	return dropped, nil
-}
-
 // lostRefs finds the user's own refs that were lost with invalid lines of packed-refs.
 func (e *examination) lostRefs(ctx context.Context) (err error) {
-	if e.dropped, err = e.droppedLines(); err != nil {
+	if e.dropped, err = e.aside.droppedLines(); err != nil {
 		return err
 	}
 	var names []string
@@ -96,7 +43,7 @@ func (e *examination) lostRefs(ctx context.Context) (err error) {
 		return nil
 	}
 	slices.Sort(names)
-	there, err := e.git(ctx, append([]string{"for-each-ref", "--format=%(refname)", "--"}, names...)...)
+	there, err := e.git.run(ctx, append([]string{"for-each-ref", "--format=%(refname)", "--"}, names...)...)
 	if err != nil {
 		return err
 	}
@@ -104,7 +51,7 @@ func (e *examination) lostRefs(ctx context.Context) (err error) {
 		if !slices.Contains(strings.Fields(there), name) {
 			e.note(Finding{
 				Kind: LostRef, Where: name,
-				What: "its line in packed-refs was invalid, and the ref is lost" + e.wasAt(refs.Name(name), "") +
+				What: "its line in packed-refs was invalid, and the ref is lost" + wasAt(e.git.repo.CommonDir, refs.Name(name), "") +
 					"; if it is not wanted, remove smithers/damaged/packed-refs",
 			}, nil)
 		}
@@ -114,8 +61,8 @@ func (e *examination) lostRefs(ctx context.Context) (err error) {
 
 // wasAt returns the ref's value by its reflog, and the command that restores the ref; "" if there is no
 // reflog.
-func (k *Keeper) wasAt(name refs.Name, first string) string {
-	data, err := os.ReadFile(k.inCommonDir("logs/" + string(name)))
+func wasAt(commonDir string, name refs.Name, first string) string {
+	data, err := os.ReadFile(filepath.Join(commonDir, "logs", filepath.FromSlash(string(name))))
 	if err != nil {
 		return ""
 	}

@@ -29,7 +29,7 @@ func (e *examination) packIndex(ctx context.Context) error {
 	e.note(Finding{
 		Kind: MissingPack, Where: "objects/pack/multi-pack-index", What: what + "; git may not find objects that are in other packs",
 		Repair: "moves the index away, so that git looks into the packs themselves",
-	}, func(ctx context.Context) error { return e.store.Objects().MendPacks(ctx, e.aside("objects")) })
+	}, func(ctx context.Context) error { return e.store.Objects().MendPacks(ctx, e.aside.path("objects")) })
 	return nil
 }
 
@@ -42,14 +42,14 @@ func (e *examination) packIndexLocks() error {
 	for _, file := range own {
 		e.note(Finding{
 			Kind: StaleLock, Where: path.Join("objects", file), What: "a merge of packs that died has left this lock", Repair: "removes the lock",
-		}, func(ctx context.Context) error { return e.store.Objects().MendPacks(ctx, e.aside("objects")) })
+		}, func(ctx context.Context) error { return e.store.Objects().MendPacks(ctx, e.aside.path("objects")) })
 	}
 	if len(own) > 0 {
 		return nil
 	}
 	for _, file := range e.store.Objects().IndexLocks() {
 		file = path.Join("objects", file)
-		info, err := os.Lstat(e.inCommonDir(file))
+		info, err := os.Lstat(e.aside.inCommonDir(file))
 		if errors.Is(err, fs.ErrNotExist) {
 			continue
 		}
@@ -61,7 +61,7 @@ func (e *examination) packIndexLocks() error {
 			e.note(Finding{
 				Kind: StaleLock, Where: file, Repair: "moves the lock away",
 				What: fmt.Sprintf("a lock that is %s old stops git from writing a multi-pack-index, and packs from being merged", age.Round(time.Minute)),
-			}, func(ctx context.Context) error { return e.removeLock(ctx, lock) })
+			}, func(ctx context.Context) error { return e.repairs.removeLock(ctx, lock) })
 		}
 	}
 	return nil

@@ -4,9 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 
-	"github.com/git-smithers/git-smithers/internal/gitexec"
 	"github.com/git-smithers/git-smithers/objstore"
 	"github.com/git-smithers/git-smithers/refs"
 	"github.com/git-smithers/git-smithers/snapshot"
@@ -18,7 +16,7 @@ func (e *examination) brokenRefs(ctx context.Context) error {
 	for _, broken := range e.refs.Others {
 		e.note(Finding{
 			Kind: BrokenRef, Where: string(broken.Name),
-			What: broken.Reason + ", and git stops at it" + e.wasAt(broken.Name, "remove the file, then "),
+			What: broken.Reason + ", and git stops at it" + wasAt(e.git.repo.CommonDir, broken.Name, "remove the file, then "),
 		}, nil)
 	}
 	for _, item := range e.refs.Items {
@@ -42,7 +40,7 @@ func (e *examination) brokenRefs(ctx context.Context) error {
 		if broken.Empty() {
 			f.Repair = "removes the file; " + what
 		}
-		e.note(f, func(ctx context.Context) error { return e.mendRef(ctx, item.Name, id) })
+		e.note(f, func(ctx context.Context) error { return e.repairs.mendRef(ctx, item.Name, id) })
 	}
 	return nil
 }
@@ -52,7 +50,7 @@ func (e *examination) rightValue(ctx context.Context, name refs.Name) (id objsto
 	run := runOf(name)
 	switch {
 	case isIn(name, refs.TipsFolder), isIn(name, refs.HeldFolder):
-		newest, err := e.newestEntry(ctx, run)
+		newest, err := e.entries.newest(ctx, run)
 		if err != nil || newest == nil {
 			return objstore.ID{}, "nothing of the run is in this repository", err
 		}
@@ -83,35 +81,13 @@ func (e *examination) chainOf(ctx context.Context, run string) (map[int64]objsto
 	if id, resolveErr := e.store.Refs().Resolve(ctx, tip); resolveErr == nil {
 		entry, err = snapshot.ReadEntry(e.store.Objects(), id)
 	} else {
-		entry, err = e.newestEntry(ctx, run)
+		entry, err = e.entries.newest(ctx, run)
 	}
 	if err != nil || entry == nil {
 		return nil, ctx.Err()
 	}
-	chain, _ := e.framesFrom(ctx, entry) // as far as the chain is readable
+	chain, _ := framesFrom(ctx, e.store, entry) // as far as the chain is readable
 	return chain, nil
-}
-
-// mendRef moves a broken ref's file aside, and creates the ref if its value is known. A packed
-// value becomes visible again, and stays.
-func (k *Keeper) mendRef(ctx context.Context, name refs.Name, id objstore.ID) error {
-	if err := k.keepCopy(string(name)); err != nil {
-		return err
-	}
-	if err := k.store.Refs().RemoveBroken(ctx, name); err != nil {
-		return err
-	}
-	current, err := k.store.Refs().Resolve(ctx, name)
-	if err != nil && !errors.Is(err, refs.ErrNotFound) || id.IsZero() {
-		return ignoreNotFound(err)
-	}
-	if current == id {
-		return nil
-	}
-	if !current.IsZero() && !k.descends(id, current) {
-		return nil // of another history: the packed value was the ref's value once
-	}
-	return k.store.Refs().Apply(ctx, refs.Update{Name: name, Old: current, New: id})
 }
 
 func ignoreNotFound(err error) error {
@@ -119,24 +95,4 @@ func ignoreNotFound(err error) error {
 		return nil
 	}
 	return err
-}
-
-// keepCopy copies a file of the common directory to the folder for damaged files,
-// unless it is empty.
-func (k *Keeper) keepCopy(file string) error {
-	data, err := os.ReadFile(k.inCommonDir(file))
-	if err != nil || len(data) == 0 {
-		return nil //nolint:nilerr // nothing to copy
-	}
-	to, err := k.freeAside(file)
-	if err != nil {
-		return err
-	}
-	return os.WriteFile(to, data, 0o666)
-}
-
-// git runs git on the repository and returns what it printed.
-func (k *Keeper) git(ctx context.Context, args ...string) (string, error) {
-	out, err := gitexec.New(k.repo, k.store.Env()).Run(ctx, args...)
-	return string(out), err
 }

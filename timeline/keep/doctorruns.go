@@ -5,12 +5,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"path"
 	"slices"
 	"strings"
 
 	"github.com/git-smithers/git-smithers/objstore"
 	"github.com/git-smithers/git-smithers/refs"
 	"github.com/git-smithers/git-smithers/snapshot"
+	"github.com/git-smithers/git-smithers/timeline"
 	"github.com/git-smithers/git-smithers/timeline/fault"
 	"github.com/git-smithers/git-smithers/timeline/verify"
 )
@@ -22,10 +24,8 @@ func (e *examination) runs(ctx context.Context) error {
 		return nil
 	}
 	// Read the entries before the refs, so that a run created in the meantime has a tip.
-	if e.entries == nil {
-		if err := e.readEntries(ctx); err != nil {
-			return err
-		}
+	if err := e.entries.read(ctx); err != nil {
+		return err
 	}
 	var all []objstore.ID
 	var own []refs.Item
@@ -35,7 +35,7 @@ func (e *examination) runs(ctx context.Context) error {
 			all = append(all, item.ID)
 		}
 	}
-	lost, err := e.lostOf(ctx, all...)
+	lost, err := e.absent.lost(ctx, all...)
 	if err != nil {
 		return err
 	}
@@ -43,7 +43,7 @@ func (e *examination) runs(ctx context.Context) error {
 	for i, item := range own {
 		e.progress("runs", i, len(own))
 		if len(lost) > 0 {
-			of, err := e.lostOf(ctx, item.ID)
+			of, err := e.absent.lost(ctx, item.ID)
 			if err != nil {
 				return err
 			}
@@ -103,7 +103,7 @@ func (e *examination) missing(ctx context.Context, item refs.Item, lost []objsto
 		f.Repair = "looks whether it is at " + strings.Join(having, " or ") + ", and fetches it again"
 	}
 	if f.Repair != "" {
-		e.note(f, func(ctx context.Context) error { return e.fetchAgain(ctx, item, having) })
+		e.note(f, func(ctx context.Context) error { return e.absent.fetchAgain(ctx, item, having) })
 		return nil
 	}
 	if !tipLost {
@@ -112,22 +112,14 @@ func (e *examination) missing(ctx context.Context, item refs.Item, lost []objsto
 		return nil
 	}
 	f.Kind, f.Where, f.What = LostTip, string(item.Name), fmt.Sprintf("%v, to which the ref points, cannot be read", item.ID)
-	newest, err := e.newestEntry(ctx, run)
+	newest, err := e.entries.newest(ctx, run)
 	if err != nil || newest == nil {
 		e.note(f, nil)
 		return err
 	}
 	f.Repair = fmt.Sprintf("moves the ref back to %v, the run's newest entry in this repository", newest.ID)
-	e.note(f, func(ctx context.Context) error { return e.moveBack(ctx, item, newest.ID) })
+	e.note(f, func(ctx context.Context) error { return e.repairs.moveBack(ctx, item, newest.ID) })
 	return nil
-}
-
-// moveBack moves a tip from a missing entry to an existing one, and records the old value.
-func (k *Keeper) moveBack(ctx context.Context, item refs.Item, to objstore.ID) error {
-	if err := k.writeDown(item.Name, item.ID); err != nil {
-		return err
-	}
-	return k.store.Refs().Apply(ctx, refs.Update{Name: item.Name, Old: item.ID, New: to})
 }
 
 // frames compares the frame refs of a run with its chain. It reads the refs first, so that the tip
@@ -152,7 +144,7 @@ func (e *examination) frames(ctx context.Context, tip refs.Item) error {
 	if err != nil || row.ID != entry.Run {
 		return nil //nolint:nilerr // as above
 	}
-	chain, err := e.framesFrom(ctx, entry)
+	chain, err := framesFrom(ctx, e.store, entry)
 	if err != nil {
 		return nil //nolint:nilerr // as above
 	}
@@ -160,7 +152,7 @@ func (e *examination) frames(ctx context.Context, tip refs.Item) error {
 	for _, ref := range list {
 		switch right := chain[ref.Frame]; {
 		case right == ref.ID:
-		case ref.Frame > row.Frame && e.descends(ref.ID, tip.ID):
+		case ref.Frame > row.Frame && descends(e.store.Objects(), ref.ID, tip.ID):
 			ahead = &ref
 		default:
 			e.wrongFrame(run, tip.ID, ref, right)
@@ -174,9 +166,9 @@ func (e *examination) frames(ctx context.Context, tip refs.Item) error {
 
 // framesFrom returns the frames of a chain from an entry back; with an error, as far as
 // the chain is readable.
-func (k *Keeper) framesFrom(ctx context.Context, tip *snapshot.Entry) (map[int64]objstore.ID, error) {
+func framesFrom(ctx context.Context, store *timeline.Store, tip *snapshot.Entry) (map[int64]objstore.ID, error) {
 	chain := make(map[int64]objstore.ID)
-	run, err := k.store.Frames(ctx, tip, objstore.ID{})
+	run, err := store.Frames(ctx, tip, objstore.ID{})
 	if run != nil {
 		for _, ref := range run.Frames {
 			chain[ref.Frame] = ref.ID
@@ -210,10 +202,10 @@ func (e *examination) wrongFrame(run string, tip objstore.ID, ref refs.FrameRef,
 		f.Repair = "removes the ref: the run has no such frame"
 	}
 	e.note(f, func(ctx context.Context) error {
-		if err := e.keepReached(ctx, ref.ID, tip); err != nil {
+		if err := e.repairs.keepReached(ctx, ref.ID, tip); err != nil {
 			return err
 		}
-		if err := e.writeDown(name, ref.ID); err != nil {
+		if err := e.aside.writeDown(name, ref.ID); err != nil {
 			return err
 		}
 		return e.store.Refs().Apply(ctx, refs.Update{Name: name, Old: ref.ID, New: right})
@@ -254,4 +246,17 @@ func (e *examination) gaps(run string, list []refs.FrameRef, chain map[int64]obj
 func (e *examination) isBroken(name refs.Name) bool {
 	at, found := slices.BinarySearchFunc(e.refs.Items, name, func(item refs.Item, name refs.Name) int { return cmp.Compare(item.Name, name) })
 	return found && e.refs.Items[at].Broken != nil
+}
+
+// remotesOf returns the configured remotes that were last seen to have a ref's run, sorted by name.
+func (e *examination) remotesOf(name refs.Name) []string {
+	component := path.Base(string(name))
+	var having []string
+	for _, remote := range e.store.Remotes() {
+		tracking := refs.Name(refs.RemoteFolder(refs.RemoteComponent(remote, true)) + component)
+		if slices.ContainsFunc(e.refs.Items, func(item refs.Item) bool { return item.Name == tracking && item.Broken == nil }) {
+			having = append(having, remote)
+		}
+	}
+	return having
 }

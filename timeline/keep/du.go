@@ -60,7 +60,7 @@ func (k *Keeper) DiskUsage(ctx context.Context, runs ...string) (*DiskUsage, err
 		}
 		wanted[component] = true
 	}
-	list, err := k.ourRefs(ctx)
+	list, err := k.git.ourRefs(ctx)
 	if err != nil {
 		return nil, timeline.Explain(err)
 	}
@@ -77,7 +77,7 @@ func (k *Keeper) DiskUsage(ctx context.Context, runs ...string) (*DiskUsage, err
 		}
 	}
 	var options []string
-	if k.repo.Config.IsPartial() {
+	if k.git.repo.Config.IsPartial() {
 		options = append(options, evenMissing)
 	}
 	s, err := k.survey(ctx, measured, others, options...)

@@ -13,13 +13,14 @@ func (e *examination) readRefs(ctx context.Context) (err error) {
 	if e.refs, err = e.store.Refs().Inventory(ctx); err != nil {
 		return err
 	}
+	e.entries = &entryIndex{store: e.store, git: e.git, refs: e.refs}
 	if e.refs.Packed == nil {
 		return nil
 	}
 	e.note(Finding{
 		Kind: DamagedPacked, Where: packedRefs, What: describeLines(e.refs.Lines),
 		Repair: "keeps the valid lines, and a copy of the file in smithers/damaged",
-	}, e.mendPacked)
+	}, e.repairs.mendPacked)
 	return nil
 }
 

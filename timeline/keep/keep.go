@@ -3,14 +3,13 @@
 package keep
 
 import (
-	"github.com/git-smithers/git-smithers/internal/gitexec"
 	"github.com/git-smithers/git-smithers/timeline"
 )
 
 // Keeper maintains the history of one store. It must be used by one goroutine at a time.
 type Keeper struct {
 	store *timeline.Store
-	repo  gitexec.Repo // with what was added to its configuration since
+	git   *gitReader
 	opts  Options
 }
 
@@ -22,5 +21,5 @@ type Options struct {
 
 // New returns a Keeper. It reads nothing yet.
 func New(store *timeline.Store, opts Options) *Keeper {
-	return &Keeper{store: store, repo: store.Repo(), opts: opts}
+	return &Keeper{store: store, git: &gitReader{repo: store.Repo(), env: store.Env()}, opts: opts}
 }

@@ -21,39 +21,42 @@ const (
 	gitRetry    = 20 * time.Millisecond
 )
 
-// needs removes the ids that anything needs: all refs, HEADs, reflogs and indexes of all
+// needFinder finds the objects that something in the repository needs.
+type needFinder struct{ git *gitReader }
+
+// keepNeeded removes the ids that anything needs: all refs, HEADs, reflogs and indexes of all
 // worktrees, a merge or rebase in progress, and unreachable objects that belong to no run. It
 // returns the refs' values at that time.
-func (k *Keeper) needs(ctx context.Context, ids map[objstore.ID]struct{}) (then []objstore.ID, err error) {
+func (n needFinder) keepNeeded(ctx context.Context, ids map[objstore.ID]struct{}) (then []objstore.ID, err error) {
 	keep := func(id objstore.ID, _ string) { delete(ids, id) }
-	then, err = k.needing(ctx)
+	then, err = n.needing(ctx)
 	if err != nil {
 		return nil, err
 	}
-	users, err := k.userTips(ctx)
+	users, err := n.userTips(ctx)
 	if err != nil {
 		return nil, err
 	}
-	if err := k.walk(ctx, then, nil, userRoots, keep); err != nil {
+	if err := n.git.walk(ctx, then, nil, userRoots, keep); err != nil {
 		return nil, err
 	}
-	strays, err := k.strays(ctx, ids)
+	strays, err := n.strays(ctx, ids)
 	if err != nil {
 		return nil, err
 	}
 	// Unreachable objects may be incomplete.
-	err = k.walk(ctx, strays, nil, []string{"--ignore-missing", evenMissing}, keep)
+	err = n.git.walk(ctx, strays, nil, []string{"--ignore-missing", evenMissing}, keep)
 	return append(then, users...), err
 }
 
 // unneeded reports whether no ref that changed since then needs any of ids.
-func (k *Keeper) unneeded(ctx context.Context, then []objstore.ID, ids map[objstore.ID]struct{}) (bool, error) {
-	now, err := k.needing(ctx)
+func (n needFinder) unneeded(ctx context.Context, then []objstore.ID, ids map[objstore.ID]struct{}) (bool, error) {
+	now, err := n.needing(ctx)
 	if err != nil {
 		return false, err
 	}
 	unneeded := true
-	err = k.walk(ctx, now, then, userRoots, func(id objstore.ID, _ string) {
+	err = n.git.walk(ctx, now, then, userRoots, func(id objstore.ID, _ string) {
 		if _, ok := ids[id]; ok {
 			unneeded = false
 		}
@@ -62,18 +65,18 @@ func (k *Keeper) unneeded(ctx context.Context, then []objstore.ID, ids map[objst
 }
 
 // needing returns the ids in our refs, and in the files that git keeps beside refs.
-func (k *Keeper) needing(ctx context.Context) ([]objstore.ID, error) {
-	list, err := k.ourRefs(ctx)
+func (n needFinder) needing(ctx context.Context) ([]objstore.ID, error) {
+	list, err := n.git.ourRefs(ctx)
 	if err != nil {
 		return nil, err
 	}
-	noted, err := k.noted()
+	noted, err := n.noted()
 	if err != nil {
 		return nil, err
 	}
 	var roots []objstore.ID
 	// git's files may name objects that were deleted long ago.
-	if err := k.sizes(ctx, noted, func(id objstore.ID, _ int64) { roots = append(roots, id) }); err != nil {
+	if err := n.git.sizes(ctx, noted, func(id objstore.ID, _ int64) { roots = append(roots, id) }); err != nil {
 		return nil, err
 	}
 	for _, ref := range list {
@@ -83,9 +86,9 @@ func (k *Keeper) needing(ctx context.Context) ([]objstore.ID, error) {
 }
 
 // userTips returns the commits of the user's refs.
-func (k *Keeper) userTips(ctx context.Context) (tips []objstore.ID, err error) {
+func (n needFinder) userTips(ctx context.Context) (tips []objstore.ID, err error) {
 	args := append([]string{"--no-replace-objects", "rev-list", "--no-walk=unsorted"}, userRefs...)
-	err = k.lines(ctx, nil, args, func(line string) error {
+	err = n.git.lines(ctx, nil, args, func(line string) error {
 		id, err := objstore.ParseID(line)
 		tips = append(tips, id)
 		return err
@@ -94,8 +97,8 @@ func (k *Keeper) userTips(ctx context.Context) (tips []objstore.ID, err error) {
 }
 
 // gitDirs returns the git directories of all worktrees.
-func (k *Keeper) gitDirs() ([]string, error) {
-	common := k.repo.CommonDir
+func (n needFinder) gitDirs() ([]string, error) {
+	common := n.git.repo.CommonDir
 	linked, err := filepath.Glob(filepath.Join(globQuote(common), "worktrees", "*"))
 	return append([]string{common}, linked...), err
 }
@@ -110,8 +113,8 @@ var inProgress = []string{"rebase-merge", "rebase-apply", "sequencer", "refs"}
 
 // noted returns the ids in git's files beside refs: ORIG_HEAD, MERGE_HEAD and similar files,
 // a rebase in progress, and the private refs of worktrees.
-func (k *Keeper) noted() ([]objstore.ID, error) {
-	dirs, err := k.gitDirs()
+func (n needFinder) noted() ([]objstore.ID, error) {
+	dirs, err := n.gitDirs()
 	if err != nil {
 		return nil, err
 	}
@@ -166,8 +169,8 @@ func idsIn(path string) []objstore.ID {
 
 // strays returns the objects, except ids, that git keeps although nothing may reach them: loose
 // objects and those of cruft packs. Running commands or the user may still need them.
-func (k *Keeper) strays(ctx context.Context, ids map[objstore.ID]struct{}) ([]objstore.ID, error) {
-	objects := filepath.Join(k.repo.CommonDir, "objects")
+func (n needFinder) strays(ctx context.Context, ids map[objstore.ID]struct{}) ([]objstore.ID, error) {
+	objects := filepath.Join(n.git.repo.CommonDir, "objects")
 	var strays []objstore.ID
 	add := func(digits string) {
 		id, err := objstore.ParseID(digits)
@@ -187,7 +190,7 @@ func (k *Keeper) strays(ctx context.Context, ids map[objstore.ID]struct{}) ([]ob
 		return nil, err
 	}
 	for _, path := range cruft {
-		if err := k.packed(ctx, strings.TrimSuffix(path, ".mtimes")+".idx", add); err != nil {
+		if err := n.packed(ctx, strings.TrimSuffix(path, ".mtimes")+".idx", add); err != nil {
 			return nil, err
 		}
 	}
@@ -195,7 +198,7 @@ func (k *Keeper) strays(ctx context.Context, ids map[objstore.ID]struct{}) ([]ob
 }
 
 // packed calls add with the id of every object in a pack's index.
-func (k *Keeper) packed(ctx context.Context, path string, add func(digits string)) (err error) {
+func (n needFinder) packed(ctx context.Context, path string, add func(digits string)) (err error) {
 	index, err := os.Open(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
@@ -204,7 +207,7 @@ func (k *Keeper) packed(ctx context.Context, path string, add func(digits string
 		return err
 	}
 	defer func() { err = errors.Join(err, index.Close()) }()
-	return k.lines(ctx, index, []string{"show-index"}, func(line string) error {
+	return n.git.lines(ctx, index, []string{"show-index"}, func(line string) error {
 		if words := strings.Fields(line); len(words) > 1 {
 			add(words[1])
 		}
@@ -214,8 +217,8 @@ func (k *Keeper) packed(ctx context.Context, path string, add func(digits string
 
 // awaitGit waits until no git is changing an index, because such a git may be about to refer to an
 // existing object. A git that begins later is detected.
-func (k *Keeper) awaitGit(ctx context.Context) error {
-	dirs, err := k.gitDirs()
+func (n needFinder) awaitGit(ctx context.Context) error {
+	dirs, err := n.gitDirs()
 	if err != nil {
 		return err
 	}

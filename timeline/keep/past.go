@@ -8,6 +8,7 @@ import (
 
 	"github.com/git-smithers/git-smithers/objstore"
 	"github.com/git-smithers/git-smithers/snapshot"
+	"github.com/git-smithers/git-smithers/timeline"
 )
 
 // pastFolder is the folder, in the store's private folder, with a file for each collected run. The
@@ -21,14 +22,17 @@ type pastEntries struct {
 	whole bool // ids is complete
 }
 
-// pastOf returns the entries of a pruned run, held or collected.
-func (k *Keeper) pastOf(ctx context.Context, h *runRefs) (pastEntries, error) {
-	stone, err := snapshot.ReadTombstone(k.store.Objects(), h.gone)
+// pastRuns remembers the entries of pruned runs.
+type pastRuns struct{ store *timeline.Store }
+
+// of returns the entries of a pruned run, held or collected.
+func (p pastRuns) of(ctx context.Context, h *runRefs) (pastEntries, error) {
+	stone, err := snapshot.ReadTombstone(p.store.Objects(), h.gone)
 	if err != nil {
 		return pastEntries{}, err
 	}
 	out := pastEntries{ids: map[objstore.ID]bool{stone.Tip: true}}
-	noted, err := readIDs(k.pastNote(h))
+	noted, err := p.file(h).read()
 	if err != nil {
 		return out, err
 	}
@@ -36,7 +40,7 @@ func (k *Keeper) pastOf(ctx context.Context, h *runRefs) (pastEntries, error) {
 		out.ids[id] = true
 	}
 	_, out.whole = noted[stone.Tip]
-	entries, err := k.entriesFrom(ctx, stone.Tip)
+	entries, err := p.entriesFrom(ctx, stone.Tip)
 	for id := range entries {
 		out.ids[id] = true
 	}
@@ -49,13 +53,13 @@ func (k *Keeper) pastOf(ctx context.Context, h *runRefs) (pastEntries, error) {
 
 // entriesFrom returns the entries of a run back to its first, and the parent's frame that is its frame 0;
 // with an error, as far as they are readable.
-func (k *Keeper) entriesFrom(ctx context.Context, tip objstore.ID) (map[objstore.ID]struct{}, error) {
+func (p pastRuns) entriesFrom(ctx context.Context, tip objstore.ID) (map[objstore.ID]struct{}, error) {
 	ids := make(map[objstore.ID]struct{})
-	entry, err := snapshot.ReadEntry(k.store.Objects(), tip)
+	entry, err := snapshot.ReadEntry(p.store.Objects(), tip)
 	if err != nil {
 		return ids, err
 	}
-	run, err := k.store.Frames(ctx, entry, objstore.ID{})
+	run, err := p.store.Frames(ctx, entry, objstore.ID{})
 	if run == nil {
 		return ids, err
 	}
@@ -68,27 +72,27 @@ func (k *Keeper) entriesFrom(ctx context.Context, tip objstore.ID) (map[objstore
 	return ids, err
 }
 
-func (k *Keeper) pastNote(h *runRefs) string {
-	return filepath.Join(k.store.Private(), pastFolder, h.component)
+func (p pastRuns) file(h *runRefs) idFile {
+	return idFile(filepath.Join(p.store.Private(), pastFolder, h.component))
 }
 
-// notePast records the entries of a run before it is collected. For a damaged run it records
+// record records the entries of a run before it is collected. For a damaged run it records
 // nothing, because the list would be incomplete.
-func (k *Keeper) notePast(ctx context.Context, h *runRefs) error {
+func (p pastRuns) record(ctx context.Context, h *runRefs) error {
 	if h.held.IsZero() {
 		return nil
 	}
-	ids, err := k.entriesFrom(ctx, h.held)
+	ids, err := p.entriesFrom(ctx, h.held)
 	if errors.Is(err, objstore.ErrNotFound) || errors.Is(err, objstore.ErrCorrupt) {
 		return nil
 	}
 	if err != nil {
 		return err
 	}
-	before, err := readIDs(k.pastNote(h))
+	before, err := p.file(h).read()
 	if err != nil {
 		return err
 	}
 	maps.Copy(ids, before)
-	return noteIDs(k.pastNote(h), ids)
+	return p.file(h).write(ids)
 }

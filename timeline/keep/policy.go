@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/git-smithers/git-smithers/snapshot"
+	"github.com/git-smithers/git-smithers/timeline"
 	"github.com/git-smithers/git-smithers/timeline/fault"
 	"github.com/git-smithers/git-smithers/timeline/list"
 )
@@ -24,23 +25,26 @@ type Policy struct {
 	Labels []string      // runs with one of these labels
 }
 
+// chooser chooses the runs to prune.
+type chooser struct{ store *timeline.Store }
+
 // choose returns the runs and why they are kept, the newest first; named runs in the given order.
-func (k *Keeper) choose(ctx context.Context, policy Policy, runs []string) ([]PrunedRun, error) {
+func (c chooser) choose(ctx context.Context, policy Policy, runs []string) ([]PrunedRun, error) {
 	if len(runs) == 0 {
-		return k.judge(ctx, policy)
+		return c.judge(ctx, policy)
 	}
 	out := []PrunedRun{}
 	for _, run := range runs {
-		id, err := k.store.ResolveRunToChange(ctx, run)
+		id, err := c.store.ResolveRunToChange(ctx, run)
 		if err != nil {
 			return nil, err
 		}
-		head, err := k.store.Head(ctx, id)
+		head, err := c.store.Head(ctx, id)
 		if err != nil {
 			return nil, err
 		}
 		row := head.Row()
-		if owner := k.store.Owner(row); owner.Live {
+		if owner := c.store.Owner(row); owner.Live {
 			return nil, fault.New(fault.RunOwned, "run %q is being executed by another process", id).
 				Hint("wait for it, or ask it to stop: `git smithers cancel %s`", fault.Word(id)).
 				Detail("runId", id)
@@ -54,17 +58,17 @@ func (k *Keeper) choose(ctx context.Context, policy Policy, runs []string) ([]Pr
 }
 
 // judge returns all runs, and why a policy keeps them.
-func (k *Keeper) judge(ctx context.Context, policy Policy) ([]PrunedRun, error) {
-	runs, err := list.Runs(ctx, k.store)
+func (c chooser) judge(ctx context.Context, policy Policy) ([]PrunedRun, error) {
+	runs, err := list.Runs(ctx, c.store)
 	if err != nil {
 		return nil, err
 	}
 	slices.SortStableFunc(runs, func(a, b list.RunInfo) int { return cmp.Compare(endOf(b), endOf(a)) })
-	now := k.store.Now()
+	now := c.store.Now()
 	out, ended := make([]PrunedRun, len(runs)), 0
 	for i, run := range runs {
 		out[i] = PrunedRun{RunID: run.RunID, Frames: run.LatestFrame + 1}
-		over, err := k.hasEnded(ctx, run, now)
+		over, err := c.hasEnded(ctx, run, now)
 		if err != nil {
 			return nil, err
 		}
@@ -86,7 +90,7 @@ func (k *Keeper) judge(ctx context.Context, policy Policy) ([]PrunedRun, error) 
 const quietUntilEnded = 24 * time.Hour
 
 // hasEnded reports whether a run has ended. A waiting run has not, whichever program executes it: its question is open.
-func (k *Keeper) hasEnded(ctx context.Context, run list.RunInfo, now time.Time) (bool, error) {
+func (c chooser) hasEnded(ctx context.Context, run list.RunInfo, now time.Time) (bool, error) {
 	status := snapshot.RunStatus(run.Status)
 	switch {
 	case status.Ended():
@@ -94,7 +98,7 @@ func (k *Keeper) hasEnded(ctx context.Context, run list.RunInfo, now time.Time) 
 	case status.Waiting() || now.Sub(time.UnixMilli(run.UpdatedAtMs)) < quietUntilEnded:
 		return false, nil
 	}
-	head, err := k.store.Head(ctx, run.RunID)
+	head, err := c.store.Head(ctx, run.RunID)
 	if err != nil {
 		return false, err
 	}
@@ -103,7 +107,7 @@ func (k *Keeper) hasEnded(ctx context.Context, run list.RunInfo, now time.Time) 
 	if row.Parent != nil {
 		executed = row.StartedAtMs != nil
 	}
-	return !executed && !k.store.Owner(row).Live, nil
+	return !executed && !c.store.Owner(row).Live, nil
 }
 
 // endOf returns when a run ended, or its newest known time.

@@ -39,11 +39,11 @@ type Pruned struct {
 // run_not_found; run_owned if a live process executes a named run; run_pruned if a named run, or another
 // run of its id, is already pruned and held; conflict.
 func (k *Keeper) Forget(ctx context.Context, policy Policy, dryRun bool, runs ...string) (*Pruned, error) {
-	chosen, err := k.choose(ctx, policy, runs)
+	chosen, err := chooser{k.store}.choose(ctx, policy, runs)
 	if err != nil {
 		return nil, err
 	}
-	list, err := k.ourRefs(ctx)
+	list, err := k.git.ourRefs(ctx)
 	if err != nil {
 		return nil, timeline.Explain(err)
 	}
@@ -133,9 +133,9 @@ func (k *Keeper) forget(ctx context.Context, h *runRefs) error {
 // a different one.
 func (k *Keeper) toHold(h *runRefs) objstore.ID {
 	switch {
-	case h.held.IsZero(), k.descends(h.tip, h.held):
+	case h.held.IsZero(), descends(k.store.Objects(), h.tip, h.held):
 		return h.tip
-	case k.descends(h.held, h.tip):
+	case descends(k.store.Objects(), h.held, h.tip):
 		return h.held
 	}
 	return objstore.ID{}
@@ -152,7 +152,7 @@ func (k *Keeper) heldAlready(h *runRefs) error {
 // asAnother returns the hint to get a run under another id.
 func (k *Keeper) asAnother(h *runRefs) string {
 	return fmt.Sprintf("`git smithers fetch %s %s --as NEWID` fetches the remote's run under another id",
-		fault.Word(k.repo.CommonDir), fault.Word(h.id))
+		fault.Word(k.git.repo.CommonDir), fault.Word(h.id))
 }
 
 func isTip(name refs.Name) int {

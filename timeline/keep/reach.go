@@ -7,35 +7,12 @@ import (
 	"slices"
 
 	"github.com/git-smithers/git-smithers/objstore"
-	"github.com/git-smithers/git-smithers/timeline/verify"
 )
 
 // step is an object to visit.
 type step struct {
 	id   objstore.ID
 	kind objstore.Kind
-}
-
-// lostOf is lostIn without the objects that a remote promises to a partial clone.
-func (k *Keeper) lostOf(ctx context.Context, tips ...objstore.ID) ([]objstore.ID, error) {
-	lost, err := lostIn(ctx, k.store.Objects(), tips...)
-	if err != nil || len(lost) == 0 || !k.repo.Config.IsPartial() {
-		return lost, err
-	}
-	var damaged, missing []objstore.ID
-	for _, id := range lost {
-		if _, _, err := k.store.Objects().Get(id); errors.Is(err, objstore.ErrNotFound) {
-			missing = append(missing, id)
-		} else {
-			damaged = append(damaged, id)
-		}
-	}
-	if missing, err = verify.Unpromised(ctx, k.store, missing); err != nil {
-		return nil, err
-	}
-	lost = append(damaged, missing...)
-	slices.SortFunc(lost, objstore.ID.Compare)
-	return lost, nil
 }
 
 // lostIn returns the unreadable objects that tips reach, sorted by id. It cannot see beyond an

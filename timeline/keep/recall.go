@@ -17,7 +17,7 @@ import (
 // nothing_pruned if a run is no longer held; run_exists if another run has its id; run_owned if a
 // live process executes that run.
 func (k *Keeper) Recall(ctx context.Context, runs ...string) (*Pruned, error) {
-	list, err := k.ourRefs(ctx)
+	list, err := k.git.ourRefs(ctx)
 	if err != nil {
 		return nil, timeline.Explain(err)
 	}
@@ -41,7 +41,7 @@ func (k *Keeper) Recall(ctx context.Context, runs ...string) (*Pruned, error) {
 
 // Recallable returns the runs that Recall can bring back, sorted.
 func (k *Keeper) Recallable(ctx context.Context) ([]string, error) {
-	list, err := k.ourRefs(ctx)
+	list, err := k.git.ourRefs(ctx)
 	if err != nil {
 		return nil, timeline.Explain(err)
 	}
@@ -116,7 +116,7 @@ func (k *Keeper) toRecall(ctx context.Context, h *runRefs) (objstore.ID, error) 
 		return h.held, nil
 	case h.held.IsZero():
 		return h.tip, nil
-	case k.descends(h.tip, h.held): // it was continued after the prune
+	case descends(k.store.Objects(), h.tip, h.held): // it was continued after the prune
 		return h.tip, nil
 	}
 	entry, err := snapshot.ReadEntry(k.store.Objects(), h.tip)
@@ -130,10 +130,10 @@ func (k *Keeper) toRecall(ctx context.Context, h *runRefs) (objstore.ID, error) 
 	if err := k.store.RefuseOwned(row); err != nil {
 		return h.held, err
 	}
-	if k.descends(h.held, h.tip) {
+	if descends(k.store.Objects(), h.held, h.tip) {
 		return h.held, nil
 	}
-	list, err := k.git(ctx, "for-each-ref", "--format=%(refname)", "--contains="+h.tip.String(), refs.TipsFolder)
+	list, err := k.git.run(ctx, "for-each-ref", "--format=%(refname)", "--contains="+h.tip.String(), refs.TipsFolder)
 	if err != nil {
 		return h.held, timeline.Explain(err)
 	}

@@ -46,7 +46,7 @@ func (k *Keeper) PruneRemote(ctx context.Context, remote string, dryRun bool, ru
 	if err != nil {
 		return nil, err
 	}
-	list, err := k.ourRefs(ctx)
+	list, err := k.git.ourRefs(ctx)
 	if err != nil {
 		return nil, timeline.Explain(err)
 	}
@@ -58,7 +58,7 @@ func (k *Keeper) PruneRemote(ctx context.Context, remote string, dryRun bool, ru
 	if len(chosen) == 0 {
 		return out, nil
 	}
-	moving := transport.New(transport.Options{Repo: k.repo, Env: k.store.Env()})
+	moving := transport.New(transport.Options{Repo: k.git.repo, Env: k.store.Env()})
 	there, err := moving.List(ctx, to.Name, refs.Folder)
 	if err != nil {
 		return nil, to.Explain(err)
@@ -157,7 +157,7 @@ func (k *Keeper) judgeThere(ctx context.Context, h *runRefs, there *atRemote, re
 	if there == nil {
 		there = &atRemote{}
 	}
-	past, err := k.pastOf(ctx, h)
+	past, err := pastRuns{k.store}.of(ctx, h)
 	if err != nil {
 		return out, timeline.Explain(err)
 	}
@@ -210,7 +210,7 @@ func (k *Keeper) tookThere(ctx context.Context, h *runRefs, plan remotePrune, ou
 		}
 	}
 	for i := range updates {
-		now, err := k.resolve(ctx, updates[i].Name)
+		now, err := resolve(ctx, k.store, updates[i].Name)
 		if err != nil {
 			return err
 		}

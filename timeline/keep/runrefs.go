@@ -98,8 +98,8 @@ func (k *Keeper) readID(h *runRefs) string {
 }
 
 // resolve returns a ref's id; zero if there is no such ref.
-func (k *Keeper) resolve(ctx context.Context, name refs.Name) (objstore.ID, error) {
-	id, err := k.store.Refs().Resolve(ctx, name)
+func resolve(ctx context.Context, store *timeline.Store, name refs.Name) (objstore.ID, error) {
+	id, err := store.Refs().Resolve(ctx, name)
 	if errors.Is(err, refs.ErrNotFound) {
 		return objstore.ID{}, nil
 	}

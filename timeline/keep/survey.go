@@ -31,7 +31,7 @@ func (k *Keeper) survey(ctx context.Context, runs []*runRefs, others []refs.Ref,
 	notUsers := slices.Concat(options, []string{"--not"}, userRefs)
 	for i, run := range runs {
 		k.progress("reading runs", i, len(runs))
-		err := k.walk(ctx, run.roots(), nil, notUsers, func(id objstore.ID, path string) { s.found(int32(i), id, path) })
+		err := k.git.walk(ctx, run.roots(), nil, notUsers, func(id objstore.ID, path string) { s.found(int32(i), id, path) })
 		if err != nil {
 			return nil, err
 		}
@@ -51,14 +51,14 @@ func (k *Keeper) survey(ctx context.Context, runs []*runRefs, others []refs.Ref,
 		roots[i] = ref.ID
 	}
 	k.progress("reading what else there is", 0, 0)
-	if err := k.walk(ctx, roots, nil, notUsers, mark(ofOther)); err != nil {
+	if err := k.git.walk(ctx, roots, nil, notUsers, mark(ofOther)); err != nil {
 		return nil, err
 	}
-	if err := k.walk(ctx, nil, nil, slices.Concat(options, userRoots), mark(ofUser)); err != nil {
+	if err := k.git.walk(ctx, nil, nil, slices.Concat(options, userRoots), mark(ofUser)); err != nil {
 		return nil, err
 	}
 	s.sizes = make([]int64, len(s.ids))
-	return s, k.sizes(ctx, s.ids, func(id objstore.ID, size int64) { s.sizes[s.places[id]] = size })
+	return s, k.git.sizes(ctx, s.ids, func(id objstore.ID, size int64) { s.sizes[s.places[id]] = size })
 }
 
 // found records that a run reaches an object.

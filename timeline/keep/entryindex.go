@@ -12,26 +12,33 @@ import (
 	"github.com/git-smithers/git-smithers/objstore"
 	"github.com/git-smithers/git-smithers/refs"
 	"github.com/git-smithers/git-smithers/snapshot"
+	"github.com/git-smithers/git-smithers/timeline"
 )
 
-// newestEntry returns the newest entry of a run, even if no ref leads to it; nil if there is none. It
+// entryIndex is all entries in the repository, whether or not a ref leads to them.
+type entryIndex struct {
+	store *timeline.Store
+	git   *gitReader
+	refs  *refs.Inventory
+	byRun map[string]map[objstore.ID]*snapshot.Entry // nil until they are read
+}
+
+// newest returns the newest entry of a run, even if no ref leads to it; nil if there is none. It
 // reads every commit, once for all runs.
 //
 // Entries that became a fork, because the run had been continued elsewhere, too, do not count. Conflicts
-// leave several entries that nothing follows. newestEntry prefers one that follows the newest frame
+// leave several entries that nothing follows. newest prefers one that follows the newest frame
 // ref, then one that follows a remote's tip, then the longest chain.
-func (e *examination) newestEntry(ctx context.Context, run string) (*snapshot.Entry, error) {
-	if e.entries == nil {
-		if err := e.readEntries(ctx); err != nil {
-			return nil, err
-		}
+func (x *entryIndex) newest(ctx context.Context, run string) (*snapshot.Entry, error) {
+	if err := x.read(ctx); err != nil {
+		return nil, err
 	}
-	for id := range e.entries {
+	for id := range x.byRun {
 		if component, err := refs.EscapeRun(id); err == nil && component == run {
 			run = id // only the hash of the id was known
 		}
 	}
-	entries := e.withoutForks(run)
+	entries := x.withoutForks(run)
 	followed := make(map[objstore.ID]bool)
 	for _, entry := range entries {
 		followed[entry.Parent] = true
@@ -42,9 +49,9 @@ func (e *examination) newestEntry(ctx context.Context, run string) (*snapshot.En
 			last = append(last, entry)
 		}
 	}
-	for _, known := range [][]objstore.ID{e.newestFrame(ctx, run), e.atRemotes(run)} {
+	for _, known := range [][]objstore.ID{x.newestFrame(ctx, run), x.atRemotes(run)} {
 		onward := slices.DeleteFunc(slices.Clone(last), func(entry *snapshot.Entry) bool {
-			return !slices.ContainsFunc(known, func(from objstore.ID) bool { return e.descends(entry.ID, from) })
+			return !slices.ContainsFunc(known, func(from objstore.ID) bool { return descends(x.store.Objects(), entry.ID, from) })
 		})
 		if len(onward) > 0 {
 			last = onward
@@ -62,13 +69,13 @@ func (e *examination) newestEntry(ctx context.Context, run string) (*snapshot.En
 }
 
 // withoutForks returns the entries of a run without those that were split off into another run.
-func (e *examination) withoutForks(run string) map[objstore.ID]*snapshot.Entry {
-	own, all := maps.Clone(e.entries[run]), e.entries[run]
+func (x *entryIndex) withoutForks(run string) map[objstore.ID]*snapshot.Entry {
+	own, all := maps.Clone(x.byRun[run]), x.byRun[run]
 	after := make(map[objstore.ID][]objstore.ID)
 	for id, entry := range all {
 		after[entry.Parent] = append(after[entry.Parent], id)
 	}
-	for id, entries := range e.entries {
+	for id, entries := range x.byRun {
 		for _, entry := range entries {
 			if id == run || entries[entry.Parent] != nil || all[entry.Parent] == nil {
 				continue // not the first entry of another run, or not after an entry of this run
@@ -111,10 +118,10 @@ func length(entries map[objstore.ID]*snapshot.Entry, of *snapshot.Entry) int {
 }
 
 // newestFrame returns the entry of a run's newest frame ref, if there is one.
-func (e *examination) newestFrame(ctx context.Context, run string) []objstore.ID {
-	list, _ := e.store.Refs().Frames(ctx, run) // broken refs do not help
+func (x *entryIndex) newestFrame(ctx context.Context, run string) []objstore.ID {
+	list, _ := x.store.Refs().Frames(ctx, run) // broken refs do not help
 	for _, ref := range slices.Backward(list) {
-		if entry, err := snapshot.ReadEntry(e.store.Objects(), ref.ID); err == nil && entry.Run == run {
+		if entry, err := snapshot.ReadEntry(x.store.Objects(), ref.ID); err == nil && entry.Run == run {
 			return []objstore.ID{ref.ID}
 		}
 	}
@@ -122,9 +129,9 @@ func (e *examination) newestFrame(ctx context.Context, run string) []objstore.ID
 }
 
 // atRemotes returns the tips of a run that remotes were last seen to have.
-func (e *examination) atRemotes(run string) []objstore.ID {
+func (x *entryIndex) atRemotes(run string) []objstore.ID {
 	var ids []objstore.ID
-	for _, item := range e.refs.Items {
+	for _, item := range x.refs.Items {
 		folder, component := keptBy(item.Name)
 		if folder != "remote" || item.Broken != nil {
 			continue
@@ -136,10 +143,13 @@ func (e *examination) atRemotes(run string) []objstore.ID {
 	return ids
 }
 
-// readEntries reads all commits of the repository, and keeps the entries.
-func (e *examination) readEntries(ctx context.Context) error {
-	e.entries = make(map[string]map[objstore.ID]*snapshot.Entry)
-	out, err := e.git(ctx, "cat-file", "--batch-all-objects", "--unordered", "--batch-check=%(objectname) %(objecttype)")
+// read reads all commits of the repository once, and keeps the entries.
+func (x *entryIndex) read(ctx context.Context) error {
+	if x.byRun != nil {
+		return nil
+	}
+	byRun := make(map[string]map[objstore.ID]*snapshot.Entry)
+	out, err := x.git.run(ctx, "cat-file", "--batch-all-objects", "--unordered", "--batch-check=%(objectname) %(objecttype)")
 	if err != nil && out == "" {
 		return err // git lists the others if objects are damaged
 	}
@@ -153,16 +163,52 @@ func (e *examination) readEntries(ctx context.Context) error {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		entry, err := snapshot.ReadEntry(e.store.Objects(), id)
+		entry, err := snapshot.ReadEntry(x.store.Objects(), id)
 		if err != nil {
 			continue // the user's own, or damaged
 		}
-		of := e.entries[entry.Run]
+		of := byRun[entry.Run]
 		if of == nil {
 			of = make(map[objstore.ID]*snapshot.Entry)
-			e.entries[entry.Run] = of
+			byRun[entry.Run] = of
 		}
 		of[id] = entry
 	}
+	x.byRun = byRun
 	return nil
+}
+
+// reached returns the entries that refs lead to. elsewhere are the targets of refs in wrong places.
+func (x *entryIndex) reached(elsewhere []objstore.ID) map[objstore.ID]bool {
+	all := make(map[objstore.ID]*snapshot.Entry)
+	for _, entries := range x.byRun {
+		maps.Copy(all, entries)
+	}
+	from := slices.Clone(elsewhere)
+	for _, item := range x.refs.Items {
+		from = append(from, item.ID)
+	}
+	reached := make(map[objstore.ID]bool)
+	for _, id := range from {
+		for entry := all[id]; entry != nil && !reached[entry.ID]; entry = all[entry.Parent] {
+			reached[entry.ID] = true
+		}
+	}
+	return reached
+}
+
+// neverAcknowledged reports whether a killed process left the entries of a run without acknowledging any of them. Such
+// entries are only in packs that the process still kept locked, because it releases its packs before it acknowledges.
+//
+// After a day, the packs are merged, and the entries look like those of a run that lost its refs.
+func (x *entryIndex) neverAcknowledged(run string, reached map[objstore.ID]bool) (bool, error) {
+	for id := range x.byRun[run] {
+		if reached[id] {
+			continue
+		}
+		if left, err := x.store.Objects().Unacknowledged(id); err != nil || !left {
+			return false, err
+		}
+	}
+	return true, nil
 }

@@ -16,6 +16,12 @@ import (
 	"github.com/git-smithers/git-smithers/refs"
 )
 
+// gitReader asks git about refs and objects.
+type gitReader struct {
+	repo gitexec.Repo // with what was added to its configuration since the Keeper was made
+	env  []string
+}
+
 // userRefs are git rev-list options for everything of the user's that keeps objects: refs and HEADs of
 // all worktrees.
 var userRefs = []string{"--exclude=refs/smithers/*", "--exclude=refs/smithers-remote/*", "--all"}
@@ -28,14 +34,14 @@ const evenMissing = "--missing=allow-any"
 
 // walk calls each with the id and path of all objects that roots and options reach. It leaves out
 // many of the objects that except reaches, but not all.
-func (k *Keeper) walk(ctx context.Context, roots, except []objstore.ID, options []string, each func(id objstore.ID, path string)) error {
+func (g *gitReader) walk(ctx context.Context, roots, except []objstore.ID, options []string, each func(id objstore.ID, path string)) error {
 	args := []string{"--no-replace-objects", "rev-list", "--objects"}
 	// A partial clone must not fetch anything for this.
-	if k.repo.Config.IsPartial() && !slices.Contains(options, evenMissing) {
+	if g.repo.Config.IsPartial() && !slices.Contains(options, evenMissing) {
 		args = append(args, "--exclude-promisor-objects")
 	}
 	args = append(append(args, "--stdin"), options...)
-	return k.lines(ctx, io.MultiReader(idLines("", roots), idLines("^", except)), args, func(line string) error {
+	return g.lines(ctx, io.MultiReader(idLines("", roots), idLines("^", except)), args, func(line string) error {
 		digits, path, _ := strings.Cut(line, " ")
 		id, err := objstore.ParseID(digits)
 		if err == nil {
@@ -46,9 +52,9 @@ func (k *Keeper) walk(ctx context.Context, roots, except []objstore.ID, options 
 }
 
 // sizes calls each with the size on disk of each existing object.
-func (k *Keeper) sizes(ctx context.Context, ids []objstore.ID, each func(id objstore.ID, size int64)) error {
+func (g *gitReader) sizes(ctx context.Context, ids []objstore.ID, each func(id objstore.ID, size int64)) error {
 	args := []string{"--no-replace-objects", "cat-file", "--batch-check=%(objectname) %(objectsize:disk)"}
-	return k.lines(ctx, idLines("", ids), args, func(line string) error {
+	return g.lines(ctx, idLines("", ids), args, func(line string) error {
 		var digits string
 		var size int64
 		if strings.HasSuffix(line, " missing") {
@@ -66,10 +72,10 @@ func (k *Keeper) sizes(ctx context.Context, ids []objstore.ID, each func(id objs
 }
 
 // ourRefs lists all refs of ours. A broken ref is an error, because nobody knows what it keeps.
-func (k *Keeper) ourRefs(ctx context.Context) ([]refs.Ref, error) {
+func (g *gitReader) ourRefs(ctx context.Context) ([]refs.Ref, error) {
 	var list []refs.Ref
 	args := []string{"for-each-ref", "--format=%(objectname) %(refname)", refs.Folder, refs.RemotesFolder}
-	err := k.lines(ctx, nil, args, func(line string) error {
+	err := g.lines(ctx, nil, args, func(line string) error {
 		digits, name, _ := strings.Cut(line, " ")
 		id, err := objstore.ParseID(digits)
 		list = append(list, refs.Ref{Name: refs.Name(name), ID: id})
@@ -78,10 +84,16 @@ func (k *Keeper) ourRefs(ctx context.Context) ([]refs.Ref, error) {
 	return list, err
 }
 
+// git runs git on the repository and returns what it printed.
+func (g *gitReader) run(ctx context.Context, args ...string) (string, error) {
+	out, err := gitexec.New(g.repo, g.env).Run(ctx, args...)
+	return string(out), err
+}
+
 // lines runs git and calls each with every line of its output. A message on stderr is an error, because git
 // prints one when it leaves something out.
-func (k *Keeper) lines(ctx context.Context, stdin io.Reader, args []string, each func(line string) error) (err error) {
-	cmd, err := gitexec.New(k.repo, k.store.Env()).Command(ctx, args...)
+func (g *gitReader) lines(ctx context.Context, stdin io.Reader, args []string, each func(line string) error) (err error) {
+	cmd, err := gitexec.New(g.repo, g.env).Command(ctx, args...)
 	if err != nil {
 		return &gitexec.Error{Args: args, Status: -1, Err: err}
 	}

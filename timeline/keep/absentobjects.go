@@ -1,0 +1,174 @@
+package keep
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/git-smithers/git-smithers/internal/gitexec"
+	"github.com/git-smithers/git-smithers/objstore"
+	"github.com/git-smithers/git-smithers/refs"
+	"github.com/git-smithers/git-smithers/refs/transport"
+	"github.com/git-smithers/git-smithers/timeline"
+	"github.com/git-smithers/git-smithers/timeline/fault"
+	"github.com/git-smithers/git-smithers/timeline/verify"
+)
+
+// absentObjects finds the objects that a run lacks, and brings them from other places.
+type absentObjects struct {
+	store *timeline.Store
+	git   *gitReader
+}
+
+// lost is lostIn without the objects that a remote promises to a partial clone.
+func (a *absentObjects) lost(ctx context.Context, tips ...objstore.ID) ([]objstore.ID, error) {
+	lost, err := lostIn(ctx, a.store.Objects(), tips...)
+	if err != nil || len(lost) == 0 || !a.git.repo.Config.IsPartial() {
+		return lost, err
+	}
+	var damaged, missing []objstore.ID
+	for _, id := range lost {
+		if _, _, err := a.store.Objects().Get(id); errors.Is(err, objstore.ErrNotFound) {
+			missing = append(missing, id)
+		} else {
+			damaged = append(damaged, id)
+		}
+	}
+	if missing, err = verify.Unpromised(ctx, a.store, missing); err != nil {
+		return nil, err
+	}
+	lost = append(damaged, missing...)
+	slices.SortFunc(lost, objstore.ID.Compare)
+	return lost, nil
+}
+
+// fetchAgain gets the missing objects of a run from its remotes, one after the other, until none is
+// missing. git does not fetch objects that it believes to have, so the run is fetched into a
+// temporary repository first.
+func (a *absentObjects) fetchAgain(ctx context.Context, item refs.Item, having []string) error {
+	var failed []error
+	for _, remote := range having {
+		if err := a.fetchFrom(ctx, remote, item); err != nil {
+			failed = append(failed, err)
+			continue
+		}
+		lost, err := a.lost(ctx, item.ID)
+		if err != nil || len(lost) == 0 {
+			return err
+		}
+	}
+	if err := errors.Join(failed...); err != nil {
+		return err
+	}
+	return fault.New(fault.MissingObject, "%s lacks objects that run %q needs", strings.Join(having, " and "), runOf(item.Name))
+}
+
+// fetchFrom copies the missing objects of a run from one remote.
+func (a *absentObjects) fetchFrom(ctx context.Context, remote string, item refs.Item) (err error) {
+	temp := filepath.Join(a.store.Private(), "tmp")
+	if err := os.MkdirAll(temp, 0o777); err != nil {
+		return err
+	}
+	scratch, err := os.MkdirTemp(temp, "fetch-again-")
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(scratch)) }()
+	if err := gitexec.InitBare(ctx, scratch, a.store.Env()); err != nil {
+		return err
+	}
+	// The temporary repository uses this repository's remote, credentials and proxies.
+	include := fmt.Sprintf("[include]\n\tpath = %s\n", quoted(filepath.Join(a.git.repo.CommonDir, "config")))
+	if err := appendTo(filepath.Join(scratch, "config"), include); err != nil {
+		return err
+	}
+	repo := gitexec.Repo{
+		GitDir: scratch, CommonDir: scratch, WorkTree: cmp.Or(a.git.repo.WorkTree, a.git.repo.GitDir),
+		ObjectFormat: "sha1", RefFormat: "files",
+	}
+	name := refs.TipsFolder + path.Base(string(item.Name))
+	over := transport.New(transport.Options{Repo: repo, Env: a.store.Env()})
+	if err := over.Fetch(ctx, remote, []transport.Spec{{From: name, To: name}}, false); err != nil {
+		return a.explainFetch(remote, err)
+	}
+	return a.takeObjects(ctx, filepath.Join(scratch, "objects"), item.ID)
+}
+
+func (a *absentObjects) explainFetch(remote string, err error) error {
+	if errors.Is(err, refs.ErrNotFound) {
+		return fault.New(fault.MissingObject, "%s does not have the run any more: %w", remote, err)
+	}
+	at, placeErr := a.store.Place(remote)
+	if placeErr != nil {
+		return placeErr
+	}
+	return at.Explain(err)
+}
+
+// quoted returns a path as a value for git's configuration.
+func quoted(path string) string {
+	return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(filepath.ToSlash(path)) + `"`
+}
+
+func appendTo(path, text string) error {
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_APPEND, 0)
+	if err != nil {
+		return err
+	}
+	_, err = f.WriteString(text)
+	return errors.Join(err, f.Close())
+}
+
+// takeObjects copies objects from another object directory: those that a commit reaches there and
+// that are missing here. They are on stable storage when takeObjects returns.
+func (a *absentObjects) takeObjects(ctx context.Context, dir string, tip objstore.ID) (err error) {
+	if _, err := os.Stat(dir); err != nil {
+		return nil // there is nothing to take
+	}
+	other, err := objstore.Open(objstore.Options{ObjectsDir: dir, TempDir: filepath.Join(a.store.Private(), "tmp")})
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, other.Close()) }()
+	for {
+		lost, err := lostIn(ctx, a.store.Objects(), tip)
+		if err != nil || len(lost) == 0 {
+			return err
+		}
+		taken, err := a.take(ctx, other, lost)
+		if err != nil || taken == 0 {
+			return err
+		}
+		// The objects that these name may be missing, too.
+	}
+}
+
+// take copies the objects that the other store has, and returns their number.
+func (a *absentObjects) take(ctx context.Context, other *objstore.Store, ids []objstore.ID) (taken int, err error) {
+	const atOnce = 64 << 20 // bytes of a batch in memory
+	batch, held := a.store.Objects().Begin(), 0
+	for _, id := range ids {
+		kind, data, err := other.Get(id)
+		if errors.Is(err, objstore.ErrNotFound) || errors.Is(err, objstore.ErrCorrupt) {
+			continue
+		}
+		if err != nil {
+			return taken, err
+		}
+		batch.Add(kind, data)
+		taken++
+		if held += len(data); held >= atOnce {
+			if err := batch.Commit(ctx, nil); err != nil {
+				return taken, err
+			}
+			held = 0
+		}
+	}
+	return taken, batch.Commit(ctx, nil)
+}

@@ -1,0 +1,117 @@
+package keep
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"github.com/git-smithers/git-smithers/internal/fsx"
+	"github.com/git-smithers/git-smithers/objstore"
+	"github.com/git-smithers/git-smithers/refs"
+)
+
+const (
+	// damagedFolder is the folder, in the store's private folder, for damaged files.
+	damagedFolder = "damaged"
+	// movedRefs is the file, in the folder for damaged files, with the former values of refs.
+	movedRefs = "moved-refs"
+)
+
+// asideFolder is the folder for damaged files, in the store's private folder.
+type asideFolder struct {
+	private   string // the store's private folder
+	commonDir string // of the repository
+}
+
+// path returns the folder for damaged files, or a path in it.
+func (f asideFolder) path(parts ...string) string {
+	return filepath.Join(append([]string{f.private, damagedFolder}, parts...)...)
+}
+
+// inCommonDir returns the path of a file in Finding.Where.
+func (f asideFolder) inCommonDir(file string) string {
+	return filepath.Join(f.commonDir, filepath.FromSlash(file))
+}
+
+// move moves a file of the common directory to the folder for damaged files. A missing
+// file is fine.
+func (f asideFolder) move(file string) error {
+	to, err := f.free(file)
+	if err != nil {
+		return err
+	}
+	from := f.inCommonDir(file)
+	if err := os.Rename(from, to); err != nil {
+		if errors.Is(err, fs.ErrNotExist) {
+			return nil
+		}
+		return err
+	}
+	return errors.Join(fsx.SyncDir(filepath.Dir(to)), fsx.SyncDir(filepath.Dir(from)))
+}
+
+// free makes the folder for damaged files, and returns an unused path in it for a file of the
+// common directory.
+func (f asideFolder) free(file string) (string, error) {
+	to := f.path(strings.ReplaceAll(file, "/", "%2f"))
+	if err := os.MkdirAll(filepath.Dir(to), 0o777); err != nil {
+		return "", err
+	}
+	free := to
+	for n := 2; ; n++ {
+		if _, err := os.Lstat(free); errors.Is(err, fs.ErrNotExist) {
+			return free, nil
+		}
+		free = to + "." + strconv.Itoa(n)
+	}
+}
+
+// copy copies a file of the common directory to the folder for damaged files,
+// unless it is empty.
+func (f asideFolder) copy(file string) error {
+	data, err := os.ReadFile(f.inCommonDir(file))
+	if err != nil || len(data) == 0 {
+		return nil //nolint:nilerr // nothing to copy
+	}
+	to, err := f.free(file)
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(to, data, 0o666)
+}
+
+// writeDown records a ref's value before the ref is moved or removed.
+func (f asideFolder) writeDown(name refs.Name, id objstore.ID) error {
+	path := f.path(movedRefs)
+	if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
+		return err
+	}
+	file, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o666)
+	if err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(file, "%v %s\n", id, name)
+	return errors.Join(err, file.Sync(), file.Close())
+}
+
+// droppedLines returns the invalid lines of the saved packed-refs of an earlier repair.
+func (f asideFolder) droppedLines() ([]refs.PackedLine, error) {
+	kept, err := filepath.Glob(globQuote(f.path(packedRefs)) + "*")
+	if err != nil {
+		return nil, err
+	}
+	var dropped []refs.PackedLine
+	for _, path := range kept {
+		data, err := os.ReadFile(path)
+		if err != nil {
+			return nil, err
+		}
+		_, broken := refs.SoundPacked(data)
+		dropped = append(dropped, broken...)
+	}
+	return dropped, nil
+}

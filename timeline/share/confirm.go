@@ -27,7 +27,7 @@ func (p *push) confirmFiles(ctx context.Context, open []*outgoingRun) ([]*outgoi
 		return open, nil
 	}
 	if p.store.Settings().PushFiles == timeline.PushAsk {
-		answered, err := p.answered(p.to)
+		answered, err := pushAnswers{p.store}.given(p.to)
 		if err != nil || answered {
 			p.confirmed = answered
 			return open, err
@@ -107,7 +107,7 @@ func (p *push) ask(open []*outgoingRun, files map[*outgoingRun][]UntrackedFile) 
 		}
 		if yes {
 			p.confirmed, p.asked = true, true
-			return p.keepAnswer(p.to)
+			return pushAnswers{p.store}.keep(p.to)
 		}
 		return notConfirmed(p.to, all)
 	}
@@ -140,32 +140,35 @@ func unconfirmed(to timeline.Place, files []UntrackedFile) *fault.Error {
 	return err.Detail("files", files)
 }
 
-// answerPath returns the file that stores the answer for a place.
-func (s *Sharer) answerPath(to timeline.Place) string {
-	return filepath.Join(s.store.Private(), "pushes", to.Component)
+// pushAnswers stores which remotes a person lets untracked files go to.
+type pushAnswers struct{ store *timeline.Store }
+
+// path returns the file that stores the answer for a place.
+func (a pushAnswers) path(to timeline.Place) string {
+	return filepath.Join(a.store.Private(), "pushes", to.Component)
 }
 
-// answerFor returns the content of that file: the address of the place, so that a remote with a
+// content returns the content of that file: the address of the place, so that a remote with a
 // new address is asked about again.
-func (s *Sharer) answerFor(to timeline.Place) string {
-	sum := sha256.Sum256([]byte(s.store.URL(to)))
+func (a pushAnswers) content(to timeline.Place) string {
+	sum := sha256.Sum256([]byte(a.store.URL(to)))
 	return "untracked files may go to " + hex.EncodeToString(sum[:]) + "\n"
 }
 
-// answered reports whether a person has agreed before.
-func (s *Sharer) answered(to timeline.Place) (bool, error) {
-	data, err := os.ReadFile(s.answerPath(to))
+// given reports whether a person has agreed before.
+func (a pushAnswers) given(to timeline.Place) (bool, error) {
+	data, err := os.ReadFile(a.path(to))
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return false, timeline.Explain(fmt.Errorf("whether untracked files may be pushed: %w", err))
 	}
-	return string(data) == s.answerFor(to), nil
+	return string(data) == a.content(to), nil
 }
 
-func (s *Sharer) keepAnswer(to timeline.Place) error {
-	path := s.answerPath(to)
+func (a pushAnswers) keep(to timeline.Place) error {
+	path := a.path(to)
 	err := os.MkdirAll(filepath.Dir(path), 0o777)
 	if err == nil {
-		err = os.WriteFile(path, []byte(s.answerFor(to)), 0o666)
+		err = os.WriteFile(path, []byte(a.content(to)), 0o666)
 	}
 	return timeline.Explain(err)
 }

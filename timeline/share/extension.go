@@ -12,7 +12,7 @@ import (
 	"github.com/git-smithers/git-smithers/snapshot"
 )
 
-// An extension is a new run that is made of existing entries.
+// extension is a new run that is made of existing entries.
 type extension struct {
 	id      string
 	subject string
@@ -25,7 +25,7 @@ type extension struct {
 }
 
 // extension reads the entries of a new run, from a tip back to the frame of parent.
-func (s *Sharer) extension(ctx context.Context, tip *snapshot.Entry, parent *snapshot.Parent) (*extension, error) {
+func (s splitter) extension(ctx context.Context, tip *snapshot.Entry, parent *snapshot.Parent) (*extension, error) {
 	own, err := s.store.Frames(ctx, tip, parent.Commit)
 	if err != nil {
 		return nil, err
@@ -39,7 +39,7 @@ func (s *Sharer) extension(ctx context.Context, tip *snapshot.Entry, parent *sna
 }
 
 // renumber changes the frame numbers in the journal's attempts to the new run's.
-func (s *Sharer) renumber(x *extension) error {
+func (s splitter) renumber(x *extension) error {
 	attempts, err := x.tip.Attempts()
 	if err != nil {
 		return err
@@ -66,7 +66,7 @@ func (s *Sharer) renumber(x *extension) error {
 
 // eventsAfter returns the events of a tip's run after one of its entries, or all of them, in order. If the
 // run is itself an extension, its first entry repeats the extension's events at its end.
-func (s *Sharer) eventsAfter(tip *snapshot.Entry, after objstore.ID) ([]snapshot.Event, error) {
+func (s splitter) eventsAfter(tip *snapshot.Entry, after objstore.ID) ([]snapshot.Event, error) {
 	var newestFirst [][]snapshot.Event
 	entries := snapshot.NewWalk(s.store.Objects(), tip)
 	for {
@@ -98,7 +98,7 @@ func (s *Sharer) eventsAfter(tip *snapshot.Entry, after objstore.ID) ([]snapshot
 
 // write writes the first entry of the new run, and records its op as done here. Existing data is
 // checked only against the format's limits.
-func (s *Sharer) write(x *extension, w objstore.Writer) (*snapshot.Entry, error) {
+func (s splitter) write(x *extension, w objstore.Writer) (*snapshot.Entry, error) {
 	at := s.store.Now().UnixMilli()
 	fork := snapshot.Op{Number: 1, Kind: snapshot.OpFork, AtMs: at}
 	s.store.Here().Op(x.id, fork)
@@ -129,7 +129,7 @@ func (s *Sharer) write(x *extension, w objstore.Writer) (*snapshot.Entry, error)
 }
 
 // updates returns the updates that create the new run: its tip, and frame refs.
-func (s *Sharer) updates(x *extension, tip objstore.ID) ([]refs.Update, error) {
+func (s splitter) updates(x *extension, tip objstore.ID) ([]refs.Update, error) {
 	name, err := refs.Tip(x.id)
 	if err != nil {
 		return nil, err
@@ -140,7 +140,7 @@ func (s *Sharer) updates(x *extension, tip objstore.ID) ([]refs.Update, error) {
 
 // keptRefs returns updates that create refs of a run's newest frames, as many as this clone keeps.
 // frames is sorted, newest first.
-func (s *Sharer) keptRefs(run string, frames []refs.FrameRef) ([]refs.Update, error) {
+func (s splitter) keptRefs(run string, frames []refs.FrameRef) ([]refs.Update, error) {
 	frames = frames[:min(int64(len(frames)), s.store.Settings().FrameRefs)]
 	updates := make([]refs.Update, len(frames))
 	for i, f := range frames {

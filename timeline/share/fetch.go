@@ -127,7 +127,7 @@ func (f *fetch) run(ctx context.Context) (err error) {
 		return err
 	}
 	if f.req.command == "" {
-		f.noteAddress(f.from)
+		addressBook{f.store}.note(f.from)
 	}
 	if f.after, err = f.remembered(ctx, f.from.Component); err != nil {
 		return err

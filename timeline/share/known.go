@@ -15,32 +15,35 @@ import (
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
 
-// addressPath returns the file that stores the address of a place without a name, without the
+// addressBook stores the addresses of places without a name.
+type addressBook struct{ store *timeline.Store }
+
+// path returns the file that stores the address of a place without a name, without the
 // secrets of its URL.
-func (s *Sharer) addressPath(component string) string {
-	return filepath.Join(s.store.Private(), "remotes", component)
+func (b addressBook) path(component string) string {
+	return filepath.Join(b.store.Private(), "remotes", component)
 }
 
-// noteAddress stores the address of a place without a name, for people.
-func (s *Sharer) noteAddress(at timeline.Place) {
-	if at.Configured || s.notedPlace(at.Component).Name == at.Shown() {
+// note stores the address of a place without a name, for people.
+func (b addressBook) note(at timeline.Place) {
+	if at.Configured || b.place(at.Component).Name == at.Shown() {
 		return
 	}
-	path := s.addressPath(at.Component)
+	path := b.path(at.Component)
 	err := os.MkdirAll(filepath.Dir(path), 0o777)
 	if err == nil {
 		err = os.WriteFile(path, []byte(at.Shown()+"\n"), 0o666)
 	}
 	if err != nil {
-		s.store.Warn(fmt.Errorf("remember where the remote is: %w", err))
+		b.store.Warn(fmt.Errorf("remember where the remote is: %w", err))
 	}
 }
 
-// notedPlace returns a remembered place by its stored address or, if there is none, by its ref
+// place returns a remembered place by its stored address or, if there is none, by its ref
 // component.
-func (s *Sharer) notedPlace(component string) timeline.Place {
+func (b addressBook) place(component string) timeline.Place {
 	name := component
-	if data, err := os.ReadFile(s.addressPath(component)); err == nil {
+	if data, err := os.ReadFile(b.path(component)); err == nil {
 		name = strings.TrimSuffix(string(data), "\n")
 	} else if remote, ok, err := refs.UnescapeRun(component); err == nil && ok {
 		name = remote
@@ -72,7 +75,7 @@ func (s *Sharer) Forget(ctx context.Context, remote string) (*Forgotten, error) 
 			return nil, timeline.Explain(err)
 		}
 		noted := false
-		for _, path := range []string{s.addressPath(at.Component), s.answerPath(at)} {
+		for _, path := range []string{addressBook{s.store}.path(at.Component), pushAnswers{s.store}.path(at)} {
 			err := os.Remove(path)
 			if err != nil && !errors.Is(err, fs.ErrNotExist) {
 				return nil, timeline.Explain(err)

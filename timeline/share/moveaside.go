@@ -14,7 +14,7 @@ import (
 // Frame refs that the run will lose are deleted first: no ref is ever wrong, and a missing
 // one is found through the chain. They are deleted only while the tip is the local one, because
 // another process may be splitting the run and own them.
-func (s *Sharer) moveAside(ctx context.Context, what split, fork *extension, made objstore.ID) error {
+func (s splitter) moveAside(ctx context.Context, what split, fork *extension, made objstore.ID) error {
 	batch := s.store.Objects().Begin()
 	updates, err := s.forkUpdates(ctx, batch, fork, made)
 	if err != nil {
@@ -53,7 +53,7 @@ func (s *Sharer) moveAside(ctx context.Context, what split, fork *extension, mad
 
 // forkUpdates writes the fork's first entry and returns the updates that create the fork; if the fork
 // exists, only its missing frame refs.
-func (s *Sharer) forkUpdates(ctx context.Context, w objstore.Writer, fork *extension, made objstore.ID) ([]refs.Update, error) {
+func (s splitter) forkUpdates(ctx context.Context, w objstore.Writer, fork *extension, made objstore.ID) ([]refs.Update, error) {
 	if made.IsZero() {
 		entry, err := s.write(fork, w)
 		if err != nil {
@@ -79,7 +79,7 @@ func (s *Sharer) forkUpdates(ctx context.Context, w objstore.Writer, fork *exten
 
 // dropRefs deletes the frame refs of a run that which selects, while the refs of others are unchanged,
 // and returns the updates that it made.
-func (s *Sharer) dropRefs(ctx context.Context, run string, others []refs.Update, which func(refs.FrameRef) bool) ([]refs.Update, error) {
+func (s splitter) dropRefs(ctx context.Context, run string, others []refs.Update, which func(refs.FrameRef) bool) ([]refs.Update, error) {
 	list, err := s.store.Refs().Frames(ctx, run)
 	if err != nil && !errors.Is(err, refs.ErrBroken) { // verify reports these
 		return nil, err
@@ -103,7 +103,7 @@ func (s *Sharer) dropRefs(ctx context.Context, run string, others []refs.Update,
 
 // putBack recreates frame refs that were deleted in vain, if the run's tip has not moved. Frames
 // without a ref are found through the chain.
-func (s *Sharer) putBack(ctx context.Context, still refs.Update, dropped []refs.Update) {
+func (s splitter) putBack(ctx context.Context, still refs.Update, dropped []refs.Update) {
 	for _, update := range dropped {
 		err := s.store.Refs().Apply(ctx, still, refs.Update{Name: update.Name, New: update.Old})
 		if err != nil && !errors.Is(err, refs.ErrConflict) {

@@ -107,7 +107,7 @@ func (s *Sharer) places(ctx context.Context, remotes []string) ([]timeline.Place
 	names := s.store.RemotePlaces()
 	for _, component := range components {
 		if !slices.ContainsFunc(places, func(p timeline.Place) bool { return p.Component == component }) {
-			places = append(places, cmp.Or(names[component], s.notedPlace(component)))
+			places = append(places, cmp.Or(names[component], addressBook{s.store}.place(component)))
 		}
 	}
 	return places, nil

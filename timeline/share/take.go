@@ -147,7 +147,7 @@ func (f *fetch) takeUnder(ctx context.Context, run *incomingRun, there objstore.
 	if err != nil {
 		return err
 	}
-	if err := f.adoptAs(ctx, tip, f.req.As); err != nil {
+	if err := (splitter{f.store}).adoptAs(ctx, tip, f.req.As); err != nil {
 		return err
 	}
 	row, err := tip.RunRow()
@@ -198,7 +198,7 @@ func (f *fetch) divide(ctx context.Context, run *incomingRun, there, common objs
 	if err != nil {
 		return err
 	}
-	fork, err := f.splitOff(ctx, split{run.RunID, local, remote, common})
+	fork, err := splitter{f.store}.splitOff(ctx, split{run.RunID, local, remote, common})
 	switch {
 	case fault.CodeOf(err) == fault.RunOwned:
 		run.end(StateBusy, "a process here is running it")

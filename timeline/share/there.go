@@ -71,7 +71,7 @@ func (p *push) look(ctx context.Context) error {
 	if err != nil {
 		return p.to.Explain(err)
 	}
-	p.noteAddress(p.to)
+	addressBook{p.store}.note(p.to)
 	p.there = newAtRemote()
 	for _, ref := range list {
 		component, isGone := strings.CutPrefix(string(ref.Name), refs.GoneFolder)

@@ -13,7 +13,7 @@ import (
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
 
-// A split is a run that was continued both here and at a remote.
+// split is a run that was continued both here and at a remote.
 type split struct {
 	run    string
 	local  *snapshot.Entry // the tip here
@@ -21,13 +21,16 @@ type split struct {
 	common objstore.ID     // the newest common entry
 }
 
+// splitter makes forks of histories that are also elsewhere.
+type splitter struct{ store *timeline.Store }
+
 // splitOff makes a fork of the local continuation of a run, and moves the run's tip and frames to
 // the remote's. The fork's id is derived from the run's id and the local tip, so that an interrupted
 // split can be continued. The run's tip moves last, except for its new frames; a crash before
 // that loses at most frame refs that the run will not keep. If a live process here owns the run,
 // the error's code is run_owned; if the tip has moved in the meantime, it is conflict. In both cases
 // the run is unchanged.
-func (s *Sharer) splitOff(ctx context.Context, what split) (fork string, err error) {
+func (s splitter) splitOff(ctx context.Context, what split) (fork string, err error) {
 	row, err := what.local.RunRow()
 	if err != nil {
 		return "", timeline.Explain(err)
@@ -62,7 +65,7 @@ func (s *Sharer) splitOff(ctx context.Context, what split) (fork string, err err
 // adoptAs makes a run with another id from the checked history of a tip. The new run is a fork
 // whose frame 0 is the first frame of that history and whose frames are its commits. The error's code is
 // run_exists if the id is taken, run_pruned if a run of that id was pruned.
-func (s *Sharer) adoptAs(ctx context.Context, tip *snapshot.Entry, id string) error {
+func (s splitter) adoptAs(ctx context.Context, tip *snapshot.Entry, id string) error {
 	if err := s.store.CheckNew(ctx, id); err != nil {
 		return err
 	}
@@ -100,7 +103,7 @@ func (s *Sharer) adoptAs(ctx context.Context, tip *snapshot.Entry, id string) er
 }
 
 // parentOf returns the fork's parent: the newest common frame.
-func (s *Sharer) parentOf(what split, row snapshot.Run) (*snapshot.Parent, error) {
+func (s splitter) parentOf(what split, row snapshot.Run) (*snapshot.Parent, error) {
 	both := false
 	found, err := s.frameAt(what.local, func(e *snapshot.Entry) bool {
 		both = both || e.ID == what.common
@@ -117,7 +120,7 @@ func (s *Sharer) parentOf(what split, row snapshot.Run) (*snapshot.Parent, error
 
 // frameAt returns the newest accepted frame of a tip's run. If none is accepted, it is frame 0 of a
 // fork, which is its parent's.
-func (s *Sharer) frameAt(tip *snapshot.Entry, accepts func(*snapshot.Entry) bool) (refs.FrameRef, error) {
+func (s splitter) frameAt(tip *snapshot.Entry, accepts func(*snapshot.Entry) bool) (refs.FrameRef, error) {
 	for entry, err := range s.store.Chain(tip) {
 		if err != nil {
 			return refs.FrameRef{}, err
@@ -138,7 +141,7 @@ func (s *Sharer) frameAt(tip *snapshot.Entry, accepts func(*snapshot.Entry) bool
 
 // forkID returns the fork's id, and its tip if an interrupted fetch has made the fork already. An id that
 // is or was taken gets more digits.
-func (s *Sharer) forkID(ctx context.Context, what split) (id string, made objstore.ID, err error) {
+func (s splitter) forkID(ctx context.Context, what split) (id string, made objstore.ID, err error) {
 	const digits = 8
 	hash := what.local.ID.String()
 	for n := digits; n <= len(hash); n += digits {
@@ -169,7 +172,7 @@ func (s *Sharer) forkID(ctx context.Context, what split) (id string, made objsto
 }
 
 // isFree reports whether no run has or had an id. If a run has it, isFree returns its tip.
-func (s *Sharer) isFree(ctx context.Context, id string) (bool, objstore.ID, error) {
+func (s splitter) isFree(ctx context.Context, id string) (bool, objstore.ID, error) {
 	tip, err := refs.Tip(id)
 	if err != nil {
 		return false, objstore.ID{}, err

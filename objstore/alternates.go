@@ -13,8 +13,7 @@ import (
 const maxAlternateDepth = 5
 
 // alternateDirs returns the object directories that dir borrows from, by info/alternates, in order
-// and without duplicates. Like git it skips missing directories: the object may be elsewhere, and is
-// reported missing if not.
+// and without duplicates. Like git, it skips a missing directory: another one may have the objects.
 func alternateDirs(dir string) ([]string, error) {
 	var dirs []string
 	seen := map[string]bool{filepath.Clean(dir): true}
@@ -48,8 +47,8 @@ func alternateDirs(dir string) ([]string, error) {
 	return dirs, follow(dir, 1)
 }
 
-// alternatePath reads a line of info/alternates: a path, relative to the object
-// directory, that may be quoted as C quotes strings, or a comment.
+// alternatePath returns the path in a line of info/alternates, or "" for a comment. A path may be
+// quoted as in C, and may be relative to the object directory.
 func alternatePath(dir, line string) string {
 	if line == "" || strings.HasPrefix(line, "#") {
 		return ""

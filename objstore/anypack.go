@@ -13,11 +13,11 @@ import (
 	"time"
 )
 
-// anyPack is a pack that may be damaged, read as far as possible.
+// anyPack is a pack that may be damaged. As much of it as possible is read.
 type anyPack struct {
 	*pack
 
-	entries     []indexEntry // from the index or, if that is damaged, from the readable part of the pack
+	entries     []indexEntry // from the index; if the index is damaged, from the readable part of the pack
 	sum         [sha1.Size]byte
 	packReason  string // the flaw of the pack file; "" if it is sound
 	indexReason string // the flaw of the index; "" if it is sound
@@ -26,7 +26,8 @@ type anyPack struct {
 // missingFile is the flaw of a missing file.
 const missingFile = "is missing"
 
-// openAnyway opens a pack and verifies its checksum. If both files are gone, the error is vanished.
+// openAnyway opens a pack and verifies its checksum. If both files are gone, vanished is true for
+// the error.
 func (d *objectDir) openAnyway(ctx context.Context, name string) (_ *anyPack, err error) {
 	r := newReading(newCache(mergeCache), d.maxObject)
 	p := &anyPack{pack: newPack(r, d.packDir(), name, time.Time{})}
@@ -58,7 +59,7 @@ func (d *objectDir) openAnyway(ctx context.Context, name string) (_ *anyPack, er
 	return p, nil
 }
 
-// readIndex reads the whole index, or records its flaw.
+// readIndex reads the whole index. If the index is flawed, readIndex records why.
 func (p *anyPack) readIndex() error {
 	f, err := os.Open(p.idxPath)
 	if err != nil {
@@ -85,7 +86,8 @@ func (p *anyPack) readIndex() error {
 	return nil
 }
 
-// readPack opens the pack file and records its flaw. A truncated pack has entries up to its end.
+// readPack opens the pack file. If the pack is flawed, readPack records why. The entries of a
+// truncated pack end with the file.
 func (p *anyPack) readPack() error {
 	f, err := os.Open(p.packPath)
 	if err != nil {
@@ -137,8 +139,8 @@ func (p *anyPack) reaches() bool {
 	return err == nil && tail == p.idx.packSum
 }
 
-// scan finds the entries without an index, one after another, up to the first damaged one. Deltas
-// whose base is missing have no id and are left out.
+// scan finds the entries without an index, one after another, up to the first damaged entry. It
+// leaves out deltas whose base is missing, because it cannot compute their ids.
 func (p *anyPack) scan(ctx context.Context) error {
 	offsets, err := p.findEntries(ctx)
 	if err != nil {
@@ -162,7 +164,8 @@ func (p *anyPack) scan(ctx context.Context) error {
 			e.id = Hash(o.kind, o.data)
 			p.entries = append(p.entries, e)
 		}
-		// A delta may name a later base by its id, which is known now.
+		// A delta may name a later base by its id. The ids found so far make an index for the next
+		// round.
 		if p.idx, err = parseIndex(encodeIndex(withoutDoubles(p.entries), p.sum)); err != nil {
 			return err
 		}
@@ -186,7 +189,7 @@ func (p *anyPack) identify(offset int64) (object, error) {
 	return p.readAt(c, offset, p.maxObject)
 }
 
-// findEntries walks over the entries. An entry must be inflated to find its end.
+// findEntries walks over the entries. It inflates each one to find its end.
 func (p *anyPack) findEntries(ctx context.Context) ([]indexEntry, error) {
 	c := p.cursors.get(p.file, p.end)
 	defer p.cursors.put(c)
@@ -206,7 +209,7 @@ func (p *anyPack) findEntries(ctx context.Context) ([]indexEntry, error) {
 			return nil, c.rest.err
 		}
 		if err != nil {
-			return found, nil // what follows cannot be found
+			return found, nil // the entries after a damaged one cannot be found
 		}
 		next := c.rest.next - int64(c.ahead.Buffered())
 		raw := make([]byte, next-offset)
@@ -219,7 +222,7 @@ func (p *anyPack) findEntries(ctx context.Context) ([]indexEntry, error) {
 	return found, nil
 }
 
-// withoutDoubles leaves out all but the first of entries with one id.
+// withoutDoubles keeps the first of several entries with the same id.
 func withoutDoubles(entries []indexEntry) []indexEntry {
 	sorted := slices.SortedFunc(slices.Values(entries), func(a, b indexEntry) int {
 		return cmp.Or(a.id.Compare(b.id), cmp.Compare(a.offset, b.offset))
@@ -227,7 +230,7 @@ func withoutDoubles(entries []indexEntry) []indexEntry {
 	return slices.CompactFunc(sorted, func(a, b indexEntry) bool { return a.id == b.id })
 }
 
-// count is how many objects the head of the pack file says that there are.
+// count returns the number of objects that the head of the pack file claims.
 func (p *anyPack) count() (int, error) {
 	var head [packHeadSize]byte
 	if _, err := p.file.ReadAt(head[:], 0); err != nil {

@@ -103,7 +103,7 @@ func TestWhatIsTooLargeIsNotInflated(t *testing.T) {
 	} {
 		_, err := objstore.GetBlob(s, id, small)
 		require.ErrorIs(t, err, objstore.ErrCorrupt, name)
-		require.ErrorContains(t, err, "larger than objects may be", name)
+		require.ErrorContains(t, err, "too large", name)
 	}
 	runtime.ReadMemStats(&after)
 	assert.Less(t, after.TotalAlloc-before.TotalAlloc, uint64(large/2), "all that was ever allocated")

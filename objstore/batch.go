@@ -14,14 +14,14 @@ type Batch struct {
 	objects map[ID]int // index in order
 	order   []batchObject
 	bytes   int64 // of the objects in memory
-	flushed bool  // packs are there whose names are not on stable storage
+	flushed bool  // some packs have names that are not on stable storage
 }
 
 type batchObject struct {
 	object
 
 	id   ID
-	file *deferred // where the bytes are; nil: in data
+	file *deferred // has the bytes; nil: data has them
 }
 
 var _ Writer = (*Batch)(nil)
@@ -38,7 +38,7 @@ func (b *Batch) Add(kind Kind, data []byte) ID {
 	return id
 }
 
-// addDeferred takes an object that is in a file.
+// addDeferred adds an object that is in a file.
 func (b *Batch) addDeferred(d deferred) error {
 	if _, ok := b.objects[d.id]; ok {
 		return nil
@@ -54,8 +54,8 @@ func (b *Batch) addDeferred(d deferred) error {
 // Get returns an object of the batch or of its store.
 func (b *Batch) Get(id ID) (Kind, []byte, error) { return b.GetAtMost(id, b.store.opts.MaxObject) }
 
-// GetAtMost is Get for an object of at most so many bytes where it is the store's. Those of
-// the batch are what this process has made or captured.
+// GetAtMost is Get with a bound in bytes for objects of the store. The objects of the batch have no
+// bound: this process has made or captured them.
 func (b *Batch) GetAtMost(id ID, most int64) (Kind, []byte, error) {
 	if i, ok := b.objects[id]; ok {
 		o, err := b.order[i].read()
@@ -64,7 +64,7 @@ func (b *Batch) GetAtMost(id ID, most int64) (Kind, []byte, error) {
 	return b.store.GetAtMost(id, most)
 }
 
-// read returns the object, verified if it is in a file.
+// read returns the object. Bytes from a file are verified.
 func (o batchObject) read() (object, error) {
 	if o.file == nil {
 		return o.object, nil
@@ -78,23 +78,21 @@ func (b *Batch) Len() int { return len(b.order) }
 // Bytes returns the memory used by these objects.
 func (b *Batch) Bytes() int64 { return b.bytes }
 
-// Commit puts the batch on stable storage as one pack, keeps the pack from a
-// concurrent git gc while then runs, and lets go of it. then moves the refs that
-// make the objects reachable; it may be nil. An empty batch writes nothing and
-// just runs then.
+// Commit writes the batch to stable storage as one pack, keeps the pack from a concurrent git gc
+// while then runs, and lets go of it. then moves the refs that make the objects reachable; it may
+// be nil. For an empty batch, Commit only runs then.
 //
-// An error of then is returned as it is. Any other error means that then has not
-// run, and leaves the batch as it was; ENOSPC, EROFS and EACCES stay visible to
-// [errors.Is]. Once then has run the batch is empty and may be used again,
-// whatever then returned: its objects are in the store. The pack stays even when
-// then failed, since its outcome may be unknown (a ref that moved and an answer
-// that was lost); git gc collects it if nothing points at it.
+// An error of then is returned as it is. Any other error means that then has not run, and leaves
+// the batch unchanged; ENOSPC, EROFS and EACCES stay visible to [errors.Is]. Once then has run,
+// whether it failed or not, the batch is empty and may be used again: its objects are in the store.
+// The pack stays even if then failed, because a ref may have moved although the answer was lost.
+// git gc collects the pack if nothing points at it.
 func (b *Batch) Commit(ctx context.Context, then func() error) error {
 	if then == nil {
 		then = func() error { return nil }
 	}
 	if len(b.order) == 0 {
-		if err := b.settle(); err != nil {
+		if err := b.syncNames(); err != nil {
 			return fmt.Errorf("write pack: %w", err)
 		}
 		return then()
@@ -113,9 +111,9 @@ func (b *Batch) Commit(ctx context.Context, then func() error) error {
 	return then()
 }
 
-// Flush writes the batch as one pack, and keeps that from a concurrent git gc until release: for
-// a write that is too large for memory. Then the batch is empty and may be used again; it is the
-// next Commit that makes the pack durable, too. An error leaves the batch as it was.
+// Flush writes the batch as one pack, for a write that is too large for memory, and keeps the pack
+// from a concurrent git gc until release. Then the batch is empty and may be used again. The next
+// Commit makes the pack durable, too. An error leaves the batch unchanged.
 func (b *Batch) Flush(ctx context.Context) (release func(), err error) {
 	if len(b.order) == 0 {
 		return func() {}, nil
@@ -129,8 +127,8 @@ func (b *Batch) Flush(ctx context.Context) (release func(), err error) {
 	return release, nil
 }
 
-// settle puts the names of the packs that were flushed on stable storage.
-func (b *Batch) settle() error {
+// syncNames puts the names of flushed packs on stable storage.
+func (b *Batch) syncNames() error {
 	if !b.flushed {
 		return nil
 	}
@@ -143,7 +141,7 @@ func (b *Batch) settle() error {
 	return nil
 }
 
-// remember leaves what was written to the store's cache.
+// remember puts the written objects into the store's cache.
 func (b *Batch) remember() {
 	for _, o := range b.order {
 		if o.file == nil {
@@ -157,8 +155,8 @@ func (b *Batch) empty() {
 	b.order, b.bytes = nil, 0
 }
 
-// write puts the batch into a pack which git leaves alone until release. Its bytes are on stable
-// storage then, as the store's policy is, and with name also its name.
+// write writes the batch as a pack that git leaves alone until release. Its bytes are on stable
+// storage if the store's policy demands it. So is its name, if name is true.
 func (b *Batch) write(ctx context.Context, name bool) (release func(), err error) {
 	s := b.store
 	if err := s.enter(); err != nil {
@@ -181,8 +179,8 @@ func (b *Batch) write(ctx context.Context, name bool) (release func(), err error
 	}
 	letGo := func() {
 		if kept {
-			// The refs have moved, or not: an error here must not say otherwise, and
-			// a .keep file that stays is removed by a later Merge.
+			// The refs have moved or not, whatever happens here. A later Merge removes a .keep file
+			// that stays.
 			_ = s.temp.fs.Remove(keep) // see above
 		}
 	}
@@ -192,13 +190,13 @@ func (b *Batch) write(ctx context.Context, name bool) (release func(), err error
 	}
 	s.temp.refill()
 	return func() {
-		s.packs.restoreIndex(staged)
+		s.packs.rewriteIndex(staged)
 		letGo()
 	}, nil
 }
 
-// fill writes the commits first, so that the first object of a pack of ours tells
-// whose it is, then the others in the order they were added.
+// fill writes the commits first, because the first object of a pack shows who made the pack. The
+// others follow in the order in which they were added.
 func (b *Batch) fill(ctx context.Context, w *packWriter) error {
 	for _, commits := range []bool{true, false} {
 		for _, o := range b.order {
@@ -216,7 +214,8 @@ func (b *Batch) fill(ctx context.Context, w *packWriter) error {
 	return nil
 }
 
-// streamedFrom is the size from which an object in a file is never in memory as a whole.
+// streamedFrom is the size in bytes from which an object in a file is streamed, and never in memory
+// as a whole.
 const streamedFrom = 1 << 20
 
 // writeTo adds the object to a pack.

@@ -2,14 +2,14 @@ package objstore
 
 import "github.com/git-smithers/git-smithers/internal/lru"
 
-// object is the kind and the bytes of an object; the bytes are shared and never changed.
+// object is the kind and the bytes of an object. The bytes are shared and must not be changed.
 type object struct {
 	kind Kind
 	data []byte
 }
 
-// cacheKey names a verified object by its id, or, for the bases of deltas, which
-// are not verified by themselves, the place in a pack where one was read.
+// cacheKey names a verified object by its id. The base of a delta, which is not verified by itself,
+// is named by the pack and the offset it was read from.
 type cacheKey struct {
 	id     ID
 	pack   uint64
@@ -23,7 +23,7 @@ type cache struct {
 	objects *lru.Cache[cacheKey, object]
 }
 
-// cacheEntryCost is about what an entry takes beside its bytes.
+// cacheEntryCost is the approximate memory of an entry in bytes, besides the object's bytes.
 const cacheEntryCost = 256
 
 func newCache(limit int64) *cache { return &cache{limit, lru.New[cacheKey](limit, object.cost)} }
@@ -32,7 +32,7 @@ func (o object) cost() int64 { return int64(len(o.data)) + cacheEntryCost }
 
 func (c *cache) get(key cacheKey) (object, bool) { return c.objects.Get(key) }
 
-// put keeps an object, unless it is so large that it would push out most of the others.
+// put caches an object, unless the object is so large that it would push out most of the others.
 func (c *cache) put(key cacheKey, o object) {
 	if o.cost() <= c.limit/4 {
 		c.objects.Put(key, o)

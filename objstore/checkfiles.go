@@ -103,8 +103,8 @@ func (c fileChecker) checkPack(ctx context.Context, name string) ([]Damage, erro
 	return found, nil
 }
 
-// allPackNames is the packs of which there is an index, a pack or both, without those
-// that are being written: they have a .keep file before they have an index.
+// allPackNames returns the sorted names of all packs, also of those that lack the pack file or the
+// index. It skips packs that are being written: they have a .keep file before they have an index.
 func allPackNames(dir string) ([]string, error) {
 	files, err := os.ReadDir(dir)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -134,7 +134,7 @@ func allPackNames(dir string) ([]string, error) {
 	return names, nil
 }
 
-// looseIDs is the loose objects of an object directory, in order.
+// looseIDs returns the ids of the loose objects in an object directory, sorted.
 func looseIDs(dir string) ([]ID, error) {
 	folders, err := os.ReadDir(dir)
 	if err != nil {
@@ -158,8 +158,8 @@ func looseIDs(dir string) ([]ID, error) {
 	return ids, nil
 }
 
-// unreadable reads every object of the pack and returns those that are not what the
-// index says, in the order of ids.
+// unreadable reads every object of the pack and returns the ids that do not match their objects,
+// sorted.
 func (p *anyPack) unreadable(ctx context.Context) ([]ID, error) {
 	var bad []ID
 	for _, e := range p.byOffset() {
@@ -177,8 +177,8 @@ func (p *anyPack) unreadable(ctx context.Context) ([]ID, error) {
 	return bad, nil
 }
 
-// check reads one object and compares it with its id. One that is too large to be held
-// is compared as it is read and, where it is a delta, taken on the word of the pack's checksum.
+// check reads one object and compares it with its id. A large object is hashed as it is read. A
+// large delta is trusted if the pack's checksum is right.
 func (p *anyPack) check(e indexEntry) error {
 	if p.file == nil {
 		return ErrNotFound
@@ -195,8 +195,8 @@ func (p *anyPack) check(e indexEntry) error {
 	return err
 }
 
-// object is an object of the pack to be written elsewhere, verified unless it is large:
-// then it is as it is read.
+// object returns an object to be written to another pack. It is verified, unless it is large: a
+// large object is streamed.
 func (p *anyPack) object(e indexEntry) (batchObject, error) {
 	c := p.cursors.get(p.file, p.end)
 	defer p.cursors.put(c)
@@ -222,13 +222,13 @@ func (p *anyPack) object(e indexEntry) (batchObject, error) {
 	}, nil
 }
 
-// byOffset is the pack's entries in their order.
+// byOffset returns the entries in the order of the pack.
 func (p *anyPack) byOffset() []indexEntry {
 	return slices.SortedFunc(slices.Values(p.entries), func(a, b indexEntry) int { return cmp.Compare(a.offset, b.offset) })
 }
 
-// checksumAt computes the checksum of a file's first bytes and compares it with what
-// follows them.
+// checksumAt computes the checksum of the first size bytes of a file, and reports whether the same
+// checksum follows them.
 func checksumAt(f *os.File, size int64) (sum [sha1.Size]byte, ok bool, err error) {
 	h := sha1.New()
 	if _, err := io.Copy(h, io.NewSectionReader(f, 0, size)); err != nil {

@@ -7,9 +7,9 @@ import (
 	"sync"
 )
 
-// packCursor reads a pack from any offset, with few reads of the file. Its read-ahead is a
-// bufio.Reader, for which klauspost's inflate has a fast path. It must be used by one goroutine at a
-// time.
+// packCursor reads a pack from any offset with few reads of the file. Its read-ahead is a
+// bufio.Reader, for which klauspost's inflate has a fast path. It must be used by one goroutine at
+// a time.
 type packCursor struct {
 	inflater
 
@@ -17,15 +17,16 @@ type packCursor struct {
 	rest  packRest
 }
 
-// packRest is the pack's entries from next on.
+// packRest reads the entries of a pack from next on.
 type packRest struct {
 	file io.ReaderAt
 	next int64
 	end  int64
-	err  error // of the file, other than its end
+	err  error // of reading the file; nil at its end
 }
 
-// readAhead is the size of a page of rows or a tree, and of what a delta of one takes.
+// readAhead is the read-ahead in bytes: enough for a page of rows, a tree or a delta of one of
+// them.
 const readAhead = 4 << 10
 
 // Read implements io.Reader. A pack that ends before its entries do is io.ErrUnexpectedEOF.
@@ -46,7 +47,7 @@ func (r *packRest) Read(p []byte) (int, error) {
 	return 0, err
 }
 
-// use makes the cursor read the entries of file, which end at end.
+// use makes the cursor read file, whose entries end at end.
 func (c *packCursor) use(file io.ReaderAt, end int64) {
 	c.rest = packRest{file: file, end: end}
 	if c.ahead == nil {
@@ -59,7 +60,7 @@ func (c *packCursor) use(file io.ReaderAt, end int64) {
 func (c *packCursor) seek(offset int64) {
 	here := c.rest.next - int64(c.ahead.Buffered())
 	if skip := offset - here; skip >= 0 && skip < int64(c.ahead.Buffered()) {
-		_, _ = c.ahead.Discard(int(skip)) // so many bytes are buffered
+		_, _ = c.ahead.Discard(int(skip)) // cannot fail: the bytes are buffered
 		return
 	}
 	c.rest.next = offset
@@ -76,10 +77,10 @@ func (c *packCursor) entryHead(offset int64) (entryHead, error) {
 	return head, err
 }
 
-// stream inflates what follows the head that was read last.
+// stream inflates the stream after the head that was read last.
 func (c *packCursor) stream(head entryHead) ([]byte, error) { return c.inflate(c.ahead, head.size) }
 
-// cursorPool hands out cursors, whose tables for inflating are worth keeping.
+// cursorPool hands out cursors. It exists because their tables for inflating are costly to make.
 // Safe for concurrent use.
 type cursorPool struct{ pool sync.Pool }
 

@@ -9,10 +9,10 @@ import (
 	"io/fs"
 )
 
-// opener opens an object that stands in a file.
+// opener opens an object that is in a file.
 type opener func() (*objectReader, error)
 
-// objectReader reads the bytes of an object from a file, not verified.
+// objectReader reads the bytes of an object from a file, unverified.
 type objectReader struct {
 	io.Reader
 
@@ -22,7 +22,7 @@ type objectReader struct {
 	close func() error
 }
 
-// deferred is an object in a file, which is read each time that it is needed.
+// deferred is an object in a file. It is read anew each time.
 type deferred struct {
 	id        ID
 	open      opener
@@ -32,7 +32,7 @@ type deferred struct {
 	size int64
 }
 
-// inspect reads of what kind and size the object says that it is.
+// inspect reads the kind and the size from the object's head.
 func (d *deferred) inspect() error {
 	r, err := d.reader()
 	if err != nil {
@@ -42,7 +42,7 @@ func (d *deferred) inspect() error {
 	return r.close()
 }
 
-// reader opens the object to be read and verified.
+// reader opens the object. Its bytes are verified as they are read.
 func (d *deferred) reader() (*verifiedReader, error) {
 	r, err := d.open()
 	if err != nil {
@@ -63,7 +63,7 @@ func (d *deferred) read() (o object, err error) {
 		return object{}, err
 	}
 	defer func() { err = errors.Join(err, r.close()) }()
-	// The head may claim more than is there.
+	// The head may claim more bytes than there are.
 	const trusted = 1 << 20
 	data := bytes.NewBuffer(make([]byte, 0, min(r.size, trusted)+bytes.MinRead))
 	if _, err := data.ReadFrom(r); err != nil {
@@ -72,14 +72,14 @@ func (d *deferred) read() (o object, err error) {
 	return object{r.kind, data.Bytes()}, nil
 }
 
-// verifiedReader reads an object and ends in io.EOF only if it was what its id says;
-// else in a [*CorruptError], or in what went wrong with the file.
+// verifiedReader reads an object. It ends with io.EOF if the bytes match the id, and otherwise with
+// a [*CorruptError] or the error of the file.
 type verifiedReader struct {
 	*objectReader
 
 	id   ID
 	sum  hash.Hash
-	left int64 // how much is to come
+	left int64 // bytes that are still to come
 }
 
 // Read implements io.Reader.
@@ -103,7 +103,7 @@ func (r *verifiedReader) corrupt(reason string) error {
 	return &CorruptError{ID: r.id, File: r.file, Reason: reason}
 }
 
-// isFileError reports whether err is about reading a file and not about what is in it.
+// isFileError reports whether err comes from reading a file, and not from its content.
 func isFileError(err error) bool {
 	_, ok := errors.AsType[*fs.PathError](err)
 	return ok

@@ -11,13 +11,13 @@ import (
 const (
 	// maxNewChain bounds the deltas in a chain that a merge makes or adds to.
 	maxNewChain = 48
-	// maxDeltify is the size from which objects are not compared.
+	// maxDeltify is the size in bytes above which objects are not compared.
 	maxDeltify = 4 << 20
 )
 
-// deltify makes deltas of the older versions of objects: of each commit of the set
-// and its first parent, of their trees and whatever has the same path in both. The
-// newer version is the base, so that the latest state is read without deltas.
+// deltify makes deltas of older versions of objects. It compares each commit of the set with its
+// first parent: the commits, their trees, and all files and folders that have the same path in
+// both. The newer version is the base, so that the latest state is read without deltas.
 func (m *mergeSet) deltify(ctx context.Context) error {
 	d := deltifier{mergeSet: m, compared: make(map[[2]int32]bool)}
 	for o := range int32(len(m.objects)) {
@@ -41,8 +41,8 @@ type deltifier struct {
 	compared map[[2]int32]bool // pairs of trees
 }
 
-// commitLinks reads the tree and the first parent of a commit; either is zero where
-// the commit has none.
+// commitLinks returns the tree and the first parent of a commit. Either is zero if the commit has
+// none.
 func commitLinks(data []byte) (tree, parent ID) {
 	for line := range bytes.Lines(data) {
 		name, value, _ := strings.Cut(strings.TrimSuffix(string(line), "\n"), " ")
@@ -85,7 +85,7 @@ func (d *deltifier) compareCommit(commit int32) error {
 	return d.compare(oldTree, newTree, ModeTree)
 }
 
-// compare pairs two versions of what stands at one path, and, of trees, what is below.
+// compare pairs two versions of a path and, if they are trees, the paths below.
 func (d *deltifier) compare(oldID, newID ID, mode Mode) error {
 	older, oldOK := d.byID[oldID]
 	newer, newOK := d.byID[newID]
@@ -130,8 +130,8 @@ func (d *deltifier) compareTrees(older, newer int32) error {
 	return nil
 }
 
-// entries is those of a tree. A tree of somebody else's that is not as git writes
-// trees is stored like any other object, but not looked into.
+// entries returns the entries of a tree. A tree that is not as git writes trees has none: it is
+// stored, but not looked into.
 func (d *deltifier) entries(tree int32) ([]TreeEntry, error) {
 	o, err := d.read(tree)
 	if err != nil || o.kind != Tree {
@@ -144,9 +144,9 @@ func (d *deltifier) entries(tree int32) ([]TreeEntry, error) {
 	return entries, nil
 }
 
-// pair makes the older object a delta of the newer one, if that is shorter than
-// what it takes now, and if the chain of deltas stays short and without a circle:
-// a value that changes back is older and newer than its other version.
+// pair makes the older object a delta of the newer one, if the delta is shorter than the present
+// entry and the chain of deltas stays short. A value that changes back is both older and newer than
+// its other version, so pair also makes sure that the chain has no circle.
 func (d *deltifier) pair(older, newer int32) error {
 	o := &d.objects[older]
 	if o.base != noBase || o.size > maxDeltify || d.objects[newer].size > maxDeltify {
@@ -181,7 +181,7 @@ func (d *deltifier) pair(older, newer int32) error {
 	if err != nil {
 		return err
 	}
-	const distance = 2 // about what the offset of the base takes
+	const distance = 2 // approximate bytes of the base's offset
 	if int64(len(stream))+distance >= o.length-o.head {
 		return nil
 	}

@@ -22,9 +22,9 @@ type Dropping struct {
 
 // DropResult is the result of a drop.
 type DropResult struct {
-	Objects     int   // that are in no pack of this package's making any more
-	BytesBefore int64 // of the packs that had them
-	BytesAfter  int64 // of what those became
+	Objects     int   // number of dropped objects
+	BytesBefore int64 // of the packs that had the objects
+	BytesAfter  int64 // of the packs that replaced them
 	Left        int   // objects that stay because a pack is in use; try again later
 }
 
@@ -32,8 +32,8 @@ type DropResult struct {
 // removed a pack.
 const dropAttempts = 5
 
-// dropShare is how many times as many objects a large pack may have as are to be dropped
-// from it: rewriting gigabytes for a few kilobytes is no bargain.
+// dropShare bounds the rewriting of large packs: a large pack is rewritten if at least one in
+// dropShare of its objects goes. Rewriting gigabytes to free a few kilobytes is not worth it.
 const dropShare = 8
 
 // ErrInUse means that the objects to drop were needed again in every attempt.
@@ -47,7 +47,7 @@ type dropper struct {
 	owners     *packOwners
 	packs      *packMaker
 	replacer   *replacer
-	maxBytes   int64 // of larger packs only those are rewritten that become much smaller
+	maxBytes   int64 // of larger packs, only those are rewritten that become much smaller
 	failpoints failpoints
 }
 
@@ -72,9 +72,8 @@ func (d *dropper) drop(ctx context.Context, what Dropping) (result DropResult, e
 	return result, err
 }
 
-// try makes one attempt. done is false where another one may do better: something
-// needs one of the objects by now, or somebody has touched a pack. The last attempt
-// takes what it can get.
+// try makes one attempt. done is false if another attempt may do better, because one of the objects
+// is needed now or a process has touched a pack. The last attempt drops as much as it can.
 func (d *dropper) try(ctx context.Context, what Dropping, pins *flock.Flock, last bool) (_ DropResult, done bool, err error) {
 	packs, err := d.droppable()
 	if err != nil {
@@ -125,7 +124,7 @@ func (d *dropper) try(ctx context.Context, what Dropping, pins *flock.Flock, las
 	return result, true, err
 }
 
-// touched is the packs whose time is another by now.
+// touched returns the packs whose time has changed.
 func (d *dropper) touched(packs []mergePack) (map[string]bool, error) {
 	touched := make(map[string]bool)
 	for _, p := range packs {
@@ -162,7 +161,7 @@ func (d *dropper) replace(ctx context.Context, having []mergePack, touched map[s
 	return result, err
 }
 
-// holdings is which of the objects each pack has, by the pack's name.
+// holdings returns which of the objects each pack has, by the pack's name.
 func (d *dropper) holdings(packs []mergePack, ids map[ID]struct{}) (map[string][]ID, error) {
 	holds := make(map[string][]ID, len(packs))
 	for _, p := range packs {
@@ -173,7 +172,7 @@ func (d *dropper) holdings(packs []mergePack, ids map[ID]struct{}) (map[string][
 	return holds, nil
 }
 
-// dropped is what came of packs that have objects to be dropped when those named removed went.
+// dropped returns the result of a drop after which the removed packs are gone.
 func dropped(packs []mergePack, holds map[string][]ID, removed map[string]bool) (out DropResult) {
 	all, left := make(map[ID]struct{}), make(map[ID]struct{})
 	for _, p := range packs {
@@ -192,7 +191,8 @@ func dropped(packs []mergePack, holds map[string][]ID, removed map[string]bool) 
 	return out
 }
 
-// stageWithout writes what is in packs, but for ids, into one; nil where that is nothing.
+// stageWithout writes the objects of packs, except ids, into one pack. The result is nil if there
+// are no others.
 func (d *dropper) stageWithout(ctx context.Context, packs []mergePack, ids map[ID]struct{}) (_ *stagedPack, err error) {
 	set, err := openMergeSet(d.dir, packs)
 	if err != nil {
@@ -214,7 +214,7 @@ func (d *dropper) stageWithout(ctx context.Context, packs []mergePack, ids map[I
 	return staged, nil
 }
 
-// droppable is the packs that a drop may replace, as far as their files tell.
+// droppable returns the packs that a drop may replace, judged by their files' names and sizes.
 func (d *dropper) droppable() ([]mergePack, error) {
 	dir := d.files.dir
 	names, err := packNames(dir)
@@ -223,7 +223,7 @@ func (d *dropper) droppable() ([]mergePack, error) {
 	}
 	held, err := midxPacks(dir)
 	if errors.Is(err, errMidx) {
-		return nil, nil // of a newer git, perhaps: any pack may be in it
+		return nil, nil // perhaps of a newer git: it may name any pack
 	}
 	if err != nil {
 		return nil, err

@@ -11,11 +11,11 @@ const (
 	idDelta     = 7 // the base is given by its id
 )
 
-// entryHead is what stands before the zlib stream of a pack entry.
+// entryHead precedes the zlib stream of a pack entry.
 type entryHead struct {
 	kind   uint8 // a Kind, offsetDelta or idDelta
 	size   int64 // of the inflated stream, in bytes
-	base   int64 // of an offsetDelta: where in the pack the base starts
+	base   int64 // of an offsetDelta: offset of the base in the pack
 	baseID ID    // of an idDelta
 	length int64 // of the head itself, in bytes
 }
@@ -24,9 +24,9 @@ func (h entryHead) isDelta() bool { return h.kind == offsetDelta || h.kind == id
 
 var errEntryHead = errors.New("malformed entry head")
 
-// readEntryHead reads the head of the entry that starts at offset at. It accepts
-// only what appendEntryHead writes: numbers in their shortest form. What cannot be
-// read as a head is errEntryHead; errors of r come back as they are.
+// readEntryHead reads the head of the entry that starts at offset at. It accepts only the bytes
+// that appendEntryHead writes, with numbers in their shortest form. Other bytes are errEntryHead.
+// Errors of r are returned as they are.
 func readEntryHead(r io.ByteReader, at int64) (entryHead, error) {
 	b, err := r.ReadByte()
 	if err != nil {
@@ -54,8 +54,8 @@ func readEntryHead(r io.ByteReader, at int64) (entryHead, error) {
 	return entryHead{}, errEntryHead
 }
 
-// readBaseOffset reads the distance to the base: seven bits a byte, the highest
-// first, each continuation adding one so that every distance has one encoding.
+// readBaseOffset reads the distance to the base: seven bits a byte, the highest first. Each
+// continuation adds one, so that every distance has one encoding.
 func readBaseOffset(r io.ByteReader, h entryHead, at int64) (entryHead, error) {
 	var distance int64
 	for {

@@ -15,16 +15,16 @@ const maxIDSize = 32
 // ErrMalformedID is wrapped by the error of [ParseID] and [IDFromBytes].
 var ErrMalformedID = errors.New("malformed object id")
 
-// ID names an object. IDs are comparable; the zero ID names no object. An ID has
-// room for the 32 bytes of sha256 and knows its own size, so nothing above this
-// package needs to know which hash a repository uses.
+// ID names an object. IDs are comparable; the zero ID names no object. An ID has room for the 32
+// bytes of sha256 and knows its own size, so the packages above need not know which hash a
+// repository uses.
 type ID struct {
 	sum  [maxIDSize]byte
 	size uint8
 }
 
-// ParseID reads a full object id: 40 or 64 lower-case hex digits. The id of all
-// zeros, by which git says "no such object", is the zero ID.
+// ParseID reads a full object id: 40 or 64 lower-case hex digits. The id of all zeros, which git
+// uses for "no such object", is the zero ID.
 func ParseID(s string) (ID, error) {
 	if len(s) != 2*sha1.Size && len(s) != 2*maxIDSize {
 		return ID{}, fmt.Errorf("%w: %q", ErrMalformedID, s)
@@ -46,8 +46,7 @@ func ParseID(s string) (ID, error) {
 	return id, nil
 }
 
-// IDFromBytes takes the 20 or 32 raw bytes of an id. All zeros are the zero ID, as
-// in ParseID.
+// IDFromBytes makes an ID of its 20 or 32 raw bytes. All zeros are the zero ID.
 func IDFromBytes(b []byte) (ID, error) {
 	if len(b) != sha1.Size && len(b) != maxIDSize {
 		return ID{}, fmt.Errorf("%w: %d bytes", ErrMalformedID, len(b))
@@ -60,7 +59,7 @@ func IDFromBytes(b []byte) (ID, error) {
 	return id, nil
 }
 
-// String is the id in lower-case hex; the zero ID's is forty zeros.
+// String returns the id in lower-case hex. The zero ID is forty zeros.
 func (id ID) String() string {
 	if id.IsZero() {
 		return "0000000000000000000000000000000000000000"
@@ -68,7 +67,7 @@ func (id ID) String() string {
 	return hex.EncodeToString(id.sum[:id.size])
 }
 
-// Bytes is the raw id, 20 or 32 bytes, and nil for the zero ID. The caller owns it.
+// Bytes returns the 20 or 32 raw bytes of the id, or nil for the zero ID. The caller owns them.
 func (id ID) Bytes() []byte { return bytes.Clone(id.sum[:id.size]) }
 
 // AppendTo appends the raw bytes of the id to b.
@@ -80,7 +79,7 @@ func (id ID) IsZero() bool { return id.size == 0 }
 // Compare orders ids as git sorts them, by their bytes.
 func (id ID) Compare(other ID) int { return bytes.Compare(id.sum[:id.size], other.sum[:other.size]) }
 
-// MarshalText is String, and the empty text for the zero ID.
+// MarshalText returns the id as String does. The zero ID is the empty text.
 func (id ID) MarshalText() ([]byte, error) {
 	if id.IsZero() {
 		return nil, nil
@@ -112,7 +111,7 @@ func Hash(kind Kind, data []byte) ID {
 	return id
 }
 
-// hashHead is what an object's bytes follow where they are hashed.
+// hashHead returns the bytes that precede an object's own bytes in its hash.
 func hashHead(kind Kind, size int64) []byte {
 	head := append(make([]byte, 0, 32), kind.String()...)
 	head = append(head, ' ')

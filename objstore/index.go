@@ -21,28 +21,28 @@ const (
 	indexEntrySize = idSize + 4 + 4 // id, CRC-32, offset
 	indexTailSize  = 2 * sha1.Size  // checksums of the pack and of the index
 
-	// indexWholeMax is the size up to which an index is read whole and its checksum
-	// verified; of a larger one a lookup reads only what it needs.
+	// indexWholeMax is the size in bytes up to which an index is read as a whole and its checksum
+	// verified. In a larger index, a lookup reads only the bytes that it needs.
 	indexWholeMax = 1 << 20
 
-	// largeOffset marks an offset that stands in the table of 64-bit offsets.
+	// largeOffset marks an offset in the table of 64-bit offsets.
 	largeOffset = 1 << 31
 )
 
 var indexMagic = [indexHeadSize]byte{0xff, 't', 'O', 'c', 0, 0, 0, 2}
 
-// errIndex is wrapped by the errors about an index that is malformed.
+// errIndex is wrapped by the errors about a malformed index.
 var errIndex = errors.New("malformed index")
 
 // indexEntry is one object of a pack.
 type indexEntry struct {
 	id     ID
-	crc    uint32 // CRC-32 of the entry as it stands in the pack
+	crc    uint32 // CRC-32 of the entry's bytes in the pack
 	offset int64
 }
 
-// encodeIndex is the version 2 index of a pack with the given checksum. It sorts
-// entries by id; ids must be unique.
+// encodeIndex returns the version 2 index of a pack with the given checksum. It sorts entries by
+// id. Ids must be unique.
 func encodeIndex(entries []indexEntry, packSum [sha1.Size]byte) []byte {
 	slices.SortFunc(entries, func(a, b indexEntry) int { return a.id.Compare(b.id) })
 	out := make([]byte, 0, indexTableAt+len(entries)*indexEntrySize+indexTailSize)
@@ -87,11 +87,11 @@ type index struct {
 	packSum [sha1.Size]byte
 	size    int64
 
-	whole []byte   // the index, when it is small
-	file  *os.File // else where to read it
+	whole []byte   // all bytes of a small index
+	file  *os.File // of a large index
 }
 
-// parseIndex takes a whole index, verified against its checksum. It keeps data.
+// parseIndex decodes a whole index and verifies its checksum. It keeps data.
 func parseIndex(data []byte) (*index, error) {
 	x := &index{size: int64(len(data)), whole: data}
 	if err := x.readLayout(); err != nil {
@@ -110,8 +110,8 @@ func parseIndex(data []byte) (*index, error) {
 	return x, nil
 }
 
-// openIndex opens an index file. A large one is kept open, until close, and is
-// verified only where it is read.
+// openIndex opens an index file. A large index stays open until close; only those parts are
+// verified that are read.
 func openIndex(path string) (_ *index, err error) {
 	f, err := os.Open(path)
 	if err != nil {
@@ -149,7 +149,7 @@ func (x *index) close() error {
 	return x.file.Close()
 }
 
-// part is size bytes of the index from offset on; they are not the caller's.
+// part returns size bytes of the index from offset on. The caller must not change them.
 func (x *index) part(offset, size int64) ([]byte, error) {
 	if offset < 0 || size < 0 || size > x.size-offset {
 		return nil, fmt.Errorf("%w: truncated", errIndex)
@@ -167,8 +167,8 @@ func (x *index) part(offset, size int64) ([]byte, error) {
 	return b, nil
 }
 
-// readLayout reads the head, the fan-out table and the pack's checksum, and checks
-// that the sizes they imply are the file's.
+// readLayout reads the head, the fan-out table and the pack's checksum, and compares the sizes that
+// they imply with the file's size.
 func (x *index) readLayout() error {
 	head, err := x.part(0, indexTableAt)
 	if err != nil {
@@ -197,13 +197,13 @@ func (x *index) readLayout() error {
 	return nil
 }
 
-// find is where the object starts in the pack.
+// find returns the offset of an object in the pack.
 func (x *index) find(id ID) (offset int64, found bool, err error) {
 	lo, hi := int64(0), int64(x.fan[id.sum[0]])
 	if id.sum[0] > 0 {
 		lo = int64(x.fan[id.sum[0]-1])
 	}
-	// Of an index that is not in memory, ids are read one by one until few are left.
+	// If the index is not in memory, ids are read one by one until few are left.
 	const few = 64
 	for x.whole == nil && hi-lo > few {
 		mid := (lo + hi) / 2
@@ -231,7 +231,7 @@ func (x *index) find(id ID) (offset int64, found bool, err error) {
 	return offset, err == nil, err
 }
 
-// offset is where the i-th object, in the order of ids, starts in the pack.
+// offset returns the offset of the i-th object, in the order of ids, in the pack.
 func (x *index) offset(i int64) (int64, error) {
 	offsetsAt := indexTableAt + x.count*(idSize+4)
 	b, err := x.part(offsetsAt+4*i, 4)
@@ -256,7 +256,7 @@ func (x *index) offset(i int64) (int64, error) {
 	return int64(offset), nil
 }
 
-// all is every entry, in the order of ids.
+// all returns every entry in the order of ids.
 func (x *index) all() ([]indexEntry, error) {
 	ids, err := x.part(indexTableAt, x.count*idSize)
 	if err != nil {

@@ -13,8 +13,8 @@ import (
 	"github.com/go-git/go-git/v5/plumbing/format/objfile"
 )
 
-// readLoose returns the object that stands in a file of its own under the object
-// directory dir, verified. Its error is ErrNotFound where there is no such file.
+// readLoose returns a loose object of the object directory dir, verified. Its error is ErrNotFound
+// if there is no such file.
 func readLoose(dir string, id ID, maxObject int64) (_ object, err error) {
 	r, err := openLoose(dir, id)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -31,7 +31,7 @@ func readLoose(dir string, id ID, maxObject int64) (_ object, err error) {
 	if r.size < 0 || r.size > maxObject {
 		return bad("loose object: " + tooLarge(r.size, maxObject).Error())
 	}
-	// One byte more than the head claims tells a longer stream from one that ends.
+	// One byte more than the head claims shows whether the stream is longer.
 	data, err := io.ReadAll(io.LimitReader(r, r.size+1))
 	if err != nil {
 		return bad("loose object: " + err.Error())
@@ -68,11 +68,10 @@ func openLoose(dir string, id ID) (_ *objectReader, err error) {
 	return &objectReader{Reader: r, kind: Kind(kind), size: size, file: hex[2:], close: shut}, nil
 }
 
-// AddLoose adds every loose object under dir, an object directory of git's, to w,
-// verified against its id. A [Batch] reads them only when it is committed or asked for
-// them, so dir must stay as it is until then; other writers read them at once. The
-// objects of packs in dir, which is where git writes files above core.bigFileThreshold,
-// are added likewise.
+// AddLoose adds every loose object in dir, one of git's object directories, to w, and verifies it
+// against its id. It also adds the objects of packs in dir, because git writes files above
+// core.bigFileThreshold as packs. A [Batch] reads the objects when it is committed or asked for
+// them, so dir must stay unchanged until then. Other writers read them at once.
 func AddLoose(w Writer, dir string) error {
 	maxObject := int64(defaultMaxObject)
 	batch, _ := w.(*Batch)
@@ -100,7 +99,7 @@ func AddLoose(w Writer, dir string) error {
 }
 
 // eachLoose calls add for every loose object in dir, sorted by id. It ignores other files, such as
-// unfinished ones of git.
+// git's unfinished ones.
 func eachLoose(dir string, add func(ID, opener) error) error {
 	for first := range 256 {
 		name := hex.EncodeToString([]byte{byte(first)})
@@ -140,7 +139,7 @@ func eachPacked(dir string, maxObject int64, add func(ID, opener) error) error {
 			return err
 		}
 		for _, e := range entries {
-			// Each reader opens the pack again, because nothing would close a shared one.
+			// Each reader opens the pack anew, because nothing would close a shared pack.
 			open := func() (*objectReader, error) { return newPack(r, dir, name, time.Time{}).reader(e.id, e.offset) }
 			if err := add(e.id, open); err != nil {
 				return err

@@ -16,12 +16,12 @@ const (
 
 // MergeResult is the result of a merge.
 type MergeResult struct {
-	PacksBefore, PacksAfter int   // packs that may be merged, as far as was looked into
-	Objects                 int   // objects in the packs that were written; 0 where none was
-	BytesBefore, BytesAfter int64 // of the packs that were merged, and of what they became
+	PacksBefore, PacksAfter int   // number of mergeable packs
+	Objects                 int   // objects in the written packs; 0 if none was written
+	BytesBefore, BytesAfter int64 // of the merged packs, and of the packs that replaced them
 }
 
-// add adds what a further merge did.
+// add adds the result of a further merge.
 func (r *MergeResult) add(next MergeResult) {
 	r.PacksBefore, r.PacksAfter = max(r.PacksBefore, next.PacksBefore), next.PacksAfter
 	r.Objects += next.Objects
@@ -40,8 +40,8 @@ type merger struct {
 	failpoints failpoints
 }
 
-// merge makes one pack of those that choose returns, and so on until it returns none, at most
-// lots times.
+// merge makes one pack of the packs that choose returns, and repeats this until choose returns
+// none, at most lots times.
 func (m *merger) merge(ctx context.Context, choose mergeChoice, lots int) (_ MergeResult, err error) {
 	lock, err := m.temp.lock(mergeLock)
 	if err != nil {
@@ -60,7 +60,7 @@ func (m *merger) merge(ctx context.Context, choose mergeChoice, lots int) (_ Mer
 	var total MergeResult
 	share := mergeShare
 	for failed := 0; failed < attempts && lots > 0; {
-		now, err := m.temp.now() // anew: captures go on
+		now, err := m.temp.now() // anew, because captures go on
 		if err != nil {
 			return total, err
 		}
@@ -75,7 +75,7 @@ func (m *merger) merge(ctx context.Context, choose mergeChoice, lots int) (_ Mer
 		result, removed, err := m.mergeChosen(ctx, chosen)
 		if vanished(err) {
 			failed, share = failed+1, share*mergeShare
-			continue // git gc took an input: what it left may still need merging
+			continue // git gc took an input; the others may still need merging
 		}
 		result.PacksBefore, result.PacksAfter = all, all-removed
 		if result.Objects > 0 {
@@ -83,16 +83,16 @@ func (m *merger) merge(ctx context.Context, choose mergeChoice, lots int) (_ Mer
 		}
 		total.add(result)
 		if err != nil || removed == 0 {
-			return total, err // without error, git has had its index locked for long
+			return total, err // without an error, git has its multi-pack-index locked for long
 		}
 		lots--
 	}
 	return total, nil
 }
 
-// mergeChosen makes one pack of the chosen ones, and returns how many of them are removed.
-// Its error is vanished where one of them was no longer there, and none is removed where git has
-// its index locked for long; nothing is changed then.
+// mergeChosen makes one pack of the chosen ones, and returns how many of them are removed. If git
+// has its multi-pack-index locked for long, it changes nothing and removes none. It also changes
+// nothing if one of the packs is gone; then vanished is true for its error.
 func (m *merger) mergeChosen(ctx context.Context, chosen []mergePack) (result MergeResult, removed int, err error) {
 	set, err := openMergeSet(m.dir, chosen)
 	if err != nil {
@@ -102,8 +102,8 @@ func (m *merger) mergeChosen(ctx context.Context, chosen []mergePack) (result Me
 	if err := set.deltify(ctx); err != nil {
 		return MergeResult{}, 0, err
 	}
-	// The inputs may have been on stable storage for long, whatever the policy is
-	// now: what replaces them is put there first.
+	// The inputs may be on stable storage already, whatever the policy is now. So the pack that
+	// replaces them is put there first.
 	staged, err := m.packs.stage(ctx, len(set.objects), true, newestOf(chosen), set.write)
 	if err != nil {
 		return MergeResult{}, 0, err

@@ -11,26 +11,26 @@ import (
 )
 
 const (
-	// mergeFresh is how many packs of the lowest tier, those of single captures,
-	// are let stand before they are merged; mergeFull is the same of every other tier.
+	// mergeFresh is the number of packs at which the lowest tier, of single captures, is merged.
+	// mergeFull is the same for every other tier.
 	mergeFresh = 16
 	mergeFull  = 4
-	// freshObjects bounds the lowest tier; every next tier is tierFactor times larger.
-	// So there are at most 15 + 4·3 packs below the size where merging ends, and a byte is
-	// rewritten about twice a tier.
+	// freshObjects bounds the lowest tier; every next tier is tierFactor times larger. So there are
+	// at most 15 + 4·3 packs below the size at which merging ends, and a byte is rewritten about
+	// twice in each tier.
 	freshObjects = 128
 	tierFactor   = 8
 	// mergeMost is the number of packs, including those in a multi-pack-index, above which a merge takes
-	// packs of the index, too. It is above the usual number of the others.
+	// packs of the multi-pack-index, too. It is above the usual number of other packs.
 	mergeMost = 32
-	// mergeOnce is how many packs become one at once, or a mergeShare-th of them where there
-	// are very many: looking for them takes as long as merging so many. The rest is merged one
-	// lot after the other: beside a git that takes packs away all the time, a long merge never
-	// ends.
+	// mergeOnce is the number of packs that become one at once. If there are very many packs, a
+	// mergeShare-th of them does, because looking for packs takes as long as merging so many. The
+	// others are merged lot by lot: beside a git that keeps taking packs away, a long merge would
+	// never end.
 	mergeOnce  = 64
 	mergeShare = 4
-	// objectBytes is the packed size that counts as one object, so that packs of
-	// few large objects are in the tier that their cost of copying demands.
+	// objectBytes is the packed size in bytes that counts as one object. So a pack of few large
+	// objects is in the tier that fits the cost of copying it.
 	objectBytes = 512
 )
 
@@ -41,12 +41,11 @@ type mergeChooser struct {
 	maxBytes int64 // packs of this size and larger ones are left alone
 }
 
-// mergeChoice returns the packs to make one of, and how many there are of our making. It leaves
-// out those that are young now. Where there are very many it returns a share-th of them.
+// mergeChoice returns the packs that become one, and the number of this program's packs. It leaves
+// out packs that are young now. If there are very many packs, it returns a share-th of them.
 type mergeChoice func(now time.Time, share int) (chosen []mergePack, all int, err error)
 
-// choose returns the packs to merge, and how many there are of our making. Young ones are
-// part of neither. The packs are a share-th of all, or a few.
+// choose is a mergeChoice by tiers.
 func (c mergeChooser) choose(now time.Time, share int) (chosen []mergePack, all int, err error) {
 	packs, err := c.mergeable()
 	if err != nil {
@@ -75,8 +74,8 @@ func (c mergeChooser) choose(now time.Time, share int) (chosen []mergePack, all 
 	}
 }
 
-// oneLot is those of the packs that become one first: small ones, and of those the newest,
-// since git repacks the oldest first.
+// oneLot returns those of the packs that become one first: the small ones, and of these the newest,
+// because git repacks the oldest first.
 func oneLot(packs []mergePack, lot int) []mergePack {
 	if len(packs) <= lot {
 		return packs
@@ -87,7 +86,7 @@ func oneLot(packs []mergePack, lot int) []mergePack {
 	return packs[:lot]
 }
 
-// mergeable is the packs that may be merged, as far as names and sizes tell.
+// mergeable returns the packs that may be merged, judged by their files' names and sizes.
 func (c mergeChooser) mergeable() ([]mergePack, error) {
 	dir := c.files.dir
 	files, err := os.ReadDir(dir)
@@ -99,7 +98,7 @@ func (c mergeChooser) mergeable() ([]mergePack, error) {
 	}
 	named, err := midxPacks(dir)
 	if errors.Is(err, errMidx) {
-		return nil, nil // of a newer git, perhaps: any pack may be in it
+		return nil, nil // perhaps of a newer git: it may name any pack
 	}
 	if err != nil {
 		return nil, err
@@ -143,8 +142,9 @@ func (c mergeChooser) selectMergeable(found map[string]*mergePack, held map[stri
 		if held[name] || c.owners.foreign[name] || p.objects <= 0 || p.bytes == 0 || p.bytes >= c.maxBytes {
 			continue
 		}
-		// A .keep file is made before the index, so whoever sees the index but saw no
-		// .keep may have looked too early for it. Now it is there, or the refs have moved.
+		// A .keep file is made before the index. The folder may have been read before the .keep
+		// file was made and after the index was. If there is still no .keep file, the refs have
+		// moved.
 		if _, err := os.Lstat(c.files.path(name, ".keep")); err == nil {
 			continue
 		}
@@ -156,8 +156,8 @@ func (c mergeChooser) selectMergeable(found map[string]*mergePack, held map[stri
 	return packs
 }
 
-// planAll chooses the packs to merge: packs outside any multi-pack-index or, if there are too many
-// packs altogether, any packs. So git's index stays valid for a while.
+// planAll chooses the packs to merge: packs outside of any multi-pack-index. If there are too many
+// packs altogether, it chooses from all, although git's multi-pack-index becomes invalid then.
 func planAll(packs []mergePack) []mergePack {
 	chosen := planMerge(unnamed(packs))
 	if len(chosen) < 2 && len(packs) > mergeMost {
@@ -171,8 +171,8 @@ func unnamed(packs []mergePack) []mergePack {
 	return slices.DeleteFunc(slices.Clone(packs), func(p mergePack) bool { return p.named })
 }
 
-// planMerge chooses the packs to become one: those of the lowest tier that is
-// full, and of each tier above it that the outcome would fill.
+// planMerge chooses the packs that become one: the packs of the lowest full tier, and of each tier
+// above that the new pack would fill.
 func planMerge(packs []mergePack) []mergePack {
 	var tiers [][]mergePack
 	for _, p := range packs {
@@ -190,7 +190,7 @@ func planMerge(packs []mergePack) []mergePack {
 			full = mergeFresh
 		}
 		if len(chosen) > 0 && tier(objects, size) <= t {
-			count++ // the outcome lands here
+			count++ // the new pack is in this tier
 		}
 		if count < full {
 			continue

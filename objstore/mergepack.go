@@ -11,9 +11,9 @@ const (
 	backdated = 10 * time.Second
 	// gitPrecision is git's precision when it chooses between two copies of an object by date.
 	gitPrecision = time.Second
-	// settled is how far in the past a replacing pack is dated, so that a pack that git writes from now on
+	// ripe is how far in the past a replacing pack is dated, so that a pack that git writes from now on
 	// is newer, by git's precision.
-	settled = 2 * time.Second
+	ripe = 2 * time.Second
 )
 
 // mergePack is a pack that a merge may take.
@@ -22,10 +22,10 @@ type mergePack struct {
 	objects int64
 	bytes   int64
 	made    time.Time // of the pack's file
-	named   bool      // by a multi-pack-index
+	named   bool      // a multi-pack-index names it
 }
 
-// weight is the number of objects that copying the pack costs as much as.
+// weight returns the cost of copying the pack, as a number of objects.
 func (p mergePack) weight() int64 { return max(p.objects, p.bytes/objectBytes) }
 
 func tier(objects, size int64) int {
@@ -37,10 +37,10 @@ func tier(objects, size int64) int {
 	return t
 }
 
-// datedAfter is the time of a pack that was written now and replaces packs of which the
-// newest is dated newest. Of an object that is in several packs git's multi-pack-index names
-// the copy in the newest pack, by whole seconds. So an index that knows a pack and the one
-// that replaces it names no copy in the former (decision 33).
+// datedAfter returns the time for a pack that is written now and replaces packs, the newest of
+// which is dated newest. Of an object that is in several packs, git's multi-pack-index names the
+// copy in the newest pack, by whole seconds. So an index that knows both a pack and its replacement
+// names no copy in the former (decision 33).
 func datedAfter(now, newest time.Time) time.Time {
 	made := now.Add(-backdated)
 	if after := newest.Truncate(gitPrecision).Add(gitPrecision); !newest.IsZero() && after.After(made) {
@@ -49,18 +49,18 @@ func datedAfter(now, newest time.Time) time.Time {
 	return made
 }
 
-// isYoung reports whether what replaces a pack now would be dated too late: git may pack
-// the same objects at any moment, and that pack has to be the newer one.
+// isYoung reports whether a replacement of the pack would be dated too late now: git may pack the
+// same objects at any moment, and git's pack has to be the newer one.
 func (p mergePack) isYoung(now time.Time) bool {
-	return datedAfter(now, p.made).After(now.Add(-settled))
+	return datedAfter(now, p.made).After(now.Add(-ripe))
 }
 
-// withoutYoung is those of the packs that may be replaced now. It reuses the slice.
+// withoutYoung returns those of the packs that may be replaced now. It reuses the slice.
 func withoutYoung(packs []mergePack, now time.Time) []mergePack {
 	return slices.DeleteFunc(packs, func(p mergePack) bool { return p.isYoung(now) })
 }
 
-// newestOf is the time of the newest pack.
+// newestOf returns the time of the newest pack.
 func newestOf(packs []mergePack) time.Time {
 	var newest time.Time
 	for _, p := range packs {

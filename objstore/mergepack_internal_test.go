@@ -19,7 +19,7 @@ func TestAPackIsDatedAfterThoseThatItReplacesAndBeforeNow(t *testing.T) {
 		if !replaced.isYoung(now) {
 			assert.Less(t, made.Unix(), now.Unix(), "older than what git packs now")
 		}
-		assert.False(t, age >= settled+gitPrecision && replaced.isYoung(now))
+		assert.False(t, age >= ripe+gitPrecision && replaced.isYoung(now))
 	})
 	assert.Equal(t, now.Add(-backdated), datedAfter(now, time.Time{}))
 }

@@ -12,9 +12,9 @@ import (
 const (
 	// mergeCache bounds the memory for objects that a merge inflates.
 	mergeCache = 16 << 20
-	// maxKeptChain is the depth beyond which an existing delta is not copied but its
-	// object written in full: where copies of an object in several packs meet, chains
-	// add up. It is the depth of git gc, whose deltas are kept.
+	// maxKeptChain is the depth up to which an existing delta is copied. A deeper object is written
+	// in full. If several packs have copies of an object, their chains of deltas add up. git gc
+	// makes chains of this depth, so its deltas are kept.
 	maxKeptChain = 50
 	noBase       = -1
 )
@@ -39,16 +39,15 @@ type mergeObject struct {
 	head           int64 // length of that entry's head
 	size           int64 // what the entry's stream inflates to
 
-	inflate bool   // to be written in full, not copied
+	inflate bool   // write it in full instead of copying its entry
 	delta   []byte // zlib stream of a new delta against base, of deltaSize bytes inflated
 	deltaSize,
 	at int64 // offset in the output; 0 while it is not written
 }
 
-// openMergeSet opens the packs and reads what is in them. Its error is vanished
-// where one is no longer there. The largest pack comes first, since of an object
-// that is in several the first copy is taken; so a base always comes from the
-// pack of its delta or one before, and chains cannot close to a circle.
+// openMergeSet opens the packs and reads their entries. If a pack is gone, vanished is true for its
+// error. If several packs have an object, the first copy counts. The largest pack comes first, so
+// the base of a delta is in the same pack or an earlier one, and chains have no circles.
 func openMergeSet(dir *objectDir, chosen []mergePack) (_ *mergeSet, err error) {
 	set := &mergeSet{byID: make(map[ID]int32)}
 	defer func() {
@@ -87,8 +86,7 @@ func (m *mergeSet) close() error {
 	return errors.Join(errs...)
 }
 
-// load adds the objects of an input that no earlier one has, and notes the ids of
-// their bases.
+// load adds the objects of an input that no earlier input has, and records the ids of their bases.
 func (m *mergeSet) load(input int32, bases map[int32]ID) error {
 	p := m.inputs[input]
 	f, end, err := p.open()
@@ -143,8 +141,8 @@ func (m *mergeSet) load(input int32, bases map[int32]ID) error {
 	return nil
 }
 
-// measureChains sets depths and heights, and cuts chains that are too long. Its
-// error is of deltas whose bases form a circle.
+// measureChains sets depths and heights, and cuts chains that are too long. It returns an error if
+// bases form a circle.
 func (m *mergeSet) measureChains() error {
 	var chain []int32
 	for i := range m.objects {
@@ -174,13 +172,13 @@ func (m *mergeSet) setDepth(o int32) {
 	}
 }
 
-// corrupt is the error about an object that is damaged in its input.
+// corrupt returns the error about an object that is damaged in its input.
 func (m *mergeSet) corrupt(o int32, reason error) error {
 	p := m.inputs[m.objects[o].input]
 	return p.corrupt(m.objects[o].id, p.packPath, reason.Error())
 }
 
-// raise makes the heights below o large enough for it.
+// raise increases the heights of the bases below o to match the height of o.
 func (m *mergeSet) raise(o int32) {
 	height := m.objects[o].height
 	for b := m.objects[o].base; b != noBase; b = m.objects[b].base {
@@ -191,7 +189,8 @@ func (m *mergeSet) raise(o int32) {
 	}
 }
 
-// kindOf is the kind of an object: that of the full object its chain of deltas ends in.
+// kindOf returns the kind of an object: the kind of the full object at the end of its chain of
+// deltas.
 func (m *mergeSet) kindOf(o int32) Kind {
 	for m.objects[o].base != noBase && m.objects[o].kind > uint8(Tag) {
 		o = m.objects[o].base
@@ -214,8 +213,8 @@ func (m *mergeSet) read(o int32) (object, error) {
 	return found, err
 }
 
-// write writes the set as a pack. A commit of ours comes first, by which the pack
-// is recognised, and every base before its deltas.
+// write writes the set as a pack. One of this program's commits comes first and shows who made the
+// pack. Every base precedes its deltas.
 func (m *mergeSet) write(ctx context.Context, w *packWriter) error {
 	for o := range m.objects {
 		if m.objects[o].base != noBase || m.kindOf(int32(o)) != Commit {
@@ -275,7 +274,7 @@ func (m *mergeSet) writeObject(index int32, w *packWriter) error {
 	return w.addEntry(o.id, appendEntryHead(nil, head, o.at), io.NewSectionReader(f, o.offset+o.head, stream), stream)
 }
 
-// remove takes objects out of the set. What was a delta of one of them is written in full.
+// remove takes objects out of the set. A delta of a removed object is written in full.
 func (m *mergeSet) remove(ids map[ID]struct{}) {
 	const gone = -2
 	places, kept := make([]int32, len(m.objects)), int32(0)

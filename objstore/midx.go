@@ -16,13 +16,13 @@ var errMidx = errors.New("malformed multi-pack-index")
 
 const (
 	midxFile   = "multi-pack-index"
-	midxLayers = "multi-pack-index.d" // the folder of one that is a chain of files
+	midxLayers = "multi-pack-index.d" // the folder of a multi-pack-index that is a chain of files
 	midxChain  = "multi-pack-index-chain"
 )
 
-// midxPacks returns the names, without suffix, of the packs that a multi-pack-index of
-// the pack directory names. None may go while that is there: git does not look for an
-// object in a pack that is named, but in the one that the index says has the object.
+// midxPacks returns the names, without suffix, of the packs that the multi-pack-index of a pack
+// directory names. While it exists, none of these packs may be removed: git looks for an object
+// only in the pack that the multi-pack-index says has the object.
 func midxPacks(packDir string) (map[string]bool, error) {
 	paths := []string{filepath.Join(packDir, midxFile)}
 	layers := filepath.Join(packDir, midxLayers)
@@ -65,8 +65,8 @@ func readMidxNames(path string) (_ []string, err error) {
 	return names, nil
 }
 
-// parseMidxNames reads the pack names of a multi-pack-index of the given size. Of
-// the file it reads the head, the table of chunks and the names.
+// parseMidxNames reads the pack names of a multi-pack-index of the given size in bytes. It reads
+// the head, the table of chunks and the names.
 func parseMidxNames(r io.ReaderAt, size int64) ([]string, error) {
 	const headSize, rowSize = 12, 12
 	head := make([]byte, headSize)
@@ -78,7 +78,7 @@ func parseMidxNames(r io.ReaderAt, size int64) ([]string, error) {
 	}
 	chunks := int(head[6])
 	packs := int(binary.BigEndian.Uint32(head[8:]))
-	table := make([]byte, (chunks+1)*rowSize) // its last row says where the last chunk ends
+	table := make([]byte, (chunks+1)*rowSize) // the last row has the end of the last chunk
 	if _, err := r.ReadAt(table, headSize); err != nil {
 		return nil, fmt.Errorf("%w: %w", errMidx, err)
 	}

@@ -13,12 +13,12 @@ import (
 )
 
 const (
-	// midxPatience is the number of attempts, lockRetry apart, while git holds the lock of its
-	// multi-pack-index.
+	// midxPatience is the number of attempts to take a lock that git holds, lockRetry apart.
 	midxPatience = 100
-	// midxStale is the age of a lock that is not waited for, because a dead git most likely left it.
+	// midxStale is the age above which a lock is not waited for: a dead git has most likely left
+	// it.
 	midxStale = time.Minute
-	// midxGrace is how often, lockRetry apart, a look is repeated that has found packs
+	// midxGrace is the number of looks, lockRetry apart, after which missing packs count as
 	// missing: git removes packs before it writes the index that no longer names them.
 	midxGrace = 20
 )
@@ -27,7 +27,7 @@ const (
 type multiIndex struct {
 	dir  string
 	temp *tempDir
-	used atomic.Bool // git uses one, and packs were removed here
+	used atomic.Bool // git uses a multi-pack-index, and packs were removed beside it
 }
 
 // missing returns the names of the packs that the multi-pack-index names and that do not exist.
@@ -58,8 +58,8 @@ func (x *multiIndex) missing() ([]string, error) {
 	return missing, nil
 }
 
-// mend removes a multi-pack-index that names packs which are not there; aside is as for
-// remove. It is called under the merge lock, and first removes the lock of a merge that died.
+// mend removes a multi-pack-index that names missing packs; aside is as for remove. The caller
+// holds the merge lock. mend first removes the locks of dead merges.
 func (x *multiIndex) mend(ctx context.Context, aside string) error {
 	for _, path := range x.locks() {
 		x.free(path)
@@ -81,7 +81,7 @@ func (x *multiIndex) mend(ctx context.Context, aside string) error {
 	return x.remove(aside)
 }
 
-// locks is the paths of git's locks of the multi-pack-index.
+// locks returns the paths of git's locks of the multi-pack-index.
 func (x *multiIndex) locks() []string {
 	dir := x.dir
 	locks := []string{filepath.Join(dir, midxFile+".lock")}
@@ -91,13 +91,13 @@ func (x *multiIndex) locks() []string {
 	return locks
 }
 
-// lock takes git's locks of the multi-pack-index, so that git writes none until unlock.
-// locked is false if git holds one for long. It is called under the merge lock.
+// lock takes git's locks of the multi-pack-index, so that git writes none until unlock. locked is
+// false if git holds a lock for long. The caller holds the merge lock.
 func (x *multiIndex) lock(ctx context.Context) (unlock func(), locked bool, err error) {
 	var taken []string
 	unlock = func() {
 		for _, path := range taken {
-			_ = x.temp.fs.Remove(path) // if it stays, the next merge knows it as ours and removes it
+			_ = x.temp.fs.Remove(path) // if it stays, the next merge recognizes and removes it
 		}
 	}
 	for _, path := range x.locks() {
@@ -111,13 +111,13 @@ func (x *multiIndex) lock(ctx context.Context) (unlock func(), locked bool, err 
 	return unlock, true, nil
 }
 
-// isStuck reports whether there is a lock of the multi-pack-index that is not worth waiting
-// for. It is called under the merge lock.
+// isStuck reports whether there is a lock that is too old to wait for. The caller holds the merge
+// lock.
 func (x *multiIndex) isStuck() bool {
 	return slices.ContainsFunc(x.locks(), func(path string) bool { return isStale(path) && !x.free(path) })
 }
 
-// isStale reports whether a lock is older than any that is worth waiting for.
+// isStale reports whether a lock is too old to wait for.
 func isStale(path string) bool {
 	info, err := os.Lstat(path)
 	return err == nil && time.Since(info.ModTime()) > midxStale //nolint:forbidigo // compared with what the file system says
@@ -136,8 +136,8 @@ func (x *multiIndex) take(ctx context.Context, path string) (bool, error) {
 	return false, nil
 }
 
-// free removes a lock that a process of ours has left which died. None that is
-// alive has one: they take it under the merge lock, as the caller does.
+// free removes a lock that a dead process of this program has left. No living process has one,
+// because processes take git's locks under the merge lock, which the caller holds.
 func (x *multiIndex) free(path string) bool {
 	return x.temp.isOurKeep(path) && x.temp.fs.Remove(path) == nil
 }
@@ -154,11 +154,12 @@ func (x *multiIndex) heldLocks() (own, others []string) {
 	return own, others
 }
 
-// hasOwnLock reports whether there is a lock of ours, of a merge under way or one that died.
+// hasOwnLock reports whether this program has made one of the locks, in a merge under way or a dead
+// one.
 func (x *multiIndex) hasOwnLock() bool { return slices.ContainsFunc(x.locks(), x.temp.isOurKeep) }
 
-// remove removes the multi-pack-index, as git repack does, under its lock. What it says
-// is in the indexes of the packs, too. Unless aside is empty it is moved to that folder.
+// remove removes the multi-pack-index, as git repack does, under git's lock. The indexes of the
+// packs have all that it has. If aside is not empty, the files are moved to that folder.
 func (x *multiIndex) remove(aside string) error {
 	dir := x.dir
 	remove := func(path string) error {
@@ -170,7 +171,7 @@ func (x *multiIndex) remove(aside string) error {
 		}
 		return nil
 	}
-	// What names the other files comes first.
+	// The files that name the others go first.
 	errs := []error{remove(filepath.Join(dir, midxFile)), remove(filepath.Join(dir, midxLayers, midxChain))}
 	for _, folder := range []string{dir, filepath.Join(dir, midxLayers)} {
 		files, err := os.ReadDir(folder)
@@ -186,7 +187,7 @@ func (x *multiIndex) remove(aside string) error {
 	return errors.Join(errs...)
 }
 
-// waitFor waits for lockRetry; false: ctx has ended.
+// waitFor waits for lockRetry. It returns false if ctx ends.
 func waitFor(ctx context.Context) bool {
 	select {
 	case <-ctx.Done():
@@ -196,8 +197,8 @@ func waitFor(ctx context.Context) bool {
 	}
 }
 
-// clear removes the multi-pack-index if it names one of the packs. It returns false if
-// there is one that cannot be read: any pack may be in it.
+// clear removes the multi-pack-index if it names one of the packs. It returns false if the
+// multi-pack-index cannot be read, because it may name any pack.
 func (x *multiIndex) clear(packs []mergePack) (bool, error) {
 	named, err := midxPacks(x.dir)
 	if err != nil {

@@ -6,7 +6,7 @@ import (
 	"math"
 )
 
-// Kind is the type of an object. Its values are those that git's pack format uses.
+// Kind is the type of an object. The values are those of git's pack format.
 type Kind uint8
 
 // The four kinds of git objects.
@@ -17,7 +17,7 @@ const (
 	Tag    Kind = 4
 )
 
-// String is git's name of the kind.
+// String returns git's name of the kind.
 func (k Kind) String() string {
 	switch k {
 	case Commit:
@@ -35,27 +35,27 @@ func (k Kind) String() string {
 // ErrNotFound is wrapped by the errors about an object that is not in the store.
 var ErrNotFound = errors.New("object not found")
 
-// ErrCorrupt is wrapped by the errors about bytes that are not what their id or
-// their format says. It is always a [*CorruptError].
+// ErrCorrupt is wrapped by the errors about bytes that do not match their id or their format. It is
+// always a [*CorruptError].
 var ErrCorrupt = errors.New("corrupt object")
 
-// CorruptError says which object is damaged and how.
+// CorruptError describes the damage of an object or a file.
 type CorruptError struct {
-	ID     ID     // the object that was asked for; zero where a whole file is meant
-	File   string // base name of the file it was read from, where one is known
+	ID     ID     // the object; zero if the whole file is damaged
+	File   string // base name of the file; "" if it is unknown
 	Reason string
 }
 
 // Error names the object, the file and the reason.
 func (e *CorruptError) Error() string {
-	what := "object " + e.ID.String()
+	name := "object " + e.ID.String()
 	if e.ID.IsZero() {
-		what = "file"
+		name = "file"
 	}
 	if e.File != "" {
-		return fmt.Sprintf("%s in %s: %s", what, e.File, e.Reason)
+		return fmt.Sprintf("%s in %s: %s", name, e.File, e.Reason)
 	}
-	return fmt.Sprintf("%s: %s", what, e.Reason)
+	return fmt.Sprintf("%s: %s", name, e.Reason)
 }
 
 // Is makes errors.Is(err, ErrCorrupt) true.
@@ -69,22 +69,22 @@ type Reader interface {
 	Get(id ID) (Kind, []byte, error)
 }
 
-// Writer takes new objects. What it took is readable through it at once, and
-// durable only as the implementation says.
+// Writer takes new objects. They can be read through it at once. The implementation decides when
+// they are durable.
 type Writer interface {
 	Reader
-	// Add takes an object and returns its id. The bytes must not be changed
-	// afterwards. An object that was added before is taken once.
+	// Add takes an object and returns its id. The bytes must not be changed afterwards. Adding an
+	// object again does nothing.
 	Add(kind Kind, data []byte) ID
 }
 
-// A boundedReader looks at the size of an object before it takes memory for it.
+// A boundedReader checks the size of an object before it takes memory for the object.
 type boundedReader interface {
 	GetAtMost(id ID, most int64) (Kind, []byte, error)
 }
 
-// GetAtMost is r.Get for an object of at most so many bytes. A larger one is a
-// [*CorruptError], for which a [Store] reads no more than the object's head.
+// GetAtMost is r.Get with a bound in bytes. A larger object is a [*CorruptError]; a [Store] reads
+// only its head.
 func GetAtMost(r Reader, id ID, most int64) (Kind, []byte, error) {
 	if bounded, ok := r.(boundedReader); ok {
 		return bounded.GetAtMost(id, most)
@@ -96,12 +96,11 @@ func GetAtMost(r Reader, id ID, most int64) (Kind, []byte, error) {
 	return kind, data, err
 }
 
-// GetBlob is [GetAtMost] for an object that must be a blob; another kind is corruption.
+// GetBlob is [GetAtMost] for a blob. Another kind is corruption.
 func GetBlob(r Reader, id ID, most int64) ([]byte, error) { return getKind(r, id, Blob, most) }
 
-// GetKind is r.Get for an object that must be of one kind; another kind is corruption.
-// Commits and trees that are far larger than any real one are, too. For a blob of a known
-// size there is [GetBlob].
+// GetKind is r.Get for an object of one kind. Another kind is corruption, and so is a commit or a
+// tree far above any real size. For a blob of a known size, use [GetBlob].
 func GetKind(r Reader, id ID, want Kind) ([]byte, error) {
 	most := int64(math.MaxInt64)
 	switch want {

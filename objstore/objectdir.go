@@ -13,13 +13,12 @@ import (
 	"time"
 )
 
-// objectDir reads the packs and loose objects of one object directory. Safe for
-// concurrent use.
+// objectDir reads the packs and loose objects of one object directory. Safe for concurrent use.
 type objectDir struct {
 	reading
 
 	path   string
-	latest atomic.Pointer[pack] // where the last object was found: the next is likely there
+	latest atomic.Pointer[pack] // had the last object, and likely has the next
 
 	mu      sync.Mutex
 	packs   []*pack // the newest first; replaced, never changed in place
@@ -28,10 +27,10 @@ type objectDir struct {
 }
 
 const (
-	// maxAdded is how many packs of a process's own are remembered before a scan
-	// drops those that have been merged or collected meanwhile.
+	// maxAdded is the number of packs of this process after which a scan forgets those that were
+	// merged or collected meanwhile.
 	maxAdded = 128
-	// maxScans bounds how often a read can lose against packs being replaced.
+	// maxScans bounds how often a read looks again because packs are being replaced.
 	maxScans = 8
 )
 
@@ -41,10 +40,9 @@ func newObjectDir(path string, r reading) *objectDir {
 
 func (d *objectDir) packDir() string { return filepath.Join(d.path, "pack") }
 
-// read returns an object of at most so many bytes, verified. Where it is not among the packs that are
-// known, nor loose, the directory is scanned until two scans agree: git packs and
-// unpacks objects at any time, and a scan that runs while packs are replaced may
-// see neither the old ones nor the new.
+// read returns an object of at most most bytes, verified. If the object is in no known pack and not
+// loose, the directory is scanned until two scans agree: git packs and unpacks objects at any time,
+// and a scan while packs are replaced may find neither the old packs nor the new.
 func (d *objectDir) read(id ID, most int64) (object, error) {
 	packs, err := d.known()
 	if err != nil {
@@ -79,8 +77,8 @@ func (d *objectDir) read(id ID, most int64) (object, error) {
 	return object{}, failed
 }
 
-// readPacked returns an object from one of packs. Its error is of the first copy
-// that could not be read, or ErrNotFound.
+// readPacked returns an object from one of packs. Its error is about the first unreadable copy, or
+// ErrNotFound.
 func (d *objectDir) readPacked(packs []*pack, id ID, most int64) (object, error) {
 	var failed error
 	try := func(p *pack) (object, bool) {
@@ -120,7 +118,7 @@ func (d *objectDir) readPacked(packs []*pack, id ID, most int64) (object, error)
 	return object{}, failed
 }
 
-// known is the packs seen so far; the first call scans the directory.
+// known returns the packs found so far. The first call scans the directory.
 func (d *objectDir) known() ([]*pack, error) {
 	d.mu.Lock()
 	packs, scanned := d.packs, d.scanned
@@ -131,9 +129,8 @@ func (d *objectDir) known() ([]*pack, error) {
 	return d.scan()
 }
 
-// scan reads the directory and returns its packs, keeping those that are known
-// and letting go of those that are no longer there. The slice is the same as
-// before where nothing changed.
+// scan reads the directory and returns its packs. Known packs stay open; vanished ones are closed.
+// If nothing has changed, the slice is the same as before.
 func (d *objectDir) scan() ([]*pack, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -172,13 +169,13 @@ func (d *objectDir) scan() ([]*pack, error) {
 		d.packs = packs
 	}
 	for _, p := range byName {
-		// Whoever reads it at this moment sees it vanish, and looks again.
+		// A reader of the pack sees it vanish, and looks again.
 		_ = p.close() // it was opened for reading only
 	}
 	return d.packs, nil
 }
 
-// packNames is the names, without ".idx", of the packs that have an index.
+// packNames returns the names, without ".idx", of the packs that have an index.
 func packNames(dir string) (_ []string, err error) {
 	f, err := os.Open(dir)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -205,10 +202,10 @@ func (d *objectDir) newPack(name string, made time.Time) *pack {
 	return newPack(d.reading, d.packDir(), name, made)
 }
 
-// openAside opens a pack that scans and reads of the directory do not share, so that closing it disturbs none.
+// openAside opens a pack for one user alone, so that closing it disturbs no other reader.
 func (d *objectDir) openAside(name string) *pack { return d.newPack(name, time.Time{}) }
 
-// eachIn calls f for each of ids that a pack has.
+// eachIn calls f for each of ids that is in a pack.
 func (d *objectDir) eachIn(name string, ids map[ID]struct{}, f func(ID)) error {
 	p := d.openAside(name)
 	entries, err := p.entries()
@@ -223,7 +220,7 @@ func (d *objectDir) eachIn(name string, ids map[ID]struct{}, f func(ID)) error {
 	return nil
 }
 
-// add makes a pack known that was just renamed in, with its index.
+// add makes a pack known that was just published.
 func (d *objectDir) add(staged *stagedPack) {
 	d.mu.Lock()
 	known := slices.ContainsFunc(d.packs, func(p *pack) bool { return p.name == staged.name })
@@ -238,11 +235,11 @@ func (d *objectDir) add(staged *stagedPack) {
 	crowded := d.added > maxAdded
 	d.mu.Unlock()
 	if crowded {
-		_, _ = d.scan() // the packs stay known, and the next read scans if it must
+		_, _ = d.scan() // after an error the packs stay known, and a later read scans again
 	}
 }
 
-// drop lets go of packs that were removed.
+// drop closes and forgets packs that were removed.
 func (d *objectDir) drop(names map[string]bool) {
 	d.mu.Lock()
 	defer d.mu.Unlock()

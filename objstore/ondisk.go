@@ -39,8 +39,8 @@ func (r onDisk) GetAtMost(id ID, most int64) (Kind, []byte, error) {
 	return r.store.getThrough(r.cache, id, most)
 }
 
-// Holds reports whether the object directory itself has an object that can be read, and not
-// only one that it borrows from.
+// Holds reports whether the object directory itself has a readable copy of an object. A copy in an
+// alternate does not count.
 func (s *Store) Holds(id ID) (bool, error) {
 	if err := s.enter(); err != nil {
 		return false, fmt.Errorf("look for object %v: %w", id, err)
@@ -53,8 +53,9 @@ func (s *Store) Holds(id ID) (bool, error) {
 	return err == nil, err
 }
 
-// Unacknowledged reports whether an object is in this repository only in packs whose .keep file a [Batch] has made and
-// not removed yet: nobody was told that the refs have moved, if they have. Merges leave such packs alone.
+// Unacknowledged reports whether an object is only in packs whose .keep file a [Batch] has made and
+// not yet removed. The refs to such a pack may have moved, but the write was not acknowledged.
+// Merges leave these packs alone.
 func (s *Store) Unacknowledged(id ID) (bool, error) {
 	if err := s.enter(); err != nil {
 		return false, fmt.Errorf("look for object %v: %w", id, err)
@@ -84,7 +85,8 @@ func (s *Store) Unacknowledged(id ID) (bool, error) {
 	return kept, nil
 }
 
-// findHolders reports whether an object is in a pack with a .keep file of ours, and whether it is in one without.
+// findHolders reports whether a pack with a .keep file of this program has an object, and whether
+// another pack has it.
 func findHolders(packs []*pack, files packFiles, id ID) (kept, free bool, err error) {
 	for _, p := range packs {
 		_, found, err := p.find(id)

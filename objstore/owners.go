@@ -7,24 +7,24 @@ import (
 	"sync"
 )
 
-// Author identifies commits of this program: a pack whose first object is a commit by Author may be
-// merged by us.
+// Author is the author of this program's commits. A pack whose first object is a commit by Author
+// may be merged.
 const Author = "git-smithers <git-smithers@localhost.invalid>"
 
-// packOwners knows which packs were made by this program. Safe for concurrent use.
+// packOwners finds out which packs this program has made. Safe for concurrent use.
 type packOwners struct {
 	dir *objectDir
 
 	mu      sync.Mutex
-	foreign map[string]bool // packs that are left alone, by name: most were made by others
+	foreign map[string]bool // names of packs to leave alone, most of them made by other programs
 }
 
 func newPackOwners(dir *objectDir) *packOwners {
 	return &packOwners{dir: dir, foreign: make(map[string]bool)}
 }
 
-// isOurs reports whether this program has made a pack, and remembers the packs of others.
-// An unreadable pack is left to git.
+// isOurs reports whether this program has made a pack, and remembers if it has not. An unreadable
+// pack is left to git.
 func (o *packOwners) isOurs(name string) bool {
 	p := o.dir.openAside(name)
 	ours, err := p.firstIsOurs()
@@ -34,22 +34,21 @@ func (o *packOwners) isOurs(name string) bool {
 	return errors.Join(err, p.close()) == nil && ours
 }
 
-// isForeign reports whether a pack is known to be left alone.
+// isForeign reports whether a pack is remembered as one to leave alone.
 func (o *packOwners) isForeign(name string) bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	return o.foreign[name]
 }
 
-// setForeign makes a pack one that is left alone.
+// setForeign remembers a pack as one to leave alone.
 func (o *packOwners) setForeign(name string) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.foreign[name] = true
 }
 
-// authorLine starts the author line of the commits by which packs of our making
-// are recognised.
+// authorLine is the start of the author line by which this program recognizes its own commits.
 var authorLine = []byte("\nauthor " + Author + " ")
 
 // firstIsOurs reports whether the first object of the pack is a commit by [Author].
@@ -68,7 +67,7 @@ func (p *pack) firstIsOurs() (bool, error) {
 }
 
 func firstIsOurs(c *packCursor) (bool, error) {
-	const longestCommit = 1 << 20 // ours are far below it
+	const longestCommit = 1 << 20 // of this program; a real one is far smaller
 	head, err := c.entryHead(packHeadSize)
 	if err != nil || head.kind != uint8(Commit) || head.size > longestCommit {
 		return false, err
@@ -83,7 +82,8 @@ func isOurCommit(data []byte) bool {
 	return bytes.Contains(headers, authorLine)
 }
 
-// headIsOurs is firstIsOurs of a pack file that has no index.
+// headIsOurs is firstIsOurs for a pack without an index. It returns false for a file that it cannot
+// read.
 func headIsOurs(path string) bool {
 	f, err := os.Open(path)
 	if err != nil {

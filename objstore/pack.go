@@ -26,7 +26,7 @@ const (
 
 var packMagic = [8]byte{'P', 'A', 'C', 'K', 0, 0, 0, 2}
 
-// reading is what the packs of a store share.
+// reading is shared by the packs of a store.
 type reading struct {
 	cache     *cache
 	maxObject int64
@@ -38,9 +38,8 @@ func newReading(c *cache, maxObject int64) reading {
 	return reading{cache: c, maxObject: maxObject, cursors: &cursorPool{}, serials: &atomic.Uint64{}}
 }
 
-// pack reads one pack. Its files are opened when they are needed first and stay
-// open until close. Safe for concurrent use; a read that close overtakes returns
-// an error for which vanished is true.
+// pack reads one pack. It opens its files when they are first needed, and keeps them open until
+// close. Safe for concurrent use. If close overtakes a read, vanished is true for the read's error.
 type pack struct {
 	reading
 
@@ -51,10 +50,10 @@ type pack struct {
 	mu       sync.Mutex
 	closed   bool
 	idx      *index
-	idxErr   error // of an index that is damaged
+	idxErr   error // if the index is damaged
 	file     *os.File
-	end      int64 // where the entries end and the checksum starts
-	fileErr  error // of a pack that is damaged
+	end      int64 // offset at which the entries end and the checksum starts
+	fileErr  error // if the pack is damaged
 	packPath string
 	idxPath  string
 }
@@ -67,8 +66,8 @@ func newPack(r reading, dir, name string, made time.Time) *pack {
 	}
 }
 
-// vanished reports whether err means that a file is no longer there, because git or a
-// merge has replaced the pack by another: looking again finds its objects.
+// vanished reports whether err means that a file is gone because git or a merge has replaced its
+// pack. A reader that looks again finds the objects in another pack.
 func vanished(err error) bool {
 	return errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrClosed)
 }
@@ -99,7 +98,7 @@ func (p *pack) index() (*index, error) {
 	return idx, nil
 }
 
-// open opens the pack file and checks that it is the one its index was made for.
+// open opens the pack file and checks that it matches the index.
 func (p *pack) open() (*os.File, int64, error) {
 	idx, err := p.index()
 	if err != nil {
@@ -129,7 +128,7 @@ func (p *pack) open() (*os.File, int64, error) {
 	return f, end, nil
 }
 
-// checkPack returns where the entries end, or what is wrong with the pack.
+// checkPack returns the offset at which the entries end, or the reason why the pack is damaged.
 func checkPack(f *os.File, idx *index) (end int64, reason string, err error) {
 	info, err := f.Stat()
 	if err != nil {
@@ -159,7 +158,7 @@ func checkPack(f *os.File, idx *index) (end int64, reason string, err error) {
 	return end, "", nil
 }
 
-// close closes the files. What is being read fails as vanished.
+// close closes the files. For the error of a read under way, vanished is true.
 func (p *pack) close() error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -176,7 +175,7 @@ func (p *pack) close() error {
 	return errors.Join(errs...)
 }
 
-// find is where the pack has the object.
+// find returns the offset of an object in the pack.
 func (p *pack) find(id ID) (offset int64, found bool, err error) {
 	idx, err := p.index()
 	if err != nil {
@@ -189,7 +188,7 @@ func (p *pack) find(id ID) (offset int64, found bool, err error) {
 	return offset, found, err
 }
 
-// read returns the object, of at most so many bytes, that find has found at offset, verified.
+// read returns the object at offset, of at most most bytes, verified against id.
 func (p *pack) read(id ID, offset, most int64) (object, error) {
 	f, end, err := p.open()
 	if err != nil {
@@ -207,8 +206,8 @@ func (p *pack) read(id ID, offset, most int64) (object, error) {
 	return o, nil
 }
 
-// explain makes a CorruptError of what is wrong with the bytes of the pack, and
-// leaves alone what is wrong with reading them.
+// explain makes a CorruptError of an error about the bytes of the pack. It returns an error about
+// reading the file as it is.
 func (p *pack) explain(id ID, c *packCursor, err error) error {
 	if c.rest.err != nil {
 		return fmt.Errorf("read %s: %w", filepath.Base(p.packPath), c.rest.err)
@@ -222,23 +221,22 @@ func (p *pack) explain(id ID, c *packCursor, err error) error {
 
 var (
 	errChain     = errors.New("delta chain is too long or has no end")
-	errTooLarge  = errors.New("larger than objects may be here")
+	errTooLarge  = errors.New("too large")
 	errNoBase    = errors.New("base of a delta is missing")
 	errTruncated = errors.New("truncated")
 )
 
-// maxBase bounds the bases of deltas where the object itself must be smaller. git makes
-// no delta whose base is more than 32 times as large as what it makes.
+// maxBase bounds the bases of deltas, in bytes, if the object itself must be smaller. git makes no
+// delta whose base is more than 32 times as large as its target.
 const maxBase = 64 << 20
 
-// tooLarge is the error about an object of a size that is not read.
+// tooLarge returns the error about an object above the bound.
 func tooLarge(size, most int64) error {
-	return fmt.Errorf("%w: %d bytes, at most %d are read", errTooLarge, size, most)
+	return fmt.Errorf("%w: %d bytes, the limit is %d", errTooLarge, size, most)
 }
 
-// readAt returns the object of at most so many bytes whose entry starts at offset, not
-// verified. Sizes are looked at before anything is inflated. Bases of deltas that it
-// resolves on the way are kept in the cache.
+// readAt returns the object whose entry starts at offset, of at most most bytes, unverified. It
+// checks sizes before it inflates anything, and caches the bases of deltas that it resolves.
 func (p *pack) readAt(c *packCursor, offset, most int64) (object, error) {
 	type step struct {
 		offset int64
@@ -294,11 +292,11 @@ func (p *pack) readAt(c *packCursor, offset, most int64) (object, error) {
 
 func (p *pack) key(offset int64) cacheKey { return cacheKey{pack: p.serial, offset: offset} }
 
-// deltaRoom is by how much a delta may be larger than what it makes.
+// deltaRoom is the number of bytes by which a delta may be larger than its target.
 const deltaRoom = 64 << 10
 
-// entry reads the entry at offset, of an object of at most so many bytes: its head and
-// what that inflates to.
+// entry reads the head of the entry at offset and inflates its stream, for an object of at most
+// most bytes.
 func (p *pack) entry(c *packCursor, offset, most int64) (entryHead, []byte, error) {
 	if offset < packHeadSize {
 		return entryHead{}, nil, errTruncated
@@ -317,8 +315,8 @@ func (p *pack) entry(c *packCursor, offset, most int64) (entryHead, []byte, erro
 	return head, data, err
 }
 
-// openEntry opens the object whose entry starts at offset. One that is no delta is
-// inflated as it is read.
+// openEntry opens the object whose entry starts at offset. A delta is resolved at once; another
+// object is inflated as it is read.
 func (p *pack) openEntry(offset int64) (*objectReader, error) {
 	f, end, err := p.open()
 	if err != nil {
@@ -337,7 +335,7 @@ func (p *pack) openEntry(offset int64) (*objectReader, error) {
 		o, err := p.readAt(c, offset, p.maxObject)
 		return &objectReader{Reader: bytes.NewReader(o.data), kind: o.kind, size: int64(len(o.data))}, err
 	}
-	if err := c.reset(c.ahead); err != nil {
+	if err := c.start(c.ahead); err != nil {
 		return nil, err
 	}
 	return &objectReader{Reader: c.r, kind: Kind(head.kind), size: head.size}, nil

@@ -20,16 +20,16 @@ import (
 // stagedPack is a finished pack and its index in the temporary directory.
 type stagedPack struct {
 	fs    fsx.FS
-	name  string // what the pack is to be called, "pack-<checksum>"
-	pack  string // path of the temporary file; empty once it was renamed
-	index string // the same, of the index
+	name  string // the final name of the pack, "pack-<checksum>"
+	pack  string // path of the temporary file; "" after the rename
+	index string // the same for the index
 	idx   *index
 	bytes int64     // size of the pack
 	made  time.Time // of the pack's file
 }
 
-// discard removes what has not been renamed. A file that cannot be removed is
-// litter that a later process clears away.
+// discard removes files that were not renamed. A later process clears away a file that cannot be
+// removed.
 func (p *stagedPack) discard() {
 	for _, path := range []string{p.pack, p.index} {
 		if path != "" {
@@ -38,19 +38,18 @@ func (p *stagedPack) discard() {
 	}
 }
 
-// packMaker writes packs: unfinished ones to the temporary directory, finished ones among the others.
+// packMaker writes packs: first to the temporary directory, then, by rename, into the repository.
 type packMaker struct {
 	temp    *tempDir
 	files   packFiles
-	main    *objectDir // reads what was made
+	main    *objectDir // learns of new packs
 	fsync   FsyncPolicy
 	writers sync.Pool // of *packWriter, for their buffers
 }
 
-// stage writes a pack of count entries, by means of fill, and its index into the
-// temporary directory; with sync they are on stable storage when it returns. The pack is
-// dated after newest, the time of the newest pack that it replaces. On an error nothing
-// is left.
+// stage writes a pack of count entries, which fill adds, and its index to the temporary directory.
+// With sync, both are on stable storage when stage returns. The pack is dated after newest, the
+// time of the newest pack that it replaces. After an error no file is left.
 func (m *packMaker) stage(ctx context.Context, count int, sync bool, newest time.Time, fill func(context.Context, *packWriter) error) (_ *stagedPack, err error) {
 	pack, err := m.temp.create()
 	if err != nil {
@@ -64,8 +63,8 @@ func (m *packMaker) stage(ctx context.Context, count int, sync bool, newest time
 	staged := &stagedPack{fs: m.temp.fs, pack: pack.Name(), index: index.Name()}
 	err = m.fill(ctx, staged, pack, index, count, fill)
 	if err == nil {
-		// Some file systems take no other time. Such a pack is young for a while, and what it
-		// replaces stays until it is older than what replaces that.
+		// Some file systems do not take the time. Then the pack is young for a while, and is not
+		// replaced until it is older.
 		if made := datedAfter(staged.made, newest); m.temp.fs.Date(staged.pack, made) == nil {
 			staged.made = made
 		}
@@ -110,8 +109,8 @@ func (m *packMaker) fill(ctx context.Context, staged *stagedPack, pack, index fs
 	return err
 }
 
-// syncBoth puts two files on stable storage at once, which takes a journaling file
-// system hardly longer than one.
+// syncBoth puts two files on stable storage at once. On a journaling file system this hardly takes
+// longer than for one file.
 func syncBoth(a, b fsx.File) error {
 	var wait sync.WaitGroup
 	var first error
@@ -178,10 +177,10 @@ func (m *packMaker) verify(ctx context.Context, staged *stagedPack) (err error) 
 	return nil
 }
 
-// restoreIndex gives a pack that was just published its index back if git gc took it: gc removes
-// an index whose pack it has missed, since both were made while it read the folder. What cannot
-// be written is left to the next sweep.
-func (m *packMaker) restoreIndex(staged *stagedPack) {
+// rewriteIndex writes the index of a pack that was just published once more, if git gc has removed
+// it: while the pack and its index were made, gc may have read the folder, seen only the index, and
+// removed it. If that fails, the next sweep writes the index.
+func (m *packMaker) rewriteIndex(staged *stagedPack) {
 	path := m.files.path(staged.name, ".idx")
 	if isThere(path) || !isThere(m.files.path(staged.name, ".pack")) {
 		return
@@ -195,7 +194,7 @@ func (m *packMaker) restoreIndex(staged *stagedPack) {
 		err = f.Sync()
 	}
 	if errors.Join(err, f.Close()) != nil || m.temp.rename(f.Name(), path) != nil {
-		_ = m.temp.fs.Remove(f.Name()) // litter that a later process clears away
+		_ = m.temp.fs.Remove(f.Name()) // a later process clears it away
 		return
 	}
 	if m.fsync == Durable {
@@ -203,7 +202,7 @@ func (m *packMaker) restoreIndex(staged *stagedPack) {
 	}
 }
 
-// reindex puts a new index in the place of a damaged one, which goes aside, or of none.
+// reindex writes a new index for a pack. A damaged index is moved to the folder aside.
 func (m *packMaker) reindex(p *anyPack, aside string) error {
 	f, err := m.temp.create()
 	if err != nil {
@@ -211,10 +210,10 @@ func (m *packMaker) reindex(p *anyPack, aside string) error {
 	}
 	_, err = f.Write(encodeIndex(withoutDoubles(p.entries), p.sum))
 	if err := errors.Join(err, f.Sync(), f.Close()); err != nil {
-		_ = m.temp.fs.Remove(f.Name()) // litter that a later process clears away
+		_ = m.temp.fs.Remove(f.Name()) // a later process clears it away
 		return err
 	}
-	// A link first, so that there is an index at any time.
+	// The old index is linked first, so that the pack has an index at any time.
 	if isThere(p.idxPath) {
 		if err := m.temp.fs.MkdirAll(aside, 0o777); err != nil {
 			return err

@@ -22,11 +22,11 @@ type packWriter struct {
 	scratch []byte
 }
 
-// start begins a pack of exactly count entries, written to w. A writer may be
-// started again when it has finished or has failed.
+// start begins a pack of exactly count entries, written to w. A writer may be started again after
+// it has finished or failed.
 func (p *packWriter) start(w io.Writer, count int) error {
 	if int64(count) > 1<<31 {
-		return fmt.Errorf("pack of %d objects: more than a pack can hold", count)
+		return fmt.Errorf("a pack cannot hold %d objects", count)
 	}
 	p.sum = sha1.New()
 	w = io.MultiWriter(w, p.sum)
@@ -52,7 +52,7 @@ func (p *packWriter) addObject(id ID, o object) error {
 	return p.addEntry(id, entry, nil, 0)
 }
 
-// addStream adds an object of so many bytes in full, as it is read.
+// addStream adds an object of size bytes in full, as it is read.
 func (p *packWriter) addStream(id ID, kind Kind, size int64, r io.Reader) error {
 	out := &crcWriter{w: p.out}
 	if _, err := out.Write(appendEntryHead(p.scratch[:0], entryHead{kind: uint8(kind), size: size}, p.offset)); err != nil {
@@ -66,7 +66,7 @@ func (p *packWriter) addStream(id ID, kind Kind, size int64, r io.Reader) error 
 	return nil
 }
 
-// addEntry adds an entry: the bytes of start, then size bytes of rest.
+// addEntry adds an entry: the bytes of start, followed by size bytes of rest.
 func (p *packWriter) addEntry(id ID, start []byte, rest io.Reader, size int64) error {
 	e := indexEntry{id: id, offset: p.offset, crc: crc32.ChecksumIEEE(start)}
 	if _, err := p.out.Write(start); err != nil {
@@ -99,7 +99,7 @@ func (c *crcWriter) Write(b []byte) (int, error) {
 // finish writes the checksum and returns it.
 func (p *packWriter) finish() ([sha1.Size]byte, error) {
 	if len(p.entries) != p.count {
-		return [sha1.Size]byte{}, fmt.Errorf("pack was to have %d entries, got %d", p.count, len(p.entries))
+		return [sha1.Size]byte{}, fmt.Errorf("the pack has %d entries instead of %d", len(p.entries), p.count)
 	}
 	if err := p.out.Flush(); err != nil {
 		return [sha1.Size]byte{}, err

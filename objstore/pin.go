@@ -13,13 +13,13 @@ import (
 
 const (
 	dropLock = "drop.lock"
-	// lockRetry is the time between two tries to get a lock.
+	// lockRetry is the time between two attempts to take a lock.
 	lockRetry = 10 * time.Millisecond
 )
 
-// Pin blocks [Store.Drop] in every process until release is called, which may be called more than
-// once. Pin before looking for existing objects that a ref is about to reach, and release once the ref
-// has moved. Any number of pins may exist at once. If this process cannot write, Pin does nothing.
+// Pin blocks [Store.Drop] in every process until release is called; release may be called more than
+// once. Pin before you look for objects that a ref will reach, and release once the ref has moved.
+// Any number of pins may exist at once. If this process cannot write, Pin does nothing.
 func (s *Store) Pin(ctx context.Context) (release func(), err error) {
 	lock, err := s.temp.lock(dropLock, flock.SetPermissions(0o666))
 	if err == nil {
@@ -31,7 +31,7 @@ func (s *Store) Pin(ctx context.Context) (release func(), err error) {
 	if err != nil {
 		return nil, fmt.Errorf("pin objects: %w", err)
 	}
-	return func() { _ = lock.Close() }, nil // the process's end would do it, too
+	return func() { _ = lock.Close() }, nil // the end of the process releases it anyway
 }
 
 func isUnwritable(err error) bool {

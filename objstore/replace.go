@@ -17,15 +17,15 @@ type replacer struct {
 	failpoints failpoints
 }
 
-// replacement is what a replacer did.
+// replacement is the result of a replacer.
 type replacement struct {
 	done    bool            // false: git has its multi-pack-index locked for long, and nothing changed
 	removed map[string]bool // the packs that are gone, by name
 }
 
-// replace publishes a staged pack, or nothing if staged is nil, and removes the inputs. It calls
-// ready under git's lock of the multi-pack-index, and changes nothing if that fails. published is
-// the failpoint between the two steps.
+// replace publishes a staged pack, or nothing if staged is nil, and removes the inputs. Before, it
+// calls ready under git's lock of the multi-pack-index; an error of ready is returned and nothing
+// changes. published is the name of the failpoint between the two steps.
 func (r *replacer) replace(ctx context.Context, staged *stagedPack, inputs []mergePack, ready func() error, published string) (out replacement, err error) {
 	unlock, locked, err := r.midx.lock(ctx)
 	if err != nil || !locked {
@@ -48,33 +48,31 @@ func (r *replacer) replace(ctx context.Context, staged *stagedPack, inputs []mer
 	out = replacement{done: true}
 	out.removed, err = r.removeMerged(inputs, name)
 	if staged != nil {
-		r.packs.restoreIndex(staged)
+		r.packs.rewriteIndex(staged)
 	}
 	r.dir.drop(out.removed)
 	return out, err
 }
 
-// removeMerged removes the packs that the pack named output replaces, and returns
-// their names. It leaves those alone that somebody has taken under protection meanwhile.
-// The caller has git's lock of the multi-pack-index since before output was published.
+// removeMerged removes the packs that the pack named output replaces, and returns their names. It
+// leaves packs alone that were protected meanwhile. The caller has held git's lock of the
+// multi-pack-index since before output was published.
 //
-// Beside git gc and git repack this is safe without a .keep for the output: what it
-// holds comes from packs without .keep, so the refs to it have moved before. A
-// repack that has seen the output packs all that is reachable before it removes it;
-// one that has not seen it does not remove it; and whoever still reads an input
-// finds the output when it looks for packs again, as git does.
+// Beside git gc and git repack this is safe without a .keep file for the output. Its objects come
+// from packs without .keep files, so the refs to them have moved. If a repack has seen the output,
+// it packs all reachable objects before it removes the output; if it has not, it does not remove
+// it. A reader of an input finds the output when it looks for packs again, as git does.
 //
-// Beside git multi-pack-index it is safe because no index knows the output yet, so that no
-// git multi-pack-index expire under way removes it; and because the output is dated after
-// every pack that it replaces: no later index that names both says that an object is in the
-// older one. A pack that git has dated anew meanwhile stays. An index that git writes later
-// and that names packs which are gone, since it has read the folder before, [Store.Merge]
-// removes when it looks next (decision 33).
+// Beside git multi-pack-index it is safe for two reasons. No multi-pack-index knows the output yet,
+// so git multi-pack-index expire does not remove it. And the output is dated after every pack that
+// it replaces, so a later multi-pack-index that names both says that the objects are in the output.
+// A pack that git has dated anew meanwhile stays. If git has read the folder before and then writes
+// a multi-pack-index that names removed packs, the next [Store.Merge] removes it (decision 33).
 func (r *replacer) removeMerged(inputs []mergePack, output string) (_ map[string]bool, err error) {
 	var made time.Time // of the output
 	if output != "" {
 		if made, err = r.files.madeAt(output); errors.Is(err, fs.ErrNotExist) {
-			return nil, nil // git has taken the output away, and has its objects elsewhere
+			return nil, nil // git has removed the output, and has packed its objects
 		} else if err != nil {
 			return nil, err
 		}

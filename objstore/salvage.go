@@ -10,7 +10,7 @@ import (
 
 // Salvaged is the result of Salvage.
 type Salvaged struct {
-	Objects int  // number of saved objects
+	Objects int  // number of readable objects
 	Lost    []ID // unreadable objects, as far as the index listed them, sorted by id
 	Indexed bool // the pack is sound, and has a new index
 }
@@ -50,7 +50,7 @@ func (s salvager) salvage(ctx context.Context, name, aside string) (Salvaged, er
 	return Salvaged{Objects: len(good), Lost: bad}, s.setAside(name, aside)
 }
 
-// without is the pack's entries in their order, but for some objects.
+// without returns the pack's entries in their order, except some objects.
 func (p *anyPack) without(bad []ID) []indexEntry {
 	lost := make(map[ID]bool, len(bad))
 	for _, id := range bad {
@@ -88,7 +88,7 @@ func (s salvager) writeAgain(ctx context.Context, p *anyPack, good []indexEntry)
 		return err
 	}
 	if isThere(s.files.path(p.name, ".promisor")) {
-		// Of a partial clone: without it git would take what was never fetched for lost.
+		// In a partial clone, git would otherwise take objects that were never fetched for lost.
 		f, err := s.files.temp.fs.OpenFile(s.files.path(staged.name, ".promisor"), os.O_WRONLY|os.O_CREATE, 0o444)
 		if err == nil {
 			err = f.Close()

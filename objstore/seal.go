@@ -9,21 +9,21 @@ import (
 )
 
 const (
-	// sealShare is how many objects for each commit that is to be sealed what a seal that
-	// spares takes may weigh: most of a heavier pack is others', or files of which no delta
-	// is made.
+	// sealShare bounds the packs that a sparing seal takes: they may weigh at most so many objects
+	// for each commit. Most of a heavier pack belongs to other runs, or is files that do not become
+	// deltas.
 	sealShare = 64
-	// sealGrowth is how many times as heavy as those before it together a pack may be and
-	// still be taken: so what is sealed again and again, because a little was added to
-	// it, is not written anew every time.
+	// sealGrowth is how many times as heavy as all lighter packs together a pack may be to be
+	// taken. So a run that is sealed again after each small addition is not rewritten as a whole
+	// every time.
 	sealGrowth = 32
-	// sealFew is the number of packs below which one that spares does nothing: writing them
-	// anew would be most of what a short run takes, and the next merge does it for many.
+	// sealFew is the number of packs below which a sparing seal does nothing: sealing would take
+	// most of the time of a short run, and the next merge does it for many packs at once.
 	sealFew = 8
 )
 
-// chooseSeal returns the packs to make one of, and how many were looked into. One alone is
-// sealed already, unless it is of many entries and has no deltas, as one batch writes it.
+// chooseSeal returns the packs that become one, and the number of packs that it looked into. A
+// single pack is sealed already, unless it has many entries and no deltas, as a batch writes it.
 func (c mergeChooser) chooseSeal(ctx context.Context, now time.Time, commits []ID, spare bool) (chosen []mergePack, all int, err error) {
 	packs, err := c.mergeable()
 	if err != nil {
@@ -44,7 +44,7 @@ func (c mergeChooser) chooseSeal(ctx context.Context, now time.Time, commits []I
 		}
 		held, err := countIn(c.owners.dir.openAside(p.name), commits)
 		if vanished(err) {
-			continue // git gc took it
+			continue // git gc has removed it
 		}
 		if err != nil {
 			return nil, 0, err

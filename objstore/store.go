@@ -34,31 +34,29 @@ var ErrClosed = errors.New("object store is closed")
 type Options struct {
 	// ObjectsDir is the repository's object directory, "<common dir>/objects".
 	ObjectsDir string
-	// TempDir holds unfinished files, on the file system of ObjectsDir. It must not
-	// be inside it: git gc --prune=now deletes tmp_* files there. It is made by the
-	// first write.
+	// TempDir holds unfinished files, on the file system of ObjectsDir. The first write makes it.
+	// It must not be inside ObjectsDir, because git gc --prune=now deletes tmp_* files there.
 	TempDir string
 	Fsync   FsyncPolicy
 	// CacheBytes bounds the memory kept for objects that were read or written; 0 means 32 MiB.
 	CacheBytes int64
-	// MaxObject is the size in bytes of the largest object that is read; a larger
-	// one is a [*CorruptError]. 0 means 1 GiB.
+	// MaxObject is the largest size in bytes of an object that is read. A larger object is a
+	// [*CorruptError]. 0 means 1 GiB.
 	MaxObject int64
-	// MaxMergePack is the size in bytes from which a pack is left out of merges; 0 means 64 MiB.
+	// MaxMergePack is the size in bytes from which packs are not merged. 0 means 64 MiB.
 	MaxMergePack int64
-	// Failpoint, when set, is called at named points of a write and a merge; its
-	// error ends the operation there. Tests kill the process in it. The points, in order:
-	// after-pack-temp, after-pack-rename, after-idx-rename, before-refs;
-	// merge-after-rename, merge-before-removes, merge-between-removes.
+	// Failpoint, if not nil, is called at named points of a write and a merge. Its error ends the
+	// operation there. Tests kill the process in it. The points, in order: after-pack-temp,
+	// after-pack-rename, after-idx-rename, before-refs; merge-after-rename, merge-before-removes,
+	// merge-between-removes.
 	Failpoint func(name string) error
-	// FS receives the store's writes; nil means the real file system. Tests use it to inject failed
+	// FS receives the store's writes. nil means the real file system. Tests use it to inject failed
 	// writes and power cuts.
 	FS fsx.FS
 }
 
-// Store is the object database of one repository. It is safe for concurrent use
-// by goroutines, and any number of processes may have a Store of the same
-// repository beside git itself.
+// Store is the object database of one repository. It is safe for concurrent use by goroutines. Any
+// number of processes may have a Store of the same repository, beside git itself.
 type Store struct {
 	opts       Options
 	cache      *cache
@@ -75,7 +73,7 @@ type Store struct {
 	salvager salvager
 	sweeper  *sweeper
 
-	// life is held for reading by whatever uses files, and for writing by Close.
+	// life is held for reading while files are used, and for writing by Close.
 	life   sync.RWMutex
 	closed bool
 
@@ -84,8 +82,8 @@ type Store struct {
 	alternatesErr  error
 }
 
-// Open opens the store. It reads nothing until the first Get and creates nothing
-// until the first write.
+// Open opens the store. It reads nothing before the first Get and creates nothing before the first
+// write.
 func Open(opts Options) (*Store, error) {
 	if opts.ObjectsDir == "" || opts.TempDir == "" {
 		return nil, errors.New("open object store: no object directory or no temporary directory")
@@ -115,7 +113,7 @@ func Open(opts Options) (*Store, error) {
 	return s, nil
 }
 
-// equip makes what looks after the packs.
+// equip makes the parts that look after the packs.
 func (s *Store) equip(files packFiles) {
 	s.chooser = mergeChooser{files: files, owners: s.owners, maxBytes: s.opts.MaxMergePack}
 	s.sweeper = &sweeper{dir: s.main, files: files, packs: s.packs, owners: s.owners}
@@ -155,7 +153,7 @@ func (s *Store) Close() error {
 	return errors.Join(errs...)
 }
 
-// enter keeps the store open until s.life.RUnlock; on an error there is nothing to unlock.
+// enter keeps the store open until s.life.RUnlock. After an error there is nothing to unlock.
 func (s *Store) enter() error {
 	s.life.RLock()
 	if s.closed {
@@ -170,12 +168,12 @@ func (s *Store) Begin() *Batch {
 	return &Batch{store: s, objects: make(map[ID]int)}
 }
 
-// Get returns an object, verified against its id. It looks in packs, among loose
-// objects and in alternates. A damaged copy is an error only if there is no good one.
+// Get returns an object, verified against its id. It looks in packs, among loose objects and in
+// alternates. A damaged copy is an error only if there is no sound copy.
 func (s *Store) Get(id ID) (Kind, []byte, error) { return s.GetAtMost(id, s.opts.MaxObject) }
 
-// GetAtMost is Get for an object of at most so many bytes. A larger one is a
-// [*CorruptError], before memory is taken for it or for the bases of its deltas.
+// GetAtMost is Get with a bound in bytes. A larger object is a [*CorruptError], before memory is
+// taken for it or for the bases of its deltas.
 func (s *Store) GetAtMost(id ID, most int64) (Kind, []byte, error) {
 	return s.getThrough(s.cache, id, most)
 }
@@ -198,7 +196,7 @@ func (s *Store) getThrough(c *cache, id ID, most int64) (Kind, []byte, error) {
 	return o.kind, o.data, nil
 }
 
-// read looks an object of at most so many bytes up in the files of the store.
+// read looks for an object of at most most bytes in the files of the store.
 func (s *Store) read(id ID, most int64) (object, error) {
 	if id.size != idSize {
 		return object{}, fmt.Errorf("%w: %v", ErrNotFound, id)

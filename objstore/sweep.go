@@ -16,13 +16,13 @@ type sweeper struct {
 	owners *packOwners
 }
 
-// sweep removes what dead processes left in the middle of a write or a merge:
-// our .keep files, and our packs without an index. A pack with its .keep file
-// was never acknowledged. A pack without one may be a leftover of a merge, whose objects are
-// elsewhere, too; or git gc removed its index, and it may be all that is left
-// of a run: such a pack gets its index back at once.
+// sweep removes what processes have left that died in the middle of a write or a merge: .keep files
+// of this program, and its packs without an index. A pack with a .keep file was never acknowledged.
+// A pack without a .keep file and without an index gets its index back at once, unless all of its
+// objects are elsewhere: git gc may have removed the index, and the pack may be all that is left of
+// a run.
 //
-// It is called under the merge lock. Otherwise a pack's age decides, by the file system's clock.
+// The caller holds the merge lock. Otherwise the age of a pack decides, by the file system's clock.
 // Files that cannot be read or removed stay for the next sweep.
 func (s *sweeper) sweep(ctx context.Context) {
 	if now, err := s.files.temp.now(); err == nil {
@@ -57,18 +57,18 @@ func (s *sweeper) sweepBefore(ctx context.Context, limit time.Time) {
 		case present[name+".keep"]:
 			_ = s.files.temp.fs.Remove(s.files.path(name, ".pack")) // tried again by the next merge
 		default:
-			s.settle(ctx, name, old)
+			s.mendLost(ctx, name, old)
 		}
 	}
 }
 
-// settle gives a pack that has no index one, unless all of its objects are elsewhere: then
-// it removes an old one. One that is damaged is left for Salvage.
-func (s *sweeper) settle(ctx context.Context, name string, old bool) {
+// mendLost writes the index of a pack that has none, unless all of its objects are elsewhere. In
+// that case it removes the pack once it is old. A damaged pack is left for Salvage.
+func (s *sweeper) mendLost(ctx context.Context, name string, old bool) {
 	if s.files.isKept(name) || isThere(s.files.path(name, ".idx")) {
-		return // it was made while the folder was read
+		return // made after the folder was read
 	}
-	s.dir.drop(map[string]bool{name: true}) // which may have been read while it had an index
+	s.dir.drop(map[string]bool{name: true}) // it may have been opened while it had an index
 	p, err := s.dir.openAnyway(ctx, name)
 	if err != nil {
 		return
@@ -97,7 +97,8 @@ func (s *sweeper) settle(ctx context.Context, name string, old bool) {
 	s.owners.setForeign(name) // until it is old
 }
 
-// hasLostIndex reports whether there is a pack of ours without an index that nobody is making.
+// hasLostIndex reports whether one of this program's packs has no index, and no process is making
+// one.
 func (s *sweeper) hasLostIndex() bool {
 	files, err := os.ReadDir(s.files.dir)
 	if err != nil {

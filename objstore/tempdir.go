@@ -20,19 +20,19 @@ import (
 
 const (
 	tempPrefix = "unfinished-"
-	// emptyFile is a permanent file in the temporary directory. Our .keep files are
-	// hard links to it, which costs a fifth of creating a file and identifies them as ours.
+	// emptyFile is a permanent file in the temporary directory. The .keep files of this program are
+	// hard links to it. A link costs a fifth of creating a file, and shows who has made it.
 	emptyFile = "empty"
-	// keepText is what a .keep file of ours says where it cannot be a link.
+	// keepText is the content of a .keep file that cannot be a link.
 	keepText = "git-smithers: refs to this pack are about to move\n"
 	// staleTemp is the age above which a dead process's temporary file is removed.
 	staleTemp = time.Hour
-	// staleKeep is the age above which one of our .keep files belongs to a dead process.
+	// staleKeep is the age above which a .keep file of this program belongs to a dead process.
 	staleKeep = 24 * time.Hour
 )
 
-// tempDir makes temporary files. The directory is made when the first one is.
-// Safe for concurrent use; processes may share the directory.
+// tempDir makes temporary files. It makes the directory with the first file. Safe for concurrent
+// use; processes may share the directory.
 type tempDir struct {
 	fs      fsx.FS
 	path    string
@@ -46,10 +46,10 @@ type tempDir struct {
 	closed  bool
 }
 
-// spareFiles is what a write takes: a pack and its index.
+// spareFiles is the number of files of a write: a pack and its index.
 const spareFiles = 2
 
-// create makes an empty file for writing, which nobody can open for writing later.
+// create makes an empty file for writing. No other process can open it for writing later.
 func (t *tempDir) create() (fsx.File, error) {
 	for {
 		f := t.takeSpare()
@@ -59,7 +59,8 @@ func (t *tempDir) create() (fsx.File, error) {
 		if _, err := os.Lstat(f.Name()); err == nil {
 			return f, nil
 		}
-		// A process that could not see that this one is alive took it for litter.
+		// A process that could not see that this process is alive has removed the file as
+		// abandoned.
 		_ = f.Close() // nothing was written
 	}
 }
@@ -75,9 +76,9 @@ func (t *tempDir) takeSpare() fsx.File {
 	return f
 }
 
-// refill makes files for the next write in the background, from the second write
-// of a process on: where files are deleted often, as merges do, ext4 takes up to a
-// millisecond to find a free inode. An error is left to the next write to meet.
+// refill makes files for the next write in the background, from the second write of a process on.
+// If files are deleted often, as merges do, ext4 takes up to a millisecond to find a free inode. An
+// error is left to the next write.
 func (t *tempDir) refill() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -116,20 +117,20 @@ func (t *tempDir) close() {
 	}
 }
 
-// remove closes and removes a temporary file that nobody needs. One that cannot be
-// removed is litter that a later process clears away.
+// remove closes and removes a temporary file. A later process clears away a file that cannot be
+// removed.
 func (t *tempDir) remove(f fsx.File) {
 	_ = f.Close()             // see above
 	_ = t.fs.Remove(f.Name()) // see above
 }
 
-// makeFile makes a file. Those of dead processes are removed on the first call.
+// makeFile makes a file. The first call removes the files of dead processes.
 func (t *tempDir) makeFile() (fsx.File, error) {
 	for {
 		name := tempPrefix + strconv.Itoa(os.Getpid()) + "-" + strconv.FormatUint(t.serial.Add(1), 10)
 		f, err := t.fs.OpenFile(filepath.Join(t.path, name), os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o444)
 		if errors.Is(err, fs.ErrExist) {
-			continue // of another process with this number: an earlier one, or one in another container
+			continue // of a process with the same number: an earlier one, or one in another container
 		}
 		if errors.Is(err, fs.ErrNotExist) {
 			if err = t.fs.MkdirAll(t.path, 0o777); err == nil {
@@ -144,9 +145,9 @@ func (t *tempDir) makeFile() (fsx.File, error) {
 	}
 }
 
-// discardStale removes the files that dead processes left. Their age is measured
-// by the clock of the file system, on the file that was just made. What cannot be
-// removed stays for the next process: no reason to fail a write.
+// discardStale removes the files of dead processes. It measures their age by the clock of the file
+// system, on the file that was just made. A file that cannot be removed stays for the next process,
+// because it is no reason to fail a write.
 func (t *tempDir) discardStale(justMade fsx.File) {
 	info, err := justMade.Stat()
 	if err != nil {
@@ -170,8 +171,8 @@ func (t *tempDir) discardStale(justMade fsx.File) {
 	}
 }
 
-// keep makes the .keep file at path, by which git and merges leave a pack alone.
-// It reports whether it was made: one that is there already is somebody else's to remove.
+// keep makes the .keep file at path, because of which git and merges leave a pack alone. made is
+// false if there is one already, which is another process's to remove.
 func (t *tempDir) keep(path string) (made bool, err error) {
 	empty := filepath.Join(t.path, emptyFile)
 	err = t.fs.Link(empty, path)
@@ -186,7 +187,7 @@ func (t *tempDir) keep(path string) (made bool, err error) {
 	case errors.Is(err, fs.ErrExist):
 		return false, nil
 	}
-	// A file system without hard links, or one that has run out of them.
+	// The file system has no hard links, or the file has too many.
 	f, createErr := t.fs.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o444)
 	if errors.Is(createErr, fs.ErrExist) {
 		return false, nil
@@ -196,7 +197,7 @@ func (t *tempDir) keep(path string) (made bool, err error) {
 	}
 	_, err = f.Write([]byte(keepText))
 	if err = errors.Join(err, f.Close()); err != nil {
-		_ = t.fs.Remove(path) // nobody would know it for ours
+		_ = t.fs.Remove(path) // a file without the text could not be recognized
 		return false, err
 	}
 	return true, nil
@@ -217,7 +218,7 @@ func (t *tempDir) makeParents(empty, path string) error {
 	return f.Close()
 }
 
-// isOurKeep reports whether the .keep file at path is one that keep has made.
+// isOurKeep reports whether keep has made the .keep file at path, in this process or another.
 func (t *tempDir) isOurKeep(path string) bool {
 	info, err := os.Lstat(path)
 	if err != nil {
@@ -230,7 +231,7 @@ func (t *tempDir) isOurKeep(path string) bool {
 	return err == nil && string(text) == keepText
 }
 
-// rename moves a finished file to its place, making the directory if need be.
+// rename moves a finished file to its final path, and makes the directory if need be.
 func (t *tempDir) rename(from, to string) error {
 	err := t.fs.Rename(from, to)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -242,7 +243,7 @@ func (t *tempDir) rename(from, to string) error {
 	return err
 }
 
-// isAlive reports whether a process with this number, in decimal, may exist. In doubt it does.
+// isAlive reports whether a process with this decimal number may exist. In doubt it returns true.
 func isAlive(pid string) bool {
 	n, err := strconv.Atoi(pid)
 	if err != nil || n <= 0 {
@@ -269,7 +270,7 @@ func (t *tempDir) now() (time.Time, error) {
 	return info.ModTime(), nil
 }
 
-// lock returns the lock of a name in the directory, not taken yet. It makes the directory.
+// lock returns the lock of a name in the directory, without taking it. It makes the directory.
 func (t *tempDir) lock(name string, options ...flock.Option) (*flock.Flock, error) {
 	if err := t.fs.MkdirAll(t.path, 0o777); err != nil {
 		return nil, err

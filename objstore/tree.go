@@ -27,7 +27,7 @@ type TreeEntry struct {
 	ID   ID
 }
 
-// Compare orders entries as git does: by name, a tree's as if it ended in a slash.
+// Compare orders entries as git does: by name, with a slash after the name of a tree.
 func (e TreeEntry) Compare(other TreeEntry) int {
 	n := min(len(e.Name), len(other.Name))
 	if c := strings.Compare(e.Name[:n], other.Name[:n]); c != 0 {
@@ -36,7 +36,7 @@ func (e TreeEntry) Compare(other TreeEntry) int {
 	return cmp.Compare(e.sortByte(n), other.sortByte(n))
 }
 
-// sortByte is what stands at i in the name as it is sorted, -1 beyond its end.
+// sortByte returns byte i of the name as git sorts it, or -1 beyond its end.
 func (e TreeEntry) sortByte(i int) int {
 	switch {
 	case i < len(e.Name):
@@ -47,8 +47,8 @@ func (e TreeEntry) sortByte(i int) int {
 	return -1
 }
 
-// EncodeTree is the bytes of a tree object. It sorts a copy of entries; names
-// must be unique, not empty, and free of slashes and NULs, ids not zero.
+// EncodeTree returns the bytes of a tree object. It sorts a copy of entries. Names must be unique,
+// not empty, and free of slashes and NULs; ids must not be zero.
 func EncodeTree(entries []TreeEntry) []byte {
 	sorted := slices.SortedFunc(slices.Values(entries), TreeEntry.Compare)
 	size := 0
@@ -66,15 +66,14 @@ func EncodeTree(entries []TreeEntry) []byte {
 	return out
 }
 
-// DecodeTree reads the tree object with the given id, whose size tells that of the
-// ids in it. It accepts only the bytes that EncodeTree would have written for the
-// entries it returns, in git's order, which is theirs too; anything else is a
-// [*CorruptError].
+// DecodeTree decodes the tree object with the given id. The size of the id is also the size of the
+// ids in the tree. It accepts only bytes that EncodeTree writes, and returns the entries in git's
+// order. Other bytes are a [*CorruptError].
 func DecodeTree(id ID, data []byte) ([]TreeEntry, error) { return decodeTree(id, data, true) }
 
-// DecodeForeignTree reads a tree that another program may have written, as git reads it:
-// entries in any order, modes with leading zeros. Modes that git does not write become
-// those that it takes them for.
+// DecodeForeignTree decodes a tree that another program may have written, as git does: entries may
+// be in any order, and modes may have leading zeros. A mode that git does not write becomes the
+// mode that git takes it for.
 func DecodeForeignTree(id ID, data []byte) ([]TreeEntry, error) { return decodeTree(id, data, false) }
 
 func decodeTree(id ID, data []byte, strict bool) ([]TreeEntry, error) {
@@ -118,8 +117,8 @@ func decodeTree(id ID, data []byte, strict bool) ([]TreeEntry, error) {
 	return entries, nil
 }
 
-// follows reports whether e may stand after entries: in order, and with a name of
-// its own. A tree is sorted apart from a file of the same name.
+// follows reports whether e may follow entries: in order, and with a new name. A tree and a file of
+// the same name are sorted apart.
 func follows(entries []TreeEntry, e TreeEntry) bool {
 	n := len(entries)
 	if n > 0 && entries[n-1].Compare(e) >= 0 {
@@ -132,8 +131,8 @@ func follows(entries []TreeEntry, e TreeEntry) bool {
 	return !doubled
 }
 
-// cutMode reads the octal mode in front of a tree entry, and how many bytes it
-// takes with the space after it. Strict is without leading zeros.
+// cutMode reads the octal mode at the front of a tree entry. It also returns how many bytes the
+// mode takes with the space after it. If strict, leading zeros are malformed.
 func cutMode(b []byte, strict bool) (mode Mode, length int, ok bool) {
 	for i, c := range b {
 		switch {
@@ -147,8 +146,8 @@ func cutMode(b []byte, strict bool) (mode Mode, length int, ok bool) {
 	return 0, 0, false
 }
 
-// canonical is the mode for which git takes m: it looks at the kind of file, and of the
-// permissions at one bit.
+// canonical returns the mode for which git takes m. git looks at the kind of file and at one of its
+// permissions.
 func (m Mode) canonical() Mode {
 	const kinds = 0o170000
 	switch kind := m & kinds; {
@@ -162,7 +161,7 @@ func (m Mode) canonical() Mode {
 	return ModeFile
 }
 
-// FindEntry looks a name up in the entries of a tree.
+// FindEntry looks for a name in the entries of a tree.
 func FindEntry(entries []TreeEntry, name string) (TreeEntry, bool) {
 	i := slices.IndexFunc(entries, func(e TreeEntry) bool { return e.Name == name })
 	if i < 0 {
@@ -180,8 +179,8 @@ func ReadTree(r Reader, id ID) ([]TreeEntry, error) {
 	return DecodeTree(id, data)
 }
 
-// ReadForeignTree gets a tree that git or another program may have written, and decodes it
-// with [DecodeForeignTree]. The empty tree, which git need not store, has no entries.
+// ReadForeignTree gets a tree that git or another program may have written, and decodes it with
+// [DecodeForeignTree]. The empty tree, which git need not store, has no entries.
 func ReadForeignTree(r Reader, id ID) ([]TreeEntry, error) {
 	if id == EmptyTree {
 		return nil, nil
@@ -193,5 +192,5 @@ func ReadForeignTree(r Reader, id ID) ([]TreeEntry, error) {
 	return DecodeForeignTree(id, data)
 }
 
-// EmptyTree is the id of a tree without entries. git need not store that tree.
+// EmptyTree returns the id of a tree without entries. git need not store that tree.
 var EmptyTree = Hash(Tree, nil)

@@ -7,9 +7,9 @@ import (
 	"slices"
 )
 
-// The bounds of a tree that is walked. Trees share what is below them, so a few hundred
-// bytes can have more paths than any disk; see [TreeMeter]. The largest working copies
-// have a few million files, and git itself reads trees 2048 deep.
+// The bounds of a tree that is walked. Trees share the trees below them, so a few hundred bytes can
+// have more paths than fit on any disk; see [TreeMeter]. The largest working copies have a few
+// million files, and git reads trees at most 2048 deep.
 const (
 	MaxTreePaths = 4_000_000 // files, folders and submodules
 	MaxPathBytes = 1 << 30   // of all these paths together
@@ -19,17 +19,17 @@ const (
 const (
 	// maxTreeBytes bounds one tree object: MaxTreePaths names of 40 bytes.
 	maxTreeBytes = 256 << 20
-	// maxCommitBytes bounds a commit, whoever wrote it.
+	// maxCommitBytes bounds a commit in bytes, whichever program wrote it.
 	maxCommitBytes = 64 << 20
 )
 
-// ErrTreeSize is wrapped by the errors about trees beyond these bounds. It is always a
+// ErrTreeSize is wrapped by the errors about trees that exceed the bounds. It is always a
 // [*TreeSizeError].
 var ErrTreeSize = errors.New("tree is too large")
 
-// TreeSizeError names the tree that is beyond the bounds.
+// TreeSizeError names the tree that exceeds the bounds.
 type TreeSizeError struct {
-	ID     ID // zero: of a working copy that is not a tree yet
+	ID     ID // zero for a working copy that is not a tree yet
 	Reason string
 }
 
@@ -44,15 +44,15 @@ func (e *TreeSizeError) Error() string {
 // Is makes errors.Is(err, ErrTreeSize) true.
 func (e *TreeSizeError) Is(target error) bool { return target == ErrTreeSize }
 
-// TreeSize is what somebody meets who follows every path of a tree. Paths and Bytes stop
-// growing far above their bounds.
+// TreeSize is the size of a tree whose every path is followed. Paths and Bytes stop growing far
+// above their bounds.
 type TreeSize struct {
 	Paths int64 // files, folders and submodules
 	Bytes int64 // of all paths together
 	Depth int   // folders inside each other, the tree itself not counted
 }
 
-// Check returns a [*TreeSizeError] if the size, which is that of id, is beyond the bounds.
+// Check returns a [*TreeSizeError] about the tree id if the size exceeds the bounds.
 func (s TreeSize) Check(id ID) error {
 	switch {
 	case s.Depth > MaxTreeDepth:
@@ -69,12 +69,12 @@ func tooDeep(id ID) error {
 	return &TreeSizeError{id, fmt.Sprintf("folders nested more than %d deep", MaxTreeDepth)}
 }
 
-// manyPaths is where the numbers of a TreeSize stop: two of them can still be added, and
-// one multiplied by the length of a name.
+// manyPaths is the number at which the counts of a TreeSize stop growing. Two such numbers can be
+// added, and one can be multiplied by the length of a name, without overflow.
 const manyPaths = 1 << 31
 
-// Add adds an entry of a tree to the size of the tree. below is the size of what the entry
-// reaches; the zero TreeSize for what is no folder.
+// Add adds an entry of a tree to the size of the tree. below is the size of the tree that the entry
+// names, or zero if the entry is not a tree.
 func (s *TreeSize) Add(e TreeEntry, below TreeSize) {
 	s.Paths = min(s.Paths+1+below.Paths, manyPaths)
 	inner := int64(len(e.Name)+1) * below.Paths // the name and a slash, before each path below
@@ -84,9 +84,9 @@ func (s *TreeSize) Add(e TreeEntry, below TreeSize) {
 	}
 }
 
-// With is the size of what is met when a tree with these entries has been read on top of what s
-// counts: the entries, not what is below them. A walk that reads one tree inside another counts
-// so what it holds; a tree within the bounds never makes it exceed them.
+// With adds the entries of a tree, without the trees below, to s. So a walk that reads trees inside
+// each other counts the entries that it holds in memory. They never exceed the bounds if the
+// outermost tree does not.
 func (s TreeSize) With(entries []TreeEntry) TreeSize {
 	for _, e := range entries {
 		s.Paths, s.Bytes = s.Paths+1, s.Bytes+int64(len(e.Name))
@@ -95,30 +95,30 @@ func (s TreeSize) With(entries []TreeEntry) TreeSize {
 	return s
 }
 
-// TreeMeter measures trees without following every path: it reads each tree once, even if
-// many paths lead to it, and caches its size. It must be used by one goroutine at a time.
+// TreeMeter measures trees without following every path. It reads each tree once, even if many
+// paths lead to it, and caches its size. It must be used by one goroutine at a time.
 type TreeMeter struct {
 	r     Reader
-	sizes map[string]TreeSize // by the ids of the tree and of the trees before
-	// lenient takes a missing tree for an empty one.
+	sizes map[string]TreeSize // by the ids of the tree and of the trees that it is compared with
+	// If lenient, a missing tree counts as empty.
 	lenient bool
 }
 
-// NewTreeMeter measures trees that r reads.
+// NewTreeMeter returns a meter of trees that r reads.
 func NewTreeMeter(r Reader) *TreeMeter {
 	return &TreeMeter{r: r, sizes: make(map[string]TreeSize)}
 }
 
-// Added is the size of what a tree has and none of the trees before has at the same path.
-// It reads nothing that is the same. Zero ids, and trees before that are not there, are
-// empty. Trees inside each other that are beyond the bounds by themselves are an error; whether
-// what is added is within them, [TreeSize.Check] tells.
+// Added returns the size of those parts of a tree that none of the trees before has at the same
+// path. It does not read equal parts. Zero ids, and missing trees among before, count as empty.
+// Nested trees that exceed the bounds by themselves are an error; call [TreeSize.Check] to compare
+// the result with the bounds.
 func (m *TreeMeter) Added(ctx context.Context, tree ID, before ...ID) (TreeSize, error) {
 	return m.added(ctx, tree, before, TreeSize{})
 }
 
-// CheckChanges returns a [*TreeSizeError] if more differs between two trees than one tree
-// may have. A tree that is missing counts as empty: whoever goes on to read it finds out.
+// CheckChanges returns a [*TreeSizeError] if the difference between two trees exceeds the bounds of
+// one tree. A missing tree counts as empty, because the caller finds out when it reads the tree.
 func CheckChanges(ctx context.Context, r Reader, from, to ID) error {
 	m := NewTreeMeter(r)
 	m.lenient = true
@@ -181,7 +181,7 @@ func (m *TreeMeter) added(ctx context.Context, tree ID, before []ID, above TreeS
 	return size, nil
 }
 
-// byName is what trees have, by name.
+// byName returns the entries of trees by name.
 func (m *TreeMeter) byName(trees []ID) (map[string][]TreeEntry, error) {
 	var out map[string][]TreeEntry
 	for _, tree := range trees {
@@ -202,7 +202,7 @@ func (m *TreeMeter) byName(trees []ID) (map[string][]TreeEntry, error) {
 	return out, nil
 }
 
-// folders are the ids of those entries that are trees.
+// folders returns the ids of those entries that are trees.
 func folders(entries []TreeEntry) []ID {
 	var ids []ID
 	for _, e := range entries {

@@ -14,28 +14,29 @@ import (
 )
 
 const (
-	// storedMax is the size up to which deflate cannot pay for its own Huffman table.
+	// storedMax is the size in bytes up to which deflated data is larger than stored data, because
+	// of its Huffman table.
 	storedMax = 48
 	// storedBlockMax is the size of the largest block that deflate can store.
 	storedBlockMax = 1<<16 - 1
-	// statelessMax is the size up to which an object is deflated without a window
-	// kept from call to call: as fast as a pooled writer there (8 to 9 µs for a page
-	// of 800 bytes), and without its 800 KB of tables, which cost a process that
-	// writes one capture half a millisecond.
+	// statelessMax is the size in bytes up to which an object is deflated without a window that is
+	// kept from call to call. That is as fast as a pooled writer (8 to 9 µs for a page of 800
+	// bytes), and needs no 800 KB of tables, which would cost a process that writes one capture
+	// half a millisecond.
 	statelessMax = 32 << 10
-	// incompressible is the compress.Estimate below which bytes are stored: random
-	// bytes have up to 0.14, hex digits 0.27 and JSON 0.38.
+	// incompressible is the compress.Estimate below which bytes are stored. Random bytes have up to
+	// 0.14, hex digits 0.27 and JSON 0.38.
 	incompressible = 0.15
 )
 
-// deflater makes zlib streams. The zero value is ready; it serves one goroutine.
+// deflater makes zlib streams. The zero value is ready. It must be used by one goroutine at a time.
 type deflater struct {
 	large    *zlib.Writer
 	smallest *zlib.Writer
 }
 
-// appendObject appends the zlib stream of an object. What does not compress is
-// stored: building a Huffman table for a tree of ids takes 25 µs to save 6 %.
+// appendObject appends the zlib stream of an object. Data that does not compress is stored:
+// building a Huffman table for a tree of ids takes 25 µs to save 6 %.
 func (d *deflater) appendObject(out []byte, kind Kind, data []byte) ([]byte, error) {
 	if len(data) <= storedBlockMax && (len(data) <= storedMax || !worthDeflating(kind, data)) {
 		return appendStored(out, data), nil
@@ -75,8 +76,8 @@ func worthDeflating(kind Kind, data []byte) bool {
 	return len(data) > 1<<10 || compress.Estimate(data) >= incompressible
 }
 
-// treeNamesDominate reports whether more than half of a tree is modes and names:
-// the ids are random bytes.
+// treeNamesDominate reports whether modes and names are more than half of a tree. The rest, the
+// ids, is random bytes.
 func treeNamesDominate(data []byte) bool {
 	ids := 0
 	for rest := data; len(rest) > 0; {
@@ -109,7 +110,7 @@ func (d *deflater) appendLarge(buf *bytes.Buffer, data []byte) ([]byte, error) {
 	return buf.Bytes(), nil
 }
 
-// copy writes the deflated stream of what it reads.
+// copy writes the deflated stream of all bytes of r.
 func (d *deflater) copy(w io.Writer, r io.Reader) error {
 	if d.large == nil {
 		large, err := zlib.NewWriterLevel(w, zlib.BestSpeed)
@@ -128,8 +129,8 @@ func (d *deflater) copy(w io.Writer, r io.Reader) error {
 	return nil
 }
 
-// storedOverhead is what a stored zlib stream takes beside the data: the zlib
-// head, the head of the one block, and the checksum.
+// storedOverhead is the size of a stored zlib stream in bytes without its data: the zlib head, the
+// head of the one block, and the checksum.
 const storedOverhead = 2 + 5 + 4
 
 func appendStored(out, data []byte) []byte {
@@ -141,8 +142,8 @@ func appendStored(out, data []byte) []byte {
 	return binary.BigEndian.AppendUint32(out, adler32.Checksum(data))
 }
 
-// byteSource is what an inflater reads from; with ReadByte, inflating takes no
-// byte beyond the end of the stream and needs no buffer of its own.
+// byteSource is the source of an inflater. Because of ReadByte, the inflater reads no byte beyond
+// the end of the stream and needs no buffer of its own.
 type byteSource interface {
 	io.Reader
 	io.ByteReader
@@ -150,14 +151,15 @@ type byteSource interface {
 
 var errInflate = errors.New("malformed zlib stream")
 
-// inflater inflates zlib streams. The zero value is ready; it serves one goroutine at a time.
+// inflater inflates zlib streams. The zero value is ready. It must be used by one goroutine at a
+// time.
 type inflater struct{ r io.ReadCloser }
 
-// inflate returns the size bytes of the zlib stream at src. A stream of another
-// length, a malformed one and a wrong checksum are errInflate. Memory grows with
-// what is really there, not with what size claims.
+// inflate returns the size bytes of the zlib stream at src. A stream of another size, a malformed
+// stream and a wrong checksum are errInflate. Memory grows with the bytes that are really there,
+// not with the size that is claimed.
 func (f *inflater) inflate(src byteSource, size int64) ([]byte, error) {
-	if err := f.reset(src); err != nil {
+	if err := f.start(src); err != nil {
 		return nil, fmt.Errorf("%w: %w", errInflate, err)
 	}
 	const trusted = 1 << 20
@@ -174,12 +176,12 @@ func (f *inflater) inflate(src byteSource, size int64) ([]byte, error) {
 	}
 	var beyond [1]byte
 	if n, err := f.r.Read(beyond[:]); n != 0 || !errors.Is(err, io.EOF) {
-		return nil, fmt.Errorf("%w: does not end where it should", errInflate)
+		return nil, fmt.Errorf("%w: longer than its entry claims", errInflate)
 	}
 	return data, nil
 }
 
-func (f *inflater) reset(src byteSource) error {
+func (f *inflater) start(src byteSource) error {
 	if f.r == nil {
 		r, err := zlib.NewReader(src)
 		if err != nil {

@@ -47,7 +47,7 @@ func (m *Memory) Get(id objstore.ID) (objstore.Kind, []byte, error) {
 	return o.kind, o.data, nil
 }
 
-// Len is the number of objects.
+// Len returns the number of objects.
 func (m *Memory) Len() int {
 	m.mu.RLock()
 	defer m.mu.RUnlock()

@@ -15,8 +15,8 @@ import (
 	"github.com/git-smithers/git-smithers/objstore"
 )
 
-// Factory makes an empty writer for a test. commit makes durable what was added,
-// and returns a reader which has nothing but what is durable.
+// Factory makes an empty writer for a test. commit makes the added objects durable, and returns a
+// reader that has only the durable objects.
 type Factory func(t *testing.T) (w objstore.Writer, commit func() objstore.Reader)
 
 // Run runs the suite against the writers that newStore makes.

@@ -130,7 +130,7 @@ func TestWhatDoesNotPassTheChecksIsNotTaken(t *testing.T) {
 		},
 		"a-row-of-spaces": {
 			func(f forger) { f.file("run.json", strings.Repeat(" ", 64<<20+1)) },
-			"larger than objects may be",
+			"too large",
 		},
 		"events-of-nobody": {
 			func(f forger) { f.row(`"nextSeq":`, `"nextSeq":9`) },

@@ -24,6 +24,7 @@ import (
 	"github.com/git-smithers/git-smithers/internal/repotest"
 	"github.com/git-smithers/git-smithers/snapshot"
 	"github.com/git-smithers/git-smithers/timeline"
+	"github.com/git-smithers/git-smithers/timeline/claim"
 	"github.com/git-smithers/git-smithers/timeline/verify"
 )
 
@@ -234,7 +235,7 @@ func TestARunWhoseProcessesAreKilledEndsLikeOneThatIsLeftAlone(t *testing.T) {
 	report, err := verify.Runs(t.Context(), store)
 	require.NoError(t, err)
 	assert.Empty(t, report.Problems)
-	unattended, err := store.Unattended(t.Context())
+	unattended, err := claim.FindUnattended(t.Context(), store)
 	require.NoError(t, err)
 	assert.Empty(t, unattended)
 	for _, folder := range []string{"claims", "commands", "logs"} {

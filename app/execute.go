@@ -16,6 +16,7 @@ import (
 	"github.com/git-smithers/git-smithers/objstore/page"
 	"github.com/git-smithers/git-smithers/snapshot"
 	"github.com/git-smithers/git-smithers/timeline"
+	"github.com/git-smithers/git-smithers/timeline/claim"
 	"github.com/git-smithers/git-smithers/timeline/code"
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
@@ -70,14 +71,14 @@ func (e *execution) execute(ctx context.Context) (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	agreed, claim, err := e.claimIfLeft(ctx, opts)
+	agreed, held, err := e.claimIfLeft(ctx, opts)
 	if e.resumes && err == nil {
 		e.Teller.Note(ctx, ContinuedNote{e.head})
 	}
-	if claim != nil {
+	if held != nil {
 		frame, over := e.Teller.Tasks(ctx, e.workflow)
 		opts.Progress = frame
-		err = e.executeClaimed(ctx, agreed, claim, opts)
+		err = e.executeClaimed(ctx, agreed, held, opts)
 		over()
 	}
 	if code := fault.CodeOf(err); err != nil && code != fault.RunFailed && code != fault.RunCancelled && code != fault.RunWaiting {
@@ -87,7 +88,7 @@ func (e *execution) execute(ctx context.Context) (*Result, error) {
 	if describeErr != nil {
 		return nil, errors.Join(err, describeErr)
 	}
-	out.Nothing, out.Took = claim == nil, e.Now().Sub(started)
+	out.Nothing, out.Took = held == nil, e.Now().Sub(started)
 	return out, err
 }
 
@@ -97,7 +98,7 @@ const maxClaims = 32
 
 // claimIfLeft claims a run if anything of it is left to do, once somebody agreed to its
 // commands. The claim is nil if nothing is left. The consent comes before the claim, which writes.
-func (e *execution) claimIfLeft(ctx context.Context, opts engine.Options) (agreed timeline.Consented, _ *timeline.Claim, _ error) {
+func (e *execution) claimIfLeft(ctx context.Context, opts engine.Options) (agreed timeline.Consented, _ *claim.Claim, _ error) {
 	for try := 1; ; try++ {
 		left, err := engine.Check(e.head, e.workflow, opts)
 		if err == nil && left && try == 1 {
@@ -106,9 +107,9 @@ func (e *execution) claimIfLeft(ctx context.Context, opts engine.Options) (agree
 		if err != nil || !left {
 			return agreed, nil, err
 		}
-		claim, err := e.head.Claim(ctx, timeline.ClaimRequest{Force: e.force})
+		held, err := claim.Take(ctx, e.head, claim.Request{Force: e.force})
 		if err == nil {
-			return agreed, claim, nil
+			return agreed, held, nil
 		}
 		if fault.CodeOf(err) != fault.Conflict || try == maxClaims {
 			return agreed, nil, err
@@ -120,10 +121,10 @@ func (e *execution) claimIfLeft(ctx context.Context, opts engine.Options) (agree
 }
 
 // executeClaimed runs the rest of a run as its owner. If nothing ran, the run is unchanged.
-func (e *execution) executeClaimed(ctx context.Context, agreed timeline.Consented, claim *timeline.Claim, opts engine.Options) error {
-	opts.Lost = claim.Lost()
+func (e *execution) executeClaimed(ctx context.Context, agreed timeline.Consented, held *claim.Claim, opts engine.Options) error {
+	opts.Lost = held.Lost()
 	_, err := engine.Run(ctx, e.head, agreed, opts)
-	if released := claim.Release(context.WithoutCancel(ctx)); released != nil {
+	if released := held.Release(context.WithoutCancel(ctx)); released != nil {
 		e.Teller.Warn(fmt.Errorf("the run is not given back: %w", released))
 	}
 	return err
@@ -139,8 +140,8 @@ func (e *execution) options() (engine.Options, error) {
 	opts := engine.Options{
 		Now: e.Now, WorkDir: e.workDir(), Env: e.taskEnv(), MaxParallel: e.MaxParallel,
 		AcceptWorkflowChange: e.acceptChange, WorkingCopy: files, Captured: e.captured,
-		Hurry: e.Hurry, Warn: e.Teller.Warn, Wait: e.Wait, Input: e.input, Logs: e.Store.LiveLogs(run),
-		Commands: e.Store.Commands(run), BringFiles: e.bringFiles,
+		Hurry: e.Hurry, Warn: e.Teller.Warn, Wait: e.Wait, Input: e.input, Logs: claim.LiveLogsOf(e.Store, run),
+		Commands: claim.CommandsOf(e.Store, run), BringFiles: e.bringFiles,
 		WorkflowFile: e.workflowFileToType(e.head.Row(), e.file),
 	}
 	if files.Root() != "" {

@@ -12,6 +12,7 @@ import (
 	"github.com/git-smithers/git-smithers/internal/thrown"
 	"github.com/git-smithers/git-smithers/snapshot"
 	"github.com/git-smithers/git-smithers/timeline"
+	"github.com/git-smithers/git-smithers/timeline/claim"
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
 
@@ -115,7 +116,7 @@ func (v *supervisor) supervise(ctx context.Context) error {
 // look resumes what can be resumed, when there is room for it.
 func (v *supervisor) look(ctx context.Context) error {
 	v.due = time.Time{}
-	runs, err := v.Store.Unattended(ctx, v.req.Runs...)
+	runs, err := claim.FindUnattended(ctx, v.Store, v.req.Runs...)
 	if err != nil {
 		return err
 	}
@@ -168,7 +169,7 @@ func (v *supervisor) sleep(ctx context.Context) error {
 
 // settle reports how a run ended that was executed.
 func (v *supervisor) settle(end executionEnd) error {
-	run := timeline.Unattended{Run: end.row.ID, Status: end.row.Status}
+	run := claim.Unattended{Run: end.row.ID, Status: end.row.Status}
 	delete(v.running, run.Run)
 	if _, ok := errors.AsType[*thrown.Error](end.err); ok {
 		return end.err
@@ -190,7 +191,7 @@ func (v *supervisor) settle(end executionEnd) error {
 }
 
 // report calls Report with what was done with a run.
-func (v *supervisor) report(action SupervisorAction, run timeline.Unattended, frame int64, cause error) error {
+func (v *supervisor) report(action SupervisorAction, run claim.Unattended, frame int64, cause error) error {
 	return v.req.Report(SupervisorReport{Action: action, Run: run.Run, Status: run.Status, Frame: frame, Err: cause})
 }
 
@@ -205,7 +206,7 @@ func (v *supervisor) stopping() bool {
 
 // try resumes a run, if it still has to be resumed and can be. A run that another process has
 // by now is not reported.
-func (v *supervisor) try(ctx context.Context, run timeline.Unattended) error {
+func (v *supervisor) try(ctx context.Context, run claim.Unattended) error {
 	var err error
 	for range maxClaims {
 		if err = v.tryOnce(ctx, run); fault.CodeOf(err) != fault.Conflict {
@@ -217,7 +218,7 @@ func (v *supervisor) try(ctx context.Context, run timeline.Unattended) error {
 
 // tryOnce is try, except that it returns a conflict if the tip has moved: a signal or another supervisor may have moved it,
 // so the run has to be looked at again.
-func (v *supervisor) tryOnce(ctx context.Context, run timeline.Unattended) error {
+func (v *supervisor) tryOnce(ctx context.Context, run claim.Unattended) error {
 	head, err := v.Store.Head(ctx, run.Run)
 	if err != nil {
 		return v.leave(ctx, run, 0, err)
@@ -244,7 +245,7 @@ func (v *supervisor) tryOnce(ctx context.Context, run timeline.Unattended) error
 	if err != nil {
 		return v.leave(ctx, run, row.Frame, err)
 	}
-	claim, err := head.Claim(ctx, timeline.ClaimRequest{})
+	held, err := claim.Take(ctx, head, claim.Request{})
 	if fault.CodeOf(err) == fault.Conflict {
 		return err
 	}
@@ -252,13 +253,13 @@ func (v *supervisor) tryOnce(ctx context.Context, run timeline.Unattended) error
 		return v.leave(ctx, run, row.Frame, err)
 	}
 	v.running[run.Run] = true
-	go func() { v.ended <- v.execute(ctx, head, claim, agreed, opts) }()
+	go func() { v.ended <- v.execute(ctx, head, held, agreed, opts) }()
 	return v.report(RunResumed, run, row.Frame, nil)
 }
 
 // leave reports why a run is not resumed, unless there is nothing to do or another process
 // does it. It returns the error of ctx.
-func (v *supervisor) leave(ctx context.Context, run timeline.Unattended, frame int64, cause error) error {
+func (v *supervisor) leave(ctx context.Context, run claim.Unattended, frame int64, cause error) error {
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
@@ -317,14 +318,14 @@ func (v *supervisor) definition(ctx context.Context, head *timeline.Head) (*work
 }
 
 // execute runs the rest of a run that was claimed, and releases the claim.
-func (v *supervisor) execute(ctx context.Context, head *timeline.Head, claim *timeline.Claim,
+func (v *supervisor) execute(ctx context.Context, head *timeline.Head, held *claim.Claim,
 	agreed timeline.Consented, opts engine.Options,
 ) executionEnd {
 	run := head.Row().ID
 	over, lost := make(chan struct{}), make(chan struct{})
 	go func() {
 		select {
-		case <-claim.Lost():
+		case <-held.Lost():
 		case <-v.quit: // as if another process had taken the run over: nothing is recorded
 		case <-over:
 			return
@@ -343,11 +344,11 @@ func (v *supervisor) execute(ctx context.Context, head *timeline.Head, claim *ti
 	close(over)
 	taken := false
 	select {
-	case <-claim.Lost():
+	case <-held.Lost():
 		taken = true
 	default:
 	}
-	if released := claim.Release(ctx); released != nil {
+	if released := held.Release(ctx); released != nil {
 		v.Teller.Warn(fmt.Errorf("run %s is not given back: %w", run, released))
 	}
 	if v.stopping() && fault.CodeOf(err) == fault.Conflict && !taken {

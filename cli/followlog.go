@@ -7,6 +7,7 @@ import (
 
 	"github.com/git-smithers/git-smithers/internal/plain"
 	"github.com/git-smithers/git-smithers/snapshot"
+	"github.com/git-smithers/git-smithers/timeline/claim"
 )
 
 // logLineDocument is a line of logs --follow --json.
@@ -20,7 +21,7 @@ type logLineDocument struct {
 func (s *session) followLog(ctx context.Context, l *attemptLog) error {
 	out := &lineWriter{line: s.printLogLine}
 	if !l.ended() && l.head != nil {
-		err := l.store.LiveLogs(l.run).Follow(ctx, l.key(), out, func() (bool, error) {
+		err := claim.LiveLogsOf(l.store, l.run).Follow(ctx, l.key(), out, func() (bool, error) {
 			err := l.refresh(ctx)
 			return l.ended() || l.unattended(), err
 		})

@@ -11,6 +11,7 @@ import (
 	"github.com/git-smithers/git-smithers/objstore/page"
 	"github.com/git-smithers/git-smithers/snapshot"
 	"github.com/git-smithers/git-smithers/timeline"
+	"github.com/git-smithers/git-smithers/timeline/claim"
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
 
@@ -168,7 +169,7 @@ func (l *attemptLog) refresh(ctx context.Context) error {
 // text is the log by now. known is false where there is nothing that says what it is.
 func (l *attemptLog) text(ctx context.Context) (text string, known bool, err error) {
 	if !l.ended() && l.head != nil {
-		if text := l.store.LiveLogs(l.run).Last(l.key()); text != "" {
+		if text := claim.LiveLogsOf(l.store, l.run).Last(l.key()); text != "" {
 			return text, true, nil
 		}
 		// It may have ended since its row was read.

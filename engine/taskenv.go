@@ -4,7 +4,7 @@ import (
 	"strings"
 
 	"github.com/git-smithers/git-smithers/engine/workflow"
-	"github.com/git-smithers/git-smithers/timeline"
+	"github.com/git-smithers/git-smithers/timeline/claim"
 )
 
 // repositoryVariables locate a repository. git sets them for the programs that it
@@ -29,6 +29,6 @@ func taskEnv(base []string, t *workflow.Task, runID string, iteration, attempt i
 			env = append(env, entry)
 		}
 	}
-	env = append(append(env, t.Env...), timeline.AttemptEnv(runID, t.ID, iteration, attempt)...)
+	env = append(append(env, t.Env...), claim.AttemptEnv(runID, t.ID, iteration, attempt)...)
 	return append(env, "SMITHERS_OUTPUT="+t.Output)
 }

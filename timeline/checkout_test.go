@@ -15,6 +15,7 @@ import (
 	"github.com/git-smithers/git-smithers/objstore"
 	"github.com/git-smithers/git-smithers/snapshot"
 	"github.com/git-smithers/git-smithers/timeline"
+	"github.com/git-smithers/git-smithers/timeline/claim"
 	"github.com/git-smithers/git-smithers/timeline/code"
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
@@ -227,7 +228,7 @@ func TestAWorktreeIsNotPrunedWhileItsRunIsBeingMade(t *testing.T) {
 
 	fork, err := s.Fork(t.Context(), timeline.ForkRequest{From: "run:0", RunID: "fork"})
 	require.NoError(t, err)
-	claim, err := fork.Claim(t.Context(), timeline.ClaimRequest{})
+	takeClaim, err := claim.Take(t.Context(), fork, claim.Request{})
 	require.NoError(t, err)
 	require.NoError(t, made.Settle())
 	pruned, err := code.PruneWorktrees(t.Context(), s, nil, false)
@@ -237,7 +238,7 @@ func TestAWorktreeIsNotPrunedWhileItsRunIsBeingMade(t *testing.T) {
 	assert.Equal(t, fault.RunOwned, fault.CodeOf(err), "%v", err)
 	assert.DirExists(t, made.WorkingCopy.Root())
 
-	require.NoError(t, claim.Release(t.Context()))
+	require.NoError(t, takeClaim.Release(t.Context()))
 	pruned, err = code.PruneWorktrees(t.Context(), s, []string{"fork"}, false)
 	require.NoError(t, err)
 	require.Len(t, pruned, 1)

@@ -19,6 +19,7 @@ import (
 	"github.com/git-smithers/git-smithers/internal/repotest"
 	"github.com/git-smithers/git-smithers/snapshot"
 	"github.com/git-smithers/git-smithers/timeline"
+	"github.com/git-smithers/git-smithers/timeline/claim"
 	"github.com/git-smithers/git-smithers/timeline/fault"
 	"github.com/git-smithers/git-smithers/timeline/owner"
 )
@@ -66,9 +67,9 @@ func running(t testing.TB, s *timeline.Store, id string) *timeline.Head {
 	return head
 }
 
-func claim(t testing.TB, head *timeline.Head, req timeline.ClaimRequest) *timeline.Claim {
+func takeClaim(t testing.TB, head *timeline.Head, req claim.Request) *claim.Claim {
 	t.Helper()
-	c, err := head.Claim(t.Context(), req)
+	c, err := claim.Take(t.Context(), head, req)
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, c.Release(context.Background())) })
 	return c
@@ -96,7 +97,7 @@ func TestAClaimMakesTheRunThisProcesss(t *testing.T) {
 	head := running(t, s, "run")
 	before := head.Entry()
 
-	c := claim(t, head, timeline.ClaimRequest{})
+	c := takeClaim(t, head, claim.Request{})
 	row := head.Row()
 	assert.EqualValues(t, 1, row.Epoch)
 	assert.Regexp(t, "^[0-9a-f]{16}$", row.Owner)
@@ -125,11 +126,11 @@ func inUTC(owner owner.Owner) owner.Owner {
 func TestARunThatALiveProcessOwnsIsNotClaimed(t *testing.T) {
 	t.Parallel()
 	repo := repotest.New(t, repotest.Commit)
-	owner := claim(t, running(t, openWith(t, repo, newWatch().now), "run"), timeline.ClaimRequest{})
+	owner := takeClaim(t, running(t, openWith(t, repo, newWatch().now), "run"), claim.Request{})
 
 	other := headOf(t, openWith(t, repo, newWatch().now), "run")
 	tip := other.Entry().ID
-	_, err := other.Claim(t.Context(), timeline.ClaimRequest{})
+	_, err := claim.Take(t.Context(), other, claim.Request{})
 	assert.Equal(t, fault.RunOwned, fault.CodeOf(err), "%v", err)
 	assert.Contains(t, err.Error(), strconv.Itoa(os.Getpid()))
 	assert.Equal(t, tip.String(), repo.Git("rev-parse", "refs/smithers/_tip/run"))
@@ -145,11 +146,11 @@ func TestALiveProcessIsTakenOverByForce(t *testing.T) {
 	repo := repotest.New(t, repotest.Commit)
 	repo.Env = append(repo.Env, "GIT_SMITHERS_STALE_AFTER=300ms")
 	head := running(t, openWith(t, repo, newWatch().now), "run")
-	before := claim(t, head, timeline.ClaimRequest{})
+	before := takeClaim(t, head, claim.Request{})
 	old := head.Row()
 
 	other := headOf(t, openWith(t, repo, newWatch().now), "run")
-	claim(t, other, timeline.ClaimRequest{Force: true})
+	takeClaim(t, other, claim.Request{Force: true})
 	assert.EqualValues(t, 2, other.Row().Epoch)
 	assert.NotEqual(t, old.Owner, other.Row().Owner)
 	assert.Equal(t, "taken over from a live process", repo.Git("log", "-1", "--format=%s", "refs/smithers/_tip/run"))
@@ -171,7 +172,7 @@ func TestAProcessWithoutSignsOfLifeIsTakenOver(t *testing.T) {
 	t.Parallel()
 	repo := repotest.New(t, repotest.Commit)
 	head := running(t, openWith(t, repo, newWatch().now), "run")
-	claim(t, head, timeline.ClaimRequest{})
+	takeClaim(t, head, claim.Request{})
 
 	later := newWatch()
 	s := openWith(t, repo, later.now)
@@ -184,7 +185,7 @@ func TestAProcessWithoutSignsOfLifeIsTakenOver(t *testing.T) {
 	assert.True(t, owner.Here)
 	assert.Equal(t, os.Getpid(), owner.PID)
 
-	claim(t, other, timeline.ClaimRequest{})
+	takeClaim(t, other, claim.Request{})
 	assert.Equal(t, "taken over from a process that is gone", repo.Git("log", "-1", "--format=%s", "refs/smithers/_tip/run"))
 	assert.Equal(t, fault.Conflict, fault.CodeOf(head.Append(t.Context(), snapshot.Draft{Frame: true})))
 }
@@ -193,7 +194,7 @@ func TestHowLongAProcessMayBeSilentIsASetting(t *testing.T) {
 	t.Parallel()
 	repo := repotest.New(t, repotest.Commit)
 	repo.Git("config", "smithers.staleAfter", "2m")
-	claim(t, running(t, openWith(t, repo, newWatch().now), "run"), timeline.ClaimRequest{})
+	takeClaim(t, running(t, openWith(t, repo, newWatch().now), "run"), claim.Request{})
 	later := newWatch()
 	s := openWith(t, repo, later.now)
 	row := headOf(t, s, "run").Row()
@@ -210,7 +211,7 @@ func TestABeatIsASignOfLife(t *testing.T) {
 	w := newWatch()
 	s := openWith(t, repo, w.now)
 	head := running(t, s, "run")
-	claim(t, head, timeline.ClaimRequest{})
+	takeClaim(t, head, claim.Request{})
 	w.pass(time.Hour)
 	require.Eventually(t, func() bool { return s.Owner(head.Row()).Live }, time.Minute, time.Millisecond)
 }
@@ -220,7 +221,7 @@ func claimUntilKilled() {
 	s := openHere(nil)
 	head, err := s.Head(context.Background(), "run")
 	must(err)
-	_, err = head.Claim(context.Background(), timeline.ClaimRequest{})
+	_, err = claim.Take(context.Background(), head, claim.Request{})
 	must(err)
 	fmt.Println(head.Row().Owner)
 	select {}
@@ -240,13 +241,13 @@ func TestAProcessThatWasKilledIsTakenOverAtOnce(t *testing.T) {
 	head := headOf(t, s, "run")
 	require.Equal(t, strings.TrimSpace(token), head.Row().Owner)
 	assert.Equal(t, cmd.Process.Pid, s.Owner(head.Row()).PID)
-	_, err = head.Claim(t.Context(), timeline.ClaimRequest{})
+	_, err = claim.Take(t.Context(), head, claim.Request{})
 	assert.Equal(t, fault.RunOwned, fault.CodeOf(err), "%v", err)
 
 	require.NoError(t, cmd.Process.Kill())
 	require.Error(t, cmd.Wait())
 	assert.False(t, s.Owner(head.Row()).Live)
-	claim(t, head, timeline.ClaimRequest{})
+	takeClaim(t, head, claim.Request{})
 	assert.Equal(t, []string{head.Row().Owner}, claimFiles(t, repo, "run"))
 }
 
@@ -256,7 +257,7 @@ func TestAClaimOnATipThatMovedLeavesNothing(t *testing.T) {
 	s := open(t, repo)
 	head := running(t, s, "moved")
 	require.NoError(t, headOf(t, s, "moved").Append(t.Context(), snapshot.Draft{Subject: "of another"}))
-	_, err := head.Claim(t.Context(), timeline.ClaimRequest{})
+	_, err := claim.Take(t.Context(), head, claim.Request{})
 	assert.Equal(t, fault.Conflict, fault.CodeOf(err), "%v", err)
 	assert.Nil(t, claimFiles(t, repo, "moved"), "nothing says that the run was executed here")
 	assert.Equal(t, "of another", repo.Git("log", "-1", "--format=%s", "refs/smithers/_tip/moved"))
@@ -268,7 +269,7 @@ func TestOfManyWhoClaimARunOneHasIt(t *testing.T) {
 	w := newWatch()
 	running(t, openWith(t, repo, w.now), "run")
 	const many = 16
-	claims := make([]*timeline.Claim, many)
+	claims := make([]*claim.Claim, many)
 	var heads []*timeline.Head
 	for range many {
 		heads = append(heads, headOf(t, openWith(t, repo, w.now), "run"))
@@ -276,7 +277,7 @@ func TestOfManyWhoClaimARunOneHasIt(t *testing.T) {
 	var all sync.WaitGroup
 	for i, head := range heads {
 		all.Go(func() {
-			c, err := head.Claim(context.Background(), timeline.ClaimRequest{})
+			c, err := claim.Take(context.Background(), head, claim.Request{})
 			if err == nil {
 				claims[i] = c
 				return
@@ -285,7 +286,7 @@ func TestOfManyWhoClaimARunOneHasIt(t *testing.T) {
 		})
 	}
 	all.Wait()
-	claims = slices.DeleteFunc(claims, func(c *timeline.Claim) bool { return c == nil })
+	claims = slices.DeleteFunc(claims, func(c *claim.Claim) bool { return c == nil })
 	require.Len(t, claims, 1)
 	row := headOf(t, openWith(t, repo, w.now), "run").Row()
 	assert.EqualValues(t, 1, row.Epoch)
@@ -308,7 +309,7 @@ func TestARunThatHasEndedIsNoLongerExecutedHere(t *testing.T) {
 	t.Parallel()
 	repo := repotest.New(t, repotest.Commit)
 	head := running(t, open(t, repo), "ended")
-	c := claim(t, head, timeline.ClaimRequest{})
+	c := takeClaim(t, head, claim.Request{})
 	require.NoError(t, head.Append(t.Context(), snapshot.Draft{Frame: true, Run: func(row *snapshot.Run) {
 		row.Status, row.Owner = snapshot.RunFinished, ""
 	}}))
@@ -322,7 +323,7 @@ func TestARunIsReleasedAlsoAfterAnInterrupt(t *testing.T) {
 	t.Parallel()
 	repo := repotest.New(t, repotest.Commit)
 	head := running(t, open(t, repo), "run")
-	c := claim(t, head, timeline.ClaimRequest{})
+	c := takeClaim(t, head, claim.Request{})
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	require.NoError(t, c.Release(ctx))

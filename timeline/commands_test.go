@@ -17,12 +17,12 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/git-smithers/git-smithers/internal/repotest"
-	"github.com/git-smithers/git-smithers/timeline"
+	"github.com/git-smithers/git-smithers/timeline/claim"
 )
 
 // commandOf runs a command as that of an attempt of the run "r", and returns the id of the
 // process that it leaves behind.
-func commandOf(t *testing.T, c *timeline.Commands, attempt string, env []string) string {
+func commandOf(t *testing.T, c *claim.Commands, attempt string, env []string) string {
 	t.Helper()
 	cmd := exec.CommandContext(context.Background(), "sh", "-c", "read go; sleep 60 >&- & echo $!")
 	cmd.Env = append(os.Environ(), env...)
@@ -50,13 +50,13 @@ func there(pid string) bool {
 func TestWhatIsLeftOfCommandsIsEndedByWhoComesNext(t *testing.T) {
 	t.Parallel()
 	repo := repotest.New(t, repotest.Commit)
-	c := openWith(t, repo, newWatch().now).Commands("r")
-	one := commandOf(t, c, "a::0::1", timeline.AttemptEnv("r", "a", 0, 1))
-	two := commandOf(t, c, "b::3::2", timeline.AttemptEnv("r", "b", 3, 2))
-	ended := commandOf(t, c, "c::0::1", timeline.AttemptEnv("r", "c", 0, 1))
+	c := claim.CommandsOf(openWith(t, repo, newWatch().now), "r")
+	one := commandOf(t, c, "a::0::1", claim.AttemptEnv("r", "a", 0, 1))
+	two := commandOf(t, c, "b::3::2", claim.AttemptEnv("r", "b", 3, 2))
+	ended := commandOf(t, c, "c::0::1", claim.AttemptEnv("r", "c", 0, 1))
 	c.Ended("c::0::1")
 
-	other := openWith(t, repo, newWatch().now).Commands("r")
+	other := claim.CommandsOf(openWith(t, repo, newWatch().now), "r")
 	n, err := other.EndLeft(t.Context(), time.Second)
 	require.NoError(t, err)
 	assert.Equal(t, 2, n)
@@ -75,7 +75,7 @@ func TestATravelEndsWhatADeadProcessLeftAtWork(t *testing.T) {
 	repo := repotest.New(t, repotest.Commit)
 	s := open(t, repo)
 	threeInARow(t, s, nil)
-	pid := commandOf(t, s.Commands("run"), "c::0::1", timeline.AttemptEnv("run", "c", 0, 1))
+	pid := commandOf(t, claim.CommandsOf(s, "run"), "c::0::1", claim.AttemptEnv("run", "c", 0, 1))
 	travelTo(t, s, "run", "b::0::1")
 	assert.False(t, there(pid))
 }
@@ -84,8 +84,8 @@ func TestTheCommandsOfAnotherRunAreLeftAlone(t *testing.T) {
 	t.Parallel()
 	repo := repotest.New(t, repotest.Commit)
 	s := openWith(t, repo, newWatch().now)
-	pid := commandOf(t, s.Commands("r"), "a::0::1", timeline.AttemptEnv("r", "a", 0, 1))
-	n, err := s.Commands("other").EndLeft(t.Context(), time.Second)
+	pid := commandOf(t, claim.CommandsOf(s, "r"), "a::0::1", claim.AttemptEnv("r", "a", 0, 1))
+	n, err := claim.CommandsOf(s, "other").EndLeft(t.Context(), time.Second)
 	require.NoError(t, err)
 	assert.Zero(t, n)
 	assert.True(t, there(pid))
@@ -94,8 +94,8 @@ func TestTheCommandsOfAnotherRunAreLeftAlone(t *testing.T) {
 func TestAProcessThatIsNotTheAttemptsIsLeftAlone(t *testing.T) {
 	t.Parallel()
 	repo := repotest.New(t, repotest.Commit)
-	c := openWith(t, repo, newWatch().now).Commands("r")
-	pid := commandOf(t, c, "a::0::2", timeline.AttemptEnv("r", "a", 0, 1))
+	c := claim.CommandsOf(openWith(t, repo, newWatch().now), "r")
+	pid := commandOf(t, c, "a::0::2", claim.AttemptEnv("r", "a", 0, 1))
 	n, err := c.EndLeft(t.Context(), time.Second)
 	require.NoError(t, err)
 	assert.Zero(t, n)
@@ -105,7 +105,7 @@ func TestAProcessThatIsNotTheAttemptsIsLeftAlone(t *testing.T) {
 func TestANoteThatIsNotWholeIsOfACommandThatNeverBegan(t *testing.T) {
 	t.Parallel()
 	repo := repotest.New(t, repotest.Commit)
-	c := openWith(t, repo, newWatch().now).Commands("r")
+	c := claim.CommandsOf(openWith(t, repo, newWatch().now), "r")
 	folder := filepath.Join(repo.GitDir, "smithers", "commands", "r")
 	require.NoError(t, os.MkdirAll(folder, 0o777))
 	require.NoError(t, os.WriteFile(filepath.Join(folder, "a%3a%3a0"), []byte(`{"attempt":"a::0::1","gro`), 0o666))

@@ -9,7 +9,7 @@ import (
 
 	"github.com/git-smithers/git-smithers/internal/repotest"
 	"github.com/git-smithers/git-smithers/snapshot"
-	"github.com/git-smithers/git-smithers/timeline"
+	"github.com/git-smithers/git-smithers/timeline/claim"
 	"github.com/git-smithers/git-smithers/timeline/code"
 )
 
@@ -19,10 +19,10 @@ func TestWhatIsKeptHereOfARunIsHandedOver(t *testing.T) {
 	s := open(t, repo)
 	from := triage(t, s, "from")
 	triage(t, s, "to")
-	claim, err := from.Claim(t.Context(), timeline.ClaimRequest{})
+	takeClaim, err := claim.Take(t.Context(), from, claim.Request{})
 	require.NoError(t, err)
-	require.NoError(t, claim.Release(t.Context()))
-	log, err := s.LiveLogs("from").Open("a::0::1", 100)
+	require.NoError(t, takeClaim.Release(t.Context()))
+	log, err := claim.LiveLogsOf(s, "from").Open("a::0::1", 100)
 	require.NoError(t, err)
 	_, err = log.Write([]byte("said"))
 	require.NoError(t, err)
@@ -31,19 +31,21 @@ func TestWhatIsKeptHereOfARunIsHandedOver(t *testing.T) {
 	made, err := code.OpenWorktree(t.Context(), s, "from", spec, false)
 	require.NoError(t, err)
 
-	code.HandOver(t.Context(), s, "from", "to")
-	assert.Equal(t, "said", s.LiveLogs("to").Last("a::0::1"))
-	assert.Empty(t, s.LiveLogs("from").Last("a::0::1"))
+	claim.HandOver(t.Context(), s, "from", "to")
+	code.HandOver(s, "from", "to")
+	assert.Equal(t, "said", claim.LiveLogsOf(s, "to").Last("a::0::1"))
+	assert.Empty(t, claim.LiveLogsOf(s, "from").Last("a::0::1"))
 	again, err := code.OpenWorktree(t.Context(), s, "to", spec, false)
 	require.NoError(t, err)
 	assert.Equal(t, made.Root(), again.Root())
 	_, err = code.OpenWorktree(t.Context(), s, "from", spec, false)
 	require.Error(t, err, "it is the other run's")
 
-	list, err := s.Unattended(t.Context())
+	list, err := claim.FindUnattended(t.Context(), s)
 	require.NoError(t, err)
-	assert.Equal(t, []timeline.Unattended{{Run: "to", Status: snapshot.RunRunning}}, list)
-	code.HandOver(t.Context(), s, "from", "to")
+	assert.Equal(t, []claim.Unattended{{Run: "to", Status: snapshot.RunRunning}}, list)
+	claim.HandOver(t.Context(), s, "from", "to")
+	code.HandOver(s, "from", "to")
 	again, err = code.OpenWorktree(t.Context(), s, "to", spec, false)
 	require.NoError(t, err)
 	assert.Equal(t, made.Root(), again.Root(), "nothing is left to hand over")

@@ -14,14 +14,14 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/git-smithers/git-smithers/internal/repotest"
-	"github.com/git-smithers/git-smithers/timeline"
+	"github.com/git-smithers/git-smithers/timeline/claim"
 )
 
 // liveLogs are those of a run in a repository of its own, and the folder in which they are.
-func liveLogs(t *testing.T) (logs *timeline.LiveLogs, folder string) {
+func liveLogs(t *testing.T) (logs *claim.LiveLogs, folder string) {
 	t.Helper()
 	repo := repotest.New(t, repotest.Commit)
-	return open(t, repo).LiveLogs("run"), filepath.Join(repo.GitDir, "smithers", "logs")
+	return claim.LiveLogsOf(open(t, repo), "run"), filepath.Join(repo.GitDir, "smithers", "logs")
 }
 
 func TestTheLogOfAnAttemptCanBeReadWhileItGrows(t *testing.T) {

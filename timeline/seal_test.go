@@ -17,6 +17,7 @@ import (
 	"github.com/git-smithers/git-smithers/refs"
 	"github.com/git-smithers/git-smithers/snapshot"
 	"github.com/git-smithers/git-smithers/timeline"
+	"github.com/git-smithers/git-smithers/timeline/claim"
 	"github.com/git-smithers/git-smithers/timeline/fault"
 	"github.com/git-smithers/git-smithers/timeline/list"
 	"github.com/git-smithers/git-smithers/timeline/verify"
@@ -206,7 +207,7 @@ func TestARunThatALiveProcessOwnsIsNotSealed(t *testing.T) {
 	repo := sealRepo(t)
 	s := open(t, repo)
 	head := endedRun(t, s, "run", 3)
-	claim, err := head.Claim(t.Context(), timeline.ClaimRequest{})
+	takeClaim, err := claim.Take(t.Context(), head, claim.Request{})
 	require.NoError(t, err)
 	_, err = s.Seal(t.Context(), "run")
 	assert.Equal(t, fault.RunOwned, fault.CodeOf(err))
@@ -214,7 +215,7 @@ func TestARunThatALiveProcessOwnsIsNotSealed(t *testing.T) {
 	require.NoError(t, err)
 	assert.Empty(t, all.Runs)
 	assert.Len(t, frameRefs(repo, "run"), 3)
-	require.NoError(t, claim.Release(t.Context()))
+	require.NoError(t, takeClaim.Release(t.Context()))
 }
 
 // It may be all that is left of something: verify names it.

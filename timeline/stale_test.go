@@ -9,7 +9,7 @@ import (
 
 	"github.com/git-smithers/git-smithers/internal/repotest"
 	"github.com/git-smithers/git-smithers/snapshot"
-	"github.com/git-smithers/git-smithers/timeline"
+	"github.com/git-smithers/git-smithers/timeline/claim"
 	"github.com/git-smithers/git-smithers/timeline/list"
 )
 
@@ -28,8 +28,8 @@ func TestAClaimedRunIsStaleUnlessALiveProcessOwnsIt(t *testing.T) {
 		return out
 	}
 	running(t, s, "never")
-	c := claim(t, running(t, s, "released"), timeline.ClaimRequest{})
-	claim(t, running(t, s, "claimed"), timeline.ClaimRequest{})
+	c := takeClaim(t, running(t, s, "released"), claim.Request{})
+	takeClaim(t, running(t, s, "claimed"), claim.Request{})
 	require.NoError(t, running(t, s, "elsewhere").Append(t.Context(), snapshot.Draft{
 		Run: func(row *snapshot.Run) { row.Epoch, row.Owner = 1, "0123456789abcdef" },
 	}))

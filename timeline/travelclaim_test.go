@@ -11,6 +11,7 @@ import (
 	"github.com/git-smithers/git-smithers/internal/repotest"
 	"github.com/git-smithers/git-smithers/snapshot"
 	"github.com/git-smithers/git-smithers/timeline"
+	"github.com/git-smithers/git-smithers/timeline/claim"
 	"github.com/git-smithers/git-smithers/timeline/code"
 	"github.com/git-smithers/git-smithers/timeline/fault"
 	"github.com/git-smithers/git-smithers/timeline/travel"
@@ -50,7 +51,7 @@ func TestATravelWhoseRunIsTakenOverMeanwhileWritesNothingMore(t *testing.T) {
 		if err != nil {
 			return err
 		}
-		claim(t, head, timeline.ClaimRequest{Force: true})
+		takeClaim(t, head, claim.Request{Force: true})
 		tip = head.Entry().ID.String()
 		return nil
 	})

@@ -11,6 +11,7 @@ import (
 	"github.com/git-smithers/git-smithers/objstore/page"
 	"github.com/git-smithers/git-smithers/snapshot"
 	"github.com/git-smithers/git-smithers/timeline"
+	"github.com/git-smithers/git-smithers/timeline/claim"
 	"github.com/git-smithers/git-smithers/timeline/travel"
 )
 
@@ -241,7 +242,7 @@ func TestTheLogOfAnAttemptThatNobodyGoesOnWithIsKept(t *testing.T) {
 	p := newPlay(t, s, "run", nil, "a", "b")
 	p.run("a::0::1")
 	p.step("b started", p.starts("b::0::1"))
-	log, err := s.LiveLogs("run").Open("b::0::1", 1000)
+	log, err := claim.LiveLogsOf(s, "run").Open("b::0::1", 1000)
 	require.NoError(t, err)
 	_, err = log.Write([]byte("half way\n"))
 	require.NoError(t, err)
@@ -250,7 +251,7 @@ func TestTheLogOfAnAttemptThatNobodyGoesOnWithIsKept(t *testing.T) {
 	travelTo(t, s, "run", "b::0::1")
 	logs, err := entryAt(t, s, "run").Logs()
 	assert.Equal(t, map[string]string{"b::0::1": `"half way\n"`}, rowsOf(t, logs, err))
-	assert.Empty(t, s.LiveLogs("run").Last("b::0::1"))
+	assert.Empty(t, claim.LiveLogsOf(s, "run").Last("b::0::1"))
 }
 
 func TestATaskThatWaitedRightBeforeTheAttemptWaitsAgain(t *testing.T) {

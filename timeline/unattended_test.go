@@ -13,6 +13,7 @@ import (
 	"github.com/git-smithers/git-smithers/internal/repotest"
 	"github.com/git-smithers/git-smithers/snapshot"
 	"github.com/git-smithers/git-smithers/timeline"
+	"github.com/git-smithers/git-smithers/timeline/claim"
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
 
@@ -21,7 +22,7 @@ import (
 func left(t *testing.T, s *timeline.Store, id string, status snapshot.RunStatus) *timeline.Head {
 	t.Helper()
 	head := running(t, s, id)
-	c := claim(t, head, timeline.ClaimRequest{})
+	c := takeClaim(t, head, claim.Request{})
 	require.NoError(t, head.Append(t.Context(), snapshot.Draft{Frame: true, Run: func(row *snapshot.Run) {
 		row.Status, row.Owner = status, ""
 	}}))
@@ -29,9 +30,9 @@ func left(t *testing.T, s *timeline.Store, id string, status snapshot.RunStatus)
 	return head
 }
 
-func unattended(t *testing.T, s *timeline.Store, runs ...string) []timeline.Unattended {
+func unattended(t *testing.T, s *timeline.Store, runs ...string) []claim.Unattended {
 	t.Helper()
-	found, err := s.Unattended(t.Context(), runs...)
+	found, err := claim.FindUnattended(t.Context(), s, runs...)
 	require.NoError(t, err)
 	return found
 }
@@ -45,14 +46,14 @@ func TestRunsThatNobodyExecutesAreFound(t *testing.T) {
 
 	long := "run " + strings.Repeat("x", 300)
 	running(t, s, "captured by another engine, never executed here")
-	claim(t, running(t, s, "being executed"), timeline.ClaimRequest{})
+	takeClaim(t, running(t, s, "being executed"), claim.Request{})
 	left(t, s, "interrupted", snapshot.RunRunning)
 	left(t, s, long, snapshot.RunWaitingTimer)
 	left(t, s, "approval", snapshot.RunWaitingApproval)
 	for _, ended := range []snapshot.RunStatus{snapshot.RunFinished, snapshot.RunFailed, snapshot.RunCancelled, snapshot.RunPending} {
 		left(t, s, string(ended), ended)
 	}
-	want := []timeline.Unattended{
+	want := []claim.Unattended{
 		{Run: "approval", Status: snapshot.RunWaitingApproval},
 		{Run: "interrupted", Status: snapshot.RunRunning},
 		{Run: long, Status: snapshot.RunWaitingTimer},
@@ -60,7 +61,7 @@ func TestRunsThatNobodyExecutesAreFound(t *testing.T) {
 	assert.Equal(t, want, unattended(t, s))
 
 	w.pass(31 * time.Second)
-	want = append([]timeline.Unattended{want[0], {Run: "being executed", Status: snapshot.RunRunning}}, want[1:]...)
+	want = append([]claim.Unattended{want[0], {Run: "being executed", Status: snapshot.RunRunning}}, want[1:]...)
 	assert.Equal(t, want, unattended(t, s), "no sign of life for too long")
 }
 
@@ -71,10 +72,10 @@ func TestNamedRunsAreFoundWhereverTheyWereExecuted(t *testing.T) {
 	running(t, s, "fetched")
 	left(t, s, "finished", snapshot.RunFinished)
 	left(t, s, "interrupted", snapshot.RunRunning)
-	claim(t, running(t, s, "owned"), timeline.ClaimRequest{})
-	assert.Equal(t, []timeline.Unattended{{Run: "fetched", Status: snapshot.RunRunning}},
+	takeClaim(t, running(t, s, "owned"), claim.Request{})
+	assert.Equal(t, []claim.Unattended{{Run: "fetched", Status: snapshot.RunRunning}},
 		unattended(t, s, "owned", "fetched", "finished"))
-	_, err := s.Unattended(t.Context(), "nobody's")
+	_, err := claim.FindUnattended(t.Context(), s, "nobody's")
 	assert.Equal(t, fault.RunNotFound, fault.CodeOf(err))
 }
 
@@ -119,7 +120,7 @@ func TestARunThatCouldNotBeGivenBackIsFound(t *testing.T) {
 	repo := repotest.New(t, repotest.Commit)
 	s := openWith(t, repo, newWatch().now)
 	head := running(t, s, "kept")
-	c := claim(t, head, timeline.ClaimRequest{})
+	c := takeClaim(t, head, claim.Request{})
 	hook := filepath.Join(repo.GitDir, "hooks", "reference-transaction")
 	require.NoError(t, os.MkdirAll(filepath.Dir(hook), 0o755))
 	require.NoError(t, os.WriteFile(hook, []byte("#!/bin/sh\ntest $1 != prepared\n"), 0o755))
@@ -129,6 +130,6 @@ func TestARunThatCouldNotBeGivenBackIsFound(t *testing.T) {
 	row := headOf(t, s, "kept").Row()
 	assert.NotEmpty(t, row.Owner)
 	assert.False(t, s.Owner(row).Live)
-	assert.Equal(t, []timeline.Unattended{{Run: "kept", Status: snapshot.RunRunning}}, unattended(t, s))
-	claim(t, headOf(t, s, "kept"), timeline.ClaimRequest{})
+	assert.Equal(t, []claim.Unattended{{Run: "kept", Status: snapshot.RunRunning}}, unattended(t, s))
+	takeClaim(t, headOf(t, s, "kept"), claim.Request{})
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/git-smithers/git-smithers/internal/repotest"
 	"github.com/git-smithers/git-smithers/snapshot"
 	"github.com/git-smithers/git-smithers/timeline"
+	"github.com/git-smithers/git-smithers/timeline/claim"
 	"github.com/git-smithers/git-smithers/timeline/fault"
 	"github.com/git-smithers/git-smithers/timeline/travel"
 )
@@ -220,7 +221,7 @@ func TestARunThatALiveProcessOwnsIsLeftAlone(t *testing.T) {
 	for _, run := range []string{"run", "child"} {
 		head, err := s.Head(t.Context(), run)
 		require.NoError(t, err)
-		claim(t, head, timeline.ClaimRequest{})
+		takeClaim(t, head, claim.Request{})
 	}
 	refs := repo.Git("for-each-ref")
 	_, err := travel.Travel(t.Context(), s, travel.Request{Run: "run", Node: "b"})

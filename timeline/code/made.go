@@ -139,3 +139,27 @@ func dropMade(s *timeline.Store, made madeWorktree) error {
 	}
 	return err
 }
+
+// HandOver gives the worktrees that one run made to another. Trouble is a warning: no history depends on the records.
+func HandOver(s *timeline.Store, from, to string) {
+	if err := handOver(s, from, to); err != nil {
+		s.Warn(fmt.Errorf("hand the worktrees of run %q over to run %q: %w", from, to, err))
+	}
+}
+
+func handOver(s *timeline.Store, from, to string) error {
+	all, err := allMade(s)
+	for _, made := range all {
+		if made.Run != from {
+			continue
+		}
+		was := made
+		made.Run = to
+		handErr := putMade(s, made)
+		if handErr == nil {
+			handErr = dropMade(s, was)
+		}
+		err = errors.Join(err, handErr)
+	}
+	return err
+}

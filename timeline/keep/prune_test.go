@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/git-smithers/git-smithers/timeline"
+	"github.com/git-smithers/git-smithers/timeline/claim"
 	"github.com/git-smithers/git-smithers/timeline/fault"
 	"github.com/git-smithers/git-smithers/timeline/keep"
 )
@@ -61,13 +62,13 @@ func TestARunThatALiveProcessExecutesIsNotPruned(t *testing.T) {
 	store := o.open(nil)
 	head, err := store.Head(t.Context(), "a")
 	require.NoError(t, err)
-	claim, err := head.Claim(t.Context(), timeline.ClaimRequest{})
+	takeClaim, err := claim.Take(t.Context(), head, claim.Request{})
 	require.NoError(t, err)
 	before := o.ourRefs()
 	_, err = keep.New(store, keep.Options{}).Forget(t.Context(), keep.Policy{}, false, "a")
 	assert.Equal(t, fault.RunOwned, fault.CodeOf(err))
 	assert.Equal(t, before, o.ourRefs())
-	require.NoError(t, claim.Release(t.Context()))
+	require.NoError(t, takeClaim.Release(t.Context()))
 	require.NoError(t, store.Close())
 	o.prune("a")
 }

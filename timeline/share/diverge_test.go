@@ -12,6 +12,7 @@ import (
 	"github.com/git-smithers/git-smithers/snapshot"
 	"github.com/git-smithers/git-smithers/sqliteindex"
 	"github.com/git-smithers/git-smithers/timeline"
+	"github.com/git-smithers/git-smithers/timeline/claim"
 	"github.com/git-smithers/git-smithers/timeline/fault"
 	"github.com/git-smithers/git-smithers/timeline/list"
 	"github.com/git-smithers/git-smithers/timeline/share"
@@ -157,9 +158,9 @@ func TestAForkThatWasSplitOffIsARunLikeAnyOther(t *testing.T) {
 	assert.Equal(t, fork, child.Row().Parent.RunID)
 	assert.EqualValues(t, 2, child.Row().Parent.Frame)
 	assert.Equal(t, at.Entry.ID, child.Row().Parent.Commit)
-	claim, err := bob.open(fork).Claim(ctx, timeline.ClaimRequest{})
+	takeClaim, err := claim.Take(ctx, bob.open(fork), claim.Request{})
 	require.NoError(t, err, "it can be executed")
-	require.NoError(t, claim.Release(ctx))
+	require.NoError(t, takeClaim.Release(ctx))
 }
 
 func TestForksOfWhatWasSplitOffStayWhereTheyWereMade(t *testing.T) {
@@ -230,7 +231,7 @@ func TestARunThatAProcessHereExecutesIsNotSplit(t *testing.T) {
 	alice.goOn(alice.open("triage"), 1)
 	alice.give("triage")
 	his := bob.open("triage")
-	claim, err := his.Claim(t.Context(), timeline.ClaimRequest{})
+	takeClaim, err := claim.Take(t.Context(), his, claim.Request{})
 	require.NoError(t, err)
 	bob.goOn(his, 1)
 	before := refsOf(bob.Repo, "refs/smithers/")
@@ -240,7 +241,7 @@ func TestARunThatAProcessHereExecutesIsNotSplit(t *testing.T) {
 	require.Len(t, fetched.Runs, 1)
 	assert.Equal(t, share.StateBusy, fetched.Runs[0].State)
 	assert.Equal(t, before, refsOf(bob.Repo, "refs/smithers/"))
-	require.NoError(t, claim.Release(t.Context()))
+	require.NoError(t, takeClaim.Release(t.Context()))
 	assert.Equal(t, share.StateSplit, bob.fetchAll()["triage"].State)
 }
 

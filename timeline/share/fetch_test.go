@@ -13,7 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/git-smithers/git-smithers/snapshot"
-	"github.com/git-smithers/git-smithers/timeline"
+	"github.com/git-smithers/git-smithers/timeline/claim"
 	"github.com/git-smithers/git-smithers/timeline/fault"
 	"github.com/git-smithers/git-smithers/timeline/list"
 	"github.com/git-smithers/git-smithers/timeline/share"
@@ -113,7 +113,7 @@ func TestARunThatAProcessHereRunsIsNotSplit(t *testing.T) {
 	ours.fetch(theirs)
 	ourHead, err := ours.store.Head(t.Context(), "one")
 	require.NoError(t, err)
-	claim, err := ourHead.Claim(t.Context(), timeline.ClaimRequest{})
+	takeClaim, err := claim.Take(t.Context(), ourHead, claim.Request{})
 	require.NoError(t, err)
 	ours.goOn(ourHead, 1)
 	theirs.goOn(theirHead, 1)
@@ -124,7 +124,7 @@ func TestARunThatAProcessHereRunsIsNotSplit(t *testing.T) {
 	assert.Equal(t, share.StateBusy, byRun(fetched)["one"].State)
 	assert.Equal(t, before, refsOf(ours.Repo, "refs/smithers/"))
 
-	require.NoError(t, claim.Release(t.Context()))
+	require.NoError(t, takeClaim.Release(t.Context()))
 	assert.Equal(t, share.StateSplit, ours.fetch(theirs)["one"].State)
 }
 
@@ -295,14 +295,14 @@ func TestAFetchTakesARunFromAMachineThatDied(t *testing.T) {
 	t.Parallel()
 	ours, theirs := twoClones(t)
 	head := theirs.play("one", 1)
-	_, err := head.Claim(t.Context(), timeline.ClaimRequest{})
+	_, err := claim.Take(t.Context(), head, claim.Request{})
 	require.NoError(t, err)
 	ours.fetch(theirs)
 	ourHead, err := ours.store.Head(t.Context(), "one")
 	require.NoError(t, err)
-	claim, err := ourHead.Claim(t.Context(), timeline.ClaimRequest{})
+	takeClaim, err := claim.Take(t.Context(), ourHead, claim.Request{})
 	require.NoError(t, err)
 	ours.append(ourHead, snapshot.Draft{Frame: true})
-	require.NoError(t, claim.Release(t.Context()))
+	require.NoError(t, takeClaim.Release(t.Context()))
 	assert.Equal(t, share.StateForwarded, theirs.fetch(ours)["one"].State)
 }

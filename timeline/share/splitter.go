@@ -9,6 +9,7 @@ import (
 	"github.com/git-smithers/git-smithers/refs"
 	"github.com/git-smithers/git-smithers/snapshot"
 	"github.com/git-smithers/git-smithers/timeline"
+	"github.com/git-smithers/git-smithers/timeline/claim"
 	"github.com/git-smithers/git-smithers/timeline/code"
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
@@ -58,7 +59,8 @@ func (s splitter) splitOff(ctx context.Context, what split) (fork string, err er
 	if err := s.moveAside(ctx, what, added, made); err != nil {
 		return "", timeline.Explain(err)
 	}
-	code.HandOver(context.WithoutCancel(ctx), s.store, what.run, id)
+	claim.HandOver(context.WithoutCancel(ctx), s.store, what.run, id)
+	code.HandOver(s.store, what.run, id)
 	return id, nil
 }
 

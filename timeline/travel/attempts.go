@@ -7,6 +7,7 @@ import (
 	"github.com/git-smithers/git-smithers/objstore/page"
 	"github.com/git-smithers/git-smithers/snapshot"
 	"github.com/git-smithers/git-smithers/timeline"
+	"github.com/git-smithers/git-smithers/timeline/claim"
 )
 
 // steppedOver is the code of attempts that a travel, reset or undo has marked cancelled.
@@ -109,7 +110,7 @@ func (p *stepping) cancel(row page.Row, a snapshot.Attempt) {
 		return
 	}
 	if a.State == snapshot.AttemptInProgress {
-		if text := p.store.LiveLogs(p.tip.Run).Last(row.Key); text != "" {
+		if text := claim.LiveLogsOf(p.store, p.tip.Run).Last(row.Key); text != "" {
 			log := snapshot.EncodeLog(a.NodeID, a.Iteration, a.Attempt, text)
 			p.changes = append(p.changes, snapshot.Change{
 				Op: snapshot.OpSet, Collection: snapshot.CollectionLogs, Key: log.Key, Value: log.Value,
@@ -137,6 +138,6 @@ func (p *stepping) set(row page.Row) {
 // forgetLogs removes the files of the logs that are in the journal now.
 func (p *stepping) forgetLogs() {
 	for _, key := range p.logs {
-		p.store.LiveLogs(p.tip.Run).Remove(key)
+		claim.LiveLogsOf(p.store, p.tip.Run).Remove(key)
 	}
 }

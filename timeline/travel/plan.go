@@ -8,6 +8,7 @@ import (
 
 	"github.com/git-smithers/git-smithers/snapshot"
 	"github.com/git-smithers/git-smithers/timeline"
+	"github.com/git-smithers/git-smithers/timeline/claim"
 	"github.com/git-smithers/git-smithers/timeline/code"
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
@@ -66,17 +67,17 @@ func (t *plan) do(ctx context.Context) (*Result, error) {
 	if err := t.askFor(draft.Workflow); err != nil {
 		return nil, err
 	}
-	claim, err := t.claim(ctx)
+	held, err := t.claim(ctx)
 	if err != nil {
 		return nil, err
 	}
 	defer func() {
-		if err := claim.Release(ctx); err != nil {
+		if err := held.Release(ctx); err != nil {
 			t.store.Warn(fmt.Errorf("give run %q back: %w", t.head.Row().ID, err))
 		}
 	}()
 	t.endCommands(ctx)
-	t.files.Fence = func() error { return t.fence(claim) }
+	t.files.Fence = func() error { return t.fence(held) }
 	announced := t.files.Changes()
 	if announced {
 		if err := t.files.Save(ctx, t.subject, t.started); err != nil {
@@ -121,12 +122,12 @@ func (t *plan) askFor(workflow *snapshot.Workflow) error {
 
 // claim makes the run this process's. Who moves the tip meanwhile without touching what
 // the operation is about is no obstacle.
-func (t *plan) claim(ctx context.Context) (*timeline.Claim, error) {
+func (t *plan) claim(ctx context.Context) (*claim.Claim, error) {
 	before, done := t.head.Row(), t.head.Entry()
 	for try := 1; ; try++ {
-		claim, err := t.head.Claim(ctx, timeline.ClaimRequest{})
+		held, err := claim.Take(ctx, t.head, claim.Request{})
 		if fault.CodeOf(err) != fault.Conflict || err == nil {
-			return claim, err
+			return held, err
 		}
 		if err := timeline.Pause(ctx, try); err != nil {
 			return nil, timeline.Explain(err)
@@ -144,7 +145,7 @@ func (t *plan) claim(ctx context.Context) (*timeline.Claim, error) {
 // endCommands ends what is left of the commands of a process that was killed: they would
 // go on to write into the files that are about to be restored.
 func (t *plan) endCommands(ctx context.Context) {
-	n, err := t.store.Commands(t.head.Row().ID).EndLeft(ctx, timeline.CommandGrace)
+	n, err := claim.CommandsOf(t.store, t.head.Row().ID).EndLeft(ctx, claim.CommandGrace)
 	if n > 0 {
 		t.store.Warn(fmt.Errorf("commands of another process of run %q were still at work: %d processes were ended", t.head.Row().ID, n))
 	}
@@ -167,8 +168,8 @@ func sameOps(a, b *snapshot.Entry) (bool, error) {
 }
 
 // fence refuses to write for a run that somebody else has taken over.
-func (t *plan) fence(claim *timeline.Claim) error {
-	if t.head.Row().Owner == claim.Token {
+func (t *plan) fence(held *claim.Claim) error {
+	if t.head.Row().Owner == held.Token {
 		return nil
 	}
 	return fault.New(fault.Conflict, "run %q was taken over by another process", t.head.Row().ID).

@@ -1,4 +1,4 @@
-package timeline
+package claim
 
 import "os"
 

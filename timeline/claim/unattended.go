@@ -1,4 +1,4 @@
-package timeline
+package claim
 
 import (
 	"cmp"
@@ -9,6 +9,7 @@ import (
 	"github.com/git-smithers/git-smithers/objstore"
 	"github.com/git-smithers/git-smithers/refs"
 	"github.com/git-smithers/git-smithers/snapshot"
+	"github.com/git-smithers/git-smithers/timeline"
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
 
@@ -19,17 +20,17 @@ type Unattended struct {
 	Status snapshot.RunStatus
 }
 
-// Unattended lists the runs that may have to be resumed, by run id: of all runs that
+// FindUnattended lists the runs that may have to be resumed, by run id: of all runs that
 // were executed here or, where any are named, of those, wherever they were executed.
 // It reads the tips of these runs and of no others. Names are exact run ids.
-func (s *Store) Unattended(ctx context.Context, runs ...string) ([]Unattended, error) {
+func FindUnattended(ctx context.Context, s *timeline.Store, runs ...string) ([]Unattended, error) {
 	var rows []snapshot.Run
 	for _, run := range runs {
 		_, tip, err := s.FindRunExactly(ctx, run)
 		if err != nil {
 			return nil, err
 		}
-		row, err := s.tipRow(tip)
+		row, err := tipRow(s, tip)
 		if err != nil {
 			return nil, err
 		}
@@ -39,7 +40,7 @@ func (s *Store) Unattended(ctx context.Context, runs ...string) ([]Unattended, e
 	}
 	if len(runs) == 0 {
 		var err error
-		if rows, err = s.unattendedHere(ctx); err != nil {
+		if rows, err = unattendedHere(ctx, s); err != nil {
 			return nil, err
 		}
 	}
@@ -59,26 +60,26 @@ func unattended(row snapshot.Run) bool {
 // unattendedHere finds the runs that are executed here and that no live process owns.
 // A run whose owner made its claim elsewhere has moved there. Runs that cannot be read
 // are left out, with a warning for each.
-func (s *Store) unattendedHere(ctx context.Context) ([]snapshot.Run, error) {
+func unattendedHere(ctx context.Context, s *timeline.Store) ([]snapshot.Run, error) {
 	components, err := s.Executed().Components()
 	if err != nil {
-		return nil, Explain(err)
+		return nil, timeline.Explain(err)
 	}
 	var rows []snapshot.Run
 	for _, component := range components {
-		tip, err := s.tipOf(ctx, component)
+		tip, err := tipOf(ctx, s, component)
 		if fault.CodeOf(err) == fault.RunNotFound {
 			continue // it is about to be made, or was pruned
 		}
 		var row snapshot.Run
 		if err == nil {
-			row, err = s.tipRow(tip)
+			row, err = tipRow(s, tip)
 		}
 		if ctx.Err() != nil {
-			return nil, Explain(ctx.Err())
+			return nil, timeline.Explain(ctx.Err())
 		}
 		if err != nil {
-			s.warn(fmt.Errorf("left out: %w", err))
+			s.Warn(fmt.Errorf("left out: %w", err))
 			continue
 		}
 		owner := s.Owner(row)
@@ -93,31 +94,31 @@ func (s *Store) unattendedHere(ctx context.Context) ([]snapshot.Run, error) {
 }
 
 // tipOf is the tip of the run of a ref component.
-func (s *Store) tipOf(ctx context.Context, component string) (objstore.ID, error) {
+func tipOf(ctx context.Context, s *timeline.Store, component string) (objstore.ID, error) {
 	run, ok, err := refs.UnescapeRun(component)
 	if err != nil {
-		return objstore.ID{}, RunNotFound(component)
+		return objstore.ID{}, timeline.RunNotFound(component)
 	}
 	if ok {
 		_, tip, err := s.FindRunExactly(ctx, run)
 		return tip, err
 	}
 	// The component is a digest of the id.
-	tips, err := s.refs.Tips(ctx)
+	tips, err := s.Refs().Tips(ctx)
 	for _, tip := range tips {
 		if tip.Component == component {
 			return tip.ID, nil
 		}
 	}
-	return objstore.ID{}, cmp.Or(Explain(err), error(RunNotFound(component)))
+	return objstore.ID{}, cmp.Or(timeline.Explain(err), error(timeline.RunNotFound(component)))
 }
 
 // tipRow reads the row of a run at its tip.
-func (s *Store) tipRow(tip objstore.ID) (snapshot.Run, error) {
-	entry, err := snapshot.ReadEntry(s.objects, tip)
+func tipRow(s *timeline.Store, tip objstore.ID) (snapshot.Run, error) {
+	entry, err := snapshot.ReadEntry(s.Objects(), tip)
 	if err != nil {
-		return snapshot.Run{}, Explain(err)
+		return snapshot.Run{}, timeline.Explain(err)
 	}
 	row, err := entry.RunRow()
-	return row, Explain(err)
+	return row, timeline.Explain(err)
 }

@@ -1,15 +1,18 @@
-package timeline
+// Package claim makes a run this process's own, and keeps what this machine knows of the runs that it executes: their
+// commands at work, and the logs of attempts that have not ended.
+package claim
 
 import (
 	"context"
 	"sync"
 
 	"github.com/git-smithers/git-smithers/snapshot"
+	"github.com/git-smithers/git-smithers/timeline"
 	"github.com/git-smithers/git-smithers/timeline/owner"
 )
 
-// ClaimRequest says how to claim a run.
-type ClaimRequest struct {
+// Request says how to claim a run.
+type Request struct {
 	// Force takes the run over from a live owner too.
 	Force bool
 }
@@ -17,49 +20,47 @@ type ClaimRequest struct {
 // Claim is this process's ownership of a run, kept alive in the background until it
 // is released or lost. Safe for concurrent use, but for its Release.
 type Claim struct {
-	head    *Head
+	head    *timeline.Head
 	Token   string
 	file    *owner.File
 	beats   *heartbeat
 	release sync.Once
 }
 
-// Claim makes the run of which h is the tip this process's: it appends an entry with
-// the next epoch and a new owner, on exactly the tip that h knows, and adopts it.
+// Take claims the run of which h is the tip: it appends an entry with the next epoch and a new owner, on
+// exactly the tip that h has read, and adopts it. A run whose owner is not live is taken over.
 //
-// run_owned where a live process owns the run, unless req.Force. conflict where the
-// tip has moved: nothing is written, and whoever moved it may own the run. A run whose
-// owner is not live is taken over.
+// Codes: run_owned if a live process owns the run and req.Force is false; conflict if the tip has moved:
+// nothing is written, and another process may own the run.
 //
-// The entry fences: an engine appends on tips with its own epoch only. The claim's
-// file in the store's private folder exists before the entry does, locked by this
-// process, and is touched every sixth of the setting smithers.staleAfter.
-func (h *Head) Claim(ctx context.Context, req ClaimRequest) (*Claim, error) {
-	s, before := h.store, h.row
+// The entry fences: an engine appends only on tips with its own epoch. The claim's file exists before the
+// entry does, locked by this process, and is touched six times in the time of the setting smithers.staleAfter.
+func Take(ctx context.Context, h *timeline.Head, req Request) (*Claim, error) {
+	s, before := h.Store(), h.Row()
 	owner := s.Owner(before)
 	if owner.Live && !req.Force {
 		return nil, owner.Refusal(before)
 	}
 	folder, err := s.Executed().Folder(before.ID)
 	if err != nil {
-		return nil, Explain(err)
+		return nil, timeline.Explain(err)
 	}
-	file, err := folder.Claim(before.Epoch+1, s.now(), s.settings.Fsync)
+	file, err := folder.Claim(before.Epoch+1, s.Now(), s.Settings().Fsync)
 	if err != nil {
-		return nil, Explain(err)
+		return nil, timeline.Explain(err)
 	}
 	c := &Claim{head: h, Token: file.Token(), file: file}
 	if err := h.Append(ctx, c.draft(before, owner)); err != nil {
 		if closeErr := file.Undo(); closeErr != nil {
-			s.warn(closeErr)
+			s.Warn(closeErr)
 		}
 		return nil, err
 	}
 	// Nobody but the owner of before had the right to write until now, dead or not.
 	if err := folder.Clear(before.Owner); err != nil {
-		s.warn(err)
+		s.Warn(err)
 	}
-	c.beats = startHeartbeat(s.settings.StaleAfter/beatsPerStale, func() error { return file.Touch(s.now()) })
+	c.beats = startHeartbeat(s.Settings().StaleAfter/beatsPerStale, func() error { return file.Touch(s.Now()) })
 	return c, nil
 }
 
@@ -95,9 +96,9 @@ func (c *Claim) Release(ctx context.Context) error {
 
 func (c *Claim) end(ctx context.Context) error {
 	c.beats.end()
-	s := c.head.store
+	s := c.head.Store()
 	err := c.head.Update(ctx, func() (*snapshot.Draft, error) {
-		if c.head.row.Owner != c.Token {
+		if c.head.Row().Owner != c.Token {
 			return nil, nil //nolint:nilnil // nothing is to be appended
 		}
 		return &snapshot.Draft{
@@ -111,9 +112,9 @@ func (c *Claim) end(ctx context.Context) error {
 		giveUp = c.file.Leave
 	}
 	if fileErr := giveUp(); fileErr != nil {
-		s.warn(fileErr)
+		s.Warn(fileErr)
 	}
-	if row := c.head.row; row.Owner == "" && row.Status.Ended() {
+	if row := c.head.Row(); row.Owner == "" && row.Status.Ended() {
 		if folder, folderErr := s.Executed().Folder(row.ID); folderErr == nil {
 			folder.Remove()
 		}

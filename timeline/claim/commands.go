@@ -1,4 +1,4 @@
-package timeline
+package claim
 
 import (
 	"context"
@@ -13,6 +13,7 @@ import (
 
 	"github.com/git-smithers/git-smithers/internal/procgroup"
 	"github.com/git-smithers/git-smithers/snapshot"
+	"github.com/git-smithers/git-smithers/timeline"
 )
 
 const (
@@ -33,9 +34,9 @@ type Commands struct {
 	folder string
 }
 
-// Commands are those of a run.
-func (s *Store) Commands(run string) *Commands {
-	return &Commands{run, filepath.Join(s.repo.CommonDir, PrivateDir, commandsFolder, fileName(run))}
+// CommandsOf are those of a run.
+func CommandsOf(s *timeline.Store, run string) *Commands {
+	return &Commands{run, filepath.Join(s.Repo().CommonDir, timeline.PrivateDir, commandsFolder, fileName(run))}
 }
 
 // commandNote is what the file of a command says. It is for this machine alone.
@@ -67,7 +68,7 @@ func (c *Commands) Began(attempt string, leader int) error {
 			break
 		}
 	}
-	return Explain(err)
+	return timeline.Explain(err)
 }
 
 // Ended forgets a command of which nothing is left.
@@ -91,7 +92,7 @@ func (c *Commands) EndLeft(ctx context.Context, grace time.Duration) (int, error
 		ended, err = ended+n, errors.Join(err, endErr)
 	}
 	_ = os.Remove(c.folder)
-	return ended, Explain(err)
+	return ended, timeline.Explain(err)
 }
 
 // endLeft ends what is left of one command.

@@ -1,4 +1,4 @@
-package timeline
+package claim
 
 import (
 	"errors"
@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/git-smithers/git-smithers/refs"
+	"github.com/git-smithers/git-smithers/timeline"
 )
 
 const (
@@ -29,11 +30,11 @@ const (
 // store's private folder. When an attempt ends its log goes into the journal, and
 // the file away. Attempts are named by their keys, see snapshot.AttemptKey.
 // Safe for concurrent use.
-type LiveLogs struct{ Folder string }
+type LiveLogs struct{ folder string }
 
-// LiveLogs are those of a run.
-func (s *Store) LiveLogs(run string) *LiveLogs {
-	return &LiveLogs{filepath.Join(s.repo.CommonDir, PrivateDir, liveLogsFolder, fileName(run))}
+// LiveLogsOf are those of a run.
+func LiveLogsOf(s *timeline.Store, run string) *LiveLogs {
+	return &LiveLogs{filepath.Join(s.Repo().CommonDir, timeline.PrivateDir, liveLogsFolder, fileName(run))}
 }
 
 // fileName is the name of a file or folder for what may have any name; see refs.EscapeRun.
@@ -45,7 +46,7 @@ func fileName(name string) string {
 	return escaped
 }
 
-func (l *LiveLogs) path(attempt string) string { return filepath.Join(l.Folder, fileName(attempt)) }
+func (l *LiveLogs) path(attempt string) string { return filepath.Join(l.folder, fileName(attempt)) }
 
 // Open begins the log of an attempt. The file keeps about the last limit bytes. The
 // writer is for one goroutine; writing never fails: from the first trouble with the
@@ -54,7 +55,7 @@ func (l *LiveLogs) Open(attempt string, limit int) (io.WriteCloser, error) {
 	w := &liveLogWriter{path: l.path(attempt), limit: int64(max(1, limit))}
 	var err error
 	for range liveLogAttempts {
-		if err = os.MkdirAll(l.Folder, 0o777); err != nil {
+		if err = os.MkdirAll(l.folder, 0o777); err != nil {
 			break
 		}
 		if w.file, err = newLiveLog(w.path, 0, nil); !errors.Is(err, fs.ErrNotExist) {
@@ -62,7 +63,7 @@ func (l *LiveLogs) Open(attempt string, limit int) (io.WriteCloser, error) {
 		}
 	}
 	if err != nil {
-		return nil, Explain(err)
+		return nil, timeline.Explain(err)
 	}
 	return w, nil
 }
@@ -115,8 +116,8 @@ func (l *LiveLogs) Remove(attempt string) {
 	// A log that stays is taken for an attempt's that has not ended, and removed with
 	// the next one of that name.
 	_ = os.Remove(l.path(attempt))
-	_ = os.Remove(l.Folder) // another log in it keeps it
+	_ = os.Remove(l.folder) // another log in it keeps it
 }
 
 // Clear takes all logs of the run away, and what processes that were killed left of them.
-func (l *LiveLogs) Clear() { _ = os.RemoveAll(l.Folder) }
+func (l *LiveLogs) Clear() { _ = os.RemoveAll(l.folder) }

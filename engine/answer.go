@@ -22,7 +22,7 @@ type Response struct {
 // Answer answers a human request that is pending and has not expired. The error's code is
 // invalid_input, with the path, if the value does not fit the request's form;
 // request_not_found if there is no such request; not_pending if the request is closed.
-func Answer(ctx context.Context, rec Recorder, a Response, at time.Time) (snapshot.HumanRequest, error) {
+func Answer(ctx context.Context, rec mailRecorder, a Response, at time.Time) (snapshot.HumanRequest, error) {
 	text, value, err := schema.DecodeValue(a.Value)
 	if err != nil {
 		return snapshot.HumanRequest{}, fault.New(fault.InvalidInput, "answer: %w", err)
@@ -34,7 +34,7 @@ func Answer(ctx context.Context, rec Recorder, a Response, at time.Time) (snapsh
 }
 
 // CancelRequest cancels a pending human request. by names the person who cancels it.
-func CancelRequest(ctx context.Context, rec Recorder, p Place, by string, at time.Time) (snapshot.HumanRequest, error) {
+func CancelRequest(ctx context.Context, rec mailRecorder, p Place, by string, at time.Time) (snapshot.HumanRequest, error) {
 	return closeRequest(ctx, rec, p, by, at, func(h *snapshot.HumanRequest) (string, error) {
 		h.Status = snapshot.HumanCancelled
 		return "HumanRequestCancelled", nil
@@ -42,7 +42,7 @@ func CancelRequest(ctx context.Context, rec Recorder, p Place, by string, at tim
 }
 
 // closeRequest closes a pending request: edit changes the row and returns the event's kind.
-func closeRequest(ctx context.Context, rec Recorder, p Place, by string, at time.Time,
+func closeRequest(ctx context.Context, rec mailRecorder, p Place, by string, at time.Time,
 	edit func(*snapshot.HumanRequest) (string, error),
 ) (out snapshot.HumanRequest, err error) {
 	who, err := saidText("the name of who answers", by)
@@ -129,7 +129,7 @@ func checkAnswer(h snapshot.HumanRequest, value any) error {
 }
 
 // Expire closes the pending human requests whose time has passed, and returns their number.
-func Expire(ctx context.Context, rec Recorder, at time.Time) (int, error) {
+func Expire(ctx context.Context, rec mailRecorder, at time.Time) (int, error) {
 	if err := rec.Refresh(ctx); err != nil {
 		return 0, err
 	}
@@ -137,7 +137,7 @@ func Expire(ctx context.Context, rec Recorder, at time.Time) (int, error) {
 }
 
 // expire is Expire from the tip that rec has read. check is called before each attempt.
-func expire(ctx context.Context, rec Recorder, at time.Time, check func() error) (int, error) {
+func expire(ctx context.Context, rec mailRecorder, at time.Time, check func() error) (int, error) {
 	count, operation := 0, newOperation()
 	err := rec.Update(ctx, func() (*snapshot.Draft, error) {
 		if err := check(); err != nil {
@@ -158,7 +158,7 @@ func expire(ctx context.Context, rec Recorder, at time.Time, check func() error)
 }
 
 // expiry returns the entry that closes expired requests, and their number.
-func expiry(rec Recorder, at time.Time) (d *snapshot.Draft, n int, err error) {
+func expiry(rec mailRecorder, at time.Time) (d *snapshot.Draft, n int, err error) {
 	var names []string
 	d = mailDraft("", at, "", nil)
 	for h, err := range rec.State().AllHumanRequests() {

@@ -17,7 +17,7 @@ type Decision struct {
 
 // Decide approves or denies. The error's code is request_not_found if there is no such approval, or
 // not_pending, with nothing changed, if it was decided before.
-func Decide(ctx context.Context, rec Recorder, d Decision, at time.Time) (snapshot.Approval, error) {
+func Decide(ctx context.Context, rec mailRecorder, d Decision, at time.Time) (snapshot.Approval, error) {
 	note, err := saidText("the note", d.Note)
 	if err != nil {
 		return snapshot.Approval{}, err

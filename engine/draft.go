@@ -179,3 +179,18 @@ func (d *draft) render(wf *workflow.Workflow, done func(loop string) bool) {
 }
 
 func (d *draft) fail(err error) { d.err = errors.Join(d.err, err) }
+
+// mail adds a mailbox event.
+func (d *draft) mail(kind string, p mailEvent) {
+	event, err := p.event(d.runID, kind, d.atMs)
+	if err != nil {
+		d.fail(err)
+		return
+	}
+	d.events = append(d.events, event)
+}
+
+// setMail writes a mailbox row.
+func (d *draft) setMail(collection, key string, value []byte) {
+	d.state = append(d.state, mailChange(collection, key, value))
+}

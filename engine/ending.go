@@ -157,22 +157,3 @@ func waitsFor(rec Recorder, wf *workflow.Workflow, waits []Waiting) error {
 	}
 	return out.Hint("then `git smithers resume %s`", fault.Word(row.ID))
 }
-
-// hint returns the command that provides what the run waits for.
-func (w Waiting) hint(run string) string {
-	node := snapshot.Key(w.NodeID, w.Iteration)
-	switch w.For {
-	case "approval":
-		return fmt.Sprintf("%s: `git smithers approve %s %s`, or `deny`", node, fault.Word(run), fault.Word(w.NodeID))
-	case "human":
-		return fmt.Sprintf("%s: `git smithers answer %s %s`", node, fault.Word(run), fault.Word(w.NodeID))
-	case "signal":
-		correlation := ""
-		if w.CorrelationID != nil {
-			correlation = " --correlation " + fault.Word(*w.CorrelationID)
-		}
-		return fmt.Sprintf("%s: `git smithers signal %s %s%s`", node, fault.Word(run), fault.Word(w.What), correlation)
-	default:
-		return fmt.Sprintf("%s: %s", node, w.What)
-	}
-}

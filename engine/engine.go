@@ -19,18 +19,10 @@ import (
 // Recorder stores a run's frames at the tip of the run. *timeline.Head is a Recorder.
 // The engine uses it from one goroutine.
 type Recorder interface {
+	mailRecorder
 	// Append adds an entry to exactly the tip that the recorder has read. If the tip has moved, the
 	// error's code is conflict. If Append returns nil, the entry is durable.
 	Append(ctx context.Context, d snapshot.Draft) error
-	// Refresh reads the tip again.
-	Refresh(ctx context.Context) error
-	// Update appends the draft that build makes from the tip, and builds it again if the tip moves
-	// first. A nil draft appends nothing.
-	Update(ctx context.Context, build func() (*snapshot.Draft, error)) error
-	// Entry, Row and State return the tip, the run's row and the state.
-	Entry() *snapshot.Entry
-	Row() snapshot.Run
-	State() *snapshot.State
 }
 
 // Options configure Run. Only Now is required; zero values are defaults.

@@ -16,9 +16,18 @@ import (
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
 
-// Acts of people and other programs on a run: each appends one entry without a frame number to
-// the newest tip. The engine that executes or resumes the run reads the entry. All of
-// them work while an engine executes the run.
+// mailRecorder reads a run's tip and appends to it. *timeline.Head is a mailRecorder.
+type mailRecorder interface {
+	// Refresh reads the tip again.
+	Refresh(ctx context.Context) error
+	// Update appends the draft that build makes from the tip, and builds it again if the tip moves
+	// first. A nil draft appends nothing.
+	Update(ctx context.Context, build func() (*snapshot.Draft, error)) error
+	// Entry, Row and State return the tip, the run's row and the state.
+	Entry() *snapshot.Entry
+	Row() snapshot.Run
+	State() *snapshot.State
+}
 
 // Place identifies the node of an approval or human request.
 type Place struct {
@@ -108,7 +117,7 @@ func notPending(node string, iteration int, what, status string, who *string, at
 }
 
 // act appends the draft that build makes from the newest tip.
-func act(ctx context.Context, rec Recorder, build func() (*snapshot.Draft, error)) error {
+func act(ctx context.Context, rec mailRecorder, build func() (*snapshot.Draft, error)) error {
 	if err := rec.Refresh(ctx); err != nil {
 		return err
 	}
@@ -136,4 +145,17 @@ func saidText(what, text string) (*string, error) {
 		return nil, nil
 	}
 	return &text, nil
+}
+
+// byWhom returns a verb with the person's name.
+func byWhom(verb string, who *string) string {
+	if who == nil {
+		return verb
+	}
+	return verb + " by " + *who
+}
+
+// showTime returns a time as outputs have it: RFC 3339, UTC, with milliseconds.
+func showTime(ms int64) string {
+	return time.UnixMilli(ms).UTC().Format("2006-01-02T15:04:05.000Z07:00")
 }

@@ -63,21 +63,6 @@ func orNull(text *string) json.RawMessage {
 	return encoded
 }
 
-// mail adds a mailbox event.
-func (d *draft) mail(kind string, p mailEvent) {
-	event, err := p.event(d.runID, kind, d.atMs)
-	if err != nil {
-		d.fail(err)
-		return
-	}
-	d.events = append(d.events, event)
-}
-
-// setMail writes a mailbox row.
-func (d *draft) setMail(collection, key string, value []byte) {
-	d.state = append(d.state, mailChange(collection, key, value))
-}
-
 func mailChange(collection, key string, value []byte) snapshot.Change {
 	return snapshot.Change{Op: snapshot.OpSet, Collection: collection, Key: key, Value: value}
 }

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 
 	"github.com/git-smithers/git-smithers/engine/workflow"
+	"github.com/git-smithers/git-smithers/objstore/page"
 	"github.com/git-smithers/git-smithers/snapshot"
 	"github.com/git-smithers/git-smithers/timeline"
 )
@@ -194,7 +195,7 @@ func (r *runner) pastAttempt(key workflow.NodeKey, number int) (a snapshot.Attem
 	if err != nil || !ok {
 		return a, false, timeline.Explain(err)
 	}
-	a, err = snapshot.DecodeAttempt(pageRow(row, value))
+	a, err = snapshot.DecodeAttempt(page.Row{Key: row, Value: value})
 	return a, err == nil, timeline.Explain(err)
 }
 

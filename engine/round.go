@@ -5,7 +5,6 @@ import (
 	"strconv"
 
 	"github.com/git-smithers/git-smithers/engine/workflow"
-	"github.com/git-smithers/git-smithers/objstore/page"
 	"github.com/git-smithers/git-smithers/snapshot"
 )
 
@@ -148,8 +147,6 @@ func (r *runner) errorOf(key workflow.NodeKey, number int) (*string, error) {
 	}
 	return &a.Error, nil
 }
-
-func pageRow(key string, value []byte) page.Row { return page.Row{Key: key, Value: value} }
 
 // advance ends an iteration of a loop: the loop ends or begins its next iteration.
 func (r *runner) advance(l *workflow.Loop) error {

@@ -12,7 +12,7 @@ import (
 // send gives a run a signal and returns it with its Seq. If the state already has the signal, send adds nothing
 // and known is true. A failed or cancelled run keeps the signal for its resume; a finished run is an error
 // of code run_not_resumable. wanted may refuse the signal: send calls it with the decoded payload, at the newest tip.
-func send(ctx context.Context, rec Recorder, s snapshot.Signal,
+func send(ctx context.Context, rec mailRecorder, s snapshot.Signal,
 	wanted func(s snapshot.Signal, payload any) error,
 ) (sent snapshot.Signal, known bool, err error) {
 	payload, err := checkSignal(&s)

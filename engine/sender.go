@@ -15,13 +15,13 @@ import (
 // A Sender sends signals to one run, and refuses payloads that do not fit the tasks that would
 // take them. It must be used by one goroutine at a time.
 type Sender struct {
-	rec  Recorder
+	rec  mailRecorder
 	kept objstore.ID        // the id of wf in the run
 	wf   *workflow.Workflow // nil if the run has no workflow of ours
 }
 
 // NewSender returns a Sender for a run.
-func NewSender(rec Recorder) *Sender { return &Sender{rec: rec} }
+func NewSender(rec mailRecorder) *Sender { return &Sender{rec: rec} }
 
 // Send gives the run a signal and returns it with its Seq. If the state already has the signal, Send adds nothing
 // and known is true. A failed or cancelled run keeps the signal for its resume; a finished run is an error

@@ -43,6 +43,9 @@ func newSignalBook() *signalBook {
 	return &signalBook{read: snapshot.EmptyState().Signals(), byName: make(map[string][]signalHead), takers: make(map[string]*taker)}
 }
 
+// sameFilter reports whether two waits take the same signals.
+func sameFilter(a, b snapshot.Wait) bool { return filterOf(a) == filterOf(b) }
+
 func filterOf(w snapshot.Wait) filter {
 	return correlated(w.Signal, w.AnyCorrelation, w.CorrelationID)
 }
@@ -68,7 +71,7 @@ func (b *signalBook) update(state *snapshot.State) error {
 			b.read, b.byName = snapshot.EmptyState().Signals(), make(map[string][]signalHead)
 			return b.update(state)
 		}
-		s, err := snapshot.DecodeSignal(pageRow(delta.Key, delta.To))
+		s, err := snapshot.DecodeSignal(page.Row{Key: delta.Key, Value: delta.To})
 		if err != nil {
 			return timeline.Explain(err)
 		}
@@ -83,15 +86,15 @@ func (b *signalBook) update(state *snapshot.State) error {
 	return nil
 }
 
-// find returns the oldest signal that a wait takes. It skips signals that an earlier iteration or
+// find returns the key of the oldest signal that a wait takes. It skips signals that an earlier iteration or
 // attempt took, and signals that arrived after the wait was over.
-func (b *signalBook) find(state *snapshot.State, w snapshot.Wait) (found signalHead, ok bool, err error) {
+func (b *signalBook) find(state *snapshot.State, w snapshot.Wait) (key string, ok bool, err error) {
 	if err := b.update(state); err != nil || len(b.byName[w.Signal]) == 0 {
-		return found, false, err
+		return "", false, err
 	}
 	t, err := b.taker(state, w)
 	if err != nil {
-		return found, false, err
+		return "", false, err
 	}
 	wants := filterOf(w)
 	for _, s := range b.byName[w.Signal] {
@@ -100,10 +103,10 @@ func (b *signalBook) find(state *snapshot.State, w snapshot.Wait) (found signalH
 			continue
 		}
 		if !t.took(filter{name: w.Signal, any: true}, s) && !t.took(own, s) {
-			return s, true, nil
+			return s.key, true, nil
 		}
 	}
-	return found, false, nil
+	return "", false, nil
 }
 
 func (t *taker) took(f filter, s signalHead) bool {
@@ -152,6 +155,6 @@ func readMail[T any](rows *page.Collection, key string, decode func(page.Row) (T
 	if err != nil || !ok {
 		return row, false, timeline.Explain(err)
 	}
-	row, err = decode(pageRow(key, value))
+	row, err = decode(page.Row{Key: key, Value: value})
 	return row, err == nil, timeline.Explain(err)
 }

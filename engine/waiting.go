@@ -178,32 +178,3 @@ func (r *runner) nextDue() (time.Time, error) {
 	}
 	return next, nil
 }
-
-// dueAt returns when the clock ends a node's wait; nil for never.
-func dueAt(state *snapshot.State, n snapshot.Node) (*int64, error) {
-	key := snapshot.Key(n.NodeID, n.Iteration)
-	switch n.State {
-	case snapshot.NodeWaitingHuman:
-		row, ok, err := readMail(state.HumanRequests(), key, snapshot.DecodeHumanRequest)
-		if err != nil || !ok || row.Status != snapshot.HumanPending {
-			return nil, err
-		}
-		return row.TimeoutAtMs, nil
-	case snapshot.NodeWaitingEvent, snapshot.NodeWaitingTimer:
-		row, ok, err := readMail(state.Waits(), key, snapshot.DecodeWait)
-		if err != nil || !ok || row.Status != snapshot.WaitWaiting {
-			return nil, err
-		}
-		return row.DueAtMs, nil
-	default:
-		return nil, nil
-	}
-}
-
-// byWhom returns a verb with the person's name.
-func byWhom(verb string, who *string) string {
-	if who == nil {
-		return verb
-	}
-	return verb + " by " + *who
-}

@@ -126,7 +126,7 @@ func (r *runner) waitForSignal(t *workflow.Task, a snapshot.Attempt, texts map[*
 	if err != nil {
 		return err
 	}
-	if ok && filterOf(before) == filterOf(row) {
+	if ok && sameFilter(before, row) {
 		row.SignalSeq = before.SignalSeq
 	}
 	r.setWait(row)

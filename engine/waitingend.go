@@ -51,14 +51,14 @@ func answered(t *workflow.Human, h snapshot.HumanRequest) *ending {
 
 // received returns the ending of a signal's wait; nil until a signal arrives.
 func (r *runner) received(t *workflow.WaitFor, w snapshot.Wait, now time.Time) (*ending, error) {
-	found, ok, err := r.signals.find(r.rec.State(), w)
+	key, ok, err := r.signals.find(r.rec.State(), w)
 	if err != nil {
 		return nil, err
 	}
 	w.EndedAtMs = new(now.UnixMilli())
 	switch {
 	case ok:
-		s, _, err := readMail(r.rec.State().Signals(), found.key, snapshot.DecodeSignal)
+		s, _, err := readMail(r.rec.State().Signals(), key, snapshot.DecodeSignal)
 		if err != nil {
 			return nil, err
 		}
@@ -102,9 +102,4 @@ func otherwise(then workflow.Otherwise, verb string, why *reason) *ending {
 	default:
 		return &ending{failed: why}
 	}
-}
-
-// showTime returns a time as outputs have it: RFC 3339, UTC, with milliseconds.
-func showTime(ms int64) string {
-	return time.UnixMilli(ms).UTC().Format("2006-01-02T15:04:05.000Z07:00")
 }

@@ -2,11 +2,13 @@ package engine
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 	"time"
 
 	"github.com/git-smithers/git-smithers/snapshot"
 	"github.com/git-smithers/git-smithers/timeline"
+	"github.com/git-smithers/git-smithers/timeline/fault"
 )
 
 // Waiting is something that a run waits for, as people see it.
@@ -23,7 +25,7 @@ type Waiting struct {
 }
 
 // WaitsOf lists what a run waits for, in the order of its nodes' keys.
-func WaitsOf(rec Recorder, at time.Time) ([]Waiting, error) {
+func WaitsOf(rec mailRecorder, at time.Time) ([]Waiting, error) {
 	state := rec.State()
 	nodes, err := waitingNodes(state)
 	if err != nil {
@@ -118,4 +120,44 @@ func (w *Waiting) timer(state *snapshot.State, at time.Time) error {
 		w.What, w.Ready = showTime(*row.DueAtMs), *row.DueAtMs <= at.UnixMilli()
 	}
 	return nil
+}
+
+// hint returns the command that provides what the run waits for.
+func (w Waiting) hint(run string) string {
+	node := snapshot.Key(w.NodeID, w.Iteration)
+	switch w.For {
+	case "approval":
+		return fmt.Sprintf("%s: `git smithers approve %s %s`, or `deny`", node, fault.Word(run), fault.Word(w.NodeID))
+	case "human":
+		return fmt.Sprintf("%s: `git smithers answer %s %s`", node, fault.Word(run), fault.Word(w.NodeID))
+	case "signal":
+		correlation := ""
+		if w.CorrelationID != nil {
+			correlation = " --correlation " + fault.Word(*w.CorrelationID)
+		}
+		return fmt.Sprintf("%s: `git smithers signal %s %s%s`", node, fault.Word(run), fault.Word(w.What), correlation)
+	default:
+		return fmt.Sprintf("%s: %s", node, w.What)
+	}
+}
+
+// dueAt returns when the clock ends a node's wait; nil for never.
+func dueAt(state *snapshot.State, n snapshot.Node) (*int64, error) {
+	key := snapshot.Key(n.NodeID, n.Iteration)
+	switch n.State {
+	case snapshot.NodeWaitingHuman:
+		row, ok, err := readMail(state.HumanRequests(), key, snapshot.DecodeHumanRequest)
+		if err != nil || !ok || row.Status != snapshot.HumanPending {
+			return nil, err
+		}
+		return row.TimeoutAtMs, nil
+	case snapshot.NodeWaitingEvent, snapshot.NodeWaitingTimer:
+		row, ok, err := readMail(state.Waits(), key, snapshot.DecodeWait)
+		if err != nil || !ok || row.Status != snapshot.WaitWaiting {
+			return nil, err
+		}
+		return row.DueAtMs, nil
+	default:
+		return nil, nil
+	}
 }

@@ -17,6 +17,7 @@ import (
 
 	"github.com/git-smithers/git-smithers/app"
 	"github.com/git-smithers/git-smithers/engine"
+	"github.com/git-smithers/git-smithers/engine/mailbox"
 	"github.com/git-smithers/git-smithers/engine/workflow"
 	"github.com/git-smithers/git-smithers/internal/repotest"
 	"github.com/git-smithers/git-smithers/snapshot"
@@ -121,7 +122,7 @@ func approve(t *testing.T, d *app.Desk) {
 	t.Helper()
 	head, err := app.OpenRun(t.Context(), d.Store, "a")
 	require.NoError(t, err)
-	_, err = engine.Decide(t.Context(), head, engine.Decision{Approved: true}, time.Now())
+	_, err = mailbox.Decide(t.Context(), head, mailbox.Decision{Approved: true}, time.Now())
 	require.NoError(t, err)
 }
 

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/git-smithers/git-smithers/engine"
+	"github.com/git-smithers/git-smithers/engine/mailbox"
 	"github.com/git-smithers/git-smithers/engine/workflow"
 	"github.com/git-smithers/git-smithers/objstore"
 	"github.com/git-smithers/git-smithers/objstore/page"
@@ -35,8 +36,8 @@ type Result struct {
 	Run         snapshot.Run // its row at the tip
 	Tip         objstore.ID
 	ContentHash page.Sum
-	Waiting     []engine.Waiting // for what it waits; empty if it does not
-	Nothing     bool             // the run was finished already
+	Waiting     []mailbox.Waiting // for what it waits; empty if it does not
+	Nothing     bool              // the run was finished already
 	Took        time.Duration
 }
 
@@ -171,7 +172,7 @@ func resultOf(head *timeline.Head, now time.Time) (*Result, error) {
 		return out, nil
 	}
 	var err error
-	out.Waiting, err = engine.WaitsOf(head, now)
+	out.Waiting, err = mailbox.WaitsOf(head, now)
 	return out, err
 }
 

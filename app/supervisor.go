@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/git-smithers/git-smithers/engine"
+	"github.com/git-smithers/git-smithers/engine/mailbox"
 	"github.com/git-smithers/git-smithers/engine/workflow"
 	"github.com/git-smithers/git-smithers/internal/thrown"
 	"github.com/git-smithers/git-smithers/snapshot"
@@ -277,7 +278,7 @@ func (v *supervisor) leave(ctx context.Context, run claim.Unattended, frame int6
 // run is due.
 func (v *supervisor) ready(head *timeline.Head) (bool, error) {
 	now := v.Now()
-	waits, err := engine.WaitsOf(head, now)
+	waits, err := mailbox.WaitsOf(head, now)
 	for _, w := range waits {
 		if w.DueAtMs == nil {
 			continue
@@ -286,7 +287,7 @@ func (v *supervisor) ready(head *timeline.Head) (bool, error) {
 			v.due = at
 		}
 	}
-	return slices.ContainsFunc(waits, func(w engine.Waiting) bool { return w.Ready }), err
+	return slices.ContainsFunc(waits, func(w mailbox.Waiting) bool { return w.Ready }), err
 }
 
 // workflow reads the workflow file of a run. It refuses a file that is not the run's, and a file

@@ -8,7 +8,7 @@ import (
 	urfave "github.com/urfave/cli/v2"
 
 	"github.com/git-smithers/git-smithers/cli/term"
-	"github.com/git-smithers/git-smithers/engine"
+	"github.com/git-smithers/git-smithers/engine/mailbox"
 	"github.com/git-smithers/git-smithers/internal/plain"
 	"github.com/git-smithers/git-smithers/snapshot"
 	"github.com/git-smithers/git-smithers/timeline"
@@ -121,11 +121,11 @@ func runAnswer(ctx context.Context, s *session, store *timeline.Store, opts answ
 		return err
 	}
 	if opts.value == nil { // the person, or what a person would type, answers what the request asks
-		request, err := engine.Request(head, place, s.Now())
+		request, err := mailbox.Request(head, place, s.Now())
 		if err != nil {
 			return err
 		}
-		place = engine.Place{Node: request.NodeID, Iteration: &request.Iteration}
+		place = mailbox.Place{Node: request.NodeID, Iteration: &request.Iteration}
 		if opts.words != nil {
 			opts.value, err = readAnswer(request, *opts.words)
 		} else {
@@ -135,7 +135,7 @@ func runAnswer(ctx context.Context, s *session, store *timeline.Store, opts answ
 			return err
 		}
 	}
-	answered, err := engine.Answer(ctx, head, engine.Response{Place: place, Value: opts.value, By: who(opts.by, store)}, s.Now())
+	answered, err := mailbox.Answer(ctx, head, mailbox.Response{Place: place, Value: opts.value, By: who(opts.by, store)}, s.Now())
 	if err != nil {
 		return err
 	}

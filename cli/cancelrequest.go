@@ -5,7 +5,7 @@ import (
 
 	urfave "github.com/urfave/cli/v2"
 
-	"github.com/git-smithers/git-smithers/engine"
+	"github.com/git-smithers/git-smithers/engine/mailbox"
 	"github.com/git-smithers/git-smithers/timeline"
 )
 
@@ -40,7 +40,7 @@ func runCancelRequest(ctx context.Context, s *session, store *timeline.Store, of
 	if err != nil {
 		return err
 	}
-	cancelled, err := engine.CancelRequest(ctx, head, place, who(by, store), s.Now())
+	cancelled, err := mailbox.CancelRequest(ctx, head, place, who(by, store), s.Now())
 	if err != nil {
 		return err
 	}

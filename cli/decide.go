@@ -6,7 +6,7 @@ import (
 	urfave "github.com/urfave/cli/v2"
 
 	"github.com/git-smithers/git-smithers/app"
-	"github.com/git-smithers/git-smithers/engine"
+	"github.com/git-smithers/git-smithers/engine/mailbox"
 	"github.com/git-smithers/git-smithers/internal/plain"
 	"github.com/git-smithers/git-smithers/snapshot"
 	"github.com/git-smithers/git-smithers/timeline"
@@ -15,7 +15,7 @@ import (
 // decideOptions are what approve and deny take.
 type decideOptions struct {
 	run      string
-	place    engine.Place
+	place    mailbox.Place
 	approved bool
 	note     string
 	by       *string // nil: git's user.name
@@ -45,7 +45,7 @@ func runDecide(ctx context.Context, s *session, store *timeline.Store, opts deci
 	if err != nil {
 		return err
 	}
-	decided, err := engine.Decide(ctx, head, engine.Decision{
+	decided, err := mailbox.Decide(ctx, head, mailbox.Decision{
 		Place: opts.place, Approved: opts.approved, Note: opts.note, By: who(opts.by, store),
 	}, s.Now())
 	if err != nil {

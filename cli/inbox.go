@@ -9,7 +9,7 @@ import (
 	urfave "github.com/urfave/cli/v2"
 
 	"github.com/git-smithers/git-smithers/cli/term"
-	"github.com/git-smithers/git-smithers/engine"
+	"github.com/git-smithers/git-smithers/engine/mailbox"
 	"github.com/git-smithers/git-smithers/internal/plain"
 	"github.com/git-smithers/git-smithers/snapshot"
 	"github.com/git-smithers/git-smithers/sqliteindex"
@@ -134,7 +134,7 @@ func inbox(ctx context.Context, s *session, store *timeline.Store, query sqlitei
 	for _, run := range runs {
 		head, err := store.Head(ctx, run)
 		if err == nil {
-			_, err = engine.Expire(ctx, head, now)
+			_, err = mailbox.Expire(ctx, head, now)
 		}
 		if ctx.Err() != nil {
 			return nil, ctx.Err()

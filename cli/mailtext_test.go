@@ -7,7 +7,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/git-smithers/git-smithers/engine"
+	"github.com/git-smithers/git-smithers/engine/mailbox"
 	"github.com/git-smithers/git-smithers/sqliteindex"
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
@@ -15,7 +15,7 @@ import (
 func TestARequestsIDNamesRunNodeAndIteration(t *testing.T) {
 	t.Parallel()
 	at := func(run, node string, iteration int) requestName {
-		return requestName{run, engine.Place{Node: node, Iteration: &iteration}}
+		return requestName{run, mailbox.Place{Node: node, Iteration: &iteration}}
 	}
 	tests := map[string]struct {
 		id   string

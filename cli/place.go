@@ -4,7 +4,7 @@ import (
 	urfave "github.com/urfave/cli/v2"
 
 	"github.com/git-smithers/git-smithers/app"
-	"github.com/git-smithers/git-smithers/engine"
+	"github.com/git-smithers/git-smithers/engine/mailbox"
 	"github.com/git-smithers/git-smithers/internal/plain"
 	"github.com/git-smithers/git-smithers/snapshot"
 	"github.com/git-smithers/git-smithers/timeline"
@@ -41,21 +41,21 @@ func parseIteration(c *urfave.Context) (*int, error) {
 }
 
 // parsePlace reads which node is meant: by the second argument, by --node, or by both where they say the same.
-func parsePlace(c *urfave.Context) (engine.Place, error) {
+func parsePlace(c *urfave.Context) (mailbox.Place, error) {
 	node := c.Args().Get(1)
 	if c.IsSet("node") {
 		named := c.String("node")
 		if named == "" {
-			return engine.Place{}, fault.New(fault.Usage, "--node does not take an empty name").
+			return mailbox.Place{}, fault.New(fault.Usage, "--node does not take an empty name").
 				Hint("without a node, it is the only one that is open")
 		}
 		if c.NArg() > 1 && node != named {
-			return engine.Place{}, fault.New(fault.Usage, "two nodes are named: %q, and %q by --node", node, named).Hint("name one")
+			return mailbox.Place{}, fault.New(fault.Usage, "two nodes are named: %q, and %q by --node", node, named).Hint("name one")
 		}
 		node = named
 	}
 	iteration, err := parseIteration(c)
-	return engine.Place{Node: node, Iteration: iteration}, err
+	return mailbox.Place{Node: node, Iteration: iteration}, err
 }
 
 // who is a person that --by names, and git's user.name where it was not given (nil).

@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"github.com/git-smithers/git-smithers/app"
-	"github.com/git-smithers/git-smithers/engine"
+	"github.com/git-smithers/git-smithers/engine/mailbox"
 	"github.com/git-smithers/git-smithers/snapshot"
 	"github.com/git-smithers/git-smithers/timeline"
 	"github.com/git-smithers/git-smithers/timeline/fault"
@@ -17,11 +17,11 @@ import (
 // place of the run the request's id, "human:<run>:<node>:<iteration>".
 type requestName struct {
 	run   string
-	place engine.Place
+	place mailbox.Place
 }
 
 // open opens the run that the request belongs to. A name that is not a run's id is read as the id of a request.
-func (n requestName) open(ctx context.Context, store *timeline.Store) (*timeline.Head, engine.Place, error) {
+func (n requestName) open(ctx context.Context, store *timeline.Store) (*timeline.Head, mailbox.Place, error) {
 	head, err := app.OpenRun(ctx, store, n.run)
 	if fault.CodeOf(err) != fault.RunNotFound {
 		return head, n.place, err
@@ -30,7 +30,7 @@ func (n requestName) open(ctx context.Context, store *timeline.Store) (*timeline
 	if len(names) == 0 {
 		return nil, n.place, err
 	}
-	if n.place != (engine.Place{}) {
+	if n.place != (mailbox.Place{}) {
 		return nil, n.place, fault.New(fault.Usage, "%q says already which node and iteration is meant", n.run)
 	}
 	return openRequest(ctx, store, names, err)
@@ -38,9 +38,9 @@ func (n requestName) open(ctx context.Context, store *timeline.Store) (*timeline
 
 // openRequest opens the first of the runs that there is and that has such a request; where
 // none has, the first run that there is. missing is the error of there being none.
-func openRequest(ctx context.Context, store *timeline.Store, names []requestName, missing error) (*timeline.Head, engine.Place, error) {
+func openRequest(ctx context.Context, store *timeline.Store, names []requestName, missing error) (*timeline.Head, mailbox.Place, error) {
 	var first *timeline.Head
-	var firstPlace engine.Place
+	var firstPlace mailbox.Place
 	for _, name := range names {
 		id, err := store.ResolveRunToChange(ctx, name.run)
 		switch code := fault.CodeOf(err); {
@@ -89,7 +89,7 @@ func splitRequestID(id string) []requestName {
 	for i := 2; i < last; i++ {
 		run, node := strings.Join(parts[1:i], ":"), strings.Join(parts[i:last], ":")
 		if run != "" && node != "" {
-			names = append(names, requestName{run, engine.Place{Node: node, Iteration: &iteration}})
+			names = append(names, requestName{run, mailbox.Place{Node: node, Iteration: &iteration}})
 		}
 	}
 	return names

@@ -8,22 +8,23 @@ import (
 	"github.com/git-smithers/git-smithers/app"
 	"github.com/git-smithers/git-smithers/cli/term"
 	"github.com/git-smithers/git-smithers/engine"
+	"github.com/git-smithers/git-smithers/engine/mailbox"
 	"github.com/git-smithers/git-smithers/internal/plain"
 )
 
 // runResult is what run, resume and replay print with --json.
 type runResult struct {
-	Kind         string           `json:"kind"`
-	RunID        string           `json:"runId"`
-	WorkflowName string           `json:"workflowName"`
-	Status       string           `json:"status"`
-	Frame        int64            `json:"frame"`
-	Tip          string           `json:"tip"`
-	ContentHash  string           `json:"contentHash"`
-	Error        *string          `json:"error"`
-	Waiting      []engine.Waiting `json:"waiting"`
-	StartedAtMs  *int64           `json:"startedAtMs"`
-	FinishedAtMs *int64           `json:"finishedAtMs"`
+	Kind         string            `json:"kind"`
+	RunID        string            `json:"runId"`
+	WorkflowName string            `json:"workflowName"`
+	Status       string            `json:"status"`
+	Frame        int64             `json:"frame"`
+	Tip          string            `json:"tip"`
+	ContentHash  string            `json:"contentHash"`
+	Error        *string           `json:"error"`
+	Waiting      []mailbox.Waiting `json:"waiting"`
+	StartedAtMs  *int64            `json:"startedAtMs"`
+	FinishedAtMs *int64            `json:"finishedAtMs"`
 }
 
 // describeResult describes how a run ended, under a kind.
@@ -31,7 +32,7 @@ func describeResult(kind string, r *app.Result) runResult {
 	doc := runResult{
 		Kind: kind, RunID: r.Run.ID, WorkflowName: r.Run.Workflow, Status: string(r.Run.Status), Frame: r.Run.Frame,
 		Tip: r.Tip.String(), ContentHash: r.ContentHash.String(),
-		Waiting: append([]engine.Waiting{}, r.Waiting...), StartedAtMs: r.Run.StartedAtMs, FinishedAtMs: r.Run.FinishedAtMs,
+		Waiting: append([]mailbox.Waiting{}, r.Waiting...), StartedAtMs: r.Run.StartedAtMs, FinishedAtMs: r.Run.FinishedAtMs,
 	}
 	if r.Run.Error != "" {
 		doc.Error = &r.Run.Error

@@ -10,7 +10,7 @@ import (
 
 	"github.com/git-smithers/git-smithers/app"
 	"github.com/git-smithers/git-smithers/cli/term"
-	"github.com/git-smithers/git-smithers/engine"
+	"github.com/git-smithers/git-smithers/engine/mailbox"
 	"github.com/git-smithers/git-smithers/internal/plain"
 	"github.com/git-smithers/git-smithers/snapshot"
 	"github.com/git-smithers/git-smithers/timeline"
@@ -146,7 +146,7 @@ func runSignal(ctx context.Context, s *session, store *timeline.Store, opts sign
 		return err
 	}
 	opts.line.ReceivedBy = new(who(opts.line.ReceivedBy, store))
-	to := &signalSender{head: head, sender: engine.NewSender(head)}
+	to := &signalSender{head: head, sender: mailbox.NewSender(head)}
 	if opts.batch {
 		s.warnForeign(head, fault.CommandLine("signal", head.Row().ID)+" NAME")
 		return signalBatch(ctx, s, to, opts.line)
@@ -171,7 +171,7 @@ func runSignal(ctx context.Context, s *session, store *timeline.Store, opts sign
 // signalSender sends signals to a run.
 type signalSender struct {
 	head   *timeline.Head
-	sender *engine.Sender
+	sender *mailbox.Sender
 }
 
 // send sends a signal.

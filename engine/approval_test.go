@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/git-smithers/git-smithers/engine"
+	"github.com/git-smithers/git-smithers/engine/mailbox"
 	"github.com/git-smithers/git-smithers/snapshot"
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
@@ -259,7 +260,7 @@ func TestWhoKnowsAnOlderTipDecidesOnTheNewest(t *testing.T) {
 	s := newScratch(t, shipping, "")
 	early := s.open(t)
 	s.waits(snapshot.RunWaitingApproval)
-	_, err := engine.Decide(t.Context(), early, engine.Decision{Approved: true}, s.opts.Now())
+	_, err := mailbox.Decide(t.Context(), early, mailbox.Decision{Approved: true}, s.opts.Now())
 	require.NoError(t, err)
 	s.finishes()
 }

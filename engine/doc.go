@@ -5,8 +5,8 @@
 // [Run] does the remaining work of a run: all of it, the rest after a cancel, a wait or a crash,
 // or the nodes that a fork reset. [Check] reports beforehand whether any work remains.
 // [Reconcile] adapts the state of a run to another definition. [Cancel] asks the process that
-// executes a run to stop. People and other programs act on a run, whether or not it is
-// executed, by [Decide], [Answer], [CancelRequest] and [Send].
+// executes a run to stop. People and other programs act on a run by package mailbox, whether or
+// not it is executed.
 //
 // One goroutine owns the state and commits frames; others only run commands. A frame is on
 // stable storage before the commands that it starts are started, so Run can continue the run

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/git-smithers/git-smithers/engine/mailbox"
 	"github.com/git-smithers/git-smithers/engine/workflow"
 	"github.com/git-smithers/git-smithers/internal/jsontext"
 	"github.com/git-smithers/git-smithers/internal/plain"
@@ -181,8 +182,8 @@ func (d *draft) render(wf *workflow.Workflow, done func(loop string) bool) {
 func (d *draft) fail(err error) { d.err = errors.Join(d.err, err) }
 
 // mail adds a mailbox event.
-func (d *draft) mail(kind string, p mailEvent) {
-	event, err := p.event(d.runID, kind, d.atMs)
+func (d *draft) mail(kind string, p mailbox.Event) {
+	event, err := p.Encode(d.runID, kind, d.atMs)
 	if err != nil {
 		d.fail(err)
 		return
@@ -192,5 +193,5 @@ func (d *draft) mail(kind string, p mailEvent) {
 
 // setMail writes a mailbox row.
 func (d *draft) setMail(collection, key string, value []byte) {
-	d.state = append(d.state, mailChange(collection, key, value))
+	d.state = append(d.state, mailbox.SetRow(collection, key, value))
 }

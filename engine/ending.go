@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/git-smithers/git-smithers/engine/mailbox"
 	"github.com/git-smithers/git-smithers/engine/workflow"
 	"github.com/git-smithers/git-smithers/snapshot"
 	"github.com/git-smithers/git-smithers/timeline"
@@ -97,7 +98,7 @@ var kindsOfWaits = []struct {
 // park records that the run waits and has no other work. A run that is already parked is
 // unchanged.
 func (r *runner) park(ctx context.Context) (over bool, err error) {
-	waits, err := WaitsOf(r.rec, r.opts.Now())
+	waits, err := mailbox.WaitsOf(r.rec, r.opts.Now())
 	if err != nil {
 		return true, err
 	}
@@ -126,7 +127,7 @@ func (r *runner) park(ctx context.Context) (over bool, err error) {
 }
 
 // phraseOf returns a run's waits in words, and its status while it waits.
-func phraseOf(wf *workflow.Workflow, waits []Waiting) (status snapshot.RunStatus, phrase string) {
+func phraseOf(wf *workflow.Workflow, waits []mailbox.Waiting) (status snapshot.RunStatus, phrase string) {
 	var what []string
 	for _, k := range kindsOfWaits {
 		var names []string
@@ -147,13 +148,13 @@ func phraseOf(wf *workflow.Workflow, waits []Waiting) (status snapshot.RunStatus
 }
 
 // waitsFor returns the error that a run waits. Its hints say how to continue.
-func waitsFor(rec Recorder, wf *workflow.Workflow, waits []Waiting) error {
+func waitsFor(rec Recorder, wf *workflow.Workflow, waits []mailbox.Waiting) error {
 	row := rec.Row()
 	_, phrase := phraseOf(wf, waits)
 	out := fault.New(fault.RunWaiting, "run %s waits for %s", row.ID, phrase).
 		Detail("runId", row.ID).Detail("frame", row.Frame).Detail("waiting", waits)
 	for _, w := range waits {
-		out = out.Hint("%s", w.hint(row.ID))
+		out = out.Hint("%s", w.Hint(row.ID))
 	}
 	return out.Hint("then `git smithers resume %s`", fault.Word(row.ID))
 }

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/git-smithers/git-smithers/engine/mailbox"
 	"github.com/git-smithers/git-smithers/engine/workflow"
 	"github.com/git-smithers/git-smithers/jjbridge"
 	"github.com/git-smithers/git-smithers/snapshot"
@@ -19,7 +20,7 @@ import (
 // Recorder stores a run's frames at the tip of the run. *timeline.Head is a Recorder.
 // The engine uses it from one goroutine.
 type Recorder interface {
-	mailRecorder
+	mailbox.Recorder
 	// Append adds an entry to exactly the tip that the recorder has read. If the tip has moved, the
 	// error's code is conflict. If Append returns nil, the entry is durable.
 	Append(ctx context.Context, d snapshot.Draft) error
@@ -256,11 +257,11 @@ func Check(rec Recorder, wf *workflow.Workflow, opts Options) (left bool, err er
 	if !row.Status.Waiting() || changed || opts.Wait || opts.Input != nil {
 		return true, nil
 	}
-	waits, err := WaitsOf(rec, opts.Now())
+	waits, err := mailbox.WaitsOf(rec, opts.Now())
 	if err != nil {
 		return false, err
 	}
-	if slices.ContainsFunc(waits, func(w Waiting) bool { return w.Ready }) {
+	if slices.ContainsFunc(waits, func(w mailbox.Waiting) bool { return w.Ready }) {
 		return true, nil
 	}
 	return false, waitsFor(rec, wf, waits)

@@ -7,7 +7,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/git-smithers/git-smithers/engine"
+	"github.com/git-smithers/git-smithers/engine/mailbox"
 	"github.com/git-smithers/git-smithers/snapshot"
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
@@ -41,7 +41,7 @@ tasks:
 
 	_, err = s.answer("ask", `"Other"`)
 	assert.Contains(t, fails(t, fault.NotPending, err), "the request of ask::0 was answered by ben at ")
-	_, err = engine.CancelRequest(t.Context(), s.open(t), engine.Place{Node: "ask"}, "", s.opts.Now())
+	_, err = mailbox.CancelRequest(t.Context(), s.open(t), mailbox.Place{Node: "ask"}, "", s.opts.Now())
 	fails(t, fault.NotPending, err)
 
 	s.finishes()
@@ -83,7 +83,7 @@ func TestACancelledRequestFailsItsAttempt(t *testing.T) {
 	t.Parallel()
 	s := newScratch(t, `{name: w, tasks: [{id: ask, human: {prompt: How?, timeout: 1h, on_timeout: skip}}]}`, "")
 	s.waits(snapshot.RunWaitingHuman)
-	got, err := engine.CancelRequest(t.Context(), s.open(t), engine.Place{}, "anna", s.opts.Now())
+	got, err := mailbox.CancelRequest(t.Context(), s.open(t), mailbox.Place{}, "anna", s.opts.Now())
 	require.NoError(t, err)
 	assert.Equal(t, snapshot.HumanCancelled, got.Status)
 	assert.Equal(t, "anna", *got.AnsweredBy)
@@ -142,7 +142,7 @@ func TestOfAnAnswerAndTheExpiryExactlyOneCounts(t *testing.T) {
 		_, err := s.answer("ask", `"in time"`)
 		require.NoError(t, err)
 		clock.advance(2 * time.Hour)
-		n, err := engine.Expire(t.Context(), late, s.opts.Now())
+		n, err := mailbox.Expire(t.Context(), late, s.opts.Now())
 		require.NoError(t, err)
 		assert.Zero(t, n)
 		s.finishes()
@@ -156,14 +156,14 @@ func TestOfAnAnswerAndTheExpiryExactlyOneCounts(t *testing.T) {
 		s.waits(snapshot.RunWaitingHuman)
 		late := s.open(t)
 		clock.advance(time.Hour)
-		n, err := engine.Expire(t.Context(), s.open(t), s.opts.Now())
+		n, err := mailbox.Expire(t.Context(), s.open(t), s.opts.Now())
 		require.NoError(t, err)
 		assert.Equal(t, 1, n)
 		entries := len(s.entries)
-		n, err = engine.Expire(t.Context(), late, s.opts.Now())
+		n, err = mailbox.Expire(t.Context(), late, s.opts.Now())
 		require.NoError(t, err)
 		assert.Zero(t, n)
-		_, err = engine.Answer(t.Context(), late, engine.Response{Value: []byte(`"late"`), Place: engine.Place{Node: "ask"}}, time.UnixMilli(1))
+		_, err = mailbox.Answer(t.Context(), late, mailbox.Response{Value: []byte(`"late"`), Place: mailbox.Place{Node: "ask"}}, time.UnixMilli(1))
 		fails(t, fault.NotPending, err)
 		assert.Len(t, s.entries, entries)
 		s.finishes()
@@ -194,7 +194,7 @@ func TestOfAnAnswerAndTheExpiryExactlyOneCounts(t *testing.T) {
 			once = true
 			s.mu.Unlock()
 			defer s.mu.Lock()
-			_, err := engine.Answer(t.Context(), s.open(t), engine.Response{Value: []byte(`"just"`)}, before)
+			_, err := mailbox.Answer(t.Context(), s.open(t), mailbox.Response{Value: []byte(`"just"`)}, before)
 			require.NoError(t, err)
 			return fault.New(fault.Conflict, "the tip has moved")
 		}
@@ -231,7 +231,7 @@ tasks:
 	_, err = s.answer("work", `"x"`)
 	assert.Equal(t, "node work of run r does not wait for an answer", fails(t, fault.RequestNotFound, err))
 	assert.Equal(t, []string{"these do: one::0, two::0"}, hints(err))
-	_, err = engine.Answer(t.Context(), s.open(t), engine.Response{Value: []byte(`"x"`), Place: engine.Place{Node: "one", Iteration: new(1)}}, s.opts.Now())
+	_, err = mailbox.Answer(t.Context(), s.open(t), mailbox.Response{Value: []byte(`"x"`), Place: mailbox.Place{Node: "one", Iteration: new(1)}}, s.opts.Now())
 	assert.Equal(t, "node one of run r does not wait for an answer at iteration 1", fails(t, fault.RequestNotFound, err))
 	_, err = s.answer("two", `"x"`)
 	require.NoError(t, err)
@@ -242,11 +242,11 @@ tasks:
 
 	s.decide("inner", true, "", "")
 	s.waits(snapshot.RunWaitingApproval)
-	_, err = engine.Decide(t.Context(), s.open(t), engine.Decision{Place: engine.Place{Node: "inner", Iteration: new(0)}}, s.opts.Now())
+	_, err = mailbox.Decide(t.Context(), s.open(t), mailbox.Decision{Place: mailbox.Place{Node: "inner", Iteration: new(0)}}, s.opts.Now())
 	assert.Contains(t, fails(t, fault.NotPending, err), "the approval of inner::0 was approved at ")
 	s.decide("inner", true, "", "")
 	assert.Equal(t, snapshot.ApprovalApproved, s.approval("inner::1").Status, "the newest")
-	_, err = engine.Decide(t.Context(), s.open(t), engine.Decision{Place: engine.Place{Node: "inner"}, Note: "\xff"}, s.opts.Now())
+	_, err = mailbox.Decide(t.Context(), s.open(t), mailbox.Decision{Place: mailbox.Place{Node: "inner"}, Note: "\xff"}, s.opts.Now())
 	assert.Equal(t, "the note is not valid UTF-8", fails(t, fault.InvalidInput, err))
 }
 

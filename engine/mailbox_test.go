@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/git-smithers/git-smithers/engine"
+	"github.com/git-smithers/git-smithers/engine/mailbox"
 	"github.com/git-smithers/git-smithers/objstore/page"
 	"github.com/git-smithers/git-smithers/snapshot"
 	"github.com/git-smithers/git-smithers/timeline/fault"
@@ -62,16 +63,16 @@ func (s *scratch) finishes() {
 // decide approves or denies.
 func (s *scratch) decide(node string, approved bool, note, by string) {
 	s.t.Helper()
-	_, err := engine.Decide(s.t.Context(), s.open(s.t), engine.Decision{
-		Place: engine.Place{Node: node}, Approved: approved, Note: note, By: by,
+	_, err := mailbox.Decide(s.t.Context(), s.open(s.t), mailbox.Decision{
+		Place: mailbox.Place{Node: node}, Approved: approved, Note: note, By: by,
 	}, s.opts.Now())
 	require.NoError(s.t, err)
 }
 
 // answer answers a human request with JSON.
 func (s *scratch) answer(node, value string) (snapshot.HumanRequest, error) {
-	return engine.Answer(s.t.Context(), s.open(s.t), engine.Response{
-		Place: engine.Place{Node: node}, Value: json.RawMessage(value), By: "ben",
+	return mailbox.Answer(s.t.Context(), s.open(s.t), mailbox.Response{
+		Place: mailbox.Place{Node: node}, Value: json.RawMessage(value), By: "ben",
 	}, s.opts.Now())
 }
 
@@ -82,10 +83,24 @@ func (s *scratch) send(name, correlation, payload string) snapshot.Signal {
 	if correlation != "" {
 		signal.CorrelationID = &correlation
 	}
-	sent, known, err := engine.Send(s.t.Context(), s.open(s.t), signal)
+	sent, known, err := mailbox.NewSender(s.open(s.t)).Send(s.t.Context(), signal)
 	require.NoError(s.t, err)
 	require.False(s.t, known)
 	return sent
+}
+
+// put appends a signal whose payload nothing has checked, as imported histories have.
+func (s *scratch) put(name, correlation, payload string) {
+	s.t.Helper()
+	rec := s.open(s.t)
+	signal := snapshot.Signal{Name: name, Payload: json.RawMessage(payload), ReceivedAtMs: s.opts.Now().UnixMilli(), Seq: int64(rec.State().Signals().Len())}
+	if correlation != "" {
+		signal.CorrelationID = &correlation
+	}
+	row := snapshot.EncodeSignal(signal)
+	require.NoError(s.t, rec.Append(s.t.Context(), snapshot.Draft{
+		State: []snapshot.Change{mailbox.SetRow(snapshot.CollectionSignals, row.Key, row.Value)}, Subject: "signal received",
+	}))
 }
 
 // approval is an approval at the tip.

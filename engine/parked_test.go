@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/git-smithers/git-smithers/engine"
+	"github.com/git-smithers/git-smithers/engine/mailbox"
 	"github.com/git-smithers/git-smithers/snapshot"
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
@@ -34,14 +35,14 @@ func (s *scratch) own(token string) {
 // approve says yes to the only approval that is open.
 func (s *scratch) approve() {
 	s.t.Helper()
-	_, err := engine.Decide(s.t.Context(), s.open(s.t), engine.Decision{Approved: true}, s.opts.Now())
+	_, err := mailbox.Decide(s.t.Context(), s.open(s.t), mailbox.Decision{Approved: true}, s.opts.Now())
 	require.NoError(s.t, err)
 }
 
 // deny says no to it.
 func (s *scratch) deny() {
 	s.t.Helper()
-	_, err := engine.Decide(s.t.Context(), s.open(s.t), engine.Decision{}, s.opts.Now())
+	_, err := mailbox.Decide(s.t.Context(), s.open(s.t), mailbox.Decision{}, s.opts.Now())
 	require.NoError(s.t, err)
 }
 
@@ -59,7 +60,7 @@ func TestARunOfWhichOnlyWaitsAreLeftIsGivenBackAndSaysWhatItWaitsFor(t *testing.
 	assert.Equal(t, map[string]snapshot.NodeState{
 		"a::0": snapshot.NodeFinished, "gate::0": snapshot.NodeWaitingApproval, "b::0": snapshot.NodePending,
 	}, s.states())
-	waits, err := engine.WaitsOf(s.open(t), s.opts.Now())
+	waits, err := mailbox.WaitsOf(s.open(t), s.opts.Now())
 	require.NoError(t, err)
 	require.Len(t, waits, 1)
 	assert.Equal(t, "Ship it?", waits[0].What)
@@ -202,7 +203,7 @@ tasks:
 	result, err := s.run()
 	assert.Equal(t, "run r waits for a signal (s1), a timer (t1)", fails(t, fault.RunWaiting, err))
 	assert.Equal(t, snapshot.RunWaitingEvent, result.Run.Status)
-	_, _, err = engine.Send(t.Context(), s.open(t), snapshot.Signal{Name: "ping", Payload: json.RawMessage("null"), ReceivedAtMs: 1})
+	_, _, err = mailbox.NewSender(s.open(t)).Send(t.Context(), snapshot.Signal{Name: "ping", Payload: json.RawMessage("null"), ReceivedAtMs: 1})
 	require.NoError(t, err)
 	result, err = s.run()
 	assert.Equal(t, "run r waits for a timer (t1)", fails(t, fault.RunWaiting, err))

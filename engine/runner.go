@@ -6,6 +6,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/git-smithers/git-smithers/engine/mailbox"
 	"github.com/git-smithers/git-smithers/engine/workflow"
 	"github.com/git-smithers/git-smithers/snapshot"
 	"github.com/git-smithers/git-smithers/timeline/fault"
@@ -38,7 +39,7 @@ type runner struct {
 	outcomes chan outcome
 	workers  sync.WaitGroup
 	live     *liveLog
-	signals  *signalBook
+	signals  *mailbox.SignalBook
 
 	dir       string                 // where commands run without a worktree of their own
 	copies    map[string]WorkingCopy // by name: "" is shared, the others are the open worktrees of tasks
@@ -75,7 +76,7 @@ func newRunner(rec Recorder, wf *workflow.Workflow, opts Options) *runner {
 		began:    make(map[workflow.NodeKey]int64),
 		outcomes: make(chan outcome, min(opts.MaxParallel, len(wf.Tasks))),
 		live:     &liveLog{out: opts.Log},
-		signals:  newSignalBook(),
+		signals:  mailbox.NewSignalBook(),
 		resumed:  row.StartedAtMs != nil,
 		anew:     row.Status.Ended(),
 		dir:      opts.WorkDir,

@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/git-smithers/git-smithers/engine"
+	"github.com/git-smithers/git-smithers/engine/mailbox"
 	"github.com/git-smithers/git-smithers/internal/repotest"
 	"github.com/git-smithers/git-smithers/snapshot"
 	"github.com/git-smithers/git-smithers/timeline"
@@ -70,12 +71,12 @@ func TestAnIdenticalSignalIsOne(t *testing.T) {
 	t.Parallel()
 	s := newScratch(t, pinged, "")
 	signal := snapshot.Signal{Name: "ping", Payload: json.RawMessage(`{"a": 1}`), ReceivedAtMs: 5, ReceivedBy: new("ci")}
-	first, known, err := engine.Send(t.Context(), s.open(t), signal)
+	first, known, err := mailbox.NewSender(s.open(t)).Send(t.Context(), signal)
 	require.NoError(t, err)
 	assert.False(t, known)
 	entries := len(s.entries)
 	signal.Payload = json.RawMessage("\n" + `{"a": 1}` + "\t")
-	again, known, err := engine.Send(t.Context(), s.open(t), signal)
+	again, known, err := mailbox.NewSender(s.open(t)).Send(t.Context(), signal)
 	require.NoError(t, err)
 	assert.True(t, known)
 	assert.Equal(t, first, again)
@@ -89,7 +90,7 @@ func TestAnIdenticalSignalIsOne(t *testing.T) {
 	} {
 		other := signal
 		change(&other)
-		_, known, err := engine.Send(t.Context(), s.open(t), other)
+		_, known, err := mailbox.NewSender(s.open(t)).Send(t.Context(), other)
 		require.NoError(t, err)
 		assert.False(t, known, name)
 	}
@@ -173,11 +174,11 @@ tasks: [{loop: l, until: iteration == 2, max: 3, tasks: [{id: a, output: o, wait
 func TestARetryTakesTheNextSignal(t *testing.T) {
 	t.Parallel()
 	s := newScratch(t, `{name: w, outputs: {n: {type: integer}}, tasks: [{id: a, retries: 2, output: n, wait_for: n}]}`, "")
-	s.send("n", "", `"one"`)
+	s.put("n", "", `"one"`)
 	s.waits(snapshot.RunWaitingEvent)
 	assert.Equal(t, `invalid_output: n: type: one has type "string", want "integer"`, s.attempts()["a::0::1"].Error)
 	s.waits(snapshot.RunWaitingEvent)
-	s.send("n", "", `"two"`)
+	s.put("n", "", `"two"`)
 	s.send("n", "", `3`)
 	s.finishes()
 	assert.Equal(t, map[string]string{"a::0": "3"}, s.outputs("n"))
@@ -187,7 +188,7 @@ func TestARetryTakesTheNextSignal(t *testing.T) {
 func TestARetryTakesTheNextSignalOfItsCorrelation(t *testing.T) {
 	t.Parallel()
 	s := newScratch(t, `{name: w, outputs: {n: {type: integer}}, tasks: [{id: a, retries: 1, output: n, wait_for: {signal: n, correlation: c}}]}`, "")
-	s.send("n", "c", `"one"`)
+	s.put("n", "c", `"one"`)
 	s.send("n", "d", `2`)
 	s.send("n", "c", `3`)
 	s.finishes()
@@ -198,7 +199,7 @@ func TestAnAttemptThatWaitsForAnotherCorrelationLooksAtAllItsSignals(t *testing.
 	t.Parallel()
 	s := newScratch(t, `{name: w, outputs: {n: {type: integer}}, tasks: [{id: a, output: n, wait_for: {signal: n, correlation: "{input.c}"}}]}`, `{"c":"c"}`)
 	s.send("n", "d", `1`)
-	s.send("n", "c", `"two"`)
+	s.put("n", "c", `"two"`)
 	_, err := s.run()
 	fails(t, fault.RunFailed, err)
 	s.opts.Input = json.RawMessage(`{"c":"d"}`)
@@ -274,7 +275,7 @@ func TestManySendersNumberTheirSignalsWithoutGaps(t *testing.T) {
 		rec := s.open(t)
 		group.Go(func() {
 			for i := range each {
-				_, _, err := engine.Send(t.Context(), rec, snapshot.Signal{
+				_, _, err := mailbox.NewSender(rec).Send(t.Context(), snapshot.Signal{
 					Name: "ping", Payload: json.RawMessage(strconv.Itoa(i)), ReceivedAtMs: 1, ReceivedBy: new(strconv.Itoa(sender)),
 				})
 				assert.NoError(t, err)
@@ -308,7 +309,7 @@ func TestSendRefusesWhatIsNoSignal(t *testing.T) {
 		"no payload":      {snapshot.Signal{Name: "p"}, "payload: nothing was printed; expected one JSON value"},
 		"no JSON":         {snapshot.Signal{Name: "p", Payload: json.RawMessage(`{`)}, "payload: not JSON: it ends in the middle of a value"},
 	} {
-		_, _, err := engine.Send(t.Context(), s.open(t), c.signal)
+		_, _, err := mailbox.NewSender(s.open(t)).Send(t.Context(), c.signal)
 		assert.Equal(t, c.message, fails(t, fault.InvalidInput, err), name)
 	}
 	assert.Len(t, s.entries, 1)
@@ -320,9 +321,9 @@ func TestARunThatHasEndedTakesNoSignals(t *testing.T) {
 	sent := s.send("ping", "", `1`)
 	s.finishes()
 	entries := len(s.entries)
-	_, _, err := engine.Send(t.Context(), s.open(t), snapshot.Signal{Name: "ping", Payload: json.RawMessage(`2`), ReceivedAtMs: 1})
+	_, _, err := mailbox.NewSender(s.open(t)).Send(t.Context(), snapshot.Signal{Name: "ping", Payload: json.RawMessage(`2`), ReceivedAtMs: 1})
 	assert.Equal(t, "run r is finished; nothing waits for signals", fails(t, fault.RunNotResumable, err))
-	_, known, err := engine.Send(t.Context(), s.open(t), sent)
+	_, known, err := mailbox.NewSender(s.open(t)).Send(t.Context(), sent)
 	require.NoError(t, err)
 	assert.True(t, known, "who sends again after an unclear outcome is told the truth")
 	assert.Len(t, s.entries, entries)
@@ -343,11 +344,11 @@ func TestWhoSendsASignalThatAnotherSendsMeanwhileIsToldItsNumber(t *testing.T) {
 		other := same
 		other.Name = "pong"
 		for _, s := range []snapshot.Signal{other, same} {
-			_, _, err := engine.Send(t.Context(), head(), s)
+			_, _, err := mailbox.NewSender(head()).Send(t.Context(), s)
 			require.NoError(t, err)
 		}
 	}}
-	sent, _, err := engine.Send(t.Context(), overtaken, same)
+	sent, _, err := mailbox.NewSender(overtaken).Send(t.Context(), same)
 	require.NoError(t, err)
 	assert.EqualValues(t, 1, sent.Seq)
 	assert.Equal(t, 2, head().State().Signals().Len())
@@ -360,7 +361,7 @@ func TestASignalThatComesWhileTheRunIsGivenBackIsSeenInARepository(t *testing.T)
 	overtaken := &overtaken{Head: create(t, store, "r", wf, nil), subject: "run waits for", once: func() {
 		head, err := store.Head(t.Context(), "r")
 		require.NoError(t, err)
-		_, _, err = engine.Send(t.Context(), head, snapshot.Signal{Name: "ping", Payload: json.RawMessage("1"), ReceivedAtMs: 1})
+		_, _, err = mailbox.NewSender(head).Send(t.Context(), snapshot.Signal{Name: "ping", Payload: json.RawMessage("1"), ReceivedAtMs: 1})
 		require.NoError(t, err)
 	}}
 	result, err := engine.RunParsed(t.Context(), overtaken, wf, opts)

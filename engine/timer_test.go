@@ -7,7 +7,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/git-smithers/git-smithers/engine"
+	"github.com/git-smithers/git-smithers/engine/mailbox"
 	"github.com/git-smithers/git-smithers/snapshot"
 )
 
@@ -84,14 +84,14 @@ tasks:
 	s.waits(snapshot.RunWaitingApproval)
 	started := s.wait("cool::0").StartedAtMs
 	in := func(hours int64) *int64 { return new(started + hours*3_600_000) }
-	want := []engine.Waiting{
+	want := []mailbox.Waiting{
 		{NodeID: "ask", For: "human", What: "How?", DueAtMs: in(2), RequestID: new("human:r:ask:0")},
 		{NodeID: "cool", For: "timer", What: time.UnixMilli(*in(1)).UTC().Format("2006-01-02T15:04:05.000Z"), DueAtMs: in(1)},
 		{NodeID: "gate", For: "approval", What: "Ship it?"},
 		{NodeID: "ping", For: "signal", What: "pinged", DueAtMs: in(3)},
 	}
-	waits := func() []engine.Waiting {
-		got, err := engine.WaitsOf(s.open(t), s.opts.Now())
+	waits := func() []mailbox.Waiting {
+		got, err := mailbox.WaitsOf(s.open(t), s.opts.Now())
 		require.NoError(t, err)
 		return got
 	}

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/git-smithers/git-smithers/engine/mailbox"
 	"github.com/git-smithers/git-smithers/engine/workflow"
 	"github.com/git-smithers/git-smithers/snapshot"
 )
@@ -52,7 +53,7 @@ func (r *runner) catchUp(ctx context.Context, now time.Time) error {
 	if err := r.rec.Refresh(ctx); err != nil {
 		return err
 	}
-	_, err := expire(ctx, r.rec, now, r.checkTip)
+	_, err := mailbox.ExpireAtTip(ctx, r.rec, now, r.checkTip)
 	return err
 }
 
@@ -87,20 +88,20 @@ func (r *runner) endingOf(t *workflow.Task, a snapshot.Attempt, now time.Time) (
 	state := r.rec.State()
 	switch t.WaitState() {
 	case snapshot.NodeWaitingApproval:
-		row, ok, err := readMail(state.Approvals(), key, snapshot.DecodeApproval)
+		row, ok, err := mailbox.ReadRow(state.Approvals(), key, snapshot.DecodeApproval)
 		if err != nil || !ok || row.Attempt != a.Attempt {
 			return nil, false, err
 		}
 		end, err = decided(t.Approval, row)
 		return end, true, err
 	case snapshot.NodeWaitingHuman:
-		row, ok, err := readMail(state.HumanRequests(), key, snapshot.DecodeHumanRequest)
+		row, ok, err := mailbox.ReadRow(state.HumanRequests(), key, snapshot.DecodeHumanRequest)
 		if err != nil || !ok || row.Attempt != a.Attempt {
 			return nil, false, err
 		}
 		return answered(t.Human, row), true, nil
 	default:
-		row, ok, err := readMail(state.Waits(), key, snapshot.DecodeWait)
+		row, ok, err := mailbox.ReadRow(state.Waits(), key, snapshot.DecodeWait)
 		if err != nil || !ok || row.Attempt != a.Attempt || row.Status != snapshot.WaitWaiting {
 			return nil, false, err
 		}
@@ -145,17 +146,17 @@ func (r *runner) withdraw(n snapshot.Node) error {
 	state := r.rec.State()
 	switch n.State {
 	case snapshot.NodeWaitingHuman:
-		h, ok, err := readMail(state.HumanRequests(), snapshot.Key(n.NodeID, n.Iteration), snapshot.DecodeHumanRequest)
+		h, ok, err := mailbox.ReadRow(state.HumanRequests(), snapshot.Key(n.NodeID, n.Iteration), snapshot.DecodeHumanRequest)
 		if err != nil || !ok || h.Status != snapshot.HumanPending {
 			return err
 		}
-		r.next.mail("HumanRequestCancelled", mailEvent{RequestID: h.RequestID(r.runID), Kind: h.Kind}.at(h.NodeID, h.Iteration, h.Attempt))
+		r.next.mail("HumanRequestCancelled", mailbox.Event{RequestID: h.RequestID(r.runID), Kind: h.Kind}.At(h.NodeID, h.Iteration, h.Attempt))
 	case snapshot.NodeWaitingTimer:
-		w, ok, err := readWait(state, n.NodeID, n.Iteration)
+		w, ok, err := mailbox.ReadWait(state, n.NodeID, n.Iteration)
 		if err != nil || !ok || w.Status != snapshot.WaitWaiting {
 			return err
 		}
-		r.next.mail("TimerCancelled", mailEvent{TimerID: w.NodeID, FiresAtMs: w.DueAtMs}.at(w.NodeID, w.Iteration, w.Attempt))
+		r.next.mail("TimerCancelled", mailbox.Event{TimerID: w.NodeID, FiresAtMs: w.DueAtMs}.At(w.NodeID, w.Iteration, w.Attempt))
 	default:
 	}
 	return nil
@@ -165,7 +166,7 @@ func (r *runner) withdraw(n snapshot.Node) error {
 func (r *runner) nextDue() (time.Time, error) {
 	var next time.Time
 	for _, key := range r.waiting() {
-		due, err := dueAt(r.rec.State(), r.nodes[key])
+		due, err := mailbox.DueAt(r.rec.State(), r.nodes[key])
 		if err != nil {
 			return next, err
 		}

@@ -3,6 +3,7 @@ package engine
 import (
 	"time"
 
+	"github.com/git-smithers/git-smithers/engine/mailbox"
 	"github.com/git-smithers/git-smithers/engine/workflow"
 	"github.com/git-smithers/git-smithers/snapshot"
 	"github.com/git-smithers/git-smithers/timeline"
@@ -88,7 +89,7 @@ func (r *runner) requestApproval(t *workflow.Task, a snapshot.Attempt, texts map
 	}
 	encoded := snapshot.EncodeApproval(row)
 	r.next.setMail(snapshot.CollectionApprovals, encoded.Key, encoded.Value)
-	p := mailEvent{Request: &approvalRequest{workflow.ApprovalMode, row.Title, row.Summary}}.at(a.NodeID, a.Iteration, a.Attempt)
+	p := mailbox.Event{Request: &mailbox.ApprovalRequest{Mode: workflow.ApprovalMode, Title: row.Title, Summary: row.Summary}}.At(a.NodeID, a.Iteration, a.Attempt)
 	r.next.mail("ApprovalRequested", p)
 	r.next.mail("NodeWaitingApproval", p)
 	r.sayWaits(t, a, "approval")
@@ -102,9 +103,9 @@ func (r *runner) requestAnswer(t *workflow.Task, a snapshot.Attempt, texts map[*
 	}
 	encoded := snapshot.EncodeHumanRequest(row)
 	r.next.setMail(snapshot.CollectionHumanRequests, encoded.Key, encoded.Value)
-	p := mailEvent{
+	p := mailbox.Event{
 		RequestID: row.RequestID(r.runID), Kind: row.Kind, Prompt: row.Prompt, TimeoutAtMs: row.TimeoutAtMs,
-	}.at(a.NodeID, a.Iteration, a.Attempt)
+	}.At(a.NodeID, a.Iteration, a.Attempt)
 	r.next.mail("HumanRequestCreated", p)
 	r.next.mail("NodeWaitingHuman", p)
 	r.sayWaits(t, a, "an answer")
@@ -122,17 +123,17 @@ func (r *runner) waitForSignal(t *workflow.Task, a snapshot.Attempt, texts map[*
 	if w.Correlation != nil {
 		row.CorrelationID = new(texts[w.Correlation])
 	}
-	before, ok, err := readWait(r.rec.State(), a.NodeID, a.Iteration)
+	before, ok, err := mailbox.ReadWait(r.rec.State(), a.NodeID, a.Iteration)
 	if err != nil {
 		return err
 	}
-	if ok && sameFilter(before, row) {
+	if ok && mailbox.SameFilter(before, row) {
 		row.SignalSeq = before.SignalSeq
 	}
 	r.setWait(row)
-	r.next.mail("NodeWaitingEvent", mailEvent{
-		EventName: row.Signal, CorrelationID: orNull(row.CorrelationID), TimeoutAtMs: row.DueAtMs,
-	}.at(a.NodeID, a.Iteration, a.Attempt))
+	r.next.mail("NodeWaitingEvent", mailbox.Event{
+		EventName: row.Signal, CorrelationID: mailbox.OrNull(row.CorrelationID), TimeoutAtMs: row.DueAtMs,
+	}.At(a.NodeID, a.Iteration, a.Attempt))
 	r.sayWaits(t, a, "signal "+row.Signal)
 	return nil
 }
@@ -147,7 +148,7 @@ func (r *runner) startTimer(t *workflow.Task, a snapshot.Attempt) {
 		Kind: snapshot.WaitTimer, Status: snapshot.WaitWaiting,
 		StartedAtMs: a.StartedAtMs, DueAtMs: due,
 	})
-	p := mailEvent{FiresAtMs: due}.at(a.NodeID, a.Iteration, a.Attempt)
+	p := mailbox.Event{FiresAtMs: due}.At(a.NodeID, a.Iteration, a.Attempt)
 	r.next.mail("NodeWaitingTimer", p)
 	p.TimerID = a.NodeID
 	r.next.mail("TimerCreated", p)

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"time"
 
+	"github.com/git-smithers/git-smithers/engine/mailbox"
 	"github.com/git-smithers/git-smithers/engine/workflow"
 	"github.com/git-smithers/git-smithers/internal/jsontext"
 	"github.com/git-smithers/git-smithers/snapshot"
@@ -24,7 +25,7 @@ func decided(t *workflow.Approval, a snapshot.Approval) (*ending, error) {
 		return nil, nil
 	}
 	approved := a.Status == snapshot.ApprovalApproved
-	verb := byWhom(a.Status, a.DecidedBy)
+	verb := mailbox.ByWhom(a.Status, a.DecidedBy)
 	if !approved && t.OnDeny != workflow.OtherwiseContinue {
 		text := verb
 		if a.Note != nil {
@@ -32,7 +33,7 @@ func decided(t *workflow.Approval, a snapshot.Approval) (*ending, error) {
 		}
 		return otherwise(t.OnDeny, verb, &reason{reasonDenied, text}), nil
 	}
-	output, err := jsontext.Encode(decision{approved, a.Note, a.DecidedBy, showTime(*a.DecidedAtMs)})
+	output, err := jsontext.Encode(decision{approved, a.Note, a.DecidedBy, mailbox.ShowTime(*a.DecidedAtMs)})
 	return &ending{verb: verb, output: output}, timeline.Explain(err)
 }
 
@@ -40,9 +41,9 @@ func decided(t *workflow.Approval, a snapshot.Approval) (*ending, error) {
 func answered(t *workflow.Human, h snapshot.HumanRequest) *ending {
 	switch h.Status {
 	case snapshot.HumanAnswered:
-		return &ending{verb: byWhom("answered", h.AnsweredBy), output: h.Response}
+		return &ending{verb: mailbox.ByWhom("answered", h.AnsweredBy), output: h.Response}
 	case snapshot.HumanCancelled:
-		return &ending{failed: &reason{reasonRequestCancelled, byWhom("the request was cancelled", h.AnsweredBy)}}
+		return &ending{failed: &reason{reasonRequestCancelled, mailbox.ByWhom("the request was cancelled", h.AnsweredBy)}}
 	case snapshot.HumanExpired:
 		return timedOut(t.OnTimeout, "no answer", h.RequestedAtMs, *h.TimeoutAtMs)
 	}
@@ -51,19 +52,19 @@ func answered(t *workflow.Human, h snapshot.HumanRequest) *ending {
 
 // received returns the ending of a signal's wait; nil until a signal arrives.
 func (r *runner) received(t *workflow.WaitFor, w snapshot.Wait, now time.Time) (*ending, error) {
-	key, ok, err := r.signals.find(r.rec.State(), w)
+	key, ok, err := r.signals.Find(r.rec.State(), w)
 	if err != nil {
 		return nil, err
 	}
 	w.EndedAtMs = new(now.UnixMilli())
 	switch {
 	case ok:
-		s, _, err := readMail(r.rec.State().Signals(), key, snapshot.DecodeSignal)
+		s, _, err := mailbox.ReadRow(r.rec.State().Signals(), key, snapshot.DecodeSignal)
 		if err != nil {
 			return nil, err
 		}
 		w.Status, w.SignalSeq = snapshot.WaitReceived, &s.Seq
-		r.signals.take(w)
+		r.signals.Take(w)
 		r.setWait(w)
 		return &ending{verb: "received signal " + s.Name, output: s.Payload}, nil
 	case w.DueAtMs != nil && *w.DueAtMs <= now.UnixMilli():
@@ -81,8 +82,8 @@ func (r *runner) fired(w snapshot.Wait, now time.Time) (*ending, error) {
 	}
 	w.Status, w.EndedAtMs = snapshot.WaitFired, new(now.UnixMilli())
 	r.setWait(w)
-	r.next.mail("TimerFired", mailEvent{TimerID: w.NodeID, FiresAtMs: w.DueAtMs}.at(w.NodeID, w.Iteration, w.Attempt))
-	output, err := jsontext.Encode(map[string]string{"firedAt": showTime(*w.EndedAtMs)})
+	r.next.mail("TimerFired", mailbox.Event{TimerID: w.NodeID, FiresAtMs: w.DueAtMs}.At(w.NodeID, w.Iteration, w.Attempt))
+	output, err := jsontext.Encode(map[string]string{"firedAt": mailbox.ShowTime(*w.EndedAtMs)})
 	return &ending{verb: "is over", output: output}, timeline.Explain(err)
 }
 

@@ -1,4 +1,4 @@
-package engine
+package mailbox
 
 import (
 	"cmp"
@@ -25,13 +25,13 @@ type Waiting struct {
 }
 
 // WaitsOf lists what a run waits for, in the order of its nodes' keys.
-func WaitsOf(rec mailRecorder, at time.Time) ([]Waiting, error) {
+func WaitsOf(rec Recorder, at time.Time) ([]Waiting, error) {
 	state := rec.State()
 	nodes, err := waitingNodes(state)
 	if err != nil {
 		return nil, err
 	}
-	signals := newSignalBook()
+	signals := NewSignalBook()
 	waits := make([]Waiting, 0, len(nodes))
 	for _, n := range nodes {
 		w := Waiting{NodeID: n.NodeID, Iteration: n.Iteration, Ready: true} // a node without a mailbox row waits again
@@ -78,7 +78,7 @@ func (w *Waiting) key() string { return snapshot.Key(w.NodeID, w.Iteration) }
 
 func (w *Waiting) approval(state *snapshot.State) error {
 	w.For = "approval"
-	a, ok, err := readMail(state.Approvals(), w.key(), snapshot.DecodeApproval)
+	a, ok, err := ReadRow(state.Approvals(), w.key(), snapshot.DecodeApproval)
 	if err != nil || !ok {
 		return err
 	}
@@ -88,7 +88,7 @@ func (w *Waiting) approval(state *snapshot.State) error {
 
 func (w *Waiting) human(state *snapshot.State, run string, at time.Time) error {
 	w.For = "human"
-	h, ok, err := readMail(state.HumanRequests(), w.key(), snapshot.DecodeHumanRequest)
+	h, ok, err := ReadRow(state.HumanRequests(), w.key(), snapshot.DecodeHumanRequest)
 	if err != nil || !ok {
 		return err
 	}
@@ -97,33 +97,33 @@ func (w *Waiting) human(state *snapshot.State, run string, at time.Time) error {
 	return nil
 }
 
-func (w *Waiting) signal(state *snapshot.State, signals *signalBook, at time.Time) error {
+func (w *Waiting) signal(state *snapshot.State, signals *SignalBook, at time.Time) error {
 	w.For = "signal"
-	row, ok, err := readWait(state, w.NodeID, w.Iteration)
+	row, ok, err := ReadWait(state, w.NodeID, w.Iteration)
 	if err != nil || !ok {
 		return err
 	}
 	w.What, w.DueAtMs, w.CorrelationID = row.Signal, row.DueAtMs, row.CorrelationID
-	_, came, err := signals.find(state, row)
+	_, came, err := signals.Find(state, row)
 	w.Ready = came || row.DueAtMs != nil && *row.DueAtMs <= at.UnixMilli()
 	return err
 }
 
 func (w *Waiting) timer(state *snapshot.State, at time.Time) error {
 	w.For = "timer"
-	row, ok, err := readWait(state, w.NodeID, w.Iteration)
+	row, ok, err := ReadWait(state, w.NodeID, w.Iteration)
 	if err != nil || !ok {
 		return err
 	}
 	w.DueAtMs = row.DueAtMs
 	if row.DueAtMs != nil {
-		w.What, w.Ready = showTime(*row.DueAtMs), *row.DueAtMs <= at.UnixMilli()
+		w.What, w.Ready = ShowTime(*row.DueAtMs), *row.DueAtMs <= at.UnixMilli()
 	}
 	return nil
 }
 
-// hint returns the command that provides what the run waits for.
-func (w Waiting) hint(run string) string {
+// Hint returns the command that provides what the run waits for.
+func (w Waiting) Hint(run string) string {
 	node := snapshot.Key(w.NodeID, w.Iteration)
 	switch w.For {
 	case "approval":
@@ -141,18 +141,18 @@ func (w Waiting) hint(run string) string {
 	}
 }
 
-// dueAt returns when the clock ends a node's wait; nil for never.
-func dueAt(state *snapshot.State, n snapshot.Node) (*int64, error) {
+// DueAt returns when the clock ends a node's wait; nil for never.
+func DueAt(state *snapshot.State, n snapshot.Node) (*int64, error) {
 	key := snapshot.Key(n.NodeID, n.Iteration)
 	switch n.State {
 	case snapshot.NodeWaitingHuman:
-		row, ok, err := readMail(state.HumanRequests(), key, snapshot.DecodeHumanRequest)
+		row, ok, err := ReadRow(state.HumanRequests(), key, snapshot.DecodeHumanRequest)
 		if err != nil || !ok || row.Status != snapshot.HumanPending {
 			return nil, err
 		}
 		return row.TimeoutAtMs, nil
 	case snapshot.NodeWaitingEvent, snapshot.NodeWaitingTimer:
-		row, ok, err := readMail(state.Waits(), key, snapshot.DecodeWait)
+		row, ok, err := ReadRow(state.Waits(), key, snapshot.DecodeWait)
 		if err != nil || !ok || row.Status != snapshot.WaitWaiting {
 			return nil, err
 		}

@@ -1,4 +1,4 @@
-package engine
+package mailbox
 
 import (
 	"time"
@@ -8,7 +8,7 @@ import (
 
 // Request returns the human request that Answer would answer at the recorder's tip, with
 // Answer's errors.
-func Request(rec mailRecorder, p Place, at time.Time) (snapshot.HumanRequest, error) {
+func Request(rec Recorder, p Place, at time.Time) (snapshot.HumanRequest, error) {
 	h, err := find(rec.State().AllHumanRequests(), seenHuman, p, rec.Row().ID, "an answer")
 	if err != nil {
 		return h, err

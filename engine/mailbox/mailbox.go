@@ -1,4 +1,4 @@
-package engine
+package mailbox
 
 import (
 	"context"
@@ -16,8 +16,8 @@ import (
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
 
-// mailRecorder reads a run's tip and appends to it. *timeline.Head is a mailRecorder.
-type mailRecorder interface {
+// Recorder reads a run's tip and appends to it. *timeline.Head is a Recorder.
+type Recorder interface {
 	// Refresh reads the tip again.
 	Refresh(ctx context.Context) error
 	// Update appends the draft that build makes from the tip, and builds it again if the tip moves
@@ -108,24 +108,24 @@ func noRequest(p Place, run, what string, pending []string) error {
 
 // notPending returns the error that a request was already decided.
 func notPending(node string, iteration int, what, status string, who *string, atMs *int64) error {
-	text := fmt.Sprintf("%s of %s was %s", what, snapshot.Key(node, iteration), byWhom(status, who))
+	text := fmt.Sprintf("%s of %s was %s", what, snapshot.Key(node, iteration), ByWhom(status, who))
 	if atMs != nil {
-		text += " at " + showTime(*atMs)
+		text += " at " + ShowTime(*atMs)
 	}
 	return fault.New(fault.NotPending, "%s; nothing was changed", text).
 		Detail("nodeId", node).Detail("iteration", iteration).Detail("status", status)
 }
 
 // act appends the draft that build makes from the newest tip.
-func act(ctx context.Context, rec mailRecorder, build func() (*snapshot.Draft, error)) error {
+func act(ctx context.Context, rec Recorder, build func() (*snapshot.Draft, error)) error {
 	if err := rec.Refresh(ctx); err != nil {
 		return err
 	}
 	return rec.Update(ctx, build)
 }
 
-// mailDraft returns an entry that changes rows of the mailbox.
-func mailDraft(operation string, at time.Time, subject string, changes []snapshot.Change, events ...snapshot.Event) *snapshot.Draft {
+// newDraft returns an entry that changes rows of the mailbox.
+func newDraft(operation string, at time.Time, subject string, changes []snapshot.Change, events ...snapshot.Event) *snapshot.Draft {
 	return &snapshot.Draft{State: changes, Events: events, Subject: subject, Operation: operation, AtMs: at.UnixMilli()}
 }
 
@@ -147,15 +147,15 @@ func saidText(what, text string) (*string, error) {
 	return &text, nil
 }
 
-// byWhom returns a verb with the person's name.
-func byWhom(verb string, who *string) string {
+// ByWhom returns a verb with the person's name.
+func ByWhom(verb string, who *string) string {
 	if who == nil {
 		return verb
 	}
 	return verb + " by " + *who
 }
 
-// showTime returns a time as outputs have it: RFC 3339, UTC, with milliseconds.
-func showTime(ms int64) string {
+// ShowTime returns a time as outputs have it: RFC 3339, UTC, with milliseconds.
+func ShowTime(ms int64) string {
 	return time.UnixMilli(ms).UTC().Format("2006-01-02T15:04:05.000Z07:00")
 }

@@ -1,4 +1,4 @@
-package engine
+package mailbox
 
 import (
 	"context"
@@ -22,7 +22,7 @@ type Response struct {
 // Answer answers a human request that is pending and has not expired. The error's code is
 // invalid_input, with the path, if the value does not fit the request's form;
 // request_not_found if there is no such request; not_pending if the request is closed.
-func Answer(ctx context.Context, rec mailRecorder, a Response, at time.Time) (snapshot.HumanRequest, error) {
+func Answer(ctx context.Context, rec Recorder, a Response, at time.Time) (snapshot.HumanRequest, error) {
 	text, value, err := schema.DecodeValue(a.Value)
 	if err != nil {
 		return snapshot.HumanRequest{}, fault.New(fault.InvalidInput, "answer: %w", err)
@@ -34,7 +34,7 @@ func Answer(ctx context.Context, rec mailRecorder, a Response, at time.Time) (sn
 }
 
 // CancelRequest cancels a pending human request. by names the person who cancels it.
-func CancelRequest(ctx context.Context, rec mailRecorder, p Place, by string, at time.Time) (snapshot.HumanRequest, error) {
+func CancelRequest(ctx context.Context, rec Recorder, p Place, by string, at time.Time) (snapshot.HumanRequest, error) {
 	return closeRequest(ctx, rec, p, by, at, func(h *snapshot.HumanRequest) (string, error) {
 		h.Status = snapshot.HumanCancelled
 		return "HumanRequestCancelled", nil
@@ -42,7 +42,7 @@ func CancelRequest(ctx context.Context, rec mailRecorder, p Place, by string, at
 }
 
 // closeRequest closes a pending request: edit changes the row and returns the event's kind.
-func closeRequest(ctx context.Context, rec mailRecorder, p Place, by string, at time.Time,
+func closeRequest(ctx context.Context, rec Recorder, p Place, by string, at time.Time,
 	edit func(*snapshot.HumanRequest) (string, error),
 ) (out snapshot.HumanRequest, err error) {
 	who, err := saidText("the name of who answers", by)
@@ -68,7 +68,7 @@ func closeRequest(ctx context.Context, rec mailRecorder, p Place, by string, at 
 		if err != nil {
 			return nil, err
 		}
-		return mailDraft(operation, at, snapshot.Key(h.NodeID, h.Iteration)+" was "+byWhom(h.Status, who),
+		return newDraft(operation, at, snapshot.Key(h.NodeID, h.Iteration)+" was "+ByWhom(h.Status, who),
 			[]snapshot.Change{requestChange(h)}, event), nil
 	})
 	return out, err
@@ -92,12 +92,12 @@ func isDue(h snapshot.HumanRequest, at time.Time) bool {
 
 func requestChange(h snapshot.HumanRequest) snapshot.Change {
 	row := snapshot.EncodeHumanRequest(h)
-	return mailChange(snapshot.CollectionHumanRequests, row.Key, row.Value)
+	return SetRow(snapshot.CollectionHumanRequests, row.Key, row.Value)
 }
 
 // requestEvent returns the event for a request that is no longer pending.
 func requestEvent(run, kind string, h snapshot.HumanRequest) (snapshot.Event, error) {
-	p := mailEvent{RequestID: h.RequestID(run), Kind: h.Kind}
+	p := Event{RequestID: h.RequestID(run), Kind: h.Kind}
 	switch h.Status {
 	case snapshot.HumanAnswered:
 		p.AnsweredBy = h.AnsweredBy
@@ -106,7 +106,7 @@ func requestEvent(run, kind string, h snapshot.HumanRequest) (snapshot.Event, er
 	case snapshot.HumanExpired:
 		p.TimeoutAtMs = h.TimeoutAtMs
 	}
-	event, err := p.at(h.NodeID, h.Iteration, h.Attempt).event(run, kind, *h.AnsweredAtMs)
+	event, err := p.At(h.NodeID, h.Iteration, h.Attempt).Encode(run, kind, *h.AnsweredAtMs)
 	return event, timeline.Explain(err)
 }
 
@@ -129,15 +129,15 @@ func checkAnswer(h snapshot.HumanRequest, value any) error {
 }
 
 // Expire closes the pending human requests whose time has passed, and returns their number.
-func Expire(ctx context.Context, rec mailRecorder, at time.Time) (int, error) {
+func Expire(ctx context.Context, rec Recorder, at time.Time) (int, error) {
 	if err := rec.Refresh(ctx); err != nil {
 		return 0, err
 	}
-	return expire(ctx, rec, at, func() error { return nil })
+	return ExpireAtTip(ctx, rec, at, func() error { return nil })
 }
 
-// expire is Expire from the tip that rec has read. check is called before each attempt.
-func expire(ctx context.Context, rec mailRecorder, at time.Time, check func() error) (int, error) {
+// ExpireAtTip is Expire from the tip that rec has read. check is called before each attempt.
+func ExpireAtTip(ctx context.Context, rec Recorder, at time.Time, check func() error) (int, error) {
 	count, operation := 0, newOperation()
 	err := rec.Update(ctx, func() (*snapshot.Draft, error) {
 		if err := check(); err != nil {
@@ -158,9 +158,9 @@ func expire(ctx context.Context, rec mailRecorder, at time.Time, check func() er
 }
 
 // expiry returns the entry that closes expired requests, and their number.
-func expiry(rec mailRecorder, at time.Time) (d *snapshot.Draft, n int, err error) {
+func expiry(rec Recorder, at time.Time) (d *snapshot.Draft, n int, err error) {
 	var names []string
-	d = mailDraft("", at, "", nil)
+	d = newDraft("", at, "", nil)
 	for h, err := range rec.State().AllHumanRequests() {
 		if err != nil {
 			return nil, 0, timeline.Explain(err)

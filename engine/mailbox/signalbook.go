@@ -1,4 +1,4 @@
-package engine
+package mailbox
 
 import (
 	"cmp"
@@ -9,9 +9,9 @@ import (
 	"github.com/git-smithers/git-smithers/timeline"
 )
 
-// signalBook tracks the signals of a state and which nodes have taken them. Each update reads only
+// SignalBook tracks the signals of a state and which nodes have taken them. Each update reads only
 // the new ones.
-type signalBook struct {
+type SignalBook struct {
 	read   *page.Collection // the signals that were read
 	byName map[string][]signalHead
 	takers map[string]*taker // by node id
@@ -39,12 +39,12 @@ type taker struct {
 	newest map[filter]int64 // the newest signal taken by each filter; all earlier matches were taken, too
 }
 
-func newSignalBook() *signalBook {
-	return &signalBook{read: snapshot.EmptyState().Signals(), byName: make(map[string][]signalHead), takers: make(map[string]*taker)}
+func NewSignalBook() *SignalBook {
+	return &SignalBook{read: snapshot.EmptyState().Signals(), byName: make(map[string][]signalHead), takers: make(map[string]*taker)}
 }
 
-// sameFilter reports whether two waits take the same signals.
-func sameFilter(a, b snapshot.Wait) bool { return filterOf(a) == filterOf(b) }
+// SameFilter reports whether two waits take the same signals.
+func SameFilter(a, b snapshot.Wait) bool { return filterOf(a) == filterOf(b) }
 
 func filterOf(w snapshot.Wait) filter {
 	return correlated(w.Signal, w.AnyCorrelation, w.CorrelationID)
@@ -61,7 +61,7 @@ func correlated(name string, whatever bool, correlation *string) filter {
 }
 
 // update reads the signals that are new in a state.
-func (b *signalBook) update(state *snapshot.State) error {
+func (b *SignalBook) update(state *snapshot.State) error {
 	now := state.Signals()
 	for delta, err := range page.Diff(b.read, now) {
 		if err != nil {
@@ -86,9 +86,9 @@ func (b *signalBook) update(state *snapshot.State) error {
 	return nil
 }
 
-// find returns the key of the oldest signal that a wait takes. It skips signals that an earlier iteration or
+// Find returns the key of the oldest signal that a wait takes. It skips signals that an earlier iteration or
 // attempt took, and signals that arrived after the wait was over.
-func (b *signalBook) find(state *snapshot.State, w snapshot.Wait) (key string, ok bool, err error) {
+func (b *SignalBook) Find(state *snapshot.State, w snapshot.Wait) (key string, ok bool, err error) {
 	if err := b.update(state); err != nil || len(b.byName[w.Signal]) == 0 {
 		return "", false, err
 	}
@@ -115,14 +115,14 @@ func (t *taker) took(f filter, s signalHead) bool {
 }
 
 // taker returns the node of a wait with the signals that its iterations took, including this wait's.
-func (b *signalBook) taker(state *snapshot.State, w snapshot.Wait) (*taker, error) {
+func (b *SignalBook) taker(state *snapshot.State, w snapshot.Wait) (*taker, error) {
 	t := b.takers[w.NodeID]
 	if t == nil {
 		t = &taker{newest: make(map[filter]int64)}
 		b.takers[w.NodeID] = t
 	}
 	for ; t.upTo <= w.Iteration; t.upTo++ {
-		earlier, ok, err := readWait(state, w.NodeID, t.upTo)
+		earlier, ok, err := ReadWait(state, w.NodeID, t.upTo)
 		if err != nil {
 			return nil, err
 		}
@@ -141,16 +141,16 @@ func (t *taker) add(w snapshot.Wait) {
 	}
 }
 
-// take records that a wait took a signal.
-func (b *signalBook) take(w snapshot.Wait) { b.takers[w.NodeID].add(w) }
+// Take records that a wait took a signal.
+func (b *SignalBook) Take(w snapshot.Wait) { b.takers[w.NodeID].add(w) }
 
-// readWait reads the row of a node's wait.
-func readWait(state *snapshot.State, node string, iteration int) (w snapshot.Wait, ok bool, err error) {
-	return readMail(state.Waits(), snapshot.Key(node, iteration), snapshot.DecodeWait)
+// ReadWait reads the row of a node's wait.
+func ReadWait(state *snapshot.State, node string, iteration int) (w snapshot.Wait, ok bool, err error) {
+	return ReadRow(state.Waits(), snapshot.Key(node, iteration), snapshot.DecodeWait)
 }
 
-// readMail reads a mailbox row.
-func readMail[T any](rows *page.Collection, key string, decode func(page.Row) (T, error)) (row T, ok bool, err error) {
+// ReadRow reads a row of the mailbox.
+func ReadRow[T any](rows *page.Collection, key string, decode func(page.Row) (T, error)) (row T, ok bool, err error) {
 	value, ok, err := rows.Get(key)
 	if err != nil || !ok {
 		return row, false, timeline.Explain(err)

@@ -1,4 +1,4 @@
-package engine
+package mailbox
 
 import (
 	"context"
@@ -12,7 +12,7 @@ import (
 // send gives a run a signal and returns it with its Seq. If the state already has the signal, send adds nothing
 // and known is true. A failed or cancelled run keeps the signal for its resume; a finished run is an error
 // of code run_not_resumable. wanted may refuse the signal: send calls it with the decoded payload, at the newest tip.
-func send(ctx context.Context, rec mailRecorder, s snapshot.Signal,
+func send(ctx context.Context, rec Recorder, s snapshot.Signal,
 	wanted func(s snapshot.Signal, payload any) error,
 ) (sent snapshot.Signal, known bool, err error) {
 	payload, err := checkSignal(&s)
@@ -21,7 +21,7 @@ func send(ctx context.Context, rec mailRecorder, s snapshot.Signal,
 	}
 	digest := s.Digest()
 	err = act(ctx, rec, func() (*snapshot.Draft, error) {
-		had, ok, err := readMail(rec.State().Signals(), digest, snapshot.DecodeSignal)
+		had, ok, err := ReadRow(rec.State().Signals(), digest, snapshot.DecodeSignal)
 		if err != nil {
 			return nil, err
 		}
@@ -47,7 +47,7 @@ func send(ctx context.Context, rec mailRecorder, s snapshot.Signal,
 		return sent, known, err
 	}
 	// Another process may have sent the same signal first, with another number.
-	sent, _, err = readMail(rec.State().Signals(), digest, snapshot.DecodeSignal)
+	sent, _, err = ReadRow(rec.State().Signals(), digest, snapshot.DecodeSignal)
 	return sent, false, err
 }
 
@@ -77,8 +77,8 @@ func checkSignal(s *snapshot.Signal) (payload any, err error) {
 }
 
 func signalDraft(run, digest string, s snapshot.Signal) (*snapshot.Draft, error) {
-	event, err := mailEvent{SignalSeq: &s.Seq, SignalName: s.Name, CorrelationID: orNull(s.CorrelationID)}.
-		event(run, "SignalReceived", s.ReceivedAtMs)
+	event, err := Event{SignalSeq: &s.Seq, SignalName: s.Name, CorrelationID: OrNull(s.CorrelationID)}.
+		Encode(run, "SignalReceived", s.ReceivedAtMs)
 	if err != nil {
 		return nil, timeline.Explain(err)
 	}
@@ -88,7 +88,7 @@ func signalDraft(run, digest string, s snapshot.Signal) (*snapshot.Draft, error)
 	}
 	row := snapshot.EncodeSignal(s)
 	return &snapshot.Draft{ // dated by this store, because a sender's clock may be wrong
-		State:  []snapshot.Change{mailChange(snapshot.CollectionSignals, row.Key, row.Value)},
+		State:  []snapshot.Change{SetRow(snapshot.CollectionSignals, row.Key, row.Value)},
 		Events: []snapshot.Event{event}, Subject: subject + " received", Operation: "signal:" + digest,
 	}, nil
 }

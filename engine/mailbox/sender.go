@@ -1,4 +1,4 @@
-package engine
+package mailbox
 
 import (
 	"context"
@@ -15,13 +15,13 @@ import (
 // A Sender sends signals to one run, and refuses payloads that do not fit the tasks that would
 // take them. It must be used by one goroutine at a time.
 type Sender struct {
-	rec  mailRecorder
+	rec  Recorder
 	kept objstore.ID        // the id of wf in the run
 	wf   *workflow.Workflow // nil if the run has no workflow of ours
 }
 
 // NewSender returns a Sender for a run.
-func NewSender(rec mailRecorder) *Sender { return &Sender{rec: rec} }
+func NewSender(rec Recorder) *Sender { return &Sender{rec: rec} }
 
 // Send gives the run a signal and returns it with its Seq. If the state already has the signal, Send adds nothing
 // and known is true. A failed or cancelled run keeps the signal for its resume; a finished run is an error
@@ -123,18 +123,18 @@ func (s *Sender) takers(signal snapshot.Signal) ([]*workflow.Task, error) {
 func takes(state *snapshot.State, t *workflow.Task, signal snapshot.Signal) (now, later bool, err error) {
 	iteration, over := 0, false
 	if t.Loop != "" {
-		loop, ok, err := readMail(state.Loops(), t.Loop, snapshot.DecodeLoop)
+		loop, ok, err := ReadRow(state.Loops(), t.Loop, snapshot.DecodeLoop)
 		if err != nil || !ok {
 			return false, false, err
 		}
 		iteration, over = loop.Iteration, loop.Done
 	}
-	n, ok, err := readMail(state.Nodes(), snapshot.Key(t.ID, iteration), snapshot.DecodeNode)
+	n, ok, err := ReadRow(state.Nodes(), snapshot.Key(t.ID, iteration), snapshot.DecodeNode)
 	if err != nil || !ok {
 		return false, false, err
 	}
 	if n.State == snapshot.NodeWaitingEvent {
-		w, ok, err := readWait(state, t.ID, iteration)
+		w, ok, err := ReadWait(state, t.ID, iteration)
 		if err != nil || !ok {
 			return false, false, err
 		}

@@ -1,4 +1,4 @@
-package engine
+package mailbox
 
 import (
 	"encoding/json"
@@ -7,15 +7,15 @@ import (
 	"github.com/git-smithers/git-smithers/snapshot"
 )
 
-// mailEvent is the JSON of a mailbox event, with Smithers' names. Fields that do not apply are
+// Event is the JSON of a mailbox event, with Smithers' names. Fields that do not apply are
 // omitted.
-type mailEvent struct {
+type Event struct {
 	RunID     string `json:"runId"`
 	NodeID    string `json:"nodeId,omitempty"`
 	Iteration *int   `json:"iteration,omitempty"`
 	Attempt   int    `json:"attempt,omitempty"`
 
-	Request   *approvalRequest `json:"request,omitempty"`
+	Request   *ApprovalRequest `json:"request,omitempty"`
 	Note      *string          `json:"note,omitempty"`
 	DecidedBy *string          `json:"decidedBy,omitempty"`
 
@@ -35,27 +35,28 @@ type mailEvent struct {
 	FiresAtMs *int64 `json:"firesAtMs,omitempty"`
 }
 
-type approvalRequest struct {
+// ApprovalRequest is what an approval asks.
+type ApprovalRequest struct {
 	Mode    string `json:"mode"`
 	Title   string `json:"title"`
 	Summary string `json:"summary"`
 }
 
-// at returns the event with its node.
-func (p mailEvent) at(node string, iteration, attempt int) mailEvent {
+// At returns the event with its node.
+func (p Event) At(node string, iteration, attempt int) Event {
 	p.NodeID, p.Iteration, p.Attempt = node, &iteration, attempt
 	return p
 }
 
-// event encodes the event for an entry.
-func (p mailEvent) event(run, kind string, atMs int64) (snapshot.Event, error) {
+// Encode encodes the event for an entry.
+func (p Event) Encode(run, kind string, atMs int64) (snapshot.Event, error) {
 	p.RunID = run
 	text, err := jsontext.Encode(p)
 	return snapshot.Event{Type: kind, AtMs: atMs, Payload: text}, err
 }
 
-// orNull returns a text as JSON; null if nil.
-func orNull(text *string) json.RawMessage {
+// OrNull returns a text as JSON; null if nil.
+func OrNull(text *string) json.RawMessage {
 	encoded, err := jsontext.Encode(text)
 	if err != nil {
 		return json.RawMessage("null")
@@ -63,6 +64,7 @@ func orNull(text *string) json.RawMessage {
 	return encoded
 }
 
-func mailChange(collection, key string, value []byte) snapshot.Change {
+// SetRow returns the change that writes a row of the mailbox.
+func SetRow(collection, key string, value []byte) snapshot.Change {
 	return snapshot.Change{Op: snapshot.OpSet, Collection: collection, Key: key, Value: value}
 }

@@ -1,4 +1,4 @@
-package engine
+package mailbox
 
 import (
 	"context"
@@ -17,7 +17,7 @@ type Decision struct {
 
 // Decide approves or denies. The error's code is request_not_found if there is no such approval, or
 // not_pending, with nothing changed, if it was decided before.
-func Decide(ctx context.Context, rec mailRecorder, d Decision, at time.Time) (snapshot.Approval, error) {
+func Decide(ctx context.Context, rec Recorder, d Decision, at time.Time) (snapshot.Approval, error) {
 	note, err := saidText("the note", d.Note)
 	if err != nil {
 		return snapshot.Approval{}, err
@@ -44,13 +44,13 @@ func Decide(ctx context.Context, rec mailRecorder, d Decision, at time.Time) (sn
 		}
 		a.DecidedAtMs, a.DecidedBy, a.Note = new(at.UnixMilli()), by, note
 		out = a
-		event, err := mailEvent{Note: note, DecidedBy: by}.at(a.NodeID, a.Iteration, a.Attempt).event(run, kind, at.UnixMilli())
+		event, err := Event{Note: note, DecidedBy: by}.At(a.NodeID, a.Iteration, a.Attempt).Encode(run, kind, at.UnixMilli())
 		if err != nil {
 			return nil, timeline.Explain(err)
 		}
 		row := snapshot.EncodeApproval(a)
-		return mailDraft(operation, at, snapshot.Key(a.NodeID, a.Iteration)+" was "+byWhom(a.Status, by),
-			[]snapshot.Change{mailChange(snapshot.CollectionApprovals, row.Key, row.Value)}, event), nil
+		return newDraft(operation, at, snapshot.Key(a.NodeID, a.Iteration)+" was "+ByWhom(a.Status, by),
+			[]snapshot.Change{SetRow(snapshot.CollectionApprovals, row.Key, row.Value)}, event), nil
 	})
 	return out, err
 }

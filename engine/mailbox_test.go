@@ -89,11 +89,11 @@ func (s *scratch) send(name, correlation, payload string) snapshot.Signal {
 	return sent
 }
 
-// put appends a signal whose payload nothing has checked, as imported histories have.
-func (s *scratch) put(name, correlation, payload string) {
+// put appends a signal n whose payload nothing has checked, as imported histories have.
+func (s *scratch) put(correlation, payload string) {
 	s.t.Helper()
 	rec := s.open(s.t)
-	signal := snapshot.Signal{Name: name, Payload: json.RawMessage(payload), ReceivedAtMs: s.opts.Now().UnixMilli(), Seq: int64(rec.State().Signals().Len())}
+	signal := snapshot.Signal{Name: "n", Payload: json.RawMessage(payload), ReceivedAtMs: s.opts.Now().UnixMilli(), Seq: int64(rec.State().Signals().Len())}
 	if correlation != "" {
 		signal.CorrelationID = &correlation
 	}

@@ -39,6 +39,7 @@ type taker struct {
 	newest map[filter]int64 // the newest signal taken by each filter; all earlier matches were taken, too
 }
 
+// NewSignalBook returns a book that has read nothing yet.
 func NewSignalBook() *SignalBook {
 	return &SignalBook{read: snapshot.EmptyState().Signals(), byName: make(map[string][]signalHead), takers: make(map[string]*taker)}
 }

@@ -3,8 +3,6 @@ package smithers
 import (
 	"errors"
 	"io/fs"
-	"os"
-	"path/filepath"
 	"slices"
 
 	"github.com/git-smithers/git-smithers/peer/smithers/source"
@@ -64,12 +62,4 @@ func stoppedAfter(path string, imported *Imported, err error) error {
 		return out.Hint("nothing was imported")
 	}
 	return out
-}
-
-// needFolder is database_not_found where a database cannot be made because its folder is not there.
-func needFolder(path string) error {
-	if info, err := os.Stat(filepath.Dir(path)); err != nil || !info.IsDir() {
-		return fault.New(fault.DatabaseNotFound, "there is no folder for the database %s", path)
-	}
-	return nil
 }

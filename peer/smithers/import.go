@@ -3,6 +3,7 @@ package smithers
 import (
 	"context"
 
+	"github.com/git-smithers/git-smithers/peer/smithers/kept"
 	"github.com/git-smithers/git-smithers/peer/smithers/source"
 	"github.com/git-smithers/git-smithers/timeline"
 )
@@ -42,11 +43,11 @@ const (
 type ImportedRun struct {
 	RunID   string
 	Outcome string
-	Frames  int64  // how many frames are new
-	Frame   int64  // the newest frame
-	Tip     string // the newest entry
-	Rewound bool   // Smithers had gone back in it
-	Marks   []Mark // what is new and does not match
+	Frames  int64       // how many frames are new
+	Frame   int64       // the newest frame
+	Tip     string      // the newest entry
+	Rewound bool        // Smithers had gone back in it
+	Marks   []kept.Mark // what is new and does not match
 	// Overruled are the answers given here to which Smithers has others now.
 	Overruled []Overruled
 	// Dropped are those to what Smithers does not ask any more.
@@ -59,14 +60,8 @@ type ImportedRun struct {
 	Err      error
 }
 
-// Mark is something of a run that is not as it should be: it was imported as it is.
-type Mark struct {
-	Frame  int64  `json:"frame"`   // of ours
-	PeerNo int64  `json:"frameNo"` // of Smithers
-	What   string `json:"what"`    // content_hash, xml_hash, frame, …
-	Stored string `json:"stored"`
-	Found  string `json:"found"` // what was computed, or what is wrong
-}
+// Mark is a difference between what a database says of itself and what was computed: it was imported as it is.
+type Mark = kept.Mark
 
 // Import brings the runs of a database up to date in the repository. Each run is imported whole or, with an error in its
 // ImportedRun, not at all; a fork that is not here yet only after the run that it was forked from. Runs are on stable

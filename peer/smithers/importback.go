@@ -4,21 +4,22 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/git-smithers/git-smithers/peer/smithers/kept"
 	"github.com/git-smithers/git-smithers/peer/smithers/tables"
 	"github.com/git-smithers/git-smithers/snapshot"
 )
 
 // goBack appends the frame by which the run is where Smithers went back to: its first count frames.
-func (r *runPass) goBack(ctx context.Context, at meeting) error {
-	to := at.end
-	for r.now.peerNo(to) == tables.NoNumber && r.frames[to].based != snapshot.NoFrame {
-		to = r.frames[to].based // it went back to there before
+func (r *runPass) goBack(ctx context.Context, at kept.Meeting) error {
+	to := at.End
+	for r.now.PeerNo(to) == tables.NoNumber && r.frames[to].Based != snapshot.NoFrame {
+		to = r.frames[to].Based // it went back to there before
 	}
 	var no int64 // of a run that was begun anew
-	if at.count > 0 {
-		no = r.heads[at.count-1].Frame
+	if at.Count > 0 {
+		no = r.heads[at.Count-1].Frame
 	}
-	then := r.frames[to].entry
+	then := r.frames[to].Entry
 	state, err := then.State()
 	if err != nil {
 		return err
@@ -44,15 +45,15 @@ func (r *runPass) goBack(ctx context.Context, at meeting) error {
 	if err := r.append(ctx, draft, upTo); err != nil {
 		return err
 	}
-	r.setFrameRow(number, frameRow{PeerNo: new(int64(tables.NoNumber))})
+	r.setFrameRow(number, kept.FrameRow{PeerNo: new(int64(tables.NoNumber))})
 	r.out.Rewound = true
 	r.ours, err = treeOf(r.im.store, then)
 	return err
 }
 
 // goForward appends the frame by which the run is where Smithers has it, after an undo here that went back further.
-func (r *runPass) goForward(ctx context.Context, at meeting) error {
-	then := r.frames[at.end].entry
+func (r *runPass) goForward(ctx context.Context, at kept.Meeting) error {
+	then := r.frames[at.End].Entry
 	state, err := then.State()
 	if err != nil {
 		return err
@@ -62,14 +63,14 @@ func (r *runPass) goForward(ctx context.Context, at meeting) error {
 		return err
 	}
 	draft := snapshot.Draft{
-		Frame: true, Silent: true, Restore: state, Based: &at.end, Rendered: rendered, AtMs: r.series.Entry().AtMs,
-		Run: r.during(""), Subject: fmt.Sprintf("back to frame %d, as Smithers has it", at.end), Limits: r.im.limits,
+		Frame: true, Silent: true, Restore: state, Based: &at.End, Rendered: rendered, AtMs: r.series.Entry().AtMs,
+		Run: r.during(""), Subject: fmt.Sprintf("back to frame %d, as Smithers has it", at.End), Limits: r.im.limits,
 	}
 	number := r.next()
 	if err := r.append(ctx, draft, r.behind); err != nil {
 		return err
 	}
-	r.setFrameRow(number, frameRow{PeerNo: new(int64(tables.NoNumber))})
+	r.setFrameRow(number, kept.FrameRow{PeerNo: new(int64(tables.NoNumber))})
 	r.ours, err = treeOf(r.im.store, then)
 	return err
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/git-smithers/git-smithers/peer/smithers/contents"
 	"github.com/git-smithers/git-smithers/peer/smithers/dbrow"
+	"github.com/git-smithers/git-smithers/peer/smithers/kept"
 	"github.com/git-smithers/git-smithers/peer/smithers/tables"
 	"github.com/git-smithers/git-smithers/snapshot"
 	"github.com/git-smithers/git-smithers/timeline"
@@ -64,11 +65,11 @@ func (r *runPass) forkedFrom(ctx context.Context) (*snapshot.Entry, error) {
 	if err != nil {
 		return nil, err
 	}
-	frames, err := framesOf(r.im.store, head.Entry())
+	frames, err := kept.FramesOf(r.im.store, head.Entry())
 	if err != nil {
 		return nil, err
 	}
-	parent, err := readPeer(head.Entry())
+	parent, err := kept.ReadPeer(head.Entry())
 	if err != nil {
 		return nil, err
 	}
@@ -76,23 +77,23 @@ func (r *runPass) forkedFrom(ctx context.Context) (*snapshot.Entry, error) {
 	if !ok {
 		return nil, nil //nolint:nilnil // nor has it the frame
 	}
-	entry := at.entry
+	entry := at.Entry
 	if entry.Frame == snapshot.NoFrame { // a fork that changed nothing has its parent's frame 0
 		if entry, err = snapshot.ReadEntry(r.im.store.Objects(), head.Row().Parent.Commit); err != nil {
 			return nil, timeline.Explain(err)
 		}
 	}
 	r.parent = &snapshot.Parent{
-		RunID: r.fork.parent, Frame: at.number, Commit: entry.ID,
+		RunID: r.fork.parent, Frame: at.Number, Commit: entry.ID,
 		Label: r.fork.label, Description: r.fork.description, AtMs: r.fork.atMs,
 	}
 	return entry, nil
 }
 
 // forkedAt finds the frame that Smithers had under a number when a run was forked.
-func forkedAt(frames []frame, of *peer, by *fork) (found frame, ok bool) {
+func forkedAt(frames []kept.Frame, of *kept.Peer, by *fork) (found kept.Frame, ok bool) {
 	for _, f := range frames {
-		if of.peerNo(f.number) == by.frameNo && (f.entry.AtMs <= by.atMs || !ok) {
+		if of.PeerNo(f.Number) == by.frameNo && (f.Entry.AtMs <= by.atMs || !ok) {
 			found, ok = f, true
 		}
 	}
@@ -135,13 +136,13 @@ func (r *runPass) appendStart(ctx context.Context) error {
 			draft.State = []snapshot.Change{{Op: snapshot.OpSet, Collection: snapshot.CollectionInput, Value: w.Input}}
 		}
 		pointer := dbrow.TextOf(first.Row, "vcs_pointer")
-		draft.VCS, draft.Run = r.im.copies.at(r.copies.kind, pointer), r.during(pointer)
+		draft.VCS, draft.Run = r.im.copies.At(r.copies.Kind, pointer), r.during(pointer)
 	}
 	upTo := r.eventsUpTo(0, tables.NoNumber, r.run.CreatedAtMs)
 	draft.Events = r.eventsOf(r.peerRun, upTo, nil)
 	if err := r.append(ctx, draft, upTo); err != nil {
 		return err
 	}
-	r.setFrameRow(0, frameRow{PeerNo: new(int64(tables.NoNumber))})
+	r.setFrameRow(0, kept.FrameRow{PeerNo: new(int64(tables.NoNumber))})
 	return nil
 }

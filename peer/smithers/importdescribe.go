@@ -5,6 +5,7 @@ import (
 
 	"github.com/git-smithers/git-smithers/peer/smithers/contents"
 	"github.com/git-smithers/git-smithers/peer/smithers/dbrow"
+	"github.com/git-smithers/git-smithers/peer/smithers/kept"
 	"github.com/git-smithers/git-smithers/peer/smithers/source"
 	"github.com/git-smithers/git-smithers/peer/smithers/tables"
 )
@@ -19,7 +20,7 @@ const (
 // describe notes what of a frame's rows is not as predicted, and what does not match. differs is what its contents
 // differ in.
 func (r *runPass) describe(s *source.Snapshot, one tables.FrameFacts, differs contents.Shape, wrong error) error {
-	row := frameRow{}
+	row := kept.FrameRow{}
 	if one.PeerNo != one.Frame {
 		row.PeerNo = &one.PeerNo
 	}
@@ -57,15 +58,15 @@ func (r *runPass) describe(s *source.Snapshot, one tables.FrameFacts, differs co
 	return nil
 }
 
-func (l *runLine) setFrameRow(frame int64, row frameRow) {
+func (l *runLine) setFrameRow(frame int64, row kept.FrameRow) {
 	if l.now.Frames == nil {
-		l.now.Frames = map[int64]frameRow{}
+		l.now.Frames = map[int64]kept.FrameRow{}
 	}
 	l.now.Frames[frame] = row
 	l.described = append(l.described, frame)
 }
 
 func (r *runPass) mark(at tables.FrameFacts, what, stored, found string) {
-	m := Mark{Frame: at.Frame, PeerNo: at.PeerNo, What: what, Stored: stored, Found: found}
+	m := kept.Mark{Frame: at.Frame, PeerNo: at.PeerNo, What: what, Stored: stored, Found: found}
 	r.now.Marks, r.out.Marks = append(r.now.Marks, m), append(r.out.Marks, m)
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/git-smithers/git-smithers/objstore/page"
 	"github.com/git-smithers/git-smithers/peer/smithers/dbrow"
+	"github.com/git-smithers/git-smithers/peer/smithers/kept"
 	"github.com/git-smithers/git-smithers/peer/smithers/source"
 	"github.com/git-smithers/git-smithers/peer/smithers/tables"
 	"github.com/git-smithers/git-smithers/snapshot"
@@ -20,19 +21,19 @@ func (r *runPass) addFirst(ctx context.Context, draft *snapshot.Draft) error {
 		return err
 	}
 	// What a fork has from its parent is not its own.
-	if r.was, err = readPeer(r.series.Entry()); err != nil {
+	if r.was, err = kept.ReadPeer(r.series.Entry()); err != nil {
 		return err
 	}
-	first := &peer{Layout: r.now.Layout, Schema: r.schema(r.knows), Tables: map[string][]dbrow.Override{}, Pass: pass{Number: r.was.Pass.Number + 1}}
+	first := &kept.Peer{Layout: r.now.Layout, Schema: r.schema(r.knows), Tables: map[string][]dbrow.Override{}, Pass: kept.Pass{Number: r.was.Pass.Number + 1}}
 	if len(over) > 0 {
 		first.Tables[tables.Runs] = over
 	}
-	if draft.Ext, err = extChanges(r.was, first); err != nil {
+	if draft.Ext, err = kept.Changes(r.was, first); err != nil {
 		return err
 	}
 	r.was = first
 	if draft.VCS != nil && r.parent == nil {
-		draft.Base, err = r.im.copies.base(ctx, draft.VCS)
+		draft.Base, err = r.im.copies.Base(ctx, draft.VCS)
 	}
 	return err
 }
@@ -51,7 +52,7 @@ func (r *runPass) finalRow() snapshot.Run {
 // the run has changed.
 func (r *runPass) appendExt(ctx context.Context, changed bool) error {
 	entry := r.series.Entry()
-	f, err := factsAt(entry)
+	f, err := kept.FactsAt(entry)
 	if err != nil {
 		return err
 	}
@@ -63,15 +64,15 @@ func (r *runPass) appendExt(ctx context.Context, changed bool) error {
 		return err
 	}
 	r.now.Pass = r.was.Pass
-	draft, err := extChanges(r.was, r.now)
+	draft, err := kept.Changes(r.was, r.now)
 	whole := !r.imported || r.was.Pass.Rows != "" // live passes left the rest to this one
 	if err != nil || draft == nil && !changed && whole {
 		return err
 	}
-	r.now.Pass = pass{
+	r.now.Pass = kept.Pass{
 		Number: r.was.Pass.Number + 1, Frame: f.Run.Frame, Events: int64(r.behind), Rows: r.found, Movable: r.movableDigest(),
 	}
-	if draft, err = extChanges(r.was, r.now); err != nil {
+	if draft, err = kept.Changes(r.was, r.now); err != nil {
 		return err
 	}
 	return r.append(ctx, snapshot.Draft{Ext: draft, AtMs: entry.AtMs, Subject: "imported", Limits: r.im.limits}, r.behind)
@@ -124,13 +125,13 @@ func (p *peerRun) lonelyFrames() []source.Row {
 }
 
 // schema describes those of the wanted tables that are not exactly Smithers 0.32.0's own.
-func (p *peerRun) schema(wanted func(source.Table) bool) []schemaLine {
-	var lines []schemaLine
+func (p *peerRun) schema(wanted func(source.Table) bool) []kept.SchemaLine {
+	var lines []kept.SchemaLine
 	for _, t := range p.tx.Tables() {
 		if same, ok := p.own[t.Name]; !wanted(t) || ok && same.Same(&t) {
 			continue
 		}
-		line := schemaLine{Table: t.Name, SQL: t.SQL}
+		line := kept.SchemaLine{Table: t.Name, SQL: t.SQL}
 		for _, c := range p.columns {
 			if c.Table == t.Name {
 				line.Columns = append(line.Columns, [2]string{c.Column, c.Kind})
@@ -138,7 +139,7 @@ func (p *peerRun) schema(wanted func(source.Table) bool) []schemaLine {
 		}
 		lines = append(lines, line)
 	}
-	slices.SortFunc(lines, func(a, b schemaLine) int { return strings.Compare(a.Table, b.Table) })
+	slices.SortFunc(lines, func(a, b kept.SchemaLine) int { return strings.Compare(a.Table, b.Table) })
 	return lines
 }
 

@@ -3,6 +3,7 @@ package smithers
 import (
 	"context"
 
+	"github.com/git-smithers/git-smithers/peer/smithers/workcopy"
 	"github.com/git-smithers/git-smithers/snapshot"
 )
 
@@ -12,7 +13,7 @@ func (r *runPass) addFiles(ctx context.Context, draft *snapshot.Draft, newest bo
 	if err != nil {
 		return err
 	}
-	passing := r.copies.between(current, r.before, moment{AtMs: draft.AtMs, Pointer: pointer})
+	passing := r.copies.Between(current, r.before, workcopy.Moment{AtMs: draft.AtMs, Pointer: pointer})
 	for i, vcs := range passing {
 		current = &vcs
 		if i < len(passing)-1 && !r.first() {
@@ -26,7 +27,7 @@ func (r *runPass) addFiles(ctx context.Context, draft *snapshot.Draft, newest bo
 	if !newest && !r.isTogether(draft.AtMs) || !r.im.req.Files {
 		return nil
 	}
-	captured, objects, err := r.copies.capture(ctx, current, draft.AtMs)
+	captured, objects, err := r.copies.Capture(ctx, current, draft.AtMs)
 	if err != nil || captured == nil {
 		return err
 	}

@@ -5,21 +5,24 @@ import (
 
 	"github.com/git-smithers/git-smithers/peer/smithers/contents"
 	"github.com/git-smithers/git-smithers/peer/smithers/dbrow"
+	"github.com/git-smithers/git-smithers/peer/smithers/export"
+	"github.com/git-smithers/git-smithers/peer/smithers/kept"
 	"github.com/git-smithers/git-smithers/peer/smithers/source"
 	"github.com/git-smithers/git-smithers/peer/smithers/tables"
+	"github.com/git-smithers/git-smithers/peer/smithers/workcopy"
 	"github.com/git-smithers/git-smithers/snapshot"
 	"github.com/git-smithers/git-smithers/timeline"
 )
 
 // follow sets what the newest of Smithers' frames that is stored leads on with.
-func (r *runPass) follow(at meeting) error {
+func (r *runPass) follow(at kept.Meeting) error {
 	if r.had != nil {
 		r.followKnown(r.had)
 		return nil
 	}
-	for _, f := range lineTo(r.frames, at.end) {
-		no := r.now.peerNo(f.number)
-		if no == tables.NoNumber || len(r.line) >= at.count {
+	for _, f := range kept.LineTo(r.frames, at.End) {
+		no := r.now.PeerNo(f.Number)
+		if no == tables.NoNumber || len(r.line) >= at.Count {
 			continue
 		}
 		one, err := r.knownFrame(f, r.heads[len(r.line)])
@@ -35,20 +38,20 @@ func (r *runPass) follow(at meeting) error {
 			return err
 		}
 	}
-	if !r.imported || at.count == 0 || at.count == len(r.heads) && !r.leftMore(at) {
+	if !r.imported || at.Count == 0 || at.Count == len(r.heads) && !r.leftMore(at) {
 		return nil
 	}
-	no := r.heads[at.count-1].Frame
+	no := r.heads[at.Count-1].Frame
 	s, err := r.snapshot(no)
 	if err != nil {
 		return err
 	}
-	r.last, r.before = s.Row, &moment{AtMs: s.AtMs, Pointer: dbrow.TextOf(s.Row, "vcs_pointer")}
+	r.last, r.before = s.Row, &workcopy.Moment{AtMs: s.AtMs, Pointer: dbrow.TextOf(s.Row, "vcs_pointer")}
 	r.tree = r.inflateTo(r.peerRun, no)
 	for _, one := range slices.Backward(r.line) {
 		if row, ok := r.frameRows[one.PeerNo]; ok {
 			r.lastRow = row
-			r.lastTree, err = treeOf(r.im.store, r.frames[one.Frame].entry)
+			r.lastTree, err = treeOf(r.im.store, r.frames[one.Frame].Entry)
 			return err
 		}
 	}
@@ -56,22 +59,22 @@ func (r *runPass) follow(at meeting) error {
 }
 
 // leftMore reports whether attempts have ended since the newest frame that may have left files.
-func (r *runPass) leftMore(at meeting) bool {
+func (r *runPass) leftMore(at kept.Meeting) bool {
 	return slices.ContainsFunc(r.attempts, func(row attemptRow) bool {
 		a := row.attempt
 		had := r.journal[snapshot.AttemptKey(a.NodeID, a.Iteration, a.Attempt)]
-		return a.CommitID != "" && a.FinishedAtMs != nil && *a.FinishedAtMs > r.heads[at.count-1].AtMs && had.FinishedAtMs == nil
+		return a.CommitID != "" && a.FinishedAtMs != nil && *a.FinishedAtMs > r.heads[at.Count-1].AtMs && had.FinishedAtMs == nil
 	})
 }
 
 // knownFrame is a frame of the line that is stored, without its tree. Hashes that do not match are marked.
-func (r *runPass) knownFrame(f frame, head source.Head) (tables.FrameFacts, error) {
-	one := tables.FrameFacts{Frame: f.number, PeerNo: head.Frame, AtMs: f.entry.AtMs, ContentHash: head.ContentHash}
+func (r *runPass) knownFrame(f kept.Frame, head source.Head) (tables.FrameFacts, error) {
+	one := tables.FrameFacts{Frame: f.Number, PeerNo: head.Frame, AtMs: f.Entry.AtMs, ContentHash: head.ContentHash}
 	row, has := r.frameRows[head.Frame]
 	one.XMLHash = dbrow.TextOf(row, "xml_hash")
 	for _, m := range r.now.Marks {
 		switch {
-		case m.Frame != f.number:
+		case m.Frame != f.Number:
 		case m.What == markContent:
 			one.ContentHash = m.Found
 		default:
@@ -81,7 +84,7 @@ func (r *runPass) knownFrame(f frame, head source.Head) (tables.FrameFacts, erro
 	if has && r.imported {
 		return one, nil
 	}
-	tree, err := treeOf(r.im.store, f.entry)
+	tree, err := treeOf(r.im.store, f.Entry)
 	one.XMLHash = ""
 	if tree != "" {
 		one.XMLHash = source.XMLHash(tree)
@@ -90,12 +93,12 @@ func (r *runPass) knownFrame(f frame, head source.Head) (tables.FrameFacts, erro
 }
 
 // describeOurs notes what of the rows of a frame that is ours is not as predicted.
-func (r *runPass) describeOurs(f frame, one tables.FrameFacts) (err error) {
+func (r *runPass) describeOurs(f kept.Frame, one tables.FrameFacts) (err error) {
 	s, err := r.snapshot(one.PeerNo)
 	if err != nil {
 		return err
 	}
-	state, err := f.entry.State()
+	state, err := f.Entry.State()
 	if err != nil {
 		return err
 	}
@@ -113,7 +116,7 @@ func (r *runPass) describeOurs(f frame, one tables.FrameFacts) (err error) {
 			signals = append(signals, contents.SignalSeq{Seq: seq, Peer: known.seq})
 		}
 	}
-	if one.Tree, err = treeOf(r.im.store, f.entry); err != nil {
+	if one.Tree, err = treeOf(r.im.store, f.Entry); err != nil {
 		return err
 	}
 	tree, wrong := r.inflate(r.peerRun, one.PeerNo)
@@ -122,14 +125,14 @@ func (r *runPass) describeOurs(f frame, one tables.FrameFacts) (err error) {
 		return err
 	}
 	r.line = append(r.line, one)
-	r.last, r.before = s.Row, &moment{AtMs: s.AtMs, Pointer: dbrow.TextOf(s.Row, "vcs_pointer")}
+	r.last, r.before = s.Row, &workcopy.Moment{AtMs: s.AtMs, Pointer: dbrow.TextOf(s.Row, "vcs_pointer")}
 	return nil
 }
 
 // treeOf is the rendered tree of an entry that is stored; "" for none.
 func treeOf(store *timeline.Store, entry *snapshot.Entry) (string, error) {
 	tree, err := store.Rendered(entry)
-	if string(tree) == noTree {
+	if string(tree) == export.NoTree {
 		return "", err
 	}
 	return string(tree), err

@@ -7,9 +7,11 @@ import (
 
 	"github.com/git-smithers/git-smithers/peer/smithers/contents"
 	"github.com/git-smithers/git-smithers/peer/smithers/dbrow"
+	"github.com/git-smithers/git-smithers/peer/smithers/export"
 	"github.com/git-smithers/git-smithers/peer/smithers/source"
 	"github.com/git-smithers/git-smithers/peer/smithers/tables"
 	"github.com/git-smithers/git-smithers/peer/smithers/tree"
+	"github.com/git-smithers/git-smithers/peer/smithers/workcopy"
 	"github.com/git-smithers/git-smithers/snapshot"
 )
 
@@ -57,7 +59,7 @@ func (r *runPass) appendSnapshot(ctx context.Context, s *source.Snapshot, newest
 	if rendered != nil {
 		ours = string(rendered)
 	}
-	if ours == noTree {
+	if ours == export.NoTree {
 		ours = ""
 	}
 	w, differs, err := r.wholeOf(s, ours)
@@ -97,7 +99,7 @@ func (r *runPass) appendSnapshot(ctx context.Context, s *source.Snapshot, newest
 	}
 	one.Tree = "" // of the newest it is r.ours
 	r.line, r.based, r.ours = append(line[:len(line)-1], one), nil, ours
-	r.last, r.before = s.Row, &moment{AtMs: s.AtMs, Pointer: dbrow.TextOf(s.Row, "vcs_pointer")}
+	r.last, r.before = s.Row, &workcopy.Moment{AtMs: s.AtMs, Pointer: dbrow.TextOf(s.Row, "vcs_pointer")}
 	r.out.Frames++
 	return nil
 }

@@ -1,6 +1,7 @@
 package smithers
 
 import (
+	"github.com/git-smithers/git-smithers/objstore/page"
 	"github.com/git-smithers/git-smithers/peer/smithers/tables"
 	"github.com/git-smithers/git-smithers/snapshot"
 )
@@ -89,10 +90,10 @@ func (r *runPass) journalAt(atMs, frame int64) []snapshot.Change {
 		switch {
 		case known && had.Frame != nil && sameEnd(had, a):
 			a.CommitID, a.Tree, a.Frame, a.Worktree, a.Beside = had.CommitID, had.Tree, had.Frame, had.Worktree, had.Beside
-		case since && r.files != nil && !r.copies.hasOwn(&a):
-			r.copies.pointAt(&a, frame, r.files)
+		case since && r.files != nil && !r.copies.HasOwn(&a):
+			r.copies.PointAt(&a, frame, r.files)
 		case since:
-			r.copies.point(&a, frame)
+			r.copies.Point(&a, frame)
 		}
 		if change := setRow(snapshot.CollectionAttempts, snapshot.EncodeAttempt(a)); !known || string(snapshot.EncodeAttempt(had).Value) != string(change.Value) {
 			changes = append(changes, change)
@@ -108,4 +109,9 @@ func (r *runPass) journalAt(atMs, frame int64) []snapshot.Change {
 // sameEnd reports whether two attempts of one key are the same and have ended.
 func sameEnd(a, b snapshot.Attempt) bool {
 	return a.StartedAtMs == b.StartedAtMs && a.FinishedAtMs != nil && b.FinishedAtMs != nil && *a.FinishedAtMs == *b.FinishedAtMs
+}
+
+// setRow is the change that sets a row of a collection.
+func setRow(collection string, row page.Row) snapshot.Change {
+	return snapshot.Change{Op: snapshot.OpSet, Collection: collection, Key: row.Key, Value: row.Value}
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/git-smithers/git-smithers/peer/smithers/dbrow"
 	"github.com/git-smithers/git-smithers/peer/smithers/source"
 	"github.com/git-smithers/git-smithers/peer/smithers/tables"
+	"github.com/git-smithers/git-smithers/peer/smithers/workcopy"
 	"github.com/git-smithers/git-smithers/snapshot"
 )
 
@@ -26,7 +27,7 @@ type knownRows struct {
 	line           []tables.FrameFacts
 	byPeer         map[int64]tables.FrameFacts
 	seq            int64
-	before         moment
+	before         workcopy.Moment
 	tree, lastTree string
 	last, lastRow  source.Row
 }
@@ -111,7 +112,7 @@ func (p *peerRun) readLater(known *knownRun) (ok bool, err error) {
 	if p.neverRan() {
 		p.run.Status = snapshot.RunPending
 	}
-	p.copies = p.all.ofRun(p.row, p.rows[tables.Attempts])
+	p.copies = p.all.OfRun(p.row, p.rows[tables.Attempts])
 	return true, nil
 }
 

@@ -5,7 +5,9 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/git-smithers/git-smithers/peer/smithers/kept"
 	"github.com/git-smithers/git-smithers/peer/smithers/source"
+	"github.com/git-smithers/git-smithers/peer/smithers/workcopy"
 	"github.com/git-smithers/git-smithers/snapshot"
 	"github.com/git-smithers/git-smithers/timeline"
 )
@@ -16,13 +18,13 @@ func (im *importing) captureFirst(ctx context.Context) (err error) {
 	if len(im.filesOf) == 0 {
 		return nil
 	}
-	if im.copies, err = newCopies(ctx, im.store); err != nil {
+	if im.copies, err = workcopy.NewFinder(ctx, im.store); err != nil {
 		return timeline.Explain(err)
 	}
-	im.copies.database = im.path
+	im.copies.Database = im.path
 	for _, row := range im.filesOf {
-		root, _ := rootsOf(row)
-		if _, err := im.copies.capture(ctx, root); err != nil {
+		root, _ := workcopy.RootsOf(row)
+		if _, err := im.copies.Capture(ctx, root); err != nil {
 			return err
 		}
 	}
@@ -73,13 +75,13 @@ func (r *runPass) appendFrames(ctx context.Context, upTo source.Head) (done bool
 		return false, err
 	}
 	row := r.head.Row()
-	met := meet(r.frames, r.now, row.Parent != nil, r.heads)
+	met := kept.Meet(r.frames, r.now, row.Parent != nil, r.heads)
 	switch {
-	case met.end != row.Frame || met.end < r.was.Pass.Frame:
+	case met.End != row.Frame || met.End < r.was.Pass.Frame:
 		return false, nil
-	case r.had != nil && (r.had != r.recalled || met.count != len(r.had.heads)):
+	case r.had != nil && (r.had != r.recalled || met.Count != len(r.had.heads)):
 		return false, nil // the repository has other frames than the watch knew
-	case met.count == len(r.heads):
+	case met.Count == len(r.heads):
 		if err := r.tx.Check(); err != nil {
 			return false, err
 		}
@@ -103,19 +105,7 @@ func (r *runPass) appendFrames(ctx context.Context, upTo source.Head) (done bool
 // addPass has the last frame of a live pass say how far the run was imported. There is no digest of the
 // rows, since most of them were not looked at.
 func (r *runPass) addPass(draft *snapshot.Draft, frame int64, events int) (err error) {
-	r.now.Pass = pass{Number: r.was.Pass.Number + 1, Frame: frame, Events: int64(events)}
-	draft.Ext, err = extChanges(r.was.ofFrames(r.described), r.now.ofFrames(r.described))
+	r.now.Pass = kept.Pass{Number: r.was.Pass.Number + 1, Frame: frame, Events: int64(events)}
+	draft.Ext, err = kept.Changes(r.was.OfFrames(r.described), r.now.OfFrames(r.described))
 	return err
-}
-
-// ofFrames is the peer with no other frames than some, and without tables: what a live pass may change.
-func (p *peer) ofFrames(frames []int64) *peer {
-	part := *p
-	part.Tables, part.Frames = nil, make(map[int64]frameRow, len(frames))
-	for _, frame := range frames {
-		if row, ok := p.Frames[frame]; ok {
-			part.Frames[frame] = row
-		}
-	}
-	return &part
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/git-smithers/git-smithers/objstore/page"
 	"github.com/git-smithers/git-smithers/peer/smithers/contents"
 	"github.com/git-smithers/git-smithers/peer/smithers/dbrow"
+	"github.com/git-smithers/git-smithers/peer/smithers/kept"
 	"github.com/git-smithers/git-smithers/peer/smithers/tables"
 	"github.com/git-smithers/git-smithers/snapshot"
 )
@@ -24,7 +25,7 @@ type mailRows struct {
 type mailbox struct {
 	mailRows
 
-	here      answers
+	here      kept.Answers
 	overruled []Overruled // in the order of Smithers' rows
 	dropped   []Dropped
 }
@@ -112,7 +113,7 @@ func (m *mailbox) fill(w *snapshot.Whole, atMs int64, had map[string]int64) (sig
 		if a.DecidedAtMs != nil && *a.DecidedAtMs > atMs {
 			a.Status, a.DecidedAtMs, a.DecidedBy, a.Note = snapshot.ApprovalRequested, nil, nil, nil
 		}
-		if here := m.here.approval(a); here.Status != a.Status || a.RequestedAtMs <= atMs {
+		if here := m.here.Approval(a); here.Status != a.Status || a.RequestedAtMs <= atMs {
 			w.Approvals = append(w.Approvals, here)
 		}
 	}
@@ -124,7 +125,7 @@ func (m *mailbox) fill(w *snapshot.Whole, atMs int64, had map[string]int64) (sig
 		w.Signals = append(w.Signals, s.signal)
 	}
 	peers := len(w.Signals)
-	w.Signals = append(w.Signals, m.here.signals...)
+	w.Signals = append(w.Signals, m.here.Signals...)
 	numberSignals(w.Signals, had)
 	for i, s := range w.Signals[:peers] {
 		signals = append(signals, contents.SignalSeq{Seq: s.Seq, Peer: m.signals[i].seq})
@@ -140,7 +141,7 @@ func (m *mailbox) fillHumanRequests(w *snapshot.Whole, atMs int64) {
 		if h.AnsweredAtMs != nil && *h.AnsweredAtMs > atMs {
 			h.Status, h.AnsweredAtMs, h.AnsweredBy, h.Response = snapshot.HumanPending, nil, nil, nil
 		}
-		here := m.here.humanRequest(h)
+		here := m.here.HumanRequest(h)
 		if here.Status == h.Status && h.RequestedAtMs > atMs {
 			continue
 		}

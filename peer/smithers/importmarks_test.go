@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/git-smithers/git-smithers/peer/smithers"
+	"github.com/git-smithers/git-smithers/peer/smithers/kept"
 	"github.com/git-smithers/git-smithers/peer/smithers/source/sourcetest"
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
@@ -26,7 +27,7 @@ func TestAHashThatDoesNotMatchIsImportedMarkedAndReported(t *testing.T) {
 	run := h.take(path)["run-j"]
 	require.NoError(t, run.Err)
 	require.Len(t, run.Marks, 2)
-	assert.Equal(t, smithers.Mark{
+	assert.Equal(t, kept.Mark{
 		Frame: 5, PeerNo: 5, What: "xml_hash", Stored: wrongHash, Found: "f73e2120dc02caef10cb5ac628c8abab4d3557e83ca266d49417a3247fe148a4",
 	}, run.Marks[0])
 	assert.Equal(t, "content_hash", run.Marks[1].What)

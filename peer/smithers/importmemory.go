@@ -6,6 +6,7 @@ import (
 
 	"github.com/git-smithers/git-smithers/objstore"
 	"github.com/git-smithers/git-smithers/peer/smithers/dbrow"
+	"github.com/git-smithers/git-smithers/peer/smithers/kept"
 	"github.com/git-smithers/git-smithers/peer/smithers/source"
 	"github.com/git-smithers/git-smithers/peer/smithers/tables"
 	"github.com/git-smithers/git-smithers/snapshot"
@@ -25,8 +26,8 @@ func newMemory() *memory {
 // knownRun is what a pass has read of a run, or left of it, in the repository, as of a tip.
 type knownRun struct {
 	tip     objstore.ID
-	frames  []frame
-	peer    *peer
+	frames  []kept.Frame
+	peer    *kept.Peer
 	journal map[string]snapshot.Attempt
 	logs    map[string]string
 	stored  []snapshot.Event
@@ -64,7 +65,7 @@ func (m *memory) keep(r *runPass, tip objstore.ID) error {
 		if entry.Frame != int64(len(r.frames)) {
 			return nil
 		}
-		r.frames = append(r.frames, frameAt(entry))
+		r.frames = append(r.frames, kept.FrameOf(entry))
 	}
 	m.runs[r.id] = &knownRun{
 		tip: tip, frames: r.frames, peer: r.now, journal: r.journal, logs: r.logs, stored: r.stored, tree: r.ours, rows: r.rowsKnown(),

@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 
+	"github.com/git-smithers/git-smithers/peer/smithers/kept"
 	"github.com/git-smithers/git-smithers/peer/smithers/tables"
 	"github.com/git-smithers/git-smithers/snapshot"
 	"github.com/git-smithers/git-smithers/timeline/fault"
@@ -14,7 +15,7 @@ func (r *runPass) open(ctx context.Context) (known bool, err error) {
 	if !r.live {
 		r.found = r.rowsDigest()
 	}
-	r.was, r.now, r.box = &peer{}, &peer{}, mailbox{mailRows: r.mail}
+	r.was, r.now, r.box = &kept.Peer{}, &kept.Peer{}, mailbox{mailRows: r.mail}
 	r.journal, r.logs = map[string]snapshot.Attempt{}, map[string]string{}
 	r.head, err = r.im.store.Head(ctx, r.id)
 	if fault.CodeOf(err) == fault.RunNotFound {
@@ -30,7 +31,7 @@ func (r *runPass) open(ctx context.Context) (known bool, err error) {
 		return false, errOvertaken(r.id)
 	}
 	r.out.Frame, r.out.Tip = r.head.Row().Frame, tip.ID.String()
-	last, err := readPass(tip)
+	last, err := kept.ReadPass(tip)
 	if err != nil {
 		return false, err
 	}
@@ -52,13 +53,13 @@ func (r *runPass) open(ctx context.Context) (known bool, err error) {
 		r.recall(known)
 		return false, nil
 	}
-	if r.frames, err = framesOf(r.im.store, tip); err != nil {
+	if r.frames, err = kept.FramesOf(r.im.store, tip); err != nil {
 		return false, err
 	}
 	if err := r.openExt(tip); err != nil {
 		return false, err
 	}
-	if r.stored, err = eventsTo(r.im.store, tip); err != nil {
+	if r.stored, err = kept.EventsTo(r.im.store, tip); err != nil {
 		return false, err
 	}
 	if r.ours, err = treeOf(r.im.store, tip); err != nil {
@@ -70,31 +71,31 @@ func (r *runPass) open(ctx context.Context) (known bool, err error) {
 // openExt reads what is known of the run from imports. A fork that was never imported has what
 // its parent has: that is about other frames.
 func (r *runPass) openExt(tip *snapshot.Entry) error {
-	known, err := readExported(r.im.store, tip)
+	known, err := kept.ReadTip(r.im.store, tip)
 	if err != nil {
 		return err
 	}
-	r.imported = known.imported
-	if r.was, err = readPeer(tip); err != nil {
+	r.imported = known.Imported
+	if r.was, err = kept.ReadPeer(tip); err != nil {
 		return err
 	}
-	r.now = &peer{Layout: r.was.Layout}
+	r.now = &kept.Peer{Layout: r.was.Layout}
 	if r.imported {
-		r.now, err = readPeer(tip)
+		r.now, err = kept.ReadPeer(tip)
 	}
 	return err
 }
 
 // readJournal reads what the entry has that the next one goes on from.
 func (l *runLine) readJournal(entry *snapshot.Entry) (err error) {
-	attempts, err := attemptsAt(entry)
+	attempts, err := kept.AttemptsAt(entry)
 	if err != nil {
 		return err
 	}
 	for _, a := range attempts {
 		l.journal[snapshot.AttemptKey(a.NodeID, a.Iteration, a.Attempt)] = a
 	}
-	l.logs, err = logsAt(entry)
+	l.logs, err = kept.LogsAt(entry)
 	return err
 }
 
@@ -110,13 +111,13 @@ func (r *runPass) begin(ctx context.Context) (int, error) {
 	if err := r.keepAnswers(); err != nil {
 		return 0, err
 	}
-	at := meet(r.frames, r.now, r.head.Row().Parent != nil, r.heads)
+	at := kept.Meet(r.frames, r.now, r.head.Row().Parent != nil, r.heads)
 	switch {
-	case !r.imported && at.count == 0:
+	case !r.imported && at.Count == 0:
 		return 0, fault.New(fault.RunExists, "the repository has another run %q", r.id).
 			Hint("its frames are not those of the database; prune it, or take the one from the database under another id").Detail("runId", r.id)
-	case at.end == snapshot.NoFrame:
-		at.end = 0
+	case at.End == snapshot.NoFrame:
+		at.End = 0
 	}
 	r.behind = r.known(r.stored)
 	if r.imported {
@@ -125,14 +126,14 @@ func (r *runPass) begin(ctx context.Context) (int, error) {
 			r.behind = r.knownFirst(r.stored)
 		}
 	}
-	return at.count, r.goOn(ctx, at)
+	return at.Count, r.goOn(ctx, at)
 }
 
 // goOn begins the series where Smithers' list of frames parts from ours: what is new follows from there.
-func (r *runPass) goOn(ctx context.Context, at meeting) (err error) {
-	more, newest := at.count < len(r.heads), r.head.Row().Frame
-	back := r.imported && at.end < r.newestPeer(r.now)
-	forward := r.hidden && !more && !back && at.end != newest
+func (r *runPass) goOn(ctx context.Context, at kept.Meeting) (err error) {
+	more, newest := at.Count < len(r.heads), r.head.Row().Frame
+	back := r.imported && at.End < r.newestPeer(r.now)
+	forward := r.hidden && !more && !back && at.End != newest
 	if more || back || forward {
 		if at, err = r.overtake(at); err != nil {
 			return err
@@ -147,17 +148,17 @@ func (r *runPass) goOn(ctx context.Context, at meeting) (err error) {
 		return r.goBack(ctx, at)
 	case forward:
 		return r.goForward(ctx, at)
-	case at.end != newest:
-		r.based = new(at.end)
+	case at.End != newest:
+		r.based = new(at.End)
 	}
 	return nil
 }
 
 // newestPeer is the newest of Smithers' frames that was there when the run was last imported.
-func (k *keptRun) newestPeer(now *peer) int64 {
+func (k *keptRun) newestPeer(now *kept.Peer) int64 {
 	for _, f := range slices.Backward(k.frames) {
-		if f.number <= k.was.Pass.Frame && now.peerNo(f.number) != tables.NoNumber {
-			return f.number
+		if f.Number <= k.was.Pass.Frame && now.PeerNo(f.Number) != tables.NoNumber {
+			return f.Number
 		}
 	}
 	return snapshot.NoFrame
@@ -166,17 +167,17 @@ func (k *keptRun) newestPeer(now *peer) int64 {
 // keepAnswers keeps what was answered here.
 func (r *runPass) keepAnswers() error {
 	r.now.Answers = nil
-	given, err := answersAt(r.im.store, r.head.Entry(), r.was.Answers)
+	given, err := kept.AnswersAt(r.im.store, r.head.Entry(), r.was.Answers)
 	if err != nil {
 		return err
 	}
 	if r.imported { // else nobody knows what Smithers had
-		if err := r.refuseLacking(given.known); err != nil {
+		if err := r.refuseLacking(given.Known); err != nil {
 			return err
 		}
 	}
 	r.box.keep(given)
-	r.now.Answers = r.box.here.keys()
+	r.now.Answers = r.box.here.Keys()
 	return nil
 }
 

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/git-smithers/git-smithers/peer/smithers/jsonobject"
+	"github.com/git-smithers/git-smithers/peer/smithers/kept"
 	"github.com/git-smithers/git-smithers/peer/smithers/tables"
 	"github.com/git-smithers/git-smithers/snapshot"
 	"github.com/git-smithers/git-smithers/timeline/fault"
@@ -117,8 +118,8 @@ func (r *runPass) tellOurs() {
 		return
 	}
 	for _, f := range r.frames {
-		if _, noted := r.now.Frames[f.number]; !noted && f.number > r.was.Pass.Frame {
-			r.setFrameRow(f.number, frameRow{PeerNo: new(int64(tables.NoNumber))})
+		if _, noted := r.now.Frames[f.Number]; !noted && f.Number > r.was.Pass.Frame {
+			r.setFrameRow(f.Number, kept.FrameRow{PeerNo: new(int64(tables.NoNumber))})
 		}
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/git-smithers/git-smithers/objstore"
 	"github.com/git-smithers/git-smithers/peer/smithers/dbrow"
 	"github.com/git-smithers/git-smithers/peer/smithers/source"
+	"github.com/git-smithers/git-smithers/peer/smithers/workcopy"
 	"github.com/git-smithers/git-smithers/snapshot"
 	"github.com/git-smithers/git-smithers/timeline"
 	"github.com/git-smithers/git-smithers/timeline/fault"
@@ -22,7 +23,7 @@ type importing struct {
 	req    ImportRequest
 	limits snapshot.Limits
 	tips   map[objstore.ID]bool // of all runs, as they were before the pass
-	copies *copies              // of the pass; for a watch there are some before the first one
+	copies *workcopy.Finder     // of the pass; for a watch there are some before the first one
 	failed map[string]error     // of the pass: why runs were refused
 	made   []objstore.ID        // the entries of all passes
 	own    map[string]source.Table
@@ -83,10 +84,10 @@ func (im *importing) pass(ctx context.Context, tx *source.Tx) (_ *Imported, err 
 		return nil, err
 	}
 	if im.copies == nil {
-		if im.copies, err = newCopies(ctx, im.store); err != nil {
+		if im.copies, err = workcopy.NewFinder(ctx, im.store); err != nil {
 			return nil, timeline.Explain(err)
 		}
-		im.copies.database = im.path
+		im.copies.Database = im.path
 	}
 	defer func() { err = errors.Join(err, im.letGo()) }()
 	for _, at := range sources {

@@ -117,7 +117,7 @@ func (p *peerRun) sortIn() {
 	if p.neverRan() {
 		p.run.Status = snapshot.RunPending
 	}
-	p.copies = p.all.ofRun(p.row, p.rows[tables.Attempts])
+	p.copies = p.all.OfRun(p.row, p.rows[tables.Attempts])
 }
 
 // addAttempt adds a row of _smithers_attempts.

@@ -6,6 +6,7 @@ import (
 	"reflect"
 
 	"github.com/git-smithers/git-smithers/peer/smithers/tables"
+	"github.com/git-smithers/git-smithers/peer/smithers/workcopy"
 	"github.com/git-smithers/git-smithers/snapshot"
 )
 
@@ -50,7 +51,7 @@ func (r *runPass) addLastFiles(ctx context.Context, draft *snapshot.Draft) error
 	if err != nil {
 		return err
 	}
-	passing := r.copies.between(current, r.before, moment{AtMs: math.MaxInt64, Pointer: r.before.Pointer})
+	passing := r.copies.Between(current, r.before, workcopy.Moment{AtMs: math.MaxInt64, Pointer: r.before.Pointer})
 	for i, vcs := range passing {
 		if i == len(passing)-1 {
 			draft.VCS = &vcs

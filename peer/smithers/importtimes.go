@@ -7,6 +7,7 @@ import (
 	"github.com/git-smithers/git-smithers/peer/smithers/dbrow"
 	"github.com/git-smithers/git-smithers/peer/smithers/source"
 	"github.com/git-smithers/git-smithers/peer/smithers/tables"
+	"github.com/git-smithers/git-smithers/peer/smithers/workcopy"
 	"github.com/git-smithers/git-smithers/snapshot"
 )
 
@@ -24,7 +25,7 @@ func (a *attemptRow) endedBy(atMs int64) bool {
 }
 
 // isDone reports whether the journal has the attempt as it is in it at a time, which comes after a frame.
-func (a *attemptRow) isDone(atMs int64, before *moment) bool {
+func (a *attemptRow) isDone(atMs int64, before *workcopy.Moment) bool {
 	return a.done && before != nil && a.endedBy(min(atMs, before.AtMs))
 }
 

@@ -5,12 +5,13 @@ import (
 	"slices"
 
 	"github.com/git-smithers/git-smithers/peer/smithers/dbrow"
+	"github.com/git-smithers/git-smithers/peer/smithers/export"
 	"github.com/git-smithers/git-smithers/peer/smithers/source"
 )
 
 // rendered is the tree for a draft; nil where it is as before, or unknown.
 func (l *runLine) rendered(tree string) []byte {
-	if tree == "" || tree == l.ours || tree == noTree && l.ours == "" {
+	if tree == "" || tree == l.ours || tree == export.NoTree && l.ours == "" {
 		return nil
 	}
 	return []byte(tree)

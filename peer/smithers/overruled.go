@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"slices"
 
+	"github.com/git-smithers/git-smithers/peer/smithers/kept"
 	"github.com/git-smithers/git-smithers/snapshot"
 )
 
@@ -18,16 +19,16 @@ type Overruled struct {
 }
 
 // overrule tells which of the answers that were given here Smithers has others of.
-func (m *mailbox) overrule(given answers) (list []Overruled) {
+func (m *mailbox) overrule(given kept.Answers) (list []Overruled) {
 	for _, is := range m.approvals {
-		here, ok := given.approvals[snapshot.Key(is.NodeID, is.Iteration)]
+		here, ok := given.Approvals[snapshot.Key(is.NodeID, is.Iteration)]
 		if ok && is.Status != snapshot.ApprovalRequested && is.Status != here.Status {
 			list = append(list, Overruled{is.NodeID, is.Iteration, "approval", here.Status, is.Status})
 		}
 	}
 	for _, is := range m.humanRequests {
-		here, ok := given.humanRequests[snapshot.Key(is.NodeID, is.Iteration)]
-		same := is.Status == here.Status && (is.Response == nil && here.Response == nil || sameJSON(is.Response, here.Response))
+		here, ok := given.HumanRequests[snapshot.Key(is.NodeID, is.Iteration)]
+		same := is.Status == here.Status && (is.Response == nil && here.Response == nil || kept.SameJSON(is.Response, here.Response))
 		if ok && here.RequestedAtMs == is.RequestedAtMs && is.Status != snapshot.HumanPending && !same {
 			list = append(list, Overruled{is.NodeID, is.Iteration, here.Kind, here.Status, is.Status})
 		}
@@ -47,21 +48,21 @@ type Dropped struct {
 
 // drop tells which of the answers that were given here answer nothing any more. One to a question of which there is a newer
 // one is taken away.
-func (m *mailbox) drop(given answers) (list []Dropped) {
-	for key, here := range given.approvals {
+func (m *mailbox) drop(given kept.Answers) (list []Dropped) {
+	for key, here := range given.Approvals {
 		is := m.approvalOf(key)
 		if is != nil && (is.Status != snapshot.ApprovalRequested || is.RequestedAtMs == here.RequestedAtMs) {
 			continue
 		}
 		list = append(list, Dropped{here.NodeID, here.Iteration, "approval", here.Status, is != nil})
 	}
-	for key, here := range given.humanRequests {
+	for key, here := range given.HumanRequests {
 		newest, decided := m.requestsOf(key, here.RequestedAtMs)
 		if decided || newest != nil && newest.RequestedAtMs == here.RequestedAtMs {
 			continue
 		}
 		list = append(list, Dropped{here.NodeID, here.Iteration, here.Kind, here.Status, newest != nil})
-		delete(given.humanRequests, key) // Smithers may ask the older question still
+		delete(given.HumanRequests, key) // Smithers may ask the older question still
 	}
 	slices.SortFunc(list, func(a, b Dropped) int {
 		return cmp.Or(cmp.Compare(a.NodeID, b.NodeID), cmp.Compare(a.Iteration, b.Iteration), cmp.Compare(a.RequestKind, b.RequestKind))

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/git-smithers/git-smithers/objstore"
+	"github.com/git-smithers/git-smithers/peer/smithers/kept"
 	"github.com/git-smithers/git-smithers/peer/smithers/tables"
 	"github.com/git-smithers/git-smithers/snapshot"
 	"github.com/git-smithers/git-smithers/timeline"
@@ -26,21 +27,21 @@ type overtaking struct {
 // overtake finds the ops that Smithers overtakes when it goes on from where the two lists of frames part. The result ends
 // before the frames that they made. Ops that Smithers has been told, since the run was exported after them, are
 // taken back as well: an undo would drop what Smithers made of them. They are not reported.
-func (r *runPass) overtake(at meeting) (meeting, error) {
+func (r *runPass) overtake(at kept.Meeting) (kept.Meeting, error) {
 	ops, err := r.opsHere(r.head.Entry())
 	if err != nil || len(ops) == 0 {
 		return at, err
 	}
 	if r.imported {
-		at.end = r.beforeOps(r.now, at.end, ops)
+		at.End = r.beforeOps(r.now, at.End, ops)
 	}
-	before, after := onLine(r.frames, r.head.Row().Frame), onLine(r.frames, at.end)
+	before, after := onLine(r.frames, r.head.Row().Frame), onLine(r.frames, at.End)
 	for _, op := range ops {
 		if before[*op.Frame] && !after[*op.Frame] {
-			r.overtaken = append(r.overtaken, Overtaken{op, at.end})
+			r.overtaken = append(r.overtaken, Overtaken{op, at.End})
 		}
 	}
-	r.overtakes = overtaking{ops, at.end}
+	r.overtakes = overtaking{ops, at.End}
 	return at, nil
 }
 
@@ -58,22 +59,22 @@ func goesBack(op snapshot.Op) bool {
 }
 
 // beforeOps steps back from a frame over the frames that were added here, as far as an op made one of them.
-func (k *keptRun) beforeOps(now *peer, end int64, ops []snapshot.Op) int64 {
+func (k *keptRun) beforeOps(now *kept.Peer, end int64, ops []snapshot.Op) int64 {
 	before := end
-	for at := end; at != snapshot.NoFrame && now.peerNo(at) == tables.NoNumber; at = k.frames[at].based {
+	for at := end; at != snapshot.NoFrame && now.PeerNo(at) == tables.NoNumber; at = k.frames[at].Based {
 		made := slices.ContainsFunc(ops, func(op snapshot.Op) bool { return *op.Frame == at })
-		if made && k.frames[at].based != snapshot.NoFrame {
-			before = k.frames[at].based
+		if made && k.frames[at].Based != snapshot.NoFrame {
+			before = k.frames[at].Based
 		}
 	}
 	return before
 }
 
 // onLine are the numbers of the frames on the line to a frame.
-func onLine(frames []frame, last int64) map[int64]bool {
+func onLine(frames []kept.Frame, last int64) map[int64]bool {
 	on := make(map[int64]bool)
-	for _, f := range lineTo(frames, last) {
-		on[f.number] = true
+	for _, f := range kept.LineTo(frames, last) {
+		on[f.Number] = true
 	}
 	return on
 }
@@ -111,7 +112,7 @@ func (r *runPass) addOvertaken(draft *snapshot.Draft) error {
 
 // hidesImported reports whether an undo since the last import went back to before that import, or an older one. What the
 // imports brought is not in the run's timeline then, although the repository has it.
-func hidesImported(objects objstore.Reader, tip *snapshot.Entry, last pass) (bool, error) {
+func hidesImported(objects objstore.Reader, tip *snapshot.Entry, last kept.Pass) (bool, error) {
 	ops, err := timeline.OpsAt(tip)
 	if err != nil {
 		return false, err
@@ -132,7 +133,7 @@ func hidesImported(objects objstore.Reader, tip *snapshot.Entry, last pass) (boo
 }
 
 // isSince reports whether an op was done after the import with which a pass ended.
-func isSince(objects objstore.Reader, op snapshot.Op, last pass) (bool, error) {
+func isSince(objects objstore.Reader, op snapshot.Op, last kept.Pass) (bool, error) {
 	if op.Before.IsZero() {
 		return false, nil
 	}
@@ -140,6 +141,6 @@ func isSince(objects objstore.Reader, op snapshot.Op, last pass) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	then, err := readPass(before)
+	then, err := kept.ReadPass(before)
 	return then == last, err
 }

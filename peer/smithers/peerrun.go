@@ -4,6 +4,7 @@ import (
 	"github.com/git-smithers/git-smithers/peer/smithers/dbrow"
 	"github.com/git-smithers/git-smithers/peer/smithers/source"
 	"github.com/git-smithers/git-smithers/peer/smithers/tables"
+	"github.com/git-smithers/git-smithers/peer/smithers/workcopy"
 	"github.com/git-smithers/git-smithers/snapshot"
 )
 
@@ -15,7 +16,7 @@ type peerRun struct {
 	tx   *source.Tx
 	own  map[string]source.Table // Smithers 0.32.0's tables
 	left []unowned               // nil for a pass over new frames alone
-	all  *copies                 // of all runs
+	all  *workcopy.Finder        // of all runs
 
 	run       snapshot.Run
 	at        dbrow.Root
@@ -28,6 +29,6 @@ type peerRun struct {
 	mail      mailRows
 	events    []peerEvent
 	captured  map[int64]int // by Smithers' number: the last event that says that the frame was captured
-	copies    *runCopies
+	copies    *workcopy.Run
 	had       *knownRows // what comes before the rows that were read; nil if all rows were read
 }

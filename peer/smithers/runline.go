@@ -2,8 +2,10 @@ package smithers
 
 import (
 	"github.com/git-smithers/git-smithers/objstore"
+	"github.com/git-smithers/git-smithers/peer/smithers/kept"
 	"github.com/git-smithers/git-smithers/peer/smithers/source"
 	"github.com/git-smithers/git-smithers/peer/smithers/tables"
+	"github.com/git-smithers/git-smithers/peer/smithers/workcopy"
 	"github.com/git-smithers/git-smithers/snapshot"
 	"github.com/git-smithers/git-smithers/timeline"
 )
@@ -12,7 +14,7 @@ import (
 type runLine struct {
 	series *timeline.Series
 	opened bool          // the run has an entry
-	now    *peer         // what is to be stored under ext/smithers
+	now    *kept.Peer    // what is to be stored under ext/smithers
 	made   []objstore.ID // the entries of this pass
 
 	journal map[string]snapshot.Attempt // by its key: as the newest entry has it
@@ -22,7 +24,7 @@ type runLine struct {
 
 	line    []tables.FrameFacts // Smithers' frames, as far as they are stored
 	based   *int64              // of the next frame, if it does not follow the run's newest
-	before  *moment             // the newest of Smithers' frames; nil for none
+	before  *workcopy.Moment    // the newest of Smithers' frames; nil for none
 	tree    string              // its rendered tree, as Smithers has it; "" for none
 	last    source.Row          // its row in _smithers_snapshots
 	lastRow source.Row          // the newest row in _smithers_frames

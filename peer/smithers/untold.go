@@ -1,6 +1,7 @@
 package smithers
 
 import (
+	"github.com/git-smithers/git-smithers/peer/smithers/kept"
 	"github.com/git-smithers/git-smithers/snapshot"
 	"github.com/git-smithers/git-smithers/timeline"
 )
@@ -11,35 +12,35 @@ type Untold struct {
 	// Imported reports whether the run itself was imported; one that was not, such as a fork that was made here, has
 	// nothing else.
 	Imported bool
-	answers  answers
+	answers  kept.Answers
 }
 
 // ReadUntold reads what Smithers has not been told of a run.
 func ReadUntold(s *timeline.Store, head *timeline.Head) (*Untold, error) {
-	known, err := readExported(s, head.Entry())
-	if err != nil || !known.imported {
+	known, err := kept.ReadTip(s, head.Entry())
+	if err != nil || !known.Imported {
 		return &Untold{}, timeline.Explain(err)
 	}
-	given, err := answersAt(s, head.Entry(), known.peer.Answers)
+	given, err := kept.AnswersAt(s, head.Entry(), known.Peer.Answers)
 	return &Untold{true, given}, timeline.Explain(err)
 }
 
 // Approval is what was decided here; ok is false where Smithers knows of it, or nothing was.
 func (u *Untold) Approval(nodeID string, iteration int) (a snapshot.Approval, ok bool) {
-	a, ok = u.answers.approvals[snapshot.Key(nodeID, iteration)]
+	a, ok = u.answers.Approvals[snapshot.Key(nodeID, iteration)]
 	return a, ok
 }
 
 // HumanRequest is the same for what people are asked.
 func (u *Untold) HumanRequest(nodeID string, iteration int) (h snapshot.HumanRequest, ok bool) {
-	h, ok = u.answers.humanRequests[snapshot.Key(nodeID, iteration)]
+	h, ok = u.answers.HumanRequests[snapshot.Key(nodeID, iteration)]
 	return h, ok
 }
 
 // Signal is the first signal that was sent here for which a wait is over; ok is false where there is none.
 func (u *Untold) Signal(name string, correlation *string) (s snapshot.Signal, ok bool) {
-	for _, s := range u.answers.signals {
-		if s.Name == name && sameCorrelation(s.CorrelationID, correlation) {
+	for _, s := range u.answers.Signals {
+		if s.Name == name && kept.SameCorrelation(s.CorrelationID, correlation) {
 			return s, true
 		}
 	}

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/git-smithers/git-smithers/peer/smithers/dbrow"
+	"github.com/git-smithers/git-smithers/peer/smithers/export"
 	"github.com/git-smithers/git-smithers/peer/smithers/source"
 	"github.com/git-smithers/git-smithers/peer/smithers/tables"
 	"github.com/git-smithers/git-smithers/timeline"
@@ -55,7 +56,7 @@ const (
 // later on, and where it has no tables of Smithers yet, that is a warning, and it is tried again. One whose end is
 // missing is waited for, as it may be on its way from somewhere, with a warning after a while.
 func Watch(ctx context.Context, s *timeline.Store, path string, req WatchRequest) error {
-	if err := needFolder(path); err != nil {
+	if err := export.NeedFolder(path); err != nil {
 		return err
 	}
 	w := newWatcher(s, path, req)

@@ -1,4 +1,6 @@
-package smithers
+// Package kept has what the repository keeps of a run of Smithers: ext/smithers of its entries, its frames by Smithers'
+// numbers, and the answers that were given here.
+package kept
 
 import (
 	"bytes"
@@ -13,15 +15,16 @@ import (
 	"github.com/git-smithers/git-smithers/peer/smithers/contents"
 	"github.com/git-smithers/git-smithers/peer/smithers/dbrow"
 	"github.com/git-smithers/git-smithers/peer/smithers/source"
+	"github.com/git-smithers/git-smithers/peer/smithers/tables"
 )
 
-// engine is the folder of ext that is Smithers'.
-const engine = "smithers"
+// Engine is the folder of ext that is Smithers'.
+const Engine = "smithers"
 
 // What is in ext/smithers.
 const (
 	extOutputs = "outputs" // a layout
-	extSchema  = "schema"  // schemaLines
+	ExtSchema  = "schema"  // schemaLines
 	extPass    = "pass"    // a pass
 	extFrames  = "frames"  // a collection of frameRows
 	extMarks   = "marks"   // a collection of markRows
@@ -29,22 +32,22 @@ const (
 	extAnswers = "answers" // a folder of collections of answerKeys
 )
 
-// peer is what a run has under ext/smithers, which together with the run is what Smithers
-// had of it. The zero peer is that of a run that was never imported.
-type peer struct {
+// Peer is what a run has under ext/smithers. Together with the run it is what Smithers had of the run. The zero Peer is of a
+// run that was never imported.
+type Peer struct {
 	Layout contents.Layout
-	Schema []schemaLine
-	Pass   pass
-	Frames map[int64]frameRow          // by our number
+	Schema []SchemaLine
+	Pass   Pass
+	Frames map[int64]FrameRow          // by our number
 	Tables map[string][]dbrow.Override // by the table's name; no list is empty
 	Marks  []Mark
 	// Answers are in the mailbox, but not of Smithers.
-	Answers answerKeys
+	Answers AnswerKeys
 }
 
-// pass says how far a run was imported. The last entry of an import changes it, and nothing else
-// does: a tip that has another one than the entry before it is as it was imported.
-type pass struct {
+// Pass is how far a run was imported. Only the last entry of an import changes it: a run is as it was imported if its tip and
+// the entry before have different passes.
+type Pass struct {
 	Number int64 `json:"pass"`   // how often anything of the run was imported
 	Frame  int64 `json:"frame"`  // the newest frame that was
 	Events int64 `json:"events"` // how many of Smithers' events were
@@ -55,16 +58,16 @@ type pass struct {
 	Movable string `json:"movable,omitempty"`
 }
 
-// schemaLine is a table that is not exactly one of Smithers 0.32.0's own: one that the run has rows in, or that was
+// SchemaLine is a table that is not exactly one of Smithers 0.32.0's own: one that the run has rows in, or that was
 // there for outputs when something of the run was imported.
-type schemaLine struct {
+type SchemaLine struct {
 	Table   string      `json:"table"`
 	SQL     string      `json:"sql"`
 	Columns [][2]string `json:"columns,omitempty"` // of an output table: names and kinds, in the order of _smithers_output_schema_columns
 }
 
-// frameRow is what a frame has in ext/smithers/frames. One without a row is exactly as predicted.
-type frameRow struct {
+// FrameRow is the row of a frame in ext/smithers/frames. A frame without a row is exactly as predicted.
+type FrameRow struct {
 	PeerNo *int64          `json:"frameNo,omitempty"` // where it is not our number
 	Layout source.Layout   `json:"layout,omitempty"`  // where it is not compact
 	Shape  *contents.Shape `json:"shape,omitempty"`   // where it is not the zero one
@@ -74,13 +77,13 @@ type frameRow struct {
 	Frame    json.RawMessage `json:"frame,omitempty"`
 }
 
-// empty reports whether the row says nothing.
-func (r frameRow) empty() bool {
+// empty reports whether the row is left out.
+func (r FrameRow) empty() bool {
 	return r.PeerNo == nil && r.Layout == "" && r.Shape == nil && r.Snapshot == nil && r.Frame == nil
 }
 
-// peerNo is Smithers' number of our frame.
-func (p *peer) peerNo(frame int64) int64 {
+// PeerNo returns Smithers' number of a frame of ours.
+func (p *Peer) PeerNo(frame int64) int64 {
 	if row, ok := p.Frames[frame]; ok && row.PeerNo != nil {
 		return *row.PeerNo
 	}
@@ -102,9 +105,9 @@ type extContent struct {
 }
 
 // encode is how the peer is stored.
-func (p *peer) encode() (extContent, error) {
+func (p *Peer) encode() (extContent, error) {
 	c := extContent{files: map[string]string{}, rows: map[string]map[string]string{}}
-	if p.Pass == (pass{}) {
+	if p.Pass == (Pass{}) {
 		return c, nil
 	}
 	var err error
@@ -121,7 +124,7 @@ func (p *peer) encode() (extContent, error) {
 		schema.WriteString(add(line) + "\n")
 	}
 	if schema.Len() > 0 {
-		c.files[extSchema] = schema.String()
+		c.files[ExtSchema] = schema.String()
 	}
 	c.rows[extFrames], c.rows[extMarks] = map[string]string{}, map[string]string{}
 	for frame, row := range p.Frames {
@@ -165,15 +168,15 @@ func encodeJSON(v any) (string, error) {
 	e := json.NewEncoder(&b)
 	e.SetEscapeHTML(false)
 	if err := e.Encode(v); err != nil {
-		return "", fmt.Errorf("ext/%s: %w", engine, err)
+		return "", fmt.Errorf("ext/%s: %w", Engine, err)
 	}
 	return strings.TrimSuffix(b.String(), "\n"), nil
 }
 
 // decode is the inverse of encode. What encode would not have written is
 // objstore.ErrCorrupt where it cannot be understood, and otherwise taken as it is.
-func (c extContent) decode() (*peer, error) {
-	p := &peer{Frames: map[int64]frameRow{}, Tables: map[string][]dbrow.Override{}, Answers: answerKeys{}}
+func (c extContent) decode() (*Peer, error) {
+	p := &Peer{Frames: map[int64]FrameRow{}, Tables: map[string][]dbrow.Override{}, Answers: AnswerKeys{}}
 	for _, collection := range mailCollections {
 		for key := range c.rows[extAnswers+"/"+collection] {
 			p.Answers.add(collection, key)
@@ -186,18 +189,18 @@ func (c extContent) decode() (*peer, error) {
 			}
 		}
 	}
-	for line := range strings.Lines(c.files[extSchema]) {
-		var l schemaLine
-		if err := decodeJSON(extSchema, line, &l); err != nil {
+	for line := range strings.Lines(c.files[ExtSchema]) {
+		var l SchemaLine
+		if err := decodeJSON(ExtSchema, line, &l); err != nil {
 			return nil, err
 		}
 		p.Schema = append(p.Schema, l)
 	}
 	for key, text := range c.rows[extFrames] {
-		var row frameRow
+		var row FrameRow
 		frame, err := strconv.ParseInt(key, 10, 64)
 		if err != nil || frame < 0 {
-			return nil, fmt.Errorf("%w: ext/%s/%s: %q is no frame", objstore.ErrCorrupt, engine, extFrames, key)
+			return nil, fmt.Errorf("%w: ext/%s/%s: %q is no frame", objstore.ErrCorrupt, Engine, extFrames, key)
 		}
 		if err := decodeJSON(extFrames, text, &row); err != nil {
 			return nil, err
@@ -219,13 +222,13 @@ func (c extContent) decode() (*peer, error) {
 	return p, nil
 }
 
-func (c extContent) decodeMarks(p *peer) error {
+func (c extContent) decodeMarks(p *Peer) error {
 	for _, key := range slices.Sorted(maps.Keys(c.rows[extMarks])) {
 		number, what, _ := strings.Cut(key, "/")
 		what, _, _ = strings.Cut(what, "/")
 		frame, err := strconv.ParseInt(number, 10, 64)
 		if err != nil {
-			return fmt.Errorf("%w: ext/%s/%s: %q is no frame", objstore.ErrCorrupt, engine, extMarks, key)
+			return fmt.Errorf("%w: ext/%s/%s: %q is no frame", objstore.ErrCorrupt, Engine, extMarks, key)
 		}
 		var row markRow
 		if err := decodeJSON(extMarks, c.rows[extMarks][key], &row); err != nil {
@@ -239,7 +242,7 @@ func (c extContent) decodeMarks(p *peer) error {
 
 func decodeJSON(name, text string, into any) error {
 	if err := json.Unmarshal([]byte(text), into); err != nil {
-		return fmt.Errorf("%w: ext/%s/%s: %w", objstore.ErrCorrupt, engine, name, err)
+		return fmt.Errorf("%w: ext/%s/%s: %w", objstore.ErrCorrupt, Engine, name, err)
 	}
 	return nil
 }
@@ -253,4 +256,36 @@ func tablePath(table string) string {
 func tableOf(path string) (table string, ok bool) {
 	table, ok = strings.CutPrefix(path, extTables+"/")
 	return strings.NewReplacer("%25", "%", "%2f", "/").Replace(table), ok
+}
+
+// Mark is something of a run that is not as it should be: it was imported as it is.
+type Mark struct {
+	Frame  int64  `json:"frame"`   // of ours
+	PeerNo int64  `json:"frameNo"` // of Smithers
+	What   string `json:"what"`    // content_hash, xml_hash, frame, …
+	Stored string `json:"stored"`
+	Found  string `json:"found"` // what was computed, or what is wrong
+}
+
+// Columns are the columns of all output tables that the run has rows in.
+func (p *Peer) Columns() []tables.OutputColumn {
+	var all []tables.OutputColumn
+	for _, line := range p.Schema {
+		for _, c := range line.Columns {
+			all = append(all, tables.OutputColumn{Table: line.Table, Column: c[0], Kind: c[1]})
+		}
+	}
+	return all
+}
+
+// OfFrames returns the peer with only some frames and without tables: what a pass over new frames may change.
+func (p *Peer) OfFrames(frames []int64) *Peer {
+	part := *p
+	part.Tables, part.Frames = nil, make(map[int64]FrameRow, len(frames))
+	for _, frame := range frames {
+		if row, ok := p.Frames[frame]; ok {
+			part.Frames[frame] = row
+		}
+	}
+	return &part
 }

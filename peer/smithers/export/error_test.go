@@ -1,4 +1,4 @@
-package smithers
+package export
 
 import (
 	"fmt"

@@ -1,4 +1,4 @@
-package smithers
+package export
 
 import (
 	"fmt"
@@ -6,17 +6,18 @@ import (
 
 	"github.com/git-smithers/git-smithers/peer/smithers/contents"
 	"github.com/git-smithers/git-smithers/peer/smithers/dbrow"
+	"github.com/git-smithers/git-smithers/peer/smithers/kept"
 	"github.com/git-smithers/git-smithers/peer/smithers/source"
 	"github.com/git-smithers/git-smithers/peer/smithers/tables"
 )
 
-// noTree is the rendered tree of a frame that has none.
-const noTree = "null"
+// NoTree is the rendered tree of a frame that has none.
+const NoTree = "null"
 
 // writeSnapshots writes the snapshots of the run's line, and returns its rows of _smithers_frames. It fills
 // in the facts about frames.
-func (x *exporting) writeSnapshots() (rendered []source.Row, err error) {
-	frames, err := framesOf(x.store, x.tip)
+func (x *runExport) writeSnapshots() (rendered []source.Row, err error) {
+	frames, err := kept.FramesOf(x.store, x.Entry)
 	if err != nil {
 		return nil, err
 	}
@@ -24,26 +25,26 @@ func (x *exporting) writeSnapshots() (rendered []source.Row, err error) {
 	if err != nil {
 		return nil, err
 	}
-	w := &frameWriter{exporting: x, peers: peers, snapshots: x.ownTable(tables.Snapshots), frames: x.ownTable(tables.Frames)}
-	line := lineTo(frames, int64(len(frames)-1))
+	w := &frameWriter{runExport: x, peers: peers, snapshots: x.ownTable(tables.Snapshots), frames: x.ownTable(tables.Frames)}
+	line := kept.LineTo(frames, int64(len(frames)-1))
 	for i, f := range line {
 		if err := x.ctx.Err(); err != nil {
 			return nil, err
 		}
-		if x.peerNo(f.number) != tables.NoNumber {
+		if x.peerNo(f.Number) != tables.NoNumber {
 			if err := w.write(f); err != nil {
-				return nil, fmt.Errorf("frame %d: %w", f.number, err)
+				return nil, fmt.Errorf("frame %d: %w", f.Number, err)
 			}
 		}
 		if x.req.Progress != nil {
-			x.req.Progress(x.row.ID, i+1, len(line))
+			x.req.Progress(x.Row.ID, i+1, len(line))
 		}
 	}
 	return w.rendered, nil
 }
 
 // ownTable is one of Smithers' own tables, as it was where the run is from.
-func (x *exporting) ownTable(name string) source.Table {
+func (x *runExport) ownTable(name string) source.Table {
 	if table, ok := x.schema[name]; ok {
 		return table
 	}
@@ -57,7 +58,7 @@ func (x *exporting) ownTable(name string) source.Table {
 
 // signalSeqs are the numbers that Smithers has for the run's signals, by their digests: our numbers of signals that were
 // sent here change when Smithers gets others.
-func (x *exporting) signalSeqs() (map[string]int64, error) {
+func (x *runExport) signalSeqs() (map[string]int64, error) {
 	rows, err := x.rows(x.ownTable(tables.Signals))
 	if err != nil {
 		return nil, err
@@ -74,16 +75,16 @@ func (x *exporting) signalSeqs() (map[string]int64, error) {
 
 // peerNo is Smithers' number of a frame. What a fork of ours has from its parent is about the
 // frames of that.
-func (x *exporting) peerNo(frame int64) int64 {
-	if x.imported {
-		return x.peer.peerNo(frame)
+func (x *runExport) peerNo(frame int64) int64 {
+	if x.Imported {
+		return x.Peer.PeerNo(frame)
 	}
 	return frame
 }
 
 // frameWriter writes the frames of a run, one after the other.
 type frameWriter struct {
-	*exporting
+	*runExport
 
 	peers             map[string]int64
 	snapshots, frames source.Table
@@ -93,23 +94,23 @@ type frameWriter struct {
 	tree            string
 }
 
-func (w *frameWriter) write(f frame) error {
-	var about frameRow
-	if w.imported {
-		about = w.peer.Frames[f.number]
+func (w *frameWriter) write(f kept.Frame) error {
+	var about kept.FrameRow
+	if w.Imported {
+		about = w.Peer.Frames[f.Number]
 	}
 	texts, err := w.texts(f, about)
 	if err != nil {
 		return err
 	}
-	tree, err := w.store.Rendered(f.entry)
+	tree, err := w.store.Rendered(f.Entry)
 	if err != nil {
 		return err
 	}
 	known := tables.FrameFacts{
-		Frame: f.number, PeerNo: w.peerNo(f.number), AtMs: f.entry.AtMs, ContentHash: source.ContentHash(texts),
+		Frame: f.Number, PeerNo: w.peerNo(f.Number), AtMs: f.Entry.AtMs, ContentHash: source.ContentHash(texts),
 	}
-	if string(tree) != noTree {
+	if string(tree) != NoTree {
 		known.Tree, known.XMLHash = string(tree), source.XMLHash(string(tree))
 	}
 	w.facts.Frames = append(w.facts.Frames, known)
@@ -121,17 +122,17 @@ func (w *frameWriter) write(f frame) error {
 
 // lonelyFrames are the rows of _smithers_frames without a snapshot. Smithers goes on from the newest snapshot of a
 // run that is not as it was imported, so that has none.
-func (x *exporting) lonelyFrames() ([]source.Row, error) {
-	over := x.peer.Tables[tables.Frames]
-	if !x.exact || len(over) == 0 {
+func (x *runExport) lonelyFrames() ([]source.Row, error) {
+	over := x.Peer.Tables[tables.Frames]
+	if !x.Exact || len(over) == 0 {
 		return nil, nil
 	}
-	return dbrow.Restore(x.ownTable(tables.Frames), nil, over, x.row.ID, dbrow.Root(x.req.Root))
+	return dbrow.Restore(x.ownTable(tables.Frames), nil, over, x.Row.ID, dbrow.Root(x.req.Root))
 }
 
 // texts returns the texts of a snapshot.
-func (w *frameWriter) texts(f frame, about frameRow) (source.Contents, error) {
-	state, err := f.entry.State()
+func (w *frameWriter) texts(f kept.Frame, about kept.FrameRow) (source.Contents, error) {
+	state, err := f.Entry.State()
 	if err != nil {
 		return source.Contents{}, err
 	}
@@ -149,17 +150,17 @@ func (w *frameWriter) texts(f frame, about frameRow) (source.Contents, error) {
 	if about.Shape != nil {
 		differs = *about.Shape
 	}
-	return contents.Write(w.row.ID, whole, signals, w.peer.Layout, differs)
+	return contents.Write(w.Row.ID, whole, signals, w.Peer.Layout, differs)
 }
 
 // writeSnapshot writes the row of a snapshot, and its contents: into the row where Smithers is to restore it, and where
 // the database has others under their hash. That is so where a hash is not that of the contents, which is imported as it is.
-func (w *frameWriter) writeSnapshot(known tables.FrameFacts, about frameRow, texts source.Contents) error {
+func (w *frameWriter) writeSnapshot(known tables.FrameFacts, about kept.FrameRow, texts source.Contents) error {
 	predicted := tables.PredictSnapshot(known, w.snapshot)
-	if !w.imported && w.snapshot == nil {
+	if !w.Imported && w.snapshot == nil {
 		predicted["vcs_pointer"] = dbrow.OptionalText(w.facts.Run.VCSRevision)
 	}
-	row, err := dbrow.RestoreOne(tables.WithoutContents(w.snapshots), predicted, about.Snapshot, w.row.ID, dbrow.Root(w.req.Root))
+	row, err := dbrow.RestoreOne(tables.WithoutContents(w.snapshots), predicted, about.Snapshot, w.Row.ID, dbrow.Root(w.req.Root))
 	if err != nil || row == nil {
 		return err
 	}
@@ -168,7 +169,7 @@ func (w *frameWriter) writeSnapshot(known tables.FrameFacts, about frameRow, tex
 		Frame: row["frame_no"].Int, AtMs: dbrow.OurTime(row["created_at_ms"].Int), ContentHash: row["content_hash"].Bytes,
 	})
 	inRow := texts
-	compact := about.Layout != source.Inline && w.imported
+	compact := about.Layout != source.Inline && w.Imported
 	if compact {
 		if compact, err = w.tx.PutContents(row["content_hash"], texts); err != nil {
 			return err
@@ -190,20 +191,20 @@ func (w *frameWriter) writeSnapshot(known tables.FrameFacts, about frameRow, tex
 
 // writeFrame keeps the row of _smithers_frames for when the run is there. A fork's first snapshot has none; any other needs one,
 // so that Smithers goes on with the next number.
-func (w *frameWriter) writeFrame(known tables.FrameFacts, about frameRow) error {
-	if !w.imported || about.Frame == nil && known.XMLHash == "" {
-		if known.PeerNo == 0 && w.row.Parent != nil {
+func (w *frameWriter) writeFrame(known tables.FrameFacts, about kept.FrameRow) error {
+	if !w.Imported || about.Frame == nil && known.XMLHash == "" {
+		if known.PeerNo == 0 && w.Row.Parent != nil {
 			return nil
 		}
 		if known.Tree == "" {
-			known.Tree, known.XMLHash = noTree, source.XMLHash(noTree)
+			known.Tree, known.XMLHash = NoTree, source.XMLHash(NoTree)
 		}
 	}
 	predicted := tables.PredictFrame(known, w.frame, w.tree)
 	if about.Frame == nil && predicted["xml_json"].Kind == source.Null {
 		predicted["encoding"], predicted["xml_json"] = dbrow.Text(source.KeyFrame), dbrow.Text(known.Tree)
 	}
-	row, err := dbrow.RestoreOne(w.frames, predicted, about.Frame, w.row.ID, dbrow.Root(w.req.Root))
+	row, err := dbrow.RestoreOne(w.frames, predicted, about.Frame, w.Row.ID, dbrow.Root(w.req.Root))
 	if err != nil || row == nil {
 		return err
 	}

@@ -1,4 +1,4 @@
-package smithers
+package workcopy
 
 import (
 	"math"
@@ -18,16 +18,16 @@ import (
 )
 
 // copiesOf are the working copies that rows name, in a repository.
-func copiesOf(t *testing.T, repo *repotest.Repo) *copies {
+func copiesOf(t *testing.T, repo *repotest.Repo) *Finder {
 	t.Helper()
 	s, err := timeline.Open(t.Context(), timeline.Options{
 		Dir: repo.Dir, Env: repo.Env, Now: time.Now,
 		Warn: func(err error) { t.Errorf("warning: %v", err) },
 	})
 	require.NoError(t, err)
-	c, err := newCopies(t.Context(), s)
+	c, err := NewFinder(t.Context(), s)
 	require.NoError(t, err)
-	c.database = filepath.Join(repo.Dir, "smithers.db")
+	c.Database = filepath.Join(repo.Dir, "smithers.db")
 	t.Cleanup(func() {
 		require.NoError(t, c.Close())
 		require.NoError(t, s.Close())
@@ -87,13 +87,13 @@ func TestAFrameHasTheFilesOfTheCommitThatItsProcessStartedAt(t *testing.T) {
 	t.Parallel()
 	repo := repotest.New(t, repotest.Commit)
 	head, tree := repo.Git("rev-parse", "HEAD"), repo.Git("rev-parse", "HEAD^{tree}")
-	run := copiesOf(t, repo).ofRun(runIn("git", repo.Dir), nil)
-	first := run.between(nil, nil, moment{10, head})
+	run := copiesOf(t, repo).OfRun(runIn("git", repo.Dir), nil)
+	first := run.Between(nil, nil, Moment{10, head})
 	require.Len(t, first, 1)
 	assert.Equal(t, snapshot.VCS{Type: "git", CommitID: head, Tree: first[0].Tree, Scope: snapshot.ScopeTracked}, first[0])
 	assert.Equal(t, tree, first[0].Tree.String())
-	assert.Empty(t, run.between(&first[0], &moment{10, head}, moment{20, head}), "the process goes on")
-	assert.Len(t, run.between(&first[0], &moment{10, strings.Repeat("1", 40)}, moment{20, head}), 1, "another process")
+	assert.Empty(t, run.Between(&first[0], &Moment{10, head}, Moment{20, head}), "the process goes on")
+	assert.Len(t, run.Between(&first[0], &Moment{10, strings.Repeat("1", 40)}, Moment{20, head}), 1, "another process")
 }
 
 func TestACommitThatIsNotHereIsARevisionWithoutFiles(t *testing.T) {
@@ -101,18 +101,18 @@ func TestACommitThatIsNotHereIsARevisionWithoutFiles(t *testing.T) {
 	repo := repotest.New(t, repotest.Commit)
 	c := copiesOf(t, repo)
 	gone := strings.Repeat("1", 40)
-	assert.Equal(t, &snapshot.VCS{Type: "git", CommitID: gone}, c.at("git", gone))
+	assert.Equal(t, &snapshot.VCS{Type: "git", CommitID: gone}, c.At("git", gone))
 	blob := repo.Git("rev-parse", "HEAD:README.md")
-	assert.Equal(t, &snapshot.VCS{Type: "git", CommitID: blob}, c.at("git", blob), "another kind of object")
+	assert.Equal(t, &snapshot.VCS{Type: "git", CommitID: blob}, c.At("git", blob), "another kind of object")
 	change := strings.Repeat("k", 32)
-	assert.Equal(t, &snapshot.VCS{Type: "jj", ChangeID: change}, c.at("jj", change), "as Smithers once recorded them")
+	assert.Equal(t, &snapshot.VCS{Type: "jj", ChangeID: change}, c.At("jj", change), "as Smithers once recorded them")
 	for _, wrong := range []string{"", "main", "../HEAD", change[1:], strings.Repeat("0", 40), strings.Repeat("A", 41)} {
-		assert.Nil(t, c.at("git", wrong), wrong)
+		assert.Nil(t, c.At("git", wrong), wrong)
 	}
-	assert.Nil(t, c.at("hg", gone))
-	run := c.ofRun(runIn("jj", repo.Dir), []source.Row{left("one", 1, 2, gone, repo.Dir)})
+	assert.Nil(t, c.At("hg", gone))
+	run := c.OfRun(runIn("jj", repo.Dir), []source.Row{left("one", 1, 2, gone, repo.Dir)})
 	attempt := ended("one", 2)
-	run.point(attempt, 3)
+	run.Point(attempt, 3)
 	assert.Equal(t, gone, attempt.CommitID)
 	assert.True(t, attempt.Tree.IsZero())
 	assert.Nil(t, attempt.Frame)
@@ -124,7 +124,7 @@ func TestACommitWhoseFoldersArePrunedHasNoFiles(t *testing.T) {
 	missing := strings.Repeat("2", 40)
 	tree := repo.GitInput("040000 tree "+missing+"\tfolder\n", "mktree", "--missing")
 	commit := repo.Git("commit-tree", "-m", "half", tree)
-	assert.Equal(t, &snapshot.VCS{Type: "git", CommitID: commit}, copiesOf(t, repo).at("git", commit))
+	assert.Equal(t, &snapshot.VCS{Type: "git", CommitID: commit}, copiesOf(t, repo).At("git", commit))
 	repo.Damaged() // fsck misses the folder, too
 }
 
@@ -134,30 +134,30 @@ func TestAttemptsOfJJPointAtTheFilesThatTheyLeft(t *testing.T) {
 	start, startTree := commitJJ(repo, "start\n")
 	one, oneTree := commitJJ(repo, "one\n")
 	two, twoTree := commitJJ(repo, "two\n")
-	run := copiesOf(t, repo).ofRun(runIn("jj", repo.Dir), []source.Row{
+	run := copiesOf(t, repo).OfRun(runIn("jj", repo.Dir), []source.Row{
 		left("one", 11, 14, one, repo.Dir), left("two", 12, 16, two, repo.Dir), left("failed", 12, 17, "", repo.Dir),
 		left("same", 13, 18, two, repo.Dir), left("running", 19, 0, "", repo.Dir),
 	})
-	before := moment{10, start}
-	first := run.between(nil, nil, before)
+	before := Moment{10, start}
+	first := run.Between(nil, nil, before)
 	require.Equal(t, []string{startTree}, trees(first))
 	assert.Equal(t, snapshot.ScopeAll, first[0].Scope)
 	assert.Equal(t, repo.JJ("log", "-r@", "--no-graph", "-T", "change_id"), first[0].ChangeID)
 
-	assert.Equal(t, []string{oneTree}, trees(run.between(&first[0], &before, moment{15, start})))
-	assert.Equal(t, []string{oneTree, twoTree}, trees(run.between(&first[0], &before, moment{20, start})),
+	assert.Equal(t, []string{oneTree}, trees(run.Between(&first[0], &before, Moment{15, start})))
+	assert.Equal(t, []string{oneTree, twoTree}, trees(run.Between(&first[0], &before, Moment{20, start})),
 		"a frame has one working copy, and what it does not have gets an entry of its own")
-	assert.Equal(t, []string{twoTree}, trees(run.between(&first[0], &moment{15, start}, moment{20, start})))
-	assert.Empty(t, run.between(&first[0], &moment{18, start}, moment{math.MaxInt64, start}))
+	assert.Equal(t, []string{twoTree}, trees(run.Between(&first[0], &Moment{15, start}, Moment{20, start})))
+	assert.Empty(t, run.Between(&first[0], &Moment{18, start}, Moment{math.MaxInt64, start}))
 
 	attempt := ended("one", 14)
-	run.point(attempt, 7)
+	run.Point(attempt, 7)
 	assert.Equal(t, one, attempt.CommitID)
 	assert.Equal(t, oneTree, attempt.Tree.String())
 	assert.EqualValues(t, 7, *attempt.Frame)
 	assert.Equal(t, []string{"failed::0::1", "same::0::1", "two::0::1"}, attempt.Beside, "what ran when it ended")
 	failed := ended("failed", 17)
-	run.point(failed, 7)
+	run.Point(failed, 7)
 	assert.Nil(t, failed.Frame, "Smithers notes nothing of an attempt that failed")
 }
 
@@ -171,7 +171,7 @@ func TestATreeWithTheSidesOfAConflictIsNoWorkingCopy(t *testing.T) {
 	}
 	repo.JJ("new", "--quiet", "left", "right")
 	commit := repo.JJ("log", "-r@", "--no-graph", "-T", "commit_id")
-	vcs := copiesOf(t, repo).at("jj", commit)
+	vcs := copiesOf(t, repo).At("jj", commit)
 	assert.True(t, vcs.Conflicted)
 	assert.True(t, vcs.Tree.IsZero())
 	assert.Equal(t, commit, vcs.CommitID)
@@ -183,14 +183,14 @@ func TestTheWorktreeOfATaskIsNotTheRuns(t *testing.T) {
 	start, startTree := commitJJ(repo, "start\n")
 	one, oneTree := commitJJ(repo, "one\n")
 	two, twoTree := commitJJ(repo, "two\n")
-	run := copiesOf(t, repo).ofRun(runIn("jj", repo.Dir), []source.Row{
+	run := copiesOf(t, repo).OfRun(runIn("jj", repo.Dir), []source.Row{
 		left("two", 11, 15, two, filepath.Join(filepath.Dir(repo.Dir), "beside")),
 		left("one", 11, 16, one, filepath.Join(repo.Dir, ".worktrees", "one")),
 		left("one-more", 11, 17, one, filepath.Join(repo.Dir, "..", "..", "..", "elsewhere")),
 	})
-	before := moment{10, start}
-	first := run.between(nil, nil, before)
-	all := run.between(&first[0], &before, moment{20, start})
+	before := Moment{10, start}
+	first := run.Between(nil, nil, before)
+	all := run.Between(&first[0], &before, Moment{20, start})
 	require.Len(t, all, 1, "none of them takes the place of another")
 	assert.Equal(t, startTree, all[0].Tree.String())
 	var got []string
@@ -200,10 +200,10 @@ func TestTheWorktreeOfATaskIsNotTheRuns(t *testing.T) {
 	assert.Equal(t, []string{"one .worktrees/one " + oneTree, "one-more  " + oneTree, "two ../beside " + twoTree}, got)
 
 	attempt := ended("two", 15)
-	run.point(attempt, 4)
+	run.Point(attempt, 4)
 	assert.Equal(t, "two", attempt.Worktree)
 	assert.Empty(t, attempt.Beside)
-	assert.True(t, run.hasOwn(attempt))
+	assert.True(t, run.HasOwn(attempt))
 }
 
 func TestTheDatabaseIsNoPartOfTheWorkingCopy(t *testing.T) {
@@ -213,8 +213,8 @@ func TestTheDatabaseIsNoPartOfTheWorkingCopy(t *testing.T) {
 			t.Parallel()
 			repo := repotest.NewKind(t, kind)
 			capture := func() *snapshot.VCS {
-				run := copiesOf(t, repo).ofRun(runIn("git", repo.Dir), []source.Row{left("busy", 1, 0, "", repo.Dir)})
-				vcs, objects, err := run.capture(t.Context(), nil, math.MaxInt64)
+				run := copiesOf(t, repo).OfRun(runIn("git", repo.Dir), []source.Row{left("busy", 1, 0, "", repo.Dir)})
+				vcs, objects, err := run.Capture(t.Context(), nil, math.MaxInt64)
 				require.NoError(t, err)
 				require.NotNil(t, objects)
 				return vcs
@@ -240,13 +240,13 @@ func TestARunOfAnotherRepositoryHasNoWorkingCopyHere(t *testing.T) {
 	repo, other := repotest.New(t, repotest.Commit), repotest.New(t, repotest.Commit)
 	c := copiesOf(t, repo)
 	for _, root := range []string{other.Dir, filepath.Join(repo.Dir, "gone")} {
-		vcs, _, err := c.ofRun(runIn("git", root), nil).capture(t.Context(), nil, math.MaxInt64)
+		vcs, _, err := c.OfRun(runIn("git", root), nil).Capture(t.Context(), nil, math.MaxInt64)
 		require.NoError(t, err)
 		assert.Nil(t, vcs, root)
 	}
 	repo.Git("worktree", "add", "--quiet", "-b", "side", filepath.Join(filepath.Dir(repo.Dir), "linked"))
 	linked := filepath.Join(filepath.Dir(repo.Dir), "linked")
-	vcs, _, err := c.ofRun(runIn("git", linked), nil).capture(t.Context(), nil, math.MaxInt64)
+	vcs, _, err := c.OfRun(runIn("git", linked), nil).Capture(t.Context(), nil, math.MaxInt64)
 	require.NoError(t, err)
 	assert.Equal(t, "../linked", vcs.Root)
 }
@@ -256,20 +256,20 @@ func TestARunBuildsOnItsCommitInEveryCloneThatHasIt(t *testing.T) {
 	repo := repotest.New(t, repotest.Commit)
 	c := copiesOf(t, repo)
 	head := repo.Git("rev-parse", "HEAD")
-	base, err := c.base(t.Context(), c.at("git", head))
+	base, err := c.Base(t.Context(), c.At("git", head))
 	require.NoError(t, err)
 	assert.Equal(t, head, base.String(), "on a branch of its own")
 	repo.Git("update-ref", "refs/remotes/origin/main", head)
 	repo.Git("checkout", "--quiet", "--orphan", "other")
 	repo.Git("commit", "--quiet", "--allow-empty", "--message=another")
-	base, err = c.base(t.Context(), c.at("git", head))
+	base, err = c.Base(t.Context(), c.At("git", head))
 	require.NoError(t, err)
 	assert.Equal(t, head, base.String(), "on one of a remote")
 	lone := repo.Git("commit-tree", "-m", "on no branch", head+"^{tree}")
-	base, err = c.base(t.Context(), c.at("git", lone))
+	base, err = c.Base(t.Context(), c.At("git", lone))
 	require.NoError(t, err)
 	assert.True(t, base.IsZero())
-	base, err = c.base(t.Context(), nil)
+	base, err = c.Base(t.Context(), nil)
 	require.NoError(t, err)
 	assert.True(t, base.IsZero())
 }

@@ -1,9 +1,10 @@
-package smithers
+package export
 
 import (
 	"context"
 	"errors"
 	"io/fs"
+	"os"
 	"path/filepath"
 	"strings"
 	"syscall"
@@ -83,4 +84,12 @@ func explainFile(path string, err error) error {
 		return fault.New(fault.Usage, "there is no folder %s", filepath.Dir(path)).Hint("nothing was written; make the folder first")
 	}
 	return fault.New(fault.CodeOf(explained), "%s cannot be made: %w", path, failed.Err).Hint("nothing was written; --to takes another file")
+}
+
+// NeedFolder returns database_not_found if the folder of a database does not exist.
+func NeedFolder(path string) error {
+	if info, err := os.Stat(filepath.Dir(path)); err != nil || !info.IsDir() {
+		return fault.New(fault.DatabaseNotFound, "there is no folder for the database %s", path)
+	}
+	return nil
 }

@@ -1,20 +1,21 @@
-package smithers
+package export
 
 import (
 	"github.com/git-smithers/git-smithers/peer/smithers/dbrow"
+	"github.com/git-smithers/git-smithers/peer/smithers/kept"
 	"github.com/git-smithers/git-smithers/peer/smithers/source"
 	"github.com/git-smithers/git-smithers/peer/smithers/tables"
 )
 
 // signalRows are the rows of _smithers_signals of a run that is not as it was imported: those that Smithers has, as it
 // has them, and those of signals that were sent here with the numbers after all others.
-func (x *exporting) signalRows(table source.Table, predicted []source.Row) ([]source.Row, error) {
+func (x *runExport) signalRows(table source.Table, predicted []source.Row) ([]source.Row, error) {
 	imported, err := x.importedRows(table)
 	if err != nil {
 		return nil, err
 	}
 	if imported == nil {
-		return dbrow.Restore(table, predicted, nil, x.row.ID, dbrow.Root(x.req.Root))
+		return dbrow.Restore(table, predicted, nil, x.Row.ID, dbrow.Root(x.req.Root))
 	}
 	next := x.facts.NextSeq()
 	own := make(map[string][]source.Row)
@@ -35,25 +36,25 @@ func (x *exporting) signalRows(table source.Table, predicted []source.Row) ([]so
 		rows = append(rows, row)
 		next++
 	}
-	return dbrow.Restore(table, rows, nil, x.row.ID, dbrow.Root(x.req.Root))
+	return dbrow.Restore(table, rows, nil, x.Row.ID, dbrow.Root(x.req.Root))
 }
 
 // importedRows are the rows of a table as the run's last import found them; nil where it did not look at them.
-func (x *exporting) importedRows(table source.Table) ([]source.Row, error) {
-	if !x.imported || x.peer.Pass.Rows == "" {
+func (x *runExport) importedRows(table source.Table) ([]source.Row, error) {
+	if !x.Imported || x.Peer.Pass.Rows == "" {
 		return nil, nil
 	}
-	last, err := lastImported(x.store, x.tip)
+	last, err := kept.LastImported(x.store, x.Entry)
 	if err != nil {
 		return nil, err
 	}
-	then, err := factsAt(last)
+	then, err := kept.FactsAt(last)
 	if err != nil {
 		return nil, err
 	}
-	predicted, err := tables.Predict(then, table, x.peer.columns())
+	predicted, err := tables.Predict(then, table, x.Peer.Columns())
 	if err != nil {
 		return nil, err
 	}
-	return dbrow.Restore(table, predicted, x.peer.Tables[table.Name], x.row.ID, dbrow.Root(x.req.Root))
+	return dbrow.Restore(table, predicted, x.Peer.Tables[table.Name], x.Row.ID, dbrow.Root(x.req.Root))
 }

@@ -1,4 +1,4 @@
-package smithers
+package kept
 
 import (
 	"maps"
@@ -8,9 +8,8 @@ import (
 	"github.com/git-smithers/git-smithers/snapshot"
 )
 
-// readPeer reads all of ext/smithers of an entry. It is the zero peer for nil, and where
-// there is nothing.
-func readPeer(e *snapshot.Entry) (*peer, error) {
+// ReadPeer reads all of ext/smithers of an entry. It returns the zero peer for nil, and for an entry without ext/smithers.
+func ReadPeer(e *snapshot.Entry) (*Peer, error) {
 	c, err := readExt(e)
 	if err != nil {
 		return nil, err
@@ -23,8 +22,8 @@ func readExt(e *snapshot.Entry) (extContent, error) {
 	if e == nil {
 		return c, nil
 	}
-	for _, name := range []string{extOutputs, extSchema, extPass} {
-		data, err := e.ExtFile(engine, name)
+	for _, name := range []string{extOutputs, ExtSchema, extPass} {
+		data, err := e.ExtFile(Engine, name)
 		if err != nil {
 			return c, err
 		}
@@ -32,7 +31,7 @@ func readExt(e *snapshot.Entry) (extContent, error) {
 			c.files[name] = string(data)
 		}
 	}
-	tables, err := e.ExtNames(engine, extTables)
+	tables, err := e.ExtNames(Engine, extTables)
 	if err != nil {
 		return c, err
 	}
@@ -44,7 +43,7 @@ func readExt(e *snapshot.Entry) (extContent, error) {
 		collections = append(collections, extTables+"/"+table)
 	}
 	for _, name := range collections {
-		rows, err := e.ExtRows(engine, name)
+		rows, err := e.ExtRows(Engine, name)
 		if err != nil {
 			return c, err
 		}
@@ -60,8 +59,8 @@ func readExt(e *snapshot.Entry) (extContent, error) {
 	return c, nil
 }
 
-// extChanges is what leads from one peer to another; nil for nothing.
-func extChanges(before, after *peer) (*snapshot.ExtDraft, error) {
+// Changes returns the changes that lead from one peer to another, or nil if they are the same.
+func Changes(before, after *Peer) (*snapshot.ExtDraft, error) {
 	had, err := before.encode()
 	if err != nil {
 		return nil, err
@@ -70,7 +69,7 @@ func extChanges(before, after *peer) (*snapshot.ExtDraft, error) {
 	if err != nil {
 		return nil, err
 	}
-	draft := &snapshot.ExtDraft{Engine: engine, Files: map[string][]byte{}, Rows: map[string][]page.Change{}}
+	draft := &snapshot.ExtDraft{Engine: Engine, Files: map[string][]byte{}, Rows: map[string][]page.Change{}}
 	for name := range had.files {
 		if _, ok := has.files[name]; !ok {
 			draft.Files[name] = nil

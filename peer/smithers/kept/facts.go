@@ -1,18 +1,17 @@
-package smithers
+package kept
 
 import (
 	"cmp"
 	"slices"
 
-	"github.com/git-smithers/git-smithers/objstore/page"
 	"github.com/git-smithers/git-smithers/peer/smithers/contents"
 	"github.com/git-smithers/git-smithers/peer/smithers/tables"
 	"github.com/git-smithers/git-smithers/snapshot"
 	"github.com/git-smithers/git-smithers/timeline"
 )
 
-// factsAt are the facts of a run at an entry of its, but for its frames and the events.
-func factsAt(entry *snapshot.Entry) (*tables.Facts, error) {
+// FactsAt returns the facts of a run at an entry, without its frames and events.
+func FactsAt(entry *snapshot.Entry) (*tables.Facts, error) {
 	row, err := entry.RunRow()
 	if err != nil {
 		return nil, err
@@ -25,15 +24,15 @@ func factsAt(entry *snapshot.Entry) (*tables.Facts, error) {
 	if f.Whole, err = contents.WholeOf(state); err != nil {
 		return nil, err
 	}
-	if f.Attempts, err = attemptsAt(entry); err != nil {
+	if f.Attempts, err = AttemptsAt(entry); err != nil {
 		return nil, err
 	}
-	f.Logs, err = logsAt(entry)
+	f.Logs, err = LogsAt(entry)
 	return f, err
 }
 
-// logsAt are the logs in an entry's journal, by the keys of their attempts.
-func logsAt(entry *snapshot.Entry) (map[string]string, error) {
+// LogsAt returns the logs in an entry's journal by the keys of their attempts.
+func LogsAt(entry *snapshot.Entry) (map[string]string, error) {
 	rows, err := entry.Logs()
 	if err != nil {
 		return nil, err
@@ -50,8 +49,8 @@ func logsAt(entry *snapshot.Entry) (map[string]string, error) {
 	return logs, nil
 }
 
-// attemptsAt are the attempts in an entry's journal, in the order of their keys.
-func attemptsAt(entry *snapshot.Entry) ([]snapshot.Attempt, error) {
+// AttemptsAt returns the attempts in an entry's journal in the order of their keys.
+func AttemptsAt(entry *snapshot.Entry) ([]snapshot.Attempt, error) {
 	rows, err := entry.Attempts()
 	if err != nil {
 		return nil, err
@@ -70,8 +69,8 @@ func attemptsAt(entry *snapshot.Entry) ([]snapshot.Attempt, error) {
 	return all, nil
 }
 
-// eventsTo are the run's own events up to an entry, in their order.
-func eventsTo(s *timeline.Store, entry *snapshot.Entry) ([]snapshot.Event, error) {
+// EventsTo returns the run's own events up to an entry in their order.
+func EventsTo(s *timeline.Store, entry *snapshot.Entry) ([]snapshot.Event, error) {
 	var all []snapshot.Event
 	for entry, err := range s.Chain(entry) {
 		if err != nil {
@@ -85,9 +84,4 @@ func eventsTo(s *timeline.Store, entry *snapshot.Entry) ([]snapshot.Event, error
 	}
 	slices.SortStableFunc(all, func(a, b snapshot.Event) int { return cmp.Compare(a.Seq, b.Seq) })
 	return all, nil
-}
-
-// setRow is the change that sets a row of a collection.
-func setRow(collection string, row page.Row) snapshot.Change {
-	return snapshot.Change{Op: snapshot.OpSet, Collection: collection, Key: row.Key, Value: row.Value}
 }

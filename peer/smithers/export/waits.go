@@ -1,9 +1,10 @@
-package smithers
+package export
 
 import (
 	"slices"
 
 	"github.com/git-smithers/git-smithers/peer/smithers/dbrow"
+	"github.com/git-smithers/git-smithers/peer/smithers/kept"
 	"github.com/git-smithers/git-smithers/peer/smithers/source"
 	"github.com/git-smithers/git-smithers/peer/smithers/tables"
 	"github.com/git-smithers/git-smithers/peer/smithers/tree"
@@ -14,8 +15,8 @@ import (
 // run has. Without them Smithers begins each wait when it first comes to it, and stops there although the signal is in the
 // database; and it gives a signal that an earlier wait has received to the next one, too. A wait without its signal has no row:
 // it begins anew, and so does its timeout.
-func (x *exporting) waitRows(table source.Table) ([]source.Row, error) {
-	rendered, err := x.store.Rendered(x.tip)
+func (x *runExport) waitRows(table source.Table) ([]source.Row, error) {
+	rendered, err := x.store.Rendered(x.Entry)
 	if err != nil {
 		return nil, err
 	}
@@ -24,7 +25,7 @@ func (x *exporting) waitRows(table source.Table) ([]source.Row, error) {
 		return nil, err
 	}
 	w := &waitWriter{Facts: x.facts, peers: peers, taken: make(map[int64]bool), workflow: tree.Parse(string(rendered))}
-	return dbrow.Restore(table, tables.Fitted(table, w.rows()), nil, x.row.ID, dbrow.Root(x.req.Root))
+	return dbrow.Restore(table, tables.Fitted(table, w.rows()), nil, x.Row.ID, dbrow.Root(x.req.Root))
 }
 
 // waitWriter makes the rows of a run's waits.
@@ -96,7 +97,7 @@ func (w *waitWriter) add(rows []source.Row, task *tree.Element, wait snapshot.Wa
 func (w *waitWriter) next(wait snapshot.Wait) *snapshot.Signal {
 	for i, s := range w.signals {
 		free := !w.taken[s.Seq] || s.ReceivedAtMs >= wait.StartedAtMs
-		if free && s.Name == wait.Signal && sameCorrelation(s.CorrelationID, wait.CorrelationID) {
+		if free && s.Name == wait.Signal && kept.SameCorrelation(s.CorrelationID, wait.CorrelationID) {
 			return &w.signals[i]
 		}
 	}

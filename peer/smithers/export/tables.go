@@ -1,4 +1,4 @@
-package smithers
+package export
 
 import (
 	"context"
@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/git-smithers/git-smithers/peer/smithers/dbrow"
+	"github.com/git-smithers/git-smithers/peer/smithers/kept"
 	"github.com/git-smithers/git-smithers/peer/smithers/source"
 	"github.com/git-smithers/git-smithers/peer/smithers/tables"
 )
@@ -17,12 +18,12 @@ import (
 var errTaken = errors.New("the database has a row of that key already")
 
 // readTables reads which tables the run has rows in that are not exactly Smithers' own.
-func (x *exported) readTables(ctx context.Context) error {
+func (x *exportedRun) readTables(ctx context.Context) error {
 	x.schema = make(map[string]source.Table)
-	for _, line := range x.peer.Schema {
+	for _, line := range x.Peer.Schema {
 		table, err := source.ParseTable(ctx, line.Table, line.SQL)
 		if err != nil {
-			return refusedExport(x.row.ID, fmt.Errorf("ext/%s/%s: %w", engine, extSchema, err))
+			return refusedExport(x.Row.ID, fmt.Errorf("ext/%s/%s: %w", kept.Engine, kept.ExtSchema, err))
 		}
 		x.schema[line.Table] = *table
 	}
@@ -30,7 +31,7 @@ func (x *exported) readTables(ctx context.Context) error {
 }
 
 // ensureTables makes the tables that the runs have rows in, and all of Smithers' own.
-func ensureTables(tx *source.WriteTx, runs []*exported) error {
+func ensureTables(tx *source.WriteTx, runs []*exportedRun) error {
 	all := source.Schema()
 	for _, run := range runs {
 		for _, name := range slices.Sorted(maps.Keys(run.schema)) {
@@ -43,7 +44,7 @@ func ensureTables(tx *source.WriteTx, runs []*exported) error {
 		}
 	}
 	for _, run := range runs {
-		for _, column := range run.peer.columns() {
+		for _, column := range run.Peer.Columns() {
 			row := source.Row{
 				"table_name": dbrow.Text(column.Table), "column_name": dbrow.Text(column.Column), "kind": dbrow.Text(column.Kind),
 			}
@@ -55,20 +56,9 @@ func ensureTables(tx *source.WriteTx, runs []*exported) error {
 	return nil
 }
 
-// columns are the columns of all output tables that the run has rows in.
-func (p *peer) columns() []tables.OutputColumn {
-	var all []tables.OutputColumn
-	for _, line := range p.Schema {
-		for _, c := range line.Columns {
-			all = append(all, tables.OutputColumn{Table: line.Table, Column: c[0], Kind: c[1]})
-		}
-	}
-	return all
-}
-
 // tables are those that a run has rows in, but for those of frames, as they were where the run is from:
 // Smithers' own and the run's.
-func (x *exporting) tables() []source.Table {
+func (x *runExport) tables() []source.Table {
 	named := make(map[string]source.Table)
 	for _, table := range tables.OfRun(slices.Clone(x.own)) {
 		named[table.Name] = table
@@ -83,7 +73,7 @@ func (x *exporting) tables() []source.Table {
 
 // put adds a row of a run. A number by which a table counts the
 // rows of all runs gives way to the next one where it is taken.
-func (x *exporting) put(table source.Table, row source.Row) error {
+func (x *runExport) put(table source.Table, row source.Row) error {
 	isNew, err := x.tx.InsertIfNew(table.Name, row)
 	if err != nil || isNew {
 		return err

@@ -1,4 +1,4 @@
-package smithers
+package export
 
 import (
 	"cmp"
@@ -11,7 +11,6 @@ import (
 	"github.com/git-smithers/git-smithers/peer/smithers/jsonobject"
 	"github.com/git-smithers/git-smithers/peer/smithers/source"
 	"github.com/git-smithers/git-smithers/snapshot"
-	"github.com/git-smithers/git-smithers/timeline"
 )
 
 // What Smithers compares when it resumes a run.
@@ -30,38 +29,21 @@ type Refusal struct {
 
 // place finds out where the run's paths are from now on, and where it is resumed unless it says another folder. Smithers
 // has the top of the working copy for the first, and for the second the folder that a run was begun in, with its database.
-func (x *exporting) place() error {
+func (x *runExport) place() error {
 	x.dir = cmp.Or(x.req.Dir, x.req.Root, filepath.Dir(x.req.To))
 	if x.req.Root != "" {
 		return nil
 	}
 	x.req.Root = x.dir
-	in, err := x.inWorkingCopy(x.store)
+	in, err := x.InWorkingCopy(x.store)
 	if top, _ := code.Repository(x.dir); in && top != "" {
 		x.req.Root = top
 	}
 	return err
 }
 
-// inWorkingCopy reports whether the root of the run was the top of a working copy where its paths were imported, which for
-// a fork of ours is with the run that it is from.
-func (x *exported) inWorkingCopy(s *timeline.Store) (bool, error) {
-	if x.row.VCSType != "" || x.imported || x.row.Parent == nil {
-		return x.row.VCSType != "", nil
-	}
-	parent, err := snapshot.ReadEntry(s.Objects(), x.row.Parent.Commit)
-	if err != nil {
-		return false, err
-	}
-	from, err := readExported(s, parent)
-	if err != nil {
-		return false, err
-	}
-	return from.inWorkingCopy(s)
-}
-
 // resumedIn is the folder that Smithers resumes a run in: it takes that of the run's row, wherever it is started.
-func (x *exporting) resumedIn(row source.Row) string {
+func (x *runExport) resumedIn(row source.Row) string {
 	config, err := jsonobject.Read(dbrow.ColumnJSON(row, "config_json"))
 	if x.req.Dir != "" || err != nil {
 		return x.dir
@@ -77,9 +59,9 @@ func (x *exporting) resumedIn(row source.Row) string {
 }
 
 // exportedRun says what became of a run that was written.
-func (x *exporting) exportedRun(frames int64) ExportedRun {
-	out := ExportedRun{
-		RunID: x.row.ID, Frames: frames, Exact: x.exact, Refusals: append([]Refusal{}, x.refusals...),
+func (x *runExport) result(frames int64) Run {
+	out := Run{
+		RunID: x.Row.ID, Frames: frames, Exact: x.Exact, Refusals: append([]Refusal{}, x.refusals...),
 		Finished: x.facts.Run.Status == snapshot.RunFinished,
 	}
 	if x.certain || len(x.refusals) > 0 {

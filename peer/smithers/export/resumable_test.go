@@ -1,4 +1,4 @@
-package smithers
+package export
 
 import (
 	"os"
@@ -11,6 +11,7 @@ import (
 	"github.com/git-smithers/git-smithers/peer/smithers/code"
 	"github.com/git-smithers/git-smithers/peer/smithers/dbrow"
 	"github.com/git-smithers/git-smithers/peer/smithers/jsonobject"
+	"github.com/git-smithers/git-smithers/peer/smithers/kept"
 	"github.com/git-smithers/git-smithers/peer/smithers/source"
 	"github.com/git-smithers/git-smithers/snapshot"
 )
@@ -18,7 +19,7 @@ import (
 // blessedRow is the row of a run that is to be resumed in a folder with its workflow file.
 func blessedRow(t *testing.T, dir, workflow string) source.Row {
 	t.Helper()
-	x := &exporting{req: ExportRequest{Root: dir, Workflow: filepath.Join(dir, workflow)}, dir: dir, workflows: code.Files{}}
+	x := &runExport{req: Request{Root: dir, Workflow: filepath.Join(dir, workflow)}, dir: dir, workflows: code.Files{}}
 	row := source.Row{"config_json": dbrow.Text(`{"maxConcurrency":4}`)}
 	require.NoError(t, x.makeResumable(row))
 	return row
@@ -130,21 +131,21 @@ func TestARunIsResumedInTheFolderThatItHas(t *testing.T) {
 	away, db := t.TempDir(), filepath.Join(top, "db")
 	for name, tc := range map[string]struct {
 		rootDir string
-		req     ExportRequest
+		req     Request
 		want    string
 	}{
-		"it is there":           {top + "/pkg", ExportRequest{}, top + "/pkg"},
-		"it is the top":         {top, ExportRequest{}, top},
-		"it is not there":       {top + "/gone", ExportRequest{}, db},
-		"it is no folder":       {top + "/file", ExportRequest{}, db},
-		"it is elsewhere":       {away, ExportRequest{}, db},
-		"there is none":         {"", ExportRequest{}, db},
-		"another root is given": {top + "/gone", ExportRequest{Root: top + "/pkg"}, top + "/pkg"},
-		"it is in a root":       {top + "/pkg", ExportRequest{Root: top}, top + "/pkg"},
-		"another one is given":  {top + "/pkg", ExportRequest{Dir: top}, top},
+		"it is there":           {top + "/pkg", Request{}, top + "/pkg"},
+		"it is the top":         {top, Request{}, top},
+		"it is not there":       {top + "/gone", Request{}, db},
+		"it is no folder":       {top + "/file", Request{}, db},
+		"it is elsewhere":       {away, Request{}, db},
+		"there is none":         {"", Request{}, db},
+		"another root is given": {top + "/gone", Request{Root: top + "/pkg"}, top + "/pkg"},
+		"it is in a root":       {top + "/pkg", Request{Root: top}, top + "/pkg"},
+		"another one is given":  {top + "/pkg", Request{Dir: top}, top},
 	} {
 		tc.req.To = filepath.Join(db, "smithers.db")
-		x := &exporting{exported: &exported{row: snapshot.Run{VCSType: snapshot.VCSGit}}, req: tc.req}
+		x := &runExport{exportedRun: &exportedRun{Tip: &kept.Tip{Row: snapshot.Run{VCSType: snapshot.VCSGit}}}, req: tc.req}
 		require.NoError(t, x.place())
 		row := source.Row{"config_json": dbrow.Text(`{"rootDir":` + jsonobject.Quote(tc.rootDir) + `}`)}
 		assert.Equal(t, tc.want, x.resumedIn(row), name)

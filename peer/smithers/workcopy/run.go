@@ -1,4 +1,4 @@
-package smithers
+package workcopy
 
 import (
 	"cmp"
@@ -16,11 +16,11 @@ import (
 	"github.com/git-smithers/git-smithers/snapshot"
 )
 
-// runCopies are the working copies of one run: of its processes as they started, which its
-// snapshots name, and those that its attempts left.
-type runCopies struct {
-	all      *copies
-	kind     string
+// Run has the working copies of one run: those in which its processes started, which its snapshots name, and those that its
+// attempts left.
+type Run struct {
+	all      *Finder
+	Kind     string
 	root     string // of the run, as its row has it
 	attempts []attemptCopy
 	endings  []int          // indexes of those that have ended, by when that was
@@ -37,17 +37,17 @@ type attemptCopy struct {
 	vcs                *snapshot.VCS // nil where nothing is recorded
 }
 
-// moment is a snapshot, as far as it matters to working copies.
-type moment struct {
+// Moment is the part of a snapshot that decides on working copies.
+type Moment struct {
 	AtMs    int64
 	Pointer string // vcs_pointer
 }
 
-// ofRun takes the row of a run, and all of its attempts.
-func (c *copies) ofRun(run source.Row, attempts []source.Row) *runCopies {
-	r := &runCopies{all: c, kind: dbrow.TextOf(run, "vcs_type"), byKey: make(map[string]int)}
+// OfRun returns the working copies of a run from its row and those of its attempts.
+func (c *Finder) OfRun(run source.Row, attempts []source.Row) *Run {
+	r := &Run{all: c, Kind: dbrow.TextOf(run, "vcs_type"), byKey: make(map[string]int)}
 	var rootDir string
-	r.root, rootDir = rootsOf(run)
+	r.root, rootDir = RootsOf(run)
 	for _, row := range attempts {
 		if a, ok := r.attemptOf(row, rootDir); ok {
 			r.attempts = append(r.attempts, a)
@@ -71,14 +71,14 @@ func (c *copies) ofRun(run source.Row, attempts []source.Row) *runCopies {
 	return r
 }
 
-// rootsOf are the folder in which a run works, and the one that it was started in where it says so.
-func rootsOf(run source.Row) (root, rootDir string) {
+// RootsOf returns the folder in which a run works, and the folder that it was started in, or "".
+func RootsOf(run source.Row) (root, rootDir string) {
 	var config struct{ RootDir string }
 	_ = json.Unmarshal([]byte(dbrow.TextOf(run, "config_json")), &config) // without one there is only the other
 	return cmp.Or(dbrow.TextOf(run, "vcs_root"), config.RootDir), config.RootDir
 }
 
-func (r *runCopies) attemptOf(row source.Row, rootDir string) (attemptCopy, bool) {
+func (r *Run) attemptOf(row source.Row, rootDir string) (attemptCopy, bool) {
 	iteration, attempt := row["iteration"], row["attempt"]
 	started, ended := row["started_at_ms"], row["finished_at_ms"]
 	if dbrow.TextOf(row, "node_id") == "" || iteration.Kind != source.Int || attempt.Kind != source.Int || started.Kind != source.Int {
@@ -87,7 +87,7 @@ func (r *runCopies) attemptOf(row source.Row, rootDir string) (attemptCopy, bool
 	a := attemptCopy{
 		key:       snapshot.AttemptKey(dbrow.TextOf(row, "node_id"), int(iteration.Int), int(attempt.Int)),
 		startedMs: started.Int, endedMs: math.MaxInt64,
-		vcs: r.all.at(r.kind, dbrow.TextOf(row, "jj_pointer")),
+		vcs: r.all.At(r.Kind, dbrow.TextOf(row, "jj_pointer")),
 	}
 	if ended.Kind == source.Int {
 		a.endedMs = ended.Int
@@ -108,12 +108,12 @@ func relativeFolder(root, folder string) string {
 	return filepath.ToSlash(rel)
 }
 
-// between are the working copies that became known after one snapshot (nil: before the run's
+// Between are the working copies that became known after one snapshot (nil: before the run's
 // first) and up to the next, in their order, current being the one known then: those of a
 // process that started, and of attempts that ended. The last one is that of the next
 // snapshot's frame. What is before it is for entries that are no frames: nothing else
 // keeps these files. None where nothing changes.
-func (r *runCopies) between(current *snapshot.VCS, before *moment, next moment) []snapshot.VCS {
+func (r *Run) Between(current *snapshot.VCS, before *Moment, next Moment) []snapshot.VCS {
 	var out []snapshot.VCS
 	add := func(vcs *snapshot.VCS, worktree, folder string) {
 		if vcs == nil {
@@ -128,7 +128,7 @@ func (r *runCopies) between(current *snapshot.VCS, before *moment, next moment) 
 		since = before.AtMs
 	}
 	if before == nil || before.Pointer != next.Pointer {
-		add(r.all.at(r.kind, next.Pointer), "", "")
+		add(r.all.At(r.Kind, next.Pointer), "", "")
 	}
 	for _, i := range r.endings {
 		if a := r.attempts[i]; a.endedMs > since && a.endedMs <= next.AtMs {
@@ -187,17 +187,17 @@ func losesWorktree(vcs, after snapshot.VCS) bool {
 	})
 }
 
-// point gives an attempt that has ended what it left; frame is the first frame since then.
-func (r *runCopies) point(a *snapshot.Attempt, frame int64) {
+// Point gives an attempt that has ended the files that it left. frame is the first frame since then.
+func (r *Run) Point(a *snapshot.Attempt, frame int64) {
 	i, known := r.byKey[snapshot.AttemptKey(a.NodeID, a.Iteration, a.Attempt)]
 	if !known || a.FinishedAtMs == nil || r.attempts[i].vcs == nil {
 		return
 	}
-	r.pointAt(a, frame, r.attempts[i].vcs)
+	r.PointAt(a, frame, r.attempts[i].vcs)
 }
 
-// pointAt gives an attempt that has ended the files that were captured since.
-func (r *runCopies) pointAt(a *snapshot.Attempt, frame int64, vcs *snapshot.VCS) {
+// PointAt gives an attempt that has ended the files that were captured since.
+func (r *Run) PointAt(a *snapshot.Attempt, frame int64, vcs *snapshot.VCS) {
 	i, known := r.byKey[snapshot.AttemptKey(a.NodeID, a.Iteration, a.Attempt)]
 	if !known || a.FinishedAtMs == nil {
 		return
@@ -208,15 +208,15 @@ func (r *runCopies) pointAt(a *snapshot.Attempt, frame int64, vcs *snapshot.VCS)
 	}
 }
 
-// hasOwn reports whether an attempt has a pointer of its own, or a worktree: then what is
-// captured of the run's working copy is not what it left.
-func (r *runCopies) hasOwn(a *snapshot.Attempt) bool {
+// HasOwn reports whether an attempt has a pointer or a worktree of its own. Then the working copy of the run does not have the
+// files that it left.
+func (r *Run) HasOwn(a *snapshot.Attempt) bool {
 	i, known := r.byKey[snapshot.AttemptKey(a.NodeID, a.Iteration, a.Attempt)]
 	return known && (r.attempts[i].vcs != nil || r.attempts[i].worktree != "")
 }
 
 // beside are the other attempts in the same working copy that ran when one ended, sorted.
-func (r *runCopies) beside(i int) []string {
+func (r *Run) beside(i int) []string {
 	one := r.attempts[i]
 	first, _ := slices.BinarySearchFunc(r.attempts, one.endedMs, func(a attemptCopy, at int64) int {
 		return cmp.Compare(a.startedMs, at)
@@ -231,11 +231,11 @@ func (r *runCopies) beside(i int) []string {
 	return keys
 }
 
-// capture is the run's working copy as it is now, with the attempts that are running in it
-// and the tasks' worktrees as current has them; nil where it is none of this repository.
-// objects is for snapshot.Draft, and works until the copies are closed.
-func (r *runCopies) capture(ctx context.Context, current *snapshot.VCS, atMs int64) (vcs *snapshot.VCS, objects func(objstore.Writer) error, err error) {
-	captured, err := r.all.capture(ctx, r.root)
+// Capture returns the run's working copy as it is now, with the attempts that are running in it, and the tasks' worktrees as
+// current has them. It returns nil if that is not a working copy of this repository. objects is for snapshot.Draft, until the
+// Finder is closed.
+func (r *Run) Capture(ctx context.Context, current *snapshot.VCS, atMs int64) (vcs *snapshot.VCS, objects func(objstore.Writer) error, err error) {
+	captured, err := r.all.Capture(ctx, r.root)
 	if err != nil || captured == nil {
 		return nil, nil, err
 	}

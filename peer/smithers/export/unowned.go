@@ -1,4 +1,4 @@
-package smithers
+package export
 
 import (
 	"github.com/git-smithers/git-smithers/peer/smithers/dbrow"
@@ -48,7 +48,7 @@ func (u unownedRows) of(tx *source.WriteTx, table source.Table) (map[string]int,
 	return have, nil
 }
 
-// digestOf tells rows apart by the columns of a table.
+// digestOf returns the digest of a row in the columns of a table.
 func digestOf(table source.Table, row source.Row) string {
 	h := dbrow.NewDigester()
 	for _, c := range table.Columns {

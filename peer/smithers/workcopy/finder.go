@@ -1,4 +1,6 @@
-package smithers
+// Package workcopy finds the working copies that rows of Smithers name: those in which a run's processes started, and those
+// that its attempts left. It captures the working copy of a run as it is now.
+package workcopy
 
 import (
 	"bytes"
@@ -15,12 +17,12 @@ import (
 	"github.com/git-smithers/git-smithers/timeline/code"
 )
 
-// copies are the working copies that rows of Smithers name, by commits that may be in the
-// repository or not. What is in it stays there until Close. For one goroutine at a time.
-type copies struct {
+// Finder finds working copies by their commits, which may be in the repository or not. Objects of the repository stay there
+// until Close. For one goroutine at a time.
+type Finder struct {
 	ctx      context.Context //nolint:containedctx // of the import, which lives as long
 	store    *timeline.Store
-	database string // its path: it is no part of a working copy; "" for none
+	Database string // its path: it is no part of a working copy; "" for none
 	release  func()
 	commits  map[string]snapshot.VCS
 	whole    map[objstore.ID]bool // trees of commits that were looked at: with all folders below them
@@ -28,20 +30,21 @@ type copies struct {
 	captured map[string]*jjbridge.Captured
 }
 
-func newCopies(ctx context.Context, s *timeline.Store) (*copies, error) {
+// NewFinder returns a Finder, which is to be closed.
+func NewFinder(ctx context.Context, s *timeline.Store) (*Finder, error) {
 	release, err := s.Objects().Pin(ctx)
 	if err != nil {
 		return nil, err
 	}
-	return &copies{
+	return &Finder{
 		ctx: ctx, store: s, release: release,
 		commits: make(map[string]snapshot.VCS), whole: make(map[objstore.ID]bool), meter: objstore.NewTreeMeter(s.Objects()),
 		captured: make(map[string]*jjbridge.Captured),
 	}, nil
 }
 
-// Close is for when everything that refers to what was found is stored.
-func (c *copies) Close() error {
+// Close is to be called when all entries that refer to the found files are stored.
+func (c *Finder) Close() error {
 	c.release()
 	var err error
 	for _, captured := range c.captured {
@@ -52,9 +55,9 @@ func (c *copies) Close() error {
 	return err
 }
 
-// at is the working copy of a version control system at a revision: with its files where
-// the commit is in the repository, nil where there is nothing to say.
-func (c *copies) at(kind, pointer string) *snapshot.VCS {
+// At returns the working copy of a version control system at a revision, with its files if the commit is in the repository.
+// It returns nil if the pointer is not a revision.
+func (c *Finder) At(kind, pointer string) *snapshot.VCS {
 	if kind != snapshot.VCSGit && kind != snapshot.VCSJJ {
 		return nil
 	}
@@ -82,8 +85,8 @@ func isChange(pointer string) bool {
 	return len(pointer) == 32 && strings.Trim(pointer, "klmnopqrstuvwxyz") == ""
 }
 
-// read completes a working copy with what its commit says.
-func (c *copies) read(vcs *snapshot.VCS, commit []byte) {
+// read adds what a commit says to its working copy.
+func (c *Finder) read(vcs *snapshot.VCS, commit []byte) {
 	header, _, _ := bytes.Cut(commit, []byte("\n\n"))
 	var tree objstore.ID
 	for line := range bytes.Lines(header) {
@@ -111,7 +114,7 @@ func (c *copies) read(vcs *snapshot.VCS, commit []byte) {
 // git has pruned some of what nothing keeps, and whether the tree is within the bounds of what
 // others fetch. Files are not looked for: they come and go with their folders, but in a partial
 // clone.
-func (c *copies) isWhole(tree objstore.ID) bool {
+func (c *Finder) isWhole(tree objstore.ID) bool {
 	if whole, known := c.whole[tree]; known {
 		return whole
 	}
@@ -124,10 +127,9 @@ func (c *copies) isWhole(tree objstore.ID) bool {
 	return whole
 }
 
-// base is the commit that a run's first entry builds on: that of its working copy, or with jj
-// the one below, where a branch or tag of the repository or of a remote reaches it, which is so in
-// every clone that has the commit. Zero for none.
-func (c *copies) base(ctx context.Context, vcs *snapshot.VCS) (objstore.ID, error) {
+// Base returns the commit that a run's first entry builds on: the commit of its working copy, or with jj its parent, if a
+// branch or tag of the repository or of a remote reaches that commit; or else the zero id.
+func (c *Finder) Base(ctx context.Context, vcs *snapshot.VCS) (objstore.ID, error) {
 	if vcs == nil || vcs.Tree.IsZero() {
 		return objstore.ID{}, nil
 	}
@@ -156,9 +158,9 @@ func (c *copies) base(ctx context.Context, vcs *snapshot.VCS) (objstore.ID, erro
 	return objstore.ID{}, ctx.Err()
 }
 
-// capture reads the working copy that is at root now, at most once; nil where it is none of
-// this repository. It stays open until Close.
-func (c *copies) capture(ctx context.Context, root string) (*jjbridge.Captured, error) {
+// Capture reads the working copy at root as it is now, at most once. It returns nil if that is not a working copy of this
+// repository. The result stays open until Close.
+func (c *Finder) Capture(ctx context.Context, root string) (*jjbridge.Captured, error) {
 	if captured, known := c.captured[root]; known {
 		return captured, nil
 	}
@@ -184,12 +186,12 @@ const executions = ".smithers/executions/"
 
 // ownFiles are the database, what SQLite keeps beside it, and the logs of the engine, relative to a working
 // copy's top, where they are in it. root is the run's.
-func (c *copies) ownFiles(top, root string) []string {
+func (c *Finder) ownFiles(top, root string) []string {
 	files := []string{executions}
 	if below, ok := within(top, root); ok && below != "." {
 		files = append(files, below+"/"+executions)
 	}
-	if name, ok := within(top, c.database); ok {
+	if name, ok := within(top, c.Database); ok {
 		files = append(files, name, name+"-journal", name+"-shm", name+"-wal")
 	}
 	return files

@@ -1,4 +1,4 @@
-package smithers
+package export
 
 import (
 	"cmp"
@@ -8,6 +8,7 @@ import (
 
 	"github.com/git-smithers/git-smithers/peer/smithers/code"
 	"github.com/git-smithers/git-smithers/peer/smithers/dbrow"
+	"github.com/git-smithers/git-smithers/peer/smithers/kept"
 	"github.com/git-smithers/git-smithers/peer/smithers/source"
 	"github.com/git-smithers/git-smithers/peer/smithers/tables"
 	"github.com/git-smithers/git-smithers/snapshot"
@@ -15,14 +16,14 @@ import (
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
 
-// exporting writes one run.
-type exporting struct {
-	*exported
+// runExport writes one run.
+type runExport struct {
+	*exportedRun
 
 	ctx   context.Context //nolint:containedctx // of the export of this run
 	store *timeline.Store
 	tx    *source.WriteTx
-	req   ExportRequest  // with the run's Root
+	req   Request        // with the run's Root
 	dir   string         // the folder that it is resumed in, unless it says another
 	own   []source.Table // Smithers 0.32.0's
 	facts *tables.Facts
@@ -49,7 +50,7 @@ func hydrated(table string) bool {
 }
 
 // write writes all rows of the run, and returns how many snapshots it has.
-func (x *exporting) write() (frames int64, err error) {
+func (x *runExport) write() (frames int64, err error) {
 	if err := x.place(); err != nil {
 		return 0, err
 	}
@@ -71,12 +72,12 @@ func (x *exporting) write() (frames int64, err error) {
 	if err := x.checkImported(all); err != nil {
 		return 0, err
 	}
-	for _, table := range all.tables {
-		if err := x.writeTable(table, all.rows[table.Name]); err != nil {
+	for _, table := range all.Tables {
+		if err := x.writeTable(table, all.Rows[table.Name]); err != nil {
 			return 0, err
 		}
 	}
-	for _, row := range all.frames {
+	for _, row := range all.Frames {
 		if err := x.tx.Insert(tables.Frames, row); err != nil {
 			return 0, err
 		}
@@ -85,42 +86,42 @@ func (x *exporting) write() (frames int64, err error) {
 }
 
 // allRows are the rows to be written, except those of snapshots.
-func (x *exporting) allRows(frames []source.Row) (runRows, error) {
-	all := runRows{
-		schema: x.peer.Schema, heads: x.heads, rows: make(map[string][]source.Row), framesTable: x.ownTable(tables.Frames), frames: frames,
+func (x *runExport) allRows(frames []source.Row) (kept.Rows, error) {
+	all := kept.Rows{
+		Schema: x.Peer.Schema, Heads: x.heads, Rows: make(map[string][]source.Row), FramesTable: x.ownTable(tables.Frames), Frames: frames,
 	}
-	slices.SortStableFunc(all.frames, func(a, b source.Row) int { return cmp.Compare(a["frame_no"].Int, b["frame_no"].Int) })
+	slices.SortStableFunc(all.Frames, func(a, b source.Row) int { return cmp.Compare(a["frame_no"].Int, b["frame_no"].Int) })
 	for _, table := range x.tables() {
-		if !x.exact && !hydrated(table.Name) {
+		if !x.Exact && !hydrated(table.Name) {
 			continue
 		}
 		rows, err := x.rows(table)
 		if err != nil {
 			return all, err
 		}
-		all.tables, all.rows[table.Name] = append(all.tables, table), rows
+		all.Tables, all.Rows[table.Name] = append(all.Tables, table), rows
 	}
 	return all, nil
 }
 
 // readFacts reads what the rows of the run are predicted from, but for its frames.
-func (x *exporting) readFacts() (err error) {
-	if x.facts, err = factsAt(x.tip); err != nil {
+func (x *runExport) readFacts() (err error) {
+	if x.facts, err = kept.FactsAt(x.Entry); err != nil {
 		return err
 	}
-	if x.facts.Events, err = eventsTo(x.store, x.tip); err != nil || x.exact {
+	if x.facts.Events, err = kept.EventsTo(x.store, x.Entry); err != nil || x.Exact {
 		return err
 	}
 	return x.likeSmithers()
 }
 
 // writeTable writes the run's rows of a table.
-func (x *exporting) writeTable(table source.Table, rows []source.Row) error {
+func (x *runExport) writeTable(table source.Table, rows []source.Row) error {
 	if !tables.HasRun(table) {
 		return x.unowned.put(x.tx, table, rows)
 	}
 	for _, row := range rows {
-		if table.Name == tables.Runs && (!x.exact || x.req.Workflow != "") {
+		if table.Name == tables.Runs && (!x.Exact || x.req.Workflow != "") {
 			if err := x.makeResumable(row); err != nil {
 				return err
 			}
@@ -137,19 +138,19 @@ func (x *exporting) writeTable(table source.Table, rows []source.Row) error {
 
 // rows are the run's rows of a table. For a run that is not as it was imported, they are what
 // follows from it.
-func (x *exporting) rows(table source.Table) ([]source.Row, error) {
+func (x *runExport) rows(table source.Table) ([]source.Row, error) {
 	return x.rowsAt(table, dbrow.Root(x.req.Root))
 }
 
 // rowsAt are the run's rows of a table with their paths in another root.
-func (x *exporting) rowsAt(table source.Table, at dbrow.Root) ([]source.Row, error) {
-	predicted, err := x.predict(x.facts, table, x.peer.columns())
+func (x *runExport) rowsAt(table source.Table, at dbrow.Root) ([]source.Row, error) {
+	predicted, err := x.predict(x.facts, table, x.Peer.Columns())
 	if err != nil {
 		return nil, err
 	}
-	over := x.peer.Tables[table.Name]
+	over := x.Peer.Tables[table.Name]
 	switch {
-	case x.exact:
+	case x.Exact:
 	case table.Name == tables.Runs:
 		return x.runRow(table, predicted, over)
 	case table.Name == tables.Attempts:
@@ -159,21 +160,21 @@ func (x *exporting) rowsAt(table source.Table, at dbrow.Root) ([]source.Row, err
 	default:
 		over = nil
 	}
-	return dbrow.Restore(table, predicted, over, x.row.ID, at)
+	return dbrow.Restore(table, predicted, over, x.Row.ID, at)
 }
 
 // likeSmithers makes the facts of a run that it has not what it would have of a fork.
-func (x *exporting) likeSmithers() error {
+func (x *runExport) likeSmithers() error {
 	x.facts.Restored = true
 	row := &x.facts.Run
 	if !row.Status.Ended() {
 		row.Status = snapshot.RunFailed
 	}
 	if row.FinishedAtMs == nil {
-		row.FinishedAtMs = &x.tip.AtMs
+		row.FinishedAtMs = &x.Entry.AtMs
 	}
 	if row.VCSRevision == "" {
-		vcs, err := x.tip.VCSRevision()
+		vcs, err := x.Entry.VCSRevision()
 		if err != nil {
 			return err
 		}
@@ -193,7 +194,7 @@ func (x *exporting) likeSmithers() error {
 }
 
 // peerOfParent is Smithers' number of the frame that a run was forked from; ours where it has none.
-func (x *exporting) peerOfParent(parent snapshot.Parent) (int64, error) {
+func (x *runExport) peerOfParent(parent snapshot.Parent) (int64, error) {
 	head, err := x.store.Head(x.ctx, parent.RunID)
 	if fault.CodeOf(err) == fault.RunNotFound {
 		return parent.Frame, nil
@@ -201,11 +202,11 @@ func (x *exporting) peerOfParent(parent snapshot.Parent) (int64, error) {
 	if err != nil {
 		return 0, err
 	}
-	of, err := readExported(x.store, head.Entry())
-	if err != nil || !of.imported {
+	of, err := kept.ReadTip(x.store, head.Entry())
+	if err != nil || !of.Imported {
 		return parent.Frame, err
 	}
-	return max(of.peer.peerNo(parent.Frame), 0), nil
+	return max(of.Peer.PeerNo(parent.Frame), 0), nil
 }
 
 // ofProgress are the columns of _smithers_runs that say how far a run is, which what it was forked from
@@ -221,13 +222,13 @@ func ofProgress(column string) bool {
 
 // runRow is the row of a run that is not as it was imported: how far it is, is as we know; the rest as in
 // the row of the run that it comes from.
-func (x *exporting) runRow(table source.Table, predicted []source.Row, over []dbrow.Override) ([]source.Row, error) {
+func (x *runExport) runRow(table source.Table, predicted []source.Row, over []dbrow.Override) ([]source.Row, error) {
 	at := dbrow.Root(x.req.Root)
-	own, err := dbrow.Restore(table, predicted, nil, x.row.ID, at)
+	own, err := dbrow.Restore(table, predicted, nil, x.Row.ID, at)
 	if err != nil {
 		return nil, err
 	}
-	rows, err := dbrow.Restore(table, predicted, over, x.row.ID, at)
+	rows, err := dbrow.Restore(table, predicted, over, x.Row.ID, at)
 	if err != nil {
 		return nil, err
 	}
@@ -244,7 +245,7 @@ func (x *exporting) runRow(table source.Table, predicted []source.Row, over []db
 
 // makeResumable has a row of _smithers_runs say what Smithers finds in the folder that the run is
 // resumed in, with which it compares it.
-func (x *exporting) makeResumable(row source.Row) error {
+func (x *runExport) makeResumable(row source.Row) error {
 	dir := x.resumedIn(row)
 	folder, kind := code.Repository(dir)
 	row["vcs_type"], row["vcs_root"] = dbrow.OptionalText(kind), dbrow.OptionalText(folder)

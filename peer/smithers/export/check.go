@@ -1,15 +1,17 @@
-package smithers
+package export
 
 import (
 	"errors"
 	"maps"
 
 	"github.com/git-smithers/git-smithers/peer/smithers/dbrow"
+	"github.com/git-smithers/git-smithers/peer/smithers/kept"
 	"github.com/git-smithers/git-smithers/peer/smithers/source"
 	"github.com/git-smithers/git-smithers/peer/smithers/tables"
 )
 
-// predictor is predict. Tests hand in others: what it predicts is part of the format, so a changed one restores wrong rows.
+// predictor is tables.Predict, or another function in a test: predictions are part of the format, so that a changed one
+// restores wrong rows.
 type predictor func(*tables.Facts, source.Table, []tables.OutputColumn) ([]source.Row, error)
 
 // errNotImported means that prediction and difference do not make the rows that were imported.
@@ -18,12 +20,12 @@ var errNotImported = errors.New("its rows are not those that were imported")
 // checkImported compares the rows of a run that is as it was imported with the digests that the import stored. An import of
 // an older version stored only the digest of the rows with their paths: in another folder its rows cannot be checked, and
 // are refused.
-func (x *exporting) checkImported(all runRows) error {
-	if !x.exact || all.has(x.peer.Pass.Rows) {
+func (x *runExport) checkImported(all kept.Rows) error {
+	if !x.Exact || all.Has(x.Peer.Pass.Rows) {
 		return nil
 	}
-	marked := maps.Clone(all.rows)
-	for _, table := range all.tables {
+	marked := maps.Clone(all.Rows)
+	for _, table := range all.Tables {
 		if !dbrow.HasPaths(table) {
 			continue
 		}
@@ -33,19 +35,9 @@ func (x *exporting) checkImported(all runRows) error {
 		}
 		marked[table.Name] = rows
 	}
-	all.rows = marked
-	if want := x.peer.Pass.Movable; want != "" && all.has(want) {
+	all.Rows = marked
+	if want := x.Peer.Pass.Movable; want != "" && all.Has(want) {
 		return nil
 	}
 	return errNotImported
-}
-
-// has reports whether a digest is that of the rows. A run from a database without _smithers_frames is exported with rows of
-// that table, which Smithers needs, and was digested without them.
-func (all runRows) has(digest string) bool {
-	if all.digest() == digest {
-		return true
-	}
-	all.frames = nil
-	return all.digest() == digest
 }

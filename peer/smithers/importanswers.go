@@ -1,0 +1,57 @@
+package smithers
+
+import (
+	"maps"
+	"slices"
+
+	"github.com/git-smithers/git-smithers/peer/smithers/kept"
+	"github.com/git-smithers/git-smithers/snapshot"
+)
+
+// keep takes over what was answered here, less what Smithers does not ask any more, and signals that it has been told.
+// Answers that Smithers has others to, or no question to, are noted.
+func (m *mailbox) keep(given kept.Answers) {
+	m.overruled, m.dropped = m.overrule(given), m.drop(given)
+	asked := make(map[string]bool)
+	for _, a := range m.approvals {
+		asked[snapshot.Key(a.NodeID, a.Iteration)] = given.Approval(a).Status != a.Status
+	}
+	maps.DeleteFunc(given.Approvals, func(key string, _ snapshot.Approval) bool { return !asked[key] })
+	clear(asked)
+	for _, h := range m.humanRequests {
+		if given.HumanRequest(h).Status != h.Status {
+			asked[snapshot.Key(h.NodeID, h.Iteration)] = true
+		}
+	}
+	maps.DeleteFunc(given.HumanRequests, func(key string, _ snapshot.HumanRequest) bool { return !asked[key] })
+	given.Signals = m.untold(given)
+	m.here = given
+}
+
+// untold are those of the signals that were sent here that Smithers has not. Where somebody sent one there since the
+// last import, it is one of those that are alike, the earliest.
+func (m *mailbox) untold(given kept.Answers) []snapshot.Signal {
+	taken := make([]bool, len(m.signals))
+	for i, p := range m.signals {
+		taken[i] = given.Known[p.signal.Digest()]
+	}
+	told := func(is func(theirs, ours snapshot.Signal) bool) func(snapshot.Signal) bool {
+		return func(ours snapshot.Signal) bool {
+			for i, p := range m.signals {
+				if !taken[i] && is(p.signal, ours) {
+					taken[i] = true
+					return true
+				}
+			}
+			return false
+		}
+	}
+	same := func(theirs, ours snapshot.Signal) bool { return theirs.Digest() == ours.Digest() }
+	return slices.DeleteFunc(slices.DeleteFunc(given.Signals, told(same)), told(isAlike))
+}
+
+// isAlike reports whether a signal of Smithers' can be one that was sent here.
+func isAlike(theirs, ours snapshot.Signal) bool {
+	return theirs.Name == ours.Name && kept.SameCorrelation(theirs.CorrelationID, ours.CorrelationID) &&
+		theirs.ReceivedAtMs >= ours.ReceivedAtMs && kept.SameJSON(theirs.Payload, ours.Payload)
+}

@@ -112,8 +112,8 @@ func appendRun(b *testing.B, batch *objstore.Batch, id string, frames int) []str
 	for frame := range frames {
 		node := snapshot.EncodeNode(snapshot.Node{NodeID: fmt.Sprintf("task-%d", frame%10), State: snapshot.NodeFinished})
 		next, err := snapshot.Append(batch, cache, entry, snapshot.Draft{
-			Frame: true, AtMs: 1_767_000_000_000 + int64(frame)*1000, Subject: "task finished",
-			State: []snapshot.Change{{Op: snapshot.OpSet, Collection: snapshot.CollectionNodes, Key: node.Key, Value: node.Value}},
+			Frame: &snapshot.FrameDraft{State: []snapshot.Change{{Op: snapshot.OpSet, Collection: snapshot.CollectionNodes, Key: node.Key, Value: node.Value}}, Silent: true},
+			AtMs:  1_767_000_000_000 + int64(frame)*1000, Subject: "task finished",
 			Run: func(row *snapshot.Run) {
 				row.ID, row.Workflow, row.Status = id, "bench", snapshot.RunRunning
 			},

@@ -230,8 +230,8 @@ func TestANodeWithoutItsRequestAsksAnew(t *testing.T) {
 	})
 	ended := snapshot.EncodeAttempt(snapshot.Attempt{NodeID: "gate", Attempt: 1, State: snapshot.AttemptCancelled, FinishedAtMs: new(int64(3))})
 	for name, edit := range map[string]snapshot.Draft{
-		"no request": {State: []snapshot.Change{{Op: snapshot.OpRemove, Collection: snapshot.CollectionApprovals, Key: "gate::0"}}},
-		"that of another attempt": {State: []snapshot.Change{
+		"no request": {Mailbox: []snapshot.Change{{Op: snapshot.OpRemove, Collection: snapshot.CollectionApprovals, Key: "gate::0"}}},
+		"that of another attempt": {Mailbox: []snapshot.Change{
 			{Op: snapshot.OpSet, Collection: snapshot.CollectionApprovals, Key: decided.Key, Value: decided.Value},
 		}},
 		"an attempt that has ended": {Journal: []snapshot.Change{

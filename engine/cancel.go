@@ -30,7 +30,7 @@ func Cancel(ctx context.Context, rec Recorder, at time.Time) error {
 		if err != nil {
 			return err
 		}
-		entry.Frame = false
+		entry.Frame = nil
 		err = rec.Append(ctx, entry)
 		if err == nil || fault.CodeOf(err) != fault.Conflict {
 			return err

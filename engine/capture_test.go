@@ -146,7 +146,7 @@ func TestAFrameThatIsBuiltAnewKeepsItsCapture(t *testing.T) {
 	files := s.folder()
 	s.opts.WorkingCopy = files
 	s.opts.Progress = func(engine.Progress) {
-		err := s.open(t).Append(t.Context(), snapshot.Draft{Frame: true, Subject: "somebody else's", AtMs: 1})
+		err := s.open(t).Append(t.Context(), snapshot.Draft{Frame: &snapshot.FrameDraft{}, Subject: "somebody else's", AtMs: 1})
 		assert.NoError(t, err)
 	}
 	_, err := s.run()

@@ -61,11 +61,9 @@ func (d *draft) snapshot() (snapshot.Draft, error) {
 		return snapshot.Draft{}, timeline.Explain(d.err)
 	}
 	return snapshot.Draft{
-		Frame:    true,
-		State:    d.state,
-		Journal:  d.journal,
-		Rendered: d.rendered,
-		Events:   d.events,
+		Frame:   &snapshot.FrameDraft{State: d.state, Rendered: d.rendered},
+		Journal: d.journal,
+		Events:  d.events,
 		Run: func(row *snapshot.Run) {
 			for _, edit := range d.edits {
 				edit(row)

@@ -103,6 +103,10 @@ func (r *recorder) Append(ctx context.Context, d snapshot.Draft) error {
 			return err
 		}
 	}
+	if d.Frame != nil {
+		silent := *d.Frame
+		silent.Silent, d.Frame = true, &silent
+	}
 	next, err := snapshot.Append(&h.objects, h.frames, r.entry, d)
 	if err != nil {
 		return err

@@ -99,7 +99,7 @@ func (s *scratch) put(correlation, payload string) {
 	}
 	row := snapshot.EncodeSignal(signal)
 	require.NoError(s.t, rec.Append(s.t.Context(), snapshot.Draft{
-		State: []snapshot.Change{mailbox.SetRow(snapshot.CollectionSignals, row.Key, row.Value)}, Subject: "signal received",
+		Mailbox: []snapshot.Change{mailbox.SetRow(snapshot.CollectionSignals, row.Key, row.Value)}, Subject: "signal received",
 	}))
 }
 

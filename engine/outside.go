@@ -54,7 +54,7 @@ func (r *runner) outsideFrame(read captures) (snapshot.Draft, error) {
 		return snapshot.Draft{}, timeline.Explain(err)
 	}
 	d := snapshot.Draft{
-		Frame: true, Subject: outsideSubject, AtMs: r.next.atMs, Operation: r.operation(),
+		Frame: &snapshot.FrameDraft{}, Subject: outsideSubject, AtMs: r.next.atMs, Operation: r.operation(),
 		VCS: read.vcs(before, nil, r.wf), Objects: read.objects,
 	}
 	if !r.begun {

@@ -55,9 +55,9 @@ func TestAProcessThatLosesItsRunWritesNothingMore(t *testing.T) {
 		"the claim is lost": func(_ *scratch, lost chan struct{}) { close(lost) },
 		"the epoch rises":   func(s *scratch, _ chan struct{}) { s.own("fedcba9876543210") },
 		"the state is another": func(s *scratch, _ chan struct{}) {
-			assert.NoError(s.t, s.open(s.t).Append(s.t.Context(), snapshot.Draft{Frame: true, Subject: "other", AtMs: 1, State: []snapshot.Change{
+			assert.NoError(s.t, s.open(s.t).Append(s.t.Context(), snapshot.Draft{Frame: &snapshot.FrameDraft{State: []snapshot.Change{
 				{Op: snapshot.OpSet, Collection: "outputs/x", Key: "n::0", Value: json.RawMessage("1")},
-			}}))
+			}}, Subject: "other", AtMs: 1}))
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -120,7 +120,7 @@ func TestMailThatKeepsComingStopsNoRun(t *testing.T) {
 	s := newScratch(t, `{name: w, tasks: [{id: a, run: 'true'}]}`, "")
 	sent := 0
 	s.before = func(d snapshot.Draft) {
-		if !d.Frame || sent == 100 {
+		if d.Frame == nil || sent == 100 {
 			return
 		}
 		sent++

@@ -66,7 +66,7 @@ func TestTheFirstStartOfARunComparesNothing(t *testing.T) {
 	s := newScratch(t, "{name: w, tasks: [{id: a, run: 'true'}]}", "")
 	s.opts.WorkingCopy = s.folder()
 	require.NoError(t, s.open(t).Append(t.Context(), snapshot.Draft{
-		Frame: true, VCS: &snapshot.VCS{Type: snapshot.VCSGit, CommitID: "decafbad"}, Subject: "forked", AtMs: 1,
+		Frame: &snapshot.FrameDraft{}, VCS: &snapshot.VCS{Type: snapshot.VCSGit, CommitID: "decafbad"}, Subject: "forked", AtMs: 1,
 	}))
 	said := s.warnings()
 	_, err := s.run()

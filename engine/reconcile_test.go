@@ -37,7 +37,7 @@ func edited(t *testing.T, workflow string, reset ...string) (*scratch, []snapsho
 func (s *scratch) forkInto(changes []snapshot.Change) {
 	s.t.Helper()
 	require.NoError(s.t, s.open(s.t).Append(s.t.Context(), snapshot.Draft{
-		Frame: true, State: changes, Workflow: s.wf.Snapshot(), Subject: "forked", AtMs: 1,
+		Frame: &snapshot.FrameDraft{State: changes}, Workflow: s.wf.Snapshot(), Subject: "forked", AtMs: 1,
 		Run: func(row *snapshot.Run) { row.Status = snapshot.RunPending },
 	}))
 }

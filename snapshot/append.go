@@ -11,15 +11,10 @@ import (
 
 // Draft is what the next entry changes. The zero Draft changes nothing.
 type Draft struct {
-	Frame     bool                        // the entry is a frame and takes the next number
-	State     []Change                    // changes of the state; what is not a frame changes the mailbox only
-	Restore   *State                      // what State changes in place of the state before; nil: that; only a frame has one
-	Based     *int64                      // see Header; only a frame has one
+	Frame     *FrameDraft                 // what only a frame changes; nil: the entry is not a frame
+	Mailbox   []Change                    // changes of the mailbox, which every entry may make
 	Journal   []Change                    // collections "attempts", "logs" and "ops"; nothing is ever removed from them
-	Rendered  json.RawMessage             // the rendered workflow tree; nil: as before; only a frame has any
 	Events    []Event                     // their Seq is assigned
-	Announce  bool                        // a frame's last event is SnapshotCaptured: its number and content hash
-	Silent    bool                        // for timeline.Head: a frame does not announce itself
 	Ext       *ExtDraft                   // nil: ext/ as before
 	Run       func(*Run)                  // edits the run's row; nil: as before
 	VCS       *VCS                        // nil: as before; its trees become worktree/ and worktrees/
@@ -32,9 +27,29 @@ type Draft struct {
 	Limits    Limits      // the zero Limits are the default ones
 }
 
+// FrameDraft is what only a frame changes. The zero FrameDraft is a frame with the state of the entry before.
+type FrameDraft struct {
+	State    []Change        // changes of the state, the mailbox included
+	Restore  *State          // the state that State and Mailbox change; nil: the state of the entry before
+	Based    *int64          // see Header
+	Rendered json.RawMessage // the rendered workflow tree; nil: as before
+	Silent   bool            // the frame has no event SnapshotCaptured; otherwise its last event tells its number and content hash
+}
+
+// StateChanges returns the changes of the state, with those of the mailbox.
+func (d *Draft) StateChanges() []Change {
+	switch {
+	case d.Frame == nil:
+		return d.Mailbox
+	case len(d.Mailbox) == 0:
+		return d.Frame.State
+	}
+	return slices.Concat(d.Frame.State, d.Mailbox)
+}
+
 // Append builds the entry that follows prev (nil for a run's first, whose row
 // draft.Run fills in) and writes its objects to w, the commit last. w must be able
-// to read what prev and draft.Restore read. frames reconstructs prev's rendered tree. The result is
+// to read what prev and draft.Frame.Restore read. frames reconstructs prev's rendered tree. The result is
 // what ReadEntry would return for it; it reads through w.
 //
 // Numbers are not draft.Run's to choose: the frame is 0 and events count from 0 in a
@@ -112,12 +127,8 @@ func (a *appending) numberEntry() error {
 	}
 	a.fork = a.prev != nil && a.run.ID != a.before.ID
 	switch {
-	case a.prev == nil && !a.draft.Frame:
+	case a.prev == nil && a.draft.Frame == nil:
 		return invalid("a run's first entry is a frame")
-	case !a.draft.Frame && (a.draft.Rendered != nil || a.draft.Restore != nil || a.draft.Based != nil):
-		return invalid("only a frame changes the rendered tree, has another state, or is based on a frame")
-	case !a.draft.Frame && slices.ContainsFunc(a.draft.State, func(c Change) bool { return !a.next.known.has(inMailbox, c) }):
-		return invalid("only a frame changes the state, but for the mailbox")
 	case a.prev != nil && a.prev.IsView() && (!a.fork || a.run.ID == a.prev.stored().Run):
 		return invalid("nothing but a fork follows a view")
 	case a.prev == nil || a.fork:
@@ -127,7 +138,7 @@ func (a *appending) numberEntry() error {
 		}
 	default:
 		a.run.Frame, a.run.NextSeq = a.before.Frame, a.before.NextSeq
-		if a.draft.Frame {
+		if a.draft.Frame != nil {
 			a.run.Frame++
 		}
 	}
@@ -135,9 +146,9 @@ func (a *appending) numberEntry() error {
 		Run: a.run.ID, Frame: NoFrame, AtMs: a.draft.AtMs, Subject: cleanSubject(a.draft.Subject),
 		Operation: a.draft.Operation, Base: a.draft.Base,
 	}
-	if a.draft.Frame {
+	if f := a.draft.Frame; f != nil {
 		a.next.Frame = a.run.Frame
-		if based := a.draft.Based; based != nil && *based != a.run.Frame-1 {
+		if based := f.Based; based != nil && *based != a.run.Frame-1 {
 			a.next.Based = new(*based)
 		}
 	}
@@ -154,7 +165,7 @@ func (a *appending) extend() error {
 		return nil
 	}
 	a.run.Frame = a.before.Frame - p.Frame
-	if !a.fork || a.draft.Frame || a.prev.IsView() || p.Extension != a.prev.ID || a.run.Frame < 0 {
+	if !a.fork || a.draft.Frame != nil || a.prev.IsView() || p.Extension != a.prev.ID || a.run.Frame < 0 {
 		return invalid("an extension is followed by an entry that is no frame")
 	}
 	return nil
@@ -175,8 +186,8 @@ func (a *appending) writeState() error {
 		}
 	}
 	base := before
-	if a.draft.Restore != nil {
-		base = a.draft.Restore
+	if f := a.draft.Frame; f != nil && f.Restore != nil {
+		base = f.Restore
 	}
 	state, err := base.edit(a.w, a.taken.state)
 	if err != nil {
@@ -238,7 +249,8 @@ func (a *appending) putJournal(j rowSet) {
 
 // writeFrame leaves the frame as it is where the rendered tree has not changed.
 func (a *appending) writeFrame() error {
-	if a.draft.Rendered == nil {
+	f := a.draft.Frame
+	if f == nil || f.Rendered == nil {
 		return nil
 	}
 	var before objstore.ID
@@ -248,7 +260,7 @@ func (a *appending) writeFrame() error {
 			return err
 		}
 	}
-	id, err := a.frames.write(a.w, before, a.draft.Rendered, intake{a.next.known, a.draft.Limits})
+	id, err := a.frames.write(a.w, before, f.Rendered, intake{a.next.known, a.draft.Limits})
 	if err != nil {
 		return err
 	}
@@ -281,7 +293,7 @@ func (a *appending) putFile(name string, data []byte, most int) error {
 
 // events are what the entry says has happened.
 func (a *appending) events() []Event {
-	if !a.draft.Announce || !a.draft.Frame {
+	if a.draft.Frame == nil || a.draft.Frame.Silent {
 		return a.taken.events
 	}
 	payload := row.AppendText([]byte{'{'}, "runId", a.run.ID)

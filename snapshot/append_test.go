@@ -21,7 +21,7 @@ func TestFramesAndEventsAreNumberedInTheirRun(t *testing.T) {
 	assert.EqualValues(t, 0, first.Frame)
 
 	// What an edit of the row says about numbers does not count.
-	second := c.append(t, snapshot.Draft{Frame: true, Run: func(r *snapshot.Run) { r.Frame, r.NextSeq = 70, 70 }})
+	second := c.append(t, snapshot.Draft{Frame: &snapshot.FrameDraft{Silent: true}, Run: func(r *snapshot.Run) { r.Frame, r.NextSeq = 70, 70 }})
 	assert.EqualValues(t, 1, second.Frame)
 
 	signal := c.append(t, snapshot.Draft{Events: []snapshot.Event{{Type: "A"}, {Type: "B", Payload: []byte(`{ "k" : 1.0 }`)}}})
@@ -36,7 +36,7 @@ func TestFramesAndEventsAreNumberedInTheirRun(t *testing.T) {
 	assert.EqualValues(t, 1, row.Frame)
 	assert.EqualValues(t, 3, row.NextSeq)
 
-	third := c.append(t, snapshot.Draft{Frame: true})
+	third := c.append(t, snapshot.Draft{Frame: &snapshot.FrameDraft{Silent: true}})
 	assert.EqualValues(t, 2, third.Frame)
 	assert.Equal(t, signal.ID, third.Parent)
 	events, err = third.Events()
@@ -56,10 +56,10 @@ func TestAForkCountsAnew(t *testing.T) {
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			t.Parallel()
-			c := start(t, snapshot.Draft{State: []snapshot.Change{input(`{"x":1}`)}, Events: []snapshot.Event{{Type: "RunStarted"}}})
-			parent := c.append(t, snapshot.Draft{Frame: true, State: many1(0, 0)})
+			c := start(t, snapshot.Draft{Frame: &snapshot.FrameDraft{State: []snapshot.Change{input(`{"x":1}`)}, Silent: true}, Events: []snapshot.Event{{Type: "RunStarted"}}})
+			parent := c.append(t, snapshot.Draft{Frame: &snapshot.FrameDraft{State: many1(0, 0), Silent: true}})
 			draft := snapshot.Draft{
-				Frame: tc.frame, Events: []snapshot.Event{{Type: "RunForked"}},
+				Events: []snapshot.Event{{Type: "RunForked"}},
 				Run: func(r *snapshot.Run) {
 					*r = snapshot.Run{
 						ID: "child", Status: snapshot.RunPending,
@@ -68,7 +68,7 @@ func TestAForkCountsAnew(t *testing.T) {
 				},
 			}
 			if tc.frame {
-				draft.State = []snapshot.Change{input(`{"x":2}`)}
+				draft.Frame = &snapshot.FrameDraft{State: []snapshot.Change{input(`{"x":2}`)}, Silent: true}
 			}
 			child := c.append(t, draft)
 			assert.Equal(t, "child", child.Run)
@@ -78,7 +78,7 @@ func TestAForkCountsAnew(t *testing.T) {
 			require.NoError(t, err)
 			assert.EqualValues(t, 0, row.Frame)
 			assert.EqualValues(t, 1, row.NextSeq)
-			next := c.append(t, snapshot.Draft{Frame: true})
+			next := c.append(t, snapshot.Draft{Frame: &snapshot.FrameDraft{Silent: true}})
 			assert.EqualValues(t, 1, next.Frame)
 		})
 	}
@@ -87,17 +87,15 @@ func TestAForkCountsAnew(t *testing.T) {
 func TestAppendWritesWhatChanged(t *testing.T) {
 	t.Parallel()
 	c := start(t, snapshot.Draft{
-		State:    many(1000),
+		Frame:    &snapshot.FrameDraft{State: many(1000), Rendered: []byte(`{"kind":"text","text":"x"}`), Silent: true},
 		Workflow: &snapshot.Workflow{Definition: []byte("name: triage\n")},
 		VCS:      &snapshot.VCS{Type: "git", CommitID: "0123abcd"},
-		Rendered: []byte(`{"kind":"text","text":"x"}`),
 	})
 	before := c.store.Len()
 	c.append(t, snapshot.Draft{
-		Frame: true, State: many1(7, 1),
-		VCS:      &snapshot.VCS{Type: "git", CommitID: "0123abcd"},
-		Rendered: []byte(`{"text":"x","kind":"text"}`),
-		Events:   []snapshot.Event{{Type: "NodeFinished"}},
+		Frame:  &snapshot.FrameDraft{State: many1(7, 1), Rendered: []byte(`{"text":"x","kind":"text"}`), Silent: true},
+		VCS:    &snapshot.VCS{Type: "git", CommitID: "0123abcd"},
+		Events: []snapshot.Event{{Type: "NodeFinished"}},
 	})
 	// Nodes and outputs: a page, and 2 directories with their sums and a collection
 	// for each; outputs, state, run.json, events, the entry's tree and the commit.
@@ -117,8 +115,13 @@ func TestPartsAreCarried(t *testing.T) {
 	}
 	attempt := snapshot.Attempt{NodeID: "a::b", Iteration: 2, Attempt: 1, State: snapshot.AttemptFailed, StartedAtMs: 5, ExitStatus: new(3), Error: "exit: 3"}
 	c := start(t, snapshot.Draft{
-		State: []snapshot.Change{input(`[1]`)}, Workflow: workflow, Rendered: []byte(`{"kind":"text","text":"x"}`),
-		VCS: &snapshot.VCS{Type: snapshot.VCSJJ, CommitID: "0123", ChangeID: "kxyz", Operation: "ab", Branch: "main"},
+		Frame: &snapshot.FrameDraft{
+			State:    []snapshot.Change{input(`[1]`)},
+			Rendered: []byte(`{"kind":"text","text":"x"}`),
+			Silent:   true,
+		},
+		Workflow: workflow,
+		VCS:      &snapshot.VCS{Type: snapshot.VCSJJ, CommitID: "0123", ChangeID: "kxyz", Operation: "ab", Branch: "main"},
 		Journal: []snapshot.Change{
 			set(snapshot.CollectionAttempts, snapshot.EncodeAttempt(attempt)),
 			set(snapshot.CollectionLogs, snapshot.EncodeLog("a::b", 2, 1, "said\nsomething")),
@@ -168,28 +171,25 @@ func TestAppendRefuses(t *testing.T) {
 		draft snapshot.Draft
 	}{
 		{"a first entry that is no frame", true, snapshot.Draft{Run: ok}},
-		{"a run without an id", true, snapshot.Draft{Frame: true, Run: func(r *snapshot.Run) { r.Status = snapshot.RunRunning }}},
-		{"an unknown status", true, snapshot.Draft{Frame: true, Run: func(r *snapshot.Run) { r.ID, r.Status = "run", "odd" }}},
-		{"a path that names a machine", true, snapshot.Draft{Frame: true, Run: func(r *snapshot.Run) { ok(r); r.WorkflowPath = "/home/me/flow.yaml" }}},
-		{"a number beyond 2^53", true, snapshot.Draft{Frame: true, Run: func(r *snapshot.Run) { ok(r); r.Epoch = 1 << 53 }}},
+		{"a run without an id", true, snapshot.Draft{Frame: &snapshot.FrameDraft{Silent: true}, Run: func(r *snapshot.Run) { r.Status = snapshot.RunRunning }}},
+		{"an unknown status", true, snapshot.Draft{Frame: &snapshot.FrameDraft{Silent: true}, Run: func(r *snapshot.Run) { r.ID, r.Status = "run", "odd" }}},
+		{"a path that names a machine", true, snapshot.Draft{Frame: &snapshot.FrameDraft{Silent: true}, Run: func(r *snapshot.Run) { ok(r); r.WorkflowPath = "/home/me/flow.yaml" }}},
+		{"a number beyond 2^53", true, snapshot.Draft{Frame: &snapshot.FrameDraft{Silent: true}, Run: func(r *snapshot.Run) { ok(r); r.Epoch = 1 << 53 }}},
 		{"a negative time", false, snapshot.Draft{AtMs: -1}},
-		{"a state that changes without a frame", false, snapshot.Draft{State: []snapshot.Change{input(`1`)}}},
-		{"a rendered tree that changes without a frame", false, snapshot.Draft{Rendered: []byte(`null`)}},
-		{"a rendered tree that is none", false, snapshot.Draft{Frame: true, Rendered: []byte(`{"kind":"odd"}`)}},
+		{"a state that changes without a frame", false, snapshot.Draft{Mailbox: []snapshot.Change{input(`1`)}}},
+		{"a rendered tree that is none", false, snapshot.Draft{Frame: &snapshot.FrameDraft{Rendered: []byte(`{"kind":"odd"}`), Silent: true}}},
 		{"a base that is not outside the chain", false, snapshot.Draft{Base: objstore.Hash(objstore.Blob, nil)}},
 		{"an event without a type", false, snapshot.Draft{Events: []snapshot.Event{{}}}},
 		{"an event whose payload has a reserved key", false, snapshot.Draft{Events: []snapshot.Event{{Type: "A", Payload: []byte(`{"seq":1}`)}}}},
 		{"an event whose payload is no object", false, snapshot.Draft{Events: []snapshot.Event{{Type: "A", Payload: []byte(`[]`)}}}},
 		{"a revision that is none", false, snapshot.Draft{VCS: &snapshot.VCS{Type: "git", CommitID: "a\nb"}}},
 		{"a removal from the journal", false, snapshot.Draft{Journal: []snapshot.Change{remove(snapshot.CollectionAttempts, "a::0::1")}}},
-		{"a journal collection in the state", false, snapshot.Draft{Frame: true, State: []snapshot.Change{set("attempts", page.Row{Key: "a::0::1", Value: []byte(`{}`)})}}},
-		{"another state without a frame", false, snapshot.Draft{Restore: snapshot.EmptyState()}},
-		{"a base of what is no frame", false, snapshot.Draft{Based: new(snapshot.NoFrame)}},
-		{"a frame based on itself", false, snapshot.Draft{Frame: true, Based: new(int64(1))}},
-		{"a frame based on less than none", false, snapshot.Draft{Frame: true, Based: new(int64(-2))}},
+		{"a journal collection in the state", false, snapshot.Draft{Frame: &snapshot.FrameDraft{State: []snapshot.Change{set("attempts", page.Row{Key: "a::0::1", Value: []byte(`{}`)})}, Silent: true}}},
+		{"a frame based on itself", false, snapshot.Draft{Frame: &snapshot.FrameDraft{Based: new(int64(1)), Silent: true}}},
+		{"a frame based on less than none", false, snapshot.Draft{Frame: &snapshot.FrameDraft{Based: new(int64(-2)), Silent: true}}},
 		{"a mailbox that changes in the journal", false, snapshot.Draft{Journal: mail("a", 0)}},
 		{"an op of an unknown kind", false, snapshot.Draft{Journal: []snapshot.Change{set(snapshot.CollectionOps, page.Row{Key: "1", Value: []byte(`{"kind":"odd"}`)})}}},
-		{"an owner that is no token", true, snapshot.Draft{Frame: true, Run: func(r *snapshot.Run) { ok(r); r.Owner = "me@host" }}},
+		{"an owner that is no token", true, snapshot.Draft{Frame: &snapshot.FrameDraft{Silent: true}, Run: func(r *snapshot.Run) { ok(r); r.Owner = "me@host" }}},
 		{"a schema that is not JSON", false, snapshot.Draft{Workflow: &snapshot.Workflow{Schemas: map[string]rawJSON{"t": rawJSON("{")}}}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
@@ -208,11 +208,11 @@ func TestAppendRefuses(t *testing.T) {
 func TestTheSameHistoryHasTheSameIDs(t *testing.T) {
 	t.Parallel()
 	write := func() []objstore.ID {
-		c := start(t, snapshot.Draft{State: many(20)})
+		c := start(t, snapshot.Draft{Frame: &snapshot.FrameDraft{State: many(20), Silent: true}})
 		ids := []objstore.ID{c.tip.ID}
 		for i := range 5 {
 			ids = append(ids, c.append(t, snapshot.Draft{
-				Frame: true, State: many1(i, 1), Subject: fmt.Sprint("step ", i),
+				Frame: &snapshot.FrameDraft{State: many1(i, 1), Silent: true}, Subject: fmt.Sprint("step ", i),
 				Journal: []snapshot.Change{set(snapshot.CollectionLogs, snapshot.EncodeLog("a", 0, i+1, "a\nlog"))},
 			}).ID)
 		}

@@ -14,13 +14,14 @@ import (
 func BenchmarkAppend(b *testing.B) {
 	for _, n := range []int{10, 100, 1000, 10000} {
 		b.Run(fmt.Sprint("nodes=", n), func(b *testing.B) {
-			c := start(b, snapshot.Draft{State: many(n)})
+			c := start(b, snapshot.Draft{Frame: &snapshot.FrameDraft{State: many(n), Silent: true}})
 			round := 0
 			b.ReportAllocs()
 			for b.Loop() {
 				round++
 				next, err := snapshot.Append(c.store, c.frames, c.tip, snapshot.Draft{
-					Frame: true, State: many1(round*7919%n, round), AtMs: someTime + int64(round), Subject: "task finished",
+					Frame: &snapshot.FrameDraft{State: many1(round*7919%n, round), Silent: true},
+					AtMs:  someTime + int64(round), Subject: "task finished",
 					Events: []snapshot.Event{{Type: "NodeFinished", AtMs: someTime, Payload: []byte(`{"nodeId":"a","iteration":0}`)}},
 				})
 				if err != nil {
@@ -36,17 +37,17 @@ func BenchmarkAppend(b *testing.B) {
 func BenchmarkSignal(b *testing.B) {
 	for _, n := range []int{0, 1000, 10000} {
 		b.Run(fmt.Sprint("signals=", n), func(b *testing.B) {
-			draft := snapshot.Draft{State: many(100)}
+			changes := many(100)
 			for i := range n {
-				draft.State = append(draft.State, signal(someSignal(int64(i), fmt.Sprint("s", i))))
+				changes = append(changes, signal(someSignal(int64(i), fmt.Sprint("s", i))))
 			}
-			c := start(b, draft)
+			c := start(b, snapshot.Draft{Frame: &snapshot.FrameDraft{State: changes, Silent: true}})
 			seq := int64(n)
 			before := c.store.Len()
 			b.ReportAllocs()
 			for b.Loop() {
 				next, err := snapshot.Append(c.store, c.frames, c.tip, snapshot.Draft{
-					AtMs: someTime, State: []snapshot.Change{signal(someSignal(seq, fmt.Sprint("s", seq)))},
+					AtMs: someTime, Mailbox: []snapshot.Change{signal(someSignal(seq, fmt.Sprint("s", seq)))},
 				})
 				if err != nil {
 					b.Fatal(err)
@@ -77,7 +78,7 @@ func BenchmarkRenderedDelta(b *testing.B) {
 	round := 0
 	for b.Loop() {
 		round++
-		next, err := snapshot.Append(c.store, c.frames, c.tip, snapshot.Draft{Frame: true, Rendered: tree(round % 2)})
+		next, err := snapshot.Append(c.store, c.frames, c.tip, snapshot.Draft{Frame: &snapshot.FrameDraft{Rendered: tree(round % 2), Silent: true}})
 		if err != nil {
 			b.Fatal(err)
 		}
@@ -87,7 +88,7 @@ func BenchmarkRenderedDelta(b *testing.B) {
 
 // BenchmarkLoad opens an entry anew and decodes its nodes.
 func BenchmarkLoad(b *testing.B) {
-	c := start(b, snapshot.Draft{State: many(1000)})
+	c := start(b, snapshot.Draft{Frame: &snapshot.FrameDraft{State: many(1000), Silent: true}})
 	for b.Loop() {
 		e, err := snapshot.ReadEntry(c.store, c.tip.ID)
 		require.NoError(b, err)

@@ -50,17 +50,17 @@ func frameCommits(t testing.TB, c *chain) map[int64]objstore.ID {
 func TestAForkSeesItsExtensionInItsOwnNumbers(t *testing.T) {
 	t.Parallel()
 	c := start(t, snapshot.Draft{})
-	c.append(t, snapshot.Draft{Frame: true})
-	from := c.append(t, snapshot.Draft{Frame: true})
+	c.append(t, snapshot.Draft{Frame: &snapshot.FrameDraft{Silent: true}})
+	from := c.append(t, snapshot.Draft{Frame: &snapshot.FrameDraft{Silent: true}})
 	c.append(t, snapshot.Draft{Subject: "something arrived"})
-	third := c.append(t, snapshot.Draft{Frame: true, Events: []snapshot.Event{{Type: "NodeFinished", AtMs: 1}}})
-	c.append(t, snapshot.Draft{Frame: true})
-	inside := c.append(t, snapshot.Draft{Frame: true, Based: new(int64(3))})
-	before := c.append(t, snapshot.Draft{Frame: true, Based: new(int64(1))})
-	first := c.append(t, snapshot.Draft{Frame: true, Based: new(int64(2))})
+	third := c.append(t, snapshot.Draft{Frame: &snapshot.FrameDraft{Silent: true}, Events: []snapshot.Event{{Type: "NodeFinished", AtMs: 1}}})
+	c.append(t, snapshot.Draft{Frame: &snapshot.FrameDraft{Silent: true}})
+	inside := c.append(t, snapshot.Draft{Frame: &snapshot.FrameDraft{Based: new(int64(3)), Silent: true}})
+	before := c.append(t, snapshot.Draft{Frame: &snapshot.FrameDraft{Based: new(int64(1)), Silent: true}})
+	first := c.append(t, snapshot.Draft{Frame: &snapshot.FrameDraft{Based: new(int64(2)), Silent: true}})
 
 	fork := c.extend(t, "fork", 2, from.ID)
-	own := fork.append(t, snapshot.Draft{Frame: true, Events: []snapshot.Event{{Type: "NodeStarted", AtMs: 1}}})
+	own := fork.append(t, snapshot.Draft{Frame: &snapshot.FrameDraft{Silent: true}, Events: []snapshot.Event{{Type: "NodeStarted", AtMs: 1}}})
 	assert.EqualValues(t, 6, own.Frame-0, "it counts on")
 	assert.Equal(t, snapshot.NoFrame, entries(t, fork)[1].Frame)
 
@@ -104,8 +104,8 @@ func TestAttemptsAreAtTheFramesOfTheForkThatTookThemOver(t *testing.T) {
 		return []snapshot.Change{set(snapshot.CollectionAttempts, snapshot.EncodeAttempt(a))}
 	}
 	c := start(t, snapshot.Draft{Journal: put(attempt("ancestor's", 9))})
-	from := c.append(t, snapshot.Draft{Frame: true, Journal: put(attempt("before", 1))})
-	c.append(t, snapshot.Draft{Frame: true, Journal: put(attempt("after", 2))})
+	from := c.append(t, snapshot.Draft{Frame: &snapshot.FrameDraft{Silent: true}, Journal: put(attempt("before", 1))})
+	c.append(t, snapshot.Draft{Frame: &snapshot.FrameDraft{Silent: true}, Journal: put(attempt("after", 2))})
 	fork := c.extend(t, "fork", 1, from.ID)
 	view := entries(t, fork)[1]
 	for _, tc := range []struct {
@@ -132,7 +132,7 @@ func TestAnExtensionThatIsNoneIsDamage(t *testing.T) {
 		c = start(t, snapshot.Draft{})
 		frames = append(frames, c.tip)
 		for range 3 {
-			frames = append(frames, c.append(t, snapshot.Draft{Frame: true}))
+			frames = append(frames, c.append(t, snapshot.Draft{Frame: &snapshot.FrameDraft{Silent: true}}))
 		}
 		return c, frames
 	}
@@ -181,8 +181,8 @@ func TestAnExtensionThatIsNoneIsDamage(t *testing.T) {
 func TestOnlyAForkFollowsAnExtension(t *testing.T) {
 	t.Parallel()
 	c := start(t, snapshot.Draft{})
-	from := c.append(t, snapshot.Draft{Frame: true})
-	c.append(t, snapshot.Draft{Frame: true})
+	from := c.append(t, snapshot.Draft{Frame: &snapshot.FrameDraft{Silent: true}})
+	c.append(t, snapshot.Draft{Frame: &snapshot.FrameDraft{Silent: true}})
 	parent := func(edit func(*snapshot.Parent)) func(*snapshot.Run) {
 		return func(r *snapshot.Run) {
 			r.Parent = &snapshot.Parent{RunID: r.ID, Frame: 1, Commit: from.ID, Extension: c.tip.ID}
@@ -191,7 +191,7 @@ func TestOnlyAForkFollowsAnExtension(t *testing.T) {
 		}
 	}
 	for name, draft := range map[string]snapshot.Draft{
-		"as a frame":                {Frame: true, Run: parent(func(*snapshot.Parent) {})},
+		"as a frame":                {Frame: &snapshot.FrameDraft{Silent: true}, Run: parent(func(*snapshot.Parent) {})},
 		"somewhere else":            {Run: parent(func(p *snapshot.Parent) { p.Extension = objstore.Hash(objstore.Commit, nil) })},
 		"that extends nothing":      {Run: parent(func(p *snapshot.Parent) { p.Extension = p.Commit })},
 		"from a frame after itself": {Run: parent(func(p *snapshot.Parent) { p.Frame = 3 })},
@@ -222,7 +222,11 @@ func (s *splits) now() (*chain, map[int64]objstore.ID) {
 
 func (s *splits) add(rt *rapid.T) {
 	c, frames := s.now()
-	next := c.append(s.tb, snapshot.Draft{Frame: rapid.Bool().Draw(rt, "frame")})
+	var draft snapshot.Draft
+	if rapid.Bool().Draw(rt, "frame") {
+		draft.Frame = &snapshot.FrameDraft{Silent: true}
+	}
+	next := c.append(s.tb, draft)
 	if next.Frame != snapshot.NoFrame {
 		frames[next.Frame] = next.ID
 	}

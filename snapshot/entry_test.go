@@ -144,7 +144,7 @@ func TestWhatOtherEnginesKeepIsCarried(t *testing.T) {
 	c := start(t, snapshot.Draft{})
 	kept := c.store.Add(objstore.Blob, []byte("as it was"))
 	c.tip = c.forge(t, replace("attachments", objstore.ModeFile, kept))
-	next := c.append(t, snapshot.Draft{Frame: true, State: many1(0, 0)})
+	next := c.append(t, snapshot.Draft{Frame: &snapshot.FrameDraft{State: many1(0, 0), Silent: true}})
 	entries, err := objstore.ReadTree(c.store, next.Tree)
 	require.NoError(t, err)
 	part, ok := objstore.FindEntry(entries, "attachments")

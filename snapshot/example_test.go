@@ -35,14 +35,14 @@ func ExampleAppend() {
 	store := new(objstoretest.Memory)
 	frames := snapshot.NewFrameCache(512)
 	first, err := snapshot.Append(store, frames, nil, snapshot.Draft{
-		Frame: true, Subject: "started",
+		Frame: &snapshot.FrameDraft{Silent: true}, Subject: "started",
 		Run: func(r *snapshot.Run) {
 			*r = snapshot.Run{ID: "kmvq", Workflow: "triage", Status: snapshot.RunRunning}
 		},
 	})
 	check(err)
 	tip, err := snapshot.Append(store, frames, first, snapshot.Draft{
-		Frame: true, Subject: "finished",
+		Frame: &snapshot.FrameDraft{Silent: true}, Subject: "finished",
 		Run:    func(r *snapshot.Run) { r.Status = snapshot.RunFinished },
 		Events: []snapshot.Event{{Type: "RunFinished"}},
 	})

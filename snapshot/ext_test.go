@@ -93,7 +93,7 @@ func TestADraftOfExtLeavesTheRestAsItIs(t *testing.T) {
 		Rows:   map[string][]page.Change{"tables/a": rows("x", "1", "y", "2"), "tables/b": rows("z", "3")},
 	}})
 	c.append(t, snapshot.Draft{Ext: &snapshot.ExtDraft{Engine: "other", Files: map[string][]byte{"layout": []byte("its own")}}})
-	e := c.append(t, snapshot.Draft{Frame: true, Ext: &snapshot.ExtDraft{
+	e := c.append(t, snapshot.Draft{Frame: &snapshot.FrameDraft{Silent: true}, Ext: &snapshot.ExtDraft{
 		Engine: "peer",
 		Files:  map[string][]byte{"layout": nil},
 		Rows:   map[string][]page.Change{"tables/a": {{Key: "x", Value: nil}, {Key: "w", Value: []byte("4")}}},
@@ -160,7 +160,7 @@ func TestOnlyWhatChangesOfExtIsWritten(t *testing.T) {
 	written := func(changes ...page.Change) int {
 		r := &counter{c.store, make(map[objstore.ID]bool)}
 		_, err := snapshot.Append(r, c.frames, c.tip, snapshot.Draft{
-			Frame: true, AtMs: someTime, Ext: &snapshot.ExtDraft{Engine: "peer", Rows: map[string][]page.Change{"frames": changes}},
+			Frame: &snapshot.FrameDraft{Silent: true}, AtMs: someTime, Ext: &snapshot.ExtDraft{Engine: "peer", Rows: map[string][]page.Change{"frames": changes}},
 		})
 		require.NoError(t, err)
 		return len(r.added)
@@ -310,7 +310,7 @@ func TestEqualContentsOfExtAreEqualTreesWhateverLedToThem(t *testing.T) {
 		c := &chain{store: new(objstoretest.Memory), frames: snapshot.NewFrameCache(1)}
 		added := func(prev *snapshot.Entry, d *snapshot.ExtDraft) *snapshot.Entry {
 			next, err := snapshot.Append(c.store, c.frames, prev, snapshot.Draft{
-				Frame: true, AtMs: someTime, Ext: d,
+				Frame: &snapshot.FrameDraft{Silent: true}, AtMs: someTime, Ext: d,
 				Run: func(row *snapshot.Run) { row.ID, row.Status = "run", snapshot.RunRunning },
 			})
 			require.NoError(t, err)

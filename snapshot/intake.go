@@ -37,7 +37,12 @@ type stateChanges struct {
 
 // draft takes in a draft, except its rendered tree. The error wraps ErrInvalid.
 func (in intake) draft(d *Draft) (t taken, err error) {
-	if t.state, err = in.state(d.State); err != nil {
+	for _, c := range d.Mailbox {
+		if !in.known.has(inMailbox, c) {
+			return taken{}, c.invalid(errors.New("not a collection of the mailbox"))
+		}
+	}
+	if t.state, err = in.state(d.StateChanges()); err != nil {
 		return taken{}, err
 	}
 	if t.journal, err = in.journal(d.Journal); err != nil {

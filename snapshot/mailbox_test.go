@@ -256,12 +256,12 @@ func TestTheMailboxIsNotInTheContentHash(t *testing.T) {
 
 func TestTheMailboxChangesWithoutAFrame(t *testing.T) {
 	t.Parallel()
-	c := start(t, snapshot.Draft{State: many(3)})
+	c := start(t, snapshot.Draft{Frame: &snapshot.FrameDraft{State: many(3), Silent: true}})
 	hash := c.tip.ContentHash
-	requested := c.append(t, snapshot.Draft{Frame: true, State: mail("a", 0)})
+	requested := c.append(t, snapshot.Draft{Frame: &snapshot.FrameDraft{State: mail("a", 0), Silent: true}})
 	assert.Equal(t, hash, requested.ContentHash)
 
-	sent := c.append(t, snapshot.Draft{State: []snapshot.Change{signal(someSignal(0, "go"))}})
+	sent := c.append(t, snapshot.Draft{Mailbox: []snapshot.Change{signal(someSignal(0, "go"))}})
 	assert.Equal(t, snapshot.NoFrame, sent.Frame)
 	assert.Equal(t, hash, sent.ContentHash)
 	state, err := sent.State()

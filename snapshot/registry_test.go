@@ -80,7 +80,7 @@ func TestANewCollectionIsADeclarationAndARegistration(t *testing.T) {
 	t.Parallel()
 	known := append(registry{rowsOf("tool-calls", inJournal, &toolCallKind)}, registered...)
 	store, frames := new(objstoretest.Memory), NewFrameCache(8)
-	start := Draft{Frame: true, Run: func(r *Run) { *r = Run{ID: "r", Status: RunRunning} }, State: []Change{SetNode(NewNode("a", NodePending))}}
+	start := Draft{Frame: &FrameDraft{State: []Change{SetNode(NewNode("a", NodePending))}, Silent: true}, Run: func(r *Run) { *r = Run{ID: "r", Status: RunRunning} }}
 	first, err := known.append(store, frames, nil, start)
 	require.NoError(t, err)
 	const written = `{"toolName":"bash","status":"intended","startedAtMs":3,"sideEffect":true,"input":{ "command":"make" }}`
@@ -90,7 +90,7 @@ func TestANewCollectionIsADeclarationAndARegistration(t *testing.T) {
 	})
 	require.NoError(t, err)
 
-	traveled, err := known.append(store, frames, called, Draft{Frame: true, Restore: EmptyState()})
+	traveled, err := known.append(store, frames, called, Draft{Frame: &FrameDraft{Restore: EmptyState(), Silent: true}})
 	require.NoError(t, err)
 	again, err := known.readEntry(store, traveled.ID)
 	require.NoError(t, err)
@@ -116,7 +116,7 @@ func TestANewCollectionIsADeclarationAndARegistration(t *testing.T) {
 
 func TestWhatIsStoredDoesNotDependOnWhatIsRegistered(t *testing.T) {
 	t.Parallel()
-	start := Draft{Frame: true, Run: func(r *Run) { *r = Run{ID: "r", Status: RunRunning} }, State: []Change{SetNode(NewNode("a", NodePending))}}
+	start := Draft{Frame: &FrameDraft{State: []Change{SetNode(NewNode("a", NodePending))}, Silent: true}, Run: func(r *Run) { *r = Run{ID: "r", Status: RunRunning} }}
 	for _, known := range []registry{registered, append(registry{rowsOf("tool-calls", inJournal, &toolCallKind)}, registered...)} {
 		e, err := known.append(new(objstoretest.Memory), NewFrameCache(8), nil, start)
 		require.NoError(t, err)

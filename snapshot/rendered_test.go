@@ -60,7 +60,7 @@ func TestRenderedTreesAreCanonical(t *testing.T) {
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			t.Parallel()
-			c := start(t, snapshot.Draft{Rendered: []byte(tc.given)})
+			c := start(t, snapshot.Draft{Frame: &snapshot.FrameDraft{Rendered: []byte(tc.given), Silent: true}})
 			assert.Equal(t, tc.want, c.rendered(t, c.tip))
 		})
 	}
@@ -85,7 +85,7 @@ func TestRenderedTreesAreRefused(t *testing.T) {
 		t.Run(tc.name, func(t *testing.T) {
 			t.Parallel()
 			c := start(t, snapshot.Draft{})
-			_, err := snapshot.Append(c.store, c.frames, c.tip, snapshot.Draft{Frame: true, Rendered: []byte(tc.given)})
+			_, err := snapshot.Append(c.store, c.frames, c.tip, snapshot.Draft{Frame: &snapshot.FrameDraft{Rendered: []byte(tc.given), Silent: true}})
 			assert.ErrorIs(t, err, snapshot.ErrInvalid)
 		})
 	}
@@ -165,8 +165,8 @@ func TestDeltas(t *testing.T) {
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			t.Parallel()
-			c := start(t, snapshot.Draft{Rendered: []byte(tc.from)})
-			e := c.append(t, snapshot.Draft{Frame: true, Rendered: []byte(tc.to)})
+			c := start(t, snapshot.Draft{Frame: &snapshot.FrameDraft{Rendered: []byte(tc.from), Silent: true}})
+			e := c.append(t, snapshot.Draft{Frame: &snapshot.FrameDraft{Rendered: []byte(tc.to), Silent: true}})
 			head, payload, _ := strings.Cut(c.frameBlob(t, e), "\n")
 			assert.Equal(t, `{"version":1,"ops":[`+strings.Join(tc.ops, ",")+"]}\n", payload)
 			assert.Regexp(t, fmt.Sprintf(`^delta 1 %x [0-9a-f]{40}$`, sha256.Sum256([]byte(tc.to))), head)
@@ -177,28 +177,28 @@ func TestDeltas(t *testing.T) {
 
 func TestAnUnchangedTreeWritesNoFrame(t *testing.T) {
 	t.Parallel()
-	c := start(t, snapshot.Draft{Rendered: []byte(element("w", ""))})
+	c := start(t, snapshot.Draft{Frame: &snapshot.FrameDraft{Rendered: []byte(element("w", "")), Silent: true}})
 	before := c.frameBlob(t, c.tip)
 	for _, rendered := range []string{"", element("w", ""), `{"tag":"w","kind":"element"}`} {
-		draft := snapshot.Draft{Frame: true}
+		draft := snapshot.Draft{Frame: &snapshot.FrameDraft{Silent: true}}
 		if rendered != "" {
-			draft.Rendered = []byte(rendered)
+			draft.Frame.Rendered = []byte(rendered)
 		}
 		assert.Equal(t, before, c.frameBlob(t, c.append(t, draft)))
 	}
-	c.append(t, snapshot.Draft{Frame: true, Rendered: []byte(`null`)})
+	c.append(t, snapshot.Draft{Frame: &snapshot.FrameDraft{Rendered: []byte(`null`), Silent: true}})
 	assert.Empty(t, c.frameBlob(t, c.tip))
 	assert.Equal(t, "null", c.rendered(t, c.tip))
-	c.append(t, snapshot.Draft{Frame: true, Rendered: []byte(element("w", ""))})
+	c.append(t, snapshot.Draft{Frame: &snapshot.FrameDraft{Rendered: []byte(element("w", "")), Silent: true}})
 	assert.Equal(t, before, c.frameBlob(t, c.tip))
 }
 
 func TestAKeyframeIsDueAfter49Deltas(t *testing.T) {
 	t.Parallel()
 	tree := func(i int) []byte { return []byte(element("w", "", padding, text(strconv.Itoa(i)))) }
-	c := start(t, snapshot.Draft{Rendered: tree(0)})
+	c := start(t, snapshot.Draft{Frame: &snapshot.FrameDraft{Rendered: tree(0), Silent: true}})
 	for i := 1; i <= 120; i++ {
-		draft := snapshot.Draft{Frame: true, Rendered: tree(i)}
+		draft := snapshot.Draft{Frame: &snapshot.FrameDraft{Rendered: tree(i), Silent: true}}
 		if i == 25 {
 			draft.Run = func(r *snapshot.Run) { r.ID = "fork" }
 		}
@@ -214,10 +214,10 @@ func TestAKeyframeIsDueAfter49Deltas(t *testing.T) {
 
 func TestAFrameCacheForgetsWhatWasUsedLongestAgo(t *testing.T) {
 	t.Parallel()
-	c := start(t, snapshot.Draft{Rendered: []byte(text("0"))})
+	c := start(t, snapshot.Draft{Frame: &snapshot.FrameDraft{Rendered: []byte(text("0")), Silent: true}})
 	var entries []*snapshot.Entry
 	for i := range 20 {
-		entries = append(entries, c.append(t, snapshot.Draft{Frame: true, Rendered: []byte(element("w", "", padding, text(strconv.Itoa(i))))}))
+		entries = append(entries, c.append(t, snapshot.Draft{Frame: &snapshot.FrameDraft{Rendered: []byte(element("w", "", padding, text(strconv.Itoa(i)))), Silent: true}}))
 	}
 	reads := &countingReader{Reader: c.store}
 	cache := snapshot.NewFrameCache(2)
@@ -271,7 +271,7 @@ func TestReconstructedFramesAreByteForByteWhatWasRendered(t *testing.T) {
 		common := element("common", "", padding)
 		for range rapid.IntRange(1, 6).Draw(rt, "frames") {
 			tree := element("w", "", common, genTree(3).Draw(rt, "tree"))
-			e := c.append(t, snapshot.Draft{Frame: true, Rendered: []byte(tree)})
+			e := c.append(t, snapshot.Draft{Frame: &snapshot.FrameDraft{Rendered: []byte(tree), Silent: true}})
 			if got := c.rendered(t, e); got != tree {
 				rt.Fatalf("got %s", got)
 			}

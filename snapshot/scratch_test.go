@@ -27,7 +27,9 @@ type chain struct {
 func start(t testing.TB, draft snapshot.Draft) *chain {
 	t.Helper()
 	c := &chain{store: new(objstoretest.Memory), frames: snapshot.NewFrameCache(512)}
-	draft.Frame = true
+	if draft.Frame == nil {
+		draft.Frame = &snapshot.FrameDraft{Silent: true}
+	}
 	edit := draft.Run
 	draft.Run = func(r *snapshot.Run) {
 		*r = snapshot.Run{ID: "run", Workflow: "triage", Status: snapshot.RunRunning, CreatedAtMs: someTime}

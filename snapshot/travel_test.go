@@ -12,13 +12,13 @@ import (
 
 func TestAFrameCanGoBackToAnotherState(t *testing.T) {
 	t.Parallel()
-	c := start(t, snapshot.Draft{State: append(many(3), mail("task-1", 0)...)})
+	c := start(t, snapshot.Draft{Frame: &snapshot.FrameDraft{State: append(many(3), mail("task-1", 0)...), Silent: true}})
 	first := c.tip
 	then, err := first.State()
 	require.NoError(t, err)
-	c.append(t, snapshot.Draft{Frame: true, State: append(many1(1, 1), signal(someSignal(0, "go")), remove(snapshot.CollectionApprovals, "task-1::0"))})
+	c.append(t, snapshot.Draft{Frame: &snapshot.FrameDraft{State: append(many1(1, 1), signal(someSignal(0, "go")), remove(snapshot.CollectionApprovals, "task-1::0")), Silent: true}})
 
-	back := c.append(t, snapshot.Draft{Frame: true, Restore: then, Based: new(int64(0))})
+	back := c.append(t, snapshot.Draft{Frame: &snapshot.FrameDraft{Restore: then, Based: new(int64(0)), Silent: true}})
 	assert.EqualValues(t, 2, back.Frame)
 	assert.EqualValues(t, 0, *back.Based)
 	assert.Equal(t, first.ContentHash, back.ContentHash)
@@ -26,8 +26,8 @@ func TestAFrameCanGoBackToAnotherState(t *testing.T) {
 	require.NoError(t, err)
 	assert.Equal(t, then.ID(), state.ID(), "the mailbox included")
 
-	c.append(t, snapshot.Draft{Frame: true, State: many1(2, 5)})
-	changed := c.append(t, snapshot.Draft{Frame: true, Restore: then, State: []snapshot.Change{input(`1`)}, Based: new(snapshot.NoFrame)})
+	c.append(t, snapshot.Draft{Frame: &snapshot.FrameDraft{State: many1(2, 5), Silent: true}})
+	changed := c.append(t, snapshot.Draft{Frame: &snapshot.FrameDraft{Restore: then, State: []snapshot.Change{input(`1`)}, Based: new(snapshot.NoFrame), Silent: true}})
 	assert.Equal(t, snapshot.NoFrame, *changed.Based)
 	state, err = changed.State()
 	require.NoError(t, err)
@@ -38,14 +38,14 @@ func TestAFrameCanGoBackToAnotherState(t *testing.T) {
 func TestAFrameThatGoesOnFromTheLastOneDoesNotSaySo(t *testing.T) {
 	t.Parallel()
 	c := start(t, snapshot.Draft{})
-	assert.Nil(t, c.append(t, snapshot.Draft{Frame: true, Based: new(int64(0))}).Based)
+	assert.Nil(t, c.append(t, snapshot.Draft{Frame: &snapshot.FrameDraft{Based: new(int64(0)), Silent: true}}).Based)
 	c.append(t, snapshot.Draft{})
-	assert.Nil(t, c.append(t, snapshot.Draft{Frame: true, Based: new(int64(1))}).Based)
+	assert.Nil(t, c.append(t, snapshot.Draft{Frame: &snapshot.FrameDraft{Based: new(int64(1)), Silent: true}}).Based)
 }
 
 func TestAFrameSaysItsNumberAndContentHash(t *testing.T) {
 	t.Parallel()
-	c := start(t, snapshot.Draft{Announce: true, Events: []snapshot.Event{{Type: "RunStarted", AtMs: 1}}})
+	c := start(t, snapshot.Draft{Frame: &snapshot.FrameDraft{}, Events: []snapshot.Event{{Type: "RunStarted", AtMs: 1}}})
 	events, err := c.tip.Events()
 	require.NoError(t, err)
 	captured := snapshot.Event{
@@ -54,7 +54,7 @@ func TestAFrameSaysItsNumberAndContentHash(t *testing.T) {
 	}
 	assert.Equal(t, []snapshot.Event{{Type: "RunStarted", AtMs: 1, Payload: []byte(`{}`)}, captured}, events)
 
-	events, err = c.append(t, snapshot.Draft{Announce: true}).Events()
+	events, err = c.append(t, snapshot.Draft{}).Events()
 	require.NoError(t, err)
 	assert.Empty(t, events, "what is not a frame has nothing to say")
 }
@@ -67,7 +67,7 @@ func TestOpsAreTheRunsOwn(t *testing.T) {
 		Number: 1, Kind: snapshot.OpTravel, AtMs: someTime, Before: c.tip.ID, Frame: new(int64(1)), To: new(int64(0)),
 		NodeID: "a", Iteration: 2, Attempt: 3, NoDeps: true, Files: true, Worktree: "w",
 	}
-	parent := c.append(t, snapshot.Draft{Frame: true, Journal: []snapshot.Change{op(traveled)}})
+	parent := c.append(t, snapshot.Draft{Frame: &snapshot.FrameDraft{Silent: true}, Journal: []snapshot.Change{op(traveled)}})
 	assert.Equal(t, []snapshot.Op{traveled}, ops(t, parent))
 	assert.Equal(t, []snapshot.Op{traveled}, ops(t, c.append(t, snapshot.Draft{})))
 

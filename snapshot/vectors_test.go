@@ -348,10 +348,13 @@ func referenceHistory(t *testing.T, w objstore.Writer) []*snapshot.Entry {
 		return e
 	}
 	first := add(nil, snapshot.Draft{
-		Frame: true, Subject: "started triage", Base: objstore.Hash(objstore.Commit, []byte("of the user's")),
-		State:    []snapshot.Change{node(analyze), node(check), loop(snapshot.Loop{RalphID: "review"}), input(`{"ticket": "T-1", "n": 9007199254740993}`)},
-		Rendered: rendered("pending"),
-		Events:   []snapshot.Event{{Type: "RunStarted", AtMs: someTime}},
+		Frame: &snapshot.FrameDraft{
+			State:    []snapshot.Change{node(analyze), node(check), loop(snapshot.Loop{RalphID: "review"}), input(`{"ticket": "T-1", "n": 9007199254740993}`)},
+			Rendered: rendered("pending"),
+			Silent:   true,
+		},
+		Subject: "started triage", Base: objstore.Hash(objstore.Commit, []byte("of the user's")),
+		Events: []snapshot.Event{{Type: "RunStarted", AtMs: someTime}},
 		Run: func(r *snapshot.Run) {
 			*r = snapshot.Run{ID: "Triage:1", Workflow: "triage", WorkflowPath: "flows/triage.yaml", Status: snapshot.RunRunning, CreatedAtMs: someTime, StartedAtMs: new(someTime), VCSType: snapshot.VCSGit, VCSRevision: "0123456789abcdef0123456789abcdef01234567"}
 		},
@@ -359,26 +362,29 @@ func referenceHistory(t *testing.T, w objstore.Writer) []*snapshot.Entry {
 		Workflow: &snapshot.Workflow{Definition: []byte("name: triage\n"), Schemas: map[string]json.RawMessage{"analysis": json.RawMessage(`{"type":"object"}`), "v.1": json.RawMessage(`true`)}},
 	})
 	parent := add(first, snapshot.Draft{
-		Frame: true, Subject: "analyze finished", Operation: "capture/2",
-		State: []snapshot.Change{
-			node(finished), node(waiting), output("analysis", "analyze", 0, `{"severity":"high","summary":"é"}`), output("v.1", "analyze", 0, "[1.0,\n 2]"),
-			set(snapshot.CollectionApprovals, snapshot.EncodeApproval(snapshot.Approval{
-				NodeID: "check", Attempt: 1, Status: snapshot.ApprovalRequested, Title: "Check it?", Summary: "severity: high", RequestedAtMs: someTime + 1000,
-			})),
+		Frame: &snapshot.FrameDraft{
+			State: []snapshot.Change{
+				node(finished), node(waiting), output("analysis", "analyze", 0, `{"severity":"high","summary":"é"}`), output("v.1", "analyze", 0, "[1.0,\n 2]"),
+				set(snapshot.CollectionApprovals, snapshot.EncodeApproval(snapshot.Approval{
+					NodeID: "check", Attempt: 1, Status: snapshot.ApprovalRequested, Title: "Check it?", Summary: "severity: high", RequestedAtMs: someTime + 1000,
+				})),
+			},
+			Rendered: rendered("finished"),
+			Silent:   true,
 		},
+		Subject: "analyze finished", Operation: "capture/2",
 		Journal: []snapshot.Change{
 			set(snapshot.CollectionAttempts, snapshot.EncodeAttempt(attempt)), set(snapshot.CollectionLogs, snapshot.EncodeLog("analyze", 0, 1, "reading\ndone\n")),
 		},
-		VCS:      captured,
-		Objects:  func(w objstore.Writer) error { addFiles(w); return nil },
-		Rendered: rendered("finished"),
-		Events:   []snapshot.Event{{Type: "NodeFinished", AtMs: someTime + 1000, Payload: json.RawMessage(`{"nodeId": "analyze", "iteration": 0}`)}},
+		VCS:     captured,
+		Objects: func(w objstore.Writer) error { addFiles(w); return nil },
+		Events:  []snapshot.Event{{Type: "NodeFinished", AtMs: someTime + 1000, Payload: json.RawMessage(`{"nodeId": "analyze", "iteration": 0}`)}},
 	})
 	sent := snapshot.Signal{Name: "go on", Payload: json.RawMessage(`{ "by": 2.0 }`), ReceivedAtMs: someTime + 2000, ReceivedBy: new("Ada")}
 	received := add(parent, snapshot.Draft{
 		Subject: "signal: go on", Operation: "signal:" + sent.Digest(),
-		State:  []snapshot.Change{set(snapshot.CollectionSignals, snapshot.EncodeSignal(sent))},
-		Events: []snapshot.Event{{Type: "SignalReceived", AtMs: someTime + 2000, Payload: json.RawMessage(`{"runId":"Triage:1","signalName":"go on","correlationId":null}`)}},
+		Mailbox: []snapshot.Change{set(snapshot.CollectionSignals, snapshot.EncodeSignal(sent))},
+		Events:  []snapshot.Event{{Type: "SignalReceived", AtMs: someTime + 2000, Payload: json.RawMessage(`{"runId":"Triage:1","signalName":"go on","correlationId":null}`)}},
 	})
 	traveled := addTravel(t, add, first, received, attempt)
 	state, err := parent.State()
@@ -386,7 +392,8 @@ func referenceHistory(t *testing.T, w objstore.Writer) []*snapshot.Entry {
 	resets, err := snapshot.Reset(state, []string{"analyze"}, false)
 	require.NoError(t, err)
 	retry := add(parent, snapshot.Draft{
-		Frame: true, Subject: "forked from Triage:1:1", State: append(resets, input(`{"ticket":"T-2"}`)),
+		Frame:   &snapshot.FrameDraft{State: append(resets, input(`{"ticket":"T-2"}`)), Silent: true},
+		Subject: "forked from Triage:1:1",
 		Run: func(r *snapshot.Run) {
 			*r = snapshot.Run{
 				ID: "retry", Workflow: r.Workflow, WorkflowPath: r.WorkflowPath, WorkflowHash: r.WorkflowHash, Status: snapshot.RunPending, CreatedAtMs: someTime + 6000,
@@ -441,7 +448,7 @@ func addTravel(
 		Number: 1, Kind: snapshot.OpTravel, AtMs: someTime + 4500, Before: tip.ID, Frame: new(int64(2)), To: new(int64(0)), NodeID: "analyze", Attempt: 1,
 	}
 	return add(tip, snapshot.Draft{
-		Frame: true, Subject: "traveled to before analyze", Restore: then, Based: new(int64(0)), Announce: true,
+		Frame: &snapshot.FrameDraft{Restore: then, Based: new(int64(0))}, Subject: "traveled to before analyze",
 		Journal: []snapshot.Change{
 			set(snapshot.CollectionAttempts, snapshot.EncodeAttempt(attempt)), set(snapshot.CollectionOps, snapshot.EncodeOp(op)),
 		},

@@ -36,7 +36,7 @@ func capturedVCS(tree objstore.ID) *snapshot.VCS {
 // frameOf is a frame whose working copy is these files.
 func frameOf(contents ...string) snapshot.Draft {
 	tree, objects := files(contents...)
-	return snapshot.Draft{Frame: true, VCS: capturedVCS(tree), Objects: objects}
+	return snapshot.Draft{Frame: &snapshot.FrameDraft{Silent: true}, VCS: capturedVCS(tree), Objects: objects}
 }
 
 func partOf(t *testing.T, c *chain, e *snapshot.Entry, name string) objstore.ID {
@@ -67,14 +67,14 @@ func TestTheCapturedTreeHangsInTheEntry(t *testing.T) {
 	t.Run("and stays while nobody says otherwise", func(t *testing.T) {
 		t.Parallel()
 		c := &chain{store: c.store, frames: c.frames, tip: e}
-		e := c.append(t, snapshot.Draft{Frame: true})
+		e := c.append(t, snapshot.Draft{Frame: &snapshot.FrameDraft{Silent: true}})
 		assert.Equal(t, tree, partOf(t, c, e, "worktree"))
 		assert.Equal(t, tree, vcsOf(t, e).Tree)
 	})
 	t.Run("goes when only the revision is known", func(t *testing.T) {
 		t.Parallel()
 		c := &chain{store: c.store, frames: c.frames, tip: e}
-		e := c.append(t, snapshot.Draft{Frame: true, VCS: &snapshot.VCS{Type: "git", CommitID: "0123"}})
+		e := c.append(t, snapshot.Draft{Frame: &snapshot.FrameDraft{Silent: true}, VCS: &snapshot.VCS{Type: "git", CommitID: "0123"}})
 		assert.True(t, partOf(t, c, e, "worktree").IsZero())
 		assert.True(t, vcsOf(t, e).Tree.IsZero())
 	})
@@ -95,7 +95,7 @@ func TestAnEmptyWorkingCopyIsCaptured(t *testing.T) {
 	defer func() { assert.NoError(t, store.Close()) }()
 	batch := store.Begin()
 	e, err := snapshot.Append(batch, nil, nil, snapshot.Draft{
-		Frame: true, VCS: capturedVCS(objstore.Hash(objstore.Tree, nil)), Subject: "started",
+		Frame: &snapshot.FrameDraft{Silent: true}, VCS: capturedVCS(objstore.Hash(objstore.Tree, nil)), Subject: "started",
 		Run: func(r *snapshot.Run) { r.ID, r.Status = "run", snapshot.RunRunning },
 	})
 	require.NoError(t, err)
@@ -146,7 +146,7 @@ func TestEachWorkingCopyNamesTheFrameThatItWasCapturedAt(t *testing.T) {
 		{with("a", "x"), 1, 1},
 		{with("a", "y"), 1, 3},
 		{with("b", "y"), 4, 3},
-		{snapshot.Draft{Frame: true}, 4, 3},
+		{snapshot.Draft{Frame: &snapshot.FrameDraft{Silent: true}}, 4, 3},
 		{with("a", "y"), 6, 3},
 	} {
 		vcs := vcsOf(t, c.append(t, step.draft))
@@ -174,7 +174,7 @@ func TestATreeThatIsNotThereIsRefused(t *testing.T) {
 	c := start(t, snapshot.Draft{})
 	missing := frameOf("missing")
 	missing.Objects = nil
-	blob := snapshot.Draft{Frame: true, VCS: capturedVCS(c.store.Add(objstore.Blob, []byte("x")))}
+	blob := snapshot.Draft{Frame: &snapshot.FrameDraft{Silent: true}, VCS: capturedVCS(c.store.Add(objstore.Blob, []byte("x")))}
 	worktree := frameOf("a")
 	worktree.VCS.Worktrees = []snapshot.Worktree{{Name: "t", VCS: *capturedVCS(objstore.Hash(objstore.Blob, nil))}}
 	for name, draft := range map[string]snapshot.Draft{"missing": missing, "a blob": blob, "of a worktree": worktree} {

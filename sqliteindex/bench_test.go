@@ -122,14 +122,14 @@ func (w *world) thousand(b *testing.B) *snapshot.Entry {
 	const frames, nodes = 1000, 50
 	first := w.workflowDraft("run", "w", map[string]string{"out": object("text:string", "n:number")})
 	for i := range nodes {
-		first.State = append(first.State, setNode(snapshot.Node{NodeID: fmt.Sprintf("node-%d", i), State: snapshot.NodePending, OutputTable: "out"}))
+		first.Frame.State = append(first.Frame.State, setNode(snapshot.Node{NodeID: fmt.Sprintf("node-%d", i), State: snapshot.NodePending, OutputTable: "out"}))
 	}
 	drafts := []snapshot.Draft{first}
 	for i := range frames - 1 {
 		id, iteration := fmt.Sprintf("node-%d", i%nodes), i/nodes
 		draft := stateDraft(setNode(snapshot.Node{NodeID: id, Iteration: iteration, State: snapshot.NodeFinished, OutputTable: "out"}),
 			setOutput("out", id, iteration, fmt.Sprintf(`{"text":%q,"n":%d}`, strings.Repeat("x", 200), i)))
-		draft.Announce = true
+		draft.Frame.Silent = false
 		draft.Events = []snapshot.Event{event("NodeStarted", 1, `{"runId":"run","nodeId":"`+id+`"}`), event("NodeFinished", 2, `{"runId":"run","nodeId":"`+id+`"}`)}
 		drafts = append(drafts, draft)
 	}

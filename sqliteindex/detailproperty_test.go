@@ -124,7 +124,8 @@ func (s *story) travel(rt *rapid.T) {
 	require.NoError(s, err)
 	op := snapshot.Op{Number: ops.Len() + 1, Kind: snapshot.OpTravel, Before: tip.ID, Frame: new(tip.Frame + 1), To: &target.Frame, NodeID: "n", Attempt: 1}
 	s.tips[name] = s.w.extend(s, tip, snapshot.Draft{
-		Frame: true, Subject: "travelled", Restore: state, Based: &target.Frame, Journal: []snapshot.Change{setOp(op)},
+		Frame:   &snapshot.FrameDraft{Restore: state, Based: &target.Frame, Silent: true},
+		Subject: "travelled", Journal: []snapshot.Change{setOp(op)},
 	})
 }
 

@@ -33,7 +33,7 @@ func TestANodeHasTheTimeOfTheEntryThatChangedItLast(t *testing.T) {
 
 	state, err := frame1.State()
 	require.NoError(t, err)
-	back := w.extend(t, tip, snapshot.Draft{Frame: true, Restore: state, Based: new(int64(1))})
+	back := w.extend(t, tip, snapshot.Draft{Frame: &snapshot.FrameDraft{Restore: state, Based: new(int64(1)), Silent: true}})
 	require.NoError(t, x.SyncDetails(t.Context()))
 	assert.Equal(t, [][]any{{"m", "finished", frame1.AtMs}, {"n", "pending", back.AtMs}},
 		ask(t, x, "SELECT node_id, state, updated_at_ms FROM _smithers_nodes ORDER BY node_id"), "going back is a change")
@@ -129,7 +129,7 @@ func TestTheInputIsByRun(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	first := w.first("a")
-	first.State = []snapshot.Change{setInput(`{"n": 12345678901234567890}`)}
+	first.Frame.State = []snapshot.Change{setInput(`{"n": 12345678901234567890}`)}
 	tip := w.run(t, "a", first)
 	w.start(t, "without", 1)
 	x := w.detailed(t)

@@ -58,12 +58,12 @@ func setInput(value string) snapshot.Change {
 
 // stateDraft is a frame that makes these changes.
 func stateDraft(changes ...snapshot.Change) snapshot.Draft {
-	return snapshot.Draft{Frame: true, Subject: "a frame", State: changes}
+	return snapshot.Draft{Frame: &snapshot.FrameDraft{State: changes, Silent: true}, Subject: "a frame"}
 }
 
 // mailDraft is an entry that is no frame and changes the mailbox.
 func mailDraft(changes ...snapshot.Change) snapshot.Draft {
-	return snapshot.Draft{Subject: "mail", State: changes}
+	return snapshot.Draft{Subject: "mail", Mailbox: changes}
 }
 
 // workflowDraft is the first frame of a run of a workflow with these schemas of outputs.

@@ -14,7 +14,7 @@ import (
 
 // basedDraft is a frame that goes on from another than the one before it.
 func basedDraft(frame int64) snapshot.Draft {
-	return snapshot.Draft{Frame: true, Subject: "travelled", Based: &frame}
+	return snapshot.Draft{Frame: &snapshot.FrameDraft{Based: &frame, Silent: true}, Subject: "travelled"}
 }
 
 // live are the numbers of the frames that are not dropped.

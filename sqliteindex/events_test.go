@@ -29,7 +29,7 @@ func TestEventsAreFoundByWhatIsAskedOfThem(t *testing.T) {
 		snapshot.Draft{Events: []snapshot.Event{
 			event("RunStarted", 10, `{"runId":"a"}`), event("NodeStarted", 20, `{"runId":"a","nodeId":"n","iteration":0,"attempt":1}`),
 		}},
-		snapshot.Draft{Frame: true, Events: []snapshot.Event{
+		snapshot.Draft{Frame: &snapshot.FrameDraft{Silent: true}, Events: []snapshot.Event{
 			event("NodeFinished", 30, `{"runId":"a","nodeId":"n"}`), event("NodeStarted", 40, `{"runId":"a","nodeId":"m"}`), event("RunFinished", 50, `{}`),
 		}},
 	)

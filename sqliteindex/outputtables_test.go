@@ -328,12 +328,12 @@ func TestRowsOfOutputsGoBackWithTheState(t *testing.T) {
 
 	state, err := frame1.State()
 	require.NoError(t, err)
-	back := w.extend(t, frame2, snapshot.Draft{Frame: true, Restore: state, Based: new(int64(1))})
+	back := w.extend(t, frame2, snapshot.Draft{Frame: &snapshot.FrameDraft{Restore: state, Based: new(int64(1)), Silent: true}})
 	require.NoError(t, x.SyncDetails(t.Context()))
 	assert.Equal(t, [][]any{{"n", int64(0), "0"}}, ask(t, x, fmt.Sprintf(rows, "a")))
 	assert.Equal(t, all, ask(t, x, fmt.Sprintf(rows, "child")))
 
-	w.extend(t, back, snapshot.Draft{Frame: true, Restore: snapshot.EmptyState(), Based: new(int64(0))})
+	w.extend(t, back, snapshot.Draft{Frame: &snapshot.FrameDraft{Restore: snapshot.EmptyState(), Based: new(int64(0)), Silent: true}})
 	require.NoError(t, x.SyncDetails(t.Context()))
 	assert.Empty(t, ask(t, x, fmt.Sprintf(rows, "a")))
 }

@@ -14,7 +14,7 @@ import (
 )
 
 func atJJ(change, commit string) snapshot.Draft {
-	return snapshot.Draft{Frame: true, Subject: "a frame", VCS: &snapshot.VCS{
+	return snapshot.Draft{Frame: &snapshot.FrameDraft{Silent: true}, Subject: "a frame", VCS: &snapshot.VCS{
 		Type: snapshot.VCSJJ, ChangeID: change, CommitID: commit, Operation: "op" + commit, Root: "side",
 	}}
 }
@@ -36,7 +36,7 @@ func TestFramesAreFoundByChangeAndCommit(t *testing.T) {
 	newer := w.write(t, nil, w.first("newer"), frameDraft(), atJJ("kxyw", "0123"))
 	w.setTip(t, "newer", newer.ID)
 	fork := w.fork(t, "fork", snapshot.Parent{RunID: "newer", Frame: 2}, newer, false)
-	w.setTip(t, "fork", w.write(t, fork, snapshot.Draft{Frame: true, Subject: "as before"}).ID)
+	w.setTip(t, "fork", w.write(t, fork, snapshot.Draft{Frame: &snapshot.FrameDraft{Silent: true}, Subject: "as before"}).ID)
 	x := w.index(t)
 	synced(t, x)
 	for _, tc := range []struct {
@@ -111,11 +111,11 @@ func TestEachFrameHasTheTagOfItsOwnWorkingCopy(t *testing.T) {
 	moved := func(operation string) *snapshot.VCS {
 		return &snapshot.VCS{Type: snapshot.VCSJJ, ChangeID: "kxyz", CommitID: "01", Operation: operation}
 	}
-	as := snapshot.Draft{Frame: true, Subject: "as before"}
+	as := snapshot.Draft{Frame: &snapshot.FrameDraft{Silent: true}, Subject: "as before"}
 	tip := w.write(t, nil, w.first("a"),
-		snapshot.Draft{Frame: true, VCS: moved("a")}, as, as,
+		snapshot.Draft{Frame: &snapshot.FrameDraft{Silent: true}, VCS: moved("a")}, as, as,
 		snapshot.Draft{Subject: "between frames", VCS: moved("b")}, as, as,
-		snapshot.Draft{Frame: true, VCS: moved("a")}, as)
+		snapshot.Draft{Frame: &snapshot.FrameDraft{Silent: true}, VCS: moved("a")}, as)
 	w.setTip(t, "a", tip.ID)
 	x := w.index(t)
 	got := synced(t, x)
@@ -171,7 +171,7 @@ func (w *world) attempts(t *testing.T, run string) []string {
 
 func attemptDraft(a snapshot.Attempt) snapshot.Draft {
 	row := snapshot.EncodeAttempt(a)
-	return snapshot.Draft{Frame: true, Subject: "an attempt", Journal: []snapshot.Change{
+	return snapshot.Draft{Frame: &snapshot.FrameDraft{Silent: true}, Subject: "an attempt", Journal: []snapshot.Change{
 		{Op: snapshot.OpSet, Collection: snapshot.CollectionAttempts, Key: row.Key, Value: row.Value},
 	}}
 }

@@ -31,7 +31,7 @@ func TestNamesOfSmithersAnswer(t *testing.T) {
 	frame1 := w.write(t, frame0, draft)
 	w.setTip(t, "parent", frame1.ID)
 	w.fork(t, "child", snapshot.Parent{RunID: "parent", Frame: 1, Label: "try"}, frame1, false)
-	atJJ := w.write(t, nil, w.first("jj"), snapshot.Draft{Frame: true, VCS: &snapshot.VCS{
+	atJJ := w.write(t, nil, w.first("jj"), snapshot.Draft{Frame: &snapshot.FrameDraft{Silent: true}, VCS: &snapshot.VCS{
 		Type: snapshot.VCSJJ, ChangeID: "kxyz", CommitID: "0123", Operation: "abcd",
 	}})
 	w.setTip(t, "jj", atJJ.ID)

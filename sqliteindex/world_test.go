@@ -197,7 +197,7 @@ func (w *world) start(tb testing.TB, run string, frames int) *snapshot.Entry {
 
 func (w *world) first(run string) snapshot.Draft {
 	at := w.clock
-	return snapshot.Draft{Frame: true, Subject: "run started", Run: func(r *snapshot.Run) {
+	return snapshot.Draft{Frame: &snapshot.FrameDraft{Silent: true}, Subject: "run started", Run: func(r *snapshot.Run) {
 		*r = snapshot.Run{
 			ID: run, Workflow: "triage", WorkflowPath: "flows/triage.yaml", WorkflowHash: "abc",
 			Status: snapshot.RunRunning, CreatedAtMs: at, StartedAtMs: &at,
@@ -209,12 +209,12 @@ func (w *world) first(run string) snapshot.Draft {
 func (w *world) fork(tb testing.TB, child string, from snapshot.Parent, point *snapshot.Entry, state bool) *snapshot.Entry {
 	tb.Helper()
 	from.Commit, from.AtMs = point.ID, w.clock
-	draft := snapshot.Draft{Frame: state, Subject: "forked", Run: func(r *snapshot.Run) {
+	draft := snapshot.Draft{Subject: "forked", Run: func(r *snapshot.Run) {
 		r.ID, r.Parent, r.Status, r.NextSeq, r.Frame = child, &from, snapshot.RunPending, 0, 0
 		r.CreatedAtMs, r.StartedAtMs, r.FinishedAtMs = w.clock, nil, nil
 	}}
 	if state {
-		draft.State = []snapshot.Change{{Op: "set", Collection: "input", Value: json.RawMessage(strconv.FormatInt(w.clock, 10))}}
+		draft.Frame = &snapshot.FrameDraft{Silent: true, State: []snapshot.Change{{Op: "set", Collection: "input", Value: json.RawMessage(strconv.FormatInt(w.clock, 10))}}}
 	}
 	e := w.write(tb, point, draft)
 	w.setTip(tb, child, e.ID)
@@ -254,7 +254,7 @@ func (w *world) git(tb testing.TB, args ...string) {
 }
 
 func frameDraft() snapshot.Draft {
-	return snapshot.Draft{Frame: true, Subject: "a frame", VCS: &snapshot.VCS{
+	return snapshot.Draft{Frame: &snapshot.FrameDraft{Silent: true}, Subject: "a frame", VCS: &snapshot.VCS{
 		Type: "git", CommitID: "0123456789012345678901234567890123456789",
 	}}
 }

@@ -27,7 +27,6 @@ func (h *Head) Append(ctx context.Context, draft snapshot.Draft) error {
 		draft.AtMs = s.now().UnixMilli()
 	}
 	draft.Limits = s.settings.Limits
-	draft.Announce = draft.Frame && !draft.Silent
 	batch := s.objects.Begin()
 	next, err := snapshot.Append(batch, s.frames, h.entry, draft)
 	if err != nil {

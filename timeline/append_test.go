@@ -52,12 +52,12 @@ func TestAnEntryThatGotInAlthoughWritingItFailedIsThereOnce(t *testing.T) {
 	for _, point := range []string{"between-renames", "refs-done"} {
 		t.Run(point, func(t *testing.T) {
 			t.Parallel()
-			repo, head, err := appended(t, point, snapshot.Draft{Frame: true, State: []snapshot.Change{output("n", "1")}})
+			repo, head, err := appended(t, point, snapshot.Draft{Frame: &snapshot.FrameDraft{State: []snapshot.Change{output("n", "1")}}})
 			require.NoError(t, err)
 			assert.EqualValues(t, 1, head.Row().Frame)
 			assert.Equal(t, head.Entry().ID.String(), repo.Git("rev-parse", "refs/smithers/_tip/run"))
 			assert.Equal(t, head.Entry().ID.String(), repo.Git("rev-parse", "refs/smithers/run/1"))
-			require.NoError(t, head.Append(t.Context(), snapshot.Draft{Frame: true}))
+			require.NoError(t, head.Append(t.Context(), snapshot.Draft{Frame: &snapshot.FrameDraft{}}))
 			assert.Equal(t, "3", repo.Git("rev-list", "--count", "refs/smithers/_tip/run"))
 			requireHealthy(t, repo)
 		})
@@ -69,7 +69,7 @@ func TestAnEntryThatDidNotGetInIsNotThere(t *testing.T) {
 	for _, point := range []string{"after-pack-temp", "after-pack-rename", "before-refs", "refs-locked"} {
 		t.Run(point, func(t *testing.T) {
 			t.Parallel()
-			draft := snapshot.Draft{Frame: true, State: []snapshot.Change{output("n", "1")}, Operation: "1.2"}
+			draft := snapshot.Draft{Frame: &snapshot.FrameDraft{State: []snapshot.Change{output("n", "1")}}, Operation: "1.2"}
 			repo, head, err := appended(t, point, draft)
 			require.ErrorIs(t, err, errFault)
 			assert.EqualValues(t, 0, head.Row().Frame)
@@ -94,7 +94,7 @@ func TestAnEntryIsFoundBelowThoseThatOthersAppended(t *testing.T) {
 			armed = false
 			head, err := other.Head(context.Background(), "run")
 			if err == nil {
-				err = head.Append(context.Background(), snapshot.Draft{Frame: true, Subject: "of another"})
+				err = head.Append(context.Background(), snapshot.Draft{Frame: &snapshot.FrameDraft{}, Subject: "of another"})
 			}
 			return errors.Join(errFault, err)
 		},
@@ -104,10 +104,10 @@ func TestAnEntryIsFoundBelowThoseThatOthersAppended(t *testing.T) {
 	head := running(t, s, "run")
 
 	armed = true
-	require.NoError(t, head.Append(t.Context(), snapshot.Draft{Frame: true, Subject: "mine"}))
+	require.NoError(t, head.Append(t.Context(), snapshot.Draft{Frame: &snapshot.FrameDraft{}, Subject: "mine"}))
 	assert.EqualValues(t, 1, head.Row().Frame)
 	assert.Equal(t, "of another\nmine", repo.Git("log", "-2", "--format=%s", "refs/smithers/_tip/run"))
-	err = head.Append(t.Context(), snapshot.Draft{Frame: true})
+	err = head.Append(t.Context(), snapshot.Draft{Frame: &snapshot.FrameDraft{}})
 	assert.Equal(t, fault.Conflict, fault.CodeOf(err), "what it adopted is not the tip: %v", err)
 }
 
@@ -119,7 +119,7 @@ func TestTheSameOperationOfTwoProcessesIsOneEntry(t *testing.T) {
 	require.NoError(t, err)
 	require.NoError(t, one.Append(t.Context(), snapshot.Draft{Operation: "signal:x", Subject: "signal"}))
 	mine := one.Entry().ID
-	require.NoError(t, one.Append(t.Context(), snapshot.Draft{Frame: true}))
+	require.NoError(t, one.Append(t.Context(), snapshot.Draft{Frame: &snapshot.FrameDraft{}}))
 
 	require.NoError(t, two.Append(t.Context(), snapshot.Draft{Operation: "signal:x", Subject: "signal"}))
 	assert.Equal(t, mine, two.Entry().ID)
@@ -135,8 +135,8 @@ func TestEntriesThatSayNothingOfWhatTheyDoAreTwo(t *testing.T) {
 	one := running(t, s, "run")
 	two, err := s.Head(t.Context(), "run")
 	require.NoError(t, err)
-	require.NoError(t, one.Append(t.Context(), snapshot.Draft{Frame: true}))
-	err = two.Append(t.Context(), snapshot.Draft{Frame: true})
+	require.NoError(t, one.Append(t.Context(), snapshot.Draft{Frame: &snapshot.FrameDraft{}}))
+	err = two.Append(t.Context(), snapshot.Draft{Frame: &snapshot.FrameDraft{}})
 	assert.Equal(t, fault.Conflict, fault.CodeOf(err), "%v", err)
 }
 
@@ -146,7 +146,8 @@ func TestEveryFrameAnnouncesItself(t *testing.T) {
 	head := running(t, open(t, repo), "run")
 	require.NoError(t, head.Append(t.Context(), snapshot.Draft{}))
 	require.NoError(t, head.Append(t.Context(), snapshot.Draft{
-		Frame: true, State: []snapshot.Change{output("n", "1")}, Events: []snapshot.Event{{Type: "NodeFinished", AtMs: 1}},
+		Frame:  &snapshot.FrameDraft{State: []snapshot.Change{output("n", "1")}},
+		Events: []snapshot.Event{{Type: "NodeFinished", AtMs: 1}},
 	}))
 	events, err := head.Entry().Events()
 	require.NoError(t, err)
@@ -163,7 +164,7 @@ func TestUpdateBuildsOnTheTipAsItIs(t *testing.T) {
 	head := running(t, open(t, repo), "run")
 	other, err := open(t, repo).Head(t.Context(), "run")
 	require.NoError(t, err)
-	require.NoError(t, other.Append(t.Context(), snapshot.Draft{Frame: true}))
+	require.NoError(t, other.Append(t.Context(), snapshot.Draft{Frame: &snapshot.FrameDraft{}}))
 
 	var seen []int64
 	require.NoError(t, head.Update(t.Context(), func() (*snapshot.Draft, error) {

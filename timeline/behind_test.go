@@ -20,7 +20,7 @@ func ends(t *testing.T, head *timeline.Head, node string) {
 		NodeID: node, Attempt: 1, State: snapshot.AttemptFinished, StartedAtMs: 1, FinishedAtMs: new(int64(2)),
 	})
 	require.NoError(t, head.Append(t.Context(), snapshot.Draft{
-		Frame: true, Subject: node + " finished",
+		Frame: &snapshot.FrameDraft{}, Subject: node + " finished",
 		Journal: []snapshot.Change{{Op: snapshot.OpSet, Collection: snapshot.CollectionAttempts, Key: row.Key, Value: row.Value}},
 	}))
 }
@@ -39,7 +39,7 @@ func TestFilesAreOlderThanTheStateFromWhenAnAttemptEndsUncapturedToTheNextCaptur
 	repo := repotest.New(t, repotest.Commit)
 	s := open(t, repo)
 	head := startRun(t, s, "run")
-	require.NoError(t, head.Append(t.Context(), snapshot.Draft{Frame: true, Subject: "a started"}))
+	require.NoError(t, head.Append(t.Context(), snapshot.Draft{Frame: &snapshot.FrameDraft{}, Subject: "a started"}))
 	repo.Write("one.txt", "1\n")
 	ends(t, head, "a")
 	repo.Write("two.txt", "2\n")

@@ -77,7 +77,7 @@ func wide(b *testing.B, s *timeline.Store, n int) *timeline.Head {
 	for i := range n {
 		changes = append(changes, touch(b, r, i, 0)...)
 	}
-	head, err := s.Create(context.Background(), snapshot.Run{ID: "wide", Status: snapshot.RunRunning}, snapshot.Draft{State: changes})
+	head, err := s.Create(context.Background(), snapshot.Run{ID: "wide", Status: snapshot.RunRunning}, snapshot.Draft{Frame: &snapshot.FrameDraft{State: changes}})
 	require.NoError(b, err)
 	return head
 }
@@ -113,7 +113,7 @@ func BenchmarkCapture(b *testing.B) {
 				for i := 1; b.Loop(); i++ {
 					changes := touch(b, r, r.IntN(nodes), i)
 					start := time.Now()
-					if err := head.Append(context.Background(), snapshot.Draft{Frame: true, State: changes}); err != nil {
+					if err := head.Append(context.Background(), snapshot.Draft{Frame: &snapshot.FrameDraft{State: changes}}); err != nil {
 						b.Fatal(err)
 					}
 					samples = append(samples, time.Since(start))
@@ -183,7 +183,7 @@ func BenchmarkDisk(b *testing.B) {
 				require.NoError(b, err)
 				r := rand.New(rand.NewPCG(4, 5))
 				for i := range frames {
-					require.NoError(b, head.Append(context.Background(), snapshot.Draft{Frame: true, State: touch(b, r, r.IntN(nodes), i)}))
+					require.NoError(b, head.Append(context.Background(), snapshot.Draft{Frame: &snapshot.FrameDraft{State: touch(b, r, r.IntN(nodes), i)}}))
 				}
 				require.NoError(b, s.Close())
 				b.ReportMetric(float64(stored(b, dir)-before)/frames, "B/frame")
@@ -204,11 +204,11 @@ func BenchmarkLoop(b *testing.B) {
 		for i := range 1000 {
 			row := snapshot.EncodeNode(snapshot.Node{NodeID: "draft", Iteration: i, State: snapshot.NodeFinished, OutputTable: "results"})
 			loop := snapshot.EncodeLoop(snapshot.Loop{RalphID: "review", Iteration: i})
-			require.NoError(b, head.Append(context.Background(), snapshot.Draft{Frame: true, State: []snapshot.Change{
+			require.NoError(b, head.Append(context.Background(), snapshot.Draft{Frame: &snapshot.FrameDraft{State: []snapshot.Change{
 				{Op: snapshot.OpSet, Collection: snapshot.CollectionNodes, Key: row.Key, Value: row.Value},
 				{Op: snapshot.OpSet, Collection: snapshot.CollectionLoops, Key: loop.Key, Value: loop.Value},
 				{Op: snapshot.OpSet, Collection: snapshot.OutputCollection("results"), Key: row.Key, Value: result(r, i)},
-			}}))
+			}}}))
 		}
 		require.NoError(b, s.Close())
 		b.ReportMetric(float64(stored(b, dir))/1e6, "MB")
@@ -250,7 +250,7 @@ func BenchmarkGrowingValue(b *testing.B) {
 		r := rand.New(rand.NewPCG(8, 9))
 		transcript := text(r, 1<<20)
 		head, err := s.Create(context.Background(), snapshot.Run{ID: "grow", Status: snapshot.RunRunning},
-			snapshot.Draft{State: []snapshot.Change{output("chat", `"`+transcript+`"`)}})
+			snapshot.Draft{Frame: &snapshot.FrameDraft{State: []snapshot.Change{output("chat", `"`+transcript+`"`)}}})
 		require.NoError(b, err)
 		require.NoError(b, s.Close())
 		before := stored(b, dir)
@@ -260,7 +260,7 @@ func BenchmarkGrowingValue(b *testing.B) {
 		for range frames {
 			transcript += text(r, 1<<10)
 			require.NoError(b, head.Append(context.Background(),
-				snapshot.Draft{Frame: true, State: []snapshot.Change{output("chat", `"`+transcript+`"`)}}))
+				snapshot.Draft{Frame: &snapshot.FrameDraft{State: []snapshot.Change{output("chat", `"`+transcript+`"`)}}}))
 		}
 		require.NoError(b, s.Close())
 		b.ReportMetric(float64(stored(b, dir)-before)/frames, "B/frame")
@@ -274,7 +274,7 @@ func BenchmarkLoad(b *testing.B) {
 	head := wide(b, s, 1000)
 	r := rand.New(rand.NewPCG(10, 11))
 	for i := range 200 {
-		require.NoError(b, head.Append(context.Background(), snapshot.Draft{Frame: true, State: touch(b, r, r.IntN(1000), i)}))
+		require.NoError(b, head.Append(context.Background(), snapshot.Draft{Frame: &snapshot.FrameDraft{State: touch(b, r, r.IntN(1000), i)}}))
 	}
 	require.NoError(b, s.Close())
 	for _, c := range []struct {
@@ -360,7 +360,7 @@ func BenchmarkDiff(b *testing.B) {
 			head := wide(b, s, nodes)
 			r := rand.New(rand.NewPCG(12, 13))
 			before := head.State()
-			require.NoError(b, head.Append(context.Background(), snapshot.Draft{Frame: true, State: touch(b, r, nodes/2, 1)}))
+			require.NoError(b, head.Append(context.Background(), snapshot.Draft{Frame: &snapshot.FrameDraft{State: touch(b, r, nodes/2, 1)}}))
 			for b.Loop() {
 				if _, err := diff.States(before, head.State()); err != nil {
 					b.Fatal(err)

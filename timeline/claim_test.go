@@ -161,7 +161,7 @@ func TestALiveProcessIsTakenOverByForce(t *testing.T) {
 	case <-time.After(time.Minute):
 		t.Fatal("it never learned that it had lost the run")
 	}
-	assert.Equal(t, fault.Conflict, fault.CodeOf(head.Append(t.Context(), snapshot.Draft{Frame: true})))
+	assert.Equal(t, fault.Conflict, fault.CodeOf(head.Append(t.Context(), snapshot.Draft{Frame: &snapshot.FrameDraft{}})))
 	tip := other.Entry().ID
 	require.NoError(t, before.Release(t.Context()))
 	assert.Equal(t, tip.String(), repo.Git("rev-parse", "refs/smithers/_tip/run"), "there is nothing left to release")
@@ -187,7 +187,7 @@ func TestAProcessWithoutSignsOfLifeIsTakenOver(t *testing.T) {
 
 	takeClaim(t, other, claim.Request{})
 	assert.Equal(t, "taken over from a process that is gone", repo.Git("log", "-1", "--format=%s", "refs/smithers/_tip/run"))
-	assert.Equal(t, fault.Conflict, fault.CodeOf(head.Append(t.Context(), snapshot.Draft{Frame: true})))
+	assert.Equal(t, fault.Conflict, fault.CodeOf(head.Append(t.Context(), snapshot.Draft{Frame: &snapshot.FrameDraft{}})))
 }
 
 func TestHowLongAProcessMayBeSilentIsASetting(t *testing.T) {
@@ -310,7 +310,7 @@ func TestARunThatHasEndedIsNoLongerExecutedHere(t *testing.T) {
 	repo := repotest.New(t, repotest.Commit)
 	head := running(t, open(t, repo), "ended")
 	c := takeClaim(t, head, claim.Request{})
-	require.NoError(t, head.Append(t.Context(), snapshot.Draft{Frame: true, Run: func(row *snapshot.Run) {
+	require.NoError(t, head.Append(t.Context(), snapshot.Draft{Frame: &snapshot.FrameDraft{}, Run: func(row *snapshot.Run) {
 		row.Status, row.Owner = snapshot.RunFinished, ""
 	}}))
 	tip := head.Entry().ID

@@ -23,7 +23,7 @@ func shot(t testing.TB, files *code.WorkingCopy, subject string) snapshot.Draft 
 	require.NoError(t, err)
 	require.NotNil(t, captured)
 	t.Cleanup(func() { require.NoError(t, captured.Close()) })
-	return snapshot.Draft{Frame: true, Subject: subject, VCS: &captured.VCS, Objects: captured.Objects}
+	return snapshot.Draft{Frame: &snapshot.FrameDraft{}, Subject: subject, VCS: &captured.VCS, Objects: captured.Objects}
 }
 
 // startRun makes a run whose frame 0 has the files of the working copy.

@@ -107,7 +107,7 @@ func TestAKilledForkIsThereWholeOrNotAtAll(t *testing.T) {
 			require.NoError(t, err)
 			assert.Equal(t, zero.Entry.ID.String(), repo.Git("rev-parse", "refs/smithers/"+last.RunID+"/0"),
 				"the ref of frame 0 was repaired")
-			require.NoError(t, child.Append(t.Context(), snapshot.Draft{Frame: true}))
+			require.NoError(t, child.Append(t.Context(), snapshot.Draft{Frame: &snapshot.FrameDraft{}}))
 			assert.EqualValues(t, 1, child.Row().Frame)
 			branches, err := list.Branches(t.Context(), s, "parent")
 			require.NoError(t, err)

@@ -88,7 +88,7 @@ func appendUntilKilled() {
 	fmt.Println(head.Entry().ID)
 	const enough = 10_000 // a merge is beside the appends, and they may be far ahead of it
 	for i := range enough {
-		must(head.Append(context.Background(), snapshot.Draft{Frame: true, State: []snapshot.Change{output("n", strconv.Itoa(i))}}))
+		must(head.Append(context.Background(), snapshot.Draft{Frame: &snapshot.FrameDraft{State: []snapshot.Change{output("n", strconv.Itoa(i))}}}))
 		fmt.Println(head.Entry().ID)
 	}
 }
@@ -115,7 +115,7 @@ func TestAKilledProcessLosesNothingThatWasAcknowledged(t *testing.T) {
 				"the ref of the newest frame was repaired")
 			repo.Git("fsck", "--strict")
 			requireHealthy(t, repo)
-			require.NoError(t, head.Append(t.Context(), snapshot.Draft{Frame: true}), "the run goes on")
+			require.NoError(t, head.Append(t.Context(), snapshot.Draft{Frame: &snapshot.FrameDraft{}}), "the run goes on")
 			assert.Equal(t, newest+1, head.Row().Frame)
 			repo.Git("pack-refs", "--all")
 		})

@@ -119,7 +119,7 @@ func (r *recording) appendWith(t *testing.T, dir string, d diskFault, at int) (m
 	if err != nil {
 		return false, err
 	}
-	draft := snapshot.Draft{Frame: true, Operation: "the append", State: []snapshot.Change{output("more", "1")}}
+	draft := snapshot.Draft{Frame: &snapshot.FrameDraft{State: []snapshot.Change{output("more", "1")}}, Operation: "the append"}
 	var count int
 	r.files.Fail(d.on(at, &count))
 	failed := head.Append(t.Context(), draft)
@@ -145,7 +145,7 @@ func (r *recording) again(t *testing.T, s *timeline.Store, draft snapshot.Draft)
 	if err != nil {
 		return err
 	}
-	answer, err := c.Capture(t.Context(), &door.Capture{ID: draft.Operation, Changes: draft.State})
+	answer, err := c.Capture(t.Context(), &door.Capture{ID: draft.Operation, Changes: draft.StateChanges()})
 	if err != nil {
 		return err
 	}

@@ -32,19 +32,18 @@ func Example() {
 	plan.OutputTable = "plans"
 	head, err := store.Create(ctx, snapshot.Run{ID: "demo", Workflow: "demo", Status: snapshot.RunRunning}, snapshot.Draft{
 		Subject: "started",
-		State:   []snapshot.Change{snapshot.SetNode(plan)},
+		Frame:   &snapshot.FrameDraft{State: []snapshot.Change{snapshot.SetNode(plan)}},
 	})
 	must(err)
 
 	// Frame 1: it finished, with an output.
 	plan.State = snapshot.NodeFinished
 	must(head.Append(ctx, snapshot.Draft{
-		Frame:   true,
-		Subject: "plan finished",
-		State: []snapshot.Change{
+		Frame: &snapshot.FrameDraft{State: []snapshot.Change{
 			snapshot.SetNode(plan),
 			snapshot.SetOutput("plans", "plan", 0, []byte(`{"steps":3}`)),
-		},
+		}},
+		Subject: "plan finished",
 	}))
 
 	// What changed between the two?
@@ -84,14 +83,15 @@ func ExampleWorkingCopy_Append() {
 	files := code.WorkingCopyOf(store)
 	task := snapshot.NewNode("code", snapshot.NodePending)
 	head, err := files.Create(ctx, snapshot.Run{ID: "demo", Status: snapshot.RunRunning}, snapshot.Draft{
-		Subject: "started", State: []snapshot.Change{snapshot.SetNode(task)},
+		Subject: "started", Frame: &snapshot.FrameDraft{State: []snapshot.Change{snapshot.SetNode(task)}},
 	})
 	must(err)
 
 	must(os.WriteFile(filepath.Join(dir, "main.go"), []byte("package main\n"), 0o600))
 	task.State = snapshot.NodeFinished
 	must(files.Append(ctx, head, snapshot.Draft{
-		Frame: true, Subject: "code finished", State: []snapshot.Change{snapshot.SetNode(task)},
+		Frame:   &snapshot.FrameDraft{State: []snapshot.Change{snapshot.SetNode(task)}},
+		Subject: "code finished",
 	}))
 
 	changed, err := list.FramesOf(ctx, store, list.FrameQuery{Path: "main.go"})

@@ -175,13 +175,10 @@ func (s *Store) forkDraft(from *Loaded, id string, op snapshot.Op, changes []sna
 	if req.Label != "" {
 		subject += " (" + req.Label + ")"
 	}
-	return snapshot.Draft{
-		Frame:    len(changes) > 0,
-		State:    changes,
+	draft := snapshot.Draft{
 		Journal:  []snapshot.Change{SetOp(op)},
 		Workflow: req.Workflow,
 		Events:   forkEvents(from, id, req, at),
-		Announce: len(changes) > 0,
 		Subject:  subject,
 		AtMs:     at,
 		Limits:   s.settings.Limits,
@@ -202,6 +199,10 @@ func (s *Store) forkDraft(from *Loaded, id string, op snapshot.Op, changes []sna
 			}
 		},
 	}
+	if len(changes) > 0 {
+		draft.Frame = &snapshot.FrameDraft{State: changes}
+	}
+	return draft
 }
 
 // forkEvents are the first events of the child.

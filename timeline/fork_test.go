@@ -46,7 +46,7 @@ func TestTheFramesOfAForkGoOnFromZero(t *testing.T) {
 	triage(t, s, "parent")
 	child, err := s.Fork(t.Context(), timeline.ForkRequest{From: "parent:2", RunID: "child"})
 	require.NoError(t, err)
-	require.NoError(t, child.Append(t.Context(), snapshot.Draft{Frame: true, State: []snapshot.Change{node(t, "b", snapshot.NodeFailed, "a")}}))
+	require.NoError(t, child.Append(t.Context(), snapshot.Draft{Frame: &snapshot.FrameDraft{State: []snapshot.Change{node(t, "b", snapshot.NodeFailed, "a")}}}))
 
 	tree, err := list.Timeline(t.Context(), s, "child", list.TreeOptions{})
 	require.NoError(t, err)

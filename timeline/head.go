@@ -53,7 +53,9 @@ func (s *Store) Create(ctx context.Context, run snapshot.Run, draft snapshot.Dra
 			edit(row)
 		}
 	}
-	draft.Frame = true
+	if draft.Frame == nil {
+		draft.Frame = new(snapshot.FrameDraft)
+	}
 	h := &Head{store: s, tip: tip}
 	if err := h.Append(ctx, draft); err != nil {
 		if fault.CodeOf(err) == fault.Conflict {

@@ -52,7 +52,7 @@ func (h *Head) AddOp(draft *snapshot.Draft, op snapshot.Op) (snapshot.Op, error)
 		return op, err
 	}
 	op.Number, op.AtMs, op.Before = rows.Len()+1, draft.AtMs, h.entry.ID
-	if draft.Frame {
+	if draft.Frame != nil {
 		op.Frame = new(h.row.Frame + 1)
 	}
 	draft.Journal = append(draft.Journal, SetOp(op))

@@ -30,14 +30,16 @@ func rewound(t *testing.T, s *timeline.Store) *timeline.Head {
 	t.Helper()
 	head := running(t, s, "run")
 	draft := func(d snapshot.Draft) {
-		d.Frame = true
+		if d.Frame == nil {
+			d.Frame = new(snapshot.FrameDraft)
+		}
 		require.NoError(t, head.Append(t.Context(), d))
 	}
 	for range 3 {
 		draft(snapshot.Draft{})
 	}
 	before := head.Entry().ID
-	draft(snapshot.Draft{Based: new(int64(1)), Subject: "rewound to 1", Journal: []snapshot.Change{opRow(snapshot.Op{
+	draft(snapshot.Draft{Frame: &snapshot.FrameDraft{Based: new(int64(1))}, Subject: "rewound to 1", Journal: []snapshot.Change{opRow(snapshot.Op{
 		Number: 1, Kind: snapshot.OpTravel, AtMs: 1, Before: before, Frame: new(int64(4)), To: new(int64(1)),
 	})}})
 	draft(snapshot.Draft{})
@@ -106,10 +108,10 @@ func TestFramesThatWereAddedHereAfterAnImportAreNoneOfTheEngines(t *testing.T) {
 	t.Parallel()
 	s := open(t, repotest.New(t, repotest.Commit))
 	head := running(t, s, "run")
-	require.NoError(t, head.Append(t.Context(), snapshot.Draft{Frame: true, Ext: &snapshot.ExtDraft{
+	require.NoError(t, head.Append(t.Context(), snapshot.Draft{Frame: &snapshot.FrameDraft{}, Ext: &snapshot.ExtDraft{
 		Engine: "peer", Files: map[string][]byte{"pass": []byte(`{"pass":1,"frame":1}`)},
 	}}))
-	require.NoError(t, head.Append(t.Context(), snapshot.Draft{Frame: true}))
+	require.NoError(t, head.Append(t.Context(), snapshot.Draft{Frame: &snapshot.FrameDraft{}}))
 	for frame, want := range []*int64{new(int64(0)), new(int64(1)), nil} {
 		peers, err := s.PeerFrames(t.Context(), timeline.Address{Run: "run", Frame: int64(frame)})
 		require.NoError(t, err)
@@ -126,7 +128,7 @@ func TestAForkHasItsOwnNumbers(t *testing.T) {
 	fork, err := s.Fork(t.Context(), timeline.ForkRequest{From: "run:6", RunID: "child"})
 	require.NoError(t, err)
 	for range 5 {
-		require.NoError(t, fork.Append(t.Context(), snapshot.Draft{Frame: true}))
+		require.NoError(t, fork.Append(t.Context(), snapshot.Draft{Frame: &snapshot.FrameDraft{}}))
 	}
 	loaded, err := s.Load(t.Context(), "child:peer/4")
 	require.NoError(t, err)
@@ -135,7 +137,7 @@ func TestAForkHasItsOwnNumbers(t *testing.T) {
 	require.NoError(t, err)
 	assert.Empty(t, have, "nor has the engine ever seen it")
 
-	require.NoError(t, fork.Append(t.Context(), snapshot.Draft{Frame: true, Ext: peerDraft("frames", "6", `{"frameNo":4}`)}))
+	require.NoError(t, fork.Append(t.Context(), snapshot.Draft{Frame: &snapshot.FrameDraft{}, Ext: peerDraft("frames", "6", `{"frameNo":4}`)}))
 	loaded, err = s.Load(t.Context(), "child:peer/4")
 	require.NoError(t, err)
 	assert.EqualValues(t, 6, loaded.Address.Frame)

@@ -71,15 +71,14 @@ func (p *play) draft(subject string, changes []snapshot.Change) snapshot.Draft {
 	if p.files != nil {
 		d = shot(p.t, p.files, subject)
 	}
-	d.Frame, d.Subject = true, subject
 	p.steps++
-	d.Rendered = json.RawMessage(tree(int(p.steps)))
+	d.Frame, d.Subject = &snapshot.FrameDraft{Rendered: json.RawMessage(tree(int(p.steps)))}, subject
 	for _, c := range changes {
 		switch c.Collection {
 		case snapshot.CollectionAttempts, snapshot.CollectionLogs:
 			d.Journal = append(d.Journal, c)
 		default:
-			d.State = append(d.State, c)
+			d.Frame.State = append(d.Frame.State, c)
 		}
 	}
 	return d
@@ -98,7 +97,7 @@ func (p *play) step(subject string, changes ...[]snapshot.Change) {
 // arrive appends an entry that is no frame.
 func (p *play) arrive(subject string, changes ...snapshot.Change) {
 	p.t.Helper()
-	require.NoError(p.t, p.head.Append(context.Background(), snapshot.Draft{Subject: subject, State: changes}))
+	require.NoError(p.t, p.head.Append(context.Background(), snapshot.Draft{Subject: subject, Mailbox: changes}))
 }
 
 // become gives the run a status.

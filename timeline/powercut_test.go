@@ -57,7 +57,7 @@ var writes = []deed{
 			require.NoError(w.t, err)
 			require.NoError(w.t, head.Append(w.t.Context(), snapshot.Draft{Subject: "no frame"}))
 			w.ack(head)
-			require.NoError(w.t, head.Append(w.t.Context(), snapshot.Draft{Frame: true}))
+			require.NoError(w.t, head.Append(w.t.Context(), snapshot.Draft{Frame: &snapshot.FrameDraft{}}))
 			w.ack(head)
 		},
 	},
@@ -174,7 +174,7 @@ func frames(w witness, run string, count int) {
 	w.ack(head)
 	for i := 1; i < count; i++ {
 		change := output(fmt.Sprintf("n%d", i), strconv.Itoa(i))
-		require.NoError(w.t, head.Append(w.t.Context(), snapshot.Draft{Frame: true, State: []snapshot.Change{change}}))
+		require.NoError(w.t, head.Append(w.t.Context(), snapshot.Draft{Frame: &snapshot.FrameDraft{State: []snapshot.Change{change}}}))
 		w.ack(head)
 	}
 }
@@ -303,7 +303,7 @@ func (r *recording) tipsIntact(t *testing.T, s *timeline.Store, count int, goOn 
 		if !goOn {
 			continue
 		}
-		if err := head.Append(t.Context(), snapshot.Draft{Frame: true}); err != nil {
+		if err := head.Append(t.Context(), snapshot.Draft{Frame: &snapshot.FrameDraft{}}); err != nil {
 			return fmt.Errorf("run %s does not go on: %w", run, err)
 		}
 	}

@@ -52,7 +52,7 @@ func TestDeltasThatCrossForksAreBoundedByTheChain(t *testing.T) {
 	repo := repotest.New(t, repotest.Commit)
 	s := open(t, repo)
 	ctx := context.Background()
-	head, err := s.Create(ctx, snapshot.Run{ID: "run-0", Status: snapshot.RunRunning}, snapshot.Draft{Rendered: []byte(tree(0))})
+	head, err := s.Create(ctx, snapshot.Run{ID: "run-0", Status: snapshot.RunRunning}, snapshot.Draft{Frame: &snapshot.FrameDraft{Rendered: []byte(tree(0))}})
 	require.NoError(t, err)
 	for i := 1; i < forks*frames; i++ {
 		if i%frames == 0 {
@@ -64,7 +64,7 @@ func TestDeltasThatCrossForksAreBoundedByTheChain(t *testing.T) {
 			head, err = s.Fork(ctx, req)
 			require.NoError(t, err)
 		}
-		require.NoError(t, head.Append(ctx, snapshot.Draft{Frame: true, Rendered: []byte(tree(i))}))
+		require.NoError(t, head.Append(ctx, snapshot.Draft{Frame: &snapshot.FrameDraft{Rendered: []byte(tree(i))}}))
 	}
 
 	for i := range forks * frames {

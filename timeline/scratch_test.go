@@ -82,10 +82,10 @@ func triage(t testing.TB, s *timeline.Store, id string) *timeline.Head {
 	ctx := context.Background()
 	head, err := s.Create(ctx, snapshot.Run{ID: id, Workflow: "triage", Status: snapshot.RunRunning}, snapshot.Draft{
 		Subject: "started",
-		State: []snapshot.Change{
+		Frame: &snapshot.FrameDraft{State: []snapshot.Change{
 			input(`{"ticket":"T-1","n":9007199254740993}`),
 			node(t, "a", snapshot.NodePending), node(t, "b", snapshot.NodePending, "a"), node(t, "c", snapshot.NodePending, "b"),
-		},
+		}},
 	})
 	require.NoError(t, err)
 	for _, step := range []struct {
@@ -97,7 +97,7 @@ func triage(t testing.TB, s *timeline.Store, id string) *timeline.Head {
 		{"b started", []snapshot.Change{node(t, "b", snapshot.NodeInProgress, "a")}},
 		{"b finished", []snapshot.Change{node(t, "b", snapshot.NodeFinished, "a"), output("b", `{"v":2}`)}},
 	} {
-		require.NoError(t, head.Append(ctx, snapshot.Draft{Frame: true, Subject: step.subject, State: step.changes}))
+		require.NoError(t, head.Append(ctx, snapshot.Draft{Frame: &snapshot.FrameDraft{State: step.changes}, Subject: step.subject}))
 	}
 	return head
 }

@@ -37,7 +37,7 @@ func endedRun(t *testing.T, s *timeline.Store, id string, frames int) *timeline.
 	head, err := s.Create(t.Context(), snapshot.Run{ID: id, Status: snapshot.RunRunning}, snapshot.Draft{})
 	require.NoError(t, err)
 	for i := 1; i < frames; i++ {
-		require.NoError(t, head.Append(t.Context(), snapshot.Draft{Frame: true, State: []snapshot.Change{output("n", strconv.Itoa(i))}}))
+		require.NoError(t, head.Append(t.Context(), snapshot.Draft{Frame: &snapshot.FrameDraft{State: []snapshot.Change{output("n", strconv.Itoa(i))}}}))
 	}
 	require.NoError(t, head.Append(t.Context(), snapshot.Draft{Subject: "finished", Run: func(row *snapshot.Run) {
 		row.Status, row.FinishedAtMs = snapshot.RunFinished, new(int64(1_767_400_000_000)+int64(frames))
@@ -113,7 +113,7 @@ func TestAForkIsSealedAndUnsealedToo(t *testing.T) {
 	require.NoError(t, err)
 	head, err := s.Head(t.Context(), "fork")
 	require.NoError(t, err)
-	require.NoError(t, head.Append(t.Context(), snapshot.Draft{Frame: true, Run: func(row *snapshot.Run) { row.Status = snapshot.RunFailed }}))
+	require.NoError(t, head.Append(t.Context(), snapshot.Draft{Frame: &snapshot.FrameDraft{}, Run: func(row *snapshot.Run) { row.Status = snapshot.RunFailed }}))
 	before := frameRefs(repo, "fork")
 	require.Len(t, before, 2)
 
@@ -174,8 +174,8 @@ func TestASealedRunGoesOn(t *testing.T) {
 	head, err := s.Head(t.Context(), "other")
 	require.NoError(t, err)
 	running := func(row *snapshot.Run) { row.Status, row.FinishedAtMs = snapshot.RunRunning, nil }
-	require.NoError(t, head.Append(t.Context(), snapshot.Draft{Frame: true, Run: running}))
-	require.NoError(t, head.Append(t.Context(), snapshot.Draft{Frame: true}))
+	require.NoError(t, head.Append(t.Context(), snapshot.Draft{Frame: &snapshot.FrameDraft{}, Run: running}))
+	require.NoError(t, head.Append(t.Context(), snapshot.Draft{Frame: &snapshot.FrameDraft{}}))
 	assert.Len(t, frameRefs(repo, "other"), 2, "frames that are made have refs")
 	commits := addressed(t, repo, "other", 5)
 	_, err = s.Unseal(t.Context(), "other")

@@ -70,7 +70,7 @@ func (s *Store) newSeries(tip refs.Name, run snapshot.Run, parent *snapshot.Entr
 }
 
 // Append builds the next entry. It is not in the run yet, but can be read until Close. Its time is the
-// draft's, 0 too: a series has no clock. A frame announces itself unless the draft is silent. Where
+// draft's, 0 too: a series has no clock. A frame announces itself unless it is silent. Where
 // a draft cannot be appended, the series is as it was.
 func (b *Series) Append(ctx context.Context, draft snapshot.Draft) (*snapshot.Entry, error) {
 	s := b.store
@@ -88,10 +88,11 @@ func (b *Series) Append(ctx context.Context, draft snapshot.Draft) (*snapshot.En
 				edit(row)
 			}
 		}
-		draft.Frame = draft.Frame || b.entry == nil
+		if draft.Frame == nil && b.entry == nil {
+			draft.Frame = new(snapshot.FrameDraft)
+		}
 	}
 	draft.Limits = s.settings.Limits
-	draft.Announce = draft.Frame && !draft.Silent
 	next, err := snapshot.Append(b.batch, s.frames, b.entry, draft)
 	if err != nil {
 		return nil, Explain(err)

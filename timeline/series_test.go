@@ -43,8 +43,8 @@ func addFrames(t testing.TB, series *timeline.Series, from, to int) {
 
 func seriesFrame(i int) snapshot.Draft {
 	return snapshot.Draft{
-		Frame: true, Silent: true, AtMs: int64(1000 + i), Subject: fmt.Sprintf("frame %d", i),
-		State: []snapshot.Change{output(fmt.Sprintf("n%d", i), strconv.Itoa(i))},
+		Frame: &snapshot.FrameDraft{Silent: true, State: []snapshot.Change{output(fmt.Sprintf("n%d", i), strconv.Itoa(i))}},
+		AtMs:  int64(1000 + i), Subject: fmt.Sprintf("frame %d", i),
 	}
 }
 
@@ -137,9 +137,9 @@ func TestASeriesAndWhatAppendsOneByOneAreTheSame(t *testing.T) {
 func TestASilentFrameDoesNotAnnounceItself(t *testing.T) {
 	t.Parallel()
 	series := newSeries(t, open(t, repotest.New(t, repotest.Commit)))
-	silent, err := series.Append(t.Context(), snapshot.Draft{Silent: true})
+	silent, err := series.Append(t.Context(), snapshot.Draft{Frame: &snapshot.FrameDraft{Silent: true}})
 	require.NoError(t, err)
-	loud, err := series.Append(t.Context(), snapshot.Draft{Frame: true})
+	loud, err := series.Append(t.Context(), snapshot.Draft{Frame: &snapshot.FrameDraft{}})
 	require.NoError(t, err)
 	events, err := silent.Events()
 	require.NoError(t, err)
@@ -157,7 +157,7 @@ func TestASeriesForks(t *testing.T) {
 		first snapshot.Draft
 		zero  string // what frame 0 is
 	}{
-		{"with a frame of its own", snapshot.Draft{Frame: true, State: []snapshot.Change{output("n", "9")}, Subject: "forked"}, "forked"},
+		{"with a frame of its own", snapshot.Draft{Frame: &snapshot.FrameDraft{State: []snapshot.Change{output("n", "9")}}, Subject: "forked"}, "forked"},
 		{"as the parent is", snapshot.Draft{Subject: "forked"}, "frame 1"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
@@ -273,7 +273,7 @@ func TestADraftThatCannotBeAppendedLeavesTheSeriesAsItWas(t *testing.T) {
 	series := newSeries(t, open(t, repotest.New(t, repotest.Commit)))
 	addFrames(t, series, 0, 1)
 	before := series.Entry().ID
-	_, err := series.Append(t.Context(), snapshot.Draft{Frame: true, State: []snapshot.Change{output("n", "{")}})
+	_, err := series.Append(t.Context(), snapshot.Draft{Frame: &snapshot.FrameDraft{State: []snapshot.Change{output("n", "{")}}})
 	require.Error(t, err)
 	assert.Equal(t, before, series.Entry().ID)
 	addFrames(t, series, 2, 2)
@@ -332,7 +332,7 @@ func TestALargeSeriesIsSeveralPacksThatGitLeavesAlone(t *testing.T) {
 func TestASeriesHasNoClock(t *testing.T) {
 	t.Parallel()
 	s := open(t, repotest.New(t, repotest.Commit))
-	entry, err := newSeries(t, s).Append(t.Context(), snapshot.Draft{Frame: true})
+	entry, err := newSeries(t, s).Append(t.Context(), snapshot.Draft{Frame: &snapshot.FrameDraft{}})
 	require.NoError(t, err)
 	assert.Zero(t, entry.AtMs, "0 is a time")
 }

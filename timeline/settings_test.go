@@ -35,7 +35,7 @@ func TestLimitsAreConfigured(t *testing.T) {
 			repo.Env = append(repo.Env, c.env...)
 			s := open(t, repo)
 			_, err := s.Create(t.Context(), snapshot.Run{ID: "run", Status: snapshot.RunRunning}, snapshot.Draft{
-				State: []snapshot.Change{input(`{"a":[[1]]}`)},
+				Frame: &snapshot.FrameDraft{State: []snapshot.Change{input(`{"a":[[1]]}`)}},
 			})
 			if c.code == "" {
 				require.NoError(t, err)

@@ -32,11 +32,11 @@ func TestAFrameThatWasSteppedOverSaysByWhichFrame(t *testing.T) {
 	back := func(number int, based int64) {
 		before := head.Entry().ID
 		op := snapshot.Op{Number: number, Kind: snapshot.OpTravel, AtMs: 1, Before: before, NodeID: "a", Attempt: 1}
-		require.NoError(t, head.Append(t.Context(), snapshot.Draft{Frame: true, Based: &based, Journal: []snapshot.Change{opRow(op)}}))
+		require.NoError(t, head.Append(t.Context(), snapshot.Draft{Frame: &snapshot.FrameDraft{Based: &based}, Journal: []snapshot.Change{opRow(op)}}))
 	}
 	back(1, 1)
 	assert.Equal(t, map[int64]int64{2: 5, 3: 5, 4: 5}, over())
-	require.NoError(t, head.Append(t.Context(), snapshot.Draft{Frame: true}))
+	require.NoError(t, head.Append(t.Context(), snapshot.Draft{Frame: &snapshot.FrameDraft{}}))
 	assert.Equal(t, map[int64]int64{2: 5, 3: 5, 4: 5}, over())
 
 	// Going on from one of them makes them part of the timeline again.
@@ -54,11 +54,11 @@ func TestFrameZeroOfAForkMayBeSteppedOver(t *testing.T) {
 	triage(t, s, "one")
 	head, err := s.Fork(t.Context(), timeline.ForkRequest{From: "one:2", RunID: "child"})
 	require.NoError(t, err)
-	require.NoError(t, head.Append(t.Context(), snapshot.Draft{Frame: true}))
+	require.NoError(t, head.Append(t.Context(), snapshot.Draft{Frame: &snapshot.FrameDraft{}}))
 	by, err := s.SteppedOver(t.Context(), timeline.Address{Run: "child", Frame: 0})
 	require.NoError(t, err)
 	assert.Nil(t, by)
-	require.NoError(t, head.Append(t.Context(), snapshot.Draft{Frame: true, Based: new(snapshot.NoFrame)}))
+	require.NoError(t, head.Append(t.Context(), snapshot.Draft{Frame: &snapshot.FrameDraft{Based: new(snapshot.NoFrame)}}))
 	by, err = s.SteppedOver(t.Context(), timeline.Address{Run: "child", Frame: 0})
 	require.NoError(t, err)
 	assert.Equal(t, &timeline.SteppedOver{Frame: 2, Subject: "(no subject)"}, by)

@@ -74,7 +74,7 @@ func TestATravelGivesWayToWhoeverAppendsAFrameFirst(t *testing.T) {
 		if err != nil {
 			return err
 		}
-		if err := head.Append(t.Context(), snapshot.Draft{Frame: true, Subject: "somebody else's"}); err != nil {
+		if err := head.Append(t.Context(), snapshot.Draft{Frame: &snapshot.FrameDraft{}, Subject: "somebody else's"}); err != nil {
 			return err
 		}
 		tip = head.Entry().ID.String()
@@ -102,7 +102,7 @@ func TestWhereOneWorkingCopyCannotBeRestoredTheOthersAreAsTheyWere(t *testing.T)
 	draft.VCS.Worktrees = []snapshot.Worktree{{Name: "a", VCS: *mine.VCS}}
 	draft.Objects = mine.Objects
 	require.NoError(t, p.head.Append(t.Context(), draft))
-	require.NoError(t, p.head.Append(t.Context(), snapshot.Draft{Frame: true, Journal: []snapshot.Change{p.starts("a::0::1")[1]}}))
+	require.NoError(t, p.head.Append(t.Context(), snapshot.Draft{Frame: &snapshot.FrameDraft{}, Journal: []snapshot.Change{p.starts("a::0::1")[1]}}))
 	repo.Write("README.md", "# Mine\n")
 	require.NoError(t, os.WriteFile(text, []byte("second\n"), 0o666))
 	files := filesIn(t, repo.Dir)

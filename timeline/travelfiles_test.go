@@ -199,7 +199,7 @@ func TestATravelBringsBackTheTasksOwnWorktreesThatAreHere(t *testing.T) {
 					if c.Collection == snapshot.CollectionAttempts {
 						draft.Journal = append(draft.Journal, c)
 					} else {
-						draft.State = append(draft.State, c)
+						draft.Frame.State = append(draft.Frame.State, c)
 					}
 				}
 			}
@@ -290,7 +290,7 @@ func TestARevertIsTakenBackWithTheFilesAlone(t *testing.T) {
 		require.NotEqual(t, before, filesIn(t, repo.Dir))
 		head, err = s.Head(t.Context(), "run")
 		require.NoError(t, err)
-		require.NoError(t, head.Append(t.Context(), snapshot.Draft{Frame: true, State: []snapshot.Change{output("b", `1`)}}))
+		require.NoError(t, head.Append(t.Context(), snapshot.Draft{Frame: &snapshot.FrameDraft{State: []snapshot.Change{output("b", `1`)}}}))
 		state, status := stateAt(t, s, "run").ID(), rowAt(t, s, "run").Status
 
 		done := undo(t, s, "run")

@@ -18,7 +18,7 @@ func steppedOver(t *testing.T) *timeline.Store {
 	s := open(t, repotest.New(t, repotest.Commit))
 	head := triage(t, s, "a")
 	based := int64(1)
-	require.NoError(t, head.Append(t.Context(), snapshot.Draft{Frame: true, Subject: "travelled", Based: &based}))
+	require.NoError(t, head.Append(t.Context(), snapshot.Draft{Frame: &snapshot.FrameDraft{Based: &based}, Subject: "travelled"}))
 	for _, frame := range []string{"1", "3", "5"} {
 		_, err := s.Fork(t.Context(), timeline.ForkRequest{From: "a:" + frame, RunID: "of-" + frame})
 		require.NoError(t, err)
@@ -80,7 +80,7 @@ func TestATimelineKeepsForksOfWhatAllOfItsFramesCameAfter(t *testing.T) {
 	s := open(t, repotest.New(t, repotest.Commit))
 	head := triage(t, s, "a")
 	none := snapshot.NoFrame
-	require.NoError(t, head.Append(t.Context(), snapshot.Draft{Frame: true, Subject: "travelled", Based: &none}))
+	require.NoError(t, head.Append(t.Context(), snapshot.Draft{Frame: &snapshot.FrameDraft{Based: &none}, Subject: "travelled"}))
 	_, err := s.Fork(t.Context(), timeline.ForkRequest{From: "a:0", RunID: "child"})
 	require.NoError(t, err)
 

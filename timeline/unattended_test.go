@@ -23,7 +23,7 @@ func left(t *testing.T, s *timeline.Store, id string, status snapshot.RunStatus)
 	t.Helper()
 	head := running(t, s, id)
 	c := takeClaim(t, head, claim.Request{})
-	require.NoError(t, head.Append(t.Context(), snapshot.Draft{Frame: true, Run: func(row *snapshot.Run) {
+	require.NoError(t, head.Append(t.Context(), snapshot.Draft{Frame: &snapshot.FrameDraft{}, Run: func(row *snapshot.Run) {
 		row.Status, row.Owner = status, ""
 	}}))
 	require.NoError(t, c.Release(t.Context()))

@@ -28,7 +28,7 @@ func TestALongRunLeavesFewFiles(t *testing.T) {
 	commits := []string{head.Entry().ID.String()}
 	for i := 1; i < frames; i++ {
 		require.NoError(t, head.Append(t.Context(), snapshot.Draft{
-			Frame: true, State: []snapshot.Change{output("n", strconv.Itoa(i))},
+			Frame: &snapshot.FrameDraft{State: []snapshot.Change{output("n", strconv.Itoa(i))}},
 		}))
 		commits = append(commits, head.Entry().ID.String())
 	}

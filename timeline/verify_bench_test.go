@@ -23,7 +23,7 @@ func BenchmarkVerify(b *testing.B) {
 		row := snapshot.EncodeAttempt(snapshot.Attempt{NodeID: nodeID(i), Attempt: 1, State: snapshot.AttemptFinished, StartedAtMs: 1})
 		log := snapshot.EncodeLog(nodeID(i), 0, 1, text(r, 200))
 		require.NoError(b, head.Append(context.Background(), snapshot.Draft{
-			Frame: true, State: touch(b, r, r.IntN(100), i),
+			Frame: &snapshot.FrameDraft{State: touch(b, r, r.IntN(100), i)},
 			Journal: []snapshot.Change{
 				{Op: snapshot.OpSet, Collection: snapshot.CollectionAttempts, Key: row.Key, Value: row.Value},
 				{Op: snapshot.OpSet, Collection: snapshot.CollectionLogs, Key: log.Key, Value: log.Value},

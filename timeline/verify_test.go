@@ -175,7 +175,7 @@ func TestAStrayFrameRefIsReportedAndReplaced(t *testing.T) {
 	s := open(t, repo)
 	head := triage(t, s, "one")
 	repo.Git("update-ref", "refs/smithers/one/5", "HEAD")
-	require.NoError(t, head.Append(t.Context(), snapshot.Draft{Frame: true}))
+	require.NoError(t, head.Append(t.Context(), snapshot.Draft{Frame: &snapshot.FrameDraft{}}))
 	assert.Equal(t, head.Entry().ID.String(), repo.Git("rev-parse", "refs/smithers/one/5"))
 }
 

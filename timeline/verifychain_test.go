@@ -198,7 +198,7 @@ func TestVerifyChecksWhatAnEntryMakesOfTheOneBefore(t *testing.T) {
 			head := triage(t, s, "one")
 			for _, id := range []string{"a", "b"} {
 				require.NoError(t, head.Append(t.Context(), snapshot.Draft{
-					Frame: true, Journal: []snapshot.Change{attemptRow(id, snapshot.AttemptFinished)},
+					Frame: &snapshot.FrameDraft{}, Journal: []snapshot.Change{attemptRow(id, snapshot.AttemptFinished)},
 					Run: func(row *snapshot.Run) { row.Epoch++ },
 				}))
 			}
@@ -309,7 +309,7 @@ func TestVerifyChecksOps(t *testing.T) {
 				for _, op := range ops {
 					journal = append(journal, opRow(op))
 				}
-				require.NoError(t, head.Append(t.Context(), snapshot.Draft{Frame: true, Journal: journal}))
+				require.NoError(t, head.Append(t.Context(), snapshot.Draft{Frame: &snapshot.FrameDraft{}, Journal: journal}))
 			}
 			found := problems(t, repo)
 			if c.what == "" {

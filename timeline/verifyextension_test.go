@@ -33,7 +33,7 @@ func newExtended(t *testing.T) *extended {
 	repo := repotest.New(t)
 	s := open(t, repo)
 	x := &extended{T: t, repo: repo, store: s, run: triage(t, s, "one")}
-	require.NoError(t, x.run.Append(t.Context(), snapshot.Draft{Frame: true, Journal: []snapshot.Change{x.attempt(5), logRow("a", "said")}}))
+	require.NoError(t, x.run.Append(t.Context(), snapshot.Draft{Frame: &snapshot.FrameDraft{}, Journal: []snapshot.Change{x.attempt(5), logRow("a", "said")}}))
 	x.parent = snapshot.Parent{RunID: "one", Frame: 3, Commit: x.frame(3), AtMs: 1}
 	x.journal = []snapshot.Change{x.attempt(2), opRow(snapshot.Op{Number: 1, Kind: snapshot.OpFork, AtMs: 1})}
 	return x
@@ -77,7 +77,7 @@ func (x *extended) fork() *timeline.Head {
 	require.NoError(x, x.store.Commit(x.Context(), batch, []refs.Update{{Name: name, New: entry.ID}}))
 	head, err := x.store.Head(context.WithoutCancel(x.Context()), "side")
 	if err == nil && x.edit != nil {
-		require.NoError(x, head.Append(x.Context(), snapshot.Draft{Frame: true}))
+		require.NoError(x, head.Append(x.Context(), snapshot.Draft{Frame: &snapshot.FrameDraft{}}))
 		require.NoError(x, head.Append(x.Context(), snapshot.Draft{Run: x.edit}))
 	}
 	return head
@@ -95,7 +95,7 @@ func TestVerifyChecksAnExtension(t *testing.T) {
 		{"one of ops, the first of which was done to the frame that the fork begins with", func(x *extended) {
 			x.parent.Frame, x.parent.Commit = 5, x.frame(5)
 			x.journal[0] = x.attempt(5)
-			require.NoError(x, x.run.Append(x.Context(), snapshot.Draft{Frame: true, Journal: []snapshot.Change{opRow(snapshot.Op{
+			require.NoError(x, x.run.Append(x.Context(), snapshot.Draft{Frame: &snapshot.FrameDraft{}, Journal: []snapshot.Change{opRow(snapshot.Op{
 				Number: 1, Kind: snapshot.OpTravel, AtMs: 1, Before: x.run.Entry().ID, Frame: new(int64(6)), NodeID: "a", Attempt: 1,
 			})}}))
 		}, ""},

@@ -27,7 +27,7 @@ func TestNewEntriesAreCheckedFromAnyEntryOfTheRunOn(t *testing.T) {
 	old := head.Entry().ID
 	op := snapshot.Op{Number: 1, Kind: snapshot.OpTravel, AtMs: 1, Before: old, NodeID: "a", Attempt: 1, Frame: new(int64(3)), To: new(int64(1))}
 	require.NoError(t, head.Append(t.Context(), snapshot.Draft{}))
-	require.NoError(t, head.Append(t.Context(), snapshot.Draft{Frame: true, Journal: []snapshot.Change{opRow(op)}}))
+	require.NoError(t, head.Append(t.Context(), snapshot.Draft{Frame: &snapshot.FrameDraft{}, Journal: []snapshot.Change{opRow(op)}}))
 	newEntriesAreSound(t, s, head, objstore.ID{})
 	for entry, err := range s.Chain(head.Entry()) {
 		require.NoError(t, err)
@@ -52,7 +52,7 @@ func TestAnOpOfANewEntryIsCheckedAgainstWhatIsKnown(t *testing.T) {
 	head := triage(t, s, "one")
 	known := head.Entry().ID
 	op := snapshot.Op{Number: 1, Kind: snapshot.OpTravel, AtMs: 1, Before: foreign, NodeID: "a", Attempt: 1, Frame: new(int64(3)), To: new(int64(1))}
-	require.NoError(t, head.Append(t.Context(), snapshot.Draft{Frame: true, Journal: []snapshot.Change{opRow(op)}}))
+	require.NoError(t, head.Append(t.Context(), snapshot.Draft{Frame: &snapshot.FrameDraft{}, Journal: []snapshot.Change{opRow(op)}}))
 	repo.Damaged()
 	found, err := verify.Entries(t.Context(), s, "one", head.Entry().ID, known, nil)
 	require.NoError(t, err)

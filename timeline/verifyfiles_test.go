@@ -23,7 +23,7 @@ func captured(t *testing.T, tree string) snapshot.Draft {
 	t.Helper()
 	id, err := objstore.ParseID(tree)
 	require.NoError(t, err)
-	return snapshot.Draft{Frame: true, VCS: &snapshot.VCS{Type: snapshot.VCSGit, Tree: id, Scope: snapshot.ScopeAll}}
+	return snapshot.Draft{Frame: &snapshot.FrameDraft{}, VCS: &snapshot.VCS{Type: snapshot.VCSGit, Tree: id, Scope: snapshot.ScopeAll}}
 }
 
 // folder writes a tree of files as loose objects.
@@ -150,7 +150,7 @@ func TestADraftWithFilesIsAppendedAgainAfterAConflict(t *testing.T) {
 	first := triage(t, s, "one")
 	second, err := s.Head(t.Context(), "one")
 	require.NoError(t, err)
-	require.NoError(t, first.Append(t.Context(), snapshot.Draft{Frame: true}))
+	require.NoError(t, first.Append(t.Context(), snapshot.Draft{Frame: &snapshot.FrameDraft{}}))
 
 	calls := 0
 	add := func(w objstore.Writer) objstore.ID {
@@ -159,7 +159,7 @@ func TestADraftWithFilesIsAppendedAgainAfterAConflict(t *testing.T) {
 		}))
 	}
 	draft := snapshot.Draft{
-		Frame:   true,
+		Frame:   &snapshot.FrameDraft{},
 		VCS:     &snapshot.VCS{Type: snapshot.VCSGit, Tree: add(new(objstoretest.Memory)), Scope: snapshot.ScopeAll},
 		Objects: func(w objstore.Writer) error { calls++; add(w); return nil },
 	}

@@ -34,7 +34,7 @@ func signalled(t testing.TB, s *timeline.Store, from, to int) {
 		row := snapshot.EncodeSignal(snapshot.Signal{
 			Seq: int64(seq), Name: "tick", Payload: json.RawMessage(fmt.Sprintf(`{"n":%d}`, seq)), ReceivedAtMs: int64(seq),
 		})
-		_, err := series.Append(ctx, snapshot.Draft{AtMs: int64(seq), State: []snapshot.Change{
+		_, err := series.Append(ctx, snapshot.Draft{AtMs: int64(seq), Mailbox: []snapshot.Change{
 			{Op: snapshot.OpSet, Collection: snapshot.CollectionSignals, Key: row.Key, Value: row.Value},
 		}})
 		require.NoError(t, err)

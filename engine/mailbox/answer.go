@@ -173,7 +173,7 @@ func expiry(rec Recorder, at time.Time) (d *snapshot.Draft, n int, err error) {
 		if err != nil {
 			return nil, 0, err
 		}
-		d.State, d.Events = append(d.State, requestChange(h)), append(d.Events, event)
+		d.Mailbox, d.Events = append(d.Mailbox, requestChange(h)), append(d.Events, event)
 		names = append(names, snapshot.Key(h.NodeID, h.Iteration))
 	}
 	d.Subject = strings.Join(names, ", ") + " expired"

@@ -126,7 +126,7 @@ func act(ctx context.Context, rec Recorder, build func() (*snapshot.Draft, error
 
 // newDraft returns an entry that changes rows of the mailbox.
 func newDraft(operation string, at time.Time, subject string, changes []snapshot.Change, events ...snapshot.Event) *snapshot.Draft {
-	return &snapshot.Draft{State: changes, Events: events, Subject: subject, Operation: operation, AtMs: at.UnixMilli()}
+	return &snapshot.Draft{Mailbox: changes, Events: events, Subject: subject, Operation: operation, AtMs: at.UnixMilli()}
 }
 
 // newOperation returns a unique name for an append, by which it is found after an unclear outcome.

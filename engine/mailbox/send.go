@@ -88,7 +88,7 @@ func signalDraft(run, digest string, s snapshot.Signal) (*snapshot.Draft, error)
 	}
 	row := snapshot.EncodeSignal(s)
 	return &snapshot.Draft{ // dated by this store, because a sender's clock may be wrong
-		State:  []snapshot.Change{SetRow(snapshot.CollectionSignals, row.Key, row.Value)},
-		Events: []snapshot.Event{event}, Subject: subject + " received", Operation: "signal:" + digest,
+		Mailbox: []snapshot.Change{SetRow(snapshot.CollectionSignals, row.Key, row.Value)},
+		Events:  []snapshot.Event{event}, Subject: subject + " received", Operation: "signal:" + digest,
 	}, nil
 }

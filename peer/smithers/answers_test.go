@@ -27,8 +27,8 @@ func (h *home) does(run, collection, key string, value []byte, event snapshot.Ev
 	series := h.SeriesOf(head)
 	defer series.Close()
 	_, err = series.Append(h.t.Context(), snapshot.Draft{
-		State:  []snapshot.Change{{Op: snapshot.OpSet, Collection: collection, Key: key, Value: value}},
-		Events: []snapshot.Event{event}, Subject: event.Type, AtMs: event.AtMs,
+		Mailbox: []snapshot.Change{{Op: snapshot.OpSet, Collection: collection, Key: key, Value: value}},
+		Events:  []snapshot.Event{event}, Subject: event.Type, AtMs: event.AtMs,
 	})
 	require.NoError(h.t, err)
 	_, err = series.Commit(h.t.Context())

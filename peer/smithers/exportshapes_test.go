@@ -103,7 +103,7 @@ func testWentBack(w *world) {
 	require.NoError(t, err)
 	state, err := seven.Entry.State()
 	require.NoError(t, err)
-	require.NoError(t, head.Append(t.Context(), snapshot.Draft{Frame: true, Restore: state, Based: new(int64(7)), Subject: "back"}))
+	require.NoError(t, head.Append(t.Context(), snapshot.Draft{Frame: &snapshot.FrameDraft{Restore: state, Based: new(int64(7))}, Subject: "back"}))
 	to, runs := w.export()
 	assert.Equal(t, []smithers.ExportedRun{{RunID: "run-j", Frames: 8}}, runs)
 	assertSound(t, to)
@@ -121,10 +121,10 @@ func TestARunOfOurOwnIsExported(t *testing.T) {
 	head, err := w.store.Create(t.Context(), snapshot.Run{ID: "own", Workflow: "w", Status: snapshot.RunRunning, CreatedAtMs: 1}, snapshot.Draft{})
 	require.NoError(t, err)
 	finished := snapshot.EncodeNode(snapshot.Node{NodeID: "a", State: snapshot.NodeFinished, LastAttempt: new(1), OutputTable: "draftText"})
-	require.NoError(t, head.Append(t.Context(), snapshot.Draft{Frame: true, State: []snapshot.Change{
+	require.NoError(t, head.Append(t.Context(), snapshot.Draft{Frame: &snapshot.FrameDraft{State: []snapshot.Change{
 		{Op: snapshot.OpSet, Collection: snapshot.CollectionNodes, Key: finished.Key, Value: finished.Value},
 		{Op: snapshot.OpSet, Collection: snapshot.OutputCollection("draftText"), Key: finished.Key, Value: []byte(`{"text":"x"}`)},
-	}}))
+	}}}))
 	to, runs := w.export("own")
 	assert.Equal(t, []smithers.ExportedRun{{RunID: "own", Frames: 2}}, runs)
 	assertSound(t, to)

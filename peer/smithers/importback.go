@@ -37,7 +37,8 @@ func (r *runPass) goBack(ctx context.Context, at kept.Meeting) error {
 		Number: ops.Len() + 1, Kind: snapshot.OpTravel, AtMs: atMs, Before: r.series.Entry().ID, Frame: new(r.next()), To: &to,
 	}
 	draft := snapshot.Draft{
-		Frame: true, Silent: true, Restore: state, Based: &to, Rendered: rendered, AtMs: atMs,
+		Frame:   &snapshot.FrameDraft{Silent: true, Restore: state, Based: &to, Rendered: rendered},
+		AtMs:    atMs,
 		Journal: []snapshot.Change{setRow(snapshot.CollectionOps, snapshot.EncodeOp(op))},
 		Events:  r.eventsOf(r.peerRun, upTo, r.line), Run: r.during(""), Subject: fmt.Sprintf("rewound to %d", no), Limits: r.im.limits,
 	}
@@ -63,8 +64,9 @@ func (r *runPass) goForward(ctx context.Context, at kept.Meeting) error {
 		return err
 	}
 	draft := snapshot.Draft{
-		Frame: true, Silent: true, Restore: state, Based: &at.End, Rendered: rendered, AtMs: r.series.Entry().AtMs,
-		Run: r.during(""), Subject: fmt.Sprintf("back to frame %d, as Smithers has it", at.End), Limits: r.im.limits,
+		Frame: &snapshot.FrameDraft{Silent: true, Restore: state, Based: &at.End, Rendered: rendered},
+		AtMs:  r.series.Entry().AtMs,
+		Run:   r.during(""), Subject: fmt.Sprintf("back to frame %d, as Smithers has it", at.End), Limits: r.im.limits,
 	}
 	number := r.next()
 	if err := r.append(ctx, draft, r.behind); err != nil {

@@ -120,8 +120,9 @@ func (r *runPass) notBegun(err error) error {
 // appendStart appends what comes before a run's first snapshot: that it was started, with its input. A
 // fork has the frame that it was forked from.
 func (r *runPass) appendStart(ctx context.Context) error {
-	draft := snapshot.Draft{
-		Frame: r.parent == nil, Silent: true, AtMs: r.run.CreatedAtMs, Subject: "run started", Run: r.during(""), Limits: r.im.limits,
+	draft := snapshot.Draft{AtMs: r.run.CreatedAtMs, Subject: "run started", Run: r.during(""), Limits: r.im.limits}
+	if r.parent == nil {
+		draft.Frame = &snapshot.FrameDraft{Silent: true}
 	}
 	if len(r.heads) > 0 && r.parent == nil {
 		first, err := r.snapshot(r.heads[0].Frame)
@@ -133,7 +134,7 @@ func (r *runPass) appendStart(ctx context.Context) error {
 			return inSnapshot(first, err)
 		}
 		if w.Input != nil {
-			draft.State = []snapshot.Change{{Op: snapshot.OpSet, Collection: snapshot.CollectionInput, Value: w.Input}}
+			draft.Frame.State = []snapshot.Change{{Op: snapshot.OpSet, Collection: snapshot.CollectionInput, Value: w.Input}}
 		}
 		pointer := dbrow.TextOf(first.Row, "vcs_pointer")
 		draft.VCS, draft.Run = r.im.copies.At(r.copies.Kind, pointer), r.during(pointer)

@@ -70,10 +70,11 @@ func (r *runPass) appendSnapshot(ctx context.Context, s *source.Snapshot, newest
 	if err != nil {
 		return err
 	}
-	draft := snapshot.Draft{
-		Frame: !r.first() || r.series.Entry() == nil || rendered != nil || slices.ContainsFunc(changes, ofCore),
-		State: changes, Rendered: rendered, Silent: true, Based: r.based, AtMs: s.AtMs,
-		Run: r.during(dbrow.TextOf(s.Row, "vcs_pointer")), Limits: r.im.limits,
+	draft := snapshot.Draft{AtMs: s.AtMs, Run: r.during(dbrow.TextOf(s.Row, "vcs_pointer")), Limits: r.im.limits}
+	if !r.first() || r.series.Entry() == nil || rendered != nil || slices.ContainsFunc(changes, ofCore) {
+		draft.Frame = &snapshot.FrameDraft{State: changes, Rendered: rendered, Silent: true, Based: r.based}
+	} else {
+		draft.Mailbox = changes
 	}
 	one := tables.FrameFacts{Frame: r.next(), PeerNo: s.Frame, AtMs: s.AtMs, ContentHash: source.ContentHash(s.Contents)}
 	if ours != "" {

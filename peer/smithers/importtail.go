@@ -24,7 +24,7 @@ func (r *runPass) appendTail(ctx context.Context) error {
 	}
 	var w snapshot.Whole
 	r.box.fill(&w, tables.Never, had)
-	if draft.State, err = mailChanges(state, &w); err != nil {
+	if draft.Mailbox, err = mailChanges(state, &w); err != nil {
 		return err
 	}
 	row, err := entry.RunRow()
@@ -35,7 +35,7 @@ func (r *runPass) appendTail(ctx context.Context) error {
 	draft.Journal = r.journalAt(tables.Never, row.Frame)
 	after := row
 	r.ended(&after)
-	if len(draft.State)+len(draft.Events)+len(draft.Journal) == 0 && draft.VCS == nil && reflect.DeepEqual(row, after) {
+	if len(draft.Mailbox)+len(draft.Events)+len(draft.Journal) == 0 && draft.VCS == nil && reflect.DeepEqual(row, after) {
 		return nil
 	}
 	draft.AtMs = r.newest(entry.AtMs, draft.Events)

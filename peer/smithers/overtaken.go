@@ -81,7 +81,7 @@ func onLine(frames []kept.Frame, last int64) map[int64]bool {
 
 // addOvertaken has the next frame take back what Smithers overtakes.
 func (r *runPass) addOvertaken(draft *snapshot.Draft) error {
-	if !draft.Frame || len(r.overtakes.ops) == 0 {
+	if draft.Frame == nil || len(r.overtakes.ops) == 0 {
 		return nil
 	}
 	rows, err := r.series.Entry().Ops()

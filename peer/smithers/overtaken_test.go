@@ -106,7 +106,7 @@ func TestFramesThatAnUndoDroppedComeBackWithTheNextImport(t *testing.T) {
 	base, err := h.entry("run-a:20").State()
 	require.NoError(t, err)
 	require.NoError(t, head.Update(t.Context(), func() (*snapshot.Draft, error) {
-		draft := &snapshot.Draft{Frame: true, Restore: base, Based: new(int64(20)), AtMs: 1795199300002, Subject: "undone: travel"}
+		draft := &snapshot.Draft{Frame: &snapshot.FrameDraft{Restore: base, Based: new(int64(20))}, AtMs: 1795199300002, Subject: "undone: travel"}
 		for _, op := range []snapshot.Op{
 			{Number: 1, Kind: snapshot.OpTravel, NodeID: "write", Attempt: 1, Before: before.ID, Frame: new(int64(33)), UndoneBy: 2},
 			{Number: 2, Kind: snapshot.OpUndo, Before: head.Entry().ID, Frame: new(int64(33)), Undoes: 1},

@@ -63,7 +63,7 @@ func TestWhatWasSentAfterAFrameThatComesInLaterStays(t *testing.T) {
 	head, err := at.store.Head(t.Context(), "run-a")
 	require.NoError(t, err)
 	sent := snapshot.EncodeSignal(snapshot.Signal{Name: "here", Payload: []byte("1"), ReceivedAtMs: decided})
-	require.NoError(t, head.Append(t.Context(), snapshot.Draft{Subject: "signal here", State: []snapshot.Change{
+	require.NoError(t, head.Append(t.Context(), snapshot.Draft{Subject: "signal here", Mailbox: []snapshot.Change{
 		{Op: snapshot.OpSet, Collection: snapshot.CollectionSignals, Key: sent.Key, Value: sent.Value},
 	}}))
 	for frame := int64(7); frame <= 8; frame++ {

@@ -118,7 +118,7 @@ func (r *restoreRun) record(ctx context.Context, all *RestoreJobs, out *Restored
 			return nil, err
 		}
 		if records = len(news) > 0; records {
-			draft.Frame = true
+			draft.Frame = new(snapshot.FrameDraft)
 		}
 		if r.finished != nil {
 			draft.Events = []snapshot.Event{r.finished(nil)}

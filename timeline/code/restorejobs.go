@@ -80,7 +80,7 @@ func (r *RestoreJobs) Save(ctx context.Context, subject string, events func(newe
 		}
 		newest := r.Head.Row().Frame
 		if len(saved) > 0 {
-			draft.Frame, draft.Subject = true, "working copy saved; "+draft.Subject
+			draft.Frame, draft.Subject = new(snapshot.FrameDraft), "working copy saved; "+draft.Subject
 			newest++
 		}
 		if events != nil {

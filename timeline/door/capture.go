@@ -296,9 +296,10 @@ func answerFor(entry *snapshot.Entry) Answer {
 func (c *Capturer) draft(req *Capture) (snapshot.Draft, error) {
 	at := c.store.Now().UnixMilli()
 	draft := snapshot.Draft{
-		Operation: req.ID, Rendered: req.Frame, VCS: req.VCS, AtMs: at,
-		Frame:   req.State != nil || req.Changes != nil || req.Frame != nil,
-		Subject: req.Subject,
+		Operation: req.ID, VCS: req.VCS, AtMs: at, Subject: req.Subject,
+	}
+	if req.State != nil || req.Changes != nil || req.Frame != nil {
+		draft.Frame = &snapshot.FrameDraft{Rendered: req.Frame}
 	}
 	if err := checkVCS(req.VCS); err != nil {
 		return snapshot.Draft{}, err
@@ -307,7 +308,7 @@ func (c *Capturer) draft(req *Capture) (snapshot.Draft, error) {
 		if change.Collection == snapshot.CollectionAttempts || change.Collection == snapshot.CollectionLogs {
 			draft.Journal = append(draft.Journal, change)
 		} else {
-			draft.State = append(draft.State, change)
+			draft.Frame.State = append(draft.Frame.State, change)
 		}
 	}
 	if req.State != nil {
@@ -315,7 +316,7 @@ func (c *Capturer) draft(req *Capture) (snapshot.Draft, error) {
 		if err != nil {
 			return snapshot.Draft{}, timeline.Explain(err)
 		}
-		draft.State = changes
+		draft.Frame.State = changes
 	}
 	for i, e := range req.Events {
 		if e.Type == "" {
@@ -327,7 +328,7 @@ func (c *Capturer) draft(req *Capture) (snapshot.Draft, error) {
 		draft.Events = append(draft.Events, snapshot.Event{Type: e.Type, AtMs: e.AtMs, Payload: e.Payload})
 	}
 	if req.State == nil {
-		if err := c.keepNeeds(draft.State); err != nil {
+		if err := c.keepNeeds(draft.StateChanges()); err != nil {
 			return snapshot.Draft{}, err
 		}
 	}

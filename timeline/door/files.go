@@ -86,7 +86,7 @@ func (c *Capturer) addFiles(ctx context.Context, req *Capture, files *capturedFi
 	if vcs.Worktrees, err = c.worktrees(); err != nil {
 		return err
 	}
-	if vcs.Attempts, err = c.runningAttempts(draft.State); err != nil {
+	if vcs.Attempts, err = c.runningAttempts(draft.StateChanges()); err != nil {
 		return err
 	}
 	draft.VCS, draft.Objects = &vcs, files.files.Objects
@@ -124,7 +124,7 @@ func (c *Capturer) endsAttempt(draft *snapshot.Draft) (bool, error) {
 			return ended, err
 		}
 	}
-	for _, change := range draft.State {
+	for _, change := range draft.StateChanges() {
 		if change.Collection != snapshot.CollectionNodes || change.Op != snapshot.OpSet {
 			continue
 		}

@@ -20,10 +20,9 @@ const (
 // of our own engine's subjects.
 func captureSubject(req *Capture, draft snapshot.Draft) string {
 	var told []phrase
-	if draft.State != nil {
-		for _, change := range draft.State[:min(subjectChanges, len(draft.State))] {
-			told = addPhrase(told, change)
-		}
+	changes := draft.StateChanges()
+	for _, change := range changes[:min(subjectChanges, len(changes))] {
+		told = addPhrase(told, change)
 	}
 	if req.Run != nil && req.Run.Status != nil {
 		told = append(told, phrase{[]string{"run"}, strings.ReplaceAll(string(*req.Run.Status), "-", " for ")})

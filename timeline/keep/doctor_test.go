@@ -79,10 +79,10 @@ func (c *clinic) pack() (path string, data []byte) {
 
 func draft(run string, i int) snapshot.Draft {
 	row := snapshot.EncodeNode(snapshot.Node{NodeID: fmt.Sprint(run, i), State: snapshot.NodePending, OutputTable: "results"})
-	return snapshot.Draft{Frame: true, Subject: fmt.Sprint("step ", i), State: []snapshot.Change{
+	return snapshot.Draft{Frame: &snapshot.FrameDraft{State: []snapshot.Change{
 		{Op: snapshot.OpSet, Collection: snapshot.CollectionNodes, Key: row.Key, Value: row.Value},
 		{Op: snapshot.OpSet, Collection: snapshot.CollectionInput, Value: json.RawMessage(fmt.Sprintf(`{"run":%q,"n":%d}`, run, i))},
-	}}
+	}}, Subject: fmt.Sprint("step ", i)}
 }
 
 func (c *clinic) open() *timeline.Store {

@@ -24,9 +24,9 @@ func (o *orchard) goOn(run, who string, frames int) {
 	for i := range frames {
 		input, err := json.Marshal(map[string]any{"who": who, "n": i})
 		require.NoError(o.t, err)
-		require.NoError(o.t, head.Append(o.t.Context(), snapshot.Draft{Frame: true, State: []snapshot.Change{
+		require.NoError(o.t, head.Append(o.t.Context(), snapshot.Draft{Frame: &snapshot.FrameDraft{State: []snapshot.Change{
 			{Op: snapshot.OpSet, Collection: snapshot.CollectionInput, Value: input},
-		}}))
+		}}}))
 	}
 	require.NoError(o.t, store.Close())
 }

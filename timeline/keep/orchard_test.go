@@ -95,8 +95,8 @@ func growIn(ctx context.Context, store *timeline.Store, run string, frames int) 
 			return err
 		}
 		draft := snapshot.Draft{
-			Frame: true, VCS: &captured.VCS, Objects: captured.Objects,
-			State: []snapshot.Change{{Op: snapshot.OpSet, Collection: snapshot.CollectionInput, Value: input}},
+			Frame: &snapshot.FrameDraft{State: []snapshot.Change{{Op: snapshot.OpSet, Collection: snapshot.CollectionInput, Value: input}}},
+			VCS:   &captured.VCS, Objects: captured.Objects,
 		}
 		if head == nil {
 			head, err = store.Create(ctx, snapshot.Run{ID: run, Workflow: "w", Status: snapshot.RunFinished}, draft)

@@ -69,7 +69,7 @@ func TestWhatSomebodyAddedThereIsNotDeleted(t *testing.T) {
 	head, err := store.Head(t.Context(), "a")
 	require.NoError(t, err)
 	before := head.Entry().ID.String()
-	require.NoError(t, head.Append(t.Context(), snapshot.Draft{Frame: true}))
+	require.NoError(t, head.Append(t.Context(), snapshot.Draft{Frame: &snapshot.FrameDraft{}}))
 	require.NoError(t, store.Close())
 	o.Git("push", "--quiet", "origin", "refs/smithers/_tip/a")
 	o.Git("update-ref", "refs/smithers/_tip/a", before)

@@ -102,7 +102,7 @@ func (c *clone) play(run string, frames int) *timeline.Head {
 func (c *clone) goOn(head *timeline.Head, frames int) {
 	c.t.Helper()
 	for range frames {
-		c.append(head, snapshot.Draft{Frame: true})
+		c.append(head, snapshot.Draft{Frame: &snapshot.FrameDraft{}})
 	}
 }
 
@@ -122,7 +122,7 @@ func (c *clone) append(head *timeline.Head, draft snapshot.Draft) {
 	number := head.Row().Frame + 1
 	row := snapshot.EncodeNode(snapshot.Node{NodeID: fmt.Sprintf("n%d", number), State: snapshot.NodeFinished, OutputTable: "results"})
 	draft.Subject = fmt.Sprintf("frame %d of %s", number, c.name())
-	draft.State = []snapshot.Change{{Op: snapshot.OpSet, Collection: snapshot.CollectionNodes, Key: row.Key, Value: row.Value}}
+	draft.Frame.State = []snapshot.Change{{Op: snapshot.OpSet, Collection: snapshot.CollectionNodes, Key: row.Key, Value: row.Value}}
 	require.NoError(c.t, head.Append(context.Background(), draft))
 }
 

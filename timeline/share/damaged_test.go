@@ -44,7 +44,7 @@ func TestADamagedRunHoldsUpNoneThatIsWhole(t *testing.T) {
 	}
 	c.push("b1")
 	damaged := c.play("a1", 1)
-	c.append(damaged, snapshot.Draft{Frame: true})
+	c.append(damaged, snapshot.Draft{Frame: &snapshot.FrameDraft{}})
 	c.lose(damaged)
 
 	pushed, err := c.sharer.Push(t.Context(), share.PushRequest{})

@@ -29,7 +29,7 @@ func TestACaptureThatIsOpenWhileItsRunIsSplitDoesNotGoOnWithTheOthers(t *testing
 	require.NoError(t, err)
 	before, err := capture(t, capturer, `{"id":"n::5","changes":[]}`)
 	require.NoError(t, err)
-	theirs.append(theirHead, snapshot.Draft{Frame: true, Operation: "n::6"}) // their engine has got that far, too
+	theirs.append(theirHead, snapshot.Draft{Frame: &snapshot.FrameDraft{}, Operation: "n::6"}) // their engine has got that far, too
 	fork := ours.fetch(theirs)["one"].Fork
 	require.NotEmpty(t, fork)
 	one := refsOf(ours.Repo, "refs/smithers/")

@@ -363,7 +363,7 @@ func (c *clone) arrive(head *timeline.Head, kind string) {
 	row := snapshot.EncodeSignal(snapshot.Signal{Name: kind, ReceivedAtMs: 1, Payload: []byte("{}")})
 	require.NoError(c.t, head.Append(context.Background(), snapshot.Draft{
 		Subject: kind, Events: []snapshot.Event{{Type: kind, AtMs: 1}},
-		State: []snapshot.Change{{Op: snapshot.OpSet, Collection: snapshot.CollectionSignals, Key: row.Key, Value: row.Value}},
+		Mailbox: []snapshot.Change{{Op: snapshot.OpSet, Collection: snapshot.CollectionSignals, Key: row.Key, Value: row.Value}},
 	}))
 }
 
@@ -392,8 +392,8 @@ func (c *clone) attempts(head *timeline.Head, nodes ...string) {
 			}
 			row, journal := snapshot.EncodeNode(node), snapshot.EncodeAttempt(attempt)
 			require.NoError(c.t, head.Append(context.Background(), snapshot.Draft{
-				Frame: true, Subject: what, Events: []snapshot.Event{{Type: what, AtMs: 1}},
-				State:   []snapshot.Change{{Op: snapshot.OpSet, Collection: snapshot.CollectionNodes, Key: row.Key, Value: row.Value}},
+				Frame:   &snapshot.FrameDraft{State: []snapshot.Change{{Op: snapshot.OpSet, Collection: snapshot.CollectionNodes, Key: row.Key, Value: row.Value}}},
+				Subject: what, Events: []snapshot.Event{{Type: what, AtMs: 1}},
 				Journal: []snapshot.Change{{Op: snapshot.OpSet, Collection: snapshot.CollectionAttempts, Key: journal.Key, Value: journal.Value}},
 			}))
 		}

@@ -48,7 +48,7 @@ func (s *somebody) step(number int) {
 		s.say(s.open(run), "something")
 	case 3:
 		head := s.open(run)
-		require.NoError(s.t, head.Append(s.t.Context(), snapshot.Draft{Frame: true, Based: new(s.random.Int64N(head.Row().Frame + 1))}))
+		require.NoError(s.t, head.Append(s.t.Context(), snapshot.Draft{Frame: &snapshot.FrameDraft{Based: new(s.random.Int64N(head.Row().Frame + 1))}}))
 	case 4:
 		s.fork(fmt.Sprintf("%s:%d", run, s.random.Int64N(s.open(run).Row().Frame+1)), fmt.Sprintf("fork-%d-%s", number, s.name()))
 	case 5, 6:

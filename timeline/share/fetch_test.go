@@ -302,7 +302,7 @@ func TestAFetchTakesARunFromAMachineThatDied(t *testing.T) {
 	require.NoError(t, err)
 	takeClaim, err := claim.Take(t.Context(), ourHead, claim.Request{})
 	require.NoError(t, err)
-	ours.append(ourHead, snapshot.Draft{Frame: true})
+	ours.append(ourHead, snapshot.Draft{Frame: &snapshot.FrameDraft{}})
 	require.NoError(t, takeClaim.Release(t.Context()))
 	assert.Equal(t, share.StateForwarded, theirs.fetch(ours)["one"].State)
 }

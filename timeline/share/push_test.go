@@ -309,7 +309,7 @@ func (c *clone) capture() snapshot.Draft {
 	tree, err := objstore.ParseID(c.Git("write-tree"))
 	require.NoError(c.t, err)
 	c.Git("reset", "--quiet")
-	return snapshot.Draft{Frame: true, VCS: &snapshot.VCS{
+	return snapshot.Draft{Frame: &snapshot.FrameDraft{}, VCS: &snapshot.VCS{
 		Type: snapshot.VCSGit, CommitID: c.Git("rev-parse", "HEAD"), Tree: tree, Scope: snapshot.ScopeAll,
 	}}
 }

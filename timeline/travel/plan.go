@@ -231,16 +231,17 @@ func (t *plan) draft() (*travelDraft, error) {
 	}
 	state := t.head.State()
 	draft := &snapshot.Draft{
-		Frame: true, State: turn.state, Based: turn.based, Rendered: turn.rendered, Workflow: turn.workflow,
-		Subject: t.subject, AtMs: at,
+		Frame:    &snapshot.FrameDraft{State: turn.state, Based: turn.based, Rendered: turn.rendered},
+		Workflow: turn.workflow,
+		Subject:  t.subject, AtMs: at,
 	}
 	if turn.then != nil {
 		if state, err = turn.then.State(); err != nil {
 			return nil, err
 		}
-		draft.Restore = state
-		if draft.Rendered == nil {
-			if draft.Rendered, err = t.store.Rendered(turn.then); err != nil {
+		draft.Frame.Restore = state
+		if draft.Frame.Rendered == nil {
+			if draft.Frame.Rendered, err = t.store.Rendered(turn.then); err != nil {
 				return nil, err
 			}
 		}

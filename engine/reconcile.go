@@ -73,7 +73,7 @@ func (m *model) checkOutput(state *snapshot.State, wf *workflow.Workflow, key wo
 }
 
 // resets returns the tasks that will be reset, each with its first iteration, as
-// snapshot.Reset does.
+// reset.Nodes does.
 func (req ReconcileRequest) resets() map[string]int {
 	from := make(map[string]int)
 	for _, name := range req.Reset {

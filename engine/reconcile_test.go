@@ -8,6 +8,7 @@ import (
 
 	"github.com/git-smithers/git-smithers/engine"
 	"github.com/git-smithers/git-smithers/snapshot"
+	"github.com/git-smithers/git-smithers/snapshot/reset"
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
 
@@ -123,7 +124,7 @@ func TestALoopGoesBackToTheIterationThatWasReset(t *testing.T) {
 	require.NoError(t, err)
 	state, err := s.tip().State()
 	require.NoError(t, err)
-	reset, err := snapshot.Reset(state, []string{"b::1"}, false)
+	reset, err := reset.Nodes(state, []string{"b::1"}, false)
 	require.NoError(t, err)
 	s.forkInto(reset)
 	_, err = s.run()
@@ -149,7 +150,7 @@ tasks:
 	require.NoError(t, err)
 	state, err := s.tip().State()
 	require.NoError(t, err)
-	reset, err := snapshot.Reset(state, []string{"b::1"}, true)
+	reset, err := reset.Nodes(state, []string{"b::1"}, true)
 	require.NoError(t, err)
 	s.forkInto(reset)
 	_, err = s.run()

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/git-smithers/git-smithers/objstore/page"
 )
 
 // What a Change does.
@@ -48,6 +50,16 @@ type Change struct {
 // SetOutput is the change that sets what a node put out.
 func SetOutput(table, nodeID string, iteration int, value json.RawMessage) Change {
 	return Change{Op: OpSet, Collection: OutputCollection(table), Key: Key(nodeID, iteration), Value: value}
+}
+
+// SetRow is the change that sets a row.
+func SetRow(collection string, row page.Row) Change {
+	return Change{Op: OpSet, Collection: collection, Key: row.Key, Value: json.RawMessage(row.Value)}
+}
+
+// RemoveRow is the change that removes a row.
+func RemoveRow(collection, key string) Change {
+	return Change{Op: OpRemove, Collection: collection, Key: key}
 }
 
 // invalid names the change that err is about.

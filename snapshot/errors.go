@@ -19,9 +19,6 @@ var ErrLimit = fmt.Errorf("%w: beyond a limit", ErrInvalid)
 // know how to read, though they need not be damaged.
 var ErrNewerFormat = errors.New("written by a newer version")
 
-// ErrUnknownNode is wrapped by the error about a node that the state does not have.
-var ErrUnknownNode = errors.New("no such node")
-
 // invalid is an error that wraps ErrInvalid.
 func invalid(format string, args ...any) error {
 	return fmt.Errorf("%w: %w", ErrInvalid, fmt.Errorf(format, args...))

@@ -5,6 +5,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
+	"iter"
 	"slices"
 	"strconv"
 	"strings"
@@ -147,6 +148,33 @@ func (s *State) Nodes() *page.Collection { return s.core.at(CollectionNodes) }
 
 // Loops is the collection of loops, with rows for DecodeLoop.
 func (s *State) Loops() *page.Collection { return s.core.at(CollectionLoops) }
+
+// AllNodes yields the nodes in the order of their keys, and ends with the first error.
+func (s *State) AllNodes() iter.Seq2[Node, error] { return decoded(s.Nodes(), DecodeNode) }
+
+// AllLoops yields the loops as AllNodes does.
+func (s *State) AllLoops() iter.Seq2[Loop, error] { return decoded(s.Loops(), DecodeLoop) }
+
+// Collections yields the collections that the state may have rows in, by the names that a Change has for them.
+func (s *State) Collections() iter.Seq2[string, *page.Collection] {
+	return func(yield func(string, *page.Collection) bool) {
+		for name, rows := range s.core.all() {
+			if !yield(name, rows) {
+				return
+			}
+		}
+		for _, t := range s.tables {
+			if !yield(OutputCollection(t.name), t.rows) {
+				return
+			}
+		}
+		for name, rows := range s.mail.all() {
+			if !yield(name, rows) {
+				return
+			}
+		}
+	}
+}
 
 // Outputs is the collection of a table's output rows, with keys for SplitKey and
 // the user's JSON as values. It is the empty one for an unknown table.

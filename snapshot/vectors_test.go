@@ -22,6 +22,7 @@ import (
 	"github.com/git-smithers/git-smithers/objstore/objstoretest"
 	"github.com/git-smithers/git-smithers/objstore/page"
 	"github.com/git-smithers/git-smithers/snapshot"
+	"github.com/git-smithers/git-smithers/snapshot/reset"
 )
 
 var update = flag.Bool("update", false, "rewrite the ids and objects in testdata/vectors")
@@ -389,7 +390,7 @@ func referenceHistory(t *testing.T, w objstore.Writer) []*snapshot.Entry {
 	traveled := addTravel(t, add, first, received, attempt)
 	state, err := parent.State()
 	require.NoError(t, err)
-	resets, err := snapshot.Reset(state, []string{"analyze"}, false)
+	resets, err := reset.Nodes(state, []string{"analyze"}, false)
 	require.NoError(t, err)
 	retry := add(parent, snapshot.Draft{
 		Frame:   &snapshot.FrameDraft{State: append(resets, input(`{"ticket":"T-2"}`)), Silent: true},

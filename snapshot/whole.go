@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 
@@ -223,10 +222,10 @@ func ChangesTo(s *State, whole Whole) ([]Change, error) {
 		case !ok:
 			changes = append(changes, Change{Op: OpRemove, Collection: collection, Key: row.Key})
 		case string(value) != string(row.Value):
-			changes = append(changes, setRow(collection, page.Row{Key: row.Key, Value: value}))
+			changes = append(changes, SetRow(collection, page.Row{Key: row.Key, Value: value}))
 		}
 	}
-	for collection, rows := range s.collections() {
+	for collection, rows := range s.Collections() {
 		if whole.leaves(collection) {
 			continue
 		}
@@ -245,20 +244,10 @@ func ChangesTo(s *State, whole Whole) ([]Change, error) {
 		compare(CollectionInput, page.Row{Value: input})
 	}
 	for at, value := range want {
-		changes = append(changes, setRow(at.collection, page.Row{Key: at.key, Value: value}))
+		changes = append(changes, SetRow(at.collection, page.Row{Key: at.key, Value: value}))
 	}
 	slices.SortFunc(changes, func(a, b Change) int {
 		return cmp.Or(strings.Compare(a.Collection, b.Collection), strings.Compare(a.Key, b.Key))
 	})
 	return changes, nil
-}
-
-// collections are the collections that a state may have rows in, by the names that a Change has for them.
-func (s *State) collections() map[string]*page.Collection {
-	all := maps.Collect(s.core.all())
-	for _, t := range s.tables {
-		all[OutputCollection(t.name)] = t.rows
-	}
-	maps.Insert(all, s.mail.all())
-	return all
 }

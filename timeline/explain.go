@@ -14,6 +14,7 @@ import (
 	"github.com/git-smithers/git-smithers/objstore/page"
 	"github.com/git-smithers/git-smithers/refs"
 	"github.com/git-smithers/git-smithers/snapshot"
+	"github.com/git-smithers/git-smithers/snapshot/reset"
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
 
@@ -48,7 +49,7 @@ var explanations = []explanation{
 	{gitexec.ErrGitTooOld, fault.GitTooOld, "install git 2.30 or newer"},
 	{gitexec.ErrNoRepository, fault.NoRepository, "run `git init`, or `git smithers init` to keep run history alone"},
 	{snapshot.ErrNewerFormat, fault.NewerFormat, "this history was written by a newer git-smithers: upgrade"},
-	{snapshot.ErrUnknownNode, fault.NodeNotFound, ""},
+	{reset.ErrUnknownNode, fault.NodeNotFound, ""},
 	{snapshot.ErrLimit, fault.LimitExceeded, "`git smithers help format` lists the limits"},
 	{objstore.ErrTreeSize, fault.LimitExceeded, "`git smithers help format` lists the limits"},
 	{snapshot.ErrInvalid, fault.InvalidState, "`git smithers help scripting` describes what a capture accepts"},

@@ -12,6 +12,7 @@ import (
 	"github.com/git-smithers/git-smithers/objstore"
 	"github.com/git-smithers/git-smithers/refs"
 	"github.com/git-smithers/git-smithers/snapshot"
+	"github.com/git-smithers/git-smithers/snapshot/reset"
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
 
@@ -21,7 +22,7 @@ type ForkRequest struct {
 	RunID       string          // of the child; "" makes one up
 	Nodes       []string        // reset these, and by needs everything downstream of them
 	NoDeps      bool            // reset Nodes alone
-	NamedOnly   bool            // reset Nodes as Smithers does; see snapshot.ResetNamed
+	NamedOnly   bool            // reset Nodes as Smithers does; see [reset.Named]
 	Input       json.RawMessage // a JSON object, merged over the parent's input; nil: as it is
 	Label       string
 	Description string
@@ -163,9 +164,9 @@ func hintNodes(err error, at Address) error {
 // resets makes the nodes of the request run again.
 func (req ForkRequest) resets(state *snapshot.State) ([]snapshot.Change, error) {
 	if req.NamedOnly {
-		return snapshot.ResetNamed(state, req.Nodes)
+		return reset.Named(state, req.Nodes)
 	}
-	return snapshot.Reset(state, req.Nodes, req.NoDeps)
+	return reset.Nodes(state, req.Nodes, req.NoDeps)
 }
 
 // forkDraft is the child's first own entry.

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/git-smithers/git-smithers/snapshot"
+	"github.com/git-smithers/git-smithers/snapshot/reset"
 	"github.com/git-smithers/git-smithers/timeline"
 )
 
@@ -42,7 +43,7 @@ func (t *plan) anew(ctx context.Context, re Redefinition, at int64) (*turn, erro
 	if err := steps.all(func(snapshot.Attempt) bool { return true }); err != nil {
 		return nil, err
 	}
-	changes, err := snapshot.ResetAll(t.head.State())
+	changes, err := reset.All(t.head.State())
 	if err != nil {
 		return nil, err
 	}

@@ -6,6 +6,7 @@ import (
 
 	"github.com/git-smithers/git-smithers/objstore/page"
 	"github.com/git-smithers/git-smithers/snapshot"
+	"github.com/git-smithers/git-smithers/snapshot/reset"
 	"github.com/git-smithers/git-smithers/timeline"
 )
 
@@ -33,7 +34,7 @@ func (b *backReset) unfinished(nodes map[string]bool) ([]snapshot.Change, error)
 	if err != nil {
 		return nil, err
 	}
-	var reset []string
+	var keys []string
 	for row, err := range state.Nodes().Rows() {
 		if err != nil {
 			return nil, err
@@ -44,10 +45,10 @@ func (b *backReset) unfinished(nodes map[string]bool) ([]snapshot.Change, error)
 		}
 		over := n.State != snapshot.NodePending && !n.State.Waiting()
 		if n.State == snapshot.NodeInProgress || nodes[row.Key] && over {
-			reset = append(reset, row.Key)
+			keys = append(keys, row.Key)
 		}
 	}
-	return snapshot.Reset(state, reset, true)
+	return reset.Nodes(state, keys, true)
 }
 
 // downstream makes pending what needs a node, directly or not, and the node. What is
@@ -57,8 +58,8 @@ func (b *backReset) downstream(key string) ([]snapshot.Change, error) {
 	if err != nil {
 		return nil, err
 	}
-	changes, err := snapshot.Reset(state, []string{key}, false)
-	if errors.Is(err, snapshot.ErrUnknownNode) {
+	changes, err := reset.Nodes(state, []string{key}, false)
+	if errors.Is(err, reset.ErrUnknownNode) {
 		return nil, nil // it was not there yet
 	}
 	if err != nil {
@@ -93,7 +94,7 @@ func (b *backReset) alone(key string) ([]snapshot.Change, error) {
 	if err != nil {
 		return nil, err
 	}
-	return snapshot.Reset(state, []string{key}, true)
+	return reset.Nodes(state, []string{key}, true)
 }
 
 // becamePending are the keys, sorted, of nodes that are pending in one state and were not

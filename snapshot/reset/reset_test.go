@@ -1,4 +1,4 @@
-package snapshot_test
+package reset_test
 
 import (
 	"fmt"
@@ -14,6 +14,7 @@ import (
 	"github.com/git-smithers/git-smithers/objstore/objstoretest"
 	"github.com/git-smithers/git-smithers/objstore/page"
 	"github.com/git-smithers/git-smithers/snapshot"
+	"github.com/git-smithers/git-smithers/snapshot/reset"
 )
 
 // done is a finished node with its output.
@@ -22,7 +23,7 @@ func done(id string, iteration int, ralph string, needs ...string) []snapshot.Ch
 	if ralph != "" {
 		n.RalphID = &ralph
 	}
-	return []snapshot.Change{node(n), output("t", id, iteration, `1`)}
+	return []snapshot.Change{snapshot.SetNode(n), output("t", id, iteration, `1`)}
 }
 
 // review is plan -> a loop of draft -> check -> ship, and log, which needs nothing;
@@ -33,7 +34,7 @@ func review(t testing.TB, w objstore.Writer) *snapshot.State {
 	for i := range 3 {
 		changes = slices.Concat(changes, done("draft", i, "review", "plan"), done("check", i, "review", "draft"))
 	}
-	return stateWith(t, w, append(changes, loop(snapshot.Loop{RalphID: "review", Iteration: 2, Done: true}))...)
+	return stateWith(t, w, append(changes, snapshot.SetRow(snapshot.CollectionLoops, snapshot.EncodeLoop(snapshot.Loop{RalphID: "review", Iteration: 2, Done: true})))...)
 }
 
 // outline tells in a line which nodes there are, pending ones in parentheses, those
@@ -87,7 +88,7 @@ func TestReset(t *testing.T) {
 			t.Parallel()
 			w := new(objstoretest.Memory)
 			before := review(t, w)
-			changes, err := snapshot.Reset(before, tc.nodes, tc.noDeps)
+			changes, err := reset.Nodes(before, tc.nodes, tc.noDeps)
 			require.NoError(t, err)
 			after, err := before.Edit(w, changes)
 			require.NoError(t, err)
@@ -100,11 +101,11 @@ func TestWhatIsResetNeedsNoReset(t *testing.T) {
 	t.Parallel()
 	w := new(objstoretest.Memory)
 	s := review(t, w)
-	changes, err := snapshot.Reset(s, []string{"check::1", "log"}, false)
+	changes, err := reset.Nodes(s, []string{"check::1", "log"}, false)
 	require.NoError(t, err)
 	s, err = s.Edit(w, changes)
 	require.NoError(t, err)
-	again, err := snapshot.Reset(s, []string{"check::1", "log"}, false)
+	again, err := reset.Nodes(s, []string{"check::1", "log"}, false)
 	require.NoError(t, err)
 	assert.Empty(t, again)
 }
@@ -113,8 +114,8 @@ func TestResetOfAnUnknownNode(t *testing.T) {
 	t.Parallel()
 	s := review(t, new(objstoretest.Memory))
 	for _, name := range []string{"", "chekc", "check::3", "check::x", "plan::1"} {
-		_, err := snapshot.Reset(s, []string{"plan", name}, false)
-		assert.ErrorIs(t, err, snapshot.ErrUnknownNode, "%q", name)
+		_, err := reset.Nodes(s, []string{"plan", name}, false)
+		assert.ErrorIs(t, err, reset.ErrUnknownNode, "%q", name)
 	}
 }
 
@@ -122,7 +123,7 @@ func TestResetFindsANodeIDThatLooksLikeAnIteration(t *testing.T) {
 	t.Parallel()
 	w := new(objstoretest.Memory)
 	s := stateWith(t, w, slices.Concat(done("a", 1, ""), done("a::1", 0, ""))...)
-	changes, err := snapshot.Reset(s, []string{"a::1"}, false)
+	changes, err := reset.Nodes(s, []string{"a::1"}, false)
 	require.NoError(t, err)
 	after, err := s.Edit(w, changes)
 	require.NoError(t, err)
@@ -133,11 +134,11 @@ func TestResetTakesWhatWasAskedAlong(t *testing.T) {
 	t.Parallel()
 	w := new(objstoretest.Memory)
 	s, err := review(t, w).Edit(w, slices.Concat(mail("plan", 0), mail("check", 0), mail("check", 2), mail("log", 0), []snapshot.Change{
-		signal(someSignal(0, "go")),
-		node(snapshot.Node{NodeID: "ship", State: snapshot.NodeWaitingApproval, LastAttempt: new(1), Needs: []string{"check"}}),
+		signal(0, "go"),
+		snapshot.SetNode(snapshot.Node{NodeID: "ship", State: snapshot.NodeWaitingApproval, LastAttempt: new(1), Needs: []string{"check"}}),
 	}))
 	require.NoError(t, err)
-	changes, err := snapshot.Reset(s, []string{"check"}, false)
+	changes, err := reset.Nodes(s, []string{"check"}, false)
 	require.NoError(t, err)
 	s, err = s.Edit(w, changes)
 	require.NoError(t, err)
@@ -157,10 +158,10 @@ func TestResetAllBeginsAnew(t *testing.T) {
 	t.Parallel()
 	w := new(objstoretest.Memory)
 	s, err := review(t, w).Edit(w, slices.Concat(mail("check", 2), []snapshot.Change{
-		signal(someSignal(0, "go")), input(`{"x":1}`), output("other", "gone", 3, `1`),
+		signal(0, "go"), {Op: snapshot.OpSet, Collection: snapshot.CollectionInput, Value: []byte(`{"x":1}`)}, output("other", "gone", 3, `1`),
 	}))
 	require.NoError(t, err)
-	changes, err := snapshot.ResetAll(s)
+	changes, err := reset.All(s)
 	require.NoError(t, err)
 	s, err = s.Edit(w, changes)
 	require.NoError(t, err)
@@ -171,7 +172,7 @@ func TestResetAllBeginsAnew(t *testing.T) {
 	require.NoError(t, err)
 	assert.Equal(t, `{"x":1}`, string(kept))
 
-	again, err := snapshot.ResetAll(s)
+	again, err := reset.All(s)
 	require.NoError(t, err)
 	assert.Empty(t, again)
 }
@@ -205,7 +206,7 @@ func TestResetReachesExactlyWhatNeedsIt(t *testing.T) {
 				reached[i] = reached[i] || slices.ContainsFunc(needs[i], func(j int) bool { return reached[j] })
 			}
 		}
-		resets, err := snapshot.Reset(s, names, false)
+		resets, err := reset.Nodes(s, names, false)
 		require.NoError(rt, err)
 		after, err := s.Edit(w, resets)
 		require.NoError(rt, err)

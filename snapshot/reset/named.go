@@ -1,20 +1,22 @@
-package snapshot
+package reset
 
 import (
 	"fmt"
 	"strings"
+
+	"github.com/git-smithers/git-smithers/snapshot"
 )
 
-// ResetNamed returns the changes by which Smithers makes nodes run again when it forks: they
+// Named returns the changes by which Smithers makes nodes run again when it forks: they
 // become pending with no last attempt, and nothing else changes. Outputs, loops and the mailbox
 // stay as they are, and so does whatever needs the nodes. Each of nodes is a node id, which means
 // all its iterations, or, where nothing has that id, "nodeId::iteration". As for Smithers, the
 // id of a node ends at its first "::", too.
 //
 // A node that the state does not have is an error wrapping ErrUnknownNode.
-func ResetNamed(s *State, nodes []string) ([]Change, error) {
-	var all []Node
-	for n, err := range decoded(s.Nodes(), DecodeNode) {
+func Named(s *snapshot.State, nodes []string) ([]snapshot.Change, error) {
+	var all []snapshot.Node
+	for n, err := range s.AllNodes() {
 		if err != nil {
 			return nil, fmt.Errorf("nodes: %w", err)
 		}
@@ -30,22 +32,22 @@ func ResetNamed(s *State, nodes []string) ([]Change, error) {
 			reset[key] = true
 		}
 	}
-	var out []Change
+	var out []snapshot.Change
 	for _, n := range all {
-		if reset[Key(n.NodeID, n.Iteration)] && (n.State != NodePending || n.LastAttempt != nil) {
-			n.State, n.LastAttempt = NodePending, nil
-			out = append(out, setRow(CollectionNodes, EncodeNode(n)))
+		if reset[snapshot.Key(n.NodeID, n.Iteration)] && (n.State != snapshot.NodePending || n.LastAttempt != nil) {
+			n.State, n.LastAttempt = snapshot.NodePending, nil
+			out = append(out, snapshot.SetRow(snapshot.CollectionNodes, snapshot.EncodeNode(n)))
 		}
 	}
 	return out, nil
 }
 
 // namedKeys are the keys of the nodes that a name means.
-func namedKeys(nodes []Node, name string) []string {
+func namedKeys(nodes []snapshot.Node, name string) []string {
 	var keys []string
 	exact := false
 	for _, n := range nodes {
-		key := Key(n.NodeID, n.Iteration)
+		key := snapshot.Key(n.NodeID, n.Iteration)
 		base, _, _ := strings.Cut(key, "::")
 		if base == name || n.NodeID == name {
 			keys = append(keys, key)

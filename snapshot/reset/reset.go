@@ -1,15 +1,20 @@
-package snapshot
+// Package reset works out which changes of a state make nodes run again.
+package reset
 
 import (
-	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
 
 	"github.com/git-smithers/git-smithers/objstore/page"
+	"github.com/git-smithers/git-smithers/snapshot"
 )
 
-// Reset returns the changes that make nodes run again: they become pending with no
+// ErrUnknownNode is wrapped by the error about a node that the state does not have.
+var ErrUnknownNode = errors.New("no such node")
+
+// Nodes returns the changes that make nodes run again: they become pending with no
 // last attempt, and their outputs, approvals, human requests and waits go away. What
 // signals were received stays. Each of nodes is a node id, which means
 // all its iterations, or "nodeId::iteration". With noDeps these alone are reset;
@@ -23,13 +28,9 @@ import (
 // iterations of other nodes stay.
 //
 // A node that the state does not have is an error wrapping ErrUnknownNode.
-func Reset(s *State, nodes []string, noDeps bool) ([]Change, error) {
-	r := resetter{state: s, byID: make(map[string][]Node), from: make(map[string]int), back: make(map[string]int)}
-	for row, err := range s.Nodes().Rows() {
-		if err != nil {
-			return nil, err
-		}
-		n, err := DecodeNode(row)
+func Nodes(s *snapshot.State, nodes []string, noDeps bool) ([]snapshot.Change, error) {
+	r := resetter{state: s, byID: make(map[string][]snapshot.Node), from: make(map[string]int), back: make(map[string]int)}
+	for n, err := range s.AllNodes() {
 		if err != nil {
 			return nil, err
 		}
@@ -43,7 +44,7 @@ func Reset(s *State, nodes []string, noDeps bool) ([]Change, error) {
 		}
 		r.mark(id, iteration)
 		if exact {
-			alone = append(alone, Key(id, iteration))
+			alone = append(alone, snapshot.Key(id, iteration))
 		}
 	}
 	if noDeps {
@@ -55,10 +56,10 @@ func Reset(s *State, nodes []string, noDeps bool) ([]Change, error) {
 
 // resetter works out what a reset reaches.
 type resetter struct {
-	state *State
-	byID  map[string][]Node // all iterations of each node
-	from  map[string]int    // node id -> first iteration that is reset
-	back  map[string]int    // ralph id -> iteration that the loop goes back to
+	state *snapshot.State
+	byID  map[string][]snapshot.Node // all iterations of each node
+	from  map[string]int             // node id -> first iteration that is reset
+	back  map[string]int             // ralph id -> iteration that the loop goes back to
 }
 
 // find reads a name of a node. exact tells whether it names one iteration.
@@ -66,8 +67,8 @@ func (r *resetter) find(name string) (id string, iteration int, exact bool, err 
 	if _, ok := r.byID[name]; ok {
 		return name, 0, false, nil
 	}
-	if id, iteration, err = SplitKey(name); err == nil {
-		has := slices.ContainsFunc(r.byID[id], func(n Node) bool { return n.Iteration == iteration })
+	if id, iteration, err = snapshot.SplitKey(name); err == nil {
+		has := slices.ContainsFunc(r.byID[id], func(n snapshot.Node) bool { return n.Iteration == iteration })
 		if has {
 			return id, iteration, true, nil
 		}
@@ -138,8 +139,8 @@ func (r *resetter) spread() {
 }
 
 // changes resets what is marked, and takes away the later iterations of loops that go back.
-func (r *resetter) changes() ([]Change, error) {
-	var out []Change
+func (r *resetter) changes() ([]snapshot.Change, error) {
+	var out []snapshot.Change
 	for _, id := range slices.Sorted(maps.Keys(r.byID)) {
 		from, marked := r.from[id]
 		back, inLoop := r.back[r.loopOf(id)]
@@ -160,8 +161,8 @@ func (r *resetter) changes() ([]Change, error) {
 }
 
 // changesAlone resets the named nodes, and only exactly those iterations that are named exactly.
-func (r *resetter) changesAlone(names, exact []string) ([]Change, error) {
-	var out []Change
+func (r *resetter) changesAlone(names, exact []string) ([]snapshot.Change, error) {
+	var out []snapshot.Change
 	for _, id := range slices.Sorted(maps.Keys(r.from)) {
 		whole := slices.Contains(names, id)
 		inLoop := r.loopOf(id) != ""
@@ -170,7 +171,7 @@ func (r *resetter) changesAlone(names, exact []string) ([]Change, error) {
 			switch {
 			case whole && inLoop && n.Iteration > 0:
 				out, err = r.remove(out, n)
-			case whole || slices.Contains(exact, Key(id, n.Iteration)):
+			case whole || slices.Contains(exact, snapshot.Key(id, n.Iteration)):
 				out, err = r.reset(out, n)
 			}
 			if err != nil {
@@ -182,52 +183,39 @@ func (r *resetter) changesAlone(names, exact []string) ([]Change, error) {
 }
 
 // reset makes one node pending.
-func (r *resetter) reset(out []Change, n Node) ([]Change, error) {
+func (r *resetter) reset(out []snapshot.Change, n snapshot.Node) ([]snapshot.Change, error) {
 	out, err := r.clear(out, n)
-	if err != nil || n.State == NodePending && n.LastAttempt == nil {
+	if err != nil || n.State == snapshot.NodePending && n.LastAttempt == nil {
 		return out, err
 	}
-	n.State, n.LastAttempt = NodePending, nil
-	row := EncodeNode(n)
-	return append(out, setRow(CollectionNodes, row)), nil
+	n.State, n.LastAttempt = snapshot.NodePending, nil
+	row := snapshot.EncodeNode(n)
+	return append(out, snapshot.SetRow(snapshot.CollectionNodes, row)), nil
 }
 
 // remove takes one node away.
-func (r *resetter) remove(out []Change, n Node) ([]Change, error) {
+func (r *resetter) remove(out []snapshot.Change, n snapshot.Node) ([]snapshot.Change, error) {
 	out, err := r.clear(out, n)
-	return append(out, removeRow(CollectionNodes, Key(n.NodeID, n.Iteration))), err
+	return append(out, snapshot.RemoveRow(snapshot.CollectionNodes, snapshot.Key(n.NodeID, n.Iteration))), err
 }
 
-// clear takes a node's output rows away, whichever tables they are in, and what it has
-// in the mailbox.
-func (r *resetter) clear(out []Change, n Node) ([]Change, error) {
-	key := Key(n.NodeID, n.Iteration)
-	for _, t := range r.state.tables {
-		_, found, err := t.rows.Get(key)
-		if err != nil {
-			return nil, fmt.Errorf("output %s of %s: %w", t.name, key, err)
-		}
-		if found {
-			out = append(out, removeRow(OutputCollection(t.name), key))
-		}
-	}
-	for name, rows := range r.state.mail.all() {
-		if name == CollectionSignals { // which are no node's
-			continue
-		}
+// clear removes a node's outputs, and what it has in the mailbox. Signals have keys of another form, and stay.
+func (r *resetter) clear(out []snapshot.Change, n snapshot.Node) ([]snapshot.Change, error) {
+	key := snapshot.Key(n.NodeID, n.Iteration)
+	for name, rows := range results(r.state) {
 		_, found, err := rows.Get(key)
 		if err != nil {
 			return nil, fmt.Errorf("%s of %s: %w", name, key, err)
 		}
 		if found {
-			out = append(out, removeRow(name, key))
+			out = append(out, snapshot.RemoveRow(name, key))
 		}
 	}
 	return out, nil
 }
 
 // rewind sets loops back.
-func (r *resetter) rewind(out []Change) ([]Change, error) {
+func (r *resetter) rewind(out []snapshot.Change) ([]snapshot.Change, error) {
 	for _, id := range slices.Sorted(maps.Keys(r.back)) {
 		value, found, err := r.state.Loops().Get(id)
 		if err != nil {
@@ -236,24 +224,14 @@ func (r *resetter) rewind(out []Change) ([]Change, error) {
 		if !found {
 			continue
 		}
-		before, err := DecodeLoop(page.Row{Key: id, Value: value})
+		before, err := snapshot.DecodeLoop(page.Row{Key: id, Value: value})
 		if err != nil {
 			return nil, err
 		}
-		after := Loop{RalphID: id, Iteration: min(before.Iteration, r.back[id])}
+		after := snapshot.Loop{RalphID: id, Iteration: min(before.Iteration, r.back[id])}
 		if after != before {
-			out = append(out, setRow(CollectionLoops, EncodeLoop(after)))
+			out = append(out, snapshot.SetRow(snapshot.CollectionLoops, snapshot.EncodeLoop(after)))
 		}
 	}
 	return out, nil
-}
-
-// setRow is the change that sets a row.
-func setRow(collection string, row page.Row) Change {
-	return Change{Op: OpSet, Collection: collection, Key: row.Key, Value: json.RawMessage(row.Value)}
-}
-
-// removeRow is the change that takes a row away.
-func removeRow(collection, key string) Change {
-	return Change{Op: OpRemove, Collection: collection, Key: key}
 }

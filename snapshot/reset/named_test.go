@@ -1,4 +1,4 @@
-package snapshot_test
+package reset_test
 
 import (
 	"testing"
@@ -8,6 +8,7 @@ import (
 
 	"github.com/git-smithers/git-smithers/objstore/objstoretest"
 	"github.com/git-smithers/git-smithers/snapshot"
+	"github.com/git-smithers/git-smithers/snapshot/reset"
 )
 
 func TestResetNamedIsTheResetOfSmithers(t *testing.T) {
@@ -27,7 +28,7 @@ func TestResetNamedIsTheResetOfSmithers(t *testing.T) {
 			t.Parallel()
 			m := new(objstoretest.Memory)
 			before := review(t, m)
-			changes, err := snapshot.ResetNamed(before, tc.nodes)
+			changes, err := reset.Named(before, tc.nodes)
 			require.NoError(t, err)
 			after, err := before.Edit(m, changes)
 			require.NoError(t, err)
@@ -40,11 +41,11 @@ func TestResetNamedLeavesTheMailboxAlone(t *testing.T) {
 	t.Parallel()
 	m := new(objstoretest.Memory)
 	before := stateWith(t, m,
-		node(snapshot.Node{NodeID: "gate", State: snapshot.NodeFinished, LastAttempt: new(1)}),
-		set(snapshot.CollectionApprovals, snapshot.EncodeApproval(snapshot.Approval{
+		snapshot.SetNode(snapshot.Node{NodeID: "gate", State: snapshot.NodeFinished, LastAttempt: new(1)}),
+		snapshot.SetRow(snapshot.CollectionApprovals, snapshot.EncodeApproval(snapshot.Approval{
 			NodeID: "gate", Attempt: 1, Status: snapshot.ApprovalApproved, Title: "Go on?", RequestedAtMs: 1, DecidedAtMs: new(int64(2)),
 		})))
-	changes, err := snapshot.ResetNamed(before, []string{"gate"})
+	changes, err := reset.Named(before, []string{"gate"})
 	require.NoError(t, err)
 	after, err := before.Edit(m, changes)
 	require.NoError(t, err)
@@ -57,7 +58,7 @@ func TestForSmithersAnIDEndsAtItsFirstColons(t *testing.T) {
 	m := new(objstoretest.Memory)
 	before := stateWith(t, m, done("a::b", 0, "")...)
 	for _, name := range []string{"a", "a::b", "a::b::0"} {
-		changes, err := snapshot.ResetNamed(before, []string{name})
+		changes, err := reset.Named(before, []string{name})
 		require.NoError(t, err)
 		assert.Len(t, changes, 1, name)
 	}
@@ -67,7 +68,7 @@ func TestANodeThatIsNamedExactlyGivesWayToOneOfThatID(t *testing.T) {
 	t.Parallel()
 	m := new(objstoretest.Memory)
 	before := stateWith(t, m, append(done("a::1", 0, ""), done("a", 1, "")...)...)
-	changes, err := snapshot.ResetNamed(before, []string{"a::1"})
+	changes, err := reset.Named(before, []string{"a::1"})
 	require.NoError(t, err)
 	require.Len(t, changes, 1)
 	assert.Equal(t, "a::1::0", changes[0].Key)
@@ -77,7 +78,7 @@ func TestResetNamedRefusesNodesThatAreNotThere(t *testing.T) {
 	t.Parallel()
 	m := new(objstoretest.Memory)
 	for _, name := range []string{"nope", "draft::3", "", "review"} {
-		_, err := snapshot.ResetNamed(review(t, m), []string{"plan", name})
-		assert.ErrorIs(t, err, snapshot.ErrUnknownNode, "%q", name)
+		_, err := reset.Named(review(t, m), []string{"plan", name})
+		assert.ErrorIs(t, err, reset.ErrUnknownNode, "%q", name)
 	}
 }

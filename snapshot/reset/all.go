@@ -1,0 +1,55 @@
+package reset
+
+import (
+	"fmt"
+	"iter"
+
+	"github.com/git-smithers/git-smithers/objstore/page"
+	"github.com/git-smithers/git-smithers/snapshot"
+)
+
+// All returns the changes that make the whole run begin anew: every node is pending
+// in its first iteration and later iterations are gone, loops are at their first and not done,
+// there is no output, and the mailbox is empty, signals included. The input stays.
+func All(s *snapshot.State) ([]snapshot.Change, error) {
+	var out []snapshot.Change
+	for n, err := range s.AllNodes() {
+		switch {
+		case err != nil:
+			return nil, fmt.Errorf("nodes: %w", err)
+		case n.Iteration > 0:
+			out = append(out, snapshot.RemoveRow(snapshot.CollectionNodes, snapshot.Key(n.NodeID, n.Iteration)))
+		case n.State != snapshot.NodePending || n.LastAttempt != nil:
+			n.State, n.LastAttempt = snapshot.NodePending, nil
+			out = append(out, snapshot.SetRow(snapshot.CollectionNodes, snapshot.EncodeNode(n)))
+		}
+	}
+	for l, err := range s.AllLoops() {
+		if err != nil {
+			return nil, fmt.Errorf("loops: %w", err)
+		}
+		if first := (snapshot.Loop{RalphID: l.RalphID}); l != first {
+			out = append(out, snapshot.SetRow(snapshot.CollectionLoops, snapshot.EncodeLoop(first)))
+		}
+	}
+	for collection, rows := range results(s) {
+		for row, err := range rows.Rows() {
+			if err != nil {
+				return nil, fmt.Errorf("%s: %w", collection, err)
+			}
+			out = append(out, snapshot.RemoveRow(collection, row.Key))
+		}
+	}
+	return out, nil
+}
+
+// results yields the collections of a state that a reset empties: all but the nodes and the loops.
+func results(s *snapshot.State) iter.Seq2[string, *page.Collection] {
+	return func(yield func(string, *page.Collection) bool) {
+		for name, rows := range s.Collections() {
+			if name != snapshot.CollectionNodes && name != snapshot.CollectionLoops && !yield(name, rows) {
+				return
+			}
+		}
+	}
+}

@@ -260,7 +260,7 @@ func (a *appending) writeFrame() error {
 			return err
 		}
 	}
-	id, err := a.frames.write(a.w, before, f.Rendered, intake{a.next.known, a.draft.Limits})
+	id, err := a.frames.known().Write(a.w, before, f.Rendered, intake{a.next.known, a.draft.Limits}.rendered)
 	if err != nil {
 		return err
 	}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/git-smithers/git-smithers/objstore"
+	"github.com/git-smithers/git-smithers/snapshot/row"
 )
 
 // ErrInvalid is wrapped by the errors about what a caller handed in and no entry
@@ -17,7 +18,7 @@ var ErrLimit = fmt.Errorf("%w: beyond a limit", ErrInvalid)
 
 // ErrNewerFormat is wrapped by the errors about entries that this version does not
 // know how to read, though they need not be damaged.
-var ErrNewerFormat = errors.New("written by a newer version")
+var ErrNewerFormat = row.ErrNewerFormat
 
 // invalid is an error that wraps ErrInvalid.
 func invalid(format string, args ...any) error {

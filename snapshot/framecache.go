@@ -1,178 +1,42 @@
 package snapshot
 
 import (
-	"bytes"
-	"crypto/sha256"
 	"encoding/json"
-	"fmt"
-	"slices"
 
-	"github.com/git-smithers/git-smithers/internal/lru"
 	"github.com/git-smithers/git-smithers/objstore"
-	"github.com/git-smithers/git-smithers/objstore/page"
+	"github.com/git-smithers/git-smithers/snapshot/rendered"
 )
 
 // FrameCache reconstructs rendered frames and keeps those that were used last.
 // Safe for concurrent use. A nil *FrameCache reconstructs and keeps nothing.
-type FrameCache struct {
-	frames *lru.Cache[objstore.ID, frame]
-}
+type FrameCache struct{ trees *rendered.Cache }
 
-// frame is a rendered tree as some frame blob holds it.
-type frame struct {
-	deltas   int // since the last full one
-	rendered json.RawMessage
-}
+// NewFrameCache makes a cache of n frames, and at most n MiB.
+func NewFrameCache(n int) *FrameCache { return &FrameCache{rendered.NewCache(n)} }
 
-// frameUnit is how many bytes of a rendered tree count as another frame: history from
-// elsewhere may have trees of any size that the format allows.
-const frameUnit = 1 << 20
-
-// NewFrameCache makes one that holds n frames, and at most n MiB.
-func NewFrameCache(n int) *FrameCache {
-	return &FrameCache{lru.New[objstore.ID](int64(n), func(f frame) int64 { return 1 + int64(len(f.rendered)/frameUnit) })}
-}
-
-// Rendered returns the rendered tree of an entry (of its nearest frame, where it is
-// none itself): canonical JSON, "null" when there is none. It reads the frame's
-// blob and at most 49 that it builds on. The bytes are shared and must not be changed.
+// Rendered returns the rendered tree of an entry, or of its nearest frame if the entry is not a
+// frame: canonical JSON, "null" if there is none. It reads the frame's blob and at most 49 that
+// it builds on. The bytes are shared and must not be changed.
 func (c *FrameCache) Rendered(r objstore.Reader, e *Entry) (json.RawMessage, error) {
 	id, err := e.part(frameName)
 	if err != nil {
 		return nil, err
 	}
-	if id.IsZero() {
-		return json.RawMessage("null"), nil
-	}
-	f, err := c.read(r, id)
-	return f.rendered, err
+	return c.known().Read(r, id)
 }
 
-// read returns the frame of a blob, verified against the digest that the blob names.
-func (c *FrameCache) read(r objstore.Reader, id objstore.ID) (frame, error) {
-	if f, ok := c.get(id); ok {
-		return f, nil
-	}
-	var deltas []frameBlob // newest first
-	var base frame
-	for at := id; ; {
-		blob, err := readFrameBlob(r, at)
-		if err != nil {
-			return frame{}, err
-		}
-		if len(deltas) > 0 && blob.deltas != deltas[len(deltas)-1].deltas-1 {
-			return frame{}, corrupt(deltas[len(deltas)-1].id, "frame: delta %d builds on number %d", deltas[len(deltas)-1].deltas, blob.deltas)
-		}
-		if blob.encoding != encodingDelta {
-			base = frame{blob.deltas, blob.payload}
-			break
-		}
-		deltas = append(deltas, blob)
-		at = blob.base
-		if f, ok := c.get(at); ok {
-			if f.deltas != blob.deltas-1 {
-				return frame{}, corrupt(blob.id, "frame: delta %d builds on number %d", blob.deltas, f.deltas)
-			}
-			base = f
-			break
-		}
-	}
-	f, err := base.advance(deltas)
-	if err != nil {
-		return frame{}, err
-	}
-	c.put(id, f)
-	return f, nil
-}
-
-// advance applies deltas, the last of them first.
-func (f frame) advance(deltas []frameBlob) (frame, error) {
-	if len(deltas) == 0 {
-		return f, nil
-	}
-	tree, err := parseRendered(f.rendered)
-	if err != nil {
-		return frame{}, fmt.Errorf("base of frame %v: %w", deltas[len(deltas)-1].id, err)
-	}
-	for _, delta := range slices.Backward(deltas) {
-		ops, err := decodeDelta(delta.id, delta.payload)
-		if err != nil {
-			return frame{}, err
-		}
-		if tree, err = applyDelta(tree, ops); err != nil {
-			return frame{}, corrupt(delta.id, "frame: %v", err)
-		}
-	}
-	newest := deltas[0]
-	out := frame{newest.deltas, tree.append(nil)}
-	if page.Sum(sha256.Sum256(out.rendered)) != newest.sum {
-		return frame{}, corrupt(newest.id, "frame: the delta leads to a tree of another digest")
-	}
-	return out, nil
-}
-
-// write adds the blob of the frame that follows the one in the blob before (the
-// zero ID when there is none), and returns its id: before itself when the tree is
-// the same, the zero ID for the null tree. The error about a tree that cannot be
-// stored wraps ErrInvalid.
-func (c *FrameCache) write(w objstore.Writer, before objstore.ID, tree json.RawMessage, in intake) (objstore.ID, error) {
-	if f, ok := c.get(before); ok && bytes.Equal(f.rendered, tree) {
-		return before, nil // it was taken in before
-	}
-	parsed, err := in.rendered(tree)
-	if parsed == nil || err != nil {
-		return objstore.ID{}, err
-	}
-	next := frame{rendered: parsed.append(make([]byte, 0, len(tree)))}
-	blob := frameBlob{encoding: encodingFull, sum: sha256.Sum256(next.rendered), payload: next.rendered}
-	if !before.IsZero() {
-		last, err := c.read(w, before)
-		if err != nil {
-			return objstore.ID{}, err
-		}
-		if bytes.Equal(last.rendered, next.rendered) {
-			return before, nil
-		}
-		blob.encoding = encodingKeyframe
-		if err := blob.shorten(before, last, parsed); err != nil {
-			return objstore.ID{}, err
-		}
-		next.deltas = blob.deltas
-	}
-	id := w.Add(objstore.Blob, blob.encode())
-	c.put(id, next)
-	return id, nil
-}
-
-// shorten makes the blob a delta on the frame before it, if one is allowed and shorter.
-func (b *frameBlob) shorten(before objstore.ID, last frame, tree *rendered) error {
-	if last.deltas == maxDeltas {
+// known returns the trees of the cache, which may be nil.
+func (c *FrameCache) known() *rendered.Cache {
+	if c == nil {
 		return nil
 	}
-	from, err := parseRendered(last.rendered)
-	if err != nil {
-		return err
-	}
-	ops := diffRendered(from, tree)
-	if len(ops) > maxOps {
-		return nil
-	}
-	// A delta is nested a little deeper than its tree.
-	if delta := encodeDelta(ops); len(delta) < len(b.payload) && checkDepth(delta, maxDepth) == nil {
-		b.encoding, b.deltas, b.base, b.payload = encodingDelta, last.deltas+1, before, delta
+	return c.trees
+}
+
+// CheckRendered returns an error wrapping ErrInvalid if a frame cannot have a rendered tree.
+func CheckRendered(tree []byte) error {
+	if _, err := rendered.Parse(tree); err != nil {
+		return invalid("rendered tree: %w", err)
 	}
 	return nil
-}
-
-func (c *FrameCache) get(id objstore.ID) (frame, bool) {
-	if c == nil || id.IsZero() {
-		return frame{}, false
-	}
-	return c.frames.Get(id)
-}
-
-func (c *FrameCache) put(id objstore.ID, f frame) {
-	if c != nil {
-		c.frames.Put(id, f)
-	}
 }

@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/git-smithers/git-smithers/objstore/page"
+	"github.com/git-smithers/git-smithers/snapshot/rendered"
 )
 
 // intake is the one way into an entry. All bytes that come from outside (rows, values, events,
@@ -176,11 +177,11 @@ func (in intake) events(events []Event) ([]Event, error) {
 }
 
 // rendered takes in a rendered tree; nil for the null tree.
-func (in intake) rendered(tree json.RawMessage) (*rendered, error) {
+func (in intake) rendered(tree json.RawMessage) (*rendered.Tree, error) {
 	if err := in.limits.CheckValue(tree); err != nil {
 		return nil, fmt.Errorf("rendered tree: %w", err)
 	}
-	parsed, err := parseRendered(tree)
+	parsed, err := rendered.Parse(tree)
 	if err != nil {
 		return nil, invalid("rendered tree: %w", err)
 	}

@@ -42,10 +42,9 @@ func (l Limits) orDefault() Limits {
 // The sizes in bytes of what an entry has. They are looked at before an object is read.
 const (
 	maxCommit   = 1 << 20
-	maxDocument = 64 << 20              // run.json and vcs.json
-	maxEvents   = 1 << 29               // of one entry
-	maxFrame    = page.MaxValue + 1<<10 // a rendered tree, with the line before it
-	maxSchemas  = 1 << 29               // all schemas of a workflow
+	maxDocument = 64 << 20 // run.json and vcs.json
+	maxEvents   = 1 << 29  // of one entry
+	maxSchemas  = 1 << 29  // all schemas of a workflow
 )
 
 // maxDepth is the deepest nesting that the format allows, which is also that of encoding/json.

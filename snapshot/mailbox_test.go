@@ -36,12 +36,12 @@ func wait(w snapshot.Wait) snapshot.Change {
 	return set(snapshot.CollectionWaits, snapshot.EncodeWait(w))
 }
 
-// mail is something in every collection of the mailbox, for a node and its iteration.
-func mail(id string, iteration int) []snapshot.Change {
+// mail is something in every collection of the mailbox for a node.
+func mail(id string) []snapshot.Change {
 	return []snapshot.Change{
-		approval(snapshot.Approval{NodeID: id, Iteration: iteration, Attempt: 1, Status: snapshot.ApprovalRequested, Title: "Ship it?"}),
-		humanRequest(snapshot.HumanRequest{NodeID: id, Iteration: iteration, Attempt: 1, Kind: snapshot.HumanConfirm, Status: snapshot.HumanPending}),
-		wait(snapshot.Wait{NodeID: id, Iteration: iteration, Attempt: 1, Kind: snapshot.WaitSignal, Status: snapshot.WaitWaiting, Signal: "go"}),
+		approval(snapshot.Approval{NodeID: id, Attempt: 1, Status: snapshot.ApprovalRequested, Title: "Ship it?"}),
+		humanRequest(snapshot.HumanRequest{NodeID: id, Attempt: 1, Kind: snapshot.HumanConfirm, Status: snapshot.HumanPending}),
+		wait(snapshot.Wait{NodeID: id, Attempt: 1, Kind: snapshot.WaitSignal, Status: snapshot.WaitWaiting, Signal: "go"}),
 	}
 }
 
@@ -222,8 +222,8 @@ func TestSignalsInOneOrderHaveOneID(t *testing.T) {
 		for i := range rapid.IntRange(1, 20).Draw(rt, "signals") {
 			signals = append(signals, signal(someSignal(int64(i), fmt.Sprint("s", i))))
 		}
-		want := stateWith(rt, w, append(mail("a", 0), signals...)...)
-		got := stateWith(rt, w, mail("a", 0)...)
+		want := stateWith(rt, w, append(mail("a"), signals...)...)
+		got := stateWith(rt, w, mail("a")...)
 		for len(signals) > 0 {
 			n := rapid.IntRange(1, len(signals)).Draw(rt, "at once")
 			next, err := got.Edit(w, signals[:n])
@@ -239,7 +239,7 @@ func TestTheMailboxIsNotInTheContentHash(t *testing.T) {
 	t.Parallel()
 	w := new(objstoretest.Memory)
 	before := stateWith(t, w, many(3)...)
-	after, err := before.Edit(w, append(mail("a", 0), signal(someSignal(0, "go"))))
+	after, err := before.Edit(w, append(mail("a"), signal(someSignal(0, "go"))))
 	require.NoError(t, err)
 	assert.NotEqual(t, before.ID(), after.ID())
 	assert.True(t, snapshot.SameCore(before, after))
@@ -258,7 +258,7 @@ func TestTheMailboxChangesWithoutAFrame(t *testing.T) {
 	t.Parallel()
 	c := start(t, snapshot.Draft{Frame: &snapshot.FrameDraft{State: many(3), Silent: true}})
 	hash := c.tip.ContentHash
-	requested := c.append(t, snapshot.Draft{Frame: &snapshot.FrameDraft{State: mail("a", 0), Silent: true}})
+	requested := c.append(t, snapshot.Draft{Frame: &snapshot.FrameDraft{State: mail("a"), Silent: true}})
 	assert.Equal(t, hash, requested.ContentHash)
 
 	sent := c.append(t, snapshot.Draft{Mailbox: []snapshot.Change{signal(someSignal(0, "go"))}})

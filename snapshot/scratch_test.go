@@ -116,9 +116,9 @@ func node(n snapshot.Node) snapshot.Change {
 	return set(snapshot.CollectionNodes, snapshot.EncodeNode(n))
 }
 
-// output is an output's row as a change.
-func output(table, nodeID string, iteration int, value string) snapshot.Change {
-	return set(snapshot.OutputCollection(table), page.Row{Key: snapshot.Key(nodeID, iteration), Value: []byte(value)})
+// output is the row of an output of a node's first iteration as a change.
+func output(table, nodeID, value string) snapshot.Change {
+	return set(snapshot.OutputCollection(table), page.Row{Key: snapshot.Key(nodeID, 0), Value: []byte(value)})
 }
 
 func loop(l snapshot.Loop) snapshot.Change {
@@ -159,7 +159,7 @@ func many1(i, round int) []snapshot.Change {
 	value := fmt.Sprintf(`{"round":%d,"text":"%0480d"}`, round, i+round)
 	return []snapshot.Change{
 		node(snapshot.Node{NodeID: id, State: snapshot.NodeFinished, LastAttempt: new(round + 1), OutputTable: "results", Needs: []string{"task-0"}}),
-		output("results", id, 0, value),
+		output("results", id, value),
 	}
 }
 

@@ -6,7 +6,10 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"slices"
+
+	"github.com/git-smithers/git-smithers/objstore"
 
 	"github.com/git-smithers/git-smithers/objstore/page"
 	"github.com/git-smithers/git-smithers/snapshot/row"
@@ -72,4 +75,107 @@ func (s Signal) check() error {
 		return errors.New("seq: out of range")
 	}
 	return cmp.Or(checkTimes(&s.ReceivedAtMs), checkTexts(&s.Name, s.CorrelationID, s.ReceivedBy))
+}
+
+// signalRows is the collection of signals, whose Seq count from 0 without gaps.
+func signalRows() *collection {
+	c := rowsOf(CollectionSignals, inMailbox, &signalKind)
+	c.edited, c.together = checkSeqs, verifySeqs
+	return c
+}
+
+// checkSeqs refuses changes that lead from one collection of signals to another in which
+// their Seq does not count from 0. It reads what they change, or all where they remove any.
+func checkSeqs(before, after *page.Collection, changes []page.Change) error {
+	if len(changes) == 0 {
+		return nil
+	}
+	news := make(map[string]page.Change, len(changes))
+	for _, c := range changes {
+		news[c.Key] = c
+		if c.Value == nil {
+			return checkAllSeqs(after)
+		}
+	}
+	counts := seqCounter{from: int64(before.Len()), to: int64(after.Len())}
+	for _, c := range news {
+		signal, err := DecodeSignal(page.Row(c))
+		if err != nil {
+			return err
+		}
+		value, known, err := before.Get(c.Key)
+		switch {
+		case err != nil:
+			return fmt.Errorf("%s: %w", CollectionSignals, err)
+		case known && string(value) != string(c.Value) || !known && !counts.add(signal.Seq):
+			return invalid("signal %q: seq %d: not the number of signals before it", c.Key, signal.Seq)
+		}
+	}
+	return nil
+}
+
+func checkAllSeqs(signals *page.Collection) error {
+	counts := seqCounter{to: int64(signals.Len())}
+	for signal, err := range decoded(signals, DecodeSignal) {
+		if err != nil {
+			return fmt.Errorf("%s: %w", CollectionSignals, err)
+		}
+		if !counts.add(signal.Seq) {
+			return invalid("signal %q: seq %d: not the number of signals before it", signal.Digest(), signal.Seq)
+		}
+	}
+	return nil
+}
+
+// verifySeqs checks that the Seq of signals count from 0, by what they differ in from signals of which that is known.
+func verifySeqs(known, signals *page.Collection) error {
+	removed := make(map[int64]bool)
+	var added []Signal
+	for delta, err := range page.Diff(known, signals) {
+		if err == nil && delta.From != nil {
+			var signal Signal
+			signal, err = DecodeSignal(page.Row{Key: delta.Key, Value: delta.From})
+			removed[signal.Seq] = true
+		}
+		if err == nil && delta.To != nil {
+			var signal Signal
+			signal, err = DecodeSignal(page.Row{Key: delta.Key, Value: delta.To})
+			added = append(added, signal)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	before := int64(known.Len())
+	counts := seqCounter{to: int64(signals.Len())}
+	for _, signal := range added {
+		if !counts.add(signal.Seq) || signal.Seq < before && !removed[signal.Seq] {
+			return corrupt(objstore.ID{}, "signal %q: seq %d: not each number from 0 once", signal.Digest(), signal.Seq)
+		}
+	}
+	for seq := counts.to; seq < before; seq++ {
+		if !removed[seq] {
+			return corrupt(signals.ID(), "%d signals, and one of them has the seq %d", counts.to, seq)
+		}
+	}
+	return nil
+}
+
+// seqCounter sees to it that signals have the numbers of a range, each once: there must be
+// as many as numbers.
+type seqCounter struct {
+	from, to int64
+	seen     map[int64]bool
+}
+
+// add reports whether a number is in the range and new.
+func (c *seqCounter) add(seq int64) bool {
+	if seq < c.from || seq >= c.to || c.seen[seq] {
+		return false
+	}
+	if c.seen == nil {
+		c.seen = make(map[int64]bool)
+	}
+	c.seen[seq] = true
+	return true
 }

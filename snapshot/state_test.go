@@ -126,12 +126,12 @@ func TestLimitsAreTheCallers(t *testing.T) {
 		change snapshot.Change
 		ok     bool
 	}{
-		{output("t", "a", 0, `[[1]]`), true},
-		{output("t", "a", 0, `[[[1]]]`), false},
-		{output("t", "a", 0, `"[[[[[["`), true},
-		{output("t", "a", 0, `"\"[[[["`), true},
-		{output("t", "ab", 0, `1`), false},
-		{output("t", "a", 0, `"123456789"`), false},
+		{output("t", "a", `[[1]]`), true},
+		{output("t", "a", `[[[1]]]`), false},
+		{output("t", "a", `"[[[[[["`), true},
+		{output("t", "a", `"\"[[[["`), true},
+		{output("t", "ab", `1`), false},
+		{output("t", "a", `"123456789"`), false},
 	} {
 		_, err := snapshot.EmptyState().EditWithin(limits, new(objstoretest.Memory), []snapshot.Change{tc.change})
 		if tc.ok {
@@ -150,7 +150,7 @@ func TestUsersJSONIsKeptByteForByte(t *testing.T) {
 		t.Run(fmt.Sprintf("%.20s", value), func(t *testing.T) {
 			t.Parallel()
 			w := new(objstoretest.Memory)
-			s := stateWith(t, w, input(value), output("weird. table", "a", 0, value))
+			s := stateWith(t, w, input(value), output("weird. table", "a", value))
 			s, err := snapshot.OpenState(w, s.ID())
 			require.NoError(t, err)
 			require.NoError(t, s.Verify(nil))
@@ -296,7 +296,7 @@ func TestWholeStates(t *testing.T) {
 	s := stateWith(t, new(objstoretest.Memory),
 		node(snapshot.Node{NodeID: "a", State: snapshot.NodeFinished, LastAttempt: new(1), OutputTable: "t"}),
 		node(snapshot.Node{NodeID: "b", State: snapshot.NodePending, Needs: []string{"a"}, RalphID: new("l")}),
-		output("t", "a", 0, `{ "n" : 1.0 }`), loop(snapshot.Loop{RalphID: "l"}), input(`{"x": 1}`),
+		output("t", "a", `{ "n" : 1.0 }`), loop(snapshot.Loop{RalphID: "l"}), input(`{"x": 1}`),
 	)
 	dump, err := snapshot.DumpState(s)
 	require.NoError(t, err)
@@ -340,7 +340,7 @@ func TestWholeStates(t *testing.T) {
 func TestAWholeStateMayLeaveTheMailboxAlone(t *testing.T) {
 	t.Parallel()
 	w := new(objstoretest.Memory)
-	s := stateWith(t, w, append(mail("a", 0), signal(someSignal(1, "c")), signal(someSignal(0, "b")))...)
+	s := stateWith(t, w, append(mail("a"), signal(someSignal(1, "c")), signal(someSignal(0, "b")))...)
 	dump, err := snapshot.DumpState(s)
 	require.NoError(t, err)
 	want := `{"nodes":[],"outputs":[],"loops":[],` +
@@ -375,7 +375,7 @@ func TestContentHashIsThatOfTheDescribedText(t *testing.T) {
 	require.NoError(t, err)
 	assert.Equal(t, hexSum("smithers state 1\n"), sum.String())
 
-	s = stateWith(t, new(objstoretest.Memory), input(`{}`), output("b", "a", 0, `1`), output("a b", "a", 0, `2`), loop(snapshot.Loop{RalphID: "l"}))
+	s = stateWith(t, new(objstoretest.Memory), input(`{}`), output("b", "a", `1`), output("a b", "a", `2`), loop(snapshot.Loop{RalphID: "l"}))
 	sum, err = s.ContentHash()
 	require.NoError(t, err)
 	var lines []string

@@ -12,7 +12,7 @@ import (
 
 func TestAFrameCanGoBackToAnotherState(t *testing.T) {
 	t.Parallel()
-	c := start(t, snapshot.Draft{Frame: &snapshot.FrameDraft{State: append(many(3), mail("task-1", 0)...), Silent: true}})
+	c := start(t, snapshot.Draft{Frame: &snapshot.FrameDraft{State: append(many(3), mail("task-1")...), Silent: true}})
 	first := c.tip
 	then, err := first.State()
 	require.NoError(t, err)

@@ -365,7 +365,7 @@ func referenceHistory(t *testing.T, w objstore.Writer) []*snapshot.Entry {
 	parent := add(first, snapshot.Draft{
 		Frame: &snapshot.FrameDraft{
 			State: []snapshot.Change{
-				node(finished), node(waiting), output("analysis", "analyze", 0, `{"severity":"high","summary":"é"}`), output("v.1", "analyze", 0, "[1.0,\n 2]"),
+				node(finished), node(waiting), output("analysis", "analyze", `{"severity":"high","summary":"é"}`), output("v.1", "analyze", "[1.0,\n 2]"),
 				set(snapshot.CollectionApprovals, snapshot.EncodeApproval(snapshot.Approval{
 					NodeID: "check", Attempt: 1, Status: snapshot.ApprovalRequested, Title: "Check it?", Summary: "severity: high", RequestedAtMs: someTime + 1000,
 				})),

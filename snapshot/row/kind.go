@@ -41,6 +41,10 @@ type Key[T any] struct {
 // ErrNotCanonical is the error about a stored value that [Kind.Encode] would not have written.
 var ErrNotCanonical = errors.New("not in its one valid encoding")
 
+// ErrNewerFormat is wrapped by the errors about stored bytes that this version does not
+// know how to read, though they need not be damaged.
+var ErrNewerFormat = errors.New("written by a newer version")
+
 // errNotDigest is the error about a key that is a digest, and not that of its row.
 var errNotDigest = errors.New("the key is not its digest")
 

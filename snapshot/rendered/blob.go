@@ -1,4 +1,4 @@
-package snapshot
+package rendered
 
 import (
 	"bytes"
@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/git-smithers/git-smithers/internal/jsontext"
 	"github.com/git-smithers/git-smithers/objstore"
 	"github.com/git-smithers/git-smithers/objstore/page"
 	"github.com/git-smithers/git-smithers/snapshot/row"
@@ -20,6 +21,9 @@ const (
 	encodingDelta    = "delta"    // ops on the tree before
 	encodingKeyframe = "keyframe" // the whole tree, though there was one before
 )
+
+// maxBlob is the largest size of a frame's blob: a tree, with the line before it.
+const maxBlob = page.MaxValue + 1<<10
 
 // maxDeltas is the longest row of deltas without a whole tree between them.
 const maxDeltas = 49
@@ -35,7 +39,7 @@ type frameBlob struct {
 }
 
 func readFrameBlob(r objstore.Reader, id objstore.ID) (frameBlob, error) {
-	data, err := objstore.GetBlob(r, id, maxFrame)
+	data, err := objstore.GetBlob(r, id, maxBlob)
 	if err != nil {
 		return frameBlob{}, err
 	}
@@ -69,7 +73,7 @@ func decodeFrameBlob(id objstore.ID, data []byte) (frameBlob, error) {
 		err = row.ErrNotCanonical
 	}
 	if err == nil {
-		err = (Limits{Depth: maxDepth}).CheckValue(payload)
+		err = checkPayload(payload)
 	}
 	if err == nil && b.encoding != encodingDelta {
 		err = b.checkWhole()
@@ -78,6 +82,17 @@ func decodeFrameBlob(id objstore.ID, data []byte) (frameBlob, error) {
 		return frameBlob{}, corrupt(id, "frame: %v", err)
 	}
 	return b, nil
+}
+
+// checkPayload returns why a payload is not a tree or a delta, whatever it says.
+func checkPayload(payload []byte) error {
+	switch {
+	case len(payload) > page.MaxValue:
+		return fmt.Errorf("%d bytes, at most %d are kept", len(payload), page.MaxValue)
+	case !jsontext.Valid(payload):
+		return errors.New("not one JSON value in UTF-8 without space around it, or nested too deep")
+	}
+	return nil
 }
 
 func (b *frameBlob) decodeHead(line string) (err error) {
@@ -114,16 +129,21 @@ func (b *frameBlob) decodeHead(line string) (err error) {
 
 // checkWhole verifies the payload of a whole tree.
 func (b *frameBlob) checkWhole() error {
-	tree, err := parseRendered(b.payload)
+	tree, err := Parse(b.payload)
 	switch {
 	case err != nil:
 		return err
 	case tree == nil:
 		return errors.New("the null tree has no frame")
-	case !bytes.Equal(tree.append(nil), b.payload):
+	case !bytes.Equal(tree.Append(nil), b.payload):
 		return row.ErrNotCanonical
 	case page.Sum(sha256.Sum256(b.payload)) != b.sum:
 		return errors.New("the tree has another digest")
 	}
 	return nil
+}
+
+// corrupt returns the error about a blob that this package has not written.
+func corrupt(id objstore.ID, format string, args ...any) error {
+	return &objstore.CorruptError{ID: id, Reason: fmt.Sprintf(format, args...)}
 }

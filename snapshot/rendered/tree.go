@@ -1,4 +1,5 @@
-package snapshot
+// Package rendered has rendered workflow trees: their canonical form, the deltas between them, and the blobs of frames.
+package rendered
 
 import (
 	"bytes"
@@ -15,14 +16,14 @@ import (
 	"github.com/git-smithers/git-smithers/snapshot/row"
 )
 
-// rendered is one node of a rendered workflow tree: an element with a tag, props
+// Tree is one node of a rendered workflow tree: an element with a tag, props
 // and children, or a text. The null tree is nil.
-type rendered struct {
+type Tree struct {
 	isText   bool
 	text     string // a text's
 	tag      string // an element's
 	props    []prop // sorted by UTF-16 code units of their names
-	children []*rendered
+	children []*Tree
 }
 
 type prop struct{ name, value string }
@@ -30,12 +31,12 @@ type prop struct{ name, value string }
 func compareProps(a, b prop) int { return compareUTF16(a.name, b.name) }
 
 // findProp returns the place of a prop and whether it is there.
-func (n *rendered) findProp(name string) (int, bool) {
+func (n *Tree) findProp(name string) (int, bool) {
 	return slices.BinarySearchFunc(n.props, prop{name: name}, compareProps)
 }
 
 // id is the element's own id; "" when it has none.
-func (n *rendered) id() string {
+func (n *Tree) id() string {
 	if i, ok := n.findProp("id"); ok {
 		return n.props[i].value
 	}
@@ -43,16 +44,16 @@ func (n *rendered) id() string {
 }
 
 // equal reports whether two trees have the same canonical form.
-func (n *rendered) equal(other *rendered) bool {
+func (n *Tree) equal(other *Tree) bool {
 	if n == nil || other == nil {
 		return n == other
 	}
 	return n.isText == other.isText && n.text == other.text && n.tag == other.tag &&
-		slices.Equal(n.props, other.props) && slices.EqualFunc(n.children, other.children, (*rendered).equal)
+		slices.Equal(n.props, other.props) && slices.EqualFunc(n.children, other.children, (*Tree).equal)
 }
 
-// append appends the canonical form.
-func (n *rendered) append(b []byte) []byte {
+// Append appends the canonical form.
+func (n *Tree) Append(b []byte) []byte {
 	if n == nil {
 		return append(b, "null"...)
 	}
@@ -73,7 +74,7 @@ func (n *rendered) append(b []byte) []byte {
 		if i > 0 {
 			b = append(b, ',')
 		}
-		b = c.append(b)
+		b = c.Append(b)
 	}
 	return append(b, ']', '}')
 }
@@ -101,16 +102,8 @@ func compareUTF16(a, b string) int {
 	return strings.Compare(a[i:], b[i:])
 }
 
-// CheckRendered says why a frame cannot have a rendered tree, by an error that wraps ErrInvalid.
-func CheckRendered(tree []byte) error {
-	if _, err := parseRendered(tree); err != nil {
-		return invalid("rendered tree: %w", err)
-	}
-	return nil
-}
-
-// parseRendered reads a rendered tree in any spelling; data must be valid JSON.
-func parseRendered(data []byte) (*rendered, error) {
+// Parse reads a rendered tree in any spelling; data must be valid JSON.
+func Parse(data []byte) (*Tree, error) {
 	p := treeParser{b: data}
 	return p.tree()
 }
@@ -131,7 +124,7 @@ func (p *treeParser) next() byte {
 }
 
 // tree reads a whole tree or null.
-func (p *treeParser) tree() (*rendered, error) {
+func (p *treeParser) tree() (*Tree, error) {
 	if p.next() == 'n' {
 		return nil, nil
 	}
@@ -149,8 +142,8 @@ const (
 	hasChildren
 )
 
-func (p *treeParser) node() (*rendered, error) {
-	n := new(rendered)
+func (p *treeParser) node() (*Tree, error) {
+	n := new(Tree)
 	var kind string
 	seen := 0
 	err := p.members(func(name string) (err error) {
@@ -217,7 +210,7 @@ func (p *treeParser) members(use func(name string) error) error {
 	return nil
 }
 
-func (p *treeParser) readProps(n *rendered) error {
+func (p *treeParser) readProps(n *Tree) error {
 	err := p.members(func(name string) error {
 		value, err := p.str()
 		if err != nil {
@@ -240,7 +233,7 @@ func (p *treeParser) readProps(n *rendered) error {
 	return nil
 }
 
-func (p *treeParser) readChildren(n *rendered) error {
+func (p *treeParser) readChildren(n *Tree) error {
 	if p.next() != '[' {
 		return errors.New("children: not an array")
 	}

@@ -1,4 +1,4 @@
-package snapshot
+package rendered
 
 import (
 	"bytes"
@@ -37,8 +37,8 @@ const (
 type deltaOp struct {
 	op     string
 	path   []step
-	value  string    // of a text or a prop
-	node   *rendered // of a whole node
+	value  string // of a text or a prop
+	node   *Tree  // of a whole node
 	isNode bool
 	nodeID string // for people who read deltas: the id of the nearest element; "" for none
 }
@@ -84,7 +84,7 @@ func (o deltaOp) append(b []byte) []byte {
 	if o.hasValue() {
 		b = append(b, `,"value":`...)
 		if o.isNode {
-			b = o.node.append(b)
+			b = o.node.Append(b)
 		} else {
 			b = page.AppendString(b, o.value)
 		}
@@ -102,7 +102,7 @@ func decodeDelta(id objstore.ID, data []byte) ([]deltaOp, error) {
 	m.Expect(`{"version":`)
 	version := m.Int()
 	if !m.Bad && version > deltaVersion {
-		return nil, fmt.Errorf("%w: frame %v is a delta of version %d", ErrNewerFormat, id, version)
+		return nil, fmt.Errorf("%w: frame %v is a delta of version %d", row.ErrNewerFormat, id, version)
 	}
 	m.Expect(`,"ops":[`)
 	var ops []deltaOp
@@ -187,7 +187,7 @@ func (o *deltaOp) readValue(m *row.Reader) (err error) {
 var errMisplacedOp = errors.New("op does not fit the tree")
 
 // applyDelta makes ops in root, which it changes, and returns the tree that comes of it.
-func applyDelta(root *rendered, ops []deltaOp) (*rendered, error) {
+func applyDelta(root *Tree, ops []deltaOp) (*Tree, error) {
 	for i, o := range ops {
 		if len(o.path) == 0 {
 			if o.op != opSet || !o.isNode {
@@ -204,7 +204,7 @@ func applyDelta(root *rendered, ops []deltaOp) (*rendered, error) {
 }
 
 // apply walks to the node that the op is about, and changes it.
-func (o deltaOp) apply(n *rendered) error {
+func (o deltaOp) apply(n *Tree) error {
 	path := o.path
 	for n != nil && len(path) > 2 && path[0] == nameStep(stepChildren) && path[1].isIndex {
 		if path[1].index < 0 || path[1].index >= len(n.children) {
@@ -227,7 +227,7 @@ func (o deltaOp) apply(n *rendered) error {
 	return errMisplacedOp
 }
 
-func (o deltaOp) applyProp(n *rendered, name string) error {
+func (o deltaOp) applyProp(n *Tree, name string) error {
 	i, found := n.findProp(name)
 	switch {
 	case o.op == opSet && found:
@@ -242,7 +242,7 @@ func (o deltaOp) applyProp(n *rendered, name string) error {
 	return nil
 }
 
-func (o deltaOp) applyChild(n *rendered, i int) error {
+func (o deltaOp) applyChild(n *Tree, i int) error {
 	if i < 0 || i > len(n.children) || i == len(n.children) && o.op != opInsert {
 		return errMisplacedOp
 	}

@@ -1,16 +1,16 @@
-package snapshot
+package rendered
 
 import (
 	"slices"
 	"sort"
 )
 
-// diffRendered returns the ops that lead from one rendered tree to another. Their
+// diffTrees returns the ops that lead from one rendered tree to another. Their
 // order follows from the trees alone: a node's own props first, sorted by name;
 // then its children: removals from the last to the first, insertions from the
 // first to the last, and then what changes within the children that stay, by
 // their new places.
-func diffRendered(from, to *rendered) []deltaOp {
+func diffTrees(from, to *Tree) []deltaOp {
 	var d differ
 	d.node(from, to, "")
 	return d.ops
@@ -29,7 +29,7 @@ func (d *differ) emit(o deltaOp, steps ...step) {
 
 // node compares two nodes at one place. nearest is the id of the nearest element
 // above that has one.
-func (d *differ) node(from, to *rendered, nearest string) {
+func (d *differ) node(from, to *Tree, nearest string) {
 	if from == nil || to == nil || from.isText != to.isText || from.tag != to.tag {
 		if from != to {
 			d.emit(deltaOp{op: opSet, node: to, isNode: true, nodeID: nearestID(to, nearest)})
@@ -47,7 +47,7 @@ func (d *differ) node(from, to *rendered, nearest string) {
 	d.children(from.children, to.children, nearest)
 }
 
-func nearestID(n *rendered, otherwise string) string {
+func nearestID(n *Tree, otherwise string) string {
 	if n != nil {
 		if id := n.id(); id != "" {
 			return id
@@ -57,7 +57,7 @@ func nearestID(n *rendered, otherwise string) string {
 }
 
 // props merges the two sorted lists of props.
-func (d *differ) props(from, to *rendered, nearest string) {
+func (d *differ) props(from, to *Tree, nearest string) {
 	i, j := 0, 0
 	for i < len(from.props) || j < len(to.props) {
 		order := 0
@@ -86,7 +86,7 @@ func (d *differ) props(from, to *rendered, nearest string) {
 
 // children compares two lists of children. Equal ones at both ends are left alone;
 // of those between, the ones stay which have the same identity and the same order.
-func (d *differ) children(from, to []*rendered, nearest string) {
+func (d *differ) children(from, to []*Tree, nearest string) {
 	head := 0
 	for head < len(from) && head < len(to) && from[head].equal(to[head]) {
 		head++
@@ -132,7 +132,7 @@ type identity struct {
 	nth     int
 }
 
-func identities(children []*rendered) []identity {
+func identities(children []*Tree) []identity {
 	out := make([]identity, len(children))
 	seen := make(map[identity]int, len(children))
 	for i, c := range children {
@@ -150,7 +150,7 @@ func identities(children []*rendered) []identity {
 // pairChildren finds the longest list of children that stay in their order: since
 // identities are unique, that is the longest increasing subsequence of their old
 // places, in the order of the new ones.
-func pairChildren(from, to []*rendered) []pair {
+func pairChildren(from, to []*Tree) []pair {
 	places := make(map[identity]int, len(from))
 	for i, id := range identities(from) {
 		places[id] = i

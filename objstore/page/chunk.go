@@ -33,8 +33,8 @@ var gear = sync.OnceValue(func() *[256]uint64 {
 	return &table
 })
 
-// nextChunk is the length of the chunk that value begins with; value is not empty.
-// Where it ends depends on the chunk's own bytes alone.
+// nextChunk returns the length of the first chunk of value, which must not be empty. It depends on
+// the bytes of the chunk alone.
 func nextChunk(value []byte) int {
 	table := gear()
 	end := min(len(value), maxChunk)
@@ -52,7 +52,7 @@ func nextChunk(value []byte) int {
 	return end
 }
 
-// objects is a set of ids that need not be written because the base has them.
+// objects is a set of ids that need not be written, because the base has them.
 type objects map[objstore.ID]struct{}
 
 // put adds an object unless it is in the set.
@@ -66,7 +66,7 @@ func (known objects) put(w objstore.Writer, kind objstore.Kind, data []byte) obj
 	return w.Add(kind, data)
 }
 
-// addChunks writes a value above maxInline as a tree of chunks.
+// addChunks writes a value of more than maxInline bytes as a tree of chunks.
 func addChunks(w objstore.Writer, value []byte, known objects) objstore.ID {
 	var ids []objstore.ID
 	for len(value) > 0 {
@@ -91,15 +91,15 @@ func addChunks(w objstore.Writer, value []byte, known objects) objstore.ID {
 	return ids[0]
 }
 
-// chunkReader puts a value together again.
+// chunkReader joins the chunks of a value.
 type chunkReader struct {
 	r     objstore.Reader
-	limit int // the value is at most that long
+	limit int // of the value, in bytes
 	value []byte
 	sizes []int // of the chunks
 }
 
-// readChunks reads a tree of chunks of at most limit bytes, and accepts only what
+// readChunks reads a tree of chunks of at most limit bytes in total. It accepts only a tree that
 // addChunks writes.
 func readChunks(r objstore.Reader, id objstore.ID, limit int) ([]byte, error) {
 	c := &chunkReader{r: r, limit: limit}
@@ -123,7 +123,7 @@ func readChunks(r objstore.Reader, id objstore.ID, limit int) ([]byte, error) {
 	return c.value, nil
 }
 
-// depth is the number of levels of trees, found along the first children.
+// depth returns the number of levels of trees. It follows the first children.
 func (c *chunkReader) depth(id objstore.ID) (int, error) {
 	for depth, at := 1, id; depth <= maxChunkDepth; depth++ {
 		entries, err := objstore.ReadTree(c.r, at)
@@ -141,7 +141,7 @@ func (c *chunkReader) depth(id objstore.ID) (int, error) {
 	return 0, corrupt(id, "chunks: more than %d levels", maxChunkDepth)
 }
 
-// tree reads the chunks below a tree. last tells that none follow after it.
+// tree reads the chunks below a tree. If last, no chunks follow the tree.
 func (c *chunkReader) tree(id objstore.ID, level, depth int, last bool) error {
 	entries, err := objstore.ReadTree(c.r, id)
 	if err != nil {

@@ -13,33 +13,34 @@ import (
 	"github.com/git-smithers/git-smithers/objstore"
 )
 
-// ErrInvalid is wrapped by the error about a change that no collection can hold:
-// a key that is not UTF-8, a value that is not JSON, or a size beyond the bounds.
+// ErrInvalid is wrapped by the error about a change that a collection cannot hold: a key that is
+// not UTF-8, a value that is not JSON, or a size beyond the bounds.
 var ErrInvalid = errors.New("invalid row")
 
-// maxInline is the largest value that is kept in its row, and the largest that is one blob.
+// maxInline is the size in bytes of the largest value that is kept in its row, and of the largest
+// that is a single blob.
 const maxInline = 16 << 10
 
 // maxPage bounds a page that is read. It has about eight rows, of at most 41 KiB each.
 const maxPage = 64 << 20
 
-// line is one row as its page holds it. The zero line is no row.
+// line is one row as its page holds it. The zero line means that there is no row.
 type line struct {
 	key   string
 	raw   []byte // the whole line with its LF
-	at    int32  // where in raw the value begins, or the reference to it
-	apart bool   // whether it is a reference
+	at    int32  // offset in raw of the value or of the reference to it
+	apart bool   // the value is stored apart, and the row has a reference
 }
 
 const lineEnd = "]\n"
 
-// body is the value, or the reference to it.
+// body returns the value or the reference to it.
 func (l *line) body() []byte {
 	end := len(l.raw) - len(lineEnd)
 	return l.raw[l.at:end:end]
 }
 
-// reference is the size and the digest of a value stored apart.
+// reference returns the size and the digest of a value that is stored apart.
 func (l *line) reference() (size int, digest Sum) {
 	size, digest, _ = cutReference(l.body())
 	return size, digest
@@ -50,11 +51,11 @@ func storedApart(value []byte) bool {
 	return len(value) > maxInline || bytes.IndexByte(value, '\n') >= 0
 }
 
-// newLine encodes a row; its error wraps ErrInvalid.
+// newLine encodes a row. Its error wraps ErrInvalid.
 func newLine(key string, value []byte) (line, error) {
 	switch {
 	case len(value) > MaxValue:
-		return line{}, fmt.Errorf("%w: %q: value of %d bytes, at most %d are kept", ErrInvalid, key, len(value), MaxValue)
+		return line{}, fmt.Errorf("%w: %q: value of %d bytes, the limit is %d", ErrInvalid, key, len(value), MaxValue)
 	case !jsontext.Valid(value):
 		return line{}, fmt.Errorf("%w: %q: value is not one JSON value in UTF-8 without space around it", ErrInvalid, key)
 	}
@@ -72,18 +73,18 @@ func newLine(key string, value []byte) (line, error) {
 	return l, nil
 }
 
-// checkKey reports whether a key can be stored; its error wraps ErrInvalid.
+// checkKey returns an error that wraps ErrInvalid if a key cannot be stored.
 func checkKey(key string) error {
 	switch {
 	case len(key) > MaxKey:
-		return fmt.Errorf("%w: key of %d bytes, at most %d are kept", ErrInvalid, len(key), MaxKey)
+		return fmt.Errorf("%w: key of %d bytes, the limit is %d", ErrInvalid, len(key), MaxKey)
 	case !utf8.ValidString(key):
 		return fmt.Errorf("%w: key %q is not UTF-8", ErrInvalid, key)
 	}
 	return nil
 }
 
-// encodePage is the bytes of a page; its lines must be sorted by key.
+// encodePage returns the bytes of a page. Its lines must be sorted by key.
 func encodePage(lines []line) []byte {
 	size := 0
 	for i := range lines {
@@ -96,8 +97,8 @@ func encodePage(lines []line) []byte {
 	return out
 }
 
-// decodePage reads page number index of a collection of that many pages and rows. It
-// accepts only what encodePage writes; the lines share memory with data.
+// decodePage decodes page number index of a collection of pages pages and rows rows. It accepts
+// only bytes that encodePage writes. The lines share memory with data.
 func decodePage(id objstore.ID, data []byte, index, pages, rows int) ([]line, error) {
 	lines := make([]line, 0, rowsPerPage+rowsPerPage/2)
 	for rest := data; len(rest) > 0; {
@@ -125,7 +126,7 @@ func decodePage(id objstore.ID, data []byte, index, pages, rows int) ([]line, er
 	return lines, nil
 }
 
-// decodeLine reads one line with its LF; the reason is empty when it is well formed.
+// decodeLine decodes one line with its LF. The reason is empty if the line is well formed.
 func decodeLine(raw []byte) (l line, reason string) {
 	key, n, ok := cutKey(raw[1:])
 	if raw[0] != '[' || !ok {
@@ -153,7 +154,7 @@ func decodeLine(raw []byte) (l line, reason string) {
 	return l, ""
 }
 
-// cutReference reads `<size>,"<sha256>"`.
+// cutReference decodes `<size>,"<sha256>"`.
 func cutReference(b []byte) (size int, digest Sum, ok bool) {
 	number, quoted, _ := bytes.Cut(b, []byte{','})
 	size, err := strconv.Atoi(string(number))
@@ -182,12 +183,12 @@ func parseSum(text []byte) (sum Sum, ok bool) {
 	return sum, err == nil
 }
 
-// shortEscapes holds, at the place of a control character, the letter of its
-// two-character escape in RFC 8785.
+// shortEscapes has, at the index of a control character, the letter of its two-character escape in
+// RFC 8785.
 const shortEscapes = "........btn.fr.................."
 
-// AppendString appends s, which must be UTF-8, as the JSON string that RFC 8785
-// prescribes: the spelling of keys in pages.
+// AppendString appends s, which must be UTF-8, as the JSON string of RFC 8785: keys are spelled so
+// in pages.
 func AppendString(b []byte, s string) []byte {
 	b = append(b, '"')
 	for i := range len(s) {
@@ -205,7 +206,7 @@ func AppendString(b []byte, s string) []byte {
 	return append(b, '"')
 }
 
-// cutKey reads the string that b begins with and returns its length as written.
+// cutKey decodes the string at the front of b, and returns the length of its encoding.
 func cutKey(b []byte) (key string, n int, ok bool) {
 	if len(b) == 0 || b[0] != '"' {
 		return "", 0, false
@@ -229,7 +230,7 @@ func cutKey(b []byte) (key string, n int, ok bool) {
 	if checkKey(key) != nil {
 		return "", 0, false
 	}
-	// Whatever spelling was read, the only right one is what AppendString writes.
+	// Only the spelling of AppendString is accepted.
 	var buf [128]byte
 	if !bytes.Equal(AppendString(buf[:0], key), b[:end+1]) {
 		return "", 0, false
@@ -237,8 +238,8 @@ func cutKey(b []byte) (key string, n int, ok bool) {
 	return key, end + 1, true
 }
 
-// unescape undoes AppendString. What AppendString would not have written comes out as
-// something that does not encode to s again.
+// unescape undoes AppendString. If AppendString does not write s, the result does not encode to s
+// again.
 func unescape(s string) string {
 	out := make([]byte, 0, len(s))
 	for i := 0; i < len(s); i++ {
@@ -272,7 +273,7 @@ func unescape(s string) string {
 	return string(out)
 }
 
-// corrupt is the error about an object that Edit would not have written.
+// corrupt returns the error about an object that Edit does not write.
 func corrupt(id objstore.ID, format string, args ...any) error {
 	return &objstore.CorruptError{ID: id, Reason: fmt.Sprintf(format, args...)}
 }

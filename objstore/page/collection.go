@@ -15,11 +15,11 @@ import (
 // Sum is a SHA-256 digest.
 type Sum [sha256.Size]byte
 
-// String is the sum in lower-case hex.
+// String returns the sum in lower-case hex.
 func (s Sum) String() string { return hex.EncodeToString(s[:]) }
 
-// Row is one row of a collection: a key and the bytes of one JSON value, exactly
-// as they were given. The bytes are shared and must not be changed.
+// Row is one row of a collection: a key and one JSON value, byte for byte as it was given. The
+// bytes are shared and must not be changed.
 type Row struct {
 	Key   string
 	Value []byte
@@ -32,21 +32,21 @@ const (
 	valuesName = "values"
 )
 
-// Collection is an immutable set of rows with unique keys. It holds a few ids, or its only
-// page, and reads everything else when it is asked for. Safe for concurrent use.
+// Collection is an immutable set of rows with unique keys. It holds a few ids, or its only page,
+// and reads the rest on demand. Safe for concurrent use.
 type Collection struct {
 	r        objstore.Reader
 	id       objstore.ID
 	rows     int
-	small    []byte      // the page that is all of it; nil in a tree of pages
-	rowsID   objstore.ID // this and what follows: of a tree of pages
+	small    []byte      // the only page; nil for a tree of pages
+	rowsID   objstore.ID // of a tree of pages, as are the fields below
 	pagesID  objstore.ID
-	valuesID objstore.ID // zero when no value is stored apart
-	sum      Sum         // zero when it has to be read
+	valuesID objstore.ID // zero if no value is stored apart
+	sum      Sum         // zero if it has not been read
 }
 
-// Open opens the collection whose object is id, read through r; the zero id is the
-// empty collection, for which r may be nil. It reads the object and, of a tree, the number of rows.
+// Open opens the collection whose object is id, read through r. The zero id is the empty
+// collection; r may be nil for it. Open reads the object and, of a tree, the number of rows.
 func Open(r objstore.Reader, id objstore.ID) (*Collection, error) {
 	c := &Collection{r: r, id: id}
 	if id.IsZero() {
@@ -64,7 +64,7 @@ func Open(r objstore.Reader, id objstore.ID) (*Collection, error) {
 	return nil, corrupt(id, "collection: expected a tree or a page")
 }
 
-// openSmall takes the page that a small collection is; its rows are checked when they are read.
+// openSmall opens a collection of a single page. The rows are checked when they are read.
 func (c *Collection) openSmall(data []byte) error {
 	c.small, c.rows = data, bytes.Count(data, []byte{'\n'})
 	if len(data) > smallBytes || c.rows < 1 || c.rows > smallRows {
@@ -98,11 +98,12 @@ func (c *Collection) openTree(data []byte) error {
 
 func encodeRows(rows int) string { return strconv.Itoa(rows) + "\n" }
 
-// ID is the collection's object; the zero ID when it is empty. Collections with the
-// same rows have the same ID.
+// ID returns the id of the collection's object, or the zero ID if the collection is empty.
+// Collections with the same rows have the same ID.
 func (c *Collection) ID() objstore.ID { return c.id }
 
-// Entry is the collection as an entry of a tree. An empty one has none: its entry's ID is zero.
+// Entry returns the collection as an entry of a tree. For an empty collection, the entry's ID is
+// zero.
 func (c *Collection) Entry(name string) objstore.TreeEntry {
 	mode := objstore.ModeTree
 	if c.small != nil {
@@ -111,22 +112,22 @@ func (c *Collection) Entry(name string) objstore.TreeEntry {
 	return objstore.TreeEntry{Name: name, Mode: mode, ID: c.id}
 }
 
-// Len is the number of rows.
+// Len returns the number of rows.
 func (c *Collection) Len() int { return c.rows }
 
-// Sum is the SHA-256 over the collection's pages, as docs/format.md defines it;
-// the zero Sum when it is empty. It reads the topmost page directory and its sums, if there is one.
+// Sum returns the SHA-256 over the collection's pages, as docs/format.md defines it, or the zero
+// Sum if the collection is empty. It reads the topmost page directory and its sums, if there is
+// one.
 func (c *Collection) Sum() (Sum, error) {
 	if c.sum != (Sum{}) || c.rows == 0 {
 		return c.sum, nil
 	}
 	d := c.directory()
-	return d.sumOf(place{d.depth, 0})
+	return d.sumOf(position{d.depth, 0})
 }
 
-// Get returns the value of a row and whether there is one. It reads one page, the
-// directories above it, and the value where it is stored apart. The bytes are
-// shared and must not be changed.
+// Get returns the value of a row and whether there is one. It reads one page, the directories above
+// it, and the value if that is stored apart. The bytes are shared and must not be changed.
 func (c *Collection) Get(key string) ([]byte, bool, error) {
 	if c.rows == 0 {
 		return nil, false, nil
@@ -144,9 +145,8 @@ func (c *Collection) Get(key string) ([]byte, bool, error) {
 	return value, err == nil, err
 }
 
-// Rows yields every row in the order of the bytes of keys. It reads all pages
-// before the first row, and each value that is stored apart when it is its turn.
-// After an error it ends.
+// Rows yields every row in the order of the bytes of keys. It reads all pages before the first row,
+// and each value that is stored apart when it yields the row. After an error it ends.
 func (c *Collection) Rows() iter.Seq2[Row, error] {
 	return func(yield func(Row, error) bool) {
 		lines, err := c.lines()
@@ -200,7 +200,7 @@ func isSmall(lines []line) bool {
 }
 
 func (c *Collection) directory() *directory {
-	d := &directory{r: c.r, root: c.pagesID, rows: c.rows, nodes: make(map[place]*node)}
+	d := &directory{r: c.r, root: c.pagesID, rows: c.rows, nodes: make(map[position]*node)}
 	switch {
 	case c.small != nil:
 		d.root, d.pages, d.small = c.id, 1, c.small

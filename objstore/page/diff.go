@@ -5,17 +5,17 @@ import (
 	"iter"
 )
 
-// Delta is one difference between two collections: From is nil for an added row,
-// To for a removed one. The bytes are shared and must not be changed.
+// Delta is one difference between two collections. From is nil for an added row, To for a removed
+// one. The bytes are shared and must not be changed.
 type Delta struct {
 	Key      string
 	From, To []byte
 }
 
-// Diff yields the rows that differ from a to b, in the order of the bytes of keys.
-// Equal subtrees are never read: of collections with one id nothing is, and else
-// the pages that differ and the directories above them. Values stored apart are
-// compared by their digests and read when they are yielded. After an error it ends.
+// Diff yields the rows that differ from a to b, in the order of the bytes of keys. It reads only
+// the pages that differ and the directories above them, and nothing if both collections have the
+// same id. Values stored apart are compared by their digests and read when they are yielded. After
+// an error it ends.
 func Diff(a, b *Collection) iter.Seq2[Delta, error] {
 	return func(yield func(Delta, error) bool) {
 		if a.id == b.id {
@@ -40,7 +40,7 @@ func Diff(a, b *Collection) iter.Seq2[Delta, error] {
 	}
 }
 
-// changedLine is a row that differs; a side without the row has the zero line.
+// changedLine is a row that differs. If one side lacks the row, its line is zero.
 type changedLine struct{ from, to line }
 
 func (c *changedLine) key() string { return max(c.from.key, c.to.key) }
@@ -61,7 +61,7 @@ func (c *changedLine) delta(from, to *values) (Delta, error) {
 	return d, nil
 }
 
-// changedLines finds the rows that differ, sorted by key.
+// changedLines returns the rows that differ, sorted by key.
 func changedLines(a, b *Collection) ([]changedLine, error) {
 	from, to, err := differing(a, b)
 	if err != nil {
@@ -86,19 +86,19 @@ func changedLines(a, b *Collection) ([]changedLine, error) {
 	return changes, nil
 }
 
-// differing reads the lines on the pages that two collections do not share, sorted by key.
+// differing returns the lines on the pages that two collections do not share, sorted by key.
 func differing(a, b *Collection) (from, to []line, err error) {
-	if a.rows == 0 || b.rows == 0 { // all of the other, which is checked as a whole
+	if a.rows == 0 || b.rows == 0 { // the other one's rows, all of them checked
 		if from, err = a.lines(); err == nil {
 			to, err = b.lines()
 		}
 		return from, to, err
 	}
-	// A row that only moved to another page, because the number of pages differs,
-	// is missing on its old page and new on the other: both pages differ, so both of
-	// its lines are read and found equal.
+	// If the number of pages differs, a row may only have moved to another page. It is missing on
+	// its old page and new on the other, so both pages differ, both lines are read, and they are
+	// equal.
 	c := &comparison{a: a.directory(), b: b.directory()}
-	if err := c.collect(place{max(c.a.depth, c.b.depth), 0}); err != nil {
+	if err := c.collect(position{max(c.a.depth, c.b.depth), 0}); err != nil {
 		return nil, nil, err
 	}
 	if from, err = c.a.linesOf(c.pages); err == nil {
@@ -114,7 +114,7 @@ type comparison struct {
 }
 
 // collect adds the pages below p that differ or that only one side has.
-func (c *comparison) collect(p place) error {
+func (c *comparison) collect(p position) error {
 	inA, inB := c.a.has(p), c.b.has(p)
 	if inA && inB {
 		a, err := c.a.id(p)
@@ -131,7 +131,7 @@ func (c *comparison) collect(p place) error {
 		return nil
 	}
 	for i := range fanOut {
-		child := place{p.level - 1, p.index*fanOut + i}
+		child := position{p.level - 1, p.index*fanOut + i}
 		if !c.a.has(child) && !c.b.has(child) {
 			break
 		}
@@ -142,11 +142,11 @@ func (c *comparison) collect(p place) error {
 	return nil
 }
 
-// linesOf reads those of the pages that the directory has, sorted by key.
+// linesOf returns the lines of those of the pages that the directory has, sorted by key.
 func (d *directory) linesOf(pages []int) ([]line, error) {
 	var lines []line
 	for _, index := range pages {
-		if !d.has(place{0, index}) {
+		if !d.has(position{0, index}) {
 			continue
 		}
 		page, err := d.page(index)

@@ -16,46 +16,46 @@ const (
 	maxIDSize = sha256.Size
 )
 
-// place is the place of a node in a directory of pages: pages are at level 0,
-// and the node at (level, index) has above it the one at (level+1, index/16). A
-// place means the same pages in a directory of any depth.
-type place struct{ level, index int }
+// position is where a node is in a directory of pages. Pages are at level 0, and the node above
+// (level, index) is (level+1, index/16). A position covers the same pages in a directory of any
+// depth.
+type position struct{ level, index int }
 
-func (p place) parent() place { return place{p.level + 1, p.index / fanOut} }
+func (p position) parent() position { return position{p.level + 1, p.index / fanOut} }
 
 // node is one directory: the ids of its children in the order of their digits.
 type node struct {
 	children []objstore.ID
 	sumsID   objstore.ID
-	sums     []Sum // nil until they are asked for
+	sums     []Sum // nil until they are read
 }
 
-// ref is a page or a directory together with its sum.
+// ref is a page or a directory, with its sum.
 type ref struct {
 	id  objstore.ID
 	sum Sum
 }
 
-// directory reads the pages of a collection and remembers the nodes that it has
-// read. That of a small collection has depth 0: its root is its only page. It serves one
-// operation and is not safe for concurrent use.
+// directory reads the pages of a collection and remembers the nodes that it has read. The directory
+// of a small collection has depth 0: its root is its only page. It is made for one operation and is
+// not safe for concurrent use.
 type directory struct {
 	r     objstore.Reader
 	root  objstore.ID
 	rows  int
 	pages int
 	depth int
-	small []byte // the only page, where it is the root
-	nodes map[place]*node
+	small []byte // the only page, if it is the root
+	nodes map[position]*node
 }
 
 // has reports whether there is a node at p.
-func (d *directory) has(p place) bool {
+func (d *directory) has(p position) bool {
 	return p.level <= d.depth && p.index < nodesAt(d.pages, p.level)
 }
 
-// id is the object at p, which must be a place that the directory has.
-func (d *directory) id(p place) (objstore.ID, error) {
+// id returns the id of the object at p, which must exist.
+func (d *directory) id(p position) (objstore.ID, error) {
 	if p.level == d.depth {
 		return d.root, nil
 	}
@@ -66,8 +66,8 @@ func (d *directory) id(p place) (objstore.ID, error) {
 	return n.children[p.index%fanOut], nil
 }
 
-// ref is id together with the sum.
-func (d *directory) ref(p place) (ref, error) {
+// ref returns the id and the sum of the object at p.
+func (d *directory) ref(p position) (ref, error) {
 	id, err := d.id(p)
 	if err != nil {
 		return ref{}, err
@@ -84,7 +84,7 @@ func (d *directory) ref(p place) (ref, error) {
 }
 
 // node reads the directory at p, whose level is at least 1.
-func (d *directory) node(p place) (*node, error) {
+func (d *directory) node(p position) (*node, error) {
 	if n, ok := d.nodes[p]; ok {
 		return n, nil
 	}
@@ -105,8 +105,8 @@ func (d *directory) node(p place) (*node, error) {
 	return n, nil
 }
 
-// sums are the sums of the children of the directory at p.
-func (d *directory) sums(p place) ([]Sum, error) {
+// sums returns the sums of the children of the directory at p.
+func (d *directory) sums(p position) ([]Sum, error) {
 	n, err := d.node(p)
 	if err != nil {
 		return nil, err
@@ -128,7 +128,7 @@ func (d *directory) sums(p place) ([]Sum, error) {
 
 // raw reads the bytes of a page.
 func (d *directory) raw(index int) (objstore.ID, []byte, error) {
-	id, err := d.id(place{0, index})
+	id, err := d.id(position{0, index})
 	if err != nil || d.small != nil {
 		return id, d.small, err
 	}
@@ -145,8 +145,8 @@ func (d *directory) page(index int) ([]line, error) {
 	return d.decode(id, data, index)
 }
 
-// decode reads the rows of a page. It accepts only what encodePage writes for the collection; the
-// lines share memory with data.
+// decode decodes the rows of a page. It accepts only bytes that encodePage writes for the
+// collection. The lines share memory with data.
 func (d *directory) decode(id objstore.ID, data []byte, index int) ([]line, error) {
 	lines, err := decodePage(id, data, index, d.pages, d.rows)
 	if err == nil && d.small != nil && slices.ContainsFunc(lines, func(l line) bool { return l.apart }) {
@@ -155,7 +155,7 @@ func (d *directory) decode(id objstore.ID, data []byte, index int) ([]line, erro
 	return lines, err
 }
 
-// addNode writes a directory and its sums. trees tells whether its children are directories.
+// addNode writes a directory and its sums. trees is true if its children are directories.
 func addNode(w objstore.Writer, children []ref, trees bool) ref {
 	sums := make([]byte, 0, len(children)*sumLine)
 	for _, c := range children {
@@ -173,7 +173,7 @@ func addNode(w objstore.Writer, children []ref, trees bool) ref {
 	return ref{w.Add(objstore.Tree, data), sha256.Sum256(sums)}
 }
 
-// decodeNode reads a directory of exactly want children.
+// decodeNode decodes a directory of exactly want children.
 func decodeNode(data []byte, want int, trees bool, size int) (*node, bool) {
 	mode := blobMode
 	if trees {
@@ -191,14 +191,14 @@ func decodeNode(data []byte, want int, trees bool, size int) (*node, bool) {
 	return n, ok && len(data) == 0
 }
 
-// appendEntry appends one entry to the bytes of a tree; the caller keeps git's order.
+// appendEntry appends one entry to the bytes of a tree. The caller keeps git's order.
 func appendEntry(b []byte, mode, name string, id objstore.ID) []byte {
 	b = append(b, mode...)
 	b = append(b, name...)
 	return id.AppendTo(append(b, 0))
 }
 
-// cutEntry reads the entry that a tree begins with, which must have that mode and name.
+// cutEntry decodes the first entry of a tree, which must have the mode and the name.
 func cutEntry(b []byte, mode, name string, size int) (objstore.ID, []byte, bool) {
 	head := len(mode) + len(name) + 1
 	if len(b) < head+size || string(b[:len(mode)]) != mode ||
@@ -209,25 +209,25 @@ func cutEntry(b []byte, mode, name string, size int) (objstore.ID, []byte, bool)
 	return id, b[head+size:], err == nil
 }
 
-// hasEntry reports whether a tree goes on with an entry of that mode and name.
+// hasEntry reports whether the first entry of a tree has the mode and the name.
 func hasEntry(b []byte, mode, name string) bool {
 	return bytes.HasPrefix(b, []byte(mode+name+"\x00"))
 }
 
-// idSize is the number of bytes of an id.
+// idSize returns the number of bytes of an id.
 func idSize(id objstore.ID) int {
 	var buf [maxIDSize]byte
 	return len(id.AppendTo(buf[:0]))
 }
 
-// sumLine is the length of a line of sums.
+// sumLine is the length in bytes of a line of sums.
 const sumLine = 2*sha256.Size + 1
 
-// appendSum appends a line of sums: lower-case hex and LF, so that git shows a
-// changed sum as a changed line.
+// appendSum appends a line of sums: lower-case hex and LF, so that git shows a changed sum as a
+// changed line.
 func appendSum(b []byte, sum Sum) []byte { return append(hex.AppendEncode(b, sum[:]), '\n') }
 
-// parseSums reads exactly want lines of sums.
+// parseSums decodes exactly want lines of sums.
 func parseSums(data []byte, want int) ([]Sum, bool) {
 	if len(data) != want*sumLine {
 		return nil, false
@@ -244,7 +244,7 @@ func parseSums(data []byte, want int) ([]Sum, bool) {
 	return sums, true
 }
 
-// sumOfSums is the sum of a directory.
+// sumOfSums returns the sum of a directory.
 func sumOfSums(sums []Sum) Sum {
 	text := make([]byte, 0, len(sums)*sumLine)
 	for _, s := range sums {

@@ -11,23 +11,22 @@ import (
 	"github.com/git-smithers/git-smithers/objstore"
 )
 
-// Change sets a row, or removes it where Value is nil. Removing a row that is not
-// there is no change.
+// Change sets a row, or removes it if Value is nil. Removing a missing row changes nothing.
 type Change struct {
 	Key   string
 	Value []byte
 }
 
-// Edit returns the collection with changes made, writing what is new to w, which
-// must be able to read what c reads. Of several changes to a key the last one
-// counts. The result reads through w; it is as durable as w is.
+// Edit returns the collection with changes made. It writes the new objects to w, which must be able
+// to read the objects of c. If there are several changes to a key, the last one counts. The result
+// reads through w, and is as durable as w is.
 //
-// Only what changed is read and written: the pages of the changed rows and the
-// directories above them, and the pages that a new number of rows splits or joins; where there are
-// few rows, all of them.
+// Only what changes is read and written: the pages of the changed rows, the pages that a new number
+// of rows splits or joins, and the directories above them. If there are few rows, all pages are
+// read and written.
 //
-// A change that cannot be stored fails with an error wrapping [ErrInvalid], before
-// anything is written. The values must not be changed afterwards.
+// A change that cannot be stored fails with an error that wraps [ErrInvalid], before anything is
+// written. The values must not be changed afterwards.
 func (c *Collection) Edit(w objstore.Writer, changes []Change) (*Collection, error) {
 	pending, err := prepare(changes)
 	if err != nil {
@@ -41,7 +40,7 @@ func (c *Collection) Edit(w objstore.Writer, changes []Change) (*Collection, err
 		return nil, err
 	}
 	if e.rows > MaxRows {
-		return nil, fmt.Errorf("%w: %d rows, at most %d are kept", ErrInvalid, e.rows, MaxRows)
+		return nil, fmt.Errorf("%w: %d rows, the limit is %d", ErrInvalid, e.rows, MaxRows)
 	}
 	if err := e.layOut(); err != nil {
 		return nil, err
@@ -67,21 +66,21 @@ func (c *Collection) Edit(w objstore.Writer, changes []Change) (*Collection, err
 	return e.collection(top, valuesID), nil
 }
 
-// through is the collection, read through another reader.
+// through returns the collection, read through another reader.
 func (c *Collection) through(r objstore.Reader) *Collection {
 	same := *c
 	same.r = r
 	return &same
 }
 
-// pendingChange is a change ready to be made.
+// pendingChange is a checked change.
 type pendingChange struct {
 	line
-	page  int    // in the base's layout
+	page  int    // of the base
 	value []byte // nil to remove the row
 }
 
-// prepare validates changes and leaves the last one of each key, sorted by key.
+// prepare validates changes and returns the last change of each key, sorted by key.
 func prepare(changes []Change) ([]pendingChange, error) {
 	pending := make([]pendingChange, 0, len(changes))
 	for _, change := range changes {
@@ -108,24 +107,24 @@ func prepare(changes []Change) ([]pendingChange, error) {
 	return last, nil
 }
 
-// edit is one Edit under way.
+// edit is an Edit under way.
 type edit struct {
 	base  *Collection
 	w     objstore.Writer
 	dir   *directory          // of the base
-	pages map[int]*editedPage // that were read, by their number; relocate makes it the new layout's
-	rows  int                 // of the result
-	count int                 // of its pages
-	small bool                // whether it is a single page
-	// The keys of rows whose value stored apart goes, and those of rows that get one.
+	pages map[int]*editedPage // the pages that were read, by number; after relocate, by new number
+	rows  int                 // number of rows of the result
+	count int                 // number of its pages
+	small bool                // the result is a single page
+	// The keys of rows that lose a value stored apart, and of rows that gain one.
 	lost   map[string]struct{}
 	gained map[string]gainedValue
 }
 
-// editedPage is a page that was read, with the lines it is to have.
+// editedPage is a page that was read, with its new lines.
 type editedPage struct {
 	isNew  bool   // the base has no page of this number
-	before []byte // as it was read
+	before []byte // the bytes in the base
 	lines  []line
 }
 
@@ -135,13 +134,13 @@ type gainedValue struct {
 	replaces bool // the row had its value stored apart before
 }
 
-// load reads a page of the base, once.
+// load reads a page of the base. It reads each page once.
 func (e *edit) load(index int) (*editedPage, error) {
 	if p, ok := e.pages[index]; ok {
 		return p, nil
 	}
 	p := &editedPage{isNew: true}
-	// Everything about the empty collection happens on a page 0 that is not there yet.
+	// The changes of an empty collection are made on its page 0, which is new.
 	if e.base.rows > 0 {
 		id, data, err := e.dir.raw(index)
 		if err != nil {
@@ -181,7 +180,7 @@ func (e *edit) merge(pending []pendingChange) error {
 	return nil
 }
 
-// mergeLines makes the changes of one page; both are sorted by key.
+// mergeLines makes the changes of one page. Both lists are sorted by key.
 func (e *edit) mergeLines(lines []line, changes []pendingChange) []line {
 	merged := make([]line, 0, len(lines)+len(changes))
 	for i := range changes {
@@ -203,7 +202,7 @@ func (e *edit) mergeLines(lines []line, changes []pendingChange) []line {
 	return append(merged, lines...)
 }
 
-// layOut decides how many pages there are, and brings the lines of those that were read to them.
+// layOut decides how many pages there are, and moves the lines of the pages that were read to them.
 func (e *edit) layOut() error {
 	e.count = pagesFor(e.rows)
 	if e.rows <= smallRows {
@@ -226,14 +225,14 @@ func (e *edit) layOut() error {
 	return e.relocate()
 }
 
-// relocate brings the lines of the pages that were read to the pages that they
-// have among the new number of pages, having read those that split or join.
+// relocate moves lines to their pages in the new number of pages. It first reads the pages that
+// split or join.
 func (e *edit) relocate() error {
 	before, after := e.dir.pages, e.count
 	if before == after {
 		return nil
 	}
-	// A page that is in only one of the layouts shares its rows with one in the other.
+	// A page that only one of the layouts has shares its rows with a page of the other.
 	for index := before; index < after && before > 0; index++ {
 		if _, err := e.load(pageOf(uint64(index), before)); err != nil {
 			return err
@@ -268,7 +267,7 @@ func (e *edit) relocate() error {
 	return nil
 }
 
-// writePages writes the pages whose bytes are new, and returns them by their number.
+// writePages writes the pages whose bytes are new, and returns them by number.
 func (e *edit) writePages() map[int]ref {
 	dirty := make(map[int]ref)
 	for _, index := range slices.Sorted(maps.Keys(e.pages)) {
@@ -281,8 +280,8 @@ func (e *edit) writePages() map[int]ref {
 	return dirty
 }
 
-// writeDirectory writes the directories above the dirty pages and those whose
-// number of children has changed, and returns the topmost.
+// writeDirectory writes the directories above the dirty pages, and the directories whose number of
+// children has changed. It returns the topmost.
 func (e *edit) writeDirectory(dirty map[int]ref) (ref, error) {
 	pages := e.count
 	depth := depthFor(pages)
@@ -301,14 +300,14 @@ func (e *edit) writeDirectory(dirty map[int]ref) (ref, error) {
 		next := make(map[int]ref, len(level))
 		for _, index := range level {
 			if index >= nodes {
-				continue // it is gone, as is everything below it
+				continue // it does not exist any more
 			}
 			children := make([]ref, min(fanOut, nodesAt(pages, at-1)-index*fanOut))
 			for i := range children {
 				child, ok := built[index*fanOut+i]
 				if !ok {
 					var err error
-					if child, err = e.dir.ref(place{at - 1, index*fanOut + i}); err != nil {
+					if child, err = e.dir.ref(position{at - 1, index*fanOut + i}); err != nil {
 						return ref{}, err
 					}
 				}
@@ -321,22 +320,22 @@ func (e *edit) writeDirectory(dirty map[int]ref) (ref, error) {
 	if top, ok := built[0]; ok {
 		return top, nil
 	}
-	return e.dir.ref(place{depth, 0})
+	return e.dir.ref(position{depth, 0})
 }
 
-// single is the collection that is nothing but its page.
+// single returns a collection of a single page.
 func (e *edit) single(dirty map[int]ref) (*Collection, error) {
 	top, ok := dirty[0]
 	if !ok {
 		var err error
-		if top, err = e.dir.ref(place{0, 0}); err != nil {
+		if top, err = e.dir.ref(position{0, 0}); err != nil {
 			return nil, err
 		}
 	}
 	return &Collection{r: e.w, id: top.id, rows: e.rows, small: encodePage(e.pages[0].lines), sum: top.sum}, nil
 }
 
-// collection writes the tree that holds it all.
+// collection writes the tree of a collection.
 func (e *edit) collection(top ref, valuesID objstore.ID) *Collection {
 	next := &Collection{
 		r: e.w, rows: e.rows, rowsID: e.base.rowsID,

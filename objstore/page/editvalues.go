@@ -8,7 +8,7 @@ import (
 	"github.com/git-smithers/git-smithers/objstore"
 )
 
-// noteValues notes which values stored apart a change lets go of and needs.
+// noteValues records the values stored apart that a change removes and adds.
 func (e *edit) noteValues(old line, change *pendingChange) {
 	if bytes.Equal(old.raw, change.raw) {
 		return
@@ -28,7 +28,7 @@ func (e *edit) noteValues(old line, change *pendingChange) {
 	}
 }
 
-// writeValues writes the values that rows gained and drops those that they lost.
+// writeValues writes the values that rows gained and drops the values that rows lost.
 func (e *edit) writeValues() (objstore.ID, error) {
 	if len(e.lost) == 0 && len(e.gained) == 0 {
 		return e.base.valuesID, nil
@@ -45,7 +45,7 @@ func (e *edit) writeValues() (objstore.ID, error) {
 	return values.edit(e.w, e.lost, set)
 }
 
-// addOver stores a value without adding the chunks that the value before it has.
+// addOver stores a value without the chunks that the previous value has, too.
 func (e *edit) addOver(values *values, key string, g gainedValue) (objstore.TreeEntry, error) {
 	known := make(objects)
 	if g.replaces {

@@ -14,7 +14,8 @@ const (
 	// MaxValue is the largest size of a value in bytes.
 	MaxValue = 1 << 28
 
-	// A collection of at most so many rows and bytes of pages, which has no value apart, is a single page.
+	// A collection of at most so many rows and so many bytes, without values stored apart, is a
+	// single page.
 	smallRows  = 32
 	smallBytes = 8 << 10
 
@@ -24,17 +25,17 @@ const (
 	digits      = "0123456789abcdef"
 )
 
-// pagesFor is the number of pages of a collection of that many rows that is not small.
+// pagesFor returns the number of pages of a collection with that many rows that is not small.
 func pagesFor(rows int) int {
 	return max(1, (rows+rowsPerPage-1)/rowsPerPage)
 }
 
-// hashKey is the hash by which a row finds its page.
+// hashKey returns the hash that decides the page of a row.
 func hashKey(key string) uint64 { return xxhash.Sum64String(key) }
 
-// pageOf is the page of a hash among that many pages, by linear hashing: the
-// pages are those of the next power of two, of which the ones that do not exist
-// yet still share the page that they will be split from.
+// pageOf returns the page of a hash among that many pages, by linear hashing. Imagine as many pages
+// as the next power of two. A page that does not exist yet still shares the page from which it will
+// be split.
 func pageOf(hash uint64, pages int) int {
 	k := bits.Len(uint(pages - 1))
 	b := hash & (1<<k - 1)
@@ -44,7 +45,7 @@ func pageOf(hash uint64, pages int) int {
 	return int(b)
 }
 
-// depthFor is the number of hex digits that number n children, at least one.
+// depthFor returns the number of hex digits that number n children, at least one.
 func depthFor(n int) int {
 	depth := 1
 	for n > 1<<(digitBits*depth) {
@@ -53,8 +54,8 @@ func depthFor(n int) int {
 	return depth
 }
 
-// nodesAt is how many nodes a directory over n children has at a level: level 0
-// are the children themselves.
+// nodesAt returns the number of nodes at a level of a directory over n children. Level 0 is the
+// children themselves.
 func nodesAt(n, level int) int {
 	shift := digitBits * level
 	return (n + 1<<shift - 1) >> shift

@@ -8,11 +8,11 @@ import (
 	"github.com/git-smithers/git-smithers/objstore"
 )
 
-// pagesPerReader is the number of pages below which another goroutine does not pay.
+// pagesPerReader is the number of pages below which another goroutine does not pay off.
 const pagesPerReader = 16
 
-// allPages reads the rows of every page, the pages in order. Inflating and checking
-// pages is what a cold load costs, so it is done on all processors.
+// allPages reads the rows of every page, in the order of pages. A cold load takes its time for
+// inflating and checking pages, so all processors do it.
 func (d *directory) allPages() ([][]line, error) {
 	if d.small != nil {
 		lines, err := d.page(0)
@@ -21,7 +21,7 @@ func (d *directory) allPages() ([][]line, error) {
 	ids := make([]objstore.ID, d.pages)
 	for index := range ids {
 		var err error
-		if ids[index], err = d.id(place{0, index}); err != nil {
+		if ids[index], err = d.id(position{0, index}); err != nil {
 			return nil, err
 		}
 	}

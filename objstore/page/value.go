@@ -11,11 +11,10 @@ import (
 	"github.com/git-smithers/git-smithers/objstore"
 )
 
-// ReplaceValue stores bytes outside any collection, as a blob, or above 16 KiB as a
-// tree of chunks, and returns the entry that holds them under a name. The same
-// bytes have the same entry. value has at most MaxValue bytes, which ReadValue
-// enforces, and must not be changed afterwards. The chunks of old, the entry that the
-// new one replaces, are not added again; the zero old has no chunks.
+// ReplaceValue stores a value outside of any collection, as a blob or, above 16 KiB, as a tree of
+// chunks. It returns the value's entry under a name. The same bytes have the same entry. value has
+// at most MaxValue bytes, which ReadValue enforces, and must not be changed afterwards. old is the
+// entry that the new one replaces, or zero; its chunks are not added again.
 func ReplaceValue(w objstore.Writer, name string, value []byte, old objstore.TreeEntry) (objstore.TreeEntry, error) {
 	known := make(objects)
 	if !old.ID.IsZero() {
@@ -33,7 +32,7 @@ func addValue(w objstore.Writer, name string, value []byte, known objects) objst
 	return objstore.TreeEntry{Name: name, Mode: objstore.ModeFile, ID: known.put(w, objstore.Blob, value)}
 }
 
-// ReadValue reads what ReplaceValue stored; anything else is a [*objstore.CorruptError].
+// ReadValue reads a value that ReplaceValue stored. Anything else is a [*objstore.CorruptError].
 // The bytes are shared and must not be changed.
 func ReadValue(r objstore.Reader, e objstore.TreeEntry) ([]byte, error) {
 	return readValue(r, e, MaxValue)
@@ -54,18 +53,18 @@ func readValue(r objstore.Reader, e objstore.TreeEntry, limit int) ([]byte, erro
 	return nil, corrupt(e.ID, "value: unexpected mode %o", uint32(e.Mode))
 }
 
-// values reads the values of a collection that are stored apart, and remembers the
-// trees that it has read. It serves one operation and is not safe for concurrent use.
+// values reads the values of a collection that are stored apart, and remembers the trees that it
+// has read. It is made for one operation and is not safe for concurrent use.
 type values struct {
 	r       objstore.Reader
 	root    objstore.ID
 	folders map[string]objstore.ID          // by the first two digits; nil until read
-	lists   map[string][]objstore.TreeEntry // of the folders that were read
+	lists   map[string][]objstore.TreeEntry // of the folders that were read, by the same digits
 }
 
 func newValues(r objstore.Reader, root objstore.ID) *values { return &values{r: r, root: root} }
 
-// splitName is where the value of a row's key is: its folder and its name there.
+// splitName returns the folder and the name of the value of a key.
 func splitName(key string) (folder, name string) {
 	sum := sha256.Sum256([]byte(key))
 	text := hex.EncodeToString(sum[:])
@@ -106,7 +105,7 @@ func isLowerHex(s string, size int) bool {
 	return len(s) == size
 }
 
-// list returns the entries of a folder, none if there is no such folder.
+// list returns the entries of a folder, or none if there is no such folder.
 func (v *values) list(folder string) ([]objstore.TreeEntry, error) {
 	if err := v.load(); err != nil {
 		return nil, err
@@ -131,13 +130,13 @@ func (v *values) list(folder string) ([]objstore.TreeEntry, error) {
 	return entries, nil
 }
 
-// find looks the value of a row's key up.
+// find looks for the value of a row's key.
 func (v *values) find(key string) (objstore.TreeEntry, bool, error) {
 	folder, name := splitName(key)
 	return v.entry(folder, name)
 }
 
-// entry looks an entry of a folder up.
+// entry looks for an entry of a folder.
 func (v *values) entry(folder, name string) (objstore.TreeEntry, bool, error) {
 	entries, err := v.list(folder)
 	if err != nil {
@@ -152,7 +151,7 @@ func (v *values) entry(folder, name string) (objstore.TreeEntry, bool, error) {
 	return entries[i], true, nil
 }
 
-// get returns the value of a line, verified when it is stored apart.
+// get returns the value of a line. A value that is stored apart is verified.
 func (v *values) get(l *line) ([]byte, error) {
 	if !l.apart {
 		return l.body(), nil
@@ -180,11 +179,11 @@ func (v *values) get(l *line) ([]byte, error) {
 	return value, nil
 }
 
-// edit writes the tree without the values of the keys in remove and with those in
-// set; the zero ID when nothing is left.
+// edit writes the tree of values without the keys in remove and with those in set. The zero ID
+// means that no value is left.
 func (v *values) edit(w objstore.Writer, remove map[string]struct{}, set map[string]objstore.TreeEntry) (objstore.ID, error) {
 	changed := make(map[string][]objstore.TreeEntry)
-	// take drops the entry of a key and says where it was.
+	// take removes the entry of a key and returns its folder and name.
 	take := func(key string) (folder, name string, err error) {
 		folder, name = splitName(key)
 		if _, ok := changed[folder]; !ok {

@@ -6,15 +6,15 @@ import (
 	"github.com/git-smithers/git-smithers/objstore"
 )
 
-// Verify recomputes every page, sum and value, and returns the first thing wrong:
-// a [*objstore.CorruptError], or the error of a read. After it returns nil, the
-// collection is what Edit would write for its rows.
+// Verify recomputes every page, sum and value. Its error is the first flaw, a
+// [*objstore.CorruptError], or the error of a read. If it returns nil, Edit writes the same
+// collection for the same rows.
 func (c *Collection) Verify() error {
 	if c.rows == 0 {
 		return nil
 	}
 	d := c.directory()
-	if err := d.verify(place{d.depth, 0}); err != nil {
+	if err := d.verify(position{d.depth, 0}); err != nil {
 		return err
 	}
 	lines, err := c.lines()
@@ -35,8 +35,8 @@ func (c *Collection) Verify() error {
 	return values.verifyAll(apart)
 }
 
-// verify recomputes the sums below a directory; a page has none.
-func (d *directory) verify(p place) error {
+// verify recomputes the sums below a directory. A page has none.
+func (d *directory) verify(p position) error {
 	if p.level == 0 {
 		return nil
 	}
@@ -45,7 +45,7 @@ func (d *directory) verify(p place) error {
 		return err
 	}
 	for i, want := range sums {
-		child := place{p.level - 1, p.index*fanOut + i}
+		child := position{p.level - 1, p.index*fanOut + i}
 		got, err := d.sumOf(child)
 		if err != nil {
 			return err
@@ -61,7 +61,7 @@ func (d *directory) verify(p place) error {
 }
 
 // sumOf computes the sum of a page or a directory.
-func (d *directory) sumOf(p place) (Sum, error) {
+func (d *directory) sumOf(p position) (Sum, error) {
 	if p.level == 0 {
 		_, data, err := d.raw(p.index)
 		return sha256.Sum256(data), err
@@ -70,8 +70,7 @@ func (d *directory) sumOf(p place) (Sum, error) {
 	return sumOfSums(sums), err
 }
 
-// verifyAll checks that there are exactly that many values, one for each row that
-// has its value stored apart.
+// verifyAll checks that there is exactly one value for each row whose value is stored apart.
 func (v *values) verifyAll(count int) error {
 	if err := v.load(); err != nil {
 		return err

@@ -8,9 +8,9 @@ import (
 	"github.com/git-smithers/git-smithers/objstore"
 )
 
-// VerifySince is Verify for a collection of which known, which is sound, is an earlier or later version. It reads
-// what the two do not share, so a chain of versions costs what changes from one to the next. A nil known
-// shares nothing.
+// VerifySince is Verify for an earlier or later version of known, which must be sound. It reads
+// only what the two do not share, so verifying a chain of versions costs what changes from one to
+// the next. A nil known shares nothing.
 func (c *Collection) VerifySince(known *Collection) error {
 	if known == nil || known.rows <= smallRows || c.rows <= smallRows {
 		return c.Verify()
@@ -20,7 +20,7 @@ func (c *Collection) VerifySince(known *Collection) error {
 	}
 	v := &sinceVerifier{known: known.directory(), next: c.directory()}
 	v.splits = splitPages(v.known.pages, v.next.pages)
-	if err := v.verify(place{v.next.depth, 0}); err != nil {
+	if err := v.verify(position{v.next.depth, 0}); err != nil {
 		return err
 	}
 	for index := v.next.pages; index < v.known.pages; index++ {
@@ -41,18 +41,18 @@ func (c *Collection) VerifySince(known *Collection) error {
 	if err != nil || same {
 		return err
 	}
-	return c.Verify() // which says what is wrong
+	return c.Verify() // it finds the flaw
 }
 
-// sinceVerifier verifies the pages of a collection that a sound one does not share.
+// sinceVerifier verifies the pages that a collection does not share with a sound one.
 type sinceVerifier struct {
 	known, next *directory
-	splits      []int // the pages of known whose rows next may have on other pages, sorted
-	pages       []int // that are not shared
+	splits      []int // pages of known whose rows may be on other pages in next, sorted
+	pages       []int // pages that are not shared
 }
 
-// splitPages are the pages that linear hashing splits while a collection grows from one number of pages to
-// another, sorted.
+// splitPages returns the pages, sorted, that linear hashing splits while a collection grows from
+// one number of pages to another.
 func splitPages(from, to int) []int {
 	var splits []int
 	for added := from; added < to; added++ {
@@ -62,8 +62,8 @@ func splitPages(from, to int) []int {
 	return slices.Compact(splits)
 }
 
-// verify checks the sums of a directory that is not shared and goes on below it.
-func (v *sinceVerifier) verify(p place) error {
+// verify checks the sums of a directory that is not shared, and goes on below it.
+func (v *sinceVerifier) verify(p position) error {
 	if p.level == 0 {
 		v.pages = append(v.pages, p.index)
 		return nil
@@ -73,7 +73,7 @@ func (v *sinceVerifier) verify(p place) error {
 		return err
 	}
 	for i, want := range sums {
-		child := place{p.level - 1, p.index*fanOut + i}
+		child := position{p.level - 1, p.index*fanOut + i}
 		got, shared, err := v.shared(child)
 		if err == nil && !shared {
 			got, err = v.next.sumOf(child)
@@ -94,9 +94,9 @@ func (v *sinceVerifier) verify(p place) error {
 	return nil
 }
 
-// shared reports whether both collections have the same pages at and below a place, with the same rules for their
-// rows, and returns the sum.
-func (v *sinceVerifier) shared(p place) (Sum, bool, error) {
+// shared reports whether both collections have the same pages at and below a position, with the
+// same rules for their rows. It returns their sum.
+func (v *sinceVerifier) shared(p position) (Sum, bool, error) {
 	first, end := p.index<<(digitBits*p.level), (p.index+1)<<(digitBits*p.level)
 	if !v.known.has(p) || min(end, v.known.pages) != min(end, v.next.pages) {
 		return Sum{}, false, nil
@@ -112,8 +112,9 @@ func (v *sinceVerifier) shared(p place) (Sum, bool, error) {
 	return was.sum, was.id == id, err
 }
 
-// sameValues checks the values apart of the lines that changed from one collection to the next, and reports whether
-// the values of all others are those of the first collection, with none missing and none left over.
+// sameValues checks the values stored apart of the lines that changed between two collections. It
+// reports whether all other values are those of the first collection, with none missing and none
+// left over.
 func sameValues(known, next *values, from, to []line) (bool, error) {
 	before, after := make(map[string]line), make(map[string]bool)
 	for _, l := range from {
@@ -159,14 +160,14 @@ func sameValues(known, next *values, from, to []line) (bool, error) {
 	return true, nil
 }
 
-// valueName is the name of the value of a row's key, with its folder's.
+// valueName is the name of the value of a row's key, with its folder.
 func valueName(key string) string {
 	folder, name := splitName(key)
 	return folder + name
 }
 
-// differentValues are the names of the values that next has and known has not, or has other ones of, and of those that
-// only known has.
+// differentValues returns the names of the values that next has and known lacks or has otherwise,
+// and of the values that only known has.
 func differentValues(known, next *values) (added []string, removed map[string]bool, err error) {
 	if known.root == next.root {
 		return nil, nil, nil
@@ -209,7 +210,7 @@ func differentValues(known, next *values) (added []string, removed map[string]bo
 	return added, removed, nil
 }
 
-// lacking are the entries of a folder of v that other does not have, or has another one of.
+// lacking returns the entries of a folder of v that other lacks or has otherwise.
 func lacking(v, other *values, folder string) ([]objstore.TreeEntry, error) {
 	entries, err := v.list(folder)
 	if err != nil {

@@ -21,8 +21,8 @@ import (
 	"github.com/git-smithers/git-smithers/snapshot"
 )
 
-// contentRules are the settings and attributes of the user that decide how git stores the content of files, and what a
-// checkout makes of it.
+// contentRules are the user's settings and attributes that decide how git stores the content of
+// files, and how a checkout writes it.
 type contentRules struct {
 	config    gitexec.Config
 	root      string // of the working copy
@@ -38,8 +38,9 @@ func (r contentRules) full(path string) string {
 	return filepath.Join(r.root, filepath.FromSlash(path))
 }
 
-// altered lists the files whose bytes a checkout of the captured tree would change, without the user's filters. If
-// no attribute and no setting changes files it costs nothing. Otherwise it reads the files that git has read now.
+// altered returns the files whose bytes a checkout of the captured tree would change, without the
+// user's filters. If no attribute and no setting changes files, it reads nothing. Otherwise it
+// reads the files that git has read in this capture.
 func (c *filesCapture) altered(ctx context.Context, now *gitindex.Index, root objstore.ID, read []string) ([]snapshot.Altered, error) {
 	if c.git.gitDir != "" {
 		return nil, nil // stored byte for byte
@@ -80,7 +81,8 @@ func (c *filesCapture) altered(ctx context.Context, now *gitindex.Index, root ob
 	return files, c.p.WriteState(c.source.state)
 }
 
-// alteredRules is the version of the rules by which compareStored decides. A list that other rules found is made anew.
+// alteredRules is the version of the rules of compareStored. A list that was made by other rules is
+// made anew.
 const alteredRules = "2"
 
 // sum returns a hash of the attributes and settings that decide how git stores files and gives them back, or ""
@@ -118,7 +120,7 @@ func (r contentRules) sum(now *gitindex.Index) string {
 	return hex.EncodeToString(sum.Sum(nil))
 }
 
-// attributeFiles are the files besides those in the index in which git looks for attributes.
+// attributeFiles returns the files, besides those in the index, in which git looks for attributes.
 func (r contentRules) attributeFiles() []string {
 	files := []string{r.full(".gitattributes"), filepath.Join(r.commonDir, "info", "attributes")}
 	home, _ := gitexec.LookupEnv(r.env, "HOME")
@@ -171,14 +173,14 @@ func (c *filesCapture) compareStored(ctx context.Context, now *gitindex.Index, p
 	return append(altered, asked...), err
 }
 
-// attributes are those of one path by name. An attribute that is not specified is not there.
+// attributes are the attributes of one path, by name. Unspecified attributes are missing.
 type attributes map[string]string
 
 // given reports whether an attribute has a value or is set.
 func (a attributes) given(name string) bool { return a[name] != "" && a[name] != "unset" }
 
-// alteredBy names what changes a file's bytes in a checkout, or "" if nothing does. If only git can
-// answer, undecided is true and by is the name to use if the bytes do change.
+// alteredBy returns the name of what changes a file's bytes in a checkout, or "" if nothing does.
+// If only git can answer, undecided is true, and by is the name to use if the bytes do change.
 func (r contentRules) alteredBy(e *gitindex.Entry, has attributes) (by string, undecided bool) {
 	if e.Mode != objstore.ModeFile && e.Mode != objstore.ModeExecutable {
 		return "", false
@@ -221,14 +223,14 @@ func (r contentRules) filterOf(has attributes) string {
 	return ""
 }
 
-// askedFile is a file that git has to check out to tell whether the bytes change.
+// askedFile is a file that git has to check out to find out whether the bytes change.
 type askedFile struct {
 	entry *gitindex.Entry
 	by    string
 }
 
-// askGit returns those of files that git would not check out as they are: it checks them out into a folder of its
-// own. No file of them has a filter, so no command of the user's runs.
+// askGit returns those of files that git would not check out as they are: it checks them out into a
+// folder of its own. None of them has a filter, so no command of the user's runs.
 func (c *filesCapture) askGit(ctx context.Context, files []askedFile) (_ []snapshot.Altered, err error) {
 	if len(files) == 0 {
 		return nil, nil

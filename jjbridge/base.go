@@ -13,14 +13,14 @@ import (
 	"github.com/git-smithers/git-smithers/snapshot"
 )
 
-// baseTimeout bounds the search for a base, which only saves bytes in a push. git looks
-// at every commit where the two histories have nothing in common.
+// baseTimeout bounds the search for a base, which only saves bytes in a push. If the two histories
+// have nothing in common, git looks at every commit.
 const baseTimeout = 5 * time.Second
 
-// BaseCommit is the nearest ancestor of the working copy's revision (itself included)
-// that a remote-tracking ref reaches: one of the named remote's, or of any with remote
-// "". Zero where there is none, and where it takes too long to find. One or two
-// processes; one more in a jj workspace that is not colocated.
+// BaseCommit returns the nearest ancestor of the working copy's revision, or the revision itself,
+// that a remote-tracking ref reaches. Only refs of the named remote count; if remote is "", refs of
+// any. The result is zero if there is none, or the search takes too long. It runs one or two
+// processes, and one more in a jj workspace that is not colocated.
 func (w *Workspace) BaseCommit(ctx context.Context, remote string) (objstore.ID, error) {
 	bounded, cancel := context.WithTimeout(ctx, baseTimeout)
 	defer cancel()
@@ -67,14 +67,15 @@ func tipOf(ctx context.Context, w *Workspace) (string, error) {
 		return "HEAD", nil
 	}
 	if _, err := os.Lstat(filepath.Join(w.Root, ".git")); err == nil {
-		return "HEAD", nil // the parent of @, which only differs where a remote has @ itself
+		return "HEAD", nil // the parent of @; a remote rarely has @ itself
 	}
 	out, _, err := w.RunJJ(ctx, "log", "--ignore-working-copy", "--revisions=@", "--no-graph", "--template=commit_id")
 	return string(out), err
 }
 
-// newestBoundary is the youngest of the boundary commits in what git rev-list --boundary
-// --timestamp printed: of those that one of them reaches, none is younger. Zero for none.
+// newestBoundary returns the youngest of the boundary commits that git rev-list --boundary
+// --timestamp printed, or zero if there is none. No other commit that a boundary commit reaches is
+// younger.
 func newestBoundary(out []byte) (newest objstore.ID, err error) {
 	youngest := int64(-1)
 	for line := range bytes.Lines(out) {

@@ -16,19 +16,18 @@ import (
 // ScopeOff captures no files, only the revision.
 const ScopeOff = "off"
 
-// CaptureOptions say what a capture takes. The zero value takes everything within the
-// default limits.
+// CaptureOptions configure a capture. The zero value captures everything within the default limits.
 type CaptureOptions struct {
-	Scope             string // snapshot.ScopeAll ("" means it), snapshot.ScopeTracked or ScopeOff
+	Scope             string // snapshot.ScopeAll, snapshot.ScopeTracked or ScopeOff; "" means ScopeAll
 	MaxFile           int64  // bytes; a larger file is left out; 0 means DefaultMaxFile
 	MaxUntracked      int    // files; 0 means DefaultMaxUntracked
-	MaxUntrackedBytes int64  // bytes of them together; 0 means DefaultMaxUntrackedBytes
-	// Leave are paths of files, relative to the top, with slashes, that are left out unless the
-	// user tracks them; one that ends in a slash is all files in a folder.
+	MaxUntrackedBytes int64  // bytes of all untracked files; 0 means DefaultMaxUntrackedBytes
+	// Leave are paths of files that are left out unless the user tracks them. They are relative to
+	// the top, with slashes. A path that ends in a slash means all files in the folder.
 	Leave []string
 	// Objects is the repository's object store, if the caller has it open. If it is nil, Capture opens one.
 	Objects *objstore.Store
-	// Warn is told of what is left out in another way than was asked for; nil: nobody.
+	// Warn, if not nil, is called if more is left out than was asked for.
 	Warn func(error)
 }
 
@@ -39,7 +38,7 @@ const (
 	DefaultMaxUntrackedBytes = 500 << 20
 )
 
-// maxMaxFile is the largest file that an object store takes, whatever the limit is.
+// maxMaxFile is the size in bytes of the largest file that an object store takes.
 const maxMaxFile = 1 << 30
 
 func (o CaptureOptions) withDefaults() CaptureOptions {
@@ -53,7 +52,7 @@ func (o CaptureOptions) withDefaults() CaptureOptions {
 	return o
 }
 
-// leaves reports whether a file is to be left out, and under which path that is noted.
+// leaves reports whether a file is to be left out. as is the entry of Leave that says so.
 func (o *CaptureOptions) leaves(path string) (as string, ok bool) {
 	for _, leave := range o.Leave {
 		if leave == path || strings.HasSuffix(leave, "/") && strings.HasPrefix(path, leave) {
@@ -63,21 +62,21 @@ func (o *CaptureOptions) leaves(path string) (as string, ok bool) {
 	return "", false
 }
 
-// Captured is the working copy as it was captured: VCS with its trees, and the objects
-// that the repository does not have yet, in a quarantine of their own. Those that it has
-// are pinned, since no more than a run that is about to go may need them. The caller
-// closes it when they are stored, or not wanted.
+// Captured is a captured working copy: VCS with its trees, and a quarantine with the objects that
+// the repository does not have yet. The objects that the repository has are pinned, because perhaps
+// only a run that is about to be pruned needs them. The caller closes it once the objects are
+// stored, or not needed.
 type Captured struct {
 	VCS snapshot.VCS
 
 	trees      [][]byte             // more tree objects that the repository does not have
 	objects    string               // the quarantine's object directory; "" for none
 	quarantine *gitindex.Quarantine // nil for none
-	index      fs.FileInfo          // of the private index with VCS.Tree; nil where none has it
-	release    func()               // ends the pin of what the repository has of it; nil where nothing is pinned
+	index      fs.FileInfo          // of the private index, if its tree is VCS.Tree; else nil
+	release    func()               // ends the pin; nil if nothing is pinned
 }
 
-// Objects adds the quarantined objects to w; it is what snapshot.Draft.Objects takes.
+// Objects adds the quarantined objects to w. It can be used as snapshot.Draft.Objects.
 func (c *Captured) Objects(w objstore.Writer) error {
 	for _, tree := range c.trees {
 		w.Add(objstore.Tree, tree)
@@ -91,8 +90,8 @@ func (c *Captured) Objects(w objstore.Writer) error {
 // AddTree adds a tree to the objects of the capture.
 func (c *Captured) AddTree(data []byte) { c.trees = append(c.trees, data) }
 
-// directory is an object directory with everything that Objects would add; "" where that
-// is nothing.
+// directory returns an object directory with everything that Objects would add, or "" if that is
+// nothing.
 func (c *Captured) directory(ctx context.Context, w *Workspace) (string, error) {
 	if len(c.trees) == 0 {
 		return c.objects, nil
@@ -117,8 +116,7 @@ func (c *Captured) directory(ctx context.Context, w *Workspace) (string, error) 
 	return c.objects, nil
 }
 
-// Close drops the quarantine, and lets go of what the repository has. It may be called
-// more than once.
+// Close removes the quarantine and ends the pin. It may be called more than once.
 func (c *Captured) Close() error {
 	if c.release != nil {
 		c.release()
@@ -131,10 +129,10 @@ func (c *Captured) Close() error {
 	return err
 }
 
-// Capture reads the working copy. What is the user's stays as it is: index, HEAD,
-// stash, hooks and reflogs; with jj, jj itself takes a snapshot, which is at most one
-// operation. Captures of one working copy wait for each other, also across processes.
-// ErrNoWorkingCopy where there is none.
+// Capture reads the working copy. The user's index, HEAD, stash, hooks and reflogs stay as they
+// are. With jj, jj takes a snapshot, which is at most one operation. Captures of one working copy
+// wait for each other, also across processes. Without a working copy, the error is
+// ErrNoWorkingCopy.
 func (w *Workspace) Capture(ctx context.Context, opts CaptureOptions) (*Captured, error) {
 	if w.Root == "" {
 		return nil, ErrNoWorkingCopy
@@ -151,7 +149,7 @@ func (w *Workspace) Capture(ctx context.Context, opts CaptureOptions) (*Captured
 	return c.unless(errors.Join(err, objects.Close()))
 }
 
-// capturePinned captures while nothing that the repository has can be dropped.
+// capturePinned captures while no object of the repository can be dropped.
 func (w *Workspace) capturePinned(ctx context.Context, objects *objstore.Store, opts CaptureOptions) (*Captured, error) {
 	release, err := objects.Pin(ctx)
 	if err != nil {
@@ -218,9 +216,9 @@ func (w *Workspace) captureGit(ctx context.Context, objects objstore.Reader, opt
 }
 
 // captureFiles captures the files as git sees them.
-func (w *Workspace) captureFiles(ctx context.Context, objects objstore.Reader, p *gitindex.Folder, opts CaptureOptions) (_ captured, err error) {
+func (w *Workspace) captureFiles(ctx context.Context, objects objstore.Reader, p *gitindex.Folder, opts CaptureOptions) (_ capturedFiles, err error) {
 	capture := &filesCapture{w: w, p: p, opts: opts, objects: objects, scope: opts.Scope}
-	// Mostly the index is up to date, so the files are looked at meanwhile.
+	// Usually the index is up to date, so the files are looked at meanwhile.
 	early := capture.scanEarly(ctx)
 	capture.source, err = w.sync(ctx, p, objects, opts.Warn)
 	found, scanErr := early()
@@ -234,13 +232,13 @@ func (w *Workspace) captureFiles(ctx context.Context, objects objstore.Reader, p
 		}
 	}
 	if err = cmp.Or(err, scanErr); err != nil {
-		return captured{}, err
+		return capturedFiles{}, err
 	}
 	return capture.run(ctx, found)
 }
 
-// take makes what was captured of files part of c.
-func (c *Captured) take(files captured) {
+// take makes the captured files part of c.
+func (c *Captured) take(files capturedFiles) {
 	c.VCS.Tree, c.VCS.Scope = files.tree, files.scope
 	c.VCS.LeftOut, c.VCS.Altered = files.left, files.altered
 	c.trees = files.trees

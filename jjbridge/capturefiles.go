@@ -15,14 +15,14 @@ import (
 	"github.com/git-smithers/git-smithers/snapshot"
 )
 
-// filesCapture is one capture of files by git's means, under the lock of the private index.
+// filesCapture is one capture of files by git, under the lock of the private index.
 type filesCapture struct {
 	w       *Workspace
 	p       *gitindex.Folder
-	opts    CaptureOptions // without zeros
+	opts    CaptureOptions // with the defaults
 	objects objstore.Reader
-	source  *synced
-	q       *gitindex.Quarantine // nil as long as nothing is new
+	source  *indexPair
+	q       *gitindex.Quarantine // nil until there is a new object
 	git     gitRun               // how git is run to read files: environment, settings, git directory
 
 	scope string
@@ -30,22 +30,22 @@ type filesCapture struct {
 	trees [][]byte // new tree objects
 }
 
-// captured is what a capture of files found.
-type captured struct {
+// capturedFiles is the result of a filesCapture.
+type capturedFiles struct {
 	tree    objstore.ID
 	scope   string
 	left    []snapshot.LeftOut
 	altered []snapshot.Altered
-	trees   [][]byte             // tree objects that the repository does not have
+	trees   [][]byte             // new tree objects that the repository does not have
 	q       *gitindex.Quarantine // nil for none
 }
 
-// captureRounds bounds how often files are read again that change while they are read.
+// captureRounds bounds how often files are read again because they change while they are read.
 const captureRounds = 4
 
-// run captures the files, of which a scan of the index as it is now found the changes. On
-// an error nothing stays of it but what the next one can use.
-func (c *filesCapture) run(ctx context.Context, found *changes) (_ captured, err error) {
+// run captures the files. found is the result of a scan with the present index. After an error only
+// the files in the private folder stay, which the next capture can use.
+func (c *filesCapture) run(ctx context.Context, found *changes) (_ capturedFiles, err error) {
 	defer func() {
 		if err != nil && c.q != nil {
 			err = errors.Join(err, c.q.Close())
@@ -55,22 +55,22 @@ func (c *filesCapture) run(ctx context.Context, found *changes) (_ captured, err
 	edits := c.choose(found)
 	if !edits.empty() {
 		if now, err = c.apply(ctx, now, edits); err != nil {
-			return captured{}, err
+			return capturedFiles{}, err
 		}
 	}
 	c.dirtyModules(ctx)
-	result := captured{scope: c.scope, left: c.left.sorted()}
+	result := capturedFiles{scope: c.scope, left: c.left.sorted()}
 	if result.tree, err = c.writeTrees(ctx, now, edits); err != nil {
-		return captured{}, err
+		return capturedFiles{}, err
 	}
 	if result.altered, err = c.altered(ctx, now, result.tree, edits.read); err != nil {
-		return captured{}, err
+		return capturedFiles{}, err
 	}
 	result.q, result.trees = c.q, c.trees
 	return result, nil
 }
 
-// apply brings the private index up to date and returns what is in it.
+// apply brings the private index up to date and returns it.
 func (c *filesCapture) apply(ctx context.Context, now *gitindex.Index, edits *indexEdits) (*gitindex.Index, error) {
 	if len(edits.gone) > 0 || len(edits.put) > 0 {
 		now = now.Without(edits.gone, edits.put)
@@ -102,8 +102,7 @@ func (c *filesCapture) apply(ctx context.Context, now *gitindex.Index, edits *in
 	return now, c.keepBlobs(now, edits.read)
 }
 
-// read has git read files into the private index, as many as it can: a file that it
-// cannot read is left out.
+// read makes git read files into the private index. A file that git cannot read is left out.
 func (c *filesCapture) read(ctx context.Context, paths []string) error {
 	if err := c.quarantine(); err != nil {
 		return err
@@ -127,8 +126,8 @@ func (c *filesCapture) read(ctx context.Context, paths []string) error {
 	return c.readApart(ctx, paths, err)
 }
 
-// readSettings are for a git that writes into a quarantine: what is in it is stored again,
-// packed and synced, or dropped.
+// readSettings are settings for a git that writes into a quarantine. Its objects are written once
+// more, packed and synced, or dropped.
 var readSettings = []string{
 	"core.bigFileThreshold=2047m", "core.looseCompression=1", "core.fsync=none", "core.fsyncObjectFiles=false",
 	"index.sparse=false", "core.ignoreStat=false",
@@ -142,7 +141,7 @@ func (c *filesCapture) quarantine() (err error) {
 	return err
 }
 
-// changedMeanwhile are those of paths that are not what the index says, by now.
+// changedMeanwhile returns those of paths whose files differ from the index by now.
 func changedMeanwhile(w *Workspace, now *gitindex.Index, paths []string) []string {
 	var changed []string
 	for _, path := range paths {
@@ -162,9 +161,8 @@ func changedMeanwhile(w *Workspace, now *gitindex.Index, paths []string) []strin
 	return changed
 }
 
-// keepBlobs puts into the quarantine those new contents that the repository has already:
-// it may have them only because of something that nobody keeps, and let go of them
-// before the capture is stored.
+// keepBlobs copies into the quarantine those new contents that the repository has already. It may
+// have them only because of something temporary, and lose them before the capture is stored.
 func (c *filesCapture) keepBlobs(now *gitindex.Index, paths []string) error {
 	for _, path := range paths {
 		i, found := now.Find(path)
@@ -177,7 +175,7 @@ func (c *filesCapture) keepBlobs(now *gitindex.Index, paths []string) error {
 		}
 		kind, data, err := c.objects.Get(id)
 		if err != nil {
-			continue // it is where only git finds it
+			continue // only git finds it
 		}
 		if err := c.q.Add(id, kind, data); err != nil {
 			return err
@@ -186,11 +184,11 @@ func (c *filesCapture) keepBlobs(now *gitindex.Index, paths []string) error {
 	return nil
 }
 
-// writeTrees finds, or writes into the quarantine, the trees of the index that the
-// repository does not have, and returns the root.
+// writeTrees returns the root tree of the index. It writes trees into the quarantine that the
+// repository does not have.
 func (c *filesCapture) writeTrees(ctx context.Context, now *gitindex.Index, edits *indexEdits) (objstore.ID, error) {
 	if err := (objstore.TreeSize{Paths: int64(len(now.Entries))}).Check(objstore.ID{}); err != nil {
-		return objstore.ID{}, err // no other clone would take the run
+		return objstore.ID{}, err // no other clone would accept the run
 	}
 	if c.source.stored {
 		trees := now.TreesSince(c.source.trees, edits.paths())
@@ -213,7 +211,7 @@ func (c *filesCapture) writeTrees(ctx context.Context, now *gitindex.Index, edit
 		return objstore.ID{}, fmt.Errorf("git write-tree: %s, expected %v", root, trees.Root)
 	}
 	if len(now.Entries) == 0 {
-		c.addTrees(trees) // git has the empty tree without any file
+		c.addTrees(trees) // git does not store the empty tree
 	}
 	return trees.Root, nil
 }
@@ -227,8 +225,8 @@ func (c *filesCapture) addTrees(trees gitindex.Trees) {
 	}
 }
 
-// dirtyModules notes the submodules that have changes in them. One that cannot be asked
-// may have.
+// dirtyModules records the submodules that have changes in them. If git status fails in a
+// submodule, it counts as changed.
 func (c *filesCapture) dirtyModules(ctx context.Context) {
 	for _, path := range c.left.modules {
 		if _, err := lstat(c.w.full(path + "/.git")); err != nil {
@@ -242,7 +240,7 @@ func (c *filesCapture) dirtyModules(ctx context.Context) {
 	}
 }
 
-// objectsDir is the repository's object directory.
+// objectsDir returns the repository's object directory.
 func (w *Workspace) objectsDir() string { return filepath.Join(w.Repo.CommonDir, "objects") }
 
 // openObjects opens the repository's objects for reading.

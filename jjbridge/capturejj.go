@@ -15,8 +15,8 @@ import (
 	"github.com/git-smithers/git-smithers/snapshot"
 )
 
-// captureJJ has jj take a snapshot and reads what @ is then: its tree is what was
-// captured, and jj keeps it from every gc until the capture is stored.
+// captureJJ makes jj take a snapshot and captures the tree of @. jj keeps the tree from every gc
+// until the capture is stored.
 func (w *Workspace) captureJJ(ctx context.Context, objects objstore.Reader, opts CaptureOptions) (*Captured, error) {
 	if opts.Scope == ScopeOff {
 		v, err := w.Pointer(ctx)
@@ -29,7 +29,7 @@ func (w *Workspace) captureJJ(ctx context.Context, objects objstore.Reader, opts
 	go func() {
 		folders, err := embeddedInJJ(ctx, w)
 		if err != nil {
-			opts.Warn(fmt.Errorf("repositories inside the working copy are not named: %w", err))
+			opts.Warn(fmt.Errorf("repositories inside the working copy are not listed: %w", err))
 		}
 		embedded <- folders
 	}()
@@ -43,7 +43,7 @@ func (w *Workspace) captureJJ(ctx context.Context, objects objstore.Reader, opts
 		Branch: rev.bookmark, Root: w.vcsRoot(), Conflicted: rev.conflict,
 	}}
 	left := leftOuts{all: leftByJJ(stderr)}
-	files := captured{scope: snapshot.ScopeAll}
+	files := capturedFiles{scope: snapshot.ScopeAll}
 	if rev.conflict {
 		files, err = captureConflicted(ctx, w, objects, rev, opts)
 	} else {
@@ -59,39 +59,39 @@ func (w *Workspace) captureJJ(ctx context.Context, objects objstore.Reader, opts
 	return c, nil
 }
 
-// captureConflicted reads the files as they stand, with jj's conflict markers: the tree of
-// a conflicted commit has all sides in folders that no checkout shows.
-func captureConflicted(ctx context.Context, w *Workspace, objects objstore.Reader, rev jjRevision, opts CaptureOptions) (_ captured, err error) {
+// captureConflicted reads the files as they are, with jj's conflict markers. The tree of a
+// conflicted commit has all sides in folders that no checkout shows.
+func captureConflicted(ctx context.Context, w *Workspace, objects objstore.Reader, rev jjRevision, opts CaptureOptions) (_ capturedFiles, err error) {
 	p, err := w.lockIndex(ctx)
 	if err != nil {
-		return captured{}, err
+		return capturedFiles{}, err
 	}
 	defer func() { err = errors.Join(err, p.Unlock()) }()
 	plain, err := w.filesGit(p, "") // stores byte for byte
 	if err != nil {
-		return captured{}, err
+		return capturedFiles{}, err
 	}
 	source, err := w.syncJJ(ctx, p, objects, rev)
 	if err != nil {
-		return captured{}, err
+		return capturedFiles{}, err
 	}
-	// jj has just added what is new, unless it was told not to.
+	// jj has just added new files, unless it was told not to.
 	files := &filesCapture{
 		w: w, p: p, opts: opts, objects: objects, source: source, scope: snapshot.ScopeTracked,
 		git: gitRun{env: plain.env, settings: plain.settings, gitDir: plain.gitDir},
 	}
 	found, err := files.scan(ctx)
 	if err != nil {
-		return captured{}, err
+		return capturedFiles{}, err
 	}
 	result, err := files.run(ctx, found)
 	result.scope = snapshot.ScopeAll
 	return result, err
 }
 
-// takeLarge is the tree of a commit of jj's without those of the files that it changes that are
-// above the limit or to be left out. They go to left; what its parents have stays, since the repository
-// keeps it anyway. The quarantine is nil where the tree is the commit's own.
+// takeLarge returns the tree of a jj commit without those changed files that are above the limit or
+// to be left out. It adds them to left. Files that the commit's parents have stay, because the
+// repository keeps them anyway. The quarantine is nil if nothing is taken out.
 func takeLarge(ctx context.Context, w *Workspace, objects objstore.Reader, commit string, opts CaptureOptions, left *leftOuts) (tree objstore.ID, _ *gitindex.Quarantine, err error) {
 	tree, parents, err := ReadCommit(objects, commit)
 	if err != nil {
@@ -160,11 +160,11 @@ type largeFilter struct {
 	limit   int64
 	leaves  func(path string) (as string, ok bool)
 	left    *leftOuts
-	made    [][]byte // the trees that are new
+	made    [][]byte // the new trees
 }
 
-// tree is the tree id, which stands at prefix, without the files to take out that none of the trees
-// before has. It reads what differs from all of them.
+// tree filters the tree id, whose path is prefix. It takes out files that none of the trees before
+// has, and reads only what differs from all of them. It returns the filtered tree.
 func (f *largeFilter) tree(id objstore.ID, before []objstore.ID, prefix string) (objstore.ID, error) {
 	entries, err := objstore.ReadTree(f.objects, id)
 	if err != nil {
@@ -223,7 +223,7 @@ func (f *largeFilter) entry(e objstore.TreeEntry, others [][]objstore.TreeEntry,
 	return e, true, nil
 }
 
-// isIn reports whether one of trees has an entry of a name.
+// isIn reports whether one of trees has an entry with a name.
 func isIn(trees [][]objstore.TreeEntry, name string) bool {
 	return slices.ContainsFunc(trees, func(entries []objstore.TreeEntry) bool {
 		_, ok := objstore.FindEntry(entries, name)
@@ -231,11 +231,11 @@ func isIn(trees [][]objstore.TreeEntry, name string) bool {
 	})
 }
 
-// refusedByJJ is a line in which jj says that it left out a new file because of its size:
-// "  <path>: 1.5MiB (1572864 bytes); the maximum size allowed is …".
+// refusedByJJ matches a line in which jj says that it left out a new file because of its size: "
+// <path>: 1.5MiB (1572864 bytes); the maximum size allowed is …".
 var refusedByJJ = regexp.MustCompile(`(?m)^  (.*): [^:]* \((\d+) bytes\); the maximum size allowed is `)
 
-// leftByJJ are the files that jj warned of.
+// leftByJJ returns the files that jj warned of.
 func leftByJJ(stderr []byte) []snapshot.LeftOut {
 	var left []snapshot.LeftOut
 	for _, match := range refusedByJJ.FindAllStringSubmatch(string(stderr), -1) {

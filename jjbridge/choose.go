@@ -13,16 +13,16 @@ import (
 	"github.com/git-smithers/git-smithers/snapshot"
 )
 
-// indexEdits are what a capture does to the private index.
+// indexEdits are the changes of a capture to the private index.
 type indexEdits struct {
-	gone map[string]bool  // paths that leave it
-	put  []gitindex.Entry // entries that are taken from the user's index as they are
-	read []string         // paths that git reads
+	gone map[string]bool  // paths to remove
+	put  []gitindex.Entry // entries to take from the user's index
+	read []string         // paths that git has to read
 }
 
 func (e *indexEdits) empty() bool { return len(e.gone)+len(e.put)+len(e.read) == 0 }
 
-// paths are all of them.
+// paths returns all edited paths.
 func (e *indexEdits) paths() []string {
 	paths := slices.AppendSeq(slices.Clone(e.read), maps.Keys(e.gone))
 	for _, entry := range e.put {
@@ -34,15 +34,15 @@ func (e *indexEdits) paths() []string {
 // lstat is os.Lstat.
 func lstat(path string) (fs.FileInfo, error) { return os.Lstat(path) }
 
-// choosing decides what becomes of every path that may have changed.
-type choosing struct {
+// choice decides what to do with every path that may have changed.
+type choice struct {
 	*filesCapture
 	edits indexEdits
 }
 
-// choose turns what was found into edits, within the limits, and notes what is left out.
+// choose turns changes into edits, within the limits, and records what is left out.
 func (c *filesCapture) choose(found *changes) *indexEdits {
-	ch := choosing{filesCapture: c, edits: indexEdits{gone: make(map[string]bool)}}
+	ch := choice{filesCapture: c, edits: indexEdits{gone: make(map[string]bool)}}
 	for _, folder := range found.unreadable {
 		ch.left.add(folder, snapshot.LeftUnreadable, 0)
 		ch.dropUnder(folder)
@@ -59,8 +59,8 @@ func (c *filesCapture) choose(found *changes) *indexEdits {
 	return &ch.edits
 }
 
-// dropUnder drops what is in a folder.
-func (c *choosing) dropUnder(folder string) {
+// dropUnder removes the paths in a folder.
+func (c *choice) dropUnder(folder string) {
 	for i, _ := c.source.now.Find(folder); i < len(c.source.now.Entries); i++ {
 		path := c.source.now.Entries[i].Path
 		if !strings.HasPrefix(path, folder) {
@@ -70,8 +70,8 @@ func (c *choosing) dropUnder(folder string) {
 	}
 }
 
-// modified decides on a path that is in the private index and does not look as before.
-func (c *choosing) modified(m modified) {
+// modified decides on a path of the private index whose file looks different.
+func (c *choice) modified(m modifiedFile) {
 	info, err := lstat(c.w.full(m.path))
 	switch {
 	case err != nil:
@@ -84,9 +84,9 @@ func (c *choosing) modified(m modified) {
 	}
 }
 
-// take has git read a file that was not read as it is now, and tells whether it does: not
-// when the file is left out, or when it is something that git does not track.
-func (c *choosing) take(path string, info fs.FileInfo) bool {
+// take makes git read a file, and reports whether it does. It does not if the file is left out, or
+// is of a kind that git does not track.
+func (c *choice) take(path string, info fs.FileInfo) bool {
 	link := info.Mode()&fs.ModeSymlink != 0
 	switch {
 	case !info.Mode().IsRegular() && !link:
@@ -111,9 +111,9 @@ func readable(path string) bool {
 	return f.Close() == nil
 }
 
-// missing looks at the tracked paths that the private index does not have: they were
-// gone, or left out, when the last capture was made.
-func (c *choosing) missing() {
+// missing decides on the tracked paths that the private index does not have. Their files were gone,
+// or left out, at the last capture.
+func (c *choice) missing() {
 	rest := c.source.now.Entries
 	for i, e := range c.source.tracked.Entries {
 		for len(rest) > 0 && rest[0].Path < e.Path {
@@ -138,15 +138,15 @@ func (c *choosing) missing() {
 	}
 }
 
-func (c *choosing) underUnreadable(path string) bool {
+func (c *choice) underUnreadable(path string) bool {
 	return slices.ContainsFunc(c.left.all, func(l snapshot.LeftOut) bool {
 		return strings.HasSuffix(l.Path, "/") && strings.HasPrefix(path, l.Path)
 	})
 }
 
-// untracked decides on what the user's index does not have: paths are all that are there
-// and not ignored.
-func (c *choosing) untracked(paths []string) {
+// untracked decides on the files that the user's index does not have. paths are all existing files
+// that are not ignored.
+func (c *choice) untracked(paths []string) {
 	added := c.source.added()
 	if c.scope == snapshot.ScopeAll {
 		paths = c.withoutRepositories(paths)
@@ -161,30 +161,30 @@ func (c *choosing) untracked(paths []string) {
 			}
 		}
 	}
-	// What is left was deleted, or is ignored now.
+	// The others were deleted, or are ignored now.
 	for path := range added {
 		c.edits.gone[path] = true
 		c.edits.read = slices.DeleteFunc(c.edits.read, func(read string) bool { return read == path })
 	}
 }
 
-// leave leaves a path out where that was asked for.
-func (c *choosing) leave(path string) bool {
+// leave leaves a path out if the options say so.
+func (c *choice) leave(path string) bool {
 	as, ok := c.opts.leaves(path)
 	if ok {
-		c.left.add(as, snapshot.LeftUntracked, 0) // its size would make every capture another one
+		c.left.add(as, snapshot.LeftUntracked, 0) // with its size, every capture would differ
 	}
 	return ok
 }
 
-// untrackedFile is how large an untracked file is.
+// untrackedFile is the size of an untracked file.
 type untrackedFile struct {
 	bytes int64       // 0 if the file is too large to be captured
 	info  fs.FileInfo // nil for a file that the private index has
 }
 
-// sizes looks at files. Those that are gone are not in the result.
-func (c *choosing) sizes(paths []string, added map[string]*gitindex.Entry) map[string]untrackedFile {
+// sizes returns the sizes of files by path, without files that are gone.
+func (c *choice) sizes(paths []string, added map[string]*gitindex.Entry) map[string]untrackedFile {
 	files := make(map[string]untrackedFile, len(paths))
 	for _, path := range paths {
 		if e, known := added[path]; known {
@@ -202,9 +202,9 @@ func (c *choosing) sizes(paths []string, added map[string]*gitindex.Entry) map[s
 	return files
 }
 
-// withoutRepositories are the paths that are in no repository inside the working copy:
-// git names one of its own kind with a slash at the end, of jj's it knows nothing.
-func (c *choosing) withoutRepositories(paths []string) []string {
+// withoutRepositories returns those of paths that are in no repository inside the working copy. git
+// lists a repository of git's with a slash at its end, and knows nothing of jj's.
+func (c *choice) withoutRepositories(paths []string) []string {
 	var kept []string
 	for _, path := range paths {
 		if folder, ok := repositoryOf(path); ok {
@@ -219,9 +219,9 @@ func (c *choosing) withoutRepositories(paths []string) []string {
 	return slices.DeleteFunc(kept, c.underUnreadable)
 }
 
-// tooLarge drops entries that were captured under a higher limit. What the user's index
-// has as it is stays: the repository keeps it anyway.
-func (c *choosing) tooLarge() {
+// tooLarge removes entries that were captured under a higher limit. A content that the user's index
+// has stays, because the repository keeps it anyway.
+func (c *choice) tooLarge() {
 	limit := uint32(min(c.opts.MaxFile, math.MaxUint32))
 	for i := range c.source.now.Entries {
 		e := &c.source.now.Entries[i]

@@ -18,10 +18,10 @@ import (
 // gitRun is one run of git.
 type gitRun struct {
 	args     []string
-	env      []string  // NAME=value, above everything else: GIT_INDEX_FILE, GIT_OBJECT_DIRECTORY, …
+	env      []string  // NAME=value; overrides everything else: GIT_INDEX_FILE, GIT_OBJECT_DIRECTORY, …
 	stdin    io.Reader // nil: nothing
-	settings []string  // more configuration, as -c takes it, above all other
-	gitDir   string    // "" is this worktree's
+	settings []string  // more configuration, as for -c; overrides all other
+	gitDir   string    // "" means this worktree's
 }
 
 // RunGit runs git on the working copy, as gitWith does.
@@ -29,11 +29,10 @@ func (w *Workspace) RunGit(ctx context.Context, args ...string) ([]byte, error) 
 	return w.gitWith(ctx, gitRun{args: args})
 }
 
-// gitWith runs git in Root, on this worktree's git directory and files, and returns its
-// standard output. It takes no lock that it can do without, runs no hook, and does the
-// same whatever the user's settings are; what the user says about the content of files
-// (filters, attributes, line ends, ignore rules, core.fileMode) counts. Where there is no
-// working copy it runs in the git directory. The error is a *gitexec.Error.
+// gitWith runs git in Root, on this worktree's git directory and files, and returns its standard
+// output. It takes no optional lock and runs no hook. Of the user's settings, only those count that
+// are about the content of files: filters, attributes, line ends, ignore rules, core.fileMode.
+// Without a working copy it runs in the git directory. The error is a *gitexec.Error.
 func (w *Workspace) gitWith(ctx context.Context, run gitRun) ([]byte, error) {
 	out, _, err := w.gitFull(ctx, run)
 	return out, err
@@ -44,7 +43,7 @@ func (w *Workspace) RunGitOnIndex(ctx context.Context, index string, args ...str
 	return w.gitWith(ctx, gitRun{args: args, env: []string{"GIT_INDEX_FILE=" + index}})
 }
 
-// gitFull is gitWith that returns what git said on stderr, too.
+// gitFull is gitWith that also returns git's standard error.
 func (w *Workspace) gitFull(ctx context.Context, run gitRun) (stdout, stderr []byte, err error) {
 	gitDir := cmp.Or(run.gitDir, w.Repo.GitDir)
 	options := append(gitSettings(gitDir), "--git-dir="+gitDir)
@@ -60,16 +59,16 @@ func (w *Workspace) gitFull(ctx context.Context, run gitRun) (stdout, stderr []b
 	}.Run(ctx)
 }
 
-// gitSettings are git's options that set aside what a user may have configured.
+// gitSettings returns options of git that override what a user may have configured.
 func gitSettings(gitDir string) []string {
 	var options []string
 	for _, setting := range []string{
-		"core.untrackedCache=false", // is worth nothing in an index of one's own
+		"core.untrackedCache=false", // of no use in a private index
 		"core.splitIndex=false",     // leaves files beside the index
 		"core.safecrlf=false",       // refuses files, or warns
 		"core.quotePath=false",
 		"core.warnAmbiguousRefs=false",
-		// HEAD is a file, so that nothing can be in it: no hook is found, on any system.
+		// HEAD is a file, which contains no hook on any system.
 		"core.hooksPath=" + filepath.Join(gitDir, "HEAD"),
 		"submodule.recurse=false",
 		"diff.ignoreSubmodules=none",
@@ -83,7 +82,7 @@ func gitSettings(gitDir string) []string {
 	return options
 }
 
-// gitEnv is the environment for plumbing. The caller owns it.
+// gitEnv returns the environment for plumbing commands. The caller owns it.
 func (w *Workspace) gitEnv() []string {
 	env := slices.DeleteFunc(gitexec.PlumbingEnv(w.env), func(entry string) bool {
 		name, _, _ := strings.Cut(entry, "=")
@@ -97,9 +96,9 @@ func (w *Workspace) gitEnv() []string {
 	return append(env, "GIT_ADVICE=0")
 }
 
-// RunJJ runs jj in Root and returns what it wrote; its warnings are on stderr. As everywhere
-// in jj, most commands take a snapshot of the working copy first. The error is a
-// *gitexec.Error; it wraps ErrNoJJ, ErrJJTooOld or ErrStale where that is why.
+// RunJJ runs jj in Root and returns its output; jj's warnings are on stderr. Most commands of jj
+// take a snapshot of the working copy first. The error is a *gitexec.Error, which may wrap ErrNoJJ,
+// ErrJJTooOld or ErrStale.
 func (w *Workspace) RunJJ(ctx context.Context, args ...string) (stdout, stderr []byte, err error) {
 	program, err := findJJ(w.env)
 	if err != nil {
@@ -116,10 +115,10 @@ func (w *Workspace) RunJJ(ctx context.Context, args ...string) (stdout, stderr [
 	return stdout, stderr, err
 }
 
-// jjPathVariable names the jj to run.
+// jjPathVariable is the environment variable with the path of the jj to run.
 const jjPathVariable = "SMITHERS_JJ_PATH"
 
-// findJJ is the jj to run: what SMITHERS_JJ_PATH names, or else the one on PATH.
+// findJJ returns the path of the jj to run: the value of SMITHERS_JJ_PATH, or else the one on PATH.
 func findJJ(env []string) (string, error) {
 	for _, entry := range slices.Backward(env) {
 		if path, ok := strings.CutPrefix(entry, jjPathVariable+"="); ok && path != "" {
@@ -131,14 +130,13 @@ func findJJ(env []string) (string, error) {
 	}
 	path, err := gitexec.Find(env, "jj")
 	if err != nil {
-		return "", ErrNoJJ // where it was looked for is the user's own PATH
+		return "", ErrNoJJ // without the searched path, which is the user's PATH
 	}
 	return path, nil
 }
 
-// Run runs jj, or git, in the top of the working copy and returns its standard
-// output. The error is a *gitexec.Error; with jj it wraps ErrNoJJ or ErrJJTooOld where
-// that is why.
+// Run runs jj, or git, at the top of the working copy and returns its standard output. The error is
+// a *gitexec.Error. With jj it may wrap ErrNoJJ or ErrJJTooOld.
 func (w *Workspace) Run(ctx context.Context, args ...string) ([]byte, error) {
 	if w.Type == snapshot.VCSJJ {
 		out, _, err := w.RunJJ(ctx, args...)

@@ -21,7 +21,7 @@ type edit struct {
 	from, to treeFile
 }
 
-// treeFile is what a tree has at a path; its mode is 0 where it has no file.
+// treeFile is the file of a tree at a path. Its mode is 0 if there is none.
 type treeFile struct {
 	mode objstore.Mode
 	id   objstore.ID
@@ -40,8 +40,8 @@ func (e edit) change() PathChange {
 	return PathChange{Path: e.path, Op: OpModify}
 }
 
-// compare lists how the files of p.From become those of p.To, sorted by path. git
-// lists them in memory, so they are counted first.
+// compare returns how the files of p.From become those of p.To, sorted by path. git lists the
+// changes in memory, so they are counted first.
 func (p *Plan) compare(ctx context.Context, w *Workspace) ([]edit, error) {
 	if err := p.checkChanges(ctx, w); err != nil {
 		return nil, err
@@ -55,7 +55,7 @@ func (p *Plan) compare(ctx context.Context, w *Workspace) ([]edit, error) {
 	return parseEdits(out)
 }
 
-// checkChanges refuses a plan of more changes than one tree may have paths.
+// checkChanges returns an error if a plan has more changes than one tree may have paths.
 func (p *Plan) checkChanges(ctx context.Context, w *Workspace) (err error) {
 	objects, err := w.openObjects()
 	if err != nil {
@@ -72,18 +72,18 @@ func (p *Plan) checkChanges(ctx context.Context, w *Workspace) (err error) {
 	return objstore.CheckChanges(ctx, reader, p.From, p.To)
 }
 
-// capturedReader reads the objects of a capture that may not be in the repository.
+// capturedReader reads the objects of a capture, some of which may not be in the repository.
 type capturedReader struct {
-	captured   *objstore.Store // nil: all of them are
+	captured   *objstore.Store // nil if all of them are in the repository
 	repository *objstore.Store
 }
 
-// Get is GetAtMost without a bound of its own.
+// Get is GetAtMost without a bound.
 func (r capturedReader) Get(id objstore.ID) (objstore.Kind, []byte, error) {
 	return r.GetAtMost(id, math.MaxInt64)
 }
 
-// GetAtMost returns an object of at most so many bytes.
+// GetAtMost returns an object of at most most bytes.
 func (r capturedReader) GetAtMost(id objstore.ID, most int64) (objstore.Kind, []byte, error) {
 	if r.captured != nil {
 		kind, data, err := r.captured.GetAtMost(id, most)
@@ -94,14 +94,14 @@ func (r capturedReader) GetAtMost(id objstore.ID, most int64) (objstore.Kind, []
 	return r.repository.GetAtMost(id, most)
 }
 
-// diffTreeArgs are the arguments of the git whose answer parseEdits reads.
+// diffTreeArgs returns the arguments of a git whose output parseEdits reads.
 func diffTreeArgs(from, to string) []string {
 	return []string{
 		"diff-tree", "-r", "-z", "--raw", "--no-abbrev", "--no-renames", "--no-ext-diff", "--ignore-submodules=none", from, to,
 	}
 }
 
-// alternates is the environment that lets git read objects in another directory too.
+// alternates returns the environment in which git also reads objects from another directory.
 func alternates(dir string) []string {
 	if dir == "" {
 		return nil
@@ -116,7 +116,7 @@ func parseEdits(out []byte) ([]edit, error) {
 		path, rest, found := bytes.Cut(rest, []byte{0})
 		fields := strings.Fields(strings.TrimPrefix(string(head), ":"))
 		if !ok || !found || len(fields) != 5 {
-			return nil, fmt.Errorf("git diff-tree: unexpected answer %q", head)
+			return nil, fmt.Errorf("git diff-tree: unexpected output %q", head)
 		}
 		e := edit{path: string(path)}
 		var err error
@@ -142,8 +142,8 @@ func parseTreeFile(mode, id string) (treeFile, error) {
 	return f, err
 }
 
-// present looks for every file that is to be written, so that nothing is begun which
-// a missing object would end. It returns the size of the largest that comes back.
+// present checks that every file to write is in the repository, so that a missing object cannot
+// interrupt the restore. It returns the size in bytes of the largest new file.
 func present(ctx context.Context, w *Workspace, edits []edit) (largest int64, err error) {
 	var ask bytes.Buffer
 	added := make(map[string]bool)

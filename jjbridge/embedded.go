@@ -8,11 +8,10 @@ import (
 	"github.com/git-smithers/git-smithers/snapshot"
 )
 
-// embeddedInJJ are the repositories inside a jj working copy, which jj passes over
-// without a word.
+// embeddedInJJ returns the repositories inside a jj working copy. jj passes over them silently.
 func embeddedInJJ(ctx context.Context, w *Workspace) ([]string, error) {
 	out, err := w.gitWith(ctx, gitRun{
-		// An index that is not there: everything that is not ignored is listed.
+		// The index does not exist, so everything that is not ignored is listed.
 		args: []string{"ls-files", "-z", "--others", "--exclude-standard", "--exclude=/.jj"},
 		env:  []string{"GIT_INDEX_FILE=" + w.full(".jj/no-index")},
 	})
@@ -29,8 +28,8 @@ func embeddedInJJ(ctx context.Context, w *Workspace) ([]string, error) {
 	return folders, nil
 }
 
-// repositoryOf is the repository inside the working copy in which a path is that git lists
-// as untracked: one of its own kind has a slash at its end, of jj's it knows nothing.
+// repositoryOf returns the repository inside the working copy that has a path which git lists as
+// untracked. git lists a repository of git's with a slash at its end, and knows nothing of jj's.
 func repositoryOf(path string) (folder string, ok bool) {
 	if at := strings.Index(path, "/.jj/"); at >= 0 {
 		return path[:at+1], true
@@ -38,7 +37,7 @@ func repositoryOf(path string) (folder string, ok bool) {
 	return path, strings.HasSuffix(path, "/")
 }
 
-// addEmbedded notes repositories that are no submodules of tree.
+// addEmbedded records repositories that are not submodules of tree.
 func (l *leftOuts) addEmbedded(objects objstore.Reader, tree objstore.ID, folders []string) {
 	for _, folder := range folders {
 		if !isSubmodule(objects, tree, strings.TrimSuffix(folder, "/")) {

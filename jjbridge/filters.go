@@ -21,16 +21,17 @@ var ErrFilter = errors.New("files are left out because a filter failed")
 type failedFilter struct {
 	name  string
 	files []string
-	said  string // by the filter, or by git of it
+	said  string // the first line of git's error
 }
 
 var (
 	filterFailed = regexp.MustCompile(`(?m)^fatal: .*: clean filter '(.*)' failed$`)
-	// filterAbsent is what git says of a filter whose command cannot be started.
+	// filterAbsent matches git's error about a filter whose command cannot be started.
 	filterAbsent = regexp.MustCompile(`(?m)^error: (external filter '.*' failed 12[67]|cannot fork to run subprocess .*|initialization for subprocess '.*' failed)$`)
 )
 
-// filterHungUp is what git says, without a file's name, if a filter's process ends before it answers.
+// filterHungUp is git's error if a filter's process ends before it answers. It does not name the
+// file.
 const filterHungUp = "fatal: the remote end hung up unexpectedly"
 
 // filterFailure returns the error of a git that gave up because a filter failed, or nil.
@@ -42,15 +43,15 @@ func filterFailure(err error) *gitexec.Error {
 	return nil
 }
 
-// isAboutOneFile reports whether git gave up because of a file, and not because of itself.
+// isAboutOneFile reports whether git failed because of one file.
 func isAboutOneFile(err error) bool {
 	failed, ok := errors.AsType[*gitexec.Error](err)
 	return ok && strings.Contains(failed.Stderr, "fatal: Unable to process path ") || filterFailure(err) != nil
 }
 
-// readApart reads files after git failed with err at one of them. git stops at the first such file and writes nothing.
-// Files without a filter are read apart from those of each filter, and no file is tried with a filter whose command
-// cannot be started.
+// readApart reads files after git has failed with err at one of them. git stops at the first such
+// file and writes nothing. Files without a filter are read apart from the files of each filter. If
+// a filter's command cannot be started, its files are not tried again.
 func (c *filesCapture) readApart(ctx context.Context, files []string, err error) error {
 	failed := filterFailure(err)
 	if failed != nil {
@@ -131,7 +132,7 @@ func (l *leftOuts) isFiltered(file string) bool {
 	return slices.ContainsFunc(l.filters, func(f failedFilter) bool { return slices.Contains(f.files, file) })
 }
 
-// warnOfFilters tells warn of each filter that failed, once.
+// warnOfFilters warns of each failed filter once.
 func (l *leftOuts) warnOfFilters(warn func(error)) {
 	slices.SortFunc(l.filters, func(a, b failedFilter) int { return cmp.Compare(a.name, b.name) })
 	for _, f := range l.filters {

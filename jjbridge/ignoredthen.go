@@ -14,12 +14,12 @@ import (
 	"github.com/git-smithers/git-smithers/snapshot"
 )
 
-// ignoreFile is the name of the files that say what git and jj do not look at.
+// ignoreFile is the name of the files that tell git and jj which files to ignore.
 const ignoreFile = ".gitignore"
 
-// ignored lists the files that the plan would remove and that the .gitignore files of p.To
-// name, so that they may have been there when it was captured. What git's index has is
-// captured although it is ignored.
+// ignored returns those files which the plan would remove although the .gitignore files of p.To
+// name them: they may have existed when p.To was captured. Files in git's index are captured even
+// if they are ignored, so they do not count.
 func (p *Plan) ignored(ctx context.Context, w *Workspace) ([]snapshot.LeftOut, error) {
 	var ask bytes.Buffer
 	for _, e := range p.edits {
@@ -47,9 +47,9 @@ func (p *Plan) ignored(ctx context.Context, w *Workspace) ([]snapshot.LeftOut, e
 	then.Root = dir
 	args := []string{"check-ignore", "-z", "--stdin"}
 	if w.Type == snapshot.VCSJJ {
-		args = append(args, "--no-index") // jj has its own, in which whatever it has seen stays
+		args = append(args, "--no-index") // in a jj workspace, git's index keeps whatever jj has seen
 	}
-	// An exit status of 1 says that none is.
+	// The exit status is 1 if no file is ignored.
 	out, err := then.gitWith(ctx, gitRun{args: args, stdin: &ask})
 	if err != nil && ctx.Err() != nil {
 		return nil, err
@@ -61,7 +61,7 @@ func (p *Plan) ignored(ctx context.Context, w *Workspace) ([]snapshot.LeftOut, e
 	return ignored, nil
 }
 
-// writeIgnoreFiles writes into dir the .gitignore files of a tree.
+// writeIgnoreFiles writes the .gitignore files of a tree into dir.
 func writeIgnoreFiles(ctx context.Context, w *Workspace, dir string, tree objstore.ID) (err error) {
 	objects, err := w.openObjects()
 	if err != nil {
@@ -77,20 +77,20 @@ func writeIgnoreFilesOf(ctx context.Context, objects objstore.Reader, dir string
 }
 
 const (
-	// maxIgnoreFiles bounds how many .gitignore files one working copy may have.
+	// maxIgnoreFiles bounds the .gitignore files of one working copy.
 	maxIgnoreFiles = 100_000
-	// maxIgnoreBytes is the size above which git leaves such a file alone.
+	// maxIgnoreBytes is the size in bytes above which git ignores a .gitignore file.
 	maxIgnoreBytes = 100 << 20
 )
 
 // ignoreFiles writes the .gitignore files of a tree.
 type ignoreFiles struct {
 	objects objstore.Reader
-	none    map[objstore.ID]bool // trees that have none, nor has any tree below
+	none    map[objstore.ID]bool // trees without such a file at any depth
 	written int
 }
 
-// write writes the files of a tree, and of the trees below, into dir.
+// write writes the files of a tree and of the trees below into dir.
 func (f *ignoreFiles) write(ctx context.Context, dir string, tree objstore.ID) error {
 	if f.none[tree] {
 		return nil

@@ -13,7 +13,7 @@ import (
 // minJJ is the oldest jj that works here: 0.<minJJ>. It is the first with --config.
 const minJJ = 25
 
-// whyJJ is the cause of a failed jj command.
+// whyJJ returns the cause of a failed jj command.
 func whyJJ(ctx context.Context, w *Workspace, failed *gitexec.Error) error {
 	if strings.Contains(failed.Stderr, "working copy is stale") {
 		return fmt.Errorf("%w: %w", ErrStale, failed.Err)
@@ -32,16 +32,16 @@ func whyJJ(ctx context.Context, w *Workspace, failed *gitexec.Error) error {
 	return failed.Err
 }
 
-// IsUnknownToJJ reports whether jj complains about a command, option or template that it does
-// not know. A caller then asks jj for its version.
+// IsUnknownToJJ reports whether jj complains about an unknown command, option or template. Its
+// version may be too old.
 func IsUnknownToJJ(stderr string) bool {
 	return slices.ContainsFunc([]string{
 		"unexpected argument", "unrecognized subcommand", "Failed to parse template", "Failed to parse revset",
 	}, func(words string) bool { return strings.Contains(stderr, words) })
 }
 
-// parseJJVersion reads the minor version in "jj 0.42.0-b8f7c45"; a release 1.0 or later is
-// newer than all of them.
+// parseJJVersion reads the minor version in "jj 0.42.0-b8f7c45". A release 1.0 or later counts as
+// new enough.
 func parseJJVersion(out string) (minor int, ok bool) {
 	words := strings.Fields(out)
 	if len(words) < 2 || words[0] != "jj" {

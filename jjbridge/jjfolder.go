@@ -11,11 +11,11 @@ import (
 	"github.com/git-smithers/git-smithers/snapshot"
 )
 
-// jjFolder is what a workspace's .jj folder says.
+// jjFolder is the content of a workspace's .jj folder.
 type jjFolder struct {
 	top    string // of the workspace
 	repo   string // the .jj/repo folder, that of the main workspace
-	target string // the git directory that jj keeps commits in
+	target string // the git directory in which jj stores commits
 	name   string // of the workspace
 }
 
@@ -47,7 +47,7 @@ func readJJ(top string) (jjFolder, error) {
 	return link, nil
 }
 
-// follow reads a path from a file and resolves it, relative to base. What is there exists.
+// follow reads a path, relative to base, from a file and resolves it. The path exists.
 func follow(base, file string) (string, error) {
 	data, err := os.ReadFile(file)
 	if err != nil {
@@ -60,7 +60,7 @@ func follow(base, file string) (string, error) {
 	return filepath.EvalSymlinks(path)
 }
 
-// leadsTo reports whether jj keeps its commits in repo.
+// leadsTo reports whether jj stores its commits in repo.
 func (l jjFolder) leadsTo(repo gitexec.Repo) bool {
 	if l.target == repo.CommonDir || l.target == repo.GitDir {
 		return true
@@ -69,7 +69,8 @@ func (l jjFolder) leadsTo(repo gitexec.Repo) bool {
 	return err == nil && l.target == dotGit
 }
 
-// colocated is the jj workspace, which is git's worktree too. Without a jj on PATH it is git's alone.
+// colocated returns the jj workspace of a folder that is also git's worktree. Without a jj on PATH,
+// it returns git's worktree.
 func (l jjFolder) colocated(repo gitexec.Repo, env []string) *Workspace {
 	named, _ := gitexec.LookupEnv(env, jjPathVariable)
 	if _, err := findJJ(env); err == nil || named != "" {
@@ -80,7 +81,7 @@ func (l jjFolder) colocated(repo gitexec.Repo, env []string) *Workspace {
 	return w
 }
 
-// workspace is the jj workspace, whose commits are in repo.
+// workspace returns the jj workspace whose commits are in repo.
 func (l jjFolder) workspace(repo gitexec.Repo, env []string) *Workspace {
 	return &Workspace{
 		Repo: repo, Type: snapshot.VCSJJ, Root: l.top, Name: l.name,
@@ -88,8 +89,8 @@ func (l jjFolder) workspace(repo gitexec.Repo, env []string) *Workspace {
 	}
 }
 
-// workspaceName is the name that jj wrote down when it last updated the workspace at top.
-// Where jj has changed how it writes, it is the name that jj gives by itself.
+// workspaceName returns the name that jj wrote down when it last updated the workspace at top. If
+// jj has changed the format, it returns the name that jj chooses by default.
 func workspaceName(top string, first bool) string {
 	if data, err := os.ReadFile(filepath.Join(top, ".jj", "working_copy", "checkout")); err == nil {
 		if name, ok := stringField(data, 3); ok && name != "" {
@@ -102,7 +103,7 @@ func workspaceName(top string, first bool) string {
 	return filepath.Base(top)
 }
 
-// stringField is a field of an encoded protocol buffer.
+// stringField returns a string field of an encoded protocol buffer.
 func stringField(data []byte, number uint64) (value string, ok bool) {
 	for len(data) > 0 {
 		key, n := binary.Uvarint(data)
@@ -115,7 +116,7 @@ func stringField(data []byte, number uint64) (value string, ok bool) {
 		}
 		data = data[n+m:]
 		switch key & 7 {
-		case 0: // an integer, which was no size
+		case 0: // an integer, read already
 		case 2:
 			if size > uint64(len(data)) {
 				return "", false
@@ -131,7 +132,8 @@ func stringField(data []byte, number uint64) (value string, ok bool) {
 	return "", false
 }
 
-// HasWorkspaceAt reports whether the folder dir is the workspace of that name, of the same repository as w.
+// HasWorkspaceAt reports whether the folder dir is the workspace with that name of the same
+// repository as w.
 func (w *Workspace) HasWorkspaceAt(dir, name string) bool {
 	link, err := readJJ(dir)
 	return err == nil && link.repo == w.jjRepo && link.name == name

@@ -8,7 +8,7 @@ import (
 	"github.com/git-smithers/git-smithers/snapshot"
 )
 
-// leftOuts gathers what a capture leaves out.
+// leftOuts collects what a capture leaves out.
 type leftOuts struct {
 	all     []snapshot.LeftOut
 	modules []string        // submodules that may have changes in them
@@ -20,14 +20,14 @@ func (l *leftOuts) add(path, reason string, size int64) {
 	l.all = append(l.all, snapshot.LeftOut{Path: path, Reason: reason, Bytes: size})
 }
 
-// sorted is what is left out by path, each once.
+// sorted returns everything that is left out, sorted by path and without duplicates.
 func (l *leftOuts) sorted() []snapshot.LeftOut {
 	slices.SortStableFunc(l.all, func(a, b snapshot.LeftOut) int { return cmp.Compare(a.Path, b.Path) })
 	return slices.CompactFunc(l.all, func(a, b snapshot.LeftOut) bool { return a.Path == b.Path })
 }
 
-// keep drops the edits that would remove what was left out of the capture of p.To: it was
-// there, or may have been, and nobody knows what was in it.
+// keep drops the edits that would remove files which the capture of p.To left out: they may have
+// existed, with unknown content.
 func (p *Plan) keep(left []snapshot.LeftOut) {
 	if len(left) == 0 {
 		return
@@ -41,7 +41,7 @@ func (p *Plan) keep(left []snapshot.LeftOut) {
 	})
 }
 
-// IsLeftOut reports whether left names a path, or a folder that it is in.
+// IsLeftOut reports whether left names a path or a folder above it.
 func IsLeftOut(left []snapshot.LeftOut, path string) bool {
 	return slices.ContainsFunc(left, func(l snapshot.LeftOut) bool {
 		return l.Path == path || strings.HasSuffix(l.Path, "/") && strings.HasPrefix(path, l.Path)

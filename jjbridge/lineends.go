@@ -8,8 +8,9 @@ import (
 	"github.com/git-smithers/git-smithers/objstore"
 )
 
-// lineEnds is what git does with the line ends of a file: what it stores and what a checkout writes. The rules are those
-// of git's convert.c; git itself would have to read every file once more to apply them. Zero leaves line ends as they are.
+// lineEnds is how git converts the line ends of a file, when it stores the file and when it checks
+// it out. The rules are those of git's convert.c; git itself would have to read every file once
+// more. The zero value leaves line ends as they are.
 type lineEnds struct {
 	converts bool // storing makes CRLF of the file LF
 	crlf     bool // a checkout makes LF of the stored file CRLF
@@ -23,7 +24,7 @@ const (
 	autoCRLFInput = "input"
 )
 
-// autoCRLF is the setting core.autocrlf.
+// autoCRLF returns the setting core.autocrlf.
 func (r contentRules) autoCRLF() string {
 	if value, _ := r.config.Get("core.autocrlf"); strings.EqualFold(value, autoCRLFInput) {
 		return autoCRLFInput
@@ -34,7 +35,7 @@ func (r contentRules) autoCRLF() string {
 	return autoCRLFOff
 }
 
-// textIsCRLF reports whether a checkout writes CRLF to text without an attribute that decides it.
+// textIsCRLF reports whether a checkout writes CRLF to text if no attribute decides.
 func (r contentRules) textIsCRLF() bool {
 	switch r.autoCRLF() {
 	case autoCRLFOn:
@@ -52,7 +53,7 @@ func (r contentRules) textIsCRLF() bool {
 	return runtime.GOOS == "windows"
 }
 
-// lineEndsOf returns what git does with the line ends of a file that has these attributes.
+// lineEndsOf returns how git converts the line ends of a file that has these attributes.
 func (r contentRules) lineEndsOf(has attributes) lineEnds {
 	text, known := textAttribute(has["text"])
 	if !known {
@@ -77,7 +78,8 @@ func (r contentRules) lineEndsOf(has attributes) lineEnds {
 	return ends
 }
 
-// textAttribute reads a value of the attribute text, or of its old name crlf. Unknown values do not count.
+// textAttribute reads a value of the attribute text, or of its old name crlf. known is false for
+// other values.
 func textAttribute(value string) (_ string, known bool) {
 	switch value {
 	case "set", "unset", "auto", autoCRLFInput:
@@ -86,8 +88,9 @@ func textAttribute(value string) (_ string, known bool) {
 	return "", false
 }
 
-// alters reports whether a checkout of the stored file id gives other bytes than data, the file in the working copy.
-// stored means that id is data itself. A file that has changed since it was stored is not altered.
+// alters reports whether a checkout of the stored file id gives other bytes than data, the file in
+// the working copy. stored means that id is the id of data itself. A file that has changed since it
+// was stored does not count.
 func (e lineEnds) alters(data []byte, id objstore.ID, stored bool) bool {
 	if !e.converts {
 		return false
@@ -101,7 +104,7 @@ func (e lineEnds) alters(data []byte, id objstore.ID, stored bool) bool {
 	return !bytes.Equal(data, e.checkedOut(normal))
 }
 
-// checkedOut returns what a checkout makes of a stored file.
+// checkedOut returns the bytes that a checkout writes for a stored file.
 func (e lineEnds) checkedOut(stored []byte) []byte {
 	crlf := bytes.Count(stored, []byte("\r\n"))
 	lf := bytes.Count(stored, []byte("\n")) - crlf
@@ -118,7 +121,7 @@ func (e lineEnds) checkedOut(stored []byte) []byte {
 	return out
 }
 
-// looksBinary reports whether git takes a file for binary where it has to guess.
+// looksBinary reports whether git guesses that a file is binary.
 func looksBinary(data []byte) bool {
 	var printable, other int
 	for i, c := range data {

@@ -12,13 +12,14 @@ import (
 	"github.com/git-smithers/git-smithers/snapshot"
 )
 
-// Locate finds the working copy that dir is in, from dir upwards: .jj before .git
-// where one folder has both. GIT_DIR and its like in env come first, as they do for
-// git. In a bare repository, and inside a git directory, there is no working copy, and
-// Type is "". The error wraps gitexec.ErrNoRepository where there is none at all,
-// ErrBackend where jj keeps its commits in something other than git, and ErrNoStore where
-// a jj workspace leads to no repository. A colocated workspace is git's
-// if there is no jj on PATH: Workspace.NoJJ. It runs git twice, side by side, and no jj.
+// Locate finds the working copy that dir is in, from dir upwards. If a folder has both .jj and
+// .git, it is jj's. GIT_DIR and similar variables in env take precedence, as for git. In a bare
+// repository, and inside a git directory, there is no working copy, and Type is "".
+//
+// The error wraps gitexec.ErrNoRepository if there is no repository, ErrBackend if jj stores its
+// commits in something other than git, and ErrNoStore if a jj workspace leads to no repository. A
+// colocated workspace is git's if there is no jj on PATH; see Workspace.NoJJ. Locate runs git
+// twice, side by side, and no jj.
 func Locate(ctx context.Context, dir string, env []string) (*Workspace, error) {
 	dir, err := filepath.Abs(dir)
 	if err != nil {
@@ -36,7 +37,7 @@ func Locate(ctx context.Context, dir string, env []string) (*Workspace, error) {
 	if err != nil {
 		return nil, err
 	}
-	// git's answer need not be the walk's: GIT_DIR, or a .git that is no repository.
+	// git may find another repository than walk: by GIT_DIR, or because a .git is not a repository.
 	if repo.WorkTree != "" && isFolder(filepath.Join(repo.WorkTree, ".jj")) {
 		if link, err := readJJ(repo.WorkTree); err == nil && link.leadsTo(repo) {
 			return link.workspace(repo, env), nil
@@ -58,8 +59,8 @@ func IsRepo(dir string) bool {
 	return kind != ""
 }
 
-// walk looks for the top of the working copy that dir is in, and says whose it is; both
-// are "" where there is none, or where a git directory is met first.
+// walk finds the top of the working copy that dir is in, and its kind. Both are "" if there is
+// none, or if a git directory is met first.
 func walk(dir string) (top, kind string) {
 	for {
 		if isFolder(filepath.Join(dir, ".jj")) {
@@ -76,8 +77,8 @@ func walk(dir string) (top, kind string) {
 	}
 }
 
-// locateJJ is the jj workspace at top. Where it is colocated, git is asked as everywhere,
-// so that the checks that it makes of a repository's owner count.
+// locateJJ returns the jj workspace at top. If it is colocated, git is asked as well, because git
+// checks a repository's owner.
 func locateJJ(ctx context.Context, top string, env []string) (*Workspace, error) {
 	link, err := readJJ(top)
 	if err != nil {
@@ -100,7 +101,7 @@ func locateJJ(ctx context.Context, top string, env []string) (*Workspace, error)
 	return link.workspace(repo, env), nil
 }
 
-// gitWorkspace is what git found.
+// gitWorkspace returns the working copy of a repository that git found.
 func gitWorkspace(repo gitexec.Repo, env []string) *Workspace {
 	w := &Workspace{Repo: repo, Root: repo.WorkTree, env: env}
 	if w.Root == "" {
@@ -113,7 +114,8 @@ func gitWorkspace(repo gitexec.Repo, env []string) *Workspace {
 	return w
 }
 
-// pointsAtRepository reports whether env says which repository, or which files, git uses.
+// pointsAtRepository reports whether env determines the repository or the working copy that git
+// uses.
 func pointsAtRepository(env []string) bool {
 	return slices.ContainsFunc(env, func(entry string) bool {
 		name, value, _ := strings.Cut(entry, "=")
@@ -121,7 +123,7 @@ func pointsAtRepository(env []string) bool {
 	})
 }
 
-// isGitDir reports whether dir is a repository's git directory, as git tells it.
+// isGitDir reports whether dir is a repository's git directory, by git's own criteria.
 func isGitDir(dir string) bool {
 	_, err := os.Lstat(filepath.Join(dir, "HEAD"))
 	return err == nil && isFolder(filepath.Join(dir, "objects")) && isFolder(filepath.Join(dir, "refs"))

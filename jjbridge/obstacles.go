@@ -11,28 +11,28 @@ import (
 	"github.com/git-smithers/git-smithers/snapshot"
 )
 
-// obstacles looks at what stands in the working copy where edits would write.
+// obstacles finds files and folders of the working copy that are in the way of edits.
 type obstacles struct {
 	root     string
 	edits    []edit
-	foldCase bool            // the file system takes names that differ in case for one
-	removed  map[string]bool // paths of edits that go away, folded
+	foldCase bool            // the file system does not distinguish case
+	removed  map[string]bool // folded paths that edits remove
 	leftOut  map[string]string
-	folders  map[folderUse]folderState // folders that were looked at
+	folders  map[folderUse]folderState // the folders that were checked
 	refused  []Refusal
 	known    map[string]bool // paths in refused
 }
 
-// folderUse is a folder that files are written into, or only taken out of.
+// folderUse is a folder into which files are written, or from which files are only removed.
 type folderUse struct {
 	name   string
 	create bool
 }
 
-// folderState is what was found of a folder.
+// folderState is the result of checking a folder.
 type folderState struct {
-	refusal *Refusal // nil: nothing speaks against the use
-	absent  bool     // it is not there, or what is there makes way for it
+	refusal *Refusal // nil if the use is possible
+	absent  bool     // it does not exist, or an edit removes what is there
 }
 
 func newObstacles(root string, edits []edit, foldCase bool, leftOut []snapshot.LeftOut) *obstacles {
@@ -56,7 +56,7 @@ func newObstacles(root string, edits []edit, foldCase bool, leftOut []snapshot.L
 
 // find fills refused, in the order of the edits.
 func (o *obstacles) find() {
-	written := make(map[string]string) // folded to as it is
+	written := make(map[string]string) // by folded path: the path
 	for _, e := range o.edits {
 		if !e.to.exists() {
 			o.refuse(o.folder(path.Dir(e.path), false).refusal)
@@ -74,7 +74,7 @@ func (o *obstacles) find() {
 		in := o.folder(path.Dir(e.path), true)
 		o.refuse(in.refusal)
 		if in.refusal == nil && !in.absent && !e.to.isModule() && (!e.from.exists() || e.from.isModule()) {
-			o.place(e.path)
+			o.checkNew(e.path)
 		}
 	}
 }
@@ -86,7 +86,7 @@ func (o *obstacles) refuse(r *Refusal) {
 	}
 }
 
-// inTheWay is the refusal because of a file that was not recorded.
+// inTheWay returns the refusal because of a file that was not captured.
 func (o *obstacles) inTheWay(name, what string) *Refusal {
 	reason := unrecorded(what)
 	if left, ok := o.leftOut[name]; ok {
@@ -95,9 +95,9 @@ func (o *obstacles) inTheWay(name, what string) *Refusal {
 	return &Refusal{name, reason}
 }
 
-// folder looks whether files can be put into, or taken out of, a folder and those it is
-// in: all of them are folders, none is a repository of its own, and the innermost that
-// is there can be written to. The answer is kept.
+// folder checks whether files can be put into a folder, or removed from it. The folder and all
+// above it must be folders and not repositories of their own, and the innermost existing one must
+// be writable. The result is kept.
 func (o *obstacles) folder(name string, create bool) folderState {
 	use := folderUse{name, create}
 	found, ok := o.folders[use]
@@ -123,7 +123,7 @@ func (o *obstacles) lookAtFolder(name string, create bool) folderState {
 	case err != nil:
 		return refuse(err.Error())
 	case !info.IsDir() && (o.removed[o.fold(name)] || !create):
-		return folderState{absent: true} // or it has changed, which git sees
+		return folderState{absent: true} // or it has changed, and git refuses
 	case info.Mode()&fs.ModeSymlink != 0:
 		return refuse("a symbolic link is in the way of a folder")
 	case !info.IsDir():
@@ -137,22 +137,23 @@ func (o *obstacles) lookAtFolder(name string, create bool) folderState {
 	return folderState{}
 }
 
-// place looks whether a file can come to where none was recorded.
-func (o *obstacles) place(name string) {
+// checkNew checks whether a file can be written where none was captured.
+func (o *obstacles) checkNew(name string) {
 	info, err := os.Lstat(o.full(name))
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 	case err != nil:
 		o.refuse(&Refusal{name, err.Error()})
 	case info.IsDir():
-		o.clear(name)
+		o.checkCleared(name)
 	case !o.removed[o.fold(name)]:
 		o.refuse(o.inTheWay(name, kindOf(info)))
 	}
 }
 
-// clear looks whether all that is in a folder goes away, so that a file can come in its place.
-func (o *obstacles) clear(name string) {
+// checkCleared checks whether everything in a folder is removed, so that a file can replace the
+// folder.
+func (o *obstacles) checkCleared(name string) {
 	if isRepository(o.full(name)) {
 		o.refuse(&Refusal{name, "another repository is in the way"})
 		return
@@ -170,7 +171,7 @@ func (o *obstacles) clear(name string) {
 		inner := name + "/" + entry.Name()
 		switch {
 		case entry.IsDir():
-			o.clear(inner)
+			o.checkCleared(inner)
 		case !o.removed[o.fold(inner)]:
 			o.refuse(o.inTheWay(inner, "file"))
 		}
@@ -190,7 +191,7 @@ func (o *obstacles) fold(name string) string {
 	return name
 }
 
-// kindOf is what a thing in the file system is called.
+// kindOf returns a word for the kind of a file.
 func kindOf(info fs.FileInfo) string {
 	switch {
 	case info.Mode()&fs.ModeSymlink != 0:
@@ -211,8 +212,8 @@ func isRepository(dir string) bool {
 	return false
 }
 
-// badPath is why no file is ever written to a path; "" for every other path. git knows
-// more such names, and writes nothing then.
+// badPath returns the reason why no file is ever written to a path, or "" if there is none. git
+// knows more such names, and refuses to write them.
 func badPath(name string) string {
 	for part := range strings.SplitSeq(name, "/") {
 		switch {

@@ -21,7 +21,7 @@ func (r Refusal) MarshalJSON() ([]byte, error) {
 	return marshal(spelled(r))
 }
 
-// marshal is json.Marshal that leaves <, > and & as they are.
+// marshal is json.Marshal without escapes for <, > and &.
 func marshal(v any) ([]byte, error) {
 	var out bytes.Buffer
 	encoder := json.NewEncoder(&out)

@@ -5,17 +5,17 @@ import (
 	"path/filepath"
 )
 
-// plainGit is how git is run so that it stores and writes files byte for byte, as jj
-// does, whatever .gitattributes and the user's settings say.
+// plainGit configures git so that it stores and writes files byte for byte, as jj does, whatever
+// .gitattributes and the user's settings say.
 type plainGit struct {
 	gitDir   string
-	settings []string // what -c takes
+	settings []string // for -c
 	env      []string
 	options  []string // gitDir and settings, as git's options
 }
 
-// plainGitDir makes, below dir, a git directory for it. It has nothing of its own but
-// attributes that are above all others; the objects are the repository's.
+// plainGitDir makes a git directory for it below dir. It has attributes that override all others;
+// the objects are the repository's.
 func plainGitDir(w *Workspace, dir string) (plainGit, error) {
 	gitDir := filepath.Join(dir, "plain")
 	format := "[core]\n\trepositoryFormatVersion = 1\n\tbare = false\n[extensions]\n\tobjectFormat = " + w.Repo.ObjectFormat + "\n"
@@ -23,7 +23,7 @@ func plainGitDir(w *Workspace, dir string) (plainGit, error) {
 		{"config", format},
 		{"info/attributes", "* -text -ident -filter !working-tree-encoding\n"},
 		{"refs/.none", ""},
-		{"HEAD", "ref: refs/heads/none\n"}, // the last one, which makes it a git directory
+		{"HEAD", "ref: refs/heads/none\n"}, // last, because it makes the folder a git directory
 	} {
 		path := filepath.Join(gitDir, filepath.FromSlash(file.name))
 		if found, err := os.ReadFile(path); err == nil && string(found) == file.content {

@@ -12,10 +12,10 @@ import (
 	"github.com/git-smithers/git-smithers/snapshot"
 )
 
-// Pointer is the revision of the working copy: HEAD and branch with git; change, commit,
-// operation and the first bookmark of @ with jj, after jj has taken a snapshot. It reads
-// no files itself, so Tree is zero. nil where there is none: without a working copy, and
-// before git's first commit. One process.
+// Pointer returns the revision of the working copy: HEAD and branch with git; change, commit,
+// operation and the first bookmark of @ with jj, after jj has taken a snapshot. It reads no files,
+// so Tree is zero. It returns nil without a working copy, and before git's first commit. It runs
+// one process.
 func (w *Workspace) Pointer(ctx context.Context) (*snapshot.VCS, error) {
 	switch w.Type {
 	case snapshot.VCSJJ:
@@ -37,8 +37,8 @@ func (w *Workspace) Pointer(ctx context.Context) (*snapshot.VCS, error) {
 	return nil, nil //nolint:nilnil // no revision is an answer, and no error
 }
 
-// Head is the commit of git's HEAD and its branch, "" where HEAD is detached. Both are ""
-// before the first commit. One process.
+// Head returns the commit of git's HEAD and its branch, which is "" if HEAD is detached. Both are
+// "" before the first commit. It runs one process.
 func (w *Workspace) Head(ctx context.Context) (commit, branch string, err error) {
 	out, err := w.RunGit(ctx, "rev-parse", "HEAD", "--symbolic-full-name", "HEAD")
 	if isUnborn(err) {
@@ -55,26 +55,26 @@ func (w *Workspace) Head(ctx context.Context) (commit, branch string, err error)
 	return commit, branch, nil
 }
 
-// isUnborn reports whether err is git rev-parse's for a HEAD on a branch without a commit.
+// isUnborn reports whether err comes from a git rev-parse of a branch without a commit.
 func isUnborn(err error) bool {
 	failed, ok := errors.AsType[*gitexec.Error](err)
 	return ok && strings.Contains(failed.Stderr, "ambiguous argument 'HEAD'")
 }
 
-// jjRevision is what jj says of @.
+// jjRevision describes @.
 type jjRevision struct {
 	change, commit string
 	conflict       bool
 	bookmark       string // the first local one at @; "" for none
-	operation      string // "" where somebody else was working at the same time
+	operation      string // "" if another jj ran at the same time
 }
 
-// revisionTemplate prints a jjRevision but for the operation, each member on a line. It
-// calls methods: the keywords may be aliases of the user's.
+// revisionTemplate prints a jjRevision without the operation, one member a line. It calls methods,
+// because the user may have redefined the keywords as aliases.
 const revisionTemplate = `self.change_id() ++ "\n" ++ self.commit_id() ++ "\n" ++ if(self.conflict(), "conflict") ++ "\n" ++ self.local_bookmarks().map(|b| b.name()).join("\n") ++ "\n"`
 
-// jjRevision has jj take a snapshot of the working copy, under the further options of jj
-// that are given, and tells what @ is then, and what jj warned of. One process.
+// jjRevision makes jj take a snapshot of the working copy, with further options of jj, and returns
+// @ and jj's warnings. It runs one process.
 func (w *Workspace) jjRevision(ctx context.Context, options ...string) (rev jjRevision, stderr []byte, err error) {
 	out, stderr, err := w.RunJJ(ctx, append([]string{"log", "--revisions=@", "--no-graph", "--template=" + revisionTemplate}, options...)...)
 	if err != nil {
@@ -82,15 +82,15 @@ func (w *Workspace) jjRevision(ctx context.Context, options ...string) (rev jjRe
 	}
 	lines := strings.Split(string(out), "\n")
 	if len(lines) < 4 {
-		return jjRevision{}, stderr, fmt.Errorf("%w: unexpected answer %q", ErrJJTooOld, out)
+		return jjRevision{}, stderr, fmt.Errorf("%w: unexpected output %q", ErrJJTooOld, out)
 	}
 	rev = jjRevision{change: lines[0], commit: lines[1], conflict: lines[2] != "", bookmark: lines[3]}
 	rev.operation, err = lastOperation(w)
 	return rev, stderr, err
 }
 
-// lastOperation returns the id of jj's newest operation, which the head's file is named for; ""
-// where there are several heads, which jj's next command merges.
+// lastOperation returns the id of jj's newest operation, which is the name of the head's file. It
+// returns "" if there are several heads, which jj's next command merges.
 func lastOperation(w *Workspace) (string, error) {
 	heads, err := os.ReadDir(filepath.Join(w.jjRepo, "op_heads", "heads"))
 	if err != nil {

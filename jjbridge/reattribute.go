@@ -12,16 +12,16 @@ import (
 	"github.com/git-smithers/git-smithers/objstore"
 )
 
-// contentAttributes are the attributes that decide what a checkout makes of a stored file.
+// contentAttributes returns the attributes that decide how a checkout writes a stored file.
 func contentAttributes() []string {
 	return []string{"text", "crlf", "eol", "ident", "filter", "working-tree-encoding"}
 }
 
-// reattributed lists the files that edits do not touch, but of which a .gitattributes
-// among them may speak, and which are as in the index.
+// reattributed returns the files that edits do not touch, that are as in the index, and that a
+// .gitattributes among the edits may affect.
 func (g *filesGit) reattributed(ctx context.Context, edits []edit) ([]string, error) {
 	args := []string{"ls-files", "-z", "-t", "--"}
-	theirs := make(map[string]bool) // files that are not ours to write
+	theirs := make(map[string]bool) // files that must not be written
 	for _, e := range edits {
 		theirs[e.path] = true
 		if path.Base(e.path) == ".gitattributes" {
@@ -44,7 +44,7 @@ func (g *filesGit) reattributed(ctx context.Context, edits []edit) ([]string, er
 	}
 	var names []string
 	for line := range strings.SplitSeq(string(listed), "\x00") {
-		// Another tag than H is that of a file outside a sparse checkout.
+		// Files outside of a sparse checkout have another tag than H.
 		if name, ok := strings.CutPrefix(line, "H "); ok && !theirs[name] {
 			names = append(names, name)
 		}
@@ -52,7 +52,7 @@ func (g *filesGit) reattributed(ctx context.Context, edits []edit) ([]string, er
 	return names, nil
 }
 
-// attributes reads contentAttributes by path, one path's as git prints them.
+// attributes returns contentAttributes by path, as git prints them.
 func (g *filesGit) attributes(ctx context.Context, names []string) (map[string]string, error) {
 	out, err := g.runWith(ctx, paths(names), append([]string{"check-attr", "-z", "--stdin"}, contentAttributes()...)...)
 	if err != nil {
@@ -65,13 +65,12 @@ func (g *filesGit) attributes(ctx context.Context, names []string) (map[string]s
 	return found, nil
 }
 
-// paths is the input of a git that is told -z.
+// paths returns the input of a git that runs with -z.
 func paths(names []string) io.Reader {
 	return strings.NewReader(strings.Join(names, "\x00") + "\x00")
 }
 
-// checkOutAgain writes the files of tree whose attributes are not what they were, as a
-// checkout under the new ones does.
+// checkOutAgain checks out those files of tree whose attributes have changed.
 func (g *filesGit) checkOutAgain(ctx context.Context, tree objstore.ID, names []string, before map[string]string) error {
 	after, err := g.attributes(ctx, names)
 	if err != nil {
@@ -81,8 +80,7 @@ func (g *filesGit) checkOutAgain(ctx context.Context, tree objstore.ID, names []
 	if len(names) == 0 {
 		return nil
 	}
-	// git writes no file that is as its index remembers it, so it gets one that remembers
-	// nothing.
+	// git does not write a file that is as its index remembers it. This index remembers nothing.
 	index := g.index.IndexPath() + ".attributes" + gitindex.Unfinished
 	defer os.Remove(index) //nolint:errcheck // whoever locks the folder next removes it
 	fresh := *g

@@ -9,7 +9,7 @@ import (
 	"github.com/git-smithers/git-smithers/snapshot"
 )
 
-// refusals lists what speaks against a plan, sorted by path, and the submodules that it
+// refusals returns the reasons against a plan, sorted by path, and the submodules that the plan
 // moves. It reads the working copy as it is now.
 func (p *Plan) refusals(ctx context.Context, w *Workspace) ([]moduleMove, []Refusal, error) {
 	found := newObstacles(w.Root, p.edits, foldsCase(w), p.leftOut)
@@ -40,7 +40,7 @@ func (p *Plan) refusals(ctx context.Context, w *Workspace) ([]moduleMove, []Refu
 	return nil, refused, nil
 }
 
-// jjRefusals are what jj's working copy does not do.
+// jjRefusals returns the edits that jj's working copy does not support.
 func jjRefusals(edits []edit) []Refusal {
 	var refused []Refusal
 	for _, e := range edits {
@@ -51,19 +51,19 @@ func jjRefusals(edits []edit) []Refusal {
 	return refused
 }
 
-// foldsCase reports whether the file system takes names that differ in case for one.
+// foldsCase reports whether the file system does not distinguish case.
 func foldsCase(w *Workspace) bool {
 	fold, err := w.Repo.Config.Bool("core.ignoreCase", false)
 	return err == nil && fold
 }
 
-// tellIgnored says of unrecorded files that they are ignored, where git ignores them.
+// tellIgnored changes the reason for files that were not captured and that git ignores.
 func tellIgnored(ctx context.Context, w *Workspace, refused []Refusal) error {
 	var ask bytes.Buffer
 	for _, r := range refused {
 		ask.WriteString("./" + r.Path + "\x00")
 	}
-	// An exit status of 1 says that none is.
+	// The exit status is 1 if no file is ignored.
 	out, err := w.gitWith(ctx, gitRun{args: []string{"check-ignore", "-z", "--stdin", "--no-index"}, stdin: &ask})
 	if err != nil && ctx.Err() != nil {
 		return err

@@ -12,21 +12,21 @@ import (
 	"github.com/git-smithers/git-smithers/snapshot"
 )
 
-// Plan is what a restore does to a working copy: how the files that were captured in
-// From become those of To. It touches no path that is the same in both.
+// Plan is what a restore does to a working copy: how the captured files of From become those of To.
+// It does not touch a path that is the same in both.
 type Plan struct {
 	From, To objstore.ID
 	Changes  []PathChange // sorted by path
-	Refused  []Refusal    // why it would not be done; then nothing is
-	Stay     []string     // paths of files that are the same in both, and are not written although their attributes change
+	Refused  []Refusal    // reasons against the restore; if there are any, nothing is done
+	Stay     []string     // files that are the same in both, and must not be written although their attributes change
 
 	edits   []edit
-	kept    []string // paths of From that stay, although To does not have them
+	kept    []string // paths of From that stay although To lacks them
 	modules []moduleMove
 	leftOut []snapshot.LeftOut
-	index   fs.FileInfo // of the private index with From; nil where none has it
-	objects string      // where From's objects may be that the repository does not have
-	largest int64       // bytes of the largest file that comes back
+	index   fs.FileInfo // of the private index, if its tree is From; else nil
+	objects string      // an object directory with those objects of From that the repository lacks
+	largest int64       // bytes of the largest new file
 }
 
 // PathChange is one path that a restore changes.
@@ -35,23 +35,23 @@ type PathChange struct {
 	Op   string `json:"op"` // OpAdd, OpModify, OpRemove
 }
 
-// What a restore does to a path.
+// The operations of a restore on a path.
 const (
 	OpAdd    = "add"
 	OpModify = "modify" // content, mode or kind
 	OpRemove = "remove"
 )
 
-// Refusal is one reason why a restore cannot be done without harm.
+// Refusal is one reason why a restore would do harm.
 type Refusal struct {
 	Path   string `json:"path"`
 	Reason string `json:"reason"` // in words: "an ignored file is in the way", "submodule has uncommitted changes", …
 }
 
-// RefusedError says why a restore was not done. Nothing was touched.
+// RefusedError has the reasons why a restore was not done. Nothing was touched.
 type RefusedError struct{ Refused []Refusal }
 
-// Error tells the first reason, and how many more there are.
+// Error returns the first reason and the number of the others.
 func (e *RefusedError) Error() string {
 	if len(e.Refused) == 0 {
 		return ErrRefused.Error()
@@ -67,18 +67,17 @@ func (e *RefusedError) Error() string {
 	return text
 }
 
-// Unwrap is ErrRefused.
+// Unwrap returns ErrRefused.
 func (e *RefusedError) Unwrap() error { return ErrRefused }
 
-// ErrUnfinished is wrapped by the error of a restore that began and did not come to its
-// end: some files are those of To, others still those of From. Both are recorded, so a
-// restore of either puts it right.
+// ErrUnfinished is wrapped by the error of a restore that began and did not finish: some files are
+// those of To, others still those of From. Both are stored, so restoring either repairs the working
+// copy.
 var ErrUnfinished = errors.New("the working copy is restored only in part")
 
-// Plan compares have, which Capture has just made of this working copy and is not
-// closed yet, with the tree want, whose objects are in the repository. What left names was
-// there too, and stays as it is. Plan changes nothing. The error wraps
-// objstore.ErrNotFound when an object of want is missing.
+// Plan compares have, which Capture has just made of this working copy and which is not closed yet,
+// with the tree want, whose objects are in the repository. The paths that left names stay as they
+// are. Plan changes nothing. The error wraps objstore.ErrNotFound if an object of want is missing.
 func (w *Workspace) Plan(ctx context.Context, have *Captured, want objstore.ID, left ...snapshot.LeftOut) (*Plan, error) {
 	if w.Root == "" {
 		return nil, ErrNoWorkingCopy
@@ -113,9 +112,9 @@ func (w *Workspace) Plan(ctx context.Context, have *Captured, want objstore.ID, 
 	return plan, nil
 }
 
-// Settled reports whether, once Restore has succeeded, a capture would find nothing but To
-// where no filter alters what files have: git has written them just so, and no path
-// changes that says which other files count, or what is made of them.
+// Settled reports whether a capture after a successful Restore would give exactly the tree To,
+// apart from filters. That is so if no path stays that To lacks, and no changed path affects other
+// files, as .gitignore does.
 func (p *Plan) Settled() bool {
 	return len(p.kept) == 0 && !slices.ContainsFunc(p.edits, func(e edit) bool {
 		name := path.Base(e.path)
@@ -123,12 +122,13 @@ func (p *Plan) Settled() bool {
 	})
 }
 
-// Restore does what plan says: afterwards the working copy has exactly the files of
-// plan.To, as a checkout would give them, and whatever plan.From did not have. A file
-// that changed since the capture is never overwritten: that is a *RefusedError and
-// nothing is touched. HEAD, branch and the user's index stay as they are. With jj it
-// ends with one snapshot, an operation that `jj undo` undoes. What has begun is brought
-// to its end even when ctx ends; where it cannot be, the error wraps ErrUnfinished.
+// Restore carries out a plan. Afterwards the working copy has exactly the files of plan.To, as a
+// checkout would write them, and all files that plan.From did not have. A file that has changed
+// since the capture is never overwritten: the error is a *RefusedError and nothing is touched.
+//
+// HEAD, branch and the user's index stay as they are. With jj, Restore ends with one snapshot, an
+// operation that `jj undo` undoes. Once it has begun, it goes on to its end even if ctx ends. If it
+// cannot finish, the error wraps ErrUnfinished.
 func (w *Workspace) Restore(ctx context.Context, plan *Plan) (err error) {
 	if len(plan.Refused) > 0 {
 		return &RefusedError{Refused: plan.Refused}
@@ -145,7 +145,7 @@ func (w *Workspace) Restore(ctx context.Context, plan *Plan) (err error) {
 	if err != nil {
 		return err
 	}
-	// Once more: an ignored file in the way is none to git.
+	// This is checked again, because git would overwrite an ignored file in the way.
 	modules, refused, err := plan.refusals(ctx, w)
 	if err != nil {
 		return err
@@ -171,8 +171,8 @@ func (w *Workspace) Restore(ctx context.Context, plan *Plan) (err error) {
 	return nil
 }
 
-// restoreFiles makes the files those of plan.To. Where it changes attributes, it looks at
-// the other files that they speak of, too.
+// restoreFiles makes the files those of plan.To. If the plan changes attributes, other files that
+// they affect are checked out again, too.
 func restoreFiles(ctx context.Context, w *Workspace, git *filesGit, plan *Plan) error {
 	if err := git.begin(ctx, plan.From, plan.index); err != nil {
 		return err

@@ -11,9 +11,9 @@ import (
 	"github.com/git-smithers/git-smithers/snapshot"
 )
 
-// snapshot lets jj take the restored files into its working-copy commit, by one
-// command and so as one operation. Only where files came back that jj is told to ignore
-// there are two more, by which jj tracks them nevertheless. dir is for temporary files.
+// snapshot makes jj take the restored files into its working-copy commit, by one command and so as
+// one operation. If files came back that jj ignores, two more commands make jj track them. dir is
+// for temporary files.
 func (p *Plan) snapshot(ctx context.Context, w *Workspace, dir string) error {
 	err := p.track(ctx, w, dir)
 	if err != nil {
@@ -48,18 +48,18 @@ func (p *Plan) track(ctx context.Context, w *Workspace, dir string) error {
 	if _, _, err := w.RunJJ(ctx, append(args, missing...)...); err != nil {
 		return err
 	}
-	_, _, err = w.jjRevision(ctx, "--config-file="+config) // which is when jj reads them
+	_, _, err = w.jjRevision(ctx, "--config-file="+config) // jj reads the files now
 	return err
 }
 
-// snapshotConfig is jj configuration under which exactly the files that came back become
-// tracked: those above jj's limit for new files too, and no other file that jj left out.
+// snapshotConfig returns jj configuration under which exactly the new files become tracked, even
+// above jj's limit for new files.
 func snapshotConfig(plan *Plan) []byte {
 	return fmt.Appendf(nil, "[snapshot]\nmax-new-file-size = %d\nauto-track = %s\n",
 		max(plan.largest, 1), quoteTOML(oneOf(plan.added())))
 }
 
-// added are the files that come back, each as a fileset of jj's.
+// added returns the new files, each as a fileset of jj's.
 func (p *Plan) added() []string {
 	var files []string
 	for _, e := range p.edits {
@@ -70,8 +70,8 @@ func (p *Plan) added() []string {
 	return files
 }
 
-// oneOf is the fileset of all the given ones. It is as shallow as it can be: jj reads
-// nested expressions by recursion.
+// oneOf returns the union of filesets. It is as shallow as possible, because jj reads nested
+// expressions by recursion.
 func oneOf(filesets []string) string {
 	switch n := len(filesets); n {
 	case 0:
@@ -83,7 +83,7 @@ func oneOf(filesets []string) string {
 	}
 }
 
-// quoteFileset is a string of jj's fileset language, without control characters.
+// quoteFileset returns a string of jj's fileset language, without control characters.
 func quoteFileset(s string) string {
 	var b strings.Builder
 	b.WriteByte('"')
@@ -102,14 +102,15 @@ func quoteFileset(s string) string {
 	return b.String()
 }
 
-// quoteTOML is a string without control characters in TOML.
+// quoteTOML returns a TOML string. s has no control characters.
 func quoteTOML(s string) string {
 	return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(s) + `"`
 }
 
-// RestoreConflict makes the files of a jj workspace that were in conflict in a commit conflicts again, as jj knows them. A
-// restore has brought their text back before. It is one operation of jj's. The result is false, and nothing was touched, if
-// the repository does not have the commit any more, the commit has no conflict, or the working copy is not jj's.
+// RestoreConflict makes the files of a jj workspace that were in conflict in a commit conflicts
+// again, as jj knows them. A restore must have brought their text back before. It is one operation
+// of jj's. done is false, and nothing was touched, if the repository no longer has the commit, the
+// commit has no conflict, or the working copy is not jj's.
 func RestoreConflict(ctx context.Context, w *Workspace, commit string) (done bool, err error) {
 	if w.Type != snapshot.VCSJJ || commit == "" || strings.Trim(commit, "0123456789abcdef") != "" {
 		return false, nil

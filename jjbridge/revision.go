@@ -10,10 +10,11 @@ import (
 	"github.com/git-smithers/git-smithers/snapshot"
 )
 
-// ResolveCommit returns the id of the commit that a revision names, or "" for none: any revision that git takes and, in a
-// jj workspace, a revset of one commit. What looks like an option is no revision. With jj it takes no snapshot.
+// ResolveCommit returns the id of the commit that a revision names, or "" if there is none. A
+// revision is any that git takes and, in a jj workspace, a revset of one commit. An option is not a
+// revision. With jj it takes no snapshot.
 func ResolveCommit(ctx context.Context, w *Workspace, revision string) (string, error) {
-	if strings.HasPrefix(revision, ":/") { // to its end it is a text to search for
+	if strings.HasPrefix(revision, ":/") { // the rest is a text to search for
 		return w.OneID(ctx, revision)
 	}
 	commit, err := w.CommitOf(ctx, revision)

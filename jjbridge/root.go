@@ -8,10 +8,10 @@ import (
 	"github.com/git-smithers/git-smithers/internal/gitexec"
 )
 
-// vcsRoot is snapshot.VCS.Root: where Root is, seen from the top of the main working copy;
-// "" for that one. A worktree inside it or beside it has a path with at most one leading
-// "..". Anywhere else the path would tell how the machine's folders are called, so that
-// it is the worktree's name.
+// vcsRoot returns snapshot.VCS.Root: the path of Root relative to the top of the main working copy,
+// or "" for the main one. A worktree inside of it or beside it has a path with at most one leading
+// "..". For any other worktree the path would reveal the machine's folders, so vcsRoot returns the
+// worktree's name.
 func (w *Workspace) vcsRoot() string {
 	if w.Root == w.main || w.Root == "" {
 		return ""
@@ -27,8 +27,8 @@ func (w *Workspace) vcsRoot() string {
 // IsMain reports whether the working copy is the repository's main one.
 func (w *Workspace) IsMain() bool { return w.Root == w.main }
 
-// mainTop is the top of a git repository's main working copy. In a bare repository, which
-// has linked worktrees only, it is the folder around it. "" where git does not say.
+// mainTop returns the top of a git repository's main working copy, or "" if git does not know it.
+// For a bare repository, which has linked worktrees only, it is the folder around the repository.
 func mainTop(repo gitexec.Repo) string {
 	if repo.GitDir == repo.CommonDir && repo.WorkTree != "" {
 		return repo.WorkTree

@@ -12,24 +12,24 @@ import (
 	"github.com/git-smithers/git-smithers/snapshot"
 )
 
-// changes is how the working copy differs from the private index and from what the user tracks.
+// changes are the differences of the working copy from the private index and from the user's index.
 type changes struct {
-	modified []modified
-	gone     []string // in the private index, and no longer there
-	// untracked are the paths that are neither in the user's index nor ignored. A folder
-	// that is a repository of its own ends in a slash.
+	modified []modifiedFile
+	gone     []string // paths of the private index without a file
+	// untracked are the paths that are neither in the user's index nor ignored. A path that ends in
+	// a slash is a repository of its own.
 	untracked  []string
 	unreadable []string // folders that could not be read, with a slash at their end
 }
 
-// modified is a file that is not, or may not be, what the private index says.
-type modified struct {
+// modifiedFile is a file that differs, or may differ, from the private index.
+type modifiedFile struct {
 	path   string
 	module bool // a submodule, and was one before
 }
 
-// scan looks for changes: what git says of the private index, and what it says is
-// untracked beside the user's, by processes that run side by side.
+// scan finds changes by two processes side by side: git's comparison with the private index, and
+// git's list of untracked files by the user's index.
 func (c *filesCapture) scan(ctx context.Context) (*changes, error) {
 	type answer struct {
 		out, stderr []byte
@@ -64,8 +64,8 @@ func (c *filesCapture) scan(ctx context.Context) (*changes, error) {
 	return found, found.parse(out)
 }
 
-// scanEarly begins a scan, where there is an index to scan with, and returns how to get
-// at what it found: nil where there was none.
+// scanEarly begins a scan and returns a function for its result. If there is no index yet, the
+// result is nil.
 func (c *filesCapture) scanEarly(ctx context.Context) func() (*changes, error) {
 	if _, err := lstat(c.p.IndexPath()); err != nil {
 		return func() (*changes, error) { return nil, nil } //nolint:nilnil // see above
@@ -80,20 +80,20 @@ func (c *filesCapture) scanEarly(ctx context.Context) func() (*changes, error) {
 	}
 }
 
-// parse reads what git diff-files -z --raw says.
+// parse reads the output of git diff-files -z --raw.
 func (c *changes) parse(out []byte) error {
 	for len(out) > 0 {
 		head, rest, ok := bytes.Cut(out, []byte{0})
 		path, rest, found := bytes.Cut(rest, []byte{0})
 		fields := strings.Fields(string(head))
 		if !ok || !found || len(fields) != 5 {
-			return fmt.Errorf("git diff-files: unexpected answer %q", head)
+			return fmt.Errorf("git diff-files: unexpected output %q", head)
 		}
 		if fields[4] == "D" {
 			c.gone = append(c.gone, string(path))
 		} else {
 			module := fmt.Sprintf(":%o", objstore.ModeCommit)
-			c.modified = append(c.modified, modified{path: string(path), module: fields[0] == module && fields[1] == module[1:]})
+			c.modified = append(c.modified, modifiedFile{path: string(path), module: fields[0] == module && fields[1] == module[1:]})
 		}
 		out = rest
 	}
@@ -108,7 +108,7 @@ func splitPaths(out []byte) []string {
 	return strings.Split(strings.TrimSuffix(string(out), "\x00"), "\x00")
 }
 
-// unreadableFolders are the folders that git warned of because it could not look into them.
+// unreadableFolders returns the folders that git could not read, by its warnings.
 func unreadableFolders(stderr []byte) []string {
 	var folders []string
 	for line := range strings.Lines(string(stderr)) {

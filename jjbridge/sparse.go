@@ -14,8 +14,8 @@ import (
 	"github.com/git-smithers/git-smithers/objstore"
 )
 
-// skip makes those entries of the index that stand for files outside of a sparse checkout
-// what edits make of them, without writing a file. It tells whether there were any.
+// skip applies edits to those entries of the index whose files are outside of a sparse checkout,
+// without writing a file. It reports whether there are any.
 func (g *filesGit) skip(ctx context.Context, edits []edit) (bool, error) {
 	if _, err := lstat(filepath.Join(g.w.Repo.GitDir, "info", "sparse-checkout")); errors.Is(err, fs.ErrNotExist) {
 		return false, nil
@@ -30,7 +30,7 @@ func (g *filesGit) skip(ctx context.Context, edits []edit) (bool, error) {
 		if !found || !index.Entries[i].Skipped() {
 			continue
 		}
-		// Without a mode it removes the entry.
+		// A zero mode removes the entry.
 		fmt.Fprintf(&entries, "%o %v\t%s\x00", e.to.mode, e.idAfter(), e.path)
 		if e.to.exists() {
 			skipped.WriteString(e.path + "\x00")
@@ -46,7 +46,7 @@ func (g *filesGit) skip(ctx context.Context, edits []edit) (bool, error) {
 	return true, err
 }
 
-// idAfter is the id that e has afterwards, or before where it has none.
+// idAfter returns the new id of a path, or the old one if the path is removed.
 func (e edit) idAfter() objstore.ID {
 	if e.to.exists() {
 		return e.to.id
@@ -54,7 +54,7 @@ func (e edit) idAfter() objstore.ID {
 	return e.from.id
 }
 
-// sparseRefusals are the edits outside the paths that a sparse jj workspace has.
+// sparseRefusals returns the edits outside of the paths of a sparse jj workspace.
 func sparseRefusals(ctx context.Context, w *Workspace, edits []edit) ([]Refusal, error) {
 	if len(edits) == 0 || !isSparse(w) {
 		return nil, nil
@@ -82,8 +82,8 @@ func isBelowAny(name string, folders []string) bool {
 	return false
 }
 
-// isSparse reports whether jj wrote down that the workspace has not all paths. Where jj has
-// changed how it writes, it is taken to have all.
+// isSparse reports whether jj has recorded that the workspace lacks some paths. If jj has changed
+// the format, it returns false.
 func isSparse(w *Workspace) bool {
 	data, err := os.ReadFile(filepath.Join(w.Root, ".jj", "working_copy", "tree_state"))
 	if err != nil {

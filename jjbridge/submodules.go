@@ -10,15 +10,15 @@ import (
 	"github.com/git-smithers/git-smithers/objstore"
 )
 
-// moduleMove is a submodule that is put on another commit.
+// moduleMove is a submodule that moves to another commit.
 type moduleMove struct {
 	dir    string // of its working copy
 	commit objstore.ID
 }
 
-// moduleMoves lists the submodules that edits put on another commit, those inside them
-// included, and what speaks against it. root is the top of the working copy with the
-// edits, prefix its path in the outermost one. A submodule that is not initialised stays so.
+// moduleMoves returns the submodules, also nested ones, that edits move to another commit, and the
+// reasons against it. root is the top of the working copy with the edits, and prefix its path in
+// the outermost one. A submodule that is not initialised is skipped.
 func moduleMoves(ctx context.Context, w *Workspace, root, prefix string, edits []edit) ([]moduleMove, []Refusal, error) {
 	var moves []moduleMove
 	var refused []Refusal
@@ -83,7 +83,7 @@ func movesOf(ctx context.Context, w *Workspace, dir, name string, commit objstor
 	return append([]moduleMove{{dir, commit}}, moves...), append(found.refused, refused...), err
 }
 
-// checkout puts the submodule on the commit, on no branch.
+// checkout moves the submodule to the commit, with a detached HEAD.
 func (m moduleMove) checkout(ctx context.Context, w *Workspace) error {
 	_, err := moduleGit{dir: m.dir, env: w.gitEnv()}.run(ctx,
 		"checkout", "--quiet", "--detach", "--no-overwrite-ignore", "--no-recurse-submodules", m.commit.String())

@@ -15,7 +15,7 @@ import (
 	"github.com/git-smithers/git-smithers/snapshot"
 )
 
-// filesGit is git on the files of the working copy, with the private index.
+// filesGit runs git on the files of the working copy, with the private index.
 type filesGit struct {
 	w        *Workspace
 	index    *gitindex.Folder
@@ -24,12 +24,12 @@ type filesGit struct {
 	gitDir   string
 }
 
-// filesGit prepares git to change files, under the lock of the private index. objects
-// is where it may find more objects; "" for nowhere.
+// filesGit prepares git to change files, under the lock of the private index. objects is another
+// object directory that git may read, or "".
 func (w *Workspace) filesGit(index *gitindex.Folder, objects string) (*filesGit, error) {
 	g := &filesGit{
 		w: w, index: index, env: append(alternates(objects), "GIT_INDEX_FILE="+index.IndexPath()),
-		settings: []string{"core.ignoreStat=false"}, // it would hide changes of what is written
+		settings: []string{"core.ignoreStat=false"}, // it would hide changes of written files
 	}
 	if w.Type != snapshot.VCSJJ {
 		return g, nil
@@ -50,24 +50,23 @@ func (g *filesGit) runWith(ctx context.Context, stdin io.Reader, args ...string)
 	return g.w.gitWith(ctx, gitRun{args: args, env: g.env, stdin: stdin, settings: g.settings, gitDir: g.gitDir})
 }
 
-// switchTree makes files that are those of one tree, which begin was called for, those of
-// another. Where from is zero, they are those of the index. The error is a *RefusedError,
-// and nothing was touched, where they are not; it wraps ErrUnfinished where some were
-// touched.
+// switchTree makes the files of one tree, for which begin was called, those of another. A zero from
+// means the files of the index. If the files are not those of from, the error is a *RefusedError
+// and nothing was touched. If some files were touched, it wraps ErrUnfinished.
 func (g *filesGit) switchTree(ctx context.Context, from, to objstore.ID) error {
 	err := g.readTree(ctx, from, to)
 	if !errors.Is(err, ErrRefused) {
 		return err
 	}
-	// A file that was only touched looks like one that has changed, until it is read.
+	// A file whose time has changed looks modified until git has read it.
 	if err := g.refresh(ctx); err != nil {
 		return err
 	}
 	return g.readTree(ctx, from, to)
 }
 
-// begin makes the index that of a tree, keeping what it knows of files that are the same.
-// It is that already where the file is still known; nil is unknown.
+// begin makes the index that of a tree, and keeps its knowledge of unchanged files. If the index
+// file is still the known one, it has the tree already. known may be nil.
 func (g *filesGit) begin(ctx context.Context, tree objstore.ID, known fs.FileInfo) error {
 	if now, err := os.Stat(g.index.IndexPath()); err == nil && known != nil && os.SameFile(now, known) &&
 		now.Size() == known.Size() && now.ModTime().Equal(known.ModTime()) {
@@ -77,7 +76,7 @@ func (g *filesGit) begin(ctx context.Context, tree objstore.ID, known fs.FileInf
 		return nil
 	}
 	if _, err := g.run(ctx, "read-tree", "-m", tree.String()); err != nil {
-		// Whatever is wrong with it: it is only a cache.
+		// The index is only a cache, so a damaged one is made anew.
 		if err := os.Remove(g.index.IndexPath()); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return err
 		}
@@ -88,7 +87,7 @@ func (g *filesGit) begin(ctx context.Context, tree objstore.ID, known fs.FileInf
 	return g.refresh(ctx)
 }
 
-// forget takes paths out of the index. Their files stay, untracked.
+// forget removes paths from the index. Their files stay, untracked.
 func (g *filesGit) forget(ctx context.Context, paths []string) error {
 	if len(paths) == 0 {
 		return nil
@@ -98,11 +97,11 @@ func (g *filesGit) forget(ctx context.Context, paths []string) error {
 	return err
 }
 
-// refresh compares the files with the index, where they were not known to be the same.
+// refresh compares files with the index where git does not know them to be unchanged.
 func (g *filesGit) refresh(ctx context.Context) error {
 	_, err := g.run(ctx, "update-index", "-q", "--refresh")
 	if failed, ok := errors.AsType[*gitexec.Error](err); ok && failed.Status == 1 {
-		return nil // some are not the same; where it matters, readTree refuses
+		return nil // some files differ; readTree refuses if that matters
 	}
 	return err
 }
@@ -123,7 +122,7 @@ func (g *filesGit) readTree(ctx context.Context, from, to objstore.ID) error {
 	return fmt.Errorf("%w: %w", ErrUnfinished, err)
 }
 
-// readRefusals finds in what git said why it has touched nothing.
+// readRefusals finds in git's error output the reasons why git has touched nothing.
 func readRefusals(stderr string) []Refusal {
 	var refused []Refusal
 	for line := range strings.SplitSeq(stderr, "\n") {

@@ -13,21 +13,21 @@ import (
 	"github.com/git-smithers/git-smithers/snapshot"
 )
 
-// synced is a private index that has every path that the user's index has, and what
-// captures added.
-type synced struct {
+// indexPair is the private index and the user's. The private index has every path of the user's
+// index, and the paths that captures added.
+type indexPair struct {
 	now, tracked *gitindex.Index
 	trees        gitindex.Trees // of now
-	stored       bool           // the repository has the trees and all that they name
-	remade       bool           // the index is not the one that was there before
+	stored       bool           // the repository has the trees and everything below
+	remade       bool           // the private index was made anew
 	state        gitindex.State
 }
 
-// sync brings the private index up to date with the user's. Where the repository does
-// not have what the private index names, as after a capture that nobody stored, it
-// begins anew as a copy of the user's.
-func (w *Workspace) sync(ctx context.Context, p *gitindex.Folder, objects objstore.Reader, warn func(error)) (*synced, error) {
-	s := &synced{state: p.ReadState()}
+// sync brings the private index up to date with the user's. If the repository lacks objects of the
+// private index, because a capture was not stored, the private index begins anew as a copy of the
+// user's.
+func (w *Workspace) sync(ctx context.Context, p *gitindex.Folder, objects objstore.Reader, warn func(error)) (*indexPair, error) {
+	s := &indexPair{state: p.ReadState()}
 	kept := s.state.Root == w.Root
 	user, data, err := gitindex.ReadFingerprint(filepath.Join(w.Repo.GitDir, "index"), func(id gitindex.Fingerprint) bool {
 		return !kept || id != s.state.User
@@ -62,13 +62,13 @@ func (w *Workspace) sync(ctx context.Context, p *gitindex.Folder, objects objsto
 	return s, s.remake(w.Root, p, user, before, objects)
 }
 
-// syncJJ brings the private index up to date with what jj tracks at rev.
-func (w *Workspace) syncJJ(ctx context.Context, p *gitindex.Folder, objects objstore.Reader, rev jjRevision) (*synced, error) {
+// syncJJ brings the private index up to date with the files that jj tracks at rev.
+func (w *Workspace) syncJJ(ctx context.Context, p *gitindex.Folder, objects objstore.Reader, rev jjRevision) (*indexPair, error) {
 	out, _, err := w.RunJJ(ctx, "file", "list", "--ignore-working-copy", "--revision="+rev.commit, `--template=self.path() ++ "\0"`)
 	if err != nil {
 		return nil, err
 	}
-	s := &synced{state: p.ReadState(), tracked: &gitindex.Index{}}
+	s := &indexPair{state: p.ReadState(), tracked: &gitindex.Index{}}
 	for _, path := range slices.Sorted(slices.Values(splitPaths(out))) {
 		s.tracked.Entries = append(s.tracked.Entries, gitindex.Entry{Path: path, Mode: objstore.ModeFile, ID: gitindex.AnyID()})
 	}
@@ -79,8 +79,8 @@ func (w *Workspace) syncJJ(ctx context.Context, p *gitindex.Folder, objects objs
 	return s, s.remake(w.Root, p, gitindex.Fingerprint{Sum: rev.commit}, before, objects)
 }
 
-// remake makes the index anew of the tracked paths and those of before.
-func (s *synced) remake(root string, p *gitindex.Folder, user gitindex.Fingerprint, before *gitindex.Index, objects objstore.Reader) error {
+// remake makes the private index anew from the tracked paths and those of before.
+func (s *indexPair) remake(root string, p *gitindex.Folder, user gitindex.Fingerprint, before *gitindex.Index, objects objstore.Reader) error {
 	s.now, s.remade = gitindex.Merge(root, s.tracked, before), true
 	if err := s.now.Write(p.IndexPath()); err != nil {
 		return err
@@ -97,13 +97,13 @@ func has(objects objstore.Reader, id objstore.ID) bool {
 	return err == nil
 }
 
-// full is where a file of the working copy is.
+// full returns the full path of a file of the working copy.
 func (w *Workspace) full(path string) string {
 	return filepath.Join(w.Root, filepath.FromSlash(path))
 }
 
-// added are the entries of the private index that the user's does not have.
-func (s *synced) added() map[string]*gitindex.Entry {
+// added returns the entries of the private index that the user's does not have, by path.
+func (s *indexPair) added() map[string]*gitindex.Entry {
 	added := make(map[string]*gitindex.Entry)
 	rest := s.tracked.Entries
 	for i := range s.now.Entries {
@@ -118,8 +118,8 @@ func (s *synced) added() map[string]*gitindex.Entry {
 	return added
 }
 
-// trackUsers copies the user's index to the private one, and returns what is in it. If nobody can
-// read it, HEAD's files are taken for the tracked ones.
+// trackUsers copies the user's index to the private folder and returns it. If git cannot read it
+// either, the files of HEAD count as tracked.
 func trackUsers(ctx context.Context, w *Workspace, p *gitindex.Folder, id gitindex.Fingerprint, data []byte, warn func(error)) (*gitindex.Index, error) {
 	if err := p.CopyTracked(id, data); err != nil {
 		return nil, err
@@ -145,7 +145,7 @@ func trackUsers(ctx context.Context, w *Workspace, p *gitindex.Folder, id gitind
 	return trackHead(ctx, w, p)
 }
 
-// trackHead makes the tracked index the index of HEAD's tree.
+// trackHead replaces the copy of the user's index by an index of HEAD's tree.
 func trackHead(ctx context.Context, w *Workspace, p *gitindex.Folder) (*gitindex.Index, error) {
 	commit, _, err := w.Head(ctx)
 	if err != nil || commit == "" {
@@ -160,7 +160,7 @@ func trackHead(ctx context.Context, w *Workspace, p *gitindex.Folder) (*gitindex
 	return gitindex.Read(p.TrackedPath())
 }
 
-// worktreesFolder holds a folder for each working copy, under the common directory.
+// worktreesFolder is the folder, under the common directory, with a folder for each working copy.
 const worktreesFolder = "smithers/worktrees"
 
 // lockIndex locks the private index of the working copy. The caller unlocks it.
@@ -168,8 +168,8 @@ func (w *Workspace) lockIndex(ctx context.Context) (*gitindex.Folder, error) {
 	return gitindex.Lock(ctx, filepath.Join(w.Repo.CommonDir, filepath.FromSlash(worktreesFolder), w.key()))
 }
 
-// key is the name of the folder of this working copy: "git" for git's main one, else the
-// kind and the name.
+// key returns the name of this working copy's folder: "git" for git's main worktree, else kind and
+// name.
 func (w *Workspace) key() string {
 	if w.Type == snapshot.VCSGit && w.Name == "" {
 		return snapshot.VCSGit
@@ -183,8 +183,8 @@ func (w *Workspace) RemoveIndexOf(name string) error {
 	return os.RemoveAll(filepath.Join(w.Repo.CommonDir, filepath.FromSlash(worktreesFolder), other.key()))
 }
 
-// escapeKey makes a name one of a file that is different for different names, also
-// where the case of letters does not count.
+// escapeKey makes a file name of a name. Different names have different file names, even if the
+// file system ignores case.
 func escapeKey(name string) string {
 	var b strings.Builder
 	for i := range len(name) {

@@ -12,9 +12,10 @@ import (
 // maxLeftFolders is how many folders are left out by name before all untracked files are.
 const maxLeftFolders = 100
 
-// fewEnough returns those of the untracked paths that the limits let in. Above them, the largest folders are left out
-// by name until the rest fits. If no folder is left to name, all untracked files are left out.
-func (c *choosing) fewEnough(paths []string, sizes map[string]untrackedFile) []string {
+// fewEnough returns those of the untracked paths that the limits let in. If there are too many, the
+// largest folders are left out by name until the rest fits. If there is no folder to name, all
+// untracked files are left out.
+func (c *choice) fewEnough(paths []string, sizes map[string]untrackedFile) []string {
 	folders := newFolder(paths, sizes)
 	all := folders.weight
 	rest := all
@@ -36,32 +37,32 @@ func (c *choosing) fewEnough(paths []string, sizes map[string]untrackedFile) []s
 	c.opts.Warn(fmt.Errorf("the untracked files of %s are left out, %s of %s; the limits are %s",
 		strings.Join(left, ", "), all.minus(rest), all, c.limits()))
 	for _, name := range left {
-		c.left.add(name, snapshot.LeftUntracked, 0) // its size would make every capture another one
+		c.left.add(name, snapshot.LeftUntracked, 0) // with its size, every capture would differ
 	}
 	return slices.DeleteFunc(paths, func(path string) bool {
 		return slices.ContainsFunc(left, func(name string) bool { return strings.HasPrefix(path, name) })
 	})
 }
 
-// limits are what untracked files may weigh together.
-func (c *choosing) limits() weight {
+// limits returns the limits of all untracked files together.
+func (c *choice) limits() weight {
 	return weight{int64(c.opts.MaxUntracked), c.opts.MaxUntrackedBytes}
 }
 
-// tooMuch reports whether untracked files are more than the limits let in.
-func (c *choosing) tooMuch(w weight) bool {
+// tooMuch reports whether untracked files exceed the limits.
+func (c *choice) tooMuch(w weight) bool {
 	return w.files > c.limits().files || w.bytes > c.limits().bytes
 }
 
-// excess is how heavy w is by the limit that all files together break.
-func (c *choosing) excess(all, w weight) int64 {
+// excess returns the weight of w by that limit which all files together exceed.
+func (c *choice) excess(all, w weight) int64 {
 	if all.files > c.limits().files {
 		return w.files
 	}
 	return w.bytes
 }
 
-// weight is how many files there are and how large they are together.
+// weight is a number of files and their size in bytes.
 type weight struct{ files, bytes int64 }
 
 func (w weight) minus(other weight) weight {
@@ -72,13 +73,13 @@ func (w weight) String() string {
 	return fmt.Sprintf("%d files with %d MB", w.files, w.bytes>>20)
 }
 
-// folder is the untracked files of one folder, with those below.
+// folder is the weight of the untracked files in one folder, with the folders below.
 type folder struct {
 	weight
 	below map[string]*folder
 }
 
-// newFolder is the folder of all paths.
+// newFolder returns the folder of all paths.
 func newFolder(paths []string, sizes map[string]untrackedFile) *folder {
 	top := &folder{}
 	for _, path := range paths {
@@ -102,15 +103,16 @@ func (f *folder) add(path string, w weight) {
 	f.below[name].add(rest, w)
 }
 
-// spreadOver and concentrated say when the weight of a folder is in few folders of its own: those with at least one part
-// in spreadOver of it have concentrated parts of a hundred.
+// spreadOver and concentrated define when the weight of a folder is in few of its subfolders: those
+// with at least 1/spreadOver of the weight have at least concentrated percent of it together.
 const (
 	spreadOver   = 10
 	concentrated = 90
 )
 
-// heaviest takes the heaviest folder out of f and returns its path, with a slash at its end, or "" if f has no folder.
-// A folder whose weight is in few folders of its own stays for what it has besides, and the heaviest of them goes.
+// heaviest removes the heaviest folder from f and returns its path, with a slash at its end, or ""
+// if f has no folder. If the weight of a folder is in few of its subfolders, the heaviest of these
+// is removed instead, and the folder's other files stay.
 func (f *folder) heaviest(of func(weight) int64) (path string, gone weight) {
 	name := f.largest(of)
 	if name == "" {
@@ -129,7 +131,8 @@ func (f *folder) heaviest(of func(weight) int64) (path string, gone weight) {
 	return path, gone
 }
 
-// holdsFew reports whether f's weight is in few folders, and there is something besides or only one of them.
+// holdsFew reports whether the weight of f is in few subfolders, and f has other files or a single
+// subfolder.
 func (f *folder) holdsFew(of func(weight) int64) bool {
 	var inLarge int64
 	for _, inner := range f.below {
@@ -140,7 +143,7 @@ func (f *folder) holdsFew(of func(weight) int64) bool {
 	return inLarge*100 >= of(f.weight)*concentrated && (inLarge < of(f.weight) || len(f.below) == 1)
 }
 
-// largest is the name of the largest folder in f that has any weight.
+// largest returns the name of the heaviest folder in f.
 func (f *folder) largest(of func(weight) int64) string {
 	var largest string
 	for name, child := range f.below {

@@ -6,9 +6,9 @@ import (
 	"github.com/git-smithers/git-smithers/snapshot"
 )
 
-// Untracked lists the files that plan removes and that the user's version control does not have, sorted. With git
-// these are the files that are neither in the index nor in HEAD. With jj there are none: a jj change has every file
-// that a capture has.
+// Untracked returns the files that plan removes and that the user's version control does not have,
+// sorted. With git these are the files that are neither in the index nor in HEAD. With jj there are
+// none, because a jj change has every captured file.
 func (w *Workspace) Untracked(ctx context.Context, plan *Plan) ([]string, error) {
 	removed := make(map[string]bool)
 	for _, change := range plan.Changes {

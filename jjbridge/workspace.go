@@ -19,20 +19,21 @@ var (
 	ErrStale         = errors.New("stale working copy")
 )
 
-// Workspace is one working copy of a repository: git's main or linked worktree, or a
-// jj workspace, colocated with git's or not. It runs git and jj in its top folder.
-// Safe for concurrent use.
+// Workspace is one working copy of a repository: git's main or a linked worktree, or a jj
+// workspace, colocated with git's worktree or not. It runs git and jj in its top folder. Safe for
+// concurrent use.
 type Workspace struct {
 	// Repo is the shared git store. WorkTree is Root; in a jj workspace without a
 	// .git, GitDir is CommonDir.
 	Repo gitexec.Repo
-	Type string // snapshot.VCSGit or snapshot.VCSJJ; "" where there is no working copy
-	Root string // the top; "" where there is no working copy
+	Type string // snapshot.VCSGit or snapshot.VCSJJ; "" without a working copy
+	Root string // the top; "" without a working copy
 	Name string // jj's name of the workspace, "default" for the first; git's id of a linked worktree, "" for the main one
-	// NoJJ reports that the folder is a colocated jj workspace too, and that there is no jj on PATH, so git is used alone.
+	// NoJJ is true if the folder is a colocated jj workspace, too, and there is no jj on PATH, so
+	// that git is used alone.
 	NoJJ bool
 
-	main   string // the top of the main working copy; "" where that cannot be told
+	main   string // the top of the main working copy; "" if it is unknown
 	jjRepo string // jj's .jj/repo folder, that of the main workspace; "" with git
 	env    []string
 }
@@ -61,7 +62,7 @@ type Tag struct {
 	JJOperationID *string `json:"jjOperationId"`
 }
 
-// TagOf is the tag of a frame whose vcs.json is v; nil for nil.
+// TagOf returns the tag of a frame whose vcs.json is v, or nil for nil.
 func TagOf(v *snapshot.VCS) *Tag {
 	if v == nil {
 		return nil

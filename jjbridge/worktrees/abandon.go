@@ -8,9 +8,10 @@ import (
 	"github.com/git-smithers/git-smithers/objstore"
 )
 
-// abandonSaved abandons the change of a workspace that is removed, which jj would go on showing, if the user has put
-// nothing into it: it has no description, and neither a bookmark, a tag, a remote nor another change keeps it. Its files
-// are exactly the tree saved, so a frame has them. A change without files jj abandons by itself.
+// abandonSaved abandons the change of a removed workspace, which jj would go on showing, if the
+// user has put nothing into it: it has no description, and no bookmark, tag, remote or other change
+// keeps it. Its files are exactly the tree saved, so a frame has them. jj itself abandons a change
+// without files.
 func abandonSaved(ctx context.Context, w *jjbridge.Workspace, info Info, saved objstore.ID) error {
 	if saved.IsZero() {
 		return nil

@@ -12,7 +12,7 @@ import (
 	"github.com/git-smithers/git-smithers/snapshot"
 )
 
-// defaultBase is the branch that work starts from where nobody says which.
+// defaultBase is the branch that work starts from by default.
 const defaultBase = "main"
 
 // addGit makes a linked worktree.
@@ -25,14 +25,14 @@ func addGit(ctx context.Context, w *jjbridge.Workspace, req AddRequest, list []I
 		return nil, err
 	}
 	args := []string{"worktree", "add", "--detach", "--", req.Path, start}
-	var before string // the branch's commit; "" where there is no branch yet
+	var before string // the branch's commit; "" if there is no branch yet
 	if req.Branch != "" {
 		if before, err = checkBranch(ctx, w, req, start); err != nil {
 			return nil, err
 		}
 		args = []string{"worktree", "add", "-B", req.Branch, "--", req.Path, start}
 	}
-	folder, err := makePlace(req.Path)
+	folder, err := makeFolder(req.Path)
 	if err != nil {
 		return nil, err
 	}
@@ -48,11 +48,11 @@ func addGit(ctx context.Context, w *jjbridge.Workspace, req AddRequest, list []I
 	return added, nil
 }
 
-// addAndLocate runs git worktree add. Where that fails, or its result is not what it
-// should be, git's record and the folder's content are gone again.
+// addAndLocate runs git worktree add. If that fails, or the result is not a git worktree, it
+// removes git's record and the folder's content again.
 func addAndLocate(ctx context.Context, w *jjbridge.Workspace, path string, args []string) (*jjbridge.Workspace, error) {
 	if _, err := w.RunGit(ctx, args...); err != nil {
-		// git removes what it made, the folder as well.
+		// git removes the folder, too.
 		if isGone(path) {
 			return nil, err
 		}
@@ -68,7 +68,7 @@ func addAndLocate(ctx context.Context, w *jjbridge.Workspace, path string, args 
 	return added, nil
 }
 
-// dropGit removes a linked worktree that was made just now. None is fine.
+// dropGit removes a linked worktree that was just made. A missing one is not an error.
 func dropGit(ctx context.Context, w *jjbridge.Workspace, path string) error {
 	if isEmptyFolder(path) {
 		return nil
@@ -77,8 +77,8 @@ func dropGit(ctx context.Context, w *jjbridge.Workspace, path string) error {
 	return err
 }
 
-// putBack makes a branch what it was, "" for nothing, if it still is what it was made.
-// Nothing can be done about it where that fails.
+// putBack moves a branch from now back to before; a before of "" removes it. It does nothing if the
+// branch is not at now any more. An error is ignored, because nothing can be done about it.
 func putBack(ctx context.Context, w *jjbridge.Workspace, ref, now, before string) {
 	args := []string{"update-ref", "-d", ref, now}
 	if before != "" {
@@ -87,7 +87,8 @@ func putBack(ctx context.Context, w *jjbridge.Workspace, ref, now, before string
 	_, _ = w.RunGit(ctx, args...)
 }
 
-// startCommit is the commit to start from. One process for each revision that is tried.
+// startCommit returns the commit to start from. It runs one process for each revision that it
+// tries.
 func startCommit(ctx context.Context, w *jjbridge.Workspace, req AddRequest) (string, error) {
 	var revisions []string
 	if !req.Commit.IsZero() {
@@ -105,7 +106,7 @@ func startCommit(ctx context.Context, w *jjbridge.Workspace, req AddRequest) (st
 	return "", &Error{Path: req.Path, Reason: "there is no commit yet to start from"}
 }
 
-// bases are the names to look for: base, and then main.
+// bases returns the names to look for: base, and then main.
 func bases(base string) []string {
 	if base == "" || base == defaultBase {
 		return []string{defaultBase}
@@ -113,9 +114,9 @@ func bases(base string) []string {
 	return []string{base, defaultBase}
 }
 
-// checkBranch checks that the branch can be made at start, or reset to it, and returns
-// the commit that it is at; "" where it is not there. Being reset drops the commits that
-// only the branch has: its reflog would keep them for a month, where there is one.
+// checkBranch checks that the branch can be made at start, or reset to it, and returns its present
+// commit, or "" if there is no branch. A reset must not drop commits that only the branch has. A
+// reflog, if there is one, would keep them for a month only.
 func checkBranch(ctx context.Context, w *jjbridge.Workspace, req AddRequest, start string) (string, error) {
 	if out, err := w.RunGit(ctx, "check-ref-format", "--branch", req.Branch); err != nil || strings.TrimSpace(string(out)) != req.Branch {
 		if ctx.Err() != nil {
@@ -135,12 +136,12 @@ func checkBranch(ctx context.Context, w *jjbridge.Workspace, req AddRequest, sta
 	return before, err
 }
 
-// forgetStale removes git's records of worktrees that are in the way of the new one and
-// whose folder is gone. The branch must not be checked out anywhere else. The commits of one in whose place the new one
-// starts with them are not lost.
+// forgetStale removes git's records of worktrees that are in the way of the new one and whose
+// folders are gone. The branch must not be checked out anywhere else. Commits of a removed worktree
+// are safe if the new one starts with them.
 func forgetStale(ctx context.Context, w *jjbridge.Workspace, req AddRequest, start string, list []Info) error {
 	for _, info := range list {
-		here := info.Path == req.Path // which is gone, or empty
+		here := info.Path == req.Path // its folder is gone, or empty
 		onBranch := req.Branch != "" && info.Branch == req.Branch
 		switch {
 		case !here && !onBranch:
@@ -159,7 +160,7 @@ func forgetStale(ctx context.Context, w *jjbridge.Workspace, req AddRequest, sta
 	return nil
 }
 
-// forgetMissing removes git's record of a worktree whose folder is gone, or empty.
+// forgetMissing removes git's record of a worktree whose folder is gone or empty.
 func forgetMissing(ctx context.Context, w *jjbridge.Workspace, info Info) error {
 	if err := checkMissing(ctx, w, info); err != nil {
 		return err
@@ -173,7 +174,7 @@ func forgetMissing(ctx context.Context, w *jjbridge.Workspace, info Info) error 
 	return err
 }
 
-// checkMissing checks that git's record of a worktree is not all that is left of work.
+// checkMissing checks that git's record of a worktree is not the only trace of some work.
 func checkMissing(ctx context.Context, w *jjbridge.Workspace, info Info) error {
 	if info.Name == "" {
 		return &Error{Path: info.Path, Reason: "is the main working copy"}
@@ -195,16 +196,15 @@ func checkMissing(ctx context.Context, w *jjbridge.Workspace, info Info) error {
 	return err
 }
 
-// adminDir is where git keeps what it knows of a linked worktree.
+// adminDir returns git's folder for a linked worktree.
 func adminDir(w *jjbridge.Workspace, info Info) string {
 	return filepath.Join(w.Repo.CommonDir, "worktrees", info.Name)
 }
 
-// unfinishedLock is the lock that git holds while it makes a worktree, and that stays
-// where it dies over it.
+// unfinishedLock is the lock that git holds while it makes a worktree. It stays if git dies.
 const unfinishedLock = "is locked: initializing"
 
-// lockReason says that git worktree lock was used, and why; "" where it was not.
+// lockReason returns the reason for which git worktree lock was used, or "" if it was not.
 func lockReason(admin string) (string, error) {
 	data, err := os.ReadFile(filepath.Join(admin, "locked"))
 	if errors.Is(err, os.ErrNotExist) {

@@ -12,7 +12,7 @@ import (
 	"github.com/git-smithers/git-smithers/jjbridge"
 )
 
-// addJJ makes a jj workspace. jj checks out its files, and no git worktree comes with it.
+// addJJ makes a jj workspace. jj checks out its files, and makes no git worktree.
 func addJJ(ctx context.Context, w *jjbridge.Workspace, req AddRequest, list []Info) (*jjbridge.Workspace, error) {
 	req.Name = cmp.Or(req.Name, filepath.Base(req.Path))
 	if err := forgetStaleJJ(ctx, w, req, list); err != nil {
@@ -22,7 +22,7 @@ func addJJ(ctx context.Context, w *jjbridge.Workspace, req AddRequest, list []In
 	if err != nil {
 		return nil, err
 	}
-	folder, err := makePlace(req.Path)
+	folder, err := makeFolder(req.Path)
 	if err != nil {
 		return nil, err
 	}
@@ -44,13 +44,13 @@ func addWorkspaceJJ(ctx context.Context, w *jjbridge.Workspace, req AddRequest, 
 	if err != nil || req.Branch == "" {
 		return added, err
 	}
-	// At the workspace's own commit the bookmark has the work as it goes on, as a branch
-	// does. Where the bookmark was before, jj goes on showing the commits.
+	// The bookmark is at the workspace's own commit, so that it moves on with the work, as a branch
+	// does. jj goes on showing the commits that had the bookmark before.
 	_, _, err = added.RunJJ(ctx, "bookmark", "set", "--allow-backwards", "--revision=@", "--", req.Branch)
 	return added, err
 }
 
-// dropJJ removes a workspace that was made just now, or in part.
+// dropJJ removes a workspace that was just made, or was made in part.
 func dropJJ(ctx context.Context, w *jjbridge.Workspace, req AddRequest) error {
 	list, err := jjWorkspaces(ctx, w)
 	if err != nil {
@@ -66,9 +66,9 @@ func dropJJ(ctx context.Context, w *jjbridge.Workspace, req AddRequest) error {
 	return removeContent(req.Path)
 }
 
-// forgetStaleJJ forgets workspaces that are in the way of the new one. That loses
-// nothing, as jj goes on showing their commits. Where jj does not know the folder of a
-// workspace of the same name, it counts as gone.
+// forgetStaleJJ forgets workspaces that are in the way of the new one. Nothing is lost, because jj
+// goes on showing their commits. If jj does not know the folder of a workspace with the same name,
+// the folder counts as gone.
 func forgetStaleJJ(ctx context.Context, w *jjbridge.Workspace, req AddRequest, list []Info) error {
 	for _, info := range list {
 		switch {
@@ -84,7 +84,7 @@ func forgetStaleJJ(ctx context.Context, w *jjbridge.Workspace, req AddRequest, l
 	return nil
 }
 
-// startRevision is the commit to start from.
+// startRevision returns the commit to start from.
 func startRevision(ctx context.Context, w *jjbridge.Workspace, req AddRequest) (string, error) {
 	if !req.Commit.IsZero() {
 		revset, err := nearest(ctx, w, req.Commit.String())
@@ -102,7 +102,7 @@ func startRevision(ctx context.Context, w *jjbridge.Workspace, req AddRequest) (
 	return oneRevision(ctx, w, req.Path, "coalesce("+strings.Join(append(revsets, "@-"), ", ")+")")
 }
 
-// oneRevision is the commit that a revset names, the newest of several.
+// oneRevision returns the commit that a revset names; of several commits, the newest.
 func oneRevision(ctx context.Context, w *jjbridge.Workspace, path, revset string) (string, error) {
 	out, _, err := w.RunJJ(ctx, "log", "--no-graph", "--limit=1", "--template=commit_id", "--revisions=latest("+revset+")")
 	commit := strings.TrimSpace(string(out))
@@ -112,13 +112,12 @@ func oneRevision(ctx context.Context, w *jjbridge.Workspace, path, revset string
 	return commit, err
 }
 
-// maxAncestors is how far back a commit is looked for that jj still knows.
+// maxAncestors bounds how far back the search for a commit goes that jj still shows.
 const maxAncestors = 200
 
-// nearest is the revset of the commit, or of its ancestors that jj shows and that come
-// next. jj would show a hidden one again, beside what became of it; and a commit that
-// is a working copy goes on changing, and what stands on it with it. "" where git has no
-// such commit.
+// nearest returns a revset of the commit, or of its nearest ancestors that jj shows, or "" if git
+// has no such commit. jj would make a hidden commit visible again, beside its successor. A commit
+// that is a working copy goes on changing, and so do the commits on it.
 func nearest(ctx context.Context, w *jjbridge.Workspace, commit string) (string, error) {
 	out, err := w.RunGit(ctx, "rev-list", fmt.Sprintf("--max-count=%d", maxAncestors), commit)
 	if failed, ok := errors.AsType[*gitexec.Error](err); ok && failed.Status > 0 && ctx.Err() == nil {
@@ -134,7 +133,7 @@ func nearest(ctx context.Context, w *jjbridge.Workspace, commit string) (string,
 	return "heads(::(" + strings.Join(known, "|") + ") & ::visible_heads() ~ working_copies())", nil
 }
 
-// local is the revset of a name as it is here: a bookmark, a tag, an id, or a revset.
+// local returns the revset of a local name: a bookmark, a tag, an id, or a revset.
 func local(base string) string {
 	switch {
 	case base == "HEAD":
@@ -145,8 +144,8 @@ func local(base string) string {
 	return "present(" + base + ")"
 }
 
-// remote is the revset of a bookmark on origin, or of one that is named as git does,
-// with its remote first; none() for what is no name.
+// remote returns the revset of a bookmark on origin, or of a name with its remote first, as in git.
+// It returns none() for other strings.
 func remote(base string) string {
 	if !isSymbol(base) {
 		return "none()"
@@ -158,8 +157,8 @@ func remote(base string) string {
 	return revset
 }
 
-// isSymbol reports whether s is one name in a revset, and not an expression. A sign at the
-// end of it is an operator there.
+// isSymbol reports whether s is a single name in a revset, and not an expression. A sign at its end
+// would be an operator.
 func isSymbol(s string) bool {
 	outside := func(r rune) bool {
 		return r < 0x80 && !strings.ContainsRune("-+./_", r) && (r < '0' || r > '9') && (r < 'A' || r > 'Z') && (r < 'a' || r > 'z')

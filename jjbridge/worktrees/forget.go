@@ -31,7 +31,7 @@ func Forget(ctx context.Context, w *jjbridge.Workspace, info Info, saved objstor
 		return err
 	}
 	if w.Type == snapshot.VCSJJ {
-		// While its name tells which change it is.
+		// Its name tells which change it is, so this comes before the removal.
 		if err := abandonSaved(ctx, w, info, saved); err != nil {
 			return err
 		}
@@ -42,8 +42,7 @@ func Forget(ctx context.Context, w *jjbridge.Workspace, info Info, saved objstor
 	if err := os.Rename(info.Path, removedPath(info.Path)); err != nil {
 		return err
 	}
-	// From here on the folder is gone for everybody, and forgetRecord goes on where a
-	// process that dies here stops.
+	// From here on the folder is gone. If this process dies, forgetRecord continues in the next.
 	return forgetRecord(ctx, w, info)
 }
 
@@ -58,8 +57,8 @@ func CheckRemoval(ctx context.Context, w *jjbridge.Workspace, info Info, saved o
 	return err
 }
 
-// checkRemoval checks that a working copy may be removed, and returns what the list says
-// of it now.
+// checkRemoval checks that a working copy may be removed, and returns its present entry in the
+// list.
 func checkRemoval(ctx context.Context, w *jjbridge.Workspace, info Info, saved objstore.ID) (Info, error) {
 	list, err := list(ctx, w)
 	if err != nil {
@@ -80,8 +79,8 @@ func checkRemoval(ctx context.Context, w *jjbridge.Workspace, info Info, saved o
 	return info, err
 }
 
-// removable finds the working copy in the list, as it is now. It is neither the main one
-// nor the one in use, and no other is inside it.
+// removable returns the present entry of the working copy in the list. The working copy must not be
+// the main one or the one in use, and no other may be inside of it.
 func removable(w *jjbridge.Workspace, want Info, list []Info) (Info, error) {
 	found := false
 	var info Info
@@ -109,20 +108,20 @@ func removable(w *jjbridge.Workspace, want Info, list []Info) (Info, error) {
 	return info, nil
 }
 
-// open is the working copy in its folder, if it is still that, and no link leads there.
+// open returns the working copy in the folder, if it is still there and the folder is not a link.
 func open(ctx context.Context, w *jjbridge.Workspace, info Info) (*jjbridge.Workspace, error) {
 	opened, err := jjbridge.Locate(ctx, info.Path, gitexec.PlumbingEnv(w.Environ()))
 	if err != nil {
 		return nil, err
 	}
 	if opened.Root != info.Path || opened.Name != info.Name || opened.Type != w.Type || opened.Repo.CommonDir != w.Repo.CommonDir {
-		return nil, &Error{Path: info.Path, Reason: "something else is in its place now"}
+		return nil, &Error{Path: info.Path, Reason: "another folder has replaced it"}
 	}
 	return opened, nil
 }
 
-// forgetRecord removes the record of a working copy whose folder is gone, and what may
-// be left of the folder. The record goes last, so that it can be done again.
+// forgetRecord removes the record of a working copy whose folder is gone, and the rest of the
+// folder. The record goes last, so that an interrupted removal can be repeated.
 func forgetRecord(ctx context.Context, w *jjbridge.Workspace, info Info) error {
 	if info.Path != "" && isRemoved(w, info) {
 		if err := removeContent(removedPath(info.Path)); err != nil {
@@ -142,12 +141,13 @@ func forgetRecord(ctx context.Context, w *jjbridge.Workspace, info Info) error {
 	return err
 }
 
-// removedPath is what the folder of a working copy is renamed to while it is removed.
+// removedPath returns the path to which the folder of a working copy is renamed while it is
+// removed.
 func removedPath(path string) string {
 	return filepath.Join(filepath.Dir(path), "."+filepath.Base(path)+".removed")
 }
 
-// isRemoved reports whether what is at removedPath was that working copy.
+// isRemoved reports whether the folder at removedPath is from that working copy.
 func isRemoved(w *jjbridge.Workspace, info Info) bool {
 	dir := removedPath(info.Path)
 	if stat, err := os.Lstat(dir); err != nil || !stat.IsDir() {
@@ -160,7 +160,7 @@ func isRemoved(w *jjbridge.Workspace, info Info) bool {
 	return err == nil && filepath.Clean(gitFile(dir, string(data))) == adminDir(w, info)
 }
 
-// gitFile is where the .git file of a worktree at dir points.
+// gitFile returns the path in the .git file of a worktree at dir.
 func gitFile(dir, content string) string {
 	path := filepath.FromSlash(strings.TrimRight(strings.TrimPrefix(content, "gitdir: "), "\r\n"))
 	if !filepath.IsAbs(path) {
@@ -169,8 +169,8 @@ func gitFile(dir, content string) string {
 	return path
 }
 
-// removeContent removes what is in a folder, the marks of a working copy last. It
-// follows no symbolic links.
+// removeContent removes everything in a folder, and last the files that mark it as a working copy.
+// It follows no symbolic links.
 func removeContent(dir string) error {
 	entries, err := os.ReadDir(dir)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -198,7 +198,8 @@ func removeContent(dir string) error {
 	return nil
 }
 
-// removeAll is os.RemoveAll, also of read-only folders, such as Go's module cache has.
+// removeAll is os.RemoveAll that also removes read-only folders, such as those of Go's module
+// cache.
 func removeAll(path string) error {
 	err := os.RemoveAll(path)
 	if !errors.Is(err, fs.ErrPermission) {
@@ -206,7 +207,7 @@ func removeAll(path string) error {
 	}
 	_ = filepath.WalkDir(path, func(path string, entry fs.DirEntry, err error) error {
 		if entry != nil && entry.IsDir() && err == nil {
-			_ = os.Chmod(path, 0o700) // RemoveAll tells what could not be removed
+			_ = os.Chmod(path, 0o700) // RemoveAll returns the error
 		}
 		return nil
 	})

@@ -13,10 +13,10 @@ import (
 	"github.com/git-smithers/git-smithers/jjbridge"
 )
 
-// usageStatus is git's exit status where it does not know an option.
+// usageStatus is git's exit status for an unknown option.
 const usageStatus = 129
 
-// gitWorktrees lists git's worktrees. A bare repository is none.
+// gitWorktrees lists git's worktrees, without a bare repository.
 func gitWorktrees(ctx context.Context, w *jjbridge.Workspace) ([]Info, error) {
 	end := "\x00"
 	out, err := w.RunGit(ctx, "worktree", "list", "--porcelain", "-z")
@@ -40,7 +40,7 @@ func gitWorktrees(ctx context.Context, w *jjbridge.Workspace) ([]Info, error) {
 		case i > 0:
 			info.Name = names[info.Path]
 		case w.Main() != "":
-			info.Path = w.Main() // git names the git directory where that is somewhere else
+			info.Path = w.Main() // git names the git directory if that is elsewhere
 		}
 		info.Missing = isGone(info.Path)
 		list = append(list, info)
@@ -68,7 +68,7 @@ func parseWorktree(record, end string) (info Info, bare bool) {
 	return info, bare
 }
 
-// worktreeNames are git's ids of the linked worktrees by their paths.
+// worktreeNames returns git's ids of the linked worktrees by their paths.
 func worktreeNames(commonDir string) (map[string]string, error) {
 	dir := filepath.Join(commonDir, "worktrees")
 	entries, err := os.ReadDir(dir)
@@ -90,7 +90,7 @@ func worktreeNames(commonDir string) (map[string]string, error) {
 	return names, nil
 }
 
-// isGone reports whether nothing is at path.
+// isGone reports whether nothing exists at path.
 func isGone(path string) bool {
 	_, err := os.Lstat(path)
 	return errors.Is(err, fs.ErrNotExist)

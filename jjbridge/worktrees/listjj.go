@@ -9,10 +9,10 @@ import (
 	"github.com/git-smithers/git-smithers/jjbridge"
 )
 
-// workspacesTemplate prints a commit that is the working copy of workspaces: their names
-// with an @ after each, nothing where the repository has only one, and what
-// WorkspaceInfo has, each with a NUL behind it. It is jj log that prints it: the options
-// and the format of jj workspace list differ from version to version.
+// workspacesTemplate prints a commit that is the working copy of workspaces: their names, each
+// followed by @, or nothing if the repository has a single workspace; and the members of Info. Each
+// ends in a NUL. It is used with jj log, because the options and the output of jj workspace list
+// differ from version to version.
 const workspacesTemplate = `working_copies ++ "\0" ++ commit_id ++ "\0" ++ change_id ++ "\0" ++ local_bookmarks.map(|b| b.name()).join("\n") ++ "\0"`
 
 // jjWorkspaces lists jj's workspaces.
@@ -23,7 +23,7 @@ func jjWorkspaces(ctx context.Context, w *jjbridge.Workspace) ([]Info, error) {
 	}
 	fields := strings.Split(strings.TrimSuffix(string(out), "\x00"), "\x00")
 	if len(fields)%4 != 0 {
-		return nil, fmt.Errorf("%w: unexpected answer %q", jjbridge.ErrJJTooOld, out)
+		return nil, fmt.Errorf("%w: unexpected output %q", jjbridge.ErrJJTooOld, out)
 	}
 	paths := w.WorkspacePaths()
 	var list []Info
@@ -43,8 +43,8 @@ func jjWorkspaces(ctx context.Context, w *jjbridge.Workspace) ([]Info, error) {
 	return list, nil
 }
 
-// workspaceNames reads names with an @ after each and a space between them. A name that
-// is no symbol in jj's revsets is quoted.
+// workspaceNames reads names that are each followed by @ and separated by spaces. A name that is
+// not a symbol in jj's revsets is quoted.
 func workspaceNames(s string) []string {
 	var names []string
 	for s != "" {

@@ -13,13 +13,14 @@ import (
 	"github.com/git-smithers/git-smithers/snapshot"
 )
 
-// Rebase fetches, where there is a remote, and puts the working copy's commits on top of
-// the base as it is now: AddRequest.Base, or what origin has of it where that is ahead.
-// jj git fetch and jj rebase -d, or git fetch and git rebase. Uncommitted work is carried
-// along. A rebase that fails is aborted, which leaves everything as it was, and is an
-// error; so is one where uncommitted work is in the way, or that makes conflicts in jj. A
-// fetch that fails is a *FetchError when the rebase is done. It asks nobody anything, and
-// does not sign commits in git, which may ask for a passphrase.
+// Rebase fetches, if there is a remote, and puts the working copy's commits on top of the present
+// base: AddRequest.Base, or origin's if that is ahead. It runs jj git fetch and jj rebase -d, or
+// git fetch and git rebase. Uncommitted work is carried along.
+//
+// A rebase that fails is an error and is aborted, so that nothing changes. So is a rebase that
+// would overwrite uncommitted work, or that makes conflicts in jj. If only the fetch fails, the
+// rebase is done and the error is a *FetchError. Rebase never prompts, and does not sign commits in
+// git, because signing may ask for a passphrase.
 func Rebase(ctx context.Context, w *jjbridge.Workspace, base string) error {
 	if w.Type == "" {
 		return jjbridge.ErrNoWorkingCopy
@@ -39,8 +40,8 @@ func Rebase(ctx context.Context, w *jjbridge.Workspace, base string) error {
 	return errors.Join(rebaseGit(ctx, w, base), fetched)
 }
 
-// unattended is the working copy in an environment where git, jj, ssh and editors ask
-// nothing. A program that says no answers for the user.
+// unattended returns the working copy in an environment in which git, jj, ssh and editors do not
+// prompt. A program answers every question with no.
 func unattended(w *jjbridge.Workspace) *jjbridge.Workspace {
 	return w.WithEnv(
 		"GIT_TERMINAL_PROMPT=0", "GIT_ASKPASS=false", "SSH_ASKPASS=false", "SSH_ASKPASS_REQUIRE=force", "GCM_INTERACTIVE=never",
@@ -48,8 +49,8 @@ func unattended(w *jjbridge.Workspace) *jjbridge.Workspace {
 	)
 }
 
-// fetchGit fetches the branches of origin. The refspec is our own: the user's may be a
-// mirror's, which overwrites branches and the history of runs.
+// fetchGit fetches the branches of origin. The refspec is our own, because a user's mirror refspec
+// would overwrite branches and the history of runs.
 func fetchGit(ctx context.Context, w *jjbridge.Workspace) error {
 	if _, ok := w.Repo.Config.Get("remote.origin.url"); !ok {
 		return nil
@@ -62,9 +63,9 @@ func fetchGit(ctx context.Context, w *jjbridge.Workspace) error {
 	return nil
 }
 
-// rebaseGit rebases the worktree. The commits are rebased in a worktree of their own, so
-// that conflicts never touch the files here. Then the files are switched, as git checkout
-// switches them: what is changed and not committed stays, or stands in the way.
+// rebaseGit rebases the worktree. The commits are rebased in a worktree of their own, so conflicts
+// never touch the files here. Then the files are switched as by git checkout: uncommitted changes
+// stay, or prevent the switch.
 func rebaseGit(ctx context.Context, w *jjbridge.Workspace, base string) (err error) {
 	unlock, err := lockWorktrees(ctx, w)
 	if err != nil {
@@ -99,9 +100,9 @@ func rebaseGit(ctx context.Context, w *jjbridge.Workspace, base string) (err err
 	return switchTo(ctx, w, branch, next)
 }
 
-// switchTo puts the branch, or a detached HEAD where that is "", and the files at a commit.
+// switchTo moves the branch, or a detached HEAD if branch is "", and the files to a commit.
 func switchTo(ctx context.Context, w *jjbridge.Workspace, branch, next string) error {
-	// An ignored file is not overwritten: no commit has it.
+	// An ignored file is not overwritten, because no commit has it.
 	args := []string{"checkout", "--quiet", "--no-overwrite-ignore", "--detach", next, "--"}
 	if branch != "" {
 		args = []string{"checkout", "--quiet", "--no-overwrite-ignore", "-B", branch, next, "--"}
@@ -115,8 +116,8 @@ func switchTo(ctx context.Context, w *jjbridge.Workspace, branch, next string) e
 	return nil
 }
 
-// currentBase is the commit of the base as it is now: that of its branch here or of
-// origin's, whichever is ahead, and the one here where neither is. "" where there is none.
+// currentBase returns the present commit of the base, or "" if there is none. Of the local branch
+// and origin's, it is the one that is ahead; if neither is, the local one.
 func currentBase(ctx context.Context, w *jjbridge.Workspace, base string) (string, error) {
 	for _, name := range bases(base) {
 		here, err := w.CommitOf(ctx, name)
@@ -151,19 +152,19 @@ func isAncestor(ctx context.Context, w *jjbridge.Workspace, commit, of string) (
 	return err == nil, err
 }
 
-// rebaseFolder is where commits are rebased, under the common directory. It is there only
-// while that goes on, or after a process died there.
+// rebaseFolder is the folder, under the common directory, in which commits are rebased. It exists
+// only during a rebase, or after a process died in one.
 const rebaseFolder = "smithers/rebase"
 
-// rebaseAside rebases the commits of head and returns the new head. It moves no ref. The
-// caller has the lock.
+// rebaseAside rebases the commits of head and returns the new head. It moves no ref. The caller
+// holds the lock.
 func rebaseAside(ctx context.Context, w *jjbridge.Workspace, head, onto string) (string, error) {
 	dir := filepath.Join(w.Repo.CommonDir, filepath.FromSlash(rebaseFolder))
 	commit, err := rebaseIn(ctx, w, dir, head, onto)
 	return commit, errors.Join(err, clearRebase(context.WithoutCancel(ctx), w, dir))
 }
 
-// rebaseIn rebases in a worktree at dir, which is its own.
+// rebaseIn rebases in a worktree of its own at dir.
 func rebaseIn(ctx context.Context, w *jjbridge.Workspace, dir, head, onto string) (string, error) {
 	if err := clearRebase(ctx, w, dir); err != nil {
 		return "", err
@@ -175,7 +176,7 @@ func rebaseIn(ctx context.Context, w *jjbridge.Workspace, dir, head, onto string
 	if err != nil {
 		return "", err
 	}
-	// Branches that stand in between belong to other work.
+	// Branches in between belong to other work.
 	_, err = aside.RunGit(ctx, "-c", "rebase.updateRefs=false", "-c", "rebase.autoSquash=false", "rebase", onto)
 	if err != nil {
 		if ctx.Err() != nil {
@@ -187,7 +188,7 @@ func rebaseIn(ctx context.Context, w *jjbridge.Workspace, dir, head, onto string
 	return commit, err
 }
 
-// whyNotRebased names the files that are in conflict.
+// whyNotRebased returns an error that names the files in conflict.
 func whyNotRebased(ctx context.Context, w *jjbridge.Workspace, root string, cause error) error {
 	out, err := w.RunGit(ctx, "diff", "--name-only", "--diff-filter=U", "-z")
 	if paths := strings.Split(strings.TrimSuffix(string(out), "\x00"), "\x00"); err == nil && paths[0] != "" {

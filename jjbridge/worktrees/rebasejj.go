@@ -9,7 +9,7 @@ import (
 	"github.com/git-smithers/git-smithers/jjbridge"
 )
 
-// fetchJJ fetches what jj fetches by itself, where there is a remote.
+// fetchJJ fetches the remotes that jj fetches by default, if there are any.
 func fetchJJ(ctx context.Context, w *jjbridge.Workspace) error {
 	for key := range w.Repo.Config {
 		if !strings.HasPrefix(key, "remote.") || !strings.HasSuffix(key, ".url") {
@@ -23,12 +23,12 @@ func fetchJJ(ctx context.Context, w *jjbridge.Workspace) error {
 	return nil
 }
 
-// rebaseJJ rebases the workspace's commits, the working copy's own among them. It is one
-// operation, which is reverted where it makes conflicts that were not there.
+// rebaseJJ rebases the workspace's commits, including that of the working copy, as one operation.
+// If that makes new conflicts, it reverts the operation.
 func rebaseJJ(ctx context.Context, w *jjbridge.Workspace, base string) error {
 	onto, err := currentBaseJJ(ctx, w, base)
 	if errors.Is(err, jjbridge.ErrStale) {
-		// Somebody has rebased the workspace's commit elsewhere. jj keeps what is in the files.
+		// The workspace's commit was rebased elsewhere. jj keeps the content of the files.
 		if _, _, err := w.RunJJ(ctx, "workspace", "update-stale"); err != nil {
 			return err
 		}
@@ -46,7 +46,7 @@ func rebaseJJ(ctx context.Context, w *jjbridge.Workspace, base string) error {
 		return &Error{Path: w.Root, Reason: "not rebased, its commits stand on those of another working copy"}
 	case own.based:
 		return nil
-	case own.count == 0: // the base has them all
+	case own.count == 0: // the base has all of them
 		_, _, err = w.RunJJ(ctx, "new", "--", onto)
 		return err
 	}
@@ -85,7 +85,7 @@ type ownCommits struct {
 
 const ownTemplate = `if(self.contained_in("::(working_copies() ~ @)"), "shared") ++ " " ++ if(conflict, "conflict") ++ "\n"`
 
-// ownCommits takes no snapshot: it is called right after jj has taken one.
+// ownCommits takes no snapshot, because jj has just taken one.
 func findOwn(ctx context.Context, w *jjbridge.Workspace, onto string) (ownCommits, error) {
 	var own ownCommits
 	out, _, err := w.RunJJ(ctx, "log", "--ignore-working-copy", "--no-graph", "--revisions="+onto+"..@", "--template="+ownTemplate)
@@ -104,8 +104,8 @@ func findOwn(ctx context.Context, w *jjbridge.Workspace, onto string) (ownCommit
 	return own, err
 }
 
-// revertRebase reverts the newest operation that was a rebase, which is ours unless
-// somebody else rebased at the same moment. The files follow.
+// revertRebase reverts the newest rebase in the operation log. That is ours, unless another rebase
+// ran at the same moment. The files follow.
 func revertRebase(ctx context.Context, w *jjbridge.Workspace) error {
 	out, _, err := w.RunJJ(ctx, "operation", "log", "--ignore-working-copy", "--no-graph", "--limit=10",
 		`--template=id ++ " " ++ description.first_line() ++ "\n"`)

@@ -14,7 +14,7 @@ import (
 	"github.com/git-smithers/git-smithers/snapshot"
 )
 
-// Why a working copy is not removed.
+// The reasons why a working copy is not removed.
 const (
 	reasonDetached    = "has commits that no branch, tag or remote has"
 	reasonAnonymous   = "has commits that no bookmark, tag or remote has"
@@ -24,7 +24,7 @@ const (
 	reasonSubmodules  = "has submodules that are checked out"
 )
 
-// unsaved says in words what would be lost with this working copy; "" for nothing.
+// unsaved returns what would be lost with this working copy, in words, or "" for nothing.
 func unsaved(ctx context.Context, w *jjbridge.Workspace, saved objstore.ID) (string, error) {
 	if w.Type == snapshot.VCSJJ {
 		return unsavedJJ(ctx, w, saved)
@@ -32,7 +32,7 @@ func unsaved(ctx context.Context, w *jjbridge.Workspace, saved objstore.ID) (str
 	return unsavedGit(ctx, w, saved)
 }
 
-// unsavedGit says in words what would be lost with this worktree; "" for nothing.
+// unsavedGit is unsaved for git's worktrees.
 func unsavedGit(ctx context.Context, w *jjbridge.Workspace, saved objstore.ID) (string, error) {
 	if reason, err := lockReason(w.Repo.GitDir); err != nil || reason != "" {
 		if reason == unfinishedLock && err == nil {
@@ -71,7 +71,7 @@ func unsavedGit(ctx context.Context, w *jjbridge.Workspace, saved objstore.ID) (
 	return reason, nil
 }
 
-// isSaved reports whether the files are exactly the tree saved, and says in words why not.
+// isSaved reports whether the files are exactly the tree saved, and returns in words why not.
 func isSaved(ctx context.Context, w *jjbridge.Workspace, saved objstore.ID) (same bool, reason string, err error) {
 	if saved.IsZero() {
 		return false, reasonUncommitted, nil
@@ -87,13 +87,13 @@ func isSaved(ctx context.Context, w *jjbridge.Workspace, saved objstore.ID) (sam
 	return captured.VCS.Tree == saved, reasonUncommitted, nil
 }
 
-// unsavedUnfinished is unsavedGit for a worktree that git did not finish making: nothing
-// may be in it but files of its commit. Its index is not there yet, or not whole.
+// unsavedUnfinished is unsavedGit for a worktree that git did not finish making: it may have only
+// files of its commit. Its index is missing or incomplete.
 func unsavedUnfinished(ctx context.Context, w *jjbridge.Workspace) (string, error) {
 	index := filepath.Join(w.Repo.GitDir, "smithers-index")
 	for _, args := range [][]string{
 		{"read-tree", "HEAD"},
-		{"update-index", "-q", "--refresh"}, // fails where files are missing, as they are here
+		{"update-index", "-q", "--refresh"}, // fails, because files are missing
 		{"diff-files", "--name-only", "--diff-filter=d", "-z"},
 		{"ls-files", "--others", "--exclude-standard", "-z"},
 	} {
@@ -108,8 +108,8 @@ func unsavedUnfinished(ctx context.Context, w *jjbridge.Workspace) (string, erro
 	return "", nil
 }
 
-// Ignored returns an ignored file or folder of a working copy, relative to its top; "" if it has none. A working
-// copy that was just made has none.
+// Ignored returns an ignored file or folder of a working copy, relative to its top, or "" if there
+// is none. A working copy that was just made has none.
 func Ignored(ctx context.Context, w *jjbridge.Workspace, info Info) (string, error) {
 	opened, err := open(ctx, w, info)
 	if err != nil {
@@ -130,12 +130,12 @@ func Ignored(ctx context.Context, w *jjbridge.Workspace, info Info) (string, err
 	return string(first), err
 }
 
-// ignoredIndex is the index of what Ignored looks at, which knows no files but those of the commit.
+// ignoredIndex is an index for Ignored that has only the files of the commit.
 const ignoredIndex = "smithers-ignored-index"
 
-// isUnreachable reports whether a commit is one that no branch, tag or remote-tracking
-// branch has, and neither the one that the worktree began with. "" is none. admin is
-// where git keeps what it knows of the worktree.
+// isUnreachable reports whether no branch, tag or remote-tracking branch has a commit, and it is
+// not the commit that the worktree began with. It returns false for "". admin is git's folder for
+// the worktree.
 func isUnreachable(ctx context.Context, w *jjbridge.Workspace, commit, admin string) (bool, error) {
 	if commit == "" {
 		return false, nil
@@ -148,8 +148,8 @@ func isUnreachable(ctx context.Context, w *jjbridge.Workspace, commit, admin str
 	return len(out) > 0, err
 }
 
-// firstCommit is the commit that a worktree began with, by the reflog of its HEAD; ""
-// where that does not go back so far.
+// firstCommit returns the commit that a worktree began with, by the reflog of its HEAD, or "" if
+// the reflog does not go back that far.
 func firstCommit(admin string) string {
 	data, err := os.ReadFile(filepath.Join(admin, "logs", "HEAD"))
 	if err != nil {
@@ -162,7 +162,7 @@ func firstCommit(admin string) string {
 	return fields[1]
 }
 
-// unfinished is what git is in the middle of; "" for nothing.
+// unfinished returns the operation that git is in the middle of, or "".
 func unfinished(w *jjbridge.Workspace) string {
 	for _, mark := range []struct{ file, doing string }{
 		{"rebase-merge", "a rebase"},
@@ -180,7 +180,7 @@ func unfinished(w *jjbridge.Workspace) string {
 	return ""
 }
 
-// gitStatus is what git status says.
+// gitStatus is the output of git status.
 type gitStatus struct {
 	detached bool
 	changed  bool   // tracked files, or untracked and not ignored ones
@@ -211,16 +211,16 @@ func status(ctx context.Context, w *jjbridge.Workspace) (gitStatus, error) {
 	return status, err
 }
 
-// lostRevset is what jj would no longer keep a name for without this workspace: @ and its
-// ancestors that no bookmark, tag, remote or other head has.
+// lostRevset is the commits for which jj would no longer keep a name without this workspace: @ and
+// those ancestors that no bookmark, tag, remote or other head has.
 const lostRevset = `::@ ~ ::(bookmarks() | remote_bookmarks() | tags() | (visible_heads() ~ @) | (working_copies() ~ @)) ~ root()`
 
-// lostTemplate prints "@" for the workspace's own commit, "-" for another one, and whether
-// there is anything in it.
+// lostTemplate prints "@" for the workspace's own commit and "-" for another, followed by "work" if
+// the commit has changes or a description.
 const lostTemplate = `if(current_working_copy, "@", "-") ++ if(empty && !description, "", "work") ++ "\n"`
 
-// unsavedJJ says in words what would be lost with this workspace; "" for nothing. jj goes
-// on showing commits that have changes, so that it is what would be without a name.
+// unsavedJJ is unsaved for jj's workspaces. jj goes on showing commits that have changes, so the
+// loss is their name.
 func unsavedJJ(ctx context.Context, w *jjbridge.Workspace, saved objstore.ID) (string, error) {
 	captured, err := w.Capture(ctx, jjbridge.CaptureOptions{})
 	if err != nil {
@@ -248,7 +248,7 @@ func unsavedJJ(ctx context.Context, w *jjbridge.Workspace, saved objstore.ID) (s
 	return "", nil
 }
 
-// leftOutReason says of a file that a capture leaves out that it would be lost.
+// leftOutReason returns the reason why a file that a capture leaves out would be lost.
 func leftOutReason(left snapshot.LeftOut) string {
 	return "has files that no frame has: " + left.Path + " (" + left.Reason + ")"
 }

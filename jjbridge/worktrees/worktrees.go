@@ -13,7 +13,7 @@ import (
 // Info describes a working copy of the repository.
 type Info struct {
 	Name     string // as jjbridge.Workspace.Name
-	Path     string // absolute; "" where jj does not know it
+	Path     string // absolute; "" if jj does not know it
 	Branch   string // git's branch, or jj's bookmark at its commit; "" for none
 	CommitID string
 	ChangeID string // jj's
@@ -22,28 +22,27 @@ type Info struct {
 
 // AddRequest asks for a new working copy.
 type AddRequest struct {
-	// Path is absolute, and no file yet, or an empty folder. Inside another working copy
-	// it must be ignored there.
+	// Path is absolute. Nothing exists there, or an empty folder. Inside another working copy it
+	// must be ignored there.
 	Path string
 	Name string // jj's name of the workspace; "" makes one of the folder's
-	// Branch is made, or reset, to the base (git worktree add -B; a jj bookmark at the
-	// new workspace's commit); "" for none: HEAD is detached.
+	// Branch is made at the base, or reset to it: git worktree add -B, or a jj bookmark at the new
+	// workspace's commit. If it is "", HEAD is detached.
 	Branch string
-	// Base is the revision to start from: the first of Base, origin/<Base>, main,
-	// origin/main, HEAD that exists; "" means "main". With jj it may be a revset.
+	// Base is the revision to start from: the first that exists of Base, origin/<Base>, main,
+	// origin/main, HEAD. "" means "main". With jj it may be a revset.
 	Base string
-	// Commit, when it is not zero, is where to start from, in place of Base. With jj it is
-	// the nearest of it and its ancestors that jj shows and that is no workspace's
-	// working copy, which goes on changing. Base counts where git has no such commit.
+	// Commit, if not zero, is the commit to start from instead of Base. With jj it is the nearest
+	// of the commit and its ancestors that jj shows and that is no workspace's working copy, which
+	// goes on changing. If git has no such commit, Base counts.
 	Commit objstore.ID
 }
 
-// ErrWorktree is wrapped by the errors for working copies that cannot be made, removed
-// or rebased as asked: always a *Error.
+// ErrWorktree is wrapped by the errors for working copies that cannot be made, removed or rebased
+// as asked. It is always an *Error.
 var ErrWorktree = errors.New("worktree")
 
-// Error says why a working copy cannot be made, removed or rebased. Nothing was
-// touched.
+// Error is the reason why a working copy cannot be made, removed or rebased. Nothing was touched.
 type Error struct {
 	Path   string // of the working copy, or where it should have been
 	Reason string // in words
@@ -58,33 +57,33 @@ func (e *Error) Error() string {
 	return e.Path + ": " + e.Reason
 }
 
-// Unwrap is ErrWorktree and the cause.
+// Unwrap returns ErrWorktree and the cause.
 func (e *Error) Unwrap() []error { return []error{ErrWorktree, e.Err} }
 
-// ErrUnsaved is wrapped by the errors about work that would be lost: always an *UnsavedError.
+// ErrUnsaved is wrapped by the errors about work that would be lost. It is always an *UnsavedError.
 var ErrUnsaved = errors.New("unsaved work")
 
-// UnsavedError says what work would be lost with a working copy, or with a branch that
-// is reset.
+// UnsavedError describes the work that would be lost with a working copy, or with a branch that is
+// reset.
 type UnsavedError struct {
-	Path   string // the folder; a branch's name
+	Path   string // the folder, or the name of the branch
 	Reason string // in words
 }
 
 // Error names the folder and the work.
 func (e *UnsavedError) Error() string { return fmt.Sprintf("%s: %s", e.Path, e.Reason) }
 
-// Unwrap is ErrUnsaved.
+// Unwrap returns ErrUnsaved.
 func (e *UnsavedError) Unwrap() error { return ErrUnsaved }
 
-// FetchError is a fetch that failed before a rebase. The rebase went on with what is
-// here, and succeeded unless another error stands beside this one.
+// FetchError is a fetch that failed before a rebase. The rebase went on with the present commits,
+// and succeeded unless there is another error beside this one.
 type FetchError struct{ Err error }
 
-// Error says what git or jj said.
+// Error returns the error of git or jj.
 func (e *FetchError) Error() string { return fmt.Sprintf("rebased on what is here: %v", e.Err) }
 
-// Unwrap is the cause.
+// Unwrap returns the cause.
 func (e *FetchError) Unwrap() error { return e.Err }
 
 // List returns the working copies of the repository, the main one first. It runs one process. With jj it takes
@@ -102,10 +101,11 @@ func list(ctx context.Context, w *jjbridge.Workspace) ([]Info, error) {
 	return gitWorktrees(ctx, w)
 }
 
-// Add makes a working copy and returns it: git worktree add -B, or jj workspace add. Add first forgets a
-// working copy of the same name, place or branch whose folder is gone. If Add fails, nothing stays behind. It runs
-// no hooks, and leaves submodules as they are in a fresh clone. If only the branch has some commits, Add does not
-// reset the branch: that is an *UnsavedError. Several processes may add working copies side by side.
+// Add makes a working copy and returns it: git worktree add -B, or jj workspace add. First it
+// forgets a working copy of the same name, path or branch whose folder is gone. If Add fails,
+// nothing stays behind. It runs no hooks, and leaves submodules as in a fresh clone. If only the
+// branch has some commits, Add does not reset it: the error is an *UnsavedError. Several processes
+// may add working copies side by side.
 func Add(ctx context.Context, w *jjbridge.Workspace, req AddRequest) (added *jjbridge.Workspace, err error) {
 	unlock, err := lockWorktrees(ctx, w)
 	if err != nil {
@@ -116,7 +116,7 @@ func Add(ctx context.Context, w *jjbridge.Workspace, req AddRequest) (added *jjb
 	if err != nil {
 		return nil, err
 	}
-	if req.Path, err = checkPlace(ctx, w, req.Path, list); err != nil {
+	if req.Path, err = checkPath(ctx, w, req.Path, list); err != nil {
 		return nil, err
 	}
 	if w.Type == snapshot.VCSJJ {

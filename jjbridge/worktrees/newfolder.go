@@ -12,12 +12,12 @@ import (
 	"github.com/git-smithers/git-smithers/jjbridge"
 )
 
-// checkPlace checks that a working copy can be made at path, and returns the path
-// without symbolic links.
+// checkPath checks that a working copy can be made at path, and returns the path without symbolic
+// links.
 //
-// Inside another working copy the new one would stand among its untracked files, and a
-// git add there would take it for an embedded repository; so it must be ignored there.
-func checkPlace(ctx context.Context, w *jjbridge.Workspace, path string, list []Info) (string, error) {
+// Inside another working copy the new one would be among the untracked files, and a git add there
+// would take it for an embedded repository. So the path must be ignored there.
+func checkPath(ctx context.Context, w *jjbridge.Workspace, path string, list []Info) (string, error) {
 	if !filepath.IsAbs(path) {
 		return "", &Error{Path: path, Reason: "not an absolute path"}
 	}
@@ -46,7 +46,7 @@ func checkPlace(ctx context.Context, w *jjbridge.Workspace, path string, list []
 	return path, err
 }
 
-// around is the innermost known working copy that path is in; "" for none.
+// around returns the innermost known working copy that path is in, or "".
 func around(w *jjbridge.Workspace, path string, list []Info) string {
 	tops := []string{w.Root, w.Main()}
 	for _, info := range list {
@@ -61,8 +61,8 @@ func around(w *jjbridge.Workspace, path string, list []Info) string {
 	return found
 }
 
-// ignores reports whether the folder path, which need not be there, is ignored in the
-// working copy at top.
+// ignores reports whether the folder path, which may be missing, is ignored in the working copy at
+// top.
 func ignores(ctx context.Context, w *jjbridge.Workspace, top, path string) (bool, error) {
 	rel, err := filepath.Rel(top, path)
 	if err != nil {
@@ -80,8 +80,8 @@ func ignores(ctx context.Context, w *jjbridge.Workspace, top, path string) (bool
 	return err == nil, err
 }
 
-// resolveNew resolves the symbolic links on the way to path, which need not be there. What
-// path itself names is not followed.
+// resolveNew resolves the symbolic links above path, which may be missing. It does not resolve path
+// itself.
 func resolveNew(path string) (string, error) {
 	parent, err := filepath.EvalSymlinks(filepath.Dir(path))
 	if errors.Is(err, fs.ErrNotExist) && filepath.Dir(path) != path {
@@ -95,31 +95,31 @@ func isEmptyFolder(path string) bool {
 	return err == nil && len(entries) == 0
 }
 
-// place is the folder of a working copy that is being made.
-type place struct {
+// newFolder is the folder of a working copy that is being made.
+type newFolder struct {
 	path string
-	made []string // the folders that were made for it, itself first; none where it was there, empty
+	made []string // the folders that were made, innermost first; none if path was an empty folder
 }
 
-// makePlace makes the folder path, which may be there, and those that lead to it.
-func makePlace(path string) (place, error) {
-	p := place{path: path}
+// makeFolder makes the folder path, which may exist, and the folders above it.
+func makeFolder(path string) (newFolder, error) {
+	p := newFolder{path: path}
 	for dir := path; isGone(dir) && filepath.Dir(dir) != dir; dir = filepath.Dir(dir) {
 		p.made = append(p.made, dir)
 	}
 	for _, dir := range slices.Backward(p.made) {
 		if err := os.Mkdir(dir, 0o777); err != nil && !errors.Is(err, fs.ErrExist) {
 			p.putBack()
-			return place{}, err
+			return newFolder{}, err
 		}
 	}
 	return p, nil
 }
 
-// putBack makes it as it was before, as far as what is there is empty.
-func (p place) putBack() {
+// putBack removes the folders again that are empty.
+func (p newFolder) putBack() {
 	if len(p.made) == 0 {
-		_ = os.Mkdir(p.path, 0o777) // git may have removed it; else it is there
+		_ = os.Mkdir(p.path, 0o777) // git may have removed it; otherwise it exists
 	}
 	for _, dir := range p.made {
 		if err := os.Remove(dir); err != nil && !errors.Is(err, fs.ErrNotExist) {

@@ -25,7 +25,7 @@ func (r *runner) apply(out outcome) {
 	a := r.running[key].Attempt
 	delete(r.running, key)
 	if out.opened != nil {
-		r.copies[key.ID] = out.opened
+		r.files.open[key.ID] = out.opened
 	}
 	for _, trouble := range []struct {
 		what string
@@ -91,8 +91,8 @@ func (r *runner) conclude(t *workflow.Task, a snapshot.Attempt, end ending) {
 func (r *runner) failed(t *workflow.Task, key workflow.NodeKey, why reason, p payload) snapshot.NodeState {
 	p.Error = why.String()
 	r.next.event("NodeFailed", p)
-	spent := r.spentTries(t, key) + 1
-	r.spent[key] = spent
+	spent := r.tries.of(r.next, t, r.nodes[key]) + 1
+	r.tries.spent[key] = spent
 	verb := "failed"
 	if t.Retries > 0 {
 		verb += " " + ofTries(t, spent)

@@ -17,27 +17,17 @@ import (
 // working copy that tasks share, the others are tasks' own worktrees.
 type captures map[string]*jjbridge.Captured
 
-// capture reads the working copies in which attempts have ended since the last frame. It also
-// reads the shared working copy for the first frame and after a wait. If a working copy cannot be
-// read, the run is warned and the frame has none of its files.
-func (r *runner) capture(ctx context.Context) captures {
-	due := make(map[string]bool)
-	if !r.begun && !r.opts.Captured || r.waitedIdle() {
-		due[""] = true
-	}
-	for _, a := range r.next.ended {
-		if r.begun || a.Worktree == "" { // an interrupted attempt's own worktree is not open yet
-			due[a.Worktree] = true
-		}
-	}
-	if len(due) == 0 || r.opts.Hurry.Err() != nil {
+// capture reads the named working copies. If one cannot be read, the run is warned and the frame has none of its files.
+// stopping means that the run was cancelled.
+func (c *workingCopies) capture(ctx context.Context, names map[string]bool, stopping bool) captures {
+	if len(names) == 0 || c.opts.Hurry.Err() != nil {
 		return nil
 	}
-	ctx, stop := r.whileThereIsTime(ctx)
+	ctx, stop := c.whileThereIsTime(ctx, stopping)
 	defer stop()
-	read := make(captures, len(due))
-	for _, name := range slices.Sorted(maps.Keys(due)) {
-		if got := r.captureOf(ctx, name); got != nil {
+	read := make(captures, len(names))
+	for _, name := range slices.Sorted(maps.Keys(names)) {
+		if got := c.captureOf(ctx, name); got != nil {
 			read[name] = got
 		}
 	}
@@ -45,32 +35,32 @@ func (r *runner) capture(ctx context.Context) captures {
 }
 
 // captureOf reads one working copy. It returns nil if there is nothing to read or reading failed.
-func (r *runner) captureOf(ctx context.Context, name string) *jjbridge.Captured {
-	from := r.copies[name]
+func (c *workingCopies) captureOf(ctx context.Context, name string) *jjbridge.Captured {
+	from := c.open[name]
 	if from == nil || ctx.Err() != nil {
 		return nil
 	}
 	got, err := from.Capture(ctx)
 	switch {
 	case err == nil:
-		delete(r.unread, name)
+		delete(c.unread, name)
 		return got
-	case r.opts.Hurry.Err() != nil || r.unread[name]: // one warning until a capture succeeds again
+	case c.opts.Hurry.Err() != nil || c.unread[name]: // one warning until a capture succeeds again
 	case name == "":
-		r.opts.Warn(fmt.Errorf("the working copy could not be captured, so frames keep the code of earlier ones: %w", err))
+		c.opts.Warn(fmt.Errorf("the working copy could not be captured, so frames keep the code of earlier ones: %w", err))
 	default:
-		r.opts.Warn(fmt.Errorf("the worktree of task %s could not be captured, so frames keep the code of earlier ones: %w", name, err))
+		c.opts.Warn(fmt.Errorf("the worktree of task %s could not be captured, so frames keep the code of earlier ones: %w", name, err))
 	}
-	r.unread[name] = true
+	c.unread[name] = true
 	return nil
 }
 
 // whileThereIsTime returns a context that outlives ctx by the grace period and ends with
 // Options.Hurry: a cancelled run waits for its last capture no longer than for its commands.
-func (r *runner) whileThereIsTime(ctx context.Context) (context.Context, context.CancelFunc) {
+func (c *workingCopies) whileThereIsTime(ctx context.Context, stopping bool) (context.Context, context.CancelFunc) {
 	within, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	end := func() {
-		grace := time.NewTimer(r.opts.Grace)
+		grace := time.NewTimer(c.opts.Grace)
 		defer grace.Stop()
 		select {
 		case <-grace.C:
@@ -78,9 +68,9 @@ func (r *runner) whileThereIsTime(ctx context.Context) (context.Context, context
 		case <-within.Done():
 		}
 	}
-	calm := context.AfterFunc(r.opts.Hurry, cancel)
+	calm := context.AfterFunc(c.opts.Hurry, cancel)
 	going := context.AfterFunc(ctx, end)
-	if r.stopping { // another process may have cancelled the run, which does not end ctx
+	if stopping { // another process may have cancelled the run, which does not end ctx
 		go end()
 	}
 	return within, func() {

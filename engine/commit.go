@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/git-smithers/git-smithers/engine/workflow"
 	"github.com/git-smithers/git-smithers/snapshot"
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
@@ -21,22 +22,27 @@ func (r *runner) commit(ctx context.Context) error { return r.commitIf(ctx, r.ch
 // commitIf is commit, and calls still each time another process moved the tip first. An error of
 // still gives the frame up.
 func (r *runner) commitIf(ctx context.Context, still func() error) error {
-	read := r.capture(ctx)
+	read := r.files.capture(ctx, r.toCapture(), r.stopping)
 	defer read.close(r.opts.Warn)
-	if r.isLost() {
-		return r.takenOver()
+	if r.tip.isLost() {
+		return r.tip.takenOver()
 	}
-	r.compare(read[""])
+	if !r.begun {
+		r.files.compare(read[""])
+	}
 	ctx = context.WithoutCancel(ctx)
 	kept, err := r.commitOutside(ctx, read, still)
 	if err != nil {
 		return err
 	}
-	r.appends++
-	err = r.appendFrame(ctx, kept, still)
+	r.tip.appends++
+	add := func(read captures) error {
+		return r.tip.update(ctx, still, func() (snapshot.Draft, error) { return r.frame(read) })
+	}
+	err = add(kept)
 	if err != nil && kept.any() && !errors.Is(err, errMoved) && fault.CodeOf(err) != fault.Conflict {
 		cause := err
-		if err = r.appendFrame(ctx, nil, still); err == nil {
+		if err = add(nil); err == nil {
 			r.opts.Warn(fmt.Errorf("the working copy could not be stored with frame %d: %w", r.rec.Row().Frame, cause))
 		}
 	}
@@ -45,31 +51,26 @@ func (r *runner) commitIf(ctx context.Context, still func() error) error {
 	}
 	r.forgetLogs()
 	row, said := r.rec.Row(), r.next
-	r.begun, r.state, r.status = true, r.rec.State(), row.Status
+	r.tip.accept()
+	r.begun = true
 	r.next = newDraft(r.runID, r.opts.Now())
-	r.report(row.Frame, said.subject(), said.steps)
+	r.opts.report(row.Frame, said.subject(), said.steps, r.nodes)
 	return nil
 }
 
-// appendFrame appends the draft with the captures.
-func (r *runner) appendFrame(ctx context.Context, read captures, still func() error) error {
-	return r.update(ctx, still, func() (snapshot.Draft, error) { return r.frame(read) })
-}
-
-// update appends a frame and rebuilds it as long as other processes append first. A stream of
-// incoming signals must not stop the run.
-func (r *runner) update(ctx context.Context, still func() error, build func() (snapshot.Draft, error)) error {
-	first := true
-	return r.rec.Update(ctx, func() (*snapshot.Draft, error) {
-		if !first {
-			if err := still(); err != nil {
-				return nil, err
-			}
+// toCapture returns the working copies in which attempts have ended since the last frame, and the shared one for the
+// first frame and after a wait.
+func (r *runner) toCapture() map[string]bool {
+	due := make(map[string]bool)
+	if !r.begun && !r.opts.Captured || r.waitedIdle() {
+		due[""] = true
+	}
+	for _, a := range r.next.ended {
+		if r.begun || a.Worktree == "" { // an interrupted attempt's own worktree is not open yet
+			due[a.Worktree] = true
 		}
-		first = false
-		d, err := build()
-		return &d, err
-	})
+	}
+	return due
 }
 
 // forgetLogs removes the live logs of the attempts that ended with the last frame; after the
@@ -88,12 +89,12 @@ func (r *runner) forgetLogs() {
 }
 
 // report passes a committed frame to Options.Progress.
-func (r *runner) report(frame int64, subject string, steps []Step) {
-	if r.opts.Progress == nil {
+func (o *Options) report(frame int64, subject string, steps []Step, nodes map[workflow.NodeKey]snapshot.Node) {
+	if o.Progress == nil {
 		return
 	}
-	p := Progress{Frame: frame, Subject: subject, Nodes: len(r.nodes), Steps: steps}
-	for _, n := range r.nodes {
+	p := Progress{Frame: frame, Subject: subject, Nodes: len(nodes), Steps: steps}
+	for _, n := range nodes {
 		switch n.State {
 		case snapshot.NodeInProgress:
 			p.Running++
@@ -108,5 +109,5 @@ func (r *runner) report(frame int64, subject string, steps []Step) {
 		case snapshot.NodePending, snapshot.NodeCancelled:
 		}
 	}
-	r.opts.Progress(p)
+	o.Progress(p)
 }

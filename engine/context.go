@@ -10,18 +10,28 @@ import (
 	"github.com/git-smithers/git-smithers/timeline"
 )
 
+// dataReader reads what tasks and expressions see of a run: its input and outputs.
+type dataReader struct {
+	*model
+
+	rec   Recorder
+	wf    *workflow.Workflow
+	runID string
+	input json.RawMessage // nil if there is none
+}
+
 // value returns a task's output at its newest completed iteration, up to limit. It returns nil if
 // the node was skipped or has no output.
-func (r *runner) value(t *workflow.Task, limit int) (json.RawMessage, error) {
+func (d *dataReader) value(t *workflow.Task, limit int) (json.RawMessage, error) {
 	if t.Output == "" {
 		return nil, nil
 	}
-	for i := min(limit, r.iteration(t)); i >= 0; i-- {
-		switch r.nodes[workflow.NodeKey{ID: t.ID, Iteration: i}].State {
+	for i := min(limit, d.iteration(t)); i >= 0; i-- {
+		switch d.nodes[workflow.NodeKey{ID: t.ID, Iteration: i}].State {
 		case snapshot.NodeSkipped:
 			return nil, nil
 		case snapshot.NodeFinished:
-			value, ok, err := r.rec.State().Outputs(t.Output).Get(snapshot.Key(t.ID, i))
+			value, ok, err := d.rec.State().Outputs(t.Output).Get(snapshot.Key(t.ID, i))
 			if err != nil || !ok {
 				return nil, timeline.Explain(err)
 			}
@@ -33,19 +43,19 @@ func (r *runner) value(t *workflow.Task, limit int) (json.RawMessage, error) {
 }
 
 // contextOf returns the JSON that an attempt reads on stdin.
-func (r *runner) contextOf(t *workflow.Task, key workflow.NodeKey, number int, previous *string) ([]byte, error) {
+func (d *dataReader) contextOf(t *workflow.Task, key workflow.NodeKey, number int, previous *string) ([]byte, error) {
 	c := taskContext{
-		Run: r.runID, Node: t.ID, Iteration: key.Iteration, Attempt: number, Loop: t.Loop,
-		PreviousError: previous, Input: r.input,
+		Run: d.runID, Node: t.ID, Iteration: key.Iteration, Attempt: number, Loop: t.Loop,
+		PreviousError: previous, Input: d.input,
 		Outputs: make(map[string]json.RawMessage), Needs: make(map[string]json.RawMessage),
 	}
 	writers := make(map[string]int)
-	for _, id := range r.wf.Needs(t) {
-		need := r.wf.Task(id)
+	for _, id := range d.wf.Needs(t) {
+		need := d.wf.Task(id)
 		if need.Output == "" {
 			continue
 		}
-		value, err := r.value(need, r.iteration(need))
+		value, err := d.value(need, d.iteration(need))
 		if err != nil {
 			return nil, err
 		}
@@ -59,11 +69,11 @@ func (r *runner) contextOf(t *workflow.Task, key workflow.NodeKey, number int, p
 	}
 	if t.Loop != "" && key.Iteration > 0 {
 		c.Previous = make(map[string]json.RawMessage)
-		for _, sibling := range r.wf.Loop(t.Loop).Tasks {
+		for _, sibling := range d.wf.Loop(t.Loop).Tasks {
 			if sibling.Output == "" {
 				continue
 			}
-			value, err := r.value(sibling, key.Iteration-1)
+			value, err := d.value(sibling, key.Iteration-1)
 			if err != nil {
 				return nil, err
 			}
@@ -80,18 +90,18 @@ func (r *runner) contextOf(t *workflow.Task, key workflow.NodeKey, number int, p
 // readRefs reads the outputs that an expression refers to. of is the task whose
 // expression it is, nil for a loop. If of is in a loop, a task of the same loop that of does not
 // wait for gives its output of the previous iteration, because its current one may be unfinished.
-func (r *runner) readRefs(refs []workflow.OutputRef, of *workflow.Task, iteration int) (map[workflow.OutputRef]any, error) {
+func (d *dataReader) readRefs(refs []workflow.OutputRef, of *workflow.Task, iteration int) (map[workflow.OutputRef]any, error) {
 	outputs := make(map[workflow.OutputRef]any, len(refs))
 	for _, ref := range refs {
-		writer := r.wf.Writers(ref.Table)[0]
+		writer := d.wf.Writers(ref.Table)[0]
 		if ref.Node != "" {
-			writer = r.wf.Task(ref.Node)
+			writer = d.wf.Task(ref.Node)
 		}
-		limit := r.iteration(writer)
+		limit := d.iteration(writer)
 		if of != nil && of.Loop != "" && writer.Loop == of.Loop && !of.Before[writer.ID] {
 			limit = iteration - 1
 		}
-		text, err := r.value(writer, limit)
+		text, err := d.value(writer, limit)
 		if err != nil {
 			return nil, err
 		}
@@ -106,8 +116,8 @@ func (r *runner) readRefs(refs []workflow.OutputRef, of *workflow.Task, iteratio
 }
 
 // eval evaluates a condition. If it has no result, trouble says why.
-func (r *runner) eval(c *workflow.Condition, outputs map[workflow.OutputRef]any, inLoop bool, iteration int) (holds bool, trouble string) {
-	input, err := r.members()
+func (d *dataReader) eval(c *workflow.Condition, outputs map[workflow.OutputRef]any, inLoop bool, iteration int) (holds bool, trouble string) {
+	input, err := d.members()
 	if err != nil {
 		return false, err.Error()
 	}
@@ -118,14 +128,43 @@ func (r *runner) eval(c *workflow.Condition, outputs map[workflow.OutputRef]any,
 }
 
 // members returns the run's input for expressions; without an input, every member is null.
-func (r *runner) members() (map[string]any, error) {
-	if r.input == nil {
+func (d *dataReader) members() (map[string]any, error) {
+	if d.input == nil {
 		return nil, nil
 	}
-	_, value, err := schema.DecodeValue(r.input)
+	_, value, err := schema.DecodeValue(d.input)
 	if err != nil {
 		return nil, err
 	}
 	members, _ := value.(map[string]any)
 	return members, nil
+}
+
+// texts returns the task's texts with their placeholders filled, by their templates.
+// If one cannot be filled, why gives the reason.
+func (d *dataReader) texts(t *workflow.Task, key workflow.NodeKey) (texts map[*workflow.Template]string, why *reason, err error) {
+	all, where := t.Templates()
+	if len(all) == 0 {
+		return nil, nil, nil
+	}
+	members, err := d.members()
+	if err != nil {
+		return nil, nil, timeline.Explain(err)
+	}
+	texts = make(map[*workflow.Template]string, len(all))
+	for i, tpl := range all {
+		outputs, err := d.readRefs(tpl.Refs, t, key.Iteration)
+		if err != nil {
+			return nil, nil, err
+		}
+		text, trouble := tpl.Fill(members, outputs, d.runID, key)
+		switch {
+		case trouble != "":
+			return nil, &reason{reasonTemplate, where[i] + ": " + trouble}, nil
+		case text == "" && (t.Approval == nil || tpl != t.Approval.Summary):
+			return nil, &reason{reasonTemplate, where[i] + " is empty"}, nil
+		}
+		texts[tpl] = text
+	}
+	return texts, nil, nil
 }

@@ -193,3 +193,36 @@ func (d *draft) mail(kind string, p mailbox.Event) {
 func (d *draft) setMail(collection, key string, value []byte) {
 	d.state = append(d.state, mailbox.SetRow(collection, key, value))
 }
+
+// setWait writes the row of a wait for a signal or a timer.
+func (d *draft) setWait(w snapshot.Wait) {
+	encoded := snapshot.EncodeWait(w)
+	d.setMail(snapshot.CollectionWaits, encoded.Key, encoded.Value)
+}
+
+// cancel ends an attempt that no process executes.
+func (d *draft) cancel(a snapshot.Attempt, why string) {
+	told := reason{reasonCancelled, why}
+	a.State, a.Error, a.FinishedAtMs = snapshot.AttemptCancelled, told.String(), &d.atMs
+	d.attempt(a)
+	d.event("NodeCancelled", payload{NodeID: a.NodeID, Iteration: &a.Iteration, Attempt: a.Attempt})
+}
+
+// begin records that a run of a workflow is running. row is the run's row so far.
+func (d *draft) begin(row snapshot.Run, workflow string) {
+	started := d.atMs
+	if row.StartedAtMs == nil {
+		d.event("RunStarted", payload{})
+	}
+	d.event("RunStatusChanged", payload{Status: string(snapshot.RunRunning)})
+	d.edit(func(row *snapshot.Run) {
+		row.Status, row.Error, row.FinishedAtMs = snapshot.RunRunning, "", nil
+		row.Workflow = workflow
+		if row.StartedAtMs == nil {
+			row.StartedAtMs = &started
+		}
+		if row.Parent != nil { // a fork may have been undone and then resumed
+			row.Parent.Undone = false
+		}
+	})
+}

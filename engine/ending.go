@@ -23,7 +23,7 @@ func (r *runner) finish(ctx context.Context) (over bool, err error) {
 	case r.complete(r.wf):
 	case r.stopping:
 		status, kind = snapshot.RunCancelled, "RunCancelled"
-	case len(r.waiting()) > 0:
+	case len(r.waiting(r.wf)) > 0:
 		return r.park(ctx)
 	default:
 		return true, fault.New(fault.Internal, "run %s has tasks left and none that can start", r.runID)
@@ -56,7 +56,7 @@ func (r *runner) ended(status snapshot.RunStatus, why string) error {
 		return out
 	case snapshot.RunCancelled:
 		return fault.New(fault.RunCancelled, "run %s is cancelled at frame %d", r.runID, frame).
-			Hint("`git smithers resume %s` goes on from there", fault.Word(r.runID)).
+			Hint("`git smithers resume %s` continues from there", fault.Word(r.runID)).
 			Detail("runId", r.runID).Detail("frame", frame)
 	default:
 		return nil
@@ -103,7 +103,7 @@ func (r *runner) park(ctx context.Context) (over bool, err error) {
 		return true, err
 	}
 	status, phrase := phraseOf(r.wf, waits)
-	if !r.begun && !r.next.said() && r.status == status {
+	if !r.begun && !r.next.said() && r.tip.status == status {
 		return true, waitsFor(r.rec, r.wf, waits)
 	}
 	before := *r.next

@@ -207,14 +207,20 @@ func run(ctx context.Context, rec Recorder, wf *workflow.Workflow, opts Options)
 		return Result{Run: rec.Row(), Nothing: err == nil}, err
 	}
 	r := newRunner(rec, wf, opts.withDefaults())
-	r.endLeft()
-	if err := r.before(ctx); err != nil {
-		return Result{Run: rec.Row()}, err
+	r.opts.endLeft()
+	if opts.Before != nil {
+		err = opts.Before(ctx)
+		if err == nil {
+			err = rec.Refresh(ctx)
+		}
+		if err != nil {
+			return Result{Run: rec.Row()}, err
+		}
 	}
 	if err := r.prepare(); err != nil {
 		return Result{Run: rec.Row()}, err
 	}
-	if err := r.openShared(ctx); err != nil {
+	if err := r.files.openShared(ctx); err != nil {
 		return Result{Run: rec.Row()}, err
 	}
 	err = r.loop(ctx)

@@ -3,7 +3,9 @@ package engine
 import (
 	"maps"
 	"slices"
+	"time"
 
+	"github.com/git-smithers/git-smithers/engine/mailbox"
 	"github.com/git-smithers/git-smithers/engine/workflow"
 	"github.com/git-smithers/git-smithers/objstore/page"
 	"github.com/git-smithers/git-smithers/snapshot"
@@ -184,3 +186,37 @@ func (m *model) complete(wf *workflow.Workflow) bool {
 	}
 	return true
 }
+
+// waiting returns the waiting nodes at the newest iteration of each task, sorted.
+func (m *model) waiting(wf *workflow.Workflow) []workflow.NodeKey {
+	var keys []workflow.NodeKey
+	for _, t := range wf.Tasks {
+		key := workflow.NodeKey{ID: t.ID, Iteration: m.iteration(t)}
+		if t.Run == "" && m.nodes[key].State.Waiting() {
+			keys = append(keys, key)
+		}
+	}
+	slices.SortFunc(keys, workflow.CompareKeys)
+	return keys
+}
+
+// nextDue returns the time of the next wait to end by the clock; zero if there is none.
+func (m *model) nextDue(wf *workflow.Workflow, state *snapshot.State) (time.Time, error) {
+	var next time.Time
+	for _, key := range m.waiting(wf) {
+		due, err := mailbox.DueAt(state, m.nodes[key])
+		if err != nil {
+			return next, err
+		}
+		if due == nil {
+			continue
+		}
+		if at := time.UnixMilli(*due); next.IsZero() || at.Before(next) {
+			next = at
+		}
+	}
+	return next, nil
+}
+
+// done reports whether a loop is over.
+func (m *model) done(loop string) bool { return m.loops[loop].Done }

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"maps"
 
-	"github.com/git-smithers/git-smithers/engine/workflow"
 	"github.com/git-smithers/git-smithers/jjbridge"
 	"github.com/git-smithers/git-smithers/snapshot"
 	"github.com/git-smithers/git-smithers/timeline"
@@ -17,7 +16,7 @@ const outsideSubject = "files changed outside the run"
 
 // waitedIdle reports whether the run waited in this process while no task could change the
 // shared files, so that any change is a person's.
-func (r *runner) waitedIdle() bool { return r.begun && r.waited && len(r.runningIn("")) == 0 }
+func (r *runner) waitedIdle() bool { return r.begun && r.waited && len(r.running.in("")) == 0 }
 
 // commitOutside appends a separate frame with the changes that people made while no task ran, so
 // that the next frame does not attribute them to a task. It returns the captures for the next frame.
@@ -33,17 +32,16 @@ func (r *runner) commitOutside(ctx context.Context, read captures, still func() 
 	if !changed {
 		return rest, nil
 	}
-	r.appends++
-	err = r.update(ctx, still, func() (snapshot.Draft, error) { return r.outsideFrame(captures{"": read[""]}) })
+	r.tip.appends++
+	err = r.tip.update(ctx, still, func() (snapshot.Draft, error) { return r.outsideFrame(captures{"": read[""]}) })
 	switch {
 	case errors.Is(err, errMoved) || fault.CodeOf(err) == fault.Conflict:
 		return nil, err
 	case err != nil:
 		return read, nil //nolint:nilerr // the next frame stores the files, or reports the error
 	}
-	row := r.rec.Row()
-	r.state, r.status = r.rec.State(), row.Status
-	r.report(row.Frame, outsideSubject, nil)
+	r.tip.accept()
+	r.opts.report(r.rec.Row().Frame, outsideSubject, nil, r.nodes)
 	return rest, nil
 }
 
@@ -54,7 +52,7 @@ func (r *runner) outsideFrame(read captures) (snapshot.Draft, error) {
 		return snapshot.Draft{}, timeline.Explain(err)
 	}
 	d := snapshot.Draft{
-		Frame: &snapshot.FrameDraft{}, Subject: outsideSubject, AtMs: r.next.atMs, Operation: r.operation(),
+		Frame: &snapshot.FrameDraft{}, Subject: outsideSubject, AtMs: r.next.atMs, Operation: r.tip.operation(),
 		VCS: read.vcs(before, nil, r.wf), Objects: read.objects,
 	}
 	if !r.begun {
@@ -66,7 +64,7 @@ func (r *runner) outsideFrame(read captures) (snapshot.Draft, error) {
 // changedOutside reports whether the captured files differ from the tip's and no attempt can have
 // changed them, because every ended attempt was captured.
 func (r *runner) changedOutside(now *jjbridge.Captured) (bool, error) {
-	if now == nil || !r.begun && !r.resumed || len(r.runningIn("")) > 0 {
+	if now == nil || !r.begun && !r.resumed || len(r.running.in("")) > 0 {
 		return false, nil
 	}
 	before, err := r.rec.Entry().VCSRevision()
@@ -79,23 +77,8 @@ func (r *runner) changedOutside(now *jjbridge.Captured) (bool, error) {
 		}
 	}
 	for _, key := range r.keys() {
-		if captured, err := r.lastIsCaptured(key); err != nil || !captured {
+		if captured, err := r.journal.lastIsCaptured(r.nodes[key], r.wf.Task(key.ID)); err != nil || !captured {
 			return false, err
-		}
-	}
-	return true, nil
-}
-
-// lastIsCaptured reports whether the files were captured when the node's last attempt ended.
-func (r *runner) lastIsCaptured(key workflow.NodeKey) (bool, error) {
-	n, t := r.nodes[key], r.wf.Task(key.ID)
-	if n.LastAttempt == nil || t == nil || t.Run == "" || t.Worktree != nil {
-		return true, nil
-	}
-	for number := *n.LastAttempt; number > 0; number-- {
-		a, ok, err := r.pastAttempt(key, number)
-		if err != nil || ok {
-			return a.Frame != nil || a.FinishedAtMs == nil, err
 		}
 	}
 	return true, nil

@@ -55,11 +55,11 @@ func (r *runner) holds(t *workflow.Task, key workflow.NodeKey) (bool, error) {
 	if t.Condition() == nil {
 		return true, nil
 	}
-	outputs, err := r.readRefs(t.Condition().Refs, t, key.Iteration)
+	outputs, err := r.data.readRefs(t.Condition().Refs, t, key.Iteration)
 	if err != nil {
 		return false, err
 	}
-	holds, trouble := r.eval(t.Condition(), outputs, t.Loop != "", key.Iteration)
+	holds, trouble := r.data.eval(t.Condition(), outputs, t.Loop != "", key.Iteration)
 	if trouble != "" {
 		why := reason{reasonCondition, "when: " + trouble}
 		n := r.nodes[key]
@@ -89,7 +89,7 @@ func (r *runner) start(t *workflow.Task, key workflow.NodeKey) (*job, error) {
 	if err != nil {
 		return nil, err
 	}
-	stdin, err := r.contextOf(t, key, number, previous)
+	stdin, err := r.data.contextOf(t, key, number, previous)
 	if err != nil {
 		return nil, err
 	}
@@ -97,7 +97,7 @@ func (r *runner) start(t *workflow.Task, key workflow.NodeKey) (*job, error) {
 		key: key, task: t, attempt: number, stdin: stdin, schema: r.wf.Schema(t.Output),
 		opts: &r.opts, runID: r.runID, live: r.live,
 	}
-	j.dir, j.opener = r.placeOf(t)
+	j.dir, j.opener = r.files.placeOf(t)
 	a := &attempt{job: j, Attempt: snapshot.Attempt{
 		NodeID: key.ID, Iteration: key.Iteration, Attempt: number,
 		State: snapshot.AttemptInProgress, StartedAtMs: r.next.atMs, Worktree: t.OwnWorktree(),
@@ -109,7 +109,7 @@ func (r *runner) start(t *workflow.Task, key workflow.NodeKey) (*job, error) {
 	r.next.attempt(a.Attempt)
 	r.next.event("NodeStarted", payload{NodeID: key.ID, Iteration: &key.Iteration, Attempt: number})
 	verb := "started"
-	if spent := r.spentTries(t, key); spent > 0 {
+	if spent := r.tries.of(r.next, t, n); spent > 0 {
 		verb += " " + ofTries(t, spent+1)
 	}
 	r.next.say(key.Name(t), verb)
@@ -123,39 +123,30 @@ func (r *runner) start(t *workflow.Task, key workflow.NodeKey) (*job, error) {
 func (r *runner) nextAttempt(key workflow.NodeKey) (number int, previous *string, err error) {
 	if n := r.nodes[key]; n.LastAttempt != nil {
 		number = *n.LastAttempt
-		if previous, err = r.errorOf(key, number); err != nil {
+		if previous, err = r.journal.errorOf(key, number); err != nil {
 			return 0, nil, err
 		}
 	}
 	for {
 		number++
-		a, taken, err := r.pastAttempt(key, number)
+		a, taken, err := r.journal.attempt(key, number)
 		if err != nil || !taken {
 			return number, previous, err
 		}
 		if a.FinishedAtMs == nil {
-			r.cancelled(a, "the task was reset")
+			r.next.cancel(a, "the task was reset")
 		}
 	}
-}
-
-// errorOf returns the error of an attempt; nil if it did not fail.
-func (r *runner) errorOf(key workflow.NodeKey, number int) (*string, error) {
-	a, ok, err := r.pastAttempt(key, number)
-	if err != nil || !ok || a.Error == "" {
-		return nil, err
-	}
-	return &a.Error, nil
 }
 
 // advance ends an iteration of a loop: the loop ends or begins its next iteration.
 func (r *runner) advance(l *workflow.Loop) error {
 	loop := r.loops[l.ID]
-	outputs, err := r.readRefs(l.Condition().Refs, nil, loop.Iteration)
+	outputs, err := r.data.readRefs(l.Condition().Refs, nil, loop.Iteration)
 	if err != nil {
 		return err
 	}
-	done, trouble := r.eval(l.Condition(), outputs, true, loop.Iteration)
+	done, trouble := r.data.eval(l.Condition(), outputs, true, loop.Iteration)
 	switch {
 	case trouble != "":
 		r.fail(nil, workflow.NodeKey{}, l.ID+": until: "+trouble)
@@ -175,7 +166,7 @@ func (r *runner) advance(l *workflow.Loop) error {
 	}
 	loop.Done = true
 	r.setLoop(r.next, loop)
-	r.render()
+	r.next.render(r.wf, r.done)
 	return nil
 }
 

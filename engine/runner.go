@@ -2,14 +2,12 @@ package engine
 
 import (
 	"context"
-	"encoding/json"
 	"sync"
 	"time"
 
 	"github.com/git-smithers/git-smithers/engine/mailbox"
 	"github.com/git-smithers/git-smithers/engine/workflow"
 	"github.com/git-smithers/git-smithers/snapshot"
-	"github.com/git-smithers/git-smithers/timeline/fault"
 )
 
 // runner executes one run. Run's goroutine owns the runner and commits
@@ -21,35 +19,31 @@ type runner struct {
 	runID string
 
 	*model
-	input   json.RawMessage // nil if there is none
-	next    *draft          // the changes of the next frame
-	begun   bool            // the first frame is committed
-	resumed bool            // the run was started before
-	anew    bool            // the run had ended: earlier failures do not count
-	changed bool            // the definition differs from the run's
+	tip     *tip
+	journal journal
+	tries   *tries
+	data    *dataReader
+	files   *workingCopies
+	signals *mailbox.SignalBook
 
-	epoch   int64              // of our claim
-	appends int                // number of drafted frames; epoch and appends name each append
-	state   *snapshot.State    // of the newest known tip
-	status  snapshot.RunStatus // of the newest known tip
+	next    *draft // the changes of the next frame
+	begun   bool   // the first frame is committed
+	resumed bool   // the run was started before
+	changed bool   // the definition differs from the run's
 
-	running  map[workflow.NodeKey]*attempt
-	spent    map[workflow.NodeKey]int   // failed tries of each node; see spentTries
+	running  runningAttempts
 	began    map[workflow.NodeKey]int64 // the newest frame before a node's last attempt, if that attempt began in this process
 	outcomes chan outcome
 	workers  sync.WaitGroup
 	live     *liveLog
-	signals  *mailbox.SignalBook
-
-	dir       string                 // where commands run without a worktree of their own
-	copies    map[string]WorkingCopy // by name: "" is shared, the others are the open worktrees of tasks
-	unread    map[string]bool        // working copies whose last capture failed
-	worktrees sync.Mutex             // see opening
 
 	waited   bool // the run waited without a command since the last frame
 	failure  failure
 	stopping bool // cancelled: commands are being ended
 }
+
+// runningAttempts are the attempts that this process executes.
+type runningAttempts map[workflow.NodeKey]*attempt
 
 // attempt is a running attempt.
 type attempt struct {
@@ -67,22 +61,24 @@ type failure struct {
 
 func newRunner(rec Recorder, wf *workflow.Workflow, opts Options) *runner {
 	row := rec.Row()
-	return &runner{
+	r := &runner{
 		rec: rec, wf: wf, opts: opts, runID: row.ID,
-		epoch: row.Epoch, state: rec.State(), status: row.Status,
+		tip:      newTip(rec, opts.Lost),
+		journal:  journal{rec},
+		tries:    &tries{journal: journal{rec}, anew: row.Status.Ended(), spent: make(map[workflow.NodeKey]int)},
+		signals:  mailbox.NewSignalBook(),
 		changed:  row.WorkflowHash != wf.Snapshot().Hash(),
-		running:  make(map[workflow.NodeKey]*attempt),
-		spent:    make(map[workflow.NodeKey]int),
+		resumed:  row.StartedAtMs != nil,
+		running:  make(runningAttempts),
 		began:    make(map[workflow.NodeKey]int64),
 		outcomes: make(chan outcome, min(opts.MaxParallel, len(wf.Tasks))),
 		live:     &liveLog{out: opts.Log},
-		signals:  mailbox.NewSignalBook(),
-		resumed:  row.StartedAtMs != nil,
-		anew:     row.Status.Ended(),
-		dir:      opts.WorkDir,
-		copies:   make(map[string]WorkingCopy),
-		unread:   make(map[string]bool),
 	}
+	r.files = &workingCopies{
+		rec: rec, wf: wf, opts: &r.opts, runID: row.ID, resumed: r.resumed,
+		dir: opts.WorkDir, open: make(map[string]WorkingCopy), unread: make(map[string]bool),
+	}
+	return r
 }
 
 // loop executes a run: rounds of changes, each committed before its commands start, with waits
@@ -151,7 +147,7 @@ func (r *runner) step(ctx, work context.Context) (bool, error) {
 }
 
 // stays reports whether this process itself waits for people, signals and timers.
-func (r *runner) stays() bool { return r.opts.Wait && !r.halted() && len(r.waiting()) > 0 }
+func (r *runner) stays() bool { return r.opts.Wait && !r.halted() && len(r.waiting(r.wf)) > 0 }
 
 // wait returns when something happens: outcomes, which it applies, a cancel, a change by
 // another process, or the time that a node waits for.
@@ -180,7 +176,7 @@ func (r *runner) wait(ctx context.Context, watch <-chan time.Time) error {
 	case <-done:
 	case <-due:
 	case <-r.opts.Lost:
-		return r.takenOver()
+		return r.tip.takenOver()
 	case <-watch:
 		if err := r.rec.Refresh(ctx); err == nil {
 			return r.checkTip()
@@ -197,7 +193,7 @@ func (r *runner) untilDue() (<-chan time.Time, func(), error) {
 	if r.halted() {
 		return nil, none, nil
 	}
-	at, err := r.nextDue()
+	at, err := r.nextDue(r.wf, r.rec.State())
 	if err != nil || at.IsZero() {
 		return nil, none, err
 	}
@@ -205,30 +201,9 @@ func (r *runner) untilDue() (<-chan time.Time, func(), error) {
 	return timer.C, func() { timer.Stop() }, nil
 }
 
-// checkTip checks a tip that may have moved. Entries that change only the mailbox, or no state at
-// all, commute with ours; another epoch or another state means that this process has lost the run.
+// checkTip checks a tip that may have moved. A cancel by another process stops the run.
 func (r *runner) checkTip() error {
-	row := r.rec.Row()
-	if row.Epoch != r.epoch || !snapshot.SameCore(r.rec.State(), r.state) {
-		return r.takenOver()
-	}
-	if row.Status == snapshot.RunCancelled && r.status != snapshot.RunCancelled {
-		r.stopping = true
-	}
-	return nil
-}
-
-// isLost reports whether another process is known to have taken over the run.
-func (r *runner) isLost() bool {
-	select {
-	case <-r.opts.Lost:
-		return true
-	default:
-		return false
-	}
-}
-
-func (r *runner) takenOver() error {
-	return fault.New(fault.Conflict, "run %s was taken over by another process", r.runID).
-		Hint("this process writes nothing more; `git smithers timeline %s` shows what happens", fault.Word(r.runID))
+	cancelled, err := r.tip.check()
+	r.stopping = r.stopping || cancelled
+	return err
 }

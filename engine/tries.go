@@ -8,32 +8,39 @@ import (
 	"github.com/git-smithers/git-smithers/snapshot"
 )
 
-// spentTries returns how many of a node's tries have failed. A node has one try more than its
+// tries counts the failed tries of nodes.
+type tries struct {
+	journal journal
+	anew    bool                     // the run had ended: earlier failures do not count
+	spent   map[workflow.NodeKey]int // failed tries of each node
+}
+
+// of returns how many of a node's tries have failed. A node has one try more than its
 // task's retries. The count includes all processes until the run ends: resuming a failed or
 // cancelled run gives every task all its tries again. Interrupted attempts do not count,
 // because the machine failed and not the task.
-func (r *runner) spentTries(t *workflow.Task, key workflow.NodeKey) int {
-	spent, known := r.spent[key]
+func (c *tries) of(d *draft, t *workflow.Task, n snapshot.Node) int {
+	key := workflow.NodeKey{ID: n.NodeID, Iteration: n.Iteration}
+	spent, known := c.spent[key]
 	if !known {
 		var err error
-		if spent, err = r.countSpent(t, key); err != nil {
-			r.next.fail(err)
+		if spent, err = c.count(t, key, n); err != nil {
+			d.fail(err)
 		}
-		r.spent[key] = spent
+		c.spent[key] = spent
 	}
 	return spent
 }
 
-// countSpent counts failures in the journal, back from the node's last attempt. As many failures
+// count counts failures in the journal, back from the node's last attempt. As many failures
 // as the task has tries belong to an earlier end of the run.
-func (r *runner) countSpent(t *workflow.Task, key workflow.NodeKey) (int, error) {
-	n := r.nodes[key]
-	if r.anew || n.LastAttempt == nil {
+func (c *tries) count(t *workflow.Task, key workflow.NodeKey, n snapshot.Node) (int, error) {
+	if c.anew || n.LastAttempt == nil {
 		return 0, nil
 	}
 	failures := 0
 	for number := *n.LastAttempt; number > 0; number-- {
-		a, ok, err := r.pastAttempt(key, number)
+		a, ok, err := c.journal.attempt(key, number)
 		if err != nil {
 			return 0, err
 		}

@@ -6,7 +6,6 @@ import (
 	"github.com/git-smithers/git-smithers/engine/mailbox"
 	"github.com/git-smithers/git-smithers/engine/workflow"
 	"github.com/git-smithers/git-smithers/snapshot"
-	"github.com/git-smithers/git-smithers/timeline"
 )
 
 // beginWait starts the wait of a ready node: the attempt and the node get a waiting state, and the
@@ -16,7 +15,7 @@ func (r *runner) beginWait(t *workflow.Task, key workflow.NodeKey) error {
 	if err != nil {
 		return err
 	}
-	texts, why, err := r.texts(t, key)
+	texts, why, err := r.data.texts(t, key)
 	if err != nil {
 		return err
 	}
@@ -33,137 +32,127 @@ func (r *runner) beginWait(t *workflow.Task, key workflow.NodeKey) error {
 		return nil
 	}
 	r.next.attempt(a)
+	start := waitStart{next: r.next, state: r.rec.State(), task: t, attempt: a, texts: texts}
+	return start.ask()
+}
+
+// waitStart is the beginning of a task's wait: the row in the mailbox, and its events.
+type waitStart struct {
+	next    *draft
+	state   *snapshot.State // at the tip
+	task    *workflow.Task
+	attempt snapshot.Attempt
+	texts   map[*workflow.Template]string // the task's texts with their placeholders filled
+}
+
+// ask puts into the mailbox what the task waits for.
+func (w *waitStart) ask() error {
 	switch {
-	case t.Approval != nil:
-		r.requestApproval(t, a, texts)
-	case t.Human != nil:
-		r.requestAnswer(t, a, texts)
-	case t.WaitFor != nil:
-		return r.waitForSignal(t, a, texts)
+	case w.task.Approval != nil:
+		w.approval()
+	case w.task.Human != nil:
+		w.human()
+	case w.task.WaitFor != nil:
+		return w.signal()
 	default:
-		r.startTimer(t, a)
+		w.timer()
 	}
 	return nil
 }
 
-// texts returns the task's texts with their placeholders filled, by their templates.
-// If one cannot be filled, why gives the reason.
-func (r *runner) texts(t *workflow.Task, key workflow.NodeKey) (texts map[*workflow.Template]string, why *reason, err error) {
-	all, where := t.Templates()
-	if len(all) == 0 {
-		return nil, nil, nil
-	}
-	members, err := r.members()
-	if err != nil {
-		return nil, nil, timeline.Explain(err)
-	}
-	texts = make(map[*workflow.Template]string, len(all))
-	for i, tpl := range all {
-		outputs, err := r.readRefs(tpl.Refs, t, key.Iteration)
-		if err != nil {
-			return nil, nil, err
-		}
-		text, trouble := tpl.Fill(members, outputs, r.runID, key)
-		switch {
-		case trouble != "":
-			return nil, &reason{reasonTemplate, where[i] + ": " + trouble}, nil
-		case text == "" && (t.Approval == nil || tpl != t.Approval.Summary):
-			return nil, &reason{reasonTemplate, where[i] + " is empty"}, nil
-		}
-		texts[tpl] = text
-	}
-	return texts, nil, nil
-}
-
-func (r *runner) requestApproval(t *workflow.Task, a snapshot.Attempt, texts map[*workflow.Template]string) {
+func (w *waitStart) approval() {
+	a := w.attempt
 	row := snapshot.Approval{
 		NodeID: a.NodeID, Iteration: a.Iteration, Attempt: a.Attempt,
 		Status: snapshot.ApprovalRequested, RequestedAtMs: a.StartedAtMs,
-		Title: t.Title(),
+		Title: w.task.Title(),
 	}
-	if t.Approval.Title != nil {
-		row.Title = texts[t.Approval.Title]
+	if w.task.Approval.Title != nil {
+		row.Title = w.texts[w.task.Approval.Title]
 	}
-	if t.Approval.Summary != nil {
-		row.Summary = texts[t.Approval.Summary]
+	if w.task.Approval.Summary != nil {
+		row.Summary = w.texts[w.task.Approval.Summary]
 	}
 	encoded := snapshot.EncodeApproval(row)
-	r.next.setMail(snapshot.CollectionApprovals, encoded.Key, encoded.Value)
-	p := mailbox.Event{Request: &mailbox.ApprovalRequest{Mode: workflow.ApprovalMode, Title: row.Title, Summary: row.Summary}}.At(a.NodeID, a.Iteration, a.Attempt)
-	r.next.mail("ApprovalRequested", p)
-	r.next.mail("NodeWaitingApproval", p)
-	r.sayWaits(t, a, "approval")
+	w.next.setMail(snapshot.CollectionApprovals, encoded.Key, encoded.Value)
+	p := mailbox.Event{Request: &mailbox.ApprovalRequest{Mode: workflow.ApprovalMode, Title: row.Title, Summary: row.Summary}}
+	w.tell("ApprovalRequested", p)
+	w.tell("NodeWaitingApproval", p)
+	w.say("approval")
 }
 
-func (r *runner) requestAnswer(t *workflow.Task, a snapshot.Attempt, texts map[*workflow.Template]string) {
+func (w *waitStart) human() {
+	a := w.attempt
 	row := snapshot.HumanRequest{
 		NodeID: a.NodeID, Iteration: a.Iteration, Attempt: a.Attempt,
-		Kind: t.Human.Kind, Status: snapshot.HumanPending, Prompt: texts[t.Human.Prompt], Form: t.Human.Form,
-		RequestedAtMs: a.StartedAtMs, TimeoutAtMs: after(a.StartedAtMs, t.Human.Timeout),
+		Kind: w.task.Human.Kind, Status: snapshot.HumanPending, Prompt: w.texts[w.task.Human.Prompt], Form: w.task.Human.Form,
+		RequestedAtMs: a.StartedAtMs, TimeoutAtMs: after(a.StartedAtMs, w.task.Human.Timeout),
 	}
 	encoded := snapshot.EncodeHumanRequest(row)
-	r.next.setMail(snapshot.CollectionHumanRequests, encoded.Key, encoded.Value)
+	w.next.setMail(snapshot.CollectionHumanRequests, encoded.Key, encoded.Value)
 	p := mailbox.Event{
-		RequestID: row.RequestID(r.runID), Kind: row.Kind, Prompt: row.Prompt, TimeoutAtMs: row.TimeoutAtMs,
-	}.At(a.NodeID, a.Iteration, a.Attempt)
-	r.next.mail("HumanRequestCreated", p)
-	r.next.mail("NodeWaitingHuman", p)
-	r.sayWaits(t, a, "an answer")
+		RequestID: row.RequestID(w.next.runID), Kind: row.Kind, Prompt: row.Prompt, TimeoutAtMs: row.TimeoutAtMs,
+	}
+	w.tell("HumanRequestCreated", p)
+	w.tell("NodeWaitingHuman", p)
+	w.say("an answer")
 }
 
-// waitForSignal begins to wait after the signal that the previous attempt took by the same filter.
-func (r *runner) waitForSignal(t *workflow.Task, a snapshot.Attempt, texts map[*workflow.Template]string) error {
-	w := t.WaitFor
+// signal begins to wait after the signal that the previous attempt took by the same filter.
+func (w *waitStart) signal() error {
+	a, want := w.attempt, w.task.WaitFor
 	row := snapshot.Wait{
 		NodeID: a.NodeID, Iteration: a.Iteration, Attempt: a.Attempt,
 		Kind: snapshot.WaitSignal, Status: snapshot.WaitWaiting,
-		Signal: w.Signal, AnyCorrelation: w.AnyCorrelation,
-		StartedAtMs: a.StartedAtMs, DueAtMs: after(a.StartedAtMs, w.Timeout),
+		Signal: want.Signal, AnyCorrelation: want.AnyCorrelation,
+		StartedAtMs: a.StartedAtMs, DueAtMs: after(a.StartedAtMs, want.Timeout),
 	}
-	if w.Correlation != nil {
-		row.CorrelationID = new(texts[w.Correlation])
+	if want.Correlation != nil {
+		row.CorrelationID = new(w.texts[want.Correlation])
 	}
-	before, ok, err := mailbox.ReadWait(r.rec.State(), a.NodeID, a.Iteration)
+	before, ok, err := mailbox.ReadWait(w.state, a.NodeID, a.Iteration)
 	if err != nil {
 		return err
 	}
 	if ok && mailbox.SameFilter(before, row) {
 		row.SignalSeq = before.SignalSeq
 	}
-	r.setWait(row)
-	r.next.mail("NodeWaitingEvent", mailbox.Event{
+	w.next.setWait(row)
+	w.tell("NodeWaitingEvent", mailbox.Event{
 		EventName: row.Signal, CorrelationID: mailbox.OrNull(row.CorrelationID), TimeoutAtMs: row.DueAtMs,
-	}.At(a.NodeID, a.Iteration, a.Attempt))
-	r.sayWaits(t, a, "signal "+row.Signal)
+	})
+	w.say("signal " + row.Signal)
 	return nil
 }
 
-func (r *runner) startTimer(t *workflow.Task, a snapshot.Attempt) {
-	due := after(a.StartedAtMs, t.Timer.After)
+func (w *waitStart) timer() {
+	a := w.attempt
+	due := after(a.StartedAtMs, w.task.Timer.After)
 	if due == nil {
-		due = new(t.Timer.Until.UnixMilli())
+		due = new(w.task.Timer.Until.UnixMilli())
 	}
-	r.setWait(snapshot.Wait{
+	w.next.setWait(snapshot.Wait{
 		NodeID: a.NodeID, Iteration: a.Iteration, Attempt: a.Attempt,
 		Kind: snapshot.WaitTimer, Status: snapshot.WaitWaiting,
 		StartedAtMs: a.StartedAtMs, DueAtMs: due,
 	})
-	p := mailbox.Event{FiresAtMs: due}.At(a.NodeID, a.Iteration, a.Attempt)
-	r.next.mail("NodeWaitingTimer", p)
+	p := mailbox.Event{FiresAtMs: due}
+	w.tell("NodeWaitingTimer", p)
 	p.TimerID = a.NodeID
-	r.next.mail("TimerCreated", p)
-	r.sayWaits(t, a, "its timer")
+	w.tell("TimerCreated", p)
+	w.say("its timer")
 }
 
-func (r *runner) setWait(w snapshot.Wait) {
-	encoded := snapshot.EncodeWait(w)
-	r.next.setMail(snapshot.CollectionWaits, encoded.Key, encoded.Value)
+// tell adds a mailbox event of the attempt.
+func (w *waitStart) tell(kind string, e mailbox.Event) {
+	w.next.mail(kind, e.At(w.attempt.NodeID, w.attempt.Iteration, w.attempt.Attempt))
 }
 
-func (r *runner) sayWaits(t *workflow.Task, a snapshot.Attempt, what string) {
-	name := workflow.NodeKey{ID: a.NodeID, Iteration: a.Iteration}.Name(t)
-	r.next.say(name, "waits for "+what)
-	r.next.step(name, t.WaitState(), a.StartedAtMs, 0)
+func (w *waitStart) say(what string) {
+	a := w.attempt
+	name := workflow.NodeKey{ID: a.NodeID, Iteration: a.Iteration}.Name(w.task)
+	w.next.say(name, "waits for "+what)
+	w.next.step(name, w.task.WaitState(), a.StartedAtMs, 0)
 }
 
 // after returns the time ms + d; nil if d is zero.

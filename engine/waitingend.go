@@ -19,6 +19,46 @@ type decision struct {
 	DecidedAt string  `json:"decidedAt"`
 }
 
+// waitEnd finds out how a wait has ended: by the tip's mailbox, or by the clock.
+type waitEnd struct {
+	next    *draft
+	state   *snapshot.State // at the tip
+	signals *mailbox.SignalBook
+	now     time.Time
+}
+
+// of returns the ending of an attempt's wait, or nil while it waits. found is false if
+// the mailbox row is missing.
+func (w *waitEnd) of(t *workflow.Task, a snapshot.Attempt) (end *ending, found bool, err error) {
+	key := snapshot.Key(a.NodeID, a.Iteration)
+	switch t.WaitState() {
+	case snapshot.NodeWaitingApproval:
+		row, ok, err := mailbox.ReadRow(w.state.Approvals(), key, snapshot.DecodeApproval)
+		if err != nil || !ok || row.Attempt != a.Attempt {
+			return nil, false, err
+		}
+		end, err = decided(t.Approval, row)
+		return end, true, err
+	case snapshot.NodeWaitingHuman:
+		row, ok, err := mailbox.ReadRow(w.state.HumanRequests(), key, snapshot.DecodeHumanRequest)
+		if err != nil || !ok || row.Attempt != a.Attempt {
+			return nil, false, err
+		}
+		return answered(t.Human, row), true, nil
+	default:
+		row, ok, err := mailbox.ReadRow(w.state.Waits(), key, snapshot.DecodeWait)
+		if err != nil || !ok || row.Attempt != a.Attempt || row.Status != snapshot.WaitWaiting {
+			return nil, false, err
+		}
+		if row.Kind == snapshot.WaitTimer {
+			end, err = w.fired(row)
+		} else {
+			end, err = w.received(t.WaitFor, row)
+		}
+		return end, true, err
+	}
+}
+
 // decided returns the ending of an approval's wait; nil while it is pending.
 func decided(t *workflow.Approval, a snapshot.Approval) (*ending, error) {
 	if a.Status == snapshot.ApprovalRequested {
@@ -51,40 +91,73 @@ func answered(t *workflow.Human, h snapshot.HumanRequest) *ending {
 }
 
 // received returns the ending of a signal's wait; nil until a signal arrives.
-func (r *runner) received(t *workflow.WaitFor, w snapshot.Wait, now time.Time) (*ending, error) {
-	key, ok, err := r.signals.Find(r.rec.State(), w)
+func (w *waitEnd) received(t *workflow.WaitFor, row snapshot.Wait) (*ending, error) {
+	key, ok, err := w.signals.Find(w.state, row)
 	if err != nil {
 		return nil, err
 	}
-	w.EndedAtMs = new(now.UnixMilli())
+	row.EndedAtMs = new(w.now.UnixMilli())
 	switch {
 	case ok:
-		s, _, err := mailbox.ReadRow(r.rec.State().Signals(), key, snapshot.DecodeSignal)
+		s, _, err := mailbox.ReadRow(w.state.Signals(), key, snapshot.DecodeSignal)
 		if err != nil {
 			return nil, err
 		}
-		w.Status, w.SignalSeq = snapshot.WaitReceived, &s.Seq
-		r.signals.Take(w)
-		r.setWait(w)
+		row.Status, row.SignalSeq = snapshot.WaitReceived, &s.Seq
+		w.signals.Take(row)
+		w.next.setWait(row)
 		return &ending{verb: "received signal " + s.Name, output: s.Payload}, nil
-	case w.DueAtMs != nil && *w.DueAtMs <= now.UnixMilli():
-		w.Status = snapshot.WaitExpired
-		r.setWait(w)
-		return timedOut(t.OnTimeout, "no signal "+w.Signal, w.StartedAtMs, *w.DueAtMs), nil
+	case row.DueAtMs != nil && *row.DueAtMs <= w.now.UnixMilli():
+		row.Status = snapshot.WaitExpired
+		w.next.setWait(row)
+		return timedOut(t.OnTimeout, "no signal "+row.Signal, row.StartedAtMs, *row.DueAtMs), nil
 	}
 	return nil, nil
 }
 
 // fired returns the ending of a timer's wait; nil before its time.
-func (r *runner) fired(w snapshot.Wait, now time.Time) (*ending, error) {
-	if *w.DueAtMs > now.UnixMilli() {
+func (w *waitEnd) fired(row snapshot.Wait) (*ending, error) {
+	if *row.DueAtMs > w.now.UnixMilli() {
 		return nil, nil
 	}
-	w.Status, w.EndedAtMs = snapshot.WaitFired, new(now.UnixMilli())
-	r.setWait(w)
-	r.next.mail("TimerFired", mailbox.Event{TimerID: w.NodeID, FiresAtMs: w.DueAtMs}.At(w.NodeID, w.Iteration, w.Attempt))
-	output, err := jsontext.Encode(map[string]string{"firedAt": mailbox.ShowTime(*w.EndedAtMs)})
+	row.Status, row.EndedAtMs = snapshot.WaitFired, new(w.now.UnixMilli())
+	w.next.setWait(row)
+	w.next.mail("TimerFired", mailbox.Event{TimerID: row.NodeID, FiresAtMs: row.DueAtMs}.At(row.NodeID, row.Iteration, row.Attempt))
+	output, err := jsontext.Encode(map[string]string{"firedAt": mailbox.ShowTime(*row.EndedAtMs)})
 	return &ending{verb: "is over", output: output}, timeline.Explain(err)
+}
+
+// checked returns the ending if its output fits the task's table, and otherwise a failed one.
+func checked(wf *workflow.Workflow, t *workflow.Task, end ending) ending {
+	if t.Output == "" || end.failed != nil || end.skipped {
+		return end
+	}
+	output, err := wf.Schema(t.Output).CheckOutput(t.Output, end.output)
+	if err != nil {
+		return ending{failed: &reason{reasonOutput, err.Error()}}
+	}
+	end.output = output
+	return end
+}
+
+// withdraw records that a request is withdrawn or a timer is stopped.
+func withdraw(d *draft, state *snapshot.State, n snapshot.Node) error {
+	switch n.State {
+	case snapshot.NodeWaitingHuman:
+		h, ok, err := mailbox.ReadRow(state.HumanRequests(), snapshot.Key(n.NodeID, n.Iteration), snapshot.DecodeHumanRequest)
+		if err != nil || !ok || h.Status != snapshot.HumanPending {
+			return err
+		}
+		d.mail("HumanRequestCancelled", mailbox.Event{RequestID: h.RequestID(d.runID), Kind: h.Kind}.At(h.NodeID, h.Iteration, h.Attempt))
+	case snapshot.NodeWaitingTimer:
+		w, ok, err := mailbox.ReadWait(state, n.NodeID, n.Iteration)
+		if err != nil || !ok || w.Status != snapshot.WaitWaiting {
+			return err
+		}
+		d.mail("TimerCancelled", mailbox.Event{TimerID: w.NodeID, FiresAtMs: w.DueAtMs}.At(w.NodeID, w.Iteration, w.Attempt))
+	default:
+	}
+	return nil
 }
 
 // timedOut returns the ending of a wait whose time has passed.

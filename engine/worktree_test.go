@@ -132,7 +132,7 @@ tasks: [{id: a, run: 'touch a; test $SMITHERS_ATTEMPT = 2'}]
 
 	_, err = s.run()
 	require.NoError(t, err)
-	assert.Equal(t, []bool{false, true}, o.rebase, "a resume puts it on its base as that is now")
+	assert.Equal(t, []bool{false, true}, o.rebase, "a resume rebases it onto its base")
 	assert.Equal(t, code.WorktreeSpec{Branch: "w-r", Fill: true}, o.asked[1], "it has the run's files, should it be made anew")
 }
 

@@ -1,0 +1,49 @@
+package engine
+
+import (
+	"github.com/git-smithers/git-smithers/engine/workflow"
+	"github.com/git-smithers/git-smithers/objstore/page"
+	"github.com/git-smithers/git-smithers/snapshot"
+	"github.com/git-smithers/git-smithers/timeline"
+)
+
+// journal reads the attempts in the journal of a run's tip.
+type journal struct{ rec Recorder }
+
+// attempt reads an attempt; ok is false if the journal has none.
+func (j journal) attempt(key workflow.NodeKey, number int) (a snapshot.Attempt, ok bool, err error) {
+	attempts, err := j.rec.Entry().Attempts()
+	if err != nil {
+		return a, false, timeline.Explain(err)
+	}
+	row := snapshot.AttemptKey(key.ID, key.Iteration, number)
+	value, ok, err := attempts.Get(row)
+	if err != nil || !ok {
+		return a, false, timeline.Explain(err)
+	}
+	a, err = snapshot.DecodeAttempt(page.Row{Key: row, Value: value})
+	return a, err == nil, timeline.Explain(err)
+}
+
+// errorOf returns the error of an attempt; nil if it did not fail.
+func (j journal) errorOf(key workflow.NodeKey, number int) (*string, error) {
+	a, ok, err := j.attempt(key, number)
+	if err != nil || !ok || a.Error == "" {
+		return nil, err
+	}
+	return &a.Error, nil
+}
+
+// lastIsCaptured reports whether the files were captured when the last attempt of a node ended. t is nil if its task is gone.
+func (j journal) lastIsCaptured(n snapshot.Node, t *workflow.Task) (bool, error) {
+	if n.LastAttempt == nil || t == nil || t.Run == "" || t.Worktree != nil {
+		return true, nil
+	}
+	for number := *n.LastAttempt; number > 0; number-- {
+		a, ok, err := j.attempt(workflow.NodeKey{ID: n.NodeID, Iteration: n.Iteration}, number)
+		if err != nil || ok {
+			return a.Frame != nil || a.FinishedAtMs == nil, err
+		}
+	}
+	return true, nil
+}

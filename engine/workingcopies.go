@@ -1,0 +1,119 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"sync"
+
+	"github.com/git-smithers/git-smithers/engine/workflow"
+	"github.com/git-smithers/git-smithers/snapshot"
+	"github.com/git-smithers/git-smithers/timeline"
+	"github.com/git-smithers/git-smithers/timeline/code"
+	"github.com/git-smithers/git-smithers/timeline/fault"
+)
+
+// workingCopies are the places where the commands of a run work.
+type workingCopies struct {
+	rec     Recorder
+	wf      *workflow.Workflow
+	opts    *Options
+	runID   string
+	resumed bool // the run was started before
+
+	dir     string                 // where commands run without a worktree of their own
+	open    map[string]WorkingCopy // by name: "" is shared, the others are the open worktrees of tasks
+	unread  map[string]bool        // working copies whose last capture failed
+	opening sync.Mutex             // held while a worktree is opened
+}
+
+// openShared finds the working copy that tasks share, and opens it if it is a worktree
+// of the run's own.
+func (c *workingCopies) openShared(ctx context.Context) error {
+	if c.opts.WorkingCopy != nil {
+		c.open[""] = c.opts.WorkingCopy
+	}
+	if c.opts.Worktree == nil && c.wf.AsksForWorktrees() {
+		return fault.New(fault.WorktreeFailed, "workflow %s asks for worktrees, which need a repository", c.wf.Name).
+			Hint("run it in a git or jj repository")
+	}
+	if spec, ok := c.ownWorktree(); ok {
+		fill, err := c.fillsShared()
+		if err != nil {
+			return err
+		}
+		spec.Fill = fill
+		opened, err := c.opts.Worktree(ctx, spec, c.resumed && c.wf.Worktree != nil)
+		if err != nil {
+			return timeline.Explain(err)
+		}
+		c.open[""] = opened
+	}
+	if shared := c.open[""]; shared != nil && shared.Root() != "" {
+		c.dir = shared.Root()
+	}
+	return nil
+}
+
+// ownWorktree returns the run's own worktree, which its tasks share; false if they work in the given working copy.
+func (c *workingCopies) ownWorktree() (code.WorktreeSpec, bool) {
+	if spec, ok := c.wf.OwnWorktree(c.runID); ok {
+		return spec, true
+	}
+	return code.WorktreeSpec{}, c.opts.OwnWorktree && c.opts.Worktree != nil
+}
+
+// fillsShared reports whether the newest frame's files are those of the working copy that the tasks share. If the
+// workflow asks for a worktree, the files are those of the starting working copy until a task has run.
+func (c *workingCopies) fillsShared() (bool, error) {
+	if c.wf.Worktree == nil {
+		return true, nil
+	}
+	attempts, err := c.rec.Entry().Attempts()
+	return err == nil && attempts.Len() > 0, timeline.Explain(err)
+}
+
+// placeOf returns where a task's command runs: a folder, or a worktree that its
+// first attempt in this process opens.
+func (c *workingCopies) placeOf(t *workflow.Task) (dir string, open *worktreeOpener) {
+	if t.Worktree == nil {
+		return c.dir, nil
+	}
+	if own := c.open[t.ID]; own != nil {
+		return own.Root(), nil
+	}
+	spec := t.Worktree.Spec(c.runID, t.ID)
+	spec.Fill = c.hasFiles(t.ID)
+	return "", &worktreeOpener{one: &c.opening, open: c.opts.Worktree, spec: spec, rebase: c.resumed}
+}
+
+// hasFiles reports whether the newest frame may have files of a task's own worktree. Read errors are
+// reported when the worktree is made.
+func (c *workingCopies) hasFiles(task string) bool {
+	vcs, err := c.rec.Entry().VCSRevision()
+	return err != nil || vcs != nil && slices.ContainsFunc(vcs.Worktrees, func(w snapshot.Worktree) bool { return w.Name == task })
+}
+
+// worktreeOpener makes or finds a task's own worktree.
+type worktreeOpener struct {
+	one    *sync.Mutex // held while a worktree is opened, because git has one lock for its configuration
+	open   func(ctx context.Context, spec code.WorktreeSpec, rebase bool) (WorkingCopy, error)
+	spec   code.WorktreeSpec
+	rebase bool
+}
+
+var errNowhere = errors.New("it has no folder")
+
+// run opens the worktree. Safe for concurrent use.
+func (o *worktreeOpener) run(ctx context.Context) (WorkingCopy, error) {
+	o.one.Lock()
+	defer o.one.Unlock()
+	if ctx.Err() != nil {
+		return nil, context.Cause(ctx)
+	}
+	opened, err := o.open(ctx, o.spec, o.rebase)
+	if err == nil && opened.Root() == "" {
+		return nil, errNowhere
+	}
+	return opened, err
+}

@@ -7,9 +7,9 @@ import (
 	"time"
 )
 
-// FS is the file system as objstore and refs write to it: what they create, change,
-// name and put on stable storage goes through one. They read without it. [OS] is
-// the real one; tests put others in its place, which fail, or note what is done.
+// FS is the file system through which objstore and refs write: everything that they create, change,
+// rename or put on stable storage. They read without it. [OS] is the real one. Tests use others,
+// which fail or record the writes.
 type FS interface {
 	// OpenFile opens a file for writing, as os.OpenFile does.
 	OpenFile(path string, flag int, perm fs.FileMode) (File, error)
@@ -17,7 +17,7 @@ type FS interface {
 	Link(from, to string) error
 	Remove(path string) error
 	MkdirAll(path string, perm fs.FileMode) error
-	// Date sets when a file was last changed.
+	// Date sets the modification time of a file.
 	Date(path string, changed time.Time) error
 	// SyncDir is the function [SyncDir].
 	SyncDir(path string) error

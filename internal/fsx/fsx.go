@@ -1,5 +1,4 @@
-// Package fsx is what the packages of the core need of the file system beyond
-// package os.
+// Package fsx has the functions of the file system that the core needs beyond package os.
 package fsx
 
 import (
@@ -7,8 +6,8 @@ import (
 	"os"
 )
 
-// SyncDir puts a directory's entries on stable storage: what was created, renamed
-// or removed in it before the call.
+// SyncDir puts a directory's entries on stable storage: everything that was created, renamed or
+// removed in it before the call.
 func SyncDir(dir string) error {
 	f, err := os.Open(dir)
 	if err != nil {

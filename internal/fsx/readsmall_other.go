@@ -8,8 +8,8 @@ import (
 	"os"
 )
 
-// ReadSmall reads a file from its beginning into buf and returns how much there
-// was. A file longer than buf is cut.
+// ReadSmall reads the beginning of a file into buf and returns the number of bytes. The rest of a
+// longer file is ignored.
 func ReadSmall(path string, buf []byte) (int, error) {
 	f, err := os.Open(path)
 	if err != nil {

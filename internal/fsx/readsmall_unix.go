@@ -7,9 +7,9 @@ import (
 	"syscall"
 )
 
-// ReadSmall reads a file from its beginning into buf and returns how much there
-// was. A file longer than buf is cut. It costs three system calls, half of what
-// [os.ReadFile] does, which counts where thousands of refs are read.
+// ReadSmall reads the beginning of a file into buf and returns the number of bytes. The rest of a
+// longer file is ignored. It costs three system calls, half as many as [os.ReadFile], which counts
+// when thousands of refs are read.
 func ReadSmall(path string, buf []byte) (int, error) {
 	fd, err := open(path)
 	if err != nil {
@@ -34,7 +34,7 @@ func open(path string) (int, error) {
 	}
 }
 
-// fill reads once: a regular file gives all it has, up to the length of buf.
+// fill reads once: a regular file returns all of its bytes, up to the length of buf.
 func fill(fd int, buf []byte) (int, error) {
 	for {
 		n, err := syscall.Read(fd, buf)

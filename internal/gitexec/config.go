@@ -10,13 +10,13 @@ import (
 // ErrConfig is wrapped by the errors for configuration values that git would refuse.
 var ErrConfig = errors.New("bad configuration value")
 
-// Config is git configuration: keys as git prints them, with section and name in
-// lower case, and each key's values from the weakest to the strongest. A key that
-// stands without a value, which is git's short way to say true, has the value "true".
+// Config is git configuration. Keys are as git prints them, with section and name in lower case.
+// The values of a key are ordered from the weakest to the strongest. A key without a value, which
+// means true in git, has the value "true".
 type Config map[string][]string
 
-// Get is the value of a key that counts, the last one. Upper and lower case of the
-// key's section and name are the same.
+// Get returns the effective value of a key, which is its last. The case of the key's section and
+// name does not count.
 func (c Config) Get(key string) (value string, ok bool) {
 	values := c[canonicalKey(key)]
 	if len(values) == 0 {
@@ -25,8 +25,8 @@ func (c Config) Get(key string) (value string, ok bool) {
 	return values[len(values)-1], true
 }
 
-// Bool is the value of a key read as git reads booleans, def when it is not set.
-// The error wraps ErrConfig.
+// Bool returns the value of a key as a boolean of git's, or def if the key is not set. The error
+// wraps ErrConfig.
 func (c Config) Bool(key string, def bool) (bool, error) {
 	value, ok := c.Get(key)
 	if !ok {
@@ -45,8 +45,8 @@ func (c Config) Bool(key string, def bool) (bool, error) {
 	return n != 0, nil
 }
 
-// Int is the value of a key read as git reads integers, with k, m and g for powers
-// of 1024, and def when it is not set. The error wraps ErrConfig.
+// Int returns the value of a key as an integer of git's, with k, m and g for powers of 1024, or def
+// if the key is not set. The error wraps ErrConfig.
 func (c Config) Int(key string, def int64) (int64, error) {
 	value, ok := c.Get(key)
 	if !ok {
@@ -85,8 +85,8 @@ func parseInt(s string) (int64, error) {
 	return n << shift, nil
 }
 
-// IsPartial reports whether the repository is a partial clone: some remote promises objects that it lacks, and git
-// fetches them when it needs them.
+// IsPartial reports whether the repository is a partial clone: a remote promises the objects that
+// it lacks, and git fetches them on demand.
 func (c Config) IsPartial() bool {
 	if _, ok := c["extensions.partialclone"]; ok {
 		return true
@@ -101,8 +101,8 @@ func (c Config) IsPartial() bool {
 	return false
 }
 
-// parseConfig reads what git config --list -z prints: entries that end with a NUL,
-// each a key, and a line feed and a value if it has one.
+// parseConfig reads the output of git config --list -z. Each entry is a key, followed by a line
+// feed and a value if it has one, and ends in a NUL.
 func parseConfig(out []byte) Config {
 	config := make(Config)
 	for entry := range strings.SplitSeq(strings.TrimSuffix(string(out), "\x00"), "\x00") {
@@ -118,7 +118,7 @@ func parseConfig(out []byte) Config {
 	return config
 }
 
-// canonicalKey puts a key's section and name, but not its subsection, in lower case.
+// canonicalKey converts the section and the name of a key, but not its subsection, to lower case.
 func canonicalKey(key string) string {
 	first, last := strings.IndexByte(key, '.'), strings.LastIndexByte(key, '.')
 	if first == last {

@@ -8,43 +8,42 @@ import (
 	"strings"
 )
 
-// Repo is where a repository keeps its things. All paths are absolute.
+// Repo is the layout of a repository. All paths are absolute.
 type Repo struct {
 	GitDir       string // of this worktree
 	CommonDir    string // shared by all worktrees: objects, refs, smithers/
-	WorkTree     string // "" where git has none: in a bare repository, inside a git directory
+	WorkTree     string // "" in a bare repository and inside a git directory
 	ObjectFormat string // "sha1" or "sha256"
 	RefFormat    string // "files" or "reftable"
 	Config       Config // as of Discover
 }
 
-// Discover finds the repository that git would use in dir under env, which is as
-// os.Environ gives it: GIT_DIR and its like count, and so do the owner checks of
-// safe.directory. It runs git twice, side by side. The error is an *Error when it
-// comes from git; it wraps ErrNoRepository when there is no repository and ErrNoGit
-// when there is no git.
+// Discover finds the repository that git would use in dir under env, which is as os.Environ returns
+// it. So GIT_DIR and similar variables count, and git's checks of the owner by safe.directory, too.
+// It runs git twice, side by side. If git fails, the error is an *Error; it wraps ErrNoRepository
+// if there is no repository, and ErrNoGit if there is no git.
 func Discover(ctx context.Context, dir string, env []string) (Repo, error) {
 	dir, err := filepath.Abs(dir)
 	if err != nil {
 		return Repo{}, err
 	}
-	// git answers relative to where it really is.
+	// git prints paths relative to the resolved directory.
 	if dir, err = filepath.EvalSymlinks(dir); err != nil {
 		return Repo{}, err
 	}
 	return discover(ctx, Process{Dir: dir, Env: plainEnv(env)})
 }
 
-// DiscoverGitDir is Discover for a git directory that is known, whatever env points at
-// and whoever owns it. WorkTree is "".
+// DiscoverGitDir is Discover for a known git directory, whatever env points at and whoever owns the
+// directory. WorkTree is "".
 func DiscoverGitDir(ctx context.Context, gitDir string, env []string) (Repo, error) {
 	git := Process{Dir: filepath.Dir(gitDir), Env: PlumbingEnv(env), Options: []string{"--git-dir=" + gitDir}}
 	repo, err := discover(ctx, git)
-	repo.WorkTree = "" // git takes the folder that it runs in
+	repo.WorkTree = "" // git reports the folder in which it runs
 	return repo, err
 }
 
-// discover has git tell about a repository and its configuration.
+// discover asks git for the layout and the configuration of a repository.
 func discover(ctx context.Context, git Process) (Repo, error) {
 	type answer struct {
 		out []byte
@@ -73,14 +72,13 @@ func locate(ctx context.Context, git Process) (Repo, error) {
 	args := []string{"rev-parse", "--absolute-git-dir", "--git-common-dir", "--is-inside-work-tree", "--show-toplevel"}
 	out, err := git.run(ctx, args...)
 	lines := strings.Split(strings.TrimSuffix(string(out), "\n"), "\n")
-	// Without a working copy git refuses the last question, after it has answered
-	// the others. An old git echoes questions that it does not know, hence the look
-	// at each answer's shape.
+	// Without a working copy, git answers the first questions and refuses the last. An old git
+	// echoes questions that it does not know, so the shape of each answer is checked.
 	answered := len(lines) >= 3 && filepath.IsAbs(lines[0]) && !strings.HasPrefix(lines[1], "--") &&
 		(lines[2] == "true" || lines[2] == "false")
 	if !answered || (err != nil && (len(lines) != 3 || lines[2] != "false")) {
 		if err == nil {
-			err = &Error{Args: args, Err: fmt.Errorf("%w: unexpected answer %q", ErrGitTooOld, out)}
+			err = &Error{Args: args, Err: fmt.Errorf("%w: unexpected output %q", ErrGitTooOld, out)}
 		}
 		return Repo{}, err
 	}
@@ -94,7 +92,7 @@ func locate(ctx context.Context, git Process) (Repo, error) {
 	return repo, err
 }
 
-// resolve makes a path that git printed in dir absolute and free of symbolic links.
+// resolve makes a path that git printed in dir absolute, without symbolic links.
 func resolve(dir, path string) (string, error) {
 	path = filepath.FromSlash(path)
 	if !filepath.IsAbs(path) {
@@ -103,7 +101,7 @@ func resolve(dir, path string) (string, error) {
 	return filepath.EvalSymlinks(path)
 }
 
-// formats tells how a repository names objects and keeps refs.
+// formats returns the object format and the ref format of a repository.
 func formats(config Config, commonDir string) (objects, refs string) {
 	objects, refs = "sha1", "files"
 	if value, ok := config.Get("extensions.objectformat"); ok {
@@ -117,7 +115,7 @@ func formats(config Config, commonDir string) (objects, refs string) {
 	return objects, refs
 }
 
-// run is Run of other arguments, without standard error.
+// run is Run with other arguments, without standard error.
 func (p Process) run(ctx context.Context, args ...string) ([]byte, error) {
 	p.Args = args
 	out, _, err := p.Run(ctx)

@@ -5,9 +5,9 @@ import (
 	"strings"
 )
 
-// locating are the variables by which git is told where a repository and its
-// parts are. Configuration handed over in variables is not among them: whoever
-// says `git -c key=value smithers` means it.
+// locating returns the variables that tell git where a repository and its parts are. Variables with
+// configuration are not among them, because a user who calls `git -c key=value smithers` wants them
+// to count.
 var locating = []string{
 	"GIT_DIR", "GIT_WORK_TREE", "GIT_IMPLICIT_WORK_TREE", "GIT_COMMON_DIR", "GIT_INDEX_FILE",
 	"GIT_OBJECT_DIRECTORY", "GIT_ALTERNATE_OBJECT_DIRECTORIES", "GIT_NAMESPACE", "GIT_PREFIX",
@@ -15,9 +15,9 @@ var locating = []string{
 	"GIT_INTERNAL_SUPER_PREFIX",
 }
 
-// PlumbingEnv is env for a git that is told where its repository is: without the
-// variables that point git at a repository or its parts, with messages in the C locale,
-// and git takes no lock it can do without. The caller owns it.
+// PlumbingEnv returns env for a git that is told its repository: without the variables that point
+// git at a repository or its parts, with messages in the C locale, and with optional locks off. The
+// caller owns it.
 func PlumbingEnv(env []string) []string {
 	env = slices.DeleteFunc(plainEnv(env), func(entry string) bool {
 		name, _, _ := strings.Cut(entry, "=")
@@ -26,7 +26,7 @@ func PlumbingEnv(env []string) []string {
 	return append(env, "GIT_OPTIONAL_LOCKS=0")
 }
 
-// plainEnv is env with messages in the C locale. The caller owns it.
+// plainEnv returns env with messages in the C locale. The caller owns it.
 func plainEnv(env []string) []string {
 	return append(slices.Clone(env), "LC_ALL=C", "LANGUAGE=")
 }

@@ -1,7 +1,6 @@
 // Package gitexec finds repositories and runs git.
 //
-// Everything it does happens in the environment it is given; it reads nothing of
-// this process's own.
+// It works in the environment that it is given, and reads nothing of this process's own.
 package gitexec
 
 import (
@@ -20,32 +19,31 @@ var (
 	ErrNoRepository = errors.New("not a git repository")
 	ErrNoGit        = errors.New("git was not found on PATH")
 	ErrGitTooOld    = errors.New("git is too old")
-	// ErrUnknownFormat is wrapped when the installed git does not know how the
-	// repository keeps its things.
+	// ErrUnknownFormat is wrapped if the installed git does not know the format of the repository.
 	ErrUnknownFormat = errors.New("unknown repository format")
 )
 
-// killDelay is how long a git that was asked to end may take to remove its lock files.
+// killDelay is the time that a git has to remove its lock files after it was asked to end.
 const killDelay = 2 * time.Second
 
-// Error is a git, or another program, that did not succeed.
+// Error is a failed run of git or of another program.
 type Error struct {
-	Program string   // its name; "" is git
-	Args    []string // what came after the name and the program's own options
-	Status  int      // the exit status; -1 when it did not run or was ended by a signal
-	Stderr  string   // what it said, without surrounding white space
+	Program string   // its name; "" means git
+	Args    []string // the arguments after the program's own options
+	Status  int      // the exit status; -1 if it did not run or a signal ended it
+	Stderr  string   // its standard error, without surrounding white space
 	// Err is the cause: ErrNoRepository, ErrUnknownFormat, ErrNoGit, the context's error, the
-	// syscall.Errno that git ran into, or an *exec.ExitError.
+	// syscall.Errno that git met, or an *exec.ExitError.
 	Err error
 
 	stopped bool
 }
 
-// ofOurSettings is what a newer git says of a setting that an older one is given.
+// ofOurSettings is a warning of a newer git about a setting that is meant for an older one.
 const ofOurSettings = "warning: core.fsyncObjectFiles is deprecated; use core.fsync instead\n"
 
-// NewError makes the error of a git that was called with args, ended with state (nil
-// if it did not run) and err, and said stderr in the C locale.
+// NewError returns the error of a git that was called with args, ended with state (nil if it did
+// not run) and err, and wrote stderr in the C locale.
 func NewError(args []string, state *os.ProcessState, stderr string, err error) *Error {
 	e := &Error{Args: args, Status: -1, Stderr: strings.TrimSpace(strings.ReplaceAll(stderr, ofOurSettings, "")), Err: err}
 	if state != nil {
@@ -72,7 +70,7 @@ func NewError(args []string, state *os.ProcessState, stderr string, err error) *
 	return e
 }
 
-// Error is the command's name and what git said.
+// Error returns the command and the error output of git.
 func (e *Error) Error() string {
 	what := cmp.Or(e.Program, "git")
 	if len(e.Args) > 0 {
@@ -84,34 +82,33 @@ func (e *Error) Error() string {
 	return what + ": " + e.Stderr
 }
 
-// Unwrap is the cause.
+// Unwrap returns the cause.
 func (e *Error) Unwrap() error { return e.Err }
 
-// Stopped reports whether a signal that asks a process to end has ended it. Ctrl-C sends one
-// to every process of a terminal, so it may come before this one's context ends.
+// Stopped reports whether a signal that asks a process to end has ended it. Ctrl-C sends such a
+// signal to every process of a terminal, perhaps before the context of this process ends.
 func (e *Error) Stopped() bool { return e.stopped }
 
-// Git runs git on one repository's git directory, for plumbing that needs no
-// working copy. It is safe for concurrent use.
+// Git runs git on one repository's git directory, for plumbing that needs no working copy. It is
+// safe for concurrent use.
 type Git struct {
 	dir   string
 	env   []string
 	apart bool
 }
 
-// New prepares running git inside the common directory of repo under env, as
-// os.Environ gives it. Variables that point git at a repository or its parts are
-// left out; messages are in the C locale; git takes no lock it can do without.
+// New returns a Git that runs inside the common directory of repo under env, which is as os.Environ
+// returns it. Variables that point git at a repository or its parts are left out, messages are in
+// the C locale, and optional locks are off.
 func New(repo Repo, env []string) *Git {
 	return &Git{dir: repo.CommonDir, env: PlumbingEnv(env)}
 }
 
-// Apart is a Git for commands that take locks of the repository, as [Process] has Apart.
+// Apart returns a Git for commands that lock the repository; see Apart of [Process].
 func (g *Git) Apart() *Git { return &Git{dir: g.dir, env: g.env, apart: true} }
 
-// Command is a git that is ready to start: its directory, environment and global
-// options are set, its streams are the caller's to set. When ctx ends, git is
-// asked to end, and killed if it does not.
+// Command returns a git that is ready to start, with directory, environment and global options. The
+// caller sets its streams. When ctx ends, git is asked to end, and killed if it does not.
 func (g *Git) Command(ctx context.Context, args ...string) (*exec.Cmd, error) {
 	return g.process(args).command(ctx)
 }
@@ -123,15 +120,14 @@ func (g *Git) Run(ctx context.Context, args ...string) ([]byte, error) {
 }
 
 func (g *Git) process(args []string) Process {
-	// git looks up every id that it is given as a ref name, too, in a dozen places,
-	// unless core.warnAmbiguousRefs is off.
+	// git also looks up every given id as a ref name, in a dozen places, unless
+	// core.warnAmbiguousRefs is off.
 	options := []string{"-c", "core.warnAmbiguousRefs=false", "--git-dir=."}
 	return Process{Dir: g.dir, Env: g.env, Options: options, Args: args, Apart: g.apart}
 }
 
-// InitBare makes a bare repository in dir, and the folders that lead to it. Its
-// objects are sha1 and its refs files, whatever the defaults of git and user are,
-// and it has no hooks.
+// InitBare makes a bare repository in dir, and the folders above it. Its objects are sha1 and its
+// refs are files, whatever the defaults of git and the user are. It has no hooks.
 func InitBare(ctx context.Context, dir string, env []string) error {
 	env = append(PlumbingEnv(env), "GIT_DEFAULT_HASH=sha1", "GIT_DEFAULT_REF_FORMAT=files")
 	args := []string{"init", "--quiet", "--bare", "--template=", "--", dir}

@@ -11,27 +11,27 @@ import (
 	"slices"
 )
 
-// noMonitor is the setting with which git starts no program of the user's when it reads an index, which it does
-// for history alone, too. No git here trusts what such a program says of the working copy.
+// noMonitor is the setting that keeps git from starting a user's file system monitor when it reads
+// an index, even for history alone. No git here trusts such a program about the working copy.
 const noMonitor = "core.fsmonitor=false"
 
 // Process is one run of git, or of another program, to its end.
 type Process struct {
-	Program string    // an absolute path; "" is the git on Env's PATH
-	Dir     string    // where it runs
-	Env     []string  // all of its environment
-	Options []string  // the program's own options, which come before Args and which errors leave out
-	Args    []string  // what to do
-	Stdin   io.Reader // nil: nothing
-	Stdout  io.Writer // gets what it writes, as it comes; nil: Run returns it
-	Talk    io.Writer // unless it is nil, gets what it says on standard error, as it comes
-	// Apart has it run in a process group of its own, so that whoever kills ours leaves it to remove its lock files. It
-	// must not need the terminal.
+	Program string    // an absolute path; "" means the git on Env's PATH
+	Dir     string    // the directory in which it runs
+	Env     []string  // its whole environment
+	Options []string  // the program's own options, which precede Args and are left out of errors
+	Args    []string  // the command
+	Stdin   io.Reader // nil means no input
+	Stdout  io.Writer // receives the output at once; if nil, Run returns the output
+	Talk    io.Writer // if not nil, receives the standard error at once
+	// Apart runs the process in a process group of its own. If a signal kills our group, the
+	// process can still remove its lock files. It must not need the terminal.
 	Apart bool
 }
 
-// Run runs the process and returns what it wrote. The error is an *Error. When ctx
-// ends, the process is asked to end, and killed if it does not.
+// Run runs the process and returns its output. The error is an *Error. When ctx ends, the process
+// is asked to end, and killed if it does not.
 func (p Process) Run(ctx context.Context) (stdout, stderr []byte, err error) {
 	name := ""
 	if p.Program != "" {
@@ -50,7 +50,7 @@ func (p Process) Run(ctx context.Context) (stdout, stderr []byte, err error) {
 		cmd.Stderr = io.MultiWriter(&said, p.Talk)
 	}
 	err = cmd.Run()
-	// A daemon that it left behind may hold its output open.
+	// A daemon that it has started may keep its output open.
 	if err == nil || (errors.Is(err, exec.ErrWaitDelay) && cmd.ProcessState.Success()) {
 		return out.Bytes(), said.Bytes(), nil
 	}
@@ -84,13 +84,13 @@ func (p Process) command(ctx context.Context) (*exec.Cmd, error) {
 	return cmd, nil
 }
 
-// Find is the program that a shell would run under env, as an absolute path. The error
-// wraps exec.ErrNotFound.
+// Find returns the absolute path of the program that a shell would run under env. The error wraps
+// exec.ErrNotFound.
 func Find(env []string, name string) (string, error) {
 	path, _ := LookupEnv(env, "PATH")
 	for _, dir := range filepath.SplitList(path) {
 		if !filepath.IsAbs(dir) {
-			continue // like os/exec, never run what happens to lie in the current directory
+			continue // like os/exec, never run a program of the current directory
 		}
 		if found, err := exec.LookPath(filepath.Join(dir, name)); err == nil {
 			return found, nil

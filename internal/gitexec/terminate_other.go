@@ -7,11 +7,11 @@ import (
 	"os/exec"
 )
 
-// terminate ends a process; there is no way to ask it.
+// terminate ends a process. It cannot ask the process to end by itself.
 func terminate(p *os.Process) error { return p.Kill() }
 
-// stopped is false: nothing tells what ended a process.
+// stopped returns false, because nothing shows what has ended a process.
 func stopped(*os.ProcessState) bool { return false }
 
-// setApart does nothing: signals are for one process.
+// setApart does nothing, because signals go to a single process.
 func setApart(*exec.Cmd) {}

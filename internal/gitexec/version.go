@@ -10,7 +10,7 @@ import (
 // Version is a release of git. Its parts compare as numbers.
 type Version struct{ Major, Minor int }
 
-// MinVersion is the oldest git that works here.
+// MinVersion returns the oldest git that works here.
 func MinVersion() Version { return Version{2, 30} }
 
 // Less reports whether v is older than other.
@@ -18,11 +18,11 @@ func (v Version) Less(other Version) bool {
 	return v.Major < other.Major || (v.Major == other.Major && v.Minor < other.Minor)
 }
 
-// String is the version as people write it.
+// String returns the version as people write it.
 func (v Version) String() string { return strconv.Itoa(v.Major) + "." + strconv.Itoa(v.Minor) }
 
-// Version asks git for its version. It costs a process, so it is for explaining a
-// failure, not for every start.
+// Version asks git for its version. It runs a process, so it is for explaining a failure and not
+// for every start.
 func (g *Git) Version(ctx context.Context) (Version, error) {
 	out, err := g.Run(ctx, "version")
 	if err != nil {
@@ -31,7 +31,7 @@ func (g *Git) Version(ctx context.Context) (Version, error) {
 	return parseVersion(string(out))
 }
 
-// CheckVersion returns an error that wraps ErrGitTooOld when git is older than MinVersion.
+// CheckVersion returns an error that wraps ErrGitTooOld if git is older than MinVersion.
 func (g *Git) CheckVersion(ctx context.Context) error {
 	v, err := g.Version(ctx)
 	if err != nil {
@@ -43,7 +43,7 @@ func (g *Git) CheckVersion(ctx context.Context) error {
 	return nil
 }
 
-// parseVersion reads "git version 2.39.5 (Apple Git-154)" and its like.
+// parseVersion reads output such as "git version 2.39.5 (Apple Git-154)".
 func parseVersion(out string) (Version, error) {
 	words := strings.Fields(out)
 	if len(words) >= 3 && words[0] == "git" && words[1] == "version" {

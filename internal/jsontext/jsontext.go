@@ -56,7 +56,7 @@ func scanValue(b []byte, i, depth int) int {
 	return scanNumber(b, i)
 }
 
-// scanMembers scans an object or an array, whichever ends in closing.
+// scanMembers scans an object or an array that ends in closing.
 func scanMembers(b []byte, i, depth int, closing byte) int {
 	if depth > maxDepth {
 		return -1
@@ -122,15 +122,15 @@ func scanString(b []byte, i int) int {
 	return -1
 }
 
-// skipPlain returns the offset of the next byte that means something in a string:
-// a quote, a backslash or a control character.
+// skipPlain returns the offset of the next special byte of a string: a quote, a backslash or a
+// control character.
 func skipPlain(b []byte, i int) int {
 	const (
 		ones  = 0x0101010101010101
 		highs = 0x80 * ones
 	)
-	// Eight bytes at a time. For a byte below 0x80, (x - n) &^ x has its high bit set
-	// where x is below n, so with n = 1 where it is zero, as an equal byte's xor is.
+	// Eight bytes at a time. For a byte x below 0x80, (x - n) &^ x has its high bit set if x is
+	// below n. With n = 1, that finds zeros; equal bytes become zeros by xor.
 	for ; i+8 <= len(b); i += 8 {
 		x := binary.LittleEndian.Uint64(b[i:])
 		quote, slash := x^'"'*ones, x^'\\'*ones

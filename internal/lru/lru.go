@@ -1,4 +1,4 @@
-// Package lru is a cache that forgets what was used longest ago.
+// Package lru is a cache that drops the least recently used values.
 package lru
 
 import (
@@ -6,8 +6,7 @@ import (
 	"sync"
 )
 
-// Cache keeps values by their keys within a limit on the sum of their costs. Safe
-// for concurrent use.
+// Cache keeps values by key, within a limit on the sum of their costs. Safe for concurrent use.
 type Cache[K comparable, V any] struct {
 	limit int64
 	cost  func(V) int64
@@ -23,13 +22,13 @@ type entry[K comparable, V any] struct {
 	value V
 }
 
-// New makes a cache. cost is what a value counts for; it must always be the same for
-// a value, and more than 0.
+// New makes a cache. cost returns the cost of a value. It must be more than 0 and always the same
+// for a value.
 func New[K comparable, V any](limit int64, cost func(V) int64) *Cache[K, V] {
 	return &Cache[K, V]{limit: limit, cost: cost, entries: make(map[K]*list.Element), recent: list.New()}
 }
 
-// Get returns the value of a key, which then is the one used last.
+// Get returns the value of a key, and makes it the most recently used.
 func (c *Cache[K, V]) Get(key K) (value V, found bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -41,8 +40,8 @@ func (c *Cache[K, V]) Get(key K) (value V, found bool) {
 	return valueOf[K, V](el).value, true
 }
 
-// Put keeps a value, at the expense of those used longest ago. What was kept under
-// the key before stays: a key's value never changes.
+// Put keeps a value, and drops the least recently used values if need be. An existing value of the
+// key stays, because a key's value never changes.
 func (c *Cache[K, V]) Put(key K, value V) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

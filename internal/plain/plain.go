@@ -14,9 +14,9 @@ func OneLine(text string) string {
 	return strings.Join(lines, "; ")
 }
 
-// Text makes stored text safe to show on one line: it escapes control characters, bytes that
-// are not UTF-8, and characters that change the direction of writing, as Go does. So history
-// from somewhere else cannot drive a terminal.
+// Text makes stored text safe to show on one line. It escapes, as Go does, control characters,
+// bytes that are not UTF-8, and characters that change the direction of writing. So fetched history
+// cannot control a terminal.
 func Text(s string) string {
 	if strings.IndexFunc(s, unsafeRune) < 0 {
 		return s
@@ -43,7 +43,7 @@ func Text(s string) string {
 	return b.String()
 }
 
-// Lines makes stored text of several lines safe to show; line feeds and tabs stay.
+// Lines makes stored text of several lines safe to show. Line feeds and tabs stay.
 func Lines(s string) []string {
 	lines := strings.Split(strings.TrimRight(s, "\r\n"), "\n")
 	for i, line := range lines {
@@ -61,7 +61,7 @@ func unsafeRune(r rune) bool {
 		r == '\u2028' || r == '\u2029'
 }
 
-// Shorten cuts a line that has more than width characters, and marks the cut.
+// Shorten cuts a line of more than width characters, and marks the cut.
 func Shorten(s string, width int) string {
 	if utf8.RuneCountInString(s) <= width {
 		return s
@@ -69,7 +69,7 @@ func Shorten(s string, width int) string {
 	return string([]rune(s)[:width-1]) + "…"
 }
 
-// Count is a number with a word in the right form.
+// Count returns a number and a word in the right form.
 func Count(n int, word string) string {
 	if n == 1 {
 		return "1 " + word

@@ -1,23 +1,23 @@
-// Package procgroup knows a process group again after whoever started it is gone, and
-// ends what is left of it.
+// Package procgroup recognizes a process group after the process that started it is gone, and ends
+// the rest of the group.
 //
-// Numbers of processes are used again. A group is known by when its leader started, as
-// long as that is there, and after that its members by their environment, one by one. What
-// cannot be told is left alone. Only Linux tells; elsewhere nothing is marked and nothing
-// is ended.
+// The system reuses process numbers. So a group is recognized by the start time of its leader, as
+// long as the leader exists. Later, each member is recognized by its environment. A process that
+// cannot be recognized is left alone. Only Linux has the necessary information; elsewhere nothing
+// is marked and nothing is ended.
 package procgroup
 
 import "errors"
 
-// ErrUnsupported says that process groups cannot be known again on this system.
+// ErrUnsupported is returned on systems on which a process group cannot be recognized.
 var ErrUnsupported = errors.New("process groups cannot be known again on this system")
 
-// ErrStays says that something of a group could not be ended.
+// ErrStays is wrapped if a process of a group does not end.
 var ErrStays = errors.New("a process does not end")
 
-// Mark names a process group, on one machine until that is started anew.
+// Mark identifies a process group on one machine, until the machine is restarted.
 type Mark struct {
-	Machine string `json:"machine"` // which start of which machine, and which of its pid namespaces
+	Machine string `json:"machine"` // identifies the machine, its start and the pid namespace
 	PID     int    `json:"pid"`     // of the group's leader
-	Start   uint64 `json:"start"`   // when that started, in the kernel's ticks
+	Start   uint64 `json:"start"`   // start time of the leader, in the kernel's ticks
 }

@@ -15,11 +15,11 @@ import (
 	"time"
 )
 
-// poll is how often End looks whether a group is gone.
+// poll is the time between two checks of End whether a group is gone.
 const poll = 5 * time.Millisecond
 
-// Of marks the group that a process leads. The process must not have been waited for yet,
-// so that its number is its own.
+// Of returns the mark of the group that a process leads. The process must not have been waited for
+// yet, so that its number is still its own.
 func Of(leader int) (Mark, error) {
 	where, err := machine()
 	if err != nil {
@@ -29,7 +29,7 @@ func Of(leader int) (Mark, error) {
 	return Mark{where, leader, s.start}, err
 }
 
-// machine names this start of this machine, and the pid namespace that we are in.
+// machine identifies this start of this machine, and the pid namespace of this process.
 func machine() (string, error) {
 	boot, err := os.ReadFile("/proc/sys/kernel/random/boot_id")
 	if err != nil {
@@ -39,10 +39,10 @@ func machine() (string, error) {
 	return strings.TrimSpace(string(boot)) + " " + space, err
 }
 
-// End asks the processes of the group to end, kills after the grace what has not, and
-// returns how many there were when nothing is left. The end of ctx ends the grace. Where
-// the leader is gone, only those count that have all of env in their environment.
-// A group that we are in ourselves is left alone.
+// End asks the processes of the group to end, and kills those that have not ended after the grace.
+// It returns their number when all are gone. If ctx ends, so does the grace. If the leader is gone,
+// only processes count that have all of env in their environment. The group of this process is left
+// alone.
 func (m Mark) End(ctx context.Context, env []string, grace time.Duration) (int, error) {
 	if here, err := machine(); err != nil || here != m.Machine || syscall.Getpgrp() == m.PID {
 		return 0, err
@@ -66,7 +66,8 @@ func (m Mark) End(ctx context.Context, env []string, grace time.Duration) (int, 
 	return len(asked), fmt.Errorf("group %d: %w", m.PID, ErrStays)
 }
 
-// signal asks those that were not asked yet, or kills all of them, and lets go of them.
+// signal asks those processes to end that were not asked yet, or kills all of them, and releases
+// them.
 func signal(members []member, asked map[stat]bool, kill bool) error {
 	var errs []error
 	for _, p := range members {
@@ -85,14 +86,14 @@ func signal(members []member, asked map[stat]bool, kill bool) error {
 	return errors.Join(errs...)
 }
 
-// member is a process of the group, held so that its number stays its own.
+// member is a process of the group. It is held, so that its number stays its own.
 type member struct {
 	stat
 	process *os.Process
 }
 
-// members are the living processes of the group. One that was known once stays so: while it
-// exits it has no environment any more.
+// members returns the living processes of the group. A process that was recognized once stays a
+// member, because an exiting process has no environment any more.
 func (m Mark) members(env []string, known map[stat]bool) ([]member, error) {
 	entries, err := os.ReadDir("/proc")
 	if err != nil {
@@ -111,7 +112,7 @@ func (m Mark) members(env []string, known map[stat]bool) ([]member, error) {
 	return found, nil
 }
 
-// hold holds a process if it is a living one of the group.
+// hold holds a process if it is a living process of the group.
 func (m Mark) hold(pid int, env []string, known map[stat]bool) (member, bool) {
 	before, err := statOf(pid)
 	if err != nil || before.group != m.PID || before.dead {
@@ -121,23 +122,23 @@ func (m Mark) hold(pid int, env []string, known map[stat]bool) (member, bool) {
 	if err != nil {
 		return member{}, false
 	}
-	// Only now that it is held its number cannot become another's.
+	// From here on its number cannot become another process's.
 	if after, err := statOf(pid); err == nil && after == before && (known[before] || m.led() || hasEnv(pid, env)) {
 		return member{before, process}, true
 	}
-	_ = process.Release() // it was looked at, no more
+	_ = process.Release() // it was only looked at
 	return member{}, false
 }
 
-// led reports whether the group's leader is still there, be it dead and not waited for: then
-// everything in the group is the leader's.
+// led reports whether the group's leader still exists, even if it is dead and was not waited for.
+// Then every process of the group is the leader's.
 func (m Mark) led() bool {
 	s, err := statOf(m.PID)
 	return err == nil && s.start == m.Start
 }
 
-// hasEnv reports whether a process was given all of env. While a process becomes another program, its environment is
-// empty or ends early, so it is read again before the answer is no.
+// hasEnv reports whether a process was started with all of env. While a process becomes another
+// program, its environment is empty or incomplete, so it is read again before the answer is no.
 func hasEnv(pid int, env []string) bool {
 	if len(env) == 0 {
 		return false
@@ -163,15 +164,15 @@ func containsAll(given [][]byte, env []string) bool {
 	})
 }
 
-// stat is what the kernel says of a process.
+// stat is a part of /proc/<pid>/stat.
 type stat struct {
 	pid   int
 	group int
 	start uint64
-	dead  bool // it only waits for its parent
+	dead  bool // it has ended, and its parent has not waited for it
 }
 
-// statOf reads /proc/<pid>/stat. fs.ErrNotExist where there is no such process.
+// statOf reads /proc/<pid>/stat. The error is fs.ErrNotExist if there is no such process.
 func statOf(pid int) (stat, error) {
 	data, err := os.ReadFile(filepath.Join("/proc", strconv.Itoa(pid), "stat"))
 	if errors.Is(err, syscall.ESRCH) {
@@ -180,7 +181,7 @@ func statOf(pid int) (stat, error) {
 	if err != nil {
 		return stat{}, err
 	}
-	// The second field is a name in parentheses, with anything in it.
+	// The second field is a name in parentheses, with any characters.
 	const state, group, start = 0, 2, 19
 	fields := strings.Fields(string(data[bytes.LastIndexByte(data, ')')+1:]))
 	if len(fields) <= start {

@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// Of marks the group that a process leads. ErrUnsupported.
+// Of returns ErrUnsupported.
 func Of(int) (Mark, error) { return Mark{}, ErrUnsupported }
 
-// End ends what is left of the group: here, nothing is.
+// End does nothing.
 func (Mark) End(context.Context, []string, time.Duration) (int, error) { return 0, nil }

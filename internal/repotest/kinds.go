@@ -20,17 +20,17 @@ const (
 	JJSecondary Kind = "jj secondary workspace"
 )
 
-// Kinds are all kinds, those that need no jj first.
+// Kinds returns all kinds, those without jj first.
 func Kinds() []Kind { return []Kind{Git, GitWorktree, JJColocated, JJ, JJSecondary} }
 
 // IsJJ reports whether the kind is one of jj's.
 func (k Kind) IsJJ() bool { return strings.HasPrefix(string(k), "jj") }
 
-// EachKind runs a test once for every kind, each in a scratch repository of its own with
-// one commit. Dir is the working copy of the kind, GitDir the shared git directory.
+// EachKind runs a test once for every kind, each in a scratch repository of its own with one
+// commit. Dir is the working copy of the kind, GitDir the shared git directory.
 //
-// Only a soak runs every test for every kind. An everyday run takes git and one other kind,
-// which follows from the test's name, so that the tests of a package cover all kinds.
+// Only a soak runs every test for every kind. An everyday run takes git and one other kind, which
+// follows from the test's name, so that the tests of a package cover all kinds.
 func EachKind(t *testing.T, test func(t *testing.T, kind Kind, repo *Repo)) {
 	t.Helper()
 	for _, kind := range kindsOf(t.Name()) {
@@ -47,13 +47,12 @@ func kindsOf(test string) []Kind {
 		return all
 	}
 	hash := fnv.New32a()
-	_, _ = hash.Write([]byte(test)) // which never fails
+	_, _ = hash.Write([]byte(test)) // never fails
 	return []Kind{Git, all[1+hash.Sum32()%uint32(len(all)-1)]}
 }
 
-// NewKind makes a scratch repository with one commit on main and a working copy of the
-// kind. Repo.Git works in all of them: where git would not find the repository by itself,
-// it is told where.
+// NewKind makes a scratch repository with one commit on main and a working copy of the kind.
+// Repo.Git works in all of them: if git would not find the repository by itself, it is told.
 func NewKind(t testing.TB, kind Kind) *Repo {
 	t.Helper()
 	r := New(t, Commit)
@@ -74,7 +73,7 @@ func NewKind(t testing.TB, kind Kind) *Repo {
 		r.jjIn(base, "git", "init", "--quiet", "--no-colocate", first)
 		origin := r.Dir
 		r.Dir, r.GitDir, r.explicit = first, filepath.Join(first, ".jj", "repo", "store", "git"), true
-		// jj's own fetch needs a newer git than ours does.
+		// jj's fetch needs a newer git than this program.
 		r.Git("fetch", "--quiet", origin, "main:main")
 		r.JJ("git", "import", "--quiet")
 		r.JJ("new", "--quiet", "main")
@@ -88,7 +87,7 @@ func NewKind(t testing.TB, kind Kind) *Repo {
 	return r
 }
 
-// useJJ makes Env one for jj.
+// useJJ makes Env an environment for jj.
 func (r *Repo) useJJ() {
 	r.t.Helper()
 	LookJJ(r.t)
@@ -96,8 +95,8 @@ func (r *Repo) useJJ() {
 	r.jj = true
 }
 
-// JJ runs jj in Dir and returns its standard output without the last line feed. A
-// failure ends the test. Only in repositories of jj's kinds.
+// JJ runs jj in Dir and returns its standard output without the last line feed. A failure ends the
+// test. It works only in repositories of jj's kinds.
 func (r *Repo) JJ(args ...string) string {
 	r.t.Helper()
 	return r.jjIn(r.Dir, args...)
@@ -112,7 +111,7 @@ func (r *Repo) jjIn(dir string, args ...string) string {
 	return out
 }
 
-// checkJJ looks at jj's own health: it reads its operations, and one of them is the newest.
+// checkJJ checks jj's own health: jj can read its operations, and one of them is the newest.
 func (r *Repo) checkJJ() {
 	args := []string{"operation", "log", "--no-graph", "--ignore-working-copy", "--template", `id ++ "\n"`}
 	out, err := r.command(r.Dir, "", LookJJ(r.t), args)

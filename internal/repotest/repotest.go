@@ -1,6 +1,6 @@
-// Package repotest makes scratch git repositories for tests: real git, real
-// files, nothing of the machine's or the user's own configuration, and a look at
-// the repository's health when the test is over.
+// Package repotest makes scratch git repositories for tests: with the real git and real files, and
+// without the configuration of the machine or the user. When a test ends, it checks the
+// repository's health.
 package repotest
 
 import (
@@ -28,26 +28,25 @@ func Bare(o *options) { o.bare = true }
 // Commit gives the repository one commit with a few files, on branch main.
 func Commit(o *options) { o.commit = true }
 
-// Repo is a scratch repository. It goes away with its test. Its methods may be
-// called from several goroutines, but those that take no error end the test and
-// so belong to the goroutine that runs it.
+// Repo is a scratch repository. It goes away with its test. Its methods may be called from several
+// goroutines. Methods that return no error end the test if they fail, so they belong to the
+// goroutine that runs the test.
 type Repo struct {
 	Dir    string   // the top of the working copy; GitDir in a bare repository
 	GitDir string   // the git directory, which linked worktrees share
 	Home   string   // HOME in Env; empty at first
-	Env    []string // the whole environment to run things under; see the function Env
+	Env    []string // the whole environment for programs; see the function Env
 
 	t        testing.TB
 	damaged  bool
-	explicit bool   // git has to be told where GitDir and Dir are
+	explicit bool   // git has to be told GitDir and Dir
 	made     string // the object folders before the test, as objects returns them
 	jj       bool   // Dir is a jj workspace
 	hooks    []func(t testing.TB)
 }
 
-// New makes a repository under t.TempDir. When t ends, the hooks of OnCleanup
-// run, and then git fsck --strict must find nothing, unless the test said that it
-// damages the repository.
+// New makes a repository under t.TempDir. When t ends, the hooks of OnCleanup run. Then git fsck
+// --strict must find nothing, unless the test has declared that it damages the repository.
 func New(t testing.TB, opts ...Option) *Repo {
 	t.Helper()
 	var o options
@@ -78,16 +77,16 @@ func New(t testing.TB, opts ...Option) *Repo {
 	return r
 }
 
-// Env is the environment of this process without any GIT_ or JJ_ variable, and with what
-// makes git's behaviour the same everywhere: home as HOME, no system or user
-// configuration, fixed author, committer and dates, UTC, the C locale. git looks
-// for a repository no higher than in home's siblings.
+// Env returns the environment of this process without any GIT_ or JJ_ variable, and with settings
+// that make git behave the same everywhere: home as HOME, no system or user configuration, fixed
+// author, committer and dates, UTC, the C locale. git looks for a repository no higher than in
+// home's siblings.
 func Env(home string) []string {
 	set := []string{
 		"HOME=" + home,
 		"XDG_CONFIG_HOME=" + filepath.Join(home, ".config"),
-		// A file that is not there yet, and not the null device: git config --global
-		// renames what it writes over what is there.
+		// The file does not exist yet. The null device would not do, because git config --global
+		// renames its result over the file.
 		"GIT_CONFIG_GLOBAL=" + filepath.Join(home, "gitconfig"),
 		"GIT_CONFIG_NOSYSTEM=1",
 		"GIT_CEILING_DIRECTORIES=" + filepath.Dir(home),
@@ -113,7 +112,7 @@ func Env(home string) []string {
 			env = append(env, entry)
 		}
 	}
-	return slices.Clip(append(env, set...)) // tests append to it side by side
+	return slices.Clip(append(env, set...)) // clipped, because tests append to it side by side
 }
 
 // Git runs git in Dir and returns its standard output without the last line feed.
@@ -162,7 +161,7 @@ func (r *Repo) command(dir, stdin, program string, args []string) (string, error
 	return strings.TrimSuffix(stdout.String(), "\n"), err
 }
 
-// Write puts a file into the working copy, making its folders.
+// Write writes a file to the working copy, and makes its folders.
 func (r *Repo) Write(name, content string) {
 	r.t.Helper()
 	path := filepath.Join(r.Dir, filepath.FromSlash(name))
@@ -174,12 +173,12 @@ func (r *Repo) Write(name, content string) {
 	}
 }
 
-// Damaged says that the test damages the repository on purpose, so that neither
-// fsck nor the hooks of OnCleanup are asked about it.
+// Damaged declares that the test damages the repository on purpose, so that neither fsck nor the
+// hooks of OnCleanup check it.
 func (r *Repo) Damaged() { r.damaged = true }
 
-// OnCleanup adds a check of the repository that runs when the test ends, in the
-// order of adding and before fsck.
+// OnCleanup adds a check of the repository that runs when the test ends, before fsck. Checks run in
+// the order in which they were added.
 func (r *Repo) OnCleanup(check func(t testing.TB)) { r.hooks = append(r.hooks, check) }
 
 func (r *Repo) commit() {
@@ -215,7 +214,8 @@ func (r *Repo) check() {
 	}
 }
 
-// objects lists the files with objects, and their sizes and times: "" if they cannot be listed.
+// objects lists the files with objects, with their sizes and times. It returns "" if they cannot be
+// listed.
 func (r *Repo) objects() string {
 	var list strings.Builder
 	err := filepath.WalkDir(filepath.Join(r.GitDir, "objects"), func(path string, entry fs.DirEntry, err error) error {
@@ -234,7 +234,7 @@ func (r *Repo) objects() string {
 	return list.String()
 }
 
-// tempDir is t.TempDir as git will name it: without symbolic links.
+// tempDir returns t.TempDir without symbolic links, as git names it.
 func tempDir(t testing.TB) string {
 	t.Helper()
 	dir, err := filepath.EvalSymlinks(t.TempDir())
@@ -244,7 +244,7 @@ func tempDir(t testing.TB) string {
 	return dir
 }
 
-// commandError is a failed command with what it said.
+// commandError is a failed command with its output.
 type commandError struct {
 	err    error
 	stderr string

@@ -10,7 +10,7 @@ import (
 // Soaks reports whether this is a long test run, as by `make soak`: the environment has SOAK.
 func Soaks() bool { return os.Getenv("SOAK") != "" }
 
-// Size returns how much of something a test makes: everyday, or soak in a long test run.
+// Size returns a size for a test: everyday, or soak in a long test run.
 func Size(everyday, soak int) int {
 	if Soaks() {
 		return soak
@@ -18,7 +18,7 @@ func Size(everyday, soak int) int {
 	return everyday
 }
 
-// fewChecks is how often an everyday run checks a property that is dear.
+// fewChecks is the number of checks of an expensive property in an everyday run.
 const fewChecks = 25
 
 // Check is rapid.Check for a property that makes a repository or a database for each check.
@@ -34,7 +34,7 @@ func Check(t *testing.T, property func(*rapid.T)) {
 		if passed >= fewChecks && !failed {
 			return
 		}
-		failed = true // until the property returns; rapid then looks for a smaller failure
+		failed = true // until the property returns; after a failure, rapid looks for a smaller one
 		property(rt)
 		failed = false
 		passed++

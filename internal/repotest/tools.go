@@ -10,8 +10,8 @@ import (
 	"testing"
 )
 
-// LookJJ is the jj to test with: the one that `make tools` fetches, or the one on PATH.
-// Without any, the test is skipped, and fails where CI=true.
+// LookJJ returns the jj to test with: the one that `make tools` fetches, or the one on PATH.
+// Without a jj, the test is skipped, or fails if CI=true.
 func LookJJ(t testing.TB) string {
 	t.Helper()
 	if path := FindJJ(); path != "" {
@@ -21,7 +21,7 @@ func LookJJ(t testing.TB) string {
 	return ""
 }
 
-// FindJJ is LookJJ outside of a test; "" where there is none.
+// FindJJ is LookJJ outside of a test. It returns "" if there is no jj.
 func FindJJ() string {
 	fetched := filepath.Join(toolsDir(), "jj", "bin", "jj")
 	if _, err := os.Stat(fetched); err == nil {
@@ -34,8 +34,8 @@ func FindJJ() string {
 	return path
 }
 
-// NewerGit is the folder of a git that jj fetches and pushes with: the one that `make
-// tools` builds. Without it, the test is skipped, and fails where CI=true.
+// NewerGit returns the folder of a git with which jj fetches and pushes: the one that `make tools`
+// builds. Without it, the test is skipped, or fails if CI=true.
 func NewerGit(t testing.TB) string {
 	t.Helper()
 	dir := filepath.Join(toolsDir(), "newer-git", "bin")
@@ -52,9 +52,9 @@ func (r *Repo) UseNewerGit() {
 	r.Env = prependPath(r.Env, NewerGit(r.t))
 }
 
-// WithJJ is env with jj on PATH, where there is one, and with what makes its behaviour the
-// same everywhere: no configuration but the file jj.toml in home, which is not there yet,
-// and fixed names. The caller owns it.
+// WithJJ returns env with jj on PATH, if there is one, and with settings that make jj behave the
+// same everywhere: no configuration but the file jj.toml in home, which does not exist yet, and
+// fixed names. The caller owns it.
 func WithJJ(env []string, home string) []string {
 	onPath, _ := exec.LookPath("jj")
 	if found := FindJJ(); found != onPath {
@@ -67,8 +67,8 @@ func WithJJ(env []string, home string) []string {
 	})
 }
 
-// Smithers is the folder node_modules that has the real Smithers, which is run as
-// .bin/smithers in it, with .bin on PATH. Without it, the test is skipped, and fails where CI=true.
+// Smithers returns the folder node_modules with the real Smithers, which is run as .bin/smithers in
+// it, with .bin on PATH. Without it, the test is skipped, or fails if CI=true.
 func Smithers(t testing.TB) string {
 	t.Helper()
 	dir := filepath.Join(toolsDir(), "smithers", "node_modules")
@@ -79,7 +79,7 @@ func Smithers(t testing.TB) string {
 	return ""
 }
 
-// missing ends a test that needs what make would get.
+// missing ends a test that needs something that make would fetch.
 func missing(t testing.TB, what, makes string) {
 	t.Helper()
 	if os.Getenv("CI") == "true" {
@@ -88,9 +88,9 @@ func missing(t testing.TB, what, makes string) {
 	t.Skip(what + ": `" + makes + "` gets it")
 }
 
-// toolsDir returns the folder in which make links the tools, in the module that the test is
-// of: go test begins in its package's folder. The path follows no link, so that a test that
-// changes the working directory later finds the same tools.
+// toolsDir returns the folder in which make links the tools, in the module of the test: go test
+// starts in its package's folder. The path follows no link, so a test that changes the working
+// directory later finds the same tools.
 var toolsDir = sync.OnceValue(func() string {
 	dir, err := os.Getwd()
 	if err != nil {
@@ -107,7 +107,7 @@ var toolsDir = sync.OnceValue(func() string {
 	}
 })
 
-// prependPath is env with dir first on PATH. The caller owns it.
+// prependPath returns env with dir first on PATH. The caller owns it.
 func prependPath(env []string, dir string) []string {
 	env = slices.Clone(env)
 	for i, entry := range env {

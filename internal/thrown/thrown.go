@@ -6,13 +6,13 @@ import (
 	"runtime/debug"
 )
 
-// Error is a panic, and the stack where it happened.
+// Error is a panic with its stack.
 type Error struct {
 	Value any
 	Stack []byte
 }
 
-// Error is the value that was thrown.
+// Error returns the value of the panic.
 func (e *Error) Error() string { return fmt.Sprint(e.Value) }
 
 // Catch runs f and turns a panic into an *Error. An *Error that is thrown again keeps its stack.

@@ -17,46 +17,44 @@ import (
 	"github.com/cespare/xxhash/v2"
 )
 
-// Cut is what is left of a [Disk] when the power is cut.
+// Cut decides what is left of a [Disk] after the power is cut.
 type Cut string
 
-// What may be left. An fsync of a file makes its bytes durable, one of a folder the
-// names in it; nothing else does, and no file system promises more.
+// The kinds of cuts. An fsync of a file makes its bytes durable; an fsync of a folder makes the
+// names in it durable. Nothing else is durable, and no file system promises more.
 const (
-	// Everything is as it was: only the process died.
+	// Everything is left: only the process died.
 	Everything Cut = "everything"
-	// Durable is what an fsync has made durable, and nothing else.
+	// Durable leaves only what an fsync has made durable.
 	Durable Cut = "durable"
-	// Names is that, and every change of names: files are empty whose bytes were not
-	// durable yet.
+	// Names also leaves every change of names. Files are empty if their bytes were not durable yet.
 	Names Cut = "names"
-	// Removals is what is durable, but for files that were removed since.
+	// Removals leaves what is durable, without files that were removed since.
 	Removals Cut = "removals"
 )
 
-// Cuts are all of them.
+// Cuts returns all kinds of cuts.
 func Cuts() []Cut { return []Cut{Everything, Durable, Names, Removals} }
 
 // Disk is files and folders, as they are and as far as they are durable.
 type Disk struct {
 	folders map[string]*folder // by path; the root is "."
-	open    map[int]*inode     // by the number of the file
+	open    map[int]*inode     // by number
 }
 
 type folder struct {
 	names, durable map[string]*inode
-	removed        []string // since the last fsync; not by renaming
+	removed        []string // since the last fsync, without renamed files
 }
 
-// inode is a file or, where folder is set, a folder.
+// inode is a file or, if folder is set, a folder.
 type inode struct {
 	folder        bool
 	data, durable []byte
 }
 
-// Replay yields the disk after nothing, and after each [Op] in turn, with that op. Ops
-// for which skip is true are left out, but yielded; skip may be nil. The disk is only
-// good until the next.
+// Replay yields the empty disk, and the disk after each [Op] with that Op. Ops for which skip
+// returns true are yielded, but not done; skip may be nil. A yielded disk is valid until the next.
 func (f *FS) Replay(skip func(Op) bool) iter.Seq2[Op, *Disk] {
 	return func(yield func(Op, *Disk) bool) {
 		disk := f.start.clone()
@@ -74,7 +72,7 @@ func (f *FS) Replay(skip func(Op) bool) iter.Seq2[Op, *Disk] {
 	}
 }
 
-// Now is the disk after all that was done.
+// Now returns the disk after all ops.
 func (f *FS) Now() *Disk {
 	disk := f.start.clone()
 	for _, op := range f.Ops() {
@@ -83,7 +81,7 @@ func (f *FS) Now() *Disk {
 	return disk
 }
 
-// readDisk takes what is in a folder for durable.
+// readDisk returns a disk with the content of a folder, all of it durable.
 func readDisk(root string) (*Disk, error) {
 	d := &Disk{folders: make(map[string]*folder), open: make(map[int]*inode)}
 	err := filepath.WalkDir(root, func(name string, entry fs.DirEntry, err error) error {
@@ -116,7 +114,8 @@ func readDisk(root string) (*Disk, error) {
 	return d, err
 }
 
-// clone is the disk with folders of its own. Only files that are made later change.
+// clone copies the disk and its folders. Files are shared, because only files that are made later
+// change.
 func (d *Disk) clone() *Disk {
 	out := &Disk{folders: make(map[string]*folder), open: make(map[int]*inode)}
 	for name, f := range d.folders {
@@ -125,7 +124,7 @@ func (d *Disk) clone() *Disk {
 	return out
 }
 
-// apply does what an FS has done, which so cannot fail.
+// apply repeats an op of an FS. It cannot fail, because the op did not.
 func (d *Disk) apply(op Op) {
 	switch op.Kind {
 	case Create:
@@ -195,13 +194,13 @@ func (d *Disk) writeFolder(name, dir string, cut Cut) error {
 	return nil
 }
 
-// writeDated writes a file that was changed a minute ago: before the power was cut.
+// writeDated writes a file and dates it a minute ago, before the power was cut.
 func writeDated(path string, data []byte) error {
 	changed := time.Now().Add(-time.Minute)
 	return errors.Join(os.WriteFile(path, data, 0o666), os.Chtimes(path, changed, changed))
 }
 
-// left is the names in a folder after a cut.
+// left returns the names in a folder after a cut.
 func (f *folder) left(cut Cut) map[string]*inode {
 	switch cut {
 	case Durable:
@@ -217,8 +216,8 @@ func (f *folder) left(cut Cut) map[string]*inode {
 	return f.names
 }
 
-// Sum hashes everything that a cut leaves. If two sums are equal, WriteTo writes the same files.
-// Hundreds of cuts are summed in a test, so the hash is a fast one.
+// Sum returns a hash of everything that is left after a cut. If two sums are equal, WriteTo writes
+// the same files. A test computes hundreds of sums, so the hash is a fast one.
 func (d *Disk) Sum(cut Cut) uint64 {
 	sum := xxhash.New()
 	d.sumFolder(".", cut, sum)
@@ -230,14 +229,14 @@ func (d *Disk) sumFolder(name string, cut Cut, sum io.Writer) {
 	for _, child := range slices.Sorted(maps.Keys(left)) {
 		node, at := left[child], path.Join(name, child)
 		data := node.left(cut)
-		_, _ = fmt.Fprintf(sum, "%q %t %d\n%s", at, node.folder, len(data), data) // a hash takes all
+		_, _ = fmt.Fprintf(sum, "%q %t %d\n%s", at, node.folder, len(data), data) // writing to a hash does not fail
 		if node.folder {
 			d.sumFolder(at, cut, sum)
 		}
 	}
 }
 
-// left is the bytes of a file after a cut.
+// left returns the bytes of a file after a cut.
 func (n *inode) left(cut Cut) []byte {
 	if cut == Everything {
 		return n.data

@@ -13,9 +13,9 @@ import (
 type file struct {
 	fs     *FS
 	real   *os.File
-	path   string // where it was made, below the root
+	path   string // at which it was made, below the root
 	number int
-	at     int64 // where the next Write begins; guarded by fs.mu
+	at     int64 // offset of the next Write; guarded by fs.mu
 }
 
 var _ fsx.File = (*file)(nil)

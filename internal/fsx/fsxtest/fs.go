@@ -14,8 +14,8 @@ import (
 	"github.com/git-smithers/git-smithers/internal/fsx"
 )
 
-// FS is the real file system below a folder. Safe for concurrent use: it does one thing
-// at a time, in the order that it records.
+// FS is the real file system below a folder. Safe for concurrent use: it does one op at a time, in
+// the order in which it records them.
 type FS struct {
 	root  string
 	start *Disk
@@ -28,17 +28,17 @@ type FS struct {
 
 var _ fsx.FS = (*FS)(nil)
 
-// Fault is how something fails. The zero Fault is none.
+// Fault is a way to fail. The zero Fault does not fail.
 type Fault struct {
-	// Err is returned, and nothing is done.
+	// Err is returned, and the op is not done.
 	Err error
-	// Short makes a write with an Err write half of what it was given.
+	// Short makes a write with an Err write half of its bytes.
 	Short bool
-	// Flip turns over a bit of what a write writes, without an error.
+	// Flip flips a bit of a write, without an error.
 	Flip bool
 }
 
-// New records what is done in the folder root, whose content now is taken for durable.
+// New returns an FS for the folder root, whose present content counts as durable.
 func New(t testing.TB, root string) *FS {
 	t.Helper()
 	start, err := readDisk(root)
@@ -48,29 +48,29 @@ func New(t testing.TB, root string) *FS {
 	return &FS{root: root, start: start}
 }
 
-// Fail has fail decide from now on what fails; nil: nothing does. It is called once
-// for each Op, before it is done.
+// Fail makes fail decide from now on which ops fail; nil means none. It is called once for each Op,
+// before the op is done.
 func (f *FS) Fail(fail func(Op) Fault) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.fail = fail
 }
 
-// Mark records that something has happened, such as that a frame was acknowledged.
+// Mark records an event of the test, such as that a frame was acknowledged.
 func (f *FS) Mark(text string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.ops = append(f.ops, Op{Kind: Mark, Path: text})
 }
 
-// Ops is what was done so far. What failed is not in it.
+// Ops returns the ops so far, without failed ones.
 func (f *FS) Ops() []Op {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return slices.Clip(f.ops)
 }
 
-// do records op and does it by means of really, unless it is to fail.
+// do records op and calls really to do it, unless the op is to fail.
 func (f *FS) do(op Op, really func() error) error {
 	if f.fail != nil {
 		if fault := f.fail(op); fault.Err != nil {
@@ -84,7 +84,7 @@ func (f *FS) do(op Op, really func() error) error {
 	return nil
 }
 
-// rel is a path as an Op names it.
+// rel returns a path as an Op names it.
 func (f *FS) rel(path string) (string, error) {
 	rel, err := filepath.Rel(f.root, path)
 	if err == nil && !filepath.IsLocal(rel) {
@@ -96,7 +96,7 @@ func (f *FS) rel(path string) (string, error) {
 // OpenFile implements fsx.FS, for new files.
 func (f *FS) OpenFile(path string, flag int, perm fs.FileMode) (fsx.File, error) {
 	if flag&(os.O_CREATE|os.O_EXCL) != os.O_CREATE|os.O_EXCL {
-		return nil, fmt.Errorf("fsxtest: %s is opened for writing and not made", path)
+		return nil, fmt.Errorf("fsxtest: %s is opened for writing without being created", path)
 	}
 	rel, err := f.rel(path)
 	if err != nil {
@@ -141,7 +141,7 @@ func (f *FS) MkdirAll(path string, perm fs.FileMode) error {
 	return f.one(Mkdir, path, func(path string) error { return os.MkdirAll(path, perm) })
 }
 
-// Date implements fsx.FS. It is not recorded: a time is no content.
+// Date implements fsx.FS. It is not recorded, because a time is not content.
 func (f *FS) Date(path string, changed time.Time) error { return os.Chtimes(path, changed, changed) }
 
 // SyncDir implements fsx.FS.

@@ -1,6 +1,6 @@
 package fsxtest
 
-// Kind is what is done.
+// Kind is the kind of an [Op].
 type Kind string
 
 // The kinds of [Op].
@@ -16,18 +16,18 @@ const (
 	Mark    Kind = "mark" // see FS.Mark; it changes nothing
 )
 
-// Op is one thing that was done, or is about to be.
+// Op is one operation on the file system, done or about to be done.
 type Op struct {
 	Kind Kind
-	Path string // below the root, with slashes; where a file was made, whatever it is called now; the text of a Mark
+	Path string // below the root, with slashes; of a renamed file, the path at which it was made; the text of a Mark
 	To   string // of Rename and Link
 
-	file   int // number of the open file, of Create, Write and Sync
+	file   int // number of the open file; of Create, Write and Sync
 	offset int64
 	data   []byte
 }
 
-// String says what is done to what.
+// String returns the kind and the paths.
 func (o Op) String() string {
 	if o.To != "" {
 		return string(o.Kind) + " " + o.Path + " to " + o.To

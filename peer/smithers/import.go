@@ -81,11 +81,11 @@ func Import(ctx context.Context, s *timeline.Store, path string, req ImportReque
 		return nil, explainDatabase(path, err)
 	}
 	defer db.Close() //nolint:errcheck // it was only read
-	return newImporting(s, path, req).from(ctx, db)
+	return newImportJob(s, path, req).from(ctx, db)
 }
 
 // from imports from an open database.
-func (im *importing) from(ctx context.Context, db *source.DB) (*Imported, error) {
+func (im *importJob) from(ctx context.Context, db *source.DB) (*Imported, error) {
 	out, err := im.passes(ctx, db)
 	switch {
 	case err == nil:

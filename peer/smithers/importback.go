@@ -32,7 +32,10 @@ func (r *runPass) goBack(ctx context.Context, at kept.Meeting) error {
 	if err != nil {
 		return err
 	}
-	atMs, upTo := r.wentBack(r.peerRun)
+	atMs, upTo, jumped := r.events.jump(r.behind)
+	if !jumped {
+		atMs, upTo = r.series.Entry().AtMs, r.behind
+	}
 	op := snapshot.Op{
 		Number: ops.Len() + 1, Kind: snapshot.OpTravel, AtMs: atMs, Before: r.series.Entry().ID, Frame: new(r.next()), To: &to,
 	}
@@ -75,14 +78,4 @@ func (r *runPass) goForward(ctx context.Context, at kept.Meeting) error {
 	r.setFrameRow(number, kept.FrameRow{PeerNo: new(int64(tables.NoNumber))})
 	r.ours, err = treeOf(r.im.store, then)
 	return err
-}
-
-// wentBack is when Smithers went back in the run, and how many of its events are stored then.
-func (l *runLine) wentBack(p *peerRun) (atMs int64, upTo int) {
-	for i := len(p.events) - 1; i >= l.behind; i-- {
-		if p.events[i].kind == "TimeTravelJumped" {
-			return p.events[i].atMs, i + 1
-		}
-	}
-	return l.series.Entry().AtMs, l.behind
 }

@@ -27,10 +27,10 @@ func (r *runPass) create(ctx context.Context) error {
 		begin = r.im.store.ReviveSeries
 	}
 	if r.series, err = begin(ctx, row, forked); err != nil {
-		return r.notBegun(err)
+		return r.im.notBegun(r.id, err)
 	}
 	if forked != nil {
-		if err := r.readJournal(forked); err != nil {
+		if r.journal, err = readJournal(forked); err != nil {
 			return err
 		}
 		if r.ours, err = treeOf(r.im.store, forked); err != nil {
@@ -101,18 +101,18 @@ func forkedAt(frames []kept.Frame, of *kept.Peer, by *fork) (found kept.Frame, o
 }
 
 // revives reports whether a run is taken although it was pruned and collected here.
-func (im *importing) revives(run string) bool {
+func (im *importJob) revives(run string) bool {
 	return im.req.Revive && slices.Contains(im.req.Runs, run)
 }
 
 // notBegun is why a run cannot be made.
-func (r *runPass) notBegun(err error) error {
+func (im *importJob) notBegun(run string, err error) error {
 	if fault.CodeOf(err) == fault.RunExists {
-		return errOvertaken(r.id)
+		return errOvertaken(run)
 	}
 	if pruned, ok := errors.AsType[*fault.Error](err); ok && pruned.Details["collected"] == true {
 		pruned.Hints = []string{fmt.Sprintf(
-			"it was collected, too: `git smithers import %s --run %s --revive` takes it again", fault.Word(r.im.path), fault.Word(r.id))}
+			"it was collected, too: `git smithers import %s --run %s --revive` takes it again", fault.Word(im.path), fault.Word(run))}
 	}
 	return err
 }
@@ -139,7 +139,7 @@ func (r *runPass) appendStart(ctx context.Context) error {
 		pointer := dbrow.TextOf(first.Row, "vcs_pointer")
 		draft.VCS, draft.Run = r.im.copies.At(r.copies.Kind, pointer), r.during(pointer)
 	}
-	upTo := r.eventsUpTo(0, tables.NoNumber, r.run.CreatedAtMs)
+	upTo := r.events.upTo(0, tables.NoNumber, r.run.CreatedAtMs)
 	draft.Events = r.eventsOf(r.peerRun, upTo, nil)
 	if err := r.append(ctx, draft, upTo); err != nil {
 		return err

@@ -42,7 +42,7 @@ func (r *runPass) describe(s *source.Snapshot, one tables.FrameFacts, differs co
 		r.setFrameRow(one.Frame, row)
 		return nil
 	}
-	actual, has := r.frameRows[one.PeerNo]
+	actual, has := r.trees.rows[one.PeerNo]
 	if row.Frame, err = dbrow.DifferenceOfOne(*table, tables.PredictFrame(one, r.lastRow, r.lastTree), actual, r.at); err != nil {
 		return err
 	}

@@ -38,8 +38,8 @@ func (p *peerRun) allRows() kept.Rows {
 	}
 	if table := p.tx.Table(tables.Frames); table != nil {
 		all.FramesTable = *table
-		for _, no := range slices.Sorted(maps.Keys(p.frameRows)) {
-			all.Frames = append(all.Frames, p.frameRows[no])
+		for _, no := range slices.Sorted(maps.Keys(p.trees.rows)) {
+			all.Frames = append(all.Frames, p.trees.rows[no])
 		}
 	}
 	return all
@@ -47,7 +47,7 @@ func (p *peerRun) allRows() kept.Rows {
 
 // isExported reports whether the database has only what an export wrote of the run.
 func (p *peerRun) isExported(ctx context.Context, store *timeline.Store, tip *snapshot.Entry) (bool, error) {
-	if len(p.lonely) > 0 {
+	if len(p.trees.lonely) > 0 {
 		return false, nil
 	}
 	found := export.Found{Run: p.run, Row: p.row, Own: p.own, Tables: p.tx.Tables(), Rows: p.rows, Heads: p.heads}

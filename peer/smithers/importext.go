@@ -5,7 +5,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/git-smithers/git-smithers/objstore/page"
 	"github.com/git-smithers/git-smithers/peer/smithers/dbrow"
 	"github.com/git-smithers/git-smithers/peer/smithers/kept"
 	"github.com/git-smithers/git-smithers/peer/smithers/source"
@@ -16,7 +15,12 @@ import (
 // addFirst gives the first entry of a run what every frame that can be forked has: how its outputs are
 // laid out, the tables that it has, and the run's row.
 func (r *runPass) addFirst(ctx context.Context, draft *snapshot.Draft) error {
-	over, err := r.overrides(*r.tx.Table(tables.Runs), &tables.Facts{Run: r.finalRow()})
+	row := snapshot.Run{Parent: r.parent} // as this pass leaves it, except for its numbers
+	if r.head != nil {
+		row = r.head.Row()
+	}
+	r.ended(&row)
+	over, err := r.overrides(*r.tx.Table(tables.Runs), &tables.Facts{Run: row})
 	if err != nil {
 		return err
 	}
@@ -36,16 +40,6 @@ func (r *runPass) addFirst(ctx context.Context, draft *snapshot.Draft) error {
 		draft.Base, err = r.im.copies.Base(ctx, draft.VCS)
 	}
 	return err
-}
-
-// finalRow is the run's row as this pass leaves it, but for its numbers.
-func (r *runPass) finalRow() snapshot.Run {
-	row := snapshot.Run{Parent: r.parent}
-	if r.head != nil {
-		row = r.head.Row()
-	}
-	r.ended(&row)
-	return row
 }
 
 // appendExt appends what of the database's rows does not follow from the run; changed tells whether
@@ -118,8 +112,8 @@ func (p *peerRun) overrides(table source.Table, f *tables.Facts) ([]dbrow.Overri
 // lonelyFrames are the rows of _smithers_frames without a snapshot.
 func (p *peerRun) lonelyFrames() []source.Row {
 	var rows []source.Row
-	for _, no := range p.lonely {
-		rows = append(rows, p.frameRows[no])
+	for _, no := range p.trees.lonely {
+		rows = append(rows, p.trees.rows[no])
 	}
 	return rows
 }
@@ -147,7 +141,7 @@ func (p *peerRun) schema(wanted func(source.Table) bool) []kept.SchemaLine {
 func (p *peerRun) uses(table source.Table) bool {
 	name := table.Name
 	switch {
-	case len(p.rows[name]) > 0, name == tables.Frames && len(p.frameRows) > 0, name == tables.Snapshots && len(p.heads) > 0:
+	case len(p.rows[name]) > 0, name == tables.Frames && len(p.trees.rows) > 0, name == tables.Snapshots && len(p.heads) > 0:
 		return true
 	}
 	return slices.ContainsFunc(p.left, func(u unowned) bool { return u.table.Name == name })
@@ -157,6 +151,3 @@ func (p *peerRun) uses(table source.Table) bool {
 func (p *peerRun) knows(table source.Table) bool {
 	return p.uses(table) || tables.IsOutputs(table) && slices.ContainsFunc(p.columns, func(c tables.OutputColumn) bool { return c.Table == table.Name })
 }
-
-// rowOf is the row that a change sets.
-func rowOf(c snapshot.Change) page.Row { return page.Row{Key: c.Key, Value: c.Value} }

@@ -38,7 +38,7 @@ func (r *runPass) follow(at kept.Meeting) error {
 			return err
 		}
 	}
-	if !r.imported || at.Count == 0 || at.Count == len(r.heads) && !r.leftMore(at) {
+	if !r.imported || at.Count == 0 || at.Count == len(r.heads) && !r.journal.leftMore(r.attempts, r.heads[at.Count-1].AtMs) {
 		return nil
 	}
 	no := r.heads[at.Count-1].Frame
@@ -47,9 +47,9 @@ func (r *runPass) follow(at kept.Meeting) error {
 		return err
 	}
 	r.last, r.before = s.Row, &workcopy.Moment{AtMs: s.AtMs, Pointer: dbrow.TextOf(s.Row, "vcs_pointer")}
-	r.tree = r.inflateTo(r.peerRun, no)
+	r.tree = r.trees.inflateTo(no)
 	for _, one := range slices.Backward(r.line) {
-		if row, ok := r.frameRows[one.PeerNo]; ok {
+		if row, ok := r.trees.rows[one.PeerNo]; ok {
 			r.lastRow = row
 			r.lastTree, err = treeOf(r.im.store, r.frames[one.Frame].Entry)
 			return err
@@ -58,19 +58,10 @@ func (r *runPass) follow(at kept.Meeting) error {
 	return nil
 }
 
-// leftMore reports whether attempts have ended since the newest frame that may have left files.
-func (r *runPass) leftMore(at kept.Meeting) bool {
-	return slices.ContainsFunc(r.attempts, func(row attemptRow) bool {
-		a := row.attempt
-		had := r.journal[snapshot.AttemptKey(a.NodeID, a.Iteration, a.Attempt)]
-		return a.CommitID != "" && a.FinishedAtMs != nil && *a.FinishedAtMs > r.heads[at.Count-1].AtMs && had.FinishedAtMs == nil
-	})
-}
-
 // knownFrame is a frame of the line that is stored, without its tree. Hashes that do not match are marked.
 func (r *runPass) knownFrame(f kept.Frame, head source.Head) (tables.FrameFacts, error) {
 	one := tables.FrameFacts{Frame: f.Number, PeerNo: head.Frame, AtMs: f.Entry.AtMs, ContentHash: head.ContentHash}
-	row, has := r.frameRows[head.Frame]
+	row, has := r.trees.rows[head.Frame]
 	one.XMLHash = dbrow.TextOf(row, "xml_hash")
 	for _, m := range r.now.Marks {
 		switch {
@@ -119,7 +110,7 @@ func (r *runPass) describeOurs(f kept.Frame, one tables.FrameFacts) (err error) 
 	if one.Tree, err = treeOf(r.im.store, f.Entry); err != nil {
 		return err
 	}
-	tree, wrong := r.inflate(r.peerRun, one.PeerNo)
+	tree, wrong := r.trees.inflate(r.tree, one.PeerNo)
 	r.tree, one.ContentHash = tree, source.ContentHash(s.Contents)
 	if err := r.describe(s, one, contents.ShapeOf(r.id, s.Contents, w, signals, r.now.Layout), wrong); err != nil {
 		return err

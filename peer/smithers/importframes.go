@@ -22,12 +22,12 @@ func (r *runPass) appendFrame(ctx context.Context, i int) error {
 	if err != nil {
 		return err
 	}
+	before := int64(tables.NoNumber)
 	if i > 0 {
-		r.passOver(r.peerRun, r.heads[i-1].Frame, s.Frame)
-	} else {
-		r.passOver(r.peerRun, tables.NoNumber, s.Frame)
+		before = r.heads[i-1].Frame
 	}
-	tree, wrong := r.inflate(r.peerRun, s.Frame)
+	r.tree = r.trees.between(r.tree, before, s.Frame)
+	tree, wrong := r.trees.inflate(r.tree, s.Frame)
 	rendered := r.rendered(tree)
 	if rendered != nil {
 		// A tree that we cannot have is left to Smithers' row, and the frame has the one before.
@@ -130,11 +130,16 @@ func (r *runPass) wholeOf(s *source.Snapshot, ours string) (snapshot.Whole, cont
 // addHistory adds what had happened by a frame, the last of the line, and tells up to which event that is.
 func (r *runPass) addHistory(draft *snapshot.Draft, s *source.Snapshot, line []tables.FrameFacts, nodes []snapshot.Node) (upTo int) {
 	frame := line[len(line)-1].Frame
-	upTo = r.eventsUpTo(r.behind, s.Frame, s.AtMs)
+	upTo = r.events.upTo(r.behind, s.Frame, s.AtMs)
 	draft.Events = r.eventsOf(r.peerRun, upTo, line)
-	draft.Subject = frameSubject(r.events[min(r.behind, upTo):min(upTo, len(r.events))], s.Frame, frame, nodes)
-	draft.Journal = r.journalAt(s.AtMs, frame)
+	draft.Subject = frameSubject(r.events.between(r.behind, upTo), s.Frame, frame, nodes)
+	draft.Journal = r.journal.changesTo(s.AtMs, r.attempts, r.attemptFiles(frame))
 	return upTo
+}
+
+// attemptFiles gives attempts that have ended by the next entry their files.
+func (r *runPass) attemptFiles(frame int64) attemptFiles {
+	return attemptFiles{frame: frame, before: r.before, first: r.head == nil, captured: r.files, copies: r.copies}
 }
 
 // append appends an entry, with which the events up to one index are stored.
@@ -144,8 +149,10 @@ func (r *runPass) append(ctx context.Context, draft snapshot.Draft, upTo int) er
 			return err
 		}
 	}
-	if err := r.addOvertaken(&draft); err != nil {
-		return err
+	if draft.Frame != nil && len(r.overtakes.ops) > 0 {
+		if err := r.overtakes.addTo(&draft, r.series.Entry(), r.next()); err != nil {
+			return err
+		}
 	}
 	entry, err := r.series.Append(ctx, draft)
 	if err != nil {
@@ -154,17 +161,7 @@ func (r *runPass) append(ctx context.Context, draft snapshot.Draft, upTo int) er
 	r.made = append(r.made, entry.ID)
 	r.behind, r.opened = upTo, true
 	r.store(draft.Events)
-	for _, c := range draft.Journal {
-		if c.Collection != snapshot.CollectionAttempts {
-			continue
-		}
-		a, err := snapshot.DecodeAttempt(rowOf(c))
-		if err != nil {
-			return err
-		}
-		r.journal[c.Key] = a
-	}
-	return nil
+	return r.journal.take(draft.Journal)
 }
 
 // first reports whether the next entry is the run's first.

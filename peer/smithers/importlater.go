@@ -45,14 +45,14 @@ func settledBy(atMs int64) source.Settled {
 // rowsKnown is what a pass knows of the database's rows; nil where it did not come to know them.
 func (r *runPass) rowsKnown() *knownRows {
 	k := r.lineKnown()
-	if k == nil || r.behind == 0 || r.behind > len(r.events) {
+	if k == nil || r.behind == 0 || r.behind > len(r.events.all) {
 		return nil
 	}
 	newest := r.heads[len(r.heads)-1]
-	k.heads, k.events, k.attempts, k.seq = r.heads, r.events, r.attempts, r.nextSeq()
+	k.heads, k.events, k.attempts, k.seq = r.heads, r.events.all, r.attempts, r.nextSeq()
 	k.settled = source.TallyOf(r.rows[tables.Attempts], settledBy(newest.AtMs), tallied())
 	k.rendered = 0
-	for no := range r.frameRows {
+	for no := range r.trees.rows {
 		if no <= newest.Frame {
 			k.rendered++
 		}
@@ -108,7 +108,7 @@ func (p *peerRun) readLater(known *knownRun) (ok bool, err error) {
 	if err := p.readRows(tables.Approvals, tables.HumanRequests, tables.Signals); err != nil {
 		return false, err
 	}
-	p.readMailbox()
+	p.mail = readMail(p.rows, p.attempts, p.events.all, p.run.CreatedAtMs)
 	if p.neverRan() {
 		p.run.Status = snapshot.RunPending
 	}
@@ -137,21 +137,13 @@ func (p *peerRun) laterEvents() (ok bool, err error) {
 	if err != nil || !ok || before != int64(len(known)-1) || len(rows) == 0 || !maps.EqualFunc(rows[0], newest, dbrow.Same) {
 		return false, err
 	}
-	p.events, p.captured = known, make(map[int64]int)
-	for _, row := range rows[1:] {
-		p.events = append(p.events, peerEventOf(row))
-	}
-	for i, e := range p.events {
-		if e.row != nil && e.frameNo != tables.NoNumber {
-			p.captured[e.frameNo] = i
-		}
-	}
+	p.events = listEvents(p.id, p.run.Workflow, known, rows[1:])
 	return true, nil
 }
 
 // laterTrees reads the rows of _smithers_frames after the newest frame.
 func (p *peerRun) laterTrees() (ok bool, err error) {
-	p.frameRows = make(map[int64]source.Row)
+	p.trees = treeRows{}
 	if p.tx.Table(tables.Frames) == nil {
 		return p.had.rendered == 0, nil
 	}
@@ -160,11 +152,11 @@ func (p *peerRun) laterTrees() (ok bool, err error) {
 		return false, err
 	}
 	for _, row := range rows {
-		if err := p.addTree(row); err != nil {
+		if err := p.trees.add(row); err != nil {
 			return false, err
 		}
 	}
-	p.findLonely()
+	p.trees.findLonely(p.heads)
 	return true, nil
 }
 

@@ -14,7 +14,7 @@ import (
 
 // captureFirst captures the working copies of the runs that are likely to have new frames, before the database is
 // read: a transaction on it is short then.
-func (im *importing) captureFirst(ctx context.Context) (err error) {
+func (im *importJob) captureFirst(ctx context.Context) (err error) {
 	if len(im.filesOf) == 0 {
 		return nil
 	}
@@ -32,7 +32,7 @@ func (im *importing) captureFirst(ctx context.Context) (err error) {
 }
 
 // letGo closes what a pass has not.
-func (im *importing) letGo() error {
+func (im *importJob) letGo() error {
 	if im.copies == nil {
 		return nil
 	}
@@ -45,7 +45,7 @@ func (im *importing) letGo() error {
 // rows to a later pass: what is between two frames is short, and the files are those of one moment. Of the
 // database it reads what was added, as far as the watch knows what was there, or else what frames are made of.
 // done is false where that is not enough, and the run as it was.
-func (im *importing) framesFirst(ctx context.Context, tx *source.Tx, from sourceRun, upTo source.Head) (out ImportedRun, done bool, err error) {
+func (im *importJob) framesFirst(ctx context.Context, tx *source.Tx, from sourceRun, upTo source.Head) (out ImportedRun, done bool, err error) {
 	r := im.runPass(tx, from)
 	enough, err := r.readLater(im.memory.runs[from.id])
 	if enough && err == nil {

@@ -9,6 +9,7 @@ import (
 	"github.com/git-smithers/git-smithers/peer/smithers/contents"
 	"github.com/git-smithers/git-smithers/peer/smithers/dbrow"
 	"github.com/git-smithers/git-smithers/peer/smithers/kept"
+	"github.com/git-smithers/git-smithers/peer/smithers/source"
 	"github.com/git-smithers/git-smithers/peer/smithers/tables"
 	"github.com/git-smithers/git-smithers/snapshot"
 )
@@ -36,72 +37,74 @@ type peerSignal struct {
 	seq    int64
 }
 
-// readMailbox takes the mailbox out of the rows of a run.
-func (p *peerRun) readMailbox() {
-	p.readApprovals()
-	for _, row := range p.rows[tables.HumanRequests] {
+// readMail takes the mailbox out of the rows of a run.
+func readMail(rows map[string][]source.Row, attempts []attemptRow, events []peerEvent, createdAtMs int64) mailRows {
+	mail := mailRows{approvals: readApprovals(rows[tables.Approvals], attempts, events, createdAtMs), tries: readTries(attempts)}
+	for _, row := range rows[tables.HumanRequests] {
 		if h, ok := tables.ReadHumanRequest(row); ok {
-			p.mail.humanRequests = append(p.mail.humanRequests, h)
+			mail.humanRequests = append(mail.humanRequests, h)
 		}
 	}
 	have := make(map[string]bool)
-	for _, row := range p.rows[tables.Signals] {
+	for _, row := range rows[tables.Signals] {
 		s, ok := tables.ReadSignal(row)
 		if !ok || have[s.Digest()] {
 			continue
 		}
 		have[s.Digest()] = true
-		p.mail.signals = append(p.mail.signals, peerSignal{s, row["seq"].Int})
+		mail.signals = append(mail.signals, peerSignal{s, row["seq"].Int})
 	}
-	p.readWaits()
+	return mail
 }
 
-// readApprovals reads what people are asked to approve. The gate of a task that a person does is none of them:
-// whoever does the task opens it.
-func (p *peerRun) readApprovals() {
+// readApprovals reads what people are asked to approve. The gate of a task that a person does is not among it: whoever does
+// the task opens it.
+func readApprovals(rows []source.Row, attempts []attemptRow, events []peerEvent, createdAtMs int64) (approvals []snapshot.Approval) {
 	asked := make(map[string]int64)
-	for _, a := range p.attempts {
+	for _, a := range attempts {
 		key := snapshot.Key(a.attempt.NodeID, a.attempt.Iteration)
 		asked[key] = max(asked[key], a.attempt.StartedAtMs)
 	}
-	for _, e := range p.events {
+	for _, e := range events {
 		if e.kind == "ApprovalRequested" {
 			asked[e.node] = e.atMs
 		}
 	}
-	for _, row := range p.rows[tables.Approvals] {
+	for _, row := range rows {
 		key := snapshot.Key(dbrow.TextOf(row, "node_id"), int(row["iteration"].Int))
 		at, known := asked[key]
 		if !known {
-			at = p.run.CreatedAtMs
+			at = createdAtMs
 		}
 		if a, ok := tables.ReadApproval(row, at); ok && !tables.IsHumanGate(row) {
-			p.mail.approvals = append(p.mail.approvals, a)
+			approvals = append(approvals, a)
 		}
 	}
+	return approvals
 }
 
-// readWaits groups the attempts of nodes that wait for a signal or a time.
-func (p *peerRun) readWaits() {
+// readTries returns the attempts of each node that waits, or has waited, for a signal or a time.
+func readTries(attempts []attemptRow) (tries [][]attemptRow) {
 	waits := make(map[string]bool)
-	for _, a := range p.attempts {
+	for _, a := range attempts {
 		if a.wait != nil {
 			waits[snapshot.Key(a.attempt.NodeID, a.attempt.Iteration)] = true
 		}
 	}
 	at := make(map[string]int)
-	for _, a := range p.attempts {
+	for _, a := range attempts {
 		key := snapshot.Key(a.attempt.NodeID, a.attempt.Iteration)
 		if !waits[key] {
 			continue
 		}
 		i, known := at[key]
 		if !known {
-			i = len(p.mail.tries)
-			at[key], p.mail.tries = i, append(p.mail.tries, nil)
+			i = len(tries)
+			at[key], tries = i, append(tries, nil)
 		}
-		p.mail.tries[i] = append(p.mail.tries[i], a)
+		tries[i] = append(tries[i], a)
 	}
+	return tries
 }
 
 // fill puts the mailbox as it was at a time into a state, with what was answered here of what Smithers still

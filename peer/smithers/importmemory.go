@@ -28,8 +28,7 @@ type knownRun struct {
 	tip     objstore.ID
 	frames  []kept.Frame
 	peer    *kept.Peer
-	journal map[string]snapshot.Attempt
-	logs    map[string]string
+	journal journal
 	stored  []snapshot.Event
 	tree    string
 	rows    *knownRows // of the database; nil for nothing
@@ -68,7 +67,7 @@ func (m *memory) keep(r *runPass, tip objstore.ID) error {
 		r.frames = append(r.frames, kept.FrameOf(entry))
 	}
 	m.runs[r.id] = &knownRun{
-		tip: tip, frames: r.frames, peer: r.now, journal: r.journal, logs: r.logs, stored: r.stored, tree: r.ours, rows: r.rowsKnown(),
+		tip: tip, frames: r.frames, peer: r.now, journal: r.journal, stored: r.stored, tree: r.ours, rows: r.rowsKnown(),
 	}
 	return nil
 }
@@ -76,7 +75,7 @@ func (m *memory) keep(r *runPass, tip objstore.ID) error {
 // recall takes over what is known; the peer as it is stored stays apart from the one to be.
 func (r *runPass) recall(known *knownRun) {
 	r.imported = true
-	r.frames, r.journal, r.logs, r.stored, r.ours = known.frames, known.journal, known.logs, known.stored, known.tree
+	r.frames, r.journal, r.stored, r.ours = known.frames, known.journal, known.stored, known.tree
 	r.was, r.recalled = known.peer, known.rows
 	now := *known.peer
 	now.Frames, now.Marks = maps.Clone(now.Frames), slices.Clone(now.Marks)
@@ -112,7 +111,7 @@ func settledOf(tx *source.Tx, row source.Row) (now settled, ok bool, err error) 
 
 // passesOver reports whether a pass of a watch need not look at a run: at one that is not among those with new frames, nor
 // what a new one was forked from, or that has ended and is as it was. Who is thorough looks at all.
-func (im *importing) passesOver(tx *source.Tx, from sourceRun) (bool, error) {
+func (im *importJob) passesOver(tx *source.Tx, from sourceRun) (bool, error) {
 	switch {
 	case im.memory == nil || im.thorough || from.row == nil:
 		return false, nil
@@ -127,7 +126,7 @@ func (im *importing) passesOver(tx *source.Tx, from sourceRun) (bool, error) {
 }
 
 // settle remembers that all of a run was imported.
-func (im *importing) settle(tx *source.Tx, from sourceRun) error {
+func (im *importJob) settle(tx *source.Tx, from sourceRun) error {
 	if im.memory == nil || im.upTo != nil {
 		return nil
 	}

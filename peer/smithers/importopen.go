@@ -16,7 +16,7 @@ func (r *runPass) open(ctx context.Context) (known bool, err error) {
 		r.found = r.rowsDigest()
 	}
 	r.was, r.now, r.box = &kept.Peer{}, &kept.Peer{}, mailbox{mailRows: r.mail}
-	r.journal, r.logs = map[string]snapshot.Attempt{}, map[string]string{}
+	r.journal = journal{attempts: map[string]snapshot.Attempt{}, logs: map[string]string{}}
 	r.head, err = r.im.store.Head(ctx, r.id)
 	if fault.CodeOf(err) == fault.RunNotFound {
 		r.head = nil
@@ -65,7 +65,8 @@ func (r *runPass) open(ctx context.Context) (known bool, err error) {
 	if r.ours, err = treeOf(r.im.store, tip); err != nil {
 		return false, err
 	}
-	return false, r.readJournal(tip)
+	r.journal, err = readJournal(tip)
+	return false, err
 }
 
 // openExt reads what is known of the run from imports. A fork that was never imported has what
@@ -86,26 +87,19 @@ func (r *runPass) openExt(tip *snapshot.Entry) error {
 	return err
 }
 
-// readJournal reads what the entry has that the next one goes on from.
-func (l *runLine) readJournal(entry *snapshot.Entry) (err error) {
-	attempts, err := kept.AttemptsAt(entry)
-	if err != nil {
-		return err
-	}
-	for _, a := range attempts {
-		l.journal[snapshot.AttemptKey(a.NodeID, a.Iteration, a.Attempt)] = a
-	}
-	l.logs, err = kept.LogsAt(entry)
-	return err
-}
-
 // begin begins the series, and returns the index of the first snapshot that is new.
 func (r *runPass) begin(ctx context.Context) (int, error) {
 	if r.head == nil {
 		return 0, r.create(ctx)
 	}
-	if err := r.refuseOther(); err != nil {
-		return 0, err
+	if r.imported {
+		if r.head.Row().CreatedAtMs != r.run.CreatedAtMs {
+			return 0, fault.New(fault.RunExists, "the repository has another run %q, which was begun at another time", r.id).
+				Hint("`git smithers prune %s` takes that one away, if it is no longer wanted", fault.Word(r.id)).Detail("runId", r.id)
+		}
+		if err := r.continuation().refuseOther(r.had != nil); err != nil {
+			return 0, err
+		}
 	}
 	r.tellOurs()
 	if err := r.keepAnswers(); err != nil {
@@ -119,11 +113,11 @@ func (r *runPass) begin(ctx context.Context) (int, error) {
 	case at.End == snapshot.NoFrame:
 		at.End = 0
 	}
-	r.behind = r.known(r.stored)
+	r.behind = r.events.countKnown(r.stored)
 	if r.imported {
-		r.behind = max(int(r.was.Pass.Events), r.exported(r.stored, int(r.was.Pass.Events)))
-		if r.had == nil && !r.hasFirst(r.stored, r.behind) {
-			r.behind = r.knownFirst(r.stored)
+		r.behind = max(int(r.was.Pass.Events), r.events.countExported(r.stored, int(r.was.Pass.Events)))
+		if r.had == nil && !r.events.hasFirst(r.stored, r.behind) {
+			r.behind = r.events.putKnownFirst(r.stored)
 		}
 	}
 	return at.Count, r.goOn(ctx, at)
@@ -172,75 +166,11 @@ func (r *runPass) keepAnswers() error {
 		return err
 	}
 	if r.imported { // else nobody knows what Smithers had
-		if err := r.refuseLacking(given.Known); err != nil {
+		if err := r.continuation().refuseLacking(r.mail.signals, given.Known); err != nil {
 			return err
 		}
 	}
 	r.box.keep(given)
 	r.now.Answers = r.box.here.Keys()
 	return nil
-}
-
-// hasFirst reports whether the run has the first n events of the database, in their order.
-func (p *peerRun) hasFirst(stored []snapshot.Event, n int) bool {
-	for _, e := range p.events[:n] {
-		if !tables.IsEvent(e.row) {
-			continue
-		}
-		i := slices.IndexFunc(stored, e.is)
-		if i < 0 {
-			return false
-		}
-		stored = stored[i+1:]
-	}
-	return true
-}
-
-// knownFirst puts the events of the database that the run has before the others, and counts them: in a database to which
-// the run was exported from another clone, what was added there stands between them.
-func (p *peerRun) knownFirst(stored []snapshot.Event) int {
-	has := make([]bool, len(stored))
-	take := func(e peerEvent, is func(snapshot.Event) bool) bool {
-		for i, s := range stored {
-			if !has[i] && e.is(s) && is(s) {
-				has[i] = true
-				return true
-			}
-		}
-		return false
-	}
-	alike := func(e peerEvent) func(snapshot.Event) bool {
-		return func(s snapshot.Event) bool { return tables.SamePayload(s, e.row) }
-	}
-	known := make([]bool, len(p.events))
-	for i, e := range p.events {
-		known[i] = !tables.IsEvent(e.row) || take(e, alike(e))
-	}
-	var first, others []peerEvent
-	for i, e := range p.events {
-		if known[i] || take(e, func(snapshot.Event) bool { return true }) {
-			first = append(first, e)
-		} else {
-			others = append(others, e)
-		}
-	}
-	p.events = append(first, others...)
-	clear(p.captured)
-	for i, e := range p.events {
-		if e.frameNo != tables.NoNumber {
-			p.captured[e.frameNo] = i
-		}
-	}
-	return len(first)
-}
-
-// known counts the events at the beginning of Smithers' list that the run has, one by one.
-func (p *peerRun) known(stored []snapshot.Event) int {
-	n := 0
-	for _, e := range stored {
-		if n < len(p.events) && p.events[n].kind == e.Type && p.events[n].atMs == e.AtMs {
-			n++
-		}
-	}
-	return n
 }

@@ -16,8 +16,8 @@ import (
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
 
-// importing brings the runs of one database up to date, pass by pass. For one goroutine at a time.
-type importing struct {
+// importJob brings the runs of one database up to date, pass by pass. For one goroutine at a time.
+type importJob struct {
 	store  *timeline.Store
 	path   string // of the database
 	req    ImportRequest
@@ -45,7 +45,7 @@ const manyEntries = 32
 
 // pack stores what was imported as deltas: a run's entries are mostly what the ones before them are.
 // Where that does not succeed, it is there all the same.
-func (im *importing) pack(ctx context.Context) {
+func (im *importJob) pack(ctx context.Context) {
 	if len(im.made) < manyEntries {
 		return
 	}
@@ -54,17 +54,17 @@ func (im *importing) pack(ctx context.Context) {
 	}
 }
 
-func newImporting(s *timeline.Store, path string, req ImportRequest) *importing {
+func newImportJob(s *timeline.Store, path string, req ImportRequest) *importJob {
 	own := make(map[string]source.Table)
 	for _, t := range source.Schema() {
 		own[t.Name] = t
 	}
-	return &importing{store: s, path: path, req: req, limits: s.Settings().Limits, own: own}
+	return &importJob{store: s, path: path, req: req, limits: s.Settings().Limits, own: own}
 }
 
 // pass imports what a database has and the repository has not. Where an error ends it, what it did before is there, and is
 // returned as well.
-func (im *importing) pass(ctx context.Context, tx *source.Tx) (_ *Imported, err error) {
+func (im *importJob) pass(ctx context.Context, tx *source.Tx) (_ *Imported, err error) {
 	rows, err := tx.Runs()
 	if err != nil {
 		return nil, err
@@ -107,7 +107,7 @@ func (im *importing) pass(ctx context.Context, tx *source.Tx) (_ *Imported, err 
 }
 
 // passRun imports one run, unless it has to be refused; nil where a watch need not look at it. An error ends the pass.
-func (im *importing) passRun(ctx context.Context, tx *source.Tx, from sourceRun) (*ImportedRun, error) {
+func (im *importJob) passRun(ctx context.Context, tx *source.Tx, from sourceRun) (*ImportedRun, error) {
 	over, err := im.passesOver(tx, from)
 	if over || err != nil {
 		return nil, err

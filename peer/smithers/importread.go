@@ -1,10 +1,7 @@
 package smithers
 
 import (
-	"cmp"
 	"fmt"
-	"maps"
-	"slices"
 
 	"github.com/git-smithers/git-smithers/peer/smithers/dbrow"
 	"github.com/git-smithers/git-smithers/peer/smithers/source"
@@ -53,16 +50,16 @@ func (p *peerRun) readThese(names ...string) (err error) {
 	if err := p.readRows(names...); err != nil {
 		return err
 	}
-	p.frameRows = make(map[int64]source.Row)
+	p.trees = treeRows{}
 	for row, err := range p.tx.Rows(tables.Frames, p.id) {
 		if err != nil {
 			return err
 		}
-		if err := p.addTree(row); err != nil {
+		if err := p.trees.add(row); err != nil {
 			return err
 		}
 	}
-	p.findLonely()
+	p.trees.findLonely(p.heads)
 	p.sortIn()
 	return nil
 }
@@ -80,40 +77,13 @@ func (p *peerRun) readRows(names ...string) error {
 	return nil
 }
 
-// addTree adds a row of _smithers_frames.
-func (p *peerRun) addTree(row source.Row) error {
-	no, ok := dbrow.ColumnNumber(row, "frame_no")
-	if !ok {
-		return fmt.Errorf("%w: a frame's number is none", source.ErrDamaged)
-	}
-	p.frameRows[no] = row
-	return nil
-}
-
-// findLonely finds the rows of _smithers_frames without a snapshot.
-func (p *peerRun) findLonely() {
-	for _, no := range slices.Sorted(maps.Keys(p.frameRows)) {
-		_, captured := slices.BinarySearchFunc(p.heads, no, func(h source.Head, no int64) int { return cmp.Compare(h.Frame, no) })
-		if !captured {
-			p.lonely = append(p.lonely, no)
-		}
-	}
-}
-
 // sortIn makes ours of the rows that have a place in time.
 func (p *peerRun) sortIn() {
 	for _, row := range p.rows[tables.Attempts] {
 		p.addAttempt(row)
 	}
-	p.captured = make(map[int64]int)
-	for i, row := range p.rows[tables.Events] {
-		e := peerEventOf(row)
-		p.events = append(p.events, e)
-		if e.frameNo != tables.NoNumber {
-			p.captured[e.frameNo] = i
-		}
-	}
-	p.readMailbox()
+	p.events = listEvents(p.id, p.run.Workflow, nil, p.rows[tables.Events])
+	p.mail = readMail(p.rows, p.attempts, p.events.all, p.run.CreatedAtMs)
 	if p.neverRan() {
 		p.run.Status = snapshot.RunPending
 	}
@@ -136,5 +106,5 @@ func (p *peerRun) addAttempt(row source.Row) {
 // neverRan reports whether the run is a fork that nobody has started: then Smithers shows the status of the
 // run that it was forked from.
 func (p *peerRun) neverRan() bool {
-	return p.fork != nil && p.run.StartedAtMs == nil && len(p.attempts) == 0 && len(p.frameRows) == 0 && (p.had == nil || p.had.rendered == 0)
+	return p.fork != nil && p.run.StartedAtMs == nil && len(p.attempts) == 0 && len(p.trees.rows) == 0 && (p.had == nil || p.had.rendered == 0)
 }

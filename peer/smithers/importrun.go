@@ -15,18 +15,18 @@ type runPass struct {
 	*keptRun
 	*runLine
 
-	im        *importing
+	im        *importJob
 	box       mailbox
 	live      bool             // the pass is about new frames alone
 	parent    *snapshot.Parent // of a run that is to be made
-	overtakes overtaking       // what the next frame takes back
+	overtakes takeBack         // what the next frame takes back
 	overtaken []Overtaken      // what is reported of it
 	found     string           // the digest of the rows that the database has
 	out       ImportedRun
 }
 
 // importRun brings one run up to date: all of what is new becomes visible together.
-func (im *importing) importRun(ctx context.Context, tx *source.Tx, from sourceRun) (ImportedRun, error) {
+func (im *importJob) importRun(ctx context.Context, tx *source.Tx, from sourceRun) (ImportedRun, error) {
 	if upTo, live := im.upTo[from.id]; live {
 		if out, done, err := im.framesFirst(ctx, tx, from, upTo); done || err != nil {
 			return out, err
@@ -69,7 +69,7 @@ func (im *importing) importRun(ctx context.Context, tx *source.Tx, from sourceRu
 }
 
 // runPass begins a pass over a run.
-func (im *importing) runPass(tx *source.Tx, from sourceRun) *runPass {
+func (im *importJob) runPass(tx *source.Tx, from sourceRun) *runPass {
 	theirs := &peerRun{sourceRun: from, tx: tx, own: im.own, left: im.left, all: im.copies}
 	return &runPass{im: im, peerRun: theirs, keptRun: &keptRun{}, runLine: &runLine{}, out: ImportedRun{RunID: from.id, Outcome: OutcomeUnchanged}}
 }
@@ -88,7 +88,7 @@ func (r *runPass) commit(ctx context.Context, before *snapshot.Entry) (ImportedR
 	}
 	r.im.made = append(r.im.made, r.made...)
 	if len(r.heads) == 0 {
-		r.out.Rendered = int64(len(r.lonely))
+		r.out.Rendered = int64(len(r.trees.lonely))
 	}
 	r.out.Frame, r.out.Tip = head.Row().Frame, head.Entry().ID.String()
 	switch {

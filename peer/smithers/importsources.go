@@ -87,7 +87,7 @@ func parentsFirst(rows []source.Row, forks map[string]*fork, wanted []string) []
 }
 
 // isHere reports whether the repository has a run.
-func (im *importing) isHere(ctx context.Context, run string) (bool, error) {
+func (im *importJob) isHere(ctx context.Context, run string) (bool, error) {
 	_, err := im.store.Head(ctx, run)
 	if fault.CodeOf(err) == fault.RunNotFound {
 		return false, nil
@@ -96,7 +96,7 @@ func (im *importing) isHere(ctx context.Context, run string) (bool, error) {
 }
 
 // parentsOfNew are the runs that others were forked from which the repository does not have yet.
-func (im *importing) parentsOfNew(ctx context.Context, sources []sourceRun) map[string]bool {
+func (im *importJob) parentsOfNew(ctx context.Context, sources []sourceRun) map[string]bool {
 	parents := make(map[string]bool)
 	for _, one := range sources {
 		if one.fork == nil || one.row == nil || im.memory.runs[one.id] != nil {
@@ -111,7 +111,7 @@ func (im *importing) parentsOfNew(ctx context.Context, sources []sourceRun) map[
 
 // refuseOrphan refuses a run that the repository does not have yet where this pass could not import what it was forked
 // from: it would stay without a parent for good. What was forked from a run that was pruned here stands alone.
-func (im *importing) refuseOrphan(ctx context.Context, from sourceRun) error {
+func (im *importJob) refuseOrphan(ctx context.Context, from sourceRun) error {
 	if from.fork == nil {
 		return nil
 	}

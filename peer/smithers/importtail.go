@@ -31,15 +31,15 @@ func (r *runPass) appendTail(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	draft.Events = r.eventsOf(r.peerRun, len(r.events), r.line)
-	draft.Journal = r.journalAt(tables.Never, row.Frame)
+	draft.Events = r.eventsOf(r.peerRun, len(r.events.all), r.line)
+	draft.Journal = r.journal.changesTo(tables.Never, r.attempts, r.attemptFiles(row.Frame))
 	after := row
 	r.ended(&after)
 	if len(draft.Mailbox)+len(draft.Events)+len(draft.Journal) == 0 && draft.VCS == nil && reflect.DeepEqual(row, after) {
 		return nil
 	}
 	draft.AtMs = r.newest(entry.AtMs, draft.Events)
-	return r.append(ctx, draft, len(r.events))
+	return r.append(ctx, draft, len(r.events.all))
 }
 
 // addLastFiles gives the last entry of a pass the files that attempts have left since the newest frame.
@@ -74,7 +74,7 @@ func (r *runPass) newest(atMs int64, events []snapshot.Event) int64 {
 	for _, e := range events {
 		atMs = max(atMs, e.AtMs)
 	}
-	for _, a := range r.journal {
+	for _, a := range r.journal.attempts {
 		if a.FinishedAtMs != nil {
 			atMs = max(atMs, *a.FinishedAtMs)
 		}

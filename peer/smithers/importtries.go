@@ -22,7 +22,7 @@ func errOvertaken(run string) error {
 
 // passes imports, and once more those runs to which others have appended meanwhile, or all where an engine has begun to
 // write the database. With an error comes what was done before it; nil for nothing.
-func (im *importing) passes(ctx context.Context, db *source.DB) (out *Imported, err error) {
+func (im *importJob) passes(ctx context.Context, db *source.DB) (out *Imported, err error) {
 	wanted := im.req.Runs
 	for range maxTries {
 		var one *Imported
@@ -43,7 +43,7 @@ func (im *importing) passes(ctx context.Context, db *source.DB) (out *Imported, 
 }
 
 // onePass reads the database once, and imports from it.
-func (im *importing) onePass(ctx context.Context, db *source.DB) (out *Imported, err error) {
+func (im *importJob) onePass(ctx context.Context, db *source.DB) (out *Imported, err error) {
 	// Whoever imported what is in a run now has read it from the database before this pass does.
 	// So where the database has less, Smithers went back, and nobody else was faster.
 	if im.tips, err = im.readTips(ctx); err != nil {
@@ -60,7 +60,7 @@ func (im *importing) onePass(ctx context.Context, db *source.DB) (out *Imported,
 }
 
 // readTips reads the tips of all runs.
-func (im *importing) readTips(ctx context.Context) (map[objstore.ID]bool, error) {
+func (im *importJob) readTips(ctx context.Context) (map[objstore.ID]bool, error) {
 	list, err := im.store.Refs().Tips(ctx)
 	if err != nil && !errors.Is(err, refs.ErrBroken) { // a run whose own ref is broken says so itself
 		return nil, timeline.Explain(err)

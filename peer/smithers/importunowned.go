@@ -13,7 +13,7 @@ type unowned struct {
 }
 
 // needUnowned reads what belongs to no run unless the pass has read it.
-func (im *importing) needUnowned(tx *source.Tx) error {
+func (im *importJob) needUnowned(tx *source.Tx) error {
 	if im.leftRead {
 		return nil
 	}
@@ -23,7 +23,7 @@ func (im *importing) needUnowned(tx *source.Tx) error {
 
 // readUnowned reads what belongs to no run: it keeps the rows of tables that are not known, and counts those of
 // Smithers' own.
-func (im *importing) readUnowned(tx *source.Tx, runs []source.Row) ([]LeftTable, error) {
+func (im *importJob) readUnowned(tx *source.Tx, runs []source.Row) ([]LeftTable, error) {
 	im.left = nil
 	var left []LeftTable
 	for _, table := range tx.Tables() {
@@ -64,7 +64,7 @@ func ownerless(tx *source.Tx, table source.Table, runs []source.Row) (int64, err
 	return rows, err
 }
 
-func (im *importing) keepUnowned(tx *source.Tx, table source.Table) error {
+func (im *importJob) keepUnowned(tx *source.Tx, table source.Table) error {
 	one := unowned{table: table}
 	for row, err := range tx.Rows(table.Name, "") {
 		if err != nil {
@@ -79,7 +79,7 @@ func (im *importing) keepUnowned(tx *source.Tx, table source.Table) error {
 }
 
 // isOwn reports whether Smithers 0.32.0 has a table of that name.
-func (im *importing) isOwn(name string) bool {
+func (im *importJob) isOwn(name string) bool {
 	_, own := im.own[name]
 	return own
 }

@@ -18,8 +18,8 @@ type Overtaken struct {
 	From int64 `json:"from"` // our number of the frame from which Smithers went on
 }
 
-// overtaking are the ops that a pass takes back, and the frame that Smithers goes on from.
-type overtaking struct {
+// takeBack are the ops that a pass takes back, and the frame that Smithers goes on from.
+type takeBack struct {
 	ops  []snapshot.Op // in their order
 	from int64
 }
@@ -41,7 +41,7 @@ func (r *runPass) overtake(at kept.Meeting) (kept.Meeting, error) {
 			r.overtaken = append(r.overtaken, Overtaken{op, at.End})
 		}
 	}
-	r.overtakes = overtaking{ops, at.End}
+	r.overtakes = takeBack{ops, at.End}
 	return at, nil
 }
 
@@ -79,12 +79,9 @@ func onLine(frames []kept.Frame, last int64) map[int64]bool {
 	return on
 }
 
-// addOvertaken has the next frame take back what Smithers overtakes.
-func (r *runPass) addOvertaken(draft *snapshot.Draft) error {
-	if draft.Frame == nil || len(r.overtakes.ops) == 0 {
-		return nil
-	}
-	rows, err := r.series.Entry().Ops()
+// addTo has a draft for the next frame take the ops back. tip is the entry before it.
+func (o *takeBack) addTo(draft *snapshot.Draft, tip *snapshot.Entry, frame int64) error {
+	rows, err := tip.Ops()
 	if err != nil {
 		return err
 	}
@@ -94,19 +91,18 @@ func (r *runPass) addOvertaken(draft *snapshot.Draft) error {
 			number++
 		}
 	}
-	frame, before := r.next(), r.series.Entry().ID
-	for _, op := range r.overtakes.ops {
+	for _, op := range o.ops {
 		number++
 		undo := snapshot.Op{
-			Number: number, Kind: snapshot.OpUndo, AtMs: draft.AtMs, Before: before, Frame: &frame,
-			To: &r.overtakes.from, Undoes: op.Number,
+			Number: number, Kind: snapshot.OpUndo, AtMs: draft.AtMs, Before: tip.ID, Frame: &frame,
+			To: &o.from, Undoes: op.Number,
 		}
 		op.UndoneBy = number
 		for _, one := range []snapshot.Op{op, undo} {
 			draft.Journal = append(draft.Journal, setRow(snapshot.CollectionOps, snapshot.EncodeOp(one)))
 		}
 	}
-	r.overtakes = overtaking{}
+	o.ops = nil
 	return nil
 }
 

@@ -18,17 +18,15 @@ type peerRun struct {
 	left []unowned               // nil for a pass over new frames alone
 	all  *workcopy.Finder        // of all runs
 
-	run       snapshot.Run
-	at        dbrow.Root
-	heads     []source.Head
-	rows      map[string][]source.Row // by the tables that peerTables lists
-	frameRows map[int64]source.Row    // of _smithers_frames
-	lonely    []int64                 // the numbers of those without a snapshot, sorted
-	columns   []tables.OutputColumn
-	attempts  []attemptRow
-	mail      mailRows
-	events    []peerEvent
-	captured  map[int64]int // by Smithers' number: the last event that says that the frame was captured
-	copies    *workcopy.Run
-	had       *knownRows // what comes before the rows that were read; nil if all rows were read
+	run      snapshot.Run
+	at       dbrow.Root
+	heads    []source.Head
+	rows     map[string][]source.Row // by table: see tables.OfRun
+	trees    treeRows
+	columns  []tables.OutputColumn
+	attempts []attemptRow
+	mail     mailRows
+	events   eventList
+	copies   *workcopy.Run
+	had      *knownRows // what comes before the rows that were read; nil if all rows were read
 }

@@ -17,8 +17,7 @@ type runLine struct {
 	now    *kept.Peer    // what is to be stored under ext/smithers
 	made   []objstore.ID // the entries of this pass
 
-	journal map[string]snapshot.Attempt // by its key: as the newest entry has it
-	logs    map[string]string
+	journal journal
 	stored  []snapshot.Event
 	behind  int // how many of the database's events are stored
 
@@ -38,4 +37,53 @@ type runLine struct {
 	byPeer    map[int64]tables.FrameFacts // see hashesOf
 	indexed   int                         // how many of the line are in it
 	described []int64                     // the frames whose rows in ext were set
+}
+
+// eventsOf are the events up to an index that are not stored yet.
+func (l *runLine) eventsOf(p *peerRun, upTo int, line []tables.FrameFacts) []snapshot.Event {
+	next, frames := l.nextSeq(), l.hashesOf(line)
+	var events []snapshot.Event
+	for _, row := range p.events.between(l.behind, upTo) {
+		e, ok := tables.ReadEvent(row.row, p.id, p.run.Workflow, frames)
+		if !ok {
+			continue
+		}
+		seq := e.Seq
+		events = append(events, tables.Numbered(e, next))
+		next = seq + 1
+	}
+	return events
+}
+
+// nextSeq is the seq that Smithers would give the event after those that are stored.
+func (l *runLine) nextSeq() int64 {
+	if l.seq == nil {
+		_, next := tables.PeerSeqs(l.stored)
+		l.seq = &next
+	}
+	return *l.seq
+}
+
+// store adds events to those that are stored.
+func (l *runLine) store(events []snapshot.Event) {
+	next := l.nextSeq()
+	for _, e := range events {
+		if seq, ok := tables.KeptSeq(e); ok {
+			next = seq
+		}
+		next++
+	}
+	l.stored, l.seq = append(l.stored, events...), &next
+}
+
+// hashesOf are the frames of the line by Smithers' numbers. It is never shorter than it was.
+func (l *runLine) hashesOf(line []tables.FrameFacts) map[int64]tables.FrameFacts {
+	if l.byPeer == nil {
+		l.byPeer = make(map[int64]tables.FrameFacts, len(line))
+	}
+	for _, one := range line[min(l.indexed, len(line)):] {
+		l.byPeer[one.PeerNo] = one
+	}
+	l.indexed = max(l.indexed, len(line))
+	return l.byPeer
 }

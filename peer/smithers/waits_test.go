@@ -38,10 +38,9 @@ func mailOfTry(t *testing.T, row source.Row) *mailbox {
 	if w, ok := tables.ReadWait(row, a); ok {
 		one.wait = &w
 	}
-	r := &peerRun{attempts: []attemptRow{one}}
-	r.readMailbox()
-	r.mail.signals = []peerSignal{{snapshot.Signal{Name: "paid", Payload: []byte(`1`), ReceivedAtMs: 150}, 12}}
-	return &mailbox{mailRows: r.mail}
+	mail := readMail(nil, []attemptRow{one}, nil, 0)
+	mail.signals = []peerSignal{{snapshot.Signal{Name: "paid", Payload: []byte(`1`), ReceivedAtMs: 150}, 12}}
+	return &mailbox{mailRows: mail}
 }
 
 func TestAWaitIsAsItWasAtATime(t *testing.T) {

@@ -279,7 +279,7 @@ func (w *watcher) fresh(runs []surveyed) (fresh []surveyed) {
 
 // bringFrames imports the frames that were found, with the files as they are.
 func (w *watcher) bringFrames(ctx context.Context, runs []surveyed) (err error) {
-	im := newImporting(w.store, w.path, ImportRequest{Files: true})
+	im := newImportJob(w.store, w.path, ImportRequest{Files: true})
 	im.memory, im.upTo = w.memory, make(map[string]source.Head)
 	for _, run := range runs {
 		im.req.Runs, im.upTo[run.id] = append(im.req.Runs, run.id), *run.newest
@@ -302,7 +302,7 @@ func (w *watcher) bringFrames(ctx context.Context, runs []surveyed) (err error) 
 func (w *watcher) bring(ctx context.Context, version int64, runs []surveyed) (err error) {
 	again := false
 	if w.req.Runs == nil || len(runs) > 0 {
-		im := newImporting(w.store, w.path, ImportRequest{Files: w.live})
+		im := newImportJob(w.store, w.path, ImportRequest{Files: w.live})
 		im.memory, im.thorough = w.memory, w.passes%manyPasses == 0
 		if im.filesOf, err = w.late(version, runs); err != nil {
 			return err
@@ -326,7 +326,7 @@ func (w *watcher) bring(ctx context.Context, version int64, runs []surveyed) (er
 }
 
 // from imports, and reports what it did, also where it could not do all.
-func (w *watcher) from(ctx context.Context, im *importing) (again bool, err error) {
+func (w *watcher) from(ctx context.Context, im *importJob) (again bool, err error) {
 	imported, err := im.from(ctx, w.db)
 	if imported != nil {
 		again = w.report(imported)

@@ -1,0 +1,141 @@
+package smithers
+
+import (
+	"slices"
+
+	"github.com/git-smithers/git-smithers/objstore/page"
+	"github.com/git-smithers/git-smithers/peer/smithers/kept"
+	"github.com/git-smithers/git-smithers/peer/smithers/tables"
+	"github.com/git-smithers/git-smithers/peer/smithers/workcopy"
+	"github.com/git-smithers/git-smithers/snapshot"
+)
+
+// attemptRow is a row of _smithers_attempts as ours.
+type attemptRow struct {
+	attempt snapshot.Attempt
+	log     string
+	wait    *tables.WaitRow // nil for one that does not wait
+	done    bool            // a frame after the first one since it ended has it in its journal
+}
+
+// endedBy reports whether the attempt had ended at a time.
+func (a *attemptRow) endedBy(atMs int64) bool {
+	return a.attempt.FinishedAtMs != nil && *a.attempt.FinishedAtMs <= atMs
+}
+
+// isDone reports whether the journal has the attempt as it is in it at a time, which comes after a frame.
+func (a *attemptRow) isDone(atMs int64, before *workcopy.Moment) bool {
+	return a.done && before != nil && a.endedBy(min(atMs, before.AtMs))
+}
+
+// then is the attempt as it was at a time; ok is false where it had not begun.
+func (a *attemptRow) then(atMs int64) (snapshot.Attempt, bool) {
+	was := a.attempt
+	if ended := was.FinishedAtMs; ended != nil && *ended > atMs {
+		was.State, was.FinishedAtMs, was.Error, was.CommitID = snapshot.AttemptInProgress, nil, "", ""
+	}
+	return was, was.StartedAtMs <= atMs
+}
+
+// journal is the journal of a run as the newest entry of its line has it.
+type journal struct {
+	attempts map[string]snapshot.Attempt // by their keys
+	logs     map[string]string           // by the keys of their attempts
+}
+
+// readJournal reads the journal of an entry.
+func readJournal(entry *snapshot.Entry) (j journal, err error) {
+	attempts, err := kept.AttemptsAt(entry)
+	if err != nil {
+		return j, err
+	}
+	j.attempts = make(map[string]snapshot.Attempt, len(attempts))
+	for _, a := range attempts {
+		j.attempts[snapshot.AttemptKey(a.NodeID, a.Iteration, a.Attempt)] = a
+	}
+	j.logs, err = kept.LogsAt(entry)
+	return j, err
+}
+
+// take takes over the attempts of changes that were stored.
+func (j *journal) take(changes []snapshot.Change) error {
+	for _, c := range changes {
+		if c.Collection != snapshot.CollectionAttempts {
+			continue
+		}
+		a, err := snapshot.DecodeAttempt(page.Row{Key: c.Key, Value: c.Value})
+		if err != nil {
+			return err
+		}
+		j.attempts[c.Key] = a
+	}
+	return nil
+}
+
+// leftMore reports whether attempts have ended since a time that may have left files, and that the journal does not have.
+func (j *journal) leftMore(rows []attemptRow, sinceMs int64) bool {
+	return slices.ContainsFunc(rows, func(row attemptRow) bool {
+		a := row.attempt
+		had := j.attempts[snapshot.AttemptKey(a.NodeID, a.Iteration, a.Attempt)]
+		return a.CommitID != "" && a.FinishedAtMs != nil && *a.FinishedAtMs > sinceMs && had.FinishedAtMs == nil
+	})
+}
+
+// attemptFiles gives attempts that have ended the files that they left.
+type attemptFiles struct {
+	frame    int64            // the first frame since those that are new have ended, or the newest
+	before   *workcopy.Moment // the newest of Smithers' frames before; nil for none
+	first    bool             // the run has no entry before this pass
+	captured *snapshot.VCS    // for the newest frame; nil for nothing
+	copies   *workcopy.Run
+}
+
+// addTo gives an attempt its files. Without known, the attempt as the journal has it, it is new.
+func (f *attemptFiles) addTo(a *snapshot.Attempt, had snapshot.Attempt, known bool) {
+	since := f.before == nil && f.first || f.before != nil && a.FinishedAtMs != nil && *a.FinishedAtMs > f.before.AtMs
+	switch {
+	case known && had.Frame != nil && sameEnd(had, *a):
+		a.CommitID, a.Tree, a.Frame, a.Worktree, a.Beside = had.CommitID, had.Tree, had.Frame, had.Worktree, had.Beside
+	case since && f.captured != nil && !f.copies.HasOwn(a):
+		f.copies.PointAt(a, f.frame, f.captured)
+	case since:
+		f.copies.Point(a, f.frame)
+	}
+}
+
+// changesTo returns the changes to the journal by a time: attempts as they were then, and the logs of those that have ended.
+func (j *journal) changesTo(atMs int64, rows []attemptRow, files attemptFiles) []snapshot.Change {
+	var changes []snapshot.Change
+	for i := range rows {
+		row := &rows[i]
+		if row.isDone(atMs, files.before) {
+			continue
+		}
+		a, begun := row.then(atMs)
+		if !begun {
+			continue
+		}
+		key := snapshot.AttemptKey(a.NodeID, a.Iteration, a.Attempt)
+		had, known := j.attempts[key]
+		row.done = files.before != nil && row.endedBy(files.before.AtMs)
+		files.addTo(&a, had, known)
+		if change := setRow(snapshot.CollectionAttempts, snapshot.EncodeAttempt(a)); !known || string(snapshot.EncodeAttempt(had).Value) != string(change.Value) {
+			changes = append(changes, change)
+		}
+		if row.log != "" && a.FinishedAtMs != nil && j.logs[key] != row.log {
+			j.logs[key] = row.log
+			changes = append(changes, setRow(snapshot.CollectionLogs, snapshot.EncodeLog(a.NodeID, a.Iteration, a.Attempt, row.log)))
+		}
+	}
+	return changes
+}
+
+// sameEnd reports whether two attempts of one key are the same and have ended.
+func sameEnd(a, b snapshot.Attempt) bool {
+	return a.StartedAtMs == b.StartedAtMs && a.FinishedAtMs != nil && b.FinishedAtMs != nil && *a.FinishedAtMs == *b.FinishedAtMs
+}
+
+// setRow is the change that sets a row of a collection.
+func setRow(collection string, row page.Row) snapshot.Change {
+	return snapshot.Change{Op: snapshot.OpSet, Collection: collection, Key: row.Key, Value: row.Value}
+}

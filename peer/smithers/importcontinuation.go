@@ -1,0 +1,76 @@
+package smithers
+
+import (
+	"github.com/git-smithers/git-smithers/peer/smithers/kept"
+	"github.com/git-smithers/git-smithers/peer/smithers/tables"
+	"github.com/git-smithers/git-smithers/snapshot"
+	"github.com/git-smithers/git-smithers/timeline/fault"
+)
+
+// continuation compares what a database has of a run with what was imported of it.
+type continuation struct {
+	run    string
+	events *eventList
+	stored []snapshot.Event
+	had    int64 // how many of Smithers' events were imported
+}
+
+// refuseOther refuses a run of the database that does not go on from what was imported: an older copy, or one that went on
+// elsewhere. Smithers never takes an event back, not even in a rewind. cut means that the events were read from the newest
+// known one on.
+func (c continuation) refuseOther(cut bool) error {
+	count := len(c.events.all)
+	has := c.events.hasAll
+	if cut {
+		has = func(stored []snapshot.Event) bool { return c.events.hasOne(stored, int(c.had)-1) }
+	}
+	switch {
+	case int64(count) < c.had && c.events.hasOne(c.stored, count-1):
+		return fault.New(fault.ImportRefused, "the database has an older state of run %q: %d events, of which %d were imported", c.run, count, c.had).
+			Hint("import the database that the run went on in").Detail("runId", c.run)
+	case int64(count) < c.had, !has(c.stored):
+		return fault.New(fault.ImportRefused, "run %q went on elsewhere, and in this database too: its events are not those that were imported", c.run).
+			Hint("import this database into another clone, and push from there: what was added becomes a fork").Detail("runId", c.run)
+	}
+	return nil
+}
+
+// refuseLacking refuses a run of the database that lacks signals which Smithers had by the last import, by their digests. It
+// takes signals away only in a rewind, which is an event.
+func (c continuation) refuseLacking(signals []peerSignal, had map[string]bool) error {
+	has, wentOn := 0, int64(len(c.events.all)) > c.had
+	for _, p := range signals {
+		if had[p.signal.Digest()] {
+			has++
+		} else {
+			wentOn = true
+		}
+	}
+	switch {
+	case has == len(had), c.events.isRewound(c.stored):
+		return nil
+	case wentOn:
+		return fault.New(fault.ImportRefused, "run %q went on elsewhere, and in this database too: it lacks %d of %d signals that were imported",
+			c.run, len(had)-has, len(had)).
+			Hint("import this database into another clone, and push from there: what was added becomes a fork").Detail("runId", c.run)
+	}
+	return fault.New(fault.ImportRefused, "the database has an older state of run %q: it lacks %d of %d signals that were imported", c.run, len(had)-has, len(had)).
+		Hint("import the database that the run went on in").Detail("runId", c.run)
+}
+
+// continuation compares the run with what was imported of it.
+func (r *runPass) continuation() continuation {
+	return continuation{run: r.id, events: &r.events, stored: r.stored, had: r.was.Pass.Events}
+}
+
+// tellOurs notes which frames Smithers does not have: those that were added here since the run was imported.
+func (r *runPass) tellOurs() {
+	if !r.imported {
+		return
+	}
+	for _, f := range r.frames {
+		if _, noted := r.now.Frames[f.Number]; !noted && f.Number > r.was.Pass.Frame {
+			r.setFrameRow(f.Number, kept.FrameRow{PeerNo: new(int64(tables.NoNumber))})
+		}
+	}
+}

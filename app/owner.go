@@ -1,11 +1,14 @@
 package app
 
 import (
+	"context"
 	"errors"
 	"fmt"
 
+	"github.com/git-smithers/git-smithers/engine"
 	"github.com/git-smithers/git-smithers/internal/plain"
 	"github.com/git-smithers/git-smithers/peer/smithers"
+	"github.com/git-smithers/git-smithers/snapshot"
 	"github.com/git-smithers/git-smithers/timeline"
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
@@ -119,4 +122,19 @@ func NextCommand(head *timeline.Head, does string) (string, error) {
 		return captureNext(row.ID), err
 	}
 	return fmt.Sprintf("`%s resume %s`%s", fault.Program, fault.Word(row.ID), does), nil
+}
+
+// AfterFailure returns what to type if a run of ours has failed, else "".
+func AfterFailure(ctx context.Context, store *timeline.Store, row snapshot.Run) (string, error) {
+	if row.Status != snapshot.RunFailed || row.Epoch == 0 { // an engine that claims nothing has no resume of ours
+		return "", nil
+	}
+	head, err := store.Head(ctx, row.ID)
+	if err != nil {
+		return "", err
+	}
+	if other, err := ForeignEngine(head); err != nil || other != "" {
+		return "", err
+	}
+	return engine.TryAgain(row.ID), nil
 }

@@ -6,7 +6,7 @@
 // lines without a header. With --json, every command prints one JSON document, or
 // one object a line for a list; so does an error, on standard error.
 //
-// [Main] is the only door. A file holds one command in four parts: its options,
-// its description (flags, help, examples), the reading of its options from the
-// command line, and what it does.
+// [Main] is the only door. A folder holds the commands of one topic of the help. A
+// file in it holds one command in four parts: its options, its description (flags,
+// help, examples), the reading of its options from the command line, and what it does.
 package cli

@@ -1,14 +1,16 @@
 package cli
 
+import "github.com/git-smithers/git-smithers/cli/arg"
+
 // CommandPaths are the names of all commands that do something, hidden ones included, as people type them.
 func CommandPaths() []string { return paths(tree()) }
 
-func paths(c *command) []string {
+func paths(c *arg.Command) []string {
 	var out []string
-	if c.run != nil {
-		out = append(out, c.path)
+	if c.Run != nil {
+		out = append(out, c.Path)
 	}
-	for _, child := range c.children {
+	for _, child := range c.Children {
 		out = append(out, paths(child)...)
 	}
 	return out

@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
+	"github.com/git-smithers/git-smithers/cli/arg"
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
 
@@ -51,12 +52,12 @@ func TestParseFindsFlagsWhereverTheyStand(t *testing.T) {
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			in, err := parse(tree(), strings.Fields(test.line))
+			in, err := arg.Parse(tree(), strings.Fields(test.line))
 			require.NoError(t, err)
-			assert.Equal(t, test.path, in.command.path)
-			assert.Equal(t, test.flags, in.flags)
-			assert.Equal(t, test.args, in.args)
-			assert.Equal(t, test.help, in.help)
+			assert.Equal(t, test.path, in.Command.Path)
+			assert.Equal(t, test.flags, in.Flags)
+			assert.Equal(t, test.args, in.Args)
+			assert.Equal(t, test.help, in.Help)
 		})
 	}
 }
@@ -86,7 +87,7 @@ func TestParseRefusesWhatItDoesNotKnow(t *testing.T) {
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			in, err := parse(tree(), strings.Fields(test.line))
+			in, err := arg.Parse(tree(), strings.Fields(test.line))
 			var coded *fault.Error
 			require.ErrorAs(t, err, &coded)
 			assert.Nil(t, in)
@@ -116,11 +117,11 @@ func TestParseDoesNotDependOnWhereFlagsStand(t *testing.T) {
 		}
 		mixed = slices.Concat([]string{"fork"}, mixed, args)
 
-		want, err := parse(tree(), front)
+		want, err := arg.Parse(tree(), front)
 		require.NoError(t, err)
-		got, err := parse(tree(), mixed)
+		got, err := arg.Parse(tree(), mixed)
 		require.NoError(t, err)
-		assert.Equal(t, want.argv(), got.argv())
+		assert.Equal(t, want.Argv(), got.Argv())
 	})
 }
 
@@ -134,21 +135,21 @@ func FuzzParse(f *testing.F) {
 	root := tree()
 	f.Fuzz(func(t *testing.T, line string) {
 		args := strings.Split(line, "\x00")
-		in, err := parse(root, args)
+		in, err := arg.Parse(root, args)
 		if err != nil {
 			assert.Nil(t, in)
 			assert.Contains(t, []fault.Code{fault.Usage, fault.UnknownCommand}, fault.CodeOf(err))
 			return
 		}
-		if in.command.run == nil || in.help {
+		if in.Command.Run == nil || in.Help {
 			return
 		}
-		for _, flag := range in.flags {
+		for _, flag := range in.Flags {
 			name, _, _ := strings.Cut(strings.TrimPrefix(flag, "--"), "=")
-			assert.NotNil(t, in.command.flag(name), "%q is a flag of the command", name)
+			assert.NotNil(t, in.Command.Flag(name), "%q is a flag of the command", name)
 		}
-		again, err := parse(root, in.argv()[1:])
+		again, err := arg.Parse(root, in.Argv()[1:])
 		require.NoError(t, err, "what is handed on parses")
-		assert.Equal(t, in.argv(), again.argv(), "and means the same")
+		assert.Equal(t, in.Argv(), again.Argv(), "and means the same")
 	})
 }

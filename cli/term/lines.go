@@ -49,3 +49,6 @@ func readLine(in *bufio.Reader, limit int) ([]byte, error) {
 		}
 	}
 }
+
+// MaxDocument is how long one document on standard input may be.
+const MaxDocument = 256 << 20

@@ -113,14 +113,14 @@ func (s *Terminal) TalkHalfway(text string) {
 	_, _ = fmt.Fprint(s.Err, clearLine, Visible(text))
 }
 
-// EndHalfway takes away what talkHalfway shows.
+// EndHalfway takes away what TalkHalfway shows.
 func (s *Terminal) EndHalfway() {
 	s.talking.Lock()
 	defer s.talking.Unlock()
 	s.clear()
 }
 
-// clear is endHalfway for callers that hold talking.
+// clear is EndHalfway for callers that hold talking.
 func (s *Terminal) clear() {
 	if s.halfway {
 		_, _ = fmt.Fprint(s.Err, clearLine)

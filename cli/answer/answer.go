@@ -1,0 +1,162 @@
+package answer
+
+import (
+	"context"
+	"encoding/json"
+	"strconv"
+
+	urfave "github.com/urfave/cli/v2"
+
+	"github.com/git-smithers/git-smithers/cli/arg"
+	"github.com/git-smithers/git-smithers/cli/display"
+	"github.com/git-smithers/git-smithers/cli/mail"
+	"github.com/git-smithers/git-smithers/cli/session"
+	"github.com/git-smithers/git-smithers/cli/term"
+	"github.com/git-smithers/git-smithers/engine/mailbox"
+	"github.com/git-smithers/git-smithers/internal/plain"
+	"github.com/git-smithers/git-smithers/snapshot"
+	"github.com/git-smithers/git-smithers/timeline"
+	"github.com/git-smithers/git-smithers/timeline/fault"
+)
+
+// answerOptions are what answer takes.
+type answerOptions struct {
+	of     requestName
+	value  json.RawMessage // nil: ask
+	words  *string         // the answer, as it would be typed at a terminal; nil for none
+	cancel bool            // the request, instead of answering it
+	by     *string         // nil: git's user.name
+}
+
+// requestDocument is what answer prints with --json. The kind of the
+// request is RequestKind.
+type requestDocument struct {
+	Kind        string `json:"kind"`
+	RunID       string `json:"runId"`
+	RequestID   string `json:"requestId"`
+	RequestKind string `json:"requestKind"`
+	snapshot.HumanRequest
+	Running bool `json:"running"` // a process runs the run, and goes on by itself
+}
+
+func answerCommand() *arg.Command {
+	return &arg.Command{
+		Name:    "answer",
+		Summary: "answer a question that a run asks, or cancel it",
+		Usage: []string{
+			"<run> <node> <answer> [--iteration I] [--by WHO]",
+			"<run> [<node> | --node ID] [--value JSON | --text TEXT | --yes | --no | --cancel] [--iteration I] [--by WHO]",
+			"<request> [--value JSON | --text TEXT | --yes | --no | --cancel] [--by WHO]",
+		},
+		About: `Answers a human request of a run. Without a node, it is the only one that is open; a
+request's id, as inbox prints it, stands for run, node and iteration. At a terminal,
+and without an answer on the command line, it shows the question and asks. An answer in
+the third place is read as one that is typed there: a text, y or n, a number, a choice or
+its number.
+
+The answer must fit the form that the workflow gives; when it does not, nothing
+changes. A process that runs the run goes on by itself; otherwise resume does. With
+--cancel, nobody has to answer any more: the attempt that waits fails, with code
+request_cancelled. Prints the run's id.`,
+		MinArgs: 1, MaxArgs: 3,
+		Flags: append([]urfave.Flag{
+			&urfave.StringFlag{Name: "value", Usage: "the answer: `JSON`, @FILE, or - for standard input"},
+			&urfave.StringFlag{Name: "text", Usage: "the answer is the text `TEXT`"},
+			&urfave.BoolFlag{Name: "yes", Usage: "the answer is yes: true"},
+			&urfave.BoolFlag{Name: "no", Usage: "the answer is no: false"},
+			&urfave.BoolFlag{Name: "cancel", Usage: "cancel the question"},
+			arg.WhoFlag(),
+		}, arg.PlaceFlags()...),
+		Changes: true,
+		Exits:   arg.Writes(),
+		Examples: []arg.Example{
+			{"be asked", "git smithers answer triage-1"},
+			{"take one of the choices", `git smithers answer triage-1 where 'one machine'`},
+			{"answer in words", `git smithers answer triage-1 which-fix --text 'the second one'`},
+			{"fill in a form", `git smithers answer human:triage-1:estimate:0 --value '{"days":3,"risk":"low"}'`},
+			{"nobody will answer this", "git smithers answer triage-1 which-fix --cancel"},
+		},
+		Run: func(ctx context.Context, s *session.Session, c *urfave.Context) error {
+			opts, err := parseAnswer(s, c)
+			if err != nil {
+				return err
+			}
+			return s.WithStore(ctx, func(store *timeline.Store) error { return runAnswer(ctx, s, store, opts) })
+		},
+	}
+}
+
+func parseAnswer(s *session.Session, c *urfave.Context) (answerOptions, error) {
+	place, err := arg.ParsePlace(c)
+	opts := answerOptions{of: requestName{c.Args().First(), place}, cancel: c.Bool("cancel"), by: arg.ParseWho(c)}
+	if err != nil {
+		return opts, err
+	}
+	var given []string
+	for _, name := range []string{"value", "text", "yes", "no", "cancel"} {
+		if c.IsSet(name) {
+			given = append(given, "--"+name)
+		}
+	}
+	if c.NArg() > 2 {
+		opts.words, given = new(c.Args().Get(2)), append(given, "an answer in the third place")
+	}
+	if len(given) > 1 {
+		return opts, fault.New(fault.Usage, "%s do not go together", display.List(given)).Hint("give one answer")
+	}
+	switch {
+	case c.IsSet("value"):
+		opts.value, err = arg.ReadValue(c.Context, s, arg.Value{Name: "--value", Text: c.String("value"), Example: `--value '{"days":3}'`})
+	case c.IsSet("text"):
+		opts.value, err = term.EncodeValue(c.String("text"))
+	case c.IsSet("yes"), c.IsSet("no"):
+		opts.value = strconv.AppendBool(nil, c.Bool("yes") || c.IsSet("no") && !c.Bool("no"))
+	}
+	return opts, err
+}
+
+// runAnswer answers or cancels a human request. Where the command line has no answer, it asks the person at the terminal.
+func runAnswer(ctx context.Context, s *session.Session, store *timeline.Store, opts answerOptions) error {
+	if opts.cancel {
+		return runCancelRequest(ctx, s, store, opts.of, opts.by)
+	}
+	head, place, err := opts.of.open(ctx, store)
+	if err != nil {
+		return err
+	}
+	if opts.value == nil { // the person, or what a person would type, answers what the request asks
+		request, err := mailbox.Request(head, place, s.Now())
+		if err != nil {
+			return err
+		}
+		place = mailbox.Place{Node: request.NodeID, Iteration: &request.Iteration}
+		if opts.words != nil {
+			opts.value, err = readAnswer(request, *opts.words)
+		} else {
+			opts.value, err = askForAnswer(s, head.Row().ID, request)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	answered, err := mailbox.Answer(ctx, head, mailbox.Response{Place: place, Value: opts.value, By: arg.Who(opts.by, store)}, s.Now())
+	if err != nil {
+		return err
+	}
+	return printRequest(s, store, head, answered)
+}
+
+// printRequest prints what became of a human request, and tells who goes on.
+func printRequest(s *session.Session, store *timeline.Store, head *timeline.Head, h snapshot.HumanRequest) error {
+	row := head.Row()
+	running := store.Owner(row).Live
+	foreign := warnForeign(s, head, mail.ForeignAnswer(row.ID, h))
+	if s.JSON {
+		return s.WriteJSON(requestDocument{"human-request", row.ID, h.RequestID(row.ID), h.Kind, h, running})
+	}
+	s.Note("%s: %s (%s)", h.Status, plain.Text(h.Prompt), plain.Text(display.AttemptName(h.NodeID, h.Iteration)))
+	if !foreign {
+		noteWhoGoesOn(s, store, head, running)
+	}
+	return s.Printf("%s\n", plain.Text(row.ID))
+}

@@ -1,0 +1,39 @@
+package answer
+
+import (
+	"context"
+
+	urfave "github.com/urfave/cli/v2"
+
+	"github.com/git-smithers/git-smithers/cli/arg"
+	"github.com/git-smithers/git-smithers/cli/session"
+	"github.com/git-smithers/git-smithers/timeline"
+)
+
+func approveCommand() *arg.Command {
+	return &arg.Command{
+		Name:    "approve",
+		Summary: "approve what a run waits for somebody to approve",
+		Usage:   []string{"<run> [<node> | --node ID] [--iteration I] [--note TEXT] [--by WHO]"},
+		About: `Says yes to an approval of a run. Without a node, to the only one that is open. A
+process that runs the run goes on by itself; otherwise resume does.
+
+An approval is decided once: whoever comes second is told what was decided. Prints
+the run's id.`,
+		MinArgs: 1, MaxArgs: 2,
+		Flags:   decideFlags(),
+		Changes: true,
+		Exits:   arg.Writes(),
+		Examples: []arg.Example{
+			{"approve, and go on", "git smithers approve triage-1 && git smithers resume triage-1"},
+			{"say why", `git smithers approve triage-1 deploy --note 'after the freeze'`},
+		},
+		Run: func(ctx context.Context, s *session.Session, c *urfave.Context) error {
+			opts, err := parseDecide(c, true)
+			if err != nil {
+				return err
+			}
+			return s.WithStore(ctx, func(store *timeline.Store) error { return runDecide(ctx, s, store, opts) })
+		},
+	}
+}

@@ -1,0 +1,214 @@
+package answer
+
+import (
+	"bufio"
+	"encoding/json"
+	"errors"
+	"io"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/git-smithers/git-smithers/cli/arg"
+	"github.com/git-smithers/git-smithers/cli/display"
+	"github.com/git-smithers/git-smithers/cli/mail"
+	"github.com/git-smithers/git-smithers/cli/session"
+	"github.com/git-smithers/git-smithers/cli/term"
+	"github.com/git-smithers/git-smithers/engine/schema"
+	"github.com/git-smithers/git-smithers/internal/plain"
+	"github.com/git-smithers/git-smithers/snapshot"
+	"github.com/git-smithers/git-smithers/timeline/fault"
+)
+
+// againError says that an answer cannot be taken, and why, so that one asks again.
+type againError struct{ why string }
+
+// Error is why.
+func (e againError) Error() string { return e.why }
+
+// An asker asks the person at the terminal, line by line.
+type asker struct {
+	s  *session.Session
+	in *bufio.Reader
+}
+
+// askForAnswer shows a human request of a run to the person at the terminal, and reads an answer. It
+// asks again until there is one that could fit; whether it does, the engine says.
+func askForAnswer(s *session.Session, run string, h snapshot.HumanRequest) (json.RawMessage, error) {
+	if !s.InTTY || !s.AtTerminal(s.Err) {
+		return nil, noTerminal(run, h)
+	}
+	form, err := parseForm(h)
+	if err != nil {
+		return nil, err
+	}
+	for _, line := range plain.Lines(h.Prompt) {
+		s.Talk("%s\n", line)
+	}
+	return asker{s, bufio.NewReader(s.In)}.answer(form)
+}
+
+// noTerminal is the error about a question without an answer and without a terminal. It shows the question and how to answer it.
+func noTerminal(run string, h snapshot.HumanRequest) error {
+	out := fault.New(fault.Usage, "there is no answer, and no terminal to ask at").Hint("the question is: %s", h.Prompt)
+	choices := mail.Choices(h.Form)
+	if len(choices) == 0 {
+		return out.Hint("%s", howToAnswer(h.Kind))
+	}
+	args := []string{"answer", run, h.NodeID, choices[0]}
+	if h.Iteration > 0 {
+		args = append(args, "--iteration", strconv.Itoa(h.Iteration))
+	}
+	return out.Hint("the choices are: %s", display.ListUpTo(mail.ChoicesShown, choices)).Hint("`%s` takes the first", fault.CommandLine(arg.Program, args...))
+}
+
+// readAnswer reads an answer on the command line as one that is typed at a terminal.
+func readAnswer(h snapshot.HumanRequest, words string) (json.RawMessage, error) {
+	form, err := parseForm(h)
+	if err != nil {
+		return nil, err
+	}
+	if form.fields != nil {
+		return nil, fault.New(fault.Usage, "the question wants several values").
+			Hint("give the whole answer with --value; its schema is %s", schema.Compact(h.Form))
+	}
+	value, err := form.value.read(words)
+	if again, ok := errors.AsType[againError](err); ok {
+		out := fault.New(fault.InvalidInput, "%q does not answer the question: %s", words, again.why)
+		if choices := mail.Choices(h.Form); len(choices) > 0 {
+			out = out.Hint("the choices are: %s", display.ListUpTo(mail.ChoicesShown, choices))
+		}
+		return nil, out
+	}
+	return value, err
+}
+
+// howToAnswer says by which flag a request of a kind is answered.
+func howToAnswer(kind string) string {
+	switch kind {
+	case snapshot.HumanAsk:
+		return "answer with --text TEXT"
+	case snapshot.HumanConfirm:
+		return "answer with --yes or --no"
+	}
+	return "answer with --value JSON"
+}
+
+// answer asks for everything that a form wants.
+func (a asker) answer(f form) (json.RawMessage, error) {
+	if f.fields == nil {
+		value, _, err := a.value("", f.value)
+		return value, err
+	}
+	out := []byte{'{'}
+	for _, field := range f.fields {
+		value, given, err := a.value(field.name, field.value)
+		if err != nil {
+			return nil, err
+		}
+		if !given {
+			continue
+		}
+		if len(out) > 1 {
+			out = append(out, ',')
+		}
+		name, err := term.EncodeValue(field.name)
+		if err != nil {
+			return nil, err
+		}
+		out = append(append(append(out, name...), ':'), value...)
+	}
+	return append(out, '}'), nil
+}
+
+// value asks for one value until there is one. given is false where an optional one is left out.
+func (a asker) value(name string, v formValue) (value json.RawMessage, given bool, err error) {
+	if v.about != "" {
+		a.s.Talk("%s\n", strings.Join(plain.Lines(v.about), "\n"))
+	}
+	for i, choice := range v.choices {
+		a.s.Talk("  %d  %s\n", i+1, plain.Text(mail.ChoiceText(choice)))
+	}
+	for {
+		line, err := a.line(name, v)
+		if err != nil {
+			return nil, false, err
+		}
+		if strings.TrimSpace(line) == "" && !v.required {
+			return nil, false, nil
+		}
+		value, err := v.read(line)
+		if again, ok := errors.AsType[againError](err); ok {
+			a.s.Talk("%s\n", plain.Text(again.why))
+			continue
+		}
+		return value, err == nil, err
+	}
+}
+
+// line reads a line, without its end.
+func (a asker) line(name string, v formValue) (string, error) {
+	if name != "" {
+		name = plain.Text(name) + " "
+	}
+	a.s.Talk("%s%s> ", name, v.expects())
+	line, err := a.in.ReadString('\n')
+	if errors.Is(err, io.EOF) {
+		return "", fault.New(fault.Usage, "the input ended before there was an answer").Hint("nothing was changed")
+	}
+	return strings.TrimRight(line, "\r\n"), err
+}
+
+// read turns a line into a value; an againError where it cannot.
+func (v formValue) read(line string) (json.RawMessage, error) {
+	word := strings.TrimSpace(line)
+	switch v.kind {
+	case formChoice:
+		return v.choose(word)
+	case formBoolean:
+		switch strings.ToLower(word) {
+		case "y", "yes", "true":
+			return json.RawMessage("true"), nil
+		case "n", "no", "false":
+			return json.RawMessage("false"), nil
+		}
+		return nil, againError{"type y or n"}
+	case formNumber:
+		var number json.Number
+		if json.Unmarshal([]byte(word), &number) != nil || word[0] == '"' {
+			return nil, againError{"type a number"}
+		}
+		return json.RawMessage(word), nil
+	case formText:
+		if word == "" {
+			return nil, againError{"type a text"}
+		}
+	}
+	return term.EncodeValue(line)
+}
+
+// choose finds the choice that a line names, by its number or by its value. Where a number is
+// the value of another choice, the choice must be given otherwise.
+func (v formValue) choose(word string) (json.RawMessage, error) {
+	byValue := slices.IndexFunc(v.choices, func(choice json.RawMessage) bool {
+		return word == mail.ChoiceText(choice) || word == string(choice)
+	})
+	if byValue < 0 {
+		byValue = slices.IndexFunc(v.choices, func(choice json.RawMessage) bool { return strings.EqualFold(word, mail.ChoiceText(choice)) })
+	}
+	n, err := strconv.Atoi(word)
+	byNumber := n - 1
+	if err != nil || n < 1 || n > len(v.choices) {
+		byNumber = byValue
+	}
+	if byValue < 0 {
+		byValue = byNumber
+	}
+	switch {
+	case byNumber < 0:
+		return nil, againError{"type a number from 1 to " + strconv.Itoa(len(v.choices)) + ", or one of the values"}
+	case byNumber != byValue:
+		return nil, againError{word + " is the number of one choice and the value of another: answer with --value"}
+	}
+	return v.choices[byNumber], nil
+}

@@ -1,0 +1,50 @@
+package answer
+
+import (
+	"context"
+
+	urfave "github.com/urfave/cli/v2"
+
+	"github.com/git-smithers/git-smithers/cli/arg"
+	"github.com/git-smithers/git-smithers/cli/session"
+	"github.com/git-smithers/git-smithers/engine/mailbox"
+	"github.com/git-smithers/git-smithers/timeline"
+)
+
+func cancelRequestCommand() *arg.Command {
+	return &arg.Command{
+		Name:    "cancel-request",
+		Summary: "cancel a question that a run waits for an answer to",
+		Hidden:  true,
+		Usage:   []string{"<run> [<node> | --node ID] [--iteration I] [--by WHO]", "<request> [--by WHO]"},
+		About:   arg.BecameFlag("answer --cancel"),
+		MinArgs: 1, MaxArgs: 2,
+		Flags:    append(arg.PlaceFlags(), arg.WhoFlag()),
+		Changes:  true,
+		Exits:    arg.Writes(),
+		Examples: []arg.Example{{"nobody will answer this", "git smithers answer triage-1 which-fix --cancel"}},
+		Run: func(ctx context.Context, s *session.Session, c *urfave.Context) error {
+			place, err := arg.ParsePlace(c)
+			if err != nil {
+				return err
+			}
+			of := requestName{c.Args().First(), place}
+			return s.WithStore(ctx, func(store *timeline.Store) error {
+				return runCancelRequest(ctx, s, store, of, arg.ParseWho(c))
+			})
+		},
+	}
+}
+
+// runCancelRequest cancels a human request.
+func runCancelRequest(ctx context.Context, s *session.Session, store *timeline.Store, of requestName, by *string) error {
+	head, place, err := of.open(ctx, store)
+	if err != nil {
+		return err
+	}
+	cancelled, err := mailbox.CancelRequest(ctx, head, place, arg.Who(by, store), s.Now())
+	if err != nil {
+		return err
+	}
+	return printRequest(s, store, head, cancelled)
+}

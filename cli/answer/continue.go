@@ -1,0 +1,33 @@
+package answer
+
+import (
+	"github.com/git-smithers/git-smithers/app"
+	"github.com/git-smithers/git-smithers/cli/arg"
+	"github.com/git-smithers/git-smithers/cli/desk"
+	"github.com/git-smithers/git-smithers/cli/session"
+	"github.com/git-smithers/git-smithers/internal/plain"
+	"github.com/git-smithers/git-smithers/snapshot"
+	"github.com/git-smithers/git-smithers/timeline"
+	"github.com/git-smithers/git-smithers/timeline/fault"
+)
+
+// noteWhoGoesOn tells what happens to a run now that it has what it waited for.
+func noteWhoGoesOn(s *session.Session, store *timeline.Store, head *timeline.Head, running bool) {
+	row := head.Row()
+	id := plain.Text(row.ID)
+	switch {
+	case running:
+		s.Note("the process that runs %s goes on", id)
+	case row.Status == snapshot.RunFinished:
+		s.Note("run %s has finished: nothing waits for it", id)
+	case row.Status.Ended():
+		s.Note("run %s is %s, and keeps this for `%s resume %s`", id, plain.Text(string(row.Status)), arg.Program, fault.Word(row.ID))
+	default:
+		next, err := app.NextCommand(head, ", or a supervisor, goes on"+desk.InOwnWorktree(s, store, head))
+		if err != nil {
+			s.Warn(err)
+			return
+		}
+		s.Note("%s", next)
+	}
+}

@@ -1,0 +1,69 @@
+package answer
+
+import (
+	"context"
+
+	urfave "github.com/urfave/cli/v2"
+
+	"github.com/git-smithers/git-smithers/app"
+	"github.com/git-smithers/git-smithers/cli/arg"
+	"github.com/git-smithers/git-smithers/cli/display"
+	"github.com/git-smithers/git-smithers/cli/mail"
+	"github.com/git-smithers/git-smithers/cli/session"
+	"github.com/git-smithers/git-smithers/engine/mailbox"
+	"github.com/git-smithers/git-smithers/internal/plain"
+	"github.com/git-smithers/git-smithers/snapshot"
+	"github.com/git-smithers/git-smithers/timeline"
+)
+
+// decideOptions are what approve and deny take.
+type decideOptions struct {
+	run      string
+	place    mailbox.Place
+	approved bool
+	note     string
+	by       *string // nil: git's user.name
+}
+
+// approvalDocument is what approve and deny print with --json.
+type approvalDocument struct {
+	Kind  string `json:"kind"`
+	RunID string `json:"runId"`
+	snapshot.Approval
+	Running bool `json:"running"` // a process runs the run, and goes on by itself
+}
+
+func decideFlags() []urfave.Flag {
+	return append(arg.PlaceFlags(),
+		&urfave.StringFlag{Name: "note", Usage: "keep `TEXT` with it, for the tasks that come after to read"}, arg.WhoFlag())
+}
+
+func parseDecide(c *urfave.Context, approved bool) (decideOptions, error) {
+	place, err := arg.ParsePlace(c)
+	return decideOptions{c.Args().First(), place, approved, c.String("note"), arg.ParseWho(c)}, err
+}
+
+// runDecide decides an approval, and tells who goes on.
+func runDecide(ctx context.Context, s *session.Session, store *timeline.Store, opts decideOptions) error {
+	head, err := app.OpenRun(ctx, store, opts.run)
+	if err != nil {
+		return err
+	}
+	decided, err := mailbox.Decide(ctx, head, mailbox.Decision{
+		Place: opts.place, Approved: opts.approved, Note: opts.note, By: arg.Who(opts.by, store),
+	}, s.Now())
+	if err != nil {
+		return err
+	}
+	row := head.Row()
+	running := store.Owner(row).Live
+	foreign := warnForeign(s, head, mail.ForeignDecision(row.ID, decided))
+	if s.JSON {
+		return s.WriteJSON(approvalDocument{"approval", row.ID, decided, running})
+	}
+	s.Note("%s: %s (%s)", decided.Status, plain.Text(decided.Title), plain.Text(display.AttemptName(decided.NodeID, decided.Iteration)))
+	if !foreign {
+		noteWhoGoesOn(s, store, head, running)
+	}
+	return s.Printf("%s\n", plain.Text(row.ID))
+}

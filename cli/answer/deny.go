@@ -1,0 +1,34 @@
+package answer
+
+import (
+	"context"
+
+	urfave "github.com/urfave/cli/v2"
+
+	"github.com/git-smithers/git-smithers/cli/arg"
+	"github.com/git-smithers/git-smithers/cli/session"
+	"github.com/git-smithers/git-smithers/timeline"
+)
+
+func denyCommand() *arg.Command {
+	return &arg.Command{
+		Name:    "deny",
+		Summary: "deny what a run waits for somebody to approve",
+		Usage:   []string{"<run> [<node> | --node ID] [--iteration I] [--note TEXT] [--by WHO]"},
+		About: `Says no to an approval of a run, as approve says yes. What that means, the workflow
+says: the task fails, is skipped, or is finished with "approved": false. Prints the
+run's id.`,
+		MinArgs: 1, MaxArgs: 2,
+		Flags:    decideFlags(),
+		Changes:  true,
+		Exits:    arg.Writes(),
+		Examples: []arg.Example{{"deny, and say why", `git smithers deny triage-1 deploy --note 'not on a Friday'`}},
+		Run: func(ctx context.Context, s *session.Session, c *urfave.Context) error {
+			opts, err := parseDecide(c, false)
+			if err != nil {
+				return err
+			}
+			return s.WithStore(ctx, func(store *timeline.Store) error { return runDecide(ctx, s, store, opts) })
+		},
+	}
+}

@@ -1,0 +1,139 @@
+package answer
+
+import (
+	"encoding/json"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/git-smithers/git-smithers/engine/schema"
+	"github.com/git-smithers/git-smithers/internal/jsontext"
+	"github.com/git-smithers/git-smithers/snapshot"
+	"github.com/git-smithers/git-smithers/timeline/fault"
+)
+
+// A formKind is what a line that somebody types is read as.
+type formKind int
+
+const (
+	formText formKind = iota
+	formBoolean
+	formNumber
+	formChoice
+)
+
+// A formValue is one value that a form wants.
+type formValue struct {
+	kind     formKind
+	about    string            // what the schema says of it
+	choices  []json.RawMessage // of formChoice
+	required bool
+}
+
+// A form is what a human request wants, as far as one can be asked for it line by line:
+// one value, or the fields of an object in the order of the schema.
+type form struct {
+	value  formValue
+	fields []formField // nil for one value
+}
+
+type formField struct {
+	name  string
+	value formValue
+}
+
+// formSchema is what is read of a JSON Schema. The engine checks the answer against all of it.
+type formSchema struct {
+	Type        json.RawMessage   `json:"type"`
+	Enum        []json.RawMessage `json:"enum"`
+	Title       string            `json:"title"`
+	Description string            `json:"description"`
+	Properties  json.RawMessage   `json:"properties"`
+	Required    []string          `json:"required"`
+}
+
+// parseForm reads what a human request wants. A form that nobody can be asked for line by
+// line is an error of code usage.
+func parseForm(h snapshot.HumanRequest) (form, error) {
+	if len(h.Form) == 0 {
+		return form{value: formValue{kind: formText, required: true}}, nil
+	}
+	var schema formSchema
+	if json.Unmarshal(h.Form, &schema) != nil {
+		return form{}, notAskable(h)
+	}
+	if value, ok := schema.value(); ok {
+		value.required = true
+		return form{value: value}, nil
+	}
+	var properties jsontext.Members
+	if json.Unmarshal(schema.Properties, &properties) != nil || schema.typeName() != "object" {
+		return form{}, notAskable(h)
+	}
+	out := form{fields: []formField{}}
+	for _, property := range properties {
+		var of formSchema
+		if json.Unmarshal(property.Value, &of) != nil {
+			return form{}, notAskable(h)
+		}
+		value, ok := of.value()
+		if !ok {
+			return form{}, notAskable(h)
+		}
+		value.required = slices.Contains(schema.Required, property.Name)
+		out.fields = append(out.fields, formField{property.Name, value})
+	}
+	return out, nil
+}
+
+// notAskable shows the form, so that one can write an answer to it.
+func notAskable(h snapshot.HumanRequest) error {
+	return fault.New(fault.Usage, "nobody can be asked for this form line by line").
+		Hint("the question is: %s", h.Prompt).
+		Hint("give the whole answer with --value; its schema is %s", schema.Compact(h.Form))
+}
+
+// typeName is the schema's type; "" where it has none, or several.
+func (f formSchema) typeName() string {
+	var name string
+	if json.Unmarshal(f.Type, &name) != nil {
+		return ""
+	}
+	return name
+}
+
+// value reads a schema of one value; ok is false for one of several.
+func (f formSchema) value() (v formValue, ok bool) {
+	v.about = strings.TrimSpace(strings.TrimSpace(f.Title) + "\n" + f.Description)
+	switch name := f.typeName(); {
+	case len(f.Enum) > 0:
+		v.kind, v.choices = formChoice, f.Enum
+	case name == "string":
+		v.kind = formText
+	case name == "boolean":
+		v.kind = formBoolean
+	case name == "number", name == "integer":
+		v.kind = formNumber
+	default:
+		return v, false
+	}
+	return v, true
+}
+
+// expects says what to type.
+func (v formValue) expects() string {
+	var what string
+	switch v.kind {
+	case formBoolean:
+		what = "[y/n]"
+	case formNumber:
+		what = "(number)"
+	case formChoice:
+		what = "(1 to " + strconv.Itoa(len(v.choices)) + ", or a value)"
+	case formText:
+	}
+	if !v.required {
+		what = strings.TrimSpace(what + " (or nothing)")
+	}
+	return what
+}

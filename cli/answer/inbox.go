@@ -1,0 +1,203 @@
+package answer
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	urfave "github.com/urfave/cli/v2"
+
+	"github.com/git-smithers/git-smithers/app"
+	"github.com/git-smithers/git-smithers/cli/arg"
+	"github.com/git-smithers/git-smithers/cli/display"
+	"github.com/git-smithers/git-smithers/cli/mail"
+	"github.com/git-smithers/git-smithers/cli/session"
+	"github.com/git-smithers/git-smithers/cli/term"
+	"github.com/git-smithers/git-smithers/engine/mailbox"
+	"github.com/git-smithers/git-smithers/internal/plain"
+	"github.com/git-smithers/git-smithers/snapshot"
+	"github.com/git-smithers/git-smithers/sqliteindex"
+	"github.com/git-smithers/git-smithers/timeline"
+)
+
+func inboxCommand() *arg.Command {
+	return &arg.Command{
+		Name:    "inbox",
+		Summary: "list what runs wait for: people, signals and timers",
+		Usage:   []string{"[<run>] [--all]"},
+		About: `Lists what is open, the oldest first: since when, the run, its workflow and status,
+the task, the kind (approval, ask, confirm, select or json, which people answer; signal;
+timer), and the title, the prompt with its choices, the signal, or when the timer goes off. Requests whose
+time is up are expired first. With --all, what is settled is listed, too. With --json, one
+object a line.
+
+Smithers does not hear what is answered here. What it still asks stays listed, as "not
+told", with the command that tells it.`,
+		MaxArgs: 1,
+		Flags: []urfave.Flag{
+			&urfave.BoolFlag{Name: "all", Aliases: []string{"a"}, Usage: "list what is settled, and what runs that have ended left open, too"},
+		},
+		Exits: arg.Writes(),
+		Examples: []arg.Example{
+			{"see what waits for you", "git smithers inbox"},
+			{"approve everything that waits in one run", `git smithers inbox triage-1 --json | jq -r 'select(.requestKind == "approval").nodeId' | xargs -n 1 git smithers approve triage-1`},
+		},
+		Run: func(ctx context.Context, s *session.Session, c *urfave.Context) error {
+			query := sqliteindex.InboxQuery{RunID: c.Args().First(), All: c.Bool("all")}
+			return s.WithStore(ctx, func(store *timeline.Store) error { return runInbox(ctx, s, store, query) })
+		},
+	}
+}
+
+// runInbox prints what waits for people.
+func runInbox(ctx context.Context, s *session.Session, store *timeline.Store, query sqliteindex.InboxQuery) error {
+	if query.RunID != "" {
+		id, err := store.ResolveRun(ctx, query.RunID)
+		if err != nil {
+			return err
+		}
+		query.RunID = id
+	}
+	list, err := inbox(ctx, s, store, query)
+	if err != nil {
+		return err
+	}
+	if s.JSON {
+		for _, line := range list {
+			if err := s.WriteJSON(mail.Describe(line)); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	if len(list) == 0 {
+		s.Note("nothing waits for anybody")
+		return noteFailure(ctx, s, store, query.RunID)
+	}
+	return printInbox(ctx, s, list)
+}
+
+// noteFailure notes what to type if a run, "" for none, has failed.
+func noteFailure(ctx context.Context, s *session.Session, store *timeline.Store, run string) error {
+	if run == "" {
+		return nil
+	}
+	head, err := store.Head(ctx, run)
+	if err != nil {
+		return err
+	}
+	next, err := app.AfterFailure(ctx, store, head.Row())
+	if next != "" {
+		s.Note("run %s has failed: %s", plain.Text(run), plain.Text(next))
+	}
+	return err
+}
+
+// inbox lists what a query selects, after requests whose time is up have expired. Those
+// that cannot be written to, and those of other engines, count as expired all the same.
+func inbox(ctx context.Context, s *session.Session, store *timeline.Store, query sqliteindex.InboxQuery) ([]mail.Line, error) {
+	query.Settled = true // another engine may not have been told of it
+	list, err := listInbox(ctx, s, store, query)
+	if err != nil {
+		return nil, err
+	}
+	now := s.Now()
+	due := func(l mail.Line) bool {
+		return l.Status == snapshot.HumanPending && l.TimeoutAtMs != nil && *l.TimeoutAtMs <= now.UnixMilli()
+	}
+	var runs []string
+	for _, l := range list {
+		if due(l) && l.Engine == "" && !slices.Contains(runs, l.RunID) && !snapshot.RunStatus(l.RunStatus).Ended() {
+			runs = append(runs, l.RunID)
+		}
+	}
+	for _, run := range runs {
+		head, err := store.Head(ctx, run)
+		if err == nil {
+			_, err = mailbox.Expire(ctx, head, now)
+		}
+		if ctx.Err() != nil {
+			return nil, ctx.Err()
+		}
+		if err != nil {
+			s.Warn(fmt.Errorf("run %s does not keep that requests have expired: %w", run, err))
+		}
+	}
+	if len(runs) > 0 {
+		if list, err = listInbox(ctx, s, store, query); err != nil {
+			return nil, err
+		}
+	}
+	if !query.All {
+		return slices.DeleteFunc(list, func(l mail.Line) bool { return due(l) || !l.Open() }), nil
+	}
+	for i, l := range list {
+		if due(l) {
+			list[i].Status = snapshot.HumanExpired
+		}
+	}
+	return list, nil
+}
+
+// listInbox asks the index, brought up to date, and what other engines have not been told.
+func listInbox(ctx context.Context, s *session.Session, store *timeline.Store, query sqliteindex.InboxQuery) ([]mail.Line, error) {
+	var runs []string
+	if query.RunID != "" {
+		runs = []string{query.RunID}
+	}
+	index, err := store.Details(ctx, runs...)
+	if err != nil {
+		return nil, err
+	}
+	rows, err := index.Inbox(ctx, query)
+	if err != nil {
+		return nil, err
+	}
+	return mail.Lines(ctx, s, store, rows)
+}
+
+// printInbox prints the list for people and, under it, how each is answered.
+func printInbox(ctx context.Context, s *session.Session, list []mail.Line) error {
+	p := display.NewPainter(ctx, s)
+	t := term.Table{Header: []string{"SINCE", "RUN", "WORKFLOW", "RUN IS", "TASK", "KIND", "STATUS", "PROMPT"}}
+	for _, l := range list {
+		since, prompt := display.ClockTime(l.RequestedAtMs), mail.Prompt(l)
+		if s.IsTerminalOut() {
+			since, prompt = display.Ago(s.Now(), l.RequestedAtMs), plain.Shorten(prompt, display.ValueShown)
+		}
+		t.Add(
+			term.Cell{Text: since}, term.Cell{Text: l.RunID}, term.Cell{Text: l.WorkflowName}, term.Cell{Text: l.RunStatus, Paint: p.Status},
+			term.Cell{Text: inboxTask(l.InboxRow)}, term.Cell{Text: l.Kind}, term.Cell{Text: inboxStatus(l), Paint: p.Status}, term.Cell{Text: prompt},
+		)
+	}
+	if err := t.Write(s.Terminal); err != nil || !s.IsTerminalOut() {
+		return err
+	}
+	for _, l := range list {
+		if how := mail.HowToSettle(l); how != "" {
+			s.Note("  %s", how)
+		}
+	}
+	return nil
+}
+
+// inboxStatus is the status, and that the engine of the run has not been told of it.
+func inboxStatus(l mail.Line) string {
+	switch {
+	case !l.Untold:
+		return l.Status
+	case l.Kind == snapshot.WaitSignal:
+		return "sent" + mail.NotTold
+	}
+	return l.Status + mail.NotTold
+}
+
+// inboxTask is the task that waits, by its id, for which the other commands ask, and its
+// label.
+func inboxTask(row sqliteindex.InboxRow) string {
+	name := display.AttemptName(row.NodeID, row.Iteration)
+	if row.NodeLabel != nil && *row.NodeLabel != row.NodeID {
+		name += " (" + *row.NodeLabel + ")"
+	}
+	return name
+}

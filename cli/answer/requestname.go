@@ -1,0 +1,96 @@
+package answer
+
+import (
+	"context"
+	"errors"
+	"strconv"
+	"strings"
+
+	"github.com/git-smithers/git-smithers/app"
+	"github.com/git-smithers/git-smithers/engine/mailbox"
+	"github.com/git-smithers/git-smithers/snapshot"
+	"github.com/git-smithers/git-smithers/timeline"
+	"github.com/git-smithers/git-smithers/timeline/fault"
+)
+
+// A requestName is how the command line names a human request: a run and a node, or in
+// place of the run the request's id, "human:<run>:<node>:<iteration>".
+type requestName struct {
+	run   string
+	place mailbox.Place
+}
+
+// open opens the run that the request belongs to. A name that is not a run's id is read as the id of a request.
+func (n requestName) open(ctx context.Context, store *timeline.Store) (*timeline.Head, mailbox.Place, error) {
+	head, err := app.OpenRun(ctx, store, n.run)
+	if fault.CodeOf(err) != fault.RunNotFound {
+		return head, n.place, err
+	}
+	names := splitRequestID(n.run)
+	if len(names) == 0 {
+		return nil, n.place, err
+	}
+	if n.place != (mailbox.Place{}) {
+		return nil, n.place, fault.New(fault.Usage, "%q says already which node and iteration is meant", n.run)
+	}
+	return openRequest(ctx, store, names, err)
+}
+
+// openRequest opens the first of the runs that there is and that has such a request; where
+// none has, the first run that there is. missing is the error of there being none.
+func openRequest(ctx context.Context, store *timeline.Store, names []requestName, missing error) (*timeline.Head, mailbox.Place, error) {
+	var first *timeline.Head
+	var firstPlace mailbox.Place
+	for _, name := range names {
+		id, err := store.ResolveRunToChange(ctx, name.run)
+		switch code := fault.CodeOf(err); {
+		case code == fault.RunPruned:
+			missing = err
+			continue
+		case code == fault.RunNotFound:
+			if known, ok := errors.AsType[*fault.Error](err); ok && known.Details["runs"] != nil {
+				missing = err // the runs whose ids begin so
+			}
+			continue
+		case err != nil:
+			return nil, name.place, err
+		}
+		head, err := store.Head(ctx, id)
+		if err != nil {
+			return nil, name.place, err
+		}
+		_, ok, err := head.State().HumanRequests().Get(snapshot.Key(name.place.Node, *name.place.Iteration))
+		if ok || err != nil {
+			return head, name.place, err
+		}
+		if first == nil {
+			first, firstPlace = head, name.place
+		}
+	}
+	if first == nil {
+		return nil, firstPlace, missing
+	}
+	return first, firstPlace, nil
+}
+
+// splitRequestID lists the requests that an id can be the one of: both the run's and the
+// node's id may have colons in them. It is empty for what is no id of a request.
+func splitRequestID(id string) []requestName {
+	parts := strings.Split(id, ":")
+	if len(parts) < 4 || parts[0] != "human" {
+		return nil
+	}
+	last := len(parts) - 1
+	iteration, err := strconv.Atoi(parts[last])
+	if err != nil || iteration < 0 || strconv.Itoa(iteration) != parts[last] {
+		return nil
+	}
+	var names []requestName
+	for i := 2; i < last; i++ {
+		run, node := strings.Join(parts[1:i], ":"), strings.Join(parts[i:last], ":")
+		if run != "" && node != "" {
+			names = append(names, requestName{run, mailbox.Place{Node: node, Iteration: &iteration}})
+		}
+	}
+	return names
+}

@@ -1,0 +1,257 @@
+package answer
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+
+	urfave "github.com/urfave/cli/v2"
+
+	"github.com/git-smithers/git-smithers/app"
+	"github.com/git-smithers/git-smithers/cli/arg"
+	"github.com/git-smithers/git-smithers/cli/mail"
+	"github.com/git-smithers/git-smithers/cli/session"
+	"github.com/git-smithers/git-smithers/cli/term"
+	"github.com/git-smithers/git-smithers/engine/mailbox"
+	"github.com/git-smithers/git-smithers/internal/plain"
+	"github.com/git-smithers/git-smithers/snapshot"
+	"github.com/git-smithers/git-smithers/timeline"
+	"github.com/git-smithers/git-smithers/timeline/fault"
+)
+
+// signalDocument is what signal prints with --json, and with --list a line of it.
+type signalDocument struct {
+	Kind  string `json:"kind"`
+	RunID string `json:"runId"`
+	snapshot.Signal
+	Known *bool `json:"known,omitempty"` // of signal: the run had it already
+	// RunStatus is, of signal, how the run has ended, which keeps the signal for its resume; "" if it has not.
+	RunStatus string `json:"runStatus,omitempty"`
+}
+
+// signalFailure answers a line of --batch that could not be sent.
+type signalFailure struct {
+	Kind  string                `json:"kind"`
+	Error session.ErrorDocument `json:"error"`
+}
+
+func signalCommand() *arg.Command {
+	cmd := &arg.Command{
+		Name:    "signal",
+		Summary: "send a signal to a run, or list those that it has",
+		Usage: []string{
+			"<run> <name> [<payload>] [--correlation ID] [--by WHO] [--at TIME]",
+			"<run> --batch [--by WHO]",
+			"--list <run> [<name>] [--correlation ID | --uncorrelated] [--after TIME] [--limit N]",
+		},
+		About: `Gives a run a signal, for the tasks that wait for one of that name, now or later. The
+payload is JSON, @FILE, or - for standard input; without it, {}. One that does not fit
+the output of the task that waits for it is refused. A process that runs the run goes on
+by itself; otherwise resume does. A run that failed or was cancelled keeps the signal for
+its resume. A warning says so if no task of the run waits for a signal of that name.
+
+Signals of a run are numbered from 0, in the order in which they arrive. One with the
+same name, correlation id, payload, time and sender as another is the same signal, and
+is not received again: so whoever is not sure whether a signal got through sends it
+again with the same --at. Prints the signal's number.
+
+With --batch, reads one signal a line from standard input, {"name","payload",
+"correlationId","receivedAtMs","receivedBy"}, all but the name optional, and answers
+each with a line of JSON, in order, until the input ends.
+
+With --list, lists the signals of a run in the order in which they arrived: number, time,
+name, correlation id, sender and payload. As this only reads the run, a prefix of its id is
+enough.`,
+		MinArgs: 1, MaxArgs: 3,
+		Flags: append([]urfave.Flag{
+			&urfave.StringFlag{Name: "correlation", Aliases: []string{"c"}, Usage: "the correlation `ID`; without it, none"},
+			&urfave.StringFlag{Name: "at", Usage: "it was sent at `TIME`: RFC 3339, milliseconds since 1970, or how long ago; without it, now"},
+			arg.WhoFlag(),
+			&urfave.BoolFlag{Name: "batch", Usage: "read one signal a line and answer each"},
+			&urfave.BoolFlag{Name: "list", Usage: "list the signals that the run has received"},
+		}, signalListFlags()...),
+		Changes: true,
+		Exits:   arg.Writes(),
+		Examples: []arg.Example{
+			{"tell a run that the build is done", `git smithers signal triage-1 build '{"ok":true}' --correlation main`},
+			{"send what a queue delivers, each once", `queue | git smithers signal triage-1 --batch --by queue`},
+			{"list what came in the last hour", "git smithers signal --list triage-1 --after 1h"},
+			{"read the payloads of one build", "git smithers signal --list triage-1 build -c main --json | jq .payload"},
+		},
+	}
+	cmd.Run = func(ctx context.Context, s *session.Session, c *urfave.Context) error {
+		if c.Bool("list") {
+			return listSignals(ctx, s, cmd, c)
+		}
+		opts, err := parseSignal(s, cmd, c)
+		if err != nil {
+			return err
+		}
+		return s.WithStore(ctx, func(store *timeline.Store) error { return runSignal(ctx, s, store, opts) })
+	}
+	return cmd
+}
+
+// signalOptions are what signal takes.
+type signalOptions struct {
+	run   string
+	line  signalLine // what to send; of --batch, what lines leave out
+	batch bool
+}
+
+// signalLine is a signal as a line of --batch gives it.
+type signalLine struct {
+	Name          string          `json:"name"`
+	Payload       json.RawMessage `json:"payload"`
+	CorrelationID *string         `json:"correlationId"`
+	ReceivedAtMs  *int64          `json:"receivedAtMs"`
+	ReceivedBy    *string         `json:"receivedBy"`
+}
+
+func parseSignal(s *session.Session, cmd *arg.Command, c *urfave.Context) (opts signalOptions, err error) {
+	for _, flag := range signalListFlags() {
+		if name := arg.LongName(flag); c.IsSet(name) {
+			return opts, cmd.Misused("--%s goes with --list", name)
+		}
+	}
+	opts = signalOptions{run: c.Args().First(), batch: c.Bool("batch"), line: signalLine{ReceivedBy: arg.ParseWho(c)}}
+	if opts.batch {
+		if c.NArg() > 1 || c.IsSet("correlation") || c.IsSet("at") {
+			return opts, cmd.Misused("with --batch, every line says what to send")
+		}
+		return opts, nil
+	}
+	if c.NArg() < 2 {
+		return opts, cmd.Misused("signal needs the name of the signal")
+	}
+	opts.line.Name = c.Args().Get(1)
+	if c.IsSet("correlation") {
+		opts.line.CorrelationID = new(c.String("correlation"))
+	}
+	if c.IsSet("at") {
+		at, err := arg.ParseMoment(s.Now(), "at", c.String("at"))
+		if err != nil {
+			return opts, err
+		}
+		opts.line.ReceivedAtMs = &at
+	}
+	if c.NArg() > 2 {
+		opts.line.Payload, err = arg.ReadValue(c.Context, s, arg.Value{Name: "<payload>", Text: c.Args().Get(2), Example: `'{"ok":true}'`})
+	}
+	return opts, err
+}
+
+// runSignal sends one signal, or one a line.
+func runSignal(ctx context.Context, s *session.Session, store *timeline.Store, opts signalOptions) error {
+	head, err := app.OpenRun(ctx, store, opts.run)
+	if err != nil {
+		return err
+	}
+	opts.line.ReceivedBy = new(arg.Who(opts.line.ReceivedBy, store))
+	to := &signalSender{head: head, sender: mailbox.NewSender(head)}
+	if opts.batch {
+		warnForeign(s, head, fault.CommandLine("signal", head.Row().ID)+" NAME")
+		return signalBatch(ctx, s, to, opts.line)
+	}
+	sent, err := send(ctx, s, to, opts.line)
+	if err != nil {
+		return err
+	}
+	row := head.Row()
+	foreign := warnForeign(s, head, mail.ForeignSignal(row.ID, sent.Signal))
+	switch {
+	case s.JSON:
+		return s.WriteJSON(sent)
+	case *sent.Known:
+		s.Note("run %s has this signal already", plain.Text(row.ID))
+	case !foreign && !noteWaitsOn(s, to):
+		noteWhoGoesOn(s, store, head, store.Owner(row).Live)
+	}
+	return s.Printf("%d\n", sent.Seq)
+}
+
+// signalSender sends signals to a run.
+type signalSender struct {
+	head   *timeline.Head
+	sender *mailbox.Sender
+}
+
+// send sends a signal.
+func send(ctx context.Context, s *session.Session, to *signalSender, line signalLine) (*signalDocument, error) {
+	signal := snapshot.Signal{
+		Name: line.Name, CorrelationID: line.CorrelationID, Payload: line.Payload,
+		ReceivedAtMs: s.Now().UnixMilli(), ReceivedBy: line.ReceivedBy,
+	}
+	if signal.Payload == nil {
+		signal.Payload = json.RawMessage("{}")
+	}
+	if line.ReceivedAtMs != nil {
+		signal.ReceivedAtMs = *line.ReceivedAtMs
+	}
+	if line.ReceivedBy != nil && *line.ReceivedBy == "" {
+		signal.ReceivedBy = nil
+	}
+	sent, known, err := to.sender.Send(ctx, signal)
+	if err != nil {
+		return nil, err
+	}
+	warnUnknownSignal(s, to, sent.Name)
+	row := to.head.Row()
+	doc := &signalDocument{Kind: "signal", RunID: row.ID, Signal: sent, Known: &known}
+	if row.Status.Ended() {
+		doc.RunStatus = string(row.Status)
+	}
+	return doc, nil
+}
+
+// signalBatch answers every line until the input ends. unsaid is what lines leave out.
+func signalBatch(ctx context.Context, s *session.Session, to *signalSender, unsaid signalLine) error {
+	for data, err := range term.LinesOf(s.In, term.MaxDocument) {
+		if err != nil {
+			return err
+		}
+		if len(bytes.TrimSpace(data)) == 0 {
+			continue
+		}
+		var sent *signalDocument
+		line, err := parseSignalLine(data, unsaid)
+		if err == nil {
+			sent, err = send(ctx, s, to, line)
+		}
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		if err == nil {
+			err = s.WriteJSON(sent)
+		} else {
+			err = s.WriteJSON(signalFailure{"signal", session.DocumentOf(s.Describe(err))})
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// parseSignalLine reads a line of --batch.
+func parseSignalLine(data []byte, unsaid signalLine) (signalLine, error) {
+	var line signalLine
+	if len(data) > term.MaxDocument {
+		return line, fault.New(fault.LimitExceeded, "a signal is longer than %d bytes", term.MaxDocument)
+	}
+	in := json.NewDecoder(bytes.NewReader(data))
+	in.DisallowUnknownFields()
+	err := in.Decode(&line)
+	if err == nil && len(bytes.TrimSpace(data[in.InputOffset():])) > 0 {
+		err = errors.New("something follows the object")
+	}
+	if err != nil {
+		return line, fault.New(fault.InvalidInput, "the line is no signal: %w", err).
+			Hint(`a line is an object such as {"name":"build","payload":{"ok":true}}`)
+	}
+	if line.ReceivedBy == nil {
+		line.ReceivedBy = unsaid.ReceivedBy
+	}
+	return line, nil
+}

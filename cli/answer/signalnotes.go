@@ -1,0 +1,51 @@
+package answer
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/git-smithers/git-smithers/cli/display"
+	"github.com/git-smithers/git-smithers/cli/session"
+	"github.com/git-smithers/git-smithers/engine"
+	"github.com/git-smithers/git-smithers/internal/plain"
+	"github.com/git-smithers/git-smithers/timeline/fault"
+)
+
+// warnUnknownSignal warns if no task of the run waits for signals of that name. The run has the signal all the same: its
+// workflow may change.
+func warnUnknownSignal(s *session.Session, to *signalSender, name string) {
+	wf, err := to.sender.Workflow()
+	if err != nil {
+		s.Warn(err)
+	}
+	if wf == nil {
+		return
+	}
+	names := wf.SignalNames()
+	if slices.Contains(names, name) {
+		return
+	}
+	text := fmt.Sprintf("no task of %s waits for signal %q", to.head.Row().ID, name)
+	if len(names) > 0 {
+		text += "; the workflow waits for " + display.List(names)
+	}
+	s.Warn(fault.New(fault.InvalidInput, "%s", text))
+}
+
+// noteWaitsOn notes what a run still waits for, and how that comes about. It reports whether the run does not go on yet.
+func noteWaitsOn(s *session.Session, to *signalSender) bool {
+	wf, err := to.sender.Workflow()
+	if err != nil || wf == nil {
+		return false
+	}
+	_, err = engine.Check(to.head, wf, engine.Options{Now: s.Now})
+	if fault.CodeOf(err) != fault.RunWaiting {
+		return false
+	}
+	waits := s.Describe(err)
+	s.Note("the signal is kept; %s", plain.Text(waits.Msg))
+	for _, hint := range waits.Hints[:len(waits.Hints)-1] { // the last one is resume, for afterwards
+		s.Note("  %s", plain.Text(hint))
+	}
+	return true
+}

@@ -1,0 +1,141 @@
+package answer
+
+import (
+	"context"
+	"encoding/json"
+	"strconv"
+
+	urfave "github.com/urfave/cli/v2"
+
+	"github.com/git-smithers/git-smithers/cli/arg"
+	"github.com/git-smithers/git-smithers/cli/display"
+	"github.com/git-smithers/git-smithers/cli/session"
+	"github.com/git-smithers/git-smithers/cli/term"
+	"github.com/git-smithers/git-smithers/internal/plain"
+	"github.com/git-smithers/git-smithers/snapshot"
+	"github.com/git-smithers/git-smithers/sqliteindex"
+	"github.com/git-smithers/git-smithers/timeline"
+)
+
+func signalsCommand() *arg.Command {
+	cmd := &arg.Command{
+		Name:    "signals",
+		Summary: "list the signals that a run has received",
+		Hidden:  true,
+		Usage:   []string{"<run> [--name N] [--correlation ID | --uncorrelated] [--after TIME] [--limit N]"},
+		About:   arg.BecameFlag("signal --list"),
+		MinArgs: 1, MaxArgs: 1,
+		Flags: append(signalListFlags(),
+			&urfave.StringFlag{Name: "correlation", Aliases: []string{"c"}, Usage: "only those with the correlation `ID`"}),
+		Exits:    arg.Reads(),
+		Examples: []arg.Example{{"list what came in the last hour", "git smithers signal --list triage-1 --after 1h"}},
+	}
+	cmd.Run = func(ctx context.Context, s *session.Session, c *urfave.Context) error {
+		query, err := parseSignals(s, cmd, c)
+		if err != nil {
+			return err
+		}
+		return s.WithStore(ctx, func(store *timeline.Store) error { return runSignals(ctx, s, store, query) })
+	}
+	return cmd
+}
+
+// signalListFlags are the flags about which signals are listed.
+func signalListFlags() []urfave.Flag {
+	return []urfave.Flag{
+		&urfave.StringFlag{Name: "name", Aliases: []string{"n"}, Usage: "list only those called `N`"},
+		&urfave.BoolFlag{Name: "uncorrelated", Usage: "list only those without a correlation id"},
+		&urfave.StringFlag{Name: "after", Usage: "list only those received after `TIME`: RFC 3339, milliseconds since 1970, or how long ago"},
+		arg.LimitFlag(sqliteindex.DefaultSignalLimit, "list at most `N`; without it, 200"),
+	}
+}
+
+// listSignals is signal --list.
+func listSignals(ctx context.Context, s *session.Session, cmd *arg.Command, c *urfave.Context) error {
+	for _, flag := range []string{"batch", "at", "by"} {
+		if c.IsSet(flag) {
+			return cmd.Misused("--%s does not go with --list", flag)
+		}
+	}
+	query, err := parseSignals(s, cmd, c)
+	switch {
+	case err != nil:
+		return err
+	case c.NArg() > 2:
+		return cmd.Misused("--list takes no payload, got %q", c.Args().Get(2))
+	case c.NArg() > 1 && c.IsSet("name"):
+		return cmd.Misused("two names are given: %q, and %q by --name", c.Args().Get(1), query.Name)
+	case c.NArg() > 1:
+		query.Name = c.Args().Get(1)
+	}
+	return s.WithStore(ctx, func(store *timeline.Store) error { return runSignals(ctx, s, store, query) })
+}
+
+// parseSignals reads a query; its RunID is what the command line calls the run.
+func parseSignals(s *session.Session, cmd *arg.Command, c *urfave.Context) (sqliteindex.SignalQuery, error) {
+	query := sqliteindex.SignalQuery{RunID: c.Args().First(), Name: c.String("name"), Correlated: c.Bool("uncorrelated")}
+	if c.IsSet("correlation") {
+		if query.Correlated {
+			return query, cmd.Misused("--correlation and --uncorrelated do not go together")
+		}
+		query.Correlated, query.CorrelationID = true, new(c.String("correlation"))
+	}
+	if c.IsSet("after") {
+		after, err := arg.ParseMoment(s.Now(), "after", c.String("after"))
+		if err != nil {
+			return query, err
+		}
+		query.AfterMs = &after
+	}
+	var err error
+	query.Limit, err = arg.ParseLimit(c)
+	return query, err
+}
+
+// runSignals prints the signals of a run.
+func runSignals(ctx context.Context, s *session.Session, store *timeline.Store, query sqliteindex.SignalQuery) error {
+	id, err := store.ResolveRun(ctx, query.RunID)
+	if err != nil {
+		return err
+	}
+	query.RunID = id
+	index, err := store.Details(ctx, id)
+	if err != nil {
+		return err
+	}
+	list, err := index.Signals(ctx, query)
+	if err != nil {
+		return err
+	}
+	if s.JSON {
+		return writeSignals(s, list)
+	}
+	if len(list) == 0 && s.OutTTY {
+		s.Note("there is no such signal")
+	}
+	t := term.Table{Header: []string{"SEQ", "TIME", "NAME", "CORRELATION", "BY", "PAYLOAD"}}
+	for _, signal := range list {
+		payload := signal.Payload
+		if s.IsTerminalOut() {
+			payload = plain.Shorten(payload, display.ValueShown)
+		}
+		t.Add(
+			term.Cell{Text: strconv.FormatInt(signal.Seq, 10)}, term.Cell{Text: display.ClockTime(signal.ReceivedAtMs)}, term.Cell{Text: signal.Name},
+			term.Cell{Text: display.OrEmpty(signal.CorrelationID)}, term.Cell{Text: display.OrEmpty(signal.ReceivedBy)}, term.Cell{Text: payload},
+		)
+	}
+	return t.Write(s.Terminal)
+}
+
+func writeSignals(s *session.Session, list []sqliteindex.SignalRow) error {
+	for _, row := range list {
+		signal := snapshot.Signal{
+			Seq: row.Seq, Name: row.Name, CorrelationID: row.CorrelationID, Payload: json.RawMessage(row.Payload),
+			ReceivedAtMs: row.ReceivedAtMs, ReceivedBy: row.ReceivedBy,
+		}
+		if err := s.WriteJSON(signalDocument{Kind: "signal", RunID: row.RunID, Signal: signal}); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,13 @@
+// Package answer shows what runs wait for, and answers: a topic of the help.
+package answer
+
+import "github.com/git-smithers/git-smithers/cli/arg"
+
+// Topic is the commands of this folder.
+func Topic() arg.Topic {
+	return arg.Topic{
+		Title:    "answer a run that waits",
+		Commands: []*arg.Command{inboxCommand(), approveCommand(), denyCommand(), answerCommand(), signalCommand()},
+		Old:      []*arg.Command{cancelRequestCommand(), signalsCommand()},
+	}
+}

@@ -1,0 +1,223 @@
+// Package arg is the words of a command line: the description of commands, from which parsing, help, the man page and shell
+// completion derive, and what several commands take in the same way.
+package arg
+
+import (
+	"context"
+	"math"
+	"slices"
+	"strings"
+
+	urfave "github.com/urfave/cli/v2"
+
+	"github.com/git-smithers/git-smithers/cli/session"
+	"github.com/git-smithers/git-smithers/internal/plain"
+	"github.com/git-smithers/git-smithers/timeline/fault"
+)
+
+// AnyNumber is the MaxArgs of a command that takes as many arguments as one likes.
+const AnyNumber = math.MaxInt
+
+// wholeIDs is what the help of a command says that changes the runs which it names.
+const wholeIDs = `A run is named by its whole id here: a prefix of the id is for reading.`
+
+// Program is what people type before the name of a command.
+const Program = fault.Program
+
+// A Command describes one command, or a group of them. Parsing, help, the man
+// page and shell completion all derive from it.
+type Command struct {
+	Name     string
+	Summary  string   // one line for lists: imperative, no period
+	Usage    []string // what may follow the name, one line for each form
+	About    string   // paragraphs, separated by empty lines; already wrapped
+	MinArgs  int
+	MaxArgs  int
+	Required []string // names of flags that must be given
+	Flags    []urfave.Flag
+	Examples []Example
+	Changes  bool  // the runs that it names, or files of theirs: it takes whole ids, and its help says so
+	Exits    []int // the exit statuses that it can have, besides 0, 4, 70, 130 and 143
+	Hidden   bool
+	Topics   []Topic    // of the root: its children in the order in which help lists them
+	Children []*Command // of a group; one without a run needs one of them
+	Run      func(context.Context, *session.Session, *urfave.Context) error
+
+	Path string // the names from the first group to this command; set by link
+}
+
+// A Topic is commands that help lists under a title.
+type Topic struct {
+	Title    string // imperative, no period
+	Commands []*Command
+	More     []*Command // listed by help --all alone
+	Old      []*Command // have become a flag of another command: no list has them
+}
+
+// An Example is a command line and what it is for.
+type Example [2]string
+
+// what is what the command line is for.
+func (e Example) what() string { return e[0] }
+
+// line is the command line.
+func (e Example) line() string { return e[1] }
+
+// commonFlags are what every command takes, also before its name.
+func commonFlags() []urfave.Flag {
+	return []urfave.Flag{
+		&urfave.BoolFlag{Name: "json", Usage: "print JSON"},
+		&urfave.StringFlag{Name: "color", Usage: "colour the output: `WHEN` is auto, always or never", Value: "auto"},
+		&urfave.BoolFlag{Name: "quiet", Aliases: []string{"q"}, Usage: "print no progress"},
+		&urfave.BoolFlag{Name: "help", Aliases: []string{"h"}, Usage: "show help"},
+	}
+}
+
+// Link fills in what follows from the place of a command in the tree.
+func (c *Command) Link(parent string) {
+	c.Path = strings.TrimSpace(parent + " " + c.Name)
+	c.Flags = append(c.Flags, commonFlags()...)
+	if c.Changes {
+		c.About += "\n\n" + wholeIDs
+	}
+	for _, child := range c.Children {
+		child.Link(c.Path)
+	}
+}
+
+// Child finds a command of a group by name; nil when there is none.
+func (c *Command) Child(name string) *Command {
+	i := slices.IndexFunc(c.Children, func(child *Command) bool { return child.Name == name })
+	if i < 0 {
+		return nil
+	}
+	return c.Children[i]
+}
+
+// visible are the commands of a group that help lists.
+func (c *Command) visible() []*Command {
+	return slices.DeleteFunc(slices.Clone(c.Children), func(child *Command) bool { return child.Hidden })
+}
+
+// line is how the command is called, up to its arguments.
+func (c *Command) line() string { return strings.TrimSpace(Program + " " + c.Path) }
+
+// usageLines are the forms of the command line.
+func (c *Command) usageLines() []string {
+	if len(c.Usage) == 0 {
+		return []string{c.line()}
+	}
+	lines := make([]string, len(c.Usage))
+	for i, form := range c.Usage {
+		lines[i] = strings.TrimSpace(c.line() + " " + form)
+	}
+	return lines
+}
+
+// Misused is a usage error that shows how the command is called.
+func (c *Command) Misused(format string, args ...any) *fault.Error {
+	return fault.New(fault.Usage, format, args...).Hint("usage: %s", strings.Join(c.usageLines(), " | "))
+}
+
+// check compares the command line with what the command needs and takes.
+func (c *Command) check(uc *urfave.Context) error {
+	for _, flag := range c.Required {
+		if !uc.IsSet(flag) {
+			return c.Misused("%s needs --%s", c.Path, flag)
+		}
+	}
+	args := uc.Args().Slice()
+	switch {
+	case len(args) < c.MinArgs:
+		return c.Misused("%s needs %s, got %d", c.Path, plain.Count(c.MinArgs, "argument"), len(args))
+	case len(args) > c.MaxArgs && c.MaxArgs == 0:
+		return c.Misused("%s takes no arguments, got %q", c.Path, args[0])
+	case len(args) > c.MaxArgs:
+		return c.Misused("%s takes at most %s, got %d: %q is one too many",
+			c.Path, plain.Count(c.MaxArgs, "argument"), len(args), args[c.MaxArgs])
+	}
+	return nil
+}
+
+// App builds the urfave application that runs the tree on s. It never prints
+// and never exits: every outcome is the error that it returns.
+func (c *Command) App(s *session.Session) *urfave.App {
+	app := &urfave.App{
+		Name: "git-smithers", HideHelp: true, HideVersion: true,
+		Writer: s.Err, ErrWriter: s.Err, Reader: s.In,
+		DisableSliceFlagSeparator: true,
+		ExitErrHandler:            func(*urfave.Context, error) {},
+		OnUsageError:              c.usageError,
+	}
+	for _, child := range c.Children {
+		app.Commands = append(app.Commands, child.build(s))
+	}
+	return app
+}
+
+func (c *Command) build(s *session.Session) *urfave.Command {
+	out := &urfave.Command{Name: c.Name, Flags: c.Flags, HideHelp: true, OnUsageError: c.usageError}
+	for _, child := range c.Children {
+		out.Subcommands = append(out.Subcommands, child.build(s))
+	}
+	if c.Run != nil {
+		out.Action = func(uc *urfave.Context) error {
+			if err := configure(s, uc); err != nil {
+				return err
+			}
+			if err := c.check(uc); err != nil {
+				return err
+			}
+			return c.Run(uc.Context, s, uc)
+		}
+	}
+	return out
+}
+
+// usageError turns what urfave found wrong with a flag into our own words.
+func (c *Command) usageError(_ *urfave.Context, err error, _ bool) error {
+	return c.Misused("%s", c.describeFlagError(err))
+}
+
+// describeFlagError rewrites the flag package's `invalid value "x" for flag -frame: …`.
+func (c *Command) describeFlagError(err error) string {
+	text := err.Error()
+	value, rest, ok := strings.Cut(strings.TrimPrefix(text, "invalid value "), " for flag -")
+	if !ok {
+		value, rest, ok = strings.Cut(strings.TrimPrefix(text, "invalid boolean value "), " for -")
+	}
+	if !ok {
+		return text
+	}
+	name, reason, _ := strings.Cut(rest, ":")
+	if strings.Contains(reason, "parse error") || strings.Contains(reason, "ParseBool") {
+		reason = " it takes " + c.flagTakes(name)
+	}
+	return "--" + name + " does not take " + value + ":" + reason
+}
+
+// flagTakes says what kind of value a flag takes.
+func (c *Command) flagTakes(name string) string {
+	switch c.Flag(name).(type) {
+	case *urfave.IntFlag, *urfave.Int64Flag:
+		return "a whole number"
+	case *urfave.BoolFlag:
+		return "true or false"
+	}
+	return "another kind of value"
+}
+
+// configure reads the flags that every command takes.
+func configure(s *session.Session, c *urfave.Context) error {
+	s.JSON, s.Quiet, s.Color = c.Bool("json"), c.Bool("quiet"), c.String("color")
+	switch s.Color {
+	case "auto", "always", "never":
+		return nil
+	}
+	return fault.New(fault.Usage, "--color does not take %q", s.Color).Hint("it takes auto, always or never")
+}
+
+// BecameFlag says in the help of an old name what to type now.
+func BecameFlag(command string) string {
+	return "This is an old name, which goes on working: it is `git smithers " + command + "` now."
+}

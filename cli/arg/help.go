@@ -1,0 +1,219 @@
+package arg
+
+import (
+	"cmp"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	urfave "github.com/urfave/cli/v2"
+
+	"github.com/git-smithers/git-smithers/timeline/fault"
+)
+
+// An exitStatus is a status of the process and what it means.
+type exitStatus struct {
+	status  int
+	meaning string
+}
+
+// exitStatuses are all of them, in the order of their numbers.
+func exitStatuses() []exitStatus {
+	return []exitStatus{
+		{fault.ExitOK, "success"},
+		{fault.ExitFailed, "the run failed, or something could not be read or written"},
+		{fault.ExitCancelled, "the run was cancelled"},
+		{fault.ExitWaiting, "the run waits: for a person, a signal or a timer"},
+		{fault.ExitUsage, "wrong command line or input"},
+		{fault.ExitNotFound, "no such repository, working copy, workflow, run, frame, node, attempt or request"},
+		{fault.ExitConflict, "somebody else was first or owns the run, or work would be lost; nothing was touched"},
+		{fault.ExitCorrupt, "stored data failed verification"},
+		{fault.ExitTooNew, "needs a newer git, jj or git-smithers, or another kind of repository"},
+		{fault.ExitBug, "a bug in git-smithers"},
+		{fault.ExitInterrupt, "interrupted"},
+		{fault.ExitTerminate, "terminated"},
+	}
+}
+
+// statuses are the exit statuses that a command can have.
+func (c *Command) statuses() []exitStatus {
+	if c.Run == nil {
+		return nil
+	}
+	always := []int{fault.ExitOK, fault.ExitUsage, fault.ExitBug, fault.ExitInterrupt, fault.ExitTerminate}
+	return slices.DeleteFunc(exitStatuses(), func(e exitStatus) bool {
+		return !slices.Contains(always, e.status) && !slices.Contains(c.Exits, e.status)
+	})
+}
+
+// Reads are the statuses of commands that read history.
+func Reads() []int {
+	return []int{fault.ExitFailed, fault.ExitNotFound, fault.ExitCorrupt, fault.ExitTooNew}
+}
+
+// Writes are the statuses of commands that write history.
+func Writes() []int { return append(Reads(), fault.ExitConflict) }
+
+// Runs are the statuses of commands that run workflows.
+func Runs() []int { return append(Writes(), fault.ExitCancelled, fault.ExitWaiting) }
+
+// A flagHelp is a flag as help, man page and completion show it.
+type flagHelp struct {
+	short string // "" when it has none
+	long  string
+	value string // the placeholder of its value; "" for a boolean
+	usage string
+}
+
+// flagHelps describes the flags of a command, its own first.
+func (c *Command) flagHelps() []flagHelp {
+	var out []flagHelp
+	for _, flag := range c.Flags {
+		documented, ok := flag.(urfave.DocGenerationFlag)
+		if !ok {
+			continue
+		}
+		h := flagHelp{long: LongName(flag)}
+		for _, name := range flag.Names() {
+			if len(name) == 1 {
+				h.short = name
+			}
+		}
+		h.value, h.usage = placeholder(documented.GetUsage())
+		if !documented.TakesValue() {
+			h.value = ""
+		} else {
+			h.value = cmp.Or(h.value, "VALUE")
+		}
+		out = append(out, h)
+	}
+	return out
+}
+
+// placeholder finds the word in backquotes, which stands for a flag's value.
+func placeholder(usage string) (name, text string) {
+	before, rest, ok := strings.Cut(usage, "`")
+	if !ok {
+		return "", usage
+	}
+	name, after, _ := strings.Cut(rest, "`")
+	return name, before + name + after
+}
+
+// spelling is a flag as one writes it: "-n, --node ID".
+func (h flagHelp) spelling() string {
+	s := "    --" + h.long
+	if h.short != "" {
+		s = "-" + h.short + ", --" + h.long
+	}
+	if h.value != "" {
+		s += " " + h.value
+	}
+	return s
+}
+
+// PrintHelp prints the help of a command or a group; all lists the commands, too, that few people type.
+func (c *Command) PrintHelp(w io.Writer, all bool) error {
+	var b strings.Builder
+	title := c.Summary
+	if c.Path == "" {
+		title = Program + ": " + title
+	} else {
+		title = strings.ToUpper(title[:1]) + title[1:]
+	}
+	fmt.Fprintf(&b, "%s\n\nUSAGE\n", title)
+	for _, line := range c.usageLines() {
+		fmt.Fprintf(&b, "  %s\n", line)
+	}
+	section(&b, "DESCRIPTION", strings.Split(c.About, "\n"))
+	section(&b, "COMMANDS", c.commandLines(all))
+	section(&b, "FLAGS", columns(c.flagHelps(), func(h flagHelp) (string, string) {
+		return h.spelling(), h.usage
+	}))
+	section(&b, "EXAMPLES", exampleLines(c.Examples))
+	section(&b, "EXIT STATUS", columns(c.statuses(), func(e exitStatus) (string, string) {
+		return fmt.Sprintf("%3d", e.status), e.meaning
+	}))
+	if len(c.Children) > 0 {
+		fmt.Fprintf(&b, "\n`%s <command> -h` shows the help of a command.\n", c.line())
+	}
+	if len(c.Topics) > 0 && !all {
+		b.WriteString("`git smithers help back` says which way back you want.\n" +
+			"`git smithers help --all` lists the other commands: for upkeep, programs and Smithers.\n")
+	}
+	if c.Path == "" {
+		fmt.Fprintf(&b, "`%s help <page>` shows a page of the documentation:\n%s.\n", Program, helpPageNames())
+	}
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+// commandLines lists the commands of a group, under their topics if it has any.
+func (c *Command) commandLines(all bool) []string {
+	line := func(child *Command) (string, string) { return child.Name, child.Summary }
+	if len(c.Topics) == 0 {
+		return columns(c.visible(), line)
+	}
+	var listed []*Command
+	first := make(map[*Command]string) // by the first command of a topic: its title
+	for _, t := range c.Topics {
+		commands := slices.Clone(t.Commands)
+		if all {
+			commands = append(commands, t.More...)
+		}
+		commands = slices.DeleteFunc(commands, func(child *Command) bool { return child.Hidden })
+		if len(commands) > 0 {
+			first[commands[0]] = t.Title
+		}
+		listed = append(listed, commands...)
+	}
+	var out []string
+	for i, text := range columns(listed, line) {
+		if title, ok := first[listed[i]]; ok {
+			if i > 0 {
+				out = append(out, "")
+			}
+			out = append(out, title)
+		}
+		out = append(out, "  "+text)
+	}
+	return out
+}
+
+// section prints lines under a title; none prints nothing.
+func section(b *strings.Builder, title string, lines []string) {
+	if len(lines) == 0 || len(lines) == 1 && lines[0] == "" {
+		return
+	}
+	fmt.Fprintf(b, "\n%s\n", title)
+	for _, line := range lines {
+		b.WriteString(strings.TrimRight("  "+line, " ") + "\n")
+	}
+}
+
+// columns lays out pairs, the second aligned.
+func columns[T any](items []T, pair func(T) (string, string)) []string {
+	width := 0
+	for _, item := range items {
+		left, _ := pair(item)
+		width = max(width, len(left))
+	}
+	lines := make([]string, len(items))
+	for i, item := range items {
+		left, right := pair(item)
+		lines[i] = fmt.Sprintf("%-*s  %s", width, left, right)
+	}
+	return lines
+}
+
+func exampleLines(examples []Example) []string {
+	var lines []string
+	for i, e := range examples {
+		if i > 0 {
+			lines = append(lines, "")
+		}
+		lines = append(lines, "# "+e.what(), "$ "+e.line())
+	}
+	return lines
+}

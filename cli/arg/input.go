@@ -1,0 +1,101 @@
+package arg
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"math"
+	"strings"
+
+	urfave "github.com/urfave/cli/v2"
+
+	"github.com/git-smithers/git-smithers/cli/session"
+	"github.com/git-smithers/git-smithers/snapshot"
+	"github.com/git-smithers/git-smithers/timeline/fault"
+)
+
+// InputFlag is --input of the commands that take an input.
+func InputFlag(usage string) urfave.Flag {
+	return &urfave.StringFlag{Name: "input", Aliases: []string{"i"}, Usage: usage}
+}
+
+// ReadInput reads what --input means. It is nil when the flag was not given.
+func ReadInput(s *session.Session, c *urfave.Context) (json.RawMessage, error) {
+	if !c.IsSet("input") {
+		return nil, nil
+	}
+	return ReadValue(c.Context, s, Value{Name: "--input", Text: c.String("input"), Example: `--input '{"ticket":"T-12"}'`})
+}
+
+// A Value is a JSON value as a command line gives it: JSON, "@" and a file, or
+// "-" for standard input.
+type Value struct {
+	Name    string // as messages call it
+	Text    string
+	Example string
+}
+
+func (v Value) hint() string {
+	return v.Name + " takes JSON, @<file>, or - for standard input, for example " + v.Example
+}
+
+// ReadValue reads a JSON value. Bytes are kept as they are, but for white space around
+// the value.
+func ReadValue(ctx context.Context, s *session.Session, v Value) (json.RawMessage, error) {
+	data, source, err := valueBytes(ctx, s, v)
+	if err != nil {
+		return nil, err
+	}
+	data = bytes.TrimSpace(data)
+	// The store's own limits are looked at when the value is stored.
+	deepest := snapshot.Limits{Depth: math.MaxInt}
+	if err := deepest.CheckSize(data); err != nil {
+		return nil, fault.New(fault.LimitExceeded, "%s: %w", source, err).Hint("`git smithers help format` lists the limits")
+	}
+	var probe json.RawMessage
+	if err := json.Unmarshal(data, &probe); err != nil {
+		return nil, notJSON(source, err).Hint("%s", v.hint())
+	}
+	return data, nil
+}
+
+func notJSON(source string, err error) *fault.Error {
+	out := fault.New(fault.InvalidInput, "%s is not JSON: %w", source, err)
+	if syntax, ok := errors.AsType[*json.SyntaxError](err); ok {
+		out = out.Detail("offset", syntax.Offset)
+	}
+	return out
+}
+
+func valueBytes(ctx context.Context, s *session.Session, v Value) (data []byte, source string, err error) {
+	if v.Text == "-" {
+		data, err := s.ReadStdin(snapshot.DefaultValue)
+		return data, "standard input", err
+	}
+	name, ok := strings.CutPrefix(v.Text, "@")
+	if !ok {
+		return []byte(v.Text), v.Name, nil
+	}
+	data, err = s.Folder().ReadFile(ctx, name, snapshot.DefaultValue)
+	if ctx.Err() != nil {
+		return nil, "", ctx.Err()
+	}
+	if err != nil {
+		return nil, "", fault.New(fault.InvalidInput, "read %s: %w", v.Name, err).Hint("%s", v.hint())
+	}
+	if len(data) > snapshot.DefaultValue {
+		return nil, "", fault.New(fault.LimitExceeded, "%s is longer than %d bytes", name, snapshot.DefaultValue).
+			Hint("`git smithers help format` lists the limits")
+	}
+	return data, name, nil
+}
+
+// NewRunID reads --run-id of the commands that make a run; "" when it was not given.
+func NewRunID(c *urfave.Context) (string, error) {
+	id := c.String("run-id")
+	if id == "" && c.IsSet("run-id") {
+		return "", fault.New(fault.InvalidRunID, "the run id is empty").Hint("leave out --run-id to get one made up")
+	}
+	return id, nil
+}

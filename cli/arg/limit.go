@@ -1,0 +1,21 @@
+package arg
+
+import (
+	urfave "github.com/urfave/cli/v2"
+
+	"github.com/git-smithers/git-smithers/timeline/fault"
+)
+
+// LimitFlag is --limit of the commands that list.
+func LimitFlag(preset int, usage string) urfave.Flag {
+	return &urfave.IntFlag{Name: "limit", Value: preset, Usage: usage}
+}
+
+// ParseLimit reads --limit.
+func ParseLimit(c *urfave.Context) (int, error) {
+	n := c.Int("limit")
+	if c.IsSet("limit") && n < 1 {
+		return 0, fault.New(fault.Usage, "--limit does not take %d", n).Hint("it takes a number from 1 on")
+	}
+	return n, nil
+}

@@ -1,0 +1,24 @@
+package arg
+
+import (
+	"strconv"
+	"time"
+
+	"github.com/git-smithers/git-smithers/timeline/fault"
+)
+
+// ParseMoment reads a time that the command line gives: RFC 3339, milliseconds since
+// 1970, or how long ago it was. It is milliseconds since 1970.
+func ParseMoment(now time.Time, flag, text string) (int64, error) {
+	if at, err := time.Parse(time.RFC3339, text); err == nil {
+		return at.UnixMilli(), nil
+	}
+	if ms, err := strconv.ParseInt(text, 10, 64); err == nil && ms >= 0 {
+		return ms, nil
+	}
+	if ago, err := time.ParseDuration(text); err == nil && ago >= 0 {
+		return now.Add(-ago).UnixMilli(), nil
+	}
+	return 0, fault.New(fault.Usage, "--%s does not take %q", flag, text).
+		Hint("it takes a time such as 2026-11-20T17:47:44Z, milliseconds since 1970, or how long ago it was: 10m, 2h30m")
+}

@@ -1,0 +1,227 @@
+package arg
+
+import (
+	"slices"
+	"strings"
+
+	urfave "github.com/urfave/cli/v2"
+
+	"github.com/git-smithers/git-smithers/timeline/fault"
+)
+
+// An Invocation is a command line taken apart. urfave/cli stops reading flags at
+// the first argument and takes later ones for arguments, so flags are found here,
+// wherever they stand, and handed to it in front.
+type Invocation struct {
+	Command *Command
+	Flags   []string // in their order, each "--name" or "--name=value"
+	Args    []string // in their order
+	Help    bool     // help is asked for, by a flag or by the word
+	All     bool     // of all commands
+	Page    string   // of the documentation that help is asked for; "" for none
+}
+
+// Argv is the command line for urfave/cli: flags, then "--", then arguments.
+func (in *Invocation) Argv() []string {
+	argv := append([]string{"git-smithers"}, strings.Fields(in.Command.Path)...)
+	argv = append(argv, in.Flags...)
+	return append(append(argv, "--"), in.Args...)
+}
+
+// Parse takes a command line apart. Flags may stand before, between and after
+// the arguments, and those that every command takes also before the command's
+// name; "--" ends them. A flag's value is never taken for an argument, whatever it
+// looks like. "-" is an argument. The error's code is usage or unknown_command.
+func Parse(root *Command, args []string) (*Invocation, error) {
+	in := &Invocation{Command: root}
+	helped := false // by the word, and not by a flag
+	for len(args) > 0 {
+		arg := args[0]
+		switch {
+		case arg == "--" && in.Command.Run == nil:
+			return nil, in.Command.Misused("a command must stand before --")
+		case arg == "--":
+			in.Args = append(in.Args, args[1:]...)
+			return in, nil
+		case arg == "--all" && in.Command == root && in.Help:
+			in.All, args = true, args[1:]
+		case arg == "--version" && in.Command == root:
+			args = append([]string{"version"}, args[1:]...)
+		case len(arg) > 1 && arg[0] == '-':
+			rest, err := in.readFlag(args)
+			if err != nil {
+				return nil, err
+			}
+			args = rest
+		case in.Command == root && arg == "help":
+			in.Help, helped, args = true, true, args[1:]
+		case in.Page != "":
+			return nil, helpTakesOne(in.Page, arg)
+		case in.Command == root && in.Help && isHelpPage(arg):
+			in.Page, args = arg, args[1:]
+		case len(in.Command.Children) > 0 && len(in.Args) == 0:
+			child := in.Command.Child(arg)
+			if child == nil && helped && in.Command == root {
+				return nil, unknownHelp(root, arg)
+			}
+			if child == nil && in.Command.Run == nil {
+				return nil, in.Command.unknownChild(arg)
+			}
+			if child == nil {
+				return nil, in.Command.Misused("%s takes no arguments, got %q", in.Command.Path, arg)
+			}
+			in.Command, args = child, args[1:]
+		case helped:
+			return nil, helpTakesOne(in.Command.Path, arg)
+		default:
+			in.Args, args = append(in.Args, arg), args[1:]
+		}
+	}
+	return in, nil
+}
+
+// readFlag reads the flag that args begins with and returns what follows it and
+// its value.
+func (in *Invocation) readFlag(args []string) ([]string, error) {
+	if !strings.HasPrefix(args[0], "--") {
+		return in.readShort(args)
+	}
+	name, value, hasValue := strings.Cut(args[0][2:], "=")
+	flag := in.Command.Flag(name)
+	switch {
+	case flag == nil || len(name) < 2:
+		return nil, in.Command.unknownFlag("--" + name)
+	case hasValue:
+		in.add(flag, name+"="+value)
+		return args[1:], nil
+	case !takesValue(flag):
+		in.add(flag, name)
+		return args[1:], nil
+	case len(args) == 1:
+		return nil, in.Command.Misused("--%s needs a value", name)
+	}
+	in.add(flag, name+"="+args[1])
+	return args[2:], nil
+}
+
+// readShort reads "-n", "-n value", "-nvalue", "-n=value", and "-qh" for "-q -h".
+func (in *Invocation) readShort(args []string) ([]string, error) {
+	letters := args[0][1:]
+	for i, letter := range letters {
+		flag := in.Command.Flag(string(letter))
+		if flag == nil {
+			return nil, in.Command.unknownFlag(args[0])
+		}
+		name := LongName(flag)
+		rest := letters[i+len(string(letter)):]
+		switch {
+		case strings.HasPrefix(rest, "="):
+			in.add(flag, name+rest)
+			return args[1:], nil
+		case !takesValue(flag):
+			in.add(flag, name)
+			continue
+		case rest != "":
+			in.add(flag, name+"="+rest)
+			return args[1:], nil
+		case len(args) == 1:
+			return nil, in.Command.Misused("-%c needs a value", letter)
+		}
+		in.add(flag, name+"="+args[1])
+		return args[2:], nil
+	}
+	return args[1:], nil
+}
+
+func (in *Invocation) add(flag urfave.Flag, text string) {
+	if LongName(flag) == "help" {
+		in.Help = true
+		return
+	}
+	in.Flags = append(in.Flags, "--"+text)
+}
+
+// Flag finds a flag by any of its names; nil when there is none.
+func (c *Command) Flag(name string) urfave.Flag {
+	i := slices.IndexFunc(c.Flags, func(f urfave.Flag) bool { return slices.Contains(f.Names(), name) })
+	if i < 0 {
+		return nil
+	}
+	return c.Flags[i]
+}
+
+// takesValue reports whether a flag wants a value.
+func takesValue(flag urfave.Flag) bool {
+	documented, ok := flag.(urfave.DocGenerationFlag)
+	return ok && documented.TakesValue()
+}
+
+// LongName is the name under which a flag was declared.
+func LongName(flag urfave.Flag) string { return flag.Names()[0] }
+
+func (c *Command) unknownFlag(flag string) error {
+	if c.Path == "" {
+		return fault.New(fault.Usage, "unknown flag %s", flag).Hint("`%s -h` lists the commands and flags", Program)
+	}
+	err := fault.New(fault.Usage, "%s has no flag %s", c.Path, flag)
+	var names []string
+	for _, f := range c.Flags {
+		names = append(names, LongName(f))
+	}
+	if near, ok := Nearest(strings.TrimLeft(flag, "-"), names); ok {
+		return err.Hint("did you mean --%s?", near)
+	}
+	return err.Hint("`%s -h` lists its flags", c.line())
+}
+
+func (c *Command) unknownChild(name string) error {
+	err := fault.New(fault.UnknownCommand, "%q is not a command of %s", name, c.line()).Detail("command", name)
+	var names []string
+	for _, child := range c.visible() {
+		names = append(names, child.Name)
+	}
+	if near, ok := Nearest(name, names); ok {
+		return err.Hint("did you mean `%s %s`?", c.line(), near)
+	}
+	if c.Path == "" && isHelpPage(name) {
+		return err.Hint("`%s help %s` is a page of help", Program, fault.Word(name))
+	}
+	return err.Hint("`%s -h` lists the commands", c.line())
+}
+
+// Nearest finds the candidate that name most likely meant: the first with the
+// fewest edits, at most one in three characters.
+func Nearest(name string, candidates []string) (string, bool) {
+	best, found := max(1, len(name)/3)+1, ""
+	for _, candidate := range candidates {
+		if d := edits(name, candidate); d < best {
+			best, found = d, candidate
+		}
+	}
+	return found, found != ""
+}
+
+// edits counts the insertions, removals, replacements and swaps of neighbours
+// that lead from a to b.
+func edits(a, b string) int {
+	var before, last []int
+	row := make([]int, len(b)+1)
+	for j := range row {
+		row[j] = j
+	}
+	for i := range len(a) {
+		before, last, row = last, row, make([]int, len(b)+1)
+		row[0] = i + 1
+		for j := range len(b) {
+			cost := 1
+			if a[i] == b[j] {
+				cost = 0
+			}
+			row[j+1] = min(row[j]+1, last[j+1]+1, last[j]+cost)
+			if i > 0 && j > 0 && a[i] == b[j-1] && a[i-1] == b[j] {
+				row[j+1] = min(row[j+1], before[j-1]+1)
+			}
+		}
+	}
+	return row[len(b)]
+}

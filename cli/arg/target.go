@@ -1,0 +1,113 @@
+package arg
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"strings"
+
+	urfave "github.com/urfave/cli/v2"
+
+	"github.com/git-smithers/git-smithers/app"
+	"github.com/git-smithers/git-smithers/cli/session"
+	"github.com/git-smithers/git-smithers/timeline"
+	"github.com/git-smithers/git-smithers/timeline/fault"
+)
+
+// A Target is what travel, reset, revert and replay are about.
+type Target struct {
+	Workflow string // the workflow file; "" if the command line names none
+	Address  string // a run, or one of its frames
+}
+
+// TargetFlags are the flags by which Smithers names a run and a frame. An address in place of them means the same.
+func TargetFlags() []urfave.Flag {
+	return []urfave.Flag{
+		&urfave.StringFlag{Name: "run-id", Aliases: []string{"r"}, Usage: "the `RUN`, in place of the argument"},
+		&urfave.Int64Flag{Name: "frame", Aliases: []string{"f"}, Usage: "the frame `N` of the run"},
+	}
+}
+
+// NodeFlag is --node of travel and revert, and what Smithers calls it.
+func NodeFlag(usage string) urfave.Flag {
+	return &urfave.StringFlag{Name: "node", Aliases: []string{"n", "node-id"}, Usage: usage}
+}
+
+// ParseTarget reads the arguments and TargetFlags: the run or frame is an argument or --run-id, and the workflow file the
+// other argument. Without --run-id, a lone argument is the run, even if a file has that name.
+func ParseTarget(s *session.Session, cmd *Command, c *urfave.Context) (Target, error) {
+	out := Target{Address: c.String("run-id")}
+	args := c.Args().Slice()
+	switch {
+	case c.IsSet("run-id") && len(args) > 1:
+		return out, cmd.Misused("two runs are named: %q, and %q by --run-id", args[1], out.Address)
+	case c.IsSet("run-id"):
+		out.Workflow = c.Args().First()
+	case len(args) == 0:
+		return out, cmd.Misused("%s needs a run", cmd.Path)
+	case len(args) == 1 && IsWorkflowName(args[0]):
+		return out, cmd.Misused("%s needs a run besides the workflow %s", cmd.Path, args[0]).
+			Hint("--run-id names a run whose id looks like a file")
+	case len(args) == 1:
+		out.Address = args[0]
+	case !meansWorkflow(s, args[0]) && IsWorkflowName(args[1]): // as resume has it
+		out.Address, out.Workflow = args[0], args[1]
+	default:
+		out.Workflow, out.Address = args[0], args[1]
+	}
+	if out.Workflow != "" && !meansWorkflow(s, out.Workflow) {
+		return out, fault.New(fault.WorkflowNotFound, "there is no workflow file %s", out.Workflow).
+			Hint("usage: %s", cmd.usageLines()[0]).Detail("file", out.Workflow)
+	}
+	if frame := c.Int64("frame"); c.IsSet("frame") {
+		if frame < 0 {
+			return out, fault.New(fault.InvalidAddress, "--frame does not take %d", frame).Hint("frames are numbered from 0")
+		}
+		out.Address = timeline.Address{Run: out.Address, Frame: frame}.String()
+	}
+	return out, nil
+}
+
+// meansWorkflow reports whether an argument that may be a workflow file or a run is the file: a file has that name, or the
+// name ends as those of workflows do.
+func meansWorkflow(s *session.Session, name string) bool {
+	return IsWorkflowName(name) || IsFile(s, name)
+}
+
+// IsWorkflowName reports whether a name ends as those of workflow files do, ours and Smithers'.
+func IsWorkflowName(name string) bool {
+	switch filepath.Ext(name) {
+	case ".yaml", ".yml", ".json":
+		return true
+	}
+	return app.IsScript(name)
+}
+
+// IsFile reports whether something that is not a folder has this name.
+func IsFile(s *session.Session, name string) bool {
+	info, err := os.Stat(s.Path(name))
+	return err == nil && !info.IsDir()
+}
+
+// NeedNode refuses flags that tell which attempt of a node is meant if no node is named.
+func NeedNode(cmd *Command, c *urfave.Context, flags ...string) error {
+	if c.String("node") != "" {
+		return nil
+	}
+	for _, flag := range append([]string{"iteration", "attempt"}, flags...) {
+		if c.IsSet(flag) {
+			return cmd.Misused("--%s goes with --node", flag)
+		}
+	}
+	return nil
+}
+
+// MeansRun reports whether an address that was found as at means the run: it is the run's id or a prefix of it. Every
+// other means a frame.
+func MeansRun(at timeline.Address, address string) bool { return strings.HasPrefix(at.Run, address) }
+
+// NamesFrame reports whether an address is that of a frame, and not that of a run.
+func NamesFrame(ctx context.Context, store *timeline.Store, address string) (bool, error) {
+	at, err := store.Load(ctx, address)
+	return err == nil && !MeansRun(at.Address, address), err
+}

@@ -1,0 +1,80 @@
+package back
+
+import (
+	"context"
+
+	"github.com/git-smithers/git-smithers/cli/display"
+	"github.com/git-smithers/git-smithers/cli/session"
+	"github.com/git-smithers/git-smithers/internal/plain"
+	"github.com/git-smithers/git-smithers/objstore/page"
+	"github.com/git-smithers/git-smithers/snapshot"
+	"github.com/git-smithers/git-smithers/timeline"
+)
+
+// noteAnswersSince tells what people have answered or sent since the frame that was forked: tip is the entry that
+// they would have expected in its place.
+func noteAnswersSince(ctx context.Context, s *session.Session, store *timeline.Store, tip *snapshot.Entry, at timeline.Address) error {
+	frame, err := store.Load(ctx, at.String())
+	if err != nil || frame.Entry.ID == tip.ID {
+		return err
+	}
+	before, err := frame.Entry.State()
+	if err != nil {
+		return timeline.Explain(err)
+	}
+	now, err := tip.State()
+	if err != nil {
+		return timeline.Explain(err)
+	}
+	names, err := answersSince(before, now)
+	if err != nil {
+		return timeline.Explain(err)
+	}
+	if len(names) > 0 {
+		s.Note("the answers given since frame %d are not in it: %s", at.Frame, display.List(names))
+	}
+	return nil
+}
+
+// answersSince names what is decided, answered or sent in one state, and was not in the one before.
+func answersSince(before, now *snapshot.State) (names []string, err error) {
+	for a, err := range now.AllApprovals() {
+		if err != nil {
+			return nil, err
+		}
+		was, err := rowAt(before.Approvals(), snapshot.Key(a.NodeID, a.Iteration), snapshot.DecodeApproval)
+		if err != nil {
+			return nil, err
+		}
+		if a.Status != snapshot.ApprovalRequested && (was == nil || was.Status == snapshot.ApprovalRequested) {
+			names = append(names, display.AttemptName(a.NodeID, a.Iteration))
+		}
+	}
+	for h, err := range now.AllHumanRequests() {
+		if err != nil {
+			return nil, err
+		}
+		was, err := rowAt(before.HumanRequests(), snapshot.Key(h.NodeID, h.Iteration), snapshot.DecodeHumanRequest)
+		if err != nil {
+			return nil, err
+		}
+		settled := h.Status == snapshot.HumanAnswered || h.Status == snapshot.HumanCancelled
+		if settled && (was == nil || was.Status == snapshot.HumanPending) {
+			names = append(names, display.AttemptName(h.NodeID, h.Iteration))
+		}
+	}
+	if sent := now.Signals().Len() - before.Signals().Len(); sent > 0 {
+		names = append(names, plain.Count(sent, "signal"))
+	}
+	return names, nil
+}
+
+// rowAt is a row of a collection; nil where there is none.
+func rowAt[T any](rows *page.Collection, key string, decode func(page.Row) (T, error)) (*T, error) {
+	value, ok, err := rows.Get(key)
+	if err != nil || !ok {
+		return nil, err
+	}
+	row, err := decode(page.Row{Key: key, Value: value})
+	return &row, err
+}

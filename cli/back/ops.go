@@ -1,0 +1,81 @@
+package back
+
+import (
+	"context"
+	"strconv"
+
+	urfave "github.com/urfave/cli/v2"
+
+	"github.com/git-smithers/git-smithers/cli/arg"
+	"github.com/git-smithers/git-smithers/cli/display"
+	"github.com/git-smithers/git-smithers/cli/session"
+	"github.com/git-smithers/git-smithers/cli/term"
+	"github.com/git-smithers/git-smithers/internal/plain"
+	"github.com/git-smithers/git-smithers/snapshot"
+	"github.com/git-smithers/git-smithers/timeline"
+)
+
+// opDocument is an op, as ops prints one a line with --json. Its kind is that of the op, such as travel.
+type opDocument struct {
+	RunID string `json:"runId"`
+	snapshot.Op
+}
+
+func opsCommand() *arg.Command {
+	return &arg.Command{
+		Name:    "ops",
+		Summary: "list what was done to a run as a whole",
+		Usage:   []string{"<run>"},
+		About: `Lists the travels, resets, reverts, restores and undos of a run, and its fork, the oldest
+first: number, time, what it was, the frame that it made, and which op has taken it back.
+undo takes back the newest one that was not. A travel or reset of an imported run after
+which Smithers went on from an older frame is taken back by the import: overtaken.
+With --json, one object a line.`,
+		MinArgs: 1, MaxArgs: 1,
+		Exits: arg.Reads(),
+		Examples: []arg.Example{
+			{"see what undo would take back", "git smithers ops triage-1"},
+		},
+		Run: func(ctx context.Context, s *session.Session, c *urfave.Context) error {
+			return s.WithStore(ctx, func(store *timeline.Store) error { return runOps(ctx, s, store, c.Args().First()) })
+		},
+	}
+}
+
+// runOps prints the ops of a run.
+func runOps(ctx context.Context, s *session.Session, store *timeline.Store, run string) error {
+	id, err := store.ResolveRun(ctx, run)
+	if err != nil {
+		return err
+	}
+	ops, err := store.Ops(ctx, id)
+	if err != nil {
+		return err
+	}
+	if s.JSON {
+		for _, op := range ops {
+			if err := s.WriteJSON(opDocument{id, op}); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	if len(ops) == 0 && s.OutTTY {
+		s.Note("nothing was done to run %s as a whole", plain.Text(id))
+	}
+	t := term.Table{Header: []string{"OP", "TIME", "WHAT", "FRAME", "TAKEN BACK BY"}}
+	for _, op := range ops {
+		at, frame, undone := display.ClockTime(op.AtMs), "", ""
+		if s.IsTerminalOut() {
+			at = display.Ago(s.Now(), op.AtMs)
+		}
+		if op.Frame != nil {
+			frame = strconv.FormatInt(*op.Frame, 10)
+		}
+		if op.UndoneBy != 0 {
+			undone = strconv.Itoa(op.UndoneBy)
+		}
+		t.Add(term.Cell{Text: strconv.Itoa(op.Number)}, term.Cell{Text: at}, term.Cell{Text: display.Op(op)}, term.Cell{Text: frame}, term.Cell{Text: undone})
+	}
+	return t.Write(s.Terminal)
+}

@@ -1,0 +1,68 @@
+package back
+
+import (
+	"context"
+	"errors"
+
+	urfave "github.com/urfave/cli/v2"
+
+	"github.com/git-smithers/git-smithers/app"
+	"github.com/git-smithers/git-smithers/cli/arg"
+	"github.com/git-smithers/git-smithers/cli/desk"
+	"github.com/git-smithers/git-smithers/cli/session"
+	"github.com/git-smithers/git-smithers/timeline"
+	"github.com/git-smithers/git-smithers/timeline/fault"
+)
+
+// foreignFlags are the flags of replay for Smithers.
+func foreignFlags() []urfave.Flag {
+	return []urfave.Flag{
+		&urfave.StringFlag{Name: "engine", Usage: "run the fork with `ENGINE`: smithers"},
+		&urfave.StringFlag{Name: "db", Usage: "the database of Smithers is `FILE`"},
+		&urfave.StringFlag{Name: "engine-command", Usage: "start Smithers by the shell's `COMMAND`"},
+	}
+}
+
+// parseSmithersReplay reads the flags of a replay that Smithers runs; nil for one that we run.
+func parseSmithersReplay(s *session.Session, c *urfave.Context, req app.ReplayRequest) (*app.SmithersReplayRequest, error) {
+	if !c.IsSet("engine") {
+		for _, flag := range []string{"db", "engine-command"} {
+			if c.IsSet(flag) {
+				return nil, fault.New(fault.Usage, "--%s is about Smithers", flag).Hint("give --engine smithers, too")
+			}
+		}
+		return nil, nil //nolint:nilnil // it is ours
+	}
+	if name := c.String("engine"); name != app.EngineSmithers {
+		return nil, fault.New(fault.Usage, "--engine does not take %q", name).
+			Hint("it takes smithers; without it, a workflow file of git smithers is run")
+	}
+	if req.Workflow == "" {
+		return nil, fault.New(fault.Usage, "--engine smithers needs a workflow of Smithers").
+			Hint("name it: `%s replay WORKFLOW.tsx %s --engine smithers`", arg.Program, fault.Word(req.From))
+	}
+	for _, flag := range []string{"max-parallel", "logs", "wait"} {
+		if c.IsSet(flag) {
+			return nil, fault.New(fault.Usage, "--%s does not go with --engine smithers", flag).
+				Hint("Smithers runs the fork in its own way")
+		}
+	}
+	command := c.String("engine-command")
+	if command == "" {
+		command, _ = s.LookupEnv("GIT_SMITHERS_ENGINE_COMMAND")
+	}
+	home, _ := s.LookupEnv("HOME")
+	return &app.SmithersReplayRequest{
+		From: req.From, Workflow: req.Workflow, Resets: req.Resets, RestoreVCS: req.RestoreVCS, To: req.To,
+		Database: c.String("db"), Command: command, Home: home,
+	}, nil
+}
+
+// runSmithersReplay forks a frame, has Smithers run the fork, and prints how the run ended.
+func runSmithersReplay(ctx context.Context, s *session.Session, store *timeline.Store, req app.SmithersReplayRequest) error {
+	done, err := desk.Open(s, store).ReplayWithSmithers(ctx, req)
+	if done == nil {
+		return err
+	}
+	return errors.Join(err, desk.PrintResult(s, done.Result, describeReplay(&done.ReplayResult, done.Started)))
+}

@@ -1,0 +1,73 @@
+package back
+
+import (
+	"context"
+
+	urfave "github.com/urfave/cli/v2"
+
+	"github.com/git-smithers/git-smithers/app"
+	"github.com/git-smithers/git-smithers/cli/arg"
+	"github.com/git-smithers/git-smithers/cli/desk"
+	"github.com/git-smithers/git-smithers/cli/session"
+	"github.com/git-smithers/git-smithers/timeline"
+	"github.com/git-smithers/git-smithers/timeline/travel"
+)
+
+// resetDocument is what reset prints with --json.
+type resetDocument struct {
+	Kind string `json:"kind"`
+	desk.TraveledDocument
+	Resumed *desk.RunDocument `json:"resumed,omitempty"`
+}
+
+func resetCommand() *arg.Command {
+	cmd := &arg.Command{
+		Name:    "reset",
+		Summary: "begin a run anew, or set its state back to a frame",
+		Usage:   []string{"[<workflow>] <run>[:<frame>] [--resume [--yes]]"},
+		About: `Makes every task of the run pending again and clears every output, loop, approval, answer
+and signal, in a new frame. The run's input stays, and so do the files. The frames since
+its first are left out of the timeline, unless --all shows them, and keep their addresses;
+attempts stay in history, marked cancelled. undo takes it back.
+
+With a frame, the state is that of the frame: tasks that started since are pending again.
+travel does the same, and takes the files back, too.
+
+With a workflow in front the run goes on with that. A run that a live process is running
+is left alone.
+
+Prints the address of the new frame; with --resume, the run's id.`,
+		MaxArgs: 2,
+		Flags:   append(arg.TargetFlags(), sequelFlags(desk.ConfirmFlag())...),
+		Changes: true,
+		Exits:   arg.Runs(),
+		Examples: []arg.Example{
+			{"do all of it again", "git smithers reset triage-1 --resume"},
+			{"do it again with the workflow as it is now", "git smithers reset triage.yaml triage-1 --resume"},
+			{"set the state back to frame 6, and leave the files", "git smithers reset triage-1:6"},
+		},
+	}
+	cmd.Run = func(ctx context.Context, s *session.Session, c *urfave.Context) error {
+		of, err := arg.ParseTarget(s, cmd, c)
+		if err != nil {
+			return err
+		}
+		req := app.ResetRequest{ResetRequest: travel.ResetRequest{Run: of.Address}}
+		if req.Sequel, err = parseSequel(s, cmd, c, of.Workflow, true); err != nil {
+			return err
+		}
+		return s.WithStore(ctx, func(store *timeline.Store) error { return runReset(ctx, s, store, req) })
+	}
+	return cmd
+}
+
+// runReset begins a run anew, or sets it back to a frame, and with --resume goes on with it.
+func runReset(ctx context.Context, s *session.Session, store *timeline.Store, req app.ResetRequest) error {
+	done, err := desk.Open(s, store).Reset(ctx, req)
+	if done == nil {
+		return err
+	}
+	return tellWentBack(ctx, s, store, done, err, req.Resume, func(resumed *desk.RunDocument) any {
+		return resetDocument{"reset", desk.DescribeTraveled(done.Result), resumed}
+	})
+}

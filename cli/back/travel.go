@@ -1,0 +1,215 @@
+package back
+
+import (
+	"context"
+	"errors"
+	"slices"
+
+	urfave "github.com/urfave/cli/v2"
+
+	"github.com/git-smithers/git-smithers/app"
+	"github.com/git-smithers/git-smithers/cli/arg"
+	"github.com/git-smithers/git-smithers/cli/desk"
+	"github.com/git-smithers/git-smithers/cli/session"
+	"github.com/git-smithers/git-smithers/timeline"
+	"github.com/git-smithers/git-smithers/timeline/fault"
+	"github.com/git-smithers/git-smithers/timeline/travel"
+)
+
+// travelDocument is what travel prints with --json.
+type travelDocument struct {
+	Kind      string  `json:"kind"`
+	Success   bool    `json:"success"`
+	NodeID    *string `json:"nodeId"` // nil for a travel to a frame
+	Iteration int     `json:"iteration"`
+	Attempt   int     `json:"attempt"`
+	NoDeps    bool    `json:"noDeps"`
+	desk.TraveledDocument
+	Resumed *desk.RunDocument `json:"resumed,omitempty"`
+}
+
+// travelFailed is what travel prints with --json where there is no such attempt. Attempt
+// is nil where the newest one was asked for.
+type travelFailed struct {
+	Kind      string     `json:"kind"`
+	Success   bool       `json:"success"`
+	RunID     string     `json:"runId"`
+	NodeID    string     `json:"nodeId"`
+	Iteration int        `json:"iteration"`
+	Attempt   *int       `json:"attempt"`
+	Code      fault.Code `json:"code"`
+	Error     string     `json:"error"`
+}
+
+func travelCommand() *arg.Command {
+	cmd := &arg.Command{
+		Name:    "travel",
+		Summary: "go back within a run, to a frame or to before an attempt",
+		Usage: []string{
+			"[<workflow>] <run>:<frame> [--no-vcs] [--resume] [--yes]",
+			"[<workflow>] <run>[:<frame>] --node N [--iteration I] [--attempt K] [--no-vcs] [--resume] [--yes]",
+			"[<workflow>] <run>[:<frame>] --node N [--iteration I] [--attempt K] --no-deps [--resume [--yes]]",
+		},
+		About: `Takes the run back to a frame, state and files: outputs, loops, approvals, answers and
+signals are what they were then. Tasks that started since, or ran then, are pending again;
+resume goes on with them. With --node, the frame is the last one before an attempt of that
+task started, and what needs the task is pending, too. The attempt is the newest one, or
+the newest one by the frame that is named.
+
+Nothing is lost. The state is a new frame; those between are left out of the timeline,
+unless --all shows them, and keep their addresses. Attempts since then stay in history,
+marked cancelled. What is in the working copy and in no frame yet is captured first; at a
+terminal, untracked files that would be removed are listed, and one is asked. Where a file
+that was never captured is in the way, nothing is done. undo takes it all back.
+
+With a workflow in front the run goes on with that file as you have it, fitted as replay
+does it; the file stays so. --no-vcs leaves all files as they are. --no-deps leaves them,
+too, and all of the state but that one task, which is pending again. A run that a live
+process is running is left alone.
+
+Prints the address of the new frame; with --resume, the run's id.`,
+		MaxArgs: 2,
+		Flags: slices.Concat([]urfave.Flag{
+			arg.NodeFlag("go back to before an attempt of the task `ID`"),
+			&urfave.IntFlag{Name: "iteration", Usage: "the iteration `I` of a task in a loop, from 0; without it, 0"},
+			&urfave.IntFlag{Name: "attempt", Aliases: []string{"a"}, Usage: "the attempt `K`, from 1; without it, the newest"},
+			&urfave.BoolFlag{Name: "no-deps", Usage: "make the task alone pending, in the state as it is; leave the files"},
+			&urfave.BoolFlag{Name: "no-vcs", Usage: "leave the files of the working copy as they are"},
+		}, arg.TargetFlags(), sequelFlags(travelYesFlag())),
+		Changes: true,
+		Exits:   arg.Runs(),
+		Examples: []arg.Example{
+			{"go back to frame 6", "git smithers travel triage-1:6"},
+			{"go back to before the task fix, and go on with the mended workflow", "git smithers travel triage.yaml triage-1 --node fix --resume"},
+			{"go back to before the second time round", "git smithers travel triage-1 --node review --iteration 1"},
+			{"do one task again, and nothing else", "git smithers travel triage-1 --node lint --no-deps --resume"},
+		},
+	}
+	cmd.Run = func(ctx context.Context, s *session.Session, c *urfave.Context) error {
+		req, err := parseTravel(s, cmd, c)
+		if err != nil {
+			return err
+		}
+		return s.WithStore(ctx, func(store *timeline.Store) error { return runTravel(ctx, s, store, req) })
+	}
+	return cmd
+}
+
+func parseTravel(s *session.Session, cmd *arg.Command, c *urfave.Context) (req app.TravelRequest, err error) {
+	of, err := arg.ParseTarget(s, cmd, c)
+	if err == nil {
+		err = arg.NeedNode(cmd, c, "no-deps")
+	}
+	if err != nil {
+		return req, err
+	}
+	req.Request = travel.Request{
+		Run: of.Address, Node: c.String("node"), Iteration: c.Int("iteration"), Attempt: c.Int("attempt"),
+		NoDeps: c.Bool("no-deps"), NoFiles: c.Bool("no-vcs"),
+	}
+	if c.IsSet("attempt") && req.Attempt < 1 {
+		return req, fault.New(fault.Usage, "--attempt does not take %d", req.Attempt).Hint("attempts are counted from 1")
+	}
+	if req.Iteration < 0 {
+		return req, fault.New(fault.Usage, "--iteration does not take %d", req.Iteration).Hint("iterations are counted from 0")
+	}
+	if req.Sequel, err = parseSequel(s, cmd, c, of.Workflow, false); err != nil {
+		return req, err
+	}
+	hint := desk.YesRemoves
+	if req.Resume && req.Workflow == "" {
+		// With --resume, --yes would run commands that nobody has seen yet, too.
+		hint = "without --resume, --yes removes them and runs nothing; a frame keeps them"
+	}
+	req.Confirm = desk.ConfirmRemoval(s, c.Bool("yes"), hint)
+	return req, nil
+}
+
+// runTravel goes back and, if the request asks for it, on from there.
+func runTravel(ctx context.Context, s *session.Session, store *timeline.Store, req app.TravelRequest) error {
+	done, err := desk.Open(s, store).Travel(ctx, req)
+	if done == nil {
+		return errors.Join(err, printTravelFailed(s, req.Request, err))
+	}
+	return tellWentBack(ctx, s, store, done, err, req.Resume, func(resumed *desk.RunDocument) any {
+		doc := travelDocument{
+			Kind: "travel", Success: true, Iteration: done.Op.Iteration, Attempt: done.Op.Attempt,
+			NoDeps: done.Op.NoDeps, TraveledDocument: desk.DescribeTraveled(done.Result), Resumed: resumed,
+		}
+		if req.Node != "" {
+			doc.NodeID = &req.Node
+		}
+		return doc
+	})
+}
+
+// printTravelFailed says for scripts that there is no such attempt, as data: they ask for
+// one to find out whether there is.
+func printTravelFailed(s *session.Session, req travel.Request, cause error) error {
+	known, ok := errors.AsType[*fault.Error](cause)
+	if !ok || !s.JSON || known.Code != fault.AttemptNotFound {
+		return nil
+	}
+	doc := travelFailed{
+		Kind: "travel", RunID: req.Run, NodeID: req.Node, Iteration: req.Iteration, Code: known.Code, Error: known.Msg,
+	}
+	if req.Attempt != 0 {
+		doc.Attempt = &req.Attempt
+	}
+	if run, ok := known.Details["runId"].(string); ok {
+		doc.RunID = run
+	}
+	return s.WriteJSON(doc)
+}
+
+// sequelFlags are the flags of travel and reset about how the run goes on. yes is their --yes.
+func sequelFlags(yes urfave.Flag) []urfave.Flag {
+	return append([]urfave.Flag{&urfave.BoolFlag{Name: "resume", Usage: "go on at once"}, yes}, desk.EngineFlags()...)
+}
+
+// travelYesFlag is --yes of travel, which may remove files and may run commands.
+func travelYesFlag() urfave.Flag {
+	return &urfave.BoolFlag{Name: "yes", Aliases: []string{"y"}, Usage: "remove untracked files and, with --resume, run the workflow's commands, without asking"}
+}
+
+// parseSequel reads sequelFlags. yesResumes says that --yes is about resuming alone.
+func parseSequel(s *session.Session, cmd *arg.Command, c *urfave.Context, workflow string, yesResumes bool) (app.Sequel, error) {
+	out := app.Sequel{Workflow: workflow, Resume: c.Bool("resume")}
+	if out.Resume {
+		var err error
+		out.Settings, err = desk.ParseSettings(s, c)
+		return out, err
+	}
+	flags := desk.EngineFlags()
+	if yesResumes {
+		flags = append(flags, desk.ConfirmFlag())
+	}
+	for _, flag := range flags {
+		if slices.ContainsFunc(flag.Names(), c.IsSet) {
+			return out, cmd.Misused("--%s goes with --resume", flag.Names()[0])
+		}
+	}
+	return out, nil
+}
+
+// tellWentBack tells what was done to a run and how it went on, if it was resumed. err is that of the run that went on.
+// describe is what --json prints, once, at the end.
+func tellWentBack(ctx context.Context, s *session.Session, store *timeline.Store, done *app.TravelResult, err error, resumes bool,
+	describe func(resumed *desk.RunDocument) any,
+) error {
+	switch {
+	case !resumes:
+		next, err := desk.AfterTravel(ctx, store, done.Result)
+		if err != nil {
+			return err
+		}
+		desk.TellTraveled(ctx, s, store, done.Result, next)
+		return desk.PrintTraveled(s, done.Result, describe(nil))
+	case done.Resumed != nil:
+		resumed := desk.DescribeResult("result", done.Resumed)
+		return desk.TellResult(s, done.Resumed, err, describe(&resumed))
+	case s.JSON:
+		return errors.Join(err, s.WriteJSON(describe(nil)))
+	}
+	return err
+}

@@ -1,0 +1,135 @@
+package back
+
+import (
+	"context"
+
+	urfave "github.com/urfave/cli/v2"
+
+	"github.com/git-smithers/git-smithers/cli/arg"
+	"github.com/git-smithers/git-smithers/cli/display"
+	"github.com/git-smithers/git-smithers/cli/session"
+	"github.com/git-smithers/git-smithers/cli/term"
+	"github.com/git-smithers/git-smithers/timeline"
+	"github.com/git-smithers/git-smithers/timeline/code"
+)
+
+// worktreeDocument is a line of worktrees --json, and of worktrees prune --json.
+type worktreeDocument struct {
+	Kind string `json:"kind"`
+	code.RunWorktree
+}
+
+func worktreesCommand() *arg.Command {
+	return &arg.Command{
+		Name:    "worktrees",
+		Summary: "list the worktrees that runs have made, or remove them",
+		About: `Lists the working copies that runs asked for, in this clone, and those that restore --to
+and replay --restore-vcs made: git's linked worktrees or jj's workspaces. With each stand its run, its name there, its branch, commit and
+folder, and why prune would keep it. With --json, one object a line.`,
+		Exits: arg.Reads(),
+		Examples: []arg.Example{
+			{"list them", "git smithers worktrees"},
+			{"remove those of one run", "git smithers worktrees prune triage-1"},
+		},
+		Children: []*arg.Command{worktreesPruneCommand()},
+		Run: func(ctx context.Context, s *session.Session, _ *urfave.Context) error {
+			return s.WithStore(ctx, func(store *timeline.Store) error { return runWorktrees(ctx, s, store) })
+		},
+	}
+}
+
+func worktreesPruneCommand() *arg.Command {
+	return &arg.Command{
+		Name:    "prune",
+		Summary: "remove worktrees that runs have made",
+		Usage:   []string{"[<run>...] [--dry-run]"},
+		About: `Removes the worktrees of the named runs, or of all that are not running, those that
+restore --to and replay --restore-vcs made included. One that has
+work in it which is neither in a frame nor committed to a branch stays, and the reason
+is shown. Branches stay. Prints each worktree, and what became of it.`,
+		MaxArgs: arg.AnyNumber,
+		Flags: []urfave.Flag{
+			&urfave.BoolFlag{Name: "dry-run", Usage: "say what would be removed, and remove nothing"},
+		},
+		Changes:  true,
+		Exits:    arg.Writes(),
+		Examples: []arg.Example{{"see what would be removed", "git smithers worktrees prune --dry-run"}},
+		Run: func(ctx context.Context, s *session.Session, c *urfave.Context) error {
+			return s.WithStore(ctx, func(store *timeline.Store) error {
+				return runWorktreesPrune(ctx, s, store, c.Args().Slice(), c.Bool("dry-run"))
+			})
+		},
+	}
+}
+
+// runWorktrees prints the worktrees.
+func runWorktrees(ctx context.Context, s *session.Session, store *timeline.Store) error {
+	list, err := code.Worktrees(ctx, store)
+	if err != nil {
+		return err
+	}
+	if s.JSON {
+		return writeWorktrees(s, list)
+	}
+	if len(list) == 0 && s.OutTTY {
+		s.Note("no run has made a worktree")
+	}
+	return tableWorktrees(ctx, s, list, func(w code.RunWorktree) string {
+		switch {
+		case w.Missing:
+			return "its folder is gone"
+		case w.Unsaved != "":
+			return "kept: " + w.Unsaved
+		}
+		return ""
+	})
+}
+
+// runWorktreesPrune removes worktrees and prints what became of each.
+func runWorktreesPrune(ctx context.Context, s *session.Session, store *timeline.Store, runs []string, dryRun bool) error {
+	over := s.While("looking for unsaved work")
+	list, err := code.PruneWorktrees(ctx, store, runs, dryRun)
+	over()
+	if err != nil {
+		return err
+	}
+	if s.JSON {
+		return writeWorktrees(s, list)
+	}
+	if len(list) == 0 && s.OutTTY {
+		s.Note("there is nothing to remove")
+	}
+	return tableWorktrees(ctx, s, list, func(w code.RunWorktree) string {
+		switch {
+		case w.Removed:
+			return "removed"
+		case w.Unsaved != "":
+			return "kept: " + w.Unsaved
+		case dryRun:
+			return "would be removed"
+		}
+		return "kept"
+	})
+}
+
+func writeWorktrees(s *session.Session, list []code.RunWorktree) error {
+	for _, worktree := range list {
+		if err := s.WriteJSON(worktreeDocument{"worktree", worktree}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// tableWorktrees prints a line a worktree; state says what there is to say of it.
+func tableWorktrees(ctx context.Context, s *session.Session, list []code.RunWorktree, state func(code.RunWorktree) string) error {
+	p := display.NewPainter(ctx, s)
+	t := term.Table{Header: []string{"RUN", "NAME", "BRANCH", "COMMIT", "PATH", "STATE"}}
+	for _, w := range list {
+		t.Add(
+			term.Cell{Text: w.RunID}, term.Cell{Text: w.Name}, term.Cell{Text: w.Branch}, term.Cell{Text: display.ShortID(w.Commit), Paint: p.Revision},
+			term.Cell{Text: w.Path}, term.Cell{Text: state(w)},
+		)
+	}
+	return t.Write(s.Terminal)
+}

@@ -1,0 +1,85 @@
+package compare
+
+import (
+	"context"
+	"errors"
+	"os"
+	"os/exec"
+	"os/signal"
+	"strings"
+	"syscall"
+
+	"github.com/git-smithers/git-smithers/cli/interrupt"
+	"github.com/git-smithers/git-smithers/cli/session"
+	"github.com/git-smithers/git-smithers/cli/term"
+	"github.com/git-smithers/git-smithers/jjbridge"
+	"github.com/git-smithers/git-smithers/snapshot"
+	"github.com/git-smithers/git-smithers/timeline"
+	"github.com/git-smithers/git-smithers/timeline/fault"
+)
+
+// WhereForGit tells git where the repository is, where it would not find it by itself:
+// in a jj workspace without a .git, and beside a store for run history alone.
+func WhereForGit(ctx context.Context, s *session.Session, store *timeline.Store) ([]string, error) {
+	here, err := jjbridge.Locate(ctx, s.Dir, s.Env)
+	if fault.CodeOf(timeline.Explain(err)) == fault.NoRepository {
+		return []string{"--git-dir=" + store.CommonDir()}, nil
+	}
+	if err != nil || here.Type != snapshot.VCSJJ {
+		return nil, timeline.Explain(err)
+	}
+	return []string{"--git-dir=" + here.Repo.GitDir, "--work-tree=" + here.Root}, nil
+}
+
+// HandOver runs git with the streams of this process. An interrupt is git's and its
+// pager's, whose keys are the user's. A signal to terminate came to this process alone, and
+// is passed on.
+func HandOver(ctx context.Context, s *session.Session, args []string) error {
+	running, end := context.WithCancel(context.WithoutCancel(ctx))
+	defer end()
+	defer context.AfterFunc(ctx, func() {
+		if sig, ok := errors.AsType[*interrupt.Error](context.Cause(ctx)); ok && sig.Signal == syscall.SIGTERM {
+			end()
+		}
+	})()
+	cmd := exec.CommandContext(running, "git", args...)
+	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
+	cmd.Dir, cmd.Env, cmd.Stdin, cmd.Stdout, cmd.Stderr = s.Dir, s.Env, nil, s.RawOut(), s.Err
+	keys := make(chan os.Signal, 1)
+	signal.Notify(keys, os.Interrupt)
+	defer signal.Stop(keys)
+	return gitDiffFailed(ctx, cmd.Run())
+}
+
+// gitDiffFailed maps git's exit status to an error code. A closed pager is not an error.
+func gitDiffFailed(ctx context.Context, err error) error {
+	if err == nil {
+		return nil
+	}
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	if failed, ok := errors.AsType[*exec.ExitError](err); ok {
+		if status, ok := failed.Sys().(syscall.WaitStatus); ok && status.Signaled() && status.Signal() == syscall.SIGPIPE {
+			return term.ErrOutputClosed
+		}
+	}
+	return fault.New(fault.GitFailed, "git diff failed: %w", err).Hint("git has said why")
+}
+
+// readNameStatus reads the output of git diff-tree -z --name-status.
+func readNameStatus(out string) []jjbridge.PathChange {
+	fields := strings.Split(strings.TrimSuffix(out, "\x00"), "\x00")
+	var list []jjbridge.PathChange
+	for i := 0; i+1 < len(fields); i += 2 {
+		op := jjbridge.OpModify
+		switch fields[i] {
+		case "A":
+			op = jjbridge.OpAdd
+		case "D":
+			op = jjbridge.OpRemove
+		}
+		list = append(list, jjbridge.PathChange{Path: fields[i+1], Op: op})
+	}
+	return list
+}

@@ -1,0 +1,78 @@
+// Package compare finds how the states and the files of two frames differ, and lets git show it.
+package compare
+
+import (
+	"context"
+
+	"github.com/git-smithers/git-smithers/timeline/code"
+
+	"github.com/git-smithers/git-smithers/diff"
+	"github.com/git-smithers/git-smithers/snapshot"
+	"github.com/git-smithers/git-smithers/timeline"
+)
+
+// Sides are the two sides of a diff. From is nil for what comes before a run's first frame.
+type Sides struct{ From, To *timeline.Loaded }
+
+// Load loads two addresses, or one and the frame before it.
+func Load(ctx context.Context, store *timeline.Store, addresses []string) (two Sides, err error) {
+	if two.To, err = store.Load(ctx, addresses[len(addresses)-1]); err != nil {
+		return two, err
+	}
+	if len(addresses) > 1 {
+		two.From, err = store.Load(ctx, addresses[0])
+	} else {
+		two.From, err = code.Before(ctx, store, two.To)
+	}
+	return two, err
+}
+
+// FromAddress returns the address of the first side, or nil if the run has no frame before.
+func (c Sides) FromAddress() *string {
+	if c.From == nil {
+		return nil
+	}
+	return new(AddressOf(c.From))
+}
+
+// CountFiles counts what differs of the files; nothing if there is no first side.
+func (c Sides) CountFiles(ctx context.Context, store *timeline.Store) ([]code.FileChanges, error) {
+	if c.From == nil {
+		return nil, nil
+	}
+	return code.CompareFiles(ctx, store, c.From.Entry, c.To.Entry)
+}
+
+// AddressOf is the address of what was loaded: of a tip that is no frame, the run alone.
+func AddressOf(at *timeline.Loaded) string {
+	if at.Entry.Frame == snapshot.NoFrame {
+		return at.Address.Run
+	}
+	return at.Address.String()
+}
+
+// States compares the states.
+func (c Sides) States() (*diff.Result, error) {
+	from := diff.Snapshot{State: snapshot.EmptyState()}
+	if c.From != nil {
+		var err error
+		if from, err = sideOf(c.From.Entry); err != nil {
+			return nil, err
+		}
+	}
+	to, err := sideOf(c.To.Entry)
+	if err != nil {
+		return nil, err
+	}
+	return diff.Snapshots(from, to)
+}
+
+// sideOf is an entry as one side of a comparison.
+func sideOf(entry *snapshot.Entry) (diff.Snapshot, error) {
+	state, err := entry.State()
+	if err != nil {
+		return diff.Snapshot{}, err
+	}
+	vcs, err := entry.VCSRevision()
+	return diff.Snapshot{State: state, VCS: vcs}, err
+}

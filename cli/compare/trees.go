@@ -1,0 +1,78 @@
+package compare
+
+import (
+	"context"
+	"slices"
+
+	"github.com/git-smithers/git-smithers/timeline/code"
+
+	"github.com/git-smithers/git-smithers/cli/arg"
+	"github.com/git-smithers/git-smithers/cli/session"
+	"github.com/git-smithers/git-smithers/jjbridge"
+	"github.com/git-smithers/git-smithers/objstore"
+	"github.com/git-smithers/git-smithers/snapshot"
+	"github.com/git-smithers/git-smithers/timeline"
+	"github.com/git-smithers/git-smithers/timeline/fault"
+)
+
+// Trees are the files of two frames.
+type Trees struct{ From, To objstore.ID }
+
+// Arguments adds the trees to the arguments of a git command; paths may follow.
+func (t Trees) Arguments(args []string) []string {
+	return append(args, t.From.String(), t.To.String(), "--")
+}
+
+// Trees finds the files of both sides, those of a task's own worktree if one is named. A comparison that is too large is
+// refused.
+func (c Sides) Trees(ctx context.Context, store *timeline.Store, worktree string) (out Trees, err error) {
+	if out.From, err = codeTree(c.From, worktree); err != nil {
+		return out, err
+	}
+	if out.To, err = codeTree(c.To, worktree); err != nil {
+		return out, err
+	}
+	return out, code.CheckChanges(ctx, store, out.From, out.To)
+}
+
+// PathChanges lists the paths that differ.
+func PathChanges(ctx context.Context, s *session.Session, where []string, trees Trees, paths []string) ([]jjbridge.PathChange, error) {
+	args := trees.Arguments(append(slices.Clone(where), "diff-tree", "-r", "-z", "--name-status", "--no-renames"))
+	out, err := s.Git(ctx, append(args, paths...)...)
+	if err != nil {
+		return nil, gitDiffFailed(ctx, err)
+	}
+	return append([]jjbridge.PathChange{}, readNameStatus(out)...), nil
+}
+
+// codeTree is the tree of the files of a frame, or of those of a task's own worktree.
+func codeTree(loaded *timeline.Loaded, worktree string) (objstore.ID, error) {
+	vcs, err := loaded.Entry.VCSRevision()
+	if err != nil {
+		return objstore.ID{}, err
+	}
+	at := loaded.Address.String()
+	if worktree != "" {
+		if vcs = ownWorktree(vcs, worktree); vcs == nil || vcs.Tree.IsZero() {
+			return objstore.ID{}, fault.New(fault.NoCode, "%s has no worktree of task %q", at, worktree).
+				Hint("`%s show %s` lists those that it has", arg.Program, fault.Word(at)).Detail("frame", at)
+		}
+	}
+	if vcs == nil || vcs.Tree.IsZero() {
+		return objstore.ID{}, fault.New(fault.NoCode, "%s has no files", at).
+			Hint("%s", code.WhenCaptured(loaded.Entry)).Detail("frame", at)
+	}
+	return vcs.Tree, nil
+}
+
+// ownWorktree is what vcs says of a task's own worktree; nil where it says nothing.
+func ownWorktree(vcs *snapshot.VCS, task string) *snapshot.VCS {
+	if vcs == nil {
+		return nil
+	}
+	i := slices.IndexFunc(vcs.Worktrees, func(w snapshot.Worktree) bool { return w.Name == task })
+	if i < 0 {
+		return nil
+	}
+	return &vcs.Worktrees[i].VCS
+}

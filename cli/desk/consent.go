@@ -1,0 +1,41 @@
+package desk
+
+import (
+	urfave "github.com/urfave/cli/v2"
+
+	"github.com/git-smithers/git-smithers/app"
+	"github.com/git-smithers/git-smithers/cli/session"
+	"github.com/git-smithers/git-smithers/engine/workflow"
+	"github.com/git-smithers/git-smithers/internal/plain"
+	"github.com/git-smithers/git-smithers/timeline/fault"
+)
+
+// ConfirmFlag is the flag of every command that runs tasks of a workflow which it does
+// not name.
+func ConfirmFlag() urfave.Flag {
+	return &urfave.BoolFlag{Name: "yes", Aliases: []string{"y"}, Usage: "run the workflow's commands without asking, where they are new to this clone"}
+}
+
+// consenter asks the person at the terminal, unless --yes agrees for them. It is nil if there is nobody to ask.
+func consenter(s *session.Session, yes bool) app.Consenter {
+	if yes {
+		return app.Agreed
+	}
+	if !s.CanAsk() {
+		return nil
+	}
+	return func(wf *workflow.Workflow) error { return askForConsent(s, wf) }
+}
+
+// askForConsent shows the commands of a workflow, and asks.
+func askForConsent(s *session.Session, wf *workflow.Workflow) error {
+	s.Talk("Workflow %s was never run in this clone. These are its commands:\n", plain.Text(wf.Name))
+	for _, line := range app.ConsentLines(wf) {
+		s.Talk("  %s\n", line)
+	}
+	yes, err := s.Ask("Run them here?")
+	if err == nil && yes {
+		return nil
+	}
+	return fault.New(fault.Unconfirmed, "the commands of workflow %s were not confirmed", wf.Name).Hint("nothing was run")
+}

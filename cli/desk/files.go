@@ -1,0 +1,124 @@
+package desk
+
+import (
+	"context"
+
+	"github.com/git-smithers/git-smithers/cli/arg"
+	"github.com/git-smithers/git-smithers/cli/compare"
+	"github.com/git-smithers/git-smithers/cli/display"
+	"github.com/git-smithers/git-smithers/cli/session"
+	"github.com/git-smithers/git-smithers/internal/plain"
+	"github.com/git-smithers/git-smithers/jjbridge"
+	"github.com/git-smithers/git-smithers/snapshot"
+	"github.com/git-smithers/git-smithers/timeline"
+	"github.com/git-smithers/git-smithers/timeline/code"
+	"github.com/git-smithers/git-smithers/timeline/fault"
+	"github.com/git-smithers/git-smithers/timeline/travel"
+)
+
+// pathsShown is how many paths people see of a list that is not what a command prints.
+const pathsShown = 50
+
+// fileWords are the words about restored files that depend on the command.
+type fileWords struct {
+	stayed string            // why a file stays as it is
+	edited string            // follows the names of edited files: what brings them back
+	shared bool              // warn about tasks that ran in the same files
+	before *timeline.Address // the frame that has what was there before; nil for none
+}
+
+// tellFiles tells what a restore did that was not the command's whole business.
+func tellFiles(ctx context.Context, s *session.Session, store *timeline.Store, done *code.Restored, words fileWords) {
+	in := ""
+	if done.Name != "" {
+		in = "worktree of " + plain.Text(done.Name) + ": "
+	}
+	s.Note("%s%s", in, restoredSummary(done, false))
+	notePaths(s, done.Changes)
+	if len(done.Stayed) > 0 {
+		s.Note("%s%s: %s", in, words.stayed, display.List(done.Stayed))
+	}
+	if words.shared {
+		noteShared(s, done.Beside)
+	}
+	NoteIncomplete(s, done.VCS)
+	noteEdited(ctx, s, store, done, in, words.edited)
+	if words.before != nil {
+		s.Note("%swhat was there before is %s: `%s` brings it back",
+			in, plain.Text(words.before.String()), bringBackCommand(*words.before, done.Name))
+	}
+}
+
+// notePaths lists what a restore did to which path, as restore prints it, under the line that counts them.
+func notePaths(s *session.Session, changes []jjbridge.PathChange) {
+	for _, change := range changes[:min(len(changes), pathsShown)] {
+		s.Note("  %-6s  %s", change.Op, plain.Text(change.Path))
+	}
+	if more := len(changes) - pathsShown; more > 0 {
+		s.Note("  and %d more", more)
+	}
+}
+
+// noteEdited names the paths among those that a restore changed that were not as the run's newest frame has them, such as
+// files that a person has edited since. how says what brings them back.
+func noteEdited(ctx context.Context, s *session.Session, store *timeline.Store, done *code.Restored, in, how string) {
+	if s.Quiet || s.JSON || done.Saved == nil {
+		return
+	}
+	since, edited, err := editedPaths(ctx, s, store, done)
+	if err != nil {
+		s.Warn(err)
+	}
+	if len(edited) == 0 {
+		return
+	}
+	s.Note("%schanged since %s: %s%s", in, plain.Text(since.String()), display.List(edited), how)
+}
+
+// editedPaths are the paths that noteEdited names, and the run's newest frame before the restore. There are none if that
+// frame has no files.
+func editedPaths(ctx context.Context, s *session.Session, store *timeline.Store, done *code.Restored) (since timeline.Address, paths []string, err error) {
+	saved, err := store.Load(ctx, done.Saved.String())
+	if err != nil {
+		return since, nil, err
+	}
+	newest, err := code.Before(ctx, store, saved)
+	if err != nil || newest == nil {
+		return since, nil, err
+	}
+	trees, err := compare.Sides{From: newest, To: saved}.Trees(ctx, store, done.Name)
+	if fault.CodeOf(err) == fault.NoCode {
+		return since, nil, nil
+	}
+	if err != nil {
+		return since, nil, err
+	}
+	where, err := compare.WhereForGit(ctx, s, store)
+	if err != nil {
+		return since, nil, err
+	}
+	changes, err := compare.PathChanges(ctx, s, where, trees, nil)
+	restored := make(map[string]bool, len(done.Changes))
+	for _, change := range done.Changes {
+		restored[change.Path] = true
+	}
+	for _, change := range changes {
+		if restored[change.Path] {
+			paths = append(paths, change.Path)
+		}
+	}
+	return newest.Address, paths, err
+}
+
+// leavingFiles says, after a travel, what brings edited files back and what leaves them alone. An undo is not undone: its
+// files come back by the frame that has them.
+func leavingFiles(s *session.Session, done *travel.Result) string {
+	if done.Op.Kind == snapshot.OpUndo {
+		return ""
+	}
+	how := "; `" + fault.CommandLine(arg.Program, "undo", done.Run) + "` brings them back, "
+	if command := s.TypedWith("--no-vcs"); command != "" {
+		return how + "`" + command + "` leaves files alone"
+	}
+	return how + "--no-vcs leaves files alone"
+}

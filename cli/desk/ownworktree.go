@@ -1,0 +1,40 @@
+package desk
+
+import (
+	"fmt"
+
+	"github.com/git-smithers/git-smithers/cli/display"
+	"github.com/git-smithers/git-smithers/cli/session"
+	"github.com/git-smithers/git-smithers/internal/plain"
+	"github.com/git-smithers/git-smithers/snapshot"
+	"github.com/git-smithers/git-smithers/timeline"
+	"github.com/git-smithers/git-smithers/timeline/code"
+)
+
+// tellFilled tells that a worktree was made with the files of a run's newest frame, and names the files that the frame does
+// not have.
+func tellFilled(s *session.Session, run, root string, files *snapshot.VCS) {
+	s.Note("made %s, with the files of the newest frame of run %s", plain.Text(root), plain.Text(run))
+	if len(files.LeftOut) > 0 {
+		s.Warn(fmt.Errorf("not captured, and so not in %s: %s", root, display.List(display.LeftOutNames(files.LeftOut))))
+	}
+}
+
+// InOwnWorktree is ", in <folder>" if the tasks of a run share a worktree of its own that is not the working copy
+// in which the command was called, and if anybody is to be told; else "".
+func InOwnWorktree(s *session.Session, store *timeline.Store, head *timeline.Head) string {
+	if s.Quiet || s.JSON {
+		return ""
+	}
+	own, err := code.OwnWorktreeOf(store, head)
+	switch {
+	case err != nil:
+		s.Warn(err)
+		return ""
+	case own == nil || own.Path == store.WorkTree():
+		return ""
+	case own.Path == "":
+		return ", in a worktree of its own"
+	}
+	return ", in " + plain.Text(own.Path)
+}

@@ -1,0 +1,48 @@
+package desk
+
+import (
+	"context"
+
+	urfave "github.com/urfave/cli/v2"
+
+	"github.com/git-smithers/git-smithers/cli/session"
+	"github.com/git-smithers/git-smithers/internal/plain"
+	"github.com/git-smithers/git-smithers/timeline/code"
+	"github.com/git-smithers/git-smithers/timeline/fault"
+)
+
+// YesRemoves is what to do after a no to the removal of untracked files.
+const YesRemoves = "--yes removes them, and a frame keeps them"
+
+// RemovalFlag is --yes of the commands that may remove untracked files.
+func RemovalFlag() urfave.Flag {
+	return &urfave.BoolFlag{Name: "yes", Aliases: []string{"y"}, Usage: "remove untracked files without asking; a frame keeps them"}
+}
+
+// ConfirmRemoval asks a person whether untracked files may be removed, and returns nil if there is nobody to ask.
+// hint says what to do after a no.
+func ConfirmRemoval(s *session.Session, yes bool, hint string) code.ConfirmRemoval {
+	const shown = 50
+	if yes || !s.CanAsk() {
+		return nil
+	}
+	return func(_ context.Context, removals []code.Removal) error {
+		var all []string
+		for _, removal := range removals {
+			s.Talk("Untracked files that would be removed from %s:\n", plain.Text(removal.Root))
+			for _, path := range removal.Paths[:min(len(removal.Paths), shown)] {
+				s.Talk("  %s\n", plain.Text(path))
+			}
+			if more := len(removal.Paths) - shown; more > 0 {
+				s.Talk("  and %d more\n", more)
+			}
+			all = append(all, removal.Paths...)
+		}
+		yes, err := s.Ask("Remove them? A frame keeps them.")
+		if err != nil || yes {
+			return err
+		}
+		return fault.New(fault.Unconfirmed, "the removal of %s was not confirmed", plain.Count(len(all), "untracked file")).
+			Hint("nothing was changed; %s", hint).Detail("files", all)
+	}
+}

@@ -1,0 +1,187 @@
+package desk
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/git-smithers/git-smithers/app"
+	"github.com/git-smithers/git-smithers/cli/arg"
+	"github.com/git-smithers/git-smithers/cli/display"
+	"github.com/git-smithers/git-smithers/cli/session"
+	"github.com/git-smithers/git-smithers/cli/term"
+	"github.com/git-smithers/git-smithers/internal/plain"
+	"github.com/git-smithers/git-smithers/jjbridge"
+	"github.com/git-smithers/git-smithers/snapshot"
+	"github.com/git-smithers/git-smithers/timeline"
+	"github.com/git-smithers/git-smithers/timeline/code"
+	"github.com/git-smithers/git-smithers/timeline/fault"
+)
+
+// RestoredDocument is what restore and revert have in common.
+type RestoredDocument struct {
+	From    string                `json:"from"`
+	Path    string                `json:"path"`
+	DryRun  bool                  `json:"dryRun"`
+	Changes []jjbridge.PathChange `json:"changes"`
+	Saved   *string               `json:"saved"`
+	Frame   *string               `json:"frame"`
+	Running []string              `json:"running"`
+	Beside  []string              `json:"beside"`
+	RestoredCode
+}
+
+// RestoredCode says what code it was.
+type RestoredCode struct {
+	VCS     *jjbridge.Tag      `json:"vcs"`
+	LeftOut []snapshot.LeftOut `json:"leftOut"`
+	Altered []snapshot.Altered `json:"altered"`
+}
+
+// CodeOf describes code; nil is none.
+func CodeOf(v *snapshot.VCS) RestoredCode {
+	code := RestoredCode{VCS: jjbridge.TagOf(v), LeftOut: []snapshot.LeftOut{}, Altered: []snapshot.Altered{}}
+	if v != nil {
+		code.LeftOut = append(code.LeftOut, v.LeftOut...)
+		code.Altered = append(code.Altered, v.Altered...)
+	}
+	return code
+}
+
+// DescribeRestored describes a restore.
+func DescribeRestored(done *code.Restored, dryRun bool) RestoredDocument {
+	return RestoredDocument{
+		From: done.From.String(), Path: done.Root, DryRun: dryRun, Changes: done.Changes,
+		Saved: addressText(done.Saved), Frame: addressText(done.Frame),
+		Running: append([]string{}, done.Running...), Beside: append([]string{}, done.Beside...), RestoredCode: CodeOf(done.VCS),
+	}
+}
+
+// DescribeAll describes several restores.
+func DescribeAll(list []*code.Restored) []RestoredDocument {
+	docs := make([]RestoredDocument, len(list))
+	for i, one := range list {
+		docs[i] = DescribeRestored(one, false)
+	}
+	return docs
+}
+
+func addressText(at *timeline.Address) *string {
+	if at == nil {
+		return nil
+	}
+	return new(at.String())
+}
+
+// TellRestored prints the changed paths, and talks about what else there is to know.
+func TellRestored(ctx context.Context, s *session.Session, store *timeline.Store, done *code.Restored, dryRun bool) error {
+	p := display.NewPainter(ctx, s)
+	t := term.Table{Header: []string{"CHANGE", "PATH"}}
+	for _, change := range done.Changes {
+		t.Add(term.Cell{Text: change.Op, Paint: p.Change}, term.Cell{Text: change.Path})
+	}
+	if err := t.Write(s.Terminal); err != nil {
+		return err
+	}
+	s.Note("%s", restoredSummary(done, dryRun))
+	if done.Root != store.WorkTree() {
+		s.Note("these are the files of its own worktree: %s", plain.Text(done.Root))
+	}
+	if len(done.Running) > 0 {
+		s.Note("not ended yet, in the same files: %s; if it still runs, it goes on with these", display.BesideNames(done.Running))
+	}
+	noteShared(s, done.Beside)
+	NoteIncomplete(s, done.VCS)
+	if err := noteElsewhere(ctx, s, store, done); err != nil {
+		return err
+	}
+	if before := app.FrameBefore(done); before != nil {
+		s.Note("what was there before is %s: `%s` brings it back", plain.Text(before.String()), bringBackCommand(*before, done.Name))
+	}
+	return nil
+}
+
+// bringBackCommand brings back the files that a frame has, of a task's own worktree where one is named.
+func bringBackCommand(at timeline.Address, worktree string) string {
+	if worktree == "" {
+		return fault.CommandLine(arg.Program, "restore", at.String())
+	}
+	return fault.CommandLine(arg.Program, "restore", at.String(), "--worktree", worktree)
+}
+
+// restoredSummary is one line that says what a restore did.
+func restoredSummary(done *code.Restored, dryRun bool) string {
+	from := plain.Text(done.From.String())
+	if len(done.Changes) == 0 {
+		return "the working copy is what it was at " + from + ": nothing to change"
+	}
+	counts := make(map[string]int)
+	for _, change := range done.Changes {
+		counts[change.Op]++
+	}
+	var parts []string
+	for _, op := range []struct{ op, done string }{
+		{jjbridge.OpAdd, "added"}, {jjbridge.OpModify, "modified"}, {jjbridge.OpRemove, "removed"},
+	} {
+		if n := counts[op.op]; n > 0 {
+			parts = append(parts, fmt.Sprintf("%d %s", n, op.done))
+		}
+	}
+	if dryRun {
+		return fmt.Sprintf("%s would make the working copy what it was at %s; nothing was changed", strings.Join(parts, ", "), from)
+	}
+	return fmt.Sprintf("%s: the working copy is what it was at %s", strings.Join(parts, ", "), from)
+}
+
+// noteShared warns that other tasks may have changed the files that were restored.
+func noteShared(s *session.Session, beside []string) {
+	if len(beside) > 0 {
+		s.Note("running beside it then, in the same files: %s; what they had done by that time is part of this",
+			display.BesideNames(beside))
+	}
+}
+
+// NoteIncomplete tells which files the frame does not have, or not as they were.
+func NoteIncomplete(s *session.Session, v *snapshot.VCS) {
+	if v == nil {
+		return
+	}
+	if len(v.LeftOut) > 0 {
+		s.Note("not captured, so left as they are: %s", display.List(display.LeftOutNames(v.LeftOut)))
+	}
+	if v.Conflicted {
+		s.Note("the change had conflicts then: its files have jj's conflict markers, as text")
+	}
+}
+
+// noteElsewhere tells that HEAD, or jj's change, is not the one of the frame.
+func noteElsewhere(ctx context.Context, s *session.Session, store *timeline.Store, done *code.Restored) error {
+	if done.Frame == nil || done.VCS == nil {
+		return nil
+	}
+	at, err := store.Load(ctx, done.Frame.String())
+	if err != nil {
+		return err
+	}
+	now, err := at.Entry.VCSRevision()
+	if err != nil || now == nil {
+		return err
+	}
+	then, here := display.ShortRevision(done.VCS.Type, done.VCS.CommitID, done.VCS.ChangeID), display.ShortRevision(now.Type, now.CommitID, now.ChangeID)
+	if then == here {
+		return nil
+	}
+	what := "HEAD"
+	if now.Type == snapshot.VCSJJ {
+		what = "the change"
+	}
+	s.Note("%s stays at %s; it was at %s then", what, orNone(here), orNone(then))
+	return nil
+}
+
+func orNone(text string) string {
+	if text == "" {
+		return "none"
+	}
+	return plain.Text(text)
+}

@@ -1,0 +1,25 @@
+package desk
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+
+	"github.com/git-smithers/git-smithers/jjbridge"
+	"github.com/git-smithers/git-smithers/timeline"
+	"github.com/git-smithers/git-smithers/timeline/code"
+)
+
+func TestARestoreIsSummedUpInOneLine(t *testing.T) {
+	t.Parallel()
+	from := timeline.Address{Run: "r", Frame: 2}
+	changes := []jjbridge.PathChange{
+		{Path: "a", Op: jjbridge.OpRemove}, {Path: "b", Op: jjbridge.OpAdd}, {Path: "c", Op: jjbridge.OpRemove},
+	}
+	assert.Equal(t, "1 added, 2 removed: the working copy is what it was at r:2",
+		restoredSummary(&code.Restored{From: from, Changes: changes}, false))
+	assert.Equal(t, "1 added, 2 removed would make the working copy what it was at r:2; nothing was changed",
+		restoredSummary(&code.Restored{From: from, Changes: changes}, true))
+	assert.Equal(t, "the working copy is what it was at r:2: nothing to change",
+		restoredSummary(&code.Restored{From: from}, false))
+}

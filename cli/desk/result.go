@@ -1,0 +1,103 @@
+package desk
+
+import (
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/git-smithers/git-smithers/app"
+	"github.com/git-smithers/git-smithers/cli/display"
+	"github.com/git-smithers/git-smithers/cli/session"
+	"github.com/git-smithers/git-smithers/cli/term"
+	"github.com/git-smithers/git-smithers/engine"
+	"github.com/git-smithers/git-smithers/engine/mailbox"
+	"github.com/git-smithers/git-smithers/internal/plain"
+)
+
+// RunDocument is what run, resume and replay print with --json.
+type RunDocument struct {
+	Kind         string            `json:"kind"`
+	RunID        string            `json:"runId"`
+	WorkflowName string            `json:"workflowName"`
+	Status       string            `json:"status"`
+	Frame        int64             `json:"frame"`
+	Tip          string            `json:"tip"`
+	ContentHash  string            `json:"contentHash"`
+	Error        *string           `json:"error"`
+	Waiting      []mailbox.Waiting `json:"waiting"`
+	StartedAtMs  *int64            `json:"startedAtMs"`
+	FinishedAtMs *int64            `json:"finishedAtMs"`
+}
+
+// DescribeResult describes how a run ended, under a kind.
+func DescribeResult(kind string, r *app.Result) RunDocument {
+	doc := RunDocument{
+		Kind: kind, RunID: r.Run.ID, WorkflowName: r.Run.Workflow, Status: string(r.Run.Status), Frame: r.Run.Frame,
+		Tip: r.Tip.String(), ContentHash: r.ContentHash.String(),
+		Waiting: append([]mailbox.Waiting{}, r.Waiting...), StartedAtMs: r.Run.StartedAtMs, FinishedAtMs: r.Run.FinishedAtMs,
+	}
+	if r.Run.Error != "" {
+		doc.Error = &r.Run.Error
+	}
+	return doc
+}
+
+// TellResult tells that a run has finished, and prints how a run ended: for people its id, unless they have read it above.
+// err is the run's own; a closed output is not an error. doc is what --json prints.
+func TellResult(s *session.Session, r *app.Result, err error, doc any) error {
+	switch {
+	case err != nil:
+	case r.Nothing:
+		s.Note("run %s was finished already", plain.Text(r.Run.ID))
+	default:
+		s.Note("run %s finished at frame %d after %s", plain.Text(r.Run.ID), r.Run.Frame, display.Duration(r.Took))
+	}
+	return errors.Join(err, PrintResult(s, r, doc))
+}
+
+// PrintResult prints a document or, for people, the id of the run, unless they have read it above.
+func PrintResult(s *session.Session, r *app.Result, doc any) error {
+	var err error
+	switch {
+	case s.JSON:
+		err = s.WriteJSON(doc)
+	case s.OutTTY && s.TalksToPerson(): // they have read it above
+	default:
+		err = s.Printf("%s\n", plain.Text(r.Run.ID))
+	}
+	if errors.Is(err, term.ErrOutputClosed) {
+		return nil
+	}
+	return err
+}
+
+// tellFrame is a line for every frame.
+func tellFrame(s *session.Session, p engine.Progress) {
+	waiting := ""
+	if p.Waiting > 0 {
+		waiting = fmt.Sprintf(", %d waiting", p.Waiting)
+	}
+	s.Note("  frame %d  %s  (%d of %d done%s)", p.Frame, plain.Text(p.Subject), p.Finished+p.Skipped, p.Nodes, waiting)
+}
+
+// logsOf are the logs of a run's tasks on standard error.
+func logsOf(s *session.Session) io.Writer { return logWriter{s, ""} }
+
+// NamedLogsOf are logsOf of one run among several.
+func NamedLogsOf(s *session.Session, run string) io.Writer {
+	return logWriter{s, plain.Text(run) + ": "}
+}
+
+// logWriter passes the logs of tasks on to standard error, made safe to show.
+type logWriter struct {
+	s      *session.Session
+	prefix string // of every line
+}
+
+// Write takes whole lines. It never fails: a log that nobody can read harms no run.
+func (w logWriter) Write(p []byte) (int, error) {
+	for _, line := range plain.Lines(string(p)) {
+		w.s.Talk("%s%s\n", w.prefix, line)
+	}
+	return len(p), nil
+}

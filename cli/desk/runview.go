@@ -1,0 +1,142 @@
+package desk
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+	"unicode/utf8"
+
+	"github.com/git-smithers/git-smithers/cli/display"
+	"github.com/git-smithers/git-smithers/cli/session"
+	"github.com/git-smithers/git-smithers/cli/term"
+	"github.com/git-smithers/git-smithers/engine"
+	"github.com/git-smithers/git-smithers/engine/workflow"
+	"github.com/git-smithers/git-smithers/internal/plain"
+	"github.com/git-smithers/git-smithers/snapshot"
+)
+
+const (
+	// widestTask is how wide the column of tasks may get.
+	widestTask = 24
+	// widestLine is what fits a terminal: a line that is rewritten in place must not wrap.
+	widestLine = 79
+)
+
+// runView shows a person at a terminal how the tasks of a run do: a line for each that waits or
+// has ended and, in place, one for those at work. Safe for concurrent use.
+type runView struct {
+	s     *session.Session
+	p     display.Painter
+	width int // of the column of tasks
+
+	mu      sync.Mutex
+	running []engine.Step
+	done    string // how far the run is
+}
+
+// viewRun begins to show the tasks of a run. It returns no view if standard error is no terminal. The caller calls end
+// when it leaves the run.
+func viewRun(ctx context.Context, s *session.Session, wf *workflow.Workflow) (view *runView, end func()) {
+	if !s.TalksToPerson() {
+		return nil, func() {}
+	}
+	view = &runView{s: s, p: display.NewPainter(ctx, s)}
+	for _, t := range wf.Tasks {
+		view.width = min(max(view.width, utf8.RuneCountInString(t.ID)), widestTask)
+	}
+	over := make(chan struct{})
+	var ticking sync.WaitGroup
+	ticking.Go(func() {
+		tick := time.NewTicker(time.Second)
+		defer tick.Stop()
+		for {
+			select {
+			case <-over:
+				return
+			case <-tick.C:
+				view.showRunning()
+			}
+		}
+	})
+	return view, func() {
+		close(over)
+		ticking.Wait()
+		s.EndHalfway()
+	}
+}
+
+// tell shows what a frame says of tasks.
+func (v *runView) tell(p engine.Progress) {
+	v.mu.Lock()
+	v.done = fmt.Sprintf("%d of %d done", p.Finished+p.Skipped, p.Nodes)
+	var lines []string
+	for _, step := range p.Steps {
+		v.running = slices.DeleteFunc(v.running, func(r engine.Step) bool { return r.Task == step.Task })
+		if step.State == snapshot.NodeInProgress {
+			v.running = append(v.running, step)
+		} else {
+			lines = append(lines, v.line(step))
+		}
+	}
+	v.mu.Unlock()
+	for _, line := range lines {
+		v.s.Note("%s", line)
+	}
+	v.showRunning()
+}
+
+// line is a task that waits or has ended.
+func (v *runView) line(step engine.Step) string {
+	took := ""
+	if step.EndedAtMs != 0 {
+		took = display.Duration(time.Duration(step.EndedAtMs-step.StartedAtMs) * time.Millisecond)
+	}
+	mark, style := stepMark(step.State)
+	what := plain.Text(step.What)
+	if step.State == snapshot.NodeFailed {
+		what = v.p.Paint(term.Red, what)
+	}
+	return fmt.Sprintf("  %s %s  %8s  %s", v.p.Paint(style, mark), display.Padded(plain.Text(step.Task), plain.Text(step.Task), v.width), took, what)
+}
+
+// showRunning shows, in place, the tasks at work and for how long.
+func (v *runView) showRunning() {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if len(v.running) == 0 {
+		return
+	}
+	now := v.s.Now()
+	parts := make([]string, len(v.running))
+	for i, step := range v.running {
+		parts[i] = plain.Text(step.Task)
+		if took := now.Sub(time.UnixMilli(step.StartedAtMs)).Truncate(time.Second); took > 0 {
+			parts[i] += " " + strings.Replace(display.Duration(took), ".0 s", " s", 1)
+		}
+	}
+	mark, _ := stepMark(snapshot.NodeInProgress)
+	v.s.TalkHalfway(plain.Shorten("  "+mark+" "+strings.Join(parts, ", ")+"  ("+v.done+")", widestLine))
+}
+
+// stepMark is the mark of a task's state, and how it is painted. The words beside it say the same.
+func stepMark(state snapshot.NodeState) (mark, style string) {
+	switch state {
+	case snapshot.NodeFinished:
+		return "✓", term.Green
+	case snapshot.NodeFailed:
+		return "✗", term.Red
+	case snapshot.NodeInProgress:
+		return "●", term.Cyan
+	case snapshot.NodeSkipped:
+		return "–", term.Dim
+	case snapshot.NodeCancelled:
+		return "■", term.Yellow
+	case snapshot.NodePending:
+		return "○", term.Dim
+	case snapshot.NodeWaitingApproval, snapshot.NodeWaitingHuman, snapshot.NodeWaitingEvent, snapshot.NodeWaitingTimer:
+	}
+	return "◆", term.Magenta
+}

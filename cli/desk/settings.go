@@ -1,0 +1,49 @@
+package desk
+
+import (
+	"io"
+
+	urfave "github.com/urfave/cli/v2"
+
+	"github.com/git-smithers/git-smithers/app"
+	"github.com/git-smithers/git-smithers/cli/session"
+	"github.com/git-smithers/git-smithers/timeline/fault"
+)
+
+// defaultParallel is how many tasks of a run are at work at once.
+const defaultParallel = 4
+
+// EngineFlags are the flags of every command that runs tasks.
+func EngineFlags() []urfave.Flag {
+	return []urfave.Flag{
+		MaxParallelFlag(), LogsFlag(),
+		&urfave.BoolFlag{Name: "wait", Usage: "stay while the run waits for people, signals or timers"},
+	}
+}
+
+// MaxParallelFlag is --max-parallel.
+func MaxParallelFlag() urfave.Flag {
+	return &urfave.IntFlag{
+		Name: "max-parallel", Aliases: []string{"p"}, Value: defaultParallel,
+		Usage: "run at most `N` tasks side by side",
+	}
+}
+
+// LogsFlag is --logs.
+func LogsFlag() urfave.Flag {
+	return &urfave.BoolFlag{Name: "logs", Usage: "show the logs of tasks as they come"}
+}
+
+// ParseSettings reads EngineFlags. The logs of tasks, if they are asked for, go to standard error.
+func ParseSettings(s *session.Session, c *urfave.Context) (app.Settings, error) {
+	n := c.Int("max-parallel")
+	if n < 1 {
+		return app.Settings{}, fault.New(fault.Usage, "--max-parallel does not take %d", n).
+			Hint("it takes a number from 1 on")
+	}
+	out := app.Settings{MaxParallel: n, Wait: c.Bool("wait"), Consent: consenter(s, c.Bool("yes"))}
+	if c.Bool("logs") {
+		out.Logs = func(string) io.Writer { return logsOf(s) }
+	}
+	return out, nil
+}

@@ -1,0 +1,109 @@
+// Package desk takes the requests of commands to app, and tells people and scripts how they go and how they end.
+package desk
+
+import (
+	"context"
+	"strings"
+	"sync"
+
+	"github.com/git-smithers/git-smithers/app"
+	"github.com/git-smithers/git-smithers/cli/session"
+	"github.com/git-smithers/git-smithers/engine"
+	"github.com/git-smithers/git-smithers/engine/workflow"
+	"github.com/git-smithers/git-smithers/internal/plain"
+	"github.com/git-smithers/git-smithers/refs"
+	"github.com/git-smithers/git-smithers/timeline"
+	"github.com/git-smithers/git-smithers/timeline/fault"
+)
+
+// Open returns the desk that takes the requests of a command about a store.
+func Open(s *session.Session, store *timeline.Store) *app.Desk {
+	return &app.Desk{Store: store, Folder: s.Folder(), Env: s.Env, Now: s.Now, Hurry: s.Hurry, Teller: teller{s, store}}
+}
+
+// A teller tells people how a request is going.
+type teller struct {
+	s     *session.Session
+	store *timeline.Store
+}
+
+// Note tells what has happened.
+func (t teller) Note(ctx context.Context, note app.Note) {
+	s := t.s
+	switch note := note.(type) {
+	case app.CreatedNote:
+		s.Note("run %s", plain.Text(note.Run))
+		noteEscaped(s, note.Run)
+	case app.ForkedNote:
+		s.Note("run %s, forked from %s", plain.Text(note.Run), plain.Text(note.From.String()))
+	case app.ContinuedNote:
+		row := note.Head.Row()
+		s.Note("run %s, from frame %d%s", plain.Text(row.ID), row.Frame, InOwnWorktree(s, t.store, note.Head))
+	case app.DefinitionKeptNote:
+		s.Note("the workflow file of run %s is not here: it goes on with the definition that it keeps", plain.Text(note.Run))
+	case app.FilledNote:
+		tellFilled(s, note.Run, note.Root, note.Files)
+	case app.CheckedOutNote:
+		s.Note("the files of %s are in %s", plain.Text(note.From.String()), plain.Text(note.WorkingCopy.Root()))
+		NoteIncomplete(s, note.VCS)
+	case app.BroughtBackNote:
+		tellFiles(ctx, s, t.store, note.Restored, fileWords{
+			stayed: "the workflow file stays as you have it", before: app.FrameBefore(note.Restored),
+		})
+	case app.WentBackNote:
+		TellTraveled(ctx, s, t.store, note.Result, "")
+	case app.FrameNote:
+		s.Note("  %s: frame %d  %s", plain.Text(note.Run), note.Frame, plain.Text(note.Subject))
+	case app.FolderMissingNote:
+		s.Note("there is no folder %s in it: Smithers is started at its top", plain.Text(note.Folder))
+	case app.ExportedNote:
+		s.Note("exported to %s", plain.Text(note.Database))
+	case app.EngineSaidNote:
+		tellEngineLine(s, note.Line)
+	}
+}
+
+// Warn tells what went wrong without harm to the request.
+func (t teller) Warn(err error) { t.s.Warn(err) }
+
+// While tells what is waited for.
+func (t teller) While(what app.Wait) (over func()) { return sync.OnceFunc(t.s.While(string(what))) }
+
+// Count tells how much is done.
+func (t teller) Count(what app.Wait) (update func(done, total int), over func()) {
+	p := t.s.Progress(string(what))
+	return p.Update, p.Finish
+}
+
+// Tasks shows the tasks of a run as they wait and end or, where no person looks, a line for every frame.
+func (t teller) Tasks(ctx context.Context, wf *workflow.Workflow) (frame func(engine.Progress), over func()) {
+	view, end := viewRun(ctx, t.s, wf)
+	if view == nil {
+		return func(p engine.Progress) { tellFrame(t.s, p) }, end
+	}
+	return view.tell, end
+}
+
+// engineLine is a line that Smithers wrote, for scripts.
+type engineLine struct {
+	Kind string `json:"kind"`
+	Line string `json:"line"`
+}
+
+// tellEngineLine passes on a line of another engine, made safe to show.
+func tellEngineLine(s *session.Session, text string) {
+	for _, line := range plain.Lines(text) {
+		if s.JSON {
+			s.TalkJSON(engineLine{"engine", line})
+		} else {
+			s.Talk("%s\n", line)
+		}
+	}
+}
+
+// noteEscaped says under which name git knows a run whose id no ref can have as it stands.
+func noteEscaped(s *session.Session, id string) {
+	if name, err := refs.Tip(id); err == nil && !strings.HasSuffix(string(name), "/"+id) {
+		s.Note("in git, run %s is called %s", fault.Word(plain.Text(id)), name)
+	}
+}

@@ -1,0 +1,153 @@
+package desk
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/git-smithers/git-smithers/app"
+	"github.com/git-smithers/git-smithers/cli/arg"
+	"github.com/git-smithers/git-smithers/cli/display"
+	"github.com/git-smithers/git-smithers/cli/session"
+	"github.com/git-smithers/git-smithers/internal/plain"
+	"github.com/git-smithers/git-smithers/timeline"
+	"github.com/git-smithers/git-smithers/timeline/code"
+	"github.com/git-smithers/git-smithers/timeline/fault"
+	"github.com/git-smithers/git-smithers/timeline/travel"
+)
+
+// TraveledDocument is what travel, reset and undo have in common.
+type TraveledDocument struct {
+	RunID       string             `json:"runId"`
+	Op          int                `json:"op"`
+	Frame       int64              `json:"frame"`
+	FromFrame   int64              `json:"fromFrame"`
+	ToFrame     int64              `json:"toFrame"`
+	ToRunID     string             `json:"toRunId"`
+	Status      string             `json:"status"`
+	Reset       []string           `json:"reset"`
+	Cancelled   []string           `json:"cancelled"`
+	Dropped     []int64            `json:"dropped"`
+	VCSRestored bool               `json:"vcsRestored"`
+	Files       *RestoredDocument  `json:"files"`
+	Worktrees   []RestoredDocument `json:"worktrees"`
+	Missing     []string           `json:"missing"`
+	NoFiles     *string            `json:"noFiles"`
+}
+
+// DescribeTraveled describes a travel, reset or undo.
+func DescribeTraveled(done *travel.Result) TraveledDocument {
+	doc := TraveledDocument{
+		RunID: done.Run, Op: done.Op.Number, Frame: done.Frame, FromFrame: done.From,
+		ToFrame: done.To.Frame, ToRunID: done.To.Run, Status: string(done.Status),
+		Reset: done.Reset, Cancelled: done.Cancelled, Dropped: done.Dropped,
+		VCSRestored: done.Files != nil || len(done.Worktrees) > 0,
+		Worktrees:   make([]RestoredDocument, len(done.Worktrees)), Missing: done.Missing,
+	}
+	if done.Files != nil {
+		doc.Files = new(DescribeRestored(done.Files, false))
+	}
+	for i, w := range done.Worktrees {
+		doc.Worktrees[i] = DescribeRestored(w, false)
+	}
+	if done.NoFiles != "" {
+		doc.NoFiles = &done.NoFiles
+	}
+	return doc
+}
+
+// PrintTraveled prints the document or, for people, the address of the new frame.
+func PrintTraveled(s *session.Session, done *travel.Result, doc any) error {
+	if s.JSON {
+		return s.WriteJSON(doc)
+	}
+	return s.Printf("%s\n", plain.Text(timeline.Address{Run: done.Run, Frame: done.Frame}.String()))
+}
+
+// TellTraveled tells what a travel, reset or undo has done, and with next, which command it is that
+// the run goes on by, also how to go on.
+func TellTraveled(ctx context.Context, s *session.Session, store *timeline.Store, done *travel.Result, next string) {
+	if len(done.Reset) > 0 {
+		s.Note("pending again: %s", display.List(done.Reset))
+	}
+	if len(done.Dropped) > 0 {
+		s.Note("left out of the timeline from now on: %s; `%s timeline %s --all` shows them",
+			frameRanges(done.Dropped), arg.Program, fault.Word(done.Run))
+	}
+	if n := len(done.Cancelled); n > 0 {
+		s.Note("marked cancelled: %s of %s", plain.Count(n, "attempt"), display.List(attemptedNodes(done.Cancelled)))
+	}
+	tellTraveledFiles(ctx, s, store, done)
+	switch {
+	case next == "":
+	case done.Undone == nil:
+		s.Note("%s; `%s undo %s` takes this back", next, arg.Program, fault.Word(done.Run))
+	case len(done.Reset) > 0 || !done.Status.Ended():
+		s.Note("%s", next)
+	}
+}
+
+// AfterTravel says by which command a run goes on in which something was done.
+func AfterTravel(ctx context.Context, store *timeline.Store, done *travel.Result) (string, error) {
+	head, err := store.Head(ctx, done.Run)
+	if err != nil {
+		return "", err
+	}
+	return app.NextCommand(head, " goes on")
+}
+
+// tellTraveledFiles tells what has become of the working copies.
+func tellTraveledFiles(ctx context.Context, s *session.Session, store *timeline.Store, done *travel.Result) {
+	if done.NoFiles != "" {
+		s.Note("the files stay as they are: %s", plain.Text(done.NoFiles))
+	}
+	all := done.Worktrees
+	if done.Files != nil {
+		all = append([]*code.Restored{done.Files}, all...)
+	}
+	for _, files := range all {
+		tellFiles(ctx, s, store, files, fileWords{
+			stayed: "left as you have it, since you named it", edited: leavingFiles(s, done), shared: true, before: files.Saved,
+		})
+	}
+	if len(done.Missing) > 0 {
+		s.Note("not here any more: the worktree of %s; resume makes it anew, with the files of then", display.List(done.Missing))
+	}
+}
+
+// attemptedNodes are the keys of the nodes of attempts, each once.
+func attemptedNodes(attempts []string) []string {
+	var nodes []string
+	for _, key := range attempts {
+		node := key[:max(0, strings.LastIndex(key, "::"))]
+		if len(nodes) == 0 || nodes[len(nodes)-1] != node {
+			nodes = append(nodes, node)
+		}
+	}
+	return nodes
+}
+
+// frameRanges are the numbers of frames in order, for people.
+func frameRanges(frames []int64) string {
+	var parts []string
+	for i := 0; i < len(frames); {
+		end := i
+		for end+1 < len(frames) && frames[end+1] == frames[end]+1 {
+			end++
+		}
+		part := strconv.FormatInt(frames[i], 10)
+		switch {
+		case end == i+1:
+			part += ", " + strconv.FormatInt(frames[end], 10)
+		case end > i:
+			part = fmt.Sprintf("%d to %d", frames[i], frames[end])
+		}
+		parts = append(parts, part)
+		i = end + 1
+	}
+	if len(frames) == 1 {
+		return "frame " + parts[0]
+	}
+	return "frames " + display.List(parts)
+}

@@ -1,0 +1,34 @@
+package display
+
+import (
+	"fmt"
+	"strconv"
+
+	"github.com/git-smithers/git-smithers/snapshot"
+)
+
+// Op is an op in a few words.
+func Op(op snapshot.Op) string {
+	text := op.Kind
+	key := snapshot.AttemptKey(op.NodeID, op.Iteration, op.Attempt)
+	switch {
+	case op.ByEngine() && op.Kind == snapshot.OpUndo:
+		text = fmt.Sprintf("overtaken op %d: the engine went on from frame %d", op.Undoes, *op.To)
+	case op.ByEngine():
+		text = "rewound to frame " + strconv.FormatInt(*op.To, 10)
+	case op.Kind == snapshot.OpUndo:
+		text += " of op " + strconv.Itoa(op.Undoes)
+	case op.Kind == snapshot.OpReset && op.To != nil && *op.To > 0:
+		text = "back to frame " + strconv.FormatInt(*op.To, 10)
+	case op.Kind == snapshot.OpRevert:
+		text += " to after " + key
+	case op.NoDeps:
+		text = snapshot.Key(op.NodeID, op.Iteration) + " again, alone"
+	case op.Kind == snapshot.OpTravel:
+		text += " to before " + key
+	}
+	if op.Worktree != "" {
+		text += ", in its own worktree"
+	}
+	return text
+}

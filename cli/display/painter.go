@@ -1,0 +1,27 @@
+// Package display is how stored values look to people: times, sizes, revisions, names, and their colours.
+package display
+
+import (
+	"context"
+
+	"github.com/git-smithers/git-smithers/cli/session"
+	"github.com/git-smithers/git-smithers/cli/term"
+	"github.com/git-smithers/git-smithers/jjbridge"
+)
+
+// A Painter paints runs, frames, revisions and paths.
+type Painter struct{ term.Painter }
+
+// NewPainter decides about colour on standard output.
+func NewPainter(ctx context.Context, s *session.Session) Painter { return Painter{s.Painter(ctx)} }
+
+// Change paints what becomes of a path.
+func (p Painter) Change(op string) string {
+	switch op {
+	case jjbridge.OpAdd:
+		return p.Paint(term.Green, op)
+	case jjbridge.OpRemove:
+		return p.Paint(term.Red, op)
+	}
+	return p.Paint(term.Yellow, op)
+}

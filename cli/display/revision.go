@@ -1,0 +1,34 @@
+package display
+
+import (
+	"github.com/git-smithers/git-smithers/cli/term"
+	"github.com/git-smithers/git-smithers/jjbridge"
+	"github.com/git-smithers/git-smithers/snapshot"
+)
+
+// RevisionShown is how many characters of a change or commit id people see: as many
+// as jj prints.
+const RevisionShown = 8
+
+// ShortRevision is a revision of the working copy for people: jj's change id as jj
+// prints it, or the commit of git. "" where there is none.
+func ShortRevision(kind, commit, change string) string {
+	if kind == snapshot.VCSJJ {
+		return ShortID(change)
+	}
+	return ShortID(commit)
+}
+
+// ShortID is the beginning of a change or commit id.
+func ShortID(id string) string { return id[:min(RevisionShown, len(id))] }
+
+// RevisionCell is ShortRevision in a table.
+func (p Painter) RevisionCell(tag *jjbridge.Tag, change *string) term.Cell {
+	if tag == nil {
+		return term.Cell{}
+	}
+	return term.Cell{Text: ShortRevision(tag.VCSType, tag.VCSPointer, OrEmpty(change)), Paint: p.Revision}
+}
+
+// Revision paints a change id or a commit.
+func (p Painter) Revision(text string) string { return p.Paint(term.Magenta, text) }

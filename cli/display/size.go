@@ -1,0 +1,20 @@
+package display
+
+import (
+	"fmt"
+
+	"github.com/git-smithers/git-smithers/internal/plain"
+)
+
+// Size is a number of bytes for people.
+func Size(bytes int64) string {
+	const step = 1024
+	if bytes < step {
+		return plain.Count(int(bytes), "byte")
+	}
+	size, unit := float64(bytes)/step, 0
+	for size >= step && unit < 3 {
+		size, unit = size/step, unit+1
+	}
+	return fmt.Sprintf("%.1f %ciB", size, "KMGT"[unit])
+}

@@ -1,0 +1,104 @@
+// Package interrupt ends a command in an orderly way when a signal comes.
+package interrupt
+
+import (
+	"context"
+	"errors"
+	"os"
+	"os/signal"
+	"syscall"
+	"time"
+
+	"github.com/git-smithers/git-smithers/timeline/fault"
+)
+
+// An Error is the cause of a context that a signal cancelled.
+type Error struct{ Signal os.Signal }
+
+// Error names the signal.
+func (e *Error) Error() string { return "got signal " + e.Signal.String() }
+
+// Unwrap is context.Canceled, for whoever reports the cause in its place.
+func (e *Error) Unwrap() error { return context.Canceled }
+
+// echo is for how long after the first signal the same one may come once more and mean
+// no more. git, which runs us as "git smithers", passes on the SIGINT that a terminal has
+// sent to both, and timeout sends SIGTERM to its child and to the group of it.
+const echo = 500 * time.Millisecond
+
+// Catch returns a context that the first SIGINT or SIGTERM cancels, and one
+// that the second does, which an echo of the first is not; the third ends the process.
+// Writes to a closed pipe become errors instead of ending the process; children get
+// SIGPIPE as usual. stop undoes it and waits for no one.
+func Catch(parent context.Context) (ctx, hurry context.Context, stop func()) {
+	ctx, cancel := context.WithCancelCause(parent)
+	hurry, now := context.WithCancel(context.WithoutCancel(parent))
+	ends := make(chan os.Signal, 2)
+	signal.Notify(ends, os.Interrupt, syscall.SIGTERM)
+	pipes := make(chan os.Signal, 1)
+	signal.Notify(pipes, syscall.SIGPIPE)
+	go func() {
+		var first os.Signal
+		select {
+		case first = <-ends:
+			cancel(&Error{first})
+		case <-ctx.Done():
+			return
+		}
+		if again(ends, first, time.After(echo), hurry.Done()) {
+			signal.Stop(ends)
+			now()
+		}
+	}()
+	return ctx, hurry, func() {
+		signal.Stop(ends)
+		signal.Stop(pipes)
+		cancel(nil)
+		now()
+	}
+}
+
+// again waits for a signal after the first one and reports whether there was one before
+// done. Until over, one that is like the first is taken for its echo.
+func again(signals <-chan os.Signal, first os.Signal, over <-chan time.Time, done <-chan struct{}) bool {
+	select {
+	case sig := <-signals:
+		if sig != first {
+			return true
+		}
+	case <-over:
+	case <-done:
+		return false
+	}
+	select {
+	case <-signals:
+		return true
+	case <-done:
+		return false
+	}
+}
+
+// Explain gives an error that a signal caused the code of that signal. An
+// error with a code of its own, such as that of a run which was cancelled in good
+// order, keeps it. Hints stay.
+func Explain(ctx context.Context, err error) error {
+	var sig *Error
+	if err == nil || !errors.As(context.Cause(ctx), &sig) {
+		return err
+	}
+	var known *fault.Error
+	if errors.As(err, &known) && known.Code != fault.Interrupted {
+		return err
+	}
+	if !errors.Is(err, context.Canceled) && known == nil {
+		return err
+	}
+	out := fault.New(fault.Interrupted, "interrupted")
+	if sig.Signal == syscall.SIGTERM {
+		out = fault.New(fault.Terminated, "terminated")
+	}
+	if known != nil {
+		out.Hints = known.Hints
+	}
+	return out
+}

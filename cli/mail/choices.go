@@ -1,0 +1,32 @@
+package mail
+
+import (
+	"encoding/json"
+)
+
+// Choices returns the choices of a form for people; nil if it has none.
+func Choices(form json.RawMessage) []string {
+	var schema struct {
+		Enum []json.RawMessage `json:"enum"`
+	}
+	if json.Unmarshal(form, &schema) != nil {
+		return nil
+	}
+	var choices []string
+	for _, choice := range schema.Enum {
+		choices = append(choices, ChoiceText(choice))
+	}
+	return choices
+}
+
+// ChoicesShown is how many choices an error shows.
+const ChoicesShown = 20
+
+// ChoiceText is a choice for people: a text without its quotes.
+func ChoiceText(choice json.RawMessage) string {
+	var text string
+	if json.Unmarshal(choice, &text) == nil {
+		return text
+	}
+	return string(choice)
+}

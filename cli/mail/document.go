@@ -1,0 +1,45 @@
+package mail
+
+import (
+	"encoding/json"
+
+	"github.com/git-smithers/git-smithers/cli/display"
+)
+
+// A Document is a line of inbox --json.
+type Document struct {
+	Kind          string          `json:"kind"`
+	RunID         string          `json:"runId"`
+	WorkflowName  string          `json:"workflowName"`
+	RunStatus     string          `json:"runStatus"`
+	NodeID        string          `json:"nodeId"`
+	NodeLabel     *string         `json:"nodeLabel"`
+	Iteration     int             `json:"iteration"`
+	RequestKind   string          `json:"requestKind"`
+	Status        string          `json:"status"`
+	RequestID     *string         `json:"requestId"`
+	Prompt        string          `json:"prompt"`
+	Summary       *string         `json:"summary"`
+	Form          json.RawMessage `json:"form"`
+	CorrelationID *string         `json:"correlationId"`
+	RequestedAtMs int64           `json:"requestedAtMs"`
+	TimeoutAtMs   *int64          `json:"timeoutAtMs"`
+	Engine        *string         `json:"engine"` // another one, that runs the run
+	Untold        bool            `json:"untold"` // it was answered here, and the engine still asks
+	Tell          *string         `json:"tell"`   // the command that tells the engine
+}
+
+// Describe is a line for scripts.
+func Describe(l Line) Document {
+	doc := Document{
+		Kind: "inbox", RunID: l.RunID, WorkflowName: l.WorkflowName, RunStatus: l.RunStatus,
+		NodeID: l.NodeID, NodeLabel: l.NodeLabel, Iteration: l.Iteration, RequestKind: l.Kind, Status: l.Status,
+		RequestID: display.OrNull(l.RequestID), Prompt: l.Prompt, Summary: display.OrNull(l.Summary), CorrelationID: l.CorrelationID,
+		RequestedAtMs: l.RequestedAtMs, TimeoutAtMs: l.TimeoutAtMs,
+		Engine: display.OrNull(l.Engine), Untold: l.Untold, Tell: display.OrNull(l.tell),
+	}
+	if l.Form != nil {
+		doc.Form = json.RawMessage(*l.Form)
+	}
+	return doc
+}

@@ -1,0 +1,150 @@
+// Package mail is what runs wait for, as people see it: the lines of the inbox, and the answers that Smithers has not been told.
+package mail
+
+import (
+	"context"
+	"encoding/json"
+
+	"github.com/git-smithers/git-smithers/app"
+	"github.com/git-smithers/git-smithers/cli/arg"
+	"github.com/git-smithers/git-smithers/cli/display"
+	"github.com/git-smithers/git-smithers/cli/session"
+	"github.com/git-smithers/git-smithers/peer/smithers"
+	"github.com/git-smithers/git-smithers/snapshot"
+	"github.com/git-smithers/git-smithers/sqliteindex"
+	"github.com/git-smithers/git-smithers/timeline"
+	"github.com/git-smithers/git-smithers/timeline/fault"
+)
+
+// A Line is something that a run waits for.
+type Line struct {
+	sqliteindex.InboxRow
+
+	Engine string // that runs the run, is none of ours, and asks; "" for none
+	Untold bool   // it was answered or sent here, and the engine still waits for it
+	tell   string // the command that tells the engine; "" where there is nothing to tell
+}
+
+// Open reports whether somebody still waits for it.
+func (l *Line) Open() bool {
+	switch l.Status {
+	case snapshot.ApprovalRequested, snapshot.HumanPending, snapshot.WaitWaiting:
+		return true
+	}
+	return l.Untold
+}
+
+// Lines are rows of the inbox with what the engines of their runs still wait for.
+func Lines(ctx context.Context, s *session.Session, store *timeline.Store, rows []sqliteindex.InboxRow) ([]Line, error) {
+	known := make(map[string]*smithers.Untold)
+	lines := make([]Line, len(rows))
+	for i, row := range rows {
+		lines[i].InboxRow = row
+		if snapshot.RunStatus(row.RunStatus).Ended() {
+			continue
+		}
+		of, ok := known[row.RunID]
+		if !ok {
+			var err error
+			if of, err = untoldOf(ctx, store, row.RunID); ctx.Err() != nil {
+				return nil, ctx.Err()
+			} else if err != nil {
+				s.Warn(err)
+			}
+			known[row.RunID] = of
+		}
+		if of != nil {
+			lines[i].ask(of)
+		}
+	}
+	return lines, nil
+}
+
+// untoldOf returns the answers that Smithers has not been told. It is nil if Smithers does not run the run, or does not have
+// it yet, such as a fork that was made here.
+func untoldOf(ctx context.Context, store *timeline.Store, run string) (*smithers.Untold, error) {
+	head, err := store.Head(ctx, run)
+	if err != nil {
+		return nil, err
+	}
+	if engine, err := app.ForeignEngine(head); engine != app.EngineSmithers || err != nil {
+		return nil, err
+	}
+	return smithers.ReadUntold(store, head)
+}
+
+// ask sets the command that tells Smithers the answer.
+func (l *Line) ask(of *smithers.Untold) {
+	l.Engine = app.EngineSmithers
+	switch l.Kind {
+	case snapshot.WaitTimer:
+	case snapshot.WaitSignal:
+		l.askSignal(of)
+	case KindApproval:
+		if a, ok := of.Approval(l.NodeID, l.Iteration); ok {
+			l.Untold, l.tell = true, "smithers "+ForeignDecision(l.RunID, a)
+		} else if l.Status == snapshot.ApprovalRequested {
+			a = snapshot.Approval{NodeID: l.NodeID, Iteration: l.Iteration, Status: snapshot.ApprovalApproved}
+			l.tell = "smithers " + ForeignDecision(l.RunID, a)
+		}
+	default:
+		if h, ok := untoldRequest(of, l.NodeID, l.Iteration); ok {
+			l.Untold, l.tell = true, "smithers "+ForeignAnswer(l.RunID, h)
+		} else if l.Status == snapshot.HumanPending {
+			l.tell = fault.CommandLine("smithers", "human", "answer", l.RequestID) + " --value <answer>"
+		}
+	}
+}
+
+// untoldRequest returns a human request that was settled here and that Smithers does not know. An expired request is not
+// untold.
+func untoldRequest(of *smithers.Untold, nodeID string, iteration int) (snapshot.HumanRequest, bool) {
+	h, ok := of.HumanRequest(nodeID, iteration)
+	return h, ok && h.Status != snapshot.HumanExpired
+}
+
+func (l *Line) askSignal(of *smithers.Untold) {
+	if l.Status != snapshot.WaitWaiting {
+		return
+	}
+	sent, ok := of.Signal(l.Prompt, l.CorrelationID)
+	if !ok {
+		sent = snapshot.Signal{Name: l.Prompt, CorrelationID: l.CorrelationID}
+	}
+	l.Untold, l.tell = ok, "smithers "+ForeignSignal(l.RunID, sent)
+}
+
+// KindApproval is the kind of an approval in the inbox.
+const KindApproval = "approval"
+
+// Prompt is what somebody is asked, in words.
+func Prompt(l Line) string {
+	switch {
+	case l.Kind == snapshot.WaitTimer && l.TimeoutAtMs != nil:
+		return display.ClockTime(*l.TimeoutAtMs)
+	case l.Kind == snapshot.WaitSignal && l.CorrelationID != nil:
+		return l.Prompt + ", correlation " + *l.CorrelationID
+	case l.Kind == snapshot.HumanSelect && l.Form != nil:
+		return l.Prompt + " (" + display.ListUpTo(ChoicesShown, Choices(json.RawMessage(*l.Form))) + ")"
+	}
+	return l.Prompt
+}
+
+// HowToSettle returns the command that answers, or "" if there is nothing to answer.
+func HowToSettle(l Line) string {
+	deny := ""
+	if l.Status == snapshot.ApprovalRequested {
+		deny = ", or deny"
+	}
+	switch {
+	case l.tell != "":
+		return l.tell + deny
+	case deny != "":
+		return fault.CommandLine(arg.Program, "approve", l.RunID, l.NodeID) + deny
+	case l.Status == snapshot.HumanPending:
+		return fault.CommandLine(arg.Program, "answer", l.RunID, l.NodeID)
+	case l.Status == snapshot.WaitWaiting && l.Kind == snapshot.WaitSignal:
+		return fault.CommandLine(arg.Program, signalArguments(l.RunID, snapshot.Signal{Name: l.Prompt, CorrelationID: l.CorrelationID})...)
+	}
+	return ""
+}

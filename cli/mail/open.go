@@ -1,0 +1,76 @@
+package mail
+
+import (
+	"time"
+
+	"github.com/git-smithers/git-smithers/app"
+	"github.com/git-smithers/git-smithers/cli/display"
+	"github.com/git-smithers/git-smithers/peer/smithers"
+	"github.com/git-smithers/git-smithers/snapshot"
+	"github.com/git-smithers/git-smithers/sqliteindex"
+	"github.com/git-smithers/git-smithers/timeline"
+)
+
+// Open lists what a run waits for as inbox does, read from its tip alone. Requests that are settled or expired are left
+// out. engine is another engine that runs the run; "" for none.
+func Open(store *timeline.Store, head *timeline.Head, engine string, now time.Time) ([]Line, error) {
+	rows, err := mailRows(head)
+	if err != nil {
+		return nil, timeline.Explain(err)
+	}
+	var untold *smithers.Untold
+	if engine == app.EngineSmithers {
+		if untold, err = smithers.ReadUntold(store, head); err != nil {
+			return nil, err
+		}
+	}
+	var lines []Line
+	for _, row := range rows {
+		line := Line{InboxRow: row}
+		if untold != nil {
+			line.ask(untold)
+		}
+		due := row.Status == snapshot.HumanPending && row.TimeoutAtMs != nil && *row.TimeoutAtMs <= now.UnixMilli()
+		if line.Open() && !due {
+			lines = append(lines, line)
+		}
+	}
+	return lines, nil
+}
+
+// mailRows are the rows of the inbox for everything in a run's mailbox but signals that have arrived.
+func mailRows(head *timeline.Head) (rows []sqliteindex.InboxRow, err error) {
+	run, state := head.Row(), head.State()
+	add := func(row sqliteindex.InboxRow) {
+		row.RunID, row.WorkflowName, row.RunStatus = run.ID, run.Workflow, string(run.Status)
+		rows = append(rows, row)
+	}
+	for a, err := range state.AllApprovals() {
+		if err != nil {
+			return nil, err
+		}
+		add(sqliteindex.InboxRow{
+			NodeID: a.NodeID, Iteration: a.Iteration, Kind: KindApproval, Status: a.Status, Prompt: a.Title, Summary: a.Summary,
+			RequestedAtMs: a.RequestedAtMs,
+		})
+	}
+	for h, err := range state.AllHumanRequests() {
+		if err != nil {
+			return nil, err
+		}
+		add(sqliteindex.InboxRow{
+			NodeID: h.NodeID, Iteration: h.Iteration, Kind: h.Kind, Status: h.Status, RequestID: h.RequestID(run.ID),
+			Prompt: h.Prompt, Form: display.OrNull(string(h.Form)), RequestedAtMs: h.RequestedAtMs, TimeoutAtMs: h.TimeoutAtMs,
+		})
+	}
+	for w, err := range state.AllWaits() {
+		if err != nil {
+			return nil, err
+		}
+		add(sqliteindex.InboxRow{
+			NodeID: w.NodeID, Iteration: w.Iteration, Kind: w.Kind, Status: w.Status, Prompt: w.Signal,
+			CorrelationID: w.CorrelationID, RequestedAtMs: w.StartedAtMs, TimeoutAtMs: w.DueAtMs,
+		})
+	}
+	return rows, nil
+}

@@ -1,0 +1,89 @@
+package mail
+
+import (
+	"context"
+
+	"github.com/git-smithers/git-smithers/cli/session"
+	"github.com/git-smithers/git-smithers/peer/smithers"
+	"github.com/git-smithers/git-smithers/snapshot"
+	"github.com/git-smithers/git-smithers/timeline"
+)
+
+// NotTold follows the status of what was answered or sent here, where the engine of the run does not know of it.
+const NotTold = ", not told"
+
+// An untoldAnswer is what was answered or sent here, while the engine that runs the run still waits for it.
+type untoldAnswer struct {
+	NodeID      string `json:"nodeId"`
+	Iteration   int    `json:"iteration"`
+	RequestKind string `json:"requestKind"`
+	Status      string `json:"status"` // as inbox has it
+	Tell        string `json:"tell"`   // the command that tells the engine
+}
+
+// UntoldAnswers are the untold answers of a run as it is now. There are none for a run of ours and for a run that has ended.
+type UntoldAnswers []untoldAnswer
+
+// Untold returns the answers of a run that Smithers has not been told. Unreadable Smithers data is a warning; the rest of the
+// run is still shown.
+func Untold(ctx context.Context, s *session.Session, store *timeline.Store, run string) UntoldAnswers {
+	list, err := readUntold(ctx, store, run)
+	if err != nil && ctx.Err() == nil {
+		s.Warn(err)
+	}
+	return list
+}
+
+func readUntold(ctx context.Context, store *timeline.Store, run string) (UntoldAnswers, error) {
+	of, err := untoldOf(ctx, store, run)
+	if of == nil || err != nil {
+		return nil, err
+	}
+	head, err := store.Head(ctx, run)
+	if err != nil || head.Row().Status.Ended() {
+		return nil, err
+	}
+	list, err := listUntold(of, run, head.State())
+	return list, timeline.Explain(err)
+}
+
+func listUntold(of *smithers.Untold, run string, state *snapshot.State) (list UntoldAnswers, err error) {
+	for row, err := range state.AllApprovals() {
+		if err != nil {
+			return nil, err
+		}
+		if a, ok := of.Approval(row.NodeID, row.Iteration); ok {
+			list = append(list, untoldAnswer{a.NodeID, a.Iteration, KindApproval, a.Status, "smithers " + ForeignDecision(run, a)})
+		}
+	}
+	for row, err := range state.AllHumanRequests() {
+		if err != nil {
+			return nil, err
+		}
+		if h, ok := untoldRequest(of, row.NodeID, row.Iteration); ok {
+			list = append(list, untoldAnswer{h.NodeID, h.Iteration, row.Kind, h.Status, "smithers " + ForeignAnswer(run, h)})
+		}
+	}
+	for w, err := range state.AllWaits() {
+		if err != nil {
+			return nil, err
+		}
+		if w.Kind != snapshot.WaitSignal || w.Status != snapshot.WaitWaiting {
+			continue
+		}
+		if sent, ok := of.Signal(w.Signal, w.CorrelationID); ok {
+			list = append(list, untoldAnswer{w.NodeID, w.Iteration, w.Kind, w.Status, "smithers " + ForeignSignal(run, sent)})
+		}
+	}
+	return list, nil
+}
+
+// Mark is what follows the status of an untold request, or "" if there is nothing to tell.
+func (l UntoldAnswers) Mark(requestKind, nodeID string, iteration int) string {
+	for _, u := range l {
+		if u.RequestKind == requestKind && u.NodeID == nodeID && u.Iteration == iteration {
+			return NotTold
+		}
+	}
+	return ""
+}

@@ -1,0 +1,54 @@
+package peers
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/git-smithers/git-smithers/cli/arg"
+	"github.com/git-smithers/git-smithers/cli/display"
+	"github.com/git-smithers/git-smithers/cli/session"
+	"github.com/git-smithers/git-smithers/peer/smithers"
+	"github.com/git-smithers/git-smithers/timeline/fault"
+)
+
+// hint says what to do about a warning, to people.
+func hint(s *session.Session, format string, args ...any) {
+	s.Note("git-smithers: hint: "+format, args...)
+}
+
+// warnOfRefusals names the exported runs that Smithers would not go on with, and says how it would.
+func warnOfRefusals(s *session.Session, runs []smithers.ExportedRun) {
+	var reasons, words []string
+	refused := make(map[string][]string)
+	accepts := true
+	for _, run := range runs {
+		if run.Finished || len(run.Refusals) == 0 {
+			continue
+		}
+		var why []string
+		for _, r := range run.Refusals {
+			why = append(why, r.Message)
+			accepts = accepts && (r.Code == smithers.RefusedWorkflow || r.Code == smithers.RefusedModules)
+		}
+		reason := strings.Join(why, "; ")
+		if !slices.Contains(reasons, reason) {
+			reasons = append(reasons, reason)
+		}
+		refused[reason] = append(refused[reason], run.RunID)
+		words = append(words, fault.Word(run.RunID))
+	}
+	if len(reasons) == 0 {
+		return
+	}
+	for _, reason := range reasons {
+		s.Warn(fmt.Errorf("Smithers would refuse to resume %s: %s", display.List(refused[reason]), reason)) //nolint:staticcheck // a name
+	}
+	if len(words) > 1 {
+		words = []string{"RUN..."}
+	}
+	hint(s, "`%s export %s --to NEW.db --workflow WORKFLOW.tsx` has Smithers take that file", arg.Program, words[0])
+	if accepts {
+		hint(s, "`smithers up WORKFLOW.tsx --run-id RUN --resume true --accept-workflow-change` takes the file as it is now")
+	}
+}

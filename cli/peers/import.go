@@ -1,0 +1,285 @@
+package peers
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+
+	urfave "github.com/urfave/cli/v2"
+
+	"github.com/git-smithers/git-smithers/cli/arg"
+	"github.com/git-smithers/git-smithers/cli/display"
+	"github.com/git-smithers/git-smithers/cli/session"
+	"github.com/git-smithers/git-smithers/cli/term"
+	"github.com/git-smithers/git-smithers/internal/plain"
+	"github.com/git-smithers/git-smithers/peer/smithers"
+	"github.com/git-smithers/git-smithers/snapshot"
+	"github.com/git-smithers/git-smithers/timeline"
+	"github.com/git-smithers/git-smithers/timeline/fault"
+)
+
+// importDocument is what import prints with --json.
+type importDocument struct {
+	Kind string               `json:"kind"`
+	Runs []importedRun        `json:"runs"`
+	Left []smithers.LeftTable `json:"left"`
+}
+
+// importedRun is what became of a run that import or watch looked at.
+type importedRun struct {
+	RunID   string  `json:"runId"`
+	Outcome string  `json:"outcome"`
+	Frames  int64   `json:"frames"` // how many are new
+	Frame   *int64  `json:"frame"`  // the newest; null where the run is not here
+	Tip     *string `json:"tip"`
+	Rewound bool    `json:"rewound"`
+	// Rendered is how many frames Smithers has of a run without snapshots, which are no frames here.
+	Rendered  int64                `json:"rendered"`
+	Marks     []smithers.Mark      `json:"marks"`
+	Overruled []smithers.Overruled `json:"overruled"`
+	Dropped   []smithers.Dropped   `json:"dropped"`
+	Overtaken []smithers.Overtaken `json:"overtaken,omitempty"`
+	Code      *string              `json:"code"` // of the error, where there is one
+	Message   *string              `json:"message"`
+}
+
+func importCommand() *arg.Command {
+	return &arg.Command{
+		Name:    "import",
+		Summary: "take the runs of a Smithers database into the repository",
+		Usage:   []string{"<smithers.db> [--run R]... [--revive]"},
+		About: `Reads the database of Smithers, the TypeScript orchestrator, and brings every run of it up
+to date here, or those that --run names and what they were forked from: frames, attempts,
+logs, outputs, loops, events, signals, approvals, forks. A run that was imported is a run
+like any other: timeline, diff, show, fork, restore and push work with it, and export
+gives it back to Smithers. Importing again adds what is new.
+
+The database is only read, also while an engine is writing it. Of the files, a frame has those
+of the commits that Smithers noted, where they are in this repository. What tables of
+Smithers have that belongs to no run stays behind, and is named.
+
+A run is imported whole or not at all. A hash that does not match is no reason to leave
+a run out: what is there is imported as it is, marked, and named.
+
+Prints each run, what became of it, its new frames, its newest frame and its tip.`,
+		MinArgs: 1, MaxArgs: 1,
+		Flags: []urfave.Flag{
+			importRunsFlag(),
+			&urfave.BoolFlag{Name: "revive", Usage: "take the runs that --run names also where they were pruned and collected here"},
+		},
+		Exits: arg.Writes(),
+		Examples: []arg.Example{
+			{"take all runs into the repository", "git smithers import smithers.db"},
+			{"take one of them", "git smithers import smithers.db --run run-a"},
+			{"see it", "git smithers timeline run-a --tree"},
+		},
+		Run: func(ctx context.Context, s *session.Session, c *urfave.Context) error {
+			path, req := s.Path(c.Args().First()), smithers.ImportRequest{Runs: c.StringSlice("run"), Revive: c.Bool("revive")}
+			if err := refuseEmptyRuns(req.Runs); err != nil {
+				return err
+			}
+			if req.Revive && len(req.Runs) == 0 {
+				return fault.New(fault.Usage, "--revive takes the runs that --run names")
+			}
+			return s.WithStore(ctx, func(store *timeline.Store) error { return runImport(ctx, s, store, path, req) })
+		},
+	}
+}
+
+// importRunsFlag is --run of the commands that read a database.
+func importRunsFlag() urfave.Flag {
+	return &urfave.StringSliceFlag{Name: "run", Usage: "only the run of the id `R`, and what it was forked from; may be repeated"}
+}
+
+// refuseEmptyRuns is invalid_run_id where --run names a run that no database has.
+func refuseEmptyRuns(runs []string) error {
+	if slices.Contains(runs, "") {
+		return fault.New(fault.InvalidRunID, "the run id is empty")
+	}
+	return nil
+}
+
+// runImport imports, and prints what became of each run, also where some were refused.
+func runImport(ctx context.Context, s *session.Session, store *timeline.Store, path string, req smithers.ImportRequest) error {
+	bar, begun := s.Progress("importing"), sync.OnceFunc(s.While("reading the database"))
+	req.Progress = func(run string, done, total int) {
+		begun()
+		bar.What = "importing " + plain.Text(run)
+		bar.Update(done, total)
+	}
+	imported, err := smithers.Import(ctx, store, path, req)
+	begun()
+	bar.Finish()
+	if imported == nil {
+		return err
+	}
+	doc := importDocument{"import", []importedRun{}, imported.Left}
+	if doc.Left == nil {
+		doc.Left = []smithers.LeftTable{}
+	}
+	for _, run := range imported.Runs {
+		doc.Runs = append(doc.Runs, describeImported(s, run))
+	}
+	if writeErr := writeImported(ctx, s, doc); writeErr != nil {
+		return writeErr
+	}
+	return cmp.Or(err, refusedImports(s, imported, req.Runs))
+}
+
+// describeImported is a run for scripts.
+func describeImported(s *session.Session, run smithers.ImportedRun) importedRun {
+	doc := importedRun{
+		RunID: run.RunID, Outcome: run.Outcome, Frames: run.Frames, Rewound: run.Rewound, Rendered: run.Rendered,
+		Marks: append([]smithers.Mark{}, run.Marks...), Overruled: append([]smithers.Overruled{}, run.Overruled...),
+		Dropped: append([]smithers.Dropped{}, run.Dropped...), Overtaken: run.Overtaken,
+	}
+	if run.Tip != "" {
+		doc.Frame, doc.Tip = &run.Frame, &run.Tip
+	}
+	if run.Err != nil {
+		e := s.Describe(run.Err)
+		code := string(e.Code)
+		doc.Code, doc.Message = &code, &e.Msg
+	}
+	return doc
+}
+
+func writeImported(ctx context.Context, s *session.Session, doc importDocument) error {
+	if s.JSON {
+		return s.WriteJSON(doc)
+	}
+	if len(doc.Runs) == 0 {
+		s.Note("there is no run in the database")
+	}
+	p := display.NewPainter(ctx, s)
+	t := term.Table{Header: []string{"RUN", "OUTCOME", "NEW FRAMES", "FRAME", "TIP", "NOTE"}}
+	for _, run := range doc.Runs {
+		frame, tip := "", ""
+		if run.Tip != nil {
+			frame, tip = strconv.FormatInt(*run.Frame, 10), display.ShortID(*run.Tip)
+		}
+		t.Add(
+			term.Cell{Text: run.RunID}, term.Cell{Text: run.Outcome}, term.Cell{Text: strconv.FormatInt(run.Frames, 10)},
+			term.Cell{Text: frame}, term.Cell{Text: tip, Paint: p.Revision}, term.Cell{Text: run.note()},
+		)
+	}
+	if err := t.Write(s.Terminal); err != nil {
+		return err
+	}
+	for _, run := range doc.Runs {
+		warnOfMarks(s, run)
+		warnOfAnswers(s, run)
+	}
+	for _, left := range doc.Left {
+		s.Note("left behind: %s, %s, which belong to no run", plain.Text(left.Table), plain.Count(int(left.Rows), "row"))
+	}
+	return nil
+}
+
+// note is what people are told of a run besides.
+func (r importedRun) note() string {
+	switch {
+	case r.Message != nil:
+		return plain.OneLine(*r.Message)
+	case r.Rewound:
+		return "Smithers went back in it"
+	case r.Rendered > 0:
+		return plain.Count(int(r.Rendered), "rendered frame") + " without snapshots are kept, and are no frames here"
+	}
+	return ""
+}
+
+// mostMarks is of how many marks of a run people are told one by one.
+const mostMarks = 5
+
+// warnOfMarks names what of a run does not match: the first, and how many there are besides.
+func warnOfMarks(s *session.Session, run importedRun) {
+	for i, m := range run.Marks {
+		if i == mostMarks && len(run.Marks) > mostMarks+1 {
+			s.Warn(fmt.Errorf("%s: %d more do not match: `git smithers show %s:FRAME` names those of a frame",
+				run.RunID, len(run.Marks)-mostMarks, fault.Word(run.RunID)))
+			return
+		}
+		what := m.Found
+		if strings.HasSuffix(m.What, "_hash") {
+			what = fmt.Sprintf("the database has %s, and it is %s", cmp.Or(m.Stored, "none"), m.Found)
+		}
+		s.Warn(fmt.Errorf("%s:%d: %s of Smithers' frame %d: %s", run.RunID, m.Frame, m.What, m.PeerNo, what))
+	}
+}
+
+// warnOfAnswers names the answers that were given here and do not count: to what Smithers has another answer to, or does
+// not ask any more. It names the travels and resets that Smithers has overtaken, too.
+func warnOfAnswers(s *session.Session, run importedRun) {
+	for _, o := range run.Overruled {
+		s.Warn(fmt.Errorf("%s: %s was %s here, and Smithers, which was not told, has another answer: %s",
+			run.RunID, snapshot.Key(o.NodeID, o.Iteration), o.Here, o.Smithers))
+	}
+	for _, d := range run.Dropped {
+		now := "does not ask that any more"
+		if d.AskedAgain {
+			now = "has asked that again since"
+		}
+		s.Warn(fmt.Errorf("%s: %s was %s here, and Smithers, which was not told, %s",
+			run.RunID, snapshot.Key(d.NodeID, d.Iteration), d.Here, now))
+	}
+	for _, o := range run.Overtaken {
+		s.Warn(fmt.Errorf("%s: op %d, %s, was done here, and Smithers, which was not told, has gone on from frame %d",
+			run.RunID, o.Number, display.Op(o.Op), o.From))
+	}
+}
+
+// refusedImports is the error where runs were refused, or named and not there. That a run was pruned is
+// no error unless it was named: the database goes on having it.
+func refusedImports(s *session.Session, imported *smithers.Imported, named []string) error {
+	var refused, missing []smithers.ImportedRun
+	for _, run := range imported.Runs {
+		switch {
+		case run.Err == nil:
+		case fault.CodeOf(run.Err) == fault.RunPruned && !slices.Contains(named, run.RunID):
+		case len(named) > 0 && !slices.Contains(named, run.RunID):
+			s.Warn(run.Err) // a named run was forked from it, and does not need more of it than is here
+		case fault.CodeOf(run.Err) == fault.RunNotFound:
+			missing = append(missing, run)
+		default:
+			refused = append(refused, run)
+		}
+	}
+	all := slices.Concat(refused, missing)
+	if len(all) == 0 {
+		return nil
+	}
+	first := s.Describe(all[0].Err)
+	out := fault.New(fault.ImportRefused, "%s", first.Msg)
+	switch {
+	case len(refused) == 0:
+		out = fault.New(fault.RunNotFound, "%s", first.Msg)
+		if len(missing) > 1 {
+			out = fault.New(fault.RunNotFound, "the database has no runs %s", quotedRuns(missing))
+		}
+	case len(all) > 1:
+		out = fault.New(fault.ImportRefused, "%s were not imported; of the first: %s", plain.Count(len(all), "run"), first.Msg)
+	}
+	out.Hints = first.Hints
+	if len(refused) == 0 && len(missing) < len(imported.Runs) {
+		out = out.Hint("the others that were named are imported")
+	}
+	ids := make([]string, len(all))
+	for i, run := range all {
+		ids[i] = run.RunID
+	}
+	return out.Detail("runs", ids)
+}
+
+// quotedRuns are the ids of runs, as errors name them.
+func quotedRuns(runs []smithers.ImportedRun) string {
+	ids := make([]string, len(runs))
+	for i, run := range runs {
+		ids[i] = strconv.Quote(run.RunID)
+	}
+	return strings.Join(ids[:len(ids)-1], ", ") + " and " + ids[len(ids)-1]
+}

@@ -1,0 +1,12 @@
+// Package peers exchanges runs with databases of Smithers: a topic of the help.
+package peers
+
+import "github.com/git-smithers/git-smithers/cli/arg"
+
+// Topic is the commands of this folder.
+func Topic() arg.Topic {
+	return arg.Topic{
+		Title: "work with Smithers",
+		More:  []*arg.Command{importCommand(), watchCommand(), exportCommand()},
+	}
+}

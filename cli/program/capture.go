@@ -1,0 +1,132 @@
+package program
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+
+	urfave "github.com/urfave/cli/v2"
+
+	"github.com/git-smithers/git-smithers/cli/arg"
+	"github.com/git-smithers/git-smithers/cli/session"
+	"github.com/git-smithers/git-smithers/cli/term"
+	"github.com/git-smithers/git-smithers/timeline"
+	"github.com/git-smithers/git-smithers/timeline/door"
+	"github.com/git-smithers/git-smithers/timeline/fault"
+)
+
+// captureOptions are what capture takes.
+type captureOptions struct {
+	run   string
+	batch bool
+}
+
+// captureAnswer is what was captured.
+type captureAnswer struct {
+	Kind string `json:"kind"`
+	door.Answer
+}
+
+// captureFailure answers a line of --batch that could not be captured.
+type captureFailure struct {
+	Kind  string                `json:"kind"`
+	ID    string                `json:"id,omitempty"`
+	Error session.ErrorDocument `json:"error"`
+}
+
+func captureCommand() *arg.Command {
+	return &arg.Command{
+		Name:    "capture",
+		Summary: "append a frame to a run, for other engines",
+		Usage:   []string{"<run> [--batch]"},
+		About: `Reads a capture, one JSON object, from standard input: a whole state, or changes to
+the run's newest one, with events, the rendered frame and the revision of the
+working copy. Prints {"kind","id","frame","commit","contentHash"} when it is on
+stable storage. The run is made when it does not exist. "git smithers help scripting"
+has the schema.
+
+With --batch, reads one capture a line and answers each with a line, in order, until
+the input ends. A line that fails is answered with {"kind","id","error"}, and the next
+one is read. A capture whose "id" was answered before gets the same answer again.`,
+		MinArgs: 1, MaxArgs: 1,
+		Flags: []urfave.Flag{
+			&urfave.BoolFlag{Name: "batch", Usage: "read one capture a line and answer each"},
+		},
+		Exits: arg.Writes(),
+		Examples: []arg.Example{
+			{"set one node", `echo '{"changes":[{"op":"set","collection":"loops","key":"review","value":{"iteration":1,"done":false}}]}' | git smithers capture triage-1`},
+			{"serve an engine for as long as it runs", "git smithers capture triage-1 --batch"},
+		},
+		Run: func(ctx context.Context, s *session.Session, c *urfave.Context) error {
+			opts := captureOptions{run: c.Args().First(), batch: c.Bool("batch")}
+			return s.WithStore(ctx, func(store *timeline.Store) error { return runCapture(ctx, s, store, opts) })
+		},
+	}
+}
+
+// runCapture captures one object, or one a line.
+func runCapture(ctx context.Context, s *session.Session, store *timeline.Store, opts captureOptions) error {
+	capturer, err := door.Open(ctx, store, opts.run)
+	if err != nil {
+		return err
+	}
+	if opts.batch {
+		return captureBatch(ctx, s, capturer)
+	}
+	data, err := s.ReadStdin(term.MaxDocument)
+	if err != nil {
+		return err
+	}
+	answer, err := captureOne(ctx, capturer, data)
+	if err != nil {
+		return err
+	}
+	return s.WriteJSON(captureAnswer{"capture", answer})
+}
+
+func captureOne(ctx context.Context, capturer *door.Capturer, data []byte) (door.Answer, error) {
+	if len(data) > term.MaxDocument {
+		return door.Answer{}, fault.New(fault.LimitExceeded, "a capture is longer than %d bytes", term.MaxDocument)
+	}
+	req, err := door.ParseCapture(data)
+	if err != nil {
+		return door.Answer{}, err
+	}
+	return capturer.Capture(ctx, req)
+}
+
+// captureBatch answers every line until the input ends.
+func captureBatch(ctx context.Context, s *session.Session, capturer *door.Capturer) error {
+	for line, err := range term.LinesOf(s.In, term.MaxDocument) {
+		if err != nil {
+			return err
+		}
+		if len(bytes.TrimSpace(line)) == 0 {
+			continue
+		}
+		answer, err := captureOne(ctx, capturer, line)
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		if err == nil {
+			err = s.WriteJSON(captureAnswer{"capture", answer})
+		} else {
+			err = s.WriteJSON(captureFailure{"capture", captureID(line), session.DocumentOf(s.Describe(err))})
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// captureID finds the id of a line that is no valid capture, if it has one.
+func captureID(line []byte) string {
+	var named struct {
+		ID string `json:"id"`
+	}
+	if json.Unmarshal(line, &named) != nil {
+		return ""
+	}
+	return named.ID
+}

@@ -1,0 +1,184 @@
+package program
+
+import (
+	"context"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	urfave "github.com/urfave/cli/v2"
+
+	"github.com/git-smithers/git-smithers/cli/arg"
+	"github.com/git-smithers/git-smithers/cli/session"
+	"github.com/git-smithers/git-smithers/internal/plain"
+	"github.com/git-smithers/git-smithers/snapshot"
+	"github.com/git-smithers/git-smithers/timeline"
+	"github.com/git-smithers/git-smithers/timeline/list"
+)
+
+// completeCommand prints what may stand in the place of the last word. The completion scripts of
+// shells call it.
+func completeCommand(tree func() *arg.Command) *arg.Command {
+	return &arg.Command{
+		Name:    "__complete",
+		Summary: "print what completes a command line",
+		Hidden:  true,
+		MaxArgs: arg.AnyNumber,
+		Run: func(ctx context.Context, s *session.Session, c *urfave.Context) error {
+			words := c.Args().Slice()
+			if len(words) == 0 {
+				return nil
+			}
+			for _, candidate := range complete(ctx, s, tree(), words[:len(words)-1], words[len(words)-1]) {
+				if plain.Text(candidate) != candidate {
+					continue // a line feed would make two of it
+				}
+				if strings.HasPrefix(candidate, "-") && !strings.HasPrefix(words[len(words)-1], "-") {
+					continue // it would be an option
+				}
+				if err := s.Printf("%s\n", candidate); err != nil {
+					return err
+				}
+			}
+			return nil
+		},
+	}
+}
+
+// A completion finds the values of one kind that begin with a word.
+type completion struct {
+	s    *session.Session
+	run  string // that the command line names; "" for none
+	word string
+}
+
+// complete lists the values that word may become, after the words before it. What cannot be read has
+// no values.
+func complete(ctx context.Context, s *session.Session, root *arg.Command, before []string, word string) []string {
+	cmd, place, named, flag := arg.ReadPartly(root, before)
+	c := completion{s: s, run: named, word: word}
+	name, value, isFlag := strings.Cut(word, "=")
+	switch {
+	case flag != "":
+		return c.values(ctx, cmd.FlagKind(flag))
+	case isFlag && strings.HasPrefix(name, "--"):
+		c.word = value
+		values := c.values(ctx, cmd.FlagKind(strings.TrimLeft(name, "-")))
+		for i := range values {
+			values[i] = name + "=" + values[i]
+		}
+		return values
+	case strings.HasPrefix(word, "-"):
+		return nil
+	}
+	var out []string
+	for _, kind := range cmd.PlaceKinds(place) {
+		out = append(out, c.values(ctx, kind)...)
+	}
+	return out
+}
+
+// values are the values of a kind that begin with the word.
+func (c completion) values(ctx context.Context, kind string) []string {
+	var all []string
+	switch kind {
+	case "workflow":
+		all = c.workflows()
+	case "run", "address", "frame", "node":
+		store, err := timeline.Open(ctx, timeline.Options{Dir: c.s.Dir, Env: c.s.Env, Now: c.s.Now})
+		if err != nil {
+			return nil
+		}
+		all = c.stored(ctx, store, kind)
+		_ = store.Close() //nolint:contextcheck // nothing was written
+	}
+	return slices.DeleteFunc(all, func(value string) bool { return !strings.HasPrefix(value, c.word) })
+}
+
+// stored are values from the history.
+func (c completion) stored(ctx context.Context, store *timeline.Store, kind string) []string {
+	switch kind {
+	case "node":
+		return nodesOf(ctx, store, c.run)
+	case "frame":
+		return framesOf(ctx, store, c.run, "")
+	}
+	if at := strings.LastIndex(c.word, ":"); kind == "address" && at > 0 {
+		return framesOf(ctx, store, c.word[:at], c.word[:at+1])
+	}
+	list, err := list.Runs(ctx, store)
+	if err != nil {
+		return nil
+	}
+	runs := make([]string, len(list))
+	for i, run := range list {
+		runs[i] = run.RunID
+	}
+	return runs
+}
+
+// framesOf are the numbers of a run's frames, behind prefix.
+func framesOf(ctx context.Context, store *timeline.Store, run, prefix string) []string {
+	t, err := list.Timeline(ctx, store, run, list.TreeOptions{})
+	if err != nil {
+		return nil
+	}
+	frames := make([]string, len(t.Timeline.Frames))
+	for i, f := range t.Timeline.Frames {
+		frames[i] = prefix + strconv.FormatInt(f.FrameNo, 10)
+	}
+	return frames
+}
+
+// nodesOf are the ids of a run's nodes, each once.
+func nodesOf(ctx context.Context, store *timeline.Store, address string) []string {
+	if address == "" {
+		return nil
+	}
+	loaded, err := store.Load(ctx, address)
+	if err != nil {
+		return nil
+	}
+	state, err := loaded.Entry.State()
+	if err != nil {
+		return nil
+	}
+	var ids []string
+	for row, err := range state.Nodes().Rows() {
+		id, _, keyErr := snapshot.SplitKey(row.Key)
+		if err != nil || keyErr != nil {
+			return ids
+		}
+		ids = append(ids, id)
+	}
+	slices.Sort(ids)
+	return slices.Compact(ids)
+}
+
+// workflows are the workflow files, and the folders, in the folder that the word names.
+func (c completion) workflows() []string {
+	folder, _ := filepath.Split(c.word)
+	entries, err := os.ReadDir(c.s.Path(folder))
+	if err != nil {
+		return nil
+	}
+	var files []string
+	for _, entry := range entries {
+		switch ext := filepath.Ext(entry.Name()); {
+		case strings.HasPrefix(entry.Name(), "."):
+		case isFolder(c.s.Path(folder), entry):
+			files = append(files, folder+entry.Name()+"/")
+		case ext == ".yaml" || ext == ".yml":
+			files = append(files, folder+entry.Name())
+		}
+	}
+	return files
+}
+
+func isFolder(in string, entry fs.DirEntry) bool {
+	info, err := os.Stat(filepath.Join(in, entry.Name())) // follows links
+	return err == nil && info.IsDir()
+}

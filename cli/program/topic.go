@@ -1,0 +1,12 @@
+// Package program is for programs: captures, completion, the man page and the version: a topic of the help.
+package program
+
+import "github.com/git-smithers/git-smithers/cli/arg"
+
+// Topic is the commands of this folder. tree makes all commands, for those that print or complete them.
+func Topic(tree func() *arg.Command) arg.Topic {
+	return arg.Topic{
+		Title: "for programs",
+		More:  []*arg.Command{captureCommand(), completionCommand(tree), completeCommand(tree), manCommand(tree), versionCommand()},
+	}
+}

@@ -1,0 +1,53 @@
+package program
+
+import (
+	"context"
+	"runtime"
+	"runtime/debug"
+
+	urfave "github.com/urfave/cli/v2"
+
+	"github.com/git-smithers/git-smithers/cli/arg"
+	"github.com/git-smithers/git-smithers/cli/session"
+)
+
+// versionDocument is what version prints with --json.
+type versionDocument struct {
+	Kind     string `json:"kind"`
+	Version  string `json:"version"`
+	Revision string `json:"revision"`
+	Go       string `json:"go"`
+	Platform string `json:"platform"`
+}
+
+func versionCommand() *arg.Command {
+	return &arg.Command{
+		Name:     "version",
+		Summary:  "print the version",
+		Examples: []arg.Example{{"say which build this is", "git smithers version"}},
+		Run: func(_ context.Context, s *session.Session, _ *urfave.Context) error {
+			return runVersion(s)
+		},
+	}
+}
+
+// runVersion prints what the Go toolchain recorded about the build.
+func runVersion(s *session.Session) error {
+	doc := versionDocument{
+		Kind: "version", Version: "(devel)", Go: runtime.Version(), Platform: runtime.GOOS + "/" + runtime.GOARCH,
+	}
+	if info, ok := debug.ReadBuildInfo(); ok {
+		if info.Main.Version != "" {
+			doc.Version = info.Main.Version
+		}
+		for _, setting := range info.Settings {
+			if setting.Key == "vcs.revision" {
+				doc.Revision = setting.Value
+			}
+		}
+	}
+	if s.JSON {
+		return s.WriteJSON(doc)
+	}
+	return s.Printf("git-smithers %s %s %s\n", doc.Version, doc.Go, doc.Platform)
+}

@@ -1,0 +1,70 @@
+package run
+
+import (
+	"context"
+
+	urfave "github.com/urfave/cli/v2"
+
+	"github.com/git-smithers/git-smithers/app"
+	"github.com/git-smithers/git-smithers/cli/arg"
+	"github.com/git-smithers/git-smithers/cli/session"
+	"github.com/git-smithers/git-smithers/engine"
+	"github.com/git-smithers/git-smithers/internal/plain"
+	"github.com/git-smithers/git-smithers/timeline"
+)
+
+func cancelCommand() *arg.Command {
+	return &arg.Command{
+		Name:    "cancel",
+		Summary: "cancel a run, also one that another process is running",
+		Usage:   []string{"<run>"},
+		About: `Marks the run as cancelled. A process that is running it ends its tasks when it
+sees that, and stops. resume continues a cancelled run.
+
+A run of Smithers is cancelled by Smithers, which does not read this repository:
+"smithers cancel" does it.
+
+Prints the run's id.`,
+		MinArgs: 1, MaxArgs: 1,
+		Changes:  true,
+		Exits:    arg.Writes(),
+		Examples: []arg.Example{{"stop a run", "git smithers cancel triage-1"}},
+		Run: func(ctx context.Context, s *session.Session, c *urfave.Context) error {
+			return s.WithStore(ctx, func(store *timeline.Store) error {
+				return runCancel(ctx, s, store, c.Args().First())
+			})
+		},
+	}
+}
+
+// cancelDocument is what cancel prints with --json.
+type cancelDocument struct {
+	Kind   string `json:"kind"`
+	RunID  string `json:"runId"`
+	Status string `json:"status"`
+	Tip    string `json:"tip"`
+}
+
+// runCancel records that a run is to stop.
+func runCancel(ctx context.Context, s *session.Session, store *timeline.Store, run string) error {
+	head, err := app.OpenRun(ctx, store, run)
+	if err != nil {
+		return err
+	}
+	if err := app.RefuseForeignCancel(store, head); err != nil {
+		return err
+	}
+	if err := engine.Cancel(ctx, head, s.Now()); err != nil {
+		return err
+	}
+	row := head.Row()
+	if s.JSON {
+		return s.WriteJSON(cancelDocument{"cancel", row.ID, string(row.Status), head.Entry().ID.String()})
+	}
+	next, err := app.NextCommand(head, " continues it")
+	if err != nil {
+		return err
+	}
+	s.Note("run %s is cancelled; %s", plain.Text(row.ID), next)
+	return s.Printf("%s\n", plain.Text(row.ID))
+}

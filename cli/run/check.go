@@ -1,0 +1,80 @@
+package run
+
+import (
+	"context"
+	"errors"
+
+	urfave "github.com/urfave/cli/v2"
+
+	"github.com/git-smithers/git-smithers/cli/arg"
+	"github.com/git-smithers/git-smithers/cli/session"
+	"github.com/git-smithers/git-smithers/cli/term"
+	"github.com/git-smithers/git-smithers/engine/workflow"
+	"github.com/git-smithers/git-smithers/internal/plain"
+	"github.com/git-smithers/git-smithers/timeline/fault"
+)
+
+// checkDocument is what check prints with --json of a file that is sound.
+type checkDocument struct {
+	Kind         string `json:"kind"`
+	File         string `json:"file"`
+	WorkflowName string `json:"workflowName"`
+	Tasks        int    `json:"tasks"`
+	Loops        int    `json:"loops"`
+	WorkflowHash string `json:"workflowHash"`
+}
+
+func checkCommand() *arg.Command {
+	return &arg.Command{
+		Name:    "check",
+		Summary: "check a workflow file, and run nothing",
+		Usage:   []string{"<workflow>..."},
+		About: `Reads workflow files as run does and names everything that is wrong with them: keys,
+tasks that are not there, needs that form a cycle, schemas, conditions. Nothing runs and
+nothing is kept, so it works outside of a repository, too, and needs no consent.`,
+		MinArgs: 1, MaxArgs: arg.AnyNumber,
+		Exits: []int{fault.ExitNotFound},
+		Examples: []arg.Example{
+			{"check a workflow before it runs", "git smithers check triage.yaml"},
+		},
+		Run: func(ctx context.Context, s *session.Session, c *urfave.Context) error {
+			return runCheck(ctx, s, c.Args().Slice())
+		},
+	}
+}
+
+// runCheck checks every file, also those behind one that has flaws.
+func runCheck(ctx context.Context, s *session.Session, files []string) error {
+	var failed error
+	for _, file := range files {
+		wf, err := s.Folder().ReadWorkflow(ctx, file)
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		if err == nil {
+			err = printChecked(s, file, wf)
+		}
+		switch {
+		case err == nil:
+		case errors.Is(err, term.ErrOutputClosed):
+			return err
+		case failed == nil:
+			failed = err
+		default: // dispatch reports one error
+			s.Report(failed)
+			failed = err
+		}
+	}
+	return failed
+}
+
+func printChecked(s *session.Session, file string, wf *workflow.Workflow) error {
+	if s.JSON {
+		return s.WriteJSON(checkDocument{"check", file, wf.Name, len(wf.Tasks), len(wf.Loops), wf.Snapshot().Hash()})
+	}
+	what := plain.Count(len(wf.Tasks), "task")
+	if len(wf.Loops) > 0 {
+		what += ", " + plain.Count(len(wf.Loops), "loop")
+	}
+	return s.Printf("%s: workflow %s is sound, %s\n", plain.Text(file), plain.Text(wf.Name), what)
+}

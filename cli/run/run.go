@@ -1,0 +1,70 @@
+package run
+
+import (
+	"context"
+
+	urfave "github.com/urfave/cli/v2"
+
+	"github.com/git-smithers/git-smithers/app"
+	"github.com/git-smithers/git-smithers/cli/arg"
+	"github.com/git-smithers/git-smithers/cli/desk"
+	"github.com/git-smithers/git-smithers/cli/session"
+	"github.com/git-smithers/git-smithers/timeline"
+)
+
+func runCommand() *arg.Command {
+	return &arg.Command{
+		Name:    "run",
+		Summary: "run a workflow and keep every step of it",
+		Usage:   []string{"<workflow> [--run-id ID] [--input JSON] [--wait] [--max-parallel N]"},
+		About: `Runs the tasks of a workflow file in the working copy and commits a frame to the
+repository after every change of the run's state. Tasks whose needs are met run side
+by side. When a task fails, those under way finish and nothing new starts; the run
+can then be looked at, forked, and replayed from any frame.
+
+When all that is left is to wait, for an approval, an answer, a signal or a timer, the
+run is left with exit status 3, and resume goes on with it. With --wait it stays.
+
+Ctrl-C asks the tasks to end and leaves a run that resume continues; a second Ctrl-C
+kills them at once. Prints the run's id.`,
+		MinArgs: 1, MaxArgs: 1,
+		Flags: append([]urfave.Flag{
+			&urfave.StringFlag{Name: "run-id", Usage: "give the run this `ID`"},
+			arg.InputFlag("the run's input: `JSON`, @FILE, or - for standard input"),
+		}, desk.EngineFlags()...),
+		Exits: arg.Runs(),
+		Examples: []arg.Example{
+			{"run a workflow", `git smithers run triage.yaml --input '{"ticket":"T-12"}'`},
+			{"name the run and read its input from a file", "git smithers run triage.yaml --run-id triage-1 --input @ticket.json"},
+		},
+		Run: func(ctx context.Context, s *session.Session, c *urfave.Context) error {
+			req, err := parseRun(s, c)
+			if err != nil {
+				return err
+			}
+			return s.WithStore(ctx, func(store *timeline.Store) error { return runRun(ctx, s, store, req) })
+		},
+	}
+}
+
+func parseRun(s *session.Session, c *urfave.Context) (app.RunRequest, error) {
+	req := app.RunRequest{Workflow: c.Args().First()}
+	var err error
+	if req.Settings, err = desk.ParseSettings(s, c); err != nil {
+		return req, err
+	}
+	if req.RunID, err = arg.NewRunID(c); err != nil {
+		return req, err
+	}
+	req.Input, err = arg.ReadInput(s, c)
+	return req, err
+}
+
+// runRun creates a run and runs it.
+func runRun(ctx context.Context, s *session.Session, store *timeline.Store, req app.RunRequest) error {
+	result, err := desk.Open(s, store).Run(ctx, req)
+	if result == nil {
+		return err
+	}
+	return desk.TellResult(s, result, err, desk.DescribeResult("result", result))
+}

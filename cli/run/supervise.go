@@ -1,0 +1,159 @@
+package run
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"time"
+
+	urfave "github.com/urfave/cli/v2"
+
+	"github.com/git-smithers/git-smithers/app"
+	"github.com/git-smithers/git-smithers/cli/arg"
+	"github.com/git-smithers/git-smithers/cli/desk"
+	"github.com/git-smithers/git-smithers/cli/session"
+	"github.com/git-smithers/git-smithers/internal/plain"
+	"github.com/git-smithers/git-smithers/timeline"
+	"github.com/git-smithers/git-smithers/timeline/fault"
+)
+
+const (
+	// defaultSupervised is how many runs a supervisor executes at once.
+	defaultSupervised = 4
+	// defaultInterval is how often it looks for runs, beside when it knows that a timer
+	// is due.
+	defaultInterval = 10 * time.Second
+	minInterval     = 100 * time.Millisecond
+)
+
+func superviseCommand() *arg.Command {
+	return &arg.Command{
+		Name:    "supervise",
+		Summary: "resume runs whose process died, and those that no longer have to wait",
+		Usage:   []string{"[<run>...] [--once] [--interval D] [--max-runs N] [--max-parallel N]"},
+		About: `Looks again and again for runs that nobody executes, and goes on with those that can go
+on: a run whose process died or gave no sign of life for too long, and one that waits for
+something that is there by now: a decision, an answer, a signal, or a time. It looks at
+runs that were executed in this repository on this machine or, where any are named, at
+those. Several supervisors share the work: each run is resumed by one of them.
+
+A run is resumed with the workflow file that it was started with. One whose file is gone
+or has changed is left as it is, and so is one whose commands were never run or confirmed
+in this clone: resume shows them and asks.
+
+When it is stopped, by Ctrl-C for one, it ends the tasks that it runs and leaves their runs
+to whoever resumes them: they stay running, and the tasks are tried again. With --once it
+looks once, and returns when everything that it resumed has ended or waits.`,
+		MaxArgs: arg.AnyNumber,
+		Flags: []urfave.Flag{
+			&urfave.BoolFlag{Name: "once", Usage: "look once, and return when what was resumed has come to an end"},
+			&urfave.DurationFlag{Name: "interval", Value: defaultInterval, Usage: "look every `D`, such as 30s; and when a timer is due"},
+			&urfave.IntFlag{Name: "max-runs", Value: defaultSupervised, Usage: "execute at most `N` runs at once"},
+			desk.MaxParallelFlag(), desk.LogsFlag(),
+		},
+		Changes: true,
+		Exits:   arg.Writes(),
+		Examples: []arg.Example{
+			{"keep all runs of a repository going", "git smithers supervise"},
+			{"resume after a power cut what was running", "git smithers supervise --once"},
+			{"resume one run as soon as it is approved", "git smithers supervise triage-1"},
+		},
+		Run: func(ctx context.Context, s *session.Session, c *urfave.Context) error {
+			req, err := parseSupervise(s, c)
+			if err != nil {
+				return err
+			}
+			return s.WithStore(ctx, func(store *timeline.Store) error { return runSupervise(ctx, s, store, req) })
+		},
+	}
+}
+
+func parseSupervise(s *session.Session, c *urfave.Context) (app.SuperviseRequest, error) {
+	settings, err := desk.ParseSettings(s, c)
+	settings.Consent = nil // a supervisor asks nobody
+	if settings.Logs != nil {
+		settings.Logs = func(run string) io.Writer { return desk.NamedLogsOf(s, run) }
+	}
+	req := app.SuperviseRequest{
+		Runs: c.Args().Slice(), Once: c.Bool("once"), Interval: c.Duration("interval"), MaxRuns: c.Int("max-runs"), Settings: settings,
+	}
+	switch {
+	case err != nil:
+		return req, err
+	case req.Interval < minInterval:
+		return req, fault.New(fault.Usage, "--interval does not take %s", req.Interval).
+			Hint("it takes a duration such as 30s, and %s at least", minInterval)
+	case req.MaxRuns < 1:
+		return req, fault.New(fault.Usage, "--max-runs does not take %d", req.MaxRuns).
+			Hint("it takes a number from 1 on")
+	}
+	return req, nil
+}
+
+// runSupervise resumes runs until it is told to stop, or once.
+func runSupervise(ctx context.Context, s *session.Session, store *timeline.Store, req app.SuperviseRequest) error {
+	req.Report = (&supervisionView{s: s, told: make(map[string]string)}).tell
+	return desk.Open(s, store).Supervise(ctx, req)
+}
+
+// A supervisedDocument is something that a supervisor did with a run, with --json.
+type supervisedDocument struct {
+	Kind    string  `json:"kind"`
+	Action  string  `json:"action"` // see app.SupervisorAction
+	RunID   string  `json:"runId"`
+	Status  string  `json:"status"`
+	Frame   int64   `json:"frame"`
+	Code    *string `json:"code"` // of the error, where there is one
+	Message *string `json:"message"`
+	// Hints are what to type, of a run that has failed.
+	Hints []string `json:"hints,omitempty"`
+}
+
+// supervisionView prints what a supervisor does.
+type supervisionView struct {
+	s    *session.Session
+	told map[string]string // why a run was left alone, as it was told last
+}
+
+// tell prints what a supervisor did with a run. For each reason, it tells once that a run was left alone; to people this
+// is a warning.
+func (v *supervisionView) tell(did app.SupervisorReport) error {
+	doc := supervisedDocument{
+		Kind: "supervise", Action: string(did.Action), RunID: did.Run, Status: string(did.Status), Frame: did.Frame,
+	}
+	if did.Failed != nil {
+		doc.Hints = v.s.Describe(did.Failed).Hints
+	}
+	text := ""
+	if did.Err != nil {
+		e := v.s.Describe(did.Err)
+		code := string(e.Code)
+		doc.Code, doc.Message = &code, &e.Msg
+		text = ": " + e.Msg
+	}
+	if did.Action == app.RunResumed {
+		delete(v.told, did.Run)
+	}
+	if did.Action == app.RunLeft {
+		if v.told[did.Run] == text {
+			return nil
+		}
+		v.told[did.Run] = text
+	}
+	if v.s.JSON {
+		return v.s.WriteJSON(doc)
+	}
+	how := string(did.Action)
+	switch did.Action {
+	case app.RunLeft:
+		v.s.Warn(fmt.Errorf("run %s is left as it is%s", did.Run, text))
+		return nil
+	case app.RunEnded:
+		how = doc.Status
+	case app.RunResumed, app.RunStopped:
+	}
+	for _, hint := range doc.Hints {
+		v.s.Note("  %s", plain.Text(hint))
+	}
+	return v.s.Printf("%s: %s at frame %d%s\n", plain.Text(did.Run), how, did.Frame, plain.Text(text))
+}

@@ -1,0 +1,13 @@
+// Package run runs tasks of workflow files: a topic of the help.
+package run
+
+import "github.com/git-smithers/git-smithers/cli/arg"
+
+// Topic is the commands of this folder.
+func Topic() arg.Topic {
+	return arg.Topic{
+		Title:    "run workflows",
+		Commands: []*arg.Command{runCommand(), resumeCommand(), cancelCommand()},
+		More:     []*arg.Command{checkCommand(), superviseCommand()},
+	}
+}

@@ -1,0 +1,88 @@
+package see
+
+import (
+	"cmp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/git-smithers/git-smithers/snapshot"
+	"github.com/git-smithers/git-smithers/timeline/fault"
+)
+
+// An attemptQuery names an attempt of a run.
+type attemptQuery struct {
+	node      string // "": that of the attempt which started last
+	iteration *int   // nil: the newest
+	attempt   int    // 0: the newest
+}
+
+// find finds the attempt among those that an entry knows.
+func (q attemptQuery) find(run string, entry *snapshot.Entry) (snapshot.Attempt, error) {
+	all, err := listAttempts(entry)
+	if err != nil {
+		return snapshot.Attempt{}, err
+	}
+	slices.SortStableFunc(all, func(a, b snapshot.Attempt) int {
+		number := cmp.Or(cmp.Compare(a.Iteration, b.Iteration), cmp.Compare(a.Attempt, b.Attempt))
+		if q.node == "" {
+			return cmp.Or(cmp.Compare(a.StartedAtMs, b.StartedAtMs), number)
+		}
+		return number
+	})
+	iteration := q.iteration
+	for _, a := range slices.Backward(all) {
+		if q.node != "" && a.NodeID != q.node {
+			continue
+		}
+		if iteration == nil {
+			iteration = &a.Iteration
+		}
+		if a.Iteration == *iteration && (q.attempt == 0 || q.attempt == a.Attempt) {
+			return a, nil
+		}
+	}
+	return snapshot.Attempt{}, q.notFound(run, all)
+}
+
+// notFound says which attempts there are.
+func (q attemptQuery) notFound(run string, all []snapshot.Attempt) error {
+	if q.node == "" {
+		return fault.New(fault.AttemptNotFound, "run %q has no attempts", run).
+			Hint("`git smithers show %s` shows how it stands", fault.Word(run)).Detail("runId", run)
+	}
+	what := "no attempt"
+	if q.attempt != 0 {
+		what += " " + strconv.Itoa(q.attempt)
+	}
+	if q.iteration != nil {
+		what += " in iteration " + strconv.Itoa(*q.iteration)
+	}
+	out := fault.New(fault.AttemptNotFound, "node %q of run %q has %s", q.node, run, what).
+		Detail("runId", run).Detail("nodeId", q.node)
+	var keys, nodes []string
+	for _, a := range all {
+		if a.NodeID == q.node {
+			keys = append(keys, snapshot.AttemptKey(a.NodeID, a.Iteration, a.Attempt))
+		} else if !slices.Contains(nodes, a.NodeID) {
+			nodes = append(nodes, a.NodeID)
+		}
+	}
+	switch {
+	case len(keys) > 0:
+		return out.Hint("its attempts are %s", firstFew(keys))
+	case len(nodes) > 0:
+		return out.Hint("nodes with attempts are %s", firstFew(nodes))
+	}
+	return out.Hint("the run has no attempts at all")
+}
+
+// firstFew are the first few of some names.
+func firstFew(names []string) string {
+	const shown = 10
+	list := strings.Join(names[:min(shown, len(names))], ", ")
+	if len(names) > shown {
+		list += ", …"
+	}
+	return list
+}

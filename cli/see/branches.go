@@ -1,0 +1,72 @@
+package see
+
+import (
+	"context"
+	"strconv"
+
+	urfave "github.com/urfave/cli/v2"
+
+	"github.com/git-smithers/git-smithers/cli/arg"
+	"github.com/git-smithers/git-smithers/cli/display"
+	"github.com/git-smithers/git-smithers/cli/session"
+	"github.com/git-smithers/git-smithers/cli/term"
+	"github.com/git-smithers/git-smithers/internal/plain"
+	"github.com/git-smithers/git-smithers/timeline"
+	"github.com/git-smithers/git-smithers/timeline/list"
+)
+
+// branchDocument is a line of branches --json.
+type branchDocument struct {
+	Kind string `json:"kind"`
+	list.Branch
+}
+
+func branchesCommand() *arg.Command {
+	return &arg.Command{
+		Name:    "branches",
+		Summary: "list the forks of a run",
+		Usage:   []string{"<run>"},
+		About: `Lists the runs that were forked from a run, the oldest first: the child's id, the
+frame it starts from, its label, when it was forked, and its description. With
+--json, one object a line.`,
+		MinArgs: 1, MaxArgs: 1,
+		Exits:    arg.Reads(),
+		Examples: []arg.Example{{"list what was tried from triage-1", "git smithers branches triage-1"}},
+		Run: func(ctx context.Context, s *session.Session, c *urfave.Context) error {
+			return s.WithStore(ctx, func(store *timeline.Store) error {
+				return runBranches(ctx, s, store, c.Args().First())
+			})
+		},
+	}
+}
+
+// runBranches prints the forks of a run.
+func runBranches(ctx context.Context, s *session.Session, store *timeline.Store, run string) error {
+	list, err := list.Branches(ctx, store, run)
+	if err != nil {
+		return err
+	}
+	if s.JSON {
+		for _, branch := range list {
+			if err := s.WriteJSON(branchDocument{"branch", branch}); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	if len(list) == 0 && s.OutTTY {
+		s.Note("run %s has no forks", plain.Text(run))
+	}
+	t := term.Table{Header: []string{"RUN", "FRAME", "LABEL", "CREATED", "DESCRIPTION"}}
+	for _, branch := range list {
+		created := display.ClockTime(branch.CreatedAtMs)
+		if s.IsTerminalOut() {
+			created = display.Ago(s.Now(), branch.CreatedAtMs)
+		}
+		t.Add(
+			term.Cell{Text: branch.RunID}, term.Cell{Text: strconv.FormatInt(branch.ParentFrameNo, 10)},
+			term.Cell{Text: display.OrEmpty(branch.BranchLabel)}, term.Cell{Text: created}, term.Cell{Text: display.OrEmpty(branch.ForkDescription)},
+		)
+	}
+	return t.Write(s.Terminal)
+}

@@ -1,0 +1,103 @@
+package see
+
+import (
+	"context"
+	"fmt"
+	"os"
+
+	"github.com/git-smithers/git-smithers/cli/arg"
+	"github.com/git-smithers/git-smithers/cli/compare"
+	"github.com/git-smithers/git-smithers/cli/display"
+	"github.com/git-smithers/git-smithers/cli/session"
+	"github.com/git-smithers/git-smithers/jjbridge"
+	"github.com/git-smithers/git-smithers/timeline"
+	"github.com/git-smithers/git-smithers/timeline/code"
+	"github.com/git-smithers/git-smithers/timeline/fault"
+)
+
+// codeDiffOptions are what diff --code takes.
+type codeDiffOptions struct {
+	worktree string   // a task's own; "": the files of the run
+	formats  []string // options of git diff
+}
+
+// codeDiffDocument is what diff --code prints with --json.
+type codeDiffDocument struct {
+	Kind     string                `json:"kind"`
+	From     string                `json:"from"`
+	To       string                `json:"to"`
+	FromTree string                `json:"fromTree"`
+	ToTree   string                `json:"toTree"`
+	Changes  []jjbridge.PathChange `json:"changes"`
+	// FromBehind and ToBehind say by what the files of a frame are older than its state.
+	FromBehind *code.Behind `json:"fromBehind,omitempty"`
+	ToBehind   *code.Behind `json:"toBehind,omitempty"`
+}
+
+// runCodeDiff shows how the files of two frames differ. For people it is the user's
+// own git diff, with their pager, colours and settings.
+func runCodeDiff(ctx context.Context, s *session.Session, store *timeline.Store, args []string, opts codeDiffOptions) error {
+	addresses, paths := splitPaths(ctx, s, store, args)
+	two, err := compare.Load(ctx, store, addresses)
+	if err != nil {
+		return err
+	}
+	if two.From == nil {
+		return fault.New(fault.NoCode, "%s is the run's first frame: there are no files before it", two.To.Address).
+			Hint("`%s restore %s --to DIR` shows the files that it has", arg.Program, fault.Word(two.To.Address.String()))
+	}
+	trees, err := two.Trees(ctx, store, opts.worktree)
+	if err != nil {
+		return err
+	}
+	behind, err := warnBehindSides(ctx, s, store, two, opts.worktree)
+	if err != nil {
+		return err
+	}
+	where, err := compare.WhereForGit(ctx, s, store)
+	if err != nil {
+		return err
+	}
+	if !s.JSON {
+		args := append(where, "diff")
+		if s.Color != "auto" {
+			args = append(args, "--color="+s.Color)
+		}
+		return compare.HandOver(ctx, s, append(trees.Arguments(append(args, opts.formats...)), paths...))
+	}
+	changes, err := compare.PathChanges(ctx, s, where, trees, paths)
+	if err != nil {
+		return err
+	}
+	return s.WriteJSON(codeDiffDocument{
+		"code-diff", two.From.Address.String(), two.To.Address.String(), trees.From.String(), trees.To.String(), changes,
+		behind[0], behind[1],
+	})
+}
+
+// splitPaths splits the arguments of diff --code into one or two addresses and the paths. What follows the first address
+// is a path if it is no address and there is such a file.
+func splitPaths(ctx context.Context, s *session.Session, store *timeline.Store, args []string) (addresses, paths []string) {
+	if len(args) < 2 {
+		return args, nil
+	}
+	if _, err := os.Lstat(s.Path(args[1])); err == nil {
+		if _, err := store.Load(ctx, args[1]); err != nil {
+			return args[:1], args[1:]
+		}
+	}
+	return args[:2], args[2:]
+}
+
+// warnBehindSides warns if the files of a side are older than its state, and returns by what, from first.
+func warnBehindSides(ctx context.Context, s *session.Session, store *timeline.Store, two compare.Sides, worktree string) (out [2]*code.Behind, err error) {
+	for i, at := range []*timeline.Loaded{two.From, two.To} {
+		if out[i], err = code.FilesBehind(ctx, store, at, worktree); err != nil {
+			return out, err
+		}
+		if b := out[i]; b != nil {
+			s.Warn(fmt.Errorf("the files of %s are those of frame %d; what was not captured: %s", at.Address, b.Frame, display.BesideNames(b.Attempts)))
+		}
+	}
+	return out, nil
+}

@@ -1,0 +1,169 @@
+package see
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	urfave "github.com/urfave/cli/v2"
+
+	"github.com/git-smithers/git-smithers/cli/arg"
+	"github.com/git-smithers/git-smithers/cli/compare"
+	"github.com/git-smithers/git-smithers/cli/display"
+	"github.com/git-smithers/git-smithers/cli/session"
+	"github.com/git-smithers/git-smithers/cli/term"
+	"github.com/git-smithers/git-smithers/diff"
+	"github.com/git-smithers/git-smithers/internal/plain"
+	"github.com/git-smithers/git-smithers/timeline"
+	"github.com/git-smithers/git-smithers/timeline/code"
+	"github.com/git-smithers/git-smithers/timeline/fault"
+)
+
+func diffCommand() *arg.Command {
+	cmd := &arg.Command{
+		Name:    "diff",
+		Summary: "show how two frames differ, in state or in code",
+		Usage: []string{
+			"[<workflow>] <run>[:<frame>] [<run>[:<frame>]] [--full]",
+			"--code [--stat] [--worktree TASK] [<workflow>] <run>[:<frame>] [<run>[:<frame>]] [[--] <path>...]",
+		},
+		About: `Compares nodes, output rows, loops, input, and the revision of the working copy, and
+counts the files and lines that differ. A bare run is its newest state. The two frames
+may belong to different runs. One frame alone is compared with the frame before it, so
+that its own changes are shown. A workflow file in front is accepted, as other tools give
+one, and is not read: a first argument that is the name of a file is one, unless it is the
+only argument.
+
+With --code, shows how the files differ: git diff does it, with your pager, colours and
+diff settings. Paths are as for git diff.`,
+		MinArgs: 1, MaxArgs: arg.AnyNumber,
+		Flags: []urfave.Flag{
+			&urfave.BoolFlag{Name: "full", Usage: "show long values whole"},
+			&urfave.BoolFlag{Name: "code", Usage: "show how the files differ"},
+			&urfave.StringFlag{Name: "worktree", Usage: "with --code: compare the worktrees of `TASK`"},
+			&urfave.BoolFlag{Name: "stat", Usage: "with --code: show how many lines of which file"},
+			&urfave.BoolFlag{Name: "name-only", Usage: "with --code: show the names of the files"},
+			&urfave.BoolFlag{Name: "name-status", Usage: "with --code: show the names, and what became of them"},
+		},
+		Exits: arg.Reads(),
+		Examples: []arg.Example{
+			{"see what frame 7 changed", "git smithers diff triage-1:7"},
+			{"see which code it changed", "git smithers diff --code triage-1:7"},
+			{"see what came between two frames", "git smithers diff triage-1:2 triage-1:7"},
+			{"compare the newest state of a run with that of its fork", "git smithers diff triage-1 kx2m4abc"},
+		},
+	}
+	cmd.Run = func(ctx context.Context, s *session.Session, c *urfave.Context) error {
+		args := withoutWorkflow(s, c.Args().Slice())
+		formats := codeDiffFormats(c)
+		if !c.Bool("code") {
+			switch {
+			case c.IsSet("worktree"):
+				return cmd.Misused("--worktree goes with --code")
+			case len(formats) > 0:
+				return cmd.Misused("%s goes with --code", formats[0])
+			case len(args) > 2:
+				return cmd.Misused("diff compares two frames, got %d arguments: %q is no workflow file, and %q is one too many",
+					len(args), args[0], args[2])
+			}
+		}
+		return s.WithStore(ctx, func(store *timeline.Store) error {
+			if c.Bool("code") {
+				return runCodeDiff(ctx, s, store, args, codeDiffOptions{c.String("worktree"), formats})
+			}
+			two, err := compare.Load(ctx, store, args)
+			if err != nil {
+				return err
+			}
+			return runDiff(ctx, s, store, two, c.Bool("full"))
+		})
+	}
+	return cmd
+}
+
+// withoutWorkflow leaves out a workflow file in front of addresses. Of two arguments, the first is one if a file has that
+// name; of more, also if it ends as those of workflows do. Which it is, is told if the name is not that of a workflow.
+func withoutWorkflow(s *session.Session, args []string) []string {
+	switch {
+	case len(args) < 2 || !arg.IsFile(s, args[0]) && (len(args) == 2 || !arg.IsWorkflowName(args[0])):
+		return args
+	case !arg.IsWorkflowName(args[0]):
+		s.Note("%s is a file here, so it is taken for a workflow and not for a run; <run>:<frame> names a frame", plain.Text(args[0]))
+	}
+	return args[1:]
+}
+
+// codeDiffFormats are the options of git diff that diff --code passes on.
+func codeDiffFormats(c *urfave.Context) []string {
+	var formats []string
+	for _, name := range []string{"stat", "name-only", "name-status"} {
+		if c.Bool(name) {
+			formats = append(formats, "--"+name)
+		}
+	}
+	return formats
+}
+
+// diffDocument is what diff prints with --json: Smithers' shape, and what was compared.
+type diffDocument struct {
+	Kind string  `json:"kind"`
+	From *string `json:"from"` // nil: nothing comes before the run's first frame
+	To   string  `json:"to"`
+	*diff.Result
+	// Files counts what differs of the files; left out if they are the same, or were not captured.
+	Files []code.FileChanges `json:"files,omitempty"`
+}
+
+// runDiff compares two frames.
+func runDiff(ctx context.Context, s *session.Session, store *timeline.Store, two compare.Sides, full bool) error {
+	result, err := two.States()
+	if err != nil {
+		return err
+	}
+	files, err := two.CountFiles(ctx, store)
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	if err != nil { // the state is shown without the files
+		s.Warn(fmt.Errorf("how the files differ is not known: %w", err))
+	}
+	if s.JSON {
+		return s.WriteJSON(diffDocument{"diff", two.FromAddress(), compare.AddressOf(two.To), result, files})
+	}
+	return s.Paged(ctx, func() error {
+		if !result.Empty() || len(files) == 0 {
+			if err := result.Render(s.Out, diff.RenderOptions{Colors: display.NewPainter(ctx, s).On(), Full: full}); err != nil {
+				return err
+			}
+		}
+		return printFileChanges(ctx, s, two, files)
+	})
+}
+
+// printFileChanges says how many files and lines differ, and what shows them.
+func printFileChanges(ctx context.Context, s *session.Session, two compare.Sides, files []code.FileChanges) error {
+	if len(files) == 0 {
+		return nil
+	}
+	p := display.NewPainter(ctx, s)
+	var text strings.Builder
+	text.WriteString("Files changed:\n")
+	for _, f := range files {
+		text.WriteString(p.Paint(term.Yellow, fmt.Sprintf("  ~ %s, +%d -%d", plain.Count(f.Files, "file"), f.Added, f.Removed)))
+		text.WriteString(fileChangesOf(f, compare.AddressOf(two.From), compare.AddressOf(two.To)) + "\n")
+	}
+	return s.Printf("%s", text.String())
+}
+
+// fileChangesOf returns the working copy that changes are in, and the command that shows them.
+func fileChangesOf(f code.FileChanges, from, to string) string {
+	if f.Began {
+		return ", in the worktree of " + plain.Text(f.Worktree) + " since it was made"
+	}
+	args := []string{"diff", "--code"}
+	where := ""
+	if f.Worktree != "" {
+		args, where = append(args, "--worktree", f.Worktree), ", in the worktree of "+plain.Text(f.Worktree)
+	}
+	return where + "; `" + fault.CommandLine(arg.Program, append(args, from, to)...) + "` shows them"
+}

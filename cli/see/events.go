@@ -1,0 +1,139 @@
+package see
+
+import (
+	"context"
+
+	urfave "github.com/urfave/cli/v2"
+
+	"github.com/git-smithers/git-smithers/cli/arg"
+	"github.com/git-smithers/git-smithers/cli/session"
+	"github.com/git-smithers/git-smithers/cli/term"
+	"github.com/git-smithers/git-smithers/sqliteindex"
+	"github.com/git-smithers/git-smithers/timeline"
+	"github.com/git-smithers/git-smithers/timeline/fault"
+)
+
+// eventsOptions are what events takes.
+type eventsOptions struct {
+	query  sqliteindex.EventQuery // its RunID is what the command line calls the run
+	follow bool
+	count  bool
+}
+
+// eventCountDocument is what events --count prints with --json.
+type eventCountDocument struct {
+	Kind  string `json:"kind"`
+	RunID string `json:"runId"`
+	Count int64  `json:"count"`
+}
+
+func eventsCommand() *arg.Command {
+	cmd := &arg.Command{
+		Name:    "events",
+		Summary: "list what happened in a run, event by event",
+		Usage:   []string{"<run> [--follow] [--after SEQ] [--type T]... [--node N] [--since TIME] [--limit N] [--count]"},
+		About: `Lists the events of a run by their numbers, which have no gaps and are never taken back:
+number, time, type, task, and what else the event says. With --json, one object a line.
+
+--follow goes on until the run has ended: finished, failed or cancelled. Whoever has
+read up to some number goes on from there with --after.`,
+		MinArgs: 1, MaxArgs: 1,
+		Flags: []urfave.Flag{
+			&urfave.BoolFlag{Name: "follow", Aliases: []string{"f"}, Usage: "print what comes until the run has ended"},
+			&urfave.Int64Flag{Name: "after", Usage: "only those with a number above `SEQ`"},
+			&urfave.StringSliceFlag{Name: "type", Aliases: []string{"t"}, Usage: "only those of the type `T`; may be repeated"},
+			&urfave.StringFlag{Name: "node", Aliases: []string{"n"}, Usage: "only those about the task `N`"},
+			&urfave.StringFlag{Name: "since", Usage: "only those since `TIME`: RFC 3339, milliseconds since 1970, or how long ago"},
+			arg.LimitFlag(0, "list the first `N`; without it, all"),
+			&urfave.BoolFlag{Name: "count", Usage: "print how many there are, and none of them"},
+		},
+		Exits: arg.Reads(),
+		Examples: []arg.Example{
+			{"see what happens", "git smithers events triage-1 --follow"},
+			{"see who approved what", "git smithers events triage-1 -t ApprovalGranted -t ApprovalDenied"},
+			{"go on where one stopped reading", "git smithers events triage-1 --after 41 --json"},
+		},
+	}
+	cmd.Run = func(ctx context.Context, s *session.Session, c *urfave.Context) error {
+		opts, err := parseEvents(s, cmd, c)
+		if err != nil {
+			return err
+		}
+		return s.WithStore(ctx, func(store *timeline.Store) error { return runEvents(ctx, s, store, opts) })
+	}
+	return cmd
+}
+
+func parseEvents(s *session.Session, cmd *arg.Command, c *urfave.Context) (opts eventsOptions, err error) {
+	opts = eventsOptions{
+		query:  sqliteindex.EventQuery{RunID: c.Args().First(), Types: c.StringSlice("type"), Node: c.String("node")},
+		follow: c.Bool("follow"), count: c.Bool("count"),
+	}
+	if opts.follow && opts.count {
+		return opts, cmd.Misused("--follow and --count do not go together")
+	}
+	if c.IsSet("after") {
+		after := c.Int64("after")
+		if after < -1 {
+			return opts, fault.New(fault.Usage, "--after does not take %d", after).Hint("events are counted from 0")
+		}
+		opts.query.After = &after
+	}
+	if c.IsSet("since") {
+		if opts.query.SinceMs, err = arg.ParseMoment(s.Now(), "since", c.String("since")); err != nil {
+			return opts, err
+		}
+	}
+	opts.query.Limit, err = arg.ParseLimit(c)
+	return opts, err
+}
+
+// runEvents prints or counts the events of a run.
+func runEvents(ctx context.Context, s *session.Session, store *timeline.Store, opts eventsOptions) error {
+	id, err := store.ResolveRun(ctx, opts.query.RunID)
+	if err != nil {
+		return err
+	}
+	head, err := store.Head(ctx, id)
+	if err != nil {
+		return err
+	}
+	opts.query.RunID = head.Row().ID
+	if err := warnOfTypes(ctx, s, store, opts.query); err != nil {
+		return err
+	}
+	if opts.follow {
+		return (&eventFollower{s: s, store: store, head: head, query: opts.query}).follow(ctx)
+	}
+	index, err := store.Details(ctx, opts.query.RunID)
+	if err != nil {
+		return err
+	}
+	if opts.count {
+		n, err := index.CountEvents(ctx, opts.query)
+		if err != nil {
+			return err
+		}
+		if s.JSON {
+			return s.WriteJSON(eventCountDocument{"events", opts.query.RunID, n})
+		}
+		return s.Printf("%d\n", n)
+	}
+	list, err := index.Events(ctx, opts.query)
+	if err != nil {
+		return err
+	}
+	if s.JSON {
+		return writeEvents(s, list)
+	}
+	if len(list) == 0 && s.OutTTY {
+		s.Note("there is no such event")
+	}
+	return s.Paged(ctx, func() error {
+		t := term.Table{Header: []string{"SEQ", "TIME", "EVENT", "TASK", "WHAT"}}
+		for _, event := range list {
+			t.Add(eventCells(event)...)
+		}
+		return t.Write(s.Terminal)
+	})
+}

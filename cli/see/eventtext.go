@@ -1,0 +1,97 @@
+package see
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/git-smithers/git-smithers/cli/display"
+	"github.com/git-smithers/git-smithers/cli/session"
+	"github.com/git-smithers/git-smithers/cli/term"
+	"github.com/git-smithers/git-smithers/internal/jsontext"
+	"github.com/git-smithers/git-smithers/internal/plain"
+	"github.com/git-smithers/git-smithers/sqliteindex"
+)
+
+// writeEvents prints events for machines: the payload, with the kind and the number in front. An event that says a kind of
+// its own keeps that one.
+func writeEvents(s *session.Session, list []sqliteindex.EventRow) error {
+	for _, event := range list {
+		members, ok := strings.CutPrefix(strings.TrimSpace(event.Payload), "{")
+		if !ok {
+			return errors.New("an event's payload is no object")
+		}
+		comma := ","
+		if strings.TrimSpace(members) == "}" {
+			comma = ""
+		}
+		kind := `"kind":"event",`
+		if saysKind(event.Payload) {
+			kind = ""
+		}
+		line := json.RawMessage("{" + kind + `"seq":` + strconv.FormatInt(event.Seq, 10) + comma + members)
+		if err := s.WriteJSON(line); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// saysKind reports whether a payload has a member called kind.
+func saysKind(payload string) bool {
+	var members jsontext.Members
+	return strings.Contains(payload, "kind") && json.Unmarshal([]byte(payload), &members) == nil &&
+		slices.ContainsFunc(members, func(m jsontext.Member) bool { return m.Name == "kind" })
+}
+
+// eventCells are an event in a table.
+func eventCells(event sqliteindex.EventRow) []term.Cell {
+	task, facts := eventFacts(event.Payload)
+	return []term.Cell{
+		{Text: strconv.FormatInt(event.Seq, 10)},
+		{Text: display.ClockTime(event.TimestampMs)},
+		{Text: event.Type},
+		{Text: task},
+		{Text: facts},
+	}
+}
+
+// eventFacts is what an event says: about which task, and whatever else, "name=value".
+func eventFacts(payload string) (task, facts string) {
+	var about struct {
+		NodeID    string `json:"nodeId"`
+		Iteration int    `json:"iteration"`
+	}
+	var members jsontext.Members
+	if json.Unmarshal([]byte(payload), &about) != nil || json.Unmarshal([]byte(payload), &members) != nil {
+		return "", payload
+	}
+	var said []string
+	for _, m := range members {
+		switch m.Name {
+		case "runId", "type", "timestampMs", "nodeId", "iteration":
+		default:
+			said = append(said, m.Name+"="+plain.Shorten(factText(m.Value), display.ValueShown))
+		}
+	}
+	if about.NodeID == "" {
+		return "", strings.Join(said, " ")
+	}
+	return display.AttemptName(about.NodeID, about.Iteration), strings.Join(said, " ")
+}
+
+// factText is a value on one line; a text of one word stands without quotes.
+func factText(value json.RawMessage) string {
+	var word string
+	if json.Unmarshal(value, &word) == nil && word != "" && !strings.ContainsAny(word, " \t\n\"=") {
+		return word
+	}
+	var compact bytes.Buffer
+	if json.Compact(&compact, value) != nil {
+		return string(value)
+	}
+	return compact.String()
+}

@@ -1,0 +1,37 @@
+package see
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/git-smithers/git-smithers/cli/arg"
+	"github.com/git-smithers/git-smithers/cli/session"
+	"github.com/git-smithers/git-smithers/sqliteindex"
+	"github.com/git-smithers/git-smithers/timeline"
+)
+
+// warnOfTypes says so if a run has no event of any type that is asked for, and which types it has.
+func warnOfTypes(ctx context.Context, s *session.Session, store *timeline.Store, query sqliteindex.EventQuery) error {
+	if len(query.Types) == 0 {
+		return nil
+	}
+	index, err := store.Details(ctx, query.RunID)
+	if err != nil {
+		return err
+	}
+	types, err := index.EventTypes(ctx, query.RunID)
+	if err != nil {
+		return err
+	}
+	if slices.ContainsFunc(query.Types, func(asked string) bool { return slices.Contains(types, asked) }) {
+		return nil
+	}
+	advice := "its types are " + strings.Join(types, ", ")
+	if near, ok := arg.Nearest(query.Types[0], types); ok {
+		advice = "did you mean " + near + "?"
+	}
+	s.Warn(fmt.Errorf("run %s has no event of type %s: %s", query.RunID, strings.Join(query.Types, " or "), advice))
+	return nil
+}

@@ -1,0 +1,106 @@
+package see
+
+import (
+	"context"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/git-smithers/git-smithers/cli/session"
+	"github.com/git-smithers/git-smithers/cli/term"
+	"github.com/git-smithers/git-smithers/sqliteindex"
+	"github.com/git-smithers/git-smithers/timeline"
+)
+
+// eventsEvery is how often events --follow looks whether the run has gone on.
+const eventsEvery = 250 * time.Millisecond
+
+// An eventFollower prints the events of a run as they come.
+type eventFollower struct {
+	s      *session.Session
+	store  *timeline.Store
+	head   *timeline.Head
+	query  sqliteindex.EventQuery
+	widths []int // of the columns, so far
+}
+
+// follow prints what there is and what comes, until the run has ended or as many were
+// printed as were asked for.
+func (f *eventFollower) follow(ctx context.Context) error {
+	for {
+		// The row is read before the events are: a run that has ended by it has them all.
+		ended := f.head.Row().Status.Ended()
+		enough, err := f.print(ctx)
+		if err != nil || enough || ended {
+			return err
+		}
+		if err := f.wait(ctx); err != nil {
+			return err
+		}
+	}
+}
+
+// print prints the events that are new, and tells whether these are as many as were asked for.
+func (f *eventFollower) print(ctx context.Context) (enough bool, err error) {
+	index, err := f.store.Details(ctx, f.query.RunID)
+	if err != nil {
+		return false, err
+	}
+	list, err := index.Events(ctx, f.query)
+	if err != nil {
+		return false, err
+	}
+	if f.s.JSON {
+		err = writeEvents(f.s, list)
+	} else {
+		err = f.printLines(list)
+	}
+	if len(list) > 0 {
+		f.query.After = &list[len(list)-1].Seq
+	}
+	if f.query.Limit == 0 {
+		return false, err
+	}
+	f.query.Limit -= len(list)
+	return f.query.Limit == 0, err
+}
+
+// printLines prints events for people and scripts, each as soon as it is there: columns
+// are as wide as they have had to be so far.
+func (f *eventFollower) printLines(list []sqliteindex.EventRow) error {
+	var t term.Table
+	for _, event := range list {
+		t.Add(eventCells(event)...)
+	}
+	if !f.s.IsTerminalOut() {
+		return t.Write(f.s.Terminal)
+	}
+	var b strings.Builder
+	for _, row := range t.Rows {
+		for i, c := range row {
+			if i == len(f.widths) {
+				f.widths = append(f.widths, 0)
+			}
+			f.widths[i] = max(f.widths[i], utf8.RuneCountInString(c.Text))
+		}
+		b.WriteString(term.AlignedLine(row, f.widths) + "\n")
+	}
+	return f.s.Printf("%s", b.String())
+}
+
+// wait returns when the run has a new tip.
+func (f *eventFollower) wait(ctx context.Context) error {
+	ticker := time.NewTicker(eventsEvery)
+	defer ticker.Stop()
+	for tip := f.head.Entry(); f.head.Entry() == tip; {
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-ticker.C:
+		}
+		if err := f.head.Refresh(ctx); err != nil {
+			return err
+		}
+	}
+	return nil
+}

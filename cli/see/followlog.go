@@ -1,0 +1,96 @@
+package see
+
+import (
+	"bytes"
+	"context"
+	"strings"
+
+	"github.com/git-smithers/git-smithers/cli/session"
+	"github.com/git-smithers/git-smithers/internal/plain"
+	"github.com/git-smithers/git-smithers/snapshot"
+	"github.com/git-smithers/git-smithers/timeline/claim"
+)
+
+// logLineDocument is a line of logs --follow --json.
+type logLineDocument struct {
+	Kind string `json:"kind"`
+	Text string `json:"text"`
+}
+
+// followLog prints the log of an attempt as it grows, until the attempt has ended, or
+// nobody is left who could go on with it.
+func followLog(ctx context.Context, s *session.Session, l *attemptLog) error {
+	out := &lineWriter{line: func(line string) error { return printLogLine(s, line) }}
+	if !l.ended() && l.head != nil {
+		err := claim.LiveLogsOf(l.store, l.run).Follow(ctx, l.key(), out, func() (bool, error) {
+			err := l.refresh(ctx)
+			return l.ended() || l.unattended(), err
+		})
+		if err != nil {
+			return err
+		}
+	}
+	if !out.written { // it ended before its log could be followed
+		text, _, err := l.stored()
+		if err != nil {
+			return err
+		}
+		if _, err := out.Write([]byte(text)); err != nil {
+			return err
+		}
+	}
+	if err := out.finish(); err != nil {
+		return err
+	}
+	s.Note("%s", l.describe())
+	return nil
+}
+
+// unattended reports whether no live process owns the run. Of an engine that claims nothing
+// nobody can tell, but for a run that is not running.
+func (l *attemptLog) unattended() bool {
+	row := l.head.Row()
+	if row.Epoch == 0 {
+		return row.Status != snapshot.RunRunning
+	}
+	return !l.store.Owner(row).Live
+}
+
+// printLogLine prints one line of a log.
+func printLogLine(s *session.Session, line string) error {
+	if s.JSON {
+		return s.WriteJSON(logLineDocument{"line", strings.ToValidUTF8(line, "\uFFFD")})
+	}
+	return s.Printf("%s\n", strings.Join(plain.Lines(line), "\n"))
+}
+
+// A lineWriter hands on whole lines, without their line feeds.
+type lineWriter struct {
+	line    func(text string) error
+	begun   []byte // a line that has not ended
+	written bool   // something was written
+}
+
+func (w *lineWriter) Write(p []byte) (int, error) {
+	w.written = w.written || len(p) > 0
+	n := len(p)
+	for {
+		text, rest, ended := bytes.Cut(p, []byte{'\n'})
+		w.begun = append(w.begun, text...)
+		if !ended {
+			return n, nil
+		}
+		if err := w.line(string(w.begun)); err != nil {
+			return 0, err
+		}
+		w.begun, p = w.begun[:0], rest
+	}
+}
+
+// finish hands on the last line, where it has no line feed.
+func (w *lineWriter) finish() error {
+	if len(w.begun) == 0 {
+		return nil
+	}
+	return w.line(string(w.begun))
+}

@@ -1,0 +1,180 @@
+package see
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+	"strings"
+
+	urfave "github.com/urfave/cli/v2"
+
+	"github.com/git-smithers/git-smithers/app"
+	"github.com/git-smithers/git-smithers/cli/arg"
+	"github.com/git-smithers/git-smithers/cli/display"
+	"github.com/git-smithers/git-smithers/cli/session"
+	"github.com/git-smithers/git-smithers/cli/term"
+	"github.com/git-smithers/git-smithers/internal/plain"
+	"github.com/git-smithers/git-smithers/jjbridge"
+	"github.com/git-smithers/git-smithers/timeline"
+	"github.com/git-smithers/git-smithers/timeline/fault"
+	"github.com/git-smithers/git-smithers/timeline/list"
+)
+
+// frameDocument is a line of frames --json.
+type frameDocument struct {
+	Kind string `json:"kind"`
+	list.FrameMatch
+}
+
+func framesCommand() *arg.Command {
+	cmd := &arg.Command{
+		Name:    "frames",
+		Summary: "find the frames of a change, a commit or a file",
+		Usage:   []string{"{--change ID | --commit REV | --path PATH} [--run RUN]"},
+		About: `Lists the frames whose working copy was at a change of jj or at a commit, or which
+changed a file: run and frame, time, revision, and what happened; with --path also
+what became of the file, in the run's files and in tasks' own worktrees. Ids may be
+shortened. A folder stands for all that is in it. The newest run comes first. With
+--json, one object a line.`,
+		Flags: []urfave.Flag{
+			&urfave.StringFlag{Name: "change", Usage: "find the frames of jj's change `ID`"},
+			&urfave.StringFlag{Name: "commit", Usage: "find the frames at the commit `REV`: an id or any revision, such as HEAD~2"},
+			&urfave.StringFlag{Name: "path", Usage: "find the frames that changed `PATH`, a file or a folder"},
+			&urfave.StringFlag{Name: "run", Aliases: []string{"r"}, Usage: "look at this `RUN` alone, or a unique prefix of it"},
+		},
+		Exits: arg.Reads(),
+		Examples: []arg.Example{
+			{"see which frames belong to a change that `jj log` shows", "git smithers frames --change qpvuntsm"},
+			{"see which frames were made on the commit that is checked out", "git smithers frames --commit HEAD"},
+			{"see which steps touched a file", "git smithers frames --path src/parser.go --run triage-1"},
+		},
+	}
+	cmd.Run = func(ctx context.Context, s *session.Session, c *urfave.Context) error {
+		query, err := parseFrames(cmd, c)
+		if err != nil {
+			return err
+		}
+		return s.WithStore(ctx, func(store *timeline.Store) error { return runFrames(ctx, s, store, query) })
+	}
+	return cmd
+}
+
+// parseFrames reads what to look for. Path is still as it was given.
+func parseFrames(cmd *arg.Command, c *urfave.Context) (list.FrameQuery, error) {
+	asked := 0
+	for _, name := range []string{"change", "commit", "path"} {
+		if !c.IsSet(name) {
+			continue
+		}
+		asked++
+		if c.String(name) == "" {
+			return list.FrameQuery{}, cmd.Misused("--%s is empty", name)
+		}
+	}
+	if asked != 1 {
+		return list.FrameQuery{}, cmd.Misused("frames needs one of --change, --commit and --path")
+	}
+	return list.FrameQuery{
+		Change: c.String("change"), Commit: c.String("commit"), Path: c.String("path"), Run: c.String("run"),
+	}, nil
+}
+
+// runFrames prints the frames that match.
+func runFrames(ctx context.Context, s *session.Session, store *timeline.Store, query list.FrameQuery) error {
+	if query.Path != "" {
+		path, err := pathInside(s, store, query.Path)
+		if err != nil {
+			return err
+		}
+		query.Path = path
+	}
+	matches, err := list.FramesOf(ctx, store, query)
+	if err != nil {
+		return err
+	}
+	if len(matches) == 0 && query.Path != "" {
+		kept, err := list.KeepsPath(ctx, store, query)
+		if err != nil {
+			return err
+		}
+		if !kept {
+			s.Warn(fmt.Errorf("no frame has %s: paths are relative to the folder you are in", query.Path))
+			return nil
+		}
+	}
+	if s.JSON {
+		for _, match := range matches {
+			if err := s.WriteJSON(frameDocument{"frame", match}); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	if len(matches) == 0 {
+		s.Note("there is no such frame")
+	}
+	p := display.NewPainter(ctx, s)
+	t := term.Table{Header: []string{"FRAME", "TIME", "REVISION", "WHAT"}}
+	if query.Path != "" {
+		t.Header = append(t.Header, "CHANGED")
+	}
+	for _, match := range matches {
+		cells := []term.Cell{
+			{Text: timeline.Address{Run: match.RunID, Frame: match.FrameNo}.String()},
+			{Text: display.ClockTime(match.CreatedAtMs)},
+			p.RevisionCell(match.VCS, match.ChangeID),
+			{Text: match.Subject},
+		}
+		if query.Path != "" {
+			cells = append(cells, term.Cell{Text: changedPaths(s, match.Paths, query.Path) + sinceFrame(match)})
+		}
+		t.Add(cells...)
+	}
+	return t.Write(s.Terminal)
+}
+
+// pathInside is a path that the command line names, relative to the top of the
+// working copy. The path need not exist any more. Symbolic links on the way to it are
+// followed, and not one that it is itself.
+func pathInside(s *session.Session, store *timeline.Store, name string) (string, error) {
+	path := filepath.Clean(s.Path(name))
+	top := store.WorkTree()
+	if top == "" {
+		return "", fault.New(fault.NoWorkingCopy, "there is no working copy here that %s could be in", name).
+			Hint("call it in the repository's working copy")
+	}
+	if app.RealFolder(path) == top {
+		return ".", nil
+	}
+	path = filepath.Join(app.RealFolder(filepath.Dir(path)), filepath.Base(path))
+	rel, err := filepath.Rel(top, path)
+	if err != nil || !filepath.IsLocal(rel) {
+		return "", fault.New(fault.Usage, "%s is outside of the working copy", name).
+			Hint("its top is %s", top)
+	}
+	return filepath.ToSlash(rel), nil
+}
+
+// sinceFrame says that the change may be of an earlier frame, whose files were not captured.
+func sinceFrame(match list.FrameMatch) string {
+	if match.Since == nil {
+		return ""
+	}
+	return fmt.Sprintf(" (since frame %d: the files of the frames between were not captured)", *match.Since)
+}
+
+// changedPaths says what became of a file, or of the files of a folder.
+func changedPaths(s *session.Session, changes []jjbridge.PathChange, asked string) string {
+	if len(changes) == 1 && changes[0].Path == asked {
+		return changes[0].Op
+	}
+	words := make([]string, len(changes))
+	for i, change := range changes {
+		words[i] = change.Op + " " + change.Path
+	}
+	list := strings.Join(words, ", ")
+	if s.IsTerminalOut() {
+		return plain.Shorten(list, display.ValueShown)
+	}
+	return list
+}

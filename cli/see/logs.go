@@ -1,0 +1,198 @@
+package see
+
+import (
+	"context"
+	"strings"
+	"time"
+
+	urfave "github.com/urfave/cli/v2"
+
+	"github.com/git-smithers/git-smithers/cli/arg"
+	"github.com/git-smithers/git-smithers/cli/display"
+	"github.com/git-smithers/git-smithers/cli/session"
+	"github.com/git-smithers/git-smithers/internal/plain"
+	"github.com/git-smithers/git-smithers/objstore/page"
+	"github.com/git-smithers/git-smithers/snapshot"
+	"github.com/git-smithers/git-smithers/timeline"
+	"github.com/git-smithers/git-smithers/timeline/claim"
+	"github.com/git-smithers/git-smithers/timeline/fault"
+)
+
+// logsOptions are what logs takes.
+type logsOptions struct {
+	address string
+	attempt attemptQuery
+	follow  bool
+}
+
+// logDocument is what logs prints with --json.
+type logDocument struct {
+	Kind    string           `json:"kind"`
+	RunID   string           `json:"runId"`
+	Attempt snapshot.Attempt `json:"attempt"`
+	Log     *string          `json:"log"` // null where nothing is known of one
+}
+
+func logsCommand() *arg.Command {
+	cmd := &arg.Command{
+		Name:    "logs",
+		Summary: "show the log of an attempt, also of one that is running",
+		Usage:   []string{"<run>[:<frame>] [<node>] [--iteration I] [--attempt A] [--follow]"},
+		About: `Prints what a task's command wrote to standard output and standard error, in the order
+in which it came: in its newest attempt, unless another one is named; without a node, in
+the attempt of the run that started last. Of an attempt that runs, it is what is there by
+now. --follow goes on until the attempt has ended.
+
+The log of an attempt that runs is on the machine that runs it; when it ends, it goes
+into the run's history, the last MiB of each stream. What became the task's output is
+left out then: show has it.`,
+		MinArgs: 1, MaxArgs: 2,
+		Flags: []urfave.Flag{
+			arg.IterationFlag(),
+			&urfave.IntFlag{Name: "attempt", Aliases: []string{"a"}, Usage: "the attempt `A`, from 1; without it, the newest"},
+			&urfave.BoolFlag{Name: "follow", Aliases: []string{"f"}, Usage: "print what comes until the attempt has ended"},
+		},
+		Exits: arg.Reads(),
+		Examples: []arg.Example{
+			{"see what the task fix is doing", "git smithers logs triage-1 fix --follow"},
+			{"read why its first attempt failed", "git smithers logs triage-1 fix --attempt 1"},
+		},
+	}
+	cmd.Run = func(ctx context.Context, s *session.Session, c *urfave.Context) error {
+		opts, err := parseLogs(cmd, c)
+		if err != nil {
+			return err
+		}
+		return s.WithStore(ctx, func(store *timeline.Store) error { return runLogs(ctx, s, store, opts) })
+	}
+	return cmd
+}
+
+func parseLogs(cmd *arg.Command, c *urfave.Context) (logsOptions, error) {
+	opts := logsOptions{c.Args().First(), attemptQuery{node: c.Args().Get(1), attempt: c.Int("attempt")}, c.Bool("follow")}
+	var err error
+	if opts.attempt.iteration, err = arg.ParseIteration(c); err != nil {
+		return opts, err
+	}
+	if c.IsSet("attempt") && opts.attempt.attempt < 1 {
+		return opts, fault.New(fault.Usage, "--attempt does not take %d", opts.attempt.attempt).Hint("attempts are counted from 1")
+	}
+	if opts.attempt.node == "" && (c.IsSet("attempt") || c.IsSet("iteration")) {
+		return opts, cmd.Misused("--attempt and --iteration are those of a node")
+	}
+	return opts, nil
+}
+
+// runLogs prints the log of an attempt.
+func runLogs(ctx context.Context, s *session.Session, store *timeline.Store, opts logsOptions) error {
+	at, err := store.Load(ctx, opts.address)
+	if err != nil {
+		return err
+	}
+	log := attemptLog{store: store, run: at.Address.Run, entry: at.Entry}
+	if strings.HasPrefix(log.run, opts.address) { // the newest state, not a frame
+		if log.head, err = store.Head(ctx, log.run); err != nil {
+			return err
+		}
+		log.entry = log.head.Entry()
+	}
+	if log.row, err = opts.attempt.find(log.run, log.entry); err != nil {
+		return err
+	}
+	if opts.follow {
+		return followLog(ctx, s, &log)
+	}
+	text, known, err := log.text(ctx)
+	if err != nil {
+		return err
+	}
+	if s.JSON {
+		doc := logDocument{"log", log.run, log.row, nil}
+		if known {
+			doc.Log = &text
+		}
+		return s.WriteJSON(doc)
+	}
+	if text == "" {
+		s.Note("%s: no log", log.describe())
+		return nil
+	}
+	return s.Paged(ctx, func() error { return s.Printf("%s\n", strings.Join(plain.Lines(text), "\n")) })
+}
+
+// An attemptLog is an attempt and where its log is.
+type attemptLog struct {
+	store *timeline.Store
+	run   string
+	head  *timeline.Head // nil: of an older frame
+	entry *snapshot.Entry
+	row   snapshot.Attempt
+}
+
+func (l *attemptLog) key() string {
+	return snapshot.AttemptKey(l.row.NodeID, l.row.Iteration, l.row.Attempt)
+}
+
+// describe names the attempt and says how it stands.
+func (l *attemptLog) describe() string {
+	text := display.AttemptKey(l.key()) + ": " + l.row.State
+	if l.row.FinishedAtMs != nil {
+		text += " after " + display.Duration(time.Duration(*l.row.FinishedAtMs-l.row.StartedAtMs)*time.Millisecond)
+	}
+	if l.row.Error != "" {
+		text += ": " + l.row.Error
+	}
+	return plain.Text(text)
+}
+
+// ended reports whether the attempt has ended.
+func (l *attemptLog) ended() bool {
+	return l.row.State != snapshot.AttemptInProgress && !snapshot.NodeState(l.row.State).Waiting()
+}
+
+// refresh reads the attempt's row again, where the run has gone on.
+func (l *attemptLog) refresh(ctx context.Context) error {
+	if err := l.head.Refresh(ctx); err != nil || l.head.Entry() == l.entry {
+		return err
+	}
+	entry := l.head.Entry()
+	attempts, err := entry.Attempts()
+	if err != nil {
+		return err
+	}
+	value, ok, err := attempts.Get(l.key())
+	if err != nil || !ok {
+		return err
+	}
+	l.entry = entry
+	l.row, err = snapshot.DecodeAttempt(page.Row{Key: l.key(), Value: value})
+	return err
+}
+
+// text is the log by now. known is false where there is nothing that says what it is.
+func (l *attemptLog) text(ctx context.Context) (text string, known bool, err error) {
+	if !l.ended() && l.head != nil {
+		if text := claim.LiveLogsOf(l.store, l.run).Last(l.key()); text != "" {
+			return text, true, nil
+		}
+		// It may have ended since its row was read.
+		if err := l.refresh(ctx); err != nil {
+			return "", false, err
+		}
+	}
+	return l.stored()
+}
+
+// stored is the log in the journal.
+func (l *attemptLog) stored() (text string, known bool, err error) {
+	logs, err := l.entry.Logs()
+	if err != nil {
+		return "", false, err
+	}
+	value, ok, err := logs.Get(l.key())
+	if err != nil || !ok {
+		return "", l.ended(), err
+	}
+	text, err = snapshot.DecodeLog(page.Row{Key: l.key(), Value: value})
+	return text, true, err
+}

@@ -1,0 +1,102 @@
+package see
+
+import (
+	"context"
+
+	"github.com/git-smithers/git-smithers/cli/compare"
+	"github.com/git-smithers/git-smithers/cli/display"
+	"github.com/git-smithers/git-smithers/cli/session"
+	"github.com/git-smithers/git-smithers/diff"
+	"github.com/git-smithers/git-smithers/jjbridge"
+	"github.com/git-smithers/git-smithers/timeline"
+	"github.com/git-smithers/git-smithers/timeline/code"
+	"github.com/git-smithers/git-smithers/timeline/fault"
+)
+
+// patchDocument is what a frame changed, for show -p --json.
+type patchDocument struct {
+	From  *string               `json:"from"` // nil for a run's first frame
+	State *diff.Result          `json:"state"`
+	Code  []jjbridge.PathChange `json:"code"` // nil if a side has no files
+}
+
+// A patch is what a frame changed.
+type patch struct {
+	compare.Sides
+
+	frame string // of what came after a run's newest frame: the subject of that frame
+	state *diff.Result
+	code  *compare.Trees // nil if a side has no files
+	where []string       // tells git where the repository is
+}
+
+// patchOf compares a frame with the one before it.
+func patchOf(ctx context.Context, s *session.Session, store *timeline.Store, at *timeline.Loaded) (*patch, error) {
+	before, err := code.Before(ctx, store, at)
+	if err != nil {
+		return nil, err
+	}
+	p := &patch{Sides: compare.Sides{From: before, To: at}}
+	if p.frame, err = subjectBefore(ctx, store, at); err != nil {
+		return nil, err
+	}
+	if p.state, err = p.States(); err != nil || before == nil {
+		return p, err
+	}
+	trees, err := p.Trees(ctx, store, "")
+	if fault.CodeOf(err) == fault.NoCode {
+		return p, nil
+	}
+	if err == nil {
+		p.code = &trees
+		p.where, err = compare.WhereForGit(ctx, s, store)
+	}
+	return p, err
+}
+
+// document is the patch for scripts.
+func (p *patch) document(ctx context.Context, s *session.Session) (*patchDocument, error) {
+	doc := &patchDocument{From: p.FromAddress(), State: p.state}
+	if p.code == nil {
+		return doc, nil
+	}
+	var err error
+	doc.Code, err = compare.PathChanges(ctx, s, p.where, *p.code, nil)
+	return doc, err
+}
+
+// print shows the patch to people: what the frame is, and how the state and the files differ from those of before.
+func (p *patch) print(ctx context.Context, s *session.Session) error {
+	paint := display.NewPainter(ctx, s)
+	return s.Paged(ctx, func() error {
+		view := stateView{p: paint, standing: standing{frame: p.frame}}
+		row, err := p.To.Entry.RunRow()
+		if err != nil {
+			return err
+		}
+		view.heading(p.To.Address, row, p.To.Entry)
+		before, since := "before it", "the first frame of the run"
+		if p.From != nil {
+			since = compare.AddressOf(p.From)
+		}
+		if isNewer(p.To.Entry) {
+			before = "compared to"
+		}
+		view.field(before, since)
+		view.WriteByte('\n')
+		if err := s.Printf("%s", view.String()); err != nil {
+			return err
+		}
+		if err := p.state.Render(s.Out, diff.RenderOptions{Colors: paint.On()}); err != nil || p.code == nil || p.code.From == p.code.To {
+			return err
+		}
+		if err := s.Printf("\n"); err != nil {
+			return err
+		}
+		color := "--color=never"
+		if paint.On() {
+			color = "--color=always"
+		}
+		return compare.HandOver(ctx, s, p.code.Arguments(append(p.where, "--no-pager", "diff", color)))
+	})
+}

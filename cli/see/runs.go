@@ -1,0 +1,83 @@
+package see
+
+import (
+	"context"
+	"strconv"
+
+	urfave "github.com/urfave/cli/v2"
+
+	"github.com/git-smithers/git-smithers/cli/arg"
+	"github.com/git-smithers/git-smithers/cli/display"
+	"github.com/git-smithers/git-smithers/cli/session"
+	"github.com/git-smithers/git-smithers/cli/term"
+	"github.com/git-smithers/git-smithers/timeline"
+	"github.com/git-smithers/git-smithers/timeline/list"
+)
+
+// runDocument is a line of runs --json.
+type runDocument struct {
+	Kind string `json:"kind"`
+	list.RunInfo
+	Stale bool `json:"stale,omitempty"` // it is running by its row, and no live process owns it
+}
+
+func runsCommand() *arg.Command {
+	return &arg.Command{
+		Name:    "runs",
+		Summary: "list the runs of this repository",
+		About: `Lists every run, the newest first: its id, status, newest frame, workflow, when it
+was created, and the frame that it was forked from. A run that says it is running, and
+is not run by any process here, is stale: resume goes on. With --json, one object a line.`,
+		Exits: arg.Reads(),
+		Examples: []arg.Example{
+			{"list the runs", "git smithers runs"},
+			{"list the ids of the runs that failed", `git smithers runs --json | jq -r 'select(.status == "failed").runId'`},
+		},
+		Run: func(ctx context.Context, s *session.Session, _ *urfave.Context) error {
+			return s.WithStore(ctx, func(store *timeline.Store) error { return runRuns(ctx, s, store) })
+		},
+	}
+}
+
+// runRuns prints all runs.
+func runRuns(ctx context.Context, s *session.Session, store *timeline.Store) error {
+	runs, err := list.Runs(ctx, store)
+	if err != nil {
+		return err
+	}
+	if s.JSON {
+		for _, run := range runs {
+			if err := s.WriteJSON(runDocument{"run", run, list.Stale(store, run)}); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	if len(runs) == 0 && s.OutTTY {
+		s.Note("no runs yet: `git smithers run WORKFLOW` makes one")
+	}
+	p := display.NewPainter(ctx, s)
+	t := term.Table{Header: []string{"RUN", "STATUS", "FRAME", "WORKFLOW", "CREATED", "FORKED FROM"}}
+	for _, run := range runs {
+		if list.Stale(store, run) {
+			run.Status += " (stale)"
+		}
+		created := display.ClockTime(run.CreatedAtMs)
+		if s.IsTerminalOut() {
+			created = display.Ago(s.Now(), run.CreatedAtMs)
+		}
+		t.Add(
+			term.Cell{Text: run.RunID}, term.Cell{Text: run.Status, Paint: p.Status}, term.Cell{Text: strconv.FormatInt(run.LatestFrame, 10)},
+			term.Cell{Text: run.WorkflowName}, term.Cell{Text: created}, term.Cell{Text: parentAddress(run)},
+		)
+	}
+	return t.Write(s.Terminal)
+}
+
+// parentAddress is the frame that a run was forked from; "" for a run that is no fork.
+func parentAddress(run list.RunInfo) string {
+	if run.ParentRunID == nil || run.ParentFrameNo == nil {
+		return ""
+	}
+	return timeline.Address{Run: *run.ParentRunID, Frame: *run.ParentFrameNo}.String()
+}

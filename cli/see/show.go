@@ -1,0 +1,274 @@
+package see
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+
+	urfave "github.com/urfave/cli/v2"
+
+	"github.com/git-smithers/git-smithers/app"
+	"github.com/git-smithers/git-smithers/cli/arg"
+	"github.com/git-smithers/git-smithers/cli/display"
+	"github.com/git-smithers/git-smithers/cli/mail"
+	"github.com/git-smithers/git-smithers/cli/session"
+	"github.com/git-smithers/git-smithers/jjbridge"
+	"github.com/git-smithers/git-smithers/snapshot"
+	"github.com/git-smithers/git-smithers/timeline"
+	"github.com/git-smithers/git-smithers/timeline/code"
+	"github.com/git-smithers/git-smithers/timeline/fault"
+	"github.com/git-smithers/git-smithers/timeline/list"
+	"github.com/git-smithers/git-smithers/timeline/owner"
+)
+
+// showOptions are what show takes.
+type showOptions struct {
+	address  string
+	attempts bool
+	patch    bool
+}
+
+func showCommand() *arg.Command {
+	cmd := &arg.Command{
+		Name:    "show",
+		Summary: "show the state of a run at a frame, or what the frame changed",
+		Usage:   []string{"<run>[:<frame>] [--attempts]", "<run>[:<frame>] --patch"},
+		About: `Shows the run's row, the revision of the working copy and what of its files was
+captured, its nodes and what they wait for, outputs, loops, approvals, requests and
+input as they were at the frame; without a frame, as they are now, and who runs it. Of
+attempts that failed it shows the reason and the end of the log. --json prints the whole
+state.
+
+With --patch, shows what the frame changed: how state and files differ from those of the
+frame before it, which for a fork's frame 0 is the one that it was forked from. --json then
+has it as patch beside the rest.
+
+Of a run that was imported from Smithers, <frame> may be smithers/ and Smithers' number
+of the frame: the newest one of the run's timeline that has it. show tells that number,
+and what of the frame was not as it should be in Smithers' database.`,
+		MinArgs: 1, MaxArgs: 1,
+		Flags: []urfave.Flag{
+			&urfave.BoolFlag{Name: "attempts", Aliases: []string{"a"}, Usage: "show every attempt and all of its log"},
+			&urfave.BoolFlag{Name: "patch", Aliases: []string{"p"}, Usage: "show what the frame changed, in state and code"},
+		},
+		Exits: arg.Reads(),
+		Examples: []arg.Example{
+			{"see how a run stands", "git smithers show triage-1"},
+			{"see what frame 6 changed", "git smithers show -p triage-1:6"},
+			{"see the frame that Smithers calls 7", "git smithers show run-a:smithers/7"},
+			{"read one output of frame 3", `git smithers show triage-1:3 --json | jq '.state.outputs[] | select(.table == "analysis")'`},
+		},
+	}
+	cmd.Run = func(ctx context.Context, s *session.Session, c *urfave.Context) error {
+		opts := showOptions{c.Args().First(), c.Bool("attempts"), c.Bool("patch")}
+		if opts.attempts && opts.patch && !s.JSON {
+			return cmd.Misused("--attempts and --patch do not go together")
+		}
+		return s.WithStore(ctx, func(store *timeline.Store) error { return runShow(ctx, s, store, opts) })
+	}
+	return cmd
+}
+
+// showDocument is what show prints with --json. State is the whole state, as
+// capture reads it.
+type showDocument struct {
+	Kind        string       `json:"kind"`
+	RunID       string       `json:"runId"`
+	Frame       int64        `json:"frame"`
+	Commit      string       `json:"commit"`
+	ContentHash string       `json:"contentHash"`
+	CreatedAtMs int64        `json:"createdAtMs"`
+	Subject     string       `json:"subject"`
+	Newer       bool         `json:"newer,omitempty"` // the entry is no frame, but what came after it
+	Stale       bool         `json:"stale,omitempty"` // the run is running by its row, and no live process owns it
+	Run         snapshot.Run `json:"run"`
+	// SteppedOver is by which frame this one was left out of the timeline.
+	SteppedOver *timeline.SteppedOver `json:"steppedOver,omitempty"`
+	// Engines is what the frame is to the engines that the run was imported from.
+	Engines []timeline.PeerFrame `json:"engines,omitempty"`
+	// Untold is what was answered here of a run that another engine runs, and that one still asks.
+	Untold mail.UntoldAnswers `json:"untold,omitempty"`
+	VCS    *snapshot.VCS      `json:"vcs"`
+	VCSTag *jjbridge.Tag      `json:"vcsTag"`
+	// FilesBehind has, by working copy, how far the files are behind the state; "" is the run's, other names are tasks'.
+	FilesBehind map[string]*code.Behind `json:"filesBehind,omitempty"`
+	State       json.RawMessage         `json:"state"`
+	Attempts    []snapshot.Attempt      `json:"attempts,omitempty"`
+	Patch       *patchDocument          `json:"patch,omitempty"`
+}
+
+// runShow prints what is at an address.
+func runShow(ctx context.Context, s *session.Session, store *timeline.Store, opts showOptions) error {
+	at, err := store.Load(ctx, opts.address)
+	if err != nil {
+		return err
+	}
+	var changed *patch
+	if opts.patch {
+		if changed, err = patchOf(ctx, s, store, at); err != nil {
+			return err
+		}
+		if !s.JSON {
+			return changed.print(ctx, s)
+		}
+	}
+	standing, err := standingOf(ctx, store, at, opts.address)
+	if err != nil {
+		return err
+	}
+	if standing.engines, err = store.PeerFrames(ctx, at.Address); err != nil {
+		s.Warn(err) // unreadable data of another engine; the rest is still shown
+	}
+	if arg.MeansRun(at.Address, opts.address) {
+		standing.untold = mail.Untold(ctx, s, store, at.Address.Run)
+	}
+	if standing.behind, err = filesBehind(ctx, store, at); err != nil {
+		return err
+	}
+	if s.JSON {
+		doc, err := describeEntry(at, opts.attempts)
+		if err != nil {
+			return err
+		}
+		doc.Stale, doc.SteppedOver, doc.Engines = standing.stale, standing.over, standing.engines
+		doc.Untold, doc.FilesBehind = standing.untold, standing.behind
+		if changed != nil {
+			if doc.Patch, err = changed.document(ctx, s); err != nil {
+				return err
+			}
+		}
+		return s.WriteJSON(doc)
+	}
+	row, err := at.Entry.RunRow()
+	if err != nil {
+		return err
+	}
+	standing.origin = list.OriginOf(ctx, store, row)
+	if standing.frame, err = subjectBefore(ctx, store, at); err != nil {
+		return err
+	}
+	if standing.before, err = forkedCopies(ctx, store, row); err != nil {
+		return err
+	}
+	return s.Paged(ctx, func() error {
+		view := stateView{p: display.NewPainter(ctx, s), attempts: opts.attempts, standing: standing}
+		if err := view.entry(at.Address, at.Entry); err != nil {
+			return err
+		}
+		return s.Printf("%s", view.String())
+	})
+}
+
+// standing is what an entry does not say itself of how it stands in its run.
+type standing struct {
+	owner string // of a bare run: who owns it, in words; "" where there is nothing to tell
+	stale bool   // of a bare run: it is running by its row, and no live process owns it
+	next  string // of a bare run that failed: what to type; "" where another engine runs it
+	over  *timeline.SteppedOver
+	frame string // of what came after a run's newest frame: the subject of that frame
+	// untold is, of a bare run, what the engine that runs it has not been told.
+	untold mail.UntoldAnswers
+	// engines is what the frame is to engines that the run was imported from.
+	engines []timeline.PeerFrame
+	// origin is where a fork comes from; nil for a run that is none, and where nobody reads it.
+	origin *list.Origin
+	// behind has, by working copy, how far the files are behind the state; "" is the run's.
+	behind map[string]*code.Behind
+	// before are the working copies that a fork began with.
+	before []forkedCopy
+}
+
+// standingOf finds out how what an address means stands in its run.
+func standingOf(ctx context.Context, store *timeline.Store, at *timeline.Loaded, address string) (standing, error) {
+	if !arg.MeansRun(at.Address, address) {
+		over, err := store.SteppedOver(ctx, at.Address)
+		return standing{over: over}, err
+	}
+	row, err := at.Entry.RunRow()
+	if err != nil {
+		return standing{}, err
+	}
+	owner := store.Owner(row)
+	is := standing{owner: describeOwner(row, owner), stale: row.Status == snapshot.RunRunning && row.Epoch > 0 && !owner.Live}
+	is.next, err = app.AfterFailure(ctx, store, row)
+	return is, err
+}
+
+// subjectBefore returns the subject of the frame that an entry comes after, or "" for a frame.
+func subjectBefore(ctx context.Context, store *timeline.Store, at *timeline.Loaded) (string, error) {
+	if !isNewer(at.Entry) {
+		return "", nil
+	}
+	frame, err := store.Load(ctx, at.Address.String())
+	if err != nil {
+		return "", err
+	}
+	return frame.Entry.Subject, nil
+}
+
+// describeOwner is who owns a run, for people.
+func describeOwner(row snapshot.Run, owner owner.Owner) string {
+	switch {
+	case row.Epoch == 0: // of an engine that claims nothing
+		return ""
+	case owner.Live && owner.PID != 0:
+		return fmt.Sprintf("a live process, %d", owner.PID)
+	case owner.Live:
+		return "a live process"
+	case row.Status == snapshot.RunRunning && owner.Token != "" && !owner.Here:
+		return "no live process here; it was claimed somewhere else"
+	case row.Status == snapshot.RunRunning:
+		return "no live process: `git smithers resume " + fault.Word(row.ID) + "` goes on"
+	}
+	return ""
+}
+
+// describeEntry reads everything that show prints with --json.
+func describeEntry(at *timeline.Loaded, attempts bool) (*showDocument, error) {
+	entry := at.Entry
+	doc := &showDocument{
+		Kind: "snapshot", RunID: at.Address.Run, Frame: at.Address.Frame, Commit: entry.ID.String(),
+		ContentHash: entry.ContentHash.String(), CreatedAtMs: entry.AtMs, Subject: entry.Subject, Newer: isNewer(entry),
+	}
+	var err error
+	if doc.Run, err = entry.RunRow(); err != nil {
+		return nil, err
+	}
+	if doc.VCS, err = entry.VCSRevision(); err != nil {
+		return nil, err
+	}
+	doc.VCSTag = jjbridge.TagOf(doc.VCS)
+	state, err := entry.State()
+	if err != nil {
+		return nil, err
+	}
+	if doc.State, err = snapshot.DumpState(state); err != nil {
+		return nil, err
+	}
+	if attempts {
+		doc.Attempts, err = listAttempts(entry)
+	}
+	return doc, err
+}
+
+func listAttempts(entry *snapshot.Entry) ([]snapshot.Attempt, error) {
+	rows, err := entry.Attempts()
+	if err != nil {
+		return nil, err
+	}
+	list := make([]snapshot.Attempt, 0, rows.Len())
+	for row, err := range rows.Rows() {
+		if err != nil {
+			return nil, err
+		}
+		a, err := snapshot.DecodeAttempt(row)
+		if err == nil {
+			a, err = entry.Renumber(a)
+		}
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, a)
+	}
+	return list, nil
+}

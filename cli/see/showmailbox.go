@@ -1,0 +1,112 @@
+package see
+
+import (
+	"github.com/git-smithers/git-smithers/cli/display"
+	"github.com/git-smithers/git-smithers/cli/mail"
+	"github.com/git-smithers/git-smithers/cli/term"
+	"github.com/git-smithers/git-smithers/internal/plain"
+	"github.com/git-smithers/git-smithers/snapshot"
+)
+
+// waits writes what nodes wait for.
+func (v *stateView) waits(state *snapshot.State) error {
+	t := term.Table{Header: []string{"NODE", "FOR", "WHAT", "SINCE", "DUE"}}
+	add := func(node string, iteration int, kind, what string, sinceMs int64, dueMs *int64) {
+		t.Add(term.Cell{Text: display.AttemptName(node, iteration)}, term.Cell{Text: kind}, term.Cell{Text: plain.Shorten(what, display.ValueShown)},
+			term.Cell{Text: display.ClockTime(sinceMs)}, term.Cell{Text: optionalTime(dueMs)})
+	}
+	for a, err := range state.AllApprovals() {
+		if err != nil {
+			return err
+		}
+		if a.Status == snapshot.ApprovalRequested {
+			add(a.NodeID, a.Iteration, "approval", a.Title, a.RequestedAtMs, nil)
+		}
+	}
+	for h, err := range state.AllHumanRequests() {
+		if err != nil {
+			return err
+		}
+		if h.Status == snapshot.HumanPending {
+			add(h.NodeID, h.Iteration, "human", h.Prompt, h.RequestedAtMs, h.TimeoutAtMs)
+		}
+	}
+	for w, err := range state.AllWaits() {
+		if err != nil {
+			return err
+		}
+		if w.Status == snapshot.WaitWaiting {
+			what := signalWaited(w)
+			if mark := v.untold.Mark(w.Kind, w.NodeID, w.Iteration); mark != "" {
+				what += ": sent" + mark
+			}
+			add(w.NodeID, w.Iteration, w.Kind, what, w.StartedAtMs, w.DueAtMs)
+		}
+	}
+	v.table("Waits", &t)
+	return nil
+}
+
+// signalWaited is the signal that a wait is for, in words; "" for a timer.
+func signalWaited(w snapshot.Wait) string {
+	switch {
+	case w.Kind != snapshot.WaitSignal || w.AnyCorrelation:
+		return w.Signal
+	case w.CorrelationID == nil:
+		return w.Signal + ", without a correlation"
+	}
+	return w.Signal + ", correlation " + *w.CorrelationID
+}
+
+// optionalTime is a moment that there may be none of.
+func optionalTime(ms *int64) string {
+	if ms == nil {
+		return ""
+	}
+	return display.ClockTime(*ms)
+}
+
+// approvals writes those that somebody has decided.
+func (v *stateView) approvals(state *snapshot.State) error {
+	t := term.Table{Header: []string{"APPROVAL", "DECISION", "BY", "WHEN", "NOTE", "TITLE"}}
+	for a, err := range state.AllApprovals() {
+		if err != nil {
+			return err
+		}
+		if a.Status != snapshot.ApprovalRequested {
+			t.Add(term.Cell{Text: display.AttemptName(a.NodeID, a.Iteration)}, term.Cell{Text: a.Status + v.untold.Mark(mail.KindApproval, a.NodeID, a.Iteration)},
+				term.Cell{Text: display.OrEmpty(a.DecidedBy)},
+				term.Cell{Text: optionalTime(a.DecidedAtMs)}, term.Cell{Text: plain.Shorten(display.OrEmpty(a.Note), display.ValueShown)},
+				term.Cell{Text: plain.Shorten(a.Title, display.ValueShown)})
+		}
+	}
+	v.table("Approvals", &t)
+	return nil
+}
+
+// requests writes the human requests that are not pending any more.
+func (v *stateView) requests(state *snapshot.State) error {
+	t := term.Table{Header: []string{"REQUEST", "STATUS", "BY", "WHEN", "ANSWER", "PROMPT"}}
+	for h, err := range state.AllHumanRequests() {
+		if err != nil {
+			return err
+		}
+		if h.Status != snapshot.HumanPending {
+			t.Add(term.Cell{Text: display.AttemptName(h.NodeID, h.Iteration)}, term.Cell{Text: h.Status + v.untold.Mark(h.Kind, h.NodeID, h.Iteration)},
+				term.Cell{Text: display.OrEmpty(h.AnsweredBy)},
+				term.Cell{Text: optionalTime(h.AnsweredAtMs)}, term.Cell{Text: plain.Shorten(string(h.Response), display.ValueShown)},
+				term.Cell{Text: plain.Shorten(h.Prompt, display.ValueShown)})
+		}
+	}
+	v.table("Human requests", &t)
+	return nil
+}
+
+// signals writes how many there are.
+func (v *stateView) signals(state *snapshot.State) error {
+	if n := state.Signals().Len(); n > 0 {
+		v.title("Signals")
+		v.printf("  %d received; `git smithers signals` lists them\n", n)
+	}
+	return nil
+}

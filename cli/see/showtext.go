@@ -1,0 +1,285 @@
+package see
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/git-smithers/git-smithers/app"
+	"github.com/git-smithers/git-smithers/cli/display"
+	"github.com/git-smithers/git-smithers/cli/term"
+	"github.com/git-smithers/git-smithers/internal/plain"
+	"github.com/git-smithers/git-smithers/objstore/page"
+	"github.com/git-smithers/git-smithers/snapshot"
+	"github.com/git-smithers/git-smithers/timeline"
+)
+
+// logShown is how many lines of a failed attempt's log people see.
+const logShown = 10
+
+// A stateView writes what an entry holds, for people.
+type stateView struct {
+	strings.Builder
+	standing
+	p        display.Painter
+	attempts bool // all of them, with all of their logs
+}
+
+// entry writes everything.
+func (v *stateView) entry(at timeline.Address, entry *snapshot.Entry) error {
+	row, err := entry.RunRow()
+	if err != nil {
+		return err
+	}
+	v.row(at, row, entry)
+	if err := v.workingCopy(entry); err != nil {
+		return err
+	}
+	state, err := entry.State()
+	if err != nil {
+		return err
+	}
+	for _, part := range []func(*snapshot.State) error{
+		v.input, v.nodes, v.waits, v.loops, v.outputs, v.approvals, v.requests, v.signals,
+	} {
+		if err := part(state); err != nil {
+			return err
+		}
+	}
+	return v.journal(entry)
+}
+
+// heading writes which frame or newer entry it is, and when and how it came to be.
+func (v *stateView) heading(at timeline.Address, row snapshot.Run, entry *snapshot.Entry) {
+	v.firstLine(at, row, entry)
+	v.came(at, entry)
+}
+
+// firstLine writes the address of a frame. An entry such as a signal has the number of the frame before it instead.
+func (v *stateView) firstLine(at timeline.Address, row snapshot.Run, entry *snapshot.Entry) {
+	name := at.String()
+	if isNewer(entry) {
+		name = fmt.Sprintf("%s, after frame %d", at.Run, at.Frame)
+	}
+	v.printf("%s  %s\n", v.p.Paint(term.Bold, plain.Text(name)), v.p.Status(plain.Text(string(row.Status))))
+}
+
+// came writes when and how an entry came to be. Below a newer entry it also writes what the newest frame is.
+func (v *stateView) came(at timeline.Address, entry *snapshot.Entry) {
+	v.field("time", display.ClockTime(entry.AtMs))
+	v.field("what", plain.Shorten(entry.Subject, display.ValueShown))
+	if isNewer(entry) {
+		v.field(fmt.Sprintf("frame %d", at.Frame), v.frame)
+	}
+}
+
+// isNewer reports whether an entry, such as a signal, came after the newest frame and is not a frame itself.
+func isNewer(entry *snapshot.Entry) bool { return entry.Frame == snapshot.NoFrame }
+
+// row writes what the run and the entry are.
+func (v *stateView) row(at timeline.Address, row snapshot.Run, entry *snapshot.Entry) {
+	v.firstLine(at, row, entry)
+	workflow := row.Workflow
+	if row.WorkflowPath != "" {
+		workflow += " (" + row.WorkflowPath + ")"
+	}
+	v.field("workflow", workflow)
+	if row.Parent != nil {
+		v.parent(row.Parent)
+	}
+	v.came(at, entry)
+	v.field("commit", entry.ID.String())
+	v.field("content", entry.ContentHash.String())
+	v.field("error", row.Error)
+	v.field("next", v.next)
+	v.foreign()
+	v.field("owner", v.owner)
+	if v.over != nil {
+		v.field("dropped", fmt.Sprintf("this frame was stepped over: frame %d, %s", v.over.Frame, v.over.Subject))
+	}
+}
+
+// foreign writes what the frame is to other engines.
+func (v *stateView) foreign() {
+	for _, e := range v.engines {
+		is := "has no such frame"
+		if e.Frame != nil {
+			is = fmt.Sprintf("frame %d", *e.Frame)
+		}
+		v.field("in "+app.EngineName(e.Engine), is)
+		for _, m := range e.Marks {
+			v.field("mark", fmt.Sprintf("%s: stored %s, found %s", m.What, m.Stored, m.Found))
+		}
+	}
+}
+
+// parent writes what the run was forked from or, under another id, taken from.
+func (v *stateView) parent(parent *snapshot.Parent) {
+	short := plain.Shorten(parent.Label, display.ValueShown)
+	switch from := v.origin; {
+	case !from.Elsewhere:
+		v.field("forked from", from.At.String()+label(&short))
+	case parent.Extension.IsZero():
+		v.field("forked from", "another repository's "+from.At.String()+label(&short))
+	default:
+		v.field("taken from", "another repository's "+from.At.Run+label(&short))
+	}
+	v.field("description", plain.Shorten(parent.Description, display.ValueShown))
+}
+
+// field writes a named line; an empty value writes nothing.
+func (v *stateView) field(name, value string) {
+	if value != "" {
+		v.printf("  %-11s  %s\n", name, plain.Text(value))
+	}
+}
+
+func (v *stateView) printf(format string, args ...any) { fmt.Fprintf(&v.Builder, format, args...) }
+
+func (v *stateView) title(text string) { v.WriteString("\n" + v.p.Paint(term.Bold, text) + "\n") }
+
+func (v *stateView) input(state *snapshot.State) error {
+	input, err := state.Input()
+	if err != nil || input == nil {
+		return err
+	}
+	v.title("Input")
+	v.printf("  %s\n", plain.Text(plain.Shorten(string(input), display.ValueShown)))
+	return nil
+}
+
+func (v *stateView) nodes(state *snapshot.State) error {
+	t := term.Table{Header: []string{"NODE", "ITERATION", "STATE", "ATTEMPT", "NEEDS", "LABEL"}}
+	for row, err := range state.Nodes().Rows() {
+		if err != nil {
+			return err
+		}
+		n, err := snapshot.DecodeNode(row)
+		if err != nil {
+			return err
+		}
+		attempt := ""
+		if n.LastAttempt != nil {
+			attempt = strconv.Itoa(*n.LastAttempt)
+		}
+		t.Add(term.Cell{Text: n.NodeID}, term.Cell{Text: strconv.Itoa(n.Iteration)}, term.Cell{Text: string(n.State), Paint: v.p.Status},
+			term.Cell{Text: attempt}, term.Cell{Text: strings.Join(n.Needs, " ")}, term.Cell{Text: plain.Shorten(display.OrEmpty(n.Label), display.ValueShown)})
+	}
+	v.table("Nodes", &t)
+	return nil
+}
+
+func (v *stateView) loops(state *snapshot.State) error {
+	t := term.Table{Header: []string{"LOOP", "ITERATION", "DONE"}}
+	for row, err := range state.Loops().Rows() {
+		if err != nil {
+			return err
+		}
+		l, err := snapshot.DecodeLoop(row)
+		if err != nil {
+			return err
+		}
+		t.Add(term.Cell{Text: l.RalphID}, term.Cell{Text: strconv.Itoa(l.Iteration)}, term.Cell{Text: strconv.FormatBool(l.Done)})
+	}
+	v.table("Loops", &t)
+	return nil
+}
+
+func (v *stateView) outputs(state *snapshot.State) error {
+	t := term.Table{Header: []string{"OUTPUT", "NODE", "ITERATION", "VALUE"}}
+	for _, name := range state.Tables() {
+		for row, err := range state.Outputs(name).Rows() {
+			if err != nil {
+				return err
+			}
+			node, iteration, err := snapshot.SplitKey(row.Key)
+			if err != nil {
+				return err
+			}
+			t.Add(term.Cell{Text: name}, term.Cell{Text: node}, term.Cell{Text: strconv.Itoa(iteration)},
+				term.Cell{Text: plain.Shorten(string(row.Value), display.ValueShown)})
+		}
+	}
+	v.table("Outputs", &t)
+	return nil
+}
+
+func (v *stateView) table(title string, t *term.Table) {
+	if len(t.Rows) > 0 {
+		v.title(title)
+		t.Align(&v.Builder, "  ")
+	}
+}
+
+// journal writes the attempts: those that failed with the end of their logs, or all.
+func (v *stateView) journal(entry *snapshot.Entry) error {
+	attempts, err := entry.Attempts()
+	if err != nil {
+		return err
+	}
+	logs, err := entry.Logs()
+	if err != nil {
+		return err
+	}
+	title := "Failed attempts"
+	if v.attempts {
+		title = "Attempts"
+	}
+	for row, err := range attempts.Rows() {
+		if err != nil {
+			return err
+		}
+		a, err := snapshot.DecodeAttempt(row)
+		if err == nil {
+			a, err = entry.Renumber(a)
+		}
+		if err != nil {
+			return err
+		}
+		if !v.attempts && a.State != snapshot.AttemptFailed {
+			continue
+		}
+		if title != "" {
+			v.title(title)
+			title = ""
+		}
+		if err := v.attempt(row.Key, a, logs); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// attempt writes one attempt and its log.
+func (v *stateView) attempt(key string, a snapshot.Attempt, logs *page.Collection) error {
+	v.printf("  %s, attempt %d: %s", plain.Text(display.AttemptName(a.NodeID, a.Iteration)), a.Attempt, v.p.Status(plain.Text(a.State)))
+	switch {
+	case a.FinishedAtMs != nil:
+		v.printf(" after %s", display.Duration(time.Duration(*a.FinishedAtMs-a.StartedAtMs)*time.Millisecond))
+	case snapshot.NodeState(a.State).Waiting():
+		v.printf(" since %s", display.ClockTime(a.StartedAtMs))
+	}
+	if a.Error != "" {
+		v.printf(": %s", plain.Text(a.Error))
+	}
+	v.WriteByte('\n')
+	v.pointer(a)
+	text, ok, err := logs.Get(key)
+	if err != nil || !ok {
+		return err
+	}
+	log, err := snapshot.DecodeLog(page.Row{Key: key, Value: text})
+	if err != nil {
+		return err
+	}
+	lines := plain.Lines(log)
+	if cut := len(lines) - logShown; cut > 0 && !v.attempts {
+		v.printf("    | %s\n", v.p.Paint(term.Dim, "… "+plain.Count(cut, "line")+" before; --attempts shows them"))
+		lines = lines[cut:]
+	}
+	for _, line := range lines {
+		v.printf("    | %s\n", line)
+	}
+	return nil
+}

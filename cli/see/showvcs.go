@@ -1,0 +1,189 @@
+package see
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/git-smithers/git-smithers/cli/display"
+	"github.com/git-smithers/git-smithers/cli/term"
+	"github.com/git-smithers/git-smithers/internal/plain"
+	"github.com/git-smithers/git-smithers/snapshot"
+	"github.com/git-smithers/git-smithers/timeline"
+	"github.com/git-smithers/git-smithers/timeline/code"
+	"github.com/git-smithers/git-smithers/timeline/list"
+)
+
+// itemsShown is how many files of a kind people see.
+const itemsShown = 10
+
+// workingCopy writes what the entry knows of the files that the run worked on.
+func (v *stateView) workingCopy(entry *snapshot.Entry) error {
+	vcs, err := entry.VCSRevision()
+	if err != nil || vcs == nil {
+		return err
+	}
+	v.title("Working copy")
+	v.vcs(vcs, "")
+	for _, own := range vcs.Worktrees {
+		v.title("Worktree of " + plain.Text(own.Name))
+		v.vcs(&own.VCS, own.Name)
+	}
+	return nil
+}
+
+// filesBehind returns, by working copy, how far an entry's files are behind its state; "" is the
+// run's. It returns nil if none is behind.
+func filesBehind(ctx context.Context, store *timeline.Store, at *timeline.Loaded) (map[string]*code.Behind, error) {
+	vcs, err := at.Entry.VCSRevision()
+	if err != nil || vcs == nil {
+		return nil, timeline.Explain(err)
+	}
+	names := []string{""}
+	for _, own := range vcs.Worktrees {
+		names = append(names, own.Name)
+	}
+	var all map[string]*code.Behind
+	for _, name := range names {
+		behind, err := code.FilesBehind(ctx, store, at, name)
+		if err != nil {
+			return nil, err
+		}
+		if behind != nil {
+			if all == nil {
+				all = make(map[string]*code.Behind)
+			}
+			all[name] = behind
+		}
+	}
+	return all, nil
+}
+
+// forkedCopy is the working copy of a frame that was forked.
+type forkedCopy struct {
+	run string
+	vcs *snapshot.VCS
+}
+
+// forkedCopies are the working copies that a fork began with: that of its parent's frame, and where this is a fork, too, that
+// of its parent's. Those of another repository's runs are left out, and a run that goes on with its parent's frames has their numbers.
+func forkedCopies(ctx context.Context, store *timeline.Store, row snapshot.Run) ([]forkedCopy, error) {
+	var found []forkedCopy
+	for row.Parent != nil && row.Parent.Extension.IsZero() {
+		origin := list.OriginOf(ctx, store, row)
+		if origin.Elsewhere {
+			break
+		}
+		entry, err := snapshot.ReadEntry(store.Objects(), row.Parent.Commit)
+		if err != nil {
+			return nil, timeline.Explain(err)
+		}
+		vcs, err := entry.VCSRevision()
+		if err != nil {
+			return nil, timeline.Explain(err)
+		}
+		if vcs == nil {
+			break
+		}
+		from, err := entry.RunRow()
+		if err != nil {
+			return nil, timeline.Explain(err)
+		}
+		run := from.ID // which is further up where a fork was forked before it had a frame of its own
+		if run == row.Parent.RunID {
+			run = origin.At.Run
+		}
+		found, row = append(found, forkedCopy{run, vcs}), from
+	}
+	return found, nil
+}
+
+// capturedAt is the frame that files were captured at: one of the run, or of the run that it was forked from with them. worktree
+// is the name of a task's own; "" for the run's.
+func (v *stateView) capturedAt(vcs *snapshot.VCS, worktree string) string {
+	at := fmt.Sprintf("frame %d", vcs.Frame)
+	for _, before := range v.before {
+		had := before.vcs
+		if worktree != "" {
+			i := slices.IndexFunc(had.Worktrees, func(w snapshot.Worktree) bool { return w.Name == worktree })
+			if i < 0 {
+				return at
+			}
+			had = &had.Worktrees[i].VCS
+		}
+		if had.Frame != vcs.Frame || had.Tree != vcs.Tree || had.CommitID != vcs.CommitID || had.Operation != vcs.Operation {
+			return at
+		}
+		at = timeline.Address{Run: before.run, Frame: vcs.Frame}.String()
+	}
+	return at
+}
+
+// vcs writes one revision, and what its tree does not have. worktree is the name of a task's own; "" for the run's.
+func (v *stateView) vcs(vcs *snapshot.VCS, worktree string) {
+	v.field("type", vcs.Type)
+	v.id("change", vcs.ChangeID)
+	v.id("commit", vcs.CommitID)
+	v.id("operation", vcs.Operation)
+	v.field("branch", vcs.Branch)
+	v.field("root", vcs.Root)
+	if vcs.Tree.IsZero() {
+		v.field("files", "not captured")
+	} else {
+		files := "captured at " + v.capturedAt(vcs, worktree)
+		if vcs.Scope == snapshot.ScopeTracked {
+			files += ", tracked ones alone"
+		}
+		if vcs.Conflicted {
+			files += ", with conflict markers"
+		}
+		v.field("files", files)
+		if behind := v.behind[worktree]; behind != nil {
+			v.field("older", "than the state: what "+display.BesideNames(behind.Attempts)+" left was not captured")
+		}
+	}
+	for _, key := range vcs.Attempts {
+		v.field("running", display.AttemptKey(key))
+	}
+	altered := make([]string, len(vcs.Altered))
+	for i, file := range vcs.Altered {
+		altered[i] = file.Path + " (" + file.By + ")"
+	}
+	v.list("left out", display.LeftOutNames(vcs.LeftOut))
+	v.list("altered", altered)
+}
+
+// list writes a line for each of the first few items.
+func (v *stateView) list(name string, items []string) {
+	for _, item := range items[:min(itemsShown, len(items))] {
+		v.field(name, item)
+	}
+	if rest := len(items) - itemsShown; rest > 0 {
+		v.field(name, fmt.Sprintf("%d more; --json lists them all", rest))
+	}
+}
+
+// id writes an id as people see it, and then all of it.
+func (v *stateView) id(name, id string) {
+	if id != "" {
+		v.printf("  %-11s  %s  %s\n", name, v.p.Revision(plain.Text(display.ShortID(id))), v.p.Paint(term.Dim, plain.Text(id)))
+	}
+}
+
+// pointer writes where the files are that an attempt left.
+func (v *stateView) pointer(a snapshot.Attempt) {
+	if a.Frame == nil || a.Tree.IsZero() {
+		return
+	}
+	v.printf("    files: frame %d", *a.Frame)
+	if a.CommitID != "" {
+		v.printf(", on commit %s", v.p.Revision(plain.Text(display.ShortID(a.CommitID))))
+	}
+	if a.Worktree != "" {
+		v.printf(", in the worktree of %s", plain.Text(a.Worktree))
+	}
+	if len(a.Beside) > 0 {
+		v.printf(", shared with %s", display.BesideNames(a.Beside))
+	}
+	v.WriteByte('\n')
+}

@@ -1,0 +1,206 @@
+package see
+
+import (
+	"context"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	urfave "github.com/urfave/cli/v2"
+
+	"github.com/git-smithers/git-smithers/cli/arg"
+	"github.com/git-smithers/git-smithers/cli/session"
+	"github.com/git-smithers/git-smithers/cli/term"
+	"github.com/git-smithers/git-smithers/internal/plain"
+	"github.com/git-smithers/git-smithers/sqliteindex"
+	"github.com/git-smithers/git-smithers/timeline"
+	"github.com/git-smithers/git-smithers/timeline/fault"
+)
+
+// maxQuery is how long a query may be.
+const maxQuery = 1 << 20
+
+// sqlOptions are what sql takes.
+type sqlOptions struct {
+	query  string // "-": read standard input
+	tables bool
+	header bool // print the header in a pipe, too
+}
+
+// tableDocument is a line of sql --tables --json.
+type tableDocument struct {
+	Kind    string           `json:"kind"`
+	Name    string           `json:"name"`
+	Columns []columnDocument `json:"columns"`
+}
+
+type columnDocument struct {
+	Name string `json:"name"`
+	Type string `json:"type"`
+}
+
+func sqlCommand() *arg.Command {
+	cmd := &arg.Command{
+		Name:    "sql",
+		Summary: "query runs, events, signals and outputs with SQL",
+		Usage:   []string{"<query> [--header]", "[--tables]"},
+		About: `Brings the index up to date and runs one SQL statement on it that only reads. Besides
+runs, frames, nodes, attempts, events, approvals, human requests and signals, there is a
+table for the outputs of each schema, with a column for each of its fields;
+"git smithers help tables" describes them. "-" reads the query from standard input.
+
+Without a query, or with --tables, it lists the tables and their columns. People see the
+names of the columns above an answer; what is read by a program has lines alone, with tabs
+between the values, unless --header asks for the names. With --json, one object a line, with
+the columns as members, and kind, row, unless a column has that name.`,
+		MaxArgs: 1,
+		Flags: []urfave.Flag{
+			&urfave.BoolFlag{Name: "tables", Usage: "list the tables and their columns"},
+			&urfave.BoolFlag{Name: "header", Usage: "begin with the names of the columns, also in a pipe or file"},
+		},
+		Exits: arg.Reads(),
+		Examples: []arg.Example{
+			{"see which tables there are", "git smithers sql --tables"},
+			{"count attempts by how they ended", `git smithers sql 'SELECT state, count(*) FROM _smithers_attempts GROUP BY state'`},
+			{"list what a task has put out in all runs", `git smithers sql 'SELECT run_id, severity, _json FROM analysis ORDER BY severity'`},
+			{"save an answer with its header", `git smithers sql --header 'SELECT run_id, status FROM _smithers_runs' >runs.tsv`},
+		},
+	}
+	cmd.Run = func(ctx context.Context, s *session.Session, c *urfave.Context) error {
+		opts := sqlOptions{c.Args().First(), c.Bool("tables") || c.NArg() == 0, c.Bool("header")}
+		if opts.tables && c.NArg() > 0 {
+			return cmd.Misused("--tables takes no query")
+		}
+		if opts.query == "-" {
+			text, err := s.ReadStdin(maxQuery)
+			if err != nil {
+				return err
+			}
+			opts.query = string(text)
+		}
+		return s.WithStore(ctx, func(store *timeline.Store) error { return runSQL(ctx, s, store, opts) })
+	}
+	return cmd
+}
+
+// runSQL prints what a query answers, or which tables there are.
+func runSQL(ctx context.Context, s *session.Session, store *timeline.Store, opts sqlOptions) error {
+	index, err := store.Details(ctx)
+	if err != nil {
+		return err
+	}
+	if opts.tables {
+		return printTables(ctx, s, index)
+	}
+	answer, err := index.Query(ctx, opts.query)
+	if errors.Is(err, sqliteindex.ErrQuery) {
+		return fault.New(fault.InvalidQuery, "%w", err).
+			Hint("`%s sql --tables` lists the tables and their columns; `%s help tables` describes them", arg.Program, arg.Program)
+	}
+	if err != nil {
+		return err
+	}
+	if s.JSON {
+		return writeRows(s, answer)
+	}
+	t := term.Table{KeepsHeader: opts.header || s.IsTerminalOut()}
+	for _, column := range answer.Columns {
+		t.Header = append(t.Header, plain.Text(column.Name))
+	}
+	for _, row := range answer.Rows {
+		cells := make([]term.Cell, len(row))
+		for i, value := range row {
+			cells[i].Text = sqlText(value)
+		}
+		t.Add(cells...)
+	}
+	return s.Paged(ctx, func() error { return t.Write(s.Terminal) })
+}
+
+// sqlText is a value for people: nothing for NULL, lower-case hex for bytes.
+func sqlText(value any) string {
+	switch v := value.(type) {
+	case nil:
+		return ""
+	case string:
+		return v
+	case []byte:
+		return hex.EncodeToString(v)
+	case json.RawMessage:
+		return string(v)
+	case float64:
+		return strconv.FormatFloat(v, 'g', -1, 64)
+	}
+	return fmt.Sprint(value)
+}
+
+// writeRows prints the rows of an answer as objects, their members in the order of the columns, behind the kind.
+func writeRows(s *session.Session, answer *sqliteindex.Answer) error {
+	names, err := memberNames(answer.Columns)
+	if err != nil {
+		return err
+	}
+	start := `{"kind":"row",`
+	if slices.ContainsFunc(answer.Columns, func(c sqliteindex.Column) bool { return c.Name == "kind" }) {
+		start = "{"
+	}
+	for _, row := range answer.Rows {
+		line := []byte(start)
+		for i, value := range row {
+			if i > 0 {
+				line = append(line, ',')
+			}
+			text, err := term.EncodeValue(sqlValue(value))
+			if err != nil {
+				return err
+			}
+			line = append(append(append(line, names[i]...), ':'), text...)
+		}
+		if err := s.WriteJSON(json.RawMessage(append(line, '}'))); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// memberNames are the names of columns as JSON. Of several columns of one name, all but the
+// first get a number.
+func memberNames(columns []sqliteindex.Column) ([]json.RawMessage, error) {
+	taken := make(map[string]bool) // false: by a column that has it as its own
+	for _, column := range columns {
+		taken[column.Name] = false
+	}
+	names := make([]json.RawMessage, len(columns))
+	for i, column := range columns {
+		name := column.Name
+		for n, known := 2, taken[name]; known; n++ {
+			name = column.Name + "_" + strconv.Itoa(n)
+			_, known = taken[name]
+		}
+		taken[name] = true
+		var err error
+		if names[i], err = term.EncodeValue(name); err != nil {
+			return nil, err
+		}
+	}
+	return names, nil
+}
+
+// sqlValue is a value as encoding/json takes it: bytes in lower-case hex, and what no JSON
+// number can be as a text.
+func sqlValue(value any) any {
+	switch v := value.(type) {
+	case []byte:
+		return hex.EncodeToString(v)
+	case float64:
+		if math.IsInf(v, 0) || math.IsNaN(v) {
+			return strings.ToLower(strconv.FormatFloat(v, 'g', -1, 64))
+		}
+	}
+	return value
+}

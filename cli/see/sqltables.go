@@ -1,0 +1,62 @@
+package see
+
+import (
+	"context"
+	"strings"
+
+	"github.com/git-smithers/git-smithers/cli/session"
+	"github.com/git-smithers/git-smithers/cli/term"
+	"github.com/git-smithers/git-smithers/sqliteindex"
+)
+
+// sqlTables lists the columns of the tables and views that are for people.
+const sqlTables = `SELECT t.name, c.name, c.type
+	FROM sqlite_schema AS t JOIN pragma_table_xinfo(t.name) AS c
+	WHERE t.type IN ('table', 'view') AND t.name NOT LIKE 'sqlite\_%' ESCAPE '\' AND t.name NOT LIKE '\_index\_%' ESCAPE '\'
+	ORDER BY t.name NOT LIKE '\_smithers\_%' ESCAPE '\', t.name, c.cid`
+
+// printTables lists the tables of the index and their columns.
+func printTables(ctx context.Context, s *session.Session, index *sqliteindex.Index) error {
+	answer, err := index.Query(ctx, sqlTables)
+	if err != nil {
+		return err
+	}
+	var tables []tableDocument
+	for _, row := range answer.Rows {
+		name, column := sqlText(row[0]), columnDocument{sqlText(row[1]), columnType(sqlText(row[2]))}
+		if n := len(tables); n > 0 && tables[n-1].Name == name {
+			tables[n-1].Columns = append(tables[n-1].Columns, column)
+			continue
+		}
+		tables = append(tables, tableDocument{"table", name, []columnDocument{column}})
+	}
+	if s.JSON {
+		for _, doc := range tables {
+			if err := s.WriteJSON(doc); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	return s.Paged(ctx, func() error { return printTableNames(s, tables) })
+}
+
+// columnType is what a column is for people: of an output's, the kind of the field, which
+// stands before how SQLite keeps it.
+func columnType(declared string) string {
+	kind, _, _ := strings.Cut(declared, " ")
+	return kind
+}
+
+// printTableNames prints a line a table: its name, and the names of its columns.
+func printTableNames(s *session.Session, tables []tableDocument) error {
+	t := term.Table{Header: []string{"TABLE", "COLUMNS"}}
+	for _, doc := range tables {
+		names := make([]string, len(doc.Columns))
+		for i, column := range doc.Columns {
+			names[i] = column.Name
+		}
+		t.Add(term.Cell{Text: doc.Name}, term.Cell{Text: strings.Join(names, ", ")})
+	}
+	return t.Write(s.Terminal)
+}

@@ -1,0 +1,238 @@
+package see
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"strings"
+
+	urfave "github.com/urfave/cli/v2"
+
+	"github.com/git-smithers/git-smithers/app"
+	"github.com/git-smithers/git-smithers/cli/arg"
+	"github.com/git-smithers/git-smithers/cli/display"
+	"github.com/git-smithers/git-smithers/cli/mail"
+	"github.com/git-smithers/git-smithers/cli/session"
+	"github.com/git-smithers/git-smithers/snapshot"
+	"github.com/git-smithers/git-smithers/timeline"
+	"github.com/git-smithers/git-smithers/timeline/list"
+)
+
+// statusShown is how many lines a part of the status has. Of the runs that go on, as many are read that are running, and
+// as many that wait: the newest.
+const statusShown = 5
+
+func statusCommand() *arg.Command {
+	return &arg.Command{
+		Name:    "status",
+		Summary: "show how things stand, as git smithers alone does",
+		About: `Shows what runs, what waits for you and the command that answers it, the run that failed
+last and why, the newest runs, and what to type next. It reads and changes nothing.
+
+Of the runs that are running, and of those that wait, it has the newest five.`,
+		Exits: arg.Reads(),
+		Examples: []arg.Example{
+			{"see how things stand", "git smithers"},
+			{"count what waits", "git smithers status --json | jq '.waiting | length'"},
+		},
+		Run: func(ctx context.Context, s *session.Session, _ *urfave.Context) error {
+			return s.WithStore(ctx, func(store *timeline.Store) error { return runStatus(ctx, s, store) })
+		},
+	}
+}
+
+// statusDocument is what status prints with --json.
+type statusDocument struct {
+	Kind    string             `json:"kind"`
+	Counts  map[string]int     `json:"counts"` // runs by their status
+	Running []runningRun       `json:"running"`
+	Waiting []waitingLine      `json:"waiting"`
+	Failed  *failedRun         `json:"failed"` // the one that failed last
+	Newest  []runDocument      `json:"newest"`
+	Next    []suggestedCommand `json:"next"`
+
+	continues bool // the newest run was cancelled, and resume continues it
+}
+
+// waitingLine is something that a run waits for.
+type waitingLine struct {
+	mail.Document
+	Answer *string `json:"answer"` // the command that answers it; nil for a timer
+}
+
+// runningRun is a run that is running by its row, and what it does.
+type runningRun struct {
+	runDocument
+	Tasks   []string `json:"tasks"` // that are in progress
+	foreign bool     // another engine runs the run
+}
+
+// failedRun is a run that failed, and why.
+type failedRun struct {
+	runDocument
+	Error   string   `json:"error"`
+	NodeID  *string  `json:"nodeId"` // whose attempt failed last; nil if none did
+	Log     []string `json:"log"`    // the end of that attempt's log
+	foreign bool     // another engine runs the run
+}
+
+// suggestedCommand is a command that one would type next, and what it does.
+type suggestedCommand struct {
+	Command string `json:"command"`
+	Does    string `json:"does"`
+}
+
+// runStatus prints how things stand.
+func runStatus(ctx context.Context, s *session.Session, store *timeline.Store) error {
+	doc, waiting, err := gatherStatus(ctx, s, store)
+	if err != nil {
+		return err
+	}
+	if s.JSON {
+		return s.WriteJSON(doc)
+	}
+	view := statusView{p: display.NewPainter(ctx, s), now: s.Now()}
+	view.all(doc, waiting)
+	return s.Printf("%s", view.String())
+}
+
+// gatherStatus reads how things stand: an overview of the runs, and of a few of them their newest states.
+func gatherStatus(ctx context.Context, s *session.Session, store *timeline.Store) (*statusDocument, []mail.Line, error) {
+	overview, err := list.ReadOverview(ctx, store, statusShown)
+	if err != nil {
+		return nil, nil, err
+	}
+	doc := &statusDocument{
+		Kind: "status", Counts: overview.Counts, Running: []runningRun{}, Waiting: []waitingLine{}, Newest: []runDocument{},
+	}
+	var waiting []mail.Line
+	var failed *runDocument
+	for _, run := range overview.Runs {
+		one := runDocument{"run", run, list.Stale(store, run)}
+		if len(doc.Newest) < statusShown {
+			doc.Newest = append(doc.Newest, one)
+		}
+		switch status := snapshot.RunStatus(run.Status); {
+		case status == snapshot.RunRunning || status.Waiting():
+			going, lines, err := readGoing(ctx, s, store, one)
+			if err != nil {
+				s.Warn(err)
+			}
+			if waiting = append(waiting, lines...); status == snapshot.RunRunning {
+				doc.Running = append(doc.Running, going)
+			}
+		case status == snapshot.RunFailed && (failed == nil || endedAt(run) > endedAt(failed.RunInfo)):
+			failed = &one
+		}
+	}
+	slices.SortStableFunc(waiting, func(a, b mail.Line) int { return cmp.Compare(a.RequestedAtMs, b.RequestedAtMs) })
+	for _, line := range waiting {
+		doc.Waiting = append(doc.Waiting, waitingLine{mail.Describe(line), display.OrNull(commandToSettle(line))})
+	}
+	if failed != nil {
+		if doc.Failed, err = readFailed(ctx, store, *failed); err != nil {
+			s.Warn(err)
+		}
+	}
+	if len(doc.Newest) > 0 {
+		if doc.continues, err = canContinue(ctx, store, doc.Newest[0]); err != nil {
+			s.Warn(err)
+		}
+	}
+	doc.Next = suggest(doc, waiting)
+	return doc, waiting, ctx.Err()
+}
+
+// canContinue reports whether a run was cancelled, and is one of ours.
+func canContinue(ctx context.Context, store *timeline.Store, run runDocument) (bool, error) {
+	if run.Status != string(snapshot.RunCancelled) {
+		return false, nil
+	}
+	head, err := store.Head(ctx, run.RunID)
+	if err != nil || head.Row().Epoch == 0 { // an engine that claims nothing has no resume of ours
+		return false, err
+	}
+	engine, err := app.ForeignEngine(head)
+	return engine == "" && err == nil, err
+}
+
+// endedAt is when a run ended.
+func endedAt(run list.RunInfo) int64 {
+	if run.FinishedAtMs != nil {
+		return *run.FinishedAtMs
+	}
+	return run.UpdatedAtMs
+}
+
+// readGoing reads what a run that goes on is doing and what it waits for. Requests that are settled or expired are left out.
+func readGoing(ctx context.Context, s *session.Session, store *timeline.Store, run runDocument) (runningRun, []mail.Line, error) {
+	out := runningRun{runDocument: run, Tasks: []string{}}
+	head, err := store.Head(ctx, run.RunID)
+	if err != nil {
+		return out, nil, err
+	}
+	engine, err := app.ForeignEngine(head)
+	if out.foreign = engine != ""; err != nil {
+		return out, nil, err
+	}
+	labels := make(map[string]*string)
+	for row, err := range head.State().Nodes().Rows() {
+		if err != nil {
+			return out, nil, timeline.Explain(err)
+		}
+		n, err := snapshot.DecodeNode(row)
+		if err != nil {
+			return out, nil, timeline.Explain(err)
+		}
+		labels[row.Key] = n.Label
+		if n.State == snapshot.NodeInProgress {
+			out.Tasks = append(out.Tasks, display.AttemptName(n.NodeID, n.Iteration))
+		}
+	}
+	lines, err := mail.Open(store, head, engine, s.Now())
+	for i := range lines {
+		lines[i].NodeLabel = labels[snapshot.Key(lines[i].NodeID, lines[i].Iteration)]
+	}
+	return out, lines, err
+}
+
+// readFailed reads why a run failed.
+func readFailed(ctx context.Context, store *timeline.Store, run runDocument) (*failedRun, error) {
+	out := &failedRun{runDocument: run, Log: []string{}}
+	head, err := store.Head(ctx, run.RunID)
+	if err != nil {
+		return out, err
+	}
+	out.Error = head.Row().Error
+	engine, err := app.ForeignEngine(head)
+	if out.foreign = engine != ""; err != nil {
+		return out, err
+	}
+	attempts, err := listAttempts(head.Entry())
+	if err != nil {
+		return out, timeline.Explain(err)
+	}
+	attempts = slices.DeleteFunc(attempts, func(a snapshot.Attempt) bool { return a.State != snapshot.AttemptFailed })
+	if len(attempts) == 0 {
+		return out, nil
+	}
+	last := slices.MaxFunc(attempts, func(a, b snapshot.Attempt) int {
+		return cmp.Or(cmp.Compare(moment(a.FinishedAtMs), moment(b.FinishedAtMs)), cmp.Compare(a.StartedAtMs, b.StartedAtMs))
+	})
+	out.NodeID = &last.NodeID
+	out.Error = cmp.Or(out.Error, last.Error)
+	log := attemptLog{store: store, run: run.RunID, entry: head.Entry(), row: last}
+	text, _, err := log.stored()
+	if lines := strings.Split(strings.TrimRight(text, "\r\n"), "\n"); text != "" {
+		out.Log = lines[max(0, len(lines)-statusShown):]
+	}
+	return out, err
+}
+
+// moment is a time that may not be there.
+func moment(ms *int64) int64 {
+	if ms == nil {
+		return 0
+	}
+	return *ms
+}

@@ -1,0 +1,227 @@
+package see
+
+import (
+	"fmt"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/git-smithers/git-smithers/cli/arg"
+	"github.com/git-smithers/git-smithers/cli/display"
+	"github.com/git-smithers/git-smithers/cli/mail"
+	"github.com/git-smithers/git-smithers/cli/term"
+	"github.com/git-smithers/git-smithers/internal/plain"
+	"github.com/git-smithers/git-smithers/snapshot"
+	"github.com/git-smithers/git-smithers/timeline/fault"
+)
+
+// statusWidth is how many columns the status has.
+const statusWidth = 80
+
+// suggest says what one would type next.
+func suggest(doc *statusDocument, waiting []mail.Line) []suggestedCommand {
+	var out []suggestedCommand
+	for _, l := range waiting {
+		if how := commandToSettle(l); how != "" {
+			out = append(out, suggestedCommand{how, "answers " + l.RunID})
+			break
+		}
+	}
+	for _, run := range doc.Running {
+		if run.Stale {
+			out = append(out, suggestedCommand{fault.CommandLine(arg.Program, "resume", run.RunID), "goes on: no process runs it"})
+			break
+		}
+	}
+	for _, run := range doc.Running {
+		if !run.Stale && !run.foreign && len(run.Tasks) > 0 {
+			out = append(out, suggestedCommand{fault.CommandLine(arg.Program, "logs", run.RunID, "--follow"), "shows what it does"})
+			break
+		}
+	}
+	if f := doc.Failed; f != nil {
+		if !f.foreign {
+			out = append(out, suggestedCommand{fault.CommandLine(arg.Program, "resume", f.RunID), "tries what failed again"})
+		}
+		out = append(out, suggestedCommand{fault.CommandLine(arg.Program, "show", f.RunID), "shows all of the failure"})
+	}
+	if len(doc.Newest) == 0 {
+		return append(out, suggestedCommand{arg.Program + " run hello.yaml", "runs it"}, suggestedCommand{arg.Program + " help", "lists the commands"})
+	}
+	if len(out) == 0 {
+		newest := doc.Newest[0].RunID
+		if doc.Newest[0].Status == string(snapshot.RunPending) {
+			out = append(out, suggestedCommand{fault.CommandLine(arg.Program, "resume", newest), "runs it"})
+		}
+		if doc.continues {
+			out = append(out, suggestedCommand{fault.CommandLine(arg.Program, "resume", newest), "goes on where it was cancelled"})
+		}
+		out = append(out, suggestedCommand{fault.CommandLine(arg.Program, "timeline", newest), "shows its steps"})
+	}
+	return out
+}
+
+// commandToSettle is howToSettle, as one command.
+func commandToSettle(l mail.Line) string {
+	command, _, _ := strings.Cut(mail.HowToSettle(l), ", or deny")
+	return command
+}
+
+// A statusView writes the status for people.
+type statusView struct {
+	strings.Builder
+	p   display.Painter
+	now time.Time
+}
+
+// A statusRow is a line of a part of the status, and lines under it.
+type statusRow struct {
+	run, status, what string // status only of the newest runs
+	atMs              int64
+	under             []string
+}
+
+// all writes every part that says something.
+func (v *statusView) all(doc *statusDocument, waiting []mail.Line) {
+	if len(doc.Newest) == 0 {
+		v.WriteString(howToBegin)
+	} else {
+		v.printf("%s\n", countsText(doc))
+		running := doc.Counts[string(snapshot.RunRunning)]
+		v.part("Running", runningRows(doc.Running), running-len(doc.Running), "runs")
+		v.part("Waiting", waitingRows(waiting), waitingRuns(doc)-statusShown, "inbox")
+		v.part("Failed last", failedRows(doc.Failed), 0, "")
+		v.part("Newest runs", newestRows(doc.Newest), 0, "")
+	}
+	v.title("Next")
+	width := 0
+	for _, next := range doc.Next {
+		width = max(width, utf8.RuneCountInString(next.Command))
+	}
+	for _, next := range doc.Next {
+		v.printf("  %-*s  %s\n", width, plain.Text(next.Command), v.p.Paint(term.Dim, plain.Text(next.Does)))
+	}
+}
+
+// howToBegin is the status of a repository without runs.
+const howToBegin = `No runs yet. A workflow is a file of tasks, such as this hello.yaml:
+
+  name: hello
+  tasks:
+    - {id: greet, run: echo hello}
+    - {id: ship, needs: [greet], approval: Ship it?}
+`
+
+// countsText is how many runs there are of each status, those that want something first.
+func countsText(doc *statusDocument) string {
+	total := 0
+	for _, n := range doc.Counts {
+		total += n
+	}
+	var parts []string
+	add := func(n int, word string) {
+		if n > 0 {
+			parts = append(parts, fmt.Sprintf("%d %s", n, word))
+		}
+	}
+	add(doc.Counts[string(snapshot.RunRunning)], "running")
+	add(waitingRuns(doc), "waiting")
+	for _, status := range []snapshot.RunStatus{snapshot.RunPending, snapshot.RunFailed, snapshot.RunCancelled, snapshot.RunFinished} {
+		add(doc.Counts[string(status)], string(status))
+	}
+	return plain.Count(total, "run") + ": " + strings.Join(parts, ", ")
+}
+
+// waitingRuns is how many runs wait.
+func waitingRuns(doc *statusDocument) int {
+	waiting := 0
+	for status, n := range doc.Counts {
+		if snapshot.RunStatus(status).Waiting() {
+			waiting += n
+		}
+	}
+	return waiting
+}
+
+func runningRows(list []runningRun) []statusRow {
+	rows := make([]statusRow, len(list))
+	for i, run := range list {
+		rows[i] = statusRow{run: run.RunID, what: strings.Join(run.Tasks, ", "), atMs: run.UpdatedAtMs}
+		if run.Stale {
+			rows[i].what = "no process runs it any more"
+		}
+	}
+	return rows
+}
+
+func waitingRows(list []mail.Line) []statusRow {
+	rows := make([]statusRow, len(list))
+	for i, l := range list {
+		prompt := mail.Prompt(l)
+		if l.Kind == snapshot.WaitTimer || l.Kind == snapshot.WaitSignal {
+			prompt = l.Kind + " " + prompt
+		}
+		rows[i] = statusRow{run: l.RunID, what: display.AttemptName(l.NodeID, l.Iteration) + ": " + prompt, atMs: l.RequestedAtMs}
+		if how := mail.HowToSettle(l); how != "" {
+			rows[i].under = []string{how}
+		}
+	}
+	return rows
+}
+
+func failedRows(f *failedRun) []statusRow {
+	if f == nil {
+		return nil
+	}
+	reason := plain.Lines(f.Error)
+	row := statusRow{run: f.RunID, what: reason[0], atMs: endedAt(f.RunInfo), under: reason[1:min(len(reason), statusShown)]}
+	for _, line := range f.Log {
+		row.under = append(row.under, "| "+line)
+	}
+	return []statusRow{row}
+}
+
+func newestRows(list []runDocument) []statusRow {
+	rows := make([]statusRow, len(list))
+	for i, run := range list {
+		rows[i] = statusRow{run: run.RunID, status: run.Status, what: run.WorkflowName, atMs: run.CreatedAtMs}
+		if run.Stale {
+			rows[i].status += " (stale)"
+		}
+	}
+	return rows
+}
+
+func (v *statusView) printf(format string, args ...any) { fmt.Fprintf(&v.Builder, format, args...) }
+
+func (v *statusView) title(text string) { v.WriteString("\n" + v.p.Paint(term.Bold, text) + "\n") }
+
+// part writes rows under a title, at most statusShown, and which command lists those that are left out. Runs that were not
+// read are unread. No rows write nothing.
+func (v *statusView) part(title string, rows []statusRow, unread int, command string) {
+	if len(rows) == 0 {
+		return
+	}
+	v.title(title)
+	more := max(unread, 0) + max(len(rows)-statusShown, 0)
+	rows = rows[:min(statusShown, len(rows))]
+	id, status, when := 0, 0, 0
+	for _, row := range rows {
+		id, when = max(id, utf8.RuneCountInString(plain.Text(row.run))), max(when, len(display.Ago(v.now, row.atMs)))
+		if row.status != "" {
+			status = max(status, len(row.status)+2)
+		}
+	}
+	room := max(statusWidth-2-id-2-status-2-when, 20)
+	for _, row := range rows {
+		pad := strings.Repeat(" ", status-len(row.status))
+		what := fmt.Sprintf("%-*s", room, plain.Shorten(plain.Text(row.what), room))
+		v.printf("  %-*s  %s%s%s  %s\n", id, plain.Text(row.run), v.p.Status(row.status), pad, what, v.p.Paint(term.Dim, display.Ago(v.now, row.atMs)))
+		for _, line := range row.under {
+			v.printf("    %s\n", v.p.Paint(term.Dim, plain.Text(line)))
+		}
+	}
+	if more > 0 {
+		v.printf("  and %d more: `%s %s` lists them\n", more, arg.Program, command)
+	}
+}

@@ -1,0 +1,136 @@
+package see
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	urfave "github.com/urfave/cli/v2"
+
+	"github.com/git-smithers/git-smithers/cli/arg"
+	"github.com/git-smithers/git-smithers/cli/display"
+	"github.com/git-smithers/git-smithers/cli/session"
+	"github.com/git-smithers/git-smithers/timeline"
+	"github.com/git-smithers/git-smithers/timeline/list"
+)
+
+// timelineDocument is what timeline prints with --json; Smithers' shape, and kind.
+type timelineDocument struct {
+	Kind     string       `json:"kind"`
+	Timeline timelineNode `json:"timeline"`
+}
+
+// timelineNode is a run's timeline with those of its forks inside.
+type timelineNode struct {
+	list.RunTimeline
+	Children []timelineNode `json:"children"`
+}
+
+// timelineOptions are what timeline takes.
+type timelineOptions struct {
+	run       string
+	tree, all bool
+	long      bool // with hashes and whole times
+}
+
+// countLinesFor is how long timeline counts changed lines. A frame that is not counted by then has
+// the mark alone, and the next call counts it.
+const countLinesFor = 3 * time.Second
+
+func timelineCommand() *arg.Command {
+	return &arg.Command{
+		Name:    "timeline",
+		Summary: "list the frames of a run and where it was forked",
+		Usage:   []string{"<run> [--tree] [--all] [--long]"},
+		About: `Lists the frames of a run in their order: number, time, how long the step took that
+ended there, a mark and the lines added and removed where the step changed files, and
+what happened. Below a frame stand the forks that start from it. Times are local, and
+the date stands above its first frame. <run> is a run's id or a unique prefix of it.
+
+With --long, a frame also has its date, its content hash, and the revision of the working
+copy: jj's change, or git's commit. Frames with the same content hash have the same state.
+
+Frames that a travel, a reset or an undo stepped over are left out, and forks that were
+undone. --all shows them; <run>:<frame> finds them in any case.`,
+		MinArgs: 1, MaxArgs: 1,
+		Flags: []urfave.Flag{
+			&urfave.BoolFlag{Name: "tree", Usage: "show the forks' timelines too, and those of their forks"},
+			&urfave.BoolFlag{Name: "all", Usage: "show frames that were dropped and forks that were undone as well"},
+			&urfave.BoolFlag{Name: "long", Usage: "show dates, content hashes and revisions, too"},
+		},
+		Exits: arg.Reads(),
+		Examples: []arg.Example{
+			{"list the frames of a run", "git smithers timeline triage-1"},
+			{"list them with everything that was forked from it", "git smithers timeline triage-1 --tree"},
+		},
+		Run: func(ctx context.Context, s *session.Session, c *urfave.Context) error {
+			opts := timelineOptions{run: c.Args().First(), tree: c.Bool("tree"), all: c.Bool("all"), long: c.Bool("long")}
+			return s.WithStore(ctx, func(store *timeline.Store) error { return runTimeline(ctx, s, store, opts) })
+		},
+	}
+}
+
+// runTimeline prints a run's timeline.
+func runTimeline(ctx context.Context, s *session.Session, store *timeline.Store, opts timelineOptions) error {
+	t, err := list.Timeline(ctx, store, opts.run, list.TreeOptions{Tree: opts.tree, All: opts.all})
+	if err != nil {
+		return err
+	}
+	if s.JSON {
+		return s.WriteJSON(timelineDocument{"timeline", nestTimeline(t)})
+	}
+	text := timelineText{p: display.NewPainter(ctx, s), zone: s.Now().Location(), long: opts.long}
+	if err := gatherTimeline(ctx, s, store, t, &text); err != nil {
+		return err
+	}
+	return s.Paged(ctx, func() error {
+		var b strings.Builder
+		text.write(&b, t, "")
+		return s.Printf("%s", b.String())
+	})
+}
+
+// gatherTimeline finds out what a timeline shows beside the frames of its runs.
+func gatherTimeline(ctx context.Context, s *session.Session, store *timeline.Store, t *list.Tree, text *timelineText) error {
+	text.waits, text.effects = make(map[string]string), make(map[string][]list.Effect)
+	if err := waitsOf(ctx, s, store, t, text.waits); err != nil {
+		return err
+	}
+	done := s.While("counting changed lines")
+	defer done()
+	counting, stop := context.WithTimeout(ctx, countLinesFor)
+	defer stop()
+	return eachTimeline(t, func(run *list.RunTimeline) error {
+		effects, err := list.Effects(ctx, run)
+		if err == nil {
+			text.effects[run.RunID] = effects
+			if lost := list.CountLines(counting, store, run, effects); lost != nil {
+				s.Warn(fmt.Errorf("the changed lines of run %s are not counted: %w", run.RunID, lost))
+			}
+		}
+		return cmp.Or(err, ctx.Err())
+	})
+}
+
+// eachTimeline calls f for a run's timeline and those of its forks.
+func eachTimeline(t *list.Tree, f func(*list.RunTimeline) error) error {
+	if err := f(&t.Timeline); err != nil {
+		return err
+	}
+	for i := range t.Children {
+		if err := eachTimeline(&t.Children[i], f); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func nestTimeline(t *list.Tree) timelineNode {
+	node := timelineNode{t.Timeline, make([]timelineNode, len(t.Children))}
+	for i := range t.Children {
+		node.Children[i] = nestTimeline(&t.Children[i])
+	}
+	return node
+}

@@ -1,0 +1,195 @@
+package see
+
+import (
+	"bytes"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/git-smithers/git-smithers/cli/display"
+	"github.com/git-smithers/git-smithers/cli/term"
+	"github.com/git-smithers/git-smithers/internal/plain"
+	"github.com/git-smithers/git-smithers/timeline"
+	"github.com/git-smithers/git-smithers/timeline/list"
+)
+
+const (
+	// hashShown is how many digits of a content hash people see.
+	hashShown = 8
+	// codeMark stands at a frame that changed files.
+	codeMark = "▪"
+)
+
+// timelineText writes timelines for people.
+type timelineText struct {
+	p       display.Painter
+	zone    *time.Location
+	long    bool                     // with hashes and whole times
+	waits   map[string]string        // what runs wait for, by their ids
+	effects map[string][]list.Effect // of the frames of runs, by their ids
+
+	day  string       // the date that was written last
+	line bytes.Buffer // of the frame that is being written
+}
+
+// frameColumns are the widths of the columns of a run. A column of width 0 is left out.
+type frameColumns struct {
+	number, took, code int
+	revised            bool // a frame has a revision
+}
+
+// write writes a run's frames, below each the forks that start there, and at the end what the run waits for.
+func (t *timelineText) write(b *strings.Builder, tree *list.Tree, indent string) {
+	run := tree.Timeline
+	b.WriteString(indent + t.p.Paint(term.Bold, plain.Text(run.RunID)))
+	if branch := run.Branch; branch != nil {
+		from := timeline.Address{Run: branch.ParentRunID, Frame: branch.ParentFrameNo}
+		fmt.Fprintf(b, "%s (forked from %s)", label(branch.BranchLabel), plain.Text(from.String()))
+	}
+	fmt.Fprintf(b, "  %s\n", t.p.Status(plain.Text(run.Status)))
+	children := make(map[string]*list.Tree, len(tree.Children))
+	for i := range tree.Children {
+		children[tree.Children[i].Timeline.RunID] = &tree.Children[i]
+	}
+	columns := t.columns(run)
+	for i, f := range run.Frames {
+		at := time.UnixMilli(f.CreatedAtMs).In(t.zone)
+		if !t.long {
+			t.date(b, at, indent)
+		}
+		t.frame(b, f, at, t.effect(run, i), columns, indent)
+		for _, fork := range f.Forks {
+			fmt.Fprintf(b, "%s  |-- %s%s (%s)\n", indent, t.p.Paint(term.Bold, plain.Text(fork.RunID)), label(fork.BranchLabel), forkedAt(f, fork))
+			if child := children[fork.RunID]; child != nil {
+				t.write(b, child, indent+"    ")
+			}
+		}
+	}
+	if text := t.waits[run.RunID]; text != "" {
+		b.WriteString(indent + "  " + text + "\n")
+	}
+}
+
+func (t *timelineText) effect(run list.RunTimeline, i int) list.Effect {
+	if effects := t.effects[run.RunID]; i < len(effects) {
+		return effects[i]
+	}
+	return list.Effect{}
+}
+
+// columns measures the columns of a run.
+func (t *timelineText) columns(run list.RunTimeline) frameColumns {
+	c := frameColumns{number: 1}
+	for i, f := range run.Frames {
+		effect := t.effect(run, i)
+		c.number = max(c.number, len(strconv.FormatInt(f.FrameNo, 10)))
+		c.took = max(c.took, utf8.RuneCountInString(tookText(effect)))
+		c.code = max(c.code, utf8.RuneCountInString(codeText(display.Painter{}, effect)))
+		c.revised = c.revised || f.VCS != nil
+	}
+	return c
+}
+
+// date writes the date of a time, unless it was written last.
+func (t *timelineText) date(b *strings.Builder, at time.Time, indent string) {
+	var digits [len("Mon 2 Jan 2006") + 1]byte
+	if day := at.AppendFormat(digits[:0], "Mon 2 Jan 2006"); string(day) != t.day {
+		t.day = string(day)
+		b.WriteString(indent + "  " + t.p.Paint(term.Dim, t.day) + "\n")
+	}
+}
+
+// frame writes one frame, which was made at a time. A dropped frame is faint as a whole, a failed one is red.
+func (t *timelineText) frame(b *strings.Builder, f list.FrameInfo, at time.Time, effect list.Effect, columns frameColumns, indent string) {
+	paint, mark := t.p, ""
+	if f.Dropped {
+		paint, mark = display.Painter{}, " (dropped)"
+	}
+	clock := at.Format(time.TimeOnly)
+	if t.long {
+		clock = at.Format(time.DateTime)
+	}
+	line := &t.line
+	line.Reset()
+	fmt.Fprintf(line, "Frame %*d  %s", columns.number, f.FrameNo, paint.Paint(term.Dim, clock))
+	if columns.took > 0 {
+		fmt.Fprintf(line, "  %*s", columns.took, tookText(effect))
+	}
+	if columns.code > 0 {
+		line.WriteString("  " + display.Padded(codeText(paint, effect), codeText(display.Painter{}, effect), columns.code))
+	}
+	if t.long {
+		line.WriteString("  " + paint.Paint(term.Yellow, shortHash(f.ContentHash)))
+		if columns.revised {
+			line.WriteString("  " + frameRevision(paint, f.VCS))
+		}
+	}
+	what := plain.Text(f.Subject)
+	if effect.Failed {
+		what = paint.Paint(term.Red, what)
+	}
+	line.WriteString("  " + what + mark)
+	b.WriteString(indent + "  ")
+	if f.Dropped {
+		b.WriteString(t.p.Paint(term.Dim, line.String()))
+	} else {
+		b.Write(line.Bytes())
+	}
+	b.WriteByte('\n')
+}
+
+// tookText is how long the step took that ended with a frame; "" where none did.
+func tookText(effect list.Effect) string {
+	if !effect.Ended {
+		return ""
+	}
+	return display.Duration(time.Duration(effect.TookMs) * time.Millisecond)
+}
+
+// codeText is the mark of a frame that changed files, and by how many lines; "" for any other.
+func codeText(p display.Painter, effect list.Effect) string {
+	if !effect.Changed {
+		return ""
+	}
+	text := p.Paint(term.Cyan, codeMark)
+	if lines := effect.Lines; lines != nil && lines.Added > 0 {
+		text += " " + p.Paint(term.Green, "+"+strconv.FormatInt(lines.Added, 10))
+	}
+	if lines := effect.Lines; lines != nil && lines.Removed > 0 {
+		text += " " + p.Paint(term.Red, "−"+strconv.FormatInt(lines.Removed, 10))
+	}
+	return text
+}
+
+// forkedAt says at which frame a fork starts, and what has become of that or of the fork.
+func forkedAt(f list.FrameInfo, fork list.ForkInfo) string {
+	text := fmt.Sprintf("forked at frame %d", fork.ParentFrameNo)
+	if fork.ParentFrameNo != f.FrameNo {
+		text += ", which was dropped"
+	}
+	if fork.Undone {
+		text += ", undone"
+	}
+	return text
+}
+
+// frameRevision is the revision of a frame, as wide as all others.
+func frameRevision(p display.Painter, v *list.FrameVCS) string {
+	text := ""
+	if v != nil {
+		text = plain.Text(display.ShortRevision(v.VCSType, v.VCSPointer, display.OrEmpty(v.ChangeID)))
+	}
+	return display.Padded(p.Revision(text), text, display.RevisionShown)
+}
+
+// label is a fork's label in brackets, behind a space; "" when it has none.
+func label(text *string) string {
+	if text == nil || *text == "" {
+		return ""
+	}
+	return " [" + plain.Text(*text) + "]"
+}
+
+func shortHash(hash string) string { return hash[:min(hashShown, len(hash))] }

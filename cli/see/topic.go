@@ -1,0 +1,13 @@
+// Package see shows what happened: runs, frames, logs, events and differences: a topic of the help.
+package see
+
+import "github.com/git-smithers/git-smithers/cli/arg"
+
+// Topic is the commands of this folder.
+func Topic() arg.Topic {
+	return arg.Topic{
+		Title:    "see what happened",
+		Commands: []*arg.Command{statusCommand(), runsCommand(), timelineCommand(), showCommand(), logsCommand(), diffCommand()},
+		More:     []*arg.Command{framesCommand(), eventsCommand(), branchesCommand(), sqlCommand()},
+	}
+}

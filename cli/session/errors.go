@@ -1,0 +1,102 @@
+package session
+
+import (
+	"errors"
+	"slices"
+
+	"github.com/git-smithers/git-smithers/cli/term"
+	"github.com/git-smithers/git-smithers/engine/workflow"
+	"github.com/git-smithers/git-smithers/internal/plain"
+	"github.com/git-smithers/git-smithers/internal/thrown"
+	"github.com/git-smithers/git-smithers/timeline"
+	"github.com/git-smithers/git-smithers/timeline/fault"
+)
+
+// reportURL is where bugs are reported.
+const reportURL = "https://github.com/git-smithers/git-smithers/issues"
+
+// ErrorDocument is an error for scripts.
+type ErrorDocument struct {
+	Kind    string         `json:"kind"`
+	Code    fault.Code     `json:"code"`
+	Exit    int            `json:"exit"`
+	Message string         `json:"message"`
+	Hints   []string       `json:"hints"`
+	Details map[string]any `json:"details"`
+}
+
+// Report prints an error, for people or for scripts, and returns the exit status.
+func (s *Session) Report(err error) int {
+	if err == nil || errors.Is(err, term.ErrOutputClosed) {
+		return fault.ExitOK
+	}
+	e := s.Describe(err)
+	if s.JSON {
+		s.TalkJSON(DocumentOf(e))
+		return e.Exit()
+	}
+	s.tellError(e)
+	return e.Exit()
+}
+
+// tellError tells people what is wrong and what to type. A run that waits is not an error.
+func (s *Session) tellError(e *fault.Error) {
+	if flaws, ok := e.Details[workflow.DetailFlaws].([]workflow.Flaw); ok {
+		for _, flaw := range flaws {
+			s.Talk("git-smithers: error: %s\n", plain.Text(plain.OneLine(flaw.Message)))
+			if flaw.Hint != "" {
+				s.Talk("git-smithers: hint: %s\n", plain.Text(flaw.Hint))
+			}
+		}
+		return
+	}
+	kind := "error: "
+	if e.Code == fault.RunWaiting {
+		kind = ""
+	}
+	s.Talk("git-smithers: %s%s\n", kind, plain.Text(e.Msg))
+	for _, hint := range e.Hints {
+		s.Talk("git-smithers: hint: %s\n", plain.Text(hint))
+	}
+}
+
+// inOneLine is an error whose message is one line, whatever a program said that it is about.
+func inOneLine(e *fault.Error) *fault.Error {
+	out := *e
+	out.Msg = plain.OneLine(e.Msg)
+	return &out
+}
+
+// DocumentOf is an error for scripts.
+func DocumentOf(e *fault.Error) ErrorDocument {
+	doc := ErrorDocument{"error", e.Code, e.Exit(), e.Msg, e.Hints, e.Details}
+	if doc.Hints == nil {
+		doc.Hints = []string{}
+	}
+	if doc.Details == nil {
+		doc.Details = map[string]any{}
+	}
+	return doc
+}
+
+// Describe finds the coded error in err. One without a code is a bug: everything
+// that can go wrong has one.
+func (s *Session) Describe(err error) *fault.Error {
+	known, ok := errors.AsType[*fault.Error](timeline.Explain(err))
+	if !ok {
+		known = fault.New(fault.Internal, "%w", err)
+	}
+	known = inOneLine(known)
+	if known.Code != fault.Internal {
+		return known
+	}
+	bug := *known
+	bug.Msg = "internal error: " + known.Msg
+	bug.Hints = append(slices.Clone(bug.Hints), "this is a bug: report it at "+reportURL)
+	if debug, _ := s.LookupEnv("GIT_SMITHERS_DEBUG"); debug != "1" {
+		bug.Hints = append(bug.Hints, "GIT_SMITHERS_DEBUG=1 shows where it happened")
+	} else if panicked, ok := errors.AsType[*thrown.Error](err); ok {
+		s.Talk("%s\n", panicked.Stack)
+	}
+	return &bug
+}

@@ -1,0 +1,51 @@
+package session
+
+import (
+	"errors"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/git-smithers/git-smithers/timeline/fault"
+)
+
+// Retyped adds to an error about the beginning of one run's id the command line with the whole id.
+func Retyped(args []string, err error) error {
+	known, ok := errors.AsType[*fault.Error](err)
+	if !ok || known.Code != fault.RunNotFound && known.Code != fault.NothingPruned {
+		return err
+	}
+	given, _ := known.Details["run"].(string)
+	similar, _ := known.Details["runs"].([]string)
+	if given == "" || len(similar) != 1 {
+		return err
+	}
+	words, replaced := slices.Clone(args), 0
+	for i, word := range words {
+		flag := ""
+		if name, value, ok := strings.Cut(word, "="); ok && strings.HasPrefix(name, "-") {
+			flag, word = name+"=", value
+		}
+		if rest, ok := strings.CutPrefix(word, given); ok && (rest == "" || rest[0] == ':') {
+			words[i] = flag + similar[0] + rest
+			replaced++
+		}
+	}
+	if command := fault.CommandLine(fault.Program, words...); replaced == 1 && utf8.RuneCountInString(command) <= maxRetyped {
+		known.Hints = append(known.Hints, "`"+command+"`")
+	}
+	return err
+}
+
+// TypedWith returns the command line as it was typed, with more words at its end; "" if it is too long to repeat, or ends
+// its flags by "--".
+func (s *Session) TypedWith(more ...string) string {
+	command := fault.CommandLine(fault.Program, slices.Concat(s.Args, more)...)
+	if slices.Contains(s.Args, "--") || utf8.RuneCountInString(command) > maxRetyped {
+		return ""
+	}
+	return command
+}
+
+// maxRetyped is the length of the longest command line that a hint repeats.
+const maxRetyped = 200

@@ -1,0 +1,104 @@
+package sharing
+
+import (
+	"context"
+	"io"
+
+	urfave "github.com/urfave/cli/v2"
+
+	"github.com/git-smithers/git-smithers/cli/arg"
+	"github.com/git-smithers/git-smithers/cli/display"
+	"github.com/git-smithers/git-smithers/cli/session"
+	"github.com/git-smithers/git-smithers/internal/plain"
+	"github.com/git-smithers/git-smithers/timeline/fault"
+	"github.com/git-smithers/git-smithers/timeline/share"
+)
+
+// bundleDocument is what bundle prints with --json.
+type bundleDocument struct {
+	Kind  string   `json:"kind"`
+	Runs  []string `json:"runs"`
+	File  string   `json:"file"`
+	Bytes int64    `json:"bytes"`
+}
+
+func bundleCommand() *arg.Command {
+	return &arg.Command{
+		Name:    "bundle",
+		Summary: "write runs to a file",
+		Usage:   []string{"<run>... -o FILE"},
+		About: `Writes the named runs to a file, with all of their history and the code that they
+captured, for places without a remote: unbundle takes them out there. The file is a git
+bundle, which git fetch and git clone read, too. It stands for itself, so it also has the
+history of the code that the runs build on. A file that is there already is left alone.
+With -o - the bundle is written to standard output, and the ids to standard error.`,
+		MinArgs: 1, MaxArgs: arg.AnyNumber,
+		Required: []string{"output"},
+		Flags: []urfave.Flag{
+			&urfave.StringFlag{Name: "output", Aliases: []string{"o"}, Usage: "write to `FILE`, - for standard output (required)"},
+		},
+		Exits:    arg.Writes(),
+		Examples: []arg.Example{{"take two runs to a machine without a network", "git smithers bundle triage-1 triage-2 -o runs.bundle"}},
+		Run: func(ctx context.Context, s *session.Session, c *urfave.Context) error {
+			file, runs := c.String("output"), c.Args().Slice()
+			return withSharer(ctx, s, func(sharer *share.Sharer) error { return runBundle(ctx, s, sharer, file, runs) })
+		},
+	}
+}
+
+// pipeBundle writes a bundle to standard output, and what it has in it to standard error.
+func pipeBundle(ctx context.Context, s *session.Session, sharer *share.Sharer, runs []string) error {
+	if s.OutTTY {
+		return fault.New(fault.Usage, "a bundle is nothing for a terminal").Hint("name a file: -o runs.bundle")
+	}
+	var written counter
+	ids, err := sharer.Bundle(ctx, io.MultiWriter(s.Out, &written), runs...)
+	if err != nil {
+		return err
+	}
+	if s.JSON {
+		s.TalkJSON(bundleDocument{"bundle", ids, "-", int64(written)})
+	}
+	for _, id := range ids {
+		s.Note("%s", plain.Text(id))
+	}
+	return nil
+}
+
+// counter counts what is written to it.
+type counter int64
+
+func (c *counter) Write(p []byte) (int, error) {
+	*c += counter(len(p))
+	return len(p), nil
+}
+
+// runBundle writes a bundle beside its place, whole, and then puts it there.
+func runBundle(ctx context.Context, s *session.Session, sharer *share.Sharer, file string, runs []string) error {
+	if file == "-" {
+		return pipeBundle(ctx, s, sharer, runs)
+	}
+	draft, err := newBundleDraft(s.Path(file), file)
+	if err != nil {
+		return err
+	}
+	defer draft.remove()
+	ids, err := sharer.Bundle(ctx, draft.File, runs...)
+	if err != nil {
+		return err
+	}
+	size, err := draft.place()
+	if err != nil {
+		return err
+	}
+	if s.JSON {
+		return s.WriteJSON(bundleDocument{"bundle", ids, file, size})
+	}
+	s.Note("%s in %s, %s", plain.Count(len(ids), "run"), plain.Text(file), display.Size(size))
+	for _, id := range ids {
+		if err := s.Printf("%s\n", plain.Text(id)); err != nil {
+			return err
+		}
+	}
+	return nil
+}

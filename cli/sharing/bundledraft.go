@@ -1,0 +1,135 @@
+package sharing
+
+import (
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io/fs"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/gofrs/flock"
+
+	"github.com/git-smithers/git-smithers/internal/fsx"
+	"github.com/git-smithers/git-smithers/timeline/fault"
+)
+
+// bundleDraftMark is how the name of a file begins that is being written beside where its bundle goes; 16 hexadecimal
+// digits follow. Its writer has it locked; one that nobody has locked was left by a process that was killed.
+const bundleDraftMark = ".git-smithers-bundle-"
+
+// bundleDraft is a bundle that is being written.
+type bundleDraft struct {
+	*os.File
+
+	path  string // where the bundle goes
+	shown string // as it was named
+	lock  *flock.Flock
+}
+
+// newBundleDraft begins a bundle, and removes what killed processes left in its folder. A file that is there is a usage
+// error.
+func newBundleDraft(path, shown string) (*bundleDraft, error) {
+	if isThere(path) {
+		return nil, bundleIsThere(shown)
+	}
+	folder := filepath.Dir(path)
+	files, _ := os.ReadDir(folder) // a folder that cannot be listed may be written to
+	for _, file := range files {
+		if file.Type().IsRegular() && isBundleDraft(file.Name()) {
+			removeLeftDraft(filepath.Join(folder, file.Name()))
+		}
+	}
+	for {
+		d, err := lockedDraft(path, shown)
+		if d != nil || err != nil {
+			return d, err
+		}
+	}
+}
+
+// lockedDraft makes a draft. It returns nil if another process has removed the draft before it was locked.
+func lockedDraft(path, shown string) (*bundleDraft, error) {
+	name := filepath.Join(filepath.Dir(path), fmt.Sprintf("%s%016x", bundleDraftMark, rand.Uint64())) //nolint:gosec // it need not be secret
+	file, err := os.OpenFile(name, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o666)                            //nolint:gosec // the umask says who may read it
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, fault.New(fault.Usage, "there is no folder to write %s to", shown)
+	}
+	if err != nil {
+		return nil, err
+	}
+	d := &bundleDraft{file, path, shown, flock.New(name, flock.SetFlag(os.O_RDWR))}
+	// Without locks, as in some file systems, nobody takes the file away either.
+	locked, err := d.lock.TryLock()
+	if mine := locked || err != nil; mine && isThere(name) {
+		return d, nil
+	}
+	d.remove()
+	return nil, nil //nolint:nilnil // see above
+}
+
+// isBundleDraft reports whether a name is that of a draft.
+func isBundleDraft(name string) bool {
+	digits, ok := strings.CutPrefix(name, bundleDraftMark)
+	number, err := hex.DecodeString(digits)
+	return ok && err == nil && len(number) == 8
+}
+
+func isThere(path string) bool {
+	_, err := os.Lstat(path)
+	return err == nil
+}
+
+// removeLeftDraft removes a draft that nobody has locked.
+func removeLeftDraft(path string) {
+	lock := flock.New(path, flock.SetFlag(os.O_RDWR))
+	if locked, err := lock.TryLock(); locked && err == nil {
+		_ = os.Remove(path) // it is in nobody's way
+	}
+	_ = lock.Close()
+}
+
+func bundleIsThere(shown string) error {
+	return fault.New(fault.Usage, "%s is there already", shown).Hint("name a new file, or remove that one")
+}
+
+// place puts the bundle where it goes, whole and on stable storage, and returns its size. A link takes no other file's
+// place, as a rename would.
+func (d *bundleDraft) place() (int64, error) {
+	info, err := d.Stat()
+	if err := errors.Join(err, d.Sync()); err != nil {
+		return 0, err
+	}
+	switch err := os.Link(d.Name(), d.path); {
+	case errors.Is(err, fs.ErrExist):
+		return 0, bundleIsThere(d.shown)
+	case err != nil: // there are no links in this file system
+		if err := d.rename(); err != nil {
+			return 0, err
+		}
+	}
+	return info.Size(), fsx.SyncDir(filepath.Dir(d.path))
+}
+
+// rename puts the bundle in the place of an empty file that nobody else has made. A kill between the two leaves that.
+func (d *bundleDraft) rename() error {
+	file, err := os.OpenFile(d.path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
+	if errors.Is(err, fs.ErrExist) {
+		return bundleIsThere(d.shown)
+	}
+	if err != nil {
+		return err
+	}
+	if err := errors.Join(file.Close(), os.Rename(d.Name(), d.path)); err != nil {
+		return errors.Join(err, os.Remove(d.path))
+	}
+	return nil
+}
+
+// remove removes the draft. Its lock goes last.
+func (d *bundleDraft) remove() {
+	_, _ = d.Close(), os.Remove(d.Name()) // it was put in its place, or there is an error already
+	_ = d.lock.Close()
+}

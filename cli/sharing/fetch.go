@@ -1,0 +1,115 @@
+package sharing
+
+import (
+	"context"
+	"strconv"
+
+	urfave "github.com/urfave/cli/v2"
+
+	"github.com/git-smithers/git-smithers/cli/arg"
+	"github.com/git-smithers/git-smithers/cli/display"
+	"github.com/git-smithers/git-smithers/cli/session"
+	"github.com/git-smithers/git-smithers/cli/term"
+	"github.com/git-smithers/git-smithers/internal/plain"
+	"github.com/git-smithers/git-smithers/timeline/share"
+)
+
+// fetchDocument is what fetch and unbundle print with --json.
+type fetchDocument struct {
+	Kind string `json:"kind"`
+	*share.Fetched
+}
+
+func fetchCommand() *arg.Command {
+	cmd := &arg.Command{
+		Name:    "fetch",
+		Summary: "bring runs from a remote",
+		Usage:   []string{"[<remote>] [<run>...]", "<remote> <run> --as NEWID"},
+		About: `Brings the named runs, by their full ids, or all that the remote has, with all of their
+history and the code that they captured. What is new is checked before anything here
+moves; then everything works with it at once: timeline, diff, show, fork, replay, resume
+and restore. Commands that came with a run are shown, and confirmed, before they run.
+
+The remote is the one that push takes. Runs here only go forward. One that was continued
+in both places is the remote's from then on, and what was added here becomes a fork of it:
+nothing is merged, and nothing is lost. One that has another beginning here, or that was
+pruned, here or there, stays as it is. --as takes a run under another id.
+
+Prints each run of which something was new, or that was named, and what became of it.`,
+		MaxArgs: arg.AnyNumber,
+		Flags:   []urfave.Flag{asFlag()},
+		Exits:   arg.Writes(),
+		Examples: []arg.Example{
+			{"bring what is new", "git smithers fetch"},
+			{"bring one run of a colleague's", "git smithers fetch colleague triage-1"},
+			{"have it beside another run of that id", "git smithers fetch colleague triage-1 --as triage-1-theirs"},
+		},
+	}
+	cmd.Run = func(ctx context.Context, s *session.Session, c *urfave.Context) error {
+		req := share.FetchRequest{As: c.String("as")}
+		req.Remote, req.Runs = arg.RemoteAndRuns(s, c.Args().Slice())
+		if c.IsSet("as") && (req.As == "" || len(req.Runs) != 1) {
+			return cmd.Misused("--as takes one run under another id: name the remote and the run")
+		}
+		return withSharer(ctx, s, func(sharer *share.Sharer) error { return runFetch(ctx, s, sharer, req) })
+	}
+	return cmd
+}
+
+// asFlag is --as of the commands that bring runs.
+func asFlag() urfave.Flag {
+	return &urfave.StringFlag{Name: "as", Usage: "take the run under the id `NEWID`"}
+}
+
+// runFetch fetches, and prints what became of each run, also where some were refused.
+func runFetch(ctx context.Context, s *session.Session, sharer *share.Sharer, req share.FetchRequest) error {
+	fetched, err := sharer.Fetch(ctx, req)
+	return tellFetched(ctx, s, "fetch", fetched, err)
+}
+
+// tellFetched prints what became of runs that were brought; err is what the command ends
+// with.
+func tellFetched(ctx context.Context, s *session.Session, kind string, fetched *share.Fetched, err error) error {
+	if fetched == nil || err != nil && len(fetched.Runs) == 0 {
+		return err
+	}
+	if writeErr := writeFetched(context.WithoutCancel(ctx), s, kind, fetched); writeErr != nil {
+		return writeErr
+	}
+	return err
+}
+
+func writeFetched(ctx context.Context, s *session.Session, kind string, fetched *share.Fetched) error {
+	if s.JSON {
+		return s.WriteJSON(fetchDocument{kind, fetched})
+	}
+	switch {
+	case fetched.None:
+		s.Note("%s shows no runs: it has none, or its server hides refs/smithers (transfer.hideRefs)", plain.Text(fetched.Remote))
+	case len(fetched.Runs) == 0:
+		s.Note("nothing is new in %s", plain.Text(fetched.Remote))
+	}
+	p := display.NewPainter(ctx, s)
+	t := term.Table{Header: []string{"RUN", "STATE", "TIP", "FRAMES", "NOTE"}}
+	for _, run := range fetched.Runs {
+		tip := ""
+		if !run.Tip.IsZero() {
+			tip = display.ShortID(run.Tip.String())
+		}
+		t.Add(
+			term.Cell{Text: run.RunID}, term.Cell{Text: run.State}, term.Cell{Text: tip, Paint: p.Revision},
+			term.Cell{Text: strconv.Itoa(run.Frames)}, term.Cell{Text: noteOnFetched(run)},
+		)
+	}
+	return t.Write(s.Terminal)
+}
+
+func noteOnFetched(run share.FetchedRun) string {
+	switch {
+	case run.State == share.StateSplit:
+		return "your own continuation is now the fork " + run.Fork
+	case run.Fork != "":
+		return "as " + run.Fork
+	}
+	return plain.OneLine(run.Reason)
+}

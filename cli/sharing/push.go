@@ -1,0 +1,126 @@
+package sharing
+
+import (
+	"context"
+	"strconv"
+
+	urfave "github.com/urfave/cli/v2"
+
+	"github.com/git-smithers/git-smithers/cli/arg"
+	"github.com/git-smithers/git-smithers/cli/display"
+	"github.com/git-smithers/git-smithers/cli/session"
+	"github.com/git-smithers/git-smithers/cli/term"
+	"github.com/git-smithers/git-smithers/internal/plain"
+	"github.com/git-smithers/git-smithers/timeline/share"
+)
+
+// pushDocument is what push prints with --json.
+type pushDocument struct {
+	Kind   string `json:"kind"`
+	DryRun bool   `json:"dryRun"`
+	*share.Pushed
+}
+
+func pushCommand() *arg.Command {
+	return &arg.Command{
+		Name:    "push",
+		Summary: "take runs to a remote",
+		Usage:   []string{"[<remote>] [<run>...] [--frames] [--revive] [--yes] [--dry-run]"},
+		About: `Pushes the newest entries of the named runs, and with them all of their history and the
+code that they captured: of every run that the remote does not have yet as it is here,
+when none is named. So are the tombstones of runs that were pruned here, with which no
+other push and no fetch brings those back.
+
+The remote is smithers.remote, the branch's remote, the only one, or origin; it may also
+be a URL or a path. This is a push of its own, and no part of git push. Nothing there is
+overwritten: a run that was continued there, too, is refused until it is fetched.
+
+--frames also gives the remote a ref for each frame, for those who look at frames there
+with plain git, as long as it has fewer than smithers.remoteFrameRefs of them.
+
+Captured files travel along. Before the first push to a remote, the untracked files among
+them are listed, and one is asked; smithers.pushFiles=yes or no decides for every remote.
+
+Prints each run that was not there as it is here, or was named, and what became of it.`,
+		MaxArgs: arg.AnyNumber,
+		Flags: []urfave.Flag{
+			&urfave.BoolFlag{Name: "frames", Usage: "push frame refs, too"},
+			&urfave.BoolFlag{Name: "revive", Usage: "bring the named runs back where they were pruned"},
+			&urfave.BoolFlag{Name: "yes", Aliases: []string{"y"}, Usage: "push untracked files that were captured without asking, from now on"},
+			&urfave.BoolFlag{Name: "dry-run", Usage: "say what would be pushed, and push nothing"},
+		},
+		Exits: arg.Writes(),
+		Examples: []arg.Example{
+			{"push what the remote does not have", "git smithers push"},
+			{"push one run to a colleague", "git smithers push colleague triage-1"},
+			{"see what would be pushed", "git smithers push --dry-run"},
+		},
+		Run: func(ctx context.Context, s *session.Session, c *urfave.Context) error {
+			req := share.PushRequest{Frames: c.Bool("frames"), Revive: c.Bool("revive"), DryRun: c.Bool("dry-run")}
+			req.Remote, req.Runs = arg.RemoteAndRuns(s, c.Args().Slice())
+			req.Confirm = confirmFiles(s, c.Bool("yes"))
+			return withSharer(ctx, s, func(sharer *share.Sharer) error { return runPush(ctx, s, sharer, req) })
+		},
+	}
+}
+
+// runPush pushes, and prints what became of each run, also where some were refused.
+func runPush(ctx context.Context, s *session.Session, sharer *share.Sharer, req share.PushRequest) error {
+	pushed, err := sharer.Push(ctx, req)
+	if pushed == nil || err != nil && len(pushed.Runs) == 0 {
+		return err
+	}
+	if writeErr := writePushed(context.WithoutCancel(ctx), s, pushed, req.DryRun); writeErr != nil {
+		return writeErr
+	}
+	return err
+}
+
+func writePushed(ctx context.Context, s *session.Session, pushed *share.Pushed, dryRun bool) error {
+	if s.JSON {
+		return s.WriteJSON(pushDocument{"push", dryRun, pushed})
+	}
+	if len(pushed.Runs) == 0 {
+		s.Note("%s has everything already", plain.Text(pushed.Remote))
+	}
+	p := display.NewPainter(ctx, s)
+	t := term.Table{Header: []string{"RUN", "STATE", "TIP", "FRAMES", "NOTE"}}
+	for _, run := range pushed.Runs {
+		state := run.State
+		if dryRun && state == share.StatePushed {
+			state = "would be pushed"
+		}
+		tip := ""
+		if !run.Tip.IsZero() {
+			tip = display.ShortID(run.Tip.String())
+		}
+		t.Add(
+			term.Cell{Text: run.RunID}, term.Cell{Text: state}, term.Cell{Text: tip, Paint: p.Revision},
+			term.Cell{Text: strconv.Itoa(run.Frames)}, term.Cell{Text: plain.OneLine(run.Reason)},
+		)
+	}
+	return t.Write(s.Terminal)
+}
+
+// confirmFiles asks a person whether untracked files may be pushed; nil where there is
+// nobody to ask.
+func confirmFiles(s *session.Session, yes bool) func(string, []share.UntrackedFile) (bool, error) {
+	const shown = 50
+	if yes {
+		return func(string, []share.UntrackedFile) (bool, error) { return true, nil }
+	}
+	if !s.CanAsk() {
+		return nil
+	}
+	return func(remote string, files []share.UntrackedFile) (bool, error) {
+		paths := share.ByPath(files)
+		s.Talk("Frames hold %s that no commit of yours has:\n", plain.Count(len(paths), "file"))
+		for _, path := range paths[:min(len(paths), shown)] {
+			s.Talk("  %s: %s (%s)\n", plain.Text(path.InRuns()), plain.Text(path.Path), display.Size(path.Bytes))
+		}
+		if more := len(paths) - shown; more > 0 {
+			s.Talk("  and %d more\n", more)
+		}
+		return s.Ask("Push such files to " + plain.Text(remote) + ", now and from now on?")
+	}
+}

@@ -1,0 +1,136 @@
+package sharing
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	urfave "github.com/urfave/cli/v2"
+
+	"github.com/git-smithers/git-smithers/cli/arg"
+	"github.com/git-smithers/git-smithers/cli/session"
+	"github.com/git-smithers/git-smithers/cli/term"
+	"github.com/git-smithers/git-smithers/internal/plain"
+	"github.com/git-smithers/git-smithers/timeline/share"
+)
+
+// remoteDocument is a line of remote --json.
+type remoteDocument struct {
+	Kind string `json:"kind"`
+	share.RemoteState
+}
+
+// forgetDocument is what remote --forget prints with --json.
+type forgetDocument struct {
+	Kind string `json:"kind"`
+	*share.Forgotten
+}
+
+func remoteCommand() *arg.Command {
+	cmd := &arg.Command{
+		Name:    "remote",
+		Summary: "show which runs are where",
+		Usage:   []string{"[<remote>...]", "--forget <remote>"},
+		About: `Lists the runs that are not the same here and at a remote: unpushed or unfetched, with
+how many entries, diverged where both have gone on, unrelated where both have a run of
+that id with nothing in common, pruned-here or pruned-there. It asks no remote: it tells
+what the newest push and fetch found there. With --json, one object a remote and line.
+
+Of a remote that is not configured, such as a URL that a run was once pushed to, only how
+many runs it has is told, unless it is named. --forget takes away what is remembered of a
+remote, here: refs/smithers-remote, and that untracked files may go there.`,
+		MaxArgs: arg.AnyNumber,
+		Flags:   []urfave.Flag{&urfave.StringFlag{Name: "forget", Usage: "forget the remote `NAME`"}},
+		Exits:   arg.Writes(),
+		Examples: []arg.Example{
+			{"see what is where", "git smithers remote"},
+			{"ask first, and take what can be taken", "git smithers fetch origin && git smithers remote origin"},
+			{"forget a remote that is gone", "git smithers remote --forget colleague"},
+		},
+	}
+	cmd.Run = func(ctx context.Context, s *session.Session, c *urfave.Context) error {
+		if c.IsSet("forget") {
+			forget := c.String("forget")
+			if forget == "" || c.Args().Present() {
+				return cmd.Misused("--forget takes one remote, and nothing else")
+			}
+			return withSharer(ctx, s, func(sharer *share.Sharer) error { return runForget(ctx, s, sharer, arg.RemoteName(s, forget)) })
+		}
+		var remotes []string
+		for _, remote := range c.Args().Slice() {
+			remotes = append(remotes, arg.RemoteName(s, remote))
+		}
+		return withSharer(ctx, s, func(sharer *share.Sharer) error { return runRemote(ctx, s, sharer, remotes) })
+	}
+	return cmd
+}
+
+// runForget forgets a remote, and says which.
+func runForget(ctx context.Context, s *session.Session, sharer *share.Sharer, remote string) error {
+	forgotten, err := sharer.Forget(ctx, remote)
+	if err != nil {
+		return err
+	}
+	if s.JSON {
+		return s.WriteJSON(forgetDocument{"forget", forgotten})
+	}
+	s.Note("forgot what %s was last seen to have: %s", plain.Text(forgotten.Remote), plain.Count(forgotten.Refs, "ref"))
+	return nil
+}
+
+// runRemote prints what is where.
+func runRemote(ctx context.Context, s *session.Session, sharer *share.Sharer, remotes []string) error {
+	states, err := sharer.Remotes(ctx, remotes...)
+	if err != nil {
+		return err
+	}
+	if s.JSON {
+		for _, state := range states {
+			if err := s.WriteJSON(remoteDocument{"remote", state}); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	if len(states) == 0 {
+		s.Note("there is no remote")
+	}
+	all := term.Table{Header: []string{"REMOTE", "RUN", "STATE", "AHEAD", "BEHIND"}}
+	var grouped strings.Builder
+	for _, state := range states {
+		of := term.Table{Header: all.Header[1:]}
+		if state.Configured || len(remotes) > 0 {
+			for _, run := range state.Runs {
+				ahead, behind := strconv.Itoa(run.Ahead), strconv.Itoa(run.Behind)
+				of.Add(term.Cell{Text: run.RunID}, term.Cell{Text: run.State}, term.Cell{Text: ahead}, term.Cell{Text: behind})
+				all.Add(term.Cell{Text: state.Remote}, term.Cell{Text: run.RunID}, term.Cell{Text: run.State}, term.Cell{Text: ahead}, term.Cell{Text: behind})
+			}
+		}
+		if !s.IsTerminalOut() {
+			s.Note("%s", summarize(state))
+			continue
+		}
+		grouped.WriteString(summarize(state) + "\n")
+		of.Align(&grouped, "  ")
+	}
+	if s.IsTerminalOut() {
+		return s.Printf("%s", grouped.String())
+	}
+	return all.Write(s.Terminal)
+}
+
+// summarize is a remote in one line.
+func summarize(state share.RemoteState) string {
+	parts := []string{plain.Count(state.Current, "run") + " the same here and there"}
+	counts := make(map[string]int)
+	for _, run := range state.Runs {
+		counts[run.State]++
+	}
+	for _, name := range slices.Sorted(maps.Keys(counts)) {
+		parts = append(parts, fmt.Sprintf("%d %s", counts[name], name))
+	}
+	return plain.Text(state.Remote) + ": " + strings.Join(append(parts, "as of the last push or fetch"), ", ")
+}

@@ -1,0 +1,78 @@
+package sharing
+
+import (
+	"context"
+	"errors"
+	"io"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/git-smithers/git-smithers/cli/arg"
+	"github.com/git-smithers/git-smithers/cli/session"
+	"github.com/git-smithers/git-smithers/cli/term"
+	"github.com/git-smithers/git-smithers/timeline"
+	"github.com/git-smithers/git-smithers/timeline/fault"
+	"github.com/git-smithers/git-smithers/timeline/share"
+)
+
+// withSharer runs f on what shares the runs of the repository in which the command was
+// called. A person at a terminal sees how far it is, if it takes long.
+func withSharer(ctx context.Context, s *session.Session, f func(*share.Sharer) error) error {
+	return s.WithStore(ctx, func(store *timeline.Store) error {
+		if s.Quiet || s.JSON || !s.AtTerminal(s.Err) {
+			return hintRunAsRemote(ctx, s, store, f(share.New(store, share.Options{})))
+		}
+		steps := s.Steps()
+		defer steps.Finish()
+		talk := &lateTalk{s: s, from: s.Now().Add(term.ProgressAfter)}
+		return hintRunAsRemote(ctx, s, store, f(share.New(store, share.Options{Talk: talk, Progress: steps.Update})))
+	})
+}
+
+// lateTalk shows what git says of its progress, once it has taken a while.
+type lateTalk struct {
+	s    *session.Session
+	from time.Time
+
+	mu   sync.Mutex
+	held strings.Builder // what was said before
+}
+
+var _ io.Writer = (*lateTalk)(nil)
+
+// Write never fails: that nobody can read it is no reason to stop.
+func (l *lateTalk) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.held.Write(p)
+	if !l.s.Now().Before(l.from) {
+		l.s.Talk("%s", l.held.String())
+		l.held.Reset()
+	}
+	return len(p), nil
+}
+
+// hintRunAsRemote adds to an error about a run that was named in the place of a remote the command line with a remote
+// before the run.
+func hintRunAsRemote(ctx context.Context, s *session.Session, store *timeline.Store, err error) error {
+	known, ok := errors.AsType[*fault.Error](err)
+	if !ok || known.Code != fault.RemoteNotFound {
+		return err
+	}
+	named, _ := known.Details["remote"].(string)
+	at := slices.Index(s.Args, named)
+	if at < 0 || !slices.Contains(s.Args[:at], "push") && !slices.Contains(s.Args[:at], "fetch") {
+		return err
+	}
+	if run, notRun := store.ResolveRun(ctx, named); notRun != nil || run != named {
+		return err
+	}
+	remote := "origin"
+	if place, none := store.Place(""); none == nil {
+		remote = place.Shown()
+	}
+	command := fault.CommandLine(arg.Program, slices.Insert(slices.Clone(s.Args), at, remote)...)
+	return known.Hint("%q is a run: `%s`", named, command)
+}

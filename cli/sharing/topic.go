@@ -1,0 +1,13 @@
+// Package sharing brings runs to other repositories and back: a topic of the help.
+package sharing
+
+import "github.com/git-smithers/git-smithers/cli/arg"
+
+// Topic is the commands of this folder.
+func Topic() arg.Topic {
+	return arg.Topic{
+		Title:    "share runs",
+		Commands: []*arg.Command{pushCommand(), fetchCommand()},
+		More:     []*arg.Command{remoteCommand(), bundleCommand(), unbundleCommand()},
+	}
+}

@@ -1,0 +1,23 @@
+package term
+
+import (
+	"bufio"
+	"errors"
+	"io"
+	"strings"
+)
+
+// Ask asks a person at the terminal; anything but yes is no, and so is the end of the input.
+func (s *Terminal) Ask(question string) (bool, error) {
+	s.Talk("%s [y/N] ", question)
+	answer, err := bufio.NewReader(s.In).ReadString('\n')
+	if errors.Is(err, io.EOF) {
+		s.Talk("\n") // which nobody has typed
+		return false, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	answer = strings.ToLower(strings.TrimSpace(answer))
+	return answer == "y" || answer == "yes", nil
+}

@@ -1,0 +1,51 @@
+package cli
+
+import (
+	"github.com/git-smithers/git-smithers/cli/answer"
+	"github.com/git-smithers/git-smithers/cli/back"
+	"github.com/git-smithers/git-smithers/cli/peers"
+	"github.com/git-smithers/git-smithers/cli/program"
+	"github.com/git-smithers/git-smithers/cli/run"
+	"github.com/git-smithers/git-smithers/cli/see"
+	"github.com/git-smithers/git-smithers/cli/sharing"
+	"github.com/git-smithers/git-smithers/cli/upkeep"
+
+	"github.com/git-smithers/git-smithers/cli/arg"
+)
+
+// tree is all commands, in the order in which help lists them.
+func tree() *arg.Command {
+	root := &arg.Command{
+		Summary: "keep the history of workflow runs in the repository they work on",
+		Usage:   []string{"", "<command> [<argument>...] [<flag>...]", "help [--all | <command> | <page>]"},
+		About: `Alone it shows how things stand: what runs, waits for you or has failed.
+
+Every change of a run's state is a frame: a commit under refs/smithers/. Frames are
+called <run>:<frame>, such as triage-1:7; <run> alone is its newest state. To read a
+run, a unique prefix of its id is enough; to change or remove it, give the whole id.`,
+		Examples: []arg.Example{
+			{"run a workflow", "git smithers run triage.yaml"},
+			{"see what happened", "git smithers timeline triage-1"},
+			{"see what a step changed, in state and code", "git smithers show -p triage-1:7"},
+			{"get the code back as it was before", "git smithers restore triage-1:6"},
+			{"try again from before the failure", "git smithers replay triage.yaml triage-1:6"},
+		},
+		Topics: topics(),
+	}
+	for _, t := range root.Topics {
+		root.Children = append(append(root.Children, t.Commands...), t.More...)
+	}
+	for _, t := range root.Topics {
+		root.Children = append(root.Children, t.Old...)
+	}
+	root.Link("")
+	return root
+}
+
+// topics are the commands as help lists them. Help has room for 25 in commands; the others are for upkeep, for programs
+// and for Smithers.
+func topics() []arg.Topic {
+	return []arg.Topic{
+		run.Topic(), answer.Topic(), see.Topic(), back.Topic(), sharing.Topic(), peers.Topic(), upkeep.Topic(), program.Topic(tree),
+	}
+}

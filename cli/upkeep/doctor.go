@@ -1,0 +1,178 @@
+package upkeep
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	urfave "github.com/urfave/cli/v2"
+
+	"github.com/git-smithers/git-smithers/cli/arg"
+	"github.com/git-smithers/git-smithers/cli/session"
+	"github.com/git-smithers/git-smithers/internal/plain"
+	"github.com/git-smithers/git-smithers/timeline"
+	"github.com/git-smithers/git-smithers/timeline/fault"
+	"github.com/git-smithers/git-smithers/timeline/keep"
+)
+
+// mendRounds bounds how often one looks again after something was mended, since that may
+// bring to light what it hid.
+const mendRounds = 6
+
+// doctorDocument is what doctor prints with --json.
+type doctorDocument struct {
+	Kind     string         `json:"kind"`
+	Findings []keep.Finding `json:"findings"`
+}
+
+func doctorCommand() *arg.Command {
+	cmd := &arg.Command{
+		Name:    "doctor",
+		Summary: "find what is broken, and mend it",
+		Usage:   []string{"[--repair]", "--rebuild-index"},
+		About: `Looks for what is broken or will hurt: refs that are empty or hold garbage, locks that
+dead processes left, refs in the wrong folder or under names that are none, tips and
+frames that disagree, packs, objects and indexes that are damaged, objects that are
+missing, and configuration by which a git fetch would delete runs.
+
+Then it says how each can be mended and, at a terminal, asks whether it shall. --repair
+mends without asking. Nothing is deleted but empty files of refs: what is damaged goes to
+smithers/damaged in the git directory. Objects that are missing are fetched again from a
+remote that has the run. Exits with 12 if something is left that is more than untidy.
+
+--rebuild-index rebuilds the index from the refs. The index is a cache, a
+SQLite database in the git directory, which may be deleted at any time. It brings itself
+up to date and makes itself anew when it is damaged, so this is seldom needed.`,
+		Flags: []urfave.Flag{
+			&urfave.BoolFlag{Name: "repair", Usage: "mend what can be mended, without asking"},
+			&urfave.BoolFlag{Name: "rebuild-index", Usage: "only make the index of runs and frames anew"},
+		},
+		Exits: arg.Writes(),
+		Examples: []arg.Example{
+			{"see what is wrong", "git smithers doctor"},
+			{"mend it", "git smithers doctor --repair"},
+			{"make the index anew", "git smithers doctor --rebuild-index"},
+		},
+	}
+	cmd.Run = func(ctx context.Context, s *session.Session, c *urfave.Context) error {
+		if c.Bool("rebuild-index") && c.IsSet("repair") {
+			return cmd.Misused("--repair and --rebuild-index do not go together")
+		}
+		return s.WithStore(ctx, func(store *timeline.Store) error {
+			if c.Bool("rebuild-index") {
+				return runIndexRebuild(ctx, s, store)
+			}
+			return runDoctor(ctx, s, store, c.Bool("repair"))
+		})
+	}
+	return cmd
+}
+
+// runDoctor examines, and mends where that is wanted.
+func runDoctor(ctx context.Context, s *session.Session, store *timeline.Store, repair bool) error {
+	bar := s.Progress("looking")
+	k := keep.New(store, keep.Options{Progress: func(_ string, done, total int) { bar.Update(done, total) }})
+	findings, err := k.Examine(ctx)
+	bar.Finish()
+	if err != nil {
+		return err
+	}
+	if !repair && slices.ContainsFunc(findings, canBeMended) && !s.JSON && s.InTTY && s.AtTerminal(s.Err) {
+		s.Talk("%s", describeFindings(findings))
+		if repair, err = s.Ask("Mend what can be mended?"); err != nil {
+			return err
+		}
+		if !repair {
+			return leftOver(findings)
+		}
+	}
+	if repair {
+		if findings, err = mend(ctx, s, k, findings); err != nil {
+			return err
+		}
+	}
+	if err := printFindings(s, findings); err != nil {
+		return err
+	}
+	return leftOver(findings)
+}
+
+func canBeMended(f keep.Finding) bool { return f.Repair != "" && !f.Fixed }
+
+// mend mends what can be mended, and looks again, until there is nothing more to do. It
+// returns what was mended and what is left.
+func mend(ctx context.Context, s *session.Session, k *keep.Keeper, findings []keep.Finding) ([]keep.Finding, error) {
+	mended := []keep.Finding{}
+	for range mendRounds {
+		mendedOne := false
+		for i := range findings {
+			if !canBeMended(findings[i]) {
+				continue
+			}
+			if err := k.Repair(ctx, &findings[i]); err != nil {
+				if ctx.Err() != nil {
+					return nil, err
+				}
+				s.Warn(fmt.Errorf("%s: %w", findings[i].Where, err))
+				continue
+			}
+			mendedOne = true
+			mended = append(mended, findings[i])
+		}
+		if !mendedOne {
+			break
+		}
+		var err error
+		if findings, err = k.Examine(ctx); err != nil {
+			return nil, err
+		}
+	}
+	return append(mended, findings...), nil
+}
+
+// leftOver is verify_failed where something is left that is more than untidy.
+func leftOver(findings []keep.Finding) error {
+	left, mendable := 0, false
+	for _, f := range findings {
+		if !f.Fixed && !f.Harmless() {
+			left++
+			mendable = mendable || f.Repair != ""
+		}
+	}
+	if left == 0 {
+		return nil
+	}
+	err := fault.New(fault.VerifyFailed, "%s left to mend", plain.Count(left, "finding"))
+	if mendable {
+		return err.Hint("`git smithers doctor --repair` mends what can be mended")
+	}
+	return err.Hint("`git smithers help keeping` says what to do about each kind")
+}
+
+func printFindings(s *session.Session, findings []keep.Finding) error {
+	if s.JSON {
+		return s.WriteJSON(doctorDocument{"doctor", findings})
+	}
+	if len(findings) == 0 {
+		return s.Printf("nothing is wrong\n")
+	}
+	return s.Printf("%s", describeFindings(findings))
+}
+
+// describeFindings is two lines a finding: what it is, and what is done about it.
+func describeFindings(findings []keep.Finding) string {
+	var b strings.Builder
+	for _, f := range findings {
+		fmt.Fprintf(&b, "%s: %s: %s\n", plain.Text(f.Where), f.Kind, plain.Text(f.What))
+		switch {
+		case f.Fixed:
+			fmt.Fprintf(&b, "  mended: %s\n", plain.Text(f.Repair))
+		case f.Repair != "":
+			fmt.Fprintf(&b, "  doctor --repair %s\n", plain.Text(f.Repair))
+		default:
+			b.WriteString("  not to be mended by doctor\n")
+		}
+	}
+	return b.String()
+}

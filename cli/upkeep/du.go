@@ -1,0 +1,113 @@
+package upkeep
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"strings"
+
+	urfave "github.com/urfave/cli/v2"
+
+	"github.com/git-smithers/git-smithers/cli/arg"
+	"github.com/git-smithers/git-smithers/cli/display"
+	"github.com/git-smithers/git-smithers/cli/session"
+	"github.com/git-smithers/git-smithers/cli/term"
+	"github.com/git-smithers/git-smithers/internal/plain"
+	"github.com/git-smithers/git-smithers/timeline/keep"
+)
+
+// duDocument is what du prints with --json.
+type duDocument struct {
+	Kind string `json:"kind"`
+	*keep.DiskUsage
+}
+
+func duCommand() *arg.Command {
+	return &arg.Command{
+		Name:    "du",
+		Summary: "show what takes the space",
+		Usage:   []string{"[<run>...]"},
+		About: `Shows what the named runs, or all, take on disk, as packed: for each run all that it
+reaches, and of that what nothing else needs, which is what pruning it would free. Then
+the same by collection, and captured files by worktree. What a commit of yours has is no
+run's, and not counted; what several runs share counts once in all but the table of runs.`,
+		MaxArgs: arg.AnyNumber,
+		Exits:   arg.Reads(),
+		Examples: []arg.Example{
+			{"see what takes the space", "git smithers du"},
+			{"see what one run takes", "git smithers du triage-1"},
+		},
+		Run: func(ctx context.Context, s *session.Session, c *urfave.Context) error {
+			return withKeeper(ctx, s, func(k *keep.Keeper) error { return runDu(ctx, s, k, c.Args().Slice()) })
+		},
+	}
+}
+
+// runDu prints what takes the space.
+func runDu(ctx context.Context, s *session.Session, k *keep.Keeper, runs []string) error {
+	usage, err := k.DiskUsage(ctx, runs...)
+	if err != nil {
+		return err
+	}
+	if s.JSON {
+		return s.WriteJSON(duDocument{"du", usage})
+	}
+	if !s.IsTerminalOut() {
+		return separateUsage(s, usage)
+	}
+	var b strings.Builder
+	t := term.Table{Header: []string{"RUN", "TOTAL", "ALONE", "OBJECTS"}}
+	for _, run := range usage.Runs {
+		t.Add(term.Cell{Text: run.RunID}, term.Cell{Text: display.Size(run.Total.Bytes)}, term.Cell{Text: display.Size(run.Alone.Bytes)},
+			term.Cell{Text: strconv.FormatInt(run.Total.Objects, 10)})
+	}
+	t.Align(&b, "")
+	for _, part := range []struct {
+		title string
+		list  []keep.NameUsage
+	}{{"COLLECTION", usage.Collections}, {"WORKTREE", usage.Worktrees}} {
+		t := term.Table{Header: []string{part.title, "TOTAL", "OBJECTS"}}
+		for _, one := range part.list {
+			t.Add(term.Cell{Text: usageName(part.title, one.Name)}, term.Cell{Text: display.Size(one.Bytes)}, term.Cell{Text: strconv.FormatInt(one.Objects, 10)})
+		}
+		if len(t.Rows) > 0 {
+			b.WriteString("\n")
+		}
+		t.Align(&b, "")
+	}
+	fmt.Fprintf(&b, "\n%s in all: %s in %s\n", plain.Count(len(usage.Runs), "run"), display.Size(usage.Together.Bytes), plain.Count(int(usage.Together.Objects), "object"))
+	if usage.Held.Objects > 0 {
+		fmt.Fprintf(&b, "pruned and not collected: %s; `git smithers prune --collect` frees it\n", display.Size(usage.Held.Bytes))
+	}
+	fmt.Fprintf(&b, "%s; index: %s; other files of ours: %s\n", plain.Count(usage.Refs, "ref"), display.Size(usage.Index), display.Size(usage.Private))
+	return s.Printf("%s", b.String())
+}
+
+// usageName is what a row is called: the main worktree has no name.
+func usageName(title, name string) string {
+	if title == "WORKTREE" && name == "" {
+		return "(main)"
+	}
+	return name
+}
+
+// separateUsage prints, tab-separated, what a line is of, its name, bytes and objects.
+func separateUsage(s *session.Session, usage *keep.DiskUsage) error {
+	var b strings.Builder
+	line := func(what, name string, u keep.Usage) {
+		fmt.Fprintf(&b, "%s\t%s\t%d\t%d\n", what, plain.Text(name), u.Bytes, u.Objects)
+	}
+	for _, run := range usage.Runs {
+		line("run", run.RunID, run.Total)
+		line("alone", run.RunID, run.Alone)
+	}
+	for _, one := range usage.Collections {
+		line("collection", one.Name, one.Usage)
+	}
+	for _, one := range usage.Worktrees {
+		line("worktree", one.Name, one.Usage)
+	}
+	line("together", "", usage.Together)
+	line("held", "", usage.Held)
+	return s.Printf("%s", b.String())
+}

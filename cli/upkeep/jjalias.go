@@ -1,0 +1,96 @@
+package upkeep
+
+import (
+	"context"
+	"errors"
+	"strings"
+
+	"github.com/git-smithers/git-smithers/cli/arg"
+	"github.com/git-smithers/git-smithers/cli/session"
+	"github.com/git-smithers/git-smithers/jjbridge"
+	"github.com/git-smithers/git-smithers/snapshot"
+	"github.com/git-smithers/git-smithers/timeline"
+	"github.com/git-smithers/git-smithers/timeline/fault"
+)
+
+const (
+	// jjAliasKey is jj's setting that makes "jj smithers" work.
+	jjAliasKey = "aliases.smithers"
+	// jjAlias is its value.
+	jjAlias = `["util", "exec", "--", "git-smithers"]`
+	// jjSnippet is what else may stand in jj's configuration.
+	jjSnippet = `[aliases]
+frames = ["util", "exec", "--", "git-smithers", "frames", "--change"]
+[template-aliases]
+smithers = 'builtin_log_compact ++ "jj frames " ++ change_id.shortest(8) ++ "\n"'
+`
+)
+
+// offerJJ offers to set the alias with which jj smithers works: nil outside of jj's
+// working copies, else whether it is set. With want it is set without a question.
+func offerJJ(ctx context.Context, s *session.Session, want bool) (*bool, error) {
+	here, err := jjbridge.Locate(ctx, s.Dir, s.Env)
+	if fault.CodeOf(timeline.Explain(err)) == fault.NoRepository {
+		return nil, nil // run history alone
+	}
+	if err != nil {
+		return nil, timeline.Explain(err)
+	}
+	if here.NoJJ {
+		if want {
+			err = timeline.Explain(jjbridge.ErrNoJJ)
+		}
+		return new(false), err
+	}
+	if here.Type != snapshot.VCSJJ {
+		return nil, nil
+	}
+	out, err := here.Run(ctx, "config", "list", jjAliasKey)
+	if errors.Is(err, jjbridge.ErrNoJJ) && !want {
+		return new(false), nil
+	}
+	if err != nil {
+		return nil, timeline.Explain(err)
+	}
+	if len(strings.TrimSpace(string(out))) > 0 {
+		return new(true), nil
+	}
+	if !want {
+		if want, err = askForAlias(ctx, s); err != nil || !want {
+			return new(false), err
+		}
+	}
+	if _, err := here.Run(ctx, "config", "set", "--repo", jjAliasKey, jjAlias); err != nil {
+		return nil, timeline.Explain(err)
+	}
+	return new(true), nil
+}
+
+// askForAlias asks a person whether to set the alias. Without one the answer is no.
+func askForAlias(ctx context.Context, s *session.Session) (bool, error) {
+	if !s.CanAsk() {
+		return false, nil
+	}
+	yes, err := s.Ask("Set an alias in this jj repository's configuration, so that `jj smithers` works?")
+	if ctx.Err() != nil {
+		return false, ctx.Err()
+	}
+	return yes && err == nil, nil
+}
+
+// noteJJ tells how jj and git-smithers go together.
+func noteJJ(s *session.Session, alias bool) {
+	if alias {
+		s.Note("`jj smithers` works in this repository")
+	} else {
+		s.Note("`%s init --jj` sets the alias that makes `jj smithers` work", arg.Program)
+	}
+	s.Note("for `jj frames CHANGE`, and a hint below each change with `jj log -T smithers`, add to jj's configuration:\n\n%s",
+		jjSnippet)
+}
+
+// noJJ is the answer to init --jj where there is no jj.
+func noJJ() error {
+	return fault.New(fault.Usage, "this is no working copy of jj: there is nothing that --jj could set").
+		Hint("`jj git init --colocate` makes it one")
+}

@@ -1,0 +1,22 @@
+package upkeep
+
+import (
+	"context"
+
+	"github.com/git-smithers/git-smithers/cli/session"
+	"github.com/git-smithers/git-smithers/timeline"
+	"github.com/git-smithers/git-smithers/timeline/keep"
+)
+
+// withKeeper runs f on what looks after the history of the repository, with progress where
+// a person would see it.
+func withKeeper(ctx context.Context, s *session.Session, f func(*keep.Keeper) error) error {
+	return s.WithStore(ctx, func(store *timeline.Store) error {
+		if s.Quiet || s.JSON || !s.AtTerminal(s.Err) {
+			return f(keep.New(store, keep.Options{}))
+		}
+		steps := s.Steps()
+		defer steps.Finish()
+		return f(keep.New(store, keep.Options{Progress: steps.Update}))
+	})
+}

@@ -1,0 +1,304 @@
+package upkeep
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	urfave "github.com/urfave/cli/v2"
+
+	"github.com/git-smithers/git-smithers/cli/arg"
+	"github.com/git-smithers/git-smithers/cli/display"
+	"github.com/git-smithers/git-smithers/cli/session"
+	"github.com/git-smithers/git-smithers/cli/term"
+	"github.com/git-smithers/git-smithers/internal/plain"
+	"github.com/git-smithers/git-smithers/timeline/fault"
+	"github.com/git-smithers/git-smithers/timeline/keep"
+)
+
+// pruneDocument is what prune prints with --json; its kind is prune, collect or recall.
+type pruneDocument struct {
+	Kind   string `json:"kind"`
+	DryRun bool   `json:"dryRun"`
+	*keep.Pruned
+}
+
+// pruneRemoteDocument is what prune --remote prints with --json.
+type pruneRemoteDocument struct {
+	Kind   string `json:"kind"`
+	DryRun bool   `json:"dryRun"`
+	*keep.PrunedAt
+}
+
+func pruneCommand() *arg.Command {
+	return &arg.Command{
+		Name:    "prune",
+		Summary: "remove runs that are not wanted any more",
+		Usage: []string{
+			"<run>... [--dry-run]",
+			"[--keep-last N] [--keep-within D] [--keep-label L]... [--dry-run]",
+			"--undo <run>...", "--collect [--dry-run]", "--remote [<remote>] [<run>...] [--dry-run]",
+		},
+		About: `Removes whole runs: the named ones, or of those that have ended all that no --keep rule
+keeps. It says how much that frees, and frees nothing yet: --undo brings runs back as
+they were, until --collect frees what nothing else needs.
+
+A fork of a pruned run loses nothing. A pruned run leaves a tombstone, which push takes
+along, so that nobody's push brings the run back. --remote deletes at a remote, the first
+argument or the one that push takes, what was pruned here, unless somebody has gone on
+with it there.
+
+--collect rewrites packs of run history without what only pruned runs need. Files, commits
+and stashes of yours stay, and so does what git itself has packed: its gc frees that.`,
+		MaxArgs: arg.AnyNumber,
+		Flags: []urfave.Flag{
+			&urfave.IntFlag{Name: "keep-last", Usage: "keep the `N` runs that ended last"},
+			&urfave.StringFlag{Name: "keep-within", Usage: "keep runs that ended within `D`, such as 30d, 2w or 12h"},
+			&urfave.StringSliceFlag{Name: "keep-label", Usage: "keep forks labeled `L`; may be repeated"},
+			&urfave.BoolFlag{Name: "undo", Usage: "bring pruned runs back"},
+			&urfave.BoolFlag{Name: "collect", Usage: "free what pruned runs hold, for good"},
+			&urfave.BoolFlag{Name: "remote", Usage: "delete at a remote what was pruned here"},
+			&urfave.BoolFlag{Name: "dry-run", Usage: "say what would be done, and do nothing"},
+		},
+		Changes: true,
+		Exits:   arg.Writes(),
+		Examples: []arg.Example{
+			{"see what a rule would remove", "git smithers prune --keep-last 20 --keep-within 30d --dry-run"},
+			{"remove one run, and think better of it", "git smithers prune triage-1 && git smithers prune --undo triage-1"},
+			{"free the space of all that was removed", "git smithers prune --collect"},
+			{"remove it at a remote, too", "git smithers prune --remote origin"},
+		},
+		Run: func(ctx context.Context, s *session.Session, c *urfave.Context) error {
+			opts, err := parsePrune(c)
+			if err != nil {
+				return err
+			}
+			return withKeeper(ctx, s, func(k *keep.Keeper) error { return runPrune(ctx, s, k, opts) })
+		},
+	}
+}
+
+// pruneOptions are what prune takes.
+type pruneOptions struct {
+	runs    []string
+	policy  keep.Policy
+	undo    bool
+	collect bool
+	there   bool // at a remote: the first of runs is it, if there is one
+	dryRun  bool
+}
+
+func parsePrune(c *urfave.Context) (pruneOptions, error) {
+	opts := pruneOptions{
+		runs: c.Args().Slice(), undo: c.Bool("undo"), collect: c.Bool("collect"), there: c.Bool("remote"),
+		dryRun: c.Bool("dry-run"), policy: keep.Policy{Last: c.Int("keep-last"), Labels: c.StringSlice("keep-label")},
+	}
+	var err error
+	if c.IsSet("keep-within") {
+		if opts.policy.Within, err = parseAge("keep-within", c.String("keep-within")); err != nil {
+			return opts, err
+		}
+	}
+	rules := c.IsSet("keep-last") || c.IsSet("keep-within") || c.IsSet("keep-label")
+	asked := 0
+	for _, is := range []bool{rules, opts.undo, opts.collect, opts.there} {
+		if is {
+			asked++
+		}
+	}
+	switch {
+	case opts.policy.Last < 0:
+		return opts, fault.New(fault.Usage, "--keep-last does not take %d", opts.policy.Last).Hint("it takes a number of runs")
+	case asked > 1:
+		return opts, fault.New(fault.Usage, "only one of --keep-…, --undo, --collect and --remote can be asked for at once")
+	case len(opts.runs) > 0 && (rules || opts.collect):
+		return opts, fault.New(fault.Usage, "runs are named and a rule or --collect is given").
+			Hint("name runs, or give rules; --collect frees all that was pruned")
+	case len(opts.runs) == 0 && asked == 0:
+		return opts, fault.New(fault.Usage, "nothing says which runs to prune").
+			Hint("name them, or say which to keep: `git smithers prune --keep-last 20 --dry-run`")
+	case opts.there && len(opts.runs) > 0 && opts.runs[0] == "":
+		return opts, fault.New(fault.Usage, "no remote has an empty name")
+	case opts.undo && opts.dryRun:
+		return opts, fault.New(fault.Usage, "--undo has no --dry-run").Hint("`%s` takes it back", fault.CommandLine(arg.Program, append([]string{"prune"}, opts.runs...)...))
+	}
+	return opts, nil
+}
+
+// parseAge reads a length of time, in days or weeks, too.
+func parseAge(flag, text string) (time.Duration, error) {
+	const day = 24 * time.Hour
+	for unit, length := range map[string]time.Duration{"d": day, "w": 7 * day} {
+		if number, ok := strings.CutSuffix(text, unit); ok {
+			if n, err := strconv.Atoi(number); err == nil && n > 0 && n < 100_000 {
+				return time.Duration(n) * length, nil
+			}
+		}
+	}
+	if age, err := time.ParseDuration(text); err == nil && age > 0 {
+		return age, nil
+	}
+	return 0, fault.New(fault.Usage, "--%s does not take %q", flag, text).
+		Hint("it takes a length of time, such as 30d, 2w or 12h")
+}
+
+func runPrune(ctx context.Context, s *session.Session, k *keep.Keeper, opts pruneOptions) error {
+	switch {
+	case opts.undo:
+		return runRecall(ctx, s, k, opts)
+	case opts.collect:
+		return runCollect(ctx, s, k, opts)
+	case opts.there:
+		return runPruneRemote(ctx, s, k, opts)
+	}
+	pruned, err := k.Forget(ctx, opts.policy, opts.dryRun, opts.runs...)
+	if err != nil {
+		return err
+	}
+	if s.JSON {
+		return s.WriteJSON(pruneDocument{"prune", opts.dryRun, pruned})
+	}
+	var gone []string
+	err = tablePruned(s, pruned.Runs, func(run keep.PrunedRun) string {
+		switch {
+		case run.Kept != "":
+			return "kept: " + run.Kept
+		case opts.dryRun:
+			gone = append(gone, run.RunID)
+			return "would be pruned"
+		}
+		gone = append(gone, run.RunID)
+		return "pruned"
+	})
+	n := plain.Count(len(gone), "run")
+	switch {
+	case len(gone) == 0:
+		s.Note("there is nothing to prune")
+	case opts.dryRun:
+		s.Note("pruning and collecting %s would free about %s", n, display.Size(pruned.Bytes))
+	default:
+		s.Note("pruned %s; `git smithers prune --collect` frees about %s", n, display.Size(pruned.Bytes))
+		s.Note("until then %s", plain.Text(howToRecall(gone)))
+	}
+	return err
+}
+
+// howToRecall says by which command runs that were pruned come back. Of many it names three.
+func howToRecall(runs []string) string {
+	const named = 3
+	shown := runs[:min(named, len(runs))]
+	out := fmt.Sprintf("`%s` brings %s back", fault.CommandLine(arg.Program, append([]string{"prune", "--undo"}, shown...)...), itOrThem(len(shown)))
+	if more := len(runs) - len(shown); more > 0 {
+		out += fmt.Sprintf(", and so on for %d more", more)
+	}
+	return out
+}
+
+func itOrThem(n int) string {
+	if n == 1 {
+		return "it"
+	}
+	return "them"
+}
+
+// noneToRecall is the error about an undo that names no run. It lists those that were pruned.
+func noneToRecall(ctx context.Context, k *keep.Keeper) error {
+	const shown = 10
+	out := fault.New(fault.Usage, "prune --undo needs the runs to bring back")
+	runs, err := k.Recallable(ctx)
+	switch {
+	case err != nil:
+		return err
+	case len(runs) == 0:
+		return out.Hint("no pruned run is left here: none was pruned, or all that were are collected")
+	}
+	return out.Hint("pruned, and not collected yet: %s", display.ListUpTo(shown, runs)).Hint("%s", howToRecall(runs[:1]))
+}
+
+// runRecall brings runs back and says which.
+func runRecall(ctx context.Context, s *session.Session, k *keep.Keeper, opts pruneOptions) error {
+	if len(opts.runs) == 0 {
+		return noneToRecall(ctx, k)
+	}
+	back, err := k.Recall(ctx, opts.runs...)
+	if err != nil {
+		return err
+	}
+	if s.JSON {
+		return s.WriteJSON(pruneDocument{"recall", false, back})
+	}
+	return tablePruned(s, back.Runs, func(keep.PrunedRun) string { return "is back" })
+}
+
+// runCollect frees what was pruned and says how much that was.
+func runCollect(ctx context.Context, s *session.Session, k *keep.Keeper, opts pruneOptions) error {
+	got, err := k.Collect(ctx, opts.dryRun)
+	if err != nil {
+		return err
+	}
+	if s.JSON {
+		return s.WriteJSON(pruneDocument{"collect", opts.dryRun, got})
+	}
+	state := "collected"
+	if opts.dryRun {
+		state = "would be collected"
+	}
+	err = tablePruned(s, got.Runs, func(keep.PrunedRun) string { return state })
+	switch {
+	case opts.dryRun:
+		s.Note("collecting would free about %s", display.Size(got.Bytes))
+	case len(got.Runs) == 0 && got.Bytes == 0 && got.Left == 0:
+		s.Note("there is nothing to collect")
+	default:
+		s.Note("freed %s", display.Size(got.Bytes))
+	}
+	if got.Left > 0 {
+		s.Note("%s that nothing needs are in git's own packs, or in use: `git gc` frees them in time", display.Size(got.Left))
+	}
+	return err
+}
+
+// runPruneRemote deletes runs at a remote, and says what became of each, also where some stay.
+func runPruneRemote(ctx context.Context, s *session.Session, k *keep.Keeper, opts pruneOptions) error {
+	remote, runs := arg.RemoteAndRuns(s, opts.runs)
+	there, err := k.PruneRemote(ctx, remote, opts.dryRun, runs...)
+	if there == nil || err != nil && fault.CodeOf(err) != fault.PushRefused {
+		return err
+	}
+	if s.JSON {
+		if writeErr := s.WriteJSON(pruneRemoteDocument{"pruneRemote", opts.dryRun, there}); writeErr != nil {
+			return writeErr
+		}
+		return err
+	}
+	if len(there.Runs) == 0 {
+		s.Note("no run was pruned here")
+	}
+	t := term.Table{Header: []string{"RUN", "STATE", "NOTE"}}
+	for _, run := range there.Runs {
+		state := run.State
+		if opts.dryRun && state == keep.ThereDeleted {
+			state = "would be deleted"
+		}
+		t.Add(term.Cell{Text: run.RunID}, term.Cell{Text: state}, term.Cell{Text: plain.OneLine(run.Reason)})
+	}
+	if writeErr := t.Write(s.Terminal); writeErr != nil {
+		return writeErr
+	}
+	return err
+}
+
+// tablePruned prints a line a run.
+func tablePruned(s *session.Session, runs []keep.PrunedRun, state func(keep.PrunedRun) string) error {
+	t := term.Table{Header: []string{"RUN", "FRAMES", "ALONE", "STATE"}}
+	for _, run := range runs {
+		size := strconv.FormatInt(run.Bytes, 10)
+		if s.IsTerminalOut() {
+			size = display.Size(run.Bytes)
+		}
+		t.Add(term.Cell{Text: run.RunID}, term.Cell{Text: strconv.FormatInt(run.Frames, 10)}, term.Cell{Text: size}, term.Cell{Text: state(run)})
+	}
+	return t.Write(s.Terminal)
+}

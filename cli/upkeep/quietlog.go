@@ -1,0 +1,68 @@
+package upkeep
+
+import (
+	"context"
+	"strings"
+
+	"github.com/git-smithers/git-smithers/cli/session"
+	"github.com/git-smithers/git-smithers/timeline"
+)
+
+// quietTool is what leaves the entries of runs out of one tool's log.
+type quietTool struct {
+	Tool string `json:"tool"`
+	Why  string `json:"why"`
+	Set  string `json:"set"` // a command for the shell, or lines of a file
+}
+
+// withoutRuns are the options of git log for all refs but those of runs. They stand before --all, or mean nothing.
+const withoutRuns = "--exclude=refs/smithers/* --exclude=refs/smithers-remote/* --all"
+
+// quietTools are the tools that show all refs.
+func quietTools() []quietTool {
+	return []quietTool{
+		{"git log", "an alias, `git lga`, for `git log --all`", `git config alias.lga "log --graph --oneline ` + withoutRuns + `"`},
+		{
+			"git log --decorate", "no names of runs beside commits",
+			"git config --add log.excludeDecoration 'refs/smithers/*'; git config --add log.excludeDecoration 'refs/smithers-remote/*'",
+		},
+		{"gitk", "in place of `gitk --all`", "gitk '--exclude=refs/smithers/*' '--exclude=refs/smithers-remote/*' --all"},
+		{"tig", "in place of `tig --all`", "tig '--exclude=refs/smithers/*' '--exclude=refs/smithers-remote/*' --all"},
+		{
+			"lazygit", "in lazygit's config.yml, for its log of all branches",
+			"git:\n  allBranchesLogCmds:\n    - git log --graph --color=always " + quoteEach(withoutRuns) + " --abbrev-commit --decorate --date=relative --pretty=medium",
+		},
+	}
+}
+
+// quoteEach puts words with a star in quotes for a shell.
+func quoteEach(words string) string {
+	list := strings.Fields(words)
+	for i, word := range list {
+		if strings.Contains(word, "*") {
+			list[i] = "'" + word + "'"
+		}
+	}
+	return strings.Join(list, " ")
+}
+
+// printQuietLog prints what leaves runs out of each tool's log. It sets nothing.
+func printQuietLog(ctx context.Context, s *session.Session) error {
+	doc := initDocument{Kind: "init", QuietLog: quietTools()}
+	err := s.WithStore(ctx, func(store *timeline.Store) error {
+		doc.GitDir = store.CommonDir()
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	if s.JSON {
+		return s.WriteJSON(doc)
+	}
+	for _, tool := range doc.QuietLog {
+		if err := s.Printf("# %s: %s\n%s\n", tool.Tool, tool.Why, tool.Set); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,79 @@
+package upkeep
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	urfave "github.com/urfave/cli/v2"
+
+	"github.com/git-smithers/git-smithers/cli/arg"
+	"github.com/git-smithers/git-smithers/cli/display"
+	"github.com/git-smithers/git-smithers/cli/session"
+	"github.com/git-smithers/git-smithers/internal/plain"
+	"github.com/git-smithers/git-smithers/timeline"
+)
+
+// sealDocument is what seal prints with --json.
+type sealDocument struct {
+	Kind string `json:"kind"`
+	*timeline.Sealed
+}
+
+func sealCommand() *arg.Command {
+	cmd := &arg.Command{
+		Name:    "seal",
+		Summary: "pack runs that have ended, and drop their frame refs",
+		Usage:   []string{"[<run>...]", "--undo <run>..."},
+		About: `Packs the named runs, or all that have ended, and drops the refs of their frames. The
+runs keep their tips, and every frame is still found as <run>:<frame>. Frame refs cost
+everybody a little at each fetch and push, tips hardly anything. To have git's own
+commands find the frames again, as git show refs/smithers/<run>/<frame>, --undo makes the
+refs anew; they stay until more runs end and there are more than smithers.frameRefs.
+
+Runs are packed when they end, and the oldest lose their frame refs where there are
+more than smithers.frameRefs. Set smithers.seal to false to leave both to this command.`,
+		MaxArgs: arg.AnyNumber,
+		Flags:   []urfave.Flag{&urfave.BoolFlag{Name: "undo", Usage: "make the frame refs of the named runs again"}},
+		Changes: true,
+		Exits:   arg.Writes(),
+		Examples: []arg.Example{
+			{"seal all runs that have ended", "git smithers seal"},
+			{"seal one run", "git smithers seal triage-1"},
+			{"look at a frame of a sealed run with plain git", "git smithers seal --undo triage-1 && git show refs/smithers/triage-1/7"},
+		},
+	}
+	cmd.Run = func(ctx context.Context, s *session.Session, c *urfave.Context) error {
+		job, runs := runSeal, c.Args().Slice()
+		if c.Bool("undo") {
+			if len(runs) == 0 {
+				return cmd.Misused("--undo needs a run")
+			}
+			job = runUnseal
+		}
+		return s.WithStore(ctx, func(store *timeline.Store) error { return job(ctx, s, store, runs) })
+	}
+	return cmd
+}
+
+// runSeal seals runs and says what that did.
+func runSeal(ctx context.Context, s *session.Session, store *timeline.Store, runs []string) error {
+	sealed, err := store.Seal(ctx, runs...)
+	if err != nil {
+		return err
+	}
+	if s.JSON {
+		return s.WriteJSON(sealDocument{"seal", sealed})
+	}
+	var b strings.Builder
+	for _, run := range sealed.Runs {
+		fmt.Fprintf(&b, "sealed %s: dropped %s\n", plain.Text(run.RunID), plain.Count(run.FrameRefs, "frame ref"))
+	}
+	if sealed.BytesBefore > 0 {
+		fmt.Fprintf(&b, "packed: %s instead of %s\n", display.Size(sealed.BytesAfter), display.Size(sealed.BytesBefore))
+	}
+	if len(sealed.Runs) == 0 && s.OutTTY {
+		s.Note("no run that has ended has frame refs")
+	}
+	return s.Printf("%s", b.String())
+}

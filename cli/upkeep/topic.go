@@ -1,0 +1,13 @@
+// Package upkeep keeps history in order: it sets up, checks, packs and removes: a topic of the help.
+package upkeep
+
+import "github.com/git-smithers/git-smithers/cli/arg"
+
+// Topic is the commands of this folder.
+func Topic() arg.Topic {
+	return arg.Topic{
+		Title: "keep them in order",
+		More:  []*arg.Command{initCommand(), doctorCommand(), verifyCommand(), sealCommand(), pruneCommand(), duCommand()},
+		Old:   []*arg.Command{unsealCommand(), indexCommand()},
+	}
+}

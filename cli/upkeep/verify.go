@@ -1,0 +1,110 @@
+package upkeep
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	urfave "github.com/urfave/cli/v2"
+
+	"github.com/git-smithers/git-smithers/cli/arg"
+	"github.com/git-smithers/git-smithers/cli/session"
+	"github.com/git-smithers/git-smithers/internal/plain"
+	"github.com/git-smithers/git-smithers/snapshot"
+	"github.com/git-smithers/git-smithers/timeline"
+	"github.com/git-smithers/git-smithers/timeline/fault"
+	"github.com/git-smithers/git-smithers/timeline/verify"
+)
+
+// verifyDocument is what verify prints with --json.
+type verifyDocument struct {
+	Kind string `json:"kind"`
+	*verify.Report
+}
+
+func verifyCommand() *arg.Command {
+	return &arg.Command{
+		Name:    "verify",
+		Summary: "check stored history",
+		Usage:   []string{"[<run>...] [--deep]"},
+		About: `Reads the named runs, or all, and checks everything that they reach: each object
+against its id, each encoding against the one that is valid, content hashes, the
+chain of frames, and the frame refs. Changes nothing.
+
+--deep also reads every pack, index of a pack and loose object of the repository, copies
+too, and compares every row of the index with what the refs say.`,
+		MaxArgs: 1 << 20,
+		Flags: []urfave.Flag{
+			&urfave.BoolFlag{Name: "deep", Usage: "check every file that holds objects, and the index"},
+		},
+		Exits: arg.Reads(),
+		Examples: []arg.Example{
+			{"check all history", "git smithers verify"},
+			{"check one run", "git smithers verify triage-1"},
+			{"check everything there is", "git smithers verify --deep"},
+		},
+		Run: func(ctx context.Context, s *session.Session, c *urfave.Context) error {
+			return s.WithStore(ctx, func(store *timeline.Store) error {
+				return runVerify(ctx, s, store, c.Bool("deep"), c.Args().Slice())
+			})
+		},
+	}
+}
+
+// runVerify prints what is wrong; anything at all makes it fail with verify_failed.
+func runVerify(ctx context.Context, s *session.Session, store *timeline.Store, deep bool, runs []string) error {
+	report, err := verifyReport(ctx, s, store, deep, runs)
+	if err != nil {
+		return err
+	}
+	if err := printReport(s, report); err != nil {
+		return err
+	}
+	if len(report.Problems) == 0 {
+		return nil
+	}
+	return fault.New(fault.VerifyFailed, "verification found %s", plain.Count(len(report.Problems), "problem")).
+		Hint("`git smithers doctor` says what can be mended, and mends it")
+}
+
+func verifyReport(ctx context.Context, s *session.Session, store *timeline.Store, deep bool, runs []string) (*verify.Report, error) {
+	if !deep {
+		defer s.While("verifying")()
+		return verify.Runs(ctx, store, runs...)
+	}
+	bar := s.Progress("verifying")
+	defer bar.Finish()
+	return verify.Deep(ctx, store, bar.Update, runs...)
+}
+
+func printReport(s *session.Session, report *verify.Report) error {
+	if s.JSON {
+		return s.WriteJSON(verifyDocument{"verify", report})
+	}
+	var b strings.Builder
+	for _, problem := range report.Problems {
+		fmt.Fprintf(&b, "%s: %s: %s\n", plain.Text(placeOf(problem)), problem.Code, plain.Text(problem.What))
+	}
+	if report.Promised > 0 {
+		fmt.Fprintf(&b, "%s of captured files not in this partial clone; its remote promises them, and git fetches them when they are needed\n",
+			plain.Count(report.Promised, "object"))
+	}
+	fmt.Fprintf(&b, "verified %s, %s, %s\n", plain.Count(report.Runs, "run"), entries(report.Entries), plain.Count(report.Frames, "frame"))
+	if report.Unnamed > 0 {
+		fmt.Fprintf(&b, "%s without a ref: the run's next append makes those that a killed process left out, `git smithers doctor --repair` all\n",
+			plain.Count(report.Unnamed, "frame"))
+	}
+	return s.Printf("%s", b.String())
+}
+
+// placeOf says what a problem is about: a file, a run, or a frame.
+func placeOf(p verify.Problem) string {
+	if p.File != "" {
+		return p.File
+	}
+	at := timeline.Address{Run: p.Run, Frame: snapshot.NoFrame}
+	if p.Frame != nil {
+		at.Frame = *p.Frame
+	}
+	return at.String()
+}

@@ -30,7 +30,7 @@ type contentRules struct {
 	env       []string
 }
 
-func (w *Workspace) contentRules() contentRules {
+func newContentRules(w *Workspace) contentRules {
 	return contentRules{config: w.Repo.Config, root: w.Root, commonDir: w.Repo.CommonDir, env: w.env}
 }
 
@@ -45,7 +45,7 @@ func (c *filesCapture) altered(ctx context.Context, now *gitindex.Index, root ob
 	if c.git.gitDir != "" {
 		return nil, nil // stored byte for byte
 	}
-	rules := c.w.contentRules().sum(now)
+	rules := newContentRules(c.w).sum(now)
 	if rules == "" {
 		return nil, nil
 	}
@@ -146,7 +146,7 @@ func (c *filesCapture) compareStored(ctx context.Context, now *gitindex.Index, p
 	if err != nil {
 		return nil, err
 	}
-	rules := c.w.contentRules()
+	rules := newContentRules(c.w)
 	fields := splitPaths(out)
 	var altered []snapshot.Altered
 	var ask []askedFile
@@ -249,7 +249,7 @@ func (c *filesCapture) askGit(ctx context.Context, files []askedFile) (_ []snaps
 	}
 	_, err = c.w.gitWith(ctx, gitRun{
 		args:  []string{"checkout-index", "-z", "--stdin", "--prefix=" + dir + "/"},
-		env:   append(c.q.GitEnv(c.w.objectsDir(), c.w.env), "GIT_INDEX_FILE="+c.p.IndexPath()),
+		env:   append(c.q.GitEnv(objectsDir(c.w.Repo), c.w.env), "GIT_INDEX_FILE="+c.p.IndexPath()),
 		stdin: paths(names),
 	})
 	if err != nil {

@@ -25,7 +25,8 @@ type CaptureOptions struct {
 	// Leave are paths of files that are left out unless the user tracks them. They are relative to
 	// the top, with slashes. A path that ends in a slash means all files in the folder.
 	Leave []string
-	// Objects is the repository's object store, if the caller has it open. If it is nil, Capture opens one.
+	// Objects is the repository's object store, if the caller has it open. A Plan for the capture reads
+	// through it, too. If it is nil, Capture and Plan open one.
 	Objects *objstore.Store
 	// Warn, if not nil, is called if more is left out than was asked for.
 	Warn func(error)
@@ -69,6 +70,7 @@ func (o *CaptureOptions) leaves(path string) (as string, ok bool) {
 type Captured struct {
 	VCS snapshot.VCS
 
+	repository *objstore.Store      // the caller's; nil if it has none open
 	trees      [][]byte             // more tree objects that the repository does not have
 	objects    string               // the quarantine's object directory; "" for none
 	quarantine *gitindex.Quarantine // nil for none
@@ -138,15 +140,12 @@ func (w *Workspace) Capture(ctx context.Context, opts CaptureOptions) (*Captured
 		return nil, ErrNoWorkingCopy
 	}
 	opts = opts.withDefaults()
-	if opts.Objects != nil {
-		return w.capturePinned(ctx, opts.Objects, opts)
-	}
-	objects, err := w.openObjects()
-	if err != nil {
-		return nil, err
-	}
-	c, err := w.capturePinned(ctx, objects, opts)
-	return c.unless(errors.Join(err, objects.Close()))
+	var c *Captured
+	err := withObjects(w.Repo, opts.Objects, func(objects *objstore.Store) (err error) {
+		c, err = w.capturePinned(ctx, objects, opts)
+		return err
+	})
+	return c.unless(err)
 }
 
 // capturePinned captures while no object of the repository can be dropped.
@@ -168,7 +167,7 @@ func (w *Workspace) capturePinned(ctx context.Context, objects *objstore.Store, 
 		release()
 		return nil, err
 	}
-	c.release = release
+	c.release, c.repository = release, opts.Objects
 	return c.unless(err)
 }
 

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"path/filepath"
 	"slices"
 	"strings"
 
@@ -114,7 +113,7 @@ func (c *filesCapture) read(ctx context.Context, paths []string) error {
 	}
 	_, err := c.w.gitWith(ctx, gitRun{
 		args:  []string{"update-index", "-z", "--add", "--remove", "--replace", "--stdin"},
-		env:   slices.Concat(c.git.env, c.q.GitEnv(c.w.objectsDir(), c.w.env), []string{"GIT_INDEX_FILE=" + c.p.IndexPath()}),
+		env:   slices.Concat(c.git.env, c.q.GitEnv(objectsDir(c.w.Repo), c.w.env), []string{"GIT_INDEX_FILE=" + c.p.IndexPath()}),
 		stdin: &list, settings: slices.Concat(c.git.settings, readSettings), gitDir: c.git.gitDir,
 	})
 	switch {
@@ -201,7 +200,7 @@ func (c *filesCapture) writeTrees(ctx context.Context, now *gitindex.Index, edit
 	}
 	out, err := c.w.gitWith(ctx, gitRun{
 		args: []string{"write-tree"}, settings: readSettings,
-		env: append(c.q.GitEnv(c.w.objectsDir(), c.w.env), "GIT_INDEX_FILE="+c.p.IndexPath()),
+		env: append(c.q.GitEnv(objectsDir(c.w.Repo), c.w.env), "GIT_INDEX_FILE="+c.p.IndexPath()),
 	})
 	if err != nil {
 		return objstore.ID{}, err
@@ -238,17 +237,4 @@ func (c *filesCapture) dirtyModules(ctx context.Context) {
 			c.left.add(path, snapshot.LeftDirty, 0)
 		}
 	}
-}
-
-// objectsDir returns the repository's object directory.
-func (w *Workspace) objectsDir() string { return filepath.Join(w.Repo.CommonDir, "objects") }
-
-// openObjects opens the repository's objects for reading.
-func (w *Workspace) openObjects() (*objstore.Store, error) {
-	return w.openObjectsIn(w.objectsDir())
-}
-
-// openObjectsIn opens an object directory for reading.
-func (w *Workspace) openObjectsIn(dir string) (*objstore.Store, error) {
-	return objstore.Open(objstore.Options{ObjectsDir: dir, TempDir: filepath.Join(w.Repo.CommonDir, "smithers", "tmp")})
 }

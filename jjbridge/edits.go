@@ -6,7 +6,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -56,42 +55,17 @@ func (p *Plan) compare(ctx context.Context, w *Workspace) ([]edit, error) {
 }
 
 // checkChanges returns an error if a plan has more changes than one tree may have paths.
-func (p *Plan) checkChanges(ctx context.Context, w *Workspace) (err error) {
-	objects, err := w.openObjects()
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, objects.Close()) }()
-	reader := capturedReader{repository: objects}
-	if p.objects != "" {
-		if reader.captured, err = w.openObjectsIn(p.objects); err != nil {
-			return err
+func (p *Plan) checkChanges(ctx context.Context, w *Workspace) error {
+	return withObjects(w.Repo, p.repository, func(objects *objstore.Store) (err error) {
+		reader := capturedReader{repository: objects}
+		if p.objects != "" {
+			if reader.captured, err = openObjects(w.Repo, p.objects); err != nil {
+				return err
+			}
+			defer func() { err = errors.Join(err, reader.captured.Close()) }()
 		}
-		defer func() { err = errors.Join(err, reader.captured.Close()) }()
-	}
-	return objstore.CheckChanges(ctx, reader, p.From, p.To)
-}
-
-// capturedReader reads the objects of a capture, some of which may not be in the repository.
-type capturedReader struct {
-	captured   *objstore.Store // nil if all of them are in the repository
-	repository *objstore.Store
-}
-
-// Get is GetAtMost without a bound.
-func (r capturedReader) Get(id objstore.ID) (objstore.Kind, []byte, error) {
-	return r.GetAtMost(id, math.MaxInt64)
-}
-
-// GetAtMost returns an object of at most most bytes.
-func (r capturedReader) GetAtMost(id objstore.ID, most int64) (objstore.Kind, []byte, error) {
-	if r.captured != nil {
-		kind, data, err := r.captured.GetAtMost(id, most)
-		if !errors.Is(err, objstore.ErrNotFound) {
-			return kind, data, err
-		}
-	}
-	return r.repository.GetAtMost(id, most)
+		return objstore.CheckChanges(ctx, reader, p.From, p.To)
+	})
 }
 
 // diffTreeArgs returns the arguments of a git whose output parseEdits reads.

@@ -3,7 +3,6 @@ package jjbridge
 import (
 	"bytes"
 	"context"
-	"errors"
 	"fmt"
 	"os"
 	"path"
@@ -40,7 +39,10 @@ func (p *Plan) ignored(ctx context.Context, w *Workspace) ([]snapshot.LeftOut, e
 		return nil, err
 	}
 	defer os.RemoveAll(dir) //nolint:errcheck // it is in the way of nothing
-	if err := writeIgnoreFiles(ctx, w, dir, p.To); err != nil {
+	err = withObjects(w.Repo, p.repository, func(objects *objstore.Store) error {
+		return writeIgnoreFiles(ctx, objects, dir, p.To)
+	})
+	if err != nil {
 		return nil, err
 	}
 	then := *w
@@ -62,16 +64,7 @@ func (p *Plan) ignored(ctx context.Context, w *Workspace) ([]snapshot.LeftOut, e
 }
 
 // writeIgnoreFiles writes the .gitignore files of a tree into dir.
-func writeIgnoreFiles(ctx context.Context, w *Workspace, dir string, tree objstore.ID) (err error) {
-	objects, err := w.openObjects()
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, objects.Close()) }()
-	return writeIgnoreFilesOf(ctx, objects, dir, tree)
-}
-
-func writeIgnoreFilesOf(ctx context.Context, objects objstore.Reader, dir string, tree objstore.ID) error {
+func writeIgnoreFiles(ctx context.Context, objects objstore.Reader, dir string, tree objstore.ID) error {
 	files := ignoreFiles{objects: objects, none: make(map[objstore.ID]bool)}
 	return files.write(ctx, dir, tree)
 }

@@ -37,7 +37,7 @@ func TestIgnoreFilesOfFoldersThatHaveNoneAreNotLookedForTwice(t *testing.T) {
 		file, plain, {Name: "some", Mode: objstore.ModeTree, ID: tenfold(&m, 1, file)},
 	}))
 	dir := t.TempDir()
-	require.NoError(t, writeIgnoreFilesOf(t.Context(), &m, dir, root))
+	require.NoError(t, writeIgnoreFiles(t.Context(), &m, dir, root))
 	found, err := filepath.Glob(filepath.Join(dir, "some", "*", ignoreFile))
 	require.NoError(t, err)
 	assert.Len(t, found, 10)
@@ -46,7 +46,7 @@ func TestIgnoreFilesOfFoldersThatHaveNoneAreNotLookedForTwice(t *testing.T) {
 
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	require.ErrorIs(t, writeIgnoreFilesOf(ctx, &m, filepath.Join(dir, "none"), root), context.Canceled)
+	require.ErrorIs(t, writeIgnoreFiles(ctx, &m, filepath.Join(dir, "none"), root), context.Canceled)
 	assert.NoDirExists(t, filepath.Join(dir, "none"))
 	require.NoError(t, os.RemoveAll(dir))
 }

@@ -20,13 +20,14 @@ type Plan struct {
 	Refused  []Refusal    // reasons against the restore; if there are any, nothing is done
 	Stay     []string     // files that are the same in both, and must not be written although their attributes change
 
-	edits   []edit
-	kept    []string // paths of From that stay although To lacks them
-	modules []moduleMove
-	leftOut []snapshot.LeftOut
-	index   fs.FileInfo // of the private index, if its tree is From; else nil
-	objects string      // an object directory with those objects of From that the repository lacks
-	largest int64       // bytes of the largest new file
+	edits      []edit
+	kept       []string // paths of From that stay although To lacks them
+	modules    []moduleMove
+	leftOut    []snapshot.LeftOut
+	index      fs.FileInfo     // of the private index, if its tree is From; else nil
+	repository *objstore.Store // the caller's; nil if it has none open
+	objects    string          // an object directory with those objects of From that the repository lacks
+	largest    int64           // bytes of the largest new file
 }
 
 // PathChange is one path that a restore changes.
@@ -90,7 +91,7 @@ func (w *Workspace) Plan(ctx context.Context, have *Captured, want objstore.ID, 
 	if err != nil {
 		return nil, err
 	}
-	plan := &Plan{From: from, To: want, objects: objects, index: have.index, leftOut: have.VCS.LeftOut}
+	plan := &Plan{From: from, To: want, objects: objects, index: have.index, leftOut: have.VCS.LeftOut, repository: have.repository}
 	if plan.edits, err = plan.compare(ctx, w); err != nil {
 		return nil, err
 	}

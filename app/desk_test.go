@@ -20,6 +20,7 @@ import (
 	"github.com/git-smithers/git-smithers/engine/mailbox"
 	"github.com/git-smithers/git-smithers/engine/workflow"
 	"github.com/git-smithers/git-smithers/internal/repotest"
+	"github.com/git-smithers/git-smithers/peer/smithers"
 	"github.com/git-smithers/git-smithers/snapshot"
 	"github.com/git-smithers/git-smithers/timeline"
 	"github.com/git-smithers/git-smithers/timeline/code"
@@ -120,10 +121,9 @@ func read(t *testing.T, d *app.Desk, name string) string {
 // approve answers what the run "a" waits for.
 func approve(t *testing.T, d *app.Desk) {
 	t.Helper()
-	head, err := app.OpenRun(t.Context(), d.Store, "a")
+	_, decided, err := d.Decide(t.Context(), "a", mailbox.Decision{Approved: true})
 	require.NoError(t, err)
-	_, err = mailbox.Decide(t.Context(), head, mailbox.Decision{Approved: true}, time.Now())
-	require.NoError(t, err)
+	assert.Equal(t, snapshot.ApprovalApproved, decided.Status)
 }
 
 func TestARunIsExecutedAndTold(t *testing.T) {
@@ -281,4 +281,59 @@ func TestSmithersThatCannotBeStartedLeavesNothingBehind(t *testing.T) {
 	assert.Equal(t, fault.EngineMissing, fault.CodeOf(err))
 	assert.Equal(t, before, repo.Git("for-each-ref", "refs/smithers/_tip"))
 	assert.Empty(t, rec.take())
+}
+
+func TestAFolderToCheckOutIsRelativeToTheCaller(t *testing.T) {
+	t.Parallel()
+	d, rec, repo := newDesk(t, twoSteps)
+	_, err := run(t, d)
+	require.NoError(t, err)
+	rec.take()
+	made, err := d.CheckOut(t.Context(), code.CheckoutRequest{From: "a:2", Dir: filepath.Join("..", "there")})
+	require.NoError(t, err)
+	assert.Equal(t, timeline.Address{Run: "a", Frame: 2}, made.From)
+	assert.Equal(t, app.RealFolder(filepath.Join(repo.Dir, "..", "there")), app.RealFolder(made.WorkingCopy.Root()))
+	assert.Equal(t, "1\n", read(t, d, filepath.Join(made.WorkingCopy.Root(), "one")))
+	assert.NoFileExists(t, filepath.Join(made.WorkingCopy.Root(), "two"))
+	assert.Equal(t, "2\n", read(t, d, "two"), "the files of the folder stay")
+	assert.Equal(t, []string{string(app.CheckingOut)}, rec.take())
+
+	_, err = d.CheckOut(t.Context(), code.CheckoutRequest{From: "a:9", Dir: "nowhere"})
+	assert.Equal(t, fault.FrameNotFound, fault.CodeOf(err))
+	assert.NoDirExists(t, d.Folder.Path("nowhere"))
+	assert.Equal(t, []string{string(app.CheckingOut)}, rec.take())
+}
+
+func TestRunsAreExportedWithTheirProgress(t *testing.T) {
+	t.Parallel()
+	d, rec, repo := newDesk(t, twoSteps)
+	_, err := run(t, d)
+	require.NoError(t, err)
+	rec.take()
+	req := smithers.ExportRequest{Runs: []string{"a"}, To: d.Folder.Path("smithers.db"), Root: repo.Dir}
+	exported, err := d.Export(t.Context(), req)
+	require.NoError(t, err)
+	require.Len(t, exported.Runs, 1)
+	assert.Equal(t, "a", exported.Runs[0].RunID)
+	assert.FileExists(t, d.Folder.Path("smithers.db"))
+	assert.Equal(t, []string{string(app.ExportingFrames), string(app.OpeningDatabase)}, rec.take())
+
+	req.Runs = []string{"none"}
+	_, err = d.Export(t.Context(), req)
+	assert.Equal(t, fault.RunNotFound, fault.CodeOf(err))
+}
+
+func TestACancelledRunContinues(t *testing.T) {
+	t.Parallel()
+	d, _, _ := newDesk(t, waits)
+	_, err := run(t, d)
+	require.Equal(t, fault.RunWaiting, fault.CodeOf(err))
+	head, err := d.Cancel(t.Context(), "a")
+	require.NoError(t, err)
+	assert.Equal(t, snapshot.RunCancelled, head.Row().Status)
+	_, err = d.Resume(t.Context(), app.ResumeRequest{Run: "a"})
+	assert.Equal(t, fault.RunWaiting, fault.CodeOf(err))
+	approve(t, d)
+	_, err = d.Cancel(t.Context(), "none")
+	assert.Equal(t, fault.RunNotFound, fault.CodeOf(err))
 }

@@ -50,13 +50,13 @@ func refuseForeign(head *timeline.Head) error {
 	if engine == EngineSmithers {
 		refused = refused.
 			Hint("`%s replay WORKFLOW.tsx %s --engine smithers` has Smithers run a fork of it", fault.Program, newestFrame).
-			Hint("`%s export %s --to SMITHERS.db` hands it to Smithers, whose `up --resume` goes on with it", fault.Program, fault.Word(row.ID))
+			Hint("`%s export %s --to SMITHERS.db` hands it to Smithers, whose `up --resume` continues it", fault.Program, fault.Word(row.ID))
 	}
 	return refused.Hint("`%s replay WORKFLOW.yaml %s` runs a fork of it by a workflow of ours", fault.Program, newestFrame)
 }
 
-// RefuseForeignCancel returns foreign_run for a run that another engine runs: the engine would run it all the same.
-func RefuseForeignCancel(store *timeline.Store, head *timeline.Head) error {
+// refuseForeignCancel returns foreign_run for a run that another engine runs: the engine would run it all the same.
+func refuseForeignCancel(store *timeline.Store, head *timeline.Head) error {
 	engine, err := ForeignEngine(head)
 	if err != nil || engine == "" {
 		return err

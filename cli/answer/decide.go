@@ -5,8 +5,8 @@ import (
 
 	urfave "github.com/urfave/cli/v2"
 
-	"github.com/git-smithers/git-smithers/app"
 	"github.com/git-smithers/git-smithers/cli/arg"
+	"github.com/git-smithers/git-smithers/cli/desk"
 	"github.com/git-smithers/git-smithers/cli/display"
 	"github.com/git-smithers/git-smithers/cli/mail"
 	"github.com/git-smithers/git-smithers/cli/session"
@@ -30,7 +30,7 @@ type approvalDocument struct {
 	Kind  string `json:"kind"`
 	RunID string `json:"runId"`
 	snapshot.Approval
-	Running bool `json:"running"` // a process runs the run, and goes on by itself
+	Running bool `json:"running"` // a process runs the run, and continues by itself
 }
 
 func decideFlags() []urfave.Flag {
@@ -43,15 +43,11 @@ func parseDecide(c *urfave.Context, approved bool) (decideOptions, error) {
 	return decideOptions{c.Args().First(), place, approved, c.String("note"), arg.ParseWho(c)}, err
 }
 
-// runDecide decides an approval, and tells who goes on.
+// runDecide decides an approval, and tells who continues the run.
 func runDecide(ctx context.Context, s *session.Session, store *timeline.Store, opts decideOptions) error {
-	head, err := app.OpenRun(ctx, store, opts.run)
-	if err != nil {
-		return err
-	}
-	decided, err := mailbox.Decide(ctx, head, mailbox.Decision{
+	head, decided, err := desk.Open(s, store).Decide(ctx, opts.run, mailbox.Decision{
 		Place: opts.place, Approved: opts.approved, Note: opts.note, By: arg.Who(opts.by, store),
-	}, s.Now())
+	})
 	if err != nil {
 		return err
 	}

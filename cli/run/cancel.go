@@ -7,8 +7,8 @@ import (
 
 	"github.com/git-smithers/git-smithers/app"
 	"github.com/git-smithers/git-smithers/cli/arg"
+	"github.com/git-smithers/git-smithers/cli/desk"
 	"github.com/git-smithers/git-smithers/cli/session"
-	"github.com/git-smithers/git-smithers/engine"
 	"github.com/git-smithers/git-smithers/internal/plain"
 	"github.com/git-smithers/git-smithers/timeline"
 )
@@ -47,14 +47,8 @@ type cancelDocument struct {
 
 // runCancel records that a run is to stop.
 func runCancel(ctx context.Context, s *session.Session, store *timeline.Store, run string) error {
-	head, err := app.OpenRun(ctx, store, run)
+	head, err := desk.Open(s, store).Cancel(ctx, run)
 	if err != nil {
-		return err
-	}
-	if err := app.RefuseForeignCancel(store, head); err != nil {
-		return err
-	}
-	if err := engine.Cancel(ctx, head, s.Now()); err != nil {
 		return err
 	}
 	row := head.Row()

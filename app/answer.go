@@ -1,0 +1,32 @@
+package app
+
+import (
+	"context"
+
+	"github.com/git-smithers/git-smithers/engine"
+	"github.com/git-smithers/git-smithers/engine/mailbox"
+	"github.com/git-smithers/git-smithers/snapshot"
+	"github.com/git-smithers/git-smithers/timeline"
+)
+
+// Cancel marks a run as cancelled. It returns foreign_run if another engine runs the run.
+func (d *Desk) Cancel(ctx context.Context, run string) (*timeline.Head, error) {
+	head, err := OpenRun(ctx, d.Store, run)
+	if err != nil {
+		return nil, err
+	}
+	if err := refuseForeignCancel(d.Store, head); err != nil {
+		return nil, err
+	}
+	return head, engine.Cancel(ctx, head, d.Now())
+}
+
+// Decide approves or denies what a run waits for somebody to approve.
+func (d *Desk) Decide(ctx context.Context, run string, decision mailbox.Decision) (*timeline.Head, snapshot.Approval, error) {
+	head, err := OpenRun(ctx, d.Store, run)
+	if err != nil {
+		return nil, snapshot.Approval{}, err
+	}
+	decided, err := mailbox.Decide(ctx, head, decision, d.Now())
+	return head, decided, err
+}

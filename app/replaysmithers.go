@@ -107,9 +107,9 @@ func (d *Desk) planPlay(id, workflow string, e *smithersEngine, req SmithersRepl
 	return play
 }
 
-// again says how Smithers goes on with the fork once it is in the database.
+// again says how Smithers continues the fork once it is in the database.
 func (p foreignPlay) again() string {
-	return fmt.Sprintf("`%s` in %s goes on, and %s",
+	return fmt.Sprintf("`%s` in %s continues it, and %s",
 		p.engine.line("up", p.workflow, "--run-id", p.id, "--resume", "true"), p.engine.dir, p.takeIn())
 }
 

@@ -36,7 +36,7 @@ type requestDocument struct {
 	RequestID   string `json:"requestId"`
 	RequestKind string `json:"requestKind"`
 	snapshot.HumanRequest
-	Running bool `json:"running"` // a process runs the run, and goes on by itself
+	Running bool `json:"running"` // a process runs the run, and continues by itself
 }
 
 func answerCommand() *arg.Command {
@@ -55,7 +55,7 @@ the third place is read as one that is typed there: a text, y or n, a number, a 
 its number.
 
 The answer must fit the form that the workflow gives; when it does not, nothing
-changes. A process that runs the run goes on by itself; otherwise resume does. With
+changes. A process that runs the run continues by itself; otherwise resume does. With
 --cancel, nobody has to answer any more: the attempt that waits fails, with code
 request_cancelled. Prints the run's id.`,
 		MinArgs: 1, MaxArgs: 3,
@@ -146,7 +146,7 @@ func runAnswer(ctx context.Context, s *session.Session, store *timeline.Store, o
 	return printRequest(s, store, head, answered)
 }
 
-// printRequest prints what became of a human request, and tells who goes on.
+// printRequest prints what became of a human request, and tells who continues the run.
 func printRequest(s *session.Session, store *timeline.Store, head *timeline.Head, h snapshot.HumanRequest) error {
 	row := head.Row()
 	running := store.Owner(row).Live

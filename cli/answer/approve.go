@@ -16,7 +16,7 @@ func approveCommand() *arg.Command {
 		Summary: "approve what a run waits for somebody to approve",
 		Usage:   []string{"<run> [<node> | --node ID] [--iteration I] [--note TEXT] [--by WHO]"},
 		About: `Says yes to an approval of a run. Without a node, to the only one that is open. A
-process that runs the run goes on by itself; otherwise resume does.
+process that runs the run continues by itself; otherwise resume does.
 
 An approval is decided once: whoever comes second is told what was decided. Prints
 the run's id.`,
@@ -25,7 +25,7 @@ the run's id.`,
 		Changes: true,
 		Exits:   arg.Writes(),
 		Examples: []arg.Example{
-			{"approve, and go on", "git smithers approve triage-1 && git smithers resume triage-1"},
+			{"approve, and continue", "git smithers approve triage-1 && git smithers resume triage-1"},
 			{"say why", `git smithers approve triage-1 deploy --note 'after the freeze'`},
 		},
 		Run: func(ctx context.Context, s *session.Session, c *urfave.Context) error {

@@ -17,13 +17,13 @@ func noteWhoGoesOn(s *session.Session, store *timeline.Store, head *timeline.Hea
 	id := plain.Text(row.ID)
 	switch {
 	case running:
-		s.Note("the process that runs %s goes on", id)
+		s.Note("the process that runs %s continues", id)
 	case row.Status == snapshot.RunFinished:
 		s.Note("run %s has finished: nothing waits for it", id)
 	case row.Status.Ended():
 		s.Note("run %s is %s, and keeps this for `%s resume %s`", id, plain.Text(string(row.Status)), arg.Program, fault.Word(row.ID))
 	default:
-		next, err := app.NextCommand(head, ", or a supervisor, goes on"+desk.InOwnWorktree(s, store, head))
+		next, err := app.NextCommand(head, ", or a supervisor, continues it"+desk.InOwnWorktree(s, store, head))
 		if err != nil {
 			s.Warn(err)
 			return

@@ -47,7 +47,7 @@ func signalCommand() *arg.Command {
 		},
 		About: `Gives a run a signal, for the tasks that wait for one of that name, now or later. The
 payload is JSON, @FILE, or - for standard input; without it, {}. One that does not fit
-the output of the task that waits for it is refused. A process that runs the run goes on
+the output of the task that waits for it is refused. A process that runs the run continues
 by itself; otherwise resume does. A run that failed or was cancelled keeps the signal for
 its resume. A warning says so if no task of the run waits for a signal of that name.
 

@@ -219,5 +219,5 @@ func configure(s *session.Session, c *urfave.Context) error {
 
 // BecameFlag says in the help of an old name what to type now.
 func BecameFlag(command string) string {
-	return "This is an old name, which goes on working: it is `git smithers " + command + "` now."
+	return "This is an old name, which still works: it is `git smithers " + command + "` now."
 }

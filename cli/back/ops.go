@@ -29,7 +29,7 @@ func opsCommand() *arg.Command {
 		About: `Lists the travels, resets, reverts, restores and undos of a run, and its fork, the oldest
 first: number, time, what it was, the frame that it made, and which op has taken it back.
 undo takes back the newest one that was not. A travel or reset of an imported run after
-which Smithers went on from an older frame is taken back by the import: overtaken.
+which Smithers continued from an older frame is taken back by the import: overtaken.
 With --json, one object a line.`,
 		MinArgs: 1, MaxArgs: 1,
 		Exits: arg.Reads(),

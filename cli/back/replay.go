@@ -46,7 +46,7 @@ and run when that is confirmed, by --yes for scripts.
 The files are those of the working copy as it is; a warning says where these are not the
 files of the frame. With --restore-vcs they are the frame's, in a new working copy: a
 linked worktree of git, or a workspace of jj, which is made beside this one and stays for
-you to look at. It is the fork's own: resume goes on in it, wherever that is called, also
+you to look at. It is the fork's own: resume continues in it, wherever that is called, also
 if the workflow asks for a worktree.
 
 With --engine smithers, the fork is run by Smithers, with a workflow of its own: it is

@@ -33,8 +33,8 @@ attempts stay in history, marked cancelled. undo takes it back.
 With a frame, the state is that of the frame: tasks that started since are pending again.
 travel does the same, and takes the files back, too.
 
-With a workflow in front the run goes on with that. A run that a live process is running
-is left alone.
+With a workflow in front the run continues with that. A run that a live process is
+running is left alone.
 
 Prints the address of the new frame; with --resume, the run's id.`,
 		MaxArgs: 2,
@@ -61,7 +61,7 @@ Prints the address of the new frame; with --resume, the run's id.`,
 	return cmd
 }
 
-// runReset begins a run anew, or sets it back to a frame, and with --resume goes on with it.
+// runReset begins a run anew, or sets it back to a frame, and with --resume continues it.
 func runReset(ctx context.Context, s *session.Session, store *timeline.Store, req app.ResetRequest) error {
 	done, err := desk.Open(s, store).Reset(ctx, req)
 	if done == nil {

@@ -52,9 +52,9 @@ func travelCommand() *arg.Command {
 		},
 		About: `Takes the run back to a frame, state and files: outputs, loops, approvals, answers and
 signals are what they were then. Tasks that started since, or ran then, are pending again;
-resume goes on with them. With --node, the frame is the last one before an attempt of that
-task started, and what needs the task is pending, too. The attempt is the newest one, or
-the newest one by the frame that is named.
+resume continues with them. With --node, the frame is the last one before an attempt of
+that task started, and what needs the task is pending, too. The attempt is the newest one,
+or the newest one by the frame that is named.
 
 Nothing is lost. The state is a new frame; those between are left out of the timeline,
 unless --all shows them, and keep their addresses. Attempts since then stay in history,
@@ -62,7 +62,7 @@ marked cancelled. What is in the working copy and in no frame yet is captured fi
 terminal, untracked files that would be removed are listed, and one is asked. Where a file
 that was never captured is in the way, nothing is done. undo takes it all back.
 
-With a workflow in front the run goes on with that file as you have it, fitted as replay
+With a workflow in front the run continues with that file as you have it, fitted as replay
 does it; the file stays so. --no-vcs leaves all files as they are. --no-deps leaves them,
 too, and all of the state but that one task, which is pending again. A run that a live
 process is running is left alone.
@@ -80,7 +80,7 @@ Prints the address of the new frame; with --resume, the run's id.`,
 		Exits:   arg.Runs(),
 		Examples: []arg.Example{
 			{"go back to frame 6", "git smithers travel triage-1:6"},
-			{"go back to before the task fix, and go on with the mended workflow", "git smithers travel triage.yaml triage-1 --node fix --resume"},
+			{"go back to before the task fix, and continue with the mended workflow", "git smithers travel triage.yaml triage-1 --node fix --resume"},
 			{"go back to before the second time round", "git smithers travel triage-1 --node review --iteration 1"},
 			{"do one task again, and nothing else", "git smithers travel triage-1 --node lint --no-deps --resume"},
 		},
@@ -162,9 +162,9 @@ func printTravelFailed(s *session.Session, req travel.Request, cause error) erro
 	return s.WriteJSON(doc)
 }
 
-// sequelFlags are the flags of travel and reset about how the run goes on. yes is their --yes.
+// sequelFlags are the flags of travel and reset about how the run continues. yes is their --yes.
 func sequelFlags(yes urfave.Flag) []urfave.Flag {
-	return append([]urfave.Flag{&urfave.BoolFlag{Name: "resume", Usage: "go on at once"}, yes}, desk.EngineFlags()...)
+	return append([]urfave.Flag{&urfave.BoolFlag{Name: "resume", Usage: "continue at once"}, yes}, desk.EngineFlags()...)
 }
 
 // travelYesFlag is --yes of travel, which may remove files and may run commands.
@@ -192,7 +192,7 @@ func parseSequel(s *session.Session, cmd *arg.Command, c *urfave.Context, workfl
 	return out, nil
 }
 
-// tellWentBack tells what was done to a run and how it went on, if it was resumed. err is that of the run that went on.
+// tellWentBack tells what was done to a run and how it continued, if it was resumed. err is that of the run that continued.
 // describe is what --json prints, once, at the end.
 func tellWentBack(ctx context.Context, s *session.Session, store *timeline.Store, done *app.TravelResult, err error, resumes bool,
 	describe func(resumed *desk.RunDocument) any,

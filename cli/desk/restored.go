@@ -88,7 +88,7 @@ func TellRestored(ctx context.Context, s *session.Session, store *timeline.Store
 		s.Note("these are the files of its own worktree: %s", plain.Text(done.Root))
 	}
 	if len(done.Running) > 0 {
-		s.Note("not ended yet, in the same files: %s; if it still runs, it goes on with these", display.BesideNames(done.Running))
+		s.Note("not ended yet, in the same files: %s; if it still runs, it continues with these", display.BesideNames(done.Running))
 	}
 	noteShared(s, done.Beside)
 	NoteIncomplete(s, done.VCS)

@@ -40,7 +40,7 @@ func (t teller) Note(ctx context.Context, note app.Note) {
 		row := note.Head.Row()
 		s.Note("run %s, from frame %d%s", plain.Text(row.ID), row.Frame, InOwnWorktree(s, t.store, note.Head))
 	case app.DefinitionKeptNote:
-		s.Note("the workflow file of run %s is not here: it goes on with the definition that it keeps", plain.Text(note.Run))
+		s.Note("the workflow file of run %s is not here: it continues with the definition that it keeps", plain.Text(note.Run))
 	case app.FilledNote:
 		tellFilled(s, note.Run, note.Root, note.Files)
 	case app.CheckedOutNote:

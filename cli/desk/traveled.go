@@ -65,8 +65,8 @@ func PrintTraveled(s *session.Session, done *travel.Result, doc any) error {
 	return s.Printf("%s\n", plain.Text(timeline.Address{Run: done.Run, Frame: done.Frame}.String()))
 }
 
-// TellTraveled tells what a travel, reset or undo has done, and with next, which command it is that
-// the run goes on by, also how to go on.
+// TellTraveled tells what a travel, reset or undo has done. next is a sentence with the command that continues the run; "" for
+// none.
 func TellTraveled(ctx context.Context, s *session.Session, store *timeline.Store, done *travel.Result, next string) {
 	if len(done.Reset) > 0 {
 		s.Note("pending again: %s", display.List(done.Reset))
@@ -88,13 +88,13 @@ func TellTraveled(ctx context.Context, s *session.Session, store *timeline.Store
 	}
 }
 
-// AfterTravel says by which command a run goes on in which something was done.
+// AfterTravel returns the command that continues the run, in a sentence.
 func AfterTravel(ctx context.Context, store *timeline.Store, done *travel.Result) (string, error) {
 	head, err := store.Head(ctx, done.Run)
 	if err != nil {
 		return "", err
 	}
-	return app.NextCommand(head, " goes on")
+	return app.NextCommand(head, " continues it")
 }
 
 // tellTraveledFiles tells what has become of the working copies.

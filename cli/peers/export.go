@@ -55,7 +55,7 @@ a run, a warning says so, and why.`,
 		Required: []string{"to"},
 		Flags: []urfave.Flag{
 			&urfave.StringFlag{Name: "to", Usage: "write to the database `FILE` (required)"},
-			&urfave.StringFlag{Name: "root", Usage: "the runs go on in `DIR`"},
+			&urfave.StringFlag{Name: "root", Usage: "the runs continue in `DIR`"},
 			&urfave.StringFlag{Name: "workflow", Usage: "have the runs resumed with `FILE`"},
 		},
 		Exits: arg.Writes(),

@@ -21,7 +21,7 @@ func exportRequest(s *session.Session, opts exportOptions) (smithers.ExportReque
 	if opts.root != "" {
 		if info, err := os.Stat(s.Path(opts.root)); err != nil || !info.IsDir() {
 			return req, fault.New(fault.Usage, "--root: there is no folder %s", filepath.ToSlash(opts.root)).
-				Hint("it takes the folder in which the runs go on")
+				Hint("it takes the folder in which the runs continue")
 		}
 		req.Root = app.RealFolder(filepath.Clean(s.Path(opts.root)))
 	}

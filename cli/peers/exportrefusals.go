@@ -17,7 +17,7 @@ func hint(s *session.Session, format string, args ...any) {
 	s.Note("git-smithers: hint: "+format, args...)
 }
 
-// warnOfRefusals names the exported runs that Smithers would not go on with, and says how it would.
+// warnOfRefusals names the exported runs that Smithers would not continue, and how it would.
 func warnOfRefusals(s *session.Session, runs []smithers.ExportedRun) {
 	var reasons, words []string
 	refused := make(map[string][]string)

@@ -234,7 +234,7 @@ func warnOfAnswers(s *session.Session, run importedRun) {
 }
 
 // refusedImports is the error where runs were refused, or named and not there. That a run was pruned is
-// no error unless it was named: the database goes on having it.
+// no error unless it was named: the database keeps it.
 func refusedImports(s *session.Session, imported *smithers.Imported, named []string) error {
 	var refused, missing []smithers.ImportedRun
 	for _, run := range imported.Runs {

@@ -40,7 +40,7 @@ confirmed, by --yes for scripts. Naming the workflow file confirms it, too.
 Tasks work in the files as they are; a warning says where these are not the files of the
 run's newest frame. With --restore-vcs they are made those of the newest frame first, as
 restore does it: what is there and in no frame is captured before. A run that has a
-worktree of its own goes on in it, wherever it is resumed. A worktree that is not here is
+worktree of its own continues in it, wherever it is resumed. A worktree that is not here is
 made, with the files of the newest frame.
 
 The run's input is what it was. --input is laid over it, member by member, and is the

@@ -23,7 +23,7 @@ by side. When a task fails, those under way finish and nothing new starts; the r
 can then be looked at, forked, and replayed from any frame.
 
 When all that is left is to wait, for an approval, an answer, a signal or a timer, the
-run is left with exit status 3, and resume goes on with it. With --wait it stays.
+run is left with exit status 3, and resume continues it. With --wait it stays.
 
 Ctrl-C asks the tasks to end and leaves a run that resume continues; a second Ctrl-C
 kills them at once. Prints the run's id.`,

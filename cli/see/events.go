@@ -35,8 +35,8 @@ func eventsCommand() *arg.Command {
 		About: `Lists the events of a run by their numbers, which have no gaps and are never taken back:
 number, time, type, task, and what else the event says. With --json, one object a line.
 
---follow goes on until the run has ended: finished, failed or cancelled. Whoever has
-read up to some number goes on from there with --after.`,
+--follow continues until the run has ended: finished, failed or cancelled. Whoever has
+read up to some number continues from there with --after.`,
 		MinArgs: 1, MaxArgs: 1,
 		Flags: []urfave.Flag{
 			&urfave.BoolFlag{Name: "follow", Aliases: []string{"f"}, Usage: "print what comes until the run has ended"},
@@ -51,7 +51,7 @@ read up to some number goes on from there with --after.`,
 		Examples: []arg.Example{
 			{"see what happens", "git smithers events triage-1 --follow"},
 			{"see who approved what", "git smithers events triage-1 -t ApprovalGranted -t ApprovalDenied"},
-			{"go on where one stopped reading", "git smithers events triage-1 --after 41 --json"},
+			{"continue where you stopped reading", "git smithers events triage-1 --after 41 --json"},
 		},
 	}
 	cmd.Run = func(ctx context.Context, s *session.Session, c *urfave.Context) error {

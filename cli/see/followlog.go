@@ -18,7 +18,7 @@ type logLineDocument struct {
 }
 
 // followLog prints the log of an attempt as it grows, until the attempt has ended, or
-// nobody is left who could go on with it.
+// nobody is left who could continue it.
 func followLog(ctx context.Context, s *session.Session, l *attemptLog) error {
 	out := &lineWriter{line: func(line string) error { return printLogLine(s, line) }}
 	if !l.ended() && l.head != nil {

@@ -41,7 +41,7 @@ func logsCommand() *arg.Command {
 		About: `Prints what a task's command wrote to standard output and standard error, in the order
 in which it came: in its newest attempt, unless another one is named; without a node, in
 the attempt of the run that started last. Of an attempt that runs, it is what is there by
-now. --follow goes on until the attempt has ended.
+now. --follow continues until the attempt has ended.
 
 The log of an attempt that runs is on the machine that runs it; when it ends, it goes
 into the run's history, the last MiB of each stream. What became the task's output is

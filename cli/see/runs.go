@@ -27,7 +27,8 @@ func runsCommand() *arg.Command {
 		Summary: "list the runs of this repository",
 		About: `Lists every run, the newest first: its id, status, newest frame, workflow, when it
 was created, and the frame that it was forked from. A run that says it is running, and
-is not run by any process here, is stale: resume goes on. With --json, one object a line.`,
+is not run by any process here, is stale: resume continues it. With --json, one object a
+line.`,
 		Exits: arg.Reads(),
 		Examples: []arg.Example{
 			{"list the runs", "git smithers runs"},

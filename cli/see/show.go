@@ -218,7 +218,7 @@ func describeOwner(row snapshot.Run, owner owner.Owner) string {
 	case row.Status == snapshot.RunRunning && owner.Token != "" && !owner.Here:
 		return "no live process here; it was claimed somewhere else"
 	case row.Status == snapshot.RunRunning:
-		return "no live process: `git smithers resume " + fault.Word(row.ID) + "` goes on"
+		return "no live process: `git smithers resume " + fault.Word(row.ID) + "` continues it"
 	}
 	return ""
 }

@@ -29,7 +29,7 @@ func suggest(doc *statusDocument, waiting []mail.Line) []suggestedCommand {
 	}
 	for _, run := range doc.Running {
 		if run.Stale {
-			out = append(out, suggestedCommand{fault.CommandLine(arg.Program, "resume", run.RunID), "goes on: no process runs it"})
+			out = append(out, suggestedCommand{fault.CommandLine(arg.Program, "resume", run.RunID), "continues it: no process runs it"})
 			break
 		}
 	}
@@ -54,7 +54,7 @@ func suggest(doc *statusDocument, waiting []mail.Line) []suggestedCommand {
 			out = append(out, suggestedCommand{fault.CommandLine(arg.Program, "resume", newest), "runs it"})
 		}
 		if doc.continues {
-			out = append(out, suggestedCommand{fault.CommandLine(arg.Program, "resume", newest), "goes on where it was cancelled"})
+			out = append(out, suggestedCommand{fault.CommandLine(arg.Program, "resume", newest), "continues where it was cancelled"})
 		}
 		out = append(out, suggestedCommand{fault.CommandLine(arg.Program, "timeline", newest), "shows its steps"})
 	}

@@ -118,6 +118,3 @@ func fitWorkflow(name string) string {
 	}
 	return snake(name)
 }
-
-// quoted returns a name as SQL.
-func quoted(name string) string { return `"` + strings.ReplaceAll(name, `"`, `""`) + `"` }

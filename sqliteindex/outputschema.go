@@ -3,6 +3,7 @@ package sqliteindex
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"slices"
 	"strings"
 	"sync"
@@ -97,16 +98,18 @@ func (c outputColumns) text() (string, error) {
 	return string(text), err
 }
 
+var errNoType = errors.New("no type")
+
 // parseColumns is the inverse of text.
 func parseColumns(text string) (outputColumns, error) {
 	var pairs [][2]*string
 	if err := json.Unmarshal([]byte(text), &pairs); err != nil {
-		return nil, damaged("columns of an output: " + err.Error())
+		return nil, err
 	}
 	columns := make(outputColumns, len(pairs))
 	for i, pair := range pairs {
 		if pair[1] == nil {
-			return nil, damaged("columns of an output: no type")
+			return nil, errNoType
 		}
 		columns[i].kind = columnType(*pair[1])
 		if columns[i].whole = pair[0] == nil; !columns[i].whole {

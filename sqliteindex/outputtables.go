@@ -234,3 +234,6 @@ func nameColumns(columns outputColumns) []tableColumn {
 	slices.SortFunc(out, func(a, b tableColumn) int { return strings.Compare(a.name, b.name) })
 	return out
 }
+
+// quoted returns a name as SQL.
+func quoted(name string) string { return `"` + strings.ReplaceAll(name, `"`, `""`) + `"` }

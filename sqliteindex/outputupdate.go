@@ -207,7 +207,7 @@ func (u *outputUpdate) refill(ctx context.Context, t *outputTable) error {
 		}
 		columns, err := parseColumns(run.columns)
 		if err != nil {
-			return err
+			return damaged("columns of an output: " + err.Error())
 		}
 		state, err := stateAt(u.r, run.tip)
 		if err == nil {

@@ -44,7 +44,7 @@ func (d *detailReader) ends() error {
 	if err := d.readOutputs(before, after); err != nil {
 		return err
 	}
-	d.detail.declared, err = d.schemas.declared(d.r, d.detail.workflows, d.detail.tip, after)
+	d.detail.declared, err = d.schemas.Declared(d.r, d.detail.workflows, d.detail.tip, after)
 	return err
 }
 

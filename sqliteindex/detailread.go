@@ -7,6 +7,7 @@ import (
 	"github.com/git-smithers/git-smithers/objstore"
 	"github.com/git-smithers/git-smithers/objstore/page"
 	"github.com/git-smithers/git-smithers/snapshot"
+	"github.com/git-smithers/git-smithers/sqliteindex/columns"
 )
 
 // detail is what a run's entries add to the base tables: those after the indexed entry or, if the
@@ -29,7 +30,7 @@ type detail struct {
 	input     inputDelta
 	hashes    []frameHash   // newest frame first
 	workflows []objstore.ID // every definition along the chain, including the parents'; sorted
-	declared  map[string]outputColumns
+	declared  map[string]columns.List
 	outputs   map[string][]outputDelta
 }
 
@@ -59,7 +60,7 @@ type outputDelta struct {
 // detailReader reads the details of one run.
 type detailReader struct {
 	r       objstore.Reader
-	schemas *schemaCache
+	schemas *columns.Cache
 	detail  *detail
 	from    *snapshot.Entry // the indexed entry, once reached; nil means none
 	nodes   timed
@@ -69,7 +70,7 @@ type detailReader struct {
 }
 
 // readDetail reads the entries of the run from its tip back to the indexed entry.
-func readDetail(ctx context.Context, r objstore.Reader, schemas *schemaCache, b behind) (*detail, error) {
+func readDetail(ctx context.Context, r objstore.Reader, schemas *columns.Cache, b behind) (*detail, error) {
 	tip, err := snapshot.ReadEntry(r, b.tip)
 	if err != nil {
 		return nil, err

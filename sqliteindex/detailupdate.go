@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/git-smithers/git-smithers/objstore"
+	"github.com/git-smithers/git-smithers/sqliteindex/columns"
 )
 
 // batchRows is the approximate number of detail rows in one transaction.
@@ -106,7 +107,7 @@ type detailChange struct {
 }
 
 // read reads the change of the run's details.
-func (b behind) read(ctx context.Context, r objstore.Reader, schemas *schemaCache) detailChange {
+func (b behind) read(ctx context.Context, r objstore.Reader, schemas *columns.Cache) detailChange {
 	c := detailChange{behind: b}
 	if b.tip.IsZero() {
 		return c
@@ -136,7 +137,7 @@ type detailUpdate struct {
 
 // run updates the details of the runs, in the order in which they are read.
 func (u *detailUpdate) run(ctx context.Context, runs []behind) error {
-	schemas := newSchemaCache()
+	schemas := columns.NewCache()
 	read := func(ctx context.Context, b behind) detailChange { return b.read(ctx, u.details.opts.Objects, schemas) }
 	if err := readEach(ctx, runs, read, u.take); err != nil {
 		return err

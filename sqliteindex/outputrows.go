@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"math"
 	"strconv"
+
+	"github.com/git-smithers/git-smithers/sqliteindex/columns"
 )
 
 // rowEncoder encodes outputs of one run as rows of a table. A column that only other runs' schemas
@@ -14,19 +16,19 @@ type rowEncoder struct {
 	members  bool   // at least one column holds a property
 }
 
-func newRowEncoder(t *outputTable, columns outputColumns) rowEncoder {
+func newRowEncoder(t *outputTable, list columns.List) rowEncoder {
 	type source struct {
 		whole    bool
 		property string
 	}
-	known := make(map[source]bool, len(columns))
-	for _, c := range columns {
-		known[source{c.whole, c.property}] = true
+	known := make(map[source]bool, len(list))
+	for _, c := range list {
+		known[source{c.Whole, c.Property}] = true
 	}
 	e := rowEncoder{table: t, declared: make([]bool, len(t.columns))}
 	for i, c := range t.columns {
-		e.declared[i] = known[source{c.whole, c.property}]
-		e.members = e.members || e.declared[i] && !c.whole
+		e.declared[i] = known[source{c.Whole, c.Property}]
+		e.members = e.members || e.declared[i] && !c.Whole
 	}
 	return e
 }
@@ -35,16 +37,16 @@ func newRowEncoder(t *outputTable, columns outputColumns) rowEncoder {
 func (e rowEncoder) values(output []byte) []any {
 	var members map[string]json.RawMessage
 	if e.members {
-		members = jsonObject(output)
+		members = columns.JSONObject(output)
 	}
 	values := make([]any, len(e.table.columns))
 	for i, c := range e.table.columns {
 		switch {
 		case !e.declared[i]:
-		case c.whole:
+		case c.Whole:
 			values[i] = string(output)
 		default:
-			values[i] = columnValue(members[c.property], c.kind)
+			values[i] = columnValue(members[c.Property], c.Type)
 		}
 	}
 	return values
@@ -52,32 +54,32 @@ func (e rowEncoder) values(output []byte) []any {
 
 // columnValue returns a value for a column of a type: NULL for null and for none;
 // text if the type cannot hold the value.
-func columnValue(value json.RawMessage, kind columnType) any {
+func columnValue(value json.RawMessage, kind columns.Type) any {
 	if len(value) == 0 || string(value) == "null" {
 		return nil
 	}
 	switch kind {
-	case stringColumn:
+	case columns.String:
 		var text string
 		if value[0] == '"' && json.Unmarshal(value, &text) == nil {
 			return text
 		}
-	case booleanColumn:
+	case columns.Boolean:
 		switch string(value) {
 		case "true":
 			return 1
 		case "false":
 			return 0
 		}
-	case integerColumn:
+	case columns.Integer:
 		if n, ok := integer(string(value)); ok {
 			return n
 		}
-	case numberColumn:
+	case columns.Number:
 		if f, err := strconv.ParseFloat(string(value), 64); err == nil {
 			return f
 		}
-	case jsonColumn:
+	case columns.JSON:
 	}
 	return string(value)
 }

@@ -4,6 +4,8 @@ import (
 	"context"
 	"database/sql"
 	"strings"
+
+	"github.com/git-smithers/git-smithers/sqliteindex/columns"
 )
 
 const (
@@ -106,15 +108,15 @@ func (u *outputUpdate) create(ctx context.Context, t *outputTable) error {
 	for _, c := range t.columns {
 		b.WriteString(", " + quoted(c.name) + " " + c.declaration())
 	}
-	b.WriteString(", " + textColumn + " " + tableColumn{outputColumn: outputColumn{whole: true, kind: jsonColumn}}.declaration())
+	b.WriteString(", " + textColumn + " " + tableColumn{Column: columns.Column{Whole: true, Type: columns.JSON}}.declaration())
 	b.WriteString(", PRIMARY KEY (run_id, node_id, iteration))")
 	if err := u.run(ctx, b.String()); err != nil {
 		return err
 	}
 	workflow := sql.NullString{String: t.workflow, Valid: !t.shared}
 	for _, c := range t.columns {
-		property := sql.NullString{String: c.property, Valid: !c.whole}
-		if err := u.exec(ctx, sqlAddColumn, t.name, c.name, c.kind.kind(), t.key, workflow, property, string(c.kind)); err != nil {
+		property := sql.NullString{String: c.Property, Valid: !c.Whole}
+		if err := u.exec(ctx, sqlAddColumn, t.name, c.name, c.Type.Kind(), t.key, workflow, property, string(c.Type)); err != nil {
 			return err
 		}
 	}
@@ -134,7 +136,7 @@ func (u *outputUpdate) makeAnew(ctx context.Context, t *outputTable) error {
 func keepsValues(from, to *outputTable) bool {
 	for _, f := range from.columns {
 		for _, t := range to.columns {
-			if f.whole == t.whole && f.property == t.property && f.kind != t.kind {
+			if f.Whole == t.Whole && f.Property == t.Property && f.Type != t.Type {
 				return false
 			}
 		}
@@ -157,7 +159,7 @@ func (u *outputUpdate) move(ctx context.Context, from, to *outputTable) error {
 	out := into
 	for _, t := range to.columns {
 		for _, f := range from.columns {
-			if f.outputColumn == t.outputColumn {
+			if f.Column == t.Column {
 				into, out = into+", "+quoted(t.name), out+", "+quoted(f.name)
 			}
 		}

@@ -7,6 +7,8 @@ import (
 	"maps"
 	"slices"
 	"strings"
+
+	"github.com/git-smithers/git-smithers/sqliteindex/columns"
 )
 
 // maxColumns limits the columns of one output table; SQLite allows 2,000.
@@ -31,7 +33,7 @@ type outputTable struct {
 
 // tableColumn is a column of a table of outputs.
 type tableColumn struct {
-	outputColumn
+	columns.Column
 
 	name string
 }
@@ -39,12 +41,12 @@ type tableColumn struct {
 // declaration returns the column's SQL type. Its first word is the kind; the second gives
 // it the affinity that stores values unchanged.
 func (c tableColumn) declaration() string {
-	switch c.kind.kind() {
-	case string(stringColumn):
+	switch c.Type.Kind() {
+	case string(columns.String):
 		return "STRING TEXT"
-	case string(numberColumn):
+	case string(columns.Number):
 		return "NUMBER BLOB"
-	case string(booleanColumn):
+	case string(columns.Boolean):
 		return "BOOLEAN BLOB"
 	}
 	return "JSON TEXT"
@@ -54,13 +56,13 @@ func (c tableColumn) declaration() string {
 func kindOf(declaration string) string {
 	switch declaration {
 	case "STRING TEXT":
-		return string(stringColumn)
+		return string(columns.String)
 	case "NUMBER BLOB":
-		return string(numberColumn)
+		return string(columns.Number)
 	case "BOOLEAN BLOB":
-		return string(booleanColumn)
+		return string(columns.Boolean)
 	case "JSON TEXT":
-		return string(jsonColumn)
+		return string(columns.JSON)
 	}
 	return ""
 }
@@ -110,7 +112,7 @@ func readCatalog(ctx context.Context, q queryer) (tables catalog, err error) {
 			return struct{}{}, err
 		}
 		t.shared, t.workflow = !workflow.Valid, workflow.String
-		column.outputColumn = outputColumn{whole: !property.Valid, property: property.String, kind: columnType(kind)}
+		column.Column = columns.Column{Whole: !property.Valid, Property: property.String, Type: columns.Type(kind)}
 		if n := len(tables); n == 0 || tables[n-1].name != t.name {
 			tables = append(tables, t)
 		}
@@ -135,7 +137,7 @@ func insertStatement(t *outputTable) string {
 }
 
 // declaredOutputs are the columns of outputs by key and workflow.
-type declaredOutputs map[string]map[string]outputColumns
+type declaredOutputs map[string]map[string]columns.List
 
 const sqlDeclared = `SELECT DISTINCT output_key, workflow_name, columns FROM _index_outputs`
 
@@ -148,11 +150,11 @@ func wantedCatalog(ctx context.Context, q queryer) (catalog, error) {
 		if err := rows.Scan(&key, &workflow, &text); err != nil {
 			return struct{}{}, err
 		}
-		columns, err := parseColumns(text)
+		list, err := columns.Parse(text)
 		if declared[key] == nil {
-			declared[key] = make(map[string]outputColumns)
+			declared[key] = make(map[string]columns.List)
 		}
-		declared[key][workflow] = declared[key][workflow].merge(columns)
+		declared[key][workflow] = declared[key][workflow].Merge(list)
 		return struct{}{}, err
 	}, sqlDeclared)
 	return declared.catalog(), err
@@ -161,31 +163,31 @@ func wantedCatalog(ctx context.Context, q queryer) (catalog, error) {
 // wantedCatalog returns the tables that the schemas of all runs need. It depends only on the set
 // of schemas, not on their order.
 func (d declaredOutputs) catalog() catalog {
-	tables := snakeNames(slices.Collect(maps.Keys(d)), newNames(), fitTable)
+	tables := columns.SnakeNames(slices.Collect(maps.Keys(d)), columns.NewNameSet(), columns.FitTable)
 	var shared, split catalog
 	for _, key := range slices.Sorted(maps.Keys(d)) {
-		if columns, agreed := agree(d[key]); agreed {
-			shared = append(shared, outputTable{name: tables[key], key: key, shared: true, columns: nameColumns(columns)})
+		if all, agreed := agree(d[key]); agreed {
+			shared = append(shared, outputTable{name: tables[key], key: key, shared: true, columns: nameColumns(all)})
 			continue
 		}
 		for _, workflow := range slices.Sorted(maps.Keys(d[key])) {
 			split = append(split, outputTable{
-				name: fitTable(fitWorkflow(workflow) + "_" + tables[key]),
+				name: columns.FitTable(columns.FitWorkflow(workflow) + "_" + tables[key]),
 				key:  key, workflow: workflow, columns: nameColumns(d[key][workflow]),
 			})
 		}
 	}
-	given := newNames()
+	given := columns.NewNameSet()
 	// No view gets the name of a key with several tables, so that a query by it gets a hint.
 	for _, t := range split {
-		given.take(tables[t.key])
+		given.Take(tables[t.key])
 	}
 	out := append(shared, split...)
 	for i := range out {
-		out[i].name = given.give(out[i].name)
+		out[i].name = given.Give(out[i].name)
 	}
 	for i := range out {
-		if t := &out[i]; t.shared && isViewName(t.key) && foldCase(t.key) != foldCase(t.name) && given.take(t.key) {
+		if t := &out[i]; t.shared && columns.IsViewName(t.key) && columns.FoldCase(t.key) != columns.FoldCase(t.name) && given.Take(t.key) {
 			t.view = t.key
 		}
 		out[i].insert = insertStatement(&out[i])
@@ -196,38 +198,38 @@ func (d declaredOutputs) catalog() catalog {
 
 // agree returns the columns of a key's outputs in all workflows; agreed is false if two workflows
 // give a property different kinds.
-func agree(of map[string]outputColumns) (columns outputColumns, agreed bool) {
-	kinds := make(map[outputColumn]string)
+func agree(of map[string]columns.List) (all columns.List, agreed bool) {
+	kinds := make(map[columns.Column]string)
 	for _, declared := range of {
 		for _, c := range declared {
-			source := outputColumn{whole: c.whole, property: c.property}
-			if kind, known := kinds[source]; known && kind != c.kind.kind() {
+			source := columns.Column{Whole: c.Whole, Property: c.Property}
+			if kind, known := kinds[source]; known && kind != c.Type.Kind() {
 				return nil, false
 			}
-			kinds[source] = c.kind.kind()
+			kinds[source] = c.Type.Kind()
 		}
-		columns = columns.merge(declared)
+		all = all.Merge(declared)
 	}
-	return columns, true
+	return all, true
 }
 
 // nameColumns names columns and sorts them by name.
-func nameColumns(columns outputColumns) []tableColumn {
-	given := newNames("run_id", "node_id", "iteration", textColumn)
-	columns = columns[:min(len(columns), maxColumns)]
-	properties := make([]string, 0, len(columns))
-	for _, c := range columns {
-		if c.whole {
-			given.take(wholeColumn)
+func nameColumns(list columns.List) []tableColumn {
+	given := columns.NewNameSet("run_id", "node_id", "iteration", textColumn)
+	list = list[:min(len(list), maxColumns)]
+	properties := make([]string, 0, len(list))
+	for _, c := range list {
+		if c.Whole {
+			given.Take(wholeColumn)
 			continue
 		}
-		properties = append(properties, c.property)
+		properties = append(properties, c.Property)
 	}
-	named := snakeNames(properties, given, func(name string) string { return name })
-	out := make([]tableColumn, len(columns))
-	for i, c := range columns {
-		out[i] = tableColumn{c, named[c.property]}
-		if c.whole {
+	named := columns.SnakeNames(properties, given, func(name string) string { return name })
+	out := make([]tableColumn, len(list))
+	for i, c := range list {
+		out[i] = tableColumn{c, named[c.Property]}
+		if c.Whole {
 			out[i].name = wholeColumn
 		}
 	}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/git-smithers/git-smithers/objstore"
 	"github.com/git-smithers/git-smithers/snapshot"
+	"github.com/git-smithers/git-smithers/sqliteindex/columns"
 )
 
 const (
@@ -83,7 +84,7 @@ func declaredOutputsOf(d *detail) (map[string]declaredOutput, error) {
 		return out, nil
 	}
 	for key, columns := range d.declared {
-		text, err := columns.text()
+		text, err := columns.Text()
 		if err != nil {
 			return nil, err
 		}
@@ -205,7 +206,7 @@ func (u *outputUpdate) refill(ctx context.Context, t *outputTable) error {
 		if u.inBatch[run.runID] || run.tip == "" {
 			continue
 		}
-		columns, err := parseColumns(run.columns)
+		columns, err := columns.Parse(run.columns)
 		if err != nil {
 			return damaged("columns of an output: " + err.Error())
 		}

@@ -11,6 +11,8 @@ import (
 	"strings"
 
 	sqlite3 "modernc.org/sqlite/lib"
+
+	"github.com/git-smithers/git-smithers/sqliteindex/columns"
 )
 
 // Column is a column of a query's answer. Kind is string, number, boolean or json
@@ -125,11 +127,11 @@ func readAnswer(rows *sql.Rows) (*Answer, error) {
 func decodeValue(value any, kind string) any {
 	switch v := value.(type) {
 	case int64:
-		if kind == string(booleanColumn) && (v == 0 || v == 1) {
+		if kind == string(columns.Boolean) && (v == 0 || v == 1) {
 			return v == 1
 		}
 	case string:
-		if kind == string(jsonColumn) && json.Valid([]byte(v)) {
+		if kind == string(columns.JSON) && json.Valid([]byte(v)) {
 			return json.RawMessage(v)
 		}
 	}
@@ -146,7 +148,7 @@ func (d *details) explain(ctx context.Context, query string, mistake error) erro
 	}
 	words := queryWords(query)
 	for _, key := range split.keys {
-		if words[foldCase(key)] || words[foldCase(snake(key))] {
+		if words[columns.FoldCase(key)] || words[columns.FoldCase(columns.Snake(key))] {
 			err = fmt.Errorf("%w; the workflows' schemas of %q differ: each has a table of its own, %s",
 				err, key, strings.Join(split.tables[key], ", "))
 		}

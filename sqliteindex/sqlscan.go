@@ -5,6 +5,8 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/git-smithers/git-smithers/sqliteindex/columns"
 )
 
 // checkQuery refuses anything but one read-only statement. An accepted statement still
@@ -49,7 +51,7 @@ func queryWords(query string) map[string]bool {
 		if n := len(token); n > 1 && strings.ContainsRune("\"`[", rune(token[0])) {
 			token = token[1 : n-1]
 		}
-		words[foldCase(token)] = true
+		words[columns.FoldCase(token)] = true
 	}
 	return words
 }

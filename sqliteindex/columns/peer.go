@@ -1,4 +1,4 @@
-package sqliteindex
+package columns
 
 import (
 	"encoding/json"
@@ -24,7 +24,7 @@ type peerTable struct {
 }
 
 // addPeers adds Smithers' tables for a run's outputs that no workflow definition of ours declares.
-func addPeers(r objstore.Reader, declared map[string]outputColumns, tip *snapshot.Entry, state *snapshot.State) error {
+func addPeers(r objstore.Reader, declared map[string]List, tip *snapshot.Entry, state *snapshot.State) error {
 	var keys []string
 	for _, key := range state.Tables() {
 		if _, ours := declared[key]; !ours {
@@ -47,7 +47,7 @@ func addPeers(r objstore.Reader, declared map[string]outputColumns, tip *snapsho
 		if err != nil {
 			return err
 		}
-		if output := jsonObject(row); output != nil {
+		if output := JSONObject(row); output != nil {
 			declared[key] = t.columns(output)
 		}
 	}
@@ -103,12 +103,12 @@ func firstOutput(state *snapshot.State, key string) ([]byte, error) {
 
 // columns returns a table's columns. The schema has only column names, which several properties could
 // have, so an output shows which property a column holds: every output has all properties.
-func (t peerTable) columns(output map[string]json.RawMessage) outputColumns {
+func (t peerTable) columns(output map[string]json.RawMessage) List {
 	properties := make(map[string]string, len(output))
 	for _, name := range slices.Sorted(maps.Keys(output)) {
 		properties[smithersnames.SnakeName(name)] = name
 	}
-	var columns outputColumns
+	var columns List
 	for _, c := range t.Columns {
 		name, known := properties[c[0]]
 		if !known {
@@ -117,16 +117,16 @@ func (t peerTable) columns(output map[string]json.RawMessage) outputColumns {
 		if len(name) > maxPropertyName {
 			continue
 		}
-		kind := columnType(c[1])
-		if !slices.Contains([]columnType{stringColumn, numberColumn, booleanColumn}, kind) {
-			kind = jsonColumn
+		kind := Type(c[1])
+		if !slices.Contains([]Type{String, Number, Boolean}, kind) {
+			kind = JSON
 		}
-		columns = append(columns, outputColumn{property: name, kind: kind})
+		columns = append(columns, Column{Property: name, Type: kind})
 	}
-	slices.SortFunc(columns, outputColumn.compare)
-	columns = slices.CompactFunc(columns, func(a, b outputColumn) bool { return a.property == b.property })
+	slices.SortFunc(columns, Column.compare)
+	columns = slices.CompactFunc(columns, func(a, b Column) bool { return a.Property == b.Property })
 	if len(columns) == 0 {
-		return wholeOutput()
+		return Whole()
 	}
 	return columns
 }

@@ -1,4 +1,4 @@
-package sqliteindex
+package columns
 
 import (
 	"slices"
@@ -7,9 +7,9 @@ import (
 	"unicode/utf8"
 )
 
-// snake returns a name in snake_case: an underscore before each word that begins with a capital, and
+// Snake returns a name in snake_case: an underscore before each word that begins with a capital, and
 // in place of every other character than a letter or a digit. It is never empty.
-func snake(name string) string {
+func Snake(name string) string {
 	runes := []rune(name)
 	var b strings.Builder
 	for i, r := range runes {
@@ -33,20 +33,20 @@ func snake(name string) string {
 	return b.String()
 }
 
-// names hands out unique names. SQLite ignores the case of ASCII letters in names.
-type names map[string]bool
+// NameSet has the names that are taken, and hands out unique ones. SQLite ignores the case of ASCII letters in names.
+type NameSet map[string]bool
 
-func newNames(taken ...string) names {
-	n := make(names)
+func NewNameSet(taken ...string) NameSet {
+	n := make(NameSet)
 	for _, name := range taken {
-		n[foldCase(name)] = true
+		n[FoldCase(name)] = true
 	}
 	return n
 }
 
-// take takes a name, and reports whether it was free.
-func (n names) take(name string) bool {
-	folded := foldCase(name)
+// Take takes a name, and reports whether it was free.
+func (n NameSet) Take(name string) bool {
+	folded := FoldCase(name)
 	if n[folded] {
 		return false
 	}
@@ -54,16 +54,16 @@ func (n names) take(name string) bool {
 	return true
 }
 
-// give returns the name, with as many underscores as it needs to be unique.
-func (n names) give(name string) string {
-	for !n.take(name) {
+// Give returns the name, with as many underscores as it needs to be unique.
+func (n NameSet) Give(name string) string {
+	for !n.Take(name) {
 		name += "_"
 	}
 	return name
 }
 
-// foldCase returns a name with lower-case ASCII letters.
-func foldCase(name string) string {
+// FoldCase returns a name with lower-case ASCII letters.
+func FoldCase(name string) string {
 	return strings.Map(func(r rune) rune {
 		if 'A' <= r && r <= 'Z' {
 			return r + 'a' - 'A'
@@ -72,23 +72,23 @@ func foldCase(name string) string {
 	}, name)
 }
 
-// snakeNames returns unique names in snake_case. Names that are in snake_case already are
+// SnakeNames returns unique names in snake_case. Names that are in snake_case already are
 // unchanged, so that the result does not depend on the order. fit makes a name valid.
-func snakeNames(of []string, given names, fit func(string) string) map[string]string {
+func SnakeNames(of []string, given NameSet, fit func(string) string) map[string]string {
 	sorted := slices.Sorted(slices.Values(of))
 	out := make(map[string]string, len(sorted))
 	for _, keeps := range []bool{true, false} {
 		for _, name := range sorted {
-			if snaked := fit(snake(name)); (snaked == name) == keeps {
-				out[name] = given.give(snaked)
+			if snaked := fit(Snake(name)); (snaked == name) == keeps {
+				out[name] = given.Give(snaked)
 			}
 		}
 	}
 	return out
 }
 
-// fitTable returns a table name that neither SQLite nor the index reserves.
-func fitTable(name string) string {
+// FitTable returns a table name that neither SQLite nor the index reserves.
+func FitTable(name string) string {
 	if isReserved(name) {
 		return "output_" + name
 	}
@@ -96,18 +96,18 @@ func fitTable(name string) string {
 }
 
 func isReserved(name string) bool {
-	name = foldCase(name)
+	name = FoldCase(name)
 	return name == "input" || strings.HasPrefix(name, "sqlite_") ||
 		strings.HasPrefix(name, "_smithers_") || strings.HasPrefix(name, "_index_")
 }
 
-// isViewName reports whether name is valid for a view.
-func isViewName(name string) bool {
+// IsViewName reports whether name is valid for a view.
+func IsViewName(name string) bool {
 	return name != "" && !isReserved(name) && !strings.ContainsFunc(name, unicode.IsControl)
 }
 
-// fitWorkflow returns a workflow's part of a table name.
-func fitWorkflow(name string) string {
+// FitWorkflow returns a workflow's part of a table name.
+func FitWorkflow(name string) string {
 	const most = 100
 	if len(name) > most {
 		cut := most
@@ -116,5 +116,5 @@ func fitWorkflow(name string) string {
 		}
 		name = name[:cut]
 	}
-	return snake(name)
+	return Snake(name)
 }

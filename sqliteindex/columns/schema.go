@@ -1,4 +1,5 @@
-package sqliteindex
+// Package columns says which columns an output has in the index, by the schema that declares it, and what they are called.
+package columns
 
 import (
 	"bytes"
@@ -12,64 +13,64 @@ import (
 	"github.com/git-smithers/git-smithers/snapshot"
 )
 
-// columnType is the type of an output table's column.
-type columnType string
+// Type is the type of an output table's column.
+type Type string
 
 const (
-	stringColumn  columnType = "string"
-	numberColumn  columnType = "number"
-	integerColumn columnType = "integer"
-	booleanColumn columnType = "boolean"
-	jsonColumn    columnType = "json"
+	String  Type = "string"
+	Number  Type = "number"
+	Integer Type = "integer"
+	Boolean Type = "boolean"
+	JSON    Type = "json"
 )
 
-// kind returns Smithers' word for the type.
-func (t columnType) kind() string {
-	if t == integerColumn {
-		return string(numberColumn)
+// Kind returns Smithers' word for the type.
+func (t Type) Kind() string {
+	if t == Integer {
+		return string(Number)
 	}
 	return string(t)
 }
 
 // merge returns a type that holds both.
-func (t columnType) merge(other columnType) columnType {
+func (t Type) merge(other Type) Type {
 	switch {
 	case t == other || other == "":
 		return t
 	case t == "":
 		return other
-	case t.kind() == other.kind():
-		return numberColumn
+	case t.Kind() == other.Kind():
+		return Number
 	}
-	return jsonColumn
+	return JSON
 }
 
-// outputColumn declares one column: a property of the output, or the whole output.
-type outputColumn struct {
-	whole    bool
-	property string
-	kind     columnType
+// Column declares one column: a property of the output, or the whole output.
+type Column struct {
+	Whole    bool
+	Property string
+	Type     Type
 }
 
-func (c outputColumn) compare(other outputColumn) int {
+func (c Column) compare(other Column) int {
 	switch {
-	case c.whole == other.whole:
-		return strings.Compare(c.property, other.property)
-	case c.whole:
+	case c.Whole == other.Whole:
+		return strings.Compare(c.Property, other.Property)
+	case c.Whole:
 		return -1
 	}
 	return 1
 }
 
-// outputColumns are sorted: the whole output first, then by property.
-type outputColumns []outputColumn
+// List is the columns of one output. They are sorted: the whole output first, then by property.
+type List []Column
 
-// wholeOutput returns the columns of outputs without a schema.
-func wholeOutput() outputColumns { return outputColumns{{whole: true, kind: jsonColumn}} }
+// Whole returns the columns of outputs without a schema.
+func Whole() List { return List{{Whole: true, Type: JSON}} }
 
-// merge returns the columns of both.
-func (c outputColumns) merge(other outputColumns) outputColumns {
-	var merged outputColumns
+// Merge returns the columns of both.
+func (c List) Merge(other List) List {
+	var merged List
 	for len(c) > 0 && len(other) > 0 {
 		switch order := c[0].compare(other[0]); {
 		case order < 0:
@@ -78,20 +79,20 @@ func (c outputColumns) merge(other outputColumns) outputColumns {
 			merged, other = append(merged, other[0]), other[1:]
 		default:
 			both := c[0]
-			both.kind = both.kind.merge(other[0].kind)
+			both.Type = both.Type.merge(other[0].Type)
 			merged, c, other = append(merged, both), c[1:], other[1:]
 		}
 	}
 	return append(append(merged, c...), other...)
 }
 
-// text returns the columns as stored in the database.
-func (c outputColumns) text() (string, error) {
+// Text returns the columns as stored in the database.
+func (c List) Text() (string, error) {
 	pairs := make([][2]*string, len(c))
 	for i, column := range c {
-		pairs[i][1] = (*string)(&column.kind)
-		if !column.whole {
-			pairs[i][0] = &column.property
+		pairs[i][1] = (*string)(&column.Type)
+		if !column.Whole {
+			pairs[i][0] = &column.Property
 		}
 	}
 	text, err := json.Marshal(pairs)
@@ -100,20 +101,20 @@ func (c outputColumns) text() (string, error) {
 
 var errNoType = errors.New("no type")
 
-// parseColumns is the inverse of text.
-func parseColumns(text string) (outputColumns, error) {
+// Parse is the inverse of text.
+func Parse(text string) (List, error) {
 	var pairs [][2]*string
 	if err := json.Unmarshal([]byte(text), &pairs); err != nil {
 		return nil, err
 	}
-	columns := make(outputColumns, len(pairs))
+	columns := make(List, len(pairs))
 	for i, pair := range pairs {
 		if pair[1] == nil {
 			return nil, errNoType
 		}
-		columns[i].kind = columnType(*pair[1])
-		if columns[i].whole = pair[0] == nil; !columns[i].whole {
-			columns[i].property = *pair[0]
+		columns[i].Type = Type(*pair[1])
+		if columns[i].Whole = pair[0] == nil; !columns[i].Whole {
+			columns[i].Property = *pair[0]
 		}
 	}
 	return columns, nil
@@ -127,37 +128,37 @@ const (
 
 // columnsOf returns the columns for a schema of outputs. If it declares no property, or
 // only the property payload, outputs are stored as a whole.
-func columnsOf(schema json.RawMessage) outputColumns {
-	members := jsonObject(schema)
+func columnsOf(schema json.RawMessage) List {
+	members := JSONObject(schema)
 	if types := schemaTypes(members); !slices.Contains(types, "object") && len(types) > 0 {
-		return wholeOutput()
+		return Whole()
 	}
-	properties := jsonObject(members["properties"])
-	var columns outputColumns
+	properties := JSONObject(members["properties"])
+	var columns List
 	for name, of := range properties {
 		if len(name) <= maxPropertyName {
-			columns = append(columns, outputColumn{property: name, kind: typeOf(of)})
+			columns = append(columns, Column{Property: name, Type: typeOf(of)})
 		}
 	}
 	_, payload := properties["payload"]
 	if len(columns) == 0 || len(columns) > maxProperties || len(properties) == 1 && payload {
-		return wholeOutput()
+		return Whole()
 	}
-	slices.SortFunc(columns, outputColumn.compare)
+	slices.SortFunc(columns, Column.compare)
 	return columns
 }
 
 // typeOf returns the column type for a property's schema. It ignores null.
-func typeOf(schema json.RawMessage) columnType {
-	members := jsonObject(schema)
-	var merged columnType
+func typeOf(schema json.RawMessage) Type {
+	members := JSONObject(schema)
+	var merged Type
 	for _, name := range schemaTypes(members) {
 		switch name {
 		case "null":
 		case "string", "number", "integer", "boolean":
-			merged = merged.merge(columnType(name))
+			merged = merged.merge(Type(name))
 		default:
-			return jsonColumn
+			return JSON
 		}
 	}
 	for _, value := range append(jsonArray(members["enum"]), members["const"]) {
@@ -167,19 +168,19 @@ func typeOf(schema json.RawMessage) columnType {
 	}
 	if merged == "" {
 		for _, of := range append(jsonArray(members["anyOf"]), jsonArray(members["oneOf"])...) {
-			if types := schemaTypes(jsonObject(of)); !slices.Equal(types, []string{"null"}) {
+			if types := schemaTypes(JSONObject(of)); !slices.Equal(types, []string{"null"}) {
 				merged = merged.merge(typeOf(of))
 			}
 		}
 	}
 	if merged == "" {
-		return jsonColumn
+		return JSON
 	}
 	return merged
 }
 
 // typeOfValue returns the column type for a value; none for null.
-func typeOfValue(value json.RawMessage) columnType {
+func typeOfValue(value json.RawMessage) Type {
 	if len(value) == 0 {
 		return ""
 	}
@@ -187,16 +188,16 @@ func typeOfValue(value json.RawMessage) columnType {
 	case 'n':
 		return ""
 	case '"':
-		return stringColumn
+		return String
 	case 't', 'f':
-		return booleanColumn
+		return Boolean
 	case '{', '[':
-		return jsonColumn
+		return JSON
 	}
 	if bytes.ContainsAny(value, ".eE") {
-		return numberColumn
+		return Number
 	}
-	return integerColumn
+	return Integer
 }
 
 // schemaTypes returns the types that a schema allows; none if it does not say.
@@ -212,8 +213,8 @@ func schemaTypes(members map[string]json.RawMessage) []string {
 	return nil
 }
 
-// jsonObject returns the members of an object; none for other values.
-func jsonObject(text json.RawMessage) (members map[string]json.RawMessage) {
+// JSONObject returns the members of an object; none for other values.
+func JSONObject(text json.RawMessage) (members map[string]json.RawMessage) {
 	if json.Unmarshal(text, &members) != nil {
 		return nil
 	}
@@ -227,28 +228,28 @@ func jsonArray(text json.RawMessage) (elements []json.RawMessage) {
 	return elements
 }
 
-// schemaCache caches the declarations of workflow definitions, because many runs share one. Safe for
+// Cache caches the declarations of workflow definitions, because many runs share one. Safe for
 // concurrent use.
-type schemaCache struct {
+type Cache struct {
 	mu     sync.Mutex
-	byTree map[objstore.ID]map[string]outputColumns
+	byTree map[objstore.ID]map[string]List
 }
 
-func newSchemaCache() *schemaCache {
-	return &schemaCache{byTree: make(map[objstore.ID]map[string]outputColumns)}
+func NewCache() *Cache {
+	return &Cache{byTree: make(map[objstore.ID]map[string]List)}
 }
 
-// declared returns the declarations of outputs, by key: those of the workflow definitions, otherwise those of
+// Declared returns the declarations of outputs, by key: those of the workflow definitions, otherwise those of
 // Smithers' own schema, otherwise whole outputs.
-func (s *schemaCache) declared(r objstore.Reader, workflows []objstore.ID, tip *snapshot.Entry, state *snapshot.State) (map[string]outputColumns, error) {
-	all := make(map[string]outputColumns)
+func (s *Cache) Declared(r objstore.Reader, workflows []objstore.ID, tip *snapshot.Entry, state *snapshot.State) (map[string]List, error) {
+	all := make(map[string]List)
 	for _, id := range workflows {
 		schemas, err := s.read(r, id)
 		if err != nil {
 			return nil, err
 		}
 		for key, columns := range schemas {
-			all[key] = all[key].merge(columns)
+			all[key] = all[key].Merge(columns)
 		}
 	}
 	if err := addPeers(r, all, tip, state); err != nil {
@@ -256,13 +257,13 @@ func (s *schemaCache) declared(r objstore.Reader, workflows []objstore.ID, tip *
 	}
 	for _, key := range state.Tables() {
 		if _, known := all[key]; !known {
-			all[key] = wholeOutput()
+			all[key] = Whole()
 		}
 	}
 	return all, nil
 }
 
-func (s *schemaCache) read(r objstore.Reader, id objstore.ID) (map[string]outputColumns, error) {
+func (s *Cache) read(r objstore.Reader, id objstore.ID) (map[string]List, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if known, ok := s.byTree[id]; ok {
@@ -272,7 +273,7 @@ func (s *schemaCache) read(r objstore.Reader, id objstore.ID) (map[string]output
 	if err != nil {
 		return nil, err
 	}
-	schemas := make(map[string]outputColumns, len(workflow.Schemas))
+	schemas := make(map[string]List, len(workflow.Schemas))
 	for key, schema := range workflow.Schemas {
 		schemas[key] = columnsOf(schema)
 	}

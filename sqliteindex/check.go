@@ -134,7 +134,7 @@ func (c *checker) compare(ctx context.Context, stored table) error {
 		return err
 	}
 	defer func() { _ = fresh.Close() }() // it is in memory
-	conn, err := fresh.db.Conn(ctx)
+	conn, err := fresh.conn.db.Conn(ctx)
 	if err != nil {
 		return &databaseError{err}
 	}
@@ -219,7 +219,7 @@ func (c *checker) compareRows(ctx context.Context, runID, name string, stored, t
 // freshBase builds the base tables in memory.
 func freshBase(ctx context.Context, opts Options, _ []string) (*Index, error) {
 	x := newIndex(withDefaults(opts), baseSchema())
-	if err := x.degrade(ctx, nil); err != nil {
+	if err := x.conn.degrade(ctx, nil); err != nil {
 		return nil, err
 	}
 	if _, err := x.sync(ctx, nil); err != nil {
@@ -231,7 +231,7 @@ func freshBase(ctx context.Context, opts Options, _ []string) (*Index, error) {
 // freshDetails builds the details of some runs in memory.
 func freshDetails(ctx context.Context, opts Options, runIDs []string) (*Index, error) {
 	d := &details{Index: newIndex(withDefaults(opts), detailSchema()), asked: runIDs}
-	if err := d.degrade(ctx, nil); err != nil {
+	if err := d.conn.degrade(ctx, nil); err != nil {
 		return nil, err
 	}
 	if err := d.fill(ctx, nil); err != nil {

@@ -46,17 +46,14 @@ func (x *Index) openDetails(ctx context.Context) (*details, error) {
 	if x.detail != nil {
 		return x.detail, nil
 	}
-	x.mu.RLock()
-	closed := x.closed
-	x.mu.RUnlock()
-	if closed {
+	if x.conn.isClosed() {
 		return nil, ErrClosed
 	}
 	opts := x.opts
 	opts.Path = detailsPath(opts.Path)
 	d := &details{Index: newIndex(opts, detailSchema())}
 	d.refill = func(ctx context.Context) error { return d.fill(ctx, nil) }
-	if err := d.open(ctx); err != nil {
+	if err := d.conn.open(ctx); err != nil {
 		return nil, err
 	}
 	x.detail = d

@@ -34,7 +34,7 @@ const (
 
 // runsBehind returns the requested runs that need an update, including removed ones.
 func (d *details) runsBehind(ctx context.Context) (runs []behind, err error) {
-	err = d.use(ctx, func(db *database) error {
+	err = d.conn.use(ctx, func(db *database) error {
 		runs = nil
 		add := func(query string, args ...any) error {
 			rows, err := collect(ctx, db, scanBehind, query, args...)
@@ -200,7 +200,7 @@ func (u *detailUpdate) flush(ctx context.Context) error {
 // write makes the changes in one transaction. again means that some of them could not be
 // made, or that another run is now behind.
 func (d *details) write(ctx context.Context, changes []detailChange) (again bool, err error) {
-	err = d.use(ctx, func(db *database) error {
+	err = d.conn.use(ctx, func(db *database) error {
 		tx, err := db.BeginTx(ctx, nil)
 		if err != nil {
 			return err

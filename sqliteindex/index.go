@@ -18,8 +18,7 @@ import (
 // processes.
 type Index struct {
 	opts   Options
-	schema schema
-	retry  retrier
+	conn   connection
 	refill func(context.Context) error // fills a new database
 
 	detailMu sync.Mutex
@@ -27,11 +26,8 @@ type Index struct {
 
 	syncing chan struct{} // holds one token while no Sync, SyncRun or Rebuild runs
 
-	mu       sync.RWMutex // read-locked while db is used, locked to replace it
-	db       *database    // nil once closed
-	closed   bool
-	problems []error
-	degraded error
+	problemsMu sync.Mutex
+	problems   []error
 }
 
 // Options configure an Index.
@@ -60,7 +56,7 @@ func Open(ctx context.Context, opts Options) (*Index, error) {
 		_, err := x.sync(ctx, nil)
 		return err
 	}
-	if err := x.open(ctx); err != nil {
+	if err := x.conn.open(ctx); err != nil {
 		return nil, err
 	}
 	return x, nil
@@ -84,9 +80,11 @@ func withDefaults(opts Options) Options {
 
 func newIndex(opts Options, has schema) *Index {
 	return &Index{
-		opts:    opts,
-		schema:  has,
-		retry:   retrier{sleep: opts.Sleep, random: opts.Random},
+		opts: opts,
+		conn: connection{
+			path: opts.Path, busyTimeout: opts.BusyTimeout, schema: has,
+			retry: retrier{sleep: opts.Sleep, random: opts.Random},
+		},
 		syncing: make(chan struct{}, 1),
 	}
 }
@@ -96,35 +94,23 @@ func (x *Index) Close() error {
 	x.detailMu.Lock()
 	defer x.detailMu.Unlock()
 	if x.detail == nil {
-		return x.close()
+		return x.conn.close()
 	}
-	return errors.Join(x.detail.close(), x.close())
-}
-
-func (x *Index) close() error {
-	x.mu.Lock()
-	defer x.mu.Unlock()
-	x.closed = true
-	if x.db == nil {
-		return nil
-	}
-	err := x.db.Close()
-	x.db = nil
-	return err
+	return errors.Join(x.detail.conn.close(), x.conn.close())
 }
 
 // Problems returns the runs that the last [Index.Sync], [Index.SyncDetails] or [Index.Rebuild] could not read,
 // sorted by message: a [*RunError] for each, and one error that wraps
 // refs.ErrBroken for broken tips. The caller owns the slice.
 func (x *Index) Problems() []error {
-	x.mu.RLock()
-	defer x.mu.RUnlock()
+	x.problemsMu.Lock()
+	defer x.problemsMu.Unlock()
 	return slices.Clone(x.problems)
 }
 
 // Degraded returns why the index, or its details, are in memory; nil if they are on disk.
 func (x *Index) Degraded() error {
-	if err := x.inMemory(); err != nil {
+	if err := x.conn.inMemory(); err != nil {
 		return err
 	}
 	x.detailMu.Lock()
@@ -132,38 +118,16 @@ func (x *Index) Degraded() error {
 	if x.detail == nil {
 		return nil
 	}
-	return x.detail.inMemory()
-}
-
-func (x *Index) inMemory() error {
-	x.mu.RLock()
-	defer x.mu.RUnlock()
-	return x.degraded
+	return x.detail.conn.inMemory()
 }
 
 // Retries returns how often the database of lists was tried again because it was busy.
-func (x *Index) Retries() int64 { return x.retry.count.Load() }
-
-// use calls fn with the database, which is not replaced in the meantime, and calls it
-// again if the database was busy. fn must have no effect if it fails.
-func (x *Index) use(ctx context.Context, fn func(*database) error) error {
-	return x.retry.do(ctx, func() error {
-		x.mu.RLock()
-		defer x.mu.RUnlock()
-		if x.db == nil {
-			return ErrClosed
-		}
-		if err := fn(x.db); err != nil {
-			return &databaseError{err}
-		}
-		return nil
-	})
-}
+func (x *Index) Retries() int64 { return x.conn.retry.count.Load() }
 
 // answer is use for a query: if the database is damaged, it is
 // rebuilt and queried again.
 func (x *Index) answer(ctx context.Context, query func(*database) error) error {
-	err := x.use(ctx, query)
+	err := x.conn.use(ctx, query)
 	if err == nil || remedyFor(err) == noRemedy {
 		return err
 	}
@@ -173,21 +137,21 @@ func (x *Index) answer(ctx context.Context, query func(*database) error) error {
 	}
 	defer release()
 	// Another goroutine may have repaired it while this query waited.
-	if err = x.use(ctx, query); err == nil {
+	if err = x.conn.use(ctx, query); err == nil {
 		return nil
 	}
-	if healed, healErr := x.heal(ctx, err); !healed || healErr != nil {
+	if healed, healErr := x.conn.heal(ctx, err); !healed || healErr != nil {
 		return errors.Join(healErr, err)
 	}
 	if err := x.refill(ctx); err != nil {
 		return err
 	}
-	return x.use(ctx, query)
+	return x.conn.use(ctx, query)
 }
 
 func (x *Index) setProblems(problems []error) {
 	slices.SortFunc(problems, func(a, b error) int { return strings.Compare(a.Error(), b.Error()) })
-	x.mu.Lock()
-	defer x.mu.Unlock()
+	x.problemsMu.Lock()
+	defer x.problemsMu.Unlock()
 	x.problems = problems
 }

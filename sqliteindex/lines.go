@@ -57,7 +57,7 @@ func (x *Index) Lines(ctx context.Context, pairs []TreePair) (map[TreePair]Lines
 
 // RememberLines caches numbers of lines. If the index cannot be written, it returns an error.
 func (x *Index) RememberLines(ctx context.Context, counted map[TreePair]Lines) error {
-	return x.use(ctx, func(db *database) error {
+	return x.conn.use(ctx, func(db *database) error {
 		tx, err := db.BeginTx(ctx, nil)
 		if err != nil {
 			return err

@@ -164,7 +164,7 @@ type splitTables struct {
 
 func (d *details) splitTables(ctx context.Context) (split splitTables, err error) {
 	split.tables = make(map[string][]string)
-	err = d.use(ctx, func(db *database) error {
+	err = d.conn.use(ctx, func(db *database) error {
 		tables, err := readCatalog(ctx, db)
 		for _, t := range tables {
 			if !t.shared {

@@ -73,14 +73,14 @@ func (x *Index) rebuild(ctx context.Context, fill func(context.Context) (Stats, 
 		return Stats{}, err
 	}
 	defer release()
-	if err := x.follow(ctx); err != nil { // it may be closed
+	if err := x.conn.follow(ctx); err != nil { // it may be closed
 		return Stats{}, err
 	}
-	if err := x.renew(ctx, func(fs.FileInfo) bool { return true }); err != nil {
+	if err := x.conn.renew(ctx, func(fs.FileInfo) bool { return true }); err != nil {
 		return Stats{}, err
 	}
 	stats, err := fill(ctx)
-	return stats, errors.Join(err, x.inMemory())
+	return stats, errors.Join(err, x.conn.inMemory())
 }
 
 // acquire waits for the right to update the index.
@@ -109,7 +109,7 @@ func (x *Index) sync(ctx context.Context, progress func(done, total int)) (stats
 func (x *Index) rounds(ctx context.Context, fn func() error) error {
 	var err error
 	for range maxRounds {
-		if err := x.follow(ctx); err != nil {
+		if err := x.conn.follow(ctx); err != nil {
 			return err
 		}
 		if err = fn(); err == nil {
@@ -118,7 +118,7 @@ func (x *Index) rounds(ctx context.Context, fn func() error) error {
 		if errors.Is(err, errOvertaken) {
 			continue
 		}
-		if healed, healErr := x.heal(ctx, err); !healed || healErr != nil {
+		if healed, healErr := x.conn.heal(ctx, err); !healed || healErr != nil {
 			return errors.Join(healErr, err)
 		}
 	}
@@ -129,7 +129,7 @@ func (x *Index) rounds(ctx context.Context, fn func() error) error {
 // replaces them only if they have not changed since: so no write is based on older refs
 // than the one that it replaces.
 func (x *Index) syncOnce(ctx context.Context, progress func(done, total int)) (Stats, error) {
-	before, err := x.digest(ctx)
+	before, err := readDigest(ctx, &x.conn)
 	if err != nil {
 		return Stats{}, err
 	}
@@ -148,7 +148,7 @@ func (x *Index) syncOnce(ctx context.Context, progress func(done, total int)) (S
 		x.setProblems(problems)
 		return Stats{}, nil
 	}
-	indexed, err := x.indexedTips(ctx, before)
+	indexed, err := readTips(ctx, &x.conn, before)
 	if err != nil {
 		return Stats{}, err
 	}
@@ -186,7 +186,7 @@ func (x *Index) syncRunOnce(ctx context.Context, runID string) error {
 	if err != nil {
 		return err
 	}
-	indexed, err := x.indexedTip(ctx, ref)
+	indexed, err := readTip(ctx, &x.conn, ref)
 	if err != nil {
 		return err
 	}
@@ -208,7 +208,7 @@ func (x *Index) syncRunOnce(ctx context.Context, runID string) error {
 	if c.chain == nil && c.from.IsZero() {
 		return c.problem
 	}
-	applied, err := x.apply(ctx, []change{c})
+	applied, err := applyAll(ctx, &x.conn, []change{c})
 	if err == nil && !applied[0] {
 		err = errOvertaken
 	}

@@ -98,7 +98,7 @@ func (u *update) flush(ctx context.Context) error {
 	if len(u.batch) == 0 {
 		return nil
 	}
-	applied, err := u.index.apply(ctx, u.batch)
+	applied, err := applyAll(ctx, &u.index.conn, u.batch)
 	if err != nil {
 		return err
 	}

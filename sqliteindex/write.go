@@ -51,10 +51,10 @@ const (
 		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
 )
 
-// apply makes the changes in one transaction, each only if the run is still
+// applyAll makes the changes in one transaction, each only if the run is still
 // indexed at the tip that it was read against. applied reports this for each.
-func (x *Index) apply(ctx context.Context, changes []change) (applied []bool, err error) {
-	err = x.use(ctx, func(db *database) error {
+func applyAll(ctx context.Context, c *connection, changes []change) (applied []bool, err error) {
+	err = c.use(ctx, func(db *database) error {
 		tx, err := db.BeginTx(ctx, nil)
 		if err != nil {
 			return err
@@ -68,7 +68,7 @@ func (x *Index) apply(ctx context.Context, changes []change) (applied []bool, er
 	return applied, err
 }
 
-// applyIn is apply inside a transaction. It stores the digest of the resulting tips.
+// applyIn is applyAll inside a transaction. It stores the digest of the resulting tips.
 func applyIn(ctx context.Context, tx *sql.Tx, changes []change) ([]bool, error) {
 	insertFrame, err := tx.PrepareContext(ctx, sqlInsertFrame)
 	if err != nil {
@@ -212,9 +212,9 @@ func nullable(s string) any {
 	return s
 }
 
-// digest reads the digest of the indexed tips.
-func (x *Index) digest(ctx context.Context) (d digest, err error) {
-	err = x.use(ctx, func(db *database) error {
+// readDigest reads the digest of the indexed tips.
+func readDigest(ctx context.Context, c *connection) (d digest, err error) {
+	err = c.use(ctx, func(db *database) error {
 		var stored []byte
 		if err := db.QueryRowContext(ctx, sqlDigest).Scan(&stored); err != nil {
 			return scanError(err)
@@ -225,11 +225,11 @@ func (x *Index) digest(ctx context.Context) (d digest, err error) {
 	return d, err
 }
 
-// indexedTips reads the indexed tips by ref, if they still have the digest that was read before the
+// readTips reads the indexed tips by ref, if they still have the digest that was read before the
 // refs.
-func (x *Index) indexedTips(ctx context.Context, before digest) (map[string]tip, error) {
+func readTips(ctx context.Context, c *connection, before digest) (map[string]tip, error) {
 	tips := make(map[string]tip)
-	err := x.use(ctx, func(db *database) error {
+	err := c.use(ctx, func(db *database) error {
 		clear(tips)
 		tx, err := db.BeginTx(ctx, &sql.TxOptions{ReadOnly: true})
 		if err != nil {
@@ -264,10 +264,10 @@ func (x *Index) indexedTips(ctx context.Context, before digest) (map[string]tip,
 	return tips, err
 }
 
-// indexedTip reads the indexed tip of one ref; zero if it is not indexed.
-func (x *Index) indexedTip(ctx context.Context, ref string) (tip, error) {
+// readTip reads the indexed tip of one ref; zero if it is not indexed.
+func readTip(ctx context.Context, c *connection, ref string) (tip, error) {
 	var rows []tipRow
-	err := x.use(ctx, func(db *database) (err error) {
+	err := c.use(ctx, func(db *database) (err error) {
 		rows, err = collect(ctx, db, scanTip, sqlTip, ref)
 		return err
 	})

@@ -36,6 +36,7 @@ func Snake(name string) string {
 // NameSet has the names that are taken, and hands out unique ones. SQLite ignores the case of ASCII letters in names.
 type NameSet map[string]bool
 
+// NewNameSet returns a set in which some names are taken.
 func NewNameSet(taken ...string) NameSet {
 	n := make(NameSet)
 	for _, name := range taken {

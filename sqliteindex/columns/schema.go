@@ -16,6 +16,7 @@ import (
 // Type is the type of an output table's column.
 type Type string
 
+// The types of columns.
 const (
 	String  Type = "string"
 	Number  Type = "number"
@@ -235,6 +236,7 @@ type Cache struct {
 	byTree map[objstore.ID]map[string]List
 }
 
+// NewCache returns an empty cache.
 func NewCache() *Cache {
 	return &Cache{byTree: make(map[objstore.ID]map[string]List)}
 }

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -182,6 +183,8 @@ func TestWhatCannotBeReadIsLeftOutAndNamed(t *testing.T) {
 	repo.Write("secret", "1\n")
 	repo.Write("closed/file", "1\n")
 	repo.Write("new", "1\n")
+	// git compares times by the second, and the kernel's clock for them is behind by some milliseconds.
+	time.Sleep(time.Until(time.Now().Truncate(time.Second).Add(time.Second + 50*time.Millisecond)))
 	for _, name := range []string{"secret", "README.md", "closed", "notes"} {
 		chmod(t, repo, name, 0)
 		t.Cleanup(func() { _ = os.Chmod(filepath.Join(repo.Dir, name), 0o700) }) // for the removal

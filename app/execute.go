@@ -55,7 +55,7 @@ type execution struct {
 	input        json.RawMessage   // laid over the run's; nil: nothing
 	files        *code.WorkingCopy // nil: those in which the request is made
 	captured     bool              // the run's tip has the files as they are
-	resumes      bool              // tell from which frame the run goes on
+	resumes      bool              // tell from which frame the run continues
 	baseFiles    bool              // worktrees that are made have the files of their base, not those of the frame
 	bringFiles   string            // see engine.Options
 	back         *filesBack        // brings the files of the newest frame back first; nil: they are as they are

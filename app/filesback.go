@@ -12,7 +12,7 @@ import (
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
 
-// filesBack brings the files of a run's newest frame back before the run goes on: those that its tasks share, and
+// filesBack brings the files of a run's newest frame back before the run continues: the files that its tasks share, and
 // those of tasks' own worktrees. It leaves out worktrees that are not here: they are made with the frame's files.
 type filesBack struct {
 	*Desk

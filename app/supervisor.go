@@ -38,15 +38,15 @@ type SupervisorReport struct {
 	Failed error // of a run that has ended: how it failed; nil if it did not
 }
 
-// A SupervisorAction is what a supervisor does with a run.
+// A SupervisorAction is one thing that a supervisor does with a run.
 type SupervisorAction string
 
 // The actions of a supervisor.
 const (
-	RunResumed SupervisorAction = "resumed" // it goes on with the run
+	RunResumed SupervisorAction = "resumed" // it continues the run
 	RunEnded   SupervisorAction = "ended"   // the run has ended, or waits: see its status
 	RunLeft    SupervisorAction = "left"    // the run was not resumed
-	RunStopped SupervisorAction = "stopped" // the run can be resumed, since something kept it from going on
+	RunStopped SupervisorAction = "stopped" // the run can be resumed, since something kept it from continuing
 )
 
 // Supervise resumes runs whose process died, and those that no longer have to wait, until ctx ends, or once.

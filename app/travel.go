@@ -10,10 +10,10 @@ import (
 	"github.com/git-smithers/git-smithers/timeline/travel"
 )
 
-// A Sequel says how a run goes on after it went back.
+// A Sequel is how a run continues after it went back.
 type Sequel struct {
-	Workflow string // the file with which it goes on; "": as it is
-	Resume   bool   // go on at once
+	Workflow string // the file with which it continues; "": as it is
+	Resume   bool   // continue at once
 	Settings
 }
 

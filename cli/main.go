@@ -11,7 +11,7 @@ import (
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
 
-// Streams is what a command may use of the world.
+// Streams are the streams, the environment, the folder and the clock of a command.
 type Streams = term.Streams
 
 // Main runs one command line, args being what follows the program's name, and
@@ -45,7 +45,7 @@ func dispatch(ctx context.Context, s *session.Session, args []string) error {
 	return session.Retyped(args, root.App(s).RunContext(ctx, in.Argv()))
 }
 
-// statusOrHelp is what is done without a command: status in a repository, and help elsewhere.
+// statusOrHelp runs a command line without a command: it shows the status in a repository, and help elsewhere.
 func statusOrHelp(ctx context.Context, s *session.Session, in *arg.Invocation) error {
 	root := in.Command
 	in.Command = root.Child("status")

@@ -20,10 +20,10 @@ import (
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
 
-// againError says that an answer cannot be taken, and why, so that one asks again.
+// againError is the reason why an answer cannot be taken. The person is asked again.
 type againError struct{ why string }
 
-// Error is why.
+// Error is the reason.
 func (e againError) Error() string { return e.why }
 
 // An asker asks the person at the terminal, line by line.
@@ -83,7 +83,7 @@ func readAnswer(h snapshot.HumanRequest, words string) (json.RawMessage, error) 
 	return value, err
 }
 
-// howToAnswer says by which flag a request of a kind is answered.
+// howToAnswer returns the flag that answers a request of a kind, in words.
 func howToAnswer(kind string) string {
 	switch kind {
 	case snapshot.HumanAsk:

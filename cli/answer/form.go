@@ -12,7 +12,7 @@ import (
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
 
-// A formKind is what a line that somebody types is read as.
+// A formKind is the kind of value that a typed line is read as.
 type formKind int
 
 const (
@@ -25,13 +25,13 @@ const (
 // A formValue is one value that a form wants.
 type formValue struct {
 	kind     formKind
-	about    string            // what the schema says of it
+	about    string            // the title and description of the schema
 	choices  []json.RawMessage // of formChoice
 	required bool
 }
 
-// A form is what a human request wants, as far as one can be asked for it line by line:
-// one value, or the fields of an object in the order of the schema.
+// A form is the answer that a human request wants, as a person can be asked for it line by line: one value, or the fields of an
+// object in the order of the schema.
 type form struct {
 	value  formValue
 	fields []formField // nil for one value
@@ -42,7 +42,7 @@ type formField struct {
 	value formValue
 }
 
-// formSchema is what is read of a JSON Schema. The engine checks the answer against all of it.
+// formSchema is the part of a JSON Schema that questions need. The engine checks the answer against the whole schema.
 type formSchema struct {
 	Type        json.RawMessage   `json:"type"`
 	Enum        []json.RawMessage `json:"enum"`
@@ -52,8 +52,7 @@ type formSchema struct {
 	Required    []string          `json:"required"`
 }
 
-// parseForm reads what a human request wants. A form that nobody can be asked for line by
-// line is an error of code usage.
+// parseForm reads the form of a human request. It returns usage if a person cannot be asked for the answer line by line.
 func parseForm(h snapshot.HumanRequest) (form, error) {
 	if len(h.Form) == 0 {
 		return form{value: formValue{kind: formText, required: true}}, nil
@@ -120,7 +119,7 @@ func (f formSchema) value() (v formValue, ok bool) {
 	return v, true
 }
 
-// expects says what to type.
+// expects returns what to type, in words.
 func (v formValue) expects() string {
 	var what string
 	switch v.kind {

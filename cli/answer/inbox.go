@@ -93,8 +93,8 @@ func noteFailure(ctx context.Context, s *session.Session, store *timeline.Store,
 	return err
 }
 
-// inbox lists what a query selects, after requests whose time is up have expired. Those
-// that cannot be written to, and those of other engines, count as expired all the same.
+// inbox lists the lines that a query selects, after requests whose time is up have expired. Where the repository cannot be
+// written to, and in runs of other engines, such requests only count as expired.
 func inbox(ctx context.Context, s *session.Session, store *timeline.Store, query sqliteindex.InboxQuery) ([]mail.Line, error) {
 	query.Settled = true // another engine may not have been told of it
 	list, err := listInbox(ctx, s, store, query)

@@ -73,8 +73,8 @@ func openRequest(ctx context.Context, store *timeline.Store, names []requestName
 	return first, firstPlace, nil
 }
 
-// splitRequestID lists the requests that an id can be the one of: both the run's and the
-// node's id may have colons in them. It is empty for what is no id of a request.
+// splitRequestID lists the requests that an id can mean: the ids of both the run and the node may have colons in them. It
+// lists none if the text is not the id of a request.
 func splitRequestID(id string) []requestName {
 	parts := strings.Split(id, ":")
 	if len(parts) < 4 || parts[0] != "human" {

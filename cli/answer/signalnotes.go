@@ -32,7 +32,7 @@ func warnUnknownSignal(s *session.Session, to *signalSender, name string) {
 	s.Warn(fault.New(fault.InvalidInput, "%s", text))
 }
 
-// noteWaitsOn notes what a run still waits for, and how that comes about. It reports whether the run cannot continue yet.
+// noteWaitsOn notes what a run still waits for, and what ends the wait. It reports whether the run cannot continue yet.
 func noteWaitsOn(s *session.Session, to *signalSender) bool {
 	wf, err := to.sender.Workflow()
 	if err != nil || wf == nil {

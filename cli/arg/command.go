@@ -18,7 +18,7 @@ import (
 // AnyNumber is the MaxArgs of a command that takes as many arguments as one likes.
 const AnyNumber = math.MaxInt
 
-// wholeIDs is what the help of a command says that changes the runs which it names.
+// wholeIDs ends the help of every command that changes the runs which it names.
 const wholeIDs = `A run is named by its whole id here: a prefix of the id is for reading.`
 
 // Program is what people type before the name of a command.
@@ -57,7 +57,7 @@ type Topic struct {
 // An Example is a command line and what it is for.
 type Example [2]string
 
-// what is what the command line is for.
+// what is the purpose of the command line.
 func (e Example) what() string { return e[0] }
 
 // line is the command line.
@@ -196,7 +196,7 @@ func (c *Command) describeFlagError(err error) string {
 	return "--" + name + " does not take " + value + ":" + reason
 }
 
-// flagTakes says what kind of value a flag takes.
+// flagTakes returns the kind of value that a flag takes, in words.
 func (c *Command) flagTakes(name string) string {
 	switch c.Flag(name).(type) {
 	case *urfave.IntFlag, *urfave.Int64Flag:

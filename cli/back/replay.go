@@ -132,7 +132,7 @@ func describeReplay(done *app.ReplayResult, started bool) replayDocument {
 	return doc
 }
 
-// bringByReplay says by which command the frame is replayed on its own files: the one that was typed, with a flag more.
+// bringByReplay returns the command that replays the frame on its own files: the command that was typed, with one flag more.
 func bringByReplay(s *session.Session) string {
 	command := s.TypedWith("--restore-vcs")
 	if command == "" {

@@ -172,7 +172,7 @@ func travelYesFlag() urfave.Flag {
 	return &urfave.BoolFlag{Name: "yes", Aliases: []string{"y"}, Usage: "remove untracked files and, with --resume, run the workflow's commands, without asking"}
 }
 
-// parseSequel reads sequelFlags. yesResumes says that --yes is about resuming alone.
+// parseSequel reads sequelFlags. If yesResumes is set, --yes is about resuming alone.
 func parseSequel(s *session.Session, cmd *arg.Command, c *urfave.Context, workflow string, yesResumes bool) (app.Sequel, error) {
 	out := app.Sequel{Workflow: workflow, Resume: c.Bool("resume")}
 	if out.Resume {

@@ -11,7 +11,7 @@ import (
 	"github.com/git-smithers/git-smithers/timeline"
 )
 
-// Sides are the two sides of a diff. From is nil for what comes before a run's first frame.
+// Sides are the two sides of a diff. From is nil if To is a run's first frame.
 type Sides struct{ From, To *timeline.Loaded }
 
 // Load loads two addresses, or one and the frame before it.
@@ -43,7 +43,7 @@ func (c Sides) CountFiles(ctx context.Context, store *timeline.Store) ([]code.Fi
 	return code.CompareFiles(ctx, store, c.From.Entry, c.To.Entry)
 }
 
-// AddressOf is the address of what was loaded: of a tip that is no frame, the run alone.
+// AddressOf returns the address of a loaded entry. For a tip that is not a frame it is the run alone.
 func AddressOf(at *timeline.Loaded) string {
 	if at.Entry.Frame == snapshot.NoFrame {
 		return at.Address.Run

@@ -16,7 +16,7 @@ func ConfirmFlag() urfave.Flag {
 	return &urfave.BoolFlag{Name: "yes", Aliases: []string{"y"}, Usage: "run the workflow's commands without asking, where they are new to this clone"}
 }
 
-// consenter asks the person at the terminal, unless --yes agrees for them. It is nil if there is nobody to ask.
+// consenter asks the person at the terminal, unless --yes agrees for them. It is nil if there is no terminal to ask at.
 func consenter(s *session.Session, yes bool) app.Consenter {
 	if yes {
 		return app.Agreed

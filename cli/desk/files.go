@@ -16,7 +16,7 @@ import (
 	"github.com/git-smithers/git-smithers/timeline/travel"
 )
 
-// pathsShown is how many paths people see of a list that is not what a command prints.
+// pathsShown is how many paths a note lists.
 const pathsShown = 50
 
 // fileWords are the words about restored files that depend on the command.
@@ -27,7 +27,7 @@ type fileWords struct {
 	before *timeline.Address // the frame that has what was there before; nil for none
 }
 
-// tellFiles tells what a restore did that was not the command's whole business.
+// tellFiles tells what a restore did that was a part of another command.
 func tellFiles(ctx context.Context, s *session.Session, store *timeline.Store, done *code.Restored, words fileWords) {
 	in := ""
 	if done.Name != "" {
@@ -49,7 +49,7 @@ func tellFiles(ctx context.Context, s *session.Session, store *timeline.Store, d
 	}
 }
 
-// notePaths lists what a restore did to which path, as restore prints it, under the line that counts them.
+// notePaths lists the changed paths of a restore, under the line that counts them.
 func notePaths(s *session.Session, changes []jjbridge.PathChange) {
 	for _, change := range changes[:min(len(changes), pathsShown)] {
 		s.Note("  %-6s  %s", change.Op, plain.Text(change.Path))
@@ -59,8 +59,8 @@ func notePaths(s *session.Session, changes []jjbridge.PathChange) {
 	}
 }
 
-// noteEdited names the paths among those that a restore changed that were not as the run's newest frame has them, such as
-// files that a person has edited since. how says what brings them back.
+// noteEdited names the restored paths that differed from the run's newest frame, such as files that a person has edited since.
+// how follows the names: the command that brings them back.
 func noteEdited(ctx context.Context, s *session.Session, store *timeline.Store, done *code.Restored, in, how string) {
 	if s.Quiet || s.JSON || done.Saved == nil {
 		return

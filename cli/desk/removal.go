@@ -20,7 +20,7 @@ func RemovalFlag() urfave.Flag {
 }
 
 // ConfirmRemoval asks a person whether untracked files may be removed, and returns nil if there is nobody to ask.
-// hint says what to do after a no.
+// hint follows a no: what to do.
 func ConfirmRemoval(s *session.Session, yes bool, hint string) code.ConfirmRemoval {
 	const shown = 50
 	if yes || !s.CanAsk() {

@@ -31,7 +31,7 @@ type RestoredDocument struct {
 	RestoredCode
 }
 
-// RestoredCode says what code it was.
+// RestoredCode is the revision of restored files, and the files that the capture left out or altered.
 type RestoredCode struct {
 	VCS     *jjbridge.Tag      `json:"vcs"`
 	LeftOut []snapshot.LeftOut `json:"leftOut"`
@@ -109,7 +109,7 @@ func bringBackCommand(at timeline.Address, worktree string) string {
 	return fault.CommandLine(arg.Program, "restore", at.String(), "--worktree", worktree)
 }
 
-// restoredSummary is one line that says what a restore did.
+// restoredSummary is a restore in one line.
 func restoredSummary(done *code.Restored, dryRun bool) string {
 	from := plain.Text(done.From.String())
 	if len(done.Changes) == 0 {

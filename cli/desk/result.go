@@ -42,8 +42,8 @@ func DescribeResult(kind string, r *app.Result) RunDocument {
 	return doc
 }
 
-// TellResult tells that a run has finished, and prints how a run ended: for people its id, unless they have read it above.
-// err is the run's own; a closed output is not an error. doc is what --json prints.
+// TellResult tells that a run has finished, and prints its result: for people its id, unless they have read it above. err is the
+// error of the run; a closed output is not an error. doc is the document for --json.
 func TellResult(s *session.Session, r *app.Result, err error, doc any) error {
 	switch {
 	case err != nil:
@@ -94,7 +94,7 @@ type logWriter struct {
 	prefix string // of every line
 }
 
-// Write takes whole lines. It never fails: a log that nobody can read harms no run.
+// Write takes whole lines. It never fails: an unreadable log harms no run.
 func (w logWriter) Write(p []byte) (int, error) {
 	for _, line := range plain.Lines(string(p)) {
 		w.s.Talk("%s%s\n", w.prefix, line)

@@ -68,7 +68,7 @@ func viewRun(ctx context.Context, s *session.Session, wf *workflow.Workflow) (vi
 	}
 }
 
-// tell shows what a frame says of tasks.
+// tell shows the tasks that a frame changed.
 func (v *runView) tell(p engine.Progress) {
 	v.mu.Lock()
 	v.done = fmt.Sprintf("%d of %d done", p.Finished+p.Skipped, p.Nodes)

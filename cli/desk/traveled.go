@@ -97,7 +97,7 @@ func AfterTravel(ctx context.Context, store *timeline.Store, done *travel.Result
 	return app.NextCommand(head, " continues it")
 }
 
-// tellTraveledFiles tells what has become of the working copies.
+// tellTraveledFiles tells what a travel did to the working copies.
 func tellTraveledFiles(ctx context.Context, s *session.Session, store *timeline.Store, done *travel.Result) {
 	if done.NoFiles != "" {
 		s.Note("the files stay as they are: %s", plain.Text(done.NoFiles))

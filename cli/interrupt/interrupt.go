@@ -18,18 +18,17 @@ type Error struct{ Signal os.Signal }
 // Error names the signal.
 func (e *Error) Error() string { return "got signal " + e.Signal.String() }
 
-// Unwrap is context.Canceled, for whoever reports the cause in its place.
+// Unwrap is context.Canceled, for callers that report the cause instead.
 func (e *Error) Unwrap() error { return context.Canceled }
 
-// echo is for how long after the first signal the same one may come once more and mean
-// no more. git, which runs us as "git smithers", passes on the SIGINT that a terminal has
-// sent to both, and timeout sends SIGTERM to its child and to the group of it.
+// echo is the time after the first signal in which the same signal may come once more without meaning more. git, which runs us
+// as "git smithers", passes on the SIGINT that a terminal has sent to both; timeout sends SIGTERM to its child and to the
+// child's group.
 const echo = 500 * time.Millisecond
 
-// Catch returns a context that the first SIGINT or SIGTERM cancels, and one
-// that the second does, which an echo of the first is not; the third ends the process.
-// Writes to a closed pipe become errors instead of ending the process; children get
-// SIGPIPE as usual. stop undoes it and waits for no one.
+// Catch returns a context that the first SIGINT or SIGTERM cancels, and hurry, which the second signal cancels. An echo of the
+// first signal does not count. The third signal ends the process. Writes to a closed pipe become errors instead of ending the
+// process; children get SIGPIPE as usual. stop undoes all of this and waits for nothing.
 func Catch(parent context.Context) (ctx, hurry context.Context, stop func()) {
 	ctx, cancel := context.WithCancelCause(parent)
 	hurry, now := context.WithCancel(context.WithoutCancel(parent))
@@ -58,8 +57,8 @@ func Catch(parent context.Context) (ctx, hurry context.Context, stop func()) {
 	}
 }
 
-// again waits for a signal after the first one and reports whether there was one before
-// done. Until over, one that is like the first is taken for its echo.
+// again waits for a signal after the first one and reports whether one came before done. Until over, one signal like the first
+// counts as its echo.
 func again(signals <-chan os.Signal, first os.Signal, over <-chan time.Time, done <-chan struct{}) bool {
 	select {
 	case sig := <-signals:
@@ -78,9 +77,8 @@ func again(signals <-chan os.Signal, first os.Signal, over <-chan time.Time, don
 	}
 }
 
-// Explain gives an error that a signal caused the code of that signal. An
-// error with a code of its own, such as that of a run which was cancelled in good
-// order, keeps it. Hints stay.
+// Explain gives the code of the signal to an error that a signal caused. An error with a code of its own keeps the code, such
+// as the error of a run that was cancelled. Hints stay.
 func Explain(ctx context.Context, err error) error {
 	var sig *Error
 	if err == nil || !errors.As(context.Cause(ctx), &sig) {

@@ -20,12 +20,12 @@ import (
 type Line struct {
 	sqliteindex.InboxRow
 
-	Engine string // that runs the run, is none of ours, and asks; "" for none
-	Untold bool   // it was answered or sent here, and the engine still waits for it
-	tell   string // the command that tells the engine; "" where there is nothing to tell
+	Engine string // another engine that runs the run and asks; "" for none
+	Untold bool   // it was answered or sent here, and the engine does not know
+	tell   string // the command that tells the engine; "" if there is nothing to tell
 }
 
-// Open reports whether somebody still waits for it.
+// Open reports whether the run, or its engine, still waits for it.
 func (l *Line) Open() bool {
 	switch l.Status {
 	case snapshot.ApprovalRequested, snapshot.HumanPending, snapshot.WaitWaiting:
@@ -34,7 +34,7 @@ func (l *Line) Open() bool {
 	return l.Untold
 }
 
-// Lines are rows of the inbox with what the engines of their runs still wait for.
+// Lines returns rows of the inbox as lines, with what other engines have not been told.
 func Lines(ctx context.Context, s *session.Session, store *timeline.Store, rows []sqliteindex.InboxRow) ([]Line, error) {
 	known := make(map[string]*smithers.Untold)
 	lines := make([]Line, len(rows))

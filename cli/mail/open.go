@@ -11,8 +11,8 @@ import (
 	"github.com/git-smithers/git-smithers/timeline"
 )
 
-// Open lists what a run waits for as inbox does, read from its tip alone. Requests that are settled or expired are left
-// out. engine is another engine that runs the run; "" for none.
+// Open lists what a run waits for, as inbox does, but reads the tip of the run alone. Settled and expired requests are left out.
+// engine is another engine that runs the run; "" for none.
 func Open(store *timeline.Store, head *timeline.Head, engine string, now time.Time) ([]Line, error) {
 	rows, err := mailRows(head)
 	if err != nil {

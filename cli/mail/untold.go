@@ -9,10 +9,10 @@ import (
 	"github.com/git-smithers/git-smithers/timeline"
 )
 
-// NotTold follows the status of what was answered or sent here, where the engine of the run does not know of it.
+// NotTold follows the status of an answer or signal that was given here and that the engine of the run does not know.
 const NotTold = ", not told"
 
-// An untoldAnswer is what was answered or sent here, while the engine that runs the run still waits for it.
+// An untoldAnswer is an answer or signal that was given here, while the engine that runs the run still waits for it.
 type untoldAnswer struct {
 	NodeID      string `json:"nodeId"`
 	Iteration   int    `json:"iteration"`

@@ -73,7 +73,7 @@ a run, a warning says so, and why.`,
 	}
 }
 
-// runExport exports runs and says which.
+// runExport exports runs and prints them.
 func runExport(ctx context.Context, s *session.Session, store *timeline.Store, opts exportOptions) error {
 	req, err := exportRequest(s, opts)
 	if err != nil {

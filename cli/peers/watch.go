@@ -24,7 +24,7 @@ type watchDocument struct {
 	importedRun
 }
 
-// watchingDocument says that all that the database had is imported, with --json.
+// watchingDocument is printed with --json when everything in the database is imported.
 type watchingDocument struct {
 	Kind     string `json:"kind"`
 	Database string `json:"database"` // as it was given
@@ -64,8 +64,7 @@ imported is named once, and tried again when the database has changed.`,
 	}
 }
 
-// runWatch imports until it is told to stop. That nobody reads what it prints any more is
-// a reason, too.
+// runWatch imports until a signal stops it, or the reader closes its output.
 func runWatch(ctx context.Context, s *session.Session, store *timeline.Store, name string, runs []string) error {
 	watching, stop := context.WithCancel(ctx)
 	defer stop()
@@ -97,7 +96,7 @@ func tellWatching(s *session.Session, name string) error {
 	return nil
 }
 
-// tellWatched says what is new.
+// tellWatched prints the runs that were imported.
 func tellWatched(s *session.Session, imported *smithers.Imported) error {
 	for _, run := range imported.Runs {
 		doc := describeImported(s, run)

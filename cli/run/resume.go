@@ -90,7 +90,7 @@ func parseResume(s *session.Session, c *urfave.Context) (app.ResumeRequest, erro
 	return req, err
 }
 
-// runResume runs what is left of a run.
+// runResume continues a run.
 func runResume(ctx context.Context, s *session.Session, store *timeline.Store, req app.ResumeRequest) error {
 	done, err := desk.Open(s, store).Resume(ctx, req)
 	if done != nil {

@@ -109,14 +109,13 @@ type supervisedDocument struct {
 	Hints []string `json:"hints,omitempty"`
 }
 
-// supervisionView prints what a supervisor does.
+// supervisionView prints the reports of a supervisor.
 type supervisionView struct {
 	s    *session.Session
-	told map[string]string // why a run was left alone, as it was told last
+	told map[string]string // the reason, told last, why a run was left alone
 }
 
-// tell prints what a supervisor did with a run. For each reason, it tells once that a run was left alone; to people this
-// is a warning.
+// tell prints a report of a supervisor. That a run was left alone is told once for each reason; to people it is a warning.
 func (v *supervisionView) tell(did app.SupervisorReport) error {
 	doc := supervisedDocument{
 		Kind: "supervise", Action: string(did.Action), RunID: did.Run, Status: string(did.Status), Frame: did.Frame,

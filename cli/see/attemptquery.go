@@ -12,12 +12,12 @@ import (
 
 // An attemptQuery names an attempt of a run.
 type attemptQuery struct {
-	node      string // "": that of the attempt which started last
+	node      string // "": the node of the attempt that started last
 	iteration *int   // nil: the newest
 	attempt   int    // 0: the newest
 }
 
-// find finds the attempt among those that an entry knows.
+// find finds the attempt in the journal of an entry.
 func (q attemptQuery) find(run string, entry *snapshot.Entry) (snapshot.Attempt, error) {
 	all, err := listAttempts(entry)
 	if err != nil {
@@ -45,7 +45,7 @@ func (q attemptQuery) find(run string, entry *snapshot.Entry) (snapshot.Attempt,
 	return snapshot.Attempt{}, q.notFound(run, all)
 }
 
-// notFound says which attempts there are.
+// notFound is the error about an attempt that there is not. It names the attempts that there are.
 func (q attemptQuery) notFound(run string, all []snapshot.Attempt) error {
 	if q.node == "" {
 		return fault.New(fault.AttemptNotFound, "run %q has no attempts", run).

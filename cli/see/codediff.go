@@ -29,7 +29,7 @@ type codeDiffDocument struct {
 	FromTree string                `json:"fromTree"`
 	ToTree   string                `json:"toTree"`
 	Changes  []jjbridge.PathChange `json:"changes"`
-	// FromBehind and ToBehind say by what the files of a frame are older than its state.
+	// FromBehind and ToBehind are how far the files of a frame are behind its state.
 	FromBehind *code.Behind `json:"fromBehind,omitempty"`
 	ToBehind   *code.Behind `json:"toBehind,omitempty"`
 }

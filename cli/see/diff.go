@@ -82,7 +82,8 @@ diff settings. Paths are as for git diff.`,
 }
 
 // withoutWorkflow leaves out a workflow file in front of addresses. Of two arguments, the first is one if a file has that
-// name; of more, also if it ends as those of workflows do. Which it is, is told if the name is not that of a workflow.
+// name; of more, also if its name ends as those of workflows do. If a file without such a name is taken for a workflow, a note
+// tells so.
 func withoutWorkflow(s *session.Session, args []string) []string {
 	switch {
 	case len(args) < 2 || !arg.IsFile(s, args[0]) && (len(args) == 2 || !arg.IsWorkflowName(args[0])):
@@ -140,7 +141,7 @@ func runDiff(ctx context.Context, s *session.Session, store *timeline.Store, two
 	})
 }
 
-// printFileChanges says how many files and lines differ, and what shows them.
+// printFileChanges prints how many files and lines differ, and the command that shows them.
 func printFileChanges(ctx context.Context, s *session.Session, two compare.Sides, files []code.FileChanges) error {
 	if len(files) == 0 {
 		return nil

@@ -40,7 +40,7 @@ func (f *eventFollower) follow(ctx context.Context) error {
 	}
 }
 
-// print prints the events that are new, and tells whether these are as many as were asked for.
+// print prints new events, and reports whether the number of events that was asked for is reached.
 func (f *eventFollower) print(ctx context.Context) (enough bool, err error) {
 	index, err := f.store.Details(ctx, f.query.RunID)
 	if err != nil {

@@ -17,8 +17,7 @@ type logLineDocument struct {
 	Text string `json:"text"`
 }
 
-// followLog prints the log of an attempt as it grows, until the attempt has ended, or
-// nobody is left who could continue it.
+// followLog prints the log of an attempt as it grows, until the attempt has ended or no live process owns the run.
 func followLog(ctx context.Context, s *session.Session, l *attemptLog) error {
 	out := &lineWriter{line: func(line string) error { return printLogLine(s, line) }}
 	if !l.ended() && l.head != nil {
@@ -46,8 +45,8 @@ func followLog(ctx context.Context, s *session.Session, l *attemptLog) error {
 	return nil
 }
 
-// unattended reports whether no live process owns the run. Of an engine that claims nothing
-// nobody can tell, but for a run that is not running.
+// unattended reports whether no live process owns the run. An engine that claims nothing counts as alive while its run is
+// running.
 func (l *attemptLog) unattended() bool {
 	row := l.head.Row()
 	if row.Epoch == 0 {

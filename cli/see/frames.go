@@ -155,7 +155,7 @@ func pathInside(s *session.Session, store *timeline.Store, name string) (string,
 	return filepath.ToSlash(rel), nil
 }
 
-// sinceFrame says that the change may be of an earlier frame, whose files were not captured.
+// sinceFrame is a note that the change may be of an earlier frame, whose files were not captured.
 func sinceFrame(match list.FrameMatch) string {
 	if match.Since == nil {
 		return ""
@@ -163,7 +163,7 @@ func sinceFrame(match list.FrameMatch) string {
 	return fmt.Sprintf(" (since frame %d: the files of the frames between were not captured)", *match.Since)
 }
 
-// changedPaths says what became of a file, or of the files of a folder.
+// changedPaths is the change of a file, or of the files of a folder, in words.
 func changedPaths(s *session.Session, changes []jjbridge.PathChange, asked string) string {
 	if len(changes) == 1 && changes[0].Path == asked {
 		return changes[0].Op

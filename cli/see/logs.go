@@ -133,7 +133,7 @@ func (l *attemptLog) key() string {
 	return snapshot.AttemptKey(l.row.NodeID, l.row.Iteration, l.row.Attempt)
 }
 
-// describe names the attempt and says how it stands.
+// describe is the attempt, its state and its time in words.
 func (l *attemptLog) describe() string {
 	text := display.AttemptKey(l.key()) + ": " + l.row.State
 	if l.row.FinishedAtMs != nil {
@@ -169,7 +169,7 @@ func (l *attemptLog) refresh(ctx context.Context) error {
 	return err
 }
 
-// text is the log by now. known is false where there is nothing that says what it is.
+// text is the log by now. known is false if there is no log of the attempt.
 func (l *attemptLog) text(ctx context.Context) (text string, known bool, err error) {
 	if !l.ended() && l.head != nil {
 		if text := claim.LiveLogsOf(l.store, l.run).Last(l.key()); text != "" {

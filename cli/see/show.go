@@ -82,11 +82,11 @@ type showDocument struct {
 	Newer       bool         `json:"newer,omitempty"` // the entry is no frame, but what came after it
 	Stale       bool         `json:"stale,omitempty"` // the run is running by its row, and no live process owns it
 	Run         snapshot.Run `json:"run"`
-	// SteppedOver is by which frame this one was left out of the timeline.
+	// SteppedOver names the frame that left this one out of the timeline.
 	SteppedOver *timeline.SteppedOver `json:"steppedOver,omitempty"`
 	// Engines is what the frame is to the engines that the run was imported from.
 	Engines []timeline.PeerFrame `json:"engines,omitempty"`
-	// Untold is what was answered here of a run that another engine runs, and that one still asks.
+	// Untold are the answers given here that the engine of the run has not been told.
 	Untold mail.UntoldAnswers `json:"untold,omitempty"`
 	VCS    *snapshot.VCS      `json:"vcs"`
 	VCSTag *jjbridge.Tag      `json:"vcsTag"`
@@ -97,7 +97,7 @@ type showDocument struct {
 	Patch       *patchDocument          `json:"patch,omitempty"`
 }
 
-// runShow prints what is at an address.
+// runShow prints the entry at an address.
 func runShow(ctx context.Context, s *session.Session, store *timeline.Store, opts showOptions) error {
 	at, err := store.Load(ctx, opts.address)
 	if err != nil {
@@ -159,18 +159,18 @@ func runShow(ctx context.Context, s *session.Session, store *timeline.Store, opt
 	})
 }
 
-// standing is what an entry does not say itself of how it stands in its run.
+// standing is the place of an entry in its run, as far as the entry does not have it itself.
 type standing struct {
-	owner string // of a bare run: who owns it, in words; "" where there is nothing to tell
+	owner string // of a bare run: who owns it, in words; "" if there is nothing to tell
 	stale bool   // of a bare run: it is running by its row, and no live process owns it
-	next  string // of a bare run that failed: what to type; "" where another engine runs it
+	next  string // of a bare run that failed: what to type; "" if another engine runs it
 	over  *timeline.SteppedOver
 	frame string // of what came after a run's newest frame: the subject of that frame
-	// untold is, of a bare run, what the engine that runs it has not been told.
+	// untold are, of a bare run, the answers that the engine of the run has not been told.
 	untold mail.UntoldAnswers
 	// engines is what the frame is to engines that the run was imported from.
 	engines []timeline.PeerFrame
-	// origin is where a fork comes from; nil for a run that is none, and where nobody reads it.
+	// origin is the fork's parent, or nil if the run is not a fork or the output does not show it.
 	origin *list.Origin
 	// behind has, by working copy, how far the files are behind the state; "" is the run's.
 	behind map[string]*code.Behind

@@ -58,7 +58,7 @@ func signalWaited(w snapshot.Wait) string {
 	return w.Signal + ", correlation " + *w.CorrelationID
 }
 
-// optionalTime is a moment that there may be none of.
+// optionalTime is a moment as text; "" for nil.
 func optionalTime(ms *int64) string {
 	if ms == nil {
 		return ""

@@ -65,8 +65,8 @@ type forkedCopy struct {
 	vcs *snapshot.VCS
 }
 
-// forkedCopies are the working copies that a fork began with: that of its parent's frame, and where this is a fork, too, that
-// of its parent's. Those of another repository's runs are left out, and a run that goes on with its parent's frames has their numbers.
+// forkedCopies are the working copies that a fork began with: the working copy of its parent's frame and, if the parent is a
+// fork, of the parent's parent. Runs of other repositories, and runs that extend their parent's frames, are left out.
 func forkedCopies(ctx context.Context, store *timeline.Store, row snapshot.Run) ([]forkedCopy, error) {
 	var found []forkedCopy
 	for row.Parent != nil && row.Parent.Extension.IsZero() {

@@ -41,8 +41,8 @@ func printTables(ctx context.Context, s *session.Session, index *sqliteindex.Ind
 	return s.Paged(ctx, func() error { return printTableNames(s, tables) })
 }
 
-// columnType is what a column is for people: of an output's, the kind of the field, which
-// stands before how SQLite keeps it.
+// columnType is the type of a column for people. In a table of outputs it is the kind of the field, the first word of the
+// declared type.
 func columnType(declared string) string {
 	kind, _, _ := strings.Cut(declared, " ")
 	return kind

@@ -18,7 +18,7 @@ import (
 	"github.com/git-smithers/git-smithers/timeline/list"
 )
 
-// statusShown is how many lines a part of the status has. Of the runs that go on, as many are read that are running, and
+// statusShown is how many lines a part of the status has. Of the live runs, as many are read that are running, and
 // as many that wait: the newest.
 const statusShown = 5
 
@@ -164,7 +164,7 @@ func endedAt(run list.RunInfo) int64 {
 	return run.UpdatedAtMs
 }
 
-// readGoing reads what a run that goes on is doing and what it waits for. Requests that are settled or expired are left out.
+// readGoing reads what a live run is doing and what it waits for. Settled and expired requests are left out.
 func readGoing(ctx context.Context, s *session.Session, store *timeline.Store, run runDocument) (runningRun, []mail.Line, error) {
 	out := runningRun{runDocument: run, Tasks: []string{}}
 	head, err := store.Head(ctx, run.RunID)

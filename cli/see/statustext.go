@@ -18,7 +18,7 @@ import (
 // statusWidth is how many columns the status has.
 const statusWidth = 80
 
-// suggest says what one would type next.
+// suggest returns the commands to type next.
 func suggest(doc *statusDocument, waiting []mail.Line) []suggestedCommand {
 	var out []suggestedCommand
 	for _, l := range waiting {

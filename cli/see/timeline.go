@@ -92,7 +92,7 @@ func runTimeline(ctx context.Context, s *session.Session, store *timeline.Store,
 	})
 }
 
-// gatherTimeline finds out what a timeline shows beside the frames of its runs.
+// gatherTimeline reads the changes and waits that a timeline shows beside the frames of its runs.
 func gatherTimeline(ctx context.Context, s *session.Session, store *timeline.Store, t *list.Tree, text *timelineText) error {
 	text.waits, text.effects = make(map[string]string), make(map[string][]list.Effect)
 	if err := waitsOf(ctx, s, store, t, text.waits); err != nil {

@@ -163,7 +163,7 @@ func codeText(p display.Painter, effect list.Effect) string {
 	return text
 }
 
-// forkedAt says at which frame a fork starts, and what has become of that or of the fork.
+// forkedAt is the frame that a fork starts at, in words, and whether the frame was dropped or the fork undone.
 func forkedAt(f list.FrameInfo, fork list.ForkInfo) string {
 	text := fmt.Sprintf("forked at frame %d", fork.ParentFrameNo)
 	if fork.ParentFrameNo != f.FrameNo {

@@ -16,8 +16,8 @@ import (
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
 
-// bundleDraftMark is how the name of a file begins that is being written beside where its bundle goes; 16 hexadecimal
-// digits follow. Its writer has it locked; one that nobody has locked was left by a process that was killed.
+// bundleDraftMark begins the name of a draft, which is written in the folder of its bundle; 16 hexadecimal digits follow. The
+// writer locks the draft: an unlocked draft was left by a process that was killed.
 const bundleDraftMark = ".git-smithers-bundle-"
 
 // bundleDraft is a bundle that is being written.
@@ -82,7 +82,7 @@ func isThere(path string) bool {
 	return err == nil
 }
 
-// removeLeftDraft removes a draft that nobody has locked.
+// removeLeftDraft removes a draft that no process has locked.
 func removeLeftDraft(path string) {
 	lock := flock.New(path, flock.SetFlag(os.O_RDWR))
 	if locked, err := lock.TryLock(); locked && err == nil {
@@ -113,7 +113,7 @@ func (d *bundleDraft) place() (int64, error) {
 	return info.Size(), fsx.SyncDir(filepath.Dir(d.path))
 }
 
-// rename puts the bundle in the place of an empty file that nobody else has made. A kill between the two leaves that.
+// rename makes an empty file, which must not be there, and puts the bundle in its place. A kill in between leaves the empty file.
 func (d *bundleDraft) rename() error {
 	file, err := os.OpenFile(d.path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
 	if errors.Is(err, fs.ErrExist) {

@@ -67,8 +67,7 @@ func runFetch(ctx context.Context, s *session.Session, sharer *share.Sharer, req
 	return tellFetched(ctx, s, "fetch", fetched, err)
 }
 
-// tellFetched prints what became of runs that were brought; err is what the command ends
-// with.
+// tellFetched prints the runs that were brought, and returns the error that the command ends with.
 func tellFetched(ctx context.Context, s *session.Session, kind string, fetched *share.Fetched, err error) error {
 	if fetched == nil || err != nil && len(fetched.Runs) == 0 {
 		return err

@@ -102,8 +102,7 @@ func writePushed(ctx context.Context, s *session.Session, pushed *share.Pushed, 
 	return t.Write(s.Terminal)
 }
 
-// confirmFiles asks a person whether untracked files may be pushed; nil where there is
-// nobody to ask.
+// confirmFiles asks a person whether untracked files may be pushed. It is nil if there is no terminal to ask at.
 func confirmFiles(s *session.Session, yes bool) func(string, []share.UntrackedFile) (bool, error) {
 	const shown = 50
 	if yes {

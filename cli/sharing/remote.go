@@ -68,7 +68,7 @@ remote, here: refs/smithers-remote, and that untracked files may go there.`,
 	return cmd
 }
 
-// runForget forgets a remote, and says which.
+// runForget forgets a remote, and prints its name.
 func runForget(ctx context.Context, s *session.Session, sharer *share.Sharer, remote string) error {
 	forgotten, err := sharer.Forget(ctx, remote)
 	if err != nil {
@@ -81,7 +81,7 @@ func runForget(ctx context.Context, s *session.Session, sharer *share.Sharer, re
 	return nil
 }
 
-// runRemote prints what is where.
+// runRemote prints which remotes have which runs.
 func runRemote(ctx context.Context, s *session.Session, sharer *share.Sharer, remotes []string) error {
 	states, err := sharer.Remotes(ctx, remotes...)
 	if err != nil {

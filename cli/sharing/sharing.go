@@ -42,7 +42,7 @@ type lateTalk struct {
 
 var _ io.Writer = (*lateTalk)(nil)
 
-// Write never fails: that nobody can read it is no reason to stop.
+// Write never fails: unreadable progress does not stop a push.
 func (l *lateTalk) Write(p []byte) (int, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

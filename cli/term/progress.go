@@ -30,7 +30,7 @@ func (s *Terminal) Progress(what string) *Progress {
 	return &Progress{s: s, What: what, on: on, next: s.Now().Add(ProgressAfter)}
 }
 
-// Update says that done of total is done; a total of 0 is unknown.
+// Update shows that done of total is done; a total of 0 is unknown.
 func (p *Progress) Update(done, total int) {
 	if !p.on {
 		return
@@ -50,7 +50,7 @@ func (p *Progress) Update(done, total int) {
 // Finish takes the line away.
 func (p *Progress) Finish() { p.s.EndHalfway() }
 
-// While says what is being waited for, if a person would see it and it takes long. The
+// While shows what the command waits for, if a person would see it and it takes long. The
 // caller calls done when it is over.
 func (s *Terminal) While(what string) (done func()) {
 	if s.Quiet || !s.AtTerminal(s.Err) {

@@ -12,7 +12,7 @@ func (s *Terminal) Ask(question string) (bool, error) {
 	s.Talk("%s [y/N] ", question)
 	answer, err := bufio.NewReader(s.In).ReadString('\n')
 	if errors.Is(err, io.EOF) {
-		s.Talk("\n") // which nobody has typed
+		s.Talk("\n") // the person has typed no line end
 		return false, nil
 	}
 	if err != nil {

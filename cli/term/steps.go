@@ -10,7 +10,7 @@ type Steps struct {
 // Steps starts to show how far the steps of something are.
 func (s *Terminal) Steps() *Steps { return &Steps{s: s} }
 
-// Update says that done of total is done of the step called what; a total of 0 is unknown.
+// Update shows that done of total is done of the step called what; a total of 0 is unknown.
 func (p *Steps) Update(what string, done, total int) {
 	if p.step == nil || p.what != what {
 		p.Finish()

@@ -18,7 +18,7 @@ type Terminal struct {
 	Streams
 
 	JSON  bool   // scripts read: documents alone are written
-	Quiet bool   // nobody wants progress
+	Quiet bool   // progress is not shown
 	Color string // auto, always or never
 	// InTTY and OutTTY report whether standard input and output are terminals, before
 	// any pager.
@@ -26,7 +26,7 @@ type Terminal struct {
 	OutTTY bool
 
 	talking sync.Mutex
-	halfway bool            // a line on the terminal says how far something is
+	halfway bool            // a line of progress is on the terminal
 	warned  map[string]bool // what Warn has said
 }
 
@@ -91,7 +91,7 @@ func (s *Terminal) TalkJSON(doc any) {
 	}
 }
 
-// Talk writes to standard error, and ignores that nobody can read it. Safe for
+// Talk writes to standard error, and ignores errors of writing. Safe for
 // concurrent use.
 func (s *Terminal) Talk(format string, args ...any) {
 	s.talking.Lock()

@@ -83,7 +83,7 @@ func runDu(ctx context.Context, s *session.Session, k *keep.Keeper, runs []strin
 	return s.Printf("%s", b.String())
 }
 
-// usageName is what a row is called: the main worktree has no name.
+// usageName is the name of a row: the main worktree has none of its own.
 func usageName(title, name string) string {
 	if title == "WORKTREE" && name == "" {
 		return "(main)"
@@ -91,7 +91,7 @@ func usageName(title, name string) string {
 	return name
 }
 
-// separateUsage prints, tab-separated, what a line is of, its name, bytes and objects.
+// separateUsage prints tab-separated lines: the kind, the name, bytes and objects.
 func separateUsage(s *session.Session, usage *keep.DiskUsage) error {
 	var b strings.Builder
 	line := func(what, name string, u keep.Usage) {

@@ -43,7 +43,7 @@ func indexRebuildCommand() *arg.Command {
 	}
 }
 
-// runIndexRebuild makes the index anew and says what is in it.
+// runIndexRebuild makes the index anew and prints how much is in it.
 func runIndexRebuild(ctx context.Context, s *session.Session, store *timeline.Store) error {
 	bar := s.Progress("indexing")
 	stats, err := store.RebuildIndex(ctx, bar.Update)

@@ -106,7 +106,7 @@ func makeStore(ctx context.Context, s *session.Session, yes bool) (string, error
 	return timeline.InitBare(ctx, s.Dir, s.Env)
 }
 
-// confirm asks a person. Anything but yes, and nobody to ask, is an error.
+// confirm asks a person. Any answer but yes is an error, and so is the lack of a terminal.
 func confirm(s *session.Session, question string) error {
 	if !s.InTTY || !s.AtTerminal(s.Err) {
 		return fault.New(fault.NoRepository, "not a git repository, and there is no terminal to ask at").

@@ -185,7 +185,7 @@ func runPrune(ctx context.Context, s *session.Session, k *keep.Keeper, opts prun
 	return err
 }
 
-// howToRecall says by which command runs that were pruned come back. Of many it names three.
+// howToRecall returns the command that brings pruned runs back. It names three of many.
 func howToRecall(runs []string) string {
 	const named = 3
 	shown := runs[:min(named, len(runs))]
@@ -217,7 +217,7 @@ func noneToRecall(ctx context.Context, k *keep.Keeper) error {
 	return out.Hint("pruned, and not collected yet: %s", display.ListUpTo(shown, runs)).Hint("%s", howToRecall(runs[:1]))
 }
 
-// runRecall brings runs back and says which.
+// runRecall brings runs back and prints them.
 func runRecall(ctx context.Context, s *session.Session, k *keep.Keeper, opts pruneOptions) error {
 	if len(opts.runs) == 0 {
 		return noneToRecall(ctx, k)
@@ -232,7 +232,7 @@ func runRecall(ctx context.Context, s *session.Session, k *keep.Keeper, opts pru
 	return tablePruned(s, back.Runs, func(keep.PrunedRun) string { return "is back" })
 }
 
-// runCollect frees what was pruned and says how much that was.
+// runCollect frees pruned runs and prints how much that freed.
 func runCollect(ctx context.Context, s *session.Session, k *keep.Keeper, opts pruneOptions) error {
 	got, err := k.Collect(ctx, opts.dryRun)
 	if err != nil {
@@ -260,7 +260,7 @@ func runCollect(ctx context.Context, s *session.Session, k *keep.Keeper, opts pr
 	return err
 }
 
-// runPruneRemote deletes runs at a remote, and says what became of each, also where some stay.
+// runPruneRemote deletes runs at a remote, and prints each with its outcome, also if some stay.
 func runPruneRemote(ctx context.Context, s *session.Session, k *keep.Keeper, opts pruneOptions) error {
 	remote, runs := arg.RemoteAndRuns(s, opts.runs)
 	there, err := k.PruneRemote(ctx, remote, opts.dryRun, runs...)

@@ -56,7 +56,7 @@ more than smithers.frameRefs. Set smithers.seal to false to leave both to this c
 	return cmd
 }
 
-// runSeal seals runs and says what that did.
+// runSeal seals runs and prints each with its outcome.
 func runSeal(ctx context.Context, s *session.Session, store *timeline.Store, runs []string) error {
 	sealed, err := store.Seal(ctx, runs...)
 	if err != nil {

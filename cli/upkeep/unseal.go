@@ -36,7 +36,7 @@ func unsealCommand() *arg.Command {
 	}
 }
 
-// runUnseal makes frame refs and says how many.
+// runUnseal makes frame refs and prints how many.
 func runUnseal(ctx context.Context, s *session.Session, store *timeline.Store, runs []string) error {
 	unsealed, err := store.Unseal(ctx, runs...)
 	if err != nil {

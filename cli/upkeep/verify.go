@@ -51,7 +51,7 @@ too, and compares every row of the index with what the refs say.`,
 	}
 }
 
-// runVerify prints what is wrong; anything at all makes it fail with verify_failed.
+// runVerify prints the problems. Any problem makes it fail with verify_failed.
 func runVerify(ctx context.Context, s *session.Session, store *timeline.Store, deep bool, runs []string) error {
 	report, err := verifyReport(ctx, s, store, deep, runs)
 	if err != nil {
@@ -97,7 +97,7 @@ func printReport(s *session.Session, report *verify.Report) error {
 	return s.Printf("%s", b.String())
 }
 
-// placeOf says what a problem is about: a file, a run, or a frame.
+// placeOf is the file, run or frame that a problem is about.
 func placeOf(p verify.Problem) string {
 	if p.File != "" {
 		return p.File

@@ -3,6 +3,8 @@ package app
 import (
 	"strings"
 
+	"github.com/git-smithers/git-smithers/timeline/consent"
+
 	"github.com/git-smithers/git-smithers/engine"
 	"github.com/git-smithers/git-smithers/engine/workflow"
 	"github.com/git-smithers/git-smithers/internal/plain"
@@ -25,10 +27,10 @@ type Consenter func(*workflow.Workflow) error
 // agreeing to the bytes that are read from it.
 func Agreed(*workflow.Workflow) error { return nil }
 
-// consent returns a workflow as one that may run here: its commands ran before, or ask agrees. If ask is nil, nobody is
+// askConsent returns a workflow as one that may run here: its commands ran before, or ask agrees. If ask is nil, nobody is
 // asked, and new commands are unconfirmed.
-func consent(store *timeline.Store, wf *workflow.Workflow, ask Consenter) (timeline.Consented, error) {
-	return store.Consent(wf.Snapshot(), func() error { return ask.decide(wf) })
+func askConsent(store *timeline.Store, wf *workflow.Workflow, ask Consenter) (consent.Workflow, error) {
+	return consent.Ask(store, wf.Snapshot(), func() error { return ask.decide(wf) })
 }
 
 func (c Consenter) decide(wf *workflow.Workflow) error {
@@ -40,9 +42,9 @@ func (c Consenter) decide(wf *workflow.Workflow) error {
 
 // agree is consent to continue a run. The input is checked after somebody agreed, since a stranger's schema may take long
 // to check, and before the consent is noted: a run that is refused leaves no note.
-func agree(store *timeline.Store, head *timeline.Head, wf *workflow.Workflow, ask Consenter, opts engine.Options) (timeline.Consented, error) {
+func agree(store *timeline.Store, head *timeline.Head, wf *workflow.Workflow, ask Consenter, opts engine.Options) (consent.Workflow, error) {
 	checked := false
-	agreed, err := consent(store, wf, func(wf *workflow.Workflow) error {
+	agreed, err := askConsent(store, wf, func(wf *workflow.Workflow) error {
 		if err := ask.decide(wf); err != nil {
 			return err
 		}

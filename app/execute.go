@@ -19,6 +19,7 @@ import (
 	"github.com/git-smithers/git-smithers/timeline"
 	"github.com/git-smithers/git-smithers/timeline/claim"
 	"github.com/git-smithers/git-smithers/timeline/code"
+	"github.com/git-smithers/git-smithers/timeline/consent"
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
 
@@ -99,7 +100,7 @@ const maxClaims = 32
 
 // claimIfLeft claims a run if anything of it is left to do, once somebody agreed to its
 // commands. The claim is nil if nothing is left. The consent comes before the claim, which writes.
-func (e *execution) claimIfLeft(ctx context.Context, opts engine.Options) (agreed timeline.Consented, _ *claim.Claim, _ error) {
+func (e *execution) claimIfLeft(ctx context.Context, opts engine.Options) (agreed consent.Workflow, _ *claim.Claim, _ error) {
 	for try := 1; ; try++ {
 		left, err := engine.Check(e.head, e.workflow, opts)
 		if err == nil && left && try == 1 {
@@ -122,7 +123,7 @@ func (e *execution) claimIfLeft(ctx context.Context, opts engine.Options) (agree
 }
 
 // executeClaimed runs the rest of a run as its owner. If nothing ran, the run is unchanged.
-func (e *execution) executeClaimed(ctx context.Context, agreed timeline.Consented, held *claim.Claim, opts engine.Options) error {
+func (e *execution) executeClaimed(ctx context.Context, agreed consent.Workflow, held *claim.Claim, opts engine.Options) error {
 	opts.Lost = held.Lost()
 	_, err := engine.Run(ctx, e.head, agreed, opts)
 	if released := held.Release(context.WithoutCancel(ctx)); released != nil {

@@ -14,6 +14,7 @@ import (
 	"github.com/git-smithers/git-smithers/snapshot"
 	"github.com/git-smithers/git-smithers/timeline"
 	"github.com/git-smithers/git-smithers/timeline/claim"
+	"github.com/git-smithers/git-smithers/timeline/consent"
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
 
@@ -239,7 +240,7 @@ func (v *supervisor) tryOnce(ctx context.Context, run claim.Unattended) error {
 		}
 	}
 	opts, err := (&execution{Desk: v.Desk, Settings: v.req.Settings, head: head}).options()
-	var agreed timeline.Consented
+	var agreed consent.Workflow
 	if err == nil {
 		agreed, err = v.workflow(ctx, head, opts)
 	}
@@ -292,16 +293,16 @@ func (v *supervisor) ready(head *timeline.Head) (bool, error) {
 
 // workflow reads the workflow file of a run. It refuses a file that is not the run's, and a file
 // whose commands nobody has confirmed here: a supervisor asks nobody.
-func (v *supervisor) workflow(ctx context.Context, head *timeline.Head, opts engine.Options) (timeline.Consented, error) {
+func (v *supervisor) workflow(ctx context.Context, head *timeline.Head, opts engine.Options) (consent.Workflow, error) {
 	wf, err := v.definition(ctx, head)
 	if err != nil {
-		return timeline.Consented{}, err
+		return consent.Workflow{}, err
 	}
 	if _, err := engine.Check(head, wf, opts); err != nil {
-		return timeline.Consented{}, err
+		return consent.Workflow{}, err
 	}
 	if err := v.needWorkDir(wf); err != nil {
-		return timeline.Consented{}, err
+		return consent.Workflow{}, err
 	}
 	return agree(v.Store, head, wf, nil, opts)
 }
@@ -320,7 +321,7 @@ func (v *supervisor) definition(ctx context.Context, head *timeline.Head) (*work
 
 // execute runs the rest of a run that was claimed, and releases the claim.
 func (v *supervisor) execute(ctx context.Context, head *timeline.Head, held *claim.Claim,
-	agreed timeline.Consented, opts engine.Options,
+	agreed consent.Workflow, opts engine.Options,
 ) executionEnd {
 	run := head.Row().ID
 	over, lost := make(chan struct{}), make(chan struct{})

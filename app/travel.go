@@ -109,7 +109,7 @@ func (d *Desk) beforeSequel(ctx context.Context, address string, next Sequel) (*
 
 // redefinition fits a run to the workflow file that the request names, as a replay does; the
 // file stays as it is. If it names none, the definition that the run is resumed with needs
-// consent before the run goes back.
+// agree before the run goes back.
 func (d *Desk) redefinition(next Sequel, fit engine.ReconcileRequest) travel.Redefinition {
 	if fit.Workflow == nil {
 		return travel.Redefinition{Agree: d.agreeToSequel(next)}
@@ -130,7 +130,7 @@ func (d *Desk) agreeToSequel(next Sequel) func(*snapshot.Workflow) error {
 		if err != nil {
 			return nil //nolint:nilerr // nothing of it runs: resume reports the error
 		}
-		_, err = consent(d.Store, wf, next.Consent)
+		_, err = askConsent(d.Store, wf, next.Consent)
 		return err
 	}
 }

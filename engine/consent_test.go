@@ -11,7 +11,7 @@ import (
 	"github.com/git-smithers/git-smithers/engine"
 	"github.com/git-smithers/git-smithers/internal/repotest"
 	"github.com/git-smithers/git-smithers/snapshot"
-	"github.com/git-smithers/git-smithers/timeline"
+	"github.com/git-smithers/git-smithers/timeline/consent"
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
 
@@ -23,12 +23,12 @@ func TestWhatRunsIsTheDefinitionThatWasAgreedTo(t *testing.T) {
 	head := create(t, store, "r", wf, nil)
 	before := repo.Git("for-each-ref", "refs/smithers")
 
-	_, err := engine.Run(t.Context(), head, timeline.Consented{}, opts)
+	_, err := engine.Run(t.Context(), head, consent.Workflow{}, opts)
 	assert.Equal(t, fault.Unconfirmed, fault.CodeOf(err))
 	assert.NoFileExists(t, filepath.Join(repo.Dir, "ran"))
 	assert.Equal(t, before, repo.Git("for-each-ref", "refs/smithers"))
 
-	agreed, err := store.Consent(wf.Snapshot(), func() error { return nil })
+	agreed, err := consent.Ask(store, wf.Snapshot(), func() error { return nil })
 	require.NoError(t, err)
 	wf.Tasks[0].Run = "echo another >ran" // too late
 	result, err := engine.Run(t.Context(), head, agreed, opts)

@@ -14,6 +14,7 @@ import (
 	"github.com/git-smithers/git-smithers/snapshot"
 	"github.com/git-smithers/git-smithers/timeline"
 	"github.com/git-smithers/git-smithers/timeline/code"
+	"github.com/git-smithers/git-smithers/timeline/consent"
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
 
@@ -185,7 +186,7 @@ func (o Options) withDefaults() Options {
 // When ctx ends, or another process cancels the run, commands are ended, their results
 // are committed, and the run is cancelled. When another process takes over the run, commands are
 // ended, nothing more is written, and the error's code is conflict.
-func Run(ctx context.Context, rec Recorder, agreed timeline.Consented, opts Options) (Result, error) {
+func Run(ctx context.Context, rec Recorder, agreed consent.Workflow, opts Options) (Result, error) {
 	definition := agreed.Definition()
 	if definition == nil {
 		return Result{Run: rec.Row()}, fault.New(fault.Unconfirmed, "the commands of run %s were not confirmed", rec.Row().ID)

@@ -14,6 +14,7 @@ import (
 	"github.com/git-smithers/git-smithers/cli/term"
 	"github.com/git-smithers/git-smithers/timeline"
 	"github.com/git-smithers/git-smithers/timeline/fault"
+	"github.com/git-smithers/git-smithers/timeline/place"
 	"github.com/git-smithers/git-smithers/timeline/share"
 )
 
@@ -70,8 +71,8 @@ func hintRunAsRemote(ctx context.Context, s *session.Session, store *timeline.St
 		return err
 	}
 	remote := "origin"
-	if place, none := store.Place(""); none == nil {
-		remote = place.Shown()
+	if to, none := place.Find(store, ""); none == nil {
+		remote = to.Shown()
 	}
 	command := fault.CommandLine(arg.Program, slices.Insert(slices.Clone(s.Args), at, remote)...)
 	return known.Hint("%q is a run: `%s`", named, command)

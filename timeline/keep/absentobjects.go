@@ -17,6 +17,7 @@ import (
 	"github.com/git-smithers/git-smithers/refs/transport"
 	"github.com/git-smithers/git-smithers/timeline"
 	"github.com/git-smithers/git-smithers/timeline/fault"
+	"github.com/git-smithers/git-smithers/timeline/place"
 	"github.com/git-smithers/git-smithers/timeline/verify"
 )
 
@@ -104,7 +105,7 @@ func (a *absentObjects) explainFetch(remote string, err error) error {
 	if errors.Is(err, refs.ErrNotFound) {
 		return fault.New(fault.MissingObject, "%s does not have the run any more: %w", remote, err)
 	}
-	at, placeErr := a.store.Place(remote)
+	at, placeErr := place.Find(a.store, remote)
 	if placeErr != nil {
 		return placeErr
 	}

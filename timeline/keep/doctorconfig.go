@@ -8,13 +8,14 @@ import (
 
 	"github.com/git-smithers/git-smithers/refs"
 	"github.com/git-smithers/git-smithers/timeline/fault"
+	"github.com/git-smithers/git-smithers/timeline/place"
 	"github.com/git-smithers/git-smithers/timeline/verify"
 )
 
 // mirrors finds configuration by which the user's own fetch or push deletes or overwrites run
 // history.
 func (e *examination) mirrors(context.Context) error {
-	for _, remote := range e.store.Remotes() {
+	for _, remote := range place.Remotes(e.store) {
 		fetch := e.git.repo.Config["remote."+remote+".fetch"]
 		where := "remote." + remote + ".fetch"
 		for _, spec := range fetch {

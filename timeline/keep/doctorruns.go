@@ -14,6 +14,7 @@ import (
 	"github.com/git-smithers/git-smithers/snapshot"
 	"github.com/git-smithers/git-smithers/timeline"
 	"github.com/git-smithers/git-smithers/timeline/fault"
+	"github.com/git-smithers/git-smithers/timeline/place"
 	"github.com/git-smithers/git-smithers/timeline/verify"
 )
 
@@ -99,7 +100,7 @@ func (e *examination) missing(ctx context.Context, item refs.Item, lost []objsto
 	having := e.remotesOf(item.Name)
 	if len(having) > 0 {
 		f.Repair = "fetches what is missing again from " + strings.Join(having, " or ")
-	} else if having = e.store.Remotes(); len(having) > 0 && !tipLost {
+	} else if having = place.Remotes(e.store); len(having) > 0 && !tipLost {
 		f.Repair = "looks whether it is at " + strings.Join(having, " or ") + ", and fetches it again"
 	}
 	if f.Repair != "" {
@@ -252,7 +253,7 @@ func (e *examination) isBroken(name refs.Name) bool {
 func (e *examination) remotesOf(name refs.Name) []string {
 	component := path.Base(string(name))
 	var having []string
-	for _, remote := range e.store.Remotes() {
+	for _, remote := range place.Remotes(e.store) {
 		tracking := refs.Name(refs.RemoteFolder(refs.RemoteComponent(remote, true)) + component)
 		if slices.ContainsFunc(e.refs.Items, func(item refs.Item) bool { return item.Name == tracking && item.Broken == nil }) {
 			having = append(having, remote)

@@ -10,6 +10,7 @@ import (
 	"github.com/git-smithers/git-smithers/refs/transport"
 	"github.com/git-smithers/git-smithers/timeline"
 	"github.com/git-smithers/git-smithers/timeline/fault"
+	"github.com/git-smithers/git-smithers/timeline/place"
 )
 
 // Results of pruning a run at a remote.
@@ -42,7 +43,7 @@ type PrunedAt struct {
 // Error codes: nothing_pruned if a named run was not pruned here; remote_not_found; remote_failed;
 // push_refused, with the result for each run, if a run is still there.
 func (k *Keeper) PruneRemote(ctx context.Context, remote string, dryRun bool, runs ...string) (*PrunedAt, error) {
-	to, err := k.store.Place(remote)
+	to, err := place.Find(k.store, remote)
 	if err != nil {
 		return nil, err
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/git-smithers/git-smithers/refs"
 	"github.com/git-smithers/git-smithers/timeline"
 	"github.com/git-smithers/git-smithers/timeline/fault"
+	"github.com/git-smithers/git-smithers/timeline/place"
 )
 
 // Bundle writes the named runs (ids or unique prefixes), with all that they reach, to w as a git
@@ -58,7 +59,7 @@ func (s *Sharer) UnbundleAs(ctx context.Context, path, as string, runs ...string
 	if err := checkBundle(path); err != nil {
 		return nil, err
 	}
-	from := timeline.Place{Name: path, Component: refs.RemoteComponent(path, false)}
+	from := place.Place{Name: path, Component: refs.RemoteComponent(path, false)}
 	out, err := s.fetch(ctx, from, FetchRequest{Runs: runs, As: as, command: "unbundle"})
 	if _, forgetErr := s.forget(context.WithoutCancel(ctx), from); forgetErr != nil {
 		s.store.Warn(fmt.Errorf("forget the bundle: %w", forgetErr))

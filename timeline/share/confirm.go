@@ -14,6 +14,7 @@ import (
 	"github.com/git-smithers/git-smithers/objstore"
 	"github.com/git-smithers/git-smithers/timeline"
 	"github.com/git-smithers/git-smithers/timeline/fault"
+	"github.com/git-smithers/git-smithers/timeline/place"
 )
 
 // shownFiles is the maximum number of untracked files that an error lists.
@@ -116,7 +117,7 @@ func (p *push) ask(open []*outgoingRun, files map[*outgoingRun][]UntrackedFile) 
 }
 
 // notConfirmed returns the error that a person refused to push the files.
-func notConfirmed(to timeline.Place, files []UntrackedFile) error {
+func notConfirmed(to place.Place, files []UntrackedFile) error {
 	return fault.New(fault.Unconfirmed, "pushing untracked files to %s was not confirmed", to.Shown()).
 		Hint("nothing was pushed; --yes allows them for this remote from now on; smithers.pushFiles=yes or no decides for every remote").
 		Detail("files", files)
@@ -124,7 +125,7 @@ func notConfirmed(to timeline.Place, files []UntrackedFile) error {
 
 // unconfirmed returns the error that nobody has agreed to push the files. It lists each path
 // once, even if several runs have it.
-func unconfirmed(to timeline.Place, files []UntrackedFile) *fault.Error {
+func unconfirmed(to place.Place, files []UntrackedFile) *fault.Error {
 	paths := ByPath(files)
 	what := "untracked files"
 	if len(paths) == 1 {
@@ -144,19 +145,19 @@ func unconfirmed(to timeline.Place, files []UntrackedFile) *fault.Error {
 type pushAnswers struct{ store *timeline.Store }
 
 // path returns the file that stores the answer for a place.
-func (a pushAnswers) path(to timeline.Place) string {
+func (a pushAnswers) path(to place.Place) string {
 	return filepath.Join(a.store.Private(), "pushes", to.Component)
 }
 
 // content returns the content of that file: the address of the place, so that a remote with a
 // new address is asked about again.
-func (a pushAnswers) content(to timeline.Place) string {
-	sum := sha256.Sum256([]byte(a.store.URL(to)))
+func (a pushAnswers) content(to place.Place) string {
+	sum := sha256.Sum256([]byte(place.URL(a.store, to)))
 	return "untracked files may go to " + hex.EncodeToString(sum[:]) + "\n"
 }
 
 // given reports whether a person has agreed before.
-func (a pushAnswers) given(to timeline.Place) (bool, error) {
+func (a pushAnswers) given(to place.Place) (bool, error) {
 	data, err := os.ReadFile(a.path(to))
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return false, timeline.Explain(fmt.Errorf("whether untracked files may be pushed: %w", err))
@@ -164,7 +165,7 @@ func (a pushAnswers) given(to timeline.Place) (bool, error) {
 	return string(data) == a.content(to), nil
 }
 
-func (a pushAnswers) keep(to timeline.Place) error {
+func (a pushAnswers) keep(to place.Place) error {
 	path := a.path(to)
 	err := os.MkdirAll(filepath.Dir(path), 0o777)
 	if err == nil {

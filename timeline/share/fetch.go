@@ -12,6 +12,7 @@ import (
 	"github.com/git-smithers/git-smithers/refs"
 	"github.com/git-smithers/git-smithers/timeline"
 	"github.com/git-smithers/git-smithers/timeline/fault"
+	"github.com/git-smithers/git-smithers/timeline/place"
 	"github.com/git-smithers/git-smithers/timeline/verify"
 )
 
@@ -65,7 +66,7 @@ type Fetched struct {
 // run differs from the local one, each with the result for each run in Fetched; run_pruned
 // if FetchRequest.As was pruned here.
 func (s *Sharer) Fetch(ctx context.Context, req FetchRequest) (*Fetched, error) {
-	from, err := s.store.Place(req.Remote)
+	from, err := place.Find(s.store, req.Remote)
 	if err != nil {
 		return nil, err
 	}
@@ -73,7 +74,7 @@ func (s *Sharer) Fetch(ctx context.Context, req FetchRequest) (*Fetched, error) 
 }
 
 // fetch is Fetch from a resolved place.
-func (s *Sharer) fetch(ctx context.Context, from timeline.Place, req FetchRequest) (*Fetched, error) {
+func (s *Sharer) fetch(ctx context.Context, from place.Place, req FetchRequest) (*Fetched, error) {
 	if req.As != "" && len(req.Runs) != 1 {
 		return nil, fault.New(fault.Usage, "one run can be taken under another id, not %d", len(req.Runs)).Hint("name the run")
 	}
@@ -89,7 +90,7 @@ func (s *Sharer) fetch(ctx context.Context, from timeline.Place, req FetchReques
 type fetch struct {
 	*Sharer
 
-	from timeline.Place
+	from place.Place
 	req  FetchRequest
 	out  *Fetched
 	// before and after are the tracking refs of the remote.

@@ -13,6 +13,7 @@ import (
 	"github.com/git-smithers/git-smithers/refs"
 	"github.com/git-smithers/git-smithers/timeline"
 	"github.com/git-smithers/git-smithers/timeline/fault"
+	"github.com/git-smithers/git-smithers/timeline/place"
 )
 
 // addressBook stores the addresses of places without a name.
@@ -25,7 +26,7 @@ func (b addressBook) path(component string) string {
 }
 
 // note stores the address of a place without a name, for people.
-func (b addressBook) note(at timeline.Place) {
+func (b addressBook) note(at place.Place) {
 	if at.Configured || b.place(at.Component).Name == at.Shown() {
 		return
 	}
@@ -41,14 +42,14 @@ func (b addressBook) note(at timeline.Place) {
 
 // place returns a remembered place by its stored address or, if there is none, by its ref
 // component.
-func (b addressBook) place(component string) timeline.Place {
+func (b addressBook) place(component string) place.Place {
 	name := component
 	if data, err := os.ReadFile(b.path(component)); err == nil {
 		name = strings.TrimSuffix(string(data), "\n")
 	} else if remote, ok, err := refs.UnescapeRun(component); err == nil && ok {
 		name = remote
 	}
-	return timeline.Place{Name: name, Component: component}
+	return place.Place{Name: name, Component: component}
 }
 
 // Forgotten is the result of Forget.
@@ -65,7 +66,7 @@ func (s *Sharer) Forget(ctx context.Context, remote string) (*Forgotten, error) 
 	if err != nil {
 		return nil, timeline.Explain(err)
 	}
-	named, namedErr := s.store.Place(remote)
+	named, namedErr := place.Find(s.store, remote)
 	for _, at := range places {
 		if at.Component != remote && at.Shown() != remote && (namedErr != nil || at.Component != named.Component) {
 			continue
@@ -92,7 +93,7 @@ func (s *Sharer) Forget(ctx context.Context, remote string) (*Forgotten, error) 
 
 // forget deletes the tracking refs of a place, including those with invalid names, and returns their
 // number.
-func (s *Sharer) forget(ctx context.Context, at timeline.Place) (int, error) {
+func (s *Sharer) forget(ctx context.Context, at place.Place) (int, error) {
 	git := gitexec.Process{Dir: s.store.Repo().CommonDir, Env: gitexec.PlumbingEnv(s.store.Env()), Options: []string{"--git-dir=."}}
 	list := git
 	list.Args = []string{"for-each-ref", "--format=delete %(refname) %(objectname)", refs.RemoteFolder(at.Component)}

@@ -12,6 +12,7 @@ import (
 	"github.com/git-smithers/git-smithers/refs/transport"
 	"github.com/git-smithers/git-smithers/timeline"
 	"github.com/git-smithers/git-smithers/timeline/fault"
+	"github.com/git-smithers/git-smithers/timeline/place"
 )
 
 // PushRequest describes a push.
@@ -71,7 +72,7 @@ const rounds = 5
 // corrupt_object if all refused runs are damaged here; unconfirmed if nobody has agreed to push
 // untracked files.
 func (s *Sharer) Push(ctx context.Context, req PushRequest) (*Pushed, error) {
-	to, err := s.store.Place(req.Remote)
+	to, err := place.Find(s.store, req.Remote)
 	if err != nil {
 		return nil, err
 	}
@@ -91,7 +92,7 @@ func (s *Sharer) Push(ctx context.Context, req PushRequest) (*Pushed, error) {
 type push struct {
 	*Sharer
 
-	to   timeline.Place
+	to   place.Place
 	req  PushRequest
 	runs []*outgoingRun // in the order of the output
 	gone map[string]objstore.ID
@@ -297,7 +298,7 @@ func (r *outgoingRun) why() string {
 }
 
 // hint returns the hint for a run that was not pushed.
-func (r *outgoingRun) hint(to timeline.Place) string {
+func (r *outgoingRun) hint(to place.Place) string {
 	switch r.State {
 	case StateDiverged:
 		return fmt.Sprintf("`git smithers fetch %s %s` turns your continuation into a fork; push that",

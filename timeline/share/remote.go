@@ -12,6 +12,7 @@ import (
 	"github.com/git-smithers/git-smithers/objstore"
 	"github.com/git-smithers/git-smithers/refs"
 	"github.com/git-smithers/git-smithers/timeline"
+	"github.com/git-smithers/git-smithers/timeline/place"
 )
 
 // RunAt is a run that differs between this repository and a remote.
@@ -55,8 +56,8 @@ func (s *Sharer) Remotes(ctx context.Context, remotes ...string) ([]RemoteState,
 		return nil, timeline.Explain(err)
 	}
 	states := make([]RemoteState, len(places))
-	configured := s.store.RemotePlaces()
-	if at, err := s.store.Place(""); err == nil {
+	configured := place.Configured(s.store)
+	if at, err := place.Find(s.store, ""); err == nil {
 		configured[at.Component] = at
 	}
 	for i, at := range places {
@@ -85,10 +86,10 @@ func (s *Sharer) here(ctx context.Context) (atRemote, error) {
 }
 
 // places returns the named places, or all remembered ones and the default one of push.
-func (s *Sharer) places(ctx context.Context, remotes []string) ([]timeline.Place, error) {
-	var places []timeline.Place
+func (s *Sharer) places(ctx context.Context, remotes []string) ([]place.Place, error) {
+	var places []place.Place
 	for _, remote := range remotes {
-		at, err := s.store.Place(remote)
+		at, err := place.Find(s.store, remote)
 		if err != nil {
 			return nil, err
 		}
@@ -97,16 +98,16 @@ func (s *Sharer) places(ctx context.Context, remotes []string) ([]timeline.Place
 	if len(remotes) > 0 {
 		return places, nil
 	}
-	if at, err := s.store.Place(""); err == nil {
+	if at, err := place.Find(s.store, ""); err == nil {
 		places = append(places, at)
 	}
 	components, err := s.rememberedPlaces(ctx)
 	if err != nil {
 		return nil, err
 	}
-	names := s.store.RemotePlaces()
+	names := place.Configured(s.store)
 	for _, component := range components {
-		if !slices.ContainsFunc(places, func(p timeline.Place) bool { return p.Component == component }) {
+		if !slices.ContainsFunc(places, func(p place.Place) bool { return p.Component == component }) {
 			places = append(places, cmp.Or(names[component], addressBook{s.store}.place(component)))
 		}
 	}
@@ -128,7 +129,7 @@ func (s *Sharer) rememberedPlaces(ctx context.Context) ([]string, error) {
 }
 
 // stateAt compares this repository with the tracking refs of a place.
-func (s *Sharer) stateAt(ctx context.Context, at timeline.Place, here atRemote) (RemoteState, error) {
+func (s *Sharer) stateAt(ctx context.Context, at place.Place, here atRemote) (RemoteState, error) {
 	state := RemoteState{Remote: at.Shown(), Runs: []RunAt{}}
 	there, err := s.remembered(ctx, at.Component)
 	if err != nil {

@@ -30,7 +30,7 @@ func travelToFrame(ctx context.Context, s *timeline.Store, head *timeline.Head, 
 	t.agree, t.out.To = req.Agree, frame.Address
 	where := fmt.Sprintf("frame %d", frame.Address.Frame)
 	t.subject = "back to " + where
-	to := &place{frame.Entry, frame.Address, frame.Address.Frame}
+	to := &destination{frame.Entry, frame.Address, frame.Address.Frame}
 	t.turn = func(at int64) (*turn, error) { return t.back(to, where, "", req.Redefinition, at) }
 	t.stays = code.Trail(req.File)
 	if t.confirm = req.Confirm; !req.NoFiles {

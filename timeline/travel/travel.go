@@ -101,18 +101,18 @@ func Travel(ctx context.Context, s *timeline.Store, req Request) (*Result, error
 		t.turn = func(at int64) (*turn, error) { return t.again(attempt, req.Redefinition, at) }
 		return t.do(ctx)
 	}
-	place, err := beforeAttempt(s, head, key)
+	to, err := beforeAttempt(s, head, key)
 	if err != nil {
 		return nil, err
 	}
-	t.out.To, t.op.To = place.address, place.own()
-	t.subject = fmt.Sprintf("back to %s, before %s", place.name(head.Row().ID), key)
+	t.out.To, t.op.To = to.address, to.own()
+	t.subject = fmt.Sprintf("back to %s, before %s", to.name(head.Row().ID), key)
 	t.turn = func(at int64) (*turn, error) {
-		return t.back(place, "before "+key, snapshot.Key(attempt.NodeID, attempt.Iteration), req.Redefinition, at)
+		return t.back(to, "before "+key, snapshot.Key(attempt.NodeID, attempt.Iteration), req.Redefinition, at)
 	}
 	t.stays = code.Trail(req.File)
 	if t.confirm = req.Confirm; !req.NoFiles {
-		if err := t.restores(ctx, place.then, nil); err != nil {
+		if err := t.restores(ctx, to.then, nil); err != nil {
 			return nil, err
 		}
 	}
@@ -134,7 +134,7 @@ func unowned(ctx context.Context, s *timeline.Store, run string) (*timeline.Head
 
 // back returns the turn of a travel back to a place, which people know as where. The node with the key, and the nodes
 // that need it, become pending; "" means no node.
-func (t *plan) back(to *place, where, key string, re Redefinition, at int64) (*turn, error) {
+func (t *plan) back(to *destination, where, key string, re Redefinition, at int64) (*turn, error) {
 	state, err := to.then.State()
 	if err != nil {
 		return nil, err

@@ -1,4 +1,5 @@
-package timeline
+// Package place names the repositories that runs go to and come from: remotes, URLs and paths.
+package place
 
 import (
 	"cmp"
@@ -11,6 +12,7 @@ import (
 
 	"github.com/git-smithers/git-smithers/refs"
 	"github.com/git-smithers/git-smithers/refs/transport"
+	"github.com/git-smithers/git-smithers/timeline"
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
 
@@ -21,12 +23,12 @@ type Place struct {
 	Component  string // what stands for it in the names of refs
 }
 
-// Place finds the repository that a request means; "" is smithers.remote, the remote of
-// the branch that is checked out, the only one, or origin. Code: remote_not_found.
-func (s *Store) Place(remote string) (Place, error) {
-	remotes := s.Remotes()
+// Find returns the repository that a request names. "" means the setting smithers.remote, the remote of
+// the branch that is checked out, the only remote, or origin, in this order. Code: remote_not_found.
+func Find(s *timeline.Store, remote string) (Place, error) {
+	remotes := Remotes(s)
 	if remote == "" {
-		if remote = s.defaultRemote(remotes); remote == "" {
+		if remote = defaultRemote(s, remotes); remote == "" {
 			return Place{}, noRemote("there is no remote to take", remotes)
 		}
 	}
@@ -52,10 +54,10 @@ func noRemote(message string, remotes []string) *fault.Error {
 	}
 }
 
-// Remotes are the names of the configured remotes, sorted.
-func (s *Store) Remotes() []string {
+// Remotes returns the names of the configured remotes, sorted.
+func Remotes(s *timeline.Store) []string {
 	var names []string
-	for key := range s.repo.Config {
+	for key := range s.Repo().Config {
 		name, ok := strings.CutPrefix(key, "remote.")
 		for _, end := range []string{".url", ".pushurl"} {
 			if name, isURL := strings.CutSuffix(name, end); ok && isURL {
@@ -67,25 +69,25 @@ func (s *Store) Remotes() []string {
 	return slices.Compact(names)
 }
 
-// RemotePlaces are the places that the configuration names, by component: remotes, and
-// what their URLs stand for.
-func (s *Store) RemotePlaces() map[string]Place {
+// Configured returns the places that the configuration names, by component: the remotes, and the
+// places that their URLs name.
+func Configured(s *timeline.Store) map[string]Place {
 	places := make(map[string]Place)
-	for _, remote := range s.Remotes() {
+	for _, remote := range Remotes(s) {
 		at := placeOf(remote, true)
 		places[at.Component] = at
-		url := placeOf(s.URL(at), false)
+		url := placeOf(URL(s, at), false)
 		places[url.Component] = url
 	}
 	return places
 }
 
-// defaultRemote is the remote that is meant where none is named; "" where there is none.
-func (s *Store) defaultRemote(remotes []string) string {
-	if s.settings.Remote != "" {
-		return s.settings.Remote
+// defaultRemote returns the remote that "" means, or "" if there is none.
+func defaultRemote(s *timeline.Store, remotes []string) string {
+	if s.Settings().Remote != "" {
+		return s.Settings().Remote
 	}
-	if remote, _ := s.repo.Config.Get("branch." + s.branch() + ".remote"); slices.Contains(remotes, remote) {
+	if remote, _ := s.Repo().Config.Get("branch." + branch(s) + ".remote"); slices.Contains(remotes, remote) {
 		return remote
 	}
 	switch {
@@ -97,10 +99,10 @@ func (s *Store) defaultRemote(remotes []string) string {
 	return ""
 }
 
-// branch is the branch that is checked out here; "" where none is. A linked worktree has
-// a HEAD of its own, so the file is read, and not asked of a git in the common directory.
-func (s *Store) branch() string {
-	head, err := os.ReadFile(filepath.Join(s.repo.GitDir, "HEAD"))
+// branch returns the branch that is checked out here, or "". A linked worktree has a HEAD of its own,
+// so the file is read: git in the common directory would answer for the main worktree.
+func branch(s *timeline.Store) string {
+	head, err := os.ReadFile(filepath.Join(s.Repo().GitDir, "HEAD"))
 	if err != nil {
 		return ""
 	}
@@ -108,23 +110,23 @@ func (s *Store) branch() string {
 	return branch
 }
 
-// isAddress reports whether a name that is no remote's may be a URL, host:path or a path.
-// Relative paths are those of the working copy's top, as they are for git.
+// isAddress reports whether a name that no remote has may be a URL, host:path or a path. A relative path
+// starts at the working copy's top, as it does for git.
 func isAddress(name string) bool {
 	return strings.ContainsAny(name, `:/\`) && !strings.HasPrefix(name, "-")
 }
 
-// URL is where a place is: what its remote is configured with, or its own name.
-func (s *Store) URL(at Place) string {
+// URL returns the address of a place: the remote's configured one, or the place's own name.
+func URL(s *timeline.Store, at Place) string {
 	if !at.Configured {
 		return at.Name
 	}
-	url, _ := s.repo.Config.Get("remote." + at.Name + ".url")
-	push, _ := s.repo.Config.Get("remote." + at.Name + ".pushurl")
+	url, _ := s.Repo().Config.Get("remote." + at.Name + ".url")
+	push, _ := s.Repo().Config.Get("remote." + at.Name + ".pushurl")
 	return cmp.Or(push, url)
 }
 
-// Shown is the place for people: without what a URL may hold for its own server alone.
+// Shown returns the name for people, without the credentials that a URL may hold.
 func (p Place) Shown() string {
 	scheme, rest, isURL := strings.Cut(p.Name, "://")
 	host, path, slash := strings.Cut(rest, "/")
@@ -142,10 +144,10 @@ func (p Place) Shown() string {
 	return scheme + "://" + server + path
 }
 
-// Explain is Explain of an error of git about the place.
+// Explain is timeline.Explain for an error of git's transport to or from the place.
 func (p Place) Explain(err error) error {
 	if !errors.Is(err, transport.ErrRemote) {
-		return Explain(err)
+		return timeline.Explain(err)
 	}
 	out := &fault.Error{Code: fault.RemoteFailed, Msg: p.Shown() + ": " + transport.Said(err), Err: err}
 	out = out.Detail("remote", p.Shown())

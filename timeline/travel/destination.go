@@ -9,15 +9,15 @@ import (
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
 
-// place is where a run goes back to.
-type place struct {
+// destination is where a run goes back to.
+type destination struct {
 	then    *snapshot.Entry  // whose state it is; no frame comes between it and the one of address
 	address timeline.Address // the newest frame by then, of an ancestor where it is older than the fork
 	based   int64            // that frame in the run; snapshot.NoFrame for an ancestor's
 }
 
 // own is the number of the frame where it is one of the run's; nil for an ancestor's.
-func (p *place) own() *int64 {
+func (p *destination) own() *int64 {
 	if p.based == snapshot.NoFrame {
 		return nil
 	}
@@ -25,7 +25,7 @@ func (p *place) own() *int64 {
 }
 
 // name is what the run of an id calls the frame.
-func (p *place) name(run string) string {
+func (p *destination) name(run string) string {
 	if p.address.Run == run {
 		return "frame " + strconv.FormatInt(p.address.Frame, 10)
 	}
@@ -35,7 +35,7 @@ func (p *place) name(run string) string {
 // beforeAttempt finds the place before the entry with which an attempt of the journal
 // began. What is in the journal once is in every later entry, so that this is the newest
 // one without it.
-func beforeAttempt(s *timeline.Store, head *timeline.Head, key string) (*place, error) {
+func beforeAttempt(s *timeline.Store, head *timeline.Head, key string) (*destination, error) {
 	var read objstore.ID
 	var then *snapshot.Entry
 	for entry, err := range snapshot.Ancestry(s.Objects(), head.Entry()) {
@@ -61,22 +61,22 @@ func beforeAttempt(s *timeline.Store, head *timeline.Head, key string) (*place, 
 			then = entry
 		}
 		if entry.Frame != snapshot.NoFrame {
-			return placeAt(head.Row().ID, then, entry), nil
+			return destinationAt(head.Row().ID, then, entry), nil
 		}
 	}
 	return nil, fault.New(fault.FrameNotFound, "attempt %s of run %q is in its first frame: there is none before it", key, head.Row().ID).
 		Hint("`git smithers reset %s` begins anew", fault.Word(head.Row().ID))
 }
 
-// placeAt is the place of an entry and the newest frame by then.
-func placeAt(run string, then, frame *snapshot.Entry) *place {
+// destinationAt is the place of an entry and the newest frame by then.
+func destinationAt(run string, then, frame *snapshot.Entry) *destination {
 	switch {
 	case frame.Run == run:
-		return &place{then, timeline.Address{Run: run, Frame: frame.Frame}, frame.Frame}
+		return &destination{then, timeline.Address{Run: run, Frame: frame.Frame}, frame.Frame}
 	case then.Run == run: // the run's own entries begin without a frame: it shares this one with its parent
-		return &place{then, timeline.Address{Run: run, Frame: 0}, 0}
+		return &destination{then, timeline.Address{Run: run, Frame: 0}, 0}
 	}
-	return &place{then, timeline.Address{Run: frame.Run, Frame: frame.Frame}, snapshot.NoFrame}
+	return &destination{then, timeline.Address{Run: frame.Run, Frame: frame.Frame}, snapshot.NoFrame}
 }
 
 // dropped are the numbers of the frames, the oldest first, that belong to the timeline of

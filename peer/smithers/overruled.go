@@ -20,13 +20,13 @@ type Overruled struct {
 
 // overrule tells which of the answers that were given here Smithers has others of.
 func (m *mailbox) overrule(given kept.Answers) (list []Overruled) {
-	for _, is := range m.approvals {
+	for _, is := range m.Approvals {
 		here, ok := given.Approvals[snapshot.Key(is.NodeID, is.Iteration)]
 		if ok && is.Status != snapshot.ApprovalRequested && is.Status != here.Status {
 			list = append(list, Overruled{is.NodeID, is.Iteration, "approval", here.Status, is.Status})
 		}
 	}
-	for _, is := range m.humanRequests {
+	for _, is := range m.HumanRequests {
 		here, ok := given.HumanRequests[snapshot.Key(is.NodeID, is.Iteration)]
 		same := is.Status == here.Status && (is.Response == nil && here.Response == nil || kept.SameJSON(is.Response, here.Response))
 		if ok && here.RequestedAtMs == is.RequestedAtMs && is.Status != snapshot.HumanPending && !same {
@@ -72,9 +72,9 @@ func (m *mailbox) drop(given kept.Answers) (list []Dropped) {
 
 // approvalOf is what Smithers asks to be approved under a key; nil for nothing.
 func (m *mailbox) approvalOf(key string) *snapshot.Approval {
-	for i, a := range m.approvals {
+	for i, a := range m.Approvals {
 		if snapshot.Key(a.NodeID, a.Iteration) == key {
-			return &m.approvals[i]
+			return &m.Approvals[i]
 		}
 	}
 	return nil
@@ -82,12 +82,12 @@ func (m *mailbox) approvalOf(key string) *snapshot.Approval {
 
 // requestsOf is the newest request that Smithers has under a key, nil for none, and whether it has decided that of a time.
 func (m *mailbox) requestsOf(key string, atMs int64) (newest *snapshot.HumanRequest, decided bool) {
-	for i, h := range m.humanRequests {
+	for i, h := range m.HumanRequests {
 		if snapshot.Key(h.NodeID, h.Iteration) != key {
 			continue
 		}
 		if newest == nil || h.RequestedAtMs >= newest.RequestedAtMs {
-			newest = &m.humanRequests[i]
+			newest = &m.HumanRequests[i]
 		}
 		decided = decided || h.RequestedAtMs == atMs && h.Status != snapshot.HumanPending
 	}

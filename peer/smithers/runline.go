@@ -2,6 +2,8 @@ package smithers
 
 import (
 	"github.com/git-smithers/git-smithers/objstore"
+	"github.com/git-smithers/git-smithers/peer/smithers/dbrun"
+	"github.com/git-smithers/git-smithers/peer/smithers/export"
 	"github.com/git-smithers/git-smithers/peer/smithers/kept"
 	"github.com/git-smithers/git-smithers/peer/smithers/source"
 	"github.com/git-smithers/git-smithers/peer/smithers/tables"
@@ -40,11 +42,11 @@ type runLine struct {
 }
 
 // eventsOf are the events up to an index that are not stored yet.
-func (l *runLine) eventsOf(p *peerRun, upTo int, line []tables.FrameFacts) []snapshot.Event {
+func (l *runLine) eventsOf(p *dbrun.Run, upTo int, line []tables.FrameFacts) []snapshot.Event {
 	next, frames := l.nextSeq(), l.hashesOf(line)
 	var events []snapshot.Event
-	for _, row := range p.events.between(l.behind, upTo) {
-		e, ok := tables.ReadEvent(row.row, p.id, p.run.Workflow, frames)
+	for _, row := range p.Events.Between(l.behind, upTo) {
+		e, ok := tables.ReadEvent(row.Row, p.ID, p.Ours.Workflow, frames)
 		if !ok {
 			continue
 		}
@@ -86,4 +88,12 @@ func (l *runLine) hashesOf(line []tables.FrameFacts) map[int64]tables.FrameFacts
 	}
 	l.indexed = max(l.indexed, len(line))
 	return l.byPeer
+}
+
+// rendered is the tree for a draft; nil where it is as before, or unknown.
+func (l *runLine) rendered(tree string) []byte {
+	if tree == "" || tree == l.ours || tree == export.NoTree && l.ours == "" {
+		return nil
+	}
+	return []byte(tree)
 }

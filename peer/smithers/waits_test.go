@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/git-smithers/git-smithers/peer/smithers/dbrow"
+	"github.com/git-smithers/git-smithers/peer/smithers/dbrun"
 	"github.com/git-smithers/git-smithers/peer/smithers/source"
 	"github.com/git-smithers/git-smithers/peer/smithers/tables"
 	"github.com/git-smithers/git-smithers/snapshot"
@@ -34,13 +35,13 @@ func mailOfTry(t *testing.T, row source.Row) *mailbox {
 	t.Helper()
 	a, _, ok := tables.ReadAttempt(row)
 	require.True(t, ok)
-	one := attemptRow{attempt: a}
+	one := dbrun.Attempt{Attempt: a}
 	if w, ok := tables.ReadWait(row, a); ok {
-		one.wait = &w
+		one.Wait = &w
 	}
-	mail := readMail(nil, []attemptRow{one}, nil, 0)
-	mail.signals = []peerSignal{{snapshot.Signal{Name: "paid", Payload: []byte(`1`), ReceivedAtMs: 150}, 12}}
-	return &mailbox{mailRows: mail}
+	mail := dbrun.ReadMail(nil, []dbrun.Attempt{one}, nil, 0)
+	mail.Signals = []dbrun.Signal{{Signal: snapshot.Signal{Name: "paid", Payload: []byte(`1`), ReceivedAtMs: 150}, Seq: 12}}
+	return &mailbox{Mail: mail}
 }
 
 func TestAWaitIsAsItWasAtATime(t *testing.T) {
@@ -95,9 +96,9 @@ func TestAWaitIsAsItWasAtATime(t *testing.T) {
 func TestANodeWaitsForWhatItsNewestAttemptWaitsFor(t *testing.T) {
 	t.Parallel()
 	first, second := mailOfTry(t, tryOf("cancelled", timerMetaOf("null"), dbrow.Int(150))), mailOfTry(t, tryOf("waiting-timer", timerMetaOf("null"), source.Value{}))
-	again := second.tries[0][0]
-	again.attempt.Attempt, again.attempt.StartedAtMs, again.wait.Wait.Attempt, again.wait.Wait.StartedAtMs = 2, 200, 2, 200
-	mail := &mailbox{mailRows: mailRows{tries: [][]attemptRow{{again, first.tries[0][0]}}}}
+	again := second.Tries[0][0]
+	again.Attempt.Attempt, again.Attempt.StartedAtMs, again.Wait.Wait.Attempt, again.Wait.Wait.StartedAtMs = 2, 200, 2, 200
+	mail := &mailbox{Mail: dbrun.Mail{Tries: [][]dbrun.Attempt{{again, first.Tries[0][0]}}}}
 	for atMs, want := range map[int64]int{120: 1, 160: 0, 200: 2, tables.Never: 2} {
 		attempt := 0
 		for _, w := range mail.waitsAt(atMs, nil) {
@@ -129,7 +130,7 @@ func TestRowsOfAttemptsThatWaitArePredicted(t *testing.T) {
 		a, _, ok := tables.ReadAttempt(row)
 		require.True(t, ok)
 		mail := mailOfTry(t, row)
-		mail.signals[0].seq = 0
+		mail.Signals[0].Seq = 0
 		f := &tables.Facts{Run: snapshot.Run{ID: "r"}, Attempts: []snapshot.Attempt{a}, Frames: []tables.FrameFacts{{Tree: tree}}}
 		mail.fill(&f.Whole, tables.Never, nil)
 		predicted, err := tables.Predict(f, table, nil)
@@ -145,7 +146,7 @@ func TestOfSeveralQuestionsOfANodeTheNewestIsAsked(t *testing.T) {
 	ask := func(prompt string, atMs int64) snapshot.HumanRequest {
 		return snapshot.HumanRequest{NodeID: "n", Attempt: 1, Kind: snapshot.HumanAsk, Status: snapshot.HumanPending, Prompt: prompt, RequestedAtMs: atMs}
 	}
-	mail := &mailbox{mailRows: mailRows{humanRequests: []snapshot.HumanRequest{ask("second", 20), ask("first", 10)}}}
+	mail := &mailbox{Mail: dbrun.Mail{HumanRequests: []snapshot.HumanRequest{ask("second", 20), ask("first", 10)}}}
 	for atMs, want := range map[int64]string{15: "first", tables.Never: "second"} {
 		var w snapshot.Whole
 		mail.fill(&w, atMs, nil)

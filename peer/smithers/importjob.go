@@ -9,6 +9,7 @@ import (
 
 	"github.com/git-smithers/git-smithers/objstore"
 	"github.com/git-smithers/git-smithers/peer/smithers/dbrow"
+	"github.com/git-smithers/git-smithers/peer/smithers/dbrun"
 	"github.com/git-smithers/git-smithers/peer/smithers/source"
 	"github.com/git-smithers/git-smithers/peer/smithers/workcopy"
 	"github.com/git-smithers/git-smithers/snapshot"
@@ -29,7 +30,7 @@ type importJob struct {
 	own    map[string]source.Table
 
 	// Of the pass: unknown tables that belong to no run. A pass of a watch over new frames reads them where it needs them.
-	left     []unowned
+	left     []dbrun.Unowned
 	leftRead bool
 
 	// Of a watch alone.
@@ -69,11 +70,11 @@ func (im *importJob) pass(ctx context.Context, tx *source.Tx) (_ *Imported, err 
 	if err != nil {
 		return nil, err
 	}
-	forks, err := readForks(tx)
+	forks, err := dbrun.ReadForks(tx)
 	if err != nil {
 		return nil, err
 	}
-	out, sources := &Imported{}, parentsFirst(rows, forks, im.req.Runs)
+	out, sources := &Imported{}, dbrun.ParentsFirst(rows, forks, im.req.Runs)
 	im.left, im.leftRead, im.failed = nil, false, make(map[string]error)
 	if im.upTo == nil { // frames are made without
 		out.Left, err = im.readUnowned(tx, rows)
@@ -91,8 +92,8 @@ func (im *importJob) pass(ctx context.Context, tx *source.Tx) (_ *Imported, err 
 	}
 	defer func() { err = errors.Join(err, im.letGo()) }()
 	for _, at := range sources {
-		if at.row == nil {
-			out.Runs = append(out.Runs, ImportedRun{RunID: at.id, Outcome: OutcomeRefused, Err: noSuchRun(at.id, rows)})
+		if at.Row == nil {
+			out.Runs = append(out.Runs, ImportedRun{RunID: at.ID, Outcome: OutcomeRefused, Err: noSuchRun(at.ID, rows)})
 			continue
 		}
 		one, err := im.passRun(ctx, tx, at)
@@ -107,7 +108,7 @@ func (im *importJob) pass(ctx context.Context, tx *source.Tx) (_ *Imported, err 
 }
 
 // passRun imports one run, unless it has to be refused; nil where a watch need not look at it. An error ends the pass.
-func (im *importJob) passRun(ctx context.Context, tx *source.Tx, from sourceRun) (*ImportedRun, error) {
+func (im *importJob) passRun(ctx context.Context, tx *source.Tx, from dbrun.RunRow) (*ImportedRun, error) {
 	over, err := im.passesOver(tx, from)
 	if over || err != nil {
 		return nil, err
@@ -124,8 +125,8 @@ func (im *importJob) passRun(ctx context.Context, tx *source.Tx, from sourceRun)
 	case err == nil:
 		return &one, nil
 	case !stopsImport(ctx, err):
-		im.failed[from.id] = refused(from.id, err)
-		return &ImportedRun{RunID: from.id, Outcome: OutcomeRefused, Err: im.failed[from.id]}, nil
+		im.failed[from.ID] = refused(from.ID, err)
+		return &ImportedRun{RunID: from.ID, Outcome: OutcomeRefused, Err: im.failed[from.ID]}, nil
 	case imported:
 		return &one, err
 	}

@@ -4,38 +4,11 @@ import (
 	"slices"
 
 	"github.com/git-smithers/git-smithers/objstore/page"
+	"github.com/git-smithers/git-smithers/peer/smithers/dbrun"
 	"github.com/git-smithers/git-smithers/peer/smithers/kept"
-	"github.com/git-smithers/git-smithers/peer/smithers/tables"
 	"github.com/git-smithers/git-smithers/peer/smithers/workcopy"
 	"github.com/git-smithers/git-smithers/snapshot"
 )
-
-// attemptRow is a row of _smithers_attempts as ours.
-type attemptRow struct {
-	attempt snapshot.Attempt
-	log     string
-	wait    *tables.WaitRow // nil for one that does not wait
-	done    bool            // a frame after the first one since it ended has it in its journal
-}
-
-// endedBy reports whether the attempt had ended at a time.
-func (a *attemptRow) endedBy(atMs int64) bool {
-	return a.attempt.FinishedAtMs != nil && *a.attempt.FinishedAtMs <= atMs
-}
-
-// isDone reports whether the journal has the attempt as it is in it at a time, which comes after a frame.
-func (a *attemptRow) isDone(atMs int64, before *workcopy.Moment) bool {
-	return a.done && before != nil && a.endedBy(min(atMs, before.AtMs))
-}
-
-// then is the attempt as it was at a time; ok is false where it had not begun.
-func (a *attemptRow) then(atMs int64) (snapshot.Attempt, bool) {
-	was := a.attempt
-	if ended := was.FinishedAtMs; ended != nil && *ended > atMs {
-		was.State, was.FinishedAtMs, was.Error, was.CommitID = snapshot.AttemptInProgress, nil, "", ""
-	}
-	return was, was.StartedAtMs <= atMs
-}
 
 // journal is the journal of a run as the newest entry of its line has it.
 type journal struct {
@@ -73,9 +46,9 @@ func (j *journal) take(changes []snapshot.Change) error {
 }
 
 // leftMore reports whether attempts have ended since a time that may have left files, and that the journal does not have.
-func (j *journal) leftMore(rows []attemptRow, sinceMs int64) bool {
-	return slices.ContainsFunc(rows, func(row attemptRow) bool {
-		a := row.attempt
+func (j *journal) leftMore(rows []dbrun.Attempt, sinceMs int64) bool {
+	return slices.ContainsFunc(rows, func(row dbrun.Attempt) bool {
+		a := row.Attempt
 		had := j.attempts[snapshot.AttemptKey(a.NodeID, a.Iteration, a.Attempt)]
 		return a.CommitID != "" && a.FinishedAtMs != nil && *a.FinishedAtMs > sinceMs && had.FinishedAtMs == nil
 	})
@@ -104,27 +77,27 @@ func (f *attemptFiles) addTo(a *snapshot.Attempt, had snapshot.Attempt, known bo
 }
 
 // changesTo returns the changes to the journal by a time: attempts as they were then, and the logs of those that have ended.
-func (j *journal) changesTo(atMs int64, rows []attemptRow, files attemptFiles) []snapshot.Change {
+func (j *journal) changesTo(atMs int64, rows []dbrun.Attempt, files attemptFiles) []snapshot.Change {
 	var changes []snapshot.Change
 	for i := range rows {
 		row := &rows[i]
-		if row.isDone(atMs, files.before) {
+		if row.IsDone(atMs, files.before) {
 			continue
 		}
-		a, begun := row.then(atMs)
+		a, begun := row.Then(atMs)
 		if !begun {
 			continue
 		}
 		key := snapshot.AttemptKey(a.NodeID, a.Iteration, a.Attempt)
 		had, known := j.attempts[key]
-		row.done = files.before != nil && row.endedBy(files.before.AtMs)
+		row.Done = files.before != nil && row.EndedBy(files.before.AtMs)
 		files.addTo(&a, had, known)
 		if change := setRow(snapshot.CollectionAttempts, snapshot.EncodeAttempt(a)); !known || string(snapshot.EncodeAttempt(had).Value) != string(change.Value) {
 			changes = append(changes, change)
 		}
-		if row.log != "" && a.FinishedAtMs != nil && j.logs[key] != row.log {
-			j.logs[key] = row.log
-			changes = append(changes, setRow(snapshot.CollectionLogs, snapshot.EncodeLog(a.NodeID, a.Iteration, a.Attempt, row.log)))
+		if row.Log != "" && a.FinishedAtMs != nil && j.logs[key] != row.Log {
+			j.logs[key] = row.Log
+			changes = append(changes, setRow(snapshot.CollectionLogs, snapshot.EncodeLog(a.NodeID, a.Iteration, a.Attempt, row.Log)))
 		}
 	}
 	return changes

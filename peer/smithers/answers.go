@@ -13,12 +13,12 @@ import (
 func (m *mailbox) keep(given kept.Answers) {
 	m.overruled, m.dropped = m.overrule(given), m.drop(given)
 	asked := make(map[string]bool)
-	for _, a := range m.approvals {
+	for _, a := range m.Approvals {
 		asked[snapshot.Key(a.NodeID, a.Iteration)] = given.Approval(a).Status != a.Status
 	}
 	maps.DeleteFunc(given.Approvals, func(key string, _ snapshot.Approval) bool { return !asked[key] })
 	clear(asked)
-	for _, h := range m.humanRequests {
+	for _, h := range m.HumanRequests {
 		if given.HumanRequest(h).Status != h.Status {
 			asked[snapshot.Key(h.NodeID, h.Iteration)] = true
 		}
@@ -31,14 +31,14 @@ func (m *mailbox) keep(given kept.Answers) {
 // untold are those of the signals that were sent here that Smithers has not. Where somebody sent one there since the
 // last import, it is one of those that are alike, the earliest.
 func (m *mailbox) untold(given kept.Answers) []snapshot.Signal {
-	taken := make([]bool, len(m.signals))
-	for i, p := range m.signals {
-		taken[i] = given.Known[p.signal.Digest()]
+	taken := make([]bool, len(m.Signals))
+	for i, p := range m.Signals {
+		taken[i] = given.Known[p.Signal.Digest()]
 	}
 	told := func(is func(theirs, ours snapshot.Signal) bool) func(snapshot.Signal) bool {
 		return func(ours snapshot.Signal) bool {
-			for i, p := range m.signals {
-				if !taken[i] && is(p.signal, ours) {
+			for i, p := range m.Signals {
+				if !taken[i] && is(p.Signal, ours) {
 					taken[i] = true
 					return true
 				}

@@ -17,7 +17,7 @@ func (r *runPass) goBack(ctx context.Context, at kept.Meeting) error {
 	}
 	var no int64 // of a run that was begun anew
 	if at.Count > 0 {
-		no = r.heads[at.Count-1].Frame
+		no = r.Heads[at.Count-1].Frame
 	}
 	then := r.frames[to].Entry
 	state, err := then.State()
@@ -32,7 +32,7 @@ func (r *runPass) goBack(ctx context.Context, at kept.Meeting) error {
 	if err != nil {
 		return err
 	}
-	atMs, upTo, jumped := r.events.jump(r.behind)
+	atMs, upTo, jumped := r.Events.Jump(r.behind)
 	if !jumped {
 		atMs, upTo = r.series.Entry().AtMs, r.behind
 	}
@@ -43,7 +43,7 @@ func (r *runPass) goBack(ctx context.Context, at kept.Meeting) error {
 		Frame:   &snapshot.FrameDraft{Silent: true, Restore: state, Based: &to, Rendered: rendered},
 		AtMs:    atMs,
 		Journal: []snapshot.Change{setRow(snapshot.CollectionOps, snapshot.EncodeOp(op))},
-		Events:  r.eventsOf(r.peerRun, upTo, r.line), Run: r.during(""), Subject: fmt.Sprintf("rewound to %d", no), Limits: r.im.limits,
+		Events:  r.eventsOf(r.Run, upTo, r.line), Run: r.During(""), Subject: fmt.Sprintf("rewound to %d", no), Limits: r.im.limits,
 	}
 	number := r.next()
 	if err := r.append(ctx, draft, upTo); err != nil {
@@ -69,7 +69,7 @@ func (r *runPass) goForward(ctx context.Context, at kept.Meeting) error {
 	draft := snapshot.Draft{
 		Frame: &snapshot.FrameDraft{Silent: true, Restore: state, Based: &at.End, Rendered: rendered},
 		AtMs:  r.series.Entry().AtMs,
-		Run:   r.during(""), Subject: fmt.Sprintf("back to frame %d, as Smithers has it", at.End), Limits: r.im.limits,
+		Run:   r.During(""), Subject: fmt.Sprintf("back to frame %d, as Smithers has it", at.End), Limits: r.im.limits,
 	}
 	number := r.next()
 	if err := r.append(ctx, draft, r.behind); err != nil {

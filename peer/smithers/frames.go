@@ -7,6 +7,7 @@ import (
 
 	"github.com/git-smithers/git-smithers/peer/smithers/contents"
 	"github.com/git-smithers/git-smithers/peer/smithers/dbrow"
+	"github.com/git-smithers/git-smithers/peer/smithers/dbrun"
 	"github.com/git-smithers/git-smithers/peer/smithers/export"
 	"github.com/git-smithers/git-smithers/peer/smithers/source"
 	"github.com/git-smithers/git-smithers/peer/smithers/tables"
@@ -18,16 +19,16 @@ import (
 // appendFrame appends the frame of a snapshot, and before it what nothing else keeps of the
 // working copies since the frame before.
 func (r *runPass) appendFrame(ctx context.Context, i int) error {
-	s, err := r.snapshot(r.heads[i].Frame)
+	s, err := r.Snapshot(r.Heads[i].Frame)
 	if err != nil {
 		return err
 	}
 	before := int64(tables.NoNumber)
 	if i > 0 {
-		before = r.heads[i-1].Frame
+		before = r.Heads[i-1].Frame
 	}
-	r.tree = r.trees.between(r.tree, before, s.Frame)
-	tree, wrong := r.trees.inflate(r.tree, s.Frame)
+	r.tree = r.Trees.Between(r.tree, before, s.Frame)
+	tree, wrong := r.Trees.Inflate(r.tree, s.Frame)
 	rendered := r.rendered(tree)
 	if rendered != nil {
 		// A tree that we cannot have is left to Smithers' row, and the frame has the one before.
@@ -35,16 +36,7 @@ func (r *runPass) appendFrame(ctx context.Context, i int) error {
 			rendered, wrong = nil, err
 		}
 	}
-	return r.appendSnapshot(ctx, s, i == len(r.heads)-1, tree, rendered, wrong)
-}
-
-// snapshot reads a snapshot, with a time that a run of ours can have; its row has Smithers'.
-func (p *peerRun) snapshot(no int64) (*source.Snapshot, error) {
-	s, err := p.tx.Snapshot(p.id, no)
-	if err == nil {
-		s.AtMs = dbrow.OurTime(s.AtMs)
-	}
-	return s, err
+	return r.appendSnapshot(ctx, s, i == len(r.Heads)-1, tree, rendered, wrong)
 }
 
 // inSnapshot is an error about the texts of a snapshot.
@@ -70,7 +62,7 @@ func (r *runPass) appendSnapshot(ctx context.Context, s *source.Snapshot, newest
 	if err != nil {
 		return err
 	}
-	draft := snapshot.Draft{AtMs: s.AtMs, Run: r.during(dbrow.TextOf(s.Row, "vcs_pointer")), Limits: r.im.limits}
+	draft := snapshot.Draft{AtMs: s.AtMs, Run: r.During(dbrow.TextOf(s.Row, "vcs_pointer")), Limits: r.im.limits}
 	if !r.first() || r.series.Entry() == nil || rendered != nil || slices.ContainsFunc(changes, ofCore) {
 		draft.Frame = &snapshot.FrameDraft{State: changes, Rendered: rendered, Silent: true, Based: r.based}
 	} else {
@@ -117,29 +109,29 @@ func (r *runPass) wholeOf(s *source.Snapshot, ours string) (snapshot.Whole, cont
 		return snapshot.Whole{}, contents.Shape{}, err
 	}
 	if ours == "" {
-		r.placeByTime(&w, s.AtMs)
+		r.PlaceByTime(&w, s.AtMs)
 	}
 	had, err := signalNumbers(state)
 	if err != nil {
 		return snapshot.Whole{}, contents.Shape{}, err
 	}
 	signals := r.box.fill(&w, s.AtMs, had)
-	return w, texts.Shape(r.id, s.Contents, w, signals, r.now.Layout), nil
+	return w, texts.Shape(r.ID, s.Contents, w, signals, r.now.Layout), nil
 }
 
 // addHistory adds what had happened by a frame, the last of the line, and tells up to which event that is.
 func (r *runPass) addHistory(draft *snapshot.Draft, s *source.Snapshot, line []tables.FrameFacts, nodes []snapshot.Node) (upTo int) {
 	frame := line[len(line)-1].Frame
-	upTo = r.events.upTo(r.behind, s.Frame, s.AtMs)
-	draft.Events = r.eventsOf(r.peerRun, upTo, line)
-	draft.Subject = frameSubject(r.events.between(r.behind, upTo), s.Frame, frame, nodes)
-	draft.Journal = r.journal.changesTo(s.AtMs, r.attempts, r.attemptFiles(frame))
+	upTo = r.Events.UpTo(r.behind, s.Frame, s.AtMs)
+	draft.Events = r.eventsOf(r.Run, upTo, line)
+	draft.Subject = dbrun.FrameSubject(r.Events.Between(r.behind, upTo), s.Frame, frame, nodes)
+	draft.Journal = r.journal.changesTo(s.AtMs, r.Attempts, r.attemptFiles(frame))
 	return upTo
 }
 
 // attemptFiles gives attempts that have ended by the next entry their files.
 func (r *runPass) attemptFiles(frame int64) attemptFiles {
-	return attemptFiles{frame: frame, before: r.before, first: r.head == nil, captured: r.files, copies: r.copies}
+	return attemptFiles{frame: frame, before: r.before, first: r.head == nil, captured: r.files, copies: r.Copies}
 }
 
 // append appends an entry, with which the events up to one index are stored.
@@ -197,41 +189,4 @@ func ofCore(c snapshot.Change) bool {
 		return false
 	}
 	return true
-}
-
-// placeByTime gives the nodes of a state without a rendered tree what they need.
-func (p *peerRun) placeByTime(w *snapshot.Whole, atMs int64) {
-	var begun []snapshot.Attempt
-	for _, row := range p.attempts {
-		if a, ok := row.then(atMs); ok {
-			begun = append(begun, a)
-		}
-	}
-	needs := tree.NeedsByTime(begun)
-	for i := range w.Nodes {
-		w.Nodes[i].Needs = needs[w.Nodes[i].NodeID]
-	}
-}
-
-// during edits the run's row as it was while the run went on. pointer is the revision at which its
-// process had started.
-func (p *peerRun) during(pointer string) func(*snapshot.Run) {
-	return func(row *snapshot.Run) {
-		p.ended(row)
-		if p.neverRan() {
-			return
-		}
-		row.Status, row.FinishedAtMs, row.Error = snapshot.RunRunning, nil, ""
-		if row.VCSType != "" && pointer != "" && tables.IsRevision(pointer) {
-			row.VCSRevision = pointer
-		}
-	}
-}
-
-// ended edits the run's row to what it is now.
-func (p *peerRun) ended(row *snapshot.Run) {
-	is := p.run
-	is.Parent, is.Epoch = row.Parent, row.Epoch
-	is.Frame, is.NextSeq = row.Frame, row.NextSeq
-	*row = is
 }

@@ -2,15 +2,10 @@ package smithers
 
 import (
 	"github.com/git-smithers/git-smithers/peer/smithers/dbrow"
+	"github.com/git-smithers/git-smithers/peer/smithers/dbrun"
 	"github.com/git-smithers/git-smithers/peer/smithers/source"
 	"github.com/git-smithers/git-smithers/peer/smithers/tables"
 )
-
-// unowned is a table whose rows belong to no run, and so to all.
-type unowned struct {
-	table source.Table
-	rows  []source.Row
-}
 
 // needUnowned reads what belongs to no run unless the pass has read it.
 func (im *importJob) needUnowned(tx *source.Tx) error {
@@ -65,14 +60,14 @@ func ownerless(tx *source.Tx, table source.Table, runs []source.Row) (int64, err
 }
 
 func (im *importJob) keepUnowned(tx *source.Tx, table source.Table) error {
-	one := unowned{table: table}
+	one := dbrun.Unowned{Table: table}
 	for row, err := range tx.Rows(table.Name, "") {
 		if err != nil {
 			return err
 		}
-		one.rows = append(one.rows, row)
+		one.Rows = append(one.Rows, row)
 	}
-	if len(one.rows) > 0 {
+	if len(one.Rows) > 0 {
 		im.left = append(im.left, one)
 	}
 	return nil

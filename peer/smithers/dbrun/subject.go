@@ -1,4 +1,4 @@
-package smithers
+package dbrun
 
 import (
 	"encoding/json"
@@ -9,9 +9,9 @@ import (
 	"github.com/git-smithers/git-smithers/snapshot"
 )
 
-// frameSubject is the subject of a frame's entry: why Smithers made the frame, as the last of the
+// FrameSubject is the subject of a frame's entry: why Smithers made the frame, as the last of the
 // events that belong to it says, and Smithers' number where that is not ours. nodes are the frame's.
-func frameSubject(events []peerEvent, no, ours int64, nodes []snapshot.Node) string {
+func FrameSubject(events []Event, no, ours int64, nodes []snapshot.Node) string {
 	subject := fmt.Sprintf("smithers frame %d", no)
 	for _, e := range events {
 		if e.kind == "FrameCommitted" {
@@ -28,7 +28,7 @@ func frameSubject(events []peerEvent, no, ours int64, nodes []snapshot.Node) str
 
 // reasonOf is what made Smithers commit a frame; "" where it does not say. A reason such as
 // task-finished is of the node that it names, and also that of a task that has failed.
-func reasonOf(e peerEvent, nodes []snapshot.Node) string {
+func reasonOf(e Event, nodes []snapshot.Node) string {
 	var payload struct {
 		Trigger struct {
 			Reason    string
@@ -36,7 +36,7 @@ func reasonOf(e peerEvent, nodes []snapshot.Node) string {
 			Iteration int
 		}
 	}
-	if json.Unmarshal([]byte(dbrow.TextOf(e.row, "payload_json")), &payload) != nil {
+	if json.Unmarshal([]byte(dbrow.TextOf(e.Row, "payload_json")), &payload) != nil {
 		return ""
 	}
 	why := payload.Trigger

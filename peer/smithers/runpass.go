@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/git-smithers/git-smithers/peer/smithers/dbrun"
 	"github.com/git-smithers/git-smithers/peer/smithers/source"
 	"github.com/git-smithers/git-smithers/snapshot"
 	"github.com/git-smithers/git-smithers/timeline/fault"
@@ -11,7 +12,7 @@ import (
 
 // runPass brings one run up to date: the line goes on from what is kept with what the database has.
 type runPass struct {
-	*peerRun
+	*dbrun.Run
 	*keptRun
 	*runLine
 
@@ -26,8 +27,8 @@ type runPass struct {
 }
 
 // importRun brings one run up to date: all of what is new becomes visible together.
-func (im *importJob) importRun(ctx context.Context, tx *source.Tx, from sourceRun) (ImportedRun, error) {
-	if upTo, live := im.upTo[from.id]; live {
+func (im *importJob) importRun(ctx context.Context, tx *source.Tx, from dbrun.RunRow) (ImportedRun, error) {
+	if upTo, live := im.upTo[from.ID]; live {
 		if out, done, err := im.framesFirst(ctx, tx, from, upTo); done || err != nil {
 			return out, err
 		}
@@ -36,13 +37,13 @@ func (im *importJob) importRun(ctx context.Context, tx *source.Tx, from sourceRu
 		return ImportedRun{}, err
 	}
 	r := im.runPass(tx, from)
-	if err := r.read(); err != nil {
+	if err := r.Read(); err != nil {
 		return r.out, err
 	}
 	if known, err := r.open(ctx); known || err != nil {
 		return r.out, err
 	}
-	if r.head == nil && len(r.heads) == 0 && r.run.Status == snapshot.RunRunning {
+	if r.head == nil && len(r.Heads) == 0 && r.Ours.Status == snapshot.RunRunning {
 		return r.out, nil // its input comes with the first snapshot
 	}
 	first, err := r.begin(ctx)
@@ -51,12 +52,12 @@ func (im *importJob) importRun(ctx context.Context, tx *source.Tx, from sourceRu
 	}
 	defer r.series.Close()
 	before := r.series.Entry()
-	for i := first; i < len(r.heads); i++ {
+	for i := first; i < len(r.Heads); i++ {
 		if err := r.appendFrame(ctx, i); err != nil {
-			return r.out, fmt.Errorf("frame %d: %w", r.heads[i].Frame, err)
+			return r.out, fmt.Errorf("frame %d: %w", r.Heads[i].Frame, err)
 		}
 		if im.req.Progress != nil {
-			im.req.Progress(r.id, i-first+1, len(r.heads)-first)
+			im.req.Progress(r.ID, i-first+1, len(r.Heads)-first)
 		}
 	}
 	if err := r.appendTail(ctx); err != nil {
@@ -69,26 +70,26 @@ func (im *importJob) importRun(ctx context.Context, tx *source.Tx, from sourceRu
 }
 
 // runPass begins a pass over a run.
-func (im *importJob) runPass(tx *source.Tx, from sourceRun) *runPass {
-	theirs := &peerRun{sourceRun: from, tx: tx, own: im.own, left: im.left, all: im.copies}
-	return &runPass{im: im, peerRun: theirs, keptRun: &keptRun{}, runLine: &runLine{}, out: ImportedRun{RunID: from.id, Outcome: OutcomeUnchanged}}
+func (im *importJob) runPass(tx *source.Tx, from dbrun.RunRow) *runPass {
+	theirs := &dbrun.Run{RunRow: from, Tx: tx, Own: im.own, Left: im.left, All: im.copies}
+	return &runPass{im: im, Run: theirs, keptRun: &keptRun{}, runLine: &runLine{}, out: ImportedRun{RunID: from.ID, Outcome: OutcomeUnchanged}}
 }
 
 // commit makes what was appended the run's, if it was made of one state of the database.
 func (r *runPass) commit(ctx context.Context, before *snapshot.Entry) (ImportedRun, error) {
-	if err := r.tx.Check(); err != nil {
+	if err := r.Tx.Check(); err != nil {
 		return r.out, err
 	}
 	head, err := r.series.Commit(ctx)
 	if r.head == nil && fault.CodeOf(err) == fault.RunExists {
-		return r.out, errOvertaken(r.id)
+		return r.out, errOvertaken(r.ID)
 	}
 	if err != nil {
 		return r.out, err
 	}
 	r.im.made = append(r.im.made, r.made...)
-	if len(r.heads) == 0 {
-		r.out.Rendered = int64(len(r.trees.lonely))
+	if len(r.Heads) == 0 {
+		r.out.Rendered = int64(len(r.Trees.Lonely))
 	}
 	r.out.Frame, r.out.Tip = head.Row().Frame, head.Entry().ID.String()
 	switch {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/git-smithers/git-smithers/peer/smithers/dbrun"
 	"github.com/git-smithers/git-smithers/peer/smithers/kept"
 	"github.com/git-smithers/git-smithers/peer/smithers/source"
 	"github.com/git-smithers/git-smithers/peer/smithers/workcopy"
@@ -45,9 +46,12 @@ func (im *importJob) letGo() error {
 // rows to a later pass: what is between two frames is short, and the files are those of one moment. Of the
 // database it reads what was added, as far as the watch knows what was there, or else what frames are made of.
 // done is false where that is not enough, and the run as it was.
-func (im *importJob) framesFirst(ctx context.Context, tx *source.Tx, from sourceRun, upTo source.Head) (out ImportedRun, done bool, err error) {
+func (im *importJob) framesFirst(ctx context.Context, tx *source.Tx, from dbrun.RunRow, upTo source.Head) (out ImportedRun, done bool, err error) {
 	r := im.runPass(tx, from)
-	enough, err := r.readLater(im.memory.runs[from.id])
+	enough := false
+	if known := im.memory.runs[from.ID]; known != nil && known.rows != nil {
+		enough, err = r.ReadLater(&known.rows.Seen)
+	}
 	if enough && err == nil {
 		if done, err = r.appendFrames(ctx, upTo); done || err != nil {
 			return r.out, done, err
@@ -57,7 +61,7 @@ func (im *importJob) framesFirst(ctx context.Context, tx *source.Tx, from source
 		return r.out, false, err
 	}
 	r = im.runPass(tx, from)
-	if err := r.readForFrames(); err != nil {
+	if err := r.ReadForFrames(); err != nil {
 		return r.out, false, err
 	}
 	done, err = r.appendFrames(ctx, upTo)
@@ -66,23 +70,23 @@ func (im *importJob) framesFirst(ctx context.Context, tx *source.Tx, from source
 
 // appendFrames appends the frames of a live pass, of which the rows were read.
 func (r *runPass) appendFrames(ctx context.Context, upTo source.Head) (done bool, err error) {
-	at := slices.Index(r.heads, upTo)
+	at := slices.Index(r.Heads, upTo)
 	if at < 0 {
 		return false, nil
 	}
-	r.heads, r.live = r.heads[:at+1], true
+	r.Heads, r.live = r.Heads[:at+1], true
 	if _, err := r.open(ctx); err != nil || r.head == nil || !r.imported {
 		return false, err
 	}
 	row := r.head.Row()
-	met := kept.Meet(r.frames, r.now, row.Parent != nil, r.heads)
+	met := kept.Meet(r.frames, r.now, row.Parent != nil, r.Heads)
 	switch {
 	case met.End != row.Frame || met.End < r.was.Pass.Frame:
 		return false, nil
-	case r.had != nil && (r.had != r.recalled || met.Count != len(r.had.heads)):
+	case r.Had != nil && (r.recalled == nil || r.Had != &r.recalled.Seen || met.Count != len(r.Had.Heads)):
 		return false, nil // the repository has other frames than the watch knew
-	case met.Count == len(r.heads):
-		if err := r.tx.Check(); err != nil {
+	case met.Count == len(r.Heads):
+		if err := r.Tx.Check(); err != nil {
 			return false, err
 		}
 		return true, r.im.memory.keep(r, r.head.Entry().ID) // another watch was faster
@@ -93,9 +97,9 @@ func (r *runPass) appendFrames(ctx context.Context, upTo source.Head) (done bool
 	}
 	defer r.series.Close()
 	before := r.series.Entry()
-	for i := first; i < len(r.heads); i++ {
+	for i := first; i < len(r.Heads); i++ {
 		if err := r.appendFrame(ctx, i); err != nil {
-			return false, fmt.Errorf("frame %d: %w", r.heads[i].Frame, err)
+			return false, fmt.Errorf("frame %d: %w", r.Heads[i].Frame, err)
 		}
 	}
 	_, err = r.commit(ctx, before)

@@ -7,104 +7,18 @@ import (
 
 	"github.com/git-smithers/git-smithers/objstore/page"
 	"github.com/git-smithers/git-smithers/peer/smithers/contents"
-	"github.com/git-smithers/git-smithers/peer/smithers/dbrow"
+	"github.com/git-smithers/git-smithers/peer/smithers/dbrun"
 	"github.com/git-smithers/git-smithers/peer/smithers/kept"
-	"github.com/git-smithers/git-smithers/peer/smithers/source"
-	"github.com/git-smithers/git-smithers/peer/smithers/tables"
 	"github.com/git-smithers/git-smithers/snapshot"
 )
 
-// mailRows are what arrived in a run and what it waits for in the database, oldest first.
-type mailRows struct {
-	approvals     []snapshot.Approval
-	humanRequests []snapshot.HumanRequest
-	signals       []peerSignal
-	tries         [][]attemptRow // the attempts of each node that waits for a signal or a time, or has
-}
-
 // mailbox is the mailbox of the database's run with the answers that were given here meanwhile.
 type mailbox struct {
-	mailRows
+	dbrun.Mail
 
 	here      kept.Answers
 	overruled []Overruled // in the order of Smithers' rows
 	dropped   []Dropped
-}
-
-// peerSignal is a signal with Smithers' number. Its own follows from the state that it comes to: see numberSignals.
-type peerSignal struct {
-	signal snapshot.Signal
-	seq    int64
-}
-
-// readMail takes the mailbox out of the rows of a run.
-func readMail(rows map[string][]source.Row, attempts []attemptRow, events []peerEvent, createdAtMs int64) mailRows {
-	mail := mailRows{approvals: readApprovals(rows[tables.Approvals], attempts, events, createdAtMs), tries: readTries(attempts)}
-	for _, row := range rows[tables.HumanRequests] {
-		if h, ok := tables.ReadHumanRequest(row); ok {
-			mail.humanRequests = append(mail.humanRequests, h)
-		}
-	}
-	have := make(map[string]bool)
-	for _, row := range rows[tables.Signals] {
-		s, ok := tables.ReadSignal(row)
-		if !ok || have[s.Digest()] {
-			continue
-		}
-		have[s.Digest()] = true
-		mail.signals = append(mail.signals, peerSignal{s, row["seq"].Int})
-	}
-	return mail
-}
-
-// readApprovals reads what people are asked to approve. The gate of a task that a person does is not among it: whoever does
-// the task opens it.
-func readApprovals(rows []source.Row, attempts []attemptRow, events []peerEvent, createdAtMs int64) (approvals []snapshot.Approval) {
-	asked := make(map[string]int64)
-	for _, a := range attempts {
-		key := snapshot.Key(a.attempt.NodeID, a.attempt.Iteration)
-		asked[key] = max(asked[key], a.attempt.StartedAtMs)
-	}
-	for _, e := range events {
-		if e.kind == "ApprovalRequested" {
-			asked[e.node] = e.atMs
-		}
-	}
-	for _, row := range rows {
-		key := snapshot.Key(dbrow.TextOf(row, "node_id"), int(row["iteration"].Int))
-		at, known := asked[key]
-		if !known {
-			at = createdAtMs
-		}
-		if a, ok := tables.ReadApproval(row, at); ok && !tables.IsHumanGate(row) {
-			approvals = append(approvals, a)
-		}
-	}
-	return approvals
-}
-
-// readTries returns the attempts of each node that waits, or has waited, for a signal or a time.
-func readTries(attempts []attemptRow) (tries [][]attemptRow) {
-	waits := make(map[string]bool)
-	for _, a := range attempts {
-		if a.wait != nil {
-			waits[snapshot.Key(a.attempt.NodeID, a.attempt.Iteration)] = true
-		}
-	}
-	at := make(map[string]int)
-	for _, a := range attempts {
-		key := snapshot.Key(a.attempt.NodeID, a.attempt.Iteration)
-		if !waits[key] {
-			continue
-		}
-		i, known := at[key]
-		if !known {
-			i = len(tries)
-			at[key], tries = i, append(tries, nil)
-		}
-		tries[i] = append(tries[i], a)
-	}
-	return tries
 }
 
 // fill puts the mailbox as it was at a time into a state, with what was answered here of what Smithers still
@@ -112,7 +26,7 @@ func readTries(attempts []attemptRow) (tries [][]attemptRow) {
 // there later was there. had are the numbers of the signals that the state has. It returns the signals that Smithers has.
 func (m *mailbox) fill(w *snapshot.Whole, atMs int64, had map[string]int64) (signals []contents.SignalSeq) {
 	w.Approvals, w.HumanRequests, w.Signals = []snapshot.Approval{}, []snapshot.HumanRequest{}, []snapshot.Signal{}
-	for _, a := range m.approvals {
+	for _, a := range m.Approvals {
 		if a.DecidedAtMs != nil && *a.DecidedAtMs > atMs {
 			a.Status, a.DecidedAtMs, a.DecidedBy, a.Note = snapshot.ApprovalRequested, nil, nil, nil
 		}
@@ -121,17 +35,17 @@ func (m *mailbox) fill(w *snapshot.Whole, atMs int64, had map[string]int64) (sig
 		}
 	}
 	m.fillHumanRequests(w, atMs)
-	for _, s := range m.signals {
-		if s.signal.ReceivedAtMs > atMs {
+	for _, s := range m.Signals {
+		if s.Signal.ReceivedAtMs > atMs {
 			break // seqs have no gaps
 		}
-		w.Signals = append(w.Signals, s.signal)
+		w.Signals = append(w.Signals, s.Signal)
 	}
 	peers := len(w.Signals)
 	w.Signals = append(w.Signals, m.here.Signals...)
 	numberSignals(w.Signals, had)
 	for i, s := range w.Signals[:peers] {
-		signals = append(signals, contents.SignalSeq{Seq: s.Seq, Peer: m.signals[i].seq})
+		signals = append(signals, contents.SignalSeq{Seq: s.Seq, Peer: m.Signals[i].Seq})
 	}
 	w.Waits = m.waitsAt(atMs, signals)
 	return signals
@@ -140,7 +54,7 @@ func (m *mailbox) fill(w *snapshot.Whole, atMs int64, had map[string]int64) (sig
 // fillHumanRequests puts in what people had been asked. Of several questions that an agent asked for one node it is the newest.
 func (m *mailbox) fillHumanRequests(w *snapshot.Whole, atMs int64) {
 	at := make(map[string]int)
-	for _, h := range m.humanRequests {
+	for _, h := range m.HumanRequests {
 		if h.AnsweredAtMs != nil && *h.AnsweredAtMs > atMs {
 			h.Status, h.AnsweredAtMs, h.AnsweredBy, h.Response = snapshot.HumanPending, nil, nil, nil
 		}
@@ -203,17 +117,17 @@ func (m *mailbox) waitsAt(atMs int64, signals []contents.SignalSeq) []snapshot.W
 		ours[s.Peer] = s.Seq
 	}
 	waits := []snapshot.Wait{}
-	for _, tries := range m.tries {
-		var newest *attemptRow
+	for _, tries := range m.Tries {
+		var newest *dbrun.Attempt
 		for i := range tries {
-			if a := tries[i].attempt; a.StartedAtMs <= atMs && (newest == nil || a.Attempt > newest.attempt.Attempt) {
+			if a := tries[i].Attempt; a.StartedAtMs <= atMs && (newest == nil || a.Attempt > newest.Attempt.Attempt) {
 				newest = &tries[i]
 			}
 		}
-		if newest == nil || newest.wait == nil {
+		if newest == nil || newest.Wait == nil {
 			continue
 		}
-		if w, ok := newest.wait.Then(atMs, ours); ok {
+		if w, ok := newest.Wait.Then(atMs, ours); ok {
 			waits = append(waits, w)
 		}
 	}

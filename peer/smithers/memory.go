@@ -6,6 +6,7 @@ import (
 
 	"github.com/git-smithers/git-smithers/objstore"
 	"github.com/git-smithers/git-smithers/peer/smithers/dbrow"
+	"github.com/git-smithers/git-smithers/peer/smithers/dbrun"
 	"github.com/git-smithers/git-smithers/peer/smithers/kept"
 	"github.com/git-smithers/git-smithers/peer/smithers/source"
 	"github.com/git-smithers/git-smithers/peer/smithers/tables"
@@ -49,7 +50,7 @@ func (m *memory) take(run string, tip objstore.ID) *knownRun {
 
 // keep keeps what a pass knows of its run, whose tip is as the pass has left it.
 func (m *memory) keep(r *runPass, tip objstore.ID) error {
-	if m == nil || !r.imported || r.head == nil || r.run.Status.Ended() {
+	if m == nil || !r.imported || r.head == nil || r.Ours.Status.Ended() {
 		return nil
 	}
 	for _, id := range r.made {
@@ -66,7 +67,7 @@ func (m *memory) keep(r *runPass, tip objstore.ID) error {
 		}
 		r.frames = append(r.frames, kept.FrameOf(entry))
 	}
-	m.runs[r.id] = &knownRun{
+	m.runs[r.ID] = &knownRun{
 		tip: tip, frames: r.frames, peer: r.now, journal: r.journal, stored: r.stored, tree: r.ours, rows: r.rowsKnown(),
 	}
 	return nil
@@ -111,32 +112,32 @@ func settledOf(tx *source.Tx, row source.Row) (now settled, ok bool, err error) 
 
 // passesOver reports whether a pass of a watch need not look at a run: at one that is not among those with new frames, nor
 // what a new one was forked from, or that has ended and is as it was. Who is thorough looks at all.
-func (im *importJob) passesOver(tx *source.Tx, from sourceRun) (bool, error) {
+func (im *importJob) passesOver(tx *source.Tx, from dbrun.RunRow) (bool, error) {
 	switch {
-	case im.memory == nil || im.thorough || from.row == nil:
+	case im.memory == nil || im.thorough || from.Row == nil:
 		return false, nil
 	case im.upTo != nil:
-		_, wanted := im.upTo[from.id]
-		_, before := im.memory.settled[from.id]
-		return !wanted && !im.parents[from.id] && (before || im.memory.runs[from.id] != nil), nil
+		_, wanted := im.upTo[from.ID]
+		_, before := im.memory.settled[from.ID]
+		return !wanted && !im.parents[from.ID] && (before || im.memory.runs[from.ID] != nil), nil
 	}
-	was, known := im.memory.settled[from.id]
-	now, ended, err := settledOf(tx, from.row)
+	was, known := im.memory.settled[from.ID]
+	now, ended, err := settledOf(tx, from.Row)
 	return known && ended && now == was, err
 }
 
 // settle remembers that all of a run was imported.
-func (im *importJob) settle(tx *source.Tx, from sourceRun) error {
+func (im *importJob) settle(tx *source.Tx, from dbrun.RunRow) error {
 	if im.memory == nil || im.upTo != nil {
 		return nil
 	}
-	delete(im.memory.settled, from.id)
-	now, ended, err := settledOf(tx, from.row)
+	delete(im.memory.settled, from.ID)
+	now, ended, err := settledOf(tx, from.Row)
 	if err == nil {
 		err = tx.Check()
 	}
 	if ended && err == nil {
-		im.memory.settled[from.id] = now
+		im.memory.settled[from.ID] = now
 	}
 	return err
 }

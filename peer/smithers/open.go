@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 
+	"github.com/git-smithers/git-smithers/peer/smithers/export"
 	"github.com/git-smithers/git-smithers/peer/smithers/kept"
 	"github.com/git-smithers/git-smithers/peer/smithers/tables"
 	"github.com/git-smithers/git-smithers/snapshot"
@@ -13,11 +14,11 @@ import (
 // open looks at what the repository has of the run, and tells whether that is all there is.
 func (r *runPass) open(ctx context.Context) (known bool, err error) {
 	if !r.live {
-		r.found = r.rowsDigest()
+		r.found = r.RowsDigest()
 	}
-	r.was, r.now, r.box = &kept.Peer{}, &kept.Peer{}, mailbox{mailRows: r.mail}
+	r.was, r.now, r.box = &kept.Peer{}, &kept.Peer{}, mailbox{Mail: r.Mail}
 	r.journal = journal{attempts: map[string]snapshot.Attempt{}, logs: map[string]string{}}
-	r.head, err = r.im.store.Head(ctx, r.id)
+	r.head, err = r.im.store.Head(ctx, r.ID)
 	if fault.CodeOf(err) == fault.RunNotFound {
 		r.head = nil
 		return false, nil
@@ -28,7 +29,7 @@ func (r *runPass) open(ctx context.Context) (known bool, err error) {
 	tip := r.head.Entry()
 	r.opened = true
 	if !r.im.tips[tip.ID] {
-		return false, errOvertaken(r.id)
+		return false, errOvertaken(r.ID)
 	}
 	r.out.Frame, r.out.Tip = r.head.Row().Frame, tip.ID.String()
 	last, err := kept.ReadPass(tip)
@@ -42,14 +43,14 @@ func (r *runPass) open(ctx context.Context) (known bool, err error) {
 		return true, nil
 	}
 	if !r.live {
-		if ours, err := r.isExported(ctx, r.im.store, tip); ours || err != nil {
+		if ours, err := r.isExported(ctx, tip); ours || err != nil {
 			return ours, err
 		}
 	}
 	if err := r.im.store.RefuseOwned(r.head.Row()); err != nil {
 		return false, err
 	}
-	if known := r.im.memory.take(r.id, tip.ID); known != nil {
+	if known := r.im.memory.take(r.ID, tip.ID); known != nil {
 		r.recall(known)
 		return false, nil
 	}
@@ -93,11 +94,11 @@ func (r *runPass) begin(ctx context.Context) (int, error) {
 		return 0, r.create(ctx)
 	}
 	if r.imported {
-		if r.head.Row().CreatedAtMs != r.run.CreatedAtMs {
-			return 0, fault.New(fault.RunExists, "the repository has another run %q, which was begun at another time", r.id).
-				Hint("`git smithers prune %s` takes that one away, if it is no longer wanted", fault.Word(r.id)).Detail("runId", r.id)
+		if r.head.Row().CreatedAtMs != r.Ours.CreatedAtMs {
+			return 0, fault.New(fault.RunExists, "the repository has another run %q, which was begun at another time", r.ID).
+				Hint("`git smithers prune %s` takes that one away, if it is no longer wanted", fault.Word(r.ID)).Detail("runId", r.ID)
 		}
-		if err := r.continuation().refuseOther(r.had != nil); err != nil {
+		if err := r.continuation().refuseOther(r.Had != nil); err != nil {
 			return 0, err
 		}
 	}
@@ -105,19 +106,19 @@ func (r *runPass) begin(ctx context.Context) (int, error) {
 	if err := r.keepAnswers(); err != nil {
 		return 0, err
 	}
-	at := kept.Meet(r.frames, r.now, r.head.Row().Parent != nil, r.heads)
+	at := kept.Meet(r.frames, r.now, r.head.Row().Parent != nil, r.Heads)
 	switch {
 	case !r.imported && at.Count == 0:
-		return 0, fault.New(fault.RunExists, "the repository has another run %q", r.id).
-			Hint("its frames are not those of the database; prune it, or take the one from the database under another id").Detail("runId", r.id)
+		return 0, fault.New(fault.RunExists, "the repository has another run %q", r.ID).
+			Hint("its frames are not those of the database; prune it, or take the one from the database under another id").Detail("runId", r.ID)
 	case at.End == snapshot.NoFrame:
 		at.End = 0
 	}
-	r.behind = r.events.countKnown(r.stored)
+	r.behind = r.Events.CountKnown(r.stored)
 	if r.imported {
-		r.behind = max(int(r.was.Pass.Events), r.events.countExported(r.stored, int(r.was.Pass.Events)))
-		if r.had == nil && !r.events.hasFirst(r.stored, r.behind) {
-			r.behind = r.events.putKnownFirst(r.stored)
+		r.behind = max(int(r.was.Pass.Events), r.Events.CountExported(r.stored, int(r.was.Pass.Events)))
+		if r.Had == nil && !r.Events.HasFirst(r.stored, r.behind) {
+			r.behind = r.Events.PutKnownFirst(r.stored)
 		}
 	}
 	return at.Count, r.goOn(ctx, at)
@@ -125,7 +126,7 @@ func (r *runPass) begin(ctx context.Context) (int, error) {
 
 // goOn begins the series where Smithers' list of frames parts from ours: what is new follows from there.
 func (r *runPass) goOn(ctx context.Context, at kept.Meeting) (err error) {
-	more, newest := at.Count < len(r.heads), r.head.Row().Frame
+	more, newest := at.Count < len(r.Heads), r.head.Row().Frame
 	back := r.imported && at.End < r.newestPeer(r.now)
 	forward := r.hidden && !more && !back && at.End != newest
 	if more || back || forward {
@@ -166,11 +167,20 @@ func (r *runPass) keepAnswers() error {
 		return err
 	}
 	if r.imported { // else nobody knows what Smithers had
-		if err := r.continuation().refuseLacking(r.mail.signals, given.Known); err != nil {
+		if err := r.continuation().refuseLacking(r.Mail.Signals, given.Known); err != nil {
 			return err
 		}
 	}
 	r.box.keep(given)
 	r.now.Answers = r.box.here.Keys()
 	return nil
+}
+
+// isExported reports whether the database has only what an export wrote of the run.
+func (r *runPass) isExported(ctx context.Context, tip *snapshot.Entry) (bool, error) {
+	if len(r.Trees.Lonely) > 0 {
+		return false, nil
+	}
+	found := export.Found{Run: r.Ours, Row: r.Row, Own: r.Own, Tables: r.Tx.Tables(), Rows: r.Rows, Heads: r.Heads}
+	return found.IsExported(ctx, r.im.store, tip)
 }

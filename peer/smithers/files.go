@@ -13,7 +13,7 @@ func (r *runPass) addFiles(ctx context.Context, draft *snapshot.Draft, newest bo
 	if err != nil {
 		return err
 	}
-	passing := r.copies.Between(current, r.before, workcopy.Moment{AtMs: draft.AtMs, Pointer: pointer})
+	passing := r.Copies.Between(current, r.before, workcopy.Moment{AtMs: draft.AtMs, Pointer: pointer})
 	for i, vcs := range passing {
 		current = &vcs
 		if i < len(passing)-1 && !r.first() {
@@ -24,24 +24,15 @@ func (r *runPass) addFiles(ctx context.Context, draft *snapshot.Draft, newest bo
 		}
 		draft.VCS = current
 	}
-	if !newest && !r.isTogether(draft.AtMs) || !r.im.req.Files {
+	if !newest && !r.IsTogether(draft.AtMs) || !r.im.req.Files {
 		return nil
 	}
-	captured, objects, err := r.copies.Capture(ctx, current, draft.AtMs)
+	captured, objects, err := r.Copies.Capture(ctx, current, draft.AtMs)
 	if err != nil || captured == nil {
 		return err
 	}
 	draft.VCS, draft.Objects, r.files = captured, objects, captured
 	return nil
-}
-
-// togetherMs is how much older than the newest frame one may be to have its files: they are nearer to those that were
-// there at that frame than what was captured before it, which lacks what its tasks have written.
-const togetherMs = 250
-
-// isTogether reports whether a frame came so shortly before the newest one that it was found with it.
-func (p *peerRun) isTogether(atMs int64) bool {
-	return p.heads[len(p.heads)-1].AtMs-atMs <= togetherMs
 }
 
 func filesOf(entry *snapshot.Entry) (*snapshot.VCS, error) {

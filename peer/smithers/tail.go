@@ -12,7 +12,7 @@ import (
 
 // appendTail appends what has happened since the newest frame, and how the run is now.
 func (r *runPass) appendTail(ctx context.Context) error {
-	draft := snapshot.Draft{Run: r.ended, Limits: r.im.limits, Subject: "smithers: " + string(r.run.Status)}
+	draft := snapshot.Draft{Run: r.Ended, Limits: r.im.limits, Subject: "smithers: " + string(r.Ours.Status)}
 	if err := r.addLastFiles(ctx, &draft); err != nil {
 		return err
 	}
@@ -31,15 +31,15 @@ func (r *runPass) appendTail(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	draft.Events = r.eventsOf(r.peerRun, len(r.events.all), r.line)
-	draft.Journal = r.journal.changesTo(tables.Never, r.attempts, r.attemptFiles(row.Frame))
+	draft.Events = r.eventsOf(r.Run, len(r.Events.All), r.line)
+	draft.Journal = r.journal.changesTo(tables.Never, r.Attempts, r.attemptFiles(row.Frame))
 	after := row
-	r.ended(&after)
+	r.Ended(&after)
 	if len(draft.Mailbox)+len(draft.Events)+len(draft.Journal) == 0 && draft.VCS == nil && reflect.DeepEqual(row, after) {
 		return nil
 	}
 	draft.AtMs = r.newest(entry.AtMs, draft.Events)
-	return r.append(ctx, draft, len(r.events.all))
+	return r.append(ctx, draft, len(r.Events.All))
 }
 
 // addLastFiles gives the last entry of a pass the files that attempts have left since the newest frame.
@@ -51,7 +51,7 @@ func (r *runPass) addLastFiles(ctx context.Context, draft *snapshot.Draft) error
 	if err != nil {
 		return err
 	}
-	passing := r.copies.Between(current, r.before, workcopy.Moment{AtMs: math.MaxInt64, Pointer: r.before.Pointer})
+	passing := r.Copies.Between(current, r.before, workcopy.Moment{AtMs: math.MaxInt64, Pointer: r.before.Pointer})
 	for i, vcs := range passing {
 		if i == len(passing)-1 {
 			draft.VCS = &vcs
@@ -79,8 +79,8 @@ func (r *runPass) newest(atMs int64, events []snapshot.Event) int64 {
 			atMs = max(atMs, *a.FinishedAtMs)
 		}
 	}
-	if r.run.FinishedAtMs != nil && r.head == nil && r.opened {
-		atMs = max(atMs, *r.run.FinishedAtMs)
+	if r.Ours.FinishedAtMs != nil && r.head == nil && r.opened {
+		atMs = max(atMs, *r.Ours.FinishedAtMs)
 	}
 	return atMs
 }

@@ -1,6 +1,7 @@
 package smithers
 
 import (
+	"github.com/git-smithers/git-smithers/peer/smithers/dbrun"
 	"github.com/git-smithers/git-smithers/peer/smithers/kept"
 	"github.com/git-smithers/git-smithers/peer/smithers/tables"
 	"github.com/git-smithers/git-smithers/snapshot"
@@ -10,7 +11,7 @@ import (
 // continuation compares what a database has of a run with what was imported of it.
 type continuation struct {
 	run    string
-	events *eventList
+	events *dbrun.Events
 	stored []snapshot.Event
 	had    int64 // how many of Smithers' events were imported
 }
@@ -19,13 +20,13 @@ type continuation struct {
 // elsewhere. Smithers never takes an event back, not even in a rewind. cut means that the events were read from the newest
 // known one on.
 func (c continuation) refuseOther(cut bool) error {
-	count := len(c.events.all)
-	has := c.events.hasAll
+	count := len(c.events.All)
+	has := c.events.HasAll
 	if cut {
-		has = func(stored []snapshot.Event) bool { return c.events.hasOne(stored, int(c.had)-1) }
+		has = func(stored []snapshot.Event) bool { return c.events.HasOne(stored, int(c.had)-1) }
 	}
 	switch {
-	case int64(count) < c.had && c.events.hasOne(c.stored, count-1):
+	case int64(count) < c.had && c.events.HasOne(c.stored, count-1):
 		return fault.New(fault.ImportRefused, "the database has an older state of run %q: %d events, of which %d were imported", c.run, count, c.had).
 			Hint("import the database that the run went on in").Detail("runId", c.run)
 	case int64(count) < c.had, !has(c.stored):
@@ -37,17 +38,17 @@ func (c continuation) refuseOther(cut bool) error {
 
 // refuseLacking refuses a run of the database that lacks signals which Smithers had by the last import, by their digests. It
 // takes signals away only in a rewind, which is an event.
-func (c continuation) refuseLacking(signals []peerSignal, had map[string]bool) error {
-	has, wentOn := 0, int64(len(c.events.all)) > c.had
+func (c continuation) refuseLacking(signals []dbrun.Signal, had map[string]bool) error {
+	has, wentOn := 0, int64(len(c.events.All)) > c.had
 	for _, p := range signals {
-		if had[p.signal.Digest()] {
+		if had[p.Signal.Digest()] {
 			has++
 		} else {
 			wentOn = true
 		}
 	}
 	switch {
-	case has == len(had), c.events.isRewound(c.stored):
+	case has == len(had), c.events.IsRewound(c.stored):
 		return nil
 	case wentOn:
 		return fault.New(fault.ImportRefused, "run %q went on elsewhere, and in this database too: it lacks %d of %d signals that were imported",
@@ -60,7 +61,7 @@ func (c continuation) refuseLacking(signals []peerSignal, had map[string]bool) e
 
 // continuation compares the run with what was imported of it.
 func (r *runPass) continuation() continuation {
-	return continuation{run: r.id, events: &r.events, stored: r.stored, had: r.was.Pass.Events}
+	return continuation{run: r.ID, events: &r.Events, stored: r.stored, had: r.was.Pass.Events}
 }
 
 // tellOurs notes which frames Smithers does not have: those that were added here since the run was imported.

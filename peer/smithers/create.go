@@ -8,6 +8,7 @@ import (
 
 	"github.com/git-smithers/git-smithers/peer/smithers/contents"
 	"github.com/git-smithers/git-smithers/peer/smithers/dbrow"
+	"github.com/git-smithers/git-smithers/peer/smithers/dbrun"
 	"github.com/git-smithers/git-smithers/peer/smithers/kept"
 	"github.com/git-smithers/git-smithers/peer/smithers/tables"
 	"github.com/git-smithers/git-smithers/snapshot"
@@ -21,13 +22,13 @@ func (r *runPass) create(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	row := snapshot.Run{ID: r.id, Parent: r.parent}
+	row := snapshot.Run{ID: r.ID, Parent: r.parent}
 	begin := r.im.store.NewSeries
-	if r.im.revives(r.id) {
+	if r.im.revives(r.ID) {
 		begin = r.im.store.ReviveSeries
 	}
 	if r.series, err = begin(ctx, row, forked); err != nil {
-		return r.im.notBegun(r.id, err)
+		return r.im.notBegun(r.ID, err)
 	}
 	if forked != nil {
 		if r.journal, err = readJournal(forked); err != nil {
@@ -37,15 +38,15 @@ func (r *runPass) create(ctx context.Context) error {
 			return err
 		}
 	}
-	if len(r.heads) > 0 {
-		newest, err := r.snapshot(r.heads[len(r.heads)-1].Frame)
+	if len(r.Heads) > 0 {
+		newest, err := r.Snapshot(r.Heads[len(r.Heads)-1].Frame)
 		if err != nil {
 			return err
 		}
 		if r.now.Layout, err = contents.LayoutOf(newest.Contents); err != nil {
 			return inSnapshot(newest, err)
 		}
-		if r.heads[0].Frame == 0 {
+		if r.Heads[0].Frame == 0 {
 			return nil // it is the run's first frame
 		}
 	}
@@ -55,10 +56,10 @@ func (r *runPass) create(ctx context.Context) error {
 // forkedFrom is the frame that the run was forked from; nil where it is no fork, or the repository
 // does not have that.
 func (r *runPass) forkedFrom(ctx context.Context) (*snapshot.Entry, error) {
-	if r.fork == nil {
+	if r.Fork == nil {
 		return nil, nil //nolint:nilnil // it is no fork
 	}
-	head, err := r.im.store.Head(ctx, r.fork.parent)
+	head, err := r.im.store.Head(ctx, r.Fork.Parent)
 	if fault.CodeOf(err) == fault.RunNotFound {
 		return nil, nil //nolint:nilnil // it was pruned here, or the database has it no more
 	}
@@ -73,7 +74,7 @@ func (r *runPass) forkedFrom(ctx context.Context) (*snapshot.Entry, error) {
 	if err != nil {
 		return nil, err
 	}
-	at, ok := forkedAt(frames, parent, r.fork)
+	at, ok := forkedAt(frames, parent, r.Fork)
 	if !ok {
 		return nil, nil //nolint:nilnil // nor has it the frame
 	}
@@ -84,16 +85,16 @@ func (r *runPass) forkedFrom(ctx context.Context) (*snapshot.Entry, error) {
 		}
 	}
 	r.parent = &snapshot.Parent{
-		RunID: r.fork.parent, Frame: at.Number, Commit: entry.ID,
-		Label: r.fork.label, Description: r.fork.description, AtMs: r.fork.atMs,
+		RunID: r.Fork.Parent, Frame: at.Number, Commit: entry.ID,
+		Label: r.Fork.Label, Description: r.Fork.Description, AtMs: r.Fork.AtMs,
 	}
 	return entry, nil
 }
 
 // forkedAt finds the frame that Smithers had under a number when a run was forked.
-func forkedAt(frames []kept.Frame, of *kept.Peer, by *fork) (found kept.Frame, ok bool) {
+func forkedAt(frames []kept.Frame, of *kept.Peer, by *dbrun.Fork) (found kept.Frame, ok bool) {
 	for _, f := range frames {
-		if of.PeerNo(f.Number) == by.frameNo && (f.Entry.AtMs <= by.atMs || !ok) {
+		if of.PeerNo(f.Number) == by.FrameNo && (f.Entry.AtMs <= by.AtMs || !ok) {
 			found, ok = f, true
 		}
 	}
@@ -120,12 +121,12 @@ func (im *importJob) notBegun(run string, err error) error {
 // appendStart appends what comes before a run's first snapshot: that it was started, with its input. A
 // fork has the frame that it was forked from.
 func (r *runPass) appendStart(ctx context.Context) error {
-	draft := snapshot.Draft{AtMs: r.run.CreatedAtMs, Subject: "run started", Run: r.during(""), Limits: r.im.limits}
+	draft := snapshot.Draft{AtMs: r.Ours.CreatedAtMs, Subject: "run started", Run: r.During(""), Limits: r.im.limits}
 	if r.parent == nil {
 		draft.Frame = &snapshot.FrameDraft{Silent: true}
 	}
-	if len(r.heads) > 0 && r.parent == nil {
-		first, err := r.snapshot(r.heads[0].Frame)
+	if len(r.Heads) > 0 && r.parent == nil {
+		first, err := r.Snapshot(r.Heads[0].Frame)
 		if err != nil {
 			return err
 		}
@@ -137,10 +138,10 @@ func (r *runPass) appendStart(ctx context.Context) error {
 			draft.Frame.State = []snapshot.Change{{Op: snapshot.OpSet, Collection: snapshot.CollectionInput, Value: w.Input}}
 		}
 		pointer := dbrow.TextOf(first.Row, "vcs_pointer")
-		draft.VCS, draft.Run = r.im.copies.At(r.copies.Kind, pointer), r.during(pointer)
+		draft.VCS, draft.Run = r.im.copies.At(r.Copies.Kind, pointer), r.During(pointer)
 	}
-	upTo := r.events.upTo(0, tables.NoNumber, r.run.CreatedAtMs)
-	draft.Events = r.eventsOf(r.peerRun, upTo, nil)
+	upTo := r.Events.UpTo(0, tables.NoNumber, r.Ours.CreatedAtMs)
+	draft.Events = r.eventsOf(r.Run, upTo, nil)
 	if err := r.append(ctx, draft, upTo); err != nil {
 		return err
 	}

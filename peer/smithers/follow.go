@@ -16,8 +16,8 @@ import (
 
 // follow sets what the newest of Smithers' frames that is stored leads on with.
 func (r *runPass) follow(at kept.Meeting) error {
-	if r.had != nil {
-		r.followKnown(r.had)
+	if r.Had != nil {
+		r.followKnown(r.recalled)
 		return nil
 	}
 	for _, f := range kept.LineTo(r.frames, at.End) {
@@ -25,7 +25,7 @@ func (r *runPass) follow(at kept.Meeting) error {
 		if no == tables.NoNumber || len(r.line) >= at.Count {
 			continue
 		}
-		one, err := r.knownFrame(f, r.heads[len(r.line)])
+		one, err := r.knownFrame(f, r.Heads[len(r.line)])
 		if err != nil {
 			return err
 		}
@@ -38,18 +38,18 @@ func (r *runPass) follow(at kept.Meeting) error {
 			return err
 		}
 	}
-	if !r.imported || at.Count == 0 || at.Count == len(r.heads) && !r.journal.leftMore(r.attempts, r.heads[at.Count-1].AtMs) {
+	if !r.imported || at.Count == 0 || at.Count == len(r.Heads) && !r.journal.leftMore(r.Attempts, r.Heads[at.Count-1].AtMs) {
 		return nil
 	}
-	no := r.heads[at.Count-1].Frame
-	s, err := r.snapshot(no)
+	no := r.Heads[at.Count-1].Frame
+	s, err := r.Snapshot(no)
 	if err != nil {
 		return err
 	}
 	r.last, r.before = s.Row, &workcopy.Moment{AtMs: s.AtMs, Pointer: dbrow.TextOf(s.Row, "vcs_pointer")}
-	r.tree = r.trees.inflateTo(no)
+	r.tree = r.Trees.InflateTo(no)
 	for _, one := range slices.Backward(r.line) {
-		if row, ok := r.trees.rows[one.PeerNo]; ok {
+		if row, ok := r.Trees.Rows[one.PeerNo]; ok {
 			r.lastRow = row
 			r.lastTree, err = treeOf(r.im.store, r.frames[one.Frame].Entry)
 			return err
@@ -61,7 +61,7 @@ func (r *runPass) follow(at kept.Meeting) error {
 // knownFrame is a frame of the line that is stored, without its tree. Hashes that do not match are marked.
 func (r *runPass) knownFrame(f kept.Frame, head source.Head) (tables.FrameFacts, error) {
 	one := tables.FrameFacts{Frame: f.Number, PeerNo: head.Frame, AtMs: f.Entry.AtMs, ContentHash: head.ContentHash}
-	row, has := r.trees.rows[head.Frame]
+	row, has := r.Trees.Rows[head.Frame]
 	one.XMLHash = dbrow.TextOf(row, "xml_hash")
 	for _, m := range r.now.Marks {
 		switch {
@@ -85,7 +85,7 @@ func (r *runPass) knownFrame(f kept.Frame, head source.Head) (tables.FrameFacts,
 
 // describeOurs notes what of the rows of a frame that is ours is not as predicted.
 func (r *runPass) describeOurs(f kept.Frame, one tables.FrameFacts) (err error) {
-	s, err := r.snapshot(one.PeerNo)
+	s, err := r.Snapshot(one.PeerNo)
 	if err != nil {
 		return err
 	}
@@ -102,17 +102,17 @@ func (r *runPass) describeOurs(f kept.Frame, one tables.FrameFacts) (err error) 
 		return err
 	}
 	var signals []contents.SignalSeq
-	for _, known := range r.mail.signals {
-		if seq, ok := numbers[known.signal.Digest()]; ok {
-			signals = append(signals, contents.SignalSeq{Seq: seq, Peer: known.seq})
+	for _, known := range r.Mail.Signals {
+		if seq, ok := numbers[known.Signal.Digest()]; ok {
+			signals = append(signals, contents.SignalSeq{Seq: seq, Peer: known.Seq})
 		}
 	}
 	if one.Tree, err = treeOf(r.im.store, f.Entry); err != nil {
 		return err
 	}
-	tree, wrong := r.trees.inflate(r.tree, one.PeerNo)
+	tree, wrong := r.Trees.Inflate(r.tree, one.PeerNo)
 	r.tree, one.ContentHash = tree, source.ContentHash(s.Contents)
-	if err := r.describe(s, one, contents.ShapeOf(r.id, s.Contents, w, signals, r.now.Layout), wrong); err != nil {
+	if err := r.describe(s, one, contents.ShapeOf(r.ID, s.Contents, w, signals, r.now.Layout), wrong); err != nil {
 		return err
 	}
 	r.line = append(r.line, one)

@@ -34,16 +34,16 @@ func (r *runPass) describe(s *source.Snapshot, one tables.FrameFacts, differs co
 		r.mark(one, markContent, s.ContentHash, one.ContentHash)
 	}
 	var err error
-	if row.Snapshot, err = dbrow.DifferenceOfOne(tables.WithoutContents(*r.tx.Table(tables.Snapshots)), tables.PredictSnapshot(one, r.last), s.Row, r.at); err != nil {
+	if row.Snapshot, err = dbrow.DifferenceOfOne(tables.WithoutContents(*r.Tx.Table(tables.Snapshots)), tables.PredictSnapshot(one, r.last), s.Row, r.At); err != nil {
 		return err
 	}
-	table := r.tx.Table(tables.Frames)
+	table := r.Tx.Table(tables.Frames)
 	if table == nil {
 		r.setFrameRow(one.Frame, row)
 		return nil
 	}
-	actual, has := r.trees.rows[one.PeerNo]
-	if row.Frame, err = dbrow.DifferenceOfOne(*table, tables.PredictFrame(one, r.lastRow, r.lastTree), actual, r.at); err != nil {
+	actual, has := r.Trees.Rows[one.PeerNo]
+	if row.Frame, err = dbrow.DifferenceOfOne(*table, tables.PredictFrame(one, r.lastRow, r.lastTree), actual, r.At); err != nil {
 		return err
 	}
 	if stored := dbrow.TextOf(actual, "xml_hash"); has && wrong != nil {

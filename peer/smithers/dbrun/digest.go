@@ -1,0 +1,42 @@
+package dbrun
+
+import (
+	"maps"
+	"slices"
+
+	"github.com/git-smithers/git-smithers/peer/smithers/kept"
+	"github.com/git-smithers/git-smithers/peer/smithers/tables"
+)
+
+// RowsDigest returns the digest of the rows that the database has of the run.
+func (p *Run) RowsDigest() string { return p.allRows().Digest() }
+
+// MovableDigest returns the digest of the same rows with a mark in place of the root's path, so that an export to any folder
+// can be checked against it, or "" if no row has the root's path.
+func (p *Run) MovableDigest() string {
+	all, moved := p.allRows(), false
+	for _, table := range all.Tables {
+		if rows, found := p.At.Movable(table, all.Rows[table.Name]); found {
+			all.Rows[table.Name], moved = rows, true
+		}
+	}
+	if !moved {
+		return ""
+	}
+	return all.Digest()
+}
+
+// allRows returns the rows that the database has of the run, and those that do not belong to single runs.
+func (p *Run) allRows() kept.Rows {
+	all := kept.Rows{Schema: p.Schema(p.uses), Heads: p.Heads, Tables: p.Tx.Tables(), Rows: maps.Clone(p.Rows)}
+	for _, one := range p.Left {
+		all.Rows[one.Table.Name] = one.Rows
+	}
+	if table := p.Tx.Table(tables.Frames); table != nil {
+		all.FramesTable = *table
+		for _, no := range slices.Sorted(maps.Keys(p.Trees.Rows)) {
+			all.Frames = append(all.Frames, p.Trees.Rows[no])
+		}
+	}
+	return all
+}

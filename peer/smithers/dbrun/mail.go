@@ -1,0 +1,92 @@
+package dbrun
+
+import (
+	"github.com/git-smithers/git-smithers/peer/smithers/dbrow"
+	"github.com/git-smithers/git-smithers/peer/smithers/source"
+	"github.com/git-smithers/git-smithers/peer/smithers/tables"
+	"github.com/git-smithers/git-smithers/snapshot"
+)
+
+// Mail is what arrived in a run, and what it waits for, oldest first.
+type Mail struct {
+	Approvals     []snapshot.Approval
+	HumanRequests []snapshot.HumanRequest
+	Signals       []Signal
+	Tries         [][]Attempt // the attempts of each node that waits for a signal or a time, or has
+}
+
+// Signal is a signal with Smithers' number. The number that it gets here follows from the state that it comes to.
+type Signal struct {
+	Signal snapshot.Signal
+	Seq    int64
+}
+
+// ReadMail takes the mailbox out of the rows of a run.
+func ReadMail(rows map[string][]source.Row, attempts []Attempt, events []Event, createdAtMs int64) Mail {
+	mail := Mail{Approvals: readApprovals(rows[tables.Approvals], attempts, events, createdAtMs), Tries: readTries(attempts)}
+	for _, row := range rows[tables.HumanRequests] {
+		if h, ok := tables.ReadHumanRequest(row); ok {
+			mail.HumanRequests = append(mail.HumanRequests, h)
+		}
+	}
+	have := make(map[string]bool)
+	for _, row := range rows[tables.Signals] {
+		s, ok := tables.ReadSignal(row)
+		if !ok || have[s.Digest()] {
+			continue
+		}
+		have[s.Digest()] = true
+		mail.Signals = append(mail.Signals, Signal{s, row["seq"].Int})
+	}
+	return mail
+}
+
+// readApprovals reads what people are asked to approve. The gate of a task that a person does is not among it: whoever does
+// the task opens it.
+func readApprovals(rows []source.Row, attempts []Attempt, events []Event, createdAtMs int64) (approvals []snapshot.Approval) {
+	asked := make(map[string]int64)
+	for _, a := range attempts {
+		key := snapshot.Key(a.Attempt.NodeID, a.Attempt.Iteration)
+		asked[key] = max(asked[key], a.Attempt.StartedAtMs)
+	}
+	for _, e := range events {
+		if e.kind == "ApprovalRequested" {
+			asked[e.node] = e.atMs
+		}
+	}
+	for _, row := range rows {
+		key := snapshot.Key(dbrow.TextOf(row, "node_id"), int(row["iteration"].Int))
+		at, known := asked[key]
+		if !known {
+			at = createdAtMs
+		}
+		if a, ok := tables.ReadApproval(row, at); ok && !tables.IsHumanGate(row) {
+			approvals = append(approvals, a)
+		}
+	}
+	return approvals
+}
+
+// readTries returns the attempts of each node that waits, or has waited, for a signal or a time.
+func readTries(attempts []Attempt) (tries [][]Attempt) {
+	waits := make(map[string]bool)
+	for _, a := range attempts {
+		if a.Wait != nil {
+			waits[snapshot.Key(a.Attempt.NodeID, a.Attempt.Iteration)] = true
+		}
+	}
+	at := make(map[string]int)
+	for _, a := range attempts {
+		key := snapshot.Key(a.Attempt.NodeID, a.Attempt.Iteration)
+		if !waits[key] {
+			continue
+		}
+		i, known := at[key]
+		if !known {
+			i = len(tries)
+			at[key], tries = i, append(tries, nil)
+		}
+		tries[i] = append(tries[i], a)
+	}
+	return tries
+}

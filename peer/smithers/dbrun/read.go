@@ -1,0 +1,110 @@
+package dbrun
+
+import (
+	"fmt"
+
+	"github.com/git-smithers/git-smithers/peer/smithers/dbrow"
+	"github.com/git-smithers/git-smithers/peer/smithers/source"
+	"github.com/git-smithers/git-smithers/peer/smithers/tables"
+	"github.com/git-smithers/git-smithers/snapshot"
+)
+
+// Read reads all that the database has of the run, except the contents of its snapshots.
+func (p *Run) Read() error {
+	var names []string
+	for _, table := range tables.OfRun(p.Tx.Tables()) {
+		names = append(names, table.Name)
+	}
+	if err := p.readThese(names...); err != nil {
+		return err
+	}
+	for row, err := range p.Tx.Rows(tables.Columns, "") {
+		if err != nil {
+			return err
+		}
+		p.columns = append(p.columns, tables.OutputColumn{
+			Table: dbrow.TextOf(row, "table_name"), Column: dbrow.TextOf(row, "column_name"), Kind: dbrow.TextOf(row, "kind"),
+		})
+	}
+	return nil
+}
+
+// ReadForFrames reads the rows that frames are made of.
+func (p *Run) ReadForFrames() error {
+	return p.readThese(tables.Attempts, tables.Events, tables.Approvals, tables.HumanRequests, tables.Signals)
+}
+
+// readThese reads the run's snapshots, rendered trees, and its rows in tables.
+func (p *Run) readThese(names ...string) (err error) {
+	if v := p.Row["run_id"]; v.Kind != source.Text {
+		return fmt.Errorf("%w: a run's id is no text", source.ErrDamaged)
+	}
+	p.Ours, p.At = tables.ReadRun(p.Row)
+	if p.Heads, err = p.Tx.Heads(p.ID); err != nil {
+		return err
+	}
+	for i := range p.Heads {
+		p.Heads[i].AtMs = dbrow.OurTime(p.Heads[i].AtMs)
+	}
+	p.Rows = make(map[string][]source.Row)
+	if err := p.readRows(names...); err != nil {
+		return err
+	}
+	p.Trees = Trees{}
+	for row, err := range p.Tx.Rows(tables.Frames, p.ID) {
+		if err != nil {
+			return err
+		}
+		if err := p.Trees.add(row); err != nil {
+			return err
+		}
+	}
+	p.Trees.findLonely(p.Heads)
+	p.sortIn()
+	return nil
+}
+
+// readRows reads the run's rows in tables.
+func (p *Run) readRows(names ...string) error {
+	for _, table := range names {
+		for row, err := range p.Tx.Rows(table, p.ID) {
+			if err != nil {
+				return err
+			}
+			p.Rows[table] = append(p.Rows[table], row)
+		}
+	}
+	return nil
+}
+
+// sortIn makes ours of the rows that have a place in time.
+func (p *Run) sortIn() {
+	for _, row := range p.Rows[tables.Attempts] {
+		p.addAttempt(row)
+	}
+	p.Events = listEvents(p.ID, p.Ours.Workflow, nil, p.Rows[tables.Events])
+	p.Mail = ReadMail(p.Rows, p.Attempts, p.Events.All, p.Ours.CreatedAtMs)
+	if p.neverRan() {
+		p.Ours.Status = snapshot.RunPending
+	}
+	p.Copies = p.All.OfRun(p.Row, p.Rows[tables.Attempts])
+}
+
+// addAttempt adds a row of _smithers_attempts.
+func (p *Run) addAttempt(row source.Row) {
+	a, log, ok := tables.ReadAttempt(row)
+	if !ok {
+		return
+	}
+	one := Attempt{Attempt: a, Log: log}
+	if w, ok := tables.ReadWait(row, a); ok {
+		one.Wait = &w
+	}
+	p.Attempts = append(p.Attempts, one)
+}
+
+// neverRan reports whether the run is a fork that was never started. Then Smithers shows the status of the run that it was
+// forked from.
+func (p *Run) neverRan() bool {
+	return p.Fork != nil && p.Ours.StartedAtMs == nil && len(p.Attempts) == 0 && len(p.Trees.Rows) == 0 && (p.Had == nil || p.Had.rendered == 0)
+}

@@ -1,0 +1,86 @@
+package dbrun
+
+import (
+	"slices"
+
+	"github.com/git-smithers/git-smithers/peer/smithers/dbrow"
+	"github.com/git-smithers/git-smithers/peer/smithers/source"
+	"github.com/git-smithers/git-smithers/peer/smithers/tables"
+)
+
+// RunRow is a run as a database lists it.
+type RunRow struct {
+	ID   string
+	Row  source.Row // of _smithers_runs; nil for none
+	Fork *Fork      // nil if it is not a fork, or descends from itself
+}
+
+// Fork is a row of _smithers_branches.
+type Fork struct {
+	Parent             string
+	FrameNo            int64 // of Smithers
+	Label, Description string
+	AtMs               int64
+}
+
+// ReadForks returns the forks by the ids of their runs.
+func ReadForks(tx *source.Tx) (map[string]*Fork, error) {
+	forks := make(map[string]*Fork)
+	for row, err := range tx.Rows(tables.Branches, "") {
+		if err != nil {
+			return nil, err
+		}
+		run, hasRun := dbrow.ColumnText(row, "run_id")
+		parent, hasParent := dbrow.ColumnText(row, "parent_run_id")
+		no, hasNumber := dbrow.ColumnNumber(row, "parent_frame_no")
+		at, hasTime := dbrow.ColumnTime(row, "created_at_ms")
+		if !hasRun || !hasParent || !hasNumber || !hasTime || no < 0 {
+			continue
+		}
+		label, _ := dbrow.ColumnText(row, "branch_label")
+		description, _ := dbrow.ColumnText(row, "fork_description")
+		forks[run] = &Fork{parent, no, label, description, at}
+	}
+	return forks, nil
+}
+
+// ParentsFirst returns the wanted runs, or all for nil, and the runs that they were forked from. A run comes after its parent;
+// a run that descends from itself has no Fork.
+func ParentsFirst(rows []source.Row, forks map[string]*Fork, wanted []string) []RunRow {
+	known := make(map[string]source.Row, len(rows))
+	var ids []string
+	for _, row := range rows {
+		id := dbrow.TextOf(row, "run_id")
+		known[id] = row
+		ids = append(ids, id)
+	}
+	if wanted != nil {
+		ids = wanted
+	}
+	var out []RunRow
+	done := make(map[string]bool, len(ids))
+	for _, id := range ids {
+		var line []RunRow // from the run up
+		on := make(map[string]bool)
+		for at := id; !done[at] && !on[at]; {
+			on[at] = true
+			one := RunRow{ID: at, Row: known[at], Fork: forks[at]}
+			line = append(line, one)
+			if one.Fork == nil || at != id && one.Row == nil {
+				break
+			}
+			if on[one.Fork.Parent] {
+				line[len(line)-1].Fork = nil
+				break
+			}
+			at = one.Fork.Parent
+		}
+		for _, one := range slices.Backward(line) {
+			if one.Row != nil || one.ID == id {
+				out = append(out, one)
+			}
+			done[one.ID] = true
+		}
+	}
+	return out
+}

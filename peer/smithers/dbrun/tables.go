@@ -1,0 +1,69 @@
+package dbrun
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/git-smithers/git-smithers/peer/smithers/dbrow"
+	"github.com/git-smithers/git-smithers/peer/smithers/kept"
+	"github.com/git-smithers/git-smithers/peer/smithers/source"
+	"github.com/git-smithers/git-smithers/peer/smithers/tables"
+)
+
+// Overrides returns the differences between the predicted rows of a table and the run's.
+func (p *Run) Overrides(table source.Table, f *tables.Facts) ([]dbrow.Override, error) {
+	predicted, err := tables.Predict(f, table, p.columns)
+	if err != nil {
+		return nil, err
+	}
+	return dbrow.Differences(table, predicted, p.Rows[table.Name], p.At)
+}
+
+// LonelyFrames returns the rows of _smithers_frames without a snapshot.
+func (p *Run) LonelyFrames() []source.Row {
+	var rows []source.Row
+	for _, no := range p.Trees.Lonely {
+		rows = append(rows, p.Trees.Rows[no])
+	}
+	return rows
+}
+
+// Schema describes the wanted tables that are not exactly those of Smithers 0.32.0.
+func (p *Run) Schema(wanted func(source.Table) bool) []kept.SchemaLine {
+	var lines []kept.SchemaLine
+	for _, t := range p.Tx.Tables() {
+		if same, ok := p.Own[t.Name]; !wanted(t) || ok && same.Same(&t) {
+			continue
+		}
+		line := kept.SchemaLine{Table: t.Name, SQL: t.SQL}
+		for _, c := range p.columns {
+			if c.Table == t.Name {
+				line.Columns = append(line.Columns, [2]string{c.Column, c.Kind})
+			}
+		}
+		lines = append(lines, line)
+	}
+	slices.SortFunc(lines, func(a, b kept.SchemaLine) int { return strings.Compare(a.Table, b.Table) })
+	return lines
+}
+
+// uses reports whether a table has anything of the run.
+func (p *Run) uses(table source.Table) bool {
+	name := table.Name
+	switch {
+	case len(p.Rows[name]) > 0, name == tables.Frames && len(p.Trees.Rows) > 0, name == tables.Snapshots && len(p.Heads) > 0:
+		return true
+	}
+	return slices.ContainsFunc(p.Left, func(u Unowned) bool { return u.Table.Name == name })
+}
+
+// Knows reports whether the run uses a table, or may come to put outputs into it.
+func (p *Run) Knows(table source.Table) bool {
+	return p.uses(table) || tables.IsOutputs(table) && slices.ContainsFunc(p.columns, func(c tables.OutputColumn) bool { return c.Table == table.Name })
+}
+
+// Unowned is a table whose rows do not belong to single runs. All runs have them.
+type Unowned struct {
+	Table source.Table
+	Rows  []source.Row
+}

@@ -1,0 +1,87 @@
+package dbrun
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/git-smithers/git-smithers/peer/smithers/dbrow"
+	"github.com/git-smithers/git-smithers/peer/smithers/source"
+)
+
+// Trees are a run's rows of _smithers_frames, which have the rendered trees.
+type Trees struct {
+	Rows   map[int64]source.Row // by frame_no
+	Lonely []int64              // the numbers of those without a snapshot, sorted
+}
+
+// add adds a row.
+func (t *Trees) add(row source.Row) error {
+	no, ok := dbrow.ColumnNumber(row, "frame_no")
+	if !ok {
+		return fmt.Errorf("%w: a frame's number is none", source.ErrDamaged)
+	}
+	if t.Rows == nil {
+		t.Rows = make(map[int64]source.Row)
+	}
+	t.Rows[no] = row
+	return nil
+}
+
+// findLonely finds the rows without a snapshot.
+func (t *Trees) findLonely(heads []source.Head) {
+	for _, no := range slices.Sorted(maps.Keys(t.Rows)) {
+		_, captured := slices.BinarySearchFunc(heads, no, func(h source.Head, no int64) int { return cmp.Compare(h.Frame, no) })
+		if !captured {
+			t.Lonely = append(t.Lonely, no)
+		}
+	}
+}
+
+// Inflate returns the rendered tree that Smithers has at a frame, or "" if there is none. before is the tree of the frame
+// before it. An error says why the tree cannot be read.
+func (t *Trees) Inflate(before string, no int64) (string, error) {
+	row, ok := t.Rows[no]
+	if !ok {
+		return before, nil
+	}
+	encoding := dbrow.TextOf(row, "encoding")
+	if encoding == source.DeltaFrame && before == "" {
+		return "", fmt.Errorf("the delta of frame %d has no frame before it", no)
+	}
+	tree, err := source.Inflate(before, dbrow.TextOf(row, "xml_json"), encoding)
+	if err != nil {
+		return "", fmt.Errorf("frame %d cannot be read: %w", no, err)
+	}
+	return tree, nil
+}
+
+// Between returns the tree that the next frame goes on from: of the newest frame without a snapshot after one frame and
+// before another, or else the tree before them.
+func (t *Trees) Between(tree string, after, before int64) string {
+	i, _ := slices.BinarySearch(t.Lonely, after)
+	for ; i < len(t.Lonely) && t.Lonely[i] < before; i++ {
+		tree, _ = t.Inflate(tree, t.Lonely[i])
+	}
+	return tree
+}
+
+// InflateTo returns the rendered tree at a frame from the last whole one before it.
+func (t *Trees) InflateTo(no int64) (tree string) {
+	var numbers []int64
+	for n := range t.Rows {
+		if n <= no {
+			numbers = append(numbers, n)
+		}
+	}
+	slices.Sort(numbers)
+	first := len(numbers) - 1
+	for first > 0 && dbrow.TextOf(t.Rows[numbers[first]], "encoding") == source.DeltaFrame {
+		first--
+	}
+	for _, n := range numbers[max(first, 0):] {
+		tree, _ = t.Inflate(tree, n)
+	}
+	return tree
+}

@@ -1,0 +1,99 @@
+package smithers
+
+import (
+	"context"
+	"slices"
+
+	"github.com/git-smithers/git-smithers/peer/smithers/dbrow"
+	"github.com/git-smithers/git-smithers/peer/smithers/kept"
+	"github.com/git-smithers/git-smithers/peer/smithers/tables"
+	"github.com/git-smithers/git-smithers/snapshot"
+)
+
+// addFirst gives the first entry of a run what every frame that can be forked has: how its outputs are
+// laid out, the tables that it has, and the run's row.
+func (r *runPass) addFirst(ctx context.Context, draft *snapshot.Draft) error {
+	row := snapshot.Run{Parent: r.parent} // as this pass leaves it, except for its numbers
+	if r.head != nil {
+		row = r.head.Row()
+	}
+	r.Ended(&row)
+	over, err := r.Overrides(*r.Tx.Table(tables.Runs), &tables.Facts{Run: row})
+	if err != nil {
+		return err
+	}
+	// What a fork has from its parent is not its own.
+	if r.was, err = kept.ReadPeer(r.series.Entry()); err != nil {
+		return err
+	}
+	first := &kept.Peer{Layout: r.now.Layout, Schema: r.Schema(r.Knows), Tables: map[string][]dbrow.Override{}, Pass: kept.Pass{Number: r.was.Pass.Number + 1}}
+	if len(over) > 0 {
+		first.Tables[tables.Runs] = over
+	}
+	if draft.Ext, err = kept.Changes(r.was, first); err != nil {
+		return err
+	}
+	r.was = first
+	if draft.VCS != nil && r.parent == nil {
+		draft.Base, err = r.im.copies.Base(ctx, draft.VCS)
+	}
+	return err
+}
+
+// appendExt appends what of the database's rows does not follow from the run; changed tells whether
+// the run has changed.
+func (r *runPass) appendExt(ctx context.Context, changed bool) error {
+	entry := r.series.Entry()
+	f, err := kept.FactsAt(entry)
+	if err != nil {
+		return err
+	}
+	f.Events, f.Frames = r.stored, slices.Clone(r.line)
+	if n := len(f.Frames); n > 0 {
+		f.Frames[n-1].Tree = r.ours
+	}
+	if err := r.describeTables(f); err != nil {
+		return err
+	}
+	r.now.Pass = r.was.Pass
+	draft, err := kept.Changes(r.was, r.now)
+	whole := !r.imported || r.was.Pass.Rows != "" // live passes left the rest to this one
+	if err != nil || draft == nil && !changed && whole {
+		return err
+	}
+	r.now.Pass = kept.Pass{
+		Number: r.was.Pass.Number + 1, Frame: f.Run.Frame, Events: int64(r.behind), Rows: r.found, Movable: r.MovableDigest(),
+	}
+	if draft, err = kept.Changes(r.was, r.now); err != nil {
+		return err
+	}
+	return r.append(ctx, snapshot.Draft{Ext: draft, AtMs: entry.AtMs, Subject: "imported", Limits: r.im.limits}, r.behind)
+}
+
+// describeTables notes what of the tables' rows is not as predicted.
+func (r *runPass) describeTables(f *tables.Facts) error {
+	r.now.Tables, r.now.Schema = map[string][]dbrow.Override{}, r.Schema(r.Knows)
+	note := func(table string, over []dbrow.Override, err error) error {
+		if len(over) > 0 {
+			r.now.Tables[table] = over
+		}
+		return err
+	}
+	for _, table := range tables.OfRun(r.Tx.Tables()) {
+		over, err := r.Overrides(table, f)
+		if err := note(table.Name, over, err); err != nil {
+			return err
+		}
+	}
+	for _, one := range r.im.left {
+		over, err := dbrow.Differences(one.Table, nil, one.Rows, r.At)
+		if err := note(one.Table.Name, over, err); err != nil {
+			return err
+		}
+	}
+	if table := r.Tx.Table(tables.Frames); table != nil {
+		over, err := dbrow.Differences(*table, nil, r.LonelyFrames(), r.At)
+		return note(tables.Frames, over, err)
+	}
+	return nil
+}

@@ -1,0 +1,65 @@
+package smithers
+
+import (
+	"slices"
+
+	"github.com/git-smithers/git-smithers/peer/smithers/dbrun"
+	"github.com/git-smithers/git-smithers/peer/smithers/source"
+	"github.com/git-smithers/git-smithers/peer/smithers/tables"
+	"github.com/git-smithers/git-smithers/peer/smithers/workcopy"
+)
+
+// knownRows is what a watch keeps of a run's rows in the database, up to its newest frame that is imported, and what the
+// next frame follows from.
+type knownRows struct {
+	dbrun.Seen
+
+	line           []tables.FrameFacts
+	byPeer         map[int64]tables.FrameFacts
+	seq            int64
+	before         workcopy.Moment
+	tree, lastTree string
+	last, lastRow  source.Row
+}
+
+// rowsKnown returns what a pass knows of the database's rows, or nil if it does not know enough.
+func (r *runPass) rowsKnown() *knownRows {
+	k := r.lineKnown()
+	if k == nil || r.behind == 0 || r.behind > len(r.Events.All) {
+		return nil
+	}
+	seen := r.Seen(r.behind)
+	if seen == nil {
+		return nil
+	}
+	k.Seen, k.seq = *seen, r.nextSeq()
+	return k
+}
+
+// lineKnown is what a pass knows of the frames up to the newest one, which it has appended or a pass before it; nil for
+// neither.
+func (r *runPass) lineKnown() *knownRows {
+	n := len(r.Heads)
+	switch {
+	case n == 0:
+		return nil
+	case r.last == nil && r.recalled != nil && slices.Equal(r.Heads, r.recalled.Heads):
+		k := *r.recalled
+		return &k
+	case r.last == nil || r.before == nil || len(r.line) != n:
+		return nil
+	}
+	one, newest := r.line[n-1], r.Heads[n-1]
+	if one.PeerNo != newest.Frame || one.AtMs != newest.AtMs || r.before.AtMs != newest.AtMs {
+		return nil
+	}
+	return &knownRows{
+		line: r.line, byPeer: r.hashesOf(r.line), before: *r.before, tree: r.tree, lastTree: r.lastTree, last: r.last, lastRow: r.lastRow,
+	}
+}
+
+// followKnown sets what the newest frame leads on with, as the pass before has left it.
+func (l *runLine) followKnown(k *knownRows) {
+	l.line, l.byPeer, l.indexed, l.seq = k.line, k.byPeer, len(k.line), &k.seq
+	l.last, l.lastRow, l.before, l.tree, l.lastTree = k.last, k.lastRow, &k.before, k.tree, k.lastTree
+}

@@ -21,7 +21,7 @@ func (d *Desk) Cancel(ctx context.Context, run string) (*timeline.Head, error) {
 	return head, engine.Cancel(ctx, head, d.Now())
 }
 
-// Decide approves or denies what a run waits for somebody to approve.
+// Decide approves or denies an approval that a run waits for.
 func (d *Desk) Decide(ctx context.Context, run string, decision mailbox.Decision) (*timeline.Head, snapshot.Approval, error) {
 	head, err := OpenRun(ctx, d.Store, run)
 	if err != nil {

@@ -18,7 +18,7 @@ import (
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
 
-// SuperviseRequest asks to execute runs that nobody executes, as long as there are some.
+// SuperviseRequest asks to execute runs that no process executes, as long as there are some.
 type SuperviseRequest struct {
 	Runs     []string      // whole ids; none: all that were executed here
 	Once     bool          // look once, and return when everything that was resumed has ended or waits
@@ -62,7 +62,7 @@ func (d *Desk) Supervise(ctx context.Context, req SuperviseRequest) error {
 	return newSupervisor(d, req).supervise(ctx)
 }
 
-// A supervisor finds runs that nobody executes and executes them. One goroutine looks and
+// A supervisor finds runs that no process executes and executes them. One goroutine looks and
 // reports; each run that is executed has one of its own.
 type supervisor struct {
 	*Desk

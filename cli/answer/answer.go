@@ -56,7 +56,7 @@ its number.
 
 The answer must fit the form that the workflow gives; when it does not, nothing
 changes. A process that runs the run continues by itself; otherwise resume does. With
---cancel, nobody has to answer any more: the attempt that waits fails, with code
+--cancel, the question is withdrawn: the attempt that waits fails, with code
 request_cancelled. Prints the run's id.`,
 		MinArgs: 1, MaxArgs: 3,
 		Flags: append([]urfave.Flag{
@@ -74,7 +74,7 @@ request_cancelled. Prints the run's id.`,
 			{"take one of the choices", `git smithers answer triage-1 where 'one machine'`},
 			{"answer in words", `git smithers answer triage-1 which-fix --text 'the second one'`},
 			{"fill in a form", `git smithers answer human:triage-1:estimate:0 --value '{"days":3,"risk":"low"}'`},
-			{"nobody will answer this", "git smithers answer triage-1 which-fix --cancel"},
+			{"withdraw a question", "git smithers answer triage-1 which-fix --cancel"},
 		},
 		Run: func(ctx context.Context, s *session.Session, c *urfave.Context) error {
 			opts, err := parseAnswer(s, c)

@@ -13,7 +13,7 @@ import (
 func approveCommand() *arg.Command {
 	return &arg.Command{
 		Name:    "approve",
-		Summary: "approve what a run waits for somebody to approve",
+		Summary: "approve a step that waits for approval",
 		Usage:   []string{"<run> [<node> | --node ID] [--iteration I] [--note TEXT] [--by WHO]"},
 		About: `Says yes to an approval of a run. Without a node, to the only one that is open. A
 process that runs the run continues by itself; otherwise resume does.

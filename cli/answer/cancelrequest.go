@@ -22,7 +22,7 @@ func cancelRequestCommand() *arg.Command {
 		Flags:    append(arg.PlaceFlags(), arg.WhoFlag()),
 		Changes:  true,
 		Exits:    arg.Writes(),
-		Examples: []arg.Example{{"nobody will answer this", "git smithers answer triage-1 which-fix --cancel"}},
+		Examples: []arg.Example{{"withdraw a question", "git smithers answer triage-1 which-fix --cancel"}},
 		Run: func(ctx context.Context, s *session.Session, c *urfave.Context) error {
 			place, err := arg.ParsePlace(c)
 			if err != nil {

@@ -13,7 +13,7 @@ import (
 func denyCommand() *arg.Command {
 	return &arg.Command{
 		Name:    "deny",
-		Summary: "deny what a run waits for somebody to approve",
+		Summary: "deny a step that waits for approval",
 		Usage:   []string{"<run> [<node> | --node ID] [--iteration I] [--note TEXT] [--by WHO]"},
 		About: `Says no to an approval of a run, as approve says yes. What that means, the workflow
 says: the task fails, is skipped, or is finished with "approved": false. Prints the

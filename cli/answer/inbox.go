@@ -25,14 +25,14 @@ func inboxCommand() *arg.Command {
 		Name:    "inbox",
 		Summary: "list what runs wait for: people, signals and timers",
 		Usage:   []string{"[<run>] [--all]"},
-		About: `Lists what is open, the oldest first: since when, the run, its workflow and status,
-the task, the kind (approval, ask, confirm, select or json, which people answer; signal;
-timer), and the title, the prompt with its choices, the signal, or when the timer goes off. Requests whose
-time is up are expired first. With --all, what is settled is listed, too. With --json, one
-object a line.
+		About: `Lists open requests, the oldest first: since when, the run, its workflow and status, the
+task, the kind (approval, ask, confirm, select or json, which people answer; signal;
+timer), and the title, the prompt with its choices, the signal, or when the timer goes
+off. Requests whose time is up are expired first. With --all, settled requests are listed,
+too. With --json, one object a line.
 
-Smithers does not hear what is answered here. What it still asks stays listed, as "not
-told", with the command that tells it.`,
+Smithers does not hear of answers given here. A request that it still has stays listed, as
+"not told", with the command that tells it.`,
 		MaxArgs: 1,
 		Flags: []urfave.Flag{
 			&urfave.BoolFlag{Name: "all", Aliases: []string{"a"}, Usage: "list what is settled, and what runs that have ended left open, too"},
@@ -71,7 +71,7 @@ func runInbox(ctx context.Context, s *session.Session, store *timeline.Store, qu
 		return nil
 	}
 	if len(list) == 0 {
-		s.Note("nothing waits for anybody")
+		s.Note("nothing is waiting")
 		return noteFailure(ctx, s, store, query.RunID)
 	}
 	return printInbox(ctx, s, list)

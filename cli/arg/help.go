@@ -27,7 +27,7 @@ func exitStatuses() []exitStatus {
 		{fault.ExitWaiting, "the run waits: for a person, a signal or a timer"},
 		{fault.ExitUsage, "wrong command line or input"},
 		{fault.ExitNotFound, "no such repository, working copy, workflow, run, frame, node, attempt or request"},
-		{fault.ExitConflict, "somebody else was first or owns the run, or work would be lost; nothing was touched"},
+		{fault.ExitConflict, "another process was first or owns the run, or work would be lost; nothing was touched"},
 		{fault.ExitCorrupt, "stored data failed verification"},
 		{fault.ExitTooNew, "needs a newer git, jj or git-smithers, or another kind of repository"},
 		{fault.ExitBug, "a bug in git-smithers"},

@@ -22,7 +22,7 @@ func PlaceFlags() []urfave.Flag {
 
 // WhoFlag is --by of the commands that keep who called them.
 func WhoFlag() urfave.Flag {
-	return &urfave.StringFlag{Name: "by", Usage: "keep that it was `WHO`; without it, git's user.name; with '', nobody"}
+	return &urfave.StringFlag{Name: "by", Usage: "record that `WHO` did it; without it, git's user.name; with '', no name"}
 }
 
 // ParseIteration reads --iteration; nil when it was not given.

@@ -31,7 +31,7 @@ func superviseCommand() *arg.Command {
 		Name:    "supervise",
 		Summary: "resume runs whose process died, and those that no longer have to wait",
 		Usage:   []string{"[<run>...] [--once] [--interval D] [--max-runs N] [--max-parallel N]"},
-		About: `Looks again and again for runs that nobody executes, and continues those that can
+		About: `Looks again and again for runs that no process executes, and continues those that can
 continue: a run whose process died or gave no sign of life for too long, and one that waits for
 something that is there by now: a decision, an answer, a signal, or a time. It looks at
 runs that were executed in this repository on this machine or, where any are named, at

@@ -10,8 +10,8 @@ import (
 	"github.com/gofrs/flock"
 )
 
-// Dropping configures [Store.Drop].
-type Dropping struct {
+// DropRequest chooses the objects for [Store.Drop].
+type DropRequest struct {
 	// Choose returns the objects that nothing needs. It is called after the packs were listed, so that
 	// a later use of their objects is noticed.
 	Choose func(context.Context) (map[ID]struct{}, error)
@@ -51,7 +51,7 @@ type dropper struct {
 	failpoints failpoints
 }
 
-func (d *dropper) drop(ctx context.Context, what Dropping) (result DropResult, err error) {
+func (d *dropper) drop(ctx context.Context, what DropRequest) (result DropResult, err error) {
 	pins, err := d.temp.lock(dropLock, flock.SetPermissions(0o666))
 	if err != nil {
 		return DropResult{}, err
@@ -74,7 +74,7 @@ func (d *dropper) drop(ctx context.Context, what Dropping) (result DropResult, e
 
 // try makes one attempt. done is false if another attempt may do better, because one of the objects
 // is needed now or a process has touched a pack. The last attempt drops as much as it can.
-func (d *dropper) try(ctx context.Context, what Dropping, pins *flock.Flock, last bool) (_ DropResult, done bool, err error) {
+func (d *dropper) try(ctx context.Context, what DropRequest, pins *flock.Flock, last bool) (_ DropResult, done bool, err error) {
 	packs, err := d.droppable()
 	if err != nil {
 		return DropResult{}, false, err
@@ -154,7 +154,7 @@ func (d *dropper) replace(ctx context.Context, having []mergePack, touched map[s
 	if err != nil && !replaced.done {
 		return DropResult{}, err
 	}
-	result := dropped(having, holds, replaced.removed)
+	result := dropResult(having, holds, replaced.removed)
 	if staged != nil && replaced.done {
 		result.BytesAfter += staged.bytes
 	}
@@ -172,8 +172,8 @@ func (d *dropper) holdings(packs []mergePack, ids map[ID]struct{}) (map[string][
 	return holds, nil
 }
 
-// dropped returns the result of a drop after which the removed packs are gone.
-func dropped(packs []mergePack, holds map[string][]ID, removed map[string]bool) (out DropResult) {
+// dropResult returns the result of a drop after which the removed packs are gone.
+func dropResult(packs []mergePack, holds map[string][]ID, removed map[string]bool) (out DropResult) {
 	all, left := make(map[ID]struct{}), make(map[ID]struct{})
 	for _, p := range packs {
 		out.BytesBefore += p.bytes

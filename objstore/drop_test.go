@@ -41,8 +41,8 @@ func twoChains(t *testing.T) (r *repo, first, second *chain, only map[objstore.I
 }
 
 // dropping drops ids, whatever needs them.
-func dropping(ids map[objstore.ID]struct{}) objstore.Dropping {
-	return objstore.Dropping{
+func dropping(ids map[objstore.ID]struct{}) objstore.DropRequest {
+	return objstore.DropRequest{
 		Choose: func(context.Context) (map[objstore.ID]struct{}, error) { return ids, nil },
 		Still:  func(context.Context, map[objstore.ID]struct{}) (bool, error) { return true, nil },
 	}

@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// Salvaged is the result of Salvage.
-type Salvaged struct {
+// SalvageResult is the result of Salvage.
+type SalvageResult struct {
 	Objects int  // number of readable objects
 	Lost    []ID // unreadable objects, as far as the index listed them, sorted by id
 	Indexed bool // the pack is sound, and has a new index
@@ -23,31 +23,31 @@ type salvager struct {
 	failpoints failpoints
 }
 
-func (s salvager) salvage(ctx context.Context, name, aside string) (Salvaged, error) {
+func (s salvager) salvage(ctx context.Context, name, aside string) (SalvageResult, error) {
 	p, err := s.dir.openAnyway(ctx, name)
 	if err != nil {
-		return Salvaged{}, err
+		return SalvageResult{}, err
 	}
 	defer p.close() //nolint:errcheck // it was opened for reading only
 	bad, err := p.unreadable(ctx)
 	if err != nil {
-		return Salvaged{}, err
+		return SalvageResult{}, err
 	}
 	if p.packReason == "" && p.indexReason == "" && len(bad) == 0 {
-		return Salvaged{Objects: len(p.entries)}, nil
+		return SalvageResult{Objects: len(p.entries)}, nil
 	}
 	if p.packReason == "" && p.indexReason != "" && len(bad) == 0 {
 		if n, err := p.count(); err == nil && n == len(p.entries) {
-			return Salvaged{Objects: n, Indexed: true}, s.packs.reindex(p, aside)
+			return SalvageResult{Objects: n, Indexed: true}, s.packs.reindex(p, aside)
 		}
 	}
 	good := p.without(bad)
 	if len(good) > 0 {
 		if err := s.writeAgain(ctx, p, good); err != nil {
-			return Salvaged{}, err
+			return SalvageResult{}, err
 		}
 	}
-	return Salvaged{Objects: len(good), Lost: bad}, s.setAside(name, aside)
+	return SalvageResult{Objects: len(good), Lost: bad}, s.setAside(name, aside)
 }
 
 // without returns the pack's entries in their order, except some objects.

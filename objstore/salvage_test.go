@@ -135,7 +135,7 @@ func TestAPackWithoutItsIndexGetsANewOne(t *testing.T) {
 	s := p.open()
 	saved, err := s.Salvage(t.Context(), p.name, filepath.Join(p.dir, "aside"))
 	require.NoError(t, err)
-	assert.Equal(t, objstore.Salvaged{Objects: len(p.blobs), Indexed: true}, saved)
+	assert.Equal(t, objstore.SalvageResult{Objects: len(p.blobs), Indexed: true}, saved)
 	assert.Len(t, p.readable(s), len(p.blobs))
 	p.fsck()
 }
@@ -159,7 +159,7 @@ func TestASoundPackIsLeftAsItIs(t *testing.T) {
 	s := p.open()
 	saved, err := s.Salvage(t.Context(), p.name, filepath.Join(p.dir, "aside"))
 	require.NoError(t, err)
-	assert.Equal(t, objstore.Salvaged{Objects: len(p.blobs)}, saved)
+	assert.Equal(t, objstore.SalvageResult{Objects: len(p.blobs)}, saved)
 	assert.Equal(t, []string{p.name + ".pack"}, p.packs(".pack"))
 	assert.NoDirExists(t, filepath.Join(p.dir, "aside"))
 }

@@ -104,7 +104,7 @@ func (s *Store) Seal(ctx context.Context, commits []ID, spare bool) (MergeResult
 //
 // It waits for a merge and for pins, and is as safe beside other processes and git as
 // [Store.Merge]. After a crash there are the old packs, or the new one, or both.
-func (s *Store) Drop(ctx context.Context, what Dropping) (DropResult, error) {
+func (s *Store) Drop(ctx context.Context, what DropRequest) (DropResult, error) {
 	if err := s.enter(); err != nil {
 		return DropResult{}, fmt.Errorf("drop objects: %w", err)
 	}
@@ -135,14 +135,14 @@ func (s *Store) CheckFiles(ctx context.Context, progress func(done, total int)) 
 //
 // Everything is on stable storage before anything is moved, so every readable object stays readable at
 // any time.
-func (s *Store) Salvage(ctx context.Context, name, aside string) (Salvaged, error) {
+func (s *Store) Salvage(ctx context.Context, name, aside string) (SalvageResult, error) {
 	if err := s.enter(); err != nil {
-		return Salvaged{}, fmt.Errorf("salvage %s: %w", name, err)
+		return SalvageResult{}, fmt.Errorf("salvage %s: %w", name, err)
 	}
 	defer s.life.RUnlock()
 	saved, err := s.salvager.salvage(ctx, name, aside)
 	if err != nil {
-		return Salvaged{}, fmt.Errorf("salvage %s: %w", name, err)
+		return SalvageResult{}, fmt.Errorf("salvage %s: %w", name, err)
 	}
 	return saved, nil
 }

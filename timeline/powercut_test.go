@@ -157,7 +157,7 @@ func dropUnreachable(w witness) {
 		require.NoError(w.t, err, line)
 		going[id] = struct{}{}
 	}
-	dropped, err := w.s.Objects().Drop(w.t.Context(), objstore.Dropping{
+	dropped, err := w.s.Objects().Drop(w.t.Context(), objstore.DropRequest{
 		Choose: func(context.Context) (map[objstore.ID]struct{}, error) { return going, nil },
 		Still:  func(context.Context, map[objstore.ID]struct{}) (bool, error) { return true, nil },
 	})

@@ -154,7 +154,7 @@ func (k *Keeper) free(ctx context.Context, candidates map[objstore.ID]struct{}, 
 	need := needFinder{k.git}
 	var then []objstore.ID
 	var dropped map[objstore.ID]struct{}
-	result, err := k.store.Objects().Drop(ctx, objstore.Dropping{
+	result, err := k.store.Objects().Drop(ctx, objstore.DropRequest{
 		Choose: func(ctx context.Context) (map[objstore.ID]struct{}, error) {
 			if err := need.awaitGit(ctx); err != nil {
 				return nil, err

@@ -69,8 +69,8 @@ func Append(w objstore.Writer, frames *FrameCache, prev *Entry, draft Draft) (*E
 }
 
 func (known registry) append(w objstore.Writer, frames *FrameCache, prev *Entry, draft Draft) (*Entry, error) {
-	a := appending{w: w, frames: frames, prev: prev, draft: draft, next: &Entry{r: w, known: known}}
-	steps := []func() error{a.base, a.numberEntry, a.takeIn, a.writeState, a.writeJournal, a.writeFrame, a.writeEvents, a.writeVCS, a.writeExt, a.writeWorkflow, a.writeRun}
+	a := appender{w: w, frames: frames, prev: prev, draft: draft, next: &Entry{r: w, known: known}}
+	steps := []func() error{a.base, a.takeIn, a.numberEntry, a.writeState, a.writeJournal, a.writeFrame, a.writeEvents, a.writeVCS, a.writeExt, a.writeWorkflow, a.writeRun}
 	for _, step := range steps {
 		if err := step(); err != nil {
 			return nil, fmt.Errorf("append to run %q: %w", a.run.ID, err)
@@ -79,8 +79,8 @@ func (known registry) append(w objstore.Writer, frames *FrameCache, prev *Entry,
 	return a.writeCommit()
 }
 
-// appending is the work of one Append.
-type appending struct {
+// appender is the work of one Append.
+type appender struct {
 	w      objstore.Writer
 	frames *FrameCache
 	prev   *Entry
@@ -95,7 +95,7 @@ type appending struct {
 }
 
 // put makes id what a name in the entry's tree stands for; the zero id takes the name away.
-func (a *appending) put(name string, id objstore.ID) {
+func (a *appender) put(name string, id objstore.ID) {
 	a.parts = slices.DeleteFunc(a.parts, func(e objstore.TreeEntry) bool { return e.Name == name })
 	if mode, known := partMode(name); known && !id.IsZero() {
 		a.parts = append(a.parts, objstore.TreeEntry{Name: name, Mode: mode, ID: id})
@@ -103,7 +103,7 @@ func (a *appending) put(name string, id objstore.ID) {
 }
 
 // base starts from what prev has.
-func (a *appending) base() error {
+func (a *appender) base() error {
 	if a.prev == nil {
 		return nil
 	}
@@ -112,19 +112,12 @@ func (a *appending) base() error {
 		return err
 	}
 	a.parts = slices.Clone(parts)
-	if a.before, err = a.prev.RunRow(); err != nil {
-		return err
-	}
-	a.run = a.before.clone()
-	return nil
+	a.before, err = a.prev.RunRow()
+	return err
 }
 
-// numberEntry edits the run's row and gives the entry its number.
-func (a *appending) numberEntry() error {
-	if a.draft.Run != nil {
-		a.draft.Run(&a.run)
-		a.run.VCSRoot = cleanRoot(a.run.VCSRoot)
-	}
+// numberEntry gives the entry its number and its header.
+func (a *appender) numberEntry() error {
 	a.fork = a.prev != nil && a.run.ID != a.before.ID
 	switch {
 	case a.prev == nil && a.draft.Frame == nil:
@@ -143,8 +136,8 @@ func (a *appending) numberEntry() error {
 		}
 	}
 	a.next.Header = Header{
-		Run: a.run.ID, Frame: NoFrame, AtMs: a.draft.AtMs, Subject: cleanSubject(a.draft.Subject),
-		Operation: a.draft.Operation, Base: a.draft.Base,
+		Run: a.run.ID, Frame: NoFrame, AtMs: a.draft.AtMs, Subject: a.taken.subject,
+		Operation: a.taken.operation, Base: a.draft.Base,
 	}
 	if f := a.draft.Frame; f != nil {
 		a.next.Frame = a.run.Frame
@@ -159,7 +152,7 @@ func (a *appending) numberEntry() error {
 }
 
 // extend numbers the first entry of a fork that goes on from an extension.
-func (a *appending) extend() error {
+func (a *appender) extend() error {
 	p := a.run.Parent
 	if p == nil || p.Extension.IsZero() {
 		return nil
@@ -172,12 +165,14 @@ func (a *appending) extend() error {
 }
 
 // takeIn takes in the draft. Nothing of the draft is written before.
-func (a *appending) takeIn() (err error) {
-	a.taken, err = intake{a.next.known, a.draft.Limits}.draft(&a.draft)
+func (a *appender) takeIn() (err error) {
+	in := intake{a.next.known, a.draft.Limits}
+	a.run = in.run(a.before, a.draft.Run)
+	a.taken, err = in.draft(&a.draft)
 	return err
 }
 
-func (a *appending) writeState() error {
+func (a *appender) writeState() error {
 	before := a.next.known.emptyState()
 	if a.prev != nil {
 		var err error
@@ -203,7 +198,7 @@ func (a *appending) writeState() error {
 	return err
 }
 
-func (a *appending) writeJournal() error {
+func (a *appender) writeJournal() error {
 	before := a.next.known.empty(inJournal)
 	if a.prev != nil {
 		var err error
@@ -238,7 +233,7 @@ func (s rowSet) takenOver() (taken rowSet, anew bool) {
 }
 
 // putJournal makes a journal part of the entry's tree: its collections that are not empty.
-func (a *appending) putJournal(j rowSet) {
+func (a *appender) putJournal(j rowSet) {
 	entries := j.entries()
 	if len(entries) == 0 {
 		a.put(journalName, objstore.ID{})
@@ -248,7 +243,7 @@ func (a *appending) putJournal(j rowSet) {
 }
 
 // writeFrame leaves the frame as it is where the rendered tree has not changed.
-func (a *appending) writeFrame() error {
+func (a *appender) writeFrame() error {
 	f := a.draft.Frame
 	if f == nil || f.Rendered == nil {
 		return nil
@@ -268,7 +263,7 @@ func (a *appending) writeFrame() error {
 	return nil
 }
 
-func (a *appending) writeEvents() error {
+func (a *appender) writeEvents() error {
 	events := a.events()
 	for i := range events {
 		events[i].Seq = a.run.NextSeq + int64(i)
@@ -283,7 +278,7 @@ func (a *appending) writeEvents() error {
 }
 
 // putFile gives the entry a file, unless it is larger than one that is read.
-func (a *appending) putFile(name string, data []byte, most int) error {
+func (a *appender) putFile(name string, data []byte, most int) error {
 	if len(data) > most {
 		return fmt.Errorf("%w: %s of %d bytes, at most %d are kept", ErrLimit, name, len(data), most)
 	}
@@ -292,7 +287,7 @@ func (a *appending) putFile(name string, data []byte, most int) error {
 }
 
 // events are what the entry says has happened.
-func (a *appending) events() []Event {
+func (a *appender) events() []Event {
 	if a.draft.Frame == nil || a.draft.Frame.Silent {
 		return a.taken.events
 	}
@@ -304,7 +299,7 @@ func (a *appending) events() []Event {
 	})
 }
 
-func (a *appending) writeWorkflow() error {
+func (a *appender) writeWorkflow() error {
 	if w := a.taken.workflow; w != nil {
 		a.run.WorkflowHash = w.Hash()
 		a.put(workflowName, w.write(a.w))
@@ -312,7 +307,7 @@ func (a *appending) writeWorkflow() error {
 	return nil
 }
 
-func (a *appending) writeRun() error {
+func (a *appender) writeRun() error {
 	if err := a.run.check(); err != nil {
 		return invalid("run row: %w", err)
 	}
@@ -321,7 +316,7 @@ func (a *appending) writeRun() error {
 }
 
 // writeCommit writes the entry's tree and then its commit.
-func (a *appending) writeCommit() (*Entry, error) {
+func (a *appender) writeCommit() (*Entry, error) {
 	slices.SortFunc(a.parts, objstore.TreeEntry.Compare)
 	a.next.root.set(a.parts)
 	a.next.Tree = a.w.Add(objstore.Tree, objstore.EncodeTree(a.parts))

@@ -244,7 +244,7 @@ func (x *extEdit) writeFolder(w objstore.Writer, before objstore.TreeEntry) (obj
 }
 
 // writeExt leaves ext as it is where the draft changes nothing in it.
-func (a *appending) writeExt() error {
+func (a *appender) writeExt() error {
 	if a.taken.ext == nil {
 		return nil
 	}

@@ -248,11 +248,20 @@ func (h Header) check() error {
 		return fmt.Errorf("time %d: out of range", h.AtMs)
 	case !isSummary(h.VCS):
 		return fmt.Errorf("vcs %q: not a revision", h.VCS)
-	case len(h.Operation) > MaxOperation || !utf8.ValidString(h.Operation):
-		return fmt.Errorf("operation: not at most %d bytes of UTF-8", MaxOperation)
+	}
+	if err := checkOperation(h.Operation); err != nil {
+		return err
 	}
 	if err := checkRunID(h.Run); err != nil {
 		return fmt.Errorf("run: %w", err)
+	}
+	return nil
+}
+
+// checkOperation returns why a text cannot be the name of an operation.
+func checkOperation(name string) error {
+	if len(name) > MaxOperation || !utf8.ValidString(name) {
+		return fmt.Errorf("operation: not at most %d bytes of UTF-8", MaxOperation)
 	}
 	return nil
 }

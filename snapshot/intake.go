@@ -12,7 +12,7 @@ import (
 )
 
 // intake is the one way into an entry. All bytes that come from outside (rows, values, events,
-// rendered trees, workflows, other engines' files, lists of files) pass it before anything is
+// rendered trees, workflows, other engines' files, lists of files, the run's row, subjects) pass it before anything is
 // hashed. Limits hold here.
 type intake struct {
 	known  registry
@@ -27,6 +27,9 @@ type taken struct {
 	ext      *extEdit
 	vcs      *VCS
 	workflow *Workflow
+
+	subject   string
+	operation string
 }
 
 // stateChanges are changes of a state, by the names of collections and tables.
@@ -36,7 +39,7 @@ type stateChanges struct {
 	input   *page.Change
 }
 
-// draft takes in a draft, except its rendered tree. The error wraps ErrInvalid.
+// draft takes in a draft, except its rendered tree and the run's row. The error wraps ErrInvalid.
 func (in intake) draft(d *Draft) (t taken, err error) {
 	for _, c := range d.Mailbox {
 		if !in.known.has(inMailbox, c) {
@@ -63,9 +66,26 @@ func (in intake) draft(d *Draft) (t taken, err error) {
 	}
 	if d.Workflow != nil {
 		t.workflow = d.Workflow
-		err = in.workflow(d.Workflow)
+		if err := in.workflow(d.Workflow); err != nil {
+			return taken{}, err
+		}
 	}
-	return t, err
+	t.subject = cleanSubject(d.Subject)
+	t.operation = d.Operation
+	if err := checkOperation(d.Operation); err != nil {
+		return taken{}, invalid("%w", err)
+	}
+	return t, nil
+}
+
+// run takes in the run's row: the row before, as edit changes it. Its numbers are not set yet.
+func (in intake) run(before Run, edit func(*Run)) Run {
+	run := before.clone()
+	if edit != nil {
+		edit(&run)
+		run.VCSRoot = cleanRoot(run.VCSRoot)
+	}
+	return run
 }
 
 // state takes in changes of a state. Of several changes of the input the last one counts.

@@ -53,7 +53,7 @@ func (e *Entry) checkWorktrees(vcs *VCS) error {
 
 // writeVCS leaves vcs.json as it is, with the frame at which it was captured,
 // while the working copy stays as it is.
-func (a *appending) writeVCS() error {
+func (a *appender) writeVCS() error {
 	var before *VCS
 	if a.prev != nil {
 		var err error
@@ -83,7 +83,7 @@ func (a *appending) writeVCS() error {
 }
 
 // writeWorktrees hangs the captured trees into the entry.
-func (a *appending) writeWorktrees(vcs *VCS) error {
+func (a *appender) writeWorktrees(vcs *VCS) error {
 	if a.draft.Objects != nil {
 		if err := a.draft.Objects(a.w); err != nil {
 			return fmt.Errorf("captured files: %w", err)
@@ -107,7 +107,7 @@ func (a *appending) writeWorktrees(vcs *VCS) error {
 
 // checkTree refuses to refer to a tree that is not there. What it reaches is for the
 // one to answer for who has captured it.
-func (a *appending) checkTree(what string, id objstore.ID) error {
+func (a *appender) checkTree(what string, id objstore.ID) error {
 	if id == emptyTree {
 		a.w.Add(objstore.Tree, nil)
 	}

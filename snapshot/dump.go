@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/git-smithers/git-smithers/objstore/page"
 	"github.com/git-smithers/git-smithers/snapshot/row"
@@ -15,18 +16,29 @@ import (
 // byte for byte as they were given. (encoding/json would compact them.)
 func DumpState(s *State) (json.RawMessage, error) {
 	var d dumper
-	dumpRows(&d, "nodes", s.Nodes(), &nodeKind)
-	d.outputs(s.tables)
-	dumpRows(&d, "loops", s.Loops(), &loopKind)
+	for _, c := range s.core {
+		c.of.dump(&d, memberOf(c.of.name), c.Collection)
+		if c.of.name == CollectionNodes {
+			d.outputs(s.tables)
+		}
+	}
 	d.input(s)
-	dumpRows(&d, "approvals", s.Approvals(), &approvalKind)
-	dumpRows(&d, "humanRequests", s.HumanRequests(), &humanRequestKind)
-	d.signals(s.Signals())
-	dumpRows(&d, "waits", s.Waits(), &waitKind)
+	for _, c := range s.mail {
+		c.of.dump(&d, memberOf(c.of.name), c.Collection)
+	}
 	if d.err != nil {
 		return nil, d.err
 	}
 	return append(d.b, '}'), nil
+}
+
+// memberOf returns the member of a whole state that has the rows of a collection: humanRequests for human-requests.
+func memberOf(collection string) string {
+	words := strings.Split(collection, "-")
+	for i, word := range words[1:] {
+		words[i+1] = strings.ToUpper(word[:1]) + word[1:]
+	}
+	return strings.Join(words, "")
 }
 
 // dumper writes the members of a whole state. After the first error it does nothing.
@@ -109,17 +121,18 @@ func (d *dumper) input(s *State) {
 	}
 }
 
-func (d *dumper) signals(c *page.Collection) {
+// dumpSignals writes signals, sorted by their Seq.
+func dumpSignals(d *dumper, name string, c *page.Collection) {
 	var signals []Signal
 	for signal, err := range decoded(c, DecodeSignal) {
 		if err != nil {
-			d.err = cmp.Or(d.err, fmt.Errorf("signals: %w", err))
+			d.err = cmp.Or(d.err, fmt.Errorf("%s: %w", name, err))
 			return
 		}
 		signals = append(signals, signal)
 	}
 	slices.SortFunc(signals, func(a, b Signal) int { return cmp.Compare(a.Seq, b.Seq) })
-	d.array("signals", func() {
+	d.array(name, func() {
 		for _, signal := range signals {
 			d.next()
 			d.b = signalKind.Append(d.b, &signal)

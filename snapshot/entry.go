@@ -208,6 +208,27 @@ func (e *Entry) Logs() (*page.Collection, error) { return e.journalRows(Collecti
 // Ops is the journal's collection of ops, with rows for DecodeOp.
 func (e *Entry) Ops() (*page.Collection, error) { return e.journalRows(CollectionOps) }
 
+// JournalRows is one collection of an entry's journal.
+type JournalRows struct {
+	Name     string // as in a Change
+	Rows     *page.Collection
+	Check    func(page.Row) error // returns why a stored row is not valid
+	OwnToRun bool                 // a fork's begins empty
+}
+
+// Journal returns all collections of the entry's journal, always in the same order.
+func (e *Entry) Journal() ([]JournalRows, error) {
+	j, err := e.readJournal()
+	if err != nil {
+		return nil, err
+	}
+	all := make([]JournalRows, len(j))
+	for i, c := range j {
+		all[i] = JournalRows{Name: c.of.name, Rows: c.Collection, Check: c.of.decode, OwnToRun: c.of.ownToRun}
+	}
+	return all, nil
+}
+
 func (e *Entry) journalRows(name string) (*page.Collection, error) {
 	j, err := e.readJournal()
 	if err != nil {

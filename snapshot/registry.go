@@ -34,6 +34,8 @@ type collection struct {
 	encode func(key string, value json.RawMessage) (page.Row, error)
 	// decode checks a stored row.
 	decode func(page.Row) error
+	// dump writes the rows as a member of a whole state. Nil for the journal, which is not in one.
+	dump func(d *dumper, member string, rows *page.Collection)
 	// edited checks what changes make of the collection. Nil for no check.
 	edited func(before, after *page.Collection, changes []page.Change) error
 	// together checks a collection against a sound one. Nil for no check.
@@ -55,6 +57,7 @@ func rowsOf[T any](name string, in place, kind *row.Kind[T]) *collection {
 			_, err := kind.Decode(r)
 			return err
 		},
+		dump: func(d *dumper, member string, rows *page.Collection) { dumpRows(d, member, rows, kind) },
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -112,6 +113,14 @@ func TestANewCollectionIsADeclarationAndARegistration(t *testing.T) {
 	require.NoError(t, err)
 	_, err = old.Attempts()
 	require.ErrorIs(t, err, ErrNewerFormat, "who does not know the collection does not guess")
+}
+
+func TestACollectionIsDumpedByItsRegistration(t *testing.T) {
+	t.Parallel()
+	known := append(slices.Clone(registered), rowsOf("tool-calls", inMailbox, &toolCallKind))
+	dump, err := DumpState(known.emptyState())
+	require.NoError(t, err)
+	assert.JSONEq(t, `{"nodes":[],"outputs":[],"loops":[],"approvals":[],"humanRequests":[],"signals":[],"waits":[],"toolCalls":[]}`, string(dump))
 }
 
 func TestWhatIsStoredDoesNotDependOnWhatIsRegistered(t *testing.T) {

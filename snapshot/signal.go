@@ -80,7 +80,7 @@ func (s Signal) check() error {
 // signalRows is the collection of signals, whose Seq count from 0 without gaps.
 func signalRows() *collection {
 	c := rowsOf(CollectionSignals, inMailbox, &signalKind)
-	c.edited, c.together = checkSeqs, verifySeqs
+	c.edited, c.together, c.dump = checkSeqs, verifySeqs, dumpSignals
 	return c
 }
 

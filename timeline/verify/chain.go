@@ -111,47 +111,25 @@ func keepsState(older, newer *snapshot.Entry) error {
 	return nil
 }
 
-// journalPart is one collection of a journal, and what checks a row of it.
-type journalPart struct {
-	name   string
-	of     func(*snapshot.Entry) (*page.Collection, error)
-	decode func(page.Row) error
-}
-
-func journalParts() []journalPart {
-	return []journalPart{
-		{snapshot.CollectionAttempts, (*snapshot.Entry).Attempts, checks(snapshot.DecodeAttempt)},
-		{snapshot.CollectionLogs, (*snapshot.Entry).Logs, checks(snapshot.DecodeLog)},
-		{snapshot.CollectionOps, (*snapshot.Entry).Ops, checks(snapshot.DecodeOp)},
-	}
-}
-
-func checks[T any](decode func(page.Row) (T, error)) func(page.Row) error {
-	return func(row page.Row) error {
-		_, err := decode(row)
-		return err
-	}
-}
-
 // keepsJournal checks what an entry adds to the journal and changes in it, and that
 // nothing is lost. Where a collection is the same, nothing of it is read.
 func keepsJournal(older, newer *snapshot.Entry) error {
-	for _, part := range journalParts() {
-		before, beforeErr := part.of(older)
-		after, afterErr := part.of(newer)
-		if err := errors.Join(beforeErr, afterErr); err != nil {
-			return err
-		}
-		for delta, err := range page.Diff(before, after) {
+	before, beforeErr := older.Journal()
+	after, afterErr := newer.Journal()
+	if err := errors.Join(beforeErr, afterErr); err != nil {
+		return err
+	}
+	for i, part := range after {
+		for delta, err := range page.Diff(before[i].Rows, part.Rows) {
 			switch {
 			case err != nil:
 			case delta.To == nil:
 				err = fmt.Errorf("%w: %q is lost", objstore.ErrCorrupt, delta.Key)
 			default:
-				err = part.decode(page.Row{Key: delta.Key, Value: delta.To})
+				err = part.Check(page.Row{Key: delta.Key, Value: delta.To})
 			}
 			if err != nil {
-				return fmt.Errorf("%s: %w", part.name, err)
+				return fmt.Errorf("%s: %w", part.Name, err)
 			}
 		}
 	}
@@ -160,17 +138,17 @@ func keepsJournal(older, newer *snapshot.Entry) error {
 
 // beginsJournal checks every row that a run's first own entry has in its journal.
 func beginsJournal(first *snapshot.Entry) error {
-	for _, part := range journalParts() {
-		rows, err := part.of(first)
-		if err != nil {
-			return err
-		}
-		for row, err := range rows.Rows() {
+	journal, err := first.Journal()
+	if err != nil {
+		return err
+	}
+	for _, part := range journal {
+		for row, err := range part.Rows.Rows() {
 			if err == nil {
-				err = part.decode(row)
+				err = part.Check(row)
 			}
 			if err != nil {
-				return fmt.Errorf("%s: %w", part.name, err)
+				return fmt.Errorf("%s: %w", part.Name, err)
 			}
 		}
 	}

@@ -37,24 +37,24 @@ func (v *verifier) extends(older, newer *link, ops *opsVerifier) error {
 // renumbers checks that a fork has taken over attempts and logs, and changed nothing but
 // the numbers of frames.
 func (v *verifier) renumbers(older *snapshot.Entry, newer *link) error {
-	for _, part := range journalParts() {
-		if part.name == snapshot.CollectionOps {
+	before, err := older.Journal()
+	if err != nil {
+		return err
+	}
+	after, err := newer.entry.Journal()
+	if err != nil {
+		return err
+	}
+	for i, part := range after {
+		if part.OwnToRun {
 			continue
 		}
-		before, err := part.of(older)
-		if err != nil {
-			return err
-		}
-		after, err := part.of(newer.entry)
-		if err != nil {
-			return err
-		}
-		for delta, err := range page.Diff(before, after) {
+		for delta, err := range page.Diff(before[i].Rows, part.Rows) {
 			if err == nil {
-				err = v.renumbered(part.name, delta, newer.row.Parent)
+				err = v.renumbered(part.Name, delta, newer.row.Parent)
 			}
 			if err != nil {
-				return fmt.Errorf("%s: %w", part.name, err)
+				return fmt.Errorf("%s: %w", part.Name, err)
 			}
 		}
 	}

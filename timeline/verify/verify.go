@@ -345,12 +345,12 @@ func (v *verifier) state(entry *snapshot.Entry) error {
 
 // journal checks the collections of an entry's journal, but for what their rows say.
 func (v *verifier) journal(entry *snapshot.Entry) error {
-	for _, part := range journalParts() {
-		rows, err := part.of(entry)
-		if err != nil {
-			return err
-		}
-		if err := v.sound.Verify(part.name, rows, anyRow); err != nil {
+	journal, err := entry.Journal()
+	if err != nil {
+		return err
+	}
+	for _, part := range journal {
+		if err := v.sound.Verify(part.Name, part.Rows, anyRow); err != nil {
 			return err
 		}
 	}

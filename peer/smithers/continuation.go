@@ -59,12 +59,12 @@ func (c continuation) refuseLacking(signals []dbrun.Signal, had map[string]bool)
 		Hint("import the database that the run went on in").Detail("runId", c.run)
 }
 
-// continuation compares the run with what was imported of it.
+// continuation returns the comparison of the run with what was imported of it.
 func (r *runPass) continuation() continuation {
 	return continuation{run: r.ID, events: &r.Events, stored: r.stored, had: r.was.Pass.Events}
 }
 
-// tellOurs notes which frames Smithers does not have: those that were added here since the run was imported.
+// tellOurs notes the frames that were added here since the run was imported. Smithers does not have them.
 func (r *runPass) tellOurs() {
 	if !r.imported {
 		return

@@ -106,7 +106,7 @@ func (im *importJob) revives(run string) bool {
 	return im.req.Revive && slices.Contains(im.req.Runs, run)
 }
 
-// notBegun is why a run cannot be made.
+// notBegun explains why a run cannot be made.
 func (im *importJob) notBegun(run string, err error) error {
 	if fault.CodeOf(err) == fault.RunExists {
 		return errOvertaken(run)

@@ -46,7 +46,7 @@ func explainDatabase(path string, err error) error {
 	return timeline.Explain(err)
 }
 
-// stoppedAfter gives an error that ended an import its code, and says what of the import is there.
+// stoppedAfter gives an error that ended an import its code. A hint says whether runs were imported before it.
 func stoppedAfter(path string, imported *Imported, err error) error {
 	if err == nil {
 		return nil

@@ -40,7 +40,7 @@ func (r *runPass) addFirst(ctx context.Context, draft *snapshot.Draft) error {
 	return err
 }
 
-// appendExt appends what of the database's rows does not follow from the run; changed tells whether
+// appendExt appends the differences between the database's rows and those that follow from the run. changed reports whether
 // the run has changed.
 func (r *runPass) appendExt(ctx context.Context, changed bool) error {
 	entry := r.series.Entry()
@@ -70,7 +70,7 @@ func (r *runPass) appendExt(ctx context.Context, changed bool) error {
 	return r.append(ctx, snapshot.Draft{Ext: draft, AtMs: entry.AtMs, Subject: "imported", Limits: r.im.limits}, r.behind)
 }
 
-// describeTables notes what of the tables' rows is not as predicted.
+// describeTables notes how the rows of all tables differ from the predicted ones.
 func (r *runPass) describeTables(f *tables.Facts) error {
 	r.now.Tables, r.now.Schema = map[string][]dbrow.Override{}, r.Schema(r.Knows)
 	note := func(table string, over []dbrow.Override, err error) error {

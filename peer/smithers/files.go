@@ -7,7 +7,7 @@ import (
 	"github.com/git-smithers/git-smithers/snapshot"
 )
 
-// addFiles gives a frame its working copy, and appends before it those that passed.
+// addFiles gives a frame its working copy. It first appends entries for the working copies that were there before it.
 func (r *runPass) addFiles(ctx context.Context, draft *snapshot.Draft, newest bool, pointer string) error {
 	current, err := filesOf(r.series.Entry())
 	if err != nil {

@@ -14,7 +14,7 @@ import (
 	"github.com/git-smithers/git-smithers/timeline"
 )
 
-// follow sets what the newest of Smithers' frames that is stored leads on with.
+// follow sets up the line at the newest of Smithers' frames that is stored.
 func (r *runPass) follow(at kept.Meeting) error {
 	if r.Had != nil {
 		r.followKnown(r.recalled)
@@ -83,7 +83,7 @@ func (r *runPass) knownFrame(f kept.Frame, head source.Head) (tables.FrameFacts,
 	return one, err
 }
 
-// describeOurs notes what of the rows of a frame that is ours is not as predicted.
+// describeOurs notes how the rows of a frame of ours differ from the predicted ones.
 func (r *runPass) describeOurs(f kept.Frame, one tables.FrameFacts) (err error) {
 	s, err := r.Snapshot(one.PeerNo)
 	if err != nil {

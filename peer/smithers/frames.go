@@ -119,7 +119,7 @@ func (r *runPass) wholeOf(s *source.Snapshot, ours string) (snapshot.Whole, cont
 	return w, texts.Shape(r.ID, s.Contents, w, signals, r.now.Layout), nil
 }
 
-// addHistory adds what had happened by a frame, the last of the line, and tells up to which event that is.
+// addHistory adds the events and attempts up to a frame, the last of the line. It returns how many events are stored then.
 func (r *runPass) addHistory(draft *snapshot.Draft, s *source.Snapshot, line []tables.FrameFacts, nodes []snapshot.Node) (upTo int) {
 	frame := line[len(line)-1].Frame
 	upTo = r.Events.UpTo(r.behind, s.Frame, s.AtMs)
@@ -182,7 +182,7 @@ func stateOf(entry *snapshot.Entry) *snapshot.State {
 	return snapshot.EmptyState()
 }
 
-// ofCore reports whether a change is none of the mailbox.
+// ofCore reports whether a change is not to the mailbox.
 func ofCore(c snapshot.Change) bool {
 	switch c.Collection {
 	case snapshot.CollectionApprovals, snapshot.CollectionHumanRequests, snapshot.CollectionSignals, snapshot.CollectionWaits:

@@ -11,7 +11,7 @@ import (
 // ImportRequest says what to import.
 type ImportRequest struct {
 	Runs []string // exact ids; nil for all. What a run was forked from comes along
-	// Revive takes the runs that are named, also those that were pruned and collected here.
+	// Revive also takes named runs that were pruned and collected here.
 	Revive bool
 	// Files captures the working copy into the newest frame of each run that has new
 	// frames: for Watch alone, since only then the files are those of the frame.
@@ -19,7 +19,7 @@ type ImportRequest struct {
 	Progress func(run string, done, total int) // frames of a run; may be nil
 }
 
-// Imported is what an import did.
+// Imported is the result of an import.
 type Imported struct {
 	Runs []ImportedRun
 	Left []LeftTable // tables with rows that belong to no run, and stay behind
@@ -39,7 +39,7 @@ const (
 	OutcomeRefused   = "refused" // Err says why; nothing of the run was imported now
 )
 
-// ImportedRun is what became of one run.
+// ImportedRun is the result of the import of one run.
 type ImportedRun struct {
 	RunID   string
 	Outcome string

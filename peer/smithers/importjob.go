@@ -41,11 +41,11 @@ type importJob struct {
 	parents  map[string]bool        // of the pass over new frames: what runs were forked from that are not here yet
 }
 
-// manyEntries is from how many entries on an import packs them; what a watch adds, later merges pack.
+// manyEntries is the fewest entries that an import packs. The few entries of a watch are packed by later merges.
 const manyEntries = 32
 
-// pack stores what was imported as deltas: a run's entries are mostly what the ones before them are.
-// Where that does not succeed, it is there all the same.
+// pack stores the imported entries as deltas, since entries differ little from those before them. If that fails, the entries
+// are there all the same.
 func (im *importJob) pack(ctx context.Context) {
 	if len(im.made) < manyEntries {
 		return
@@ -133,7 +133,7 @@ func (im *importJob) passRun(ctx context.Context, tx *source.Tx, from dbrun.RunR
 	return nil, err
 }
 
-// noSuchRun is run_not_found for a run that is not among those of the database.
+// noSuchRun returns run_not_found for a run that the database does not have.
 func noSuchRun(run string, rows []source.Row) error {
 	const most = 3
 	out := fault.New(fault.RunNotFound, "the database has no run %q", run).Detail("runId", run)
@@ -150,7 +150,7 @@ func noSuchRun(run string, rows []source.Row) error {
 	return out.Hint("it has %s", strings.Join(ids, ", "))
 }
 
-// stopsImport reports whether an error is not about one run.
+// stopsImport reports whether an error concerns all runs.
 func stopsImport(ctx context.Context, err error) bool {
 	if ctx.Err() != nil || errors.Is(err, source.ErrBusy) {
 		return true
@@ -159,7 +159,7 @@ func stopsImport(ctx context.Context, err error) bool {
 	return slices.Contains([]fault.Code{fault.Interrupted, fault.DiskFull, fault.ReadOnly, fault.WriteFailed}, code)
 }
 
-// refused is why a run is not imported.
+// refused explains why a run is not imported.
 func refused(run string, err error) error {
 	if coded, ok := errors.AsType[*fault.Error](err); ok && coded.Code != fault.InvalidState && coded.Code != fault.LimitExceeded {
 		return err

@@ -32,7 +32,7 @@ func (im *importJob) captureFirst(ctx context.Context) (err error) {
 	return nil
 }
 
-// letGo closes what a pass has not.
+// letGo closes the working copies of a pass that was not finished.
 func (im *importJob) letGo() error {
 	if im.copies == nil {
 		return nil
@@ -106,8 +106,8 @@ func (r *runPass) appendFrames(ctx context.Context, upTo source.Head) (done bool
 	return err == nil, err
 }
 
-// addPass has the last frame of a live pass say how far the run was imported. There is no digest of the
-// rows, since most of them were not looked at.
+// addPass has the last frame of a live pass say how far the run was imported. It has no digest of the rows, since most of
+// them were not read.
 func (r *runPass) addPass(draft *snapshot.Draft, frame int64, events int) (err error) {
 	r.now.Pass = kept.Pass{Number: r.was.Pass.Number + 1, Frame: frame, Events: int64(events)}
 	draft.Ext, err = kept.Changes(r.was.OfFrames(r.described), r.now.OfFrames(r.described))

@@ -110,7 +110,7 @@ func mailChanges(state *snapshot.State, w *snapshot.Whole) ([]snapshot.Change, e
 	return changes, nil
 }
 
-// waitsAt are what the newest attempts of nodes at a time waited for then.
+// waitsAt returns the waits of a time: those of each node's newest attempt then.
 func (m *mailbox) waitsAt(atMs int64, signals []contents.SignalSeq) []snapshot.Wait {
 	ours := make(map[int64]int64, len(signals))
 	for _, s := range signals {

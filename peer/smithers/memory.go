@@ -35,7 +35,7 @@ type knownRun struct {
 	rows    *knownRows // of the database; nil for nothing
 }
 
-// take gives what is known of a run at a tip away, since whoever gets it changes it; nil for nothing.
+// take removes and returns what is known of a run, since the caller changes it. It returns nil if the run has another tip.
 func (m *memory) take(run string, tip objstore.ID) *knownRun {
 	if m == nil {
 		return nil
@@ -48,7 +48,7 @@ func (m *memory) take(run string, tip objstore.ID) *knownRun {
 	return known
 }
 
-// keep keeps what a pass knows of its run, whose tip is as the pass has left it.
+// keep keeps what a pass knows of its run. tip is the tip that the pass has left.
 func (m *memory) keep(r *runPass, tip objstore.ID) error {
 	if m == nil || !r.imported || r.head == nil || r.Ours.Status.Ended() {
 		return nil
@@ -73,7 +73,7 @@ func (m *memory) keep(r *runPass, tip objstore.ID) error {
 	return nil
 }
 
-// recall takes over what is known; the peer as it is stored stays apart from the one to be.
+// recall takes over what is known of the run. It copies the peer, so that the stored one stays as it is.
 func (r *runPass) recall(known *knownRun) {
 	r.imported = true
 	r.frames, r.journal, r.stored, r.ours = known.frames, known.journal, known.stored, known.tree
@@ -90,7 +90,7 @@ type settled struct {
 	event  source.Value // the greatest seq
 }
 
-// settledOf is how a run is now; ok is false for one that goes on.
+// settledOf returns how a run is now. ok is false if the run goes on.
 func settledOf(tx *source.Tx, row source.Row) (now settled, ok bool, err error) {
 	id := dbrow.TextOf(row, "run_id")
 	run, _ := tables.ReadRun(row)
@@ -110,8 +110,8 @@ func settledOf(tx *source.Tx, row source.Row) (now settled, ok bool, err error) 
 	return now, true, nil
 }
 
-// passesOver reports whether a pass of a watch need not look at a run: at one that is not among those with new frames, nor
-// what a new one was forked from, or that has ended and is as it was. Who is thorough looks at all.
+// passesOver reports whether a pass of a watch need not look at a run. A pass over new frames looks at the runs that have some,
+// and at the parents of new runs. Any other pass looks at runs that go on or have changed, or, if it is thorough, at all.
 func (im *importJob) passesOver(tx *source.Tx, from dbrun.RunRow) (bool, error) {
 	switch {
 	case im.memory == nil || im.thorough || from.Row == nil:

@@ -11,7 +11,7 @@ import (
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
 
-// open looks at what the repository has of the run, and tells whether that is all there is.
+// open reads what the repository has of the run. known reports whether the database has nothing else.
 func (r *runPass) open(ctx context.Context) (known bool, err error) {
 	if !r.live {
 		r.found = r.RowsDigest()
@@ -124,7 +124,7 @@ func (r *runPass) begin(ctx context.Context) (int, error) {
 	return at.Count, r.goOn(ctx, at)
 }
 
-// goOn begins the series where Smithers' list of frames parts from ours: what is new follows from there.
+// goOn begins the series at the frame up to which Smithers' list of frames and ours are the same.
 func (r *runPass) goOn(ctx context.Context, at kept.Meeting) (err error) {
 	more, newest := at.Count < len(r.Heads), r.head.Row().Frame
 	back := r.imported && at.End < r.newestPeer(r.now)
@@ -159,7 +159,7 @@ func (k *keptRun) newestPeer(now *kept.Peer) int64 {
 	return snapshot.NoFrame
 }
 
-// keepAnswers keeps what was answered here.
+// keepAnswers keeps the answers that were given here.
 func (r *runPass) keepAnswers() error {
 	r.now.Answers = nil
 	given, err := kept.AnswersAt(r.im.store, r.head.Entry(), r.was.Answers)

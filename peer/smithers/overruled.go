@@ -18,7 +18,7 @@ type Overruled struct {
 	Smithers    string `json:"smithers"`    // the status that it has
 }
 
-// overrule tells which of the answers that were given here Smithers has others of.
+// overrule returns the answers that were given here and that Smithers has others of.
 func (m *mailbox) overrule(given kept.Answers) (list []Overruled) {
 	for _, is := range m.Approvals {
 		here, ok := given.Approvals[snapshot.Key(is.NodeID, is.Iteration)]
@@ -46,8 +46,8 @@ type Dropped struct {
 	AskedAgain  bool   `json:"askedAgain"`
 }
 
-// drop tells which of the answers that were given here answer nothing any more. One to a question of which there is a newer
-// one is taken away.
+// drop returns the answers that were given here to questions that Smithers does not ask any more. It removes an answer from
+// given if there is a newer question.
 func (m *mailbox) drop(given kept.Answers) (list []Dropped) {
 	for key, here := range given.Approvals {
 		is := m.approvalOf(key)
@@ -70,7 +70,7 @@ func (m *mailbox) drop(given kept.Answers) (list []Dropped) {
 	return list
 }
 
-// approvalOf is what Smithers asks to be approved under a key; nil for nothing.
+// approvalOf returns the approval that Smithers asks for under a key, or nil.
 func (m *mailbox) approvalOf(key string) *snapshot.Approval {
 	for i, a := range m.Approvals {
 		if snapshot.Key(a.NodeID, a.Iteration) == key {
@@ -80,7 +80,8 @@ func (m *mailbox) approvalOf(key string) *snapshot.Approval {
 	return nil
 }
 
-// requestsOf is the newest request that Smithers has under a key, nil for none, and whether it has decided that of a time.
+// requestsOf returns the newest request that Smithers has under a key, or nil. decided reports whether the request of a time is
+// decided.
 func (m *mailbox) requestsOf(key string, atMs int64) (newest *snapshot.HumanRequest, decided bool) {
 	for i, h := range m.HumanRequests {
 		if snapshot.Key(h.NodeID, h.Iteration) != key {

@@ -41,7 +41,7 @@ type runLine struct {
 	described []int64                     // the frames whose rows in ext were set
 }
 
-// eventsOf are the events up to an index that are not stored yet.
+// eventsOf returns the events up to an index that are not stored yet.
 func (l *runLine) eventsOf(p *dbrun.Run, upTo int, line []tables.FrameFacts) []snapshot.Event {
 	next, frames := l.nextSeq(), l.hashesOf(line)
 	var events []snapshot.Event
@@ -57,7 +57,7 @@ func (l *runLine) eventsOf(p *dbrun.Run, upTo int, line []tables.FrameFacts) []s
 	return events
 }
 
-// nextSeq is the seq that Smithers would give the event after those that are stored.
+// nextSeq returns the seq that Smithers would give the next event.
 func (l *runLine) nextSeq() int64 {
 	if l.seq == nil {
 		_, next := tables.PeerSeqs(l.stored)
@@ -78,7 +78,7 @@ func (l *runLine) store(events []snapshot.Event) {
 	l.stored, l.seq = append(l.stored, events...), &next
 }
 
-// hashesOf are the frames of the line by Smithers' numbers. It is never shorter than it was.
+// hashesOf returns the frames of the line by Smithers' numbers. The line only grows.
 func (l *runLine) hashesOf(line []tables.FrameFacts) map[int64]tables.FrameFacts {
 	if l.byPeer == nil {
 		l.byPeer = make(map[int64]tables.FrameFacts, len(line))
@@ -90,7 +90,7 @@ func (l *runLine) hashesOf(line []tables.FrameFacts) map[int64]tables.FrameFacts
 	return l.byPeer
 }
 
-// rendered is the tree for a draft; nil where it is as before, or unknown.
+// rendered returns the tree for a draft, or nil if it is as before, or unknown.
 func (l *runLine) rendered(tree string) []byte {
 	if tree == "" || tree == l.ours || tree == export.NoTree && l.ours == "" {
 		return nil

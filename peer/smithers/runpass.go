@@ -10,7 +10,7 @@ import (
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
 
-// runPass brings one run up to date: the line goes on from what is kept with what the database has.
+// runPass brings one run up to date: its line goes on from the kept run with what the database has.
 type runPass struct {
 	*dbrun.Run
 	*keptRun
@@ -26,7 +26,7 @@ type runPass struct {
 	out       ImportedRun
 }
 
-// importRun brings one run up to date: all of what is new becomes visible together.
+// importRun brings one run up to date. All of its new entries become visible together.
 func (im *importJob) importRun(ctx context.Context, tx *source.Tx, from dbrun.RunRow) (ImportedRun, error) {
 	if upTo, live := im.upTo[from.ID]; live {
 		if out, done, err := im.framesFirst(ctx, tx, from, upTo); done || err != nil {
@@ -75,7 +75,7 @@ func (im *importJob) runPass(tx *source.Tx, from dbrun.RunRow) *runPass {
 	return &runPass{im: im, Run: theirs, keptRun: &keptRun{}, runLine: &runLine{}, out: ImportedRun{RunID: from.ID, Outcome: OutcomeUnchanged}}
 }
 
-// commit makes what was appended the run's, if it was made of one state of the database.
+// commit makes the new entries visible, if they were made of one state of the database.
 func (r *runPass) commit(ctx context.Context, before *snapshot.Entry) (ImportedRun, error) {
 	if err := r.Tx.Check(); err != nil {
 		return r.out, err

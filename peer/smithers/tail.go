@@ -10,7 +10,7 @@ import (
 	"github.com/git-smithers/git-smithers/snapshot"
 )
 
-// appendTail appends what has happened since the newest frame, and how the run is now.
+// appendTail appends what has happened since the newest frame, and the run's row as it is now.
 func (r *runPass) appendTail(ctx context.Context) error {
 	draft := snapshot.Draft{Run: r.Ended, Limits: r.im.limits, Subject: "smithers: " + string(r.Ours.Status)}
 	if err := r.addLastFiles(ctx, &draft); err != nil {
@@ -69,7 +69,7 @@ func filesOnly(vcs *snapshot.VCS, atMs int64, limits snapshot.Limits) snapshot.D
 	return snapshot.Draft{VCS: vcs, AtMs: atMs, Subject: "files that an attempt left", Limits: limits}
 }
 
-// newest is when the newest of what the run has happened, but not before atMs.
+// newest returns the time of the newest event, attempt or end of the run, but not before atMs.
 func (r *runPass) newest(atMs int64, events []snapshot.Event) int64 {
 	for _, e := range events {
 		atMs = max(atMs, e.AtMs)

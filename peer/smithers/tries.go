@@ -44,8 +44,8 @@ func (im *importJob) passes(ctx context.Context, db *source.DB) (out *Imported, 
 
 // onePass reads the database once, and imports from it.
 func (im *importJob) onePass(ctx context.Context, db *source.DB) (out *Imported, err error) {
-	// Whoever imported what is in a run now has read it from the database before this pass does.
-	// So where the database has less, Smithers went back, and nobody else was faster.
+	// All that is in a run now was read from the database before this pass reads it. So if the database has less, Smithers
+	// went back.
 	if im.tips, err = im.readTips(ctx); err != nil {
 		return nil, err
 	}
@@ -72,7 +72,7 @@ func (im *importJob) readTips(ctx context.Context) (map[objstore.ID]bool, error)
 	return tips, nil
 }
 
-// overtaken are the runs to which somebody else has appended meanwhile.
+// overtaken returns the runs to which another process has appended meanwhile.
 func overtaken(out *Imported) (runs []string) {
 	for _, run := range out.Runs {
 		if run.Err != nil && fault.CodeOf(run.Err) == fault.Conflict {
@@ -82,7 +82,7 @@ func overtaken(out *Imported) (runs []string) {
 	return runs
 }
 
-// merged is what several passes did; nil for nothing.
+// merged returns the result of two passes together, or nil if both are nil.
 func merged(out, later *Imported) *Imported {
 	switch {
 	case out == nil:
@@ -102,7 +102,7 @@ func merged(out, later *Imported) *Imported {
 	return out
 }
 
-// mergedRun is what two passes did with one run.
+// mergedRun returns the result of two passes over one run.
 func mergedRun(run, later ImportedRun) ImportedRun {
 	switch {
 	case run.Err != nil || run.Outcome == OutcomeUnchanged:

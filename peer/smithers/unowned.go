@@ -7,7 +7,7 @@ import (
 	"github.com/git-smithers/git-smithers/peer/smithers/tables"
 )
 
-// needUnowned reads what belongs to no run unless the pass has read it.
+// needUnowned reads the rows that do not belong to single runs, unless the pass has read them.
 func (im *importJob) needUnowned(tx *source.Tx) error {
 	if im.leftRead {
 		return nil
@@ -16,8 +16,8 @@ func (im *importJob) needUnowned(tx *source.Tx) error {
 	return err
 }
 
-// readUnowned reads what belongs to no run: it keeps the rows of tables that are not known, and counts those of
-// Smithers' own.
+// readUnowned reads the rows that do not belong to single runs: it keeps those of unknown tables, and counts those of
+// Smithers' own tables.
 func (im *importJob) readUnowned(tx *source.Tx, runs []source.Row) ([]LeftTable, error) {
 	im.left = nil
 	var left []LeftTable
@@ -45,7 +45,7 @@ func (im *importJob) readUnowned(tx *source.Tx, runs []source.Row) ([]LeftTable,
 	return left, nil
 }
 
-// ownerless counts the rows of a table that are of no run.
+// ownerless counts the rows of a table that belong to none of the runs.
 func ownerless(tx *source.Tx, table source.Table, runs []source.Row) (int64, error) {
 	rows, err := tx.Count(table.Name, "")
 	for _, run := range runs {

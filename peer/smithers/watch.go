@@ -128,7 +128,7 @@ func (w *watcher) close() {
 	w.db, w.imported, w.found = nil, 0, 0 // versions are counted from 1 in whatever is opened next
 }
 
-// look imports what is new, and tells how long to wait until the next look.
+// look imports what is new, and returns how long to wait until the next look.
 func (w *watcher) look(ctx context.Context) (time.Duration, error) {
 	started := w.store.Now()
 	w.brief = false
@@ -164,10 +164,10 @@ func (w *watcher) look(ctx context.Context) (time.Duration, error) {
 	return max(w.req.Every, took), err
 }
 
-// errNotYet is a database that has not been made yet.
+// errNotYet means that the database does not exist yet.
 var errNotYet = errors.New("there is no database yet")
 
-// try opens the database where it is not open, and imports what is new and due.
+// try opens the database unless it is open, and imports what is new and due.
 func (w *watcher) try(ctx context.Context) error {
 	if err := w.open(ctx); err != nil {
 		return err
@@ -219,7 +219,7 @@ func (w *watcher) open(ctx context.Context) error {
 	return nil
 }
 
-// notYet tells a database that is being made from one that cannot be read.
+// notYet returns errNotYet if the database is still being made, or else explains the error.
 func (w *watcher) notYet(err error) error {
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
@@ -240,7 +240,7 @@ type surveyed struct {
 	newest *source.Head // nil for none
 }
 
-// survey tells which of the wanted runs there are.
+// survey returns the wanted runs of the database.
 func (w *watcher) survey(ctx context.Context) (runs []surveyed, err error) {
 	err = w.db.Read(ctx, func(tx *source.Tx) error {
 		runs = nil
@@ -267,7 +267,7 @@ func (w *watcher) survey(ctx context.Context) (runs []surveyed, err error) {
 	return runs, err
 }
 
-// fresh are those of runs that have another newest frame than the one that is imported.
+// fresh returns the runs whose newest frame is not imported.
 func (w *watcher) fresh(runs []surveyed) (fresh []surveyed) {
 	for _, run := range runs {
 		if run.newest != nil && w.frames[run.id] != *run.newest {
@@ -325,7 +325,7 @@ func (w *watcher) bring(ctx context.Context, version int64, runs []surveyed) (er
 	return nil
 }
 
-// from imports, and reports what it did, also where it could not do all.
+// from imports, and reports the result, even if it is incomplete.
 func (w *watcher) from(ctx context.Context, im *importJob) (again bool, err error) {
 	imported, err := im.from(ctx, w.db)
 	if imported != nil {
@@ -394,7 +394,7 @@ func withoutNumbers(reason string) string {
 	}, reason)
 }
 
-// last imports what was not due yet when ctx ended.
+// last imports the changes that were not due yet when ctx ended.
 func (w *watcher) last(ctx context.Context) error {
 	if !w.begun {
 		return nil
@@ -410,7 +410,7 @@ func (w *watcher) last(ctx context.Context) error {
 	return nil
 }
 
-// isAboutDatabase reports whether it is the database that is in the way.
+// isAboutDatabase reports whether an error is about the database.
 func isAboutDatabase(err error) bool {
 	code := fault.CodeOf(err)
 	return err != nil && (code == fault.InvalidDatabase || code == fault.DatabaseNotFound)

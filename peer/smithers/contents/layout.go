@@ -51,7 +51,7 @@ func LayoutOf(c source.Contents) (Layout, error) {
 	return Layout{Keys: keys, BareInput: r.bare}, nil
 }
 
-// widest are the limits of what can be stored at all.
+// widest are the limits of the storage itself.
 var widest = snapshot.Limits{Depth: 10000, Key: page.MaxKey, Value: page.MaxValue}
 
 func isInteger(text string) bool {
@@ -91,7 +91,7 @@ func (r *Reading) readOutputs(text []byte, limits snapshot.Limits) error {
 	return nil
 }
 
-// sameAs is the table before this one that it shows again under another name; "" for none.
+// sameAs returns the name of the table before this one that has the same rows, or "".
 func (r *Reading) sameAs(name string, value []byte) string {
 	for _, k := range r.keys {
 		rows, ok := r.tables[k.Name]

@@ -270,7 +270,7 @@ func (r *Reading) readInput(text []byte, _ snapshot.Limits) error {
 	return nil
 }
 
-// cutHead gives the object that is left when its first members are gone: rest is what follows them.
+// cutHead returns the object without its first members. rest is the text after them.
 func cutHead(rest []byte) ([]byte, bool) {
 	switch {
 	case len(rest) > 1 && rest[0] == ',' && rest[1] == '"':

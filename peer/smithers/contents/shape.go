@@ -34,7 +34,7 @@ func (s *Shape) bareInput(l Layout) bool {
 	return l.BareInput
 }
 
-// listShape is what a list of rows differs in from the predicted one.
+// listShape is how a list of rows differs from the predicted list.
 type listShape struct {
 	Rows  map[string]string `json:"rows,omitempty"`  // those with another text
 	Moved map[string]int    `json:"moved,omitempty"` // the places of the fewest rows without which the others are in order

@@ -46,7 +46,7 @@ func (s *Shape) text(name string, write func() ([]byte, error)) (string, error) 
 	return string(text), err
 }
 
-// ErrShape is a shape of another state.
+// ErrShape means that a shape belongs to another state.
 var ErrShape = errors.New("ext/smithers: what it says about a snapshot does not fit the snapshot")
 
 // array is an array of rows.

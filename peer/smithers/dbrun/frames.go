@@ -17,7 +17,7 @@ func (p *Run) Snapshot(no int64) (*source.Snapshot, error) {
 	return s, err
 }
 
-// PlaceByTime gives the nodes of a state without a rendered tree what they need.
+// PlaceByTime sets the needs of the nodes of a state without a rendered tree.
 func (p *Run) PlaceByTime(w *snapshot.Whole, atMs int64) {
 	var begun []snapshot.Attempt
 	for _, row := range p.Attempts {

@@ -11,7 +11,7 @@ import (
 	"github.com/git-smithers/git-smithers/peer/smithers/tables"
 )
 
-// NoTree is the rendered tree of a frame that has none.
+// NoTree is the rendered tree of a frame without a tree.
 const NoTree = "null"
 
 // writeSnapshots writes the snapshots of the run's line, and returns its rows of _smithers_frames. It fills

@@ -21,7 +21,7 @@ const (
 	RefusedRepository = "repository_root" // the run's folder is in another repository, or in one
 )
 
-// Refusal is why Smithers does not resume a run where it was exported for.
+// Refusal is a reason why Smithers does not resume an exported run.
 type Refusal struct {
 	Code    string `json:"code"`
 	Message string `json:"message"`
@@ -127,7 +127,7 @@ func workflowRefusals(workflows code.Files, row source.Row, config []jsonobject.
 	return nil, now.Known
 }
 
-// durability is what config_json says of how the workflow's hashes are to be compared.
+// durability reads how the workflow's hashes are to be compared from config_json.
 func durability(config []jsonobject.Member) (version float64, entry string) {
 	for _, m := range config {
 		if m.Name != durabilityKey {

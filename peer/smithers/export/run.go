@@ -85,7 +85,7 @@ func (x *runExport) write() (frames int64, err error) {
 	return int64(len(x.facts.Frames)), nil
 }
 
-// allRows are the rows to be written, except those of snapshots.
+// allRows returns the rows to be written, except those of snapshots.
 func (x *runExport) allRows(frames []source.Row) (kept.Rows, error) {
 	all := kept.Rows{
 		Schema: x.Peer.Schema, Heads: x.heads, Rows: make(map[string][]source.Row), FramesTable: x.ownTable(tables.Frames), Frames: frames,
@@ -193,7 +193,7 @@ func (x *runExport) likeSmithers() error {
 	return nil
 }
 
-// peerOfParent is Smithers' number of the frame that a run was forked from; ours where it has none.
+// peerOfParent returns Smithers' number of the frame that a run was forked from, or ours if Smithers does not have it.
 func (x *runExport) peerOfParent(parent snapshot.Parent) (int64, error) {
 	head, err := x.store.Head(x.ctx, parent.RunID)
 	if fault.CodeOf(err) == fault.RunNotFound {

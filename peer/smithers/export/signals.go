@@ -39,7 +39,7 @@ func (x *runExport) signalRows(table source.Table, predicted []source.Row) ([]so
 	return dbrow.Restore(table, rows, nil, x.Row.ID, dbrow.Root(x.req.Root))
 }
 
-// importedRows are the rows of a table as the run's last import found them; nil where it did not look at them.
+// importedRows returns the rows of a table as the run's last import found them, or nil if it did not read them.
 func (x *runExport) importedRows(table source.Table) ([]source.Row, error) {
 	if !x.Imported || x.Peer.Pass.Rows == "" {
 		return nil, nil

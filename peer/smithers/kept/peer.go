@@ -18,10 +18,10 @@ import (
 	"github.com/git-smithers/git-smithers/peer/smithers/tables"
 )
 
-// Engine is the folder of ext that is Smithers'.
+// Engine is Smithers' folder in ext.
 const Engine = "smithers"
 
-// What is in ext/smithers.
+// The files and folders of ext/smithers.
 const (
 	extOutputs = "outputs" // a layout
 	ExtSchema  = "schema"  // schemaLines
@@ -258,7 +258,7 @@ func tableOf(path string) (table string, ok bool) {
 	return strings.NewReplacer("%25", "%", "%2f", "/").Replace(table), ok
 }
 
-// Mark is something of a run that is not as it should be: it was imported as it is.
+// Mark is a flaw of a run: what the database says differs from what was computed. It was imported as it is.
 type Mark struct {
 	Frame  int64  `json:"frame"`   // of ours
 	PeerNo int64  `json:"frameNo"` // of Smithers
@@ -267,7 +267,7 @@ type Mark struct {
 	Found  string `json:"found"` // what was computed, or what is wrong
 }
 
-// Columns are the columns of all output tables that the run has rows in.
+// Columns returns the columns of all output tables that the run has rows in.
 func (p *Peer) Columns() []tables.OutputColumn {
 	var all []tables.OutputColumn
 	for _, line := range p.Schema {

@@ -25,7 +25,7 @@ func (t *Tx) Later(table, run, column string, from int64) (rows []Row, before in
 	return rows, all - int64(len(rows)), err == nil, err
 }
 
-// LaterHeads are the end of Heads, from a frame on, and how many come before them.
+// LaterHeads returns the end of Heads from a frame on, and how many heads come before it.
 func (t *Tx) LaterHeads(run string, from int64) (heads []Head, before int64, err error) {
 	if heads, err = t.heads(run, " AND frame_no >= ?", from); err != nil {
 		return nil, 0, err
@@ -51,7 +51,7 @@ func (s Settled) condition() string {
 	return "(typeof(" + name + ") = 'integer' AND " + name + " BETWEEN 0 AND ?)"
 }
 
-// Unsettled are those of Rows that are not settled.
+// Unsettled returns the rows that are not settled.
 func (t *Tx) Unsettled(table, run string, by Settled) (rows []Row, err error) {
 	in := t.Table(table)
 	where, args, has := ofRun(in, run)
@@ -81,7 +81,7 @@ func (t Tally) Equal(other Tally) bool {
 	return t.Rows == other.Rows && slices.Equal(t.Sums, other.Sums)
 }
 
-// TallyOf is the tally of those rows that are settled.
+// TallyOf returns the tally of the settled rows.
 func TallyOf(rows []Row, by Settled, columns []string) Tally {
 	tally := Tally{Sums: make([]int64, len(columns))}
 	for _, row := range rows {
@@ -96,7 +96,7 @@ func TallyOf(rows []Row, by Settled, columns []string) Tally {
 	return tally
 }
 
-// Plus is the tally of two sets together.
+// Plus returns the tally of two sets together.
 func (t Tally) Plus(other Tally) Tally {
 	sum := Tally{Rows: t.Rows + other.Rows, Sums: slices.Clone(t.Sums)}
 	for i, n := range other.Sums {
@@ -118,7 +118,7 @@ func weight(v Value) int64 {
 	return 0
 }
 
-// Tally is TallyOf of a run's rows in a table. ok is false where the table lacks a column.
+// Tally returns the tally of a run's settled rows in a table. ok is false if the table lacks a column.
 func (t *Tx) Tally(table, run string, by Settled, columns []string) (tally Tally, ok bool, err error) {
 	in := t.Table(table)
 	where, args, has := ofRun(in, run)

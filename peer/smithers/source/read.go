@@ -43,7 +43,7 @@ func findTable(tables []Table, name string) *Table {
 	return &tables[i]
 }
 
-// Runs are the rows of _smithers_runs in the order of (created_at_ms, run_id).
+// Runs returns the rows of _smithers_runs in the order of (created_at_ms, run_id).
 func (t *Tx) Runs() ([]Row, error) {
 	var runs []Row
 	table := t.Table(runsTable)
@@ -75,7 +75,7 @@ func (t *Tx) Rows(table, run string) iter.Seq2[Row, error] {
 	return t.query(in, selectFrom(in)+where+order, args...)
 }
 
-// Count is how many rows Rows would yield.
+// Count returns how many rows Rows would yield.
 func (t *Tx) Count(table, run string) (int64, error) {
 	in := t.Table(table)
 	where, args, ok := ofRun(in, run)

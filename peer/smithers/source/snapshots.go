@@ -18,14 +18,14 @@ const (
 	payloadsTable  = "_smithers_snapshot_payloads"
 )
 
-// Head is what lists a snapshot without its contents.
+// Head is a snapshot without its contents.
 type Head struct {
 	Frame       int64 // Smithers' number
 	AtMs        int64
 	ContentHash string // as stored
 }
 
-// Heads are the snapshots of a run in the order of their frames.
+// Heads returns the snapshots of a run in the order of their frames.
 func (t *Tx) Heads(run string) ([]Head, error) { return t.heads(run, "") }
 
 // heads are those for which another condition holds, too.
@@ -58,7 +58,7 @@ func (t *Tx) heads(run, and string, args ...any) ([]Head, error) {
 	return heads, explain(rows.Err())
 }
 
-// Newest is the last of Heads; nil where there are none. It costs the same however many there are.
+// Newest returns the last of Heads, or nil. Its cost does not depend on their number.
 func (t *Tx) Newest(run string) (*Head, error) {
 	table := t.Table(snapshotsTable)
 	if table == nil || !table.has("run_id", "frame_no", "created_at_ms", "content_hash") {

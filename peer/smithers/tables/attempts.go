@@ -69,7 +69,7 @@ func IsRevision(s string) bool {
 	return len(s) <= maxRevision
 }
 
-// errorText is what an error says, as ours do: its code or name, and its message.
+// errorText returns the text of an error as ours have it: its code or name, and its message.
 func errorText(row source.Row) string {
 	text, ok := dbrow.ColumnText(row, "error_json")
 	if !ok {

@@ -12,7 +12,7 @@ import (
 	"github.com/git-smithers/git-smithers/snapshot"
 )
 
-// seqMember is a member of an event's payload: Smithers' seq, where it does not follow that of the event before.
+// seqMember is a member of an event's payload: Smithers' seq, if it is not the seq after that of the event before.
 const seqMember = "__smithersSeq"
 
 // ReadEvent reads a row of _smithers_events. It strips from the payload what is predicted: type, runId, timestampMs,
@@ -71,8 +71,8 @@ func SamePayload(e snapshot.Event, row source.Row) bool {
 	return said(e.Payload) == said(dbrow.ColumnJSON(row, "payload_json"))
 }
 
-// Numbered is an event whose payload says that Smithers' seq is e.Seq, where that is not next, the one
-// after that of the event before.
+// Numbered returns an event whose payload has Smithers' seq, e.Seq, unless that is next: the seq after that of the event
+// before.
 func Numbered(e snapshot.Event, next int64) snapshot.Event {
 	if e.Seq == next {
 		return e
@@ -86,7 +86,7 @@ func Numbered(e snapshot.Event, next int64) snapshot.Event {
 	return e
 }
 
-// PeerSeqs are the seqs that Smithers has for events, and the next one.
+// PeerSeqs returns the seqs that Smithers has for events, and the next seq.
 func PeerSeqs(events []snapshot.Event) (seqs []int64, next int64) {
 	for _, e := range events {
 		if seq, ok := KeptSeq(e); ok {
@@ -106,7 +106,7 @@ func makeRise(seqs []int64) {
 	}
 }
 
-// KeptSeq is the seq that an event's payload has.
+// KeptSeq returns Smithers' seq if an event's payload has it.
 func KeptSeq(e snapshot.Event) (seq int64, ok bool) {
 	if !bytes.Contains(e.Payload, []byte(seqMember)) {
 		return 0, false
@@ -128,7 +128,7 @@ func correlated(kind string) bool {
 	return true
 }
 
-// correlation is the member by which an event says what it belongs to.
+// correlation returns the member that names the run and the attempt of an event.
 func correlation(members []jsonobject.Member, run, workflow string) string {
 	all := []jsonobject.Member{jsonobject.NewMember("runId", jsonobject.Quote(run)), jsonobject.NewMember("workflowName", jsonobject.Quote(workflow))}
 	for _, name := range []string{"nodeId", "iteration", "attempt"} {
@@ -139,7 +139,7 @@ func correlation(members []jsonobject.Member, run, workflow string) string {
 	return string(jsonobject.Join(all))
 }
 
-// predictedHash is the value of a member that is the hash of a frame; "" for any other.
+// predictedHash returns the value of a member if it is the hash of a frame, or else "".
 func predictedHash(kind, name string, members []jsonobject.Member, frames map[int64]FrameFacts) string {
 	if name == "" || hashMember(kind) != name {
 		return ""
@@ -156,7 +156,7 @@ func predictedHash(kind, name string, members []jsonobject.Member, frames map[in
 	return jsonobject.Quote(hash)
 }
 
-// hashMember is the member with the hash that events of a type have; "" where they have none.
+// hashMember returns the name of the member with a hash that events of a type have, or "".
 func hashMember(kind string) string {
 	switch kind {
 	case "FrameCommitted":

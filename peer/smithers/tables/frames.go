@@ -11,8 +11,8 @@ const (
 	treeEvery = 50
 )
 
-// PredictSnapshot is the row of a frame in _smithers_snapshots, without its contents; before is that of
-// the frame before it, nil for none.
+// PredictSnapshot returns the row of a frame in _smithers_snapshots without its contents. before is the row of the frame
+// before it, or nil.
 func PredictSnapshot(f FrameFacts, before source.Row) source.Row {
 	return source.Row{
 		"frame_no": dbrow.Int(f.PeerNo), "created_at_ms": dbrow.Int(f.AtMs), "content_hash": dbrow.Text(f.ContentHash),
@@ -20,8 +20,8 @@ func PredictSnapshot(f FrameFacts, before source.Row) source.Row {
 	}
 }
 
-// PredictFrame is the row of a frame in _smithers_frames. before is that of the frame before it, and
-// treeBefore its rendered tree; nil and "" for none.
+// PredictFrame returns the row of a frame in _smithers_frames. before is the row of the frame before it, or nil, and
+// treeBefore the rendered tree of that frame, or "".
 func PredictFrame(f FrameFacts, before source.Row, treeBefore string) source.Row {
 	row := source.Row{
 		"frame_no": dbrow.Int(f.PeerNo), "created_at_ms": dbrow.Int(f.AtMs), "xml_hash": dbrow.OptionalText(f.XMLHash),

@@ -97,7 +97,7 @@ func (f *Facts) predictInput(table source.Table, columns []OutputColumn) []sourc
 	return []source.Row{outputRow(f.Whole.Input, kindsOf(table, columns))}
 }
 
-// kindsOf are the kinds of a table's columns: those of the schema, or else what their types suggest.
+// kindsOf returns the kinds of a table's columns: those of the schema, or else those that their types suggest.
 func kindsOf(table source.Table, columns []OutputColumn) map[string]string {
 	kinds := make(map[string]string, len(table.Columns))
 	for _, c := range table.Columns {

@@ -36,7 +36,7 @@ const (
 	Migrated  = "_smithers_schema_migrations"
 )
 
-// Facts are what we know of a run at its tip, from which Smithers' rows are predicted.
+// Facts are the facts of a run at its tip from which Smithers' rows are predicted.
 type Facts struct {
 	Run      snapshot.Run
 	Whole    snapshot.Whole // the state of the newest frame of the line, with the tip's mailbox
@@ -47,7 +47,7 @@ type Facts struct {
 	Restored bool              // the run is not as it was imported: Smithers restores it from its newest snapshot
 }
 
-// FrameFacts are one frame of the line, as it stands in ext/smithers/frames and as it is.
+// FrameFacts are the facts of one frame of the line.
 type FrameFacts struct {
 	Frame       int64 // ours
 	PeerNo      int64 // Smithers'

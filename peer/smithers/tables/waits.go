@@ -13,8 +13,7 @@ import (
 	"github.com/git-smithers/git-smithers/snapshot"
 )
 
-// WaitRow is what an attempt waits for, or waited for: a signal or a time. Smithers has that in the
-// attempt's meta_json.
+// WaitRow is a wait of an attempt for a signal or a time, which Smithers keeps in the attempt's meta_json.
 type WaitRow struct {
 	Wait   snapshot.Wait // as it was while it lasted
 	ended  int64         // when it was over; never while it lasts
@@ -93,7 +92,7 @@ func (w *WaitRow) ofTimer(of []jsonobject.Member) {
 	}
 }
 
-// memberTime is a member that is a number which a time can be; nil where it is anything else.
+// memberTime returns the member with a name as a time, or nil if it is not one.
 func memberTime(members []jsonobject.Member, name string) *int64 {
 	for _, m := range members {
 		if m.Name != name {
@@ -108,8 +107,8 @@ func memberTime(members []jsonobject.Member, name string) *int64 {
 	return nil
 }
 
-// Then is the wait as it was at a time; ok is false where there was none any more. signals are ours by
-// Smithers' numbers.
+// Then returns the wait as it was at a time. ok is false if the wait was given up by then. signals are our numbers of signals
+// by Smithers' numbers.
 func (w WaitRow) Then(atMs int64, signals map[int64]int64) (was snapshot.Wait, ok bool) {
 	was = w.Wait
 	if w.ended == Never || atMs < w.ended {

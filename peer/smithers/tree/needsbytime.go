@@ -48,7 +48,7 @@ func NeedsByTime(attempts []snapshot.Attempt) map[string][]string {
 	return needs
 }
 
-// spansOf are the spans of all nodes, those that began first first.
+// spansOf returns the spans of all nodes, sorted by start time.
 func spansOf(attempts []snapshot.Attempt) []span {
 	byID := make(map[string]span, len(attempts))
 	for _, a := range attempts {

@@ -65,7 +65,7 @@ func (p *placer) walk(e *Element, at spot) (ends []string) {
 	return p.parallel(e.Children, at)
 }
 
-// ralphID is a loop's id; one without is called by where it is.
+// ralphID returns a loop's id. A loop without an id is named by its place.
 func ralphID(e *Element, path []int) string {
 	if id := e.Props["id"]; strings.TrimSpace(id) != "" {
 		return id

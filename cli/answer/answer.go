@@ -156,7 +156,7 @@ func printRequest(s *session.Session, store *timeline.Store, head *timeline.Head
 	}
 	s.Note("%s: %s (%s)", h.Status, plain.Text(h.Prompt), plain.Text(display.AttemptName(h.NodeID, h.Iteration)))
 	if !foreign {
-		noteWhoGoesOn(s, store, head, running)
+		noteWhoContinues(s, store, head, running)
 	}
 	return s.Printf("%s\n", plain.Text(row.ID))
 }

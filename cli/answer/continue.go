@@ -11,8 +11,8 @@ import (
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
 
-// noteWhoGoesOn tells what happens to a run now that it has what it waited for.
-func noteWhoGoesOn(s *session.Session, store *timeline.Store, head *timeline.Head, running bool) {
+// noteWhoContinues tells what happens to a run now that it has what it waited for.
+func noteWhoContinues(s *session.Session, store *timeline.Store, head *timeline.Head, running bool) {
 	row := head.Row()
 	id := plain.Text(row.ID)
 	switch {

@@ -166,7 +166,7 @@ func runSignal(ctx context.Context, s *session.Session, store *timeline.Store, o
 	case *sent.Known:
 		s.Note("run %s has this signal already", plain.Text(row.ID))
 	case !foreign && !noteWaitsOn(s, to):
-		noteWhoGoesOn(s, store, head, store.Owner(row).Live)
+		noteWhoContinues(s, store, head, store.Owner(row).Live)
 	}
 	return s.Printf("%d\n", sent.Seq)
 }

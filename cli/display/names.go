@@ -8,11 +8,11 @@ import (
 	"github.com/git-smithers/git-smithers/snapshot"
 )
 
-// NamesShown is how many of a list of names people see in talk.
-const NamesShown = 5
+// namesShown is how many of a list of names people see in talk.
+const namesShown = 5
 
 // List is a list for people, cut where it is long.
-func List(names []string) string { return ListUpTo(NamesShown, names) }
+func List(names []string) string { return ListUpTo(namesShown, names) }
 
 // ListUpTo is a list for people of the first names, at most that many, and how many there are besides.
 func ListUpTo(most int, names []string) string {

@@ -12,11 +12,11 @@ const (
 	emojiStyle      = '\ufe0f'
 )
 
-// Visible escapes, as Go does, the characters that a terminal shows as nothing or that change how others are shown:
+// visible escapes, as Go does, the characters that a terminal shows as nothing or that change how others are shown:
 // by them two ids can look the same, and a text can hold another one that only a program reads. Joiners and style
 // selectors stay where they make one emoji of several symbols. All other text stays, control characters included: see
 // plain for those.
-func Visible(s string) string {
+func visible(s string) string {
 	if strings.IndexFunc(s, isInvisible) < 0 {
 		return s
 	}

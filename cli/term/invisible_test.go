@@ -17,18 +17,18 @@ func TestWhatCannotBeSeenIsEscaped(t *testing.T) {
 		0xfe00: `\ufe00`, 0xfe0f: `\ufe0f`, 0xfeff: `\ufeff`, 0xfff9: `\ufff9`, 0xfffb: `\ufffb`,
 		0xe0000: `\U000e0000`, 0xe0041: `\U000e0041`, 0xe007f: `\U000e007f`, 0xe0100: `\U000e0100`, 0xe01ef: `\U000e01ef`,
 	} {
-		assert.Equal(t, "a"+shown+"b", Visible("a"+string(r)+"b"), "%U", r)
+		assert.Equal(t, "a"+shown+"b", visible("a"+string(r)+"b"), "%U", r)
 	}
 	for name, text := range map[string]string{
 		"nothing": "", "words": "größer → 日本", "colours": "\x1b[36mrunning\x1b[m", "an accent of its own": "e\u0301",
 		"a family": "👩\u200d👩\u200d👧", "a heart": "❤\ufe0f", "a couple": "👩\u200d❤\ufe0f\u200d👨", "a keycap": "1\ufe0f\u20e3",
 		"skin": "👩🏽\u200d🚀", "a flag": "🏳\ufe0f\u200d🌈", "an Arabic number sign": "\u0600",
 	} {
-		assert.Equal(t, text, Visible(text), name)
+		assert.Equal(t, text, visible(text), name)
 	}
-	assert.Equal(t, `a👩\u200d`, Visible("a👩\u200d"), "a joiner that joins nothing")
-	assert.Equal(t, "❤\ufe0f"+`\ufe0f`, Visible("❤\ufe0f\ufe0f"), "the second one says nothing")
-	assert.Equal(t, "\xff"+`\u200b`, Visible("\xff\u200b"), "other bytes stay")
+	assert.Equal(t, `a👩\u200d`, visible("a👩\u200d"), "a joiner that joins nothing")
+	assert.Equal(t, "❤\ufe0f"+`\ufe0f`, visible("❤\ufe0f\ufe0f"), "the second one says nothing")
+	assert.Equal(t, "\xff"+`\u200b`, visible("\xff\u200b"), "other bytes stay")
 }
 
 func FuzzVisible(f *testing.F) {
@@ -36,8 +36,8 @@ func FuzzVisible(f *testing.F) {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, s string) {
-		shown := Visible(s)
-		assert.Equal(t, shown, Visible(shown))
+		shown := visible(s)
+		assert.Equal(t, shown, visible(shown))
 		for _, r := range "\u200b\u202e\ufeff\U000e0041\U000e0100" {
 			assert.False(t, strings.ContainsRune(shown, r))
 		}

@@ -75,7 +75,7 @@ func (w dataWriter) write(p []byte) (int, error) {
 	if w.s.JSON || !w.s.IsTerminalOut() {
 		return w.Writer.Write(p)
 	}
-	if _, err := io.WriteString(w.Writer, Visible(string(p))); err != nil {
+	if _, err := io.WriteString(w.Writer, visible(string(p))); err != nil {
 		return 0, err
 	}
 	return len(p), nil

@@ -60,7 +60,7 @@ func (t *Table) Align(b *strings.Builder, indent string) {
 	}
 	for _, row := range t.Rows {
 		for i := range row {
-			row[i].Text = Visible(row[i].Text)
+			row[i].Text = visible(row[i].Text)
 		}
 		for i, c := range row {
 			widths[i] = max(widths[i], utf8.RuneCountInString(c.Text))

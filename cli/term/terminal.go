@@ -86,7 +86,7 @@ func (s *Terminal) Note(format string, args ...any) {
 
 // TalkJSON writes a document to standard error.
 func (s *Terminal) TalkJSON(doc any) {
-	if text, err := EncodeJSON(doc); err == nil {
+	if text, err := encodeJSON(doc); err == nil {
 		s.Talk("%s", text)
 	}
 }
@@ -99,7 +99,7 @@ func (s *Terminal) Talk(format string, args ...any) {
 	s.clear()
 	text := fmt.Sprintf(format, args...)
 	if !s.JSON && s.AtTerminal(s.Err) {
-		text = Visible(text)
+		text = visible(text)
 	}
 	_, _ = io.WriteString(s.Err, text)
 }
@@ -110,7 +110,7 @@ func (s *Terminal) TalkHalfway(text string) {
 	s.talking.Lock()
 	defer s.talking.Unlock()
 	s.halfway = true
-	_, _ = fmt.Fprint(s.Err, clearLine, Visible(text))
+	_, _ = fmt.Fprint(s.Err, clearLine, visible(text))
 }
 
 // EndHalfway takes away what TalkHalfway shows.
@@ -138,7 +138,7 @@ func (s *Terminal) Printf(format string, args ...any) error {
 // tokens and nothing else: numbers, strings, keys and their order stay as they were
 // written.
 func (s *Terminal) WriteJSON(v any) error {
-	text, err := EncodeJSON(v)
+	text, err := encodeJSON(v)
 	if err != nil {
 		return err
 	}
@@ -146,8 +146,8 @@ func (s *Terminal) WriteJSON(v any) error {
 	return err
 }
 
-// EncodeJSON is v as JSON and a line feed, without escapes for HTML.
-func EncodeJSON(v any) ([]byte, error) {
+// encodeJSON is v as JSON and a line feed, without escapes for HTML.
+func encodeJSON(v any) ([]byte, error) {
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)
 	enc.SetEscapeHTML(false)
@@ -157,6 +157,6 @@ func EncodeJSON(v any) ([]byte, error) {
 
 // EncodeValue is v as JSON, without escapes for HTML.
 func EncodeValue(v any) (json.RawMessage, error) {
-	text, err := EncodeJSON(v)
+	text, err := encodeJSON(v)
 	return bytes.TrimSuffix(text, []byte("\n")), err
 }

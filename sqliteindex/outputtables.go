@@ -141,8 +141,7 @@ type declaredOutputs map[string]map[string]columns.List
 
 const sqlDeclared = `SELECT DISTINCT output_key, workflow_name, columns FROM _index_outputs`
 
-// wantedCatalog is the tables that the schemas of all runs ask for. It follows from the set
-// of them alone, in whatever order they came.
+// wantedCatalog returns the tables that the schemas of all runs need.
 func wantedCatalog(ctx context.Context, q queryer) (catalog, error) {
 	declared := make(declaredOutputs)
 	_, err := collect(ctx, q, func(rows *sql.Rows) (struct{}, error) {
@@ -160,8 +159,8 @@ func wantedCatalog(ctx context.Context, q queryer) (catalog, error) {
 	return declared.catalog(), err
 }
 
-// wantedCatalog returns the tables that the schemas of all runs need. It depends only on the set
-// of schemas, not on their order.
+// catalog returns the tables that declarations need. They depend only on the set of declarations, not on
+// its order.
 func (d declaredOutputs) catalog() catalog {
 	tables := columns.SnakeNames(slices.Collect(maps.Keys(d)), columns.NewNameSet(), columns.FitTable)
 	var shared, split catalog

@@ -25,7 +25,7 @@ const (
 // maxBlob is the largest size of a frame's blob: a tree, with the line before it.
 const maxBlob = page.MaxValue + 1<<10
 
-// maxDeltas is the longest row of deltas without a whole tree between them.
+// maxDeltas is the largest number of deltas between two whole trees.
 const maxDeltas = 49
 
 // frameBlob is the file "frame" of an entry.
@@ -46,7 +46,7 @@ func readFrameBlob(r objstore.Reader, id objstore.ID) (frameBlob, error) {
 	return decodeFrameBlob(id, data)
 }
 
-// encode is the bytes of the blob.
+// encode returns the bytes of the blob.
 func (b frameBlob) encode() []byte {
 	out := make([]byte, 0, len(b.payload)+160)
 	out = append(append(out, b.encoding...), ' ')
@@ -59,8 +59,8 @@ func (b frameBlob) encode() []byte {
 	return append(out, '\n')
 }
 
-// decodeFrameBlob is the strict inverse of encode. The payload of a whole tree is
-// verified; that of a delta is a matter of what it builds on.
+// decodeFrameBlob is the strict inverse of encode. It verifies the payload of a whole tree. The payload
+// of a delta can be verified only with the blob that it builds on.
 func decodeFrameBlob(id objstore.ID, data []byte) (frameBlob, error) {
 	head, payload, _ := bytes.Cut(data, []byte{'\n'})
 	payload, ok := bytes.CutSuffix(payload, []byte{'\n'})
@@ -84,7 +84,7 @@ func decodeFrameBlob(id objstore.ID, data []byte) (frameBlob, error) {
 	return b, nil
 }
 
-// checkPayload returns why a payload is not a tree or a delta, whatever it says.
+// checkPayload returns why a payload cannot be a tree or a delta.
 func checkPayload(payload []byte) error {
 	switch {
 	case len(payload) > page.MaxValue:

@@ -13,15 +13,15 @@ import (
 	"github.com/git-smithers/git-smithers/objstore/page"
 )
 
-// Cache reconstructs rendered frames and keeps those that were used last.
+// Cache reconstructs rendered trees from the blobs of frames, and keeps the trees that were used last.
 // Safe for concurrent use. A nil *Cache reconstructs and keeps nothing.
 type Cache struct {
 	frames *lru.Cache[objstore.ID, frame]
 }
 
-// frame is a rendered tree as some frame blob holds it.
+// frame is the rendered tree of a blob.
 type frame struct {
-	deltas   int // since the last full one
+	deltas   int // since the last whole tree
 	rendered json.RawMessage
 }
 
@@ -29,7 +29,7 @@ type frame struct {
 // elsewhere may have trees of any size that the format allows.
 const frameUnit = 1 << 20
 
-// NewCache makes one that holds n frames, and at most n MiB.
+// NewCache returns a cache that keeps n frames, and at most n MiB.
 func NewCache(n int) *Cache {
 	return &Cache{lru.New[objstore.ID](int64(n), func(f frame) int64 { return 1 + int64(len(f.rendered)/frameUnit) })}
 }

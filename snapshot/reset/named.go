@@ -8,12 +8,12 @@ import (
 )
 
 // Named returns the changes by which Smithers makes nodes run again when it forks: they
-// become pending with no last attempt, and nothing else changes. Outputs, loops and the mailbox
-// stay as they are, and so does whatever needs the nodes. Each of nodes is a node id, which means
-// all its iterations, or, where nothing has that id, "nodeId::iteration". As for Smithers, the
-// id of a node ends at its first "::", too.
+// become pending with no last attempt, and nothing else changes. Outputs, loops, the mailbox and
+// the nodes that need them stay. Each of nodes is a node id, which means all its iterations, or,
+// if no node has that id, "nodeId::iteration". As in Smithers, the part of a node id before its
+// first "::" is a name of the node too.
 //
-// A node that the state does not have is an error wrapping ErrUnknownNode.
+// An unknown node is an error wrapping ErrUnknownNode.
 func Named(s *snapshot.State, nodes []string) ([]snapshot.Change, error) {
 	var all []snapshot.Node
 	for n, err := range s.AllNodes() {
@@ -42,7 +42,7 @@ func Named(s *snapshot.State, nodes []string) ([]snapshot.Change, error) {
 	return out, nil
 }
 
-// namedKeys are the keys of the nodes that a name means.
+// namedKeys returns the keys of the nodes that have a name.
 func namedKeys(nodes []snapshot.Node, name string) []string {
 	var keys []string
 	exact := false

@@ -11,23 +11,21 @@ import (
 	"github.com/git-smithers/git-smithers/snapshot"
 )
 
-// ErrUnknownNode is wrapped by the error about a node that the state does not have.
+// ErrUnknownNode is wrapped by the error about a node that is not in the state.
 var ErrUnknownNode = errors.New("no such node")
 
 // Nodes returns the changes that make nodes run again: they become pending with no
-// last attempt, and their outputs, approvals, human requests and waits go away. What
-// signals were received stays. Each of nodes is a node id, which means
-// all its iterations, or "nodeId::iteration". With noDeps these alone are reset;
-// otherwise so is everything that needs them, transitively.
+// last attempt, and their outputs, approvals, human requests and waits go away. Signals
+// stay. Each of nodes is a node id, which means all its iterations, or "nodeId::iteration".
+// With noDeps only these nodes are reset; otherwise the nodes that need them are reset too, transitively.
 //
-// A loop in which a node is reset goes back to the first iteration that is reset,
-// and is not done. What the loop did after that iteration has to be done again, so
-// the nodes of later iterations go away with their outputs, and everything outside
-// that needs any node of the loop is reset too; nodes of the iteration itself and
-// of earlier ones stay unless they need what is reset. With noDeps, later
-// iterations of other nodes stay.
+// A loop with a node that is reset goes back to the first iteration that is reset,
+// and is not done. The loop repeats its work from that iteration on. So the nodes of later
+// iterations go away with their outputs, and every node outside of the loop that needs a node of
+// the loop is reset too. Nodes of the iteration itself and of earlier iterations stay, unless they
+// need a node that is reset. With noDeps, later iterations of other nodes stay.
 //
-// A node that the state does not have is an error wrapping ErrUnknownNode.
+// An unknown node is an error wrapping ErrUnknownNode.
 func Nodes(s *snapshot.State, nodes []string, noDeps bool) ([]snapshot.Change, error) {
 	r := resetter{state: s, byID: make(map[string][]snapshot.Node), from: make(map[string]int), back: make(map[string]int)}
 	for n, err := range s.AllNodes() {
@@ -54,7 +52,7 @@ func Nodes(s *snapshot.State, nodes []string, noDeps bool) ([]snapshot.Change, e
 	return r.changes()
 }
 
-// resetter works out what a reset reaches.
+// resetter finds the nodes and loops that a reset reaches.
 type resetter struct {
 	state *snapshot.State
 	byID  map[string][]snapshot.Node // all iterations of each node
@@ -62,7 +60,7 @@ type resetter struct {
 	back  map[string]int             // ralph id -> iteration that the loop goes back to
 }
 
-// find reads a name of a node. exact tells whether it names one iteration.
+// find finds the node of a name. exact reports whether the name is of one iteration.
 func (r *resetter) find(name string) (id string, iteration int, exact bool, err error) {
 	if _, ok := r.byID[name]; ok {
 		return name, 0, false, nil
@@ -76,7 +74,7 @@ func (r *resetter) find(name string) (id string, iteration int, exact bool, err 
 	return "", 0, false, fmt.Errorf("%w: %q", ErrUnknownNode, name)
 }
 
-// mark resets a node from an iteration on, and tells whether that is news.
+// mark marks a node to be reset from an iteration on, and reports whether it was not marked so before.
 func (r *resetter) mark(id string, iteration int) bool {
 	if at, ok := r.from[id]; ok && at <= iteration {
 		return false
@@ -90,7 +88,7 @@ func (r *resetter) mark(id string, iteration int) bool {
 	return true
 }
 
-// loopOf is the loop that a node is in; "" for none.
+// loopOf returns the loop of a node, or "" if the node is not in a loop.
 func (r *resetter) loopOf(id string) string {
 	for _, n := range r.byID[id] {
 		if n.RalphID != nil {
@@ -100,7 +98,7 @@ func (r *resetter) loopOf(id string) string {
 	return ""
 }
 
-// spread marks everything that needs what is marked, until nothing is new.
+// spread marks the nodes that need a marked node, transitively.
 func (r *resetter) spread() {
 	dependents := make(map[string][]string)
 	members := make(map[string][]string)
@@ -138,7 +136,7 @@ func (r *resetter) spread() {
 	}
 }
 
-// changes resets what is marked, and takes away the later iterations of loops that go back.
+// changes returns the changes that reset the marked nodes, and remove the later iterations of loops that go back.
 func (r *resetter) changes() ([]snapshot.Change, error) {
 	var out []snapshot.Change
 	for _, id := range slices.Sorted(maps.Keys(r.byID)) {
@@ -160,7 +158,7 @@ func (r *resetter) changes() ([]snapshot.Change, error) {
 	return r.rewind(out)
 }
 
-// changesAlone resets the named nodes, and only exactly those iterations that are named exactly.
+// changesAlone returns the changes that reset the named nodes: all iterations of a node id, and the named iterations.
 func (r *resetter) changesAlone(names, exact []string) ([]snapshot.Change, error) {
 	var out []snapshot.Change
 	for _, id := range slices.Sorted(maps.Keys(r.from)) {
@@ -182,7 +180,7 @@ func (r *resetter) changesAlone(names, exact []string) ([]snapshot.Change, error
 	return r.rewind(out)
 }
 
-// reset makes one node pending.
+// reset adds the changes that make one node pending.
 func (r *resetter) reset(out []snapshot.Change, n snapshot.Node) ([]snapshot.Change, error) {
 	out, err := r.clear(out, n)
 	if err != nil || n.State == snapshot.NodePending && n.LastAttempt == nil {
@@ -193,7 +191,7 @@ func (r *resetter) reset(out []snapshot.Change, n snapshot.Node) ([]snapshot.Cha
 	return append(out, snapshot.SetRow(snapshot.CollectionNodes, row)), nil
 }
 
-// remove takes one node away.
+// remove adds the changes that remove one node.
 func (r *resetter) remove(out []snapshot.Change, n snapshot.Node) ([]snapshot.Change, error) {
 	out, err := r.clear(out, n)
 	return append(out, snapshot.RemoveRow(snapshot.CollectionNodes, snapshot.Key(n.NodeID, n.Iteration))), err
@@ -214,7 +212,7 @@ func (r *resetter) clear(out []snapshot.Change, n snapshot.Node) ([]snapshot.Cha
 	return out, nil
 }
 
-// rewind sets loops back.
+// rewind adds the changes that set loops back.
 func (r *resetter) rewind(out []snapshot.Change) ([]snapshot.Change, error) {
 	for _, id := range slices.Sorted(maps.Keys(r.back)) {
 		value, found, err := r.state.Loops().Get(id)

@@ -12,8 +12,8 @@ import (
 	"github.com/git-smithers/git-smithers/cli/session"
 	"github.com/git-smithers/git-smithers/internal/plain"
 	"github.com/git-smithers/git-smithers/timeline"
+	"github.com/git-smithers/git-smithers/timeline/doctor"
 	"github.com/git-smithers/git-smithers/timeline/fault"
-	"github.com/git-smithers/git-smithers/timeline/keep"
 )
 
 // mendRounds bounds how often one looks again after something was mended, since that may
@@ -22,8 +22,8 @@ const mendRounds = 6
 
 // doctorDocument is what doctor prints with --json.
 type doctorDocument struct {
-	Kind     string         `json:"kind"`
-	Findings []keep.Finding `json:"findings"`
+	Kind     string           `json:"kind"`
+	Findings []doctor.Finding `json:"findings"`
 }
 
 func doctorCommand() *arg.Command {
@@ -72,8 +72,8 @@ up to date and makes itself anew when it is damaged, so this is seldom needed.`,
 // runDoctor examines, and mends where that is wanted.
 func runDoctor(ctx context.Context, s *session.Session, store *timeline.Store, repair bool) error {
 	bar := s.Progress("looking")
-	k := keep.New(store, keep.Options{Progress: func(_ string, done, total int) { bar.Update(done, total) }})
-	findings, err := k.Examine(ctx)
+	d := doctor.New(store, func(_ string, done, total int) { bar.Update(done, total) })
+	findings, err := d.Examine(ctx)
 	bar.Finish()
 	if err != nil {
 		return err
@@ -88,7 +88,7 @@ func runDoctor(ctx context.Context, s *session.Session, store *timeline.Store, r
 		}
 	}
 	if repair {
-		if findings, err = mend(ctx, s, k, findings); err != nil {
+		if findings, err = mend(ctx, s, d, findings); err != nil {
 			return err
 		}
 	}
@@ -98,19 +98,19 @@ func runDoctor(ctx context.Context, s *session.Session, store *timeline.Store, r
 	return leftOver(findings)
 }
 
-func canBeMended(f keep.Finding) bool { return f.Repair != "" && !f.Fixed }
+func canBeMended(f doctor.Finding) bool { return f.Repair != "" && !f.Fixed }
 
 // mend mends what can be mended, and looks again, until there is nothing more to do. It
 // returns what was mended and what is left.
-func mend(ctx context.Context, s *session.Session, k *keep.Keeper, findings []keep.Finding) ([]keep.Finding, error) {
-	mended := []keep.Finding{}
+func mend(ctx context.Context, s *session.Session, d *doctor.Doctor, findings []doctor.Finding) ([]doctor.Finding, error) {
+	mended := []doctor.Finding{}
 	for range mendRounds {
 		mendedOne := false
 		for i := range findings {
 			if !canBeMended(findings[i]) {
 				continue
 			}
-			if err := k.Repair(ctx, &findings[i]); err != nil {
+			if err := d.Repair(ctx, &findings[i]); err != nil {
 				if ctx.Err() != nil {
 					return nil, err
 				}
@@ -124,7 +124,7 @@ func mend(ctx context.Context, s *session.Session, k *keep.Keeper, findings []ke
 			break
 		}
 		var err error
-		if findings, err = k.Examine(ctx); err != nil {
+		if findings, err = d.Examine(ctx); err != nil {
 			return nil, err
 		}
 	}
@@ -132,7 +132,7 @@ func mend(ctx context.Context, s *session.Session, k *keep.Keeper, findings []ke
 }
 
 // leftOver is verify_failed where something is left that is more than untidy.
-func leftOver(findings []keep.Finding) error {
+func leftOver(findings []doctor.Finding) error {
 	left, mendable := 0, false
 	for _, f := range findings {
 		if !f.Fixed && !f.Harmless() {
@@ -150,7 +150,7 @@ func leftOver(findings []keep.Finding) error {
 	return err.Hint("`git smithers help keeping` says what to do about each kind")
 }
 
-func printFindings(s *session.Session, findings []keep.Finding) error {
+func printFindings(s *session.Session, findings []doctor.Finding) error {
 	if s.JSON {
 		return s.WriteJSON(doctorDocument{"doctor", findings})
 	}
@@ -161,7 +161,7 @@ func printFindings(s *session.Session, findings []keep.Finding) error {
 }
 
 // describeFindings is two lines a finding: what it is, and what is done about it.
-func describeFindings(findings []keep.Finding) string {
+func describeFindings(findings []doctor.Finding) string {
 	var b strings.Builder
 	for _, f := range findings {
 		fmt.Fprintf(&b, "%s: %s: %s\n", plain.Text(f.Where), f.Kind, plain.Text(f.What))

@@ -18,6 +18,7 @@ import (
 	"github.com/git-smithers/git-smithers/snapshot"
 	"github.com/git-smithers/git-smithers/timeline"
 	"github.com/git-smithers/git-smithers/timeline/code"
+	"github.com/git-smithers/git-smithers/timeline/doctor"
 	"github.com/git-smithers/git-smithers/timeline/fault"
 	"github.com/git-smithers/git-smithers/timeline/keep"
 	"github.com/git-smithers/git-smithers/timeline/list"
@@ -365,10 +366,10 @@ func (o *orchard) sound(when string) {
 	report, err := verify.Runs(o.t.Context(), store)
 	require.NoError(o.t, err, when)
 	require.Empty(o.t, report.Problems, when)
-	findings, err := keep.New(store, keep.Options{}).Examine(o.t.Context())
+	findings, err := doctor.New(store, nil).Examine(o.t.Context())
 	require.NoError(o.t, err, when)
 	for _, f := range findings {
-		require.NotEqual(o.t, keep.LostTip, f.Kind, "%s: %s: %s", when, f.Where, f.What)
+		require.NotEqual(o.t, doctor.LostTip, f.Kind, "%s: %s: %s", when, f.Where, f.What)
 	}
 	require.NoError(o.t, store.Close())
 	o.Git("fsck", "--strict", "--no-dangling")

@@ -1,5 +1,5 @@
-// Package keep maintains the history of a repository: it prunes runs, measures their disk usage, and
-// finds and repairs damage.
+// Package keep maintains the history of a repository: it prunes runs, frees their space, and measures their
+// disk usage.
 package keep
 
 import (
@@ -22,4 +22,10 @@ type Options struct {
 // New returns a Keeper. It reads nothing yet.
 func New(store *timeline.Store, opts Options) *Keeper {
 	return &Keeper{store: store, git: &gitReader{repo: store.Repo(), env: store.Env()}, opts: opts}
+}
+
+func (k *Keeper) progress(what string, done, total int) {
+	if k.opts.Progress != nil {
+		k.opts.Progress(what, done, total)
+	}
 }

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/git-smithers/git-smithers/internal/fsx"
 	"github.com/git-smithers/git-smithers/objstore"
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
@@ -99,13 +100,8 @@ func (n needFinder) userTips(ctx context.Context) (tips []objstore.ID, err error
 // gitDirs returns the git directories of all worktrees.
 func (n needFinder) gitDirs() ([]string, error) {
 	common := n.git.repo.CommonDir
-	linked, err := filepath.Glob(filepath.Join(globQuote(common), "worktrees", "*"))
+	linked, err := filepath.Glob(filepath.Join(fsx.GlobQuote(common), "worktrees", "*"))
 	return append([]string{common}, linked...), err
-}
-
-// globQuote returns a glob pattern that matches only path.
-func globQuote(path string) string {
-	return strings.NewReplacer(`\`, `\\`, "*", `\*`, "?", `\?`, "[", `\[`).Replace(path)
 }
 
 // inProgress are the folders in which git records an operation in progress.
@@ -178,14 +174,14 @@ func (n needFinder) strays(ctx context.Context, ids map[objstore.ID]struct{}) ([
 			strays = append(strays, id)
 		}
 	}
-	loose, err := filepath.Glob(filepath.Join(globQuote(objects), "[0-9a-f][0-9a-f]", "*"))
+	loose, err := filepath.Glob(filepath.Join(fsx.GlobQuote(objects), "[0-9a-f][0-9a-f]", "*"))
 	if err != nil {
 		return nil, err
 	}
 	for _, path := range loose {
 		add(filepath.Base(filepath.Dir(path)) + filepath.Base(path))
 	}
-	cruft, err := filepath.Glob(filepath.Join(globQuote(objects), "pack", "*.mtimes"))
+	cruft, err := filepath.Glob(filepath.Join(fsx.GlobQuote(objects), "pack", "*.mtimes"))
 	if err != nil {
 		return nil, err
 	}

@@ -133,9 +133,9 @@ func (k *Keeper) forget(ctx context.Context, h *runRefs) error {
 // a different one.
 func (k *Keeper) toHold(h *runRefs) objstore.ID {
 	switch {
-	case h.held.IsZero(), descends(k.store.Objects(), h.tip, h.held):
+	case h.held.IsZero(), timeline.Descends(k.store.Objects(), h.tip, h.held):
 		return h.tip
-	case descends(k.store.Objects(), h.held, h.tip):
+	case timeline.Descends(k.store.Objects(), h.held, h.tip):
 		return h.held
 	}
 	return objstore.ID{}

@@ -116,7 +116,7 @@ func (k *Keeper) toRecall(ctx context.Context, h *runRefs) (objstore.ID, error) 
 		return h.held, nil
 	case h.held.IsZero():
 		return h.tip, nil
-	case descends(k.store.Objects(), h.tip, h.held): // it was continued after the prune
+	case timeline.Descends(k.store.Objects(), h.tip, h.held): // it was continued after the prune
 		return h.tip, nil
 	}
 	entry, err := snapshot.ReadEntry(k.store.Objects(), h.tip)
@@ -130,7 +130,7 @@ func (k *Keeper) toRecall(ctx context.Context, h *runRefs) (objstore.ID, error) 
 	if err := k.store.RefuseOwned(row); err != nil {
 		return h.held, err
 	}
-	if descends(k.store.Objects(), h.held, h.tip) {
+	if timeline.Descends(k.store.Objects(), h.held, h.tip) {
 		return h.held, nil
 	}
 	list, err := k.git.run(ctx, "for-each-ref", "--format=%(refname)", "--contains="+h.tip.String(), refs.TipsFolder)

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"slices"
 
+	"github.com/git-smithers/git-smithers/internal/plain"
 	"github.com/git-smithers/git-smithers/objstore"
 	"github.com/git-smithers/git-smithers/refs"
 	"github.com/git-smithers/git-smithers/refs/transport"
@@ -185,7 +186,7 @@ func (k *Keeper) judgeThere(ctx context.Context, h *runRefs, there *atRemote, re
 		out.moves = append(out.moves, transport.Move{Name: frame.Name, How: transport.Delete, Old: frame.ID})
 	}
 	if left > 0 {
-		out.Reason = counted(left, "frame ref") + " not known to be of what was pruned here: left there"
+		out.Reason = plain.Count(left, "frame ref") + " not known to be of what was pruned here: left there"
 	}
 	return out, nil
 }

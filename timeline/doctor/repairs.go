@@ -1,4 +1,4 @@
-package keep
+package doctor
 
 import (
 	"bytes"
@@ -20,7 +20,7 @@ import (
 // repairs changes the repository as findings say. Whatever a repair removes is in the folder for damaged files.
 type repairs struct {
 	store  *timeline.Store
-	git    *gitReader
+	git    *gitRunner
 	aside  asideFolder
 	absent *absentObjects
 }
@@ -64,8 +64,8 @@ func (r *repairs) rename(ctx context.Context, item refs.Item, right refs.Name) e
 	if err := ignoreNotFound(err); err != nil {
 		return err
 	}
-	if !descends(r.store.Objects(), current, item.ID) {
-		if !current.IsZero() && !descends(r.store.Objects(), item.ID, current) {
+	if !timeline.Descends(r.store.Objects(), current, item.ID) {
+		if !current.IsZero() && !timeline.Descends(r.store.Objects(), item.ID, current) {
 			return fmt.Errorf("%w: %s has another history", refs.ErrConflict, right)
 		}
 		if err := r.store.Refs().Apply(ctx, refs.Update{Name: right, Old: current, New: item.ID}); err != nil {
@@ -93,7 +93,7 @@ func (r *repairs) replace(ctx context.Context, file string, name refs.Name, id o
 	if err := ignoreNotFound(err); err != nil {
 		return err
 	}
-	if current.IsZero() || isIn(name, refs.TipsFolder) && current != id && descends(r.store.Objects(), id, current) {
+	if current.IsZero() || isIn(name, refs.TipsFolder) && current != id && timeline.Descends(r.store.Objects(), id, current) {
 		if err := r.store.Refs().Apply(ctx, refs.Update{Name: name, Old: current, New: id}); err != nil {
 			return err
 		}
@@ -157,7 +157,7 @@ func (r *repairs) mendRef(ctx context.Context, name refs.Name, id objstore.ID) e
 	if current == id {
 		return nil
 	}
-	if !current.IsZero() && !descends(r.store.Objects(), id, current) {
+	if !current.IsZero() && !timeline.Descends(r.store.Objects(), id, current) {
 		return nil // of another history: the packed value was the ref's value once
 	}
 	return r.store.Refs().Apply(ctx, refs.Update{Name: name, Old: current, New: id})

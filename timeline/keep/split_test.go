@@ -11,7 +11,7 @@ import (
 
 	"github.com/git-smithers/git-smithers/internal/repotest"
 	"github.com/git-smithers/git-smithers/snapshot"
-	"github.com/git-smithers/git-smithers/timeline/keep"
+	"github.com/git-smithers/git-smithers/timeline/doctor"
 	"github.com/git-smithers/git-smithers/timeline/share"
 )
 
@@ -60,16 +60,16 @@ func TestATipThatIsEmptiedAfterASplitIsMadeAnewWhereTheRunIs(t *testing.T) {
 		require.NoError(t, os.WriteFile(filepath.Join(o.GitDir, "refs", "smithers", "_tip", "a"), nil, 0o666))
 	}
 	repaired := func() string {
-		require.NoError(t, o.with(func(k *keep.Keeper) error {
-			found, err := k.Examine(t.Context())
-			require.NoError(t, err)
-			for i := range found {
-				if found[i].Kind == keep.BrokenRef {
-					require.NoError(t, k.Repair(t.Context(), &found[i]))
-				}
+		store := o.open(nil)
+		d := doctor.New(store, nil)
+		found, err := d.Examine(t.Context())
+		require.NoError(t, err)
+		for i := range found {
+			if found[i].Kind == doctor.BrokenRef {
+				require.NoError(t, d.Repair(t.Context(), &found[i]))
 			}
-			return nil
-		}))
+		}
+		require.NoError(t, store.Close())
 		return o.Git("rev-parse", "refs/smithers/_tip/a")
 	}
 	empty()

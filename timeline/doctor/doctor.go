@@ -1,9 +1,11 @@
-package keep
+// Package doctor finds and repairs damage in the history of a repository: damaged objects, refs that are lost, broken or
+// misplaced, locks of dead processes, and configuration that would overwrite history.
+package doctor
 
 import (
 	"context"
-	"fmt"
 
+	"github.com/git-smithers/git-smithers/internal/gitexec"
 	"github.com/git-smithers/git-smithers/objstore"
 	"github.com/git-smithers/git-smithers/refs"
 	"github.com/git-smithers/git-smithers/timeline"
@@ -52,15 +54,30 @@ type Finding struct {
 // Harmless reports whether the problem only costs space or time.
 func (f Finding) Harmless() bool { return f.Kind == Untidy || f.Kind == MissingFrames }
 
+// Doctor finds and repairs damage in one store. It must be used by one goroutine at a time.
+type Doctor struct {
+	store    *timeline.Store
+	git      *gitRunner
+	progress func(what string, done, total int)
+}
+
+// New returns a Doctor. It reads nothing yet. progress, if not nil, is called as work proceeds.
+func New(store *timeline.Store, progress func(what string, done, total int)) *Doctor {
+	if progress == nil {
+		progress = func(string, int, int) {}
+	}
+	return &Doctor{store: store, git: &gitRunner{repo: store.Repo(), env: store.Env()}, progress: progress}
+}
+
 // Examine finds problems. It changes nothing, except that it creates a newest frame's ref that a
 // crash left out. Findings are in the order in which to repair them. A repair may reveal further
 // problems, so Examine again after a Repair.
-func (k *Keeper) Examine(ctx context.Context) ([]Finding, error) {
-	aside := asideFolder{private: k.store.Private(), commonDir: k.git.repo.CommonDir}
-	absent := &absentObjects{k.store, k.git}
+func (d *Doctor) Examine(ctx context.Context) ([]Finding, error) {
+	aside := asideFolder{private: d.store.Private(), commonDir: d.git.repo.CommonDir}
+	absent := &absentObjects{d.store, d.git}
 	e := &examination{
-		store: k.store, git: k.git, aside: aside, absent: absent, progress: k.progress,
-		repairs: &repairs{k.store, k.git, aside, absent},
+		store: d.store, git: d.git, aside: aside, absent: absent, progress: d.progress,
+		repairs: &repairs{d.store, d.git, aside, absent},
 		found:   []Finding{},
 	}
 	if err := e.readRefs(ctx); err != nil {
@@ -82,7 +99,7 @@ func (k *Keeper) Examine(ctx context.Context) ([]Finding, error) {
 
 // Repair repairs a finding of Examine. Whatever it deletes is saved first, in the folder damaged
 // of the store's private folder. The error's code is usage if only a person can repair the problem.
-func (k *Keeper) Repair(ctx context.Context, finding *Finding) error {
+func (d *Doctor) Repair(ctx context.Context, finding *Finding) error {
 	if finding.repair == nil {
 		return fault.New(fault.Usage, "only a person can repair this: %s: %s", finding.Where, finding.What)
 	}
@@ -96,7 +113,7 @@ func (k *Keeper) Repair(ctx context.Context, finding *Finding) error {
 // examination collects findings.
 type examination struct {
 	store    *timeline.Store
-	git      *gitReader
+	git      *gitRunner
 	aside    asideFolder
 	absent   *absentObjects
 	repairs  *repairs
@@ -118,16 +135,14 @@ func (e *examination) note(f Finding, repair func(context.Context) error) {
 	e.found = append(e.found, f)
 }
 
-func (k *Keeper) progress(what string, done, total int) {
-	if k.opts.Progress != nil {
-		k.opts.Progress(what, done, total)
-	}
+// gitRunner runs git on the repository.
+type gitRunner struct {
+	repo gitexec.Repo // with what was added to its configuration since the Doctor was made
+	env  []string
 }
 
-// counted returns a number with a noun, which gets an s if plural.
-func counted(n int, what string) string {
-	if n == 1 {
-		return "1 " + what
-	}
-	return fmt.Sprintf("%d %ss", n, what)
+// run runs git and returns what it printed.
+func (g *gitRunner) run(ctx context.Context, args ...string) (string, error) {
+	out, err := gitexec.New(g.repo, g.env).Run(ctx, args...)
+	return string(out), err
 }

@@ -1,4 +1,4 @@
-package keep
+package doctor
 
 import (
 	"context"
@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/git-smithers/git-smithers/internal/fsx"
 	"github.com/git-smithers/git-smithers/objstore"
 	"github.com/git-smithers/git-smithers/refs"
 	"github.com/git-smithers/git-smithers/snapshot"
@@ -58,27 +59,9 @@ func (e *examination) malformed(item refs.Item) {
 	e.note(f, func(ctx context.Context) error { return e.repairs.rename(ctx, item, right) })
 }
 
-// descends reports whether the chain of an entry leads to another entry, or is the same entry.
-// The zero id has no descendants.
-func descends(objects objstore.Reader, from, to objstore.ID) bool {
-	if from.IsZero() || to.IsZero() {
-		return false
-	}
-	for id := from; ; {
-		if id == to {
-			return true
-		}
-		entry, err := snapshot.ReadEntry(objects, id)
-		if err != nil || entry.Parent.IsZero() {
-			return false
-		}
-		id = entry.Parent
-	}
-}
-
 // misplaced finds refs of ours in the private folders of linked worktrees, where git ignores them.
 func (e *examination) misplaced(ctx context.Context) error {
-	folders, err := filepath.Glob(filepath.Join(globQuote(e.git.repo.CommonDir), "worktrees", "*", "refs", "smithers"))
+	folders, err := filepath.Glob(filepath.Join(fsx.GlobQuote(e.git.repo.CommonDir), "worktrees", "*", "refs", "smithers"))
 	if err != nil {
 		return err
 	}

@@ -1,4 +1,4 @@
-package keep
+package doctor
 
 import (
 	"bufio"
@@ -18,7 +18,7 @@ import (
 // entryIndex is all entries in the repository, whether or not a ref leads to them.
 type entryIndex struct {
 	store *timeline.Store
-	git   *gitReader
+	git   *gitRunner
 	refs  *refs.Inventory
 	byRun map[string]map[objstore.ID]*snapshot.Entry // nil until they are read
 }
@@ -51,7 +51,7 @@ func (x *entryIndex) newest(ctx context.Context, run string) (*snapshot.Entry, e
 	}
 	for _, known := range [][]objstore.ID{x.newestFrame(ctx, run), x.atRemotes(run)} {
 		onward := slices.DeleteFunc(slices.Clone(last), func(entry *snapshot.Entry) bool {
-			return !slices.ContainsFunc(known, func(from objstore.ID) bool { return descends(x.store.Objects(), entry.ID, from) })
+			return !slices.ContainsFunc(known, func(from objstore.ID) bool { return timeline.Descends(x.store.Objects(), entry.ID, from) })
 		})
 		if len(onward) > 0 {
 			last = onward
@@ -132,8 +132,8 @@ func (x *entryIndex) newestFrame(ctx context.Context, run string) []objstore.ID 
 func (x *entryIndex) atRemotes(run string) []objstore.ID {
 	var ids []objstore.ID
 	for _, item := range x.refs.Items {
-		folder, component := keptBy(item.Name)
-		if folder != "remote" || item.Broken != nil {
+		component, ok := trackedRun(item.Name)
+		if !ok || item.Broken != nil {
 			continue
 		}
 		if own, err := refs.EscapeRun(run); err == nil && component == own {

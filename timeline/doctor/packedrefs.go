@@ -1,4 +1,4 @@
-package keep
+package doctor
 
 import (
 	"context"
@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/git-smithers/git-smithers/internal/plain"
 	"github.com/git-smithers/git-smithers/objstore"
 	"github.com/git-smithers/git-smithers/refs"
 	"github.com/git-smithers/git-smithers/timeline/fault"
@@ -23,7 +24,7 @@ func describeLines(lines []refs.PackedLine) string {
 		parts = append(parts, fmt.Sprintf("line %d is invalid: %.200q", line.Number, line.Text))
 	}
 	if more := len(lines) - named; more > 0 {
-		parts = append(parts, counted(more, "more line"))
+		parts = append(parts, plain.Count(more, "more line"))
 	}
 	return "git reads no packed ref at all: " + strings.Join(parts, "; ")
 }

@@ -1,4 +1,4 @@
-package keep
+package doctor
 
 import (
 	"cmp"
@@ -24,7 +24,7 @@ import (
 // absentObjects finds the objects that a run lacks, and brings them from other places.
 type absentObjects struct {
 	store *timeline.Store
-	git   *gitReader
+	git   *gitRunner
 }
 
 // lost is lostIn without the objects that a remote promises to a partial clone.

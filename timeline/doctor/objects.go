@@ -1,9 +1,11 @@
-package keep
+package doctor
 
 import (
 	"context"
 	"fmt"
 	"path"
+
+	"github.com/git-smithers/git-smithers/internal/plain"
 )
 
 // objectFiles finds damaged packs and loose objects.
@@ -27,7 +29,7 @@ func (e *examination) objectFiles(ctx context.Context) error {
 		met[d.Pack] = true
 		what := d.Reason
 		if len(d.Objects) > 0 {
-			what += fmt.Sprintf("; %s cannot be read from it", counted(len(d.Objects), "object"))
+			what += fmt.Sprintf("; %s cannot be read from it", plain.Count(len(d.Objects), "object"))
 		}
 		e.note(Finding{
 			Kind: DamagedPack, Where: where, What: what,

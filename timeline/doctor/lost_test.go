@@ -1,4 +1,4 @@
-package keep_test
+package doctor_test
 
 import (
 	"fmt"
@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/git-smithers/git-smithers/timeline"
+	"github.com/git-smithers/git-smithers/timeline/doctor"
 	"github.com/git-smithers/git-smithers/timeline/keep"
 )
 
@@ -81,11 +82,11 @@ func TestALineOfTheUsersOwnIsNamedAndStaysAFinding(t *testing.T) {
 	c.packed(garbled("refs/heads/main"))
 	found := c.examine()
 	require.Len(t, found, 1)
-	assert.Equal(t, keep.DamagedPacked, found[0].Kind)
+	assert.Equal(t, doctor.DamagedPacked, found[0].Kind)
 	assert.Contains(t, found[0].What, "zzzzzz"+main[6:]+" refs/heads/main")
 
 	s := c.open()
-	require.NoError(t, keep.New(s, keep.Options{}).Repair(t.Context(), &found[0]))
+	require.NoError(t, doctor.New(s, nil).Repair(t.Context(), &found[0]))
 	require.NoError(t, s.Close())
 	left := c.examine()
 	require.Len(t, left, 1)

@@ -1,11 +1,14 @@
-package keep
+package doctor
 
 import (
 	"context"
+	"errors"
 	"path"
 	"strings"
 
+	"github.com/git-smithers/git-smithers/objstore"
 	"github.com/git-smithers/git-smithers/refs"
+	"github.com/git-smithers/git-smithers/timeline"
 )
 
 // readRefs reads all refs, and reports an unreadable packed-refs.
@@ -38,3 +41,18 @@ func runOf(name refs.Name) string {
 
 // isIn reports whether a ref is in a folder of refs.
 func isIn(name refs.Name, folder string) bool { return strings.HasPrefix(string(name), folder) }
+
+// trackedRun returns the ref component of the run that a tracking ref of a remote is about.
+func trackedRun(name refs.Name) (component string, ok bool) {
+	parts := strings.Split(strings.TrimPrefix(string(name), refs.RemotesFolder), "/")
+	return parts[len(parts)-1], isIn(name, refs.RemotesFolder) && len(parts) == 2
+}
+
+// refAt returns a ref's id; zero if there is no such ref.
+func refAt(ctx context.Context, store *timeline.Store, name refs.Name) (objstore.ID, error) {
+	id, err := store.Refs().Resolve(ctx, name)
+	if errors.Is(err, refs.ErrNotFound) {
+		return objstore.ID{}, nil
+	}
+	return id, err
+}

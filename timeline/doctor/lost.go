@@ -1,4 +1,4 @@
-package keep
+package doctor
 
 import (
 	"context"
@@ -72,7 +72,7 @@ func (e *examination) lostTip(name refs.Name, id objstore.ID, named bool) {
 
 // lostEntry returns the entry at which a run's tip should be; zero if the run was never here.
 func (e *examination) lostEntry(ctx context.Context, run, component string, known bool, reached map[objstore.ID]bool) (objstore.ID, error) {
-	if id, err := resolve(ctx, e.store, refs.Name(refs.HeldFolder+component)); err != nil || !id.IsZero() {
+	if id, err := refAt(ctx, e.store, refs.Name(refs.HeldFolder+component)); err != nil || !id.IsZero() {
 		return id, err // its tombstone was lost
 	}
 	named := known
@@ -101,7 +101,7 @@ func (e *examination) lostEntry(ctx context.Context, run, component string, know
 // unsound, which the fetch has reported.
 func (e *examination) tracked(ctx context.Context, run, component string) (objstore.ID, error) {
 	for _, item := range e.refs.Items {
-		if folder, of := keptBy(item.Name); folder != "remote" || of != component || item.Broken != nil {
+		if of, ok := trackedRun(item.Name); !ok || of != component || item.Broken != nil {
 			continue
 		}
 		problems, err := verify.Entries(ctx, e.store, run, item.ID, objstore.ID{}, nil)
@@ -138,8 +138,8 @@ func (e *examination) lostHeld(ctx context.Context) error {
 		if !found || line.Cut || !line.Name.IsOurs() {
 			continue
 		}
-		tip, err1 := resolve(ctx, e.store, refs.Name(refs.TipsFolder+component))
-		current, err2 := resolve(ctx, e.store, line.Name)
+		tip, err1 := refAt(ctx, e.store, refs.Name(refs.TipsFolder+component))
+		current, err2 := refAt(ctx, e.store, line.Name)
 		newest, err3 := e.entries.newest(ctx, runOf(line.Name))
 		if err := errors.Join(err1, err2, err3); err != nil {
 			return err

@@ -1,4 +1,4 @@
-package keep
+package doctor
 
 import (
 	"context"
@@ -9,6 +9,7 @@ import (
 	"path"
 	"time"
 
+	"github.com/git-smithers/git-smithers/internal/plain"
 	"github.com/git-smithers/git-smithers/refs"
 )
 
@@ -24,7 +25,7 @@ func (e *examination) packIndex(ctx context.Context) error {
 	}
 	what := "names " + missing[0] + ", which is not there"
 	if more := len(missing) - 1; more > 0 {
-		what = fmt.Sprintf("names %s and %s that are not there", missing[0], counted(more, "more pack"))
+		what = fmt.Sprintf("names %s and %s that are not there", missing[0], plain.Count(more, "more pack"))
 	}
 	e.note(Finding{
 		Kind: MissingPack, Where: "objects/pack/multi-pack-index", What: what + "; git may not find objects that are in other packs",

@@ -1,4 +1,4 @@
-package keep
+package doctor
 
 import (
 	"errors"
@@ -100,7 +100,7 @@ func (f asideFolder) writeDown(name refs.Name, id objstore.ID) error {
 
 // droppedLines returns the invalid lines of the saved packed-refs of an earlier repair.
 func (f asideFolder) droppedLines() ([]refs.PackedLine, error) {
-	kept, err := filepath.Glob(globQuote(f.path(packedRefs)) + "*")
+	kept, err := filepath.Glob(fsx.GlobQuote(f.path(packedRefs)) + "*")
 	if err != nil {
 		return nil, err
 	}

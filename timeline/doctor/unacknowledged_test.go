@@ -1,4 +1,4 @@
-package keep_test
+package doctor_test
 
 import (
 	"context"
@@ -12,7 +12,7 @@ import (
 
 	"github.com/git-smithers/git-smithers/snapshot"
 	"github.com/git-smithers/git-smithers/timeline"
-	"github.com/git-smithers/git-smithers/timeline/keep"
+	"github.com/git-smithers/git-smithers/timeline/doctor"
 )
 
 // killedAt is the repository as it was when a new run, "three", came by a point of its first write: what a kill leaves.
@@ -47,7 +47,7 @@ func (c *clinic) lost() []string {
 	c.t.Helper()
 	var lost []string
 	for _, f := range c.examine() {
-		if f.Kind == keep.LostTip {
+		if f.Kind == doctor.LostTip {
 			lost = append(lost, f.Where+": "+f.What)
 		}
 	}

@@ -1,4 +1,4 @@
-package keep
+package doctor
 
 import (
 	"cmp"
@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/git-smithers/git-smithers/internal/plain"
 	"github.com/git-smithers/git-smithers/objstore"
 	"github.com/git-smithers/git-smithers/refs"
 	"github.com/git-smithers/git-smithers/snapshot"
@@ -94,7 +95,7 @@ func (e *examination) missing(ctx context.Context, item refs.Item, lost []objsto
 	run := runOf(item.Name)
 	f := Finding{
 		Kind: MissingObject, Where: run,
-		What: fmt.Sprintf("%s cannot be read, such as %v", counted(len(lost), "object"), lost[0]),
+		What: fmt.Sprintf("%s cannot be read, such as %v", plain.Count(len(lost), "object"), lost[0]),
 	}
 	tipLost := slices.Contains(lost, item.ID)
 	having := e.remotesOf(item.Name)
@@ -153,7 +154,7 @@ func (e *examination) frames(ctx context.Context, tip refs.Item) error {
 	for _, ref := range list {
 		switch right := chain[ref.Frame]; {
 		case right == ref.ID:
-		case ref.Frame > row.Frame && descends(e.store.Objects(), ref.ID, tip.ID):
+		case ref.Frame > row.Frame && timeline.Descends(e.store.Objects(), ref.ID, tip.ID):
 			ahead = &ref
 		default:
 			e.wrongFrame(run, tip.ID, ref, right)
@@ -229,7 +230,7 @@ func (e *examination) gaps(run string, list []refs.FrameRef, chain map[int64]obj
 		return nil
 	}
 	e.note(Finding{
-		Kind: MissingFrames, Where: run, What: counted(len(updates), "frame") + " that should have a ref have none",
+		Kind: MissingFrames, Where: run, What: plain.Count(len(updates), "frame") + " that should have a ref have none",
 		Repair: "recreates the refs",
 	}, func(ctx context.Context) error {
 		const atOnce = 200

@@ -1,4 +1,4 @@
-package keep_test
+package doctor_test
 
 import (
 	"context"
@@ -16,8 +16,8 @@ import (
 	"github.com/git-smithers/git-smithers/internal/repotest"
 	"github.com/git-smithers/git-smithers/snapshot"
 	"github.com/git-smithers/git-smithers/timeline"
+	"github.com/git-smithers/git-smithers/timeline/doctor"
 	"github.com/git-smithers/git-smithers/timeline/fault"
-	"github.com/git-smithers/git-smithers/timeline/keep"
 	"github.com/git-smithers/git-smithers/timeline/verify"
 )
 
@@ -93,10 +93,10 @@ func (c *clinic) open() *timeline.Store {
 }
 
 // examine is what a doctor finds who comes by anew.
-func (c *clinic) examine() []keep.Finding {
+func (c *clinic) examine() []doctor.Finding {
 	c.t.Helper()
 	s := c.open()
-	found, err := keep.New(s, keep.Options{}).Examine(c.t.Context())
+	found, err := doctor.New(s, nil).Examine(c.t.Context())
 	require.NoError(c.t, err)
 	require.NoError(c.t, s.Close())
 	return found
@@ -107,7 +107,7 @@ func (c *clinic) examine() []keep.Finding {
 func (c *clinic) mend() []string {
 	c.t.Helper()
 	s := c.open()
-	k := keep.New(s, keep.Options{})
+	k := doctor.New(s, nil)
 	var all []string
 	for range 5 {
 		found, err := k.Examine(c.t.Context())
@@ -161,7 +161,7 @@ func TestObjectsThatAreMissingAreFetchedAgain(t *testing.T) {
 			}
 			found := c.examine()
 			require.NotEmpty(t, found)
-			assert.Equal(t, keep.MissingObject, found[0].Kind)
+			assert.Equal(t, doctor.MissingObject, found[0].Kind)
 			assert.Contains(t, found[0].Repair, "origin")
 			assert.Equal(t, []string{"missing-object one"}, c.mend())
 			assert.Equal(t, before, c.refsNow(), "no ref has moved")
@@ -211,7 +211,7 @@ func TestARemoteThatCannotBeReachedIsToldAndNothingChanges(t *testing.T) {
 	before := c.refsNow()
 	found := c.examine()
 	s := c.open()
-	err := keep.New(s, keep.Options{}).Repair(t.Context(), &found[0])
+	err := doctor.New(s, nil).Repair(t.Context(), &found[0])
 	assert.Equal(t, fault.RemoteFailed, fault.CodeOf(err), "%v", err)
 	assert.False(t, found[0].Fixed)
 	require.NoError(t, s.Close())
@@ -239,17 +239,17 @@ func TestWhatNoRemoteHasIsLeftToAPerson(t *testing.T) {
 	asked := c.examine()
 	require.Len(t, asked, 1)
 	store := c.open()
-	err := keep.New(store, keep.Options{}).Repair(t.Context(), &asked[0])
+	err := doctor.New(store, nil).Repair(t.Context(), &asked[0])
 	assert.Equal(t, fault.MissingObject, fault.CodeOf(err), "%v", err)
 	require.NoError(t, store.Close())
 
 	c.Git("remote", "remove", "origin")
 	found := c.examine()
 	require.Len(t, found, 1)
-	assert.Equal(t, keep.MissingObject, found[0].Kind)
+	assert.Equal(t, doctor.MissingObject, found[0].Kind)
 	assert.Empty(t, found[0].Repair)
 	s := c.open()
-	err = keep.New(s, keep.Options{}).Repair(t.Context(), &found[0])
+	err = doctor.New(s, nil).Repair(t.Context(), &found[0])
 	assert.Equal(t, fault.Usage, fault.CodeOf(err))
 	require.NoError(t, s.Close())
 }

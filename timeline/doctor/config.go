@@ -1,4 +1,4 @@
-package keep
+package doctor
 
 import (
 	"context"
@@ -6,6 +6,7 @@ import (
 	"path"
 	"strings"
 
+	"github.com/git-smithers/git-smithers/internal/plain"
 	"github.com/git-smithers/git-smithers/refs"
 	"github.com/git-smithers/git-smithers/timeline/fault"
 	"github.com/git-smithers/git-smithers/timeline/place"
@@ -104,7 +105,7 @@ func (e *examination) tidiness(context.Context) error {
 	if left, err := e.store.Objects().LeftKeeps(e.store.Now()); err != nil {
 		return err
 	} else if left > 0 {
-		what := counted(left, "pack") + " of processes that died: git gc leaves them alone"
+		what := plain.Count(left, "pack") + " of processes that died: git gc leaves them alone"
 		e.note(Finding{Kind: Untidy, Where: "objects/pack", What: what, Repair: "removes their .keep files"},
 			func(ctx context.Context) error { _, err := e.store.Objects().Merge(ctx); return err })
 	}

@@ -89,8 +89,8 @@ func (s *scratch) send(name, correlation, payload string) snapshot.Signal {
 	return sent
 }
 
-// put appends a signal n whose payload nothing has checked, as imported histories have.
-func (s *scratch) put(correlation, payload string) {
+// putSignal appends a signal n whose payload nothing has checked, as imported histories have.
+func putSignal(s *scratch, correlation, payload string) {
 	s.t.Helper()
 	rec := s.open(s.t)
 	signal := snapshot.Signal{Name: "n", Payload: json.RawMessage(payload), ReceivedAtMs: s.opts.Now().UnixMilli(), Seq: int64(rec.State().Signals().Len())}

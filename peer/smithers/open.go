@@ -54,37 +54,33 @@ func (r *runPass) open(ctx context.Context) (known bool, err error) {
 		r.recall(known)
 		return false, nil
 	}
-	if r.frames, err = kept.FramesOf(r.im.store, tip); err != nil {
-		return false, err
-	}
-	if err := r.openExt(tip); err != nil {
-		return false, err
-	}
-	if r.stored, err = kept.EventsTo(r.im.store, tip); err != nil {
-		return false, err
-	}
-	if r.ours, err = treeOf(r.im.store, tip); err != nil {
-		return false, err
-	}
-	r.journal, err = readJournal(tip)
-	return false, err
+	return false, r.readKept(tip)
 }
 
-// openExt reads what is known of the run from imports. A fork that was never imported has what
-// its parent has: that is about other frames.
-func (r *runPass) openExt(tip *snapshot.Entry) error {
-	known, err := kept.ReadTip(r.im.store, tip)
+// readKept reads what the repository has of the run. A fork that was never imported has the ext/smithers of its parent, which
+// is about other frames.
+func (r *runPass) readKept(tip *snapshot.Entry) (err error) {
+	store := r.im.store
+	if r.frames, err = kept.FramesOf(store, tip); err != nil {
+		return err
+	}
+	known, err := kept.ReadTip(store, tip)
 	if err != nil {
 		return err
 	}
-	r.imported = known.Imported
-	if r.was, err = kept.ReadPeer(tip); err != nil {
+	r.imported, r.was, r.now = known.Imported, known.Peer, &kept.Peer{Layout: known.Peer.Layout}
+	if r.imported {
+		if r.now, err = kept.ReadPeer(tip); err != nil {
+			return err
+		}
+	}
+	if r.stored, err = kept.EventsTo(store, tip); err != nil {
 		return err
 	}
-	r.now = &kept.Peer{Layout: r.was.Layout}
-	if r.imported {
-		r.now, err = kept.ReadPeer(tip)
+	if r.ours, err = treeOf(store, tip); err != nil {
+		return err
 	}
+	r.journal, err = readJournal(tip)
 	return err
 }
 

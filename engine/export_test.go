@@ -1,4 +1,4 @@
 package engine
 
-// RunParsed is Run without anybody's consent, for tests whose workflows are their own.
+// RunParsed is Run without consent, for tests that run workflows of their own.
 var RunParsed = run

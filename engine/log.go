@@ -14,11 +14,11 @@ import (
 type attemptLog struct {
 	mu   sync.Mutex
 	kept logTail
-	copy io.WriteCloser // nil if nobody keeps a copy
+	copy io.WriteCloser // nil if no copy is kept
 	err  error          // the copy's first error; the copy is given up then
 }
 
-// openLog begins the log of the attempt. If no copy can be kept, the attempt runs all the same.
+// openLog begins the log of the attempt. Its error means that no copy is kept; the attempt can run.
 func (j *job) openLog() (*attemptLog, error) {
 	l := &attemptLog{kept: logTail{limit: j.opts.MaxLog}}
 	if j.opts.Logs == nil {
@@ -32,7 +32,7 @@ func (j *job) openLog() (*attemptLog, error) {
 	return l, err
 }
 
-// write adds what came from a stream.
+// write adds bytes of a stream.
 func (l *attemptLog) write(from streamName, p []byte) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -80,15 +80,15 @@ func (s streamLog) Write(p []byte) (int, error) {
 }
 
 // liveLog passes the logs of tasks on to people, whole lines with the task's name
-// in front. It is safe for concurrent use; after the first error it is silent,
-// since nobody reads any more.
+// in front. It is safe for concurrent use. After the first error it writes nothing more,
+// because the reader is gone.
 type liveLog struct {
 	mu   sync.Mutex
 	out  io.Writer
 	dead bool
 }
 
-// stream is one task's part of the live log; nil when there is none.
+// stream returns a task's part of the live log; nil if there is no live log.
 func (l *liveLog) stream(name string) *lineWriter {
 	if l == nil || l.out == nil {
 		return nil
@@ -108,7 +108,7 @@ func (l *liveLog) line(prefix string, line []byte) {
 	}
 }
 
-// maxLiveLine is the length at which a line without an end is passed on all the same.
+// maxLiveLine is the length at which a line is passed on before its end has come.
 const maxLiveLine = 8192
 
 // lineWriter cuts one task's log into lines. For one goroutine at a time.

@@ -18,7 +18,7 @@ const (
 
 func (s streamName) String() string { return [streamCount]string{"stdout", "stderr"}[s] }
 
-// logSlack is how many times its limit a stream grows to before its beginning is given up:
+// logSlack is how many times its limit a stream grows before its beginning is dropped:
 // shifting then costs a constant per byte, and a copy of the log is rarely rewritten.
 const logSlack = 3
 
@@ -37,7 +37,7 @@ type logPiece struct {
 	size int
 }
 
-// write adds p and reports whether the beginning of a stream was given up.
+// write adds p and reports whether the beginning of a stream was dropped.
 func (t *logTail) write(from streamName, p []byte) (shortened bool) {
 	if len(p) == 0 {
 		return false
@@ -55,7 +55,7 @@ func (t *logTail) write(from streamName, p []byte) (shortened bool) {
 	return true
 }
 
-// shorten gives up all but the last limit bytes of each stream.
+// shorten drops all but the last limit bytes of each stream.
 func (t *logTail) shorten() {
 	var excess [streamCount]int
 	for from, kept := range t.kept {

@@ -12,7 +12,7 @@ import (
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
 
-// Response is somebody's answer to a human request.
+// Response is a person's answer to a human request.
 type Response struct {
 	Place
 	Value json.RawMessage

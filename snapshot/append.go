@@ -87,7 +87,7 @@ type appender struct {
 	draft  Draft
 	next   *Entry
 
-	taken  taken
+	stored storedDraft
 	before Run  // of prev
 	run    Run  // of next
 	fork   bool // next is the first entry of another run than prev's
@@ -136,8 +136,8 @@ func (a *appender) numberEntry() error {
 		}
 	}
 	a.next.Header = Header{
-		Run: a.run.ID, Frame: NoFrame, AtMs: a.draft.AtMs, Subject: a.taken.subject,
-		Operation: a.taken.operation, Base: a.draft.Base,
+		Run: a.run.ID, Frame: NoFrame, AtMs: a.draft.AtMs, Subject: a.stored.subject,
+		Operation: a.stored.operation, Base: a.draft.Base,
 	}
 	if f := a.draft.Frame; f != nil {
 		a.next.Frame = a.run.Frame
@@ -168,7 +168,7 @@ func (a *appender) extend() error {
 func (a *appender) takeIn() (err error) {
 	in := intake{a.next.known, a.draft.Limits}
 	a.run = in.run(a.before, a.draft.Run)
-	a.taken, err = in.draft(&a.draft)
+	a.stored, err = in.draft(&a.draft)
 	return err
 }
 
@@ -184,7 +184,7 @@ func (a *appender) writeState() error {
 	if f := a.draft.Frame; f != nil && f.Restore != nil {
 		base = f.Restore
 	}
-	state, err := base.edit(a.w, a.taken.state)
+	state, err := base.edit(a.w, a.stored.state)
 	if err != nil {
 		return err
 	}
@@ -210,7 +210,7 @@ func (a *appender) writeJournal() error {
 	if a.fork {
 		before, anew = before.takenOver()
 	}
-	after, err := before.edit(a.w, a.taken.journal)
+	after, err := before.edit(a.w, a.stored.journal)
 	if err != nil {
 		return err
 	}
@@ -289,18 +289,18 @@ func (a *appender) putFile(name string, data []byte, most int) error {
 // events are what the entry says has happened.
 func (a *appender) events() []Event {
 	if a.draft.Frame == nil || a.draft.Frame.Silent {
-		return a.taken.events
+		return a.stored.events
 	}
 	payload := row.AppendText([]byte{'{'}, "runId", a.run.ID)
 	payload = row.AppendInt(payload, "frameNo", a.run.Frame)
 	payload = row.AppendText(payload, "contentHash", a.next.ContentHash.String())
-	return append(a.taken.events, Event{
+	return append(a.stored.events, Event{
 		Type: eventCaptured, AtMs: a.draft.AtMs, Payload: append(payload, '}'),
 	})
 }
 
 func (a *appender) writeWorkflow() error {
-	if w := a.taken.workflow; w != nil {
+	if w := a.stored.workflow; w != nil {
 		a.run.WorkflowHash = w.Hash()
 		a.put(workflowName, w.write(a.w))
 	}

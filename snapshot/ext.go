@@ -245,12 +245,12 @@ func (x *extEdit) writeFolder(w objstore.Writer, before objstore.TreeEntry) (obj
 
 // writeExt leaves ext as it is where the draft changes nothing in it.
 func (a *appender) writeExt() error {
-	if a.taken.ext == nil {
+	if a.stored.ext == nil {
 		return nil
 	}
 	before, _ := objstore.FindEntry(a.parts, extName)
 	before.Name = extName
-	after, err := a.taken.ext.write(a.w, before)
+	after, err := a.stored.ext.write(a.w, before)
 	if err != nil {
 		return err
 	}

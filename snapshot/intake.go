@@ -19,8 +19,8 @@ type intake struct {
 	limits Limits
 }
 
-// taken is a draft in its stored form.
-type taken struct {
+// storedDraft is a draft in its stored form.
+type storedDraft struct {
 	state    stateChanges
 	journal  map[string][]page.Change
 	events   []Event // without Seq
@@ -40,20 +40,20 @@ type stateChanges struct {
 }
 
 // draft takes in a draft, except its rendered tree and the run's row. The error wraps ErrInvalid.
-func (in intake) draft(d *Draft) (t taken, err error) {
+func (in intake) draft(d *Draft) (t storedDraft, err error) {
 	for _, c := range d.Mailbox {
 		if !in.known.has(inMailbox, c) {
-			return taken{}, c.invalid(errors.New("not a collection of the mailbox"))
+			return storedDraft{}, c.invalid(errors.New("not a collection of the mailbox"))
 		}
 	}
 	if t.state, err = in.state(d.StateChanges()); err != nil {
-		return taken{}, err
+		return storedDraft{}, err
 	}
 	if t.journal, err = in.journal(d.Journal); err != nil {
-		return taken{}, err
+		return storedDraft{}, err
 	}
 	if t.events, err = in.events(d.Events); err != nil {
-		return taken{}, err
+		return storedDraft{}, err
 	}
 	if d.VCS != nil {
 		t.vcs = d.VCS.clone()
@@ -61,19 +61,19 @@ func (in intake) draft(d *Draft) (t taken, err error) {
 	}
 	if d.Ext != nil {
 		if t.ext, err = in.ext(d.Ext); err != nil {
-			return taken{}, err
+			return storedDraft{}, err
 		}
 	}
 	if d.Workflow != nil {
 		t.workflow = d.Workflow
 		if err := in.workflow(d.Workflow); err != nil {
-			return taken{}, err
+			return storedDraft{}, err
 		}
 	}
 	t.subject = cleanSubject(d.Subject)
 	t.operation = d.Operation
 	if err := checkOperation(d.Operation); err != nil {
-		return taken{}, invalid("%w", err)
+		return storedDraft{}, invalid("%w", err)
 	}
 	return t, nil
 }

@@ -61,7 +61,7 @@ func (a *appender) writeVCS() error {
 			return err
 		}
 	}
-	now := a.taken.vcs
+	now := a.stored.vcs
 	if now == nil {
 		a.next.vcs.set(before)
 		return nil

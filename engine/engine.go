@@ -74,7 +74,7 @@ type Options struct {
 	AcceptWorkflowChange bool
 }
 
-// WorkingCopy is the files that tasks work on. *timeline.WorkingCopy is a WorkingCopy.
+// WorkingCopy is the files that tasks work on. *code.WorkingCopy is a WorkingCopy.
 type WorkingCopy interface {
 	// Root is the folder in which commands run; "" means Options.WorkDir.
 	Root() string
@@ -84,7 +84,7 @@ type WorkingCopy interface {
 }
 
 // LogKeeper stores the logs of attempts that have not ended, by the attempts' keys.
-// *timeline.LiveLogs is a LogKeeper. Safe for concurrent use.
+// *claim.LiveLogs is a LogKeeper. Safe for concurrent use.
 type LogKeeper interface {
 	// Open begins a log, which keeps about the last limit bytes.
 	Open(attempt string, limit int) (io.WriteCloser, error)
@@ -105,7 +105,7 @@ type ShortenedLog interface {
 
 // CommandKeeper records the process groups of a run's commands, by the attempts' keys. Groups
 // that outlive the process that started them can so be ended.
-// *timeline.Commands is a CommandKeeper. Safe for concurrent use.
+// *claim.Commands is a CommandKeeper. Safe for concurrent use.
 type CommandKeeper interface {
 	// Began records that an attempt's command leads a process group. The command runs after Began
 	// returns.
@@ -174,7 +174,7 @@ func (o Options) withDefaults() Options {
 // run again, a task in progress becomes a failed attempt ("interrupted"), and every
 // unfinished task is tried again.
 //
-// The caller must own the run, see timeline.Head.Claim. The run's last frame releases it.
+// The caller must own the run, see claim.Take. The run's last frame releases it.
 //
 // The workflow must be the run's own (workflow_changed), unless opts accept a change. The
 // error's code is run_failed, run_cancelled or run_waiting if the run does not finish; the

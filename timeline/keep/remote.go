@@ -36,7 +36,7 @@ type PrunedAt struct {
 	Runs   []PrunedThere `json:"runs"`
 }
 
-// PruneRemote deletes, at a remote, runs that were pruned here: the named ones, or all. timeline.Place resolves
+// PruneRemote deletes, at a remote, runs that were pruned here: the named ones, or all. place.Find resolves
 // the remote, including "". The tombstones are pushed, too. PruneRemote deletes tips and frame refs only if they
 // have not changed since it read them, and only if they are the pruned run or an earlier state
 // of it: later additions belong to somebody else.

@@ -17,7 +17,7 @@ func (s *Store) CheckNew(ctx context.Context, id string) error {
 	if _, err := newTip(id); err != nil {
 		return err
 	}
-	return s.refusePruned(ctx, id)
+	return runFinder{s.refs}.refusePruned(ctx, id)
 }
 
 // The parts of a store, for the packages that are built on it. They stay valid until the store is closed.

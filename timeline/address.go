@@ -86,7 +86,7 @@ func (s *Store) LoadFrame(ctx context.Context, at Address, tip objstore.ID) (*Lo
 		return nil, err
 	}
 	if errors.Is(refErr, refs.ErrBroken) {
-		if err := s.restoreFrameRef(ctx, at.Run, name, entry.ID, refErr); err != nil {
+		if err := s.FrameRefs().restore(ctx, at.Run, name, entry.ID, refErr); err != nil {
 			s.warn(fmt.Errorf("repair %s: %w", name, err))
 		}
 	}
@@ -116,7 +116,7 @@ func (s *Store) readTip(ctx context.Context, tip objstore.ID) (*snapshot.Entry, 
 	if err != nil {
 		return nil, snapshot.Run{}, Explain(err)
 	}
-	return entry, row, s.RepairNewestFrame(ctx, row, entry)
+	return entry, row, s.FrameRefs().RepairNewest(ctx, row, entry)
 }
 
 // named is an address as it is written. For an engine's number of a frame, Frame is that.
@@ -138,7 +138,8 @@ func (s *Store) resolve(ctx context.Context, address string, to Purpose) (Addres
 	if hasFrame {
 		candidates = append(candidates, split)
 	}
-	for _, find := range s.finders(to) {
+	runs := runFinder{s.refs}
+	for _, find := range runs.ways(to) {
 		for _, candidate := range candidates {
 			run, tip, err := find(ctx, candidate.Run)
 			if err == nil {
@@ -154,7 +155,7 @@ func (s *Store) resolve(ctx context.Context, address string, to Purpose) (Addres
 	if splitErr != nil {
 		return Address{}, objstore.ID{}, splitErr
 	}
-	return Address{}, objstore.ID{}, s.unknownRun(ctx, candidates[len(candidates)-1].Run, to)
+	return Address{}, objstore.ID{}, runs.unknown(ctx, candidates[len(candidates)-1].Run, to)
 }
 
 // splitAddress splits run:frame, or run:engine/number. hasFrame is false for an address without

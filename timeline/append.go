@@ -94,7 +94,7 @@ func (h *Head) findAppended(ctx context.Context, next *snapshot.Entry, cause err
 	if err := h.adopt(found); err != nil {
 		return err
 	}
-	return s.RepairNewestFrame(ctx, h.row, found)
+	return s.FrameRefs().RepairNewest(ctx, h.row, found)
 }
 
 // findSame finds the newest entry of next's id or operation from a tip down to the entry

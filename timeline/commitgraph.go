@@ -8,35 +8,42 @@ import (
 	"github.com/git-smithers/git-smithers/internal/gitexec"
 )
 
-// addToCommitGraph has git add what is reachable to its commit-graph. With it, a tip costs
+// commitGraph is git's commit-graph of a repository.
+type commitGraph struct {
+	repo gitexec.Repo
+	env  []string
+}
+
+// add has git add what is reachable to its commit-graph. With it, a tip costs
 // a fetch or a push half of what it does without. Configuration that turns it off for git's
 // own maintenance turns it off here.
-func (s *Store) addToCommitGraph(ctx context.Context) error {
+func (g commitGraph) add(ctx context.Context) error {
 	for _, key := range []string{"core.commitgraph", "gc.writecommitgraph"} {
-		if wanted, err := s.repo.Config.Bool(key, true); err != nil || !wanted {
+		if wanted, err := g.repo.Config.Bool(key, true); err != nil || !wanted {
 			return nil //nolint:nilerr // what git makes of it is git's to say
 		}
 	}
-	return s.writeCommitGraph(ctx, "--split")
+	return g.write(ctx, "--split")
 }
 
-// RenewCommitGraph has git write its commit-graph anew where there is one, so that it has
-// no commits that were removed: git fsck takes those for damage.
+// RenewCommitGraph has git write its commit-graph anew if the repository has one, so that the graph has no commits
+// that were removed: git fsck takes those for damage.
 func (s *Store) RenewCommitGraph(ctx context.Context) error {
-	if !s.hasCommitGraph() {
+	graph := commitGraph{s.repo, s.env}
+	if !graph.exists() {
 		return nil
 	}
-	return s.writeCommitGraph(ctx)
+	return graph.write(ctx)
 }
 
-func (s *Store) writeCommitGraph(ctx context.Context, args ...string) error {
-	_, err := gitexec.New(s.repo, s.env).Apart().Run(ctx, append([]string{"commit-graph", "write", "--reachable", "--no-progress"}, args...)...)
+func (g commitGraph) write(ctx context.Context, args ...string) error {
+	_, err := gitexec.New(g.repo, g.env).Apart().Run(ctx, append([]string{"commit-graph", "write", "--reachable", "--no-progress"}, args...)...)
 	return err
 }
 
-// hasCommitGraph reports whether git has written one.
-func (s *Store) hasCommitGraph() bool {
-	info := filepath.Join(s.repo.CommonDir, "objects", "info")
+// exists reports whether git has written a commit-graph.
+func (g commitGraph) exists() bool {
+	info := filepath.Join(g.repo.CommonDir, "objects", "info")
 	for _, path := range []string{filepath.Join(info, "commit-graph"), filepath.Join(info, "commit-graphs", "commit-graph-chain")} {
 		if _, err := os.Lstat(path); err == nil {
 			return true

@@ -26,7 +26,7 @@ func (s *Store) findFrame(ctx context.Context, row snapshot.Run, tip *snapshot.E
 
 // indexedFrame looks a frame up in the index; nil where the index is of no help.
 func (s *Store) indexedFrame(ctx context.Context, run string, tip objstore.ID, frame int64) *snapshot.Entry {
-	index, err := s.indexWith(ctx, func(x *sqliteindex.Index, ctx context.Context) error { return x.SyncRun(ctx, run) })
+	index, err := s.index.opened(ctx, s.IndexOptions(), func(x *sqliteindex.Index, ctx context.Context) error { return x.SyncRun(ctx, run) })
 	if err != nil || index.Degraded() != nil {
 		return nil
 	}

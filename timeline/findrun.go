@@ -22,9 +22,6 @@ const (
 	ToChange
 )
 
-// finder finds a run and its tip by a name. Its error is run_not_found if the next finder should try.
-type finder func(ctx context.Context, name string) (run string, tip objstore.ID, err error)
-
 // ResolveRun returns the id of the run that run names, for a caller that only reads the run: run is an id or a
 // unique prefix of one. The id of a pruned run is run_pruned, and is not taken for a prefix.
 func (s *Store) ResolveRun(ctx context.Context, run string) (string, error) {
@@ -39,49 +36,65 @@ func (s *Store) ResolveRunToChange(ctx context.Context, run string) (string, err
 	return id, err
 }
 
-// finders returns the ways to find a run, in their order.
-func (s *Store) finders(to Purpose) []finder {
-	exact := []finder{s.FindRunExactly, s.findPruned}
+// FindRun returns the whole id and the tip of the run that a name means, for a purpose.
+func (s *Store) FindRun(ctx context.Context, run string, to Purpose) (id string, tip objstore.ID, err error) {
+	return runFinder{s.refs}.find(ctx, run, to)
+}
+
+// FindRunExactly returns the tip of the run with the whole id, and the id. Code: run_not_found.
+func (s *Store) FindRunExactly(ctx context.Context, run string) (string, objstore.ID, error) {
+	return runFinder{s.refs}.exactly(ctx, run)
+}
+
+// runFinder finds runs by their tips, and knows which were pruned.
+type runFinder struct{ refs *refs.DB }
+
+// finder finds a run and its tip by a name. Its error is run_not_found if the next finder should try.
+type finder func(ctx context.Context, name string) (run string, tip objstore.ID, err error)
+
+// ways returns the ways to find a run, in their order.
+func (f runFinder) ways(to Purpose) []finder {
+	exact := []finder{f.exactly, f.pruned}
 	if to == ToChange {
 		return exact
 	}
-	return append(exact, s.findRunByPrefix)
+	return append(exact, f.byPrefix)
 }
 
-// FindRun finds a run and its tip.
-func (s *Store) FindRun(ctx context.Context, run string, to Purpose) (id string, tip objstore.ID, err error) {
+// find returns the whole id and the tip of the run that a name means.
+func (f runFinder) find(ctx context.Context, run string, to Purpose) (id string, tip objstore.ID, err error) {
 	if run == "" {
 		return "", objstore.ID{}, fault.New(fault.InvalidRunID, "the run id is empty")
 	}
-	for _, find := range s.finders(to) {
-		id, tip, err := find(ctx, run)
+	for _, try := range f.ways(to) {
+		id, tip, err := try(ctx, run)
 		if fault.CodeOf(err) != fault.RunNotFound {
 			return id, tip, err
 		}
 	}
-	return "", objstore.ID{}, cmp.Or(s.refuseFrame(ctx, run), s.unknownRun(ctx, run, to))
+	return "", objstore.ID{}, cmp.Or(f.refuseFrame(ctx, run), f.unknown(ctx, run, to))
 }
 
 // refuseFrame is invalid_address for the address of a frame, where a run is wanted.
-func (s *Store) refuseFrame(ctx context.Context, address string) error {
+func (f runFinder) refuseFrame(ctx context.Context, address string) error {
 	at, hasFrame, err := splitAddress(address)
 	if err != nil || !hasFrame {
 		return nil //nolint:nilerr // it is no address, whatever else it is
 	}
-	id, _, err := s.FindRun(ctx, at.Run, ToRead)
+	id, _, err := f.find(ctx, at.Run, ToRead)
 	if err != nil {
 		return nil //nolint:nilerr // nor is that a run
 	}
 	return fault.New(fault.InvalidAddress, "%q is a frame, and a run is wanted", address).Hint("name the run: %s", id)
 }
 
-// FindRunExactly finds the tip of a run by its whole id. Code: run_not_found.
-func (s *Store) FindRunExactly(ctx context.Context, run string) (string, objstore.ID, error) {
+// exactly finds a run by its whole id.
+func (f runFinder) exactly(ctx context.Context, run string) (string, objstore.ID, error) {
 	name, err := refs.Tip(run)
 	if err != nil {
 		return "", objstore.ID{}, Explain(err)
 	}
-	tip, err := s.refs.Resolve(ctx, name)
+	tip, err := f.refs.Resolve(ctx, name)
 	if errors.Is(err, refs.ErrNotFound) {
 		return "", objstore.ID{}, RunNotFound(run)
 	}
@@ -94,8 +107,8 @@ func RunNotFound(run string) *fault.Error {
 		Hint("`git smithers runs` lists the runs").Detail("run", run)
 }
 
-func (s *Store) findRunByPrefix(ctx context.Context, prefix string) (string, objstore.ID, error) {
-	found, tip, err := s.runsBeginning(ctx, prefix)
+func (f runFinder) byPrefix(ctx context.Context, prefix string) (string, objstore.ID, error) {
+	found, tip, err := f.beginning(ctx, prefix)
 	switch {
 	case err != nil:
 		return "", objstore.ID{}, Explain(err)
@@ -108,9 +121,9 @@ func (s *Store) findRunByPrefix(ctx context.Context, prefix string) (string, obj
 	return found[0], tip, nil
 }
 
-// runsBeginning lists the runs whose ids begin with prefix, in order, and returns the tip of one of them.
-func (s *Store) runsBeginning(ctx context.Context, prefix string) (found []string, tip objstore.ID, err error) {
-	tips, err := s.refs.Tips(ctx)
+// beginning lists the runs whose ids begin with prefix, in order, and returns the tip of one of them.
+func (f runFinder) beginning(ctx context.Context, prefix string) (found []string, tip objstore.ID, err error) {
+	tips, err := f.refs.Tips(ctx)
 	for _, t := range tips {
 		run, ok, err := refs.UnescapeRun(t.Component)
 		if err == nil && ok && strings.HasPrefix(run, prefix) {
@@ -131,16 +144,16 @@ func listRuns(ids []string) string {
 	return list
 }
 
-// unknownRun is run_not_found for a name that means no run. It says if the run was pruned, or, to a caller that
+// unknown is run_not_found for a name that means no run. It says if the run was pruned, or, to a caller that
 // changes runs, which runs begin with the name.
-func (s *Store) unknownRun(ctx context.Context, name string, to Purpose) error {
-	if s.isHeld(ctx, name) {
+func (f runFinder) unknown(ctx context.Context, name string, to Purpose) error {
+	if f.isHeld(ctx, name) {
 		return RunNotFound(name).Hint("it was pruned: `git smithers prune --undo %s` brings it back", fault.Word(name))
 	}
 	if to == ToRead {
 		return RunNotFound(name)
 	}
-	found, _, err := s.runsBeginning(ctx, name)
+	found, _, err := f.beginning(ctx, name)
 	if _, err := BrokenRefs(err); err != nil {
 		return Explain(err)
 	}

@@ -54,7 +54,8 @@ func (s *Store) Fork(ctx context.Context, req ForkRequest) (*Head, error) {
 		return nil, Explain(err)
 	}
 	defer release()
-	from, err := s.forkPoint(ctx, req)
+	job := forkJob{s, req}
+	from, err := job.point(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -66,10 +67,10 @@ func (s *Store) Fork(ctx context.Context, req ForkRequest) (*Head, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := s.refusePruned(ctx, id); err != nil {
+	if err := (runFinder{s.refs}).refusePruned(ctx, id); err != nil {
 		return nil, err
 	}
-	changes, err := s.forkChanges(from.Entry, req)
+	changes, err := job.changes(from.Entry)
 	if err != nil {
 		return nil, hintNodes(err, from.Address)
 	}
@@ -79,11 +80,11 @@ func (s *Store) Fork(ctx context.Context, req ForkRequest) (*Head, error) {
 	}
 	s.Here().Op(id, op)
 	batch := s.objects.Begin()
-	entry, err := snapshot.Append(batch, s.frames, from.Entry, s.forkDraft(from, id, op, changes, req))
+	entry, err := snapshot.Append(batch, s.frames, from.Entry, job.draft(from, id, op, changes))
 	if err != nil {
 		return nil, Explain(err)
 	}
-	if err := s.commitFork(ctx, batch, id, tip, from.Entry, entry); err != nil {
+	if err := job.commit(ctx, batch, id, tip, from.Entry, entry); err != nil {
 		return nil, err
 	}
 	h := &Head{store: s, tip: tip}
@@ -97,54 +98,60 @@ func NewRunID() string {
 	return strings.ToLower(base32.StdEncoding.EncodeToString(b[:]))
 }
 
-// forkPoint loads the frame to fork. What arrived after a run's newest frame is not part
+// forkJob makes one fork.
+type forkJob struct {
+	store *Store
+	req   ForkRequest
+}
+
+// point loads the frame to fork. What arrived after a run's newest frame is not part
 // of it, and so not of a bare run's fork.
-func (s *Store) forkPoint(ctx context.Context, req ForkRequest) (*Loaded, error) {
-	from, err := s.Load(ctx, req.From)
-	if err == nil && req.Found != nil {
-		err = req.Found(from)
+func (j forkJob) point(ctx context.Context) (*Loaded, error) {
+	from, err := j.store.Load(ctx, j.req.From)
+	if err == nil && j.req.Found != nil {
+		err = j.req.Found(from)
 	}
 	if err != nil || from.Entry.Frame != snapshot.NoFrame {
 		return from, err
 	}
-	return s.Load(ctx, from.Address.String())
+	return j.store.Load(ctx, from.Address.String())
 }
 
-// forkChanges gathers what the child's state changes: what Prepare asks for, the
+// changes gathers what the child's state changes: what Prepare asks for, the
 // input, and the resets, which see the nodes as Prepare leaves them.
-func (s *Store) forkChanges(parent *snapshot.Entry, req ForkRequest) ([]snapshot.Change, error) {
+func (j forkJob) changes(parent *snapshot.Entry) ([]snapshot.Change, error) {
 	state, err := parent.State()
 	if err != nil {
 		return nil, Explain(err)
 	}
 	var changes []snapshot.Change
-	if req.Prepare != nil {
-		if changes, err = req.Prepare(state); err != nil {
+	if j.req.Prepare != nil {
+		if changes, err = j.req.Prepare(state); err != nil {
 			return nil, Explain(err)
 		}
 	}
-	if req.Input != nil {
+	if j.req.Input != nil {
 		before, err := state.Input()
 		if err != nil {
 			return nil, Explain(err)
 		}
-		merged, err := MergeInput(before, req.Input)
+		merged, err := MergeInput(before, j.req.Input)
 		if err != nil {
 			return nil, err
 		}
-		if req.CheckInput != nil {
-			if err := req.CheckInput(merged); err != nil {
+		if j.req.CheckInput != nil {
+			if err := j.req.CheckInput(merged); err != nil {
 				return nil, Explain(err)
 			}
 		}
 		changes = append(changes, snapshot.Change{Op: snapshot.OpSet, Collection: snapshot.CollectionInput, Value: merged})
 	}
-	if len(req.Nodes) > 0 {
-		prepared, err := state.EditWithin(s.settings.Limits, s.objects.Begin(), changes)
+	if len(j.req.Nodes) > 0 {
+		prepared, err := state.EditWithin(j.store.settings.Limits, j.store.objects.Begin(), changes)
 		if err != nil {
 			return nil, Explain(err)
 		}
-		resets, err := req.resets(prepared)
+		resets, err := j.req.resets(prepared)
 		if err != nil {
 			return nil, Explain(err)
 		}
@@ -169,33 +176,33 @@ func (req ForkRequest) resets(state *snapshot.State) ([]snapshot.Change, error) 
 	return reset.Nodes(state, req.Nodes, req.NoDeps)
 }
 
-// forkDraft is the child's first own entry.
-func (s *Store) forkDraft(from *Loaded, id string, op snapshot.Op, changes []snapshot.Change, req ForkRequest) snapshot.Draft {
+// draft is the child's first own entry.
+func (j forkJob) draft(from *Loaded, id string, op snapshot.Op, changes []snapshot.Change) snapshot.Draft {
 	at := op.AtMs
 	subject := fmt.Sprintf("forked from %s", from.Address)
-	if req.Label != "" {
-		subject += " (" + req.Label + ")"
+	if j.req.Label != "" {
+		subject += " (" + j.req.Label + ")"
 	}
 	draft := snapshot.Draft{
 		Journal:  []snapshot.Change{SetOp(op)},
-		Workflow: req.Workflow,
-		Events:   forkEvents(from, id, req, at),
+		Workflow: j.req.Workflow,
+		Events:   forkEvents(from, id, j.req, at),
 		Subject:  subject,
 		AtMs:     at,
-		Limits:   s.settings.Limits,
+		Limits:   j.store.settings.Limits,
 		Run: func(row *snapshot.Run) {
 			*row = snapshot.Run{
 				ID: id, Workflow: row.Workflow, WorkflowPath: row.WorkflowPath, WorkflowHash: row.WorkflowHash,
 				Status: snapshot.RunPending, CreatedAtMs: at,
 				Parent: &snapshot.Parent{
 					RunID: from.Address.Run, Frame: from.Address.Frame, Commit: from.Entry.ID,
-					Label: req.Label, Description: req.Description, AtMs: at,
+					Label: j.req.Label, Description: j.req.Description, AtMs: at,
 				},
 			}
-			if req.WorkflowPath != "" {
-				row.WorkflowPath = req.WorkflowPath
+			if j.req.WorkflowPath != "" {
+				row.WorkflowPath = j.req.WorkflowPath
 			}
-			if req.KeepsWorkflow {
+			if j.req.KeepsWorkflow {
 				row.WorkflowPath = ""
 			}
 		},
@@ -225,8 +232,8 @@ func forkEvents(from *Loaded, id string, req ForkRequest, at int64) []snapshot.E
 	return events
 }
 
-// commitFork writes the child's entry and creates its tip and its frame 0.
-func (s *Store) commitFork(ctx context.Context, batch *objstore.Batch, id string, tip refs.Name, parent, entry *snapshot.Entry) error {
+// commit writes the child's entry and creates its tip and its frame 0.
+func (j forkJob) commit(ctx context.Context, batch *objstore.Batch, id string, tip refs.Name, parent, entry *snapshot.Entry) error {
 	frame, err := refs.Frame(id, 0)
 	if err != nil {
 		return Explain(err)
@@ -235,7 +242,7 @@ func (s *Store) commitFork(ctx context.Context, batch *objstore.Batch, id string
 	if entry.Frame != snapshot.NoFrame {
 		zero = entry.ID
 	}
-	err = s.Commit(ctx, batch, []refs.Update{{Name: tip, New: entry.ID}, {Name: frame, New: zero}})
+	err = j.store.Commit(ctx, batch, []refs.Update{{Name: tip, New: entry.ID}, {Name: frame, New: zero}})
 	if fault.CodeOf(err) == fault.Conflict {
 		return runExists(id)
 	}

@@ -25,16 +25,19 @@ type RunFrames struct {
 	Frames  []refs.FrameRef // newest first; frame 0 of a fork that changed nothing is its parent's
 }
 
-// Frames reads the chain of a run from an entry down to its first, or to one, which is
-// not in it then. With an error, other than that of the entry itself, it returns as much
-// as there is.
+// Frames reads the chain of a run from an entry down to its first entry, or down to an entry that is then left
+// out. With an error, other than that of the entry itself, it returns what it has read.
 func (s *Store) Frames(ctx context.Context, tip *snapshot.Entry, downTo objstore.ID) (*RunFrames, error) {
+	return readFrames(ctx, s.objects, tip, downTo)
+}
+
+func readFrames(ctx context.Context, r objstore.Reader, tip *snapshot.Entry, downTo objstore.ID) (*RunFrames, error) {
 	row, err := tip.RunRow()
 	if err != nil {
 		return nil, err
 	}
 	f := &RunFrames{Row: row}
-	for entry, err := range s.Chain(tip) {
+	for entry, err := range snapshot.Chain(r, tip) {
 		if err := errors.Join(err, ctx.Err()); err != nil {
 			return f, err
 		}
@@ -62,27 +65,41 @@ func (f *RunFrames) At(frame int64) objstore.ID {
 	return f.Frames[at].ID
 }
 
-// framesOf is Frames of the run that has the tip.
-func (s *Store) framesOf(ctx context.Context, tip objstore.ID) (*RunFrames, error) {
-	entry, err := snapshot.ReadEntry(s.objects, tip)
+// framesOf reads the chain of the run that has the tip.
+func framesOf(ctx context.Context, r objstore.Reader, tip objstore.ID) (*RunFrames, error) {
+	entry, err := snapshot.ReadEntry(r, tip)
 	if err != nil {
 		return nil, err
 	}
-	run, err := s.Frames(ctx, entry, objstore.ID{})
+	run, err := readFrames(ctx, r, entry, objstore.ID{})
 	if err != nil {
 		return nil, err
 	}
 	return run, nil
 }
 
-// dropFrameRefs drops the frame refs of a run, and returns how many it dropped. Those
+// FrameRefs are the frame refs of a store's runs: a projection of their chains, of a bounded number.
+type FrameRefs struct {
+	refs    *refs.DB
+	objects *objstore.Store
+	notes   seriesNotes
+	most    int64 // see Settings.FrameRefs
+	warn    func(error)
+}
+
+// FrameRefs returns the frame refs of the store's runs.
+func (s *Store) FrameRefs() FrameRefs {
+	return FrameRefs{s.refs, s.objects, seriesNotes{s.Private()}, s.settings.FrameRefs, s.warn}
+}
+
+// drop drops the frame refs of a run, and returns how many it dropped. Those
 // that are not what the chain says, or are no refs, stay: they are for verify to name.
 // A run that has not ended keeps its newest frame's, which the next read would make again.
-func (s *Store) dropFrameRefs(ctx context.Context, run *RunFrames) (int, error) {
-	if err := s.dropSeriesNote(run.Row.ID); err != nil {
+func (f FrameRefs) drop(ctx context.Context, run *RunFrames) (int, error) {
+	if err := f.notes.drop(run.Row.ID); err != nil {
 		return 0, err
 	}
-	list, err := s.refs.Frames(ctx, run.Row.ID)
+	list, err := f.refs.Frames(ctx, run.Row.ID)
 	if _, err = BrokenRefs(err); err != nil {
 		return 0, err
 	}
@@ -97,41 +114,41 @@ func (s *Store) dropFrameRefs(ctx context.Context, run *RunFrames) (int, error) 
 		}
 		updates = append(updates, refs.Update{Name: name, Old: ref.ID})
 	}
-	return s.applyWherePossible(ctx, updates, dropAtOnce)
+	return f.move(ctx, updates, dropAtOnce)
 }
 
-// FrameRefRoom is how many more frame refs smithers.frameRefs allows.
-func (s *Store) FrameRefRoom(ctx context.Context) (int64, error) {
-	counts, err := s.refs.FrameCounts(ctx)
+// Room returns how many more frame refs smithers.frameRefs allows.
+func (f FrameRefs) Room(ctx context.Context) (int64, error) {
+	counts, err := f.refs.FrameCounts(ctx)
 	if err != nil {
 		return 0, err
 	}
-	room := s.settings.FrameRefs
+	room := f.most
 	for _, count := range counts {
 		room -= int64(count)
 	}
 	return max(room, 0), nil
 }
 
-// MakeFrameRefs makes those of a run's frame refs that it lacks, the newest first, while
+// Make makes those of a run's frame refs that it lacks, the newest first, while
 // smithers.frameRefs allows, and returns how many it made.
-func (s *Store) MakeFrameRefs(ctx context.Context, run *RunFrames) (int, error) {
-	room, err := s.FrameRefRoom(ctx)
+func (f FrameRefs) Make(ctx context.Context, run *RunFrames) (int, error) {
+	room, err := f.Room(ctx)
 	if err != nil {
 		return 0, err
 	}
-	return s.makeFrameRefs(ctx, run, room)
+	return f.make(ctx, run, room)
 }
 
-// makeFrameRefs makes the newest of the frame refs that a run lacks, at most so many, and
+// make makes the newest of the frame refs that a run lacks, at most so many, and
 // returns how many it made.
-func (s *Store) makeFrameRefs(ctx context.Context, run *RunFrames, most int64) (int, error) {
-	list, err := s.refs.Frames(ctx, run.Row.ID)
+func (f FrameRefs) make(ctx context.Context, run *RunFrames, most int64) (int, error) {
+	list, err := f.refs.Frames(ctx, run.Row.ID)
 	broken, err := BrokenRefs(err)
 	if err != nil {
 		return 0, err
 	}
-	there := make(map[refs.Name]bool)
+	there := map[refs.Name]bool{}
 	for _, b := range broken {
 		there[b.Name] = true
 	}
@@ -153,15 +170,15 @@ func (s *Store) makeFrameRefs(ctx context.Context, run *RunFrames, most int64) (
 		}
 	}
 	slices.Reverse(updates)
-	return s.applyWherePossible(ctx, updates, makeAtOnce)
+	return f.move(ctx, updates, makeAtOnce)
 }
 
-// applyWherePossible moves frame refs, so many at once, but for those that somebody else
+// move moves frame refs, so many at once, but for those that somebody else
 // has moved meanwhile. It returns how many it moved.
-func (s *Store) applyWherePossible(ctx context.Context, updates []refs.Update, atOnce int) (moved int, err error) {
+func (f FrameRefs) move(ctx context.Context, updates []refs.Update, atOnce int) (moved int, err error) {
 	for chunk := range slices.Chunk(updates, atOnce) {
 		for len(chunk) > 0 {
-			err := s.refs.Apply(ctx, chunk...)
+			err := f.refs.Apply(ctx, chunk...)
 			if err == nil {
 				moved += len(chunk)
 				break
@@ -176,7 +193,7 @@ func (s *Store) applyWherePossible(ctx context.Context, updates []refs.Update, a
 			}
 			chunk = slices.DeleteFunc(slices.Clone(chunk), func(u refs.Update) bool { return u.Name == elsewhere })
 		}
-		if err := s.refs.PackIfMany(ctx); err != nil {
+		if err := f.refs.PackIfMany(ctx); err != nil {
 			return moved, err
 		}
 	}

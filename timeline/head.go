@@ -86,7 +86,7 @@ func (s *Store) FreeTip(ctx context.Context, id string) (refs.Name, error) {
 	if err != nil {
 		return "", err
 	}
-	return tip, s.refusePruned(ctx, id)
+	return tip, runFinder{s.refs}.refusePruned(ctx, id)
 }
 
 // absentTip is the tip of a run that is to be made, and that does not exist.
@@ -151,7 +151,7 @@ func (h *Head) RefreshEach(ctx context.Context, visit func(*snapshot.Entry)) err
 	if err := h.adopt(entry); err != nil {
 		return err
 	}
-	return h.store.repairFrameRefs(ctx, h.row, entry)
+	return h.store.FrameRefs().repair(ctx, h.row, entry)
 }
 
 // ErrOtherHistory is wrapped by the conflict of a tip that does not follow the known one.

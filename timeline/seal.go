@@ -31,6 +31,15 @@ type Sealed struct {
 // left out otherwise. One that has not ended keeps the ref of its newest frame. Frame
 // refs that are not part of their run's chain stay. git's commit-graph gets the entries.
 func (s *Store) Seal(ctx context.Context, runs ...string) (*Sealed, error) {
+	return sealer{s}.seal(ctx, runs)
+}
+
+// sealer packs runs that have ended, and drops and makes their frame refs.
+type sealer struct{ store *Store }
+
+func (s sealer) graph() commitGraph { return commitGraph{s.store.repo, s.store.env} }
+
+func (s sealer) seal(ctx context.Context, runs []string) (*Sealed, error) {
 	var tips []objstore.ID
 	var err error
 	if len(runs) == 0 {
@@ -44,23 +53,23 @@ func (s *Store) Seal(ctx context.Context, runs ...string) (*Sealed, error) {
 	var commits []objstore.ID
 	targets := make([]*RunFrames, len(tips))
 	for i, tip := range tips {
-		if targets[i], err = s.framesOf(ctx, tip); err != nil {
+		if targets[i], err = framesOf(ctx, s.store.objects, tip); err != nil {
 			return nil, Explain(err)
 		}
 		if row := targets[i].Row; len(runs) > 0 {
-			if err := s.RefuseOwned(row); err != nil {
+			if err := s.store.RefuseOwned(row); err != nil {
 				return nil, err
 			}
 		}
 		commits = append(commits, targets[i].Commits...)
 	}
-	merged, err := s.objects.Seal(ctx, commits, false)
+	merged, err := s.store.objects.Seal(ctx, commits, false)
 	if err != nil {
 		return nil, Explain(err)
 	}
 	out := &Sealed{Runs: []SealedRun{}, BytesBefore: merged.BytesBefore, BytesAfter: merged.BytesAfter}
 	for _, target := range targets {
-		dropped, err := s.dropFrameRefs(ctx, target)
+		dropped, err := s.store.FrameRefs().drop(ctx, target)
 		if err != nil {
 			return nil, Explain(err)
 		}
@@ -69,8 +78,8 @@ func (s *Store) Seal(ctx context.Context, runs ...string) (*Sealed, error) {
 	if len(targets) == 0 {
 		return out, nil
 	}
-	if err := s.addToCommitGraph(ctx); err != nil {
-		s.warn(fmt.Errorf("write commit-graph: %w", err))
+	if err := s.graph().add(ctx); err != nil {
+		s.store.warn(fmt.Errorf("write commit-graph: %w", err))
 	}
 	return out, nil
 }
@@ -78,17 +87,21 @@ func (s *Store) Seal(ctx context.Context, runs ...string) (*Sealed, error) {
 // Unseal makes the frame refs of the runs with the given ids again. Those of runs that have ended stay
 // until there are more than smithers.frameRefs.
 func (s *Store) Unseal(ctx context.Context, runs ...string) (*Sealed, error) {
+	return sealer{s}.unseal(ctx, runs)
+}
+
+func (s sealer) unseal(ctx context.Context, runs []string) (*Sealed, error) {
 	tips, err := s.tipsNamed(ctx, runs)
 	if err != nil {
 		return nil, err
 	}
 	out := &Sealed{Runs: []SealedRun{}}
 	for _, tip := range tips {
-		target, err := s.framesOf(ctx, tip)
+		target, err := framesOf(ctx, s.store.objects, tip)
 		if err != nil {
 			return nil, Explain(err)
 		}
-		made, err := s.makeFrameRefs(ctx, target, refs.MaxFrame)
+		made, err := s.store.FrameRefs().make(ctx, target, refs.MaxFrame)
 		if err != nil {
 			return nil, Explain(err)
 		}
@@ -98,11 +111,11 @@ func (s *Store) Unseal(ctx context.Context, runs ...string) (*Sealed, error) {
 }
 
 // tipsNamed are the tips of runs, each once.
-func (s *Store) tipsNamed(ctx context.Context, runs []string) ([]objstore.ID, error) {
+func (s sealer) tipsNamed(ctx context.Context, runs []string) ([]objstore.ID, error) {
 	var ids []string
 	var tips []objstore.ID
 	for _, run := range runs {
-		id, tip, err := s.FindRun(ctx, run, ToChange)
+		id, tip, err := s.store.FindRun(ctx, run, ToChange)
 		if err != nil {
 			return nil, err
 		}
@@ -115,16 +128,16 @@ func (s *Store) tipsNamed(ctx context.Context, runs []string) ([]objstore.ID, er
 
 // unsealed are the tips of the runs that have ended, have frame refs, and have no live
 // owner, in the order in which they ended.
-func (s *Store) unsealed(ctx context.Context) ([]objstore.ID, error) {
-	counts, err := s.refs.FrameCounts(ctx)
+func (s sealer) unsealed(ctx context.Context) ([]objstore.ID, error) {
+	counts, err := s.store.refs.FrameCounts(ctx)
 	if err != nil {
 		return nil, Explain(err)
 	}
-	index, err := s.Index(ctx)
+	index, err := s.store.Index(ctx)
 	if err != nil {
 		return nil, err
 	}
-	s.WarnOf(index.Problems())
+	s.store.WarnOf(index.Problems())
 	rows, err := s.sealable(ctx, index, counts)
 	if err != nil {
 		return nil, Explain(err)
@@ -137,7 +150,7 @@ func (s *Store) unsealed(ctx context.Context) ([]objstore.ID, error) {
 }
 
 // sealable is unsealed, by the rows of an index that is up to date.
-func (s *Store) sealable(ctx context.Context, index *sqliteindex.Index, counts map[string]int) ([]sqliteindex.RunRow, error) {
+func (s sealer) sealable(ctx context.Context, index *sqliteindex.Index, counts map[string]int) ([]sqliteindex.RunRow, error) {
 	rows, err := index.Runs(ctx)
 	if err != nil {
 		return nil, err
@@ -145,7 +158,7 @@ func (s *Store) sealable(ctx context.Context, index *sqliteindex.Index, counts m
 	rows = slices.DeleteFunc(rows, func(row sqliteindex.RunRow) bool {
 		component, err := refs.EscapeRun(row.RunID)
 		return err != nil || counts[component] == 0 || !snapshot.RunStatus(row.Status).Ended() ||
-			s.Owner(snapshot.Run{ID: row.RunID, Owner: row.Owner}).Live
+			s.store.Owner(snapshot.Run{ID: row.RunID, Owner: row.Owner}).Live
 	})
 	slices.SortFunc(rows, func(a, b sqliteindex.RunRow) int {
 		return cmp.Or(cmp.Compare(endedAtMs(a), endedAtMs(b)), cmp.Compare(a.RunID, b.RunID))

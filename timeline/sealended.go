@@ -14,29 +14,29 @@ const sealedEntries = 2000
 
 // sealEnded packs the runs that ended, and drops frame refs of the oldest where there are
 // too many. Its trouble is warnings.
-func (s *Store) sealEnded(ctx context.Context, runs []string) {
+func (s sealer) sealEnded(ctx context.Context, runs []string) {
 	for _, run := range runs {
 		if err := s.packEnded(ctx, run); err != nil {
-			s.warn(fmt.Errorf("seal run %q: %w", run, err))
+			s.store.warn(fmt.Errorf("seal run %q: %w", run, err))
 		}
 	}
 	if err := s.keepFrameRefs(ctx); err != nil {
-		s.warn(fmt.Errorf("drop frame refs: %w", err))
+		s.store.warn(fmt.Errorf("drop frame refs: %w", err))
 	}
 }
 
 // packEnded makes one pack of those that hold little else than a run.
-func (s *Store) packEnded(ctx context.Context, run string) error {
-	_, tip, err := s.FindRunExactly(ctx, run)
+func (s sealer) packEnded(ctx context.Context, run string) error {
+	_, tip, err := s.store.FindRunExactly(ctx, run)
 	if err != nil {
 		return err
 	}
-	entry, err := snapshot.ReadEntry(s.objects, tip)
+	entry, err := snapshot.ReadEntry(s.store.objects, tip)
 	if err != nil {
 		return err
 	}
 	var commits []objstore.ID
-	for entry, err := range s.Chain(entry) {
+	for entry, err := range s.store.Chain(entry) {
 		if err != nil {
 			return err
 		}
@@ -44,15 +44,15 @@ func (s *Store) packEnded(ctx context.Context, run string) error {
 			break
 		}
 	}
-	_, err = s.objects.Seal(ctx, commits, true)
+	_, err = s.store.objects.Seal(ctx, commits, true)
 	return err
 }
 
 // keepFrameRefs drops the frame refs of the runs that ended first, until there is some
 // room again below smithers.frameRefs: so the next run that ends needs to drop none.
-func (s *Store) keepFrameRefs(ctx context.Context) error {
+func (s sealer) keepFrameRefs(ctx context.Context) error {
 	const room = 8 // an eighth
-	counts, err := s.refs.FrameCounts(ctx)
+	counts, err := s.store.refs.FrameCounts(ctx)
 	if err != nil {
 		return err
 	}
@@ -60,11 +60,11 @@ func (s *Store) keepFrameRefs(ctx context.Context) error {
 	for _, count := range counts {
 		total += int64(count)
 	}
-	budget := s.settings.FrameRefs
+	budget := s.store.settings.FrameRefs
 	if total <= budget {
 		return nil
 	}
-	index, err := s.Index(ctx)
+	index, err := s.store.Index(ctx)
 	if err != nil {
 		return err
 	}
@@ -77,20 +77,20 @@ func (s *Store) keepFrameRefs(ctx context.Context) error {
 		if total <= budget-budget/room {
 			break
 		}
-		run, err := s.framesOf(ctx, row.Tip)
+		run, err := framesOf(ctx, s.store.objects, row.Tip)
 		if err != nil {
-			s.warn(fmt.Errorf("seal run %q: %w", row.RunID, err))
+			s.store.warn(fmt.Errorf("seal run %q: %w", row.RunID, err))
 			continue
 		}
-		count, err := s.dropFrameRefs(ctx, run)
+		count, err := s.store.FrameRefs().drop(ctx, run)
 		if err != nil {
 			return err
 		}
 		dropped += count
 		total -= int64(count)
 	}
-	if dropped == 0 || !s.hasCommitGraph() { // the first one may have all of the user's history to read
+	if dropped == 0 || !s.graph().exists() { // the first one may have all of the user's history to read
 		return nil
 	}
-	return s.addToCommitGraph(ctx)
+	return s.graph().add(ctx)
 }

@@ -51,7 +51,7 @@ func (s *Store) ReviveSeries(ctx context.Context, run snapshot.Run, parent *snap
 	if err != nil {
 		return nil, err
 	}
-	name, stone, err := s.collectedStone(ctx, run.ID)
+	name, stone, err := runFinder{s.refs}.collectedStone(ctx, run.ID)
 	if err != nil {
 		return nil, err
 	}
@@ -199,7 +199,7 @@ func (b *Series) note() (*seriesNote, error) {
 	if len(b.made) == 0 {
 		return nil, nil //nolint:nilnil // there is nothing to leave out
 	}
-	return b.store.noteSeries(b.entry.Run, b.made[0].Frame)
+	return seriesNotes{b.store.Private()}.begin(b.entry.Run, b.made[0].Frame)
 }
 
 // makeFrameRefs makes those that Commit has left, and reports whether it has. The frames are found without them, so
@@ -209,7 +209,7 @@ func (b *Series) makeFrameRefs(ctx context.Context) bool {
 		return true
 	}
 	slices.Reverse(b.made)
-	if _, err := b.store.MakeFrameRefs(ctx, &RunFrames{Row: b.head.row, Frames: b.made}); err != nil {
+	if _, err := b.store.FrameRefs().Make(ctx, &RunFrames{Row: b.head.row, Frames: b.made}); err != nil {
 		b.store.warn(fmt.Errorf("make the frame refs of run %q: %w", b.head.row.ID, err))
 		return false
 	}

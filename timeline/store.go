@@ -17,7 +17,6 @@ import (
 	"github.com/git-smithers/git-smithers/objstore"
 	"github.com/git-smithers/git-smithers/refs"
 	"github.com/git-smithers/git-smithers/snapshot"
-	"github.com/git-smithers/git-smithers/sqliteindex"
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
 
@@ -55,9 +54,8 @@ type Store struct {
 	warn      func(error)
 	upkeep    *upkeep
 
-	told    sync.Map // the warnings that were given once, by their text
-	indexMu sync.Mutex
-	index   *sqliteindex.Index
+	told  sync.Map // the warnings that were given once, by their text
+	index heldIndex
 }
 
 // Open finds the repository and opens its history. It writes nothing and reads
@@ -110,14 +108,7 @@ func Open(ctx context.Context, opts Options) (*Store, error) {
 // can be rebuilt at any time.
 func (s *Store) Close() error {
 	s.upkeep.finish()
-	s.indexMu.Lock()
-	defer s.indexMu.Unlock()
-	var indexErr error
-	if s.index != nil {
-		indexErr = s.index.Close()
-		s.index = nil
-	}
-	return Explain(errors.Join(indexErr, s.refs.Close(), s.objects.Close()))
+	return Explain(errors.Join(s.index.close(), s.refs.Close(), s.objects.Close()))
 }
 
 // Private is the store's folder of things that are no history.
@@ -134,63 +125,6 @@ func (s *Store) WorkTree() string { return s.workspace.Root }
 func (s *Store) Rendered(entry *snapshot.Entry) (json.RawMessage, error) {
 	tree, err := s.frames.Rendered(s.objects, entry)
 	return tree, Explain(err)
-}
-
-// Index opens the index, brings it up to date with the refs, and returns it. It
-// stays the store's.
-func (s *Store) Index(ctx context.Context) (*sqliteindex.Index, error) {
-	return s.indexWith(ctx, (*sqliteindex.Index).Sync)
-}
-
-// indexWith opens the index and brings it up to date in that way.
-func (s *Store) indexWith(ctx context.Context, bringUp func(*sqliteindex.Index, context.Context) error) (*sqliteindex.Index, error) {
-	s.indexMu.Lock()
-	defer s.indexMu.Unlock()
-	if s.index == nil {
-		index, err := s.openIndex(ctx)
-		if err != nil {
-			return nil, Explain(err)
-		}
-		s.index = index
-	}
-	if err := bringUp(s.index, ctx); err != nil {
-		return nil, Explain(err)
-	}
-	return s.index, nil
-}
-
-func (s *Store) openIndex(ctx context.Context) (*sqliteindex.Index, error) {
-	return sqliteindex.Open(ctx, s.IndexOptions())
-}
-
-// IndexOptions returns how this store opens its index.
-func (s *Store) IndexOptions() sqliteindex.Options {
-	return sqliteindex.Options{
-		Path:    filepath.Join(s.repo.CommonDir, PrivateDir, "index.db"),
-		Refs:    s.refs,
-		Objects: s.objects,
-	}
-}
-
-// RebuildIndex rebuilds the index from the refs. progress may be nil.
-func (s *Store) RebuildIndex(ctx context.Context, progress func(done, total int)) (sqliteindex.Stats, error) {
-	s.indexMu.Lock()
-	defer s.indexMu.Unlock()
-	if s.index == nil {
-		index, err := s.openIndex(ctx)
-		if err != nil {
-			return sqliteindex.Stats{}, Explain(err)
-		}
-		s.index = index
-	}
-	stats, err := s.index.Rebuild(ctx, progress)
-	s.WarnOf(s.index.Problems())
-	err = Explain(err)
-	if code := fault.CodeOf(err); s.index.Degraded() != nil && (code == fault.Internal || code == fault.WriteFailed) {
-		err = fault.New(fault.WriteFailed, "%w", s.index.Degraded()).
-			Hint("no history is in the index: what is in its way can be removed")
-	}
-	return stats, err
 }
 
 // discover finds the working copy and repository that dir is in, or the store that

@@ -66,7 +66,7 @@ func (u *upkeep) round(ctx context.Context) {
 	u.ended = nil
 	u.mu.Unlock()
 	if len(ended) > 0 {
-		u.store.sealEnded(ctx, ended)
+		sealer{u.store}.sealEnded(ctx, ended)
 	}
 	due, err := u.store.objects.NeedsMerge()
 	if err == nil && due {

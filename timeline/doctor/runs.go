@@ -216,7 +216,7 @@ func (e *examination) wrongFrame(run string, tip objstore.ID, ref refs.FrameRef,
 
 // gaps reports frames that should have a ref and have none. Another finding reports broken refs.
 func (e *examination) gaps(run string, list []refs.FrameRef, chain map[int64]objstore.ID) error {
-	lacking, err := e.store.FramesWithoutRefs(run, list, chain)
+	lacking, err := e.store.FrameRefs().Lacking(run, list, chain)
 	if err != nil {
 		return err
 	}

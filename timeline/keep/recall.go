@@ -104,7 +104,7 @@ func (k *Keeper) recall(ctx context.Context, h *runRefs) (frames int64, err erro
 	if err := k.store.Commit(ctx, k.store.Objects().Begin(), updates); err != nil {
 		return 0, err
 	}
-	_, err = k.store.MakeFrameRefs(ctx, run)
+	_, err = k.store.FrameRefs().Make(ctx, run)
 	return run.Row.Frame + 1, timeline.Explain(err)
 }
 

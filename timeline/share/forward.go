@@ -84,7 +84,7 @@ func (f *fetch) room(ctx context.Context) (*int64, error) {
 	if f.budget != nil {
 		return f.budget, nil
 	}
-	left, err := f.store.FrameRefRoom(ctx)
+	left, err := f.store.FrameRefs().Room(ctx)
 	if err != nil {
 		return nil, err
 	}

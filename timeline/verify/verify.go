@@ -197,7 +197,7 @@ func (v *verifier) run(ctx context.Context, id string, tip objstore.ID) error {
 		v.note(id, entry, fmt.Errorf("%w: the entry belongs to run %q", refs.ErrBroken, row.ID))
 		return nil
 	}
-	if err := v.store.RepairNewestFrame(ctx, row, entry); err != nil {
+	if err := v.store.FrameRefs().RepairNewest(ctx, row, entry); err != nil {
 		v.note(id, entry, err)
 	}
 	frames, err := v.chain(ctx, id, entry)
@@ -372,7 +372,7 @@ func (v *verifier) frameRefs(ctx context.Context, row snapshot.Run, frames map[i
 		v.note(row.ID, nil, err)
 		return
 	}
-	lacking, err := v.store.FramesWithoutRefs(row.ID, list, frames)
+	lacking, err := v.store.FrameRefs().Lacking(row.ID, list, frames)
 	if err != nil {
 		v.note(row.ID, nil, err)
 	}

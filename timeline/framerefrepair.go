@@ -1,0 +1,140 @@
+package timeline
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/git-smithers/git-smithers/objstore"
+	"github.com/git-smithers/git-smithers/refs"
+	"github.com/git-smithers/git-smithers/snapshot"
+)
+
+// repair makes the frame refs that a crash left out after the tip was moved: those of
+// a series, and the newest one. Trouble with those of a series is a warning.
+func (f FrameRefs) repair(ctx context.Context, row snapshot.Run, tip *snapshot.Entry) error {
+	if err := f.repairSeries(ctx, row.ID, tip); err != nil {
+		f.warn(fmt.Errorf("make the frame refs of run %q: %w", row.ID, err))
+	}
+	return f.RepairNewest(ctx, row, tip)
+}
+
+// RepairNewest makes the frame ref that a crash between moving the tip and
+// creating the ref left out. Frames before the newest have theirs: an append
+// starts from a tip that was read here. A run that has ended and lacks that of the frame
+// before, too, is sealed, and stays so. A repository that cannot be written is left as it
+// is; frames are found through the chain all the same.
+func (f FrameRefs) RepairNewest(ctx context.Context, row snapshot.Run, tip *snapshot.Entry) error {
+	name, err := refs.Frame(row.ID, row.Frame)
+	if err != nil {
+		return Explain(err)
+	}
+	_, err = f.refs.Resolve(ctx, name)
+	if err == nil {
+		return nil
+	}
+	if !errors.Is(err, refs.ErrNotFound) && !errors.Is(err, refs.ErrBroken) {
+		return Explain(err)
+	}
+	if errors.Is(err, refs.ErrNotFound) && row.Status.Ended() && !f.has(ctx, row.ID, row.Frame-1) {
+		return nil
+	}
+	frame, findErr := frameInChain(f.objects, row, tip, row.Frame)
+	if findErr != nil {
+		return findErr
+	}
+	if repairErr := f.restore(ctx, row.ID, name, frame.ID, err); repairErr != nil {
+		f.warn(fmt.Errorf("repair %s: %w", name, repairErr))
+	}
+	return nil
+}
+
+// has reports whether a frame of a run has a ref.
+func (f FrameRefs) has(ctx context.Context, run string, frame int64) bool {
+	name, err := refs.Frame(run, frame)
+	if err == nil {
+		_, err = f.refs.Resolve(ctx, name)
+	}
+	return err == nil
+}
+
+// restore creates a missing frame ref, or one whose file holds no id.
+// That somebody else did so first is success.
+func (f FrameRefs) restore(ctx context.Context, run string, name refs.Name, id objstore.ID, found error) error {
+	// Whoever moved the tip may have died before it was on stable storage; a power cut
+	// that takes it back must not leave the frame's ref.
+	tip, err := refs.Tip(run)
+	if err != nil {
+		return err
+	}
+	if err := f.refs.Settle(ctx, tip); err != nil {
+		return err
+	}
+	if errors.Is(found, refs.ErrBroken) {
+		if err := f.refs.RemoveBroken(ctx, name); err != nil {
+			return err
+		}
+	}
+	err = f.refs.Apply(ctx, refs.Update{Name: name, New: id})
+	var conflict *refs.ConflictError
+	if errors.As(err, &conflict) && conflict.Actual == id {
+		return nil
+	}
+	return err
+}
+
+// repairSeries makes the frame refs that a killed series left out, as far as smithers.frameRefs allows.
+func (f FrameRefs) repairSeries(ctx context.Context, run string, tip *snapshot.Entry) error {
+	note, err := f.notes.take(run)
+	if err != nil || note == nil {
+		return err
+	}
+	first, ok := readSeriesNote(note.path)
+	if !ok {
+		return note.remove() // it was killed before it moved the tip
+	}
+	frames, err := readFrames(ctx, f.objects, tip, objstore.ID{})
+	if err == nil {
+		frames.Frames = slices.DeleteFunc(frames.Frames, func(ref refs.FrameRef) bool { return ref.Frame < first })
+		_, err = f.Make(ctx, frames)
+	}
+	if err != nil {
+		return errors.Join(err, note.leave())
+	}
+	return note.remove()
+}
+
+// Lacking returns the frames of a run, oldest first, that have no ref and should: those between others that have
+// one, and those that a killed series left out. list are the refs there are, sorted; chain is the frames of the run.
+func (f FrameRefs) Lacking(run string, list []refs.FrameRef, chain map[int64]objstore.ID) ([]refs.FrameRef, error) {
+	first, last := int64(refs.MaxFrame), int64(0)
+	if len(list) > 0 {
+		first, last = list[0].Frame, list[len(list)-1].Frame
+	}
+	note, err := f.notes.take(run)
+	if err != nil {
+		return nil, Explain(err)
+	}
+	if note != nil {
+		if noted, ok := readSeriesNote(note.path); ok {
+			first, last = min(first, noted), refs.MaxFrame
+		}
+		if err := note.leave(); err != nil {
+			return nil, Explain(err)
+		}
+	}
+	there := make(map[int64]bool, len(list))
+	for _, ref := range list {
+		there[ref.Frame] = true
+	}
+	var lacking []refs.FrameRef
+	for frame, id := range chain {
+		if frame >= first && frame <= last && !there[frame] {
+			lacking = append(lacking, refs.FrameRef{Frame: frame, ID: id})
+		}
+	}
+	slices.SortFunc(lacking, func(a, b refs.FrameRef) int { return cmp.Compare(a.Frame, b.Frame) })
+	return lacking, nil
+}

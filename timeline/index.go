@@ -1,0 +1,108 @@
+package timeline
+
+import (
+	"context"
+	"errors"
+	"path/filepath"
+	"slices"
+	"sync"
+
+	"github.com/git-smithers/git-smithers/refs"
+	"github.com/git-smithers/git-smithers/sqliteindex"
+	"github.com/git-smithers/git-smithers/timeline/fault"
+)
+
+// heldIndex is the index of a store, opened when it is first asked for and held until the store is closed. Safe for
+// concurrent use.
+type heldIndex struct {
+	mu    sync.Mutex
+	index *sqliteindex.Index // nil: not open
+}
+
+// opened returns the index, opened if need be, after bringUp has brought it up to date.
+func (h *heldIndex) opened(ctx context.Context, opts sqliteindex.Options, bringUp func(*sqliteindex.Index, context.Context) error) (*sqliteindex.Index, error) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.index == nil {
+		index, err := sqliteindex.Open(ctx, opts)
+		if err != nil {
+			return nil, Explain(err)
+		}
+		h.index = index
+	}
+	if err := bringUp(h.index, ctx); err != nil {
+		return nil, Explain(err)
+	}
+	return h.index, nil
+}
+
+func (h *heldIndex) close() error {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.index == nil {
+		return nil
+	}
+	err := h.index.Close()
+	h.index = nil
+	return err
+}
+
+// Index opens the index, brings it up to date with the refs, and returns it. The store closes it.
+func (s *Store) Index(ctx context.Context) (*sqliteindex.Index, error) {
+	return s.index.opened(ctx, s.IndexOptions(), (*sqliteindex.Index).Sync)
+}
+
+// IndexOptions returns how this store opens its index.
+func (s *Store) IndexOptions() sqliteindex.Options {
+	return sqliteindex.Options{
+		Path:    filepath.Join(s.Private(), "index.db"),
+		Refs:    s.refs,
+		Objects: s.objects,
+	}
+}
+
+// RebuildIndex rebuilds the index from the refs. progress may be nil.
+func (s *Store) RebuildIndex(ctx context.Context, progress func(done, total int)) (stats sqliteindex.Stats, err error) {
+	_, err = s.index.opened(ctx, s.IndexOptions(), func(index *sqliteindex.Index, ctx context.Context) error {
+		var err error
+		stats, err = index.Rebuild(ctx, progress)
+		s.WarnOf(index.Problems())
+		err = Explain(err)
+		if code := fault.CodeOf(err); index.Degraded() != nil && (code == fault.Internal || code == fault.WriteFailed) {
+			err = fault.New(fault.WriteFailed, "%w", index.Degraded()).
+				Hint("no history is in the index: what is in its way can be removed")
+		}
+		return err
+	})
+	return stats, err
+}
+
+// Details is Index with the details of the runs named by their whole ids brought up to
+// date, too; of all runs where none is named: nodes, events, mailboxes, ops, outputs. Of
+// all runs, those that cannot be read are left out, with a warning for each.
+func (s *Store) Details(ctx context.Context, runs ...string) (*sqliteindex.Index, error) {
+	index, err := s.index.opened(ctx, s.IndexOptions(), func(index *sqliteindex.Index, ctx context.Context) error {
+		return index.SyncDetails(ctx, runs...)
+	})
+	if err != nil {
+		return nil, err
+	}
+	problems := index.Problems()
+	if len(runs) == 0 {
+		s.WarnOf(problems)
+		return index, nil
+	}
+	for _, problem := range problems {
+		broken, ok := errors.AsType[*sqliteindex.RunError](problem)
+		if ok && slices.ContainsFunc(runs, func(run string) bool { return isRef(run, broken.Ref) }) {
+			return nil, Explain(problem)
+		}
+	}
+	return index, nil
+}
+
+// isRef reports whether a run's ref is the one with that component.
+func isRef(run, component string) bool {
+	own, err := refs.EscapeRun(run)
+	return err == nil && own == component
+}

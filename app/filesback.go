@@ -82,4 +82,4 @@ func (b *filesBack) each(ctx context.Context, dryRun bool, confirm code.ConfirmR
 }
 
 // isMade reports whether a working copy that is not here is one that the run makes.
-func (b *filesBack) isMade(name string) bool { return name != "" || b.Store.WorkTree() != "" }
+func (b *filesBack) isMade(name string) bool { return name != "" || b.Store.Workspace().Root != "" }

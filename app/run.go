@@ -53,7 +53,7 @@ func (d *Desk) Run(ctx context.Context, req RunRequest) (*Result, error) {
 // workflow asks for, which is opened first.
 func (d *Desk) create(ctx context.Context, wf *workflow.Workflow, row snapshot.Run, draft snapshot.Draft) (*timeline.Head, error) {
 	spec, own := wf.OwnWorktree(row.ID)
-	if !own || d.Store.WorkTree() == "" {
+	if !own || d.Store.Workspace().Root == "" {
 		return d.createOn(ctx, code.WorkingCopyOf(d.Store), row, draft)
 	}
 	opened, err := code.OpenFirstWorktree(ctx, d.Store, row.ID, spec)

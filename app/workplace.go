@@ -84,10 +84,10 @@ func (d *Desk) relativeWorkflowFile(row snapshot.Run, named string) string {
 // workDir is where the tasks of runs are run: the top of the working copy. A store
 // for run history alone stands in for it with the folder that it was made in.
 func (d *Desk) workDir() string {
-	if top := d.Store.WorkTree(); top != "" {
+	if top := d.Store.Workspace().Root; top != "" {
 		return top
 	}
-	if dir := d.Store.CommonDir(); filepath.Base(filepath.Dir(dir)) == ".smithers" {
+	if dir := d.Store.Repo().CommonDir; filepath.Base(filepath.Dir(dir)) == ".smithers" {
 		return filepath.Dir(filepath.Dir(dir))
 	}
 	return string(d.Folder)
@@ -97,14 +97,14 @@ func (d *Desk) workDir() string {
 // in a bare repository, or inside of any git directory.
 func (d *Desk) needWorkDir(wf *workflow.Workflow) error {
 	here := func(t *workflow.Task) bool { return t.Run != "" && t.Worktree == nil }
-	if d.Store.WorkTree() != "" || wf.Worktree != nil || !slices.ContainsFunc(wf.Tasks, here) {
+	if d.Store.Workspace().Root != "" || wf.Worktree != nil || !slices.ContainsFunc(wf.Tasks, here) {
 		return nil
 	}
 	dir, err := filepath.EvalSymlinks(d.workDir())
 	if err != nil {
 		return nil //nolint:nilerr // whatever that is, it is no git directory
 	}
-	rel, err := filepath.Rel(d.Store.CommonDir(), dir)
+	rel, err := filepath.Rel(d.Store.Repo().CommonDir, dir)
 	if err != nil || !filepath.IsLocal(rel) {
 		return nil //nolint:nilerr // it is elsewhere
 	}

@@ -1,7 +1,6 @@
 package timeline
 
 import (
-	"context"
 	"time"
 
 	"github.com/git-smithers/git-smithers/internal/gitexec"
@@ -11,14 +10,6 @@ import (
 	"github.com/git-smithers/git-smithers/snapshot"
 	"github.com/git-smithers/git-smithers/timeline/owner"
 )
-
-// CheckNew reports whether a run of the id can be created. Codes: invalid_run_id, run_pruned.
-func (s *Store) CheckNew(ctx context.Context, id string) error {
-	if _, err := newTip(id); err != nil {
-		return err
-	}
-	return runFinder{s.refs}.refusePruned(ctx, id)
-}
 
 // The parts of a store, for the packages that are built on it. They stay valid until the store is closed.
 

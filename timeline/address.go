@@ -51,7 +51,7 @@ func (s *Store) LoadFor(ctx context.Context, address string, to Purpose) (*Loade
 	if at.Frame != snapshot.NoFrame {
 		return s.LoadFrame(ctx, at, tip)
 	}
-	entry, row, err := s.readTip(ctx, tip)
+	entry, row, err := readTip(ctx, s, tip)
 	if err != nil {
 		return nil, err
 	}
@@ -71,17 +71,17 @@ func (s *Store) LoadFrame(ctx context.Context, at Address, tip objstore.ID) (*Lo
 		if err != nil {
 			return nil, Explain(err)
 		}
-		entry, err = s.AsFrame(at, tip, entry)
+		entry, err = AsFrame(s, at, tip, entry)
 		return &Loaded{at, entry}, err
 	}
 	if !errors.Is(refErr, refs.ErrNotFound) && !errors.Is(refErr, refs.ErrBroken) {
 		return nil, Explain(refErr)
 	}
-	newest, row, err := s.readTip(ctx, tip)
+	newest, row, err := readTip(ctx, s, tip)
 	if err != nil {
 		return nil, err
 	}
-	entry, err := s.findFrame(ctx, row, newest, at.Frame)
+	entry, err := findFrame(ctx, s, row, newest, at.Frame)
 	if err != nil {
 		return nil, err
 	}
@@ -95,7 +95,7 @@ func (s *Store) LoadFrame(ctx context.Context, at Address, tip objstore.ID) (*Lo
 
 // AsFrame is the entry of a frame ref as the run has it, where that may be a fork which
 // went on from an extension. Frame 0 of a fork is what it is in the run forked from.
-func (s *Store) AsFrame(at Address, tip objstore.ID, entry *snapshot.Entry) (*snapshot.Entry, error) {
+func AsFrame(s *Store, at Address, tip objstore.ID, entry *snapshot.Entry) (*snapshot.Entry, error) {
 	if at.Frame == 0 || entry.Run == at.Run && entry.Frame == at.Frame {
 		return entry, nil
 	}
@@ -107,7 +107,7 @@ func (s *Store) AsFrame(at Address, tip objstore.ID, entry *snapshot.Entry) (*sn
 }
 
 // readTip reads a tip and its row, and repairs the newest frame's ref.
-func (s *Store) readTip(ctx context.Context, tip objstore.ID) (*snapshot.Entry, snapshot.Run, error) {
+func readTip(ctx context.Context, s *Store, tip objstore.ID) (*snapshot.Entry, snapshot.Run, error) {
 	entry, err := snapshot.ReadEntry(s.objects, tip)
 	if err != nil {
 		return nil, snapshot.Run{}, Explain(err)
@@ -144,7 +144,7 @@ func (s *Store) resolve(ctx context.Context, address string, to Purpose) (Addres
 			run, tip, err := find(ctx, candidate.Run)
 			if err == nil {
 				candidate.Run = run
-				at, err := s.ownNumber(ctx, candidate, tip)
+				at, err := ownNumber(ctx, s, candidate, tip)
 				return at, tip, err
 			}
 			if fault.CodeOf(err) != fault.RunNotFound {

@@ -150,7 +150,7 @@ func (s *Store) Commit(ctx context.Context, batch *objstore.Batch, updates []ref
 		if err == nil {
 			return nil
 		}
-		return s.replaceStrays(ctx, updates, err)
+		return replaceStrays(ctx, s, updates, err)
 	})
 	if err != nil {
 		return Explain(err)
@@ -163,7 +163,7 @@ func (s *Store) Commit(ctx context.Context, batch *objstore.Batch, updates []ref
 // ref at a number that the chain has not reached is nobody's frame, whatever put
 // it there. The tip decides: where it is no longer what the entry was built on,
 // somebody else was first, and the frame ref is theirs.
-func (s *Store) replaceStrays(ctx context.Context, updates []refs.Update, cause error) error {
+func replaceStrays(ctx context.Context, s *Store, updates []refs.Update, cause error) error {
 	tip, err := s.refs.Resolve(ctx, updates[0].Name)
 	if err != nil && !errors.Is(err, refs.ErrNotFound) || tip != updates[0].Old {
 		return cause

@@ -16,13 +16,13 @@ import (
 // addBase gives a run's first entry the commit by which git knows, when the run is
 // pushed, which code the remote has already. A run without code needs none, and one
 // for which none is found is stored all the same.
-func (s *Store) addBase(ctx context.Context, draft *snapshot.Draft) error {
+func addBase(ctx context.Context, s *Store, draft *snapshot.Draft) error {
 	if !draft.Base.IsZero() || draft.VCS == nil || draft.VCS.Tree.IsZero() || s.workspace.Root == "" {
 		return nil
 	}
 	base, err := s.workspace.BaseCommit(ctx, s.settings.Remote)
 	if err == nil && base.IsZero() && s.settings.Remote != "" {
-		base, err = s.ownBase(ctx, draft)
+		base, err = ownBase(ctx, s, draft)
 	}
 	if ctx.Err() != nil {
 		return Explain(ctx.Err())
@@ -37,7 +37,7 @@ func (s *Store) addBase(ctx context.Context, draft *snapshot.Draft) error {
 
 // ownBase is a commit of ours with the code of draft and nothing else: the newest one
 // where that has the code already, and otherwise one that follows it.
-func (s *Store) ownBase(ctx context.Context, draft *snapshot.Draft) (objstore.ID, error) {
+func ownBase(ctx context.Context, s *Store, draft *snapshot.Draft) (objstore.ID, error) {
 	for try := 1; ; try++ {
 		newest, err := s.refs.Resolve(ctx, refs.Base)
 		if err != nil && !errors.Is(err, refs.ErrNotFound) {

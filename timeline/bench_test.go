@@ -213,7 +213,7 @@ func BenchmarkLoop(b *testing.B) {
 		require.NoError(b, s.Close())
 		b.ReportMetric(float64(stored(b, dir))/1e6, "MB")
 		s = benchStore(b, dir, append(env, "GIT_SMITHERS_FSYNC=0"))
-		_, err = s.Seal(context.Background(), "loop")
+		_, err = timeline.Seal(context.Background(), s, "loop")
 		require.NoError(b, err)
 		require.NoError(b, s.Close())
 		b.ReportMetric(float64(stored(b, dir))/1e6, "sealed-MB")

@@ -25,13 +25,13 @@ func seriesUntilKilled() {
 	s := openHere(killAt(nth))
 	for i := range 100 {
 		id := "run-" + strconv.Itoa(i)
-		series, err := s.NewSeries(context.Background(), seriesRow(id), nil)
+		series, err := timeline.NewSeries(context.Background(), s, seriesRow(id), nil)
 		must(err)
 		series.FlushAt(1)
 		head := appendSeries(series, 0)
 		fmt.Println(id, head.Entry().ID)
 		series.Close()
-		series = s.SeriesOf(head)
+		series = timeline.SeriesOf(head)
 		series.FlushAt(1)
 		fmt.Println(id, appendSeries(series, seriesFrames).Entry().ID)
 		series.Close()
@@ -100,7 +100,7 @@ func TestAKilledSeriesIsThereWholeOrNotAtAll(t *testing.T) {
 			if _, err := s.Head(t.Context(), last); err == nil {
 				return
 			}
-			series, err := s.NewSeries(t.Context(), seriesRow(last), nil)
+			series, err := timeline.NewSeries(t.Context(), s, seriesRow(last), nil)
 			require.NoError(t, err)
 			defer series.Close()
 			addFrames(t, series, 0, seriesFrames-1)

@@ -28,8 +28,8 @@ func TestAStoreIsTheSharedOneOfEveryWorkingCopy(t *testing.T) {
 	repotest.EachKind(t, func(t *testing.T, _ repotest.Kind, repo *repotest.Repo) {
 		store, err := openAt(t, filepath.Join(repo.Dir, "src"), repo.Env)
 		require.NoError(t, err)
-		assert.Equal(t, repo.GitDir, store.CommonDir())
-		assert.Equal(t, repo.Dir, store.WorkTree())
+		assert.Equal(t, repo.GitDir, store.Repo().CommonDir)
+		assert.Equal(t, repo.Dir, store.Workspace().Root)
 	})
 }
 
@@ -40,8 +40,8 @@ func TestAStoreForHistoryAloneHasNoWorkingCopy(t *testing.T) {
 	require.NoError(t, err)
 	store, err := openAt(t, repo.Home, repo.Env)
 	require.NoError(t, err)
-	assert.Equal(t, made, store.CommonDir())
-	assert.Empty(t, store.WorkTree())
+	assert.Equal(t, made, store.Repo().CommonDir)
+	assert.Empty(t, store.Workspace().Root)
 }
 
 func TestAJJFolderThatLeadsNowhereIsExplained(t *testing.T) {

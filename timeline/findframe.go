@@ -15,9 +15,9 @@ const nearFrames = 64
 // findFrame finds a frame of the run whose row and tip are given, without its frame ref:
 // through the chain and, where it is far back, by the index, which then has to agree with
 // what the commit says.
-func (s *Store) findFrame(ctx context.Context, row snapshot.Run, tip *snapshot.Entry, frame int64) (*snapshot.Entry, error) {
+func findFrame(ctx context.Context, s *Store, row snapshot.Run, tip *snapshot.Entry, frame int64) (*snapshot.Entry, error) {
 	if frame >= 0 && row.Frame-frame > nearFrames {
-		if entry := s.indexedFrame(ctx, row.ID, tip.ID, frame); entry != nil {
+		if entry := indexedFrame(ctx, s, row.ID, tip.ID, frame); entry != nil {
 			return entry, nil
 		}
 	}
@@ -25,7 +25,7 @@ func (s *Store) findFrame(ctx context.Context, row snapshot.Run, tip *snapshot.E
 }
 
 // indexedFrame looks a frame up in the index; nil where the index is of no help.
-func (s *Store) indexedFrame(ctx context.Context, run string, tip objstore.ID, frame int64) *snapshot.Entry {
+func indexedFrame(ctx context.Context, s *Store, run string, tip objstore.ID, frame int64) *snapshot.Entry {
 	index, err := s.index.opened(ctx, s.IndexOptions(), func(x *sqliteindex.Index, ctx context.Context) error { return x.SyncRun(ctx, run) })
 	if err != nil || index.Degraded() != nil {
 		return nil

@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/git-smithers/git-smithers/internal/repotest"
+	"github.com/git-smithers/git-smithers/timeline"
 	"github.com/git-smithers/git-smithers/timeline/code"
 	"github.com/git-smithers/git-smithers/timeline/fault"
 	"github.com/git-smithers/git-smithers/timeline/keep"
@@ -42,8 +43,8 @@ func TestAPrefixOfAnIDIsForReading(t *testing.T) {
 			_, err := code.Revert(t.Context(), s, code.RevertRequest{Run: prefix, Node: "n"})
 			return err
 		},
-		"Seal":           func() error { _, err := s.Seal(t.Context(), prefix); return err },
-		"Unseal":         func() error { _, err := s.Unseal(t.Context(), prefix); return err },
+		"Seal":           func() error { _, err := timeline.Seal(t.Context(), s, prefix); return err },
+		"Unseal":         func() error { _, err := timeline.Unseal(t.Context(), s, prefix); return err },
 		"PruneWorktrees": func() error { _, err := code.PruneWorktrees(t.Context(), s, []string{prefix}, false); return err },
 		"Forget":         func() error { _, err := k.Forget(t.Context(), keep.Policy{}, false, prefix); return err },
 	} {

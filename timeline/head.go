@@ -30,14 +30,14 @@ type Head struct {
 // draft.Base where that is zero. A row without a time of creation gets that of the draft, and a
 // draft without a time the store's. Create captures no files: see [WorkingCopy.Create].
 func (s *Store) Create(ctx context.Context, run snapshot.Run, draft snapshot.Draft) (*Head, error) {
-	tip, err := s.FreeTip(ctx, run.ID)
+	tip, err := freeTip(ctx, s, run.ID)
 	if err != nil {
 		return nil, err
 	}
 	if draft.AtMs == 0 {
 		draft.AtMs = s.now().UnixMilli()
 	}
-	if err := s.addBase(ctx, &draft); err != nil {
+	if err := addBase(ctx, s, &draft); err != nil {
 		return nil, err
 	}
 	if run.CreatedAtMs == 0 {
@@ -80,9 +80,23 @@ func newTip(id string) (refs.Name, error) {
 	return tip, Explain(err)
 }
 
-// FreeTip is the tip of a run that is to be made, and that neither exists nor was pruned.
-func (s *Store) FreeTip(ctx context.Context, id string) (refs.Name, error) {
-	tip, err := s.absentTip(ctx, id)
+// CheckNew returns an error if the id is invalid or its run was pruned. Codes: invalid_run_id, run_pruned.
+func CheckNew(ctx context.Context, s *Store, id string) error {
+	if _, err := newTip(id); err != nil {
+		return err
+	}
+	return runFinder{s.refs}.refusePruned(ctx, id)
+}
+
+// CheckFree returns an error if a run of the id cannot be created. Codes: invalid_run_id, run_exists, run_pruned.
+func CheckFree(ctx context.Context, s *Store, id string) error {
+	_, err := freeTip(ctx, s, id)
+	return err
+}
+
+// freeTip is the tip of a run that is to be made, and that neither exists nor was pruned.
+func freeTip(ctx context.Context, s *Store, id string) (refs.Name, error) {
+	tip, err := absentTip(ctx, s, id)
 	if err != nil {
 		return "", err
 	}
@@ -90,7 +104,7 @@ func (s *Store) FreeTip(ctx context.Context, id string) (refs.Name, error) {
 }
 
 // absentTip is the tip of a run that is to be made, and that does not exist.
-func (s *Store) absentTip(ctx context.Context, id string) (refs.Name, error) {
+func absentTip(ctx context.Context, s *Store, id string) (refs.Name, error) {
 	tip, err := newTip(id)
 	if err != nil {
 		return "", err

@@ -8,9 +8,9 @@ import (
 	"github.com/git-smithers/git-smithers/snapshot"
 )
 
-// Ops lists the ops of a run (an id or a unique prefix), the oldest first. The result
+// OpsOf lists the ops of a run (an id or a unique prefix), the oldest first. The result
 // is never nil.
-func (s *Store) Ops(ctx context.Context, run string) ([]snapshot.Op, error) {
+func OpsOf(ctx context.Context, s *Store, run string) ([]snapshot.Op, error) {
 	_, tip, err := s.FindRun(ctx, run, ToRead)
 	if err != nil {
 		return nil, err

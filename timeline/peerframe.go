@@ -46,7 +46,7 @@ const (
 // PeerFrames says what a frame is to each engine that has kept anything of its own with the run,
 // sorted by their names. It is empty for most runs. A fork that has just what its parent had was
 // never an engine's.
-func (s *Store) PeerFrames(ctx context.Context, at Address) ([]PeerFrame, error) {
+func PeerFrames(ctx context.Context, s *Store, at Address) ([]PeerFrame, error) {
 	tip, err := s.Load(ctx, at.Run)
 	if err != nil {
 		return nil, err
@@ -56,7 +56,7 @@ func (s *Store) PeerFrames(ctx context.Context, at Address) ([]PeerFrame, error)
 		return nil, Explain(err)
 	}
 	found := make([]PeerFrame, 0, len(engines))
-	from, err := s.forkedFrom(tip.Entry)
+	from, err := forkedFrom(s, tip.Entry)
 	if err != nil {
 		return nil, Explain(err)
 	}
@@ -81,11 +81,11 @@ func (s *Store) PeerFrames(ctx context.Context, at Address) ([]PeerFrame, error)
 }
 
 // ownNumber is an address with our number of the frame in it.
-func (s *Store) ownNumber(ctx context.Context, at named, tip objstore.ID) (Address, error) {
+func ownNumber(ctx context.Context, s *Store, at named, tip objstore.ID) (Address, error) {
 	if at.engine == "" {
 		return at.Address, nil
 	}
-	entry, row, err := s.readTip(ctx, tip)
+	entry, row, err := readTip(ctx, s, tip)
 	if err != nil {
 		return Address{}, err
 	}
@@ -101,7 +101,7 @@ func (s *Store) ownNumber(ctx context.Context, at named, tip objstore.ID) (Addre
 		}
 		return Address{}, refused
 	}
-	from, err := s.forkedFrom(entry)
+	from, err := forkedFrom(s, entry)
 	if err != nil {
 		return Address{}, Explain(err)
 	}
@@ -110,7 +110,7 @@ func (s *Store) ownNumber(ctx context.Context, at named, tip objstore.ID) (Addre
 		return Address{}, Explain(err)
 	}
 	for _, frame := range p.framesOf(at.Frame, row.Frame) {
-		over, err := s.SteppedOver(ctx, Address{row.ID, frame})
+		over, err := FindSteppedOver(ctx, s, Address{row.ID, frame})
 		if err != nil {
 			return Address{}, err
 		}
@@ -159,7 +159,7 @@ func (p *peerRows) framesOf(number, newest int64) []int64 {
 }
 
 // forkedFrom is the frame that the run which has the tip was forked from; nil for none.
-func (s *Store) forkedFrom(tip *snapshot.Entry) (*snapshot.Entry, error) {
+func forkedFrom(s *Store, tip *snapshot.Entry) (*snapshot.Entry, error) {
 	row, err := tip.RunRow()
 	if err != nil || row.Parent == nil {
 		return nil, err

@@ -76,7 +76,7 @@ var writes = []deed{
 		name:    "a series of several packs, and one that goes on from it",
 		prepare: func(w witness) { frames(w, "other", 1) },
 		do: func(w witness) {
-			series, err := w.s.NewSeries(w.t.Context(), seriesRow("run"), nil)
+			series, err := timeline.NewSeries(w.t.Context(), w.s, seriesRow("run"), nil)
 			require.NoError(w.t, err)
 			defer series.Close()
 			series.FlushAt(1)
@@ -100,7 +100,7 @@ var writes = []deed{
 		name:    "a seal",
 		prepare: func(w witness) { frames(w, "run", 5) },
 		do: func(w witness) {
-			sealed, err := w.s.Seal(w.t.Context(), "run")
+			sealed, err := timeline.Seal(w.t.Context(), w.s, "run")
 			require.NoError(w.t, err)
 			require.Positive(w.t, sealed.BytesAfter)
 		},
@@ -115,7 +115,7 @@ var removals = []deed{
 		prepare: func(w witness) {
 			frames(w, "run", 4)
 			frames(witness{w.t, w.s, func(*timeline.Head) {}}, "gone", 4)
-			_, err := w.s.Seal(w.t.Context(), "run", "gone") // both are in one pack then
+			_, err := timeline.Seal(w.t.Context(), w.s, "run", "gone") // both are in one pack then
 			require.NoError(w.t, err)
 		},
 		before: func(repo *repotest.Repo) {

@@ -30,7 +30,7 @@ type Sealed struct {
 // through the index or the chain. A run that a live process owns is refused by name, and
 // left out otherwise. One that has not ended keeps the ref of its newest frame. Frame
 // refs that are not part of their run's chain stay. git's commit-graph gets the entries.
-func (s *Store) Seal(ctx context.Context, runs ...string) (*Sealed, error) {
+func Seal(ctx context.Context, s *Store, runs ...string) (*Sealed, error) {
 	return sealer{s}.seal(ctx, runs)
 }
 
@@ -86,7 +86,7 @@ func (s sealer) seal(ctx context.Context, runs []string) (*Sealed, error) {
 
 // Unseal makes the frame refs of the runs with the given ids again. Those of runs that have ended stay
 // until there are more than smithers.frameRefs.
-func (s *Store) Unseal(ctx context.Context, runs ...string) (*Sealed, error) {
+func Unseal(ctx context.Context, s *Store, runs ...string) (*Sealed, error) {
 	return sealer{s}.unseal(ctx, runs)
 }
 

@@ -81,7 +81,7 @@ func TestEveryFrameOfASealedRunIsWhereItWas(t *testing.T) {
 	want, err := list.Timeline(t.Context(), s, "run", list.TreeOptions{})
 	require.NoError(t, err)
 
-	sealed, err := s.Seal(t.Context(), "run")
+	sealed, err := timeline.Seal(t.Context(), s, "run")
 	require.NoError(t, err)
 	require.NoError(t, s.Close())
 	assert.Equal(t, []timeline.SealedRun{{RunID: "run", FrameRefs: frames}}, sealed.Runs)
@@ -97,7 +97,7 @@ func TestEveryFrameOfASealedRunIsWhereItWas(t *testing.T) {
 	require.NoError(t, err)
 	assert.Equal(t, encoded(t, want), encoded(t, got))
 
-	unsealed, err := open(t, repo).Unseal(t.Context(), "run")
+	unsealed, err := timeline.Unseal(t.Context(), open(t, repo), "run")
 	require.NoError(t, err)
 	assert.Equal(t, []timeline.SealedRun{{RunID: "run", FrameRefs: frames}}, unsealed.Runs)
 	assert.Equal(t, before, frameRefs(repo, "run"))
@@ -117,7 +117,7 @@ func TestAForkIsSealedAndUnsealedToo(t *testing.T) {
 	before := frameRefs(repo, "fork")
 	require.Len(t, before, 2)
 
-	_, err = s.Seal(t.Context(), "fork")
+	_, err = timeline.Seal(t.Context(), s, "fork")
 	require.NoError(t, err)
 	assert.Empty(t, frameRefs(repo, "fork"))
 	loaded, err := s.Load(t.Context(), "fork:0")
@@ -125,7 +125,7 @@ func TestAForkIsSealedAndUnsealedToo(t *testing.T) {
 	parent, err := s.Load(t.Context(), "run:2")
 	require.NoError(t, err)
 	assert.Equal(t, parent.Entry.ID, loaded.Entry.ID)
-	_, err = s.Unseal(t.Context(), "fork")
+	_, err = timeline.Unseal(t.Context(), s, "fork")
 	require.NoError(t, err)
 	assert.Equal(t, before, frameRefs(repo, "fork"))
 }
@@ -135,7 +135,7 @@ func TestASealedRunStaysSealedWhateverReadsIt(t *testing.T) {
 	repo := sealRepo(t)
 	s := open(t, repo)
 	endedRun(t, s, "run", 5)
-	_, err := s.Seal(t.Context())
+	_, err := timeline.Seal(t.Context(), s)
 	require.NoError(t, err)
 	for _, read := range []func(*timeline.Store) error{
 		func(s *timeline.Store) error { _, err := s.Load(t.Context(), "run"); return err },
@@ -147,7 +147,7 @@ func TestASealedRunStaysSealedWhateverReadsIt(t *testing.T) {
 		require.NoError(t, read(open(t, repo)))
 		assert.Empty(t, frameRefs(repo, "run"))
 	}
-	again, err := s.Seal(t.Context())
+	again, err := timeline.Seal(t.Context(), s)
 	require.NoError(t, err)
 	assert.Equal(t, &timeline.Sealed{Runs: []timeline.SealedRun{}}, again, "nothing is left to do")
 }
@@ -169,7 +169,7 @@ func TestASealedRunGoesOn(t *testing.T) {
 	repo := sealRepo(t)
 	s := open(t, repo)
 	endedRun(t, s, "other", 3)
-	_, err := s.Seal(t.Context())
+	_, err := timeline.Seal(t.Context(), s)
 	require.NoError(t, err)
 	head, err := s.Head(t.Context(), "other")
 	require.NoError(t, err)
@@ -178,7 +178,7 @@ func TestASealedRunGoesOn(t *testing.T) {
 	require.NoError(t, head.Append(t.Context(), snapshot.Draft{Frame: &snapshot.FrameDraft{}}))
 	assert.Len(t, frameRefs(repo, "other"), 2, "frames that are made have refs")
 	commits := addressed(t, repo, "other", 5)
-	_, err = s.Unseal(t.Context(), "other")
+	_, err = timeline.Unseal(t.Context(), s, "other")
 	require.NoError(t, err)
 	assert.Len(t, frameRefs(repo, "other"), 5)
 	assert.Equal(t, commits, addressed(t, repo, "other", 5))
@@ -191,12 +191,12 @@ func TestSealingAllSealsWhatHasEnded(t *testing.T) {
 	endedRun(t, s, "one", 3)
 	triage(t, s, "goes-on")
 	endedRun(t, s, "two", 4)
-	sealed, err := s.Seal(t.Context())
+	sealed, err := timeline.Seal(t.Context(), s)
 	require.NoError(t, err)
 	assert.Equal(t, []timeline.SealedRun{{RunID: "one", FrameRefs: 3}, {RunID: "two", FrameRefs: 4}}, sealed.Runs)
 	assert.Len(t, frameRefs(repo, "goes-on"), 5)
 
-	sealed, err = s.Seal(t.Context(), "goes-on", "goes-on", "one")
+	sealed, err = timeline.Seal(t.Context(), s, "goes-on", "goes-on", "one")
 	require.NoError(t, err)
 	assert.Equal(t, []timeline.SealedRun{{RunID: "goes-on", FrameRefs: 4}, {RunID: "one", FrameRefs: 0}}, sealed.Runs)
 	assert.Len(t, frameRefs(repo, "goes-on"), 1, "a run that goes on keeps its newest frame's")
@@ -209,9 +209,9 @@ func TestARunThatALiveProcessOwnsIsNotSealed(t *testing.T) {
 	head := endedRun(t, s, "run", 3)
 	takeClaim, err := claim.Take(t.Context(), head, claim.Request{})
 	require.NoError(t, err)
-	_, err = s.Seal(t.Context(), "run")
+	_, err = timeline.Seal(t.Context(), s, "run")
 	assert.Equal(t, fault.RunOwned, fault.CodeOf(err))
-	all, err := s.Seal(t.Context())
+	all, err := timeline.Seal(t.Context(), s)
 	require.NoError(t, err)
 	assert.Empty(t, all.Runs)
 	assert.Len(t, frameRefs(repo, "run"), 3)
@@ -226,7 +226,7 @@ func TestAFrameRefThatIsNotPartOfItsRunSurvivesSealing(t *testing.T) {
 	endedRun(t, s, "run", 3)
 	stray := repo.Git("rev-parse", "HEAD")
 	repo.Git("update-ref", "refs/smithers/run/9", stray)
-	_, err := s.Seal(t.Context(), "run")
+	_, err := timeline.Seal(t.Context(), s, "run")
 	require.NoError(t, err)
 	assert.Equal(t, []string{stray + ":refs/smithers/run/9"}, frameRefs(repo, "run"))
 	repo.Git("update-ref", "-d", "refs/smithers/run/9")
@@ -248,13 +248,13 @@ func TestSealingThatStoppedHalfWayIsTakenUpAgain(t *testing.T) {
 			},
 		})
 		require.NoError(t, err)
-		_, err = failing.Seal(t.Context())
+		_, err = timeline.Seal(t.Context(), failing)
 		require.ErrorIs(t, err, stop, point)
 		require.NoError(t, failing.Close())
 		assert.Len(t, frameRefs(repo, "run"), 5, point)
 		assert.Len(t, addressed(t, repo, "run", 5), 5)
 	}
-	sealed, err := open(t, repo).Seal(t.Context())
+	sealed, err := timeline.Seal(t.Context(), open(t, repo))
 	require.NoError(t, err)
 	assert.Equal(t, []timeline.SealedRun{{RunID: "run", FrameRefs: 5}}, sealed.Runs)
 }
@@ -262,9 +262,9 @@ func TestSealingThatStoppedHalfWayIsTakenUpAgain(t *testing.T) {
 func TestUnsealingWantsRunsThatExist(t *testing.T) {
 	t.Parallel()
 	s := open(t, sealRepo(t))
-	_, err := s.Unseal(t.Context(), "nobody")
+	_, err := timeline.Unseal(t.Context(), s, "nobody")
 	assert.Equal(t, fault.RunNotFound, fault.CodeOf(err))
-	_, err = s.Seal(t.Context(), "nobody")
+	_, err = timeline.Seal(t.Context(), s, "nobody")
 	assert.Equal(t, fault.RunNotFound, fault.CodeOf(err))
 }
 

@@ -30,24 +30,25 @@ type Series struct {
 }
 
 // SeriesOf begins a series that follows the tip that head knows. Commit brings head up to date.
-func (s *Store) SeriesOf(head *Head) *Series {
+func SeriesOf(head *Head) *Series {
+	s := head.store
 	return &Series{store: s, head: head, from: head.entry.ID, entry: head.entry, batch: s.objects.Begin(), most: seriesPack}
 }
 
 // NewSeries begins a run: its row is run, and its first entry is a frame, or follows parent, the frame that it
 // is forked from as row.Parent says, where that is not nil. Codes: run_exists, run_pruned, invalid_run_id.
-func (s *Store) NewSeries(ctx context.Context, run snapshot.Run, parent *snapshot.Entry) (*Series, error) {
-	tip, err := s.FreeTip(ctx, run.ID)
+func NewSeries(ctx context.Context, s *Store, run snapshot.Run, parent *snapshot.Entry) (*Series, error) {
+	tip, err := freeTip(ctx, s, run.ID)
 	if err != nil {
 		return nil, err
 	}
-	return s.newSeries(tip, run, parent), nil
+	return newSeries(s, tip, run, parent), nil
 }
 
 // ReviveSeries is NewSeries also for the id of a run that was pruned and collected: its tombstone goes when
 // the series is committed. One that is still held is run_pruned, since it can be brought back as it was.
-func (s *Store) ReviveSeries(ctx context.Context, run snapshot.Run, parent *snapshot.Entry) (*Series, error) {
-	tip, err := s.absentTip(ctx, run.ID)
+func ReviveSeries(ctx context.Context, s *Store, run snapshot.Run, parent *snapshot.Entry) (*Series, error) {
+	tip, err := absentTip(ctx, s, run.ID)
 	if err != nil {
 		return nil, err
 	}
@@ -55,14 +56,14 @@ func (s *Store) ReviveSeries(ctx context.Context, run snapshot.Run, parent *snap
 	if err != nil {
 		return nil, err
 	}
-	b := s.newSeries(tip, run, parent)
+	b := newSeries(s, tip, run, parent)
 	if !stone.IsZero() {
 		b.stone = &refs.Update{Name: name, Old: stone}
 	}
 	return b, nil
 }
 
-func (s *Store) newSeries(tip refs.Name, run snapshot.Run, parent *snapshot.Entry) *Series {
+func newSeries(s *Store, tip refs.Name, run snapshot.Run, parent *snapshot.Entry) *Series {
 	return &Series{
 		store: s, head: &Head{store: s, tip: tip}, run: &run, entry: parent,
 		batch: s.objects.Begin(), most: seriesPack,

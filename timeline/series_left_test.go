@@ -55,7 +55,7 @@ func TestFrameRefsThatASeriesLeftOutAreMade(t *testing.T) {
 		}, 4},
 		"but not in a run that was sealed since": {func(t *testing.T, _ *repotest.Repo, s *timeline.Store) {
 			t.Helper()
-			_, err := s.Seal(t.Context(), "run")
+			_, err := timeline.Seal(t.Context(), s, "run")
 			require.NoError(t, err)
 		}, 0},
 	} {

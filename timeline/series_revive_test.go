@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/git-smithers/git-smithers/internal/repotest"
+	"github.com/git-smithers/git-smithers/timeline"
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
 
@@ -20,10 +21,10 @@ func TestATombstoneGoesWithTheCommitThatMakesTheRunAgain(t *testing.T) {
 	repo := repotest.New(t, repotest.Commit)
 	s := open(t, repo)
 	stone(repo, "run")
-	_, err := s.NewSeries(t.Context(), seriesRow("run"), nil)
+	_, err := timeline.NewSeries(t.Context(), s, seriesRow("run"), nil)
 	assert.Equal(t, fault.RunPruned, fault.CodeOf(err), "%v", err)
 
-	series, err := s.ReviveSeries(t.Context(), seriesRow("run"), nil)
+	series, err := timeline.ReviveSeries(t.Context(), s, seriesRow("run"), nil)
 	require.NoError(t, err)
 	defer series.Close()
 	addFrames(t, series, 0, 2)
@@ -42,7 +43,7 @@ func TestARunWhoseTombstoneMovedMeanwhileIsNotMadeAgain(t *testing.T) {
 	repo := repotest.New(t, repotest.Commit)
 	s := open(t, repo)
 	stone(repo, "run")
-	series, err := s.ReviveSeries(t.Context(), seriesRow("run"), nil)
+	series, err := timeline.ReviveSeries(t.Context(), s, seriesRow("run"), nil)
 	require.NoError(t, err)
 	defer series.Close()
 	addFrames(t, series, 0, 2)
@@ -56,12 +57,12 @@ func TestARunThatWasNeverPrunedIsMadeByRevivingIt(t *testing.T) {
 	t.Parallel()
 	repo := repotest.New(t, repotest.Commit)
 	s := open(t, repo)
-	series, err := s.ReviveSeries(t.Context(), seriesRow("run"), nil)
+	series, err := timeline.ReviveSeries(t.Context(), s, seriesRow("run"), nil)
 	require.NoError(t, err)
 	defer series.Close()
 	addFrames(t, series, 0, 1)
 	_, err = series.Commit(t.Context())
 	require.NoError(t, err)
-	_, err = s.ReviveSeries(t.Context(), seriesRow("run"), nil)
+	_, err = timeline.ReviveSeries(t.Context(), s, seriesRow("run"), nil)
 	assert.Equal(t, fault.RunExists, fault.CodeOf(err), "%v", err)
 }

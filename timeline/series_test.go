@@ -26,7 +26,7 @@ func seriesRow(id string) snapshot.Run {
 // newSeries begins the run "run", to be closed when the test ends.
 func newSeries(t testing.TB, s *timeline.Store) *timeline.Series {
 	t.Helper()
-	series, err := s.NewSeries(context.Background(), seriesRow("run"), nil)
+	series, err := timeline.NewSeries(context.Background(), s, seriesRow("run"), nil)
 	require.NoError(t, err)
 	t.Cleanup(series.Close)
 	return series
@@ -101,7 +101,7 @@ func TestASeriesGoesOnFromATip(t *testing.T) {
 	head, err := series.Commit(t.Context())
 	require.NoError(t, err)
 
-	next := s.SeriesOf(head)
+	next := timeline.SeriesOf(head)
 	defer next.Close()
 	addFrames(t, next, 2, 3)
 	_, err = next.Append(t.Context(), snapshot.Draft{
@@ -173,7 +173,7 @@ func TestASeriesForks(t *testing.T) {
 
 			row := seriesRow("child")
 			row.Parent = &snapshot.Parent{RunID: "run", Frame: 1, Commit: from.Entry.ID, AtMs: 5}
-			fork, err := s.NewSeries(t.Context(), row, from.Entry)
+			fork, err := timeline.NewSeries(t.Context(), s, row, from.Entry)
 			require.NoError(t, err)
 			defer fork.Close()
 			_, err = fork.Append(t.Context(), tc.first)
@@ -215,7 +215,7 @@ func TestASeriesWithoutEntriesMovesNothing(t *testing.T) {
 	assert.Empty(t, refsIn(repo))
 	head := running(t, s, "run")
 	before := repo.Git("for-each-ref", "refs/smithers")
-	series := s.SeriesOf(head)
+	series := timeline.SeriesOf(head)
 	defer series.Close()
 	_, err = series.Commit(t.Context())
 	require.NoError(t, err)
@@ -227,7 +227,7 @@ func TestASeriesWhoseTipHasMovedChangesNothing(t *testing.T) {
 	repo := repotest.New(t, repotest.Commit)
 	s := open(t, repo)
 	head := running(t, s, "run")
-	series := s.SeriesOf(head)
+	series := timeline.SeriesOf(head)
 	defer series.Close()
 	addFrames(t, series, 1, 3)
 	other := headOf(t, open(t, repo), "run")
@@ -245,11 +245,11 @@ func TestARunThatIsThereOrWasPrunedIsNotMadeBySeries(t *testing.T) {
 	late := newSeries(t, s)
 	addFrames(t, late, 0, 1)
 	running(t, s, "run")
-	_, err := s.NewSeries(t.Context(), seriesRow("run"), nil)
+	_, err := timeline.NewSeries(t.Context(), s, seriesRow("run"), nil)
 	assert.Equal(t, fault.RunExists, fault.CodeOf(err), "%v", err)
 	_, err = late.Commit(t.Context())
 	assert.Equal(t, fault.RunExists, fault.CodeOf(err), "nor one that was made meanwhile: %v", err)
-	_, err = s.NewSeries(t.Context(), seriesRow(strings.Repeat("x", 5000)), nil)
+	_, err = timeline.NewSeries(t.Context(), s, seriesRow(strings.Repeat("x", 5000)), nil)
 	assert.Equal(t, fault.InvalidRunID, fault.CodeOf(err), "%v", err)
 }
 

@@ -12,10 +12,10 @@ type SteppedOver struct {
 	Subject string `json:"subject"`
 }
 
-// SteppedOver finds the frame by which the run stepped over the frame at an address; nil
+// FindSteppedOver finds the frame by which the run stepped over the frame at an address; nil
 // for one that is part of the run's timeline. Where no op was ever done to the run, it
 // reads the tip alone, and else every entry after that frame.
-func (s *Store) SteppedOver(ctx context.Context, at Address) (*SteppedOver, error) {
+func FindSteppedOver(ctx context.Context, s *Store, at Address) (*SteppedOver, error) {
 	tip, err := s.Load(ctx, at.Run)
 	if err != nil {
 		return nil, err

@@ -19,7 +19,7 @@ func TestAFrameThatWasSteppedOverSaysByWhichFrame(t *testing.T) {
 	over := func() map[int64]int64 {
 		out := make(map[int64]int64)
 		for frame := range head.Row().Frame + 1 {
-			by, err := s.SteppedOver(t.Context(), timeline.Address{Run: "one", Frame: frame})
+			by, err := timeline.FindSteppedOver(t.Context(), s, timeline.Address{Run: "one", Frame: frame})
 			require.NoError(t, err)
 			if by != nil {
 				out[frame] = by.Frame
@@ -55,11 +55,11 @@ func TestFrameZeroOfAForkMayBeSteppedOver(t *testing.T) {
 	head, err := s.Fork(t.Context(), timeline.ForkRequest{From: "one:2", RunID: "child"})
 	require.NoError(t, err)
 	require.NoError(t, head.Append(t.Context(), snapshot.Draft{Frame: &snapshot.FrameDraft{}}))
-	by, err := s.SteppedOver(t.Context(), timeline.Address{Run: "child", Frame: 0})
+	by, err := timeline.FindSteppedOver(t.Context(), s, timeline.Address{Run: "child", Frame: 0})
 	require.NoError(t, err)
 	assert.Nil(t, by)
 	require.NoError(t, head.Append(t.Context(), snapshot.Draft{Frame: &snapshot.FrameDraft{Based: new(snapshot.NoFrame)}}))
-	by, err = s.SteppedOver(t.Context(), timeline.Address{Run: "child", Frame: 0})
+	by, err = timeline.FindSteppedOver(t.Context(), s, timeline.Address{Run: "child", Frame: 0})
 	require.NoError(t, err)
 	assert.Equal(t, &timeline.SteppedOver{Frame: 2, Subject: "(no subject)"}, by)
 }

@@ -114,12 +114,6 @@ func (s *Store) Close() error {
 // Private is the store's folder of things that are no history.
 func (s *Store) Private() string { return filepath.Join(s.repo.CommonDir, PrivateDir) }
 
-// CommonDir is the git directory that all worktrees of the repository share.
-func (s *Store) CommonDir() string { return s.repo.CommonDir }
-
-// WorkTree is the top of the working copy; "" in a bare repository.
-func (s *Store) WorkTree() string { return s.workspace.Root }
-
 // Rendered is the rendered workflow tree of an entry: canonical JSON, "null" when
 // there is none.
 func (s *Store) Rendered(entry *snapshot.Entry) (json.RawMessage, error) {

@@ -359,7 +359,7 @@ func TestARestoreThatChangesNothingIsNothingToTakeBack(t *testing.T) {
 	startRun(t, s, "run")
 	_, err := code.Restore(t.Context(), s, code.RestoreRequest{From: "run"})
 	require.NoError(t, err)
-	ops, err := s.Ops(t.Context(), "run")
+	ops, err := timeline.OpsOf(t.Context(), s, "run")
 	require.NoError(t, err)
 	assert.Empty(t, ops)
 	assert.NotNil(t, ops)
@@ -398,7 +398,7 @@ func TestATravelWhoseFilesCannotBeRestoredSaysSoAndChangesNothingElse(t *testing
 	assert.EqualValues(t, 6, row.Frame)
 	assert.Empty(t, row.Owner)
 	assert.Equal(t, stateAt(t, s, "run:6").ID(), stateAt(t, s, "run").ID())
-	ops, err := s.Ops(t.Context(), "run")
+	ops, err := timeline.OpsOf(t.Context(), s, "run")
 	require.NoError(t, err)
 	assert.Empty(t, ops)
 }

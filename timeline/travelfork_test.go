@@ -97,7 +97,7 @@ func TestAForkKnowsItsForkAndNothingThatWasDoneToItsParent(t *testing.T) {
 	fork(t, s, "run", "plain")
 	fork(t, s, "run:4", "other", "a")
 	for run, frame := range map[string]*int64{"plain": nil, "other": new(int64)} {
-		ops, err := s.Ops(t.Context(), run)
+		ops, err := timeline.OpsOf(t.Context(), s, run)
 		require.NoError(t, err)
 		require.Len(t, ops, 1)
 		assert.Equal(t, snapshot.Op{Number: 1, Kind: snapshot.OpFork, AtMs: ops[0].AtMs, Frame: frame}, ops[0])

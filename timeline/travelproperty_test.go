@@ -166,7 +166,7 @@ func (h *history) meaningOf(run string, frame int64) *snapshot.Entry {
 // undo takes the newest op back; right after it, everything is as it was before.
 func (h *history) undo(_ *rapid.T) {
 	run := h.run()
-	ops, err := h.store.Ops(context.Background(), run)
+	ops, err := timeline.OpsOf(context.Background(), h.store, run)
 	require.NoError(h.T, err)
 	done, err := travel.Undo(context.Background(), h.store, travel.UndoRequest{Run: run})
 	if code := fault.CodeOf(err); err != nil && (code == fault.NothingToUndo || code == fault.UndoRefused) {

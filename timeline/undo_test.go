@@ -88,7 +88,7 @@ func TestUndoOnceMoreTakesAnOlderOpBack(t *testing.T) {
 
 	_, err := travel.Undo(t.Context(), s, travel.UndoRequest{Run: "run"})
 	assert.Equal(t, fault.NothingToUndo, fault.CodeOf(err))
-	ops, err := s.Ops(t.Context(), "run")
+	ops, err := timeline.OpsOf(t.Context(), s, "run")
 	require.NoError(t, err)
 	kinds, undone := []string{}, []int{}
 	for i, op := range ops {

@@ -20,14 +20,14 @@ func signalled(t testing.TB, s *timeline.Store, from, to int) {
 	var series *timeline.Series
 	if from == 0 {
 		var err error
-		series, err = s.NewSeries(ctx, seriesRow("run"), nil)
+		series, err = timeline.NewSeries(ctx, s, seriesRow("run"), nil)
 		require.NoError(t, err)
 		_, err = series.Append(ctx, seriesFrame(0))
 		require.NoError(t, err)
 	} else {
 		head, err := s.Head(ctx, "run")
 		require.NoError(t, err)
-		series = s.SeriesOf(head)
+		series = timeline.SeriesOf(head)
 	}
 	defer series.Close()
 	for seq := from; seq < to; seq++ {

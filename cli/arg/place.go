@@ -60,7 +60,7 @@ func Who(by *string, store *timeline.Store) string {
 	if by != nil {
 		return *by
 	}
-	return store.UserName()
+	return timeline.UserName(store)
 }
 
 // ParseWho reads --by; nil when it was not given.

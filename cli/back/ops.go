@@ -48,7 +48,7 @@ func runOps(ctx context.Context, s *session.Session, store *timeline.Store, run 
 	if err != nil {
 		return err
 	}
-	ops, err := store.Ops(ctx, id)
+	ops, err := timeline.OpsOf(ctx, store, id)
 	if err != nil {
 		return err
 	}

@@ -23,7 +23,7 @@ import (
 func WhereForGit(ctx context.Context, s *session.Session, store *timeline.Store) ([]string, error) {
 	here, err := jjbridge.Locate(ctx, s.Dir, s.Env)
 	if fault.CodeOf(timeline.Explain(err)) == fault.NoRepository {
-		return []string{"--git-dir=" + store.CommonDir()}, nil
+		return []string{"--git-dir=" + store.Repo().CommonDir}, nil
 	}
 	if err != nil || here.Type != snapshot.VCSJJ {
 		return nil, timeline.Explain(err)

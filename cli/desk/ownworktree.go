@@ -31,7 +31,7 @@ func InOwnWorktree(s *session.Session, store *timeline.Store, head *timeline.Hea
 	case err != nil:
 		s.Warn(err)
 		return ""
-	case own == nil || own.Path == store.WorkTree():
+	case own == nil || own.Path == store.Workspace().Root:
 		return ""
 	case own.Path == "":
 		return ", in a worktree of its own"

@@ -84,7 +84,7 @@ func TellRestored(ctx context.Context, s *session.Session, store *timeline.Store
 		return err
 	}
 	s.Note("%s", restoredSummary(done, dryRun))
-	if done.Root != store.WorkTree() {
+	if done.Root != store.Workspace().Root {
 		s.Note("these are the files of its own worktree: %s", plain.Text(done.Root))
 	}
 	if len(done.Running) > 0 {

@@ -138,7 +138,7 @@ func runFrames(ctx context.Context, s *session.Session, store *timeline.Store, q
 // followed, and not one that it is itself.
 func pathInside(s *session.Session, store *timeline.Store, name string) (string, error) {
 	path := filepath.Clean(s.Path(name))
-	top := store.WorkTree()
+	top := store.Workspace().Root
 	if top == "" {
 		return "", fault.New(fault.NoWorkingCopy, "there is no working copy here that %s could be in", name).
 			Hint("call it in the repository's working copy")

@@ -116,7 +116,7 @@ func runShow(ctx context.Context, s *session.Session, store *timeline.Store, opt
 	if err != nil {
 		return err
 	}
-	if standing.engines, err = store.PeerFrames(ctx, at.Address); err != nil {
+	if standing.engines, err = timeline.PeerFrames(ctx, store, at.Address); err != nil {
 		s.Warn(err) // unreadable data of another engine; the rest is still shown
 	}
 	if arg.MeansRun(at.Address, opts.address) {
@@ -181,7 +181,7 @@ type standing struct {
 // standingOf finds out how what an address means stands in its run.
 func standingOf(ctx context.Context, store *timeline.Store, at *timeline.Loaded, address string) (standing, error) {
 	if !arg.MeansRun(at.Address, address) {
-		over, err := store.SteppedOver(ctx, at.Address)
+		over, err := timeline.FindSteppedOver(ctx, store, at.Address)
 		return standing{over: over}, err
 	}
 	row, err := at.Entry.RunRow()

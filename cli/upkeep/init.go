@@ -65,7 +65,7 @@ Prints the git directory that keeps the runs.`,
 func runInit(ctx context.Context, s *session.Session, yes, jj bool) error {
 	doc := initDocument{Kind: "init"}
 	err := s.WithStore(ctx, func(store *timeline.Store) error {
-		doc.GitDir = store.CommonDir()
+		doc.GitDir = store.Repo().CommonDir
 		return nil
 	})
 	if fault.CodeOf(err) == fault.NoRepository {

@@ -50,7 +50,7 @@ func quoteEach(words string) string {
 func printQuietLog(ctx context.Context, s *session.Session) error {
 	doc := initDocument{Kind: "init", QuietLog: quietTools()}
 	err := s.WithStore(ctx, func(store *timeline.Store) error {
-		doc.GitDir = store.CommonDir()
+		doc.GitDir = store.Repo().CommonDir
 		return nil
 	})
 	if err != nil {

@@ -58,7 +58,7 @@ more than smithers.frameRefs. Set smithers.seal to false to leave both to this c
 
 // runSeal seals runs and prints each with its outcome.
 func runSeal(ctx context.Context, s *session.Session, store *timeline.Store, runs []string) error {
-	sealed, err := store.Seal(ctx, runs...)
+	sealed, err := timeline.Seal(ctx, store, runs...)
 	if err != nil {
 		return err
 	}

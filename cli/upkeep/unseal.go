@@ -38,7 +38,7 @@ func unsealCommand() *arg.Command {
 
 // runUnseal makes frame refs and prints how many.
 func runUnseal(ctx context.Context, s *session.Session, store *timeline.Store, runs []string) error {
-	unsealed, err := store.Unseal(ctx, runs...)
+	unsealed, err := timeline.Unseal(ctx, store, runs...)
 	if err != nil {
 		return err
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/git-smithers/git-smithers/peer/smithers"
 	"github.com/git-smithers/git-smithers/peer/smithers/source/sourcetest"
 	"github.com/git-smithers/git-smithers/snapshot"
+	"github.com/git-smithers/git-smithers/timeline"
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
 
@@ -24,7 +25,7 @@ func (h *home) does(run, collection, key string, value []byte, event snapshot.Ev
 	h.t.Helper()
 	head, err := h.Head(h.t.Context(), run)
 	require.NoError(h.t, err)
-	series := h.SeriesOf(head)
+	series := timeline.SeriesOf(head)
 	defer series.Close()
 	_, err = series.Append(h.t.Context(), snapshot.Draft{
 		Mailbox: []snapshot.Change{{Op: snapshot.OpSet, Collection: collection, Key: key, Value: value}},

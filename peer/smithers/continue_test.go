@@ -80,7 +80,7 @@ func TestARewindIsATravelFrameAndTheReusedNumberAnAlias(t *testing.T) {
 	assert.Equal(t, []int64{0, 1, 2, 3, 4, 5, 6, 7, 32}, numbers(frames))
 	assert.Equal(t, "rewound to 7", frames[8].Subject)
 	assert.Equal(t, frames[7].ContentHash, frames[8].ContentHash)
-	ops, err := h.Ops(t.Context(), "run-a")
+	ops, err := timeline.OpsOf(t.Context(), h.Store, "run-a")
 	require.NoError(t, err)
 	require.Len(t, ops, 1)
 	assert.Equal(t, "travel", ops[0].Kind)
@@ -113,7 +113,7 @@ func TestASecondRewindToAFrameNamesThatFrame(t *testing.T) {
 	assert.Equal(t, "rewound to 7", frames[8].Subject)
 	assert.Equal(t, frames[7].ContentHash, frames[8].ContentHash)
 	assert.Equal(t, int64(7), *h.entry("run-a:34").Based)
-	ops, err := h.Ops(t.Context(), "run-a")
+	ops, err := timeline.OpsOf(t.Context(), h.Store, "run-a")
 	require.NoError(t, err)
 	require.Len(t, ops, 2)
 	for _, op := range ops {

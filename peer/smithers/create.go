@@ -23,11 +23,11 @@ func (r *runPass) create(ctx context.Context) error {
 		return err
 	}
 	row := snapshot.Run{ID: r.ID, Parent: r.parent}
-	begin := r.im.store.NewSeries
+	begin := timeline.NewSeries
 	if r.im.revives(r.ID) {
-		begin = r.im.store.ReviveSeries
+		begin = timeline.ReviveSeries
 	}
-	if r.series, err = begin(ctx, row, forked); err != nil {
+	if r.series, err = begin(ctx, r.im.store, row, forked); err != nil {
 		return r.im.notBegun(r.ID, err)
 	}
 	if forked != nil {

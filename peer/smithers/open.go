@@ -8,6 +8,7 @@ import (
 	"github.com/git-smithers/git-smithers/peer/smithers/kept"
 	"github.com/git-smithers/git-smithers/peer/smithers/tables"
 	"github.com/git-smithers/git-smithers/snapshot"
+	"github.com/git-smithers/git-smithers/timeline"
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
 
@@ -133,7 +134,7 @@ func (r *runPass) goOn(ctx context.Context, at kept.Meeting) (err error) {
 	if err := r.follow(at); err != nil {
 		return err
 	}
-	r.series = r.im.store.SeriesOf(r.head)
+	r.series = timeline.SeriesOf(r.head)
 	switch {
 	case back:
 		return r.goBack(ctx, at)

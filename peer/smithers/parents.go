@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/git-smithers/git-smithers/peer/smithers/dbrun"
+	"github.com/git-smithers/git-smithers/timeline"
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
 
@@ -44,7 +45,7 @@ func (im *importJob) refuseOrphan(ctx context.Context, from dbrun.RunRow) error 
 	if here, err := im.isHere(ctx, from.ID); here || err != nil {
 		return err
 	}
-	if err := im.store.CheckNew(ctx, from.ID); fault.CodeOf(err) == fault.RunPruned && !im.revives(from.ID) {
+	if err := timeline.CheckNew(ctx, im.store, from.ID); fault.CodeOf(err) == fault.RunPruned && !im.revives(from.ID) {
 		return nil // its import says so
 	}
 	if code := fault.CodeOf(why); code == fault.Conflict || code == fault.Locked {

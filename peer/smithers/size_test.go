@@ -31,7 +31,7 @@ func TestAnImportTakesAFractionOfItsDatabase(t *testing.T) {
 // packed is how many bytes the repository's packs and their indexes have.
 func packed(t *testing.T, h *home) (bytes int64) {
 	t.Helper()
-	files, err := filepath.Glob(filepath.Join(h.CommonDir(), "objects", "pack", "*"))
+	files, err := filepath.Glob(filepath.Join(h.Repo().CommonDir, "objects", "pack", "*"))
 	require.NoError(t, err)
 	for _, file := range files {
 		if strings.HasSuffix(file, ".pack") || strings.HasSuffix(file, ".idx") {

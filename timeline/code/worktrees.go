@@ -55,7 +55,7 @@ func OpenFirstWorktree(ctx context.Context, s *timeline.Store, run string, spec 
 			err = errors.Join(err, lock.Close())
 		}
 	}()
-	if _, err := s.FreeTip(ctx, run); err != nil {
+	if err := timeline.CheckFree(ctx, s, run); err != nil {
 		return nil, err
 	}
 	opened, found, err := openWorktree(ctx, s, run, spec, false)

@@ -123,7 +123,7 @@ func asIndexed(ctx context.Context, s *timeline.Store, index *sqliteindex.Index,
 	if err != nil {
 		return nil, timeline.Explain(err)
 	}
-	return s.AsFrame(timeline.Address{Run: row.RunID, Frame: row.FrameNo}, run.Tip, entry)
+	return timeline.AsFrame(s, timeline.Address{Run: row.RunID, Frame: row.FrameNo}, run.Tip, entry)
 }
 
 // check refuses a query that cannot be answered, and brings its path into the form that

@@ -132,7 +132,7 @@ func TestAForkThatWasSplitOffIsARunLikeAnyOther(t *testing.T) {
 
 	assert.Equal(t, map[string]int64{"a::0::1": 3, "b::0::1": 2, "c::0::1": 4}, bob.framesOfAttempts(fork))
 	assert.Equal(t, []string{"0 RunForked", "1 approved", "2 started b", "3 ended b", "4 started c", "5 ended c", "6 failed"}, bob.events(fork))
-	ops, err := bob.store.Ops(ctx, fork)
+	ops, err := timeline.OpsOf(ctx, bob.store, fork)
 	require.NoError(t, err)
 	require.Len(t, ops, 1)
 	assert.Equal(t, snapshot.OpFork, ops[0].Kind)
@@ -146,7 +146,7 @@ func TestAForkThatWasSplitOffIsARunLikeAnyOther(t *testing.T) {
 	assert.Equal(t, []int64{3, 4}, went.Dropped)
 	assert.EqualValues(t, 5, went.Frame)
 	assert.Equal(t, map[string]int64{"a::0::1": 3, "b::0::1": 2, "c::0::1": 4}, bob.framesOfAttempts(fork))
-	over, err := bob.store.SteppedOver(ctx, timeline.Address{Run: fork, Frame: 3})
+	over, err := timeline.FindSteppedOver(ctx, bob.store, timeline.Address{Run: fork, Frame: 3})
 	require.NoError(t, err)
 	require.NotNil(t, over)
 	assert.EqualValues(t, 5, over.Frame)

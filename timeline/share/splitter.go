@@ -68,7 +68,7 @@ func (s splitter) splitOff(ctx context.Context, what split) (fork string, err er
 // whose frame 0 is the first frame of that history and whose frames are its commits. The error's code is
 // run_exists if the id is taken, run_pruned if a run of that id was pruned.
 func (s splitter) adoptAs(ctx context.Context, tip *snapshot.Entry, id string) error {
-	if err := s.store.CheckNew(ctx, id); err != nil {
+	if err := timeline.CheckNew(ctx, s.store, id); err != nil {
 		return err
 	}
 	parent := &snapshot.Parent{RunID: tip.Run, Extension: tip.ID}

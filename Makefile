@@ -22,6 +22,7 @@ EVERYDAY  := CGO_ENABLED=0 tools/gotest.sh
 RACED     := CGO_ENABLED=$(if $(RACE),1,0) tools/gotest.sh
 
 # Where goroutines or processes meet, the race detector watches every day; everywhere else, in a soak.
+MEET     := SideBySide|AtOnce|Beside|Meanwhile
 MEETINGS := ./engine ./objstore ./refs/... ./internal/...
 
 # Tests of objstore in which nothing runs side by side. With the race detector, which a soak runs them with, they take
@@ -86,7 +87,7 @@ everyday: tools ## tests without the race detector, temporary files in memory
 
 race: cc tools ## tests of what runs side by side, with the race detector
 	@$(RACED) race -memory $(TESTFLAGS) $(RACE) -skip '$(ALONE)' $(MEETINGS)
-	@$(RACED) race-timeline -memory $(TESTFLAGS) $(RACE) -run 'SideBySide|AtOnce|Beside|Meanwhile' ./timeline/... ./peer/...
+	@$(RACED) race-timeline -memory $(TESTFLAGS) $(RACE) -run '$(MEET)' $$(git grep -lE --untracked '^func Test[A-Za-z]*($(MEET))' -- 'timeline/*_test.go' 'peer/*_test.go' | xargs -n1 dirname | sort -u | sed 's|^|./|')
 
 newer-git: tools ## tests of how git and jj are run, once more with the newer git
 	@if [ -x $(NEWER_GIT)/git ]; then \

@@ -20,13 +20,13 @@ var (
 	verb = regexp.MustCompile(`%(?:\[(\d+)\])?[-+# 0-9.]*[a-zA-Z]`)
 	// quoted is an operand that is quoted, needs no quotes, or is a command or the end of one whose
 	// words are quoted where it is made.
-	quoted = regexp.MustCompile(`^(fault\.Word\(.*|fault\.CommandLine\(.*|fault\.Program|bringBackCommand\(.*|program|c\.line\(\)|near|f\.again\(\)|command|words.*|strings\.Join\(words, .*|p\.engine\.line\(.*|export|worktree|correlation|.*[fF]rame)$`)
+	quoted = regexp.MustCompile(`^(fault\.Word\(.*|fault\.CommandLine\(.*|fault\.Program|bringBackCommand\(.*|(arg\.)?Program|c\.line\(\)|near|f\.again\(\)|command|words.*|strings\.Join\(words, .*|p\.engine\.line\(.*|export|worktree|correlation|.*[fF]rame)$`)
 )
 
 // inMessages visits every node of the code that writes messages.
 func inMessages(t *testing.T, visit func(files *token.FileSet, node ast.Node)) {
 	t.Helper()
-	for _, folder := range []string{"../../cli", "../../app", "../../engine", ".."} {
+	for _, folder := range []string{"../../cli", "../../app", "../../engine", "../../peer", ".."} {
 		require.NoError(t, filepath.WalkDir(folder, func(path string, _ fs.DirEntry, err error) error {
 			if err != nil || filepath.Ext(path) != ".go" || strings.HasSuffix(path, "_test.go") {
 				return err

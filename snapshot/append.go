@@ -9,34 +9,35 @@ import (
 	"github.com/git-smithers/git-smithers/snapshot/row"
 )
 
-// Draft is what the next entry changes. The zero Draft changes nothing.
+// Draft is the input of Append: what the next entry changes. The zero Draft changes nothing.
 type Draft struct {
-	Frame     *FrameDraft                 // what only a frame changes; nil: the entry is not a frame
-	Mailbox   []Change                    // changes of the mailbox, which every entry may make
-	Journal   []Change                    // collections "attempts", "logs" and "ops"; nothing is ever removed from them
-	Events    []Event                     // their Seq is assigned
-	Ext       *ExtDraft                   // nil: ext/ as before
-	Run       func(*Run)                  // edits the run's row; nil: as before
-	VCS       *VCS                        // nil: as before; its trees become worktree/ and worktrees/
-	Objects   func(objstore.Writer) error // adds the objects of VCS's trees that the store does not have; nil: none
-	Workflow  *Workflow                   // nil: as before; sets the row's WorkflowHash
-	Subject   string                      // made to fit one line
+	Frame     *FrameDraft                 // nil means that the entry is not a frame
+	Mailbox   []Change                    // changes of the mailbox; every entry may make them
+	Journal   []Change                    // rows to set in "attempts", "logs" and "ops"; a removal is an error
+	Events    []Event                     // Append assigns their Seq
+	Ext       *ExtDraft                   // nil leaves ext/ unchanged
+	Run       func(*Run)                  // edits the run's row; nil leaves it unchanged
+	VCS       *VCS                        // nil leaves vcs.json unchanged; its trees become worktree/ and worktrees/
+	Objects   func(objstore.Writer) error // adds the objects of VCS's trees that the store lacks; may be nil
+	Workflow  *Workflow                   // nil leaves it unchanged; otherwise Append sets the row's WorkflowHash
+	Subject   string                      // Append shortens it to one line
 	AtMs      int64
 	Operation string      // see Header
 	Base      objstore.ID // only for a run's first entry
-	Limits    Limits      // the zero Limits are the default ones
+	Limits    Limits      // the zero Limits are the defaults
 }
 
-// FrameDraft is what only a frame changes. The zero FrameDraft is a frame with the state of the entry before.
+// FrameDraft has the changes that only a frame can make. The zero FrameDraft is a frame with the state of the
+// previous entry.
 type FrameDraft struct {
 	State    []Change        // changes of the state, the mailbox included
-	Restore  *State          // the state that State and Mailbox change; nil: the state of the entry before
+	Restore  *State          // the state to which State and Mailbox apply; nil means the previous entry's
 	Based    *int64          // see Header
-	Rendered json.RawMessage // the rendered workflow tree; nil: as before
-	Silent   bool            // the frame has no event SnapshotCaptured; otherwise its last event tells its number and content hash
+	Rendered json.RawMessage // the rendered workflow tree; nil leaves it unchanged
+	Silent   bool            // omits the event SnapshotCaptured, which is otherwise the frame's last event
 }
 
-// StateChanges returns the changes of the state, with those of the mailbox.
+// StateChanges returns the changes of the state, followed by those of the mailbox.
 func (d *Draft) StateChanges() []Change {
 	switch {
 	case d.Frame == nil:
@@ -47,19 +48,19 @@ func (d *Draft) StateChanges() []Change {
 	return slices.Concat(d.Frame.State, d.Mailbox)
 }
 
-// Append builds the entry that follows prev (nil for a run's first, whose row
-// draft.Run fills in) and writes its objects to w, the commit last. w must be able
-// to read what prev and draft.Frame.Restore read. frames reconstructs prev's rendered tree. The result is
-// what ReadEntry would return for it; it reads through w.
+// Append builds the entry that follows prev and writes its objects to w, the commit last. prev is nil for the
+// first entry of a run; draft.Run then fills in the run's row. w must be able to read everything that prev and
+// draft.Frame.Restore read. frames reconstructs prev's rendered tree. The returned entry equals ReadEntry's and
+// reads through w.
 //
-// Numbers are not draft.Run's to choose: the frame is 0 and events count from 0 in a
-// run's first entry, and where draft.Run changes the run's id, which is a fork;
-// otherwise they go on from prev. A run's first entry must be a frame; a fork's need not
-// be, when its frame 0 is prev itself. One with an extension begins with no frame, after
-// the extension, and its frame is that of prev, less that of the parent.
+// Append sets the row's Frame and NextSeq, whatever draft.Run does to them. Both begin at 0 in the first entry of
+// a run and in the first entry of a fork, where draft.Run changes the run's id. Otherwise they continue from prev.
+// The first entry of a run must be a frame. The first entry of a fork may leave out the frame if prev itself is
+// the fork's frame 0. If the fork has an extension, its first entry must follow the extension and must not be a
+// frame; its row's Frame is prev's minus Parent.Frame.
 //
-// An error that wraps ErrInvalid means that the draft cannot be stored. What w
-// was given before an error is of no use.
+// If the error wraps ErrInvalid, the draft cannot be stored. After any error, the objects written to w are
+// useless.
 func Append(w objstore.Writer, frames *FrameCache, prev *Entry, draft Draft) (*Entry, error) {
 	known := registered
 	if prev != nil {
@@ -79,7 +80,7 @@ func (known registry) append(w objstore.Writer, frames *FrameCache, prev *Entry,
 	return a.writeCommit()
 }
 
-// appender is the work of one Append.
+// appender holds the inputs and intermediate results of one Append.
 type appender struct {
 	w      objstore.Writer
 	frames *FrameCache
@@ -88,13 +89,13 @@ type appender struct {
 	next   *Entry
 
 	stored storedDraft
-	before Run  // of prev
-	run    Run  // of next
-	fork   bool // next is the first entry of another run than prev's
+	before Run  // prev's row
+	run    Run  // next's row
+	fork   bool // next begins a new run, forked from prev's
 	parts  []objstore.TreeEntry
 }
 
-// put makes id what a name in the entry's tree stands for; the zero id takes the name away.
+// put sets the object of a name in the entry's tree. The zero id removes the name.
 func (a *appender) put(name string, id objstore.ID) {
 	a.parts = slices.DeleteFunc(a.parts, func(e objstore.TreeEntry) bool { return e.Name == name })
 	if mode, known := partMode(name); known && !id.IsZero() {
@@ -102,7 +103,7 @@ func (a *appender) put(name string, id objstore.ID) {
 	}
 }
 
-// base starts from what prev has.
+// base copies the tree and the run's row of prev.
 func (a *appender) base() error {
 	if a.prev == nil {
 		return nil
@@ -116,14 +117,14 @@ func (a *appender) base() error {
 	return err
 }
 
-// numberEntry gives the entry its number and its header.
+// numberEntry sets the entry's frame number and its header.
 func (a *appender) numberEntry() error {
 	a.fork = a.prev != nil && a.run.ID != a.before.ID
 	switch {
 	case a.prev == nil && a.draft.Frame == nil:
-		return invalid("a run's first entry is a frame")
+		return invalid("the first entry of a run must be a frame")
 	case a.prev != nil && a.prev.IsView() && (!a.fork || a.run.ID == a.prev.stored().Run):
-		return invalid("nothing but a fork follows a view")
+		return invalid("only a fork can follow an entry of an extension")
 	case a.prev == nil || a.fork:
 		a.run.Frame, a.run.NextSeq = 0, 0
 		if err := a.extend(); err != nil {
@@ -151,7 +152,7 @@ func (a *appender) numberEntry() error {
 	return nil
 }
 
-// extend numbers the first entry of a fork that goes on from an extension.
+// extend sets the frame number in the first entry of a fork with an extension. It does nothing for other entries.
 func (a *appender) extend() error {
 	p := a.run.Parent
 	if p == nil || p.Extension.IsZero() {
@@ -159,12 +160,12 @@ func (a *appender) extend() error {
 	}
 	a.run.Frame = a.before.Frame - p.Frame
 	if !a.fork || a.draft.Frame != nil || a.prev.IsView() || p.Extension != a.prev.ID || a.run.Frame < 0 {
-		return invalid("an extension is followed by an entry that is no frame")
+		return invalid("the first entry of a fork with an extension must follow the extension and not be a frame")
 	}
 	return nil
 }
 
-// takeIn takes in the draft. Nothing of the draft is written before.
+// takeIn validates the draft and converts it to its stored form, before any step writes an object.
 func (a *appender) takeIn() (err error) {
 	in := intake{a.next.known, a.draft.Limits}
 	a.run = in.run(a.before, a.draft.Run)
@@ -172,6 +173,8 @@ func (a *appender) takeIn() (err error) {
 	return err
 }
 
+// writeState applies the draft's changes to the state. The content hash is computed only if the state without the
+// mailbox has changed.
 func (a *appender) writeState() error {
 	before := a.next.known.emptyState()
 	if a.prev != nil {
@@ -198,6 +201,8 @@ func (a *appender) writeState() error {
 	return err
 }
 
+// writeJournal applies the draft's changes to the journal. A fork begins without the collections that belong to
+// one run.
 func (a *appender) writeJournal() error {
 	before := a.next.known.empty(inJournal)
 	if a.prev != nil {
@@ -221,7 +226,8 @@ func (a *appender) writeJournal() error {
 	return nil
 }
 
-// takenOver returns the collections that a fork begins with, and whether any is not the parent's.
+// takenOver returns the collections with which a fork begins: those that belong to one run are empty. anew reports
+// whether any of them had rows.
 func (s rowSet) takenOver() (taken rowSet, anew bool) {
 	taken = slices.Clone(s)
 	for i := range taken {
@@ -232,7 +238,7 @@ func (s rowSet) takenOver() (taken rowSet, anew bool) {
 	return taken, anew
 }
 
-// putJournal makes a journal part of the entry's tree: its collections that are not empty.
+// putJournal sets the journal's tree in the entry. Empty collections are not stored.
 func (a *appender) putJournal(j rowSet) {
 	entries := j.entries()
 	if len(entries) == 0 {
@@ -242,7 +248,7 @@ func (a *appender) putJournal(j rowSet) {
 	a.put(journalName, a.w.Add(objstore.Tree, objstore.EncodeTree(entries)))
 }
 
-// writeFrame leaves the frame as it is where the rendered tree has not changed.
+// writeFrame stores the rendered tree. The blob in the entry stays if the tree is unchanged.
 func (a *appender) writeFrame() error {
 	f := a.draft.Frame
 	if f == nil || f.Rendered == nil {
@@ -263,6 +269,7 @@ func (a *appender) writeFrame() error {
 	return nil
 }
 
+// writeEvents numbers and stores the entry's events.
 func (a *appender) writeEvents() error {
 	events := a.events()
 	for i := range events {
@@ -277,7 +284,7 @@ func (a *appender) writeEvents() error {
 	return a.putFile(eventsName, encodeEvents(events), maxEvents)
 }
 
-// putFile gives the entry a file, unless it is larger than one that is read.
+// putFile stores a file of the entry. It refuses a file that is too large to be read back.
 func (a *appender) putFile(name string, data []byte, most int) error {
 	if len(data) > most {
 		return fmt.Errorf("%w: %s of %d bytes, at most %d are kept", ErrLimit, name, len(data), most)
@@ -286,7 +293,7 @@ func (a *appender) putFile(name string, data []byte, most int) error {
 	return nil
 }
 
-// events are what the entry says has happened.
+// events returns the draft's events and, unless the frame is silent, the event with its number and content hash.
 func (a *appender) events() []Event {
 	if a.draft.Frame == nil || a.draft.Frame.Silent {
 		return a.stored.events
@@ -315,7 +322,7 @@ func (a *appender) writeRun() error {
 	return a.putFile(runName, encodeRun(a.run), maxDocument)
 }
 
-// writeCommit writes the entry's tree and then its commit.
+// writeCommit stores the entry's tree, then its commit.
 func (a *appender) writeCommit() (*Entry, error) {
 	slices.SortFunc(a.parts, objstore.TreeEntry.Compare)
 	a.next.root.set(a.parts)

@@ -16,22 +16,22 @@ const (
 	ApprovalDenied    = "denied"
 )
 
-// Approval is a gate at which a run waits for somebody's yes or no. Its key in the
-// collection "approvals" is that of its node.
+// Approval is a gate at which a run waits for a person's yes or no. Its key in the collection "approvals" is its
+// node's key.
 type Approval struct {
 	NodeID        string  `json:"nodeId"`
 	Iteration     int     `json:"iteration"`
-	Attempt       int     `json:"attempt"` // of the node, that waits for it
+	Attempt       int     `json:"attempt"` // the attempt that waits
 	Status        string  `json:"status"`  // requested, approved, denied
 	Title         string  `json:"title"`
 	Summary       string  `json:"summary,omitempty"`
 	RequestedAtMs int64   `json:"requestedAtMs"`
-	DecidedAtMs   *int64  `json:"decidedAtMs"` // nil and the next two as well while it is requested
+	DecidedAtMs   *int64  `json:"decidedAtMs"` // nil while requested, like the next two
 	DecidedBy     *string `json:"decidedBy"`
 	Note          *string `json:"note"`
 }
 
-// approvalKind is the rows of the collection "approvals".
+// approvalKind declares the rows of the collection "approvals".
 var approvalKind = row.Kind[Approval]{
 	Name: "approval",
 	Key:  nodeKey(func(a *Approval) (*string, *int) { return &a.NodeID, &a.Iteration }),
@@ -51,8 +51,8 @@ var approvalKind = row.Kind[Approval]{
 // EncodeApproval returns the row of an approval.
 func EncodeApproval(a Approval) page.Row { return approvalKind.Encode(a) }
 
-// DecodeApproval reads the row of an approval. Bytes that EncodeApproval would not
-// have written are objstore.ErrCorrupt.
+// DecodeApproval decodes the row of an approval. If EncodeApproval would not have written the row, the
+// error wraps objstore.ErrCorrupt.
 func DecodeApproval(r page.Row) (Approval, error) { return approvalKind.Decode(r) }
 
 // check returns why an approval cannot be stored.
@@ -60,7 +60,7 @@ func (a Approval) check() error {
 	switch a.Status {
 	case ApprovalRequested:
 		if a.DecidedAtMs != nil || a.DecidedBy != nil || a.Note != nil {
-			return errors.New("decidedAtMs, decidedBy or note: of an approval that is only requested")
+			return errors.New("decidedAtMs, decidedBy or note: set, but the approval is not decided")
 		}
 	case ApprovalApproved, ApprovalDenied:
 		if a.DecidedAtMs == nil {

@@ -40,7 +40,7 @@ type Attempt struct {
 	Beside   []string    `json:"beside,omitempty"`
 }
 
-// attemptKind is the rows of the collection "attempts".
+// attemptKind declares the rows of the collection "attempts".
 var attemptKind = row.Kind[Attempt]{
 	Name: "attempt",
 	Key: row.Key[Attempt]{
@@ -77,8 +77,8 @@ var attemptKind = row.Kind[Attempt]{
 // EncodeAttempt returns the row of an attempt in the collection "attempts".
 func EncodeAttempt(a Attempt) page.Row { return attemptKind.Encode(a) }
 
-// DecodeAttempt reads the row of an attempt. Bytes that EncodeAttempt would not
-// have written are objstore.ErrCorrupt.
+// DecodeAttempt decodes the row of an attempt. If EncodeAttempt would not have written the row, the
+// error wraps objstore.ErrCorrupt.
 func DecodeAttempt(r page.Row) (Attempt, error) { return attemptKind.Decode(r) }
 
 func (a Attempt) check() error {

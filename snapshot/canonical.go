@@ -7,7 +7,7 @@ import (
 
 const hexDigits = "0123456789abcdef"
 
-// escape percent-escapes the bytes of s that are not in alphabet, in lower-case hex.
+// escape percent-escapes, in lower-case hex, the bytes of s that are not plain.
 func escape(s string, plain func(byte) bool) string {
 	var b strings.Builder
 	for i := range len(s) {
@@ -23,7 +23,7 @@ func escape(s string, plain func(byte) bool) string {
 	return b.String()
 }
 
-// unescape is the strict inverse of escape.
+// unescape is the strict inverse of escape. It reports whether escape would have written s.
 func unescape(s string, plain func(byte) bool) (string, bool) {
 	text, ok := percentDecode(s)
 	if !ok || escape(text, plain) != s {
@@ -32,7 +32,7 @@ func unescape(s string, plain func(byte) bool) (string, bool) {
 	return text, true
 }
 
-// percentDecode puts bytes where a percent sign and two hex digits stand.
+// percentDecode replaces each percent sign and the two hex digits after it by their byte.
 func percentDecode(s string) (string, bool) {
 	out := make([]byte, 0, len(s))
 	for i := 0; i < len(s); i++ {
@@ -53,13 +53,12 @@ func percentDecode(s string) (string, bool) {
 	return string(out), true
 }
 
-// plainRun tells which bytes of a run id stand for themselves in a trailer: those
-// that do in a ref.
+// plainRun reports whether a byte of a run id is unescaped in a trailer: the same bytes as in a ref.
 func plainRun(c byte) bool {
 	return c >= 'a' && c <= 'z' || c >= '0' && c <= '9' || c == '.' || c == '_' || c == '-'
 }
 
-// plainTable tells which bytes of a table's name stand for themselves in a tree.
+// plainTable reports whether a byte of a table's name is unescaped in a tree.
 func plainTable(c byte) bool {
 	return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || c == '_' || c == '-'
 }

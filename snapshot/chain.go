@@ -9,30 +9,29 @@ import (
 	"github.com/git-smithers/git-smithers/snapshot/row"
 )
 
-// Chain yields the entries of a run, newest first, from one of them to the run's first.
-// The entries of the run that it was forked from are not part of it, but for those of
-// Parent.Extension: these come as views; see Entry.IsView.
+// Chain yields the entries of a run, newest first, from the given one to the run's first. Entries of the parent
+// are not part of the chain, except those of Parent.Extension, which come as views; see Entry.IsView.
 func Chain(r objstore.Reader, from *Entry) iter.Seq2[*Entry, error] {
 	return NewWalk(r, from).entries()
 }
 
-// Ancestry yields the entries from one to the first, newest first, across forks. What a
-// fork goes on from is of the run that it was forked from.
+// Ancestry yields the given entry and all entries before it, newest first, across forks. Each entry belongs to the
+// run that wrote it or, in an extension, to the fork.
 func Ancestry(r objstore.Reader, from *Entry) iter.Seq2[*Entry, error] {
 	w := NewWalk(r, from)
 	w.across = true
 	return w.entries()
 }
 
-// A Walk reads a run's entries one by one, newest first; see Chain.
+// A Walk reads the entries of a run one by one, newest first; see Chain.
 type Walk struct {
 	r      objstore.Reader
 	from   *Entry
-	across bool // forks, too
+	across bool // continue in the parent of a fork
 
 	lines  lines
-	at     *Entry // the entry read last, as it is stored; nil before the first
-	newest *Entry // of the entries read of its run: where that comes from is in its row
+	at     *Entry // the last entry read, as stored; nil before the first
+	newest *Entry // the newest entry of at's run that was read; its row names the run's parent
 	forked *Entry
 }
 
@@ -45,7 +44,7 @@ func NewWalk(r objstore.Reader, from *Entry) *Walk {
 	return w
 }
 
-// Next is the next entry; nil where the run's first was read.
+// Next returns the next entry, or nil after the run's first.
 func (w *Walk) Next() (*Entry, error) {
 	if w.at == nil {
 		w.at = w.from.stored()
@@ -74,12 +73,11 @@ func (w *Walk) Next() (*Entry, error) {
 	return w.lines.view(before)
 }
 
-// Forked is the entry before the run's first, after Next has returned nil: of the run
-// that this one was forked from. It is nil for a run that is no fork.
+// Forked returns the entry of the parent that the run's first entry follows, once Next has returned nil. It is nil
+// if the run is not a fork.
 func (w *Walk) Forked() *Entry { return w.forked }
 
-// step takes the entry before the last one into account, and tells whether the walk ends
-// before it.
+// step prepares the walk for before, the entry that w.at follows. ended reports whether the walk ends without it.
 func (w *Walk) step(before *Entry) (ended bool, err error) {
 	forked := before.Run != w.newest.Run
 	if forked {
@@ -127,24 +125,24 @@ func (w *Walk) entries() iter.Seq2[*Entry, error] {
 	}
 }
 
-// line is a run in whose numbers entries are seen.
+// line is one run in a series of forks that extend each other.
 type line struct {
 	run    string
-	parent *Parent // how it goes on in the next line; nil for the last
+	parent *Parent // the fork from the next line's run; nil for the last
 }
 
-// lines lead from the run in which an entry is seen to the one that it is stored as an
-// entry of, each by the extension of the one before it. They are not changed once made.
+// lines lead from the run in which an entry is seen to the run that stores the entry: each run has the next one's
+// entries as its extension. A value of lines is never modified.
 type lines []line
 
-// extended goes on from the last line's run to the one that it extends.
+// extended returns l with one more run, which the last run of l extends.
 func (l lines) extended(by *Parent, run string) lines {
 	l = slices.Clone(l)
 	l[len(l)-1].parent = by
 	return append(l, line{run: run})
 }
 
-// checkEnd refuses a walk that ends before the frame from which an extension goes on.
+// checkEnd returns an error if a walk has ended at last without reaching the frame at which an extension begins.
 func (l lines) checkEnd(last objstore.ID) error {
 	if len(l) > 1 {
 		return corrupt(last, "entry: does not follow the frame that run %q was forked from", l[0].run)
@@ -152,7 +150,8 @@ func (l lines) checkEnd(last objstore.ID) error {
 	return nil
 }
 
-// shift is how much less a frame's number is in the first line's run.
+// shift returns the difference between the numbers of a frame in the last run and in the first. ok is false if the
+// difference is out of range.
 func (l lines) shift() (sum int64, ok bool) {
 	for _, one := range l[:len(l)-1] {
 		if sum += one.parent.Frame; sum > row.MaxInteger {
@@ -162,14 +161,14 @@ func (l lines) shift() (sum int64, ok bool) {
 	return sum, true
 }
 
-// view is an entry as the first line's run has it.
+// view returns e as an entry of the first run.
 func (l lines) view(e *Entry) (*Entry, error) {
 	if len(l) == 1 {
 		return e, nil
 	}
 	shift, ok := l.shift()
 	if !ok || e.Frame != NoFrame && e.Frame-shift < 1 {
-		return nil, corrupt(e.ID, "entry: as one of run %q it is before frame 1", l[0].run)
+		return nil, corrupt(e.ID, "entry: in run %q it would be before frame 1", l[0].run)
 	}
 	seen := &Entry{ID: e.ID, Header: e.Header, r: e.r, known: e.known, view: &view{e, l, shift}}
 	seen.Run = l[0].run

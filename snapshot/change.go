@@ -10,17 +10,17 @@ import (
 	"github.com/git-smithers/git-smithers/objstore/page"
 )
 
-// What a Change does.
+// The values of Change.Op.
 const (
 	OpSet    = "set"
 	OpRemove = "remove"
 )
 
-// The collections that a Change may name, besides those of OutputCollection.
+// The values of Change.Collection. Collections of outputs are named by OutputCollection.
 const (
 	CollectionNodes    = "nodes"
 	CollectionLoops    = "loops"
-	CollectionInput    = "input"    // one value without a key
+	CollectionInput    = "input"    // a single value with the key ""
 	CollectionAttempts = "attempts" // in the journal
 	CollectionLogs     = "logs"     // in the journal
 	CollectionOps      = "ops"      // in the journal
@@ -34,35 +34,35 @@ const (
 
 const outputsPrefix = "outputs/"
 
-// OutputCollection is the collection of an output table's rows.
+// OutputCollection returns the name of the collection with an output table's rows.
 func OutputCollection(table string) string { return outputsPrefix + table }
 
-// Change changes one thing in a state, or in the journal. Rows of nodes, loops and
-// attempts are JSON objects with their members in any order and the optional ones
-// left out; output rows and the input are any JSON value, kept byte for byte.
+// Change sets or removes one row of a state or of the journal. A row of outputs, or the input, is any JSON value
+// and is stored byte for byte. A row of another collection is a JSON object with its members in any order;
+// optional members may be left out. A row of "logs" is a JSON string.
 type Change struct {
 	Op         string          `json:"op"`         // "set" or "remove"
-	Collection string          `json:"collection"` // "nodes", "outputs/<table>", "loops", "input", one of the mailbox; "attempts", "logs", "ops" in the journal
-	Key        string          `json:"key"`        // "" for input
+	Collection string          `json:"collection"` // one of the Collection… constants, or "outputs/<table>"
+	Key        string          `json:"key"`        // "" for the input
 	Value      json.RawMessage `json:"value,omitempty"`
 }
 
-// SetOutput is the change that sets what a node put out.
+// SetOutput returns the change that sets an output of a node.
 func SetOutput(table, nodeID string, iteration int, value json.RawMessage) Change {
 	return Change{Op: OpSet, Collection: OutputCollection(table), Key: Key(nodeID, iteration), Value: value}
 }
 
-// SetRow is the change that sets a row.
+// SetRow returns the change that sets a row.
 func SetRow(collection string, row page.Row) Change {
 	return Change{Op: OpSet, Collection: collection, Key: row.Key, Value: json.RawMessage(row.Value)}
 }
 
-// RemoveRow is the change that removes a row.
+// RemoveRow returns the change that removes a row.
 func RemoveRow(collection, key string) Change {
 	return Change{Op: OpRemove, Collection: collection, Key: key}
 }
 
-// invalid names the change that err is about.
+// invalid wraps err in ErrInvalid, and adds what the change is.
 func (c Change) invalid(err error) error {
 	if !errors.Is(err, ErrInvalid) {
 		err = fmt.Errorf("%w: %w", ErrInvalid, err)
@@ -70,10 +70,10 @@ func (c Change) invalid(err error) error {
 	return fmt.Errorf("%s %s %q: %w", c.Op, c.Collection, c.Key, err)
 }
 
-// maxTable is the largest size of a table's name in bytes, as a tree spells it.
+// maxTable is the maximum size of a table's escaped name, in bytes.
 const maxTable = 200
 
-// checkTable says why a table cannot be called name.
+// checkTable returns why a text cannot be the name of a table.
 func checkTable(name string) error {
 	switch {
 	case name == "":
@@ -86,7 +86,7 @@ func checkTable(name string) error {
 	return nil
 }
 
-// table is the output table that the change is about.
+// table returns the output table of the change. It is an error if the change is in another collection.
 func (c Change) table() (string, error) {
 	name, ok := strings.CutPrefix(c.Collection, outputsPrefix)
 	if !ok {

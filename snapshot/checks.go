@@ -8,10 +8,10 @@ import (
 	"github.com/git-smithers/git-smithers/snapshot/row"
 )
 
-// checkRaw checks a stored value that holds values of the user's.
+// checkRaw checks a stored value that contains a user's JSON.
 func checkRaw(value []byte) error { return Limits{Depth: maxDepth}.CheckValue(value) }
 
-// checkTexts refuses text that is not UTF-8. A nil text is valid.
+// checkTexts returns an error if a text is not UTF-8. A nil text is valid.
 func checkTexts(texts ...*string) error {
 	for _, s := range texts {
 		if s != nil && !utf8.ValidString(*s) {
@@ -21,10 +21,10 @@ func checkTexts(texts ...*string) error {
 	return nil
 }
 
-// isTime reports whether ms can be a time: milliseconds since 1970.
+// isTime reports whether ms is a valid time, in milliseconds since 1970.
 func isTime(ms int64) bool { return ms >= 0 && ms <= row.MaxInteger }
 
-// checkTimes refuses numbers that cannot be times. A nil time is valid.
+// checkTimes returns an error if a number is not a valid time. A nil time is valid.
 func checkTimes(times ...*int64) error {
 	for _, at := range times {
 		if at != nil && !isTime(*at) {
@@ -34,7 +34,7 @@ func checkTimes(times ...*int64) error {
 	return nil
 }
 
-// checkAttemptNumber refuses numbers that no attempt has.
+// checkAttemptNumber returns an error if an attempt cannot have the number.
 func checkAttemptNumber(n int) error {
 	if n < 1 || n > row.MaxInteger {
 		return errors.New("attempt: out of range")

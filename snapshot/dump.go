@@ -11,9 +11,9 @@ import (
 	"github.com/git-smithers/git-smithers/snapshot/row"
 )
 
-// DumpState returns a state as the JSON of a [Whole], rows sorted by key, signals by
-// their Seq, with all members of each, compact but for the user's own values, which are
-// byte for byte as they were given. (encoding/json would compact them.)
+// DumpState returns a state as the JSON of a [Whole], with all members of every row. Rows are sorted by key,
+// signals by Seq. The JSON is compact, except that values of the user are byte for byte as they were given.
+// (encoding/json would compact these, too.)
 func DumpState(s *State) (json.RawMessage, error) {
 	var d dumper
 	for _, c := range s.core {
@@ -32,7 +32,7 @@ func DumpState(s *State) (json.RawMessage, error) {
 	return append(d.b, '}'), nil
 }
 
-// memberOf returns the member of a whole state that has the rows of a collection: humanRequests for human-requests.
+// memberOf returns the name of a collection's member in a whole state, such as humanRequests for human-requests.
 func memberOf(collection string) string {
 	words := strings.Split(collection, "-")
 	for i, word := range words[1:] {
@@ -41,13 +41,13 @@ func memberOf(collection string) string {
 	return strings.Join(words, "")
 }
 
-// dumper writes the members of a whole state. After the first error it does nothing.
+// dumper writes the members of a whole state. After an error, it writes nothing more.
 type dumper struct {
 	b   []byte
 	err error
 }
 
-// array writes a member that is an array, whose elements write appends.
+// array writes a member that is an array. write appends the elements.
 func (d *dumper) array(name string, write func()) {
 	if d.err != nil {
 		return
@@ -60,14 +60,14 @@ func (d *dumper) array(name string, write func()) {
 	d.b = append(d.b, ']')
 }
 
-// next puts a comma before every element of an array but the first.
+// next writes a comma before each element of an array except the first.
 func (d *dumper) next() {
 	if d.b[len(d.b)-1] != '[' {
 		d.b = append(d.b, ',')
 	}
 }
 
-// dumpRows writes the rows of a collection: each is its value, with what its key says in front.
+// dumpRows writes the rows of a collection: the members of each row's key, then its value.
 func dumpRows[T any](d *dumper, name string, c *page.Collection, kind *row.Kind[T]) {
 	d.array(name, func() {
 		for r, err := range c.Rows() {
@@ -86,9 +86,9 @@ func dumpRows[T any](d *dumper, name string, c *page.Collection, kind *row.Kind[
 	})
 }
 
-// dumpPlace appends the node and iteration of a key that is one of a node's.
+// dumpPlace appends the node and the iteration of a node's key.
 func dumpPlace(b []byte, key string) []byte {
-	nodeID, iteration, _ := SplitKey(key) // whoever calls has decoded the row
+	nodeID, iteration, _ := SplitKey(key) // the caller has checked the key
 	return row.AppendInt(row.AppendText(b, "nodeId", nodeID), "iteration", int64(iteration))
 }
 
@@ -121,7 +121,7 @@ func (d *dumper) input(s *State) {
 	}
 }
 
-// dumpSignals writes signals, sorted by their Seq.
+// dumpSignals writes the signals sorted by Seq.
 func dumpSignals(d *dumper, name string, c *page.Collection) {
 	var signals []Signal
 	for signal, err := range decoded(c, DecodeSignal) {

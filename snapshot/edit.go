@@ -11,18 +11,17 @@ import (
 	"github.com/git-smithers/git-smithers/objstore/page"
 )
 
-// Edit returns the state with changes made, writing what is new to w, which must
-// be able to read what s reads. Of several changes to one thing the last one
-// counts; removing what is not there is no change. The result reads through w.
+// Edit returns the state with the changes applied, and writes new objects to w. w must be able to read everything
+// that s reads. If several changes concern the same row, the last one wins. Removing a missing row changes
+// nothing. The result reads through w.
 //
-// A change that is not valid (an unknown collection, a row that does not decode,
-// an unknown field, something beyond the default [Limits]) fails with an error
-// wrapping ErrInvalid. Values must not be changed afterwards.
+// An invalid change (an unknown collection, an unknown field, a row that does not decode, a value beyond the
+// default [Limits]) is an error that wraps ErrInvalid. The changes' values must not be modified afterwards.
 func (s *State) Edit(w objstore.Writer, changes []Change) (*State, error) {
 	return s.EditWithin(Limits{}, w, changes)
 }
 
-// EditWithin is Edit with limits of the caller's choice.
+// EditWithin is Edit with other limits.
 func (s *State) EditWithin(limits Limits, w objstore.Writer, changes []Change) (*State, error) {
 	taken, err := intake{s.known, limits}.state(changes)
 	if err != nil {
@@ -31,7 +30,7 @@ func (s *State) EditWithin(limits Limits, w objstore.Writer, changes []Change) (
 	return s.edit(w, taken)
 }
 
-// edit makes changes that were taken in.
+// edit applies changes that intake has accepted.
 func (s *State) edit(w objstore.Writer, changes stateChanges) (next *State, err error) {
 	next = &State{r: w, id: s.id, known: s.known, input: s.input}
 	if changes.input != nil {
@@ -68,9 +67,8 @@ func (s *State) editInput(w objstore.Writer, row page.Change) error {
 	return nil
 }
 
-// editCollection makes changes in a collection. Without any it only makes the
-// collection read through w, so that the state does not hold on to earlier writers;
-// an empty one reads nothing.
+// editCollection applies changes to a collection. Even without changes, the result reads through w, so that the
+// state does not keep earlier writers in memory. An empty collection without changes is returned as it is.
 func editCollection(c *page.Collection, w objstore.Writer, name string, changes []page.Change) (*page.Collection, error) {
 	if len(changes) == 0 && c.Len() == 0 {
 		return c, nil
@@ -85,7 +83,7 @@ func editCollection(c *page.Collection, w objstore.Writer, name string, changes 
 	return next, nil
 }
 
-// editTables makes changes in the output tables of base.
+// editTables applies changes to the output tables of base, and sets the result in s.
 func (s *State) editTables(base *State, w objstore.Writer, changes map[string][]page.Change) error {
 	edit := func(t table) error {
 		rows, err := editCollection(t.rows, w, outputsPrefix+t.name, changes[t.name])
@@ -115,7 +113,7 @@ func (s *State) editTables(base *State, w objstore.Writer, changes map[string][]
 	return nil
 }
 
-// inherit keeps what base knows of an input that has not changed.
+// inherit takes over base's hash of the input if the input is unchanged.
 func (s *State) inherit(base *State) {
 	if s.input != base.input {
 		return
@@ -125,7 +123,7 @@ func (s *State) inherit(base *State) {
 	}
 }
 
-// write adds the state's own trees to w, those that base does not have.
+// write writes the trees of the state to w, unless base has the same ones. It sets the state's id.
 func (s *State) write(w objstore.Writer, base *State) {
 	if SameCore(s, base) {
 		if sum, ok := base.hash.peek(); ok {

@@ -22,8 +22,8 @@ const (
 	worktreesName = "worktrees"
 )
 
-// partMode is the mode of a name in an entry's tree, and whether the name is known.
-// What has the mode 0 is carried as it stands, whatever it is.
+// partMode returns the required mode of a name in an entry's tree, and whether the name is known. Mode 0 means
+// that the object is carried unchanged, whatever its type.
 func partMode(name string) (mode objstore.Mode, known bool) {
 	switch name {
 	case runName, frameName, eventsName, vcsName:
@@ -43,7 +43,7 @@ type Entry struct {
 
 	r       objstore.Reader
 	known   registry
-	view    *view // nil for an entry as its commit says
+	view    *view // nil for an entry as stored
 	root    lazy[[]objstore.TreeEntry]
 	run     lazy[Run]
 	state   lazy[*State]
@@ -52,7 +52,7 @@ type Entry struct {
 	journal lazy[rowSet]
 }
 
-// ReadEntry reads the commit and nothing else.
+// ReadEntry reads the commit of an entry. The entry reads its parts when they are requested.
 func ReadEntry(r objstore.Reader, id objstore.ID) (*Entry, error) {
 	return registered.readEntry(r, id)
 }
@@ -69,7 +69,7 @@ func (known registry) readEntry(r objstore.Reader, id objstore.ID) (*Entry, erro
 	return &Entry{ID: id, Header: header, r: r, known: known}, nil
 }
 
-// readCommit reads a commit that is no larger than one of ours.
+// readCommit reads a commit. A commit above the size limit of entries is an error.
 func readCommit(r objstore.Reader, id objstore.ID) ([]byte, error) {
 	kind, data, err := objstore.GetAtMost(r, id, maxCommit)
 	if err == nil && kind != objstore.Commit {
@@ -78,7 +78,7 @@ func readCommit(r objstore.Reader, id objstore.ID) ([]byte, error) {
 	return data, err
 }
 
-// parts reads the entry's tree, once.
+// parts returns the entry's tree. It reads and checks the tree once.
 func (e *Entry) parts() ([]objstore.TreeEntry, error) {
 	return e.root.get(func() ([]objstore.TreeEntry, error) {
 		entries, err := objstore.ReadTree(e.r, e.Tree)
@@ -98,7 +98,7 @@ func (e *Entry) parts() ([]objstore.TreeEntry, error) {
 	})
 }
 
-// part looks one name up in the entry's tree; the zero id when it is not there.
+// part returns the object of a name in the entry's tree, or the zero id if the tree does not have the name.
 func (e *Entry) part(name string) (objstore.ID, error) {
 	entries, err := e.parts()
 	if err != nil {
@@ -108,7 +108,8 @@ func (e *Entry) part(name string) (objstore.ID, error) {
 	return part.ID, nil
 }
 
-// blob reads one file of the entry, of at most so many bytes; nil data and the zero id when it is not there.
+// blob reads a file of the entry. It returns nil data and the zero id if the entry does not have the file. A file
+// of more than most bytes is an error.
 func (e *Entry) blob(name string, most int64) (objstore.ID, []byte, error) {
 	id, err := e.part(name)
 	if err != nil || id.IsZero() {
@@ -121,7 +122,7 @@ func (e *Entry) blob(name string, most int64) (objstore.ID, []byte, error) {
 	return id, data, err
 }
 
-// RunRow is the run's row at this entry. The caller owns it.
+// RunRow returns the run's row at this entry. The caller owns it.
 func (e *Entry) RunRow() (Run, error) {
 	run, err := e.run.get(func() (Run, error) {
 		id, data, err := e.blob(runName, maxDocument)
@@ -143,7 +144,7 @@ func (e *Entry) RunRow() (Run, error) {
 	return run.clone(), err
 }
 
-// State is the workflow state.
+// State returns the workflow state.
 func (e *Entry) State() (*State, error) {
 	return e.state.get(func() (*State, error) {
 		id, err := e.part(stateName)
@@ -154,11 +155,11 @@ func (e *Entry) State() (*State, error) {
 	})
 }
 
-// StateID names the state's tree without opening it; the zero ID when it is empty.
+// StateID returns the id of the state's tree without reading the state. It is zero if the state is empty.
 func (e *Entry) StateID() (objstore.ID, error) { return e.part(stateName) }
 
-// Events are what happened since the entry before, in order of their Seq; none is
-// nil. The caller owns the slice, but not the payloads.
+// Events returns the events since the previous entry, sorted by Seq. The caller owns the slice, but not the
+// payloads.
 func (e *Entry) Events() ([]Event, error) {
 	if e.view != nil {
 		return nil, nil
@@ -173,8 +174,8 @@ func (e *Entry) Events() ([]Event, error) {
 	return slices.Clone(events), err
 }
 
-// VCSRevision is the working copy at this entry, whose trees the entry has as it says;
-// nil when none is known. The caller owns it.
+// VCSRevision returns the working copy at this entry, or nil if it was never recorded. It checks that the entry's
+// captured trees are those in vcs.json. The caller owns the result.
 func (e *Entry) VCSRevision() (*VCS, error) {
 	vcs, err := e.vcs.get(func() (*VCS, error) {
 		id, data, err := e.blob(vcsName, maxDocument)
@@ -195,25 +196,25 @@ func (e *Entry) VCSRevision() (*VCS, error) {
 	return vcs, err
 }
 
-// VCSID names vcs.json without reading it; the zero ID when there is none. As long as
-// it is the same, so is what VCSRevision returns.
+// VCSID returns the id of vcs.json without reading it, or the zero ID if there is none. Entries with the same id
+// have the same VCSRevision.
 func (e *Entry) VCSID() (objstore.ID, error) { return e.part(vcsName) }
 
-// Attempts is the journal's collection of attempts, with rows for DecodeAttempt.
+// Attempts returns the journal's collection of attempts. DecodeAttempt decodes its rows.
 func (e *Entry) Attempts() (*page.Collection, error) { return e.journalRows(CollectionAttempts) }
 
-// Logs is the journal's collection of logs, with rows for DecodeLog.
+// Logs returns the journal's collection of logs. DecodeLog decodes its rows.
 func (e *Entry) Logs() (*page.Collection, error) { return e.journalRows(CollectionLogs) }
 
-// Ops is the journal's collection of ops, with rows for DecodeOp.
+// Ops returns the journal's collection of ops. DecodeOp decodes its rows.
 func (e *Entry) Ops() (*page.Collection, error) { return e.journalRows(CollectionOps) }
 
 // JournalRows is one collection of an entry's journal.
 type JournalRows struct {
 	Name     string // as in a Change
 	Rows     *page.Collection
-	Check    func(page.Row) error // returns why a stored row is not valid
-	OwnToRun bool                 // a fork's begins empty
+	Check    func(page.Row) error // returns why a stored row is invalid
+	OwnToRun bool                 // empty at the beginning of a fork
 }
 
 // Journal returns all collections of the entry's journal, always in the same order.
@@ -264,8 +265,7 @@ func (e *Entry) readJournal() (rowSet, error) {
 	})
 }
 
-// Workflow is what the run was started with, or replayed with since; nil when the
-// entry has none.
+// Workflow returns the definition with which the run was started or last replayed, or nil if the entry has none.
 func (e *Entry) Workflow() (*Workflow, error) {
 	id, err := e.part(workflowName)
 	if err != nil || id.IsZero() {
@@ -274,6 +274,6 @@ func (e *Entry) Workflow() (*Workflow, error) {
 	return ReadWorkflow(e.r, id)
 }
 
-// WorkflowID names the workflow's tree without reading it; the zero ID when there is
-// none. As long as it is the same, so is what Workflow returns.
+// WorkflowID returns the id of the workflow's tree without reading it, or the zero ID if there is none. Entries
+// with the same id have the same Workflow.
 func (e *Entry) WorkflowID() (objstore.ID, error) { return e.part(workflowName) }

@@ -11,19 +11,19 @@ import (
 	"github.com/git-smithers/git-smithers/snapshot/row"
 )
 
-// Event is one thing that happened. Payload is a JSON object without the keys seq,
-// type and timestampMs; what space it has between tokens is not kept.
+// Event is one thing that happened. Payload is a JSON object without the keys seq, type and timestampMs. White
+// space between its tokens is not stored.
 type Event struct {
 	Seq     int64
 	Type    string
 	AtMs    int64
-	Payload json.RawMessage // "{}" when there is nothing to say
+	Payload json.RawMessage // "{}" if there are no details
 }
 
-// eventCaptured is the type of the event by which a frame says its number and content hash.
+// eventCaptured is the type of the event with a frame's number and content hash.
 const eventCaptured = "SnapshotCaptured"
 
-// normalize gives an event the payload that is stored.
+// normalize returns the event with its payload in stored form. It returns an error if the event cannot be stored.
 func (e Event) normalize(limits Limits) (Event, error) {
 	if err := e.check(); err != nil {
 		return Event{}, err
@@ -58,7 +58,7 @@ func (e Event) check() error {
 	return nil
 }
 
-// checkPayload refuses a payload that is not an object or has a reserved key.
+// checkPayload returns an error if a payload is not an object or has a reserved key.
 func checkPayload(payload json.RawMessage) error {
 	return row.EachMember(payload, func(name string, _ json.RawMessage) error {
 		switch name {
@@ -69,7 +69,7 @@ func checkPayload(payload json.RawMessage) error {
 	})
 }
 
-// encodeEvents is the bytes of an entry's events, one line each. Payloads must be normalized.
+// encodeEvents returns the file of an entry's events, one line for each. The payloads must be normalized.
 func encodeEvents(events []Event) []byte {
 	var b []byte
 	for _, e := range events {
@@ -86,7 +86,7 @@ func encodeEvents(events []Event) []byte {
 	return b
 }
 
-// decodeEvents is the strict inverse of encodeEvents; seqs must count up by one.
+// decodeEvents is the strict inverse of encodeEvents. Each seq must be the previous one plus 1.
 func decodeEvents(id objstore.ID, data []byte) ([]Event, error) {
 	var events []Event
 	for rest := data; len(rest) > 0; {

@@ -10,20 +10,19 @@ import (
 	"github.com/git-smithers/git-smithers/objstore/page"
 )
 
-// extName is the folder of an entry in which other engines keep what they need.
+// extName is the folder of an entry for the data of other engines.
 const extName = "ext"
 
-// ExtDraft changes what an entry has for another engine: ext/<engine>/. Names are paths with
-// slashes, whose parts are escaped as the names of output tables. Nothing has a name that leads
-// through a file or a collection.
+// ExtDraft changes the data of another engine in an entry: ext/<engine>/. A name is a path with slashes. The tree
+// spells each part of the path like the name of an output table. No path leads through a file or a collection.
 type ExtDraft struct {
 	Engine string
-	Files  map[string][]byte        // written as large values; nil takes the file away
-	Rows   map[string][]page.Change // of collections; values are any JSON
+	Files  map[string][]byte        // by name; nil removes the file
+	Rows   map[string][]page.Change // by the name of a collection; values are any JSON
 }
 
-// ExtFile reads a file of ext/<engine>/; nil when it is not there. The bytes are shared and
-// must not be changed.
+// ExtFile reads a file of ext/<engine>/. It returns nil if the file does not exist. The bytes are shared and must
+// not be changed.
 func (e *Entry) ExtFile(engine, name string) ([]byte, error) {
 	at, err := e.ext(engine, name)
 	if err != nil || at.ID.IsZero() {
@@ -34,12 +33,12 @@ func (e *Entry) ExtFile(engine, name string) ([]byte, error) {
 		return nil, fmt.Errorf("ext/%s/%s: %w", engine, name, err)
 	}
 	if data == nil {
-		data = []byte{} // it is there
+		data = []byte{} // an empty file is not nil
 	}
 	return data, nil
 }
 
-// ExtRows is a collection of ext/<engine>/; an empty one when it is not there.
+// ExtRows returns a collection of ext/<engine>/. A missing collection is empty.
 func (e *Entry) ExtRows(engine, name string) (*page.Collection, error) {
 	at, err := e.ext(engine, name)
 	if err != nil || at.ID.IsZero() {
@@ -52,8 +51,8 @@ func (e *Entry) ExtRows(engine, name string) (*page.Collection, error) {
 	return rows, nil
 }
 
-// ExtNames lists the names of what is directly in a folder of ext/<engine>/ ("" for its top), sorted.
-// What ExtDraft could not have named so is left out.
+// ExtNames lists the names directly in a folder of ext/<engine>/, sorted; "" is the top folder. It omits names
+// that ExtDraft cannot have written.
 func (e *Entry) ExtNames(engine, folder string) ([]string, error) {
 	at, err := e.ext(engine, folder)
 	if err != nil || at.Mode != objstore.ModeTree {
@@ -62,7 +61,7 @@ func (e *Entry) ExtNames(engine, folder string) ([]string, error) {
 	return e.extNames(at.ID)
 }
 
-// ExtEngines lists the engines that the entry has anything for, sorted.
+// ExtEngines lists the engines with data in the entry, sorted.
 func (e *Entry) ExtEngines() ([]string, error) {
 	at, err := e.extRoot()
 	if err != nil || at.Mode != objstore.ModeTree {
@@ -71,20 +70,19 @@ func (e *Entry) ExtEngines() ([]string, error) {
 	return e.extNames(at.ID)
 }
 
-// ExtID names the tree of ext/<engine>/ without reading it; the zero ID when there is none.
+// ExtID returns the id of the tree of ext/<engine>/ without reading it, or the zero ID if there is none.
 func (e *Entry) ExtID(engine string) (objstore.ID, error) {
 	at, err := e.ext(engine, "")
 	return at.ID, err
 }
 
-// HasExt reports whether the entry has anything for an engine.
+// HasExt reports whether the entry has data of an engine.
 func (e *Entry) HasExt(engine string) (bool, error) {
 	id, err := e.ExtID(engine)
 	return !id.IsZero(), err
 }
 
-// Carried is what the entry has under the names that are reserved for others, and carried from
-// entry to entry whatever it is.
+// Carried returns the objects under reserved names. Append carries them from entry to entry unchanged.
 func (e *Entry) Carried() ([]objstore.TreeEntry, error) {
 	parts, err := e.parts()
 	if err != nil {
@@ -114,7 +112,7 @@ func (e *Entry) extNames(tree objstore.ID) ([]string, error) {
 	return names, nil
 }
 
-// extRoot is ext; the zero entry when it is not there.
+// extRoot returns the tree entry of ext, or the zero entry if there is none.
 func (e *Entry) extRoot() (objstore.TreeEntry, error) {
 	parts, err := e.parts()
 	if err != nil {
@@ -124,7 +122,7 @@ func (e *Entry) extRoot() (objstore.TreeEntry, error) {
 	return root, nil
 }
 
-// ext is what has a name in ext/<engine>/; the zero entry when it is not there.
+// ext returns the tree entry of a name in ext/<engine>/, or the zero entry if there is none.
 func (e *Entry) ext(engine, name string) (objstore.TreeEntry, error) {
 	at, err := e.extRoot()
 	if err != nil {
@@ -143,7 +141,7 @@ func (e *Entry) ext(engine, name string) (objstore.TreeEntry, error) {
 	return at, nil
 }
 
-// extPath is the parts of a name below ext/.
+// extPath returns the parts of a name below ext/.
 func extPath(engine, name string) []string {
 	if name == "" {
 		return []string{engine}
@@ -151,15 +149,15 @@ func extPath(engine, name string) []string {
 	return append([]string{engine}, strings.Split(name, "/")...)
 }
 
-// extEdit is what changes at one place below ext/: a file, a collection, or what is in a folder.
+// extEdit is a planned change at one place below ext/: of a file, of a collection, or of a folder's children.
 type extEdit struct {
-	children map[string]*extEdit // by the names of entries
+	children map[string]*extEdit // by escaped name
 	isFile   bool
-	file     []byte // nil takes it away
+	file     []byte // nil removes the file
 	rows     []page.Change
 }
 
-// at finds or makes the edit of a path.
+// at returns the edit of a path below x. It creates missing edits.
 func (x *extEdit) at(path []string) (*extEdit, error) {
 	for _, part := range path {
 		if err := checkTable(part); err != nil {
@@ -177,11 +175,12 @@ func (x *extEdit) at(path []string) (*extEdit, error) {
 	return x, nil
 }
 
-// write makes the edit of what has an entry, and returns what has it then: the zero entry for nothing.
+// write makes the edit at a place and returns the new tree entry. before is the place's tree entry so far; a zero
+// ID means that nothing is there.
 func (x *extEdit) write(w objstore.Writer, before objstore.TreeEntry) (objstore.TreeEntry, error) {
 	switch {
 	case x.isFile && (len(x.rows) > 0 || x.children != nil), len(x.rows) > 0 && x.children != nil:
-		return objstore.TreeEntry{}, invalid("ext: %s is two things at once", before.Name)
+		return objstore.TreeEntry{}, invalid("ext: %s is changed as two of a file, a collection and a folder", before.Name)
 	case x.isFile && x.file == nil:
 		return objstore.TreeEntry{}, nil
 	case x.isFile:
@@ -213,7 +212,7 @@ func (x *extEdit) writeFolder(w objstore.Writer, before objstore.TreeEntry) (obj
 	var entries []objstore.TreeEntry
 	if !before.ID.IsZero() {
 		if before.Mode != objstore.ModeTree {
-			return objstore.TreeEntry{}, invalid("ext: %s is no folder", before.Name)
+			return objstore.TreeEntry{}, invalid("ext: %s is not a folder", before.Name)
 		}
 		var err error
 		if entries, err = objstore.ReadTree(w, before.ID); err != nil {
@@ -243,7 +242,7 @@ func (x *extEdit) writeFolder(w objstore.Writer, before objstore.TreeEntry) (obj
 	return after, nil
 }
 
-// writeExt leaves ext as it is where the draft changes nothing in it.
+// writeExt makes the draft's changes of ext.
 func (a *appender) writeExt() error {
 	if a.stored.ext == nil {
 		return nil

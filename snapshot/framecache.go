@@ -7,11 +7,11 @@ import (
 	"github.com/git-smithers/git-smithers/snapshot/rendered"
 )
 
-// FrameCache reconstructs rendered frames and keeps those that were used last.
-// Safe for concurrent use. A nil *FrameCache reconstructs and keeps nothing.
+// FrameCache reconstructs rendered frames and caches the most recently used ones.
+// Safe for concurrent use. A nil *FrameCache reconstructs without caching.
 type FrameCache struct{ trees *rendered.Cache }
 
-// NewFrameCache makes a cache of n frames, and at most n MiB.
+// NewFrameCache returns a cache for n frames, and at most n MiB.
 func NewFrameCache(n int) *FrameCache { return &FrameCache{rendered.NewCache(n)} }
 
 // Rendered returns the rendered tree of an entry, or of its nearest frame if the entry is not a

@@ -21,8 +21,8 @@ const NoFrame int64 = -1
 // formatVersion is the version of the format that this package writes and reads.
 const formatVersion = 1
 
-// author is the author and committer of every entry: whose machine wrote it is
-// nobody's business, and the same history written twice has the same ids.
+// author is the author and committer of every entry. It does not identify the machine, and the same history
+// written twice has the same ids.
 const author = "git-smithers <git-smithers@localhost.invalid>"
 
 const (
@@ -38,20 +38,19 @@ type Header struct {
 	Run         string      // run id
 	Frame       int64       // NoFrame for an entry that is not a frame
 	ContentHash page.Sum    // of its state
-	AtMs        int64       // when; the commit's dates are its whole seconds, UTC
+	AtMs        int64       // the commit's dates are its whole seconds, UTC
 	Subject     string      // one line for git log
-	VCS         string      // "git:<commit>", "jj:<change>@<commit>", "" for none: a summary of vcs.json
-	Based       *int64      // the frame of this run that a frame goes on from; nil: the one before it; NoFrame: none. Frames between are dropped
-	Operation   string      // the id of the capture that made it, by which a repeated one is known; "" for none
-	Parent      objstore.ID // the entry before it; zero for a run's first
-	Base        objstore.ID // a parent outside the chain; zero for none
+	VCS         string      // summary of vcs.json: "git:<commit>" or "jj:<change>@<commit>"; "" if there is none
+	Based       *int64      // the frame that this frame continues; nil means the previous frame, NoFrame no frame. Frames between are dropped
+	Operation   string      // the id of the append that wrote the entry, to recognize a repeated append; "" if there is none
+	Parent      objstore.ID // the previous entry; zero for a run's first
+	Base        objstore.ID // a parent outside the chain; zero if there is none
 	Tree        objstore.ID
-	Extra       string // other headers of the commit as they stand, such as a signature: carried, not judged
+	Extra       string // other headers of the commit, such as a signature; kept unchanged and not interpreted
 }
 
-// EncodeHeader is the commit object of an entry, DecodeHeader its strict inverse.
-// The subject is made fit: one line of at most 200 bytes without control
-// characters. Either Parent or Base is zero.
+// EncodeHeader returns the commit object of an entry. DecodeHeader is its strict inverse. The subject is reduced
+// to one line of at most 200 bytes without control characters. Parent or Base must be zero.
 func EncodeHeader(h Header) []byte {
 	seconds := strconv.FormatInt(h.AtMs/1000, 10)
 	b := make([]byte, 0, 640)
@@ -93,7 +92,7 @@ func EncodeHeader(h Header) []byte {
 	return b
 }
 
-// noBased is what the trailer says for a frame that goes on from none.
+// noBased is the trailer's value for a frame that continues no other frame.
 const noBased = "none"
 
 func basedText(frame int64) string {
@@ -103,7 +102,7 @@ func basedText(frame int64) string {
 	return strconv.FormatInt(frame, 10)
 }
 
-// parseBased is the inverse of basedText; nil for no trailer.
+// parseBased is the inverse of basedText. An empty text, for a missing trailer, is nil.
 func parseBased(text string) (*int64, error) {
 	switch text {
 	case "":
@@ -115,7 +114,7 @@ func parseBased(text string) (*int64, error) {
 	return &frame, err
 }
 
-// onlyParent is the commit's one parent; zero when it has none.
+// onlyParent returns the commit's parent, or the zero ID if it has none.
 func (h Header) onlyParent() objstore.ID {
 	if h.Parent.IsZero() {
 		return h.Base
@@ -123,8 +122,8 @@ func (h Header) onlyParent() objstore.ID {
 	return h.Parent
 }
 
-// DecodeHeader reads the commit id. Bytes that EncodeHeader would not have written
-// are objstore.ErrCorrupt, except those of a later format, which are ErrNewerFormat.
+// DecodeHeader decodes the commit object id of an entry. If EncodeHeader would not have written data, the error
+// wraps objstore.ErrCorrupt or, for a later format, ErrNewerFormat.
 func DecodeHeader(id objstore.ID, data []byte) (Header, error) {
 	head, message, found := bytes.Cut(data, []byte("\n\n"))
 	if !found {
@@ -150,8 +149,7 @@ func DecodeHeader(id objstore.ID, data []byte) (Header, error) {
 	return h, nil
 }
 
-// formatOf finds the version of the format in a message that may be laid out as no
-// version known here does.
+// formatOf returns the format version in a commit message. The rest of the message may have an unknown layout.
 func formatOf(message []byte) (int64, bool) {
 	for line := range bytes.Lines(message) {
 		if value, ok := bytes.CutPrefix(line, []byte("Smithers-Format: ")); ok {
@@ -219,10 +217,11 @@ func (h *Header) decodeMessage(text string, parent objstore.ID) (err error) {
 	return nil
 }
 
-// lineReader takes lines off a text.
+// lineReader takes lines from the front of a text.
 type lineReader struct{ rest string }
 
-// field takes the next line if it begins with prefix, and returns what follows it.
+// field takes the next line if it begins with prefix, and returns the rest of the line. Otherwise it takes nothing
+// and returns "".
 func (l *lineReader) field(prefix string) string {
 	line, rest, found := strings.Cut(l.rest, "\n")
 	value, ok := strings.CutPrefix(line, prefix)
@@ -233,7 +232,7 @@ func (l *lineReader) field(prefix string) string {
 	return value
 }
 
-// check says what of a header cannot be stored.
+// check returns why a header cannot be stored.
 func (h Header) check() error {
 	switch {
 	case h.Tree.IsZero():
@@ -243,7 +242,7 @@ func (h Header) check() error {
 	case h.Frame < NoFrame || h.Frame > row.MaxInteger:
 		return fmt.Errorf("frame %d: out of range", h.Frame)
 	case h.Based != nil && (*h.Based < NoFrame || *h.Based >= h.Frame-1):
-		return fmt.Errorf("based on frame %d: only a frame is, and on one before the last", *h.Based)
+		return fmt.Errorf("based on frame %d: only a frame has a base, at least two frames earlier", *h.Based)
 	case !isTime(h.AtMs):
 		return fmt.Errorf("time %d: out of range", h.AtMs)
 	case !isSummary(h.VCS):
@@ -258,17 +257,16 @@ func (h Header) check() error {
 	return nil
 }
 
-// checkOperation returns why a text cannot be the name of an operation.
+// checkOperation returns why a text cannot be the id of an operation.
 func checkOperation(name string) error {
 	if len(name) > MaxOperation || !utf8.ValidString(name) {
-		return fmt.Errorf("operation: not at most %d bytes of UTF-8", MaxOperation)
+		return fmt.Errorf("operation: larger than %d bytes, or not UTF-8", MaxOperation)
 	}
 	return nil
 }
 
-// cleanSubject makes text fit to be a commit's subject: one line of printable
-// characters, single spaces between words, at most maxSubject bytes, and never
-// like one of our own trailers.
+// cleanSubject makes text a valid subject of a commit: one line of printable characters, single spaces between
+// words, at most maxSubject bytes, and different from our trailers.
 func cleanSubject(text string) string {
 	text = strings.Map(func(r rune) rune {
 		if unicode.IsPrint(r) {

@@ -11,15 +11,15 @@ import (
 	"github.com/git-smithers/git-smithers/snapshot/row"
 )
 
-// The kinds of human requests, as Smithers calls them.
+// The kinds of human requests, named as in Smithers.
 const (
 	HumanAsk     = "ask"     // free text: the answer is a JSON string
 	HumanConfirm = "confirm" // yes or no: a JSON boolean
-	HumanSelect  = "select"  // one of several: an element of the form's enum
-	HumanJSON    = "json"    // a form: whatever its schema says
+	HumanSelect  = "select"  // a choice: an element of the form's enum
+	HumanJSON    = "json"    // a form: any value that fits its schema
 )
 
-// The statuses of a human request. It leaves pending once, for one of the others.
+// The statuses of a human request. A pending request changes its status once.
 const (
 	HumanPending   = "pending"
 	HumanAnswered  = "answered"
@@ -27,30 +27,29 @@ const (
 	HumanExpired   = "expired"
 )
 
-// HumanRequest is a question to people. Its key in the collection "human-requests"
-// is that of its node.
+// HumanRequest is a question to people. Its key in the collection "human-requests" is its node's key.
 type HumanRequest struct {
 	NodeID        string          `json:"nodeId"`
 	Iteration     int             `json:"iteration"`
-	Attempt       int             `json:"attempt"` // of the node, that waits for it
+	Attempt       int             `json:"attempt"` // the attempt that waits
 	Kind          string          `json:"kind"`    // ask, confirm, select, json
 	Status        string          `json:"status"`  // pending, answered, cancelled, expired
 	Prompt        string          `json:"prompt"`
-	Form          json.RawMessage `json:"form"`     // JSON Schema of the answer, byte for byte; nil for none
-	Response      json.RawMessage `json:"response"` // the answer, byte for byte; nil while there is none
+	Form          json.RawMessage `json:"form"`     // JSON Schema of the answer, byte for byte; nil if there is none
+	Response      json.RawMessage `json:"response"` // the answer, byte for byte; nil before the answer
 	RequestedAtMs int64           `json:"requestedAtMs"`
-	TimeoutAtMs   *int64          `json:"timeoutAtMs"`  // when it expires; nil: never
-	AnsweredAtMs  *int64          `json:"answeredAtMs"` // when it left pending
+	TimeoutAtMs   *int64          `json:"timeoutAtMs"`  // when it expires; nil means never
+	AnsweredAtMs  *int64          `json:"answeredAtMs"` // when it was answered, was cancelled or expired
 	AnsweredBy    *string         `json:"answeredBy"`   // who answered or cancelled it
 }
 
-// RequestID is how people outside of the run call the request: Smithers' form,
+// RequestID returns the id by which people outside of the run name the request, in Smithers' form:
 // "human:<run>:<node>:<iteration>".
 func (h HumanRequest) RequestID(run string) string {
 	return "human:" + run + ":" + h.NodeID + ":" + strconv.Itoa(h.Iteration)
 }
 
-// humanRequestKind is the rows of the collection "human-requests".
+// humanRequestKind declares the rows of the collection "human-requests".
 var humanRequestKind = row.Kind[HumanRequest]{
 	Name: "human request",
 	Key:  nodeKey(func(h *HumanRequest) (*string, *int) { return &h.NodeID, &h.Iteration }),
@@ -74,8 +73,8 @@ var humanRequestKind = row.Kind[HumanRequest]{
 // EncodeHumanRequest returns the row of a human request.
 func EncodeHumanRequest(h HumanRequest) page.Row { return humanRequestKind.Encode(h) }
 
-// DecodeHumanRequest reads the row of a human request. Bytes that EncodeHumanRequest
-// would not have written are objstore.ErrCorrupt.
+// DecodeHumanRequest decodes the row of a human request. If EncodeHumanRequest would not have written the row, the
+// error wraps objstore.ErrCorrupt.
 func DecodeHumanRequest(r page.Row) (HumanRequest, error) { return humanRequestKind.Decode(r) }
 
 // clearNulls sets Form and Response to nil if null stands for their absence. A form is
@@ -106,12 +105,12 @@ func (h HumanRequest) check() error {
 	)
 }
 
-// checkStatus refuses what does not go with the status.
+// checkStatus returns an error if a field contradicts the status.
 func (h HumanRequest) checkStatus() error {
 	switch h.Status {
 	case HumanPending:
 		if h.AnsweredAtMs != nil {
-			return errors.New("answeredAtMs: of a request that is pending")
+			return errors.New("answeredAtMs: set, but the request is pending")
 		}
 	case HumanAnswered, HumanCancelled, HumanExpired:
 		if h.AnsweredAtMs == nil {
@@ -124,11 +123,11 @@ func (h HumanRequest) checkStatus() error {
 	case h.Status == HumanAnswered && h.Response == nil:
 		return errors.New("response: missing")
 	case h.Status != HumanAnswered && h.Response != nil:
-		return errors.New("response: of a request that is not answered")
+		return errors.New("response: set, but the request is not answered")
 	case h.AnsweredBy != nil && (h.Status == HumanPending || h.Status == HumanExpired):
-		return errors.New("answeredBy: of a request that nobody has answered or cancelled")
+		return errors.New("answeredBy: set, but the request is neither answered nor cancelled")
 	case h.Status == HumanExpired && h.TimeoutAtMs == nil:
-		return errors.New("timeoutAtMs: of a request that has expired")
+		return errors.New("timeoutAtMs: missing in a request that has expired")
 	}
 	return nil
 }

@@ -11,9 +11,9 @@ import (
 	"github.com/git-smithers/git-smithers/snapshot/rendered"
 )
 
-// intake is the one way into an entry. All bytes that come from outside (rows, values, events,
-// rendered trees, workflows, other engines' files, lists of files, the run's row, subjects) pass it before anything is
-// hashed. Limits hold here.
+// intake is the only way into an entry. All bytes from outside (rows, values, events, rendered trees, workflows,
+// files of other engines, lists of files, the run's row, subjects) pass it before anything is hashed. It enforces
+// the limits.
 type intake struct {
 	known  registry
 	limits Limits
@@ -32,14 +32,15 @@ type storedDraft struct {
 	operation string
 }
 
-// stateChanges are changes of a state, by the names of collections and tables.
+// stateChanges are changes of a state: rows by collection, outputs by table.
 type stateChanges struct {
 	rows    map[string][]page.Change
 	outputs map[string][]page.Change
 	input   *page.Change
 }
 
-// draft takes in a draft, except its rendered tree and the run's row. The error wraps ErrInvalid.
+// draft converts a draft to its stored form, except the rendered tree and the run's row. The error wraps
+// ErrInvalid.
 func (in intake) draft(d *Draft) (t storedDraft, err error) {
 	for _, c := range d.Mailbox {
 		if !in.known.has(inMailbox, c) {
@@ -78,7 +79,7 @@ func (in intake) draft(d *Draft) (t storedDraft, err error) {
 	return t, nil
 }
 
-// run takes in the run's row: the row before, as edit changes it. Its numbers are not set yet.
+// run returns the run's row that edit makes of before. Its frame number and next seq are not set yet.
 func (in intake) run(before Run, edit func(*Run)) Run {
 	run := before.clone()
 	if edit != nil {
@@ -88,7 +89,7 @@ func (in intake) run(before Run, edit func(*Run)) Run {
 	return run
 }
 
-// state takes in changes of a state. Of several changes of the input the last one counts.
+// state converts changes of a state. If several changes concern the input, the last one wins.
 func (in intake) state(changes []Change) (stateChanges, error) {
 	s := stateChanges{rows: make(map[string][]page.Change), outputs: make(map[string][]page.Change)}
 	for _, c := range changes {
@@ -98,7 +99,7 @@ func (in intake) state(changes []Change) (stateChanges, error) {
 		}
 		switch {
 		case c.Collection == CollectionInput && row.Key != "":
-			return stateChanges{}, invalid("input: has no key, got %q", row.Key)
+			return stateChanges{}, invalid("input: key %q: the input has no key", row.Key)
 		case c.Collection == CollectionInput:
 			s.input = &row
 		case in.known.has(inState, c), in.known.has(inMailbox, c):
@@ -114,12 +115,12 @@ func (in intake) state(changes []Change) (stateChanges, error) {
 	return s, nil
 }
 
-// journal takes in changes of the journal, by the names of collections.
+// journal converts changes of the journal, and groups them by collection.
 func (in intake) journal(changes []Change) (map[string][]page.Change, error) {
 	rows := make(map[string][]page.Change)
 	for _, c := range changes {
 		if c.Op == OpRemove {
-			return nil, c.invalid(errors.New("nothing is removed from the journal"))
+			return nil, c.invalid(errors.New("the journal allows no removal"))
 		}
 		row, err := in.row(c)
 		if err != nil {
@@ -133,7 +134,7 @@ func (in intake) journal(changes []Change) (map[string][]page.Change, error) {
 	return rows, nil
 }
 
-// row takes in one row: the change as its collection stores it.
+// row converts one change to the form that its collection stores.
 func (in intake) row(c Change) (page.Change, error) {
 	row, err := in.encode(c)
 	if err == nil {
@@ -145,15 +146,15 @@ func (in intake) row(c Change) (page.Change, error) {
 	return page.Change(row), nil
 }
 
-// encode returns the stored row of a change. The row of a removal has no value.
+// encode returns the stored row of a change. A removal has a row without a value.
 func (in intake) encode(c Change) (page.Row, error) {
 	switch {
 	case c.Op == OpRemove && c.Value != nil:
-		return page.Row{}, errors.New("value: a removal has none")
+		return page.Row{}, errors.New("value: set, but the change is a removal")
 	case c.Op == OpRemove:
 		return page.Row{Key: c.Key}, nil
 	case c.Op != OpSet:
-		return page.Row{}, fmt.Errorf("op: neither %q nor %q", OpSet, OpRemove)
+		return page.Row{}, fmt.Errorf("op: unknown op %q, the ops are %q and %q", c.Op, OpSet, OpRemove)
 	case c.Value == nil:
 		return page.Row{}, errors.New("value: missing")
 	case c.Collection == CollectionInput:
@@ -168,9 +169,9 @@ func (in intake) encode(c Change) (page.Row, error) {
 	return page.Row{Key: c.Key, Value: c.Value}, in.limits.CheckSize(c.Value)
 }
 
-// registered returns the stored row of a change of a registered collection.
+// registered returns the stored row of a change in a registered collection.
 func (in intake) registered(of *collection, c Change) (page.Row, error) {
-	if of.name == CollectionNodes { // engines mostly hand in stored rows
+	if of.name == CollectionNodes { // most rows already have their stored form
 		row := page.Row{Key: c.Key, Value: c.Value}
 		if _, err := nodeKind.Read(row); err == nil {
 			return row, nil
@@ -182,7 +183,7 @@ func (in intake) registered(of *collection, c Change) (page.Row, error) {
 	return of.encode(c.Key, c.Value)
 }
 
-// events takes in events.
+// events converts events, still without Seq.
 func (in intake) events(events []Event) ([]Event, error) {
 	var out []Event
 	for i, e := range events {
@@ -196,7 +197,7 @@ func (in intake) events(events []Event) ([]Event, error) {
 	return out, nil
 }
 
-// rendered takes in a rendered tree; nil for the null tree.
+// rendered parses a rendered tree. It returns nil for the null tree.
 func (in intake) rendered(tree json.RawMessage) (*rendered.Tree, error) {
 	if err := in.limits.CheckValue(tree); err != nil {
 		return nil, fmt.Errorf("rendered tree: %w", err)
@@ -208,7 +209,7 @@ func (in intake) rendered(tree json.RawMessage) (*rendered.Tree, error) {
 	return parsed, nil
 }
 
-// ext takes in what another engine keeps, as a tree of edits.
+// ext converts changes of another engine's data to a tree of edits.
 func (in intake) ext(d *ExtDraft) (*extEdit, error) {
 	root := new(extEdit)
 	for name, data := range d.Files {
@@ -239,7 +240,7 @@ func (in intake) ext(d *ExtDraft) (*extEdit, error) {
 	return root, nil
 }
 
-// workflow takes in a definition and its schemas.
+// workflow checks a definition and its schemas.
 func (in intake) workflow(w *Workflow) error {
 	if len(w.Definition) > page.MaxValue {
 		return fmt.Errorf("%w: workflow definition of %d bytes, at most %d are kept", ErrLimit, len(w.Definition), page.MaxValue)

@@ -8,16 +8,16 @@ import (
 	"github.com/git-smithers/git-smithers/snapshot/row"
 )
 
-// keySeparator stands between the parts of a row's key.
+// keySeparator separates the parts of a row's key.
 const keySeparator = "::"
 
-// Key is the key of a node's or an output's row: "nodeId::iteration".
+// Key returns the key of a node's or output's row: "nodeId::iteration".
 func Key(nodeID string, iteration int) string {
 	return nodeID + keySeparator + strconv.Itoa(iteration)
 }
 
-// SplitKey is the inverse of Key. It splits at the last "::", so a node id may
-// contain one. Its error wraps ErrInvalid.
+// SplitKey is the inverse of Key. It splits at the last "::", because a node id may contain "::". The error wraps
+// ErrInvalid.
 func SplitKey(key string) (nodeID string, iteration int, err error) {
 	i := strings.LastIndex(key, keySeparator)
 	if i <= 0 {
@@ -36,12 +36,12 @@ func parseOrdinal(s string) (int, bool) {
 	return n, err == nil && n >= 0 && n <= row.MaxInteger && strconv.Itoa(n) == s
 }
 
-// AttemptKey is the key of an attempt's and of its log's row: "nodeId::iteration::attempt".
+// AttemptKey returns the key of the rows of an attempt and of its log: "nodeId::iteration::attempt".
 func AttemptKey(nodeID string, iteration, attempt int) string {
 	return Key(nodeID, iteration) + keySeparator + strconv.Itoa(attempt)
 }
 
-// SplitAttemptKey is the inverse of AttemptKey. Its error wraps ErrInvalid.
+// SplitAttemptKey is the inverse of AttemptKey. The error wraps ErrInvalid.
 func SplitAttemptKey(key string) (nodeID string, iteration, attempt int, err error) {
 	node, number, found := cutLast(key, keySeparator)
 	attempt, ok := parseOrdinal(number)
@@ -62,7 +62,7 @@ func cutLast(s, sep string) (before, after string, found bool) {
 	return s[:i], s[i+len(sep):], true
 }
 
-// nodeKey is the key of rows that belong to a node at one iteration.
+// nodeKey declares the key of rows that belong to a node at one iteration.
 func nodeKey[T any](at func(*T) (nodeID *string, iteration *int)) row.Key[T] {
 	return row.Key[T]{
 		Of: func(v *T) string {

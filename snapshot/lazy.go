@@ -2,7 +2,7 @@ package snapshot
 
 import "sync"
 
-// lazy is a value that is made when it is first asked for. Errors are not kept.
+// lazy is a value that is computed when it is first requested. Errors are not stored.
 type lazy[T any] struct {
 	mu    sync.Mutex
 	ready bool
@@ -24,14 +24,14 @@ func (l *lazy[T]) get(load func() (T, error)) (T, error) {
 	return value, nil
 }
 
-// set makes value the one that get returns.
+// set stores the value that get returns.
 func (l *lazy[T]) set(value T) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.value, l.ready = value, true
 }
 
-// peek returns the value if it is there already.
+// peek returns the value if it is already known.
 func (l *lazy[T]) peek() (T, bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -9,16 +9,15 @@ import (
 	"github.com/git-smithers/git-smithers/objstore/page"
 )
 
-// The default limits of what is taken in.
+// The default limits of callers' data.
 const (
 	DefaultDepth = 1000
 	DefaultKey   = 1 << 10
 	DefaultValue = page.MaxValue
 )
 
-// Limits bound what is taken in. A field that is zero stands for its default.
-// They cannot raise what the format itself bounds: keys to page.MaxKey and values
-// to page.MaxValue bytes. They say nothing about what is stored already.
+// Limits bound the data that callers hand in. A zero field means its default. Limits cannot exceed the bounds of
+// the format: page.MaxKey bytes for keys and page.MaxValue bytes for values. They do not apply to stored data.
 type Limits struct {
 	Depth int // nesting of arrays and objects in a JSON value
 	Key   int // bytes of a row's key
@@ -39,7 +38,7 @@ func (l Limits) orDefault() Limits {
 	}
 }
 
-// The sizes in bytes of what an entry has. They are looked at before an object is read.
+// Maximum sizes in bytes of an entry's parts. They are checked before an object is read.
 const (
 	maxCommit   = 1 << 20
 	maxDocument = 64 << 20 // run.json and vcs.json
@@ -47,33 +46,33 @@ const (
 	maxSchemas  = 1 << 29  // all schemas of a workflow
 )
 
-// maxDepth is the deepest nesting that the format allows, which is also that of encoding/json.
+// maxDepth is the deepest nesting that the format and encoding/json allow.
 const maxDepth = 10000
 
-// CheckDepth returns an error wrapping ErrLimit when arrays and objects are nested
-// in data beyond DefaultDepth. data need not be valid JSON; it is read once, without recursion.
+// CheckDepth returns an error wrapping ErrLimit if arrays and objects in data are nested deeper than DefaultDepth.
+// data need not be valid JSON. It is read once, without recursion.
 func CheckDepth(data []byte) error { return checkDepth(data, DefaultDepth) }
 
-// CheckKey returns an error wrapping ErrLimit when a row's key is too long.
+// CheckKey returns an error wrapping ErrLimit if a row's key is too long.
 func (l Limits) CheckKey(key string) error {
 	if limit := l.orDefault().Key; len(key) > limit {
-		return fmt.Errorf("%w: key of %d bytes, at most %d are taken", ErrLimit, len(key), limit)
+		return fmt.Errorf("%w: key of %d bytes, at most %d are allowed", ErrLimit, len(key), limit)
 	}
 	return nil
 }
 
-// CheckSize returns an error wrapping ErrLimit when a JSON value is too large or
-// nested too deep. It does not say whether value is valid JSON.
+// CheckSize returns an error wrapping ErrLimit if a JSON value is too large or too deeply nested. It does not
+// check that the value is valid JSON.
 func (l Limits) CheckSize(value []byte) error {
 	l = l.orDefault()
 	if len(value) > l.Value {
-		return fmt.Errorf("%w: value of %d bytes, at most %d are taken", ErrLimit, len(value), l.Value)
+		return fmt.Errorf("%w: value of %d bytes, at most %d are allowed", ErrLimit, len(value), l.Value)
 	}
 	return checkDepth(value, l.Depth)
 }
 
-// CheckValue returns an error wrapping ErrInvalid unless value is one JSON value
-// in UTF-8 without space around it, and within the limits.
+// CheckValue returns an error wrapping ErrInvalid unless value is a single JSON value in UTF-8, within the limits,
+// and without white space around it.
 func (l Limits) CheckValue(value []byte) error {
 	if err := l.CheckSize(value); err != nil {
 		return err

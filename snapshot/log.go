@@ -11,8 +11,8 @@ import (
 	"github.com/git-smithers/git-smithers/snapshot/row"
 )
 
-// EncodeLog is the row of an attempt's log in the collection "logs": its text as
-// one JSON string. Bytes that are not UTF-8 become U+FFFD.
+// EncodeLog returns the row of an attempt's log in the collection "logs": the text as one JSON string. Bytes that
+// are not UTF-8 become U+FFFD.
 func EncodeLog(nodeID string, iteration, attempt int, text string) page.Row {
 	return page.Row{
 		Key:   AttemptKey(nodeID, iteration, attempt),
@@ -20,7 +20,7 @@ func EncodeLog(nodeID string, iteration, attempt int, text string) page.Row {
 	}
 }
 
-// DecodeLog reads the text of a log's row.
+// DecodeLog returns the text in a log's row.
 func DecodeLog(r page.Row) (string, error) {
 	var text string
 	err := json.Unmarshal(r.Value, &text)
@@ -33,18 +33,18 @@ func DecodeLog(r page.Row) (string, error) {
 	return text, nil
 }
 
-// logRows is the collection of logs, whose values are strings.
+// logRows declares the collection of logs, whose values are strings.
 func logRows() *collection {
 	return &collection{name: CollectionLogs, place: inJournal, encode: encodeLog, decode: decodeLog}
 }
 
-// decodeLog checks the row of a log.
+// decodeLog checks the stored row of a log.
 func decodeLog(r page.Row) error {
 	_, err := DecodeLog(r)
 	return err
 }
 
-// encodeLog returns the row of a log that an engine wrote.
+// encodeLog returns the stored row of a log from an engine.
 func encodeLog(key string, value json.RawMessage) (page.Row, error) {
 	node, iteration, attempt, err := SplitAttemptKey(key)
 	if err != nil {

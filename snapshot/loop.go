@@ -7,14 +7,14 @@ import (
 	"github.com/git-smithers/git-smithers/snapshot/row"
 )
 
-// Loop is the state of a loop (ralph).
+// Loop is the state of a loop, which Smithers calls ralph.
 type Loop struct {
 	RalphID   string `json:"ralphId"`
-	Iteration int    `json:"iteration"` // the newest, from 0
+	Iteration int    `json:"iteration"` // the newest one, counted from 0
 	Done      bool   `json:"done"`
 }
 
-// loopKind is the rows of the collection "loops".
+// loopKind declares the rows of the collection "loops".
 var loopKind = row.Kind[Loop]{
 	Name: "loop",
 	Key: row.Key[Loop]{
@@ -36,8 +36,8 @@ var loopKind = row.Kind[Loop]{
 // EncodeLoop returns the row of a loop; its key is the ralph id.
 func EncodeLoop(l Loop) page.Row { return loopKind.Encode(l) }
 
-// DecodeLoop reads the row of a loop. Bytes that EncodeLoop would not have written
-// are objstore.ErrCorrupt.
+// DecodeLoop decodes the row of a loop. If EncodeLoop would not have written the row, the
+// error wraps objstore.ErrCorrupt.
 func DecodeLoop(r page.Row) (Loop, error) { return loopKind.Decode(r) }
 
 func (l Loop) check() error {

@@ -7,17 +7,17 @@ import (
 	"github.com/git-smithers/git-smithers/objstore/page"
 )
 
-// Approvals is the collection of approvals, with rows for DecodeApproval.
+// Approvals returns the collection of approvals. DecodeApproval decodes its rows.
 func (s *State) Approvals() *page.Collection { return s.mail.at(CollectionApprovals) }
 
-// HumanRequests is the collection of human requests, with rows for DecodeHumanRequest.
+// HumanRequests returns the collection of human requests. DecodeHumanRequest decodes its rows.
 func (s *State) HumanRequests() *page.Collection { return s.mail.at(CollectionHumanRequests) }
 
-// Signals is the collection of signals, with rows for DecodeSignal. Its length is the
-// Seq of the next one.
+// Signals returns the collection of signals. DecodeSignal decodes its rows. The length of the collection is the
+// Seq of the next signal.
 func (s *State) Signals() *page.Collection { return s.mail.at(CollectionSignals) }
 
-// Waits is the collection of waits, with rows for DecodeWait.
+// Waits returns the collection of waits. DecodeWait decodes its rows.
 func (s *State) Waits() *page.Collection { return s.mail.at(CollectionWaits) }
 
 // SameCore reports whether two states have the same nodes, outputs, loops and input,

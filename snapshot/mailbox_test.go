@@ -105,7 +105,7 @@ func TestTheMailboxRefuses(t *testing.T) {
 		{"a request that was cancelled at no time", "human-requests", "n::0", `{"attempt":1,"kind":"ask","status":"cancelled"}`, "answeredAtMs"},
 		{"a timer that is never due", "waits", "n::0", `{"attempt":1,"kind":"timer","status":"waiting"}`, "dueAtMs"},
 		{"a timer that is received", "waits", "n::0", `{"attempt":1,"kind":"timer","status":"received","dueAtMs":5,"endedAtMs":5}`, "status"},
-		{"a timer for a signal", "waits", "n::0", `{"attempt":1,"kind":"timer","status":"waiting","dueAtMs":5,"signal":"go"}`, "of a timer"},
+		{"a timer for a signal", "waits", "n::0", `{"attempt":1,"kind":"timer","status":"waiting","dueAtMs":5,"signal":"go"}`, "set in a timer"},
 		{"a wait for no signal", "waits", "n::0", `{"attempt":1,"kind":"signal","status":"waiting"}`, "signal: missing"},
 		{"a signal that fired", "waits", "n::0", `{"attempt":1,"kind":"signal","status":"fired","signal":"go","endedAtMs":5}`, "status"},
 		{"a signal that was received and is not said", "waits", "n::0", `{"attempt":1,"kind":"signal","status":"received","signal":"go","endedAtMs":5}`, "signalSeq"},

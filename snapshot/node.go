@@ -10,7 +10,7 @@ import (
 	"github.com/git-smithers/git-smithers/snapshot/row"
 )
 
-// NodeState is the state of a node. Smithers' words.
+// NodeState is the state of a node, named as in Smithers.
 type NodeState string
 
 // The states of a node.
@@ -28,8 +28,7 @@ const (
 	NodeWaitingTimer    NodeState = "waiting-timer"
 )
 
-// Waiting reports whether the node waits for what is in the mailbox. The attempt that
-// waits has the same state.
+// Waiting reports whether the node waits for something in the mailbox. Its waiting attempt has the same state.
 func (s NodeState) Waiting() bool {
 	switch s {
 	case NodeWaitingApproval, NodeWaitingHuman, NodeWaitingEvent, NodeWaitingTimer:
@@ -60,19 +59,19 @@ type Node struct {
 	NodeID      string    `json:"nodeId"`
 	Iteration   int       `json:"iteration"`
 	State       NodeState `json:"state"`
-	LastAttempt *int      `json:"lastAttempt"` // nil before the first
-	OutputTable string    `json:"outputTable"` // "" for none
+	LastAttempt *int      `json:"lastAttempt"` // nil before the first attempt
+	OutputTable string    `json:"outputTable"` // "" if there is none
 	Label       *string   `json:"label"`
 	Needs       []string  `json:"needs"`   // node ids; stored sorted, each once
-	RalphID     *string   `json:"ralphId"` // the loop that the node is in; nil for none
+	RalphID     *string   `json:"ralphId"` // the node's loop; nil if there is none
 }
 
-// NewNode is a task outside of loops, without needs, output or attempts.
+// NewNode returns a task without a loop, needs, output or attempts.
 func NewNode(id string, state NodeState) Node {
 	return Node{NodeID: id, State: state, Needs: []string{}}
 }
 
-// SetNode is the change that sets a node.
+// SetNode returns the change that sets a node.
 func SetNode(n Node) Change {
 	row := EncodeNode(n)
 	return Change{Op: OpSet, Collection: CollectionNodes, Key: row.Key, Value: row.Value}
@@ -87,7 +86,7 @@ func oneOf[T ~string](words []T) string {
 	return strings.Join(texts, ", ")
 }
 
-// nodeKind is the rows of the collection "nodes".
+// nodeKind declares the rows of the collection "nodes".
 var nodeKind = row.Kind[Node]{
 	Name: "node",
 	Key:  nodeKey(func(n *Node) (*string, *int) { return &n.NodeID, &n.Iteration }),
@@ -105,8 +104,8 @@ var nodeKind = row.Kind[Node]{
 // EncodeNode returns the row of a node. It sorts a copy of Needs.
 func EncodeNode(n Node) page.Row { return nodeKind.Encode(n) }
 
-// DecodeNode reads the row of a node. Bytes that EncodeNode would not have written
-// are objstore.ErrCorrupt.
+// DecodeNode decodes the row of a node. If EncodeNode would not have written the row, the
+// error wraps objstore.ErrCorrupt.
 func DecodeNode(r page.Row) (Node, error) { return nodeKind.Decode(r) }
 
 // check returns why a node cannot be stored.

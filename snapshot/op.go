@@ -21,33 +21,32 @@ const (
 	OpUndo    = "undo"
 )
 
-// Op is something that was done to a run as a whole and can be taken back. Its key in
-// the journal's collection "ops" is its Number in decimal. Ops are a run's own: a
-// fork's journal begins with the fork alone.
+// Op is an operation on a whole run that can be undone. Its key in the journal's collection "ops" is its Number in
+// decimal. Each run has its own ops: the journal of a fork begins with only the fork.
 type Op struct {
-	Number    int         `json:"op"` // from 1, rising by 1
+	Number    int         `json:"op"` // 1, 2, 3, …
 	Kind      string      `json:"kind"`
 	AtMs      int64       `json:"atMs"`
-	Before    objstore.ID `json:"before,omitzero"` // the run's tip before it, what was saved of the working copy for it included; zero for a fork
-	Frame     *int64      `json:"frame"`           // the frame that says what it made; nil where it made none
-	To        *int64      `json:"to,omitempty"`    // of a travel, a reset or an engine's undo: the frame of this run whose state it went back to
+	Before    objstore.ID `json:"before,omitzero"` // the run's tip before the op, including a frame that saved the working copy; zero for a fork
+	Frame     *int64      `json:"frame"`           // the frame that the op made; nil if it made none
+	To        *int64      `json:"to,omitempty"`    // for a travel, a reset or an engine's undo: the frame of this run whose state was restored
 	NodeID    string      `json:"nodeId,omitempty"`
 	Iteration int         `json:"iteration,omitempty"`
 	Attempt   int         `json:"attempt,omitempty"`
 	NoDeps    bool        `json:"noDeps,omitempty"`
-	Files     bool        `json:"files,omitempty"`    // files of a working copy were changed
-	Worktree  string      `json:"worktree,omitempty"` // the task's own, where these files are in one
-	Undoes    int         `json:"undoes,omitempty"`   // of an undo: the op that it took back
-	UndoneBy  int         `json:"undoneBy,omitempty"` // the op that took this one back; 0: none
+	Files     bool        `json:"files,omitempty"`    // the op changed files of a working copy
+	Worktree  string      `json:"worktree,omitempty"` // the task whose own worktree has these files; "" if there is none
+	Undoes    int         `json:"undoes,omitempty"`   // for an undo: the undone op
+	UndoneBy  int         `json:"undoneBy,omitempty"` // the undo of this op; 0 if there is none
 }
 
-// ByEngine reports whether the op is another engine's, as an import found it: a travel to a frame, and not to before an
-// attempt, or an undo, since the engine went on from a frame before the op that it undoes.
+// ByEngine reports whether an import found the op in another engine's history. Such an op is a travel to a frame,
+// not to the start of an attempt, or an undo, because the engine continued from a frame before the undone op.
 func (o Op) ByEngine() bool {
 	return o.To != nil && (o.Kind == OpUndo || o.Kind == OpTravel && o.NodeID == "")
 }
 
-// opKind is the rows of the collection "ops".
+// opKind declares the rows of the collection "ops".
 var opKind = row.Kind[Op]{
 	Name: "op",
 	Key: row.Key[Op]{
@@ -76,7 +75,7 @@ var opKind = row.Kind[Op]{
 	Check: Op.check,
 }
 
-// opRows is the collection of ops, which a fork does not take over.
+// opRows declares the collection of ops, which is empty at the beginning of a fork.
 func opRows() *collection {
 	c := rowsOf(CollectionOps, inJournal, &opKind)
 	c.ownToRun = true
@@ -86,11 +85,11 @@ func opRows() *collection {
 // EncodeOp returns the row of an op.
 func EncodeOp(o Op) page.Row { return opKind.Encode(o) }
 
-// DecodeOp reads the row of an op. Bytes that EncodeOp would not have written are
-// objstore.ErrCorrupt.
+// DecodeOp decodes the row of an op. If EncodeOp would not have written the row, the
+// error wraps objstore.ErrCorrupt.
 func DecodeOp(r page.Row) (Op, error) { return opKind.Decode(r) }
 
-// splitOpKey reads the key of an op.
+// splitOpKey returns the number in an op's key.
 func splitOpKey(key string) (int, error) {
 	n, ok := parseOrdinal(key)
 	if !ok || n < 1 {
@@ -124,19 +123,19 @@ func (o Op) check() error {
 	return cmp.Or(o.checkMeaning(), checkTimes(&o.AtMs), checkTexts(&o.NodeID))
 }
 
-// checkMeaning refuses members that do not go together.
+// checkMeaning returns an error if fields contradict each other.
 func (o Op) checkMeaning() error {
 	switch {
 	case o.Number < 1 || o.Number > row.MaxInteger:
 		return errors.New("op: out of range")
 	case (o.Kind == OpFork) != o.Before.IsZero():
-		return errors.New("before: there in all but a fork")
+		return errors.New("before: zero in a fork, and only there")
 	case (o.Kind == OpUndo) != (o.Undoes != 0) || o.Undoes >= o.Number:
-		return errors.New("undoes: an earlier op, in an undo and nothing else")
+		return errors.New("undoes: must be an earlier op in an undo, and 0 in other ops")
 	case o.UndoneBy != 0 && o.UndoneBy <= o.Number:
-		return errors.New("undoneBy: not a later op")
+		return errors.New("undoneBy: must be a later op")
 	case o.NodeID == "" && (o.Iteration != 0 || o.Attempt != 0 || o.NoDeps):
-		return errors.New("iteration, attempt or noDeps: of no node")
+		return errors.New("iteration, attempt or noDeps: without nodeId")
 	}
 	return nil
 }

@@ -13,22 +13,22 @@ import (
 type place int
 
 const (
-	// inState: the workflow state. It is in the content hash, goes back with a travel, and
+	// inState is the workflow state. It is in the content hash, goes back with a travel, and
 	// changes in frames only.
 	inState place = iota
-	// inMailbox: what nodes wait for and what has arrived. It is stored in the state's tree and
+	// inMailbox is what nodes wait for and what has arrived. It is stored in the state's tree and
 	// goes back with a travel. It is not in the content hash, and every entry may change it.
 	inMailbox
-	// inJournal: what was done. It does not go back, and rows are never removed.
+	// inJournal is the record of past work. It does not go back, and its rows are never removed.
 	inJournal
 )
 
-// collection is what the package knows of one collection of rows: all that reads, edits,
-// verifies and hashes collections works from a registry of these.
+// collection describes one collection of rows. All code that reads, edits, verifies or hashes collections uses a
+// registry of these descriptions.
 type collection struct {
 	name  string // in trees and in a Change
 	place place
-	// ownToRun: the collection of a fork begins empty.
+	// ownToRun means that the collection of a fork begins empty.
 	ownToRun bool
 	// encode returns the stored row of a value that an engine wrote.
 	encode func(key string, value json.RawMessage) (page.Row, error)
@@ -42,7 +42,7 @@ type collection struct {
 	together func(known, c *page.Collection) error
 }
 
-// rowsOf is a collection of rows of one kind.
+// rowsOf declares a collection of rows of one kind.
 func rowsOf[T any](name string, in place, kind *row.Kind[T]) *collection {
 	return &collection{
 		name: name, place: in,
@@ -61,11 +61,11 @@ func rowsOf[T any](name string, in place, kind *row.Kind[T]) *collection {
 	}
 }
 
-// registry lists collections. The collections of one place are written in its order.
+// registry lists collections. Collections of one place are written in this order.
 type registry []*collection
 
-// registered is every collection that entries have, besides the output tables and the input.
-// Readers refuse an entry with any other collection as written by a newer version.
+// registered lists every collection of an entry, besides the output tables and the input. An entry with any other
+// collection is refused, because a newer version wrote it.
 var registered = registry{
 	rowsOf(CollectionNodes, inState, &nodeKind),
 	rowsOf(CollectionLoops, inState, &loopKind),
@@ -78,7 +78,7 @@ var registered = registry{
 	opRows(),
 }
 
-// named returns the collection of a name, or nil.
+// named returns the collection with a name, or nil.
 func (known registry) named(name string) *collection {
 	for _, c := range known {
 		if c.name == name {
@@ -88,13 +88,13 @@ func (known registry) named(name string) *collection {
 	return nil
 }
 
-// has reports whether a change is one of a collection in a place.
+// has reports whether a change concerns a collection in a place.
 func (known registry) has(in place, c Change) bool {
 	of := known.named(c.Collection)
 	return of != nil && of.place == in
 }
 
-// empty returns the collections of a place without any row.
+// empty returns the collections of a place without rows.
 func (known registry) empty(in place) rowSet {
 	s := make(rowSet, 0, len(known))
 	none := emptyCollection()
@@ -115,7 +115,7 @@ type rows struct {
 // rowSet is the collections of one place.
 type rowSet []rows
 
-// at returns the collection of a name, or the empty collection.
+// at returns the collection with a name, or an empty collection.
 func (s rowSet) at(name string) *page.Collection {
 	if i := s.index(name); i >= 0 {
 		return s[i].Collection
@@ -132,7 +132,7 @@ func (s rowSet) index(name string) int {
 	return -1
 }
 
-// open opens the collection that an entry of a tree names. It reports whether there is one.
+// open opens the collection for an entry of a tree. known is false if the set has no collection of that name.
 func (s rowSet) open(r objstore.Reader, tree objstore.ID, e objstore.TreeEntry) (known bool, err error) {
 	i := s.index(e.Name)
 	if i < 0 {
@@ -142,7 +142,7 @@ func (s rowSet) open(r objstore.Reader, tree objstore.ID, e objstore.TreeEntry) 
 	return true, err
 }
 
-// edit makes changes, which are given by the names of their collections.
+// edit applies changes, given by the names of their collections.
 func (s rowSet) edit(w objstore.Writer, changes map[string][]page.Change) (rowSet, error) {
 	next := make(rowSet, len(s))
 	for i, c := range s {
@@ -179,7 +179,7 @@ func (s rowSet) same(other rowSet) bool {
 	return true
 }
 
-// all yields the collections by their names.
+// all yields the collections with their names.
 func (s rowSet) all() iter.Seq2[string, *page.Collection] {
 	return func(yield func(string, *page.Collection) bool) {
 		for _, c := range s {
@@ -190,7 +190,7 @@ func (s rowSet) all() iter.Seq2[string, *page.Collection] {
 	}
 }
 
-// verify reads everything in the collections except what sound knows.
+// verify reads and checks the rows that sound does not know as valid.
 func (s rowSet) verify(sound *Sound) error {
 	for _, c := range s {
 		if err := sound.verify(c.of.name, c.Collection, c.of.decode, c.of.together); err != nil {

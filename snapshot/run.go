@@ -20,9 +20,9 @@ const (
 	RunFinished  RunStatus = "finished"
 	RunFailed    RunStatus = "failed"
 	RunCancelled RunStatus = "cancelled"
-	RunPending   RunStatus = "pending" // forked or gone back, not yet run
+	RunPending   RunStatus = "pending" // forked, or moved back to an earlier frame, and not yet resumed
 
-	// Nothing goes on until somebody or something has done its part.
+	// The run waits for a person, a signal or a timer.
 	RunWaitingApproval RunStatus = "waiting-approval"
 	RunWaitingHuman    RunStatus = "waiting-human"
 	RunWaitingEvent    RunStatus = "waiting-event"
@@ -37,7 +37,7 @@ func RunStatuses() []RunStatus {
 	}
 }
 
-// Waiting reports whether the run goes on when what it waits for has happened.
+// Waiting reports whether the run waits for a person, a signal or a timer.
 func (s RunStatus) Waiting() bool {
 	switch s {
 	case RunWaitingApproval, RunWaitingHuman, RunWaitingEvent, RunWaitingTimer:
@@ -47,12 +47,12 @@ func (s RunStatus) Waiting() bool {
 	return false
 }
 
-// Ended reports whether nothing more happens to a run by itself.
+// Ended reports whether the run has finished, has failed or was cancelled.
 func (s RunStatus) Ended() bool {
 	return s == RunFinished || s == RunFailed || s == RunCancelled
 }
 
-// Run is run.json: the run's row.
+// Run is the run's row, which run.json contains.
 type Run struct {
 	ID           string    `json:"runId"`
 	Workflow     string    `json:"workflowName"`
@@ -62,8 +62,8 @@ type Run struct {
 	Error        string    `json:"error,omitempty"`
 	Frame        int64     `json:"frame"`           // the newest frame's number
 	NextSeq      int64     `json:"nextSeq"`         // the seq of the next event
-	Epoch        int64     `json:"epoch"`           // how often the run was claimed
-	Owner        string    `json:"owner,omitempty"` // the token of the claim in force: 16 hex digits; "" for none
+	Epoch        int64     `json:"epoch"`           // number of claims
+	Owner        string    `json:"owner,omitempty"` // the token of the current claim, 16 hex digits; "" if there is none
 	Parent       *Parent   `json:"parent,omitempty"`
 	CreatedAtMs  int64     `json:"createdAtMs"`
 	StartedAtMs  *int64    `json:"startedAtMs,omitempty"`
@@ -76,26 +76,26 @@ type Run struct {
 	VCSRevision string `json:"vcsRevision,omitempty"`
 }
 
-// Parent says where a run was forked from.
+// Parent identifies the frame from which a run was forked.
 type Parent struct {
 	RunID       string      `json:"runId"`
 	Frame       int64       `json:"frame"`
-	Commit      objstore.ID `json:"commit"` // the parent's frame
+	Commit      objstore.ID `json:"commit"` // the commit of that frame
 	Label       string      `json:"label,omitempty"`
 	Description string      `json:"description,omitempty"`
 	AtMs        int64       `json:"createdAtMs"`
-	Undone      bool        `json:"undone,omitempty"` // the fork was taken back before it ran
+	Undone      bool        `json:"undone,omitempty"` // the fork was undone before it ran
 
-	// Extension is the entry of the parent up to which the fork goes on from the frame: its
-	// frames are those of the parent from Frame to there, counted from 0. Zero for a fork
-	// that goes on from the frame itself.
+	// Extension, if not zero, is a later entry of the parent. The fork then begins with the parent's entries from
+	// the frame up to this entry, and counts their frames from 0. If Extension is zero, the fork begins with the
+	// frame alone.
 	Extension objstore.ID `json:"extension,omitzero"`
 }
 
 // MaxRunID is the largest size of a run id in bytes.
 const MaxRunID = 4096
 
-// runFields is the members of run.json.
+// runFields declares the members of run.json.
 var runFields = []row.Field[Run]{
 	row.Int("createdAtMs", func(r *Run) *int64 { return &r.CreatedAtMs }),
 	row.Int("epoch", func(r *Run) *int64 { return &r.Epoch }),
@@ -127,7 +127,7 @@ var parentFields = []row.Field[Parent]{
 	row.True("undone", func(p *Parent) *bool { return &p.Undone }),
 }
 
-// encodeRun returns the bytes of run.json.
+// encodeRun returns the content of run.json.
 func encodeRun(r Run) []byte { return row.Document(runFields, &r) }
 
 // decodeRun is the strict inverse of encodeRun.
@@ -171,7 +171,7 @@ func (r Run) check() error {
 			return errors.New("parent.commit: missing")
 		}
 		if p.Extension == p.Commit {
-			return errors.New("parent.extension: extends nothing")
+			return errors.New("parent.extension: the extension is the parent's frame itself")
 		}
 		numbers = append(numbers, p.Frame, p.AtMs)
 		texts = append(texts, p.Label, p.Description)
@@ -211,7 +211,7 @@ func (r Run) checkVCS() error {
 	return nil
 }
 
-// isOwner reports whether s can be the token of a claim, or none.
+// isOwner reports whether s is the token of a claim, or empty.
 func isOwner(s string) bool {
 	const size = 16
 	return s == "" || len(s) == size && strings.Trim(s, hexDigits) == ""
@@ -224,7 +224,7 @@ func checkRunID(id string) error {
 	return nil
 }
 
-// checkPath refuses a path that names a machine.
+// checkPath returns an error if a path is absolute, because it would name a place on one machine.
 func checkPath(p string) error {
 	if path.IsAbs(p) || strings.HasPrefix(p, `\`) || len(p) > 1 && p[1] == ':' {
 		return fmt.Errorf("workflowPath: absolute path %q", p)
@@ -232,7 +232,7 @@ func checkPath(p string) error {
 	return nil
 }
 
-// clone is a copy that shares nothing that can be changed.
+// clone returns a copy that shares no memory that can be modified.
 func (r Run) clone() Run {
 	if r.Parent != nil {
 		r.Parent = new(*r.Parent)

@@ -15,20 +15,19 @@ import (
 	"github.com/git-smithers/git-smithers/snapshot/row"
 )
 
-// Signal is a message that a run has received. In the collection "signals" its key
-// is its Digest, so that identical signals are one, and Seq is the number of signals
-// that the state had before: 0, 1, 2, … without gaps.
+// Signal is a message that a run has received. In the collection "signals" its key is its Digest, so identical
+// signals are stored once. Seq is the number of earlier signals in the state: 0, 1, 2, … without gaps.
 type Signal struct {
 	Seq           int64           `json:"seq"`
 	Name          string          `json:"name"`
-	CorrelationID *string         `json:"correlationId"` // nil for none
+	CorrelationID *string         `json:"correlationId"` // nil if there is none
 	Payload       json.RawMessage `json:"payload"`       // any JSON value, byte for byte
 	ReceivedAtMs  int64           `json:"receivedAtMs"`
-	ReceivedBy    *string         `json:"receivedBy"` // who sent it; nil: nobody says
+	ReceivedBy    *string         `json:"receivedBy"` // the sender; nil if unknown
 }
 
-// Digest names the signal by everything but its Seq: SHA-256, in lower-case hex, of
-// the name, correlation id, payload, time and sender, as docs/format.md says.
+// Digest returns the SHA-256 of the name, correlation id, payload, time and sender, in lower-case hex, as
+// docs/format.md defines it. Seq is not included.
 func (s Signal) Digest() string {
 	text := append(make([]byte, 0, 512), "smithers signal 1\n"...)
 	text = append(row.AppendObject(text, signalContent, &s), '\n')
@@ -36,7 +35,7 @@ func (s Signal) Digest() string {
 	return hex.EncodeToString(sum[:])
 }
 
-// signalKind is the rows of the collection "signals".
+// signalKind declares the rows of the collection "signals".
 var signalKind = row.Kind[Signal]{
 	Name: "signal",
 	Key: row.Key[Signal]{
@@ -48,7 +47,7 @@ var signalKind = row.Kind[Signal]{
 	Valid:  checkRaw,
 }
 
-// signalContent is the members that a signal's digest covers.
+// signalContent declares the members that a signal's digest covers.
 var signalContent = []row.Field[Signal]{
 	row.NullText("correlationId", func(s *Signal) **string { return &s.CorrelationID }),
 	row.Text("name", func(s *Signal) *string { return &s.Name }),
@@ -60,8 +59,8 @@ var signalContent = []row.Field[Signal]{
 // EncodeSignal returns the row of a signal.
 func EncodeSignal(s Signal) page.Row { return signalKind.Encode(s) }
 
-// DecodeSignal reads the row of a signal. Bytes that EncodeSignal would not have
-// written, and a key that is not the signal's Digest, are objstore.ErrCorrupt.
+// DecodeSignal decodes the row of a signal. If EncodeSignal would not have written the row, or the key is not the
+// signal's Digest, the error wraps objstore.ErrCorrupt.
 func DecodeSignal(r page.Row) (Signal, error) { return signalKind.Decode(r) }
 
 // check returns why a signal cannot be stored.
@@ -77,15 +76,15 @@ func (s Signal) check() error {
 	return cmp.Or(checkTimes(&s.ReceivedAtMs), checkTexts(&s.Name, s.CorrelationID, s.ReceivedBy))
 }
 
-// signalRows is the collection of signals, whose Seq count from 0 without gaps.
+// signalRows declares the collection of signals, whose Seqs are 0, 1, 2, … without gaps.
 func signalRows() *collection {
 	c := rowsOf(CollectionSignals, inMailbox, &signalKind)
 	c.edited, c.together, c.dump = checkSeqs, verifySeqs, dumpSignals
 	return c
 }
 
-// checkSeqs refuses changes that lead from one collection of signals to another in which
-// their Seq does not count from 0. It reads what they change, or all where they remove any.
+// checkSeqs returns an error if changes lead from before, a valid collection of signals, to signals whose Seqs are
+// not 0, 1, 2, … It reads only the changed signals or, if the changes remove any, all signals.
 func checkSeqs(before, after *page.Collection, changes []page.Change) error {
 	if len(changes) == 0 {
 		return nil
@@ -114,6 +113,7 @@ func checkSeqs(before, after *page.Collection, changes []page.Change) error {
 	return nil
 }
 
+// checkAllSeqs returns an error if the Seqs of signals are not 0, 1, 2, …
 func checkAllSeqs(signals *page.Collection) error {
 	counts := seqCounter{to: int64(signals.Len())}
 	for signal, err := range decoded(signals, DecodeSignal) {
@@ -127,7 +127,8 @@ func checkAllSeqs(signals *page.Collection) error {
 	return nil
 }
 
-// verifySeqs checks that the Seq of signals count from 0, by what they differ in from signals of which that is known.
+// verifySeqs verifies that the Seqs of stored signals are 0, 1, 2, … known is a collection for which this holds.
+// Only the differences from known are read.
 func verifySeqs(known, signals *page.Collection) error {
 	removed := make(map[int64]bool)
 	var added []Signal
@@ -150,19 +151,19 @@ func verifySeqs(known, signals *page.Collection) error {
 	counts := seqCounter{to: int64(signals.Len())}
 	for _, signal := range added {
 		if !counts.add(signal.Seq) || signal.Seq < before && !removed[signal.Seq] {
-			return corrupt(objstore.ID{}, "signal %q: seq %d: not each number from 0 once", signal.Digest(), signal.Seq)
+			return corrupt(objstore.ID{}, "signal %q: seq %d: the seqs must be 0, 1, 2, … without gaps", signal.Digest(), signal.Seq)
 		}
 	}
 	for seq := counts.to; seq < before; seq++ {
 		if !removed[seq] {
-			return corrupt(signals.ID(), "%d signals, and one of them has the seq %d", counts.to, seq)
+			return corrupt(signals.ID(), "one of %d signals has the seq %d", counts.to, seq)
 		}
 	}
 	return nil
 }
 
-// seqCounter sees to it that signals have the numbers of a range, each once: there must be
-// as many as numbers.
+// seqCounter checks that signals are numbered from from to to-1. Because there are as many signals as numbers, it
+// is enough that every number is in the range and new.
 type seqCounter struct {
 	from, to int64
 	seen     map[int64]bool

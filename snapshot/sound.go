@@ -7,26 +7,28 @@ import (
 	"github.com/git-smithers/git-smithers/objstore/page"
 )
 
-// Sound remembers which collections were found sound, so that the versions of a collection are verified by what
-// changes from one to the next. The zero Sound remembers none. For one goroutine at a time.
+// Sound remembers valid collections, so that verifying a new version of a collection reads only its changes. The
+// zero Sound remembers none. For one goroutine at a time.
 type Sound struct {
 	met  map[soundTree]bool
-	last map[string]*page.Collection // by name: of those that were met last
+	last map[string]*page.Collection // the last valid collection of each name
 }
 
-// soundTree is a tree as what it was found sound: rows that are sound as nodes are not so as approvals.
+// soundTree identifies a valid collection by its name and tree. The name matters, because valid rows of nodes are
+// not valid rows of approvals.
 type soundTree struct {
 	name string
 	id   objstore.ID
 }
 
-// Verify reads what a collection does not share with sound ones of its name, and returns the first thing that is wrong
-// with it. Rows are checked with decode.
+// Verify checks a collection, except the parts that it shares with valid collections of the same name, and returns
+// the first flaw. decode checks a row.
 func (s *Sound) Verify(name string, c *page.Collection, decode func(page.Row) error) error {
 	return s.verify(name, c, decode, nil)
 }
 
-// verify is Verify, and checks what rows must be together besides, by a sound collection, which may be empty.
+// verify is Verify, and also calls together to check the rows as a whole. known is then a valid collection, or the
+// empty one.
 func (s *Sound) verify(name string, c *page.Collection, decode func(page.Row) error, together func(known, c *page.Collection) error) error {
 	if c.Len() == 0 {
 		return nil
@@ -44,6 +46,7 @@ func (s *Sound) verify(name string, c *page.Collection, decode func(page.Row) er
 	return nil
 }
 
+// verifyRows checks the parts of c that differ from known, which may be nil.
 func verifyRows(known, c *page.Collection, decode func(page.Row) error, together func(known, c *page.Collection) error) error {
 	if err := c.VerifySince(known); err != nil {
 		return err

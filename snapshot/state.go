@@ -20,7 +20,7 @@ const (
 	inputName   = "input"
 )
 
-// State is the workflow state at one frame: immutable, read as it is asked for.
+// State is the workflow state at one frame. It is immutable, and reads its parts when they are requested.
 // Safe for concurrent use.
 type State struct {
 	r      objstore.Reader
@@ -35,14 +35,14 @@ type State struct {
 	hash     lazy[page.Sum]
 }
 
-// table is the rows of one output table.
+// table has the rows of one output table.
 type table struct {
 	name    string
 	escaped string
 	rows    *page.Collection
 }
 
-// EmptyState is the state without any row or input.
+// EmptyState returns the state without rows and input.
 func EmptyState() *State { return registered.emptyState() }
 
 func (known registry) emptyState() *State {
@@ -57,8 +57,8 @@ func emptyCollection() *page.Collection {
 	return empty
 }
 
-// OpenState opens the state whose tree is id; the zero id is the empty state. It
-// reads the trees and row counts of the collections, and no page.
+// OpenState opens the state with the tree id; the zero id is the empty state. It reads the trees and row counts of
+// the collections, and no pages.
 func OpenState(r objstore.Reader, id objstore.ID) (*State, error) {
 	return registered.openState(r, id)
 }
@@ -140,13 +140,13 @@ func (s *State) openTables(tree objstore.ID, outputs objstore.TreeEntry) error {
 
 func compareTables(a, b table) int { return strings.Compare(a.escaped, b.escaped) }
 
-// ID is the state's tree; the zero ID when it is empty. Equal states have equal IDs.
+// ID returns the id of the state's tree, or the zero ID if the state is empty. Equal states have equal IDs.
 func (s *State) ID() objstore.ID { return s.id }
 
-// Nodes is the collection of nodes, with rows for DecodeNode.
+// Nodes returns the collection of nodes. DecodeNode decodes its rows.
 func (s *State) Nodes() *page.Collection { return s.core.at(CollectionNodes) }
 
-// Loops is the collection of loops, with rows for DecodeLoop.
+// Loops returns the collection of loops. DecodeLoop decodes its rows.
 func (s *State) Loops() *page.Collection { return s.core.at(CollectionLoops) }
 
 // AllNodes yields the nodes in the order of their keys, and ends with the first error.
@@ -155,7 +155,8 @@ func (s *State) AllNodes() iter.Seq2[Node, error] { return decoded(s.Nodes(), De
 // AllLoops yields the loops as AllNodes does.
 func (s *State) AllLoops() iter.Seq2[Loop, error] { return decoded(s.Loops(), DecodeLoop) }
 
-// Collections yields the collections that the state may have rows in, by the names that a Change has for them.
+// Collections yields all collections of the state with their names in a Change. Those of nodes, loops and the
+// mailbox may be empty.
 func (s *State) Collections() iter.Seq2[string, *page.Collection] {
 	return func(yield func(string, *page.Collection) bool) {
 		for name, rows := range s.core.all() {
@@ -176,8 +177,8 @@ func (s *State) Collections() iter.Seq2[string, *page.Collection] {
 	}
 }
 
-// Outputs is the collection of a table's output rows, with keys for SplitKey and
-// the user's JSON as values. It is the empty one for an unknown table.
+// Outputs returns the rows of an output table: SplitKey splits their keys, and their values are the user's JSON.
+// The rows of an unknown table are empty.
 func (s *State) Outputs(table string) *page.Collection {
 	if t := s.findTable(table); t != nil {
 		return t.rows
@@ -194,7 +195,7 @@ func (s *State) findTable(name string) *table {
 	return nil
 }
 
-// Tables are the names of the output tables that have rows, sorted. The caller owns the slice.
+// Tables returns the names of the output tables with rows, sorted. The caller owns the slice.
 func (s *State) Tables() []string {
 	names := make([]string, 0, len(s.tables))
 	for _, t := range s.tables {
@@ -204,8 +205,7 @@ func (s *State) Tables() []string {
 	return names
 }
 
-// Input is the run's input, byte for byte as it was given; nil when there is none.
-// It must not be changed.
+// Input returns the run's input, byte for byte as it was given, or nil if there is none. It must not be changed.
 func (s *State) Input() (json.RawMessage, error) {
 	if s.input.ID.IsZero() {
 		return nil, nil
@@ -220,12 +220,12 @@ func (s *State) Input() (json.RawMessage, error) {
 	return value, nil
 }
 
-// InputID names the input's object, so that inputs are compared without being
-// read; the zero ID when there is none.
+// InputID returns the id of the input's object, or the zero ID if there is none. It allows comparing inputs
+// without reading them.
 func (s *State) InputID() objstore.ID { return s.input.ID }
 
-// ContentHash is the SHA-256 over nodes, outputs, loops and input, as
-// docs/format.md defines it. It reads each collection's topmost sums, and the input.
+// ContentHash returns the SHA-256 over nodes, outputs, loops and input, as docs/format.md defines it. It reads the
+// topmost sums of each collection, and the input.
 func (s *State) ContentHash() (page.Sum, error) { return s.hash.get(s.computeHash) }
 
 func (s *State) computeHash() (page.Sum, error) {
@@ -269,8 +269,8 @@ func (s *State) computeHash() (page.Sum, error) {
 	return sha256.Sum256(text), nil
 }
 
-// Verify reads everything in the state and returns the first thing that is wrong with it. It passes over what the
-// collections share with sound ones, and adds those that it finds sound; a nil sound knows none.
+// Verify checks the whole state and returns the first flaw. It skips the parts that the collections share with
+// valid ones in sound, and adds the collections that it finds valid. sound may be nil.
 func (s *State) Verify(sound *Sound) error {
 	if sound == nil {
 		sound = new(Sound)
@@ -290,6 +290,7 @@ func (s *State) Verify(sound *Sound) error {
 	return err
 }
 
+// checkOutputKey returns an error if the key of a stored output is invalid.
 func checkOutputKey(row page.Row) error {
 	if _, _, err := SplitKey(row.Key); err != nil {
 		return corrupt(objstore.ID{}, "output %q: %v", row.Key, err)

@@ -10,18 +10,18 @@ import (
 	"github.com/git-smithers/git-smithers/snapshot/row"
 )
 
-// tombstoneSubject is what a tombstone says to git log.
+// tombstoneSubject is the subject of a tombstone's commit.
 const tombstoneSubject = "run pruned"
 
-// Tombstone says that a run was pruned. It is a commit by itself: it reaches nothing of
-// the run, and is stored with the empty tree.
+// Tombstone records that a run was pruned. It is a commit without parents and with the empty tree, so it keeps no
+// object of the run.
 type Tombstone struct {
 	Run  string
-	Tip  objstore.ID // of the run when it was pruned; it need not be anywhere any more
-	AtMs int64       // when; the commit's dates are its whole seconds, UTC
+	Tip  objstore.ID // the run's tip when it was pruned; its object may be gone
+	AtMs int64       // the commit's dates are its whole seconds, UTC
 }
 
-// Add writes the tombstone, and the empty tree, and returns its id. An error wraps ErrInvalid.
+// Add writes the tombstone and the empty tree, and returns the tombstone's id. The error wraps ErrInvalid.
 func (t Tombstone) Add(w objstore.Writer) (objstore.ID, error) {
 	if err := t.check(); err != nil {
 		return objstore.ID{}, invalid("tombstone: %w", err)
@@ -30,8 +30,8 @@ func (t Tombstone) Add(w objstore.Writer) (objstore.ID, error) {
 	return w.Add(objstore.Commit, EncodeTombstone(t)), nil
 }
 
-// ReadTombstone reads a tombstone. What is none is objstore.ErrCorrupt, one of a later
-// format ErrNewerFormat.
+// ReadTombstone reads a tombstone. The error wraps objstore.ErrCorrupt if the object is not a tombstone, and
+// ErrNewerFormat if it has a later format.
 func ReadTombstone(r objstore.Reader, id objstore.ID) (Tombstone, error) {
 	data, err := readCommit(r, id)
 	if err != nil {
@@ -40,7 +40,7 @@ func ReadTombstone(r objstore.Reader, id objstore.ID) (Tombstone, error) {
 	return DecodeTombstone(id, data)
 }
 
-// EncodeTombstone is the commit object of a tombstone, DecodeTombstone its strict inverse.
+// EncodeTombstone returns the commit object of a tombstone. DecodeTombstone is its strict inverse.
 func EncodeTombstone(t Tombstone) []byte {
 	var b bytes.Buffer
 	seconds := strconv.FormatInt(t.AtMs/1000, 10)
@@ -50,8 +50,8 @@ func EncodeTombstone(t Tombstone) []byte {
 	return b.Bytes()
 }
 
-// DecodeTombstone reads the commit id. Bytes that EncodeTombstone would not have written
-// are objstore.ErrCorrupt, except those of a later format, which are ErrNewerFormat.
+// DecodeTombstone decodes the commit object id of a tombstone. If EncodeTombstone would not have written data, the
+// error wraps objstore.ErrCorrupt or, for a later format, ErrNewerFormat.
 func DecodeTombstone(id objstore.ID, data []byte) (Tombstone, error) {
 	_, message, _ := bytes.Cut(data, []byte("\n\n"))
 	if version, ok := formatOf(message); ok && version > formatVersion {
@@ -91,6 +91,7 @@ func parseTombstone(message string) (t Tombstone, err error) {
 	return t, nil
 }
 
+// check returns why a tombstone cannot be stored.
 func (t Tombstone) check() error {
 	if err := checkRunID(t.Run); err != nil {
 		return fmt.Errorf("run: %w", err)

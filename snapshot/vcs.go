@@ -7,90 +7,89 @@ import (
 	"github.com/git-smithers/git-smithers/objstore"
 )
 
-// The version control systems that a working copy may be under.
+// The version control systems of working copies.
 const (
 	VCSGit = "git"
 	VCSJJ  = "jj"
 )
 
-// VCS is vcs.json: the working copy at an entry. Ids are lower-case letters and
-// digits. Paths are bytes, as git has them; in JSON they are spelled as in vcs.json.
+// VCS is the content of vcs.json: the working copy at an entry. Ids are lower-case letters and digits. A path is
+// any bytes, as in git; EscapePath spells it in JSON.
 type VCS struct {
 	Type      string `json:"type"` // git or jj
 	CommitID  string `json:"commitId,omitempty"`
 	ChangeID  string `json:"changeId,omitempty"`
 	Operation string `json:"operationId,omitempty"`
 	Branch    string `json:"branch,omitempty"`
-	Frame     int64  `json:"frame"` // the first one captured exactly so; Append sets it
+	Frame     int64  `json:"frame"` // the first frame with exactly this capture; Append sets it
 
-	// Root is where the working copy's top is, relative to that of the repository's
-	// main one, with slashes; "" for the main one itself.
+	// Root is the path of the working copy's top, with slashes, relative to the top of the repository's main
+	// working copy; "" is the main working copy itself.
 	Root string `json:"root,omitempty"`
-	// Tree is the git tree of the files, as captured; zero where only the revision is
-	// known. Append hangs it into the entry as worktree/.
+	// Tree is the git tree of the captured files; zero if only the revision is known. Append stores it in the
+	// entry as worktree/.
 	Tree objstore.ID `json:"treeId,omitzero"`
-	// Scope says which files Tree has: ScopeAll or ScopeTracked; "" without a tree.
+	// Scope is the set of files in Tree: ScopeAll or ScopeTracked; "" without a tree.
 	Scope string `json:"scope,omitempty"`
-	// Conflicted: jj's commit has conflicts; Tree has the files with their markers.
+	// Conflicted means that jj's commit has conflicts. Tree then has the files with conflict markers.
 	Conflicted bool `json:"conflicted,omitempty"`
-	// Attempts are the keys of the attempts that were running while the files were
-	// read, and so may have been changing them; sorted, each once.
+	// Attempts are the keys of the attempts that ran during the capture and may have changed the files meanwhile;
+	// sorted, each once.
 	Attempts []string `json:"attempts,omitempty"`
-	// LeftOut are files that are in the working copy and not in Tree, Altered those
-	// that a checkout of Tree would not give back byte for byte without the user's
-	// filters. Sorted by path, each once. Append keeps the first MaxListed of each and
-	// counts the others.
+	// LeftOut are files of the working copy that are not in Tree. Altered are files that a checkout of Tree
+	// restores byte for byte only with the user's filters. Both are sorted by path, each path once. Append keeps
+	// the first MaxListed of each, and counts the others.
 	LeftOut     []LeftOut `json:"leftOut,omitempty"`
 	LeftOutMore int64     `json:"leftOutMore,omitempty"`
 	Altered     []Altered `json:"altered,omitempty"`
 	AlteredMore int64     `json:"alteredMore,omitempty"`
-	// Worktrees are the tasks' own worktrees, sorted by name. Append hangs their trees
-	// into the entry as worktrees/<name>. None of them has Worktrees.
+	// Worktrees are the tasks' own worktrees, sorted by name. Append stores their trees in the entry as
+	// worktrees/<name>. They have no Worktrees themselves.
 	Worktrees []Worktree `json:"worktrees,omitempty"`
 }
 
-// MaxListed is how many files LeftOut and Altered name each.
+// MaxListed is the maximum length of LeftOut and of Altered.
 const MaxListed = 1000
 
-// Which files a capture takes.
+// The values of VCS.Scope: the files that a capture takes.
 const (
-	ScopeAll     = "all"     // what is tracked, and what is untracked and not ignored
-	ScopeTracked = "tracked" // what is tracked
+	ScopeAll     = "all"     // tracked files, and untracked files that are not ignored
+	ScopeTracked = "tracked" // tracked files
 )
 
-// LeftOut is a file, or a folder with a slash at its end, that a capture leaves out.
-// Its path is bytes, as git has them; JSON spells them as vcs.json does.
+// LeftOut is a file, or a folder with a slash at its end, that a capture leaves out. Its path is any bytes, as in
+// git; EscapePath spells it in JSON.
 type LeftOut struct {
 	Path   string `json:"path"`
 	Reason string `json:"reason"` // one of the Left… constants
 	Bytes  int64  `json:"bytes,omitempty"`
 }
 
-// Why a capture leaves a file out.
+// The values of LeftOut.Reason.
 const (
-	LeftTooLarge   = "too-large"           // above smithers.worktreeMaxFile
-	LeftEmbedded   = "embedded-repository" // a repository that is no submodule
-	LeftUntracked  = "untracked"           // path "": all untracked files, too many, or too large together; a folder: those in it; a file: the capture was told to leave it out
-	LeftByJJ       = "left-out-by-jj"      // new and above snapshot.max-new-file-size
+	LeftTooLarge   = "too-large"           // larger than smithers.worktreeMaxFile
+	LeftEmbedded   = "embedded-repository" // a repository that is not a submodule
+	LeftUntracked  = "untracked"           // untracked files: all of them if the path is "", those in a folder, or one file; too many, too large together, or excluded
+	LeftByJJ       = "left-out-by-jj"      // new, and larger than jj's snapshot.max-new-file-size
 	LeftUnreadable = "unreadable"
-	LeftDirty      = "dirty-submodule" // the submodule's commit is captured, and not what is changed in it
+	LeftDirty      = "dirty-submodule" // the submodule's commit is captured, but not the changes in its files
 )
 
-// Altered is a file whose stored form is not what stands in the working copy. Its path
-// is as that of [LeftOut].
+// Altered is a file whose stored form differs from the file in the working copy. Its path is any bytes, as in
+// [LeftOut].
 type Altered struct {
 	Path string `json:"path"`
-	By   string `json:"by"` // "lfs" or another filter's name, "eol", "ident", "encoding"
+	By   string `json:"by"` // the conversion: the name of a filter such as "lfs", or "eol", "ident", "encoding"
 }
 
-// Worktree is the working copy of a task that has one of its own.
+// Worktree is the working copy of a task with its own worktree.
 type Worktree struct {
 	Name string `json:"name"`
 	VCS
 }
 
-// Pointer is the revision by which the working copy is named: Smithers' vcs
-// pointer, the commit id. It is the change id where there is no commit.
+// Pointer returns the name of the revision, which Smithers calls the vcs pointer: the commit id or, without a
+// commit, the change id.
 func (v *VCS) Pointer() string {
 	if v.CommitID != "" {
 		return v.CommitID
@@ -98,7 +97,7 @@ func (v *VCS) Pointer() string {
 	return v.ChangeID
 }
 
-// summary is Header.VCS.
+// summary returns the value of Header.VCS.
 func (v *VCS) summary() string {
 	if v.Type == VCSJJ {
 		return VCSJJ + ":" + v.ChangeID + "@" + v.CommitID
@@ -106,7 +105,7 @@ func (v *VCS) summary() string {
 	return VCSGit + ":" + v.CommitID
 }
 
-// isSummary reports whether s is what summary returns for some revision, or empty.
+// isSummary reports whether s is empty or a possible result of summary.
 func isSummary(s string) bool {
 	if s == "" {
 		return true
@@ -125,7 +124,7 @@ func isSummary(s string) bool {
 	return (kind == VCSGit || kind == VCSJJ) && isRevision(commit)
 }
 
-// maxRevision is the longest id of a commit, change or operation.
+// maxRevision is the maximum length of the id of a commit, a change or an operation.
 const maxRevision = 128
 
 func isRevision(s string) bool {
@@ -137,7 +136,7 @@ func isRevision(s string) bool {
 	return len(s) <= maxRevision
 }
 
-// clone is a copy that shares nothing that can be changed, and has nil for empty lists.
+// clone returns a copy that shares no memory that can be modified. Empty lists become nil.
 func (v *VCS) clone() *VCS {
 	c := *v
 	c.Attempts, c.LeftOut = append([]string(nil), v.Attempts...), append([]LeftOut(nil), v.LeftOut...)
@@ -148,8 +147,8 @@ func (v *VCS) clone() *VCS {
 	return &c
 }
 
-// normalize makes texts UTF-8, the root as short as it can be, keeps the first
-// MaxListed files of each list, and counts the others.
+// normalize makes texts valid UTF-8, shortens the root, keeps the first MaxListed files of each list, and counts
+// the others.
 func (v *VCS) normalize() {
 	v.Branch, v.Root = validText(v.Branch), cleanRoot(v.Root)
 	if more := len(v.LeftOut) - MaxListed; more > 0 {
@@ -166,7 +165,7 @@ func (v *VCS) normalize() {
 	}
 }
 
-// cleanRoot is the shortest path to a root.
+// cleanRoot returns the shortest path to a root.
 func cleanRoot(root string) string {
 	if root = path.Clean(validText(root)); root == "." {
 		return ""
@@ -176,8 +175,8 @@ func cleanRoot(root string) string {
 
 func validText(s string) string { return strings.ToValidUTF8(s, "\uFFFD") }
 
-// date sets the frame at which each working copy was captured: now, or that of
-// before, where the copy is as it was then.
+// date sets the frame at which each working copy was captured: before's frame if the working copy is unchanged
+// since, otherwise now.
 func (v *VCS) date(before *VCS, now int64) {
 	v.Frame = now
 	if before != nil {
@@ -192,15 +191,14 @@ func (v *VCS) date(before *VCS, now int64) {
 	}
 }
 
-// sameCopy reports whether two captures are of the same content, apart from the
-// worktrees of tasks.
+// sameCopy reports whether two captures have the same content, except the worktrees of tasks.
 func (v *VCS) sameCopy(other *VCS) bool {
 	a, b := *v, *other
 	a.Worktrees, b.Worktrees = nil, nil
 	return string(encodeVCS(a)) == string(encodeVCS(b))
 }
 
-// worktree is the task's worktree of that name; nil when there is none, as in a nil VCS.
+// worktree returns a task's own worktree, or nil if there is none. v may be nil.
 func (v *VCS) worktree(name string) *VCS {
 	if v == nil {
 		return nil

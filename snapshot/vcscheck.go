@@ -10,7 +10,7 @@ import (
 	"github.com/git-smithers/git-smithers/snapshot/row"
 )
 
-// check says what of a working copy cannot be stored.
+// check returns why a working copy cannot be stored.
 func (v *VCS) check() error {
 	switch {
 	case v.Type != VCSGit && v.Type != VCSJJ:
@@ -22,7 +22,7 @@ func (v *VCS) check() error {
 	case v.Frame < 0 || v.Frame > row.MaxInteger:
 		return errors.New("frame: out of range")
 	case v.Tree.IsZero() != (v.Scope == ""):
-		return errors.New("scope: goes with treeId")
+		return errors.New("scope and treeId: only one of them is set")
 	case v.Scope != "" && v.Scope != ScopeAll && v.Scope != ScopeTracked:
 		return fmt.Errorf("scope: unknown scope %q", v.Scope)
 	}
@@ -113,8 +113,8 @@ func (v *VCS) checkWorktrees() error {
 	return nil
 }
 
-// checkWorktreeName says why a task's worktree cannot be called name: it is spelled
-// as an output table in the tree.
+// checkWorktreeName returns why a text cannot be the name of a task's worktree. A tree spells such names like
+// those of output tables.
 func checkWorktreeName(name string) error {
 	switch {
 	case name == "":
@@ -127,7 +127,7 @@ func checkWorktreeName(name string) error {
 	return nil
 }
 
-// checkAttemptKeys checks a list of attempts: sorted, each once.
+// checkAttemptKeys returns an error if a list has an invalid key, or is not sorted with each key once.
 func checkAttemptKeys(keys []string) error {
 	for _, key := range keys {
 		if _, _, _, err := SplitAttemptKey(key); err != nil {
@@ -138,17 +138,17 @@ func checkAttemptKeys(keys []string) error {
 		}
 	}
 	if !row.IsSet(keys) {
-		return errors.New("not sorted, or one twice")
+		return errors.New("not sorted, or with a repeated key")
 	}
 	return nil
 }
 
-// checkRoot refuses a folder that is not given relative to another, in the shortest
-// way. It may lead out of that one.
+// checkRoot returns an error if a folder is not the shortest relative path. The path may lead out of the folder
+// that it is relative to.
 func checkRoot(root string) error {
 	switch {
 	case strings.ContainsRune(root, 0) || !utf8.ValidString(root):
-		return fmt.Errorf("not UTF-8, or a NUL in it: %q", root)
+		return fmt.Errorf("not UTF-8, or with a NUL: %q", root)
 	case namesMachine(root):
 		return fmt.Errorf("absolute path %q", root)
 	case root != "" && (root == "." || path.Clean(root) != root):
@@ -157,14 +157,14 @@ func checkRoot(root string) error {
 	return nil
 }
 
-// namesMachine reports whether p is absolute, on any system.
+// namesMachine reports whether p is an absolute path on any system.
 func namesMachine(p string) bool {
 	drive := len(p) > 1 && p[1] == ':' && (p[0]|0x20) >= 'a' && (p[0]|0x20) <= 'z' &&
 		(len(p) == 2 || p[2] == '/' || p[2] == '\\')
 	return path.IsAbs(p) || strings.HasPrefix(p, `\`) || drive
 }
 
-// checkFilePath refuses what cannot be a file's path in a git tree.
+// checkFilePath returns an error if p cannot be the path of a file in a git tree.
 func checkFilePath(p string) error {
 	for part := range strings.SplitSeq(p, "/") {
 		if part == "" || part == "." || part == ".." || strings.ContainsRune(part, 0) {

@@ -10,22 +10,22 @@ import (
 	"github.com/git-smithers/git-smithers/snapshot/row"
 )
 
-// vcsFields is the members of vcs.json.
+// vcsFields declares the members of vcs.json.
 var vcsFields = slices.Concat(copyFields, []row.Field[VCS]{
 	row.List("worktrees", func(v *VCS) *[]Worktree { return &v.Worktrees }, worktreeFields),
 })
 
-// worktreeFields is the members of a task's worktree: those of a working copy, and its name.
+// worktreeFields declares the members of a task's worktree: those of a working copy, and the name.
 var worktreeFields = slices.Concat(
 	row.Part(copyFields[:copyName], (*Worktree).copy),
 	[]row.Field[Worktree]{row.Text("name", func(w *Worktree) *string { return &w.Name })},
 	row.Part(copyFields[copyName:], (*Worktree).copy),
 )
 
-// copyName is the place of "name" among the members of a working copy.
+// copyName is the index of "name" among the sorted members of a working copy.
 const copyName = 10
 
-// copyFields is the members of every working copy.
+// copyFields declares the members of every working copy.
 var copyFields = []row.Field[VCS]{
 	row.List("altered", func(v *VCS) *[]Altered { return &v.Altered }, alteredFields),
 	row.Count("alteredMore", func(v *VCS) *int64 { return &v.AlteredMore }),
@@ -57,7 +57,7 @@ var leftOutFields = []row.Field[LeftOut]{
 
 func (w *Worktree) copy() *VCS { return &w.VCS }
 
-// encodeVCS returns the bytes of vcs.json.
+// encodeVCS returns the content of vcs.json.
 func encodeVCS(v VCS) []byte { return row.Document(vcsFields, &v) }
 
 // decodeVCS is the strict inverse of encodeVCS.
@@ -72,8 +72,8 @@ func decodeVCS(id objstore.ID, data []byte) (*VCS, error) {
 	return v, nil
 }
 
-// EscapePath spells a path, which is any bytes, as text: a byte that is not part of
-// UTF-8, and a percent sign, as a percent sign and two hex digits.
+// EscapePath spells a path, which may be any bytes, as text. Bytes that are not UTF-8, and percent signs, become a
+// percent sign and two hex digits.
 func EscapePath(p string) string {
 	if utf8.ValidString(p) && !strings.Contains(p, "%") {
 		return p
@@ -103,7 +103,7 @@ func unescapePath(s string) (string, bool) {
 	return p, true
 }
 
-// pathSpelling spells the paths of files.
+// pathSpelling is the spelling of file paths in JSON.
 type pathSpelling struct{}
 
 // Spell is EscapePath.
@@ -120,16 +120,14 @@ func (pathSpelling) Read(s string) (string, error) {
 
 var errPathSpelling = errors.New("not the spelling of a path: a percent sign is written %25")
 
-// MarshalJSON spells the path as vcs.json does.
+// MarshalJSON spells the path as EscapePath does.
 func (l LeftOut) MarshalJSON() ([]byte, error) { return row.AppendObject(nil, leftOutFields, &l), nil }
 
-// MarshalJSON spells the path as vcs.json does.
+// MarshalJSON spells the path as EscapePath does.
 func (a Altered) MarshalJSON() ([]byte, error) { return row.AppendObject(nil, alteredFields, &a), nil }
 
-// UnmarshalJSON is the inverse of MarshalJSON, with members in any order. An unknown
-// member is an error.
+// UnmarshalJSON is the inverse of MarshalJSON. The members may be in any order; an unknown member is an error.
 func (l *LeftOut) UnmarshalJSON(data []byte) error { return row.Members(data, l, leftOutFields) }
 
-// UnmarshalJSON is the inverse of MarshalJSON, with members in any order. An unknown
-// member is an error.
+// UnmarshalJSON is the inverse of MarshalJSON. The members may be in any order; an unknown member is an error.
 func (a *Altered) UnmarshalJSON(data []byte) error { return row.Members(data, a, alteredFields) }

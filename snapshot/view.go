@@ -6,20 +6,20 @@ import (
 	"github.com/git-smithers/git-smithers/objstore"
 )
 
-// view is what an entry is that is seen as another run's than the one it is stored as.
+// view describes an entry that is shown as an entry of a fork whose extension contains it.
 type view struct {
-	entry *Entry
+	entry *Entry // as stored
 	lines lines
-	shift int64 // see lines.shift
+	shift int64 // the result of lines.shift
 }
 
-// IsView reports whether the entry is one of a fork's extension, as the fork has it: Run,
-// Frame and Based are those of the fork, and so are the id, the frame and the parent in
-// its RunRow. ID, Parent and everything else are those of the commit. It has no events:
-// the fork's first own entry has them again, and its row begins to count with 0.
+// IsView reports whether the entry is in the extension of a fork and is shown as the fork's. Run, Frame and Based
+// are then the fork's, and so are the id, the frame and the parent in RunRow. ID, Parent and everything else are
+// the stored entry's. A view has no events and NextSeq 0, because the fork's first own entry contains all events
+// again.
 func (e *Entry) IsView() bool { return e.view != nil }
 
-// Stored is the entry as its commit says, of the run that it was written as an entry of.
+// Stored returns the entry as it was written. It is e itself unless e is a view.
 func (e *Entry) Stored() *Entry { return e.stored() }
 
 func (e *Entry) stored() *Entry {
@@ -29,15 +29,15 @@ func (e *Entry) stored() *Entry {
 	return e
 }
 
-// row is a run's row as the fork has it.
+// row returns a stored row of the run as the fork shows it.
 func (v *view) row(row Run) Run {
 	row.ID, row.NextSeq, row.Parent = v.lines[0].run, 0, v.lines[0].parent
 	row.Frame = max(row.Frame-v.shift, 0)
 	return row
 }
 
-// Renumber gives an attempt of the entry's journal the number that its frame has in the
-// entry's run; see Parent.Renumber.
+// Renumber converts the frame number of an attempt in the entry's journal to the numbers of the entry's run; see
+// Parent.Renumber.
 func (e *Entry) Renumber(a Attempt) (Attempt, error) {
 	if e.view == nil {
 		return a, nil
@@ -52,8 +52,8 @@ func (e *Entry) Renumber(a Attempt) (Attempt, error) {
 	return a, nil
 }
 
-// Renumber gives an attempt of the extension's journal the number that its frame has in
-// the fork. One from before the fork keeps what it has, as in any fork.
+// Renumber converts the frame number of an attempt in the extension's journal to the fork's numbers. An attempt
+// from before the fork keeps its number, as in every fork.
 func (p *Parent) Renumber(r objstore.Reader, a Attempt) (Attempt, error) {
 	if p.Extension.IsZero() || a.Frame == nil || *a.Frame <= p.Frame {
 		return a, nil
@@ -74,9 +74,9 @@ func (p *Parent) Renumber(r objstore.Reader, a Attempt) (Attempt, error) {
 	return a, err
 }
 
-// AsFrame is the entry that was found as a frame of a run, as that run has it: a view
-// where the run is a fork and the frame one of its extension. Frame 0 of a fork stays what
-// it is in the run forked from. tip is the run's tip.
+// AsFrame returns entry, which was found as the given frame of tip's run, as that run shows it: a view if the
+// frame is in the run's extension, otherwise the entry itself. Frame 0 of a fork is the parent's entry. tip is the
+// run's tip.
 func AsFrame(r objstore.Reader, tip, entry *Entry, frame int64) (*Entry, error) {
 	if frame == 0 || entry.Run == tip.Run && entry.Frame == frame {
 		return entry, nil

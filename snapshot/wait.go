@@ -18,29 +18,28 @@ const (
 // The statuses of a wait.
 const (
 	WaitWaiting  = "waiting"
-	WaitReceived = "received" // its signal came
-	WaitFired    = "fired"    // its timer went off
-	WaitExpired  = "expired"  // its signal did not come in time
+	WaitReceived = "received" // the signal arrived
+	WaitFired    = "fired"    // the timer fired
+	WaitExpired  = "expired"  // the signal did not arrive in time
 )
 
-// Wait is what a node waits for that is neither an approval nor a human request: a
-// signal or a time. Its key in the collection "waits" is that of its node.
+// Wait is a node's wait for a signal or a time. Its key in the collection "waits" is its node's key.
 type Wait struct {
 	NodeID         string  `json:"nodeId"`
 	Iteration      int     `json:"iteration"`
-	Attempt        int     `json:"attempt"` // of the node, that waits
+	Attempt        int     `json:"attempt"` // the attempt that waits
 	Kind           string  `json:"kind"`    // signal, timer
 	Status         string  `json:"status"`  // waiting, received, fired, expired
 	Signal         string  `json:"signal,omitempty"`
-	CorrelationID  *string `json:"correlationId"`            // that the signal must have; nil: it must have none
-	AnyCorrelation bool    `json:"anyCorrelation,omitempty"` // whatever the signal has; CorrelationID is nil
+	CorrelationID  *string `json:"correlationId"`            // the signal must have this id; nil means that it must have none
+	AnyCorrelation bool    `json:"anyCorrelation,omitempty"` // the signal may have any id or none; CorrelationID is nil
 	StartedAtMs    int64   `json:"startedAtMs"`
-	DueAtMs        *int64  `json:"dueAtMs"`             // when a timer fires, or waiting for a signal is over; nil: never
-	EndedAtMs      *int64  `json:"endedAtMs"`           // nil while it waits
-	SignalSeq      *int64  `json:"signalSeq,omitempty"` // of the signal that was received; else of the one that the node's attempt before received
+	DueAtMs        *int64  `json:"dueAtMs"`             // when the timer fires or the wait for a signal ends; nil means never
+	EndedAtMs      *int64  `json:"endedAtMs"`           // nil during the wait
+	SignalSeq      *int64  `json:"signalSeq,omitempty"` // the received signal; before that, the signal that the node's previous attempt received
 }
 
-// waitKind is the rows of the collection "waits".
+// waitKind declares the rows of the collection "waits".
 var waitKind = row.Kind[Wait]{
 	Name: "wait",
 	Key:  nodeKey(func(w *Wait) (*string, *int) { return &w.NodeID, &w.Iteration }),
@@ -62,8 +61,8 @@ var waitKind = row.Kind[Wait]{
 // EncodeWait returns the row of a wait.
 func EncodeWait(w Wait) page.Row { return waitKind.Encode(w) }
 
-// DecodeWait reads the row of a wait. Bytes that EncodeWait would not have written
-// are objstore.ErrCorrupt.
+// DecodeWait decodes the row of a wait. If EncodeWait would not have written the row, the
+// error wraps objstore.ErrCorrupt.
 func DecodeWait(r page.Row) (Wait, error) { return waitKind.Decode(r) }
 
 // check returns why a wait cannot be stored.
@@ -78,7 +77,7 @@ func (w Wait) check() error {
 		err = fmt.Errorf("kind: unknown kind %q", w.Kind)
 	}
 	if err == nil && (w.Status == WaitWaiting) != (w.EndedAtMs == nil) {
-		err = errors.New("endedAtMs: null if and only if it waits")
+		err = errors.New("endedAtMs: must be null during the wait, and only then")
 	}
 	return cmp.Or(
 		err,
@@ -88,7 +87,7 @@ func (w Wait) check() error {
 	)
 }
 
-// checkSignal refuses what a wait for a signal does not have.
+// checkSignal returns why a wait for a signal cannot be stored.
 func (w Wait) checkSignal() error {
 	switch w.Status {
 	case WaitWaiting, WaitReceived, WaitExpired:
@@ -99,7 +98,7 @@ func (w Wait) checkSignal() error {
 	case w.Signal == "":
 		return errors.New("signal: missing")
 	case w.AnyCorrelation && w.CorrelationID != nil:
-		return errors.New("correlationId: of a wait for any")
+		return errors.New("correlationId: set, but anyCorrelation is true")
 	case w.Status == WaitReceived && w.SignalSeq == nil:
 		return errors.New("signalSeq: missing in a wait whose signal was received")
 	case w.SignalSeq != nil && (*w.SignalSeq < 0 || *w.SignalSeq >= page.MaxRows):
@@ -110,7 +109,7 @@ func (w Wait) checkSignal() error {
 	return nil
 }
 
-// checkTimer refuses what a timer does not have.
+// checkTimer returns why a timer cannot be stored.
 func (w Wait) checkTimer() error {
 	switch w.Status {
 	case WaitWaiting, WaitFired:
@@ -119,7 +118,7 @@ func (w Wait) checkTimer() error {
 	}
 	switch {
 	case w.Signal != "" || w.CorrelationID != nil || w.AnyCorrelation || w.SignalSeq != nil:
-		return errors.New("signal, correlationId, anyCorrelation or signalSeq: of a timer")
+		return errors.New("signal, correlationId, anyCorrelation or signalSeq: set in a timer")
 	case w.DueAtMs == nil:
 		return errors.New("dueAtMs: missing")
 	}

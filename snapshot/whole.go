@@ -21,8 +21,7 @@ type Output struct {
 	Value     json.RawMessage
 }
 
-// Whole is a whole state, as other engines hand it in and people read it. Its JSON
-// is what ParseWhole reads and DumpState writes:
+// Whole is a whole state, for other engines and for people. ParseWhole reads and DumpState writes its JSON:
 //
 //	{"nodes":[{"nodeId":"a","iteration":0,"state":"finished",…}],
 //	 "outputs":[{"table":"t","nodeId":"a","iteration":0,"value":…}],
@@ -33,13 +32,13 @@ type Output struct {
 //	 "signals":[{"seq":0,"name":"s",…}],
 //	 "waits":[{"nodeId":"a","iteration":0,"kind":"timer",…}]}
 //
-// Engines that know nothing of the mailbox leave it alone: a collection of it that is nil,
-// whose member is left out, stays as it is. One that is empty is emptied.
+// A collection of the mailbox that is nil, because its member is left out, stays unchanged: an engine need not know
+// the mailbox. A collection that is empty but not nil is emptied.
 type Whole struct {
 	Nodes   []Node
 	Outputs []Output
 	Loops   []Loop
-	Input   json.RawMessage // nil for none
+	Input   json.RawMessage // nil if there is none
 
 	Approvals     []Approval
 	HumanRequests []HumanRequest
@@ -47,10 +46,9 @@ type Whole struct {
 	Waits         []Wait
 }
 
-// ParseWhole reads a whole state. Members may be in any order and left out;
-// iteration is 0 where it is left out. Values are kept byte for byte. An unknown
-// member, a row that comes twice, or one that cannot be stored is an error wrapping
-// ErrInvalid, which says where.
+// ParseWhole reads a whole state. Members may be in any order or left out; a missing iteration is 0. Values are
+// kept byte for byte. An unknown member, a repeated row, or a row that cannot be stored is an error that wraps
+// ErrInvalid and names the place.
 func ParseWhole(limits Limits, data []byte) (Whole, error) {
 	data = bytes.Trim(data, " \t\r\n")
 	if err := limits.CheckValue(data); err != nil {
@@ -80,7 +78,7 @@ func ParseWhole(limits Limits, data []byte) (Whole, error) {
 	return w, nil
 }
 
-// addMail reads one collection of the mailbox, which is then not nil.
+// addMail reads one collection of the mailbox. The collection is not nil afterwards.
 func (w *Whole) addMail(name string, value json.RawMessage) (err error) {
 	switch name {
 	case "approvals":
@@ -97,7 +95,7 @@ func (w *Whole) addMail(name string, value json.RawMessage) (err error) {
 	return err
 }
 
-// parseAll reads an array of rows that say themselves what their keys are.
+// parseAll reads an array of rows whose values include their keys.
 func parseAll[T any](array json.RawMessage, kind *row.Kind[T]) ([]T, error) {
 	rows := []T{}
 	err := row.EachElement(array, func(_ int, value json.RawMessage) error {
@@ -126,8 +124,8 @@ func (w *Whole) addOutput(_ int, value json.RawMessage) error {
 	return err
 }
 
-// outputKind is outputs as a whole state has them. Only Parse is used: the stored row of an
-// output is its value alone.
+// outputKind declares outputs as members of a whole state. Only Parse is used, because the stored row of an output
+// is just its value.
 var outputKind = row.Kind[Output]{
 	Name: "output",
 	Key:  nodeKey(func(o *Output) (*string, *int) { return &o.NodeID, &o.Iteration }),
@@ -143,10 +141,10 @@ var outputKind = row.Kind[Output]{
 	},
 }
 
-// wholeRow names one row of a state.
+// wholeRow identifies one row of a state.
 type wholeRow struct{ collection, key string }
 
-// wholeRows are the values of all rows; the input is a row without a key.
+// wholeRows has the values of all rows. The input is a row with the key "".
 type wholeRows map[wholeRow][]byte
 
 func (r wholeRows) add(collection string, row page.Row) error {
@@ -158,7 +156,7 @@ func (r wholeRows) add(collection string, row page.Row) error {
 	return nil
 }
 
-// addAll adds rows of one collection.
+// addAll adds the rows of one collection.
 func addAll[T any](r wholeRows, collection string, rows []T, encode func(T) page.Row) error {
 	for _, row := range rows {
 		if err := r.add(collection, encode(row)); err != nil {
@@ -168,6 +166,7 @@ func addAll[T any](r wholeRows, collection string, rows []T, encode func(T) page
 	return nil
 }
 
+// rows returns all rows of the state. A row that comes twice is an error.
 func (w *Whole) rows() (wholeRows, error) {
 	rows := make(wholeRows, len(w.Nodes)+len(w.Outputs)+len(w.Loops)+1)
 	for _, o := range w.Outputs {
@@ -190,7 +189,7 @@ func (w *Whole) rows() (wholeRows, error) {
 	return rows, err
 }
 
-// leaves reports whether a collection of the mailbox is not given.
+// leaves reports whether the whole state leaves a collection of the mailbox unchanged.
 func (w *Whole) leaves(collection string) bool {
 	switch collection {
 	case CollectionApprovals:
@@ -205,9 +204,8 @@ func (w *Whole) leaves(collection string) bool {
 	return false
 }
 
-// ChangesTo returns the changes that lead from s to a whole state: the rows that
-// differ and nothing else, sorted by collection and key. It reads all of s but what the
-// whole state leaves as it is.
+// ChangesTo returns the changes that turn s into a whole state: only rows that differ, sorted by collection and
+// key. It reads all of s except the collections that the whole state leaves unchanged.
 func ChangesTo(s *State, whole Whole) ([]Change, error) {
 	want, err := whole.rows()
 	if err != nil {

@@ -18,14 +18,14 @@ const (
 	schemaSuffix   = ".json"
 )
 
-// Workflow is the definition a run was started with: the file's bytes and the
-// schemas of its output tables, both as they were given.
+// Workflow is the definition with which a run was started: the bytes of the file, and the schemas of its output
+// tables as they were given.
 type Workflow struct {
 	Definition []byte
 	Schemas    map[string]json.RawMessage // output table -> JSON Schema
 }
 
-// Hash is the workflow hash: SHA-256 as docs/format.md defines it, lower-case hex.
+// Hash returns the workflow hash: a SHA-256 in lower-case hex, as docs/format.md defines it.
 func (w *Workflow) Hash() string {
 	h := sha256.New()
 	add := func(name string, data []byte) {
@@ -46,7 +46,7 @@ type schemaFile struct {
 	schema json.RawMessage
 }
 
-// schemaFiles are the schemas under their names in the tree, sorted by name.
+// schemaFiles returns the schemas with their names in the tree, sorted by name.
 func (w *Workflow) schemaFiles() []schemaFile {
 	files := make([]schemaFile, 0, len(w.Schemas))
 	for table, schema := range w.Schemas {
@@ -56,7 +56,7 @@ func (w *Workflow) schemaFiles() []schemaFile {
 	return files
 }
 
-// write adds the workflow's tree to w.
+// write writes the workflow's tree and returns its id.
 func (w *Workflow) write(to objstore.Writer) objstore.ID {
 	entries := []objstore.TreeEntry{{
 		Name: definitionName, Mode: objstore.ModeFile, ID: to.Add(objstore.Blob, w.Definition),
@@ -75,8 +75,7 @@ func (w *Workflow) write(to objstore.Writer) objstore.ID {
 	return to.Add(objstore.Tree, objstore.EncodeTree(entries))
 }
 
-// ReadWorkflow reads the definition whose tree is id; see [Entry.WorkflowID]. It is the
-// strict inverse of write.
+// ReadWorkflow reads the definition with the tree id; see [Entry.WorkflowID]. It is the strict inverse of write.
 func ReadWorkflow(r objstore.Reader, id objstore.ID) (*Workflow, error) {
 	entries, err := objstore.ReadTree(r, id)
 	if err != nil {

@@ -7,11 +7,11 @@ import (
 	"github.com/git-smithers/git-smithers/objstore"
 )
 
-// emptyTree is what git write-tree says of an empty working copy; it writes no object for it.
+// emptyTree is the id that git write-tree prints for an empty working copy. git writes no object for it.
 var emptyTree = objstore.Hash(objstore.Tree, nil)
 
-// worktreesTree is the bytes of worktrees/: the trees of the tasks' own worktrees.
-// nil when no worktree has one.
+// worktreesTree returns the tree object worktrees/, which contains the trees of the tasks' own worktrees, or nil
+// if there are none. v may be nil.
 func (v *VCS) worktreesTree() []byte {
 	var entries []objstore.TreeEntry
 	if v != nil {
@@ -27,7 +27,7 @@ func (v *VCS) worktreesTree() []byte {
 	return objstore.EncodeTree(entries)
 }
 
-// checkWorktrees compares the captured trees with what vcs.json says that they are.
+// checkWorktrees compares the captured trees in the entry with the trees in vcs.json.
 func (e *Entry) checkWorktrees(vcs *VCS) error {
 	var worktree, worktrees objstore.ID
 	if vcs != nil {
@@ -45,14 +45,14 @@ func (e *Entry) checkWorktrees(vcs *VCS) error {
 			return err
 		}
 		if have != want.id {
-			return corrupt(e.Tree, "entry: %s is not what vcs.json says", want.name)
+			return corrupt(e.Tree, "entry: %s is not the tree in vcs.json", want.name)
 		}
 	}
 	return nil
 }
 
-// writeVCS leaves vcs.json as it is, with the frame at which it was captured,
-// while the working copy stays as it is.
+// writeVCS stores the draft's working copy. If it is the same as before, vcs.json stays unchanged, with the frame
+// of the first capture.
 func (a *appender) writeVCS() error {
 	var before *VCS
 	if a.prev != nil {
@@ -82,7 +82,7 @@ func (a *appender) writeVCS() error {
 	return a.writeWorktrees(now)
 }
 
-// writeWorktrees hangs the captured trees into the entry.
+// writeWorktrees stores the captured trees in the entry.
 func (a *appender) writeWorktrees(vcs *VCS) error {
 	if a.draft.Objects != nil {
 		if err := a.draft.Objects(a.w); err != nil {
@@ -105,8 +105,8 @@ func (a *appender) writeWorktrees(vcs *VCS) error {
 	return nil
 }
 
-// checkTree refuses to refer to a tree that is not there. What it reaches is for the
-// one to answer for who has captured it.
+// checkTree returns an error if a tree does not exist. It does not check the objects that the tree reaches: the
+// caller that captured them is responsible.
 func (a *appender) checkTree(what string, id objstore.ID) error {
 	if id == emptyTree {
 		a.w.Add(objstore.Tree, nil)

@@ -17,23 +17,23 @@ import (
 
 // The encodings of a frame.
 const (
-	encodingFull     = "full"     // the whole tree, where there was none before
-	encodingDelta    = "delta"    // ops on the tree before
-	encodingKeyframe = "keyframe" // the whole tree, though there was one before
+	encodingFull     = "full"     // the whole tree, after no other tree
+	encodingDelta    = "delta"    // ops on the previous tree
+	encodingKeyframe = "keyframe" // the whole tree, instead of a delta on the previous tree
 )
 
-// maxBlob is the largest size of a frame's blob: a tree, with the line before it.
+// maxBlob is the maximum size of a frame's blob: a tree and the line before it.
 const maxBlob = page.MaxValue + 1<<10
 
-// maxDeltas is the largest number of deltas between two whole trees.
+// maxDeltas is the maximum number of deltas between two whole trees.
 const maxDeltas = 49
 
 // frameBlob is the file "frame" of an entry.
 type frameBlob struct {
-	id       objstore.ID // where it was read from
+	id       objstore.ID // the blob's own id
 	encoding string
-	deltas   int         // since the last whole tree, itself included
-	sum      page.Sum    // of the canonical rendered tree
+	deltas   int         // number of deltas since the last whole tree, including this blob
+	sum      page.Sum    // hash of the canonical rendered tree
 	base     objstore.ID // the blob that a delta builds on
 	payload  []byte
 }
@@ -138,7 +138,7 @@ func (b *frameBlob) checkWhole() error {
 	case !bytes.Equal(tree.Append(nil), b.payload):
 		return row.ErrNotCanonical
 	case page.Sum(sha256.Sum256(b.payload)) != b.sum:
-		return errors.New("the tree has another digest")
+		return errors.New("the tree does not have this digest")
 	}
 	return nil
 }

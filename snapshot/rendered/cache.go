@@ -13,8 +13,8 @@ import (
 	"github.com/git-smithers/git-smithers/objstore/page"
 )
 
-// Cache reconstructs rendered trees from the blobs of frames, and keeps the trees that were used last.
-// Safe for concurrent use. A nil *Cache reconstructs and keeps nothing.
+// Cache reconstructs rendered trees from the blobs of frames, and caches the most recently used ones. Safe for
+// concurrent use. A nil *Cache reconstructs without caching.
 type Cache struct {
 	frames *lru.Cache[objstore.ID, frame]
 }
@@ -25,8 +25,8 @@ type frame struct {
 	rendered json.RawMessage
 }
 
-// frameUnit is how many bytes of a rendered tree count as another frame: history from
-// elsewhere may have trees of any size that the format allows.
+// frameUnit is the number of bytes of a rendered tree that count as one cached frame. Foreign history may have
+// trees of any size that the format allows.
 const frameUnit = 1 << 20
 
 // NewCache returns a cache that keeps n frames, and at most n MiB.
@@ -81,7 +81,7 @@ func (c *Cache) read(r objstore.Reader, id objstore.ID) (frame, error) {
 	return f, nil
 }
 
-// advance applies deltas, the last of them first.
+// advance applies deltas, the last one first.
 func (f frame) advance(deltas []frameBlob) (frame, error) {
 	if len(deltas) == 0 {
 		return f, nil
@@ -102,7 +102,7 @@ func (f frame) advance(deltas []frameBlob) (frame, error) {
 	newest := deltas[0]
 	out := frame{newest.deltas, tree.Append(nil)}
 	if page.Sum(sha256.Sum256(out.rendered)) != newest.sum {
-		return frame{}, corrupt(newest.id, "frame: the delta leads to a tree of another digest")
+		return frame{}, corrupt(newest.id, "frame: the delta leads to a tree with another digest")
 	}
 	return out, nil
 }
@@ -114,7 +114,7 @@ func (c *Cache) Write(
 	w objstore.Writer, before objstore.ID, tree json.RawMessage, parse func(json.RawMessage) (*Tree, error),
 ) (objstore.ID, error) {
 	if f, ok := c.get(before); ok && bytes.Equal(f.rendered, tree) {
-		return before, nil // it was taken in before
+		return before, nil // an earlier Write has checked it
 	}
 	parsed, err := parse(tree)
 	if parsed == nil || err != nil {

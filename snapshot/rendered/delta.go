@@ -15,18 +15,18 @@ import (
 
 const (
 	deltaVersion = 1
-	// maxOps is the largest number of ops of a delta.
+	// maxOps is the maximum number of ops in a delta.
 	maxOps = 10000
 )
 
 // The ops of a delta between two rendered trees.
 const (
-	opSet    = "set"    // a text, a prop, or a whole node
-	opInsert = "insert" // a child before the one that has its index
-	opRemove = "remove" // a prop or a child
+	opSet    = "set"    // sets a text, a prop, or a whole node
+	opInsert = "insert" // inserts a child before the child with the op's index
+	opRemove = "remove" // removes a prop or a child
 )
 
-// The names that a path goes through.
+// The names in the path of an op.
 const (
 	stepChildren = "children"
 	stepProps    = "props"
@@ -37,10 +37,10 @@ const (
 type deltaOp struct {
 	op     string
 	path   []step
-	value  string // of a text or a prop
-	node   *Tree  // of a whole node
+	value  string // the new text or the new value of a prop
+	node   *Tree  // the new node
 	isNode bool
-	nodeID string // for people who read deltas: the id of the nearest element; "" for none
+	nodeID string // the id of the nearest element, for people who read deltas; "" if there is none
 }
 
 // step is one step of a path: a name, or an index among children.
@@ -54,7 +54,7 @@ func nameStep(name string) step  { return step{name: name} }
 func indexStep(index int) step   { return step{index: index, isIndex: true} }
 func (o deltaOp) hasValue() bool { return o.op != opRemove }
 
-// encodeDelta is the text of a delta.
+// encodeDelta returns the text of a delta.
 func encodeDelta(ops []deltaOp) []byte {
 	b := strconv.AppendInt([]byte(`{"version":`), int64(deltaVersion), 10)
 	b = append(b, `,"ops":[`...)
@@ -95,8 +95,8 @@ func (o deltaOp) append(b []byte) []byte {
 	return append(b, '}')
 }
 
-// decodeDelta is the strict inverse of encodeDelta. data must be valid JSON within
-// the limits; id is the object that it is from.
+// decodeDelta is the strict inverse of encodeDelta. data must be valid JSON within the limits. id is the object
+// with the data.
 func decodeDelta(id objstore.ID, data []byte) ([]deltaOp, error) {
 	m := row.Reader{Rest: data}
 	m.Expect(`{"version":`)
@@ -162,7 +162,7 @@ func readStep(m *row.Reader) step {
 	return indexStep(int(m.Int()))
 }
 
-// readValue reads a string, or a node up to its end.
+// readValue reads a string, or a node with its end.
 func (o *deltaOp) readValue(m *row.Reader) (err error) {
 	if m.Bad || len(m.Rest) == 0 {
 		return row.ErrNotCanonical
@@ -186,7 +186,7 @@ func (o *deltaOp) readValue(m *row.Reader) (err error) {
 
 var errMisplacedOp = errors.New("op does not fit the tree")
 
-// applyDelta makes ops in root, which it changes, and returns the tree that comes of it.
+// applyDelta applies ops to root, which it modifies, and returns the resulting tree.
 func applyDelta(root *Tree, ops []deltaOp) (*Tree, error) {
 	for i, o := range ops {
 		if len(o.path) == 0 {
@@ -203,7 +203,7 @@ func applyDelta(root *Tree, ops []deltaOp) (*Tree, error) {
 	return root, nil
 }
 
-// apply walks to the node that the op is about, and changes it.
+// apply walks from n to the node that the op changes, and changes it.
 func (o deltaOp) apply(n *Tree) error {
 	path := o.path
 	for n != nil && len(path) > 2 && path[0] == nameStep(stepChildren) && path[1].isIndex {

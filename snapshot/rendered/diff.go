@@ -5,11 +5,9 @@ import (
 	"sort"
 )
 
-// diffTrees returns the ops that lead from one rendered tree to another. Their
-// order follows from the trees alone: a node's own props first, sorted by name;
-// then its children: removals from the last to the first, insertions from the
-// first to the last, and then what changes within the children that stay, by
-// their new places.
+// diffTrees returns the ops that turn one rendered tree into another. Their order depends only on the trees: the
+// props of a node, sorted by name; then removals of children, from the last to the first; insertions, from the
+// first to the last; and changes within the remaining children, in their new order.
 func diffTrees(from, to *Tree) []deltaOp {
 	var d differ
 	d.node(from, to, "")
@@ -18,7 +16,7 @@ func diffTrees(from, to *Tree) []deltaOp {
 
 type differ struct {
 	ops  []deltaOp
-	path []step // of the node that is being compared
+	path []step // of the nodes being compared
 }
 
 // emit adds an op at the path of the current node and the given steps below it.
@@ -27,8 +25,7 @@ func (d *differ) emit(o deltaOp, steps ...step) {
 	d.ops = append(d.ops, o)
 }
 
-// node compares two nodes at one place. nearest is the id of the nearest element
-// above that has one.
+// node compares two nodes at one place. nearest is the id of the nearest enclosing element that has an id.
 func (d *differ) node(from, to *Tree, nearest string) {
 	if from == nil || to == nil || from.isText != to.isText || from.tag != to.tag {
 		if from != to {
@@ -84,8 +81,8 @@ func (d *differ) props(from, to *Tree, nearest string) {
 	}
 }
 
-// children compares two lists of children. Equal ones at both ends are left alone;
-// of those between, the ones stay which have the same identity and the same order.
+// children compares two lists of children. It skips equal children at both ends. Among the others, children with
+// the same identity stay if they keep their order.
 func (d *differ) children(from, to []*Tree, nearest string) {
 	head := 0
 	for head < len(from) && head < len(to) && from[head].equal(to[head]) {
@@ -121,11 +118,11 @@ func (d *differ) children(from, to []*Tree, nearest string) {
 	}
 }
 
-// pair is a child that stays: its places before and after.
+// pair is a child that stays: its old and its new index.
 type pair struct{ from, to int }
 
-// identity is by what a child is recognised among its siblings: its id, or else
-// its kind and tag, and how many siblings before it have the same.
+// identity identifies a child among its siblings: by its id or, without an id, by its kind, its tag, and the
+// number of earlier siblings with the same kind and tag.
 type identity struct {
 	id, tag string
 	isText  bool
@@ -147,9 +144,8 @@ func identities(children []*Tree) []identity {
 	return out
 }
 
-// pairChildren finds the longest list of children that stay in their order: since
-// identities are unique, that is the longest increasing subsequence of their old
-// places, in the order of the new ones.
+// pairChildren finds the longest list of children that stay in order. Because identities are unique, it is the
+// longest increasing subsequence of old indexes, in the new order.
 func pairChildren(from, to []*Tree) []pair {
 	places := make(map[identity]int, len(from))
 	for i, id := range identities(from) {
@@ -161,7 +157,7 @@ func pairChildren(from, to []*Tree) []pair {
 			all = append(all, pair{i, j})
 		}
 	}
-	// ends[k] is the pair with the smallest old place that ends a list of k+1 pairs.
+	// ends[k] is the pair with the smallest old index that ends a list of k+1 pairs.
 	var ends []int
 	before := make([]int, len(all))
 	for n, p := range all {

@@ -1,4 +1,4 @@
-// Package rendered has rendered workflow trees: their canonical form, the deltas between them, and the blobs of frames.
+// Package rendered stores rendered workflow trees: in canonical form, as deltas, and as the blobs of frames.
 package rendered
 
 import (
@@ -16,13 +16,13 @@ import (
 	"github.com/git-smithers/git-smithers/snapshot/row"
 )
 
-// Tree is one node of a rendered workflow tree: an element with a tag, props
-// and children, or a text. The null tree is nil.
+// Tree is one node of a rendered workflow tree: a text, or an element with a tag, props and children. The null
+// tree is nil.
 type Tree struct {
 	isText   bool
-	text     string // a text's
-	tag      string // an element's
-	props    []prop // sorted by UTF-16 code units of their names
+	text     string // of a text
+	tag      string // of an element
+	props    []prop // sorted by the UTF-16 code units of the names
 	children []*Tree
 }
 
@@ -30,12 +30,12 @@ type prop struct{ name, value string }
 
 func compareProps(a, b prop) int { return compareUTF16(a.name, b.name) }
 
-// findProp returns the place of a prop and whether it is there.
+// findProp returns the index of a prop, and whether the prop exists.
 func (n *Tree) findProp(name string) (int, bool) {
 	return slices.BinarySearchFunc(n.props, prop{name: name}, compareProps)
 }
 
-// id is the element's own id; "" when it has none.
+// id returns the element's own id, or "" if it has none.
 func (n *Tree) id() string {
 	if i, ok := n.findProp("id"); ok {
 		return n.props[i].value
@@ -79,8 +79,8 @@ func (n *Tree) Append(b []byte) []byte {
 	return append(b, ']', '}')
 }
 
-// compareUTF16 orders strings by UTF-16 code units, as JavaScript does. That differs
-// from the order of bytes where surrogate pairs meet U+E000 to U+FFFF.
+// compareUTF16 orders strings by UTF-16 code units, as JavaScript does. This order differs from the order of bytes
+// between surrogate pairs and U+E000 to U+FFFF.
 func compareUTF16(a, b string) int {
 	i := 0
 	for i < len(a) && i < len(b) && a[i] == b[i] {
@@ -102,7 +102,7 @@ func compareUTF16(a, b string) int {
 	return strings.Compare(a[i:], b[i:])
 }
 
-// Parse reads a rendered tree in any spelling; data must be valid JSON.
+// Parse reads a rendered tree in any spelling. data must be valid JSON.
 func Parse(data []byte) (*Tree, error) {
 	p := treeParser{b: data}
 	return p.tree()
@@ -114,7 +114,7 @@ type treeParser struct {
 	i int
 }
 
-// next returns the byte that the next token begins with.
+// next skips white space and returns the first byte of the next token.
 func (p *treeParser) next() byte {
 	p.i = jsontext.SkipSpace(p.b, p.i)
 	if p.i >= len(p.b) {
@@ -186,7 +186,7 @@ func (p *treeParser) node() (*Tree, error) {
 	return nil, errNotNode
 }
 
-// members calls use at the value of every member of an object.
+// members calls use for every member of an object, at the member's value.
 func (p *treeParser) members(use func(name string) error) error {
 	if p.next() != '{' {
 		return errNotNode

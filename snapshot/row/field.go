@@ -7,23 +7,23 @@ import (
 	"github.com/git-smithers/git-smithers/objstore"
 )
 
-// Field is one member of the values of a kind: its name, and where a T has its value.
+// Field is one member in the values of a kind: the member's name, and the variable of a T that holds its value.
 type Field[T any] struct {
 	Name  string
 	value value[T]
 }
 
-// value is how one type of member is stored and read.
+// value stores and reads one type of member.
 type value[T any] interface {
-	// put appends the member of a T. A member that may be left out appends nothing.
+	// put appends the member of a T. It may leave out an optional member.
 	put(b []byte, name string, of *T) []byte
 	// take is the strict inverse of put.
 	take(r *Reader, name string, of *T)
-	// set reads the member as engines write it. Null leaves the T as it is.
+	// set reads the member as engines write it. Null does not change the T.
 	set(of *T, value json.RawMessage) error
 }
 
-// integer is the types of the integers that rows have.
+// integer is an integer type of a member.
 type integer interface{ int | int64 }
 
 // Text is a string.
@@ -88,8 +88,8 @@ func OptionalList[T any](name string, at func(*T) *[]string) Field[T] {
 	return Field[T]{name, optionalList[T](at)}
 }
 
-// JSON is any JSON value, byte for byte as a user gave it; null if it is nil. A kind with a
-// JSON field needs [Kind.Valid].
+// JSON is any JSON value, byte for byte as the user gave it, or null if it is nil. A kind with a JSON field needs
+// [Kind.Valid].
 func JSON[T any](name string, at func(*T) *json.RawMessage) Field[T] {
 	return Field[T]{name, rawJSON[T](at)}
 }
@@ -312,7 +312,7 @@ func (at set[T]) take(r *Reader, name string, of *T) {
 
 func (at set[T]) set(of *T, value json.RawMessage) error { return Into(value, at(of)) }
 
-// IsSet reports whether values are sorted, each once.
+// IsSet reports whether values are sorted and without repeats.
 func IsSet(values []string) bool {
 	for i := 1; i < len(values); i++ {
 		if values[i-1] >= values[i] {

@@ -13,40 +13,40 @@ import (
 
 // Kind declares one kind of row.
 type Kind[T any] struct {
-	Name   string // in messages, such as "human request"
+	Name   string // the name in messages, such as "human request"
 	Key    Key[T]
 	Fields []Field[T]    // the stored members, sorted by name
 	Check  func(T) error // returns why a T cannot be stored
 
-	// Adjust makes what was read the one T that has its encoding. Nil if nothing is adjusted.
+	// Adjust normalizes a T that was read, because several Ts may have one encoding. May be nil.
 	Adjust func(*T)
 	// Valid checks that a stored value is JSON before it is read. Kinds with a JSON field need it.
 	Valid func(value []byte) error
 }
 
-// Key declares how a kind's rows are found.
+// Key declares the keys of a kind's rows.
 type Key[T any] struct {
 	// Of returns the key of a T.
 	Of func(*T) string
-	// Split sets what the key says in a T. Nil if the key is a digest, which says nothing.
+	// Split sets the fields of a T that its key contains. Nil if the key is a digest of the T.
 	Split func(of *T, key string) error
-	// Fields are what engines may repeat of the key in a value.
+	// Fields are the parts of the key that engines may repeat in a value.
 	Fields []Field[T]
-	// Missing returns why a T that came without a key has none. Nil if Check does.
+	// Missing returns an error if a T that came without a key cannot have a key. Nil if Check does it.
 	Missing func(*T) error
-	// Title names a T without a key in messages. Nil for no name.
+	// Title names a T without a key in messages. May be nil.
 	Title func(*T) string
 }
 
 // ErrNotCanonical is the error about a stored value that [Kind.Encode] would not have written.
 var ErrNotCanonical = errors.New("not in its one valid encoding")
 
-// ErrNewerFormat is wrapped by the errors about stored bytes that this version does not
-// know how to read, though they need not be damaged.
+// ErrNewerFormat is wrapped by errors about stored bytes that only a newer version can read. They may be
+// undamaged.
 var ErrNewerFormat = errors.New("written by a newer version")
 
-// errNotDigest is the error about a key that is a digest, and not that of its row.
-var errNotDigest = errors.New("the key is not its digest")
+// errNotDigest means that a key is a digest, but not its own row's.
+var errNotDigest = errors.New("the key is not the digest of the row")
 
 // Encode returns the row of a T.
 func (k *Kind[T]) Encode(v T) page.Row {
@@ -69,8 +69,7 @@ func AppendFields[T any](b []byte, fields []Field[T], v *T) []byte {
 	return b
 }
 
-// Decode reads a stored row. Bytes that Encode would not have written are
-// objstore.ErrCorrupt.
+// Decode reads a stored row. If Encode would not have written the row, the error wraps objstore.ErrCorrupt.
 func (k *Kind[T]) Decode(row page.Row) (T, error) {
 	v, err := k.Read(row)
 	if err != nil {
@@ -80,7 +79,7 @@ func (k *Kind[T]) Decode(row page.Row) (T, error) {
 	return *v, nil
 }
 
-// Read is Decode with the bare reason as its error.
+// Read is Decode, but its error is only the reason.
 func (k *Kind[T]) Read(row page.Row) (*T, error) {
 	d := struct {
 		v T
@@ -157,7 +156,7 @@ func (k *Kind[T]) parse(key string, value json.RawMessage, v *T) error {
 	return cmp.Or(k.differs(key, &of, v), k.Check(*v), k.notDigest(key, v))
 }
 
-// differs returns an error if a member contradicts the key. The T before says what the key says.
+// differs returns an error if a member contradicts the key. before has only the fields from the key.
 func (k *Kind[T]) differs(key string, before, v *T) error {
 	if key == "" {
 		return nil
@@ -171,7 +170,7 @@ func (k *Kind[T]) differs(key string, before, v *T) error {
 	return nil
 }
 
-// notDigest returns an error if a key that says nothing is not that of the T.
+// notDigest returns an error if the key of a T is a digest, but not the T's own.
 func (k *Kind[T]) notDigest(key string, v *T) error {
 	if key != "" && k.Key.Split == nil && k.Key.Of(v) != key {
 		return errNotDigest

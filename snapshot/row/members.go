@@ -10,8 +10,8 @@ import (
 
 var errNotObject = errors.New("not a JSON object")
 
-// EachMember calls use for every member of a JSON object in order. The object must
-// be valid JSON. A repeated name is an error. Errors of use are prefixed with the name.
+// EachMember calls use for every member of a JSON object, in order. The object must be valid JSON. A repeated name
+// is an error. An error of use gets the member's name as a prefix.
 func EachMember(object []byte, use func(name string, value json.RawMessage) error) error {
 	i := jsontext.SkipSpace(object, 0)
 	if i >= len(object) || object[i] != '{' {
@@ -60,10 +60,10 @@ func EachElement(array []byte, use func(i int, value json.RawMessage) error) err
 	return nil
 }
 
-// ErrUnknownField is the error about a member that a row does not have.
+// ErrUnknownField means that a member is unknown in its row.
 var ErrUnknownField = errors.New("unknown field")
 
-// Into reads a member's value into target. Null leaves target as it is.
+// Into decodes a member's value into target. Null does not change target.
 func Into(value json.RawMessage, target any) error {
 	if string(value) == "null" {
 		return nil

@@ -2,7 +2,7 @@ package row
 
 import "encoding/json"
 
-// Document encodes a T that is a file of its own.
+// Document encodes a T as the content of a file.
 func Document[T any](fields []Field[T], v *T) []byte {
 	return append(AppendObject(make([]byte, 0, 512), fields, v), '\n')
 }
@@ -15,8 +15,8 @@ func ReadDocument[T any](fields []Field[T], data []byte) (*T, bool) {
 	return v, r.Done("\n")
 }
 
-// Members reads an object as engines write it: members in any order, each once. A member that
-// is in none of the tables is [ErrUnknownField]. The object must be valid JSON.
+// Members reads an object as engines write it: members in any order, each at most once. A member in none of the
+// tables is [ErrUnknownField]. The object must be valid JSON.
 func Members[T any](object []byte, v *T, tables ...[]Field[T]) error {
 	return EachMember(object, func(name string, value json.RawMessage) error {
 		for _, fields := range tables {
@@ -30,7 +30,7 @@ func Members[T any](object []byte, v *T, tables ...[]Field[T]) error {
 	})
 }
 
-// Object is an object with fields of its own, left out if it is nil.
+// Object is an object with its own fields, left out if it is nil.
 func Object[T, P any](name string, at func(*T) **P, fields []Field[P]) Field[T] {
 	return Field[T]{name, object[T, P]{at, fields}}
 }
@@ -115,7 +115,7 @@ func (l list[T, E]) set(of *T, value json.RawMessage) error {
 	})
 }
 
-// Part returns the fields of a P as the fields of a T that has the P.
+// Part converts fields of a P to fields of a T that contains the P.
 func Part[T, P any](fields []Field[P], at func(*T) *P) []Field[T] {
 	parts := make([]Field[T], len(fields))
 	for i, f := range fields {
@@ -134,12 +134,12 @@ func (p part[T, P]) take(r *Reader, name string, of *T)      { p.value.take(r, n
 
 func (p part[T, P]) set(of *T, value json.RawMessage) error { return p.value.set(p.at(of), value) }
 
-// Spelled is a string that JSON has in another spelling.
+// Spelled is a string that has a different spelling in JSON.
 func Spelled[T any](name string, at func(*T) *string, spelling Spelling) Field[T] {
 	return Field[T]{name, spelled[T]{at, spelling}}
 }
 
-// Spelling is how strings are written in JSON.
+// Spelling converts strings to and from their spelling in JSON.
 type Spelling interface {
 	Spell(s string) string
 	// Read is the strict inverse of Spell.

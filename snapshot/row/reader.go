@@ -10,15 +10,14 @@ import (
 	"github.com/git-smithers/git-smithers/objstore/page"
 )
 
-// Reader reads canonical JSON from the front of Rest. After the first byte that is not
-// canonical, Bad stays true and every value is zero.
+// Reader reads canonical JSON from the front of Rest. After an error, Bad is true and every further value is zero.
 type Reader struct {
 	Rest   []byte
 	Bad    bool
-	inside bool // a member was read before, so the next one follows a comma
+	inside bool // a member was read, so a comma comes before the next one
 }
 
-// Skip takes text off the front and reports whether it was there.
+// Skip takes text off the front, and reports whether the text was there.
 func (r *Reader) Skip(text string) bool {
 	if r.Bad || len(r.Rest) < len(text) || string(r.Rest[:len(text)]) != text {
 		return false
@@ -27,14 +26,14 @@ func (r *Reader) Skip(text string) bool {
 	return true
 }
 
-// Expect takes text off the front.
+// Expect takes text off the front. If the text is not there, the input is bad.
 func (r *Reader) Expect(text string) {
 	if !r.Skip(text) {
 		r.Bad = true
 	}
 }
 
-// Optional takes the name of a member and reports whether it is the next one.
+// Optional takes the next member's name if it is the given one, and reports whether it is.
 func (r *Reader) Optional(name string) bool {
 	n := len(name)
 	rest := r.Rest
@@ -49,7 +48,7 @@ func (r *Reader) Optional(name string) bool {
 	return true
 }
 
-// Name expects the name of a member.
+// Name takes the name of the next member, which must be the given one.
 func (r *Reader) Name(name string) {
 	if !r.Optional(name) {
 		r.Bad = true
@@ -62,7 +61,7 @@ func (r *Reader) Close() {
 	r.inside = true
 }
 
-// Null reports whether the next value is null, and takes it.
+// Null takes the next value if it is null, and reports whether it is.
 func (r *Reader) Null() bool { return r.Skip("null") }
 
 // Text reads a string in its canonical spelling.
@@ -116,7 +115,7 @@ func (r *Reader) Int() int64 {
 	return n
 }
 
-// shortest reports whether digits have no zero in front, and zero no sign.
+// shortest reports whether digits are the canonical spelling of n: without leading zeros or a signed zero.
 func shortest(digits []byte, n int64) bool {
 	if n < 0 {
 		digits = digits[1:]
@@ -170,7 +169,7 @@ func Elements[T any](r *Reader, read func(*Reader) T) []T {
 	return out
 }
 
-// Done reports whether the whole input was read as expected, up to end.
+// Done reports whether the input was canonical and only end is left.
 func (r *Reader) Done(end string) bool {
 	r.Expect(end)
 	return !r.Bad && len(r.Rest) == 0

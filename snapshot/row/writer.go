@@ -7,12 +7,12 @@ import (
 	"github.com/git-smithers/git-smithers/objstore/page"
 )
 
-// MaxInteger bounds the integers in our own metadata. JSON readers that keep numbers as
-// doubles change the integers beyond it.
+// MaxInteger is the largest integer in our own metadata. JSON readers that store numbers as doubles would change
+// larger integers.
 const MaxInteger = 1<<53 - 1
 
-// AppendName appends the name of an object's next member. A name is plain ASCII. Callers
-// append members in the order of their names.
+// AppendName appends the name of an object's next member. The name is plain ASCII. Callers append members sorted
+// by name.
 func AppendName(b []byte, name string) []byte {
 	if b[len(b)-1] != '{' {
 		b = append(b, ',')
@@ -31,7 +31,7 @@ func AppendInt(b []byte, name string, value int64) []byte {
 	return strconv.AppendInt(AppendName(b, name), value, 10)
 }
 
-// AppendRaw appends a member that is JSON already, or null if value is nil.
+// AppendRaw appends a member whose value is JSON, or null if value is nil.
 func AppendRaw(b []byte, name string, value []byte) []byte {
 	b = AppendName(b, name)
 	if value == nil {

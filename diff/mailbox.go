@@ -10,7 +10,7 @@ import (
 	"github.com/git-smithers/git-smithers/snapshot"
 )
 
-// mailbox compares what the nodes of two states wait for, and the signals that they have.
+// mailbox compares the mailboxes of two states: approvals, human requests, waits and signals.
 func (r *Result) mailbox(a, b *snapshot.State) (err error) {
 	r.ApprovalsAdded, r.ApprovalsRemoved, r.ApprovalsChanged, err = compareMail(a.Approvals(), b.Approvals(), snapshot.DecodeApproval)
 	if err != nil {
@@ -30,7 +30,7 @@ func (r *Result) mailbox(a, b *snapshot.State) (err error) {
 	return nil
 }
 
-// compareMail compares two collections whose keys are those of nodes. No list is nil.
+// compareMail compares two collections of the mailbox whose keys are nodes' keys. The returned lists are not nil.
 func compareMail[T any](a, b *page.Collection, decode func(page.Row) (T, error)) (added, removed []Mail[T], changed []MailChange[T], err error) {
 	added, removed, changed = []Mail[T]{}, []Mail[T]{}, []MailChange[T]{}
 	for delta, err := range page.Diff(a, b) {
@@ -52,8 +52,8 @@ func compareMail[T any](a, b *page.Collection, decode func(page.Row) (T, error))
 	return added, removed, changed, nil
 }
 
-// signals compares signals by what they are and the number that they have: one that
-// both sides have by different numbers is removed and added.
+// signals compares the signals of two states. A signal with a different seq on each side counts as removed and
+// added.
 func (r *Result) signals(a, b *page.Collection) error {
 	for delta, err := range page.Diff(a, b) {
 		if err != nil {

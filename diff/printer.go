@@ -5,7 +5,7 @@ import (
 	"fmt"
 )
 
-// mark is what a line says: its sign is there with and without colours.
+// mark is the sign of a line: added, removed, changed or none. Lines have it with and without colours.
 type mark byte
 
 const (
@@ -15,7 +15,7 @@ const (
 	changed mark = '~'
 )
 
-// color is the terminal's escape sequence for a mark.
+// color returns the terminal's escape sequence for a mark, or "" for a plain line.
 func (m mark) color() string {
 	switch m {
 	case added:
@@ -31,17 +31,18 @@ func (m mark) color() string {
 
 const (
 	valueIndent = "    "
-	// How much of a value is shown unless it is to be shown in full.
+	// Limits of a shown value, unless RenderOptions.Full is set.
 	maxLines   = 40
 	maxColumns = 160
 )
 
-// printer gathers the text. What it is given must be printable, values excepted.
+// printer collects the lines of a rendered Result. Callers pass printable text; values are escaped here.
 type printer struct {
 	options RenderOptions
 	out     []byte
 }
 
+// line adds a line, in the colour of its mark.
 func (p *printer) line(m mark, text string) {
 	color := m.color()
 	if !p.options.Colors {
@@ -54,14 +55,14 @@ func (p *printer) line(m mark, text string) {
 	p.out = append(p.out, '\n')
 }
 
-// heading begins a section, unless it is empty.
+// heading begins a section, unless the section has no entries.
 func (p *printer) heading(text string, entries int) {
 	if entries > 0 {
 		p.line(plain, text)
 	}
 }
 
-// keys is a section of keys alone.
+// keys prints a section that lists only keys.
 func (p *printer) keys(heading string, m mark, keys []string) {
 	p.heading(heading, len(keys))
 	for _, key := range keys {
@@ -69,7 +70,7 @@ func (p *printer) keys(heading string, m mark, keys []string) {
 	}
 }
 
-// value shows a row that only one side has: on one line where it fits.
+// value prints a row that exists on only one side, on one line if it fits.
 func (p *printer) value(m mark, name string, value json.RawMessage) {
 	head := "  " + string(m) + " " + name
 	if compact, ok := compactValue(value); ok && len(head)+len(compact) <= maxColumns {
@@ -84,7 +85,7 @@ func (p *printer) value(m mark, name string, value json.RawMessage) {
 	p.lines(lines)
 }
 
-// change shows how a value differs; nil is a side without one.
+// change prints the difference between two values. A missing value is nil.
 func (p *printer) change(from, to json.RawMessage) {
 	lines := diffValues(from, to)
 	if len(lines) == 0 {
@@ -94,6 +95,8 @@ func (p *printer) change(from, to json.RawMessage) {
 	p.lines(lines)
 }
 
+// lines prints the lines of a value. Unless RenderOptions.Full is set, it shortens them and prints the size of the
+// rest.
 func (p *printer) lines(lines []valueLine) {
 	shown := len(lines)
 	if !p.options.Full && shown > maxLines {

@@ -10,19 +10,18 @@ import (
 	"github.com/git-smithers/git-smithers/snapshot"
 )
 
-// RenderOptions say how a Result is shown.
+// RenderOptions configure Result.Render.
 type RenderOptions struct {
-	// Colors marks added, removed and changed lines in green, red and yellow as well.
+	// Colors also shows added, removed and changed lines in green, red and yellow.
 	Colors bool
-	// Full shows values whole. Else long lines and long values are shortened, with a
-	// note of how much is left out.
+	// Full shows values completely. Otherwise long lines and long values are shortened, with the size of the
+	// omitted part.
 	Full bool
 }
 
-// Render writes the result as text for people: sections as Smithers prints them,
-// with the values of outputs and of the input. What is stored cannot control the
-// terminal: characters that are not printable are written as \u escapes. The only
-// errors are those of w.
+// Render writes the result as text for people, in sections as Smithers prints them, with the values of outputs and
+// of the input. Characters that are not printable are escaped, so that stored text cannot control the terminal.
+// The only errors are those of w.
 func (r *Result) Render(w io.Writer, options RenderOptions) error {
 	p := &printer{options: options}
 	if r.Empty() {
@@ -83,6 +82,7 @@ func (r *Result) renderLoops(p *printer) {
 	}
 }
 
+// rowName returns the printable name of an output's row.
 func rowName(table, nodeID string, iteration int) string {
 	return printable(table) + " " + printable(snapshot.Key(nodeID, iteration))
 }
@@ -94,8 +94,8 @@ func orNone(s string) string {
 	return s
 }
 
-// nodeDifferences says what differs between two rows of a node, its state first.
-// An attempt is told only where it is not what the new state implies.
+// nodeDifferences describes the differences between two rows of a node, beginning with the state. It omits a
+// change of the attempt that follows from the change of state: to the first attempt, or to none.
 func nodeDifferences(from, to snapshot.Node) []string {
 	var out []string
 	note := func(what, from, to string) {

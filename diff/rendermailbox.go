@@ -30,7 +30,7 @@ func (r *Result) renderMailbox(p *printer) {
 	p.signals("Signals removed:", removed, r.SignalsRemoved)
 }
 
-// renderMail shows the rows that only one side has, each on a line.
+// renderMail prints the rows that exist on only one side, each on a line.
 func renderMail[T any](p *printer, what string, plus, minus []Mail[T], describe func(T) string) {
 	p.heading(what+" added:", len(plus))
 	for _, m := range plus {
@@ -42,12 +42,12 @@ func renderMail[T any](p *printer, what string, plus, minus []Mail[T], describe 
 	}
 }
 
-// mail is the line of a row that differs.
+// mail prints the line of a changed row.
 func (p *printer) mail(key string, differences []string) {
 	p.row(changed, key, strings.Join(differences, ", "))
 }
 
-// row is the line of a row, with text that is printable.
+// row prints one line for a row. text must be printable.
 func (p *printer) row(m mark, key, text string) {
 	if !p.options.Full {
 		text = shorten(text, 0)
@@ -76,24 +76,24 @@ func describeRequest(h snapshot.HumanRequest) string {
 
 func describeWait(w snapshot.Wait) string { return w.Status + ", " + printable(waitedFor(w)) }
 
-// differences gathers what differs between two rows; where nothing that is worth a word
-// does, it says so.
+// differences lists the differences between two rows.
 type differences []string
 
+// note adds a difference if two texts differ. what is the text before them.
 func (d *differences) note(what, from, to string) {
 	if from != to {
 		*d = append(*d, what+printable(orNone(from))+" -> "+printable(orNone(to)))
 	}
 }
 
-// set notes what the new row alone has.
+// set adds the new value of an optional text if it differs from the old value.
 func (d *differences) set(what string, from, to *string) {
 	if to != nil && (from == nil || *from != *to) {
 		*d = append(*d, what+printable(strconv.Quote(*to)))
 	}
 }
 
-// words are the differences, at least one.
+// words returns the differences, or a general phrase if there are none.
 func (d differences) words() []string {
 	if len(d) == 0 {
 		return []string{"other details differ"}
@@ -131,7 +131,7 @@ func waitDifferences(from, to snapshot.Wait) []string {
 	return d.words()
 }
 
-// waitedFor is what a wait is for.
+// waitedFor describes the signal or timer of a wait.
 func waitedFor(w snapshot.Wait) string {
 	if w.Kind == snapshot.WaitSignal {
 		return "signal " + w.Signal

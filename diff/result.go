@@ -6,11 +6,10 @@ import (
 	"github.com/git-smithers/git-smithers/snapshot"
 )
 
-// Result is what differs from one snapshot to another. Lists are sorted, outputs by
-// table first, rows by node id and then by iteration, signals by seq, and never null in
-// JSON. Nodes, and what they wait for, are named by the node's key, "nodeId::iteration".
-// Values are the stored bytes, shared: they must not be changed. Encode it with HTML
-// escaping off to keep them as they are.
+// Result lists the differences between two snapshots. No list is null in JSON. Outputs are sorted by table, rows
+// by node id and then by iteration, signals by seq. A node, or a row of its mailbox, is named by the node's key,
+// "nodeId::iteration". Values share the stored bytes and must not be changed. To keep them as they are, encode a
+// Result without HTML escaping.
 type Result struct {
 	NodesAdded   []string     `json:"nodesAdded"`
 	NodesRemoved []string     `json:"nodesRemoved"`
@@ -40,21 +39,20 @@ type Result struct {
 	SignalsRemoved []Signal `json:"signalsRemoved"`
 
 	InputChanged bool         `json:"inputChanged"`
-	Input        *InputChange `json:"input,omitempty"` // set when it changed
+	Input        *InputChange `json:"input,omitempty"` // set if it changed
 
 	VCSPointerChanged bool           `json:"vcsPointerChanged"`
-	VCSPointer        *PointerChange `json:"vcsPointer,omitempty"` // set when it changed
+	VCSPointer        *PointerChange `json:"vcsPointer,omitempty"` // set if it changed
 }
 
-// NodeChange is a node of which anything in its row differs. A change of its output
-// alone is none.
+// NodeChange is a node whose row differs. A change of only its output does not count.
 type NodeChange struct {
-	Key  string        `json:"nodeId"` // Smithers' name for what is the key
+	Key  string        `json:"nodeId"` // the node's key; Smithers calls it nodeId
 	From snapshot.Node `json:"from"`
 	To   snapshot.Node `json:"to"`
 }
 
-// Output is an output row that only one side has, with the value it has there.
+// Output is an output row that exists on only one side, with its value.
 type Output struct {
 	Table     string          `json:"table"`
 	NodeID    string          `json:"nodeId"`
@@ -62,7 +60,7 @@ type Output struct {
 	Value     json.RawMessage `json:"-"`
 }
 
-// OutputChange is an output row of which the bytes of the value differ.
+// OutputChange is an output row whose value differs in any byte.
 type OutputChange struct {
 	Table     string          `json:"table"`
 	NodeID    string          `json:"nodeId"`
@@ -71,30 +69,30 @@ type OutputChange struct {
 	To        json.RawMessage `json:"to"`
 }
 
-// LoopChange is a loop of which the iteration or done differs.
+// LoopChange is a loop whose iteration or end differs.
 type LoopChange struct {
 	RalphID string        `json:"ralphId"`
 	From    snapshot.Loop `json:"from"`
 	To      snapshot.Loop `json:"to"`
 }
 
-// Mail is a row of the mailbox that only one side has: in JSON its key.
+// Mail is a row of the mailbox that exists on only one side. Its JSON is its key.
 type Mail[T any] struct {
 	Key string
 	Row T
 }
 
-// MarshalText is the key.
+// MarshalText returns the key.
 func (m Mail[T]) MarshalText() ([]byte, error) { return []byte(m.Key), nil }
 
-// MailChange is a row of the mailbox of which anything differs.
+// MailChange is a row of the mailbox that differs.
 type MailChange[T any] struct {
 	Key  string `json:"nodeId"` // as in NodeChange
 	From T      `json:"from"`
 	To   T      `json:"to"`
 }
 
-// Signal is a signal that only one side has, or has by that number.
+// Signal is a signal that only one side has, or has with this seq.
 type Signal struct {
 	Seq           int64           `json:"seq"`
 	Name          string          `json:"name"`
@@ -102,19 +100,19 @@ type Signal struct {
 	Payload       json.RawMessage `json:"-"`
 }
 
-// InputChange has the run's input on both sides; nil where there is none.
+// InputChange has the run's input on both sides; nil if a side has none.
 type InputChange struct {
 	From json.RawMessage `json:"from,omitempty"`
 	To   json.RawMessage `json:"to,omitempty"`
 }
 
-// PointerChange has the vcs pointer of both sides; empty where there is none.
+// PointerChange has the vcs pointers of both sides; "" if a side has none.
 type PointerChange struct {
 	From string `json:"from,omitempty"`
 	To   string `json:"to,omitempty"`
 }
 
-// newResult is the result of comparing equal snapshots.
+// newResult returns the result of comparing equal snapshots.
 func newResult() *Result {
 	return &Result{
 		NodesAdded: []string{}, NodesRemoved: []string{}, NodesChanged: []NodeChange{},

@@ -10,8 +10,7 @@ import (
 	"github.com/git-smithers/git-smithers/snapshot"
 )
 
-// Snapshot is one side of a comparison: a state, and the revision of the working
-// copy that belongs to it, nil for none.
+// Snapshot is one side of a comparison: a state and the revision of its working copy, which may be nil.
 type Snapshot struct {
 	State *snapshot.State
 	VCS   *snapshot.VCS
@@ -30,6 +29,7 @@ func Snapshots(a, b Snapshot) (*Result, error) {
 	return result, nil
 }
 
+// pointer returns the vcs pointer of a working copy, or "" for nil.
 func pointer(v *snapshot.VCS) string {
 	if v == nil {
 		return ""
@@ -37,9 +37,8 @@ func pointer(v *snapshot.VCS) string {
 	return v.Pointer()
 }
 
-// States compares two states. Equal subtrees are never read, and nothing is when
-// the states are equal. Errors are those of reading: objstore.ErrNotFound and
-// objstore.ErrCorrupt.
+// States compares two states. It does not read equal subtrees, so it reads nothing if the states are equal. An
+// error wraps objstore.ErrNotFound or objstore.ErrCorrupt if a state is damaged.
 func States(a, b *snapshot.State) (*Result, error) {
 	result := newResult()
 	if a.ID() == b.ID() {
@@ -66,7 +65,7 @@ func States(a, b *snapshot.State) (*Result, error) {
 	return result, nil
 }
 
-// tables are the names of the tables of either side, sorted.
+// tables returns the names of the tables on either side, sorted.
 func tables(a, b *snapshot.State) []string {
 	names := slices.Concat(a.Tables(), b.Tables())
 	slices.Sort(names)
@@ -93,7 +92,7 @@ func (r *Result) nodes(a, b *page.Collection) error {
 	return nil
 }
 
-// decodeNode makes an empty list of needs one that is not null in JSON.
+// decodeNode decodes a node. Empty needs become an empty list, which is not null in JSON.
 func decodeNode(row page.Row) (snapshot.Node, error) {
 	n, err := snapshot.DecodeNode(row)
 	if n.Needs == nil {
@@ -122,7 +121,7 @@ func (r *Result) loops(a, b *page.Collection) error {
 	return nil
 }
 
-// decodeBoth decodes the sides that a row has.
+// decodeBoth decodes the row on each side. A missing side is the zero T.
 func decodeBoth[T any](d page.Delta, decode func(page.Row) (T, error)) (from, to T, err error) {
 	if d.From != nil {
 		from, err = decode(page.Row{Key: d.Key, Value: d.From})
@@ -159,7 +158,7 @@ func (r *Result) input(a, b *snapshot.State) error {
 	return err
 }
 
-// compareInputs returns nil when the inputs are the same, which it tells by their ids.
+// compareInputs returns nil if the inputs are the same. It reads them only if their ids differ.
 func compareInputs(a, b *snapshot.State) (*InputChange, error) {
 	if a.InputID() == b.InputID() {
 		return nil, nil
@@ -175,8 +174,7 @@ func compareInputs(a, b *snapshot.State) (*InputChange, error) {
 	return &InputChange{from, to}, nil
 }
 
-// sort brings the rows from the order of the bytes of keys to that of numbers, in
-// which iteration 10 comes after 9.
+// sort sorts rows by number instead of by the bytes of their keys: iteration 10 comes after 9.
 func (r *Result) sort() {
 	slices.SortFunc(r.NodesAdded, compareKeys)
 	slices.SortFunc(r.NodesRemoved, compareKeys)
@@ -192,7 +190,7 @@ func (r *Result) sort() {
 	r.sortMailbox()
 }
 
-// compareKeys orders keys by node id and then by iteration.
+// compareKeys orders keys by node id, then by iteration.
 func compareKeys(a, b string) int {
 	nodeA, iterationA, errA := snapshot.SplitKey(a)
 	nodeB, iterationB, errB := snapshot.SplitKey(b)

@@ -11,22 +11,22 @@ import (
 	anchored "github.com/rogpeppe/go-internal/diff"
 )
 
-// Values beyond these are not laid out: a few bytes of nesting would become
+// Limits of an indented value. Beyond them, a value is shown as it is, because a few bytes of nesting could become
 // megabytes of indentation.
 const (
 	maxLayoutDepth = 100
 	maxLayoutSize  = 8 << 20
 )
 
-// valueLine is one line of a value that is shown.
+// valueLine is one line of a shown value.
 type valueLine struct {
 	mark  mark
 	text  string
-	focus int // the offset that stays in sight when the line is shortened
+	focus int // the offset that stays visible if the line is shortened
 }
 
-// layOut indents a value, each line ending in LF. Numbers, strings and the order of
-// members stay as they are. The nil value has no lines.
+// layOut indents a value and ends each line with LF. Numbers, strings and the order of members are unchanged. The
+// nil value has no lines.
 func layOut(value json.RawMessage) []byte {
 	if value == nil {
 		return nil
@@ -40,7 +40,7 @@ func layOut(value json.RawMessage) []byte {
 	return out.Bytes()
 }
 
-// depth is how deep arrays and objects nest in a value.
+// depth returns the maximum nesting of arrays and objects in a value.
 func depth(value []byte) int {
 	deepest, depth, inString := 0, 0, false
 	for i := 0; i < len(value); i++ {
@@ -60,11 +60,12 @@ func depth(value []byte) int {
 	return deepest
 }
 
+// valueLines returns the lines of an indented value.
 func valueLines(value json.RawMessage) []string {
 	return strings.Split(strings.TrimSuffix(string(layOut(value)), "\n"), "\n")
 }
 
-// compactValue is a value on one line; not ok when it is too long for that anyway.
+// compactValue returns a value on one line, or false if the value is too long for a line.
 func compactValue(value json.RawMessage) (string, bool) {
 	if len(value) > 2*maxColumns {
 		return "", false
@@ -76,9 +77,9 @@ func compactValue(value json.RawMessage) (string, bool) {
 	return out.String(), true
 }
 
-// diffValues is the difference of two values, line by line of their layout, with
-// three lines of context; none when they are laid out the same. Commas at the ends
-// of lines are left out, so that a member which is not the last any more is no change.
+// diffValues returns the difference between two indented values by lines, with three lines of context. It is empty
+// if the indented values are equal. Commas at the ends of lines do not count, so that a member does not differ
+// only because another one follows it.
 func diffValues(from, to json.RawMessage) []valueLine {
 	text := string(anchored.Diff("from", dropCommas(layOut(from)), "to", dropCommas(layOut(to))))
 	_, hunks, found := strings.Cut(text, "\n@@")
@@ -88,7 +89,7 @@ func diffValues(from, to json.RawMessage) []valueLine {
 	var lines []valueLine
 	for i, line := range strings.Split(strings.TrimSuffix(hunks, "\n"), "\n") {
 		switch {
-		case i == 0: // what is left of the first hunk's header
+		case i == 0: // the rest of the first hunk's header
 		case strings.HasPrefix(line, "@@"):
 			lines = append(lines, valueLine{mark: plain, text: "..."})
 		case line == "":
@@ -115,8 +116,8 @@ func lineMark(c byte) mark {
 	return plain
 }
 
-// focusPairs finds, where as many lines were added as removed, the first byte that
-// differs in each pair.
+// focusPairs finds the first byte that differs in each pair of a removed and an added line, if a block has as many
+// removed as added lines.
 func focusPairs(lines []valueLine) {
 	count := func(from int, m mark) int {
 		n := 0
@@ -149,7 +150,7 @@ func commonPrefix(a, b string) int {
 	return n
 }
 
-// shorten cuts a long line to what is around focus and says how much it leaves out.
+// shorten cuts a long line to the part around focus, and adds the sizes of the omitted parts.
 func shorten(text string, focus int) string {
 	if len(text) <= maxColumns+maxColumns/4 {
 		return text
@@ -175,8 +176,8 @@ func shorten(text string, focus int) string {
 	return out
 }
 
-// printable replaces what could control a terminal or deceive a reader (control
-// characters, marks of direction, bytes that are not UTF-8) by escapes.
+// printable escapes everything that could control a terminal or deceive a reader: control characters, direction
+// marks, and bytes that are not UTF-8.
 func printable(s string) string {
 	if strings.IndexFunc(s, unprintable) < 0 && utf8.ValidString(s) {
 		return s

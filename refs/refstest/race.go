@@ -19,10 +19,10 @@ const (
 	racers     = 8
 )
 
-// testRace lets some goroutines, each with a DB of its own, and one git update-ref
-// move one ref from the same value. When packed, pack-refs runs all the while. It is
-// one git because two of them can both win then: git reads packed-refs before it has
-// the lock, and later takes another file of the same size, inode and second for it.
+// testRace checks that exactly one of several goroutines, each with its own DB, and one git update-ref can move a
+// ref from the same value. If packed, git pack-refs runs meanwhile. There is only one git update-ref because two
+// can both win: git reads packed-refs before it has the lock, and takes a new file with the same size, inode and
+// second for the old one.
 func testRace(t *testing.T, open Opener, packed bool) {
 	f := newFixture(t, open, packed)
 	ids := Objects(t, f.repo, 1+raceRounds*racers)
@@ -45,8 +45,8 @@ func testRace(t *testing.T, open Opener, packed bool) {
 	assert.Len(t, frames, 1+raceRounds, "a frame a round")
 }
 
-// raceRound returns where the winner moved the tip to. Who wins makes the frame of
-// the round, too, if it is one of ours.
+// raceRound runs one round and returns the new target of the tip. The winner also creates the round's frame,
+// unless the winner is git.
 func raceRound(t *testing.T, f *fixture, dbs []*refs.DB, at objstore.ID, ids []objstore.ID) objstore.ID {
 	t.Helper()
 	frames, err := f.db.Frames(t.Context(), "run")
@@ -84,7 +84,7 @@ func raceRound(t *testing.T, f *fixture, dbs []*refs.DB, at objstore.ID, ids []o
 	return now
 }
 
-// packLoop runs git pack-refs until it is told to stop.
+// packLoop runs git pack-refs until stop is called.
 func packLoop(t *testing.T, repo *repotest.Repo) (stop func()) {
 	t.Helper()
 	var stopping atomic.Bool

@@ -1,5 +1,5 @@
-// Package refstest is the contract of refs.DB as tests: every way of moving refs
-// must pass them, with real git as the judge of what is in the repository.
+// Package refstest contains the tests that every way of moving refs in refs.DB must pass. Real git reads the resulting
+// repository.
 package refstest
 
 import (
@@ -19,8 +19,8 @@ import (
 	"github.com/git-smithers/git-smithers/refs"
 )
 
-// Open opens the refs of a scratch repository and closes them when the test ends.
-// Change, if not nil, may change the options before.
+// Open opens the refs of a scratch repository, and closes them at the end of the test. change, if not nil, changes
+// the options first.
 func Open(t testing.TB, repo *repotest.Repo, change func(*refs.Options)) *refs.DB {
 	t.Helper()
 	found, err := gitexec.Discover(t.Context(), repo.Dir, repo.Env)
@@ -35,7 +35,7 @@ func Open(t testing.TB, repo *repotest.Repo, change func(*refs.Options)) *refs.D
 	return db
 }
 
-// New makes a scratch repository in which no lock may be left when the test ends.
+// New makes a scratch repository. The test fails if a lock is left at its end.
 func New(t testing.TB, opts ...repotest.Option) *repotest.Repo {
 	t.Helper()
 	repo := repotest.New(t, opts...)
@@ -60,7 +60,7 @@ func Locks(t testing.TB, repo *repotest.Repo) []string {
 	return locks
 }
 
-// Objects writes n different objects, for refs to point at.
+// Objects writes n different objects as targets of refs.
 func Objects(t testing.TB, repo *repotest.Repo, n int) []objstore.ID {
 	t.Helper()
 	dir := t.TempDir()
@@ -87,7 +87,7 @@ func ID(t testing.TB, s string) objstore.ID {
 	return id
 }
 
-// Tip is refs.Tip of a run id that must be good.
+// Tip is refs.Tip of a valid run id.
 func Tip(t testing.TB, run string) refs.Name {
 	t.Helper()
 	name, err := refs.Tip(run)
@@ -95,7 +95,7 @@ func Tip(t testing.TB, run string) refs.Name {
 	return name
 }
 
-// Frame is refs.Frame of a run id and number that must be good.
+// Frame is refs.Frame of a valid run id and number.
 func Frame(t testing.TB, run string, frame int64) refs.Name {
 	t.Helper()
 	name, err := refs.Frame(run, frame)
@@ -103,7 +103,7 @@ func Frame(t testing.TB, run string, frame int64) refs.Name {
 	return name
 }
 
-// Want checks that git and db see a ref at want, or nowhere when want is zero.
+// Want checks that git and db see a ref at want or, if want is zero, see no ref.
 func Want(t testing.TB, repo *repotest.Repo, db *refs.DB, name refs.Name, want objstore.ID) {
 	t.Helper()
 	got := repo.Git("for-each-ref", "--format=%(objectname)", string(name))
@@ -119,7 +119,7 @@ func Want(t testing.TB, repo *repotest.Repo, db *refs.DB, name refs.Name, want o
 	}
 }
 
-// WriteRef puts content into the file of a ref, past all locks.
+// WriteRef writes content into the file of a ref, without its lock.
 func WriteRef(t testing.TB, repo *repotest.Repo, name refs.Name, content string) {
 	t.Helper()
 	path := RefPath(repo, name)
@@ -127,7 +127,7 @@ func WriteRef(t testing.TB, repo *repotest.Repo, name refs.Name, content string)
 	require.NoError(t, os.WriteFile(path, []byte(content), 0o666))
 }
 
-// RefPath is the file of a ref that is not packed.
+// RefPath returns the file of a loose ref.
 func RefPath(repo *repotest.Repo, name refs.Name) string {
 	return filepath.Join(repo.GitDir, filepath.FromSlash(string(name)))
 }

@@ -14,13 +14,13 @@ import (
 	"github.com/git-smithers/git-smithers/refs"
 )
 
-// Opener opens the refs of a repository with a patience of some milliseconds, and
-// closes them when the test ends.
+// Opener opens the refs of a repository with a patience of some milliseconds, and closes them at the end of the
+// test.
 type Opener func(t testing.TB, repo *repotest.Repo) *refs.DB
 
 var zero objstore.ID
 
-// Run runs the contract.
+// Run runs the contract's tests.
 func Run(t *testing.T, open Opener) {
 	t.Helper()
 	for name, test := range map[string]func(*testing.T, Opener, bool){
@@ -45,7 +45,7 @@ func Run(t *testing.T, open Opener) {
 	t.Run("writes the reflogs that git would", func(t *testing.T) { t.Parallel(); testReflog(t, open) })
 }
 
-// fixture is a repository with a run of one frame, whose refs are in files or packed.
+// fixture is a repository with a run of one frame. Its refs are in files or packed.
 type fixture struct {
 	repo       *repotest.Repo
 	db         *refs.DB
@@ -193,7 +193,7 @@ func testObstructed(t *testing.T, open Opener, packed bool) {
 		Want(t, f.repo, f.db, f.tip, f.ids[0])
 		assert.Empty(t, Locks(t, f.repo))
 	}
-	// Empty folders, which git leaves behind sometimes, are in nobody's way.
+	// Empty folders, which git sometimes leaves behind, do not obstruct a ref.
 	require.NoError(t, os.MkdirAll(filepath.Join(RefPath(f.repo, f.next), "a", "b"), 0o777))
 	require.NoError(t, f.db.Apply(ctx, refs.Update{Name: f.next, New: f.ids[1]}))
 	Want(t, f.repo, f.db, f.next, f.ids[1])

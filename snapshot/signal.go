@@ -84,7 +84,7 @@ func signalRows() *collection {
 }
 
 // checkSeqs returns an error if changes lead from before, a valid collection of signals, to signals whose Seqs are
-// not 0, 1, 2, … It reads only the changed signals or, if the changes remove any, all signals.
+// not 0, 1, 2, … without gaps. It reads only the changed signals or, if the changes remove any, all signals.
 func checkSeqs(before, after *page.Collection, changes []page.Change) error {
 	if len(changes) == 0 {
 		return nil
@@ -113,7 +113,7 @@ func checkSeqs(before, after *page.Collection, changes []page.Change) error {
 	return nil
 }
 
-// checkAllSeqs returns an error if the Seqs of signals are not 0, 1, 2, …
+// checkAllSeqs returns an error unless the Seqs of signals are 0, 1, 2, … without gaps.
 func checkAllSeqs(signals *page.Collection) error {
 	counts := seqCounter{to: int64(signals.Len())}
 	for signal, err := range decoded(signals, DecodeSignal) {
@@ -127,8 +127,8 @@ func checkAllSeqs(signals *page.Collection) error {
 	return nil
 }
 
-// verifySeqs verifies that the Seqs of stored signals are 0, 1, 2, … known is a collection for which this holds.
-// Only the differences from known are read.
+// verifySeqs verifies that the Seqs of stored signals are 0, 1, 2, … without gaps. known is a collection for which
+// this holds. Only the differences from known are read.
 func verifySeqs(known, signals *page.Collection) error {
 	removed := make(map[int64]bool)
 	var added []Signal

@@ -27,6 +27,7 @@ func (db *DB) RemoveBroken(ctx context.Context, name Name) error {
 // removal is the content of a lock that will not be renamed to its ref.
 const removal = "git-smithers:removes-broken-ref"
 
+// removeBroken removes a ref's file under the ref's lock if its content is broken.
 func (w *fileWriter) removeBroken(name Name) (err error) {
 	if err := w.owner.note([]Update{{Name: name}}, []string{removal}); err != nil {
 		return err

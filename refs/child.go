@@ -38,6 +38,7 @@ func startChild(ctx context.Context, git *gitexec.Git, args []string) (*child, e
 	return c, nil
 }
 
+// start starts git with pipes for its input and output.
 func (c *child) start(ctx context.Context, git *gitexec.Git, args []string) error {
 	var err error
 	if c.cmd, err = git.Command(ctx, args...); err != nil {

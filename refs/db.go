@@ -170,6 +170,7 @@ func (db *DB) Apply(ctx context.Context, updates ...Update) error {
 	return db.opts.Failpoint(FailRefsDone)
 }
 
+// lock waits for the right to write. It returns an error if ctx ends first or the DB is closed.
 func (db *DB) lock(ctx context.Context) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -190,13 +191,15 @@ func (db *DB) unlock() { <-db.writing }
 
 var errClosed = errors.New("already closed")
 
+// checkUpdates returns an error if an update has an invalid name, has neither an old nor a new value, or concerns
+// the same ref as another update.
 func checkUpdates(updates []Update) error {
 	for i, u := range updates {
 		if err := u.Name.check(); err != nil {
 			return err
 		}
 		if u.Old.IsZero() && u.New.IsZero() {
-			return fmt.Errorf("update of %s from nothing to nothing", u.Name)
+			return fmt.Errorf("update of %s has neither an old nor a new value", u.Name)
 		}
 		for _, other := range updates[:i] {
 			if other.Name == u.Name {

@@ -35,6 +35,8 @@ func (w *fileWriter) close() error {
 	return err
 }
 
+// apply makes a transaction, and waits for other processes' locks. It returns errStepBack if native git must make
+// the transaction.
 func (w *fileWriter) apply(ctx context.Context, updates []Update) error {
 	if w.rules.stepBack(updates) {
 		return errStepBack
@@ -89,6 +91,8 @@ func (w *fileWriter) verify(updates []Update) error {
 	return err
 }
 
+// verifyOne compares one locked ref with its expected value and, if the ref is new, looks for refs that obstruct
+// it. It opens packed if necessary.
 func (w *fileWriter) verifyOne(u Update, packed **packedRefs) error {
 	actual, err := w.db.reader.loose(u.Name)
 	if err != nil {

@@ -72,6 +72,7 @@ func (db *DB) Inventory(ctx context.Context) (*Inventory, error) {
 	return found, nil
 }
 
+// walkFolder adds the refs and locks in a folder to the inventory. dead are the paths of dead processes' locks.
 func (db *DB) walkFolder(ctx context.Context, folder string, dead map[string]bool, found *Inventory) error {
 	top := filepath.Join(db.reader.dir, filepath.FromSlash(folder))
 	return filepath.WalkDir(top, func(path string, d fs.DirEntry, err error) error {
@@ -107,6 +108,7 @@ func (db *DB) walkFolder(ctx context.Context, folder string, dead map[string]boo
 	})
 }
 
+// addPacked adds the packed refs in our folders to the inventory. If packed-refs is broken, it adds only the flaw.
 func (db *DB) addPacked(found *Inventory) (err error) {
 	if found.Lines, err = db.reader.checkPacked(); errors.Is(err, ErrBroken) {
 		found.Packed = err

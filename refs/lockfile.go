@@ -75,6 +75,8 @@ func (h *heldLocks) finish(fsync bool) error {
 	return err
 }
 
+// sync puts the locks on stable storage, and the folders that may be new. Folders of frame refs need not be
+// durable, except the first ref's.
 func (h *heldLocks) sync() error {
 	errs := make(chan error, len(h.locks))
 	var created []Update

@@ -64,6 +64,8 @@ func (w *fileWriter) own() error {
 
 var errLostOwner = errors.New("owner file was taken for a dead one's")
 
+// newOwner makes an owner file for this process and takes its flock. If another process has removed the file
+// before the flock, the error wraps errLostOwner.
 func newOwner(files fsx.FS, folder string) (*owner, error) {
 	var random [4]byte
 	if _, err := rand.Read(random[:]); err != nil {

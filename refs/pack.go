@@ -22,6 +22,7 @@ type touchedRuns struct {
 	components map[string]bool
 }
 
+// add records the runs of the frame refs in updates.
 func (t *touchedRuns) add(updates []Update) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -63,6 +64,8 @@ func (db *DB) PackIfMany(ctx context.Context) error {
 	return db.pack(ctx)
 }
 
+// manyLoose reports whether there are at least manyLoose loose refs: runs' folders, tips, and frames of the
+// touched runs.
 func (db *DB) manyLoose() (bool, error) {
 	folders := []string{prefix, tipPrefix}
 	for _, component := range db.touched.list() {
@@ -81,6 +84,7 @@ func (db *DB) manyLoose() (bool, error) {
 	return false, nil
 }
 
+// pack runs git pack-refs, unless another process of this program is packing.
 func (db *DB) pack(ctx context.Context) (err error) {
 	folder := filepath.Join(db.reader.dir, filepath.FromSlash(locksFolder))
 	if err := db.opts.FS.MkdirAll(folder, 0o777); err != nil {

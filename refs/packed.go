@@ -65,6 +65,7 @@ func (r reader) openPacked() (*packedRefs, error) {
 	return nil, errors.Join(err, f.Close())
 }
 
+// newPacked reads the header of a packed-refs file.
 func newPacked(file io.ReaderAt, size int64, path string, hexLen int) (*packedRefs, error) {
 	p := &packedRefs{file: file, path: path, size: size, hexLen: hexLen, blockSize: packedBlock}
 	if size <= packedWhole {
@@ -229,6 +230,7 @@ func (p *packedRefs) line(at int64) ([]byte, int64, error) {
 	return nil, 0, p.broken(joined)
 }
 
+// block returns a block of the file. It reads each block once.
 func (p *packedRefs) block(n int64) ([]byte, error) {
 	if block, ok := p.blocks[n]; ok {
 		return block, nil

@@ -100,11 +100,13 @@ func (db *DB) removeOwner(path string, seen, torn map[string]fs.FileInfo) (remov
 	return removed, nil
 }
 
+// staleState is the result of looking at locks that a dead owner noted.
 type staleState struct {
 	removed int
-	torn    bool
+	torn    bool // an incomplete lock was left, because a process may be writing it
 }
 
+// removeNoted removes one lock that a dead owner noted. seen and torn are those of removeStaleLocks.
 func (db *DB) removeNoted(noted notedLock, seen, torn map[string]fs.FileInfo) (staleState, error) {
 	path := db.reader.path(noted.name) + lockSuffix
 	info, err := os.Lstat(path)

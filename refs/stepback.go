@@ -16,6 +16,7 @@ type stepBackRules struct {
 	logs   string // the folder of reflogs that git would extend, if it exists
 }
 
+// newStepBackRules reads the rules from the repository's configuration and the environment.
 func newStepBackRules(repo gitexec.Repo, env []string) stepBackRules {
 	rules := stepBackRules{logs: filepath.Join(repo.CommonDir, "logs", "refs", "smithers")}
 	if value, _ := repo.Config.Get("core.logallrefupdates"); strings.EqualFold(value, "always") {

@@ -55,6 +55,8 @@ func (t *Transport) Fetch(ctx context.Context, remote string, specs []Spec, prun
 	}
 }
 
+// fetchArgs returns the arguments of git fetch. They disable everything that writes anything but the requested
+// refs and objects.
 func (t *Transport) fetchArgs(remote string, prune bool) []string {
 	args := []string{
 		"fetch", t.progress(), "--stdin", "--refmap=", "--no-tags", "--no-prune-tags",
@@ -74,6 +76,7 @@ func (t *Transport) fetchArgs(remote string, prune bool) []string {
 	return append(args, "--", remote)
 }
 
+// fetchSettings returns configuration for git fetch only.
 func (t *Transport) fetchSettings(remote string) []string {
 	settings := []string{
 		"fetch.fsckObjects=true", "advice.fetchShowForcedUpdates=false",

@@ -30,6 +30,7 @@ type progressFilter struct {
 	line []byte // an incomplete line
 }
 
+// Write passes on each complete line that is progress. Lines end with LF or CR.
 func (f *progressFilter) Write(p []byte) (int, error) {
 	for _, c := range p {
 		f.line = append(f.line, c)

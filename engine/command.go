@@ -104,6 +104,7 @@ type streams struct {
 	copies sync.WaitGroup
 }
 
+// connect makes pipes for a command's standard streams.
 func (c *command) connect(cmd *exec.Cmd) (*streams, error) {
 	s := &streams{c: c}
 	var files [6]*os.File

@@ -101,6 +101,8 @@ func (d *draft) step(task string, state snapshot.NodeState, startedAtMs, endedAt
 // maxSubject limits the subject line, which is for git log.
 const maxSubject = 160
 
+// subject joins the phrases to one line, which it cuts at maxSubject. It lists four names of a phrase and counts
+// the others.
 func (d *draft) subject() string {
 	parts := make([]string, len(d.phrases))
 	for i, p := range d.phrases {

@@ -19,6 +19,7 @@ type model struct {
 	loops map[string]snapshot.Loop
 }
 
+// loadModel reads the nodes and loops of a state.
 func loadModel(state *snapshot.State) (*model, error) {
 	m := &model{nodes: make(map[workflow.NodeKey]snapshot.Node), loops: make(map[string]snapshot.Loop)}
 	for row, err := range state.Nodes().Rows() {
@@ -44,11 +45,13 @@ func loadModel(state *snapshot.State) (*model, error) {
 	return m, nil
 }
 
+// setNode sets a node in the model and in the draft.
 func (m *model) setNode(d *draft, n snapshot.Node) {
 	m.nodes[workflow.NodeKey{ID: n.NodeID, Iteration: n.Iteration}] = n
 	d.setNode(n)
 }
 
+// setLoop sets a loop in the model and in the draft.
 func (m *model) setLoop(d *draft, l snapshot.Loop) {
 	m.loops[l.RalphID] = l
 	d.setLoop(l)

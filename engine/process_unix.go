@@ -51,8 +51,8 @@ func (c *command) endGroup(leader *os.Process) {
 	}
 }
 
-// holding delays a command's line until its process group is recorded. If this process is
-// killed before, the line does not run.
+// lineGate delays a command's line until the command's process group is recorded. If this process is killed before
+// that, the line does not run.
 type lineGate struct {
 	began        func(leader int)
 	theirs, ours *os.File // nil if nothing records the group

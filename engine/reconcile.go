@@ -50,10 +50,11 @@ func (m *model) checkOutputs(state *snapshot.State, req ReconcileRequest) error 
 	return nil
 }
 
+// checkOutput checks the output of one finished node against the new definition.
 func (m *model) checkOutput(state *snapshot.State, wf *workflow.Workflow, key workflow.NodeKey) error {
 	table, now := m.nodes[key].OutputTable, wf.Task(key.ID).Output
 	if table != now {
-		return conflict(key, table, "task %s is finished with %s, but now it is to have %s",
+		return conflict(key, table, "task %s is finished with %s, but the new definition wants %s",
 			key.ID, describeTable(table), describeTable(now))
 	}
 	if table == "" {
@@ -93,6 +94,7 @@ func (req ReconcileRequest) resets() map[string]int {
 	return from
 }
 
+// conflict returns a schema_conflict error about a node's output.
 func conflict(key workflow.NodeKey, table, format string, args ...any) error {
 	return fault.New(fault.SchemaConflict, format, args...).
 		Hint("run the task again with `git smithers replay … --node %s`, or keep its old schema", fault.Word(key.ID)).

@@ -74,6 +74,7 @@ func (r *runner) holds(t *workflow.Task, key workflow.NodeKey) (bool, error) {
 	return holds, nil
 }
 
+// skip makes a node skipped.
 func (r *runner) skip(t *workflow.Task, key workflow.NodeKey) {
 	n := r.nodes[key]
 	n.State = snapshot.NodeSkipped
@@ -170,6 +171,7 @@ func (r *runner) advance(l *workflow.Loop) error {
 	return nil
 }
 
+// iterate begins the next iteration of a loop. Nodes that a reset kept in that iteration stay as they are.
 func (r *runner) iterate(l *workflow.Loop, loop snapshot.Loop) {
 	loop.Iteration++
 	r.setLoop(r.next, loop)

@@ -43,6 +43,8 @@ func (r *runner) catchUp(ctx context.Context, now time.Time) error {
 	return err
 }
 
+// settleNode ends a node's wait if the mailbox or the clock has ended it. A node whose attempt or mailbox row is
+// missing waits anew.
 func (r *runner) settleNode(t *workflow.Task, key workflow.NodeKey, now time.Time) error {
 	n := r.nodes[key]
 	if n.LastAttempt == nil {

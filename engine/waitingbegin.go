@@ -60,6 +60,7 @@ func (w *waitStart) ask() error {
 	return nil
 }
 
+// approval requests an approval. Its title is the task's own, or one made from its label or id.
 func (w *waitStart) approval() {
 	a := w.attempt
 	row := snapshot.Approval{
@@ -81,6 +82,7 @@ func (w *waitStart) approval() {
 	w.say("approval")
 }
 
+// human creates a human request.
 func (w *waitStart) human() {
 	a := w.attempt
 	row := snapshot.HumanRequest{
@@ -125,6 +127,7 @@ func (w *waitStart) signal() error {
 	return nil
 }
 
+// timer starts a timer: for a duration from now, or until a time.
 func (w *waitStart) timer() {
 	a := w.attempt
 	due := after(a.StartedAtMs, w.task.Timer.After)
@@ -148,6 +151,7 @@ func (w *waitStart) tell(kind string, e mailbox.Event) {
 	w.next.mail(kind, e.At(w.attempt.NodeID, w.attempt.Iteration, w.attempt.Attempt))
 }
 
+// say adds "waits for" and what to the frame's subject.
 func (w *waitStart) say(what string) {
 	a := w.attempt
 	name := workflow.NodeKey{ID: a.NodeID, Iteration: a.Iteration}.Name(w.task)

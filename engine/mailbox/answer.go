@@ -45,7 +45,7 @@ func CancelRequest(ctx context.Context, rec Recorder, p Place, by string, at tim
 func closeRequest(ctx context.Context, rec Recorder, p Place, by string, at time.Time,
 	edit func(*snapshot.HumanRequest) (string, error),
 ) (out snapshot.HumanRequest, err error) {
-	who, err := saidText("the name of who answers", by)
+	who, err := saidText("the answering person's name", by)
 	if err != nil {
 		return out, err
 	}

@@ -22,7 +22,7 @@ func Decide(ctx context.Context, rec Recorder, d Decision, at time.Time) (snapsh
 	if err != nil {
 		return snapshot.Approval{}, err
 	}
-	by, err := saidText("the name of who decides", d.By)
+	by, err := saidText("the deciding person's name", d.By)
 	if err != nil {
 		return snapshot.Approval{}, err
 	}

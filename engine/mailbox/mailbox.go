@@ -86,11 +86,13 @@ func find[T request](rows iter.Seq2[T, error], seen func(T) seenRequest[T], p Pl
 	return best.row, nil
 }
 
+// severalWait returns the error that a place without a node fits several requests.
 func severalWait(run, what string, pending []string) error {
-	return fault.New(fault.Usage, "several nodes of run %s wait for %s: say which one", run, what).
+	return fault.New(fault.Usage, "several nodes of run %s wait for %s: name the node", run, what).
 		Hint("%s", strings.Join(pending, ", "))
 }
 
+// noRequest returns the error that no request fits a place. pending lists the nodes that do wait.
 func noRequest(p Place, run, what string, pending []string) error {
 	place := ""
 	if p.Iteration != nil {
@@ -147,7 +149,7 @@ func saidText(what, text string) (*string, error) {
 	return &text, nil
 }
 
-// ByWhom returns a verb with the person's name.
+// ByWhom adds "by" and the person's name to a text, unless who is nil.
 func ByWhom(verb string, who *string) string {
 	if who == nil {
 		return verb

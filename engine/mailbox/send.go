@@ -60,7 +60,7 @@ func checkSignal(s *snapshot.Signal) (payload any, err error) {
 	if s.Name == "" {
 		return nil, fault.New(fault.InvalidInput, "a signal needs a name")
 	}
-	for what, text := range map[string]*string{"the correlation id": s.CorrelationID, "the name of who sends": s.ReceivedBy} {
+	for what, text := range map[string]*string{"the correlation id": s.CorrelationID, "the sender's name": s.ReceivedBy} {
 		if text == nil {
 			continue
 		}
@@ -76,6 +76,7 @@ func checkSignal(s *snapshot.Signal) (payload any, err error) {
 	return payload, nil
 }
 
+// signalDraft returns the entry that adds a signal. The signal's digest names the operation.
 func signalDraft(run, digest string, s snapshot.Signal) (*snapshot.Draft, error) {
 	event, err := Event{SignalSeq: &s.Seq, SignalName: s.Name, CorrelationID: OrNull(s.CorrelationID)}.
 		Encode(run, "SignalReceived", s.ReceivedAtMs)

@@ -47,6 +47,7 @@ func NewSignalBook() *SignalBook {
 // SameFilter reports whether two waits take the same signals.
 func SameFilter(a, b snapshot.Wait) bool { return filterOf(a) == filterOf(b) }
 
+// filterOf returns the filter of a wait.
 func filterOf(w snapshot.Wait) filter {
 	return correlated(w.Signal, w.AnyCorrelation, w.CorrelationID)
 }
@@ -110,6 +111,7 @@ func (b *SignalBook) Find(state *snapshot.State, w snapshot.Wait) (key string, o
 	return "", false, nil
 }
 
+// took reports whether the node has taken a signal, or a later one by the same filter.
 func (t *taker) took(f filter, s signalHead) bool {
 	seq, ok := t.newest[f]
 	return ok && s.seq <= seq
@@ -135,6 +137,7 @@ func (b *SignalBook) taker(state *snapshot.State, w snapshot.Wait) (*taker, erro
 	return t, nil
 }
 
+// add records the signal that a wait took, if any.
 func (t *taker) add(w snapshot.Wait) {
 	if w.SignalSeq != nil {
 		f := filterOf(w)

@@ -126,6 +126,7 @@ func (in schemaInspector) schema(at string, value any) error {
 	return nil
 }
 
+// keyword checks one keyword of the schema at a pointer, and adds it to the graph.
 func (in schemaInspector) keyword(at, key string, value any) error {
 	pointer, node := at+"/"+stepEscaper.Replace(key), in.graph.nodes[at]
 	if known, ok := foldedKeywords[strings.ToLower(key)]; ok && known != key {
@@ -236,6 +237,7 @@ func (in schemaInspector) pattern(node *node, value any) error {
 	return nil
 }
 
+// typeNames returns the value of a type keyword as a list.
 func typeNames(value any) []any {
 	if names, ok := value.([]any); ok {
 		return names
@@ -243,6 +245,7 @@ func typeNames(value any) []any {
 	return []any{value}
 }
 
+// checkTypes returns an error if a name is not a JSON Schema type.
 func checkTypes(at string, names []any) error {
 	for _, name := range names {
 		text, ok := name.(string)

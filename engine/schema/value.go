@@ -45,6 +45,7 @@ func DecodeValue(data []byte) (json.RawMessage, any, error) {
 	return text, plainNumbers(value), nil
 }
 
+// describeSyntax describes an error of decoding JSON, with its place.
 func describeSyntax(err error) error {
 	if syntax, ok := errors.AsType[*json.SyntaxError](err); ok {
 		return fmt.Errorf("not JSON: %w (at byte %d)", err, syntax.Offset)
@@ -72,6 +73,7 @@ func plainNumbers(value any) any {
 	return value
 }
 
+// plainNumber returns a number as an int64 or uint64 if possible, otherwise as the nearest float64.
 func plainNumber(text string) any {
 	if n, err := strconv.ParseInt(text, 10, 64); err == nil {
 		return n

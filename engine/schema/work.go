@@ -207,6 +207,7 @@ func ownSize(value any) size {
 	return own
 }
 
+// sizeOf returns the size of a whole value.
 func sizeOf(value any) size {
 	all := ownSize(value)
 	switch v := value.(type) {

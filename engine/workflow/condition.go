@@ -114,6 +114,7 @@ func (e *expression) run(env map[string]any) (any, error) {
 	return value, nil
 }
 
+// conditionEnv returns the names that a condition can use, with their values.
 func conditionEnv(input, outputs map[string]any, read func(table, node string) any, inLoop bool, iteration int) map[string]any {
 	if read == nil {
 		read = func(string, string) any { return nil }
@@ -159,6 +160,7 @@ func (f *refFinder) Visit(node *ast.Node) {
 	}
 }
 
+// call records a call of output(), whose arguments must be two constant texts.
 func (f *refFinder) call(args []ast.Node) {
 	if len(args) != 2 {
 		f.badCall = true
@@ -173,6 +175,7 @@ func (f *refFinder) call(args []ast.Node) {
 	f.refs = append(f.refs, OutputRef{table.Value, node.Value})
 }
 
+// check returns an error if the expression uses outputs or output() in a form whose table or task is not constant.
 func (f *refFinder) check() error {
 	switch {
 	case f.names != f.outputs:
@@ -207,6 +210,7 @@ func (nullSafe) Visit(node *ast.Node) {
 	}
 }
 
+// orFalse returns n, with a null result replaced by false.
 func orFalse(n ast.Node) ast.Node {
 	switch n.(type) {
 	case *ast.ChainNode, *ast.CallNode:

@@ -40,6 +40,8 @@ func (p *parser) readable(t *Task) map[string]bool {
 	return readable
 }
 
+// condition compiles a condition and checks the outputs that it reads. It reports a flaw and returns nil if the
+// condition is invalid.
 func (p *parser) condition(line int, what, text string, inLoop bool, readable map[string]bool) *Condition {
 	if p.err != nil {
 		return nil

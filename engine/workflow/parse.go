@@ -58,6 +58,7 @@ type parser struct {
 	worktrees map[string]int // the line of each worktree path or branch
 }
 
+// workflow reads the top level of the file.
 func (p *parser) workflow(top *yaml.Node, fields map[string]*yaml.Node) {
 	p.part(func() {
 		p.wf.Name = p.required(top, fields, "the workflow", "name")
@@ -74,6 +75,7 @@ func (p *parser) workflow(top *yaml.Node, fields map[string]*yaml.Node) {
 	p.checkTemplates()
 }
 
+// outputs reads the tables under outputs and their schemas.
 func (p *parser) outputs(n *yaml.Node) {
 	keys, tables := p.mapping(n, "outputs", nil)
 	for _, key := range keys {
@@ -85,12 +87,13 @@ func (p *parser) outputs(n *yaml.Node) {
 	}
 }
 
-// workflowHint says what makes a file a workflow.
+// workflowHint is the hint for a file that is not a workflow.
 const workflowHint = "a workflow has at least a name and tasks"
 
 // taskHint shows how to add a task.
 const taskHint = "give at least one under tasks:, such as - {id: greet, run: echo hello}"
 
+// tasks reads the top-level list of tasks and loops.
 func (p *parser) tasks(top *yaml.Node, fields map[string]*yaml.Node) {
 	if fields["tasks"] == nil {
 		p.lacks(top, taskHint, "the workflow has no tasks")
@@ -136,6 +139,7 @@ func hasKey(n *yaml.Node, key string) bool {
 	return false
 }
 
+// loop reads a loop and its tasks.
 func (p *parser) loop(n *yaml.Node) {
 	_, fields := p.mapping(n, "a loop", loopKeys)
 	if p.err != nil {
@@ -175,6 +179,7 @@ func (p *parser) loop(n *yaml.Node) {
 	}
 }
 
+// task reads a task. loop is its enclosing loop, or nil.
 func (p *parser) task(n *yaml.Node, loop *Loop) {
 	_, fields := p.mapping(n, "a task", taskKeys)
 	if p.err != nil {
@@ -197,6 +202,7 @@ func (p *parser) task(n *yaml.Node, loop *Loop) {
 	loop.Tasks = append(loop.Tasks, t)
 }
 
+// taskOptions reads the keys of a task that do not depend on its kind.
 func (p *parser) taskOptions(t *Task, fields map[string]*yaml.Node) {
 	p.key(fields, "output", func(n *yaml.Node) {
 		t.Output = p.text(n, "output")
@@ -220,6 +226,7 @@ func (p *parser) taskOptions(t *Task, fields map[string]*yaml.Node) {
 
 var envName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
 
+// env reads environment variables, and returns them as sorted "NAME=value" texts.
 func (p *parser) env(n *yaml.Node) []string {
 	keys, fields := p.mapping(n, "env", nil)
 	var env []string
@@ -261,6 +268,7 @@ var (
 	tablePattern = regexp.MustCompile(`^[A-Za-z0-9_-]+$`)
 )
 
+// checkID checks the characters and the length of an id. what names it in the message.
 func (p *parser) checkID(at *yaml.Node, what, id string) {
 	if p.err == nil && (len(id) > maxIDBytes || !idPattern.MatchString(id)) {
 		p.fail(at, "letters, digits and _ . - are allowed, at most 100 of them, the first one no . or -",
@@ -286,6 +294,7 @@ func (p *parser) checkName(at *yaml.Node, id string) {
 	}
 }
 
+// checkTable checks the name of an output table.
 func (p *parser) checkTable(key *yaml.Node) {
 	if p.err == nil && (len(key.Value) > maxIDBytes || !tablePattern.MatchString(key.Value)) {
 		p.fail(key, "letters, digits, _ and - are allowed, at most 100 of them",
@@ -293,7 +302,7 @@ func (p *parser) checkTable(key *yaml.Node) {
 	}
 }
 
-// schema reads a JSON Schema. what is where it stands, for messages.
+// schema reads a JSON Schema. what names its place in messages.
 func (p *parser) schema(n *yaml.Node, what string) *schema.Schema {
 	n = p.follow(n)
 	if n == nil {

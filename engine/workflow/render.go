@@ -47,6 +47,7 @@ func (w *Workflow) Render(done func(loop string) bool) (json.RawMessage, error) 
 	return json.Marshal(root)
 }
 
+// renderTask returns the element of a task.
 func renderTask(t *Task) element {
 	props := map[string]string{"id": t.ID}
 	if t.Output != "" {

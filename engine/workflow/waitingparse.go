@@ -82,6 +82,7 @@ func (p *parser) short(n *yaml.Node, what, example string) bool {
 	return false
 }
 
+// approval reads an approval: its title as text, or a mapping.
 func (p *parser) approval(n *yaml.Node) *Approval {
 	a := &Approval{OnDeny: OtherwiseFail}
 	if p.short(n, "approval", "approval: Ship it?") {
@@ -101,6 +102,7 @@ func (p *parser) approval(n *yaml.Node) *Approval {
 	return a
 }
 
+// waitFor reads a wait for a signal: its name as text, or a mapping.
 func (p *parser) waitFor(n *yaml.Node) *WaitFor {
 	w := &WaitFor{AnyCorrelation: true, OnTimeout: OtherwiseFail}
 	if p.short(n, "wait_for", "wait_for: deployed") {
@@ -134,6 +136,7 @@ func (p *parser) patience(n *yaml.Node, what string, fields map[string]*yaml.Nod
 	return timeout, then
 }
 
+// otherwise reads what happens after a denial or a timeout. what names the key in messages.
 func (p *parser) otherwise(n *yaml.Node, what string) Otherwise {
 	text := p.text(n, what)
 	known := []string{string(OtherwiseFail), string(OtherwiseContinue), string(OtherwiseSkip)}
@@ -143,6 +146,7 @@ func (p *parser) otherwise(n *yaml.Node, what string) Otherwise {
 	return Otherwise(text)
 }
 
+// human reads a human request: its prompt as text, or a mapping.
 func (p *parser) human(n *yaml.Node, task string) *Human {
 	h := &Human{OnTimeout: OtherwiseFail}
 	if p.short(n, "human", "human: What now?") {
@@ -205,6 +209,7 @@ func formKind(form json.RawMessage) string {
 	return snapshot.HumanJSON
 }
 
+// timer reads a timer: a duration, or a time with its zone.
 func (p *parser) timer(n *yaml.Node) *Timer {
 	text := p.text(n, "timer")
 	if p.err != nil {

@@ -82,6 +82,7 @@ func (p *parser) taken(n *yaml.Node, w *Worktree, task string) *Worktree {
 	return w
 }
 
+// checkPlaceholders reports unknown placeholders. {task} is known only in a task's own worktree.
 func (p *parser) checkPlaceholders(at *yaml.Node, what, text, task string) {
 	known := []string{runPlaceholder, taskPlaceholder}
 	if task == "" {

@@ -269,6 +269,7 @@ func (r *reader) json(n *yaml.Node, depth int) any {
 	}
 }
 
+// scalar converts a scalar to a JSON value. Dates stay texts, and numbers keep their spelling if JSON allows it.
 func (r *reader) scalar(n *yaml.Node) any {
 	switch n.ShortTag() {
 	case "!!null":
@@ -296,6 +297,7 @@ func (r *reader) scalar(n *yaml.Node) any {
 	return value
 }
 
+// kindName names the kind of a node in a message.
 func kindName(n *yaml.Node) string {
 	switch n.Kind {
 	case yaml.MappingNode:

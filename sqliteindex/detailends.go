@@ -48,6 +48,7 @@ func (d *detailReader) ends() error {
 	return err
 }
 
+// mailbox reads the changed rows of the mailbox.
 func (d *detailReader) mailbox(before, after *snapshot.State) (err error) {
 	out := d.detail
 	if out.approvals, err = rowDeltas(before.Approvals(), after.Approvals(), snapshot.DecodeApproval); err != nil {
@@ -63,6 +64,7 @@ func (d *detailReader) mailbox(before, after *snapshot.State) (err error) {
 	return err
 }
 
+// rowDeltas returns the rows that differ between two collections, decoded.
 func rowDeltas[T any](before, after *page.Collection, decode func(page.Row) (T, error)) ([]rowDelta[T], error) {
 	var deltas []rowDelta[T]
 	for delta, err := range page.Diff(before, after) {
@@ -81,6 +83,7 @@ func rowDeltas[T any](before, after *page.Collection, decode func(page.Row) (T, 
 	return deltas, nil
 }
 
+// decodeSide decodes one side of a changed row; nil if the side has no row.
 func decodeSide[T any](key string, value []byte, decode func(page.Row) (T, error)) (*T, error) {
 	if value == nil {
 		return nil, nil

@@ -218,6 +218,7 @@ type timedValue struct {
 	atMs  int64
 }
 
+// diff adds the rows that differ between two collections, unless a newer change of the row is known.
 func (t timed) diff(r objstore.Reader, before, after objstore.ID, atMs int64) error {
 	if before == after {
 		return nil
@@ -241,6 +242,7 @@ func (t timed) diff(r objstore.Reader, before, after objstore.ID, atMs int64) er
 	return nil
 }
 
+// timedRows decodes rows, in no particular order.
 func timedRows[T any](t timed, decode func(page.Row) (T, error)) ([]timedRow[T], error) {
 	rows := make([]timedRow[T], 0, len(t))
 	for key, v := range t {

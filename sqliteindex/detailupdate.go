@@ -57,6 +57,7 @@ func (d *details) runsBehind(ctx context.Context) (runs []behind, err error) {
 	return runs, err
 }
 
+// scanBehind scans a row of sqlBehind.
 func scanBehind(rows *sql.Rows) (b behind, err error) {
 	var tip string
 	var from, workflows sql.NullString

@@ -13,7 +13,7 @@ const digestSize = 32
 
 // digest identifies a set of tips: the sum, modulo 2^256, of the SHA-256 of each
 // member. It does not depend on an order, and adding or removing a member costs one
-// hash. Equal digests mean equal sets unless somebody constructs a collision, which
+// hash. Equal digests mean equal sets unless a person constructs a collision, which
 // could only hide their own runs from a list.
 type digest [digestSize / 8]uint64
 

@@ -70,6 +70,7 @@ func (x *Index) CountEvents(ctx context.Context, q EventQuery) (int64, error) {
 	return count, err
 }
 
+// where returns the FROM and WHERE clauses of a query, and their arguments.
 func (q EventQuery) where() (clause string, args []any) {
 	clause, args = " FROM _smithers_events WHERE run_id = ?", []any{q.RunID}
 	and := func(condition string, values ...any) {

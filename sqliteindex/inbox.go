@@ -25,8 +25,8 @@ type InboxRow struct {
 // InboxQuery selects the rows of the inbox.
 type InboxQuery struct {
 	RunID   string // "" means all runs
-	Settled bool   // include what is settled
-	All     bool   // include what is settled, and ended and undone runs
+	Settled bool   // include settled rows
+	All     bool   // include settled rows, and those of ended and undone runs
 }
 
 const (

@@ -16,6 +16,7 @@ type rowEncoder struct {
 	members  bool   // at least one column holds a property
 }
 
+// newRowEncoder returns the encoder for a run whose schema has the columns in list.
 func newRowEncoder(t *outputTable, list columns.List) rowEncoder {
 	type source struct {
 		whole    bool

@@ -63,6 +63,7 @@ func (u *outputUpdate) reshape(ctx context.Context) error {
 	return u.makeKeyViews(ctx)
 }
 
+// dropKeyViews drops the views that are named for schema keys.
 func (u *outputUpdate) dropKeyViews(ctx context.Context) error {
 	views, err := collect(ctx, u.tx, scanString, sqlKeyViews)
 	if err != nil {
@@ -76,6 +77,7 @@ func (u *outputUpdate) dropKeyViews(ctx context.Context) error {
 	return nil
 }
 
+// makeKeyViews creates the views that are named for schema keys.
 func (u *outputUpdate) makeKeyViews(ctx context.Context) error {
 	for _, t := range u.tables {
 		if t.view == "" {

@@ -78,6 +78,7 @@ func (u *outputUpdate) declare(ctx context.Context, c detailChange) error {
 	return nil
 }
 
+// declaredOutputsOf returns the declarations of a run's outputs, by key; none for nil.
 func declaredOutputsOf(d *detail) (map[string]declaredOutput, error) {
 	out := make(map[string]declaredOutput)
 	if d == nil {
@@ -93,6 +94,7 @@ func declaredOutputsOf(d *detail) (map[string]declaredOutput, error) {
 	return out, nil
 }
 
+// writeAnew marks the outputs of a run's key to be written again.
 func (u *outputUpdate) writeAnew(runID, key string) {
 	if u.anew == nil {
 		u.anew = make(map[string]map[string]bool)
@@ -117,6 +119,7 @@ func (u *outputUpdate) change(ctx context.Context, statement string, d declaredO
 	return nil
 }
 
+// dropRows removes a run's rows from the table of a declaration.
 func (u *outputUpdate) dropRows(ctx context.Context, d declaredOutput, runID string) error {
 	t := u.tables.find(d.key, d.workflow)
 	if t == nil {

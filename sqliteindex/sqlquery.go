@@ -97,6 +97,7 @@ func readOnlyQuery(ctx context.Context, db *database, query string) (answer *Ans
 	return readAnswer(rows)
 }
 
+// readAnswer reads all rows of a query's result.
 func readAnswer(rows *sql.Rows) (*Answer, error) {
 	types, err := rows.ColumnTypes()
 	if err != nil {
@@ -156,12 +157,13 @@ func (d *details) explain(ctx context.Context, query string, mistake error) erro
 	return err
 }
 
-// splitTables are the output tables that each workflow has its own copy of, by schema key.
+// splitTables are the output tables of schema keys for which each workflow has its own table.
 type splitTables struct {
 	keys   []string
 	tables map[string][]string
 }
 
+// splitTables lists the tables of the keys for which each workflow has its own table.
 func (d *details) splitTables(ctx context.Context) (split splitTables, err error) {
 	split.tables = make(map[string][]string)
 	err = d.conn.use(ctx, func(db *database) error {

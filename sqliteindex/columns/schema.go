@@ -1,4 +1,4 @@
-// Package columns says which columns an output has in the index, by the schema that declares it, and what they are called.
+// Package columns derives the index's columns for an output, and their names, from the schema that declares the output.
 package columns
 
 import (
@@ -201,7 +201,7 @@ func typeOfValue(value json.RawMessage) Type {
 	return Integer
 }
 
-// schemaTypes returns the types that a schema allows; none if it does not say.
+// schemaTypes returns the types that a schema allows; none if it has no type.
 func schemaTypes(members map[string]json.RawMessage) []string {
 	var name string
 	if json.Unmarshal(members["type"], &name) == nil {
@@ -222,6 +222,7 @@ func JSONObject(text json.RawMessage) (members map[string]json.RawMessage) {
 	return members
 }
 
+// jsonArray returns the elements of an array; none for other values.
 func jsonArray(text json.RawMessage) (elements []json.RawMessage) {
 	if json.Unmarshal(text, &elements) != nil {
 		return nil
@@ -265,6 +266,7 @@ func (s *Cache) Declared(r objstore.Reader, workflows []objstore.ID, tip *snapsh
 	return all, nil
 }
 
+// read returns the declarations in the workflow definition with a tree id.
 func (s *Cache) read(r objstore.Reader, id objstore.ID) (map[string]List, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -17,7 +17,7 @@ import (
 
 // lostTips finds runs that this repository had and that have neither a tip nor a tombstone. A run
 // was here if it has entries that no ref leads to, the tip at which it was pruned, frame refs, or a
-// line that was removed from packed-refs. A run that a remote was seen to have counts, too, if all of
+// line that was removed from packed-refs. A run that a remote had at the last contact counts, too, if all of
 // its entries are sound.
 //
 // Three kinds of entries do not count: entries that a fork stands on, entries of an alternate, and entries
@@ -97,7 +97,7 @@ func (e *examination) lostEntry(ctx context.Context, run, component string, know
 	return newest.ID, nil
 }
 
-// tracked returns the tip that a remote was seen to have. It is zero if there is none, or if the run is
+// tracked returns the tip that a remote had at the last contact. It is zero if there is none, or if the run is
 // unsound, which the fetch has reported.
 func (e *examination) tracked(ctx context.Context, run, component string) (objstore.ID, error) {
 	for _, item := range e.refs.Items {

@@ -79,6 +79,8 @@ func (e *examination) misplaced(ctx context.Context) error {
 	return nil
 }
 
+// misplacedFile reports a file in a linked worktree's private folder of refs. If it is a valid ref of ours, the
+// repair creates the ref in the right place.
 func (e *examination) misplacedFile(ctx context.Context, folder, path string) error {
 	where, err := filepath.Rel(e.git.repo.CommonDir, path)
 	if err != nil {

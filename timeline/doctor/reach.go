@@ -59,6 +59,7 @@ func below(of step, data []byte) []step {
 	return nil
 }
 
+// belowTree returns the objects that a tree names. Submodules' commits are not objects of this repository.
 func belowTree(id objstore.ID, data []byte) []step {
 	entries, err := objstore.DecodeForeignTree(id, data)
 	if err != nil {

@@ -71,7 +71,7 @@ func (g *gitReader) sizes(ctx context.Context, ids []objstore.ID, each func(id o
 	})
 }
 
-// ourRefs lists all refs of ours. A broken ref is an error, because nobody knows what it keeps.
+// ourRefs lists all refs of ours. A broken ref is an error, because it may keep any objects.
 func (g *gitReader) ourRefs(ctx context.Context) ([]refs.Ref, error) {
 	var list []refs.Ref
 	args := []string{"for-each-ref", "--format=%(objectname) %(refname)", refs.Folder, refs.RemotesFolder}
@@ -84,7 +84,7 @@ func (g *gitReader) ourRefs(ctx context.Context) ([]refs.Ref, error) {
 	return list, err
 }
 
-// git runs git on the repository and returns what it printed.
+// run runs git on the repository and returns its output.
 func (g *gitReader) run(ctx context.Context, args ...string) (string, error) {
 	out, err := gitexec.New(g.repo, g.env).Run(ctx, args...)
 	return string(out), err

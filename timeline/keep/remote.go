@@ -39,7 +39,7 @@ type PrunedAt struct {
 // PruneRemote deletes, at a remote, runs that were pruned here: the named ones, or all. place.Find resolves
 // the remote, including "". The tombstones are pushed, too. PruneRemote deletes tips and frame refs only if they
 // have not changed since it read them, and only if they are the pruned run or an earlier state
-// of it: later additions belong to somebody else.
+// of it: later additions belong to another person.
 //
 // Error codes: nothing_pruned if a named run was not pruned here; remote_not_found; remote_failed;
 // push_refused, with the result for each run, if a run is still there.

@@ -226,7 +226,7 @@ tasks:
 `, "")
 	s.waits(snapshot.RunWaitingApproval)
 	_, err := s.answer("", `"x"`)
-	assert.Equal(t, "several nodes of run r wait for an answer: say which one", fails(t, fault.Usage, err))
+	assert.Equal(t, "several nodes of run r wait for an answer: name the node", fails(t, fault.Usage, err))
 	assert.Equal(t, []string{"one::0, two::0"}, hints(err))
 	_, err = s.answer("work", `"x"`)
 	assert.Equal(t, "node work of run r does not wait for an answer", fails(t, fault.RequestNotFound, err))

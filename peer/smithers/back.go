@@ -28,22 +28,22 @@ func (r *runPass) goBack(ctx context.Context, at kept.Meeting) error {
 	if err != nil {
 		return err
 	}
-	ops, err := r.series.Entry().Ops()
+	ops, err := r.entry.Ops()
 	if err != nil {
 		return err
 	}
 	atMs, upTo, jumped := r.Events.Jump(r.behind)
 	if !jumped {
-		atMs, upTo = r.series.Entry().AtMs, r.behind
+		atMs, upTo = r.entry.AtMs, r.behind
 	}
 	op := snapshot.Op{
-		Number: ops.Len() + 1, Kind: snapshot.OpTravel, AtMs: atMs, Before: r.series.Entry().ID, Frame: new(r.next()), To: &to,
+		Number: ops.Len() + 1, Kind: snapshot.OpTravel, AtMs: atMs, Before: r.entry.ID, Frame: new(r.next()), To: &to,
 	}
 	draft := snapshot.Draft{
 		Frame:   &snapshot.FrameDraft{Silent: true, Restore: state, Based: &to, Rendered: rendered},
 		AtMs:    atMs,
 		Journal: []snapshot.Change{setRow(snapshot.CollectionOps, snapshot.EncodeOp(op))},
-		Events:  r.eventsOf(r.Run, upTo, r.line), Run: r.During(""), Subject: fmt.Sprintf("rewound to %d", no), Limits: r.im.limits,
+		Events:  r.eventsOf(r.Run, upTo, nil), Run: r.During(""), Subject: fmt.Sprintf("rewound to %d", no), Limits: r.im.limits,
 	}
 	number := r.next()
 	if err := r.append(ctx, draft, upTo); err != nil {
@@ -68,7 +68,7 @@ func (r *runPass) goForward(ctx context.Context, at kept.Meeting) error {
 	}
 	draft := snapshot.Draft{
 		Frame: &snapshot.FrameDraft{Silent: true, Restore: state, Based: &at.End, Rendered: rendered},
-		AtMs:  r.series.Entry().AtMs,
+		AtMs:  r.entry.AtMs,
 		Run:   r.During(""), Subject: fmt.Sprintf("back to frame %d, as Smithers has it", at.End), Limits: r.im.limits,
 	}
 	number := r.next()

@@ -30,6 +30,7 @@ func (r *runPass) create(ctx context.Context) error {
 	if r.series, err = begin(ctx, r.im.store, row, forked); err != nil {
 		return r.im.notBegun(r.ID, err)
 	}
+	r.entry = r.series.Entry()
 	if forked != nil {
 		if r.journal, err = readJournal(forked); err != nil {
 			return err

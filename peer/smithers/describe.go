@@ -17,10 +17,13 @@ const (
 	markFrame   = "frame"
 )
 
-// describe notes what of a frame's rows is not as predicted, and what does not match. differs is what its contents
-// differ in.
-func (r *runPass) describe(s *source.Snapshot, one tables.FrameFacts, differs contents.Shape, wrong error) error {
-	row := kept.FrameRow{}
+// describe returns how a frame's rows are not as predicted, and what does not match. differs is how its texts differ, wrong why
+// its tree is not ours, and end the end of the line, with the frame's tree and the rows before the frame's.
+func (d *drafter) describe(end *lineEnd, s *source.Snapshot, one tables.FrameFacts, differs contents.Shape, wrong error) (note frameNote, err error) {
+	row := &note.row
+	mark := func(what, stored, found string) {
+		note.marks = append(note.marks, kept.Mark{Frame: one.Frame, PeerNo: one.PeerNo, What: what, Stored: stored, Found: found})
+	}
 	if one.PeerNo != one.Frame {
 		row.PeerNo = &one.PeerNo
 	}
@@ -31,42 +34,24 @@ func (r *runPass) describe(s *source.Snapshot, one tables.FrameFacts, differs co
 		row.Shape = &differs
 	}
 	if one.ContentHash != s.ContentHash {
-		r.mark(one, markContent, s.ContentHash, one.ContentHash)
+		mark(markContent, s.ContentHash, one.ContentHash)
 	}
-	var err error
-	if row.Snapshot, err = dbrow.DifferenceOfOne(tables.WithoutContents(*r.Tx.Table(tables.Snapshots)), tables.PredictSnapshot(one, r.last), s.Row, r.At); err != nil {
-		return err
+	if row.Snapshot, err = dbrow.DifferenceOfOne(tables.WithoutContents(*d.peer.Tx.Table(tables.Snapshots)), tables.PredictSnapshot(one, end.last), s.Row, d.peer.At); err != nil {
+		return note, err
 	}
-	table := r.Tx.Table(tables.Frames)
+	table := d.peer.Tx.Table(tables.Frames)
 	if table == nil {
-		r.setFrameRow(one.Frame, row)
-		return nil
+		return note, nil
 	}
-	actual, has := r.Trees.Rows[one.PeerNo]
-	if row.Frame, err = dbrow.DifferenceOfOne(*table, tables.PredictFrame(one, r.lastRow, r.lastTree), actual, r.At); err != nil {
-		return err
+	actual, has := d.peer.Trees.Rows[one.PeerNo]
+	if row.Frame, err = dbrow.DifferenceOfOne(*table, tables.PredictFrame(one, end.lastRow, end.lastTree), actual, d.peer.At); err != nil || !has {
+		return note, err
 	}
-	if stored := dbrow.TextOf(actual, "xml_hash"); has && wrong != nil {
-		r.mark(one, markFrame, stored, strings.ReplaceAll(wrong.Error(), source.ErrDamaged.Error()+": ", ""))
-	} else if has && stored != source.XMLHash(r.tree) {
-		r.mark(one, markXML, stored, source.XMLHash(r.tree))
+	if stored := dbrow.TextOf(actual, "xml_hash"); wrong != nil {
+		mark(markFrame, stored, strings.ReplaceAll(wrong.Error(), source.ErrDamaged.Error()+": ", ""))
+	} else if found := source.XMLHash(end.tree); stored != found {
+		mark(markXML, stored, found)
 	}
-	if has {
-		r.lastRow, r.lastTree = actual, one.Tree
-	}
-	r.setFrameRow(one.Frame, row)
-	return nil
-}
-
-func (l *runLine) setFrameRow(frame int64, row kept.FrameRow) {
-	if l.now.Frames == nil {
-		l.now.Frames = map[int64]kept.FrameRow{}
-	}
-	l.now.Frames[frame] = row
-	l.described = append(l.described, frame)
-}
-
-func (r *runPass) mark(at tables.FrameFacts, what, stored, found string) {
-	m := kept.Mark{Frame: at.Frame, PeerNo: at.PeerNo, What: what, Stored: stored, Found: found}
-	r.now.Marks, r.out.Marks = append(r.now.Marks, m), append(r.out.Marks, m)
+	end.lastRow, end.lastTree = actual, one.Tree
+	return note, nil
 }

@@ -23,17 +23,18 @@ func (r *runPass) addFirst(ctx context.Context, draft *snapshot.Draft) error {
 		return err
 	}
 	// What a fork has from its parent is not its own.
-	if r.was, err = kept.ReadPeer(r.series.Entry()); err != nil {
+	had, err := kept.ReadPeer(r.entry)
+	if err != nil {
 		return err
 	}
-	first := &kept.Peer{Layout: r.now.Layout, Schema: r.Schema(r.Knows), Tables: map[string][]dbrow.Override{}, Pass: kept.Pass{Number: r.was.Pass.Number + 1}}
+	first := &kept.Peer{Layout: r.now.Layout, Schema: r.Schema(r.Knows), Tables: map[string][]dbrow.Override{}, Pass: kept.Pass{Number: had.Pass.Number + 1}}
 	if len(over) > 0 {
 		first.Tables[tables.Runs] = over
 	}
-	if draft.Ext, err = kept.Changes(r.was, first); err != nil {
+	if draft.Ext, err = kept.Changes(had, first); err != nil {
 		return err
 	}
-	r.was = first
+	r.ext = first
 	if draft.VCS != nil && r.parent == nil {
 		draft.Base, err = r.im.copies.Base(ctx, draft.VCS)
 	}
@@ -43,7 +44,7 @@ func (r *runPass) addFirst(ctx context.Context, draft *snapshot.Draft) error {
 // appendExt appends the differences between the database's rows and those that follow from the run. changed reports whether
 // the run has changed.
 func (r *runPass) appendExt(ctx context.Context, changed bool) error {
-	entry := r.series.Entry()
+	entry := r.entry
 	f, err := kept.FactsAt(entry)
 	if err != nil {
 		return err
@@ -55,16 +56,16 @@ func (r *runPass) appendExt(ctx context.Context, changed bool) error {
 	if err := r.describeTables(f); err != nil {
 		return err
 	}
-	r.now.Pass = r.was.Pass
-	draft, err := kept.Changes(r.was, r.now)
-	whole := !r.imported || r.was.Pass.Rows != "" // live passes left the rest to this one
+	r.now.Pass = r.ext.Pass
+	draft, err := kept.Changes(r.ext, r.now)
+	whole := !r.imported || r.ext.Pass.Rows != "" // live passes left the rest to this one
 	if err != nil || draft == nil && !changed && whole {
 		return err
 	}
 	r.now.Pass = kept.Pass{
-		Number: r.was.Pass.Number + 1, Frame: f.Run.Frame, Events: int64(r.behind), Rows: r.found, Movable: r.MovableDigest(),
+		Number: r.ext.Pass.Number + 1, Frame: f.Run.Frame, Events: int64(r.behind), Rows: r.found, Movable: r.MovableDigest(),
 	}
-	if draft, err = kept.Changes(r.was, r.now); err != nil {
+	if draft, err = kept.Changes(r.ext, r.now); err != nil {
 		return err
 	}
 	return r.append(ctx, snapshot.Draft{Ext: draft, AtMs: entry.AtMs, Subject: "imported", Limits: r.im.limits}, r.behind)

@@ -30,7 +30,7 @@ func (r *runPass) follow(at kept.Meeting) error {
 			return err
 		}
 		if r.imported {
-			r.line = append(r.line, one)
+			r.addFrame(one)
 			continue
 		}
 		// It is a frame of ours, and nothing is noted about what it is in the database.
@@ -112,10 +112,13 @@ func (r *runPass) describeOurs(f kept.Frame, one tables.FrameFacts) (err error) 
 	}
 	tree, wrong := r.Trees.Inflate(r.tree, one.PeerNo)
 	r.tree, one.ContentHash = tree, source.ContentHash(s.Contents)
-	if err := r.describe(s, one, contents.ShapeOf(r.ID, s.Contents, w, signals, r.now.Layout), wrong); err != nil {
+	note, err := r.drafter().describe(&r.lineEnd, s, one, contents.ShapeOf(r.ID, s.Contents, w, signals, r.now.Layout), wrong)
+	if err != nil {
 		return err
 	}
-	r.line = append(r.line, one)
+	r.note(one.Frame, note)
+	r.out.Marks = append(r.out.Marks, note.marks...)
+	r.addFrame(one)
 	r.last, r.before = s.Row, &workcopy.Moment{AtMs: s.AtMs, Pointer: dbrow.TextOf(s.Row, "vcs_pointer")}
 	return nil
 }

@@ -76,12 +76,20 @@ func (f *attemptFiles) addTo(a *snapshot.Attempt, had snapshot.Attempt, known bo
 	}
 }
 
+// journalStep is what an entry adds to the journal.
+type journalStep struct {
+	changes []snapshot.Change
+	logs    map[string]string // of journal.logs
+	done    map[int]bool      // of runLine.done
+}
+
 // changesTo returns the changes to the journal by a time: attempts as they were then, and the logs of those that have ended.
-func (j *journal) changesTo(atMs int64, rows []dbrun.Attempt, files attemptFiles) []snapshot.Change {
-	var changes []snapshot.Change
+// done is that of the line.
+func (j *journal) changesTo(atMs int64, rows []dbrun.Attempt, done []bool, files attemptFiles) journalStep {
+	step := journalStep{logs: make(map[string]string), done: make(map[int]bool)}
 	for i := range rows {
 		row := &rows[i]
-		if row.IsDone(atMs, files.before) {
+		if done[i] && files.before != nil && row.EndedBy(min(atMs, files.before.AtMs)) {
 			continue
 		}
 		a, begun := row.Then(atMs)
@@ -90,17 +98,28 @@ func (j *journal) changesTo(atMs int64, rows []dbrun.Attempt, files attemptFiles
 		}
 		key := snapshot.AttemptKey(a.NodeID, a.Iteration, a.Attempt)
 		had, known := j.attempts[key]
-		row.Done = files.before != nil && row.EndedBy(files.before.AtMs)
+		if now := files.before != nil && row.EndedBy(files.before.AtMs); now != done[i] {
+			step.done[i] = now
+		}
 		files.addTo(&a, had, known)
 		if change := setRow(snapshot.CollectionAttempts, snapshot.EncodeAttempt(a)); !known || string(snapshot.EncodeAttempt(had).Value) != string(change.Value) {
-			changes = append(changes, change)
+			step.changes = append(step.changes, change)
 		}
 		if row.Log != "" && a.FinishedAtMs != nil && j.logs[key] != row.Log {
-			j.logs[key] = row.Log
-			changes = append(changes, setRow(snapshot.CollectionLogs, snapshot.EncodeLog(a.NodeID, a.Iteration, a.Attempt, row.Log)))
+			step.logs[key] = row.Log
+			step.changes = append(step.changes, setRow(snapshot.CollectionLogs, snapshot.EncodeLog(a.NodeID, a.Iteration, a.Attempt, row.Log)))
 		}
 	}
-	return changes
+	return step
+}
+
+// doneOf returns Attempt.Done of attempts.
+func doneOf(attempts []dbrun.Attempt) []bool {
+	done := make([]bool, len(attempts))
+	for i, a := range attempts {
+		done[i] = a.Done
+	}
+	return done
 }
 
 // sameEnd reports whether two attempts of one key are the same and have ended.

@@ -5,7 +5,7 @@ import (
 	"github.com/git-smithers/git-smithers/timeline"
 )
 
-// keptRun is what the repository has of a run before a pass.
+// keptRun is what the repository has of a run before a pass, which reads it in open, and then only looks at it.
 type keptRun struct {
 	head     *timeline.Head // nil for a run that is to be made
 	frames   []kept.Frame

@@ -28,7 +28,7 @@ func (r *runPass) rowsKnown() *knownRows {
 	if k == nil || r.behind == 0 || r.behind > len(r.Events.All) {
 		return nil
 	}
-	seen := r.Seen(r.behind)
+	seen := r.Seen(r.behind, r.done)
 	if seen == nil {
 		return nil
 	}
@@ -54,12 +54,12 @@ func (r *runPass) lineKnown() *knownRows {
 		return nil
 	}
 	return &knownRows{
-		line: r.line, byPeer: r.hashesOf(r.line), before: *r.before, tree: r.tree, lastTree: r.lastTree, last: r.last, lastRow: r.lastRow,
+		line: r.line, byPeer: r.byPeer, before: *r.before, tree: r.tree, lastTree: r.lastTree, last: r.last, lastRow: r.lastRow,
 	}
 }
 
 // followKnown sets what the newest frame leads on with, as the pass before has left it.
 func (l *runLine) followKnown(k *knownRows) {
-	l.line, l.byPeer, l.indexed, l.seq = k.line, k.byPeer, len(k.line), &k.seq
+	l.line, l.byPeer, l.seq = k.line, k.byPeer, &k.seq
 	l.last, l.lastRow, l.before, l.tree, l.lastTree = k.last, k.lastRow, &k.before, k.tree, k.lastTree
 }

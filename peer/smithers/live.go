@@ -9,7 +9,6 @@ import (
 	"github.com/git-smithers/git-smithers/peer/smithers/kept"
 	"github.com/git-smithers/git-smithers/peer/smithers/source"
 	"github.com/git-smithers/git-smithers/peer/smithers/workcopy"
-	"github.com/git-smithers/git-smithers/snapshot"
 	"github.com/git-smithers/git-smithers/timeline"
 )
 
@@ -96,7 +95,7 @@ func (r *runPass) appendFrames(ctx context.Context, upTo source.Head) (done bool
 		return false, err
 	}
 	defer r.series.Close()
-	before := r.series.Entry()
+	before := r.entry
 	for i := first; i < len(r.Heads); i++ {
 		if err := r.appendFrame(ctx, i); err != nil {
 			return false, fmt.Errorf("frame %d: %w", r.Heads[i].Frame, err)
@@ -108,8 +107,13 @@ func (r *runPass) appendFrames(ctx context.Context, upTo source.Head) (done bool
 
 // addPass has the last frame of a live pass say how far the run was imported. It has no digest of the rows, since most of
 // them were not read.
-func (r *runPass) addPass(draft *snapshot.Draft, frame int64, events int) (err error) {
-	r.now.Pass = kept.Pass{Number: r.was.Pass.Number + 1, Frame: frame, Events: int64(events)}
-	draft.Ext, err = kept.Changes(r.was.OfFrames(r.described), r.now.OfFrames(r.described))
+func (d *drafter) addPass(line *runLine, step *lineStep) (err error) {
+	frame := step.frame
+	frame.pass = &kept.Pass{Number: line.ext.Pass.Number + 1, Frame: frame.facts.Frame, Events: int64(step.upTo)}
+	described := append(slices.Clone(line.described), frame.facts.Frame)
+	now := line.now.OfFrames(described)
+	now.Pass, now.Marks = *frame.pass, slices.Concat(now.Marks, frame.note.marks)
+	now.Frames[frame.facts.Frame] = frame.note.row
+	step.draft.Ext, err = kept.Changes(line.ext.OfFrames(described), now)
 	return err
 }

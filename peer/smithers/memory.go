@@ -53,6 +53,7 @@ func (m *memory) keep(r *runPass, tip objstore.ID) error {
 	if m == nil || !r.imported || r.head == nil || r.Ours.Status.Ended() {
 		return nil
 	}
+	frames := r.frames
 	for _, id := range r.made {
 		// Anew, since what an entry that was just appended holds stays in memory with it.
 		entry, err := snapshot.ReadEntry(r.im.store.Objects(), id)
@@ -62,13 +63,13 @@ func (m *memory) keep(r *runPass, tip objstore.ID) error {
 		if entry.Frame == snapshot.NoFrame {
 			continue
 		}
-		if entry.Frame != int64(len(r.frames)) {
+		if entry.Frame != int64(len(frames)) {
 			return nil
 		}
-		r.frames = append(r.frames, kept.FrameOf(entry))
+		frames = append(frames, kept.FrameOf(entry)) //nolint:gocritic // what is behind the known ones is nobody's
 	}
 	m.runs[r.ID] = &knownRun{
-		tip: tip, frames: r.frames, peer: r.now, journal: r.journal, stored: r.stored, tree: r.ours, rows: r.rowsKnown(),
+		tip: tip, frames: frames, peer: r.now, journal: r.journal, stored: r.stored, tree: r.ours, rows: r.rowsKnown(),
 	}
 	return nil
 }

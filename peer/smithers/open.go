@@ -18,7 +18,7 @@ func (r *runPass) open(ctx context.Context) (known bool, err error) {
 		r.found = r.RowsDigest()
 	}
 	r.was, r.now, r.box = &kept.Peer{}, &kept.Peer{}, mailbox{Mail: r.Mail}
-	r.journal = journal{attempts: map[string]snapshot.Attempt{}, logs: map[string]string{}}
+	r.journal, r.done = journal{attempts: map[string]snapshot.Attempt{}, logs: map[string]string{}}, doneOf(r.Attempts)
 	r.head, err = r.im.store.Head(ctx, r.ID)
 	if fault.CodeOf(err) == fault.RunNotFound {
 		r.head = nil
@@ -135,6 +135,7 @@ func (r *runPass) goOn(ctx context.Context, at kept.Meeting) (err error) {
 		return err
 	}
 	r.series = timeline.SeriesOf(r.head)
+	r.entry, r.ext = r.series.Entry(), r.was
 	switch {
 	case back:
 		return r.goBack(ctx, at)

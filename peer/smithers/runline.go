@@ -1,69 +1,92 @@
 package smithers
 
 import (
-	"github.com/git-smithers/git-smithers/objstore"
+	"maps"
+
 	"github.com/git-smithers/git-smithers/peer/smithers/dbrun"
-	"github.com/git-smithers/git-smithers/peer/smithers/export"
 	"github.com/git-smithers/git-smithers/peer/smithers/kept"
 	"github.com/git-smithers/git-smithers/peer/smithers/source"
 	"github.com/git-smithers/git-smithers/peer/smithers/tables"
 	"github.com/git-smithers/git-smithers/peer/smithers/workcopy"
 	"github.com/git-smithers/git-smithers/snapshot"
-	"github.com/git-smithers/git-smithers/timeline"
 )
 
 // runLine is the line of entries that a pass appends to a run, with what the next entry follows from.
 type runLine struct {
-	series *timeline.Series
-	opened bool          // the run has an entry
-	now    *kept.Peer    // what is to be stored under ext/smithers
-	made   []objstore.ID // the entries of this pass
+	lineEnd
+
+	entry  *snapshot.Entry // the newest; before a run's first, the frame that it was forked from, or nil
+	opened bool            // the run has an entry
+	ext    *kept.Peer      // what is stored under ext/smithers
+	now    *kept.Peer      // what is to be stored there
 
 	journal journal
+	done    []bool // by the index of an attempt: a frame after the first one since it ended has it in its journal
 	stored  []snapshot.Event
-	behind  int // how many of the database's events are stored
+	seq     *int64 // see nextSeq; nil before it was needed
+	behind  int    // how many of the database's events are stored
 
-	line    []tables.FrameFacts // Smithers' frames, as far as they are stored
-	based   *int64              // of the next frame, if it does not follow the run's newest
-	before  *workcopy.Moment    // the newest of Smithers' frames; nil for none
-	tree    string              // its rendered tree, as Smithers has it; "" for none
-	last    source.Row          // its row in _smithers_snapshots
-	lastRow source.Row          // the newest row in _smithers_frames
-
-	lastTree string        // our rendered tree at that row
-	ours     string        // the rendered tree of the newest entry
-	files    *snapshot.VCS // what was captured for the newest frame; nil for nothing
-
-	// Found on the way, so that it is not looked for again with each frame.
-	seq       *int64                      // see nextSeq
-	byPeer    map[int64]tables.FrameFacts // see hashesOf
-	indexed   int                         // how many of the line are in it
+	line      []tables.FrameFacts         // Smithers' frames, as far as they are stored
+	byPeer    map[int64]tables.FrameFacts // the same by Smithers' numbers: the newest of each
 	described []int64                     // the frames whose rows in ext were set
 }
 
-// eventsOf returns the events up to an index that are not stored yet.
-func (l *runLine) eventsOf(p *dbrun.Run, upTo int, line []tables.FrameFacts) []snapshot.Event {
-	next, frames := l.nextSeq(), l.hashesOf(line)
+// lineEnd is the end of a line, which each frame makes anew.
+type lineEnd struct {
+	based    *int64           // of the next frame, if it does not follow the run's newest
+	before   *workcopy.Moment // the newest of Smithers' frames; nil for none
+	tree     string           // its rendered tree, as Smithers has it; "" for none
+	last     source.Row       // its row in _smithers_snapshots
+	lastRow  source.Row       // the newest row in _smithers_frames
+	lastTree string           // our rendered tree at lastRow
+	ours     string           // the rendered tree of the newest entry
+	files    *snapshot.VCS    // what was captured for the newest frame; nil for nothing
+}
+
+// first reports whether the next entry is the run's first.
+func (l *runLine) first() bool { return !l.opened }
+
+// next is the number of the next frame.
+func (l *runLine) next() int64 {
+	if l.first() {
+		return 0
+	}
+	row, err := l.entry.RunRow()
+	if err != nil {
+		return 0 // appending says so
+	}
+	return row.Frame + 1
+}
+
+// eventsOf returns the events up to an index that are not stored yet. next is the frame that is drafted, or nil.
+func (l *runLine) eventsOf(p *dbrun.Run, upTo int, next *tables.FrameFacts) []snapshot.Event {
+	frames := func(no int64) (tables.FrameFacts, bool) {
+		if next != nil && next.PeerNo == no {
+			return *next, true
+		}
+		frame, ok := l.byPeer[no]
+		return frame, ok
+	}
 	var events []snapshot.Event
+	seq := l.nextSeq()
 	for _, row := range p.Events.Between(l.behind, upTo) {
 		e, ok := tables.ReadEvent(row.Row, p.ID, p.Ours.Workflow, frames)
 		if !ok {
 			continue
 		}
-		seq := e.Seq
-		events = append(events, tables.Numbered(e, next))
-		next = seq + 1
+		events = append(events, tables.Numbered(e, seq))
+		seq = e.Seq + 1
 	}
 	return events
 }
 
 // nextSeq returns the seq that Smithers would give the next event.
 func (l *runLine) nextSeq() int64 {
-	if l.seq == nil {
-		_, next := tables.PeerSeqs(l.stored)
-		l.seq = &next
+	if l.seq != nil {
+		return *l.seq
 	}
-	return *l.seq
+	_, next := tables.PeerSeqs(l.stored)
+	return next
 }
 
 // store adds events to those that are stored.
@@ -78,22 +101,42 @@ func (l *runLine) store(events []snapshot.Event) {
 	l.stored, l.seq = append(l.stored, events...), &next
 }
 
-// hashesOf returns the frames of the line by Smithers' numbers. The line only grows.
-func (l *runLine) hashesOf(line []tables.FrameFacts) map[int64]tables.FrameFacts {
+// addFrame adds a frame of Smithers.
+func (l *runLine) addFrame(one tables.FrameFacts) {
 	if l.byPeer == nil {
-		l.byPeer = make(map[int64]tables.FrameFacts, len(line))
+		l.byPeer = make(map[int64]tables.FrameFacts)
 	}
-	for _, one := range line[min(l.indexed, len(line)):] {
-		l.byPeer[one.PeerNo] = one
-	}
-	l.indexed = max(l.indexed, len(line))
-	return l.byPeer
+	l.line, l.byPeer[one.PeerNo] = append(l.line, one), one
 }
 
-// rendered returns the tree for a draft, or nil if it is as before, or unknown.
-func (l *runLine) rendered(tree string) []byte {
-	if tree == "" || tree == l.ours || tree == export.NoTree && l.ours == "" {
-		return nil
+// note notes how the rows of a frame differ from the predicted ones.
+func (l *runLine) note(frame int64, n frameNote) {
+	l.setFrameRow(frame, n.row)
+	l.now.Marks = append(l.now.Marks, n.marks...)
+}
+
+func (l *runLine) setFrameRow(frame int64, row kept.FrameRow) {
+	if l.now.Frames == nil {
+		l.now.Frames = map[int64]kept.FrameRow{}
 	}
-	return []byte(tree)
+	l.now.Frames[frame] = row
+	l.described = append(l.described, frame)
+}
+
+// move moves the line behind a step, whose entries are stored.
+func (l *runLine) move(step *lineStep) {
+	maps.Copy(l.journal.logs, step.journal.logs)
+	for i, done := range step.journal.done {
+		l.done[i] = done
+	}
+	f := step.frame
+	if f == nil {
+		return
+	}
+	l.lineEnd = f.end
+	l.addFrame(f.facts)
+	l.note(f.facts.Frame, f.note)
+	if f.pass != nil {
+		l.now.Pass = *f.pass
+	}
 }

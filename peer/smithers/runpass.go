@@ -4,9 +4,11 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/git-smithers/git-smithers/objstore"
 	"github.com/git-smithers/git-smithers/peer/smithers/dbrun"
 	"github.com/git-smithers/git-smithers/peer/smithers/source"
 	"github.com/git-smithers/git-smithers/snapshot"
+	"github.com/git-smithers/git-smithers/timeline"
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
 
@@ -17,6 +19,8 @@ type runPass struct {
 	*runLine
 
 	im        *importJob
+	series    *timeline.Series
+	made      []objstore.ID // the entries of this pass
 	box       mailbox
 	live      bool             // the pass is about new frames alone
 	parent    *snapshot.Parent // of a run that is to be made
@@ -51,7 +55,7 @@ func (im *importJob) importRun(ctx context.Context, tx *source.Tx, from dbrun.Ru
 		return r.out, err
 	}
 	defer r.series.Close()
-	before := r.series.Entry()
+	before := r.entry
 	for i := first; i < len(r.Heads); i++ {
 		if err := r.appendFrame(ctx, i); err != nil {
 			return r.out, fmt.Errorf("frame %d: %w", r.Heads[i].Frame, err)
@@ -63,7 +67,7 @@ func (im *importJob) importRun(ctx context.Context, tx *source.Tx, from dbrun.Ru
 	if err := r.appendTail(ctx); err != nil {
 		return r.out, err
 	}
-	if err := r.appendExt(ctx, r.series.Entry() != before); err != nil {
+	if err := r.appendExt(ctx, r.entry != before); err != nil {
 		return r.out, err
 	}
 	return r.commit(ctx, before)

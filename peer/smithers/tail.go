@@ -12,75 +12,80 @@ import (
 
 // appendTail appends what has happened since the newest frame, and the run's row as it is now.
 func (r *runPass) appendTail(ctx context.Context) error {
-	draft := snapshot.Draft{Run: r.Ended, Limits: r.im.limits, Subject: "smithers: " + string(r.Ours.Status)}
-	if err := r.addLastFiles(ctx, &draft); err != nil {
+	step, err := r.drafter().tail(r.runLine)
+	if err != nil || step == nil {
 		return err
 	}
-	entry := r.series.Entry()
-	state := stateOf(entry)
+	return r.take(ctx, step)
+}
+
+// tail drafts what has happened since the newest frame, and the run's row as it is now. It returns nil if nothing has.
+func (d *drafter) tail(line *runLine) (*lineStep, error) {
+	step := &lineStep{
+		draft: snapshot.Draft{Run: d.peer.Ended, Limits: d.limits, Subject: "smithers: " + string(d.peer.Ours.Status)},
+		upTo:  len(d.peer.Events.All),
+	}
+	if err := d.addLastFiles(line, step); err != nil {
+		return nil, err
+	}
+	state := stateOf(line.entry)
 	had, err := signalNumbers(state)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	var w snapshot.Whole
-	r.box.fill(&w, tables.Never, had)
-	if draft.Mailbox, err = mailChanges(state, &w); err != nil {
-		return err
+	d.box.fill(&w, tables.Never, had)
+	if step.draft.Mailbox, err = mailChanges(state, &w); err != nil {
+		return nil, err
 	}
-	row, err := entry.RunRow()
+	row, err := line.entry.RunRow()
 	if err != nil {
-		return err
+		return nil, err
 	}
-	draft.Events = r.eventsOf(r.Run, len(r.Events.All), r.line)
-	draft.Journal = r.journal.changesTo(tables.Never, r.Attempts, r.attemptFiles(row.Frame))
+	step.draft.Events = line.eventsOf(d.peer, step.upTo, nil)
+	d.addAttempts(line, step, tables.Never, d.attemptFiles(line, row.Frame, line.files))
 	after := row
-	r.Ended(&after)
-	if len(draft.Mailbox)+len(draft.Events)+len(draft.Journal) == 0 && draft.VCS == nil && reflect.DeepEqual(row, after) {
-		return nil
+	d.peer.Ended(&after)
+	if len(step.draft.Mailbox)+len(step.draft.Events)+len(step.draft.Journal) == 0 && step.draft.VCS == nil && reflect.DeepEqual(row, after) {
+		return nil, nil //nolint:nilnil // nothing has happened
 	}
-	draft.AtMs = r.newest(entry.AtMs, draft.Events)
-	return r.append(ctx, draft, len(r.Events.All))
+	step.draft.AtMs = d.newest(line, step.draft.Events)
+	return step, nil
 }
 
 // addLastFiles gives the last entry of a pass the files that attempts have left since the newest frame.
-func (r *runPass) addLastFiles(ctx context.Context, draft *snapshot.Draft) error {
-	if r.before == nil || r.files != nil {
+func (d *drafter) addLastFiles(line *runLine, step *lineStep) error {
+	if line.before == nil || line.files != nil {
 		return nil
 	}
-	current, err := filesOf(r.series.Entry())
+	current, err := filesOf(line.entry)
 	if err != nil {
 		return err
 	}
-	passing := r.Copies.Between(current, r.before, workcopy.Moment{AtMs: math.MaxInt64, Pointer: r.before.Pointer})
+	passing := d.peer.Copies.Between(current, line.before, workcopy.Moment{AtMs: math.MaxInt64, Pointer: line.before.Pointer})
 	for i, vcs := range passing {
 		if i == len(passing)-1 {
-			draft.VCS = &vcs
+			step.draft.VCS = &vcs
 			break
 		}
-		if err := r.append(ctx, filesOnly(&vcs, r.series.Entry().AtMs, r.im.limits), r.behind); err != nil {
-			return err
-		}
+		step.passing = append(step.passing, d.filesOnly(&vcs, line.entry.AtMs))
 	}
 	return nil
 }
 
-// filesOnly is an entry that keeps files that an attempt left, and that the next one does not have.
-func filesOnly(vcs *snapshot.VCS, atMs int64, limits snapshot.Limits) snapshot.Draft {
-	return snapshot.Draft{VCS: vcs, AtMs: atMs, Subject: "files that an attempt left", Limits: limits}
-}
-
-// newest returns the time of the newest event, attempt or end of the run, but not before atMs.
-func (r *runPass) newest(atMs int64, events []snapshot.Event) int64 {
+// newest returns the time of the newest event, attempt or end of the run, but not before that of the newest entry.
+func (d *drafter) newest(line *runLine, events []snapshot.Event) int64 {
+	atMs := line.entry.AtMs
 	for _, e := range events {
 		atMs = max(atMs, e.AtMs)
 	}
-	for _, a := range r.journal.attempts {
+	for _, a := range line.journal.attempts {
 		if a.FinishedAtMs != nil {
 			atMs = max(atMs, *a.FinishedAtMs)
 		}
 	}
-	if r.Ours.FinishedAtMs != nil && r.head == nil && r.opened {
-		atMs = max(atMs, *r.Ours.FinishedAtMs)
+	if d.peer.Ours.FinishedAtMs != nil && d.isNew && line.opened {
+		atMs = max(atMs, *d.peer.Ours.FinishedAtMs)
 	}
 	return atMs
 }

@@ -2,7 +2,6 @@ package dbrun
 
 import (
 	"github.com/git-smithers/git-smithers/peer/smithers/tables"
-	"github.com/git-smithers/git-smithers/peer/smithers/workcopy"
 	"github.com/git-smithers/git-smithers/snapshot"
 )
 
@@ -11,17 +10,12 @@ type Attempt struct {
 	Attempt snapshot.Attempt
 	Log     string
 	Wait    *tables.WaitRow // nil if it does not wait
-	Done    bool            // a frame after the first one since it ended has it in its journal
+	Done    bool            // before this pass, a frame after the first one since it ended had it in its journal
 }
 
 // EndedBy reports whether the attempt had ended at a time.
 func (a *Attempt) EndedBy(atMs int64) bool {
 	return a.Attempt.FinishedAtMs != nil && *a.Attempt.FinishedAtMs <= atMs
-}
-
-// IsDone reports whether the journal of a frame before has the attempt as it was at a time.
-func (a *Attempt) IsDone(atMs int64, before *workcopy.Moment) bool {
-	return a.Done && before != nil && a.EndedBy(min(atMs, before.AtMs))
 }
 
 // Then returns the attempt as it was at a time. It returns false if it had not begun.

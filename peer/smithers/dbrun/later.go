@@ -37,9 +37,9 @@ func settledBy(atMs int64) source.Settled {
 	return source.Settled{Column: "finished_at_ms", Most: atMs}
 }
 
-// Seen returns what was read of the rows. stored is how many of the events are stored. It returns nil if the run's clock was
-// set back, so that attempts are open again.
-func (p *Run) Seen(stored int) *Seen {
+// Seen returns what was read of the rows. stored is how many of the events are stored, and done has Attempt.Done for the next
+// pass. It returns nil if the run's clock was set back, so that attempts are open again.
+func (p *Run) Seen(stored int, done []bool) *Seen {
 	newest := p.Heads[len(p.Heads)-1]
 	s := &Seen{Heads: p.Heads, events: p.Events.All, attempts: p.Attempts}
 	s.settled = source.TallyOf(p.Rows[tables.Attempts], settledBy(newest.AtMs), tallied())
@@ -53,6 +53,9 @@ func (p *Run) Seen(stored int) *Seen {
 			return nil
 		}
 		s.settled, s.rendered = s.settled.Plus(p.Had.settled), s.rendered+p.Had.rendered
+	}
+	for i := range s.attempts {
+		s.attempts[i].Done = done[i]
 	}
 	for i := range s.events[:stored-1] {
 		s.events[i].Row = nil

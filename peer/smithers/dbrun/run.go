@@ -10,8 +10,8 @@ import (
 	"github.com/git-smithers/git-smithers/snapshot"
 )
 
-// Run is what a database has of one run. A pass reads it once, and then only looks at it: except Events.PutKnownFirst, which
-// changes the order of events, and Attempt.Done.
+// Run is what a database has of one run. A pass reads it once, and then only looks at it. Only Events.PutKnownFirst changes
+// the order of events, before the pass drafts anything, and Seen takes the run over at the end.
 type Run struct {
 	RunRow
 

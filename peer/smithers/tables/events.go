@@ -18,7 +18,7 @@ const seqMember = "__smithersSeq"
 // ReadEvent reads a row of _smithers_events. It strips from the payload what is predicted: type, runId, timestampMs,
 // correlation, and the hashes of the frame. frames are by Smithers' numbers. Its Seq is
 // Smithers'; see numbered.
-func ReadEvent(row source.Row, run, workflow string, frames map[int64]FrameFacts) (e snapshot.Event, ok bool) {
+func ReadEvent(row source.Row, run, workflow string, frames FramesByNo) (e snapshot.Event, ok bool) {
 	if !IsEvent(row) {
 		return snapshot.Event{}, false
 	}
@@ -140,12 +140,12 @@ func correlation(members []jsonobject.Member, run, workflow string) string {
 }
 
 // predictedHash returns the value of a member if it is the hash of a frame, or else "".
-func predictedHash(kind, name string, members []jsonobject.Member, frames map[int64]FrameFacts) string {
-	if name == "" || hashMember(kind) != name {
+func predictedHash(kind, name string, members []jsonobject.Member, frames FramesByNo) string {
+	if name == "" || hashMember(kind) != name || frames == nil {
 		return ""
 	}
 	n, err := strconv.ParseInt(jsonobject.RawOf(members, "frameNo"), 10, 64)
-	frame, known := frames[n]
+	frame, known := frames(n)
 	hash := frame.ContentHash
 	if name == "xmlHash" {
 		hash = frame.XMLHash
@@ -168,7 +168,7 @@ func hashMember(kind string) string {
 }
 
 // payloadOf is the payload_json of an event.
-func (f *Facts) payloadOf(e snapshot.Event, frames map[int64]FrameFacts) string {
+func (f *Facts) payloadOf(e snapshot.Event, frames FramesByNo) string {
 	kept, err := jsonobject.Read(e.Payload)
 	if err != nil {
 		return ""
@@ -219,11 +219,17 @@ func (f *Facts) predictEvents() []source.Row {
 	return rows
 }
 
-// framesByPeer are frames by Smithers' numbers: the newest of each.
-func framesByPeer(frames []FrameFacts) map[int64]FrameFacts {
+// FramesByNo returns a frame by Smithers' number.
+type FramesByNo func(no int64) (frame FrameFacts, ok bool)
+
+// framesByPeer returns the newest of frames by Smithers' numbers.
+func framesByPeer(frames []FrameFacts) FramesByNo {
 	by := make(map[int64]FrameFacts, len(frames))
 	for _, frame := range frames {
 		by[frame.PeerNo] = frame
 	}
-	return by
+	return func(no int64) (FrameFacts, bool) {
+		frame, ok := by[no]
+		return frame, ok
+	}
 }

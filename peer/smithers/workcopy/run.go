@@ -10,7 +10,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/git-smithers/git-smithers/objstore"
+	"github.com/git-smithers/git-smithers/jjbridge"
 	"github.com/git-smithers/git-smithers/peer/smithers/dbrow"
 	"github.com/git-smithers/git-smithers/peer/smithers/source"
 	"github.com/git-smithers/git-smithers/snapshot"
@@ -231,14 +231,14 @@ func (r *Run) beside(i int) []string {
 	return keys
 }
 
-// Capture returns the run's working copy as it is now, with the attempts that are running in it, and the tasks' worktrees as
-// current has them. It returns nil if that is not a working copy of this repository. objects is for snapshot.Draft, until the
-// Finder is closed.
-func (r *Run) Capture(ctx context.Context, current *snapshot.VCS, atMs int64) (vcs *snapshot.VCS, objects func(objstore.Writer) error, err error) {
-	captured, err := r.all.Capture(ctx, r.root)
-	if err != nil || captured == nil {
-		return nil, nil, err
-	}
+// Capture reads the run's working copy as it is now. It returns nil if the run's root is not a working copy of this repository.
+func (r *Run) Capture(ctx context.Context) (*jjbridge.Captured, error) {
+	return r.all.Capture(ctx, r.root)
+}
+
+// With returns the working copies of the run with its captured one: the attempts that were running in it at a time, and the
+// tasks' worktrees as current has them.
+func (r *Run) With(captured *jjbridge.Captured, current *snapshot.VCS, atMs int64) *snapshot.VCS {
 	now := placed(current, captured.VCS, "", "")
 	now.Attempts = nil
 	for _, a := range r.attempts {
@@ -247,7 +247,7 @@ func (r *Run) Capture(ctx context.Context, current *snapshot.VCS, atMs int64) (v
 		}
 	}
 	slices.Sort(now.Attempts)
-	return &now, captured.Objects, nil
+	return &now
 }
 
 // sameFolder reports whether two paths lead to one folder.

@@ -214,10 +214,10 @@ func TestTheDatabaseIsNoPartOfTheWorkingCopy(t *testing.T) {
 			repo := repotest.NewKind(t, kind)
 			capture := func() *snapshot.VCS {
 				run := copiesOf(t, repo).OfRun(runIn("git", repo.Dir), []source.Row{left("busy", 1, 0, "", repo.Dir)})
-				vcs, objects, err := run.Capture(t.Context(), nil, math.MaxInt64)
+				captured, err := run.Capture(t.Context())
 				require.NoError(t, err)
-				require.NotNil(t, objects)
-				return vcs
+				require.NotNil(t, captured)
+				return run.With(captured, nil, math.MaxInt64)
 			}
 			repo.Write("new.txt", "new\n")
 			repo.Write("smithers.db", "1")
@@ -240,15 +240,16 @@ func TestARunOfAnotherRepositoryHasNoWorkingCopyHere(t *testing.T) {
 	repo, other := repotest.New(t, repotest.Commit), repotest.New(t, repotest.Commit)
 	c := copiesOf(t, repo)
 	for _, root := range []string{other.Dir, filepath.Join(repo.Dir, "gone")} {
-		vcs, _, err := c.OfRun(runIn("git", root), nil).Capture(t.Context(), nil, math.MaxInt64)
+		captured, err := c.OfRun(runIn("git", root), nil).Capture(t.Context())
 		require.NoError(t, err)
-		assert.Nil(t, vcs, root)
+		assert.Nil(t, captured, root)
 	}
 	repo.Git("worktree", "add", "--quiet", "-b", "side", filepath.Join(filepath.Dir(repo.Dir), "linked"))
 	linked := filepath.Join(filepath.Dir(repo.Dir), "linked")
-	vcs, _, err := c.OfRun(runIn("git", linked), nil).Capture(t.Context(), nil, math.MaxInt64)
+	run := c.OfRun(runIn("git", linked), nil)
+	captured, err := run.Capture(t.Context())
 	require.NoError(t, err)
-	assert.Equal(t, "../linked", vcs.Root)
+	assert.Equal(t, "../linked", run.With(captured, nil, math.MaxInt64).Root)
 }
 
 func TestARunBuildsOnItsCommitInEveryCloneThatHasIt(t *testing.T) {

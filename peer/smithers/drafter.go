@@ -1,0 +1,179 @@
+package smithers
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/git-smithers/git-smithers/jjbridge"
+	"github.com/git-smithers/git-smithers/peer/smithers/contents"
+	"github.com/git-smithers/git-smithers/peer/smithers/dbrow"
+	"github.com/git-smithers/git-smithers/peer/smithers/dbrun"
+	"github.com/git-smithers/git-smithers/peer/smithers/export"
+	"github.com/git-smithers/git-smithers/peer/smithers/source"
+	"github.com/git-smithers/git-smithers/peer/smithers/tables"
+	"github.com/git-smithers/git-smithers/peer/smithers/tree"
+	"github.com/git-smithers/git-smithers/peer/smithers/workcopy"
+	"github.com/git-smithers/git-smithers/snapshot"
+)
+
+// drafter drafts the next entries of a run from what the database has and from the line so far. It writes nothing and changes
+// neither of them, so that the same line has the same next step.
+type drafter struct {
+	peer   *dbrun.Run
+	box    *mailbox
+	limits snapshot.Limits
+	isNew  bool // the repository had no entry of the run before the pass
+	live   bool // the newest frame says how far the run was imported
+}
+
+// peerFrame is a frame of Smithers that is to be drafted.
+type peerFrame struct {
+	*source.Snapshot
+
+	index    int                // in the database's list of frames
+	captured *jjbridge.Captured // the working copy now, if it is the frame's; or nil
+}
+
+// moment returns what decides on the frame's working copies.
+func (f *peerFrame) moment() workcopy.Moment {
+	return workcopy.Moment{AtMs: f.AtMs, Pointer: dbrow.TextOf(f.Row, "vcs_pointer")}
+}
+
+// frame drafts a frame, and before it the entries for the working copies since the frame before that nothing else keeps.
+func (d *drafter) frame(line *runLine, of peerFrame) (*lineStep, error) {
+	tree, rendered, wrong := d.treesOf(&line.lineEnd, of)
+	end := line.lineEnd
+	end.tree, end.based = tree, nil
+	if rendered != nil {
+		end.ours = string(rendered)
+	}
+	if end.ours == export.NoTree {
+		end.ours = ""
+	}
+	w, differs, err := d.wholeOf(line.entry, of.Snapshot, end.ours, line.now.Layout)
+	if err != nil {
+		return nil, err
+	}
+	changes, err := snapshot.ChangesTo(stateOf(line.entry), w)
+	if err != nil {
+		return nil, err
+	}
+	moment := of.moment()
+	step := &lineStep{draft: snapshot.Draft{AtMs: of.AtMs, Run: d.peer.During(moment.Pointer), Limits: d.limits}}
+	if !line.first() || line.entry == nil || rendered != nil || slices.ContainsFunc(changes, ofCore) {
+		step.draft.Frame = &snapshot.FrameDraft{State: changes, Rendered: rendered, Silent: true, Based: line.based}
+	} else {
+		step.draft.Mailbox = changes
+	}
+	if err := d.addFiles(line, step, of, &end); err != nil {
+		return nil, err
+	}
+	one := tables.FrameFacts{Frame: line.next(), PeerNo: of.Frame, AtMs: of.AtMs, ContentHash: source.ContentHash(of.Contents)}
+	if end.ours != "" {
+		one.XMLHash = source.XMLHash(end.ours)
+	}
+	d.addHistory(line, step, one, end.files, w.Nodes)
+	step.frame = &frameStep{facts: one}
+	one.Tree = end.ours
+	if step.frame.note, err = d.describe(&end, of.Snapshot, one, differs, wrong); err != nil {
+		return nil, err
+	}
+	end.last, end.before = of.Row, &moment
+	step.frame.end = end
+	if d.live && of.index == len(d.peer.Heads)-1 {
+		return step, d.addPass(line, step)
+	}
+	return step, nil
+}
+
+// treesOf returns the rendered tree of a frame as Smithers has it, and the one that is ours from now on, or nil if it is as
+// before. wrong says why they are not the same.
+func (d *drafter) treesOf(end *lineEnd, of peerFrame) (tree string, rendered []byte, wrong error) {
+	before := int64(tables.NoNumber)
+	if of.index > 0 {
+		before = d.peer.Heads[of.index-1].Frame
+	}
+	tree, wrong = d.peer.Trees.Inflate(d.peer.Trees.Between(end.tree, before, of.Frame), of.Frame)
+	if tree == "" || tree == end.ours || tree == export.NoTree && end.ours == "" {
+		return tree, nil, wrong
+	}
+	// A tree that we cannot have is left to Smithers' row, and the frame has the one before.
+	if err := snapshot.CheckRendered([]byte(tree)); err != nil {
+		return tree, nil, err
+	}
+	return tree, []byte(tree), wrong
+}
+
+// inSnapshot is an error about the texts of a snapshot.
+func inSnapshot(s *source.Snapshot, err error) error {
+	return fmt.Errorf("snapshot %d: %w", s.Frame, err)
+}
+
+// wholeOf returns the state of a snapshot after an entry, and how its texts differ from those that follow from the state. ours
+// is the rendered tree, or "".
+func (d *drafter) wholeOf(entry *snapshot.Entry, s *source.Snapshot, ours string, layout contents.Layout) (snapshot.Whole, contents.Shape, error) {
+	texts, err := contents.Parse(s.Contents, ours, d.limits)
+	if err != nil {
+		return snapshot.Whole{}, contents.Shape{}, inSnapshot(s, err)
+	}
+	w, state := texts.Whole, stateOf(entry)
+	if err := tree.KeepPlaces(w.Nodes, state); err != nil {
+		return snapshot.Whole{}, contents.Shape{}, err
+	}
+	if ours == "" {
+		d.peer.PlaceByTime(&w, s.AtMs)
+	}
+	had, err := signalNumbers(state)
+	if err != nil {
+		return snapshot.Whole{}, contents.Shape{}, err
+	}
+	signals := d.box.fill(&w, s.AtMs, had)
+	return w, texts.Shape(d.peer.ID, s.Contents, w, signals, layout), nil
+}
+
+// addFiles gives a frame its working copy, and drafts entries for the working copies that were there before it.
+func (d *drafter) addFiles(line *runLine, step *lineStep, of peerFrame, end *lineEnd) error {
+	current, err := filesOf(line.entry)
+	if err != nil {
+		return err
+	}
+	passing := d.peer.Copies.Between(current, line.before, of.moment())
+	for i, vcs := range passing {
+		current = &vcs
+		if i < len(passing)-1 && !line.first() {
+			step.passing = append(step.passing, d.filesOnly(&vcs, of.AtMs))
+			continue
+		}
+		step.draft.VCS = current
+	}
+	if of.captured != nil {
+		end.files = d.peer.Copies.With(of.captured, current, of.AtMs)
+		step.draft.VCS, step.draft.Objects = end.files, of.captured.Objects
+	}
+	return nil
+}
+
+// filesOnly drafts an entry that keeps files that an attempt left, and that the next entry does not have.
+func (d *drafter) filesOnly(vcs *snapshot.VCS, atMs int64) snapshot.Draft {
+	return snapshot.Draft{VCS: vcs, AtMs: atMs, Subject: "files that an attempt left", Limits: d.limits}
+}
+
+// addHistory adds the events and attempts up to a frame, for which files were captured, or nil.
+func (d *drafter) addHistory(line *runLine, step *lineStep, one tables.FrameFacts, files *snapshot.VCS, nodes []snapshot.Node) {
+	step.upTo = d.peer.Events.UpTo(line.behind, one.PeerNo, one.AtMs)
+	step.draft.Events = line.eventsOf(d.peer, step.upTo, &one)
+	step.draft.Subject = dbrun.FrameSubject(d.peer.Events.Between(line.behind, step.upTo), one.PeerNo, one.Frame, nodes)
+	d.addAttempts(line, step, one.AtMs, d.attemptFiles(line, one.Frame, files))
+}
+
+// addAttempts adds the attempts as they were at a time.
+func (d *drafter) addAttempts(line *runLine, step *lineStep, atMs int64, files attemptFiles) {
+	step.journal = line.journal.changesTo(atMs, d.peer.Attempts, line.done, files)
+	step.draft.Journal = step.journal.changes
+}
+
+// attemptFiles gives attempts that have ended by the next entry their files. captured is what was captured for the newest frame,
+// or nil.
+func (d *drafter) attemptFiles(line *runLine, frame int64, captured *snapshot.VCS) attemptFiles {
+	return attemptFiles{frame: frame, before: line.before, first: d.isNew, captured: captured, copies: d.peer.Copies}
+}

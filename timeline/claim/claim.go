@@ -1,5 +1,5 @@
-// Package claim makes a run this process's own, and keeps what this machine knows of the runs that it executes: their
-// commands at work, and the logs of attempts that have not ended.
+// Package claim claims runs for this process. It also keeps this machine's files about the runs that it executes: their
+// running commands, and the logs of attempts that have not ended.
 package claim
 
 import (
@@ -11,14 +11,14 @@ import (
 	"github.com/git-smithers/git-smithers/timeline/owner"
 )
 
-// Request says how to claim a run.
+// Request has the options of Take.
 type Request struct {
-	// Force takes the run over from a live owner too.
+	// Force takes the run over even from a live owner.
 	Force bool
 }
 
-// Claim is this process's ownership of a run, kept alive in the background until it
-// is released or lost. Safe for concurrent use, but for its Release.
+// Claim is this process's ownership of a run. A heartbeat in the background keeps it alive until it is released or
+// lost. Safe for concurrent use, except Release.
 type Claim struct {
 	head    *timeline.Head
 	Token   string
@@ -27,14 +27,14 @@ type Claim struct {
 	release sync.Once
 }
 
-// Take claims the run of which h is the tip: it appends an entry with the next epoch and a new owner, on
-// exactly the tip that h has read, and adopts it. A run whose owner is not live is taken over.
+// Take claims the run of h: it appends an entry with the next epoch and a new owner, on exactly the tip that h has
+// read. It takes the run over if the current owner is not live.
 //
-// Codes: run_owned if a live process owns the run and req.Force is false; conflict if the tip has moved:
-// nothing is written, and another process may own the run.
+// Codes: run_owned if a live process owns the run and req.Force is false; conflict if the tip has moved. Nothing is
+// written after a conflict, and another process may own the run.
 //
-// The entry fences: an engine appends only on tips with its own epoch. The claim's file exists before the
-// entry does, locked by this process, and is touched six times in the time of the setting smithers.staleAfter.
+// The entry is a fence: an engine appends only on tips with its own epoch. The claim's file exists before the entry.
+// This process holds the file's lock, and touches the file six times within smithers.staleAfter.
 func Take(ctx context.Context, h *timeline.Head, req Request) (*Claim, error) {
 	s, before := h.Store(), h.Row()
 	owner := s.Owner(before)
@@ -56,7 +56,7 @@ func Take(ctx context.Context, h *timeline.Head, req Request) (*Claim, error) {
 		}
 		return nil, err
 	}
-	// Nobody but the owner of before had the right to write until now, dead or not.
+	// Until the append, only the owner in before was allowed to write, even if it was dead. So its file goes now.
 	if err := folder.Clear(before.Owner); err != nil {
 		s.Warn(err)
 	}
@@ -64,7 +64,7 @@ func Take(ctx context.Context, h *timeline.Head, req Request) (*Claim, error) {
 	return c, nil
 }
 
-// draft is the entry that makes the run this claim's.
+// draft returns the draft of the entry that makes this claim the run's owner.
 func (c *Claim) draft(before snapshot.Run, last owner.Owner) snapshot.Draft {
 	subject := "claimed"
 	switch {
@@ -80,14 +80,12 @@ func (c *Claim) draft(before snapshot.Run, last owner.Owner) snapshot.Draft {
 	}
 }
 
-// Lost is closed when another process has taken the run over, at the latest one beat
-// after that.
+// Lost returns a channel that is closed when another process has taken the run over, at most one heartbeat later.
 func (c *Claim) Lost() <-chan struct{} { return c.beats.lost }
 
-// Release gives the run back: where its row still names this claim, it appends an
-// entry that names no owner and changes nothing else; the run is then as it was. The
-// claim's file is removed. It returns when no background work is left, and is not cut
-// short by the end of ctx. Calling it again does nothing.
+// Release gives up the claim. If the run's row still names this claim, Release appends an entry that removes the owner
+// and changes nothing else. It removes the claim's file; if the append failed, it keeps the file unlocked. Release
+// returns after the heartbeat has ended, and continues if ctx ends. A second call does nothing.
 func (c *Claim) Release(ctx context.Context) error {
 	var err error
 	c.release.Do(func() { err = c.end(context.WithoutCancel(ctx)) })
@@ -108,7 +106,7 @@ func (c *Claim) end(ctx context.Context) error {
 		}, nil
 	})
 	giveUp := c.file.Discard
-	if err != nil { // the row still names it: it stays, as a dead process's that was executed here
+	if err != nil { // the row still names the claim, so its file stays, as that of a dead process
 		giveUp = c.file.Leave
 	}
 	if fileErr := giveUp(); fileErr != nil {

@@ -17,29 +17,27 @@ import (
 )
 
 const (
-	// commandsFolder holds a folder for each run of which commands are at work on this
-	// machine, and in it a file for each of them, under the store's private one.
+	// commandsFolder is a folder in the store's private folder. It holds a folder for each run with running commands on
+	// this machine, with a file for each command.
 	commandsFolder = "commands"
-	// commandAttempts bounds the making of a file against others that remove the folder
-	// because it is empty.
+	// commandAttempts bounds how often Began tries again because another process removed the empty folder.
 	commandAttempts = 10
 )
 
-// Commands are the commands of a run that are at work on this machine, as files in the
-// store's private folder, so that whoever takes the run over can end those that outlive the
-// process that started them. Attempts are named by their keys, see snapshot.AttemptKey.
-// Safe for concurrent use.
+// Commands are the running commands of a run on this machine, as files in the store's private folder. With them, a
+// process that takes the run over can end commands that outlived the process that started them. Attempts are named by
+// their keys, see snapshot.AttemptKey. Safe for concurrent use.
 type Commands struct {
 	run    string
 	folder string
 }
 
-// CommandsOf are those of a run.
+// CommandsOf returns the commands of a run.
 func CommandsOf(s *timeline.Store, run string) *Commands {
 	return &Commands{run, filepath.Join(s.Repo().CommonDir, timeline.PrivateDir, commandsFolder, fileName(run))}
 }
 
-// commandNote is what the file of a command says. It is for this machine alone.
+// commandNote is the content of a command's file. Only this machine reads it.
 type commandNote struct {
 	Attempt string         `json:"attempt"`
 	Group   procgroup.Mark `json:"group"`
@@ -47,9 +45,8 @@ type commandNote struct {
 
 func (c *Commands) path(attempt string) string { return filepath.Join(c.folder, fileName(attempt)) }
 
-// Began notes that the command of an attempt leads a process group, by the process id of
-// the leader, which has not been waited for. Where groups cannot be known again it does
-// nothing.
+// Began notes the process group of an attempt's command. leader is the process id of the group's leader, which must not
+// have been waited for. On systems where a group cannot be recognized later, Began does nothing.
 func (c *Commands) Began(attempt string, leader int) error {
 	mark, err := procgroup.Of(leader)
 	if errors.Is(err, procgroup.ErrUnsupported) {
@@ -71,16 +68,15 @@ func (c *Commands) Began(attempt string, leader int) error {
 	return timeline.Explain(err)
 }
 
-// Ended forgets a command of which nothing is left.
+// Ended removes the note of a command whose processes have all ended.
 func (c *Commands) Ended(attempt string) {
-	_ = os.Remove(c.path(attempt)) // what stays is found to be gone by EndLeft
-	_ = os.Remove(c.folder)        // another command in it keeps it
+	_ = os.Remove(c.path(attempt)) // if the file stays, EndLeft finds no process and removes it
+	_ = os.Remove(c.folder)        // fails if the folder has another command, as it should
 }
 
-// EndLeft ends what is left of all commands of the run on this machine, whoever started
-// them: it asks them to end, and kills them after the grace, or when ctx ends. It returns
-// how many processes that were, when none is left. It is for the run's owner. An error
-// says what is left all the same.
+// EndLeft ends the remaining processes of all commands of the run on this machine, including those that other processes
+// started. It asks them to end, and kills them after grace or when ctx ends. It returns the number of ended processes
+// once all are gone. An error names the commands that still have processes. Only the run's owner may call EndLeft.
 func (c *Commands) EndLeft(ctx context.Context, grace time.Duration) (int, error) {
 	entries, err := os.ReadDir(c.folder)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -95,7 +91,7 @@ func (c *Commands) EndLeft(ctx context.Context, grace time.Duration) (int, error
 	return ended, timeline.Explain(err)
 }
 
-// endLeft ends what is left of one command.
+// endLeft ends the remaining processes of one command and removes its file.
 func (c *Commands) endLeft(ctx context.Context, name string, grace time.Duration) (int, error) {
 	path := filepath.Join(c.folder, name)
 	data, err := os.ReadFile(path)
@@ -105,7 +101,7 @@ func (c *Commands) endLeft(ctx context.Context, name string, grace time.Duration
 	var note commandNote
 	err = json.Unmarshal(data, &note)
 	node, iteration, number, keyErr := snapshot.SplitAttemptKey(note.Attempt)
-	if err != nil || keyErr != nil { // a command waits for its file: one without a whole one never began
+	if err != nil || keyErr != nil { // a command starts after its file is whole, so this command never began
 		return 0, os.Remove(path)
 	}
 	ended, err := note.Group.End(ctx, AttemptEnv(c.run, node, iteration, number), grace)
@@ -115,8 +111,8 @@ func (c *Commands) endLeft(ctx context.Context, name string, grace time.Duration
 	return ended, os.Remove(path)
 }
 
-// AttemptEnv is what tells an attempt's command, and everything that it starts, which
-// attempt it is: entries of its environment.
+// AttemptEnv returns the environment entries that name the attempt to its command and to all processes that the command
+// starts.
 func AttemptEnv(run, node string, iteration, attempt int) []string {
 	return []string{
 		"SMITHERS_RUN_ID=" + run,
@@ -126,5 +122,5 @@ func AttemptEnv(run, node string, iteration, attempt int) []string {
 	}
 }
 
-// CommandGrace is how long what a dead process left at work is given to end.
+// CommandGrace is how long the commands of a dead process get to end before they are killed.
 const CommandGrace = 5 * time.Second

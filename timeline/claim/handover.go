@@ -11,12 +11,16 @@ import (
 	"github.com/git-smithers/git-smithers/timeline"
 )
 
-// HandOver gives one run what this machine keeps for another that is no longer executed: its folder of claims, and
-// the logs of attempts that did not end. Commands that a dead process left at work are ended. Trouble is a warning:
-// no history depends on these files.
+// HandOver moves this machine's files of the run from, which is no longer executed, to the run to: its folder of
+// claims, and the logs of attempts that did not end. It ends commands of from that outlived their process. Errors are
+// warnings, since no history depends on these files.
 func HandOver(ctx context.Context, s *timeline.Store, from, to string) {
-	if n, err := CommandsOf(s, from).EndLeft(ctx, CommandGrace); n > 0 || err != nil {
-		s.Warn(fmt.Errorf("commands of another process of run %q were still at work: %d processes were ended: %w", from, n, err))
+	n, err := CommandsOf(s, from).EndLeft(ctx, CommandGrace)
+	if n > 0 {
+		s.Warn(fmt.Errorf("commands of another process of run %q were still at work: %d processes were ended", from, n))
+	}
+	if err != nil {
+		s.Warn(fmt.Errorf("end the commands of another process of run %q: %w", from, err))
 	}
 	before, err := s.Executed().Folder(from)
 	after, otherErr := s.Executed().Folder(to)
@@ -24,7 +28,7 @@ func HandOver(ctx context.Context, s *timeline.Store, from, to string) {
 		err = errors.Join(handFolder(before.Path(), after.Path()), handFolder(LiveLogsOf(s, from).folder, LiveLogsOf(s, to).folder))
 	}
 	if err != nil {
-		s.Warn(fmt.Errorf("hand over what is kept here of run %q to run %q: %w", from, to, err))
+		s.Warn(fmt.Errorf("hand over the local files of run %q to run %q: %w", from, to, err))
 	}
 }
 

@@ -7,19 +7,18 @@ import (
 	"time"
 )
 
-// beatsPerStale is how many beats a process may miss before it counts as stale.
+// beatsPerStale is the number of heartbeats within smithers.staleAfter.
 const beatsPerStale = 6
 
-// heartbeat beats in the background, until it is ended or a beat says that there is
-// nothing left to beat for.
+// heartbeat calls a function periodically in the background, until it is ended or lost.
 type heartbeat struct {
 	lost    chan struct{}
 	stop    chan struct{}
 	running sync.WaitGroup
 }
 
-// startHeartbeat calls beat again and again. An error that wraps fs.ErrNotExist means
-// that it is lost; any other is overcome by the next beat, or not.
+// startHeartbeat calls beat in the background at each interval. If beat returns an error that wraps fs.ErrNotExist, the
+// heartbeat is lost: it stops and closes lost. It ignores other errors, which the next beat may overcome.
 func startHeartbeat(every time.Duration, beat func() error) *heartbeat {
 	h := &heartbeat{lost: make(chan struct{}), stop: make(chan struct{})}
 	h.running.Go(func() {
@@ -40,7 +39,7 @@ func startHeartbeat(every time.Duration, beat func() error) *heartbeat {
 	return h
 }
 
-// end returns when nothing is left in the background. It is called once.
+// end stops the heartbeat and waits until its goroutine has returned. It must be called once.
 func (h *heartbeat) end() {
 	close(h.stop)
 	h.running.Wait()

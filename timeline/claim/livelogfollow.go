@@ -10,14 +10,13 @@ import (
 	"time"
 )
 
-// liveLogPoll is how often a log that somebody follows is looked at.
+// liveLogPoll is the interval at which Follow looks at the log.
 const liveLogPoll = 100 * time.Millisecond
 
-// Follow copies the log of an attempt to w as it grows, from its beginning as far as
-// that is kept, until ended tells that the attempt has ended, or ctx does. ended is asked
-// now and then, after what was there has been copied; what came before it said so is
-// copied too, also where the log has been taken away meanwhile. The error is ctx's, w's
-// or that of ended.
+// Follow copies the log of an attempt to w as it grows, from the beginning of the part that is kept. It returns when
+// ended reports that the attempt has ended, or when ctx ends. Follow calls ended after each copy, and copies once more
+// after ended returns true, so that w gets the whole log even if the file has been removed meanwhile. The error is that
+// of reading the log, of w, of ended or of ctx.
 func (l *LiveLogs) Follow(ctx context.Context, attempt string, w io.Writer, ended func() (bool, error)) error {
 	f := &liveLogReader{path: l.path(attempt)}
 	defer f.close()
@@ -42,20 +41,20 @@ func (l *LiveLogs) Follow(ctx context.Context, attempt string, w io.Writer, ende
 	}
 }
 
-// liveLogReader reads one log through all the files that it is in, one after the other.
+// liveLogReader reads a log through all the files that the writer puts in its place, one after the other.
 type liveLogReader struct {
 	path string
-	file *os.File // nil until there is one
-	at   int64    // how many bytes of the log are read
+	file *os.File // nil until the log exists
+	at   int64    // how many bytes of the log were read
 }
 
 func (f *liveLogReader) close() {
 	if f.file != nil {
-		_ = f.file.Close() // it was only read
+		_ = f.file.Close() // closing a file that was only read loses nothing
 	}
 }
 
-// copy copies what the log has by now.
+// copy copies the part of the log that was written since the last copy.
 func (f *liveLogReader) copy(w io.Writer) error {
 	for {
 		if f.file == nil {
@@ -70,7 +69,7 @@ func (f *liveLogReader) copy(w io.Writer) error {
 		if err != nil || !replaced {
 			return err
 		}
-		// The writer was done with this file before it was replaced.
+		// The writer finished this file before it replaced the file, so this copies the rest.
 		if err := f.copyFile(w); err != nil {
 			return err
 		}
@@ -85,8 +84,8 @@ func (f *liveLogReader) copyFile(w io.Writer) error {
 	return err
 }
 
-// open opens the file at the place up to which the log is read, and tells whether
-// there is one.
+// open opens the log's file at the position up to which the log was read. It reports whether the file exists. If the
+// file no longer has some unread bytes, open writes a line about them to w.
 func (f *liveLogReader) open(w io.Writer) (bool, error) {
 	file, err := os.Open(f.path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -114,8 +113,7 @@ func (f *liveLogReader) open(w io.Writer) (bool, error) {
 	return true, nil
 }
 
-// replaced reports whether the log is now in another file. One that was taken away is
-// still read from the file that is open.
+// replaced reports whether the log is now in another file. If the file was removed, the open file is still the log.
 func (f *liveLogReader) replaced() (bool, error) {
 	named, err := os.Stat(f.path)
 	if errors.Is(err, fs.ErrNotExist) {

@@ -15,42 +15,38 @@ import (
 )
 
 const (
-	// liveLogsFolder holds a folder for each run, and in it a file for each log, under
-	// the store's private one.
+	// liveLogsFolder is a folder in the store's private folder. It holds a folder for each run, with a file for each log.
 	liveLogsFolder = "logs"
-	// liveLogHeader is the size of what a log's file begins with: how many bytes of the
-	// log were before those that it keeps, in decimal digits and a line feed.
+	// liveLogHeader is the size of the header of a log's file: the number of bytes of the log that were dropped before
+	// those in the file, as 20 decimal digits and a line feed.
 	liveLogHeader = 21
-	// liveLogAttempts bounds the making of a log's file against others that remove the
-	// folder because it is empty.
+	// liveLogAttempts bounds how often Open tries again because another process removed the empty folder.
 	liveLogAttempts = 10
 )
 
-// LiveLogs are the logs of a run's attempts that have not ended, as files in the
-// store's private folder. When an attempt ends its log goes into the journal, and
-// the file away. Attempts are named by their keys, see snapshot.AttemptKey.
-// Safe for concurrent use.
+// LiveLogs are the logs of a run's attempts that have not ended, as files in the store's private folder. When an
+// attempt ends, its log goes into the journal and the file is removed. Attempts are named by their keys, see
+// snapshot.AttemptKey. Safe for concurrent use.
 type LiveLogs struct{ folder string }
 
-// LiveLogsOf are those of a run.
+// LiveLogsOf returns the live logs of a run.
 func LiveLogsOf(s *timeline.Store, run string) *LiveLogs {
 	return &LiveLogs{filepath.Join(s.Repo().CommonDir, timeline.PrivateDir, liveLogsFolder, fileName(run))}
 }
 
-// fileName is the name of a file or folder for what may have any name; see refs.EscapeRun.
+// fileName returns a name as a valid name of a file or folder; see refs.EscapeRun.
 func fileName(name string) string {
 	escaped, err := refs.EscapeRun(name)
 	if err != nil {
-		return "_" // the empty name's, which no other name has
+		return "_" // for the empty name; no other name is escaped to it
 	}
 	return escaped
 }
 
 func (l *LiveLogs) path(attempt string) string { return filepath.Join(l.folder, fileName(attempt)) }
 
-// Open begins the log of an attempt. The file keeps about the last limit bytes. The
-// writer is for one goroutine; writing never fails: from the first trouble with the
-// disk on, nothing more is kept.
+// Open begins the log of an attempt. The file keeps about the last limit bytes. One goroutine at a time may use the
+// writer. Its Write never returns an error: after the first error of the disk it drops all further bytes.
 func (l *LiveLogs) Open(attempt string, limit int) (io.WriteCloser, error) {
 	w := &liveLogWriter{path: l.path(attempt), limit: int64(max(1, limit))}
 	var err error
@@ -68,8 +64,8 @@ func (l *LiveLogs) Open(attempt string, limit int) (io.WriteCloser, error) {
 	return w, nil
 }
 
-// newLiveLog makes the file of a log that keeps what comes after start bytes, beginning
-// with kept, in place of the one that is there. It is at its end.
+// newLiveLog makes a new file for a log, in place of an old file. start is the number of dropped bytes, and kept the
+// bytes after them. The file is positioned at its end.
 func newLiveLog(path string, start int64, kept []byte) (*os.File, error) {
 	fresh := path + ".new"
 	file, err := os.Create(fresh)
@@ -85,8 +81,8 @@ func newLiveLog(path string, start int64, kept []byte) (*os.File, error) {
 	return file, nil
 }
 
-// Last is what the log of an attempt has, as text, with a first line that says how much
-// is missing; "" where there is none.
+// Last returns the kept part of an attempt's log as text. If bytes were dropped before it, a first line has their
+// number. It returns "" if the log does not exist or is unreadable.
 func (l *LiveLogs) Last(attempt string) string {
 	data, err := os.ReadFile(l.path(attempt))
 	if err != nil || len(data) < liveLogHeader {
@@ -103,7 +99,7 @@ func parseLiveLogHeader(data []byte) (int64, error) {
 	return strconv.ParseInt(strings.TrimSpace(string(data[:liveLogHeader])), 10, 64)
 }
 
-// missing is the line that stands for bytes that a log does not keep.
+// missing returns the line that replaces bytes that a log dropped, or "" if it dropped none.
 func missing(bytes int64) string {
 	if bytes <= 0 {
 		return ""
@@ -111,13 +107,12 @@ func missing(bytes int64) string {
 	return fmt.Sprintf("[%d bytes before this are not kept]\n", bytes)
 }
 
-// Remove takes the log of an attempt away.
+// Remove removes the log of an attempt.
 func (l *LiveLogs) Remove(attempt string) {
-	// A log that stays is taken for an attempt's that has not ended, and removed with
-	// the next one of that name.
+	// If the file stays, readers take the attempt for a running one, until the next log of the same name is removed.
 	_ = os.Remove(l.path(attempt))
-	_ = os.Remove(l.folder) // another log in it keeps it
+	_ = os.Remove(l.folder) // fails if the folder has another log, as it should
 }
 
-// Clear takes all logs of the run away, and what processes that were killed left of them.
+// Clear removes all logs of the run, including files that killed processes left.
 func (l *LiveLogs) Clear() { _ = os.RemoveAll(l.folder) }

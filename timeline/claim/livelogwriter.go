@@ -2,18 +2,18 @@ package claim
 
 import "os"
 
-// liveLogWriter writes the file of one log, and replaces it by one that keeps the last
-// limit bytes whenever it has more than twice as many.
+// liveLogWriter writes the file of one log. Whenever the file has more than twice limit bytes, it replaces the file
+// by one with the last limit bytes.
 type liveLogWriter struct {
 	path  string
 	limit int64
 	file  *os.File
 	start int64 // how many bytes of the log were before those in the file
-	size  int64 // how many are in the file
-	dead  bool
+	size  int64 // how many bytes of the log are in the file
+	dead  bool  // a write failed; further bytes are dropped
 }
 
-// Write never fails.
+// Write appends p to the log. It never returns an error.
 func (w *liveLogWriter) Write(p []byte) (int, error) {
 	if w.dead {
 		return len(p), nil
@@ -35,7 +35,7 @@ func (w *liveLogWriter) shorten() error {
 	return w.replace(kept)
 }
 
-// Shorten makes kept all that the log has so far. It never fails.
+// Shorten replaces the kept part of the log by kept. It never returns an error.
 func (w *liveLogWriter) Shorten(kept []byte) error {
 	if !w.dead {
 		w.dead = w.replace(kept) != nil
@@ -43,7 +43,7 @@ func (w *liveLogWriter) Shorten(kept []byte) error {
 	return nil
 }
 
-// replace begins a new file with kept, which stands for the end of all that was written.
+// replace begins a new file with kept, the last bytes of the log so far.
 func (w *liveLogWriter) replace(kept []byte) error {
 	start := max(0, w.start+w.size-int64(len(kept)))
 	file, err := newLiveLog(w.path, start, kept)
@@ -55,5 +55,5 @@ func (w *liveLogWriter) replace(kept []byte) error {
 	return before.Close()
 }
 
-// Close leaves the file where it is.
+// Close closes the file and does not remove it.
 func (w *liveLogWriter) Close() error { return w.file.Close() }

@@ -13,16 +13,15 @@ import (
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
 
-// Unattended is a run that was executed in this repository on this machine, is
-// running or waiting by its row, and that no live process owns.
+// Unattended is a run that is running or waiting by its row, but that no live process owns.
 type Unattended struct {
 	Run    string
 	Status snapshot.RunStatus
 }
 
-// FindUnattended lists the runs that may have to be resumed, by run id: of all runs that
-// were executed here or, where any are named, of those, wherever they were executed.
-// It reads the tips of these runs and of no others. Names are exact run ids.
+// FindUnattended lists the runs that may have to be resumed, sorted by run id. Without arguments it looks at all runs
+// that were executed in this repository on this machine. Otherwise it looks at the runs with the given exact ids,
+// wherever they were executed. It reads the tips of these runs alone. Code: run_not_found.
 func FindUnattended(ctx context.Context, s *timeline.Store, runs ...string) ([]Unattended, error) {
 	var rows []snapshot.Run
 	for _, run := range runs {
@@ -52,14 +51,14 @@ func FindUnattended(ctx context.Context, s *timeline.Store, runs ...string) ([]U
 	return out, nil
 }
 
-// unattended reports whether a run goes on, or may, when somebody resumes it.
+// unattended reports whether a run is running or waiting by its row.
 func unattended(row snapshot.Run) bool {
 	return row.Status == snapshot.RunRunning || row.Status.Waiting()
 }
 
-// unattendedHere finds the runs that are executed here and that no live process owns.
-// A run whose owner made its claim elsewhere has moved there. Runs that cannot be read
-// are left out, with a warning for each.
+// unattendedHere finds the unattended runs that were executed in this repository on this machine. It leaves out runs
+// whose owner made its claim elsewhere, since they moved there. It leaves out unreadable runs with a warning for
+// each.
 func unattendedHere(ctx context.Context, s *timeline.Store) ([]snapshot.Run, error) {
 	components, err := s.Executed().Components()
 	if err != nil {
@@ -69,7 +68,7 @@ func unattendedHere(ctx context.Context, s *timeline.Store) ([]snapshot.Run, err
 	for _, component := range components {
 		tip, err := tipOf(ctx, s, component)
 		if fault.CodeOf(err) == fault.RunNotFound {
-			continue // it is about to be made, or was pruned
+			continue // the run is about to be made, or was pruned
 		}
 		var row snapshot.Run
 		if err == nil {
@@ -83,7 +82,7 @@ func unattendedHere(ctx context.Context, s *timeline.Store) ([]snapshot.Run, err
 			continue
 		}
 		owner := s.Owner(row)
-		if row.Status.Ended() && !owner.Live { // it was cancelled while nobody executed it
+		if row.Status.Ended() && !owner.Live { // the run was cancelled while no process executed it
 			s.Executed().Component(component).Remove()
 		}
 		if unattended(row) && !owner.Live && (owner.Token == "" || owner.Here) {
@@ -93,7 +92,7 @@ func unattendedHere(ctx context.Context, s *timeline.Store) ([]snapshot.Run, err
 	return rows, nil
 }
 
-// tipOf is the tip of the run of a ref component.
+// tipOf returns the tip of the run with the given ref component. Code: run_not_found.
 func tipOf(ctx context.Context, s *timeline.Store, component string) (objstore.ID, error) {
 	run, ok, err := refs.UnescapeRun(component)
 	if err != nil {

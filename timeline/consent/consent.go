@@ -1,5 +1,5 @@
-// Package consent keeps strangers' commands from running: a workflow runs in a clone only if somebody there agreed to
-// its bytes.
+// Package consent keeps strangers' commands from running: a workflow runs in a clone only if a user of the clone agreed
+// to its bytes.
 package consent
 
 import (
@@ -15,24 +15,23 @@ import (
 	"github.com/git-smithers/git-smithers/timeline"
 )
 
-// Workflow is a workflow definition whose commands somebody agreed to run in this clone.
-// Only Ask makes one. The zero value holds no definition.
+// Workflow is a workflow definition whose commands the user agreed to run in this clone.
+// Only Ask makes a Workflow with a definition. The zero value holds no definition.
 type Workflow struct{ definition []byte }
 
 // Definition returns the bytes that were agreed to; nil of the zero value.
 func (c Workflow) Definition() []byte { return bytes.Clone(c.definition) }
 
-// trustedFolder holds an empty file for each workflow whose commands may run in this
-// clone, named for its hash, under the store's private folder.
+// trustedFolder is a folder in the store's private folder. It holds an empty file for each workflow whose commands may
+// run in this clone, named for the workflow's hash.
 const trustedFolder = "trusted"
 
-// Ask returns the workflow as one that may run in this clone. If the clone has no note
-// of the workflow's hash, ask decides: its error is returned, and nothing is noted.
-// Otherwise the hash is noted, so that ask is not called for it again. A note that cannot be
-// written is a warning; one that cannot be read is an error.
+// Ask returns the workflow if it may run in this clone. If the clone has no note of the workflow's hash, Ask calls
+// ask. If ask returns an error, Ask returns that error and notes nothing. If ask returns nil, Ask notes the hash, so
+// that ask is not called for it again. A failure to write the note is a warning; a failure to read it is an error.
 //
-// ask must have shown the workflow to whoever agrees, or know that they named its file.
-// The note is no history: it is not pushed, and goes with the store's private folder.
+// ask must show the workflow to the user, or know that the user named its file. The note is not part of the history: it
+// is not pushed, and is lost with the store's private folder.
 func Ask(s *timeline.Store, workflow *snapshot.Workflow, ask func() error) (Workflow, error) {
 	agreed := Workflow{definition: append([]byte{}, workflow.Definition...)}
 	hash := workflow.Hash()
@@ -47,7 +46,7 @@ func Ask(s *timeline.Store, workflow *snapshot.Workflow, ask func() error) (Work
 		return Workflow{}, err
 	}
 	if err := noteTrusted(s, hash); err != nil {
-		s.Warn(fmt.Errorf("that the workflow may run here is not noted: %w", err))
+		s.Warn(fmt.Errorf("note that the workflow may run here: %w", err))
 	}
 	return agreed, nil
 }
@@ -61,7 +60,7 @@ func isTrusted(s *timeline.Store, hash string) (bool, error) {
 	return err == nil && info.Mode().IsRegular(), timeline.Explain(err)
 }
 
-// noteTrusted notes the hash of a workflow that was agreed to. Only Ask calls it.
+// noteTrusted notes the hash of a workflow that the user agreed to. Only Ask calls it.
 func noteTrusted(s *timeline.Store, hash string) error {
 	path := trustedPath(s, hash)
 	if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil { //nolint:gosec // the umask says who may read the repository
@@ -70,7 +69,7 @@ func noteTrusted(s *timeline.Store, hash string) error {
 	if err := os.WriteFile(path, nil, 0o666); err != nil || !s.Settings().Fsync { //nolint:gosec // the same
 		return timeline.Explain(err)
 	}
-	// A supervisor goes on after a power cut with what ran before.
+	// After a power cut, a supervisor resumes runs whose workflows were agreed to before.
 	return timeline.Explain(errors.Join(fsx.SyncDir(filepath.Dir(path)), fsx.SyncDir(s.Private())))
 }
 

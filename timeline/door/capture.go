@@ -1,4 +1,4 @@
-// Package door is the way in for other engines: they give states, or changes of states, as JSON.
+// Package door stores the captures of other engines, which send states or changes of states as JSON.
 package door
 
 import (
@@ -17,29 +17,28 @@ import (
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
 
-// captureMemory is how many of the newest entries are searched for a capture's id.
+// captureMemory is the number of newest entries that are searched for a capture's id.
 const captureMemory = 1000
 
-// Capture is one capture, as other engines write it: what docs/scripting.md
-// describes. State gives the whole state, Changes what changes in it; giving both
-// is an error. A capture that gives neither, and no frame, appends an entry that is
-// not a frame.
+// Capture is one capture in the JSON of other engines, which docs/scripting.md describes. It has either the whole
+// State or the Changes of the state; both are an error. A capture without State, Changes and Frame appends an entry
+// that is not a frame.
 type Capture struct {
 	ID      string            `json:"id"`
-	Expect  json.RawMessage   `json:"expect"` // absent: whatever the tip is; null: the run must not exist; or the tip's commit
+	Expect  json.RawMessage   `json:"expect"` // absent: any tip; null: the run must not exist; otherwise the tip's commit
 	State   json.RawMessage   `json:"state"`
 	Changes []snapshot.Change `json:"changes"`
 	Events  []givenEvent      `json:"events"`
 	Frame   json.RawMessage   `json:"frame"` // the rendered workflow tree
-	VCS     *snapshot.VCS     `json:"vcs"`   // the revision alone; the files are captured, or not
-	// Worktree says whether the files of the working copy are captured. nil: for the
-	// run's first entry, and where an attempt ends.
+	VCS     *snapshot.VCS     `json:"vcs"`   // the revision alone, without files
+	// Worktree decides whether the files of the working copy are captured. If it is nil, they are captured for the run's
+	// first entry and if an attempt ends.
 	Worktree *bool    `json:"worktree"`
 	Run      *runEdit `json:"run"`
 	Subject  string   `json:"subject"`
 }
 
-// runEdit is what a capture may change in the run's row.
+// runEdit has the members of the run's row that a capture may change.
 type runEdit struct {
 	Workflow *string             `json:"workflowName"`
 	Status   *snapshot.RunStatus `json:"status"`
@@ -53,8 +52,7 @@ type givenEvent struct {
 	Payload json.RawMessage `json:"payload"`
 }
 
-// Answer says where a capture is stored; the capture is on stable storage. Frame is nil if
-// the entry is not a frame.
+// Answer is the entry that stores a capture. The entry is on stable storage. Frame is nil if the entry is not a frame.
 type Answer struct {
 	ID          string `json:"id,omitempty"`
 	Frame       *int64 `json:"frame"`
@@ -62,8 +60,7 @@ type Answer struct {
 	ContentHash string `json:"contentHash"`
 }
 
-// Capturer captures one run for as long as its caller lives, and remembers what it
-// answered. For one goroutine at a time.
+// Capturer appends captures to one run, and remembers its answers. One goroutine at a time may use it.
 type Capturer struct {
 	store    *timeline.Store
 	run      string
@@ -87,7 +84,7 @@ func Open(ctx context.Context, s *timeline.Store, run string) (*Capturer, error)
 
 // ParseCapture reads one capture. Unknown members are refused by name.
 func ParseCapture(line []byte) (*Capture, error) {
-	// The store's own limits are looked at when the capture is appended.
+	// The append checks the store's own limits.
 	deepest := snapshot.Limits{Depth: math.MaxInt, Value: math.MaxInt}
 	if err := deepest.CheckValue(bytes.TrimSpace(line)); errors.Is(err, snapshot.ErrLimit) {
 		return nil, timeline.Explain(err)
@@ -99,7 +96,7 @@ func ParseCapture(line []byte) (*Capture, error) {
 		return nil, notCapture(err)
 	}
 	if _, err := dec.Token(); !errors.Is(err, io.EOF) {
-		return nil, fault.New(fault.InvalidInput, "something follows the capture").
+		return nil, fault.New(fault.InvalidInput, "text follows the capture's JSON object").
 			Hint("with --batch, give one capture a line")
 	}
 	if c.State != nil && c.Changes != nil {
@@ -108,7 +105,7 @@ func ParseCapture(line []byte) (*Capture, error) {
 	return &c, nil
 }
 
-// notCapture explains what keeps a line from being a capture.
+// notCapture explains why a line is not a capture.
 func notCapture(err error) error {
 	out := fault.New(fault.InvalidInput, "a capture is one JSON object: %s", strings.TrimPrefix(err.Error(), "json: "))
 	if wrong, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
@@ -117,12 +114,13 @@ func notCapture(err error) error {
 	return out.Hint("`git smithers help scripting` describes its members")
 }
 
-// Capture appends what c says and answers when it is on stable storage. A c whose
-// id was answered before, here or by any of the run's newest 1,000 entries, gets
-// that answer again and appends nothing. With Expect, a tip that is elsewhere is a
-// conflict; without, the capture is built again on the new tip until it succeeds or
-// ctx ends: each time that it has to be, somebody else's succeeded. A tip that does not
-// follow what was captured here is a conflict in any case; see Head.Refresh.
+// Capture appends an entry for req and returns its answer once the entry is on stable storage. If a capture with the
+// same id was answered before, by c or in any of the run's newest 1,000 entries, Capture returns that answer again
+// and appends nothing.
+//
+// If req has Expect, a tip that differs from it is a conflict. Without Expect, Capture builds the entry again on the
+// new tip until it succeeds or ctx ends; it has to try again only if another process appended an entry. A tip that
+// does not descend from the tip that c knows is always a conflict; see Head.Refresh.
 func (c *Capturer) Capture(ctx context.Context, req *Capture) (Answer, error) {
 	files := new(capturedFiles)
 	defer files.close()
@@ -143,7 +141,7 @@ func (c *Capturer) Capture(ctx context.Context, req *Capture) (Answer, error) {
 	}
 }
 
-// attempt captures once, on the tip as it is now.
+// attempt tries once to append the capture on the tip that c knows. After a conflict it has read the new tip.
 func (c *Capturer) attempt(ctx context.Context, req *Capture, files *capturedFiles) (Answer, error) {
 	if _, ok := c.answered[req.ID]; ok && req.ID != "" {
 		return c.again(ctx, req.ID)
@@ -181,8 +179,8 @@ func (c *Capturer) attempt(ctx context.Context, req *Capture, files *capturedFil
 	return answer, nil
 }
 
-// again gives the answer that a capture had. What was found in the run may have been
-// written by a process that died before it was on stable storage.
+// again returns the previous answer to a capture. It first settles the tip: a process may have written the entry and
+// died before the entry was on stable storage.
 func (c *Capturer) again(ctx context.Context, id string) (Answer, error) {
 	if err := c.head.Settle(ctx); err != nil {
 		return Answer{}, err
@@ -190,8 +188,8 @@ func (c *Capturer) again(ctx context.Context, id string) (Answer, error) {
 	return c.answered[id], nil
 }
 
-// checkExpect compares what the capture expects with the tip. A tip elsewhere is
-// read first, since it may hold the very capture, acknowledged or not.
+// checkExpect returns a conflict if the tip differs from the one that the capture expects. It reads the tip again
+// before that, since the new tip may already hold this very capture.
 func (c *Capturer) checkExpect(ctx context.Context, req *Capture) error {
 	if req.Expect == nil {
 		return nil
@@ -245,7 +243,7 @@ func (c *Capturer) catchUp(ctx context.Context) error {
 	return c.recall()
 }
 
-// catchUpFrom is catchUp from the tip that is known.
+// catchUpFrom is catchUp if c knows a tip.
 func (c *Capturer) catchUpFrom(ctx context.Context) error {
 	var newer []Answer
 	err := c.head.RefreshEach(ctx, func(entry *snapshot.Entry) {
@@ -292,7 +290,7 @@ func answerFor(entry *snapshot.Entry) Answer {
 	return out
 }
 
-// draft turns a capture into what the next entry changes.
+// draft turns a capture into the draft of the next entry, without files.
 func (c *Capturer) draft(req *Capture) (snapshot.Draft, error) {
 	at := c.store.Now().UnixMilli()
 	draft := snapshot.Draft{
@@ -341,7 +339,7 @@ func (c *Capturer) draft(req *Capture) (snapshot.Draft, error) {
 	return draft, nil
 }
 
-// wholeState finds the changes that lead from the tip's state to the given one.
+// wholeState returns the changes that turn the tip's state into the given state.
 func (c *Capturer) wholeState(state json.RawMessage) ([]snapshot.Change, error) {
 	whole, err := snapshot.ParseWhole(c.store.Settings().Limits, state)
 	if err != nil {
@@ -354,7 +352,7 @@ func (c *Capturer) wholeState(state json.RawMessage) ([]snapshot.Change, error) 
 	return snapshot.ChangesTo(before, whole)
 }
 
-// edit is what a capture says of the run's row.
+// edit returns the function that changes the run's row. at is the time at which a run that ends has finished.
 func (r *runEdit) edit(at int64) func(*snapshot.Run) {
 	return func(row *snapshot.Run) {
 		if r.Workflow != nil {

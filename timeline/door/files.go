@@ -13,14 +13,13 @@ import (
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
 
-// capturedFiles is the working copy as one capture of another engine reads it: at most
-// once, however often the entry has to be built again.
+// capturedFiles reads the working copy for one capture, at most once, even if the entry has to be built several times.
 type capturedFiles struct {
-	files *jjbridge.Captured // nil: not read, or not there
+	files *jjbridge.Captured // nil if not read, or if there is no working copy
 	read  bool
 }
 
-// capture reads the working copy, unless it has been read. Trouble is a warning.
+// capture reads the working copy, unless it has been read. An error is a warning, unless ctx has ended.
 func (f *capturedFiles) capture(ctx context.Context, s *timeline.Store) (err error) {
 	if f.read {
 		return nil
@@ -36,14 +35,14 @@ func (f *capturedFiles) capture(ctx context.Context, s *timeline.Store) (err err
 	return nil
 }
 
-// close drops what was read.
+// close drops the captured files.
 func (f *capturedFiles) close() {
 	if f.files != nil {
 		_ = f.files.Close() // a quarantine that stays is removed by a later capture
 	}
 }
 
-// checkVCS refuses a revision that claims to know of files what only reading them tells.
+// checkVCS refuses a revision with members that only a capture of the files may set.
 func checkVCS(v *snapshot.VCS) error {
 	if v == nil {
 		return nil
@@ -62,15 +61,15 @@ func checkVCS(v *snapshot.VCS) error {
 		{"worktrees", v.Worktrees != nil},
 	} {
 		if member.given {
-			return fault.New(fault.InvalidInput, "vcs: %s is not for an engine to give", member.name).
-				Hint(`give "worktree": true, and the files are captured`)
+			return fault.New(fault.InvalidInput, "vcs: an engine cannot give %s", member.name).
+				Hint(`give "worktree": true to capture the files`)
 		}
 	}
 	return nil
 }
 
-// addFiles adds the working copy to a draft, where the capture asks for it or is one of
-// those that have it anyway. The revision that the engine gives counts.
+// addFiles adds the files of the working copy to a draft, if wantsFiles asks for them. If the engine gave a revision,
+// it replaces the captured revision.
 func (c *Capturer) addFiles(ctx context.Context, req *Capture, files *capturedFiles, draft *snapshot.Draft) error {
 	wanted, err := c.wantsFiles(req, draft)
 	if err != nil || !wanted {
@@ -93,7 +92,7 @@ func (c *Capturer) addFiles(ctx context.Context, req *Capture, files *capturedFi
 	return c.pointAttempts(draft)
 }
 
-// wantsFiles reports whether a capture has the working copy read.
+// wantsFiles reports whether a capture includes the files; see Capture.Worktree.
 func (c *Capturer) wantsFiles(req *Capture, draft *snapshot.Draft) (bool, error) {
 	switch {
 	case req.Worktree != nil:
@@ -104,7 +103,7 @@ func (c *Capturer) wantsFiles(req *Capture, draft *snapshot.Draft) (bool, error)
 	return c.endsAttempt(draft)
 }
 
-// worktrees are the tasks' own worktrees, as the tip has them.
+// worktrees returns the tasks' own worktrees, as the tip has them.
 func (c *Capturer) worktrees() ([]snapshot.Worktree, error) {
 	if c.head == nil {
 		return nil, nil
@@ -116,8 +115,8 @@ func (c *Capturer) worktrees() ([]snapshot.Worktree, error) {
 	return tip.Worktrees, nil
 }
 
-// endsAttempt reports whether a draft ends an attempt: a node, or an attempt of the
-// journal, comes to an end that had not.
+// endsAttempt reports whether a draft ends an attempt: it sets a node, or an attempt of the journal, to an ended state
+// that the tip does not have.
 func (c *Capturer) endsAttempt(draft *snapshot.Draft) (bool, error) {
 	for _, change := range draft.Journal {
 		if ended, err := c.endsJournaled(change); err != nil || ended {
@@ -144,14 +143,14 @@ func (c *Capturer) endsAttempt(draft *snapshot.Draft) (bool, error) {
 	return false, nil
 }
 
-// nodePart is what of a node tells whether an attempt of it runs.
+// nodePart has the members of a node that show whether an attempt of the node is running.
 type nodePart struct {
 	State       snapshot.NodeState `json:"state"`
 	LastAttempt *int               `json:"lastAttempt"`
 }
 
-// partOfNode reads a node's row as engines and git-smithers write it. One that cannot be
-// read is the append's to refuse.
+// partOfNode reads a node's row, as engines or git-smithers write it. ok is false for an invalid row; the append
+// refuses it.
 func partOfNode(value []byte) (part nodePart, ok bool) {
 	return part, json.Unmarshal(value, &part) == nil
 }
@@ -195,8 +194,8 @@ func stateOfAttempt(value []byte) (state string, ok bool) {
 	return part.State, json.Unmarshal(value, &part) == nil
 }
 
-// runningAttempts are the keys of the attempts that run after a draft's changes, as far
-// as the nodes tell.
+// runningAttempts returns the sorted keys of the attempts that are running after a draft's changes, according to the
+// nodes.
 func (c *Capturer) runningAttempts(changes []snapshot.Change) ([]string, error) {
 	running := make(map[string]string) // from the node's key
 	note := func(key string, value []byte) {
@@ -232,8 +231,8 @@ func (c *Capturer) runningAttempts(changes []snapshot.Change) ([]string, error) 
 	return keys, nil
 }
 
-// pointAttempts gives the attempts that a draft ends, and that have no pointer, that of
-// the working copy.
+// pointAttempts sets the pointer to the captured files in each attempt that the draft ends, unless the attempt has a
+// pointer.
 func (c *Capturer) pointAttempts(draft *snapshot.Draft) error {
 	frame := int64(0)
 	if c.head != nil {

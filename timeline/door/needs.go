@@ -10,8 +10,8 @@ import (
 	"github.com/git-smithers/git-smithers/timeline"
 )
 
-// keepNeeds gives nodes that are set without needs those that they had: in the changes before, or
-// at the tip. It changes the values in place.
+// keepNeeds keeps the needs of nodes that the changes set without needs: it copies them from earlier changes, or from
+// the tip. It replaces the values in changes.
 func (c *Capturer) keepNeeds(changes []snapshot.Change) error {
 	if c.head == nil {
 		return nil
@@ -35,7 +35,7 @@ func (c *Capturer) keepNeeds(changes []snapshot.Change) error {
 	return nil
 }
 
-// lacksNeeds reports whether a change sets a node without needs, and the key of the node.
+// lacksNeeds reports whether a change sets a node without needs, and returns the node's key.
 func lacksNeeds(change snapshot.Change) (key string, lacks bool) {
 	var row struct {
 		NodeID    string          `json:"nodeId"`
@@ -43,7 +43,7 @@ func lacksNeeds(change snapshot.Change) (key string, lacks bool) {
 		Needs     json.RawMessage `json:"needs"`
 	}
 	if json.Unmarshal(change.Value, &row) != nil || row.Needs != nil {
-		return "", false // what is no node is refused where it is stored
+		return "", false // the append refuses a value that is not a node
 	}
 	if change.Key != "" {
 		return change.Key, true
@@ -51,7 +51,7 @@ func lacksNeeds(change snapshot.Change) (key string, lacks bool) {
 	return snapshot.Key(row.NodeID, row.Iteration), true
 }
 
-// needsOf are the needs of a node after some changes, as JSON; nil for none.
+// needsOf returns the needs of a node after the changes before, as JSON, or nil if it has none.
 func (c *Capturer) needsOf(key string, before []snapshot.Change) (json.RawMessage, error) {
 	for _, change := range slices.Backward(before) {
 		if change.Collection != snapshot.CollectionNodes || change.Key != key {
@@ -61,7 +61,7 @@ func (c *Capturer) needsOf(key string, before []snapshot.Change) (json.RawMessag
 			Needs json.RawMessage `json:"needs"`
 		}
 		if change.Op == snapshot.OpSet {
-			_ = json.Unmarshal(change.Value, &row) // it was read before
+			_ = json.Unmarshal(change.Value, &row) // lacksNeeds has read the same value
 		}
 		return row.Needs, nil
 	}
@@ -76,7 +76,7 @@ func (c *Capturer) needsOf(key string, before []snapshot.Change) (json.RawMessag
 	return json.Marshal(node.Needs)
 }
 
-// withNeeds is a JSON object with the member needs, which it does not have.
+// withNeeds returns a JSON object with the member needs added. The object must not have it.
 func withNeeds(object, needs json.RawMessage) json.RawMessage {
 	rest := bytes.TrimSpace(bytes.TrimPrefix(bytes.TrimSpace(object), []byte("{")))
 	out := append([]byte(`{"needs":`), needs...)

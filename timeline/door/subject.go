@@ -10,14 +10,14 @@ import (
 )
 
 const (
-	// subjectChanges is how many changes of a capture its subject is made of.
+	// subjectChanges is the number of changes of a capture that its subject mentions.
 	subjectChanges = 32
-	// subjectNames is how many names share a verb in a subject.
+	// subjectNames is the number of names that a subject lists before one verb.
 	subjectNames = 4
 )
 
-// captureSubject is the line of git log for a capture that gives none: what happened, in the words
-// of our own engine's subjects.
+// captureSubject returns the git log line for a capture without a subject. It describes the changes in the words of
+// git-smithers' own engine.
 func captureSubject(req *Capture, draft snapshot.Draft) string {
 	var told []phrase
 	changes := draft.StateChanges()
@@ -39,7 +39,7 @@ func captureSubject(req *Capture, draft snapshot.Draft) string {
 	return fmt.Sprintf("%s and %d more events", req.Events[0].Type, len(req.Events)-1)
 }
 
-// phrase says that one verb is true of several things.
+// phrase is a verb and the names that it applies to.
 type phrase struct {
 	names []string
 	verb  string
@@ -71,7 +71,7 @@ func joinPhrases(told []phrase) string {
 	return strings.Join(parts, "; ")
 }
 
-// nodeVerbs are what a node that is set to a state has done.
+// nodeVerbs are the verbs for nodes that enter a state.
 var nodeVerbs = map[snapshot.NodeState]string{
 	snapshot.NodeInProgress:      "started",
 	snapshot.NodeWaitingApproval: "waits for approval",
@@ -80,7 +80,7 @@ var nodeVerbs = map[snapshot.NodeState]string{
 	snapshot.NodeWaitingTimer:    "waits for its timer",
 }
 
-// changeVerb is what a change says of the row that it is about.
+// changeVerb returns the verb that describes a change of a row.
 func changeVerb(change snapshot.Change) string {
 	if change.Op == snapshot.OpRemove {
 		return "removed"
@@ -91,7 +91,7 @@ func changeVerb(change snapshot.Change) string {
 		Iteration int                `json:"iteration"`
 		Done      bool               `json:"done"`
 	}
-	// A value that is no such row gets no verb. Append refuses it.
+	// An invalid value leaves row empty. The append refuses it.
 	_ = json.Unmarshal(change.Value, &row)
 	table, isOutput := strings.CutPrefix(change.Collection, snapshot.OutputCollection(""))
 	switch {

@@ -19,13 +19,13 @@ import (
 )
 
 const (
-	// claimsFolder holds a folder for each run that is executed in this repository on
-	// this machine, under the store's private one.
+	// claimsFolder is a folder in the store's private folder. It holds a folder for each run that is executed in this
+	// repository on this machine.
 	claimsFolder = "claims"
 	// tokenBytes is how many random bytes name a claim.
 	tokenBytes = 8
-	// makeAttempts bounds the making of a claim's file against processes that clear
-	// away what the dead left.
+	// makeAttempts bounds how often Claim tries again because another process, which clears away files of dead
+	// processes, removed the new file.
 	makeAttempts = 10
 )
 
@@ -63,7 +63,7 @@ func (r Runs) Components() ([]string, error) {
 // this machine and has not ended.
 type Folder struct{ path string }
 
-// Path returns where the folder is.
+// Path returns the folder's path.
 func (d Folder) Path() string { return d.path }
 
 // File is the file of this process's claim on a run. The process holds its flock for as long
@@ -71,7 +71,7 @@ func (d Folder) Path() string { return d.path }
 type File struct {
 	path string
 	lock *flock.Flock
-	made bool // with its folder
+	made bool // Claim made the folder too
 }
 
 // process is the content of a claim's file: the process that made the claim.
@@ -168,7 +168,7 @@ func (f *File) write(owner process, durable bool) error {
 	if err = errors.Join(err, file.Close()); err != nil || !durable {
 		return err
 	}
-	// After a power cut the folder still says that the run was executed here.
+	// The folder must survive a power cut, since it shows that the run was executed here.
 	folder := filepath.Dir(f.path)
 	return errors.Join(fsx.SyncDir(folder), fsx.SyncDir(filepath.Dir(folder)))
 }
@@ -192,12 +192,12 @@ func (f *File) Discard() error {
 func (f *File) Undo() error {
 	err := f.Discard()
 	if f.made {
-		_ = os.Remove(filepath.Dir(f.path)) // another claim in it keeps it
+		_ = os.Remove(filepath.Dir(f.path)) // fails if another claim is in the folder, as it should
 	}
 	return err
 }
 
-// claim is what the file of a claim shows.
+// claim is the state of a claim, read from its file.
 type claim struct {
 	process process
 	beatAt  time.Time
@@ -238,8 +238,8 @@ func (d Folder) ifDead(token string, f func(path string) error) error {
 	return errors.Join(f(path), lock.Close())
 }
 
-// Clear removes the file of the owner before, which tells that process that it has lost the
-// run, and the files of processes that are gone.
+// Clear removes the claim file of the owner before, so that the process learns that it has lost the run, and the
+// files of processes that are gone.
 func (d Folder) Clear(before string) error {
 	entries, err := os.ReadDir(d.path)
 	for _, entry := range entries {
@@ -261,10 +261,10 @@ func (d Folder) Clear(before string) error {
 // Remove removes the folder, unless a live process has claimed the run.
 func (d Folder) Remove() {
 	if d.Clear("") == nil {
-		_ = os.Remove(d.path) // a claim in it keeps it
+		_ = os.Remove(d.path) // fails if a claim is in the folder, as it should
 	}
 }
 
-// Leave unlocks the file and leaves it: the run's row still names this claim, and the file says that
-// it was made here.
+// Leave unlocks the file and keeps it: the run's row still names this claim, and the file shows that the claim was made
+// here.
 func (f *File) Leave() error { return f.lock.Close() }

@@ -1,4 +1,4 @@
-// Package owner says which process owns a run on this machine: the files of claims, in a store's private folder.
+// Package owner finds the process that owns a run on this machine, by the files of claims in a store's private folder.
 //
 // A claim is an entry of the run and a file. The entry fences writers, wherever they are; the file
 // shows on this machine whether the process that made the claim is alive.
@@ -45,6 +45,6 @@ func (o Owner) Refusal(row snapshot.Run) error {
 			Detail("pid", o.PID)
 	}
 	return out.Hint("wait for it, or ask it to stop: `git smithers cancel %s`", fault.Word(row.ID)).
-		Hint("`git smithers resume %s --force` takes the run over: that process then writes nothing more", fault.Word(row.ID)).
+		Hint("`git smithers resume %s --force` takes the run over: that process then writes nothing more to the run", fault.Word(row.ID)).
 		Detail("runId", row.ID).Detail("epoch", row.Epoch)
 }

@@ -16,11 +16,11 @@ import (
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
 
-// Place is another repository that runs go to and come from.
+// Place is another repository that runs are pushed to and fetched from.
 type Place struct {
-	Name       string // what git is told: the name of a remote, a URL, or a path; it may hold a password
-	Configured bool   // Name is a remote's
-	Component  string // what stands for it in the names of refs
+	Name       string // the argument for git: the name of a remote, a URL, or a path; it may hold a password
+	Configured bool   // Name is the name of a remote
+	Component  string // its component in the names of refs
 }
 
 // Find returns the repository that a request names. "" means the setting smithers.remote, the remote of
@@ -29,13 +29,13 @@ func Find(s *timeline.Store, remote string) (Place, error) {
 	remotes := Remotes(s)
 	if remote == "" {
 		if remote = defaultRemote(s, remotes); remote == "" {
-			return Place{}, noRemote("there is no remote to take", remotes)
+			return Place{}, noRemote("no remote was given, and there is no default remote", remotes)
 		}
 	}
 	configured := slices.Contains(remotes, remote)
 	if !configured && !isAddress(remote) {
 		return Place{}, noRemote(fmt.Sprintf("no remote is called %q", remote), remotes).
-			Hint("the remote comes first, and then the runs").Detail("remote", remote)
+			Hint("give the remote first, and then the runs").Detail("remote", remote)
 	}
 	return placeOf(remote, configured), nil
 }
@@ -110,8 +110,8 @@ func branch(s *timeline.Store) string {
 	return branch
 }
 
-// isAddress reports whether a name that no remote has may be a URL, host:path or a path. A relative path
-// starts at the working copy's top, as it does for git.
+// isAddress reports whether a name may be a URL, host:path or a path. A relative path starts at the top of the working
+// copy, as for git.
 func isAddress(name string) bool {
 	return strings.ContainsAny(name, `:/\`) && !strings.HasPrefix(name, "-")
 }
@@ -152,7 +152,7 @@ func (p Place) Explain(err error) error {
 	out := &fault.Error{Code: fault.RemoteFailed, Msg: p.Shown() + ": " + transport.Said(err), Err: err}
 	out = out.Detail("remote", p.Shown())
 	if transport.IsNowhere(err) {
-		return out.Hint("see that the address is right, and that you may read what is there")
+		return out.Hint("check the address, and that you may read the repository")
 	}
-	return out.Hint("nothing is lost: the same command again does what is left")
+	return out.Hint("nothing is lost: run the same command again to do the rest")
 }

@@ -17,13 +17,14 @@ func (c *WorkingCopy) Create(ctx context.Context, run snapshot.Run, draft snapsh
 	return head, err
 }
 
-// Append is [Head.Append] with the files of the working copy as they are now. Where there is no
-// working copy, or smithers.worktree is off, the entry has the revision alone or no files.
+// Append is [Head.Append] with the files of the working copy as they are now. If smithers.worktree is off, the entry
+// has the revision alone; without a working copy, it has neither.
 func (c *WorkingCopy) Append(ctx context.Context, h *timeline.Head, draft snapshot.Draft) error {
 	return c.with(ctx, &draft, h, func() error { return h.Append(ctx, draft) })
 }
 
-// with calls store once a draft has the files. Tasks' own worktrees stay as the tip has them.
+// with captures the working copy into draft and then calls store. Tasks' own worktrees stay as the tip has them; tip is
+// nil for a new run.
 func (c *WorkingCopy) with(ctx context.Context, draft *snapshot.Draft, tip *timeline.Head, store func() error) (err error) {
 	captured, err := c.Capture(ctx)
 	if err != nil || captured == nil {

@@ -7,9 +7,8 @@ import (
 	"github.com/git-smithers/git-smithers/timeline"
 )
 
-// Before loads the frame that comes before another one in the run's line: the one that it goes on from. A fork's frame 0
-// has the frame that the run was forked from before it. Before returns nil for the first frame of any other run. Of what
-// is newer than the newest frame, it is the frame before that one.
+// Before loads the frame that a frame is based on. For frame 0 of a fork it is the parent run's frame; for frame 0 of
+// any other run, Before returns nil. For an entry after the newest frame, Before loads the frame before the newest.
 func Before(ctx context.Context, s *timeline.Store, at *timeline.Loaded) (*timeline.Loaded, error) {
 	run, frame := at.Address.Run, at.Address.Frame
 	if frame == 0 {
@@ -30,7 +29,7 @@ func Before(ctx context.Context, s *timeline.Store, at *timeline.Loaded) (*timel
 	return s.Load(ctx, timeline.Address{Run: run, Frame: before}.String())
 }
 
-// forkedFrom loads the frame that a run was forked from; nil if the run is not a fork.
+// forkedFrom loads the frame that a run was forked from. It returns nil if the run is not a fork.
 func forkedFrom(ctx context.Context, s *timeline.Store, run string) (*timeline.Loaded, error) {
 	head, err := s.Head(ctx, run)
 	if err != nil {

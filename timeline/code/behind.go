@@ -10,15 +10,16 @@ import (
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
 
-// Behind says that the files of a frame are older than its state: attempts have ended since
-// the files were captured, and what these left was not captured.
+// Behind describes by how much the files of a frame are older than its state: attempts have ended since the files were
+// captured, and their files were not captured.
 type Behind struct {
-	Frame    int64    `json:"frame"`    // at which the files were captured
-	Attempts []string `json:"attempts"` // the keys of those that have ended since, sorted
+	Frame    int64    `json:"frame"`    // the frame at which the files were captured
+	Attempts []string `json:"attempts"` // the keys of the attempts that have ended since, sorted
 }
 
-// FilesBehind reports by what the files of a frame are older than its state: those of the run,
-// or of a task's own worktree. nil if they are not, or if nothing tells.
+// FilesBehind reports by how much the files of a frame are older than its state. worktree is the task whose own
+// worktree it looks at, or "" for the run's working copy. It returns nil if the files are not older, or if that is
+// unknown.
 func FilesBehind(ctx context.Context, s *timeline.Store, at *timeline.Loaded, worktree string) (*Behind, error) {
 	vcs, err := at.Entry.VCSRevision()
 	if err != nil {
@@ -26,11 +27,11 @@ func FilesBehind(ctx context.Context, s *timeline.Store, at *timeline.Loaded, wo
 	}
 	own := WorktreeOf(vcs, worktree)
 	if own == nil || own.Tree.IsZero() || own.Frame >= at.Address.Frame {
-		return nil, nil //nolint:nilnil // they are not behind
+		return nil, nil //nolint:nilnil // the files are not behind
 	}
 	captured, err := s.Load(ctx, timeline.Address{Run: at.Address.Run, Frame: own.Frame}.String())
 	if fault.CodeOf(err) == fault.FrameNotFound {
-		return nil, nil //nolint:nilnil // the number is of the run that this one was forked from
+		return nil, nil //nolint:nilnil // the number belongs to the parent run
 	}
 	if err != nil {
 		return nil, err
@@ -49,8 +50,8 @@ func FilesBehind(ctx context.Context, s *timeline.Store, at *timeline.Loaded, wo
 	return &Behind{own.Frame, ended}, nil
 }
 
-// endedUncaptured returns the keys of the attempts that ended in a working copy between two
-// entries, and whose files were not captured. It reads what differs between the journals.
+// endedUncaptured returns the sorted keys of the attempts that ended in a working copy between two entries and whose
+// files were not captured. It reads only the rows in which the journals differ.
 func endedUncaptured(from, to *snapshot.Entry, worktree string) ([]string, error) {
 	before, err := from.Attempts()
 	if err != nil {
@@ -88,8 +89,8 @@ func endedUncaptured(from, to *snapshot.Entry, worktree string) ([]string, error
 	return keys, nil
 }
 
-// leftUncaptured reports whether an attempt has ended that may have left files, and that has no
-// pointer to them. Who waits leaves none.
+// leftUncaptured reports whether an attempt has ended, may have left files, and has no pointer to them. A node that
+// waits for an approval, an answer or an event leaves no files.
 func leftUncaptured(state *snapshot.State, a snapshot.Attempt) (bool, error) {
 	if a.FinishedAtMs == nil || a.Frame != nil || a.CommitID != "" || a.State == snapshot.AttemptCancelled {
 		return false, nil

@@ -25,12 +25,12 @@ import (
 // CheckoutRequest asks for a new working copy with the code of a frame.
 type CheckoutRequest struct {
 	From string // an address
-	// Worktree is the task whose own worktree's code it is; "": the run's.
+	// Worktree is the task whose own worktree has the code; "" means the run's working copy.
 	Worktree string
-	Dir      string // absolute; must not exist, or be an empty folder; "" chooses one beside the working copy
-	Name     string // in the folder's name, for which jj names the workspace; "" makes one of the address
-	Run      string // the run that it is for, with which it is listed and pruned; "" is that of From
-	Own      bool   // the tasks of Run are to work in it: it is the run's own worktree
+	Dir      string // absolute; must not exist, or be an empty folder; "" chooses a folder beside the working copy
+	Name     string // part of the folder's name, for which jj names the workspace; "" uses the address
+	Run      string // the run with which the worktree is listed and pruned; "" means the run of From
+	Own      bool   // it is the run's own worktree, in which the tasks of Run work
 }
 
 // CheckedOut is a working copy that Checkout made.
@@ -40,14 +40,14 @@ type CheckedOut struct {
 	VCS         *snapshot.VCS
 
 	made  madeWorktree
-	found bool         // it was there before
-	lock  *flock.Flock // see lockMade; nil once it was let go
+	found bool         // it existed before
+	lock  *flock.Flock // see lockMade; nil after it was released
 }
 
-// Checkout makes a git worktree or a jj workspace whose files are exactly those of a
-// frame, on the commit that the frame names where it is still there. Worktrees lists it.
-// If Checkout fails, nothing stays behind. If the worktree is a run's own (req.Own), PruneWorktrees waits until
-// Settle or Discard: the run is not there yet, and so does not protect it.
+// Checkout makes a git worktree or a jj workspace whose files are exactly those of a frame. It is on the commit that
+// the frame names, if this repository still has the commit (see startingCommit). Worktrees lists it. If Checkout
+// fails, it leaves nothing behind. If the worktree is a run's own (req.Own), PruneWorktrees waits until Settle or
+// Discard, because a run that does not exist yet cannot protect its worktree.
 func Checkout(ctx context.Context, s *timeline.Store, req CheckoutRequest) (_ *CheckedOut, err error) {
 	from, vcs, err := loadCode(ctx, s, req.From, req.Worktree, timeline.ToRead)
 	if err != nil {
@@ -99,7 +99,7 @@ func Checkout(ctx context.Context, s *timeline.Store, req CheckoutRequest) (_ *C
 	return out, nil
 }
 
-// checkFree refuses a folder in which a run's working copy is, which the refusal names.
+// checkFree refuses a folder that is a worktree of a run. The error names the run. Code: worktree_failed.
 func checkFree(s *timeline.Store, dir string) error {
 	if resolved, err := filepath.EvalSymlinks(dir); err == nil {
 		dir = resolved
@@ -111,7 +111,7 @@ func checkFree(s *timeline.Store, dir string) error {
 	return err
 }
 
-// Settle ends the making of a run's own working copy: from now on its run protects it.
+// Settle releases the lock on worktrees once the run exists: from then on, the run protects its own worktree.
 func (c *CheckedOut) Settle() error {
 	if c == nil || c.lock == nil {
 		return nil
@@ -121,8 +121,8 @@ func (c *CheckedOut) Settle() error {
 	return timeline.Explain(err)
 }
 
-// Discard removes the working copy with everything in it, if it was made and not found. The caller must not have run
-// anything in it.
+// Discard removes the working copy with everything in it, unless it existed before, and releases the lock. The caller
+// must not have run anything in it.
 func (c *CheckedOut) Discard(ctx context.Context) error {
 	if c == nil {
 		return nil
@@ -134,7 +134,7 @@ func (c *CheckedOut) Discard(ctx context.Context) error {
 	return timeline.Explain(errors.Join(err, c.Settle()))
 }
 
-// checkoutName is what the folder of a checkout is named for.
+// checkoutName returns the names from which the folder of a checkout is named.
 func checkoutName(name string, at timeline.Address) []string {
 	if name != "" {
 		return []string{name}
@@ -142,10 +142,11 @@ func checkoutName(name string, at timeline.Address) []string {
 	return []string{at.Run, strconv.FormatInt(at.Frame, 10)}
 }
 
-// besideTop is a folder beside the working copy, named for it and for names.
+// besideTop returns the path of a folder beside the working copy, named for the working copy and names. Code:
+// no_working_copy.
 func besideTop(s *timeline.Store, names []string) (string, error) {
 	if s.Workspace().Root == "" {
-		return "", fault.New(fault.NoWorkingCopy, "there is no working copy to put another one beside").
+		return "", fault.New(fault.NoWorkingCopy, "there is no working copy beside which to make the new one").
 			Hint("give a folder with --to")
 	}
 	parts := []string{s.Workspace().Root}
@@ -159,9 +160,8 @@ func besideTop(s *timeline.Store, names []string) (string, error) {
 	return strings.Join(parts, "-"), nil
 }
 
-// startingCommit is the commit that a frame's code is shown to differ from: the one that
-// the frame names or, if that cannot be checked out here, the one that its run was built on. Zero
-// if neither can.
+// startingCommit returns the commit on which to put a frame's files: the commit that the frame names or, if it cannot
+// be checked out here, the base commit of its run. It returns the zero id if neither can be checked out.
 func startingCommit(s *timeline.Store, entry *snapshot.Entry, vcs *snapshot.VCS) (objstore.ID, error) {
 	if id, err := objstore.ParseID(vcs.CommitID); err == nil {
 		if safe, err := isSafeToCheckOut(s, id); err == nil && safe {
@@ -184,8 +184,8 @@ func startingCommit(s *timeline.Store, entry *snapshot.Entry, vcs *snapshot.VCS)
 	return entry.Base, err
 }
 
-// isSafeToCheckOut reports whether no file of a commit is a repository's own. git refuses .git itself; a .jj at the
-// top of a stranger's commit would make its worktree a jj workspace with a configuration of the stranger's.
+// isSafeToCheckOut reports whether a commit has no .jj at its top. A stranger's .jj would make the worktree a jj
+// workspace with the stranger's configuration. git itself refuses a .git.
 func isSafeToCheckOut(s *timeline.Store, commit objstore.ID) (bool, error) {
 	tree, err := timeline.CommitTree(s.Objects(), commit)
 	if err != nil {
@@ -195,7 +195,7 @@ func isSafeToCheckOut(s *timeline.Store, commit objstore.ID) (bool, error) {
 	return !slices.ContainsFunc(entries, func(e objstore.TreeEntry) bool { return strings.EqualFold(e.Name, ".jj") }), err
 }
 
-// become gives a fresh working copy the files of vcs.
+// become restores the files of vcs in a new working copy.
 func (c *WorkingCopy) become(ctx context.Context, vcs *snapshot.VCS) error {
 	have, err := c.read(ctx, scopeLike(vcs))
 	if err != nil {
@@ -225,7 +225,7 @@ func (c *WorkingCopy) become(ctx context.Context, vcs *snapshot.VCS) error {
 	return nil
 }
 
-// dropCheckout removes a working copy that was just made, in which nobody has worked.
+// dropCheckout removes a new working copy in which nothing has run, and its record.
 func dropCheckout(ctx context.Context, s *timeline.Store, workspace *jjbridge.Workspace, made madeWorktree) error {
 	err := os.RemoveAll(workspace.Root)
 	if err == nil {

@@ -15,21 +15,20 @@ import (
 
 // FileChanges counts how the captured files of a working copy differ between two frames.
 type FileChanges struct {
-	Worktree string `json:"worktree"` // the task whose own it is; "" for the run's
+	Worktree string `json:"worktree"` // the task whose own worktree it is; "" for the run's working copy
 	Files    int    `json:"files"`
 	Added    int64  `json:"linesAdded"`
 	Removed  int64  `json:"linesRemoved"`
-	// Began: it is the worktree's first capture, compared with the files that it began with.
+	// Began is true if this is the worktree's first capture, compared with the files that the worktree began with.
 	Began bool `json:"began,omitempty"`
-	// Uncounted is how many of the files have no lines that were counted: they are not text, or large.
+	// Uncounted is how many of the files were not counted by line, because they are not text or are large.
 	Uncounted int `json:"uncounted"`
 }
 
-// CompareFiles counts how the files of two frames differ: those of the run, and then those of
-// tasks' own worktrees by name. A worktree that only the second frame has is compared with
-// what it began with. Copies without a difference are left out, and files that were not
-// captured at both frames. git counts, by no settings or attributes of the working copy; it
-// is not started if the frames have the same files.
+// CompareFiles counts how the files of two frames differ: first those of the run's working copy, then those of tasks'
+// own worktrees by name. A worktree that only the second frame has is compared with the files that it began with.
+// Working copies that do not differ, or whose files are not known for both frames, are left out. git counts, without
+// the working copy's settings and attributes; if all files are the same, git is not started.
 func CompareFiles(ctx context.Context, s *timeline.Store, from, to *snapshot.Entry) ([]FileChanges, error) {
 	before, err := from.VCSRevision()
 	if err != nil {
@@ -60,7 +59,7 @@ func CompareFiles(ctx context.Context, s *timeline.Store, from, to *snapshot.Ent
 	return list, nil
 }
 
-// countChanges has git count what differs between two trees.
+// countChanges has git count the differences of two trees.
 func countChanges(ctx context.Context, s *timeline.Store, from, to objstore.ID) (FileChanges, error) {
 	if err := CheckChanges(ctx, s, from, to); err != nil {
 		return FileChanges{}, err
@@ -73,7 +72,7 @@ func countChanges(ctx context.Context, s *timeline.Store, from, to objstore.ID) 
 	return sumNumstat(string(out)), nil
 }
 
-// sumNumstat sums up what git diff-tree -z --numstat says: lines added, lines removed, path.
+// sumNumstat sums up the output of git diff-tree -z --numstat: lines added, lines removed, path.
 func sumNumstat(out string) FileChanges {
 	var counted FileChanges
 	for line := range strings.SplitSeq(strings.TrimSuffix(out, "\x00"), "\x00") {
@@ -93,9 +92,9 @@ func sumNumstat(out string) FileChanges {
 	return counted
 }
 
-// Numstat returns git and the arguments by which it counts the lines that differ between trees: without settings or
-// attributes of the working copy, and without fetching. A file of a MiB or more counts as binary, since what was fetched
-// may be large on purpose.
+// Numstat returns a git command runner and the arguments with which git counts the lines that differ between trees. The
+// command uses no settings or attributes of the working copy, and fetches nothing. A file of a MiB or more counts as
+// binary, since fetched files may be large on purpose.
 func Numstat(s *timeline.Store) (git *gitexec.Git, args []string) {
 	git = gitexec.New(s.Repo(), append(slices.Clone(s.Env()), "GIT_NO_LAZY_FETCH=1"))
 	return git, []string{
@@ -104,16 +103,16 @@ func Numstat(s *timeline.Store) (git *gitexec.Git, args []string) {
 	}
 }
 
-// CountedLines are the lines that a file has gained and lost, by the fields of its line; ok is false for a binary file,
-// which has "-" there.
+// CountedLines returns how many lines a file gained and lost, from the fields of its line of numstat. ok is false for a
+// binary file, whose fields are "-".
 func CountedLines(fields []string) (added, removed int64, ok bool) {
 	added, addedErr := strconv.ParseInt(fields[0], 10, 64)
 	removed, removedErr := strconv.ParseInt(fields[1], 10, 64)
 	return added, removed, addedErr == nil && removedErr == nil
 }
 
-// TreesOf are the captured trees of the run's working copy, under the name "", and of
-// the tasks' own.
+// TreesOf returns the captured trees by worktree: the run's working copy under "", and the tasks' own worktrees by
+// name.
 func TreesOf(v *snapshot.VCS) map[string]objstore.ID {
 	trees := make(map[string]objstore.ID)
 	if !v.Tree.IsZero() {

@@ -11,10 +11,9 @@ import (
 	"github.com/git-smithers/git-smithers/timeline"
 )
 
-// ChangedFiles lists what becomes of the files of one tree in another, sorted by path.
-// under is a path that it is about, a file's or a folder's; "" means all. It reads no
-// tree that is the same in both, and nothing beside under. Zero ids are empty trees. The
-// error wraps objstore.ErrTreeSize where there would be too many.
+// ChangedFiles lists the files that differ between two trees, sorted by path. under is the path of a file or folder
+// to which the list is limited; "" means all. ChangedFiles reads no tree that is the same in both, and no tree
+// outside under. A zero id is an empty tree. If too many paths differ, the error wraps objstore.ErrTreeSize.
 func ChangedFiles(ctx context.Context, r objstore.Reader, from, to objstore.ID, under string) ([]jjbridge.PathChange, error) {
 	c := comparison{r: r}
 	err := c.trees(ctx, from, to, "", under)
@@ -22,19 +21,20 @@ func ChangedFiles(ctx context.Context, r objstore.Reader, from, to objstore.ID, 
 	return c.changes, err
 }
 
-// CheckChanges refuses two trees of captured files that differ in more paths than one tree
-// may have, before git lists them. The error's code is limit_exceeded.
+// CheckChanges returns limit_exceeded if two trees of captured files differ in more paths than one tree may have.
+// Call it before git lists the differences.
 func CheckChanges(ctx context.Context, s *timeline.Store, from, to objstore.ID) error {
 	return timeline.Explain(objstore.CheckChanges(ctx, s.Objects(), from, to))
 }
 
+// comparison collects the changed paths of two trees.
 type comparison struct {
 	r        objstore.Reader
-	measured bool // what is listed is within the bounds of a tree
+	measured bool // the number of changes is known to be within the limit
 	changes  []jjbridge.PathChange
 }
 
-// trees compares two trees whose path, with a slash at its end, is prefix.
+// trees compares two trees at the path prefix, which is "" or ends with a slash.
 func (c *comparison) trees(ctx context.Context, from, to objstore.ID, prefix, under string) error {
 	if from == to {
 		return nil
@@ -70,7 +70,7 @@ func (c *comparison) trees(ctx context.Context, from, to objstore.ID, prefix, un
 	return nil
 }
 
-// entries reads what is in a tree, by name.
+// entries reads the entries of a tree, by name. The zero id has none.
 func (c *comparison) entries(tree objstore.ID) (map[string]objstore.TreeEntry, error) {
 	out := make(map[string]objstore.TreeEntry)
 	if tree.IsZero() {
@@ -83,7 +83,7 @@ func (c *comparison) entries(tree objstore.ID) (map[string]objstore.TreeEntry, e
 	return out, err
 }
 
-// entry compares what is at one path: a file, a folder or, with the zero entry, nothing.
+// entry compares the entries at one path, each a file, a folder or, if it is zero, missing.
 func (c *comparison) entry(ctx context.Context, from, to objstore.TreeEntry, path, under string) error {
 	var fromTree, toTree objstore.ID
 	if from.Mode == objstore.ModeTree {

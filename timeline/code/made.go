@@ -19,30 +19,30 @@ import (
 	"github.com/git-smithers/git-smithers/timeline"
 )
 
-// madeFolder holds a file for each worktree that runs made in this clone, under the
-// common directory. It is no history: paths are this machine's.
+// madeFolder is a folder in the store's private folder. It holds a file for each worktree that runs made in this clone.
+// The files are not part of the history, since their paths are valid on this machine alone.
 const madeFolder = "worktrees/made"
 
-// madeWorktree is a worktree that a run made in this clone.
+// madeWorktree is the record of a worktree that a run made in this clone.
 type madeWorktree struct {
 	Run      string      `json:"runId"`
-	Name     string      `json:"name"` // as WorktreeSpec.Name; of a checkout, the workspace's
+	Name     string      `json:"name"` // WorktreeSpec.Name or, for a checkout, the workspace's name
 	Path     string      `json:"path"`
-	Checkout bool        `json:"checkout,omitempty"` // by Checkout, of a frame of the run
+	Checkout bool        `json:"checkout,omitempty"` // made by Checkout, of a frame of the run
 	Replay   bool        `json:"replay,omitempty"`   // made by a replay of the run, for the files of a frame
-	Tree     objstore.ID `json:"treeId,omitzero"`    // that it began with; zero for the files of its base
-	Begun    bool        `json:"begun,omitempty"`    // it is being made, or whoever made it died
-	Branch   string      `json:"branch,omitempty"`   // that it is made on
+	Tree     objstore.ID `json:"treeId,omitzero"`    // the files that it began with; zero for those of its base
+	Begun    bool        `json:"begun,omitempty"`    // it is being made, or its maker died meanwhile
+	Branch   string      `json:"branch,omitempty"`   // the branch that it is made on
 }
 
-// madeLock is locked while a worktree is made, until its run is there, and while worktrees are pruned.
+// madeLock is the file that is locked while worktrees are pruned, and while a worktree is made, until its run exists.
 const (
 	madeLock     = "making.lock"
 	madeLockPoll = 20 * time.Millisecond
 )
 
-// lockMade waits while another process makes or prunes worktrees, and then keeps others waiting. The caller closes the
-// lock. A process that dies lets go of it.
+// lockMade waits until no other process makes or prunes worktrees, and locks madeLock. The caller closes the lock. The
+// lock of a dead process is free.
 func lockMade(ctx context.Context, s *timeline.Store) (*flock.Flock, error) {
 	path := madePath(s, madeLock)
 	if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
@@ -55,7 +55,7 @@ func lockMade(ctx context.Context, s *timeline.Store) (*flock.Flock, error) {
 	return lock, nil
 }
 
-// file is the name of the record's file.
+// file returns the name of the record's file.
 func (m madeWorktree) file() string {
 	kind := "worktree"
 	if m.Checkout {
@@ -69,12 +69,12 @@ func madePath(s *timeline.Store, file string) string {
 	return filepath.Join(s.Repo().CommonDir, timeline.PrivateDir, filepath.FromSlash(madeFolder), file)
 }
 
-// madeWorktree finds the worktree that a run made for a task, or for itself; nil where
-// it made none.
+// findMade returns the record of the worktree that a run made for the task name or, if name is "", for itself. It
+// returns nil if the run made no such worktree.
 func findMade(s *timeline.Store, run, name string) (*madeWorktree, error) {
 	made, err := readMade(s, madeWorktree{Run: run, Name: name}.file())
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil //nolint:nilnil // that there is none is an answer, and no error
+		return nil, nil //nolint:nilnil // a missing worktree is not an error
 	}
 	return made, err
 }
@@ -91,7 +91,8 @@ func readMade(s *timeline.Store, file string) (*madeWorktree, error) {
 	return made, nil
 }
 
-// allMade lists what runs made, in no order. What cannot be read is left out, with a warning.
+// allMade returns the records of all worktrees that runs made, in no particular order. It leaves out unreadable
+// records, with a warning for each.
 func allMade(s *timeline.Store) ([]madeWorktree, error) {
 	entries, err := os.ReadDir(madePath(s, ""))
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -114,7 +115,7 @@ func allMade(s *timeline.Store) ([]madeWorktree, error) {
 	return out, nil
 }
 
-// putMade writes a record, in place of the one that is there.
+// putMade writes or replaces a record.
 func putMade(s *timeline.Store, made madeWorktree) error {
 	data, err := json.Marshal(made)
 	if err != nil {
@@ -140,7 +141,8 @@ func dropMade(s *timeline.Store, made madeWorktree) error {
 	return err
 }
 
-// HandOver gives the worktrees that one run made to another. Trouble is a warning: no history depends on the records.
+// HandOver makes the worktrees of the run from those of the run to. An error is a warning, since no history depends
+// on the records.
 func HandOver(s *timeline.Store, from, to string) {
 	if err := handOver(s, from, to); err != nil {
 		s.Warn(fmt.Errorf("hand the worktrees of run %q over to run %q: %w", from, to, err))

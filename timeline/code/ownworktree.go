@@ -8,15 +8,15 @@ import (
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
 
-// OwnWorktree is the worktree that the tasks of a run share, in place of the working copy in which somebody calls us.
+// OwnWorktree is the worktree that the tasks of a run share, in place of the working copy in which the store is open.
 type OwnWorktree struct {
-	Path   string // where it is, or was; "" if it was never in this clone, or was pruned
-	Replay bool   // a replay made it for the files of a frame, and the workflow need not ask for it
-	Linked bool   // the store is open in a linked worktree, or a further workspace of jj: this one or another
+	Path   string // its present or former path; "" if it was never in this clone, or was pruned
+	Replay bool   // a replay made it for the files of a frame; the workflow need not ask for it
+	Linked bool   // the store is open in a linked worktree or an additional jj workspace: this worktree or another
 }
 
-// OwnWorktreeOf finds the worktree that the tasks of a run share. It returns nil if they work in the working copy
-// in which the run is resumed. A fork that a replay made for the files of a frame has one wherever it is resumed.
+// OwnWorktreeOf finds the worktree that the tasks of a run share. It returns nil if the tasks work in the working
+// copy in which the run is resumed. A fork that began as a replay on the files of a frame always has an own worktree.
 func OwnWorktreeOf(s *timeline.Store, head *timeline.Head) (*OwnWorktree, error) {
 	own := &OwnWorktree{Linked: !s.Workspace().IsMain()}
 	made, err := findMade(s, head.Row().ID, "")
@@ -37,7 +37,7 @@ func OwnWorktreeOf(s *timeline.Store, head *timeline.Head) (*OwnWorktree, error)
 	return own, nil
 }
 
-// asksForWorktree reports whether the workflow of a run asks for a worktree, as its rendered tree tells.
+// asksForWorktree reports whether the workflow of a run asks for a worktree, according to the entry's rendered tree.
 func asksForWorktree(s *timeline.Store, entry *snapshot.Entry) (bool, error) {
 	rendered, err := s.FrameCache().Rendered(s.Objects(), entry)
 	if err != nil {
@@ -48,13 +48,14 @@ func asksForWorktree(s *timeline.Store, entry *snapshot.Entry) (bool, error) {
 		Props map[string]json.RawMessage `json:"props"`
 	}
 	if err := json.Unmarshal(rendered, &root); err != nil {
-		return false, nil //nolint:nilerr // another engine renders what it likes
+		return false, nil //nolint:nilerr // the tree of another engine may have any form
 	}
 	_, asks := root.Props["worktree"]
 	return asks && root.Tag == "smithers:workflow", nil
 }
 
-// isReplayOfFiles reports whether a run began as a replay on the files of a frame, as its first entry tells.
+// isReplayOfFiles reports whether a run began as a replay on the files of a frame, according to its first entry's
+// events.
 func isReplayOfFiles(s *timeline.Store, head *timeline.Head) (bool, error) {
 	if head.Row().Parent == nil {
 		return false, nil
@@ -86,8 +87,8 @@ func isReplayOfFiles(s *timeline.Store, head *timeline.Head) (bool, error) {
 	return false, nil
 }
 
-// noOwnWorktree is the error about the files of a run whose own worktree is not here. Nothing is written to any
-// other working copy instead.
+// noOwnWorktree returns the error for a run whose own worktree is missing. Its files must not be written to another
+// working copy instead. Code: no_working_copy.
 func noOwnWorktree(head *timeline.Head, at timeline.Address, own *OwnWorktree) error {
 	out := fault.New(fault.NoWorkingCopy, "run %q works in a worktree of its own, which is not here", at.Run)
 	if own.Path != "" {

@@ -23,20 +23,19 @@ type RunWorktree struct {
 	Branch  string `json:"branch"`
 	Commit  string `json:"commitId"`
 	Missing bool   `json:"missing"` // its folder is gone
-	Unsaved string `json:"unsaved"` // why prune keeps it; "" when it would not
+	Unsaved string `json:"unsaved"` // why prune keeps it; "" if prune removes it
 	Removed bool   `json:"removed"` // by PruneWorktrees
 }
 
-// Worktrees lists the worktrees that runs made in this clone and that are not removed,
-// by run, name and path.
+// Worktrees lists the worktrees that runs made in this clone and that were not removed, sorted by run, name and path.
 func Worktrees(ctx context.Context, s *timeline.Store) ([]RunWorktree, error) {
 	return pruneMade(ctx, s, true, func(string) (bool, error) { return true, nil })
 }
 
-// PruneWorktrees removes the worktrees of the runs with the given ids, or
-// of all that are not running and that no live process owns, except those with unsaved work. It returns all that it
-// looked at. run_owned if a live process owns a run that is named. Unless dryRun, which writes nothing, it waits for
-// worktrees that are being made.
+// PruneWorktrees removes the worktrees of the runs with the given ids, except worktrees with unsaved work. Without
+// ids, it takes all runs that are not running and that no live process owns. It returns all worktrees that it looked
+// at. With dryRun it writes nothing; otherwise it first waits for worktrees that are being made. Code: run_owned if a
+// live process owns a given run.
 func PruneWorktrees(ctx context.Context, s *timeline.Store, runs []string, dryRun bool) (_ []RunWorktree, err error) {
 	if !dryRun {
 		lock, err := lockMade(ctx, s)
@@ -69,7 +68,8 @@ func PruneWorktrees(ctx context.Context, s *timeline.Store, runs []string, dryRu
 	return pruneMade(ctx, s, dryRun, func(run string) (bool, error) { return named[run], nil })
 }
 
-// isRunning reports whether a run is running by its row, or a live process owns it. A run that is gone is not.
+// isRunning reports whether a run is running by its row, or a live process owns it. It returns false if the run does
+// not exist.
 func isRunning(ctx context.Context, s *timeline.Store, run string) (bool, error) {
 	head, err := s.Head(ctx, run)
 	switch {
@@ -81,8 +81,7 @@ func isRunning(ctx context.Context, s *timeline.Store, run string) (bool, error)
 	return false, err
 }
 
-// pruneMade looks at the worktrees of the runs that are wanted and, unless dryRun,
-// removes those without unsaved work.
+// pruneMade looks at the worktrees of the wanted runs and, unless dryRun, removes those without unsaved work.
 func pruneMade(ctx context.Context, s *timeline.Store, dryRun bool, wanted func(run string) (bool, error)) ([]RunWorktree, error) {
 	all, err := allMade(s)
 	if err != nil {
@@ -116,7 +115,7 @@ func pruneMade(ctx context.Context, s *timeline.Store, dryRun bool, wanted func(
 	return out, nil
 }
 
-// pruneOne looks at one worktree.
+// pruneOne looks at one worktree and, unless dryRun, removes it if it has no unsaved work.
 func pruneOne(ctx context.Context, s *timeline.Store, made madeWorktree, list []worktrees.Info, dryRun bool) (RunWorktree, error) {
 	out := RunWorktree{RunID: made.Run, Name: made.Name, Path: made.Path, Missing: isMissing(made.Path)}
 	info, known := workspaceAt(list, made.Path)
@@ -128,7 +127,7 @@ func pruneOne(ctx context.Context, s *timeline.Store, made madeWorktree, list []
 		}
 		out.Unsaved = reason
 	} else if !out.Missing {
-		out.Unsaved = "is no worktree of this repository any more"
+		out.Unsaved = "is no longer a worktree of this repository"
 	}
 	if dryRun || out.Unsaved != "" {
 		return out, nil
@@ -137,8 +136,7 @@ func pruneOne(ctx context.Context, s *timeline.Store, made madeWorktree, list []
 	return out, timeline.Explain(dropMade(s, made))
 }
 
-// remove removes a worktree, or with dryRun finds out whether it would; the reason is
-// why not.
+// remove removes a worktree or, with dryRun, checks whether it can be removed. If it cannot, reason explains why.
 func remove(ctx context.Context, s *timeline.Store, made madeWorktree, info worktrees.Info, dryRun bool) (reason string, err error) {
 	act := func(saved objstore.ID) error {
 		if dryRun {
@@ -167,12 +165,12 @@ func remove(ctx context.Context, s *timeline.Store, made madeWorktree, info work
 	case errors.As(err, &refused):
 		return refused.Reason, nil
 	}
-	// One that cannot be looked at is kept, and is no reason not to look at the others.
+	// An unreadable worktree is kept, and must not stop the look at the others.
 	return "cannot be looked at: " + err.Error(), nil
 }
 
-// keptTree is the files of a worktree as they are now, and whether the tip of a run
-// keeps exactly these, or they are what the worktree began with.
+// keptTree returns the current files of a worktree. kept reports whether the tip of a run has exactly these files, or
+// the worktree began with them.
 func keptTree(ctx context.Context, s *timeline.Store, made madeWorktree) (tree objstore.ID, kept bool, err error) {
 	files, err := WorkingCopyAt(ctx, s, made.Path)
 	if err != nil {
@@ -201,8 +199,8 @@ func keptTree(ctx context.Context, s *timeline.Store, made madeWorktree) (tree o
 	return tree, false, nil
 }
 
-// tipHas reports whether a run's newest entry keeps the files of a tree. One that cannot
-// be read keeps nothing; verify tells why.
+// tipHas reports whether a run's newest entry has the files of a tree. It returns false for an unreadable entry, which
+// verify reports.
 func tipHas(s *timeline.Store, tip, tree objstore.ID) bool {
 	entry, err := snapshot.ReadEntry(s.Objects(), tip)
 	if err != nil {

@@ -13,13 +13,13 @@ type Removal struct {
 	Paths []string // sorted
 }
 
-// ConfirmRemoval is asked before a restore removes untracked files, which a frame keeps. If it returns an error, the
-// operation ends with that error and nothing is changed. A nil ConfirmRemoval agrees.
+// ConfirmRemoval is called before a restore removes untracked files. A frame keeps these files. If ConfirmRemoval
+// returns an error, the operation ends with that error and changes nothing. A nil ConfirmRemoval agrees.
 type ConfirmRemoval func(ctx context.Context, removals []Removal) error
 
-// Confirmed calls prepare and has confirm agree to the untracked files that are to be removed. While somebody thinks
-// about them, nothing of the working copies is held; prepare is called again afterwards, and the question is asked
-// again if other untracked files are to be removed by then.
+// Confirmed calls prepare, and then confirm if untracked files are to be removed. It closes the jobs while confirm
+// waits for an answer, and calls prepare again afterwards. If other untracked files are to be removed by then, it
+// calls confirm again.
 func (r *RestoreJobs) Confirmed(ctx context.Context, confirm ConfirmRemoval, prepare func() error) error {
 	var agreed []Removal
 	for {

@@ -10,35 +10,36 @@ import (
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
 
-// RestoreRequest asks for the code of a frame, in the working copy of the store or, where
-// the run made a worktree for itself, there; or for that of a task's own worktree, there.
+// RestoreRequest asks for the code of a frame. It is restored in the run's own worktree if the run made one, and
+// otherwise in the working copy of the store. The code of a task's own worktree is restored in that worktree.
 type RestoreRequest struct {
 	From     string // an address with the whole id of the run
-	Worktree string // the task's; "": the run's working copy
-	DryRun   bool   // only say what would change
-	File     string // a file, as an absolute path, that stays as it is, with the symbolic links that lead to it; "" for none
+	Worktree string // the task whose own worktree to restore; "" means the run's working copy
+	DryRun   bool   // report the changes and make none
+	File     string // the absolute path of a file to keep, with the symbolic links that lead to it; "" for none
 	Confirm  ConfirmRemoval
 }
 
-// Restored is what a restore did, or would do.
+// Restored is the result of a restore, or of a dry run.
 type Restored struct {
-	From    timeline.Address      // the frame whose code it is
+	From    timeline.Address      // the frame whose code was restored
 	Root    string                // the top of the working copy: the store's, or a worktree that the run made
-	Name    string                // of that worktree; "" for the run's working copy
-	VCS     *snapshot.VCS         // what that frame says of it; the caller owns it
+	Name    string                // the task whose own worktree it is; "" for the run's working copy
+	VCS     *snapshot.VCS         // the frame's record of the working copy; the caller owns it
 	Changes []jjbridge.PathChange // sorted by path, never nil
-	Saved   *timeline.Address     // the frame that keeps what was there before; nil where the run had it already
-	Frame   *timeline.Address     // the frame that records the restore; nil for a dry run, and where the run had all of it already
-	Attempt int                   // of a revert: the attempt whose code it is
-	Running []string              // attempts of the run that have not ended by now, and so may be working in the same files
-	Stayed  []string              // paths that were to change, and stay as they were
-	Beside  []string              // attempts that were running when the files were read, and may have changed them
+	Saved   *timeline.Address     // the frame that keeps the files from before; nil if the run already had them
+	Frame   *timeline.Address     // the frame that records the restore; nil for a dry run, or if the run already had the files
+	Attempt int                   // for a revert: the attempt whose code was restored
+	Running []string              // attempts of the run that have not ended, and may be working in the same files
+	Stayed  []string              // paths that the restore would have changed, but that were to stay
+	Beside  []string              // attempts that were running when the files were captured, and may have changed them
 }
 
-// Restore makes the working copy exactly what it was at a frame. What is there and in
-// no frame of the run is captured as one first. Both frames are the run's.
-// no_working_copy where there is none, no_code where the frame has none,
-// restore_refused where something stands in the way; then nothing is touched, nor where Confirm does not agree.
+// Restore makes the files of the working copy exactly those of a frame. It first saves files that the run's tip does
+// not have as a new frame, and then records the restore as another. With an error of the codes below, or of Confirm,
+// Restore has changed no file.
+//
+// Codes: no_working_copy; no_code if the frame has no files; restore_refused if something stands in the way.
 func Restore(ctx context.Context, s *timeline.Store, req RestoreRequest) (*Restored, error) {
 	if s.Workspace().Root == "" && req.Worktree == "" {
 		return nil, noWorkingCopy()
@@ -65,21 +66,21 @@ func Restore(ctx context.Context, s *timeline.Store, req RestoreRequest) (*Resto
 	return r.do(ctx, files, &Restored{From: from.Address, VCS: vcs, Beside: vcs.Attempts}, req.DryRun)
 }
 
-// restoreRun is a restore of one working copy, and what its run tells of it.
+// restoreRun is a restore of one working copy, with the op and events that record it in the run.
 type restoreRun struct {
 	store   *timeline.Store
 	head    *timeline.Head
 	op      snapshot.Op
-	subject string // of the frame that records it
+	subject string // of the frame that records the restore
 	confirm ConfirmRemoval
 	stays   []string // absolute paths that are left as they are
-	// started and finished are the events of a revert, nil for a restore. The error is
-	// why it failed.
+	// started and finished return the events of a revert. Both are nil for a restore. The error is that of a failed
+	// revert, or nil.
 	started  func() snapshot.Event
 	finished func(error) snapshot.Event
 }
 
-// do restores, and adds to out what it did. With dryRun it only finds out.
+// do restores the files and completes out. With dryRun it changes no file and appends nothing.
 func (r *restoreRun) do(ctx context.Context, files *WorkingCopy, out *Restored, dryRun bool) (*Restored, error) {
 	all := &RestoreJobs{Store: r.store, Head: r.head, All: []*RestoreJob{
 		{Store: r.store, Copy: files, Name: r.op.Worktree, Want: out.VCS, Stays: r.stays, Out: out},
@@ -108,7 +109,7 @@ func (r *restoreRun) do(ctx context.Context, files *WorkingCopy, out *Restored, 
 	return out, nil
 }
 
-// record appends what the working copy has become, and the op.
+// record appends the working copy as it is now, and the op. A restore that changed nothing appends nothing.
 func (r *restoreRun) record(ctx context.Context, all *RestoreJobs, out *Restored) error {
 	var records bool
 	err := all.Update(ctx, func() (*snapshot.Draft, error) {
@@ -134,7 +135,7 @@ func (r *restoreRun) record(ctx context.Context, all *RestoreJobs, out *Restored
 	return err
 }
 
-// failed records that a revert failed.
+// failed records a failed revert in the run, and returns cause.
 func (r *restoreRun) failed(ctx context.Context, cause error) error {
 	if r.finished == nil {
 		return cause
@@ -148,8 +149,9 @@ func (r *restoreRun) failed(ctx context.Context, cause error) error {
 	return cause
 }
 
-// WorktreeFiles is a task's own worktree that its run made here. Without a name it is the
-// run's own or, if the run has none, the working copy of the store.
+// WorktreeFiles returns the task name's own worktree, which the run made in this clone. If name is "", it returns the
+// run's own worktree or, if the run has none, the working copy of the store. at is used in hints. Code:
+// no_working_copy.
 func WorktreeFiles(ctx context.Context, s *timeline.Store, head *timeline.Head, at timeline.Address, name string) (*WorkingCopy, error) {
 	made, err := findMade(s, head.Row().ID, name)
 	if err != nil {
@@ -178,7 +180,8 @@ func WorktreeFiles(ctx context.Context, s *timeline.Store, head *timeline.Head, 
 	return WorkingCopyOf(s), nil
 }
 
-// loadCode loads a frame that has code, of a task's own worktree where one is named.
+// loadCode loads a frame and its record of the working copy or, if worktree is not "", of that task's own worktree.
+// Code: no_code if the frame has no such files.
 func loadCode(ctx context.Context, s *timeline.Store, address, worktree string, to timeline.Purpose) (*timeline.Loaded, *snapshot.VCS, error) {
 	from, err := s.LoadFor(ctx, address, to)
 	if err != nil {
@@ -197,18 +200,18 @@ func loadCode(ctx context.Context, s *timeline.Store, address, worktree string, 
 			Detail("runId", from.Address.Run).Detail("frame", from.Address.Frame)
 	default:
 		err = fault.New(fault.NoCode, "%s has no code: no files were captured for it", from.Address).
-			Hint("%s; `git smithers show` tells what a frame has", WhenCaptured(from.Entry)).
+			Hint("%s; `git smithers show` shows which files a frame has", WhenCaptured(from.Entry)).
 			Detail("runId", from.Address.Run).Detail("frame", from.Address.Frame)
 	}
 	return nil, nil, err
 }
 
-// WhenCaptured says to people how frames like an entry come to have files.
+// WhenCaptured explains for a hint when frames like an entry have files.
 func WhenCaptured(entry *snapshot.Entry) string {
 	if engines, err := entry.ExtEngines(); err == nil && len(engines) > 0 {
-		return "frames of a run that was imported have files where `git smithers watch` captured them, and those of commits that are in this repository"
+		return "a frame of an imported run has files if `git smithers watch` captured them, or if its commit is in this repository"
 	}
-	return "files are captured unless smithers.worktree is off, at a run's start and after every attempt"
+	return "files are captured at a run's start and after every attempt, unless smithers.worktree is off"
 }
 
 func noWorkingCopy() error { return timeline.Explain(jjbridge.ErrNoWorkingCopy) }

@@ -15,19 +15,19 @@ import (
 type RestoreJob struct {
 	Store *timeline.Store
 	Copy  *WorkingCopy
-	Name  string        // of the task's own worktree that copy is; "" for the run's working copy
-	asked *snapshot.VCS // what the frame has; nil until prepare
-	Want  *snapshot.VCS // of that, with what stays as it is in have; from prepare on, it may need have's objects
+	Name  string        // the task whose own worktree Copy is; "" for the run's working copy
+	asked *snapshot.VCS // the files of the frame; nil until prepare
+	Want  *snapshot.VCS // the files to restore: asked, with Stays as in have; after prepare, Want may need have's objects
 	Stays []string      // absolute paths that are left as they are
-	paths []string      // those of stays that are in this working copy, from its top
+	paths []string      // the paths of Stays in this working copy, relative to its top
 
-	have *jjbridge.Captured // what was there
+	have *jjbridge.Captured // the files before the restore
 	plan *jjbridge.Plan
-	now  *jjbridge.Captured // what has become of it; nil until it is looked at
+	now  *jjbridge.Captured // the files after the restore; nil until look
 	Out  *Restored
 }
 
-// prepare finds out what there is to do. It touches nothing, and may be called again after close.
+// prepare captures the files and plans the changes. It changes no file, and may be called again after close.
 func (r *RestoreJob) prepare(ctx context.Context) error {
 	if r.asked == nil {
 		r.asked = r.Want
@@ -49,7 +49,7 @@ func (r *RestoreJob) prepare(ctx context.Context) error {
 	return nil
 }
 
-// close drops what was captured and is in no frame.
+// close drops the captured files that are in no frame.
 func (r *RestoreJob) close() {
 	for _, captured := range []*jjbridge.Captured{r.have, r.now} {
 		if captured != nil {
@@ -59,7 +59,7 @@ func (r *RestoreJob) close() {
 	r.have, r.now = nil, nil
 }
 
-// restore does what was prepared.
+// restore makes the planned changes.
 func (r *RestoreJob) restore(ctx context.Context) error {
 	if len(r.plan.Changes) > 0 {
 		if err := r.Copy.workspace.Restore(ctx, r.plan); err != nil {
@@ -73,7 +73,7 @@ func (r *RestoreJob) restore(ctx context.Context) error {
 	return nil
 }
 
-// takeBack makes the files again what they were, as far as nobody has changed them since.
+// takeBack restores the files from before the restore.
 func (r *RestoreJob) takeBack(ctx context.Context) error {
 	if len(r.plan.Changes) == 0 && !r.have.VCS.Conflicted {
 		return nil
@@ -87,9 +87,8 @@ func (r *RestoreJob) takeBack(ctx context.Context) error {
 	return err
 }
 
-// scopeLike is the scope in which the files that stand in the working copy are what
-// those of v can be compared with. What v never looked at is not in it, and so is
-// left alone.
+// scopeLike returns the scope in which to capture files that are compared with v. Files that the capture of v never
+// looked at are outside of the scope, so a restore leaves them alone.
 func scopeLike(v *snapshot.VCS) string {
 	left := slices.ContainsFunc(v.LeftOut, func(l snapshot.LeftOut) bool { return l.Reason == snapshot.LeftUntracked && l.Path == "" })
 	if v.Scope == snapshot.ScopeTracked || left {
@@ -98,13 +97,13 @@ func scopeLike(v *snapshot.VCS) string {
 	return snapshot.ScopeAll
 }
 
-// look finds out what the working copy has become.
+// look captures the files after the restore. If only additional files differ from Want, it records Want.
 func (r *RestoreJob) look(ctx context.Context) {
 	r.now = r.after(ctx)
 	if !r.Copy.compare(ctx, r.now, r.Want) {
 		return
 	}
-	// What is there besides may be a secret that was ignored a moment ago.
+	// An additional file may be a secret that was ignored before the restore.
 	as := r.now.VCS
 	as.Tree, as.Scope = r.Want.Tree, r.Want.Scope
 	as.LeftOut, as.LeftOutMore = r.Want.LeftOut, r.Want.LeftOutMore
@@ -112,7 +111,7 @@ func (r *RestoreJob) look(ctx context.Context) {
 	r.now = &jjbridge.Captured{VCS: as}
 }
 
-// after is the working copy when its files are restored.
+// after returns the working copy after the restore. It reads the files only if they may differ from the plan.
 func (r *RestoreJob) after(ctx context.Context) *jjbridge.Captured {
 	wanted := &jjbridge.Captured{VCS: r.have.VCS}
 	wanted.VCS.Tree, wanted.VCS.Altered, wanted.VCS.AlteredMore = r.Want.Tree, r.Want.Altered, r.Want.AlteredMore
@@ -128,8 +127,8 @@ func (r *RestoreJob) after(ctx context.Context) *jjbridge.Captured {
 	return now
 }
 
-// WorktreeOf is what v says of a task's own worktree or, without a name, of the run's
-// working copy; nil where it says nothing.
+// WorktreeOf returns v's record of a task's own worktree or, if name is "", of the run's working copy. It returns nil
+// if v has no such record.
 func WorktreeOf(v *snapshot.VCS, name string) *snapshot.VCS {
 	if v == nil || name == "" {
 		return v
@@ -142,7 +141,8 @@ func WorktreeOf(v *snapshot.VCS, name string) *snapshot.VCS {
 	return nil
 }
 
-// WithWorktree is all with what was captured in the working copy of a name.
+// WithWorktree returns all with the record of a task's own worktree or, if name is "", of the run's working copy
+// replaced by captured. It does not change all.
 func WithWorktree(all *snapshot.VCS, name string, captured snapshot.VCS) *snapshot.VCS {
 	var others []snapshot.Worktree
 	if all != nil {

@@ -13,17 +13,17 @@ import (
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
 
-// RestoreJobs are what one operation on a run restores, in one or several working copies.
+// RestoreJobs are the restores of one operation on a run, in one or several working copies.
 type RestoreJobs struct {
 	Store *timeline.Store
 	Head  *timeline.Head
 	All   []*RestoreJob
-	// Fence refuses to append on a tip on which it must not be; nil: on none.
+	// Fence returns an error if the operation must not append on the current tip. May be nil.
 	Fence func() error
 }
 
-// Prepare finds out what there is to do in all working copies, and whether it can be
-// done. It touches nothing.
+// Prepare plans the restores of all working copies. It changes no file. Code: restore_refused if something stands in
+// the way.
 func (r *RestoreJobs) Prepare(ctx context.Context) error {
 	var refused []jjbridge.Refusal
 	for _, one := range r.All {
@@ -42,19 +42,19 @@ func (r *RestoreJobs) Prepare(ctx context.Context) error {
 	return nil
 }
 
-// Close drops what was captured and is in no frame.
+// Close drops the captured files that are in no frame.
 func (r *RestoreJobs) Close() {
 	for _, one := range r.All {
 		one.close()
 	}
 }
 
-// Changes reports whether there is anything to restore.
+// Changes reports whether any file is to be changed.
 func (r *RestoreJobs) Changes() bool {
 	return slices.ContainsFunc(r.All, func(one *RestoreJob) bool { return len(one.plan.Changes) > 0 })
 }
 
-// Update is Head.Update behind the fence.
+// Update is Head.Update, and calls Fence before each build.
 func (r *RestoreJobs) Update(ctx context.Context, build func() (*snapshot.Draft, error)) error {
 	return r.Head.Update(ctx, func() (*snapshot.Draft, error) {
 		if r.Fence != nil {
@@ -66,9 +66,9 @@ func (r *RestoreJobs) Update(ctx context.Context, build func() (*snapshot.Draft,
 	})
 }
 
-// Save appends a frame with what is in the working copies, unless the run's tip has it,
-// before what subject says is done. The events, which are made for the number of the
-// newest frame once it is there, are appended in any case.
+// Save appends a frame with the current files of the working copies, unless the run's tip has them. Call it before
+// the operation that subject describes. If events is not nil, its events are appended in any case; its argument is
+// the number of the newest frame after Save.
 func (r *RestoreJobs) Save(ctx context.Context, subject string, events func(newest int64) []snapshot.Event) error {
 	var saved []*RestoreJob
 	err := r.Update(ctx, func() (*snapshot.Draft, error) {
@@ -98,8 +98,8 @@ func (r *RestoreJobs) Save(ctx context.Context, subject string, events func(newe
 	return err
 }
 
-// Restore restores the files of all working copies. Where that fails in one, those before
-// it get their files back.
+// Restore restores the files of all working copies. If it fails in one working copy, it gives the working copies before
+// it their files back.
 func (r *RestoreJobs) Restore(ctx context.Context) error {
 	for i, one := range r.All {
 		err := one.restore(ctx)
@@ -113,14 +113,15 @@ func (r *RestoreJobs) Restore(ctx context.Context) error {
 		}
 		return r.explain(one, err)
 	}
-	// The files are restored: whoever has had enough by now gets that recorded all the same.
+	// The files are restored, so the restore is recorded even if ctx ends.
 	for _, one := range r.All {
 		one.look(context.WithoutCancel(ctx))
 	}
 	return nil
 }
 
-// explain says why the restore of one working copy failed, and where its files are.
+// explain returns the error of a failed restore in one working copy. If some files were changed, a hint names the frame
+// that keeps the files from before.
 func (r *RestoreJobs) explain(one *RestoreJob, cause error) error {
 	unfinished := errors.Is(cause, jjbridge.ErrUnfinished)
 	cause = timeline.Explain(cause)
@@ -133,12 +134,12 @@ func (r *RestoreJobs) explain(one *RestoreJob, cause error) error {
 		worktree = " --worktree " + fault.Word(one.Name)
 	}
 	before := r.Newest().String()
-	return known.Hint("some files were changed and others were not; what was there before is %s: "+
-		"`git smithers restore %s%s` brings it back", before, fault.Word(before), worktree)
+	return known.Hint("some files were changed and others were not; %s has the files from before: "+
+		"`git smithers restore %s%s` brings them back", before, fault.Word(before), worktree)
 }
 
-// Capture puts into a draft what was found in the working copies, as far as the tip does
-// not have it, and returns those in which there is news.
+// Capture puts the files of the working copies that differ from the tip into a draft, and returns the jobs of these
+// working copies. found returns the captured files of a job.
 func (r *RestoreJobs) Capture(draft *snapshot.Draft, found func(*RestoreJob) *jjbridge.Captured) ([]*RestoreJob, error) {
 	vcs, err := r.Head.Entry().VCSRevision()
 	if err != nil {
@@ -167,7 +168,7 @@ func (r *RestoreJobs) Capture(draft *snapshot.Draft, found func(*RestoreJob) *jj
 			if len(one.Out.Stayed) == 0 {
 				continue
 			}
-			if err := one.have.Objects(w); err != nil { // what stays may be in no other capture
+			if err := one.have.Objects(w); err != nil { // files that stay may be in no other capture
 				return err
 			}
 		}
@@ -176,19 +177,19 @@ func (r *RestoreJobs) Capture(draft *snapshot.Draft, found func(*RestoreJob) *jj
 	return news, nil
 }
 
-// CapturedAfter returns the files as they are after a restore.
+// CapturedAfter returns a job's files after the restore.
 func CapturedAfter(one *RestoreJob) *jjbridge.Captured { return one.now }
 
-// Newest is the address of the run's newest frame.
+// Newest returns the address of the run's newest frame.
 func (r *RestoreJobs) Newest() *timeline.Address {
 	return &timeline.Address{Run: r.Head.Row().ID, Frame: r.Head.Row().Frame}
 }
 
-// running are the keys of the attempts that work in the working copy of a name while it is
-// read, as far as the run's tip knows.
+// running returns the sorted keys of the attempts that, by the run's tip, are running in the working copy of the task
+// name or, if name is "", in the run's.
 func (r *RestoreJobs) running(name string) ([]string, error) {
 	if r.Fence != nil || r.Head.Row().Status != snapshot.RunRunning {
-		return nil, nil // whoever has claimed the run executes nothing
+		return nil, nil // with a fence, this process has claimed the run and executes nothing
 	}
 	attempts, err := r.Head.Entry().Attempts()
 	if err != nil {

@@ -14,18 +14,17 @@ import (
 
 // RevertRequest asks for the code as it was after an attempt.
 type RevertRequest struct {
-	Run       string // its id, or the address of one of its frames
+	Run       string // the run's id, or the address of a frame of the run
 	Node      string
 	Iteration int
-	Attempt   int // 0: the newest of the iteration, by the frame if Run names one
+	Attempt   int // 0 means the newest of the iteration, at the frame if Run names a frame
 	DryRun    bool
 	Confirm   ConfirmRemoval
 }
 
-// Revert makes the working copy exactly what it was after an attempt, as Restore does,
-// and appends the events RevertStarted and RevertFinished. attempt_not_found where
-// there is no such attempt. The files of a task that has a worktree of its own are
-// restored there.
+// Revert makes the files of the working copy exactly those after an attempt, as Restore does, and appends the events
+// RevertStarted and RevertFinished. If the task has its own worktree, the files are restored there. Codes: those of
+// Restore, and attempt_not_found.
 func Revert(ctx context.Context, s *timeline.Store, req RevertRequest) (*Restored, error) {
 	head, frame, err := s.OpenToChange(ctx, req.Run)
 	if err != nil {
@@ -74,7 +73,7 @@ func Revert(ctx context.Context, s *timeline.Store, req RevertRequest) (*Restore
 	return r.do(ctx, files, &Restored{From: at, VCS: vcs, Attempt: attempt.Attempt, Beside: attempt.Beside}, req.DryRun)
 }
 
-// AttemptName is how people name an attempt. Attempt 0 is the newest of the iteration.
+// AttemptName names an attempt. Attempt 0 is the newest of the iteration.
 type AttemptName struct {
 	Node               string
 	Iteration, Attempt int
@@ -132,9 +131,9 @@ func attemptNotFound(run string, name AttemptName, others []string) error {
 	return out.Hint("its attempts are %s", list)
 }
 
-// attemptCode finds the frame at which the files of an attempt were captured, which is
-// one of an ancestor's where the attempt was made before a fork, and what it says of
-// them. Where no frame says so, the attempt's own word is taken.
+// attemptCode returns the frame at which the files of an attempt were captured, and the frame's record of them. If
+// the attempt was made before a fork, the frame belongs to an ancestor run. If no frame has the files, attemptCode
+// returns the newest frame and the attempt's own record.
 func attemptCode(s *timeline.Store, head *timeline.Head, attempt snapshot.Attempt) (timeline.Address, *snapshot.VCS, error) {
 	at := timeline.Address{Run: head.Row().ID, Frame: head.Row().Frame}
 	if attempt.Frame == nil {
@@ -167,15 +166,15 @@ func attemptCode(s *timeline.Store, head *timeline.Head, attempt snapshot.Attemp
 	}
 }
 
-// attemptVCS is what an attempt says by itself.
+// attemptVCS returns the attempt's own record of its files.
 func attemptVCS(attempt snapshot.Attempt) *snapshot.VCS {
 	return &snapshot.VCS{Type: snapshot.VCSGit, CommitID: attempt.CommitID, Tree: attempt.Tree, Attempts: attempt.Beside}
 }
 
-// revertOutcome is how a revert ended.
+// revertOutcome is the result of a revert that has ended; err is nil if it succeeded.
 type revertOutcome struct{ err error }
 
-// revertEvent is an event of a revert, with the members that Smithers gives it.
+// revertEvent returns an event of a revert, with the members of Smithers' own. outcome is nil if the revert begins.
 func revertEvent(s *timeline.Store, kind, run string, attempt snapshot.Attempt, vcs *snapshot.VCS, outcome *revertOutcome) snapshot.Event {
 	payload := struct {
 		Run       string `json:"runId"`
@@ -197,7 +196,7 @@ func revertEvent(s *timeline.Store, kind, run string, attempt snapshot.Attempt, 
 	if outcome != nil {
 		payload.Success = new(outcome.err == nil)
 		if outcome.err != nil {
-			payload.Error = string(fault.CodeOf(outcome.err)) // its words may name this machine
+			payload.Error = string(fault.CodeOf(outcome.err)) // the message may name this machine
 		}
 	}
 	data, err := json.Marshal(payload)

@@ -10,11 +10,11 @@ import (
 	"github.com/git-smithers/git-smithers/objstore"
 )
 
-// maxLinks is how many symbolic links may lead to a file, as for the system.
+// maxLinks is how many symbolic links Trail follows, as many as the operating system.
 const maxLinks = 255
 
-// Trail lists, as absolute paths, the symbolic links that lead to a file and the file itself,
-// whether or not it exists; nothing for "". No folder of such a path is a symbolic link.
+// Trail lists the absolute paths of the symbolic links that lead to a file, and of the file itself, which need not
+// exist. It resolves folders, so no folder of a listed path is a symbolic link. It returns nil for "".
 func Trail(path string) []string {
 	if path == "" {
 		return nil
@@ -43,8 +43,8 @@ func Trail(path string) []string {
 	return append(out, at)
 }
 
-// leaveStaying makes what is restored leave the paths that stay as they are: there, it wants
-// what the working copy has.
+// leaveStaying changes Want so that the restore leaves the paths of Stays as they are: at these paths, Want gets the
+// files of the working copy.
 func (r *RestoreJob) leaveStaying() error {
 	if len(r.Stays) == 0 {
 		return nil
@@ -79,14 +79,14 @@ func (r *RestoreJob) leaveStaying() error {
 	return nil
 }
 
-// staying makes trees that have, at some paths, what other trees have there.
+// staying makes trees that take some paths from other trees.
 type staying struct {
 	objects *objstore.Batch
-	add     func(tree []byte) // told of each tree that is made
+	add     func(tree []byte) // called for each tree that is made
 }
 
-// tree returns the tree want with the entry that have has at path. Both are trees of the folder dir; the zero id
-// stands for a missing folder.
+// tree returns the tree want with have's entry at path. Both are trees of the folder dir; the zero id is a missing
+// folder.
 func (s *staying) tree(want, have objstore.ID, dir string, path []string) (objstore.ID, error) {
 	wanted, err := s.entries(want)
 	if err != nil {
@@ -116,8 +116,8 @@ func (s *staying) tree(want, have objstore.ID, dir string, path []string) (objst
 	return s.objects.Add(objstore.Tree, data), nil
 }
 
-// folder is the entry of a folder, with what have has at a path in it. It reports whether
-// anything is in the folder then. What want has in place of a folder stays if have has nothing.
+// folder returns the entry of a folder with have's entry at path in it, and reports whether the folder then has any
+// files. If have has nothing at path, an entry of want that is not a folder stays.
 func (s *staying) folder(want, have objstore.TreeEntry, dir string, path []string) (objstore.TreeEntry, bool, error) {
 	var from objstore.ID
 	if want.Mode == objstore.ModeTree {
@@ -133,7 +133,7 @@ func (s *staying) folder(want, have objstore.TreeEntry, dir string, path []strin
 	return objstore.TreeEntry{Name: filepath.Base(dir), Mode: objstore.ModeTree, ID: tree}, true, nil
 }
 
-// entries reads a tree, by name. git may have written it.
+// entries reads the entries of a tree, by name. git may have written the tree.
 func (s *staying) entries(tree objstore.ID) (map[string]objstore.TreeEntry, error) {
 	out := make(map[string]objstore.TreeEntry)
 	if tree.IsZero() {
@@ -146,7 +146,8 @@ func (s *staying) entries(tree objstore.ID) (map[string]objstore.TreeEntry, erro
 	return out, err
 }
 
-// spelled is how trees spell the name of a file: a file system may fold case.
+// spelled returns a file's name as the trees spell it, since a file system may fold case. It returns name if no tree
+// has the file.
 func spelled(dir, name string, trees ...map[string]objstore.TreeEntry) string {
 	for _, tree := range trees {
 		if _, ok := tree[name]; ok {

@@ -1,4 +1,4 @@
-// Package code is the files of frames: it captures working copies, brings files back, and makes and removes the
+// Package code handles the files of frames: it captures working copies, restores files, and makes and removes the
 // worktrees of runs.
 package code
 
@@ -30,41 +30,41 @@ func WorkingCopyOf(s *timeline.Store) *WorkingCopy {
 	return &WorkingCopy{store: s, workspace: s.Workspace()}
 }
 
-// WorkingCopyAt is the working copy that dir is in, another one of this repository.
-// worktree_failed where it is another repository's, no_working_copy where it is none.
+// WorkingCopyAt returns the working copy that dir is in. It must belong to the store's repository. Codes:
+// worktree_failed if it belongs to another repository, no_working_copy if dir is not in a working copy.
 func WorkingCopyAt(ctx context.Context, s *timeline.Store, dir string) (*WorkingCopy, error) {
-	// What points git at this repository says nothing of another folder.
+	// Environment variables that point git at this repository are not valid for another folder.
 	workspace, err := jjbridge.Locate(ctx, dir, gitexec.PlumbingEnv(s.Env()))
 	if err != nil {
 		return nil, fault.New(fault.NoWorkingCopy, "%s: %w", dir, err)
 	}
 	if workspace.Root == "" {
-		return nil, fault.New(fault.NoWorkingCopy, "%s is in no working copy", dir)
+		return nil, fault.New(fault.NoWorkingCopy, "%s is not in a working copy", dir)
 	}
 	if workspace.Repo.CommonDir != s.Repo().CommonDir {
 		return nil, fault.New(fault.WorktreeFailed, "%s belongs to another repository", dir).
-			Hint("the history of this one is in %s", s.Repo().CommonDir)
+			Hint("this repository is %s", s.Repo().CommonDir)
 	}
 	return &WorkingCopy{store: s, workspace: workspace}, nil
 }
 
-// Without is the working copy without files: they are left out of its captures, unless the
-// user tracks them. Paths are relative to the top, with slashes.
+// Without returns a copy of c whose captures leave out the files at paths, unless the user tracks them. Paths are
+// relative to the top, with slashes.
 func (c *WorkingCopy) Without(paths ...string) *WorkingCopy {
 	out := *c
 	out.leave = paths
 	return &out
 }
 
-// FilledWith is what OpenWorktree has just filled the working copy with; nil if it did not.
+// FilledWith returns the files with which OpenWorktree has filled the new working copy, or nil if it has not.
 func (c *WorkingCopy) FilledWith() *snapshot.VCS { return c.filled }
 
-// Root is the top of the working copy; "" where there is none.
+// Root returns the top of the working copy, or "" if there is no working copy.
 func (c *WorkingCopy) Root() string { return c.workspace.Root }
 
-// Capture reads the working copy as the configuration asks for it. The result is nil
-// where there is none; the caller closes it after the append that stores it. Where the
-// files cannot be read, that is a warning, and the result has the revision alone.
+// Capture reads the working copy in the configured scope. It returns nil if there is no working copy. The caller
+// closes the result after the append that stores it. If the files are unreadable, Capture warns and the result has
+// the revision alone.
 func (c *WorkingCopy) Capture(ctx context.Context) (*jjbridge.Captured, error) {
 	if c.Root() == "" {
 		return nil, nil //nolint:nilnil // no working copy is an answer, and no error
@@ -104,8 +104,8 @@ func (c *WorkingCopy) revision(ctx context.Context) (*jjbridge.Captured, error) 
 	return &jjbridge.Captured{VCS: *vcs}, nil
 }
 
-// restoreConflict makes conflicts again of what was one in jj when v was captured. If the files have no more than their text,
-// that is a warning.
+// restoreConflict makes jj treat the files again as conflicted if they were in conflict when v was captured. If that
+// fails, the files have conflict markers as plain text, and restoreConflict warns.
 func (c *WorkingCopy) restoreConflict(ctx context.Context, v *snapshot.VCS) {
 	if !v.Conflicted {
 		return
@@ -119,9 +119,8 @@ func (c *WorkingCopy) restoreConflict(ctx context.Context, v *snapshot.VCS) {
 	}
 }
 
-// compare looks at how files that were just restored differ from what was wanted, and
-// warns where they do. What is there besides was not restored, and nobody has recorded
-// it: that was ignored until now. It tells whether nothing else differs.
+// compare warns about files that differ from want after a restore. Additional files are ones that were ignored before
+// the restore and are no longer. compare reports whether no other files differ.
 func (c *WorkingCopy) compare(ctx context.Context, now *jjbridge.Captured, want *snapshot.VCS) (same bool) {
 	if now.VCS.Tree == want.Tree {
 		return true
@@ -146,7 +145,7 @@ func (c *WorkingCopy) compare(ctx context.Context, now *jjbridge.Captured, want 
 		}
 	}
 	if len(besides) > 0 {
-		c.store.Warn(fmt.Errorf("not ignored any more, and so part of the next capture: %s", someOf(besides)))
+		c.store.Warn(fmt.Errorf("no longer ignored, so the next capture has them: %s", someOf(besides)))
 	}
 	if len(others) > 0 {
 		c.store.Warn(fmt.Errorf("%d of the restored files are not exactly what was captured: %s", len(others), someOf(others)))
@@ -154,7 +153,7 @@ func (c *WorkingCopy) compare(ctx context.Context, now *jjbridge.Captured, want 
 	return len(others) == 0
 }
 
-// someOf lists the first of paths, and how many more there are.
+// someOf lists the first of paths and the number of the others.
 func someOf(paths []string) string {
 	const shown = 5
 	list := strings.Join(paths[:min(shown, len(paths))], ", ")

@@ -6,13 +6,12 @@ import (
 	"github.com/git-smithers/git-smithers/snapshot"
 )
 
-// maxStartCommits bounds how many commits of a task are looked through for the one that its
-// worktree began at.
+// maxStartCommits bounds how many commits WorktreeStart reads.
 const maxStartCommits = 1000
 
-// WorktreeStart returns the files that a task's own worktree began with, before its first
-// capture: those of the commit that the run was at, if the task has committed on top of that,
-// else those of the worktree's own commit. Zero if the repository does not tell.
+// WorktreeStart returns the files that a task's own worktree began with, before its first capture. If the task has
+// committed on top of the run's commit, they are the files of the run's commit, and otherwise those of the worktree's
+// own commit. It returns the zero id if that commit is unreadable.
 func WorktreeStart(r objstore.Reader, run, own *snapshot.VCS) objstore.ID {
 	at := baseOf(r, own)
 	want := baseOf(r, run)
@@ -35,8 +34,8 @@ func WorktreeStart(r objstore.Reader, run, own *snapshot.VCS) objstore.ID {
 	return tree
 }
 
-// baseOf returns the commit that a working copy is based on: with jj, whose own commit has the
-// changes, the parent of that. "" if it is not known.
+// baseOf returns the commit that a working copy is based on, or "" if it is unknown. With jj it is the parent of the
+// working copy's commit, since that commit has the changes.
 func baseOf(r objstore.Reader, v *snapshot.VCS) string {
 	if v == nil || v.Type != snapshot.VCSJJ {
 		return commitOf(v)

@@ -20,19 +20,20 @@ import (
 // WorktreeSpec is the worktree that a workflow or a task asks for.
 type WorktreeSpec struct {
 	Name   string // in vcs.json and worktrees/<name>: the task's id, or "" for the workflow's own
-	Path   string // relative to the top of the working copy, or absolute; "" chooses one beside it
+	Path   string // relative to the top of the working copy, or absolute; "" chooses a path beside the working copy
 	Branch string // "" for none
 	Base   string // "" means main
-	// Fill gives a worktree that is made the files that the run's newest frame has of it, on the commit that
-	// they were on. If the frame has none, the files are those of the base.
+	// Fill fills a new worktree with the files that the run's newest frame has of it, on the commit that they were on. If
+	// the frame has no such files, the files are those of the base.
 	Fill bool
 }
 
-// OpenWorktree makes the worktree that a run asks for, or finds the one that it made
-// before. One that is gone is made anew in its place. With rebase, one that was found is put
-// on its base as that is now, unless a replay made it for the files of a frame; when
-// that fails it is left as it was, with a warning. worktree_failed where it cannot be
-// made, unsaved_work where what is in its place cannot go.
+// OpenWorktree opens the worktree that the run made before, or makes it. If its folder is gone, it is made anew at
+// the same path. With rebase, an existing worktree is rebased on the current commit of its base, unless a replay made
+// it for the files of a frame. A failed rebase is a warning, and leaves the worktree as it was.
+//
+// Codes: worktree_failed if the worktree cannot be made; unsaved_work if a half-made worktree at its path has unsaved
+// work.
 func OpenWorktree(ctx context.Context, s *timeline.Store, run string, spec WorktreeSpec, rebase bool) (_ *WorkingCopy, err error) {
 	lock, err := lockMade(ctx, s)
 	if err != nil {
@@ -43,8 +44,9 @@ func OpenWorktree(ctx context.Context, s *timeline.Store, run string, spec Workt
 	return opened, err
 }
 
-// OpenFirstWorktree is OpenWorktree for a run that is about to be made, whose first frame has the worktree's files.
-// run_exists or run_pruned if it cannot be made. The caller calls Settle once the run is there, or else Discard.
+// OpenFirstWorktree is OpenWorktree for a run that does not exist yet. The run's first frame can then have the
+// worktree's files. The caller calls Settle once the run exists, or else Discard. Codes: also run_exists and
+// run_pruned.
 func OpenFirstWorktree(ctx context.Context, s *timeline.Store, run string, spec WorktreeSpec) (_ *CheckedOut, err error) {
 	lock, err := lockMade(ctx, s)
 	if err != nil {
@@ -65,7 +67,7 @@ func OpenFirstWorktree(ctx context.Context, s *timeline.Store, run string, spec 
 	return &CheckedOut{WorkingCopy: opened, made: madeWorktree{Run: run, Name: spec.Name}, found: found, lock: lock}, nil
 }
 
-// openWorktree is OpenWorktree for whoever has the lock. found reports whether the worktree was there.
+// openWorktree is OpenWorktree for a caller that holds the lock. found reports whether the worktree existed.
 func openWorktree(ctx context.Context, s *timeline.Store, run string, spec WorktreeSpec, rebase bool) (_ *WorkingCopy, found bool, err error) {
 	made, err := findMade(s, run, spec.Name)
 	if err != nil {
@@ -88,11 +90,11 @@ func openWorktree(ctx context.Context, s *timeline.Store, run string, spec Workt
 	return opened, false, err
 }
 
-// reopenWorktree finds a worktree that a run made; nil where its folder is gone. One
-// whose making did not end is removed.
+// reopenWorktree opens a worktree that a run made. It returns nil if the folder is gone. It removes a half-made
+// worktree, and then returns nil too.
 func reopenWorktree(ctx context.Context, s *timeline.Store, made madeWorktree) (*WorkingCopy, error) {
 	if isMissing(made.Path) {
-		return nil, nil //nolint:nilnil // that it is gone is an answer, and no error
+		return nil, nil //nolint:nilnil // a missing folder is not an error
 	}
 	if made.Begun {
 		info := worktrees.Info{Path: made.Path}
@@ -108,15 +110,15 @@ func reopenWorktree(ctx context.Context, s *timeline.Store, made madeWorktree) (
 		return nil, err
 	}
 	if found.Root() != made.Path {
-		return nil, fault.New(fault.WorktreeFailed, "%s is no worktree any more", made.Path).
+		return nil, fault.New(fault.WorktreeFailed, "%s is no longer a worktree", made.Path).
 			Hint("move the folder away, and the run makes its worktree anew")
 	}
 	return found, nil
 }
 
-// removeBegun removes a worktree whose making did not end. Files that are neither those of its commit nor those that it
-// was being filled with are somebody's work, and keep it. So do ignored files and another branch: a worktree that is
-// being made has neither, so somebody else made it.
+// removeBegun removes a half-made worktree. It returns an error that wraps worktrees.ErrUnsaved if the worktree may
+// hold work: a file that is neither that of its commit nor that of the frame that filled it, an ignored file, or
+// another branch than its record has.
 func removeBegun(ctx context.Context, s *timeline.Store, made madeWorktree, info worktrees.Info) error {
 	if err := checkBegun(ctx, s, made, info); err != nil {
 		return err
@@ -140,22 +142,23 @@ func removeBegun(ctx context.Context, s *timeline.Store, made madeWorktree, info
 	return worktrees.Forget(ctx, s.Workspace(), info, now.VCS.Tree)
 }
 
-// checkBegun refuses a worktree that the run cannot have made.
+// checkBegun refuses a worktree that the run cannot have made: a new worktree has no ignored files, and is on the
+// branch of its record.
 func checkBegun(ctx context.Context, s *timeline.Store, made madeWorktree, info worktrees.Info) error {
 	if info.Name == "" {
-		return nil // no worktree of this repository, which worktrees.Forget refuses
+		return nil // not a worktree of this repository: worktrees.Forget refuses to remove it
 	}
 	if info.Branch != "" && info.Branch != made.Branch {
-		return &worktrees.UnsavedError{Path: made.Path, Reason: "is on branch " + info.Branch + ", so somebody else made it"}
+		return &worktrees.UnsavedError{Path: made.Path, Reason: "is on branch " + info.Branch + ", so the run did not make it"}
 	}
 	ignored, err := worktrees.Ignored(ctx, s.Workspace(), info)
 	if err == nil && ignored != "" {
-		err = &worktrees.UnsavedError{Path: made.Path, Reason: "has the ignored file " + ignored + ", so somebody else made it"}
+		err = &worktrees.UnsavedError{Path: made.Path, Reason: "has the ignored file " + ignored + ", so the run did not make it"}
 	}
 	return err
 }
 
-// isHalfFilled reports whether every file of a working copy is as its commit or a tree has it.
+// isHalfFilled reports whether every file of a working copy equals that of its commit or that of tree.
 func isHalfFilled(ctx context.Context, s *timeline.Store, now *jjbridge.Captured, tree objstore.ID) (bool, error) {
 	commit, err := objstore.ParseID(now.VCS.CommitID)
 	if err != nil {
@@ -181,8 +184,8 @@ func isHalfFilled(ctx context.Context, s *timeline.Store, now *jjbridge.Captured
 	return !slices.ContainsFunc(differ, func(d jjbridge.PathChange) bool { return isOther[d.Path] && d.Op != jjbridge.OpRemove }), err
 }
 
-// makeWorktree makes a worktree and notes that the run did. The note comes first, so
-// that a worktree whose maker dies is known as what it is.
+// makeWorktree makes a worktree and records it. It writes the record first, so that a half-made worktree is
+// recognized if this process dies.
 func makeWorktree(ctx context.Context, s *timeline.Store, run string, spec WorktreeSpec, replay bool) (*WorkingCopy, error) {
 	path, err := worktreePath(s, run, spec)
 	if err != nil {
@@ -192,7 +195,7 @@ func makeWorktree(ctx context.Context, s *timeline.Store, run string, spec Workt
 		return nil, err
 	}
 	if folder, err := os.ReadDir(path); !errors.Is(err, fs.ErrNotExist) && (err != nil || len(folder) > 0) {
-		// Before the note, with which a later process would take what is there for its own.
+		// This check comes before the record, with which a later process would take the folder for the run's own.
 		return nil, timeline.Explain(&worktrees.Error{Path: path, Reason: "is there already, and is not an empty folder"})
 	}
 	req := worktrees.AddRequest{Path: path, Branch: spec.Branch, Base: spec.Base}
@@ -233,8 +236,8 @@ func makeWorktree(ctx context.Context, s *timeline.Store, run string, spec Workt
 	return out, timeline.Explain(putMade(s, made))
 }
 
-// newestFiles are the files that a run's newest frame has of a worktree, and the commit to put them on. The files
-// are nil if the frame has none.
+// newestFiles returns the files that a run's tip has of a worktree, and the commit to put them on. The files are nil if
+// the tip has none.
 func newestFiles(s *timeline.Store, head *timeline.Head, name string) (*snapshot.VCS, objstore.ID, error) {
 	vcs, err := head.Entry().VCSRevision()
 	if vcs = WorktreeOf(vcs, name); err != nil || vcs == nil || vcs.Tree.IsZero() {
@@ -244,7 +247,7 @@ func newestFiles(s *timeline.Store, head *timeline.Head, name string) (*snapshot
 	return vcs, commit, err
 }
 
-// worktreePath is where a worktree is made.
+// worktreePath returns the path at which to make a worktree. Code: no_working_copy.
 func worktreePath(s *timeline.Store, run string, spec WorktreeSpec) (string, error) {
 	switch path := filepath.FromSlash(spec.Path); {
 	case spec.Path == "":
@@ -256,13 +259,13 @@ func worktreePath(s *timeline.Store, run string, spec WorktreeSpec) (string, err
 	case filepath.IsAbs(path):
 		return filepath.Clean(path), nil
 	case s.Workspace().Root == "":
-		return "", fault.New(fault.NoWorkingCopy, "there is no working copy that the worktree %q could be in or beside", spec.Path)
+		return "", fault.New(fault.NoWorkingCopy, "there is no working copy to which the path of worktree %q could be relative", spec.Path)
 	default:
 		return filepath.Join(s.Workspace().Root, path), nil
 	}
 }
 
-// checkNotMade refuses a folder in which another run's worktree, or another task's, is.
+// checkNotMade refuses a path that is the worktree of another run or task. Code: worktree_failed.
 func checkNotMade(s *timeline.Store, run, name, path string) error {
 	all, err := allMade(s)
 	if err != nil {
@@ -279,7 +282,7 @@ func checkNotMade(s *timeline.Store, run, name, path string) error {
 	return nil
 }
 
-// rebase puts the working copy on its base as that is now. Trouble is a warning.
+// rebase rebases the working copy on the current commit of its base. An error is a warning.
 func (c *WorkingCopy) rebase(ctx context.Context, base string) {
 	before, beforeErr := c.workspace.Pointer(ctx)
 	if err := worktrees.Rebase(ctx, c.workspace, base); err != nil {
@@ -289,7 +292,7 @@ func (c *WorkingCopy) rebase(ctx context.Context, base string) {
 	c.rebased = beforeErr == nil && afterErr == nil && before != nil && after != nil && before.CommitID != after.CommitID
 }
 
-// Rebased reports whether opening the working copy has put it on another commit.
+// Rebased reports whether OpenWorktree has rebased the working copy onto another commit.
 func (c *WorkingCopy) Rebased() bool { return c.rebased }
 
 func workspaceAt(list []worktrees.Info, path string) (worktrees.Info, bool) {

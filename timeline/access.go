@@ -11,7 +11,8 @@ import (
 	"github.com/git-smithers/git-smithers/timeline/owner"
 )
 
-// The parts of a store, for the packages that are built on it. They stay valid until the store is closed.
+// The accessors below return the parts of a store, for the packages that are built on it. The parts stay valid until
+// the store is closed.
 
 // Repo returns the repository's folders and configuration.
 func (s *Store) Repo() gitexec.Repo { return s.repo }
@@ -31,11 +32,11 @@ func (s *Store) Refs() *refs.DB { return s.refs }
 // Now returns the time by the clock that dates entries.
 func (s *Store) Now() time.Time { return s.now() }
 
-// Warn reports what went wrong without harm to stored history.
+// Warn reports an error that does not harm stored history.
 func (s *Store) Warn(err error) { s.warn(err) }
 
-// WarnOnce is Warn for an error that this store has not reported before. Errors with the same text count as one:
-// what one capture leaves out, the next mostly leaves out too.
+// WarnOnce is Warn, but ignores an error whose text this store has already reported: successive captures mostly
+// leave out the same files.
 func (s *Store) WarnOnce(err error) {
 	if _, told := s.told.LoadOrStore(err.Error(), true); !told {
 		s.warn(err)
@@ -48,7 +49,7 @@ func (s *Store) Settings() Settings { return s.settings }
 // Store returns the store that h belongs to.
 func (h *Head) Store() *Store { return h.store }
 
-// FrameCache returns the rendered frames that were reconstructed last.
+// FrameCache returns the cache of recently reconstructed rendered frames.
 func (s *Store) FrameCache() *snapshot.FrameCache { return s.frames }
 
 // Executed returns the runs that are executed in this repository on this machine.

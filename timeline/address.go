@@ -13,14 +13,13 @@ import (
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
 
-// Address names a frame. Frame is snapshot.NoFrame for a bare run, which means
-// the state at its tip.
+// Address names a frame. If Frame is snapshot.NoFrame, the address is a bare run and means the state at its tip.
 type Address struct {
 	Run   string
 	Frame int64
 }
 
-// String is "run" or "run:frame".
+// String returns "run" or "run:frame".
 func (a Address) String() string {
 	if a.Frame == snapshot.NoFrame {
 		return a.Run
@@ -28,21 +27,20 @@ func (a Address) String() string {
 	return a.Run + ":" + strconv.FormatInt(a.Frame, 10)
 }
 
-// Loaded is an entry and where it stands in its run.
+// Loaded is an entry and its address.
 type Loaded struct {
 	Address Address         // the run's full id; the number of the entry's frame
-	Entry   *snapshot.Entry // of the run that it was forked from, where a fork's frame 0 is that run's
+	Entry   *snapshot.Entry // the parent run's entry, if a fork has its parent's frame as frame 0
 }
 
-// Load finds what an address means, "run" or "run:frame" with the run's id or a
-// unique prefix of it, and reads that entry. The id of a run that was pruned is run_pruned. A bare run is its tip. "run:engine/number" is the
-// newest frame of the run's timeline that has that number for an engine which the run was
-// imported from; see PeerFrame.
+// Load resolves an address and reads its entry. The address is "run", which means the run's tip, "run:frame", or
+// "run:engine/number": the newest frame of the run's timeline that has the number in the engine from which the run was
+// imported (see PeerFrame). The run is given by its id or a unique prefix of it. The id of a pruned run is run_pruned.
 func (s *Store) Load(ctx context.Context, address string) (*Loaded, error) {
 	return s.LoadFor(ctx, address, ToRead)
 }
 
-// LoadFor is Load for a purpose: to change a run takes its whole id.
+// LoadFor is Load for a purpose: a caller that changes the run must give the run's whole id.
 func (s *Store) LoadFor(ctx context.Context, address string, to Purpose) (*Loaded, error) {
 	at, tip, err := s.resolve(ctx, address, to)
 	if err != nil {
@@ -58,8 +56,8 @@ func (s *Store) LoadFor(ctx context.Context, address string, to Purpose) (*Loade
 	return &Loaded{Address{at.Run, row.Frame}, entry}, nil
 }
 
-// LoadFrame reads a frame by its ref and, where the ref is missing or broken, without
-// one; see findFrame. A broken one is repaired, where that is possible.
+// LoadFrame reads a frame by its ref. If the ref is missing or broken, LoadFrame finds the frame through the chain or
+// the index (see findFrame), and repairs a broken ref. A failed repair is a warning.
 func (s *Store) LoadFrame(ctx context.Context, at Address, tip objstore.ID) (*Loaded, error) {
 	name, err := refs.Frame(at.Run, at.Frame)
 	if err != nil {
@@ -93,8 +91,8 @@ func (s *Store) LoadFrame(ctx context.Context, at Address, tip objstore.ID) (*Lo
 	return &Loaded{at, entry}, nil
 }
 
-// AsFrame is the entry of a frame ref as the run has it, where that may be a fork which
-// went on from an extension. Frame 0 of a fork is what it is in the run forked from.
+// AsFrame returns the entry of a frame ref as the run at the address has it: if the run is a fork and the frame belongs
+// to its extension, the entry is a view (see snapshot.AsFrame). Frame 0 of a fork stays as the parent run has it.
 func AsFrame(s *Store, at Address, tip objstore.ID, entry *snapshot.Entry) (*snapshot.Entry, error) {
 	if at.Frame == 0 || entry.Run == at.Run && entry.Frame == at.Frame {
 		return entry, nil
@@ -119,16 +117,16 @@ func readTip(ctx context.Context, s *Store, tip objstore.ID) (*snapshot.Entry, s
 	return entry, row, s.FrameRefs().RepairNewest(ctx, row, entry)
 }
 
-// named is an address as it is written. For an engine's number of a frame, Frame is that.
+// named is an address as it is written. If the address has an engine, Frame is the engine's number of the frame.
 type named struct {
 	Address
 
-	engine string // "" for our own number
+	engine string // "" if Frame is git-smithers' own number
 }
 
-// resolve splits an address: as a whole run id first, since a run id may contain
-// colons, then at its last colon before digits. Prefixes come after exact ids, those of
-// pruned runs too, because finding them takes reading the tips of all runs.
+// resolve finds the run and frame of an address. It takes the whole address for a run id first, since a run id may
+// contain colons, and then splits it at its last colon. Exact ids, also those of pruned runs, are tried before
+// prefixes, because finding a prefix reads the tips of all runs.
 func (s *Store) resolve(ctx context.Context, address string, to Purpose) (Address, objstore.ID, error) {
 	if address == "" {
 		return Address{}, objstore.ID{}, fault.New(fault.InvalidRunID, "the run id is empty")
@@ -158,8 +156,8 @@ func (s *Store) resolve(ctx context.Context, address string, to Purpose) (Addres
 	return Address{}, objstore.ID{}, runs.unknown(ctx, candidates[len(candidates)-1].Run, to)
 }
 
-// splitAddress splits run:frame, or run:engine/number. hasFrame is false for an address without
-// a colon; the error is about what follows one.
+// splitAddress splits run:frame, or run:engine/number. hasFrame is false if the address has no colon. The error
+// explains an invalid part before or after the colon.
 func splitAddress(address string) (at named, hasFrame bool, err error) {
 	colon := strings.LastIndexByte(address, ':')
 	if colon < 0 {
@@ -173,9 +171,9 @@ func splitAddress(address string) (at named, hasFrame bool, err error) {
 	why := ""
 	switch {
 	case colon == 0:
-		why = "there is no run before the colon"
+		why = "the run before the colon is missing"
 	case hasEngine && engine == "":
-		why = "there is no engine before the slash"
+		why = "the engine before the slash is missing"
 	case !ok:
 		why = fmt.Sprintf("%q is not the number of a frame", number)
 	default:

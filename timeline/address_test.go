@@ -60,10 +60,10 @@ func TestABadAddressSaysWhatIsWrong(t *testing.T) {
 		{"not a number", "triage-1:x", fault.InvalidAddress, `"triage-1:x" is not an address: "x" is not the number of a frame`, form},
 		{"negative", "triage-1:-1", fault.InvalidAddress, `"triage-1:-1" is not an address: "-1" is not the number of a frame`, form},
 		{"leading zero", "triage-1:01", fault.InvalidAddress, `"triage-1:01" is not an address: "01" is not the number of a frame`, form},
-		{"no run", ":1", fault.InvalidAddress, `":1" is not an address: there is no run before the colon`, form},
+		{"no run", ":1", fault.InvalidAddress, `":1" is not an address: the run before the colon is missing`, form},
 		{"an engine's number that is none", "triage-1:smithers/abc", fault.InvalidAddress, `"triage-1:smithers/abc" is not an address: "abc" is not the number of a frame`, form},
 		{"an engine without a number", "triage-1:smithers/", fault.InvalidAddress, `"triage-1:smithers/" is not an address: "" is not the number of a frame`, form},
-		{"no engine", "triage-1:/7", fault.InvalidAddress, `"triage-1:/7" is not an address: there is no engine before the slash`, form},
+		{"no engine", "triage-1:/7", fault.InvalidAddress, `"triage-1:/7" is not an address: the engine before the slash is missing`, form},
 		{"nothing", "", fault.InvalidRunID, "the run id is empty", ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {

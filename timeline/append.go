@@ -11,16 +11,15 @@ import (
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
 
-// Append adds an entry to the run on exactly the tip that h knows. If the tip has
-// moved, the error's code is conflict, nothing is written, and Refresh shows the
-// new tip. When Append returns nil, the entry and its refs are on stable storage,
-// as far as the repository's core.fsync asks for it. A draft without a time gets
-// the store's; a frame announces itself. Append captures no files: the entry keeps those of the one
-// before, unless draft.VCS says otherwise. [WorkingCopy.Append] captures them.
+// Append adds an entry to the run on exactly the tip that h knows. If the tip has moved, the error's code is conflict,
+// nothing is written, and Refresh reads the new tip. When Append returns nil, the entry and its refs are on stable
+// storage, as far as the repository's core.fsync asks for it. A draft without a time gets the store's time. A frame
+// adds the event that announces it. Append captures no files: the entry keeps the files of the entry before, unless
+// draft.VCS is set. [WorkingCopy.Append] captures files.
 //
-// An entry that got into the run although writing it failed, or by another process
-// under the same draft.Operation, is adopted: Append returns nil, and the entry is
-// there once. It need not be the tip then.
+// An entry may get into the run although its write reported an error, or another process may append it under the same
+// draft.Operation. Append then adopts that entry and returns nil; the run has the entry once, but not necessarily as
+// its tip.
 func (h *Head) Append(ctx context.Context, draft snapshot.Draft) error {
 	s := h.store
 	if draft.AtMs == 0 {
@@ -37,7 +36,7 @@ func (h *Head) Append(ctx context.Context, draft snapshot.Draft) error {
 		return Explain(err)
 	}
 	if err := s.Commit(ctx, batch, updates); err != nil {
-		// Whether the refs moved is to be known also when ctx is why that is unclear.
+		// If ctx ended during the write, the refs may have moved all the same.
 		return h.findAppended(context.WithoutCancel(ctx), next, err)
 	}
 	went := !h.row.Status.Ended()
@@ -51,7 +50,7 @@ func (h *Head) Append(ctx context.Context, draft snapshot.Draft) error {
 	return nil
 }
 
-// updates are the moves of refs that make next the tip, the tip first.
+// updates returns the ref updates that make next the tip. The tip's update is first.
 func (h *Head) updates(next *snapshot.Entry) ([]refs.Update, error) {
 	updates := []refs.Update{{Name: h.tip, New: next.ID}}
 	if h.entry != nil {
@@ -64,13 +63,13 @@ func (h *Head) updates(next *snapshot.Entry) ([]refs.Update, error) {
 	return append(updates, refs.Update{Name: name, New: next.ID}), err
 }
 
-// findAppended looks for next in the run after cause kept it from being appended, as
-// far as is known: among the entries that follow the one it was built on, it is the one
-// of its id or operation. That is adopted; where there is none, cause it is.
+// findAppended looks for next in the run after its append failed with cause. Among the entries that follow the known
+// tip, it adopts the entry with the same id or operation and returns nil. If there is no such entry, or the search
+// fails, it returns cause.
 func (h *Head) findAppended(ctx context.Context, next *snapshot.Entry, cause error) error {
 	conflict := fault.CodeOf(cause) == fault.Conflict
 	if conflict && next.Operation == "" {
-		return cause // another was first, and did not say that it does the same
+		return cause // another process moved the tip, and next has no operation to recognize it by
 	}
 	s := h.store
 	tip, err := s.refs.Resolve(ctx, h.tip)
@@ -89,7 +88,7 @@ func (h *Head) findAppended(ctx context.Context, next *snapshot.Entry, cause err
 		s.warn(fmt.Errorf("%s was appended to run %q although this went wrong: %w", found.ID, found.Run, cause))
 	}
 	if err := s.refs.Settle(ctx, h.tip); err != nil {
-		return cause // the next try under the same operation finds it again
+		return cause // the next try under the same operation finds the entry again
 	}
 	if err := h.adopt(found); err != nil {
 		return err
@@ -97,8 +96,8 @@ func (h *Head) findAppended(ctx context.Context, next *snapshot.Entry, cause err
 	return s.FrameRefs().RepairNewest(ctx, h.row, found)
 }
 
-// findSame finds the newest entry of next's id or operation from a tip down to the entry
-// that h knows; nil where there is none, or the tip does not follow that.
+// findSame returns the newest entry with next's id or operation, between the tip and the entry that h knows. It returns
+// nil if there is no such entry, or if the tip does not descend from the entry that h knows.
 func (h *Head) findSame(tip, next *snapshot.Entry) (found *snapshot.Entry) {
 	for entry, err := range h.store.Chain(tip) {
 		switch {
@@ -117,10 +116,9 @@ func (h *Head) findSame(tip, next *snapshot.Entry) (found *snapshot.Entry) {
 	return nil
 }
 
-// Update appends what build makes of the tip, and builds it again while others move
-// the tip. A nil draft appends nothing; the tip that it was made of is on stable storage
-// then. The entry that is appended need not be the tip afterwards where its draft has an
-// Operation; see Append.
+// Update calls build and appends the draft that build returns. If another process has moved the tip, Update refreshes
+// h and calls build again. If build returns a nil draft, Update appends nothing and puts the current tip on stable
+// storage. If the draft has an Operation, the appended entry is not necessarily the tip afterwards; see Append.
 func (h *Head) Update(ctx context.Context, build func() (*snapshot.Draft, error)) error {
 	for try := 1; ; try++ {
 		draft, err := build()
@@ -142,8 +140,8 @@ func (h *Head) Update(ctx context.Context, build func() (*snapshot.Draft, error)
 	}
 }
 
-// Commit writes a batch and moves the refs that make it reachable, in their order: a crash
-// leaves a prefix of them. Code: conflict if a ref is not where it is expected.
+// Commit writes a batch and then applies the ref updates that make it reachable, in order: after a crash, a prefix of
+// the updates is applied. Code: conflict if a ref does not have its expected old value.
 func (s *Store) Commit(ctx context.Context, batch *objstore.Batch, updates []refs.Update) error {
 	err := batch.Commit(ctx, func() error {
 		err := s.refs.Apply(ctx, updates...)
@@ -159,10 +157,9 @@ func (s *Store) Commit(ctx context.Context, batch *objstore.Batch, updates []ref
 	return nil
 }
 
-// replaceStrays tries once more where only a frame ref stood in the way: a frame
-// ref at a number that the chain has not reached is nobody's frame, whatever put
-// it there. The tip decides: where it is no longer what the entry was built on,
-// somebody else was first, and the frame ref is theirs.
+// replaceStrays applies the updates once more if cause is about a frame ref alone. If the tip still has its expected
+// value, the chain has not reached the ref's frame number, so the ref is a stray and is replaced. If the tip has moved,
+// another process appended first and the frame ref is its own: replaceStrays returns cause.
 func replaceStrays(ctx context.Context, s *Store, updates []refs.Update, cause error) error {
 	tip, err := s.refs.Resolve(ctx, updates[0].Name)
 	if err != nil && !errors.Is(err, refs.ErrNotFound) || tip != updates[0].Old {

@@ -13,9 +13,9 @@ import (
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
 
-// addBase gives a run's first entry the commit by which git knows, when the run is
-// pushed, which code the remote has already. A run without code needs none, and one
-// for which none is found is stored all the same.
+// addBase sets the base commit of a run's first entry. With it git knows, when the run is pushed, which code the remote
+// already has. A run without code needs no base. If the search for a base fails, addBase warns and leaves draft.Base
+// zero; only the end of ctx is an error.
 func addBase(ctx context.Context, s *Store, draft *snapshot.Draft) error {
 	if !draft.Base.IsZero() || draft.VCS == nil || draft.VCS.Tree.IsZero() || s.workspace.Root == "" {
 		return nil
@@ -28,15 +28,15 @@ func addBase(ctx context.Context, s *Store, draft *snapshot.Draft) error {
 		return Explain(ctx.Err())
 	}
 	if err != nil {
-		s.warn(fmt.Errorf("no commit to build the run on was found, so that its first push sends all of its code: %w", err))
+		s.warn(fmt.Errorf("found no commit to build the run on, so its first push sends all of its code: %w", err))
 		return nil
 	}
 	draft.Base = base
 	return nil
 }
 
-// ownBase is a commit of ours with the code of draft and nothing else: the newest one
-// where that has the code already, and otherwise one that follows it.
+// ownBase returns a commit of git-smithers' own that holds the code of draft and nothing else. It reuses the newest
+// such commit if that has the same code, and otherwise adds a commit on top of it.
 func ownBase(ctx context.Context, s *Store, draft *snapshot.Draft) (objstore.ID, error) {
 	for try := 1; ; try++ {
 		newest, err := s.refs.Resolve(ctx, refs.Base)
@@ -61,14 +61,14 @@ func ownBase(ctx context.Context, s *Store, draft *snapshot.Draft) (objstore.ID,
 		if fault.CodeOf(err) != fault.Conflict {
 			return base, err
 		}
-		// Another run that is being started was first.
+		// Another run that is starting moved the ref first.
 		if err := Pause(ctx, try); err != nil {
 			return objstore.ID{}, err
 		}
 	}
 }
 
-// encodeBase is the commit of a tree that holds nothing but code.
+// encodeBase returns a base commit of the tree. A zero parent makes a root commit.
 func encodeBase(tree, parent objstore.ID, atMs int64) []byte {
 	var b bytes.Buffer
 	fmt.Fprintf(&b, "tree %s\n", tree)
@@ -83,7 +83,7 @@ func encodeBase(tree, parent objstore.ID, atMs int64) []byte {
 	return b.Bytes()
 }
 
-// CommitTree reads the tree of a commit.
+// CommitTree returns the id of a commit's tree.
 func CommitTree(r objstore.Reader, id objstore.ID) (objstore.ID, error) {
 	data, err := objstore.GetKind(r, id, objstore.Commit)
 	if err != nil {
@@ -98,7 +98,7 @@ func CommitTree(r objstore.Reader, id objstore.ID) (objstore.ID, error) {
 	return tree, nil
 }
 
-// IsOwnBase reports whether a commit is one of ownBase's, and none of the user's.
+// IsOwnBase reports whether ownBase made a commit, rather than the user. It returns false if the commit is unreadable.
 func IsOwnBase(r objstore.Reader, id objstore.ID) bool {
 	data, err := objstore.GetKind(r, id, objstore.Commit)
 	return err == nil && bytes.Contains(data, []byte("\nauthor "+objstore.Author+" "))

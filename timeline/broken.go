@@ -7,7 +7,7 @@ import (
 	"github.com/git-smithers/git-smithers/refs"
 )
 
-// BrokenRefs splits the error of a listing into the broken refs and everything else.
+// BrokenRefs splits the error of a ref listing into the broken refs and all other errors, joined.
 func BrokenRefs(err error) ([]*refs.BrokenError, error) {
 	all := []error{err}
 	if joined, ok := err.(interface{ Unwrap() []error }); ok {
@@ -25,7 +25,7 @@ func BrokenRefs(err error) ([]*refs.BrokenError, error) {
 	return broken, errors.Join(others...)
 }
 
-// WarnOf warns about each run that a list leaves out.
+// WarnOf warns about each run that a list leaves out because of a problem.
 func (s *Store) WarnOf(problems []error) {
 	for _, problem := range problems {
 		broken, err := BrokenRefs(problem)

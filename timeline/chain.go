@@ -8,15 +8,14 @@ import (
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
 
-// Chain yields the entries of one run, newest first, from entry to the run's
-// first. The entries of the run that it was forked from are not part of it, but for
-// those of its extension; see snapshot.Chain.
+// Chain yields the entries of a run, newest first, from entry to the run's first. A fork's chain leaves out the parent
+// run's entries, except those of its extension; see snapshot.Chain.
 func (s *Store) Chain(entry *snapshot.Entry) iter.Seq2[*snapshot.Entry, error] {
 	return snapshot.Chain(s.objects, entry)
 }
 
-// FrameInChain finds a frame of the run whose row and tip are given, without any
-// frame ref. A fork that changed nothing has its parent's frame as its frame 0.
+// FrameInChain finds a frame of the run with the given row and tip by walking its chain; it uses no frame ref. A fork
+// that changed nothing has its parent's frame as frame 0. Code: frame_not_found.
 func (s *Store) FrameInChain(row snapshot.Run, tip *snapshot.Entry, frame int64) (*snapshot.Entry, error) {
 	return frameInChain(s.objects, row, tip, frame)
 }

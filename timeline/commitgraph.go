@@ -14,13 +14,12 @@ type commitGraph struct {
 	env  []string
 }
 
-// add has git add what is reachable to its commit-graph. With it, a tip costs
-// a fetch or a push half of what it does without. Configuration that turns it off for git's
-// own maintenance turns it off here.
+// add has git add the reachable commits to its commit-graph, which halves what a tip costs a fetch or a push. If the
+// configuration turns the commit-graph off for git's own maintenance, add does nothing.
 func (g commitGraph) add(ctx context.Context) error {
 	for _, key := range []string{"core.commitgraph", "gc.writecommitgraph"} {
 		if wanted, err := g.repo.Config.Bool(key, true); err != nil || !wanted {
-			return nil //nolint:nilerr // what git makes of it is git's to say
+			return nil //nolint:nilerr // git itself reports an invalid value
 		}
 	}
 	return g.write(ctx, "--split")

@@ -5,8 +5,8 @@ import (
 	"github.com/git-smithers/git-smithers/snapshot"
 )
 
-// Descends reports whether the chain of an entry leads to another entry, or is the same entry.
-// The zero id has no descendants.
+// Descends reports whether from is the entry to, or descends from it along parents. It returns false if either id is
+// zero, or if an entry between them is unreadable.
 func Descends(objects objstore.Reader, from, to objstore.ID) bool {
 	if from.IsZero() || to.IsZero() {
 		return false

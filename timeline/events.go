@@ -6,7 +6,7 @@ import (
 	"github.com/git-smithers/git-smithers/snapshot"
 )
 
-// NewEvent returns an event whose payload consists of texts and numbers, which always encode.
+// NewEvent returns an event. The payload must always encode as JSON, such as a struct of texts and numbers.
 func NewEvent(kind string, at int64, payload any) snapshot.Event {
 	data, err := json.Marshal(payload)
 	if err != nil {

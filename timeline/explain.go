@@ -18,31 +18,30 @@ import (
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
 
-// An explanation turns errors of the packages below into a code and hints.
+// explanation maps an error of the packages below to a code and a hint.
 type explanation struct {
 	target error
 	code   fault.Code
 	hint   string
 }
 
-// The first match wins, so causes that say more stand first.
+// explanations are tried in order and the first match wins, so specific causes stand before general ones.
 var explanations = []explanation{
 	{context.Canceled, fault.Interrupted, ""},
 	{context.DeadlineExceeded, fault.Interrupted, ""},
-	{syscall.ENOSPC, fault.DiskFull, "nothing that was stored before is harmed; free some space and try again"},
+	{syscall.ENOSPC, fault.DiskFull, "stored history is unharmed; free some space and try again"},
 	{syscall.EDQUOT, fault.DiskFull, "the disk quota is used up; free some space and try again"},
 	{syscall.EFBIG, fault.DiskFull, "a limit on the size of files is reached: `ulimit -f` shows it"},
 	{syscall.EROFS, fault.ReadOnly, "the repository is on a read-only file system"},
 	{syscall.EACCES, fault.ReadOnly, "this user lacks the permission"},
 	{syscall.EPERM, fault.ReadOnly, "this user lacks the permission"},
-	{jjbridge.ErrNoWorkingCopy, fault.NoWorkingCopy, "run it inside the working copy"},
+	{jjbridge.ErrNoWorkingCopy, fault.NoWorkingCopy, "run the command inside a working copy"},
 	{jjbridge.ErrNoJJ, fault.JJMissing, "this working copy is a jj workspace: install jj and put it on PATH"},
 	{jjbridge.ErrJJTooOld, fault.JJTooOld, "install a newer jj"},
 	{jjbridge.ErrNoStore, fault.NoRepository, "the repository that this jj workspace belongs to was moved or removed; .jj/repo says where it was"},
 	{jjbridge.ErrBackend, fault.UnsupportedFormat, "run history is kept in git's objects: use a jj repository with a git store"},
 	{worktrees.ErrUnsaved, fault.UnsavedWork, "commit the work there, or remove the worktree by hand"},
-	{jjbridge.ErrNoStore, fault.NoRepository, "a jj workspace works as long as the repository that it was added to is where it was"},
-	{worktrees.ErrWorktree, fault.WorktreeFailed, "it takes a folder that is new or empty, a branch that is checked out nowhere else, and a commit to start from"},
+	{worktrees.ErrWorktree, fault.WorktreeFailed, "a worktree needs a new or empty folder, a branch that is checked out nowhere else, and a commit to start from"},
 	{jjbridge.ErrStale, fault.JJFailed, "run `jj workspace update-stale`"},
 	{gitexec.ErrNoGit, fault.GitMissing, "install git and put it on PATH"},
 	{gitexec.ErrConfig, fault.Usage, "`git smithers help scripting` lists the settings"},
@@ -57,16 +56,16 @@ var explanations = []explanation{
 	{refs.ErrMalformed, fault.InvalidRunID, "a run id is 1 to 4096 bytes of text"},
 	{refs.ErrConflict, fault.Conflict, "nothing was written; it is safe to try again"},
 	{refs.ErrLocked, fault.Locked, "another git process holds the ref; try again when it is done, or see `git smithers doctor` if it died"},
-	{refs.ErrUnsupported, fault.UnsupportedFormat, "it takes sha1 objects and refs in files to keep run history in"},
-	{refs.ErrObstructed, fault.BrokenRef, "`git for-each-ref refs/smithers` shows the ref that is in the way; it is none of ours"},
+	{refs.ErrUnsupported, fault.UnsupportedFormat, "run history needs a repository with sha1 objects and refs in files"},
+	{refs.ErrObstructed, fault.BrokenRef, "`git for-each-ref refs/smithers` shows the ref that is in the way; git-smithers did not make it"},
 	{refs.ErrBroken, fault.BrokenRef, "`git smithers doctor` shows the right value, and repairs it"},
 	{objstore.ErrCorrupt, fault.CorruptObject, "`git smithers doctor` saves what can be saved, and fetches the rest from a remote that has the run"},
 	{objstore.ErrNotFound, fault.MissingObject, "`git smithers doctor` saves what can be saved, and fetches the rest from a remote that has the run"},
 }
 
-// Explain gives an error of the packages below its code and hints: a [fault.Error].
-// One that has a code already stays what it is; nil stays nil. What neither git nor
-// the operating system said, and it cannot place, is a bug (internal).
+// Explain turns an error of the packages below into a [fault.Error] with a code and hints. An error that wraps a
+// [fault.Error] becomes that error; nil stays nil. An unknown error that comes neither from git or jj nor from the
+// operating system is a bug (internal).
 func Explain(err error) error {
 	if err == nil {
 		return nil
@@ -94,12 +93,12 @@ func Explain(err error) error {
 		return explainProgram(git)
 	}
 	if _, ok := errors.AsType[syscall.Errno](err); ok {
-		return fault.New(fault.WriteFailed, "%w", err).Hint("what was acknowledged before is stored")
+		return fault.New(fault.WriteFailed, "%w", err).Hint("stored history is unharmed")
 	}
 	return fault.New(fault.Internal, "%w", err)
 }
 
-// explainRefused names every path that stands in the way of a restore.
+// explainRefused explains a refused restore. If several paths stand in the way, hints name the first of them.
 func explainRefused(refused *jjbridge.RefusedError) *fault.Error {
 	const shown = 5
 	out := fault.New(fault.RestoreRefused, "%w", refused).
@@ -114,7 +113,7 @@ func explainRefused(refused *jjbridge.RefusedError) *fault.Error {
 	return out
 }
 
-// explainProgram is a git or a jj that failed.
+// explainProgram explains a failed git or jj command in the program's own words.
 func explainProgram(failed *gitexec.Error) *fault.Error {
 	if failed.Program != "jj" {
 		return explainGit(fault.GitFailed, failed)
@@ -134,8 +133,8 @@ func explainProgram(failed *gitexec.Error) *fault.Error {
 	return out
 }
 
-// explainGit is a git that did not do what it was told, in its own words: the
-// message is why it ended, and a hint whatever else it said.
+// explainGit explains a failed git command in git's own words: the message is git's fatal error, and a hint has the
+// other lines.
 func explainGit(code fault.Code, git *gitexec.Error) *fault.Error {
 	const fatal = "fatal: "
 	out := &fault.Error{Code: code, Msg: git.Error(), Err: git}

@@ -8,13 +8,12 @@ import (
 	"github.com/git-smithers/git-smithers/sqliteindex"
 )
 
-// nearFrames is how many frames back from the newest one the chain is walked before the
-// index, which takes as long to open as reading that many entries, is asked.
+// nearFrames is the distance from the newest frame up to which findFrame walks the chain alone. Opening the index takes
+// as long as reading that many entries.
 const nearFrames = 64
 
-// findFrame finds a frame of the run whose row and tip are given, without its frame ref:
-// through the chain and, where it is far back, by the index, which then has to agree with
-// what the commit says.
+// findFrame finds a frame of the run with the given row and tip without its frame ref. It looks a frame far back up in
+// the index, and walks the chain if the frame is near or the index does not help.
 func findFrame(ctx context.Context, s *Store, row snapshot.Run, tip *snapshot.Entry, frame int64) (*snapshot.Entry, error) {
 	if frame >= 0 && row.Frame-frame > nearFrames {
 		if entry := indexedFrame(ctx, s, row.ID, tip.ID, frame); entry != nil {
@@ -24,7 +23,8 @@ func findFrame(ctx context.Context, s *Store, row snapshot.Run, tip *snapshot.En
 	return s.FrameInChain(row, tip, frame)
 }
 
-// indexedFrame looks a frame up in the index; nil where the index is of no help.
+// indexedFrame looks a frame up in the index. It returns nil if the index is unusable, is not at the tip, lacks the
+// frame, or disagrees with the commit.
 func indexedFrame(ctx context.Context, s *Store, run string, tip objstore.ID, frame int64) *snapshot.Entry {
 	index, err := s.index.opened(ctx, s.IndexOptions(), func(x *sqliteindex.Index, ctx context.Context) error { return x.SyncRun(ctx, run) })
 	if err != nil || index.Degraded() != nil {
@@ -40,7 +40,7 @@ func indexedFrame(ctx context.Context, s *Store, run string, tip objstore.ID, fr
 	}
 	entry, err := snapshot.ReadEntry(s.objects, row.Commit)
 	if err != nil || entry.Run != run || entry.Frame != frame {
-		return nil // a fork's frame 0 may be its parent's, for one
+		return nil // for example, a fork's frame 0 may be its parent's
 	}
 	return entry
 }

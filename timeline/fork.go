@@ -16,39 +16,37 @@ import (
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
 
-// ForkRequest says what to fork and how the child differs from it.
+// ForkRequest names the frame to fork and the differences of the child from it.
 type ForkRequest struct {
 	From        string          // an address; a bare run is its newest frame
-	RunID       string          // of the child; "" makes one up
-	Nodes       []string        // reset these, and by needs everything downstream of them
+	RunID       string          // the child's id; "" generates one
+	Nodes       []string        // nodes to reset, with all nodes that need them directly or indirectly
 	NoDeps      bool            // reset Nodes alone
 	NamedOnly   bool            // reset Nodes as Smithers does; see [reset.Named]
-	Input       json.RawMessage // a JSON object, merged over the parent's input; nil: as it is
+	Input       json.RawMessage // a JSON object that is merged over the parent's input; nil keeps the parent's input
 	Label       string
 	Description string
-	// Found is called with what From means, before anything else; nil: it is not. It may refuse with an error.
+	// Found is called with the frame that From names, before anything else. It may refuse with an error. May be nil.
 	Found func(*Loaded) error
-	// Prepare returns further changes of the child's frame 0, made before the
-	// resets; nil: none. It may refuse with an error, and then nothing is written.
+	// Prepare returns further changes of the child's frame 0, which are made before the resets. If it returns an error,
+	// nothing is written. May be nil.
 	Prepare func(*snapshot.State) ([]snapshot.Change, error)
-	// CheckInput may refuse the merged input, where Input is given; nil: any will do.
+	// CheckInput may refuse the merged input with an error. It is called if Input is given. A nil CheckInput accepts all.
 	CheckInput func(json.RawMessage) error
-	// The child's workflow and where its file is, where it is another than the
-	// parent's; nil and "": as they are.
+	// Workflow and WorkflowPath are the child's workflow and the path of its file. nil and "" keep the parent's.
 	Workflow     *snapshot.Workflow
 	WorkflowPath string
-	// KeepsWorkflow says that the child goes on with the definition that it keeps, and follows no file.
+	// KeepsWorkflow makes the child run the stored definition and follow no workflow file.
 	KeepsWorkflow bool
-	// Replay says that the child is to be run at once, and RestoreVCS that it is on the
-	// files of the frame: its events tell.
+	// Replay adds the event ReplayStarted, for a child that is executed at once. RestoreVCS is a member of that event:
+	// the child runs on the files of the frame.
 	Replay, RestoreVCS bool
 }
 
-// Fork makes a child run of a frame and returns its tip. When the child's state is
-// the frame's, its frame 0 is the very commit of the parent's frame; otherwise
-// frame 0 is one new entry that differs from it by just the changed rows.
+// Fork makes a child run from a frame and returns its tip. If the request changes no state, the child's frame 0 is the
+// very commit of the parent's frame. Otherwise frame 0 is a new entry that differs from it in the changed rows alone.
 func (s *Store) Fork(ctx context.Context, req ForkRequest) (*Head, error) {
-	// The run that is forked may be pruned and collected before the fork is there.
+	// Without the pin, the parent run may be pruned and collected before the fork exists.
 	release, err := s.objects.Pin(ctx)
 	if err != nil {
 		return nil, Explain(err)
@@ -91,7 +89,7 @@ func (s *Store) Fork(ctx context.Context, req ForkRequest) (*Head, error) {
 	return h, h.adopt(entry)
 }
 
-// NewRunID makes up a run id: eight random characters of [a-z2-7].
+// NewRunID returns a random run id: eight characters of [a-z2-7].
 func NewRunID() string {
 	var b [5]byte
 	rand.Read(b[:])
@@ -104,8 +102,7 @@ type forkJob struct {
 	req   ForkRequest
 }
 
-// point loads the frame to fork. What arrived after a run's newest frame is not part
-// of it, and so not of a bare run's fork.
+// point loads the frame to fork. For a bare run it is the newest frame, without the entries that followed that frame.
 func (j forkJob) point(ctx context.Context) (*Loaded, error) {
 	from, err := j.store.Load(ctx, j.req.From)
 	if err == nil && j.req.Found != nil {
@@ -117,8 +114,8 @@ func (j forkJob) point(ctx context.Context) (*Loaded, error) {
 	return j.store.Load(ctx, from.Address.String())
 }
 
-// changes gathers what the child's state changes: what Prepare asks for, the
-// input, and the resets, which see the nodes as Prepare leaves them.
+// changes returns the changes of the child's state: those of Prepare, the input, and the resets. The resets see the
+// nodes with the changes of Prepare.
 func (j forkJob) changes(parent *snapshot.Entry) ([]snapshot.Change, error) {
 	state, err := parent.State()
 	if err != nil {
@@ -160,7 +157,7 @@ func (j forkJob) changes(parent *snapshot.Entry) ([]snapshot.Change, error) {
 	return changes, nil
 }
 
-// hintNodes adds to an error about a node that a frame does not have the command that lists the frame's nodes.
+// hintNodes adds a hint to node_not_found: the command that lists the frame's nodes.
 func hintNodes(err error, at Address) error {
 	if known, ok := errors.AsType[*fault.Error](err); ok && known.Code == fault.NodeNotFound {
 		return known.Hint("`git smithers show %s` lists the nodes", fault.Word(at.String()))
@@ -168,7 +165,7 @@ func hintNodes(err error, at Address) error {
 	return err
 }
 
-// resets makes the nodes of the request run again.
+// resets returns the changes that make the request's nodes run again.
 func (req ForkRequest) resets(state *snapshot.State) ([]snapshot.Change, error) {
 	if req.NamedOnly {
 		return reset.Named(state, req.Nodes)
@@ -176,7 +173,7 @@ func (req ForkRequest) resets(state *snapshot.State) ([]snapshot.Change, error) 
 	return reset.Nodes(state, req.Nodes, req.NoDeps)
 }
 
-// draft is the child's first own entry.
+// draft returns the draft of the child's first own entry.
 func (j forkJob) draft(from *Loaded, id string, op snapshot.Op, changes []snapshot.Change) snapshot.Draft {
 	at := op.AtMs
 	subject := fmt.Sprintf("forked from %s", from.Address)
@@ -213,7 +210,7 @@ func (j forkJob) draft(from *Loaded, id string, op snapshot.Op, changes []snapsh
 	return draft
 }
 
-// forkEvents are the first events of the child.
+// forkEvents returns the child's first events.
 func forkEvents(from *Loaded, id string, req ForkRequest, at int64) []snapshot.Event {
 	events := []snapshot.Event{NewEvent("RunForked", at, struct {
 		RunID  string `json:"runId"`
@@ -232,7 +229,7 @@ func forkEvents(from *Loaded, id string, req ForkRequest, at int64) []snapshot.E
 	return events
 }
 
-// commit writes the child's entry and creates its tip and its frame 0.
+// commit writes the child's entry and creates its tip and the ref of its frame 0. Code: run_exists.
 func (j forkJob) commit(ctx context.Context, batch *objstore.Batch, id string, tip refs.Name, parent, entry *snapshot.Entry) error {
 	frame, err := refs.Frame(id, 0)
 	if err != nil {

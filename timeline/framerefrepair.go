@@ -12,8 +12,8 @@ import (
 	"github.com/git-smithers/git-smithers/snapshot"
 )
 
-// repair makes the frame refs that a crash left out after the tip was moved: those of
-// a series, and the newest one. Trouble with those of a series is a warning.
+// repair makes the frame refs that are missing after a crash: those of a series, and the newest frame's. An error with
+// those of a series is a warning.
 func (f FrameRefs) repair(ctx context.Context, row snapshot.Run, tip *snapshot.Entry) error {
 	if err := f.repairSeries(ctx, row.ID, tip); err != nil {
 		f.warn(fmt.Errorf("make the frame refs of run %q: %w", row.ID, err))
@@ -21,11 +21,10 @@ func (f FrameRefs) repair(ctx context.Context, row snapshot.Run, tip *snapshot.E
 	return f.RepairNewest(ctx, row, tip)
 }
 
-// RepairNewest makes the frame ref that a crash between moving the tip and
-// creating the ref left out. Frames before the newest have theirs: an append
-// starts from a tip that was read here. A run that has ended and lacks that of the frame
-// before, too, is sealed, and stays so. A repository that cannot be written is left as it
-// is; frames are found through the chain all the same.
+// RepairNewest makes the newest frame's ref if it is missing or broken, as after a crash between moving the tip and
+// creating the ref. Earlier frames have their refs, because an append starts from a tip that was repaired here. If a
+// run has ended and the ref of the frame before is missing too, the run is sealed and RepairNewest changes nothing. A
+// ref that cannot be written is a warning, since frames are also found through the chain.
 func (f FrameRefs) RepairNewest(ctx context.Context, row snapshot.Run, tip *snapshot.Entry) error {
 	name, err := refs.Frame(row.ID, row.Frame)
 	if err != nil {
@@ -60,11 +59,11 @@ func (f FrameRefs) has(ctx context.Context, run string, frame int64) bool {
 	return err == nil
 }
 
-// restore creates a missing frame ref, or one whose file holds no id.
-// That somebody else did so first is success.
+// restore creates a frame ref that is missing, or replaces a broken one. found is the error of resolving the ref. If
+// another process created the same ref first, restore succeeds.
 func (f FrameRefs) restore(ctx context.Context, run string, name refs.Name, id objstore.ID, found error) error {
-	// Whoever moved the tip may have died before it was on stable storage; a power cut
-	// that takes it back must not leave the frame's ref.
+	// The process that moved the tip may have died before the tip was on stable storage. A power cut that takes the tip
+	// back must not leave the frame's ref.
 	tip, err := refs.Tip(run)
 	if err != nil {
 		return err
@@ -85,7 +84,8 @@ func (f FrameRefs) restore(ctx context.Context, run string, name refs.Name, id o
 	return err
 }
 
-// repairSeries makes the frame refs that a killed series left out, as far as smithers.frameRefs allows.
+// repairSeries makes the frame refs that a killed process did not make for its series, as far as smithers.frameRefs
+// allows.
 func (f FrameRefs) repairSeries(ctx context.Context, run string, tip *snapshot.Entry) error {
 	note, err := f.notes.take(run)
 	if err != nil || note == nil {
@@ -93,7 +93,7 @@ func (f FrameRefs) repairSeries(ctx context.Context, run string, tip *snapshot.E
 	}
 	first, ok := readSeriesNote(note.path)
 	if !ok {
-		return note.remove() // it was killed before it moved the tip
+		return note.remove() // the process was killed before it moved the tip
 	}
 	frames, err := readFrames(ctx, f.objects, tip, objstore.ID{})
 	if err == nil {
@@ -106,8 +106,9 @@ func (f FrameRefs) repairSeries(ctx context.Context, run string, tip *snapshot.E
 	return note.remove()
 }
 
-// Lacking returns the frames of a run, oldest first, that have no ref and should: those between others that have
-// one, and those that a killed series left out. list are the refs there are, sorted; chain is the frames of the run.
+// Lacking returns the frames of a run, oldest first, whose refs are missing: those between frames that have refs, and
+// those that a killed process did not make for its series. list has the existing refs, sorted; chain has the run's
+// frames.
 func (f FrameRefs) Lacking(run string, list []refs.FrameRef, chain map[int64]objstore.ID) ([]refs.FrameRef, error) {
 	first, last := int64(refs.MaxFrame), int64(0)
 	if len(list) > 0 {

@@ -11,22 +11,22 @@ import (
 	"github.com/git-smithers/git-smithers/snapshot"
 )
 
-// The most frame refs that one transaction drops, and makes. What is dropped is written
-// as one new packed-refs; what is made is a file each.
+// The largest numbers of frame refs that one transaction drops and makes. A drop rewrites packed-refs once; each ref
+// that is made is a file.
 const (
 	dropAtOnce = 1000
 	makeAtOnce = 200
 )
 
-// RunFrames is what the chain of a run says about its frames.
+// RunFrames lists the frames of a run, as its chain has them.
 type RunFrames struct {
 	Row     snapshot.Run    // at the tip
 	Commits []objstore.ID   // of the entries, newest first
-	Frames  []refs.FrameRef // newest first; frame 0 of a fork that changed nothing is its parent's
+	Frames  []refs.FrameRef // newest first; if a fork changed nothing, its frame 0 is the parent's frame
 }
 
-// Frames reads the chain of a run from an entry down to its first entry, or down to an entry that is then left
-// out. With an error, other than that of the entry itself, it returns what it has read.
+// Frames reads the chain of a run from the entry tip down to the run's first entry, or down to the entry downTo, which
+// it leaves out. If an entry below tip is unreadable, Frames returns what it has read with the error.
 func (s *Store) Frames(ctx context.Context, tip *snapshot.Entry, downTo objstore.ID) (*RunFrames, error) {
 	return readFrames(ctx, s.objects, tip, downTo)
 }
@@ -56,7 +56,7 @@ func readFrames(ctx context.Context, r objstore.Reader, tip *snapshot.Entry, dow
 	return f, nil
 }
 
-// At is the entry of a frame; zero where there is none.
+// At returns the commit of a frame, or the zero id if the run has no such frame.
 func (f *RunFrames) At(frame int64) objstore.ID {
 	at, ok := slices.BinarySearchFunc(f.Frames, frame, func(ref refs.FrameRef, frame int64) int { return cmp.Compare(frame, ref.Frame) })
 	if !ok {
@@ -65,7 +65,7 @@ func (f *RunFrames) At(frame int64) objstore.ID {
 	return f.Frames[at].ID
 }
 
-// framesOf reads the chain of the run that has the tip.
+// framesOf reads the whole chain of the run with the given tip.
 func framesOf(ctx context.Context, r objstore.Reader, tip objstore.ID) (*RunFrames, error) {
 	entry, err := snapshot.ReadEntry(r, tip)
 	if err != nil {
@@ -78,7 +78,8 @@ func framesOf(ctx context.Context, r objstore.Reader, tip objstore.ID) (*RunFram
 	return run, nil
 }
 
-// FrameRefs are the frame refs of a store's runs: a projection of their chains, of a bounded number.
+// FrameRefs makes, repairs and drops the frame refs of a store's runs. Frame refs are a projection of the runs' chains,
+// and their number is bounded.
 type FrameRefs struct {
 	refs    *refs.DB
 	objects *objstore.Store
@@ -92,9 +93,9 @@ func (s *Store) FrameRefs() FrameRefs {
 	return FrameRefs{s.refs, s.objects, seriesNotes{s.Private()}, s.settings.FrameRefs, s.warn}
 }
 
-// drop drops the frame refs of a run, and returns how many it dropped. Those
-// that are not what the chain says, or are no refs, stay: they are for verify to name.
-// A run that has not ended keeps its newest frame's, which the next read would make again.
+// drop drops the frame refs of a run, and returns how many it dropped. Broken refs, and refs that disagree with the
+// chain, stay for verify to report. A run that has not ended keeps its newest frame's ref, because the next read would
+// make it again.
 func (f FrameRefs) drop(ctx context.Context, run *RunFrames) (int, error) {
 	if err := f.notes.drop(run.Row.ID); err != nil {
 		return 0, err
@@ -130,8 +131,8 @@ func (f FrameRefs) Room(ctx context.Context) (int64, error) {
 	return max(room, 0), nil
 }
 
-// Make makes those of a run's frame refs that it lacks, the newest first, while
-// smithers.frameRefs allows, and returns how many it made.
+// Make makes the missing frame refs of a run and returns how many it made. If smithers.frameRefs does not allow all of
+// them, it makes those of the newest frames.
 func (f FrameRefs) Make(ctx context.Context, run *RunFrames) (int, error) {
 	room, err := f.Room(ctx)
 	if err != nil {
@@ -140,8 +141,7 @@ func (f FrameRefs) Make(ctx context.Context, run *RunFrames) (int, error) {
 	return f.make(ctx, run, room)
 }
 
-// make makes the newest of the frame refs that a run lacks, at most so many, and
-// returns how many it made.
+// make makes the missing frame refs of a run's newest frames, at most most of them, and returns how many it made.
 func (f FrameRefs) make(ctx context.Context, run *RunFrames, most int64) (int, error) {
 	list, err := f.refs.Frames(ctx, run.Row.ID)
 	broken, err := BrokenRefs(err)
@@ -173,8 +173,8 @@ func (f FrameRefs) make(ctx context.Context, run *RunFrames, most int64) (int, e
 	return f.move(ctx, updates, makeAtOnce)
 }
 
-// move moves frame refs, so many at once, but for those that somebody else
-// has moved meanwhile. It returns how many it moved.
+// move applies updates of frame refs in transactions of atOnce, and returns how many it applied. It leaves out broken
+// refs, and refs that another process has moved meanwhile.
 func (f FrameRefs) move(ctx context.Context, updates []refs.Update, atOnce int) (moved int, err error) {
 	for chunk := range slices.Chunk(updates, atOnce) {
 		for len(chunk) > 0 {

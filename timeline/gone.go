@@ -9,23 +9,24 @@ import (
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
 
-// refusePruned is run_pruned where a run has a tombstone here: it is not made again, as
-// if it had never been.
+// refusePruned returns run_pruned if the run has a tombstone in this repository, so that no new run gets the id of a
+// pruned run.
 func (f runFinder) refusePruned(ctx context.Context, run string) error {
-	return f.whetherPruned(ctx, run, "it was collected, too: choose another id")
+	return f.checkPruned(ctx, run, "its history was collected and cannot come back: choose another id")
 }
 
-// pruned is run_pruned for the exact id of a run that has a tombstone here, run_not_found for any other: taken
-// for a prefix, the id would mean another run.
+// pruned is a finder that finds no run: it returns run_pruned for the exact id of a run with a tombstone, and
+// run_not_found for any other name. It runs before byPrefix, which might take a pruned run's id for a prefix.
 func (f runFinder) pruned(ctx context.Context, run string) (string, objstore.ID, error) {
-	if err := f.whetherPruned(ctx, run, "it was collected, too: `git smithers runs` lists the runs"); err != nil {
+	if err := f.checkPruned(ctx, run, "its history was collected and cannot come back: `git smithers runs` lists the runs"); err != nil {
 		return "", objstore.ID{}, err
 	}
 	return "", objstore.ID{}, RunNotFound(run)
 }
 
-// whetherPruned is run_pruned where a run has a tombstone here; collected is the hint where nothing brings it back.
-func (f runFinder) whetherPruned(ctx context.Context, run, collected string) error {
+// checkPruned returns run_pruned if the run has a tombstone in this repository. collected is the hint if the history
+// was collected, so that `prune --undo` cannot bring the run back.
+func (f runFinder) checkPruned(ctx context.Context, run, collected string) error {
 	name, err := refs.Gone(run)
 	if err != nil {
 		return Explain(err)
@@ -42,8 +43,9 @@ func (f runFinder) whetherPruned(ctx context.Context, run, collected string) err
 	return out.Hint("%s", collected).Detail("collected", true)
 }
 
-// collectedStone is the tombstone of a run that was pruned and collected; zero where it was not pruned, and run_pruned
-// where it is still held, since it comes back as it was then.
+// collectedStone returns the tombstone ref and its value for a run that was pruned and collected. The value is zero
+// if the run was not pruned. If the run's history is still held, the error is run_pruned: `prune --undo` can bring it
+// back.
 func (f runFinder) collectedStone(ctx context.Context, run string) (refs.Name, objstore.ID, error) {
 	name, err := refs.Gone(run)
 	if err != nil {
@@ -59,7 +61,7 @@ func (f runFinder) collectedStone(ctx context.Context, run string) (refs.Name, o
 	return name, stone, Explain(err)
 }
 
-// isHeld reports whether a pruned run is not collected yet.
+// isHeld reports whether the run was pruned and its history is still held, that is, not collected yet.
 func (f runFinder) isHeld(ctx context.Context, run string) bool {
 	name, err := refs.Held(run)
 	if err == nil {

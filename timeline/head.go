@@ -13,22 +13,21 @@ import (
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
 
-// Head is the tip of a run as this process knows it. For one goroutine at a time.
+// Head is the tip of a run as this process knows it. One goroutine at a time may use it.
 type Head struct {
 	store *Store
 	tip   refs.Name
 	entry *snapshot.Entry
 	row   snapshot.Run
 	state *snapshot.State
-	// settled is the entry that is known to be on stable storage as the tip.
+	// settled is the newest entry that is known to be on stable storage as the tip.
 	settled objstore.ID
 }
 
-// Create starts a run whose row is run: its first entry is frame 0, whatever
-// draft.Frame says. A run of that id must not exist (run_exists), nor have been pruned
-// (run_pruned). draft.VCS is the working copy that the row names, and decides on
-// draft.Base where that is zero. A row without a time of creation gets that of the draft, and a
-// draft without a time the store's. Create captures no files: see [WorkingCopy.Create].
+// Create starts a run with the given row. The first entry is frame 0, also if draft.Frame is nil. A run with the id
+// must not exist (run_exists) or have been pruned (run_pruned). The row takes its revision from draft.VCS, and Create
+// chooses draft.Base from draft.VCS if it is zero. A draft without a time gets the store's time, and a row without a
+// time of creation gets the draft's. Create captures no files; [WorkingCopy.Create] does.
 func (s *Store) Create(ctx context.Context, run snapshot.Run, draft snapshot.Draft) (*Head, error) {
 	tip, err := freeTip(ctx, s, run.ID)
 	if err != nil {
@@ -66,7 +65,7 @@ func (s *Store) Create(ctx context.Context, run snapshot.Run, draft snapshot.Dra
 	return h, nil
 }
 
-// newTip is the tip of a run that is to be made.
+// newTip checks the id of a new run and returns the name of its tip. Code: invalid_run_id.
 func newTip(id string) (refs.Name, error) {
 	if len(id) > snapshot.MaxRunID || !utf8.ValidString(id) {
 		return "", fault.New(fault.InvalidRunID, "a run id is text of at most %d bytes", snapshot.MaxRunID).
@@ -94,7 +93,7 @@ func CheckFree(ctx context.Context, s *Store, id string) error {
 	return err
 }
 
-// freeTip is the tip of a run that is to be made, and that neither exists nor was pruned.
+// freeTip returns the name of the tip of a new run. Codes: invalid_run_id, run_exists, run_pruned.
 func freeTip(ctx context.Context, s *Store, id string) (refs.Name, error) {
 	tip, err := absentTip(ctx, s, id)
 	if err != nil {
@@ -103,7 +102,7 @@ func freeTip(ctx context.Context, s *Store, id string) (refs.Name, error) {
 	return tip, runFinder{s.refs}.refusePruned(ctx, id)
 }
 
-// absentTip is the tip of a run that is to be made, and that does not exist.
+// absentTip returns the name of the tip of a new run, which may have been pruned. Codes: invalid_run_id, run_exists.
 func absentTip(ctx context.Context, s *Store, id string) (refs.Name, error) {
 	tip, err := newTip(id)
 	if err != nil {
@@ -120,11 +119,11 @@ func absentTip(ctx context.Context, s *Store, id string) (refs.Name, error) {
 func runExists(id string) error {
 	return fault.New(fault.RunExists, "run %q exists already", id).
 		Hint("choose another --run-id, or leave it out to have one made up").
-		Hint("`git smithers show %s` shows the one that is there", fault.Word(id)).Detail("runId", id)
+		Hint("`git smithers show %s` shows the existing run", fault.Word(id)).Detail("runId", id)
 }
 
-// Head opens the tip of a run for appending. run is an exact run id. Frame refs that a
-// crash left out are made first.
+// Head opens the tip of a run for appending. run is an exact run id. Head first makes frame refs that are missing after
+// a crash. Code: run_not_found.
 func (s *Store) Head(ctx context.Context, run string) (*Head, error) {
 	tip, err := refs.Tip(run)
 	if err != nil {
@@ -137,13 +136,14 @@ func (s *Store) Head(ctx context.Context, run string) (*Head, error) {
 	return h, nil
 }
 
-// Refresh reads the tip again. A tip that does not follow the one that h knows, as where
-// a fetch has split the run, is a conflict, and h is as it was.
+// Refresh reads the tip again. If the new tip does not descend from the tip that h knows, as after a fetch that split
+// the run, the error is a conflict that wraps ErrOtherHistory, and h is unchanged.
 func (h *Head) Refresh(ctx context.Context) error {
 	return h.RefreshEach(ctx, func(*snapshot.Entry) {})
 }
 
-// RefreshEach is Refresh, and visits the entries that are new, newest first, if h had read a tip before.
+// RefreshEach is Refresh, and calls visit for each new entry, newest first. If h had read no tip before, it calls visit
+// for none.
 func (h *Head) RefreshEach(ctx context.Context, visit func(*snapshot.Entry)) error {
 	id, err := h.store.refs.Resolve(ctx, h.tip)
 	if errors.Is(err, refs.ErrNotFound) {
@@ -168,10 +168,11 @@ func (h *Head) RefreshEach(ctx context.Context, visit func(*snapshot.Entry)) err
 	return h.store.FrameRefs().repair(ctx, h.row, entry)
 }
 
-// ErrOtherHistory is wrapped by the conflict of a tip that does not follow the known one.
-var ErrOtherHistory = errors.New("its tip does not follow the one that was known")
+// ErrOtherHistory is wrapped by a conflict if the new tip does not descend from the known tip.
+var ErrOtherHistory = errors.New("its tip does not follow the known tip")
 
-// since visits the entries from a tip down to the one that h knows.
+// since calls visit for the entries above the one that h knows, from tip down. It returns a conflict if tip does not
+// descend from that entry.
 func (h *Head) since(tip *snapshot.Entry, visit func(*snapshot.Entry)) error {
 	if h.entry == nil {
 		return nil
@@ -190,11 +191,11 @@ func (h *Head) since(tip *snapshot.Entry, visit func(*snapshot.Entry)) error {
 	}
 	run := h.row.ID
 	return fault.New(fault.Conflict, "run %q has another history now: %w", run, ErrOtherHistory).
-		Hint("a fetch splits a run that was continued elsewhere, too: what was added here is a fork of it, which `git smithers branches %s` lists", fault.Word(run)).
+		Hint("if a fetch split the run because it was continued elsewhere too, your own continuation is now a fork: `git smithers branches %s` lists it", fault.Word(run)).
 		Detail("runId", run).Detail("known", h.entry.ID.String()).Detail("tip", tip.ID.String())
 }
 
-// adopt makes entry what h knows as the tip.
+// adopt sets the tip that h knows. It does not move the ref.
 func (h *Head) adopt(entry *snapshot.Entry) error {
 	row, err := entry.RunRow()
 	if err != nil {
@@ -208,8 +209,8 @@ func (h *Head) adopt(entry *snapshot.Entry) error {
 	return nil
 }
 
-// Settle puts the tip on stable storage if it was read, and not written by h: whoever
-// moved it may have died before it had.
+// Settle puts the tip on stable storage, unless h has written it or settled it before: the process that moved the tip
+// may have died first.
 func (h *Head) Settle(ctx context.Context) error {
 	if h.entry == nil || h.entry.ID == h.settled {
 		return nil
@@ -221,17 +222,17 @@ func (h *Head) Settle(ctx context.Context) error {
 	return nil
 }
 
-// Entry is the tip.
+// Entry returns the tip.
 func (h *Head) Entry() *snapshot.Entry { return h.entry }
 
-// Row is the run's row at the tip.
+// Row returns the run's row at the tip.
 func (h *Head) Row() snapshot.Run { return h.row }
 
-// State is the workflow state at the tip.
+// State returns the workflow state at the tip.
 func (h *Head) State() *snapshot.State { return h.state }
 
-// OpenToChange opens the run that an address names by its whole id, and loads the frame, which is nil if the address is
-// the id alone.
+// OpenToChange opens the run of an address for appending, and loads the address's frame. The address must have the
+// run's whole id. The frame is nil if the address is the id alone.
 func (s *Store) OpenToChange(ctx context.Context, address string) (*Head, *Loaded, error) {
 	at, tip, err := s.resolve(ctx, address, ToChange)
 	if err != nil {

@@ -12,14 +12,14 @@ import (
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
 
-// heldIndex is the index of a store, opened when it is first asked for and held until the store is closed. Safe for
+// heldIndex is the index of a store. It is opened at first use and stays open until the store is closed. Safe for
 // concurrent use.
 type heldIndex struct {
 	mu    sync.Mutex
 	index *sqliteindex.Index // nil: not open
 }
 
-// opened returns the index, opened if need be, after bringUp has brought it up to date.
+// opened opens the index if it is not open, calls bringUp to bring it up to date, and returns it.
 func (h *heldIndex) opened(ctx context.Context, opts sqliteindex.Options, bringUp func(*sqliteindex.Index, context.Context) error) (*sqliteindex.Index, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -52,7 +52,7 @@ func (s *Store) Index(ctx context.Context) (*sqliteindex.Index, error) {
 	return s.index.opened(ctx, s.IndexOptions(), (*sqliteindex.Index).Sync)
 }
 
-// IndexOptions returns how this store opens its index.
+// IndexOptions returns the options with which this store opens its index.
 func (s *Store) IndexOptions() sqliteindex.Options {
 	return sqliteindex.Options{
 		Path:    filepath.Join(s.Private(), "index.db"),
@@ -70,16 +70,16 @@ func (s *Store) RebuildIndex(ctx context.Context, progress func(done, total int)
 		err = Explain(err)
 		if code := fault.CodeOf(err); index.Degraded() != nil && (code == fault.Internal || code == fault.WriteFailed) {
 			err = fault.New(fault.WriteFailed, "%w", index.Degraded()).
-				Hint("no history is in the index: what is in its way can be removed")
+				Hint("the index holds no history: remove the file that is in its way")
 		}
 		return err
 	})
 	return stats, err
 }
 
-// Details is Index with the details of the runs named by their whole ids brought up to
-// date, too; of all runs where none is named: nodes, events, mailboxes, ops, outputs. Of
-// all runs, those that cannot be read are left out, with a warning for each.
+// Details is Index, and also brings the details of runs up to date: nodes, events, mailboxes, ops and outputs. runs are
+// whole ids; no ids means all runs. A given run that is unreadable is an error. Among all runs, Details leaves out the
+// unreadable ones, with a warning for each.
 func (s *Store) Details(ctx context.Context, runs ...string) (*sqliteindex.Index, error) {
 	index, err := s.index.opened(ctx, s.IndexOptions(), func(index *sqliteindex.Index, ctx context.Context) error {
 		return index.SyncDetails(ctx, runs...)
@@ -101,7 +101,7 @@ func (s *Store) Details(ctx context.Context, runs ...string) (*sqliteindex.Index
 	return index, nil
 }
 
-// isRef reports whether a run's ref is the one with that component.
+// isRef reports whether a ref component is that of the run.
 func isRef(run, component string) bool {
 	own, err := refs.EscapeRun(run)
 	return err == nil && own == component

@@ -12,9 +12,9 @@ import (
 // member is one name and value of a JSON object, as they were written.
 type member struct{ name, value json.RawMessage }
 
-// MergeInput lays the members of override over those of base: a name that base
-// has keeps its place, a new one is appended. Values keep their bytes. No base is
-// the empty object.
+// MergeInput returns base with the members of override: a member replaces base's member of the same name in its place,
+// or is appended. Values keep their bytes. A nil base is the empty object. Code: invalid_input if either is not an
+// object.
 func MergeInput(base, override json.RawMessage) (json.RawMessage, error) {
 	over, err := members(override)
 	if err != nil {
@@ -24,7 +24,7 @@ func MergeInput(base, override json.RawMessage) (json.RawMessage, error) {
 	var merged []member
 	if base != nil {
 		if merged, err = members(base); err != nil {
-			return nil, fault.New(fault.InvalidInput, "the run's input is not a JSON object, so nothing can be merged over it: %w", err)
+			return nil, fault.New(fault.InvalidInput, "the run's input is not a JSON object, so --input cannot be merged over it: %w", err)
 		}
 	}
 	for _, m := range over {
@@ -42,7 +42,7 @@ func MergeInput(base, override json.RawMessage) (json.RawMessage, error) {
 	return append(out, '}'), nil
 }
 
-// set replaces every member of m's name by m once, where the first of them stood.
+// set puts m in place of the first member with its name and removes the others, or appends m. It reuses list's memory.
 func set(list []member, m member) []member {
 	name := unquote(m.name)
 	out, placed := list[:0], false
@@ -97,7 +97,7 @@ func members(object json.RawMessage) ([]member, error) {
 		return nil, err
 	}
 	if _, err := dec.Token(); !errors.Is(err, io.EOF) {
-		return nil, errors.New("something follows the object")
+		return nil, errors.New("text follows the object")
 	}
 	return out, nil
 }

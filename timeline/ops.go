@@ -8,8 +8,8 @@ import (
 	"github.com/git-smithers/git-smithers/snapshot"
 )
 
-// OpsOf lists the ops of a run (an id or a unique prefix), the oldest first. The result
-// is never nil.
+// OpsOf lists the ops of a run, oldest first. The run is given by its id or a unique prefix. The result is never nil,
+// except with an error.
 func OpsOf(ctx context.Context, s *Store, run string) ([]snapshot.Op, error) {
 	_, tip, err := s.FindRun(ctx, run, ToRead)
 	if err != nil {
@@ -23,7 +23,7 @@ func OpsOf(ctx context.Context, s *Store, run string) ([]snapshot.Op, error) {
 	return ops, Explain(err)
 }
 
-// OpsAt returns the ops that a run has at an entry, by number. The result is never nil, except with an error.
+// OpsAt returns the ops that a run has at an entry, sorted by number. The result is never nil, except with an error.
 func OpsAt(entry *snapshot.Entry) ([]snapshot.Op, error) {
 	rows, err := entry.Ops()
 	if err != nil {
@@ -44,8 +44,8 @@ func OpsAt(entry *snapshot.Entry) ([]snapshot.Op, error) {
 	return ops, nil
 }
 
-// AddOp adds an op to the draft that follows the tip: with the next number, the draft's time and,
-// if the draft is a frame, its number. The op is added to the list of what was done in this clone.
+// AddOp adds an op to the draft that follows the tip, and to the list of what was done in this clone. The op gets the
+// next number, the draft's time and, if the draft is a frame, the frame's number. AddOp returns the completed op.
 func (h *Head) AddOp(draft *snapshot.Draft, op snapshot.Op) (snapshot.Op, error) {
 	rows, err := h.entry.Ops()
 	if err != nil {

@@ -17,13 +17,12 @@ import (
 // opsHereFile is the file of DoneHere, in the store's private folder.
 const opsHereFile = "ops-done-here"
 
-// DoneHere is the list of the ops and prunes of this clone, in the order in which they were done: a line an op, with
-// its opMark, and a line a prune, with its tombstone. An undo that names no run goes by the list alone, whatever fetched
-// runs say of when something was done to them.
+// DoneHere is the list of the ops and prunes that were done in this clone, in their order. Each op has a line with its
+// OpMark, and each prune a line with its tombstone. An undo that names no run uses this list alone, and not the times
+// that fetched runs have.
 //
-// A line is written before its op or prune is done, so a line may stand for nothing. A line that cannot be written is a
-// warning: the op can be taken back by its run's id all the same. For the same reason lines are not put on stable
-// storage.
+// A line is written before its op or prune, so a line may belong to an op that failed. A failed write is a warning,
+// since an undo by the run's id needs no line. For the same reason lines are not put on stable storage.
 type DoneHere struct {
 	path string
 	warn func(error)
@@ -34,22 +33,22 @@ func (s *Store) Here() DoneHere {
 	return DoneHere{filepath.Join(s.Private(), opsHereFile), s.warn}
 }
 
-// Op notes that an op is about to be done.
+// Op adds an op that is about to be done.
 func (d DoneHere) Op(run string, op snapshot.Op) {
 	if err := d.add(OpMark(run, op)); err != nil {
-		d.warn(fmt.Errorf("that op %d of run %q was done here is not noted: %w", op.Number, run, err))
+		d.warn(fmt.Errorf("note that op %d of run %q was done here: %w", op.Number, run, err))
 	}
 }
 
-// Prune notes that a run is about to be replaced by its tombstone or, if it was before, that it is about to be collected.
+// Prune adds a run that is about to be replaced by its tombstone or, if it was pruned before, to be collected.
 func (d DoneHere) Prune(run string, stone objstore.ID) {
 	if err := d.add(stone.String()); err != nil {
-		d.warn(fmt.Errorf("that run %q was pruned here is not noted: %w", run, err))
+		d.warn(fmt.Errorf("note that run %q was pruned here: %w", run, err))
 	}
 }
 
-// OpMark stands for an op of a run, whether it was taken back or not. Somebody else's op has the same mark only if all
-// of it is the same, the tip before it included.
+// OpMark returns a digest of an op of a run. An undo of the op does not change its mark. Two ops have the same mark
+// only if all their members are the same, including the tip before them.
 func OpMark(run string, op snapshot.Op) string {
 	op.UndoneBy = 0
 	sum := sha256.Sum256(append([]byte(run+"\x00"), snapshot.EncodeOp(op).Value...))
@@ -68,7 +67,8 @@ func (d DoneHere) add(mark string) error {
 	return errors.Join(err, f.Close())
 }
 
-// Lines returns the number of each mark's last line, from 1.
+// Lines returns, for each mark, the number of its last line. Line numbers begin at 1. The result is nil if the clone
+// has no list.
 func (d DoneHere) Lines() (_ map[string]int, err error) {
 	f, err := os.Open(d.path)
 	if errors.Is(err, fs.ErrNotExist) {

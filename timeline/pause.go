@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// Pause waits a random moment that grows with the number of tries, so that two writers of one
-// run do not collide again. It returns the error of ctx if ctx ends first.
+// Pause waits a random time of at most try milliseconds, and at most 20, so that two writers of one run do not collide
+// again. If ctx ends first, it returns the error of ctx.
 func Pause(ctx context.Context, try int) error {
 	limit := min(time.Duration(try)*time.Millisecond, 20*time.Millisecond)
 	timer := time.NewTimer(rand.N(limit) + 1)

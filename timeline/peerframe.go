@@ -17,35 +17,32 @@ import (
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
 
-// PeerFrame is what a frame is to another engine, which its run was imported from. It stands in
-// two collections of ext/<engine>/ at the run's tip: frames, whose keys are our numbers and whose
-// values have the member frameNo where the engine's is another one, and marks. Where there is a
-// file pass, its member frame is the newest frame that came from the engine: those after it which frames
-// does not name were added here.
+// PeerFrame describes a frame as the engine knows it from which the run was imported. It is read from ext/<engine>/ at
+// the run's tip: the collection frames, the collection marks and the file pass. A key of frames is git-smithers' frame
+// number; its value has the member frameNo if the engine's number differs. The member frame of pass is the newest frame
+// that came from the engine: later frames that are not in frames were added by git-smithers.
 type PeerFrame struct {
 	Engine string     `json:"engine"`
-	Frame  *int64     `json:"frameNo"` // nil where the engine never had the frame
+	Frame  *int64     `json:"frameNo"` // nil if the engine never had the frame
 	Marks  []PeerMark `json:"marks"`   // never nil
 }
 
-// PeerMark is something of a frame that was not as it should be in the engine's records, and was
-// imported as it was.
+// PeerMark is an inconsistency in the engine's records of a frame, which was imported unchanged.
 type PeerMark struct {
 	What   string `json:"what"`
 	Stored string `json:"stored"`
 	Found  string `json:"found"`
 }
 
-// The collections of ext/<engine>/ that say what a run's frames are to the engine.
+// The collections and the file of ext/<engine>/ that describe a run's frames.
 const (
 	peerFrames = "frames"
 	peerMarks  = "marks"
 	peerPass   = "pass" // a file
 )
 
-// PeerFrames says what a frame is to each engine that has kept anything of its own with the run,
-// sorted by their names. It is empty for most runs. A fork that has just what its parent had was
-// never an engine's.
+// PeerFrames returns a frame's description for each engine that has data in ext/ of the run, sorted by engine. It is
+// empty for most runs. It leaves out an engine whose data the run only inherited from its parent.
 func PeerFrames(ctx context.Context, s *Store, at Address) ([]PeerFrame, error) {
 	tip, err := s.Load(ctx, at.Run)
 	if err != nil {
@@ -80,7 +77,8 @@ func PeerFrames(ctx context.Context, s *Store, at Address) ([]PeerFrame, error) 
 	return found, nil
 }
 
-// ownNumber is an address with our number of the frame in it.
+// ownNumber returns the address with git-smithers' number of the frame. If at has an engine's number, it is the newest
+// frame of the run's timeline that has this number. Codes: invalid_address, frame_not_found.
 func ownNumber(ctx context.Context, s *Store, at named, tip objstore.ID) (Address, error) {
 	if at.engine == "" {
 		return at.Address, nil
@@ -94,10 +92,10 @@ func ownNumber(ctx context.Context, s *Store, at named, tip objstore.ID) (Addres
 		return Address{}, Explain(err)
 	}
 	if !slices.Contains(engines, at.engine) {
-		refused := fault.New(fault.InvalidAddress, "run %q has nothing of an engine called %q", row.ID, at.engine).
-			Hint("without %s/ it is a frame of ours: %s", at.engine, at.Address)
+		refused := fault.New(fault.InvalidAddress, "run %q has no data of an engine called %q", row.ID, at.engine).
+			Hint("without %s/ the number is git-smithers' own: %s", at.engine, at.Address)
 		for _, engine := range engines {
-			refused = refused.Hint("it has numbers of %s: %s:%[1]s/%[3]d", engine, row.ID, at.Frame)
+			refused = refused.Hint("its frames have numbers of %s: %s:%[1]s/%[3]d", engine, row.ID, at.Frame)
 		}
 		return Address{}, refused
 	}
@@ -123,15 +121,15 @@ func ownNumber(ctx context.Context, s *Store, at named, tip objstore.ID) (Addres
 		Detail("runId", row.ID).Detail("engine", at.engine).Detail("frameNo", at.Frame)
 }
 
-// peerRows is what an engine says of a run's frames, by our numbers.
+// peerRows are an engine's records of a run's frames, by git-smithers' frame numbers.
 type peerRows struct {
-	inherited bool            // the engine has never seen the run, but the one that it was forked from
-	numbers   map[int64]int64 // where they are not ours; -1 for none
-	newest    int64           // the last frame that may be the engine's under our number
+	inherited bool            // the engine knows the parent run, but not this fork
+	numbers   map[int64]int64 // the engine's numbers that differ; -1 for a frame that the engine does not have
+	newest    int64           // the last frame that may have the same number in the engine
 	marks     map[int64][]PeerMark
 }
 
-// number is the engine's number of a frame of ours; -1 for none.
+// number returns the engine's number of a frame, or -1 if the engine does not have the frame.
 func (p *peerRows) number(frame int64) int64 {
 	number, ok := p.numbers[frame]
 	switch {
@@ -143,7 +141,7 @@ func (p *peerRows) number(frame int64) int64 {
 	return frame
 }
 
-// framesOf lists our frames up to the newest that have a number of the engine's, the newest first.
+// framesOf lists the frames, up to newest, that have the engine's number. The newest frame is first.
 func (p *peerRows) framesOf(number, newest int64) []int64 {
 	var frames []int64
 	for frame, other := range p.numbers {
@@ -158,7 +156,7 @@ func (p *peerRows) framesOf(number, newest int64) []int64 {
 	return frames
 }
 
-// forkedFrom is the frame that the run which has the tip was forked from; nil for none.
+// forkedFrom returns the parent frame of the run with the tip, or nil if the run is not a fork.
 func forkedFrom(s *Store, tip *snapshot.Entry) (*snapshot.Entry, error) {
 	row, err := tip.RunRow()
 	if err != nil || row.Parent == nil {
@@ -167,8 +165,8 @@ func forkedFrom(s *Store, tip *snapshot.Entry) (*snapshot.Entry, error) {
 	return snapshot.ReadEntry(s.objects, row.Parent.Commit)
 }
 
-// readPeerRows reads what an engine says of the frames of the run that has the tip. What a fork has
-// just as the frame that it was forked from is about that run's frames.
+// readPeerRows reads an engine's records of the frames of the run with the tip. from is the parent frame, or nil.
+// Records that are equal in from are about the parent's frames and are left out.
 func readPeerRows(tip, from *snapshot.Entry, engine string) (*peerRows, error) {
 	p := &peerRows{numbers: make(map[int64]int64), newest: math.MaxInt64, marks: make(map[int64][]PeerMark)}
 	if from != nil {
@@ -193,7 +191,8 @@ func readPeerRows(tip, from *snapshot.Entry, engine string) (*peerRows, error) {
 	return p, eachOwnRow(tip, from, engine, peerMarks, p.readMark)
 }
 
-// eachOwnRow reads the rows of a collection that another entry does not have just so; nil has none.
+// eachOwnRow calls read for the rows of a collection that differ from the same collection in from. A nil from has no
+// rows.
 func eachOwnRow(tip, from *snapshot.Entry, engine, name string, read func(page.Row) error) error {
 	rows, err := tip.ExtRows(engine, name)
 	if err != nil || rows.Len() == 0 {
@@ -225,7 +224,7 @@ func eachOwnRow(tip, from *snapshot.Entry, engine, name string, read func(page.R
 	return nil
 }
 
-// readPass reads how far the engine's frames go; where nothing is said, as far as ours.
+// readPass reads the newest frame that came from the engine. Without the file, newest is unchanged.
 func (p *peerRows) readPass(tip *snapshot.Entry, engine string) error {
 	data, err := tip.ExtFile(engine, peerPass)
 	if err != nil || data == nil {
@@ -243,7 +242,7 @@ func (p *peerRows) readPass(tip *snapshot.Entry, engine string) error {
 	return nil
 }
 
-// readFrame reads a row of frames.
+// readFrame reads a row of the collection frames.
 func (p *peerRows) readFrame(row page.Row) error {
 	frame, err := strconv.ParseInt(row.Key, 10, 64)
 	if err != nil {
@@ -261,8 +260,8 @@ func (p *peerRows) readFrame(row page.Row) error {
 	return nil
 }
 
-// readMark reads a row of marks. Its key is "<frame>/<what>", or "<frame>/<what>/<n>" where there
-// are several of these.
+// readMark reads a row of the collection marks. Its key is "<frame>/<what>", or "<frame>/<what>/<n>" if the frame has
+// several marks of that kind.
 func (p *peerRows) readMark(row page.Row) error {
 	number, what, _ := strings.Cut(row.Key, "/")
 	what, _, _ = strings.Cut(what, "/")

@@ -91,7 +91,7 @@ func TestAnAddressOfAnEngineThatTheRunHasNothingOfIsRefused(t *testing.T) {
 	}
 	_, err := s.Load(t.Context(), "run:other/0")
 	refused, _ := errors.AsType[*fault.Error](err)
-	assert.Equal(t, []string{"without other/ it is a frame of ours: run:0", "it has numbers of peer: run:peer/0"}, refused.Hints)
+	assert.Equal(t, []string{"without other/ the number is git-smithers' own: run:0", "its frames have numbers of peer: run:peer/0"}, refused.Hints)
 }
 
 func TestARunIDWithASlashIsARunFirst(t *testing.T) {

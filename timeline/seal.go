@@ -12,24 +12,25 @@ import (
 	"github.com/git-smithers/git-smithers/sqliteindex"
 )
 
-// SealedRun is what sealing did to a run.
+// SealedRun is the result of sealing or unsealing a run.
 type SealedRun struct {
 	RunID     string `json:"runId"`
-	FrameRefs int    `json:"frameRefs"` // that were dropped, or made
+	FrameRefs int    `json:"frameRefs"` // how many were dropped, or made
 }
 
-// Sealed is what sealing did. Runs is never nil.
+// Sealed is the result of sealing or unsealing. Runs is never nil.
 type Sealed struct {
 	Runs        []SealedRun `json:"runs"`
-	BytesBefore int64       `json:"bytesBefore"` // of the packs that were written anew
+	BytesBefore int64       `json:"bytesBefore"` // of the packs that were rewritten
 	BytesAfter  int64       `json:"bytesAfter"`
 }
 
-// Seal packs the runs with the given ids, or all that have ended and have
-// frame refs, well, and drops their frame refs. Their frames stay addressable by number,
-// through the index or the chain. A run that a live process owns is refused by name, and
-// left out otherwise. One that has not ended keeps the ref of its newest frame. Frame
-// refs that are not part of their run's chain stay. git's commit-graph gets the entries.
+// Seal packs the runs with the given ids and drops their frame refs. Without ids, it seals all runs that have ended and
+// have frame refs. Frames stay addressable by number, through the index or the chain.
+//
+// A given run that a live process owns is an error (run_owned); without ids, such runs are left out. A run that has not
+// ended keeps the ref of its newest frame. Frame refs that are not part of their run's chain stay. git's commit-graph
+// gets the entries.
 func Seal(ctx context.Context, s *Store, runs ...string) (*Sealed, error) {
 	return sealer{s}.seal(ctx, runs)
 }
@@ -84,8 +85,8 @@ func (s sealer) seal(ctx context.Context, runs []string) (*Sealed, error) {
 	return out, nil
 }
 
-// Unseal makes the frame refs of the runs with the given ids again. Those of runs that have ended stay
-// until there are more than smithers.frameRefs.
+// Unseal makes the frame refs of the runs with the given ids again. The refs of runs that have ended stay until the
+// number of frame refs exceeds smithers.frameRefs.
 func Unseal(ctx context.Context, s *Store, runs ...string) (*Sealed, error) {
 	return sealer{s}.unseal(ctx, runs)
 }
@@ -110,7 +111,7 @@ func (s sealer) unseal(ctx context.Context, runs []string) (*Sealed, error) {
 	return out, nil
 }
 
-// tipsNamed are the tips of runs, each once.
+// tipsNamed returns the tips of the given runs, each once.
 func (s sealer) tipsNamed(ctx context.Context, runs []string) ([]objstore.ID, error) {
 	var ids []string
 	var tips []objstore.ID
@@ -126,8 +127,8 @@ func (s sealer) tipsNamed(ctx context.Context, runs []string) ([]objstore.ID, er
 	return tips, nil
 }
 
-// unsealed are the tips of the runs that have ended, have frame refs, and have no live
-// owner, in the order in which they ended.
+// unsealed returns the tips of the runs that have ended, have frame refs, and have no live owner, in the order in which
+// they ended.
 func (s sealer) unsealed(ctx context.Context) ([]objstore.ID, error) {
 	counts, err := s.store.refs.FrameCounts(ctx)
 	if err != nil {
@@ -149,7 +150,8 @@ func (s sealer) unsealed(ctx context.Context) ([]objstore.ID, error) {
 	return tips, nil
 }
 
-// sealable is unsealed, by the rows of an index that is up to date.
+// sealable returns the index rows of the runs of unsealed. The index must be up to date; counts has the number of frame
+// refs by run component.
 func (s sealer) sealable(ctx context.Context, index *sqliteindex.Index, counts map[string]int) ([]sqliteindex.RunRow, error) {
 	rows, err := index.Runs(ctx)
 	if err != nil {
@@ -166,6 +168,7 @@ func (s sealer) sealable(ctx context.Context, index *sqliteindex.Index, counts m
 	return rows, nil
 }
 
+// endedAtMs returns the time at which a run ended, or its last update if the row has no such time.
 func endedAtMs(row sqliteindex.RunRow) int64 {
 	if row.FinishedAtMs != nil {
 		return *row.FinishedAtMs

@@ -8,12 +8,12 @@ import (
 	"github.com/git-smithers/git-smithers/snapshot"
 )
 
-// sealedEntries is how many of a run's newest entries are looked for when it is sealed
-// as it ends. What is older has been merged with its like before.
+// sealedEntries is how many of a run's newest entries packEnded packs when the run ends. Older entries have been merged
+// with others before.
 const sealedEntries = 2000
 
-// sealEnded packs the runs that ended, and drops frame refs of the oldest where there are
-// too many. Its trouble is warnings.
+// sealEnded packs the runs that ended, and drops frame refs of the oldest ended runs if there are too many. All its
+// errors are warnings.
 func (s sealer) sealEnded(ctx context.Context, runs []string) {
 	for _, run := range runs {
 		if err := s.packEnded(ctx, run); err != nil {
@@ -25,7 +25,7 @@ func (s sealer) sealEnded(ctx context.Context, runs []string) {
 	}
 }
 
-// packEnded makes one pack of those that hold little else than a run.
+// packEnded merges the packs that hold little else than the run into one pack.
 func (s sealer) packEnded(ctx context.Context, run string) error {
 	_, tip, err := s.store.FindRunExactly(ctx, run)
 	if err != nil {
@@ -48,8 +48,8 @@ func (s sealer) packEnded(ctx context.Context, run string) error {
 	return err
 }
 
-// keepFrameRefs drops the frame refs of the runs that ended first, until there is some
-// room again below smithers.frameRefs: so the next run that ends needs to drop none.
+// keepFrameRefs drops frame refs if there are more than smithers.frameRefs, beginning with the runs that ended first.
+// It drops an eighth more than necessary, so that the next run that ends need not drop any.
 func (s sealer) keepFrameRefs(ctx context.Context) error {
 	const room = 8 // an eighth
 	counts, err := s.store.refs.FrameCounts(ctx)
@@ -89,7 +89,7 @@ func (s sealer) keepFrameRefs(ctx context.Context) error {
 		dropped += count
 		total -= int64(count)
 	}
-	if dropped == 0 || !s.graph().exists() { // the first one may have all of the user's history to read
+	if dropped == 0 || !s.graph().exists() { // making the first commit-graph may read all of the user's history
 		return nil
 	}
 	return s.graph().add(ctx)

@@ -11,32 +11,32 @@ import (
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
 
-// seriesPack is how many bytes of objects a series holds in memory before it writes them.
+// seriesPack is how many bytes of objects a series holds in memory before it writes a pack.
 const seriesPack = 32 << 20
 
-// Series is entries that are appended to a run together: its refs move when the last of them is on
-// stable storage, so nobody ever sees some of them. For one goroutine at a time.
+// Series appends entries to a run together: the run's refs move when all entries are on stable storage, so readers see
+// all of them or none. One goroutine at a time may use it.
 type Series struct {
 	store *Store
-	head  *Head           // what is told of the new tip
+	head  *Head           // Commit sets its tip
 	from  objstore.ID     // the tip that the series follows; zero before a run's first entry
-	run   *snapshot.Run   // the row of a run that is to be made; nil for one that is there
-	entry *snapshot.Entry // the newest
-	stone *refs.Update    // takes away the tombstone of a run that is made again; nil for none
+	run   *snapshot.Run   // the row of a new run; nil if the run exists
+	entry *snapshot.Entry // the newest entry
+	stone *refs.Update    // removes the tombstone of a revived run; nil for any other run
 	made  []refs.FrameRef // the frames of the series, oldest first
-	batch *objstore.Batch // what is not in a pack yet
-	most  int64           // bytes that batch may hold
-	keeps []func()        // lets go of what the series stands on, and of the packs
+	batch *objstore.Batch // the objects that are not in a pack yet
+	most  int64           // how many bytes batch may hold
+	keeps []func()        // release the pins on the objects that the series refers to, and on its packs
 }
 
-// SeriesOf begins a series that follows the tip that head knows. Commit brings head up to date.
+// SeriesOf begins a series that follows the tip that head knows. Commit updates head.
 func SeriesOf(head *Head) *Series {
 	s := head.store
 	return &Series{store: s, head: head, from: head.entry.ID, entry: head.entry, batch: s.objects.Begin(), most: seriesPack}
 }
 
-// NewSeries begins a run: its row is run, and its first entry is a frame, or follows parent, the frame that it
-// is forked from as row.Parent says, where that is not nil. Codes: run_exists, run_pruned, invalid_run_id.
+// NewSeries begins a new run with the given row. parent is the frame that the run is forked from, as run.Parent says,
+// or nil. Without a parent, the first entry is a frame. Codes: run_exists, run_pruned, invalid_run_id.
 func NewSeries(ctx context.Context, s *Store, run snapshot.Run, parent *snapshot.Entry) (*Series, error) {
 	tip, err := freeTip(ctx, s, run.ID)
 	if err != nil {
@@ -45,8 +45,9 @@ func NewSeries(ctx context.Context, s *Store, run snapshot.Run, parent *snapshot
 	return newSeries(s, tip, run, parent), nil
 }
 
-// ReviveSeries is NewSeries also for the id of a run that was pruned and collected: its tombstone goes when
-// the series is committed. One that is still held is run_pruned, since it can be brought back as it was.
+// ReviveSeries is NewSeries, but also takes the id of a run that was pruned and collected: Commit removes its
+// tombstone. If the pruned run's history is still held, the error is run_pruned, since `prune --undo` can bring the
+// run back.
 func ReviveSeries(ctx context.Context, s *Store, run snapshot.Run, parent *snapshot.Entry) (*Series, error) {
 	tip, err := absentTip(ctx, s, run.ID)
 	if err != nil {
@@ -70,9 +71,9 @@ func newSeries(s *Store, tip refs.Name, run snapshot.Run, parent *snapshot.Entry
 	}
 }
 
-// Append builds the next entry. It is not in the run yet, but can be read until Close. Its time is the
-// draft's, 0 too: a series has no clock. A frame announces itself unless it is silent. Where
-// a draft cannot be appended, the series is as it was.
+// Append builds the next entry. The entry is in the run once Commit returns nil, and is readable until Close. Its
+// time is the draft's, even 0: a series has no clock. A frame adds the event that announces it, unless the frame is
+// silent. If Append returns an error, the series is unchanged.
 func (b *Series) Append(ctx context.Context, draft snapshot.Draft) (*snapshot.Entry, error) {
 	s := b.store
 	if err := ctx.Err(); err != nil {
@@ -112,8 +113,8 @@ func (b *Series) first() bool {
 	return b.run != nil && (b.entry == nil || len(b.made) == 0)
 }
 
-// makeRoom writes what does not fit into memory any more, and keeps what the series refers to
-// from being collected.
+// makeRoom writes a pack if the batch is full, and pins the objects that the series refers to, so that they are not
+// collected.
 func (b *Series) makeRoom(ctx context.Context) error {
 	if len(b.keeps) == 0 {
 		release, err := b.store.objects.Pin(ctx)
@@ -133,13 +134,14 @@ func (b *Series) makeRoom(ctx context.Context) error {
 	return nil
 }
 
-// Entry is the newest entry of the series, or what it follows; nil before a run's first.
+// Entry returns the newest entry of the series. Before the first Append it is the entry that the series follows, or nil
+// if there is no such entry.
 func (b *Series) Entry() *snapshot.Entry { return b.entry }
 
-// Commit moves the tip to the newest entry and makes the frame refs, the newest first, as far as
-// smithers.frameRefs allows. A tip that has moved meanwhile is a conflict, and nothing is changed.
-// A series without entries moves nothing. Where it returns nil, all entries are on stable storage,
-// as far as the repository's core.fsync asks for it, and the series can go on.
+// Commit moves the tip to the newest entry and makes the frame refs. If smithers.frameRefs does not allow all of
+// them, Commit makes those of the newest frames. A series without entries changes nothing. If the tip has moved
+// meanwhile, the error is a conflict and nothing is changed. After success, all entries are on stable storage, as far
+// as the repository's core.fsync asks for it, and the series can continue.
 func (b *Series) Commit(ctx context.Context) (*Head, error) {
 	s, h, next := b.store, b.head, b.entry
 	if next == nil || b.first() || next.ID == b.from {
@@ -153,13 +155,13 @@ func (b *Series) Commit(ctx context.Context) (*Head, error) {
 	if err != nil {
 		s.warn(fmt.Errorf("note a series of run %q: %w", next.Run, err))
 	}
-	defer note.leave() //nolint:errcheck // it is locked no more when it is removed, or the process ends
+	defer note.leave() //nolint:errcheck // the lock ends when the note is removed, or with the process
 	went := !h.row.Status.Ended()
 	if err := s.Commit(ctx, b.batch, updates); err != nil {
 		if b.run != nil && fault.CodeOf(err) == fault.Conflict {
 			return nil, runExists(next.Run)
 		}
-		// Whether the refs moved is to be known also when ctx is why that is unclear.
+		// If ctx ended during the write, the refs may have moved all the same.
 		if err := h.findAppended(context.WithoutCancel(ctx), next, err); err != nil {
 			return nil, err
 		}
@@ -181,7 +183,8 @@ func (b *Series) Commit(ctx context.Context) (*Head, error) {
 	return h, nil
 }
 
-// updates are the moves of refs that put the series into its run: the tip, the newest frame's, and a tombstone's.
+// updates returns the ref updates that put the series into its run: those of the tip, the tombstone and the newest
+// frame.
 func (b *Series) updates() ([]refs.Update, error) {
 	updates := []refs.Update{{Name: b.head.tip, Old: b.from, New: b.entry.ID}}
 	if b.stone != nil {
@@ -195,16 +198,16 @@ func (b *Series) updates() ([]refs.Update, error) {
 	return append(updates, refs.Update{Name: name, New: newest.ID}), err
 }
 
-// note writes down from which frame on the series makes frame refs, if it makes any.
+// note notes the first frame for which the series makes a frame ref. It returns nil if the series has no frames.
 func (b *Series) note() (*seriesNote, error) {
 	if len(b.made) == 0 {
-		return nil, nil //nolint:nilnil // there is nothing to leave out
+		return nil, nil //nolint:nilnil // the series makes no frame refs
 	}
 	return seriesNotes{b.store.Private()}.begin(b.entry.Run, b.made[0].Frame)
 }
 
-// makeFrameRefs makes those that Commit has left, and reports whether it has. The frames are found without them, so
-// it is no failure where they cannot be made: a warning.
+// makeFrameRefs makes the frame refs of all but the newest frame, and reports whether it succeeded. An error is a
+// warning, since the frames are also found without refs.
 func (b *Series) makeFrameRefs(ctx context.Context) bool {
 	if len(b.made) < 2 {
 		return true
@@ -217,13 +220,14 @@ func (b *Series) makeFrameRefs(ctx context.Context) bool {
 	return true
 }
 
-// Close lets go of what was not committed. Closing twice does nothing.
+// Close drops the entries that were not committed. A second Close does nothing.
 func (b *Series) Close() {
 	b.letGo()
 	b.batch = b.store.objects.Begin()
 }
 
-// letGo lets go of what the series stands on, and of its packs, which the tip keeps once it has moved.
+// letGo releases the pins on the objects that the series refers to, and on its packs. Once the tip has moved, the tip
+// keeps them.
 func (b *Series) letGo() {
 	for _, release := range b.keeps {
 		release()

@@ -13,14 +13,15 @@ import (
 	"github.com/git-smithers/git-smithers/refs"
 )
 
-// seriesFolder holds a file for each run whose series is being committed, in the store's private folder. A file that
-// nobody has locked was left by a process that was killed, maybe before it had made all frame refs.
+// seriesFolder is a folder in the store's private folder. It holds a file for each run whose series is being committed.
+// An unlocked file was left by a killed process, which may not have made all frame refs.
 const seriesFolder = "series"
 
-// seriesNotes are the notes of series, in the store's private folder.
+// seriesNotes are the notes of the series that are being committed, in the store's private folder.
 type seriesNotes struct{ private string }
 
-// seriesNote says from which frame on a series makes frame refs. A series has the note's lock while it commits.
+// seriesNote is a file with the number of the first frame for which a series makes a frame ref. The series holds the
+// note's lock while it commits. The methods of a nil note do nothing.
 type seriesNote struct {
 	path string
 	lock *flock.Flock
@@ -31,8 +32,8 @@ func (n seriesNotes) path(run string) (string, error) {
 	return filepath.Join(n.private, seriesFolder, component), err
 }
 
-// begin writes the note of a series whose first frame is given. It is not put on stable storage: frames are
-// found without their refs.
+// begin locks and writes the note of a series with the given first frame. It returns nil if another series of the run
+// has the lock. The note is not put on stable storage, since frames are also found without their refs.
 func (n seriesNotes) begin(run string, first int64) (*seriesNote, error) {
 	path, err := n.path(run)
 	if err != nil {
@@ -43,11 +44,11 @@ func (n seriesNotes) begin(run string, first int64) (*seriesNote, error) {
 	}
 	note := &seriesNote{path, flock.New(path, flock.SetFlag(os.O_CREATE|os.O_RDWR), flock.SetPermissions(0o666))}
 	locked, err := note.lock.TryLock()
-	if err != nil || !locked { // another series of the run is at it, and one of the two is a conflict
+	if err != nil || !locked { // another series of the run is being committed: one of the two gets a conflict
 		return nil, errors.Join(err, note.lock.Close())
 	}
 	if left, ok := readSeriesNote(path); ok {
-		first = min(first, left) // what a killed one has left out stays noted
+		first = min(first, left) // the frames of a killed series stay noted
 	}
 	if err := os.WriteFile(path, []byte(strconv.FormatInt(first, 10)+"\n"), 0o666); err != nil {
 		return nil, errors.Join(err, note.remove())
@@ -55,7 +56,7 @@ func (n seriesNotes) begin(run string, first int64) (*seriesNote, error) {
 	return note, nil
 }
 
-// remove removes the note. Its lock goes last, so that nobody takes its writer for dead.
+// remove removes the note and then unlocks it, in this order, so that other processes do not take its writer for dead.
 func (n *seriesNote) remove() error {
 	if n == nil {
 		return nil
@@ -67,7 +68,7 @@ func (n *seriesNote) remove() error {
 	return errors.Join(err, n.lock.Close())
 }
 
-// leave lets go of the note and leaves it to whoever opens the run next.
+// leave unlocks the note and leaves the file for the next process that opens the run.
 func (n *seriesNote) leave() error {
 	if n == nil {
 		return nil
@@ -75,7 +76,7 @@ func (n *seriesNote) leave() error {
 	return n.lock.Close()
 }
 
-// readSeriesNote reads a note. It returns false if the file is missing or was not written to its end.
+// readSeriesNote reads a note. It returns false if the file is missing or incomplete.
 func readSeriesNote(path string) (first int64, ok bool) {
 	data, err := os.ReadFile(path)
 	if err != nil {
@@ -86,7 +87,8 @@ func readSeriesNote(path string) (first int64, ok bool) {
 	return first, err == nil && ended
 }
 
-// take takes the note that a killed process left about a run; nil for none.
+// take locks and returns the note that a killed process left about a run. It returns nil if there is no note, or if its
+// writer is alive.
 func (n seriesNotes) take(run string) (*seriesNote, error) {
 	path, err := n.path(run)
 	if err != nil {
@@ -99,14 +101,14 @@ func (n seriesNotes) take(run string) (*seriesNote, error) {
 	locked, err := note.lock.TryLock()
 	if err != nil || !locked {
 		if errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrPermission) {
-			err = nil // it has just ended, or is another user's
+			err = nil // the series has just ended, or the file is another user's
 		}
 		return nil, errors.Join(err, note.lock.Close())
 	}
 	return note, nil
 }
 
-// drop forgets what a killed series has left out, for a run whose frame refs are dropped on purpose.
+// drop removes the note that a killed process left, for a run whose frame refs are dropped on purpose.
 func (n seriesNotes) drop(run string) error {
 	note, err := n.take(run)
 	if err != nil {

@@ -12,26 +12,26 @@ import (
 	"github.com/git-smithers/git-smithers/timeline/fault"
 )
 
-// Settings are the configuration that the core obeys. Precedence: environment,
-// git configuration, default.
+// Settings are the configuration that the core obeys. The environment overrides git's configuration, which overrides
+// the defaults.
 type Settings struct {
 	Fsync   bool
 	Limits  snapshot.Limits
-	Scope   string // of captures of the working copy: snapshot.ScopeAll, snapshot.ScopeTracked or jjbridge.ScopeOff
-	MaxFile int64  // of one captured file, in bytes
+	Scope   string // which files are captured: snapshot.ScopeAll, snapshot.ScopeTracked or jjbridge.ScopeOff
+	MaxFile int64  // the size limit of a captured file, in bytes
 	Remote  string // the remote whose code runs build on; "" for any
 
-	StaleAfter time.Duration // how long a process that executes a run may give no sign of life
+	StaleAfter time.Duration // the time after which a process without a heartbeat no longer owns its run
 
 	Seal            bool   // runs are sealed when they end
 	FrameRefs       int64  // how many frame refs this clone keeps
-	RemoteFrameRefs int64  // how many frame refs a remote is given
-	PushFiles       string // whether untracked files that were captured may be pushed: PushAsk, PushYes or PushNo
+	RemoteFrameRefs int64  // how many frame refs a remote gets at most
+	PushFiles       string // whether captured untracked files may be pushed: PushAsk, PushYes or PushNo
 }
 
 // The values of smithers.pushFiles.
 const (
-	PushAsk = "ask" // once for every remote
+	PushAsk = "ask" // asks once for each remote
 	PushYes = "yes"
 	PushNo  = "no"
 )
@@ -44,8 +44,7 @@ const (
 	defaultRemoteFrameRefs = 1000
 )
 
-// readSettings reads git's core.fsync, and the keys of variables, with the variables
-// of their names.
+// readSettings reads the settings from the configuration and the environment. An invalid value is a usage error.
 func readSettings(config gitexec.Config, env []string) (Settings, error) {
 	set := Settings{Fsync: true}
 	if value, ok := config.Get("core.fsync"); ok {
@@ -79,7 +78,7 @@ func readSettings(config gitexec.Config, env []string) (Settings, error) {
 	return set, set.readWorktree(config)
 }
 
-// readSharing reads what is about refs, here and on remotes, and about what is pushed.
+// readSharing reads the settings about sealing, frame refs and pushes.
 func (set *Settings) readSharing(config gitexec.Config) (err error) {
 	const pushFiles = "smithers.pushfiles"
 	if set.Seal, err = config.Bool("smithers.seal", true); err != nil {
@@ -127,7 +126,7 @@ func (set *Settings) readStaleAfter(config gitexec.Config) error {
 	return nil
 }
 
-// readWorktree reads what is about the working copy.
+// readWorktree reads the settings about the working copy.
 func (set *Settings) readWorktree(config gitexec.Config) error {
 	const scope, maxFile = "smithers.worktree", "smithers.worktreemaxfile"
 	set.Remote, _ = config.Get("smithers.remote")
@@ -155,7 +154,7 @@ func badSetting(err error) error {
 	return fault.New(fault.Usage, "%w", err).Hint("`git smithers help scripting` lists the settings")
 }
 
-// variables are the environment's names of settings.
+// variables maps environment variables to the settings that they override.
 var variables = map[string]string{
 	"GIT_SMITHERS_FSYNC":             "smithers.fsync",
 	"GIT_SMITHERS_MAX_DEPTH":         "smithers.maxdepth",
@@ -171,7 +170,7 @@ var variables = map[string]string{
 	"GIT_SMITHERS_WORKTREE_MAX_FILE": "smithers.worktreemaxfile",
 }
 
-// withEnvironment is config with the settings of the environment as the strongest.
+// withEnvironment returns a copy of config in which the environment's settings override those of config.
 func withEnvironment(config gitexec.Config, env []string) gitexec.Config {
 	out := maps.Clone(config)
 	if out == nil {
@@ -186,8 +185,8 @@ func withEnvironment(config gitexec.Config, env []string) gitexec.Config {
 	return out
 }
 
-// fsyncs reads git's core.fsync, a list of components that are switched on and,
-// with a minus sign, off. Only a list that leaves nothing on turns durability off.
+// fsyncs reports whether git's core.fsync asks for durability. The value is a list of components that are switched on
+// or, with a minus sign, off. Only a list that switches everything off turns durability off.
 func fsyncs(value string) bool {
 	on := true
 	for component := range strings.SplitSeq(value, ",") {

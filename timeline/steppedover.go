@@ -6,15 +6,15 @@ import (
 	"github.com/git-smithers/git-smithers/snapshot"
 )
 
-// SteppedOver is the frame by which a run left an earlier one out of its timeline.
+// SteppedOver is a frame that dropped earlier frames from the run's timeline, as travel, reset and undo do.
 type SteppedOver struct {
 	Frame   int64  `json:"frame"`
 	Subject string `json:"subject"`
 }
 
-// FindSteppedOver finds the frame by which the run stepped over the frame at an address; nil
-// for one that is part of the run's timeline. Where no op was ever done to the run, it
-// reads the tip alone, and else every entry after that frame.
+// FindSteppedOver returns the frame that dropped the frame at an address from its run's timeline. It returns nil if the
+// frame is part of the timeline. If the run has no ops, it reads the tip alone, and otherwise every entry after the
+// frame.
 func FindSteppedOver(ctx context.Context, s *Store, at Address) (*SteppedOver, error) {
 	tip, err := s.Load(ctx, at.Run)
 	if err != nil {
@@ -25,9 +25,9 @@ func FindSteppedOver(ctx context.Context, s *Store, at Address) (*SteppedOver, e
 		return nil, Explain(err)
 	}
 	if ops.Len() == 0 || at.Frame == tip.Address.Frame {
-		return nil, nil //nolint:nilnil // it is part of the timeline
+		return nil, nil //nolint:nilnil // the frame is part of the timeline
 	}
-	live := tip.Address.Frame // the newest frame of the timeline that was not met yet
+	live := tip.Address.Frame // the newest frame of the timeline that the walk has not reached
 	for entry, err := range s.Chain(tip.Entry) {
 		if err != nil {
 			return nil, Explain(err)

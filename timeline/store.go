@@ -27,17 +27,16 @@ const (
 	renderedFrames = 512
 )
 
-// Options say which repository to open and what the store may use of the world.
+// Options name the repository to open and the parts of the process that the store may use.
 type Options struct {
-	Dir  string           // where to look for the repository
-	Env  []string         // the environment git runs under, as os.Environ gives it
+	Dir  string           // the folder from which to look for the repository
+	Env  []string         // the environment that git runs under, in the form of os.Environ
 	Now  func() time.Time // the clock that dates entries; required, and safe for concurrent use
-	Warn func(error)      // told of what went wrong without harm to stored history; nil: dropped
-	// Failpoint is called at named points of a write; an error it returns stops the
-	// write there. For tests of what a crash leaves behind; nil in production.
+	Warn func(error)      // gets errors that do not harm stored history; nil drops them
+	// Failpoint is called at named points of a write. If it returns an error, the write stops there. It is for tests of
+	// crashes, and nil in production.
 	Failpoint func(name string) error
-	// FS is what objects and refs are written to; nil in production. For tests that
-	// have writes fail, and that cut the power.
+	// FS is the file system for objects and refs. It is for tests of failed writes and power cuts, and nil in production.
 	FS fsx.FS
 }
 
@@ -54,7 +53,7 @@ type Store struct {
 	warn      func(error)
 	upkeep    *upkeep
 
-	told  sync.Map // the warnings that were given once, by their text
+	told  sync.Map // the texts of the warnings that WarnOnce has given
 	index heldIndex
 }
 
@@ -103,26 +102,24 @@ func Open(ctx context.Context, opts Options) (*Store, error) {
 	return s, nil
 }
 
-// Close ends background work, brings the index up to date with what this store
-// wrote, and releases everything. Trouble with the index is only a warning: it
-// can be rebuilt at any time.
+// Close waits for background work, brings the index up to date with the writes of this store, and releases everything.
+// An error of the index update is a warning, since the index can be rebuilt at any time.
 func (s *Store) Close() error {
 	s.upkeep.finish()
 	return Explain(errors.Join(s.index.close(), s.refs.Close(), s.objects.Close()))
 }
 
-// Private is the store's folder of things that are no history.
+// Private returns the folder of the store's own files, which are not part of the history.
 func (s *Store) Private() string { return filepath.Join(s.repo.CommonDir, PrivateDir) }
 
-// Rendered is the rendered workflow tree of an entry: canonical JSON, "null" when
-// there is none.
+// Rendered returns the rendered workflow tree of an entry as canonical JSON, or "null" if the entry has no tree.
 func (s *Store) Rendered(entry *snapshot.Entry) (json.RawMessage, error) {
 	tree, err := s.frames.Rendered(s.objects, entry)
 	return tree, Explain(err)
 }
 
-// discover finds the working copy and repository that dir is in, or the store that
-// "init" made outside of any repository.
+// discover finds the working copy and repository of dir, or the store that `git smithers init` made outside of any
+// repository.
 func discover(ctx context.Context, dir string, env []string) (*jjbridge.Workspace, error) {
 	found, err := jjbridge.Locate(ctx, dir, env)
 	if errors.Is(err, gitexec.ErrNoRepository) {
@@ -135,7 +132,7 @@ func discover(ctx context.Context, dir string, env []string) (*jjbridge.Workspac
 	if unknown, ok := errors.AsType[*gitexec.Error](err); ok && errors.Is(err, gitexec.ErrUnknownFormat) {
 		return nil, fault.New(fault.UnsupportedFormat, "the installed git does not know this repository's format: %s",
 			strings.Join(strings.Fields(unknown.Stderr), " ")).
-			Hint("it takes sha1 objects and refs in files to keep run history in")
+			Hint("run history needs a repository with sha1 objects and refs in files")
 	}
 	if errors.Is(err, fs.ErrNotExist) && !errors.Is(err, jjbridge.ErrNoStore) {
 		return nil, fault.New(fault.NoRepository, "the current folder is gone: %w", err)
@@ -152,7 +149,7 @@ func discover(ctx context.Context, dir string, env []string) (*jjbridge.Workspac
 	return found, nil
 }
 
-// noRepository explains that git found none.
+// noRepository explains that git found no repository.
 func noRepository(err error) error {
 	git, ok := errors.AsType[*gitexec.Error](err)
 	if !ok {
@@ -162,9 +159,10 @@ func noRepository(err error) error {
 		Hint("run `git init`, or `git smithers init` to keep run history alone")
 }
 
-// bareStore is where init keeps run history outside of any repository.
+// bareStore is the path of a store for run history alone, outside of any repository.
 const bareStore = ".smithers/store.git"
 
+// findBareStore looks for a bareStore in dir and the folders above it.
 func findBareStore(dir string) (string, bool) {
 	for {
 		store := filepath.Join(dir, filepath.FromSlash(bareStore))
@@ -179,8 +177,8 @@ func findBareStore(dir string) (string, bool) {
 	}
 }
 
-// InitBare makes a store for run history alone in dir, outside of any repository,
-// and returns its path. A store that is there already is left as it is.
+// InitBare makes a store for run history alone in dir, outside of any repository, and returns its path. If dir has a
+// store already, InitBare changes nothing.
 func InitBare(ctx context.Context, dir string, env []string) (string, error) {
 	store := filepath.Join(dir, filepath.FromSlash(bareStore))
 	if _, err := os.Stat(filepath.Join(store, "HEAD")); err == nil {

@@ -7,14 +7,13 @@ import (
 	"sync"
 )
 
-// upkeepEvery is the number of appends between two looks at whether packs or refs
-// want tidying. It is well below the numbers at which they do.
+// upkeepEvery is the number of writes after which a round of upkeep starts. It is well below the numbers of packs and
+// loose refs at which a round has work to do.
 const upkeepEvery = 8
 
-// upkeep keeps what appends leave behind small: it merges packs and packs loose
-// refs in the background, one round at a time, seals the runs that ended, and at the end
-// brings the index up to date. All its trouble is warnings: what was acknowledged is
-// stored already.
+// upkeep keeps the number of packs and loose refs small. In the background, one round at a time, it seals runs that
+// ended, merges packs and packs loose refs. When the store is closed, it brings the index up to date. All its errors
+// are warnings, since the acknowledged writes are stored already.
 type upkeep struct {
 	store *Store
 
@@ -27,7 +26,7 @@ type upkeep struct {
 
 func newUpkeep(s *Store) *upkeep { return &upkeep{store: s} }
 
-// wrote counts a write, and starts a round when one is due and none is under way.
+// wrote counts a write, and starts a round if a round is due and none is running.
 func (u *upkeep) wrote(ctx context.Context) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
@@ -36,7 +35,7 @@ func (u *upkeep) wrote(ctx context.Context) {
 		return
 	}
 	u.busy = true
-	// What ends the caller's work is no reason to leave this half done.
+	// The round continues if the caller's context ends.
 	ctx = context.WithoutCancel(ctx)
 	u.rounds.Go(func() {
 		u.round(ctx)
@@ -46,7 +45,7 @@ func (u *upkeep) wrote(ctx context.Context) {
 	})
 }
 
-// runEnded has the next round seal a run.
+// runEnded makes the next round seal the run, unless smithers.seal is off.
 func (u *upkeep) runEnded(run string) {
 	if !u.store.settings.Seal {
 		return
@@ -58,8 +57,7 @@ func (u *upkeep) runEnded(run string) {
 	}
 }
 
-// round seals the runs that ended, and merges packs and packs refs where their number
-// asks for it.
+// round seals the runs that ended, and merges packs and packs refs if there are many.
 func (u *upkeep) round(ctx context.Context) {
 	u.mu.Lock()
 	ended := u.ended
@@ -80,8 +78,8 @@ func (u *upkeep) round(ctx context.Context) {
 	}
 }
 
-// finish waits for a round under way, and closes what was written with one more
-// and an update of the index.
+// finish waits for a running round. If the store has written anything, finish runs one more round and updates the
+// index.
 func (u *upkeep) finish() {
 	u.rounds.Wait()
 	if u.appends == 0 {

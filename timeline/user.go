@@ -2,8 +2,8 @@ package timeline
 
 import "strings"
 
-// UserName is git's user.name, which names who acts unless somebody else is named; ""
-// where it is not configured.
+// UserName returns git's user.name, or "" if it is not configured. It names the acting user unless a command names
+// another.
 func UserName(s *Store) string {
 	name, _ := s.repo.Config.Get("user.name")
 	return strings.ToValidUTF8(name, "\uFFFD")

@@ -1,5 +1,5 @@
-// Package fault is what goes wrong, as the outside sees it: an error with a
-// stable code, a message, hints, and the exit status that belongs to the code.
+// Package fault has the errors that people and programs see: a stable code, a message,
+// hints, and the exit status of the code.
 //
 // The packages below timeline return sentinels and small typed errors; timeline,
 // engine and cli turn them into an [Error]. docs/errors.md describes every code.
@@ -29,7 +29,7 @@ const (
 	ExitTerminate = 143
 )
 
-// The codes; exits says which exit status each has.
+// The codes of errors. The table exits has the exit status of each.
 const (
 	RunFailed         Code = "run_failed"
 	RunCancelled      Code = "run_cancelled"
@@ -101,7 +101,7 @@ const (
 	Terminated        Code = "terminated"
 )
 
-// exits is the one table from codes to exit statuses.
+// exits maps every code to its exit status.
 var exits = map[Code]int{
 	RunFailed: ExitFailed, RunCancelled: ExitCancelled, WriteFailed: ExitFailed, ReadOnly: ExitFailed,
 	DiskFull: ExitFailed, GitFailed: ExitFailed, JJFailed: ExitFailed, WorktreeFailed: ExitFailed,
@@ -158,13 +158,13 @@ func (e *Error) Detail(key string, value any) *Error {
 	return e
 }
 
-// Error is the message.
+// Error returns the message, without hints.
 func (e *Error) Error() string { return e.Msg }
 
-// Unwrap is the cause.
+// Unwrap returns the cause, or nil.
 func (e *Error) Unwrap() error { return e.Err }
 
-// Exit is the exit status of e's code.
+// Exit returns the exit status of the error's code.
 func (e *Error) Exit() int {
 	if exit, ok := exits[e.Code]; ok {
 		return exit
@@ -172,7 +172,7 @@ func (e *Error) Exit() int {
 	return ExitBug
 }
 
-// CodeOf is the code of the first Error in err's chain; Internal when there is none.
+// CodeOf returns the code of the first Error in err's chain, or Internal if the chain has no Error.
 func CodeOf(err error) Code {
 	if e, ok := errors.AsType[*Error](err); ok {
 		return e.Code

@@ -7,9 +7,9 @@ import (
 	"unicode/utf8"
 )
 
-// Word is s as one word of a command that a hint names: as it is where a shell takes it
-// so, and else in quotes. What does not print is escaped, so that the command can be shown
-// and copied.
+// Word returns s as one word of a shell command in a hint: unchanged if a shell takes it as one word,
+// otherwise quoted. Characters that do not print are escaped, so that the command can be shown and
+// copied.
 func Word(s string) string {
 	plain, printed := s != "" && s[0] != '=', utf8.ValidString(s)
 	for _, c := range s {
@@ -25,12 +25,12 @@ func Word(s string) string {
 	return escaped(s)
 }
 
-// isPlain reports whether c means nothing but itself to a shell.
+// isPlain reports whether c has no special meaning to a shell.
 func isPlain(c rune) bool {
 	return unicode.IsLetter(c) || unicode.IsDigit(c) || c < utf8.RuneSelf && strings.ContainsRune("-_./:@%+,=", c)
 }
 
-// escaped is a text in the quotes of a shell that have escapes.
+// escaped returns s in a shell's $'…' quotes.
 func escaped(s string) string {
 	var b strings.Builder
 	b.WriteString("$'")
@@ -52,10 +52,10 @@ func escaped(s string) string {
 	return b.String()
 }
 
-// Program is what people type before the name of a command.
+// Program is how people call this program; the name of a command follows.
 const Program = "git smithers"
 
-// CommandLine is a command, or the part of one that begins with name, as a shell takes it.
+// CommandLine returns a shell command: name, which is not quoted, and the arguments as words.
 func CommandLine(name string, args ...string) string {
 	words := []string{name}
 	for _, arg := range args {

@@ -1,9 +1,7 @@
 package jjbridge
 
 import (
-	"bytes"
-	"encoding/json"
-
+	"github.com/git-smithers/git-smithers/internal/jsontext"
 	"github.com/git-smithers/git-smithers/snapshot"
 )
 
@@ -11,21 +9,12 @@ import (
 func (c PathChange) MarshalJSON() ([]byte, error) {
 	type spelled PathChange
 	c.Path = snapshot.EscapePath(c.Path)
-	return marshal(spelled(c))
+	return jsontext.Encode(spelled(c))
 }
 
 // MarshalJSON spells the path as vcs.json does.
 func (r Refusal) MarshalJSON() ([]byte, error) {
 	type spelled Refusal
 	r.Path = snapshot.EscapePath(r.Path)
-	return marshal(spelled(r))
-}
-
-// marshal is json.Marshal without escapes for <, > and &.
-func marshal(v any) ([]byte, error) {
-	var out bytes.Buffer
-	encoder := json.NewEncoder(&out)
-	encoder.SetEscapeHTML(false)
-	err := encoder.Encode(v)
-	return out.Bytes(), err
+	return jsontext.Encode(spelled(r))
 }
